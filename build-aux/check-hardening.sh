@@ -1,0 +1,27 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# check-hardening.sh PROGRAM...: what was asked of compiler and linker is in
+# the programs: position independent, RELRO, bound at start, no executable
+# stack, stack protector, checked string functions.
+set -u
+seen=0
+bad=0
+lacks() {
+	echo "$program: $1"
+	bad=$((bad + 1))
+}
+for program in "$@"; do
+	[ -f "$program" ] || continue
+	seen=$((seen + 1))
+	LC_ALL=C readelf -W -h -l -d --dyn-syms "$program" >/dev/null || exit 2
+	elf=$(LC_ALL=C readelf -W -h -l -d --dyn-syms "$program")
+	has() { printf '%s\n' "$elf" | grep -Eq "$1"; }
+	has 'Type:[[:space:]]+DYN' || lacks 'not position independent'
+	has 'GNU_RELRO' || lacks 'no RELRO'
+	has 'BIND_NOW|FLAGS_1.* NOW' || lacks 'not bound at start'
+	has 'GNU_STACK.* RW ' || lacks 'executable stack'
+	has '__stack_chk_fail' || lacks 'no stack protector'
+	has '__[a-z]+_chk(@| |$)' || lacks 'no _FORTIFY_SOURCE'
+done
+echo "check-hardening: $seen files, $bad errors"
+[ "$seen" -gt 0 ] && [ "$bad" -eq 0 ]

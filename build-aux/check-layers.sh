@@ -1,0 +1,102 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The layer gate: check-layers.sh [ROOT].  Every #include "m/x.h" below
+# ROOT/server and ROOT/client must be an edge of build-aux/layers.txt, name
+# its module (no "../", no bare file name), and not be the *_internal.h of
+# another module.  The graph itself must have no circle.
+set -u
+aux=$(cd "$(dirname "$0")" && pwd)
+cd "${1:-$aux/..}" || exit 2
+layers=$aux/layers.txt
+[ -f layers.txt ] && layers=./layers.txt
+
+find server client -name '*.[ch]' 2>/dev/null | LC_ALL=C sort | ${AWK:-awk} -v layers="$layers" '
+function refuse(text) {
+	printf "%s:%d: %s\n", file, line, text
+	errors++
+}
+
+function module_of(path, part) {
+	split(path, part, "/")
+	if (part[1] == "server" && part[3] != "")
+		return part[2]
+	if (part[1] == "client" && part[3] != "")
+		return "client_" part[2]
+	return ""
+}
+
+function target_of(name, part) {
+	split(name, part, "/")
+	if (part[1] == "lib" || part[1] == "cli")
+		return "client_" part[1]
+	return part[1]
+}
+
+function check_include(text, angle, name, to) {
+	angle = text ~ /^[^"]*</
+	name = text
+	sub(/^[^"<]*["<]/, "", name)
+	sub(/[">].*$/, "", name)
+	to = target_of(name)
+	if (angle) {
+		if (name ~ /\// && to in known)
+			refuse("<" name "> is ours: use quotes")
+		return
+	}
+	includes++
+	if (name ~ /(^|\/)\.\.?\//)
+		refuse("\"" name "\" names no module but a path")
+	else if (name !~ /\//)
+		refuse("\"" name "\" does not name its module")
+	else if (!(to in known))
+		refuse("\"" name "\": no module " to " in layers.txt")
+	else if (to != from && !((from, to) in edge))
+		refuse(from " may not include " to " (\"" name "\")")
+	else if (to != from && name ~ /_internal\.h$/)
+		refuse("\"" name "\" is for " to " alone")
+}
+
+BEGIN {
+	while ((getline s < layers) > 0) {
+		sub(/#.*/, "", s)
+		if (s !~ /:/)
+			continue
+		n = split(s, word, /[: \t]+/)
+		known[word[1]] = 1
+		for (i = 2; i <= n; i++)
+			if (word[i] != "")
+				edge[word[1], word[i]] = 1
+	}
+}
+
+{
+	file = $0
+	files++
+	line = 0
+	from = module_of(file)
+	if (!(from in known)) {
+		refuse("this file is in no module of layers.txt")
+		next
+	}
+	while ((getline s < file) > 0) {
+		line++
+		if (s ~ /^[ \t]*#[ \t]*include[ \t]*["<]/)
+			check_include(s)
+	}
+	close(file)
+}
+
+END {
+	printf "check-layers: %d files, %d includes of ours, %d errors\n", \
+	    files, includes, errors
+	exit !(files > 0 && errors == 0)
+}'
+rc=$?
+
+circle=$(sed 's/#.*//' "$layers" | ${AWK:-awk} '/:/ { sub(/:/, ""); print $1, $1
+	for (i = 2; i <= NF; i++) print $1, $i }' | tsort 2>&1 >/dev/null)
+if [ -n "$circle" ]; then
+	printf '%s: a circle:\n%s\n' "$layers" "$circle"
+	rc=1
+fi
+exit $rc

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reading the command line and printing what it could have been.  Owns the
+ * options that every command has.
+ */
+#include "cli/args.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "lib/safe.h"
+#include "model/message.h"
+
+const struct option args_common[] = {
+    {"json", 0, NULL, "one JSON object a line, for programs"},
+    {"server", 0, "URL",
+	"the server (default: the one logged in at,\n"
+	"TWINBOX_SERVER, or http://127.0.0.1:8080)"},
+    {"profile", 'p', "NAME",
+	"one of several accounts (or TWINBOX_PROFILE)"},
+    {"help", 'h', NULL, "this text"},
+    {NULL, 0, NULL, NULL},
+};
+
+static const struct option version_option = {
+    "version", 'V', NULL, "print the version"};
+
+/* The option in ${list} that ${arg} of ${n} bytes names. */
+static const struct option *
+find_in(const struct option *list, const char *arg, size_t n)
+{
+
+	for (; list != NULL && list->name != NULL; list++) {
+		if (n > 2 && arg[0] == '-' && arg[1] == '-' &&
+		    strlen(list->name) == n - 2 &&
+		    memcmp(list->name, arg + 2, n - 2) == 0)
+			return (list);
+		if (n == 2 && list->letter != '\0' && arg[0] == '-' &&
+		    arg[1] == list->letter)
+			return (list);
+	}
+	return (NULL);
+}
+
+/* The option that ${arg} of ${n} bytes names to ${command}. */
+static const struct option *
+find_option(const struct command *command, const char *arg, size_t n)
+{
+	const struct option *option = find_in(args_common, arg, n);
+
+	if (option == NULL && command != NULL)
+		option = find_in(command->options, arg, n);
+	if (option == NULL && command == NULL && n > 2 &&
+	    strcmp(arg, "--version") == 0)
+		option = &version_option;
+	if (option == NULL && command == NULL && strcmp(arg, "-V") == 0)
+		option = &version_option;
+	return (option);
+}
+
+/* Where to read more, for mistakes. */
+static enum rc
+mistake(struct fail *fail, const struct command *command)
+{
+
+	return (fail_cure(fail, "see twinbox %s%s--help",
+	    command != NULL ? command->name : "", command != NULL ? " " : ""));
+}
+
+/* Reads the option at ${argv}[${i}]; returns how many arguments it took, 0 on
+ * a mistake. */
+static int
+read_option(char **argv, int i, struct args *ret, struct fail *fail)
+{
+	const char *arg = argv[i];
+	const char *equals = strchr(arg, '=');
+	size_t n = equals != NULL ? (size_t)(equals - arg) : strlen(arg);
+	const struct option *option = find_option(ret->command, arg, n);
+	char safe[80];
+
+	safe_line(arg, n, safe, sizeof(safe));
+	if (option == NULL) {
+		(void)fail_set(fail, FAIL_USAGE, "there is no option %s", safe);
+		(void)mistake(fail, ret->command);
+		return (0);
+	}
+	if (ret->ngiven == ARGS_GIVEN_MAX) {
+		(void)fail_set(fail, FAIL_USAGE, "too many options");
+		return (0);
+	}
+	if (option->value == NULL && equals != NULL) {
+		(void)fail_set(fail, FAIL_USAGE, "%s takes no value", safe);
+		(void)mistake(fail, ret->command);
+		return (0);
+	}
+	ret->given[ret->ngiven].option = option;
+	if (option->value == NULL) {
+		ret->ngiven++;
+		return (1);
+	}
+	if (equals == NULL && argv[i + 1] == NULL) {
+		(void)fail_set(fail, FAIL_USAGE, "%s needs a value: %s", safe,
+		    option->value);
+		(void)mistake(fail, ret->command);
+		return (0);
+	}
+	ret->given[ret->ngiven++].value =
+	    equals != NULL ? equals + 1 : argv[i + 1];
+	return (equals != NULL ? 1 : 2);
+}
+
+/* Whether the number of operands is right. */
+static enum rc
+check_operands(const struct args *args, struct fail *fail)
+{
+	const struct command *c = args->command;
+
+	if (args_has(args, "help") || args_has(args, "version"))
+		return (RC_OK);
+	if (c == NULL) {
+		(void)fail_set(fail, FAIL_USAGE, "no command was given");
+		return (mistake(fail, NULL));
+	}
+	if (args->noperands < c->least)
+		(void)fail_set(fail, FAIL_USAGE, "something is missing: "
+		    "twinbox %s %s", c->name, c->operands);
+	else if (c->most >= 0 && args->noperands > c->most)
+		(void)fail_set(fail, FAIL_USAGE, "too many words: twinbox %s %s",
+		    c->name, c->operands);
+	else
+		return (RC_OK);
+	return (mistake(fail, c));
+}
+
+/* The command called ${name}. */
+static const struct command *
+find_command(const struct command *commands, const char *name)
+{
+
+	for (; commands->name != NULL; commands++) {
+		if (strcmp(commands->name, name) == 0)
+			return (commands);
+	}
+	return (NULL);
+}
+
+enum rc
+args_parse(int argc, char **argv, const struct command *commands,
+    struct args *ret, struct fail *fail)
+{
+	bool only_operands = false;
+	char safe[80];
+	int i, took;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->operands = mem_zalloc((size_t)argc + 1, sizeof(*ret->operands));
+	if (ret->operands == NULL)
+		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
+	for (i = 1; i < argc; i += took) {
+		took = 1;
+		if (!only_operands && strcmp(argv[i], "--") == 0)
+			only_operands = true;
+		else if (!only_operands && argv[i][0] == '-' &&
+		    argv[i][1] != '\0') {
+			took = read_option(argv, i, ret, fail);
+			if (took == 0)
+				return (fail->rc);
+		} else if (ret->command != NULL)
+			ret->operands[ret->noperands++] = argv[i];
+		else if ((ret->command = find_command(commands, argv[i])) ==
+		    NULL) {
+			safe_line(argv[i], strlen(argv[i]), safe, sizeof(safe));
+			(void)fail_set(fail, FAIL_USAGE,
+			    "there is no command \"%s\"", safe);
+			return (mistake(fail, NULL));
+		}
+	}
+	return (check_operands(ret, fail));
+}
+
+void
+args_fini(struct args *args)
+{
+
+	mem_free(args->operands);
+	args->operands = NULL;
+}
+
+bool
+args_has(const struct args *args, const char *name)
+{
+	int i;
+
+	for (i = 0; i < args->ngiven; i++) {
+		if (strcmp(args->given[i].option->name, name) == 0)
+			return (true);
+	}
+	return (false);
+}
+
+const char *
+args_value(const struct args *args, const char *name)
+{
+	const char *value = NULL;
+	int i;
+
+	for (i = 0; i < args->ngiven; i++) {
+		if (strcmp(args->given[i].option->name, name) == 0)
+			value = args->given[i].value;
+	}
+	return (value);
+}
+
+bool
+args_number(const char *text, int64_t least, int64_t most, int64_t *ret)
+{
+	int64_t n = 0;
+	size_t i;
+
+	for (i = 0; text[i] >= '0' && text[i] <= '9' && i < 18; i++)
+		n = n * 10 + (text[i] - '0');
+	if (i == 0 || text[i] != '\0' || n < least || n > most)
+		return (false);
+	*ret = n;
+	return (true);
+}
+
+/* The value of --${name} is not what it should be. */
+static enum rc
+bad_value(const struct args *args, const char *name, const char *wanted,
+    struct fail *fail)
+{
+	const char *value = args_value(args, name);
+	char safe[80];
+
+	safe_line(value, strlen(value), safe, sizeof(safe));
+	(void)fail_set(fail, FAIL_USAGE, "--%s takes %s, not \"%s\"", name,
+	    wanted, safe);
+	return (mistake(fail, args->command));
+}
+
+enum rc
+args_integer(const struct args *args, const char *name, int64_t least,
+    int64_t most, int64_t *ret, struct fail *fail)
+{
+	const char *value = args_value(args, name);
+	char wanted[64];
+
+	if (value == NULL || args_number(value, least, most, ret))
+		return (RC_OK);
+	if (most == INT64_MAX)
+		(void)snprintf(wanted, sizeof(wanted),
+		    "a whole number from %lld", (long long)least);
+	else
+		(void)snprintf(wanted, sizeof(wanted),
+		    "a whole number from %lld to %lld", (long long)least,
+		    (long long)most);
+	return (bad_value(args, name, wanted, fail));
+}
+
+enum rc
+args_duration(const struct args *args, const char *name, int64_t *ret_ms,
+    struct fail *fail)
+{
+	const char *value = args_value(args, name);
+
+	if (value == NULL || model_duration_parse(value, ret_ms))
+		return (RC_OK);
+	return (bad_value(args, name, "a time such as 30s, 5m, 2h or 3d", fail));
+}
+
+/* Appends one line (or more) of help for ${option}. */
+static void
+help_option(struct buf *b, const struct option *option)
+{
+	char left[40];
+	const char *text = option->help;
+	size_t n;
+
+	(void)snprintf(left, sizeof(left), "%s%c%s--%s%s%s",
+	    option->letter != '\0' ? "-" : "",
+	    option->letter != '\0' ? option->letter : ' ',
+	    option->letter != '\0' ? ", " : "   ", option->name,
+	    option->value != NULL ? " " : "",
+	    option->value != NULL ? option->value : "");
+	buf_addf(b, "  %-28s ", left);
+	for (;;) {
+		n = strcspn(text, "\n");
+		buf_add(b, text, n);
+		buf_addc(b, '\n');
+		if (text[n] == '\0')
+			break;
+		text += n + 1;
+		buf_addf(b, "%31s", "");
+	}
+}
+
+void
+args_help(struct buf *b, const struct command *command)
+{
+	const struct option *option;
+
+	buf_addf(b, "usage: twinbox %s%s%s%s\n\n%s.\n", command->name,
+	    command->options != NULL ? " [options]" : "",
+	    command->operands[0] != '\0' ? " " : "", command->operands,
+	    command->summary);
+	if (command->detail[0] != '\0')
+		buf_addf(b, "\n%s\n", command->detail);
+	buf_adds(b, "\noptions:\n");
+	for (option = command->options;
+	     option != NULL && option->name != NULL; option++)
+		help_option(b, option);
+	for (option = args_common; option->name != NULL; option++)
+		help_option(b, option);
+}
+
+void
+args_overview(struct buf *b, const struct command *commands)
+{
+	const struct option *option;
+
+	buf_adds(b, "usage: twinbox COMMAND [options] ...\n\ncommands:\n");
+	for (; commands->name != NULL; commands++)
+		buf_addf(b, "  %-14s %s\n", commands->name, commands->summary);
+	buf_adds(b, "\noptions of every command:\n");
+	for (option = args_common; option->name != NULL; option++)
+		help_option(b, option);
+	buf_adds(b, "\ntwinbox COMMAND --help tells more.  Exit codes are "
+		    "those of sysexits.h: 64 usage,\n65 data, 67 no such user, "
+		    "69 no server, 75 try again, 77 not allowed.\n");
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What all commands share: output, the conversation list, the client's own
+ * database.
+ */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/uuid.h"
+#include "lib/safe.h"
+
+enum rc
+cli_print(struct buf *b, struct fail *fail)
+{
+	bool ok = buf_ok(b);
+
+	if (ok && b->len > 0)
+		ok = fwrite(b->data, 1, b->len, stdout) == b->len;
+	ok = fflush(stdout) == 0 && ok;
+	buf_fini(b);
+	if (ok)
+		return (RC_OK);
+	(void)fail_set(fail, FAIL_INPUT_OUTPUT, "cannot write the output: %s",
+	    strerror(errno));
+	return (fail_cure(fail, "check where it goes"));
+}
+
+enum rc
+cli_print_json(const json_t *json, struct fail *fail)
+{
+	struct buf b = BUF_INIT;
+	char *text = json_dumps(json, JSON_COMPACT);
+
+	if (text == NULL)
+		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
+	buf_adds(&b, text);
+	buf_addc(&b, '\n');
+	free(text); /* jansson's own memory */
+	return (cli_print(&b, fail));
+}
+
+enum rc
+cli_result(struct cli *cli, const json_t *json, struct fail *fail,
+    const char *fmt, ...)
+{
+	struct buf b = BUF_INIT;
+	char line[1024];
+	va_list ap;
+
+	if (cli->json)
+		return (cli_print_json(json, fail));
+	va_start(ap, fmt);
+	(void)vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	buf_adds(&b, line);
+	buf_addc(&b, '\n');
+	return (cli_print(&b, fail));
+}
+
+void
+cli_note(const struct cli *cli, const char *fmt, ...)
+{
+	char line[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	(void)fprintf(
+	    stderr, "twinbox: %s: %s\n", cli->args.command->name, line);
+}
+
+enum rc
+cli_local(struct cli *cli, struct fail *fail)
+{
+	char path[PATH_MAX];
+
+	if (cli->local != NULL)
+		return (RC_OK);
+	if (profile_state_path(&cli->profile, path, fail) != RC_OK)
+		return (fail->rc);
+	return (local_open(path, &cli->local, fail));
+}
+
+enum rc
+cli_sender(struct cli *cli, sender_fn fn, void *arg, struct sender *ret,
+    struct fail *fail)
+{
+
+	if (cli_local(cli, fail) != RC_OK)
+		return (fail->rc);
+	ret->local = cli->local;
+	ret->rest = cli->rest;
+	ret->rnd = rnd_system();
+	ret->fn = fn;
+	ret->arg = arg;
+	return (RC_OK);
+}
+
+enum rc
+cli_epoch_seen(struct cli *cli, const char *epoch, struct fail *fail)
+{
+	struct sender sender;
+	struct fail why = FAIL_INIT;
+	bool changed;
+
+	if (cli_local(cli, fail) != RC_OK ||
+	    local_epoch_seen(cli->local, epoch, &changed, fail) != RC_OK)
+		return (fail->rc);
+	if (!changed)
+		return (RC_OK);
+	cli_note(cli, "the server was restored; it gets your messages again");
+	if (cli_sender(cli, NULL, NULL, &sender, fail) != RC_OK)
+		return (fail->rc);
+	if (sender_flush(&sender, 0, &why) != RC_OK)
+		cli_note(cli, "not all of them yet: %s", why.what);
+	return (RC_OK);
+}
+
+enum rc
+cli_call(struct cli *cli, const char *method, const char *path, json_t *body,
+    json_t **ret, struct fail *fail)
+{
+	struct rest_request request = {.method = method,
+	    .path = path,
+	    .body = body,
+	    .patience_ms = 10000};
+	struct rest_reply reply;
+	enum rc rc;
+
+	rc = rest_call(cli->rest, &request, &reply, fail);
+	json_decref(body);
+	if (rc == RC_OK)
+		*ret = reply.json;
+	return (rc);
+}
+
+enum rc
+cli_uuid(const char *text, const char *what, char ret[UUID_TEXT_LEN + 1],
+    struct fail *fail)
+{
+	struct uuid id;
+	char safe[60];
+
+	if (uuid_parse(text, strlen(text), &id)) {
+		uuid_format(&id, ret);
+		return (RC_OK);
+	}
+	safe_line(text, strlen(text), safe, sizeof(safe));
+	(void)fail_set(fail, FAIL_USAGE, "%s \"%s\" is no UUID", what, safe);
+	return (fail_cure(fail, "copy it whole: 8-4-4-4-12 hex digits"));
+}
+
+/* Whether ${conversation} is the direct one of ${me} with ${name}. */
+static bool
+is_with(const json_t *conversation, const char *me, const char *name)
+{
+	const char *kind =
+	    json_string_value(json_object_get(conversation, "kind"));
+
+	return (kind != NULL && strcmp(kind, "direct") == 0 &&
+	    strcmp(render_conversation_name(conversation, me), name) == 0);
+}
+
+/* The path of the page after ${page}; NULL-terminated "" if it is the last. */
+static void
+next_page(const json_t *page, char *ret, size_t size)
+{
+	const json_t *next = json_object_get(page, "next");
+	const char *text = json_string_value(next);
+	struct buf b = BUF_INIT;
+
+	ret[0] = '\0';
+	if (text == NULL)
+		return;
+	if (text[0] == '/')
+		buf_adds(&b, text);
+	else {
+		buf_adds(&b, "/v1/conversations?limit=200&before=");
+		rest_path_add(&b, text);
+	}
+	if (buf_ok(&b) && b.len < size) {
+		memcpy(ret, b.data, b.len);
+		ret[b.len] = '\0';
+	}
+	buf_fini(&b);
+}
+
+enum rc
+cli_conversation_with(
+    struct cli *cli, const char *name, json_t **ret, struct fail *fail)
+{
+	char path[1024] = "/v1/conversations?limit=200";
+	const json_t *list, *one;
+	json_t *page;
+	size_t i;
+
+	*ret = NULL;
+	while (path[0] != '\0' && *ret == NULL) {
+		if (rest_get(cli->rest, path, &page, fail) != RC_OK)
+			return (fail->rc);
+		list = json_object_get(page, "conversations");
+		for (i = 0; i < json_array_size(list); i++) {
+			one = json_array_get(list, i);
+			if (!is_with(one, cli->profile.user, name))
+				continue;
+			*ret = json_deep_copy(one);
+			break;
+		}
+		next_page(page, path, sizeof(path));
+		json_decref(page);
+	}
+	return (RC_OK);
+}
+
+enum rc
+cli_history_page(struct cli *cli, const char *conversation, const char *query,
+    json_t **ret, struct fail *fail)
+{
+	struct buf path = BUF_INIT;
+	json_t *page, *sorted = json_array();
+	const json_t *list;
+	json_int_t first, last;
+	size_t i, n;
+	enum rc rc;
+
+	buf_adds(&path, "/v1/conversations/");
+	rest_path_add(&path, conversation);
+	buf_addf(&path, "/messages?%s", query);
+	buf_addc(&path, '\0');
+	rc = buf_ok(&path) ? rest_get(cli->rest, path.data, &page, fail)
+			   : fail_set(fail, FAIL_MEMORY, "out of memory");
+	buf_fini(&path);
+	if (rc != RC_OK) {
+		json_decref(sorted);
+		return (rc);
+	}
+	/* Some pages begin with the newest. */
+	list = json_object_get(page, "messages");
+	n = json_array_size(list);
+	first = json_integer_value(
+	    json_object_get(json_array_get(list, 0), "conversation_seq"));
+	last = n == 0 ? 0
+		      : json_integer_value(
+			    json_object_get(json_array_get(list, n - 1),
+				"conversation_seq"));
+	for (i = 0; i < n; i++)
+		(void)json_array_append(sorted,
+		    json_array_get(list, first > last ? n - 1 - i : i));
+	json_decref(page);
+	*ret = sorted;
+	return (RC_OK);
+}

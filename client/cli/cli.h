@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a command has at hand, and the small things that all commands do: show
+ * a result for people or for programs, speak to the server, open the client's
+ * own database.
+ */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include <stdbool.h>
+
+#include <jansson.h>
+
+#include "cli/args.h"
+#include "cli/render.h"
+#include "lib/local.h"
+#include "lib/profile.h"
+#include "lib/rest.h"
+#include "lib/sender.h"
+
+struct cli {
+	struct args args;
+	bool json;     /* for programs */
+	bool terminal; /* standard output is one */
+	struct look look;
+	struct profile profile;
+	struct rest *rest;
+	struct local *local; /* NULL until cli_local() */
+};
+
+/* The commands; the last has name NULL. */
+extern const struct command cli_commands[];
+
+/* Prints ${json} as one line. */
+enum rc cli_print_json(const json_t *json, struct fail *fail) MUST_USE;
+
+/* Prints ${b} and empties it. */
+enum rc cli_print(struct buf *b, struct fail *fail) MUST_USE;
+
+/* Prints ${json} for programs, or else ${fmt} and its arguments. */
+enum rc cli_result(struct cli *cli, const json_t *json, struct fail *fail,
+    const char *fmt, ...) __attribute__((format(printf, 4, 5))) MUST_USE;
+
+/* Says something in one line on standard error: "twinbox: COMMAND: ...". */
+void cli_note(const struct cli *cli, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Opens the client's own database, once. */
+enum rc cli_local(struct cli *cli, struct fail *fail) MUST_USE;
+
+/* A sender over the client's own outbox, which tells ${fn}. */
+enum rc cli_sender(struct cli *cli, sender_fn fn, void *arg,
+    struct sender *ret, struct fail *fail) MUST_USE;
+
+/* Tells the client's database the server's epoch; when it has changed, sends
+ * the own messages again by their ids and says so. */
+enum rc cli_epoch_seen(
+    struct cli *cli, const char *epoch, struct fail *fail) MUST_USE;
+
+/* POST (or another method) ${path} with ${body} (taken, may be NULL); the
+ * answer, NULL if it has no body, is the caller's. */
+enum rc cli_call(struct cli *cli, const char *method, const char *path,
+    json_t *body, json_t **ret, struct fail *fail) MUST_USE;
+
+/* The direct conversation with ${name}: its object from the server's list,
+ * the caller's; NULL if there is none yet. */
+enum rc cli_conversation_with(struct cli *cli, const char *name, json_t **ret,
+    struct fail *fail) MUST_USE;
+
+/* Checks that ${text} is a UUID; writes it in lower case. */
+enum rc cli_uuid(const char *text, const char *what,
+    char ret[UUID_TEXT_LEN + 1], struct fail *fail) MUST_USE;
+
+/* The page of ${conversation} that ${query} ("limit=20") asks for: messages
+ * oldest first, the caller's. */
+enum rc cli_history_page(struct cli *cli, const char *conversation,
+    const char *query, json_t **ret, struct fail *fail) MUST_USE;
+
+/* Reads a password: from the terminal, without showing it, after ${prompt}
+ * (twice if ${twice}), or the first line of standard input with
+ * --password-stdin. */
+enum rc cli_password(struct cli *cli, const char *prompt, bool twice,
+    char *ret, size_t size, struct fail *fail) MUST_USE;
+
+/* The commands. */
+enum rc cmd_register(struct cli *cli, struct fail *fail);
+enum rc cmd_login(struct cli *cli, struct fail *fail);
+enum rc cmd_logout(struct cli *cli, struct fail *fail);
+enum rc cmd_whoami(struct cli *cli, struct fail *fail);
+enum rc cmd_devices(struct cli *cli, struct fail *fail);
+enum rc cmd_send(struct cli *cli, struct fail *fail);
+enum rc cmd_inbox(struct cli *cli, struct fail *fail);
+enum rc cmd_tail(struct cli *cli, struct fail *fail);
+enum rc cmd_chat(struct cli *cli, struct fail *fail);
+enum rc cmd_read(struct cli *cli, struct fail *fail);
+enum rc cmd_ack(struct cli *cli, struct fail *fail);
+enum rc cmd_outbox(struct cli *cli, struct fail *fail);
+enum rc cmd_history(struct cli *cli, struct fail *fail);
+enum rc cmd_conversations(struct cli *cli, struct fail *fail);
+
+/* Sends what ${args} of send ask for, and waits as --wait says. */
+enum rc cli_wait(struct cli *cli, const char *id, const char *state,
+    int64_t timeout_ms, json_t **ret, struct fail *fail) MUST_USE;
+
+#endif

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * register, login, logout, whoami, devices.  A password is only ever in memory
+ * here and in the request; a token only in the profile.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "lib/safe.h"
+#include "model/message.h"
+
+/* What this device is called unless the user says it. */
+static void
+default_device(char ret[LIMIT_DEVICE_NAME_LEN + 1])
+{
+	char host[48];
+
+	if (gethostname(host, sizeof(host)) != 0)
+		(void)snprintf(host, sizeof(host), "?");
+	host[sizeof(host) - 1] = '\0';
+	(void)snprintf(ret, LIMIT_DEVICE_NAME_LEN + 1, "twinbox on %s", host);
+}
+
+static enum rc
+check_name(const char *name, struct fail *fail)
+{
+	char safe[60];
+
+	if (model_name_valid(name, strlen(name)))
+		return (RC_OK);
+	safe_line(name, strlen(name), safe, sizeof(safe));
+	(void)fail_set(fail, FAIL_USAGE, "\"%s\" is no user name", safe);
+	return (fail_cure(
+	    fail, "names have up to %d of a-z 0-9 . _ -", LIMIT_NAME_LEN));
+}
+
+/* Another account in this profile is not overwritten by chance. */
+static enum rc
+check_free(struct cli *cli, const char *name, struct fail *fail)
+{
+	const struct profile *p = &cli->profile;
+
+	if (p->token[0] == '\0' ||
+	    (strcmp(p->user, name) == 0 &&
+		(strcmp(p->server, rest_server(cli->rest)) == 0 ||
+		    (rest_server_local(p->server) &&
+			rest_server_local(rest_server(cli->rest))))))
+		return (RC_OK);
+	(void)fail_set(fail, FAIL_CONFIG, "profile %s is %s at %.100s already",
+	    p->name, p->user, p->server);
+	return (fail_cure(fail,
+	    "add --profile %s, or log out first: twinbox logout", name));
+}
+
+/* Id member ${name} of ${json}, a text or a number. */
+static void
+copy_id(const json_t *json, const char *name, char *ret, size_t size)
+{
+	const json_t *value = json_object_get(json, name);
+
+	ret[0] = '\0';
+	if (json_is_string(value))
+		(void)snprintf(ret, size, "%s", json_string_value(value));
+	else if (json_is_integer(value))
+		(void)snprintf(ret, size, "%lld",
+		    (long long)json_integer_value(value));
+}
+
+/* Revokes token ${id}, whether that works or not. */
+static void
+revoke_quietly(struct cli *cli, const char *id)
+{
+	struct buf path = BUF_INIT;
+	struct fail ignored = FAIL_INIT;
+	json_t *answer = NULL;
+
+	buf_adds(&path, "/v1/tokens/");
+	rest_path_add(&path, id);
+	buf_addc(&path, '\0');
+	if (buf_ok(&path) &&
+	    cli_call(cli, "DELETE", path.data, NULL, &answer, &ignored) ==
+		RC_OK)
+		json_decref(answer);
+	buf_fini(&path);
+}
+
+/* Takes the token in ${answer} into the profile. */
+static enum rc
+keep_login(struct cli *cli, const json_t *answer, const char *name,
+    const char *device, struct fail *fail)
+{
+	struct profile *p = &cli->profile;
+	const char *token =
+	    json_string_value(json_object_get(answer, "token"));
+	char old_id[sizeof(p->token_id)];
+	enum rc rc;
+
+	if (token == NULL || token[0] == '\0' ||
+	    strlen(token) >= sizeof(p->token))
+		return (fail_set(fail, FAIL_PROTOCOL,
+		    "the server gave no token"));
+	(void)snprintf(old_id, sizeof(old_id), "%s", p->token_id);
+	(void)snprintf(p->server, sizeof(p->server), "%s",
+	    rest_server(cli->rest));
+	(void)snprintf(p->user, sizeof(p->user), "%s", name);
+	(void)snprintf(p->token, sizeof(p->token), "%s", token);
+	(void)snprintf(p->device, sizeof(p->device), "%s", device);
+	copy_id(answer, "id", p->token_id, sizeof(p->token_id));
+	if (p->token_id[0] == '\0')
+		copy_id(answer, "device_id", p->token_id, sizeof(p->token_id));
+	rc = profile_save(p, fail);
+	if (rc != RC_OK)
+		return (rc);
+	rest_token_set(cli->rest, p->token);
+	if (old_id[0] != '\0' && strcmp(old_id, p->token_id) != 0)
+		revoke_quietly(cli, old_id);
+	return (RC_OK);
+}
+
+/* Logs ${name} in and says so. */
+static enum rc
+log_in(struct cli *cli, const char *name, const char *password,
+    struct fail *fail)
+{
+	char device[LIMIT_DEVICE_NAME_LEN + 1];
+	const char *wanted = args_value(&cli->args, "device");
+	json_t *answer = NULL;
+	enum rc rc;
+
+	default_device(device);
+	if (wanted != NULL && strlen(wanted) >= sizeof(device))
+		return (fail_set(fail, FAIL_USAGE,
+		    "the device's name is longer than %d bytes",
+		    LIMIT_DEVICE_NAME_LEN));
+	if (wanted != NULL)
+		(void)snprintf(device, sizeof(device), "%s", wanted);
+	rc = cli_call(cli, "POST", "/v1/tokens",
+	    json_pack("{ss ss ss}", "name", name, "password", password,
+		"device", device),
+	    &answer, fail);
+	if (rc != RC_OK && fail->status == 401) {
+		(void)fail_set(
+		    fail, FAIL_NOT_LOGGED_IN, "wrong name or password");
+		(void)fail_cure(fail, "check both; twinbox register NAME "
+				      "makes an account");
+	}
+	if (rc != RC_OK)
+		return (fail->rc);
+	rc = keep_login(cli, answer, name, device, fail);
+	json_decref(answer);
+	if (rc != RC_OK)
+		return (rc);
+	answer = json_pack("{ss ss ss ss}", "user", name, "device", device,
+	    "server", cli->profile.server, "profile", cli->profile.name);
+	rc = cli_result(cli, answer, fail, "logged in as %s at %s (profile %s)",
+	    name, cli->profile.server, cli->profile.name);
+	json_decref(answer);
+	return (rc);
+}
+
+enum rc
+cmd_login(struct cli *cli, struct fail *fail)
+{
+	const char *name = cli->args.operands[0];
+	char password[LIMIT_PASSWORD_LEN + 2], prompt[80];
+	enum rc rc;
+
+	if (check_name(name, fail) != RC_OK ||
+	    check_free(cli, name, fail) != RC_OK)
+		return (fail->rc);
+	/* A stale token must not spoil the request for a new one. */
+	rest_token_set(cli->rest, "");
+	(void)snprintf(prompt, sizeof(prompt), "password of %s: ", name);
+	rc = cli_password(
+	    cli, prompt, false, password, sizeof(password), fail);
+	if (rc == RC_OK)
+		rc = log_in(cli, name, password, fail);
+	explicit_bzero(password, sizeof(password));
+	return (rc);
+}
+
+/* Registers ${name}. */
+static enum rc
+sign_up(struct cli *cli, const char *name, const char *password,
+    struct fail *fail)
+{
+	const char *display = args_value(&cli->args, "display-name");
+	json_t *body, *answer = NULL;
+	enum rc rc;
+
+	body = json_pack("{ss ss}", "name", name, "password", password);
+	if (display != NULL)
+		(void)json_object_set_new(
+		    body, "display_name", json_string(display));
+	rc = cli_call(cli, "POST", "/v1/users", body, &answer, fail);
+	if (rc == RC_OK && args_has(&cli->args, "no-login"))
+		rc = cli_result(cli, answer, fail, "registered %s", name);
+	else if (fail->status == 403)
+		(void)fail_cure(fail, "this server is closed: ask its operator "
+				      "for an account");
+	else if (fail->status == 409)
+		(void)fail_cure(fail, "choose another name, or log in: twinbox "
+				      "login %s", name);
+	json_decref(answer);
+	return (rc);
+}
+
+enum rc
+cmd_register(struct cli *cli, struct fail *fail)
+{
+	const char *name = cli->args.operands[0];
+	char password[LIMIT_PASSWORD_LEN + 2], prompt[80];
+	bool only = args_has(&cli->args, "no-login");
+	enum rc rc;
+
+	if (check_name(name, fail) != RC_OK ||
+	    (!only && check_free(cli, name, fail) != RC_OK))
+		return (fail->rc);
+	rest_token_set(cli->rest, "");
+	(void)snprintf(prompt, sizeof(prompt), "new password for %s: ", name);
+	rc = cli_password(cli, prompt, true, password, sizeof(password), fail);
+	if (rc == RC_OK)
+		rc = sign_up(cli, name, password, fail);
+	if (rc == RC_OK && !only)
+		rc = log_in(cli, name, password, fail);
+	explicit_bzero(password, sizeof(password));
+	return (rc);
+}
+
+/* The id of this device, from the list if it was not told at log-in. */
+static enum rc
+own_token_id(struct cli *cli, char *ret, size_t size, struct fail *fail)
+{
+	const json_t *list, *one;
+	const char *device;
+	json_t *answer;
+	size_t i;
+
+	(void)snprintf(ret, size, "%s", cli->profile.token_id);
+	if (ret[0] != '\0')
+		return (RC_OK);
+	if (rest_get(cli->rest, "/v1/tokens", &answer, fail) != RC_OK)
+		return (fail->rc);
+	list = json_object_get(answer, "tokens");
+	for (i = 0; i < json_array_size(list); i++) {
+		one = json_array_get(list, i);
+		device = json_string_value(json_object_get(one, "device"));
+		if (json_is_true(json_object_get(one, "current"))) {
+			copy_id(one, "id", ret, size);
+			break;
+		}
+		if (device != NULL && strcmp(device, cli->profile.device) == 0)
+			copy_id(one, "id", ret, size);
+	}
+	json_decref(answer);
+	if (ret[0] == '\0')
+		return (fail_set(fail, FAIL_PROTOCOL,
+		    "the server does not list this device"));
+	return (RC_OK);
+}
+
+enum rc
+cmd_logout(struct cli *cli, struct fail *fail)
+{
+	char id[64], user[LIMIT_NAME_LEN + 1];
+	struct buf path = BUF_INIT;
+	json_t *answer = NULL;
+	enum rc rc;
+
+	(void)snprintf(user, sizeof(user), "%s", cli->profile.user);
+	rc = own_token_id(cli, id, sizeof(id), fail);
+	if (rc == RC_OK) {
+		buf_adds(&path, "/v1/tokens/");
+		rest_path_add(&path, id);
+		buf_addc(&path, '\0');
+		rc = cli_call(cli, "DELETE", path.data, NULL, &answer, fail);
+		buf_fini(&path);
+		json_decref(answer);
+	}
+	/* Revoked before: all the better. */
+	if (rc != RC_OK && fail->status != 401 && fail->status != 404)
+		return (rc);
+	if (profile_remove(&cli->profile, fail) != RC_OK)
+		return (fail->rc);
+	answer = json_pack("{ss ss}", "user", user, "profile",
+	    cli->profile.name);
+	rc = cli_result(cli, answer, fail, "logged out %s", user);
+	json_decref(answer);
+	return (rc);
+}
+
+enum rc
+cmd_whoami(struct cli *cli, struct fail *fail)
+{
+	const struct profile *p = &cli->profile;
+	const char *user;
+	json_t *answer, *out;
+	enum rc rc;
+
+	if (rest_get(cli->rest, "/v1", &answer, fail) != RC_OK)
+		return (fail->rc);
+	user = json_string_value(json_object_get(answer, "user"));
+	if (user == NULL) {
+		json_decref(answer);
+		return (fail_set(fail, FAIL_NOT_LOGGED_IN,
+		    "the server does not know this device any more"));
+	}
+	out = json_pack("{ss ss ss ss}", "user", user, "device", p->device,
+	    "server", rest_server(cli->rest), "profile", p->name);
+	rc = cli_result(cli, out, fail, "%s at %s (profile %s)", p->user,
+	    rest_server(cli->rest), p->name);
+	json_decref(out);
+	json_decref(answer);
+	return (rc);
+}
+
+/* Member ${name} of ${json} as a cell: text, number, or a time for people. */
+static json_t *
+cell(struct cli *cli, const json_t *json, const char *name)
+{
+	const json_t *value = json_object_get(json, name);
+	struct buf b = BUF_INIT;
+	json_t *ret;
+
+	if (json_is_integer(value))
+		buf_addi(&b, json_integer_value(value));
+	else if (render_time_of(json, name) != 0)
+		render_time(&b, &cli->look, render_time_of(json, name));
+	else if (json_is_string(value))
+		buf_adds(&b, json_string_value(value));
+	ret = json_stringn(b.len > 0 ? b.data : "", b.len);
+	buf_fini(&b);
+	return (ret);
+}
+
+/* devices, without operands. */
+static enum rc
+list_devices(struct cli *cli, struct fail *fail)
+{
+	const json_t *list, *one;
+	json_t *answer, *rows;
+	struct buf b = BUF_INIT;
+	char id[64];
+	bool mine;
+	size_t i;
+	enum rc rc;
+
+	if (rest_get(cli->rest, "/v1/tokens", &answer, fail) != RC_OK)
+		return (fail->rc);
+	if (cli->json) {
+		rc = cli_print_json(answer, fail);
+		json_decref(answer);
+		return (rc);
+	}
+	rows = json_pack("[[ssss]]", "ID", "DEVICE", "SINCE", "");
+	list = json_object_get(answer, "tokens");
+	for (i = 0; i < json_array_size(list); i++) {
+		one = json_array_get(list, i);
+		copy_id(one, "id", id, sizeof(id));
+		mine = json_is_true(json_object_get(one, "current")) ||
+		    (id[0] != '\0' && strcmp(id, cli->profile.token_id) == 0);
+		(void)json_array_append_new(rows,
+		    json_pack("[soos]", id, cell(cli, one, "device"),
+			cell(cli, one, "created_at"),
+			mine ? "this one" : ""));
+	}
+	render_table(&b, &cli->look, rows);
+	json_decref(rows);
+	json_decref(answer);
+	return (cli_print(&b, fail));
+}
+
+enum rc
+cmd_devices(struct cli *cli, struct fail *fail)
+{
+	const struct args *args = &cli->args;
+	struct buf path = BUF_INIT;
+	json_t *answer = NULL;
+	enum rc rc;
+
+	if (args->noperands == 0)
+		return (list_devices(cli, fail));
+	if (args->noperands != 2 || strcmp(args->operands[0], "revoke") != 0) {
+		(void)fail_set(fail, FAIL_USAGE,
+		    "that is neither \"devices\" nor \"devices revoke ID\"");
+		return (fail_cure(fail, "see twinbox devices --help"));
+	}
+	buf_adds(&path, "/v1/tokens/");
+	rest_path_add(&path, args->operands[1]);
+	buf_addc(&path, '\0');
+	rc = cli_call(cli, "DELETE", path.data, NULL, &answer, fail);
+	buf_fini(&path);
+	json_decref(answer);
+	if (rc != RC_OK) {
+		if (fail->status == 404)
+			(void)fail_cure(fail, "twinbox devices lists them");
+		return (rc);
+	}
+	answer = json_pack("{ss}", "revoked", args->operands[1]);
+	rc = cli_result(cli, answer, fail, "revoked");
+	json_decref(answer);
+	return (rc);
+}

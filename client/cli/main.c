@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * twinbox: the command line client.  Reads the arguments, finds profile and
+ * server, runs the command, and reports what went wrong in one line on
+ * standard error, with an exit code of sysexits.h.
+ */
+#include <langinfo.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clk.h"
+#include "base/mem.h"
+#include "cli/cli.h"
+
+#define DEFAULT_SERVER "http://127.0.0.1:8080"
+
+/* Widths of characters come from the locale; without one in UTF-8 they are
+ * taken from C.UTF-8. */
+static void
+set_locale(void)
+{
+
+	(void)setlocale(LC_CTYPE, "");
+	if (strcmp(nl_langinfo(CODESET), "UTF-8") != 0)
+		(void)setlocale(LC_CTYPE, "C.UTF-8");
+}
+
+static void
+set_look(struct cli *cli)
+{
+	const char *term = getenv("TERM");
+	const char *no_color = getenv("NO_COLOR");
+
+	cli->json = args_has(&cli->args, "json");
+	cli->terminal = isatty(STDOUT_FILENO) == 1;
+	cli->look.colour = cli->terminal && !cli->json &&
+	    (no_color == NULL || no_color[0] == '\0') && term != NULL &&
+	    strcmp(term, "dumb") != 0;
+	cli->look.now_ms = clk_wall_ms(clk_system());
+	cli->look.me = cli->profile.user;
+}
+
+/* Which server: the option, the environment, the profile, the default.  A
+ * token goes only to the server that gave it, or, where that is this machine,
+ * to another port of it. */
+static enum rc
+find_server(struct cli *cli, char ret[PROFILE_SERVER_SIZE], struct fail *fail)
+{
+	const char *text = args_value(&cli->args, "server");
+	const char *stored = cli->profile.server;
+
+	if (text == NULL)
+		text = getenv("TWINBOX_SERVER");
+	if (text == NULL || text[0] == '\0')
+		text = stored[0] != '\0' ? stored : DEFAULT_SERVER;
+	if (rest_server_parse(text, ret, PROFILE_SERVER_SIZE, fail) != RC_OK)
+		return (fail->rc);
+	if (cli->args.command->needs != NEEDS_LOGIN ||
+	    strcmp(ret, stored) == 0 ||
+	    (rest_server_local(ret) && rest_server_local(stored)))
+		return (RC_OK);
+	(void)fail_set(fail, FAIL_CONFIG, "profile %s is logged in at %.100s, "
+	    "not at %.100s", cli->profile.name, stored, ret);
+	return (fail_cure(
+	    fail, "log in there with another --profile, or leave --server out"));
+}
+
+/* Makes ready what the command needs. */
+static enum rc
+prepare(struct cli *cli, struct fail *fail)
+{
+	const char *name = args_value(&cli->args, "profile");
+	char server[PROFILE_SERVER_SIZE];
+
+	if (name == NULL)
+		name = getenv("TWINBOX_PROFILE");
+	if (name == NULL || name[0] == '\0')
+		name = "default";
+	if (profile_load(name, &cli->profile, fail) != RC_OK)
+		return (fail->rc);
+	if (cli->args.command->needs == NEEDS_LOGIN &&
+	    cli->profile.token[0] == '\0') {
+		(void)fail_set(fail, FAIL_NOT_LOGGED_IN,
+		    "nobody is logged in with profile %s", name);
+		if (strcmp(name, "default") != 0)
+			(void)fail_cure(
+			    fail, "twinbox login NAME --profile %s", name);
+		return (fail->rc);
+	}
+	if (find_server(cli, server, fail) != RC_OK)
+		return (fail->rc);
+	return (rest_new(server, cli->profile.token, &cli->rest, fail));
+}
+
+/* --help and --version. */
+static enum rc
+inform(struct cli *cli, struct fail *fail)
+{
+	struct buf b = BUF_INIT;
+
+	if (args_has(&cli->args, "version"))
+		buf_adds(&b, "twinbox " PACKAGE_VERSION "\n");
+	else if (cli->args.command != NULL)
+		args_help(&b, cli->args.command);
+	else
+		args_overview(&b, cli_commands);
+	return (cli_print(&b, fail));
+}
+
+/* The failure for programs, on standard output. */
+static void
+print_failure(const struct fail *fail)
+{
+	struct fail ignored;
+	json_t *json;
+
+	json = json_pack("{s{ss ss ss si si si}}", "error", "code", fail->code,
+	    "detail", fail->what, "cure", fail->cure, "exit", fail->exit,
+	    "status", fail->status, "retry_after", fail->retry_after_s);
+	if (json != NULL && cli_print_json(json, &ignored) != RC_OK)
+		(void)fputs("twinbox: cannot write the output\n", stderr);
+	json_decref(json);
+}
+
+static void
+report(const struct cli *cli, const struct fail *fail)
+{
+	const struct command *command = cli->args.command;
+
+	(void)fprintf(stderr, "twinbox: %s%s%s%s%s\n",
+	    command != NULL ? command->name : "",
+	    command != NULL ? ": " : "", fail->what,
+	    fail->cure[0] != '\0' ? "; " : "", fail->cure);
+	if (args_has(&cli->args, "json"))
+		print_failure(fail);
+}
+
+int
+main(int argc, char **argv)
+{
+	struct cli cli;
+	struct fail fail = FAIL_INIT;
+	enum rc rc;
+
+	memset(&cli, 0, sizeof(cli));
+	set_locale();
+	rc = args_parse(argc, argv, cli_commands, &cli.args, &fail);
+	if (rc == RC_OK &&
+	    (args_has(&cli.args, "help") || args_has(&cli.args, "version")))
+		rc = inform(&cli, &fail);
+	else if (rc == RC_OK) {
+		rc = prepare(&cli, &fail);
+		set_look(&cli);
+		if (rc == RC_OK)
+			rc = cli.args.command->run(&cli, &fail);
+	}
+	if (rc != RC_OK)
+		report(&cli, &fail);
+	local_close(cli.local);
+	rest_free(cli.rest);
+	explicit_bzero(cli.profile.token, sizeof(cli.profile.token));
+	args_fini(&cli.args);
+	return (rc == RC_OK ? EXIT_SUCCESS : fail.exit);
+}

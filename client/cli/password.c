@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Passwords: from the terminal, never shown, or from standard input.  Promises
+ * to leave the terminal as it was, also after Ctrl-C: while it reads, keys
+ * that would send a signal are read as characters.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+#define KEY_INTERRUPT 3
+#define KEY_END 4
+#define KEY_KILL 21
+
+/* Reads bytes up to a line end into ${ret}; -1 if they do not fit, are
+ * interrupted or end early. */
+static int
+read_line(int fd, bool keys, char *ret, size_t size)
+{
+	size_t n = 0;
+	ssize_t got;
+	char c;
+
+	for (;;) {
+		got = read(fd, &c, 1);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0 || (keys && (got == 0 || c == KEY_INTERRUPT)))
+			return (-1);
+		if (got == 0 || c == '\n' || (keys && c == '\r'))
+			break;
+		if (keys && c == KEY_END && n == 0)
+			return (-1);
+		if (keys && c == KEY_KILL)
+			n = 0;
+		else if (keys && (c == 127 || c == '\b')) {
+			/* A whole character, also in UTF-8. */
+			while (n > 0 && (ret[--n] & 0xc0) == 0x80)
+				;
+		} else if (n + 1 == size)
+			return (-1);
+		else
+			ret[n++] = c;
+	}
+	if (!keys && n > 0 && ret[n - 1] == '\r')
+		n--;
+	ret[n] = '\0';
+	return (0);
+}
+
+/* Asks on terminal ${fd}. */
+static enum rc
+ask(int fd, const char *prompt, char *ret, size_t size, struct fail *fail)
+{
+	struct termios old, quiet;
+	int rc;
+
+	if (tcgetattr(fd, &old) != 0)
+		return (fail_set(fail, FAIL_INPUT_OUTPUT, "the terminal: %s",
+		    strerror(errno)));
+	quiet = old;
+	quiet.c_lflag &= ~(tcflag_t)(ECHO | ICANON | ISIG);
+	quiet.c_cc[VMIN] = 1;
+	quiet.c_cc[VTIME] = 0;
+	(void)tcsetattr(fd, TCSAFLUSH, &quiet);
+	(void)dprintf(fd, "%s", prompt);
+	rc = read_line(fd, true, ret, size);
+	(void)dprintf(fd, "\n");
+	(void)tcsetattr(fd, TCSAFLUSH, &old);
+	if (rc == 0)
+		return (RC_OK);
+	(void)fail_set(fail, FAIL_USAGE, "no password was given");
+	return (fail_cure(fail, "type it and press Enter"));
+}
+
+static enum rc
+ask_terminal(const char *prompt, bool twice, char *ret, size_t size,
+    struct fail *fail)
+{
+	char again[LIMIT_PASSWORD_LEN + 1];
+	int fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+	enum rc rc;
+
+	if (fd < 0) {
+		(void)fail_set(fail, FAIL_USAGE,
+		    "there is no terminal to ask for the password");
+		return (fail_cure(fail, "use --password-stdin"));
+	}
+	rc = ask(fd, prompt, ret, size, fail);
+	if (rc == RC_OK && twice) {
+		rc = ask(fd, "the same again: ", again, sizeof(again), fail);
+		if (rc == RC_OK && strcmp(again, ret) != 0) {
+			(void)fail_set(fail, FAIL_USAGE,
+			    "the two passwords are not the same");
+			rc = fail_cure(fail, "try once more");
+		}
+		explicit_bzero(again, sizeof(again));
+	}
+	(void)close(fd);
+	return (rc);
+}
+
+enum rc
+cli_password(struct cli *cli, const char *prompt, bool twice, char *ret,
+    size_t size, struct fail *fail)
+{
+	enum rc rc;
+
+	if (args_has(&cli->args, "password-stdin")) {
+		if (read_line(STDIN_FILENO, false, ret, size) == 0)
+			rc = RC_OK;
+		else
+			rc = fail_set(fail, FAIL_DATA, "no password could be "
+			    "read from standard input");
+	} else
+		rc = ask_terminal(prompt, twice, ret, size, fail);
+	if (rc == RC_OK && ret[0] == '\0') {
+		rc = fail_set(fail, FAIL_DATA, "the password is empty");
+		(void)fail_cure(fail, "choose one of at least %d characters",
+		    LIMIT_PASSWORD_MIN);
+	}
+	return (rc);
+}

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Lines of text for people.  Owns their form; relies on lib/safe.h for
+ * everything that somebody else has written.
+ */
+#include "cli/render.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clk.h"
+#include "lib/safe.h"
+
+/* Names shorter than this are padded, so that texts stand in a column. */
+#define NAME_COLUMNS 12
+#define SEQ_COLUMNS 5
+#define CELL_COLUMNS 60
+
+static const char *const style_codes[] = {
+    [STYLE_PLAIN] = "",
+    [STYLE_BOLD] = "\033[1m",
+    [STYLE_DIM] = "\033[2m",
+    [STYLE_RED] = "\033[31m",
+    [STYLE_GREEN] = "\033[32m",
+    [STYLE_YELLOW] = "\033[33m",
+    [STYLE_CYAN] = "\033[36m",
+};
+
+/* Begins ${style}; end() ends it. */
+static void
+begin(struct buf *b, const struct look *look, enum style style)
+{
+
+	if (look->colour)
+		buf_adds(b, style_codes[style]);
+}
+
+static void
+end(struct buf *b, const struct look *look, enum style style)
+{
+
+	if (look->colour && style != STYLE_PLAIN)
+		buf_adds(b, "\033[0m");
+}
+
+void
+render_styled(struct buf *b, const struct look *look, enum style style,
+    const char *text)
+{
+
+	begin(b, look, style);
+	buf_adds(b, text);
+	end(b, look, style);
+}
+
+/* String member ${name} of ${json}, NULL without one. */
+static const char *
+text_of(const json_t *json, const char *name)
+{
+
+	return (json_string_value(json_object_get(json, name)));
+}
+
+/* Integer member ${name} of ${json}, 0 without one. */
+static long long
+integer_of(const json_t *json, const char *name)
+{
+
+	return ((long long)json_integer_value(json_object_get(json, name)));
+}
+
+void
+render_member(
+    struct buf *b, const json_t *json, const char *name, const char *other)
+{
+	const json_t *value = json_object_get(json, name);
+
+	if (json_is_string(value))
+		safe_add(b, json_string_value(value),
+		    json_string_length(value));
+	else
+		buf_adds(b, other);
+}
+
+int64_t
+render_time_of(const json_t *json, const char *name)
+{
+	const char *text = text_of(json, name);
+	int64_t ms = 0;
+
+	if (text == NULL || clk_parse_rfc3339(text, &ms) != 0)
+		return (0);
+	return (ms);
+}
+
+void
+render_time(struct buf *b, const struct look *look, int64_t ms)
+{
+	time_t then = (time_t)(ms / 1000), now = (time_t)(look->now_ms / 1000);
+	struct tm tm, today;
+	char text[40];
+	bool same_day;
+
+	if (ms == 0 || localtime_r(&then, &tm) == NULL ||
+	    localtime_r(&now, &today) == NULL) {
+		buf_adds(b, "-");
+		return;
+	}
+	same_day = tm.tm_year == today.tm_year && tm.tm_yday == today.tm_yday;
+	if (same_day)
+		(void)strftime(text, sizeof(text), "%H:%M", &tm);
+	else if (tm.tm_year == today.tm_year)
+		(void)strftime(text, sizeof(text), "%d %b %H:%M", &tm);
+	else
+		(void)strftime(text, sizeof(text), "%d %b %Y %H:%M", &tm);
+	buf_adds(b, text);
+}
+
+/* Appends what stands in ${cell} and pads it to ${columns}; returns the
+ * columns taken.  Empties ${cell}. */
+static int
+add_padded(struct buf *b, const struct look *look, enum style style,
+    struct buf *cell, int columns)
+{
+	int width;
+
+	width = cell->len > 0 ? safe_width(cell->data, cell->len) : 0;
+	begin(b, look, style);
+	if (cell->len > 0)
+		buf_add(b, cell->data, cell->len);
+	end(b, look, style);
+	for (; width < columns; width++)
+		buf_addc(b, ' ');
+	buf_reset(cell);
+	return (width);
+}
+
+/* Appends time and name in their columns; returns the columns taken. */
+static int
+add_head(struct buf *b, const struct look *look, const json_t *event,
+    struct buf *name)
+{
+	bool own = json_is_true(json_object_get(event, "own"));
+	struct buf cell = BUF_INIT;
+	int64_t ms = render_time_of(event, "event_time");
+	int columns;
+
+	if (ms == 0)
+		ms = render_time_of(event, "at");
+	if (ms == 0)
+		ms = render_time_of(event, "delivered_at");
+	render_time(&cell, look, ms);
+	columns = add_padded(b, look, STYLE_DIM, &cell, 5) + 2;
+	buf_adds(b, "  ");
+	columns += add_padded(b, look, own ? STYLE_GREEN : STYLE_CYAN, name,
+		       NAME_COLUMNS) +
+	    2;
+	buf_adds(b, "  ");
+	buf_fini(&cell);
+	return (columns);
+}
+
+/* Appends a message's text behind ${columns} columns. */
+static void
+add_body(struct buf *b, const json_t *message, int columns)
+{
+	const json_t *body = json_object_get(message, "body");
+
+	if (json_is_string(body))
+		safe_add_lines(b, json_string_value(body),
+		    json_string_length(body), columns);
+	else
+		buf_adds(b, "(deleted)");
+}
+
+void
+render_message(struct buf *b, const struct look *look, const json_t *message,
+    const char *sign)
+{
+	struct buf name = BUF_INIT;
+	const char *from = text_of(message, "from");
+	int columns;
+
+	if (from != NULL && strcmp(from, look->me) == 0)
+		buf_adds(&name, "you");
+	else
+		render_member(&name, message, "from", "?");
+	columns = add_head(b, look, message, &name);
+	buf_fini(&name);
+	add_body(b, message, columns);
+	if (sign != NULL) {
+		buf_adds(b, "  ");
+		render_styled(b, look,
+		    strcmp(sign, RENDER_READ) == 0 ? STYLE_CYAN : STYLE_DIM,
+		    sign);
+	}
+	buf_addc(b, '\n');
+}
+
+/* Appends what a receipt, bounce and other short event says. */
+static void
+add_note(struct buf *b, const json_t *event, const char *kind)
+{
+	const char *state = text_of(event, "state");
+	bool read = state != NULL && strcmp(state, "read") == 0;
+
+	if (strcmp(kind, "receipt") == 0) {
+		buf_adds(b, read ? RENDER_READ " by " :
+				   RENDER_DELIVERED " delivered to ");
+		render_member(b, event, "by", "?");
+		buf_addf(b, " up to message %lld", integer_of(event, "upto"));
+	} else if (strcmp(kind, "bounce") == 0) {
+		buf_adds(b, RENDER_FAILED " ");
+		render_member(b, event, "state", "failed");
+		buf_adds(b, ": not delivered to ");
+		render_member(b, event, "to", "?");
+		buf_adds(b, ": ");
+		render_member(b, event, "reason", "no reason given");
+	} else if (strcmp(kind, "read") == 0) {
+		buf_addf(b, "read on another device up to message %lld",
+		    integer_of(event, "upto"));
+	} else {
+		safe_add(b, kind, strlen(kind));
+		buf_adds(b, " of ");
+		render_member(b, event, "of", "?");
+	}
+}
+
+void
+render_event(struct buf *b, const struct look *look, const json_t *event)
+{
+	const char *kind = text_of(event, "kind");
+	const char *to = text_of(event, "to");
+	struct buf cell = BUF_INIT;
+	bool own = json_is_true(json_object_get(event, "own"));
+	bool message = kind != NULL && strcmp(kind, "message") == 0;
+	int columns;
+
+	buf_addf(&cell, "#%lld", integer_of(event, "seq"));
+	columns = add_padded(b, look, STYLE_DIM, &cell, SEQ_COLUMNS) + 2;
+	buf_adds(b, "  ");
+	if (message && own) {
+		buf_adds(&cell, "→ ");
+		render_member(&cell, event, "to", "group");
+	} else if (message) {
+		render_member(&cell, event, "from", "?");
+		if (to == NULL)
+			buf_adds(&cell, " (group)");
+	}
+	columns += add_head(b, look, event, &cell);
+	if (message)
+		add_body(b, event, columns);
+	else {
+		add_note(&cell, event, kind != NULL ? kind : "?");
+		(void)add_padded(b, look,
+		    kind != NULL && strcmp(kind, "bounce") == 0 ? STYLE_RED :
+								  STYLE_DIM,
+		    &cell, 0);
+	}
+	buf_addc(b, '\n');
+	buf_fini(&cell);
+}
+
+const char *
+render_entry_state(const json_t *entry)
+{
+	const json_t *labels = json_object_get(entry, "labels");
+	const char *state = text_of(entry, "state"), *label;
+	size_t i;
+
+	for (i = 0; i < json_array_size(labels); i++) {
+		label = json_string_value(json_array_get(labels, i));
+		if (label != NULL &&
+		    (strcmp(label, "read") == 0 ||
+			strcmp(label, "scheduled") == 0 ||
+			strcmp(label, "retrying") == 0))
+			state = label;
+	}
+	if (state == NULL)
+		return ("?");
+	return (strcmp(state, "acked") == 0 ? "delivered" : state);
+}
+
+enum style
+render_state_style(const char *state)
+{
+
+	if (strcmp(state, "read") == 0 || strcmp(state, "delivered") == 0)
+		return (STYLE_GREEN);
+	if (strcmp(state, "failed") == 0 || strcmp(state, "expired") == 0 ||
+	    strcmp(state, "refused") == 0)
+		return (STYLE_RED);
+	if (strcmp(state, "retrying") == 0 || strcmp(state, "waiting") == 0)
+		return (STYLE_YELLOW);
+	return (STYLE_PLAIN);
+}
+
+/* Appends "name  value" of member ${member}, unless it is null. */
+static void
+add_fact(struct buf *b, const struct look *look, const json_t *json,
+    const char *name, const char *member)
+{
+	const json_t *value = json_object_get(json, member);
+	struct buf cell = BUF_INIT;
+
+	if (value == NULL || json_is_null(value))
+		return;
+	buf_adds(&cell, name);
+	(void)add_padded(b, look, STYLE_DIM, &cell, 14);
+	buf_fini(&cell);
+	if (json_is_integer(value))
+		buf_addi(b, json_integer_value(value));
+	else if (render_time_of(json, member) != 0)
+		render_time(b, look, render_time_of(json, member));
+	else
+		render_member(b, json, member, "");
+	buf_addc(b, '\n');
+}
+
+/* Appends the steps of ${entry} that have been made. */
+static void
+add_timeline(struct buf *b, const struct look *look, const json_t *entry)
+{
+	const json_t *steps = json_object_get(entry, "timeline"), *step;
+	struct buf cell = BUF_INIT;
+	size_t i;
+
+	for (i = 0; i < json_array_size(steps); i++) {
+		step = json_array_get(steps, i);
+		buf_adds(&cell, i == 0 ? "timeline" : "");
+		(void)add_padded(b, look, STYLE_DIM, &cell, 14);
+		render_time(&cell, look, render_time_of(step, "at"));
+		(void)add_padded(b, look, STYLE_PLAIN, &cell, 5);
+		buf_adds(b, "  ");
+		render_member(b, step, "state", "?");
+		buf_addc(b, '\n');
+	}
+	buf_fini(&cell);
+}
+
+void
+render_entry(struct buf *b, const struct look *look, const json_t *entry)
+{
+	const json_t *list = json_object_get(entry, "destinations"), *one;
+	const char *state = render_entry_state(entry);
+	size_t i;
+
+	add_fact(b, look, entry, "id", "id");
+	add_fact(b, look, entry, "to", "to");
+	add_fact(b, look, entry, "conversation", "conversation");
+	buf_addf(b, "%s%-14s%s", look->colour ? "\033[2m" : "", "state",
+	    look->colour ? "\033[0m" : "");
+	begin(b, look, render_state_style(state));
+	safe_add(b, state, strlen(state));
+	end(b, look, render_state_style(state));
+	buf_addc(b, '\n');
+	add_fact(b, look, entry, "priority", "priority");
+	add_fact(b, look, entry, "attempts", "attempts");
+	add_fact(b, look, entry, "created", "created_at");
+	add_fact(b, look, entry, "deliver at", "deliver_at");
+	add_fact(b, look, entry, "next try", "next_retry_at");
+	add_fact(b, look, entry, "expires", "expires_at");
+	add_fact(b, look, entry, "last error", "last_error");
+	add_timeline(b, look, entry);
+	for (i = 0; json_array_size(list) > 1 && i < json_array_size(list);
+	     i++) {
+		one = json_array_get(list, i);
+		buf_adds(b, i == 0 ? "destinations  " : "              ");
+		render_member(b, one, "address", "?");
+		buf_adds(b, "  ");
+		render_member(b, one, "state", "?");
+		buf_addc(b, '\n');
+	}
+}
+
+const char *
+render_conversation_name(const json_t *conversation, const char *me)
+{
+	const json_t *members = json_object_get(conversation, "members");
+	const char *kind = text_of(conversation, "kind");
+	const char *title = text_of(conversation, "title"), *address;
+	size_t i;
+
+	if (kind != NULL && strcmp(kind, "direct") == 0) {
+		for (i = 0; i < json_array_size(members); i++) {
+			address =
+			    text_of(json_array_get(members, i), "address");
+			if (address != NULL && strcmp(address, me) != 0)
+				return (address);
+		}
+		return (me);
+	}
+	return (title != NULL ? title : "group");
+}
+
+/* Writes cell ${value} safely into ${cell}. */
+static void
+fill_cell(struct buf *cell, const json_t *value)
+{
+	size_t cut;
+
+	buf_reset(cell);
+	if (json_is_string(value))
+		safe_add(cell, json_string_value(value),
+		    json_string_length(value));
+	if (cell->len == 0)
+		return;
+	cut = safe_cut(cell->data, cell->len, CELL_COLUMNS);
+	if (cut < cell->len) {
+		cell->len = safe_cut(cell->data, cell->len, CELL_COLUMNS - 1);
+		buf_adds(cell, "…");
+	}
+}
+
+#define TABLE_COLUMNS_MAX 8
+
+void
+render_table(struct buf *b, const struct look *look, const json_t *rows)
+{
+	int widths[TABLE_COLUMNS_MAX] = {0}, width;
+	struct buf cell = BUF_INIT;
+	const json_t *row;
+	size_t i, j, n;
+
+	for (i = 0; i < json_array_size(rows); i++) {
+		row = json_array_get(rows, i);
+		n = json_array_size(row);
+		for (j = 0; j < n && j < TABLE_COLUMNS_MAX; j++) {
+			fill_cell(&cell, json_array_get(row, j));
+			width = cell.len > 0 ? safe_width(cell.data, cell.len)
+					     : 0;
+			if (width > widths[j])
+				widths[j] = width;
+		}
+	}
+	for (i = 0; i < json_array_size(rows); i++) {
+		row = json_array_get(rows, i);
+		n = json_array_size(row);
+		for (j = 0; j < n && j < TABLE_COLUMNS_MAX; j++) {
+			fill_cell(&cell, json_array_get(row, j));
+			(void)add_padded(b, look,
+			    i == 0 ? STYLE_DIM : STYLE_PLAIN, &cell,
+			    j + 1 < n ? widths[j] + 2 : 0);
+		}
+		buf_addc(b, '\n');
+	}
+	buf_fini(&cell);
+}

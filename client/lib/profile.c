@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Profile files.  Owns their place, their form and their permissions; promises
+ * that a crash leaves the old file or the new one.
+ */
+#include "lib/profile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "model/message.h"
+
+/* ${XDG variable}/twinbox, or ~/${fallback}/twinbox. */
+static enum rc
+base_folder(const char *variable, const char *fallback, char ret[PATH_MAX],
+    struct fail *fail)
+{
+	const char *base = getenv(variable);
+	const char *home = getenv("HOME");
+	int n;
+
+	if (base != NULL && base[0] == '/')
+		n = snprintf(ret, PATH_MAX, "%s/twinbox", base);
+	else if (home != NULL && home[0] == '/')
+		n = snprintf(ret, PATH_MAX, "%s/%s/twinbox", home, fallback);
+	else {
+		(void)fail_set(fail, FAIL_CONFIG,
+		    "neither %s nor HOME names a folder", variable);
+		return (fail_cure(fail, "set HOME"));
+	}
+	/* Names that follow need some room. */
+	if (n < 0 || n >= PATH_MAX - 1024)
+		return (fail_set(fail, FAIL_CONFIG, "the path in %s or HOME "
+		    "is too long", variable));
+	return (RC_OK);
+}
+
+/* Makes ${path} and the folders above it, mode 0700. */
+static enum rc
+make_folders(const char *path, struct fail *fail)
+{
+	char part[PATH_MAX];
+	size_t i;
+
+	for (i = 1; i < sizeof(part) - 1; i++) {
+		if (path[i] != '/' && path[i] != '\0')
+			continue;
+		memcpy(part, path, i);
+		part[i] = '\0';
+		if (mkdir(part, 0700) != 0 && errno != EEXIST)
+			return (fail_set(fail, FAIL_CANNOT_CREATE,
+			    "cannot make the folder %.150s: %s", part,
+			    strerror(errno)));
+		if (path[i] == '\0')
+			break;
+	}
+	return (RC_OK);
+}
+
+/* The file of profile ${name}. */
+static enum rc
+profile_path(const char *name, char ret[PATH_MAX], struct fail *fail)
+{
+	size_t n;
+
+	if (!model_name_valid(name, strlen(name)) || name[0] == '.') {
+		(void)fail_set(fail, FAIL_USAGE, "this is no name for a profile");
+		return (fail_cure(fail, "take up to %d of a-z 0-9 . _ -",
+		    LIMIT_NAME_LEN));
+	}
+	if (base_folder("XDG_CONFIG_HOME", ".config", ret, fail) != RC_OK)
+		return (fail->rc);
+	n = strlen(ret);
+	(void)snprintf(ret + n, PATH_MAX - n, "/%s.json", name);
+	return (RC_OK);
+}
+
+/* Copies string member ${name} of ${json} into ${ret}; "" without one.  False
+ * if it does not fit or is no string. */
+static bool
+copy_member(const json_t *json, const char *name, char *ret, size_t size)
+{
+	const json_t *value = json_object_get(json, name);
+
+	ret[0] = '\0';
+	if (value == NULL || json_is_null(value))
+		return (true);
+	if (!json_is_string(value) || json_string_length(value) >= size)
+		return (false);
+	(void)snprintf(ret, size, "%s", json_string_value(value));
+	return (true);
+}
+
+/* Reads the open file ${fd}, called ${path}, into ${ret}. */
+static enum rc
+read_profile(int fd, const char *path, struct profile *ret, struct fail *fail)
+{
+	struct stat st;
+	json_t *json;
+	bool ok;
+
+	if (fstat(fd, &st) != 0)
+		return (fail_set(fail, FAIL_INPUT_OUTPUT, "%.150s: %s", path,
+		    strerror(errno)));
+	if ((st.st_mode & 077) != 0) {
+		(void)fail_set(fail, FAIL_CONFIG,
+		    "%.150s holds a token and others may read it", path);
+		return (fail_cure(fail, "chmod 600 %.150s", path));
+	}
+	json = json_loadfd(fd, JSON_REJECT_DUPLICATES, NULL);
+	ok = json_is_object(json) &&
+	    copy_member(json, "server", ret->server, sizeof(ret->server)) &&
+	    copy_member(json, "user", ret->user, sizeof(ret->user)) &&
+	    copy_member(json, "token", ret->token, sizeof(ret->token)) &&
+	    copy_member(json, "token_id", ret->token_id,
+		sizeof(ret->token_id)) &&
+	    copy_member(json, "device", ret->device, sizeof(ret->device));
+	json_decref(json);
+	if (ok)
+		return (RC_OK);
+	(void)fail_set(fail, FAIL_CONFIG, "%.150s is damaged", path);
+	return (fail_cure(fail, "remove it and log in again"));
+}
+
+enum rc
+profile_load(const char *name, struct profile *ret, struct fail *fail)
+{
+	char path[PATH_MAX];
+	enum rc rc;
+	int fd;
+
+	memset(ret, 0, sizeof(*ret));
+	rc = profile_path(name, path, fail);
+	if (rc != RC_OK)
+		return (rc);
+	(void)snprintf(ret->name, sizeof(ret->name), "%s", name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT)
+		return (RC_OK);
+	if (fd < 0)
+		return (fail_set(fail, FAIL_CONFIG, "cannot read %.150s: %s",
+		    path, strerror(errno)));
+	rc = read_profile(fd, path, ret, fail);
+	(void)close(fd);
+	return (rc);
+}
+
+/* Makes what was renamed in the folder of ${path} durable. */
+static int
+sync_folder(char *path)
+{
+	char *slash = strrchr(path, '/');
+	int fd, rc;
+
+	*slash = '\0';
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	*slash = '/';
+	if (fd < 0)
+		return (-1);
+	rc = fsync(fd);
+	(void)close(fd);
+	return (rc);
+}
+
+/* Puts ${json} into ${path}, whole or not at all.  0 or an errno. */
+static int
+replace_file(char *path, const json_t *json)
+{
+	char temporary[PATH_MAX + 32];
+	int fd, error = 0;
+
+	(void)snprintf(temporary, sizeof(temporary), "%s.%ld.tmp", path,
+	    (long)getpid());
+	(void)unlink(temporary);
+	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return (errno);
+	if (json_dumpfd(json, fd, JSON_INDENT(2)) != 0 || fsync(fd) != 0)
+		error = errno != 0 ? errno : EIO;
+	if (close(fd) != 0 && error == 0)
+		error = errno;
+	if (error == 0 && rename(temporary, path) != 0)
+		error = errno;
+	if (error != 0)
+		(void)unlink(temporary);
+	else if (sync_folder(path) != 0)
+		error = errno;
+	return (error);
+}
+
+enum rc
+profile_save(const struct profile *p, struct fail *fail)
+{
+	char path[PATH_MAX], folder[PATH_MAX];
+	json_t *json;
+	int error;
+
+	if (base_folder("XDG_CONFIG_HOME", ".config", folder, fail) != RC_OK ||
+	    make_folders(folder, fail) != RC_OK ||
+	    profile_path(p->name, path, fail) != RC_OK)
+		return (fail->rc);
+	json = json_pack("{ss ss ss ss ss}", "server", p->server, "user",
+	    p->user, "token", p->token, "token_id", p->token_id, "device",
+	    p->device);
+	if (json == NULL)
+		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
+	errno = 0;
+	error = replace_file(path, json);
+	json_decref(json);
+	if (error != 0)
+		return (fail_set(fail, FAIL_CANNOT_CREATE,
+		    "cannot write %.150s: %s", path, strerror(error)));
+	return (RC_OK);
+}
+
+enum rc
+profile_remove(struct profile *p, struct fail *fail)
+{
+	char path[PATH_MAX];
+
+	if (profile_path(p->name, path, fail) != RC_OK)
+		return (fail->rc);
+	if (unlink(path) != 0 && errno != ENOENT)
+		return (fail_set(fail, FAIL_INPUT_OUTPUT,
+		    "cannot remove %.150s: %s", path, strerror(errno)));
+	p->user[0] = p->token[0] = p->token_id[0] = p->device[0] = '\0';
+	return (RC_OK);
+}
+
+enum rc
+profile_state_path(
+    const struct profile *p, char ret[PATH_MAX], struct fail *fail)
+{
+	const char *host = strstr(p->server, "://");
+	size_t n;
+
+	if (base_folder("XDG_STATE_HOME", ".local/state", ret, fail) != RC_OK)
+		return (fail->rc);
+	n = strlen(ret);
+	(void)snprintf(ret + n, PATH_MAX - n, "/%s", p->name);
+	if (make_folders(ret, fail) != RC_OK)
+		return (fail->rc);
+	n = strlen(ret);
+	(void)snprintf(ret + n, PATH_MAX - n, "/%s@%.300s.db", p->user,
+	    host != NULL ? host + 3 : p->server);
+	for (n++; ret[n] != '\0'; n++) {
+		if (ret[n] == '/' || ret[n] == ':')
+			ret[n] = '_';
+	}
+	return (RC_OK);
+}

@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * REST by libcurl: one easy handle, its connection kept alive between calls.
+ * Owns the handle and the judgement of libcurl's errors: before the request
+ * was written nothing was done; after that nobody knows.
+ */
+#include "lib/rest.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include <curl/curl.h>
+
+#include "base/mem.h"
+#include "lib/safe.h"
+
+#define CONNECT_TIMEOUT_MS 5000
+/* A page of 200 events of 16 KiB, each byte escaped six-fold, and more. */
+#define REPLY_LIMIT (64u << 20)
+
+struct rest {
+	CURL *curl;
+	char *server;
+	char *token;
+	char error[CURL_ERROR_SIZE];
+};
+
+/* What one exchange gathers. */
+struct exchange {
+	struct buf body;
+	char etag[128];
+	bool replayed;
+	int retry_after_s;
+};
+
+bool
+rest_server_local(const char *server)
+{
+	const char *host = strstr(server, "://");
+	size_t n;
+
+	if (host == NULL)
+		return (false);
+	host += 3;
+	if (strncmp(host, "[::1]", 5) == 0)
+		return (true);
+	n = strcspn(host, ":");
+	return ((n == 9 && strncmp(host, "localhost", n) == 0) ||
+	    strncmp(host, "127.", 4) == 0);
+}
+
+/* Part ${what} of ${url}, "" if it has none.  The caller frees it. */
+static char *
+url_part(CURLU *url, CURLUPart what)
+{
+	char *part = NULL;
+
+	if (curl_url_get(url, what, &part, 0) != CURLUE_OK)
+		return (NULL);
+	return (part);
+}
+
+/* Writes the checked ${url} into ${ret}; false if it is none of ours. */
+static bool
+server_format(CURLU *url, char *ret, size_t size)
+{
+	char *scheme = url_part(url, CURLUPART_SCHEME);
+	char *host = url_part(url, CURLUPART_HOST);
+	char *port = url_part(url, CURLUPART_PORT);
+	char *path = url_part(url, CURLUPART_PATH);
+	char *user = url_part(url, CURLUPART_USER);
+	char *query = url_part(url, CURLUPART_QUERY);
+	bool ok;
+	int n;
+
+	ok = scheme != NULL && host != NULL && user == NULL && query == NULL &&
+	    (strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0) &&
+	    (path == NULL || path[0] == '\0' || strcmp(path, "/") == 0);
+	if (ok) {
+		n = snprintf(ret, size, "%s://%s%s%s", scheme, host,
+		    port != NULL ? ":" : "", port != NULL ? port : "");
+		ok = n > 0 && (size_t)n < size;
+	}
+	curl_free(scheme);
+	curl_free(host);
+	curl_free(port);
+	curl_free(path);
+	curl_free(user);
+	curl_free(query);
+	return (ok);
+}
+
+enum rc
+rest_server_parse(
+    const char *text, char *ret, size_t size, struct fail *fail)
+{
+	CURLU *url = curl_url();
+	char safe[120];
+	bool ok;
+
+	if (url == NULL)
+		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
+	ok = curl_url_set(url, CURLUPART_URL, text, 0) == CURLUE_OK &&
+	    server_format(url, ret, size);
+	curl_url_cleanup(url);
+	if (ok)
+		return (RC_OK);
+	safe_line(text, strlen(text), safe, sizeof(safe));
+	(void)fail_set(fail, FAIL_USAGE, "\"%s\" is no server", safe);
+	return (fail_cure(fail, "write it as http://HOST:PORT"));
+}
+
+void
+rest_path_add(struct buf *b, const char *text)
+{
+
+	for (; *text != '\0'; text++) {
+		if (strchr("-._~", *text) != NULL ||
+		    (*text >= '0' && *text <= '9') ||
+		    (*text >= 'a' && *text <= 'z') ||
+		    (*text >= 'A' && *text <= 'Z'))
+			buf_addc(b, *text);
+		else
+			buf_addf(b, "%%%02X", (unsigned char)*text);
+	}
+}
+
+void
+rest_sleep(int64_t ms)
+{
+	struct timespec ts = {.tv_sec = ms / 1000,
+	    .tv_nsec = (ms % 1000) * 1000000};
+
+	if (ms > 0)
+		(void)nanosleep(&ts, NULL);
+}
+
+/* libcurl's writer: keeps the body.  Less than what came stops the transfer. */
+static size_t
+keep_body(char *p, size_t size, size_t n, void *arg)
+{
+	struct exchange *x = arg;
+
+	buf_add(&x->body, p, size * n);
+	return (buf_ok(&x->body) ? size * n : 0);
+}
+
+/* The value of header ${name} in line ${p}; NULL if it is another one. */
+static const char *
+header_value(const char *p, size_t n, const char *name, size_t *ret_n)
+{
+	size_t len = strlen(name);
+
+	if (n <= len || strncasecmp(p, name, len) != 0 || p[len] != ':')
+		return (NULL);
+	p += len + 1;
+	n -= len + 1;
+	while (n > 0 && (*p == ' ' || *p == '\t')) {
+		p++;
+		n--;
+	}
+	while (n > 0 && strchr("\r\n \t", p[n - 1]) != NULL)
+		n--;
+	*ret_n = n;
+	return (p);
+}
+
+/* libcurl's header callback, once a line. */
+static size_t
+keep_header(char *p, size_t size, size_t n, void *arg)
+{
+	struct exchange *x = arg;
+	const char *value;
+	size_t len, i;
+
+	n *= size;
+	value = header_value(p, n, "ETag", &len);
+	if (value != NULL && len < sizeof(x->etag)) {
+		memcpy(x->etag, value, len);
+		x->etag[len] = '\0';
+	}
+	value = header_value(p, n, "Idempotency-Replayed", &len);
+	if (value != NULL)
+		x->replayed = len == 4 && strncasecmp(value, "true", 4) == 0;
+	value = header_value(p, n, "Retry-After", &len);
+	if (value != NULL) {
+		x->retry_after_s = 0;
+		for (i = 0; i < len && i < 6; i++) {
+			if (value[i] < '0' || value[i] > '9')
+				break;
+			x->retry_after_s =
+			    x->retry_after_s * 10 + (value[i] - '0');
+		}
+	}
+	return (n);
+}
+
+enum rc
+rest_new(const char *server, const char *token, struct rest **ret,
+    struct fail *fail)
+{
+	struct rest *rest = mem_zalloc(1, sizeof(*rest));
+
+	if (rest != NULL && curl_global_init(CURL_GLOBAL_DEFAULT) == 0) {
+		rest->server = mem_strdup(server);
+		rest->token = mem_strdup(token);
+		rest->curl = curl_easy_init();
+	}
+	if (rest == NULL || rest->server == NULL || rest->token == NULL ||
+	    rest->curl == NULL) {
+		rest_free(rest);
+		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
+	}
+	*ret = rest;
+	return (RC_OK);
+}
+
+void
+rest_free(struct rest *rest)
+{
+
+	if (rest == NULL)
+		return;
+	curl_easy_cleanup(rest->curl);
+	mem_free(rest->server);
+	if (rest->token != NULL)
+		explicit_bzero(rest->token, strlen(rest->token));
+	mem_free(rest->token);
+	mem_free(rest);
+}
+
+void
+rest_token_set(struct rest *rest, const char *token)
+{
+	char *copy = mem_strdup(token);
+
+	if (copy == NULL)
+		return;
+	mem_free(rest->token);
+	rest->token = copy;
+}
+
+const char *
+rest_server(const struct rest *rest)
+{
+
+	return (rest->server);
+}
+
+/* Appends "name: value" to ${*list}; false without memory. */
+static bool
+add_header(struct curl_slist **list, const char *name, const char *value)
+{
+	struct buf b = BUF_INIT;
+	struct curl_slist *longer;
+	char *line;
+
+	buf_addf(&b, "%s: %s", name, value);
+	line = buf_take(&b, NULL);
+	if (line == NULL)
+		return (false);
+	longer = curl_slist_append(*list, line);
+	mem_free(line);
+	if (longer == NULL)
+		return (false);
+	*list = longer;
+	return (true);
+}
+
+/* The request's headers; NULL without memory. */
+static struct curl_slist *
+make_headers(const struct rest *rest, const struct rest_request *request)
+{
+	struct curl_slist *list = NULL;
+	struct buf bearer = BUF_INIT;
+	bool ok;
+
+	ok = add_header(&list, "Accept",
+	    "application/json, application/problem+json");
+	/* No "Expect: 100-continue": it costs a round trip. */
+	ok = ok && add_header(&list, "Expect", "");
+	if (rest->token[0] != '\0') {
+		buf_addf(&bearer, "Bearer %s", rest->token);
+		buf_addc(&bearer, '\0');
+		ok = ok && buf_ok(&bearer) &&
+		    add_header(&list, "Authorization", bearer.data);
+		buf_fini(&bearer);
+	}
+	if (request->body != NULL)
+		ok = ok &&
+		    add_header(&list, "Content-Type", "application/json");
+	if (request->key != NULL)
+		ok = ok && add_header(&list, "Idempotency-Key", request->key);
+	if (request->if_none_match != NULL)
+		ok = ok && add_header(&list, "If-None-Match",
+		    request->if_none_match);
+	if (ok)
+		return (list);
+	curl_slist_free_all(list);
+	return (NULL);
+}
+
+/* What libcurl's ${code} means for the request. */
+static enum rc
+judge(const struct rest *rest, CURLcode code, struct fail *fail)
+{
+	const char *why =
+	    rest->error[0] != '\0' ? rest->error : curl_easy_strerror(code);
+	char safe[160];
+
+	safe_line(why, strlen(why), safe, sizeof(safe));
+	/* Only some of the codes need a judgement of their own. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wswitch-enum"
+	switch (code) {
+	case CURLE_COULDNT_RESOLVE_PROXY:
+	case CURLE_COULDNT_RESOLVE_HOST:
+	case CURLE_COULDNT_CONNECT:
+		return (fail_set(fail, FAIL_UNREACHABLE, "cannot reach %.80s: %s",
+		    rest->server, safe));
+	case CURLE_SSL_CONNECT_ERROR:
+	case CURLE_PEER_FAILED_VERIFICATION:
+	case CURLE_SSL_CACERT_BADFILE:
+	case CURLE_SSL_ISSUER_ERROR:
+		return (fail_set(fail, FAIL_UNTRUSTED, "no secure connection to "
+		    "%.80s: %s", rest->server, safe));
+	case CURLE_WEIRD_SERVER_REPLY:
+	case CURLE_UNSUPPORTED_PROTOCOL:
+	case CURLE_HTTP2:
+	case CURLE_WRITE_ERROR:
+		return (fail_set(fail, FAIL_PROTOCOL, "%.80s does not speak HTTP "
+		    "as a server should: %s", rest->server, safe));
+	case CURLE_OUT_OF_MEMORY:
+		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
+	default:
+		return (fail_set(fail, FAIL_UNCERTAIN, "no answer from %.80s: %s",
+		    rest->server, safe));
+	}
+#pragma GCC diagnostic pop
+}
+
+/* Sets up the handle for ${request}. */
+static void
+prepare(struct rest *rest, const struct rest_request *request,
+    struct exchange *x, const char *url, const struct curl_slist *headers)
+{
+	CURL *c = rest->curl;
+	long timeout = (long)(request->timeout_ms > 0 ? request->timeout_ms
+						      : REST_TIMEOUT_MS);
+
+	curl_easy_reset(c);
+	rest->error[0] = '\0';
+	curl_easy_setopt(c, CURLOPT_URL, url);
+	curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(c, CURLOPT_USERAGENT, "twinbox");
+	curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(c, CURLOPT_ERRORBUFFER, rest->error);
+	curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_TIMEOUT_MS);
+	curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, timeout);
+	curl_easy_setopt(c, CURLOPT_HTTPHEADER, headers);
+	curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, keep_body);
+	curl_easy_setopt(c, CURLOPT_WRITEDATA, x);
+	curl_easy_setopt(c, CURLOPT_HEADERFUNCTION, keep_header);
+	curl_easy_setopt(c, CURLOPT_HEADERDATA, x);
+	if (rest_server_local(rest->server))
+		curl_easy_setopt(c, CURLOPT_NOPROXY, "*");
+}
+
+/* One exchange, whatever its status.  *ret_status is 0 without an answer. */
+static enum rc
+perform(struct rest *rest, const struct rest_request *request,
+    struct exchange *x, long *ret_status, struct fail *fail)
+{
+	struct curl_slist *headers = make_headers(rest, request);
+	struct buf url = BUF_INIT;
+	char *body = NULL;
+	CURLcode code = CURLE_OUT_OF_MEMORY;
+
+	buf_adds(&url, rest->server);
+	buf_adds(&url, request->path);
+	buf_addc(&url, '\0');
+	if (request->body != NULL)
+		body = json_dumps(request->body, JSON_COMPACT);
+	if (headers != NULL && buf_ok(&url) &&
+	    (request->body == NULL || body != NULL)) {
+		prepare(rest, request, x, url.data, headers);
+		if (body != NULL)
+			curl_easy_setopt(
+			    rest->curl, CURLOPT_POSTFIELDS, body);
+		else if (request->method != NULL &&
+		    strcmp(request->method, "POST") == 0)
+			curl_easy_setopt(rest->curl, CURLOPT_POSTFIELDS, "");
+		if (request->method != NULL)
+			curl_easy_setopt(rest->curl, CURLOPT_CUSTOMREQUEST,
+			    request->method);
+		code = curl_easy_perform(rest->curl);
+		curl_easy_getinfo(
+		    rest->curl, CURLINFO_RESPONSE_CODE, ret_status);
+	}
+	curl_slist_free_all(headers);
+	if (body != NULL)
+		explicit_bzero(body, strlen(body));
+	free(body); /* jansson's own memory */
+	buf_fini(&url);
+	if (code != CURLE_OK)
+		return (judge(rest, code, fail));
+	return (RC_OK);
+}
+
+/* Makes the reply, or a failure, of an answer. */
+static enum rc
+conclude(const struct rest *rest, struct exchange *x, long status,
+    struct rest_reply *ret, struct fail *fail)
+{
+	json_t *json = NULL;
+	bool good = (status >= 200 && status < 300) || status == 304;
+
+	if (x->body.len > 0 && status != 304)
+		json = json_loadb(x->body.data, x->body.len,
+		    JSON_REJECT_DUPLICATES, NULL);
+	if (!good) {
+		(void)fail_problem(fail, (int)status, json, x->retry_after_s);
+		json_decref(json);
+		return (fail->rc);
+	}
+	if (x->body.len > 0 && status != 304 && json == NULL)
+		return (fail_set(fail, FAIL_PROTOCOL,
+		    "%.80s answers with something that is no JSON",
+		    rest->server));
+	memset(ret, 0, sizeof(*ret));
+	ret->status = (int)status;
+	ret->json = json;
+	ret->replayed = x->replayed;
+	(void)snprintf(ret->etag, sizeof(ret->etag), "%s", x->etag);
+	return (RC_OK);
+}
+
+enum rc
+rest_call(struct rest *rest, const struct rest_request *request,
+    struct rest_reply *ret, struct fail *fail)
+{
+	struct exchange x;
+	int64_t left_ms = request->patience_ms, wait_ms;
+	long status;
+	enum rc rc;
+
+	for (;;) {
+		memset(&x, 0, sizeof(x));
+		buf_init(&x.body, REPLY_LIMIT);
+		status = 0;
+		rc = perform(rest, request, &x, &status, fail);
+		if (rc == RC_OK)
+			rc = conclude(rest, &x, status, ret, fail);
+		buf_fini(&x.body);
+		if (rc == RC_OK || (status != 429 && status != 503))
+			return (rc);
+		wait_ms = fail->retry_after_s > 0
+		    ? (int64_t)fail->retry_after_s * 1000
+		    : 1000;
+		if (wait_ms > left_ms)
+			return (rc);
+		left_ms -= wait_ms;
+		rest_sleep(wait_ms);
+	}
+}
+
+void
+rest_reply_fini(struct rest_reply *reply)
+{
+
+	json_decref(reply->json);
+	reply->json = NULL;
+}
+
+enum rc
+rest_get(struct rest *rest, const char *path, json_t **ret, struct fail *fail)
+{
+	struct rest_request request = {.path = path, .patience_ms = 10000};
+	struct rest_reply reply;
+	enum rc rc;
+
+	rc = rest_call(rest, &request, &reply, fail);
+	if (rc != RC_OK)
+		return (rc);
+	if (!json_is_object(reply.json)) {
+		rest_reply_fini(&reply);
+		return (fail_set(fail, FAIL_PROTOCOL,
+		    "%.80s answers with something that is no object",
+		    rest->server));
+	}
+	*ret = reply.json;
+	return (RC_OK);
+}

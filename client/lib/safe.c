@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Terminal safety.  Owns the list of characters that are not shown as they
+ * are.  Relies on the locale only for column widths: without a UTF-8 locale
+ * every character counts as one column.
+ */
+#include "lib/safe.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <wchar.h>
+
+/* Decodes one character at ${s}; returns its length, 0 if it is not valid
+ * UTF-8 (shortest form, no surrogates, at most U+10FFFF). */
+static size_t
+decode(const char *s, size_t n, uint32_t *ret)
+{
+	const unsigned char *u = (const unsigned char *)s;
+	size_t len, i;
+	uint32_t c, least;
+
+	if (u[0] < 0x80) {
+		*ret = u[0];
+		return (1);
+	}
+	if (u[0] >= 0xc2 && u[0] <= 0xdf) {
+		len = 2;
+		c = u[0] & 0x1fu;
+		least = 0x80;
+	} else if ((u[0] & 0xf0) == 0xe0) {
+		len = 3;
+		c = u[0] & 0x0fu;
+		least = 0x800;
+	} else if (u[0] >= 0xf0 && u[0] <= 0xf4) {
+		len = 4;
+		c = u[0] & 0x07u;
+		least = 0x10000;
+	} else
+		return (0);
+	if (n < len)
+		return (0);
+	for (i = 1; i < len; i++) {
+		if ((u[i] & 0xc0) != 0x80)
+			return (0);
+		c = (c << 6) | (u[i] & 0x3fu);
+	}
+	if (c < least || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+		return (0);
+	*ret = c;
+	return (len);
+}
+
+/* Whether ${c} is shown as an escape. */
+static bool
+unsafe(uint32_t c)
+{
+	static const struct {
+		uint32_t first, last;
+	} ranges[] = {
+	    {0x00, 0x1f},       /* C0 controls */
+	    {0x7f, 0x9f},       /* DEL and C1 controls */
+	    {0x061c, 0x061c},   /* Arabic letter mark */
+	    {0x200e, 0x200f},   /* direction marks */
+	    {0x2028, 0x202e},   /* line ends, embeddings, overrides */
+	    {0x2066, 0x206f},   /* isolates, deprecated formats */
+	    {0xfeff, 0xfeff},   /* byte order mark */
+	    {0xfff9, 0xfffb},   /* interlinear annotations */
+	    {0xe0000, 0xe007f}, /* invisible tags */
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+		if (c >= ranges[i].first && c <= ranges[i].last)
+			return (true);
+	}
+	return (false);
+}
+
+/* Writes how the first character of ${s} is shown into ${ret}; returns how
+ * many bytes of ${s} that was. */
+static size_t
+show_one(const char *s, size_t n, char ret[16], size_t *ret_n)
+{
+	uint32_t c;
+	size_t len = decode(s, n, &c);
+	int shown;
+
+	if (len == 0) {
+		shown = snprintf(ret, 16, "\\x%02x", (unsigned char)s[0]);
+		len = 1;
+	} else if (!unsafe(c)) {
+		memcpy(ret, s, len);
+		shown = (int)len;
+	} else if (c == '\n') {
+		shown = snprintf(ret, 16, "\\n");
+	} else if (c == '\t') {
+		shown = snprintf(ret, 16, "\\t");
+	} else if (c < 0x100) {
+		shown = snprintf(ret, 16, "\\x%02x", (unsigned)c);
+	} else if (c < 0x10000) {
+		shown = snprintf(ret, 16, "\\u%04x", (unsigned)c);
+	} else
+		shown = snprintf(ret, 16, "\\U%08x", (unsigned)c);
+	*ret_n = (size_t)shown;
+	return (len);
+}
+
+void
+safe_add(struct buf *b, const char *s, size_t n)
+{
+	char shown[16];
+	size_t len, shown_n;
+
+	while (n > 0) {
+		len = show_one(s, n, shown, &shown_n);
+		buf_add(b, shown, shown_n);
+		s += len;
+		n -= len;
+	}
+}
+
+void
+safe_add_lines(struct buf *b, const char *s, size_t n, int indent)
+{
+	char shown[16];
+	size_t len, shown_n;
+
+	while (n > 0) {
+		if (n > 1 && s[0] == '\r' && s[1] == '\n') {
+			s++;
+			n--;
+		}
+		if (*s == '\n') {
+			buf_addf(b, "\n%*s", indent, "");
+			len = 1;
+		} else if (*s == '\t') {
+			buf_adds(b, "    ");
+			len = 1;
+		} else {
+			len = show_one(s, n, shown, &shown_n);
+			buf_add(b, shown, shown_n);
+		}
+		s += len;
+		n -= len;
+	}
+}
+
+void
+safe_line(const char *s, size_t n, char *ret, size_t size)
+{
+	char shown[16];
+	size_t len, shown_n, used = 0;
+
+	while (n > 0) {
+		len = show_one(s, n, shown, &shown_n);
+		if (used + shown_n + 1 > size)
+			break;
+		memcpy(ret + used, shown, shown_n);
+		used += shown_n;
+		s += len;
+		n -= len;
+	}
+	ret[used] = '\0';
+}
+
+/* The columns of one character. */
+static int
+columns_of(uint32_t c)
+{
+	int w = wcwidth((wchar_t)c);
+
+	return (w < 0 ? 1 : w);
+}
+
+int
+safe_width(const char *s, size_t n)
+{
+	uint32_t c;
+	size_t len;
+	int width = 0;
+
+	while (n > 0) {
+		len = decode(s, n, &c);
+		if (len == 0) {
+			len = 1;
+			width++;
+		} else
+			width += columns_of(c);
+		s += len;
+		n -= len;
+	}
+	return (width);
+}
+
+size_t
+safe_cut(const char *s, size_t n, int columns)
+{
+	uint32_t c;
+	size_t len, used = 0;
+	int width = 0;
+
+	while (used < n) {
+		len = decode(s + used, n - used, &c);
+		if (len == 0) {
+			len = 1;
+			width++;
+		} else
+			width += columns_of(c);
+		if (width > columns)
+			break;
+		used += len;
+	}
+	return (used);
+}

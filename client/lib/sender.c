@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The client's relay: from its own outbox to POST /v1/messages.  Owns the
+ * decision between "try again" and "refused".
+ */
+#include "lib/sender.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clk.h"
+#include "lib/backoff.h"
+
+/* What one pass over the waiting drafts found. */
+struct pass {
+	json_t *held;       /* recipients whose later drafts wait, as a set */
+	int waiting;        /* drafts left */
+	bool stopped;       /* nothing can be sent now */
+	struct fail reason; /* of the last draft that waits */
+};
+
+bool
+sender_refused(const struct fail *why)
+{
+
+	return (why->status >= 400 && why->status != 401 &&
+	    strcmp(why->code, "protocol") != 0 && !fail_may_retry(why));
+}
+
+/* The name under which drafts to the same place are held back together. */
+static const char *
+recipient_of(const json_t *message)
+{
+	const char *to = json_string_value(json_object_get(message, "to"));
+
+	if (to == NULL)
+		to = json_string_value(
+		    json_object_get(message, "conversation"));
+	return (to != NULL ? to : "");
+}
+
+/* ${draft} is there already: fine if it is the same. */
+static enum rc
+submit_again(struct local *local, const struct local_draft *draft,
+    struct fail *fail)
+{
+	struct local_draft old;
+	bool same;
+	enum rc rc;
+
+	rc = local_outbox_find(local, draft->ref, &old, fail);
+	if (rc != RC_OK)
+		return (rc);
+	same = json_equal(old.request, draft->request);
+	local_draft_fini(&old);
+	if (same)
+		return (local_outbox_again(local, draft->ref, fail));
+	(void)fail_set(fail, FAIL_DATA, "this id or key was used for another "
+	    "text");
+	return (fail_cure(fail, "use a fresh --id or --key"));
+}
+
+enum rc
+sender_submit(struct local *local, const json_t *message, const char *key,
+    char ret_ref[LOCAL_REF_SIZE], struct fail *fail)
+{
+	const char *id = json_string_value(json_object_get(message, "id"));
+	struct local_draft draft;
+	enum rc rc;
+
+	memset(&draft, 0, sizeof(draft));
+	if (key != NULL) {
+		(void)snprintf(draft.ref, sizeof(draft.ref), "key:%s", key);
+		(void)snprintf(draft.key, sizeof(draft.key), "%s", key);
+	} else
+		(void)snprintf(draft.ref, sizeof(draft.ref), "%s",
+		    id != NULL ? id : "");
+	(void)snprintf(draft.recipient, sizeof(draft.recipient), "%s",
+	    recipient_of(message));
+	draft.created_at = clk_wall_ms(clk_system());
+	draft.request = json_deep_copy(message);
+	if (draft.request == NULL)
+		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
+	rc = local_outbox_add(local, &draft, fail);
+	if (rc == RC_EXISTS)
+		rc = submit_again(local, &draft, fail);
+	json_decref(draft.request);
+	if (rc == RC_OK)
+		(void)snprintf(ret_ref, LOCAL_REF_SIZE, "%s", draft.ref);
+	return (rc);
+}
+
+/* Submits ${draft} once and settles it if it was answered. */
+static enum rc
+submit_once(struct sender *sender, const struct local_draft *draft,
+    struct pass *pass, struct fail *fail)
+{
+	struct rest_request request = {.method = "POST",
+	    .path = "/v1/messages",
+	    .body = draft->request,
+	    .key = draft->key[0] != '\0' ? draft->key : NULL};
+	struct rest_reply reply;
+	struct fail why = FAIL_INIT;
+	enum rc rc;
+
+	if (rest_call(sender->rest, &request, &reply, &why) == RC_OK) {
+		rc = local_outbox_answered(sender->local, draft->ref, fail);
+		if (rc == RC_OK && sender->fn != NULL)
+			sender->fn(sender->arg, draft, SENDER_ANSWERED, &reply,
+			    NULL);
+		rest_reply_fini(&reply);
+		return (rc);
+	}
+	if (sender_refused(&why)) {
+		rc = local_outbox_refused(
+		    sender->local, draft->ref, why.what, fail);
+		if (rc == RC_OK && sender->fn != NULL)
+			sender->fn(sender->arg, draft, SENDER_REFUSED, NULL,
+			    &why);
+		return (rc);
+	}
+	pass->waiting++;
+	pass->reason = why;
+	/* Without room for one recipient there may be for another. */
+	if (strcmp(why.code, "inbox_full") == 0)
+		(void)json_object_set_new(
+		    pass->held, draft->recipient, json_true());
+	else
+		pass->stopped = true;
+	return (local_outbox_tried(sender->local, draft->ref, why.what, fail));
+}
+
+/* Tries each waiting draft once, in order. */
+static enum rc
+run_pass(struct sender *sender, struct pass *pass, struct fail *fail)
+{
+	struct local_draft draft;
+	int64_t row = 0;
+	enum rc rc;
+
+	while (!pass->stopped) {
+		rc = local_outbox_next(sender->local, row, &draft, fail);
+		if (rc == RC_NOT_FOUND)
+			return (RC_OK);
+		if (rc != RC_OK)
+			return (rc);
+		row = draft.row;
+		if (json_object_get(pass->held, draft.recipient) != NULL)
+			pass->waiting++;
+		else
+			rc = submit_once(sender, &draft, pass, fail);
+		local_draft_fini(&draft);
+		if (rc != RC_OK)
+			return (rc);
+	}
+	return (RC_OK);
+}
+
+enum rc
+sender_flush(struct sender *sender, int64_t patience_ms, struct fail *fail)
+{
+	const struct clk *clk = clk_system();
+	int64_t until_ms = clk_mono_ms(clk) + patience_ms, wait_ms;
+	struct pass pass;
+	int failures;
+	enum rc rc;
+
+	for (failures = 0;; failures++) {
+		memset(&pass, 0, sizeof(pass));
+		pass.held = json_object();
+		if (pass.held == NULL)
+			return (fail_set(fail, FAIL_MEMORY, "out of memory"));
+		rc = run_pass(sender, &pass, fail);
+		json_decref(pass.held);
+		if (rc != RC_OK || pass.waiting == 0)
+			return (rc);
+		wait_ms = backoff_ms(sender->rnd, failures);
+		if (wait_ms < (int64_t)pass.reason.retry_after_s * 1000)
+			wait_ms = (int64_t)pass.reason.retry_after_s * 1000;
+		if (!fail_may_retry(&pass.reason) ||
+		    clk_mono_ms(clk) + wait_ms > until_ms) {
+			*fail = pass.reason;
+			return (fail->rc);
+		}
+		rest_sleep(wait_ms);
+	}
+}

@@ -1,0 +1,233 @@
+-- SPDX-License-Identifier: MIT
+-- The main job: accounts, conversations, messages, outbox, lanes, inboxes.
+--
+-- Times are milliseconds since 1970 from the server's clock, never SQL's.
+-- Ids that clients see are the uuids; integers stay inside.  Each index that
+-- is written once a message has its reason beside it, because on this path
+-- cost is pages, not rows.
+
+-- Facts about the database itself: epoch, commit number, boot times.
+CREATE TABLE meta (
+	key TEXT NOT NULL PRIMARY KEY CHECK (length(key) BETWEEN 1 AND 64),
+	value TEXT NOT NULL CHECK (length(value) <= 1024)
+) STRICT, WITHOUT ROWID;
+
+-- People, and addresses on other servers (those have no password).  A name is
+-- never given twice: rows are disabled, not deleted.
+CREATE TABLE users (
+	user_id INTEGER PRIMARY KEY AUTOINCREMENT,
+	name TEXT NOT NULL UNIQUE CHECK (length(name) BETWEEN 1 AND 286),
+	display_name TEXT CHECK (length(CAST(display_name AS BLOB)) <= 128),
+	password_hash TEXT CHECK (length(password_hash) <= 128),
+	admin INTEGER NOT NULL DEFAULT 0 CHECK (admin IN (0, 1)),
+	created_at INTEGER NOT NULL,
+	disabled_at INTEGER
+) STRICT;
+
+-- A device is a token: only its hash is kept.
+CREATE TABLE devices (
+	device_id INTEGER PRIMARY KEY AUTOINCREMENT,
+	public_id BLOB NOT NULL CHECK (length(public_id) = 16),
+	user_id INTEGER NOT NULL REFERENCES users (user_id),
+	name TEXT NOT NULL CHECK (length(CAST(name AS BLOB)) BETWEEN 1 AND 64),
+	token_hash BLOB NOT NULL UNIQUE CHECK (length(token_hash) = 32),
+	acked_seq INTEGER NOT NULL DEFAULT 0 CHECK (acked_seq >= 0),
+	created_at INTEGER NOT NULL,
+	last_seen_at INTEGER NOT NULL,
+	revoked_at INTEGER
+) STRICT;
+CREATE INDEX devices_user ON devices (user_id, device_id);
+
+-- One row an inbox: the counter that numbers its events, and marks of the
+-- person (the highest seq that any device acked, and that was read).
+CREATE TABLE inboxes (
+	user_id INTEGER PRIMARY KEY REFERENCES users (user_id),
+	head INTEGER NOT NULL DEFAULT 0 CHECK (head >= 0),
+	oldest INTEGER NOT NULL DEFAULT 1 CHECK (oldest >= 1),
+	acked_seq INTEGER NOT NULL DEFAULT 0
+	    CHECK (acked_seq BETWEEN 0 AND head),
+	read_seq INTEGER NOT NULL DEFAULT 0 CHECK (read_seq BETWEEN 0 AND head)
+) STRICT;
+
+-- direct_key: both names in order with a space between, unique; NULL in
+-- groups.  digest: the chain over all released messages.
+CREATE TABLE conversations (
+	conversation_id INTEGER PRIMARY KEY AUTOINCREMENT,
+	public_id BLOB NOT NULL UNIQUE CHECK (length(public_id) = 16),
+	kind TEXT NOT NULL CHECK (kind IN ('direct', 'group')),
+	direct_key TEXT UNIQUE,
+	last_seq INTEGER NOT NULL DEFAULT 0 CHECK (last_seq >= 0),
+	digest BLOB NOT NULL CHECK (length(digest) = 32),
+	created_at INTEGER NOT NULL,
+	CHECK ((kind = 'direct') = (direct_key IS NOT NULL))
+) STRICT;
+
+-- delivered_upto: the highest conversation_seq put into this member's inbox by
+-- others; acked_upto: that one of his devices has; read_upto: that he has seen.
+-- Members see [joined_seq, left_seq).
+CREATE TABLE participants (
+	conversation_id INTEGER NOT NULL
+	    REFERENCES conversations (conversation_id),
+	user_id INTEGER NOT NULL REFERENCES users (user_id),
+	role TEXT NOT NULL DEFAULT 'member'
+	    CHECK (role IN ('member', 'admin', 'owner')),
+	joined_seq INTEGER NOT NULL DEFAULT 1 CHECK (joined_seq >= 1),
+	left_seq INTEGER,
+	delivered_upto INTEGER NOT NULL DEFAULT 0,
+	acked_upto INTEGER NOT NULL DEFAULT 0,
+	read_upto INTEGER NOT NULL DEFAULT 0,
+	acked_at INTEGER,
+	read_at INTEGER,
+	PRIMARY KEY (conversation_id, user_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX participants_user ON participants (user_id, conversation_id);
+
+-- The business row.  Content is never updated: an edit is a new version; a
+-- deletion erases body and salt and leaves the chain whole.  conversation_seq
+-- and digest are given at release (NULL while scheduled).
+CREATE TABLE messages (
+	mid INTEGER PRIMARY KEY AUTOINCREMENT,
+	message_id BLOB NOT NULL CHECK (length(message_id) = 16),
+	event_id BLOB NOT NULL CHECK (length(event_id) = 16),
+	conversation_id INTEGER NOT NULL
+	    REFERENCES conversations (conversation_id),
+	conversation_seq INTEGER,
+	sender_id INTEGER NOT NULL REFERENCES users (user_id),
+	body TEXT CHECK (length(CAST(body AS BLOB)) BETWEEN 1 AND 16384),
+	content_type TEXT CHECK (length(content_type) <= 127),
+	metadata TEXT CHECK (length(CAST(metadata AS BLOB)) <= 4096),
+	correlation_id TEXT CHECK (length(CAST(correlation_id AS BLOB)) <= 128),
+	reply_to BLOB CHECK (length(reply_to) = 16),
+	priority INTEGER NOT NULL DEFAULT 0 CHECK (priority BETWEEN -1 AND 1),
+	event_time INTEGER NOT NULL,
+	created_at INTEGER NOT NULL,
+	fingerprint BLOB NOT NULL CHECK (length(fingerprint) = 16),
+	salt BLOB CHECK (length(salt) = 16),
+	digest BLOB CHECK (length(digest) = 32),
+	deleted_at INTEGER
+) STRICT;
+-- Idempotency: the key is the message id (grows at one end with UUIDv7).
+CREATE UNIQUE INDEX messages_id ON messages (message_id);
+-- History, and unread counts without touching the rows.
+CREATE UNIQUE INDEX messages_conversation
+    ON messages (conversation_id, conversation_seq, sender_id)
+    WHERE conversation_seq IS NOT NULL;
+-- A sender's own entries, newest first (GET /v1/outbox).
+CREATE INDEX messages_sender ON messages (sender_id, mid);
+
+CREATE TRIGGER messages_immutable
+BEFORE UPDATE OF mid, message_id, event_id, conversation_id, sender_id,
+    content_type, metadata, correlation_id, reply_to, event_time, created_at,
+    fingerprint ON messages
+BEGIN
+	SELECT RAISE (ABORT, 'a message does not change');
+END;
+
+-- One cursor for each conversation and destination (and class: 0 messages, 1
+-- receipts).  There is work while next_seq <= tail_seq.
+CREATE TABLE outbox_lanes (
+	lane_id INTEGER PRIMARY KEY AUTOINCREMENT,
+	conversation_id INTEGER NOT NULL
+	    REFERENCES conversations (conversation_id),
+	dest_kind TEXT NOT NULL
+	    CHECK (dest_kind IN ('user', 'group', 'server', 'push')),
+	dest_id INTEGER NOT NULL,
+	class INTEGER NOT NULL DEFAULT 0 CHECK (class IN (0, 1)),
+	priority INTEGER NOT NULL DEFAULT 0,
+	tail_seq INTEGER NOT NULL DEFAULT 0,
+	next_seq INTEGER NOT NULL DEFAULT 1,
+	last_published_seq INTEGER NOT NULL DEFAULT 0,
+	due_at INTEGER NOT NULL DEFAULT 0,
+	lease_owner TEXT,
+	lease_token INTEGER NOT NULL DEFAULT 0,
+	lease_until INTEGER,
+	updated_at INTEGER NOT NULL,
+	UNIQUE (conversation_id, dest_kind, dest_id, class)
+) STRICT;
+-- As large as the number of lanes with work, whatever waits behind them.
+CREATE INDEX outbox_lanes_ready ON outbox_lanes (due_at, lane_id)
+    WHERE next_seq <= tail_seq;
+
+-- One row is one event for one destination.  lane_seq is NULL while scheduled;
+-- a row that is born acked (a note to oneself) has no lane.
+CREATE TABLE outbox (
+	id INTEGER PRIMARY KEY AUTOINCREMENT,
+	event_id BLOB NOT NULL CHECK (length(event_id) = 16),
+	kind INTEGER NOT NULL,
+	mid INTEGER NOT NULL REFERENCES messages (mid),
+	conversation_id INTEGER NOT NULL,
+	conversation_seq INTEGER,
+	sender_id INTEGER NOT NULL,
+	lane_id INTEGER REFERENCES outbox_lanes (lane_id),
+	lane_seq INTEGER,
+	dest_kind TEXT NOT NULL
+	    CHECK (dest_kind IN ('user', 'group', 'server', 'push')),
+	dest_id INTEGER NOT NULL,
+	priority INTEGER NOT NULL DEFAULT 0,
+	state TEXT NOT NULL DEFAULT 'pending' CHECK (state IN ('pending',
+	    'sending', 'sent', 'acked', 'failed', 'expired', 'canceled')),
+	attempts INTEGER NOT NULL DEFAULT 0,
+	retry_count INTEGER NOT NULL DEFAULT 0,
+	rescue_count INTEGER NOT NULL DEFAULT 0,
+	next_retry_at INTEGER,
+	deliver_at INTEGER,
+	expires_at INTEGER,
+	event_time INTEGER NOT NULL,
+	created_at INTEGER NOT NULL,
+	last_attempt_at INTEGER,
+	last_status_at INTEGER NOT NULL,
+	sent_at INTEGER,
+	acked_at INTEGER,
+	last_error TEXT CHECK (length(last_error) <= 512)
+) STRICT;
+-- Once for each destination; grows at one end, the server makes event ids.
+CREATE UNIQUE INDEX outbox_event ON outbox (event_id, dest_kind, dest_id);
+-- What a lane still owes: stays as small as what waits.
+CREATE UNIQUE INDEX outbox_pending ON outbox (lane_id, lane_seq)
+    WHERE state = 'pending' AND lane_seq IS NOT NULL;
+CREATE INDEX outbox_scheduled ON outbox (deliver_at)
+    WHERE state = 'pending' AND lane_seq IS NULL;
+
+CREATE TRIGGER outbox_immutable
+BEFORE UPDATE OF id, dest_kind, dest_id, created_at ON outbox
+BEGIN
+	SELECT RAISE (ABORT, 'an outbox row does not change its origin');
+END;
+
+-- A receipt (kinds 2, 3) is a watermark that may move while undelivered.
+CREATE TRIGGER outbox_event_time
+BEFORE UPDATE OF event_time, mid, event_id ON outbox
+WHEN OLD.kind NOT IN (2, 3)
+BEGIN
+	SELECT RAISE (ABORT, 'event_time does not change');
+END;
+
+-- What each person has been given, numbered without holes in the delivering
+-- transaction.  actor_id: the sender; of receipts, who gives it.
+CREATE TABLE inbox (
+	user_id INTEGER NOT NULL REFERENCES inboxes (user_id),
+	seq INTEGER NOT NULL CHECK (seq >= 1),
+	kind INTEGER NOT NULL,
+	own INTEGER NOT NULL CHECK (own IN (0, 1)),
+	event_id BLOB NOT NULL CHECK (length(event_id) = 16),
+	origin INTEGER NOT NULL DEFAULT 0,
+	mid INTEGER NOT NULL REFERENCES messages (mid),
+	conversation_id INTEGER NOT NULL,
+	conversation_seq INTEGER NOT NULL,
+	actor_id INTEGER NOT NULL,
+	outbox_id INTEGER,
+	event_time INTEGER NOT NULL,
+	delivered_at INTEGER NOT NULL,
+	attempt INTEGER NOT NULL DEFAULT 1,
+	PRIMARY KEY (user_id, seq)
+) STRICT, WITHOUT ROWID;
+-- Exactly once: however often anything is retried.
+CREATE UNIQUE INDEX inbox_event ON inbox (event_id, user_id, origin);
+
+-- What came from other servers, remembered beyond the inbox rows.
+CREATE TABLE processed_messages (
+	origin INTEGER NOT NULL,
+	event_id BLOB NOT NULL CHECK (length(event_id) = 16),
+	processed_at INTEGER NOT NULL,
+	PRIMARY KEY (event_id, origin)
+) STRICT, WITHOUT ROWID;

@@ -1,0 +1,96 @@
+-- SPDX-License-Identifier: MIT
+-- Conversations and who takes part.
+
+-- name: conversation_insert
+INSERT INTO conversations (public_id, kind, direct_key, digest, created_at)
+VALUES ($1, $2, $3, $4, $5)
+RETURNING conversation_id;
+
+-- name: conversation_by_key
+SELECT conversation_id, public_id, kind, last_seq, digest
+FROM conversations WHERE direct_key = $1;
+
+-- name: conversation_by_public
+SELECT conversation_id, public_id, kind, last_seq, digest
+FROM conversations WHERE public_id = $1;
+
+-- name: conversation_by_id
+SELECT conversation_id, public_id, kind, last_seq, digest
+FROM conversations WHERE conversation_id = $1;
+
+-- name: conversation_set
+UPDATE conversations SET last_seq = $2, digest = $3
+WHERE conversation_id = $1;
+
+-- name: participant_insert
+INSERT INTO participants (conversation_id, user_id, role)
+VALUES ($1, $2, $3);
+
+-- name: participants_of
+SELECT p.user_id, u.name, p.role, p.joined_seq, p.left_seq, p.delivered_upto,
+    p.acked_upto, p.read_upto, p.acked_at, p.read_at
+FROM participants p JOIN users u ON u.user_id = p.user_id
+WHERE p.conversation_id = $1 ORDER BY p.user_id;
+
+-- name: participant_get
+SELECT p.user_id, u.name, p.role, p.joined_seq, p.left_seq, p.delivered_upto,
+    p.acked_upto, p.read_upto, p.acked_at, p.read_at
+FROM participants p JOIN users u ON u.user_id = p.user_id
+WHERE p.conversation_id = $1 AND p.user_id = $2;
+
+-- name: participant_set
+UPDATE participants SET delivered_upto = $3, acked_upto = $4, read_upto = $5,
+    acked_at = $6, read_at = $7
+WHERE conversation_id = $1 AND user_id = $2;
+
+-- A member's conversations with what he has not read: others' messages beyond
+-- his read mark, up to what has been delivered to him.
+-- name: conversation_list
+SELECT c.conversation_id, c.public_id, c.kind, c.created_at, p.joined_seq,
+    p.left_seq, p.delivered_upto, p.acked_upto, p.read_upto,
+    (SELECT count(*) FROM messages m
+     WHERE m.conversation_id = c.conversation_id
+       AND m.conversation_seq > p.read_upto
+       AND m.conversation_seq <= p.delivered_upto
+       AND m.sender_id <> p.user_id),
+    c.last_seq
+FROM participants p
+JOIN conversations c ON c.conversation_id = p.conversation_id
+WHERE p.user_id = $1 AND p.conversation_id > $2
+ORDER BY p.conversation_id LIMIT $3;
+
+-- name: conversation_one
+SELECT c.conversation_id, c.public_id, c.kind, c.created_at, p.joined_seq,
+    p.left_seq, p.delivered_upto, p.acked_upto, p.read_upto,
+    (SELECT count(*) FROM messages m
+     WHERE m.conversation_id = c.conversation_id
+       AND m.conversation_seq > p.read_upto
+       AND m.conversation_seq <= p.delivered_upto
+       AND m.sender_id <> p.user_id),
+    c.last_seq
+FROM conversations c
+JOIN participants p ON p.conversation_id = c.conversation_id
+WHERE c.public_id = $2 AND p.user_id = $1;
+
+-- name: unread_list
+SELECT c.public_id, u.n, c.last_seq FROM (
+    SELECT p.conversation_id AS cid,
+        (SELECT count(*) FROM messages m
+         WHERE m.conversation_id = p.conversation_id
+           AND m.conversation_seq > p.read_upto
+           AND m.conversation_seq <= p.delivered_upto
+           AND m.sender_id <> p.user_id) AS n
+    FROM participants p
+    WHERE p.user_id = $1 AND p.delivered_upto > p.read_upto) u
+JOIN conversations c ON c.conversation_id = u.cid
+WHERE u.n > 0 ORDER BY u.cid;
+
+-- name: unread_total
+SELECT coalesce(sum(
+    (SELECT count(*) FROM messages m
+     WHERE m.conversation_id = p.conversation_id
+       AND m.conversation_seq > p.read_upto
+       AND m.conversation_seq <= p.delivered_upto
+       AND m.sender_id <> p.user_id)), 0)
+FROM participants p
+WHERE p.user_id = $1 AND p.delivered_upto > p.read_upto;

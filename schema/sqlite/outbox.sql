@@ -1,0 +1,108 @@
+-- SPDX-License-Identifier: MIT
+-- Outbox rows and their lanes.
+
+-- name: lane_insert
+INSERT INTO outbox_lanes (conversation_id, dest_kind, dest_id, class,
+    updated_at)
+VALUES ($1, $2, $3, $4, $5)
+RETURNING lane_id;
+
+-- name: lane_find
+SELECT lane_id, conversation_id, dest_kind, dest_id, class, tail_seq, next_seq,
+    last_published_seq, due_at
+FROM outbox_lanes
+WHERE conversation_id = $1 AND dest_kind = $2 AND dest_id = $3 AND class = $4;
+
+-- name: lane_get
+SELECT lane_id, conversation_id, dest_kind, dest_id, class, tail_seq, next_seq,
+    last_published_seq, due_at
+FROM outbox_lanes WHERE lane_id = $1;
+
+-- name: lane_set
+UPDATE outbox_lanes SET tail_seq = $2, next_seq = $3, last_published_seq = $4,
+    due_at = $5, updated_at = $6
+WHERE lane_id = $1;
+
+-- Lanes with work that is due, oldest first.
+-- name: lanes_ready
+SELECT lane_id FROM outbox_lanes
+WHERE next_seq <= tail_seq AND due_at <= $1
+ORDER BY due_at, lane_id LIMIT $2;
+
+-- The next due time beyond now.
+-- name: lanes_next_due
+SELECT min(due_at) FROM outbox_lanes WHERE next_seq <= tail_seq AND due_at > $1;
+
+-- name: outbox_ids
+SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'outbox'), 0)
+    + CAST($1 AS INTEGER);
+
+-- name: outbox_insert
+INSERT INTO outbox (id, event_id, kind, mid, conversation_id, conversation_seq,
+    sender_id, lane_id, lane_seq, dest_kind, dest_id, priority, state,
+    deliver_at, expires_at, event_time, created_at, last_status_at, sent_at,
+    acked_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
+    $17, $17, $18, $18);
+
+-- What a lane owes next, in order.
+-- name: outbox_claim
+SELECT id, event_id, kind, mid, conversation_seq, sender_id, lane_seq, dest_id,
+    event_time, created_at, attempts
+FROM outbox
+WHERE lane_id = $1 AND lane_seq IS NOT NULL AND state = 'pending'
+  AND lane_seq >= $2
+ORDER BY lane_seq LIMIT $3;
+
+-- name: outbox_settle_sent
+UPDATE outbox SET state = 'sent', attempts = attempts + 1, sent_at = $2,
+    last_attempt_at = $2, last_status_at = $2, last_error = NULL,
+    next_retry_at = NULL
+WHERE id = $1 AND state = 'pending';
+
+-- A message that its recipient acked.
+-- name: outbox_settle_acked
+UPDATE outbox SET state = 'acked', acked_at = $2, last_status_at = $2
+WHERE id = $1 AND state = 'sent';
+
+-- A receipt of the same kind that has not left yet: it will be moved on.
+-- name: outbox_receipt_pending
+SELECT id FROM outbox
+WHERE lane_id = $1 AND lane_seq IS NOT NULL AND state = 'pending'
+  AND kind = $2 AND sender_id = $3
+ORDER BY lane_seq DESC LIMIT 1;
+
+-- name: outbox_receipt_move
+UPDATE outbox SET mid = $2, conversation_seq = $3, event_time = $4
+WHERE id = $1 AND state = 'pending';
+
+-- name: outbox_of_event
+SELECT o.id, u.name, o.state, o.attempts, o.retry_count, o.last_attempt_at,
+    o.last_status_at, o.next_retry_at, o.sent_at, o.acked_at, o.last_error,
+    o.deliver_at, o.expires_at, p.read_upto, p.read_at, o.lane_seq, o.lane_id,
+    o.dest_id
+FROM outbox o
+JOIN users u ON u.user_id = o.dest_id
+LEFT JOIN participants p ON p.conversation_id = o.conversation_id
+    AND p.user_id = o.dest_id
+WHERE o.event_id = $1 AND o.dest_kind = 'user'
+ORDER BY o.id;
+
+-- name: outbox_cancel
+UPDATE outbox SET state = 'canceled', last_status_at = $2
+WHERE id = $1 AND state = 'pending';
+
+-- name: outbox_pending_count
+SELECT count(*) FROM outbox WHERE state = 'pending' AND lane_seq IS NOT NULL;
+
+-- name: outbox_due
+SELECT id, mid FROM outbox
+WHERE state = 'pending' AND lane_seq IS NULL AND deliver_at <= $1
+ORDER BY deliver_at, id LIMIT $2;
+
+-- name: outbox_next_scheduled
+SELECT min(deliver_at) FROM outbox WHERE state = 'pending' AND lane_seq IS NULL;
+
+-- name: outbox_release
+UPDATE outbox SET lane_seq = $2, conversation_seq = $3, last_status_at = $4
+WHERE id = $1 AND state = 'pending' AND lane_seq IS NULL;

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Named fault points: FAULT("store.commit.before").  They exist in
+ * --enable-faults builds only; elsewhere they are nothing.  The environment
+ * TWINBOX_FAULT="name:n:action[,…]" arms them: at the n-th passage `kill`
+ * sends SIGKILL to the process, `exit` calls _exit(99), `fail` makes
+ * FAULT_FAILS true once, `delay=MS` sleeps.  TWINBOX_FAULT_TRACE=FILE appends
+ * the name of every point passed, one a line, so that a test can list them.
+ */
+#ifndef BASE_FAULT_H
+#define BASE_FAULT_H
+
+#include <stdbool.h>
+
+#ifdef TWINBOX_FAULTS
+/* Whether the point ${name} is to fail; what is armed there happens first. */
+bool fault_hit(const char *name);
+#define FAULT(name) ((void)fault_hit(name))
+#define FAULT_FAILS(name) (fault_hit(name))
+#else
+#define FAULT(name) ((void)0)
+#define FAULT_FAILS(name) (false)
+#endif
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every size that a stranger controls, with its reason.  The schema repeats
+ * those that are stored as CHECKs.
+ */
+#ifndef BASE_LIMITS_H
+#define BASE_LIMITS_H
+
+/* A user's name: [a-z0-9._-]; fits a log line, a file name and a DNS label. */
+#define LIMIT_NAME_LEN 32
+/* A domain name, RFC 1035. */
+#define LIMIT_DOMAIN_LEN 253
+/* name@domain */
+#define LIMIT_ADDRESS_LEN (LIMIT_NAME_LEN + 1 + LIMIT_DOMAIN_LEN)
+#define LIMIT_DISPLAY_NAME_LEN 128
+#define LIMIT_DEVICE_NAME_LEN 64
+/* Shorter ones are guessed; longer ones make argon2 no better. */
+#define LIMIT_PASSWORD_MIN 8
+#define LIMIT_PASSWORD_LEN 1024
+/* Message text in bytes: a long letter, four pages. */
+#define LIMIT_BODY_LEN 16384
+#define LIMIT_CONTENT_TYPE_LEN 127
+#define LIMIT_CORRELATION_ID_LEN 128
+#define LIMIT_IDEMPOTENCY_KEY_LEN 255
+/* Metadata: a flat object of strings, as JSON text. */
+#define LIMIT_METADATA_LEN 4096
+#define LIMIT_METADATA_KEYS 32
+/* One request body or inbound frame: a full text escaped six-fold and more. */
+#define LIMIT_REQUEST_LEN 131072
+#define LIMIT_ARRAY_REQUEST_LEN 1048576
+#define LIMIT_ARRAY_ITEMS 100
+#define LIMIT_JSON_DEPTH 32
+/* Values in one JSON text; each costs up to 300 bytes in memory.  A full array
+ * of messages has some 4,600. */
+#define LIMIT_JSON_VALUES 10000
+/* Inbox and list pages. */
+#define LIMIT_PAGE_DEFAULT 50
+#define LIMIT_PAGE_MAX 200
+/* Long-poll, below the 60 s at which proxies lose patience. */
+#define LIMIT_WAIT_S 55
+/* Un-acked events in flight in a session. */
+#define LIMIT_WINDOW 256
+#define LIMIT_INSTANCE_LEN 64
+#define LIMIT_INSTANCES_PER_DEVICE 8
+#define LIMIT_DEVICES_PER_USER 64
+/* Receipts of groups above this are marks, not events (DECISIONS 15). */
+#define LIMIT_RECEIPT_MEMBERS 32
+/* Scheduled messages a sender may hold (DECISIONS 11). */
+#define LIMIT_SCHEDULED 100
+
+#endif

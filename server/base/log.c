@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The log's ring, its thread and the way around them.  Owns a byte ring from
+ * log_start() to log_stop(); promises that a caller waits for nothing but a
+ * short lock held while at most one record is copied: the descriptor, which
+ * may be a full pipe, is touched by the log thread alone.  Relies on the log
+ * thread having its signals blocked (no SIGPIPE).
+ * Invariants, under the lock:
+ *   1. head - tail bytes are in the ring, whole records only;
+ *   2. what lies between tail and head is changed by nobody, so the log thread
+ *      reads it without the lock; it alone moves tail.
+ */
+#include "base/log.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log_internal.h"
+#include "base/mem.h"
+#include "base/thr.h"
+
+#define RING_SIZE (1U << 20) /* a power of two; about 8,000 lines */
+#define OUT_SIZE 65536
+/* A pipe that polls as writable takes this much without blocking. */
+#define PIPE_CHUNK 4096
+#define STOP_MS 1000
+/* By how much the log thread may miss that before it is left behind. */
+#define STOP_GRACE_MS 500
+
+enum sink { SINK_FILE, SINK_PIPE, SINK_SOCKET };
+
+struct log_run {
+	struct log_options options;
+	enum sink sink;
+	unsigned char *ring; /* RING_SIZE bytes */
+	uint64_t head;
+	uint64_t tail;
+	uint64_t lines; /* in the ring */
+	bool waiting;   /* the log thread is */
+	bool done;      /* the log thread has ended */
+	struct thr *thr;
+	struct buf out;    /* OUT_SIZE bytes, never grows */
+	uint64_t reported; /* of dropped, how many were logged */
+	/* Monotonic time when to give up; 0: not told to stop. */
+	_Atomic int64_t stop_by_ms;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t arrived = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t ended;    /* with CLOCK_MONOTONIC, made by log_start() */
+static struct log_run *current; /* under the lock; NULL: straight to stderr */
+static atomic_int min_level = LVL_INFO;
+static _Atomic uint64_t dropped;
+
+static pthread_mutex_t direct_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static int64_t
+now_ms(void)
+{
+
+	return (clk_mono_ms(clk_system()));
+}
+
+void
+log_set_level(enum log_level level)
+{
+
+	atomic_store_explicit(&min_level, (int)level, memory_order_relaxed);
+}
+
+bool
+log_enabled(enum log_level level)
+{
+
+	return ((int)level >=
+		atomic_load_explicit(&min_level, memory_order_relaxed));
+}
+
+uint64_t
+log_dropped(void)
+{
+
+	return (atomic_load(&dropped));
+}
+
+static void
+ring_put(struct log_run *run, const void *p, size_t n)
+{
+	size_t at = run->head & (RING_SIZE - 1), first = RING_SIZE - at;
+
+	if (first > n)
+		first = n;
+	memcpy(run->ring + at, p, first);
+	memcpy(run->ring, (const unsigned char *)p + first, n - first);
+	run->head += n;
+}
+
+static uint64_t
+ring_get(const struct log_run *run, uint64_t tail, void *p, size_t n)
+{
+	size_t at = tail & (RING_SIZE - 1), first = RING_SIZE - at;
+
+	if (first > n)
+		first = n;
+	memcpy(p, run->ring + at, first);
+	memcpy((unsigned char *)p + first, run->ring, n - first);
+	return (tail + n);
+}
+
+static void
+record_init(struct log_record *rec, enum log_event event, size_t len)
+{
+
+	memset(rec, 0, sizeof(*rec));
+	rec->event = (uint16_t)event;
+	rec->len = (uint16_t)len;
+	(void)snprintf(rec->thread, sizeof(rec->thread), "%s", thr_self_name());
+}
+
+/* Puts a record into the ring; false when there is none. */
+static bool
+submit(struct log_record *rec, const char *fields)
+{
+	struct log_run *run;
+	bool wake = false;
+
+	(void)pthread_mutex_lock(&lock);
+	run = current;
+	if (run == NULL) {
+		(void)pthread_mutex_unlock(&lock);
+		return (false);
+	}
+	if (sizeof(*rec) + rec->len > RING_SIZE - (run->head - run->tail)) {
+		atomic_fetch_add(&dropped, 1);
+	} else {
+		/* Under the lock, so that times do not go back in the log. */
+		rec->wall_ms = clk_wall_ms(run->options.clk);
+		ring_put(run, rec, sizeof(*rec));
+		ring_put(run, fields, rec->len);
+		run->lines++;
+		wake = run->waiting;
+		run->waiting = false;
+	}
+	(void)pthread_mutex_unlock(&lock);
+	if (wake)
+		(void)pthread_cond_signal(&arrived);
+	return (true);
+}
+
+/* Writes a line to stderr; for programs and moments without a log thread. */
+static void
+write_direct(struct log_record *rec, const char *fields)
+{
+	static char line[LOG_LINE_MAX + 1];
+	struct buf out = BUF_INIT;
+	size_t off;
+	ssize_t n;
+
+	(void)pthread_mutex_lock(&direct_lock);
+	out.data = line;
+	out.cap = out.limit = LOG_LINE_MAX;
+	rec->wall_ms = clk_wall_ms(clk_system());
+	log_line_add(&out, LOG_FMT_TEXT, rec, fields);
+	for (off = 0; off < out.len; off += (size_t)n) {
+		n = write(STDERR_FILENO, line + off, out.len - off);
+		if (n < 0 && errno == EINTR)
+			n = 0;
+		if (n < 0) {
+			atomic_fetch_add(&dropped, 1);
+			break;
+		}
+	}
+	(void)pthread_mutex_unlock(&direct_lock);
+}
+
+static void __attribute__((format(printf, 3, 0)))
+emit(enum log_event event, const char *story, const char *fmt, va_list ap)
+{
+	char fields[LOG_FIELDS_MAX];
+	struct log_record rec;
+	int saved = errno;
+
+	record_init(&rec, event, log_fields_print(fields, story, fmt, ap));
+	if (!submit(&rec, fields))
+		write_direct(&rec, fields);
+	errno = saved;
+}
+
+void
+log_event(enum log_event event, const char *fmt, ...)
+{
+	va_list ap;
+
+	assert(event < LOG_EV_COUNT);
+	if (!log_enabled(log_event_level(event)))
+		return;
+	va_start(ap, fmt);
+	emit(event, NULL, fmt, ap);
+	va_end(ap);
+}
+
+void
+log_error(enum log_event event, const struct err *err, const char *fmt, ...)
+{
+	const char *story = NULL;
+	va_list ap;
+
+	assert(event < LOG_EV_COUNT);
+	if (!log_enabled(log_event_level(event)))
+		return;
+	if (err != NULL)
+		story = err->text[0] != '\0' ? err->text : rc_text(err->rc);
+	va_start(ap, fmt);
+	emit(event, story, fmt, ap);
+	va_end(ap);
+}
+
+/* Waits until a write takes PIPE_CHUNK bytes without blocking; false when the
+ * log was told to stop and its time is over. */
+static bool
+wait_writable(const struct log_run *run)
+{
+	struct pollfd pfd = {.fd = run->options.fd, .events = POLLOUT};
+	int64_t stop_by;
+
+	if (run->sink == SINK_FILE)
+		return (true);
+	for (;;) {
+		if (poll(&pfd, 1, 50) > 0)
+			return (true);
+		stop_by = atomic_load(&run->stop_by_ms);
+		if (stop_by != 0 && now_ms() >= stop_by)
+			return (false);
+	}
+}
+
+/* Writes a piece; 0 to try again, -1 when it cannot be. */
+static ssize_t
+write_piece(const struct log_run *run, const char *p, size_t n)
+{
+	static const struct timespec pause = {0, 2000000};
+	ssize_t done;
+
+	if (!wait_writable(run))
+		return (-1);
+	if (run->sink != SINK_FILE && n > PIPE_CHUNK)
+		n = PIPE_CHUNK;
+	if (run->sink == SINK_SOCKET)
+		done = send(run->options.fd, p, n, MSG_DONTWAIT | MSG_NOSIGNAL);
+	else
+		done = write(run->options.fd, p, n);
+	if (done >= 0)
+		return (done);
+	if (errno == EAGAIN)
+		(void)nanosleep(&pause, NULL);
+	return (errno == EAGAIN || errno == EINTR ? 0 : -1);
+}
+
+/* Writes out what was formatted; lines that cannot be written are dropped. */
+static void
+flush_out(struct log_run *run)
+{
+	struct buf *out = &run->out;
+	size_t off = 0;
+	ssize_t n = 0;
+
+	while (off < out->len && n >= 0) {
+		n = write_piece(run, out->data + off, out->len - off);
+		if (n > 0)
+			off += (size_t)n;
+	}
+	for (; off < out->len; off++) {
+		if (out->data[off] == '\n')
+			atomic_fetch_add(&dropped, 1);
+	}
+	buf_reset(out);
+}
+
+/* The log thread's own way to fields; its lines do not go through the ring. */
+static size_t __attribute__((format(printf, 2, 3)))
+own_fields(char *out, const char *fmt, ...)
+{
+	va_list ap;
+	size_t len;
+
+	va_start(ap, fmt);
+	len = log_fields_print(out, NULL, fmt, ap);
+	va_end(ap);
+	return (len);
+}
+
+/* Adds a line that says how many were dropped since the last such line. */
+static void
+report_dropped(struct log_run *run)
+{
+	char fields[LOG_FIELDS_MAX];
+	struct log_record rec;
+	uint64_t total;
+	size_t len;
+
+	total = atomic_load(&dropped);
+	if (total == run->reported)
+		return;
+	len = own_fields(fields, "n=%llu total=%llu",
+	    (unsigned long long)(total - run->reported),
+	    (unsigned long long)total);
+	run->reported = total;
+	if (!log_enabled(log_event_level(LOG_EV_LOG_DROPPED)))
+		return;
+	record_init(&rec, LOG_EV_LOG_DROPPED, len);
+	rec.wall_ms = clk_wall_ms(run->options.clk);
+	log_line_add(&run->out, run->options.format, &rec, fields);
+}
+
+/* Formats and writes records from ${tail} on until ${head} or a full output
+ * buffer; returns where it came to, and how many records in *ret_lines. */
+static uint64_t
+write_batch(
+    struct log_run *run, uint64_t tail, uint64_t head, uint64_t *ret_lines)
+{
+	char fields[LOG_FIELDS_MAX];
+	struct log_record rec;
+
+	*ret_lines = 0;
+	while (tail != head && OUT_SIZE - run->out.len >= 2 * LOG_LINE_MAX) {
+		tail = ring_get(run, tail, &rec, sizeof(rec));
+		tail = ring_get(run, tail, fields, rec.len);
+		log_line_add(&run->out, run->options.format, &rec, fields);
+		++*ret_lines;
+	}
+	report_dropped(run);
+	flush_out(run);
+	return (tail);
+}
+
+static void
+log_main(void *arg)
+{
+	struct log_run *run = arg;
+	uint64_t head, tail = 0, lines;
+	int64_t stop_by;
+	bool last;
+
+	(void)pthread_mutex_lock(&lock);
+	do {
+		while (run->head == run->tail &&
+		       atomic_load(&run->stop_by_ms) == 0) {
+			run->waiting = true;
+			(void)pthread_cond_wait(&arrived, &lock);
+		}
+		run->waiting = false;
+		head = run->head;
+		last = head == run->tail;
+		(void)pthread_mutex_unlock(&lock);
+		tail = write_batch(run, tail, head, &lines);
+		(void)pthread_mutex_lock(&lock);
+		run->tail = tail;
+		run->lines -= lines;
+		stop_by = atomic_load(&run->stop_by_ms);
+		if (stop_by != 0 && now_ms() >= stop_by)
+			last = true;
+	} while (!last);
+	atomic_fetch_add(&dropped, run->lines);
+	run->done = true;
+	(void)pthread_cond_broadcast(&ended);
+	(void)pthread_mutex_unlock(&lock);
+}
+
+static void
+run_free(struct log_run *run)
+{
+
+	if (run == NULL)
+		return;
+	mem_free(run->ring);
+	buf_fini(&run->out);
+	mem_free(run);
+}
+
+static struct log_run *
+run_new(const struct log_options *options)
+{
+	struct log_run *run;
+	struct stat st;
+
+	run = mem_zalloc(1, sizeof(*run));
+	if (run == NULL)
+		return (NULL);
+	run->options = *options;
+	buf_init(&run->out, OUT_SIZE);
+	run->ring = mem_alloc(RING_SIZE);
+	if (run->ring == NULL || buf_reserve(&run->out, OUT_SIZE) == NULL) {
+		run_free(run);
+		return (NULL);
+	}
+	run->reported = atomic_load(&dropped);
+	run->sink = SINK_PIPE;
+	if (fstat(options->fd, &st) == 0) {
+		if (S_ISREG(st.st_mode))
+			run->sink = SINK_FILE;
+		else if (S_ISSOCK(st.st_mode))
+			run->sink = SINK_SOCKET;
+	}
+	return (run);
+}
+
+static void
+init_ended(void)
+{
+	pthread_condattr_t attr;
+
+	(void)pthread_condattr_init(&attr);
+	(void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(&ended, &attr);
+	(void)pthread_condattr_destroy(&attr);
+}
+
+enum rc
+log_start(const struct log_options *options, struct err *err)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct log_run *run;
+	enum rc rc;
+
+	(void)pthread_once(&once, init_ended);
+	run = run_new(options);
+	if (run == NULL)
+		return (err_set(err, RC_NO_MEMORY, "no memory for the log"));
+	rc = thr_start(THR_LOG, 0, log_main, run, &run->thr, err);
+	if (rc != RC_OK) {
+		run_free(run);
+		return (rc);
+	}
+	log_set_level(options->level);
+	(void)pthread_mutex_lock(&lock);
+	assert(current == NULL);
+	current = run;
+	(void)pthread_mutex_unlock(&lock);
+	return (RC_OK);
+}
+
+void
+log_stop(void)
+{
+	struct log_run *run;
+	struct timespec by;
+	int64_t stop_by;
+	int error = 0;
+
+	stop_by = now_ms() + STOP_MS;
+	by.tv_sec = (time_t)((stop_by + STOP_GRACE_MS) / 1000);
+	by.tv_nsec = (long)((stop_by + STOP_GRACE_MS) % 1000) * 1000000;
+	(void)pthread_mutex_lock(&lock);
+	run = current;
+	current = NULL;
+	if (run != NULL) {
+		atomic_store(&run->stop_by_ms, stop_by);
+		(void)pthread_cond_broadcast(&arrived);
+		while (!run->done && error == 0)
+			error = pthread_cond_timedwait(&ended, &lock, &by);
+	}
+	(void)pthread_mutex_unlock(&lock);
+	/* A thread that hangs in write() after all keeps what it uses: the
+	 * program is about to end and must not hang with it. */
+	if (run == NULL || error != 0)
+		return;
+	thr_join(&run->thr);
+	run_free(run);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The log: lines "time level event id key=value ..." (or JSON objects) to one
+ * descriptor, written by a thread of its own from a bounded ring.  A log call
+ * never blocks and never fails: when the ring is full the line is dropped and
+ * counted, and the count is logged later.
+ *
+ * Never log bodies, passwords or tokens.
+ */
+#ifndef BASE_LOG_H
+#define BASE_LOG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/clk.h"
+#include "base/err.h"
+
+enum log_level { LVL_DEBUG, LVL_INFO, LVL_WARN, LVL_ERROR };
+
+enum log_format { LOG_FMT_TEXT, LOG_FMT_JSON };
+
+/* X(id, level, what it tells) -- one line an event, sorted by subject.  The
+ * name in the log is the id without LOG_EV_, in lower case with '.' for the
+ * first '_' ("server.ready"). */
+#define LOG_EVENT_TABLE(X)                                                     \
+	X(SERVER_START, LVL_INFO, "the program begins to start")               \
+	X(SERVER_READY, LVL_INFO, "it listens and serves")                     \
+	X(SERVER_STOP, LVL_INFO, "it was told to stop")                        \
+	X(SERVER_STOPPED, LVL_INFO, "everything is stopped")                   \
+	X(SERVER_FAIL, LVL_ERROR, "it cannot start or go on")                  \
+	X(STORE_OPEN, LVL_INFO, "the database is open")                        \
+	X(STORE_MIGRATE, LVL_INFO, "a schema step was applied")                \
+	X(STORE_FAIL, LVL_ERROR, "the store failed")                           \
+	X(STORE_FULL, LVL_ERROR, "the disk is full; writes are refused")       \
+	X(STORE_ABANDON, LVL_WARN,                                             \
+	    "a batch was abandoned and is redone singly")                      \
+	X(STORE_CHECKPOINT, LVL_DEBUG, "the write-ahead log was checkpointed") \
+	X(HTTP_REQUEST, LVL_DEBUG, "a request was answered")                   \
+	X(HTTP_REFUSED, LVL_DEBUG, "a request was refused before a route")     \
+	X(HTTP_FAIL, LVL_ERROR, "a request failed on the server's side")       \
+	X(HTTP_DEADLINE, LVL_INFO, "a connection passed its deadline")         \
+	X(HTTP_LIBRARY, LVL_WARN, "libmicrohttpd says")                        \
+	X(FRONT_ACCEPT, LVL_WARN, "a connection could not be accepted")        \
+	X(PUSH_OPEN, LVL_DEBUG, "a WebSocket session began")                   \
+	X(PUSH_CLOSE, LVL_DEBUG, "a WebSocket session ended")                  \
+	X(PUSH_LIBRARY, LVL_WARN, "libwebsockets says")                        \
+	X(RELAY_FAIL, LVL_WARN, "the relay met an error")                      \
+	X(RELAY_RECOVER, LVL_INFO, "the relay took up what was pending")       \
+	X(AUTH_LOGIN, LVL_INFO, "a device logged in")                          \
+	X(AUTH_REFUSED, LVL_INFO, "a log-in was refused")                      \
+	X(USER_ADDED, LVL_INFO, "a user was registered")                       \
+	X(CONTROL_CALL, LVL_INFO, "a command came through the control socket") \
+	X(LOG_DROPPED, LVL_WARN, "log lines were dropped")
+
+enum log_event {
+#define X(id, level, text) LOG_EV_##id,
+	LOG_EVENT_TABLE(X)
+#undef X
+	    LOG_EV_COUNT
+};
+
+struct log_options {
+	int fd;
+	enum log_level level;
+	enum log_format format;
+	const struct clk *clk;
+};
+
+/* Starts the log thread; none may run yet.  The descriptor and the clock must
+ * last until log_stop().  Before it, and after log_stop(), lines go straight
+ * to stderr. */
+enum rc log_start(const struct log_options *options, struct err *err) MUST_USE;
+
+/* Writes what is left (for at most a second) and ends the thread.  Does nothing
+ * when none runs. */
+void log_stop(void);
+
+/* Changes the level while running. */
+void log_set_level(enum log_level level);
+
+/* Whether lines of ${level} are written: guards costly arguments. */
+bool log_enabled(enum log_level level);
+
+/* Logs ${event} at its level.  ${fmt} gives the fields: "user=%s n=%d"; a
+ * value runs to the next " key=" that stands in ${fmt} itself, so nothing in a
+ * value can pretend to be a field (in a text line its '=' becomes '?').  What
+ * comes before the first key is the id.  Values are cut at 512 bytes; control
+ * characters and what is no UTF-8 are shown as '?'.  Thread: any.  Blocks:
+ * never. */
+void log_event(enum log_event event, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* As log_event() with the story of ${err} as the last field, "error"; none
+ * when ${err} is NULL.  Use "%s", "" where there are no other fields. */
+void log_error(enum log_event event, const struct err *err, const char *fmt,
+    ...) __attribute__((format(printf, 3, 4)));
+
+/* The number of lines dropped so far. */
+uint64_t log_dropped(void);
+
+/* Parses "debug", "info", "warn", "error"; -1 if it is none. */
+int log_level_parse(const char *text);
+
+#endif

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Log lines as text and as JSON.  Owns the mark; promises valid UTF-8 without
+ * control characters, one line a record, valid JSON, and that the keys of a
+ * line are those that stand in the format of the call.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log_internal.h"
+#include "base/rnd.h"
+#include "base/utf8.h"
+
+#define MARK_LEN 9
+/* Room kept for the story of an error behind long fields. */
+#define STORY_ROOM (MARK_LEN + 6 + 256)
+
+struct event_row {
+	const char *id;
+	enum log_level level;
+};
+
+static const struct event_row events[LOG_EV_COUNT] = {
+#define X(id, level, text) [LOG_EV_##id] = {#id, level},
+    LOG_EVENT_TABLE(X)
+#undef X
+};
+
+static const char *const level_names[] = {
+    [LVL_DEBUG] = "debug",
+    [LVL_INFO] = "info",
+    [LVL_WARN] = "warn",
+    [LVL_ERROR] = "error",
+};
+
+static pthread_once_t mark_once = PTHREAD_ONCE_INIT;
+static char mark[MARK_LEN];
+
+static void
+make_mark(void)
+{
+	static const char word[] =
+	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+	uint8_t random[MARK_LEN];
+	int i;
+
+	rnd_fill(rnd_system(), random, sizeof(random));
+	mark[0] = '\x1f';
+	for (i = 1; i < MARK_LEN; i++)
+		mark[i] = word[random[i] & 63];
+}
+
+enum log_level
+log_event_level(enum log_event event)
+{
+
+	return (events[event].level);
+}
+
+int
+log_level_parse(const char *text)
+{
+	int i;
+
+	for (i = LVL_DEBUG; i <= LVL_ERROR; i++) {
+		if (strcmp(text, level_names[i]) == 0)
+			return (i);
+	}
+	return (-1);
+}
+
+static bool
+is_key_char(char c)
+{
+
+	return ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+		(c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-');
+}
+
+/* The length of "key=" at ${s}, 0 if there is none. */
+static size_t
+key_len(const char *s)
+{
+	size_t n = 0;
+
+	while (is_key_char(s[n]))
+		n++;
+	return (n > 0 && s[n] == '=' ? n + 1 : 0);
+}
+
+/* Copies ${fmt} with a mark in place of the space before each key; false if
+ * ${size} is too small. */
+static bool
+mark_format(char *out, size_t size, const char *fmt)
+{
+	const char *p = fmt;
+	size_t n = 0;
+
+	for (; *p != '\0'; p++) {
+		if (n + MARK_LEN + 2 > size)
+			return (false);
+		if ((p == fmt || *p == ' ') && key_len(p + (*p == ' ')) > 0) {
+			memcpy(out + n, mark, MARK_LEN);
+			n += MARK_LEN;
+			if (*p == ' ')
+				continue;
+		}
+		out[n++] = *p;
+	}
+	out[n] = '\0';
+	return (true);
+}
+
+/* Takes half a mark off the end of cut fields. */
+static size_t
+trim_mark(const char *fields, size_t n)
+{
+	size_t i;
+
+	for (i = 1; i < MARK_LEN && i <= n; i++) {
+		if (memcmp(fields + n - i, mark, i) == 0)
+			return (n - i);
+	}
+	return (n);
+}
+
+size_t
+log_fields_print(char *out, const char *story, const char *fmt, va_list ap)
+{
+	size_t size, len, story_len;
+	char marked[1024];
+	int n;
+
+	(void)pthread_once(&mark_once, make_mark);
+	size = LOG_FIELDS_MAX - (story != NULL ? STORY_ROOM : 0);
+	if (mark_format(marked, sizeof(marked), fmt))
+		fmt = marked;
+	/* The compiler checked the caller's format; marks convert nothing. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+	n = vsnprintf(out, size, fmt, ap);
+#pragma GCC diagnostic pop
+	len = n < 0 ? 0 : (size_t)n;
+	if (len >= size)
+		len = trim_mark(out, size - 1);
+	if (story == NULL)
+		return (len);
+	memcpy(out + len, mark, MARK_LEN);
+	memcpy(out + len + MARK_LEN, "error=", 6);
+	len += MARK_LEN + 6;
+	story_len = strnlen(story, LOG_FIELDS_MAX - len);
+	memcpy(out + len, story, story_len);
+	return (len + story_len);
+}
+
+/* Whether the '=' at ${p}[${i}] would look like the end of a key in a text
+ * line: behind key characters that a space (or, with ${lead}, the start of the
+ * value) precedes. */
+static bool
+looks_like_key(const char *p, size_t i, bool lead)
+{
+	size_t end = i;
+
+	while (i > 0 && is_key_char(p[i - 1]))
+		i--;
+	return (i < end && (i == 0 ? lead : p[i - 1] == ' '));
+}
+
+/* Appends ${n} valid bytes, control characters (C0, DEL, C1) as '?'. */
+static void
+add_clean(struct buf *out, const char *p, size_t n, bool json)
+{
+	unsigned char c;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		c = (unsigned char)p[i];
+		if (c < 0x20 || c == 0x7f) {
+			buf_addc(out, '?');
+		} else if (c == 0xc2 && (unsigned char)p[i + 1] < 0xa0) {
+			buf_addc(out, '?');
+			i++;
+		} else {
+			if (json && (c == '"' || c == '\\'))
+				buf_addc(out, '\\');
+			buf_addc(out, p[i]);
+		}
+	}
+}
+
+/* Appends a value: cut, each byte that is no UTF-8 as '?', and in a text line
+ * the '=' of what looks like a field as '?'. */
+static void
+add_value(struct buf *out, const char *p, size_t n, bool json, bool lead)
+{
+	size_t from, i, bad;
+
+	if (n > LOG_VALUE_MAX) {
+		n = LOG_VALUE_MAX;
+		while (n > 0 && ((unsigned char)p[n] & 0xc0) == 0x80)
+			n--;
+	}
+	for (from = 0; from < n; from += bad) {
+		if (utf8_valid(p + from, n - from, &bad))
+			bad = n - from;
+		for (i = from; !json && i < from + bad; i++) {
+			if (p[i] == '=' && looks_like_key(p, i, lead))
+				bad = i - from;
+		}
+		add_clean(out, p + from, bad, json);
+		if (from + bad < n) {
+			buf_addc(out, '?');
+			bad++;
+		}
+	}
+}
+
+/* The frame's own names are not to be given twice in one object. */
+static bool
+is_reserved(const char *key, size_t n)
+{
+	static const char *const names[] = {"time", "level", "event", "thread"};
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strlen(names[i]) == n && memcmp(names[i], key, n) == 0)
+			return (true);
+	}
+	return (false);
+}
+
+/* Appends one field: "key=value", or the bare text before the first key. */
+static void
+add_field(struct buf *out, const char *p, size_t n, bool json)
+{
+	size_t key = 0;
+
+	while (key < n && is_key_char(p[key]))
+		key++;
+	buf_add(out, json ? ",\"" : " ", json ? 2 : 1);
+	buf_add(out, p, key);
+	if (!json) {
+		buf_addc(out, '=');
+		add_value(out, p + key + 1, n - key - 1, false, false);
+		return;
+	}
+	if (is_reserved(p, key))
+		buf_addc(out, '_');
+	buf_adds(out, "\":\"");
+	add_value(out, p + key + 1, n - key - 1, true, false);
+	buf_addc(out, '"');
+}
+
+static void
+add_lead(struct buf *out, const char *p, size_t n, bool json)
+{
+
+	if (n == 0)
+		return;
+	if (!json) {
+		buf_addc(out, ' ');
+		add_value(out, p, n, false, true);
+		return;
+	}
+	buf_adds(
+	    out, memchr(p, ' ', n) == NULL ? ",\"id\":\"" : ",\"text\":\"");
+	add_value(out, p, n, true, true);
+	buf_addc(out, '"');
+}
+
+/* The next mark in ${n} bytes at ${p}; the end if there is none. */
+static const char *
+find_mark(const char *p, size_t n)
+{
+	const char *at = memmem(p, n, mark, MARK_LEN);
+
+	return (at != NULL ? at : p + n);
+}
+
+static void
+add_fields(struct buf *out, const char *fields, size_t len, bool json)
+{
+	const char *p = fields, *end = fields + len, *next;
+
+	next = find_mark(p, len);
+	add_lead(out, p, (size_t)(next - p), json);
+	while (next < end) {
+		p = next + MARK_LEN;
+		next = find_mark(p, (size_t)(end - p));
+		/* A cut may have left a mark or a piece of a key. */
+		if (memchr(p, '=', (size_t)(next - p)) != NULL)
+			add_field(out, p, (size_t)(next - p), json);
+	}
+}
+
+/* STORE_OPEN as "store.open". */
+static void
+add_event_name(struct buf *out, const char *id)
+{
+	bool dot = false;
+
+	for (; *id != '\0'; id++) {
+		if (*id == '_' && !dot) {
+			buf_addc(out, '.');
+			dot = true;
+		} else if (*id >= 'A' && *id <= 'Z') {
+			buf_addc(out, (char)(*id - 'A' + 'a'));
+		} else {
+			buf_addc(out, *id);
+		}
+	}
+}
+
+void
+log_line_add(struct buf *out, enum log_format format,
+    const struct log_record *rec, const char *fields)
+{
+	bool json = format == LOG_FMT_JSON;
+	char time[CLK_RFC3339_SIZE];
+
+	clk_format_rfc3339(rec->wall_ms, time);
+	buf_adds(out, json ? "{\"time\":\"" : "");
+	buf_adds(out, time);
+	buf_adds(out, json ? "\",\"level\":\"" : " ");
+	buf_adds(out, level_names[events[rec->event].level]);
+	buf_adds(out, json ? "\",\"event\":\"" : " ");
+	add_event_name(out, events[rec->event].id);
+	if (json) {
+		buf_adds(out, "\",\"thread\":\"");
+		buf_adds(out, rec->thread);
+		buf_addc(out, '"');
+	}
+	add_fields(out, fields, rec->len, json);
+	buf_adds(out, json ? "}\n" : "\n");
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Mailboxes.  Owns a list under a short lock; promises arrival order, no
+ * allocation in put, and one write to the eventfd for each time the box goes
+ * from empty to not empty.  Signals are given under the lock, so that whoever
+ * took the last object may free the box at once.
+ * Invariants, under the lock:
+ *   1. head is NULL exactly when count is 0; *tail is NULL always;
+ *   2. signalled says whether the eventfd is readable, and it is whenever the
+ *      box holds something.
+ */
+#include "base/mbox.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+struct mbox {
+	pthread_mutex_t lock;
+	pthread_cond_t arrived;
+	struct mbox_node *head;
+	struct mbox_node **tail;
+	size_t count;
+	size_t limit;
+	unsigned waiting; /* threads in mbox_take_wait() */
+	int fd;           /* -1: none */
+	bool signalled;
+	bool closed;
+};
+
+static bool
+init_lock(struct mbox *box)
+{
+	pthread_condattr_t attr;
+	int error;
+
+	if (pthread_condattr_init(&attr) != 0)
+		return (false);
+	error = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	if (error == 0)
+		error = pthread_cond_init(&box->arrived, &attr);
+	(void)pthread_condattr_destroy(&attr);
+	if (error != 0)
+		return (false);
+	if (pthread_mutex_init(&box->lock, NULL) != 0) {
+		(void)pthread_cond_destroy(&box->arrived);
+		return (false);
+	}
+	return (true);
+}
+
+struct mbox *
+mbox_new(size_t limit, bool with_eventfd)
+{
+	struct mbox *box;
+
+	box = mem_zalloc(1, sizeof(*box));
+	if (box == NULL)
+		return (NULL);
+	box->tail = &box->head;
+	box->limit = limit;
+	box->fd = -1;
+	if (with_eventfd) {
+		box->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+		if (box->fd < 0)
+			goto free_box;
+	}
+	if (!init_lock(box))
+		goto close_fd;
+	return (box);
+
+close_fd:
+	if (box->fd >= 0)
+		(void)close(box->fd);
+free_box:
+	mem_free(box);
+	return (NULL);
+}
+
+static void
+lock(struct mbox *box)
+{
+	int error;
+
+	error = pthread_mutex_lock(&box->lock);
+	assert(error == 0);
+}
+
+static void
+unlock(struct mbox *box)
+{
+	int error;
+
+	error = pthread_mutex_unlock(&box->lock);
+	assert(error == 0);
+}
+
+void
+mbox_free(struct mbox *box)
+{
+
+	if (box == NULL)
+		return;
+	/* Waits for the last putter, which may still hold the lock. */
+	lock(box);
+	assert(box->head == NULL && box->waiting == 0);
+	unlock(box);
+	(void)pthread_mutex_destroy(&box->lock);
+	(void)pthread_cond_destroy(&box->arrived);
+	if (box->fd >= 0)
+		(void)close(box->fd);
+	mem_free(box);
+}
+
+/* Makes the eventfd readable, once.  Under the lock. */
+static void
+raise_fd(struct mbox *box)
+{
+	uint64_t one = 1;
+	ssize_t n;
+
+	if (box->fd < 0 || box->signalled)
+		return;
+	n = write(box->fd, &one, sizeof(one));
+	assert(n == (ssize_t)sizeof(one));
+	box->signalled = true;
+}
+
+/* Clears the eventfd.  Under the lock. */
+static void
+lower_fd(struct mbox *box)
+{
+	uint64_t count;
+	ssize_t n;
+
+	if (!box->signalled)
+		return;
+	n = read(box->fd, &count, sizeof(count));
+	assert(n == (ssize_t)sizeof(count));
+	box->signalled = false;
+}
+
+static enum rc
+put(struct mbox *box, struct mbox_node *node, bool urgent)
+{
+	enum rc rc = RC_OK;
+
+	lock(box);
+	if (box->closed) {
+		rc = RC_CLOSED;
+	} else if (!urgent && box->limit != 0 && box->count >= box->limit) {
+		rc = RC_BUSY;
+	} else {
+		node->next = NULL;
+		*box->tail = node;
+		box->tail = &node->next;
+		box->count++;
+		raise_fd(box);
+		if (box->waiting > 0)
+			(void)pthread_cond_signal(&box->arrived);
+	}
+	unlock(box);
+	return (rc);
+}
+
+enum rc
+mbox_put(struct mbox *box, struct mbox_node *node)
+{
+
+	return (put(box, node, false));
+}
+
+enum rc
+mbox_put_urgent(struct mbox *box, struct mbox_node *node)
+{
+
+	return (put(box, node, true));
+}
+
+struct mbox_node *
+mbox_take_all(struct mbox *box)
+{
+	struct mbox_node *list;
+
+	lock(box);
+	list = box->head;
+	box->head = NULL;
+	box->tail = &box->head;
+	box->count = 0;
+	lower_fd(box);
+	unlock(box);
+	return (list);
+}
+
+/* Takes the first object.  Under the lock. */
+static struct mbox_node *
+take_first(struct mbox *box)
+{
+	struct mbox_node *node = box->head;
+
+	if (node == NULL)
+		return (NULL);
+	box->head = node->next;
+	box->count--;
+	if (box->head == NULL) {
+		box->tail = &box->head;
+		lower_fd(box);
+	}
+	node->next = NULL;
+	return (node);
+}
+
+static struct timespec
+deadline_in(int64_t ms)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
+	ts.tv_sec += (time_t)(ms / 1000);
+	ts.tv_nsec += (long)(ms % 1000) * 1000000;
+	if (ts.tv_nsec >= 1000000000) {
+		ts.tv_sec++;
+		ts.tv_nsec -= 1000000000;
+	}
+	return (ts);
+}
+
+struct mbox_node *
+mbox_take_wait(struct mbox *box, int64_t timeout_ms)
+{
+	struct timespec deadline = {0, 0};
+	struct mbox_node *node;
+	int error = 0;
+
+	if (timeout_ms > 0)
+		deadline = deadline_in(timeout_ms);
+	lock(box);
+	while (box->head == NULL && !box->closed && timeout_ms != 0 &&
+	       error == 0) {
+		box->waiting++;
+		if (timeout_ms < 0)
+			error = pthread_cond_wait(&box->arrived, &box->lock);
+		else
+			error = pthread_cond_timedwait(
+			    &box->arrived, &box->lock, &deadline);
+		box->waiting--;
+	}
+	assert(error == 0 || error == ETIMEDOUT);
+	node = take_first(box);
+	unlock(box);
+	return (node);
+}
+
+void
+mbox_close(struct mbox *box)
+{
+
+	lock(box);
+	box->closed = true;
+	raise_fd(box);
+	(void)pthread_cond_broadcast(&box->arrived);
+	unlock(box);
+}
+
+size_t
+mbox_count(struct mbox *box)
+{
+	size_t count;
+
+	lock(box);
+	count = box->count;
+	unlock(box);
+	return (count);
+}
+
+int
+mbox_fd(const struct mbox *box)
+{
+
+	return (box->fd);
+}

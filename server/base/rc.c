@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table of result codes.  Owns nothing; promises an answer for every
+ * value, also for one that is no code (it counts as RC_INTERNAL); relies on
+ * RC_TABLE being in the order of the enum, which the macro sees to.
+ */
+#include "base/rc.h"
+
+struct rc_row {
+	const char *name;
+	const char *text;
+	int http;
+	int ws_close;
+	int exit_code;
+	bool retry;
+};
+
+static const struct rc_row rows[RC_COUNT] = {
+#define X(name, text, http, ws, ex, retry)                                     \
+	[name] = {#name, text, http, ws, ex, retry},
+    RC_TABLE(X)
+#undef X
+};
+
+static const struct rc_row *
+row(enum rc rc)
+{
+
+	return (&rows[(unsigned)rc < RC_COUNT ? rc : RC_INTERNAL]);
+}
+
+const char *
+rc_text(enum rc rc)
+{
+
+	return (row(rc)->text);
+}
+
+const char *
+rc_name(enum rc rc)
+{
+
+	return (row(rc)->name);
+}
+
+int
+rc_http_status(enum rc rc)
+{
+
+	return (row(rc)->http);
+}
+
+int
+rc_ws_close(enum rc rc)
+{
+
+	return (row(rc)->ws_close);
+}
+
+int
+rc_exit_code(enum rc rc)
+{
+
+	return (row(rc)->exit_code);
+}
+
+bool
+rc_may_retry(enum rc rc)
+{
+
+	return (row(rc)->retry);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Randomness, injectable.  The system's source is getrandom(2); the seeded one
+ * is for simulation and gives the same bytes for the same seed.
+ */
+#ifndef BASE_RND_H
+#define BASE_RND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct rnd {
+	void (*fill)(struct rnd *rnd, void *p, size_t n);
+};
+
+/* The system's source (buffered per thread).  Static storage.  Thread: any. */
+struct rnd *rnd_system(void);
+
+/* Fills ${n} bytes at ${p}.  Never fails (the process ends if the kernel has
+ * no randomness to give). */
+static inline void
+rnd_fill(struct rnd *rnd, void *p, size_t n)
+{
+
+	rnd->fill(rnd, p, n);
+}
+
+/* A uniform number in [0, bound); ${bound} > 0. */
+uint64_t rnd_below(struct rnd *rnd, uint64_t bound);
+
+struct rnd_seeded {
+	struct rnd rnd; /* first: &seeded->rnd is the source */
+	uint64_t s[4];  /* xoshiro256** */
+};
+
+/* Starts ${seeded} from ${seed}.  Not for secrets.  Thread: one. */
+void rnd_seeded_init(struct rnd_seeded *seeded, uint64_t seed);
+
+#endif

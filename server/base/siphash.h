@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * SipHash-2-4 of Aumasson and Bernstein: a short keyed hash whose collisions
+ * nobody can choose without the key.
+ */
+#ifndef BASE_SIPHASH_H
+#define BASE_SIPHASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The hash of ${n} bytes at ${p} under ${key}.  Thread: any. */
+uint64_t siphash24(const uint8_t key[16], const void *p, size_t n);
+
+#endif

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From arguments, environment and file to one immutable struct config: first
+ * the arguments are only looked through (they may name the file), then each
+ * source is laid over the one before, then the rules between settings.
+ */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config/config_internal.h"
+
+struct parsing {
+	struct config *config;
+	const char *flags[CONFIG_COUNT]; /* value of each flag; NULL: none */
+	const char *file;
+};
+
+static enum rc
+refuse_unknown(struct err *err, const char *place, const char *name)
+{
+	const char *nearest;
+
+	nearest = config_row_nearest(name);
+	if (nearest != NULL)
+		return (err_set(err, RC_INVALID,
+		    "%s there is no setting \"%.40s\"; did you mean \"%s\"?",
+		    place, name, nearest));
+	return (err_set(err, RC_INVALID,
+	    "%s there is no setting \"%.40s\"; --help lists them", place,
+	    name));
+}
+
+/* Gives setting ${i} the value ${text}; ${place} says where it stands. */
+static enum rc
+set_value(struct config *config, int i, const char *text,
+    enum config_source source, const char *place, struct err *err)
+{
+	char why[CONFIG_WHY_SIZE];
+
+	if (!config_value_read(&config_rows[i], text, config, why))
+		return (err_set(err, RC_INVALID, "%s %s", place, why));
+	config->source[i] = source;
+	return (RC_OK);
+}
+
+static void
+set_defaults(struct config *config)
+{
+	char why[CONFIG_WHY_SIZE];
+	bool ok;
+	int i;
+
+	memset(config, 0, sizeof(*config));
+	for (i = 0; i < CONFIG_COUNT; i++) {
+		ok = config_value_read(
+		    &config_rows[i], config_rows[i].value, config, why);
+		assert(ok);
+	}
+}
+
+/* ---- arguments ---- */
+
+static enum rc
+add_operand(struct config *config, const char *text, struct err *err)
+{
+
+	if (config->noperands == CONFIG_OPERANDS_MAX)
+		return (err_set(
+		    err, RC_INVALID, "too many arguments at \"%.40s\"", text));
+	config->operands[config->noperands++] = text;
+	return (RC_OK);
+}
+
+/* Splits "--name=value"; ${ret_value} is NULL without one. */
+static bool
+split_flag(
+    const char *flag, char *ret_name, size_t size, const char **ret_value)
+{
+	size_t n;
+
+	n = strcspn(flag, "=");
+	if (n >= size)
+		return (false);
+	memcpy(ret_name, flag, n);
+	ret_name[n] = '\0';
+	*ret_value = (flag[n] == '=') ? flag + n + 1 : NULL;
+	return (true);
+}
+
+/* Notes the flag at argv[*at] and moves ${*at} to its value, if that is an
+ * argument of its own. */
+static enum rc
+note_flag(struct parsing *p, int argc, char **argv, int *at, struct err *err)
+{
+	const char *value;
+	char name[64];
+	bool negated;
+	int i;
+
+	if (!split_flag(argv[*at] + 2, name, sizeof(name), &value))
+		return (refuse_unknown(err, "", argv[*at] + 2));
+	i = config_row_find(name);
+	negated = false;
+	if (i < 0 && strncmp(name, "no-", 3) == 0 && value == NULL) {
+		i = config_row_find(name + 3);
+		negated = i >= 0 && config_rows[i].type == CONFIG_BOOL;
+		if (!negated)
+			i = -1;
+	}
+	if (i < 0 && strcmp(name, "config") != 0)
+		return (refuse_unknown(err, argv[*at], name));
+	if (negated)
+		value = "false";
+	else if (value == NULL && i >= 0 && config_rows[i].type == CONFIG_BOOL)
+		value = "true";
+	else if (value == NULL && *at + 1 < argc)
+		value = argv[++*at];
+	if (value == NULL)
+		return (err_set(err, RC_INVALID, "--%s needs a value: --%s %s",
+		    name, name, i < 0 ? "FILE" : config_rows[i].argument));
+	if (i < 0)
+		p->file = value;
+	else
+		p->flags[i] = value;
+	return (RC_OK);
+}
+
+static enum rc
+note_arguments(struct parsing *p, int argc, char **argv, struct err *err)
+{
+	enum rc rc;
+	int at;
+
+	for (at = 0; at < argc; at++) {
+		if (strcmp(argv[at], "--help") == 0 ||
+		    strcmp(argv[at], "-h") == 0) {
+			p->config->help = true;
+			return (RC_OK);
+		}
+		if (strcmp(argv[at], "--version") == 0) {
+			p->config->version = true;
+			return (RC_OK);
+		}
+		if (strcmp(argv[at], "--") == 0) {
+			for (at++; at < argc; at++) {
+				rc = add_operand(p->config, argv[at], err);
+				if (rc != RC_OK)
+					return (rc);
+			}
+			return (RC_OK);
+		}
+		if (strncmp(argv[at], "--", 2) == 0)
+			rc = note_flag(p, argc, argv, &at, err);
+		else if (argv[at][0] == '-' && argv[at][1] != '\0')
+			rc = err_set(err, RC_INVALID,
+			    "there is no flag %.40s; --help lists them",
+			    argv[at]);
+		else
+			rc = add_operand(p->config, argv[at], err);
+		if (rc != RC_OK)
+			return (rc);
+	}
+	return (RC_OK);
+}
+
+/* ---- the three sources ---- */
+
+static enum rc
+set_from_line(
+    void *arg, const char *name, const char *value, int line, struct err *err)
+{
+	struct config *config = arg;
+	char place[CONFIG_TEXT_SIZE + 64];
+	enum rc rc;
+	int i;
+
+	(void)snprintf(place, sizeof(place), "%s:%d:", config->file, line);
+	if ((i = config_row_find(name)) < 0)
+		return (refuse_unknown(err, place, name));
+	if (config->source[i] == CONFIG_FROM_FILE)
+		return (err_set(err, RC_INVALID,
+		    "%s %s stands on line %d already; leave one of them out",
+		    place, name, config->line[i]));
+	(void)snprintf(
+	    place, sizeof(place), "%s:%d: %s:", config->file, line, name);
+	rc = set_value(config, i, value, CONFIG_FROM_FILE, place, err);
+	config->line[i] = line;
+	return (rc);
+}
+
+static enum rc
+set_from_file(struct config *config, const char *path, struct err *err)
+{
+	size_t n;
+
+	n = strlen(path);
+	if (n == 0 || n >= sizeof(config->file))
+		return (err_set(
+		    err, RC_INVALID, "--config needs the name of a file"));
+	memcpy(config->file, path, n + 1);
+	return (config_file_read(path, set_from_line, config, err));
+}
+
+static enum rc
+set_from_environment(struct config *config, config_env_fn env, struct err *err)
+{
+	char place[CONFIG_VARIABLE_SIZE + 1], variable[CONFIG_VARIABLE_SIZE];
+	const char *value;
+	enum rc rc;
+	int i;
+
+	for (i = 0; i < CONFIG_COUNT; i++) {
+		config_row_variable(&config_rows[i], variable);
+		value = env(variable);
+		if (value == NULL || value[0] == '\0')
+			continue;
+		(void)snprintf(place, sizeof(place), "%s:", variable);
+		rc = set_value(
+		    config, i, value, CONFIG_FROM_ENVIRONMENT, place, err);
+		if (rc != RC_OK)
+			return (rc);
+	}
+	return (RC_OK);
+}
+
+static enum rc
+set_from_flags(const struct parsing *p, struct err *err)
+{
+	char place[64];
+	enum rc rc;
+	int i;
+
+	for (i = 0; i < CONFIG_COUNT; i++) {
+		if (p->flags[i] == NULL)
+			continue;
+		(void)snprintf(
+		    place, sizeof(place), "--%s:", config_rows[i].name);
+		rc = set_value(
+		    p->config, i, p->flags[i], CONFIG_FROM_FLAG, place, err);
+		if (rc != RC_OK)
+			return (rc);
+	}
+	return (RC_OK);
+}
+
+/* ---- rules ---- */
+
+static enum rc
+check_texts(struct config *config, struct err *err)
+{
+	static const char sqlite[] = "sqlite:";
+	int n;
+
+	if (!config_listen_check(config->listen, &config->is_loopback))
+		return (err_set(err, RC_INVALID,
+		    "listen: \"%.60s\" is not HOST:PORT; HOST is an address "
+		    "such as 127.0.0.1, 0.0.0.0 or [::], or localhost",
+		    config->listen));
+	if (!config_domain_valid(config->domain))
+		return (err_set(err, RC_INVALID,
+		    "domain: \"%.60s\" is no domain name in lower case",
+		    config->domain));
+	if (config->data[0] == '\0')
+		return (err_set(err, RC_INVALID,
+		    "data: it must name a directory, such as ./twinbox-data"));
+	if (config->db[0] == '\0') {
+		n = snprintf(config->db, sizeof(config->db), "%s%s/twinbox.db",
+		    sqlite, config->data);
+		if (n < 0 || (size_t)n >= sizeof(config->db))
+			return (err_set(
+			    err, RC_INVALID, "data: the path is too long"));
+	}
+	if (strncmp(config->db, sqlite, sizeof(sqlite) - 1) != 0 ||
+	    config->db[sizeof(sqlite) - 1] == '\0')
+		return (err_set(err, RC_INVALID,
+		    "db: \"%.60s\" is not sqlite:PATH, the only kind of "
+		    "database in this version",
+		    config->db));
+	return (RC_OK);
+}
+
+static enum rc
+check_exposure(struct config *config, struct err *err)
+{
+
+	if (config->demo && !config->is_loopback)
+		return (err_set(err, RC_INVALID,
+		    "demo: its users have well-known passwords, so it is "
+		    "refused on %.60s; listen on 127.0.0.1",
+		    config->listen));
+	if (config->demo && config->behind_proxy.n > 0)
+		return (err_set(err, RC_INVALID,
+		    "demo: its users have well-known passwords, so it is "
+		    "refused together with behind-proxy; leave one of them "
+		    "out"));
+	if (!config->is_loopback && config->behind_proxy.n == 0 &&
+	    !config->insecure)
+		return (err_set(err, RC_INVALID,
+		    "listen: %.60s is not loopback, and twinboxd speaks no "
+		    "TLS: name the proxy that does with behind-proxy, or say "
+		    "insecure",
+		    config->listen));
+	if (config->demo &&
+	    config->source[CONFIG_registration] == CONFIG_FROM_DEFAULT) {
+		config->registration = REGISTRATION_OPEN;
+		config->source[CONFIG_registration] = CONFIG_FROM_DEMO;
+	}
+	return (RC_OK);
+}
+
+static enum rc
+check_retention(const struct config *config, struct err *err)
+{
+
+	if (config->dedup_retention_ms >=
+	    config->expiry_ms + config->requeue_window_ms)
+		return (RC_OK);
+	return (err_set(err, RC_INVALID,
+	    "dedup-retention: it is shorter than expiry and requeue-window "
+	    "together, so a message could be delivered twice; make it at least "
+	    "%llds",
+	    (long long)((config->expiry_ms + config->requeue_window_ms) /
+			1000)));
+}
+
+enum rc
+config_parse(int argc, char **argv, config_env_fn env, struct config *ret,
+    struct err *err)
+{
+	struct parsing p = {.config = ret, .file = NULL};
+	enum rc rc;
+
+	set_defaults(ret);
+	rc = note_arguments(&p, argc, argv, err);
+	if (rc != RC_OK || ret->help || ret->version)
+		return (rc);
+	if (p.file == NULL) {
+		p.file = env("TWINBOX_CONFIG");
+		if (p.file != NULL && p.file[0] == '\0')
+			p.file = NULL;
+	}
+	if (p.file != NULL) {
+		if ((rc = set_from_file(ret, p.file, err)) != RC_OK)
+			return (rc);
+	}
+	if ((rc = set_from_environment(ret, env, err)) != RC_OK ||
+	    (rc = set_from_flags(&p, err)) != RC_OK ||
+	    (rc = check_texts(ret, err)) != RC_OK ||
+	    (rc = check_exposure(ret, err)) != RC_OK)
+		return (rc);
+	return (check_retention(ret, err));
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Settings.  One table makes the members of struct config, the flags, the
+ * environment variables, the lines of the file, --help, the sample file and
+ * what check-config prints.  Flags win, then the environment, then the file.
+ *
+ * Who owns what: main takes the subcommand and its own flags (such as --admin
+ * of `user add`) off the arguments; config_parse() gets the rest.  The result
+ * is filled once and never changes after; main copies what each module needs
+ * into that module's options, and nobody else sees this header.  All texts are
+ * inside struct config; only the operands point into argv.
+ */
+#ifndef CONFIG_CONFIG_H
+#define CONFIG_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#define CONFIG_TEXT_SIZE 512
+#define CONFIG_LIST_MAX 16
+#define CONFIG_ORIGIN_SIZE 128
+#define CONFIG_OPERANDS_MAX 8
+
+/* What "default" means for rate-limit: requests a second and user. */
+#define CONFIG_RATE_DEFAULT 50
+
+#define CONFIG_SECOND INT64_C(1000)
+#define CONFIG_DAY (86400 * CONFIG_SECOND)
+#define CONFIG_MIB INT64_C(1048576)
+
+/*
+ * X(type, member, name, default, min, max, argument, help)
+ *
+ * The flag is --name, the variable TWINBOX_NAME with '_' for '-', the line in
+ * the file "name = value".  min and max are in the unit of the member: a
+ * number, milliseconds, bytes.
+ */
+#define CONFIG_TABLE(X)                                                         \
+	X(TEXT, listen, "listen", "127.0.0.1:8080", 0, 0, "HOST:PORT",          \
+	    "Where to listen; port 0 takes a free one.  Anything but loopback " \
+	    "needs behind-proxy or insecure")                                   \
+	X(TEXT, data, "data", "./twinbox-data", 0, 0, "DIR",                    \
+	    "Directory of the database, the lock and the control socket")       \
+	X(TEXT, db, "db", "", 0, 0, "URL",                                      \
+	    "The database, sqlite:PATH; if empty, sqlite:DATA/twinbox.db")      \
+	X(TEXT, domain, "domain", "localhost", 0, 0, "NAME",                    \
+	    "The domain of the addresses of this server's users")               \
+	X(BOOL, demo, "demo", "false", 0, 0, "BOOL",                            \
+	    "Make demo users in an empty database and open registration; "      \
+	    "only on loopback")                                                 \
+	X(CHOICE, registration, "registration", "closed", 0, 0, "open|closed",  \
+	    "Who may register: everybody, or nobody")                           \
+	X(RATE, rate_limit, "rate-limit", "default", 1, 1000000,                \
+	    "off|default|N/s",                                                  \
+	    "Requests a second that a user may make; default is 50/s")          \
+	X(INT, max_pending, "max-pending", "1000", 1, 1000000000, "N",          \
+	    "Messages of one sender that may wait for delivery")                \
+	X(INT, max_pending_total, "max-pending-total", "1000000", 1,            \
+	    1000000000, "N",                                                    \
+	    "Messages of all senders that may wait for delivery")               \
+	X(INT, http_loops, "http-loops", "2", 1, 64, "N",                       \
+	    "Threads that serve HTTP")                                          \
+	X(INT, readers, "readers", "2", 1, 64, "N",                             \
+	    "Threads that read the database")                                   \
+	X(INT, argon2_threads, "argon2-threads", "1", 1, 16, "N",               \
+	    "Threads that check passwords, 64 MiB each")                        \
+	X(CHOICE, log_level, "log-level", "info", 0, 0,                         \
+	    "debug|info|warn|error", "The least level that is logged")          \
+	X(CHOICE, log_format, "log-format", "text", 0, 0, "text|json",          \
+	    "Form of a line in the log")                                        \
+	X(CIDRS, behind_proxy, "behind-proxy", "", 0, 0, "CIDR,...",            \
+	    "Networks of the proxies that do TLS; their forwarded headers "     \
+	    "are believed, nobody else's")                                      \
+	X(BOOL, insecure, "insecure", "false", 0, 0, "BOOL",                    \
+	    "Listen beyond loopback without a proxy: passwords and messages "   \
+	    "go over the network in the clear")                                 \
+	X(ORIGINS, allow_origin, "allow-origin", "", 0, 0, "ORIGIN,...",        \
+	    "Origins besides our own whose pages may use the API "              \
+	    "(https://chat.example)")                                           \
+	X(INT, connection_limit, "connection-limit", "10000", 1, 1000000, "N",  \
+	    "HTTP connections at once")                                         \
+	X(INT, ws_limit, "ws-limit", "20000", 1, 1000000, "N",                  \
+	    "WebSocket sessions at once")                                       \
+	X(DURATION, request_deadline, "request-deadline", "15s",                \
+	    CONFIG_SECOND, 600 * CONFIG_SECOND, "TIME",                         \
+	    "From a request's first byte to its last")                          \
+	X(DURATION, idle_deadline, "idle-deadline", "60s", CONFIG_SECOND,       \
+	    3600 * CONFIG_SECOND, "TIME",                                       \
+	    "How long a connection may idle between requests")                  \
+	X(DURATION, drain_deadline, "drain-deadline", "10s", CONFIG_SECOND,     \
+	    600 * CONFIG_SECOND, "TIME", "The longest that a stop may take")    \
+	X(DURATION, expiry, "expiry", "5d", 60 * CONFIG_SECOND,                 \
+	    366 * CONFIG_DAY, "TIME",                                           \
+	    "When a message that cannot be delivered is given up")              \
+	X(DURATION, requeue_window, "requeue-window", "7d", 0,                  \
+	    366 * CONFIG_DAY, "TIME",                                           \
+	    "How long after its creation a failed message can be "              \
+	    "requeued")                                                         \
+	X(DURATION, dedup_retention, "dedup-retention", "14d",                  \
+	    60 * CONFIG_SECOND, 3660 * CONFIG_DAY, "TIME",                      \
+	    "How long duplicates are recognised; at least expiry and "          \
+	    "requeue-window together")                                          \
+	X(SIZE, checkpoint_size, "checkpoint-size", "16MiB", CONFIG_MIB,        \
+	    1024 * CONFIG_MIB, "SIZE",                                          \
+	    "Size of the write-ahead log that asks for a checkpoint")           \
+	X(BOOL, accept_rollback, "accept-rollback", "false", 0, 0, "BOOL",      \
+	    "Start with a database that is older than its mark (a restored "    \
+	    "back-up); this changes the epoch")
+
+/* A network; IPv4 as ::ffff:a.b.c.d with 96 more bits. */
+struct config_cidr {
+	uint8_t address[16];
+	int bits;
+};
+
+struct config_cidrs {
+	int n;
+	struct config_cidr list[CONFIG_LIST_MAX];
+};
+
+struct config_origins {
+	int n;
+	char list[CONFIG_LIST_MAX][CONFIG_ORIGIN_SIZE];
+};
+
+/* The values of CHOICE members, in the order of their argument.  Those of the
+ * log are enum log_level and enum log_format. */
+enum config_registration { REGISTRATION_OPEN, REGISTRATION_CLOSED };
+
+#define CONFIG_MEMBER_TEXT(member) char member[CONFIG_TEXT_SIZE];
+#define CONFIG_MEMBER_BOOL(member) bool member;
+#define CONFIG_MEMBER_CHOICE(member) int member;
+#define CONFIG_MEMBER_RATE(member) int64_t member; /* a second; 0: off */
+#define CONFIG_MEMBER_INT(member) int64_t member;
+#define CONFIG_MEMBER_DURATION(member) int64_t member##_ms;
+#define CONFIG_MEMBER_SIZE(member) int64_t member##_bytes;
+#define CONFIG_MEMBER_CIDRS(member) struct config_cidrs member;
+#define CONFIG_MEMBER_ORIGINS(member) struct config_origins member;
+
+enum config_setting {
+#define X(type, member, name, def, min, max, arg, help) CONFIG_##member,
+	CONFIG_TABLE(X)
+#undef X
+	    CONFIG_COUNT
+};
+
+/* Where a value came from. */
+enum config_source {
+	CONFIG_FROM_DEFAULT,
+	CONFIG_FROM_FILE,
+	CONFIG_FROM_ENVIRONMENT,
+	CONFIG_FROM_FLAG,
+	CONFIG_FROM_DEMO /* another than the default because of demo */
+};
+
+struct config {
+#define X(type, member, name, def, min, max, arg, help)                        \
+	CONFIG_MEMBER_##type(member)
+	CONFIG_TABLE(X)
+#undef X
+
+	bool is_loopback;            /* listen is an address of loopback */
+	char file[CONFIG_TEXT_SIZE]; /* --config; "": none */
+	bool help;                   /* --help was given: show it, end */
+	bool version;                /* --version was given */
+	const char *operands[CONFIG_OPERANDS_MAX]; /* borrowed from argv */
+	int noperands;
+
+	enum config_source source[CONFIG_COUNT];
+	int line[CONFIG_COUNT]; /* in the file */
+};
+
+/* Looks up an environment variable; NULL: not set.  getenv() is one. */
+typedef char *(*config_env_fn)(const char *name);
+
+/* Fills ${ret} from ${argc} arguments at ${argv} (those after the program's
+ * name and the subcommand), the environment and the file that --config or
+ * TWINBOX_CONFIG names.  RC_INVALID with the place and the cure in ${err} when
+ * anything is wrong, RC_IO when the file cannot be read.  With --help or
+ * --version nothing else is looked at.  An empty variable is as one not set. */
+enum rc config_parse(int argc, char **argv, config_env_fn env,
+    struct config *ret, struct err *err) MUST_USE;
+
+/* Appends the description of all settings, for --help.  Main puts its own
+ * usage line before it. */
+void config_write_help(struct buf *out);
+
+/* Appends a file with every setting, its meaning and its default, commented
+ * out. */
+void config_write_sample(struct buf *out);
+
+/* Appends every setting with its value and where that came from, for
+ * check-config; the result can be read as a file again. */
+void config_write(const struct config *config, struct buf *out);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The file, read by inih.  What inih does not give (the line that a value
+ * stands on; an end at the first fault) comes from feeding it line by line.
+ */
+#include <errno.h>
+#include <ini.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config/config_internal.h"
+
+struct reading {
+	const char *path;
+	FILE *file;
+	int line;
+	enum rc (*each)(void *arg, const char *name, const char *value,
+	    int line, struct err *err);
+	void *arg;
+	enum rc rc; /* the first fault */
+	struct err *err;
+};
+
+/* Skips the rest of a line that was not read to its end. */
+static void
+skip_line(FILE *file)
+{
+	int c;
+
+	do {
+		c = getc(file);
+	} while (c != EOF && c != '\n');
+}
+
+/* The first byte of a line that counts; comments may be of any length. */
+static bool
+is_comment(const char *line)
+{
+
+	line += strspn(line, " \t");
+	return (*line == '#' || *line == ';');
+}
+
+/* inih's reader: a line a call, as fgets().  Blanks at the beginning of a line
+ * would make it the continuation of the one before; they are taken off. */
+static char *
+next_line(char *text, int size, void *stream)
+{
+	struct reading *r = stream;
+	size_t blanks, n;
+
+	if (r->rc != RC_OK || fgets(text, size, r->file) == NULL)
+		return (NULL);
+	r->line++;
+	n = strlen(text);
+	if (n + 1 == (size_t)size && text[n - 1] != '\n') {
+		skip_line(r->file);
+		if (!is_comment(text)) {
+			r->rc = err_set(r->err, RC_INVALID,
+			    "%s:%d: the line is longer than %d characters; "
+			    "use the flag or the environment for long lists",
+			    r->path, r->line, size - 2);
+			return (NULL);
+		}
+	}
+	blanks = strspn(text, " \t");
+	memmove(text, text + blanks, n - blanks + 1);
+	return (text);
+}
+
+static int
+take_line(void *user, const char *section, const char *name, const char *value)
+{
+	struct reading *r = user;
+
+	if (r->rc != RC_OK)
+		return (0);
+	if (section[0] != '\0')
+		r->rc = err_set(r->err, RC_INVALID,
+		    "%s:%d: there are no sections such as [%.40s] here; leave "
+		    "them out",
+		    r->path, r->line, section);
+	else
+		r->rc = r->each(r->arg, name, value, r->line, r->err);
+	return (r->rc == RC_OK);
+}
+
+enum rc
+config_file_read(const char *path,
+    enum rc (*each)(void *arg, const char *name, const char *value, int line,
+	struct err *err),
+    void *arg, struct err *err)
+{
+	struct reading r = {
+	    .path = path,
+	    .each = each,
+	    .arg = arg,
+	    .rc = RC_OK,
+	    .err = err,
+	};
+	int bad, failed;
+
+	if ((r.file = fopen(path, "re")) == NULL)
+		return (err_set_sys(
+		    err, RC_IO, errno, "cannot read the settings in %s", path));
+	bad = ini_parse_stream(next_line, &r, take_line, &r);
+	failed = ferror(r.file);
+	(void)fclose(r.file);
+	if (r.rc != RC_OK)
+		return (r.rc);
+	if (failed)
+		return (err_set(
+		    err, RC_IO, "cannot read the settings in %s", path));
+	if (bad > 0)
+		return (err_set(err, RC_INVALID,
+		    "%s:%d: the line is not \"name = value\"; put # before a "
+		    "remark",
+		    path, bad));
+	if (bad < 0)
+		return (err_set(err, RC_NO_MEMORY, "%s: no memory", path));
+	return (RC_OK);
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table of settings as data: finding rows by name, and the texts that are
+ * made from it.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "config/config_internal.h"
+
+#define OFFSET_TEXT(member) offsetof(struct config, member)
+#define OFFSET_BOOL(member) offsetof(struct config, member)
+#define OFFSET_CHOICE(member) offsetof(struct config, member)
+#define OFFSET_RATE(member) offsetof(struct config, member)
+#define OFFSET_INT(member) offsetof(struct config, member)
+#define OFFSET_DURATION(member) offsetof(struct config, member##_ms)
+#define OFFSET_SIZE(member) offsetof(struct config, member##_bytes)
+#define OFFSET_CIDRS(member) offsetof(struct config, member)
+#define OFFSET_ORIGINS(member) offsetof(struct config, member)
+
+const struct config_row config_rows[CONFIG_COUNT] = {
+#define X(type, member, name, def, min, max, arg, help)                        \
+	[CONFIG_##member] = {name, CONFIG_##type, OFFSET_##type(member), def,  \
+	    min, max, arg, help},
+    CONFIG_TABLE(X)
+#undef X
+};
+
+int
+config_row_find(const char *name)
+{
+	int i;
+
+	for (i = 0; i < CONFIG_COUNT; i++) {
+		if (strcmp(config_rows[i].name, name) == 0)
+			return (i);
+	}
+	return (-1);
+}
+
+#define NAME_MAX_LEN 32
+
+static size_t
+least(size_t a, size_t b, size_t c)
+{
+
+	if (b < a)
+		a = b;
+	return (c < a ? c : a);
+}
+
+/* How many letters must be put in, left out or changed between ${a} and ${b}
+ * (Levenshtein), where neither is longer than NAME_MAX_LEN. */
+static size_t
+distance(const char *a, size_t na, const char *b, size_t nb)
+{
+	size_t row[NAME_MAX_LEN + 1];
+	size_t before, i, k, saved;
+
+	for (k = 0; k <= nb; k++)
+		row[k] = k;
+	for (i = 1; i <= na; i++) {
+		before = row[0];
+		row[0] = i;
+		for (k = 1; k <= nb; k++) {
+			saved = row[k];
+			row[k] = least(row[k] + 1, row[k - 1] + 1,
+			    before + (a[i - 1] != b[k - 1]));
+			before = saved;
+		}
+	}
+	return (row[nb]);
+}
+
+const char *
+config_row_nearest(const char *name)
+{
+	const char *best;
+	size_t best_distance, d, n;
+	int i;
+
+	n = strlen(name);
+	if (n > NAME_MAX_LEN)
+		return (NULL);
+	best = NULL;
+	best_distance = n / 3 + 2;
+	for (i = 0; i < CONFIG_COUNT; i++) {
+		d = distance(
+		    name, n, config_rows[i].name, strlen(config_rows[i].name));
+		if (d < best_distance) {
+			best = config_rows[i].name;
+			best_distance = d;
+		}
+	}
+	return (best);
+}
+
+void
+config_row_variable(
+    const struct config_row *row, char ret[CONFIG_VARIABLE_SIZE])
+{
+	const char *prefix = "TWINBOX_";
+	size_t i, n;
+	char c;
+
+	n = strlen(prefix);
+	memcpy(ret, prefix, n);
+	for (i = 0; row->name[i] != '\0' && n + 1 < CONFIG_VARIABLE_SIZE; i++) {
+		c = row->name[i];
+		if (c >= 'a' && c <= 'z')
+			c = (char)(c - 'a' + 'A');
+		ret[n++] = (c == '-') ? '_' : c;
+	}
+	ret[n] = '\0';
+}
+
+/* Appends ${text} in lines of at most 78 columns, each after ${indent}. */
+static void
+add_wrapped(struct buf *out, const char *indent, const char *text)
+{
+	size_t column, word;
+
+	column = 0;
+	while (*text != '\0') {
+		text += strspn(text, " ");
+		word = strcspn(text, " ");
+		if (word == 0)
+			break;
+		if (column != 0 && column + 1 + word > 78) {
+			buf_addc(out, '\n');
+			column = 0;
+		}
+		if (column == 0) {
+			buf_adds(out, indent);
+			column = strlen(indent);
+		} else {
+			buf_addc(out, ' ');
+			column++;
+		}
+		buf_add(out, text, word);
+		column += word;
+		text += word;
+	}
+	buf_addc(out, '\n');
+}
+
+void
+config_write_help(struct buf *out)
+{
+	char variable[CONFIG_VARIABLE_SIZE];
+	const struct config_row *row;
+	int i;
+
+	buf_adds(out,
+	    "Settings (flags win, then the environment, then the file):\n"
+	    "  --config FILE  [TWINBOX_CONFIG]\n"
+	    "      A file with lines \"name = value\".\n");
+	for (i = 0; i < CONFIG_COUNT; i++) {
+		row = &config_rows[i];
+		config_row_variable(row, variable);
+		buf_adds(out, "  --");
+		buf_adds(out, row->name);
+		if (row->type != CONFIG_BOOL) {
+			buf_addc(out, ' ');
+			buf_adds(out, row->argument);
+		}
+		buf_adds(out, "  [");
+		buf_adds(out, variable);
+		buf_addc(out, ']');
+		if (row->value[0] != '\0' && row->type != CONFIG_BOOL) {
+			buf_adds(out, "  (default ");
+			buf_adds(out, row->value);
+			buf_addc(out, ')');
+		}
+		buf_addc(out, '\n');
+		add_wrapped(out, "      ", row->help);
+	}
+}
+
+void
+config_write_sample(struct buf *out)
+{
+	const struct config_row *row;
+	int i;
+
+	buf_adds(out,
+	    "# Settings of twinboxd.  Lines are \"name = value\"; flags and\n"
+	    "# the environment win over them.  What is commented out here is\n"
+	    "# the default.  twinboxd check-config shows what is in effect.\n");
+	for (i = 0; i < CONFIG_COUNT; i++) {
+		row = &config_rows[i];
+		buf_addc(out, '\n');
+		add_wrapped(out, "# ", row->help);
+		buf_addc(out, '#');
+		buf_adds(out, row->name);
+		buf_adds(out, " =");
+		if (row->value[0] != '\0') {
+			buf_addc(out, ' ');
+			buf_adds(out, row->value);
+		}
+		buf_addc(out, '\n');
+	}
+}
+
+static void
+add_source(struct buf *out, const struct config *config, int i)
+{
+	char variable[CONFIG_VARIABLE_SIZE];
+
+	switch (config->source[i]) {
+	case CONFIG_FROM_FILE:
+		buf_adds(out, config->file);
+		buf_addc(out, ':');
+		buf_addi(out, config->line[i]);
+		break;
+	case CONFIG_FROM_ENVIRONMENT:
+		config_row_variable(&config_rows[i], variable);
+		buf_adds(out, variable);
+		break;
+	case CONFIG_FROM_FLAG:
+		buf_adds(out, "--");
+		buf_adds(out, config_rows[i].name);
+		break;
+	case CONFIG_FROM_DEMO:
+		buf_adds(out, "because of demo");
+		break;
+	case CONFIG_FROM_DEFAULT:
+	default:
+		buf_adds(out, "default");
+		break;
+	}
+}
+
+void
+config_write(const struct config *config, struct buf *out)
+{
+	int i;
+
+	for (i = 0; i < CONFIG_COUNT; i++) {
+		buf_adds(out, config_rows[i].name);
+		buf_adds(out, " = ");
+		config_value_write(&config_rows[i], config, out);
+		buf_adds(out, " ; ");
+		add_source(out, config, i);
+		buf_addc(out, '\n');
+	}
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Passwords: argon2id at libsodium's "interactive" cost (64 MiB, two passes),
+ * the one setting there is.
+ *
+ * The stored form is libsodium's own, but it is compared here:
+ * crypto_pwhash_str_verify() calls want of memory a wrong password (EINVAL for
+ * both in 1.0.18), and nobody shall be told that his password is wrong because
+ * the server is short of memory.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include <sodium.h>
+
+#include "crypt/crypt.h"
+
+#define OPS crypto_pwhash_argon2id_OPSLIMIT_INTERACTIVE
+#define MEM crypto_pwhash_argon2id_MEMLIMIT_INTERACTIVE
+#define RESULT_SIZE 32
+#define BASE64 sodium_base64_VARIANT_ORIGINAL_NO_PADDING
+
+/* A stored password that asks for more than this is not ours. */
+#define OPS_MAX 16
+#define MEM_KIB_MAX (1024 * 1024)
+
+static_assert(CRYPT_PASSWORD_SIZE == crypto_pwhash_argon2id_STRBYTES,
+    "the size of a stored password");
+
+/* What an unknown name is compared with: same cost, a password that was 32
+ * random bytes and is forgotten. */
+static const char dummy[] =
+    "$argon2id$v=19$m=65536,t=2,p=1$qYjKuEruyaarTfmCyP1MVg"
+    "$BqkDaz3zwAsgzFbJ2wy5sHO2/PZcnbdDMPD0fQ+mEYk";
+
+struct stored {
+	unsigned long long ops;
+	size_t mem_kib;
+	unsigned char salt[crypto_pwhash_argon2id_SALTBYTES];
+	unsigned char result[RESULT_SIZE];
+};
+
+enum rc
+crypt_password_hash(const char *password, size_t n,
+    char ret[CRYPT_PASSWORD_SIZE], struct err *err)
+{
+
+	if (crypto_pwhash_argon2id_str(ret, password, n, OPS, MEM) != 0)
+		return (err_set_sys(
+		    err, RC_NO_MEMORY, errno, "cannot hash a password"));
+	return (RC_OK);
+}
+
+/* Moves ${*p} over ${text}. */
+static bool
+take_text(const char **p, const char *text)
+{
+	size_t n;
+
+	n = strlen(text);
+	if (strncmp(*p, text, n) != 0)
+		return (false);
+	*p += n;
+	return (true);
+}
+
+/* Moves ${*p} over a number from 1 to ${max}. */
+static bool
+take_number(const char **p, size_t max, size_t *ret)
+{
+	size_t v;
+
+	for (v = 0; **p >= '0' && **p <= '9' && v <= max; (*p)++)
+		v = v * 10 + (size_t)(**p - '0');
+	*ret = v;
+	return (v >= 1 && v <= max);
+}
+
+/* Moves ${*p} over exactly ${n} bytes in base64. */
+static bool
+take_bytes(const char **p, unsigned char *ret, size_t n)
+{
+	size_t got;
+
+	return (sodium_base642bin(
+		    ret, n, *p, strlen(*p), NULL, &got, p, BASE64) == 0 &&
+		got == n);
+}
+
+static bool
+parse_stored(const char *text, struct stored *ret)
+{
+	size_t ops;
+
+	if (!take_text(&text, "$argon2id$v=19$m=") ||
+	    !take_number(&text, MEM_KIB_MAX, &ret->mem_kib) ||
+	    !take_text(&text, ",t=") || !take_number(&text, OPS_MAX, &ops) ||
+	    !take_text(&text, ",p=1$") ||
+	    !take_bytes(&text, ret->salt, sizeof(ret->salt)) ||
+	    !take_text(&text, "$") ||
+	    !take_bytes(&text, ret->result, sizeof(ret->result)))
+		return (false);
+	ret->ops = ops;
+	return (*text == '\0');
+}
+
+enum rc
+crypt_password_verify(
+    const char *stored, const char *password, size_t n, struct err *err)
+{
+	unsigned char result[RESULT_SIZE];
+	struct stored s;
+	bool equal;
+
+	if (!parse_stored(stored, &s))
+		return (
+		    err_set(err, RC_CORRUPT, "a stored password is damaged"));
+	if (crypto_pwhash_argon2id(result, sizeof(result), password, n, s.salt,
+		s.ops, s.mem_kib * 1024, crypto_pwhash_argon2id_ALG_ARGON2ID13))
+		return (err_set_sys(
+		    err, RC_NO_MEMORY, errno, "cannot check a password"));
+	equal = sodium_memcmp(result, s.result, sizeof(result)) == 0;
+	sodium_memzero(result, sizeof(result));
+	if (!equal)
+		return (err_set(err, RC_DENIED, "the password is wrong"));
+	return (RC_OK);
+}
+
+enum rc
+crypt_password_dummy(const char *password, size_t n, struct err *err)
+{
+	enum rc rc;
+
+	rc = crypt_password_verify(dummy, password, n, err);
+	if (rc == RC_OK)
+		return (err_set(err, RC_DENIED, "there is no such user"));
+	return (rc);
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The seam itself: picks the driver by the url and passes calls on.
+ */
+#include <string.h>
+
+#include "db/db_internal.h"
+
+enum rc
+db_open(const struct db_options *options, struct db **ret, struct err *err)
+{
+
+	if (strncmp(options->url, "sqlite:", 7) == 0)
+		return (db_sqlite_open(options, options->url + 7, ret, err));
+	if (strncmp(options->url, "postgresql:", 11) == 0 ||
+	    strncmp(options->url, "postgres:", 9) == 0)
+		return (err_set(err, RC_INVALID,
+		    "db: this version speaks SQLite only; use sqlite:PATH"));
+	return (err_set(err, RC_INVALID,
+	    "db: \"%s\" is no database url; use sqlite:PATH", options->url));
+}
+
+void
+db_close(struct db *db)
+{
+
+	if (db != NULL)
+		db->driver->close(db);
+}
+
+struct db_val
+db_v_str(const char *s)
+{
+
+	if (s == NULL)
+		return (DB_V_NULL);
+	return (db_v_text(s, strlen(s)));
+}
+
+enum rc
+db_run(struct db *db, int stmt, const struct db_val *params, size_t n,
+    db_row_fn each, void *arg, int64_t *ret_changed, struct err *err)
+{
+
+	db->statements++;
+	return (db->driver->run(
+	    db, stmt, params, n, each, arg, ret_changed, err));
+}
+
+enum rc
+db_exec_many(struct db *db, int stmt, const struct db_val *params, size_t n,
+    size_t nrows, int64_t *ret_changed, struct err *err)
+{
+
+	if (ret_changed != NULL)
+		*ret_changed = 0;
+	if (nrows == 0)
+		return (RC_OK);
+	db->statements += nrows;
+	return (db->driver->exec_many(
+	    db, stmt, params, n, nrows, ret_changed, err));
+}
+
+enum rc
+db_begin(struct db *db, struct err *err)
+{
+
+	return (db->driver->begin(db, err));
+}
+
+enum rc
+db_commit(struct db *db, struct err *err)
+{
+
+	return (db->driver->commit(db, err));
+}
+
+void
+db_rollback(struct db *db)
+{
+
+	db->driver->rollback(db);
+}
+
+bool
+db_in_transaction(const struct db *db)
+{
+
+	return (db->driver->in_transaction(db));
+}
+
+enum rc
+db_checkpoint(struct db *db, bool truncate, struct db_checkpoint *ret,
+    struct err *err)
+{
+
+	return (db->driver->checkpoint(db, truncate, ret, err));
+}
+
+int64_t
+db_log_bytes(struct db *db)
+{
+
+	return (db->driver->log_bytes(db));
+}
+
+enum rc
+db_migrate(struct db *db, int64_t now_ms, int *ret_from, int *ret_to,
+    struct err *err)
+{
+
+	return (db->driver->migrate(db, now_ms, ret_from, ret_to, err));
+}
+
+enum rc
+db_describe(struct db *db, int stmt, int *ret_params, int *ret_columns,
+    char *plan, size_t plan_size, struct err *err)
+{
+
+	return (db->driver->describe(
+	    db, stmt, ret_params, ret_columns, plan, plan_size, err));
+}
+
+uint64_t
+db_statements(const struct db *db)
+{
+
+	return (db->statements);
+}
+
+bool
+db_row_null(const struct db_row *row, int col)
+{
+
+	return (row->db->driver->col_null(row, col));
+}
+
+int64_t
+db_row_i64(const struct db_row *row, int col)
+{
+
+	return (row->db->driver->col_i64(row, col));
+}
+
+const char *
+db_row_text(const struct db_row *row, int col, size_t *ret_n)
+{
+
+	return (row->db->driver->col_bytes(row, col, true, ret_n));
+}
+
+const void *
+db_row_blob(const struct db_row *row, int col, size_t *ret_n)
+{
+
+	return (row->db->driver->col_bytes(row, col, false, ret_n));
+}
+
+struct uuid
+db_row_uuid(const struct db_row *row, int col)
+{
+	struct uuid u;
+	const void *p;
+	size_t n;
+
+	memset(&u, 0, sizeof(u));
+	p = db_row_blob(row, col, &n);
+	if (p != NULL && n == sizeof(u.b))
+		memcpy(u.b, p, n);
+	return (u);
+}
+
+void
+db_row_copy_text(const struct db_row *row, int col, char *ret, size_t size)
+{
+	const char *p;
+	size_t n;
+
+	p = db_row_text(row, col, &n);
+	if (p == NULL)
+		n = 0;
+	if (n > size - 1)
+		n = size - 1;
+	if (n > 0)
+		memcpy(ret, p, n);
+	ret[n] = '\0';
+}

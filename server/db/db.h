@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The seam to the database: prepared statements by name, parameters, rows,
+ * transactions.  What differs between SQLite and PostgreSQL is the text of the
+ * statements and a driver behind `struct db_driver`; everything above is
+ * written once.
+ *
+ * A connection belongs to one thread.  Rows are borrowed: what a row gives is
+ * valid until the callback returns.
+ */
+#ifndef DB_DB_H
+#define DB_DB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/uuid.h"
+
+struct sql_text {
+	const char *name;
+	const char *text;
+};
+
+struct sql_migration {
+	int number;
+	const char *name;
+	const char *text;
+};
+
+/* One backend's texts, made by the build from schema/<backend>/. */
+struct db_schema {
+	const struct sql_text *statements; /* indexed by enum sql_stmt */
+	int nstatements;
+	const struct sql_migration *migrations; /* ascending, without holes */
+	int nmigrations;
+};
+
+enum db_mode {
+	DB_WRITER, /* the only connection that commits and checkpoints */
+	DB_READER  /* read-only, sees committed transactions */
+};
+
+/* How hard the log is synced.  Anything but FULL exists for the power-loss
+ * test alone, which must see it fail; no setting reaches it. */
+enum db_sync { DB_SYNC_FULL, DB_SYNC_NORMAL };
+
+struct db_options {
+	const char *url; /* "sqlite:PATH" */
+	enum db_mode mode;
+	enum db_sync sync;
+	const char *vfs; /* SQLite VFS name for tests, or NULL */
+	const struct db_schema *schema;
+};
+
+enum db_type { DB_NULL, DB_I64, DB_TEXT, DB_BLOB };
+
+/* A parameter.  Pointers are borrowed for the call. */
+struct db_val {
+	enum db_type type;
+	union {
+		int64_t i64;
+		struct {
+			const void *p;
+			size_t n;
+		} bytes;
+	} u;
+};
+
+#define DB_V_NULL ((struct db_val){.type = DB_NULL})
+
+static inline struct db_val
+db_v_i64(int64_t v)
+{
+
+	return ((struct db_val){.type = DB_I64, .u.i64 = v});
+}
+
+static inline struct db_val
+db_v_text(const char *p, size_t n)
+{
+
+	return ((struct db_val){.type = DB_TEXT, .u.bytes = {p, n}});
+}
+
+static inline struct db_val
+db_v_blob(const void *p, size_t n)
+{
+
+	return ((struct db_val){.type = DB_BLOB, .u.bytes = {p, n}});
+}
+
+static inline struct db_val
+db_v_uuid(const struct uuid *u)
+{
+
+	return (db_v_blob(u->b, sizeof(u->b)));
+}
+
+/* A NUL-terminated text, or NULL for NULL. */
+struct db_val db_v_str(const char *s);
+
+/* ${v}, or NULL when ${v} is ${none}. */
+static inline struct db_val
+db_v_i64_or_null(int64_t v, int64_t none)
+{
+
+	return (v == none ? DB_V_NULL : db_v_i64(v));
+}
+
+struct db;
+struct db_row;
+
+/* A row has come; a result other than RC_OK ends the statement with it. */
+typedef enum rc (*db_row_fn)(void *arg, const struct db_row *row,
+    struct err *err);
+
+/* Opens a connection.  RC_CORRUPT/RC_IO when the file is damaged or cannot be
+ * read, RC_INVALID for a bad url or a database that is not ours. */
+enum rc db_open(const struct db_options *options, struct db **ret,
+    struct err *err) MUST_USE;
+
+/* Closes it; an open transaction is rolled back.  NULL is allowed. */
+void db_close(struct db *db);
+
+/* Runs statement ${stmt} with ${n} parameters ($1 is params[0]); ${each} (may
+ * be NULL) sees each row.  ${ret_changed} (may be NULL): rows changed. */
+enum rc db_run(struct db *db, int stmt, const struct db_val *params, size_t n,
+    db_row_fn each, void *arg, int64_t *ret_changed, struct err *err) MUST_USE;
+
+/* Runs ${stmt} once for each of ${nrows} rows of ${n} parameters, in order (a
+ * set-based driver sends them as one).  Stops at the first error.
+ * ${ret_changed} (may be NULL): rows changed in all. */
+enum rc db_exec_many(struct db *db, int stmt, const struct db_val *params,
+    size_t n, size_t nrows, int64_t *ret_changed, struct err *err) MUST_USE;
+
+/* Begins a transaction: for writing (BEGIN IMMEDIATE) or a read snapshot. */
+enum rc db_begin(struct db *db, struct err *err) MUST_USE;
+
+/* Commits.  RC_UNCERTAIN or RC_IO: it may or may not be durable. */
+enum rc db_commit(struct db *db, struct err *err) MUST_USE;
+
+/* Rolls back if a transaction is open. */
+void db_rollback(struct db *db);
+
+/* Whether a transaction is open (false after the database rolled back by
+ * itself). */
+bool db_in_transaction(const struct db *db);
+
+/* What a checkpoint saw. */
+struct db_checkpoint {
+	int64_t log_frames;
+	int64_t done_frames;
+};
+
+/* Moves the log into the database file: passive, or with ${truncate} waiting
+ * for readers and emptying the log.  Writer only. */
+enum rc db_checkpoint(struct db *db, bool truncate, struct db_checkpoint *ret,
+    struct err *err) MUST_USE;
+
+/* Bytes that the write-ahead log holds now (0 where there is none). */
+int64_t db_log_bytes(struct db *db);
+
+/* Runs the migrations that are missing, each in a transaction of its own
+ * together with its number.  ${ret_from}, ${ret_to}: before and after.  A
+ * newer database is refused (RC_INVALID) in one sentence. */
+enum rc db_migrate(struct db *db, int64_t now_ms, int *ret_from, int *ret_to,
+    struct err *err) MUST_USE;
+
+/* Prepares statement ${stmt} (as db_run would) and gives its parameter count,
+ * column count and query plan, for tests.  ${plan} may be NULL. */
+enum rc db_describe(struct db *db, int stmt, int *ret_params, int *ret_columns,
+    char *plan, size_t plan_size, struct err *err) MUST_USE;
+
+/* Statements run, for the tests that count. */
+uint64_t db_statements(const struct db *db);
+
+/* Columns, counted from 0.  A NULL is 0, "" with *ret_n 0, or NULL. */
+bool db_row_null(const struct db_row *row, int col);
+int64_t db_row_i64(const struct db_row *row, int col);
+const char *db_row_text(const struct db_row *row, int col, size_t *ret_n);
+const void *db_row_blob(const struct db_row *row, int col, size_t *ret_n);
+
+/* A uuid column; all zero when NULL or of another size. */
+struct uuid db_row_uuid(const struct db_row *row, int col);
+
+/* Copies a text column into ${ret} of ${size} bytes, cut and NUL-terminated. */
+void db_row_copy_text(const struct db_row *row, int col, char *ret, size_t size);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The driver side of db.h: what a backend provides.  Only db/ includes this.
+ */
+#ifndef DB_DB_INTERNAL_H
+#define DB_DB_INTERNAL_H
+
+#include "db/db.h"
+
+struct db_driver {
+	enum rc (*run)(struct db *db, int stmt, const struct db_val *params,
+	    size_t n, db_row_fn each, void *arg, int64_t *ret_changed,
+	    struct err *err);
+	enum rc (*exec_many)(struct db *db, int stmt,
+	    const struct db_val *params, size_t n, size_t nrows,
+	    int64_t *ret_changed, struct err *err);
+	enum rc (*begin)(struct db *db, struct err *err);
+	enum rc (*commit)(struct db *db, struct err *err);
+	void (*rollback)(struct db *db);
+	bool (*in_transaction)(const struct db *db);
+	enum rc (*checkpoint)(struct db *db, bool truncate,
+	    struct db_checkpoint *ret, struct err *err);
+	int64_t (*log_bytes)(struct db *db);
+	enum rc (*migrate)(struct db *db, int64_t now_ms, int *ret_from,
+	    int *ret_to, struct err *err);
+	enum rc (*describe)(struct db *db, int stmt, int *ret_params,
+	    int *ret_columns, char *plan, size_t plan_size, struct err *err);
+	void (*close)(struct db *db);
+	bool (*col_null)(const struct db_row *row, int col);
+	int64_t (*col_i64)(const struct db_row *row, int col);
+	const void *(*col_bytes)(const struct db_row *row, int col, bool text,
+	    size_t *ret_n);
+};
+
+/* The beginning of every backend's connection. */
+struct db {
+	const struct db_driver *driver;
+	const struct db_schema *schema;
+	enum db_mode mode;
+	uint64_t statements;
+};
+
+struct db_row {
+	const struct db *db;
+	void *handle;
+};
+
+enum rc db_sqlite_open(const struct db_options *options, const char *path,
+    struct db **ret, struct err *err) MUST_USE;
+
+#endif

@@ -1,0 +1,684 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * SQLite behind the seam.
+ *
+ * Promises: WAL with synchronous=FULL, read back; one writer connection does
+ * every commit and every checkpoint (SQLite before 3.51.3 loses commits
+ * otherwise), readers open read-only and never checkpoint; statements are
+ * prepared once.
+ *
+ * Relies on: one thread a connection; the lock file that keeps a second server
+ * away (main/).
+ */
+#include <sqlite3.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "db/db_internal.h"
+
+#define APPLICATION_ID 0x54774278 /* "TwBx" */
+#define PARAMS_MAX 24
+/* A page of the write-ahead log with its header. */
+#define FRAME_BYTES (4096 + 24)
+
+/* A prepared statement and where its $n are. */
+struct stmt {
+	sqlite3_stmt *handle;
+	uint8_t index[PARAMS_MAX + 1]; /* $n -> SQLite's index, 0: unused */
+	size_t nparams;
+};
+
+struct db_sqlite {
+	struct db db; /* first */
+	sqlite3 *handle;
+	int64_t log_frames; /* in the write-ahead log now */
+	sqlite3_stmt *begin, *commit;
+	struct stmt *stmts; /* schema->nstatements */
+};
+
+static struct db_sqlite *
+of(struct db *db)
+{
+
+	return ((struct db_sqlite *)(void *)db);
+}
+
+/* What a caller can do about an SQLite result. */
+static enum rc
+rc_of(int code)
+{
+
+	switch (code & 0xff) {
+	case SQLITE_OK:
+	case SQLITE_ROW:
+	case SQLITE_DONE:
+		return (RC_OK);
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return (RC_BUSY);
+	case SQLITE_NOMEM:
+		return (RC_NO_MEMORY);
+	case SQLITE_FULL:
+		return (RC_FULL);
+	case SQLITE_IOERR:
+		return (code == SQLITE_IOERR_NOMEM ? RC_NO_MEMORY : RC_IO);
+	case SQLITE_READONLY:
+	case SQLITE_CANTOPEN:
+	case SQLITE_PERM:
+	case SQLITE_AUTH:
+		return (RC_IO);
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB:
+		return (RC_CORRUPT);
+	case SQLITE_CONSTRAINT:
+		return (code == SQLITE_CONSTRAINT_UNIQUE ||
+		            code == SQLITE_CONSTRAINT_PRIMARYKEY ||
+		            code == SQLITE_CONSTRAINT_ROWID
+		        ? RC_EXISTS
+		        : RC_INTERNAL);
+	default:
+		return (RC_INTERNAL);
+	}
+}
+
+static enum rc
+fail(struct db_sqlite *s, int code, const char *what, struct err *err)
+{
+	enum rc rc;
+	int ext;
+
+	ext = s->handle != NULL ? sqlite3_extended_errcode(s->handle) : code;
+	if ((ext & 0xff) != (code & 0xff))
+		ext = code;
+	rc = rc_of(ext);
+	if (rc == RC_OK)
+		rc = RC_INTERNAL;
+	(void)err_set(err, rc, "%s: %s (SQLite %d)", what,
+	    s->handle != NULL ? sqlite3_errmsg(s->handle)
+	                      : sqlite3_errstr(code),
+	    ext);
+	if (err != NULL) {
+		err->ext = ext;
+		if (s->handle != NULL)
+			err->sys = sqlite3_system_errno(s->handle);
+	}
+	return (rc);
+}
+
+static enum rc
+exec(struct db_sqlite *s, const char *sql, struct err *err)
+{
+	int code;
+
+	code = sqlite3_exec(s->handle, sql, NULL, NULL, NULL);
+	if (code != SQLITE_OK)
+		return (fail(s, code, sql[0] == 'P' ? sql : "db", err));
+	return (RC_OK);
+}
+
+/* The single value that ${sql} gives, as a number or as text. */
+static enum rc
+ask(struct db_sqlite *s, const char *sql, int64_t *ret, char *text,
+    size_t text_size, struct err *err)
+{
+	sqlite3_stmt *st;
+	const unsigned char *p;
+	int code;
+
+	code = sqlite3_prepare_v2(s->handle, sql, -1, &st, NULL);
+	if (code != SQLITE_OK)
+		return (fail(s, code, sql, err));
+	code = sqlite3_step(st);
+	if (code == SQLITE_ROW) {
+		if (ret != NULL)
+			*ret = sqlite3_column_int64(st, 0);
+		p = sqlite3_column_text(st, 0);
+		if (text != NULL)
+			snprintf(text, text_size, "%s",
+			    p == NULL ? "" : (const char *)p);
+		code = SQLITE_OK;
+	}
+	sqlite3_finalize(st);
+	if (code != SQLITE_OK && code != SQLITE_DONE)
+		return (fail(s, code, sql, err));
+	return (RC_OK);
+}
+
+/* ---- statements ---- */
+
+/* 12 for "$12"; 0 for any other name. */
+static int
+parameter_number(const char *name)
+{
+	int k;
+
+	if (name == NULL || *name != '$')
+		return (0);
+	for (k = 0, name++; *name >= '0' && *name <= '9' && k < 100; name++)
+		k = k * 10 + (*name - '0');
+	return (*name == '\0' ? k : 0);
+}
+
+static enum rc
+prepare(struct db_sqlite *s, int id, struct stmt **ret, struct err *err)
+{
+	struct stmt *st;
+	const struct sql_text *text;
+	int i, k, n, code;
+
+	st = &s->stmts[id];
+	*ret = st;
+	if (st->handle != NULL)
+		return (RC_OK);
+	text = &s->db.schema->statements[id];
+	code = sqlite3_prepare_v3(s->handle, text->text, -1,
+	    SQLITE_PREPARE_PERSISTENT, &st->handle, NULL);
+	if (code != SQLITE_OK) {
+		st->handle = NULL;
+		return (fail(s, code, text->name, err));
+	}
+	n = sqlite3_bind_parameter_count(st->handle);
+	for (i = 1; i <= n; i++) {
+		k = parameter_number(sqlite3_bind_parameter_name(st->handle, i));
+		if (k < 1 || k > PARAMS_MAX) {
+			sqlite3_finalize(st->handle);
+			st->handle = NULL;
+			return (err_set(err, RC_INTERNAL,
+			    "%s: bad parameter name", text->name));
+		}
+		st->index[k] = (uint8_t)i;
+		if ((size_t)k > st->nparams)
+			st->nparams = (size_t)k;
+	}
+	return (RC_OK);
+}
+
+static int
+bind_one(sqlite3_stmt *st, int i, const struct db_val *v)
+{
+
+	switch (v->type) {
+	case DB_I64:
+		return (sqlite3_bind_int64(st, i, v->u.i64));
+	case DB_TEXT:
+		return (sqlite3_bind_text64(st, i,
+		    v->u.bytes.p != NULL ? v->u.bytes.p : "", v->u.bytes.n,
+		    SQLITE_STATIC, SQLITE_UTF8));
+	case DB_BLOB:
+		return (sqlite3_bind_blob64(st, i,
+		    v->u.bytes.p != NULL ? v->u.bytes.p : "", v->u.bytes.n,
+		    SQLITE_STATIC));
+	case DB_NULL:
+	default:
+		return (sqlite3_bind_null(st, i));
+	}
+}
+
+static enum rc
+bind_all(struct db_sqlite *s, int id, struct stmt *st,
+    const struct db_val *params, size_t n, struct err *err)
+{
+	size_t i;
+	int code;
+
+	if (n != st->nparams)
+		return (err_set(err, RC_INTERNAL,
+		    "%s: %zu parameters for %zu",
+		    s->db.schema->statements[id].name, n, st->nparams));
+	for (i = 0; i < n; i++) {
+		if (st->index[i + 1] == 0)
+			continue;
+		code = bind_one(st->handle, st->index[i + 1], &params[i]);
+		if (code != SQLITE_OK)
+			return (fail(s, code,
+			    s->db.schema->statements[id].name, err));
+	}
+	return (RC_OK);
+}
+
+/* Steps ${st} to its end and resets it. */
+static enum rc
+step_all(struct db_sqlite *s, int id, struct stmt *st, db_row_fn each,
+    void *arg, struct err *err)
+{
+	struct db_row row;
+	enum rc rc;
+	int code;
+
+	rc = RC_OK;
+	while ((code = sqlite3_step(st->handle)) == SQLITE_ROW) {
+		if (each == NULL)
+			continue;
+		row.db = &s->db;
+		row.handle = st->handle;
+		rc = each(arg, &row, err);
+		if (rc != RC_OK)
+			break;
+	}
+	if (rc == RC_OK && code != SQLITE_DONE)
+		rc = fail(s, code, s->db.schema->statements[id].name, err);
+	sqlite3_reset(st->handle);
+	return (rc);
+}
+
+static enum rc
+sqlite_run(struct db *db, int id, const struct db_val *params, size_t n,
+    db_row_fn each, void *arg, int64_t *ret_changed, struct err *err)
+{
+	struct db_sqlite *s = of(db);
+	struct stmt *st;
+	enum rc rc;
+
+	rc = prepare(s, id, &st, err);
+	if (rc == RC_OK)
+		rc = bind_all(s, id, st, params, n, err);
+	if (rc == RC_OK)
+		rc = step_all(s, id, st, each, arg, err);
+	if (rc == RC_OK && ret_changed != NULL)
+		*ret_changed = sqlite3_changes64(s->handle);
+	return (rc);
+}
+
+static enum rc
+sqlite_exec_many(struct db *db, int id, const struct db_val *params, size_t n,
+    size_t nrows, int64_t *ret_changed, struct err *err)
+{
+	struct db_sqlite *s = of(db);
+	struct stmt *st;
+	enum rc rc;
+	size_t i;
+
+	rc = prepare(s, id, &st, err);
+	for (i = 0; i < nrows && rc == RC_OK; i++) {
+		rc = bind_all(s, id, st, params + i * n, n, err);
+		if (rc == RC_OK)
+			rc = step_all(s, id, st, NULL, NULL, err);
+		if (rc == RC_OK && ret_changed != NULL)
+			*ret_changed += sqlite3_changes64(s->handle);
+	}
+	return (rc);
+}
+
+/* ---- columns ---- */
+
+static bool
+sqlite_col_null(const struct db_row *row, int col)
+{
+
+	return (sqlite3_column_type(row->handle, col) == SQLITE_NULL);
+}
+
+static int64_t
+sqlite_col_i64(const struct db_row *row, int col)
+{
+
+	return (sqlite3_column_int64(row->handle, col));
+}
+
+static const void *
+sqlite_col_bytes(const struct db_row *row, int col, bool text, size_t *ret_n)
+{
+	const void *p;
+
+	p = text ? (const void *)sqlite3_column_text(row->handle, col)
+	         : sqlite3_column_blob(row->handle, col);
+	if (ret_n != NULL)
+		*ret_n = (size_t)sqlite3_column_bytes(row->handle, col);
+	return (p);
+}
+
+/* ---- transactions ---- */
+
+static enum rc
+step_plain(struct db_sqlite *s, sqlite3_stmt **st, const char *sql,
+    struct err *err)
+{
+	int code;
+
+	if (*st == NULL) {
+		code = sqlite3_prepare_v3(
+		    s->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, st, NULL);
+		if (code != SQLITE_OK)
+			return (fail(s, code, sql, err));
+	}
+	code = sqlite3_step(*st);
+	if (code != SQLITE_DONE) {
+		(void)fail(s, code, sql, err);
+		sqlite3_reset(*st);
+		return (rc_of(code) == RC_OK ? RC_INTERNAL : rc_of(code));
+	}
+	sqlite3_reset(*st);
+	return (RC_OK);
+}
+
+static enum rc
+sqlite_begin(struct db *db, struct err *err)
+{
+	struct db_sqlite *s = of(db);
+
+	return (step_plain(s, &s->begin,
+	    db->mode == DB_WRITER ? "BEGIN IMMEDIATE" : "BEGIN", err));
+}
+
+static enum rc
+sqlite_commit(struct db *db, struct err *err)
+{
+	struct db_sqlite *s = of(db);
+
+	return (step_plain(s, &s->commit, "COMMIT", err));
+}
+
+static bool
+sqlite_in_transaction(const struct db *db)
+{
+	const struct db_sqlite *s = (const struct db_sqlite *)(const void *)db;
+
+	return (sqlite3_get_autocommit(s->handle) == 0);
+}
+
+static void
+sqlite_rollback(struct db *db)
+{
+	struct db_sqlite *s = of(db);
+
+	if (sqlite3_get_autocommit(s->handle) == 0)
+		(void)sqlite3_exec(s->handle, "ROLLBACK", NULL, NULL, NULL);
+}
+
+static enum rc
+sqlite_checkpoint(struct db *db, bool truncate, struct db_checkpoint *ret,
+    struct err *err)
+{
+	struct db_sqlite *s = of(db);
+	int code, log, done;
+
+	code = sqlite3_wal_checkpoint_v2(s->handle, NULL,
+	    truncate ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE,
+	    &log, &done);
+	if (code != SQLITE_OK)
+		return (fail(s, code, "checkpoint", err));
+	if (ret != NULL) {
+		ret->log_frames = log;
+		ret->done_frames = done;
+	}
+	return (RC_OK);
+}
+
+/* After each commit: how long the log is now. */
+static int
+on_commit(void *arg, sqlite3 *handle, const char *schema, int frames)
+{
+	struct db_sqlite *s = arg;
+
+	(void)handle;
+	(void)schema;
+	s->log_frames = frames;
+	return (SQLITE_OK);
+}
+
+static int64_t
+sqlite_log_bytes(struct db *db)
+{
+
+	return (of(db)->log_frames * FRAME_BYTES);
+}
+
+/* ---- migrations ---- */
+
+static enum rc
+migrate_one(struct db_sqlite *s, const struct sql_migration *m, struct err *err)
+{
+	char pragma[96];
+	enum rc rc;
+
+	rc = exec(s, "BEGIN IMMEDIATE", err);
+	if (rc != RC_OK)
+		return (rc);
+	rc = exec(s, m->text, err);
+	snprintf(pragma, sizeof(pragma),
+	    "PRAGMA user_version=%d;PRAGMA application_id=%d", m->number,
+	    APPLICATION_ID);
+	if (rc == RC_OK)
+		rc = exec(s, pragma, err);
+	if (rc == RC_OK)
+		rc = exec(s, "COMMIT", err);
+	if (rc != RC_OK) {
+		sqlite_rollback(&s->db);
+		(void)err_wrap(err, "migration %d (%s)", m->number, m->name);
+	}
+	return (rc);
+}
+
+static enum rc
+sqlite_migrate(struct db *db, int64_t now_ms, int *ret_from, int *ret_to,
+    struct err *err)
+{
+	struct db_sqlite *s = of(db);
+	const struct db_schema *schema = db->schema;
+	int64_t version;
+	enum rc rc;
+	int i, newest;
+
+	(void)now_ms;
+	rc = ask(s, "PRAGMA user_version", &version, NULL, 0, err);
+	if (rc != RC_OK)
+		return (rc);
+	newest = schema->migrations[schema->nmigrations - 1].number;
+	if (version > newest)
+		return (err_set(err, RC_INVALID,
+		    "the database has schema %d, this program knows %d: use the "
+		    "newer program",
+		    (int)version, newest));
+	for (i = 0; i < schema->nmigrations; i++) {
+		if (schema->migrations[i].number <= version)
+			continue;
+		rc = migrate_one(s, &schema->migrations[i], err);
+		if (rc != RC_OK)
+			return (rc);
+	}
+	*ret_from = (int)version;
+	*ret_to = newest;
+	return (RC_OK);
+}
+
+static enum rc
+sqlite_describe(struct db *db, int id, int *ret_params, int *ret_columns,
+    char *plan, size_t plan_size, struct err *err)
+{
+	struct db_sqlite *s = of(db);
+	struct stmt *st;
+	sqlite3_stmt *ex;
+	char *sql;
+	size_t used;
+	enum rc rc;
+	int code;
+
+	rc = prepare(s, id, &st, err);
+	if (rc != RC_OK)
+		return (rc);
+	*ret_params = (int)st->nparams;
+	*ret_columns = sqlite3_column_count(st->handle);
+	if (plan == NULL)
+		return (RC_OK);
+	sql = sqlite3_mprintf(
+	    "EXPLAIN QUERY PLAN %s", db->schema->statements[id].text);
+	if (sql == NULL)
+		return (err_set(err, RC_NO_MEMORY, "describe"));
+	code = sqlite3_prepare_v2(s->handle, sql, -1, &ex, NULL);
+	sqlite3_free(sql);
+	if (code != SQLITE_OK)
+		return (fail(s, code, "explain", err));
+	used = 0;
+	plan[0] = '\0';
+	while (sqlite3_step(ex) == SQLITE_ROW && used + 1 < plan_size) {
+		snprintf(plan + used, plan_size - used, "%s\n",
+		    (const char *)sqlite3_column_text(ex, 3));
+		used += strlen(plan + used);
+	}
+	sqlite3_finalize(ex);
+	return (RC_OK);
+}
+
+/* ---- opening and closing ---- */
+
+static void
+sqlite_close(struct db *db)
+{
+	struct db_sqlite *s = of(db);
+	int i;
+
+	if (s->stmts != NULL)
+		for (i = 0; i < db->schema->nstatements; i++)
+			sqlite3_finalize(s->stmts[i].handle);
+	sqlite3_finalize(s->begin);
+	sqlite3_finalize(s->commit);
+	(void)sqlite3_close(s->handle);
+	mem_free(s->stmts);
+	mem_free(s);
+}
+
+static const struct db_driver driver = {
+	.run = sqlite_run,
+	.exec_many = sqlite_exec_many,
+	.begin = sqlite_begin,
+	.commit = sqlite_commit,
+	.rollback = sqlite_rollback,
+	.in_transaction = sqlite_in_transaction,
+	.checkpoint = sqlite_checkpoint,
+	.log_bytes = sqlite_log_bytes,
+	.migrate = sqlite_migrate,
+	.describe = sqlite_describe,
+	.close = sqlite_close,
+	.col_null = sqlite_col_null,
+	.col_i64 = sqlite_col_i64,
+	.col_bytes = sqlite_col_bytes,
+};
+
+/* A file that is not ours is left alone. */
+static enum rc
+check_ours(struct db_sqlite *s, struct err *err)
+{
+	int64_t id, tables;
+	enum rc rc;
+
+	rc = ask(s, "PRAGMA application_id", &id, NULL, 0, err);
+	if (rc != RC_OK || id == APPLICATION_ID)
+		return (rc);
+	rc = ask(s, "SELECT count(*) FROM sqlite_schema", &tables, NULL, 0, err);
+	if (rc != RC_OK)
+		return (rc);
+	if (id != 0 || tables != 0)
+		return (err_set(err, RC_INVALID,
+		    "the file is an SQLite database, but not one of twinbox"));
+	return (RC_OK);
+}
+
+static enum rc
+configure_writer(struct db_sqlite *s, enum db_sync sync, struct err *err)
+{
+	char mode[16];
+	int64_t level;
+	enum rc rc;
+
+	/* auto_vacuum must precede the first table. */
+	rc = exec(s, "PRAGMA auto_vacuum=INCREMENTAL", err);
+	if (rc == RC_OK)
+		rc = ask(s, "PRAGMA journal_mode=WAL", NULL, mode,
+		    sizeof(mode), err);
+	if (rc == RC_OK && strcmp(mode, "wal") != 0)
+		rc = err_set(err, RC_INVALID,
+		    "the database cannot keep a write-ahead log here (mode %s): "
+		    "use a local file system",
+		    mode);
+	if (rc == RC_OK)
+		rc = exec(s,
+		    sync == DB_SYNC_FULL ? "PRAGMA synchronous=FULL"
+		                         : "PRAGMA synchronous=NORMAL",
+		    err);
+	if (rc == RC_OK)
+		rc = ask(s, "PRAGMA synchronous", &level, NULL, 0, err);
+	if (rc == RC_OK && sync == DB_SYNC_FULL && level != 2)
+		rc = err_set(err, RC_INVALID,
+		    "synchronous=FULL cannot be set: refusing to promise what a "
+		    "power cut could take back");
+	if (rc == RC_OK)
+		rc = exec(s, "PRAGMA cache_size=-49152", err);
+	return (rc);
+}
+
+static enum rc
+configure(struct db_sqlite *s, const struct db_options *options,
+    struct err *err)
+{
+	enum rc rc;
+
+	sqlite3_extended_result_codes(s->handle, 1);
+	(void)sqlite3_busy_timeout(s->handle, 5000);
+	(void)sqlite3_db_config(
+	    s->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)NULL);
+	(void)sqlite3_db_config(
+	    s->handle, SQLITE_DBCONFIG_DQS_DDL, 0, (int *)NULL);
+	(void)sqlite3_db_config(
+	    s->handle, SQLITE_DBCONFIG_DQS_DML, 0, (int *)NULL);
+	(void)sqlite3_db_config(s->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE,
+	    options->mode == DB_READER, (int *)NULL);
+	(void)sqlite3_wal_autocheckpoint(s->handle, 0);
+	(void)sqlite3_wal_hook(s->handle, on_commit, s);
+	(void)sqlite3_limit(s->handle, SQLITE_LIMIT_ATTACHED, 1);
+	rc = exec(s,
+	    "PRAGMA trusted_schema=OFF;PRAGMA cell_size_check=ON;"
+	    "PRAGMA mmap_size=0;PRAGMA temp_store=MEMORY;"
+	    "PRAGMA foreign_keys=ON",
+	    err);
+	if (rc == RC_OK)
+		rc = check_ours(s, err);
+	if (rc == RC_OK && options->mode == DB_WRITER)
+		rc = configure_writer(s, options->sync, err);
+	if (rc == RC_OK && options->mode == DB_READER)
+		rc = exec(s,
+		    "PRAGMA query_only=ON;PRAGMA cache_size=-8192", err);
+	return (rc);
+}
+
+enum rc
+db_sqlite_open(const struct db_options *options, const char *path,
+    struct db **ret, struct err *err)
+{
+	struct db_sqlite *s;
+	enum rc rc;
+	int code, flags;
+
+	s = mem_zalloc(1, sizeof(*s));
+	if (s == NULL)
+		return (err_set(err, RC_NO_MEMORY, "db: open"));
+	s->db.driver = &driver;
+	s->db.schema = options->schema;
+	s->db.mode = options->mode;
+	s->stmts = mem_zalloc((size_t)options->schema->nstatements,
+	    sizeof(*s->stmts));
+	if (s->stmts == NULL) {
+		rc = err_set(err, RC_NO_MEMORY, "db: open");
+		goto undo;
+	}
+	flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+	flags |= options->mode == DB_WRITER
+	    ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+	    : SQLITE_OPEN_READONLY;
+	code = sqlite3_open_v2(path, &s->handle, flags, options->vfs);
+	if (code != SQLITE_OK) {
+		rc = fail(s, code, path, err);
+		goto undo;
+	}
+	rc = configure(s, options, err);
+	if (rc != RC_OK) {
+		(void)err_wrap(err, "%s", path);
+		goto undo;
+	}
+	*ret = &s->db;
+	return (RC_OK);
+
+undo:
+	sqlite_close(&s->db);
+	return (rc);
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The batch verb `account`.
+ */
+#include <string.h>
+
+#include "domain/account.h"
+#include "domain/auth.h"
+#include "domain/domain_internal.h"
+#include "domain/order.h"
+
+static enum rc
+add_user(struct tx *tx, struct account_unit *u, struct err *err)
+{
+	enum rc rc;
+
+	rc = store_user_insert(
+	    tx->db, &u->user, tx->now_ms, &u->user.user_id, err);
+	if (rc == RC_EXISTS) {
+		refusal_set(&u->refusal, PROBLEM_CONFLICT, "/name",
+		    "the name \"%s\" is taken (names are never given twice)",
+		    u->user.name);
+		rc = RC_OK;
+	}
+	return (rc);
+}
+
+static enum rc
+add_device(struct tx *tx, struct account_unit *u, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct ledger_user *user;
+	int64_t n;
+	enum rc rc;
+
+	rc = ledger_user_by_id(d->ledger, tx, u->user.user_id, &user, err);
+	if (rc == RC_NOT_FOUND || (rc == RC_OK && user->disabled)) {
+		refusal_set(&u->refusal, PROBLEM_UNAUTHENTICATED, "",
+		    "wrong name or password");
+		return (RC_OK);
+	}
+	if (rc == RC_OK)
+		rc = store_device_count(tx->db, user->user_id, &n, err);
+	if (rc != RC_OK)
+		return (rc);
+	if (n >= LIMIT_DEVICES_PER_USER) {
+		refusal_set(&u->refusal, PROBLEM_CONFLICT, "/device",
+		    "you have %d devices, the most there may be: revoke one "
+		    "with DELETE /v1/tokens/{id}",
+		    LIMIT_DEVICES_PER_USER);
+		return (RC_OK);
+	}
+	u->device.public_id = uuid_gen_next(&d->ids);
+	u->device.user_id = user->user_id;
+	u->device.created_at = u->device.last_seen_at = tx->now_ms;
+	u->device.acked_seq = 0;
+	memcpy(u->device.user_name, user->name->data, user->name->len + 1);
+	return (store_device_insert(tx->db, &u->device, u->token_hash,
+	    &u->device.device_id, err));
+}
+
+/* What revoking tells the others. */
+struct revoking {
+	struct domain *d;
+	struct err *err;
+	enum rc rc;
+};
+
+static void
+revoked_one(void *arg, int64_t device_id, const uint8_t hash[STORE_HASH_LEN])
+{
+	struct revoking *r = arg;
+
+	if (r->rc == RC_OK)
+		r->rc = need_news(r->d, r->err);
+	if (r->rc == RC_OK)
+		r->rc = news_add_revoked(r->d->news, device_id, hash, r->err);
+}
+
+static enum rc
+revoke(struct tx *tx, struct account_unit *u, const struct uuid *public_id,
+    struct err *err)
+{
+	struct revoking r = {domain_of(tx), err, RC_OK};
+	enum rc rc;
+
+	rc = store_device_revoke(tx->db, u->user.user_id, public_id,
+	    u->device.device_id, tx->now_ms, revoked_one, &r, err);
+	if (rc == RC_NOT_FOUND) {
+		refusal_set(&u->refusal, PROBLEM_NOT_FOUND, "",
+		    "you have no such device");
+		return (RC_OK);
+	}
+	return (rc == RC_OK ? r.rc : rc);
+}
+
+static enum rc
+rename_device(struct tx *tx, struct account_unit *u, struct err *err)
+{
+	enum rc rc;
+
+	rc = store_device_rename(tx->db, u->user.user_id,
+	    &u->device.public_id, u->device.name, strlen(u->device.name),
+	    &u->device.device_id, err);
+	if (rc == RC_NOT_FOUND) {
+		refusal_set(&u->refusal, PROBLEM_NOT_FOUND, "",
+		    "you have no such device");
+		rc = RC_OK;
+	}
+	return (rc);
+}
+
+static enum rc
+set_password(struct tx *tx, struct account_unit *u, struct err *err)
+{
+	enum rc rc;
+
+	rc = store_user_password_set(
+	    tx->db, u->user.user_id, u->user.password_hash, err);
+	if (rc == RC_OK)
+		rc = revoke(tx, u, NULL, err);
+	return (rc);
+}
+
+static enum rc
+disable(struct tx *tx, struct account_unit *u, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct ledger_user *user;
+	enum rc rc;
+
+	rc = ledger_user_by_id(d->ledger, tx, u->user.user_id, &user, err);
+	if (rc == RC_OK)
+		rc = store_user_disable(
+		    tx->db, u->user.user_id, tx->now_ms, err);
+	if (rc == RC_NOT_FOUND) {
+		refusal_set(&u->refusal, PROBLEM_NOT_FOUND, "",
+		    "there is no such user, or he is disabled");
+		return (RC_OK);
+	}
+	if (rc != RC_OK)
+		return (rc);
+	user->disabled = true;
+	u->device.device_id = 0; /* keep none */
+	return (revoke(tx, u, NULL, err));
+}
+
+static enum rc
+account_one(struct tx *tx, struct account_unit *u, struct err *err)
+{
+
+	u->refusal = (struct refusal)REFUSAL_INIT;
+	switch (u->op) {
+	case ACCOUNT_ADD:
+		return (add_user(tx, u, err));
+	case ACCOUNT_LOGIN:
+		return (add_device(tx, u, err));
+	case ACCOUNT_REVOKE:
+		return (revoke(tx, u, &u->device.public_id, err));
+	case ACCOUNT_RENAME:
+		return (rename_device(tx, u, err));
+	case ACCOUNT_PASSWORD:
+		return (set_password(tx, u, err));
+	case ACCOUNT_DISABLE:
+	default:
+		return (disable(tx, u, err));
+	}
+}
+
+static enum rc
+account_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
+{
+	size_t i;
+	enum rc rc;
+
+	for (i = 0; i < n; i++) {
+		rc = account_one(
+		    tx, (struct account_unit *)(void *)units[i], err);
+		if (rc != RC_OK)
+			return (err_wrap(err, "account"));
+	}
+	return (RC_OK);
+}
+
+static void
+account_done(struct unit *unit)
+{
+	struct account_unit *u = (struct account_unit *)(void *)unit;
+
+	u->finish(u);
+}
+
+static const struct unit_kind account_kind = {
+    "account", UNIT_CLIENT, ORDER_ACCOUNT, account_apply, account_done};
+
+void
+account_unit_init(struct account_unit *u, enum account_op op)
+{
+
+	memset(u, 0, sizeof(*u));
+	u->unit.kind = &account_kind;
+	u->unit.bytes = 1024;
+	u->op = op;
+	u->refusal = (struct refusal)REFUSAL_INIT;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Accounts and devices.  Hashing a password is not done here: it belongs to
+ * the argon2 pool, before the unit is submitted.
+ */
+#ifndef DOMAIN_ACCOUNT_H
+#define DOMAIN_ACCOUNT_H
+
+#include "domain/domain.h"
+#include "model/refusal.h"
+#include "store/account.h"
+
+enum account_op {
+	ACCOUNT_ADD,      /* user (name, display_name, password_hash, admin) */
+	ACCOUNT_LOGIN,    /* a device for user.user_id with token_hash */
+	ACCOUNT_REVOKE,   /* device.public_id of user.user_id */
+	ACCOUNT_RENAME,   /* device.public_id gets device.name */
+	ACCOUNT_PASSWORD, /* user.password_hash; other devices are revoked */
+	ACCOUNT_DISABLE   /* user.user_id and all his devices */
+};
+
+struct account_unit {
+	struct unit unit; /* first */
+	enum account_op op;
+
+	/* Asked and answered (ids). */
+	struct store_user user;
+	struct store_device device;
+	uint8_t token_hash[STORE_HASH_LEN];
+
+	struct refusal refusal;
+	void (*finish)(struct account_unit *unit);
+	void *arg;
+};
+
+/* Makes ${u} a unit of work for ${op}; the rest is zeroed. */
+void account_unit_init(struct account_unit *u, enum account_op op);
+
+#endif

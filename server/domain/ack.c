@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The batch verb `ack`.  A cumulative ack touches only what lies beyond the
+ * previous mark.
+ */
+#include <string.h>
+
+#include "domain/mark.h"
+#include "domain/mark_internal.h"
+#include "domain/order.h"
+#include "store/inbox.h"
+
+static enum rc
+walk_one(void *arg, const struct store_inbox_message *m, struct err *err)
+{
+	struct mark_walk *walk = arg;
+	struct domain *d = domain_of(walk->tx);
+	struct ledger_conversation *c;
+	struct db_val *v;
+	enum rc rc;
+
+	rc = ledger_conversation_by_id(
+	    d->ledger, walk->tx, m->conversation_id, &c, err);
+	if (rc == RC_NOT_FOUND)
+		rc = err_set(err, RC_CORRUPT, "inbox row without conversation");
+	if (rc != RC_OK)
+		return (rc);
+	if (!c->marked) {
+		c->marked = true;
+		c->mark_seq = 0;
+		c->next_marked = walk->first;
+		walk->first = c;
+	}
+	if (m->conversation_seq > c->mark_seq) {
+		c->mark_seq = m->conversation_seq;
+		c->mark_mid = m->mid;
+		c->mark_sender = m->sender_id;
+	}
+	if (!walk->settle || m->outbox_id == 0)
+		return (RC_OK);
+	rc = rowset_next(walk->tx, &d->acked, &v, err);
+	if (rc != RC_OK)
+		return (rc);
+	v[0] = db_v_i64(m->outbox_id);
+	v[1] = db_v_i64(walk->tx->now_ms);
+	metrics_add(d->options.metrics, METRIC_OUTBOX_ACKED, 1);
+	return (news_add_change(d->news, m->sender_id, m->mid, err));
+}
+
+enum rc
+mark_range(struct mark_walk *walk, struct ledger_user *user, int64_t after,
+    int64_t upto, struct err *err)
+{
+	struct domain *d = domain_of(walk->tx);
+	struct ledger_conversation *c;
+	enum rc rc;
+
+	walk->first = NULL;
+	rc = need_news(d, err);
+	if (rc == RC_OK)
+		rc = store_inbox_range(walk->tx->db, user->user_id, after,
+		    upto, walk_one, walk, err);
+	if (rc == RC_OK && walk->settle)
+		rc = rowset_write(walk->tx, &d->acked, false, err);
+	for (c = walk->first; c != NULL; c = c->next_marked)
+		c->marked = false;
+	return (rc);
+}
+
+/* The person has them: his mark in the conversation, and the sender's
+ * delivered receipt. */
+static enum rc
+conversation_acked(struct tx *tx, struct ledger_user *user,
+    struct ledger_conversation *c, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct ledger_member *m;
+	struct ledger_user *sender;
+	enum rc rc;
+
+	m = ledger_member_find(c, user->user_id);
+	if (m == NULL || m->acked_upto >= c->mark_seq)
+		return (RC_OK);
+	m->acked_upto = c->mark_seq;
+	m->acked_at = tx->now_ms;
+	ledger_member_touch(d->ledger, c, m);
+	rc = ledger_user_by_id(d->ledger, tx, c->mark_sender, &sender, err);
+	if (rc == RC_NOT_FOUND)
+		rc = err_set(err, RC_CORRUPT, "a message without a sender");
+	if (rc == RC_OK)
+		rc = receipt_add(tx, c, user, sender, EVENT_DELIVERED,
+		    c->mark_mid, c->mark_seq, err);
+	return (rc);
+}
+
+enum rc
+mark_acked(struct tx *tx, struct ledger_user *user, int64_t device_id,
+    int64_t upto, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct mark_walk walk = {tx, true, NULL};
+	struct ledger_conversation *c;
+	enum rc rc;
+
+	rc = store_device_acked_set(tx->db, device_id, upto, tx->now_ms, err);
+	if (rc != RC_OK || upto <= user->counter.acked)
+		return (rc);
+	rc = mark_range(&walk, user, user->counter.acked, upto, err);
+	for (c = walk.first; c != NULL && rc == RC_OK; c = c->next_marked)
+		rc = conversation_acked(tx, user, c, err);
+	user->counter.acked = upto;
+	ledger_user_touch(d->ledger, user);
+	return (rc);
+}
+
+static enum rc
+ack_one(struct tx *tx, struct ack_unit *u, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct ledger_user *user;
+	enum rc rc;
+
+	u->refusal = (struct refusal)REFUSAL_INIT;
+	rc = ledger_user_by_id(d->ledger, tx, u->user_id, &user, err);
+	if (rc != RC_OK)
+		return (rc);
+	u->head = user->counter.head;
+	if (u->upto > u->head) {
+		refusal_set(&u->refusal, PROBLEM_ACK_BEYOND_HEAD, "/upto",
+		    "the inbox ends at %lld", (long long)u->head);
+		u->refusal.head = u->head;
+		return (RC_OK);
+	}
+	rc = mark_acked(tx, user, u->device_id, u->upto, err);
+	if (rc == RC_OK)
+		rc = store_device_acked_get(
+		    tx->db, u->device_id, &u->acked, err);
+	return (rc);
+}
+
+static enum rc
+ack_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
+{
+	size_t i;
+	enum rc rc;
+
+	for (i = 0; i < n; i++) {
+		rc = ack_one(tx, (struct ack_unit *)(void *)units[i], err);
+		if (rc != RC_OK)
+			return (err_wrap(err, "ack"));
+	}
+	return (RC_OK);
+}
+
+static void
+ack_done(struct unit *unit)
+{
+	struct ack_unit *u = (struct ack_unit *)(void *)unit;
+
+	u->finish(u);
+}
+
+static const struct unit_kind ack_kind = {
+    "ack", UNIT_DELIVERY, ORDER_ACK, ack_apply, ack_done};
+
+void
+ack_unit_init(struct ack_unit *u)
+{
+
+	u->unit.kind = &ack_kind;
+	u->unit.bytes = 256;
+	u->refusal = (struct refusal)REFUSAL_INIT;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The batch verb `cancel`.  A canceled row leaves a gap in its lane, over which
+ * the delivery goes on; a message that its sender has in his inbox already
+ * gets a delete event there.
+ */
+#include <string.h>
+
+#include "domain/cancel.h"
+#include "domain/domain_internal.h"
+#include "domain/order.h"
+#include "model/outbox.h"
+
+struct finding {
+	struct tx *tx;
+	struct store_entry entry;
+	int64_t canceled;
+};
+
+static enum rc
+found_entry(void *arg, const struct store_entry *e, struct err *err)
+{
+	struct finding *f = arg;
+
+	(void)err;
+	f->entry = *e;
+	return (RC_OK);
+}
+
+static enum rc
+found_destination(void *arg, const struct store_destination *d,
+    struct err *err)
+{
+	struct finding *f = arg;
+
+	if (d->state != OUTBOX_PENDING)
+		return (RC_OK);
+	f->canceled++;
+	return (store_outbox_cancel(f->tx->db, d->id, f->tx->now_ms, err));
+}
+
+/* His inbox has shown him his own message: it must show that it is gone. */
+static enum rc
+add_own_delete(struct tx *tx, struct cancel_unit *u, const struct finding *f,
+    struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct inbox_new i;
+	struct uuid event_id;
+	enum rc rc;
+
+	memset(&i, 0, sizeof(i));
+	rc = ledger_user_by_id(d->ledger, tx, u->sender_id, &i.user, err);
+	if (rc == RC_OK)
+		rc = ledger_conversation_by_id(d->ledger, tx,
+		    f->entry.conversation_id, &i.conversation, err);
+	if (rc != RC_OK)
+		return (rc);
+	event_id = uuid_gen_next(&d->ids);
+	i.kind = EVENT_DELETE;
+	i.own = true;
+	i.event_id = &event_id;
+	i.mid = f->entry.mid;
+	i.conversation_seq = f->entry.conversation_seq;
+	i.actor = i.user;
+	i.event_time = tx->now_ms;
+	i.attempt = 1;
+	i.message_id = &u->id;
+	rc = inbox_add(tx, &i, err);
+	if (rc == RC_OK)
+		rc = rowset_write(tx, &d->inbox, true, err);
+	return (rc);
+}
+
+static enum rc
+cancel_one(struct tx *tx, struct cancel_unit *u, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct finding f;
+	enum rc rc;
+
+	u->refusal = (struct refusal)REFUSAL_INIT;
+	memset(&f, 0, sizeof(f));
+	f.tx = tx;
+	rc = store_entry_get(
+	    tx->db, u->sender_id, &u->id, found_entry, &f, err);
+	if (rc == RC_NOT_FOUND) {
+		refusal_set(&u->refusal, PROBLEM_NOT_FOUND, "",
+		    "your outbox has no such message");
+		return (RC_OK);
+	}
+	if (rc == RC_OK)
+		rc = store_destinations(tx->db, &f.entry.event_id,
+		    found_destination, &f, err);
+	if (rc != RC_OK)
+		return (rc);
+	if (f.canceled == 0) {
+		refusal_set(&u->refusal, PROBLEM_ALREADY_SENT, "",
+		    "it is no longer pending for any recipient");
+		return (RC_OK);
+	}
+	if (f.entry.conversation_seq != 0)
+		rc = add_own_delete(tx, u, &f, err);
+	if (rc == RC_OK)
+		rc = need_news(d, err);
+	if (rc == RC_OK)
+		rc = news_add_change(
+		    d->news, u->sender_id, f.entry.mid, err);
+	return (rc);
+}
+
+static enum rc
+cancel_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
+{
+	size_t i;
+	enum rc rc;
+
+	for (i = 0; i < n; i++) {
+		rc = cancel_one(
+		    tx, (struct cancel_unit *)(void *)units[i], err);
+		if (rc != RC_OK)
+			return (err_wrap(err, "cancel"));
+	}
+	return (RC_OK);
+}
+
+static void
+cancel_done(struct unit *unit)
+{
+	struct cancel_unit *u = (struct cancel_unit *)(void *)unit;
+
+	u->finish(u);
+}
+
+static const struct unit_kind cancel_kind = {
+    "cancel", UNIT_CLIENT, ORDER_CANCEL, cancel_apply, cancel_done};
+
+void
+cancel_unit_init(struct cancel_unit *u)
+{
+
+	u->unit.kind = &cancel_kind;
+	u->unit.bytes = 256;
+	u->refusal = (struct refusal)REFUSAL_INIT;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Local delivery: claim, inbox row and outcome in one transaction, so that a
+ * message is in the inbox exactly once by construction.
+ */
+#ifndef DOMAIN_DELIVER_H
+#define DOMAIN_DELIVER_H
+
+#include "domain/domain.h"
+
+/* Lanes that one unit serves, and rows of a lane that one turn takes. */
+#define DELIVER_LANES 50
+#define DELIVER_ROWS 100
+
+struct deliver_unit {
+	struct unit unit; /* first */
+
+	/* Asked. */
+	int64_t lanes[DELIVER_LANES];
+	size_t nlanes;
+
+	/* Answered, when unit.rc is RC_OK: which of them have more. */
+	bool more[DELIVER_LANES];
+	size_t delivered;
+
+	void (*finish)(struct deliver_unit *unit);
+	void *arg;
+};
+
+/* Makes ${u} a unit of work with no lanes yet. */
+void deliver_unit_init(struct deliver_unit *u);
+
+#endif

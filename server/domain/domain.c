@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The domain's life within the writer's: a transaction begins with a clean
+ * ledger and fresh news, ends with a flush, and is told to the others only
+ * once it is committed.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "domain/auth.h"
+#include "domain/domain_internal.h"
+#include "schema/sql.h"
+
+/* ---- gathered rows ---- */
+
+enum rc
+rowset_write(struct tx *tx, struct rowset *set, bool exact, struct err *err)
+{
+	int64_t changed;
+	size_t n;
+	enum rc rc;
+
+	n = set->n;
+	set->n = 0;
+	rc = db_exec_many(
+	    tx->db, set->stmt, set->v, set->width, n, &changed, err);
+	if (rc == RC_OK && exact && changed != (int64_t)n)
+		rc = err_set(err, RC_CONFLICT,
+		    "an outbox row is not in the state it should be in");
+	return (rc);
+}
+
+enum rc
+rowset_next(struct tx *tx, struct rowset *set, struct db_val **ret,
+    struct err *err)
+{
+	enum rc rc;
+
+	rc = RC_OK;
+	if (set->n == BATCH_ROWS)
+		rc = rowset_write(tx, set, false, err);
+	*ret = set->v + set->n++ * set->width;
+	return (rc);
+}
+
+static bool
+rowset_init(struct rowset *set, int stmt, size_t width)
+{
+
+	set->stmt = stmt;
+	set->width = width;
+	set->n = 0;
+	set->v = mem_zalloc(BATCH_ROWS * width, sizeof(*set->v));
+	return (set->v != NULL);
+}
+
+static void
+drop_rows(struct domain *d)
+{
+
+	d->messages.n = d->outbox.n = d->inbox.n = 0;
+	d->sent.n = d->acked.n = 0;
+}
+
+/* ---- rendered messages ---- */
+
+struct text *
+recent_find(struct domain *d, int64_t mid)
+{
+	struct recent *r = &d->recent[mid % RECENT_SIZE];
+
+	return (r->mid == mid ? r->message : NULL);
+}
+
+void
+recent_put(struct domain *d, int64_t mid, struct text *message)
+{
+	struct recent *r = &d->recent[mid % RECENT_SIZE];
+
+	text_unref(r->message);
+	r->mid = mid;
+	r->message = message != NULL ? text_ref(message) : NULL;
+}
+
+static void
+recent_clear(struct domain *d)
+{
+	size_t i;
+
+	for (i = 0; i < RECENT_SIZE; i++) {
+		text_unref(d->recent[i].message);
+		d->recent[i].message = NULL;
+		d->recent[i].mid = -1;
+	}
+}
+
+/* ---- hooks ---- */
+
+static void
+on_begin(void *arg, struct tx *tx)
+{
+	struct domain *d = arg;
+
+	tx->ledger = d;
+	ledger_begin(d->ledger);
+}
+
+enum rc
+need_news(struct domain *d, struct err *err)
+{
+
+	if (d->news == NULL)
+		d->news = news_new();
+	if (d->wake == NULL)
+		d->wake = wake_new();
+	if (d->news == NULL || d->wake == NULL)
+		return (err_set(err, RC_NO_MEMORY, "news"));
+	return (RC_OK);
+}
+
+static enum rc
+on_flush(void *arg, struct tx *tx, struct err *err)
+{
+	struct domain *d = arg;
+
+	assert(d->messages.n == 0 && d->outbox.n == 0 && d->inbox.n == 0);
+	return (ledger_flush(d->ledger, tx, err));
+}
+
+static void
+on_committed(void *arg, struct tx *tx)
+{
+	struct domain *d = arg;
+	struct metrics *m = d->options.metrics;
+	size_t i;
+
+	(void)tx;
+	metrics_add(m, METRIC_BATCHES, 1);
+	if (d->news != NULL && d->options.auth != NULL)
+		for (i = 0; i < d->news->nrevoked; i++)
+			auth_forget(
+			    d->options.auth, d->news->revoked[i].token_hash);
+	if (d->news != NULL && !news_empty(d->news)) {
+		metrics_add(
+		    m, METRIC_INBOX_EVENTS, (int64_t)d->news->nevents);
+		d->options.sinks->news(d->options.sinks->arg, d->news);
+		d->news = NULL;
+	}
+	if (d->wake != NULL && d->wake->nlanes > 0) {
+		d->options.sinks->wake(d->options.sinks->arg, d->wake);
+		d->wake = NULL;
+	}
+}
+
+static void
+on_aborted(void *arg, struct tx *tx)
+{
+	struct domain *d = arg;
+
+	(void)tx;
+	metrics_add(d->options.metrics, METRIC_BATCHES_ABANDONED, 1);
+	drop_rows(d);
+	ledger_abort(d->ledger);
+	recent_clear(d);
+	news_free(d->news);
+	wake_free(d->wake);
+	d->news = NULL;
+	d->wake = NULL;
+}
+
+static void
+on_fatal(void *arg, const struct err *err)
+{
+	struct domain *d = arg;
+
+	d->options.sinks->fatal(d->options.sinks->arg, err);
+}
+
+/* ---- adding events ---- */
+
+/* $1 id … $18 sent_at and acked_at of a row that is born acked. */
+enum rc
+outbox_add(struct tx *tx, const struct outbox_new *o,
+    const struct uuid *event_id, int64_t *ret_id, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct db_val *v;
+	int64_t lane_seq;
+	enum rc rc;
+
+	rc = need_news(d, err);
+	if (rc == RC_OK)
+		rc = ledger_next_outbox_id(d->ledger, tx, ret_id, err);
+	if (rc == RC_OK)
+		rc = rowset_next(tx, &d->outbox, &v, err);
+	if (rc != RC_OK)
+		return (rc);
+	lane_seq = 0;
+	if (o->lane != NULL && o->deliver_at == 0) {
+		lane_seq = ++o->lane->lane.tail_seq;
+		ledger_lane_touch(d->ledger, o->lane);
+		rc = wake_add(d->wake, o->lane->lane.lane_id, err);
+	}
+	v[0] = db_v_i64(*ret_id);
+	v[1] = db_v_uuid(event_id);
+	v[2] = db_v_i64(o->kind);
+	v[3] = db_v_i64(o->mid);
+	v[4] = db_v_i64(o->conversation->id);
+	v[5] = db_v_i64_or_null(o->conversation_seq, 0);
+	v[6] = db_v_i64(o->sender_id);
+	v[7] = o->lane != NULL ? db_v_i64(o->lane->lane.lane_id) : DB_V_NULL;
+	v[8] = db_v_i64_or_null(lane_seq, 0);
+	v[9] = db_v_text("user", 4);
+	v[10] = db_v_i64(o->dest->user_id);
+	v[11] = db_v_i64(o->priority);
+	v[12] = o->lane != NULL ? db_v_text("pending", 7)
+	                        : db_v_text("acked", 5);
+	v[13] = db_v_i64_or_null(o->deliver_at, 0);
+	v[14] = db_v_i64_or_null(o->expires_at, 0);
+	v[15] = db_v_i64(o->event_time);
+	v[16] = db_v_i64(tx->now_ms);
+	v[17] = o->lane != NULL ? DB_V_NULL : db_v_i64(tx->now_ms);
+	return (rc);
+}
+
+enum rc
+inbox_add(struct tx *tx, const struct inbox_new *i, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct ledger_conversation *c = i->conversation;
+	struct ledger_member *other;
+	struct domain_event e;
+	struct db_val *v;
+	enum rc rc;
+
+	rc = need_news(d, err);
+	if (rc == RC_OK)
+		rc = rowset_next(tx, &d->inbox, &v, err);
+	if (rc != RC_OK)
+		return (rc);
+	i->user->counter.head++;
+	ledger_user_touch(d->ledger, i->user);
+	v[0] = db_v_i64(i->user->user_id);
+	v[1] = db_v_i64(i->user->counter.head);
+	v[2] = db_v_i64(i->kind);
+	v[3] = db_v_i64(i->own ? 1 : 0);
+	v[4] = db_v_uuid(i->event_id);
+	v[5] = db_v_i64(i->mid);
+	v[6] = db_v_i64(c->id);
+	v[7] = db_v_i64(i->conversation_seq);
+	v[8] = db_v_i64(i->actor->user_id);
+	v[9] = db_v_i64_or_null(i->outbox_id, 0);
+	v[10] = db_v_i64(i->event_time);
+	v[11] = db_v_i64(tx->now_ms);
+	v[12] = db_v_i64(i->attempt);
+
+	other = ledger_member_other(c, i->actor->user_id);
+	memset(&e, 0, sizeof(e));
+	e.user_id = i->user->user_id;
+	e.seq = i->user->counter.head;
+	e.kind = i->kind;
+	e.own = i->own;
+	e.event_id = *i->event_id;
+	e.conversation = c->public_id;
+	e.conversation_seq = i->conversation_seq;
+	e.from = text_ref(i->actor->name);
+	e.to = other != NULL ? text_ref(other->user->name) : NULL;
+	e.of = *i->message_id;
+	e.message = i->message != NULL ? text_ref(i->message) : NULL;
+	e.event_time = i->event_time;
+	e.delivered_at = tx->now_ms;
+	e.attempt = i->attempt;
+	return (news_add_event(d->news, &e, err));
+}
+
+enum rc
+receipt_add(struct tx *tx, struct ledger_conversation *c,
+    struct ledger_user *by, struct ledger_user *to, int kind, int64_t mid,
+    int64_t upto, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct ledger_lane *lane;
+	struct outbox_new o;
+	struct uuid event_id;
+	int64_t id;
+	enum rc rc;
+
+	rc = ledger_lane_to(d->ledger, tx, c, to, LANE_RECEIPTS, &lane, err);
+	if (rc != RC_OK)
+		return (rc);
+	id = 0;
+	if (lane->lane.next_seq <= lane->lane.tail_seq)
+		rc = store_receipt_pending(
+		    tx->db, lane->lane.lane_id, kind, by->user_id, &id, err);
+	if (rc != RC_OK)
+		return (rc);
+	if (id != 0)
+		return (store_receipt_move(
+		    tx->db, id, mid, upto, tx->now_ms, err));
+	memset(&o, 0, sizeof(o));
+	o.kind = kind;
+	o.mid = mid;
+	o.conversation = c;
+	o.conversation_seq = upto;
+	o.sender_id = by->user_id;
+	o.lane = lane;
+	o.dest = to;
+	o.event_time = tx->now_ms;
+	event_id = uuid_gen_next(&d->ids);
+	metrics_add(d->options.metrics, METRIC_RECEIPTS, 1);
+	rc = outbox_add(tx, &o, &event_id, &id, err);
+	/* A later receipt of this batch must find it. */
+	if (rc == RC_OK)
+		rc = rowset_write(tx, &d->outbox, true, err);
+	return (rc);
+}
+
+/* ---- life ---- */
+
+enum rc
+domain_new(const struct domain_options *options, struct domain **ret,
+    struct err *err)
+{
+	struct domain *d;
+
+	d = mem_zalloc(1, sizeof(*d));
+	if (d == NULL)
+		return (err_set(err, RC_NO_MEMORY, "domain"));
+	d->options = *options;
+	d->hooks = (struct writer_hooks){d, on_begin, on_flush, on_committed,
+	    on_aborted, on_fatal};
+	uuid_gen_init(&d->ids, options->clk, options->rnd);
+	recent_clear(d);
+	d->ledger = ledger_new(&d->ids);
+	d->batch_ids = htab_new(sizeof(struct uuid));
+	if (d->ledger == NULL || d->batch_ids == NULL ||
+	    !rowset_init(
+	        &d->messages, SQL_MESSAGE_INSERT, MESSAGE_COLUMNS) ||
+	    !rowset_init(&d->outbox, SQL_OUTBOX_INSERT, OUTBOX_COLUMNS) ||
+	    !rowset_init(&d->inbox, SQL_INBOX_INSERT, INBOX_COLUMNS) ||
+	    !rowset_init(
+	        &d->sent, SQL_OUTBOX_SETTLE_SENT, SETTLE_COLUMNS) ||
+	    !rowset_init(
+	        &d->acked, SQL_OUTBOX_SETTLE_ACKED, SETTLE_COLUMNS)) {
+		domain_free(d);
+		return (err_set(err, RC_NO_MEMORY, "domain"));
+	}
+	*ret = d;
+	return (RC_OK);
+}
+
+void
+domain_free(struct domain *d)
+{
+
+	if (d == NULL)
+		return;
+	recent_clear(d);
+	ledger_free(d->ledger);
+	htab_free(d->batch_ids);
+	news_free(d->news);
+	wake_free(d->wake);
+	mem_free(d->messages.v);
+	mem_free(d->outbox.v);
+	mem_free(d->inbox.v);
+	mem_free(d->sent.v);
+	mem_free(d->acked.v);
+	mem_free(d);
+}
+
+const struct writer_hooks *
+domain_hooks(struct domain *d)
+{
+
+	return (&d->hooks);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The use cases, inside the writer's transactions.  The domain owns the ledger
+ * and the news of each transaction, gives the writer its hooks, and hands on
+ * what was committed.  It owns no thread and no socket.
+ *
+ * Accepted (promise 1): a message's `done` is called with RC_OK only after the
+ * commit of the transaction that holds its row, its outbox row and its
+ * sender's own copy; see store/writer.h.
+ */
+#ifndef DOMAIN_DOMAIN_H
+#define DOMAIN_DOMAIN_H
+
+#include "base/clk.h"
+#include "base/err.h"
+#include "base/rnd.h"
+#include "domain/news.h"
+#include "metrics/metrics.h"
+#include "store/writer.h"
+
+/* Where committed things go.  Thread: writer.  Each takes what it gets. */
+struct domain_sinks {
+	void *arg;
+	void (*wake)(void *arg, struct wake *wake);
+	void (*news)(void *arg, struct news *news);
+	void (*fatal)(void *arg, const struct err *err);
+};
+
+struct domain_options {
+	const struct clk *clk;
+	struct rnd *rnd;
+	struct metrics *metrics;   /* may be NULL */
+	struct auth *auth;         /* may be NULL; forgets what is revoked */
+	int64_t expiry_ms;         /* default life of a pending message */
+	const struct domain_sinks *sinks; /* kept */
+};
+
+struct auth;
+struct domain;
+
+enum rc domain_new(const struct domain_options *options, struct domain **ret,
+    struct err *err) MUST_USE;
+
+/* Frees; the writer must be stopped.  NULL is allowed. */
+void domain_free(struct domain *d);
+
+/* The hooks to make the writer with. */
+const struct writer_hooks *domain_hooks(struct domain *d);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the use cases share.  Only domain/ includes this.
+ */
+#ifndef DOMAIN_DOMAIN_INTERNAL_H
+#define DOMAIN_DOMAIN_INTERNAL_H
+
+#include "base/htab.h"
+#include "domain/domain.h"
+#include "domain/ledger.h"
+#include "model/event.h"
+#include "store/message.h"
+
+/* Rows gathered for one statement before it is run. */
+#define BATCH_ROWS 512
+#define MESSAGE_COLUMNS 16
+#define OUTBOX_COLUMNS 18
+#define INBOX_COLUMNS 13
+#define SETTLE_COLUMNS 2
+/* Rendered messages kept for the delivery that soon follows. */
+#define RECENT_SIZE 8192
+
+struct recent {
+	int64_t mid;
+	struct text *message;
+};
+
+/* Parameters for one statement, row after row. */
+struct rowset {
+	int stmt;
+	size_t width;
+	size_t n;
+	struct db_val *v; /* BATCH_ROWS * width */
+};
+
+struct domain {
+	struct domain_options options;
+	struct writer_hooks hooks;
+	struct uuid_gen ids;
+	struct ledger *ledger;
+	struct news *news; /* of the running transaction */
+	struct wake *wake;
+	struct recent recent[RECENT_SIZE];
+	struct rowset messages, outbox, inbox, sent, acked;
+	/* Values that rows of the running statement point to. */
+	struct scratch {
+		uint8_t salt[16];
+		uint8_t digest[32];
+		struct uuid event_id;
+	} scratch[BATCH_ROWS];
+	struct store_claimed claimed[100];
+	struct htab *batch_ids; /* message ids seen in the running batch */
+};
+
+/* The domain behind a transaction. */
+static inline struct domain *
+domain_of(const struct tx *tx)
+{
+
+	return (tx->ledger);
+}
+
+/* Makes news and wake-up for the running transaction if there are none. */
+enum rc need_news(struct domain *d, struct err *err) MUST_USE;
+
+/* Room for one more row of ${set}; written out first when full. */
+enum rc rowset_next(struct tx *tx, struct rowset *set, struct db_val **ret,
+    struct err *err) MUST_USE;
+
+/* Writes the rows of ${set}; ${exact}: each must change one row, else
+ * RC_CONFLICT (a fence: memory and disk disagree). */
+enum rc rowset_write(struct tx *tx, struct rowset *set, bool exact,
+    struct err *err) MUST_USE;
+
+/* An outbox row about to be written. */
+struct outbox_new {
+	struct uuid event_id;
+	int kind;
+	int64_t mid;
+	struct ledger_conversation *conversation;
+	int64_t conversation_seq; /* 0: not released */
+	int64_t sender_id;
+	struct ledger_lane *lane; /* NULL: born acked */
+	struct ledger_user *dest;
+	int priority;
+	int64_t deliver_at; /* 0: now */
+	int64_t expires_at; /* 0: never */
+	int64_t event_time;
+};
+
+/* Adds an outbox row at the end of its lane and wakes the lane, or with
+ * deliver_at as scheduled, or without lane as acked.  ${event_id} must stay
+ * valid until the set is written.  ${ret_id}: its internal id. */
+enum rc outbox_add(struct tx *tx, const struct outbox_new *o,
+    const struct uuid *event_id, int64_t *ret_id, struct err *err) MUST_USE;
+
+/* An inbox row about to be written. */
+struct inbox_new {
+	struct ledger_user *user;
+	int kind;
+	bool own;
+	const struct uuid *event_id; /* valid until the set is written */
+	int64_t mid;
+	struct ledger_conversation *conversation;
+	int64_t conversation_seq;
+	struct ledger_user *actor;
+	int64_t outbox_id; /* 0: none */
+	int64_t event_time;
+	int attempt;
+	const struct uuid *message_id; /* what it is about, for the news */
+	struct text *message;          /* rendered part or NULL; borrowed */
+};
+
+/* Gives the event its seq, adds its row and tells the news. */
+enum rc inbox_add(struct tx *tx, const struct inbox_new *i,
+    struct err *err) MUST_USE;
+
+/* The rendered part of message ${mid} if it is still in memory (borrowed). */
+struct text *recent_find(struct domain *d, int64_t mid);
+void recent_put(struct domain *d, int64_t mid, struct text *message);
+
+/* Adds a receipt of ${kind} by ${by} to the sender of ${mid}: one pending row
+ * a lane moves on instead of a second. */
+enum rc receipt_add(struct tx *tx, struct ledger_conversation *c,
+    struct ledger_user *by, struct ledger_user *to, int kind, int64_t mid,
+    int64_t upto, struct err *err) MUST_USE;
+
+#endif

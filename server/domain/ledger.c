@@ -1,0 +1,770 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See ledger.h.  Tables by every key that is asked for; one list of dirty
+ * objects a kind, written by one statement each at flush.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "base/htab.h"
+#include "base/mem.h"
+#include "domain/ledger.h"
+#include "schema/sql.h"
+
+/* When it holds more objects than this, it starts anew: about 60 MB. */
+#define LEDGER_MAX 200000
+#define FLUSH_ROWS 128
+
+/* Keys of fixed size, zero-padded. */
+struct name_key {
+	char name[LIMIT_NAME_LEN + 8];
+};
+
+struct pair_key {
+	int64_t low, high;
+};
+
+struct lane_key {
+	int64_t conversation_id, dest_user, class;
+};
+
+struct ledger {
+	struct uuid_gen *ids;
+	struct htab *users_by_name, *users_by_id;
+	struct htab *direct, *conversations_by_public, *conversations_by_id;
+	struct htab *lanes_by_key, *lanes_by_id;
+	struct ledger_user *dirty_users;
+	struct ledger_conversation *dirty_conversations;
+	struct ledger_lane *dirty_lanes;
+	int64_t last_mid, last_outbox_id; /* -1: not read yet */
+};
+
+static struct name_key
+name_key(const char *name, size_t n)
+{
+	struct name_key key;
+
+	memset(&key, 0, sizeof(key));
+	memcpy(key.name, name, n);
+	return (key);
+}
+
+/* ---- life ---- */
+
+static void
+forget_all(struct ledger *l)
+{
+	struct ledger_conversation *c;
+	struct ledger_user *u;
+	void *p;
+	size_t pos;
+
+	for (pos = 0; (u = htab_next(l->users_by_id, &pos)) != NULL;) {
+		text_unref(u->name);
+		mem_free(u);
+	}
+	for (pos = 0; (c = htab_next(l->conversations_by_id, &pos)) != NULL;) {
+		mem_free(c->members);
+		mem_free(c);
+	}
+	for (pos = 0; (p = htab_next(l->lanes_by_id, &pos)) != NULL;)
+		mem_free(p);
+	htab_clear(l->users_by_name);
+	htab_clear(l->users_by_id);
+	htab_clear(l->direct);
+	htab_clear(l->conversations_by_public);
+	htab_clear(l->conversations_by_id);
+	htab_clear(l->lanes_by_key);
+	htab_clear(l->lanes_by_id);
+	l->dirty_users = NULL;
+	l->dirty_conversations = NULL;
+	l->dirty_lanes = NULL;
+	l->last_mid = l->last_outbox_id = -1;
+}
+
+struct ledger *
+ledger_new(struct uuid_gen *ids)
+{
+	struct ledger *l;
+
+	l = mem_zalloc(1, sizeof(*l));
+	if (l == NULL)
+		return (NULL);
+	l->ids = ids;
+	l->last_mid = l->last_outbox_id = -1;
+	l->users_by_name = htab_new(sizeof(struct name_key));
+	l->users_by_id = htab_new(sizeof(int64_t));
+	l->direct = htab_new(sizeof(struct pair_key));
+	l->conversations_by_public = htab_new(sizeof(struct uuid));
+	l->conversations_by_id = htab_new(sizeof(int64_t));
+	l->lanes_by_key = htab_new(sizeof(struct lane_key));
+	l->lanes_by_id = htab_new(sizeof(int64_t));
+	if (l->users_by_name == NULL || l->users_by_id == NULL ||
+	    l->direct == NULL || l->conversations_by_public == NULL ||
+	    l->conversations_by_id == NULL || l->lanes_by_key == NULL ||
+	    l->lanes_by_id == NULL) {
+		ledger_free(l);
+		return (NULL);
+	}
+	return (l);
+}
+
+void
+ledger_free(struct ledger *l)
+{
+
+	if (l == NULL)
+		return;
+	if (l->users_by_name != NULL && l->users_by_id != NULL &&
+	    l->direct != NULL && l->conversations_by_public != NULL &&
+	    l->conversations_by_id != NULL && l->lanes_by_key != NULL &&
+	    l->lanes_by_id != NULL)
+		forget_all(l);
+	htab_free(l->users_by_name);
+	htab_free(l->users_by_id);
+	htab_free(l->direct);
+	htab_free(l->conversations_by_public);
+	htab_free(l->conversations_by_id);
+	htab_free(l->lanes_by_key);
+	htab_free(l->lanes_by_id);
+	mem_free(l);
+}
+
+void
+ledger_begin(struct ledger *l)
+{
+
+	assert(l->dirty_users == NULL && l->dirty_conversations == NULL &&
+	    l->dirty_lanes == NULL);
+	if (htab_count(l->users_by_id) + htab_count(l->conversations_by_id) +
+	        htab_count(l->lanes_by_id) >
+	    LEDGER_MAX)
+		forget_all(l);
+}
+
+void
+ledger_abort(struct ledger *l)
+{
+
+	forget_all(l);
+}
+
+/* ---- users ---- */
+
+static enum rc
+keep_user(struct ledger *l, struct tx *tx, const struct store_user *row,
+    struct ledger_user **ret, struct err *err)
+{
+	struct ledger_user *u;
+	struct name_key key;
+	size_t n;
+	enum rc rc;
+
+	n = strlen(row->name);
+	u = mem_zalloc(1, sizeof(*u));
+	if (u == NULL || n > LIMIT_NAME_LEN ||
+	    (u->name = text_new(row->name, n)) == NULL) {
+		mem_free(u);
+		return (err_set(err, RC_NO_MEMORY, "ledger: user"));
+	}
+	u->user_id = row->user_id;
+	u->disabled = row->disabled;
+	rc = store_counter_get(tx->db, u->user_id, &u->counter, err);
+	if (rc == RC_NOT_FOUND)
+		rc = err_set(err, RC_CORRUPT, "user %s has no inbox",
+		    row->name);
+	if (rc != RC_OK)
+		goto undo_user;
+	key = name_key(row->name, n);
+	rc = htab_set(l->users_by_name, &key, u);
+	if (rc == RC_OK) {
+		rc = htab_set(l->users_by_id, &u->user_id, u);
+		if (rc != RC_OK)
+			(void)htab_remove(l->users_by_name, &key);
+	}
+	if (rc != RC_OK) {
+		rc = err_set(err, rc, "ledger: user");
+		goto undo_user;
+	}
+	*ret = u;
+	return (RC_OK);
+
+undo_user:
+	text_unref(u->name);
+	mem_free(u);
+	return (rc);
+}
+
+enum rc
+ledger_user_by_name(struct ledger *l, struct tx *tx, const char *name,
+    size_t n, struct ledger_user **ret, struct err *err)
+{
+	struct store_user row;
+	struct name_key key;
+	enum rc rc;
+
+	if (n == 0 || n > LIMIT_NAME_LEN)
+		return (RC_NOT_FOUND);
+	key = name_key(name, n);
+	*ret = htab_find(l->users_by_name, &key);
+	if (*ret != NULL)
+		return (RC_OK);
+	rc = store_user_by_name(tx->db, name, n, &row, err);
+	if (rc == RC_OK)
+		rc = keep_user(l, tx, &row, ret, err);
+	return (rc);
+}
+
+enum rc
+ledger_user_by_id(struct ledger *l, struct tx *tx, int64_t user_id,
+    struct ledger_user **ret, struct err *err)
+{
+	struct store_user row;
+	enum rc rc;
+
+	*ret = htab_find(l->users_by_id, &user_id);
+	if (*ret != NULL)
+		return (RC_OK);
+	rc = store_user_by_id(tx->db, user_id, &row, err);
+	if (rc == RC_OK)
+		rc = keep_user(l, tx, &row, ret, err);
+	return (rc);
+}
+
+void
+ledger_user_touch(struct ledger *l, struct ledger_user *u)
+{
+
+	if (u->dirty)
+		return;
+	u->dirty = true;
+	u->next_dirty = l->dirty_users;
+	l->dirty_users = u;
+}
+
+/* ---- conversations ---- */
+
+struct member_load {
+	struct ledger *l;
+	struct tx *tx;
+	struct ledger_conversation *c;
+	size_t cap;
+};
+
+static enum rc
+load_member(void *arg, const struct store_participant *p, struct err *err)
+{
+	struct member_load *load = arg;
+	struct ledger_conversation *c = load->c;
+	struct ledger_member *m;
+	size_t cap;
+	void *list;
+	enum rc rc;
+
+	if (c->nmembers == load->cap) {
+		cap = load->cap == 0 ? 2 : load->cap * 2;
+		list = mem_realloc(c->members, cap * sizeof(*c->members));
+		if (list == NULL)
+			return (err_set(err, RC_NO_MEMORY, "ledger: member"));
+		c->members = list;
+		load->cap = cap;
+	}
+	m = &c->members[c->nmembers];
+	memset(m, 0, sizeof(*m));
+	rc = ledger_user_by_id(load->l, load->tx, p->user_id, &m->user, err);
+	if (rc == RC_NOT_FOUND)
+		rc = err_set(err, RC_CORRUPT, "a participant without a user");
+	if (rc != RC_OK)
+		return (rc);
+	m->delivered_upto = p->delivered_upto;
+	m->acked_upto = p->acked_upto;
+	m->read_upto = p->read_upto;
+	m->acked_at = p->acked_at;
+	m->read_at = p->read_at;
+	c->nmembers++;
+	return (RC_OK);
+}
+
+static void
+free_conversation(struct ledger_conversation *c)
+{
+
+	mem_free(c->members);
+	mem_free(c);
+}
+
+static enum rc
+keep_conversation(struct ledger *l, struct tx *tx,
+    const struct store_conversation *row, struct ledger_conversation **ret,
+    struct err *err)
+{
+	struct ledger_conversation *c;
+	struct member_load load;
+	enum rc rc;
+
+	c = mem_zalloc(1, sizeof(*c));
+	if (c == NULL)
+		return (err_set(err, RC_NO_MEMORY, "ledger: conversation"));
+	c->id = row->conversation_id;
+	c->public_id = row->public_id;
+	c->direct = row->direct;
+	c->last_seq = row->last_seq;
+	memcpy(c->digest, row->digest, sizeof(c->digest));
+	load = (struct member_load){l, tx, c, 0};
+	rc = store_participants(tx->db, c->id, load_member, &load, err);
+	if (rc != RC_OK)
+		goto undo;
+	rc = htab_set(l->conversations_by_public, &c->public_id, c);
+	if (rc == RC_OK) {
+		rc = htab_set(l->conversations_by_id, &c->id, c);
+		if (rc != RC_OK)
+			(void)htab_remove(
+			    l->conversations_by_public, &c->public_id);
+	}
+	if (rc != RC_OK) {
+		rc = err_set(err, rc, "ledger: conversation");
+		goto undo;
+	}
+	*ret = c;
+	return (RC_OK);
+
+undo:
+	free_conversation(c);
+	return (rc);
+}
+
+enum rc
+ledger_conversation_by_public(struct ledger *l, struct tx *tx,
+    const struct uuid *id, struct ledger_conversation **ret, struct err *err)
+{
+	struct store_conversation row;
+	enum rc rc;
+
+	*ret = htab_find(l->conversations_by_public, id);
+	if (*ret != NULL)
+		return (RC_OK);
+	rc = store_conversation_by_public(tx->db, id, &row, err);
+	if (rc == RC_OK)
+		rc = keep_conversation(l, tx, &row, ret, err);
+	return (rc);
+}
+
+enum rc
+ledger_conversation_by_id(struct ledger *l, struct tx *tx, int64_t id,
+    struct ledger_conversation **ret, struct err *err)
+{
+	struct store_conversation row;
+	enum rc rc;
+
+	*ret = htab_find(l->conversations_by_id, &id);
+	if (*ret != NULL)
+		return (RC_OK);
+	rc = store_conversation_by_id(tx->db, id, &row, err);
+	if (rc == RC_OK)
+		rc = keep_conversation(l, tx, &row, ret, err);
+	return (rc);
+}
+
+/* Writes a new direct conversation with its one or two members. */
+static enum rc
+make_direct(struct ledger *l, struct tx *tx, const char *key,
+    struct ledger_user *a, struct ledger_user *b,
+    struct store_conversation *row, struct err *err)
+{
+	enum rc rc;
+
+	memset(row, 0, sizeof(*row));
+	row->public_id = uuid_gen_next(l->ids);
+	row->direct = true;
+	rc = store_conversation_insert(tx->db, &row->public_id, key,
+	    row->digest, tx->now_ms, &row->conversation_id, err);
+	if (rc == RC_OK)
+		rc = store_participant_insert(
+		    tx->db, row->conversation_id, a->user_id, err);
+	if (rc == RC_OK && a != b)
+		rc = store_participant_insert(
+		    tx->db, row->conversation_id, b->user_id, err);
+	return (rc);
+}
+
+enum rc
+ledger_direct(struct ledger *l, struct tx *tx, struct ledger_user *a,
+    struct ledger_user *b, struct ledger_conversation **ret, struct err *err)
+{
+	char text[STORE_DIRECT_KEY_SIZE];
+	struct store_conversation row;
+	struct pair_key key;
+	enum rc rc;
+
+	key.low = a->user_id < b->user_id ? a->user_id : b->user_id;
+	key.high = a->user_id < b->user_id ? b->user_id : a->user_id;
+	*ret = htab_find(l->direct, &key);
+	if (*ret != NULL)
+		return (RC_OK);
+	store_direct_key(a->name->data, b->name->data, text);
+	rc = store_conversation_by_key(tx->db, text, &row, err);
+	if (rc == RC_NOT_FOUND)
+		rc = make_direct(l, tx, text, a, b, &row, err);
+	if (rc != RC_OK)
+		return (rc);
+	*ret = htab_find(l->conversations_by_id, &row.conversation_id);
+	if (*ret == NULL)
+		rc = keep_conversation(l, tx, &row, ret, err);
+	if (rc == RC_OK && htab_set(l->direct, &key, *ret) != RC_OK)
+		rc = err_set(err, RC_NO_MEMORY, "ledger: direct");
+	return (rc);
+}
+
+struct ledger_member *
+ledger_member_find(struct ledger_conversation *c, int64_t user_id)
+{
+	size_t i;
+
+	for (i = 0; i < c->nmembers; i++)
+		if (c->members[i].user->user_id == user_id)
+			return (&c->members[i]);
+	return (NULL);
+}
+
+struct ledger_member *
+ledger_member_other(struct ledger_conversation *c, int64_t user_id)
+{
+
+	if (!c->direct || c->nmembers == 0)
+		return (NULL);
+	if (c->nmembers == 1 || c->members[0].user->user_id != user_id)
+		return (&c->members[0]);
+	return (&c->members[1]);
+}
+
+static void
+list_conversation(struct ledger *l, struct ledger_conversation *c)
+{
+
+	if (c->listed)
+		return;
+	c->listed = true;
+	c->next_dirty = l->dirty_conversations;
+	l->dirty_conversations = c;
+}
+
+void
+ledger_conversation_touch(struct ledger *l, struct ledger_conversation *c)
+{
+
+	c->dirty = true;
+	list_conversation(l, c);
+}
+
+void
+ledger_member_touch(struct ledger *l, struct ledger_conversation *c,
+    struct ledger_member *m)
+{
+
+	m->dirty = true;
+	c->members_dirty = true;
+	list_conversation(l, c);
+}
+
+/* ---- lanes ---- */
+
+static enum rc
+keep_lane(struct ledger *l, struct tx *tx, const struct store_lane *row,
+    struct ledger_lane **ret, struct err *err)
+{
+	struct ledger_lane *lane;
+	struct lane_key key;
+	enum rc rc;
+
+	lane = mem_zalloc(1, sizeof(*lane));
+	if (lane == NULL)
+		return (err_set(err, RC_NO_MEMORY, "ledger: lane"));
+	lane->lane = *row;
+	rc = ledger_conversation_by_id(
+	    l, tx, row->conversation_id, &lane->conversation, err);
+	if (rc == RC_OK)
+		rc = ledger_user_by_id(
+		    l, tx, row->dest_user, &lane->dest, err);
+	if (rc == RC_NOT_FOUND)
+		rc = err_set(err, RC_CORRUPT,
+		    "a lane without a conversation or a user");
+	if (rc != RC_OK)
+		goto undo;
+	key = (struct lane_key){
+	    row->conversation_id, row->dest_user, row->class};
+	rc = htab_set(l->lanes_by_key, &key, lane);
+	if (rc == RC_OK) {
+		rc = htab_set(l->lanes_by_id, &lane->lane.lane_id, lane);
+		if (rc != RC_OK)
+			(void)htab_remove(l->lanes_by_key, &key);
+	}
+	if (rc != RC_OK) {
+		rc = err_set(err, rc, "ledger: lane");
+		goto undo;
+	}
+	*ret = lane;
+	return (RC_OK);
+
+undo:
+	mem_free(lane);
+	return (rc);
+}
+
+enum rc
+ledger_lane_to(struct ledger *l, struct tx *tx, struct ledger_conversation *c,
+    struct ledger_user *dest, enum lane_class class, struct ledger_lane **ret,
+    struct err *err)
+{
+	struct store_lane row;
+	struct lane_key key;
+	enum rc rc;
+
+	key = (struct lane_key){c->id, dest->user_id, class};
+	*ret = htab_find(l->lanes_by_key, &key);
+	if (*ret != NULL)
+		return (RC_OK);
+	rc = store_lane_find(tx->db, c->id, dest->user_id, class, &row, err);
+	if (rc == RC_NOT_FOUND) {
+		memset(&row, 0, sizeof(row));
+		row.conversation_id = c->id;
+		row.dest_user = dest->user_id;
+		row.class = class;
+		row.next_seq = 1;
+		rc = store_lane_insert(tx->db, c->id, dest->user_id, class,
+		    tx->now_ms, &row.lane_id, err);
+	}
+	if (rc == RC_OK)
+		rc = keep_lane(l, tx, &row, ret, err);
+	return (rc);
+}
+
+enum rc
+ledger_lane_by_id(struct ledger *l, struct tx *tx, int64_t lane_id,
+    struct ledger_lane **ret, struct err *err)
+{
+	struct store_lane row;
+	enum rc rc;
+
+	*ret = htab_find(l->lanes_by_id, &lane_id);
+	if (*ret != NULL)
+		return (RC_OK);
+	rc = store_lane_get(tx->db, lane_id, &row, err);
+	if (rc == RC_OK)
+		rc = keep_lane(l, tx, &row, ret, err);
+	return (rc);
+}
+
+void
+ledger_lane_touch(struct ledger *l, struct ledger_lane *lane)
+{
+
+	if (lane->dirty)
+		return;
+	lane->dirty = true;
+	lane->next_dirty = l->dirty_lanes;
+	l->dirty_lanes = lane;
+}
+
+/* ---- ids ---- */
+
+enum rc
+ledger_next_mid(
+    struct ledger *l, struct tx *tx, int64_t *ret, struct err *err)
+{
+	enum rc rc;
+
+	if (l->last_mid < 0) {
+		rc = store_message_last_id(tx->db, &l->last_mid, err);
+		if (rc != RC_OK) {
+			l->last_mid = -1;
+			return (rc);
+		}
+	}
+	*ret = ++l->last_mid;
+	return (RC_OK);
+}
+
+enum rc
+ledger_next_outbox_id(
+    struct ledger *l, struct tx *tx, int64_t *ret, struct err *err)
+{
+	enum rc rc;
+
+	if (l->last_outbox_id < 0) {
+		rc = store_outbox_last_id(tx->db, &l->last_outbox_id, err);
+		if (rc != RC_OK) {
+			l->last_outbox_id = -1;
+			return (rc);
+		}
+	}
+	*ret = ++l->last_outbox_id;
+	return (RC_OK);
+}
+
+/* ---- flush ---- */
+
+/* Rows gathered for one statement. */
+struct rows {
+	struct tx *tx;
+	int stmt;
+	size_t width;
+	size_t n;
+	struct db_val v[FLUSH_ROWS * 7];
+};
+
+static enum rc
+rows_write(struct rows *r, struct err *err)
+{
+	enum rc rc;
+
+	rc = db_exec_many(
+	    r->tx->db, r->stmt, r->v, r->width, r->n, NULL, err);
+	r->n = 0;
+	return (rc);
+}
+
+/* Room for one more row, written out first when full. */
+static enum rc
+rows_next(struct rows *r, struct db_val **ret, struct err *err)
+{
+	enum rc rc;
+
+	rc = RC_OK;
+	if (r->n == FLUSH_ROWS)
+		rc = rows_write(r, err);
+	*ret = r->v + r->n++ * r->width;
+	return (rc);
+}
+
+static void
+rows_begin(struct rows *r, struct tx *tx, int stmt, size_t width)
+{
+
+	r->tx = tx;
+	r->stmt = stmt;
+	r->width = width;
+	r->n = 0;
+}
+
+static enum rc
+flush_users(struct ledger *l, struct tx *tx, struct rows *r, struct err *err)
+{
+	struct ledger_user *u;
+	struct db_val *v;
+	enum rc rc;
+
+	rows_begin(r, tx, SQL_COUNTER_SET, 4);
+	for (u = l->dirty_users; u != NULL; u = u->next_dirty) {
+		rc = rows_next(r, &v, err);
+		if (rc != RC_OK)
+			return (rc);
+		v[0] = db_v_i64(u->user_id);
+		v[1] = db_v_i64(u->counter.head);
+		v[2] = db_v_i64(u->counter.acked);
+		v[3] = db_v_i64(u->counter.read);
+		u->dirty = false;
+	}
+	l->dirty_users = NULL;
+	return (rows_write(r, err));
+}
+
+static enum rc
+flush_members(
+    struct ledger_conversation *c, struct rows *r, struct err *err)
+{
+	struct ledger_member *m;
+	struct db_val *v;
+	enum rc rc;
+	size_t i;
+
+	for (i = 0; i < c->nmembers; i++) {
+		m = &c->members[i];
+		if (!m->dirty)
+			continue;
+		rc = rows_next(r, &v, err);
+		if (rc != RC_OK)
+			return (rc);
+		v[0] = db_v_i64(c->id);
+		v[1] = db_v_i64(m->user->user_id);
+		v[2] = db_v_i64(m->delivered_upto);
+		v[3] = db_v_i64(m->acked_upto);
+		v[4] = db_v_i64(m->read_upto);
+		v[5] = db_v_i64_or_null(m->acked_at, 0);
+		v[6] = db_v_i64_or_null(m->read_at, 0);
+		m->dirty = false;
+	}
+	c->members_dirty = false;
+	return (RC_OK);
+}
+
+static enum rc
+flush_conversations(
+    struct ledger *l, struct tx *tx, struct rows *r, struct err *err)
+{
+	struct ledger_conversation *c;
+	struct db_val *v;
+	enum rc rc;
+
+	rows_begin(r, tx, SQL_CONVERSATION_SET, 3);
+	for (c = l->dirty_conversations; c != NULL; c = c->next_dirty) {
+		if (!c->dirty)
+			continue;
+		rc = rows_next(r, &v, err);
+		if (rc != RC_OK)
+			return (rc);
+		v[0] = db_v_i64(c->id);
+		v[1] = db_v_i64(c->last_seq);
+		v[2] = db_v_blob(c->digest, sizeof(c->digest));
+		c->dirty = false;
+	}
+	rc = rows_write(r, err);
+	if (rc != RC_OK)
+		return (rc);
+	rows_begin(r, tx, SQL_PARTICIPANT_SET, 7);
+	for (c = l->dirty_conversations; c != NULL; c = c->next_dirty) {
+		c->listed = false;
+		rc = c->members_dirty ? flush_members(c, r, err) : RC_OK;
+		if (rc != RC_OK)
+			return (rc);
+	}
+	l->dirty_conversations = NULL;
+	return (rows_write(r, err));
+}
+
+static enum rc
+flush_lanes(struct ledger *l, struct tx *tx, struct rows *r, struct err *err)
+{
+	struct ledger_lane *lane;
+	struct db_val *v;
+	enum rc rc;
+
+	rows_begin(r, tx, SQL_LANE_SET, 6);
+	for (lane = l->dirty_lanes; lane != NULL; lane = lane->next_dirty) {
+		rc = rows_next(r, &v, err);
+		if (rc != RC_OK)
+			return (rc);
+		v[0] = db_v_i64(lane->lane.lane_id);
+		v[1] = db_v_i64(lane->lane.tail_seq);
+		v[2] = db_v_i64(lane->lane.next_seq);
+		v[3] = db_v_i64(lane->lane.last_published_seq);
+		v[4] = db_v_i64(lane->lane.due_at);
+		v[5] = db_v_i64(tx->now_ms);
+		lane->dirty = false;
+	}
+	l->dirty_lanes = NULL;
+	return (rows_write(r, err));
+}
+
+enum rc
+ledger_flush(struct ledger *l, struct tx *tx, struct err *err)
+{
+	struct rows rows;
+	enum rc rc;
+
+	rc = flush_users(l, tx, &rows, err);
+	if (rc == RC_OK)
+		rc = flush_conversations(l, tx, &rows, err);
+	if (rc == RC_OK)
+		rc = flush_lanes(l, tx, &rows, err);
+	return (rc);
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The ledger: the counters and facts that a transaction works with, each read
+ * once and written back once, however many units of a batch touch it.
+ *
+ * Invariants
+ * 1. Between transactions nothing is dirty: what the ledger holds equals what
+ *    is committed.  The embedded database has one writer, so that it stays
+ *    true from one transaction to the next.
+ * 2. An abandoned transaction empties it.
+ * 3. Names, conversations' members and lanes' keys never change once made.
+ *
+ * Pointers it gives stay valid until the next ledger_begin().
+ * Thread: writer.
+ */
+#ifndef DOMAIN_LEDGER_H
+#define DOMAIN_LEDGER_H
+
+#include <stdbool.h>
+
+#include "base/text.h"
+#include "base/uuid.h"
+#include "store/account.h"
+#include "store/conversation.h"
+#include "store/outbox.h"
+#include "store/writer.h"
+
+struct ledger_user {
+	int64_t user_id;
+	struct text *name;
+	bool disabled;
+	struct store_counter counter;
+	bool dirty;
+	struct ledger_user *next_dirty;
+};
+
+struct ledger_member {
+	struct ledger_user *user;
+	int64_t delivered_upto;
+	int64_t acked_upto;
+	int64_t read_upto;
+	int64_t acked_at;
+	int64_t read_at;
+	bool dirty;
+};
+
+struct ledger_conversation {
+	int64_t id;
+	struct uuid public_id;
+	bool direct;
+	int64_t last_seq;
+	uint8_t digest[STORE_DIGEST_LEN];
+	struct ledger_member *members; /* ascending by user id */
+	size_t nmembers;
+	bool dirty;         /* last_seq, digest */
+	bool members_dirty; /* some member's marks */
+	bool listed;        /* in the dirty list */
+	struct ledger_conversation *next_dirty;
+
+	/* While an inbox range is walked (ack, read): the last of the others'
+	 * messages met here. */
+	bool marked;
+	int64_t mark_seq, mark_mid, mark_sender;
+	struct ledger_conversation *next_marked;
+};
+
+struct ledger_lane {
+	struct store_lane lane;
+	struct ledger_conversation *conversation;
+	struct ledger_user *dest;
+	bool dirty;
+	struct ledger_lane *next_dirty;
+};
+
+struct ledger;
+
+/* An empty ledger that makes public ids with ${ids} (kept). */
+struct ledger *ledger_new(struct uuid_gen *ids);
+void ledger_free(struct ledger *l);
+
+/* A transaction begins: forgets what is too much. */
+void ledger_begin(struct ledger *l);
+
+/* The transaction was abandoned: forgets everything. */
+void ledger_abort(struct ledger *l);
+
+/* Writes what is dirty. */
+enum rc ledger_flush(struct ledger *l, struct tx *tx,
+    struct err *err) MUST_USE;
+
+/* A user; RC_NOT_FOUND (without a text) if there is none. */
+enum rc ledger_user_by_name(struct ledger *l, struct tx *tx, const char *name,
+    size_t n, struct ledger_user **ret, struct err *err) MUST_USE;
+enum rc ledger_user_by_id(struct ledger *l, struct tx *tx, int64_t user_id,
+    struct ledger_user **ret, struct err *err) MUST_USE;
+
+/* The user's counter has been changed. */
+void ledger_user_touch(struct ledger *l, struct ledger_user *user);
+
+/* The direct conversation of two users (or of one with himself); made if
+ * there is none. */
+enum rc ledger_direct(struct ledger *l, struct tx *tx, struct ledger_user *a,
+    struct ledger_user *b, struct ledger_conversation **ret,
+    struct err *err) MUST_USE;
+
+/* A conversation; RC_NOT_FOUND if there is none. */
+enum rc ledger_conversation_by_public(struct ledger *l, struct tx *tx,
+    const struct uuid *id, struct ledger_conversation **ret,
+    struct err *err) MUST_USE;
+enum rc ledger_conversation_by_id(struct ledger *l, struct tx *tx, int64_t id,
+    struct ledger_conversation **ret, struct err *err) MUST_USE;
+
+/* The member of ${c} who is ${user_id}; NULL if he is none. */
+struct ledger_member *ledger_member_find(
+    struct ledger_conversation *c, int64_t user_id);
+
+/* In a direct conversation the member other than ${user_id} (himself in a
+ * note to oneself); NULL in groups. */
+struct ledger_member *ledger_member_other(
+    struct ledger_conversation *c, int64_t user_id);
+
+/* last_seq and digest of ${c} have changed. */
+void ledger_conversation_touch(struct ledger *l, struct ledger_conversation *c);
+
+/* Marks of ${m} in ${c} have changed. */
+void ledger_member_touch(struct ledger *l, struct ledger_conversation *c,
+    struct ledger_member *m);
+
+/* The lane of ${c} to ${dest}, made if there is none; and one by its id,
+ * RC_NOT_FOUND if there is none. */
+enum rc ledger_lane_to(struct ledger *l, struct tx *tx,
+    struct ledger_conversation *c, struct ledger_user *dest,
+    enum lane_class class, struct ledger_lane **ret,
+    struct err *err) MUST_USE;
+enum rc ledger_lane_by_id(struct ledger *l, struct tx *tx, int64_t lane_id,
+    struct ledger_lane **ret, struct err *err) MUST_USE;
+
+/* The lane's numbers have changed. */
+void ledger_lane_touch(struct ledger *l, struct ledger_lane *lane);
+
+/* The next internal id of a message, of an outbox row. */
+enum rc ledger_next_mid(struct ledger *l, struct tx *tx, int64_t *ret,
+    struct err *err) MUST_USE;
+enum rc ledger_next_outbox_id(struct ledger *l, struct tx *tx, int64_t *ret,
+    struct err *err) MUST_USE;
+
+#endif

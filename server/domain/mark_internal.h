@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The ack's part that reading by inbox seq shares.
+ */
+#ifndef DOMAIN_MARK_INTERNAL_H
+#define DOMAIN_MARK_INTERNAL_H
+
+#include "domain/domain_internal.h"
+
+/* Conversations met while walking an inbox range, each with the last of the
+ * others' messages in it. */
+struct mark_walk {
+	struct tx *tx;
+	bool settle; /* move their outbox rows to acked */
+	struct ledger_conversation *first;
+};
+
+/* Walks others' messages with after < seq <= upto. */
+enum rc mark_range(struct mark_walk *walk, struct ledger_user *user,
+    int64_t after, int64_t upto, struct err *err) MUST_USE;
+
+/* The device has everything up to ${upto} (at most the head). */
+enum rc mark_acked(struct tx *tx, struct ledger_user *user, int64_t device_id,
+    int64_t upto, struct err *err) MUST_USE;
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Growing arrays of what a transaction has to tell.
+ */
+#include <string.h>
+
+#include "base/mem.h"
+#include "domain/news.h"
+
+/* Room for one more item in ${*list}; false: no memory. */
+static bool
+grow(void **list, size_t n, size_t *cap, size_t size)
+{
+	size_t want;
+	void *p;
+
+	if (n < *cap)
+		return (true);
+	want = *cap == 0 ? 32 : *cap * 2;
+	p = mem_realloc(*list, want * size);
+	if (p == NULL)
+		return (false);
+	*list = p;
+	*cap = want;
+	return (true);
+}
+
+struct news *
+news_new(void)
+{
+
+	return (mem_zalloc(1, sizeof(struct news)));
+}
+
+static void
+release(const struct domain_event *e)
+{
+
+	text_unref(e->from);
+	text_unref(e->to);
+	text_unref(e->message);
+}
+
+void
+news_free(struct news *news)
+{
+	size_t i;
+
+	if (news == NULL)
+		return;
+	for (i = 0; i < news->nevents; i++)
+		release(&news->events[i]);
+	mem_free(news->events);
+	mem_free(news->changes);
+	mem_free(news->revoked);
+	mem_free(news);
+}
+
+enum rc
+news_add_event(struct news *news, const struct domain_event *event,
+    struct err *err)
+{
+	void *list;
+
+	list = news->events;
+	if (!grow(&list, news->nevents, &news->events_cap, sizeof(*event))) {
+		release(event);
+		return (err_set(err, RC_NO_MEMORY, "news"));
+	}
+	news->events = list;
+	news->events[news->nevents++] = *event;
+	return (RC_OK);
+}
+
+enum rc
+news_add_change(struct news *news, int64_t user_id, int64_t mid,
+    struct err *err)
+{
+	struct domain_change *c;
+	void *list;
+
+	list = news->changes;
+	if (!grow(&list, news->nchanges, &news->changes_cap, sizeof(*c)))
+		return (err_set(err, RC_NO_MEMORY, "news"));
+	news->changes = list;
+	c = &news->changes[news->nchanges++];
+	c->user_id = user_id;
+	c->mid = mid;
+	return (RC_OK);
+}
+
+enum rc
+news_add_revoked(struct news *news, int64_t device_id,
+    const uint8_t token_hash[32], struct err *err)
+{
+	struct domain_revoked *r;
+	void *list;
+
+	list = news->revoked;
+	if (!grow(&list, news->nrevoked, &news->revoked_cap,
+	        sizeof(struct domain_revoked)))
+		return (err_set(err, RC_NO_MEMORY, "news"));
+	news->revoked = list;
+	r = &news->revoked[news->nrevoked++];
+	r->device_id = device_id;
+	memcpy(r->token_hash, token_hash, sizeof(r->token_hash));
+	return (RC_OK);
+}
+
+bool
+news_empty(const struct news *news)
+{
+
+	return (
+	    news->nevents == 0 && news->nchanges == 0 && news->nrevoked == 0);
+}
+
+struct wake *
+wake_new(void)
+{
+
+	return (mem_zalloc(1, sizeof(struct wake)));
+}
+
+void
+wake_free(struct wake *wake)
+{
+
+	if (wake == NULL)
+		return;
+	mem_free(wake->lanes);
+	mem_free(wake);
+}
+
+enum rc
+wake_add(struct wake *wake, int64_t lane_id, struct err *err)
+{
+	void *list;
+
+	if (wake->nlanes > 0 && wake->lanes[wake->nlanes - 1] == lane_id)
+		return (RC_OK);
+	list = wake->lanes;
+	if (!grow(&list, wake->nlanes, &wake->cap, sizeof(int64_t)))
+		return (err_set(err, RC_NO_MEMORY, "wake"));
+	wake->lanes = list;
+	wake->lanes[wake->nlanes++] = lane_id;
+	return (RC_OK);
+}

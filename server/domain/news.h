@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a committed transaction has to tell: events that are now in inboxes,
+ * outbox entries that changed, devices that lost their token (for push), and
+ * lanes with work (for the relay).  Collected while the transaction runs, so
+ * that a lack of memory abandons it, and handed over after the commit.
+ */
+#ifndef DOMAIN_NEWS_H
+#define DOMAIN_NEWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/mbox.h"
+#include "base/text.h"
+#include "base/uuid.h"
+
+/* An event in an inbox.  Names are whole addresses. */
+struct domain_event {
+	int64_t user_id; /* whose inbox */
+	int64_t seq;
+	int kind; /* enum event_kind */
+	bool own;
+	struct uuid event_id;
+	struct uuid conversation;
+	int64_t conversation_seq; /* upto of a receipt */
+	struct text *from;        /* sender; of receipts: by */
+	struct text *to;          /* NULL in groups */
+	struct uuid of;           /* the message that it is about */
+	struct text *message;     /* its rendered part; NULL: read the store */
+	int64_t event_time;
+	int64_t delivered_at;
+	int attempt;
+};
+
+/* An outbox entry of ${user_id} changed. */
+struct domain_change {
+	int64_t user_id;
+	int64_t mid;
+};
+
+/* A device lost its token. */
+struct domain_revoked {
+	int64_t device_id;
+	uint8_t token_hash[32];
+};
+
+struct news {
+	struct mbox_node node;
+	struct domain_event *events;
+	size_t nevents, events_cap;
+	struct domain_change *changes;
+	size_t nchanges, changes_cap;
+	struct domain_revoked *revoked;
+	size_t nrevoked, revoked_cap;
+};
+
+/* Lanes that have work now. */
+struct wake {
+	struct mbox_node node;
+	int64_t *lanes;
+	size_t nlanes, cap;
+};
+
+/* Empty news; NULL: no memory. */
+struct news *news_new(void);
+
+/* Frees ${news} and releases its texts.  NULL is allowed. */
+void news_free(struct news *news);
+
+/* Appends; the texts of ${event} are taken over (also on failure). */
+enum rc news_add_event(struct news *news, const struct domain_event *event,
+    struct err *err) MUST_USE;
+enum rc news_add_change(struct news *news, int64_t user_id, int64_t mid,
+    struct err *err) MUST_USE;
+enum rc news_add_revoked(struct news *news, int64_t device_id,
+    const uint8_t token_hash[32], struct err *err) MUST_USE;
+
+/* Whether there is nothing to tell. */
+bool news_empty(const struct news *news);
+
+/* Empty wake-up; NULL: no memory. */
+struct wake *wake_new(void);
+void wake_free(struct wake *wake);
+
+/* Appends a lane (once or more often, that does not matter). */
+enum rc wake_add(struct wake *wake, int64_t lane_id, struct err *err) MUST_USE;
+
+#endif

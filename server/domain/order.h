@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The order of the kinds of units within one transaction.  Deliveries come
+ * before acks before sends, so that what waits longest gets on first.
+ */
+#ifndef DOMAIN_ORDER_H
+#define DOMAIN_ORDER_H
+
+enum unit_order {
+	ORDER_ACCOUNT = 10, /* users and devices first: others refer to them */
+	ORDER_DELIVER = 20,
+	ORDER_ACK = 30,
+	ORDER_READ = 40,
+	ORDER_CANCEL = 50,
+	ORDER_RELEASE = 60,
+	ORDER_SEND = 70,
+	ORDER_UPKEEP = 80
+};
+
+#endif

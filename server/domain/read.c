@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The batch verb `read`.  Read marks stand in the participant, never beyond
+ * what has been delivered to him: what arrives later must show as unread.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "domain/mark.h"
+#include "domain/mark_internal.h"
+#include "domain/order.h"
+#include "store/inbox.h"
+
+/* The reader's own devices learn of it through his inbox.  The own copy is the
+ * delivery: its outbox row is written as acked. */
+static enum rc
+add_own_read(struct tx *tx, struct ledger_user *user,
+    struct ledger_conversation *c, const struct store_inbox_message *last,
+    struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct outbox_new o;
+	struct inbox_new i;
+	struct uuid event_id, message_id;
+	int64_t id;
+	enum rc rc;
+
+	rc = store_message_uuid(tx->db, last->mid, &message_id, err);
+	if (rc != RC_OK)
+		return (rc);
+	event_id = uuid_gen_next(&d->ids);
+	memset(&o, 0, sizeof(o));
+	o.kind = EVENT_OWN_READ;
+	o.mid = last->mid;
+	o.conversation = c;
+	o.conversation_seq = last->conversation_seq;
+	o.sender_id = user->user_id;
+	o.dest = user;
+	o.event_time = tx->now_ms;
+	rc = outbox_add(tx, &o, &event_id, &id, err);
+	if (rc == RC_OK)
+		rc = rowset_write(tx, &d->outbox, true, err);
+	memset(&i, 0, sizeof(i));
+	i.user = user;
+	i.kind = EVENT_OWN_READ;
+	i.own = true;
+	i.event_id = &event_id;
+	i.mid = last->mid;
+	i.conversation = c;
+	i.conversation_seq = last->conversation_seq;
+	i.actor = user;
+	i.outbox_id = id;
+	i.event_time = tx->now_ms;
+	i.attempt = 1;
+	i.message_id = &message_id;
+	if (rc == RC_OK)
+		rc = inbox_add(tx, &i, err);
+	if (rc == RC_OK)
+		rc = rowset_write(tx, &d->inbox, true, err);
+	return (rc);
+}
+
+static enum rc
+add_receipt(struct tx *tx, struct ledger_user *user,
+    struct ledger_conversation *c, const struct store_inbox_message *last,
+    struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct ledger_user *sender;
+	enum rc rc;
+
+	rc = ledger_user_by_id(d->ledger, tx, last->sender_id, &sender, err);
+	if (rc == RC_NOT_FOUND)
+		rc = err_set(err, RC_CORRUPT, "a message without a sender");
+	if (rc == RC_OK)
+		rc = receipt_add(tx, c, user, sender, EVENT_READ, last->mid,
+		    last->conversation_seq, err);
+	if (rc == RC_OK)
+		rc = need_news(d, err);
+	if (rc == RC_OK)
+		rc = news_add_change(
+		    d->news, sender->user_id, last->mid, err);
+	return (rc);
+}
+
+/* Moves the read mark of ${user} in ${c} on to ${upto}. */
+static enum rc
+conversation_read(struct tx *tx, const struct read_unit *u,
+    struct ledger_user *user, struct ledger_conversation *c, int64_t upto,
+    struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct store_inbox_message last;
+	struct ledger_member *m;
+	int64_t before;
+	enum rc rc;
+
+	m = ledger_member_find(c, user->user_id);
+	if (m == NULL)
+		return (RC_OK);
+	if (upto > m->delivered_upto)
+		upto = m->delivered_upto;
+	if (upto <= m->read_upto)
+		return (RC_OK);
+	before = m->read_upto;
+	m->read_upto = upto;
+	m->read_at = tx->now_ms;
+	ledger_member_touch(d->ledger, c, m);
+	rc = store_last_of_others(
+	    tx->db, c->id, user->user_id, before, upto, &last, err);
+	if (rc == RC_NOT_FOUND)
+		return (RC_OK);
+	if (rc == RC_OK)
+		rc = add_own_read(tx, user, c, &last, err);
+	if (rc == RC_OK && !u->is_private)
+		rc = add_receipt(tx, user, c, &last, err);
+	return (rc);
+}
+
+/* ---- the three forms ---- */
+
+static enum rc
+read_upto(struct tx *tx, struct read_unit *u, struct ledger_user *user,
+    struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct mark_walk walk = {tx, false, NULL};
+	struct ledger_conversation *c;
+	int64_t before;
+	enum rc rc;
+
+	if (u->upto > user->counter.head) {
+		refusal_set(&u->refusal, PROBLEM_ACK_BEYOND_HEAD, "/upto",
+		    "the inbox ends at %lld", (long long)user->counter.head);
+		u->refusal.head = user->counter.head;
+		return (RC_OK);
+	}
+	rc = mark_acked(tx, user, u->device_id, u->upto, err);
+	if (rc != RC_OK || u->upto <= user->counter.read)
+		return (rc);
+	before = user->counter.read;
+	user->counter.read = u->upto;
+	ledger_user_touch(d->ledger, user);
+	rc = mark_range(&walk, user, before, u->upto, err);
+	for (c = walk.first; c != NULL && rc == RC_OK; c = c->next_marked)
+		rc = conversation_read(tx, u, user, c, c->mark_seq, err);
+	return (rc);
+}
+
+static enum rc
+read_conversation(struct tx *tx, struct read_unit *u, struct ledger_user *user,
+    struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct ledger_conversation *c;
+	enum rc rc;
+
+	rc = ledger_conversation_by_public(
+	    d->ledger, tx, &u->conversation, &c, err);
+	if (rc == RC_NOT_FOUND ||
+	    (rc == RC_OK && ledger_member_find(c, user->user_id) == NULL)) {
+		refusal_set(&u->refusal, PROBLEM_NOT_FOUND, "/conversation",
+		    "you are in no such conversation");
+		return (RC_OK);
+	}
+	if (rc != RC_OK)
+		return (rc);
+	if (u->upto > c->last_seq) {
+		refusal_set(&u->refusal, PROBLEM_ACK_BEYOND_HEAD,
+		    "/upto_conversation_seq", "the conversation ends at %lld",
+		    (long long)c->last_seq);
+		u->refusal.head = c->last_seq;
+		return (RC_OK);
+	}
+	return (conversation_read(tx, u, user, c, u->upto, err));
+}
+
+static enum rc
+read_ids(struct tx *tx, struct read_unit *u, struct ledger_user *user,
+    struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct store_inbox_message m;
+	struct ledger_conversation *c;
+	char pointer[REFUSAL_POINTER_SIZE];
+	enum rc rc;
+	size_t i;
+
+	/* All of them are known before the first is marked. */
+	for (i = 0; i < u->nids; i++) {
+		rc = store_inbox_find(
+		    tx->db, user->user_id, &u->ids[i], &m, err);
+		if (rc == RC_NOT_FOUND) {
+			(void)snprintf(
+			    pointer, sizeof(pointer), "/ids/%zu", i);
+			refusal_set(&u->refusal, PROBLEM_NOT_FOUND, pointer,
+			    "no such message is in your inbox");
+			return (RC_OK);
+		}
+		if (rc != RC_OK)
+			return (rc);
+	}
+	for (i = 0; i < u->nids; i++) {
+		rc = store_inbox_find(
+		    tx->db, user->user_id, &u->ids[i], &m, err);
+		if (rc == RC_OK)
+			rc = ledger_conversation_by_id(
+			    d->ledger, tx, m.conversation_id, &c, err);
+		if (rc == RC_OK)
+			rc = conversation_read(
+			    tx, u, user, c, m.conversation_seq, err);
+		if (rc != RC_OK)
+			return (rc);
+	}
+	return (RC_OK);
+}
+
+static enum rc
+read_one(struct tx *tx, struct read_unit *u, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct ledger_user *user;
+	enum rc rc;
+
+	u->refusal = (struct refusal)REFUSAL_INIT;
+	rc = ledger_user_by_id(d->ledger, tx, u->user_id, &user, err);
+	if (rc != RC_OK)
+		return (rc);
+	switch (u->form) {
+	case READ_UPTO:
+		return (read_upto(tx, u, user, err));
+	case READ_CONVERSATION:
+		return (read_conversation(tx, u, user, err));
+	case READ_IDS:
+	default:
+		return (read_ids(tx, u, user, err));
+	}
+}
+
+static enum rc
+read_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
+{
+	size_t i;
+	enum rc rc;
+
+	for (i = 0; i < n; i++) {
+		rc = read_one(tx, (struct read_unit *)(void *)units[i], err);
+		if (rc != RC_OK)
+			return (err_wrap(err, "read"));
+	}
+	return (RC_OK);
+}
+
+static void
+read_done(struct unit *unit)
+{
+	struct read_unit *u = (struct read_unit *)(void *)unit;
+
+	u->finish(u);
+}
+
+static const struct unit_kind read_kind = {
+    "read", UNIT_DELIVERY, ORDER_READ, read_apply, read_done};
+
+void
+read_unit_init(struct read_unit *u)
+{
+
+	u->unit.kind = &read_kind;
+	u->unit.bytes = 256;
+	u->refusal = (struct refusal)REFUSAL_INIT;
+}

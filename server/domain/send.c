@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The batch verb `send`.  Each unit is decided by reading (its key, its
+ * recipient) before anything is written for it; the rows of the whole batch go
+ * out by one statement a table.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "base/htab.h"
+#include "crypt/crypt.h"
+#include "domain/domain_internal.h"
+#include "domain/order.h"
+#include "domain/send.h"
+
+/* ---- keys ---- */
+
+void
+send_fingerprint(const struct message_draft *draft, const char *to,
+    uint8_t ret[STORE_FINGERPRINT_LEN])
+{
+	uint8_t full[CRYPT_HASH_SIZE];
+	struct crypt_hash h;
+
+	crypt_hash_init(&h);
+	crypt_hash_field(&h, to, strlen(to));
+	crypt_hash_field(&h,
+	    draft->has_conversation ? draft->conversation.b : NULL,
+	    sizeof(draft->conversation.b));
+	crypt_hash_field(&h, draft->body.p, draft->body.n);
+	crypt_hash_field(&h, draft->content_type.p, draft->content_type.n);
+	crypt_hash_field(&h, draft->metadata.p, draft->metadata.n);
+	crypt_hash_field(
+	    &h, draft->correlation_id.p, draft->correlation_id.n);
+	crypt_hash_field(&h, draft->has_reply_to ? draft->reply_to.b : NULL,
+	    sizeof(draft->reply_to.b));
+	crypt_hash_i64(&h, draft->priority);
+	crypt_hash_i64(&h, draft->deliver_at_ms);
+	crypt_hash_i64(&h, draft->expires_in_ms);
+	crypt_hash_final(&h, full);
+	memcpy(ret, full, STORE_FINGERPRINT_LEN);
+}
+
+struct uuid
+send_id_of_key(int64_t sender_id, const char *key, size_t n)
+{
+	uint8_t full[CRYPT_HASH_SIZE];
+	struct crypt_hash h;
+
+	crypt_hash_init(&h);
+	crypt_hash_field(&h, "idempotency-key", 15);
+	crypt_hash_i64(&h, sender_id);
+	crypt_hash_field(&h, key, n);
+	crypt_hash_final(&h, full);
+	return (uuid_from_hash(full));
+}
+
+/* The next link of a conversation's chain: erasing body and salt later leaves
+ * it whole, a lost or changed row does not. */
+static void
+digest_next(uint8_t digest[STORE_DIGEST_LEN], int64_t seq,
+    const struct uuid *id, const struct text *sender, const uint8_t salt[16],
+    const struct span *body)
+{
+	uint8_t inner[CRYPT_HASH_SIZE];
+	struct crypt_hash h;
+
+	crypt_hash_init(&h);
+	crypt_hash_update(&h, salt, 16);
+	crypt_hash_update(&h, body->p, body->n);
+	crypt_hash_final(&h, inner);
+	crypt_hash_init(&h);
+	crypt_hash_update(&h, digest, STORE_DIGEST_LEN);
+	crypt_hash_i64(&h, seq);
+	crypt_hash_update(&h, id->b, sizeof(id->b));
+	crypt_hash_field(&h, sender->data, sender->len);
+	crypt_hash_update(&h, inner, sizeof(inner));
+	crypt_hash_final(&h, digest);
+}
+
+/* ---- deciding ---- */
+
+/* Whether the id is taken.  Sets refusal or replayed; *ret_done says that the
+ * unit is decided. */
+static enum rc
+check_key(struct tx *tx, struct send_unit *u, bool *ret_done, struct err *err)
+{
+	struct store_message_key key;
+	enum rc rc;
+
+	*ret_done = false;
+	rc = store_message_key(tx->db, &u->draft->id, &key, err);
+	if (rc == RC_NOT_FOUND)
+		return (RC_OK);
+	if (rc != RC_OK)
+		return (rc);
+	*ret_done = true;
+	if (key.sender_id != u->sender_id) {
+		refusal_set(&u->refusal, PROBLEM_CONFLICT, "/id",
+		    "this message id belongs to another sender; make ids at "
+		    "random (UUIDv7)");
+	} else if (memcmp(key.fingerprint, u->fingerprint,
+	               sizeof(key.fingerprint)) != 0) {
+		refusal_set(&u->refusal, PROBLEM_KEY_REUSED, "/id",
+		    "a message with this id was accepted before with another "
+		    "content");
+	} else {
+		u->replayed = true;
+		u->mid = key.mid;
+	}
+	return (RC_OK);
+}
+
+/* Finds sender, recipient and conversation; a refusal leaves *ret_c NULL.
+ * Writes nothing but a conversation that is new, last. */
+static enum rc
+resolve(struct tx *tx, struct send_unit *u, struct ledger_user **ret_from,
+    struct ledger_user **ret_to, struct ledger_conversation **ret_c,
+    struct err *err)
+{
+	struct ledger *l = domain_of(tx)->ledger;
+	struct ledger_member *other;
+	enum rc rc;
+
+	*ret_c = NULL;
+	rc = ledger_user_by_id(l, tx, u->sender_id, ret_from, err);
+	if (rc == RC_OK && u->to[0] != '\0') {
+		rc = ledger_user_by_name(
+		    l, tx, u->to, strlen(u->to), ret_to, err);
+		if (rc == RC_NOT_FOUND ||
+		    (rc == RC_OK && (*ret_to)->disabled)) {
+			refusal_set(&u->refusal, PROBLEM_UNKNOWN_RECIPIENT,
+			    "/to", "there is no user \"%s\" here", u->to);
+			return (RC_OK);
+		}
+		if (rc == RC_OK)
+			rc = ledger_direct(
+			    l, tx, *ret_from, *ret_to, ret_c, err);
+		return (rc);
+	}
+	if (rc == RC_OK)
+		rc = ledger_conversation_by_public(
+		    l, tx, &u->draft->conversation, ret_c, err);
+	if (rc == RC_NOT_FOUND ||
+	    (rc == RC_OK && ledger_member_find(*ret_c, u->sender_id) == NULL)) {
+		*ret_c = NULL;
+		refusal_set(&u->refusal, PROBLEM_UNKNOWN_RECIPIENT,
+		    "/conversation", "you are in no such conversation");
+		return (RC_OK);
+	}
+	if (rc != RC_OK)
+		return (rc);
+	other = ledger_member_other(*ret_c, u->sender_id);
+	if (other == NULL)
+		return (err_set(err, RC_INTERNAL, "a group without routes"));
+	*ret_to = other->user;
+	return (RC_OK);
+}
+
+/* ---- writing ---- */
+
+static struct db_val
+v_span(const struct span *s)
+{
+
+	return (s->p != NULL ? db_v_text(s->p, s->n) : DB_V_NULL);
+}
+
+static enum rc
+add_message(struct tx *tx, struct send_unit *u, struct ledger_conversation *c,
+    struct scratch *s, struct err *err)
+{
+	const struct message_draft *m = u->draft;
+	struct domain *d = domain_of(tx);
+	struct db_val *v;
+	enum rc rc;
+
+	rc = rowset_next(tx, &d->messages, &v, err);
+	if (rc != RC_OK)
+		return (rc);
+	v[0] = db_v_i64(u->mid);
+	v[1] = db_v_uuid(&m->id);
+	v[2] = db_v_uuid(&s->event_id);
+	v[3] = db_v_i64(c->id);
+	v[4] = db_v_i64_or_null(u->conversation_seq, 0);
+	v[5] = db_v_i64(u->sender_id);
+	v[6] = v_span(&m->body);
+	v[7] = v_span(&m->content_type);
+	v[8] = v_span(&m->metadata);
+	v[9] = v_span(&m->correlation_id);
+	v[10] = m->has_reply_to ? db_v_uuid(&m->reply_to) : DB_V_NULL;
+	v[11] = db_v_i64(m->priority);
+	v[12] = db_v_i64(tx->now_ms);
+	v[13] = db_v_blob(u->fingerprint, sizeof(u->fingerprint));
+	v[14] = db_v_blob(s->salt, sizeof(s->salt));
+	v[15] = u->conversation_seq != 0 ? db_v_blob(s->digest, 32)
+	                                 : DB_V_NULL;
+	return (RC_OK);
+}
+
+static enum rc
+add_outbox(struct tx *tx, struct send_unit *u, struct ledger_user *to,
+    struct ledger_conversation *c, struct scratch *s, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct outbox_new o;
+	int64_t id;
+	enum rc rc;
+
+	memset(&o, 0, sizeof(o));
+	o.kind = EVENT_MESSAGE;
+	o.mid = u->mid;
+	o.conversation = c;
+	o.conversation_seq = u->conversation_seq;
+	o.sender_id = u->sender_id;
+	o.dest = to;
+	o.priority = u->draft->priority;
+	o.deliver_at = u->deliver_at;
+	o.expires_at = u->expires_at;
+	o.event_time = tx->now_ms;
+	rc = RC_OK;
+	if (!u->to_self)
+		rc = ledger_lane_to(
+		    d->ledger, tx, c, to, LANE_MESSAGES, &o.lane, err);
+	if (rc == RC_OK)
+		rc = outbox_add(tx, &o, &s->event_id, &id, err);
+	return (rc);
+}
+
+static enum rc
+add_own_copy(struct tx *tx, struct send_unit *u, struct ledger_user *from,
+    struct ledger_conversation *c, struct scratch *s, struct err *err)
+{
+	struct inbox_new i;
+
+	memset(&i, 0, sizeof(i));
+	i.user = from;
+	i.kind = EVENT_MESSAGE;
+	i.own = true;
+	i.event_id = &s->event_id;
+	i.mid = u->mid;
+	i.conversation = c;
+	i.conversation_seq = u->conversation_seq;
+	i.actor = from;
+	i.event_time = tx->now_ms;
+	i.attempt = 1;
+	i.message_id = &u->draft->id;
+	i.message = u->message;
+	return (inbox_add(tx, &i, err));
+}
+
+/* Everything that an accepted message writes. */
+static enum rc
+accept_message(struct tx *tx, struct send_unit *u, struct ledger_user *from,
+    struct ledger_user *to, struct ledger_conversation *c, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct scratch *s;
+	enum rc rc;
+
+	assert(d->messages.n < BATCH_ROWS);
+	s = &d->scratch[d->messages.n];
+	s->event_id = uuid_gen_next(&d->ids);
+	rnd_fill(d->options.rnd, s->salt, sizeof(s->salt));
+	u->to_self = from == to;
+	u->created_at = tx->now_ms;
+	u->deliver_at = u->draft->deliver_at_ms > tx->now_ms
+	    ? u->draft->deliver_at_ms
+	    : 0;
+	u->expires_at = tx->now_ms +
+	    (u->draft->expires_in_ms > 0 ? u->draft->expires_in_ms
+	                                 : d->options.expiry_ms);
+	u->conversation = c->public_id;
+	memcpy(u->recipient, to->name->data, to->name->len + 1);
+	rc = ledger_next_mid(d->ledger, tx, &u->mid, err);
+	if (rc != RC_OK)
+		return (rc);
+	if (u->deliver_at == 0) {
+		u->conversation_seq = ++c->last_seq;
+		digest_next(c->digest, u->conversation_seq, &u->draft->id,
+		    from->name, s->salt, &u->draft->body);
+		memcpy(s->digest, c->digest, sizeof(s->digest));
+		ledger_conversation_touch(d->ledger, c);
+	}
+	rc = add_message(tx, u, c, s, err);
+	if (rc == RC_OK)
+		rc = add_outbox(tx, u, to, c, s, err);
+	if (rc == RC_OK && u->deliver_at == 0)
+		rc = add_own_copy(tx, u, from, c, s, err);
+	if (rc == RC_OK && u->message != NULL)
+		recent_put(d, u->mid, u->message);
+	return (rc);
+}
+
+static void
+clear_answer(struct send_unit *u)
+{
+
+	u->refusal = (struct refusal)REFUSAL_INIT;
+	u->replayed = false;
+	u->to_self = false;
+	u->mid = 0;
+	u->conversation_seq = 0;
+}
+
+/* Two units of one batch with the same id: the rows of the first must be there
+ * for the second to find. */
+static enum rc
+write_rows(struct tx *tx, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	enum rc rc;
+
+	rc = rowset_write(tx, &d->messages, true, err);
+	if (rc == RC_OK)
+		rc = rowset_write(tx, &d->outbox, true, err);
+	if (rc == RC_OK)
+		rc = rowset_write(tx, &d->inbox, true, err);
+	return (rc);
+}
+
+static enum rc
+send_one(struct tx *tx, struct send_unit *u, struct err *err)
+{
+	struct ledger_conversation *c;
+	struct ledger_user *from, *to;
+	bool done;
+	enum rc rc;
+
+	rc = check_key(tx, u, &done, err);
+	if (rc != RC_OK || done)
+		return (rc);
+	from = to = NULL;
+	rc = resolve(tx, u, &from, &to, &c, err);
+	if (rc == RC_OK && c != NULL)
+		rc = accept_message(tx, u, from, to, c, err);
+	return (rc);
+}
+
+static enum rc
+send_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct send_unit *u;
+	enum rc rc;
+	size_t i;
+
+	htab_clear(d->batch_ids);
+	for (i = 0; i < n; i++) {
+		u = (struct send_unit *)(void *)units[i];
+		clear_answer(u);
+		if (htab_find(d->batch_ids, &u->draft->id) != NULL) {
+			rc = write_rows(tx, err);
+			if (rc != RC_OK)
+				return (rc);
+		} else if (htab_set(d->batch_ids, &u->draft->id, u) != RC_OK) {
+			return (err_set(err, RC_NO_MEMORY, "send"));
+		}
+		rc = send_one(tx, u, err);
+		if (rc != RC_OK)
+			return (err_wrap(err, "send"));
+	}
+	return (write_rows(tx, err));
+}
+
+static void
+send_done(struct unit *unit)
+{
+	struct send_unit *u = (struct send_unit *)(void *)unit;
+
+	u->finish(u);
+}
+
+static const struct unit_kind send_kind = {
+    "send", UNIT_CLIENT, ORDER_SEND, send_apply, send_done};
+
+void
+send_unit_init(struct send_unit *u)
+{
+
+	u->unit.kind = &send_kind;
+	u->unit.bytes = 1024;
+	clear_answer(u);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sending: message row, outbox row and the sender's own inbox copy in one
+ * transaction.  Idempotent by the message id.
+ */
+#ifndef DOMAIN_SEND_H
+#define DOMAIN_SEND_H
+
+#include "base/text.h"
+#include "domain/domain.h"
+#include "model/message.h"
+#include "model/refusal.h"
+#include "store/message.h"
+
+struct send_unit {
+	struct unit unit; /* first */
+
+	/* Asked; all of it stays valid until finish. */
+	int64_t sender_id;
+	const struct message_draft *draft; /* with an id */
+	char to[LIMIT_NAME_LEN + 1];       /* local name, "": a conversation */
+	uint8_t fingerprint[STORE_FINGERPRINT_LEN];
+	struct text *message; /* the rendered part, for push; borrowed */
+
+	/* Answered, when unit.rc is RC_OK. */
+	struct refusal refusal; /* problem NONE: accepted or replayed */
+	bool replayed;          /* the store has the current entry */
+	int64_t mid;
+	struct uuid conversation;
+	int64_t conversation_seq; /* 0: scheduled */
+	char recipient[LIMIT_ADDRESS_LEN + 1];
+	bool to_self; /* a note to oneself: acked at once */
+	int64_t created_at;
+	int64_t deliver_at;
+	int64_t expires_at;
+
+	/* Called once, in the writer's thread; owns the unit again. */
+	void (*finish)(struct send_unit *unit);
+	void *arg;
+};
+
+/* Makes ${u} a unit of work; the asked members are the caller's to fill. */
+void send_unit_init(struct send_unit *u);
+
+/* The content of ${draft} to ${to}, hashed: what must be the same under the
+ * same id. */
+void send_fingerprint(const struct message_draft *draft, const char *to,
+    uint8_t ret[STORE_FINGERPRINT_LEN]);
+
+/* The message id for an Idempotency-Key of ${n} bytes of ${sender_id}. */
+struct uuid send_id_of_key(int64_t sender_id, const char *key, size_t n);
+
+#endif

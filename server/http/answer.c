@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Answers.  The handler's thread fills in the answer and puts the request into
+ * its loop's mailbox; the loop hands it to libmicrohttpd.  Nothing here can
+ * fail for the caller: without memory the answer is a 503 made beforehand.
+ */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <errno.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "http/http_internal.h"
+#include "wire/wire.h"
+
+#define PROBLEM_JSON "application/problem+json"
+
+void
+http_answer_header(
+    struct http_request *req, const char *name, const char *value)
+{
+	struct answer_header *h;
+	size_t name_size = strlen(name) + 1, value_size = strlen(value) + 1;
+	char *text;
+
+	assert(req->magic == REQUEST_MAGIC);
+	h = request_room(req, sizeof(*h));
+	text = request_room(req, name_size + value_size);
+	if (h == NULL || text == NULL) {
+		req->no_memory = true;
+		return;
+	}
+	memcpy(text, name, name_size);
+	memcpy(text + name_size, value, value_size);
+	h->name = text;
+	h->value = text + name_size;
+	h->next = req->headers;
+	req->headers = h;
+	if (strcasecmp(name, "Cache-Control") == 0)
+		req->no_store_off = true;
+}
+
+/* Brings an answered request back to its loop. */
+static void
+answer_deliver(struct http_request *req)
+{
+	struct loop *loop = req->loop;
+
+	if (loop_self() == loop) {
+		if (req->dispatching)
+			req->phase = REQUEST_ANSWERED;
+		else
+			loop_ready(loop, req);
+		return;
+	}
+	/* The mailbox is closed only when nobody may answer any more; the
+	 * stopping loop has answered in our place. */
+	(void)!mbox_put_urgent(loop->mbox, &req->answer_msg.node);
+}
+
+void
+http_answer(struct http_request *req, int status, const char *content_type,
+    struct buf *body)
+{
+
+	assert(req->magic == REQUEST_MAGIC && req->status == 0);
+	req->status = status;
+	req->content_type = content_type;
+	if (body != NULL) {
+		if (!buf_ok(body))
+			req->no_memory = true;
+		req->out = body->data;
+		req->out_len = body->len;
+		body->data = NULL;
+		body->len = body->cap = 0;
+	}
+	answer_deliver(req);
+}
+
+void
+http_answer_refusal(struct http_request *req, const struct refusal *r)
+{
+	struct buf body = BUF_INIT;
+	struct refusal copy = *r;
+	char number[16];
+	int status = problem_status(r->problem);
+
+	if ((status == 429 || status == 503) && copy.retry_after_s < 1)
+		copy.retry_after_s = 1;
+	if (copy.retry_after_s > 0) {
+		(void)snprintf(
+		    number, sizeof(number), "%d", copy.retry_after_s);
+		http_answer_header(req, "Retry-After", number);
+	}
+	if (status == 401)
+		http_answer_header(req, "WWW-Authenticate", "Bearer");
+	wire_problem(&body, &copy, req->path_raw, req->id);
+	http_answer(req, status, PROBLEM_JSON, &body);
+	buf_fini(&body);
+}
+
+void
+http_answer_error(struct http_request *req, const struct err *err)
+{
+	struct refusal r = REFUSAL_INIT;
+	enum problem problem = problem_of_rc(err->rc);
+
+	if (problem_status(problem) == 500)
+		log_error(LOG_EV_HTTP_FAIL, err, "request=%s method=%s path=%s",
+		    req->id, req->method_name,
+		    req->path_raw == NULL ? "" : req->path_raw);
+	refusal_set(&r, problem, "", "%s",
+	    problem_status(problem) == 500
+		? "the server failed; its log has the story"
+		: rc_text(err->rc));
+	http_answer_refusal(req, &r);
+}
+
+/* Sees to it that ${req} has an answer that can be sent. */
+static void
+answer_settle(struct http_request *req)
+{
+
+	if (atomic_load_explicit(&req->http->draining, memory_order_relaxed))
+		req->close = true;
+	if (!req->no_memory)
+		return;
+	mem_free(req->out);
+	req->out = NULL;
+	req->out_len = 0;
+	req->headers = NULL;
+	req->status = 503;
+}
+
+static bool
+response_headers(struct http_request *req, struct MHD_Response *response)
+{
+	const struct answer_header *h;
+	enum MHD_Result ok = MHD_YES;
+
+#define ADD(name, value) (ok &= MHD_add_response_header(response, name, value))
+	if (req->content_type != NULL)
+		ADD("Content-Type", req->content_type);
+	ADD("X-Request-Id", req->id);
+	ADD("X-Content-Type-Options", "nosniff");
+	if (!req->no_store_off)
+		ADD("Cache-Control", "no-store");
+	for (h = req->headers; h != NULL; h = h->next)
+		ADD(h->name, h->value);
+	if (req->close)
+		ADD("Connection", "close");
+#undef ADD
+	return (ok == MHD_YES);
+}
+
+/* The response for ${req}; takes req->out.  NULL: no memory. */
+static struct MHD_Response *
+response_new(struct http_request *req)
+{
+	static char nothing[1];
+	struct MHD_Response *response;
+
+	if (req->out != NULL)
+		response = MHD_create_response_from_buffer_with_free_callback(
+		    req->out_len, req->out, mem_free);
+	else
+		response = MHD_create_response_from_buffer(
+		    0, nothing, MHD_RESPMEM_PERSISTENT);
+	if (response == NULL)
+		return (NULL);
+	req->out = NULL;
+	if (!response_headers(req, response)) {
+		MHD_destroy_response(response);
+		return (NULL);
+	}
+	return (response);
+}
+
+enum MHD_Result
+answer_queue(struct http_request *req)
+{
+	struct MHD_Response *response = NULL;
+	enum MHD_Result ok;
+
+	answer_settle(req);
+	if (!req->no_memory)
+		response = response_new(req);
+	req->phase = REQUEST_QUEUED;
+	req->conn->phase = CONN_SENDING;
+	req->conn->deadline_ms =
+	    req->loop->now_ms + req->http->options.idle_deadline_ms;
+	if (response == NULL) {
+		req->status = 503;
+		return (
+		    MHD_queue_response(req->mhd, 503, req->loop->no_memory));
+	}
+	ok = MHD_queue_response(req->mhd, (unsigned)req->status, response);
+	MHD_destroy_response(response);
+	return (ok);
+}
+
+void
+answer_raw(struct http_request *req)
+{
+	const struct answer_header *h;
+	struct buf b = BUF_INIT;
+	const char *reason;
+	size_t done = 0;
+	ssize_t n;
+
+	answer_settle(req);
+	req->phase = REQUEST_QUEUED;
+	reason = MHD_get_reason_phrase_for((unsigned)req->status);
+	buf_addf(
+	    &b, "HTTP/1.1 %d %s\r\nConnection: close\r\n", req->status, reason);
+	buf_addf(&b, "Content-Length: %zu\r\nX-Request-Id: %s\r\n",
+	    req->out_len, req->id);
+	buf_adds(&b, "X-Content-Type-Options: nosniff\r\n");
+	if (!req->no_store_off)
+		buf_adds(&b, "Cache-Control: no-store\r\n");
+	if (req->out != NULL && req->content_type != NULL)
+		buf_addf(&b, "Content-Type: %s\r\n", req->content_type);
+	for (h = req->headers; h != NULL; h = h->next)
+		buf_addf(&b, "%s: %s\r\n", h->name, h->value);
+	buf_adds(&b, "\r\n");
+	if (req->out != NULL && req->method != METHOD_HEAD)
+		buf_add(&b, req->out, req->out_len);
+	while (buf_ok(&b) && done < b.len) {
+		n = send(req->conn->fd, b.data + done, b.len - done,
+		    MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		done += (size_t)n;
+	}
+	buf_fini(&b);
+}

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The callbacks of libmicrohttpd.  For each request it calls, in the loop's
+ * thread: request_line(), then access() with the headers, then access() for
+ * each piece of the body, then access() at the end, where the handler is
+ * called and the connection suspended; after the answer access() once more;
+ * at last completed().
+ */
+#include <arpa/inet.h>
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "http/http_internal.h"
+
+#define CONNECTION_MEMORY 32768
+#define LOG_WINDOW_MS 10000
+#define LOG_LINES_MAX 5
+
+/* ---- connections ---- */
+
+static void
+notify_connection(void *arg, struct MHD_Connection *mhd, void **context,
+    enum MHD_ConnectionNotificationCode what)
+{
+	struct loop *loop = arg;
+	struct conn *conn;
+
+	(void)mhd;
+	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+		*context = loop->adding;
+		loop->adding = NULL;
+		return;
+	}
+	if ((conn = *context) == NULL)
+		return;
+	*context = NULL;
+	conn_list_remove(&loop->conns, conn);
+	atomic_fetch_sub(&loop->connections, 1);
+	http_conn_free(conn);
+}
+
+/* ---- the beginning of a request ---- */
+
+static struct conn *
+conn_of(struct MHD_Connection *mhd)
+{
+	const union MHD_ConnectionInfo *info;
+
+	info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	return (info == NULL ? NULL : info->socket_context);
+}
+
+/* Takes the client's request id if it is a harmless one, else makes one. */
+static void
+request_id_set(struct http_request *req)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
+				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789._-";
+	const char *given = req->head.request_id;
+	struct uuid id;
+	size_t n;
+
+	if (given != NULL && (n = strspn(given, allowed)) > 0 &&
+	    n <= REQUEST_ID_MAX && given[n] == '\0') {
+		memcpy(req->id, given, n + 1);
+		return;
+	}
+	id = uuid_gen_next(&req->loop->ids);
+	uuid_format(&id, req->id);
+}
+
+static void *
+request_line(void *arg, const char *target, struct MHD_Connection *mhd)
+{
+	struct loop *loop = arg;
+	struct conn *conn = conn_of(mhd);
+	struct http_request *req;
+
+	if (conn == NULL || (req = request_new(loop, conn, mhd)) == NULL)
+		return (NULL);
+	conn->requests++;
+	if (conn->phase == CONN_IDLE && !conn->partial)
+		conn->deadline_ms =
+		    loop->now_ms + loop->http->options.request_deadline_ms;
+	conn->phase = CONN_RECEIVING;
+	conn->partial = false;
+	target_read(req, target == NULL ? "" : target);
+	return (req);
+}
+
+/* Whether this request belongs to the WebSocket side and came here because its
+ * connection was kept alive: a proxy repeats it on a fresh one. */
+static bool
+is_stray_upgrade(const struct http_request *req)
+{
+	const char *path = req->http->options.upgrade_path;
+
+	if (req->method == METHOD_GET && path != NULL &&
+	    req->path_raw != NULL && strcmp(req->path_raw, path) == 0)
+		return (true);
+	return (req->conn->requests > 1 &&
+		list_has(req->head.upgrade, "websocket"));
+}
+
+/* Finds the route and its limits. */
+static void
+request_route(struct http_request *req)
+{
+
+	if (req->segments >= 0)
+		req->pattern =
+		    router_find(req->http->router, req->segment, req->segments);
+	if (req->pattern == NULL) {
+		request_refuse(req, PROBLEM_NOT_FOUND, "there is no %.150s",
+		    req->path_raw == NULL ? "" : req->path_raw);
+		return;
+	}
+	req->route = req->pattern->route[req->method];
+	if (req->route == NULL) {
+		if (req->method != METHOD_OPTIONS)
+			request_refuse(req, PROBLEM_METHOD_NOT_ALLOWED,
+			    "this path takes %s", req->pattern->allow);
+		return;
+	}
+	req->body_limit = (req->route->flags & HTTP_LARGE_BODY) != 0
+			      ? LIMIT_ARRAY_REQUEST_LEN
+			      : LIMIT_REQUEST_LEN;
+	if (!req->has_body)
+		return;
+	if ((req->route->flags & HTTP_NO_BODY) != 0)
+		request_refuse(
+		    req, PROBLEM_BAD_REQUEST, "this route takes no body");
+	else if (!media_ok(req->head.content_type,
+		     (req->route->flags & HTTP_TEXT_BODY) != 0))
+		request_refuse(req, PROBLEM_UNSUPPORTED_MEDIA,
+		    "the Content-Type must be %s",
+		    (req->route->flags & HTTP_TEXT_BODY) != 0
+			? "text or JSON in UTF-8"
+			: "application/json");
+}
+
+static void
+body_too_large(struct http_request *req)
+{
+
+	request_refuse(req, PROBLEM_BODY_TOO_LARGE,
+	    "this route takes at most %zu bytes", req->body_limit);
+	req->close = true;
+}
+
+/* Makes the refusal the answer and hands it to libmicrohttpd. */
+static enum MHD_Result
+refuse_now(struct http_request *req)
+{
+
+	linger_start(req->loop, req->conn->fd);
+	req->dispatching = true;
+	http_answer_refusal(req, &req->refusal);
+	req->dispatching = false;
+	return (answer_queue(req));
+}
+
+/* The call with the headers.  Refusals of requests without a body wait for
+ * the end, so that the connection may be kept. */
+static enum MHD_Result
+access_head(struct http_request *req, const char *method, const char *version)
+{
+	struct http *http = req->http;
+
+	req->phase = REQUEST_BODY;
+	req->counted = true;
+	atomic_fetch_add(&http->pending, 1);
+	guard_check(req, method, version);
+	request_id_set(req);
+	if (!req->close && is_stray_upgrade(req))
+		return (MHD_NO);
+	if (req->refused) {
+		req->close = true; /* its target: no route, no trust */
+	} else if (atomic_load(&http->draining)) {
+		request_refuse(
+		    req, PROBLEM_DRAINING, "this server takes no more");
+		req->close = true;
+	} else if (req->no_memory) {
+		request_refuse(req, PROBLEM_BUSY, "out of memory");
+		req->close = true;
+	} else {
+		request_route(req);
+	}
+	if (req->refusal.problem == PROBLEM_METHOD_NOT_ALLOWED)
+		http_answer_header(req, "Allow", req->pattern->allow);
+	if (!req->refused && req->has_body &&
+	    req->head.content_length != NULL &&
+	    (strlen(req->head.content_length) > 18 ||
+		strtoull(req->head.content_length, NULL, 10) > req->body_limit))
+		body_too_large(req);
+	if (req->refused && (req->close || req->has_body)) {
+		req->close = true;
+		return (refuse_now(req));
+	}
+	return (MHD_YES);
+}
+
+/* A piece of the body.  libmicrohttpd takes no response here. */
+static enum MHD_Result
+access_body(struct http_request *req, const char *data, size_t *size)
+{
+	enum rc rc;
+
+	rc = request_body_add(req, data, *size);
+	*size = 0;
+	if (rc == RC_OK)
+		return (MHD_YES);
+	if (rc == RC_LIMIT)
+		body_too_large(req);
+	else
+		request_refuse(req, PROBLEM_BUSY, "out of memory");
+	linger_start(req->loop, req->conn->fd);
+	req->dispatching = true;
+	http_answer_refusal(req, &req->refusal);
+	req->dispatching = false;
+	answer_raw(req);
+	return (MHD_NO);
+}
+
+/* ---- the whole request ---- */
+
+static void
+dispatch(struct http_request *req)
+{
+	const struct http_options *options = &req->http->options;
+
+	if (req->refused) {
+		http_answer_refusal(req, &req->refusal);
+	} else if (req->route == NULL) {
+		http_answer_header(req, "Allow", req->pattern->allow);
+		http_answer(req, 204, NULL, NULL);
+	} else if ((req->route->flags & HTTP_PUBLIC) == 0 &&
+		   options->authorize != NULL) {
+		options->authorize(req, options->route_arg);
+	} else {
+		req->route->handler(req, options->route_arg);
+	}
+}
+
+static enum MHD_Result
+access_end(struct http_request *req)
+{
+
+	req->phase = REQUEST_HANDLING;
+	req->conn->phase = CONN_HANDLING;
+	req->dispatching = true;
+	dispatch(req);
+	req->dispatching = false;
+	if (req->phase == REQUEST_ANSWERED) {
+		loop_timer_cancel(req->loop, req);
+		return (answer_queue(req));
+	}
+	/* The answer may be in the mailbox already: it is taken out by this
+	 * thread, later. */
+	req->suspended = true;
+	MHD_suspend_connection(req->mhd);
+	return (MHD_YES);
+}
+
+static enum MHD_Result
+access_handler(void *arg, struct MHD_Connection *mhd, const char *url,
+    const char *method, const char *version, const char *data, size_t *size,
+    void **context)
+{
+	struct http_request *req = *context;
+
+	(void)arg;
+	(void)mhd;
+	(void)url;
+	if (req == NULL)
+		return (MHD_NO); /* request_line() had no memory */
+	assert(req->magic == REQUEST_MAGIC);
+	switch (req->phase) {
+	case REQUEST_NEW:
+		return (access_head(req, method, version));
+	case REQUEST_BODY:
+		if (*size > 0)
+			return (access_body(req, data, size));
+		return (access_end(req));
+	case REQUEST_ANSWERED:
+		return (answer_queue(req));
+	case REQUEST_HANDLING:
+	case REQUEST_QUEUED:
+	default:
+		return (MHD_NO);
+	}
+}
+
+/* ---- the end of a request ---- */
+
+static void
+log_request(const struct http_request *req)
+{
+
+	if (!log_enabled(LVL_DEBUG))
+		return;
+	log_event(req->refused ? LOG_EV_HTTP_REFUSED : LOG_EV_HTTP_REQUEST,
+	    "request=%s peer=%s method=%s path=%s status=%d ms=%lld", req->id,
+	    req->conn->peer, req->method_name,
+	    req->path_raw == NULL ? "" : req->path_raw, req->status,
+	    (long long)(req->loop->now_ms - req->start_ms));
+}
+
+static void
+completed(void *arg, struct MHD_Connection *mhd, void **context,
+    enum MHD_RequestTerminationCode code)
+{
+	struct http_request *req = *context;
+	struct loop *loop = arg;
+
+	(void)mhd;
+	if (req == NULL)
+		return;
+	*context = NULL;
+	/* The client closed its writing side while it waited.  libmicrohttpd
+	 * gives such connections up, but the client may still read. */
+	if (req->phase == REQUEST_ANSWERED &&
+	    code == MHD_REQUEST_TERMINATED_WITH_ERROR)
+		answer_raw(req);
+	metrics_add(loop->http->options.metrics, METRIC_HTTP_REQUESTS, 1);
+	if (req->refused || req->phase == REQUEST_NEW)
+		metrics_add(
+		    loop->http->options.metrics, METRIC_HTTP_REFUSED, 1);
+	log_request(req);
+	req->conn->phase = CONN_IDLE;
+	req->conn->idle_since_ms = loop->now_ms;
+	req->conn->deadline_ms =
+	    loop->now_ms + loop->http->options.idle_deadline_ms;
+	loop_timer_cancel(loop, req);
+	if (req->counted)
+		atomic_fetch_sub(&loop->http->pending, 1);
+	request_free(req);
+}
+
+/* ---- starting ---- */
+
+/* What the library has to say, a few lines in ten seconds: strangers cause
+ * most of it. */
+static void __attribute__((format(printf, 2, 0)))
+library_log(void *arg, const char *fmt, va_list ap)
+{
+	struct loop *loop = arg;
+	char text[256];
+	size_t n;
+
+	if (loop->now_ms - loop->log_window_ms >= LOG_WINDOW_MS) {
+		if (loop->log_dropped > 0)
+			log_event(LOG_EV_HTTP_LIBRARY,
+			    "loop=%d dropped=%d text=more of the kind",
+			    loop->index, loop->log_dropped);
+		loop->log_window_ms = loop->now_ms;
+		loop->log_lines = loop->log_dropped = 0;
+	}
+	if (loop->log_lines == LOG_LINES_MAX) {
+		loop->log_dropped++;
+		return;
+	}
+	loop->log_lines++;
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	n = strlen(text);
+	if (n > 0 && text[n - 1] == '\n')
+		text[n - 1] = '\0';
+	log_event(LOG_EV_HTTP_LIBRARY, "loop=%d text=%s", loop->index, text);
+}
+
+/* Leaves escapes alone: target.c decodes them itself. */
+static size_t
+unescape_nothing(void *arg, struct MHD_Connection *mhd, char *s)
+{
+
+	(void)arg;
+	(void)mhd;
+	return (strlen(s));
+}
+
+/* The answer for when there is no memory for one. */
+static struct MHD_Response *
+no_memory_response(void)
+{
+	static char text[] =
+	    "{\"type\":\"/problems/busy\",\"title\":\"The server is busy\","
+	    "\"status\":503,\"code\":\"busy\",\"retry_after\":1,"
+	    "\"detail\":\"out of memory\"}";
+	struct MHD_Response *response;
+
+	response = MHD_create_response_from_buffer(
+	    sizeof(text) - 1, text, MHD_RESPMEM_PERSISTENT);
+	if (response == NULL)
+		return (NULL);
+	if (MHD_add_response_header(response, "Content-Type",
+		"application/problem+json") != MHD_YES ||
+	    MHD_add_response_header(response, "Retry-After", "1") != MHD_YES ||
+	    MHD_add_response_header(
+		response, "X-Content-Type-Options", "nosniff") != MHD_YES ||
+	    MHD_add_response_header(response, "Cache-Control", "no-store") !=
+		MHD_YES) {
+		MHD_destroy_response(response);
+		return (NULL);
+	}
+	return (response);
+}
+
+enum rc
+daemon_start(struct loop *loop, struct err *err)
+{
+	const unsigned flags =
+	    (unsigned)MHD_USE_EPOLL | (unsigned)MHD_USE_NO_LISTEN_SOCKET |
+	    (unsigned)MHD_ALLOW_SUSPEND_RESUME | (unsigned)MHD_USE_ERROR_LOG;
+	const unsigned limit =
+	    (unsigned)(loop->http->options.connection_limit + 16);
+
+	if ((loop->no_memory = no_memory_response()) == NULL)
+		return (err_set(err, RC_NO_MEMORY, "libmicrohttpd"));
+	loop->daemon = MHD_start_daemon(flags, 0, NULL, NULL, access_handler,
+	    loop, MHD_OPTION_EXTERNAL_LOGGER, library_log, loop,
+	    MHD_OPTION_NOTIFY_CONNECTION, notify_connection, loop,
+	    MHD_OPTION_NOTIFY_COMPLETED, completed, loop,
+	    MHD_OPTION_URI_LOG_CALLBACK, request_line, loop,
+	    MHD_OPTION_UNESCAPE_CALLBACK, unescape_nothing, loop,
+	    MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_CONNECTION_LIMIT, limit,
+	    MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
+	    MHD_OPTION_CONNECTION_TIMEOUT, 0u, MHD_OPTION_END);
+	if (loop->daemon == NULL)
+		return (err_set(err, RC_INTERNAL,
+		    "libmicrohttpd refuses to "
+		    "start"));
+	return (RC_OK);
+}

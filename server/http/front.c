@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The front door: accepts, looks at the first bytes without taking them, and
+ * gives the socket to its owner: the WebSocket side, the loop of those who
+ * wait, or the loop with the fewest connections.
+ *
+ * A line that is not yet whole is looked at again only when more bytes come
+ * (edge-triggered), and for no longer than a request may take.  Without
+ * descriptors a spare one is given up to take connections off the queue and
+ * close them, then listening pauses: no spinning, one log line a second.
+ */
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+
+#include <arpa/inet.h>
+#include <netinet/tcp.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "http/http_internal.h"
+
+#define EVENTS_MAX 64
+#define ACCEPT_MAX 64
+#define PAUSE_MS 100
+#define SHED_MAX 16
+
+static const char full_text[] =
+    "HTTP/1.1 503 Service Unavailable\r\n"
+    "Content-Type: application/problem+json\r\n"
+    "Cache-Control: no-store\r\n"
+    "X-Content-Type-Options: nosniff\r\n"
+    "Retry-After: 1\r\n"
+    "Connection: close\r\n"
+    "Content-Length: 131\r\n"
+    "\r\n"
+    "{\"type\":\"/problems/busy\",\"title\":\"The server is busy\","
+    "\"status\":503,\"detail\":\"too many connections\",\"code\":\"busy\","
+    "\"retry_after\":1}\n";
+
+/* ---- telling requests apart ---- */
+
+/* Whether the query has a "wait" that is neither empty nor zero. */
+static bool
+query_waits(const char *query, size_t n)
+{
+	const char *end = query + n, *p = query, *next;
+
+	for (; p < end; p = next) {
+		if ((next = memchr(p, '&', (size_t)(end - p))) == NULL)
+			next = end;
+		if (next - p > 5 && memcmp(p, "wait=", 5) == 0 && p[5] != '0')
+			return (true);
+		if (next < end)
+			next++;
+	}
+	return (false);
+}
+
+enum front_kind
+front_classify(const char *p, size_t n, bool full, const char *upgrade_path)
+{
+	static const char get[] = "GET ";
+	const char *target, *end, *query;
+	size_t have = (n < 4) ? n : 4, path_len;
+
+	if (memcmp(p, get, have) != 0)
+		return (FRONT_PLAIN);
+	if (have < 4)
+		return (full ? FRONT_PLAIN : FRONT_MORE);
+	target = p + 4;
+	for (end = target; end < p + n; end++)
+		if (*end == ' ' || *end == '\r' || *end == '\n')
+			break;
+	if (end == p + n)
+		return (full ? FRONT_PLAIN : FRONT_MORE);
+	query = memchr(target, '?', (size_t)(end - target));
+	path_len = (size_t)((query == NULL ? end : query) - target);
+	if (upgrade_path != NULL && path_len == strlen(upgrade_path) &&
+	    memcmp(target, upgrade_path, path_len) == 0)
+		return (FRONT_UPGRADE);
+	if (query != NULL && query_waits(query + 1, (size_t)(end - query - 1)))
+		return (FRONT_WAIT);
+	return (FRONT_PLAIN);
+}
+
+/* ---- handing over ---- */
+
+static struct loop *
+choose_loop(struct front *front, enum front_kind kind)
+{
+	struct http *http = front->http;
+	struct loop *best = NULL, *loop;
+	size_t n, least = SIZE_MAX;
+	int i, plain = http->options.loops;
+
+	if (kind == FRONT_WAIT)
+		return (&http->loops[plain]);
+	for (i = 0; i < plain; i++) {
+		loop =
+		    &http->loops[(front->turn + (unsigned)i) % (unsigned)plain];
+		n = atomic_load(&loop->connections);
+		if (n < least) {
+			least = n;
+			best = loop;
+		}
+	}
+	front->turn++;
+	return (best);
+}
+
+/* Closes a connection that the front still owns. */
+static void
+front_close(struct conn *conn)
+{
+
+	(void)close(conn->fd);
+	http_conn_free(conn);
+}
+
+static void
+front_hand_over(struct front *front, struct conn *conn, enum front_kind kind)
+{
+	struct http *http = front->http;
+	struct loop *loop;
+	int fd = conn->fd;
+
+	if (kind == FRONT_UPGRADE) {
+		http_conn_free(conn);
+		http->options.upgrade(fd, http->options.upgrade_arg);
+		return;
+	}
+	loop = choose_loop(front, kind);
+	atomic_fetch_add(&loop->connections, 1);
+	conn->deadline_ms =
+	    clk_mono_ms(http->options.clk) + http->options.request_deadline_ms;
+	if (mbox_put_urgent(loop->mbox, &conn->msg.node) != RC_OK) {
+		atomic_fetch_sub(&loop->connections, 1);
+		front_close(conn);
+	}
+}
+
+/* Looks at what has come.  True: the connection is no longer ours. */
+static bool
+front_peek(struct front *front, struct conn *conn, bool hung_up)
+{
+	const struct http_options *options = &front->http->options;
+	enum front_kind kind;
+	char text[PEEK_LEN];
+	ssize_t n;
+
+	do
+		n = recv(conn->fd, text, sizeof(text), MSG_PEEK | MSG_DONTWAIT);
+	while (n < 0 && errno == EINTR);
+	if (n < 0 && errno == EAGAIN && !hung_up)
+		return (false);
+	if (n <= 0) {
+		front_close(conn);
+		return (true);
+	}
+	kind = front_classify(text, (size_t)n,
+	    hung_up || (size_t)n == sizeof(text),
+	    options->upgrade == NULL ? NULL : options->upgrade_path);
+	if (kind == FRONT_MORE)
+		return (false);
+	front_hand_over(front, conn, kind);
+	return (true);
+}
+
+/* ---- accepting ---- */
+
+static void
+front_log(struct front *front, int error, const char *what)
+{
+	int64_t now = clk_mono_ms(front->http->options.clk);
+
+	if (front->log_ms != 0 && now - front->log_ms < 1000) {
+		front->log_dropped++;
+		return;
+	}
+	log_event(LOG_EV_FRONT_ACCEPT, "why=%s error=%d more=%d", what, error,
+	    front->log_dropped);
+	front->log_ms = now;
+	front->log_dropped = 0;
+}
+
+static void
+front_listen(struct front *front, bool on)
+{
+	struct epoll_event ev = {.events = on ? (uint32_t)EPOLLIN : 0};
+
+	if (front->listen_fd < 0)
+		return;
+	ev.data.ptr = front;
+	(void)epoll_ctl(front->epoll_fd, EPOLL_CTL_MOD, front->listen_fd, &ev);
+}
+
+static void
+front_pause(struct front *front)
+{
+
+	front->resume_ms = clk_mono_ms(front->http->options.clk) + PAUSE_MS;
+	front_listen(front, false);
+}
+
+/* No descriptor is left: gives the spare one up for a few connections, which
+ * are closed at once instead of hanging in the queue. */
+static void
+front_starved(struct front *front, int error)
+{
+	int fd, i;
+
+	front_log(front, error, "no descriptors");
+	for (i = 0; i < SHED_MAX && front->reserve_fd >= 0; i++) {
+		(void)close(front->reserve_fd);
+		fd = accept4(front->listen_fd, NULL, NULL, SOCK_CLOEXEC);
+		if (fd >= 0)
+			(void)close(fd);
+		front->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			break;
+	}
+	front_pause(front);
+}
+
+/* Says that there are too many connections. */
+static void
+front_turn_away(struct front *front, int fd)
+{
+	char sink[4096];
+
+	front_log(front, 0, "too many connections");
+	metrics_add(front->http->options.metrics, METRIC_HTTP_REFUSED, 1);
+	(void)!recv(fd, sink, sizeof(sink), MSG_DONTWAIT);
+	(void)!send(
+	    fd, full_text, sizeof(full_text) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+	(void)close(fd);
+}
+
+static void
+conn_set_peer(struct conn *conn)
+{
+	const struct sockaddr_in6 *in6 = (void *)&conn->addr;
+	const struct sockaddr_in *in = (void *)&conn->addr;
+
+	if (conn->addr.ss_family == AF_INET)
+		(void)inet_ntop(
+		    AF_INET, &in->sin_addr, conn->peer, sizeof(conn->peer));
+	else if (IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr))
+		(void)inet_ntop(AF_INET, &in6->sin6_addr.s6_addr[12],
+		    conn->peer, sizeof(conn->peer));
+	else
+		(void)inet_ntop(
+		    AF_INET6, &in6->sin6_addr, conn->peer, sizeof(conn->peer));
+}
+
+/* Takes a fresh socket: its bytes are often there already. */
+static void
+front_take(struct front *front, int fd, const struct sockaddr_storage *addr,
+    socklen_t addr_len)
+{
+	struct epoll_event ev = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET};
+	struct http *http = front->http;
+	struct conn *conn;
+
+	if (atomic_load(&http->connections) >= http->options.connection_limit ||
+	    (conn = mem_zalloc(1, sizeof(*conn))) == NULL) {
+		front_turn_away(front, fd);
+		return;
+	}
+	atomic_fetch_add(&http->connections, 1);
+	metrics_add(http->options.metrics, METRIC_HTTP_CONNECTIONS, 1);
+	conn->msg.kind = MSG_CONN;
+	conn->http = http;
+	conn->fd = fd;
+	conn->addr = *addr;
+	conn->addr_len = addr_len;
+	conn_set_peer(conn);
+	if (front_peek(front, conn, false))
+		return;
+	conn->deadline_ms =
+	    clk_mono_ms(http->options.clk) + http->options.request_deadline_ms;
+	ev.data.ptr = conn;
+	if (epoll_ctl(front->epoll_fd, EPOLL_CTL_ADD, fd, &ev) != 0) {
+		front_close(conn);
+		return;
+	}
+	conn_list_add(&front->conns, conn);
+}
+
+static void
+front_accept(struct front *front)
+{
+	struct sockaddr_storage addr;
+	socklen_t len;
+	int fd, i;
+
+	for (i = 0; i < ACCEPT_MAX; i++) {
+		len = sizeof(addr);
+		fd = accept4(front->listen_fd, (struct sockaddr *)&addr, &len,
+		    SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (fd >= 0) {
+			front_take(front, fd, &addr, len);
+			continue;
+		}
+		if (errno == EINTR || errno == ECONNABORTED)
+			continue;
+		if (errno == EMFILE || errno == ENFILE) {
+			front_starved(front, errno);
+		} else if (errno != EAGAIN) {
+			front_log(front, errno, "accept");
+			front_pause(front);
+		}
+		return;
+	}
+}
+
+/* ---- the thread ---- */
+
+static void
+front_event(struct front *front, const struct epoll_event *ev)
+{
+	struct conn *conn;
+
+	if (ev->data.ptr == NULL) {
+		eventfd_t n;
+
+		(void)eventfd_read(front->wake_fd, &n);
+		return;
+	}
+	if (ev->data.ptr == front) {
+		if (front->listen_fd >= 0)
+			front_accept(front);
+		return;
+	}
+	conn = ev->data.ptr;
+	conn_list_remove(&front->conns, conn);
+	(void)epoll_ctl(front->epoll_fd, EPOLL_CTL_DEL, conn->fd, NULL);
+	if (!front_peek(front, conn,
+		(ev->events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0)) {
+		struct epoll_event again = *ev;
+
+		again.events = EPOLLIN | EPOLLRDHUP | EPOLLET;
+		if (epoll_ctl(
+			front->epoll_fd, EPOLL_CTL_ADD, conn->fd, &again) != 0)
+			front_close(conn);
+		else
+			conn_list_add(&front->conns, conn);
+	}
+}
+
+static void
+front_expire(struct front *front)
+{
+	const struct http_options *options = &front->http->options;
+	int64_t now = clk_mono_ms(options->clk);
+	struct conn *conn;
+
+	while ((conn = front->conns.head) != NULL && conn->deadline_ms <= now) {
+		conn_list_remove(&front->conns, conn);
+		metrics_add(options->metrics, METRIC_HTTP_DEADLINES, 1);
+		front_close(conn);
+	}
+	if (front->resume_ms != 0 && front->resume_ms <= now) {
+		front->resume_ms = 0;
+		if (front->reserve_fd < 0)
+			front->reserve_fd =
+			    open("/dev/null", O_RDONLY | O_CLOEXEC);
+		front_listen(front, true);
+	}
+}
+
+static int
+front_timeout(const struct front *front)
+{
+	int64_t now = clk_mono_ms(front->http->options.clk), at = INT64_MAX;
+
+	if (front->conns.head != NULL)
+		at = front->conns.head->deadline_ms;
+	if (front->resume_ms != 0 && front->resume_ms < at)
+		at = front->resume_ms;
+	if (at == INT64_MAX)
+		return (-1);
+	return (at <= now ? 0 : at - now > 60000 ? 60000 : (int)(at - now) + 1);
+}
+
+void
+front_main(void *arg)
+{
+	struct epoll_event events[EVENTS_MAX];
+	struct front *front = arg;
+	int i, n;
+
+	while (!atomic_load(&front->http->front_stop)) {
+		n = epoll_wait(
+		    front->epoll_fd, events, EVENTS_MAX, front_timeout(front));
+		if (atomic_load(&front->http->draining) &&
+		    front->listen_fd >= 0) {
+			(void)close(front->listen_fd);
+			front->listen_fd = -1;
+		}
+		for (i = 0; i < n; i++)
+			front_event(front, &events[i]);
+		front_expire(front);
+	}
+}
+
+void
+front_wake(struct front *front)
+{
+
+	if (front->wake_fd >= 0)
+		(void)eventfd_write(front->wake_fd, 1);
+}
+
+enum rc
+front_init(struct front *front, struct http *http, struct err *err)
+{
+	struct epoll_event ev = {.events = EPOLLIN};
+
+	front->http = http;
+	if ((front->epoll_fd = epoll_create1(EPOLL_CLOEXEC)) < 0 ||
+	    (front->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0 ||
+	    (front->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC)) < 0)
+		return (err_set_sys(err, RC_IO, errno, "front"));
+	ev.data.ptr = NULL;
+	if (epoll_ctl(front->epoll_fd, EPOLL_CTL_ADD, front->wake_fd, &ev) != 0)
+		return (err_set_sys(err, RC_IO, errno, "front: epoll"));
+	ev.data.ptr = front;
+	if (epoll_ctl(front->epoll_fd, EPOLL_CTL_ADD, front->listen_fd, &ev) !=
+	    0)
+		return (err_set_sys(err, RC_IO, errno, "front: epoll"));
+	return (RC_OK);
+}
+
+void
+front_fini(struct front *front)
+{
+	struct conn *conn;
+
+	while ((conn = front->conns.head) != NULL) {
+		conn_list_remove(&front->conns, conn);
+		front_close(conn);
+	}
+	if (front->listen_fd >= 0)
+		(void)close(front->listen_fd);
+	if (front->reserve_fd >= 0)
+		(void)close(front->reserve_fd);
+	if (front->wake_fd >= 0)
+		(void)close(front->wake_fd);
+	if (front->epoll_fd >= 0)
+		(void)close(front->epoll_fd);
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The HTTP server as a whole: its listening socket, its threads, and the order
+ * of starting, draining and stopping.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "http/http_internal.h"
+
+#define BACKLOG 1024
+
+/* Splits "host:port" or "[host]:port". */
+static bool
+listen_split(const char *listen, char *host, size_t host_size, char *port,
+    size_t port_size)
+{
+	const char *colon = strrchr(listen, ':'), *from = listen;
+	size_t n;
+
+	if (colon == NULL)
+		return (false);
+	n = (size_t)(colon - listen);
+	if (n >= 2 && listen[0] == '[' && colon[-1] == ']') {
+		from++;
+		n -= 2;
+	}
+	if (n == 0 || n >= host_size || strlen(colon + 1) == 0 ||
+	    strlen(colon + 1) >= port_size)
+		return (false);
+	memcpy(host, from, n);
+	host[n] = '\0';
+	memcpy(port, colon + 1, strlen(colon + 1) + 1);
+	return (true);
+}
+
+static int
+bind_one(const struct addrinfo *ai)
+{
+	const int on = 1;
+	int fd, error;
+
+	fd = socket(ai->ai_family,
+	    ai->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, ai->ai_protocol);
+	if (fd < 0)
+		return (-1);
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
+	    bind(fd, ai->ai_addr, ai->ai_addrlen) == 0 &&
+	    listen(fd, BACKLOG) == 0)
+		return (fd);
+	error = errno;
+	(void)close(fd);
+	errno = error;
+	return (-1);
+}
+
+/* Opens the listening socket and learns its port. */
+static enum rc
+http_listen(struct http *http, struct err *err)
+{
+	struct addrinfo hints = {.ai_flags = AI_PASSIVE | AI_NUMERICSERV,
+	    .ai_socktype = SOCK_STREAM};
+	const char *listen = http->options.listen;
+	struct addrinfo *list, *ai;
+	struct sockaddr_storage addr;
+	socklen_t len = sizeof(addr);
+	char host[256], port[8];
+	int rc, fd = -1;
+
+	if (!listen_split(listen, host, sizeof(host), port, sizeof(port)))
+		return (err_set(err, RC_INVALID,
+		    "listen: \"%s\" is not host:port", listen));
+	if ((rc = getaddrinfo(host, port, &hints, &list)) != 0)
+		return (err_set(err, RC_INVALID, "listen: %s: %s", listen,
+		    gai_strerror(rc)));
+	errno = EADDRNOTAVAIL;
+	for (ai = list; ai != NULL && fd < 0; ai = ai->ai_next)
+		fd = bind_one(ai);
+	rc = errno;
+	freeaddrinfo(list);
+	if (fd < 0)
+		return (err_set_sys(err, RC_IO, rc, "listen: %s", listen));
+	http->front.listen_fd = fd;
+	if (getsockname(fd, (struct sockaddr *)&addr, &len) != 0)
+		return (err_set_sys(err, RC_IO, errno, "listen: %s", listen));
+	if (addr.ss_family == AF_INET6)
+		http->port =
+		    ntohs(((struct sockaddr_in6 *)(void *)&addr)->sin6_port);
+	else
+		http->port =
+		    ntohs(((struct sockaddr_in *)(void *)&addr)->sin_port);
+	return (RC_OK);
+}
+
+/* Frees what there is; the threads have ended or never begun. */
+static void
+http_free(struct http *http)
+{
+	int i;
+
+	front_fini(&http->front);
+	for (i = 0; i < http->loop_count; i++)
+		loop_fini(&http->loops[i]);
+	mem_free(http->loops);
+	router_free(http->router);
+	mem_free(http);
+}
+
+enum rc
+http_new(const struct http_options *options, struct http **ret, struct err *err)
+{
+	struct http *http;
+	enum rc rc;
+	int i;
+
+	assert(options->loops >= 1 && options->request_deadline_ms > 0 &&
+	       options->idle_deadline_ms > 0);
+	if ((http = mem_zalloc(1, sizeof(*http))) == NULL)
+		return (err_set(err, RC_NO_MEMORY, "http"));
+	http->options = *options;
+	http->front.epoll_fd = http->front.wake_fd = -1;
+	http->front.listen_fd = http->front.reserve_fd = -1;
+	http->layout_known =
+	    strncmp(MHD_get_version(), "0.9.7", strlen("0.9.7")) == 0;
+	if ((rc = router_new(options->routes, &http->router, err)) != RC_OK ||
+	    (rc = http_listen(http, err)) != RC_OK ||
+	    (rc = front_init(&http->front, http, err)) != RC_OK)
+		goto free_http;
+	http->loops =
+	    mem_zalloc((size_t)options->loops + 1, sizeof(*http->loops));
+	if (http->loops == NULL) {
+		rc = err_set(err, RC_NO_MEMORY, "http");
+		goto free_http;
+	}
+	http->loop_count = options->loops + 1;
+	for (i = 0; i < http->loop_count; i++)
+		if ((rc = loop_init(&http->loops[i], http, i, err)) != RC_OK)
+			goto free_http;
+	http->loops[options->loops].long_poll = true;
+	*ret = http;
+	return (RC_OK);
+
+free_http:
+	http_free(http);
+	return (rc);
+}
+
+enum rc
+http_start(struct http *http, struct err *err)
+{
+	enum rc rc;
+	int i;
+
+	for (i = 0; i < http->loop_count; i++) {
+		rc = thr_start(THR_HTTP, i, loop_main, &http->loops[i],
+		    &http->loops[i].thr, err);
+		if (rc != RC_OK)
+			return (rc);
+	}
+	return (thr_start(
+	    THR_FRONT, 0, front_main, &http->front, &http->front.thr, err));
+}
+
+int
+http_port(const struct http *http)
+{
+
+	return (http->port);
+}
+
+void
+http_drain(struct http *http)
+{
+	int i;
+
+	if (atomic_exchange(&http->draining, true))
+		return;
+	front_wake(&http->front);
+	for (i = 0; i < http->loop_count; i++)
+		(void)!mbox_put_urgent(
+		    http->loops[i].mbox, &http->loops[i].wake_msg.node);
+}
+
+size_t
+http_pending(const struct http *http)
+{
+
+	return (atomic_load(&http->pending));
+}
+
+void
+http_stop(struct http *http)
+{
+	int i;
+
+	if (http == NULL)
+		return;
+	http_drain(http);
+	atomic_store(&http->front_stop, true);
+	front_wake(&http->front);
+	thr_join(&http->front.thr);
+	atomic_store(&http->loops_stop, true);
+	for (i = 0; i < http->loop_count; i++)
+		mbox_close(http->loops[i].mbox);
+	for (i = 0; i < http->loop_count; i++) {
+		thr_join(&http->loops[i].thr);
+	}
+	http_free(http);
+}
+
+void
+http_conn_free(struct conn *conn)
+{
+
+	atomic_fetch_sub(&conn->http->connections, 1);
+	metrics_add(conn->http->options.metrics, METRIC_HTTP_CONNECTIONS, -1);
+	mem_free(conn);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * HTTP for the layers above: a request, its answer, routes.  It knows no
+ * resource.  Behind it: the front door (one port), libmicrohttpd loops, the
+ * guard against ambiguous requests, bodies, limits and absolute deadlines.
+ *
+ * Life of a request: the loop that owns its connection parses it, finds the
+ * route, collects the body, and calls the route's handler in the loop's
+ * thread.  The handler answers at once or later, from any thread, exactly once,
+ * by http_answer().  Until then the connection is suspended; the request and
+ * everything in it stays valid until the answer is sent.
+ */
+#ifndef HTTP_HTTP_H
+#define HTTP_HTTP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/clk.h"
+#include "base/err.h"
+#include "metrics/metrics.h"
+#include "model/refusal.h"
+
+struct http;
+struct http_request;
+
+typedef void (*http_handler_fn)(struct http_request *req, void *arg);
+
+enum http_route_flags {
+	HTTP_PUBLIC = 1 << 0, /* no token needed */
+	HTTP_ADMIN = 1 << 1,  /* an administrator's token */
+	HTTP_TEXT_BODY =
+	    1 << 2,            /* takes any text content type, not only JSON */
+	HTTP_NO_BODY = 1 << 3, /* a body is refused */
+	HTTP_LARGE_BODY = 1 << 4 /* body up to the array limit */
+};
+
+/* A route.  ${path} has segments and {name} placeholders, which match one
+ * non-empty segment, percent-decoded: "/v1/outbox/{id}". */
+struct http_route {
+	const char *method;
+	const char *path;
+	http_handler_fn handler;
+	unsigned flags;
+};
+
+/* Called before the handler of every route that is not HTTP_PUBLIC: finds out
+ * who asks and goes on with http_request_authorized() or answers (at once or
+ * later, from any thread). */
+typedef void (*http_authorize_fn)(struct http_request *req, void *arg);
+
+/* Gives the socket of a connection whose first request line asks for the
+ * WebSocket path to its owner (push).  ${fd} passes over. */
+typedef void (*http_upgrade_fn)(int fd, void *arg);
+
+struct http_options {
+	const char *listen;              /* "127.0.0.1:8080", "[::1]:0" */
+	int loops;                       /* libmicrohttpd loops, at least 1 */
+	const struct http_route *routes; /* kept; ends with method NULL */
+	void *route_arg;                 /* second argument of handlers */
+	http_authorize_fn authorize;
+	const char *upgrade_path; /* "/v1/ws" */
+	http_upgrade_fn upgrade;
+	void *upgrade_arg;
+	int64_t request_deadline_ms; /* first byte to whole request: 15 s */
+	int64_t idle_deadline_ms;    /* keep-alive between requests: 60 s */
+	size_t connection_limit;
+	const struct clk *clk;
+	struct metrics *metrics;
+};
+
+/* Makes the listening socket and the loops, no threads yet; http_port() tells
+ * which port was bound. */
+enum rc http_new(const struct http_options *options, struct http **ret,
+    struct err *err) MUST_USE;
+
+/* Starts front and loops. */
+enum rc http_start(struct http *http, struct err *err) MUST_USE;
+
+/* The port that is listened on. */
+int http_port(const struct http *http);
+
+/* Stops accepting (closes the listening socket).  Requests under way go on;
+ * answers from now on say "Connection: close"; new requests on kept
+ * connections are answered 503 draining. */
+void http_drain(struct http *http);
+
+/* Requests that are not yet answered. */
+size_t http_pending(const struct http *http);
+
+/* Ends the threads: every suspended request is resumed first, unanswered ones
+ * get 503.  Frees.  NULL is allowed. */
+void http_stop(struct http *http);
+
+/* ---- a request, as handlers see it ---- */
+
+/* The method ("GET") and the path, decoded. */
+const char *http_method(const struct http_request *req);
+const char *http_path(const struct http_request *req);
+
+/* The value of placeholder ${name} of the route; NULL if it has none such. */
+const char *http_path_param(const struct http_request *req, const char *name);
+
+/* The first query parameter ${name}, percent-decoded; NULL if absent. */
+const char *http_query(const struct http_request *req, const char *name);
+
+/* Calls ${each} for every query parameter, so that unknown ones can be
+ * refused by name; stops when it returns false. */
+void http_query_each(const struct http_request *req,
+    bool (*each)(void *arg, const char *name, const char *value), void *arg);
+
+/* A request header (case-insensitive); NULL if absent. */
+const char *http_header(const struct http_request *req, const char *name);
+
+/* The body (NUL-terminated beyond its length); "" and 0 without one. */
+const char *http_body(const struct http_request *req, size_t *ret_len);
+
+/* The client's address as text; behind a believed proxy the forwarded one. */
+const char *http_peer(const struct http_request *req);
+
+/* The request id that the answer carries. */
+const char *http_request_id(const struct http_request *req);
+
+/* ${size} zeroed bytes that live as long as the request and are freed with
+ * it; NULL: no memory.  Thread: the one that handles it. */
+void *http_alloc(struct http_request *req, size_t size);
+
+/* Calls ${fini}(${arg}) when the request is freed. */
+enum rc http_on_free(
+    struct http_request *req, void (*fini)(void *arg), void *arg) MUST_USE;
+
+/* Room for what authorize() finds out: kept with the request, no owner. */
+void http_set_principal(struct http_request *req, void *principal);
+void *http_principal(const struct http_request *req);
+
+/* authorize() is content: the route's handler is called (in the loop's thread
+ * when called there, else in the calling thread). */
+void http_request_authorized(struct http_request *req);
+
+/* Adds a header to the answer (copied). */
+void http_answer_header(
+    struct http_request *req, const char *name, const char *value);
+
+/* Answers with ${status} and takes the content of ${body} (NULL: no body).
+ * ${content_type} is static storage.  Once per request.  Never fails (without
+ * memory the answer is 503).  Thread: any. */
+void http_answer(struct http_request *req, int status, const char *content_type,
+    struct buf *body);
+
+/* Answers with a problem document. */
+void http_answer_refusal(struct http_request *req, const struct refusal *r);
+
+/* Answers 500 (or what ${err}'s rc says) and logs ${err} with the request id:
+ * this is the border where errors end. */
+void http_answer_error(struct http_request *req, const struct err *err);
+
+/* Calls ${wake} in the loop's thread at monotonic ${at_ms}, or earlier when
+ * the client has gone away; for long-polls.  One timer a request; at_ms 0
+ * cancels it. */
+void http_set_timer(struct http_request *req, int64_t at_ms,
+    void (*wake)(struct http_request *req, void *arg), void *arg);
+
+#define HTTP_JSON "application/json"
+
+#endif

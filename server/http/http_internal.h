@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the files of this module share: the server, its loops, connections
+ * and requests.
+ *
+ * Invariants
+ *  1. A connection belongs to the front thread until it is put into a loop's
+ *     mailbox, from then on to that loop.
+ *  2. libmicrohttpd's functions are called in the loop's own thread only.
+ *  3. A request belongs to the loop's thread, except between the call of its
+ *     handler and the arrival of its answer in the loop's mailbox, when it is
+ *     the handler's; meanwhile its connection is suspended, so that
+ *     libmicrohttpd touches nothing of it.
+ *  4. A request is freed only inside MHD_run() (or MHD_stop_daemon()), by the
+ *     notification that it is complete.
+ */
+#ifndef HTTP_HTTP_INTERNAL_H
+#define HTTP_HTTP_INTERNAL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <netinet/in.h>
+#include <pthread.h>
+#include <sys/socket.h>
+
+#include <microhttpd.h>
+
+#include "base/mbox.h"
+#include "base/thr.h"
+#include "base/uuid.h"
+#include "http/due.h"
+#include "http/http.h"
+
+/* A request line longer than this is refused; browsers stop at about 8 KiB. */
+#define TARGET_LEN_MAX 8192
+/* What the front looks at to find the path; longer lines go to a loop. */
+#define PEEK_LEN 2048
+#define SEGMENTS_MAX 8
+#define PARAMS_MAX 4
+#define QUERY_MAX 32
+#define HEADERS_MAX 100
+#define REQUEST_ID_MAX 64
+#define ARENA_INLINE 1280
+#define PEER_SIZE INET6_ADDRSTRLEN
+
+/* ---- the router (router.c) ---- */
+
+/* The methods that exist here, in the order of the Allow header. */
+enum method {
+	METHOD_GET,
+	METHOD_HEAD,
+	METHOD_POST,
+	METHOD_PUT,
+	METHOD_PATCH,
+	METHOD_DELETE,
+	METHOD_OPTIONS,
+	METHOD_COUNT
+};
+
+/* METHOD_COUNT if ${name} is none of them. */
+enum method method_find(const char *name);
+const char *method_text(enum method method);
+
+struct router;
+struct segment {
+	const char *text; /* NUL-terminated, decoded */
+	size_t len;
+};
+
+/* A path of the table with its methods. */
+struct pattern {
+	struct segment segment[SEGMENTS_MAX];
+	bool is_param[SEGMENTS_MAX]; /* text is the name, len its length */
+	int segments;
+	int params;
+	const struct http_route *route[METHOD_COUNT];
+	char allow[64];
+	char *text; /* the memory of segment[].text */
+};
+
+/* Compiles ${routes}, which it keeps. */
+enum rc router_new(const struct http_route *routes, struct router **ret,
+    struct err *err) MUST_USE;
+void router_free(struct router *router);
+
+/* The pattern for a path, NULL if there is none. */
+const struct pattern *router_find(
+    const struct router *router, const struct segment *segments, int n);
+
+/* ---- connections ---- */
+
+enum msg_kind { MSG_CONN, MSG_ANSWER, MSG_TIMER, MSG_WAKE };
+
+struct loop_msg {
+	struct mbox_node node; /* first */
+	enum msg_kind kind;
+};
+
+/* What an event of a loop's epoll set is about. */
+enum source_kind { SOURCE_MHD, SOURCE_MBOX, SOURCE_GONE, SOURCE_LEFTOVER };
+
+struct source {
+	enum source_kind kind;
+};
+
+enum conn_phase {
+	CONN_RECEIVING, /* a request is arriving: absolute deadline */
+	CONN_HANDLING,  /* the handler has it: no deadline here */
+	CONN_SENDING,   /* the answer goes out: absolute deadline */
+	CONN_IDLE       /* kept alive */
+};
+
+struct conn {
+	struct loop_msg msg; /* first */
+	struct http *http;
+	struct loop *loop;
+	struct conn *next, *prev; /* of the front, then of the loop */
+	int fd;
+	enum conn_phase phase;
+	bool partial;        /* idle, but a part of a request has come */
+	bool cut;            /* its socket has been shut down */
+	int64_t deadline_ms; /* monotonic */
+	int64_t check_ms;    /* when to look at it next */
+	int64_t idle_since_ms;
+	uint64_t requests;
+	struct sockaddr_storage addr;
+	socklen_t addr_len;
+	char peer[PEER_SIZE];
+};
+
+struct conn_list {
+	struct conn *head, *tail;
+};
+
+void conn_list_add(struct conn_list *list, struct conn *conn);
+void conn_list_remove(struct conn_list *list, struct conn *conn);
+
+/* ---- requests ---- */
+
+#define REQUEST_MAGIC 0x48545251u
+
+enum request_phase {
+	REQUEST_NEW,      /* the request line is known */
+	REQUEST_BODY,     /* headers are accepted, a body may come */
+	REQUEST_HANDLING, /* with its handler */
+	REQUEST_ANSWERED, /* the answer is known */
+	REQUEST_QUEUED    /* the answer is libmicrohttpd's */
+};
+
+struct answer_header {
+	struct answer_header *next;
+	const char *name;
+	const char *value;
+};
+
+struct fini {
+	struct fini *next;
+	void (*fn)(void *arg);
+	void *arg;
+};
+
+struct query_param {
+	const char *name;
+	const char *value;
+};
+
+struct chunk {
+	struct chunk *next;
+	size_t used, size;
+};
+
+/* Headers that the module itself needs; borrowed from the connection. */
+struct known_headers {
+	const char *authorization;
+	const char *content_type;
+	const char *content_length;
+	const char *transfer_encoding;
+	const char *expect;
+	const char *upgrade;
+	const char *host;
+	const char *request_id;
+};
+
+struct http_request {
+	struct loop_msg answer_msg; /* first */
+	struct loop_msg timer_msg;
+	struct source gone; /* the client has closed its side */
+	unsigned magic;
+	enum request_phase phase;
+	struct http *http;
+	struct loop *loop;
+	struct conn *conn;
+	struct MHD_Connection *mhd;
+	struct http_request *next, *prev; /* of the loop, or its free list */
+	int64_t start_ms;
+	bool counted;      /* in http->pending */
+	bool suspended;    /* libmicrohttpd waits for MHD_resume_connection() */
+	bool dispatching;  /* inside its handler, in the loop's thread */
+	bool refused;      /* ${refusal} is the answer */
+	bool close;        /* the connection ends with the answer */
+	bool has_body;     /* the head announces one */
+	bool no_memory;    /* something was lost: the answer is 503 */
+	bool no_store_off; /* the handler gave its own Cache-Control */
+
+	/* The question. */
+	enum method method;
+	const char *method_name;
+	char *target; /* raw, whole */
+	size_t target_len;
+	char *path_raw; /* raw, without the query */
+	char *path;     /* decoded */
+	struct segment segment[SEGMENTS_MAX];
+	int segments;
+	struct query_param query[QUERY_MAX];
+	int queries;
+	struct known_headers head;
+	const struct pattern *pattern;
+	const struct http_route *route;
+	char id[REQUEST_ID_MAX + 1];
+	char *body; /* body_len bytes and a NUL */
+	size_t body_len, body_cap, body_limit;
+
+	/* The answer. */
+	struct refusal refusal;
+	int status;
+	const char *content_type;
+	char *out;
+	size_t out_len;
+	struct answer_header *headers;
+
+	/* The timer.  want_* and timer_queued: under loop->timer_lock. */
+	struct due_node due;
+	bool watching; /* gone is in the epoll set */
+	void (*wake)(struct http_request *req, void *arg);
+	void *wake_arg;
+	bool timer_queued;
+	int64_t want_at_ms;
+	void (*want_wake)(struct http_request *req, void *arg);
+	void *want_arg;
+
+	void *principal;
+	struct fini *finis;
+	struct chunk *chunks;
+	size_t arena_used;
+	_Alignas(16) char arena[ARENA_INLINE];
+};
+
+/* A socket that is read empty for a moment after an early answer, so that the
+ * answer is not lost to a reset. */
+struct leftover {
+	struct source source; /* first */
+	struct leftover *next, *prev;
+	int fd;
+	size_t bytes;
+	int64_t deadline_ms;
+};
+
+/* ---- loops (loop.c) ---- */
+
+struct loop {
+	struct http *http;
+	int index;
+	bool long_poll; /* the loop of the requests that wait */
+	struct thr *thr;
+	struct MHD_Daemon *daemon;
+	struct MHD_Response *no_memory; /* made beforehand */
+	struct mbox *mbox;
+	struct loop_msg wake_msg; /* draining has begun */
+	int epoll_fd;
+	struct source source_mhd, source_mbox;
+	int64_t now_ms;
+	atomic_size_t connections;
+	struct conn *adding;    /* during MHD_add_connection() */
+	struct conn_list conns; /* in the order of check_ms */
+	struct http_request *requests;
+	struct http_request *spare; /* free list */
+	size_t spares;
+	struct http_request *ready, **ready_tail; /* answered: to be resumed */
+	struct due due;
+	pthread_mutex_t timer_lock;
+	struct leftover *lingers;
+	size_t linger_count;
+	struct uuid_gen ids;
+	bool drain_seen;
+	int64_t log_window_ms; /* of libmicrohttpd's messages */
+	int log_lines, log_dropped;
+};
+
+enum rc loop_init(
+    struct loop *loop, struct http *http, int index, struct err *err) MUST_USE;
+void loop_fini(struct loop *loop);
+void loop_main(void *arg);
+
+/* The loop of the calling thread, NULL in other threads. */
+struct loop *loop_self(void);
+
+/* Resumes ${req} in the next round.  Thread: the loop's. */
+void loop_ready(struct loop *loop, struct http_request *req);
+
+/* Sets or cancels a request's timer.  Thread: the loop's. */
+void loop_timer_set(struct loop *loop, struct http_request *req, int64_t at_ms,
+    void (*wake)(struct http_request *req, void *arg), void *arg);
+void loop_timer_cancel(struct loop *loop, struct http_request *req);
+
+/* Reads from the peer for a moment after ${req}'s early answer. */
+void linger_start(struct loop *loop, int fd);
+void linger_read(struct loop *loop, struct leftover *left);
+void linger_expire(struct loop *loop, bool all);
+
+/* ---- libmicrohttpd's callbacks (daemon.c) ---- */
+
+enum rc daemon_start(struct loop *loop, struct err *err) MUST_USE;
+
+/* ---- parsing (target.c, guard.c) ---- */
+
+/* Copies and decodes the raw target; a refusal goes into ${req}. */
+void target_read(struct http_request *req, const char *raw);
+
+/* Looks at method, version and headers; fills req->head; refuses what is
+ * ambiguous (req->refused and close). */
+void guard_check(
+    struct http_request *req, const char *method, const char *version);
+
+/* Whether ${content_type} suits the route; ${json} is the strict case. */
+bool media_ok(const char *content_type, bool text);
+
+/* Whether comma-separated ${list} contains ${token}, ignoring case. */
+bool list_has(const char *list, const char *token);
+
+/* ---- requests (request.c) ---- */
+
+struct http_request *request_new(
+    struct loop *loop, struct conn *conn, struct MHD_Connection *mhd);
+void request_free(struct http_request *req);
+
+/* Room in the arena, not zeroed; NULL: no memory. */
+void *request_room(struct http_request *req, size_t size);
+
+/* Refuses: keeps the first refusal. */
+void request_refuse(struct http_request *req, enum problem problem,
+    const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* Appends to the body, which never grows beyond body_limit. */
+enum rc request_body_add(
+    struct http_request *req, const char *p, size_t n) MUST_USE;
+
+/* ---- answers (answer.c) ---- */
+
+/* Hands the answer to libmicrohttpd.  Thread: the loop's. */
+enum MHD_Result answer_queue(struct http_request *req);
+
+/* Writes the answer past libmicrohttpd, which cannot take it in this state,
+ * as far as the socket's buffer goes.  The connection ends afterwards. */
+void answer_raw(struct http_request *req);
+
+/* ---- the front (front.c) ---- */
+
+struct front {
+	struct http *http;
+	struct thr *thr;
+	int epoll_fd, wake_fd, listen_fd, reserve_fd;
+	struct conn_list conns; /* not yet told apart, oldest first */
+	int64_t resume_ms; /* listening pauses until then; 0: it does not */
+	int64_t log_ms;
+	int log_dropped;
+	unsigned turn;
+};
+
+enum front_kind { FRONT_MORE, FRONT_PLAIN, FRONT_WAIT, FRONT_UPGRADE };
+
+/* What the first ${n} bytes of a connection ask for; ${full}: there will not
+ * be more to see. */
+enum front_kind front_classify(
+    const char *p, size_t n, bool full, const char *upgrade_path);
+
+enum rc front_init(
+    struct front *front, struct http *http, struct err *err) MUST_USE;
+void front_fini(struct front *front);
+void front_main(void *arg);
+void front_wake(struct front *front);
+
+/* ---- the server (http.c) ---- */
+
+struct http {
+	struct http_options options;
+	struct router *router;
+	int port;
+	struct front front;
+	struct loop *loops; /* options.loops and the long-polls' one */
+	int loop_count;
+	bool layout_known; /* libmicrohttpd parses in place (guard.c) */
+	atomic_bool draining;
+	atomic_bool front_stop;
+	atomic_bool loops_stop;
+	atomic_size_t pending;
+	atomic_size_t connections;
+};
+
+/* One connection less. */
+void http_conn_free(struct conn *conn);
+
+#endif

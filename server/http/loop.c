@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A loop: a thread that drives one libmicrohttpd daemon from its own epoll
+ * set, so that the library's waiting (which can stall when 128 connections are
+ * ready at once) is never used.  It takes connections and answers from its
+ * mailbox, keeps the absolute deadlines of its connections and the timers of
+ * waiting requests, and notices clients that go away meanwhile.
+ *
+ * Deadlines: every connection is looked at once in each eighth of the
+ * request's deadline, so nothing has to be moved when a phase changes.  A part
+ * of a request that follows another on a kept connection is seen by the
+ * kernel's account of when data last came, as libmicrohttpd tells of a request
+ * only when its first line is complete.
+ */
+#include <sys/epoll.h>
+
+#include <assert.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/rnd.h"
+#include "http/http_internal.h"
+
+#define EVENTS_MAX 64
+/* The kernel counts in ticks of up to 10 ms. */
+#define TICK_SLACK_MS 20
+#define STOP_MS 1000
+
+static _Thread_local struct loop *self;
+
+struct loop *
+loop_self(void)
+{
+
+	return (self);
+}
+
+/* ---- lists of connections ---- */
+
+void
+conn_list_add(struct conn_list *list, struct conn *conn)
+{
+
+	conn->next = NULL;
+	conn->prev = list->tail;
+	if (list->tail != NULL)
+		list->tail->next = conn;
+	else
+		list->head = conn;
+	list->tail = conn;
+}
+
+void
+conn_list_remove(struct conn_list *list, struct conn *conn)
+{
+
+	if (conn->prev != NULL)
+		conn->prev->next = conn->next;
+	else
+		list->head = conn->next;
+	if (conn->next != NULL)
+		conn->next->prev = conn->prev;
+	else
+		list->tail = conn->prev;
+	conn->next = conn->prev = NULL;
+}
+
+/* ---- making and ending ---- */
+
+static enum rc
+loop_watch(struct loop *loop, int fd, struct source *source, struct err *err)
+{
+	struct epoll_event ev = {.events = EPOLLIN};
+
+	ev.data.ptr = source;
+	if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &ev) != 0)
+		return (err_set_sys(err, RC_IO, errno, "epoll_ctl"));
+	return (RC_OK);
+}
+
+enum rc
+loop_init(struct loop *loop, struct http *http, int index, struct err *err)
+{
+	const union MHD_DaemonInfo *info;
+	enum rc rc;
+
+	loop->http = http;
+	loop->index = index;
+	loop->epoll_fd = -1;
+	loop->wake_msg.kind = MSG_WAKE;
+	loop->source_mhd.kind = SOURCE_MHD;
+	loop->source_mbox.kind = SOURCE_MBOX;
+	loop->ready_tail = &loop->ready;
+	loop->now_ms = clk_mono_ms(http->options.clk);
+	(void)pthread_mutex_init(&loop->timer_lock, NULL);
+	uuid_gen_init(&loop->ids, http->options.clk, rnd_system());
+	if ((loop->mbox = mbox_new(0, true)) == NULL)
+		return (err_set(err, RC_NO_MEMORY, "http mailbox"));
+	if ((loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC)) < 0)
+		return (err_set_sys(err, RC_IO, errno, "epoll_create1"));
+	if ((rc = daemon_start(loop, err)) != RC_OK)
+		return (rc);
+	info = MHD_get_daemon_info(loop->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+	if (info == NULL)
+		return (err_set(err, RC_INTERNAL, "libmicrohttpd: no epoll"));
+	rc = loop_watch(loop, info->epoll_fd, &loop->source_mhd, err);
+	if (rc == RC_OK)
+		rc = loop_watch(
+		    loop, mbox_fd(loop->mbox), &loop->source_mbox, err);
+	return (rc);
+}
+
+void
+loop_fini(struct loop *loop)
+{
+	struct http_request *req;
+
+	if (loop->http == NULL)
+		return; /* never begun */
+	if (loop->daemon != NULL)
+		MHD_stop_daemon(loop->daemon);
+	if (loop->no_memory != NULL)
+		MHD_destroy_response(loop->no_memory);
+	linger_expire(loop, true);
+	if (loop->epoll_fd >= 0)
+		(void)close(loop->epoll_fd);
+	if (loop->mbox != NULL)
+		(void)mbox_take_all(loop->mbox); /* a wake-up, if anything */
+	mbox_free(loop->mbox);
+	while ((req = loop->spare) != NULL) {
+		loop->spare = req->next;
+		mem_free(req->body);
+		mem_free(req);
+	}
+	(void)pthread_mutex_destroy(&loop->timer_lock);
+}
+
+/* ---- requests that wait ---- */
+
+void
+loop_timer_cancel(struct loop *loop, struct http_request *req)
+{
+
+	if (req->due.queued) {
+		due_remove(&loop->due, &req->due);
+		metrics_add(loop->http->options.metrics, METRIC_LONG_POLLS, -1);
+	}
+	if (req->watching) {
+		req->watching = false;
+		(void)epoll_ctl(
+		    loop->epoll_fd, EPOLL_CTL_DEL, req->conn->fd, NULL);
+	}
+}
+
+void
+loop_ready(struct loop *loop, struct http_request *req)
+{
+
+	loop_timer_cancel(loop, req);
+	req->answer_msg.node.next = NULL;
+	*loop->ready_tail = req;
+	/* The list runs through the answer's link. */
+	loop->ready_tail = (struct http_request **)&req->answer_msg.node.next;
+}
+
+void
+loop_timer_set(struct loop *loop, struct http_request *req, int64_t at_ms,
+    void (*wake)(struct http_request *req, void *arg), void *arg)
+{
+	struct epoll_event ev = {.events = EPOLLRDHUP | EPOLLONESHOT};
+
+	loop_timer_cancel(loop, req);
+	if (at_ms == 0 || req->phase >= REQUEST_ANSWERED)
+		return;
+	req->wake = wake;
+	req->wake_arg = arg;
+	due_add(&loop->due, &req->due, at_ms);
+	metrics_add(loop->http->options.metrics, METRIC_LONG_POLLS, 1);
+	/* The next of this client begins afresh and finds the right loop. */
+	if (!loop->long_poll)
+		req->close = true;
+	ev.data.ptr = &req->gone;
+	req->watching =
+	    epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, req->conn->fd, &ev) == 0;
+}
+
+void
+http_set_timer(struct http_request *req, int64_t at_ms,
+    void (*wake)(struct http_request *req, void *arg), void *arg)
+{
+	struct loop *loop = req->loop;
+	bool put;
+
+	assert(req->magic == REQUEST_MAGIC);
+	if (loop == self) {
+		loop_timer_set(loop, req, at_ms, wake, arg);
+		return;
+	}
+	(void)pthread_mutex_lock(&loop->timer_lock);
+	req->want_at_ms = at_ms;
+	req->want_wake = wake;
+	req->want_arg = arg;
+	put = !req->timer_queued;
+	req->timer_queued = true;
+	(void)pthread_mutex_unlock(&loop->timer_lock);
+	if (put)
+		(void)!mbox_put_urgent(loop->mbox, &req->timer_msg.node);
+}
+
+/* Its time has come, or its client has gone. */
+static void
+loop_wake(struct loop *loop, struct http_request *req)
+{
+
+	assert(req->magic == REQUEST_MAGIC);
+	loop_timer_cancel(loop, req);
+	req->wake(req, req->wake_arg);
+}
+
+/* ---- messages ---- */
+
+static void
+take_conn(struct loop *loop, struct conn *conn)
+{
+	int64_t period = loop->http->options.request_deadline_ms / 8 + 1;
+
+	conn->loop = loop;
+	conn->check_ms = loop->now_ms + period;
+	conn_list_add(&loop->conns, conn);
+	loop->adding = conn;
+	(void)MHD_add_connection(loop->daemon, conn->fd,
+	    (const struct sockaddr *)&conn->addr, conn->addr_len);
+	if (loop->adding == NULL)
+		return; /* libmicrohttpd has it */
+	loop->adding = NULL;
+	conn_list_remove(&loop->conns, conn);
+	atomic_fetch_sub(&loop->connections, 1);
+	http_conn_free(conn);
+}
+
+static void
+take_timer(struct loop *loop, struct http_request *req)
+{
+	void (*wake)(struct http_request *, void *);
+	int64_t at_ms;
+	void *arg;
+
+	(void)pthread_mutex_lock(&loop->timer_lock);
+	req->timer_queued = false;
+	at_ms = req->want_at_ms;
+	wake = req->want_wake;
+	arg = req->want_arg;
+	(void)pthread_mutex_unlock(&loop->timer_lock);
+	loop_timer_set(loop, req, at_ms, wake, arg);
+}
+
+static void
+take_messages(struct loop *loop)
+{
+	struct mbox_node *node, *next;
+	struct loop_msg *msg;
+	char *base;
+
+	for (node = mbox_take_all(loop->mbox); node != NULL; node = next) {
+		next = node->next;
+		msg = (struct loop_msg *)(void *)node;
+		base = (char *)msg;
+		switch (msg->kind) {
+		case MSG_CONN:
+			take_conn(loop, (struct conn *)(void *)msg);
+			break;
+		case MSG_ANSWER:
+			loop_ready(loop, (struct http_request *)(void *)msg);
+			break;
+		case MSG_TIMER:
+			base -= offsetof(struct http_request, timer_msg);
+			take_timer(loop, (struct http_request *)(void *)base);
+			break;
+		case MSG_WAKE:
+			break;
+		default:
+			assert(!"message kind");
+		}
+	}
+}
+
+/* Resumes what has been answered. */
+static void
+resume_ready(struct loop *loop)
+{
+	struct http_request *req, *next;
+
+	for (req = loop->ready; req != NULL; req = next) {
+		next = (struct http_request *)(void *)req->answer_msg.node.next;
+		req->phase = REQUEST_ANSWERED;
+		if (req->suspended) {
+			req->suspended = false;
+			MHD_resume_connection(req->mhd);
+		}
+	}
+	loop->ready = NULL;
+	loop->ready_tail = &loop->ready;
+}
+
+/* ---- deadlines ---- */
+
+/* Whether bytes have come since the connection became idle. */
+static bool
+has_partial(const struct loop *loop, const struct conn *conn)
+{
+	struct tcp_info info;
+	socklen_t len = sizeof(info);
+
+	if (getsockopt(conn->fd, IPPROTO_TCP, TCP_INFO, &info, &len) != 0)
+		return (false);
+	return ((int64_t)info.tcpi_last_data_recv + TICK_SLACK_MS <
+		loop->now_ms - conn->idle_since_ms);
+}
+
+static void
+conn_check(struct loop *loop, struct conn *conn)
+{
+	struct http *http = loop->http;
+	int64_t deadline;
+
+	if (conn->cut || conn->phase == CONN_HANDLING)
+		return;
+	if (conn->phase == CONN_IDLE && !conn->partial &&
+	    has_partial(loop, conn)) {
+		conn->partial = true;
+		deadline = loop->now_ms + http->options.request_deadline_ms;
+		if (deadline < conn->deadline_ms)
+			conn->deadline_ms = deadline;
+	}
+	if (loop->now_ms < conn->deadline_ms)
+		return;
+	conn->cut = true;
+	if (conn->phase != CONN_IDLE || conn->partial) {
+		metrics_add(http->options.metrics, METRIC_HTTP_DEADLINES, 1);
+		log_event(LOG_EV_HTTP_DEADLINE, "peer=%s phase=%s", conn->peer,
+		    conn->phase == CONN_SENDING ? "sending" : "receiving");
+	}
+	(void)shutdown(conn->fd, SHUT_RDWR);
+}
+
+static void
+check_conns(struct loop *loop)
+{
+	int64_t period = loop->http->options.request_deadline_ms / 8 + 1;
+	struct conn *conn;
+
+	while ((conn = loop->conns.head) != NULL &&
+	       conn->check_ms <= loop->now_ms) {
+		conn_list_remove(&loop->conns, conn);
+		conn->check_ms = loop->now_ms + period;
+		conn_list_add(&loop->conns, conn);
+		conn_check(loop, conn);
+	}
+}
+
+/* Wakes what is due; when draining begins everything is. */
+static void
+wake_due(struct loop *loop)
+{
+	struct due_node *node;
+	bool all = !loop->drain_seen && atomic_load(&loop->http->draining);
+
+	loop->drain_seen |= all;
+	while ((node = due_first(&loop->due)) != NULL &&
+	       (all || node->at_ms <= loop->now_ms))
+		loop_wake(loop,
+		    (struct http_request *)(void *)((char *)node -
+						    offsetof(
+							struct http_request,
+							due)));
+}
+
+/* ---- the loop ---- */
+
+static int
+loop_timeout(const struct loop *loop)
+{
+	const struct due_node *due = due_first(&loop->due);
+	MHD_UNSIGNED_LONG_LONG mhd_ms;
+	int64_t at = INT64_MAX, now;
+
+	if (loop->ready != NULL ||
+	    (MHD_get_timeout(loop->daemon, &mhd_ms) == MHD_YES && mhd_ms == 0))
+		return (0);
+	if (due != NULL)
+		at = due->at_ms;
+	if (loop->conns.head != NULL && loop->conns.head->check_ms < at)
+		at = loop->conns.head->check_ms;
+	if (loop->lingers != NULL && loop->now_ms + 500 < at)
+		at = loop->now_ms + 500;
+	if (at == INT64_MAX)
+		return (-1);
+	now = clk_mono_ms(loop->http->options.clk);
+	/* One more, as now is rounded down. */
+	return (at <= now ? 0 : at - now > 60000 ? 60000 : (int)(at - now) + 1);
+}
+
+static void
+handle_event(struct loop *loop, struct source *source)
+{
+	struct http_request *req;
+	char *base = (char *)source;
+
+	switch (source->kind) {
+	case SOURCE_MHD:
+		break;
+	case SOURCE_MBOX:
+		take_messages(loop);
+		break;
+	case SOURCE_GONE:
+		base -= offsetof(struct http_request, gone);
+		req = (struct http_request *)(void *)base;
+		if (req->watching)
+			loop_wake(loop, req);
+		break;
+	case SOURCE_LEFTOVER:
+		linger_read(loop, (struct leftover *)(void *)source);
+		break;
+	default:
+		assert(!"source kind");
+	}
+}
+
+/* Whether an answer is still going out. */
+static bool
+has_answers(const struct loop *loop)
+{
+	const struct http_request *req;
+
+	for (req = loop->requests; req != NULL; req = req->next)
+		if (req->phase >= REQUEST_ANSWERED)
+			return (true);
+	return (false);
+}
+
+/* Answers everything that nobody else has answered and lets what is answered
+ * go out, for at most a second. */
+static void
+loop_stop(struct loop *loop)
+{
+	struct http *http = loop->http;
+	struct refusal r = REFUSAL_INIT;
+	struct http_request *req;
+	int64_t end = clk_mono_ms(http->options.clk) + STOP_MS;
+
+	refusal_set(&r, PROBLEM_DRAINING, "", "this server has stopped");
+	take_messages(loop);
+	resume_ready(loop);
+	for (req = loop->requests; req != NULL; req = req->next)
+		if (req->suspended && req->status == 0)
+			http_answer_refusal(req, &r);
+	resume_ready(loop);
+	do {
+		(void)MHD_run(loop->daemon);
+		loop->now_ms = clk_mono_ms(http->options.clk);
+		(void)usleep(1000);
+	} while (has_answers(loop) && loop->now_ms < end);
+}
+
+void
+loop_main(void *arg)
+{
+	struct epoll_event events[EVENTS_MAX];
+	struct loop *loop = arg;
+	int i, n;
+
+	self = loop;
+	while (!atomic_load(&loop->http->loops_stop)) {
+		n = epoll_wait(
+		    loop->epoll_fd, events, EVENTS_MAX, loop_timeout(loop));
+		loop->now_ms = clk_mono_ms(loop->http->options.clk);
+		for (i = 0; i < n; i++)
+			handle_event(loop, events[i].data.ptr);
+		wake_due(loop);
+		check_conns(loop);
+		linger_expire(loop, false);
+		resume_ready(loop);
+		(void)MHD_run(loop->daemon);
+	}
+	loop_stop(loop);
+	self = NULL;
+}

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A request as handlers see it, and its memory: an arena that begins inside
+ * the object, and objects that their loop uses again.
+ */
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "http/http_internal.h"
+
+#define SPARES_MAX 256
+#define CHUNK_SIZE 4096
+#define BODY_KEEP 8192
+
+static void
+request_check(const struct http_request *req)
+{
+
+	assert(req->magic == REQUEST_MAGIC);
+}
+
+/* A zeroed object (its arena is not), from the free list if there is one. */
+static struct http_request *
+request_take(struct loop *loop)
+{
+	struct http_request *req = loop->spare;
+	char *body = NULL;
+	size_t cap = 0;
+
+	if (req != NULL) {
+		loop->spare = req->next;
+		loop->spares--;
+		body = req->body;
+		cap = req->body_cap;
+	} else if ((req = mem_alloc(sizeof(*req))) == NULL) {
+		return (NULL);
+	}
+	memset(req, 0, offsetof(struct http_request, arena));
+	req->body = body;
+	req->body_cap = cap;
+	return (req);
+}
+
+struct http_request *
+request_new(struct loop *loop, struct conn *conn, struct MHD_Connection *mhd)
+{
+	struct http_request *req;
+
+	if ((req = request_take(loop)) == NULL)
+		return (NULL);
+	req->magic = REQUEST_MAGIC;
+	req->answer_msg.kind = MSG_ANSWER;
+	req->timer_msg.kind = MSG_TIMER;
+	req->gone.kind = SOURCE_GONE;
+	req->http = loop->http;
+	req->loop = loop;
+	req->conn = conn;
+	req->mhd = mhd;
+	req->start_ms = loop->now_ms;
+	req->method = METHOD_COUNT;
+	req->method_name = "";
+	req->next = loop->requests;
+	if (req->next != NULL)
+		req->next->prev = req;
+	loop->requests = req;
+	return (req);
+}
+
+void
+request_free(struct http_request *req)
+{
+	struct loop *loop = req->loop;
+	struct chunk *chunk;
+	struct fini *fini;
+
+	request_check(req);
+	while ((fini = req->finis) != NULL) {
+		req->finis = fini->next;
+		fini->fn(fini->arg);
+	}
+	while ((chunk = req->chunks) != NULL) {
+		req->chunks = chunk->next;
+		mem_free(chunk);
+	}
+	if (req->prev != NULL)
+		req->prev->next = req->next;
+	else
+		loop->requests = req->next;
+	if (req->next != NULL)
+		req->next->prev = req->prev;
+	mem_free(req->out);
+	req->magic = 0;
+	if (req->body_cap > BODY_KEEP || loop->spares == SPARES_MAX) {
+		mem_free(req->body);
+		req->body = NULL;
+		req->body_cap = 0;
+	}
+	if (loop->spares == SPARES_MAX) {
+		mem_free(req);
+		return;
+	}
+	req->next = loop->spare;
+	loop->spare = req;
+	loop->spares++;
+}
+
+void *
+request_room(struct http_request *req, size_t size)
+{
+	struct chunk *chunk = req->chunks;
+	const size_t head = (sizeof(*chunk) + 15) & ~(size_t)15;
+	void *p;
+
+	if (size > SIZE_MAX / 2)
+		return (NULL);
+	size = (size + 15) & ~(size_t)15;
+	if (size <= ARENA_INLINE - req->arena_used) {
+		p = req->arena + req->arena_used;
+		req->arena_used += size;
+		return (p);
+	}
+	if (chunk == NULL || size > chunk->size - chunk->used) {
+		size_t n = head + size;
+
+		if (n < CHUNK_SIZE)
+			n = CHUNK_SIZE;
+		if ((chunk = mem_alloc(n)) == NULL)
+			return (NULL);
+		chunk->size = n;
+		chunk->used = head;
+		chunk->next = req->chunks;
+		req->chunks = chunk;
+	}
+	p = (char *)chunk + chunk->used;
+	chunk->used += size;
+	return (p);
+}
+
+void
+request_refuse(
+    struct http_request *req, enum problem problem, const char *fmt, ...)
+{
+	char detail[REFUSAL_DETAIL_SIZE];
+	va_list ap;
+
+	if (req->refused)
+		return;
+	va_start(ap, fmt);
+	(void)vsnprintf(detail, sizeof(detail), fmt, ap);
+	va_end(ap);
+	refusal_set(&req->refusal, problem, "", "%s", detail);
+	req->refused = true;
+}
+
+enum rc
+request_body_add(struct http_request *req, const char *p, size_t n)
+{
+	size_t cap;
+	char *body;
+
+	if (n > req->body_limit - req->body_len)
+		return (RC_LIMIT);
+	if (req->body_len + n + 1 > req->body_cap) {
+		cap = (req->body_cap < 1024) ? 1024 : 2 * req->body_cap;
+		if (cap < req->body_len + n + 1)
+			cap = req->body_len + n + 1;
+		if ((body = mem_realloc(req->body, cap)) == NULL)
+			return (RC_NO_MEMORY);
+		req->body = body;
+		req->body_cap = cap;
+	}
+	memcpy(req->body + req->body_len, p, n);
+	req->body_len += n;
+	req->body[req->body_len] = '\0';
+	return (RC_OK);
+}
+
+/* ---- what handlers call ---- */
+
+const char *
+http_method(const struct http_request *req)
+{
+
+	request_check(req);
+	return (req->method_name);
+}
+
+const char *
+http_path(const struct http_request *req)
+{
+
+	request_check(req);
+	return (req->path == NULL ? "" : req->path);
+}
+
+const char *
+http_path_param(const struct http_request *req, const char *name)
+{
+	const struct pattern *p = req->pattern;
+	int i;
+
+	request_check(req);
+	for (i = 0; p != NULL && i < p->segments; i++)
+		if (p->is_param[i] && strcmp(p->segment[i].text, name) == 0)
+			return (req->segment[i].text);
+	return (NULL);
+}
+
+const char *
+http_query(const struct http_request *req, const char *name)
+{
+	int i;
+
+	request_check(req);
+	for (i = 0; i < req->queries; i++)
+		if (strcmp(req->query[i].name, name) == 0)
+			return (req->query[i].value);
+	return (NULL);
+}
+
+void
+http_query_each(const struct http_request *req,
+    bool (*each)(void *arg, const char *name, const char *value), void *arg)
+{
+	int i;
+
+	request_check(req);
+	for (i = 0; i < req->queries; i++)
+		if (!each(arg, req->query[i].name, req->query[i].value))
+			return;
+}
+
+const char *
+http_header(const struct http_request *req, const char *name)
+{
+
+	request_check(req);
+	return (MHD_lookup_connection_value(req->mhd, MHD_HEADER_KIND, name));
+}
+
+const char *
+http_body(const struct http_request *req, size_t *ret_len)
+{
+
+	request_check(req);
+	*ret_len = req->body_len;
+	return (req->body_len == 0 ? "" : req->body);
+}
+
+const char *
+http_peer(const struct http_request *req)
+{
+
+	request_check(req);
+	return (req->conn->peer);
+}
+
+const char *
+http_request_id(const struct http_request *req)
+{
+
+	request_check(req);
+	return (req->id);
+}
+
+void *
+http_alloc(struct http_request *req, size_t size)
+{
+	void *p;
+
+	request_check(req);
+	if ((p = request_room(req, size)) != NULL)
+		memset(p, 0, size);
+	return (p);
+}
+
+enum rc
+http_on_free(struct http_request *req, void (*fini)(void *arg), void *arg)
+{
+	struct fini *f;
+
+	if ((f = http_alloc(req, sizeof(*f))) == NULL)
+		return (RC_NO_MEMORY);
+	f->fn = fini;
+	f->arg = arg;
+	f->next = req->finis;
+	req->finis = f;
+	return (RC_OK);
+}
+
+void
+http_set_principal(struct http_request *req, void *principal)
+{
+
+	request_check(req);
+	req->principal = principal;
+}
+
+void *
+http_principal(const struct http_request *req)
+{
+
+	request_check(req);
+	return (req->principal);
+}
+
+void
+http_request_authorized(struct http_request *req)
+{
+
+	request_check(req);
+	req->route->handler(req, req->http->options.route_arg);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Counters, gauges and histograms from one table, shown as Prometheus text
+ * (exposition format 0.0.4).  Updates are relaxed atomics: any thread, no
+ * locks, no allocation.
+ */
+#ifndef METRICS_METRICS_H
+#define METRICS_METRICS_H
+
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM };
+
+/* X(id, name without the prefix "twinbox_", type, help).  Histograms are in
+ * seconds, fed with microseconds. */
+#define METRICS_TABLE(X)                                                       \
+	X(HTTP_REQUESTS, "http_requests_total", METRIC_COUNTER,                \
+	    "Requests answered")                                               \
+	X(HTTP_REFUSED, "http_refused_total", METRIC_COUNTER,                  \
+	    "Requests refused before a route")                                 \
+	X(HTTP_CONNECTIONS, "http_connections", METRIC_GAUGE,                  \
+	    "Open HTTP connections")                                           \
+	X(HTTP_DEADLINES, "http_deadlines_total", METRIC_COUNTER,              \
+	    "Connections cut at their absolute deadline")                      \
+	X(MESSAGES_ACCEPTED, "messages_accepted_total", METRIC_COUNTER,        \
+	    "Messages accepted (committed with their outbox row)")             \
+	X(MESSAGES_REPLAYED, "messages_replayed_total", METRIC_COUNTER,        \
+	    "Sends answered from an earlier acceptance")                       \
+	X(OUTBOX_SENT, "outbox_sent_total", METRIC_COUNTER,                    \
+	    "Outbox rows delivered into an inbox")                             \
+	X(OUTBOX_ACKED, "outbox_acked_total", METRIC_COUNTER,                  \
+	    "Outbox rows acked by their recipient")                            \
+	X(OUTBOX_PENDING, "outbox_pending", METRIC_GAUGE,                      \
+	    "Outbox rows that wait for delivery")                              \
+	X(INBOX_EVENTS, "inbox_events_total", METRIC_COUNTER,                  \
+	    "Events written to inboxes")                                       \
+	X(RECEIPTS, "receipts_total", METRIC_COUNTER,                          \
+	    "Receipts made")                                                   \
+	X(DELIVERY_SECONDS, "delivery_seconds", METRIC_HISTOGRAM,              \
+	    "From acceptance to the recipient's inbox")                        \
+	X(COMMIT_SECONDS, "commit_seconds", METRIC_HISTOGRAM,                  \
+	    "Duration of a COMMIT with its fsync")                             \
+	X(BATCH_UNITS, "batch_units_total", METRIC_COUNTER,                    \
+	    "Units of work committed")                                         \
+	X(BATCHES, "batches_total", METRIC_COUNTER,                            \
+	    "Transactions committed by the writer")                            \
+	X(BATCHES_ABANDONED, "batches_abandoned_total", METRIC_COUNTER,        \
+	    "Transactions rolled back and redone singly")                      \
+	X(CHECKPOINTS, "checkpoints_total", METRIC_COUNTER,                    \
+	    "Checkpoints of the write-ahead log")                              \
+	X(WAL_BYTES, "wal_bytes", METRIC_GAUGE,                                \
+	    "Size of the write-ahead log")                                     \
+	X(WS_SESSIONS, "ws_sessions", METRIC_GAUGE,                            \
+	    "Open WebSocket sessions")                                         \
+	X(WS_EVENTS, "ws_events_total", METRIC_COUNTER,                        \
+	    "Events written to WebSocket sessions")                            \
+	X(WS_BEHIND, "ws_behind_total", METRIC_COUNTER,                        \
+	    "Times a session had to be read from the store")                   \
+	X(LONG_POLLS, "long_polls", METRIC_GAUGE, "Waiting long-polls")        \
+	X(LOGINS, "logins_total", METRIC_COUNTER, "Successful log-ins")        \
+	X(LOGINS_REFUSED, "logins_refused_total", METRIC_COUNTER,              \
+	    "Refused log-ins")                                                 \
+	X(LOG_DROPPED, "log_dropped_total", METRIC_COUNTER,                    \
+	    "Log lines dropped because the log was not read")
+
+enum metric {
+#define X(id, name, type, help) METRIC_##id,
+	METRICS_TABLE(X)
+#undef X
+	METRIC_COUNT
+};
+
+struct metrics;
+
+/* A set of metrics, all zero.  NULL: no memory. */
+struct metrics *metrics_new(void);
+void metrics_free(struct metrics *m);
+
+/* ${m} may be NULL in all of these, which then do nothing. */
+void metrics_add(struct metrics *m, enum metric id, int64_t n);
+void metrics_set(struct metrics *m, enum metric id, int64_t v);
+void metrics_observe_us(struct metrics *m, enum metric id, int64_t us);
+
+/* The value of a counter or gauge; of a histogram its count. */
+int64_t metrics_get(const struct metrics *m, enum metric id);
+
+/* Appends all of them as Prometheus text. */
+void metrics_write(const struct metrics *m, struct buf *out);
+
+#endif

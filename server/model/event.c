@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The names of event kinds.  They are the contract's (kind) and the outbox's
+ * (type); the numbers are what the database stores.
+ */
+#include "model/event.h"
+
+const char *
+event_kind_name(int kind)
+{
+
+	switch (kind) {
+#define X(id, number, name, type)                                              \
+	case id:                                                               \
+		return (name);
+		EVENT_KIND_TABLE(X)
+#undef X
+	default:
+		return (NULL);
+	}
+}
+
+const char *
+event_kind_type(int kind)
+{
+
+	switch (kind) {
+#define X(id, number, name, type)                                              \
+	case id:                                                               \
+		return (type);
+		EVENT_KIND_TABLE(X)
+#undef X
+	default:
+		return (NULL);
+	}
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The lifecycle of outbox rows, read from the tables in the header.
+ */
+#include <assert.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "model/outbox.h"
+
+static const struct {
+	const char *name;
+	bool terminal;
+} states[OUTBOX_STATE_COUNT] = {
+#define X(id, name, terminal) {name, terminal},
+    OUTBOX_STATE_TABLE(X)
+#undef X
+};
+
+static const struct {
+	int from;
+	int to;
+} moves[] = {
+#define X(from, to, why) {from, to},
+    OUTBOX_MOVE_TABLE(X)
+#undef X
+};
+
+const char *
+outbox_state_name(int state)
+{
+
+	if (state < 0 || state >= OUTBOX_STATE_COUNT)
+		return (NULL);
+	return (states[state].name);
+}
+
+int
+outbox_state_parse(const char *name)
+{
+	int i;
+
+	for (i = 0; i < OUTBOX_STATE_COUNT; i++) {
+		if (strcmp(states[i].name, name) == 0)
+			return (i);
+	}
+	return (-1);
+}
+
+bool
+outbox_state_terminal(int state)
+{
+
+	assert(state >= 0 && state < OUTBOX_STATE_COUNT);
+	return (states[state].terminal);
+}
+
+bool
+outbox_move_allowed(int from, int to)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(moves) / sizeof(moves[0]); i++) {
+		if (moves[i].from == from && moves[i].to == to)
+			return (true);
+	}
+	return (false);
+}
+
+/* The enum is in order of advance, and the three dead ends come last in the
+ * order in which they are shown: so the smallest number is the answer. */
+int
+outbox_entry_state(const int *destination_states, int n)
+{
+	int i, least;
+
+	assert(n >= 1);
+	least = destination_states[0];
+	for (i = 1; i < n; i++) {
+		if (destination_states[i] < least)
+			least = destination_states[i];
+	}
+	assert(least >= 0 && least < OUTBOX_STATE_COUNT);
+	return (least);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The lifecycle of an outbox row: states, allowed moves, what the API shows.
+ *
+ *	          deliver_at in the future (scheduled)
+ *	                   |
+ *	 accepted --> PENDING --claim--> SENDING --accepted--> SENT --ack-->
+ *ACKED ^  |  ^              |  | requeue ---'  |  '- retryable --'  '-
+ *rejected, retries used up --> FAILED
+ *	                 '--> CANCELED | EXPIRED
+ *
+ * PENDING waits for the relay; SENDING for a destination's answer; SENT for
+ * its person, however long he is away.  Local delivery is one transaction and
+ * stores no SENDING.
+ */
+#ifndef MODEL_OUTBOX_H
+#define MODEL_OUTBOX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/uuid.h"
+#include "model/event.h"
+
+/* X(id, name, terminal) in order of advance */
+#define OUTBOX_STATE_TABLE(X)                                                  \
+	X(OUTBOX_PENDING, "pending", false)                                    \
+	X(OUTBOX_SENDING, "sending", false)                                    \
+	X(OUTBOX_SENT, "sent", false)                                          \
+	X(OUTBOX_ACKED, "acked", true)                                         \
+	X(OUTBOX_FAILED, "failed", true)                                       \
+	X(OUTBOX_EXPIRED, "expired", true)                                     \
+	X(OUTBOX_CANCELED, "canceled", true)
+
+enum outbox_state {
+#define X(id, name, terminal) id,
+	OUTBOX_STATE_TABLE(X)
+#undef X
+	    OUTBOX_STATE_COUNT
+};
+
+/* X(from, to, why) */
+#define OUTBOX_MOVE_TABLE(X)                                                   \
+	X(OUTBOX_PENDING, OUTBOX_SENDING, "claimed")                           \
+	X(OUTBOX_PENDING, OUTBOX_SENT, "delivered locally")                    \
+	X(OUTBOX_PENDING, OUTBOX_CANCELED, "canceled by its sender")           \
+	X(OUTBOX_PENDING, OUTBOX_EXPIRED, "expired")                           \
+	X(OUTBOX_PENDING, OUTBOX_FAILED, "poison")                             \
+	X(OUTBOX_SENDING, OUTBOX_SENT, "accepted")                             \
+	X(OUTBOX_SENDING, OUTBOX_PENDING, "retry, deferral or lost lease")     \
+	X(OUTBOX_SENDING, OUTBOX_FAILED, "rejected or retries used up")        \
+	X(OUTBOX_SENT, OUTBOX_ACKED, "acked by its recipient")                 \
+	X(OUTBOX_SENT, OUTBOX_PENDING,                                         \
+	    "no answer from a peer that said later")                           \
+	X(OUTBOX_FAILED, OUTBOX_PENDING, "requeued")                           \
+	X(OUTBOX_EXPIRED, OUTBOX_PENDING, "requeued")
+
+/* "pending" …; NULL for none.  The names are what the database stores. */
+const char *outbox_state_name(int state);
+
+/* The state called ${name}, -1 if none is. */
+int outbox_state_parse(const char *name);
+
+/* Whether nothing but a requeue leads out of ${state}. */
+bool outbox_state_terminal(int state);
+
+/* Whether the table lists ${from} -> ${to}. */
+bool outbox_move_allowed(int from, int to);
+
+/* The state that an entry shows for its destinations' states: the
+ * least advanced of those not failed, expired or canceled; if all are, the
+ * first present in that order.  ${n} >= 1. */
+int outbox_entry_state(const int *destination_states, int n);
+
+/* One destination of an entry. */
+struct destination_view {
+	const char *address;
+	int state;
+	int attempts;
+	int retry_count;
+	int64_t last_attempt_at;
+	int64_t last_status_at;
+	int64_t next_retry_at;
+	int64_t sent_at;
+	int64_t acked_at;
+	int64_t read_at;
+	const char *last_error;
+};
+
+/* An outbox entry, ready to be shown: one message of mine.  Times are 0 where
+ * there is none. */
+struct entry_view {
+	const char *event_type;
+	struct uuid conversation;
+	int64_t conversation_seq; /* 0: not released yet */
+	const char *to;           /* NULL in groups */
+	int priority;
+	int max_retries;
+	int64_t event_time;
+	int64_t created_at;
+	int64_t deliver_at;
+	int64_t expires_at;
+	struct message_view message; /* its body is not shown */
+	const struct destination_view *destinations;
+	int ndestinations;
+};
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table of problem types, and how a refusal gets its detail: always valid
+ * UTF-8 without control characters, whatever a stranger's bytes went into it.
+ */
+#include <assert.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "model/refusal.h"
+
+static const struct {
+	const char *slug;
+	int status;
+	const char *title;
+	const char *cause;
+	const char *cure;
+} problems[PROBLEM_COUNT] = {[PROBLEM_NONE] = {"", 200, "", "", ""},
+#define X(id, slug, status, title, cause, cure)                                \
+	[PROBLEM_##id] = {slug, status, title, cause, cure},
+    PROBLEM_TABLE(X)
+#undef X
+};
+
+static size_t
+index_of(enum problem p)
+{
+
+	assert((unsigned int)p < PROBLEM_COUNT);
+	return ((size_t)p);
+}
+
+const char *
+problem_slug(enum problem p)
+{
+
+	return (problems[index_of(p)].slug);
+}
+
+int
+problem_status(enum problem p)
+{
+
+	return (problems[index_of(p)].status);
+}
+
+const char *
+problem_title(enum problem p)
+{
+
+	return (problems[index_of(p)].title);
+}
+
+const char *
+problem_cause(enum problem p)
+{
+
+	return (problems[index_of(p)].cause);
+}
+
+const char *
+problem_cure(enum problem p)
+{
+
+	return (problems[index_of(p)].cure);
+}
+
+enum problem
+problem_find(const char *slug)
+{
+	int i;
+
+	for (i = PROBLEM_NONE + 1; i < PROBLEM_COUNT; i++) {
+		if (strcmp(problems[i].slug, slug) == 0)
+			return ((enum problem)i);
+	}
+	return (PROBLEM_NONE);
+}
+
+enum problem
+problem_of_rc(enum rc rc)
+{
+
+	switch (rc) {
+	case RC_OK:
+		return (PROBLEM_NONE);
+	case RC_INVALID:
+		return (PROBLEM_BAD_REQUEST);
+	case RC_NOT_FOUND:
+		return (PROBLEM_NOT_FOUND);
+	case RC_EXISTS:
+	case RC_CONFLICT:
+		return (PROBLEM_CONFLICT);
+	case RC_DENIED:
+		return (PROBLEM_FORBIDDEN);
+	case RC_LIMIT:
+		return (PROBLEM_RATE_LIMITED);
+	case RC_NO_MEMORY:
+	case RC_BUSY:
+	case RC_UNCERTAIN:
+	case RC_PEER:
+		return (PROBLEM_BUSY);
+	case RC_FULL:
+		return (PROBLEM_INBOX_FULL);
+	case RC_CLOSED:
+		return (PROBLEM_DRAINING);
+	case RC_IO:
+	case RC_CORRUPT:
+	case RC_INTERNAL:
+	case RC_COUNT:
+	default:
+		return (PROBLEM_INTERNAL);
+	}
+}
+
+/* Makes ${text}, which may have been cut inside a character, fit to be shown:
+ * what is not UTF-8 and control characters become '?'. */
+static void
+scrub(char *text)
+{
+	size_t bad, i, n, at;
+
+	n = strlen(text);
+	for (at = 0; !utf8_valid(text + at, n - at, &bad); at += bad + 1)
+		text[at + bad] = '?';
+	for (i = 0; i < n; i++) {
+		if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
+			text[i] = '?';
+	}
+}
+
+void
+refusal_set(struct refusal *r, enum problem p, const char *pointer,
+    const char *fmt, ...)
+{
+	va_list ap;
+	size_t n;
+	int status;
+
+	r->problem = p;
+	status = problem_status(p);
+	if ((status == 429 || status == 503) && r->retry_after_s <= 0)
+		r->retry_after_s = 1;
+
+	/* A pointer that was cut would point at something else. */
+	n = strlen(pointer);
+	if (n >= sizeof(r->pointer))
+		n = 0;
+	memcpy(r->pointer, pointer, n);
+	r->pointer[n] = '\0';
+
+	va_start(ap, fmt);
+	(void)vsnprintf(r->detail, sizeof(r->detail), fmt, ap);
+	va_end(ap);
+	scrub(r->detail);
+}

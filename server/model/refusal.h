@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Why something was refused, in terms of the public contract: the table of
+ * problem types (RFC 9457) with status, title, cause and cure, and a refusal
+ * with its detail.  wire/ renders it, http/ and push/ send it.
+ */
+#ifndef MODEL_REFUSAL_H
+#define MODEL_REFUSAL_H
+
+#include <stdint.h>
+
+#include "base/rc.h"
+
+/* X(id, slug, http status, title, cause, cure) */
+#define PROBLEM_TABLE(X)                                                       \
+	X(BAD_REQUEST, "bad-request", 400, "The request is not understood",    \
+	    "A member, parameter or header is missing, unknown, of the wrong " \
+	    "type, or out of its range.",                                      \
+	    "Correct what detail and pointer name; GET /openapi.yaml has the " \
+	    "full contract.")                                                  \
+	X(UNAUTHENTICATED, "unauthenticated", 401, "No valid token",           \
+	    "The Authorization header is missing, or its token is unknown, "   \
+	    "revoked, or belongs to a disabled user.",                         \
+	    "Log in with POST /v1/tokens and send "                            \
+	    "\"Authorization: Bearer <token>\".")                              \
+	X(FORBIDDEN, "forbidden", 403, "Not allowed",                          \
+	    "You are known, but this is not yours to do.",                     \
+	    "Use an account that may, or ask an administrator.")               \
+	X(NOT_FOUND, "not-found", 404, "No such thing",                        \
+	    "There is nothing at this path, or nothing that you may see.",     \
+	    "Check the path and the id; GET /v1 lists the entry points.")      \
+	X(METHOD_NOT_ALLOWED, "method-not-allowed", 405,                       \
+	    "This path does not take this method",                             \
+	    "The path exists, but not for the method used.",                   \
+	    "Use a method that the Allow header lists.")                       \
+	X(CONFLICT, "conflict", 409, "It conflicts with what is there",        \
+	    "Something with this name or id exists already, or the thing has " \
+	    "changed meanwhile.",                                              \
+	    "Read the current state and decide anew.")                         \
+	X(ALREADY_SENT, "already-sent", 409, "It has been sent",               \
+	    "The message has left for at least one recipient and cannot be "   \
+	    "canceled.",                                                       \
+	    "Retract it instead, if your client offers that.")                 \
+	X(CURSOR_EXPIRED, "cursor-expired", 410, "This cursor is of no use",   \
+	    "The cursor lies before the oldest kept event, beyond the head, "  \
+	    "or belongs to another epoch (the database was restored).",        \
+	    "Start again from oldest with the epoch given here; keep your "    \
+	    "messages and re-submit your own by their ids.")                   \
+	X(PRECONDITION_FAILED, "precondition-failed", 412,                     \
+	    "It has changed meanwhile",                                        \
+	    "The If-Match header names another version.",                      \
+	    "Read it again and repeat with the new ETag.")                     \
+	X(BODY_TOO_LARGE, "body-too-large", 413, "The body is too large",      \
+	    "The request or its text is larger than this server takes.",       \
+	    "Send less; GET /v1 publishes the limits.")                        \
+	X(UNSUPPORTED_MEDIA, "unsupported-media", 415,                         \
+	    "This content type is not taken",                                  \
+	    "The route takes JSON (or text, for /v1/to/…) and nothing else.",  \
+	    "Send Content-Type: application/json.")                            \
+	X(UNKNOWN_RECIPIENT, "unknown-recipient", 422, "No such recipient",    \
+	    "No user of that name is on this server.",                         \
+	    "Check the spelling of the address.")                              \
+	X(KEY_REUSED, "key-reused", 422,                                       \
+	    "The id was used for another content",                             \
+	    "A message with this id or idempotency key was accepted before, "  \
+	    "and it was not the same.",                                        \
+	    "Use a fresh id for a new message; repeat the same one only for "  \
+	    "the same content.")                                               \
+	X(ACK_BEYOND_HEAD, "ack-beyond-head", 422, "Acked beyond the head",    \
+	    "The ack names an event that the inbox does not have yet.",        \
+	    "Ack at most the seq of the last event that you have received.")   \
+	X(PRECONDITION_REQUIRED, "precondition-required", 428,                 \
+	    "An If-Match header is needed",                                    \
+	    "Edits name the version that they change.",                        \
+	    "Read it first and send its ETag as If-Match.")                    \
+	X(RATE_LIMITED, "rate-limited", 429, "Too many requests",              \
+	    "You, or your address, sent more than the configured rate.",       \
+	    "Wait for Retry-After seconds.")                                   \
+	X(QUEUE_FULL, "queue-full", 429, "Too much of yours is pending",       \
+	    "As many of your messages wait for delivery as one sender may "    \
+	    "have.",                                                           \
+	    "Wait for Retry-After seconds; what is pending goes out first.")   \
+	X(INTERNAL, "internal", 500, "The server failed",                      \
+	    "Something went wrong on the server; it is in its log under the "  \
+	    "request id.",                                                     \
+	    "Repeat with the same id, which is safe; tell the operator.")      \
+	X(NOT_IMPLEMENTED, "not-implemented", 501, "Not in this version",      \
+	    "The route is part of the contract, but this version does not "    \
+	    "serve it yet.",                                                   \
+	    "Use a newer version.")                                            \
+	X(BUSY, "busy", 503, "The server is busy",                             \
+	    "A queue of the server is full.",                                  \
+	    "Repeat after Retry-After seconds with the same id.")              \
+	X(DRAINING, "draining", 503, "The server is stopping",                 \
+	    "It finishes what it has and takes no more.",                      \
+	    "Repeat after Retry-After seconds with the same id; another "      \
+	    "instance may take it.")                                           \
+	X(INBOX_FULL, "inbox-full", 507, "There is no room",                   \
+	    "The recipient's inbox or the server's disk is full.",             \
+	    "Repeat later with the same id; tell the operator.")
+
+enum problem {
+	PROBLEM_NONE,
+#define X(id, slug, status, title, cause, cure) PROBLEM_##id,
+	PROBLEM_TABLE(X)
+#undef X
+	    PROBLEM_COUNT
+};
+
+#define REFUSAL_DETAIL_SIZE 200
+#define REFUSAL_POINTER_SIZE 80
+
+struct refusal {
+	enum problem problem; /* PROBLEM_NONE: not refused */
+	int retry_after_s;    /* 0: none (429 and 503 always get one) */
+	int64_t head;         /* -1: not told */
+	int64_t oldest;       /* -1: not told */
+	char epoch[40];       /* "": not told */
+	char pointer[REFUSAL_POINTER_SIZE]; /* RFC 6901; "": none */
+	char detail[REFUSAL_DETAIL_SIZE];
+};
+
+#define REFUSAL_INIT                                                           \
+	{                                                                      \
+		.problem = PROBLEM_NONE, .head = -1, .oldest = -1              \
+	}
+
+/* What the table says of ${p}.  Static storage. */
+const char *problem_slug(enum problem p);
+int problem_status(enum problem p);
+const char *problem_title(enum problem p);
+const char *problem_cause(enum problem p);
+const char *problem_cure(enum problem p);
+
+/* The problem with ${slug}, PROBLEM_NONE if there is none. */
+enum problem problem_find(const char *slug);
+
+/* The problem that says ${rc} where nothing better is known. */
+enum problem problem_of_rc(enum rc rc);
+
+/* Makes ${r} a refusal with ${p}, JSON pointer ${pointer} ("" for none) and a
+ * detail.  429 and 503 get retry_after_s = 1. */
+void refusal_set(struct refusal *r, enum problem p, const char *pointer,
+    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * People, devices and inbox counters as the store keeps them.
+ * Thread: the owner of ${db}, in all of these.
+ */
+#ifndef STORE_ACCOUNT_H
+#define STORE_ACCOUNT_H
+
+#include <stdbool.h>
+
+#include "base/limits.h"
+#include "db/db.h"
+
+#define STORE_HASH_LEN 32
+
+struct store_user {
+	int64_t user_id;
+	char name[LIMIT_ADDRESS_LEN + 1];
+	char display_name[LIMIT_DISPLAY_NAME_LEN + 1];
+	char password_hash[129]; /* "": cannot log in */
+	bool admin;
+	bool disabled;
+};
+
+struct store_device {
+	int64_t device_id;
+	struct uuid public_id;
+	int64_t user_id;
+	char user_name[LIMIT_ADDRESS_LEN + 1];
+	char name[LIMIT_DEVICE_NAME_LEN + 1];
+	bool admin;
+	int64_t acked_seq;
+	int64_t created_at;
+	int64_t last_seen_at;
+};
+
+/* The numbers of one inbox. */
+struct store_counter {
+	int64_t head;   /* seq of the last event, 0: empty */
+	int64_t oldest; /* seq of the first event that is kept */
+	int64_t acked;  /* highest acked by any device */
+	int64_t read;   /* highest read by inbox seq */
+};
+
+/* Adds a user with his inbox.  RC_EXISTS when the name was ever given. */
+enum rc store_user_insert(struct db *db, const struct store_user *user,
+    int64_t now_ms, int64_t *ret_user_id, struct err *err) MUST_USE;
+
+/* By name (${n} bytes) or id; RC_NOT_FOUND (without a text) if there is none. */
+enum rc store_user_by_name(struct db *db, const char *name, size_t n,
+    struct store_user *ret, struct err *err) MUST_USE;
+enum rc store_user_by_id(struct db *db, int64_t user_id,
+    struct store_user *ret, struct err *err) MUST_USE;
+
+/* Whether there is any user at all. */
+enum rc store_user_any(struct db *db, bool *ret, struct err *err) MUST_USE;
+
+/* Replaces the password hash. */
+enum rc store_user_password_set(struct db *db, int64_t user_id,
+    const char *hash, struct err *err) MUST_USE;
+
+/* Disables a user; RC_NOT_FOUND if he is not there or is disabled. */
+enum rc store_user_disable(struct db *db, int64_t user_id, int64_t now_ms,
+    struct err *err) MUST_USE;
+
+/* Adds a device; its cursor starts at ${acked_seq}. */
+enum rc store_device_insert(struct db *db, const struct store_device *device,
+    const uint8_t token_hash[STORE_HASH_LEN], int64_t *ret_device_id,
+    struct err *err) MUST_USE;
+
+/* The device whose token has ${token_hash}; RC_NOT_FOUND also for revoked
+ * ones and those of disabled users. */
+enum rc store_device_by_token(struct db *db,
+    const uint8_t token_hash[STORE_HASH_LEN], struct store_device *ret,
+    struct err *err) MUST_USE;
+
+/* How many devices ${user_id} has. */
+enum rc store_device_count(struct db *db, int64_t user_id, int64_t *ret,
+    struct err *err) MUST_USE;
+
+/* Calls ${each} for every device of ${user_id}, oldest first. */
+enum rc store_device_list(struct db *db, int64_t user_id,
+    void (*each)(void *arg, const struct store_device *device), void *arg,
+    struct err *err) MUST_USE;
+
+/* Revokes one device (by its public id), or all but ${keep} when
+ * ${public_id} is NULL.  ${each} gets what was revoked.  RC_NOT_FOUND if the
+ * one named is not there. */
+enum rc store_device_revoke(struct db *db, int64_t user_id,
+    const struct uuid *public_id, int64_t keep, int64_t now_ms,
+    void (*each)(void *arg, int64_t device_id,
+        const uint8_t token_hash[STORE_HASH_LEN]),
+    void *arg, struct err *err) MUST_USE;
+
+/* Renames a device; RC_NOT_FOUND if it is not there. */
+enum rc store_device_rename(struct db *db, int64_t user_id,
+    const struct uuid *public_id, const char *name, size_t n,
+    int64_t *ret_device_id, struct err *err) MUST_USE;
+
+/* The device's own cursor, and moving it on (never back). */
+enum rc store_device_acked_get(struct db *db, int64_t device_id, int64_t *ret,
+    struct err *err) MUST_USE;
+enum rc store_device_acked_set(struct db *db, int64_t device_id, int64_t seq,
+    int64_t now_ms, struct err *err) MUST_USE;
+
+/* The counters of an inbox; RC_NOT_FOUND if there is no such user. */
+enum rc store_counter_get(struct db *db, int64_t user_id,
+    struct store_counter *ret, struct err *err) MUST_USE;
+
+/* Facts about the database: NUL-terminated text, cut to ${size}.
+ * RC_NOT_FOUND when ${key} was never set. */
+enum rc store_meta_get(struct db *db, const char *key, char *ret, size_t size,
+    struct err *err) MUST_USE;
+enum rc store_meta_set(struct db *db, const char *key, const char *value,
+    struct err *err) MUST_USE;
+
+#endif

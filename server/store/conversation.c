@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rows of conversations and participants, and how they become structs.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "schema/sql.h"
+#include "store/conversation.h"
+
+void
+store_direct_key(const char *a, const char *b, char ret[STORE_DIRECT_KEY_SIZE])
+{
+	bool ordered;
+
+	ordered = strcmp(a, b) <= 0;
+	(void)snprintf(ret, STORE_DIRECT_KEY_SIZE, "%s %s", ordered ? a : b,
+	    ordered ? b : a);
+}
+
+bool
+store_direct_other(const char *key, size_t n, const char *name,
+    char ret[LIMIT_ADDRESS_LEN + 1])
+{
+	const char *space, *other;
+	size_t len, first, other_len;
+
+	len = strlen(name);
+	space = key == NULL ? NULL : memchr(key, ' ', n);
+	if (space == NULL)
+		return (false);
+	first = (size_t)(space - key);
+	if (first == len && memcmp(key, name, len) == 0) {
+		other = space + 1;
+		other_len = n - first - 1;
+	} else if (n - first - 1 == len && memcmp(space + 1, name, len) == 0) {
+		other = key;
+		other_len = first;
+	} else {
+		return (false);
+	}
+	if (other_len > LIMIT_ADDRESS_LEN)
+		return (false);
+	memcpy(ret, other, other_len);
+	ret[other_len] = '\0';
+	return (true);
+}
+
+static enum rc
+take_id(void *arg, const struct db_row *row, struct err *err)
+{
+
+	(void)err;
+	*(int64_t *)arg = db_row_i64(row, 0);
+	return (RC_OK);
+}
+
+enum rc
+store_conversation_insert(struct db *db, const struct uuid *public_id,
+    const char *direct_key, const uint8_t digest[STORE_DIGEST_LEN],
+    int64_t now_ms, int64_t *ret_id, struct err *err)
+{
+	struct db_val v[5];
+
+	v[0] = db_v_uuid(public_id);
+	v[1] = db_v_str(direct_key != NULL ? "direct" : "group");
+	v[2] = db_v_str(direct_key);
+	v[3] = db_v_blob(digest, STORE_DIGEST_LEN);
+	v[4] = db_v_i64(now_ms);
+	return (db_run(
+	    db, SQL_CONVERSATION_INSERT, v, 5, take_id, ret_id, NULL, err));
+}
+
+static bool
+is_direct(const struct db_row *row, int col)
+{
+	const char *kind;
+	size_t n;
+
+	kind = db_row_text(row, col, &n);
+	return (kind != NULL && n == 6 && memcmp(kind, "direct", 6) == 0);
+}
+
+static enum rc
+take_conversation(void *arg, const struct db_row *row, struct err *err)
+{
+	struct store_conversation *c = arg;
+	const void *digest;
+	size_t n;
+
+	c->conversation_id = db_row_i64(row, 0);
+	c->public_id = db_row_uuid(row, 1);
+	c->direct = is_direct(row, 2);
+	c->last_seq = db_row_i64(row, 3);
+	digest = db_row_blob(row, 4, &n);
+	if (digest == NULL || n != sizeof(c->digest))
+		return (err_set(err, RC_CORRUPT, "a conversation's digest"));
+	memcpy(c->digest, digest, n);
+	return (RC_OK);
+}
+
+static enum rc
+get_conversation(struct db *db, int stmt, struct db_val key,
+    struct store_conversation *ret, struct err *err)
+{
+	enum rc rc;
+
+	ret->conversation_id = 0;
+	rc = db_run(db, stmt, &key, 1, take_conversation, ret, NULL, err);
+	if (rc == RC_OK && ret->conversation_id == 0)
+		rc = RC_NOT_FOUND;
+	return (rc);
+}
+
+enum rc
+store_conversation_by_key(struct db *db, const char *direct_key,
+    struct store_conversation *ret, struct err *err)
+{
+
+	return (get_conversation(
+	    db, SQL_CONVERSATION_BY_KEY, db_v_str(direct_key), ret, err));
+}
+
+enum rc
+store_conversation_by_public(struct db *db, const struct uuid *id,
+    struct store_conversation *ret, struct err *err)
+{
+
+	return (get_conversation(
+	    db, SQL_CONVERSATION_BY_PUBLIC, db_v_uuid(id), ret, err));
+}
+
+enum rc
+store_conversation_by_id(struct db *db, int64_t id,
+    struct store_conversation *ret, struct err *err)
+{
+
+	return (get_conversation(
+	    db, SQL_CONVERSATION_BY_ID, db_v_i64(id), ret, err));
+}
+
+/* ---- participants ---- */
+
+enum rc
+store_participant_insert(struct db *db, int64_t conversation_id,
+    int64_t user_id, struct err *err)
+{
+	struct db_val v[3];
+
+	v[0] = db_v_i64(conversation_id);
+	v[1] = db_v_i64(user_id);
+	v[2] = db_v_str("member");
+	return (
+	    db_run(db, SQL_PARTICIPANT_INSERT, v, 3, NULL, NULL, NULL, err));
+}
+
+static void
+read_participant(const struct db_row *row, struct store_participant *p)
+{
+
+	p->user_id = db_row_i64(row, 0);
+	db_row_copy_text(row, 1, p->name, sizeof(p->name));
+	p->joined_seq = db_row_i64(row, 3);
+	p->left_seq = db_row_i64(row, 4);
+	p->delivered_upto = db_row_i64(row, 5);
+	p->acked_upto = db_row_i64(row, 6);
+	p->read_upto = db_row_i64(row, 7);
+	p->acked_at = db_row_i64(row, 8);
+	p->read_at = db_row_i64(row, 9);
+}
+
+struct participant_each {
+	enum rc (*each)(void *arg, const struct store_participant *p,
+	    struct err *err);
+	void *arg;
+};
+
+static enum rc
+each_participant(void *arg, const struct db_row *row, struct err *err)
+{
+	struct participant_each *e = arg;
+	struct store_participant p;
+
+	read_participant(row, &p);
+	return (e->each(e->arg, &p, err));
+}
+
+enum rc
+store_participants(struct db *db, int64_t conversation_id,
+    enum rc (*each)(void *arg, const struct store_participant *p,
+        struct err *err),
+    void *arg, struct err *err)
+{
+	struct participant_each e = {each, arg};
+	struct db_val v;
+
+	v = db_v_i64(conversation_id);
+	return (db_run(
+	    db, SQL_PARTICIPANTS_OF, &v, 1, each_participant, &e, NULL, err));
+}
+
+static enum rc
+take_participant(void *arg, const struct db_row *row, struct err *err)
+{
+
+	(void)err;
+	read_participant(row, arg);
+	return (RC_OK);
+}
+
+enum rc
+store_participant_get(struct db *db, int64_t conversation_id, int64_t user_id,
+    struct store_participant *ret, struct err *err)
+{
+	struct db_val v[2];
+	enum rc rc;
+
+	ret->user_id = 0;
+	v[0] = db_v_i64(conversation_id);
+	v[1] = db_v_i64(user_id);
+	rc = db_run(
+	    db, SQL_PARTICIPANT_GET, v, 2, take_participant, ret, NULL, err);
+	if (rc == RC_OK && ret->user_id == 0)
+		rc = RC_NOT_FOUND;
+	return (rc);
+}
+
+/* ---- lists and counts ---- */
+
+static void
+read_item(const struct db_row *row, struct store_conversation_item *item)
+{
+
+	item->conversation_id = db_row_i64(row, 0);
+	item->public_id = db_row_uuid(row, 1);
+	item->direct = is_direct(row, 2);
+	item->created_at = db_row_i64(row, 3);
+	item->delivered_upto = db_row_i64(row, 6);
+	item->acked_upto = db_row_i64(row, 7);
+	item->read_upto = db_row_i64(row, 8);
+	item->unread = db_row_i64(row, 9);
+	item->last_seq = db_row_i64(row, 10);
+}
+
+struct item_each {
+	enum rc (*each)(void *arg, const struct store_conversation_item *item,
+	    struct err *err);
+	void *arg;
+};
+
+static enum rc
+each_item(void *arg, const struct db_row *row, struct err *err)
+{
+	struct item_each *e = arg;
+	struct store_conversation_item item;
+
+	read_item(row, &item);
+	return (e->each(e->arg, &item, err));
+}
+
+enum rc
+store_conversation_list(struct db *db, int64_t user_id, int64_t after,
+    int64_t limit,
+    enum rc (*each)(void *arg, const struct store_conversation_item *item,
+        struct err *err),
+    void *arg, struct err *err)
+{
+	struct item_each e = {each, arg};
+	struct db_val v[3];
+
+	v[0] = db_v_i64(user_id);
+	v[1] = db_v_i64(after);
+	v[2] = db_v_i64(limit);
+	return (
+	    db_run(db, SQL_CONVERSATION_LIST, v, 3, each_item, &e, NULL, err));
+}
+
+static enum rc
+take_item(void *arg, const struct db_row *row, struct err *err)
+{
+
+	(void)err;
+	read_item(row, arg);
+	return (RC_OK);
+}
+
+enum rc
+store_conversation_one(struct db *db, int64_t user_id,
+    const struct uuid *public_id, struct store_conversation_item *ret,
+    struct err *err)
+{
+	struct db_val v[2];
+	enum rc rc;
+
+	ret->conversation_id = 0;
+	v[0] = db_v_i64(user_id);
+	v[1] = db_v_uuid(public_id);
+	rc = db_run(db, SQL_CONVERSATION_ONE, v, 2, take_item, ret, NULL, err);
+	if (rc == RC_OK && ret->conversation_id == 0)
+		rc = RC_NOT_FOUND;
+	return (rc);
+}
+
+enum rc
+store_unread_total(
+    struct db *db, int64_t user_id, int64_t *ret, struct err *err)
+{
+	struct db_val v;
+
+	*ret = 0;
+	v = db_v_i64(user_id);
+	return (
+	    db_run(db, SQL_UNREAD_TOTAL, &v, 1, take_id, ret, NULL, err));
+}
+
+struct unread_each {
+	void (*each)(void *arg, const struct uuid *conversation,
+	    int64_t unread, int64_t last);
+	void *arg;
+};
+
+static enum rc
+each_unread(void *arg, const struct db_row *row, struct err *err)
+{
+	struct unread_each *e = arg;
+	struct uuid id;
+
+	(void)err;
+	id = db_row_uuid(row, 0);
+	e->each(e->arg, &id, db_row_i64(row, 1), db_row_i64(row, 2));
+	return (RC_OK);
+}
+
+enum rc
+store_unread_list(struct db *db, int64_t user_id,
+    void (*each)(void *arg, const struct uuid *conversation, int64_t unread,
+        int64_t last),
+    void *arg, struct err *err)
+{
+	struct unread_each e = {each, arg};
+	struct db_val v;
+
+	v = db_v_i64(user_id);
+	return (
+	    db_run(db, SQL_UNREAD_LIST, &v, 1, each_unread, &e, NULL, err));
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Conversations and participants as the store keeps them.
+ * Thread: the owner of ${db}, in all of these.
+ */
+#ifndef STORE_CONVERSATION_H
+#define STORE_CONVERSATION_H
+
+#include <stdbool.h>
+
+#include "base/limits.h"
+#include "db/db.h"
+
+#define STORE_DIGEST_LEN 32
+/* Two local names and a space. */
+#define STORE_DIRECT_KEY_SIZE (2 * LIMIT_ADDRESS_LEN + 2)
+
+struct store_conversation {
+	int64_t conversation_id;
+	struct uuid public_id;
+	bool direct;
+	int64_t last_seq;
+	uint8_t digest[STORE_DIGEST_LEN]; /* of message last_seq */
+};
+
+struct store_participant {
+	int64_t user_id;
+	char name[LIMIT_ADDRESS_LEN + 1];
+	int64_t joined_seq;
+	int64_t left_seq; /* 0: still in */
+	int64_t delivered_upto;
+	int64_t acked_upto;
+	int64_t read_upto;
+	int64_t acked_at;
+	int64_t read_at;
+};
+
+/* A conversation as one of its members sees it in a list. */
+struct store_conversation_item {
+	int64_t conversation_id;
+	struct uuid public_id;
+	bool direct;
+	int64_t created_at;
+	int64_t delivered_upto;
+	int64_t acked_upto;
+	int64_t read_upto;
+	int64_t unread;
+	int64_t last_seq;
+};
+
+/* Writes the key of the direct conversation of ${a} and ${b}: both in order,
+ * a space between. */
+void store_direct_key(const char *a, const char *b,
+    char ret[STORE_DIRECT_KEY_SIZE]);
+
+/* From a direct key, the one who is not ${name} (or ${name} himself in a note
+ * to oneself).  False if ${name} is not in it. */
+bool store_direct_other(const char *key, size_t n, const char *name,
+    char ret[LIMIT_ADDRESS_LEN + 1]);
+
+/* Adds a conversation; ${direct_key} NULL for groups. */
+enum rc store_conversation_insert(struct db *db, const struct uuid *public_id,
+    const char *direct_key, const uint8_t digest[STORE_DIGEST_LEN],
+    int64_t now_ms, int64_t *ret_id, struct err *err) MUST_USE;
+
+/* RC_NOT_FOUND (without a text) if there is none. */
+enum rc store_conversation_by_key(struct db *db, const char *direct_key,
+    struct store_conversation *ret, struct err *err) MUST_USE;
+enum rc store_conversation_by_public(struct db *db, const struct uuid *id,
+    struct store_conversation *ret, struct err *err) MUST_USE;
+enum rc store_conversation_by_id(struct db *db, int64_t id,
+    struct store_conversation *ret, struct err *err) MUST_USE;
+
+/* Adds a member from the beginning of the conversation on. */
+enum rc store_participant_insert(struct db *db, int64_t conversation_id,
+    int64_t user_id, struct err *err) MUST_USE;
+
+/* Calls ${each} for every member, ascending by user. */
+enum rc store_participants(struct db *db, int64_t conversation_id,
+    enum rc (*each)(void *arg, const struct store_participant *p,
+        struct err *err),
+    void *arg, struct err *err) MUST_USE;
+
+/* One member; RC_NOT_FOUND if he is none. */
+enum rc store_participant_get(struct db *db, int64_t conversation_id,
+    int64_t user_id, struct store_participant *ret, struct err *err) MUST_USE;
+
+/* Lists ${user_id}'s conversations after internal id ${after}. */
+enum rc store_conversation_list(struct db *db, int64_t user_id, int64_t after,
+    int64_t limit,
+    enum rc (*each)(void *arg, const struct store_conversation_item *item,
+        struct err *err),
+    void *arg, struct err *err) MUST_USE;
+
+/* One of ${user_id}'s conversations; RC_NOT_FOUND if it is not his. */
+enum rc store_conversation_one(struct db *db, int64_t user_id,
+    const struct uuid *public_id, struct store_conversation_item *ret,
+    struct err *err) MUST_USE;
+
+/* How many messages of others ${user_id} has not read: in all, and for each
+ * conversation that has some. */
+enum rc store_unread_total(struct db *db, int64_t user_id, int64_t *ret,
+    struct err *err) MUST_USE;
+enum rc store_unread_list(struct db *db, int64_t user_id,
+    void (*each)(void *arg, const struct uuid *conversation, int64_t unread,
+        int64_t last),
+    void *arg, struct err *err) MUST_USE;
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Inbox events as the store keeps them, for readers and for marks.
+ * Thread: the owner of ${db}, in all of these.
+ */
+#ifndef STORE_INBOX_H
+#define STORE_INBOX_H
+
+#include "db/db.h"
+#include "model/event.h"
+
+/* Another's message in an inbox, as acks and reads need it. */
+struct store_inbox_message {
+	int64_t seq;
+	int64_t mid;
+	int64_t conversation_id;
+	int64_t conversation_seq;
+	int64_t sender_id;
+	int64_t outbox_id; /* 0: came from elsewhere */
+	bool own;          /* store_inbox_find() only */
+};
+
+typedef enum rc (*store_event_fn)(void *arg, const struct event_view *event,
+    struct err *err);
+typedef enum rc (*store_inbox_fn)(void *arg,
+    const struct store_inbox_message *message, struct err *err);
+
+/* Calls ${each} for the events of ${user_id} (called ${name}) with
+ * after < seq <= upto, at most ${limit}.  Views are borrowed. */
+enum rc store_inbox_page(struct db *db, int64_t user_id, int64_t after,
+    int64_t upto, int64_t limit, store_event_fn each, void *arg,
+    struct err *err) MUST_USE;
+
+/* Calls ${each} for others' messages with after < seq <= upto. */
+enum rc store_inbox_range(struct db *db, int64_t user_id, int64_t after,
+    int64_t upto, store_inbox_fn each, void *arg, struct err *err) MUST_USE;
+
+/* Where message ${id} is in ${user_id}'s inbox; RC_NOT_FOUND if it is not. */
+enum rc store_inbox_find(struct db *db, int64_t user_id,
+    const struct uuid *id, struct store_inbox_message *ret,
+    struct err *err) MUST_USE;
+
+/* The last message of others in a conversation with
+ * after < conversation_seq <= upto; RC_NOT_FOUND if there is none. */
+enum rc store_last_of_others(struct db *db, int64_t conversation_id,
+    int64_t user_id, int64_t after, int64_t upto,
+    struct store_inbox_message *ret, struct err *err) MUST_USE;
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Messages as the store keeps them, for the key check and for readers.
+ * Thread: the owner of ${db}, in all of these.  What a view points to is
+ * borrowed until the callback returns.
+ */
+#ifndef STORE_MESSAGE_H
+#define STORE_MESSAGE_H
+
+#include "db/db.h"
+#include "model/event.h"
+
+#define STORE_FINGERPRINT_LEN 16
+
+struct store_message_key {
+	int64_t mid;
+	int64_t sender_id;
+	uint8_t fingerprint[STORE_FINGERPRINT_LEN];
+};
+
+/* A message with its conversation, as its sender's outbox shows it. */
+struct store_entry {
+	int64_t mid;
+	struct uuid event_id;
+	struct uuid conversation;
+	int64_t conversation_seq; /* 0: scheduled */
+	int priority;
+	int64_t event_time;
+	int64_t created_at;
+	bool direct;
+	int64_t conversation_id;
+	struct message_view message; /* without body */
+};
+
+/* A message as a reader of its conversation sees it. */
+struct store_history {
+	struct uuid event_id;
+	int64_t conversation_seq;
+	int64_t sender_id;
+	const char *sender;
+	int64_t event_time;
+	struct message_view message; /* body NULL: deleted */
+	struct uuid conversation;    /* store_message_visible() only */
+	int64_t conversation_id;     /* store_message_visible() only */
+};
+
+/* What is known under a message id; RC_NOT_FOUND if it is free. */
+enum rc store_message_key(struct db *db, const struct uuid *id,
+    struct store_message_key *ret, struct err *err) MUST_USE;
+
+/* The public id of message ${mid}; RC_NOT_FOUND. */
+enum rc store_message_uuid(struct db *db, int64_t mid, struct uuid *ret,
+    struct err *err) MUST_USE;
+
+typedef enum rc (*store_entry_fn)(void *arg, const struct store_entry *entry,
+    struct err *err);
+
+/* ${sender_id}'s message ${id}; RC_NOT_FOUND if it is not his. */
+enum rc store_entry_get(struct db *db, int64_t sender_id,
+    const struct uuid *id, store_entry_fn each, void *arg,
+    struct err *err) MUST_USE;
+
+/* ${sender_id}'s messages before internal id ${before}, newest first. */
+enum rc store_entries(struct db *db, int64_t sender_id, int64_t before,
+    int64_t limit, store_entry_fn each, void *arg, struct err *err) MUST_USE;
+
+typedef enum rc (*store_history_fn)(void *arg,
+    const struct store_history *message, struct err *err);
+
+/* What ${user_id} may see of a conversation: his own, and others' up to
+ * ${delivered_upto}.  Messages before (newest first) or after ${seq}. */
+enum rc store_history(struct db *db, int64_t conversation_id, int64_t user_id,
+    bool before, int64_t seq, int64_t delivered_upto, int64_t limit,
+    store_history_fn each, void *arg, struct err *err) MUST_USE;
+
+/* One message, if ${user_id} may see it; RC_NOT_FOUND. */
+enum rc store_message_visible(struct db *db, int64_t user_id,
+    const struct uuid *id, store_history_fn each, void *arg,
+    struct err *err) MUST_USE;
+
+#endif

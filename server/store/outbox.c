@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rows of lanes and outbox, and how they become structs.
+ */
+#include <string.h>
+
+#include "model/outbox.h"
+#include "schema/sql.h"
+#include "store/outbox.h"
+
+static enum rc
+take_id(void *arg, const struct db_row *row, struct err *err)
+{
+
+	(void)err;
+	*(int64_t *)arg = db_row_i64(row, 0);
+	return (RC_OK);
+}
+
+/* ---- lanes ---- */
+
+static enum rc
+take_lane(void *arg, const struct db_row *row, struct err *err)
+{
+	struct store_lane *l = arg;
+
+	(void)err;
+	l->lane_id = db_row_i64(row, 0);
+	l->conversation_id = db_row_i64(row, 1);
+	l->dest_user = db_row_i64(row, 3);
+	l->class = db_row_i64(row, 4) == LANE_RECEIPTS ? LANE_RECEIPTS
+	                                               : LANE_MESSAGES;
+	l->tail_seq = db_row_i64(row, 5);
+	l->next_seq = db_row_i64(row, 6);
+	l->last_published_seq = db_row_i64(row, 7);
+	l->due_at = db_row_i64(row, 8);
+	return (RC_OK);
+}
+
+enum rc
+store_lane_find(struct db *db, int64_t conversation_id, int64_t dest_user,
+    enum lane_class class, struct store_lane *ret, struct err *err)
+{
+	struct db_val v[4];
+	enum rc rc;
+
+	ret->lane_id = 0;
+	v[0] = db_v_i64(conversation_id);
+	v[1] = db_v_text("user", 4);
+	v[2] = db_v_i64(dest_user);
+	v[3] = db_v_i64(class);
+	rc = db_run(db, SQL_LANE_FIND, v, 4, take_lane, ret, NULL, err);
+	if (rc == RC_OK && ret->lane_id == 0)
+		rc = RC_NOT_FOUND;
+	return (rc);
+}
+
+enum rc
+store_lane_get(struct db *db, int64_t lane_id, struct store_lane *ret,
+    struct err *err)
+{
+	struct db_val v;
+	enum rc rc;
+
+	ret->lane_id = 0;
+	v = db_v_i64(lane_id);
+	rc = db_run(db, SQL_LANE_GET, &v, 1, take_lane, ret, NULL, err);
+	if (rc == RC_OK && ret->lane_id == 0)
+		rc = RC_NOT_FOUND;
+	return (rc);
+}
+
+enum rc
+store_lane_insert(struct db *db, int64_t conversation_id, int64_t dest_user,
+    enum lane_class class, int64_t now_ms, int64_t *ret_id, struct err *err)
+{
+	struct db_val v[5];
+
+	v[0] = db_v_i64(conversation_id);
+	v[1] = db_v_text("user", 4);
+	v[2] = db_v_i64(dest_user);
+	v[3] = db_v_i64(class);
+	v[4] = db_v_i64(now_ms);
+	return (db_run(db, SQL_LANE_INSERT, v, 5, take_id, ret_id, NULL, err));
+}
+
+struct lane_each {
+	void (*each)(void *arg, int64_t lane_id);
+	void *arg;
+};
+
+static enum rc
+each_lane(void *arg, const struct db_row *row, struct err *err)
+{
+	struct lane_each *e = arg;
+
+	(void)err;
+	e->each(e->arg, db_row_i64(row, 0));
+	return (RC_OK);
+}
+
+enum rc
+store_lanes_ready(struct db *db, int64_t now_ms, int64_t limit,
+    void (*each)(void *arg, int64_t lane_id), void *arg, struct err *err)
+{
+	struct lane_each e = {each, arg};
+	struct db_val v[2];
+
+	v[0] = db_v_i64(now_ms);
+	v[1] = db_v_i64(limit);
+	return (
+	    db_run(db, SQL_LANES_READY, v, 2, each_lane, &e, NULL, err));
+}
+
+enum rc
+store_outbox_next_due(struct db *db, int64_t now_ms, int64_t *ret,
+    struct err *err)
+{
+	struct db_val v;
+	int64_t lane, scheduled;
+	enum rc rc;
+
+	lane = scheduled = 0;
+	v = db_v_i64(now_ms);
+	rc = db_run(
+	    db, SQL_LANES_NEXT_DUE, &v, 1, take_id, &lane, NULL, err);
+	if (rc == RC_OK)
+		rc = db_run(db, SQL_OUTBOX_NEXT_SCHEDULED, NULL, 0, take_id,
+		    &scheduled, NULL, err);
+	if (rc != RC_OK)
+		return (rc);
+	if (lane == 0 || (scheduled != 0 && scheduled < lane))
+		lane = scheduled;
+	*ret = lane;
+	return (RC_OK);
+}
+
+/* ---- rows ---- */
+
+struct claim {
+	struct store_claimed *rows;
+	size_t n;
+};
+
+static enum rc
+take_claimed(void *arg, const struct db_row *row, struct err *err)
+{
+	struct claim *c = arg;
+	struct store_claimed *r = &c->rows[c->n++];
+
+	(void)err;
+	r->id = db_row_i64(row, 0);
+	r->event_id = db_row_uuid(row, 1);
+	r->kind = (int)db_row_i64(row, 2);
+	r->mid = db_row_i64(row, 3);
+	r->conversation_seq = db_row_i64(row, 4);
+	r->sender_id = db_row_i64(row, 5);
+	r->lane_seq = db_row_i64(row, 6);
+	r->dest_user = db_row_i64(row, 7);
+	r->event_time = db_row_i64(row, 8);
+	r->created_at = db_row_i64(row, 9);
+	r->attempts = (int)db_row_i64(row, 10);
+	return (RC_OK);
+}
+
+enum rc
+store_outbox_claim(struct db *db, int64_t lane_id, int64_t from_seq,
+    struct store_claimed *ret, size_t limit, size_t *ret_n, struct err *err)
+{
+	struct claim c = {ret, 0};
+	struct db_val v[3];
+	enum rc rc;
+
+	v[0] = db_v_i64(lane_id);
+	v[1] = db_v_i64(from_seq);
+	v[2] = db_v_i64((int64_t)limit);
+	rc = db_run(db, SQL_OUTBOX_CLAIM, v, 3, take_claimed, &c, NULL, err);
+	*ret_n = c.n;
+	return (rc);
+}
+
+enum rc
+store_outbox_last_id(struct db *db, int64_t *ret, struct err *err)
+{
+	struct db_val v;
+
+	v = db_v_i64(0);
+	return (db_run(db, SQL_OUTBOX_IDS, &v, 1, take_id, ret, NULL, err));
+}
+
+enum rc
+store_message_last_id(struct db *db, int64_t *ret, struct err *err)
+{
+	struct db_val v;
+
+	v = db_v_i64(0);
+	return (db_run(db, SQL_MESSAGE_IDS, &v, 1, take_id, ret, NULL, err));
+}
+
+enum rc
+store_receipt_pending(struct db *db, int64_t lane_id, int kind,
+    int64_t sender_id, int64_t *ret_id, struct err *err)
+{
+	struct db_val v[3];
+
+	*ret_id = 0;
+	v[0] = db_v_i64(lane_id);
+	v[1] = db_v_i64(kind);
+	v[2] = db_v_i64(sender_id);
+	return (db_run(
+	    db, SQL_OUTBOX_RECEIPT_PENDING, v, 3, take_id, ret_id, NULL, err));
+}
+
+/* An update that must hit its one row. */
+static enum rc
+update_one(struct db *db, int stmt, const struct db_val *v, size_t n,
+    const char *what, struct err *err)
+{
+	int64_t changed;
+	enum rc rc;
+
+	rc = db_run(db, stmt, v, n, NULL, NULL, &changed, err);
+	if (rc == RC_OK && changed != 1)
+		rc = err_set(err, RC_CONFLICT, "%s: it is not pending", what);
+	return (rc);
+}
+
+enum rc
+store_receipt_move(struct db *db, int64_t id, int64_t mid,
+    int64_t conversation_seq, int64_t event_time, struct err *err)
+{
+	struct db_val v[4];
+
+	v[0] = db_v_i64(id);
+	v[1] = db_v_i64(mid);
+	v[2] = db_v_i64(conversation_seq);
+	v[3] = db_v_i64(event_time);
+	return (update_one(
+	    db, SQL_OUTBOX_RECEIPT_MOVE, v, 4, "receipt", err));
+}
+
+enum rc
+store_outbox_cancel(struct db *db, int64_t id, int64_t now_ms,
+    struct err *err)
+{
+	struct db_val v[2];
+
+	v[0] = db_v_i64(id);
+	v[1] = db_v_i64(now_ms);
+	return (update_one(db, SQL_OUTBOX_CANCEL, v, 2, "cancel", err));
+}
+
+struct destination_each {
+	enum rc (*each)(void *arg, const struct store_destination *d,
+	    struct err *err);
+	void *arg;
+};
+
+static enum rc
+each_destination(void *arg, const struct db_row *row, struct err *err)
+{
+	struct destination_each *e = arg;
+	struct store_destination d;
+	char state[16];
+
+	d.id = db_row_i64(row, 0);
+	db_row_copy_text(row, 1, d.name, sizeof(d.name));
+	db_row_copy_text(row, 2, state, sizeof(state));
+	d.state = outbox_state_parse(state);
+	d.attempts = (int)db_row_i64(row, 3);
+	d.retry_count = (int)db_row_i64(row, 4);
+	d.last_attempt_at = db_row_i64(row, 5);
+	d.last_status_at = db_row_i64(row, 6);
+	d.next_retry_at = db_row_i64(row, 7);
+	d.sent_at = db_row_i64(row, 8);
+	d.acked_at = db_row_i64(row, 9);
+	db_row_copy_text(row, 10, d.last_error, sizeof(d.last_error));
+	d.deliver_at = db_row_i64(row, 11);
+	d.expires_at = db_row_i64(row, 12);
+	d.read_upto = db_row_i64(row, 13);
+	d.read_at = db_row_i64(row, 14);
+	d.released = !db_row_null(row, 15);
+	d.dest_user = db_row_i64(row, 17);
+	return (e->each(e->arg, &d, err));
+}
+
+enum rc
+store_destinations(struct db *db, const struct uuid *event_id,
+    enum rc (*each)(void *arg, const struct store_destination *d,
+        struct err *err),
+    void *arg, struct err *err)
+{
+	struct destination_each e = {each, arg};
+	struct db_val v;
+
+	v = db_v_uuid(event_id);
+	return (db_run(
+	    db, SQL_OUTBOX_OF_EVENT, &v, 1, each_destination, &e, NULL, err));
+}
+
+enum rc
+store_outbox_pending_count(struct db *db, int64_t *ret, struct err *err)
+{
+
+	*ret = 0;
+	return (db_run(db, SQL_OUTBOX_PENDING_COUNT, NULL, 0, take_id, ret,
+	    NULL, err));
+}

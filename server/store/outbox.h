@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Outbox rows and lanes as the store keeps them.
+ * Thread: the owner of ${db}, in all of these.
+ */
+#ifndef STORE_OUTBOX_H
+#define STORE_OUTBOX_H
+
+#include <stdbool.h>
+
+#include "base/limits.h"
+#include "db/db.h"
+
+/* Messages and receipts do not queue behind each other. */
+enum lane_class { LANE_MESSAGES = 0, LANE_RECEIPTS = 1 };
+
+struct store_lane {
+	int64_t lane_id;
+	int64_t conversation_id;
+	int64_t dest_user; /* a local user, for now the only destination */
+	enum lane_class class;
+	int64_t tail_seq;           /* the last lane_seq given */
+	int64_t next_seq;           /* the first that is not settled */
+	int64_t last_published_seq; /* the last that was delivered */
+	int64_t due_at;             /* not before this time */
+};
+
+/* An outbox row as a relay claims it. */
+struct store_claimed {
+	int64_t id;
+	struct uuid event_id;
+	int kind; /* enum event_kind */
+	int64_t mid;
+	int64_t conversation_seq;
+	int64_t sender_id;
+	int64_t lane_seq;
+	int64_t dest_user;
+	int64_t event_time;
+	int64_t created_at;
+	int attempts;
+};
+
+/* A row as a sender sees it, with its recipient's marks. */
+struct store_destination {
+	int64_t id;
+	char name[LIMIT_ADDRESS_LEN + 1];
+	int state; /* enum outbox_state */
+	int attempts;
+	int retry_count;
+	int64_t last_attempt_at;
+	int64_t last_status_at;
+	int64_t next_retry_at;
+	int64_t sent_at;
+	int64_t acked_at;
+	char last_error[513];
+	int64_t deliver_at;
+	int64_t expires_at;
+	int64_t read_upto;
+	int64_t read_at;
+	bool released; /* it has its place in its lane */
+	int64_t dest_user;
+};
+
+/* The lane of ${conversation_id} to ${dest_user}; RC_NOT_FOUND if there is
+ * none yet. */
+enum rc store_lane_find(struct db *db, int64_t conversation_id,
+    int64_t dest_user, enum lane_class class, struct store_lane *ret,
+    struct err *err) MUST_USE;
+
+/* A lane by id; RC_NOT_FOUND. */
+enum rc store_lane_get(struct db *db, int64_t lane_id, struct store_lane *ret,
+    struct err *err) MUST_USE;
+
+/* Adds a lane that starts at 1. */
+enum rc store_lane_insert(struct db *db, int64_t conversation_id,
+    int64_t dest_user, enum lane_class class, int64_t now_ms, int64_t *ret_id,
+    struct err *err) MUST_USE;
+
+/* Calls ${each} for at most ${limit} lanes with work due at ${now_ms}. */
+enum rc store_lanes_ready(struct db *db, int64_t now_ms, int64_t limit,
+    void (*each)(void *arg, int64_t lane_id), void *arg,
+    struct err *err) MUST_USE;
+
+/* The next time after ${now_ms} at which something is due that is not due
+ * yet: a lane that waits or a scheduled row.  0: nothing. */
+enum rc store_outbox_next_due(struct db *db, int64_t now_ms, int64_t *ret,
+    struct err *err) MUST_USE;
+
+/* At most ${limit} pending rows of a lane from ${from_seq} on, in order. */
+enum rc store_outbox_claim(struct db *db, int64_t lane_id, int64_t from_seq,
+    struct store_claimed *ret, size_t limit, size_t *ret_n,
+    struct err *err) MUST_USE;
+
+/* The highest ids given so far. */
+enum rc store_outbox_last_id(struct db *db, int64_t *ret,
+    struct err *err) MUST_USE;
+enum rc store_message_last_id(struct db *db, int64_t *ret,
+    struct err *err) MUST_USE;
+
+/* A pending receipt of ${kind} by ${sender_id} in a lane; *ret_id 0: none. */
+enum rc store_receipt_pending(struct db *db, int64_t lane_id, int kind,
+    int64_t sender_id, int64_t *ret_id, struct err *err) MUST_USE;
+
+/* Moves a pending receipt on to a later message.  RC_CONFLICT when it is not
+ * pending. */
+enum rc store_receipt_move(struct db *db, int64_t id, int64_t mid,
+    int64_t conversation_seq, int64_t event_time, struct err *err) MUST_USE;
+
+/* Calls ${each} for the destinations of an event. */
+enum rc store_destinations(struct db *db, const struct uuid *event_id,
+    enum rc (*each)(void *arg, const struct store_destination *d,
+        struct err *err),
+    void *arg, struct err *err) MUST_USE;
+
+/* Cancels a pending row; RC_CONFLICT when it is not pending. */
+enum rc store_outbox_cancel(struct db *db, int64_t id, int64_t now_ms,
+    struct err *err) MUST_USE;
+
+/* How many rows wait for delivery (a full count, for start-up). */
+enum rc store_outbox_pending_count(struct db *db, int64_t *ret,
+    struct err *err) MUST_USE;
+
+#endif

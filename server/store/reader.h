@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The readers: threads with a read-only connection each, which run jobs.  A
+ * job is embedded in the request that it serves.
+ */
+#ifndef STORE_READER_H
+#define STORE_READER_H
+
+#include "base/err.h"
+#include "base/mbox.h"
+#include "db/db.h"
+
+struct read_job {
+	struct mbox_node node;
+
+	/* Does the reading inside a snapshot and hands its answer on; owns the
+	 * job.  ${db} is NULL, and ${err} filled, when no snapshot could be
+	 * opened.  Thread: reader. */
+	void (*run)(struct read_job *job, struct db *db, struct err *err);
+};
+
+struct readers;
+
+/* Opens ${n} connections with ${options} (mode is set here) and starts their
+ * threads.  At most ${limit} jobs wait. */
+enum rc readers_start(const struct db_options *options, int n, size_t limit,
+    struct readers **ret, struct err *err) MUST_USE;
+
+/* Finishes what waits, ends the threads, frees.  NULL is allowed. */
+void readers_stop(struct readers *readers);
+
+/* Hands over a job; RC_BUSY when full, RC_CLOSED while stopping.  Thread: any. */
+enum rc readers_submit(struct readers *readers, struct read_job *job) MUST_USE;
+
+#endif

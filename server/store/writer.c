@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The writer's loop.  See writer.h for what it promises.
+ *
+ * Relies on: the db connection being the only one that commits; the hooks
+ * (domain) writing back what they keep in memory in `flush`.
+ *
+ * No artificial delay: the fsync of one batch is the time in which the next
+ * one gathers.
+ */
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/fault.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/thr.h"
+#include "store/writer.h"
+
+#define BATCH_UNITS 512
+#define BATCH_BYTES (4 << 20)
+/* Upkeep gets at most a tenth of a batch. */
+#define BATCH_UPKEEP (BATCH_UNITS / 10)
+/* While the disk is full, how long until it is tried again. */
+#define FULL_PAUSE_MS 1000
+
+struct queue {
+	struct mbox_node *head, **tail;
+	size_t count;
+};
+
+struct writer {
+	struct db *db;
+	const struct clk *clk;
+	const struct writer_hooks *hooks;
+	size_t queue_limit;
+	int64_t checkpoint_bytes;
+
+	/* The mailbox: one lock for three bounded queues. */
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	struct queue queues[UNIT_QUEUES];
+	bool stopping;
+	atomic_size_t waiting;
+
+	struct thr *thread;
+	bool failed; /* the store is gone for good: every unit is refused */
+
+	struct unit *batch[BATCH_UNITS];
+	struct unit *sorted[BATCH_UNITS];
+	size_t nbatch;
+
+	atomic_uint_fast64_t batches, units, abandoned, checkpoints, full;
+	atomic_int_fast64_t log_bytes;
+	int64_t checkpoint_at; /* log size at which to checkpoint next */
+};
+
+static struct unit *
+unit_of(struct mbox_node *node)
+{
+
+	return ((struct unit *)(void *)((char *)node -
+	    offsetof(struct unit, node)));
+}
+
+/* ---- the mailbox ---- */
+
+static void
+queue_init(struct queue *q)
+{
+
+	q->head = NULL;
+	q->tail = &q->head;
+	q->count = 0;
+}
+
+enum rc
+writer_submit(struct writer *w, struct unit *unit)
+{
+	struct queue *q;
+	bool was_empty;
+	enum rc rc;
+
+	rc = RC_OK;
+	unit->rc = RC_OK;
+	(void)pthread_mutex_lock(&w->lock);
+	q = &w->queues[unit->kind->queue];
+	if (w->stopping) {
+		rc = RC_CLOSED;
+	} else if (q->count >= w->queue_limit) {
+		rc = RC_BUSY;
+	} else {
+		was_empty = atomic_load_explicit(
+		                &w->waiting, memory_order_relaxed) == 0;
+		unit->node.next = NULL;
+		*q->tail = &unit->node;
+		q->tail = &unit->node.next;
+		q->count++;
+		atomic_fetch_add_explicit(
+		    &w->waiting, 1, memory_order_relaxed);
+		if (was_empty)
+			(void)pthread_cond_signal(&w->wake);
+	}
+	(void)pthread_mutex_unlock(&w->lock);
+	return (rc);
+}
+
+/* Moves units from ${q} into the batch, at most ${most}.  Lock held. */
+static void
+take_from(struct writer *w, struct queue *q, size_t most, size_t *bytes)
+{
+	struct unit *unit;
+
+	while (q->head != NULL && most > 0 && w->nbatch < BATCH_UNITS &&
+	    *bytes < BATCH_BYTES) {
+		unit = unit_of(q->head);
+		q->head = unit->node.next;
+		if (q->head == NULL)
+			q->tail = &q->head;
+		q->count--;
+		atomic_fetch_sub_explicit(
+		    &w->waiting, 1, memory_order_relaxed);
+		w->batch[w->nbatch++] = unit;
+		*bytes += unit->bytes;
+		most--;
+	}
+}
+
+/* Fills the batch; waits for work if ${wait}.  False: stopped and empty. */
+static bool
+take_batch(struct writer *w, bool wait)
+{
+	size_t bytes;
+	bool more;
+
+	w->nbatch = 0;
+	bytes = 0;
+	(void)pthread_mutex_lock(&w->lock);
+	while (wait && !w->stopping &&
+	    atomic_load_explicit(&w->waiting, memory_order_relaxed) == 0)
+		(void)pthread_cond_wait(&w->wake, &w->lock);
+	take_from(w, &w->queues[UNIT_DELIVERY], BATCH_UNITS / 2, &bytes);
+	take_from(w, &w->queues[UNIT_UPKEEP], BATCH_UPKEEP, &bytes);
+	take_from(w, &w->queues[UNIT_CLIENT], BATCH_UNITS, &bytes);
+	take_from(w, &w->queues[UNIT_DELIVERY], BATCH_UNITS, &bytes);
+	more = w->nbatch > 0 || !w->stopping;
+	(void)pthread_mutex_unlock(&w->lock);
+	return (more);
+}
+
+/* ---- one transaction ---- */
+
+/* Sorts the batch by kind, keeping arrival order within a kind.  The kinds are
+ * few, so a pass for each costs less than a sort. */
+static void
+sort_batch(struct writer *w)
+{
+	size_t i, n;
+	int order, next;
+
+	n = 0;
+	for (order = -1; n < w->nbatch; order = next) {
+		next = INT32_MAX;
+		for (i = 0; i < w->nbatch; i++)
+			if (w->batch[i]->kind->order > order &&
+			    w->batch[i]->kind->order < next)
+				next = w->batch[i]->kind->order;
+		for (i = 0; i < w->nbatch; i++)
+			if (w->batch[i]->kind->order == next)
+				w->sorted[n++] = w->batch[i];
+	}
+	memcpy(w->batch, w->sorted, n * sizeof(w->batch[0]));
+}
+
+/* Calls the batch verb of each run of equal kinds. */
+static enum rc
+apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
+{
+	size_t i, j;
+	enum rc rc;
+
+	for (i = 0; i < n; i = j) {
+		for (j = i + 1; j < n && units[j]->kind == units[i]->kind; j++)
+			continue;
+		rc = units[i]->kind->apply(tx, units + i, j - i, err);
+		if (rc != RC_OK)
+			return (rc);
+	}
+	return (RC_OK);
+}
+
+/* Runs ${n} units as one transaction.  On failure everything is undone. */
+static enum rc
+transact(struct writer *w, struct unit **units, size_t n, struct err *err)
+{
+	struct tx tx = {.db = w->db, .now_ms = 0, .ledger = NULL};
+	enum rc rc;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		units[i]->rc = RC_OK;
+	tx.now_ms = clk_wall_ms(w->clk);
+	FAULT("writer.begin.before");
+	rc = db_begin(w->db, err);
+	if (rc != RC_OK)
+		return (rc);
+	w->hooks->begin(w->hooks->arg, &tx);
+	FAULT("writer.apply.before");
+	rc = apply(&tx, units, n, err);
+	if (rc == RC_OK)
+		rc = w->hooks->flush(w->hooks->arg, &tx, err);
+	FAULT("writer.commit.before");
+	if (rc == RC_OK)
+		rc = db_commit(w->db, err);
+	FAULT("writer.commit.after");
+	if (rc != RC_OK) {
+		/* After SQLITE_FULL the database has rolled back by itself;
+		 * then this does nothing. */
+		db_rollback(w->db);
+		w->hooks->aborted(w->hooks->arg, &tx);
+		return (rc);
+	}
+	atomic_fetch_add(&w->batches, 1);
+	atomic_fetch_add(&w->units, n);
+	w->hooks->committed(w->hooks->arg, &tx);
+	FAULT("writer.published");
+	return (RC_OK);
+}
+
+static void
+finish(struct unit **units, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		units[i]->kind->done(units[i]);
+}
+
+static void
+refuse(struct unit **units, size_t n, enum rc rc)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		units[i]->rc = rc;
+	finish(units, n);
+}
+
+/* Whether the store can never be trusted again by this process. */
+static bool
+is_fatal(enum rc rc)
+{
+
+	return (rc == RC_IO || rc == RC_CORRUPT || rc == RC_UNCERTAIN);
+}
+
+static void
+fail_for_good(struct writer *w, const struct err *err)
+{
+
+	if (!w->failed)
+		w->hooks->fatal(w->hooks->arg, err);
+	w->failed = true;
+}
+
+/* Redoes the units of an abandoned batch one by one, so that one bad unit does
+ * not take the others with it. */
+static void
+run_singly(struct writer *w)
+{
+	struct err err;
+	size_t i;
+	enum rc rc;
+
+	for (i = 0; i < w->nbatch; i++) {
+		err = (struct err)ERR_INIT;
+		rc = w->failed ? RC_CLOSED
+		               : transact(w, &w->batch[i], 1, &err);
+		if (rc == RC_OK) {
+			finish(&w->batch[i], 1);
+			continue;
+		}
+		if (is_fatal(rc))
+			fail_for_good(w, &err);
+		else if (rc == RC_FULL)
+			atomic_fetch_add(&w->full, 1);
+		else if (rc != RC_CLOSED)
+			log_error(LOG_EV_STORE_FAIL, &err, "unit=%s",
+			    w->batch[i]->kind->name);
+		refuse(&w->batch[i], 1, rc);
+	}
+}
+
+static void
+run_batch(struct writer *w)
+{
+	struct err err = ERR_INIT;
+	enum rc rc;
+
+	if (w->failed) {
+		refuse(w->batch, w->nbatch, RC_CLOSED);
+		return;
+	}
+	sort_batch(w);
+	rc = transact(w, w->batch, w->nbatch, &err);
+	if (rc == RC_OK) {
+		finish(w->batch, w->nbatch);
+	} else if (is_fatal(rc)) {
+		fail_for_good(w, &err);
+		refuse(w->batch, w->nbatch, rc);
+	} else if (rc == RC_FULL) {
+		/* Redoing them singly would fail as well, each with its own
+		 * rollback: the disk has to be given room first. */
+		log_error(LOG_EV_STORE_FULL, &err, "units=%zu", w->nbatch);
+		atomic_fetch_add(&w->full, 1);
+		refuse(w->batch, w->nbatch, rc);
+	} else {
+		log_error(
+		    LOG_EV_STORE_ABANDON, &err, "units=%zu", w->nbatch);
+		atomic_fetch_add(&w->abandoned, 1);
+		run_singly(w);
+	}
+}
+
+/* After the answers of a batch, never before: moves the log into the file when
+ * it has grown.  Where a reader holds part of it back, the next try waits until
+ * it has grown by a quarter more. */
+static void
+maybe_checkpoint(struct writer *w)
+{
+	struct db_checkpoint cp;
+	struct err err = ERR_INIT;
+	int64_t bytes;
+	enum rc rc;
+
+	bytes = db_log_bytes(w->db);
+	atomic_store_explicit(&w->log_bytes, bytes, memory_order_relaxed);
+	if (w->failed || bytes < w->checkpoint_at)
+		return;
+	rc = db_checkpoint(w->db, false, &cp, &err);
+	if (is_fatal(rc)) {
+		fail_for_good(w, &err);
+		return;
+	}
+	atomic_fetch_add(&w->checkpoints, 1);
+	w->checkpoint_at = rc == RC_OK && cp.done_frames == cp.log_frames
+	    ? w->checkpoint_bytes
+	    : bytes + w->checkpoint_bytes / 4;
+	log_event(LOG_EV_STORE_CHECKPOINT, "frames=%lld done=%lld",
+	    rc == RC_OK ? (long long)cp.log_frames : -1LL,
+	    rc == RC_OK ? (long long)cp.done_frames : -1LL);
+}
+
+static size_t
+run_once(struct writer *w)
+{
+
+	run_batch(w);
+	maybe_checkpoint(w);
+	return (w->nbatch);
+}
+
+size_t
+writer_run_once(struct writer *w)
+{
+
+	if (!take_batch(w, false) || w->nbatch == 0)
+		return (0);
+	return (run_once(w));
+}
+
+static void
+loop(void *arg)
+{
+	struct writer *w = arg;
+
+	while (take_batch(w, true))
+		if (w->nbatch > 0)
+			(void)run_once(w);
+}
+
+/* ---- life ---- */
+
+enum rc
+writer_new(const struct writer_options *options, struct writer **ret,
+    struct err *err)
+{
+	struct writer *w;
+	int i;
+
+	w = mem_zalloc(1, sizeof(*w));
+	if (w == NULL)
+		return (err_set(err, RC_NO_MEMORY, "writer"));
+	w->db = options->db;
+	w->clk = options->clk;
+	w->hooks = options->hooks;
+	w->queue_limit = options->queue_limit;
+	w->checkpoint_bytes = options->checkpoint_bytes;
+	w->checkpoint_at = options->checkpoint_bytes;
+	for (i = 0; i < UNIT_QUEUES; i++)
+		queue_init(&w->queues[i]);
+	(void)pthread_mutex_init(&w->lock, NULL);
+	(void)pthread_cond_init(&w->wake, NULL);
+	*ret = w;
+	return (RC_OK);
+}
+
+void
+writer_free(struct writer *w)
+{
+
+	if (w == NULL)
+		return;
+	assert(w->thread == NULL);
+	(void)pthread_cond_destroy(&w->wake);
+	(void)pthread_mutex_destroy(&w->lock);
+	mem_free(w);
+}
+
+enum rc
+writer_start(struct writer *w, struct err *err)
+{
+
+	return (thr_start(THR_WRITER, 0, loop, w, &w->thread, err));
+}
+
+void
+writer_stop(struct writer *w)
+{
+
+	(void)pthread_mutex_lock(&w->lock);
+	w->stopping = true;
+	(void)pthread_cond_broadcast(&w->wake);
+	(void)pthread_mutex_unlock(&w->lock);
+	if (w->thread != NULL)
+		thr_join(&w->thread);
+	else
+		while (take_batch(w, false) && w->nbatch > 0)
+			(void)run_once(w);
+}
+
+size_t
+writer_waiting(const struct writer *w)
+{
+
+	return (atomic_load_explicit(&w->waiting, memory_order_relaxed));
+}
+
+struct writer_stats
+writer_stats_get(const struct writer *w)
+{
+	struct writer_stats s;
+
+	s.batches = atomic_load(&w->batches);
+	s.units = atomic_load(&w->units);
+	s.abandoned = atomic_load(&w->abandoned);
+	s.checkpoints = atomic_load(&w->checkpoints);
+	s.full = atomic_load(&w->full);
+	s.log_bytes = atomic_load(&w->log_bytes);
+	return (s);
+}

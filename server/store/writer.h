@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The writer: one thread that owns the write connection and turns whatever
+ * waits into one transaction (group commit).
+ *
+ *	take all that waits (at most 512 units or 4 MiB)
+ *	sort it by kind; BEGIN IMMEDIATE; each kind's batch verb; COMMIT
+ *	only then answer and publish
+ *
+ * A unit of work is a struct with a `struct unit` inside, allocated with the
+ * request that it serves, so that answering cannot fail.  A batch verb decides
+ * each unit's refusal before its first write.  An error after a first write
+ * abandons the whole transaction, and its units are run again one by one.
+ *
+ * "Accepted" (the promise that others cite): a unit's `done` is called with
+ * RC_OK only after the COMMIT of its transaction has returned from the fsync.
+ */
+#ifndef STORE_WRITER_H
+#define STORE_WRITER_H
+
+#include "base/clk.h"
+#include "base/err.h"
+#include "base/mbox.h"
+#include "base/rnd.h"
+#include "db/db.h"
+
+struct tx;
+struct unit;
+struct writer;
+
+/* The three queues: deliveries and acks first, then clients, then upkeep (at
+ * most a tenth of a batch). */
+enum unit_queue { UNIT_DELIVERY, UNIT_CLIENT, UNIT_UPKEEP, UNIT_QUEUES };
+
+/* A kind of unit: its place in a batch and what to do. */
+struct unit_kind {
+	const char *name;
+	enum unit_queue queue;
+	int order; /* kinds run in ascending order within a transaction */
+
+	/* The batch verb.  For each of ${n} units it either sets unit->rc (a
+	 * refusal, before any write) or does the work.  A result other than
+	 * RC_OK abandons the transaction. */
+	enum rc (*apply)(struct tx *tx, struct unit **units, size_t n,
+	    struct err *err);
+
+	/* The unit is finished: unit->rc says how.  RC_OK and refusals: the
+	 * transaction is committed.  The callee owns the unit again.
+	 * Thread: writer. */
+	void (*done)(struct unit *unit);
+};
+
+struct unit {
+	struct mbox_node node;
+	const struct unit_kind *kind;
+	enum rc rc;
+	size_t bytes; /* what it holds, for the size of a batch */
+};
+
+/* What the layers above add to a transaction. */
+struct writer_hooks {
+	void *arg;
+
+	/* A transaction has begun (also after an abandoned one). */
+	void (*begin)(void *arg, struct tx *tx);
+
+	/* All units are applied: write what is left to write. */
+	enum rc (*flush)(void *arg, struct tx *tx, struct err *err);
+
+	/* Committed and synced: publish.  Called before the units' done. */
+	void (*committed)(void *arg, struct tx *tx);
+
+	/* Rolled back: forget. */
+	void (*aborted)(void *arg, struct tx *tx);
+
+	/* The store failed for good (RC_IO, RC_CORRUPT): stop serving. */
+	void (*fatal)(void *arg, const struct err *err);
+};
+
+/* A transaction, as the batch verbs see it. */
+struct tx {
+	struct db *db;
+	int64_t now_ms; /* one wall time for the whole transaction */
+	void *ledger;   /* the domain's, set by its begin hook */
+};
+
+struct writer_options {
+	struct db *db; /* kept until writer_free; used by the thread only */
+	const struct clk *clk;
+	const struct writer_hooks *hooks; /* kept */
+	size_t queue_limit; /* units that may wait in each queue */
+	int64_t checkpoint_bytes; /* log size that asks for a checkpoint */
+};
+
+struct writer_stats {
+	uint64_t batches;
+	uint64_t units;
+	uint64_t abandoned;
+	uint64_t checkpoints;
+	uint64_t full; /* batches refused for want of disk */
+	int64_t log_bytes;
+};
+
+/* Makes a writer; no thread yet. */
+enum rc writer_new(const struct writer_options *options, struct writer **ret,
+    struct err *err) MUST_USE;
+
+/* Frees a stopped writer.  NULL is allowed. */
+void writer_free(struct writer *w);
+
+/* Starts the thread. */
+enum rc writer_start(struct writer *w, struct err *err) MUST_USE;
+
+/* Does all that waits, then ends the thread; later submits get RC_CLOSED. */
+void writer_stop(struct writer *w);
+
+/* Hands over ${unit} (kind set).  RC_BUSY: the queue is full, the caller still
+ * owns it.  On RC_OK its done will be called, once.  Thread: any. */
+enum rc writer_submit(struct writer *w, struct unit *unit) MUST_USE;
+
+/* Does one batch in the calling thread, for tests and the simulator.  Returns
+ * the number of units finished. */
+size_t writer_run_once(struct writer *w);
+
+/* How many units wait in all queues.  Thread: any. */
+size_t writer_waiting(const struct writer *w);
+
+/* A snapshot of the counters.  Thread: any. */
+struct writer_stats writer_stats_get(const struct writer *w);
+
+#endif

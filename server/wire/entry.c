@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Outbox entries as they are shown: one message, its destinations, and what
+ * can be said of all of them together.
+ *
+ * The whole of an entry: attempts and retry_count are the highest of its
+ * destinations; last_attempt_at and last_status_at the latest; next_retry_at
+ * the earliest still ahead; last_error that of the latest attempt.  sent_at,
+ * acked_at and read_at are told when *every* destination that is not failed,
+ * expired or canceled has got so far, and are then the latest.
+ */
+#include <assert.h>
+
+#include "wire/json.h"
+#include "wire/wire.h"
+
+struct whole {
+	int state;
+	int attempts;
+	int retry_count;
+	int64_t last_attempt_at;
+	int64_t last_status_at;
+	int64_t next_retry_at;
+	int64_t sent_at;
+	int64_t acked_at;
+	int64_t read_at;
+	const char *last_error;
+	bool retrying;
+	int sent;
+	int acked;
+	int read;
+	int failed;
+};
+
+static bool
+is_dead(int state)
+{
+
+	return (state == OUTBOX_FAILED || state == OUTBOX_EXPIRED ||
+		state == OUTBOX_CANCELED);
+}
+
+static int64_t
+latest(int64_t a, int64_t b)
+{
+
+	return (a > b ? a : b);
+}
+
+static void
+add_up_times(struct whole *w, const struct destination_view *d)
+{
+
+	if (d->last_error != NULL &&
+	    (w->last_error == NULL || d->last_attempt_at > w->last_attempt_at))
+		w->last_error = d->last_error;
+	w->last_attempt_at = latest(w->last_attempt_at, d->last_attempt_at);
+	w->last_status_at = latest(w->last_status_at, d->last_status_at);
+	if (d->next_retry_at != 0 &&
+	    (w->next_retry_at == 0 || d->next_retry_at < w->next_retry_at))
+		w->next_retry_at = d->next_retry_at;
+	w->sent_at = latest(w->sent_at, d->sent_at);
+	w->acked_at = latest(w->acked_at, d->acked_at);
+	w->read_at = latest(w->read_at, d->read_at);
+}
+
+static void
+add_up(struct whole *w, const struct entry_view *e)
+{
+	const struct destination_view *d;
+	int alive, i;
+
+	alive = 0;
+	for (i = 0; i < e->ndestinations; i++) {
+		d = &e->destinations[i];
+		if (i == 0 || d->state < w->state)
+			w->state = d->state;
+		if (d->attempts > w->attempts)
+			w->attempts = d->attempts;
+		if (d->retry_count > w->retry_count)
+			w->retry_count = d->retry_count;
+		add_up_times(w, d);
+		if ((d->state == OUTBOX_PENDING ||
+			d->state == OUTBOX_SENDING) &&
+		    d->retry_count > 0)
+			w->retrying = true;
+		alive += !is_dead(d->state);
+		w->sent += d->sent_at != 0;
+		w->acked += d->acked_at != 0;
+		w->read += d->read_at != 0;
+		w->failed +=
+		    d->state == OUTBOX_FAILED || d->state == OUTBOX_EXPIRED;
+	}
+	if (alive == 0 || w->sent < alive)
+		w->sent_at = 0;
+	if (alive == 0 || w->acked < alive)
+		w->acked_at = 0;
+	if (alive == 0 || w->read < alive)
+		w->read_at = 0;
+}
+
+static void
+add_label(struct buf *b, const char *label)
+{
+
+	jw_comma(b);
+	buf_addc(b, '"');
+	buf_adds(b, label);
+	buf_addc(b, '"');
+}
+
+static void
+add_labels(struct buf *b, const struct entry_view *e, const struct whole *w)
+{
+
+	jw_member(b, "labels");
+	buf_addc(b, '[');
+	if (w->state == OUTBOX_PENDING && e->deliver_at != 0 &&
+	    e->conversation_seq == 0)
+		add_label(b, "scheduled");
+	if (w->retrying)
+		add_label(b, "retrying");
+	if (w->read_at != 0)
+		add_label(b, "read");
+	buf_addc(b, ']');
+}
+
+static void
+add_counts(struct buf *b, const struct entry_view *e, const struct whole *w)
+{
+
+	jw_member(b, "counts");
+	buf_addc(b, '{');
+	jw_int(b, "recipients", e->ndestinations);
+	jw_int(b, "sent", w->sent);
+	jw_int(b, "acked", w->acked);
+	jw_int(b, "read", w->read);
+	jw_int(b, "failed", w->failed);
+	buf_addc(b, '}');
+}
+
+static void
+add_destination(struct buf *b, const struct destination_view *d)
+{
+
+	jw_comma(b);
+	buf_addc(b, '{');
+	jw_str(b, "address", d->address);
+	jw_str(b, "state", outbox_state_name(d->state));
+	jw_int(b, "attempts", d->attempts);
+	jw_int(b, "retry_count", d->retry_count);
+	jw_time(b, "last_attempt_at", d->last_attempt_at);
+	jw_time(b, "last_status_at", d->last_status_at);
+	jw_time(b, "next_retry_at", d->next_retry_at);
+	jw_time(b, "sent_at", d->sent_at);
+	jw_time(b, "acked_at", d->acked_at);
+	jw_time(b, "read_at", d->read_at);
+	jw_str(b, "last_error", d->last_error);
+	buf_addc(b, '}');
+}
+
+static void
+add_destinations(struct buf *b, const struct entry_view *e)
+{
+	int i;
+
+	jw_member(b, "destinations");
+	buf_addc(b, '[');
+	for (i = 0; i < e->ndestinations; i++)
+		add_destination(b, &e->destinations[i]);
+	buf_addc(b, ']');
+}
+
+void
+wire_entry(struct buf *b, const struct entry_view *e)
+{
+	struct whole w = {.state = OUTBOX_PENDING};
+
+	assert(e->ndestinations >= 1);
+	add_up(&w, e);
+	buf_addc(b, '{');
+	jw_uuid(b, "id", &e->message.id);
+	jw_str(b, "event_type", e->event_type);
+	jw_uuid(b, "conversation", &e->conversation);
+	jw_str(b, "to", e->to);
+	jw_str(b, "state", outbox_state_name(w.state));
+	jw_str(b, "priority", priority_name(e->priority));
+	jw_int(b, "attempts", w.attempts);
+	jw_int(b, "retry_count", w.retry_count);
+	jw_int(b, "max_retries", e->max_retries);
+	jw_time(b, "event_time", e->event_time);
+	jw_time(b, "created_at", e->created_at);
+	jw_time(b, "last_attempt_at", w.last_attempt_at);
+	jw_time(b, "last_status_at", w.last_status_at);
+	jw_time(b, "next_retry_at", w.next_retry_at);
+	jw_time(b, "deliver_at", e->deliver_at);
+	jw_time(b, "expires_at", e->expires_at);
+	jw_time(b, "sent_at", w.sent_at);
+	jw_time(b, "acked_at", w.acked_at);
+	jw_time(b, "read_at", w.read_at);
+	jw_str(b, "last_error", w.last_error);
+	jw_str(b, "correlation_id", e->message.correlation_id);
+	if (e->message.metadata != NULL)
+		jw_raw(b, "metadata", e->message.metadata,
+		    e->message.metadata_len);
+	else
+		jw_raw(b, "metadata", "{}", 2);
+	add_labels(b, e, &w);
+	add_counts(b, e, &w);
+	add_destinations(b, e);
+	buf_addc(b, '}');
+}

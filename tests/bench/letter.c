@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The messages that are sent; see bench.h.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench.h"
+#include "httpc.h"
+#include "util.h"
+
+#define STAMP_LEN 16
+#define BODY_MEMBER "\"body\":\""
+
+static const char prose[] =
+    " The lamps along the quay were lit one after another, and the ferry that "
+    "had been late all week came in on time; nobody remarked on it, though "
+    "everyone had seen, and the rain held off";
+
+/* The message's JSON object, with places for id and stamp. */
+static void
+add_message(struct letter *l, const char *to)
+{
+	size_t n = BENCH_BODY_LEN - STAMP_LEN;
+
+	buf_addf(&l->text, "{\"to\":\"%s\",\"id\":\"", to);
+	l->id_at = l->text.len;
+	buf_adds(
+	    &l->text, "00000000-0000-7000-8000-000000000000\"," BODY_MEMBER);
+	l->stamp_at = l->text.len;
+	buf_adds(&l->text, "0000000000000000");
+	for (size_t i = 0; i < n; i++)
+		buf_addc(&l->text, prose[i % (sizeof(prose) - 1)]);
+	buf_adds(&l->text, "\"}");
+}
+
+void
+letter_item(struct bench *b, struct buf *text, const char *to)
+{
+	struct letter l = {.text = *text};
+
+	add_message(&l, to);
+	if (!buf_ok(&l.text))
+		bench_die("out of memory");
+	letter_renew(b, &l, mono_ns());
+	*text = l.text;
+}
+
+void
+letter_http(struct letter *l, const char *token, const char *to)
+{
+	struct letter body = {.text = BUF_INIT};
+	size_t head;
+
+	add_message(&body, to);
+	if (!buf_ok(&body.text))
+		bench_die("out of memory");
+	buf_init(&l->text, 0);
+	httpc_request(&l->text, "POST", "/v1/messages", token, body.text.data,
+	    body.text.len);
+	head = l->text.len - body.text.len;
+	l->id_at = head + body.id_at;
+	l->stamp_at = head + body.stamp_at;
+	buf_fini(&body.text);
+}
+
+void
+letter_ws(struct letter *l, const char *to)
+{
+
+	buf_init(&l->text, 0);
+	buf_adds(&l->text, "{\"type\":\"send\",\"id\":2,\"message\":");
+	add_message(l, to);
+	buf_addc(&l->text, '}');
+	if (!buf_ok(&l->text))
+		bench_die("out of memory");
+}
+
+void
+letter_renew(struct bench *b, struct letter *l, int64_t stamp_ns)
+{
+	char id[UUID_TEXT_LEN + 1], stamp[STAMP_LEN + 1];
+	struct uuid u = uuid_gen_next(&b->ids);
+
+	uuid_format(&u, id);
+	memcpy(l->text.data + l->id_at, id, UUID_TEXT_LEN);
+	snprintf(stamp, sizeof(stamp), "%016" PRIx64, (uint64_t)stamp_ns);
+	memcpy(l->text.data + l->stamp_at, stamp, STAMP_LEN);
+}
+
+bool
+letter_stamp(const char *event, size_t n, int64_t *ret_ns)
+{
+	const char *at = memmem(event, n, BODY_MEMBER, strlen(BODY_MEMBER));
+
+	if (at == NULL)
+		return (false);
+	at += strlen(BODY_MEMBER);
+	return ((size_t)(event + n - at) >= STAMP_LEN && scan_hex(at, ret_ns));
+}

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sqlite-baseline: what SQLite itself makes of the rows that the server
+ * writes: one thread, the server's schema, statements and connection settings
+ * (WAL, synchronous=FULL), no network, no validation, no reads.  The figures
+ * of the server are given as ratios to these.
+ *
+ * A transaction holds what a batch of the server's writer holds: N messages
+ * accepted (message, outbox row, own inbox copy), the N of the transaction
+ * before delivered, those delivered before that acked with a receipt, and the
+ * receipts before that delivered, as far as ${steps} goes.  Counters of a
+ * user, lane or conversation are written once a transaction.
+ */
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/uuid.h"
+#include "db/db.h"
+#include "model/event.h"
+#include "schema/sql.h"
+
+#include "bench.h"
+#include "util.h"
+
+#define USERS 64
+#define BATCH_MAX 512
+#define CHECKPOINT_BYTES (8 << 20)
+
+enum step { ACCEPT, DELIVER, ACK, RECEIPT, STEPS };
+
+static const char *const step_names[STEPS] = {"accept", "accept_deliver",
+    "accept_deliver_ack", "accept_deliver_ack_receipt"};
+
+/* A message or a receipt on its way. */
+struct item {
+	int conv;
+	int64_t mid;
+	int64_t outbox_id;
+	int64_t seq; /* in its conversation */
+	struct uuid event_id;
+};
+
+struct user {
+	int64_t id, device, head, acked;
+	bool dirty;
+};
+
+struct lane {
+	int64_t id, tail, next;
+	bool dirty;
+};
+
+/* Conversation i: user i writes to user i + 1. */
+struct conversation {
+	int64_t id, last_seq, delivered, acked;
+	struct lane lane, receipts;
+	bool dirty;
+};
+
+static const char body[] =
+    "The lamps along the quay were lit one after another, and the ferry that "
+    "had been late all week came in on time; nobody remarked on it, though "
+    "everyone had seen, and the rain held off until supper was over.";
+_Static_assert(sizeof(body) > BENCH_BODY_LEN, "a whole text");
+
+struct chain {
+	struct db *db;
+	struct uuid_gen ids;
+	int64_t now_ms, mid, outbox_id;
+	struct user users[USERS];
+	struct conversation convs[USERS];
+	struct item items[STEPS][BATCH_MAX]; /* what each step left */
+	int n[STEPS];
+	int next_conv;
+	int64_t log_bytes; /* written to the log in all */
+	int64_t log_at;    /* where it ended after the last commit */
+};
+
+static void
+must(enum rc rc, const struct err *err)
+{
+
+	if (rc != RC_OK)
+		bench_die("%s", err->text);
+}
+
+static enum rc
+each_id(void *ret, const struct db_row *row, struct err *err)
+{
+
+	(void)err;
+	*(int64_t *)ret = db_row_i64(row, 0);
+	return (RC_OK);
+}
+
+#define RUN(c, stmt, each, arg, ...)                                           \
+	do {                                                                   \
+		const struct db_val params_[] = {__VA_ARGS__};                 \
+		struct err err_ = ERR_INIT;                                    \
+                                                                               \
+		must(db_run((c)->db, stmt, params_,                            \
+			 sizeof(params_) / sizeof(params_[0]), each, arg,      \
+			 NULL, &err_),                                         \
+		    &err_);                                                    \
+	} while (0)
+#define INT(v) db_v_i64(v)
+
+static void
+insert_inbox(struct chain *c, struct user *u, int kind, bool own,
+    const struct item *it, int64_t actor)
+{
+
+	u->dirty = true;
+	RUN(c, SQL_INBOX_INSERT, NULL, NULL, INT(u->id), INT(++u->head),
+	    INT(kind), INT(own), db_v_uuid(&it->event_id), INT(it->mid),
+	    INT(c->convs[it->conv].id), INT(it->seq), INT(actor),
+	    db_v_i64_or_null(own ? 0 : it->outbox_id, 0), INT(c->now_ms),
+	    INT(c->now_ms), INT(1));
+}
+
+static void
+insert_outbox(struct chain *c, struct item *it, int kind, struct lane *lane,
+    int64_t sender, int64_t dest)
+{
+
+	lane->dirty = true;
+	it->outbox_id = ++c->outbox_id;
+	RUN(c, SQL_OUTBOX_INSERT, NULL, NULL, INT(it->outbox_id),
+	    db_v_uuid(&it->event_id), INT(kind), INT(it->mid),
+	    INT(c->convs[it->conv].id), INT(it->seq), INT(sender),
+	    INT(lane->id), INT(++lane->tail), db_v_str("user"), INT(dest),
+	    INT(0), db_v_str("pending"), DB_V_NULL,
+	    INT(c->now_ms + INT64_C(432000000)), INT(c->now_ms), INT(c->now_ms),
+	    DB_V_NULL);
+}
+
+static void
+accept_one(struct chain *c)
+{
+	struct item *it = &c->items[ACCEPT][c->n[ACCEPT]++];
+	struct conversation *conv = &c->convs[c->next_conv];
+	struct user *from = &c->users[c->next_conv];
+	struct user *to = &c->users[(c->next_conv + 1) % USERS];
+	uint8_t noise[32];
+	struct uuid id = uuid_gen_next(&c->ids);
+
+	it->conv = c->next_conv;
+	it->mid = ++c->mid;
+	it->event_id = uuid_gen_next(&c->ids);
+	it->seq = ++conv->last_seq;
+	conv->dirty = true;
+	rnd_fill(rnd_system(), noise, sizeof(noise));
+	RUN(c, SQL_MESSAGE_INSERT, NULL, NULL, INT(it->mid), db_v_uuid(&id),
+	    db_v_uuid(&it->event_id), INT(conv->id), INT(it->seq),
+	    INT(from->id), db_v_text(body, BENCH_BODY_LEN),
+	    db_v_str("text/plain"), DB_V_NULL, DB_V_NULL, DB_V_NULL, INT(0),
+	    INT(c->now_ms), db_v_blob(noise, 16), db_v_blob(noise + 16, 16),
+	    db_v_blob(noise, 32));
+	insert_outbox(c, it, EVENT_MESSAGE, &conv->lane, from->id, to->id);
+	insert_inbox(c, from, EVENT_MESSAGE, true, it, from->id);
+	c->next_conv = (c->next_conv + 1) % USERS;
+}
+
+static void
+settle_sent(struct chain *c, const struct item *it, struct lane *lane)
+{
+
+	lane->next++;
+	lane->dirty = true;
+	RUN(c, SQL_OUTBOX_SETTLE_SENT, NULL, NULL, INT(it->outbox_id),
+	    INT(c->now_ms));
+}
+
+static void
+deliver_one(struct chain *c, const struct item *it)
+{
+	struct conversation *conv = &c->convs[it->conv];
+
+	insert_inbox(c, &c->users[(it->conv + 1) % USERS], EVENT_MESSAGE, false,
+	    it, c->users[it->conv].id);
+	settle_sent(c, it, &conv->lane);
+	conv->delivered = it->seq;
+	conv->dirty = true;
+	c->items[DELIVER][c->n[DELIVER]++] = *it;
+}
+
+/* Acks what ${items} holds: each row, and one receipt a conversation. */
+static void
+ack_all(struct chain *c, const struct item *items, int n)
+{
+	bool seen[USERS] = {false};
+
+	for (int i = n - 1; i >= 0; i--) {
+		const struct item *it = &items[i];
+		struct conversation *conv = &c->convs[it->conv];
+		struct user *u = &c->users[(it->conv + 1) % USERS];
+		struct item *receipt;
+
+		RUN(c, SQL_OUTBOX_SETTLE_ACKED, NULL, NULL, INT(it->outbox_id),
+		    INT(c->now_ms));
+		if (seen[it->conv])
+			continue;
+		seen[it->conv] = true;
+		u->acked = u->head;
+		conv->acked = it->seq;
+		u->dirty = conv->dirty = true;
+		RUN(c, SQL_DEVICE_ACKED_SET, NULL, NULL, INT(u->device),
+		    INT(u->acked), INT(c->now_ms));
+		receipt = &c->items[ACK][c->n[ACK]++];
+		*receipt = *it;
+		receipt->event_id = uuid_gen_next(&c->ids);
+		insert_outbox(c, receipt, EVENT_DELIVERED, &conv->receipts,
+		    u->id, c->users[it->conv].id);
+	}
+}
+
+static void
+deliver_receipt(struct chain *c, const struct item *it)
+{
+
+	insert_inbox(c, &c->users[it->conv], EVENT_DELIVERED, false, it,
+	    c->users[(it->conv + 1) % USERS].id);
+	settle_sent(c, it, &c->convs[it->conv].receipts);
+}
+
+static void
+flush_lane(struct chain *c, struct lane *lane)
+{
+
+	if (!lane->dirty)
+		return;
+	lane->dirty = false;
+	RUN(c, SQL_LANE_SET, NULL, NULL, INT(lane->id), INT(lane->tail),
+	    INT(lane->next), INT(lane->next - 1), INT(0), INT(c->now_ms));
+}
+
+/* Writes the counters that have changed. */
+static void
+flush(struct chain *c)
+{
+	uint8_t digest[32] = {0};
+
+	for (int i = 0; i < USERS; i++) {
+		struct conversation *conv = &c->convs[i];
+		struct user *u = &c->users[i];
+
+		flush_lane(c, &conv->lane);
+		flush_lane(c, &conv->receipts);
+		if (conv->dirty) {
+			RUN(c, SQL_CONVERSATION_SET, NULL, NULL, INT(conv->id),
+			    INT(conv->last_seq), db_v_blob(digest, 32));
+			if (conv->delivered > 0)
+				RUN(c, SQL_PARTICIPANT_SET, NULL, NULL,
+				    INT(conv->id),
+				    INT(c->users[(i + 1) % USERS].id),
+				    INT(conv->delivered), INT(conv->acked),
+				    INT(0), INT(c->now_ms), DB_V_NULL);
+		}
+		if (u->dirty)
+			RUN(c, SQL_COUNTER_SET, NULL, NULL, INT(u->id),
+			    INT(u->head), INT(u->acked), INT(0));
+		conv->dirty = u->dirty = false;
+	}
+}
+
+/* One transaction of ${batch} new messages. */
+static void
+run_batch(struct chain *c, enum step last, int batch)
+{
+	static struct item before[STEPS][BATCH_MAX];
+	struct err err = ERR_INIT;
+	struct db_checkpoint seen;
+	int64_t end;
+	int n[STEPS];
+
+	memcpy(before, c->items, sizeof(before));
+	memcpy(n, c->n, sizeof(n));
+	memset(c->n, 0, sizeof(c->n));
+	c->now_ms = clk_wall_ms(clk_system());
+	must(db_begin(c->db, &err), &err);
+	for (int i = 0; i < batch; i++)
+		accept_one(c);
+	for (int i = 0; last >= DELIVER && i < n[ACCEPT]; i++)
+		deliver_one(c, &before[ACCEPT][i]);
+	if (last >= ACK)
+		ack_all(c, before[DELIVER], n[DELIVER]);
+	for (int i = 0; last >= RECEIPT && i < n[ACK]; i++)
+		deliver_receipt(c, &before[ACK][i]);
+	flush(c);
+	must(db_commit(c->db, &err), &err);
+	/* A log that is shorter than before has begun anew. */
+	end = db_log_bytes(c->db);
+	c->log_bytes += end >= c->log_at ? end - c->log_at : end;
+	c->log_at = end;
+	if (end > CHECKPOINT_BYTES)
+		must(db_checkpoint(c->db, false, &seen, &err), &err);
+}
+
+static void
+add_lane(
+    struct chain *c, struct lane *lane, int64_t conv, int64_t dest, int class)
+{
+
+	lane->next = 1;
+	RUN(c, SQL_LANE_INSERT, each_id, &lane->id, INT(conv), db_v_str("user"),
+	    INT(dest), INT(class), INT(c->now_ms));
+}
+
+static void
+add_user(struct chain *c, int i)
+{
+	struct user *u = &c->users[i];
+	struct uuid id = uuid_gen_next(&c->ids);
+	uint8_t hash[32];
+	char name[16];
+
+	snprintf(name, sizeof(name), "u%d", i);
+	rnd_fill(rnd_system(), hash, sizeof(hash));
+	RUN(c, SQL_USER_INSERT, each_id, &u->id, db_v_str(name), DB_V_NULL,
+	    DB_V_NULL, INT(0), INT(c->now_ms));
+	RUN(c, SQL_COUNTER_INSERT, NULL, NULL, INT(u->id));
+	RUN(c, SQL_DEVICE_INSERT, each_id, &u->device, db_v_uuid(&id),
+	    INT(u->id), db_v_str("bench"), db_v_blob(hash, 32), INT(0),
+	    INT(c->now_ms));
+}
+
+static void
+add_conversation(struct chain *c, int i)
+{
+	struct conversation *conv = &c->convs[i];
+	int64_t a = c->users[i].id, b = c->users[(i + 1) % USERS].id;
+	struct uuid id = uuid_gen_next(&c->ids);
+	uint8_t digest[32] = {0};
+	char key[32];
+
+	snprintf(key, sizeof(key), "u%d u%d", i, (i + 1) % USERS);
+	RUN(c, SQL_CONVERSATION_INSERT, each_id, &conv->id, db_v_uuid(&id),
+	    db_v_str("direct"), db_v_str(key), db_v_blob(digest, 32),
+	    INT(c->now_ms));
+	RUN(c, SQL_PARTICIPANT_INSERT, NULL, NULL, INT(conv->id), INT(a),
+	    db_v_str("member"));
+	RUN(c, SQL_PARTICIPANT_INSERT, NULL, NULL, INT(conv->id), INT(b),
+	    db_v_str("member"));
+	add_lane(c, &conv->lane, conv->id, b, 0);
+	add_lane(c, &conv->receipts, conv->id, a, 1);
+}
+
+static void
+remove_files(const char *path)
+{
+	static const char *const endings[] = {"", "-wal", "-shm"};
+	char name[512];
+
+	for (size_t i = 0; i < 3; i++) {
+		snprintf(name, sizeof(name), "%s%s", path, endings[i]);
+		(void)unlink(name);
+	}
+}
+
+static struct chain *
+open_chain(const char *path)
+{
+	struct chain *c = bench_zalloc(1, sizeof(*c));
+	struct db_options options = {.mode = DB_WRITER,
+	    .sync = DB_SYNC_FULL,
+	    .schema = &sql_sqlite_schema};
+	struct err err = ERR_INIT;
+	char url[512];
+	int from, to;
+
+	remove_files(path);
+	snprintf(url, sizeof(url), "sqlite:%s", path);
+	options.url = url;
+	c->now_ms = clk_wall_ms(clk_system());
+	must(db_open(&options, &c->db, &err), &err);
+	must(db_migrate(c->db, c->now_ms, &from, &to, &err), &err);
+	uuid_gen_init(&c->ids, clk_system(), rnd_system());
+	must(db_begin(c->db, &err), &err);
+	for (int i = 0; i < USERS; i++)
+		add_user(c, i);
+	for (int i = 0; i < USERS; i++)
+		add_conversation(c, i);
+	must(db_commit(c->db, &err), &err);
+	return (c);
+}
+
+/* Runs for ${run_ns} on a fresh file and reports messages a second. */
+static void
+measure(const char *path, enum step last, int batch, int64_t run_ns)
+{
+	struct chain *c = open_chain(path);
+	int64_t begin, end, first;
+	char key[64];
+
+	for (int i = 0; i < 8; i++)
+		run_batch(c, last, batch);
+	first = c->mid;
+	c->log_bytes = 0;
+	begin = mono_ns();
+	while (mono_ns() - begin < run_ns)
+		run_batch(c, last, batch);
+	end = mono_ns();
+	snprintf(key, sizeof(key), "%s_%d", step_names[last], batch);
+	report_f64(key, (double)(c->mid - first) * 1e9 / (double)(end - begin));
+	snprintf(key, sizeof(key), "%s_%d_log_bytes", step_names[last], batch);
+	report_f64(key, (double)c->log_bytes / (double)(c->mid - first));
+	db_close(c->db);
+	mem_free(c);
+	remove_files(path);
+}
+
+int
+main(int argc, char **argv)
+{
+	static const int batches[] = {1, 64, 256};
+	static const struct option options[] = {
+	    {"db", required_argument, NULL, 'd'},
+	    {"ms", required_argument, NULL, 'm'},
+	    {NULL, 0, NULL, 0},
+	};
+	const char *path = NULL;
+	int64_t run_ns = NS_PER_S;
+	int key;
+
+	while ((key = getopt_long(argc, argv, "", options, NULL)) != -1)
+		if (key == 'd')
+			path = optarg;
+		else if (key == 'm')
+			run_ns = bench_number("--ms", optarg, 1) * NS_PER_MS;
+		else
+			path = NULL;
+	if (path == NULL || optind < argc) {
+		fputs("usage: sqlite-baseline --db FILE (is made and removed)"
+		      " [--ms MS for each figure]\n",
+		    stderr);
+		return (64);
+	}
+	report_begin("sqlite-baseline");
+	for (int step = 0; step < STEPS; step++)
+		for (size_t i = 0; i < 3; i++)
+			if (step == ACCEPT || step == DELIVER ||
+			    step == RECEIPT)
+				measure(
+				    path, (enum step)step, batches[i], run_ns);
+	report_end();
+	return (0);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A WebSocket session of the contract (docs/asyncapi.yaml) on top of a
+ * connection: upgrade, hello, welcome, then text frames.  Pings are answered
+ * here.
+ */
+#ifndef BENCH_WSC_H
+#define BENCH_WSC_H
+
+#include <netinet/in.h>
+
+#include "loop.h"
+
+struct wsc;
+
+struct wsc_ops {
+	/* The server has welcomed us. */
+	void (*welcome)(struct wsc *ws);
+
+	/* A text frame, ${n} bytes at ${p}. */
+	void (*text)(struct wsc *ws, const char *p, size_t n);
+
+	/* It ended: ${why} is for people. */
+	void (*ended)(struct wsc *ws, const char *why);
+};
+
+enum wsc_state { WSC_CLOSED, WSC_UPGRADE, WSC_HELLO, WSC_OPEN };
+
+struct wsc {
+	struct conn conn;
+	const struct wsc_ops *ops;
+	void *owner;
+	enum wsc_state state;
+	const char *token;    /* borrowed until the end */
+	const char *instance; /* "" for none */
+	char after[96];       /* "" for none */
+	int64_t head;         /* of the inbox, from welcome */
+	struct buf parts;     /* of a fragmented message */
+};
+
+/* Begins to open ${ws}, zeroed but for ops, owner, token, instance, after. */
+void wsc_open(
+    struct loop *loop, struct wsc *ws, const struct sockaddr_in *to, int from);
+
+/* Sends a text frame of ${n} bytes (at most WSC_FRAME_MAX). */
+void wsc_send(struct wsc *ws, const char *p, size_t n);
+
+/* Sends {"type":"ack","upto":${upto}}. */
+void wsc_ack(struct wsc *ws, int64_t upto);
+
+/* Closes it at once, without ended(). */
+void wsc_close(struct wsc *ws);
+
+#define WSC_FRAME_MAX 4096
+
+#endif

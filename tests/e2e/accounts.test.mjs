@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+//
+// Registering, logging in, tokens as devices, revoking; what a stranger can
+// learn (nothing).
+
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, it } from 'node:test';
+
+import { problem } from './expect.mjs';
+import {
+	PASSWORD, eventually, expectStatus, freshName, login, register,
+	serverForFile, startServer, users,
+} from './harness.mjs';
+
+const server = serverForFile({ before, after, afterEach });
+
+describe('registration', () => {
+	it('R30 a user registers and is known', async () => {
+		const name = freshName('ann');
+		const answer = await server.rest().post('/v1/users',
+			{ name, password: PASSWORD, display_name: 'Ann Ünlü 🦊' });
+		expectStatus(answer, 201);
+		assert.equal(answer.body.name, name);
+		assert.equal(answer.body.display_name, 'Ann Ünlü 🦊');
+		assert.ok(!answer.text.includes(PASSWORD), 'the password came back');
+	});
+
+	it('a name is given once', async () => {
+		const [ann] = await users(server, 'ann');
+		problem(await server.rest().post('/v1/users',
+			{ name: ann.name, password: PASSWORD }), 409, 'conflict', '/name');
+	});
+
+	const bad = [
+		['no name', { password: PASSWORD }, '/name'],
+		['an empty name', { name: '', password: PASSWORD }, '/name'],
+		['a capital letter', { name: 'Ann', password: PASSWORD }, '/name'],
+		['a space', { name: 'an n', password: PASSWORD }, '/name'],
+		['33 letters', { name: 'a'.repeat(33), password: PASSWORD }, '/name'],
+		['a number', { name: 7, password: PASSWORD }, '/name'],
+		['an at sign', { name: 'ann@home', password: PASSWORD }, '/name'],
+		['no password', { name: 'ann-x' }, '/password'],
+		['a short password', { name: 'ann-x', password: '1234567' }, '/password'],
+		['a password of 1,025 bytes', { name: 'ann-x', password: 'x'.repeat(1025) }, '/password'],
+		['a long display name', { name: 'ann-x', password: PASSWORD, display_name: 'x'.repeat(129) },
+			'/display_name'],
+		['an unknown member', { name: 'ann-x', password: PASSWORD, admin: true }, '/admin'],
+	];
+	for (const [what, json, pointer] of bad) {
+		it(`refuses ${what}`, async () => {
+			problem(await server.rest().post('/v1/users', json), 400, 'bad_request', pointer);
+		});
+	}
+
+	it('takes names of 1 and of 32 characters, and passwords of 8 and 1,024 bytes', async () => {
+		for (const [name, password] of [[freshName('x').padEnd(32, '.'), 'x'.repeat(1024)],
+			[freshName('a._-'), '12345678']])
+			expectStatus(await server.rest().post('/v1/users', { name, password }), 201);
+	});
+
+	it('is refused where it is closed', async (t) => {
+		const closed = await startServer({ args: ['--registration', 'closed'] });
+		t.after(() => closed.stop());
+		problem(await closed.rest().post('/v1/users',
+			{ name: 'ann', password: PASSWORD }), 403, 'forbidden');
+	});
+});
+
+describe('logging in', () => {
+	it('gives a token, once', async () => {
+		const [ann] = await users(server, 'ann');
+		const answer = expectStatus(await server.rest().post('/v1/tokens',
+			{ name: ann.name, password: PASSWORD, device: 'laptop' }), 201);
+		assert.equal(answer.body.user, ann.name);
+		assert.ok(answer.body.token.length >= 32);
+		const list = expectStatus(await ann.get('/v1/tokens'), 200);
+		assert.equal(list.body.tokens.length, 2);
+		assert.deepEqual(list.body.tokens.map((one) => one.device).sort(), ['first', 'laptop']);
+		for (const token of [ann.token, answer.body.token])
+			assert.ok(!list.text.includes(token), 'a token is shown again');
+	});
+
+	it('a wrong password and an unknown name get the same answer', async () => {
+		const [ann] = await users(server, 'ann');
+		const wrong = await server.rest().post('/v1/tokens',
+			{ name: ann.name, password: 'not the password', device: 'x' });
+		const unknown = await server.rest().post('/v1/tokens',
+			{ name: freshName('nobody'), password: 'not the password', device: 'x' });
+		problem(wrong, 401, 'unauthenticated');
+		problem(unknown, 401, 'unauthenticated');
+		delete wrong.body.request_id;
+		delete unknown.body.request_id;
+		assert.deepEqual(wrong.body, unknown.body);
+	});
+
+	it('… after the same work', async () => {
+		const [ann] = await users(server, 'ann');
+		const took = { known: [], unknown: [] };
+
+		for (let i = 0; i < 9; i++) {
+			for (const [which, name] of [['known', ann.name], ['unknown', freshName('nobody')]]) {
+				const start = performance.now();
+				await server.rest().post('/v1/tokens',
+					{ name, password: 'not the password', device: 'x' });
+				took[which].push(performance.now() - start);
+			}
+		}
+		const median = (list) => list.sort((a, b) => a - b)[list.length >> 1];
+		const ratio = median(took.known) / median(took.unknown);
+		assert.ok(ratio > 0.5 && ratio < 2, `known/unknown = ${ratio}`);
+	});
+
+	for (const [what, json, pointer] of [
+		['no device', { name: 'ann', password: PASSWORD }, '/device'],
+		['an empty device', { name: 'ann', password: PASSWORD, device: '' }, '/device'],
+		['a long device', { name: 'ann', password: PASSWORD, device: 'x'.repeat(65) }, '/device'],
+		['no password', { name: 'ann', device: 'x' }, '/password'],
+		['an unknown member', { name: 'ann', password: PASSWORD, device: 'x', ttl: 5 }, '/ttl'],
+	]) {
+		it(`refuses ${what}`, async () => {
+			problem(await server.rest().post('/v1/tokens', json), 400, 'bad_request', pointer);
+		});
+	}
+
+	it('eight at once are all served', async () => {
+		const [ann] = await users(server, 'ann');
+		const devices = await Promise.all(Array.from({ length: 8 },
+			(_, i) => login(server, ann.name, `device ${i}`)));
+		assert.equal(new Set(devices.map((one) => one.token)).size, 8);
+	});
+});
+
+describe('tokens', () => {
+	it('R239 no token, a wrong one and a malformed header are 401', async () => {
+		const [ann] = await users(server, 'ann');
+		const flipped = ann.token.slice(0, -1) + (ann.token.endsWith('A') ? 'B' : 'A');
+		for (const headers of [
+			{},
+			{ authorization: `Bearer ${flipped}` },
+			{ authorization: 'Bearer' },
+			{ authorization: 'Bearer ' },
+			{ authorization: `Basic ${ann.token}` },
+			{ authorization: ann.token },
+			{ authorization: `Bearer ${ann.token} x` },
+			{ authorization: `Bearer ${'x'.repeat(5000)}` },
+		]) {
+			problem(await server.rest().get('/v1/inbox', { headers }),
+				401, 'unauthenticated');
+		}
+	});
+
+	it('a token in the address is no token', async () => {
+		const [ann] = await users(server, 'ann');
+		const answer = await server.rest().get(`/v1/inbox?token=${ann.token}`);
+		problem(answer, 401, 'unauthenticated');
+	});
+
+	it('revoking a device ends its access, and only its', async () => {
+		const [ann] = await users(server, 'ann');
+		const phone = await ann.device('phone');
+		const ws = await phone.ws();
+		const { body } = await ann.get('/v1/tokens');
+		const one = body.tokens.find((token) => token.device === 'phone');
+
+		expectStatus(await phone.get('/v1/inbox'), 200);
+		expectStatus(await ann.delete(`/v1/tokens/${one.id}`), 204);
+		problem(await phone.get('/v1/inbox'), 401, 'unauthenticated');
+		problem(await phone.post('/v1/messages', { to: ann.name, body: 'x' }),
+			401, 'unauthenticated');
+		assert.equal((await ws.closing(2000)).code, 4401);
+		expectStatus(await ann.get('/v1/inbox'), 200);
+		assert.deepEqual((await ann.get('/v1/tokens')).body.tokens.map((token) => token.device),
+			['first']);
+		problem(await ann.delete(`/v1/tokens/${one.id}`), 404, 'not_found');
+	});
+
+	it('a device may revoke itself', async () => {
+		const [ann] = await users(server, 'ann');
+		const phone = await ann.device('phone');
+		const { body } = await phone.get('/v1/tokens');
+		const one = body.tokens.find((token) => token.device === 'phone');
+		expectStatus(await phone.delete(`/v1/tokens/${one.id}`), 204);
+		problem(await phone.get('/v1/tokens'), 401, 'unauthenticated');
+	});
+
+	it('nobody revokes or sees the device of another', async () => {
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		const id = (await ann.get('/v1/tokens')).body.tokens[0].id;
+		const foreign = await bob.delete(`/v1/tokens/${id}`);
+		const unknown = await bob.delete('/v1/tokens/999999');
+		problem(foreign, 404, 'not_found');
+		problem(unknown, 404, 'not_found');
+		assert.equal(foreign.body.detail.replace(String(id), '#'),
+			unknown.body.detail.replace('999999', '#'));
+		expectStatus(await ann.get('/v1/inbox'), 200);
+		assert.equal((await bob.get('/v1/tokens')).body.tokens.length, 1);
+	});
+
+	it('they outlive a restart, revoked ones do not come back', async (t) => {
+		const other = await startServer();
+		t.after(() => other.stop());
+		const ann = await register(other, 'ann');
+		const phone = await ann.device('phone');
+		const { body } = await ann.get('/v1/tokens');
+		await ann.delete(`/v1/tokens/${body.tokens.find((one) => one.device === 'phone').id}`);
+		await other.restart();
+		expectStatus(await ann.get('/v1/inbox'), 200);
+		problem(await phone.get('/v1/inbox'), 401, 'unauthenticated');
+	});
+});
+
+describe('GET /v1', () => {
+	it('says who I am, the limits and the epoch', async () => {
+		const [ann] = await users(server, 'ann');
+		const { body } = expectStatus(await ann.get('/v1'), 200);
+		const inbox = (await ann.get('/v1/inbox')).body;
+		assert.match(body.version, /^\d+\.\d+\.\d+/);
+		assert.equal(body.user, ann.name);
+		assert.equal(body.epoch, inbox.epoch);
+		assert.equal(body.limits.text, 16384);
+		assert.equal(body.limits.request, 131072);
+		assert.equal(body.limits.array, 1048576);
+		assert.equal(body.limits.page, 200);
+		assert.equal(body.limits.window, 256);
+	});
+
+	it('nothing secret is in the log', async () => {
+		const [ann] = await users(server, 'ann');
+		await ann.get('/v1/inbox');
+		await server.rest().post('/v1/tokens',
+			{ name: ann.name, password: 'canary-password-9', device: 'x' });
+		await eventually(() => server.output().length > 0, 'a log');
+		for (const secret of [ann.token, PASSWORD, 'canary-password-9'])
+			assert.ok(!server.output().includes(secret), 'a secret is in the log');
+	});
+});

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT
+//
+// What holds for every answer and every frame, wherever a test meets one:
+// the rules of the API's conventions, checked by hand here, and the schemas of
+// docs/openapi.yaml and docs/asyncapi.yaml, checked with ajv.  A missing
+// document or an answer that the document does not list is a failure, so that
+// this check cannot go blind; seen() counts what it looked at.
+//
+// Environment: TWINBOX_CONTRACT=rules leaves the documents out (for work on
+// the tests themselves).
+
+import fs from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import Ajv2020 from 'ajv/dist/2020.js';
+import YAML from 'yaml';
+
+const docs = path.join(path.dirname(fileURLToPath(import.meta.url)), '../../docs');
+const rules_only = process.env.TWINBOX_CONTRACT === 'rules';
+
+const counts = { answers: 0, bodies: 0, frames: 0 };
+
+/** How much was checked so far: {answers, bodies, frames}. */
+export function seen()
+{
+	return { ...counts };
+}
+
+export const UUID =
+	/^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+export const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+function fail(what, detail)
+{
+	throw new Error(`contract: ${what}: ${detail}`);
+}
+
+// ---- the documents ---------------------------------------------------------
+
+const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: true });
+ajv.addFormat('uuid', UUID);
+ajv.addFormat('date-time', TIME);
+ajv.addFormat('int64', true);
+ajv.addFormat('int32', true);
+ajv.addFormat('uri', true);
+ajv.addFormat('uri-reference', true);
+ajv.addFormat('password', true);
+ajv.addFormat('double', true);
+ajv.addFormat('float', true);
+ajv.addFormat('binary', true);
+
+const compiled = new Map();
+const loaded = new Map();
+
+/** docs/${name} parsed, and known to ajv under that name. */
+export function document(name)
+{
+	let doc = loaded.get(name);
+
+	if (!doc) {
+		doc = YAML.parse(fs.readFileSync(path.join(docs, name), 'utf8'));
+		loaded.set(name, doc);
+		// A keyword that ajv would take for itself; the rest it ignores.
+		ajv.addSchema({ ...doc, $schema: undefined, $id: `file:/${name}` });
+	}
+	return doc;
+}
+
+const pointer = (...parts) => parts.map((part) =>
+	'/' + encodeURIComponent(String(part).replaceAll('~', '~0').replaceAll('/', '~1'))).join('');
+
+function validator(name, place)
+{
+	const ref = `file:/${name}#${place}`;
+
+	if (!compiled.has(ref))
+		compiled.set(ref, ajv.compile({ $ref: ref }));
+	return compiled.get(ref);
+}
+
+/** Follows local references: [object, its place]. */
+function resolve(doc, object, place)
+{
+	while (object?.$ref) {
+		const parts = object.$ref.replace(/^#\//, '').split('/').map((part) =>
+			decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~'));
+		place = pointer(...parts);
+		object = parts.reduce((at, part) => at?.[part], doc);
+	}
+	return [object, place];
+}
+
+function errorsOf(validate)
+{
+	return validate.errors.slice(0, 5).map((error) =>
+		`${error.instancePath || '/'} ${error.message} ${JSON.stringify(error.params)}`).join('; ');
+}
+
+// ---- REST ------------------------------------------------------------------
+
+let paths;
+
+/** The path template of openapi.yaml that ${target} falls under. */
+export function template(target)
+{
+	const doc = document('openapi.yaml');
+	const where = target.replace(/[?#].*$/, '');
+
+	paths ??= Object.keys(doc.paths).map((name) => ({
+		name,
+		fixed: (name.match(/\{/g) ?? []).length,
+		match: new RegExp(`^${name.replace(/[.]/g, '\\.').replace(/\{[^}]+\}/g, '[^/]+')}$`),
+	})).sort((a, b) => a.fixed - b.fixed);
+	return paths.find((one) => one.match.test(where))?.name;
+}
+
+function checkDocumented({ method, target, status, headers, body })
+{
+	const doc = document('openapi.yaml');
+	const name = template(target);
+	const operation = doc.paths[name]?.[method.toLowerCase()];
+	const what = `${method} ${target} ${status}`;
+
+	// Unknown paths and methods are refused the same way everywhere.
+	if (!operation) {
+		if (![400, 404, 405, 401, 501].includes(status))
+			fail(what, 'openapi.yaml has no such operation');
+		return;
+	}
+	const key = operation.responses[status] ? String(status) : 'default';
+	const [response, place] = resolve(doc, operation.responses[key],
+		pointer('paths', name, method.toLowerCase(), 'responses', key));
+	if (!response)
+		fail(what, 'openapi.yaml does not list this status');
+	const type = (headers.get('content-type') ?? '').replace(/;.*$/, '').trim();
+	if (!response.content) {
+		if (body !== undefined)
+			fail(what, 'openapi.yaml knows no body here');
+		return;
+	}
+	const content = response.content[type];
+	if (!content)
+		fail(what, `openapi.yaml does not list the type ${type}`);
+	if (body === undefined || !content.schema)
+		return;
+	const validate = validator('openapi.yaml',
+		place + pointer('content', type, 'schema'));
+	counts.bodies++;
+	if (!validate(body))
+		fail(what, `${errorsOf(validate)}: ${JSON.stringify(body).slice(0, 600)}`);
+}
+
+function checkProblem({ method, target, status, headers, body }, url)
+{
+	const what = `${method} ${target} ${status}`;
+
+	if (!/^application\/problem\+json/.test(headers.get('content-type') ?? ''))
+		fail(what, `no problem document: ${headers.get('content-type')}`);
+	checkProblemBody(body, what, url);
+	if (body.status !== status)
+		fail(what, `the problem says ${body.status}`);
+	if (body.request_id !== headers.get('x-request-id'))
+		fail(what, `request_id ${body.request_id} is not X-Request-Id`);
+	if (status === 401 && !/^Bearer/.test(headers.get('www-authenticate') ?? ''))
+		fail(what, 'no WWW-Authenticate');
+	if (status === 405 && !headers.get('allow'))
+		fail(what, 'no Allow');
+	if (status === 429 || status === 503) {
+		if (!/^\d+$/.test(headers.get('retry-after') ?? ''))
+			fail(what, 'no Retry-After');
+		if (!Number.isInteger(body.retry_after))
+			fail(what, 'no retry_after');
+	}
+}
+
+function checkProblemBody(body, what, url)
+{
+	for (const member of ['type', 'title', 'detail', 'code']) {
+		if (typeof body?.[member] !== 'string' || body[member] === '')
+			fail(what, `the problem has no ${member}: ${JSON.stringify(body)}`);
+	}
+	const type = new URL(body.type, url ?? 'http://localhost');
+	if (url && type.origin !== new URL(url).origin)
+		fail(what, `type ${body.type} is not on this server`);
+	if (type.pathname !== `/problems/${body.code.replaceAll('_', '-')}`)
+		fail(what, `type ${body.type} does not fit code ${body.code}`);
+	if (!Number.isInteger(body.status))
+		fail(what, 'the problem has no status');
+	if (body.pointer !== undefined && !/^(\/|$)/.test(body.pointer))
+		fail(what, `pointer ${body.pointer} is no JSON pointer`);
+}
+
+/** Checks an answer of Rest.request(); throws when it breaks the contract. */
+export function checkAnswer(answer, url)
+{
+	const { method, target, status, headers, body } = answer;
+	const what = `${method} ${target} ${status}`;
+
+	counts.answers++;
+	if (!headers.get('x-request-id'))
+		fail(what, 'no X-Request-Id');
+	if (method === 'HEAD')
+		return;
+	if (status >= 400)
+		checkProblem(answer, url);
+	else if (target.startsWith('/v1') && body !== undefined &&
+	    !/no-store/.test(headers.get('cache-control') ?? ''))
+		fail(what, 'no Cache-Control: no-store');
+	if (body?.events)
+		checkEvents(body.events, what);
+	if (!rules_only)
+		checkDocumented(answer);
+}
+
+function checkEvents(events, what)
+{
+	for (let i = 1; i < events.length; i++) {
+		if (events[i].seq !== events[i - 1].seq + 1) {
+			fail(what, `a hole in the inbox: seq ${events[i].seq} ` +
+				`after ${events[i - 1].seq}`);
+		}
+	}
+}
+
+// ---- WebSocket -------------------------------------------------------------
+
+let frame_schemas;
+
+function framesOf(doc)
+{
+	const found = new Map();
+
+	for (const [name, message] of Object.entries(doc.components.messages)) {
+		const [object, place] = resolve(doc, message,
+			pointer('components', 'messages', name));
+		const [payload, payload_place] = resolve(doc, object.payload,
+			place + pointer('payload'));
+		const [type] = resolve(doc, payload?.properties?.type);
+		const value = type?.const ?? type?.enum?.[0];
+		if (value)
+			found.set(`${value}`, [...found.get(value) ?? [], payload_place]);
+	}
+	return found;
+}
+
+/** Checks a frame that the server sent. */
+export function checkFrame(frame)
+{
+	const what = `frame ${JSON.stringify(frame).slice(0, 300)}`;
+
+	counts.frames++;
+	if (typeof frame.type !== 'string')
+		fail(what, 'no type');
+	if (Object.keys(frame)[0] !== 'type')
+		fail(what, 'type is not the first member');
+	if (frame.type === 'error')
+		checkProblemBody(frame.problem, what);
+	if (rules_only)
+		return;
+	frame_schemas ??= framesOf(document('asyncapi.yaml'));
+	const places = frame_schemas.get(frame.type);
+	if (!places)
+		fail(what, 'asyncapi.yaml has no such message');
+	const validates = places.map((place) => validator('asyncapi.yaml', place));
+	if (!validates.some((validate) => validate(frame)))
+		fail(what, errorsOf(validates[0]));
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+//
+// Direct conversations: one a pair, their list with unread, last message and
+// marks, and their history.
+
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, it } from 'node:test';
+
+import { contiguous, problem } from './expect.mjs';
+import { expectStatus, serverForFile, users } from './harness.mjs';
+
+const server = serverForFile({ before, after, afterEach });
+
+async function talk(n)
+{
+	const [ann, bob] = await users(server, 'ann', 'bob');
+	const entries = [];
+
+	for (let i = 1; i <= n; i++) {
+		const [from, to] = i % 2 ? [ann, bob] : [bob, ann];
+		entries.push(await from.send(to.name, `message ${i}`));
+		await to.received(entries.at(-1).id);
+	}
+	return { ann, bob, entries, conversation: entries[0]?.conversation };
+}
+
+async function list(user)
+{
+	return expectStatus(await user.get('/v1/conversations'), 200).body.conversations;
+}
+
+describe('the list', () => {
+	it('is empty at first', async () => {
+		const [ann] = await users(server, 'ann');
+		assert.deepEqual(await list(ann), []);
+	});
+
+	it('two users have one conversation, whoever began', async () => {
+		const { ann, bob, conversation } = await talk(4);
+		for (const [user, other] of [[ann, bob], [bob, ann]]) {
+			const [one, ...more] = await list(user);
+			assert.equal(more.length, 0);
+			assert.equal(one.id, conversation);
+			assert.equal(one.kind, 'direct');
+			assert.deepEqual(one.members.map((member) => member.address).sort(),
+				[user.name, other.name].sort());
+		}
+	});
+
+	it('begun from both sides at once it is still one', async () => {
+		const pairs = await Promise.all(Array.from({ length: 8 }, () => users(server, 'a', 'b')));
+		const both = await Promise.all(pairs.map(([a, b]) =>
+			Promise.all([a.send(b.name, 'x'), b.send(a.name, 'y')])));
+		for (const [one, two] of both)
+			assert.equal(one.conversation, two.conversation);
+	});
+
+	it('R219 shows unread, the last message and the marks', async () => {
+		const { ann, bob, entries, conversation } = await talk(5);
+		const mine = (await list(bob))[0];
+		assert.equal(mine.unread, 3);
+		assert.equal(mine.last.id, entries[4].id);
+		assert.equal(mine.last.body, 'message 5');
+		await bob.read({ conversation, upto_conversation_seq: 3 });
+		const after_read = (await list(bob))[0];
+		assert.equal(after_read.unread, 1);
+		const of_bob = after_read.members.find((member) => member.address === bob.name);
+		assert.equal(of_bob.read_upto, 3);
+		assert.ok(of_bob.delivered_upto >= 3);
+		assert.equal((await list(ann))[0].unread, 2);
+	});
+
+	it('the newest conversation comes first; a page goes on by Link and next', async () => {
+		const [ann] = await users(server, 'ann');
+		const others = await users(server, ...Array.from({ length: 5 }, () => 'o'));
+		for (const other of others)
+			await ann.send(other.name, 'hi');
+		const names = [];
+		let target = '/v1/conversations?limit=2';
+		for (let pages = 0; target; pages++) {
+			assert.ok(pages < 5, 'the pages do not end');
+			const answer = expectStatus(await ann.get(target), 200);
+			assert.ok(answer.body.conversations.length <= 2);
+			names.push(...answer.body.conversations.map((one) =>
+				one.members.find((member) => member.address !== ann.name).address));
+			const link = /<([^>]+)>; *rel="next"/.exec(answer.headers.get('link') ?? '');
+			assert.equal(Boolean(link), Boolean(answer.body.next));
+			target = link?.[1];
+		}
+		assert.deepEqual(names, others.map((one) => one.name).reverse());
+	});
+
+	it('an ETag saves the answer', async () => {
+		const { ann, bob } = await talk(2);
+		const answer = await ann.get('/v1/conversations');
+		const etag = answer.headers.get('etag');
+		assert.ok(etag);
+		const same = await ann.get('/v1/conversations', { headers: { 'if-none-match': etag } });
+		assert.equal(same.status, 304);
+		assert.equal(same.text, '');
+		const entry = await bob.send(ann.name, 'something new');
+		await ann.received(entry.id);
+		expectStatus(await ann.get('/v1/conversations',
+			{ headers: { 'if-none-match': etag } }), 200);
+	});
+});
+
+describe('one conversation', () => {
+	it('GET /v1/conversations/{id}', async () => {
+		const { ann, conversation } = await talk(2);
+		const { body } = expectStatus(await ann.get(`/v1/conversations/${conversation}`), 200);
+		assert.equal(body.id, conversation);
+		assert.equal(body.kind, 'direct');
+	});
+
+	for (const target of ['', '/messages']) {
+		it(`is nobody else's: ${target || '(itself)'}`, async () => {
+			const { conversation } = await talk(1);
+			const [eve] = await users(server, 'eve');
+			const foreign = await eve.get(`/v1/conversations/${conversation}${target}`);
+			const unknown = await eve.get('/v1/conversations/' +
+				`01900000-0000-7000-8000-000000000000${target}`);
+			problem(foreign, 404, 'not_found');
+			problem(unknown, 404, 'not_found');
+			assert.equal(foreign.body.detail.replace(conversation, '#'),
+				unknown.body.detail.replace('01900000-0000-7000-8000-000000000000', '#'));
+		});
+		it(`an id that is none: ${target || '(itself)'}`, async () => {
+			const [eve] = await users(server, 'eve');
+			const answer = await eve.get(`/v1/conversations/nonsense${target}`);
+			assert.ok([400, 404].includes(answer.status), answer.text);
+		});
+	}
+});
+
+describe('R217 R232 history', () => {
+	it('R173 both see the same messages, numbered without a hole', async () => {
+		const { ann, bob, entries, conversation } = await talk(7);
+		for (const user of [ann, bob]) {
+			const { messages } = expectStatus(await user.get(
+				`/v1/conversations/${conversation}/messages`), 200).body;
+			const oldest_first = messages.toSorted((a, b) =>
+				a.conversation_seq - b.conversation_seq);
+			assert.deepEqual(oldest_first.map((one) => one.id), entries.map((one) => one.id));
+			contiguous(oldest_first.map((one) => ({ seq: one.conversation_seq })));
+			assert.deepEqual(oldest_first.map((one) => one.body),
+				entries.map((_one, i) => `message ${i + 1}`));
+			assert.deepEqual(oldest_first.map((one) => one.from),
+				entries.map((_one, i) => (i % 2 ? bob : ann).name));
+		}
+	});
+
+	it('R418 pages backward by before, forward by after', async () => {
+		const { ann, conversation } = await talk(9);
+		const page = async (query) => expectStatus(await ann.get(
+			`/v1/conversations/${conversation}/messages?${query}`), 200).body.messages
+			.map((one) => one.conversation_seq).sort((a, b) => a - b);
+		assert.deepEqual(await page('limit=4'), [6, 7, 8, 9]);
+		assert.deepEqual(await page('limit=4&before=6'), [2, 3, 4, 5]);
+		assert.deepEqual(await page('limit=4&before=2'), [1]);
+		assert.deepEqual(await page('before=1'), []);
+		assert.deepEqual(await page('limit=4&after=0'), [1, 2, 3, 4]);
+		assert.deepEqual(await page('limit=4&after=6'), [7, 8, 9]);
+		assert.deepEqual(await page('after=9'), []);
+	});
+
+	it('R418 the link to the next page leads through all of it', async () => {
+		const { ann, conversation } = await talk(9);
+		const seqs = [];
+		let target = `/v1/conversations/${conversation}/messages?limit=2`;
+		while (target) {
+			const answer = expectStatus(await ann.get(target), 200);
+			seqs.push(...answer.body.messages.map((one) => one.conversation_seq));
+			target = /<([^>]+)>; *rel="next"/.exec(answer.headers.get('link') ?? '')?.[1];
+			assert.ok(seqs.length <= 9, 'a page comes twice');
+		}
+		assert.deepEqual(seqs.toSorted((a, b) => a - b), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+	});
+
+	for (const query of ['before=x', 'after=-1', 'limit=0', 'limit=201', 'limit=x', 'nonsense=1',
+		'before=1&after=1']) {
+		it(`refuses ?${query}`, async () => {
+			const { ann, conversation } = await talk(1);
+			problem(await ann.get(`/v1/conversations/${conversation}/messages?${query}`),
+				400, 'bad_request');
+		});
+	}
+});
+
+describe('GET /v1/messages/{id}', () => {
+	it('both see it, a third does not', async () => {
+		const { ann, bob, entries } = await talk(1);
+		const [eve] = await users(server, 'eve');
+		for (const user of [ann, bob]) {
+			const { body } = expectStatus(await user.get(`/v1/messages/${entries[0].id}`), 200);
+			assert.equal(body.id, entries[0].id);
+			assert.equal(body.body, 'message 1');
+			assert.equal(body.from, ann.name);
+			assert.equal(body.conversation_seq, 1);
+		}
+		problem(await eve.get(`/v1/messages/${entries[0].id}`), 404, 'not_found');
+	});
+});

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+//
+// The idempotency key is the message id (DECISIONS 7): the same send twice is
+// one message, whatever happens between; another content is refused.
+
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { after, afterEach, before, describe, it } from 'node:test';
+
+import { problem } from './expect.mjs';
+import { expectStatus, serverForFile, users, uuid7 } from './harness.mjs';
+
+let ann, bob, eve;
+const server = serverForFile({ before, after, afterEach }, async () => {
+	[ann, bob, eve] = await users(server, 'ann', 'bob', 'eve');
+});
+
+function replayed(answer, id)
+{
+	expectStatus(answer, 200);
+	assert.equal(answer.headers.get('idempotency-replayed'), 'true');
+	assert.equal(answer.body.id, id);
+}
+
+async function onlyOnce(user, id)
+{
+	await user.received(id);
+	const found = (await user.inbox()).events.filter((e) => e.kind === 'message' && e.id === id);
+	assert.equal(found.length, 1);
+}
+
+describe('R15 R42 R125 R212 the same send again', () => {
+	it('by id is answered 200 with the current entry', async () => {
+		const message = { id: uuid7(), to: bob.name, body: 'once' };
+		const first = expectStatus(await ann.post('/v1/messages', message), 201);
+		assert.equal(first.body.id, message.id);
+		const event = await bob.received(message.id);
+		const second = await ann.post('/v1/messages', message);
+		replayed(second, message.id);
+		assert.equal(second.headers.get('location'), `/v1/outbox/${message.id}`);
+		assert.equal(second.body.state, 'sent');
+		await bob.ack(event.seq);
+		const third = await ann.post('/v1/messages', message);
+		replayed(third, message.id);
+		assert.equal(third.body.state, 'acked');
+		assert.equal(third.body.created_at, first.body.created_at);
+		await onlyOnce(bob, message.id);
+		await onlyOnce(ann, message.id);
+	});
+
+	it('by Idempotency-Key gets an id of version 8', async () => {
+		const message = { to: bob.name, body: 'by key' };
+		const headers = { 'idempotency-key': 'order 4711 / «ü»' };
+		// Header values are bytes: UTF-8 goes as latin-1 here.
+		headers['idempotency-key'] = Buffer.from(headers['idempotency-key']).toString('latin1');
+		const first = expectStatus(await ann.post('/v1/messages', message, { headers }), 201);
+		assert.equal(first.body.id[14], '8');
+		replayed(await ann.post('/v1/messages', message, { headers }), first.body.id);
+		await onlyOnce(bob, first.body.id);
+	});
+
+	it('the same key of another sender is another message', async () => {
+		const headers = { 'idempotency-key': 'shared-key' };
+		const one = expectStatus(await ann.post('/v1/messages',
+			{ to: bob.name, body: 'x' }, { headers }), 201);
+		const two = expectStatus(await eve.post('/v1/messages',
+			{ to: bob.name, body: 'y' }, { headers }), 201);
+		assert.notEqual(one.body.id, two.body.id);
+	});
+
+	it('the body counts, not its spelling', async () => {
+		const id = uuid7();
+		const type = 'application/json';
+		const first = await ann.request('POST', '/v1/messages', { type,
+			body: `{"id":"${id}","to":"${bob.name}","body":"h\\u00e9","metadata":{"a":"1","b":"2"}}` });
+		expectStatus(first, 201);
+		replayed(await ann.request('POST', '/v1/messages', { type,
+			body: ` { "metadata" : {"b":"2","a":"1"},\n"body": "hé", "to":"${bob.name}", ` +
+				`"content_type":"text/plain", "id":"${id}" } ` }), id);
+	});
+
+	it('an id may be written in capitals', async () => {
+		const id = uuid7();
+		await ann.send(bob.name, 'capitals', { id });
+		replayed(await ann.post('/v1/messages',
+			{ id: id.toUpperCase(), to: bob.name, body: 'capitals' }), id);
+	});
+
+	it('fifty at once are one message', async () => {
+		const message = { id: uuid7(), to: bob.name, body: 'fifty at once' };
+		const answers = await Promise.all(Array.from({ length: 50 },
+			() => ann.post('/v1/messages', message)));
+		const statuses = answers.map((answer) => answer.status);
+		assert.equal(statuses.filter((status) => status === 201).length, 1);
+		assert.equal(statuses.filter((status) => status === 200).length, 49);
+		await onlyOnce(bob, message.id);
+		await onlyOnce(ann, message.id);
+	});
+
+	it('is known after a restart, also a hard one', async () => {
+		const message = { id: uuid7(), to: bob.name, body: 'before the restart' };
+		expectStatus(await ann.post('/v1/messages', message), 201);
+		await server.restart();
+		replayed(await ann.post('/v1/messages', message), message.id);
+		await server.restart('SIGKILL');
+		replayed(await ann.post('/v1/messages', message), message.id);
+		problem(await ann.post('/v1/messages', { ...message, body: 'another' }),
+			422, 'key_reused');
+		await onlyOnce(bob, message.id);
+	});
+
+	it('over the WebSocket and REST is one message', async () => {
+		const message = { id: uuid7(), to: bob.name, body: 'both ways' };
+		const ws = await ann.ws();
+		const sent = await ws.request({ type: 'send', message });
+		assert.equal(sent.type, 'sent');
+		assert.equal(sent.replayed, false);
+		replayed(await ann.post('/v1/messages', message), message.id);
+		const again = await ws.request({ type: 'send', message });
+		assert.equal(again.replayed, true);
+		assert.equal(again.entry.id, message.id);
+		await onlyOnce(bob, message.id);
+		await ws.close();
+	});
+});
+
+describe('another content under the same id', () => {
+	const base = () => ({ id: uuid7(), to: bob.name, body: 'the first',
+		content_type: 'text/plain', metadata: { a: '1' }, correlation_id: 'c' });
+	const changes = [
+		['body', { body: 'the second' }],
+		['recipient', { to: () => eve.name }],
+		['content_type', { content_type: 'text/markdown' }],
+		['metadata', { metadata: { a: '2' } }],
+		['correlation_id', { correlation_id: 'd' }],
+	];
+
+	for (const [what, change] of changes) {
+		it(`422 key-reused: another ${what}`, async () => {
+			const message = base();
+			const other = { ...message, ...change };
+			if (typeof other.to === 'function')
+				other.to = other.to();
+			expectStatus(await ann.post('/v1/messages', message), 201);
+			problem(await ann.post('/v1/messages', other), 422, 'key_reused');
+			assert.equal((await bob.received(message.id)).body, 'the first');
+			await onlyOnce(bob, message.id);
+			assert.ok(!(await eve.inbox()).events.some((e) => e.id === message.id));
+		});
+	}
+
+	it('422 key-reused: by Idempotency-Key', async () => {
+		const headers = { 'idempotency-key': 'k' };
+		expectStatus(await ann.post('/v1/messages', { to: bob.name, body: '1' }, { headers }), 201);
+		problem(await ann.post('/v1/messages', { to: bob.name, body: '2' }, { headers }),
+			422, 'key_reused');
+	});
+
+	it('of two different ones at once exactly one wins', async () => {
+		const id = uuid7();
+		const answers = await Promise.all(Array.from({ length: 20 }, (_, i) =>
+			ann.post('/v1/messages', { id, to: bob.name, body: `body ${i % 2}` })));
+		const winner = answers.find((answer) => answer.status === 201);
+		const { body } = await bob.received(id);
+		answers.forEach((answer, i) => {
+			if (`body ${i % 2}` === body)
+				expectStatus(answer, 200, 201);
+			else
+				problem(answer, 422, 'key_reused');
+		});
+		assert.ok(winner);
+		await onlyOnce(bob, id);
+	});
+});
+
+describe("another's id", () => {
+	it('is 409 and tells nothing of it', async () => {
+		const id = uuid7();
+		await ann.send(bob.name, 'canary text of ann', { id });
+		const answer = await eve.post('/v1/messages',
+			{ id, to: bob.name, body: 'canary text of ann' });
+		problem(answer, 409, 'conflict', '/id');
+		assert.ok(!answer.text.includes(ann.name));
+		problem(await bob.post('/v1/messages', { id, to: ann.name, body: 'x' }),
+			409, 'conflict', '/id');
+		await onlyOnce(bob, id);
+	});
+
+	it('an id and an Idempotency-Key together: the id counts', async () => {
+		const id = uuid7();
+		const headers = { 'idempotency-key': createHash('sha256').update(id).digest('hex') };
+		const first = expectStatus(await ann.post('/v1/messages',
+			{ id, to: bob.name, body: 'both' }, { headers }), 201);
+		assert.equal(first.body.id, id);
+		replayed(await ann.post('/v1/messages', { id, to: bob.name, body: 'both' }), id);
+	});
+
+	for (const [what, key] of [['an empty key', ''], ['a key of 256 bytes', 'k'.repeat(256)]]) {
+		it(`${what} is refused`, async () => {
+			problem(await ann.post('/v1/messages', { to: bob.name, body: 'x' },
+				{ headers: { 'idempotency-key': key } }), 400, 'bad_request');
+		});
+	}
+
+	it('only accepted sends are remembered', async () => {
+		const id = uuid7();
+		problem(await ann.post('/v1/messages', { id, to: 'nobody-there', body: 'x' }),
+			422, 'unknown_recipient', '/to');
+		expectStatus(await ann.post('/v1/messages', { id, to: bob.name, body: 'y' }), 201);
+	});
+});

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+//
+// The sender's outbox: list, entry, long-poll, timeline, scheduling and
+// cancelling.
+
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, it } from 'node:test';
+
+import { entryForm, problem, time } from './expect.mjs';
+import { expectStatus, serverForFile, sleep, users, uuid7 } from './harness.mjs';
+
+const server = serverForFile({ before, after, afterEach });
+
+const inSeconds = (s) => new Date(Date.now() + s * 1000).toISOString();
+
+describe('R82 R172 R281 an entry', () => {
+	it('R312 R329 R330 R331 has its timeline, and the times are in order', async () => {
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		const { id } = await ann.send(bob.name, 'follow me');
+		const sent = await ann.entryWhen(id, (e) => e.state === 'sent', 'is sent');
+		entryForm(sent);
+		assert.equal(sent.counts.sent, 1);
+		assert.equal(sent.counts.acked, 0);
+		assert.equal(sent.retry_count, 0);
+		assert.equal(sent.last_error, null);
+		const { seq } = await bob.received(id);
+		await bob.ack(seq);
+		await ann.entryWhen(id, (e) => e.state === 'acked', 'is acked');
+		await bob.read({ upto: seq });
+		const read = await ann.entryWhen(id, (e) => e.labels.includes('read'), 'is read');
+		entryForm(read);
+		const times = ['created_at', 'sent_at', 'acked_at', 'read_at'].map((m) => time(read[m], m));
+		assert.deepEqual(times, times.toSorted((a, b) => a - b), JSON.stringify(read));
+		assert.equal(read.event_time, sent.event_time, 'event_time never changes');
+		assert.equal(read.created_at, sent.created_at, 'created_at never changes');
+		assert.equal(read.sent_at, sent.sent_at);
+		assert.equal(read.destinations.length, 1);
+		const [destination] = read.destinations;
+		assert.equal(destination.address, bob.name);
+		assert.equal(destination.state, 'acked');
+		assert.ok(Array.isArray(read.timeline), 'no timeline');
+		assert.deepEqual(read.timeline.map((step) => step.state),
+			['pending', 'sent', 'acked', 'read']);
+		assert.deepEqual(read.timeline.map((step) => step.at),
+			[read.created_at, read.sent_at, read.acked_at, read.read_at]);
+	});
+
+	it('R7 R26 sent is stable, however long its person is away', async () => {
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		const { id } = await ann.send(bob.name, 'waiting for you');
+		const one = await ann.entryWhen(id, (e) => e.state === 'sent', 'is sent');
+		await sleep(1500);
+		assert.deepEqual(await ann.entry(id), one);
+	});
+
+	it('an ETag saves the answer', async () => {
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		const { id } = await ann.send(bob.name, 'x');
+		await ann.entryWhen(id, (e) => e.state === 'sent', 'is sent');
+		const etag = (await ann.get(`/v1/outbox/${id}`)).headers.get('etag');
+		assert.ok(etag);
+		const same = await ann.get(`/v1/outbox/${id}`, { headers: { 'if-none-match': etag } });
+		assert.equal(same.status, 304);
+		await bob.ack((await bob.received(id)).seq);
+		await ann.entryWhen(id, (e) => e.state === 'acked', 'is acked');
+		expectStatus(await ann.get(`/v1/outbox/${id}`, { headers: { 'if-none-match': etag } }), 200);
+	});
+
+	it('an unknown one is 404, an id that is none 400 or 404', async () => {
+		const [ann] = await users(server, 'ann');
+		problem(await ann.get(`/v1/outbox/${uuid7()}`), 404, 'not_found');
+		assert.ok([400, 404].includes((await ann.get('/v1/outbox/x')).status));
+		problem(await ann.delete(`/v1/outbox/${uuid7()}`), 404, 'not_found');
+	});
+});
+
+describe('?wait=', () => {
+	it('answers when the entry changes', async () => {
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		const { id } = await ann.send(bob.name, 'x');
+		await ann.entryWhen(id, (e) => e.state === 'sent', 'is sent');
+		const start = performance.now();
+		const poll = ann.get(`/v1/outbox/${id}?wait=20`);
+		await sleep(300);
+		await bob.ack((await bob.received(id)).seq);
+		const { body } = expectStatus(await poll, 200);
+		assert.equal(body.state, 'acked');
+		assert.ok(performance.now() - start < 5000);
+	});
+
+	it('ends after its time', async () => {
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		const { id } = await ann.send(bob.name, 'x');
+		await ann.entryWhen(id, (e) => e.state === 'sent', 'is sent');
+		const start = performance.now();
+		const { body } = expectStatus(await ann.get(`/v1/outbox/${id}?wait=1`), 200);
+		const took = performance.now() - start;
+		assert.ok(took >= 900 && took < 4000, `${took} ms`);
+		assert.equal(body.state, 'sent');
+	});
+
+	for (const query of ['wait=56', 'wait=-1', 'wait=x', 'colour=red']) {
+		it(`refuses ?${query}`, async () => {
+			const [ann, bob] = await users(server, 'ann', 'bob');
+			const { id } = await ann.send(bob.name, 'x');
+			problem(await ann.get(`/v1/outbox/${id}?${query}`), 400, 'bad_request');
+		});
+	}
+});
+
+describe('R67 R370 the list', () => {
+	it('newest first, in pages', async () => {
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		const ids = [];
+		for (let i = 0; i < 5; i++)
+			ids.push((await ann.send(bob.name, `m${i}`)).id);
+		const seen = [];
+		let target = '/v1/outbox?limit=2';
+		while (target) {
+			const answer = expectStatus(await ann.get(target), 200);
+			assert.ok(answer.body.entries.length <= 2);
+			answer.body.entries.forEach(entryForm);
+			seen.push(...answer.body.entries.map((e) => e.id));
+			const next = /<([^>]+)>; *rel="next"/.exec(answer.headers.get('link') ?? '')?.[1];
+			assert.equal(Boolean(next), Boolean(answer.body.next));
+			target = next;
+			assert.ok(seen.length <= 5);
+		}
+		assert.deepEqual(seen, ids.toReversed());
+		assert.deepEqual((await bob.get('/v1/outbox')).body.entries, []);
+	});
+
+	it('by state and by label', async () => {
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		const first = await ann.send(bob.name, 'will be read');
+		const second = await ann.send(bob.name, 'will be acked');
+		const third = await ann.send(bob.name, 'will be sent');
+		const later = await ann.send(bob.name, 'later', { deliver_at: inSeconds(3600) });
+		await bob.received(third.id);
+		await bob.read({ upto: 1 });
+		await bob.ack(2);
+		await ann.entryWhen(first.id, (e) => e.labels.includes('read'), 'is read');
+		await ann.entryWhen(second.id, (e) => e.state === 'acked', 'is acked');
+		await ann.entryWhen(third.id, (e) => e.state === 'sent', 'is sent');
+		const of = async (state) => expectStatus(await ann.get(`/v1/outbox?state=${state}`), 200)
+			.body.entries.map((e) => e.id);
+		assert.deepEqual(await of('sent'), [third.id]);
+		assert.deepEqual(await of('acked'), [second.id, first.id]);
+		assert.deepEqual(await of('read'), [first.id]);
+		assert.deepEqual(await of('pending'), [later.id]);
+		assert.deepEqual(await of('scheduled'), [later.id]);
+		for (const state of ['failed', 'expired', 'canceled', 'retrying', 'sending'])
+			assert.deepEqual(await of(state), [], state);
+	});
+
+	for (const query of ['state=lost', 'limit=0', 'limit=201', 'limit=x', 'before=%00', 'colour=red']) {
+		it(`refuses ?${query}`, async () => {
+			const [ann] = await users(server, 'ann');
+			problem(await ann.get(`/v1/outbox?${query}`), 400, 'bad_request');
+		});
+	}
+});
+
+describe('R299 R300 R364 R365 scheduled messages', () => {
+	it('are only in the outbox until they are due, then arrive', async () => {
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		const entry = await ann.send(bob.name, 'in two seconds', { deliver_at: inSeconds(2) });
+		assert.equal(entry.state, 'pending');
+		assert.ok(entry.labels.includes('scheduled'));
+		await sleep(500);
+		assert.equal((await ann.inbox()).head, 0);
+		assert.equal((await bob.inbox()).head, 0);
+		const event = await bob.received(entry.id);
+		assert.ok(Date.now() >= time(entry.deliver_at), 'too early');
+		assert.equal(event.body, 'in two seconds');
+		assert.equal((await ann.received(entry.id)).own, true);
+		const done = await ann.entryWhen(entry.id, (e) => e.state === 'sent', 'is sent');
+		assert.equal(done.retry_count, 0);
+		assert.ok(!done.labels.includes('scheduled'));
+	});
+
+	it('do not hold up later ones', async () => {
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		const late = await ann.send(bob.name, 'late', { deliver_at: inSeconds(3600) });
+		const now = await ann.send(bob.name, 'now');
+		const event = await bob.received(now.id);
+		assert.equal(event.conversation_seq, 1);
+		expectStatus(await ann.delete(`/v1/outbox/${late.id}`), 200, 204);
+	});
+
+	it('a time that has passed means now', async () => {
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		const entry = await ann.send(bob.name, 'yesterday', { deliver_at: inSeconds(-86_400) });
+		assert.ok(!entry.labels.includes('scheduled'));
+		await bob.received(entry.id);
+	});
+
+	it('survive a restart', async () => {
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		const entry = await ann.send(bob.name, 'after the restart', { deliver_at: inSeconds(3) });
+		await server.restart('SIGKILL');
+		assert.equal((await bob.received(entry.id)).body, 'after the restart');
+	});
+
+	it('at most 100 a sender', async () => {
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		const deliver_at = inSeconds(3600);
+		const items = Array.from({ length: 100 },
+			() => ({ id: uuid7(), to: bob.name, body: 'x', deliver_at }));
+		const { results } = expectStatus(await ann.post('/v1/messages', items), 200).body;
+		assert.ok(results.every((one) => one.status === 201));
+		const more = await ann.post('/v1/messages', { to: bob.name, body: 'x', deliver_at });
+		problem(more, 429, 'queue_full');
+		expectStatus(await ann.post('/v1/messages', { to: bob.name, body: 'now' }), 201);
+	});
+});
+
+describe('cancelling', () => {
+	it('what is not sent is canceled and never arrives', async () => {
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		const entry = await ann.send(bob.name, 'never', { deliver_at: inSeconds(1) });
+		const answer = expectStatus(await ann.delete(`/v1/outbox/${entry.id}`), 200);
+		assert.equal(answer.body.state, 'canceled');
+		assert.equal((await ann.entry(entry.id)).state, 'canceled');
+		assert.deepEqual((await ann.get('/v1/outbox?state=canceled')).body.entries
+			.map((e) => e.id), [entry.id]);
+		await sleep(2000);
+		assert.equal((await bob.inbox()).head, 0);
+		assert.equal((await ann.inbox()).head, 0);
+	});
+
+	it('again is 409, or the same answer', async () => {
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		const entry = await ann.send(bob.name, 'never', { deliver_at: inSeconds(3600) });
+		expectStatus(await ann.delete(`/v1/outbox/${entry.id}`), 200);
+		const again = await ann.delete(`/v1/outbox/${entry.id}`);
+		assert.ok([200, 409].includes(again.status), again.text);
+		assert.equal((await ann.entry(entry.id)).state, 'canceled');
+	});
+
+	it('what is sent is 409 already-sent', async () => {
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		const entry = await ann.send(bob.name, 'too late');
+		const { seq } = await bob.received(entry.id);
+		problem(await ann.delete(`/v1/outbox/${entry.id}`), 409, 'already_sent');
+		await bob.ack(seq);
+		problem(await ann.delete(`/v1/outbox/${entry.id}`), 409, 'already_sent');
+		assert.equal((await bob.inbox()).head, 1);
+	});
+
+	it("nobody cancels another's", async () => {
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		const entry = await ann.send(bob.name, 'mine', { deliver_at: inSeconds(3600) });
+		problem(await bob.delete(`/v1/outbox/${entry.id}`), 404, 'not_found');
+		assert.equal((await ann.entry(entry.id)).state, 'pending');
+	});
+
+	it('a canceled id stays used', async () => {
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		const message = { id: uuid7(), to: bob.name, body: 'x', deliver_at: inSeconds(3600) };
+		expectStatus(await ann.post('/v1/messages', message), 201);
+		expectStatus(await ann.delete(`/v1/outbox/${message.id}`), 200);
+		const again = expectStatus(await ann.post('/v1/messages', message), 200);
+		assert.equal(again.body.state, 'canceled');
+	});
+});

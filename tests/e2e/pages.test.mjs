@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+//
+// What needs no token: health, readiness, metrics, the formal documents, the
+// pages that explain problems; and start-up as its user sees it.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { after, afterEach, before, describe, it } from 'node:test';
+
+import YAML from 'yaml';
+
+import { document, seen } from './contract.mjs';
+import { problem } from './expect.mjs';
+import {
+	TWINBOXD, Server, expectStatus, freshName, run, serverForFile, startServer, tempDir,
+	users, within,
+} from './harness.mjs';
+
+const server = serverForFile({ before, after, afterEach });
+
+/** The samples of a Prometheus page: name{labels} → value. */
+function samples(text)
+{
+	const found = new Map();
+
+	for (const line of text.split('\n')) {
+		if (line === '' || line.startsWith('# HELP ') || line.startsWith('# TYPE '))
+			continue;
+		const match = /^([a-zA-Z_:][\w:]*(?:\{[^}]*\})?) (\S+)$/.exec(line);
+		assert.ok(match, `no sample: ${line}`);
+		assert.ok(!found.has(match[1]), `twice: ${match[1]}`);
+		assert.ok(!Number.isNaN(Number(match[2].replace('+Inf', 'Infinity'))), line);
+		found.set(match[1], Number(match[2]));
+	}
+	return found;
+}
+
+describe('health', () => {
+	for (const target of ['/healthz', '/readyz']) {
+		it(`${target} is 200 without a token`, async () => {
+			expectStatus(await server.rest().get(target), 200);
+		});
+	}
+});
+
+describe('R68 R71 R424 /metrics', () => {
+	it('is Prometheus text', async () => {
+		const answer = expectStatus(await server.rest().get('/metrics'), 200);
+		assert.match(answer.headers.get('content-type'), /^text\/plain; *version=0\.0\.4/);
+		assert.ok(answer.text.endsWith('\n'));
+		const all = samples(answer.text);
+		assert.ok(all.size > 20);
+		for (const name of all.keys())
+			assert.match(name, /^twinbox_|^process_/);
+	});
+
+	it('R70 R157 counts what happened', async () => {
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		const was = samples((await server.rest().get('/metrics')).text);
+		for (let i = 0; i < 3; i++) {
+			const { id } = await ann.send(bob.name, 'x');
+			await bob.received(id);
+		}
+		await bob.ack(2);
+		const ws = await bob.ws();
+		const now = samples((await server.rest().get('/metrics')).text);
+		const more = (name) => now.get(name) - was.get(name);
+		assert.equal(more('twinbox_messages_accepted_total'), 3);
+		assert.equal(more('twinbox_outbox_sent_total'), 3);
+		assert.equal(more('twinbox_outbox_acked_total'), 2);
+		assert.equal(now.get('twinbox_ws_sessions'), 1);
+		assert.equal(now.get('twinbox_outbox_pending'), 0);
+		assert.ok(more('twinbox_inbox_events_total') >= 6);
+		assert.ok(more('twinbox_http_requests_total') >= 7);
+		assert.ok(more('twinbox_delivery_seconds_count') >= 3);
+		await ws.close();
+	});
+});
+
+describe('the formal documents', () => {
+	for (const [name, version] of [['openapi.yaml', /^3\.1\./], ['asyncapi.yaml', /^3\./]]) {
+		it(`/${name} is the file in docs`, async () => {
+			const answer = expectStatus(await server.rest().get(`/${name}`), 200);
+			assert.match(answer.headers.get('content-type'), /yaml/);
+			const doc = YAML.parse(answer.text);
+			assert.match(doc.openapi ?? doc.asyncapi, version);
+			assert.deepEqual(doc, document(name));
+		});
+	}
+
+	it('answers and frames were held against them', async () => {
+		const [ann] = await users(server, 'ann');
+		const ws = await ann.ws();
+		await ws.type('caught_up');
+		await ws.close();
+		const { answers, bodies, frames } = seen();
+		assert.ok(answers > 10 && frames >= 2, JSON.stringify(seen()));
+		assert.ok(process.env.TWINBOX_CONTRACT === 'rules' || bodies > 3, JSON.stringify(seen()));
+	});
+});
+
+describe('/problems/{slug}', () => {
+	const slugs = ['bad-request', 'unauthenticated', 'forbidden', 'not-found', 'method-not-allowed',
+		'conflict', 'already-sent', 'cursor-expired', 'precondition-failed', 'body-too-large',
+		'unsupported-media', 'unknown-recipient', 'key-reused', 'ack-beyond-head',
+		'precondition-required', 'rate-limited', 'queue-full', 'internal', 'not-implemented', 'busy',
+		'draining', 'inbox-full'];
+
+	for (const slug of slugs) {
+		it(`${slug} says cause and cure`, async () => {
+			const answer = expectStatus(await server.rest().get(`/problems/${slug}`,
+				{ headers: { accept: 'text/html' } }), 200);
+			assert.match(answer.headers.get('content-type'), /^text\/(html|plain|markdown)/);
+			assert.ok(answer.text.length > 100, answer.text);
+		});
+	}
+
+	it('an unknown one is 404', async () => {
+		problem(await server.rest().get('/problems/nonsense'), 404, 'not_found');
+	});
+
+	it('the type of a problem leads to its page', async () => {
+		const answer = await server.rest().get('/v1/inbox');
+		assert.equal(answer.status, 401);
+		const page = await server.rest().get(new URL(answer.body.type, server.url).pathname);
+		expectStatus(page, 200);
+		assert.ok(page.text.includes(answer.body.title));
+	});
+});
+
+describe('the start', () => {
+	const once = async (args, env = {}) => {
+		const child = run(TWINBOXD, args, { env: { ...process.env, ...env } });
+		const end = await within(child.exited, 10_000, 'the end');
+		return { ...end, out: child.out, err: child.err };
+	};
+
+	it('prints version, URL, database and lines to copy', async () => {
+		const { out } = server.child;
+		assert.match(out, /twinboxd? \d+\.\d+\.\d+/);
+		assert.match(out, /^listening: http:\/\/127\.0\.0\.1:\d+$/m);
+		assert.ok(out.includes(server.data), out);
+		assert.match(out, /curl /);
+	});
+
+	it('the data directory and the database are not for others to read', () => {
+		assert.equal(fs.statSync(server.data).mode & 0o077, 0);
+		for (const name of fs.readdirSync(server.data))
+			assert.equal(fs.statSync(path.join(server.data, name)).mode & 0o077, 0, name);
+	});
+
+	it('R38 a second server on the same data is refused, the first goes on', async () => {
+		const end = await once(['serve', '--demo', '--data', server.data,
+			'--listen', '127.0.0.1:0']);
+		assert.notEqual(end.code, 0);
+		assert.notEqual(end.code, null);
+		assert.match(end.err + end.out, /lock|in use|running/i);
+		expectStatus(await server.rest().get('/readyz'), 200);
+	});
+
+	it('--demo is refused off loopback', async () => {
+		const end = await once(['serve', '--demo', '--data', path.join(tempDir(), 'd'),
+			'--listen', '0.0.0.0:0', '--insecure']);
+		assert.ok(end.code > 0);
+		assert.match(end.err + end.out, /demo/);
+	});
+
+	it('off loopback needs --behind-proxy or --insecure', async () => {
+		const end = await once(['serve', '--data', path.join(tempDir(), 'd'),
+			'--listen', '0.0.0.0:0']);
+		assert.ok(end.code > 0);
+		assert.match(end.err + end.out, /insecure|behind-proxy/);
+	});
+
+	it('check-config says what is wrong, and where', async () => {
+		const dir = tempDir();
+		const good = path.join(dir, 'good.conf');
+		const bad = path.join(dir, 'bad.conf');
+		fs.writeFileSync(good, 'registration = closed\n');
+		fs.writeFileSync(bad, 'registration = closed\ncolour = red\n');
+		assert.equal((await once(['check-config', '--config', good])).code, 0);
+		const end = await once(['check-config', '--config', bad]);
+		assert.ok(end.code > 0);
+		assert.match(end.err + end.out, /bad\.conf.*2|colour/);
+		assert.ok((await once(['serve', '--colour', 'red'])).code > 0);
+	});
+
+	it('a setting may come by environment, and a flag wins', async (t) => {
+		const closed = new Server({ env: { TWINBOX_REGISTRATION: 'closed' } });
+		await closed.start();
+		t.after(() => closed.stop());
+		const json = { name: freshName('x'), password: 'correct horse' };
+		problem(await closed.rest().post('/v1/users', json), 403, 'forbidden');
+		const open = new Server({ env: { TWINBOX_REGISTRATION: 'closed' },
+			args: ['--registration', 'open'] });
+		await open.start();
+		t.after(() => open.stop());
+		expectStatus(await open.rest().post('/v1/users', json), 201);
+	});
+
+	it('R431 the log is one structured line an event, also as JSON', async (t) => {
+		const json = await startServer({ args: ['--log-format', 'json', '--log-level', 'debug'] });
+		t.after(() => json.stop());
+		await users(json, 'ann');
+		await json.stop();
+		const lines = json.last.err.split('\n').filter(Boolean);
+		assert.ok(lines.length > 0);
+		for (const line of lines)
+			assert.equal(typeof JSON.parse(line), 'object', line);
+	});
+});

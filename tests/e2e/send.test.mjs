@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: MIT
+//
+// Sending: POST /v1/messages with an object and with an array, and the curl
+// shortcut POST /v1/to/{user}; what arrives is what was sent.
+
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, it } from 'node:test';
+
+import { UUID } from './contract.mjs';
+import { entryForm, messageEvent, problem, problemBody, time } from './expect.mjs';
+import { expectStatus, serverForFile, users, uuid7 } from './harness.mjs';
+
+let ann, bob, eve;
+const server = serverForFile({ before, after, afterEach }, async () => {
+	[ann, bob, eve] = await users(server, 'ann', 'bob', 'eve');
+});
+
+describe('one message', () => {
+	it('R5 R111 R188 R199 R296 a send is answered 201 with its outbox entry', async () => {
+		const start = Date.now();
+		const answer = await ann.post('/v1/messages', { to: bob.name, body: 'hello' });
+		expectStatus(answer, 201);
+		const entry = answer.body;
+		entryForm(entry);
+		assert.equal(answer.headers.get('location'), `/v1/outbox/${entry.id}`);
+		assert.equal(answer.headers.get('idempotency-replayed'), null);
+		assert.equal(entry.state, 'pending');
+		assert.equal(entry.to, bob.name);
+		assert.equal(entry.priority, 'normal');
+		assert.equal(entry.retry_count, 0);
+		assert.equal(entry.counts.recipients, 1);
+		assert.equal(entry.id[14], '7');
+		assert.ok(Math.abs(time(entry.created_at) - start) < 60_000);
+		assert.ok(time(entry.expires_at) - time(entry.created_at) === 5 * 86_400_000);
+	});
+
+	it('R108 R109 R133 R134 R152 R157 R208 R209 it is in the inbox of its recipient', async () => {
+		const entry = await ann.send(bob.name, 'hello in the inbox');
+		const event = await bob.received(entry.id);
+		messageEvent(event, { id: entry.id, from: ann.name, to: bob.name,
+			body: 'hello in the inbox' });
+		assert.equal(event.conversation, entry.conversation);
+		assert.equal(event.content_type, 'text/plain');
+		assert.deepEqual(event.metadata, {});
+		assert.equal(event.correlation_id, null);
+		assert.equal(event.reply_to, null);
+		assert.equal(event.read_at, null);
+		assert.equal(event.event_time, entry.event_time);
+	});
+
+	it('R160 R168 its sender has it in his own inbox at once', async () => {
+		const entry = await ann.send(bob.name, 'my own copy');
+		const event = (await ann.inbox()).events.find((one) => one.id === entry.id);
+		messageEvent(event, { id: entry.id, from: ann.name, to: bob.name,
+			body: 'my own copy', own: true });
+		assert.equal((await ann.unread()).total, 0);
+	});
+
+	it('nobody else sees it', async () => {
+		const entry = await ann.send(bob.name, 'canary-of-ann-and-bob');
+		await bob.received(entry.id);
+		for (const target of ['/v1/inbox', '/v1/outbox', '/v1/conversations', '/v1/inbox/unread'])
+			assert.ok(!(await eve.get(target)).text.includes('canary'), target);
+		for (const target of [`/v1/outbox/${entry.id}`, `/v1/messages/${entry.id}`,
+			`/v1/conversations/${entry.conversation}`,
+			`/v1/conversations/${entry.conversation}/messages`])
+			problem(await eve.get(target), 404, 'not_found');
+		problem(await bob.get(`/v1/outbox/${entry.id}`), 404, 'not_found');
+		problem(await eve.delete(`/v1/outbox/${entry.id}`), 404, 'not_found');
+	});
+
+	it('R189 R248 R250 R253 all that may be given comes out as it went in', async () => {
+		const first = await ann.send(bob.name, 'the first');
+		const id = uuid7();
+		const entry = await ann.send(bob.name, '# a heading', {
+			id,
+			content_type: 'text/markdown',
+			metadata: { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+				'key with "quotes" \\ and ünïcode 🦊': 'line\nbreak\ttab' },
+			correlation_id: 'order-4711',
+			reply_to: first.id,
+			priority: 'high',
+			expires_in: 3600,
+		});
+		assert.equal(entry.id, id);
+		assert.equal(entry.priority, 'high');
+		assert.equal(entry.correlation_id, 'order-4711');
+		assert.equal(time(entry.expires_at) - time(entry.created_at), 3_600_000);
+		for (const event of [await bob.received(id), await ann.received(id)]) {
+			assert.equal(event.content_type, 'text/markdown');
+			assert.deepEqual(event.metadata, {
+				traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+				'key with "quotes" \\ and ünïcode 🦊': 'line\nbreak\ttab' });
+			assert.equal(event.correlation_id, 'order-4711');
+			assert.equal(event.reply_to, first.id);
+		}
+		assert.deepEqual(entry.metadata, (await ann.entry(id)).metadata);
+	});
+
+	const texts = [
+		['one letter', 'x'],
+		['exactly 16 KiB', 'x'.repeat(16384)],
+		['16 KiB of four-byte characters', '🦊'.repeat(4096)],
+		['16 KiB of control characters, each escaped six-fold', '\u0001'.repeat(16384)],
+		['all ASCII control characters but NUL',
+			Array.from({ length: 31 }, (_, i) => String.fromCharCode(i + 1)).join('')],
+		['quotes, backslashes, slashes', '"\\/"\\\\//\'`</script>'],
+		['line breaks of every kind', 'a\nb\r\nc\rd\u2028e\u2029f'],
+		['DEL and C1', '\u007f\u0080\u009f'],
+		['bidirectional and zero-width characters', '\u202eabc\u202c\u200b\u200d\ufeff'],
+		['noncharacters', '\ufffe\uffff\u{1ffff}\u{10ffff}'],
+		['decomposed and composed forms, kept apart', 'e\u0301 é'],
+		['only spaces', '   '],
+		['something like JSON', '{"type":"event","seq":1}'],
+		['something like SQL', "'); DROP TABLE messages; --"],
+		['percent signs', '%s%n%d %00 %'],
+	];
+	for (const [what, body] of texts) {
+		it(`R149 the text comes out byte for byte: ${what}`, async () => {
+			const ws = await bob.ws();
+			const entry = await ann.send(bob.name, body);
+			assert.equal((await ws.received(entry.id)).body, body);
+			assert.equal((await bob.received(entry.id)).body, body);
+			assert.equal((await ann.received(entry.id)).body, body);
+			const history = await bob.get(
+				`/v1/conversations/${entry.conversation}/messages?limit=1`);
+			assert.equal(history.body.messages[0].body, body);
+			await ws.close();
+		});
+	}
+
+	it('a message to oneself is a note: own copy, acked at once, not unread', async () => {
+		const [may] = await users(server, 'may');
+		const entry = await may.send(may.name, 'buy milk');
+		assert.equal(entry.state, 'acked');
+		const { events, unread } = await may.inbox();
+		assert.equal(events.length, 1);
+		messageEvent(events[0], { id: entry.id, from: may.name, to: may.name,
+			body: 'buy milk', own: true });
+		assert.equal(unread, 0);
+		assert.equal((await may.entry(entry.id)).state, 'acked');
+	});
+
+	it('an answer goes to the same conversation, by name and by its id', async () => {
+		const there = await ann.send(bob.name, 'there');
+		const back = await bob.send(ann.name, 'and back');
+		assert.equal(back.conversation, there.conversation);
+		const answer = expectStatus(await bob.post('/v1/messages',
+			{ conversation: there.conversation, body: 'by id' }), 201);
+		assert.equal(answer.body.conversation, there.conversation);
+		assert.equal(answer.body.to, ann.name);
+		assert.equal((await ann.received(answer.body.id)).body, 'by id');
+	});
+});
+
+describe('R102 R103 an array', () => {
+	it('is answered item by item, in order', async () => {
+		const items = Array.from({ length: 100 }, (_, i) => ({
+			id: uuid7(), to: i % 2 ? bob.name : eve.name, body: `item ${i}`,
+		}));
+		const answer = expectStatus(await ann.post('/v1/messages', items), 200);
+		const { results } = answer.body;
+		assert.equal(results.length, 100);
+		results.forEach((result, i) => {
+			assert.equal(result.status, 201);
+			assert.equal(result.replayed, false);
+			assert.equal(result.entry.id, items[i].id);
+			entryForm(result.entry);
+		});
+		const again = expectStatus(await ann.post('/v1/messages', items), 200).body.results;
+		again.forEach((result, i) => {
+			assert.equal(result.status, 200);
+			assert.equal(result.replayed, true);
+			assert.equal(result.entry.id, items[i].id);
+		});
+		await bob.received(items[99].id);
+		const got = (await bob.inbox()).events.filter((e) => /^item \d+$/.test(e.body));
+		assert.deepEqual(got.map((e) => e.body),
+			items.filter((one) => one.to === bob.name).map((one) => one.body));
+	});
+
+	it('each item stands alone: bad ones are told, good ones are accepted', async () => {
+		const [good1, unknown, good2] = [uuid7(), uuid7(), uuid7()];
+		const answer = expectStatus(await ann.post('/v1/messages', [
+			{ id: good1, to: bob.name, body: 'good 1' },
+			{ id: unknown, to: 'nobody-of-that-name', body: 'x' },
+			{ id: good2, to: bob.name, body: 'good 2' },
+		]), 200);
+		const { results } = answer.body;
+		assert.deepEqual(results.map((one) => one.status), [201, 422, 201]);
+		problemBody(results[1].problem, 'unknown_recipient', '/1/to');
+		await bob.received(good1);
+		await bob.received(good2);
+		problem(await ann.get(`/v1/outbox/${unknown}`), 404, 'not_found');
+	});
+
+	it('the same id twice in one array is one message', async () => {
+		const id = uuid7();
+		const item = { id, to: bob.name, body: 'twice in one array' };
+		const { results } = expectStatus(
+			await ann.post('/v1/messages', [item, item]), 200).body;
+		assert.deepEqual(results.map((one) => one.status), [201, 200]);
+		await bob.received(id);
+		const got = (await bob.inbox()).events.filter((e) => e.id === id);
+		assert.equal(got.length, 1);
+	});
+
+	for (const [what, make, pointer] of [
+		['no items', () => [], ''],
+		['101 items', () => Array.from({ length: 101 },
+			() => ({ id: uuid7(), to: bob.name, body: 'x' })), undefined],
+		['an item without id', () => [{ id: uuid7(), to: bob.name, body: 'x' },
+			{ to: bob.name, body: 'x' }], '/1/id'],
+		['an item that is no object', () => [{ id: uuid7(), to: bob.name, body: 'x' }, 5], '/1'],
+		['an item with an unknown member', () => [{ id: uuid7(), to: bob.name, body: 'x', y: 1 }],
+			'/0/y'],
+	]) {
+		it(`with ${what} is refused as a whole`, async () => {
+			const head = (await bob.inbox()).head;
+			problem(await ann.post('/v1/messages', make()), 400, 'bad_request', pointer);
+			assert.equal((await bob.inbox()).head, head);
+		});
+	}
+});
+
+describe('R32 POST /v1/to/{user}', () => {
+	const text = { type: 'text/plain' };
+
+	it('the body is the text', async () => {
+		const answer = expectStatus(await ann.request('POST', `/v1/to/${bob.name}`,
+			{ body: 'plain words, ünïcode 🦊\n', ...text }), 201);
+		entryForm(answer.body);
+		assert.equal(answer.headers.get('location'), `/v1/outbox/${answer.body.id}`);
+		assert.equal((await bob.received(answer.body.id)).body, 'plain words, ünïcode 🦊\n');
+	});
+
+	it("curl's own content type does no harm", async () => {
+		const answer = expectStatus(await ann.request('POST', `/v1/to/${bob.name}`,
+			{ body: 'a=b&c', type: 'application/x-www-form-urlencoded' }), 201);
+		const event = await bob.received(answer.body.id);
+		assert.equal(event.body, 'a=b&c');
+		assert.equal(event.content_type, 'text/plain');
+	});
+
+	it('options go in the query', async () => {
+		const first = await ann.send(bob.name, 'first');
+		const answer = expectStatus(await ann.request('POST',
+			`/v1/to/${bob.name}?priority=high&key=a-key&correlation_id=c%20d&reply_to=${first.id}`,
+			{ body: 'with options', ...text }), 201);
+		assert.equal(answer.body.priority, 'high');
+		assert.equal(answer.body.id[14], '8');
+		const event = await bob.received(answer.body.id);
+		assert.equal(event.correlation_id, 'c d');
+		assert.equal(event.reply_to, first.id);
+		const again = expectStatus(await ann.request('POST',
+			`/v1/to/${bob.name}?priority=high&key=a-key&correlation_id=c%20d&reply_to=${first.id}`,
+			{ body: 'with options', ...text }), 200);
+		assert.equal(again.body.id, answer.body.id);
+	});
+
+	it('or in headers', async () => {
+		const id = uuid7();
+		const options = { body: 'by header', ...text,
+			headers: { 'idempotency-key': 'k1', priority: 'low' } };
+		const one = expectStatus(await ann.request('POST', `/v1/to/${bob.name}`, options), 201);
+		const two = expectStatus(await ann.request('POST', `/v1/to/${bob.name}`, options), 200);
+		assert.equal(one.body.id, two.body.id);
+		assert.equal(one.body.priority, 'low');
+		assert.notEqual(one.body.id, id);
+		assert.match(one.body.id, UUID);
+	});
+
+	it('R366 ?in=30m schedules', async () => {
+		const answer = expectStatus(await ann.request('POST', `/v1/to/${bob.name}?in=30m`,
+			{ body: 'later', ...text }), 201);
+		const { body } = answer;
+		assert.equal(body.state, 'pending');
+		assert.ok(body.labels.includes('scheduled'));
+		const wait = time(body.deliver_at) - time(body.created_at);
+		assert.ok(Math.abs(wait - 1_800_000) < 5000, `in ${wait} ms`);
+		assert.ok(!(await ann.inbox()).events.some((e) => e.id === body.id));
+		expectStatus(await ann.delete(`/v1/outbox/${body.id}`), 200, 204);
+	});
+
+	for (const [what, target, body, status, code] of [
+		['an unknown user', '/v1/to/nobody-of-that-name', 'x', 422, 'unknown_recipient'],
+		['an unknown option', '/v1/to/{bob}?colour=red', 'x', 400, 'bad_request'],
+		['a bad priority', '/v1/to/{bob}?priority=urgent', 'x', 400, 'bad_request'],
+		['a bad delay', '/v1/to/{bob}?in=tomorrow', 'x', 400, 'bad_request'],
+		['a negative delay', '/v1/to/{bob}?in=-5m', 'x', 400, 'bad_request'],
+		['an empty key', '/v1/to/{bob}?key=', 'x', 400, 'bad_request'],
+		['no text', '/v1/to/{bob}', '', 400, 'bad_request'],
+		['16 KiB and one byte', '/v1/to/{bob}', 'x'.repeat(16385), 413, 'body_too_large'],
+		['bytes that are no UTF-8', '/v1/to/{bob}', Buffer.from([0x61, 0xff]), 400, 'bad_request'],
+		['a NUL', '/v1/to/{bob}', 'a\0b', 400, 'bad_request'],
+		['an overlong slash', '/v1/to/{bob}', Buffer.from([0xc0, 0xaf]), 400, 'bad_request'],
+		['a surrogate in UTF-8', '/v1/to/{bob}', Buffer.from([0xed, 0xa0, 0x80]), 400, 'bad_request'],
+		['a code point beyond Unicode', '/v1/to/{bob}', Buffer.from([0xf4, 0x90, 0x80, 0x80]),
+			400, 'bad_request'],
+		['a cut character', '/v1/to/{bob}', Buffer.from([0xf0, 0x9f, 0xa6]), 400, 'bad_request'],
+	]) {
+		it(`refuses ${what}`, async () => {
+			const head = (await bob.inbox()).head;
+			problem(await ann.request('POST', target.replace('{bob}', bob.name),
+				{ body, ...text }), status, code);
+			assert.equal((await bob.inbox()).head, head);
+		});
+	}
+});

@@ -1,0 +1,1 @@
+void *p = alloca(1, 2);

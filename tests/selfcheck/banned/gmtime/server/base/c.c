@@ -1,0 +1,1 @@
+void *p = gmtime(1, 2);

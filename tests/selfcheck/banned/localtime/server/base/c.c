@@ -1,0 +1,1 @@
+void *p = localtime(1, 2);

@@ -1,0 +1,1 @@
+void *p = malloc(1, 2);

@@ -1,0 +1,1 @@
+void *p = realloc(1, 2);

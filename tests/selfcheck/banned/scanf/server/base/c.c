@@ -1,0 +1,1 @@
+void *p = scanf(1, 2);

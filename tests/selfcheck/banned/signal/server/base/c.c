@@ -1,0 +1,1 @@
+void *p = signal(1, 2);

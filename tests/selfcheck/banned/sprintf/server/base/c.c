@@ -1,0 +1,1 @@
+void *p = sprintf(1, 2);

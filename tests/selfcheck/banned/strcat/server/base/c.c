@@ -1,0 +1,1 @@
+void *p = strcat(1, 2);

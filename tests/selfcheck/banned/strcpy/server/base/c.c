@@ -1,0 +1,1 @@
+void *p = strcpy(1, 2);

@@ -1,0 +1,1 @@
+void *p = strdup(1, 2);

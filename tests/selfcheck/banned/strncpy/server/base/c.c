@@ -1,0 +1,1 @@
+void *p = strncpy(1, 2);

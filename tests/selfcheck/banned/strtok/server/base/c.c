@@ -1,0 +1,1 @@
+void *p = strtok(1, 2);

@@ -1,0 +1,1 @@
+void *p = strtol(1, 2);

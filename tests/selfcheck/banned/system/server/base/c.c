@@ -1,0 +1,1 @@
+void *p = system(1, 2);

@@ -1,0 +1,2 @@
+-- name: Message-Insert
+SELECT 1;

@@ -1,0 +1,2 @@
+-- name: message_find
+SELECT 1;

@@ -1,0 +1,3 @@
+-- name: x
+-- name: y
+SELECT 1;

@@ -1,0 +1,4 @@
+-- name: x
+SELECT 1;
+
+SELECT 2;

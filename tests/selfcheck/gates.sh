@@ -1,0 +1,154 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Runs every gate on the project, and every gate on samples that it must
+# catch: GATE/SAMPLE/ holds files laid over good/, and `expect`, what the gate
+# must say; warnings/ holds a file for each warning.  On good/ alone each gate must pass, on an empty tree fail.
+# Prints TAP.  TWINBOX_SOURCE and TWINBOX_BUILD say where (make check sets
+# them); TWINBOX_STRICT=1 makes a missing tool a failure.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+root=${TWINBOX_SOURCE:-$(cd "$here/../.." && pwd)}
+build=${TWINBOX_BUILD:-$root/build}
+aux=$root/build-aux
+: "${AWK:=awk}" "${CC:=cc}"
+export AWK CC
+tmp=$(mktemp -d) || exit 99
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 99' INT TERM
+
+number=0
+result() { # result STATUS TEXT: with the output of the gate in $tmp/out
+	number=$((number + 1))
+	if [ "$1" -eq 0 ]; then
+		echo "ok $number - $2"
+	else
+		sed 's/^/# /' "$tmp/out"
+		echo "not ok $number - $2"
+	fi
+}
+
+gate() { # gate NAME ROOT
+	case $1 in
+	embed-sql)
+		(cd "$2" && find schema/sqlite -name '*.sql' | LC_ALL=C sort |
+		    $AWK -v backend=sqlite -f "$aux/embed-sql.awk" out=c)
+		;;
+	*)
+		sh "$aux/check-$1.sh" "$2"
+		;;
+	esac >"$tmp/out" 2>&1
+}
+
+usable() {
+	[ "$1" != format ] || [ "${TWINBOX_STRICT:-0}" = 1 ] ||
+	    command -v "${CLANG_FORMAT:-clang-format-14}" >/dev/null
+}
+
+# --- the project itself, then the samples -----------------------------------
+for name in layers format banned headers comments limits spdx sql-list; do
+	if ! usable "$name"; then
+		number=$((number + 1))
+		echo "ok $number - $name # SKIP clang-format-14 is missing"
+		continue
+	fi
+	gate "$name" "$root"
+	status=$?
+	tail -n 1 "$tmp/out" | sed 's/^/# /'
+	result "$status" "$name: the project"
+done
+
+for name in layers format banned headers comments limits spdx sql-list \
+    embed-sql; do
+	usable "$name" || continue
+	rm -rf "$tmp/tree"
+	cp -R "$here/good" "$tmp/tree"
+	(
+		unset GATE_CPPFLAGS
+		gate "$name" "$tmp/tree"
+	)
+	result $? "$name: lets the good sample pass"
+	if [ "$name" != embed-sql ]; then
+		rm -rf "$tmp/tree"
+		mkdir "$tmp/tree"
+		gate "$name" "$tmp/tree"
+		[ $? -eq 1 ]
+		result $? "$name: to see nothing is to fail"
+	fi
+	samples=0
+	for sample in "$here/$name"/*/; do
+		[ -f "$sample/expect" ] || continue
+		samples=$((samples + 1))
+		rm -rf "$tmp/tree"
+		cp -R "$here/good" "$tmp/tree"
+		cp -R "$sample/." "$tmp/tree"
+		(
+			unset GATE_CPPFLAGS
+			gate "$name" "$tmp/tree"
+		)
+		[ $? -eq 1 ] && grep -qF -- "$(cat "$sample/expect")" "$tmp/out"
+		result $? "$name: catches $(basename "$sample")"
+	done
+	[ "$samples" -gt 0 ]
+	result $? "$name: has samples"
+done
+
+# --- warnings: what the build compiles with knows each of warnings/NAME.c -----
+flags=$(MAKEFLAGS='' make -s --no-print-directory -C "$build" print-cflags \
+    2>"$tmp/out")
+result $? 'warnings: the flags of the build'
+for sample in "$here"/warnings/*.c; do
+	name=$(basename "$sample" .c)
+	(cd "$build" && eval "$CC $flags -I$root/server -c -o $tmp/w.o $sample") \
+	    >"$tmp/out" 2>&1
+	grep -qE -- "\[-W(error=)?$name(=[0-9]*)?\]" "$tmp/out"
+	result $? "warnings: catches $name"
+done
+
+# --- hardening: programs made without each flag -----------------------------
+cat >"$tmp/h.c" <<'END'
+#include <stdio.h>
+#include <string.h>
+int
+main(int argc, char **argv)
+{
+	char room[64];
+
+	strncat(memset(room, 0, sizeof(room)), argv[0], (size_t)argc);
+	return (printf("%s\n", room) < 0);
+}
+END
+all='-O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE -pie -Wl,-z,relro,-z,now -Wl,-z,noexecstack'
+hardened() { # hardened TEXT EXPECT FLAGS...
+	text=$1
+	expect=$2
+	shift 2
+	# shellcheck disable=SC2086
+	$CC $all "$@" -o "$tmp/h" "$tmp/h.c" >"$tmp/out" 2>&1 &&
+	    sh "$aux/check-hardening.sh" "$tmp/h" >"$tmp/out" 2>&1
+	status=$?
+	if [ -z "$expect" ]; then
+		result "$status" "hardening: $text"
+	else
+		[ "$status" -eq 1 ] && grep -qF -- "$expect" "$tmp/out"
+		result $? "hardening: $text"
+	fi
+}
+hardened 'lets a hardened program pass' ''
+hardened 'catches no PIE' 'not position independent' -fno-pie -no-pie
+hardened 'catches no RELRO' 'no RELRO' -Wl,-z,norelro
+hardened 'catches lazy binding' 'not bound at start' -Wl,-z,lazy
+hardened 'catches an executable stack' 'executable stack' -Wl,-z,execstack
+hardened 'catches no stack protector' 'no stack protector' -fno-stack-protector
+hardened 'catches no _FORTIFY_SOURCE' 'no _FORTIFY_SOURCE' -U_FORTIFY_SOURCE
+sh "$aux/check-hardening.sh" >"$tmp/out"
+[ $? -eq 1 ]
+result $? 'hardening: to see nothing is to fail'
+if [ -n "${SAN_CFLAGS:-}" ]; then
+	number=$((number + 1))
+	echo "ok $number - hardening # SKIP a build with sanitizers"
+else
+	sh "$aux/check-hardening.sh" "$build/twinboxd" "$build/twinbox" \
+	    >"$tmp/out" 2>&1
+	result $? 'hardening: the programs'
+fi
+echo "1..$number"

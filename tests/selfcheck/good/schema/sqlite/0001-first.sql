@@ -1,0 +1,3 @@
+-- SPDX-License-Identifier: MIT
+CREATE TABLE message (id INTEGER PRIMARY KEY, body TEXT) STRICT;
+CREATE TABLE other (a TEXT DEFAULT '"?\') STRICT;

@@ -1,0 +1,1 @@
+#include "base/a_internal.h"

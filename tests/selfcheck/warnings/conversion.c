@@ -1,0 +1,2 @@
+/* SPDX-License-Identifier: MIT */
+int f(long n); int f(long n) { return (n); }

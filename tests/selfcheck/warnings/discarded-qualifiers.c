@@ -1,0 +1,2 @@
+/* SPDX-License-Identifier: MIT */
+char *f(void); char *f(void) { return ("x"); }

@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: MIT */
+#if NOT_THERE
+#endif

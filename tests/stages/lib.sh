@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT
+# What the stages share.  Sourced by them at the top of the project; the
+# environment is that of scripts/test, with defaults for a call by hand.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+export TWINBOX_SOURCE="${TWINBOX_SOURCE:-$PWD}"
+export TWINBOX_BUILD="${TWINBOX_BUILD:-$PWD/build}"
+export TWINBOX_BUILDS="${TWINBOX_BUILDS:-$PWD/build-test}"
+passed=0
+failed=0
+
+# The result of one thing that the stage itself looked at.
+check() { # check STATUS TEXT
+	if [ "$1" -eq 0 ]; then
+		passed=$((passed + 1))
+		echo "ok - $2"
+	else
+		failed=$((failed + 1))
+		echo "not ok - $2"
+	fi
+}
+
+# Makes the build NAME in $TWINBOX_BUILDS and sets TWINBOX_BUILD to it; ends
+# the stage if that fails.
+use_build() { # use_build NAME CONFIGURE-OPTION...
+	TWINBOX_BUILD=$TWINBOX_BUILDS/$1
+	shift
+	scripts/build --dir "$TWINBOX_BUILD" "$@" || {
+		check 1 "build of $TWINBOX_BUILD"
+		finish
+	}
+}
+
+# Runs those test programs of make check whose name matches the pattern, and
+# adds their counts.  Further arguments are a command before each program.
+run_programs() { # run_programs EGREP-PATTERN [WRAPPER...]
+	pattern=$1
+	shift
+	programs=$(make -s --no-print-directory -C "$TWINBOX_BUILD" \
+	    print-tests | grep -E "$pattern" | tr '\n' ' ')
+	if [ -z "${programs% }" ]; then
+		check 1 "there are test programs $pattern"
+		return
+	fi
+	log=$TWINBOX_BUILD/check.log
+	make -C "$TWINBOX_BUILD" --no-print-directory -k \
+	    -j"$(getconf _NPROCESSORS_ONLN)" check TESTS="$programs" \
+	    LOG_COMPILER="$*" >"$log" 2>&1
+	status=$?
+	before=$failed
+	p=$(sed -n 's/^# PASS: *//p' "$log" | tail -n 1)
+	f=$(sed -n 's/^# FAIL: *//p' "$log" | tail -n 1)
+	e=$(sed -n 's/^# ERROR: *//p' "$log" | tail -n 1)
+	passed=$((passed + ${p:-0}))
+	failed=$((failed + ${f:-0} + ${e:-0}))
+	grep -E '^(FAIL|ERROR):' "$log" | sed 's/^/not ok - /'
+	for program in $programs; do
+		result=$TWINBOX_BUILD/$program.log
+		n=$(grep -c '^ok' "$result" 2>/dev/null)
+		echo "# $program: ${n:-0}"
+		grep -qE '^not ok|^Bail|: error:|Sanitizer' "$result" 2>/dev/null &&
+		    sed 's/^/#   /' "$result" | tail -n 60
+	done
+	if [ "$status" -ne 0 ] && [ "$failed" -eq "$before" ]; then
+		tail -n 40 "$log"
+		check 1 "make check $pattern"
+	fi
+	if [ $((${p:-0} + failed - before)) -eq 0 ]; then
+		check 1 "make check $pattern ran something"
+	fi
+}
+
+# Runs files of node's test runner and adds their counts.  What they need is
+# installed by npm in tests/e2e.
+run_node() { # run_node FILE...
+	node_packages || {
+		check 1 'npm ci in tests/e2e'
+		return
+	}
+	[ -e "$1" ] || {
+		check 1 "there are tests $1"
+		return
+	}
+	out=$TWINBOX_BUILD/node.tap
+	node --test --test-reporter=tap "$@" 2>&1 | tee "$out" |
+	    grep -aE '^ *(not ok|# Subtest|ok)|^# (pass|fail|cancelled)|error:|expected:|actual:|message:|stack:|^ +at ' |
+	    grep -avE '^ +ok '
+	p=$(sed -n 's/^# pass //p' "$out" | tail -n 1)
+	f=$(sed -n 's/^# fail //p' "$out" | tail -n 1)
+	c=$(sed -n 's/^# cancelled //p' "$out" | tail -n 1)
+	passed=$((passed + ${p:-0}))
+	failed=$((failed + ${f:-0} + ${c:-0}))
+	if [ -z "$p" ] || [ $((p + f + c)) -eq 0 ]; then
+		tail -n 20 "$out"
+		check 1 "node --test $1 ran something"
+	fi
+}
+
+node_packages() {
+	[ -f tests/e2e/package.json ] || return 1
+	want=$(cksum tests/e2e/package-lock.json) || return 1
+	[ "$want" = "$(cat tests/e2e/node_modules/.of-lock 2>/dev/null)" ] &&
+	    return 0
+	echo "# npm ci in tests/e2e"
+	(cd tests/e2e && npm ci --no-audit --no-fund --loglevel=error) || return 1
+	mkdir -p tests/e2e/node_modules
+	echo "$want" >tests/e2e/node_modules/.of-lock
+}
+
+# Collects what the sanitizers report, from programs of ours and from servers
+# that the tests start.  (Beside AddressSanitizer, gcc's UBSan writes to
+# standard error and ends the program with 86, whatever log_path says.)
+sanitizer_begin() {
+	reports=$TWINBOX_BUILD/reports
+	rm -rf "$reports"
+	mkdir -p "$reports"
+	# Readable by whoever the server runs as.
+	chmod 1777 "$reports"
+	common="log_path=$reports/report:exitcode=86"
+	export ASAN_OPTIONS="$common:detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1"
+	export UBSAN_OPTIONS="$common:print_stacktrace=1"
+	export TSAN_OPTIONS="$common:second_deadlock_stack=1:suppressions=$TWINBOX_SOURCE/build-aux/tsan.supp"
+	export TWINBOX_SANITIZED=1
+}
+
+sanitizer_end() {
+	n=$(find "$reports" -type f -size +0 | wc -l)
+	for file in $(find "$reports" -type f -size +0 | head -n 10); do
+		sed 's/^/# /' "$file" | head -n 60
+	done
+	[ "$n" -eq 0 ]
+	check $? "no sanitizer reports ($n)"
+}
+
+finish() {
+	echo "stage: $passed passed, $failed failed"
+	[ "$failed" -eq 0 ]
+	exit $?
+}

@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The server and the client of the tests of server/http.  Answers "from
+ * another thread" come from one worker with a mailbox, as in the real program.
+ */
+#include "http_fixture.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mbox.h"
+#include "base/thr.h"
+
+static struct mbox *work;
+static struct thr *worker;
+static struct fixture *current;
+
+struct job {
+	struct mbox_node node; /* first */
+	struct http_request *req;
+	void (*run)(struct http_request *req);
+};
+
+static void
+worker_main(void *arg)
+{
+	struct mbox_node *node;
+
+	(void)arg;
+	while ((node = mbox_take_wait(work, -1)) != NULL)
+		((struct job *)(void *)node)
+		    ->run(((struct job *)(void *)node)->req);
+}
+
+static void
+in_worker(struct http_request *req, void (*run)(struct http_request *))
+{
+	struct job *job = http_alloc(req, sizeof(*job));
+
+	if (job == NULL) {
+		http_answer(req, 503, NULL, NULL);
+		return;
+	}
+	job->req = req;
+	job->run = run;
+	assert_int_equal(mbox_put(work, &job->node), RC_OK);
+}
+
+static void
+answer_text(struct http_request *req, const char *text, size_t n)
+{
+	struct buf b = BUF_INIT;
+
+	buf_add(&b, text, n);
+	http_answer(req, 200, "text/plain; charset=utf-8", &b);
+	buf_fini(&b);
+}
+
+static void
+on_freed(void *arg)
+{
+
+	atomic_fetch_add((atomic_int *)arg, 1);
+}
+
+/* ---- handlers ---- */
+
+static void
+get_hello(struct http_request *req, void *arg)
+{
+	struct fixture *f = arg;
+	struct buf b = BUF_INIT;
+
+	atomic_fetch_add(&f->handled, 1);
+	if (http_on_free(req, on_freed, &f->freed) != RC_OK) {
+		http_answer(req, 503, NULL, NULL);
+		return;
+	}
+	http_answer_header(req, "X-Extra", "one");
+	buf_adds(&b, "{\"hello\":\"world\"}");
+	http_answer(req, 200, HTTP_JSON, &b);
+	buf_fini(&b);
+}
+
+static void
+later_run(struct http_request *req)
+{
+
+	http_answer_header(req, "X-Thread", thr_self_name());
+	answer_text(req, "later", 5);
+}
+
+static void
+get_later(struct http_request *req, void *arg)
+{
+
+	atomic_fetch_add(&((struct fixture *)arg)->handled, 1);
+	in_worker(req, later_run);
+}
+
+static void
+post_echo(struct http_request *req, void *arg)
+{
+	const char *body;
+	size_t n;
+
+	atomic_fetch_add(&((struct fixture *)arg)->handled, 1);
+	body = http_body(req, &n);
+	assert_int_equal(body[n], '\0');
+	answer_text(req, body, n);
+}
+
+static void
+post_large(struct http_request *req, void *arg)
+{
+	char text[32];
+	size_t n;
+
+	atomic_fetch_add(&((struct fixture *)arg)->handled, 1);
+	(void)http_body(req, &n);
+	(void)snprintf(text, sizeof(text), "%zu", n);
+	answer_text(req, text, strlen(text));
+}
+
+static void
+get_part(struct http_request *req, void *arg)
+{
+	struct buf b = BUF_INIT;
+
+	atomic_fetch_add(&((struct fixture *)arg)->handled, 1);
+	buf_addf(&b, "%s %s %s %s %s", http_method(req), http_path(req),
+	    http_path_param(req, "id"), http_path_param(req, "part"),
+	    http_path_param(req, "none") == NULL ? "-" : "?");
+	http_answer(req, 200, "text/plain", &b);
+	buf_fini(&b);
+}
+
+static bool
+add_param(void *arg, const char *name, const char *value)
+{
+
+	buf_addf(arg, "[%s=%s]", name, value);
+	return (strcmp(name, "stop") != 0);
+}
+
+static void
+get_query(struct http_request *req, void *arg)
+{
+	struct buf b = BUF_INIT;
+
+	atomic_fetch_add(&((struct fixture *)arg)->handled, 1);
+	http_query_each(req, add_param, &b);
+	buf_addf(&b, "%s", http_query(req, "a") == NULL ? "none" : "a");
+	http_answer(req, 200, "text/plain", &b);
+	buf_fini(&b);
+}
+
+static void
+get_big(struct http_request *req, void *arg)
+{
+	struct buf b = BUF_INIT;
+	int i;
+
+	atomic_fetch_add(&((struct fixture *)arg)->handled, 1);
+	for (i = 0; i < 1024 * 1024 / 16; i++)
+		buf_addf(&b, "%015d\n", i);
+	http_answer(req, 200, "text/plain", &b);
+	buf_fini(&b);
+}
+
+static void
+poll_wake(struct http_request *req, void *arg)
+{
+
+	if (now_ms() < *(int64_t *)arg - 1)
+		atomic_fetch_add(&current->early, 1);
+	answer_text(req, "woken", 5);
+}
+
+static void
+poll_set(struct http_request *req)
+{
+	const char *wait = http_query(req, "wait");
+	int64_t *at = http_alloc(req, sizeof(*at));
+
+	*at = now_ms() + (wait == NULL ? 50 : strtol(wait, NULL, 10));
+	http_set_timer(req, *at, poll_wake, at);
+}
+
+static void
+get_poll(struct http_request *req, void *arg)
+{
+
+	atomic_fetch_add(&((struct fixture *)arg)->handled, 1);
+	if (http_query(req, "later") != NULL)
+		in_worker(req, poll_set);
+	else
+		poll_set(req);
+}
+
+static void
+get_hold(struct http_request *req, void *arg)
+{
+	struct fixture *f = arg;
+
+	atomic_fetch_add(&f->handled, 1);
+	atomic_store(&f->held, req);
+}
+
+static void
+get_error(struct http_request *req, void *arg)
+{
+	struct err err = ERR_INIT;
+
+	(void)arg;
+	(void)err_set(&err, RC_IO, "the secret story");
+	http_answer_error(req, &err);
+}
+
+static void
+get_busy(struct http_request *req, void *arg)
+{
+	struct refusal r = REFUSAL_INIT;
+
+	(void)arg;
+	refusal_set(&r, PROBLEM_BUSY, "", "a queue is full");
+	r.retry_after_s = 7;
+	http_answer_refusal(req, &r);
+}
+
+static void
+get_private(struct http_request *req, void *arg)
+{
+
+	atomic_fetch_add(&((struct fixture *)arg)->handled, 1);
+	answer_text(req, http_principal(req), strlen(http_principal(req)));
+}
+
+static void
+authorize(struct http_request *req, void *arg)
+{
+	static char who[] = "bob";
+	const char *header = http_header(req, "authorization");
+	struct refusal r = REFUSAL_INIT;
+
+	(void)arg;
+	http_set_principal(req, who);
+	if (header != NULL && strcmp(header, "Bearer good") == 0) {
+		http_request_authorized(req);
+	} else if (header != NULL && strcmp(header, "Bearer slow") == 0) {
+		in_worker(req, http_request_authorized);
+	} else {
+		refusal_set(&r, PROBLEM_UNAUTHENTICATED, "", "no token");
+		http_answer_refusal(req, &r);
+	}
+}
+
+static const struct http_route routes[] = {
+    {"GET", "/hello", get_hello, HTTP_PUBLIC},
+    {"GET", "/later", get_later, HTTP_PUBLIC},
+    {"POST", "/echo", post_echo, HTTP_PUBLIC},
+    {"POST", "/text", post_echo, HTTP_PUBLIC | HTTP_TEXT_BODY},
+    {"POST", "/large", post_large, HTTP_PUBLIC | HTTP_LARGE_BODY},
+    {"DELETE", "/echo", get_hello, HTTP_PUBLIC | HTTP_NO_BODY},
+    {"GET", "/items/{id}/parts/{part}", get_part, HTTP_PUBLIC},
+    {"GET", "/items/{id}", get_part, HTTP_PUBLIC},
+    {"GET", "/items/special", get_hello, HTTP_PUBLIC},
+    {"GET", "/query", get_query, HTTP_PUBLIC},
+    {"GET", "/big", get_big, HTTP_PUBLIC},
+    {"GET", "/poll", get_poll, HTTP_PUBLIC},
+    {"GET", "/hold", get_hold, HTTP_PUBLIC},
+    {"GET", "/error", get_error, HTTP_PUBLIC},
+    {"GET", "/busy", get_busy, HTTP_PUBLIC},
+    {"GET", "/private", get_private, 0},
+    {NULL, NULL, NULL, 0}};
+
+/* The WebSocket's side: shows what it can still read. */
+static void
+upgrade(int fd, void *arg)
+{
+	char text[8] = "";
+
+	atomic_fetch_add(&((struct fixture *)arg)->upgrades, 1);
+	(void)!recv(fd, text, 7, 0);
+	(void)!send(fd, text, strlen(text), MSG_NOSIGNAL);
+	(void)close(fd);
+}
+
+/* ---- the server ---- */
+
+void
+fixture_start(struct fixture *f, size_t limit)
+{
+	struct http_options options = {
+	    .listen = "127.0.0.1:0",
+	    .loops = 2,
+	    .routes = routes,
+	    .route_arg = f,
+	    .authorize = authorize,
+	    .upgrade_path = "/v1/ws",
+	    .upgrade = upgrade,
+	    .upgrade_arg = f,
+	    .request_deadline_ms = REQUEST_DEADLINE_MS,
+	    .idle_deadline_ms = IDLE_DEADLINE_MS,
+	    .connection_limit = limit,
+	    .clk = clk_system(),
+	};
+	struct err err = ERR_INIT;
+
+	memset(f, 0, sizeof(*f));
+	current = f;
+	f->metrics = metrics_new();
+	assert_non_null(f->metrics);
+	options.metrics = f->metrics;
+	work = mbox_new(0, false);
+	assert_non_null(work);
+	assert_int_equal(
+	    thr_start(THR_WRITER, 0, worker_main, NULL, &worker, &err), RC_OK);
+	if (http_new(&options, &f->http, &err) != RC_OK ||
+	    http_start(f->http, &err) != RC_OK)
+		fail_msg("%s", err.text);
+	f->port = http_port(f->http);
+	assert_true(f->port > 0);
+}
+
+void
+fixture_stop(struct fixture *f)
+{
+
+	mbox_close(work);
+	thr_join(&worker);
+	http_stop(f->http);
+	f->http = NULL;
+	mbox_free(work);
+	metrics_free(f->metrics);
+}
+
+void
+fixture_release(struct fixture *f)
+{
+	struct http_request *req;
+
+	while ((req = atomic_exchange(&f->held, NULL)) == NULL)
+		(void)usleep(1000);
+	answer_text(req, "released", 8);
+}
+
+/* ---- the client ---- */
+
+int64_t
+now_ms(void)
+{
+
+	return (clk_mono_ms(clk_system()));
+}
+
+int
+client_open(const struct fixture *f)
+{
+	struct sockaddr_in in = {.sin_family = AF_INET};
+	struct timeval tv = {.tv_sec = 3};
+	int fd;
+
+	in.sin_port = htons((uint16_t)f->port);
+	in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_true(fd >= 0);
+	assert_int_equal(
+	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv)), 0);
+	assert_int_equal(
+	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv)), 0);
+	if (connect(fd, (struct sockaddr *)&in, sizeof(in)) != 0) {
+		(void)close(fd);
+		return (-1);
+	}
+	return (fd);
+}
+
+void
+client_send_n(int fd, const char *text, size_t n)
+{
+	ssize_t sent;
+
+	while (n > 0) {
+		sent = send(fd, text, n, MSG_NOSIGNAL);
+		if (sent <= 0)
+			return; /* the server may close meanwhile */
+		text += sent;
+		n -= (size_t)sent;
+	}
+}
+
+void
+client_send(int fd, const char *text)
+{
+
+	client_send_n(fd, text, strlen(text));
+}
+
+/* Reads the head byte by byte, so that the next answer stays in the socket. */
+static int
+read_head(int fd, struct reply *ret)
+{
+	size_t n = 0;
+	ssize_t got;
+
+	for (;;) {
+		assert_true(n < sizeof(ret->head) - 1);
+		got = recv(fd, ret->head + n, 1, 0);
+		if (got < 0 && errno == EAGAIN)
+			return (-1);
+		if (got <= 0)
+			return (0);
+		ret->head[++n] = '\0';
+		if (n >= 4 && strcmp(ret->head + n - 4, "\r\n\r\n") == 0)
+			return (1);
+	}
+}
+
+void
+client_read(int fd, struct reply *ret, int head_only)
+{
+	const char *length;
+	size_t want, n = 0;
+	ssize_t got;
+
+	ret->status = 0;
+	ret->body = ret->memory;
+	ret->body_len = 0;
+	ret->memory[0] = '\0';
+	ret->head[0] = '\0';
+	if ((ret->status = read_head(fd, ret)) <= 0)
+		return;
+	assert_int_equal(strncmp(ret->head, "HTTP/1.", 7), 0);
+	ret->status = (int)strtol(ret->head + 9, NULL, 10);
+	length = reply_header(ret, "Content-Length");
+	if (head_only || ret->status == 204 || ret->status == 100)
+		return;
+	assert_non_null(length);
+	want = (size_t)strtoul(length, NULL, 10);
+	assert_true(want < sizeof(ret->memory));
+	while (n < want) {
+		got = recv(fd, ret->memory + n, want - n, 0);
+		assert_true(got > 0);
+		n += (size_t)got;
+	}
+	ret->memory[n] = '\0';
+	ret->body_len = n;
+}
+
+int
+client_closed(int fd, int64_t ms)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN | POLLRDHUP};
+	char c;
+
+	if (poll(&p, 1, (int)ms) <= 0)
+		return (0);
+	return (recv(fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) <= 0);
+}
+
+int
+ask(const struct fixture *f, const char *text, struct reply *reply,
+    int *ret_closed)
+{
+	int fd = client_open(f);
+
+	assert_true(fd >= 0);
+	client_send(fd, text);
+	client_read(fd, reply, strncmp(text, "HEAD ", 5) == 0);
+	if (ret_closed != NULL)
+		*ret_closed = client_closed(fd, 100);
+	(void)close(fd);
+	return (reply->status);
+}
+
+const char *
+reply_header(const struct reply *reply, const char *name)
+{
+	static char value[1024];
+	const char *p = reply->head;
+	size_t n = strlen(name), len;
+
+	while ((p = strstr(p, "\r\n")) != NULL) {
+		p += 2;
+		if (strncasecmp(p, name, n) != 0 || p[n] != ':')
+			continue;
+		p += n + 1;
+		p += strspn(p, " ");
+		len = strcspn(p, "\r");
+		assert_true(len < sizeof(value));
+		memcpy(value, p, len);
+		value[len] = '\0';
+		return (value);
+	}
+	return (NULL);
+}

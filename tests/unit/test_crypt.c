@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Passwords, tokens and hashes against known answers, and what must not
+ * happen: a wrong password for want of memory, a quick answer for a name that
+ * nobody has.
+ */
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <sodium.h>
+
+#include "base/clk.h"
+#include "crypt/crypt.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static int
+setup(void **state)
+{
+	struct err err = ERR_INIT;
+
+	(void)state;
+	return (crypt_init(&err) == RC_OK ? 0 : -1);
+}
+
+static void
+assert_hex(const char *expected, const uint8_t *p, size_t n)
+{
+	char text[2 * CRYPT_HASH_SIZE + 1];
+
+	assert_true(n <= CRYPT_HASH_SIZE);
+	sodium_bin2hex(text, sizeof(text), p, n);
+	assert_string_equal(expected, text);
+}
+
+/* BLAKE2b-256 as b2sum -l 256 computes it. */
+static void
+test_hash(void **state)
+{
+	static const char empty[] = "0e5751c026e543b2e8ab2eb06099daa1"
+				    "d1e5df47778f7787faab45cdf12fe3a8";
+	static const char abc[] = "bddd813c634239723171ef3fee98579b"
+				  "94964e3bb1cb3e427262c8c068d52319";
+	uint8_t hash[CRYPT_HASH_SIZE];
+	struct crypt_hash h;
+
+	(void)state;
+	crypt_hash_once("", 0, hash);
+	assert_hex(empty, hash, sizeof(hash));
+	crypt_hash_once("abc", 3, hash);
+	assert_hex(abc, hash, sizeof(hash));
+	crypt_hash_init(&h);
+	crypt_hash_update(&h, "a", 1);
+	crypt_hash_update(&h, NULL, 0);
+	crypt_hash_update(&h, "bc", 2);
+	crypt_hash_final(&h, hash);
+	assert_hex(abc, hash, sizeof(hash));
+	crypt_hash_init(&h);
+	crypt_hash_final(&h, hash);
+	assert_hex(empty, hash, sizeof(hash));
+}
+
+static void
+hash_two(const char *a, const char *b, uint8_t ret[CRYPT_HASH_SIZE])
+{
+	struct crypt_hash h;
+
+	crypt_hash_init(&h);
+	crypt_hash_field(&h, a, a == NULL ? 0 : strlen(a));
+	crypt_hash_field(&h, b, b == NULL ? 0 : strlen(b));
+	crypt_hash_final(&h, ret);
+}
+
+static void
+test_hash_fields(void **state)
+{
+	static const struct {
+		const char *a, *b;
+	} rows[] = {
+	    {"ab", "c"},
+	    {"a", "bc"},
+	    {"abc", ""},
+	    {"", "abc"},
+	    {"abc", NULL},
+	    {NULL, "abc"},
+	    {"", ""},
+	    {NULL, NULL},
+	};
+	uint8_t hash[COUNT(rows)][CRYPT_HASH_SIZE], again[CRYPT_HASH_SIZE];
+	size_t i, k;
+
+	(void)state;
+	for (i = 0; i < COUNT(rows); i++) {
+		hash_two(rows[i].a, rows[i].b, hash[i]);
+		hash_two(rows[i].a, rows[i].b, again);
+		assert_memory_equal(hash[i], again, sizeof(again));
+		for (k = 0; k < i; k++)
+			assert_memory_not_equal(
+			    hash[i], hash[k], CRYPT_HASH_SIZE);
+	}
+}
+
+static void
+test_tokens(void **state)
+{
+	char other[CRYPT_TOKEN_LEN + 1], text[CRYPT_TOKEN_LEN + 1];
+	uint8_t found[CRYPT_HASH_SIZE], hash[CRYPT_HASH_SIZE];
+	struct rnd_seeded rnd;
+	uint8_t secret[CRYPT_TOKEN_BYTES], seen[CRYPT_TOKEN_BYTES];
+	size_t got;
+	int i;
+
+	(void)state;
+	rnd_seeded_init(&rnd, 1);
+	rnd_fill(&rnd.rnd, secret, sizeof(secret));
+	rnd_seeded_init(&rnd, 1);
+	crypt_token_new(&rnd.rnd, text, hash);
+	assert_int_equal(CRYPT_TOKEN_LEN, strlen(text));
+	assert_memory_equal("tb_", text, 3);
+	assert_int_equal(
+	    0, sodium_base642bin(seen, sizeof(seen), text + 3, strlen(text + 3),
+		   NULL, &got, NULL, sodium_base64_VARIANT_URLSAFE_NO_PADDING));
+	assert_int_equal(sizeof(secret), got);
+	assert_memory_equal(secret, seen, sizeof(secret));
+
+	assert_true(crypt_token_hash(text, strlen(text), found));
+	assert_memory_equal(hash, found, sizeof(hash));
+	crypt_token_new(&rnd.rnd, other, found);
+	assert_string_not_equal(text, other);
+	assert_memory_not_equal(hash, found, sizeof(hash));
+
+	for (i = 0; i < CRYPT_TOKEN_LEN; i++) {
+		memcpy(other, text, sizeof(other));
+		other[i] = '!';
+		assert_false(crypt_token_hash(other, strlen(other), found));
+		other[i] = (text[i] == 'a') ? 'b' : 'a';
+		if (crypt_token_hash(other, strlen(other), found))
+			assert_memory_not_equal(hash, found, sizeof(hash));
+	}
+	assert_false(crypt_token_hash(text, strlen(text) - 1, found));
+	assert_false(crypt_token_hash("", 0, found));
+}
+
+static void
+test_passwords(void **state)
+{
+	char other[CRYPT_PASSWORD_SIZE], stored[CRYPT_PASSWORD_SIZE];
+	struct err err = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(
+	    RC_OK, crypt_password_hash("correct horse", 13, stored, &err));
+	assert_memory_equal("$argon2id$v=19$m=65536,t=2,p=1$", stored, 31);
+	assert_int_equal(
+	    RC_OK, crypt_password_verify(stored, "correct horse", 13, &err));
+	assert_int_equal(RC_DENIED,
+	    crypt_password_verify(stored, "correct horsf", 13, &err));
+	assert_int_equal(
+	    RC_DENIED, crypt_password_verify(stored, "correct", 7, &err));
+	assert_int_equal(RC_DENIED, crypt_password_verify(stored, "", 0, &err));
+	/* libsodium itself agrees. */
+	assert_int_equal(
+	    0, crypto_pwhash_str_verify(stored, "correct horse", 13));
+	assert_int_equal(
+	    RC_OK, crypt_password_hash("correct horse", 13, other, &err));
+	assert_string_not_equal(stored, other);
+}
+
+static void
+test_passwords_damaged(void **state)
+{
+	static const char *const rows[] = {
+	    "",
+	    "x",
+	    "$argon2i$v=19$m=65536,t=2,p=1$qYjKuEruyaarTfmCyP1MVg"
+	    "$BqkDaz3zwAsgzFbJ2wy5sHO2/PZcnbdDMPD0fQ+mEYk",
+	    "$argon2id$v=19$m=99999999,t=2,p=1$qYjKuEruyaarTfmCyP1MVg"
+	    "$BqkDaz3zwAsgzFbJ2wy5sHO2/PZcnbdDMPD0fQ+mEYk",
+	    "$argon2id$v=19$m=65536,t=0,p=1$qYjKuEruyaarTfmCyP1MVg"
+	    "$BqkDaz3zwAsgzFbJ2wy5sHO2/PZcnbdDMPD0fQ+mEYk",
+	    "$argon2id$v=19$m=65536,t=2,p=1$qYjKuEruyaarTfmCyP1M"
+	    "$BqkDaz3zwAsgzFbJ2wy5sHO2/PZcnbdDMPD0fQ+mEYk",
+	    "$argon2id$v=19$m=65536,t=2,p=1$qYjKuEruyaarTfmCyP1MVg"
+	    "$BqkDaz3zwAsgzFbJ2wy5sHO2/PZcnbdDMPD0fQ+mEY",
+	    "$argon2id$v=19$m=65536,t=2,p=1$qYjKuEruyaarTfmCyP1MVg"
+	    "$BqkDaz3zwAsgzFbJ2wy5sHO2/PZcnbdDMPD0fQ+mEYkA",
+	};
+	struct err err = ERR_INIT;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COUNT(rows); i++)
+		assert_int_equal(
+		    RC_CORRUPT, crypt_password_verify(rows[i], "x", 1, &err));
+}
+
+/* Runs ${check} where 64 MiB are not to be had, in a process of its own. */
+static int
+run_short_of_memory(int (*check)(const char *stored), const char *stored)
+{
+	struct rlimit limit = {0, 0};
+	int status;
+	pid_t pid;
+
+	if ((pid = fork()) == 0) {
+		if (setrlimit(RLIMIT_AS, &limit) != 0)
+			_exit(99);
+		_exit(100 + check(stored));
+	}
+	assert_true(pid > 0);
+	assert_int_equal(pid, waitpid(pid, &status, 0));
+	assert_true(WIFEXITED(status));
+	return (WEXITSTATUS(status) - 100);
+}
+
+static int
+check_verify(const char *stored)
+{
+	struct err err = ERR_INIT;
+
+	return ((int)crypt_password_verify(stored, "secret99", 8, &err));
+}
+
+static int
+check_dummy(const char *stored)
+{
+	struct err err = ERR_INIT;
+
+	(void)stored;
+	return ((int)crypt_password_dummy("secret99", 8, &err));
+}
+
+static int
+check_hash(const char *stored)
+{
+	char ret[CRYPT_PASSWORD_SIZE];
+	struct err err = ERR_INIT;
+
+	(void)stored;
+	return ((int)crypt_password_hash("secret99", 8, ret, &err));
+}
+
+static void
+test_passwords_no_memory(void **state)
+{
+	char stored[CRYPT_PASSWORD_SIZE];
+	struct err err = ERR_INIT;
+
+	(void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	/* They take their own memory below the limit and end the process. */
+	skip();
+#endif
+	assert_int_equal(
+	    RC_OK, crypt_password_hash("secret99", 8, stored, &err));
+	assert_int_equal(
+	    RC_NO_MEMORY, run_short_of_memory(check_verify, stored));
+	assert_int_equal(
+	    RC_NO_MEMORY, run_short_of_memory(check_dummy, stored));
+	assert_int_equal(RC_NO_MEMORY, run_short_of_memory(check_hash, stored));
+}
+
+/* The dummy costs what a real check costs.  Load may slow one of them down, so
+ * the best of several is compared, and generously. */
+static void
+test_passwords_dummy(void **state)
+{
+	int64_t best_dummy = INT64_MAX, best_real = INT64_MAX, start, us;
+	char stored[CRYPT_PASSWORD_SIZE];
+	struct err err = ERR_INIT;
+	int i;
+
+	(void)state;
+	assert_int_equal(
+	    RC_OK, crypt_password_hash("secret99", 8, stored, &err));
+	for (i = 0; i < 3; i++) {
+		start = clk_mono_us(clk_system());
+		assert_int_equal(
+		    RC_DENIED, crypt_password_dummy("wrong", 5, &err));
+		us = clk_mono_us(clk_system()) - start;
+		best_dummy = us < best_dummy ? us : best_dummy;
+		start = clk_mono_us(clk_system());
+		assert_int_equal(
+		    RC_DENIED, crypt_password_verify(stored, "wrong", 5, &err));
+		us = clk_mono_us(clk_system()) - start;
+		best_real = us < best_real ? us : best_real;
+	}
+	assert_true(best_dummy > best_real / 2);
+	assert_true(best_dummy < best_real * 2);
+}
+
+static void
+test_memory(void **state)
+{
+	char text[] = "secret";
+
+	(void)state;
+	assert_true(crypt_equal("abc", "abc", 3));
+	assert_false(crypt_equal("abc", "abd", 3));
+	assert_true(crypt_equal("abc", "abd", 2));
+	assert_true(crypt_equal("a", "b", 0));
+	crypt_wipe(text, sizeof(text));
+	assert_memory_equal("\0\0\0\0\0\0", text, sizeof(text));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_hash),
+	    cmocka_unit_test(test_hash_fields),
+	    cmocka_unit_test(test_tokens),
+	    cmocka_unit_test(test_passwords),
+	    cmocka_unit_test(test_passwords_damaged),
+	    cmocka_unit_test(test_passwords_no_memory),
+	    cmocka_unit_test(test_passwords_dummy),
+	    cmocka_unit_test(test_memory),
+	};
+
+	return (cmocka_run_group_tests_name("crypt", tests, setup, NULL));
+}

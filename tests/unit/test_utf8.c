@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * UTF-8: every code point there is, every short sequence against a plain
+ * decoder, every alignment of the fast path, and the offset of what is bad.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/utf8.h"
+
+/* Encodes ${cp} without asking whether it may be. */
+static size_t
+encode(uint32_t cp, unsigned char *out)
+{
+
+	if (cp < 0x80) {
+		out[0] = (unsigned char)cp;
+		return (1);
+	}
+	if (cp < 0x800) {
+		out[0] = (unsigned char)(0xc0 | cp >> 6);
+		out[1] = (unsigned char)(0x80 | (cp & 0x3f));
+		return (2);
+	}
+	if (cp < 0x10000) {
+		out[0] = (unsigned char)(0xe0 | cp >> 12);
+		out[1] = (unsigned char)(0x80 | (cp >> 6 & 0x3f));
+		out[2] = (unsigned char)(0x80 | (cp & 0x3f));
+		return (3);
+	}
+	out[0] = (unsigned char)(0xf0 | cp >> 18);
+	out[1] = (unsigned char)(0x80 | (cp >> 12 & 0x3f));
+	out[2] = (unsigned char)(0x80 | (cp >> 6 & 0x3f));
+	out[3] = (unsigned char)(0x80 | (cp & 0x3f));
+	return (4);
+}
+
+static void
+test_every_code_point(void **state)
+{
+	unsigned char b[4];
+	uint32_t cp;
+	size_t n;
+	bool want;
+
+	(void)state;
+	for (cp = 0; cp < 0x1fffff; cp++) {
+		n = encode(cp, b);
+		want = cp <= 0x10ffff && (cp < 0xd800 || cp > 0xdfff);
+		if (utf8_valid((char *)b, n, NULL) != want)
+			fail_msg("U+%04X", cp);
+	}
+}
+
+/* Whether the ${n} (1 to 3) bytes are valid, by encoding everything. */
+static bool
+is_encoding(const unsigned char *s, size_t n, const unsigned char *known)
+{
+	uint32_t key = 0;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		key = key << 8 | s[i];
+	return ((known[key >> 3] >> (key & 7) & 1) != 0);
+}
+
+/* All sequences of three bytes (of those that begin with ASCII, the first and
+ * the last 65,536), cut into characters by a table of all encodings. */
+static void
+test_every_three_bytes(void **state)
+{
+	/* known[n] has a bit for each sequence of n bytes. */
+	static unsigned char known[4][1 << 21];
+	unsigned char b[4], s[3];
+	uint32_t cp, i, key;
+	size_t n, at, len, bad;
+	bool want;
+
+	(void)state;
+	for (cp = 0; cp < 0x10000; cp++) {
+		if (cp >= 0xd800 && cp <= 0xdfff)
+			continue;
+		n = encode(cp, b);
+		assert_in_range(n, 1, 3);
+		for (key = 0, i = 0; i < n; i++)
+			key = key << 8 | b[i];
+		known[n][key >> 3] |= (unsigned char)(1 << (key & 7));
+	}
+	for (i = 0; i < 1 << 24; i++) {
+		if (i == 0x010000) /* ASCII first: as the two after it */
+			i = 0x7f0000;
+		s[0] = (unsigned char)(i >> 16);
+		s[1] = (unsigned char)(i >> 8);
+		s[2] = (unsigned char)i;
+		for (at = 0; at < 3; at += len) {
+			for (len = 1; len <= 3 - at; len++)
+				if (is_encoding(s + at, len, known[len]))
+					break;
+			if (len > 3 - at)
+				break;
+		}
+		want = at == 3;
+		bad = 99;
+		if (utf8_valid((char *)s, 3, &bad) != want ||
+		    bad != (want ? 99 : at))
+			fail_msg("%02x %02x %02x", s[0], s[1], s[2]);
+	}
+}
+
+/* Bad bytes at each place of a text in memory of exactly its size. */
+static void
+test_every_alignment(void **state)
+{
+	size_t n, at, bad;
+	char *s;
+
+	(void)state;
+	for (n = 0; n < 40; n++) {
+		s = malloc(n > 0 ? n : 1);
+		memset(s, 'a', n);
+		assert_true(utf8_valid(s, n, NULL));
+		for (at = 0; at < n; at++) {
+			s[at] = (char)0xff;
+			bad = 99;
+			assert_false(utf8_valid(s, n, &bad));
+			assert_int_equal(bad, at);
+			assert_true(utf8_valid(s, at, NULL));
+			s[at] = (char)0xc3;
+			assert_false(utf8_valid(s, n, &bad));
+			assert_int_equal(bad, at);
+			if (at + 1 < n) {
+				s[at + 1] = (char)0xa4;
+				assert_true(utf8_valid(s, n, NULL));
+				assert_false(utf8_valid(s, at + 1, &bad));
+				assert_int_equal(bad, at);
+				s[at + 1] = 'a';
+			}
+			s[at] = 'a';
+		}
+		free(s);
+	}
+}
+
+static void
+test_samples(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t len;
+		bool want;
+		size_t bad;
+	} rows[] = {
+	    {"", 0, true, 0},
+	    {"a\0b", 3, true, 0},
+	    {"Gr\xc3\xbc\xc3\x9f"
+	     "e",
+		8, true, 0},
+	    {"\xf0\x9f\x98\x80\xe4\xb8\xad", 7, true, 0},
+	    {"abc\xf0\x9f\x98", 6, false, 3},
+	    {"\xe4\xb8\xad\xe4\xb8", 5, false, 3},
+	    {"\x80", 1, false, 0},
+	    {"\xc0\xaf", 2, false, 0},
+	    {"x\xed\xa0\x80", 4, false, 1},
+	    {"\xf4\x90\x80\x80", 4, false, 0},
+	    {"\xf0\x80\x80\x80", 4, false, 0},
+	    {"\xf0\x9f\x98\x28", 4, false, 0},
+	};
+	size_t i, bad;
+
+	(void)state;
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		bad = 0;
+		assert_int_equal(
+		    utf8_valid(rows[i].text, rows[i].len, &bad), rows[i].want);
+		assert_int_equal(bad, rows[i].bad);
+	}
+}
+
+int
+main(void)
+{
+	static const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_every_code_point),
+	    cmocka_unit_test(test_every_three_bytes),
+	    cmocka_unit_test(test_every_alignment),
+	    cmocka_unit_test(test_samples),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}

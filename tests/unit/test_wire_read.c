@@ -1,0 +1,645 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reading: what is refused and where, what is read, frames, cursors, and that
+ * want of memory at any allocation is an answer and not a leak.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "wire/wire.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define ID "01890a5d-ac96-774b-bcce-b302099a8057"
+
+static int
+setup(void **state)
+{
+
+	(void)state;
+	wire_init();
+	return (0);
+}
+
+static void
+assert_contains(const char *text, const char *piece)
+{
+
+	if (strstr(text, piece) == NULL)
+		fail_msg("\"%s\" does not say \"%s\"", text, piece);
+}
+
+static void
+test_parse_refuses(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *says;
+	} rows[] = {
+	    {"", "nothing"},
+	    {" \n\t", "nothing"},
+	    {"{", "line 1, column 1"},
+	    {"{\n \"a\": tru }", "line 2, column "},
+	    {"{\"a\":1}x", "end of file expected"},
+	    {"{\"a\":1}{}", "end of file expected"},
+	    {"{\"a\":1,\"a\":2}", "duplicate"},
+	    {"{\"a\":1e400}", "overflow"},
+	    {"{\"a\":NaN}", "NaN"},
+	    {"{\"a\":Infinity}", "Infinity"},
+	    {"{\"a\":9223372036854775808}", "too big integer"},
+	    {"{\"a\":-9223372036854775809}", "too big negative integer"},
+	    {"\xef\xbb\xbf{}", "byte order mark"},
+	    {"{\"a\":\"\\ud800\"}", "line 1"},
+	    {"{\"a\":\"\\udc00\"}", "line 1"},
+	    {"{\"a\":\"\\u0000\"}", "NUL"},
+	    {"{\"a\\u0000b\":1}", "NUL"},
+	    {"{\"a\":\"\xff\"}", "decode byte 0xff"},
+	    {"{\"a\":\"\xed\xa0\x80\"}", "decode"},
+	    {"{\"a\":\"\xc0\x80\"}", "decode"},
+	    {"{\"a\":\"x\ny\"}", "line "},
+	    {"{'a':1}", "line 1"},
+	    {"{\"a\":01}", "line 1"},
+	    {"{\"a\":1,}", "line 1"},
+	    {"[1,]", "line 1"},
+	    {"{\"a\":+1}", "line 1"},
+	    {"\"a", "line 1"},
+	    {"// x\n{}", "line 1"},
+	};
+	struct wire_doc doc;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COUNT(rows); i++) {
+		struct refusal r = REFUSAL_INIT;
+
+		assert_int_equal(RC_INVALID,
+		    wire_parse(rows[i].text, strlen(rows[i].text), &doc, &r));
+		assert_int_equal(PROBLEM_BAD_REQUEST, r.problem);
+		assert_contains(r.detail, rows[i].says);
+		assert_true(utf8_valid(r.detail, strlen(r.detail), NULL));
+		assert_null(doc.root);
+		wire_doc_fini(&doc);
+	}
+}
+
+static void
+test_parse_place(void **state)
+{
+	struct refusal r = REFUSAL_INIT;
+	struct wire_doc doc;
+	static const char nul[] = "{\"a\":\"x\0\"}";
+
+	(void)state;
+	assert_int_equal(
+	    RC_INVALID, wire_parse(nul, sizeof(nul) - 1, &doc, &r));
+	assert_contains(r.detail, "control character 0x0");
+	assert_int_equal(
+	    RC_INVALID, wire_parse("{\n  \"\xc3\xa4\": x}", 11, &doc, &r));
+	assert_contains(r.detail, "line 2, column 8");
+}
+
+/* ${n} levels of ${open}, closed by ${end}. */
+static size_t
+nest(char *text, int n, char open, char end)
+{
+
+	memset(text, open, (size_t)n);
+	memset(text + n, end, (size_t)n);
+	return (2 * (size_t)n);
+}
+
+static void
+test_parse_size(void **state)
+{
+	static char text[3 * LIMIT_JSON_VALUES];
+	struct wire_doc doc;
+	size_t n;
+	int i;
+	struct refusal r = REFUSAL_INIT;
+
+	(void)state;
+	n = nest(text, LIMIT_JSON_DEPTH, '[', ']');
+	assert_int_equal(RC_OK, wire_parse(text, n, &doc, &r));
+	wire_doc_fini(&doc);
+	n = nest(text, LIMIT_JSON_DEPTH + 1, '[', ']');
+	assert_int_equal(RC_INVALID, wire_parse(text, n, &doc, &r));
+	assert_contains(r.detail, "deeper than 32 levels at line 1, column 33");
+	/* Brackets within texts are texts, also behind escaped quotes. */
+	n = 2;
+	memcpy(text, "[\"", 2);
+	for (i = 0; i < 200; i++, n += 3)
+		memcpy(text + n, "\\\"[", 3);
+	memcpy(text + n, "\"]", 2);
+	assert_int_equal(RC_OK, wire_parse(text, n + 2, &doc, &r));
+	wire_doc_fini(&doc);
+
+	text[0] = '[';
+	for (n = 1; n < 2 * (LIMIT_JSON_VALUES - 1); n += 2)
+		memcpy(text + n, "1,", 2);
+	memcpy(text + n, "1]", 2);
+	assert_int_equal(RC_INVALID, wire_parse(text, n + 2, &doc, &r));
+	assert_contains(r.detail, "more than 10000 values");
+	memcpy(text + n - 3, "1] ", 3);
+	assert_int_equal(RC_OK, wire_parse(text, n - 1, &doc, &r));
+	wire_doc_fini(&doc);
+}
+
+/* Parses ${text} and reads it as a message at "/0". */
+static enum rc
+read_message(const char *text, struct wire_doc *doc, struct message_draft *d,
+    struct refusal *r)
+{
+	enum rc rc;
+
+	if ((rc = wire_parse(text, strlen(text), doc, r)) != RC_OK)
+		return (rc);
+	return (wire_message_read(doc, doc->root, "/0", d, r));
+}
+
+static void
+assert_span(const char *expected, struct span s)
+{
+
+	assert_non_null(s.p);
+	assert_int_equal(strlen(expected), s.n);
+	assert_memory_equal(expected, s.p, s.n);
+}
+
+static void
+test_message_full(void **state)
+{
+	struct refusal r = REFUSAL_INIT;
+	struct message_draft d;
+	struct wire_doc doc;
+	char id[UUID_TEXT_LEN + 1];
+
+	(void)state;
+	assert_int_equal(
+	    RC_OK, read_message(
+		       "{\"to\":\"bob@other.example\",\"body\":\"h\\u00e9\\n"
+		       "\\ud83d\\ude00\",\"content_type\":\"text/markdown\","
+		       "\"id\":\"" ID "\",\"metadata\":{\"z\":\"1\",\"a\\\"\":"
+		       "\"\\t\"},\"correlation_id\":\"c\",\"reply_to\":"
+		       "\"00000000-0000-4000-8000-000000000000\","
+		       "\"priority\":\"high\",\"deliver_at\":"
+		       "\"2030-01-01T00:00:00.5+01:00\",\"expires_in\":\"2h\"}",
+		       &doc, &d, &r));
+	assert_span("bob@other.example", d.to);
+	assert_span("h\xc3\xa9\n\xf0\x9f\x98\x80", d.body);
+	assert_span("text/markdown", d.content_type);
+	assert_true(d.has_id);
+	uuid_format(&d.id, id);
+	assert_string_equal(ID, id);
+	assert_span("{\"a\\\"\":\"\\t\",\"z\":\"1\"}", d.metadata);
+	assert_span("c", d.correlation_id);
+	assert_true(d.has_reply_to);
+	assert_int_equal(PRIORITY_HIGH, d.priority);
+	assert_int_equal(INT64_C(1893452400500), d.deliver_at_ms);
+	assert_int_equal(7200000, d.expires_in_ms);
+	assert_false(d.has_conversation);
+	wire_doc_fini(&doc);
+}
+
+static void
+test_message_least(void **state)
+{
+	struct refusal r = REFUSAL_INIT;
+	struct message_draft d;
+	struct wire_doc doc;
+
+	(void)state;
+	memset(&d, 0xff, sizeof(d));
+	assert_int_equal(
+	    RC_OK, read_message("{\"conversation\":\"" ID "\",\"body\":\"x\","
+				"\"to\":null,\"metadata\":{},\"id\":null,"
+				"\"expires_in\":90}",
+		       &doc, &d, &r));
+	assert_true(d.has_conversation);
+	assert_false(d.has_id);
+	assert_false(d.has_reply_to);
+	assert_null(d.to.p);
+	assert_null(d.content_type.p);
+	assert_null(d.metadata.p);
+	assert_null(d.correlation_id.p);
+	assert_int_equal(PRIORITY_NORMAL, d.priority);
+	assert_int_equal(0, d.deliver_at_ms);
+	assert_int_equal(90000, d.expires_in_ms);
+	wire_doc_fini(&doc);
+}
+
+#define TO "{\"to\":\"bob\",\"body\":\"x\","
+
+static void
+test_message_refuses(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *pointer;
+		const char *says;
+	} rows[] = {
+	    {"[]", "/0", "an array"},
+	    {"1", "/0", "an integer"},
+	    {"null", "/0", "null"},
+	    {"{}", "/0/body", "missing"},
+	    {"{\"body\":\"x\"}", "/0", "recipient"},
+	    {"{\"to\":\"bob\",\"body\":null}", "/0/body", "missing"},
+	    {"{\"to\":\"bob\",\"body\":\"\"}", "/0/body", "empty"},
+	    {"{\"to\":\"bob\",\"body\":1}", "/0/body", "a string, not an int"},
+	    {"{\"to\":[],\"body\":\"x\"}", "/0/to", "a string, not an array"},
+	    {"{\"to\":\"\",\"body\":\"x\"}", "/0/to", "address"},
+	    {TO "\"conversation\":\"" ID "\"}", "/0/conversation", "not both"},
+	    {TO "\"bdoy\":1}", "/0/bdoy", "\"bdoy\"; known here: to, "},
+	    {TO "\"a/b~c\":1}", "/0/a~1b~0c", "unknown"},
+	    {TO "\"a\\nb\":1}", "/0/a\nb", "\"a?b\""},
+	    {TO "\"id\":\"x\"}", "/0/id", "UUID"},
+	    {TO "\"id\":7}", "/0/id", "a UUID, not an integer"},
+	    {TO "\"id\":\"00000000-0000-4000-8000-000000000000\"}", "/0/id",
+		"version 4"},
+	    {TO "\"metadata\":[]}", "/0/metadata", "object"},
+	    {TO "\"metadata\":{\"a\":{}}}", "/0/metadata/a", "flat"},
+	    {TO "\"metadata\":{\"a\":null}}", "/0/metadata/a", "flat"},
+	    {TO "\"content_type\":\"x\"}", "/0/content_type", "media type"},
+	    {TO "\"correlation_id\":\"\"}", "/0/correlation_id", "0 bytes"},
+	    {TO "\"reply_to\":\"x\"}", "/0/reply_to", "UUID"},
+	    {TO "\"priority\":\"urgent\"}", "/0/priority", "normal"},
+	    {TO "\"priority\":1}", "/0/priority", "string"},
+	    {TO "\"deliver_at\":\"soon\"}", "/0/deliver_at", "RFC 3339"},
+	    {TO "\"deliver_at\":1}", "/0/deliver_at", "a time, not an"},
+	    {TO "\"deliver_at\":\"1970-01-01T00:00:00Z\"}", "/0/deliver_at",
+		"before 1970"},
+	    {TO "\"expires_in\":0}", "/0/expires_in", "90"},
+	    {TO "\"expires_in\":-5}", "/0/expires_in", "90"},
+	    {TO "\"expires_in\":1.5}", "/0/expires_in", "90"},
+	    {TO "\"expires_in\":9223372036854775807}", "/0/expires_in", "366"},
+	    {TO "\"expires_in\":\"0\"}", "/0/expires_in", "90"},
+	    {TO "\"expires_in\":\"soon\"}", "/0/expires_in", "90"},
+	    {TO "\"expires_in\":\"367d\"}", "/0/expires_in", "366"},
+	};
+	struct message_draft d;
+	struct wire_doc doc;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COUNT(rows); i++) {
+		struct refusal r = REFUSAL_INIT;
+
+		assert_int_equal(
+		    RC_INVALID, read_message(rows[i].text, &doc, &d, &r));
+		assert_int_equal(PROBLEM_BAD_REQUEST, r.problem);
+		assert_string_equal(rows[i].pointer, r.pointer);
+		assert_contains(r.detail, rows[i].says);
+		wire_doc_fini(&doc);
+	}
+}
+
+static void
+test_message_sizes(void **state)
+{
+	static char text[6 * LIMIT_BODY_LEN + 100];
+	struct message_draft d;
+	struct wire_doc doc;
+	size_t i, n;
+	struct refusal r = REFUSAL_INIT;
+
+	(void)state;
+	n = strlen("{\"to\":\"bob\",\"body\":\"");
+	memcpy(text, "{\"to\":\"bob\",\"body\":\"", n);
+	for (i = 0; i < LIMIT_BODY_LEN; i++, n += 6)
+		memcpy(text + n, "\\u0001", 6);
+	memcpy(text + n, "\"}", 3);
+	assert_int_equal(RC_OK, read_message(text, &doc, &d, &r));
+	assert_int_equal(LIMIT_BODY_LEN, d.body.n);
+	wire_doc_fini(&doc);
+	memcpy(text + n, "y\"}", 4);
+	assert_int_equal(RC_INVALID, read_message(text, &doc, &d, &r));
+	assert_int_equal(PROBLEM_BODY_TOO_LARGE, r.problem);
+	assert_string_equal("/0/body", r.pointer);
+	wire_doc_fini(&doc);
+}
+
+/* A message with ${n} metadata members whose values have ${len} bytes. */
+static enum rc
+read_metadata(int n, int len, struct refusal *r)
+{
+	struct buf b = BUF_INIT;
+	struct message_draft d;
+	struct wire_doc doc;
+	enum rc rc;
+	int i;
+
+	buf_adds(&b, TO "\"metadata\":{");
+	for (i = 0; i < n; i++)
+		buf_addf(
+		    &b, "%s\"k%02d\":\"%0*d\"", i > 0 ? "," : "", i, len, 0);
+	buf_adds(&b, "}}");
+	buf_addc(&b, '\0');
+	assert_true(buf_ok(&b));
+	rc = read_message(b.data, &doc, &d, r);
+	wire_doc_fini(&doc);
+	buf_fini(&b);
+	return (rc);
+}
+
+static void
+test_metadata_sizes(void **state)
+{
+	struct refusal r = REFUSAL_INIT;
+
+	(void)state;
+	assert_int_equal(RC_OK, read_metadata(LIMIT_METADATA_KEYS, 100, &r));
+	assert_int_equal(
+	    RC_INVALID, read_metadata(LIMIT_METADATA_KEYS + 1, 1, &r));
+	assert_string_equal("/0/metadata", r.pointer);
+	/* {"k00":"…"} is 10 bytes and the value */
+	assert_int_equal(RC_OK, read_metadata(1, LIMIT_METADATA_LEN - 10, &r));
+	assert_int_equal(
+	    RC_INVALID, read_metadata(1, LIMIT_METADATA_LEN - 9, &r));
+	assert_string_equal("/0/metadata", r.pointer);
+}
+
+static void
+test_object_fields(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *says; /* NULL: read */
+	} rows[] = {
+	    {"{\"n\":1,\"b\":false}", NULL},
+	    {"{\"n\":10,\"s\":\"abc\"}", NULL},
+	    {"{\"n\":null}", "\"n\" is missing"},
+	    {"{\"n\":0}", "between 1 and 10"},
+	    {"{\"n\":11}", "between 1 and 10"},
+	    {"{\"n\":1.0}", "an integer, not a number with a fraction"},
+	    {"{\"n\":\"1\"}", "an integer, not a string"},
+	    {"{\"n\":1,\"b\":0}", "a boolean, not an integer"},
+	    {"{\"n\":1,\"s\":\"\"}", "must not be empty"},
+	    {"{\"n\":1,\"s\":\"a\"}", "1 bytes; at least 2"},
+	    {"{\"n\":1,\"s\":\"abcd\"}", "4 bytes; at most 3"},
+	    {"{\"n\":1,\"m\":-1}", "at least 0"},
+	};
+	struct span s;
+	int64_t m, n;
+	bool b;
+	const struct wire_field fields[] = {
+	    {.name = "n",
+		.type = WIRE_I64,
+		.required = true,
+		.min = 1,
+		.max = 10,
+		.ret = &n},
+	    {.name = "m", .type = WIRE_I64, .max = INT64_MAX, .ret = &m},
+	    {.name = "b", .type = WIRE_BOOL, .ret = &b},
+	    {.name = "s",
+		.type = WIRE_SPAN,
+		.min_len = 2,
+		.max_len = 3,
+		.ret = &s},
+	};
+	struct wire_doc doc;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COUNT(rows); i++) {
+		struct refusal r = REFUSAL_INIT;
+
+		assert_int_equal(RC_OK,
+		    wire_parse(rows[i].text, strlen(rows[i].text), &doc, &r));
+		assert_int_equal(rows[i].says == NULL ? RC_OK : RC_INVALID,
+		    wire_object(doc.root, "", fields, COUNT(fields), &r));
+		if (rows[i].says != NULL)
+			assert_contains(r.detail, rows[i].says);
+		wire_doc_fini(&doc);
+	}
+}
+
+static enum rc
+read_frame(
+    const char *text, struct wire_doc *doc, struct frame *f, struct refusal *r)
+{
+
+	assert_int_equal(RC_OK, wire_parse(text, strlen(text), doc, r));
+	return (wire_frame_read(doc, f, r));
+}
+
+static void
+test_frames(void **state)
+{
+	struct refusal r = REFUSAL_INIT;
+	struct wire_doc doc;
+	struct frame f;
+
+	(void)state;
+	assert_int_equal(RC_OK,
+	    read_frame("{\"type\":\"hello\",\"id\":1,\"token\":\"t\","
+		       "\"instance\":\"i\",\"after\":\"e:117\",\"window\":9,"
+		       "\"outbox\":true}",
+		&doc, &f, &r));
+	assert_int_equal(FRAME_HELLO, f.type);
+	assert_true(f.has_re);
+	assert_int_equal(1, f.re);
+	assert_span("t", f.token);
+	assert_span("i", f.instance);
+	assert_span("e:117", f.after);
+	assert_int_equal(9, f.window);
+	assert_true(f.outbox);
+	wire_doc_fini(&doc);
+
+	assert_int_equal(RC_OK,
+	    read_frame("{\"type\":\"hello\",\"after\":117}", &doc, &f, &r));
+	assert_false(f.has_re);
+	assert_span("117", f.after);
+	assert_int_equal(LIMIT_WINDOW, f.window);
+	assert_false(f.outbox);
+	wire_doc_fini(&doc);
+
+	assert_int_equal(
+	    RC_OK, read_frame("{\"type\":\"ack\",\"upto\":0}", &doc, &f, &r));
+	assert_int_equal(FRAME_ACK, f.type);
+	assert_int_equal(0, f.upto);
+	wire_doc_fini(&doc);
+
+	assert_int_equal(
+	    RC_OK, read_frame("{\"type\":\"read\",\"conversation\":\"" ID "\","
+			      "\"upto_conversation_seq\":7,\"private\":true}",
+		       &doc, &f, &r));
+	assert_int_equal(FRAME_READ, f.type);
+	assert_true(f.has_conversation);
+	assert_int_equal(7, f.upto_conversation_seq);
+	assert_true(f.is_private);
+	wire_doc_fini(&doc);
+
+	assert_int_equal(
+	    RC_OK, read_frame("{\"type\":\"send\",\"id\":2,\"message\":{\"to\":"
+			      "\"bob\",\"body\":\"x\"}}",
+		       &doc, &f, &r));
+	assert_int_equal(FRAME_SEND, f.type);
+	assert_span("x", f.message.body);
+	wire_doc_fini(&doc);
+
+	assert_int_equal(RC_OK,
+	    read_frame("{\"type\":\"typing\",\"conversation\":\"" ID "\"}",
+		&doc, &f, &r));
+	assert_int_equal(FRAME_TYPING, f.type);
+	wire_doc_fini(&doc);
+	assert_int_equal(
+	    RC_OK, read_frame("{\"type\":\"ping\",\"id\":3}", &doc, &f, &r));
+	assert_int_equal(FRAME_PING, f.type);
+	wire_doc_fini(&doc);
+}
+
+static void
+test_frames_refused(void **state)
+{
+	static const struct {
+		const char *text;
+		bool has_re;
+		const char *pointer;
+	} rows[] = {
+	    {"[]", false, ""},
+	    {"{}", false, "/type"},
+	    {"{\"type\":\"fly\",\"id\":5}", true, "/type"},
+	    {"{\"type\":1,\"id\":5}", true, "/type"},
+	    {"{\"type\":\"ack\",\"id\":\"x\",\"upto\":1}", false, "/id"},
+	    {"{\"type\":\"ack\",\"id\":5}", true, "/upto"},
+	    {"{\"type\":\"ack\",\"id\":5,\"upto\":-1}", true, "/upto"},
+	    {"{\"type\":\"ack\",\"id\":5,\"upto\":1,\"x\":1}", true, "/x"},
+	    {"{\"type\":\"hello\",\"id\":5,\"window\":0}", true, "/window"},
+	    {"{\"type\":\"hello\",\"id\":5,\"window\":257}", true, "/window"},
+	    {"{\"type\":\"hello\",\"id\":5,\"after\":\"\"}", true, "/after"},
+	    {"{\"type\":\"hello\",\"id\":5,\"after\":-1}", true, "/after"},
+	    {"{\"type\":\"hello\",\"id\":5,\"after\":[]}", true, "/after"},
+	    {"{\"type\":\"hello\",\"id\":5,\"instance\":\"\"}", true,
+		"/instance"},
+	    {"{\"type\":\"read\",\"id\":5}", true, ""},
+	    {"{\"type\":\"read\",\"id\":5,\"conversation\":\"" ID "\"}", true,
+		""},
+	    {"{\"type\":\"read\",\"id\":5,\"upto\":1,\"conversation\":\"" ID
+	     "\",\"upto_conversation_seq\":1}",
+		true, ""},
+	    {"{\"type\":\"read\",\"id\":5,\"upto\":1,"
+	     "\"upto_conversation_seq\":1}",
+		true, ""},
+	    {"{\"type\":\"send\",\"id\":5}", true, "/message"},
+	    {"{\"type\":\"send\",\"id\":5,\"message\":{\"to\":\"bob\"}}", true,
+		"/message/body"},
+	    {"{\"type\":\"typing\",\"id\":5}", true, "/conversation"},
+	    {"{\"type\":\"ping\",\"id\":5,\"x\":1}", true, "/x"},
+	};
+	struct wire_doc doc;
+	struct frame f;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COUNT(rows); i++) {
+		struct refusal r = REFUSAL_INIT;
+
+		assert_int_equal(
+		    RC_INVALID, read_frame(rows[i].text, &doc, &f, &r));
+		assert_int_equal(rows[i].has_re, f.has_re);
+		if (f.has_re)
+			assert_int_equal(5, f.re);
+		assert_string_equal(rows[i].pointer, r.pointer);
+		wire_doc_fini(&doc);
+	}
+}
+
+static void
+test_cursors(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *epoch; /* NULL: refused */
+		int64_t seq;
+	} rows[] = {
+	    {"0", "", 0},
+	    {"117", "", 117},
+	    {"9223372036854775807", "", INT64_MAX},
+	    {"9223372036854775808", NULL, 0},
+	    {"abc-D_9:5", "abc-D_9", 5},
+	    {"0123456789012345678901234567890123456789:1", NULL, 0},
+	    {"012345678901234567890123456789012345678:1",
+		"012345678901234567890123456789012345678", 1},
+	    {"", NULL, 0},
+	    {":1", NULL, 0},
+	    {"a:", NULL, 0},
+	    {"a:b", NULL, 0},
+	    {"a:1:2", NULL, 0},
+	    {"-1", NULL, 0},
+	    {"+1", NULL, 0},
+	    {" 1", NULL, 0},
+	    {"1.0", NULL, 0},
+	    {"a b:1", NULL, 0},
+	};
+	char epoch[40];
+	int64_t seq;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COUNT(rows); i++) {
+		if (!wire_cursor_parse(
+			rows[i].text, strlen(rows[i].text), epoch, &seq)) {
+			assert_null(rows[i].epoch);
+			continue;
+		}
+		assert_non_null(rows[i].epoch);
+		assert_string_equal(rows[i].epoch, epoch);
+		assert_int_equal(rows[i].seq, seq);
+	}
+}
+
+/* Fails the first, second, third … allocation until all are granted. */
+static void
+test_no_memory(void **state)
+{
+	static const char text[] =
+	    TO "\"metadata\":{\"a\":\"b\",\"c\":\"d\"},\"id\":\"" ID "\"}";
+	struct message_draft d;
+	struct wire_doc doc;
+	enum rc rc;
+	int64_t k;
+
+	(void)state;
+	for (k = 1, rc = RC_NO_MEMORY; rc != RC_OK; k++) {
+		struct refusal r = REFUSAL_INIT;
+
+		assert_true(k < 1000);
+		mem_fail_at(k);
+		rc = read_message(text, &doc, &d, &r);
+		mem_fail_at(0);
+		if (rc != RC_OK) {
+			assert_int_equal(RC_NO_MEMORY, rc);
+			assert_int_equal(PROBLEM_BUSY, r.problem);
+		}
+		wire_doc_fini(&doc);
+	}
+	assert_true(k > 10);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_parse_refuses),
+	    cmocka_unit_test(test_parse_place),
+	    cmocka_unit_test(test_parse_size),
+	    cmocka_unit_test(test_message_full),
+	    cmocka_unit_test(test_message_least),
+	    cmocka_unit_test(test_message_refuses),
+	    cmocka_unit_test(test_message_sizes),
+	    cmocka_unit_test(test_metadata_sizes),
+	    cmocka_unit_test(test_object_fields),
+	    cmocka_unit_test(test_frames),
+	    cmocka_unit_test(test_frames_refused),
+	    cmocka_unit_test(test_cursors),
+	    cmocka_unit_test(test_no_memory),
+	};
+
+	return (cmocka_run_group_tests_name("wire_read", tests, setup, NULL));
+}
