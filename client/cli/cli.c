@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/uuid.h"
 #include "lib/safe.h"
 
@@ -223,20 +224,22 @@ enum rc
 cli_history_page(struct cli *cli, const char *conversation, const char *query,
     json_t **ret, struct fail *fail)
 {
-	struct buf path = BUF_INIT;
+	struct buf suffix = BUF_INIT;
 	json_t *page, *sorted = json_array();
+	char *path = NULL;
 	const json_t *list;
 	json_int_t first, last;
 	size_t i, n;
 	enum rc rc;
 
-	buf_adds(&path, "/v1/conversations/");
-	rest_path_add(&path, conversation);
-	buf_addf(&path, "/messages?%s", query);
-	buf_addc(&path, '\0');
-	rc = buf_ok(&path) ? rest_get(cli->rest, path.data, &page, fail)
-			   : fail_set(fail, FAIL_MEMORY, "out of memory");
-	buf_fini(&path);
+	buf_addf(&suffix, "/messages?%s", query);
+	buf_addc(&suffix, '\0');
+	if (buf_ok(&suffix))
+		path = rest_path(
+		    "/v1/conversations/", conversation, suffix.data);
+	rc = rest_get(cli->rest, path, &page, fail);
+	mem_free(path);
+	buf_fini(&suffix);
 	if (rc != RC_OK) {
 		json_decref(sorted);
 		return (rc);

@@ -11,6 +11,7 @@
 
 #include <jansson.h>
 
+#include "base/uuid.h"
 #include "cli/args.h"
 #include "cli/render.h"
 #include "lib/local.h"
@@ -82,6 +83,12 @@ enum rc cli_history_page(struct cli *cli, const char *conversation,
 enum rc cli_password(struct cli *cli, const char *prompt, bool twice,
     char *ret, size_t size, struct fail *fail) MUST_USE;
 
+/* Waits until message ${id} is ${state} ("delivered" or "read"); its outbox
+ * entry then, the caller's.  Fails when that will never be, or is not within
+ * ${timeout_ms}. */
+enum rc cli_wait(struct cli *cli, const char *id, const char *state,
+    int64_t timeout_ms, json_t **ret, struct fail *fail) MUST_USE;
+
 /* The commands. */
 enum rc cmd_register(struct cli *cli, struct fail *fail);
 enum rc cmd_login(struct cli *cli, struct fail *fail);
@@ -97,9 +104,5 @@ enum rc cmd_ack(struct cli *cli, struct fail *fail);
 enum rc cmd_outbox(struct cli *cli, struct fail *fail);
 enum rc cmd_history(struct cli *cli, struct fail *fail);
 enum rc cmd_conversations(struct cli *cli, struct fail *fail);
-
-/* Sends what ${args} of send ask for, and waits as --wait says. */
-enum rc cli_wait(struct cli *cli, const char *id, const char *state,
-    int64_t timeout_ms, json_t **ret, struct fail *fail) MUST_USE;
 
 #endif

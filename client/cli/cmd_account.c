@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "cli/cli.h"
 #include "lib/safe.h"
 #include "model/message.h"
@@ -68,22 +69,28 @@ copy_id(const json_t *json, const char *name, char *ret, size_t size)
 		    (long long)json_integer_value(value));
 }
 
+/* Revokes token ${id}. */
+static enum rc
+revoke(struct cli *cli, const char *id, struct fail *fail)
+{
+	char *path = rest_path("/v1/tokens/", id, "");
+	json_t *answer = NULL;
+	enum rc rc;
+
+	rc = cli_call(cli, "DELETE", path, NULL, &answer, fail);
+	mem_free(path);
+	json_decref(answer);
+	return (rc);
+}
+
 /* Revokes token ${id}, whether that works or not. */
 static void
 revoke_quietly(struct cli *cli, const char *id)
 {
-	struct buf path = BUF_INIT;
 	struct fail ignored = FAIL_INIT;
-	json_t *answer = NULL;
+	enum rc rc = revoke(cli, id, &ignored);
 
-	buf_adds(&path, "/v1/tokens/");
-	rest_path_add(&path, id);
-	buf_addc(&path, '\0');
-	if (buf_ok(&path) &&
-	    cli_call(cli, "DELETE", path.data, NULL, &answer, &ignored) ==
-		RC_OK)
-		json_decref(answer);
-	buf_fini(&path);
+	(void)rc;
 }
 
 /* Takes the token in ${answer} into the profile. */
@@ -265,20 +272,13 @@ enum rc
 cmd_logout(struct cli *cli, struct fail *fail)
 {
 	char id[64], user[LIMIT_NAME_LEN + 1];
-	struct buf path = BUF_INIT;
-	json_t *answer = NULL;
+	json_t *answer;
 	enum rc rc;
 
 	(void)snprintf(user, sizeof(user), "%s", cli->profile.user);
 	rc = own_token_id(cli, id, sizeof(id), fail);
-	if (rc == RC_OK) {
-		buf_adds(&path, "/v1/tokens/");
-		rest_path_add(&path, id);
-		buf_addc(&path, '\0');
-		rc = cli_call(cli, "DELETE", path.data, NULL, &answer, fail);
-		buf_fini(&path);
-		json_decref(answer);
-	}
+	if (rc == RC_OK)
+		rc = revoke(cli, id, fail);
 	/* Revoked before: all the better. */
 	if (rc != RC_OK && fail->status != 401 && fail->status != 404)
 		return (rc);
@@ -376,8 +376,7 @@ enum rc
 cmd_devices(struct cli *cli, struct fail *fail)
 {
 	const struct args *args = &cli->args;
-	struct buf path = BUF_INIT;
-	json_t *answer = NULL;
+	json_t *answer;
 	enum rc rc;
 
 	if (args->noperands == 0)
@@ -387,12 +386,7 @@ cmd_devices(struct cli *cli, struct fail *fail)
 		    "that is neither \"devices\" nor \"devices revoke ID\"");
 		return (fail_cure(fail, "see twinbox devices --help"));
 	}
-	buf_adds(&path, "/v1/tokens/");
-	rest_path_add(&path, args->operands[1]);
-	buf_addc(&path, '\0');
-	rc = cli_call(cli, "DELETE", path.data, NULL, &answer, fail);
-	buf_fini(&path);
-	json_decref(answer);
+	rc = revoke(cli, args->operands[1], fail);
 	if (rc != RC_OK) {
 		if (fail->status == 404)
 			(void)fail_cure(fail, "twinbox devices lists them");

@@ -128,6 +128,17 @@ rest_path_add(struct buf *b, const char *text)
 	}
 }
 
+char *
+rest_path(const char *prefix, const char *text, const char *suffix)
+{
+	struct buf b = BUF_INIT;
+
+	buf_adds(&b, prefix);
+	rest_path_add(&b, text);
+	buf_adds(&b, suffix);
+	return (buf_take(&b, NULL));
+}
+
 void
 rest_sleep(int64_t ms)
 {
@@ -447,6 +458,8 @@ rest_call(struct rest *rest, const struct rest_request *request,
 	long status;
 	enum rc rc;
 
+	if (request->path == NULL)
+		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
 	for (;;) {
 		memset(&x, 0, sizeof(x));
 		buf_init(&x.body, REPLY_LIMIT);

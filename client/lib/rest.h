@@ -23,7 +23,7 @@ struct rest;
 
 struct rest_request {
 	const char *method;        /* NULL: GET */
-	const char *path;          /* "/v1/…", made with rest_path_add() */
+	const char *path;          /* "/v1/…"; NULL: out of memory */
 	const json_t *body;        /* borrowed; NULL: none */
 	const char *key;           /* Idempotency-Key, NULL: none */
 	const char *if_none_match; /* an ETag, NULL: none */
@@ -74,6 +74,10 @@ enum rc rest_get(struct rest *rest, const char *path, json_t **ret,
 
 /* Appends ${text} to the path in ${b}, percent-encoded. */
 void rest_path_add(struct buf *b, const char *text);
+
+/* ${prefix}, ${text} percent-encoded, ${suffix}, to be freed by mem_free();
+ * NULL without memory, which rest_call() then reports. */
+char *rest_path(const char *prefix, const char *text, const char *suffix);
 
 /* Sleeps. */
 void rest_sleep(int64_t ms);

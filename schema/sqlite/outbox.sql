@@ -96,9 +96,11 @@ WHERE id = $1 AND state = 'pending';
 SELECT count(*) FROM outbox WHERE state = 'pending' AND lane_seq IS NOT NULL;
 
 -- name: outbox_due
-SELECT id, mid FROM outbox
-WHERE state = 'pending' AND lane_seq IS NULL AND deliver_at <= $1
-ORDER BY deliver_at, id LIMIT $2;
+SELECT o.id, o.event_id, o.mid, o.conversation_id, o.sender_id, o.lane_id,
+    o.event_time, m.message_id, m.salt, m.body
+FROM outbox o JOIN messages m ON m.mid = o.mid
+WHERE o.state = 'pending' AND o.lane_seq IS NULL AND o.deliver_at <= $1
+ORDER BY o.deliver_at, o.id LIMIT $2;
 
 -- name: outbox_next_scheduled
 SELECT min(deliver_at) FROM outbox WHERE state = 'pending' AND lane_seq IS NULL;

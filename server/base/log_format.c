@@ -134,9 +134,10 @@ log_fields_print(char *out, const char *story, const char *fmt, va_list ap)
 
 	(void)pthread_once(&mark_once, make_mark);
 	size = LOG_FIELDS_MAX - (story != NULL ? STORY_ROOM : 0);
+	/* The compiler checked the caller's format, and marks convert nothing:
+	 * so the format need not be a literal here. */
 	if (mark_format(marked, sizeof(marked), fmt))
 		fmt = marked;
-	/* The compiler checked the caller's format; marks convert nothing. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 	n = vsnprintf(out, size, fmt, ap);

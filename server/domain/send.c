@@ -9,6 +9,7 @@
 
 #include "base/htab.h"
 #include "crypt/crypt.h"
+#include "domain/digest.h"
 #include "domain/domain_internal.h"
 #include "domain/order.h"
 #include "domain/send.h"
@@ -53,29 +54,6 @@ send_id_of_key(int64_t sender_id, const char *key, size_t n)
 	crypt_hash_field(&h, key, n);
 	crypt_hash_final(&h, full);
 	return (uuid_from_hash(full));
-}
-
-/* The next link of a conversation's chain: erasing body and salt later leaves
- * it whole, a lost or changed row does not. */
-static void
-digest_next(uint8_t digest[STORE_DIGEST_LEN], int64_t seq,
-    const struct uuid *id, const struct text *sender, const uint8_t salt[16],
-    const struct span *body)
-{
-	uint8_t inner[CRYPT_HASH_SIZE];
-	struct crypt_hash h;
-
-	crypt_hash_init(&h);
-	crypt_hash_update(&h, salt, 16);
-	crypt_hash_update(&h, body->p, body->n);
-	crypt_hash_final(&h, inner);
-	crypt_hash_init(&h);
-	crypt_hash_update(&h, digest, STORE_DIGEST_LEN);
-	crypt_hash_i64(&h, seq);
-	crypt_hash_update(&h, id->b, sizeof(id->b));
-	crypt_hash_field(&h, sender->data, sender->len);
-	crypt_hash_update(&h, inner, sizeof(inner));
-	crypt_hash_final(&h, digest);
 }
 
 /* ---- deciding ---- */
@@ -255,6 +233,7 @@ accept_message(struct tx *tx, struct send_unit *u, struct ledger_user *from,
     struct ledger_user *to, struct ledger_conversation *c, struct err *err)
 {
 	struct domain *d = domain_of(tx);
+	uint8_t body[DIGEST_LEN];
 	struct scratch *s;
 	enum rc rc;
 
@@ -277,8 +256,9 @@ accept_message(struct tx *tx, struct send_unit *u, struct ledger_user *from,
 		return (rc);
 	if (u->deliver_at == 0) {
 		u->conversation_seq = ++c->last_seq;
+		digest_body(s->salt, u->draft->body.p, u->draft->body.n, body);
 		digest_next(c->digest, u->conversation_seq, &u->draft->id,
-		    from->name, s->salt, &u->draft->body);
+		    from->name->data, body);
 		memcpy(s->digest, c->digest, sizeof(s->digest));
 		ledger_conversation_touch(d->ledger, c);
 	}

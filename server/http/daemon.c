@@ -169,6 +169,18 @@ refuse_now(struct http_request *req)
 	return (answer_queue(req));
 }
 
+/* The same where libmicrohttpd takes no answer. */
+static void
+refuse_raw(struct http_request *req)
+{
+
+	linger_start(req->loop, req->conn->fd);
+	req->dispatching = true;
+	http_answer_refusal(req, &req->refusal);
+	req->dispatching = false;
+	answer_raw(req);
+}
+
 /* The call with the headers.  Refusals of requests without a body wait for
  * the end, so that the connection may be kept. */
 static enum MHD_Result
@@ -223,11 +235,7 @@ access_body(struct http_request *req, const char *data, size_t *size)
 		body_too_large(req);
 	else
 		request_refuse(req, PROBLEM_BUSY, "out of memory");
-	linger_start(req->loop, req->conn->fd);
-	req->dispatching = true;
-	http_answer_refusal(req, &req->refusal);
-	req->dispatching = false;
-	answer_raw(req);
+	refuse_raw(req);
 	return (MHD_NO);
 }
 
@@ -348,6 +356,33 @@ completed(void *arg, struct MHD_Connection *mhd, void **context,
 
 /* ---- starting ---- */
 
+/* A Content-Length that is no number is answered by the library before any of
+ * our calls, and it then sends the head of that answer twice.  Its message
+ * comes first, so whoever sent such a header is answered here, past it. */
+static void
+refuse_bad_lengths(struct loop *loop)
+{
+	struct http_request *req;
+	const char *length;
+
+	for (req = loop->requests; req != NULL; req = req->next) {
+		if (req->phase != REQUEST_NEW)
+			continue;
+		length = MHD_lookup_connection_value(
+		    req->mhd, MHD_HEADER_KIND, "Content-Length");
+		if (length == NULL ||
+		    (*length != '\0' && strlen(length) < 19 &&
+			length[strspn(length, "0123456789")] == '\0'))
+			continue;
+		request_refuse(req, PROBLEM_BAD_REQUEST,
+		    "Content-Length is not a number, or too large a one");
+		req->close = true;
+		request_id_set(req);
+		refuse_raw(req);
+		(void)shutdown(req->conn->fd, SHUT_WR);
+	}
+}
+
 /* What the library has to say, a few lines in ten seconds: strangers cause
  * most of it. */
 static void __attribute__((format(printf, 2, 0)))
@@ -357,6 +392,8 @@ library_log(void *arg, const char *fmt, va_list ap)
 	char text[256];
 	size_t n;
 
+	if (strstr(fmt, "Content-Length") != NULL)
+		refuse_bad_lengths(loop);
 	if (loop->now_ms - loop->log_window_ms >= LOG_WINDOW_MS) {
 		if (loop->log_dropped > 0)
 			log_event(LOG_EV_HTTP_LIBRARY,
@@ -414,6 +451,8 @@ no_memory_response(void)
 	return (response);
 }
 
+/* Strictness is the guard's: the library's own (1) closes without an answer,
+ * or sends the head of its answer twice. */
 enum rc
 daemon_start(struct loop *loop, struct err *err)
 {
@@ -431,7 +470,7 @@ daemon_start(struct loop *loop, struct err *err)
 	    MHD_OPTION_NOTIFY_COMPLETED, completed, loop,
 	    MHD_OPTION_URI_LOG_CALLBACK, request_line, loop,
 	    MHD_OPTION_UNESCAPE_CALLBACK, unescape_nothing, loop,
-	    MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_CONNECTION_LIMIT, limit,
+	    MHD_OPTION_STRICT_FOR_CLIENT, 0, MHD_OPTION_CONNECTION_LIMIT, limit,
 	    MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
 	    MHD_OPTION_CONNECTION_TIMEOUT, 0u, MHD_OPTION_END);
 	if (loop->daemon == NULL)

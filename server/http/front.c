@@ -29,18 +29,20 @@
 #define PAUSE_MS 100
 #define SHED_MAX 16
 
-static const char full_text[] =
-    "HTTP/1.1 503 Service Unavailable\r\n"
-    "Content-Type: application/problem+json\r\n"
-    "Cache-Control: no-store\r\n"
-    "X-Content-Type-Options: nosniff\r\n"
-    "Retry-After: 1\r\n"
-    "Connection: close\r\n"
-    "Content-Length: 131\r\n"
-    "\r\n"
-    "{\"type\":\"/problems/busy\",\"title\":\"The server is busy\","
-    "\"status\":503,\"detail\":\"too many connections\",\"code\":\"busy\","
-    "\"retry_after\":1}\n";
+#define FULL_BODY                                                               \
+	"{\"type\":\"/problems/busy\",\"title\":\"The server is busy\","        \
+	"\"status\":503,\"detail\":\"too many connections\",\"code\":\"busy\"," \
+	"\"retry_after\":1}\n"
+_Static_assert(sizeof(FULL_BODY) - 1 == 130, "see Content-Length");
+
+static const char full_text[] = "HTTP/1.1 503 Service Unavailable\r\n"
+				"Content-Type: application/problem+json\r\n"
+				"Cache-Control: no-store\r\n"
+				"X-Content-Type-Options: nosniff\r\n"
+				"Retry-After: 1\r\n"
+				"Connection: close\r\n"
+				"Content-Length: 130\r\n"
+				"\r\n" FULL_BODY;
 
 /* ---- telling requests apart ---- */
 

@@ -151,6 +151,7 @@ request_refuse(
 	va_start(ap, fmt);
 	(void)vsnprintf(detail, sizeof(detail), fmt, ap);
 	va_end(ap);
+	req->refusal = (struct refusal)REFUSAL_INIT;
 	refusal_set(&req->refusal, problem, "", "%s", detail);
 	req->refused = true;
 }

@@ -306,3 +306,68 @@ store_outbox_pending_count(struct db *db, int64_t *ret, struct err *err)
 	return (db_run(db, SQL_OUTBOX_PENDING_COUNT, NULL, 0, take_id, ret,
 	    NULL, err));
 }
+
+/* ---- scheduled rows ---- */
+
+struct due_each {
+	enum rc (*each)(void *arg, const struct store_due *due,
+	    struct err *err);
+	void *arg;
+};
+
+static enum rc
+each_due(void *arg, const struct db_row *row, struct err *err)
+{
+	struct due_each *e = arg;
+	struct store_due due;
+	size_t n;
+
+	due.id = db_row_i64(row, 0);
+	due.event_id = db_row_uuid(row, 1);
+	due.mid = db_row_i64(row, 2);
+	due.conversation_id = db_row_i64(row, 3);
+	due.sender_id = db_row_i64(row, 4);
+	due.lane_id = db_row_i64(row, 5);
+	due.event_time = db_row_i64(row, 6);
+	due.message_id = db_row_uuid(row, 7);
+	due.salt = db_row_blob(row, 8, &n);
+	due.body = db_row_text(row, 9, &due.body_len);
+	if (due.salt == NULL || n != 16 || due.body == NULL)
+		return (err_set(
+		    err, RC_CORRUPT, "a scheduled message without content"));
+	return (e->each(e->arg, &due, err));
+}
+
+enum rc
+store_outbox_due(struct db *db, int64_t now_ms, int64_t limit,
+    enum rc (*each)(void *arg, const struct store_due *due, struct err *err),
+    void *arg, struct err *err)
+{
+	struct due_each e = {each, arg};
+	struct db_val v[2];
+
+	v[0] = db_v_i64(now_ms);
+	v[1] = db_v_i64(limit);
+	return (db_run(db, SQL_OUTBOX_DUE, v, 2, each_due, &e, NULL, err));
+}
+
+enum rc
+store_outbox_release(struct db *db, int64_t id, int64_t lane_seq, int64_t mid,
+    int64_t conversation_seq, const uint8_t digest[32], int64_t now_ms,
+    struct err *err)
+{
+	struct db_val v[4];
+	enum rc rc;
+
+	v[0] = db_v_i64(mid);
+	v[1] = db_v_i64(conversation_seq);
+	v[2] = db_v_blob(digest, 32);
+	rc = update_one(db, SQL_MESSAGE_RELEASE, v, 3, "release", err);
+	if (rc != RC_OK)
+		return (rc);
+	v[0] = db_v_i64(id);
+	v[1] = db_v_i64(lane_seq);
+	v[2] = db_v_i64(conversation_seq);
+	v[3] = db_v_i64(now_ms);
+	return (update_one(db, SQL_OUTBOX_RELEASE, v, 4, "release", err));
+}

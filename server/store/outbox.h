@@ -61,6 +61,21 @@ struct store_destination {
 	int64_t dest_user;
 };
 
+/* A scheduled row that is due, with what its release needs. */
+struct store_due {
+	int64_t id;
+	struct uuid event_id;
+	int64_t mid;
+	int64_t conversation_id;
+	int64_t sender_id;
+	int64_t lane_id;
+	int64_t event_time;
+	struct uuid message_id;
+	const void *salt; /* 16 bytes, borrowed */
+	const char *body; /* borrowed */
+	size_t body_len;
+};
+
 /* The lane of ${conversation_id} to ${dest_user}; RC_NOT_FOUND if there is
  * none yet. */
 enum rc store_lane_find(struct db *db, int64_t conversation_id,
@@ -111,6 +126,17 @@ enum rc store_destinations(struct db *db, const struct uuid *event_id,
     enum rc (*each)(void *arg, const struct store_destination *d,
         struct err *err),
     void *arg, struct err *err) MUST_USE;
+
+/* Calls ${each} for scheduled rows due at ${now_ms}. */
+enum rc store_outbox_due(struct db *db, int64_t now_ms, int64_t limit,
+    enum rc (*each)(void *arg, const struct store_due *due, struct err *err),
+    void *arg, struct err *err) MUST_USE;
+
+/* Gives a scheduled row and its message their places.  RC_CONFLICT when
+ * either has one. */
+enum rc store_outbox_release(struct db *db, int64_t id, int64_t lane_seq,
+    int64_t mid, int64_t conversation_seq, const uint8_t digest[32],
+    int64_t now_ms, struct err *err) MUST_USE;
 
 /* Cancels a pending row; RC_CONFLICT when it is not pending. */
 enum rc store_outbox_cancel(struct db *db, int64_t id, int64_t now_ms,

@@ -281,8 +281,7 @@ static const struct http_route routes[] = {
     {"GET", "/hold", get_hold, HTTP_PUBLIC},
     {"GET", "/error", get_error, HTTP_PUBLIC},
     {"GET", "/busy", get_busy, HTTP_PUBLIC},
-    {"GET", "/private", get_private, 0},
-    {NULL, NULL, NULL, 0}};
+    {"GET", "/private", get_private, 0}, {NULL, NULL, NULL, 0}};
 
 /* The WebSocket's side: shows what it can still read. */
 static void

@@ -81,8 +81,8 @@ test_answer_at_once(void **state)
 		assert_header("Cache-Control", "no-store");
 		assert_header("X-Content-Type-Options", "nosniff");
 		assert_header("X-Extra", "one");
-		assert_true(uuid_parse(reply_header(&r, "X-Request-Id"),
-		    UUID_TEXT_LEN, &id));
+		assert_true(uuid_parse(
+		    reply_header(&r, "X-Request-Id"), UUID_TEXT_LEN, &id));
 		assert_int_equal(uuid_version(&id), 7);
 		assert_null(reply_header(&r, "Connection"));
 	}
@@ -101,8 +101,7 @@ test_answer_from_another_thread(void **state)
 		client_read(fd, &r, 0);
 		assert_int_equal(r.status, 200);
 		assert_string_equal(r.body, "later");
-		assert_non_null(
-		    strstr(reply_header(&r, "X-Thread"), "writer"));
+		assert_non_null(strstr(reply_header(&r, "X-Thread"), "writer"));
 	}
 	(void)close(fd);
 }
@@ -112,23 +111,21 @@ test_request_id(void **state)
 {
 
 	(void)state;
-	assert_int_equal(ask(&f,
-	                     "GET /hello HTTP/1.1\r\n" HOST
-	                     "X-Request-Id: a.B_c-9\r\n\r\n",
-	                     &r, NULL),
+	assert_int_equal(
+	    ask(&f,
+		"GET /hello HTTP/1.1\r\n" HOST "X-Request-Id: a.B_c-9\r\n\r\n",
+		&r, NULL),
 	    200);
 	assert_header("X-Request-Id", "a.B_c-9");
-	assert_int_equal(ask(&f,
-	                     "GET /hello HTTP/1.1\r\n" HOST
-	                     "X-Request-Id: a b\r\n\r\n",
-	                     &r, NULL),
+	assert_int_equal(
+	    ask(&f, "GET /hello HTTP/1.1\r\n" HOST "X-Request-Id: a b\r\n\r\n",
+		&r, NULL),
 	    200);
 	assert_int_equal(
 	    strlen(reply_header(&r, "X-Request-Id")), UUID_TEXT_LEN);
-	assert_int_equal(ask(&f,
-	                     "GET /none HTTP/1.1\r\n" HOST
-	                     "X-Request-Id: mine\r\n\r\n",
-	                     &r, NULL),
+	assert_int_equal(
+	    ask(&f, "GET /none HTTP/1.1\r\n" HOST "X-Request-Id: mine\r\n\r\n",
+		&r, NULL),
 	    404);
 	assert_problem(404, "not_found");
 	assert_header("X-Request-Id", "mine");
@@ -151,15 +148,15 @@ test_refusals(void **state)
 	assert_problem(500, "internal");
 	assert_null(strstr(r.body, "secret"));
 	assert_int_equal(ask(&f,
-	                     "GET /private HTTP/1.1\r\n" HOST
-	                     "Authorization: Bearer good\r\n\r\n",
-	                     &r, NULL),
+			     "GET /private HTTP/1.1\r\n" HOST
+			     "Authorization: Bearer good\r\n\r\n",
+			     &r, NULL),
 	    200);
 	assert_string_equal(r.body, "bob");
 	assert_int_equal(ask(&f,
-	                     "GET /private HTTP/1.1\r\n" HOST
-	                     "AUTHORIZATION: Bearer slow\r\n\r\n",
-	                     &r, NULL),
+			     "GET /private HTTP/1.1\r\n" HOST
+			     "AUTHORIZATION: Bearer slow\r\n\r\n",
+			     &r, NULL),
 	    200);
 	assert_string_equal(r.body, "bob");
 }
@@ -179,8 +176,7 @@ test_routes(void **state)
 	assert_int_equal(ask(&f, GET("//hello"), &r, NULL), 404);
 	assert_int_equal(ask(&f, GET("/items/"), &r, NULL), 404);
 	assert_int_equal(ask(&f, GET("/a/b/c/d/e/f/g/h/i/j"), &r, NULL), 404);
-	(void)ask(
-	    &f, "PUT /echo HTTP/1.1\r\n" HOST "\r\n", &r, &closed);
+	(void)ask(&f, "PUT /echo HTTP/1.1\r\n" HOST "\r\n", &r, &closed);
 	assert_problem(405, "method_not_allowed");
 	assert_header("Allow", "POST, DELETE, OPTIONS");
 	assert_false(closed);
@@ -195,8 +191,8 @@ test_routes(void **state)
 	assert_string_equal(r.body, "{\"hello\":\"world\"}");
 	assert_int_equal(
 	    ask(&f, GET("/items/a%20%C3%A4/parts/x+y?z=1"), &r, NULL), 200);
-	assert_string_equal(r.body,
-	    "GET /items/a \xc3\xa4/parts/x+y a \xc3\xa4 x+y -");
+	assert_string_equal(
+	    r.body, "GET /items/a \xc3\xa4/parts/x+y a \xc3\xa4 x+y -");
 }
 
 static void
@@ -229,37 +225,40 @@ static const struct {
 	size_t len; /* 0: strlen() */
 	int status;
 } ambiguous[] = {
-#define T(name, text, status) {name, text, sizeof(text) - 1, status}
+#define T(name, text, status)                                                  \
+	{                                                                      \
+		name, text, sizeof(text) - 1, status                           \
+	}
     T("CL and TE",
-        POST "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n"
-             "2\r\n{}\r\n0\r\n\r\n",
-        400),
+	POST "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n"
+	     "2\r\n{}\r\n0\r\n\r\n",
+	400),
     T("TE and CL",
-        POST "Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n"
-             "0\r\n\r\nGET /hello HTTP/1.1\r\n" HOST "\r\n",
-        400),
+	POST "Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n"
+	     "0\r\n\r\nGET /hello HTTP/1.1\r\n" HOST "\r\n",
+	400),
     T("two lengths", POST "Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}",
-        400),
+	400),
     T("two differing lengths",
-        POST "Content-Length: 2\r\nContent-Length: 40\r\n\r\n{}", 400),
+	POST "Content-Length: 2\r\nContent-Length: 40\r\n\r\n{}", 400),
     T("two hosts", LINE "Host: other\r\n\r\n", 400),
     T("no host", "GET /hello HTTP/1.1\r\n\r\n", 400),
     T("host with a path", "GET /hello HTTP/1.1\r\nHost: a/b\r\n\r\n", 400),
     T("TE identity", POST "Transfer-Encoding: identity\r\n\r\n{}", 400),
     T("TE xchunked", POST "Transfer-Encoding: xchunked\r\n\r\n{}", 400),
     T("TE gzip, chunked", POST "Transfer-Encoding: gzip, chunked\r\n\r\n{}",
-        400),
+	400),
     T("two TE",
-        POST "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n"
-             "0\r\n\r\n",
-        400),
+	POST "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n"
+	     "0\r\n\r\n",
+	400),
     T("TE in 1.0",
-        "POST /echo HTTP/1.0\r\n" HOST "Content-Type: application/json\r\n"
-        "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-        400),
+	"POST /echo HTTP/1.0\r\n" HOST "Content-Type: application/json\r\n"
+	"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+	400),
     T("space before colon", LINE "X-A : 1\r\n\r\n", 400),
     T("TE with a space before colon",
-        POST "Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n", 400),
+	POST "Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n", 400),
     T("space in name", LINE "X A: 1\r\n\r\n", 400),
     T("empty name", LINE ": 1\r\n\r\n", 400),
     T("folded line", LINE "X-A: 1\r\n X-B: 2\r\n\r\n", 400),
@@ -274,14 +273,13 @@ static const struct {
     T("bare LF", "GET /hello HTTP/1.1\nHost: localhost\n\n", 400),
     T("one bare LF", LINE "X-A: 1\nX-B: 2\r\n\r\n", 400),
     T("two Authorization",
-        LINE "Authorization: Bearer a\r\nAuthorization: Bearer b\r\n\r\n",
-        400),
+	LINE "Authorization: Bearer a\r\nAuthorization: Bearer b\r\n\r\n", 400),
     T("two Content-Type", POST "Content-Type: text/plain\r\n\r\n", 400),
     T("HTTP/1.9", "GET /hello HTTP/1.9\r\n" HOST "\r\n", 400),
     T("HTTP/2.0", "GET /hello HTTP/2.0\r\n" HOST "\r\n", 505),
     T("HTTP/0.9", "GET /hello\r\n\r\n", 400),
     T("absolute form", "GET http://localhost/hello HTTP/1.1\r\n" HOST "\r\n",
-        400),
+	400),
     T("asterisk", "OPTIONS * HTTP/1.1\r\n" HOST "\r\n", 400),
     T("unknown method", "FOO /hello HTTP/1.1\r\n" HOST "\r\n", 400),
     T("odd method", "FOO<> /hello HTTP/1.1\r\n" HOST "\r\n", 400),
@@ -289,7 +287,7 @@ static const struct {
     T("CONNECT", "CONNECT /hello HTTP/1.1\r\n" HOST "\r\n", 400),
     T("GET with a body", LINE "Content-Length: 2\r\n\r\n{}", 400),
     T("GET with chunks", LINE "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-        400),
+	400),
     T("two spaces", "GET  /hello HTTP/1.1\r\n" HOST "\r\n", 400),
     T("space at the end", "GET /hello HTTP/1.1 \r\n" HOST "\r\n", 400),
     T("length +2", POST "Content-Length: +2\r\n\r\n{}", 400),
@@ -298,15 +296,15 @@ static const struct {
     T("length 2, 2", POST "Content-Length: 2, 2\r\n\r\n{}", 400),
     T("empty length", POST "Content-Length:\r\n\r\n{}", 400),
     T("huge length", POST "Content-Length: 18446744073709551619\r\n\r\n{}",
-        413),
+	400),
     T("bad chunk size",
-        POST "Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n", 400),
+	POST "Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n", 400),
     T("dot dot", "GET /items/../hello HTTP/1.1\r\n" HOST "\r\n", 400),
     T("encoded dot dot", "GET /items/%2e%2E/hello HTTP/1.1\r\n" HOST "\r\n",
-        400),
+	400),
     T("dot", "GET /./hello HTTP/1.1\r\n" HOST "\r\n", 400),
     T("encoded slash", "GET /items/%2e%2e%2fhello HTTP/1.1\r\n" HOST "\r\n",
-        400),
+	400),
     T("backslash", "GET /items/a%5cb HTTP/1.1\r\n" HOST "\r\n", 400),
     T("encoded NUL", "GET /items/a%00 HTTP/1.1\r\n" HOST "\r\n", 400),
     T("overlong UTF-8", "GET /items/%c0%ae HTTP/1.1\r\n" HOST "\r\n", 400),
@@ -376,7 +374,8 @@ test_many_headers(void **state)
 		    text + n, sizeof(text) - n, "Y-%zu: value\r\n", i);
 	(void)snprintf(text + n, sizeof(text) - n, "\r\n");
 	assert_int_equal(ask(&f, text, &r, NULL), 400);
-	n = (size_t)snprintf(text, sizeof(text), LINE "X-A: %040000d\r\n\r\n", 1);
+	n = (size_t)snprintf(
+	    text, sizeof(text), LINE "X-A: %040000d\r\n\r\n", 1);
 	assert_int_equal(ask(&f, text, &r, NULL), 431);
 	n = (size_t)snprintf(text, sizeof(text), "GET /query?a=%08000d ", 1);
 	(void)snprintf(text + n, sizeof(text) - n, "HTTP/1.1\r\n" HOST "\r\n");
@@ -393,20 +392,20 @@ test_harmless(void **state)
 
 	(void)state;
 	assert_int_equal(ask(&f,
-	                     "GET /hello HTTP/1.1\r\nhost:localhost:80\r\n"
-	                     "X-Empty:\r\nX-Tab: \ta\tb \r\n"
-	                     "X-Latin: \xe4\r\nContent-Length: 0\r\n\r\n",
-	                     &r, &closed),
+			     "GET /hello HTTP/1.1\r\nhost:localhost:80\r\n"
+			     "X-Empty:\r\nX-Tab: \ta\tb \r\n"
+			     "X-Latin: \xe4\r\nContent-Length: 0\r\n\r\n",
+			     &r, &closed),
 	    200);
 	assert_false(closed);
 	assert_int_equal(
 	    ask(&f, "GET /hello HTTP/1.0\r\n\r\n", &r, &closed), 200);
 	assert_true(closed);
 	assert_int_equal(ask(&f,
-	                     "GET /hello HTTP/1.1\r\nHost: [::1]:80\r\n"
-	                     "Connection: Upgrade, HTTP2-Settings\r\n"
-	                     "Upgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n\r\n",
-	                     &r, NULL),
+			     "GET /hello HTTP/1.1\r\nHost: [::1]:80\r\n"
+			     "Connection: Upgrade, HTTP2-Settings\r\n"
+			     "Upgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n\r\n",
+			     &r, NULL),
 	    200);
 }
 
@@ -423,23 +422,23 @@ test_bodies(void **state)
 	assert_string_equal(r.body, "{}");
 	assert_false(closed);
 	assert_int_equal(ask(&f,
-	                     POST "Transfer-Encoding: Chunked\r\n\r\n"
-	                          "1\r\n[\r\n3;x=y\r\n1,2\r\n1\r\n]\r\n0\r\n"
-	                          "X-Trailer: 1\r\n\r\n",
-	                     &r, NULL),
+			     POST "Transfer-Encoding: Chunked\r\n\r\n"
+				  "1\r\n[\r\n3;x=y\r\n1,2\r\n1\r\n]\r\n0\r\n"
+				  "X-Trailer: 1\r\n\r\n",
+			     &r, NULL),
 	    200);
 	assert_string_equal(r.body, "[1,2]");
 	assert_int_equal(ask(&f, POST "\r\n", &r, NULL), 200);
 	assert_string_equal(r.body, "");
 	assert_int_equal(
 	    ask(&f,
-	        "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 2\r\n"
-	        "Content-Type: application/json;charset=UTF-8\r\n\r\n{}",
-	        &r, NULL),
+		"POST /echo HTTP/1.1\r\n" HOST "Content-Length: 2\r\n"
+		"Content-Type: application/json;charset=UTF-8\r\n\r\n{}",
+		&r, NULL),
 	    200);
-	(void)ask(&f, "POST /echo HTTP/1.1\r\n" HOST
-	          "Content-Length: 2\r\n\r\n{}",
-	    &r, &closed);
+	(void)ask(&f,
+	    "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 2\r\n\r\n{}", &r,
+	    &closed);
 	assert_problem(415, "unsupported_media");
 	assert_true(closed);
 	(void)ask(&f,
@@ -447,23 +446,23 @@ test_bodies(void **state)
 	    "Content-Type: text/plain\r\n\r\n{}",
 	    &r, NULL);
 	assert_problem(415, "unsupported_media");
-	assert_int_equal(ask(&f,
-	                     "POST /text HTTP/1.1\r\n" HOST
-	                     "Content-Length: 2\r\n\r\nhi",
-	                     &r, NULL),
+	assert_int_equal(
+	    ask(&f,
+		"POST /text HTTP/1.1\r\n" HOST "Content-Length: 2\r\n\r\nhi",
+		&r, NULL),
 	    200);
 	assert_int_equal(
 	    ask(&f,
-	        "POST /text HTTP/1.1\r\n" HOST "Content-Length: 2\r\n"
-	        "Content-Type: application/x-www-form-urlencoded\r\n\r\nhi",
-	        &r, NULL),
+		"POST /text HTTP/1.1\r\n" HOST "Content-Length: 2\r\n"
+		"Content-Type: application/x-www-form-urlencoded\r\n\r\nhi",
+		&r, NULL),
 	    200);
 	assert_string_equal(r.body, "hi");
-	assert_int_equal(ask(&f,
-	                     "POST /text HTTP/1.1\r\n" HOST
-	                     "Content-Length: 2\r\n"
-	                     "Content-Type: image/png\r\n\r\nhi",
-	                     &r, NULL),
+	assert_int_equal(
+	    ask(&f,
+		"POST /text HTTP/1.1\r\n" HOST "Content-Length: 2\r\n"
+		"Content-Type: image/png\r\n\r\nhi",
+		&r, NULL),
 	    415);
 	(void)ask(&f,
 	    "DELETE /echo HTTP/1.1\r\n" HOST "Content-Length: 2\r\n"
@@ -518,7 +517,8 @@ test_body_limits(void **state)
 
 	(void)state;
 	for (chunked = 0; chunked <= 1; chunked++) {
-		assert_int_equal(post_n("/echo", 131072, chunked, &closed), 200);
+		assert_int_equal(
+		    post_n("/echo", 131072, chunked, &closed), 200);
 		assert_int_equal(r.body_len, 131072);
 		assert_false(closed);
 		(void)post_n("/echo", 131073, chunked, &closed);
@@ -630,17 +630,17 @@ test_pipelining(void **state)
 
 	(void)state;
 	for (i = 0; i < 100; i++)
-		buf_adds(&b, i % 3 == 0 ? GET("/later")
-		        : i % 3 == 1    ? GET("/hello")
-		                        : POST "Content-Length: 2\r\n\r\n{}");
+		buf_adds(&b, i % 3 == 0   ? GET("/later")
+			     : i % 3 == 1 ? GET("/hello")
+					  : POST "Content-Length: 2\r\n\r\n{}");
 	client_send_n(fd, b.data, b.len);
 	for (i = 0; i < 100; i++) {
 		client_read(fd, &r, 0);
 		assert_int_equal(r.status, 200);
-		assert_string_equal(r.body,
-		    i % 3 == 0     ? "later"
-		        : i % 3 == 1 ? "{\"hello\":\"world\"}"
-		                     : "{}");
+		assert_string_equal(r.body, i % 3 == 0 ? "later"
+					    : i % 3 == 1
+						? "{\"hello\":\"world\"}"
+						: "{}");
 	}
 	buf_fini(&b);
 	(void)close(fd);
@@ -703,7 +703,7 @@ static void
 test_no_memory(void **state)
 {
 	static const char *const asks[] = {GET("/hello"), GET("/later"),
-	    GET("/items/a/parts/b?c=d"), GET("/busy"),
+	    GET("/items/a/parts/b?c=d"), GET("/private"),
 	    POST "Content-Length: 2\r\n\r\n{}", GET("/none")};
 	int64_t k;
 	size_t i;
@@ -722,7 +722,8 @@ test_no_memory(void **state)
 				refused++;
 			assert_int_not_equal(r.status, -1);
 			assert_int_not_equal(r.status, 500);
-			fine = (r.status == 0 || r.status == 503) ? 0 : fine + 1;
+			fine =
+			    (r.status == 0 || r.status == 503) ? 0 : fine + 1;
 		}
 		assert_int_equal(fine, 10);
 	}

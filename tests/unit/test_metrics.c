@@ -61,16 +61,16 @@ test_text(void **state)
 
 	(void)state;
 	metrics_add(m, METRIC_HTTP_REQUESTS, 12);
-	metrics_observe_us(m, METRIC_COMMIT_SECONDS, 100);     /* <= 0.0001 */
-	metrics_observe_us(m, METRIC_COMMIT_SECONDS, 101);     /* <= 0.00025 */
-	metrics_observe_us(m, METRIC_COMMIT_SECONDS, 1200000); /* <= 2.5 */
+	metrics_observe_us(m, METRIC_COMMIT_SECONDS, 100);      /* <= 0.0001 */
+	metrics_observe_us(m, METRIC_COMMIT_SECONDS, 101);      /* <= 0.00025 */
+	metrics_observe_us(m, METRIC_COMMIT_SECONDS, 1200000);  /* <= 2.5 */
 	metrics_observe_us(m, METRIC_COMMIT_SECONDS, 70000000); /* +Inf */
-	metrics_observe_us(m, METRIC_COMMIT_SECONDS, -5);      /* as 0 */
+	metrics_observe_us(m, METRIC_COMMIT_SECONDS, -5);       /* as 0 */
 	metrics_write(m, &b);
 	text = buf_take(&b, &n);
 	assert_non_null(text);
 	assert_line(text, "# HELP twinbox_http_requests_total Requests "
-	                  "answered");
+			  "answered");
 	assert_line(text, "# TYPE twinbox_http_requests_total counter");
 	assert_line(text, "twinbox_http_requests_total 12");
 	assert_line(text, "# TYPE twinbox_wal_bytes gauge");

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * history and conversations: from the server, or, offline, what this computer
+ * has shown before.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "lib/safe.h"
+
+/* The marks of the other side of ${conversation}: what of mine it has. */
+static void
+other_marks(const json_t *conversation, const char *me, json_int_t *delivered,
+    json_int_t *read)
+{
+	const json_t *members = json_object_get(conversation, "members");
+	const json_t *one;
+	const char *address;
+	size_t i;
+
+	*delivered = *read = 0;
+	for (i = 0; i < json_array_size(members); i++) {
+		one = json_array_get(members, i);
+		address = json_string_value(json_object_get(one, "address"));
+		if (address == NULL || strcmp(address, me) == 0)
+			continue;
+		*delivered = json_integer_value(
+		    json_object_get(one, "delivered_upto"));
+		*read =
+		    json_integer_value(json_object_get(one, "read_upto"));
+		return;
+	}
+}
+
+/* The sign of ${message} by those marks; NULL for those of others. */
+static const char *
+sign_of(const json_t *message, const char *me, json_int_t delivered,
+    json_int_t read)
+{
+	const char *from =
+	    json_string_value(json_object_get(message, "from"));
+	json_int_t seq = json_integer_value(
+	    json_object_get(message, "conversation_seq"));
+
+	if (from == NULL || strcmp(from, me) != 0)
+		return (NULL);
+	if (seq <= read)
+		return (RENDER_READ);
+	return (seq <= delivered ? RENDER_DELIVERED : RENDER_ACCEPTED);
+}
+
+/* Prints ${messages} of ${conversation} (NULL: unknown). */
+static enum rc
+show_messages(struct cli *cli, const json_t *messages,
+    const json_t *conversation, struct fail *fail)
+{
+	json_int_t delivered, read;
+	const json_t *message;
+	struct buf b = BUF_INIT;
+	const char *me = cli->profile.user;
+	json_t *out;
+	size_t i;
+	enum rc rc;
+
+	if (cli->json) {
+		out = json_pack("{sO}", "messages", messages);
+		rc = cli_print_json(out, fail);
+		json_decref(out);
+		return (rc);
+	}
+	other_marks(conversation, me, &delivered, &read);
+	for (i = 0; i < json_array_size(messages); i++) {
+		message = json_array_get(messages, i);
+		render_message(&b, &cli->look, message,
+		    conversation == NULL
+			? NULL
+			: sign_of(message, me, delivered, read));
+	}
+	if (json_array_size(messages) == 0 && cli->terminal)
+		cli_note(cli, "nothing yet");
+	return (cli_print(&b, fail));
+}
+
+/* What local_history() is to find. */
+struct wanted {
+	const char *name;         /* of the other side, or */
+	const char *conversation; /* its id */
+};
+
+static bool
+is_wanted(const json_t *event, void *arg)
+{
+	const struct wanted *wanted = arg;
+	const char *kind = json_string_value(json_object_get(event, "kind"));
+	const char *from = json_string_value(json_object_get(event, "from"));
+	const char *to = json_string_value(json_object_get(event, "to"));
+	const char *conversation =
+	    json_string_value(json_object_get(event, "conversation"));
+	bool own = json_is_true(json_object_get(event, "own"));
+
+	if (kind == NULL || strcmp(kind, "message") != 0)
+		return (false);
+	if (wanted->conversation != NULL)
+		return (conversation != NULL &&
+		    strcmp(conversation, wanted->conversation) == 0);
+	return (to != NULL && from != NULL &&
+	    strcmp(own ? to : from, wanted->name) == 0);
+}
+
+/* history --offline. */
+static enum rc
+offline(struct cli *cli, const char *conversation, int64_t limit,
+    struct fail *fail)
+{
+	struct wanted wanted = {.name = cli->args.operands[0],
+	    .conversation = conversation};
+	json_t *messages;
+	enum rc rc;
+
+	if (cli_local(cli, fail) != RC_OK)
+		return (fail->rc);
+	if (local_history(cli->local, is_wanted, &wanted, (int)limit,
+		&messages) != RC_OK)
+		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
+	rc = show_messages(cli, messages, NULL, fail);
+	json_decref(messages);
+	return (rc);
+}
+
+/* The conversation that the arguments name: by its id, or by its other side. */
+static enum rc
+find_conversation(struct cli *cli, const char *id, json_t **ret,
+    struct fail *fail)
+{
+	const char *name = cli->args.operands[0];
+	char safe[80], *path;
+	enum rc rc;
+
+	if (id != NULL) {
+		path = rest_path("/v1/conversations/", id, "");
+		rc = rest_get(cli->rest, path, ret, fail);
+		mem_free(path);
+		return (rc);
+	}
+	if (cli_conversation_with(cli, name, ret, fail) != RC_OK)
+		return (fail->rc);
+	if (*ret != NULL)
+		return (RC_OK);
+	safe_line(name, strlen(name), safe, sizeof(safe));
+	(void)fail_set(
+	    fail, FAIL_DATA, "there is no conversation with %s", safe);
+	return (fail_cure(fail, "check the name; twinbox conversations lists "
+				"them"));
+}
+
+enum rc
+cmd_history(struct cli *cli, struct fail *fail)
+{
+	const struct args *args = &cli->args;
+	const char *given = args_value(args, "conversation");
+	char uuid[UUID_TEXT_LEN + 1], query[80];
+	const char *id;
+	int64_t limit = LIMIT_PAGE_DEFAULT, before = -1;
+	json_t *conversation, *messages;
+	int n;
+	enum rc rc;
+
+	if ((given != NULL) == (args->noperands == 1)) {
+		(void)fail_set(fail, FAIL_USAGE,
+		    "either NAME or --conversation ID is needed");
+		return (fail_cure(fail, "see twinbox history --help"));
+	}
+	if (args_integer(args, "limit", 1, LIMIT_PAGE_MAX, &limit, fail) !=
+		RC_OK ||
+	    args_integer(args, "before", 1, INT64_MAX, &before, fail) !=
+		RC_OK ||
+	    (given != NULL &&
+		cli_uuid(given, "--conversation", uuid, fail) != RC_OK))
+		return (fail->rc);
+	if (args_has(args, "offline"))
+		return (offline(
+		    cli, given != NULL ? uuid : NULL, limit, fail));
+	if (find_conversation(
+		cli, given != NULL ? uuid : NULL, &conversation, fail) != RC_OK)
+		return (fail->rc);
+	n = snprintf(query, sizeof(query), "limit=%" PRId64, limit);
+	if (before >= 0)
+		(void)snprintf(query + n, sizeof(query) - (size_t)n,
+		    "&before=%" PRId64, before);
+	id = json_string_value(json_object_get(conversation, "id"));
+	rc = cli_history_page(
+	    cli, id != NULL ? id : "", query, &messages, fail);
+	if (rc == RC_OK) {
+		rc = show_messages(cli, messages, conversation, fail);
+		json_decref(messages);
+	}
+	json_decref(conversation);
+	return (rc);
+}
+
+/* The row of ${conversation} in the list. */
+static json_t *
+conversation_row(struct cli *cli, const json_t *conversation)
+{
+	const json_t *last = json_object_get(conversation, "last");
+	const char *text = json_string_value(json_object_get(last, "body"));
+	const char *id =
+	    json_string_value(json_object_get(conversation, "id"));
+	struct buf when = BUF_INIT;
+	char unread[24] = "";
+	json_int_t n =
+	    json_integer_value(json_object_get(conversation, "unread"));
+	json_t *row;
+
+	if (n > 0)
+		(void)snprintf(unread, sizeof(unread), "%lld", (long long)n);
+	if (last != NULL && !json_is_null(last))
+		render_time(
+		    &when, &cli->look, render_time_of(last, "event_time"));
+	buf_addc(&when, '\0');
+	row = json_pack("[sssss]",
+	    render_conversation_name(conversation, cli->profile.user), unread,
+	    buf_ok(&when) ? when.data : "", text != NULL ? text : "",
+	    id != NULL ? id : "");
+	buf_fini(&when);
+	return (row);
+}
+
+enum rc
+cmd_conversations(struct cli *cli, struct fail *fail)
+{
+	const json_t *list;
+	struct buf b = BUF_INIT;
+	json_t *page, *rows;
+	size_t i;
+	enum rc rc;
+
+	rc = rest_get(cli->rest, "/v1/conversations?limit=200", &page, fail);
+	if (rc != RC_OK)
+		return (rc);
+	if (cli->json) {
+		rc = cli_print_json(page, fail);
+		json_decref(page);
+		return (rc);
+	}
+	rows = json_pack("[[sssss]]", "WITH", "UNREAD", "WHEN", "LAST", "ID");
+	list = json_object_get(page, "conversations");
+	for (i = 0; i < json_array_size(list); i++)
+		(void)json_array_append_new(
+		    rows, conversation_row(cli, json_array_get(list, i)));
+	if (json_array_size(rows) > 1)
+		render_table(&b, &cli->look, rows);
+	else if (cli->terminal)
+		cli_note(cli, "none yet; twinbox send NAME TEXT begins one");
+	json_decref(rows);
+	json_decref(page);
+	return (cli_print(&b, fail));
+}

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * send: the message is made, stored in the client's own outbox, submitted
+ * until it is answered, and then, if that is wanted, followed until it is
+ * delivered or read.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clk.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "cli/cli.h"
+#include "lib/safe.h"
+
+#define TRY_FOR_MS 15000
+#define WAIT_TIMEOUT_MS 30000
+
+/* What became of the message that this command is about. */
+struct sending {
+	struct cli *cli;
+	const char *ref;
+	json_t *entry;     /* NULL: not answered */
+	bool replayed;
+	bool refused;
+	struct fail why;
+};
+
+/* Reads all of standard input into ${b}. */
+static enum rc
+read_input(struct buf *b, struct fail *fail)
+{
+	char piece[4096];
+	ssize_t n;
+
+	do {
+		n = read(STDIN_FILENO, piece, sizeof(piece));
+		if (n > 0)
+			buf_add(b, piece, (size_t)n);
+	} while (n > 0 || (n < 0 && errno == EINTR));
+	if (n < 0)
+		return (fail_set(fail, FAIL_INPUT_OUTPUT,
+		    "cannot read standard input: %s", strerror(errno)));
+	/* The line end of "echo" is not part of the text. */
+	if (b->len > 0 && b->data[b->len - 1] == '\n')
+		b->len--;
+	return (RC_OK);
+}
+
+/* Gathers the text into ${b}. */
+static enum rc
+gather_text(struct cli *cli, struct buf *b, struct fail *fail)
+{
+	const struct args *args = &cli->args;
+	int i = args_has(args, "conversation") ? 0 : 1;
+	size_t bad;
+
+	if (i == args->noperands) {
+		(void)fail_set(fail, FAIL_USAGE, "there is no text to send");
+		return (fail_cure(fail, "twinbox send TO TEXT, or - to read it "
+					"from standard input"));
+	}
+	if (i + 1 == args->noperands && strcmp(args->operands[i], "-") == 0) {
+		if (read_input(b, fail) != RC_OK)
+			return (fail->rc);
+	} else {
+		for (; i < args->noperands; i++) {
+			if (b->len > 0)
+				buf_addc(b, ' ');
+			buf_adds(b, args->operands[i]);
+		}
+	}
+	if (!buf_ok(b) || b->len > LIMIT_BODY_LEN) {
+		(void)fail_set(fail, FAIL_DATA,
+		    "the text is longer than %d bytes", LIMIT_BODY_LEN);
+		return (fail_cure(fail, "send less in one message"));
+	}
+	if (b->len == 0) {
+		(void)fail_set(fail, FAIL_DATA, "the text is empty");
+		return (fail_cure(fail, "say something"));
+	}
+	if (!utf8_valid(b->data, b->len, &bad) ||
+	    memchr(b->data, '\0', b->len) != NULL) {
+		(void)fail_set(
+		    fail, FAIL_DATA, "the text is not text in UTF-8");
+		return (fail_cure(fail, "convert it, for example with iconv"));
+	}
+	return (RC_OK);
+}
+
+/* Adds option ${option} as text member ${member}. */
+static void
+add_text(struct cli *cli, json_t *message, const char *option,
+    const char *member)
+{
+	const char *value = args_value(&cli->args, option);
+
+	if (value != NULL)
+		(void)json_object_set_new(message, member, json_string(value));
+}
+
+/* Adds --metadata NAME=TEXT, each of them. */
+static enum rc
+add_metadata(struct cli *cli, json_t *message, struct fail *fail)
+{
+	const struct args *args = &cli->args;
+	json_t *metadata = NULL;
+	const char *value, *equals;
+	int i;
+
+	for (i = 0; i < args->ngiven; i++) {
+		if (strcmp(args->given[i].option->name, "metadata") != 0)
+			continue;
+		value = args->given[i].value;
+		equals = strchr(value, '=');
+		if (equals == NULL || equals == value) {
+			json_decref(metadata);
+			return (fail_set(fail, FAIL_USAGE,
+			    "--metadata takes NAME=TEXT"));
+		}
+		if (metadata == NULL)
+			metadata = json_object();
+		(void)json_object_setn_new(metadata, value,
+		    (size_t)(equals - value), json_string(equals + 1));
+	}
+	if (metadata != NULL)
+		(void)json_object_set_new(message, "metadata", metadata);
+	return (RC_OK);
+}
+
+/* Adds when to deliver the message, and when to give up. */
+static enum rc
+add_times(struct cli *cli, json_t *message, struct fail *fail)
+{
+	const char *at = args_value(&cli->args, "at");
+	char text[CLK_RFC3339_SIZE];
+	int64_t in_ms = -1, expires_ms = -1, at_ms = 0;
+
+	if (args_duration(&cli->args, "in", &in_ms, fail) != RC_OK ||
+	    args_duration(&cli->args, "expires-in", &expires_ms, fail) !=
+		RC_OK)
+		return (fail->rc);
+	if (at != NULL && (in_ms >= 0 || clk_parse_rfc3339(at, &at_ms) != 0)) {
+		(void)fail_set(fail, FAIL_USAGE, "--at takes a time such as "
+		    "2030-01-31T09:00:00Z, and stands without --in");
+		return (fail_cure(fail, "see twinbox send --help"));
+	}
+	if (in_ms >= 0)
+		at_ms = clk_wall_ms(clk_system()) + in_ms;
+	if (in_ms >= 0 || at != NULL) {
+		clk_format_rfc3339(at_ms, text);
+		(void)json_object_set_new(
+		    message, "deliver_at", json_string(text));
+	}
+	if (expires_ms >= 0)
+		(void)json_object_set_new(
+		    message, "expires_in", json_integer(expires_ms / 1000));
+	return (RC_OK);
+}
+
+/* Adds the message's id, unless a key makes one. */
+static enum rc
+add_id(struct cli *cli, json_t *message, struct fail *fail)
+{
+	const char *given = args_value(&cli->args, "id");
+	const char *key = args_value(&cli->args, "key");
+	char text[UUID_TEXT_LEN + 1];
+	struct uuid_gen gen;
+	struct uuid id;
+
+	if (given != NULL && key != NULL)
+		return (fail_set(fail, FAIL_USAGE,
+		    "--id and --key exclude each other"));
+	if (key != NULL) {
+		if (key[0] == '\0' || strlen(key) > LIMIT_IDEMPOTENCY_KEY_LEN ||
+		    !utf8_valid(key, strlen(key), NULL) ||
+		    strpbrk(key, "\r\n") != NULL)
+			return (fail_set(fail, FAIL_USAGE,
+			    "--key takes a text of 1 to %d bytes",
+			    LIMIT_IDEMPOTENCY_KEY_LEN));
+		return (RC_OK);
+	}
+	if (given != NULL) {
+		if (cli_uuid(given, "--id", text, fail) != RC_OK)
+			return (fail->rc);
+	} else {
+		uuid_gen_init(&gen, clk_system(), rnd_system());
+		id = uuid_gen_next(&gen);
+		uuid_format(&id, text);
+	}
+	(void)json_object_set_new(message, "id", json_string(text));
+	return (RC_OK);
+}
+
+/* Makes the message that the arguments ask for. */
+static enum rc
+make_message(struct cli *cli, json_t **ret, struct fail *fail)
+{
+	const char *conversation = args_value(&cli->args, "conversation");
+	char uuid[UUID_TEXT_LEN + 1];
+	struct buf text = BUF_INIT;
+	json_t *message = json_object();
+	enum rc rc;
+
+	buf_init(&text, 4 * LIMIT_BODY_LEN);
+	if (conversation != NULL) {
+		rc = cli_uuid(conversation, "--conversation", uuid, fail);
+		if (rc == RC_OK)
+			(void)json_object_set_new(
+			    message, "conversation", json_string(uuid));
+	} else {
+		rc = RC_OK;
+		(void)json_object_set_new(
+		    message, "to", json_string(cli->args.operands[0]));
+	}
+	if (rc == RC_OK)
+		rc = gather_text(cli, &text, fail);
+	if (rc == RC_OK)
+		(void)json_object_set_new(
+		    message, "body", json_stringn(text.data, text.len));
+	buf_fini(&text);
+	add_text(cli, message, "priority", "priority");
+	add_text(cli, message, "content-type", "content_type");
+	add_text(cli, message, "reply-to", "reply_to");
+	add_text(cli, message, "correlation-id", "correlation_id");
+	if (rc != RC_OK || add_metadata(cli, message, fail) != RC_OK ||
+	    add_times(cli, message, fail) != RC_OK ||
+	    add_id(cli, message, fail) != RC_OK) {
+		json_decref(message);
+		return (fail->rc);
+	}
+	*ret = message;
+	return (RC_OK);
+}
+
+/* A draft of the client's own outbox was settled. */
+static void
+settled(void *arg, const struct local_draft *draft,
+    enum sender_outcome outcome, const struct rest_reply *reply,
+    const struct fail *why)
+{
+	struct sending *sending = arg;
+	char safe[80];
+
+	if (strcmp(draft->ref, sending->ref) == 0) {
+		if (outcome == SENDER_ANSWERED) {
+			sending->entry = json_incref(reply->json);
+			sending->replayed = reply->replayed;
+		} else {
+			sending->refused = true;
+			sending->why = *why;
+		}
+		return;
+	}
+	safe_line(draft->recipient, strlen(draft->recipient), safe,
+	    sizeof(safe));
+	if (outcome == SENDER_ANSWERED)
+		cli_note(sending->cli, "an earlier message to %s has gone out",
+		    safe);
+	else
+		cli_note(sending->cli,
+		    "an earlier message to %s was refused: %s", safe,
+		    why->what);
+}
+
+/* Submits the stored message ${sending->ref}. */
+static enum rc
+submit(struct cli *cli, struct sending *sending, struct fail *fail)
+{
+	int64_t try_for_ms = TRY_FOR_MS;
+	struct sender sender;
+	char reason[120];
+	enum rc rc;
+
+	if (args_duration(&cli->args, "try-for", &try_for_ms, fail) != RC_OK ||
+	    cli_sender(cli, settled, sending, &sender, fail) != RC_OK)
+		return (fail->rc);
+	rc = sender_flush(&sender, try_for_ms, fail);
+	if (sending->entry != NULL)
+		return (RC_OK);
+	if (sending->refused) {
+		*fail = sending->why;
+		return (fail->rc);
+	}
+	if (rc == RC_OK)
+		return (fail_set(fail, FAIL_INTERNAL,
+		    "the message is gone from the own outbox"));
+	if (!fail_may_retry(fail))
+		return (fail_cure(fail, "it is kept here until you have; %s",
+		    fail->rc == RC_DENIED ? "twinbox login NAME" : "see above"));
+	(void)snprintf(reason, sizeof(reason), "%.119s", fail->what);
+	(void)fail_set(fail, FAIL_QUEUED, "not sent yet: %s", reason);
+	return (fail_cure(fail,
+	    "it is kept as %.60s and goes out with the next twinbox command",
+	    sending->ref));
+}
+
+/* Shows that the server has the message. */
+static enum rc
+show_accepted(struct cli *cli, const struct sending *sending,
+    struct fail *fail)
+{
+	struct buf b = BUF_INIT;
+
+	render_styled(&b, &cli->look, STYLE_GREEN, RENDER_ACCEPTED);
+	buf_adds(&b, sending->replayed ? " accepted before  " : " accepted  ");
+	render_styled(&b, &cli->look, STYLE_DIM, "");
+	render_member(&b, sending->entry, "id", "?");
+	buf_addc(&b, '\n');
+	return (cli_print(&b, fail));
+}
+
+/* Follows the message as --wait says, and shows the end. */
+static enum rc
+follow(struct cli *cli, struct sending *sending, const char *state,
+    struct fail *fail)
+{
+	const char *id =
+	    json_string_value(json_object_get(sending->entry, "id"));
+	int64_t timeout_ms = WAIT_TIMEOUT_MS;
+	struct buf b = BUF_INIT;
+	json_t *entry;
+
+	if (args_duration(&cli->args, "timeout", &timeout_ms, fail) != RC_OK)
+		return (fail->rc);
+	if (id == NULL)
+		return (fail_set(
+		    fail, FAIL_PROTOCOL, "the server told no id"));
+	if (cli_wait(cli, id, state, timeout_ms, &entry, fail) != RC_OK)
+		return (fail->rc);
+	json_decref(sending->entry);
+	sending->entry = entry;
+	if (cli->json)
+		return (RC_OK);
+	render_styled(&b, &cli->look, STYLE_GREEN,
+	    strcmp(state, "read") == 0 ? RENDER_READ :
+					 RENDER_DELIVERED " delivered");
+	buf_addc(&b, '\n');
+	return (cli_print(&b, fail));
+}
+
+enum rc
+cmd_send(struct cli *cli, struct fail *fail)
+{
+	const char *state = args_value(&cli->args, "wait");
+	struct sending sending = {.cli = cli, .why = FAIL_INIT};
+	char ref[LOCAL_REF_SIZE];
+	json_t *message;
+	enum rc rc;
+
+	if (state != NULL && strcmp(state, "delivered") != 0 &&
+	    strcmp(state, "read") != 0) {
+		(void)fail_set(
+		    fail, FAIL_USAGE, "--wait takes \"delivered\" or \"read\"");
+		return (fail_cure(fail, "see twinbox send --help"));
+	}
+	if (make_message(cli, &message, fail) != RC_OK)
+		return (fail->rc);
+	rc = cli_local(cli, fail);
+	if (rc == RC_OK)
+		rc = sender_submit(cli->local, message,
+		    args_value(&cli->args, "key"), ref, fail);
+	json_decref(message);
+	if (rc != RC_OK)
+		return (rc);
+	sending.ref = ref;
+	rc = submit(cli, &sending, fail);
+	if (rc == RC_OK && !cli->json)
+		rc = show_accepted(cli, &sending, fail);
+	if (rc == RC_OK && state != NULL)
+		rc = follow(cli, &sending, state, fail);
+	if (rc == RC_OK && cli->json)
+		rc = cli_print_json(sending.entry, fail);
+	json_decref(sending.entry);
+	return (rc);
+}

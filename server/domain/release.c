@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The batch verb `release`.
+ */
+#include <string.h>
+
+#include "domain/digest.h"
+#include "domain/domain_internal.h"
+#include "domain/order.h"
+#include "domain/release.h"
+
+/* A due row with its body hashed, so that nothing borrowed is kept. */
+struct due {
+	struct store_due row;
+	uint8_t body[DIGEST_LEN];
+};
+
+struct due_list {
+	struct due list[RELEASE_ROWS];
+	size_t n;
+};
+
+static enum rc
+take_due(void *arg, const struct store_due *row, struct err *err)
+{
+	struct due_list *dues = arg;
+	struct due *due = &dues->list[dues->n++];
+
+	(void)err;
+	due->row = *row;
+	digest_body(row->salt, row->body, row->body_len, due->body);
+	due->row.salt = NULL;
+	due->row.body = NULL;
+	return (RC_OK);
+}
+
+static enum rc
+add_own_copy(struct tx *tx, const struct due *due, struct ledger_user *from,
+    struct ledger_conversation *c, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct inbox_new i;
+	enum rc rc;
+
+	memset(&i, 0, sizeof(i));
+	i.user = from;
+	i.kind = EVENT_MESSAGE;
+	i.own = true;
+	i.event_id = &due->row.event_id;
+	i.mid = due->row.mid;
+	i.conversation = c;
+	i.conversation_seq = c->last_seq;
+	i.actor = from;
+	i.event_time = due->row.event_time;
+	i.attempt = 1;
+	i.message_id = &due->row.message_id;
+	i.message = recent_find(d, due->row.mid);
+	rc = inbox_add(tx, &i, err);
+	if (rc == RC_OK)
+		rc = rowset_write(tx, &d->inbox, true, err);
+	return (rc);
+}
+
+static enum rc
+release_one(struct tx *tx, const struct due *due, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct ledger_conversation *c;
+	struct ledger_lane *lane;
+	struct ledger_user *from;
+	enum rc rc;
+
+	rc = ledger_lane_by_id(d->ledger, tx, due->row.lane_id, &lane, err);
+	if (rc == RC_OK)
+		rc = ledger_user_by_id(
+		    d->ledger, tx, due->row.sender_id, &from, err);
+	if (rc == RC_NOT_FOUND)
+		rc = err_set(err, RC_CORRUPT, "a scheduled row without lane");
+	if (rc == RC_OK)
+		rc = need_news(d, err);
+	if (rc != RC_OK)
+		return (rc);
+	c = lane->conversation;
+	c->last_seq++;
+	digest_next(c->digest, c->last_seq, &due->row.message_id,
+	    from->name->data, due->body);
+	ledger_conversation_touch(d->ledger, c);
+	lane->lane.tail_seq++;
+	ledger_lane_touch(d->ledger, lane);
+	rc = store_outbox_release(tx->db, due->row.id, lane->lane.tail_seq,
+	    due->row.mid, c->last_seq, c->digest, tx->now_ms, err);
+	if (rc == RC_OK)
+		rc = add_own_copy(tx, due, from, c, err);
+	if (rc == RC_OK)
+		rc = wake_add(d->wake, lane->lane.lane_id, err);
+	if (rc == RC_OK)
+		rc = news_add_change(
+		    d->news, from->user_id, due->row.mid, err);
+	return (rc);
+}
+
+static enum rc
+release_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
+{
+	struct due_list dues;
+	struct release_unit *u;
+	size_t i, k;
+	enum rc rc;
+
+	for (i = 0; i < n; i++) {
+		u = (struct release_unit *)(void *)units[i];
+		dues.n = 0;
+		rc = store_outbox_due(tx->db, tx->now_ms, RELEASE_ROWS,
+		    take_due, &dues, err);
+		for (k = 0; k < dues.n && rc == RC_OK; k++)
+			rc = release_one(tx, &dues.list[k], err);
+		if (rc != RC_OK)
+			return (err_wrap(err, "release"));
+		u->released = dues.n;
+	}
+	return (RC_OK);
+}
+
+static void
+release_done(struct unit *unit)
+{
+	struct release_unit *u = (struct release_unit *)(void *)unit;
+
+	u->finish(u);
+}
+
+static const struct unit_kind release_kind = {
+    "release", UNIT_DELIVERY, ORDER_RELEASE, release_apply, release_done};
+
+void
+release_unit_init(struct release_unit *u)
+{
+
+	u->unit.kind = &release_kind;
+	u->unit.bytes = 4096;
+	u->released = 0;
+}

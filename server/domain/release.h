@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Releasing scheduled messages that are due: only now do they get their place
+ * in the conversation and in their lane, and their sender's own copy.
+ */
+#ifndef DOMAIN_RELEASE_H
+#define DOMAIN_RELEASE_H
+
+#include "domain/domain.h"
+
+/* The most that one unit releases. */
+#define RELEASE_ROWS 100
+
+struct release_unit {
+	struct unit unit; /* first */
+
+	/* Answered, when unit.rc is RC_OK: how many were released. */
+	size_t released;
+
+	void (*finish)(struct release_unit *unit);
+	void *arg;
+};
+
+/* Makes ${u} a unit of work. */
+void release_unit_init(struct release_unit *u);
+
+#endif

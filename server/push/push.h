@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Push: who waits for which inbox, WebSocket sessions, long-polls.
+ *
+ * Owns one thread with the libwebsockets context and the hub; everything
+ * inside is touched by that thread only, and others put notes into its mailbox.
+ * A session is a cursor, not a queue: an event that follows its cursor and can
+ * be written at once is written; in any other case the session is behind and
+ * reads pages from the store when it can be written.
+ */
+#ifndef PUSH_PUSH_H
+#define PUSH_PUSH_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/clk.h"
+#include "base/err.h"
+#include "domain/auth.h"
+#include "domain/news.h"
+#include "metrics/metrics.h"
+#include "store/reader.h"
+#include "store/writer.h"
+
+struct push;
+
+struct push_options {
+	const struct clk *clk;
+	struct metrics *metrics;
+	struct writer *writer;
+	struct readers *readers;
+	struct auth *auth;
+	const char *epoch;        /* of this database; kept */
+	const char *domain;       /* local domain; kept */
+	const char *allow_origin; /* space-separated origins beside our own */
+	size_t session_limit;
+};
+
+/* Makes the context; no thread yet. */
+enum rc push_new(const struct push_options *options, struct push **ret,
+    struct err *err) MUST_USE;
+
+/* Starts the thread. */
+enum rc push_start(struct push *p, struct err *err) MUST_USE;
+
+/* Tells every session to reconnect and closes it with 1012; new connections
+ * are closed; waiting long-polls come back.  Thread: any. */
+void push_drain(struct push *p);
+
+/* Open WebSocket sessions.  Thread: any. */
+size_t push_sessions(const struct push *p);
+
+/* Ends the thread and frees.  No news or waiters may come any more.  NULL is
+ * allowed. */
+void push_stop(struct push *p);
+
+/* What a transaction has to tell; takes ${news}.  Thread: any.  Blocks:
+ * never. */
+void push_news(struct push *p, struct news *news);
+
+/* A fresh connection whose first request is for the WebSocket; takes ${fd}.
+ * Thread: any. */
+void push_adopt(struct push *p, int fd);
+
+/* ---- long-polls ---- */
+
+/*
+ * A waiter is embedded in the request that waits.  Register first, then read
+ * the store: what commits after the read is told.  For each push_wait() that
+ * returned RC_OK `done` is called exactly once, in the push thread, after which
+ * push does not touch the waiter any more.
+ */
+struct push_waiter {
+	struct mbox_node node;
+	struct mbox_node cancel_node;
+	_Atomic int state;
+
+	int64_t user_id;
+	int64_t after;  /* inbox: wake on an event with a seq beyond this */
+	bool outbox;    /* wake on any change of the user's outbox instead */
+
+	/* ${woken}: something happened; else canceled, or draining. */
+	void (*done)(struct push_waiter *w, bool woken);
+	void *arg;
+
+	/* Push's own. */
+	void *entry[3];
+};
+
+/* Registers ${w} (user_id, after, outbox, done, arg set).  Thread: any. */
+enum rc push_wait(struct push *p, struct push_waiter *w) MUST_USE;
+
+/* Asks for ${w} to come back; harmless when it is on its way.  At most once
+ * for each push_wait().  Thread: any, while ${w} is known to be alive. */
+void push_wait_cancel(struct push *p, struct push_waiter *w);
+
+#endif

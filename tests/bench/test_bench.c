@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The measuring instruments themselves: a percentile, an answer cut anywhere,
+ * a stamp that comes back.  A bench that reads these wrongly lies quietly.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clk.h"
+#include "base/mem.h"
+#include "base/rnd.h"
+
+#include "bench.h"
+#include "httpc.h"
+#include "util.h"
+
+static void
+test_hist_percentiles(void **state)
+{
+	struct hist *h = bench_zalloc(1, sizeof(*h));
+
+	(void)state;
+	assert_true(hist_us(h, 50) == 0.0);
+	for (int64_t us = 1; us <= 10000; us++)
+		hist_add(h, us * 1000);
+	assert_int_equal(h->count, 10000);
+	assert_true(hist_us(h, 50) > 4990 && hist_us(h, 50) < 5050);
+	assert_true(hist_us(h, 99) > 9890 && hist_us(h, 99) < 9990);
+	assert_true(hist_us(h, 100) == 10000.0);
+	assert_true(hist_max_us(h) == 10000.0);
+	mem_free(h);
+}
+
+/* Every time from 0 to an hour is told to within a hundredth. */
+static void
+test_hist_every_size(void **state)
+{
+
+	(void)state;
+	for (int64_t ns = 1; ns < 3600 * NS_PER_S; ns = ns * 9 / 8 + 1) {
+		struct hist *h = bench_zalloc(1, sizeof(*h));
+		double us = (double)ns / 1000.0, said;
+
+		hist_add(h, ns);
+		hist_add(h, ns * 2);
+		hist_add(h, ns * 2);
+		said = hist_us(h, 30);
+		assert_true(said >= us && said <= us * 1.01);
+		mem_free(h);
+	}
+}
+
+static void
+test_answer_cut_anywhere(void **state)
+{
+	static const char answer[] = "HTTP/1.1 201 Created\r\n"
+				     "content-LENGTH: 17\r\n"
+				     "Connection: close\r\n\r\n"
+				     "{\"head\":12345678}";
+	struct httpc_reply reply;
+	size_t n = sizeof(answer) - 1;
+	int64_t head;
+
+	(void)state;
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(httpc_parse(answer, i, &reply), 0);
+	assert_int_equal(httpc_parse(answer, n, &reply), n);
+	assert_int_equal(reply.status, 201);
+	assert_true(reply.close);
+	assert_int_equal(reply.body_len, 17);
+	assert_true(scan_i64(reply.body, reply.body_len, "head", &head));
+	assert_int_equal(head, 12345678);
+}
+
+static void
+test_two_answers(void **state)
+{
+	static const char answers[] = "HTTP/1.1 204 No Content\r\n\r\n"
+				      "HTTP/1.1 200 OK\r\n"
+				      "Content-Length: 2\r\n\r\n{}";
+	struct httpc_reply reply;
+	size_t first = httpc_parse(answers, sizeof(answers) - 1, &reply);
+
+	(void)state;
+	assert_int_equal(reply.status, 204);
+	assert_int_equal(first, 27);
+	assert_int_equal(
+	    httpc_parse(answers + first, sizeof(answers) - 1 - first, &reply),
+	    sizeof(answers) - 1 - first);
+	assert_int_equal(reply.status, 200);
+	assert_false(reply.close);
+}
+
+static void
+test_scan(void **state)
+{
+	static const char text[] = "{\"type\":\"event\",\"seq\":118,\"kind\":"
+				   "\"message\",\"to\":null}";
+	char word[8];
+	int64_t n;
+
+	(void)state;
+	assert_true(scan_i64(text, strlen(text), "seq", &n));
+	assert_int_equal(n, 118);
+	assert_false(scan_i64(text, strlen(text), "kind", &n));
+	assert_false(scan_i64(text, strlen(text), "eq", &n));
+	assert_true(scan_text(text, strlen(text), "kind", word, sizeof(word)));
+	assert_string_equal(word, "message");
+	assert_false(scan_text(text, strlen(text), "kind", word, 7));
+	assert_false(scan_text(text, strlen(text), "to", word, sizeof(word)));
+	assert_true(scan_has(text, strlen(text), "\"event\""));
+	assert_false(scan_has(text, 8, "\"event\""));
+}
+
+/* A letter keeps its length; its id is new each time, its stamp comes back,
+ * its text has the bytes that the targets name. */
+static void
+test_letter(void **state)
+{
+	struct bench b = {.pairs = 1};
+	struct letter l = {.text = BUF_INIT};
+	char first[UUID_TEXT_LEN], body[400];
+	struct uuid id;
+	int64_t stamp;
+	size_t len;
+
+	(void)state;
+	uuid_gen_init(&b.ids, clk_system(), rnd_system());
+	letter_http(&l, "tb_token", "bob");
+	len = l.text.len;
+	letter_renew(&b, &l, INT64_C(0x123456789abcdef0));
+	memcpy(first, letter_id(&l), UUID_TEXT_LEN);
+	assert_true(uuid_parse(first, UUID_TEXT_LEN, &id));
+	assert_int_equal(uuid_version(&id), 7);
+	assert_true(letter_stamp(l.text.data, l.text.len, &stamp));
+	assert_int_equal(stamp, INT64_C(0x123456789abcdef0));
+	letter_renew(&b, &l, 1);
+	assert_int_equal(l.text.len, len);
+	assert_memory_not_equal(first, letter_id(&l), UUID_TEXT_LEN);
+	assert_true(
+	    scan_text(l.text.data, l.text.len, "body", body, sizeof(body)));
+	assert_int_equal(strlen(body), BENCH_BODY_LEN);
+	buf_fini(&l.text);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_hist_percentiles),
+	    cmocka_unit_test(test_hist_every_size),
+	    cmocka_unit_test(test_answer_cut_anywhere),
+	    cmocka_unit_test(test_two_answers),
+	    cmocka_unit_test(test_scan),
+	    cmocka_unit_test(test_letter),
+	};
+
+	return (cmocka_run_group_tests_name("bench", tests, NULL, NULL));
+}
