@@ -25,7 +25,8 @@ struct option {
 enum command_needs {
 	NEEDS_NOTHING, /* not even a server */
 	NEEDS_SERVER,
-	NEEDS_LOGIN
+	NEEDS_LOGIN,
+	NEEDS_FLUSH /* a login, and what waits here goes out first */
 };
 
 /* A command.  The list of them ends with name NULL. */

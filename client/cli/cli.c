@@ -104,11 +104,51 @@ cli_sender(struct cli *cli, sender_fn fn, void *arg, struct sender *ret,
 	return (RC_OK);
 }
 
+void
+cli_note_settled(struct cli *cli, const struct local_draft *draft,
+    enum sender_outcome outcome, const struct fail *why)
+{
+	char safe[80];
+
+	safe_line(draft->recipient, strlen(draft->recipient), safe,
+	    sizeof(safe));
+	if (outcome == SENDER_ANSWERED)
+		cli_note(cli, "an earlier message to %s has gone out", safe);
+	else
+		cli_note(cli, "an earlier message to %s was refused: %s", safe,
+		    why->what);
+}
+
+/* What cli_flush() hears of each message. */
+static void
+flushed(void *arg, const struct local_draft *draft,
+    enum sender_outcome outcome, const struct rest_reply *reply,
+    const struct fail *why)
+{
+	struct cli *cli = arg;
+
+	(void)reply;
+	cli_note_settled(cli, draft, outcome, why);
+}
+
+void
+cli_flush(struct cli *cli)
+{
+	struct fail why = FAIL_INIT;
+	struct local_draft draft;
+	struct sender sender;
+
+	if (cli_sender(cli, flushed, cli, &sender, &why) != RC_OK ||
+	    local_outbox_next(cli->local, 0, &draft, &why) != RC_OK)
+		return;
+	local_draft_fini(&draft);
+	if (sender_flush(&sender, 0, &why) != RC_OK)
+		cli_note(cli, "messages still wait here: %s", why.what);
+}
+
 enum rc
 cli_epoch_seen(struct cli *cli, const char *epoch, struct fail *fail)
 {
-	struct sender sender;
-	struct fail why = FAIL_INIT;
 	bool changed;
 
 	if (cli_local(cli, fail) != RC_OK ||
@@ -117,10 +157,7 @@ cli_epoch_seen(struct cli *cli, const char *epoch, struct fail *fail)
 	if (!changed)
 		return (RC_OK);
 	cli_note(cli, "the server was restored; it gets your messages again");
-	if (cli_sender(cli, NULL, NULL, &sender, fail) != RC_OK)
-		return (fail->rc);
-	if (sender_flush(&sender, 0, &why) != RC_OK)
-		cli_note(cli, "not all of them yet: %s", why.what);
+	cli_flush(cli);
 	return (RC_OK);
 }
 
@@ -259,4 +296,22 @@ cli_history_page(struct cli *cli, const char *conversation, const char *query,
 	json_decref(page);
 	*ret = sorted;
 	return (RC_OK);
+}
+
+json_t *
+cli_cell(struct cli *cli, const json_t *json, const char *name)
+{
+	const json_t *value = json_object_get(json, name);
+	struct buf b = BUF_INIT;
+	json_t *ret;
+
+	if (json_is_integer(value))
+		buf_addi(&b, json_integer_value(value));
+	else if (render_time_of(json, name) != 0)
+		render_time(&b, &cli->look, render_time_of(json, name));
+	else if (json_is_string(value))
+		buf_adds(&b, json_string_value(value));
+	ret = json_stringn(b.len > 0 ? b.data : "", b.len);
+	buf_fini(&b);
+	return (ret);
 }

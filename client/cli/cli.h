@@ -46,12 +46,23 @@ enum rc cli_result(struct cli *cli, const json_t *json, struct fail *fail,
 void cli_note(const struct cli *cli, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Member ${name} of ${json} as a cell of a table: a text, a number, or a time
+ * as people write it. */
+json_t *cli_cell(struct cli *cli, const json_t *json, const char *name);
+
 /* Opens the client's own database, once. */
 enum rc cli_local(struct cli *cli, struct fail *fail) MUST_USE;
 
 /* A sender over the client's own outbox, which tells ${fn}. */
 enum rc cli_sender(struct cli *cli, sender_fn fn, void *arg,
     struct sender *ret, struct fail *fail) MUST_USE;
+
+/* Says what became of a message that an earlier command had stored. */
+void cli_note_settled(struct cli *cli, const struct local_draft *draft,
+    enum sender_outcome outcome, const struct fail *why);
+
+/* Submits what waits here, if anything, once.  What cannot go out stays. */
+void cli_flush(struct cli *cli);
 
 /* Tells the client's database the server's epoch; when it has changed, sends
  * the own messages again by their ids and says so. */

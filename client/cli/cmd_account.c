@@ -71,7 +71,7 @@ copy_id(const json_t *json, const char *name, char *ret, size_t size)
 
 /* Revokes token ${id}. */
 static enum rc
-revoke(struct cli *cli, const char *id, struct fail *fail)
+revoke_token(struct cli *cli, const char *id, struct fail *fail)
 {
 	char *path = rest_path("/v1/tokens/", id, "");
 	json_t *answer = NULL;
@@ -88,7 +88,7 @@ static void
 revoke_quietly(struct cli *cli, const char *id)
 {
 	struct fail ignored = FAIL_INIT;
-	enum rc rc = revoke(cli, id, &ignored);
+	enum rc rc = revoke_token(cli, id, &ignored);
 
 	(void)rc;
 }
@@ -278,7 +278,7 @@ cmd_logout(struct cli *cli, struct fail *fail)
 	(void)snprintf(user, sizeof(user), "%s", cli->profile.user);
 	rc = own_token_id(cli, id, sizeof(id), fail);
 	if (rc == RC_OK)
-		rc = revoke(cli, id, fail);
+		rc = revoke_token(cli, id, fail);
 	/* Revoked before: all the better. */
 	if (rc != RC_OK && fail->status != 401 && fail->status != 404)
 		return (rc);
@@ -316,25 +316,6 @@ cmd_whoami(struct cli *cli, struct fail *fail)
 	return (rc);
 }
 
-/* Member ${name} of ${json} as a cell: text, number, or a time for people. */
-static json_t *
-cell(struct cli *cli, const json_t *json, const char *name)
-{
-	const json_t *value = json_object_get(json, name);
-	struct buf b = BUF_INIT;
-	json_t *ret;
-
-	if (json_is_integer(value))
-		buf_addi(&b, json_integer_value(value));
-	else if (render_time_of(json, name) != 0)
-		render_time(&b, &cli->look, render_time_of(json, name));
-	else if (json_is_string(value))
-		buf_adds(&b, json_string_value(value));
-	ret = json_stringn(b.len > 0 ? b.data : "", b.len);
-	buf_fini(&b);
-	return (ret);
-}
-
 /* devices, without operands. */
 static enum rc
 list_devices(struct cli *cli, struct fail *fail)
@@ -362,8 +343,8 @@ list_devices(struct cli *cli, struct fail *fail)
 		mine = json_is_true(json_object_get(one, "current")) ||
 		    (id[0] != '\0' && strcmp(id, cli->profile.token_id) == 0);
 		(void)json_array_append_new(rows,
-		    json_pack("[soos]", id, cell(cli, one, "device"),
-			cell(cli, one, "created_at"),
+		    json_pack("[soos]", id, cli_cell(cli, one, "device"),
+			cli_cell(cli, one, "created_at"),
 			mine ? "this one" : ""));
 	}
 	render_table(&b, &cli->look, rows);
@@ -386,7 +367,7 @@ cmd_devices(struct cli *cli, struct fail *fail)
 		    "that is neither \"devices\" nor \"devices revoke ID\"");
 		return (fail_cure(fail, "see twinbox devices --help"));
 	}
-	rc = revoke(cli, args->operands[1], fail);
+	rc = revoke_token(cli, args->operands[1], fail);
 	if (rc != RC_OK) {
 		if (fail->status == 404)
 			(void)fail_cure(fail, "twinbox devices lists them");

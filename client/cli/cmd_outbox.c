@@ -44,25 +44,6 @@ waiting_here(struct cli *cli, json_t **ret, struct fail *fail)
 	return (RC_OK);
 }
 
-/* Member ${name} of ${json} as it is shown in a cell. */
-static json_t *
-cell(struct cli *cli, const json_t *json, const char *name)
-{
-	const json_t *value = json_object_get(json, name);
-	struct buf b = BUF_INIT;
-	json_t *ret;
-
-	if (json_is_integer(value))
-		buf_addi(&b, json_integer_value(value));
-	else if (render_time_of(json, name) != 0)
-		render_time(&b, &cli->look, render_time_of(json, name));
-	else if (json_is_string(value))
-		buf_adds(&b, json_string_value(value));
-	ret = json_stringn(b.len > 0 ? b.data : "", b.len);
-	buf_fini(&b);
-	return (ret);
-}
-
 /* Adds a row for each of ${entries}. */
 static void
 add_rows(struct cli *cli, json_t *rows, const json_t *entries)
@@ -74,12 +55,12 @@ add_rows(struct cli *cli, json_t *rows, const json_t *entries)
 		entry = json_array_get(entries, i);
 		to = json_object_get(entry, "to");
 		(void)json_array_append_new(rows,
-		    json_pack("[oossoo]", cell(cli, entry, "id"),
-			json_is_string(to) ? cell(cli, entry, "to")
+		    json_pack("[oosoo]", cli_cell(cli, entry, "id"),
+			json_is_string(to) ? cli_cell(cli, entry, "to")
 					   : json_string("group"),
-			render_entry_state(entry), "",
-			cell(cli, entry, "created_at"),
-			cell(cli, entry, "last_error")));
+			render_entry_state(entry),
+			cli_cell(cli, entry, "created_at"),
+			cli_cell(cli, entry, "last_error")));
 	}
 }
 
@@ -118,7 +99,7 @@ show_list(struct cli *cli, const json_t *here, const json_t *page,
     struct fail *fail)
 {
 	const char *next = json_string_value(json_object_get(page, "next"));
-	json_t *rows = json_pack("[[ssssss]]", "ID", "TO", "STATE", "",
+	json_t *rows = json_pack("[[sssss]]", "ID", "TO", "STATE",
 	    "CREATED", "LAST ERROR");
 	struct buf b = BUF_INIT;
 	char safe[200];
@@ -143,7 +124,7 @@ static enum rc
 list(struct cli *cli, struct fail *fail)
 {
 	char *path = list_path(cli, fail);
-	json_t *here, *page;
+	json_t *here = NULL, *page = NULL;
 	enum rc rc;
 
 	if (path == NULL)
@@ -166,8 +147,7 @@ list(struct cli *cli, struct fail *fail)
 		if (show_list(cli, here, NULL, &ignored) != RC_OK)
 			*fail = ignored;
 	}
-	if (rc == RC_OK)
-		json_decref(page);
+	json_decref(page);
 	json_decref(here);
 	return (rc);
 }

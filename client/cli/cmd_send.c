@@ -13,7 +13,6 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "cli/cli.h"
-#include "lib/safe.h"
 
 #define TRY_FOR_MS 15000
 #define WAIT_TIMEOUT_MS 30000
@@ -242,7 +241,6 @@ settled(void *arg, const struct local_draft *draft,
     const struct fail *why)
 {
 	struct sending *sending = arg;
-	char safe[80];
 
 	if (strcmp(draft->ref, sending->ref) == 0) {
 		if (outcome == SENDER_ANSWERED) {
@@ -254,15 +252,7 @@ settled(void *arg, const struct local_draft *draft,
 		}
 		return;
 	}
-	safe_line(draft->recipient, strlen(draft->recipient), safe,
-	    sizeof(safe));
-	if (outcome == SENDER_ANSWERED)
-		cli_note(sending->cli, "an earlier message to %s has gone out",
-		    safe);
-	else
-		cli_note(sending->cli,
-		    "an earlier message to %s was refused: %s", safe,
-		    why->what);
+	cli_note_settled(sending->cli, draft, outcome, why);
 }
 
 /* Submits the stored message ${sending->ref}. */
@@ -347,7 +337,7 @@ cmd_send(struct cli *cli, struct fail *fail)
 	const char *state = args_value(&cli->args, "wait");
 	struct sending sending = {.cli = cli, .why = FAIL_INIT};
 	char ref[LOCAL_REF_SIZE];
-	json_t *message;
+	json_t *message = NULL;
 	enum rc rc;
 
 	if (state != NULL && strcmp(state, "delivered") != 0 &&

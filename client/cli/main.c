@@ -58,7 +58,7 @@ find_server(struct cli *cli, char ret[PROFILE_SERVER_SIZE], struct fail *fail)
 		text = stored[0] != '\0' ? stored : DEFAULT_SERVER;
 	if (rest_server_parse(text, ret, PROFILE_SERVER_SIZE, fail) != RC_OK)
 		return (fail->rc);
-	if (cli->args.command->needs != NEEDS_LOGIN ||
+	if (cli->args.command->needs < NEEDS_LOGIN ||
 	    strcmp(ret, stored) == 0 ||
 	    (rest_server_local(ret) && rest_server_local(stored)))
 		return (RC_OK);
@@ -81,7 +81,7 @@ prepare(struct cli *cli, struct fail *fail)
 		name = "default";
 	if (profile_load(name, &cli->profile, fail) != RC_OK)
 		return (fail->rc);
-	if (cli->args.command->needs == NEEDS_LOGIN &&
+	if (cli->args.command->needs >= NEEDS_LOGIN &&
 	    cli->profile.token[0] == '\0') {
 		(void)fail_set(fail, FAIL_NOT_LOGGED_IN,
 		    "nobody is logged in with profile %s", name);
@@ -154,6 +154,8 @@ main(int argc, char **argv)
 	else if (rc == RC_OK) {
 		rc = prepare(&cli, &fail);
 		set_look(&cli);
+		if (rc == RC_OK && cli.args.command->needs == NEEDS_FLUSH)
+			cli_flush(&cli);
 		if (rc == RC_OK)
 			rc = cli.args.command->run(&cli, &fail);
 	}

@@ -27,7 +27,7 @@
 	X(CONFLICT, RC_EXISTS, EX_CANTCREAT, "choose another name or id")      \
 	X(ALREADY_SENT, RC_CONFLICT, EX_DATAERR,                               \
 	    "what has left cannot be canceled")                                \
-	X(CURSOR_EXPIRED, RC_CONFLICT, EX_DATAERR, "start again with --all")   \
+	X(CURSOR_EXPIRED, RC_CONFLICT, EX_DATAERR, "leave --after out, or begin with --after 0") \
 	X(PRECONDITION_FAILED, RC_CONFLICT, EX_TEMPFAIL,                       \
 	    "it has changed meanwhile: look again, then repeat")               \
 	X(BODY_TOO_LARGE, RC_INVALID, EX_DATAERR, "send less in one message")  \

@@ -321,7 +321,14 @@ judge(const struct rest *rest, CURLcode code, struct fail *fail)
 	const char *why =
 	    rest->error[0] != '\0' ? rest->error : curl_easy_strerror(code);
 	char safe[160];
+	long sys = 0;
 
+	/* The system says it shorter. */
+	if (code == CURLE_COULDNT_CONNECT &&
+	    curl_easy_getinfo(rest->curl, CURLINFO_OS_ERRNO, &sys) ==
+		CURLE_OK &&
+	    sys != 0)
+		why = strerror((int)sys);
 	safe_line(why, strlen(why), safe, sizeof(safe));
 	/* Only some of the codes need a judgement of their own. */
 #pragma GCC diagnostic push

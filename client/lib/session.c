@@ -35,13 +35,14 @@ enum session_verdict
 session_verdict(int code)
 {
 
+	/* libwebsockets 4.1 shows 1012, 1013 and 1014 as 1002; a twinbox
+	 * server says 4400 where it means 1002. */
 	switch (code) {
 	case 4410:
 		return (SESSION_NEW_EPOCH);
 	case 4408:
 	case 4429:
 		return (SESSION_AGAIN);
-	case 1002:
 	case 1003:
 	case 1007:
 	case 1008:

@@ -10,9 +10,11 @@
 #include "base/htab.h"
 #include "crypt/crypt.h"
 #include "domain/digest.h"
+#include "domain/entry.h"
 #include "domain/domain_internal.h"
 #include "domain/order.h"
 #include "domain/send.h"
+#include "model/event.h"
 
 /* ---- keys ---- */
 
@@ -54,6 +56,87 @@ send_id_of_key(int64_t sender_id, const char *key, size_t n)
 	crypt_hash_field(&h, key, n);
 	crypt_hash_final(&h, full);
 	return (uuid_from_hash(full));
+}
+
+/* ---- asking and answering ---- */
+
+bool
+send_unit_ask(struct send_unit *u, int64_t sender_id,
+    const struct message_draft *draft, const char *local_domain)
+{
+	char domain[LIMIT_DOMAIN_LEN + 1];
+
+	u->sender_id = sender_id;
+	u->draft = draft;
+	u->to[0] = '\0';
+	if (!draft->has_conversation) {
+		if (!model_address_parse(draft->to.p, draft->to.n,
+		        local_domain, u->to, domain)) {
+			refusal_set(&u->refusal, PROBLEM_UNKNOWN_RECIPIENT,
+			    "/to", "this is no address: write a name, or "
+			    "name@domain");
+			return (false);
+		}
+		if (domain[0] != '\0') {
+			refusal_set(&u->refusal, PROBLEM_UNKNOWN_RECIPIENT,
+			    "/to", "this server does not deliver to others");
+			return (false);
+		}
+	}
+	send_fingerprint(draft, u->to, u->fingerprint);
+	return (true);
+}
+
+/* A NUL-terminated copy of ${s}; NULL when it is absent. */
+static const char *
+copy_span(const struct span *s, char *room, size_t size)
+{
+	size_t n;
+
+	if (s->p == NULL)
+		return (NULL);
+	n = s->n < size - 1 ? s->n : size - 1;
+	memcpy(room, s->p, n);
+	room[n] = '\0';
+	return (room);
+}
+
+void
+send_unit_view(const struct send_unit *u, struct send_view *ret)
+{
+	struct destination_view *d = &ret->destination;
+	const struct message_draft *m = u->draft;
+	struct entry_view *e = &ret->entry;
+
+	memset(e, 0, sizeof(*e));
+	memset(d, 0, sizeof(*d));
+	e->event_type = event_kind_type(EVENT_MESSAGE);
+	e->conversation = u->conversation;
+	e->conversation_seq = u->conversation_seq;
+	e->to = u->recipient;
+	e->priority = m->priority;
+	e->max_retries = ENTRY_MAX_RETRIES;
+	e->event_time = e->created_at = u->created_at;
+	e->deliver_at = u->deliver_at;
+	e->expires_at = u->expires_at;
+	e->message.id = m->id;
+	e->message.content_type = copy_span(
+	    &m->content_type, ret->content_type, sizeof(ret->content_type));
+	if (e->message.content_type == NULL)
+		e->message.content_type = MESSAGE_CONTENT_TYPE_DEFAULT;
+	e->message.metadata = m->metadata.p;
+	e->message.metadata_len = m->metadata.n;
+	e->message.correlation_id = copy_span(&m->correlation_id,
+	    ret->correlation_id, sizeof(ret->correlation_id));
+	e->message.has_reply_to = m->has_reply_to;
+	e->message.reply_to = m->reply_to;
+	e->destinations = d;
+	e->ndestinations = 1;
+	d->address = u->recipient;
+	d->state = u->to_self ? OUTBOX_ACKED : OUTBOX_PENDING;
+	d->last_status_at = u->created_at;
+	if (u->to_self)
+		d->sent_at = d->acked_at = u->created_at;
 }
 
 /* ---- deciding ---- */

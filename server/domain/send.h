@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "domain/domain.h"
 #include "model/message.h"
+#include "model/outbox.h"
 #include "model/refusal.h"
 #include "store/message.h"
 
@@ -41,6 +42,22 @@ struct send_unit {
 
 /* Makes ${u} a unit of work; the asked members are the caller's to fill. */
 void send_unit_init(struct send_unit *u);
+
+/* Fills what ${u} asks from ${draft} (kept, with an id) by ${sender_id}: the
+ * recipient's name and the fingerprint.  An address that cannot be local is
+ * refused: then ${u}->refusal says so and the result is false. */
+bool send_unit_ask(struct send_unit *u, int64_t sender_id,
+    const struct message_draft *draft, const char *local_domain);
+
+/* The entry of a message that was just accepted, as the store has it.  The
+ * views borrow from ${u}, its draft and ${ret} itself. */
+struct send_view {
+	struct entry_view entry;
+	struct destination_view destination;
+	char content_type[LIMIT_CONTENT_TYPE_LEN + 1];
+	char correlation_id[LIMIT_CORRELATION_ID_LEN + 1];
+};
+void send_unit_view(const struct send_unit *u, struct send_view *ret);
 
 /* The content of ${draft} to ${to}, hashed: what must be the same under the
  * same id. */

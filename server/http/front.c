@@ -146,30 +146,26 @@ front_hand_over(struct front *front, struct conn *conn, enum front_kind kind)
 	}
 }
 
-/* Looks at what has come.  True: the connection is no longer ours. */
+/* Looks at what has come.  False: nothing, or nothing but an error. */
 static bool
-front_peek(struct front *front, struct conn *conn, bool hung_up)
+front_peek(struct front *front, const struct conn *conn, bool hung_up,
+    enum front_kind *ret)
 {
 	const struct http_options *options = &front->http->options;
-	enum front_kind kind;
 	char text[PEEK_LEN];
 	ssize_t n;
 
 	do
 		n = recv(conn->fd, text, sizeof(text), MSG_PEEK | MSG_DONTWAIT);
 	while (n < 0 && errno == EINTR);
+	*ret = FRONT_MORE;
 	if (n < 0 && errno == EAGAIN && !hung_up)
-		return (false);
-	if (n <= 0) {
-		front_close(conn);
 		return (true);
-	}
-	kind = front_classify(text, (size_t)n,
+	if (n <= 0)
+		return (false);
+	*ret = front_classify(text, (size_t)n,
 	    hung_up || (size_t)n == sizeof(text),
 	    options->upgrade == NULL ? NULL : options->upgrade_path);
-	if (kind == FRONT_MORE)
-		return (false);
-	front_hand_over(front, conn, kind);
 	return (true);
 }
 
@@ -267,6 +263,7 @@ front_take(struct front *front, int fd, const struct sockaddr_storage *addr,
 {
 	struct epoll_event ev = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET};
 	struct http *http = front->http;
+	enum front_kind kind;
 	struct conn *conn;
 
 	if (atomic_load(&http->connections) >= http->options.connection_limit ||
@@ -282,8 +279,14 @@ front_take(struct front *front, int fd, const struct sockaddr_storage *addr,
 	conn->addr = *addr;
 	conn->addr_len = addr_len;
 	conn_set_peer(conn);
-	if (front_peek(front, conn, false))
+	if (!front_peek(front, conn, false, &kind)) {
+		front_close(conn);
 		return;
+	}
+	if (kind != FRONT_MORE) {
+		front_hand_over(front, conn, kind);
+		return;
+	}
 	conn->deadline_ms =
 	    clk_mono_ms(http->options.clk) + http->options.request_deadline_ms;
 	ev.data.ptr = conn;
@@ -326,7 +329,9 @@ front_accept(struct front *front)
 static void
 front_event(struct front *front, const struct epoll_event *ev)
 {
+	enum front_kind kind;
 	struct conn *conn;
+	bool ok;
 
 	if (ev->data.ptr == NULL) {
 		eventfd_t n;
@@ -340,19 +345,16 @@ front_event(struct front *front, const struct epoll_event *ev)
 		return;
 	}
 	conn = ev->data.ptr;
+	ok = front_peek(front, conn,
+	    (ev->events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0, &kind);
+	if (ok && kind == FRONT_MORE)
+		return; /* the next bytes are the next edge */
 	conn_list_remove(&front->conns, conn);
 	(void)epoll_ctl(front->epoll_fd, EPOLL_CTL_DEL, conn->fd, NULL);
-	if (!front_peek(front, conn,
-		(ev->events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0)) {
-		struct epoll_event again = *ev;
-
-		again.events = EPOLLIN | EPOLLRDHUP | EPOLLET;
-		if (epoll_ctl(
-			front->epoll_fd, EPOLL_CTL_ADD, conn->fd, &again) != 0)
-			front_close(conn);
-		else
-			conn_list_add(&front->conns, conn);
-	}
+	if (ok)
+		front_hand_over(front, conn, kind);
+	else
+		front_close(conn);
 }
 
 static void

@@ -32,7 +32,8 @@ listen_split(const char *listen, char *host, size_t host_size, char *port,
 		n -= 2;
 	}
 	if (n == 0 || n >= host_size || strlen(colon + 1) == 0 ||
-	    strlen(colon + 1) >= port_size)
+	    strlen(colon + 1) >= port_size ||
+	    strtoull(colon + 1, NULL, 10) > UINT16_MAX)
 		return (false);
 	memcpy(host, from, n);
 	host[n] = '\0';

@@ -72,26 +72,29 @@ struct http_options {
 };
 
 /* Makes the listening socket and the loops, no threads yet; http_port() tells
- * which port was bound. */
+ * which port was bound.  ${options} is copied; what it points to is kept. */
 enum rc http_new(const struct http_options *options, struct http **ret,
     struct err *err) MUST_USE;
 
-/* Starts front and loops. */
+/* Starts front and loops.  After a failure only http_stop() may follow. */
 enum rc http_start(struct http *http, struct err *err) MUST_USE;
 
 /* The port that is listened on. */
 int http_port(const struct http *http);
 
 /* Stops accepting (closes the listening socket).  Requests under way go on;
- * answers from now on say "Connection: close"; new requests on kept
- * connections are answered 503 draining. */
+ * those that wait with a timer are woken at once; answers from now on say
+ * "Connection: close"; new requests on kept connections are answered 503
+ * draining.  Thread: any.  Blocks: never. */
 void http_drain(struct http *http);
 
-/* Requests that are not yet answered. */
+/* Requests whose head has been read and whose answer has not gone out. */
 size_t http_pending(const struct http *http);
 
-/* Ends the threads: every suspended request is resumed first, unanswered ones
- * get 503.  Frees.  NULL is allowed. */
+/* Ends the threads: what is answered goes out (for at most a second), what is
+ * not answered gets 503, every connection is closed.  Frees.  NULL is allowed.
+ * The threads that answer requests must have ended before: nobody may call
+ * http_answer() any more. */
 void http_stop(struct http *http);
 
 /* ---- a request, as handlers see it ---- */
@@ -157,8 +160,13 @@ void http_answer_refusal(struct http_request *req, const struct refusal *r);
 void http_answer_error(struct http_request *req, const struct err *err);
 
 /* Calls ${wake} in the loop's thread at monotonic ${at_ms}, or earlier when
- * the client has gone away; for long-polls.  One timer a request; at_ms 0
- * cancels it. */
+ * the client has gone away or draining begins; for long-polls.  One timer a
+ * request; at_ms 0 cancels it, an answer too.  It is called at most once, and
+ * answers the request or sees to it that it will be answered.
+ *
+ * Thread: any, while nobody else can answer the request (before it is shown to
+ * others).  ${wake} may be called while another thread is about to answer: who
+ * of them answers is for their lock to decide. */
 void http_set_timer(struct http_request *req, int64_t at_ms,
     void (*wake)(struct http_request *req, void *arg), void *arg);
 

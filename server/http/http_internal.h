@@ -62,6 +62,8 @@ enum method {
 
 /* METHOD_COUNT if ${name} is none of them. */
 enum method method_find(const char *name);
+
+/* The name of ${method}, "" for METHOD_COUNT.  Static storage. */
 const char *method_text(enum method method);
 
 struct router;
@@ -84,6 +86,8 @@ struct pattern {
 /* Compiles ${routes}, which it keeps. */
 enum rc router_new(const struct http_route *routes, struct router **ret,
     struct err *err) MUST_USE;
+
+/* NULL is allowed. */
 void router_free(struct router *router);
 
 /* The pattern for a path, NULL if there is none. */
@@ -135,7 +139,10 @@ struct conn_list {
 	struct conn *head, *tail;
 };
 
+/* Adds ${conn} at the end. */
 void conn_list_add(struct conn_list *list, struct conn *conn);
+
+/* Takes ${conn} out of ${list}. */
 void conn_list_remove(struct conn_list *list, struct conn *conn);
 
 /* ---- requests ---- */
@@ -289,9 +296,15 @@ struct loop {
 	int log_lines, log_dropped;
 };
 
+/* Makes a zeroed loop ready, without its thread. */
 enum rc loop_init(
     struct loop *loop, struct http *http, int index, struct err *err) MUST_USE;
+
+/* Closes all connections and frees what ${loop} holds; accepts half-made and
+ * zeroed ones. */
 void loop_fini(struct loop *loop);
+
+/* The thread's function; ${arg} is the loop. */
 void loop_main(void *arg);
 
 /* The loop of the calling thread, NULL in other threads. */
@@ -303,15 +316,22 @@ void loop_ready(struct loop *loop, struct http_request *req);
 /* Sets or cancels a request's timer.  Thread: the loop's. */
 void loop_timer_set(struct loop *loop, struct http_request *req, int64_t at_ms,
     void (*wake)(struct http_request *req, void *arg), void *arg);
+
+/* The timer and the watch of the socket end. */
 void loop_timer_cancel(struct loop *loop, struct http_request *req);
 
 /* Reads from the peer for a moment after ${req}'s early answer. */
 void linger_start(struct loop *loop, int fd);
+
+/* Reads what has come. */
 void linger_read(struct loop *loop, struct leftover *left);
+
+/* Closes those whose time is over, or ${all}. */
 void linger_expire(struct loop *loop, bool all);
 
 /* ---- libmicrohttpd's callbacks (daemon.c) ---- */
 
+/* Starts libmicrohttpd for ${loop}. */
 enum rc daemon_start(struct loop *loop, struct err *err) MUST_USE;
 
 /* ---- parsing (target.c, guard.c) ---- */
@@ -332,8 +352,11 @@ bool list_has(const char *list, const char *token);
 
 /* ---- requests (request.c) ---- */
 
+/* A request, in the loop's list.  NULL: no memory. */
 struct http_request *request_new(
     struct loop *loop, struct conn *conn, struct MHD_Connection *mhd);
+
+/* Frees ${req} and all that was allocated for it. */
 void request_free(struct http_request *req);
 
 /* Room in the arena, not zeroed; NULL: no memory. */
@@ -376,10 +399,17 @@ enum front_kind { FRONT_MORE, FRONT_PLAIN, FRONT_WAIT, FRONT_UPGRADE };
 enum front_kind front_classify(
     const char *p, size_t n, bool full, const char *upgrade_path);
 
+/* Makes a front ready that has its listening socket, without its thread. */
 enum rc front_init(
     struct front *front, struct http *http, struct err *err) MUST_USE;
+
+/* Closes what ${front} holds; accepts half-made ones. */
 void front_fini(struct front *front);
+
+/* The thread's function; ${arg} is the front. */
 void front_main(void *arg);
+
+/* Makes the front look at the flags of the server.  Thread: any. */
 void front_wake(struct front *front);
 
 /* ---- the server (http.c) ---- */

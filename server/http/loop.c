@@ -454,6 +454,7 @@ loop_stop(struct loop *loop)
 
 	refusal_set(&r, PROBLEM_DRAINING, "", "this server has stopped");
 	take_messages(loop);
+	wake_due(loop);
 	resume_ready(loop);
 	for (req = loop->requests; req != NULL; req = req->next)
 		if (req->suspended && req->status == 0)

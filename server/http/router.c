@@ -45,7 +45,9 @@ pattern_parse(struct pattern *p, const char *path, struct err *err)
 	struct segment *s;
 	char *at, *slash;
 
-	if (path[0] != '/' || (p->text = mem_strdup(path + 1)) == NULL)
+	if (path[0] != '/')
+		return (err_set(err, RC_INVALID, "route %s: no path", path));
+	if ((p->text = mem_strdup(path + 1)) == NULL)
 		return (err_set(err, RC_NO_MEMORY, "route %s", path));
 	for (at = p->text; *at != '\0'; at = slash) {
 		if (p->segments == SEGMENTS_MAX)

@@ -261,3 +261,20 @@ model_duration_parse(const char *text, int64_t *ret_ms)
 	*ret_ms = value * unit;
 	return (true);
 }
+
+void
+message_draft_view(const struct message_draft *draft, struct message_view *ret)
+{
+
+	ret->id = draft->id;
+	ret->body = draft->body.p;
+	ret->body_len = draft->body.n;
+	ret->content_type = draft->content_type.p != NULL
+	    ? draft->content_type.p
+	    : MESSAGE_CONTENT_TYPE_DEFAULT;
+	ret->metadata = draft->metadata.p;
+	ret->metadata_len = draft->metadata.n;
+	ret->correlation_id = draft->correlation_id.p;
+	ret->has_reply_to = draft->has_reply_to;
+	ret->reply_to = draft->reply_to;
+}

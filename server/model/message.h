@@ -12,6 +12,7 @@
 
 #include "base/limits.h"
 #include "base/uuid.h"
+#include "model/event.h"
 #include "model/refusal.h"
 
 /* Priorities choose between lanes, never inside one. */
@@ -42,6 +43,11 @@ struct message_draft {
 };
 
 #define MESSAGE_CONTENT_TYPE_DEFAULT "text/plain"
+
+/* The message of ${draft} as its readers will see it.  A view's texts end with
+ * NUL; those of a draft made by wire_message_read() do. */
+void message_draft_view(
+    const struct message_draft *draft, struct message_view *ret);
 
 /* Whether ${n} bytes at ${name} are a user name: [a-z0-9._-]{1,32}. */
 bool model_name_valid(const char *name, size_t n);

@@ -64,6 +64,12 @@ void push_adopt(struct push *p, int fd);
 
 /* ---- long-polls ---- */
 
+/* Something that the push thread shall do; push's own. */
+struct push_note {
+	struct mbox_node node;
+	void (*run)(struct push *p, struct push_note *note);
+};
+
 /*
  * A waiter is embedded in the request that waits.  Register first, then read
  * the store: what commits after the read is told.  For each push_wait() that
@@ -71,10 +77,7 @@ void push_adopt(struct push *p, int fd);
  * push does not touch the waiter any more.
  */
 struct push_waiter {
-	struct mbox_node node;
-	struct mbox_node cancel_node;
-	_Atomic int state;
-
+	/* Asked. */
 	int64_t user_id;
 	int64_t after;  /* inbox: wake on an event with a seq beyond this */
 	bool outbox;    /* wake on any change of the user's outbox instead */
@@ -84,7 +87,9 @@ struct push_waiter {
 	void *arg;
 
 	/* Push's own. */
-	void *entry[3];
+	struct push_note note, cancel_note;
+	_Atomic int state;
+	void *entry;
 };
 
 /* Registers ${w} (user_id, after, outbox, done, arg set).  Thread: any. */

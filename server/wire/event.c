@@ -11,15 +11,10 @@
 #include "wire/wire.h"
 
 void
-wire_message_fragment(struct buf *b, const struct message_view *m,
-    const struct uuid *conversation, const char *from, const char *to,
-    int64_t event_time)
+wire_message_fragment(struct buf *b, const struct message_view *m)
 {
 
 	jw_uuid(b, "id", &m->id);
-	jw_uuid(b, "conversation", conversation);
-	jw_str(b, "from", from);
-	jw_str(b, "to", to);
 	jw_strn(b, "body", m->body, m->body_len);
 	jw_str(b, "content_type",
 	    (m->content_type != NULL) ? m->content_type
@@ -33,7 +28,6 @@ wire_message_fragment(struct buf *b, const struct message_view *m,
 		jw_uuid(b, "reply_to", &m->reply_to);
 	else
 		jw_null(b, "reply_to");
-	jw_time(b, "event_time", event_time);
 }
 
 static void
@@ -53,14 +47,17 @@ add_message(struct buf *b, const struct event_view *e, const char *fragment,
 {
 
 	jw_bool(b, "own", e->own);
+	jw_uuid(b, "conversation", &e->conversation);
 	jw_int(b, "conversation_seq", e->conversation_seq);
+	jw_str(b, "from", e->from);
+	jw_str(b, "to", e->to);
 	if (fragment != NULL) {
 		jw_comma(b);
 		buf_add(b, fragment, fragment_len);
 	} else {
-		wire_message_fragment(b, &e->message, &e->conversation, e->from,
-		    e->to, e->event_time);
+		wire_message_fragment(b, &e->message);
 	}
+	jw_time(b, "event_time", e->event_time);
 	jw_time(b, "delivered_at", e->delivered_at);
 	jw_time(b, "read_at", e->read_at);
 	jw_int(b, "attempt", e->attempt);
@@ -133,5 +130,24 @@ wire_event(struct buf *b, const struct event_view *e, const char *fragment,
 		add_change(b, e);
 		break;
 	}
+	buf_addc(b, '}');
+}
+
+void
+wire_message(struct buf *b, const struct event_view *e)
+{
+
+	buf_addc(b, '{');
+	jw_uuid(b, "event_id", &e->event_id);
+	jw_bool(b, "own", e->own);
+	jw_uuid(b, "conversation", &e->conversation);
+	if (e->conversation_seq != 0)
+		jw_int(b, "conversation_seq", e->conversation_seq);
+	else
+		jw_null(b, "conversation_seq");
+	jw_str(b, "from", e->from);
+	jw_str(b, "to", e->to);
+	wire_message_fragment(b, &e->message);
+	jw_time(b, "event_time", e->event_time);
 	buf_addc(b, '}');
 }

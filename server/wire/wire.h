@@ -86,19 +86,21 @@ enum rc wire_message_read(struct wire_doc *doc, json_t *value,
 
 /* ---- writing ---- */
 
-/* The part of a message event that is the same for all its readers and does
- * not depend on delivery, without braces:
- * "id":…,"conversation":…,"from":…,"to":…,"body":…,"content_type":…,
- * "metadata":…,"correlation_id":…,"reply_to":…,"event_time":… */
-void wire_message_fragment(struct buf *b, const struct message_view *m,
-    const struct uuid *conversation, const char *from, const char *to,
-    int64_t event_time);
+/* The part of a message event that is known before the message is accepted,
+ * without braces: "id":…,"body":…,"content_type":…,"metadata":…,
+ * "correlation_id":…,"reply_to":… */
+void wire_message_fragment(struct buf *b, const struct message_view *m);
 
 /* An inbox event as a JSON object.  With ${fragment} (made by the function
  * above) the message part is copied from there.  ${type}: NULL for REST;
  * "event" puts a first member "type":"event". */
 void wire_event(struct buf *b, const struct event_view *e, const char *fragment,
     size_t fragment_len, const char *type);
+
+/* A message as history and GET /v1/messages/{id} show it: of ${e}, which is of
+ * kind EVENT_MESSAGE, without what belongs to an inbox (seq, delivered_at,
+ * read_at, attempt).  conversation_seq 0 (scheduled) is null. */
+void wire_message(struct buf *b, const struct event_view *e);
 
 /* An outbox entry as a JSON object, with computed state, labels (scheduled,
  * retrying, read) and counts. */

@@ -72,10 +72,13 @@ describe('logging in', () => {
 		const answer = expectStatus(await server.rest().post('/v1/tokens',
 			{ name: ann.name, password: PASSWORD, device: 'laptop' }), 201);
 		assert.equal(answer.body.user, ann.name);
-		assert.ok(answer.body.token.length >= 32);
+		assert.match(answer.body.token, /^tb_[A-Za-z0-9_-]{43}$/);
 		const list = expectStatus(await ann.get('/v1/tokens'), 200);
-		assert.equal(list.body.tokens.length, 2);
-		assert.deepEqual(list.body.tokens.map((one) => one.device).sort(), ['first', 'laptop']);
+		assert.equal(list.body.devices.length, 2);
+		assert.deepEqual(list.body.devices.map((one) => [one.name, one.current]),
+			[['first', true], ['laptop', false]]);
+		assert.equal(list.body.devices[1].id, answer.body.device.id);
+		assert.equal(answer.body.device.name, 'laptop');
 		for (const token of [ann.token, answer.body.token])
 			assert.ok(!list.text.includes(token), 'a token is shown again');
 	});
@@ -160,7 +163,7 @@ describe('tokens', () => {
 		const phone = await ann.device('phone');
 		const ws = await phone.ws();
 		const { body } = await ann.get('/v1/tokens');
-		const one = body.tokens.find((token) => token.device === 'phone');
+		const one = body.devices.find((device) => device.name === 'phone');
 
 		expectStatus(await phone.get('/v1/inbox'), 200);
 		expectStatus(await ann.delete(`/v1/tokens/${one.id}`), 204);
@@ -169,7 +172,7 @@ describe('tokens', () => {
 			401, 'unauthenticated');
 		assert.equal((await ws.closing(2000)).code, 4401);
 		expectStatus(await ann.get('/v1/inbox'), 200);
-		assert.deepEqual((await ann.get('/v1/tokens')).body.tokens.map((token) => token.device),
+		assert.deepEqual((await ann.get('/v1/tokens')).body.devices.map((device) => device.name),
 			['first']);
 		problem(await ann.delete(`/v1/tokens/${one.id}`), 404, 'not_found');
 	});
@@ -178,22 +181,22 @@ describe('tokens', () => {
 		const [ann] = await users(server, 'ann');
 		const phone = await ann.device('phone');
 		const { body } = await phone.get('/v1/tokens');
-		const one = body.tokens.find((token) => token.device === 'phone');
+		const one = body.devices.find((device) => device.name === 'phone');
 		expectStatus(await phone.delete(`/v1/tokens/${one.id}`), 204);
 		problem(await phone.get('/v1/tokens'), 401, 'unauthenticated');
 	});
 
 	it('nobody revokes or sees the device of another', async () => {
 		const [ann, bob] = await users(server, 'ann', 'bob');
-		const id = (await ann.get('/v1/tokens')).body.tokens[0].id;
+		const id = (await ann.get('/v1/tokens')).body.devices[0].id;
 		const foreign = await bob.delete(`/v1/tokens/${id}`);
-		const unknown = await bob.delete('/v1/tokens/999999');
+		const unknown = await bob.delete('/v1/tokens/01900000-0000-7000-8000-000000000000');
 		problem(foreign, 404, 'not_found');
 		problem(unknown, 404, 'not_found');
 		assert.equal(foreign.body.detail.replace(String(id), '#'),
-			unknown.body.detail.replace('999999', '#'));
+			unknown.body.detail.replace('01900000-0000-7000-8000-000000000000', '#'));
 		expectStatus(await ann.get('/v1/inbox'), 200);
-		assert.equal((await bob.get('/v1/tokens')).body.tokens.length, 1);
+		assert.equal((await bob.get('/v1/tokens')).body.devices.length, 1);
 	});
 
 	it('they outlive a restart, revoked ones do not come back', async (t) => {
@@ -202,10 +205,44 @@ describe('tokens', () => {
 		const ann = await register(other, 'ann');
 		const phone = await ann.device('phone');
 		const { body } = await ann.get('/v1/tokens');
-		await ann.delete(`/v1/tokens/${body.tokens.find((one) => one.device === 'phone').id}`);
+		await ann.delete(`/v1/tokens/${body.devices.find((one) => one.name === 'phone').id}`);
 		await other.restart();
 		expectStatus(await ann.get('/v1/inbox'), 200);
 		problem(await phone.get('/v1/inbox'), 401, 'unauthenticated');
+	});
+});
+
+describe('renaming and passwords', () => {
+	it('a device gets another name', async () => {
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		const { id } = (await ann.get('/v1/tokens')).body.devices[0];
+		const answer = expectStatus(await ann.request('PATCH', `/v1/tokens/${id}`,
+			{ json: { device: 'old laptop' } }), 200);
+		assert.equal(answer.body.name, 'old laptop');
+		assert.equal((await ann.get('/v1/tokens')).body.devices[0].name, 'old laptop');
+		problem(await ann.request('PATCH', `/v1/tokens/${id}`, { json: { device: '' } }),
+			400, 'bad_request', '/device');
+		problem(await bob.request('PATCH', `/v1/tokens/${id}`, { json: { device: 'mine' } }),
+			404, 'not_found');
+	});
+
+	it('a new password revokes the other tokens and is the only one', async () => {
+		const [ann] = await users(server, 'ann');
+		const phone = await ann.device('phone');
+		const ws = await phone.ws();
+		const change = (password, new_password) =>
+			ann.post('/v1/me/password', { password, new_password });
+		problem(await change('not the password', 'another password'), 403, 'forbidden');
+		problem(await change(PASSWORD, 'short'), 400, 'bad_request', '/new_password');
+		expectStatus(await phone.get('/v1/inbox'), 200);
+		expectStatus(await change(PASSWORD, 'another password'), 204);
+		expectStatus(await ann.get('/v1/inbox'), 200);
+		problem(await phone.get('/v1/inbox'), 401, 'unauthenticated');
+		assert.equal((await ws.closing(2000)).code, 4401);
+		problem(await server.rest().post('/v1/tokens',
+			{ name: ann.name, password: PASSWORD, device: 'x' }), 401, 'unauthenticated');
+		expectStatus(await server.rest().post('/v1/tokens',
+			{ name: ann.name, password: 'another password', device: 'x' }), 201);
 	});
 });
 
@@ -215,13 +252,25 @@ describe('GET /v1', () => {
 		const { body } = expectStatus(await ann.get('/v1'), 200);
 		const inbox = (await ann.get('/v1/inbox')).body;
 		assert.match(body.version, /^\d+\.\d+\.\d+/);
-		assert.equal(body.user, ann.name);
+		assert.deepEqual(body.user, { name: ann.name, admin: false });
+		assert.equal(body.device.name, 'first');
+		assert.equal(body.registration, 'open');
 		assert.equal(body.epoch, inbox.epoch);
 		assert.equal(body.limits.text, 16384);
 		assert.equal(body.limits.request, 131072);
 		assert.equal(body.limits.array, 1048576);
-		assert.equal(body.limits.page, 200);
+		assert.equal(body.limits.array_items, 100);
+		assert.equal(body.limits.page, 50);
+		assert.equal(body.limits.page_max, 200);
+		assert.equal(body.limits.wait, 55);
 		assert.equal(body.limits.window, 256);
+	});
+
+	it('is for strangers too, who are nobody there', async () => {
+		const { body } = expectStatus(await server.rest().get('/v1'), 200);
+		assert.equal(body.user, null);
+		assert.equal(body.device, null);
+		problem(await server.rest('nonsense').get('/v1'), 401, 'unauthenticated');
 	});
 
 	it('nothing secret is in the log', async () => {

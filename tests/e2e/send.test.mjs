@@ -159,7 +159,7 @@ describe('R102 R103 an array', () => {
 			id: uuid7(), to: i % 2 ? bob.name : eve.name, body: `item ${i}`,
 		}));
 		const answer = expectStatus(await ann.post('/v1/messages', items), 200);
-		const { results } = answer.body;
+		const results = answer.body;
 		assert.equal(results.length, 100);
 		results.forEach((result, i) => {
 			assert.equal(result.status, 201);
@@ -167,7 +167,7 @@ describe('R102 R103 an array', () => {
 			assert.equal(result.entry.id, items[i].id);
 			entryForm(result.entry);
 		});
-		const again = expectStatus(await ann.post('/v1/messages', items), 200).body.results;
+		const again = expectStatus(await ann.post('/v1/messages', items), 200).body;
 		again.forEach((result, i) => {
 			assert.equal(result.status, 200);
 			assert.equal(result.replayed, true);
@@ -186,7 +186,7 @@ describe('R102 R103 an array', () => {
 			{ id: unknown, to: 'nobody-of-that-name', body: 'x' },
 			{ id: good2, to: bob.name, body: 'good 2' },
 		]), 200);
-		const { results } = answer.body;
+		const results = answer.body;
 		assert.deepEqual(results.map((one) => one.status), [201, 422, 201]);
 		problemBody(results[1].problem, 'unknown_recipient', '/1/to');
 		await bob.received(good1);
@@ -197,7 +197,7 @@ describe('R102 R103 an array', () => {
 	it('the same id twice in one array is one message', async () => {
 		const id = uuid7();
 		const item = { id, to: bob.name, body: 'twice in one array' };
-		const { results } = expectStatus(
+		const results = expectStatus(
 			await ann.post('/v1/messages', [item, item]), 200).body;
 		assert.deepEqual(results.map((one) => one.status), [201, 200]);
 		await bob.received(id);
@@ -243,31 +243,36 @@ describe('R32 POST /v1/to/{user}', () => {
 	});
 
 	it('options go in the query', async () => {
-		const first = await ann.send(bob.name, 'first');
-		const answer = expectStatus(await ann.request('POST',
-			`/v1/to/${bob.name}?priority=high&key=a-key&correlation_id=c%20d&reply_to=${first.id}`,
+		const target = `/v1/to/${bob.name}?priority=high&key=a-key&correlation_id=c%20d&expires_in=2h`;
+		const answer = expectStatus(await ann.request('POST', target,
 			{ body: 'with options', ...text }), 201);
 		assert.equal(answer.body.priority, 'high');
 		assert.equal(answer.body.id[14], '8');
 		const event = await bob.received(answer.body.id);
 		assert.equal(event.correlation_id, 'c d');
-		assert.equal(event.reply_to, first.id);
-		const again = expectStatus(await ann.request('POST',
-			`/v1/to/${bob.name}?priority=high&key=a-key&correlation_id=c%20d&reply_to=${first.id}`,
+		assert.equal(time(answer.body.expires_at) - time(answer.body.created_at), 7_200_000);
+		const again = expectStatus(await ann.request('POST', target,
 			{ body: 'with options', ...text }), 200);
 		assert.equal(again.body.id, answer.body.id);
 	});
 
 	it('or in headers', async () => {
-		const id = uuid7();
 		const options = { body: 'by header', ...text,
-			headers: { 'idempotency-key': 'k1', priority: 'low' } };
+			headers: { 'idempotency-key': 'k1', 'x-priority': 'low', 'x-correlation-id': 'c',
+				'x-expires-in': '1h' } };
 		const one = expectStatus(await ann.request('POST', `/v1/to/${bob.name}`, options), 201);
 		const two = expectStatus(await ann.request('POST', `/v1/to/${bob.name}`, options), 200);
 		assert.equal(one.body.id, two.body.id);
 		assert.equal(one.body.priority, 'low');
-		assert.notEqual(one.body.id, id);
+		assert.equal(one.body.correlation_id, 'c');
+		assert.equal(time(one.body.expires_at) - time(one.body.created_at), 3_600_000);
 		assert.match(one.body.id, UUID);
+	});
+
+	it('a parameter wins over the header', async () => {
+		const { body } = expectStatus(await ann.request('POST', `/v1/to/${bob.name}?priority=high`,
+			{ body: 'x', ...text, headers: { 'x-priority': 'low' } }), 201);
+		assert.equal(body.priority, 'high');
 	});
 
 	it('R366 ?in=30m schedules', async () => {

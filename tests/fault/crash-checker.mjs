@@ -396,10 +396,10 @@ async function wsView(user)
 	while (!caught) {
 		const ws = await user.ws({ after: String(events.length), instance: 'checker', window });
 		await ws.wait((frame) => frame.type === 'caught_up' ||
-			ws.events().length === window, 'caught_up or a full window', { ms: 30_000 });
-		caught = ws.frames.some((frame) => frame.type === 'caught_up');
+			ws.events().length >= window, 'caught_up or a full window', { ms: 30_000 });
 		await ws.close();
-		events.push(...ws.events().slice(0, window));
+		caught = ws.frames.some((frame) => frame.type === 'caught_up');
+		events.push(...ws.events());
 	}
 	return events;
 }

@@ -193,7 +193,7 @@ poll_set(struct http_request *req)
 	const char *wait = http_query(req, "wait");
 	int64_t *at = http_alloc(req, sizeof(*at));
 
-	*at = now_ms() + (wait == NULL ? 50 : strtol(wait, NULL, 10));
+	*at = now_ms() + (wait == NULL ? 50 : strtoll(wait, NULL, 10));
 	http_set_timer(req, *at, poll_wake, at);
 }
 
@@ -441,12 +441,12 @@ client_read(int fd, struct reply *ret, int head_only)
 	if ((ret->status = read_head(fd, ret)) <= 0)
 		return;
 	assert_int_equal(strncmp(ret->head, "HTTP/1.", 7), 0);
-	ret->status = (int)strtol(ret->head + 9, NULL, 10);
+	ret->status = (int)strtoll(ret->head + 9, NULL, 10);
 	length = reply_header(ret, "Content-Length");
 	if (head_only || ret->status == 204 || ret->status == 100)
 		return;
 	assert_non_null(length);
-	want = (size_t)strtoul(length, NULL, 10);
+	want = (size_t)strtoull(length, NULL, 10);
 	assert_true(want < sizeof(ret->memory));
 	while (n < want) {
 		got = recv(fd, ret->memory + n, want - n, 0);

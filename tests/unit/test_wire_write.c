@@ -176,7 +176,8 @@ message_event(void)
 
 #define MESSAGE_HEAD                                                           \
 	"\"seq\":118,\"event_id\":" ID3 ",\"kind\":\"message\",\"own\":false," \
-	"\"conversation_seq\":7,"
+	"\"conversation\":" ID2 ",\"conversation_seq\":7,"                     \
+	"\"from\":\"alice\",\"to\":\"bob\","
 #define MESSAGE_TAIL                                                           \
 	",\"event_time\":" NOW_TEXT ",\"delivered_at\":" NOW_TEXT              \
 	",\"read_at\":null,\"attempt\":1}"
@@ -187,9 +188,7 @@ test_event_message(void **state)
 	struct event_view e = message_event();
 	struct buf b = BUF_INIT, f = BUF_INIT;
 	static const char plain[] =
-	    "{" MESSAGE_HEAD "\"id\":" ID1 ",\"conversation\":" ID2
-	    ",\"from\":\"alice\","
-	    "\"to\":\"bob\",\"body\":\"hi \\\"you\\\"\","
+	    "{" MESSAGE_HEAD "\"id\":" ID1 ",\"body\":\"hi \\\"you\\\"\","
 	    "\"content_type\":\"text/plain\",\"metadata\":{},"
 	    "\"correlation_id\":null,\"reply_to\":null" MESSAGE_TAIL;
 
@@ -198,8 +197,7 @@ test_event_message(void **state)
 	assert_buf(plain, &b);
 
 	/* With a fragment it is the same. */
-	wire_message_fragment(
-	    &f, &e.message, &e.conversation, e.from, e.to, e.event_time);
+	wire_message_fragment(&f, &e.message);
 	wire_event(&b, &e, f.data, f.len, NULL);
 	assert_buf(plain, &b);
 	buf_fini(&f);
@@ -215,15 +213,38 @@ test_event_message(void **state)
 	e.message.reply_to = id_of(2);
 	wire_event(&b, &e, NULL, 0, "event");
 	assert_buf("{\"type\":\"event\",\"seq\":118,\"event_id\":" ID3
-		   ",\"kind\":\"message\",\"own\":true,\"conversation_seq\":7,"
-		   "\"id\":" ID1 ",\"conversation\":" ID2 ",\"from\":\"alice\","
-		   "\"to\":null,\"body\":\"hi \\\"you\\\"\","
+		   ",\"kind\":\"message\",\"own\":true,\"conversation\":" ID2
+		   ",\"conversation_seq\":7,\"from\":\"alice\",\"to\":null,"
+		   "\"id\":" ID1 ",\"body\":\"hi \\\"you\\\"\","
 		   "\"content_type\":\"text/markdown\","
 		   "\"metadata\":{\"a\":\"b\"},\"correlation_id\":\"c\","
 		   "\"reply_to\":" ID2 ",\"event_time\":" NOW_TEXT
 		   ",\"delivered_at\":" NOW_TEXT ",\"read_at\":" NOW_TEXT
 		   ",\"attempt\":1}",
 	    &b);
+}
+
+static void
+test_message(void **state)
+{
+	struct event_view e = message_event();
+	struct buf b = BUF_INIT;
+
+	(void)state;
+	e.message.body = NULL;
+	wire_message(&b, &e);
+	assert_buf("{\"event_id\":" ID3 ",\"own\":false,"
+		   "\"conversation\":" ID2 ",\"conversation_seq\":7,"
+		   "\"from\":\"alice\",\"to\":\"bob\",\"id\":" ID1
+		   ",\"body\":null,\"content_type\":\"text/plain\","
+		   "\"metadata\":{},\"correlation_id\":null,"
+		   "\"reply_to\":null,\"event_time\":" NOW_TEXT "}",
+	    &b);
+	e.conversation_seq = 0;
+	wire_message(&b, &e);
+	buf_addc(&b, '\0');
+	assert_non_null(strstr(b.data, "\"conversation_seq\":null"));
+	buf_fini(&b);
 }
 
 static void
@@ -532,6 +553,7 @@ main(void)
 	    cmocka_unit_test(test_members),
 	    cmocka_unit_test(test_limit),
 	    cmocka_unit_test(test_event_message),
+	    cmocka_unit_test(test_message),
 	    cmocka_unit_test(test_event_kinds),
 	    cmocka_unit_test(test_entry),
 	    cmocka_unit_test(test_entry_together),

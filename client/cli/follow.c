@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The common part of tail and chat.  Promises that the stored cursor never
+ * stands behind an event that was not shown, and that nothing is acked that is
+ * not stored here.
+ */
+#include "cli/follow.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+/* So many events, or so long, until what was shown is stored and acked. */
+#define BATCH 64
+#define BATCH_MS 20
+
+/* The loop's timer: time to store. */
+static void
+timer_fired(void *arg)
+{
+
+	follow_flush(arg);
+}
+
+enum rc
+follow_init(struct follow *f, struct cli *cli, loop_fn on_signal, void *arg,
+    struct fail *fail)
+{
+	sigset_t set;
+
+	f->cli = cli;
+	f->signals = -1;
+	f->shown = json_array();
+	if (f->shown == NULL)
+		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
+	if (cli_local(cli, fail) != RC_OK ||
+	    loop_new(rest_server(cli->rest), &f->loop, fail) != RC_OK)
+		return (fail->rc);
+	f->timer = loop_timer_new(f->loop, timer_fired, f);
+	if (f->timer == NULL)
+		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGINT);
+	(void)sigaddset(&set, SIGTERM);
+	(void)sigaddset(&set, SIGHUP);
+	(void)sigaddset(&set, SIGWINCH);
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+	f->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (f->signals < 0)
+		return (fail_set(
+		    fail, FAIL_INTERNAL, "signalfd: %s", strerror(errno)));
+	return (loop_watch(f->loop, f->signals, on_signal, arg, fail));
+}
+
+enum rc
+follow_start(struct follow *f, const struct session_ops *ops,
+    const char *epoch, int64_t seq, void *arg, struct fail *fail)
+{
+	struct session_options options = {.loop = f->loop,
+	    .server = rest_server(f->cli->rest),
+	    .token = f->cli->profile.token,
+	    .epoch = epoch,
+	    .seq = seq,
+	    .acks = f->acks,
+	    .rnd = rnd_system(),
+	    .ops = ops,
+	    .arg = arg};
+
+	return (session_new(&options, &f->session, fail));
+}
+
+enum rc
+follow_run(struct follow *f, struct fail *fail)
+{
+
+	if (!f->ended && loop_run(f->loop, fail) != RC_OK)
+		return (fail->rc);
+	if (f->fail.rc != RC_OK)
+		*fail = f->fail;
+	return (f->fail.rc);
+}
+
+void
+follow_fini(struct follow *f)
+{
+
+	session_free(f->session);
+	loop_timer_free(f->timer);
+	loop_free(f->loop);
+	if (f->signals >= 0)
+		(void)close(f->signals);
+	json_decref(f->shown);
+}
+
+int
+follow_signal(struct follow *f)
+{
+	struct signalfd_siginfo info;
+
+	if (read(f->signals, &info, sizeof(info)) != (ssize_t)sizeof(info))
+		return (0);
+	return ((int)info.ssi_signo);
+}
+
+bool
+follow_known(struct follow *f, const json_t *event)
+{
+	const char *id = json_string_value(json_object_get(event, "event_id"));
+
+	return (f->replaying && id != NULL &&
+	    local_has_shown(f->cli->local, id));
+}
+
+void
+follow_shown(struct follow *f, const json_t *event)
+{
+	json_t *copy = json_deep_copy(event);
+
+	f->seq = json_integer_value(json_object_get(event, "seq"));
+	if (copy != NULL) {
+		(void)json_object_del(copy, "type");
+		(void)json_array_append_new(f->shown, copy);
+	}
+	if (json_array_size(f->shown) >= BATCH)
+		follow_flush(f);
+	else if (!loop_timer_pending(f->timer))
+		loop_timer_set(f->timer, BATCH_MS);
+}
+
+void
+follow_flush(struct follow *f)
+{
+	struct fail fail = FAIL_INIT;
+
+	loop_timer_cancel(f->timer);
+	if (f->seq == 0 || session_epoch(f->session)[0] == '\0')
+		return;
+	if (local_shown(f->cli->local, f->shown, f->cursor,
+		session_epoch(f->session), f->seq, &fail) != RC_OK) {
+		f->seq = 0;
+		follow_end(f, &fail);
+		return;
+	}
+	(void)json_array_clear(f->shown);
+	if (f->acks)
+		session_ack(f->session, f->seq);
+	f->seq = 0;
+}
+
+void
+follow_replay(struct follow *f)
+{
+
+	f->replaying = true;
+	f->seq = 0;
+	(void)json_array_clear(f->shown);
+}
+
+void
+follow_welcome(struct follow *f, const json_t *frame)
+{
+	const char *epoch = json_string_value(json_object_get(frame, "epoch"));
+	struct fail fail = FAIL_INIT;
+	bool changed = false;
+
+	if (epoch != NULL &&
+	    local_epoch_seen(f->cli->local, epoch, &changed, &fail) != RC_OK)
+		follow_end(f, &fail);
+	if (changed)
+		f->replaying = true;
+	/* What was shown without acks before is acked now. */
+	if (f->acks && session_seq(f->session) > 0)
+		session_ack(f->session, session_seq(f->session));
+}
+
+void
+follow_end(struct follow *f, const struct fail *fail)
+{
+
+	if (f->ended)
+		return;
+	f->ended = true;
+	if (fail != NULL)
+		f->fail = *fail;
+	follow_flush(f);
+	if (f->session != NULL && session_state(f->session) != SESSION_ENDED)
+		session_finish(f->session);
+	else
+		loop_stop(f->loop);
+}

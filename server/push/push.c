@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The push thread: a libuv loop that serves libwebsockets' sockets and, woken
+ * by one async handle, the mailboxes.
+ *
+ * Why nothing is lost between a waiter and the news: the thread takes the news
+ * first and the notes (registrations) second, and works in the other order.  A
+ * registration that was put before a piece of news is therefore always worked
+ * on before it.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "push/push_internal.h"
+#include "wire/json.h"
+
+#define TICK_MS 1000
+
+/* ---- the mailboxes, from any thread ---- */
+
+void
+push_post(struct push *p, struct push_note *note)
+{
+
+	/* The box has no limit and is closed only after the last sender. */
+	if (mbox_put(p->notes, &note->node) == RC_OK)
+		(void)uv_async_send(&p->async);
+}
+
+void
+push_news(struct push *p, struct news *news)
+{
+
+	if (mbox_put(p->news, &news->node) != RC_OK) {
+		news_free(news);
+		return;
+	}
+	(void)uv_async_send(&p->async);
+}
+
+struct adopt_note {
+	struct push_note note;
+	int fd;
+};
+
+static void
+adopt(struct push *p, struct push_note *note)
+{
+	struct adopt_note *a = (struct adopt_note *)(void *)note;
+	lws_sock_file_fd_type fd;
+
+	fd.sockfd = a->fd;
+	mem_free(a);
+	if (atomic_load(&p->draining) ||
+	    atomic_load(&p->nsessions) >= p->options.session_limit) {
+		(void)close(fd.sockfd);
+		return;
+	}
+	/* On failure the library has closed it. */
+	(void)lws_adopt_descriptor_vhost(p->vhost,
+	    LWS_ADOPT_SOCKET | LWS_ADOPT_HTTP, fd, NULL, NULL);
+}
+
+void
+push_adopt(struct push *p, int fd)
+{
+	struct adopt_note *a;
+
+	a = mem_zalloc(1, sizeof(*a));
+	if (a == NULL) {
+		(void)close(fd);
+		return;
+	}
+	a->note.run = adopt;
+	a->fd = fd;
+	push_post(p, &a->note);
+}
+
+/* ---- long-polls ---- */
+
+enum waiter_state { WAITING = 1, CANCELING, DONE };
+
+static void
+waiter_finish(struct waiting *w, bool woken)
+{
+	struct push_waiter *waiter = w->waiter;
+
+	hub_leave(w->push->hub, &w->member);
+	TAILQ_REMOVE(&w->push->waiters, w, all);
+	metrics_add(w->push->options.metrics, METRIC_LONG_POLLS, -1);
+	mem_free(w);
+	waiter->done(waiter, woken);
+}
+
+static void
+waiter_release(struct waiting *w, bool woken)
+{
+	int expected = WAITING;
+
+	/* If it is being canceled, the note of that is on its way. */
+	if (atomic_compare_exchange_strong(
+	        &w->waiter->state, &expected, DONE))
+		waiter_finish(w, woken);
+}
+
+static void
+waiter_event(struct hub_member *m, const struct domain_event *e)
+{
+	struct waiting *w = (struct waiting *)(void *)m;
+
+	if (!w->waiter->outbox && e->seq > w->waiter->after)
+		waiter_release(w, true);
+}
+
+static void
+waiter_change(struct hub_member *m, const struct domain_change *c)
+{
+	struct waiting *w = (struct waiting *)(void *)m;
+
+	(void)c;
+	if (w->waiter->outbox)
+		waiter_release(w, true);
+}
+
+static const struct hub_ops waiter_ops = {waiter_event, waiter_change, NULL};
+
+static void
+waiter_register(struct push *p, struct push_note *note)
+{
+	struct push_waiter *waiter =
+	    (struct push_waiter *)(void *)((char *)note -
+	        offsetof(struct push_waiter, note));
+	struct waiting *w;
+
+	w = mem_zalloc(1, sizeof(*w));
+	if (w != NULL) {
+		w->waiter = waiter;
+		w->push = p;
+		w->member.ops = &waiter_ops;
+		w->member.user_id = waiter->user_id;
+		waiter->entry = w;
+	}
+	if (w == NULL || p->drained ||
+	    hub_join(p->hub, &w->member) != RC_OK) {
+		/* Nothing will tell it: as if something had happened. */
+		waiter->entry = NULL;
+		mem_free(w);
+		if (atomic_exchange(&waiter->state, DONE) == WAITING)
+			waiter->done(waiter, !p->drained);
+		return;
+	}
+	TAILQ_INSERT_TAIL(&p->waiters, w, all);
+	metrics_add(p->options.metrics, METRIC_LONG_POLLS, 1);
+}
+
+static void
+waiter_cancel(struct push *p, struct push_note *note)
+{
+	struct push_waiter *waiter =
+	    (struct push_waiter *)(void *)((char *)note -
+	        offsetof(struct push_waiter, cancel_note));
+
+	(void)p;
+	if (waiter->entry != NULL)
+		waiter_finish(waiter->entry, false);
+	else
+		waiter->done(waiter, false);
+}
+
+enum rc
+push_wait(struct push *p, struct push_waiter *w)
+{
+
+	if (atomic_load(&p->draining))
+		return (RC_CLOSED);
+	w->entry = NULL;
+	w->note.run = waiter_register;
+	w->cancel_note.run = waiter_cancel;
+	atomic_store(&w->state, WAITING);
+	push_post(p, &w->note);
+	return (RC_OK);
+}
+
+void
+push_wait_cancel(struct push *p, struct push_waiter *w)
+{
+	int expected = WAITING;
+
+	if (atomic_compare_exchange_strong(&w->state, &expected, CANCELING))
+		push_post(p, &w->cancel_note);
+}
+
+/* ---- sessions ---- */
+
+struct session *
+push_session(struct push *p, int64_t no)
+{
+
+	return (htab_find(p->sessions, &no));
+}
+
+struct buf *
+tx_begin(struct push *p)
+{
+
+	buf_reset(&p->tx);
+	if (buf_reserve(&p->tx, LWS_PRE) != NULL)
+		p->tx.len = LWS_PRE;
+	return (&p->tx);
+}
+
+bool
+session_writable(const struct session *s)
+{
+
+	return (s->out_frames == 0 && lws_partial_buffered(s->wsi) == 0);
+}
+
+static void
+write_now(struct session *s, char *frame, size_t n)
+{
+
+	if (lws_write(s->wsi, (unsigned char *)frame, n, LWS_WRITE_TEXT) < 0)
+		session_close(s, 1011, "");
+}
+
+void
+session_write(struct session *s)
+{
+	struct buf *tx = &s->push->tx;
+
+	if (!buf_ok(tx)) {
+		session_close(s, 1013, "out of memory");
+		return;
+	}
+	write_now(s, tx->data + LWS_PRE, tx->len - LWS_PRE);
+}
+
+void
+session_reply(struct session *s)
+{
+	struct buf *tx = &s->push->tx;
+	struct out_frame *f;
+	size_t n;
+
+	if (s->state == SESSION_CLOSING)
+		return;
+	if (session_writable(s)) {
+		session_write(s);
+		return;
+	}
+	n = tx->len - LWS_PRE;
+	f = NULL;
+	if (buf_ok(tx) && s->out_frames < OUT_FRAMES &&
+	    s->out_bytes + n <= OUT_BYTES)
+		f = mem_alloc(sizeof(*f) + LWS_PRE + n);
+	if (f == NULL) {
+		session_close(s, 1013, "you read too slowly");
+		return;
+	}
+	f->len = n;
+	memcpy(f->data + LWS_PRE, tx->data + LWS_PRE, n);
+	STAILQ_INSERT_TAIL(&s->out, f, entry);
+	s->out_frames++;
+	s->out_bytes += n;
+	(void)lws_callback_on_writable(s->wsi);
+}
+
+void
+session_flush_one(struct session *s)
+{
+	struct out_frame *f;
+
+	f = STAILQ_FIRST(&s->out);
+	STAILQ_REMOVE_HEAD(&s->out, entry);
+	s->out_frames--;
+	s->out_bytes -= f->len;
+	write_now(s, f->data + LWS_PRE, f->len);
+	mem_free(f);
+}
+
+void
+session_unblocked(struct session *s)
+{
+
+	while (s->out_frames > 0 && lws_partial_buffered(s->wsi) == 0)
+		session_flush_one(s);
+	if (s->out_frames > 0 || lws_partial_buffered(s->wsi) != 0) {
+		(void)lws_callback_on_writable(s->wsi);
+		return;
+	}
+	session_kick(s);
+}
+
+void
+session_close(struct session *s, int code, const char *reason)
+{
+
+	if (s->state == SESSION_CLOSING)
+		return;
+	s->state = SESSION_CLOSING;
+	s->close_code = code;
+	(void)snprintf(
+	    s->close_reason, sizeof(s->close_reason), "%s", reason);
+	hub_leave(s->push->hub, &s->member);
+	/* Whoever does not even read our close is cut. */
+	lws_set_timeout(s->wsi, PENDING_TIMEOUT_CLOSE_SEND, 5);
+	(void)lws_callback_on_writable(s->wsi);
+}
+
+/* ---- the thread ---- */
+
+static void
+tell(struct push *p, const struct news *news)
+{
+	struct session *s;
+	size_t i;
+
+	for (i = 0; i < news->nevents; i++)
+		hub_event(p->hub, &news->events[i]);
+	for (i = 0; i < news->nchanges; i++)
+		hub_change(p->hub, &news->changes[i]);
+	for (i = 0; i < news->nrevoked; i++)
+		TAILQ_FOREACH (s, &p->all, all)
+			if (s->device_id == news->revoked[i].device_id)
+				session_close(s, 4401, "token revoked");
+}
+
+static void
+tell_reconnect(struct push *p)
+{
+	struct waiting *w, *next;
+	struct session *s;
+	struct buf *b;
+
+	p->drained = true;
+	for (w = TAILQ_FIRST(&p->waiters); w != NULL; w = next) {
+		next = TAILQ_NEXT(w, all);
+		waiter_release(w, false);
+	}
+	TAILQ_FOREACH (s, &p->all, all) {
+		if (s->state == SESSION_CLOSING)
+			continue;
+		b = tx_begin(p);
+		buf_adds(b,
+		    "{\"type\":\"reconnect\",\"after_ms\":2000,"
+		    "\"reason\":\"restart\"}");
+		session_reply(s);
+		session_close(s, 1012, "restart");
+	}
+}
+
+static void
+on_async(uv_async_t *async)
+{
+	struct push *p = async->data;
+	struct mbox_node *news, *notes, *next;
+	struct push_note *note;
+
+	news = mbox_take_all(p->news);
+	notes = mbox_take_all(p->notes);
+	for (; notes != NULL; notes = next) {
+		next = notes->next;
+		note = (struct push_note *)(void *)notes;
+		note->run(p, note);
+	}
+	for (; news != NULL; news = next) {
+		next = news->next;
+		tell(p, (struct news *)(void *)news);
+		news_free((struct news *)(void *)news);
+	}
+	if (atomic_load(&p->draining) && !p->drained)
+		tell_reconnect(p);
+	if (atomic_load(&p->stopping))
+		uv_stop(&p->loop);
+}
+
+static void
+on_tick(uv_timer_t *timer)
+{
+	struct push *p = timer->data;
+	struct session *s, *next;
+	int64_t now;
+
+	now = clk_mono_ms(p->options.clk);
+	for (s = TAILQ_FIRST(&p->all); s != NULL; s = next) {
+		next = TAILQ_NEXT(s, all);
+		session_tick(s, now);
+	}
+	metrics_set(p->options.metrics, METRIC_WS_SESSIONS,
+	    (int64_t)atomic_load(&p->nsessions));
+}
+
+static void
+loop(void *arg)
+{
+	struct push *p = arg;
+
+	(void)uv_run(&p->loop, UV_RUN_DEFAULT);
+}
+
+/* ---- life ---- */
+
+static void
+free_all(struct push *p)
+{
+	struct mbox_node *n, *next;
+
+	if (p->context != NULL)
+		lws_context_destroy(p->context);
+	if (p->loop_ready) {
+		uv_close((uv_handle_t *)&p->async, NULL);
+		uv_close((uv_handle_t *)&p->timer, NULL);
+		(void)uv_run(&p->loop, UV_RUN_DEFAULT);
+		(void)uv_loop_close(&p->loop);
+	}
+	for (n = p->news != NULL ? mbox_take_all(p->news) : NULL; n != NULL;
+	     n = next) {
+		next = n->next;
+		news_free((struct news *)(void *)n);
+	}
+	mbox_free(p->news);
+	mbox_free(p->notes);
+	htab_free(p->sessions);
+	hub_free(p->hub);
+	buf_fini(&p->tx);
+	mem_free(p);
+}
+
+enum rc
+push_new(const struct push_options *options, struct push **ret,
+    struct err *err)
+{
+	struct push *p;
+	enum rc rc;
+
+	p = mem_zalloc(1, sizeof(*p));
+	if (p == NULL)
+		return (err_set(err, RC_NO_MEMORY, "push"));
+	p->options = *options;
+	TAILQ_INIT(&p->all);
+	TAILQ_INIT(&p->waiters);
+	buf_init(&p->tx, 0);
+	p->news = mbox_new(0, false);
+	p->notes = mbox_new(0, false);
+	p->sessions = htab_new(sizeof(int64_t));
+	p->hub = hub_new();
+	if (p->news == NULL || p->notes == NULL || p->sessions == NULL ||
+	    p->hub == NULL || uv_loop_init(&p->loop) != 0) {
+		free_all(p);
+		return (err_set(err, RC_NO_MEMORY, "push"));
+	}
+	(void)uv_async_init(&p->loop, &p->async, on_async);
+	(void)uv_timer_init(&p->loop, &p->timer);
+	p->async.data = p;
+	p->timer.data = p;
+	p->loop_ready = true;
+	(void)uv_timer_start(&p->timer, on_tick, TICK_MS, TICK_MS);
+	rc = lws_glue_open(p, err);
+	if (rc != RC_OK) {
+		free_all(p);
+		return (rc);
+	}
+	*ret = p;
+	return (RC_OK);
+}
+
+enum rc
+push_start(struct push *p, struct err *err)
+{
+
+	return (thr_start(THR_PUSH, 0, loop, p, &p->thread, err));
+}
+
+void
+push_drain(struct push *p)
+{
+
+	atomic_store(&p->draining, true);
+	(void)uv_async_send(&p->async);
+}
+
+size_t
+push_sessions(const struct push *p)
+{
+
+	return (atomic_load(&p->nsessions));
+}
+
+void
+push_stop(struct push *p)
+{
+
+	if (p == NULL)
+		return;
+	if (p->thread != NULL) {
+		atomic_store(&p->draining, true);
+		atomic_store(&p->stopping, true);
+		(void)uv_async_send(&p->async);
+		thr_join(&p->thread);
+	}
+	free_all(p);
+}

@@ -1,0 +1,606 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a client asks for in a session: ack, read, send, typing; and the outbox
+ * entries that it wants to see change.  Each request is an object of its own
+ * that names its session by number, because the session may be gone when the
+ * answer comes.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "domain/entry.h"
+#include "domain/mark.h"
+#include "domain/send.h"
+#include "push/push_internal.h"
+#include "store/conversation.h"
+#include "wire/json.h"
+
+/* What every request begins with. */
+struct request {
+	struct push_note note;
+	struct push *push;
+	int64_t no;
+};
+
+static struct request *
+of_note(struct push_note *note)
+{
+
+	return ((struct request *)(void *)note);
+}
+
+static void *
+request_new(struct session *s, size_t size,
+    void (*back)(struct push *p, struct push_note *note))
+{
+	struct request *r;
+
+	r = mem_zalloc(1, size);
+	if (r == NULL) {
+		session_close(s, 1013, "out of memory");
+		return (NULL);
+	}
+	r->note.run = back;
+	r->push = s->push;
+	r->no = s->no;
+	return (r);
+}
+
+static void
+request_back(struct request *r)
+{
+
+	push_post(r->push, &r->note);
+}
+
+/* The refusal for a unit that did not get as far as being decided. */
+static void
+refuse_rc(struct refusal *r, enum rc rc)
+{
+
+	refusal_set(r, problem_of_rc(rc), "", "%s", rc_text(rc));
+}
+
+/* ---- ack ---- */
+
+struct ack_request {
+	struct request request; /* first */
+	struct ack_unit unit;
+};
+
+static void
+ack_finished(struct ack_unit *unit)
+{
+	struct ack_request *r = unit->arg;
+
+	request_back(&r->request);
+}
+
+static void submit_ack(struct session *s);
+
+static void
+acked(struct push *p, struct push_note *note)
+{
+	struct ack_request *r = (struct ack_request *)(void *)note;
+	struct session *s;
+
+	s = push_session(p, r->request.no);
+	if (s != NULL && s->state == SESSION_OPEN) {
+		s->acking = false;
+		if (r->unit.unit.rc != RC_OK) {
+			/* It will be acked again, or by the next ack. */
+			refuse_rc(&r->unit.refusal, r->unit.unit.rc);
+			session_refuse(s, false, 0, &r->unit.refusal);
+		} else if (r->unit.refusal.problem != PROBLEM_NONE) {
+			session_refuse(s, false, 0, &r->unit.refusal);
+		} else {
+			session_acked(s, r->unit.acked);
+		}
+		submit_ack(s);
+	}
+	mem_free(r);
+}
+
+/* One ack of a session is under way at a time; those that come meanwhile are
+ * one, the highest. */
+static void
+submit_ack(struct session *s)
+{
+	struct ack_request *r;
+
+	if (s->acking || s->ack_next == 0)
+		return;
+	r = request_new(s, sizeof(*r), acked);
+	if (r == NULL)
+		return;
+	ack_unit_init(&r->unit);
+	r->unit.user_id = s->member.user_id;
+	r->unit.device_id = s->device_id;
+	r->unit.upto = s->ack_next;
+	r->unit.finish = ack_finished;
+	r->unit.arg = r;
+	if (writer_submit(s->push->options.writer, &r->unit.unit) != RC_OK) {
+		mem_free(r);
+		session_close(s, 1013, "busy");
+		return;
+	}
+	s->ack_next = 0;
+	s->acking = true;
+}
+
+void
+session_ack(struct session *s, int64_t upto)
+{
+
+	if (upto <= 0)
+		return;
+	if (upto > s->ack_next)
+		s->ack_next = upto;
+	submit_ack(s);
+}
+
+/* ---- read ---- */
+
+struct read_request {
+	struct request request; /* first */
+	struct read_unit unit;
+	bool has_re;
+	int64_t re;
+};
+
+static void
+read_finished(struct read_unit *unit)
+{
+	struct read_request *r = unit->arg;
+
+	request_back(&r->request);
+}
+
+static void
+read_done(struct push *p, struct push_note *note)
+{
+	struct read_request *r = (struct read_request *)(void *)note;
+	struct session *s;
+	struct buf *b;
+
+	s = push_session(p, r->request.no);
+	if (s != NULL && s->state == SESSION_OPEN) {
+		s->reads--;
+		if (r->unit.unit.rc != RC_OK)
+			refuse_rc(&r->unit.refusal, r->unit.unit.rc);
+		if (r->unit.refusal.problem != PROBLEM_NONE) {
+			session_refuse(s, r->has_re, r->re, &r->unit.refusal);
+		} else if (r->has_re) {
+			b = tx_begin(p);
+			buf_adds(b, "{\"type\":\"ok\"");
+			jw_int(b, "re", r->re);
+			buf_addc(b, '}');
+			session_reply(s);
+		}
+		if (r->unit.form == READ_UPTO &&
+		    r->unit.refusal.problem == PROBLEM_NONE)
+			session_acked(s, r->unit.upto);
+	}
+	mem_free(r);
+}
+
+/* Too much at once of one session. */
+static void
+refuse_busy(struct session *s, const struct frame *f, int limit)
+{
+	struct refusal r = REFUSAL_INIT;
+
+	refusal_set(&r, PROBLEM_BUSY, "",
+	    "%d requests of this session are under way; wait for answers",
+	    limit);
+	session_refuse(s, f->has_re, f->re, &r);
+}
+
+void
+session_mark_read(struct session *s, const struct frame *f)
+{
+	struct read_request *r;
+
+	if (s->reads >= READS_MAX) {
+		refuse_busy(s, f, READS_MAX);
+		return;
+	}
+	r = request_new(s, sizeof(*r), read_done);
+	if (r == NULL)
+		return;
+	read_unit_init(&r->unit);
+	r->has_re = f->has_re;
+	r->re = f->re;
+	r->unit.user_id = s->member.user_id;
+	r->unit.device_id = s->device_id;
+	r->unit.form = f->has_conversation ? READ_CONVERSATION : READ_UPTO;
+	r->unit.upto =
+	    f->has_conversation ? f->upto_conversation_seq : f->upto;
+	r->unit.conversation = f->conversation;
+	r->unit.is_private = f->is_private;
+	r->unit.finish = read_finished;
+	r->unit.arg = r;
+	if (writer_submit(s->push->options.writer, &r->unit.unit) != RC_OK) {
+		mem_free(r);
+		refuse_busy(s, f, s->reads);
+		return;
+	}
+	s->reads++;
+}
+
+/* ---- send ---- */
+
+struct send_request {
+	struct request request; /* first */
+	struct send_unit unit;
+	struct read_job job; /* a replay reads the current entry */
+	struct wire_doc doc;
+	struct message_draft draft;
+	struct text *message;
+	bool has_re;
+	int64_t re;
+	struct buf entry;
+	enum rc rc;
+};
+
+static void
+send_free(struct send_request *r)
+{
+
+	wire_doc_fini(&r->doc);
+	text_unref(r->message);
+	buf_fini(&r->entry);
+	mem_free(r);
+}
+
+static void
+write_sent(struct session *s, struct send_request *r)
+{
+	struct send_view view;
+	struct buf *b;
+
+	b = tx_begin(s->push);
+	buf_adds(b, "{\"type\":\"sent\"");
+	if (r->has_re)
+		jw_int(b, "re", r->re);
+	jw_bool(b, "replayed", r->unit.replayed);
+	buf_adds(b, ",\"entry\":");
+	if (r->unit.replayed) {
+		buf_add(b, r->entry.data, r->entry.len);
+	} else {
+		send_unit_view(&r->unit, &view);
+		wire_entry(b, &view.entry);
+	}
+	buf_addc(b, '}');
+	session_reply(s);
+}
+
+static enum rc
+render_entry(
+    void *arg, const struct entry_view *e, int64_t mid, struct err *err)
+{
+
+	(void)mid;
+	(void)err;
+	wire_entry(arg, e);
+	return (RC_OK);
+}
+
+static void
+read_replayed(struct read_job *job, struct db *db, struct err *err)
+{
+	struct send_request *r = (struct send_request *)(void *)((char *)job -
+	    offsetof(struct send_request, job));
+
+	r->rc = db == NULL ? err->rc
+	                   : entry_get(db, r->unit.sender_id, &r->draft.id,
+	                         render_entry, &r->entry, err);
+	request_back(&r->request);
+}
+
+static void
+sent(struct push *p, struct push_note *note)
+{
+	struct send_request *r = (struct send_request *)(void *)note;
+	struct refusal *refusal = &r->unit.refusal;
+	struct session *s;
+
+	s = push_session(p, r->request.no);
+	if (s == NULL || s->state != SESSION_OPEN) {
+		send_free(r);
+		return;
+	}
+	if (r->unit.unit.rc != RC_OK)
+		refuse_rc(refusal, r->unit.unit.rc);
+	if (refusal->problem == PROBLEM_NONE && r->unit.replayed &&
+	    r->entry.len == 0 && r->rc == RC_OK) {
+		r->job.run = read_replayed;
+		if (readers_submit(p->options.readers, &r->job) == RC_OK)
+			return;
+		refuse_rc(refusal, RC_BUSY);
+	}
+	if (r->rc != RC_OK)
+		refuse_rc(refusal, r->rc);
+	s->sends--;
+	if (refusal->problem != PROBLEM_NONE)
+		session_refuse(s, r->has_re, r->re, refusal);
+	else
+		write_sent(s, r);
+	send_free(r);
+}
+
+static void
+send_finished(struct send_unit *unit)
+{
+	struct send_request *r = unit->arg;
+
+	request_back(&r->request);
+}
+
+/* Pointers of a refused message name the frame's member. */
+static void
+point_into_message(struct refusal *r)
+{
+	char pointer[REFUSAL_POINTER_SIZE];
+
+	(void)snprintf(pointer, sizeof(pointer), "/message%.*s",
+	    (int)sizeof(pointer) - 10, r->pointer);
+	memcpy(r->pointer, pointer, sizeof(pointer));
+}
+
+/* The unit's part of a request, or a refusal in it. */
+static bool
+prepare_send(struct session *s, struct send_request *r)
+{
+	struct message_view v;
+	struct buf fragment = BUF_INIT;
+
+	send_unit_init(&r->unit);
+	r->unit.finish = send_finished;
+	r->unit.arg = r;
+	if (!r->draft.has_id) {
+		refusal_set(&r->unit.refusal, PROBLEM_BAD_REQUEST, "/id",
+		    "a message sent here needs an id (UUIDv7), so that it can "
+		    "be repeated safely");
+		return (false);
+	}
+	if (!send_unit_ask(&r->unit, s->member.user_id, &r->draft,
+	        s->push->options.domain))
+		return (false);
+	message_draft_view(&r->draft, &v);
+	wire_message_fragment(&fragment, &v);
+	if (buf_ok(&fragment))
+		r->message = text_new(fragment.data, fragment.len);
+	buf_fini(&fragment);
+	r->unit.message = r->message;
+	return (true);
+}
+
+void
+session_send(struct session *s, struct wire_doc *doc, const struct frame *f)
+{
+	struct send_request *r;
+	enum rc rc;
+
+	if (s->sends >= SENDS_MAX) {
+		refuse_busy(s, f, SENDS_MAX);
+		wire_doc_fini(doc);
+		return;
+	}
+	r = request_new(s, sizeof(*r), sent);
+	if (r == NULL) {
+		wire_doc_fini(doc);
+		return;
+	}
+	r->doc = *doc;
+	r->draft = f->message;
+	r->has_re = f->has_re;
+	r->re = f->re;
+	buf_init(&r->entry, 0);
+	if (!prepare_send(s, r)) {
+		point_into_message(&r->unit.refusal);
+		session_refuse(s, r->has_re, r->re, &r->unit.refusal);
+		send_free(r);
+		return;
+	}
+	rc = writer_submit(s->push->options.writer, &r->unit.unit);
+	if (rc != RC_OK) {
+		refuse_rc(&r->unit.refusal, rc);
+		session_refuse(s, r->has_re, r->re, &r->unit.refusal);
+		send_free(r);
+		return;
+	}
+	s->sends++;
+}
+
+/* ---- typing ---- */
+
+struct typing_request {
+	struct request request; /* first */
+	struct read_job job;
+	struct uuid conversation;
+	int64_t user_id;
+	char user[LIMIT_NAME_LEN + 1];
+	int64_t others[LIMIT_RECEIPT_MEMBERS];
+	int n;
+	bool member;
+};
+
+static enum rc
+typing_member(void *arg, const struct store_participant *p, struct err *err)
+{
+	struct typing_request *r = arg;
+
+	(void)err;
+	if (p->user_id == r->user_id)
+		r->member = true;
+	else if (r->n < LIMIT_RECEIPT_MEMBERS)
+		r->others[r->n++] = p->user_id;
+	return (RC_OK);
+}
+
+static void
+read_typing(struct read_job *job, struct db *db, struct err *err)
+{
+	struct typing_request *r = (struct typing_request *)(void *)(
+	    (char *)job - offsetof(struct typing_request, job));
+	struct store_conversation c;
+
+	if (db == NULL ||
+	    store_conversation_by_public(db, &r->conversation, &c, err) !=
+	        RC_OK ||
+	    store_participants(
+	        db, c.conversation_id, typing_member, r, err) != RC_OK)
+		r->member = false;
+	request_back(&r->request);
+}
+
+static void
+typing_known(struct push *p, struct push_note *note)
+{
+	struct typing_request *r = (struct typing_request *)(void *)note;
+	struct buf b = BUF_INIT;
+	struct session *s;
+	int i;
+
+	s = push_session(p, r->request.no);
+	if (s != NULL)
+		s->reads--;
+	buf_adds(&b, "{\"type\":\"typing\"");
+	jw_uuid(&b, "conversation", &r->conversation);
+	jw_str(&b, "from", r->user);
+	buf_addc(&b, '}');
+	/* Who is no member types into the void. */
+	for (i = 0; i < r->n && r->member && buf_ok(&b); i++)
+		hub_whisper(p->hub, r->others[i], b.data, b.len);
+	buf_fini(&b);
+	mem_free(r);
+}
+
+void
+session_typing(struct session *s, const struct frame *f)
+{
+	struct typing_request *r;
+
+	/* Ephemeral: dropped first, without a word. */
+	if (s->reads >= READS_MAX)
+		return;
+	r = request_new(s, sizeof(*r), typing_known);
+	if (r == NULL)
+		return;
+	r->conversation = f->conversation;
+	r->user_id = s->member.user_id;
+	memcpy(r->user, s->user, sizeof(r->user));
+	r->job.run = read_typing;
+	if (readers_submit(s->push->options.readers, &r->job) != RC_OK) {
+		mem_free(r);
+		return;
+	}
+	s->reads++;
+}
+
+/* ---- outbox frames ---- */
+
+struct show_request {
+	struct request request; /* first */
+	struct read_job job;
+	int64_t user_id;
+	int64_t mids[CHANGES_MAX];
+	int n, at;
+	struct buf frames;
+	size_t ends[CHANGES_MAX];
+	int count;
+};
+
+static void
+read_entries(struct read_job *job, struct db *db, struct err *err)
+{
+	struct show_request *r = (struct show_request *)(void *)((char *)job -
+	    offsetof(struct show_request, job));
+	struct uuid id;
+	size_t start;
+	int i;
+
+	for (i = 0; db != NULL && i < r->n; i++) {
+		if (store_message_uuid(db, r->mids[i], &id, err) != RC_OK)
+			continue;
+		start = r->frames.len;
+		buf_adds(&r->frames, "{\"type\":\"outbox\",\"entry\":");
+		if (entry_get(db, r->user_id, &id, render_entry, &r->frames,
+		        err) != RC_OK) {
+			r->frames.len = start;
+			continue;
+		}
+		buf_addc(&r->frames, '}');
+		r->ends[r->count++] = r->frames.len;
+	}
+	request_back(&r->request);
+}
+
+static void show_changes(struct session *s);
+
+static void
+entries_read(struct push *p, struct push_note *note)
+{
+	struct show_request *r = (struct show_request *)(void *)note;
+	struct session *s;
+	size_t start;
+	int i;
+
+	s = push_session(p, r->request.no);
+	if (s != NULL && s->state == SESSION_OPEN) {
+		s->showing = false;
+		start = 0;
+		for (i = 0; i < r->count && buf_ok(&r->frames); i++) {
+			buf_add(tx_begin(p), r->frames.data + start,
+			    r->ends[i] - start);
+			session_reply(s);
+			start = r->ends[i];
+		}
+		show_changes(s);
+	}
+	buf_fini(&r->frames);
+	mem_free(r);
+}
+
+static void
+show_changes(struct session *s)
+{
+	struct show_request *r;
+
+	if (s->showing || s->nchanges == 0 || s->state != SESSION_OPEN)
+		return;
+	r = request_new(s, sizeof(*r), entries_read);
+	if (r == NULL)
+		return;
+	buf_init(&r->frames, 0);
+	r->user_id = s->member.user_id;
+	r->n = s->nchanges;
+	memcpy(r->mids, s->changes, sizeof(r->mids));
+	r->job.run = read_entries;
+	if (readers_submit(s->push->options.readers, &r->job) != RC_OK) {
+		mem_free(r);
+		return;
+	}
+	s->nchanges = 0;
+	s->showing = true;
+}
+
+void
+session_changed(struct session *s, int64_t mid)
+{
+	int i;
+
+	for (i = 0; i < s->nchanges; i++)
+		if (s->changes[i] == mid)
+			return;
+	/* A hint, not the truth: the oldest gives way. */
+	if (s->nchanges == CHANGES_MAX) {
+		memmove(s->changes, s->changes + 1,
+		    (CHANGES_MAX - 1) * sizeof(s->changes[0]));
+		s->nchanges--;
+	}
+	s->changes[s->nchanges++] = mid;
+	show_changes(s);
+}

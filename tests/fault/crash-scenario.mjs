@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+//
+// A scripted run of five messages between two users, with acks and reads, whose
+// every step waits for all its consequences, so that its end state is always
+// the same: the golden one.  The script may die anywhere with the server and
+// be run again from its beginning: ids are kept, so what was accepted is
+// replayed.  Whoever breaks a server compares the end with the golden end.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+
+import {
+	Server, User, eventually, expectStatus, removeDir, tempDir, users, uuid7,
+} from '../e2e/harness.mjs';
+import { History, check, viewOf } from './crash-checker.mjs';
+
+/** The server went away under a step. */
+export class Died extends Error {}
+
+/** Copies the plain files of a data directory (no sockets) to a fresh one. */
+export function copyData(from)
+{
+	const to = path.join(tempDir('twinbox-fault-'), 'data');
+
+	fs.cpSync(from, to, { recursive: true,
+		filter: (name) => fs.statSync(name).isFile() || fs.statSync(name).isDirectory() });
+	fs.chmodSync(to, 0o700);
+	return to;
+}
+
+export function dropData(data)
+{
+	removeDir(path.dirname(data));
+}
+
+/**
+ * A data directory with two users who have logged in, made once: argon2 is
+ * slow.  Result: {data, names, tokens}; ${halfway} also runs the script's first
+ * steps and then kills the server, so that its log is not empty.
+ */
+export async function prepare(program, { halfway = false } = {})
+{
+	const server = new Server({ program });
+
+	await server.start();
+	const both = await users(server, 'ann', 'bob');
+	const made = { data: server.data, names: both.map((user) => user.name),
+		tokens: both.map((user) => user.token), ids: null };
+	if (halfway) {
+		const script = new Script(made);
+		await script.run(server, 3);
+		made.ids = script.ids;
+		made.history = script.history;
+		await server.kill();
+	} else {
+		await server.stop();
+	}
+	return made;
+}
+
+/** One run of the script, over any number of the server's lives. */
+export class Script {
+	constructor(made)
+	{
+		this.made = made;
+		this.ids = made.ids ?? Array.from({ length: 5 }, () => uuid7());
+		this.history = new History();
+		this.answered = new Set();
+		// What was accepted before the copy was made is known as such.
+		for (const call of made.history?.calls ?? [])
+			this.history.accepted(this.history.invoke(call), call.entry);
+	}
+
+	/** Runs the first ${n} steps (all of them by default) from the start. */
+	async run(server, n = Infinity)
+	{
+		const [ann, bob] = this.made.names.map((name, i) =>
+			new User(server, name, this.made.tokens[i], 'first'));
+		this.ann = ann;
+		this.bob = bob;
+		this.server = server;
+		try {
+			for (const step of this.steps().slice(0, n))
+				await step();
+		} catch (error) {
+			if (/^contract:/.test(error.message) || error.code === 'ERR_ASSERTION')
+				throw error;
+			// A refusal while the server is alive is a finding, not a death.
+			await Promise.race([server.child?.exited, new Promise((resolve) =>
+				setTimeout(resolve, 1000))]);
+			if (server.running)
+				throw error;
+			throw new Died(error.message, { cause: error });
+		}
+	}
+
+	async send(from, to, n)
+	{
+		const id = this.ids[n - 1];
+		const body = `message ${n}`;
+		const call = this.history.by_id.get(id) ??
+			this.history.invoke({ client: 0, from: from.name, to: to.name, id, body });
+		const known = call.end !== null;
+		const answer = expectStatus(await this.ask(() =>
+			from.post('/v1/messages', { id, to: to.name, body })), 200, 201);
+
+		assert.ok(!known || answer.status === 200,
+			`message ${n} was accepted, and is not known: ${answer.text}`);
+		this.history.accepted(call, answer.body, answer.status === 200);
+	}
+
+	ask(deed)
+	{
+		if (!this.server.running)
+			throw new Died('the server is down');
+		return deed();
+	}
+
+	/** Waits until ${user}'s inbox holds what ${wanted} likes: its seq. */
+	async shows(user, wanted, what)
+	{
+		const event = await eventually(async () => {
+			const { events } = await this.ask(() => user.inbox());
+			events.forEach((one) => this.history.shown(user.name, one));
+			return events.find(wanted);
+		}, what, 5000);
+		return event.seq;
+	}
+
+	message(user, n)
+	{
+		return this.shows(user, (e) => e.id === this.ids[n - 1], `message ${n}`);
+	}
+
+	receipt(user, state, n)
+	{
+		return this.shows(user, (e) => e.kind === 'receipt' && e.state === state && e.upto >= n,
+			`receipt ${state} ${n}`);
+	}
+
+	async ack(user, upto)
+	{
+		const { acked } = await this.ask(() => user.ack(upto));
+		this.history.acked(user.name, 'first', acked);
+	}
+
+	steps()
+	{
+		const { ann, bob } = this;
+
+		return [
+			async () => {
+				await this.send(ann, bob, 1);
+				const seq = await this.message(bob, 1);
+				await this.ack(bob, seq);
+				await this.receipt(ann, 'delivered', 1);
+			},
+			async () => {
+				await this.send(bob, ann, 2);
+				const seq = await this.message(ann, 2);
+				await this.ask(() => ann.read({ upto: seq }));
+				await this.receipt(bob, 'read', 2);
+				await this.shows(ann, (e) => e.kind === 'read', 'the read event');
+			},
+			async () => {
+				await this.send(ann, bob, 3);
+				await this.send(ann, bob, 4);
+				const seq = await this.message(bob, 4);
+				await this.ack(bob, seq);
+				await this.receipt(ann, 'delivered', 4);
+				await this.ask(() => bob.read({ ids: [this.ids[3]] }));
+				await this.receipt(ann, 'read', 4);
+				await this.shows(bob, (e) => e.kind === 'read', 'the read event');
+			},
+			async () => {
+				await this.send(bob, ann, 5);
+				const seq = await this.message(ann, 5);
+				await this.ack(ann, seq);
+				await this.receipt(bob, 'delivered', 5);
+			},
+		];
+	}
+
+	/** The end as it looks without times and made-up ids. */
+	async end()
+	{
+		const name = new Map([[this.ann.name, 'ann'], [this.bob.name, 'bob'],
+			...this.ids.map((id, i) => [id, `message ${i + 1}`])]);
+		const plain = (value) => (Array.isArray(value) ? value.map(plain) :
+			value && typeof value === 'object' ? Object.fromEntries(Object.entries(value)
+				.filter(([member]) => !volatile.has(member))
+				.map(([member, one]) => [member, times.has(member) ? one !== null : plain(one)])) :
+			name.get(value) ?? value);
+		const end = {};
+		const views = new Map();
+
+		for (const user of [this.ann, this.bob]) {
+			const view = await viewOf(user);
+			views.set(user.name, view);
+			end[name.get(user.name)] = plain({
+				inbox: view.rest, acked: view.acked, outbox: view.outbox,
+				unread: (await user.unread()).total,
+				conversations: (await user.get('/v1/conversations')).body.conversations
+					.map((one) => ({ ...one, members: one.members.toSorted((a, b) =>
+						(name.get(a.address) < name.get(b.address) ? -1 : 1)) })),
+			});
+		}
+		return { end, views };
+	}
+
+	/** Checks the end against ${golden} and what clients were told. */
+	async prove(golden)
+	{
+		const { end, views } = await this.end();
+		const { violations, counts } = check(this.history, views);
+
+		assert.deepEqual(violations, []);
+		assert.equal(counts.accepted, 5);
+		assert.deepEqual(end, golden);
+		return counts;
+	}
+}
+
+const volatile = new Set(['event_id', 'conversation', 'created_at', 'event_time', 'attempt',
+	'attempts', 'expires_at', 'last_status_at', 'last_attempt_at']);
+const times = new Set(['delivered_at', 'read_at', 'sent_at', 'acked_at', 'at', 'deliver_at',
+	'next_retry_at']);
+
+/** The end of a run that nobody disturbs. */
+export async function goldenEnd(made, options)
+{
+	const data = copyData(made.data);
+	const server = new Server({ ...options, data });
+	const script = new Script(made);
+
+	await server.start();
+	await script.run(server);
+	const { end } = await script.end();
+	await script.prove(end);
+	await server.kill();
+	dropData(data);
+	return end;
+}
+
+/** ${n} workers take one of ${work} after the other. */
+export async function inParallel(n, work, deed)
+{
+	const queue = work[Symbol.iterator]();
+
+	await Promise.all(Array.from({ length: n }, async () => {
+		for (let next = queue.next(); !next.done; next = queue.next())
+			await deed(next.value);
+	}));
+}

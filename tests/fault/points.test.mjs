@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+//
+// Every fault point that a scripted run of five messages passes, killed at each
+// of its passages, one run each; after a restart the script is finished and
+// its end is the golden one.
+//
+// Needs a build with --enable-faults, named by TWINBOXD_FAULTS; without it the
+// test is skipped, with TWINBOX_FAULTS_REQUIRED=1 it fails.  POINTS_MAX (default
+// 12) bounds the passages tried of one point: the first ones and the last.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { it } from 'node:test';
+
+import { Server } from '../e2e/harness.mjs';
+import {
+	Died, Script, copyData, dropData, goldenEnd, inParallel, prepare,
+} from './crash-scenario.mjs';
+
+const program = process.env.TWINBOXD_FAULTS && path.resolve(process.env.TWINBOXD_FAULTS);
+const skip = program || process.env.TWINBOX_FAULTS_REQUIRED ? false :
+	'TWINBOXD_FAULTS names no build with --enable-faults';
+const MAX = Number(process.env.POINTS_MAX ?? 12);
+const WORKERS = Number(process.env.POINTS_WORKERS ?? 3);
+
+/** Points and how often an undisturbed run passes them: Map. */
+async function survey(made)
+{
+	const data = copyData(made.data);
+	const trace = path.join(path.dirname(data), 'trace');
+	const server = new Server({ program, data, env: { TWINBOX_FAULT_TRACE: trace } });
+	const script = new Script(made);
+
+	await server.start();
+	await script.run(server);
+	await server.kill();
+	const points = new Map();
+	for (const name of fs.readFileSync(trace, 'utf8').split('\n').filter(Boolean))
+		points.set(name, (points.get(name) ?? 0) + 1);
+	dropData(data);
+	return points;
+}
+
+/** The passages to kill at: the first ${MAX} - 1 and the last. */
+function passages(count)
+{
+	const all = Array.from({ length: count }, (_none, i) => i + 1);
+
+	return count <= MAX ? all : [...all.slice(0, MAX - 1), count];
+}
+
+/** Kills at the ${n}-th passage of ${name}: whether it came to that. */
+async function killAt(made, golden, name, n)
+{
+	const server = new Server({ program, data: copyData(made.data) });
+	const script = new Script(made);
+	const killed = await server.start({ env: { TWINBOX_FAULT: `${name}:${n}:kill` } })
+		.then(() => script.run(server)).then(() => false, (error) => {
+			if (error instanceof Died || server.last?.signal === 'SIGKILL')
+				return true;
+			throw error;
+		});
+
+	if (killed)
+		assert.equal(server.last.signal, 'SIGKILL');
+	else
+		await server.kill();
+	await server.start();
+	await script.run(server);
+	await script.prove(golden);
+	await server.kill();
+	dropData(server.data);
+	return killed;
+}
+
+it('R1 R4 R88 R168 R191 F2 a kill at every fault point ends golden',
+   { timeout: 900_000, skip }, async (t) => {
+	assert.ok(program, 'TWINBOXD_FAULTS is not set');
+	const made = await prepare(program);
+	const golden = await goldenEnd(made, { program });
+	const points = await survey(made);
+	const killed = {};
+	const work = [...points].flatMap(([name, count]) =>
+		passages(count).map((n) => [name, n]));
+
+	t.diagnostic(`points passed: ${JSON.stringify(Object.fromEntries(points))}`);
+	assert.ok(points.size >= 5, `only ${points.size} fault points: is it a build with faults?`);
+	await inParallel(WORKERS, work, async ([name, n]) => {
+		let hit;
+		try {
+			hit = await killAt(made, golden, name, n);
+		} catch (error) {
+			throw new Error(`killed at ${name}:${n}: ${error.message}`, { cause: error });
+		}
+		killed[name] = (killed[name] ?? 0) + (hit ? 1 : 0);
+	});
+	t.diagnostic(`killed: ${JSON.stringify(killed)} in ${work.length} runs; golden each time`);
+	for (const name of points.keys())
+		assert.ok(killed[name] > 0, `no run died at ${name}`);
+	dropData(made.data);
+});

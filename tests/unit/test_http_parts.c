@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The parts of server/http that need no server: what is due, telling first
+ * lines apart, content types, the router.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/rnd.h"
+#include "http/http_internal.h"
+
+#define NODES 500
+
+/* Random adding and removing against a plain search for the least. */
+static void
+test_due(void **state)
+{
+	static struct due_node nodes[NODES];
+	struct rnd_seeded rnd;
+	struct due due = {.root = NULL};
+	struct due_node *first;
+	int64_t least, last = -1;
+	int i, round, left = 0;
+
+	(void)state;
+	rnd_seeded_init(&rnd, 1);
+	for (round = 0; round < 20000; round++) {
+		i = (int)rnd_below(&rnd.rnd, NODES);
+		if (nodes[i].queued)
+			due_remove(&due, &nodes[i]);
+		else
+			due_add(&due, &nodes[i],
+			    (int64_t)rnd_below(&rnd.rnd, 1000));
+		if (round % 10 != 0)
+			continue;
+		for (i = 0, least = INT64_MAX; i < NODES; i++)
+			if (nodes[i].queued && nodes[i].at_ms < least)
+				least = nodes[i].at_ms;
+		first = due_first(&due);
+		if (least == INT64_MAX)
+			assert_null(first);
+		else
+			assert_int_equal(first->at_ms, least);
+	}
+	for (i = 0; i < NODES; i++)
+		left += nodes[i].queued;
+	while ((first = due_first(&due)) != NULL) {
+		assert_true(first->at_ms >= last);
+		last = first->at_ms;
+		due_remove(&due, first);
+		due_remove(&due, first); /* nothing */
+		left--;
+	}
+	assert_int_equal(left, 0);
+}
+
+static void
+test_classify(void **state)
+{
+	static const struct {
+		const char *text;
+		enum front_kind kind;
+	} table[] = {
+	    {"", FRONT_MORE},
+	    {"G", FRONT_MORE},
+	    {"GET", FRONT_MORE},
+	    {"GE ", FRONT_PLAIN},
+	    {"POST", FRONT_PLAIN},
+	    {"\x16\x03\x01", FRONT_PLAIN},
+	    {"GET /v1/ws", FRONT_MORE},
+	    {"GET /v1/ws ", FRONT_UPGRADE},
+	    {"GET /v1/ws?a=b ", FRONT_UPGRADE},
+	    {"GET /v1/ws\r\n", FRONT_UPGRADE},
+	    {"GET /v1/wsx ", FRONT_PLAIN},
+	    {"GET /v1/w ", FRONT_PLAIN},
+	    {"GET /v1/inbox?wait=5", FRONT_MORE},
+	    {"GET /v1/inbox?wait=5 HTTP/1.1\r\n", FRONT_WAIT},
+	    {"GET /v1/inbox?after=1&wait=55&x=1 ", FRONT_WAIT},
+	    {"GET /v1/inbox?wait=0 ", FRONT_PLAIN},
+	    {"GET /v1/inbox?wait= ", FRONT_PLAIN},
+	    {"GET /v1/inbox?await=5 ", FRONT_PLAIN},
+	    {"GET /wait=5 ", FRONT_PLAIN},
+	    {"GET /x?& ", FRONT_PLAIN},
+	    {"GET  /v1/ws ", FRONT_PLAIN},
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (front_classify(table[i].text, strlen(table[i].text), false,
+			"/v1/ws") != table[i].kind)
+			fail_msg("\"%s\"", table[i].text);
+	assert_int_equal(
+	    front_classify("GET /v1/inbox?wait=5", 20, true, "/v1/ws"),
+	    FRONT_PLAIN);
+	assert_int_equal(
+	    front_classify("GET /v1/ws ", 11, false, NULL), FRONT_PLAIN);
+}
+
+static void
+test_media(void **state)
+{
+
+	(void)state;
+	assert_true(media_ok("application/json", false));
+	assert_true(media_ok("Application/JSON; charset=UTF-8", false));
+	assert_true(media_ok("application/json;charset=\"utf-8\"", false));
+	assert_false(media_ok("application/json; charset=latin1", false));
+	assert_false(media_ok("application/jsonx", false));
+	assert_false(media_ok("text/plain", false));
+	assert_false(media_ok(NULL, false));
+	assert_false(media_ok("", false));
+	assert_true(media_ok(NULL, true));
+	assert_true(media_ok("text/plain", true));
+	assert_true(media_ok("text/markdown; charset=utf-8", true));
+	assert_true(media_ok("application/json", true));
+	assert_false(media_ok("text/", true));
+	assert_false(media_ok("text/plain; charset=utf-16", true));
+	assert_false(media_ok("multipart/form-data; boundary=x", true));
+}
+
+static void
+test_list(void **state)
+{
+
+	(void)state;
+	assert_true(list_has("websocket", "websocket"));
+	assert_true(list_has("h2c , WebSocket", "websocket"));
+	assert_false(list_has("websockets, web socket", "websocket"));
+	assert_false(list_has("", "websocket"));
+	assert_false(list_has(NULL, "websocket"));
+}
+
+static void
+handler(struct http_request *req, void *arg)
+{
+
+	(void)req;
+	(void)arg;
+}
+
+static const struct pattern *
+find(const struct router *router, char *path)
+{
+	struct segment s[SEGMENTS_MAX];
+	int n = 0;
+	char *at, *save = NULL;
+
+	for (at = strtok_r(path, "/", &save); at != NULL;
+	     at = strtok_r(NULL, "/", &save)) {
+		s[n].text = at;
+		s[n++].len = strlen(at);
+	}
+	return (router_find(router, s, n));
+}
+
+static void
+test_router(void **state)
+{
+	static const struct http_route routes[] = {
+	    {"GET", "/a/{x}", handler, 0}, {"GET", "/", handler, 0},
+	    {"GET", "/a/b", handler, 0}, {"POST", "/a/{x}", handler, 0},
+	    {"GET", "/{x}/b/c", handler, 0}, {"GET", "/a/b/{y}", handler, 0},
+	    {"GET", "/a", handler, 0}, {NULL, NULL, NULL, 0}};
+	static const struct {
+		const char *path;
+		int route; /* -1: none */
+	} table[] = {{"/", 1}, {"/a", 6}, {"/a/b", 2}, {"/a/c", 0},
+	    {"/z/b/c", 4}, {"/a/b/d", 5}, {"/b", -1}, {"/z/c/c", -1},
+	    {"/a/b/c/d", -1}};
+	struct router *router;
+	const struct pattern *p;
+	struct err err = ERR_INIT;
+	char path[32];
+	size_t i;
+
+	(void)state;
+	assert_int_equal(router_new(routes, &router, &err), RC_OK);
+	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		(void)snprintf(path, sizeof(path), "%s", table[i].path);
+		p = find(router, path);
+		if (table[i].route < 0
+			? p != NULL
+			: p == NULL ||
+			      p->route[METHOD_GET] != &routes[table[i].route])
+			fail_msg("%s", table[i].path);
+	}
+	(void)snprintf(path, sizeof(path), "/a/c");
+	p = find(router, path);
+	assert_ptr_equal(p->route[METHOD_POST], &routes[3]);
+	assert_ptr_equal(p->route[METHOD_HEAD], &routes[0]);
+	assert_null(p->route[METHOD_PUT]);
+	assert_string_equal(p->allow, "GET, HEAD, POST, OPTIONS");
+	router_free(router);
+	router_free(NULL);
+}
+
+static void
+test_router_refuses(void **state)
+{
+	static const struct http_route bad[][2] = {
+	    {{"GET", "a", handler, 0}, {NULL, NULL, NULL, 0}},
+	    {{"BREW", "/a", handler, 0}, {NULL, NULL, NULL, 0}},
+	    {{"GET", "/{}", handler, 0}, {NULL, NULL, NULL, 0}},
+	    {{"GET", "/{a", handler, 0}, {NULL, NULL, NULL, 0}},
+	    {{"GET", "/1/2/3/4/5/6/7/8/9", handler, 0}, {NULL, NULL, NULL, 0}},
+	    {{"GET", "/{1}/{2}/{3}/{4}/{5}", handler, 0},
+		{NULL, NULL, NULL, 0}}};
+	struct router *router;
+	struct err err = ERR_INIT;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(router_new(bad[i], &router, &err), RC_INVALID);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_due),
+	    cmocka_unit_test(test_classify),
+	    cmocka_unit_test(test_media),
+	    cmocka_unit_test(test_list),
+	    cmocka_unit_test(test_router),
+	    cmocka_unit_test(test_router_refuses),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}
