@@ -1,3 +1,434 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/cli.h"
-enum rc cmd_chat(struct cli *cli, struct fail *fail){(void)cli;(void)fail;return RC_OK;}
+/*
+ * chat: a conversation with one person in a terminal.  What is typed is stored
+ * before it is sent and sent again until it is answered; what is shown of the
+ * peer is marked read; what comes from others is told in one line, and all of
+ * it is acked, because this device has it.
+ */
+#include "cli/chat.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clk.h"
+#include "base/utf8.h"
+#include "lib/safe.h"
+
+#define HISTORY 20
+
+/* Text member ${name} of ${json}, "" without one. */
+static const char *
+text_of(const json_t *json, const char *name)
+{
+	const char *text = json_string_value(json_object_get(json, name));
+
+	return (text != NULL ? text : "");
+}
+
+/* Submits ${message} over the session and remembers what was asked. */
+static void
+submit(struct chat *chat, const json_t *message)
+{
+	int64_t number = session_send(chat->follow.session, message);
+	char key[24];
+
+	if (number == 0)
+		return; /* with the next welcome */
+	(void)snprintf(key, sizeof(key), "%lld", (long long)number);
+	(void)json_object_set(
+	    chat->asked, key, json_object_get(message, "id"));
+}
+
+void
+chat_send(struct chat *chat, const char *text)
+{
+	char id[UUID_TEXT_LEN + 1], ref[LOCAL_REF_SIZE];
+	char now[CLK_RFC3339_SIZE];
+	struct fail fail = FAIL_INIT;
+	struct uuid uuid = uuid_gen_next(&chat->ids);
+	json_t *message, *shown;
+	size_t n = strlen(text);
+
+	if (n > LIMIT_BODY_LEN || !utf8_valid(text, n, NULL)) {
+		chat_remark(chat, "not sent: that is longer than %d bytes, or "
+		    "no UTF-8", LIMIT_BODY_LEN);
+		return;
+	}
+	uuid_format(&uuid, id);
+	message = json_pack(
+	    "{ss ss ss}", "to", chat->peer, "body", text, "id", id);
+	if (message == NULL ||
+	    sender_submit(chat->follow.cli->local, message, NULL, ref,
+		&fail) != RC_OK) {
+		chat_remark(chat, "not sent: %s", fail.what);
+		json_decref(message);
+		return;
+	}
+	clk_format_rfc3339(clk_wall_ms(clk_system()), now);
+	shown = json_deep_copy(message);
+	(void)json_object_set_new(shown, "from",
+	    json_string(chat->follow.cli->profile.user));
+	(void)json_object_set_new(shown, "own", json_true());
+	(void)json_object_set_new(shown, "event_time", json_string(now));
+	chat_show(chat, shown);
+	json_decref(shown);
+	submit(chat, message);
+	json_decref(message);
+}
+
+/* Submits all that waits here and was not asked for in this connection. */
+static void
+submit_waiting(struct chat *chat)
+{
+	struct local_draft draft;
+	struct fail fail = FAIL_INIT;
+	int64_t row = 0;
+
+	(void)json_object_clear(chat->asked);
+	while (local_outbox_next(chat->follow.cli->local, row, &draft, &fail) ==
+	    RC_OK) {
+		row = draft.row;
+		/* A key travels in a header, which a frame has not. */
+		if (draft.key[0] == '\0')
+			submit(chat, draft.request);
+		local_draft_fini(&draft);
+	}
+}
+
+/* Tells the server what was read, once all that came is shown. */
+static void
+mark_read(struct chat *chat)
+{
+
+	if (!chat->caught_up || chat->conversation[0] == '\0' ||
+	    chat->shown_upto <= chat->read_upto)
+		return;
+	session_read(
+	    chat->follow.session, chat->conversation, chat->shown_upto);
+	chat->read_upto = chat->shown_upto;
+}
+
+static void
+on_welcome(void *arg, const json_t *frame)
+{
+	struct chat *chat = arg;
+
+	if (chat->follow.away)
+		chat_remark(chat, "connected again");
+	chat->follow.away = false;
+	chat->caught_up = false;
+	chat->read_upto = 0; /* what was told may have been lost */
+	follow_welcome(&chat->follow, frame);
+	submit_waiting(chat);
+}
+
+/* Takes the id of ${message}'s conversation if it is the one with the peer. */
+static bool
+is_here(struct chat *chat, const json_t *message)
+{
+	const char *conversation = text_of(message, "conversation");
+	bool own = json_is_true(json_object_get(message, "own"));
+
+	if (chat->conversation[0] == '\0' &&
+	    strcmp(text_of(message, own ? "to" : "from"), chat->peer) == 0 &&
+	    json_is_string(json_object_get(message, "to")) &&
+	    strlen(conversation) == UUID_TEXT_LEN)
+		(void)snprintf(chat->conversation, sizeof(chat->conversation),
+		    "%s", conversation);
+	return (chat->conversation[0] != '\0' &&
+	    strcmp(conversation, chat->conversation) == 0);
+}
+
+/* A message came, of whomever. */
+static void
+take_message(struct chat *chat, const json_t *event)
+{
+	const char *id = text_of(event, "id");
+	json_t *mine = json_object_get(chat->own, id);
+	json_int_t seq = json_integer_value(
+	    json_object_get(event, "conversation_seq"));
+
+	if (!is_here(chat, event)) {
+		if (!json_is_true(json_object_get(event, "own")))
+			chat_show_other(chat, event);
+		return;
+	}
+	if (mine != NULL) {
+		(void)json_object_set(mine, "conversation_seq",
+		    json_object_get(event, "conversation_seq"));
+		chat_sign(chat, id,
+		    seq <= chat->read	       ? RENDER_READ
+			: seq <= chat->delivered ? RENDER_DELIVERED
+						 : RENDER_ACCEPTED);
+	} else if (seq > chat->shown_upto)
+		chat_show(chat, event);
+	if (seq > chat->shown_upto)
+		chat->shown_upto = seq;
+	mark_read(chat);
+}
+
+/* A receipt came: the peer's marks move, only forward. */
+static void
+take_receipt(struct chat *chat, const json_t *event)
+{
+	json_int_t upto =
+	    json_integer_value(json_object_get(event, "upto"));
+	bool read = strcmp(text_of(event, "state"), "read") == 0;
+
+	if (strcmp(text_of(event, "by"), chat->peer) != 0 ||
+	    chat->conversation[0] == '\0' ||
+	    strcmp(text_of(event, "conversation"), chat->conversation) != 0)
+		return;
+	if (read && upto > chat->read)
+		chat->read = upto;
+	if (upto > chat->delivered)
+		chat->delivered = upto;
+	chat_sign_upto(chat, upto, read ? RENDER_READ : RENDER_DELIVERED);
+}
+
+static void
+on_event(void *arg, const json_t *event)
+{
+	struct chat *chat = arg;
+	const char *kind = text_of(event, "kind");
+	char safe[160];
+	const char *reason;
+
+	if (chat->follow.ended)
+		return;
+	if (follow_known(&chat->follow, event))
+		; /* shown before the server was restored */
+	else if (strcmp(kind, "message") == 0)
+		take_message(chat, event);
+	else if (strcmp(kind, "receipt") == 0)
+		take_receipt(chat, event);
+	else if (strcmp(kind, "bounce") == 0) {
+		chat_sign(chat, text_of(event, "of"), RENDER_FAILED);
+		reason = text_of(event, "reason");
+		safe_line(reason, strlen(reason), safe, sizeof(safe));
+		chat_remark(chat, "not delivered: %s", safe);
+	}
+	follow_shown(&chat->follow, event);
+}
+
+static void
+on_caught_up(void *arg)
+{
+	struct chat *chat = arg;
+
+	chat->caught_up = true;
+	chat_show_others(chat);
+	mark_read(chat);
+}
+
+/* The id that send frame ${re} was about; NULL if it is not known. */
+static const char *
+asked_id(struct chat *chat, int64_t re)
+{
+	char key[24];
+
+	(void)snprintf(key, sizeof(key), "%lld", (long long)re);
+	return (json_string_value(json_object_get(chat->asked, key)));
+}
+
+static void
+on_sent(void *arg, int64_t re, const json_t *frame)
+{
+	struct chat *chat = arg;
+	const char *id = asked_id(chat, re);
+	const json_t *entry = json_object_get(frame, "entry");
+	struct fail fail = FAIL_INIT;
+
+	if (id == NULL)
+		return;
+	if (local_outbox_answered(chat->follow.cli->local, id, &fail) != RC_OK)
+		follow_end(&chat->follow, &fail);
+	if (chat->conversation[0] == '\0' &&
+	    strcmp(text_of(entry, "to"), chat->peer) == 0 &&
+	    strlen(text_of(entry, "conversation")) == UUID_TEXT_LEN)
+		(void)snprintf(chat->conversation, sizeof(chat->conversation),
+		    "%s", text_of(entry, "conversation"));
+	chat_sign(chat, id, RENDER_ACCEPTED);
+}
+
+static void
+on_refused(void *arg, int64_t re, const struct fail *why)
+{
+	struct chat *chat = arg;
+	const char *id = asked_id(chat, re);
+	struct fail fail = FAIL_INIT;
+
+	if (id == NULL)
+		return;
+	if (!sender_refused(why)) {
+		chat_remark(chat, "not sent yet: %s; it is kept here",
+		    why->what);
+		return;
+	}
+	if (local_outbox_refused(
+		chat->follow.cli->local, id, why->what, &fail) != RC_OK)
+		follow_end(&chat->follow, &fail);
+	chat_sign(chat, id, RENDER_FAILED);
+	chat_remark(chat, "refused: %s; %s", why->what, why->cure);
+}
+
+static void
+on_epoch_changed(void *arg)
+{
+	struct chat *chat = arg;
+
+	follow_replay(&chat->follow);
+	chat_remark(chat, "the server was restored; it gets your messages "
+	    "again");
+}
+
+static void
+on_lost(void *arg, const struct fail *why, int64_t wait_ms)
+{
+	struct chat *chat = arg;
+
+	(void)wait_ms;
+	follow_flush(&chat->follow);
+	if (!chat->follow.away)
+		chat_remark(chat, "%s; what you type is kept", why->what);
+	chat->follow.away = true;
+}
+
+static void
+on_ended(void *arg, const struct fail *why)
+{
+	struct chat *chat = arg;
+
+	if (!chat->follow.ended && why != NULL) {
+		follow_flush(&chat->follow);
+		chat->follow.fail = *why;
+	}
+	chat->follow.ended = true;
+	loop_stop(chat->follow.loop);
+}
+
+static const struct session_ops ops = {
+    .welcome = on_welcome,
+    .event = on_event,
+    .caught_up = on_caught_up,
+    .sent = on_sent,
+    .refused = on_refused,
+    .epoch_changed = on_epoch_changed,
+    .lost = on_lost,
+    .ended = on_ended,
+};
+
+static void
+on_signal(void *arg)
+{
+	struct chat *chat = arg;
+	int number;
+
+	while ((number = follow_signal(&chat->follow)) != 0) {
+		if (number == SIGWINCH && chat->screen != NULL)
+			screen_resize(chat->screen);
+		else if (number == SIGINT && chat->screen != NULL &&
+		    screen_clear_line(chat->screen))
+			; /* as a shell does: the line is gone, no more */
+		else if (number != SIGWINCH)
+			follow_end(&chat->follow, NULL);
+	}
+}
+
+/* Something was typed. */
+static void
+on_input(void *arg)
+{
+	struct chat *chat = arg;
+
+	if (!chat->follow.ended && !screen_read(chat->screen))
+		follow_end(&chat->follow, NULL);
+}
+
+/* Finds the conversation and shows its end.  Without a server: goes on. */
+static enum rc
+begin(struct chat *chat, struct fail *fail)
+{
+	struct cli *cli = chat->follow.cli;
+	json_t *conversation;
+	int64_t limit = HISTORY;
+
+	if (args_integer(&cli->args, "history", 0, LIMIT_PAGE_MAX, &limit,
+		fail) != RC_OK)
+		return (fail->rc);
+	cli_flush(cli);
+	if (cli_conversation_with(cli, chat->peer, &conversation, fail) !=
+	    RC_OK)
+		return (fail->rc);
+	if (conversation == NULL)
+		return (RC_OK);
+	(void)snprintf(chat->conversation, sizeof(chat->conversation), "%s",
+	    text_of(conversation, "id"));
+	cli_marks(conversation, cli->profile.user, &chat->delivered,
+	    &chat->read);
+	json_decref(conversation);
+	return (chat_history(chat, limit, 0, fail));
+}
+
+/* Runs the chat, everything being made. */
+static enum rc
+run(struct chat *chat, struct fail *fail)
+{
+	enum rc rc;
+
+	rc = follow_init(&chat->follow, chat->follow.cli, on_signal, chat,
+	    fail);
+	if (rc == RC_OK)
+		rc = follow_start(
+		    &chat->follow, &ops, "", -1, chat, fail);
+	if (rc == RC_OK)
+		rc = loop_watch(
+		    chat->follow.loop, STDIN_FILENO, on_input, chat, fail);
+	if (rc != RC_OK)
+		return (rc);
+	chat->screen = screen_open("> ", chat_line, chat);
+	if (chat->screen == NULL)
+		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
+	return (follow_run(&chat->follow, fail));
+}
+
+enum rc
+cmd_chat(struct cli *cli, struct fail *fail)
+{
+	struct chat chat;
+	struct local_draft draft;
+	struct fail ignored = FAIL_INIT;
+	enum rc rc;
+
+	if (isatty(STDIN_FILENO) != 1 || isatty(STDOUT_FILENO) != 1) {
+		(void)fail_set(fail, FAIL_USAGE, "chat needs a terminal");
+		return (fail_cure(fail, "use twinbox send and twinbox tail"));
+	}
+	memset(&chat, 0, sizeof(chat));
+	chat.follow.cli = cli;
+	chat.follow.acks = true;
+	chat.peer = cli->args.operands[0];
+	chat.own = json_object();
+	chat.asked = json_object();
+	chat.others = json_object();
+	uuid_gen_init(&chat.ids, clk_system(), rnd_system());
+	rc = cli_local(cli, fail);
+	if (rc == RC_OK)
+		rc = begin(&chat, fail);
+	if (rc == RC_OK)
+		rc = run(&chat, fail);
+	screen_close(chat.screen);
+	if (cli->local != NULL &&
+	    local_outbox_next(cli->local, 0, &draft, &ignored) == RC_OK) {
+		local_draft_fini(&draft);
+		cli_note(cli, "what could not be sent is kept and goes out "
+		    "with the next twinbox command");
+	}
+	follow_fini(&chat.follow);
+	json_decref(chat.own);
+	json_decref(chat.asked);
+	json_decref(chat.others);
+	return (rc);
+}

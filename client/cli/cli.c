@@ -206,23 +206,18 @@ is_with(const json_t *conversation, const char *me, const char *name)
 	    strcmp(render_conversation_name(conversation, me), name) == 0);
 }
 
-/* The path of the page after ${page}; NULL-terminated "" if it is the last. */
+/* Writes the path of the page after ${page}, "" if it is the last. */
 static void
 next_page(const json_t *page, char *ret, size_t size)
 {
-	const json_t *next = json_object_get(page, "next");
-	const char *text = json_string_value(next);
+	const char *next = json_string_value(json_object_get(page, "next"));
 	struct buf b = BUF_INIT;
 
 	ret[0] = '\0';
-	if (text == NULL)
+	if (next == NULL)
 		return;
-	if (text[0] == '/')
-		buf_adds(&b, text);
-	else {
-		buf_adds(&b, "/v1/conversations?limit=200&before=");
-		rest_path_add(&b, text);
-	}
+	buf_adds(&b, "/v1/conversations?limit=200&after=");
+	rest_path_add(&b, next);
 	if (buf_ok(&b) && b.len < size) {
 		memcpy(ret, b.data, b.len);
 		ret[b.len] = '\0';
@@ -255,6 +250,28 @@ cli_conversation_with(
 		json_decref(page);
 	}
 	return (RC_OK);
+}
+
+void
+cli_marks(const json_t *conversation, const char *me, json_int_t *ret_delivered,
+    json_int_t *ret_read)
+{
+	const json_t *members = json_object_get(conversation, "members");
+	const json_t *one;
+	const char *address;
+	size_t i;
+
+	*ret_delivered = *ret_read = 0;
+	for (i = 0; i < json_array_size(members); i++) {
+		one = json_array_get(members, i);
+		address = json_string_value(json_object_get(one, "address"));
+		if (address == NULL || strcmp(address, me) == 0)
+			continue;
+		*ret_delivered =
+		    json_integer_value(json_object_get(one, "delivered"));
+		*ret_read = json_integer_value(json_object_get(one, "read"));
+		return;
+	}
 }
 
 enum rc

@@ -79,6 +79,11 @@ enum rc cli_call(struct cli *cli, const char *method, const char *path,
 enum rc cli_conversation_with(struct cli *cli, const char *name, json_t **ret,
     struct fail *fail) MUST_USE;
 
+/* The marks of the other side of ${conversation}: up to which number of the
+ * conversation it has, and has read. */
+void cli_marks(const json_t *conversation, const char *me,
+    json_int_t *ret_delivered, json_int_t *ret_read);
+
 /* Checks that ${text} is a UUID; writes it in lower case. */
 enum rc cli_uuid(const char *text, const char *what,
     char ret[UUID_TEXT_LEN + 1], struct fail *fail) MUST_USE;

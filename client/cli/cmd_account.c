@@ -55,18 +55,13 @@ check_free(struct cli *cli, const char *name, struct fail *fail)
 	    "add --profile %s, or log out first: twinbox logout", name));
 }
 
-/* Id member ${name} of ${json}, a text or a number. */
-static void
-copy_id(const json_t *json, const char *name, char *ret, size_t size)
+/* Text member ${name} of ${json}, "" without one. */
+static const char *
+text_of(const json_t *json, const char *name)
 {
-	const json_t *value = json_object_get(json, name);
+	const char *text = json_string_value(json_object_get(json, name));
 
-	ret[0] = '\0';
-	if (json_is_string(value))
-		(void)snprintf(ret, size, "%s", json_string_value(value));
-	else if (json_is_integer(value))
-		(void)snprintf(ret, size, "%lld",
-		    (long long)json_integer_value(value));
+	return (text != NULL ? text : "");
 }
 
 /* Revokes token ${id}. */
@@ -99,13 +94,11 @@ keep_login(struct cli *cli, const json_t *answer, const char *name,
     const char *device, struct fail *fail)
 {
 	struct profile *p = &cli->profile;
-	const char *token =
-	    json_string_value(json_object_get(answer, "token"));
+	const char *token = text_of(answer, "token");
 	char old_id[sizeof(p->token_id)];
 	enum rc rc;
 
-	if (token == NULL || token[0] == '\0' ||
-	    strlen(token) >= sizeof(p->token))
+	if (token[0] == '\0' || strlen(token) >= sizeof(p->token))
 		return (fail_set(fail, FAIL_PROTOCOL,
 		    "the server gave no token"));
 	(void)snprintf(old_id, sizeof(old_id), "%s", p->token_id);
@@ -114,9 +107,8 @@ keep_login(struct cli *cli, const json_t *answer, const char *name,
 	(void)snprintf(p->user, sizeof(p->user), "%s", name);
 	(void)snprintf(p->token, sizeof(p->token), "%s", token);
 	(void)snprintf(p->device, sizeof(p->device), "%s", device);
-	copy_id(answer, "id", p->token_id, sizeof(p->token_id));
-	if (p->token_id[0] == '\0')
-		copy_id(answer, "device_id", p->token_id, sizeof(p->token_id));
+	(void)snprintf(p->token_id, sizeof(p->token_id), "%s",
+	    text_of(json_object_get(answer, "device"), "id"));
 	rc = profile_save(p, fail);
 	if (rc != RC_OK)
 		return (rc);
@@ -236,49 +228,15 @@ cmd_register(struct cli *cli, struct fail *fail)
 	return (rc);
 }
 
-/* The id of this device, from the list if it was not told at log-in. */
-static enum rc
-own_token_id(struct cli *cli, char *ret, size_t size, struct fail *fail)
-{
-	const json_t *list, *one;
-	const char *device;
-	json_t *answer;
-	size_t i;
-
-	(void)snprintf(ret, size, "%s", cli->profile.token_id);
-	if (ret[0] != '\0')
-		return (RC_OK);
-	if (rest_get(cli->rest, "/v1/tokens", &answer, fail) != RC_OK)
-		return (fail->rc);
-	list = json_object_get(answer, "tokens");
-	for (i = 0; i < json_array_size(list); i++) {
-		one = json_array_get(list, i);
-		device = json_string_value(json_object_get(one, "device"));
-		if (json_is_true(json_object_get(one, "current"))) {
-			copy_id(one, "id", ret, size);
-			break;
-		}
-		if (device != NULL && strcmp(device, cli->profile.device) == 0)
-			copy_id(one, "id", ret, size);
-	}
-	json_decref(answer);
-	if (ret[0] == '\0')
-		return (fail_set(fail, FAIL_PROTOCOL,
-		    "the server does not list this device"));
-	return (RC_OK);
-}
-
 enum rc
 cmd_logout(struct cli *cli, struct fail *fail)
 {
-	char id[64], user[LIMIT_NAME_LEN + 1];
+	char user[LIMIT_NAME_LEN + 1];
 	json_t *answer;
 	enum rc rc;
 
 	(void)snprintf(user, sizeof(user), "%s", cli->profile.user);
-	rc = own_token_id(cli, id, sizeof(id), fail);
-	if (rc == RC_OK)
-		rc = revoke_token(cli, id, fail);
+	rc = revoke_token(cli, cli->profile.token_id, fail);
 	/* Revoked before: all the better. */
 	if (rc != RC_OK && fail->status != 401 && fail->status != 404)
 		return (rc);
@@ -301,7 +259,8 @@ cmd_whoami(struct cli *cli, struct fail *fail)
 
 	if (rest_get(cli->rest, "/v1", &answer, fail) != RC_OK)
 		return (fail->rc);
-	user = json_string_value(json_object_get(answer, "user"));
+	user = json_string_value(
+	    json_object_get(json_object_get(answer, "user"), "name"));
 	if (user == NULL) {
 		json_decref(answer);
 		return (fail_set(fail, FAIL_NOT_LOGGED_IN,
@@ -323,8 +282,6 @@ list_devices(struct cli *cli, struct fail *fail)
 	const json_t *list, *one;
 	json_t *answer, *rows;
 	struct buf b = BUF_INIT;
-	char id[64];
-	bool mine;
 	size_t i;
 	enum rc rc;
 
@@ -335,17 +292,17 @@ list_devices(struct cli *cli, struct fail *fail)
 		json_decref(answer);
 		return (rc);
 	}
-	rows = json_pack("[[ssss]]", "ID", "DEVICE", "SINCE", "");
-	list = json_object_get(answer, "tokens");
+	rows = json_pack("[[ssss]]", "ID", "DEVICE", "LAST SEEN", "");
+	list = json_object_get(answer, "devices");
 	for (i = 0; i < json_array_size(list); i++) {
 		one = json_array_get(list, i);
-		copy_id(one, "id", id, sizeof(id));
-		mine = json_is_true(json_object_get(one, "current")) ||
-		    (id[0] != '\0' && strcmp(id, cli->profile.token_id) == 0);
 		(void)json_array_append_new(rows,
-		    json_pack("[soos]", id, cli_cell(cli, one, "device"),
-			cli_cell(cli, one, "created_at"),
-			mine ? "this one" : ""));
+		    json_pack("[soos]", text_of(one, "id"),
+			cli_cell(cli, one, "name"),
+			cli_cell(cli, one, "last_seen_at"),
+			json_is_true(json_object_get(one, "current"))
+			    ? "this one"
+			    : ""));
 	}
 	render_table(&b, &cli->look, rows);
 	json_decref(rows);

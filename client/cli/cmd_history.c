@@ -11,30 +11,6 @@
 #include "cli/cli.h"
 #include "lib/safe.h"
 
-/* The marks of the other side of ${conversation}: what of mine it has. */
-static void
-other_marks(const json_t *conversation, const char *me, json_int_t *delivered,
-    json_int_t *read)
-{
-	const json_t *members = json_object_get(conversation, "members");
-	const json_t *one;
-	const char *address;
-	size_t i;
-
-	*delivered = *read = 0;
-	for (i = 0; i < json_array_size(members); i++) {
-		one = json_array_get(members, i);
-		address = json_string_value(json_object_get(one, "address"));
-		if (address == NULL || strcmp(address, me) == 0)
-			continue;
-		*delivered = json_integer_value(
-		    json_object_get(one, "delivered_upto"));
-		*read =
-		    json_integer_value(json_object_get(one, "read_upto"));
-		return;
-	}
-}
-
 /* The sign of ${message} by those marks; NULL for those of others. */
 static const char *
 sign_of(const json_t *message, const char *me, json_int_t delivered,
@@ -71,7 +47,7 @@ show_messages(struct cli *cli, const json_t *messages,
 		json_decref(out);
 		return (rc);
 	}
-	other_marks(conversation, me, &delivered, &read);
+	cli_marks(conversation, me, &delivered, &read);
 	for (i = 0; i < json_array_size(messages); i++) {
 		message = json_array_get(messages, i);
 		render_message(&b, &cli->look, message,
@@ -205,28 +181,17 @@ cmd_history(struct cli *cli, struct fail *fail)
 static json_t *
 conversation_row(struct cli *cli, const json_t *conversation)
 {
-	const json_t *last = json_object_get(conversation, "last");
-	const char *text = json_string_value(json_object_get(last, "body"));
 	const char *id =
 	    json_string_value(json_object_get(conversation, "id"));
-	struct buf when = BUF_INIT;
-	char unread[24] = "";
 	json_int_t n =
 	    json_integer_value(json_object_get(conversation, "unread"));
-	json_t *row;
+	char unread[24] = "";
 
 	if (n > 0)
 		(void)snprintf(unread, sizeof(unread), "%lld", (long long)n);
-	if (last != NULL && !json_is_null(last))
-		render_time(
-		    &when, &cli->look, render_time_of(last, "event_time"));
-	buf_addc(&when, '\0');
-	row = json_pack("[sssss]",
+	return (json_pack("[ssos]",
 	    render_conversation_name(conversation, cli->profile.user), unread,
-	    buf_ok(&when) ? when.data : "", text != NULL ? text : "",
-	    id != NULL ? id : "");
-	buf_fini(&when);
-	return (row);
+	    cli_cell(cli, conversation, "last"), id != NULL ? id : ""));
 }
 
 enum rc
@@ -246,7 +211,7 @@ cmd_conversations(struct cli *cli, struct fail *fail)
 		json_decref(page);
 		return (rc);
 	}
-	rows = json_pack("[[sssss]]", "WITH", "UNREAD", "WHEN", "LAST", "ID");
+	rows = json_pack("[[ssss]]", "WITH", "UNREAD", "LAST", "ID");
 	list = json_object_get(page, "conversations");
 	for (i = 0; i < json_array_size(list); i++)
 		(void)json_array_append_new(

@@ -16,6 +16,7 @@
 #include "store/reader.h"
 #include "store/writer.h"
 
+struct admin;
 struct api;
 
 /* Everything a route may need; pointers are kept. */
@@ -33,16 +34,27 @@ struct api_options {
 	bool registration_open;
 	double rate_limit; /* requests/s a user; 0: off */
 	int argon2_threads;
-	bool (*ready)(void *arg, const char **ret_why); /* for /readyz */
-	void *ready_arg;
+	struct admin *admin; /* for the handlers of server/admin */
 };
 
 /* Makes the api and starts its argon2 pool. */
 enum rc api_new(const struct api_options *options, struct api **ret,
     struct err *err) MUST_USE;
 
-/* Ends the pool and frees.  NULL is allowed. */
+/* From now on handlers answer 503 draining; ends the argon2 pool.  Requests
+ * that wait for the writer, a reader or push go on. */
+void api_stop(struct api *api);
+
+/* Requests that are with a handler, or with the writer, a reader, push or the
+ * pool for it: once it is 0 after api_stop(), nobody touches a request any more
+ * and http_stop() may free them. */
+size_t api_busy(const struct api *api);
+
+/* Frees; no request may come any more.  NULL is allowed. */
 void api_free(struct api *api);
+
+/* What the options gave. */
+struct admin *api_admin(const struct api *api);
 
 /* The route table for http_options (ends with method NULL); handlers take the
  * api as their argument. */

@@ -37,8 +37,7 @@ enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM };
 	    "Outbox rows that wait for delivery")                              \
 	X(INBOX_EVENTS, "inbox_events_total", METRIC_COUNTER,                  \
 	    "Events written to inboxes")                                       \
-	X(RECEIPTS, "receipts_total", METRIC_COUNTER,                          \
-	    "Receipts made")                                                   \
+	X(RECEIPTS, "receipts_total", METRIC_COUNTER, "Receipts made")         \
 	X(DELIVERY_SECONDS, "delivery_seconds", METRIC_HISTOGRAM,              \
 	    "From acceptance to the recipient's inbox")                        \
 	X(COMMIT_SECONDS, "commit_seconds", METRIC_HISTOGRAM,                  \
@@ -51,10 +50,8 @@ enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM };
 	    "Transactions rolled back and redone singly")                      \
 	X(CHECKPOINTS, "checkpoints_total", METRIC_COUNTER,                    \
 	    "Checkpoints of the write-ahead log")                              \
-	X(WAL_BYTES, "wal_bytes", METRIC_GAUGE,                                \
-	    "Size of the write-ahead log")                                     \
-	X(WS_SESSIONS, "ws_sessions", METRIC_GAUGE,                            \
-	    "Open WebSocket sessions")                                         \
+	X(WAL_BYTES, "wal_bytes", METRIC_GAUGE, "Size of the write-ahead log") \
+	X(WS_SESSIONS, "ws_sessions", METRIC_GAUGE, "Open WebSocket sessions") \
 	X(WS_EVENTS, "ws_events_total", METRIC_COUNTER,                        \
 	    "Events written to WebSocket sessions")                            \
 	X(WS_BEHIND, "ws_behind_total", METRIC_COUNTER,                        \
@@ -70,7 +67,7 @@ enum metric {
 #define X(id, name, type, help) METRIC_##id,
 	METRICS_TABLE(X)
 #undef X
-	METRIC_COUNT
+	    METRIC_COUNT
 };
 
 struct metrics;

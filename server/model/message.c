@@ -270,8 +270,8 @@ message_draft_view(const struct message_draft *draft, struct message_view *ret)
 	ret->body = draft->body.p;
 	ret->body_len = draft->body.n;
 	ret->content_type = draft->content_type.p != NULL
-	    ? draft->content_type.p
-	    : MESSAGE_CONTENT_TYPE_DEFAULT;
+				? draft->content_type.p
+				: MESSAGE_CONTENT_TYPE_DEFAULT;
 	ret->metadata = draft->metadata.p;
 	ret->metadata_len = draft->metadata.n;
 	ret->correlation_id = draft->correlation_id.p;

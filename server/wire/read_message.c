@@ -127,12 +127,13 @@ read_metadata(struct wire_doc *doc, json_t *object, const char *pointer,
 		    &b, json_string_value(member), json_string_length(member));
 	}
 	buf_addc(&b, '}');
-	text = buf_ok(&b) ? wire_doc_alloc(doc, b.len) : NULL;
+	text = buf_ok(&b) ? wire_doc_alloc(doc, b.len + 1) : NULL;
 	if (text == NULL) {
 		buf_fini(&b);
 		return (wire_no_memory(r));
 	}
 	memcpy(text, b.data, b.len);
+	text[b.len] = '\0';
 	d->metadata.p = text;
 	d->metadata.n = b.len;
 	buf_fini(&b);

@@ -79,7 +79,9 @@ enum rc wire_object(json_t *value, const char *pointer,
 /* Reads one message as POST /v1/messages takes it.  Everything that needs no
  * store is checked: sizes, id version (7 or 8), priorities, metadata (flat
  * object of strings), either to or conversation, expires_in (seconds as a
- * number, or "30m"), deliver_at (RFC 3339).  ${doc} keeps what is made. */
+ * number, or "30m"), deliver_at (RFC 3339).  ${doc} keeps what is made; the
+ * draft's texts end with NUL.  metadata has its members in byte order; {} is
+ * absent. */
 enum rc wire_message_read(struct wire_doc *doc, json_t *value,
     const char *pointer, struct message_draft *ret,
     struct refusal *refusal) MUST_USE;

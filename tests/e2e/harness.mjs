@@ -58,7 +58,9 @@ export function removeDir(dir)
 		fs.rmSync(dir, { recursive: true, force: true });
 }
 
-process.on('exit', () => {
+/** Kills every program that was started here; for tests that failed halfway. */
+export function killAll()
+{
 	for (const child of children) {
 		try {
 			child.kill('SIGKILL');
@@ -66,6 +68,10 @@ process.on('exit', () => {
 			// It has ended already.
 		}
 	}
+}
+
+process.on('exit', () => {
+	killAll();
 	for (const dir of [...directories])
 		removeDir(dir);
 });

@@ -8,9 +8,9 @@
 // instants, not the interleaving).
 
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
+import { after, it } from 'node:test';
 
-import { eventually, sleep, startServer, users } from '../e2e/harness.mjs';
+import { eventually, killAll, sleep, startServer, users } from '../e2e/harness.mjs';
 import { History, check, viewOf } from './crash-checker.mjs';
 import { Target, poller, reader, sender, socketSender } from './crash-load.mjs';
 
@@ -44,6 +44,8 @@ async function startAgain(server, target, rnd, kills, starts)
 	starts.push(performance.now() - begin);
 	target.up();
 }
+
+after(killAll);
 
 it('R1 R2 R4 R89 R90 R91 R119 R191 R211 R212 R231 R235 I1 I2 I3 I7 ' +
    `SIGKILL under load, ${ROUNDS} times`, { timeout: 600_000 }, async (t) => {

@@ -16,9 +16,9 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { it } from 'node:test';
+import { after, it } from 'node:test';
 
-import { Server, TWINBOXD, eventually, run, within } from '../e2e/harness.mjs';
+import { Server, TWINBOXD, eventually, killAll, run, within } from '../e2e/harness.mjs';
 import {
 	Died, Script, copyData, dropData, goldenEnd, inParallel, prepare,
 } from './crash-scenario.mjs';
@@ -158,6 +158,8 @@ async function untilItPasses(call, one)
 	});
 	return kills;
 }
+
+after(killAll);
 
 const TITLE = 'R1 R4 R88 R191 R211 F1 SIGKILL before every write-class system call';
 

@@ -11,9 +11,9 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { it } from 'node:test';
+import { after, it } from 'node:test';
 
-import { Server } from '../e2e/harness.mjs';
+import { Server, killAll } from '../e2e/harness.mjs';
 import {
 	Died, Script, copyData, dropData, goldenEnd, inParallel, prepare,
 } from './crash-scenario.mjs';
@@ -73,6 +73,8 @@ async function killAt(made, golden, name, n)
 	dropData(server.data);
 	return killed;
 }
+
+after(killAll);
 
 it('R1 R4 R88 R168 R191 F2 a kill at every fault point ends golden',
    { timeout: 900_000, skip }, async (t) => {

@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/mem.h"
+
 #define HOST "Host: localhost\r\n"
 #define GET(path) "GET " path " HTTP/1.1\r\n" HOST "\r\n"
 /* A connection is looked at once in each eighth of the deadline. */
@@ -547,6 +549,35 @@ test_new_refuses(void **state)
 	http_stop(NULL);
 }
 
+/* Each allocation of making a server fails once. */
+static void
+test_new_without_memory(void **state)
+{
+	static const struct http_route one[] = {
+	    {"GET", "/a/{b}", NULL, 0}, {NULL, NULL, NULL, 0}};
+	struct http_options o = {.listen = "127.0.0.1:0",
+	    .loops = 2,
+	    .routes = one,
+	    .request_deadline_ms = 1,
+	    .idle_deadline_ms = 1,
+	    .clk = clk_system()};
+	struct http *http = NULL;
+	struct err err = ERR_INIT;
+	enum rc rc = RC_NO_MEMORY;
+	int64_t k;
+
+	(void)state;
+	for (k = 1; k < 100 && rc != RC_OK; k++) {
+		mem_fail_at(k);
+		rc = http_new(&o, &http, &err);
+		mem_fail_at(0);
+		assert_true(rc == RC_OK || rc == RC_NO_MEMORY);
+	}
+	assert_int_equal(rc, RC_OK);
+	assert_true(k > 4);
+	http_stop(http);
+}
+
 int
 main(void)
 {
@@ -565,6 +596,7 @@ main(void)
 	    cmocka_unit_test(test_no_descriptors),
 	    cmocka_unit_test(test_quiet),
 	    cmocka_unit_test(test_new_refuses),
+	    cmocka_unit_test(test_new_without_memory),
 	    cmocka_unit_test(test_stop),
 	    cmocka_unit_test(test_drain),
 	};

@@ -351,6 +351,37 @@ test_draft_numbers(void **state)
 	refused(&d, PROBLEM_BAD_REQUEST, "/3/expires_in");
 }
 
+static void
+test_draft_view(void **state)
+{
+	struct message_draft d;
+	struct message_view v;
+
+	(void)state;
+	d = good_draft();
+	message_draft_view(&d, &v);
+	assert_string_equal("hello", v.body);
+	assert_int_equal(5, v.body_len);
+	assert_string_equal("text/plain", v.content_type);
+	assert_null(v.metadata);
+	assert_null(v.correlation_id);
+	assert_false(v.has_reply_to);
+	d.id.b[0] = 7;
+	d.content_type = span("text/markdown");
+	d.metadata = span("{\"a\":\"b\"}");
+	d.correlation_id = span("c");
+	d.has_reply_to = true;
+	d.reply_to.b[0] = 8;
+	message_draft_view(&d, &v);
+	assert_int_equal(7, v.id.b[0]);
+	assert_string_equal("text/markdown", v.content_type);
+	assert_int_equal(9, v.metadata_len);
+	assert_string_equal("{\"a\":\"b\"}", v.metadata);
+	assert_string_equal("c", v.correlation_id);
+	assert_true(v.has_reply_to);
+	assert_int_equal(8, v.reply_to.b[0]);
+}
+
 /* Every pair of states, against a picture of its own. */
 static void
 test_moves(void **state)
@@ -500,6 +531,7 @@ main(void)
 	    cmocka_unit_test(test_draft_body),
 	    cmocka_unit_test(test_draft_rest),
 	    cmocka_unit_test(test_draft_numbers),
+	    cmocka_unit_test(test_draft_view),
 	    cmocka_unit_test(test_moves),
 	    cmocka_unit_test(test_states),
 	    cmocka_unit_test(test_kinds),

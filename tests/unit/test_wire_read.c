@@ -169,7 +169,8 @@ assert_span(const char *expected, struct span s)
 
 	assert_non_null(s.p);
 	assert_int_equal(strlen(expected), s.n);
-	assert_memory_equal(expected, s.p, s.n);
+	/* With the NUL at its end. */
+	assert_memory_equal(expected, s.p, s.n + 1);
 }
 
 static void

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Asks: entry, the ways to the writer and the readers, and answers.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/api_internal.h"
+#include "crypt/crypt.h"
+
+/* ---- entry ---- */
+
+bool
+api_enter(struct api *api, struct http_request *req)
+{
+	struct refusal r = REFUSAL_INIT;
+
+	/* First counted, then asked: api_stop() does it the other way round,
+	 * so that one of the two sees the other. */
+	atomic_fetch_add(&api->busy, 1);
+	if (!atomic_load(&api->stopped))
+		return (true);
+	refusal_set(&r, PROBLEM_DRAINING, "", "the server is stopping");
+	http_answer_refusal(req, &r);
+	atomic_fetch_sub(&api->busy, 1);
+	return (false);
+}
+
+/* The answer has been given. */
+static void
+leave(struct api *api)
+{
+
+	atomic_fetch_sub(&api->busy, 1);
+}
+
+void *
+ask_new(struct api *api, struct http_request *req, size_t size)
+{
+	struct refusal r = REFUSAL_INIT;
+	struct ask *ask;
+
+	if ((ask = http_alloc(req, size)) == NULL) {
+		refusal_set(&r, PROBLEM_BUSY, "", "out of memory");
+		http_answer_refusal(req, &r);
+		leave(api);
+		return (NULL);
+	}
+	ask->api = api;
+	ask->req = req;
+	ask->who = http_principal(req);
+	return (ask);
+}
+
+/* ---- other threads ---- */
+
+static void
+run_read(struct read_job *job, struct db *db, struct err *err)
+{
+	struct ask *ask = (struct ask *)(void *)((char *)job -
+						 offsetof(struct ask, job));
+
+	if (db == NULL || ask->read(ask, db, err) != RC_OK)
+		ask_fail(ask, err);
+}
+
+void
+ask_read(struct ask *ask, ask_read_fn read)
+{
+	struct refusal r = REFUSAL_INIT;
+	enum rc rc;
+
+	ask->read = read;
+	ask->job.run = run_read;
+	if ((rc = readers_submit(ask->api->o.readers, &ask->job)) != RC_OK) {
+		refusal_of_rc(&r, rc);
+		ask_refuse(ask, &r);
+	}
+}
+
+bool
+ask_submit(struct ask *ask, struct unit *unit)
+{
+	struct refusal r = REFUSAL_INIT;
+	enum rc rc;
+
+	if ((rc = writer_submit(ask->api->o.writer, unit)) == RC_OK)
+		return (true);
+	refusal_of_rc(&r, rc);
+	ask_refuse(ask, &r);
+	return (false);
+}
+
+void
+refusal_of_rc(struct refusal *r, enum rc rc)
+{
+	enum problem p = problem_of_rc(rc);
+
+	switch (p) {
+	case PROBLEM_BUSY:
+		refusal_set(r, p, "", "%s; repeat with the same id",
+		    rc == RC_BUSY ? "too much waits already" : rc_text(rc));
+		break;
+	case PROBLEM_DRAINING:
+		refusal_set(r, p, "", "the server is stopping");
+		break;
+	case PROBLEM_INBOX_FULL:
+		refusal_set(r, p, "", "the server's disk is full");
+		break;
+	default:
+		refusal_set(r, PROBLEM_INTERNAL, "",
+		    "the server failed; its log has the story");
+		break;
+	}
+}
+
+bool
+ask_unit_ok(
+    struct ask *ask, const struct unit *unit, const struct refusal *refusal)
+{
+	struct refusal r = REFUSAL_INIT;
+	struct err err = ERR_INIT;
+
+	if (unit->rc == RC_OK && refusal->problem == PROBLEM_NONE)
+		return (true);
+	if (unit->rc == RC_OK) {
+		ask_refuse(ask, refusal);
+		return (false);
+	}
+	refusal_of_rc(&r, unit->rc);
+	if (r.problem == PROBLEM_INTERNAL) {
+		(void)err_set(&err, unit->rc, "%s: %s", unit->kind->name,
+		    rc_text(unit->rc));
+		ask_fail(ask, &err);
+	} else {
+		ask_refuse(ask, &r);
+	}
+	return (false);
+}
+
+/* ---- answers ---- */
+
+void
+ask_page(
+    struct ask *ask, int status, const char *content_type, struct buf *body)
+{
+	struct api *api = ask->api;
+
+	http_answer(ask->req, status, content_type, body);
+	leave(api);
+}
+
+void
+ask_json(struct ask *ask, int status, struct buf *body)
+{
+
+	ask_page(ask, status, HTTP_JSON, body);
+}
+
+void
+ask_empty(struct ask *ask, int status)
+{
+
+	ask_page(ask, status, NULL, NULL);
+}
+
+void
+ask_refuse(struct ask *ask, const struct refusal *r)
+{
+	struct api *api = ask->api;
+
+	http_answer_refusal(ask->req, r);
+	leave(api);
+}
+
+void
+ask_fail(struct ask *ask, const struct err *err)
+{
+	struct api *api = ask->api;
+
+	http_answer_error(ask->req, err);
+	leave(api);
+}
+
+void
+ask_problem(struct ask *ask, enum problem p, const char *pointer,
+    const char *fmt, ...)
+{
+	struct refusal r = REFUSAL_INIT;
+	char detail[REFUSAL_DETAIL_SIZE];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(detail, sizeof(detail), fmt, ap);
+	va_end(ap);
+	refusal_set(&r, p, pointer, "%s", detail);
+	ask_refuse(ask, &r);
+}
+
+void
+etag_make(const struct buf *body, char ret[ETAG_SIZE])
+{
+	static const char hex[] = "0123456789abcdef";
+	uint8_t hash[CRYPT_HASH_SIZE];
+	size_t i, n = 0;
+
+	crypt_hash_once(body->data, body->len, hash);
+	ret[n++] = '"';
+	for (i = 0; i < 10; i++) {
+		ret[n++] = hex[hash[i] >> 4];
+		ret[n++] = hex[hash[i] & 15];
+	}
+	ret[n++] = '"';
+	ret[n] = '\0';
+}
+
+bool
+etag_listed(const char *list, const char *tag)
+{
+	size_t n;
+
+	while (list != NULL && *list != '\0') {
+		list += strspn(list, ", \t");
+		if (*list == '*')
+			return (true);
+		if (list[0] == 'W' && list[1] == '/')
+			list += 2;
+		n = strcspn(list, ",");
+		while (n > 0 && (list[n - 1] == ' ' || list[n - 1] == '\t'))
+			n--;
+		if (n == strlen(tag) && memcmp(list, tag, n) == 0)
+			return (true);
+		list += strcspn(list, ",");
+	}
+	return (false);
+}
+
+void
+ask_json_tagged(struct ask *ask, int status, struct buf *body)
+{
+	char tag[ETAG_SIZE];
+
+	if (!buf_ok(body)) {
+		ask_json(ask, status, body);
+		return;
+	}
+	etag_make(body, tag);
+	http_answer_header(ask->req, "ETag", tag);
+	if (status == 200 &&
+	    etag_listed(http_header(ask->req, "If-None-Match"), tag)) {
+		buf_fini(body);
+		ask_empty(ask, 304);
+	} else {
+		ask_json(ask, status, body);
+	}
+}
+
+void
+ask_link_next(struct ask *ask, const char *fmt, ...)
+{
+	char target[256], link[280];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(target, sizeof(target), fmt, ap);
+	va_end(ap);
+	(void)snprintf(link, sizeof(link), "<%s>; rel=\"next\"", target);
+	http_answer_header(ask->req, "Link", link);
+}

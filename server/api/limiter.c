@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Token buckets under one lock.  A bucket is three numbers; keys are kept as
+ * hashes, so that a stranger's long key costs no memory.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "api/api_internal.h"
+#include "base/htab.h"
+#include "base/mem.h"
+
+/* More keys than this at once: see drop_full(). */
+#define KEYS_MAX 65536
+
+struct bucket {
+	uint64_t key;
+	double tokens;
+	int64_t at_ms;
+};
+
+struct limiter {
+	pthread_mutex_t lock;
+	struct htab *table;
+	double rate; /* a millisecond */
+	double burst;
+};
+
+struct limiter *
+limiter_new(double rate, double burst)
+{
+	struct limiter *l;
+
+	if ((l = mem_zalloc(1, sizeof(*l))) == NULL)
+		return (NULL);
+	if ((l->table = htab_new(sizeof(uint64_t))) == NULL) {
+		mem_free(l);
+		return (NULL);
+	}
+	l->rate = rate / 1000;
+	l->burst = burst;
+	(void)pthread_mutex_init(&l->lock, NULL);
+	return (l);
+}
+
+void
+limiter_free(struct limiter *l)
+{
+	size_t pos = 0;
+	void *p;
+
+	if (l == NULL)
+		return;
+	while ((p = htab_next(l->table, &pos)) != NULL)
+		mem_free(p);
+	htab_free(l->table);
+	(void)pthread_mutex_destroy(&l->lock);
+	mem_free(l);
+}
+
+static void
+refill(const struct limiter *l, struct bucket *b, int64_t now_ms)
+{
+
+	if (now_ms <= b->at_ms)
+		return;
+	b->tokens += (double)(now_ms - b->at_ms) * l->rate;
+	if (b->tokens > l->burst)
+		b->tokens = l->burst;
+	b->at_ms = now_ms;
+}
+
+/* Forgets buckets that are as good as new; if that is not enough, all. */
+static void
+drop_full(struct limiter *l, int64_t now_ms)
+{
+	struct bucket *b;
+	size_t pos = 0;
+
+	while ((b = htab_next(l->table, &pos)) != NULL) {
+		refill(l, b, now_ms);
+		if (b->tokens < l->burst)
+			continue;
+		(void)htab_remove(l->table, &b->key);
+		mem_free(b);
+	}
+	if (htab_count(l->table) < KEYS_MAX / 2)
+		return;
+	for (pos = 0; (b = htab_next(l->table, &pos)) != NULL;)
+		mem_free(b);
+	htab_clear(l->table);
+}
+
+/* The bucket of ${key}, made when there is none; NULL: no memory. */
+static struct bucket *
+bucket_get(struct limiter *l, uint64_t key, int64_t now_ms)
+{
+	struct bucket *b;
+
+	if ((b = htab_find(l->table, &key)) != NULL) {
+		refill(l, b, now_ms);
+		return (b);
+	}
+	if (htab_count(l->table) >= KEYS_MAX)
+		drop_full(l, now_ms);
+	if ((b = mem_zalloc(1, sizeof(*b))) == NULL)
+		return (NULL);
+	b->key = key;
+	b->tokens = l->burst;
+	b->at_ms = now_ms;
+	if (htab_set(l->table, &key, b) != RC_OK) {
+		mem_free(b);
+		return (NULL);
+	}
+	return (b);
+}
+
+bool
+limiter_take(struct limiter *l, const void *key, size_t n, int64_t now_ms,
+    int *ret_wait_s)
+{
+	uint64_t hash = htab_hash(key, n);
+	struct bucket *b;
+	bool ok = true;
+
+	(void)pthread_mutex_lock(&l->lock);
+	b = bucket_get(l, hash, now_ms);
+	if (b != NULL && b->tokens < 1) {
+		*ret_wait_s = (int)ceil((1 - b->tokens) / l->rate / 1000);
+		if (*ret_wait_s < 1)
+			*ret_wait_s = 1;
+		ok = false;
+	} else if (b != NULL) {
+		b->tokens -= 1;
+	}
+	(void)pthread_mutex_unlock(&l->lock);
+	return (ok);
+}
+
+void
+limiter_return(struct limiter *l, const void *key, size_t n, int64_t now_ms)
+{
+	uint64_t hash = htab_hash(key, n);
+	struct bucket *b;
+
+	(void)pthread_mutex_lock(&l->lock);
+	b = htab_find(l->table, &hash);
+	if (b != NULL) {
+		refill(l, b, now_ms);
+		b->tokens += 1;
+		if (b->tokens > l->burst)
+			b->tokens = l->burst;
+	}
+	(void)pthread_mutex_unlock(&l->lock);
+}

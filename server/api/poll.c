@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Long-polls.  Three threads may touch one: a reader that reads for it, push
+ * that gives the waiter back, and its http loop when the time is up or the
+ * client has gone.  Whoever finds that nobody else has anything of it goes on;
+ * the flags that say so are looked at under one lock.
+ */
+#include <stddef.h>
+
+#include "api/api_internal.h"
+
+static void round_start(struct poll *p, bool wait);
+
+static void
+poll_answer(struct poll *p)
+{
+
+	if (p->err.rc != RC_OK)
+		ask_fail(&p->ask, &p->err);
+	else
+		p->answer(p);
+}
+
+/* A read has ended (or could not begin).  Under the lock; says what to do. */
+enum step { STEP_WAIT, STEP_ANSWER, STEP_AGAIN };
+
+static enum step
+read_ended(struct poll *p, bool tell)
+{
+
+	p->reading = false;
+	if (!tell && !p->expired && p->registered)
+		return (STEP_WAIT);
+	if (!tell && !p->expired && p->woken)
+		return (STEP_AGAIN);
+	if (!p->registered)
+		return (STEP_ANSWER);
+	p->ready = true;
+	if (!p->canceled) {
+		p->canceled = true;
+		push_wait_cancel(p->ask.api->o.push, &p->waiter);
+	}
+	return (STEP_WAIT);
+}
+
+static void
+after_read(struct poll *p, bool tell)
+{
+	pthread_mutex_t *lock = &p->ask.api->poll_lock;
+	enum step step;
+
+	(void)pthread_mutex_lock(lock);
+	step = read_ended(p, tell);
+	(void)pthread_mutex_unlock(lock);
+	if (step == STEP_ANSWER)
+		poll_answer(p);
+	else if (step == STEP_AGAIN)
+		round_start(p, true);
+}
+
+static void
+run_read(struct read_job *job, struct db *db, struct err *err)
+{
+	struct poll *p = (struct poll *)(void *)((char *)job -
+						 offsetof(struct poll,
+						     ask.job));
+	bool tell = false;
+
+	if (db == NULL || p->look(p, db, &tell, err) != RC_OK) {
+		p->err = *err;
+		tell = true;
+	}
+	after_read(p, tell);
+}
+
+/* Registers (if it may still wait), then reads. */
+static void
+round_start(struct poll *p, bool wait)
+{
+	struct api *api = p->ask.api;
+	enum rc rc = RC_OK;
+
+	(void)pthread_mutex_lock(&api->poll_lock);
+	p->reading = true;
+	p->woken = p->canceled = false;
+	if (wait && !p->expired) {
+		p->registered = true;
+		rc = push_wait(api->o.push, &p->waiter);
+		if (rc != RC_OK)
+			p->registered = false;
+	}
+	/* Draining, or no memory to wait with: what there is now is told. */
+	if (!p->registered)
+		p->expired = true;
+	(void)pthread_mutex_unlock(&api->poll_lock);
+	rc = readers_submit(api->o.readers, &p->ask.job);
+	if (rc != RC_OK) {
+		(void)err_set(&p->err, rc, "reading");
+		after_read(p, true);
+	}
+}
+
+/* Thread: push. */
+static void
+waiter_done(struct push_waiter *w, bool woken)
+{
+	struct poll *p = w->arg;
+	pthread_mutex_t *lock = &p->ask.api->poll_lock;
+	bool ready, reading;
+
+	(void)pthread_mutex_lock(lock);
+	p->registered = false;
+	if (woken)
+		p->woken = true;
+	else
+		p->expired = true;
+	ready = p->ready;
+	reading = p->reading;
+	(void)pthread_mutex_unlock(lock);
+	if (ready)
+		poll_answer(p);
+	else if (!reading)
+		round_start(p, true);
+}
+
+/* The time is up, or the client has gone.  Thread: its http loop. */
+static void
+wake(struct http_request *req, void *arg)
+{
+	struct poll *p = arg;
+	struct api *api = p->ask.api;
+
+	(void)req;
+	(void)pthread_mutex_lock(&api->poll_lock);
+	p->expired = true;
+	if (p->registered && !p->canceled) {
+		p->canceled = true;
+		push_wait_cancel(api->o.push, &p->waiter);
+	}
+	(void)pthread_mutex_unlock(&api->poll_lock);
+}
+
+void
+poll_start(struct poll *p, int64_t wait_s)
+{
+	struct api *api = p->ask.api;
+
+	p->ask.job.run = run_read;
+	p->waiter.done = waiter_done;
+	p->waiter.arg = p;
+	p->err = (struct err)ERR_INIT;
+	if (wait_s > 0)
+		http_set_timer(p->ask.req,
+		    clk_mono_ms(api->o.clk) + wait_s * 1000, wake, p);
+	round_start(p, wait_s > 0);
+}

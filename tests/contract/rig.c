@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See rig.h.  Everything asserts: a rig that cannot do its work is a failed
+ * test.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "contract/rig.h"
+#include "crypt/crypt.h"
+#include "schema/sql.h"
+#include "store/outbox.h"
+
+/* ---- sinks ---- */
+
+static void
+on_wake(void *arg, struct wake *wake)
+{
+	struct rig *r = arg;
+	size_t i;
+
+	for (i = 0; i < wake->nlanes && r->nlanes < 512; i++)
+		r->lanes[r->nlanes++] = wake->lanes[i];
+	wake_free(wake);
+}
+
+static void
+on_news(void *arg, struct news *news)
+{
+	struct rig *r = arg;
+	size_t i;
+
+	for (i = 0; i < news->nevents && r->nevents < 512; i++)
+		r->events[r->nevents++] = news->events[i];
+	r->nchanges += (int)news->nchanges;
+	/* The texts' bytes are not looked at later, only the numbers. */
+	news_free(news);
+}
+
+static void
+on_fatal(void *arg, const struct err *err)
+{
+	struct rig *r = arg;
+
+	(void)err;
+	r->fatal++;
+}
+
+/* ---- life ---- */
+
+static void
+start(struct rig *r)
+{
+	struct domain_options o = {0};
+	struct writer_options w = {0};
+	struct db_options db = {0};
+	struct err err = ERR_INIT;
+	int from, to;
+
+	db.url = r->url;
+	db.mode = DB_WRITER;
+	db.sync = DB_SYNC_FULL;
+	db.schema = &sql_sqlite_schema;
+	if (db_open(&db, &r->db, &err) != RC_OK)
+		fail_msg("db_open: %s", err.text);
+	if (db_migrate(r->db, r->clk.wall_ms, &from, &to, &err) != RC_OK)
+		fail_msg("db_migrate: %s", err.text);
+	r->sinks = (struct domain_sinks){r, on_wake, on_news, on_fatal};
+	o.clk = &r->clk.clk;
+	o.rnd = &r->rnd.rnd;
+	o.expiry_ms = INT64_C(5) * 86400 * 1000;
+	o.sinks = &r->sinks;
+	assert_int_equal(domain_new(&o, &r->domain, &err), RC_OK);
+	w.db = r->db;
+	w.clk = &r->clk.clk;
+	w.hooks = domain_hooks(r->domain);
+	w.queue_limit = 10000;
+	w.checkpoint_bytes = 1 << 20;
+	assert_int_equal(writer_new(&w, &r->writer, &err), RC_OK);
+	assert_int_equal(sqlite3_open_v2(r->path, &r->look,
+	                     SQLITE_OPEN_READONLY, NULL),
+	    SQLITE_OK);
+}
+
+static void
+stop(struct rig *r)
+{
+
+	(void)sqlite3_close(r->look);
+	writer_stop(r->writer);
+	writer_free(r->writer);
+	domain_free(r->domain);
+	db_close(r->db);
+}
+
+void
+rig_open(struct rig *r)
+{
+	struct err err = ERR_INIT;
+
+	memset(r, 0, sizeof(*r));
+	assert_int_equal(crypt_init(&err), RC_OK);
+	(void)snprintf(r->dir, sizeof(r->dir), "/tmp/twinbox-rig-XXXXXX");
+	assert_non_null(mkdtemp(r->dir));
+	(void)snprintf(r->path, sizeof(r->path), "%s/db", r->dir);
+	(void)snprintf(r->url, sizeof(r->url), "sqlite:%s", r->path);
+	clk_fake_init(&r->clk, RIG_START_MS);
+	rnd_seeded_init(&r->rnd, 42);
+	uuid_gen_init(&r->ids, &r->clk.clk, &r->rnd.rnd);
+	start(r);
+}
+
+void
+rig_close(struct rig *r)
+{
+	static const char *const tails[] = {"", "-wal", "-shm"};
+	char path[128];
+	size_t i;
+
+	stop(r);
+	for (i = 0; i < 3; i++) {
+		(void)snprintf(path, sizeof(path), "%s%s", r->path, tails[i]);
+		(void)unlink(path);
+	}
+	(void)rmdir(r->dir);
+}
+
+void
+rig_restart(struct rig *r)
+{
+
+	stop(r);
+	start(r);
+}
+
+void
+rig_forget(struct rig *r)
+{
+
+	r->nevents = r->nchanges = r->nlanes = 0;
+}
+
+static void
+submit(struct rig *r, struct unit *unit)
+{
+
+	assert_int_equal(writer_submit(r->writer, unit), RC_OK);
+	assert_true(writer_run_once(r->writer) > 0);
+}
+
+/* ---- verbs ---- */
+
+static void
+account_finished(struct account_unit *u)
+{
+
+	*(bool *)u->arg = true;
+}
+
+int64_t
+rig_user(struct rig *r, const char *name, int64_t *ret_device)
+{
+	struct account_unit u;
+	bool done = false;
+	int64_t id;
+
+	account_unit_init(&u, ACCOUNT_ADD);
+	(void)snprintf(u.user.name, sizeof(u.user.name), "%s", name);
+	u.finish = account_finished;
+	u.arg = &done;
+	submit(r, &u.unit);
+	assert_true(done);
+	assert_int_equal(u.unit.rc, RC_OK);
+	assert_int_equal(u.refusal.problem, PROBLEM_NONE);
+	id = u.user.user_id;
+	account_unit_init(&u, ACCOUNT_LOGIN);
+	u.user.user_id = id;
+	(void)snprintf(u.device.name, sizeof(u.device.name), "phone");
+	rnd_fill(&r->rnd.rnd, u.token_hash, sizeof(u.token_hash));
+	u.finish = account_finished;
+	u.arg = &done;
+	submit(r, &u.unit);
+	assert_int_equal(u.unit.rc, RC_OK);
+	if (ret_device != NULL)
+		*ret_device = u.device.device_id;
+	return (id);
+}
+
+static void
+send_finished(struct send_unit *u)
+{
+
+	*(bool *)u->arg = true;
+}
+
+static struct send_unit
+send_draft(struct rig *r, int64_t from, struct message_draft *draft)
+{
+	struct send_unit u;
+	bool done = false;
+
+	memset(&u, 0, sizeof(u));
+	send_unit_init(&u);
+	u.finish = send_finished;
+	u.arg = &done;
+	assert_true(send_unit_ask(&u, from, draft, "localhost"));
+	submit(r, &u.unit);
+	assert_true(done);
+	return (u);
+}
+
+struct send_unit
+rig_send(struct rig *r, int64_t from, const char *to, const char *body,
+    const struct uuid *id)
+{
+	struct message_draft draft = {0};
+
+	draft.has_id = true;
+	draft.id = id != NULL ? *id : uuid_gen_next(&r->ids);
+	draft.to = (struct span){to, strlen(to)};
+	draft.body = (struct span){body, strlen(body)};
+	return (send_draft(r, from, &draft));
+}
+
+struct send_unit
+rig_send_at(struct rig *r, int64_t from, const char *to, const char *body,
+    int64_t deliver_at)
+{
+	struct message_draft draft = {0};
+
+	draft.has_id = true;
+	draft.id = uuid_gen_next(&r->ids);
+	draft.to = (struct span){to, strlen(to)};
+	draft.body = (struct span){body, strlen(body)};
+	draft.deliver_at_ms = deliver_at;
+	return (send_draft(r, from, &draft));
+}
+
+struct ready {
+	int64_t lanes[DELIVER_LANES];
+	size_t n;
+};
+
+static void
+take_lane(void *arg, int64_t lane_id)
+{
+	struct ready *ready = arg;
+
+	ready->lanes[ready->n++] = lane_id;
+}
+
+static void
+deliver_finished(struct deliver_unit *u)
+{
+
+	*(bool *)u->arg = true;
+}
+
+size_t
+rig_deliver(struct rig *r)
+{
+	struct err err = ERR_INIT;
+	struct deliver_unit u;
+	struct ready ready;
+	bool done;
+	size_t n;
+
+	for (n = 0;; n += u.delivered) {
+		ready.n = 0;
+		assert_int_equal(store_lanes_ready(r->db, r->clk.wall_ms,
+		                     DELIVER_LANES, take_lane, &ready, &err),
+		    RC_OK);
+		if (ready.n == 0)
+			return (n);
+		deliver_unit_init(&u);
+		memcpy(u.lanes, ready.lanes, sizeof(u.lanes));
+		u.nlanes = ready.n;
+		u.finish = deliver_finished;
+		u.arg = &done;
+		done = false;
+		submit(r, &u.unit);
+		assert_true(done);
+		if (u.unit.rc != RC_OK)
+			fail_msg("deliver: %s", rc_text(u.unit.rc));
+	}
+}
+
+static void
+ack_finished(struct ack_unit *u)
+{
+
+	*(bool *)u->arg = true;
+}
+
+struct ack_unit
+rig_ack(struct rig *r, int64_t user, int64_t device, int64_t upto)
+{
+	struct ack_unit u;
+	bool done = false;
+
+	memset(&u, 0, sizeof(u));
+	ack_unit_init(&u);
+	u.user_id = user;
+	u.device_id = device;
+	u.upto = upto;
+	u.finish = ack_finished;
+	u.arg = &done;
+	submit(r, &u.unit);
+	assert_true(done);
+	return (u);
+}
+
+static void
+read_finished(struct read_unit *u)
+{
+
+	*(bool *)u->arg = true;
+}
+
+struct read_unit
+rig_read(struct rig *r, int64_t user, int64_t device, int64_t upto,
+    bool is_private)
+{
+	struct read_unit u;
+	bool done = false;
+
+	memset(&u, 0, sizeof(u));
+	read_unit_init(&u);
+	u.user_id = user;
+	u.device_id = device;
+	u.form = READ_UPTO;
+	u.upto = upto;
+	u.is_private = is_private;
+	u.finish = read_finished;
+	u.arg = &done;
+	submit(r, &u.unit);
+	assert_true(done);
+	return (u);
+}
+
+static void
+cancel_finished(struct cancel_unit *u)
+{
+
+	*(bool *)u->arg = true;
+}
+
+struct cancel_unit
+rig_cancel(struct rig *r, int64_t user, const struct uuid *id)
+{
+	struct cancel_unit u;
+	bool done = false;
+
+	memset(&u, 0, sizeof(u));
+	cancel_unit_init(&u);
+	u.sender_id = user;
+	u.id = *id;
+	u.finish = cancel_finished;
+	u.arg = &done;
+	submit(r, &u.unit);
+	assert_true(done);
+	return (u);
+}
+
+static void
+release_finished(struct release_unit *u)
+{
+
+	*(bool *)u->arg = true;
+}
+
+size_t
+rig_release(struct rig *r)
+{
+	struct release_unit u;
+	bool done = false;
+
+	memset(&u, 0, sizeof(u));
+	release_unit_init(&u);
+	u.finish = release_finished;
+	u.arg = &done;
+	submit(r, &u.unit);
+	assert_true(done);
+	assert_int_equal(u.unit.rc, RC_OK);
+	return (u.released);
+}
+
+/* ---- looking ---- */
+
+int64_t
+rig_number(struct rig *r, const char *sql)
+{
+	sqlite3_stmt *st;
+	int64_t n;
+
+	if (sqlite3_prepare_v2(r->look, sql, -1, &st, NULL) != SQLITE_OK)
+		fail_msg("%s: %s", sql, sqlite3_errmsg(r->look));
+	assert_int_equal(sqlite3_step(st), SQLITE_ROW);
+	n = sqlite3_column_int64(st, 0);
+	(void)sqlite3_finalize(st);
+	return (n);
+}
+
+const char *
+rig_text(struct rig *r, const char *sql)
+{
+	static char text[4096];
+	sqlite3_stmt *st;
+	const unsigned char *p;
+
+	if (sqlite3_prepare_v2(r->look, sql, -1, &st, NULL) != SQLITE_OK)
+		fail_msg("%s: %s", sql, sqlite3_errmsg(r->look));
+	assert_int_equal(sqlite3_step(st), SQLITE_ROW);
+	p = sqlite3_column_text(st, 0);
+	(void)snprintf(text, sizeof(text), "%s",
+	    p != NULL ? (const char *)p : "(null)");
+	(void)sqlite3_finalize(st);
+	return (text);
+}

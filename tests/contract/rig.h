@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The domain on a fresh database, in one thread, with a clock that stands
+ * still and seeded randomness: what the contract tests run on.
+ */
+#ifndef CONTRACT_RIG_H
+#define CONTRACT_RIG_H
+
+#include <sqlite3.h>
+
+#include "base/clk.h"
+#include "base/rnd.h"
+#include "domain/account.h"
+#include "domain/cancel.h"
+#include "domain/deliver.h"
+#include "domain/domain.h"
+#include "domain/mark.h"
+#include "domain/release.h"
+#include "domain/send.h"
+
+#define RIG_START_MS INT64_C(1700000000000)
+
+struct rig {
+	char dir[64];
+	char path[96];
+	char url[112];
+	struct clk_fake clk;
+	struct rnd_seeded rnd;
+	struct uuid_gen ids; /* a client's */
+	struct db *db;
+	struct domain *domain;
+	struct writer *writer;
+	struct domain_sinks sinks;
+	sqlite3 *look; /* a second pair of eyes */
+
+	/* What was published. */
+	struct domain_event events[512];
+	int nevents;
+	int nchanges;
+	int64_t lanes[512];
+	int nlanes;
+	int fatal;
+};
+
+/* A fresh database in a fresh folder, or dies. */
+void rig_open(struct rig *r);
+
+/* Closes all and removes the folder. */
+void rig_close(struct rig *r);
+
+/* Closes and opens the same database again, as a restart does. */
+void rig_restart(struct rig *r);
+
+/* Forgets what was published. */
+void rig_forget(struct rig *r);
+
+/* A user with one device; returns his id, and the device's through ${ret}. */
+int64_t rig_user(struct rig *r, const char *name, int64_t *ret_device);
+
+/* Sends; ${id} NULL makes one.  Returns the finished unit's copy. */
+struct send_unit rig_send(struct rig *r, int64_t from, const char *to,
+    const char *body, const struct uuid *id);
+
+/* The same, into a conversation, to be delivered at ${deliver_at} (0: now). */
+struct send_unit rig_send_at(struct rig *r, int64_t from, const char *to,
+    const char *body, int64_t deliver_at);
+
+/* Delivers everything that is due, as the relay would; returns how many. */
+size_t rig_deliver(struct rig *r);
+
+struct ack_unit rig_ack(
+    struct rig *r, int64_t user, int64_t device, int64_t upto);
+struct read_unit rig_read(struct rig *r, int64_t user, int64_t device,
+    int64_t upto, bool is_private);
+struct cancel_unit rig_cancel(
+    struct rig *r, int64_t user, const struct uuid *id);
+size_t rig_release(struct rig *r);
+
+/* One number by SQL, looked at from outside. */
+int64_t rig_number(struct rig *r, const char *sql);
+
+/* One text by SQL; static storage. */
+const char *rig_text(struct rig *r, const char *sql);
+
+#endif

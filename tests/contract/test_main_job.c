@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The main job against the store: what each verb leaves in the tables, and
+ * what it tells.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "contract/rig.h"
+#include "model/event.h"
+
+/* The promises that hold after every step, by SQL from outside: inboxes have
+ * no holes, every message has its outbox row, no event is twice in an inbox,
+ * lanes and rows agree. */
+static void
+check_promises(struct rig *r)
+{
+
+	assert_int_equal(rig_number(r, "SELECT count(*) FROM inboxes b WHERE "
+	    "b.head <> (SELECT count(*) FROM inbox i WHERE "
+	    "i.user_id = b.user_id) OR b.head <> (SELECT "
+	    "coalesce(max(seq),0) FROM inbox i WHERE i.user_id=b.user_id)"),
+	    0);
+	assert_int_equal(rig_number(r, "SELECT count(*) FROM messages m WHERE "
+	    "NOT EXISTS (SELECT 1 FROM outbox o WHERE "
+	    "o.event_id = m.event_id)"),
+	    0);
+	assert_int_equal(rig_number(r, "SELECT count(*) FROM (SELECT 1 FROM "
+	    "inbox GROUP BY user_id, event_id HAVING count(*) > 1)"),
+	    0);
+	assert_int_equal(rig_number(r, "SELECT count(*) FROM outbox o JOIN "
+	    "outbox_lanes l ON l.lane_id = o.lane_id WHERE "
+	    "o.state = 'pending' AND o.lane_seq IS NOT NULL AND "
+	    "o.lane_seq NOT BETWEEN l.next_seq AND l.tail_seq"),
+	    0);
+}
+
+/* R133 R134 R158 R159 R160 R161 R168 R188 R190 R198 R429: one transaction
+ * holds the message, its outbox row and the sender's own copy. */
+static void
+test_send_writes_all(void **state)
+{
+	struct send_unit u;
+	struct rig r;
+	int64_t alice;
+
+	(void)state;
+	rig_open(&r);
+	alice = rig_user(&r, "alice", NULL);
+	(void)rig_user(&r, "bob", NULL);
+	rig_forget(&r);
+	u = rig_send(&r, alice, "bob", "hello", NULL);
+	assert_int_equal(u.unit.rc, RC_OK);
+	assert_int_equal(u.refusal.problem, PROBLEM_NONE);
+	assert_false(u.replayed);
+	assert_int_equal(u.conversation_seq, 1);
+	assert_int_equal(rig_number(&r, "SELECT count(*) FROM messages"), 1);
+	assert_string_equal(
+	    rig_text(&r, "SELECT state FROM outbox"), "pending");
+	assert_int_equal(
+	    rig_number(&r, "SELECT created_at FROM outbox"), RIG_START_MS);
+	assert_int_equal(rig_number(&r, "SELECT own FROM inbox"), 1);
+	assert_int_equal(rig_number(&r, "SELECT next_seq FROM outbox_lanes"), 1);
+	assert_int_equal(
+	    rig_number(&r, "SELECT last_published_seq FROM outbox_lanes"), 0);
+	assert_int_equal(r.nevents, 1);
+	assert_int_equal(r.events[0].user_id, alice);
+	assert_int_equal(r.nlanes, 1);
+	check_promises(&r);
+	rig_close(&r);
+}
+
+/* R165 R167 R392 R393 R395 R409 R412 R432 R433: delivery puts it into the
+ * inbox, settles the row and advances the lane's cursor. */
+static void
+test_deliver(void **state)
+{
+	struct rig r;
+	int64_t alice;
+	int i;
+
+	(void)state;
+	rig_open(&r);
+	alice = rig_user(&r, "alice", NULL);
+	(void)rig_user(&r, "bob", NULL);
+	for (i = 0; i < 250; i++)
+		(void)rig_send(&r, alice, "bob", "hello", NULL);
+	clk_fake_advance(&r.clk, 7);
+	assert_int_equal(rig_deliver(&r), 250);
+	assert_int_equal(
+	    rig_number(&r, "SELECT count(*) FROM outbox WHERE state='sent' "
+	                   "AND attempts=1 AND sent_at=created_at+7"),
+	    250);
+	assert_int_equal(
+	    rig_number(&r, "SELECT next_seq FROM outbox_lanes"), 251);
+	assert_int_equal(
+	    rig_number(&r, "SELECT last_published_seq FROM outbox_lanes"),
+	    250);
+	assert_int_equal(rig_number(&r, "SELECT count(*) FROM inbox i JOIN "
+	    "users u ON u.user_id=i.user_id WHERE u.name='bob' AND "
+	    "i.seq = i.conversation_seq"),
+	    250);
+	assert_int_equal(rig_deliver(&r), 0);
+	check_promises(&r);
+	rig_close(&r);
+}
+
+/* R42 R53 R247: the same id is accepted once; another content or another
+ * sender under it is refused. */
+static void
+test_idempotency(void **state)
+{
+	struct send_unit a, b;
+	struct uuid id;
+	struct rig r;
+	int64_t alice, carol;
+
+	(void)state;
+	rig_open(&r);
+	alice = rig_user(&r, "alice", NULL);
+	(void)rig_user(&r, "bob", NULL);
+	carol = rig_user(&r, "carol", NULL);
+	a = rig_send(&r, alice, "bob", "hello", NULL);
+	id = a.draft->id;
+	id = uuid_gen_next(&r.ids);
+	a = rig_send(&r, alice, "bob", "hello", &id);
+	assert_false(a.replayed);
+	b = rig_send(&r, alice, "bob", "hello", &id);
+	assert_true(b.replayed);
+	assert_int_equal(b.mid, a.mid);
+	b = rig_send(&r, alice, "bob", "hello!", &id);
+	assert_int_equal(b.refusal.problem, PROBLEM_KEY_REUSED);
+	b = rig_send(&r, carol, "bob", "hello", &id);
+	assert_int_equal(b.refusal.problem, PROBLEM_CONFLICT);
+	assert_int_equal(rig_number(&r, "SELECT count(*) FROM messages"), 2);
+	rig_restart(&r);
+	b = rig_send(&r, alice, "bob", "hello", &id);
+	assert_true(b.replayed);
+	check_promises(&r);
+	rig_close(&r);
+}
+
+static void
+finished(struct send_unit *u)
+{
+
+	(*(int *)u->arg)++;
+}
+
+/* Two of one id in one batch: the second is a replay of the first. */
+static void
+test_same_id_in_one_batch(void **state)
+{
+	struct message_draft draft = {0};
+	struct send_unit u[3];
+	struct rig r;
+	int64_t alice;
+	int i, done = 0;
+
+	(void)state;
+	rig_open(&r);
+	alice = rig_user(&r, "alice", NULL);
+	(void)rig_user(&r, "bob", NULL);
+	draft.has_id = true;
+	draft.id = uuid_gen_next(&r.ids);
+	draft.to = (struct span){"bob", 3};
+	draft.body = (struct span){"x", 1};
+	for (i = 0; i < 3; i++) {
+		memset(&u[i], 0, sizeof(u[i]));
+		send_unit_init(&u[i]);
+		assert_true(
+		    send_unit_ask(&u[i], alice, &draft, "localhost"));
+		u[i].finish = finished;
+		u[i].arg = &done;
+		assert_int_equal(
+		    writer_submit(r.writer, &u[i].unit), RC_OK);
+	}
+	assert_int_equal(writer_run_once(r.writer), 3);
+	assert_int_equal(done, 3);
+	assert_false(u[0].replayed);
+	assert_true(u[1].replayed);
+	assert_true(u[2].replayed);
+	assert_int_equal(rig_number(&r, "SELECT count(*) FROM messages"), 1);
+	check_promises(&r);
+	rig_close(&r);
+}
+
+/* R26 R27 R49 R51 R65 R224: the first device's ack settles and gives one
+ * receipt, cumulative; a second device's ack gives none. */
+static void
+test_ack_and_receipts(void **state)
+{
+	struct ack_unit u;
+	struct rig r;
+	int64_t alice, bob, phone, laptop;
+	int i;
+
+	(void)state;
+	rig_open(&r);
+	alice = rig_user(&r, "alice", NULL);
+	bob = rig_user(&r, "bob", &phone);
+	laptop = phone;
+	for (i = 0; i < 5; i++)
+		(void)rig_send(&r, alice, "bob", "hello", NULL);
+	(void)rig_deliver(&r);
+	u = rig_ack(&r, bob, phone, 6);
+	assert_int_equal(u.refusal.problem, PROBLEM_ACK_BEYOND_HEAD);
+	assert_int_equal(u.refusal.head, 5);
+	u = rig_ack(&r, bob, phone, 3);
+	assert_int_equal(u.acked, 3);
+	u = rig_ack(&r, bob, laptop, 2);
+	assert_int_equal(u.acked, 3);
+	u = rig_ack(&r, bob, phone, 5);
+	assert_int_equal(
+	    rig_number(&r, "SELECT count(*) FROM outbox WHERE state='acked' "
+	                   "AND kind=1"),
+	    5);
+	/* Undelivered receipts collapse into one. */
+	assert_int_equal(
+	    rig_number(&r, "SELECT count(*) FROM outbox WHERE kind=2"), 1);
+	assert_int_equal(
+	    rig_number(&r, "SELECT conversation_seq FROM outbox WHERE kind=2"),
+	    5);
+	rig_forget(&r);
+	assert_int_equal(rig_deliver(&r), 1);
+	assert_int_equal(r.nevents, 1);
+	assert_int_equal(r.events[0].kind, EVENT_DELIVERED);
+	assert_int_equal(r.events[0].user_id, alice);
+	assert_int_equal(r.events[0].conversation_seq, 5);
+	/* A receipt causes no receipt. */
+	(void)rig_ack(&r, alice, phone, 6);
+	assert_int_equal(rig_deliver(&r), 0);
+	check_promises(&r);
+	rig_close(&r);
+}
+
+/* R140 R210 R219: read marks, receipts and unread counts. */
+static void
+test_read(void **state)
+{
+	struct read_unit u;
+	struct rig r;
+	int64_t alice, bob, phone;
+
+	(void)state;
+	rig_open(&r);
+	alice = rig_user(&r, "alice", NULL);
+	bob = rig_user(&r, "bob", &phone);
+	(void)rig_send(&r, alice, "bob", "one", NULL);
+	(void)rig_send(&r, alice, "bob", "two", NULL);
+	(void)rig_deliver(&r);
+	u = rig_read(&r, bob, phone, 1, true);
+	assert_int_equal(u.refusal.problem, PROBLEM_NONE);
+	assert_int_equal(
+	    rig_number(&r, "SELECT count(*) FROM outbox WHERE kind=3"), 0);
+	u = rig_read(&r, bob, phone, 2, false);
+	assert_int_equal(
+	    rig_number(&r, "SELECT count(*) FROM outbox WHERE kind=3"), 1);
+	assert_int_equal(rig_number(&r, "SELECT read_upto FROM participants "
+	    "p JOIN users u ON u.user_id=p.user_id WHERE name='bob'"),
+	    2);
+	/* The reader's other devices see two read events in his inbox. */
+	assert_int_equal(
+	    rig_number(&r, "SELECT count(*) FROM inbox WHERE kind=4"), 2);
+	assert_int_equal(rig_deliver(&r), 2);
+	u = rig_read(&r, bob, phone, 1, false);
+	assert_int_equal(rig_deliver(&r), 0);
+	u = rig_read(&r, bob, phone, 99, false);
+	assert_int_equal(u.refusal.problem, PROBLEM_ACK_BEYOND_HEAD);
+	check_promises(&r);
+	rig_close(&r);
+}
+
+/* A canceled row leaves a gap, over which the lane goes on. */
+static void
+test_cancel(void **state)
+{
+	struct cancel_unit c;
+	struct uuid first, second;
+	struct rig r;
+	int64_t alice;
+
+	(void)state;
+	rig_open(&r);
+	alice = rig_user(&r, "alice", NULL);
+	(void)rig_user(&r, "bob", NULL);
+	first = uuid_gen_next(&r.ids);
+	second = uuid_gen_next(&r.ids);
+	(void)rig_send(&r, alice, "bob", "one", &first);
+	(void)rig_send(&r, alice, "bob", "two", &second);
+	c = rig_cancel(&r, alice, &first);
+	assert_int_equal(c.refusal.problem, PROBLEM_NONE);
+	assert_int_equal(rig_deliver(&r), 1);
+	c = rig_cancel(&r, alice, &second);
+	assert_int_equal(c.refusal.problem, PROBLEM_ALREADY_SENT);
+	c = rig_cancel(&r, alice, &(struct uuid){{1}});
+	assert_int_equal(c.refusal.problem, PROBLEM_NOT_FOUND);
+	assert_int_equal(
+	    rig_number(&r, "SELECT count(*) FROM inbox WHERE kind=7"), 1);
+	/* The last of a lane canceled: nothing stays ready for ever. */
+	(void)rig_send(&r, alice, "bob", "three", &(struct uuid){{3}});
+	(void)rig_cancel(&r, alice, &(struct uuid){{3}});
+	assert_int_equal(rig_deliver(&r), 0);
+	check_promises(&r);
+	rig_close(&r);
+}
+
+/* R299 R364 R365 R366: a scheduled message has no place until it is due. */
+static void
+test_scheduled(void **state)
+{
+	struct send_unit u;
+	struct rig r;
+	int64_t alice;
+
+	(void)state;
+	rig_open(&r);
+	alice = rig_user(&r, "alice", NULL);
+	(void)rig_user(&r, "bob", NULL);
+	u = rig_send_at(&r, alice, "bob", "later", RIG_START_MS + 3600000);
+	assert_int_equal(u.conversation_seq, 0);
+	(void)rig_send(&r, alice, "bob", "now", NULL);
+	assert_int_equal(rig_deliver(&r), 1);
+	assert_int_equal(rig_release(&r), 0);
+	clk_fake_advance(&r.clk, 3600000);
+	assert_int_equal(rig_release(&r), 1);
+	assert_int_equal(rig_deliver(&r), 1);
+	assert_string_equal(
+	    rig_text(&r, "SELECT group_concat(body, ' ') FROM (SELECT body "
+	                 "FROM messages ORDER BY conversation_seq)"),
+	    "now later");
+	assert_int_equal(
+	    rig_number(&r, "SELECT count(*) FROM outbox WHERE retry_count=0"),
+	    2);
+	check_promises(&r);
+	rig_close(&r);
+}
+
+/* A note to oneself: the own copy is the delivery. */
+static void
+test_note_to_self(void **state)
+{
+	struct send_unit u;
+	struct rig r;
+	int64_t alice;
+
+	(void)state;
+	rig_open(&r);
+	alice = rig_user(&r, "alice", NULL);
+	u = rig_send(&r, alice, "alice", "milk", NULL);
+	assert_true(u.to_self);
+	assert_string_equal(rig_text(&r, "SELECT state FROM outbox"), "acked");
+	assert_int_equal(rig_deliver(&r), 0);
+	assert_int_equal(rig_number(&r, "SELECT count(*) FROM inbox"), 1);
+	check_promises(&r);
+	rig_close(&r);
+}
+
+static void
+test_unknown_recipient(void **state)
+{
+	struct send_unit u;
+	struct rig r;
+	int64_t alice;
+
+	(void)state;
+	rig_open(&r);
+	alice = rig_user(&r, "alice", NULL);
+	u = rig_send(&r, alice, "nobody", "hello", NULL);
+	assert_int_equal(u.refusal.problem, PROBLEM_UNKNOWN_RECIPIENT);
+	assert_string_equal(u.refusal.pointer, "/to");
+	assert_int_equal(rig_number(&r, "SELECT count(*) FROM messages"), 0);
+	rig_close(&r);
+}
+
+/* ---- the writer ---- */
+
+static enum rc
+bad_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
+{
+
+	(void)tx;
+	(void)units;
+	(void)n;
+	return (err_set(err, RC_CONFLICT, "on purpose"));
+}
+
+static void
+bad_done(struct unit *unit)
+{
+
+	(void)unit;
+}
+
+static const struct unit_kind bad_kind = {
+    "bad", UNIT_UPKEEP, 99, bad_apply, bad_done};
+
+/* A unit that fails abandons the transaction; the others are redone singly
+ * and nothing of it is seen twice. */
+static void
+test_abandoned_batch(void **state)
+{
+	struct message_draft drafts[2];
+	struct send_unit u[2];
+	struct unit bad = {.kind = &bad_kind};
+	struct rig r;
+	int64_t alice;
+	int i, done = 0;
+
+	(void)state;
+	rig_open(&r);
+	alice = rig_user(&r, "alice", NULL);
+	(void)rig_user(&r, "bob", NULL);
+	memset(drafts, 0, sizeof(drafts));
+	memset(u, 0, sizeof(u));
+	for (i = 0; i < 2; i++) {
+		drafts[i].has_id = true;
+		drafts[i].id = uuid_gen_next(&r.ids);
+		drafts[i].to = (struct span){"bob", 3};
+		drafts[i].body = (struct span){"x", 1};
+		send_unit_init(&u[i]);
+		assert_true(
+		    send_unit_ask(&u[i], alice, &drafts[i], "localhost"));
+		u[i].finish = finished;
+		u[i].arg = &done;
+		assert_int_equal(
+		    writer_submit(r.writer, &u[i].unit), RC_OK);
+	}
+	assert_int_equal(writer_submit(r.writer, &bad), RC_OK);
+	rig_forget(&r);
+	assert_int_equal(writer_run_once(r.writer), 3);
+	assert_int_equal(bad.rc, RC_CONFLICT);
+	assert_int_equal(done, 2);
+	assert_int_equal(u[0].unit.rc, RC_OK);
+	assert_int_equal(u[1].unit.rc, RC_OK);
+	assert_int_equal(u[1].conversation_seq, 2);
+	assert_int_equal(r.nevents, 2);
+	assert_int_equal(writer_stats_get(r.writer).abandoned, 1);
+	assert_int_equal(rig_deliver(&r), 2);
+	check_promises(&r);
+	rig_close(&r);
+}
+
+/* A full queue refuses at once. */
+static void
+test_full_queue(void **state)
+{
+	struct unit units[3];
+	struct writer_options o = {0};
+	struct writer *w;
+	struct err err = ERR_INIT;
+	struct rig r;
+	int i;
+
+	(void)state;
+	rig_open(&r);
+	o.db = r.db;
+	o.clk = &r.clk.clk;
+	o.hooks = domain_hooks(r.domain);
+	o.queue_limit = 2;
+	o.checkpoint_bytes = 1 << 20;
+	assert_int_equal(writer_new(&o, &w, &err), RC_OK);
+	for (i = 0; i < 3; i++) {
+		units[i].kind = &bad_kind;
+		units[i].bytes = 1;
+		assert_int_equal(writer_submit(w, &units[i]),
+		    i < 2 ? RC_OK : RC_BUSY);
+	}
+	writer_stop(w);
+	assert_int_equal(writer_submit(w, &units[2]), RC_CLOSED);
+	writer_free(w);
+	rig_close(&r);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_send_writes_all),
+	    cmocka_unit_test(test_deliver),
+	    cmocka_unit_test(test_idempotency),
+	    cmocka_unit_test(test_same_id_in_one_batch),
+	    cmocka_unit_test(test_ack_and_receipts),
+	    cmocka_unit_test(test_read),
+	    cmocka_unit_test(test_cancel),
+	    cmocka_unit_test(test_scheduled),
+	    cmocka_unit_test(test_note_to_self),
+	    cmocka_unit_test(test_unknown_recipient),
+	    cmocka_unit_test(test_abandoned_batch),
+	    cmocka_unit_test(test_full_queue),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every statement is prepared on a fresh database; the plans of all of them
+ * are read: none may scan a table, but for those named here with a reason.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "contract/rig.h"
+#include "schema/sql.h"
+
+static bool
+may_scan(const char *name, const char *line)
+{
+
+	/* Any user at all: the first row ends it. */
+	if (strcmp(name, "user_any") == 0)
+		return (true);
+	/* A full count at start, over the index of what waits. */
+	if (strcmp(name, "outbox_pending_count") == 0)
+		return (strstr(line, "outbox_pending") != NULL);
+	/* The least of a partial index: one step. */
+	if (strcmp(name, "outbox_next_scheduled") == 0)
+		return (strstr(line, "outbox_scheduled") != NULL);
+	/* One row a table, read when the writer starts. */
+	if (strcmp(name, "message_ids") == 0 ||
+	    strcmp(name, "outbox_ids") == 0)
+		return (strstr(line, "sqlite_sequence") != NULL ||
+		    strstr(line, "CONSTANT") != NULL);
+	/* The subquery's few rows with something unread. */
+	if (strcmp(name, "unread_list") == 0)
+		return (strstr(line, "SCAN u") != NULL);
+	return (false);
+}
+
+static void
+check_plan(const char *name, char *plan)
+{
+	char *line, *save;
+
+	for (line = strtok_r(plan, "\n", &save); line != NULL;
+	     line = strtok_r(NULL, "\n", &save)) {
+		if (strncmp(line, "SCAN", 4) == 0 && !may_scan(name, line))
+			fail_msg("%s: %s", name, line);
+		if (strstr(line, "USE TEMP B-TREE") != NULL)
+			fail_msg("%s: %s", name, line);
+	}
+}
+
+static void
+test_every_statement(void **state)
+{
+	struct err err = ERR_INIT;
+	char plan[4096];
+	struct rig r;
+	int i, params, columns;
+
+	(void)state;
+	rig_open(&r);
+	assert_true(SQL_STMT_COUNT > 30);
+	for (i = 0; i < SQL_STMT_COUNT; i++) {
+		if (db_describe(r.db, i, &params, &columns, plan,
+		        sizeof(plan), &err) != RC_OK)
+			fail_msg("%s: %s",
+			    sql_sqlite_schema.statements[i].name, err.text);
+		check_plan(sql_sqlite_schema.statements[i].name, plan);
+	}
+	rig_close(&r);
+}
+
+/* R295 R336: what must not change is refused by the database itself. */
+static void
+test_immutable(void **state)
+{
+	sqlite3 *db;
+	struct rig r;
+	int64_t alice;
+
+	(void)state;
+	rig_open(&r);
+	alice = rig_user(&r, "alice", NULL);
+	(void)rig_user(&r, "bob", NULL);
+	(void)rig_send(&r, alice, "bob", "hello", NULL);
+	assert_int_equal(sqlite3_open(r.path, &db), SQLITE_OK);
+	assert_int_equal(
+	    sqlite3_exec(db, "UPDATE outbox SET event_time=1", 0, 0, 0),
+	    SQLITE_CONSTRAINT);
+	assert_int_equal(
+	    sqlite3_exec(db, "UPDATE outbox SET created_at=1", 0, 0, 0),
+	    SQLITE_CONSTRAINT);
+	assert_int_equal(
+	    sqlite3_exec(db, "UPDATE messages SET event_time=1", 0, 0, 0),
+	    SQLITE_CONSTRAINT);
+	assert_int_equal(
+	    sqlite3_exec(db, "UPDATE outbox SET state='lost'", 0, 0, 0),
+	    SQLITE_CONSTRAINT);
+	(void)sqlite3_close(db);
+	rig_close(&r);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_every_statement),
+	    cmocka_unit_test(test_immutable),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}
