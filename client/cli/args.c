@@ -17,8 +17,7 @@ const struct option args_common[] = {
     {"server", 0, "URL",
 	"the server (default: the one logged in at,\n"
 	"TWINBOX_SERVER, or http://127.0.0.1:8080)"},
-    {"profile", 'p', "NAME",
-	"one of several accounts (or TWINBOX_PROFILE)"},
+    {"profile", 'p', "NAME", "one of several accounts (or TWINBOX_PROFILE)"},
     {"help", 'h', NULL, "this text"},
     {NULL, 0, NULL, NULL},
 };
@@ -123,11 +122,13 @@ check_operands(const struct args *args, struct fail *fail)
 		return (mistake(fail, NULL));
 	}
 	if (args->noperands < c->least)
-		(void)fail_set(fail, FAIL_USAGE, "something is missing: "
-		    "twinbox %s %s", c->name, c->operands);
-	else if (c->most >= 0 && args->noperands > c->most)
-		(void)fail_set(fail, FAIL_USAGE, "too many words: twinbox %s %s",
+		(void)fail_set(fail, FAIL_USAGE,
+		    "something is missing: "
+		    "twinbox %s %s",
 		    c->name, c->operands);
+	else if (c->most >= 0 && args->noperands > c->most)
+		(void)fail_set(fail, FAIL_USAGE,
+		    "too many words: twinbox %s %s", c->name, c->operands);
 	else
 		return (RC_OK);
 	return (mistake(fail, c));
@@ -162,14 +163,14 @@ args_parse(int argc, char **argv, const struct command *commands,
 		if (!only_operands && strcmp(argv[i], "--") == 0)
 			only_operands = true;
 		else if (!only_operands && argv[i][0] == '-' &&
-		    argv[i][1] != '\0') {
+			 argv[i][1] != '\0') {
 			took = read_option(argv, i, ret, fail);
 			if (took == 0)
 				return (fail->rc);
 		} else if (ret->command != NULL)
 			ret->operands[ret->noperands++] = argv[i];
 		else if ((ret->command = find_command(commands, argv[i])) ==
-		    NULL) {
+			 NULL) {
 			safe_line(argv[i], strlen(argv[i]), safe, sizeof(safe));
 			(void)fail_set(fail, FAIL_USAGE,
 			    "there is no command \"%s\"", safe);
@@ -235,8 +236,8 @@ bad_value(const struct args *args, const char *name, const char *wanted,
 	char safe[80];
 
 	safe_line(value, strlen(value), safe, sizeof(safe));
-	(void)fail_set(fail, FAIL_USAGE, "--%s takes %s, not \"%s\"", name,
-	    wanted, safe);
+	(void)fail_set(
+	    fail, FAIL_USAGE, "--%s takes %s, not \"%s\"", name, wanted, safe);
 	return (mistake(fail, args->command));
 }
 
@@ -267,7 +268,8 @@ args_duration(const struct args *args, const char *name, int64_t *ret_ms,
 
 	if (value == NULL || model_duration_parse(value, ret_ms))
 		return (RC_OK);
-	return (bad_value(args, name, "a time such as 30s, 5m, 2h or 3d", fail));
+	return (
+	    bad_value(args, name, "a time such as 30s, 5m, 2h or 3d", fail));
 }
 
 /* Appends one line (or more) of help for ${option}. */
@@ -308,8 +310,8 @@ args_help(struct buf *b, const struct command *command)
 	if (command->detail[0] != '\0')
 		buf_addf(b, "\n%s\n", command->detail);
 	buf_adds(b, "\noptions:\n");
-	for (option = command->options;
-	     option != NULL && option->name != NULL; option++)
+	for (option = command->options; option != NULL && option->name != NULL;
+	     option++)
 		help_option(b, option);
 	for (option = args_common; option->name != NULL; option++)
 		help_option(b, option);

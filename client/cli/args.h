@@ -82,8 +82,7 @@ enum rc args_duration(const struct args *args, const char *name,
     int64_t *ret_ms, struct fail *fail) MUST_USE;
 
 /* Reads ${text} as a whole number between ${least} and ${most}. */
-bool args_number(
-    const char *text, int64_t least, int64_t most, int64_t *ret);
+bool args_number(const char *text, int64_t least, int64_t most, int64_t *ret);
 
 /* Appends the help of ${command} to ${b}. */
 void args_help(struct buf *b, const struct command *command);

@@ -37,8 +37,7 @@ submit(struct chat *chat, const json_t *message)
 	if (number == 0)
 		return; /* with the next welcome */
 	(void)snprintf(key, sizeof(key), "%lld", (long long)number);
-	(void)json_object_set(
-	    chat->asked, key, json_object_get(message, "id"));
+	(void)json_object_set(chat->asked, key, json_object_get(message, "id"));
 }
 
 void
@@ -52,24 +51,25 @@ chat_send(struct chat *chat, const char *text)
 	size_t n = strlen(text);
 
 	if (n > LIMIT_BODY_LEN || !utf8_valid(text, n, NULL)) {
-		chat_remark(chat, "not sent: that is longer than %d bytes, or "
-		    "no UTF-8", LIMIT_BODY_LEN);
+		chat_remark(chat,
+		    "not sent: that is longer than %d bytes, or "
+		    "no UTF-8",
+		    LIMIT_BODY_LEN);
 		return;
 	}
 	uuid_format(&uuid, id);
-	message = json_pack(
-	    "{ss ss ss}", "to", chat->peer, "body", text, "id", id);
-	if (message == NULL ||
-	    sender_submit(chat->follow.cli->local, message, NULL, ref,
-		&fail) != RC_OK) {
+	message =
+	    json_pack("{ss ss ss}", "to", chat->peer, "body", text, "id", id);
+	if (message == NULL || sender_submit(chat->follow.cli->local, message,
+				   NULL, ref, &fail) != RC_OK) {
 		chat_remark(chat, "not sent: %s", fail.what);
 		json_decref(message);
 		return;
 	}
 	clk_format_rfc3339(clk_wall_ms(clk_system()), now);
 	shown = json_deep_copy(message);
-	(void)json_object_set_new(shown, "from",
-	    json_string(chat->follow.cli->profile.user));
+	(void)json_object_set_new(
+	    shown, "from", json_string(chat->follow.cli->profile.user));
 	(void)json_object_set_new(shown, "own", json_true());
 	(void)json_object_set_new(shown, "event_time", json_string(now));
 	chat_show(chat, shown);
@@ -88,7 +88,7 @@ submit_waiting(struct chat *chat)
 
 	(void)json_object_clear(chat->asked);
 	while (local_outbox_next(chat->follow.cli->local, row, &draft, &fail) ==
-	    RC_OK) {
+	       RC_OK) {
 		row = draft.row;
 		/* A key travels in a header, which a frame has not. */
 		if (draft.key[0] == '\0')
@@ -138,7 +138,7 @@ is_here(struct chat *chat, const json_t *message)
 		(void)snprintf(chat->conversation, sizeof(chat->conversation),
 		    "%s", conversation);
 	return (chat->conversation[0] != '\0' &&
-	    strcmp(conversation, chat->conversation) == 0);
+		strcmp(conversation, chat->conversation) == 0);
 }
 
 /* A message came, of whomever. */
@@ -147,8 +147,8 @@ take_message(struct chat *chat, const json_t *event)
 {
 	const char *id = text_of(event, "id");
 	json_t *mine = json_object_get(chat->own, id);
-	json_int_t seq = json_integer_value(
-	    json_object_get(event, "conversation_seq"));
+	json_int_t seq =
+	    json_integer_value(json_object_get(event, "conversation_seq"));
 
 	if (!is_here(chat, event)) {
 		if (!json_is_true(json_object_get(event, "own")))
@@ -159,9 +159,9 @@ take_message(struct chat *chat, const json_t *event)
 		(void)json_object_set(mine, "conversation_seq",
 		    json_object_get(event, "conversation_seq"));
 		chat_sign(chat, id,
-		    seq <= chat->read	       ? RENDER_READ
-			: seq <= chat->delivered ? RENDER_DELIVERED
-						 : RENDER_ACCEPTED);
+		    seq <= chat->read        ? RENDER_READ
+		    : seq <= chat->delivered ? RENDER_DELIVERED
+					     : RENDER_ACCEPTED);
 	} else if (seq > chat->shown_upto)
 		chat_show(chat, event);
 	if (seq > chat->shown_upto)
@@ -173,8 +173,7 @@ take_message(struct chat *chat, const json_t *event)
 static void
 take_receipt(struct chat *chat, const json_t *event)
 {
-	json_int_t upto =
-	    json_integer_value(json_object_get(event, "upto"));
+	json_int_t upto = json_integer_value(json_object_get(event, "upto"));
 	bool read = strcmp(text_of(event, "state"), "read") == 0;
 
 	if (strcmp(text_of(event, "by"), chat->peer) != 0 ||
@@ -263,8 +262,8 @@ on_refused(void *arg, int64_t re, const struct fail *why)
 	if (id == NULL)
 		return;
 	if (!sender_refused(why)) {
-		chat_remark(chat, "not sent yet: %s; it is kept here",
-		    why->what);
+		chat_remark(
+		    chat, "not sent yet: %s; it is kept here", why->what);
 		return;
 	}
 	if (local_outbox_refused(
@@ -281,7 +280,7 @@ on_epoch_changed(void *arg)
 
 	follow_replay(&chat->follow);
 	chat_remark(chat, "the server was restored; it gets your messages "
-	    "again");
+			  "again");
 }
 
 static void
@@ -330,7 +329,7 @@ on_signal(void *arg)
 		if (number == SIGWINCH && chat->screen != NULL)
 			screen_resize(chat->screen);
 		else if (number == SIGINT && chat->screen != NULL &&
-		    screen_clear_line(chat->screen))
+			 screen_clear_line(chat->screen))
 			; /* as a shell does: the line is gone, no more */
 		else if (number != SIGWINCH)
 			follow_end(&chat->follow, NULL);
@@ -366,8 +365,8 @@ begin(struct chat *chat, struct fail *fail)
 		return (RC_OK);
 	(void)snprintf(chat->conversation, sizeof(chat->conversation), "%s",
 	    text_of(conversation, "id"));
-	cli_marks(conversation, cli->profile.user, &chat->delivered,
-	    &chat->read);
+	cli_marks(
+	    conversation, cli->profile.user, &chat->delivered, &chat->read);
 	json_decref(conversation);
 	return (chat_history(chat, limit, 0, fail));
 }
@@ -378,11 +377,10 @@ run(struct chat *chat, struct fail *fail)
 {
 	enum rc rc;
 
-	rc = follow_init(&chat->follow, chat->follow.cli, on_signal, chat,
-	    fail);
+	rc =
+	    follow_init(&chat->follow, chat->follow.cli, on_signal, chat, fail);
 	if (rc == RC_OK)
-		rc = follow_start(
-		    &chat->follow, &ops, "", -1, chat, fail);
+		rc = follow_start(&chat->follow, &ops, "", -1, chat, fail);
 	if (rc == RC_OK)
 		rc = loop_watch(
 		    chat->follow.loop, STDIN_FILENO, on_input, chat, fail);
@@ -424,7 +422,7 @@ cmd_chat(struct cli *cli, struct fail *fail)
 	    local_outbox_next(cli->local, 0, &draft, &ignored) == RC_OK) {
 		local_draft_fini(&draft);
 		cli_note(cli, "what could not be sent is kept and goes out "
-		    "with the next twinbox command");
+			      "with the next twinbox command");
 	}
 	follow_fini(&chat.follow);
 	json_decref(chat.own);

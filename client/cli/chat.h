@@ -11,7 +11,7 @@
 #include "cli/screen.h"
 
 struct chat {
-	struct follow follow; /* first */
+	struct follow follow;  /* first */
 	struct screen *screen; /* NULL: not open yet */
 	const char *peer;
 	char conversation[UUID_TEXT_LEN + 1]; /* "" until there is one */
@@ -22,9 +22,10 @@ struct chat {
 	json_int_t delivered;  /* the peer's marks */
 	json_int_t read;
 
-	json_t *own;    /* id -> message of mine that is on the screen, with
-	                 * "sign" added */
-	json_t *asked;  /* number of a send frame -> id */
+	json_t *own; /* id -> message of mine that is on the screen, with
+		      * "sign" added */
+	char newest[UUID_TEXT_LEN + 1]; /* the last of them */
+	json_t *asked;                  /* number of a send frame -> id */
 	json_t *others; /* name -> messages that came before caught_up */
 	bool caught_up;
 };

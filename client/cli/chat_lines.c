@@ -62,8 +62,8 @@ is_own(const struct chat *chat, const json_t *message)
 static const char *
 sign_by_marks(const struct chat *chat, const json_t *message)
 {
-	json_int_t seq = json_integer_value(
-	    json_object_get(message, "conversation_seq"));
+	json_int_t seq =
+	    json_integer_value(json_object_get(message, "conversation_seq"));
 
 	if (seq == 0)
 		return (RENDER_WAITING);
@@ -103,6 +103,7 @@ chat_show(struct chat *chat, const json_t *message)
 			(void)json_object_set_new(
 			    copy, "sign", json_string(sign));
 		(void)json_object_set_new(chat->own, id, copy);
+		(void)snprintf(chat->newest, sizeof(chat->newest), "%s", id);
 	}
 	render_message(&b, &cli->look, message, sign);
 	print(chat, &b, sign != NULL ? id : NULL);
@@ -124,13 +125,16 @@ chat_sign(struct chat *chat, const char *id, const char *sign)
 	if (chat->screen != NULL && screen_replace(chat->screen, &b, id))
 		return;
 	buf_fini(&b);
-	/* It has scrolled up.  That it was accepted goes without saying. */
-	if (strcmp(sign, RENDER_ACCEPTED) == 0)
+	/* It has scrolled up.  The older ones share the newest one's fate. */
+	if (strcmp(id, chat->newest) != 0 && strcmp(sign, RENDER_FAILED) != 0)
 		return;
 	body = text_of(message, "body");
 	safe_line(body, strlen(body), safe, sizeof(safe));
 	chat_remark(chat, "%s%s: %s", sign,
-	    strcmp(sign, RENDER_DELIVERED) == 0 ? " delivered" : "", safe);
+	    strcmp(sign, RENDER_DELIVERED) == 0  ? " delivered"
+	    : strcmp(sign, RENDER_ACCEPTED) == 0 ? " accepted"
+						 : "",
+	    safe);
 }
 
 void
@@ -209,8 +213,8 @@ chat_show_others(struct chat *chat)
 }
 
 enum rc
-chat_history(struct chat *chat, int64_t limit, json_int_t before,
-    struct fail *fail)
+chat_history(
+    struct chat *chat, int64_t limit, json_int_t before, struct fail *fail)
 {
 	char query[80];
 	json_t *messages;
@@ -226,8 +230,8 @@ chat_history(struct chat *chat, int64_t limit, json_int_t before,
 	if (before > 0)
 		(void)snprintf(query + n, sizeof(query) - (size_t)n,
 		    "&before=%lld", (long long)before);
-	rc = cli_history_page(chat->follow.cli, chat->conversation, query,
-	    &messages, fail);
+	rc = cli_history_page(
+	    chat->follow.cli, chat->conversation, query, &messages, fail);
 	if (rc != RC_OK)
 		return (rc);
 	for (i = 0; i < json_array_size(messages); i++) {
@@ -252,8 +256,8 @@ show_history(struct chat *chat, const char *text)
 	while (*text == ' ')
 		text++;
 	if (*text != '\0' && !args_number(text, 1, LIMIT_PAGE_MAX, &n))
-		chat_remark(chat, "/history takes a number up to %d",
-		    LIMIT_PAGE_MAX);
+		chat_remark(
+		    chat, "/history takes a number up to %d", LIMIT_PAGE_MAX);
 	else if (chat->conversation[0] == '\0')
 		chat_remark(chat, "nothing yet");
 	else if (chat_history(chat, n, 0, &fail) != RC_OK)
@@ -296,7 +300,7 @@ chat_line(void *arg, const char *line)
 	else if (strncmp(line, "/help", n) == 0)
 		show_help(chat);
 	else if (strncmp(line, "/history", 8) == 0 &&
-	    (line[8] == '\0' || line[8] == ' '))
+		 (line[8] == '\0' || line[8] == ' '))
 		show_history(chat, line + 8);
 	else
 		chat_remark(chat, "there is no such command; /help lists them");

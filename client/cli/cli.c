@@ -110,8 +110,8 @@ cli_note_settled(struct cli *cli, const struct local_draft *draft,
 {
 	char safe[80];
 
-	safe_line(draft->recipient, strlen(draft->recipient), safe,
-	    sizeof(safe));
+	safe_line(
+	    draft->recipient, strlen(draft->recipient), safe, sizeof(safe));
 	if (outcome == SENDER_ANSWERED)
 		cli_note(cli, "an earlier message to %s has gone out", safe);
 	else
@@ -121,9 +121,8 @@ cli_note_settled(struct cli *cli, const struct local_draft *draft,
 
 /* What cli_flush() hears of each message. */
 static void
-flushed(void *arg, const struct local_draft *draft,
-    enum sender_outcome outcome, const struct rest_reply *reply,
-    const struct fail *why)
+flushed(void *arg, const struct local_draft *draft, enum sender_outcome outcome,
+    const struct rest_reply *reply, const struct fail *why)
 {
 	struct cli *cli = arg;
 
@@ -165,10 +164,8 @@ enum rc
 cli_call(struct cli *cli, const char *method, const char *path, json_t *body,
     json_t **ret, struct fail *fail)
 {
-	struct rest_request request = {.method = method,
-	    .path = path,
-	    .body = body,
-	    .patience_ms = 10000};
+	struct rest_request request = {
+	    .method = method, .path = path, .body = body, .patience_ms = 10000};
 	struct rest_reply reply;
 	enum rc rc;
 
@@ -203,7 +200,7 @@ is_with(const json_t *conversation, const char *me, const char *name)
 	    json_string_value(json_object_get(conversation, "kind"));
 
 	return (kind != NULL && strcmp(kind, "direct") == 0 &&
-	    strcmp(render_conversation_name(conversation, me), name) == 0);
+		strcmp(render_conversation_name(conversation, me), name) == 0);
 }
 
 /* Writes the path of the page after ${page}, "" if it is the last. */
@@ -289,8 +286,8 @@ cli_history_page(struct cli *cli, const char *conversation, const char *query,
 	buf_addf(&suffix, "/messages?%s", query);
 	buf_addc(&suffix, '\0');
 	if (buf_ok(&suffix))
-		path = rest_path(
-		    "/v1/conversations/", conversation, suffix.data);
+		path =
+		    rest_path("/v1/conversations/", conversation, suffix.data);
 	rc = rest_get(cli->rest, path, &page, fail);
 	mem_free(path);
 	buf_fini(&suffix);
@@ -304,12 +301,11 @@ cli_history_page(struct cli *cli, const char *conversation, const char *query,
 	first = json_integer_value(
 	    json_object_get(json_array_get(list, 0), "conversation_seq"));
 	last = n == 0 ? 0
-		      : json_integer_value(
-			    json_object_get(json_array_get(list, n - 1),
-				"conversation_seq"));
+		      : json_integer_value(json_object_get(
+			    json_array_get(list, n - 1), "conversation_seq"));
 	for (i = 0; i < n; i++)
-		(void)json_array_append(sorted,
-		    json_array_get(list, first > last ? n - 1 - i : i));
+		(void)json_array_append(
+		    sorted, json_array_get(list, first > last ? n - 1 - i : i));
 	json_decref(page);
 	*ret = sorted;
 	return (RC_OK);

@@ -54,8 +54,8 @@ json_t *cli_cell(struct cli *cli, const json_t *json, const char *name);
 enum rc cli_local(struct cli *cli, struct fail *fail) MUST_USE;
 
 /* A sender over the client's own outbox, which tells ${fn}. */
-enum rc cli_sender(struct cli *cli, sender_fn fn, void *arg,
-    struct sender *ret, struct fail *fail) MUST_USE;
+enum rc cli_sender(struct cli *cli, sender_fn fn, void *arg, struct sender *ret,
+    struct fail *fail) MUST_USE;
 
 /* Says what became of a message that an earlier command had stored. */
 void cli_note_settled(struct cli *cli, const struct local_draft *draft,
@@ -96,8 +96,8 @@ enum rc cli_history_page(struct cli *cli, const char *conversation,
 /* Reads a password: from the terminal, without showing it, after ${prompt}
  * (twice if ${twice}), or the first line of standard input with
  * --password-stdin. */
-enum rc cli_password(struct cli *cli, const char *prompt, bool twice,
-    char *ret, size_t size, struct fail *fail) MUST_USE;
+enum rc cli_password(struct cli *cli, const char *prompt, bool twice, char *ret,
+    size_t size, struct fail *fail) MUST_USE;
 
 /* Waits until message ${id} is ${state} ("delivered" or "read"); its outbox
  * entry then, the caller's.  Fails when that will never be, or is not within

@@ -51,8 +51,8 @@ check_free(struct cli *cli, const char *name, struct fail *fail)
 		return (RC_OK);
 	(void)fail_set(fail, FAIL_CONFIG, "profile %s is %s at %.100s already",
 	    p->name, p->user, p->server);
-	return (fail_cure(fail,
-	    "add --profile %s, or log out first: twinbox logout", name));
+	return (fail_cure(
+	    fail, "add --profile %s, or log out first: twinbox logout", name));
 }
 
 /* Text member ${name} of ${json}, "" without one. */
@@ -99,11 +99,11 @@ keep_login(struct cli *cli, const json_t *answer, const char *name,
 	enum rc rc;
 
 	if (token[0] == '\0' || strlen(token) >= sizeof(p->token))
-		return (fail_set(fail, FAIL_PROTOCOL,
-		    "the server gave no token"));
+		return (
+		    fail_set(fail, FAIL_PROTOCOL, "the server gave no token"));
 	(void)snprintf(old_id, sizeof(old_id), "%s", p->token_id);
-	(void)snprintf(p->server, sizeof(p->server), "%s",
-	    rest_server(cli->rest));
+	(void)snprintf(
+	    p->server, sizeof(p->server), "%s", rest_server(cli->rest));
 	(void)snprintf(p->user, sizeof(p->user), "%s", name);
 	(void)snprintf(p->token, sizeof(p->token), "%s", token);
 	(void)snprintf(p->device, sizeof(p->device), "%s", device);
@@ -120,8 +120,8 @@ keep_login(struct cli *cli, const json_t *answer, const char *name,
 
 /* Logs ${name} in and says so. */
 static enum rc
-log_in(struct cli *cli, const char *name, const char *password,
-    struct fail *fail)
+log_in(
+    struct cli *cli, const char *name, const char *password, struct fail *fail)
 {
 	char device[LIMIT_DEVICE_NAME_LEN + 1];
 	const char *wanted = args_value(&cli->args, "device");
@@ -172,8 +172,7 @@ cmd_login(struct cli *cli, struct fail *fail)
 	/* A stale token must not spoil the request for a new one. */
 	rest_token_set(cli->rest, "");
 	(void)snprintf(prompt, sizeof(prompt), "password of %s: ", name);
-	rc = cli_password(
-	    cli, prompt, false, password, sizeof(password), fail);
+	rc = cli_password(cli, prompt, false, password, sizeof(password), fail);
 	if (rc == RC_OK)
 		rc = log_in(cli, name, password, fail);
 	explicit_bzero(password, sizeof(password));
@@ -182,8 +181,8 @@ cmd_login(struct cli *cli, struct fail *fail)
 
 /* Registers ${name}. */
 static enum rc
-sign_up(struct cli *cli, const char *name, const char *password,
-    struct fail *fail)
+sign_up(
+    struct cli *cli, const char *name, const char *password, struct fail *fail)
 {
 	const char *display = args_value(&cli->args, "display-name");
 	json_t *body, *answer = NULL;
@@ -200,8 +199,10 @@ sign_up(struct cli *cli, const char *name, const char *password,
 		(void)fail_cure(fail, "this server is closed: ask its operator "
 				      "for an account");
 	else if (fail->status == 409)
-		(void)fail_cure(fail, "choose another name, or log in: twinbox "
-				      "login %s", name);
+		(void)fail_cure(fail,
+		    "choose another name, or log in: twinbox "
+		    "login %s",
+		    name);
 	json_decref(answer);
 	return (rc);
 }
@@ -242,8 +243,8 @@ cmd_logout(struct cli *cli, struct fail *fail)
 		return (rc);
 	if (profile_remove(&cli->profile, fail) != RC_OK)
 		return (fail->rc);
-	answer = json_pack("{ss ss}", "user", user, "profile",
-	    cli->profile.name);
+	answer =
+	    json_pack("{ss ss}", "user", user, "profile", cli->profile.name);
 	rc = cli_result(cli, answer, fail, "logged out %s", user);
 	json_decref(answer);
 	return (rc);
@@ -296,13 +297,13 @@ list_devices(struct cli *cli, struct fail *fail)
 	list = json_object_get(answer, "devices");
 	for (i = 0; i < json_array_size(list); i++) {
 		one = json_array_get(list, i);
-		(void)json_array_append_new(rows,
-		    json_pack("[soos]", text_of(one, "id"),
-			cli_cell(cli, one, "name"),
-			cli_cell(cli, one, "last_seen_at"),
-			json_is_true(json_object_get(one, "current"))
-			    ? "this one"
-			    : ""));
+		(void)json_array_append_new(
+		    rows, json_pack("[soos]", text_of(one, "id"),
+			      cli_cell(cli, one, "name"),
+			      cli_cell(cli, one, "last_seen_at"),
+			      json_is_true(json_object_get(one, "current"))
+				  ? "this one"
+				  : ""));
 	}
 	render_table(&b, &cli->look, rows);
 	json_decref(rows);

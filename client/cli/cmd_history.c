@@ -16,10 +16,9 @@ static const char *
 sign_of(const json_t *message, const char *me, json_int_t delivered,
     json_int_t read)
 {
-	const char *from =
-	    json_string_value(json_object_get(message, "from"));
-	json_int_t seq = json_integer_value(
-	    json_object_get(message, "conversation_seq"));
+	const char *from = json_string_value(json_object_get(message, "from"));
+	json_int_t seq =
+	    json_integer_value(json_object_get(message, "conversation_seq"));
 
 	if (from == NULL || strcmp(from, me) != 0)
 		return (NULL);
@@ -81,25 +80,25 @@ is_wanted(const json_t *event, void *arg)
 		return (false);
 	if (wanted->conversation != NULL)
 		return (conversation != NULL &&
-		    strcmp(conversation, wanted->conversation) == 0);
+			strcmp(conversation, wanted->conversation) == 0);
 	return (to != NULL && from != NULL &&
-	    strcmp(own ? to : from, wanted->name) == 0);
+		strcmp(own ? to : from, wanted->name) == 0);
 }
 
 /* history --offline. */
 static enum rc
-offline(struct cli *cli, const char *conversation, int64_t limit,
-    struct fail *fail)
+offline(
+    struct cli *cli, const char *conversation, int64_t limit, struct fail *fail)
 {
-	struct wanted wanted = {.name = cli->args.operands[0],
-	    .conversation = conversation};
+	struct wanted wanted = {
+	    .name = cli->args.operands[0], .conversation = conversation};
 	json_t *messages;
 	enum rc rc;
 
 	if (cli_local(cli, fail) != RC_OK)
 		return (fail->rc);
-	if (local_history(cli->local, is_wanted, &wanted, (int)limit,
-		&messages) != RC_OK)
+	if (local_history(
+		cli->local, is_wanted, &wanted, (int)limit, &messages) != RC_OK)
 		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
 	rc = show_messages(cli, messages, NULL, fail);
 	json_decref(messages);
@@ -108,8 +107,8 @@ offline(struct cli *cli, const char *conversation, int64_t limit,
 
 /* The conversation that the arguments name: by its id, or by its other side. */
 static enum rc
-find_conversation(struct cli *cli, const char *id, json_t **ret,
-    struct fail *fail)
+find_conversation(
+    struct cli *cli, const char *id, json_t **ret, struct fail *fail)
 {
 	const char *name = cli->args.operands[0];
 	char safe[80], *path;
@@ -157,8 +156,7 @@ cmd_history(struct cli *cli, struct fail *fail)
 		cli_uuid(given, "--conversation", uuid, fail) != RC_OK))
 		return (fail->rc);
 	if (args_has(args, "offline"))
-		return (offline(
-		    cli, given != NULL ? uuid : NULL, limit, fail));
+		return (offline(cli, given != NULL ? uuid : NULL, limit, fail));
 	if (find_conversation(
 		cli, given != NULL ? uuid : NULL, &conversation, fail) != RC_OK)
 		return (fail->rc);
@@ -167,8 +165,8 @@ cmd_history(struct cli *cli, struct fail *fail)
 		(void)snprintf(query + n, sizeof(query) - (size_t)n,
 		    "&before=%" PRId64, before);
 	id = json_string_value(json_object_get(conversation, "id"));
-	rc = cli_history_page(
-	    cli, id != NULL ? id : "", query, &messages, fail);
+	rc =
+	    cli_history_page(cli, id != NULL ? id : "", query, &messages, fail);
 	if (rc == RC_OK) {
 		rc = show_messages(cli, messages, conversation, fail);
 		json_decref(messages);
@@ -181,8 +179,7 @@ cmd_history(struct cli *cli, struct fail *fail)
 static json_t *
 conversation_row(struct cli *cli, const json_t *conversation)
 {
-	const char *id =
-	    json_string_value(json_object_get(conversation, "id"));
+	const char *id = json_string_value(json_object_get(conversation, "id"));
 	json_int_t n =
 	    json_integer_value(json_object_get(conversation, "unread"));
 	char unread[24] = "";

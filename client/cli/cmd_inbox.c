@@ -58,8 +58,7 @@ get_page(struct cli *cli, char *path, int64_t wait_s, json_t **ret,
 static void
 show_rest(const struct cli *cli, const json_t *page)
 {
-	json_int_t unread =
-	    json_integer_value(json_object_get(page, "unread"));
+	json_int_t unread = json_integer_value(json_object_get(page, "unread"));
 	const json_t *events = json_object_get(page, "events");
 	size_t n = json_array_size(events);
 
@@ -69,8 +68,8 @@ show_rest(const struct cli *cli, const json_t *page)
 		cli_note(cli, "nothing new; %lld unread", (long long)unread);
 	else if (json_is_true(json_object_get(page, "has_more")))
 		cli_note(cli, "there is more: twinbox inbox --after %lld",
-		    (long long)json_integer_value(json_object_get(
-			json_array_get(events, n - 1), "seq")));
+		    (long long)json_integer_value(
+			json_object_get(json_array_get(events, n - 1), "seq")));
 }
 
 /* Prints ${page} and remembers its events. */
@@ -86,8 +85,7 @@ show_page(struct cli *cli, const json_t *page, struct fail *fail)
 			return (fail->rc);
 	} else {
 		for (i = 0; i < json_array_size(events); i++)
-			render_event(
-			    &b, &cli->look, json_array_get(events, i));
+			render_event(&b, &cli->look, json_array_get(events, i));
 		if (cli_print(&b, fail) != RC_OK)
 			return (fail->rc);
 		show_rest(cli, page);
@@ -108,17 +106,16 @@ show_all(struct cli *cli, int64_t after, struct fail *fail)
 	enum rc rc = RC_OK;
 
 	while (more && rc == RC_OK) {
-		rc = get_page(cli, page_path(after, LIMIT_PAGE_MAX, 0), 0,
-		    &page, fail);
+		rc = get_page(
+		    cli, page_path(after, LIMIT_PAGE_MAX, 0), 0, &page, fail);
 		if (rc != RC_OK)
 			return (rc);
 		events = json_object_get(page, "events");
 		more = json_is_true(json_object_get(page, "has_more")) &&
-		    json_array_size(events) > 0;
+		       json_array_size(events) > 0;
 		if (more)
 			after = json_integer_value(json_object_get(
-			    json_array_get(
-				events, json_array_size(events) - 1),
+			    json_array_get(events, json_array_size(events) - 1),
 			    "seq"));
 		if (more)
 			(void)json_object_set_new(
@@ -147,8 +144,8 @@ cmd_inbox(struct cli *cli, struct fail *fail)
 		wait_s = LIMIT_WAIT_S;
 	if (args_has(args, "all"))
 		return (show_all(cli, after < 0 ? 0 : after, fail));
-	rc = get_page(
-	    cli, page_path(after, limit, wait_s), wait_s, &page, fail);
+	rc =
+	    get_page(cli, page_path(after, limit, wait_s), wait_s, &page, fail);
 	if (rc != RC_OK)
 		return (rc);
 	rc = show_page(cli, page, fail);
@@ -172,7 +169,8 @@ read_body(struct cli *cli, struct fail *fail)
 		return (NULL);
 	if ((conversation != NULL) != (in_conversation >= 0) ||
 	    (conversation != NULL) == (upto >= 0)) {
-		(void)fail_set(fail, FAIL_USAGE, "either --upto, or "
+		(void)fail_set(fail, FAIL_USAGE,
+		    "either --upto, or "
 		    "--conversation with --upto-conversation-seq, is needed");
 		(void)fail_cure(fail, "see twinbox read --help");
 		return (NULL);

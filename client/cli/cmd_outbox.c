@@ -25,15 +25,15 @@ waiting_here(struct cli *cli, json_t **ret, struct fail *fail)
 	if (cli_local(cli, fail) != RC_OK)
 		return (fail->rc);
 	array = json_array();
-	while ((rc = local_outbox_next(cli->local, row, &draft, fail)) ==
-	    RC_OK) {
+	while (
+	    (rc = local_outbox_next(cli->local, row, &draft, fail)) == RC_OK) {
 		row = draft.row;
 		clk_format_rfc3339(draft.created_at, created);
-		(void)json_array_append_new(array,
-		    json_pack("{ss ss ss ss si ss}", "id", draft.ref, "to",
-			draft.recipient, "state", "waiting", "created_at",
-			created, "attempts", draft.attempts, "last_error",
-			draft.last_error));
+		(void)json_array_append_new(
+		    array, json_pack("{ss ss ss ss si ss}", "id", draft.ref,
+			       "to", draft.recipient, "state", "waiting",
+			       "created_at", created, "attempts",
+			       draft.attempts, "last_error", draft.last_error));
 		local_draft_fini(&draft);
 	}
 	if (rc != RC_NOT_FOUND) {
@@ -54,13 +54,13 @@ add_rows(struct cli *cli, json_t *rows, const json_t *entries)
 	for (i = 0; i < json_array_size(entries); i++) {
 		entry = json_array_get(entries, i);
 		to = json_object_get(entry, "to");
-		(void)json_array_append_new(rows,
-		    json_pack("[oosoo]", cli_cell(cli, entry, "id"),
-			json_is_string(to) ? cli_cell(cli, entry, "to")
-					   : json_string("group"),
-			render_entry_state(entry),
-			cli_cell(cli, entry, "created_at"),
-			cli_cell(cli, entry, "last_error")));
+		(void)json_array_append_new(
+		    rows, json_pack("[oosoo]", cli_cell(cli, entry, "id"),
+			      json_is_string(to) ? cli_cell(cli, entry, "to")
+						 : json_string("group"),
+			      render_entry_state(entry),
+			      cli_cell(cli, entry, "created_at"),
+			      cli_cell(cli, entry, "last_error")));
 	}
 }
 
@@ -74,8 +74,8 @@ list_path(struct cli *cli, struct fail *fail)
 	struct buf b = BUF_INIT;
 	char *path;
 
-	if (args_integer(&cli->args, "limit", 1, LIMIT_PAGE_MAX, &limit,
-		fail) != RC_OK)
+	if (args_integer(
+		&cli->args, "limit", 1, LIMIT_PAGE_MAX, &limit, fail) != RC_OK)
 		return (NULL);
 	buf_addf(&b, "/v1/outbox?limit=%" PRId64, limit);
 	if (state != NULL) {
@@ -95,12 +95,12 @@ list_path(struct cli *cli, struct fail *fail)
 
 /* Shows ${page} for people; ${here} waits on this computer. */
 static enum rc
-show_list(struct cli *cli, const json_t *here, const json_t *page,
-    struct fail *fail)
+show_list(
+    struct cli *cli, const json_t *here, const json_t *page, struct fail *fail)
 {
 	const char *next = json_string_value(json_object_get(page, "next"));
-	json_t *rows = json_pack("[[sssss]]", "ID", "TO", "STATE",
-	    "CREATED", "LAST ERROR");
+	json_t *rows = json_pack(
+	    "[[sssss]]", "ID", "TO", "STATE", "CREATED", "LAST ERROR");
 	struct buf b = BUF_INIT;
 	char safe[200];
 
@@ -215,8 +215,7 @@ cancel(struct cli *cli, const char *id, struct fail *fail)
 		if (rc != RC_OK && !(waits && fail->status == 404))
 			return (rc);
 	}
-	if (waits &&
-	    local_outbox_remove(cli->local, id, fail) != RC_OK) {
+	if (waits && local_outbox_remove(cli->local, id, fail) != RC_OK) {
 		json_decref(answer);
 		return (fail->rc);
 	}
@@ -265,8 +264,8 @@ cmd_outbox(struct cli *cli, struct fail *fail)
 
 	if (args->noperands == 0)
 		return (list(cli, fail));
-	if (cli_uuid(args->operands[args->noperands - 1], "the id", id,
-		fail) != RC_OK)
+	if (cli_uuid(args->operands[args->noperands - 1], "the id", id, fail) !=
+	    RC_OK)
 		return (fail->rc);
 	if (args->noperands == 1)
 		return (show_one(cli, id, fail));

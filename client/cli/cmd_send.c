@@ -21,7 +21,7 @@
 struct sending {
 	struct cli *cli;
 	const char *ref;
-	json_t *entry;     /* NULL: not answered */
+	json_t *entry; /* NULL: not answered */
 	bool replayed;
 	bool refused;
 	struct fail why;
@@ -91,8 +91,8 @@ gather_text(struct cli *cli, struct buf *b, struct fail *fail)
 
 /* Adds option ${option} as text member ${member}. */
 static void
-add_text(struct cli *cli, json_t *message, const char *option,
-    const char *member)
+add_text(
+    struct cli *cli, json_t *message, const char *option, const char *member)
 {
 	const char *value = args_value(&cli->args, option);
 
@@ -116,8 +116,8 @@ add_metadata(struct cli *cli, json_t *message, struct fail *fail)
 		equals = strchr(value, '=');
 		if (equals == NULL || equals == value) {
 			json_decref(metadata);
-			return (fail_set(fail, FAIL_USAGE,
-			    "--metadata takes NAME=TEXT"));
+			return (fail_set(
+			    fail, FAIL_USAGE, "--metadata takes NAME=TEXT"));
 		}
 		if (metadata == NULL)
 			metadata = json_object();
@@ -138,11 +138,11 @@ add_times(struct cli *cli, json_t *message, struct fail *fail)
 	int64_t in_ms = -1, expires_ms = -1, at_ms = 0;
 
 	if (args_duration(&cli->args, "in", &in_ms, fail) != RC_OK ||
-	    args_duration(&cli->args, "expires-in", &expires_ms, fail) !=
-		RC_OK)
+	    args_duration(&cli->args, "expires-in", &expires_ms, fail) != RC_OK)
 		return (fail->rc);
 	if (at != NULL && (in_ms >= 0 || clk_parse_rfc3339(at, &at_ms) != 0)) {
-		(void)fail_set(fail, FAIL_USAGE, "--at takes a time such as "
+		(void)fail_set(fail, FAIL_USAGE,
+		    "--at takes a time such as "
 		    "2030-01-31T09:00:00Z, and stands without --in");
 		return (fail_cure(fail, "see twinbox send --help"));
 	}
@@ -170,8 +170,8 @@ add_id(struct cli *cli, json_t *message, struct fail *fail)
 	struct uuid id;
 
 	if (given != NULL && key != NULL)
-		return (fail_set(fail, FAIL_USAGE,
-		    "--id and --key exclude each other"));
+		return (fail_set(
+		    fail, FAIL_USAGE, "--id and --key exclude each other"));
 	if (key != NULL) {
 		if (key[0] == '\0' || strlen(key) > LIMIT_IDEMPOTENCY_KEY_LEN ||
 		    !utf8_valid(key, strlen(key), NULL) ||
@@ -236,9 +236,8 @@ make_message(struct cli *cli, json_t **ret, struct fail *fail)
 
 /* A draft of the client's own outbox was settled. */
 static void
-settled(void *arg, const struct local_draft *draft,
-    enum sender_outcome outcome, const struct rest_reply *reply,
-    const struct fail *why)
+settled(void *arg, const struct local_draft *draft, enum sender_outcome outcome,
+    const struct rest_reply *reply, const struct fail *why)
 {
 	struct sending *sending = arg;
 
@@ -279,7 +278,8 @@ submit(struct cli *cli, struct sending *sending, struct fail *fail)
 		    "the message is gone from the own outbox"));
 	if (!fail_may_retry(fail))
 		return (fail_cure(fail, "it is kept here until you have; %s",
-		    fail->rc == RC_DENIED ? "twinbox login NAME" : "see above"));
+		    fail->rc == RC_DENIED ? "twinbox login NAME"
+					  : "see above"));
 	(void)snprintf(reason, sizeof(reason), "%.119s", fail->what);
 	(void)fail_set(fail, FAIL_QUEUED, "not sent yet: %s", reason);
 	return (fail_cure(fail,
@@ -289,8 +289,7 @@ submit(struct cli *cli, struct sending *sending, struct fail *fail)
 
 /* Shows that the server has the message. */
 static enum rc
-show_accepted(struct cli *cli, const struct sending *sending,
-    struct fail *fail)
+show_accepted(struct cli *cli, const struct sending *sending, struct fail *fail)
 {
 	struct buf b = BUF_INIT;
 
@@ -316,8 +315,7 @@ follow(struct cli *cli, struct sending *sending, const char *state,
 	if (args_duration(&cli->args, "timeout", &timeout_ms, fail) != RC_OK)
 		return (fail->rc);
 	if (id == NULL)
-		return (fail_set(
-		    fail, FAIL_PROTOCOL, "the server told no id"));
+		return (fail_set(fail, FAIL_PROTOCOL, "the server told no id"));
 	if (cli_wait(cli, id, state, timeout_ms, &entry, fail) != RC_OK)
 		return (fail->rc);
 	json_decref(sending->entry);
@@ -325,8 +323,8 @@ follow(struct cli *cli, struct sending *sending, const char *state,
 	if (cli->json)
 		return (RC_OK);
 	render_styled(&b, &cli->look, STYLE_GREEN,
-	    strcmp(state, "read") == 0 ? RENDER_READ :
-					 RENDER_DELIVERED " delivered");
+	    strcmp(state, "read") == 0 ? RENDER_READ
+				       : RENDER_DELIVERED " delivered");
 	buf_addc(&b, '\n');
 	return (cli_print(&b, fail));
 }

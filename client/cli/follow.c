@@ -55,8 +55,8 @@ follow_init(struct follow *f, struct cli *cli, loop_fn on_signal, void *arg,
 }
 
 enum rc
-follow_start(struct follow *f, const struct session_ops *ops,
-    const char *epoch, int64_t seq, void *arg, struct fail *fail)
+follow_start(struct follow *f, const struct session_ops *ops, const char *epoch,
+    int64_t seq, void *arg, struct fail *fail)
 {
 	struct session_options options = {.loop = f->loop,
 	    .server = rest_server(f->cli->rest),
@@ -109,8 +109,8 @@ follow_known(struct follow *f, const json_t *event)
 {
 	const char *id = json_string_value(json_object_get(event, "event_id"));
 
-	return (f->replaying && id != NULL &&
-	    local_has_shown(f->cli->local, id));
+	return (
+	    f->replaying && id != NULL && local_has_shown(f->cli->local, id));
 }
 
 void

@@ -37,8 +37,8 @@ set_look(struct cli *cli)
 	cli->json = args_has(&cli->args, "json");
 	cli->terminal = isatty(STDOUT_FILENO) == 1;
 	cli->look.colour = cli->terminal && !cli->json &&
-	    (no_color == NULL || no_color[0] == '\0') && term != NULL &&
-	    strcmp(term, "dumb") != 0;
+			   (no_color == NULL || no_color[0] == '\0') &&
+			   term != NULL && strcmp(term, "dumb") != 0;
 	cli->look.now_ms = clk_wall_ms(clk_system());
 	cli->look.me = cli->profile.user;
 }
@@ -62,10 +62,12 @@ find_server(struct cli *cli, char ret[PROFILE_SERVER_SIZE], struct fail *fail)
 	    strcmp(ret, stored) == 0 ||
 	    (rest_server_local(ret) && rest_server_local(stored)))
 		return (RC_OK);
-	(void)fail_set(fail, FAIL_CONFIG, "profile %s is logged in at %.100s, "
-	    "not at %.100s", cli->profile.name, stored, ret);
-	return (fail_cure(
-	    fail, "log in there with another --profile, or leave --server out"));
+	(void)fail_set(fail, FAIL_CONFIG,
+	    "profile %s is logged in at %.100s, "
+	    "not at %.100s",
+	    cli->profile.name, stored, ret);
+	return (fail_cure(fail,
+	    "log in there with another --profile, or leave --server out"));
 }
 
 /* Makes ready what the command needs. */
@@ -131,9 +133,8 @@ report(const struct cli *cli, const struct fail *fail)
 	const struct command *command = cli->args.command;
 
 	(void)fprintf(stderr, "twinbox: %s%s%s%s%s\n",
-	    command != NULL ? command->name : "",
-	    command != NULL ? ": " : "", fail->what,
-	    fail->cure[0] != '\0' ? "; " : "", fail->cure);
+	    command != NULL ? command->name : "", command != NULL ? ": " : "",
+	    fail->what, fail->cure[0] != '\0' ? "; " : "", fail->cure);
 	if (args_has(&cli->args, "json"))
 		print_failure(fail);
 }

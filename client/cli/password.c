@@ -79,8 +79,8 @@ ask(int fd, const char *prompt, char *ret, size_t size, struct fail *fail)
 }
 
 static enum rc
-ask_terminal(const char *prompt, bool twice, char *ret, size_t size,
-    struct fail *fail)
+ask_terminal(
+    const char *prompt, bool twice, char *ret, size_t size, struct fail *fail)
 {
 	char again[LIMIT_PASSWORD_LEN + 1];
 	int fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -115,7 +115,8 @@ cli_password(struct cli *cli, const char *prompt, bool twice, char *ret,
 		if (read_line(STDIN_FILENO, false, ret, size) == 0)
 			rc = RC_OK;
 		else
-			rc = fail_set(fail, FAIL_DATA, "no password could be "
+			rc = fail_set(fail, FAIL_DATA,
+			    "no password could be "
 			    "read from standard input");
 	} else
 		rc = ask_terminal(prompt, twice, ret, size, fail);

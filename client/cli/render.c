@@ -45,8 +45,8 @@ end(struct buf *b, const struct look *look, enum style style)
 }
 
 void
-render_styled(struct buf *b, const struct look *look, enum style style,
-    const char *text)
+render_styled(
+    struct buf *b, const struct look *look, enum style style, const char *text)
 {
 
 	begin(b, look, style);
@@ -77,8 +77,8 @@ render_member(
 	const json_t *value = json_object_get(json, name);
 
 	if (json_is_string(value))
-		safe_add(b, json_string_value(value),
-		    json_string_length(value));
+		safe_add(
+		    b, json_string_value(value), json_string_length(value));
 	else
 		buf_adds(b, other);
 }
@@ -155,7 +155,7 @@ add_head(struct buf *b, const struct look *look, const json_t *event,
 	buf_adds(b, "  ");
 	columns += add_padded(b, look, own ? STYLE_GREEN : STYLE_CYAN, name,
 		       NAME_COLUMNS) +
-	    2;
+		   2;
 	buf_adds(b, "  ");
 	buf_fini(&cell);
 	return (columns);
@@ -206,8 +206,8 @@ add_note(struct buf *b, const json_t *event, const char *kind)
 	bool read = state != NULL && strcmp(state, "read") == 0;
 
 	if (strcmp(kind, "receipt") == 0) {
-		buf_adds(b, read ? RENDER_READ " by " :
-				   RENDER_DELIVERED " delivered to ");
+		buf_adds(b, read ? RENDER_READ " by "
+				 : RENDER_DELIVERED " delivered to ");
 		render_member(b, event, "by", "?");
 		buf_addf(b, " up to message %lld", integer_of(event, "upto"));
 	} else if (strcmp(kind, "bounce") == 0) {
@@ -254,8 +254,8 @@ render_event(struct buf *b, const struct look *look, const json_t *event)
 	else {
 		add_note(&cell, event, kind != NULL ? kind : "?");
 		(void)add_padded(b, look,
-		    kind != NULL && strcmp(kind, "bounce") == 0 ? STYLE_RED :
-								  STYLE_DIM,
+		    kind != NULL && strcmp(kind, "bounce") == 0 ? STYLE_RED
+								: STYLE_DIM,
 		    &cell, 0);
 	}
 	buf_addc(b, '\n');
@@ -271,10 +271,9 @@ render_entry_state(const json_t *entry)
 
 	for (i = 0; i < json_array_size(labels); i++) {
 		label = json_string_value(json_array_get(labels, i));
-		if (label != NULL &&
-		    (strcmp(label, "read") == 0 ||
-			strcmp(label, "scheduled") == 0 ||
-			strcmp(label, "retrying") == 0))
+		if (label != NULL && (strcmp(label, "read") == 0 ||
+					 strcmp(label, "scheduled") == 0 ||
+					 strcmp(label, "retrying") == 0))
 			state = label;
 	}
 	if (state == NULL)
@@ -402,8 +401,8 @@ fill_cell(struct buf *cell, const json_t *value)
 
 	buf_reset(cell);
 	if (json_is_string(value))
-		safe_add(cell, json_string_value(value),
-		    json_string_length(value));
+		safe_add(
+		    cell, json_string_value(value), json_string_length(value));
 	if (cell->len == 0)
 		return;
 	cut = safe_cut(cell->data, cell->len, CELL_COLUMNS);
@@ -428,8 +427,8 @@ render_table(struct buf *b, const struct look *look, const json_t *rows)
 		n = json_array_size(row);
 		for (j = 0; j < n && j < TABLE_COLUMNS_MAX; j++) {
 			fill_cell(&cell, json_array_get(row, j));
-			width = cell.len > 0 ? safe_width(cell.data, cell.len)
-					     : 0;
+			width =
+			    cell.len > 0 ? safe_width(cell.data, cell.len) : 0;
 			if (width > widths[j])
 				widths[j] = width;
 		}

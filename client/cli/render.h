@@ -26,8 +26,8 @@ enum style {
 /* How to show it. */
 struct look {
 	bool colour;
-	int64_t now_ms;  /* wall time: what is "today" */
-	const char *me;  /* my name, "" if it does not matter */
+	int64_t now_ms; /* wall time: what is "today" */
+	const char *me; /* my name, "" if it does not matter */
 };
 
 /* Signs of what became of an own message. */
@@ -38,8 +38,8 @@ struct look {
 #define RENDER_FAILED "✗"
 
 /* Appends ${text} (safe already) in ${style}. */
-void render_styled(struct buf *b, const struct look *look, enum style style,
-    const char *text);
+void render_styled(
+    struct buf *b, const struct look *look, enum style style, const char *text);
 
 /* Appends string member ${name} of ${json} as one safe line; ${other} without
  * one. */

@@ -114,8 +114,8 @@ line_entered(char *line)
 
 	screen->editing = false;
 	if (line != NULL) {
-		add_wipe(&b,
-		    1 + rows_to(screen, safe_width(line, strlen(line))));
+		add_wipe(
+		    &b, 1 + rows_to(screen, safe_width(line, strlen(line))));
 		if (buf_ok(&b))
 			write_all(b.data, b.len);
 		buf_fini(&b);
@@ -200,8 +200,8 @@ screen_print(struct screen *screen, struct buf *b, const char *tag)
 	if (buf_ok(b) && b->len > 0)
 		write_all(b->data, b->len);
 	buf_fini(b);
-	(void)snprintf(screen->tag, sizeof(screen->tag), "%s",
-	    tag != NULL ? tag : "");
+	(void)snprintf(
+	    screen->tag, sizeof(screen->tag), "%s", tag != NULL ? tag : "");
 	redraw(screen);
 }
 
@@ -233,8 +233,7 @@ screen_replace(struct screen *screen, struct buf *b, const char *tag)
 	if (!buf_ok(b) || b->len == 0 || strcmp(screen->tag, tag) != 0)
 		return (false);
 	end = memchr(b->data, '\n', b->len);
-	if (end != b->data + b->len - 1 ||
-	    visible_width(b) >= screen->columns)
+	if (end != b->data + b->len - 1 || visible_width(b) >= screen->columns)
 		return (false);
 	wipe_line(screen);
 	write_all("\033[1A\r\033[J", 8);
@@ -260,7 +259,9 @@ screen_clear_line(struct screen *screen)
 	bool had = rl_end > 0;
 
 	wipe_line(screen);
-	/* Installing the handler begins a new line. */
+	rl_point = rl_end = 0;
+	/* Installing the handler anew begins a new line. */
+	rl_callback_handler_remove();
 	rl_callback_handler_install(screen->prompt, line_entered);
 	return (had);
 }

@@ -96,7 +96,7 @@ on_epoch_changed(void *arg)
 
 	follow_replay(&tail->follow);
 	cli_note(tail->follow.cli, "the server was restored; reading its "
-	    "inbox again from the beginning");
+				   "inbox again from the beginning");
 }
 
 static void
@@ -157,12 +157,10 @@ beginning(struct cli *cli, char epoch[LOCAL_EPOCH_SIZE], int64_t *seq,
 
 	epoch[0] = '\0';
 	*seq = -1;
-	if (args_integer(&cli->args, "after", 0, INT64_MAX, seq, fail) !=
-	    RC_OK)
+	if (args_integer(&cli->args, "after", 0, INT64_MAX, seq, fail) != RC_OK)
 		return (fail->rc);
 	if (*seq < 0)
-		return (local_cursor_get(
-		    cli->local, CURSOR, epoch, seq, fail));
+		return (local_cursor_get(cli->local, CURSOR, epoch, seq, fail));
 	(void)snprintf(path, sizeof(path), "/v1/inbox?limit=1&after=%lld",
 	    (long long)*seq);
 	if (rest_get(cli->rest, path, &page, fail) != RC_OK &&

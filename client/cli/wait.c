@@ -51,8 +51,8 @@ reached(const json_t *entry, const char *state)
 		return (recipients > 1 ? count(entry, "read") >= recipients
 				       : has_label(entry, "read"));
 	return ((now != NULL && strcmp(now, "acked") == 0) ||
-	    has_label(entry, "read") ||
-	    (recipients > 0 && count(entry, "acked") >= recipients));
+		has_label(entry, "read") ||
+		(recipients > 0 && count(entry, "acked") >= recipients));
 }
 
 /* Fails if ${entry} will never get further. */
@@ -69,9 +69,9 @@ check_dead(const json_t *entry, struct fail *fail)
 	render_member(&reason, entry, "last_error", "");
 	buf_addc(&reason, '\0');
 	(void)fail_set(fail, FAIL_UNDELIVERED, "the message %s%s%s",
-	    strcmp(now, "canceled") == 0    ? "was canceled"
-		: strcmp(now, "failed") == 0 ? "failed"
-					     : "expired",
+	    strcmp(now, "canceled") == 0 ? "was canceled"
+	    : strcmp(now, "failed") == 0 ? "failed"
+					 : "expired",
 	    buf_ok(&reason) && reason.len > 1 ? ": " : "",
 	    buf_ok(&reason) ? reason.data : "");
 	buf_fini(&reason);
@@ -128,8 +128,8 @@ poll_once(struct cli *cli, const char *id, int64_t left_ms, char etag[128],
 }
 
 enum rc
-cli_wait(struct cli *cli, const char *id, const char *state,
-    int64_t timeout_ms, json_t **ret, struct fail *fail)
+cli_wait(struct cli *cli, const char *id, const char *state, int64_t timeout_ms,
+    json_t **ret, struct fail *fail)
 {
 	const struct clk *clk = clk_system();
 	int64_t until_ms = clk_mono_ms(clk) + timeout_ms, now_ms, asked_ms;
@@ -141,8 +141,8 @@ cli_wait(struct cli *cli, const char *id, const char *state,
 	for (;;) {
 		asked_ms = clk_mono_ms(clk);
 		rc = poll_once(cli, id,
-		    until_ms > asked_ms ? until_ms - asked_ms : 0, etag,
-		    &entry, fail);
+		    until_ms > asked_ms ? until_ms - asked_ms : 0, etag, &entry,
+		    fail);
 		if (rc == RC_OK && reached(entry, state))
 			break;
 		if (rc == RC_OK)

@@ -27,7 +27,8 @@
 	X(CONFLICT, RC_EXISTS, EX_CANTCREAT, "choose another name or id")      \
 	X(ALREADY_SENT, RC_CONFLICT, EX_DATAERR,                               \
 	    "what has left cannot be canceled")                                \
-	X(CURSOR_EXPIRED, RC_CONFLICT, EX_DATAERR, "leave --after out, or begin with --after 0") \
+	X(CURSOR_EXPIRED, RC_CONFLICT, EX_DATAERR,                             \
+	    "leave --after out, or begin with --after 0")                      \
 	X(PRECONDITION_FAILED, RC_CONFLICT, EX_TEMPFAIL,                       \
 	    "it has changed meanwhile: look again, then repeat")               \
 	X(BODY_TOO_LARGE, RC_INVALID, EX_DATAERR, "send less in one message")  \
@@ -49,16 +50,14 @@
 	X(NOT_IMPLEMENTED, RC_PEER, EX_UNAVAILABLE, "use a newer server")      \
 	X(BUSY, RC_BUSY, EX_TEMPFAIL, "repeat in a moment")                    \
 	X(DRAINING, RC_BUSY, EX_TEMPFAIL, "repeat in a moment")                \
-	X(INBOX_FULL, RC_FULL, EX_TEMPFAIL,                                    \
-	    "repeat later; tell the operator")
+	X(INBOX_FULL, RC_FULL, EX_TEMPFAIL, "repeat later; tell the operator")
 
 static const struct outcome {
 	enum rc rc;
 	int exit;
 	const char *cure;
-} outcomes[PROBLEM_COUNT] = {
-    [PROBLEM_NONE] = {RC_PEER, EX_PROTOCOL,
-	"check that --server names a twinbox server"},
+} outcomes[PROBLEM_COUNT] = {[PROBLEM_NONE] = {RC_PEER, EX_PROTOCOL,
+				 "check that --server names a twinbox server"},
 #define X(problem, rc, exit, cure) [PROBLEM_##problem] = {rc, exit, cure},
     FAIL_TABLE(X)
 #undef X
@@ -187,15 +186,14 @@ fail_problem(
 	if (code != NULL)
 		safe_line(code, strlen(code), f->code, sizeof(f->code));
 	else if (p != PROBLEM_NONE)
-		(void)snprintf(
-		    f->code, sizeof(f->code), "%s", problem_slug(p));
+		(void)snprintf(f->code, sizeof(f->code), "%s", problem_slug(p));
 	f->status = status;
 	if (retry_after_s <= 0 && wait > 0 && wait < 86400)
 		retry_after_s = (int)wait;
 	f->retry_after_s = retry_after_s;
 	if (retry_after_s > 0)
-		(void)fail_cure(f, "%s (the server asks for %d s)", outcomes[p].cure,
-		    retry_after_s);
+		(void)fail_cure(f, "%s (the server asks for %d s)",
+		    outcomes[p].cure, retry_after_s);
 	return (f->rc);
 }
 
@@ -208,5 +206,5 @@ fail_may_retry(const struct fail *f)
 	if (strcmp(f->code, "unreachable") == 0)
 		return (true);
 	return (f->rc == RC_UNCERTAIN || f->rc == RC_BUSY ||
-	    f->rc == RC_LIMIT || f->rc == RC_FULL);
+		f->rc == RC_LIMIT || f->rc == RC_FULL);
 }

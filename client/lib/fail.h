@@ -25,7 +25,10 @@ struct fail {
 	char cure[200];    /* one line, "" if there is none */
 };
 
-#define FAIL_INIT {.rc = RC_OK, .code = "", .what = "", .cure = ""}
+#define FAIL_INIT                                                              \
+	{                                                                      \
+		.rc = RC_OK, .code = "", .what = "", .cure = ""                \
+	}
 
 /* X(kind, rc, exit code, cure): what can go wrong on this side.  The code word
  * is the kind in lower case. */
@@ -57,7 +60,7 @@ enum fail_kind {
 #define X(kind, rc, exit, cure) FAIL_##kind,
 	FAIL_KIND_TABLE(X)
 #undef X
-	FAIL_KIND_COUNT
+	    FAIL_KIND_COUNT
 };
 
 /* Fills ${f} with what the table says of ${kind} and what happened; returns
@@ -75,8 +78,8 @@ enum rc fail_wrap(struct fail *f, const char *context);
 /* Fills ${f} from an answer with HTTP ${status} that is no success and its
  * problem document ${problem} (NULL, or anything else than one, if the other
  * side sent none).  ${retry_after_s} is the Retry-After header, 0 without. */
-enum rc fail_problem(struct fail *f, int status, const json_t *problem,
-    int retry_after_s);
+enum rc fail_problem(
+    struct fail *f, int status, const json_t *problem, int retry_after_s);
 
 /* Whether repeating the same request later may succeed without a change by
  * its sender, or may at least tell what became of it. */

@@ -86,8 +86,8 @@ bound(struct local *local, enum local_sql which, const char *a, const char *b,
 	for (i = 0; i < 3 && i < n; i++) {
 		if (text[i] == NULL)
 			(void)sqlite3_bind_null(s, i + 1);
-		else if (sqlite3_bind_text(s, i + 1, text[i], -1,
-			     SQLITE_STATIC) != SQLITE_OK)
+		else if (sqlite3_bind_text(
+			     s, i + 1, text[i], -1, SQLITE_STATIC) != SQLITE_OK)
 			return (NULL);
 	}
 	return (s);
@@ -129,7 +129,8 @@ begin(struct local *local, struct fail *fail)
 	return (rc);
 }
 
-/* Ends the transaction: commits if ${rc} is good.  Returns what became of it. */
+/* Ends the transaction: commits if ${rc} is good.  Returns what became of it.
+ */
 static enum rc
 finish(struct local *local, enum rc rc, struct fail *fail)
 {
@@ -175,9 +176,8 @@ make_ready(struct local *local, struct fail *fail)
 		rc = fail_set(fail, FAIL_CONFIG,
 		    "%.150s was made by a newer twinbox", local->path);
 		(void)fail_cure(fail, "use that one");
-	} else if (version == 0 &&
-	    sqlite3_exec(local->db, LOCAL_SQL_SCHEMA, NULL, NULL, NULL) !=
-		SQLITE_OK)
+	} else if (version == 0 && sqlite3_exec(local->db, LOCAL_SQL_SCHEMA,
+				       NULL, NULL, NULL) != SQLITE_OK)
 		rc = failed(local, fail);
 	old = clk_wall_ms(clk_system()) - KEEP_DRAFTS_MS;
 	if (rc == RC_OK && (s = statement(local, LOCAL_OUTBOX_PURGE)) != NULL) {
@@ -226,8 +226,8 @@ local_open(const char *path, struct local **ret, struct fail *fail)
 	    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
 	    NULL);
 	if (code == SQLITE_OK)
-		code = sqlite3_exec(
-		    local->db, LOCAL_SQL_OPEN, NULL, NULL, NULL);
+		code =
+		    sqlite3_exec(local->db, LOCAL_SQL_OPEN, NULL, NULL, NULL);
 	(void)umask(mask);
 	(void)flock(local->lock_fd, LOCK_UN);
 	if (code != SQLITE_OK && local->db == NULL)
@@ -268,8 +268,8 @@ local_close(struct local *local)
 }
 
 enum rc
-local_outbox_add(struct local *local, const struct local_draft *draft,
-    struct fail *fail)
+local_outbox_add(
+    struct local *local, const struct local_draft *draft, struct fail *fail)
 {
 	char *text = json_dumps(draft->request, JSON_COMPACT);
 	sqlite3_stmt *s;
@@ -338,8 +338,8 @@ read_draft(struct local *local, sqlite3_stmt *s, struct local_draft *ret,
 }
 
 enum rc
-local_outbox_find(struct local *local, const char *ref,
-    struct local_draft *ret, struct fail *fail)
+local_outbox_find(struct local *local, const char *ref, struct local_draft *ret,
+    struct fail *fail)
 {
 
 	return (read_draft(local,
@@ -379,8 +379,8 @@ write_one(struct local *local, enum local_sql which, const char *const text[3],
 }
 
 enum rc
-local_outbox_tried(struct local *local, const char *ref, const char *error,
-    struct fail *fail)
+local_outbox_tried(
+    struct local *local, const char *ref, const char *error, struct fail *fail)
 {
 
 	return (write_one(local, LOCAL_OUTBOX_TRIED,
@@ -396,8 +396,8 @@ local_outbox_answered(struct local *local, const char *ref, struct fail *fail)
 }
 
 enum rc
-local_outbox_refused(struct local *local, const char *ref, const char *error,
-    struct fail *fail)
+local_outbox_refused(
+    struct local *local, const char *ref, const char *error, struct fail *fail)
 {
 
 	return (write_one(local, LOCAL_OUTBOX_SETTLE,
@@ -456,8 +456,8 @@ add_event(struct local *local, const json_t *event, struct fail *fail)
 	text = json_dumps(event, JSON_COMPACT);
 	if (text == NULL)
 		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
-	rc = run(local, bound(local, LOCAL_EVENT_ADD, id, conversation, text),
-	    fail);
+	rc = run(
+	    local, bound(local, LOCAL_EVENT_ADD, id, conversation, text), fail);
 	free(text); /* jansson's own memory */
 	return (rc);
 }
@@ -497,15 +497,15 @@ local_has_shown(struct local *local, const char *event_id)
 
 /* Stores ${epoch} as the server's; forgets what belonged to another. */
 static enum rc
-change_epoch(struct local *local, const char *epoch, bool first,
-    struct fail *fail)
+change_epoch(
+    struct local *local, const char *epoch, bool first, struct fail *fail)
 {
 	enum rc rc = begin(local, fail);
 
 	if (rc != RC_OK)
 		return (rc);
-	rc = run(local, bound(local, LOCAL_META_SET, "epoch", epoch, NULL),
-	    fail);
+	rc = run(
+	    local, bound(local, LOCAL_META_SET, "epoch", epoch, NULL), fail);
 	if (rc == RC_OK && !first)
 		rc = run(local, statement(local, LOCAL_CURSOR_RESET), fail);
 	if (rc == RC_OK && !first)
@@ -549,7 +549,7 @@ local_history(struct local *local,
 		return (RC_NO_MEMORY);
 	}
 	while ((int)json_array_size(array) < limit &&
-	    sqlite3_step(s) == SQLITE_ROW) {
+	       sqlite3_step(s) == SQLITE_ROW) {
 		event = json_loads(
 		    (const char *)sqlite3_column_text(s, 0), 0, NULL);
 		if (event != NULL && wanted(event, arg))

@@ -28,11 +28,11 @@ struct local;
 
 /* A message of the client's own outbox. */
 struct local_draft {
-	int64_t row;                            /* order of submission */
-	char ref[LOCAL_REF_SIZE];               /* its id, or "key:KEY" */
+	int64_t row;                             /* order of submission */
+	char ref[LOCAL_REF_SIZE];                /* its id, or "key:KEY" */
 	char key[LIMIT_IDEMPOTENCY_KEY_LEN + 1]; /* "" without */
-	char recipient[LIMIT_ADDRESS_LEN + 1];  /* or a conversation's id */
-	char state[12];                         /* waiting answered refused */
+	char recipient[LIMIT_ADDRESS_LEN + 1];   /* or a conversation's id */
+	char state[12];                          /* waiting answered refused */
 	char last_error[256];
 	int64_t created_at;
 	int attempts;
@@ -40,8 +40,8 @@ struct local_draft {
 };
 
 /* Opens the database at ${path}, making it if need be. */
-enum rc local_open(const char *path, struct local **ret,
-    struct fail *fail) MUST_USE;
+enum rc local_open(
+    const char *path, struct local **ret, struct fail *fail) MUST_USE;
 
 /* Closes it.  NULL is allowed. */
 void local_close(struct local *local);
@@ -69,20 +69,20 @@ enum rc local_outbox_tried(struct local *local, const char *ref,
     const char *error, struct fail *fail) MUST_USE;
 
 /* The server has ${ref}. */
-enum rc local_outbox_answered(struct local *local, const char *ref,
-    struct fail *fail) MUST_USE;
+enum rc local_outbox_answered(
+    struct local *local, const char *ref, struct fail *fail) MUST_USE;
 
 /* The server will never take ${ref}, because of ${error}. */
 enum rc local_outbox_refused(struct local *local, const char *ref,
     const char *error, struct fail *fail) MUST_USE;
 
 /* ${ref} waits again. */
-enum rc local_outbox_again(struct local *local, const char *ref,
-    struct fail *fail) MUST_USE;
+enum rc local_outbox_again(
+    struct local *local, const char *ref, struct fail *fail) MUST_USE;
 
 /* Forgets ${ref}. */
-enum rc local_outbox_remove(struct local *local, const char *ref,
-    struct fail *fail) MUST_USE;
+enum rc local_outbox_remove(
+    struct local *local, const char *ref, struct fail *fail) MUST_USE;
 
 /* Cursor ${name}: *ret_seq is -1 if there is none (yet). */
 enum rc local_cursor_get(struct local *local, const char *name,
@@ -92,9 +92,8 @@ enum rc local_cursor_get(struct local *local, const char *name,
 /* Stores in one transaction the array ${events} that was shown and cursor
  * ${name} (NULL: none) behind them; within an epoch a cursor never goes
  * back. */
-enum rc local_shown(struct local *local, const json_t *events,
-    const char *name, const char *epoch, int64_t seq,
-    struct fail *fail) MUST_USE;
+enum rc local_shown(struct local *local, const json_t *events, const char *name,
+    const char *epoch, int64_t seq, struct fail *fail) MUST_USE;
 
 /* Whether the event with ${event_id} was shown before. */
 bool local_has_shown(struct local *local, const char *event_id);

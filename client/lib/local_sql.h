@@ -45,9 +45,8 @@
 	X(VERSION, "PRAGMA user_version")                                      \
 	X(SYNCHRONOUS, "PRAGMA synchronous")                                   \
 	X(META_GET, "SELECT value FROM meta WHERE name = ?1")                  \
-	X(META_SET,                                                            \
-	    "INSERT INTO meta (name, value) VALUES (?1, ?2)"                   \
-	    " ON CONFLICT (name) DO UPDATE SET value = ?2")                    \
+	X(META_SET, "INSERT INTO meta (name, value) VALUES (?1, ?2)"           \
+		    " ON CONFLICT (name) DO UPDATE SET value = ?2")            \
 	X(CURSOR_GET, "SELECT epoch, seq FROM cursor WHERE name = ?1")         \
 	X(CURSOR_SET,                                                          \
 	    "INSERT INTO cursor (name, epoch, seq) VALUES (?1, ?2, ?3)"        \
@@ -72,15 +71,12 @@
 	X(OUTBOX_REMOVE, "DELETE FROM outbox WHERE ref = ?1")                  \
 	X(OUTBOX_AGAIN,                                                        \
 	    "UPDATE outbox SET state = 'waiting' WHERE state = 'answered'")    \
-	X(OUTBOX_PURGE,                                                        \
-	    "DELETE FROM outbox WHERE state <> 'waiting'"                      \
-	    " AND created_at < ?1")                                            \
-	X(EVENT_ADD,                                                           \
-	    "INSERT INTO event (event_id, conversation, event)"                \
-	    " VALUES (?1, ?2, ?3) ON CONFLICT (event_id) DO NOTHING")          \
+	X(OUTBOX_PURGE, "DELETE FROM outbox WHERE state <> 'waiting'"          \
+			" AND created_at < ?1")                                \
+	X(EVENT_ADD, "INSERT INTO event (event_id, conversation, event)"       \
+		     " VALUES (?1, ?2, ?3) ON CONFLICT (event_id) DO NOTHING") \
 	X(EVENT_HAS, "SELECT 1 FROM event WHERE event_id = ?1")                \
-	X(EVENT_RECENT,                                                        \
-	    "SELECT event FROM event ORDER BY row DESC")                       \
+	X(EVENT_RECENT, "SELECT event FROM event ORDER BY row DESC")           \
 	X(EVENT_PURGE,                                                         \
 	    "DELETE FROM event WHERE row <= (SELECT max(row) FROM event) - ?1")
 
@@ -88,7 +84,7 @@ enum local_sql {
 #define X(name, sql) LOCAL_##name,
 	LOCAL_SQL_TABLE(X)
 #undef X
-	LOCAL_SQL_COUNT
+	    LOCAL_SQL_COUNT
 };
 
 #endif

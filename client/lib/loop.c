@@ -86,8 +86,8 @@ loop_new(const char *server, struct loop **ret, struct fail *fail)
 		loop->vhost = lws_create_vhost(loop->context, &info);
 	if (loop->vhost == NULL) {
 		loop_free(loop);
-		return (fail_set(fail, FAIL_INTERNAL,
-		    "libwebsockets cannot start"));
+		return (fail_set(
+		    fail, FAIL_INTERNAL, "libwebsockets cannot start"));
 	}
 	*ret = loop;
 	return (RC_OK);
@@ -112,8 +112,7 @@ loop_run(struct loop *loop, struct fail *fail)
 	while (!loop->stopped) {
 		if (lws_service(loop->context, 0) < 0)
 			return (fail_set(fail, FAIL_INTERNAL,
-			    "libwebsockets cannot go on: %s",
-			    strerror(errno)));
+			    "libwebsockets cannot go on: %s", strerror(errno)));
 	}
 	return (RC_OK);
 }
@@ -127,8 +126,7 @@ loop_stop(struct loop *loop)
 }
 
 enum rc
-loop_watch(
-    struct loop *loop, int fd, loop_fn fn, void *arg, struct fail *fail)
+loop_watch(struct loop *loop, int fd, loop_fn fn, void *arg, struct fail *fail)
 {
 	struct epoll_event event = {.events = EPOLLIN};
 	struct watch *watch = mem_zalloc(1, sizeof(*watch));

@@ -18,8 +18,8 @@ struct loop_timer;
 typedef void (*loop_fn)(void *arg);
 
 /* A loop for connections to ${server} ("https://…" makes TLS ready). */
-enum rc loop_new(const char *server, struct loop **ret,
-    struct fail *fail) MUST_USE;
+enum rc loop_new(
+    const char *server, struct loop **ret, struct fail *fail) MUST_USE;
 
 /* Frees it, after its timers and what else uses it.  NULL is allowed. */
 void loop_free(struct loop *loop);

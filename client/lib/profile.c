@@ -37,8 +37,10 @@ base_folder(const char *variable, const char *fallback, char ret[PATH_MAX],
 	}
 	/* Names that follow need some room. */
 	if (n < 0 || n >= PATH_MAX - 1024)
-		return (fail_set(fail, FAIL_CONFIG, "the path in %s or HOME "
-		    "is too long", variable));
+		return (fail_set(fail, FAIL_CONFIG,
+		    "the path in %s or HOME "
+		    "is too long",
+		    variable));
 	return (RC_OK);
 }
 
@@ -71,9 +73,10 @@ profile_path(const char *name, char ret[PATH_MAX], struct fail *fail)
 	size_t n;
 
 	if (!model_name_valid(name, strlen(name)) || name[0] == '.') {
-		(void)fail_set(fail, FAIL_USAGE, "this is no name for a profile");
-		return (fail_cure(fail, "take up to %d of a-z 0-9 . _ -",
-		    LIMIT_NAME_LEN));
+		(void)fail_set(
+		    fail, FAIL_USAGE, "this is no name for a profile");
+		return (fail_cure(
+		    fail, "take up to %d of a-z 0-9 . _ -", LIMIT_NAME_LEN));
 	}
 	if (base_folder("XDG_CONFIG_HOME", ".config", ret, fail) != RC_OK)
 		return (fail->rc);
@@ -116,12 +119,12 @@ read_profile(int fd, const char *path, struct profile *ret, struct fail *fail)
 	}
 	json = json_loadfd(fd, JSON_REJECT_DUPLICATES, NULL);
 	ok = json_is_object(json) &&
-	    copy_member(json, "server", ret->server, sizeof(ret->server)) &&
-	    copy_member(json, "user", ret->user, sizeof(ret->user)) &&
-	    copy_member(json, "token", ret->token, sizeof(ret->token)) &&
-	    copy_member(json, "token_id", ret->token_id,
-		sizeof(ret->token_id)) &&
-	    copy_member(json, "device", ret->device, sizeof(ret->device));
+	     copy_member(json, "server", ret->server, sizeof(ret->server)) &&
+	     copy_member(json, "user", ret->user, sizeof(ret->user)) &&
+	     copy_member(json, "token", ret->token, sizeof(ret->token)) &&
+	     copy_member(
+		 json, "token_id", ret->token_id, sizeof(ret->token_id)) &&
+	     copy_member(json, "device", ret->device, sizeof(ret->device));
 	json_decref(json);
 	if (ok)
 		return (RC_OK);
@@ -176,8 +179,8 @@ replace_file(char *path, const json_t *json)
 	char temporary[PATH_MAX + 32];
 	int fd, error = 0;
 
-	(void)snprintf(temporary, sizeof(temporary), "%s.%ld.tmp", path,
-	    (long)getpid());
+	(void)snprintf(
+	    temporary, sizeof(temporary), "%s.%ld.tmp", path, (long)getpid());
 	(void)unlink(temporary);
 	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)

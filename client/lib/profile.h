@@ -19,17 +19,17 @@
 
 struct profile {
 	char name[LIMIT_NAME_LEN + 1];
-	char server[PROFILE_SERVER_SIZE];  /* "" in a new one */
-	char user[LIMIT_NAME_LEN + 1];     /* "" when nobody is logged in */
-	char token[PROFILE_TOKEN_SIZE];    /* as user */
-	char token_id[64];                 /* "" if the server named none */
+	char server[PROFILE_SERVER_SIZE]; /* "" in a new one */
+	char user[LIMIT_NAME_LEN + 1];    /* "" when nobody is logged in */
+	char token[PROFILE_TOKEN_SIZE];   /* as user */
+	char token_id[64];                /* "" if the server named none */
 	char device[LIMIT_DEVICE_NAME_LEN + 1];
 };
 
 /* Loads profile ${name} (same letters as a user's name) into ${ret}; one that
  * does not exist is empty but for its name. */
-enum rc profile_load(const char *name, struct profile *ret,
-    struct fail *fail) MUST_USE;
+enum rc profile_load(
+    const char *name, struct profile *ret, struct fail *fail) MUST_USE;
 
 /* Writes ${p}: to a temporary file, fsync, rename, fsync of the folder. */
 enum rc profile_save(const struct profile *p, struct fail *fail) MUST_USE;
@@ -41,7 +41,7 @@ enum rc profile_remove(struct profile *p, struct fail *fail) MUST_USE;
 /* Where the client's own database for ${p}'s account at its server is:
  * $XDG_STATE_HOME/twinbox/NAME/USER@HOST_PORT.db (or ~/.local/state).  Makes
  * the folders, mode 0700. */
-enum rc profile_state_path(const struct profile *p, char ret[PATH_MAX],
-    struct fail *fail) MUST_USE;
+enum rc profile_state_path(
+    const struct profile *p, char ret[PATH_MAX], struct fail *fail) MUST_USE;
 
 #endif

@@ -49,7 +49,7 @@ rest_server_local(const char *server)
 		return (true);
 	n = strcspn(host, ":");
 	return ((n == 9 && strncmp(host, "localhost", n) == 0) ||
-	    strncmp(host, "127.", 4) == 0);
+		strncmp(host, "127.", 4) == 0);
 }
 
 /* Part ${what} of ${url}, "" if it has none.  The caller frees it. */
@@ -77,8 +77,8 @@ server_format(CURLU *url, char *ret, size_t size)
 	int n;
 
 	ok = scheme != NULL && host != NULL && user == NULL && query == NULL &&
-	    (strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0) &&
-	    (path == NULL || path[0] == '\0' || strcmp(path, "/") == 0);
+	     (strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0) &&
+	     (path == NULL || path[0] == '\0' || strcmp(path, "/") == 0);
 	if (ok) {
 		n = snprintf(ret, size, "%s://%s%s%s", scheme, host,
 		    port != NULL ? ":" : "", port != NULL ? port : "");
@@ -94,8 +94,7 @@ server_format(CURLU *url, char *ret, size_t size)
 }
 
 enum rc
-rest_server_parse(
-    const char *text, char *ret, size_t size, struct fail *fail)
+rest_server_parse(const char *text, char *ret, size_t size, struct fail *fail)
 {
 	CURLU *url = curl_url();
 	char safe[120];
@@ -104,7 +103,7 @@ rest_server_parse(
 	if (url == NULL)
 		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
 	ok = curl_url_set(url, CURLUPART_URL, text, 0) == CURLUE_OK &&
-	    server_format(url, ret, size);
+	     server_format(url, ret, size);
 	curl_url_cleanup(url);
 	if (ok)
 		return (RC_OK);
@@ -142,8 +141,8 @@ rest_path(const char *prefix, const char *text, const char *suffix)
 void
 rest_sleep(int64_t ms)
 {
-	struct timespec ts = {.tv_sec = ms / 1000,
-	    .tv_nsec = (ms % 1000) * 1000000};
+	struct timespec ts = {
+	    .tv_sec = ms / 1000, .tv_nsec = (ms % 1000) * 1000000};
 
 	if (ms > 0)
 		(void)nanosleep(&ts, NULL);
@@ -210,8 +209,8 @@ keep_header(char *p, size_t size, size_t n, void *arg)
 }
 
 enum rc
-rest_new(const char *server, const char *token, struct rest **ret,
-    struct fail *fail)
+rest_new(
+    const char *server, const char *token, struct rest **ret, struct fail *fail)
 {
 	struct rest *rest = mem_zalloc(1, sizeof(*rest));
 
@@ -289,25 +288,25 @@ make_headers(const struct rest *rest, const struct rest_request *request)
 	struct buf bearer = BUF_INIT;
 	bool ok;
 
-	ok = add_header(&list, "Accept",
-	    "application/json, application/problem+json");
+	ok = add_header(
+	    &list, "Accept", "application/json, application/problem+json");
 	/* No "Expect: 100-continue": it costs a round trip. */
 	ok = ok && add_header(&list, "Expect", "");
 	if (rest->token[0] != '\0') {
 		buf_addf(&bearer, "Bearer %s", rest->token);
 		buf_addc(&bearer, '\0');
 		ok = ok && buf_ok(&bearer) &&
-		    add_header(&list, "Authorization", bearer.data);
+		     add_header(&list, "Authorization", bearer.data);
 		buf_fini(&bearer);
 	}
 	if (request->body != NULL)
-		ok = ok &&
-		    add_header(&list, "Content-Type", "application/json");
+		ok =
+		    ok && add_header(&list, "Content-Type", "application/json");
 	if (request->key != NULL)
 		ok = ok && add_header(&list, "Idempotency-Key", request->key);
 	if (request->if_none_match != NULL)
-		ok = ok && add_header(&list, "If-None-Match",
-		    request->if_none_match);
+		ok = ok &&
+		     add_header(&list, "If-None-Match", request->if_none_match);
 	if (ok)
 		return (list);
 	curl_slist_free_all(list);
@@ -337,25 +336,29 @@ judge(const struct rest *rest, CURLcode code, struct fail *fail)
 	case CURLE_COULDNT_RESOLVE_PROXY:
 	case CURLE_COULDNT_RESOLVE_HOST:
 	case CURLE_COULDNT_CONNECT:
-		return (fail_set(fail, FAIL_UNREACHABLE, "cannot reach %.80s: %s",
-		    rest->server, safe));
+		return (fail_set(fail, FAIL_UNREACHABLE,
+		    "cannot reach %.80s: %s", rest->server, safe));
 	case CURLE_SSL_CONNECT_ERROR:
 	case CURLE_PEER_FAILED_VERIFICATION:
 	case CURLE_SSL_CACERT_BADFILE:
 	case CURLE_SSL_ISSUER_ERROR:
-		return (fail_set(fail, FAIL_UNTRUSTED, "no secure connection to "
-		    "%.80s: %s", rest->server, safe));
+		return (fail_set(fail, FAIL_UNTRUSTED,
+		    "no secure connection to "
+		    "%.80s: %s",
+		    rest->server, safe));
 	case CURLE_WEIRD_SERVER_REPLY:
 	case CURLE_UNSUPPORTED_PROTOCOL:
 	case CURLE_HTTP2:
 	case CURLE_WRITE_ERROR:
-		return (fail_set(fail, FAIL_PROTOCOL, "%.80s does not speak HTTP "
-		    "as a server should: %s", rest->server, safe));
+		return (fail_set(fail, FAIL_PROTOCOL,
+		    "%.80s does not speak HTTP "
+		    "as a server should: %s",
+		    rest->server, safe));
 	case CURLE_OUT_OF_MEMORY:
 		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
 	default:
-		return (fail_set(fail, FAIL_UNCERTAIN, "no answer from %.80s: %s",
-		    rest->server, safe));
+		return (fail_set(fail, FAIL_UNCERTAIN,
+		    "no answer from %.80s: %s", rest->server, safe));
 	}
 #pragma GCC diagnostic pop
 }
@@ -376,7 +379,8 @@ prepare(struct rest *rest, const struct rest_request *request,
 	curl_easy_setopt(c, CURLOPT_USERAGENT, "twinbox");
 	curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(c, CURLOPT_ERRORBUFFER, rest->error);
-	curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_TIMEOUT_MS);
+	curl_easy_setopt(
+	    c, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_TIMEOUT_MS);
 	curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, timeout);
 	curl_easy_setopt(c, CURLOPT_HTTPHEADER, headers);
 	curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, keep_body);
@@ -406,14 +410,13 @@ perform(struct rest *rest, const struct rest_request *request,
 	    (request->body == NULL || body != NULL)) {
 		prepare(rest, request, x, url.data, headers);
 		if (body != NULL)
-			curl_easy_setopt(
-			    rest->curl, CURLOPT_POSTFIELDS, body);
+			curl_easy_setopt(rest->curl, CURLOPT_POSTFIELDS, body);
 		else if (request->method != NULL &&
-		    strcmp(request->method, "POST") == 0)
+			 strcmp(request->method, "POST") == 0)
 			curl_easy_setopt(rest->curl, CURLOPT_POSTFIELDS, "");
 		if (request->method != NULL)
-			curl_easy_setopt(rest->curl, CURLOPT_CUSTOMREQUEST,
-			    request->method);
+			curl_easy_setopt(
+			    rest->curl, CURLOPT_CUSTOMREQUEST, request->method);
 		code = curl_easy_perform(rest->curl);
 		curl_easy_getinfo(
 		    rest->curl, CURLINFO_RESPONSE_CODE, ret_status);
@@ -437,8 +440,8 @@ conclude(const struct rest *rest, struct exchange *x, long status,
 	bool good = (status >= 200 && status < 300) || status == 304;
 
 	if (x->body.len > 0 && status != 304)
-		json = json_loadb(x->body.data, x->body.len,
-		    JSON_REJECT_DUPLICATES, NULL);
+		json = json_loadb(
+		    x->body.data, x->body.len, JSON_REJECT_DUPLICATES, NULL);
 	if (!good) {
 		(void)fail_problem(fail, (int)status, json, x->retry_after_s);
 		json_decref(json);
@@ -478,8 +481,8 @@ rest_call(struct rest *rest, const struct rest_request *request,
 		if (rc == RC_OK || (status != 429 && status != 503))
 			return (rc);
 		wait_ms = fail->retry_after_s > 0
-		    ? (int64_t)fail->retry_after_s * 1000
-		    : 1000;
+			      ? (int64_t)fail->retry_after_s * 1000
+			      : 1000;
 		if (wait_ms > left_ms)
 			return (rc);
 		left_ms -= wait_ms;

@@ -32,16 +32,16 @@ struct rest_request {
 };
 
 struct rest_reply {
-	int status;       /* 2xx or 304 */
-	json_t *json;     /* NULL: no body */
-	bool replayed;    /* Idempotency-Replayed: true */
-	char etag[128];   /* "" without */
+	int status;     /* 2xx or 304 */
+	json_t *json;   /* NULL: no body */
+	bool replayed;  /* Idempotency-Replayed: true */
+	char etag[128]; /* "" without */
 };
 
 /* Checks that ${text} is http(s)://HOST[:PORT], and writes it without a slash
  * at its end, with its port only where it has one. */
-enum rc rest_server_parse(const char *text, char *ret, size_t size,
-    struct fail *fail) MUST_USE;
+enum rc rest_server_parse(
+    const char *text, char *ret, size_t size, struct fail *fail) MUST_USE;
 
 /* Whether ${server} (as rest_server_parse() writes it) is on this machine. */
 bool rest_server_local(const char *server);

@@ -24,7 +24,7 @@ sender_refused(const struct fail *why)
 {
 
 	return (why->status >= 400 && why->status != 401 &&
-	    strcmp(why->code, "protocol") != 0 && !fail_may_retry(why));
+		strcmp(why->code, "protocol") != 0 && !fail_may_retry(why));
 }
 
 /* The name under which drafts to the same place are held back together. */
@@ -34,15 +34,15 @@ recipient_of(const json_t *message)
 	const char *to = json_string_value(json_object_get(message, "to"));
 
 	if (to == NULL)
-		to = json_string_value(
-		    json_object_get(message, "conversation"));
+		to =
+		    json_string_value(json_object_get(message, "conversation"));
 	return (to != NULL ? to : "");
 }
 
 /* ${draft} is there already: fine if it is the same. */
 static enum rc
-submit_again(struct local *local, const struct local_draft *draft,
-    struct fail *fail)
+submit_again(
+    struct local *local, const struct local_draft *draft, struct fail *fail)
 {
 	struct local_draft old;
 	bool same;
@@ -55,7 +55,8 @@ submit_again(struct local *local, const struct local_draft *draft,
 	local_draft_fini(&old);
 	if (same)
 		return (local_outbox_again(local, draft->ref, fail));
-	(void)fail_set(fail, FAIL_DATA, "this id or key was used for another "
+	(void)fail_set(fail, FAIL_DATA,
+	    "this id or key was used for another "
 	    "text");
 	return (fail_cure(fail, "use a fresh --id or --key"));
 }
@@ -73,8 +74,8 @@ sender_submit(struct local *local, const json_t *message, const char *key,
 		(void)snprintf(draft.ref, sizeof(draft.ref), "key:%s", key);
 		(void)snprintf(draft.key, sizeof(draft.key), "%s", key);
 	} else
-		(void)snprintf(draft.ref, sizeof(draft.ref), "%s",
-		    id != NULL ? id : "");
+		(void)snprintf(
+		    draft.ref, sizeof(draft.ref), "%s", id != NULL ? id : "");
 	(void)snprintf(draft.recipient, sizeof(draft.recipient), "%s",
 	    recipient_of(message));
 	draft.created_at = clk_wall_ms(clk_system());
@@ -106,8 +107,8 @@ submit_once(struct sender *sender, const struct local_draft *draft,
 	if (rest_call(sender->rest, &request, &reply, &why) == RC_OK) {
 		rc = local_outbox_answered(sender->local, draft->ref, fail);
 		if (rc == RC_OK && sender->fn != NULL)
-			sender->fn(sender->arg, draft, SENDER_ANSWERED, &reply,
-			    NULL);
+			sender->fn(
+			    sender->arg, draft, SENDER_ANSWERED, &reply, NULL);
 		rest_reply_fini(&reply);
 		return (rc);
 	}
@@ -115,8 +116,8 @@ submit_once(struct sender *sender, const struct local_draft *draft,
 		rc = local_outbox_refused(
 		    sender->local, draft->ref, why.what, fail);
 		if (rc == RC_OK && sender->fn != NULL)
-			sender->fn(sender->arg, draft, SENDER_REFUSED, NULL,
-			    &why);
+			sender->fn(
+			    sender->arg, draft, SENDER_REFUSED, NULL, &why);
 		return (rc);
 	}
 	pass->waiting++;

@@ -46,8 +46,8 @@ enum rc sender_submit(struct local *local, const json_t *message,
 /* Submits what waits.  Goes on for ${patience_ms} while the server cannot be
  * reached or has no time; then the failure says why, and what still waits goes
  * out another time.  RC_OK: nothing waits. */
-enum rc sender_flush(struct sender *sender, int64_t patience_ms,
-    struct fail *fail) MUST_USE;
+enum rc sender_flush(
+    struct sender *sender, int64_t patience_ms, struct fail *fail) MUST_USE;
 
 /* Whether ${why} is the server's last word on a message. */
 bool sender_refused(const struct fail *why);

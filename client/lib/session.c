@@ -119,8 +119,8 @@ queue_hello(struct session *session)
 	    session->instance, "window", LIMIT_WINDOW, "outbox",
 	    session->options.outbox);
 	if (session->seq >= 0) {
-		(void)snprintf(after, sizeof(after), "%s%s%lld",
-		    session->epoch, session->epoch[0] != '\0' ? ":" : "",
+		(void)snprintf(after, sizeof(after), "%s%s%lld", session->epoch,
+		    session->epoch[0] != '\0' ? ":" : "",
 		    (long long)session->seq);
 		(void)json_object_set_new(hello, "after", json_string(after));
 	}
@@ -292,11 +292,13 @@ connection_start(struct session *session)
 	memset(&info, 0, sizeof(info));
 	n = rest[0] == '[' ? strcspn(rest, "]") : strcspn(rest, ":");
 	(void)snprintf(host, sizeof(host), "%.*s",
-	    (int)(rest[0] == '[' ? n - 1 : n), rest[0] == '[' ? rest + 1 : rest);
+	    (int)(rest[0] == '[' ? n - 1 : n),
+	    rest[0] == '[' ? rest + 1 : rest);
 	rest += rest[0] == '[' ? n + 1 : n;
 	info.port = tls ? 443 : 80;
 	if (*rest == ':')
-		for (info.port = 0, rest++; *rest >= '0' && *rest <= '9'; rest++)
+		for (info.port = 0, rest++; *rest >= '0' && *rest <= '9';
+		     rest++)
 			info.port = info.port * 10 + (*rest - '0');
 	info.context = session->options.loop->context;
 	info.vhost = session->options.loop->vhost;
@@ -318,8 +320,8 @@ connection_start(struct session *session)
 
 /* The connection could not be made; ${why} (may be NULL) is the library's. */
 static void
-connect_failed(struct session *session, struct lws *wsi, const char *why,
-    size_t len)
+connect_failed(
+    struct session *session, struct lws *wsi, const char *why, size_t len)
 {
 	unsigned status = lws_http_client_http_response(wsi);
 	char safe[100] = "no connection";
@@ -373,8 +375,9 @@ write_next(struct session *session, struct lws *wsi)
 
 	if (session->ack_due && session->state >= SESSION_CATCHING_UP) {
 		session->ack_due = false;
-		(void)session_queue(session, json_pack("{ss sI}", "type",
-		    "ack", "upto", (json_int_t)session->ack));
+		(void)session_queue(
+		    session, json_pack("{ss sI}", "type", "ack", "upto",
+				 (json_int_t)session->ack));
 	}
 	frame = session->first;
 	if (frame == NULL) {
@@ -386,8 +389,8 @@ write_next(struct session *session, struct lws *wsi)
 	session->first = frame->next;
 	if (session->first == NULL)
 		session->last = &session->first;
-	wrote = lws_write(
-	    wsi, frame->data + LWS_PRE, frame->len, LWS_WRITE_TEXT);
+	wrote =
+	    lws_write(wsi, frame->data + LWS_PRE, frame->len, LWS_WRITE_TEXT);
 	mem_free(frame);
 	if (wrote < 0)
 		return (-1);
@@ -406,8 +409,8 @@ note_close(struct session *session, const unsigned char *in, size_t len)
 }
 
 int
-session_callback(struct lws *wsi, enum lws_callback_reasons reason,
-    void *user, void *in, size_t len)
+session_callback(struct lws *wsi, enum lws_callback_reasons reason, void *user,
+    void *in, size_t len)
 {
 	struct session *session = lws_get_opaque_user_data(wsi);
 
@@ -517,10 +520,10 @@ session_read(struct session *session, const char *conversation, int64_t upto)
 
 	if (session->state >= SESSION_CATCHING_UP &&
 	    session->state != SESSION_ENDED)
-		(void)session_queue(session,
-		    json_pack("{ss ss sI}", "type", "read", "conversation",
-			conversation, "upto_conversation_seq",
-			(json_int_t)upto));
+		(void)session_queue(
+		    session, json_pack("{ss ss sI}", "type", "read",
+				 "conversation", conversation,
+				 "upto_conversation_seq", (json_int_t)upto));
 }
 
 int64_t
@@ -546,9 +549,9 @@ session_typing(struct session *session, const char *conversation)
 {
 
 	if (session->state == SESSION_LIVE && !session->finishing)
-		(void)session_queue(session,
-		    json_pack("{ss ss}", "type", "typing", "conversation",
-			conversation));
+		(void)session_queue(
+		    session, json_pack("{ss ss}", "type", "typing",
+				 "conversation", conversation));
 }
 
 void

@@ -7,7 +7,8 @@
  *
  *	 WAITING --timer--> CONNECTING --established--> GREETING
  *	    ^                   |                          | welcome
- *	    |<---- lost --------+<------- lost ---- CATCHING_UP --caught_up--> LIVE
+ *	    |<---- lost --------+<------- lost ---- CATCHING_UP --caught_up-->
+ *LIVE
  *	    |<---- lost ----------------------------------------------------'
  *	 any --close code for a person, session_finish()--> ENDED
  *
@@ -92,8 +93,8 @@ struct session_options {
 
 /* Makes a session and starts to connect.  Copies the texts, keeps the rest
  * until session_free(). */
-enum rc session_new(const struct session_options *options,
-    struct session **ret, struct fail *fail) MUST_USE;
+enum rc session_new(const struct session_options *options, struct session **ret,
+    struct fail *fail) MUST_USE;
 
 /* Frees it, after its loop's last run and before the loop.  NULL is
  * allowed. */
@@ -104,8 +105,8 @@ void session_ack(struct session *session, int64_t upto);
 
 /* The person has read ${conversation} up to ${upto}.  Lost with the
  * connection. */
-void session_read(struct session *session, const char *conversation,
-    int64_t upto);
+void session_read(
+    struct session *session, const char *conversation, int64_t upto);
 
 /* Submits ${message}; returns the number that its answer will carry, 0 if the
  * session is not connected.  Lost with the connection: the owner keeps it. */

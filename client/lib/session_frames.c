@@ -57,8 +57,8 @@ read_welcome(struct session *session, const json_t *frame)
 	if ((session->epoch[0] != '\0' && strcmp(session->epoch, epoch) != 0) ||
 	    session->seq > integer(frame, "head", INT64_MAX)) {
 		session_reset(session);
-		(void)fail_set(&session->fail, FAIL_UNCERTAIN,
-		    "the server was restored");
+		(void)fail_set(
+		    &session->fail, FAIL_UNCERTAIN, "the server was restored");
 		return (false);
 	}
 	(void)snprintf(session->epoch, sizeof(session->epoch), "%s", epoch);
@@ -103,8 +103,8 @@ read_event(struct session *session, const json_t *frame)
 	if (!session->options.acks &&
 	    session->seq - session->base >= session->window) {
 		session->wait_ms = -1;
-		(void)fail_set(&session->fail, FAIL_UNCERTAIN,
-		    "the window is full");
+		(void)fail_set(
+		    &session->fail, FAIL_UNCERTAIN, "the window is full");
 		return (false);
 	}
 	return (true);
@@ -174,8 +174,8 @@ read_reconnect(struct session *session, const json_t *frame)
 
 	if (after > 0 && after < 3600000)
 		session->wait_ms = after;
-	(void)fail_set(&session->fail, FAIL_UNCERTAIN,
-	    "the server asks to connect again");
+	(void)fail_set(
+	    &session->fail, FAIL_UNCERTAIN, "the server asks to connect again");
 	return (true);
 }
 
@@ -209,14 +209,14 @@ read_frame(struct session *session, const json_t *frame)
 	if (strcmp(type, "reconnect") == 0)
 		return (read_reconnect(session, frame));
 	if (strcmp(type, "outbox") == 0)
-		return (hand_on(session, ops->outbox,
-		    json_object_get(frame, "entry")));
+		return (hand_on(
+		    session, ops->outbox, json_object_get(frame, "entry")));
 	if (strcmp(type, "typing") == 0 || strcmp(type, "presence") == 0)
 		return (hand_on(session, ops->ephemeral, frame));
 	if (strcmp(type, "sent") == 0) {
 		if (ops->sent != NULL)
-			ops->sent(session->options.arg,
-			    integer(frame, "re", 0), frame);
+			ops->sent(session->options.arg, integer(frame, "re", 0),
+			    frame);
 		return (true);
 	}
 	if (strcmp(type, "stalled") == 0 && session->ack > 0) {
@@ -234,8 +234,8 @@ session_frame_read(struct session *session)
 	bool ok;
 
 	assert(session->magic == SESSION_MAGIC);
-	frame = json_loadb(session->in.data, session->in.len,
-	    JSON_REJECT_DUPLICATES, NULL);
+	frame = json_loadb(
+	    session->in.data, session->in.len, JSON_REJECT_DUPLICATES, NULL);
 	if (!json_is_object(frame)) {
 		json_decref(frame);
 		return (broken(session, "a frame that is no JSON object"));

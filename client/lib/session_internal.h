@@ -29,7 +29,7 @@ struct session {
 	char *token;
 	char instance[UUID_TEXT_LEN + 1];
 	enum session_state state;
-	struct lws *wsi; /* NULL: not connected */
+	struct lws *wsi;          /* NULL: not connected */
 	struct loop_timer *timer; /* back-off, or patience with the server */
 	struct buf in;            /* a frame that has not come whole */
 

@@ -86,7 +86,7 @@ JOIN users u ON u.user_id = o.dest_id
 LEFT JOIN participants p ON p.conversation_id = o.conversation_id
     AND p.user_id = o.dest_id
 WHERE o.event_id = $1 AND o.dest_kind = 'user'
-ORDER BY o.id;
+ORDER BY o.dest_id;
 
 -- name: outbox_cancel
 UPDATE outbox SET state = 'canceled', last_status_at = $2

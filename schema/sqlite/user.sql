@@ -60,9 +60,11 @@ RETURNING device_id;
 -- name: device_acked_get
 SELECT acked_seq FROM devices WHERE device_id = $1;
 
+-- Never back; gives the mark as it is then.
 -- name: device_acked_set
-UPDATE devices SET acked_seq = $2, last_seen_at = $3
-WHERE device_id = $1 AND acked_seq < $2;
+UPDATE devices SET acked_seq = max(acked_seq, $2), last_seen_at = $3
+WHERE device_id = $1
+RETURNING acked_seq;
 
 -- name: counter_insert
 INSERT INTO inboxes (user_id) VALUES ($1);

@@ -21,7 +21,6 @@ render_history(struct buf *b, const struct store_history *m,
 		jw_null(b, "conversation_seq");
 	jw_str(b, "from", m->sender);
 	jw_str(b, "to", to);
-	jw_comma(b);
 	wire_message_fragment(b, &m->message);
 	jw_time(b, "event_time", m->event_time);
 	buf_addc(b, '}');

@@ -45,7 +45,14 @@ struct db_row {
 	void *handle;
 };
 
+/* Opens SQLite file ${path}; as db_open(). */
 enum rc db_sqlite_open(const struct db_options *options, const char *path,
     struct db **ret, struct err *err) MUST_USE;
+
+#define DB_SQLITE_GATHER "twinbox-gather"
+
+/* The name of the VFS that gathers log writes; NULL: the system's one must do.
+ * Thread: any. */
+const char *db_sqlite_gather(void);
 
 #endif

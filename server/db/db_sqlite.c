@@ -646,6 +646,7 @@ db_sqlite_open(const struct db_options *options, const char *path,
     struct db **ret, struct err *err)
 {
 	struct db_sqlite *s;
+	const char *vfs;
 	enum rc rc;
 	int code, flags;
 
@@ -665,7 +666,11 @@ db_sqlite_open(const struct db_options *options, const char *path,
 	flags |= options->mode == DB_WRITER
 	    ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
 	    : SQLITE_OPEN_READONLY;
-	code = sqlite3_open_v2(path, &s->handle, flags, options->vfs);
+	vfs = options->vfs;
+	if (vfs == NULL && options->mode == DB_WRITER &&
+	    options->sync == DB_SYNC_FULL)
+		vfs = db_sqlite_gather();
+	code = sqlite3_open_v2(path, &s->handle, flags, vfs);
 	if (code != SQLITE_OK) {
 		rc = fail(s, code, path, err);
 		goto undo;

@@ -95,14 +95,15 @@ conversation_acked(struct tx *tx, struct ledger_user *user,
 
 enum rc
 mark_acked(struct tx *tx, struct ledger_user *user, int64_t device_id,
-    int64_t upto, struct err *err)
+    int64_t upto, int64_t *ret_acked, struct err *err)
 {
 	struct domain *d = domain_of(tx);
 	struct mark_walk walk = {tx, true, NULL};
 	struct ledger_conversation *c;
 	enum rc rc;
 
-	rc = store_device_acked_set(tx->db, device_id, upto, tx->now_ms, err);
+	rc = store_device_acked_set(
+	    tx->db, device_id, upto, tx->now_ms, ret_acked, err);
 	if (rc != RC_OK || upto <= user->counter.acked)
 		return (rc);
 	rc = mark_range(&walk, user, user->counter.acked, upto, err);
@@ -131,11 +132,7 @@ ack_one(struct tx *tx, struct ack_unit *u, struct err *err)
 		u->refusal.head = u->head;
 		return (RC_OK);
 	}
-	rc = mark_acked(tx, user, u->device_id, u->upto, err);
-	if (rc == RC_OK)
-		rc = store_device_acked_get(
-		    tx->db, u->device_id, &u->acked, err);
-	return (rc);
+	return (mark_acked(tx, user, u->device_id, u->upto, &u->acked, err));
 }
 
 static enum rc

@@ -19,8 +19,9 @@ struct mark_walk {
 enum rc mark_range(struct mark_walk *walk, struct ledger_user *user,
     int64_t after, int64_t upto, struct err *err) MUST_USE;
 
-/* The device has everything up to ${upto} (at most the head). */
+/* The device has everything up to ${upto} (at most the head).  ${ret_acked}:
+ * its mark then. */
 enum rc mark_acked(struct tx *tx, struct ledger_user *user, int64_t device_id,
-    int64_t upto, struct err *err) MUST_USE;
+    int64_t upto, int64_t *ret_acked, struct err *err) MUST_USE;
 
 #endif

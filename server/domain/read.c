@@ -126,7 +126,7 @@ read_upto(struct tx *tx, struct read_unit *u, struct ledger_user *user,
 	struct domain *d = domain_of(tx);
 	struct mark_walk walk = {tx, false, NULL};
 	struct ledger_conversation *c;
-	int64_t before;
+	int64_t acked, before;
 	enum rc rc;
 
 	if (u->upto > user->counter.head) {
@@ -135,7 +135,7 @@ read_upto(struct tx *tx, struct read_unit *u, struct ledger_user *user,
 		u->refusal.head = user->counter.head;
 		return (RC_OK);
 	}
-	rc = mark_acked(tx, user, u->device_id, u->upto, err);
+	rc = mark_acked(tx, user, u->device_id, u->upto, &acked, err);
 	if (rc != RC_OK || u->upto <= user->counter.read)
 		return (rc);
 	before = user->counter.read;

@@ -139,7 +139,8 @@ request_route(struct http_request *req)
 	if ((req->route->flags & HTTP_NO_BODY) != 0)
 		request_refuse(
 		    req, PROBLEM_BAD_REQUEST, "this route takes no body");
-	else if (!media_ok(req->head.content_type,
+	else if ((req->route->flags & HTTP_ANY_BODY) == 0 &&
+		 !media_ok(req->head.content_type,
 		     (req->route->flags & HTTP_TEXT_BODY) != 0))
 		request_refuse(req, PROBLEM_UNSUPPORTED_MEDIA,
 		    "the Content-Type must be %s",

@@ -34,7 +34,8 @@ enum http_route_flags {
 	HTTP_TEXT_BODY =
 	    1 << 2,            /* takes any text content type, not only JSON */
 	HTTP_NO_BODY = 1 << 3, /* a body is refused */
-	HTTP_LARGE_BODY = 1 << 4 /* body up to the array limit */
+	HTTP_LARGE_BODY = 1 << 4, /* body up to the array limit */
+	HTTP_ANY_BODY = 1 << 5    /* takes any content type */
 };
 
 /* A route.  ${path} has segments and {name} placeholders, which match one
@@ -102,6 +103,9 @@ void http_stop(struct http *http);
 /* The method ("GET") and the path, decoded. */
 const char *http_method(const struct http_request *req);
 const char *http_path(const struct http_request *req);
+
+/* The flags of its route. */
+unsigned http_route_flags(const struct http_request *req);
 
 /* The value of placeholder ${name} of the route; NULL if it has none such. */
 const char *http_path_param(const struct http_request *req, const char *name);

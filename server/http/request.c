@@ -197,6 +197,14 @@ http_path(const struct http_request *req)
 	return (req->path == NULL ? "" : req->path);
 }
 
+unsigned
+http_route_flags(const struct http_request *req)
+{
+
+	request_check(req);
+	return (req->route == NULL ? 0 : req->route->flags);
+}
+
 const char *
 http_path_param(const struct http_request *req, const char *name)
 {

@@ -187,7 +187,7 @@ void session_tick(struct session *s, int64_t now_ms);
 
 /* ---- session_requests.c: ack, read, send, typing ---- */
 
-void session_ack(struct session *s, int64_t upto);
+void session_ack(struct session *s, const struct frame *f);
 void session_mark_read(struct session *s, const struct frame *f);
 void session_typing(struct session *s, const struct frame *f);
 

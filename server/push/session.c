@@ -657,7 +657,7 @@ dispatch(struct session *s, struct wire_doc *doc, const struct frame *f)
 
 	switch (f->type) {
 	case FRAME_ACK:
-		session_ack(s, f->upto);
+		session_ack(s, f);
 		break;
 	case FRAME_READ:
 		session_mark_read(s, f);

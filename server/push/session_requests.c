@@ -23,13 +23,6 @@ struct request {
 	int64_t no;
 };
 
-static struct request *
-of_note(struct push_note *note)
-{
-
-	return ((struct request *)(void *)note);
-}
-
 static void *
 request_new(struct session *s, size_t size,
     void (*back)(struct push *p, struct push_note *note))
@@ -62,11 +55,25 @@ refuse_rc(struct refusal *r, enum rc rc)
 	refusal_set(r, problem_of_rc(rc), "", "%s", rc_text(rc));
 }
 
+/* {"type":"ok","re":…: begins the answer to a request that asked for one. */
+static struct buf *
+begin_ok(struct session *s, int64_t re)
+{
+	struct buf *b;
+
+	b = tx_begin(s->push);
+	buf_adds(b, "{\"type\":\"ok\"");
+	jw_int(b, "re", re);
+	return (b);
+}
+
 /* ---- ack ---- */
 
 struct ack_request {
 	struct request request; /* first */
 	struct ack_unit unit;
+	bool has_re; /* asks for an answer; else it is one of a stream */
+	int64_t re;
 };
 
 static void
@@ -77,7 +84,26 @@ ack_finished(struct ack_unit *unit)
 	request_back(&r->request);
 }
 
-static void submit_ack(struct session *s);
+static void submit_stream(struct session *s);
+
+static void
+answer_ack(struct session *s, const struct ack_request *r)
+{
+	struct buf *b;
+
+	if (r->unit.refusal.problem != PROBLEM_NONE) {
+		session_refuse(s, r->has_re, r->re, &r->unit.refusal);
+		return;
+	}
+	if (r->has_re) {
+		b = begin_ok(s, r->re);
+		jw_int(b, "acked", r->unit.acked);
+		jw_int(b, "head", r->unit.head);
+		buf_addc(b, '}');
+		session_reply(s);
+	}
+	session_acked(s, r->unit.acked);
+}
 
 static void
 acked(struct push *p, struct push_note *note)
@@ -87,102 +113,52 @@ acked(struct push *p, struct push_note *note)
 
 	s = push_session(p, r->request.no);
 	if (s != NULL && s->state == SESSION_OPEN) {
-		s->acking = false;
-		if (r->unit.unit.rc != RC_OK) {
-			/* It will be acked again, or by the next ack. */
+		/* A failed ack is repeated by the client or by its next. */
+		if (r->unit.unit.rc != RC_OK)
 			refuse_rc(&r->unit.refusal, r->unit.unit.rc);
-			session_refuse(s, false, 0, &r->unit.refusal);
-		} else if (r->unit.refusal.problem != PROBLEM_NONE) {
-			session_refuse(s, false, 0, &r->unit.refusal);
-		} else {
-			session_acked(s, r->unit.acked);
-		}
-		submit_ack(s);
+		if (r->has_re)
+			s->reads--;
+		else
+			s->acking = false;
+		answer_ack(s, r);
+		submit_stream(s);
 	}
 	mem_free(r);
 }
 
-/* One ack of a session is under way at a time; those that come meanwhile are
- * one, the highest. */
-static void
-submit_ack(struct session *s)
+static bool
+submit_ack(struct session *s, int64_t upto, bool has_re, int64_t re)
 {
 	struct ack_request *r;
 
-	if (s->acking || s->ack_next == 0)
-		return;
 	r = request_new(s, sizeof(*r), acked);
 	if (r == NULL)
-		return;
+		return (false);
 	ack_unit_init(&r->unit);
+	r->has_re = has_re;
+	r->re = re;
 	r->unit.user_id = s->member.user_id;
 	r->unit.device_id = s->device_id;
-	r->unit.upto = s->ack_next;
+	r->unit.upto = upto;
 	r->unit.finish = ack_finished;
 	r->unit.arg = r;
-	if (writer_submit(s->push->options.writer, &r->unit.unit) != RC_OK) {
-		mem_free(r);
-		session_close(s, 1013, "busy");
-		return;
-	}
-	s->ack_next = 0;
-	s->acking = true;
-}
-
-void
-session_ack(struct session *s, int64_t upto)
-{
-
-	if (upto <= 0)
-		return;
-	if (upto > s->ack_next)
-		s->ack_next = upto;
-	submit_ack(s);
-}
-
-/* ---- read ---- */
-
-struct read_request {
-	struct request request; /* first */
-	struct read_unit unit;
-	bool has_re;
-	int64_t re;
-};
-
-static void
-read_finished(struct read_unit *unit)
-{
-	struct read_request *r = unit->arg;
-
-	request_back(&r->request);
-}
-
-static void
-read_done(struct push *p, struct push_note *note)
-{
-	struct read_request *r = (struct read_request *)(void *)note;
-	struct session *s;
-	struct buf *b;
-
-	s = push_session(p, r->request.no);
-	if (s != NULL && s->state == SESSION_OPEN) {
-		s->reads--;
-		if (r->unit.unit.rc != RC_OK)
-			refuse_rc(&r->unit.refusal, r->unit.unit.rc);
-		if (r->unit.refusal.problem != PROBLEM_NONE) {
-			session_refuse(s, r->has_re, r->re, &r->unit.refusal);
-		} else if (r->has_re) {
-			b = tx_begin(p);
-			buf_adds(b, "{\"type\":\"ok\"");
-			jw_int(b, "re", r->re);
-			buf_addc(b, '}');
-			session_reply(s);
-		}
-		if (r->unit.form == READ_UPTO &&
-		    r->unit.refusal.problem == PROBLEM_NONE)
-			session_acked(s, r->unit.upto);
-	}
+	if (writer_submit(s->push->options.writer, &r->unit.unit) == RC_OK)
+		return (true);
 	mem_free(r);
+	session_close(s, 1013, "busy");
+	return (false);
+}
+
+/* Of acks without an id one is under way at a time; those that come meanwhile
+ * are one, the highest. */
+static void
+submit_stream(struct session *s)
+{
+
+	if (s->acking || s->ack_next == 0 || s->state != SESSION_OPEN)
+		return;
+	s->acking = submit_ack(s, s->ack_next, false, 0);
+	s->ack_next = 0;
 }
 
 /* Too much at once of one session. */
@@ -195,6 +171,97 @@ refuse_busy(struct session *s, const struct frame *f, int limit)
 	    "%d requests of this session are under way; wait for answers",
 	    limit);
 	session_refuse(s, f->has_re, f->re, &r);
+}
+
+void
+session_ack(struct session *s, const struct frame *f)
+{
+
+	if (f->has_re) {
+		if (s->reads >= READS_MAX)
+			refuse_busy(s, f, READS_MAX);
+		else if (submit_ack(s, f->upto, true, f->re))
+			s->reads++;
+		return;
+	}
+	if (f->upto > s->ack_next)
+		s->ack_next = f->upto;
+	submit_stream(s);
+}
+
+/* ---- read ---- */
+
+struct read_request {
+	struct request request; /* first */
+	struct read_unit unit;
+	struct read_job job; /* then counts what is unread, if asked */
+	bool has_re, counted;
+	int64_t re, unread;
+};
+
+static void
+read_finished(struct read_unit *unit)
+{
+	struct read_request *r = unit->arg;
+
+	request_back(&r->request);
+}
+
+static void
+count_unread(struct read_job *job, struct db *db, struct err *err)
+{
+	struct read_request *r = (struct read_request *)(void *)((char *)job -
+	    offsetof(struct read_request, job));
+
+	r->unit.unit.rc = db == NULL
+	    ? err->rc
+	    : store_unread_total(db, r->unit.user_id, &r->unread, err);
+	request_back(&r->request);
+}
+
+static void
+answer_read(struct session *s, const struct read_request *r)
+{
+	struct buf *b;
+
+	if (r->unit.refusal.problem != PROBLEM_NONE) {
+		session_refuse(s, r->has_re, r->re, &r->unit.refusal);
+		return;
+	}
+	if (r->has_re) {
+		b = begin_ok(s, r->re);
+		jw_int(b, "unread", r->unread);
+		buf_addc(b, '}');
+		session_reply(s);
+	}
+	if (r->unit.form == READ_UPTO)
+		session_acked(s, r->unit.upto);
+}
+
+static void
+read_done(struct push *p, struct push_note *note)
+{
+	struct read_request *r = (struct read_request *)(void *)note;
+	struct session *s;
+
+	s = push_session(p, r->request.no);
+	if (s == NULL || s->state != SESSION_OPEN) {
+		mem_free(r);
+		return;
+	}
+	if (r->unit.unit.rc == RC_OK && r->has_re && !r->counted &&
+	    r->unit.refusal.problem == PROBLEM_NONE) {
+		r->counted = true;
+		r->job.run = count_unread;
+		if (readers_submit(p->options.readers, &r->job) == RC_OK)
+			return;
+		r->unit.unit.rc = RC_BUSY;
+	}
+	if (r->unit.unit.rc != RC_OK)
+		refuse_rc(&r->unit.refusal, r->unit.unit.rc);
+	s->reads--;
+	answer_read(s, r);
+	mem_free(r);
 }
 
 void

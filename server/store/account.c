@@ -308,15 +308,16 @@ store_device_acked_get(struct db *db, int64_t device_id, int64_t *ret,
 
 enum rc
 store_device_acked_set(struct db *db, int64_t device_id, int64_t seq,
-    int64_t now_ms, struct err *err)
+    int64_t now_ms, int64_t *ret, struct err *err)
 {
 	struct db_val v[3];
 
+	*ret = 0;
 	v[0] = db_v_i64(device_id);
 	v[1] = db_v_i64(seq);
 	v[2] = db_v_i64(now_ms);
-	return (
-	    db_run(db, SQL_DEVICE_ACKED_SET, v, 3, NULL, NULL, NULL, err));
+	return (db_run(
+	    db, SQL_DEVICE_ACKED_SET, v, 3, take_id, ret, NULL, err));
 }
 
 /* ---- counters and meta ---- */

@@ -54,7 +54,7 @@ describe('R191 POST /v1/messages with members that are wrong', () => {
 		['a body of 16 KiB and one byte', { body: 'x'.repeat(16385) }, 413, 'body_too_large', '/body'],
 		['a body too long in bytes, not in characters', { body: 'ü'.repeat(8193) },
 			413, 'body_too_large', '/body'],
-		['no recipient', { to: undefined }, 400, 'bad_request', '/to'],
+		['no recipient', { to: undefined }, 400, 'bad_request'],
 		['a recipient that is a list', { to: ['bob'] }, 400, 'bad_request', '/to'],
 		['an empty recipient', { to: '' }, [400, 422], undefined, '/to'],
 		['a recipient with a space', { to: 'bob smith' }, [400, 422], undefined, '/to'],
@@ -93,7 +93,9 @@ describe('R191 POST /v1/messages with members that are wrong', () => {
 		['a day that is none', { deliver_at: '2026-02-30T00:00:00Z' }, 400, 'bad_request', '/deliver_at'],
 		['a time in words', { deliver_at: 'tomorrow' }, 400, 'bad_request', '/deliver_at'],
 		['a time as a number', { deliver_at: 1700000000 }, 400, 'bad_request', '/deliver_at'],
-		['a time in the year 9999', { deliver_at: '9999-12-31T23:59:59Z' },
+		['a time before 1970', { deliver_at: '1969-12-31T23:59:59Z' },
+			400, 'bad_request', '/deliver_at'],
+		['a time after 9999', { deliver_at: '10000-01-01T00:00:00Z' },
 			400, 'bad_request', '/deliver_at'],
 		['a negative expiry', { expires_in: -1 }, 400, 'bad_request', '/expires_in'],
 		['no expiry', { expires_in: 0 }, 400, 'bad_request', '/expires_in'],
@@ -122,8 +124,8 @@ describe('R191 POST /v1/messages with members that are wrong', () => {
 		const unknown = uuid7();
 		const two = await storesNothing(() => ann.post('/v1/messages',
 			{ conversation: unknown, body: 'let me in' }));
-		problem(one, 404, 'not_found', '/conversation');
-		problem(two, 404, 'not_found', '/conversation');
+		problem(one, 422, 'unknown_recipient', '/conversation');
+		problem(two, 422, 'unknown_recipient', '/conversation');
 		assert.equal(one.body.detail.replace(theirs, '#'), two.body.detail.replace(unknown, '#'));
 	});
 });

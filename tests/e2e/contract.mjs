@@ -259,6 +259,7 @@ export function checkFrame(frame)
 		checkProblemBody(frame.problem, what);
 	if (no_frames)
 		return;
+	document('openapi.yaml'); // asyncapi.yaml refers to it
 	frame_schemas ??= framesOf(document('asyncapi.yaml'));
 	const places = frame_schemas.get(frame.type);
 	if (!places)

@@ -21,6 +21,8 @@
 #include "base/mbox.h"
 #include "base/thr.h"
 
+int client_send_errors;
+
 static struct mbox *work;
 static struct thr *worker;
 static struct fixture *current;
@@ -392,8 +394,10 @@ client_send_n(int fd, const char *text, size_t n)
 
 	while (n > 0) {
 		sent = send(fd, text, n, MSG_NOSIGNAL);
-		if (sent <= 0)
-			return; /* the server may close meanwhile */
+		if (sent <= 0) {
+			client_send_errors++;
+			return;
+		}
 		text += sent;
 		n -= (size_t)sent;
 	}

@@ -17,7 +17,7 @@
 #include "http/http.h"
 
 #define REQUEST_DEADLINE_MS 400
-#define IDLE_DEADLINE_MS 900
+#define IDLE_DEADLINE_MS 1500
 
 struct fixture {
 	struct http *http;
@@ -41,6 +41,8 @@ int64_t now_ms(void);
 
 /* A connected socket with a receive time-out of 3 s. */
 int client_open(const struct fixture *f);
+/* Errors are counted in client_send_errors, as the server may close. */
+extern int client_send_errors;
 void client_send(int fd, const char *text);
 void client_send_n(int fd, const char *text, size_t n);
 

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The api as a whole: its life, the table of routes, and who is asking.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "api/api_internal.h"
+#include "base/mem.h"
+#include "crypt/crypt.h"
+
+/* Log-ins that may fail: of one name from one peer, and from one peer in all.
+ * Both are by peer, so that a stranger cannot lock an owner out. */
+#define GUESSES_RATE (1.0 / 6)
+#define GUESSES_BURST 20
+#define PEERS_RATE 1.0
+#define PEERS_BURST 100
+
+/* ---- life ---- */
+
+enum rc
+api_new(const struct api_options *options, struct api **ret, struct err *err)
+{
+	double rate = options->rate_limit;
+	struct api *api;
+	enum rc rc;
+
+	if ((api = mem_zalloc(1, sizeof(*api))) == NULL)
+		return (err_set(err, RC_NO_MEMORY, "api"));
+	api->o = *options;
+	(void)pthread_mutex_init(&api->ids_lock, NULL);
+	(void)pthread_mutex_init(&api->poll_lock, NULL);
+	uuid_gen_init(&api->ids, options->clk, options->rnd);
+	api->guesses = limiter_new(GUESSES_RATE, GUESSES_BURST);
+	api->peers = limiter_new(PEERS_RATE, PEERS_BURST);
+	/* A second's worth at once: a client that was away catches up. */
+	if (rate > 0)
+		api->requests = limiter_new(rate, rate < 1 ? 1 : 2 * rate);
+	if (api->guesses == NULL || api->peers == NULL ||
+	    (rate > 0 && api->requests == NULL))
+		rc = err_set(err, RC_NO_MEMORY, "api");
+	else
+		rc = pool_new(options->argon2_threads, &api->pool, err);
+	if (rc != RC_OK) {
+		api_free(api);
+		return (rc);
+	}
+	*ret = api;
+	return (RC_OK);
+}
+
+void
+api_stop(struct api *api)
+{
+
+	atomic_store(&api->stopped, true);
+	pool_stop(api->pool);
+}
+
+size_t
+api_busy(const struct api *api)
+{
+
+	return (atomic_load(&api->busy));
+}
+
+void
+api_free(struct api *api)
+{
+
+	if (api == NULL)
+		return;
+	if (api->pool != NULL && !atomic_load(&api->stopped))
+		pool_stop(api->pool);
+	pool_free(api->pool);
+	limiter_free(api->requests);
+	limiter_free(api->guesses);
+	limiter_free(api->peers);
+	(void)pthread_mutex_destroy(&api->ids_lock);
+	(void)pthread_mutex_destroy(&api->poll_lock);
+	mem_free(api);
+}
+
+struct admin *
+api_admin(const struct api *api)
+{
+
+	return (api->o.admin);
+}
+
+/* ---- who is asking ---- */
+
+struct caller {
+	struct ask ask; /* first */
+	uint8_t hash[CRYPT_HASH_SIZE];
+	uint64_t generation;
+	struct principal who;
+};
+
+/* The token of an Authorization header of the Bearer scheme. */
+static bool
+bearer_hash(const char *header, uint8_t ret[CRYPT_HASH_SIZE])
+{
+
+	if (header == NULL || strncasecmp(header, "Bearer ", 7) != 0)
+		return (false);
+	header += 7;
+	return (crypt_token_hash(header, strlen(header), ret));
+}
+
+static void
+refuse_stranger(struct ask *ask)
+{
+
+	ask_problem(ask, PROBLEM_UNAUTHENTICATED, "",
+	    "send \"Authorization: Bearer <token>\" with a token of POST "
+	    "/v1/tokens");
+}
+
+/* ${who} is known: may he? */
+static void
+admit(struct ask *ask, struct principal *who)
+{
+	struct api *api = ask->api;
+	struct refusal r = REFUSAL_INIT;
+	int wait_s;
+
+	if ((http_route_flags(ask->req) & HTTP_ADMIN) != 0 && !who->admin) {
+		ask_problem(ask, PROBLEM_FORBIDDEN, "",
+		    "this is for administrators");
+		return;
+	}
+	if (api->requests != NULL &&
+	    !limiter_take(api->requests, &who->user_id, sizeof(who->user_id),
+		clk_mono_ms(api->o.clk), &wait_s)) {
+		refusal_set(&r, PROBLEM_RATE_LIMITED, "",
+		    "at most %g requests a second", api->o.rate_limit);
+		r.retry_after_s = wait_s;
+		ask_refuse(ask, &r);
+		return;
+	}
+	http_set_principal(ask->req, who);
+	http_request_authorized(ask->req);
+}
+
+static enum rc
+load_caller(struct ask *ask, struct db *db, struct err *err)
+{
+	struct caller *c = (struct caller *)(void *)ask;
+	enum rc rc;
+
+	rc = auth_load(db, c->hash, &c->who, err);
+	if (rc == RC_NOT_FOUND) {
+		refuse_stranger(ask);
+		return (RC_OK);
+	}
+	if (rc != RC_OK)
+		return (rc);
+	auth_put(ask->api->o.auth, c->hash, &c->who, c->generation);
+	admit(ask, &c->who);
+	return (RC_OK);
+}
+
+void
+api_authorize(struct http_request *req, void *arg)
+{
+	struct api *api = arg;
+	struct caller *c;
+
+	if (!api_enter(api, req) ||
+	    (c = ask_new(api, req, sizeof(*c))) == NULL)
+		return;
+	if (!bearer_hash(http_header(req, "Authorization"), c->hash)) {
+		refuse_stranger(&c->ask);
+	} else if (auth_find(api->o.auth, c->hash, &c->who)) {
+		admit(&c->ask, &c->who);
+	} else {
+		c->generation = auth_generation(api->o.auth);
+		ask_read(&c->ask, load_caller);
+	}
+}
+
+/* ---- routes ---- */
+
+void
+api_later(struct http_request *req, void *arg)
+{
+	struct api *api = arg;
+	struct ask *ask;
+
+	/* Those without a token come here first. */
+	if (http_principal(req) == NULL && !api_enter(api, req))
+		return;
+	if ((ask = ask_new(api, req, sizeof(*ask))) != NULL)
+		ask_problem(ask, PROBLEM_NOT_IMPLEMENTED, "",
+		    "%s %s comes with a later version", http_method(req),
+		    http_path(req));
+}
+
+/* A route of the contract that a later version serves. */
+#define LATER(method, path)                                                    \
+	{                                                                      \
+		method, path, api_later, HTTP_ANY_BODY                         \
+	}
+#define LATER_PUBLIC(method, path)                                             \
+	{                                                                      \
+		method, path, api_later, HTTP_ANY_BODY | HTTP_PUBLIC           \
+	}
+
+static const struct http_route routes[] = {
+    {"GET", "/v1", api_root_get, HTTP_PUBLIC | HTTP_NO_BODY},
+    {"POST", "/v1/users", api_users_post, HTTP_PUBLIC},
+    {"POST", "/v1/tokens", api_tokens_post, HTTP_PUBLIC},
+    {"GET", "/v1/tokens", api_tokens_get, HTTP_NO_BODY},
+    {"PATCH", "/v1/tokens/{id}", api_token_patch, 0},
+    {"DELETE", "/v1/tokens/{id}", api_token_delete, HTTP_NO_BODY},
+    {"POST", "/v1/me/password", api_password_post, 0},
+    LATER("DELETE", "/v1/me"),
+    LATER("PUT", "/v1/me/blocks/{address}"),
+    LATER("DELETE", "/v1/me/blocks/{address}"),
+    {"POST", "/v1/messages", api_messages_post, HTTP_LARGE_BODY},
+    {"POST", "/v1/to/{address}", api_to_post, HTTP_TEXT_BODY},
+    {"GET", "/v1/messages/{id}", api_message_get, HTTP_NO_BODY},
+    LATER("PATCH", "/v1/messages/{id}"),
+    LATER("DELETE", "/v1/messages/{id}"),
+    LATER("PUT", "/v1/messages/{id}/reactions/{emoji}"),
+    LATER("DELETE", "/v1/messages/{id}/reactions/{emoji}"),
+    {"GET", "/v1/inbox", api_inbox_get, HTTP_NO_BODY},
+    {"GET", "/v1/inbox/{seq}", api_event_get, HTTP_NO_BODY},
+    {"POST", "/v1/inbox/ack", api_ack_post, 0},
+    {"POST", "/v1/inbox/read", api_read_post, 0},
+    {"GET", "/v1/inbox/unread", api_unread_get, HTTP_NO_BODY},
+    {"GET", "/v1/outbox", api_outbox_get, HTTP_NO_BODY},
+    {"GET", "/v1/outbox/{id}", api_entry_get, HTTP_NO_BODY},
+    {"DELETE", "/v1/outbox/{id}", api_entry_delete, HTTP_NO_BODY},
+    LATER("POST", "/v1/outbox/{id}/retry"),
+    {"GET", "/v1/conversations", api_conversations_get, HTTP_NO_BODY},
+    LATER("POST", "/v1/conversations"),
+    {"GET", "/v1/conversations/{id}", api_conversation_get, HTTP_NO_BODY},
+    LATER("PATCH", "/v1/conversations/{id}"),
+    LATER("PUT", "/v1/conversations/{id}/members/{address}"),
+    LATER("DELETE", "/v1/conversations/{id}/members/{address}"),
+    LATER("PUT", "/v1/conversations/{id}/mute"),
+    {"GET", "/v1/conversations/{id}/messages", api_history_get, HTTP_NO_BODY},
+    LATER("GET", "/v1/search"),
+    LATER("POST", "/v1/blobs"),
+    LATER("GET", "/v1/blobs/{hash}"),
+    LATER("GET", "/v1/export"),
+    LATER("POST", "/v1/import"),
+    LATER("PUT", "/v1/push-subscriptions/{id}"),
+    LATER("DELETE", "/v1/push-subscriptions/{id}"),
+    LATER("GET", "/v1/admin/outbox"),
+    LATER("GET", "/v1/admin/outbox/{id}"),
+    LATER("POST", "/v1/admin/outbox/{id}/retry"),
+    LATER("POST", "/v1/admin/outbox/{id}/discard"),
+    LATER("GET", "/v1/admin/dead-letters"),
+    LATER("POST", "/v1/admin/dead-letters/requeue"),
+    LATER("GET", "/v1/admin/destinations"),
+    LATER("POST", "/v1/admin/destinations/{name}/pause"),
+    LATER("POST", "/v1/admin/destinations/{name}/resume"),
+    LATER("GET", "/v1/admin/lanes"),
+    LATER("GET", "/v1/admin/users"),
+    LATER("GET", "/v1/admin/audit"),
+    LATER_PUBLIC("GET", "/.well-known/twinbox"),
+    LATER_PUBLIC("POST", "/v1/federation/deliver"),
+    {NULL, NULL, NULL, 0},
+};
+
+const struct http_route *
+api_routes(void)
+{
+
+	return (routes);
+}

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Registering, logging in, changing the password: whatever costs an argon2.
+ * A stranger cannot tell an unknown name from a wrong password by the answer,
+ * nor by the time: the same work is done for both.
+ */
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/api_internal.h"
+#include "crypt/crypt.h"
+#include "domain/account.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+struct account_ask {
+	struct ask ask; /* first */
+	struct wire_doc doc;
+	struct span name, password, new_password, display_name, device;
+	struct pool_job job;
+	struct account_unit unit;
+	char stored[CRYPT_PASSWORD_SIZE]; /* "": unknown or disabled */
+	char token[CRYPT_TOKEN_LEN + 1];
+	char guess_key[LIMIT_NAME_LEN + 1 + 64];
+};
+
+static void
+copy_span(char *ret, size_t size, const struct span *s)
+{
+	size_t n = s->n < size ? s->n : size - 1;
+
+	if (n > 0)
+		memcpy(ret, s->p, n);
+	ret[n] = '\0';
+}
+
+/* Hands the job to the pool. */
+static void
+submit_job(struct account_ask *a, void (*run)(struct pool_job *job))
+{
+	struct refusal r = REFUSAL_INIT;
+	enum rc rc;
+
+	a->job.run = run;
+	if ((rc = pool_submit(a->ask.api->pool, &a->job)) != RC_OK) {
+		refusal_of_rc(&r, rc);
+		ask_refuse(&a->ask, &r);
+	}
+}
+
+static struct account_ask *
+of_job(struct pool_job *job)
+{
+
+	return ((struct account_ask *)(void *)((char *)job -
+					       offsetof(struct account_ask,
+						   job)));
+}
+
+/* The hash of ${password} goes into the unit; false: answered. */
+static bool
+hash_password(struct account_ask *a, const struct span *password)
+{
+	struct err err = ERR_INIT;
+
+	if (crypt_password_hash(password->p, password->n,
+		a->unit.user.password_hash, &err) == RC_OK)
+		return (true);
+	ask_fail(&a->ask, &err);
+	return (false);
+}
+
+static void
+submit_unit(struct account_ask *a, void (*finish)(struct account_unit *u))
+{
+
+	a->unit.finish = finish;
+	a->unit.arg = a;
+	(void)ask_submit(&a->ask, &a->unit.unit);
+}
+
+/* ---- registering ---- */
+
+/* Thread: writer. */
+static void
+user_added(struct account_unit *u)
+{
+	struct account_ask *a = u->arg;
+	struct buf b = BUF_INIT;
+
+	if (!ask_unit_ok(&a->ask, &u->unit, &u->refusal))
+		return;
+	log_event(LOG_EV_USER_ADDED, "user=%s peer=%s", u->user.name,
+	    http_peer(a->ask.req));
+	buf_addc(&b, '{');
+	jw_str(&b, "name", u->user.name);
+	jw_str(&b, "display_name",
+	    u->user.display_name[0] != '\0' ? u->user.display_name : NULL);
+	jw_time(&b, "created_at", clk_wall_ms(a->ask.api->o.clk));
+	buf_addc(&b, '}');
+	ask_json(&a->ask, 201, &b);
+}
+
+/* Thread: argon2. */
+static void
+hash_new_user(struct pool_job *job)
+{
+	struct account_ask *a = of_job(job);
+
+	if (hash_password(a, &a->password))
+		submit_unit(a, user_added);
+}
+
+void
+api_users_post(struct http_request *req, void *arg)
+{
+	static const char *const allowed[] = {NULL};
+	struct api *api = arg;
+	struct account_ask *a;
+
+	if (!api_enter(api, req) ||
+	    (a = ask_new(api, req, sizeof(*a))) == NULL ||
+	    !ask_query_check(&a->ask, allowed))
+		return;
+	const struct wire_field fields[] = {
+	    {.name = "name",
+		.type = WIRE_SPAN,
+		.required = true,
+		.ret = &a->name},
+	    {.name = "password",
+		.type = WIRE_SPAN,
+		.required = true,
+		.min_len = LIMIT_PASSWORD_MIN,
+		.max_len = LIMIT_PASSWORD_LEN,
+		.ret = &a->password},
+	    {.name = "display_name",
+		.type = WIRE_SPAN,
+		.min_len = 1,
+		.max_len = LIMIT_DISPLAY_NAME_LEN,
+		.ret = &a->display_name},
+	};
+	if (!api->o.registration_open) {
+		ask_problem(&a->ask, PROBLEM_FORBIDDEN, "",
+		    "registration is closed here; ask the operator");
+		return;
+	}
+	if (!ask_body(&a->ask, &a->doc, fields, COUNT(fields)))
+		return;
+	if (!model_name_valid(a->name.p, a->name.n)) {
+		ask_problem(&a->ask, PROBLEM_BAD_REQUEST, "/name",
+		    "a name is 1 to %d of a-z, 0-9, '.', '_', '-'",
+		    LIMIT_NAME_LEN);
+		return;
+	}
+	account_unit_init(&a->unit, ACCOUNT_ADD);
+	copy_span(a->unit.user.name, sizeof(a->unit.user.name), &a->name);
+	copy_span(a->unit.user.display_name, sizeof(a->unit.user.display_name),
+	    &a->display_name);
+	submit_job(a, hash_new_user);
+}
+
+/* ---- guesses ---- */
+
+/* Counts a guess until it turns out to be none; false: answered. */
+static bool
+guess_begin(struct account_ask *a)
+{
+	struct api *api = a->ask.api;
+	const char *peer = http_peer(a->ask.req);
+	struct refusal r = REFUSAL_INIT;
+	int64_t now = clk_mono_ms(api->o.clk);
+	int wait_s = 1;
+
+	(void)snprintf(a->guess_key, sizeof(a->guess_key), "%.*s %.63s",
+	    (int)(a->name.n > LIMIT_NAME_LEN ? LIMIT_NAME_LEN : a->name.n),
+	    a->name.p, peer);
+	if (limiter_take(api->guesses, a->guess_key, strlen(a->guess_key), now,
+		&wait_s)) {
+		if (limiter_take(
+			api->peers, peer, strlen(peer), now, &wait_s))
+			return (true);
+		limiter_return(
+		    api->guesses, a->guess_key, strlen(a->guess_key), now);
+	}
+	metrics_add(api->o.metrics, METRIC_LOGINS_REFUSED, 1);
+	refusal_set(&r, PROBLEM_RATE_LIMITED, "",
+	    "too many wrong passwords came from your address");
+	r.retry_after_s = wait_s;
+	ask_refuse(&a->ask, &r);
+	return (false);
+}
+
+/* It was the right password. */
+static void
+guess_right(struct account_ask *a)
+{
+	struct api *api = a->ask.api;
+	const char *peer = http_peer(a->ask.req);
+	int64_t now = clk_mono_ms(api->o.clk);
+
+	limiter_return(
+	    api->guesses, a->guess_key, strlen(a->guess_key), now);
+	limiter_return(api->peers, peer, strlen(peer), now);
+}
+
+/* ---- logging in ---- */
+
+/* Thread: writer. */
+static void
+logged_in(struct account_unit *u)
+{
+	struct account_ask *a = u->arg;
+	struct buf b = BUF_INIT;
+
+	if (!ask_unit_ok(&a->ask, &u->unit, &u->refusal))
+		return;
+	metrics_add(a->ask.api->o.metrics, METRIC_LOGINS, 1);
+	log_event(LOG_EV_AUTH_LOGIN, "user=%s device=%s peer=%s",
+	    u->device.user_name, u->device.name, http_peer(a->ask.req));
+	buf_addc(&b, '{');
+	jw_str(&b, "token", a->token);
+	jw_uuid(&b, "id", &u->device.public_id);
+	jw_str(&b, "user", u->device.user_name);
+	jw_str(&b, "device", u->device.name);
+	buf_addc(&b, '}');
+	crypt_wipe(a->token, sizeof(a->token));
+	ask_json(&a->ask, 201, &b);
+}
+
+/* Thread: argon2. */
+static void
+verify_login(struct pool_job *job)
+{
+	struct account_ask *a = of_job(job);
+	struct api *api = a->ask.api;
+	struct err err = ERR_INIT;
+	enum rc rc;
+
+	if (a->stored[0] != '\0')
+		rc = crypt_password_verify(
+		    a->stored, a->password.p, a->password.n, &err);
+	else
+		rc = crypt_password_dummy(a->password.p, a->password.n, &err);
+	if (rc == RC_DENIED) {
+		metrics_add(api->o.metrics, METRIC_LOGINS_REFUSED, 1);
+		log_event(LOG_EV_AUTH_REFUSED, "user=%.*s peer=%s",
+		    (int)a->name.n, a->name.p, http_peer(a->ask.req));
+		ask_problem(&a->ask, PROBLEM_UNAUTHENTICATED, "",
+		    "wrong name or password");
+		return;
+	}
+	if (rc != RC_OK) {
+		ask_fail(&a->ask, &err);
+		return;
+	}
+	guess_right(a);
+	crypt_token_new(api->o.rnd, a->token, a->unit.token_hash);
+	submit_unit(a, logged_in);
+}
+
+/* The stored hash of ${u} unless he cannot log in. */
+static void
+take_stored(struct account_ask *a, const struct store_user *u)
+{
+
+	if (u->disabled || u->password_hash[0] == '\0' ||
+	    strlen(u->password_hash) >= sizeof(a->stored))
+		return;
+	memcpy(a->stored, u->password_hash, strlen(u->password_hash) + 1);
+	a->unit.user.user_id = u->user_id;
+}
+
+static enum rc
+read_login(struct ask *ask, struct db *db, struct err *err)
+{
+	struct account_ask *a = (struct account_ask *)(void *)ask;
+	struct store_user user;
+	enum rc rc = RC_NOT_FOUND;
+
+	if (model_name_valid(a->name.p, a->name.n))
+		rc =
+		    store_user_by_name(db, a->name.p, a->name.n, &user, err);
+	if (rc == RC_OK)
+		take_stored(a, &user);
+	else if (rc != RC_NOT_FOUND)
+		return (rc);
+	submit_job(a, verify_login);
+	return (RC_OK);
+}
+
+void
+api_tokens_post(struct http_request *req, void *arg)
+{
+	static const char *const allowed[] = {NULL};
+	struct account_ask *a;
+
+	if (!api_enter(arg, req) ||
+	    (a = ask_new(arg, req, sizeof(*a))) == NULL ||
+	    !ask_query_check(&a->ask, allowed))
+		return;
+	const struct wire_field fields[] = {
+	    {.name = "name",
+		.type = WIRE_SPAN,
+		.required = true,
+		.min_len = 1,
+		.max_len = LIMIT_NAME_LEN,
+		.ret = &a->name},
+	    {.name = "password",
+		.type = WIRE_SPAN,
+		.required = true,
+		.min_len = 1,
+		.max_len = LIMIT_PASSWORD_LEN,
+		.ret = &a->password},
+	    {.name = "device",
+		.type = WIRE_SPAN,
+		.required = true,
+		.min_len = 1,
+		.max_len = LIMIT_DEVICE_NAME_LEN,
+		.ret = &a->device},
+	};
+	if (!ask_body(&a->ask, &a->doc, fields, COUNT(fields)) ||
+	    !guess_begin(a))
+		return;
+	account_unit_init(&a->unit, ACCOUNT_LOGIN);
+	copy_span(
+	    a->unit.device.name, sizeof(a->unit.device.name), &a->device);
+	ask_read(&a->ask, read_login);
+}
+
+/* ---- changing the password ---- */
+
+/* Thread: writer. */
+static void
+password_changed(struct account_unit *u)
+{
+	struct account_ask *a = u->arg;
+
+	if (ask_unit_ok(&a->ask, &u->unit, &u->refusal))
+		ask_empty(&a->ask, 204);
+}
+
+/* Thread: argon2. */
+static void
+verify_change(struct pool_job *job)
+{
+	struct account_ask *a = of_job(job);
+	struct err err = ERR_INIT;
+	enum rc rc;
+
+	if (a->stored[0] != '\0')
+		rc = crypt_password_verify(
+		    a->stored, a->password.p, a->password.n, &err);
+	else
+		rc = crypt_password_dummy(a->password.p, a->password.n, &err);
+	if (rc == RC_DENIED) {
+		ask_problem(&a->ask, PROBLEM_FORBIDDEN, "/password",
+		    "this is not your password");
+		return;
+	}
+	if (rc != RC_OK) {
+		ask_fail(&a->ask, &err);
+		return;
+	}
+	guess_right(a);
+	if (hash_password(a, &a->new_password))
+		submit_unit(a, password_changed);
+}
+
+static enum rc
+read_change(struct ask *ask, struct db *db, struct err *err)
+{
+	struct account_ask *a = (struct account_ask *)(void *)ask;
+	struct store_user user;
+	enum rc rc;
+
+	rc = store_user_by_id(db, ask->who->user_id, &user, err);
+	if (rc == RC_OK)
+		take_stored(a, &user);
+	else if (rc != RC_NOT_FOUND)
+		return (rc);
+	submit_job(a, verify_change);
+	return (RC_OK);
+}
+
+void
+api_password_post(struct http_request *req, void *arg)
+{
+	static const char *const allowed[] = {NULL};
+	struct account_ask *a;
+
+	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
+	    !ask_query_check(&a->ask, allowed))
+		return;
+	const struct wire_field fields[] = {
+	    {.name = "password",
+		.type = WIRE_SPAN,
+		.required = true,
+		.min_len = 1,
+		.max_len = LIMIT_PASSWORD_LEN,
+		.ret = &a->password},
+	    {.name = "new_password",
+		.type = WIRE_SPAN,
+		.required = true,
+		.min_len = LIMIT_PASSWORD_MIN,
+		.max_len = LIMIT_PASSWORD_LEN,
+		.ret = &a->new_password},
+	};
+	if (!ask_body(&a->ask, &a->doc, fields, COUNT(fields)))
+		return;
+	a->name.p = a->ask.who->name;
+	a->name.n = strlen(a->name.p);
+	if (!guess_begin(a))
+		return;
+	account_unit_init(&a->unit, ACCOUNT_PASSWORD);
+	a->unit.user.user_id = a->ask.who->user_id;
+	a->unit.device.device_id = a->ask.who->device_id;
+	ask_read(&a->ask, read_change);
+}

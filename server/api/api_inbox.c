@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reading the inbox: pages after a cursor, with long-poll, one event, unread
+ * counts.  Nothing here moves a mark.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "api/api_internal.h"
+#include "store/account.h"
+#include "store/conversation.h"
+#include "store/inbox.h"
+
+/* ---- pages ---- */
+
+struct page_poll {
+	struct poll poll; /* first */
+	bool has_after;
+	bool foreign_epoch;
+	int64_t after;
+	int64_t limit;
+
+	/* What was read last. */
+	struct store_counter counter;
+	int64_t acked, unread, next;
+	size_t n;
+	struct buf events;
+	struct refusal refusal;
+};
+
+static enum rc
+add_event(void *arg, const struct event_view *e, struct err *err)
+{
+	struct page_poll *p = arg;
+
+	(void)err;
+	jw_comma(&p->events);
+	wire_event(&p->events, e, NULL, 0, NULL);
+	p->next = e->seq;
+	p->n++;
+	return (RC_OK);
+}
+
+static void
+refuse_cursor(struct page_poll *p, const char *why)
+{
+	struct refusal *r = &p->refusal;
+
+	refusal_set(r, PROBLEM_CURSOR_EXPIRED, "", "%s", why);
+	r->head = p->counter.head;
+	r->oldest = p->counter.oldest;
+	(void)snprintf(r->epoch, sizeof(r->epoch), "%s",
+	    p->poll.ask.api->o.epoch);
+}
+
+/* The cursor against the counters of the same snapshot; false: refused. */
+static bool
+cursor_ok(struct page_poll *p)
+{
+
+	if (p->foreign_epoch)
+		refuse_cursor(p, "the cursor is of another epoch: this "
+				 "database was made anew or restored");
+	else if (p->after > p->counter.head)
+		refuse_cursor(p, "the cursor lies beyond the head");
+	else if (p->after < p->counter.oldest - 1)
+		refuse_cursor(p, "the events after this cursor are not kept "
+				 "any more");
+	else
+		return (true);
+	return (false);
+}
+
+static enum rc
+look_page(struct poll *poll, struct db *db, bool *ret_tell, struct err *err)
+{
+	struct page_poll *p = (struct page_poll *)(void *)poll;
+	const struct principal *who = poll->ask.who;
+	enum rc rc;
+
+	rc = store_counter_get(db, who->user_id, &p->counter, err);
+	if (rc == RC_OK)
+		rc = store_device_acked_get(db, who->device_id, &p->acked, err);
+	if (rc == RC_OK)
+		rc = store_unread_total(db, who->user_id, &p->unread, err);
+	if (rc == RC_NOT_FOUND)
+		rc = err_set(err, RC_INTERNAL, "an inbox is missing");
+	if (rc != RC_OK)
+		return (rc);
+	if (!p->has_after && p->after < p->acked)
+		p->after = p->acked;
+	if (!p->has_after && p->after < p->counter.oldest - 1)
+		p->after = p->counter.oldest - 1;
+	*ret_tell = true;
+	if (!cursor_ok(p))
+		return (RC_OK);
+	p->next = p->after;
+	p->n = 0;
+	buf_reset(&p->events);
+	rc = store_inbox_page(db, who->user_id, p->after, p->counter.head,
+	    p->limit, add_event, p, err);
+	*ret_tell = p->n > 0;
+	return (rc);
+}
+
+static void
+answer_page(struct poll *poll)
+{
+	struct page_poll *p = (struct page_poll *)(void *)poll;
+	struct ask *ask = &poll->ask;
+	struct buf b = BUF_INIT;
+	bool more = p->next < p->counter.head;
+
+	if (p->refusal.problem != PROBLEM_NONE) {
+		ask_refuse(ask, &p->refusal);
+		return;
+	}
+	buf_addc(&b, '{');
+	jw_str(&b, "epoch", ask->api->o.epoch);
+	jw_member(&b, "events");
+	buf_addc(&b, '[');
+	buf_add(&b, p->events.data, p->events.len);
+	buf_addc(&b, ']');
+	jw_int(&b, "next", p->next);
+	jw_int(&b, "head", p->counter.head);
+	jw_int(&b, "oldest", p->counter.oldest);
+	jw_int(&b, "acked", p->acked);
+	jw_int(&b, "unread", p->unread);
+	jw_bool(&b, "has_more", more);
+	buf_addc(&b, '}');
+	b.failed |= !buf_ok(&p->events);
+	if (more)
+		ask_link_next(ask,
+		    "/v1/inbox?after=%" PRId64 "&limit=%" PRId64, p->next,
+		    p->limit);
+	ask_json(ask, 200, &b);
+	buf_fini(&b);
+}
+
+static void
+page_fini(void *arg)
+{
+	struct page_poll *p = arg;
+
+	buf_fini(&p->events);
+}
+
+/* The cursor of the query; false: answered. */
+static bool
+take_after(struct page_poll *p)
+{
+	struct ask *ask = &p->poll.ask;
+	const char *text = http_query(ask->req, "after");
+	char epoch[40];
+
+	if (text == NULL)
+		return (true);
+	if (!wire_cursor_parse(text, strlen(text), epoch, &p->after)) {
+		ask_problem(ask, PROBLEM_BAD_REQUEST, "",
+		    "parameter \"after\" must be a cursor: a seq, or "
+		    "epoch:seq");
+		return (false);
+	}
+	p->has_after = true;
+	p->foreign_epoch =
+	    epoch[0] != '\0' && strcmp(epoch, ask->api->o.epoch) != 0;
+	return (true);
+}
+
+void
+api_inbox_get(struct http_request *req, void *arg)
+{
+	static const char *const allowed[] = {"after", "limit", "wait", NULL};
+	struct page_poll *p;
+	int64_t wait_s = 0;
+
+	if ((p = ask_new(arg, req, sizeof(*p))) == NULL)
+		return;
+	p->refusal = (struct refusal)REFUSAL_INIT;
+	if (!ask_query_check(&p->poll.ask, allowed) || !take_after(p) ||
+	    !ask_query_limit(&p->poll.ask, &p->limit) ||
+	    !ask_query_i64(&p->poll.ask, "wait", 0, LIMIT_WAIT_S, &wait_s))
+		return;
+	if (http_on_free(req, page_fini, p) != RC_OK) {
+		ask_problem(&p->poll.ask, PROBLEM_BUSY, "", "out of memory");
+		return;
+	}
+	p->poll.look = look_page;
+	p->poll.answer = answer_page;
+	p->poll.waiter.user_id = p->poll.ask.who->user_id;
+	/* Without a cursor it is not known before the first read; a wake-up
+	 * too many does no harm. */
+	p->poll.waiter.after = p->after;
+	poll_start(&p->poll, wait_s);
+}
+
+/* ---- one event ---- */
+
+struct event_ask {
+	struct ask ask; /* first */
+	int64_t seq;
+};
+
+struct one_event {
+	struct buf b;
+	bool found;
+};
+
+static enum rc
+take_event(void *arg, const struct event_view *e, struct err *err)
+{
+	struct one_event *one = arg;
+
+	(void)err;
+	wire_event(&one->b, e, NULL, 0, NULL);
+	one->found = true;
+	return (RC_OK);
+}
+
+static enum rc
+read_event(struct ask *ask, struct db *db, struct err *err)
+{
+	struct event_ask *a = (struct event_ask *)(void *)ask;
+	struct one_event one = {BUF_INIT, false};
+	enum rc rc;
+
+	rc = store_inbox_page(db, ask->who->user_id, a->seq - 1, a->seq, 1,
+	    take_event, &one, err);
+	if (rc == RC_OK && !one.found)
+		ask_problem(ask, PROBLEM_NOT_FOUND, "",
+		    "your inbox has no event of that number");
+	else if (rc == RC_OK)
+		ask_json(ask, 200, &one.b);
+	buf_fini(&one.b);
+	return (rc);
+}
+
+void
+api_event_get(struct http_request *req, void *arg)
+{
+	static const char *const allowed[] = {NULL};
+	struct event_ask *a;
+
+	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
+	    !ask_query_check(&a->ask, allowed))
+		return;
+	if (!number_parse(http_path_param(req, "seq"), &a->seq) ||
+	    a->seq < 1) {
+		ask_problem(&a->ask, PROBLEM_NOT_FOUND, "",
+		    "your inbox has no event of that number");
+		return;
+	}
+	ask_read(&a->ask, read_event);
+}
+
+/* ---- unread ---- */
+
+struct unread_sum {
+	struct buf b;
+	int64_t total;
+};
+
+static void
+add_unread(
+    void *arg, const struct uuid *conversation, int64_t unread, int64_t last)
+{
+	struct unread_sum *sum = arg;
+
+	jw_comma(&sum->b);
+	buf_addc(&sum->b, '{');
+	jw_uuid(&sum->b, "conversation", conversation);
+	jw_int(&sum->b, "unread", unread);
+	jw_int(&sum->b, "last", last);
+	buf_addc(&sum->b, '}');
+	sum->total += unread;
+}
+
+static enum rc
+read_unread(struct ask *ask, struct db *db, struct err *err)
+{
+	struct unread_sum sum = {BUF_INIT, 0};
+	struct buf b = BUF_INIT;
+	enum rc rc;
+
+	rc = store_unread_list(db, ask->who->user_id, add_unread, &sum, err);
+	if (rc == RC_OK) {
+		buf_addc(&b, '{');
+		jw_int(&b, "total", sum.total);
+		jw_member(&b, "conversations");
+		buf_addc(&b, '[');
+		buf_add(&b, sum.b.data, sum.b.len);
+		buf_adds(&b, "]}");
+		b.failed |= !buf_ok(&sum.b);
+		ask_json(ask, 200, &b);
+	}
+	buf_fini(&sum.b);
+	buf_fini(&b);
+	return (rc);
+}
+
+void
+api_unread_get(struct http_request *req, void *arg)
+{
+	static const char *const allowed[] = {NULL};
+	struct ask *ask;
+
+	if ((ask = ask_new(arg, req, sizeof(*ask))) != NULL &&
+	    ask_query_check(ask, allowed))
+		ask_read(ask, read_unread);
+}

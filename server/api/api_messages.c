@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sending: POST /v1/messages (one, or an array) and POST /v1/to/{address}.
+ *
+ * A message's units are made ready here, in the http thread: id, recipient,
+ * fingerprint and the rendered part that push will show.  What the writer's
+ * thread does after the commit is to render the entry from the unit.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "api/api_internal.h"
+#include "api/send_item.h"
+#include "base/mem.h"
+
+/* ---- one message ---- */
+
+struct send_ask {
+	struct ask ask; /* first */
+	struct wire_doc doc;
+	struct send_item item;
+};
+
+static enum rc
+got_entry(void *arg, const struct entry_view *e, int64_t mid, struct err *err)
+{
+
+	(void)mid;
+	(void)err;
+	wire_entry(arg, e);
+	return (RC_OK);
+}
+
+static void
+answer_entry(struct ask *ask, const struct uuid *id, int status,
+    struct buf *body)
+{
+	char location[12 + UUID_TEXT_LEN + 1] = "/v1/outbox/";
+
+	uuid_format(id, location + strlen(location));
+	http_answer_header(ask->req, "Location", location);
+	if (status == 200)
+		http_answer_header(ask->req, "Idempotency-Replayed", "true");
+	ask_json(ask, status, body);
+}
+
+static enum rc
+read_replayed(struct ask *ask, struct db *db, struct err *err)
+{
+	struct send_ask *s = (struct send_ask *)(void *)ask;
+	struct buf b = BUF_INIT;
+	enum rc rc;
+
+	rc = entry_get(db, ask->who->user_id, &s->item.draft.id, got_entry, &b,
+	    err);
+	if (rc == RC_NOT_FOUND)
+		rc = err_set(err, RC_INTERNAL, "a replayed entry is gone");
+	if (rc == RC_OK)
+		answer_entry(ask, &s->item.draft.id, 200, &b);
+	buf_fini(&b);
+	return (rc);
+}
+
+/* Thread: writer. */
+static void
+send_finish(struct send_unit *u)
+{
+	struct send_ask *s = u->arg;
+	struct buf b = BUF_INIT;
+
+	send_item_done(&s->item);
+	if (!ask_unit_ok(&s->ask, &u->unit, &u->refusal))
+		return;
+	if (u->replayed) {
+		ask_read(&s->ask, read_replayed);
+		return;
+	}
+	send_item_render(&s->item, &b);
+	answer_entry(&s->ask, &s->item.draft.id, 201, &b);
+	buf_fini(&b);
+}
+
+/* Sends the draft of ${s}->item. */
+static void
+send_start(struct send_ask *s, bool is_text)
+{
+	struct refusal r = REFUSAL_INIT;
+
+	if (send_item_ready(&s->item, s->ask.api, s->ask.who, "", &r) !=
+	    RC_OK) {
+		if (is_text)
+			r.pointer[0] = '\0';
+		ask_refuse(&s->ask, &r);
+		return;
+	}
+	s->item.unit.finish = send_finish;
+	s->item.unit.arg = s;
+	if (!ask_submit(&s->ask, &s->item.unit.unit))
+		send_item_done(&s->item);
+}
+
+/* The key of header Idempotency-Key or of ${key} makes the id, unless there is
+ * one.  False: answered. */
+static bool
+take_key(struct ask *ask, const char *key, struct message_draft *d)
+{
+	size_t n;
+
+	if (key == NULL)
+		key = http_header(ask->req, "Idempotency-Key");
+	if (key == NULL)
+		return (true);
+	n = strlen(key);
+	if (n < 1 || n > LIMIT_IDEMPOTENCY_KEY_LEN) {
+		ask_problem(ask, PROBLEM_BAD_REQUEST, "",
+		    "an idempotency key has 1 to %d bytes, this one has %zu",
+		    LIMIT_IDEMPOTENCY_KEY_LEN, n);
+		return (false);
+	}
+	if (!d->has_id) {
+		d->id = send_id_of_key(ask->who->user_id, key, n);
+		d->has_id = true;
+	}
+	return (true);
+}
+
+/* ---- an array ---- */
+
+struct array_ask {
+	struct ask ask; /* first */
+	struct send_item *items;
+	size_t n;
+	atomic_size_t left;
+};
+
+static void
+add_result(struct buf *b, const struct ask *ask, struct send_item *item,
+    const struct buf *entry)
+{
+	struct refusal *r = &item->unit.refusal;
+
+	jw_comma(b);
+	buf_addc(b, '{');
+	if (r->problem != PROBLEM_NONE) {
+		jw_int(b, "status", problem_status(r->problem));
+		jw_member(b, "problem");
+		wire_problem(b, r, http_path(ask->req),
+		    http_request_id(ask->req));
+	} else {
+		jw_int(b, "status", item->unit.replayed ? 200 : 201);
+		jw_bool(b, "replayed", item->unit.replayed);
+		jw_member(b, "entry");
+		if (entry != NULL)
+			buf_add(b, entry->data, entry->len);
+		else
+			send_item_render(item, b);
+	}
+	buf_addc(b, '}');
+}
+
+/* The results, in order; ${db} NULL: none needs to be read. */
+static enum rc
+array_answer(struct array_ask *a, struct db *db, struct err *err)
+{
+	struct buf b = BUF_INIT, entry = BUF_INIT;
+	struct send_item *item;
+	enum rc rc = RC_OK;
+	size_t i;
+
+	buf_adds(&b, "{\"results\":[");
+	for (i = 0; i < a->n && rc == RC_OK; i++) {
+		item = &a->items[i];
+		buf_reset(&entry);
+		if (item->unit.replayed)
+			rc = entry_get(db, a->ask.who->user_id,
+			    &item->draft.id, got_entry, &entry, err);
+		if (rc == RC_OK)
+			add_result(&b, &a->ask, item,
+			    item->unit.replayed ? &entry : NULL);
+	}
+	buf_adds(&b, "]}");
+	if (rc == RC_NOT_FOUND)
+		rc = err_set(err, RC_INTERNAL, "a replayed entry is gone");
+	if (rc == RC_OK && !buf_ok(&entry))
+		rc = err_set(err, RC_NO_MEMORY, "results");
+	if (rc == RC_OK)
+		ask_json(&a->ask, 200, &b);
+	buf_fini(&entry);
+	buf_fini(&b);
+	return (rc);
+}
+
+static enum rc
+array_read(struct ask *ask, struct db *db, struct err *err)
+{
+
+	return (array_answer((struct array_ask *)(void *)ask, db, err));
+}
+
+/* One is done with; the last one answers. */
+static void
+array_count(struct array_ask *a)
+{
+	struct err err = ERR_INIT;
+	bool replayed = false;
+	size_t i;
+
+	if (atomic_fetch_sub(&a->left, 1) != 1)
+		return;
+	for (i = 0; i < a->n; i++)
+		replayed |= a->items[i].unit.replayed;
+	if (replayed)
+		ask_read(&a->ask, array_read);
+	else if (array_answer(a, NULL, &err) != RC_OK)
+		ask_fail(&a->ask, &err);
+}
+
+/* Puts ${prefix} before the pointer of ${r}. */
+static void
+point_into(struct refusal *r, size_t index)
+{
+	char place[REFUSAL_POINTER_SIZE];
+
+	(void)snprintf(place, sizeof(place), "/%zu%.60s", index, r->pointer);
+	memcpy(r->pointer, place, sizeof(place));
+}
+
+/* Thread: writer. */
+static void
+array_finish(struct send_unit *u)
+{
+	struct array_ask *a = u->arg;
+	struct send_item *item =
+	    (struct send_item *)(void *)((char *)u -
+					 offsetof(struct send_item, unit));
+
+	send_item_done(item);
+	if (u->unit.rc != RC_OK)
+		refusal_of_rc(&u->refusal, u->unit.rc);
+	if (u->refusal.problem != PROBLEM_NONE)
+		point_into(&u->refusal, (size_t)(item - a->items));
+	array_count(a);
+}
+
+/* Reads all items of the array; a bad one refuses the whole. */
+static bool
+array_parse(struct array_ask *a, struct wire_doc *doc)
+{
+	char place[REFUSAL_POINTER_SIZE];
+	struct refusal r = REFUSAL_INIT;
+	struct message_draft *d;
+	size_t i;
+
+	for (i = 0; i < a->n; i++) {
+		d = &a->items[i].draft;
+		(void)snprintf(place, sizeof(place), "/%zu", i);
+		if (wire_message_read(doc, json_array_get(doc->root, i), place,
+			d, &r) == RC_OK && !d->has_id) {
+			(void)snprintf(place, sizeof(place), "/%zu/id", i);
+			refusal_set(&r, PROBLEM_BAD_REQUEST, place,
+			    "each message of an array needs an id");
+		}
+		if (r.problem != PROBLEM_NONE) {
+			ask_refuse(&a->ask, &r);
+			return (false);
+		}
+	}
+	return (true);
+}
+
+static void
+array_start(struct send_ask *s)
+{
+	struct array_ask *a = (struct array_ask *)(void *)s;
+	struct wire_doc *doc = &s->doc;
+	struct send_item *item;
+	enum rc rc;
+	size_t i, n = json_array_size(doc->root);
+	char place[16];
+
+	if (n < 1 || n > LIMIT_ARRAY_ITEMS) {
+		ask_problem(&s->ask, PROBLEM_BAD_REQUEST, "",
+		    "an array has 1 to %d messages, this one has %zu",
+		    LIMIT_ARRAY_ITEMS, n);
+		return;
+	}
+	if ((a = ask_new(s->ask.api, s->ask.req, sizeof(*a))) == NULL)
+		return;
+	a->n = n;
+	a->items = http_alloc(a->ask.req, n * sizeof(*a->items));
+	if (a->items == NULL) {
+		ask_problem(&a->ask, PROBLEM_BUSY, "", "out of memory");
+		return;
+	}
+	if (!array_parse(a, doc))
+		return;
+	/* One more than there are: nobody answers while we submit. */
+	atomic_store(&a->left, n + 1);
+	for (i = 0; i < n; i++) {
+		item = &a->items[i];
+		(void)snprintf(place, sizeof(place), "/%zu", i);
+		item->unit.refusal = (struct refusal)REFUSAL_INIT;
+		rc = send_item_ready(item, a->ask.api, a->ask.who, place,
+		    &item->unit.refusal);
+		item->unit.finish = array_finish;
+		item->unit.arg = a;
+		if (rc == RC_OK) {
+			rc = writer_submit(
+			    a->ask.api->o.writer, &item->unit.unit);
+			if (rc == RC_OK)
+				continue;
+			send_item_done(item);
+			refusal_of_rc(&item->unit.refusal, rc);
+			point_into(&item->unit.refusal, i);
+		}
+		array_count(a);
+	}
+	array_count(a);
+}
+
+/* ---- routes ---- */
+
+void
+api_messages_post(struct http_request *req, void *arg)
+{
+	static const char *const allowed[] = {NULL};
+	struct refusal r = REFUSAL_INIT;
+	struct send_ask *s;
+	size_t len;
+
+	if ((s = ask_new(arg, req, sizeof(*s))) == NULL ||
+	    !ask_query_check(&s->ask, allowed) ||
+	    !ask_body(&s->ask, &s->doc, NULL, 0))
+		return;
+	if (json_is_array(s->doc.root)) {
+		array_start(s);
+		return;
+	}
+	(void)http_body(req, &len);
+	if (len > LIMIT_REQUEST_LEN) {
+		ask_problem(&s->ask, PROBLEM_BODY_TOO_LARGE, "",
+		    "one message is at most %d bytes of JSON",
+		    LIMIT_REQUEST_LEN);
+		return;
+	}
+	if (wire_message_read(
+		&s->doc, s->doc.root, "", &s->item.draft, &r) != RC_OK) {
+		ask_refuse(&s->ask, &r);
+		return;
+	}
+	if (take_key(&s->ask, NULL, &s->item.draft))
+		send_start(s, false);
+}
+
+/* An option of the shortcut: a parameter, or a header. */
+static struct span
+option(struct http_request *req, const char *param, const char *header)
+{
+	struct span s = {http_query(req, param), 0};
+
+	if (s.p == NULL)
+		s.p = http_header(req, header);
+	if (s.p != NULL)
+		s.n = strlen(s.p);
+	return (s);
+}
+
+/* Header Priority is also that of RFC 9218 ("u=1, i"), which browsers send by
+ * themselves and which is none of ours. */
+static struct span
+option_priority(struct http_request *req)
+{
+	struct span s = option(req, "priority", "X-Priority");
+
+	if (s.p != NULL || (s.p = http_header(req, "Priority")) == NULL)
+		return (s);
+	if (strchr(s.p, '=') != NULL || strcmp(s.p, "i") == 0)
+		s.p = NULL;
+	else
+		s.n = strlen(s.p);
+	return (s);
+}
+
+/* The text's type: as told, or that of the body, of which curl's own default
+ * is as good as none. */
+static struct span
+option_content_type(struct http_request *req)
+{
+	struct span s = option(req, "content_type", "X-Content-Type");
+
+	if (s.p != NULL || (s.p = http_header(req, "Content-Type")) == NULL)
+		return (s);
+	s.n = strcspn(s.p, "; \t");
+	if (strncasecmp(s.p, "application/x-www-form-urlencoded", s.n) == 0)
+		s.p = NULL;
+	return (s);
+}
+
+/* Times and ids; false: answered. */
+static bool
+text_numbers(struct send_ask *s)
+{
+	struct http_request *req = s->ask.req;
+	struct message_draft *d = &s->item.draft;
+	struct span in = option(req, "in", "X-In");
+	struct span at = option(req, "deliver_at", "X-Deliver-At");
+	struct span expires = option(req, "expires_in", "X-Expires-In");
+	struct span id = option(req, "id", "X-Message-Id");
+	struct span reply = option(req, "reply_to", "X-Reply-To");
+	const char *bad = NULL;
+	int64_t ms;
+
+	if (in.p != NULL && at.p != NULL) {
+		bad = "give either \"in\" or \"deliver_at\"";
+	} else if (in.p != NULL && !model_duration_parse(in.p, &ms)) {
+		bad = "\"in\" must be a time such as 90s, 30m, 2h, 5d";
+	} else if (in.p != NULL && ms > 0) {
+		if (ms > MESSAGE_EXPIRES_IN_MAX_MS)
+			bad = "\"in\" is at most 366 days";
+		/* The same request means the same message, whenever it comes. */
+		s->item.relative_ms = ms;
+		d->deliver_at_ms = clk_wall_ms(s->ask.api->o.clk) + ms;
+	} else if (at.p != NULL &&
+		   (clk_parse_rfc3339(at.p, &d->deliver_at_ms) != 0 ||
+		       d->deliver_at_ms <= 0)) {
+		bad = "\"deliver_at\" must be a time of RFC 3339";
+	}
+	if (expires.p != NULL &&
+	    (!model_duration_parse(expires.p, &d->expires_in_ms) ||
+		d->expires_in_ms <= 0))
+		bad = "\"expires_in\" must be a time such as 90s, 30m, 2h, 5d";
+	if (id.p != NULL && !(d->has_id = uuid_parse(id.p, id.n, &d->id)))
+		bad = "\"id\" is no UUID";
+	if (reply.p != NULL &&
+	    !(d->has_reply_to = uuid_parse(reply.p, reply.n, &d->reply_to)))
+		bad = "\"reply_to\" is no UUID";
+	if (bad != NULL)
+		ask_problem(&s->ask, PROBLEM_BAD_REQUEST, "", "%s", bad);
+	return (bad == NULL);
+}
+
+void
+api_to_post(struct http_request *req, void *arg)
+{
+	static const char *const allowed[] = {"in", "deliver_at", "priority",
+	    "key", "id", "correlation_id", "content_type", "reply_to",
+	    "expires_in", NULL};
+	struct refusal r = REFUSAL_INIT;
+	struct message_draft *d;
+	struct send_ask *s;
+	struct span priority;
+
+	if ((s = ask_new(arg, req, sizeof(*s))) == NULL ||
+	    !ask_query_check(&s->ask, allowed) || !text_numbers(s))
+		return;
+	d = &s->item.draft;
+	d->to.p = http_path_param(req, "address");
+	d->to.n = strlen(d->to.p);
+	d->body.p = http_body(req, &d->body.n);
+	d->content_type = option_content_type(req);
+	d->correlation_id = option(req, "correlation_id", "X-Correlation-Id");
+	priority = option_priority(req);
+	if (priority.p != NULL &&
+	    !priority_parse(priority.p, priority.n, &d->priority)) {
+		ask_problem(&s->ask, PROBLEM_BAD_REQUEST, "",
+		    "\"priority\" must be low, normal or high");
+		return;
+	}
+	if (!take_key(&s->ask, http_query(req, "key"), d))
+		return;
+	if (model_draft_check(d, "", &r) != RC_OK) {
+		r.pointer[0] = '\0';
+		ask_refuse(&s->ask, &r);
+		return;
+	}
+	send_start(s, true);
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A VFS around SQLite's own that gathers the writes to the write-ahead log.
+ *
+ * SQLite writes a log frame as two small writes; a commit of a batch is dozens
+ * to hundreds of them.  They are gathered here and written in 64 KiB pieces,
+ * at the latest by the xSync that makes them durable.  Until then they were
+ * volatile anyway, so that nothing is promised later than before; an error of
+ * a gathered write comes out of xSync, where a commit treats it the same.
+ *
+ * Relies on: synchronous=FULL (the log is synced before its index shows new
+ * frames to other connections).  Only the log of the writer's connection is
+ * wrapped; all other files are the parent's.
+ */
+#include <pthread.h>
+#include <string.h>
+
+#include <sqlite3.h>
+
+#include "base/mem.h"
+#include "db/db_internal.h"
+
+#define GATHER_BYTES 65536
+
+struct gather {
+	sqlite3_file file; /* first: what SQLite sees */
+	sqlite3_file *log; /* the parent's, behind this struct */
+	char *data;
+	sqlite3_int64 start; /* where data belongs in the file */
+	int n;
+};
+
+static sqlite3_vfs *parent;
+static sqlite3_vfs gather_vfs;
+
+static struct gather *
+of(sqlite3_file *file)
+{
+
+	return ((struct gather *)(void *)file);
+}
+
+/* Writes what is gathered.  It is forgotten also when that fails: then the
+ * transaction is, too. */
+static int
+flush(struct gather *g)
+{
+	int n;
+
+	n = g->n;
+	g->n = 0;
+	if (n == 0)
+		return (SQLITE_OK);
+	return (g->log->pMethods->xWrite(g->log, g->data, n, g->start));
+}
+
+static int
+gather_close(sqlite3_file *file)
+{
+	struct gather *g = of(file);
+	int code, closed;
+
+	code = flush(g);
+	mem_free(g->data);
+	g->data = NULL;
+	closed = g->log->pMethods->xClose(g->log);
+	return (code != SQLITE_OK ? code : closed);
+}
+
+static int
+gather_read(sqlite3_file *file, void *p, int n, sqlite3_int64 at)
+{
+	struct gather *g = of(file);
+	int code;
+
+	code = flush(g);
+	if (code != SQLITE_OK)
+		return (code);
+	return (g->log->pMethods->xRead(g->log, p, n, at));
+}
+
+static int
+gather_write(sqlite3_file *file, const void *p, int n, sqlite3_int64 at)
+{
+	struct gather *g = of(file);
+	int code;
+
+	if (g->n > 0 && (at != g->start + g->n || g->n + n > GATHER_BYTES)) {
+		code = flush(g);
+		if (code != SQLITE_OK)
+			return (code);
+	}
+	if (n > GATHER_BYTES)
+		return (g->log->pMethods->xWrite(g->log, p, n, at));
+	if (g->n == 0)
+		g->start = at;
+	memcpy(g->data + g->n, p, (size_t)n);
+	g->n += n;
+	return (SQLITE_OK);
+}
+
+static int
+gather_truncate(sqlite3_file *file, sqlite3_int64 size)
+{
+	struct gather *g = of(file);
+	int code;
+
+	code = flush(g);
+	if (code != SQLITE_OK)
+		return (code);
+	return (g->log->pMethods->xTruncate(g->log, size));
+}
+
+static int
+gather_sync(sqlite3_file *file, int flags)
+{
+	struct gather *g = of(file);
+	int code;
+
+	code = flush(g);
+	if (code != SQLITE_OK)
+		return (code);
+	return (g->log->pMethods->xSync(g->log, flags));
+}
+
+static int
+gather_size(sqlite3_file *file, sqlite3_int64 *ret)
+{
+	struct gather *g = of(file);
+	int code;
+
+	code = flush(g);
+	if (code != SQLITE_OK)
+		return (code);
+	return (g->log->pMethods->xFileSize(g->log, ret));
+}
+
+static int
+gather_lock(sqlite3_file *file, int level)
+{
+
+	return (of(file)->log->pMethods->xLock(of(file)->log, level));
+}
+
+static int
+gather_unlock(sqlite3_file *file, int level)
+{
+
+	return (of(file)->log->pMethods->xUnlock(of(file)->log, level));
+}
+
+static int
+gather_reserved(sqlite3_file *file, int *ret)
+{
+
+	return (
+	    of(file)->log->pMethods->xCheckReservedLock(of(file)->log, ret));
+}
+
+static int
+gather_control(sqlite3_file *file, int op, void *arg)
+{
+
+	return (of(file)->log->pMethods->xFileControl(of(file)->log, op, arg));
+}
+
+static int
+gather_sector(sqlite3_file *file)
+{
+
+	return (of(file)->log->pMethods->xSectorSize(of(file)->log));
+}
+
+static int
+gather_device(sqlite3_file *file)
+{
+
+	return (
+	    of(file)->log->pMethods->xDeviceCharacteristics(of(file)->log));
+}
+
+/* Version 1: a log has no shared memory and is not mapped. */
+static const sqlite3_io_methods methods = {
+	.iVersion = 1,
+	.xClose = gather_close,
+	.xRead = gather_read,
+	.xWrite = gather_write,
+	.xTruncate = gather_truncate,
+	.xSync = gather_sync,
+	.xFileSize = gather_size,
+	.xLock = gather_lock,
+	.xUnlock = gather_unlock,
+	.xCheckReservedLock = gather_reserved,
+	.xFileControl = gather_control,
+	.xSectorSize = gather_sector,
+	.xDeviceCharacteristics = gather_device,
+};
+
+static int
+gather_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags,
+    int *ret_flags)
+{
+	struct gather *g = of(file);
+	int code;
+
+	(void)vfs;
+	if ((flags & SQLITE_OPEN_WAL) == 0)
+		return (parent->xOpen(parent, name, file, flags, ret_flags));
+	memset(g, 0, sizeof(*g));
+	g->log = (sqlite3_file *)(void *)(g + 1);
+	g->data = mem_alloc(GATHER_BYTES);
+	if (g->data == NULL)
+		return (SQLITE_NOMEM);
+	code = parent->xOpen(parent, name, g->log, flags, ret_flags);
+	if (code != SQLITE_OK) {
+		mem_free(g->data);
+		/* A file that is not open must have no methods. */
+		g->file.pMethods = NULL;
+		return (code);
+	}
+	g->file.pMethods = &methods;
+	return (SQLITE_OK);
+}
+
+static void
+make(void)
+{
+
+	parent = sqlite3_vfs_find(NULL);
+	if (parent == NULL)
+		return;
+	gather_vfs = *parent;
+	gather_vfs.pNext = NULL;
+	gather_vfs.zName = DB_SQLITE_GATHER;
+	gather_vfs.szOsFile = (int)sizeof(struct gather) + parent->szOsFile;
+	gather_vfs.xOpen = gather_open;
+	(void)sqlite3_vfs_register(&gather_vfs, 0);
+}
+
+const char *
+db_sqlite_gather(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	(void)pthread_once(&once, make);
+	return (parent != NULL ? DB_SQLITE_GATHER : NULL);
+}
