@@ -49,7 +49,8 @@ rest_server_local(const char *server)
 		return (true);
 	n = strcspn(host, ":");
 	return ((n == 9 && strncmp(host, "localhost", n) == 0) ||
-		strncmp(host, "127.", 4) == 0);
+		(strncmp(host, "127.", 4) == 0 &&
+		    strspn(host, "0123456789.") == n));
 }
 
 /* Part ${what} of ${url}, "" if it has none.  The caller frees it. */

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Failures, back-off and close codes: what a client makes of what a server
+ * says, and whether it tries again.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <sysexits.h>
+
+#include "lib/backoff.h"
+#include "lib/fail.h"
+#include "lib/sender.h"
+#include "lib/session.h"
+#include "model/refusal.h"
+
+/* What each problem of the contract means for a sender and a script. */
+static const struct {
+	const char *code;
+	int status;
+	int exit;
+	bool retry;   /* the same request may succeed later */
+	bool refused; /* the server's last word on a message */
+} problems[] = {
+    {"bad_request", 400, EX_DATAERR, false, true},
+    {"unauthenticated", 401, EX_NOPERM, false, false},
+    {"forbidden", 403, EX_NOPERM, false, true},
+    {"not_found", 404, EX_DATAERR, false, true},
+    {"method_not_allowed", 405, EX_PROTOCOL, false, true},
+    {"conflict", 409, EX_CANTCREAT, false, true},
+    {"already_sent", 409, EX_DATAERR, false, true},
+    {"cursor_expired", 410, EX_DATAERR, false, true},
+    {"precondition_failed", 412, EX_TEMPFAIL, false, true},
+    {"body_too_large", 413, EX_DATAERR, false, true},
+    {"unsupported_media", 415, EX_PROTOCOL, false, true},
+    {"unknown_recipient", 422, EX_NOUSER, false, true},
+    {"key_reused", 422, EX_DATAERR, false, true},
+    {"ack_beyond_head", 422, EX_DATAERR, false, true},
+    {"precondition_required", 428, EX_PROTOCOL, false, true},
+    {"rate_limited", 429, EX_TEMPFAIL, true, false},
+    {"queue_full", 429, EX_TEMPFAIL, true, false},
+    {"internal", 500, EX_SOFTWARE, true, false},
+    {"not_implemented", 501, EX_UNAVAILABLE, false, true},
+    {"busy", 503, EX_TEMPFAIL, true, false},
+    {"draining", 503, EX_TEMPFAIL, true, false},
+    {"inbox_full", 507, EX_TEMPFAIL, true, false},
+};
+
+static void
+test_problems(void **state)
+{
+	struct fail fail;
+	json_t *problem;
+	size_t i;
+
+	(void)state;
+	/* None is forgotten: NONE is the one that is no problem. */
+	assert_int_equal(
+	    sizeof(problems) / sizeof(problems[0]), PROBLEM_COUNT - 1);
+	for (i = 0; i < sizeof(problems) / sizeof(problems[0]); i++) {
+		problem = json_pack("{ss ss}", "code", problems[i].code,
+		    "detail", "why\033[2J");
+		(void)fail_problem(&fail, problems[i].status, problem, 0);
+		assert_string_equal(fail.code, problems[i].code);
+		assert_int_equal(fail.exit, problems[i].exit);
+		assert_string_equal(fail.what, "why\\x1b[2J");
+		assert_string_not_equal(fail.cure, "");
+		assert_int_equal(fail_may_retry(&fail), problems[i].retry);
+		assert_int_equal(sender_refused(&fail), problems[i].refused);
+		json_decref(problem);
+	}
+}
+
+static void
+test_answers_without_document(void **state)
+{
+	struct fail fail;
+
+	(void)state;
+	(void)fail_problem(&fail, 503, NULL, 7);
+	assert_int_equal(fail.retry_after_s, 7);
+	assert_int_equal(fail.exit, EX_TEMPFAIL);
+	assert_true(fail_may_retry(&fail));
+	assert_non_null(strstr(fail.cure, "7 s"));
+	/* Some other server's 404 is no word on our message. */
+	(void)fail_problem(&fail, 404, NULL, 0);
+	assert_int_equal(fail.exit, EX_PROTOCOL);
+	assert_false(sender_refused(&fail));
+	assert_false(fail_may_retry(&fail));
+	(void)fail_problem(&fail, 502, NULL, 0);
+	assert_true(fail_may_retry(&fail));
+}
+
+static void
+test_own_kinds(void **state)
+{
+	struct fail fail;
+
+	(void)state;
+	(void)fail_set(&fail, FAIL_NOT_LOGGED_IN, "nobody is %d", 1);
+	assert_string_equal(fail.code, "not_logged_in");
+	assert_string_equal(fail.what, "nobody is 1");
+	assert_int_equal(fail.exit, EX_NOPERM);
+	(void)fail_set(&fail, FAIL_UNREACHABLE, "x");
+	assert_int_equal(fail.exit, EX_UNAVAILABLE);
+	assert_true(fail_may_retry(&fail));
+	assert_false(sender_refused(&fail));
+	(void)fail_set(&fail, FAIL_UNCERTAIN, "x");
+	assert_true(fail_may_retry(&fail));
+	(void)fail_set(&fail, FAIL_UNTRUSTED, "x");
+	assert_false(fail_may_retry(&fail));
+	assert_false(sender_refused(&fail));
+}
+
+static void
+test_close_codes(void **state)
+{
+	static const int again[] = {
+	    1000, 1001, 1005, 1006, 1011, 1012, 1013, 4408, 4429};
+	static const int person[] = {
+	    1003, 1007, 1008, 1009, 4400, 4401, 4403, 4409, 4499};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(again) / sizeof(again[0]); i++)
+		assert_int_equal(session_verdict(again[i]), SESSION_AGAIN);
+	for (i = 0; i < sizeof(person) / sizeof(person[0]); i++)
+		assert_int_equal(session_verdict(person[i]), SESSION_PERSON);
+	assert_int_equal(session_verdict(4410), SESSION_NEW_EPOCH);
+}
+
+/* Full jitter: anything up to 0.5 s x 2^n, at most 20 s, and all of it. */
+static void
+test_backoff(void **state)
+{
+	struct rnd_seeded seeded;
+	int64_t most, longest, shortest, wait;
+	int n, i;
+
+	(void)state;
+	rnd_seeded_init(&seeded, 1);
+	for (n = 0; n < 70; n++) {
+		most = n < 6 ? 500ll << n : 20000;
+		longest = 0;
+		shortest = INT64_MAX;
+		for (i = 0; i < 300; i++) {
+			wait = backoff_ms(&seeded.rnd, n);
+			assert_true(wait >= 0 && wait <= most);
+			longest = wait > longest ? wait : longest;
+			shortest = wait < shortest ? wait : shortest;
+		}
+		assert_true(longest > most * 9 / 10);
+		assert_true(shortest < most / 10);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_problems),
+	    cmocka_unit_test(test_answers_without_document),
+	    cmocka_unit_test(test_own_kinds),
+	    cmocka_unit_test(test_close_codes),
+	    cmocka_unit_test(test_backoff),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}

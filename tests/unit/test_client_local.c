@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The client's own database: what is to be sent stays until it is answered,
+ * cursors only go forward within an epoch, and a new epoch brings own messages
+ * back.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/local.h"
+#include "lib/sender.h"
+
+struct fixture {
+	char folder[64];
+	char path[80];
+	struct local *local;
+	struct fail fail;
+};
+
+static int
+setup(void **state)
+{
+	struct fixture *f = test_calloc(1, sizeof(*f));
+
+	(void)snprintf(f->folder, sizeof(f->folder), "/tmp/twinbox-XXXXXX");
+	if (mkdtemp(f->folder) == NULL)
+		return (-1);
+	(void)snprintf(f->path, sizeof(f->path), "%s/a.db", f->folder);
+	if (local_open(f->path, &f->local, &f->fail) != RC_OK)
+		return (-1);
+	*state = f;
+	return (0);
+}
+
+static int
+teardown(void **state)
+{
+	struct fixture *f = *state;
+	char path[96];
+	static const char *const suffixes[] = {
+	    "", "-wal", "-shm", "-journal", ".lock"};
+	size_t i;
+
+	local_close(f->local);
+	for (i = 0; i < 5; i++) {
+		(void)snprintf(
+		    path, sizeof(path), "%s%s", f->path, suffixes[i]);
+		(void)unlink(path);
+	}
+	(void)rmdir(f->folder);
+	test_free(f);
+	return (0);
+}
+
+static void
+reopen(struct fixture *f)
+{
+
+	local_close(f->local);
+	f->local = NULL;
+	assert_int_equal(local_open(f->path, &f->local, &f->fail), RC_OK);
+}
+
+/* Stores a message to ${to} under ${id}. */
+static enum rc
+submit(struct fixture *f, const char *id, const char *to, const char *body)
+{
+	json_t *message =
+	    json_pack("{ss ss ss}", "id", id, "to", to, "body", body);
+	char ref[LOCAL_REF_SIZE];
+	enum rc rc;
+
+	rc = sender_submit(f->local, message, NULL, ref, &f->fail);
+	if (rc == RC_OK)
+		assert_string_equal(ref, id);
+	json_decref(message);
+	return (rc);
+}
+
+/* The refs that wait, in order, each followed by a space. */
+static const char *
+waiting(struct fixture *f)
+{
+	static char all[256];
+	struct local_draft draft;
+	int64_t row = 0;
+	enum rc rc;
+
+	all[0] = '\0';
+	while ((rc = local_outbox_next(f->local, row, &draft, &f->fail)) ==
+	       RC_OK) {
+		row = draft.row;
+		(void)snprintf(all + strlen(all), sizeof(all) - strlen(all),
+		    "%.20s ", draft.ref);
+		local_draft_fini(&draft);
+	}
+	assert_int_equal(rc, RC_NOT_FOUND);
+	return (all);
+}
+
+static void
+test_waits_until_answered(void **state)
+{
+	struct fixture *f = *state;
+	struct local_draft draft;
+
+	assert_int_equal(submit(f, "a", "bob", "1"), RC_OK);
+	assert_int_equal(submit(f, "b", "eve", "2"), RC_OK);
+	assert_int_equal(submit(f, "c", "bob", "3"), RC_OK);
+	reopen(f);
+	assert_string_equal(waiting(f), "a b c ");
+	assert_int_equal(
+	    local_outbox_tried(f->local, "a", "no server", &f->fail), RC_OK);
+	assert_int_equal(local_outbox_answered(f->local, "b", &f->fail), RC_OK);
+	assert_int_equal(
+	    local_outbox_refused(f->local, "c", "no", &f->fail), RC_OK);
+	reopen(f);
+	assert_string_equal(waiting(f), "a ");
+	assert_int_equal(
+	    local_outbox_find(f->local, "a", &draft, &f->fail), RC_OK);
+	assert_int_equal(draft.attempts, 1);
+	assert_string_equal(draft.last_error, "no server");
+	assert_string_equal(draft.recipient, "bob");
+	assert_string_equal(
+	    json_string_value(json_object_get(draft.request, "body")), "1");
+	local_draft_fini(&draft);
+	assert_int_equal(local_outbox_remove(f->local, "a", &f->fail), RC_OK);
+	assert_string_equal(waiting(f), "");
+}
+
+static void
+test_same_id(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(submit(f, "a", "bob", "1"), RC_OK);
+	assert_int_equal(local_outbox_answered(f->local, "a", &f->fail), RC_OK);
+	/* The same again is asked for again; another text is refused here. */
+	assert_int_equal(submit(f, "a", "bob", "1"), RC_OK);
+	assert_string_equal(waiting(f), "a ");
+	assert_int_equal(submit(f, "a", "bob", "2"), RC_INVALID);
+}
+
+static void
+test_key(void **state)
+{
+	struct fixture *f = *state;
+	json_t *message = json_pack("{ss ss}", "to", "bob", "body", "x");
+	struct local_draft draft;
+	char ref[LOCAL_REF_SIZE];
+
+	assert_int_equal(
+	    sender_submit(f->local, message, "k 1", ref, &f->fail), RC_OK);
+	assert_string_equal(ref, "key:k 1");
+	assert_int_equal(
+	    local_outbox_find(f->local, ref, &draft, &f->fail), RC_OK);
+	assert_string_equal(draft.key, "k 1");
+	local_draft_fini(&draft);
+	json_decref(message);
+}
+
+static void
+assert_cursor(struct fixture *f, const char *epoch, int64_t seq)
+{
+	char got[LOCAL_EPOCH_SIZE];
+	int64_t got_seq;
+
+	assert_int_equal(
+	    local_cursor_get(f->local, "tail", got, &got_seq, &f->fail), RC_OK);
+	assert_string_equal(got, epoch);
+	assert_int_equal(got_seq, seq);
+}
+
+static void
+test_cursor(void **state)
+{
+	struct fixture *f = *state;
+	json_t *events = json_pack(
+	    "[{ss ss si}]", "event_id", "e1", "conversation", "c", "seq", 7);
+
+	assert_cursor(f, "", -1);
+	assert_false(local_has_shown(f->local, "e1"));
+	assert_int_equal(
+	    local_shown(f->local, events, "tail", "E", 7, &f->fail), RC_OK);
+	reopen(f);
+	assert_cursor(f, "E", 7);
+	assert_true(local_has_shown(f->local, "e1"));
+	assert_false(local_has_shown(f->local, "e2"));
+	/* Twice is once; never back in the same epoch, anywhere in another. */
+	assert_int_equal(
+	    local_shown(f->local, events, "tail", "E", 3, &f->fail), RC_OK);
+	assert_cursor(f, "E", 7);
+	assert_int_equal(
+	    local_shown(f->local, events, "tail", "F", 2, &f->fail), RC_OK);
+	assert_cursor(f, "F", 2);
+	json_decref(events);
+}
+
+static void
+test_new_epoch(void **state)
+{
+	struct fixture *f = *state;
+	json_t *none = json_array();
+	bool changed = true;
+
+	assert_int_equal(submit(f, "a", "bob", "1"), RC_OK);
+	assert_int_equal(submit(f, "b", "bob", "2"), RC_OK);
+	assert_int_equal(submit(f, "c", "bob", "3"), RC_OK);
+	assert_int_equal(
+	    local_epoch_seen(f->local, "E", &changed, &f->fail), RC_OK);
+	assert_false(changed); /* the first one is no change */
+	assert_int_equal(local_outbox_answered(f->local, "a", &f->fail), RC_OK);
+	assert_int_equal(
+	    local_outbox_refused(f->local, "b", "no", &f->fail), RC_OK);
+	assert_int_equal(
+	    local_shown(f->local, none, "tail", "E", 9, &f->fail), RC_OK);
+	assert_int_equal(
+	    local_epoch_seen(f->local, "E", &changed, &f->fail), RC_OK);
+	assert_false(changed);
+	assert_string_equal(waiting(f), "c ");
+	assert_int_equal(
+	    local_epoch_seen(f->local, "F", &changed, &f->fail), RC_OK);
+	assert_true(changed);
+	/* The own ones come back in their old order, refused ones do not. */
+	assert_string_equal(waiting(f), "a c ");
+	assert_cursor(f, "", -1);
+	json_decref(none);
+}
+
+static bool
+from_bob(const json_t *event, void *arg)
+{
+	const char *from = json_string_value(json_object_get(event, "from"));
+
+	return (from != NULL && strcmp(from, arg) == 0);
+}
+
+static void
+test_history(void **state)
+{
+	struct fixture *f = *state;
+	char bob[] = "bob";
+	json_t *events = json_array(), *found;
+	char id[16];
+	int i;
+
+	for (i = 0; i < 9; i++) {
+		(void)snprintf(id, sizeof(id), "e%d", i);
+		(void)json_array_append_new(
+		    events, json_pack("{ss ss si}", "event_id", id, "from",
+				i % 2 ? "bob" : "eve", "n", i));
+	}
+	assert_int_equal(
+	    local_shown(f->local, events, NULL, NULL, 0, &f->fail), RC_OK);
+	assert_int_equal(
+	    local_history(f->local, from_bob, bob, 3, &found), RC_OK);
+	assert_int_equal(json_array_size(found), 3);
+	for (i = 0; i < 3; i++)
+		assert_int_equal(json_integer_value(json_object_get(
+				     json_array_get(found, (size_t)i), "n")),
+		    3 + 2 * i);
+	json_decref(found);
+	json_decref(events);
+}
+
+/* Four processes write at once; each row is there, the file is whole. */
+static void
+test_processes(void **state)
+{
+	struct fixture *f = *state;
+	struct local *local;
+	struct local_draft draft;
+	struct fail fail;
+	char ref[LOCAL_REF_SIZE], id[16];
+	json_t *message;
+	int64_t row = 0;
+	int i, j, status, n = 0;
+
+	for (i = 0; i < 4; i++) {
+		if (fork() != 0)
+			continue;
+		if (local_open(f->path, &local, &fail) != RC_OK)
+			_exit(1);
+		for (j = 0; j < 25; j++) {
+			(void)snprintf(id, sizeof(id), "p%d-%d", i, j);
+			message = json_pack(
+			    "{ss ss ss}", "id", id, "to", "bob", "body", "x");
+			if (sender_submit(local, message, NULL, ref, &fail) !=
+			    RC_OK)
+				_exit(2);
+			json_decref(message);
+		}
+		local_close(local);
+		_exit(0);
+	}
+	for (i = 0; i < 4; i++) {
+		assert_true(wait(&status) > 0);
+		assert_int_equal(status, 0);
+	}
+	while (local_outbox_next(f->local, row, &draft, &f->fail) == RC_OK) {
+		row = draft.row;
+		local_draft_fini(&draft);
+		n++;
+	}
+	assert_int_equal(n, 100);
+}
+
+static void
+test_permissions_and_damage(void **state)
+{
+	struct fixture *f = *state;
+	struct stat st;
+	FILE *file;
+
+	assert_int_equal(stat(f->path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	local_close(f->local);
+	f->local = NULL;
+	file = fopen(f->path, "w");
+	assert_non_null(file);
+	(void)fputs("this is no database, however long it may be ........"
+		    "........................................................",
+	    file);
+	(void)fclose(file);
+	assert_int_not_equal(local_open(f->path, &f->local, &f->fail), RC_OK);
+	assert_null(f->local);
+	assert_non_null(strstr(f->fail.cure, "move the file away"));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    TEST(test_waits_until_answered),
+	    TEST(test_same_id),
+	    TEST(test_key),
+	    TEST(test_cursor),
+	    TEST(test_new_epoch),
+	    TEST(test_history),
+	    TEST(test_processes),
+	    TEST(test_permissions_and_damage),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Profiles: kept for the owner alone, refused when others may read them, and
+ * the server's address as it is written down.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/profile.h"
+#include "lib/rest.h"
+
+static char folder[] = "/tmp/twinbox-XXXXXX";
+
+static int
+setup(void **state)
+{
+
+	(void)state;
+	return (mkdtemp(folder) == NULL ||
+			setenv("XDG_CONFIG_HOME", folder, 1) != 0 ||
+			setenv("XDG_STATE_HOME", folder, 1) != 0
+		    ? -1
+		    : 0);
+}
+
+static int
+teardown(void **state)
+{
+	char path[128];
+
+	(void)state;
+	(void)snprintf(path, sizeof(path), "%s/twinbox/work", folder);
+	(void)rmdir(path);
+	(void)snprintf(path, sizeof(path), "%s/twinbox/work.json", folder);
+	(void)unlink(path);
+	(void)snprintf(path, sizeof(path), "%s/twinbox", folder);
+	(void)rmdir(path);
+	return (rmdir(folder));
+}
+
+static void
+test_round_trip(void **state)
+{
+	struct profile p, q;
+	struct fail fail;
+	struct stat st;
+	char path[128], state_path[PATH_MAX];
+
+	(void)state;
+	assert_int_equal(profile_load("work", &p, &fail), RC_OK);
+	assert_string_equal(p.name, "work");
+	assert_string_equal(p.token, "");
+	(void)snprintf(p.server, sizeof(p.server), "http://[::1]:8080");
+	(void)snprintf(p.user, sizeof(p.user), "alice");
+	(void)snprintf(p.token, sizeof(p.token), "tb_secret");
+	(void)snprintf(p.token_id, sizeof(p.token_id), "7");
+	(void)snprintf(p.device, sizeof(p.device), "desk \"1\"");
+	assert_int_equal(profile_save(&p, &fail), RC_OK);
+	assert_int_equal(profile_load("work", &q, &fail), RC_OK);
+	assert_memory_equal(&p, &q, sizeof(p));
+	(void)snprintf(path, sizeof(path), "%s/twinbox/work.json", folder);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	assert_int_equal(profile_state_path(&p, state_path, &fail), RC_OK);
+	assert_non_null(strstr(state_path, "/work/alice@[__1]_8080.db"));
+
+	/* Others may read it: not any more. */
+	assert_int_equal(chmod(path, 0640), 0);
+	assert_int_equal(profile_load("work", &q, &fail), RC_INVALID);
+	assert_non_null(strstr(fail.cure, "chmod 600"));
+	assert_int_equal(chmod(path, 0600), 0);
+	assert_int_equal(truncate(path, 20), 0);
+	assert_int_equal(profile_load("work", &q, &fail), RC_INVALID);
+	assert_int_equal(profile_remove(&p, &fail), RC_OK);
+	assert_string_equal(p.token, "");
+	assert_int_equal(profile_load("work", &q, &fail), RC_OK);
+	assert_string_equal(q.user, "");
+}
+
+static void
+test_names(void **state)
+{
+	static const char *const bad[] = {"", "../x", "a/b", ".hidden", "A",
+	    "a b", "0123456789012345678901234567890123"};
+	struct profile p;
+	struct fail fail;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(profile_load(bad[i], &p, &fail), RC_INVALID);
+}
+
+static void
+test_servers(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *server; /* NULL: refused */
+		bool local;
+	} table[] = {
+	    {"http://127.0.0.1:8080", "http://127.0.0.1:8080", true},
+	    {"http://127.0.0.1:8080/", "http://127.0.0.1:8080", true},
+	    {"https://chat.example", "https://chat.example", false},
+	    {"http://localhost", "http://localhost", true},
+	    {"http://localhost.example", "http://localhost.example", false},
+	    {"http://[::1]:9", "http://[::1]:9", true},
+	    {"http://127.example.org", "http://127.example.org", false},
+	    {"ftp://127.0.0.1", NULL, false},
+	    {"127.0.0.1:8080", NULL, false},
+	    {"http://u:p@127.0.0.1", NULL, false},
+	    {"http://127.0.0.1/x", NULL, false},
+	    {"http://127.0.0.1?x", NULL, false},
+	    {"http://", NULL, false},
+	    {"", NULL, false},
+	};
+	char server[PROFILE_SERVER_SIZE];
+	struct fail fail;
+	enum rc rc;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		rc = rest_server_parse(
+		    table[i].text, server, sizeof(server), &fail);
+		if (table[i].server == NULL) {
+			assert_int_equal(rc, RC_INVALID);
+			continue;
+		}
+		assert_int_equal(rc, RC_OK);
+		assert_string_equal(server, table[i].server);
+		assert_int_equal(rest_server_local(server), table[i].local);
+	}
+}
+
+static void
+test_paths(void **state)
+{
+	struct buf b = BUF_INIT;
+
+	(void)state;
+	rest_path_add(&b, "a-Z_0.~/?#%&= \xc3\xbc");
+	buf_addc(&b, '\0');
+	assert_string_equal(b.data, "a-Z_0.~%2F%3F%23%25%26%3D%20%C3%BC");
+	buf_fini(&b);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_round_trip),
+	    cmocka_unit_test(test_names),
+	    cmocka_unit_test(test_servers),
+	    cmocka_unit_test(test_paths),
+	};
+
+	return (cmocka_run_group_tests(tests, setup, teardown));
+}
