@@ -179,6 +179,7 @@ cmd_history(struct cli *cli, struct fail *fail)
 static json_t *
 conversation_row(struct cli *cli, const json_t *conversation)
 {
+	const json_t *last = json_object_get(conversation, "last");
 	const char *id = json_string_value(json_object_get(conversation, "id"));
 	json_int_t n =
 	    json_integer_value(json_object_get(conversation, "unread"));
@@ -188,7 +189,9 @@ conversation_row(struct cli *cli, const json_t *conversation)
 		(void)snprintf(unread, sizeof(unread), "%lld", (long long)n);
 	return (json_pack("[ssos]",
 	    render_conversation_name(conversation, cli->profile.user), unread,
-	    cli_cell(cli, conversation, "last"), id != NULL ? id : ""));
+	    json_is_object(last) ? cli_cell(cli, last, "body")
+				 : cli_cell(cli, conversation, "last"),
+	    id != NULL ? id : ""));
 }
 
 enum rc

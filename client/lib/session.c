@@ -231,11 +231,12 @@ lost(struct session *session)
 	if (session->close_code != 0)
 		verdict = session_verdict(session->close_code);
 	explain(session);
-	/* What the server said in words, or what we found, decides too. */
-	if (session->fail.rc == RC_DENIED ||
-	    (session->dropped && strcmp(session->fail.code, "protocol") == 0) ||
-	    (session->fail.status != 0 && !fail_may_retry(&session->fail) &&
-		verdict != SESSION_NEW_EPOCH))
+	/* What made us give up decides too.  (What the server refused while the
+	 * session was open is no reason to end with it.) */
+	if (session->dropped &&
+	    (session->fail.rc == RC_DENIED ||
+		strcmp(session->fail.code, "protocol") == 0 ||
+		(session->fail.status != 0 && !fail_may_retry(&session->fail))))
 		verdict = SESSION_PERSON;
 	if (verdict == SESSION_NEW_EPOCH && session->wait_ms >= 0)
 		session_reset(session);

@@ -43,8 +43,8 @@ UPDATE participants SET delivered_upto = $3, acked_upto = $4, read_upto = $5,
     acked_at = $6, read_at = $7
 WHERE conversation_id = $1 AND user_id = $2;
 
--- A member's conversations with what he has not read: others' messages beyond
--- his read mark, up to what has been delivered to him.
+-- A member's conversations, newest first, with what he has not read: others'
+-- messages beyond his read mark, up to what has been delivered to him.
 -- name: conversation_list
 SELECT c.conversation_id, c.public_id, c.kind, c.created_at, p.joined_seq,
     p.left_seq, p.delivered_upto, p.acked_upto, p.read_upto,
@@ -56,8 +56,8 @@ SELECT c.conversation_id, c.public_id, c.kind, c.created_at, p.joined_seq,
     c.last_seq
 FROM participants p
 JOIN conversations c ON c.conversation_id = p.conversation_id
-WHERE p.user_id = $1 AND p.conversation_id > $2
-ORDER BY p.conversation_id LIMIT $3;
+WHERE p.user_id = $1 AND p.conversation_id < $2
+ORDER BY p.conversation_id DESC LIMIT $3;
 
 -- name: conversation_one
 SELECT c.conversation_id, c.public_id, c.kind, c.created_at, p.joined_seq,

@@ -53,6 +53,12 @@ size_t api_busy(const struct api *api);
 /* Frees; no request may come any more.  NULL is allowed. */
 void api_free(struct api *api);
 
+/* For handlers of other modules, whose argument is the api too: begins a
+ * request (false: it is answered, the server is stopping), and ends it after
+ * its answer.  Handlers of routes that are not HTTP_PUBLIC have begun. */
+bool api_enter(struct api *api, struct http_request *req);
+void api_leave(struct api *api);
+
 /* What the options gave. */
 struct admin *api_admin(const struct api *api);
 

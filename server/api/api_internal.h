@@ -56,10 +56,6 @@ struct ask {
 	ask_read_fn read;
 };
 
-/* The entry of a request into this module; false: it is answered already (the
- * server is stopping).  What is authorized has entered. */
-bool api_enter(struct api *api, struct http_request *req);
-
 /* An ask of ${size} bytes, which begin with a struct ask; NULL: answered. */
 void *ask_new(struct api *api, struct http_request *req, size_t size);
 

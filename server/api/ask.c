@@ -28,9 +28,8 @@ api_enter(struct api *api, struct http_request *req)
 	return (false);
 }
 
-/* The answer has been given. */
-static void
-leave(struct api *api)
+void
+api_leave(struct api *api)
 {
 
 	atomic_fetch_sub(&api->busy, 1);
@@ -45,7 +44,7 @@ ask_new(struct api *api, struct http_request *req, size_t size)
 	if ((ask = http_alloc(req, size)) == NULL) {
 		refusal_set(&r, PROBLEM_BUSY, "", "out of memory");
 		http_answer_refusal(req, &r);
-		leave(api);
+		api_leave(api);
 		return (NULL);
 	}
 	ask->api = api;
@@ -98,22 +97,16 @@ refusal_of_rc(struct refusal *r, enum rc rc)
 {
 	enum problem p = problem_of_rc(rc);
 
-	switch (p) {
-	case PROBLEM_BUSY:
+	if (p == PROBLEM_BUSY)
 		refusal_set(r, p, "", "%s; repeat with the same id",
 		    rc == RC_BUSY ? "too much waits already" : rc_text(rc));
-		break;
-	case PROBLEM_DRAINING:
+	else if (p == PROBLEM_DRAINING)
 		refusal_set(r, p, "", "the server is stopping");
-		break;
-	case PROBLEM_INBOX_FULL:
+	else if (p == PROBLEM_INBOX_FULL)
 		refusal_set(r, p, "", "the server's disk is full");
-		break;
-	default:
+	else
 		refusal_set(r, PROBLEM_INTERNAL, "",
 		    "the server failed; its log has the story");
-		break;
-	}
 }
 
 bool
@@ -149,7 +142,7 @@ ask_page(
 	struct api *api = ask->api;
 
 	http_answer(ask->req, status, content_type, body);
-	leave(api);
+	api_leave(api);
 }
 
 void
@@ -172,7 +165,7 @@ ask_refuse(struct ask *ask, const struct refusal *r)
 	struct api *api = ask->api;
 
 	http_answer_refusal(ask->req, r);
-	leave(api);
+	api_leave(api);
 }
 
 void
@@ -181,7 +174,7 @@ ask_fail(struct ask *ask, const struct err *err)
 	struct api *api = ask->api;
 
 	http_answer_error(ask->req, err);
-	leave(api);
+	api_leave(api);
 }
 
 void

@@ -308,34 +308,39 @@ resume_ready(struct loop *loop)
 
 /* ---- deadlines ---- */
 
-/* Whether bytes have come since the connection became idle. */
-static bool
-has_partial(const struct loop *loop, const struct conn *conn)
+/* Looks at a connection between requests: whether bytes have come since it
+ * became idle, or the client has closed it behind its last request (which
+ * libmicrohttpd, told only once, may have overlooked). */
+static void
+conn_look(struct loop *loop, struct conn *conn)
 {
 	struct tcp_info info;
 	socklen_t len = sizeof(info);
+	int64_t deadline;
 
 	if (getsockopt(conn->fd, IPPROTO_TCP, TCP_INFO, &info, &len) != 0)
-		return (false);
-	return ((int64_t)info.tcpi_last_data_recv + TICK_SLACK_MS <
-		loop->now_ms - conn->idle_since_ms);
+		return;
+	if ((int64_t)info.tcpi_last_data_recv + TICK_SLACK_MS <
+	    loop->now_ms - conn->idle_since_ms) {
+		conn->partial = true;
+		deadline =
+		    loop->now_ms + loop->http->options.request_deadline_ms;
+		if (deadline < conn->deadline_ms)
+			conn->deadline_ms = deadline;
+	} else if (info.tcpi_state == TCP_CLOSE_WAIT) {
+		conn->deadline_ms = loop->now_ms;
+	}
 }
 
 static void
 conn_check(struct loop *loop, struct conn *conn)
 {
 	struct http *http = loop->http;
-	int64_t deadline;
 
 	if (conn->cut || conn->phase == CONN_HANDLING)
 		return;
-	if (conn->phase == CONN_IDLE && !conn->partial &&
-	    has_partial(loop, conn)) {
-		conn->partial = true;
-		deadline = loop->now_ms + http->options.request_deadline_ms;
-		if (deadline < conn->deadline_ms)
-			conn->deadline_ms = deadline;
-	}
+	if (conn->phase == CONN_IDLE && !conn->partial)
+		conn_look(loop, conn);
 	if (loop->now_ms < conn->deadline_ms)
 		return;
 	conn->cut = true;

@@ -259,7 +259,7 @@ each_item(void *arg, const struct db_row *row, struct err *err)
 }
 
 enum rc
-store_conversation_list(struct db *db, int64_t user_id, int64_t after,
+store_conversation_list(struct db *db, int64_t user_id, int64_t before,
     int64_t limit,
     enum rc (*each)(void *arg, const struct store_conversation_item *item,
         struct err *err),
@@ -269,7 +269,7 @@ store_conversation_list(struct db *db, int64_t user_id, int64_t after,
 	struct db_val v[3];
 
 	v[0] = db_v_i64(user_id);
-	v[1] = db_v_i64(after);
+	v[1] = db_v_i64(before);
 	v[2] = db_v_i64(limit);
 	return (
 	    db_run(db, SQL_CONVERSATION_LIST, v, 3, each_item, &e, NULL, err));

@@ -85,8 +85,9 @@ enum rc store_participants(struct db *db, int64_t conversation_id,
 enum rc store_participant_get(struct db *db, int64_t conversation_id,
     int64_t user_id, struct store_participant *ret, struct err *err) MUST_USE;
 
-/* Lists ${user_id}'s conversations after internal id ${after}. */
-enum rc store_conversation_list(struct db *db, int64_t user_id, int64_t after,
+/* Lists ${user_id}'s conversations before internal id ${before} (INT64_MAX:
+ * from the newest), newest first. */
+enum rc store_conversation_list(struct db *db, int64_t user_id, int64_t before,
     int64_t limit,
     enum rc (*each)(void *arg, const struct store_conversation_item *item,
         struct err *err),

@@ -133,6 +133,21 @@ describe('logging in', () => {
 	});
 });
 
+describe('guessing', () => {
+	it('is slowed down, and told when to come back', async (t) => {
+		const other = await startServer();
+		t.after(() => other.stop());
+		const ann = await register(other, 'ann');
+		let answer;
+		for (let i = 0; i < 40 && answer?.status !== 429; i++) {
+			answer = await other.rest().post('/v1/tokens',
+				{ name: 'ann', password: `guess number ${i}`, device: 'x' });
+		}
+		problem(answer, 429, 'rate_limited');
+		expectStatus(await ann.get('/v1/inbox'), 200);
+	});
+});
+
 describe('tokens', () => {
 	it('R239 no token, a wrong one and a malformed header are 401', async () => {
 		const [ann] = await users(server, 'ann');

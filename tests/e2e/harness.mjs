@@ -12,6 +12,7 @@
 //	await alice.send('bob', 'hello');
 //
 // Environment: TWINBOXD names the program (default ../../build/twinboxd),
+// TWINBOX_SLOW=5 makes every patience five times as long (sanitizers),
 // TWINBOX_KEEP=1 keeps the directories, TWINBOX_LOG=1 shows the logs.
 
 import { spawn } from 'node:child_process';
@@ -34,6 +35,9 @@ export const TWINBOXD = path.resolve(
 /** Long enough for argon2 on a loaded machine, short enough to be noticed. */
 export const START_TIMEOUT_MS = 20_000;
 export const WAIT_MS = 10_000;
+
+/** Every patience is longer by this factor. */
+const SLOW = Number(process.env.TWINBOX_SLOW ?? 1);
 
 export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -116,7 +120,8 @@ export async function within(promise, ms, what)
 	let timer;
 	const late = new Promise((_resolve, reject) => {
 		timer = setTimeout(() => reject(new Error(
-			`${typeof what === 'function' ? what() : what}: not within ${ms} ms`)), ms);
+			`${typeof what === 'function' ? what() : what}: not within ${ms} ms`)),
+		ms * SLOW);
 	});
 	try {
 		return await Promise.race([promise, late]);
@@ -128,7 +133,7 @@ export async function within(promise, ms, what)
 /** Calls ${probe} until it gives something true; that is the result. */
 export async function eventually(probe, what, ms = WAIT_MS)
 {
-	const end = Date.now() + ms;
+	const end = Date.now() + ms * SLOW;
 	let pause = 2;
 	let last;
 
@@ -537,18 +542,28 @@ export class User extends Rest {
 	}
 }
 
+/** As a good client: waits and repeats while the server says that it is busy. */
+async function patiently(ask)
+{
+	for (;;) {
+		const answer = await ask();
+		if (answer.status !== 503)
+			return expectStatus(answer, 201);
+		await sleep(Number(answer.headers.get('retry-after')) * 1000);
+	}
+}
+
 /** Registers ${name} and logs it in. */
 export async function register(server, name, device = 'first')
 {
-	expectStatus(await server.rest().post('/v1/users',
-		{ name, password: PASSWORD }), 201);
+	await patiently(() => server.rest().post('/v1/users', { name, password: PASSWORD }));
 	return login(server, name, device);
 }
 
 export async function login(server, name, device = 'first')
 {
-	const { body } = expectStatus(await server.rest().post('/v1/tokens',
-		{ name, password: PASSWORD, device }), 201);
+	const { body } = await patiently(() => server.rest().post('/v1/tokens',
+		{ name, password: PASSWORD, device }));
 	return new User(server, name, body.token, device);
 }
 

@@ -28,7 +28,7 @@ async function onlyOnce(user, id)
 	assert.equal(found.length, 1);
 }
 
-describe('R15 R42 R125 R212 the same send again', () => {
+describe('R15 R42 R53 R54 R55 R56 R125 R129 R212 R247 the same send again', () => {
 	it('by id is answered 200 with the current entry', async () => {
 		const message = { id: uuid7(), to: bob.name, body: 'once' };
 		const first = expectStatus(await ann.post('/v1/messages', message), 201);

@@ -13,8 +13,8 @@ const server = serverForFile({ before, after, afterEach });
 
 const inSeconds = (s) => new Date(Date.now() + s * 1000).toISOString();
 
-describe('R82 R172 R281 an entry', () => {
-	it('R312 R329 R330 R331 has its timeline, and the times are in order', async () => {
+describe('R82 R172 R281 R282 R283 R284 R286 R287 R288 R290 R291 an entry', () => {
+	it('R7 R17 R18 R19 R20 R21 R24 R26 R27 R182 R186 R187 R310 R312 R329 R330 R331 R332 R333 R334 R335 R346 has its timeline, and the times are in order', async () => {
 		const [ann, bob] = await users(server, 'ann', 'bob');
 		const { id } = await ann.send(bob.name, 'follow me');
 		const sent = await ann.entryWhen(id, (e) => e.state === 'sent', 'is sent');
@@ -43,7 +43,7 @@ describe('R82 R172 R281 an entry', () => {
 		assert.equal(destination.last_error, null);
 	});
 
-	it('R7 R26 sent is stable, however long its person is away', async () => {
+	it('R26 sent is stable, however long its person is away', async () => {
 		const [ann, bob] = await users(server, 'ann', 'bob');
 		const { id } = await ann.send(bob.name, 'waiting for you');
 		const one = await ann.entryWhen(id, (e) => e.state === 'sent', 'is sent');
@@ -161,7 +161,7 @@ describe('R67 R370 the list', () => {
 });
 
 describe('R299 R300 R364 R365 scheduled messages', () => {
-	it('are only in the outbox until they are due, then arrive', async () => {
+	it('R356 R366 R367 are only in the outbox until they are due, then arrive', async () => {
 		const [ann, bob] = await users(server, 'ann', 'bob');
 		const entry = await ann.send(bob.name, 'in two seconds', { deliver_at: inSeconds(2) });
 		assert.equal(entry.state, 'pending');
@@ -187,7 +187,7 @@ describe('R299 R300 R364 R365 scheduled messages', () => {
 		expectStatus(await ann.delete(`/v1/outbox/${late.id}`), 200, 204);
 	});
 
-	it('a time that has passed means now', async () => {
+	it('R355 R357 a time that has passed means now', async () => {
 		const [ann, bob] = await users(server, 'ann', 'bob');
 		const entry = await ann.send(bob.name, 'yesterday', { deliver_at: inSeconds(-86_400) });
 		assert.ok(!entry.labels.includes('scheduled'));

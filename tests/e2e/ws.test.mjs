@@ -160,6 +160,42 @@ describe('R137 R207 R222 R423 events', () => {
 	});
 });
 
+describe('R216 two devices of one user', () => {
+	it('what one sends, acks and reads, the other sees', async () => {
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		const phone = await ann.device('phone');
+		const [desk, pocket] = [await ann.ws(), await phone.ws()];
+		const mine = await ann.send(bob.name, 'from the desk');
+		for (const ws of [desk, pocket])
+			assert.equal((await ws.received(mine.id)).own, true);
+		const theirs = await bob.send(ann.name, 'to both');
+		for (const ws of [desk, pocket])
+			assert.equal((await ws.received(theirs.id)).own, false);
+		await desk.request({ type: 'ack', upto: 2 });
+		assert.equal((await phone.get('/v1/inbox')).body.acked, 0, 'the other device acked as well');
+		await desk.request({ type: 'read', upto: 2 });
+		const event = await pocket.event((e) => e.kind === 'read', 'the read event');
+		assert.equal(event.conversation, mine.conversation);
+		assert.equal(event.upto, 2);
+		assert.equal((await phone.unread()).total, 0);
+		assert.equal((await phone.get('/v1/inbox')).body.acked, 0);
+		await Promise.all([desk.close(), pocket.close()]);
+	});
+
+	it('an inbox replayed from its first event gives a new device the whole truth', async () => {
+		const { ann, bob, conversation } = await filled(3);
+		await bob.send(ann.name, 'an answer');
+		await bob.read({ conversation, upto_conversation_seq: 2 });
+		await ann.event((e) => e.kind === 'receipt' && e.state === 'read', 'the receipt');
+		const tablet = await ann.device('tablet');
+		const ws = await tablet.ws();
+		await ws.type('caught_up');
+		contiguous(ws.events());
+		assert.deepEqual(ws.events().map(bare), (await ann.inbox()).events);
+		await ws.close();
+	});
+});
+
 describe('the window', () => {
 	it('never more than window un-acked events; an ack lets more through', async () => {
 		const { bob } = await filled(10);
@@ -362,7 +398,7 @@ describe('send', () => {
 });
 
 describe('outbox frames', () => {
-	it('come when asked for: sent, acked, read', async () => {
+	it('R63 R65 come when asked for: sent, acked, read', async () => {
 		const [ann, bob] = await users(server, 'ann', 'bob');
 		const ws = await ann.ws({ outbox: true });
 		const { id } = await ann.send(bob.name, 'x');
@@ -431,7 +467,7 @@ describe('instances', () => {
 });
 
 describe('ping', () => {
-	it('is answered by pong; RFC 6455 pings as well', async () => {
+	it('R257 R270 is answered by pong; RFC 6455 pings as well', async () => {
 		const { bob } = await filled(0);
 		const ws = await bob.ws();
 		assert.deepEqual(await ws.request({ type: 'ping', id: 12 }), { type: 'pong', re: 12 });

@@ -28,7 +28,20 @@ const CALLS = ['write', 'writev', 'pwrite64', 'pwritev', 'pwritev2', 'fdatasync'
 const STRIDE = Number(process.env.KILLSYS_STRIDE ?? 1);
 const WORKERS = Number(process.env.KILLSYS_WORKERS ?? 3);
 
-const noStrace = spawnSync('strace', ['-V']).status === 0 ? false : 'strace is missing';
+/** Why it cannot be done here; false: it can. */
+function obstacle()
+{
+	const scope = '/proc/sys/kernel/yama/ptrace_scope';
+
+	if (spawnSync('strace', ['-V']).status !== 0)
+		return 'strace is missing';
+	if (process.getuid() !== 0 && fs.existsSync(scope) &&
+	    fs.readFileSync(scope, 'utf8').trim() !== '0')
+		return 'only root may attach strace here (kernel.yama.ptrace_scope)';
+	return false;
+}
+
+const noStrace = obstacle();
 
 const filesIn = (data) => fs.readdirSync(data).map((name) => path.join(data, name))
 	.filter((name) => fs.statSync(name).isFile());

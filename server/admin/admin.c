@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The module's life, its routes, health and metrics.
+ */
+#include <stddef.h>
+
+#include "admin/admin_internal.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "store/outbox.h"
+
+#define TEXT_PLAIN "text/plain; charset=utf-8"
+#define TEXT_METRICS "text/plain; version=0.0.4; charset=utf-8"
+
+enum rc
+admin_new(
+    const struct admin_options *options, struct admin **ret, struct err *err)
+{
+	struct admin *admin;
+
+	if ((admin = mem_zalloc(1, sizeof(*admin))) == NULL)
+		return (err_set(err, RC_NO_MEMORY, "admin"));
+	admin->o = *options;
+	admin->start_ms = clk_wall_ms(options->clk);
+	*ret = admin;
+	return (RC_OK);
+}
+
+void
+admin_free(struct admin *admin)
+{
+
+	mem_free(admin);
+}
+
+/* ---- health ---- */
+
+/* It lives when it can answer. */
+void
+admin_health(struct http_request *req, void *arg)
+{
+	struct buf b = BUF_INIT;
+
+	(void)arg;
+	buf_adds(&b, "ok\n");
+	http_answer(req, 200, TEXT_PLAIN, &b);
+}
+
+void
+admin_ready(struct http_request *req, void *arg)
+{
+	struct admin *admin = api_admin(arg);
+	struct refusal r = REFUSAL_INIT;
+	const char *why = "not ready";
+	struct buf b = BUF_INIT;
+
+	if (!admin->o.ready(admin->o.ready_arg, &why)) {
+		refusal_set(&r, PROBLEM_BUSY, "", "%s", why);
+		http_answer_refusal(req, &r);
+		return;
+	}
+	buf_adds(&b, "ready\n");
+	http_answer(req, 200, TEXT_PLAIN, &b);
+}
+
+/* ---- metrics ---- */
+
+struct metrics_ask {
+	struct read_job job; /* first */
+	struct http_request *req;
+	struct api *api;
+};
+
+/* Gauges and counters that others keep are taken over when they are asked
+ * for. */
+static void
+take_over(struct admin *admin, int64_t pending)
+{
+	struct writer_stats w = writer_stats_get(admin->o.writer);
+	struct metrics *m = admin->o.metrics;
+
+	metrics_set(m, METRIC_OUTBOX_PENDING, pending);
+	metrics_set(m, METRIC_BATCH_UNITS, (int64_t)w.units);
+	metrics_set(m, METRIC_CHECKPOINTS, (int64_t)w.checkpoints);
+	metrics_set(m, METRIC_WAL_BYTES, w.log_bytes);
+	metrics_set(m, METRIC_LOG_DROPPED, (int64_t)log_dropped());
+}
+
+/* Thread: reader. */
+static void
+run_metrics(struct read_job *job, struct db *db, struct err *err)
+{
+	struct metrics_ask *a = (struct metrics_ask *)(void *)job;
+	struct api *api = a->api;
+	struct admin *admin = api_admin(api);
+	struct buf b = BUF_INIT;
+	int64_t pending;
+
+	if (db == NULL || store_outbox_pending_count(db, &pending, err) != RC_OK) {
+		http_answer_error(a->req, err);
+	} else {
+		take_over(admin, pending);
+		metrics_write(admin->o.metrics, &b);
+		process_metrics_write(&b, admin->start_ms);
+		http_answer(a->req, 200, TEXT_METRICS, &b);
+	}
+	api_leave(api);
+}
+
+void
+admin_metrics(struct http_request *req, void *arg)
+{
+	struct api *api = arg;
+	struct refusal r = REFUSAL_INIT;
+	struct metrics_ask *a;
+	enum rc rc = RC_NO_MEMORY;
+
+	if (!api_enter(api, req))
+		return;
+	if ((a = http_alloc(req, sizeof(*a))) != NULL) {
+		a->job.run = run_metrics;
+		a->req = req;
+		a->api = api;
+		rc = readers_submit(api_admin(api)->o.readers, &a->job);
+	}
+	if (rc == RC_OK)
+		return;
+	refusal_set(&r, problem_of_rc(rc), "", "%s", rc_text(rc));
+	http_answer_refusal(req, &r);
+	api_leave(api);
+}
+
+/* ---- routes ---- */
+
+static const struct http_route routes[] = {
+    {"GET", "/healthz", admin_health, HTTP_PUBLIC | HTTP_NO_BODY},
+    {"GET", "/readyz", admin_ready, HTTP_PUBLIC | HTTP_NO_BODY},
+    {"GET", "/metrics", admin_metrics, HTTP_PUBLIC | HTTP_NO_BODY},
+    {"GET", "/openapi.yaml", admin_openapi, HTTP_PUBLIC | HTTP_NO_BODY},
+    {"GET", "/asyncapi.yaml", admin_asyncapi, HTTP_PUBLIC | HTTP_NO_BODY},
+    {"GET", "/problems", admin_problems, HTTP_PUBLIC | HTTP_NO_BODY},
+    {"GET", "/problems/{slug}", admin_problem, HTTP_PUBLIC | HTTP_NO_BODY},
+    {"GET", "/", admin_front, HTTP_PUBLIC | HTTP_NO_BODY},
+    {NULL, NULL, NULL, 0},
+};
+
+const struct http_route *
+admin_routes(void)
+{
+
+	return (routes);
+}

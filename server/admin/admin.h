@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is for operators and for people who look: health, metrics, the formal
+ * documents, the pages that explain problems.  The argument of its handlers is
+ * the api, which knows the admin.
+ */
+#ifndef ADMIN_ADMIN_H
+#define ADMIN_ADMIN_H
+
+#include "base/clk.h"
+#include "base/err.h"
+#include "http/http.h"
+#include "metrics/metrics.h"
+#include "push/push.h"
+#include "store/reader.h"
+#include "store/writer.h"
+
+struct admin;
+
+/* Pointers are kept. */
+struct admin_options {
+	const struct clk *clk;
+	struct metrics *metrics;
+	struct writer *writer;
+	struct readers *readers;
+	const char *version;
+
+	/* Whether it can serve now; if not, why. */
+	bool (*ready)(void *arg, const char **ret_why);
+	void *ready_arg;
+};
+
+enum rc admin_new(const struct admin_options *options, struct admin **ret,
+    struct err *err) MUST_USE;
+
+/* Frees; no request may come any more.  NULL is allowed. */
+void admin_free(struct admin *admin);
+
+/* Its routes; ends with method NULL. */
+const struct http_route *admin_routes(void);
+
+#endif

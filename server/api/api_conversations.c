@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Conversations as a member sees them, their history, and single messages.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "api/api_internal.h"
+#include "store/conversation.h"
+#include "store/message.h"
+
+#define NO_CONVERSATION "you are in no such conversation"
+
+/* ---- members ---- */
+
+/* The members of a direct conversation; of a group only what is shown. */
+struct members {
+	struct buf *out; /* NULL: names only */
+	int n;
+	int64_t ids[2];
+	char names[2][LIMIT_ADDRESS_LEN + 1];
+};
+
+static enum rc
+take_member(void *arg, const struct store_participant *p, struct err *err)
+{
+	struct members *m = arg;
+
+	(void)err;
+	if (m->n < 2) {
+		m->ids[m->n] = p->user_id;
+		memcpy(m->names[m->n], p->name, sizeof(p->name));
+	}
+	m->n++;
+	if (m->out == NULL)
+		return (RC_OK);
+	jw_comma(m->out);
+	buf_addc(m->out, '{');
+	jw_str(m->out, "address", p->name);
+	jw_int(m->out, "delivered_upto", p->acked_upto);
+	jw_int(m->out, "read_upto", p->read_upto);
+	buf_addc(m->out, '}');
+	return (RC_OK);
+}
+
+/* Whom ${sender_id}'s messages go to; NULL in groups. */
+static const char *
+recipient_of(const struct members *m, bool direct, int64_t sender_id)
+{
+
+	if (!direct || m->n < 1 || m->n > 2)
+		return (NULL);
+	if (m->n == 1)
+		return (m->names[0]);
+	return (m->ids[0] == sender_id ? m->names[1] : m->names[0]);
+}
+
+/* ---- one conversation ---- */
+
+struct showing {
+	struct ask *ask;
+	struct db *db;
+	struct buf *out;
+	int64_t limit, shown;
+	bool more;
+	struct uuid last;
+
+	/* Of the conversation whose history is read. */
+	const struct uuid *conversation;
+	const struct members *members;
+	bool direct;
+	int64_t last_seq;
+};
+
+static enum rc
+show_message(void *arg, const struct store_history *h, struct err *err)
+{
+	struct showing *s = arg;
+
+	(void)err;
+	if (s->shown == s->limit) {
+		s->more = true;
+		return (RC_LIMIT);
+	}
+	jw_comma(s->out);
+	render_history(s->out, h, s->conversation, s->ask->who->user_id,
+	    recipient_of(s->members, s->direct, h->sender_id));
+	s->last_seq = h->conversation_seq;
+	s->shown++;
+	return (RC_OK);
+}
+
+static enum rc
+show_last(void *arg, const struct store_history *h, struct err *err)
+{
+	struct showing *s = arg;
+
+	(void)err;
+	render_history(s->out, h, s->conversation, s->ask->who->user_id,
+	    recipient_of(s->members, s->direct, h->sender_id));
+	s->shown++;
+	return (RC_OK);
+}
+
+/* The last message of ${item} that its member may see, or null. */
+static enum rc
+add_last(struct showing *list, const struct store_conversation_item *item,
+    const struct members *members, struct err *err)
+{
+	struct showing s = {.ask = list->ask,
+	    .out = list->out,
+	    .conversation = &item->public_id,
+	    .members = members,
+	    .direct = item->direct};
+	enum rc rc;
+
+	jw_member(list->out, "last");
+	rc = store_history(list->db, item->conversation_id,
+	    list->ask->who->user_id, true, INT64_MAX, item->delivered_upto, 1,
+	    show_last, &s, err);
+	if (s.shown == 0)
+		buf_adds(list->out, "null");
+	return (rc);
+}
+
+static enum rc
+add_conversation(struct showing *s, const struct store_conversation_item *item,
+    struct err *err)
+{
+	struct members members = {.out = s->out};
+	enum rc rc;
+
+	buf_addc(s->out, '{');
+	jw_uuid(s->out, "id", &item->public_id);
+	jw_str(s->out, "kind", item->direct ? "direct" : "group");
+	jw_time(s->out, "created_at", item->created_at);
+	jw_int(s->out, "unread", item->unread);
+	jw_member(s->out, "members");
+	buf_addc(s->out, '[');
+	rc = store_participants(
+	    s->db, item->conversation_id, take_member, &members, err);
+	buf_addc(s->out, ']');
+	if (rc == RC_OK)
+		rc = add_last(s, item, &members, err);
+	buf_addc(s->out, '}');
+	return (rc);
+}
+
+/* ---- the list ---- */
+
+struct conversations_ask {
+	struct ask ask; /* first */
+	bool has_before;
+	struct uuid before; /* or the one that is asked for */
+	int64_t limit;
+};
+
+static enum rc
+list_conversation(void *arg, const struct store_conversation_item *item,
+    struct err *err)
+{
+	struct showing *s = arg;
+
+	if (s->shown == s->limit) {
+		s->more = true;
+		return (RC_LIMIT);
+	}
+	jw_comma(s->out);
+	s->shown++;
+	s->last = item->public_id;
+	return (add_conversation(s, item, err));
+}
+
+static void
+list_answer(struct ask *ask, struct showing *s)
+{
+	char next[UUID_TEXT_LEN + 1];
+
+	buf_addc(s->out, ']');
+	if (s->more) {
+		uuid_format(&s->last, next);
+		jw_str(s->out, "next", next);
+		ask_link_next(ask,
+		    "/v1/conversations?before=%s&limit=%" PRId64, next,
+		    s->limit);
+	} else {
+		jw_null(s->out, "next");
+	}
+	jw_bool(s->out, "has_more", s->more);
+	buf_addc(s->out, '}');
+	ask_json_tagged(ask, 200, s->out);
+}
+
+static enum rc
+read_conversations(struct ask *ask, struct db *db, struct err *err)
+{
+	struct conversations_ask *a = (struct conversations_ask *)(void *)ask;
+	struct store_conversation_item item = {
+	    .conversation_id = INT64_MAX};
+	struct buf b = BUF_INIT;
+	struct showing s = {
+	    .ask = ask, .db = db, .out = &b, .limit = a->limit};
+	enum rc rc = RC_OK;
+
+	if (a->has_before)
+		rc = store_conversation_one(
+		    db, ask->who->user_id, &a->before, &item, err);
+	if (rc == RC_NOT_FOUND) {
+		ask_problem(ask, PROBLEM_BAD_REQUEST, "",
+		    "parameter \"before\" names no conversation of yours");
+		return (RC_OK);
+	}
+	buf_adds(&b, "{\"conversations\":[");
+	if (rc == RC_OK)
+		rc = store_conversation_list(db, ask->who->user_id,
+		    item.conversation_id, a->limit + 1, list_conversation, &s,
+		    err);
+	if (rc == RC_LIMIT)
+		rc = RC_OK;
+	if (rc == RC_OK)
+		list_answer(ask, &s);
+	buf_fini(&b);
+	return (rc);
+}
+
+void
+api_conversations_get(struct http_request *req, void *arg)
+{
+	static const char *const allowed[] = {"before", "limit", NULL};
+	struct conversations_ask *a;
+
+	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
+	    !ask_query_check(&a->ask, allowed) ||
+	    !ask_query_uuid(&a->ask, "before", &a->has_before, &a->before) ||
+	    !ask_query_limit(&a->ask, &a->limit))
+		return;
+	ask_read(&a->ask, read_conversations);
+}
+
+static enum rc
+read_conversation(struct ask *ask, struct db *db, struct err *err)
+{
+	struct conversations_ask *a = (struct conversations_ask *)(void *)ask;
+	struct store_conversation_item item;
+	struct buf b = BUF_INIT;
+	struct showing s = {.ask = ask, .db = db, .out = &b};
+	enum rc rc;
+
+	rc = store_conversation_one(
+	    db, ask->who->user_id, &a->before, &item, err);
+	if (rc == RC_NOT_FOUND) {
+		ask_problem(ask, PROBLEM_NOT_FOUND, "", NO_CONVERSATION);
+		return (RC_OK);
+	}
+	if (rc == RC_OK)
+		rc = add_conversation(&s, &item, err);
+	if (rc == RC_OK)
+		ask_json_tagged(ask, 200, &b);
+	buf_fini(&b);
+	return (rc);
+}
+
+void
+api_conversation_get(struct http_request *req, void *arg)
+{
+	static const char *const allowed[] = {NULL};
+	struct conversations_ask *a;
+
+	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
+	    !ask_query_check(&a->ask, allowed) ||
+	    !ask_path_uuid(&a->ask, NO_CONVERSATION, &a->before))
+		return;
+	ask_read(&a->ask, read_conversation);
+}
+
+/* ---- history ---- */
+
+struct history_ask {
+	struct ask ask; /* first */
+	struct uuid id;
+	bool forward;
+	int64_t seq;
+	int64_t limit;
+};
+
+static void
+history_answer(struct history_ask *a, struct showing *s)
+{
+	const char *way = a->forward ? "after" : "before";
+	char id[UUID_TEXT_LEN + 1];
+
+	buf_addc(s->out, ']');
+	if (s->more) {
+		uuid_format(&a->id, id);
+		jw_int(s->out, "next", s->last_seq);
+		ask_link_next(&a->ask,
+		    "/v1/conversations/%s/messages?%s=%" PRId64
+		    "&limit=%" PRId64,
+		    id, way, s->last_seq, a->limit);
+	} else {
+		jw_null(s->out, "next");
+	}
+	jw_bool(s->out, "has_more", s->more);
+	buf_addc(s->out, '}');
+	ask_json(&a->ask, 200, s->out);
+}
+
+static enum rc
+read_history(struct ask *ask, struct db *db, struct err *err)
+{
+	struct history_ask *a = (struct history_ask *)(void *)ask;
+	struct store_conversation_item item;
+	struct members members = {.out = NULL};
+	struct buf b = BUF_INIT;
+	struct showing s = {.ask = ask,
+	    .out = &b,
+	    .limit = a->limit,
+	    .conversation = &a->id,
+	    .members = &members};
+	enum rc rc;
+
+	rc = store_conversation_one(db, ask->who->user_id, &a->id, &item, err);
+	if (rc == RC_NOT_FOUND) {
+		ask_problem(ask, PROBLEM_NOT_FOUND, "", NO_CONVERSATION);
+		return (RC_OK);
+	}
+	if (rc != RC_OK)
+		return (rc);
+	s.direct = item.direct;
+	buf_adds(&b, "{\"messages\":[");
+	rc = store_participants(
+	    db, item.conversation_id, take_member, &members, err);
+	if (rc == RC_OK)
+		rc = store_history(db, item.conversation_id, ask->who->user_id,
+		    !a->forward, a->seq, item.delivered_upto, a->limit + 1,
+		    show_message, &s, err);
+	if (rc == RC_LIMIT)
+		rc = RC_OK;
+	if (rc == RC_OK)
+		history_answer(a, &s);
+	buf_fini(&b);
+	return (rc);
+}
+
+void
+api_history_get(struct http_request *req, void *arg)
+{
+	static const char *const allowed[] = {"before", "after", "limit", NULL};
+	struct history_ask *a;
+
+	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
+	    !ask_query_check(&a->ask, allowed))
+		return;
+	a->forward = http_query(req, "after") != NULL;
+	if (a->forward && http_query(req, "before") != NULL) {
+		ask_problem(&a->ask, PROBLEM_BAD_REQUEST, "",
+		    "give either \"before\" or \"after\"");
+		return;
+	}
+	a->seq = INT64_MAX;
+	if (ask_query_i64(&a->ask, "before", 0, INT64_MAX, &a->seq) &&
+	    ask_query_i64(&a->ask, "after", 0, INT64_MAX, &a->seq) &&
+	    ask_query_limit(&a->ask, &a->limit) &&
+	    ask_path_uuid(&a->ask, NO_CONVERSATION, &a->id))
+		ask_read(&a->ask, read_history);
+}
+
+/* ---- one message ---- */
+
+struct message_ask {
+	struct ask ask; /* first */
+	struct uuid id;
+};
+
+struct one_message {
+	struct ask *ask;
+	struct db *db;
+	struct buf b;
+};
+
+static enum rc
+take_message(void *arg, const struct store_history *h, struct err *err)
+{
+	struct one_message *one = arg;
+	struct members members = {.out = NULL};
+	struct store_conversation c;
+	enum rc rc;
+
+	rc = store_conversation_by_id(one->db, h->conversation_id, &c, err);
+	if (rc == RC_OK)
+		rc = store_participants(one->db, h->conversation_id,
+		    take_member, &members, err);
+	if (rc == RC_NOT_FOUND)
+		rc = err_set(err, RC_CORRUPT, "a conversation is missing");
+	if (rc == RC_OK)
+		render_history(&one->b, h, &h->conversation,
+		    one->ask->who->user_id,
+		    recipient_of(&members, c.direct, h->sender_id));
+	return (rc);
+}
+
+static enum rc
+read_message(struct ask *ask, struct db *db, struct err *err)
+{
+	struct message_ask *a = (struct message_ask *)(void *)ask;
+	struct one_message one = {ask, db, BUF_INIT};
+	enum rc rc;
+
+	rc = store_message_visible(
+	    db, ask->who->user_id, &a->id, take_message, &one, err);
+	if (rc == RC_NOT_FOUND) {
+		ask_problem(ask, PROBLEM_NOT_FOUND, "",
+		    "there is no message of that id that you may see");
+		rc = RC_OK;
+	} else if (rc == RC_OK) {
+		ask_json_tagged(ask, 200, &one.b);
+	}
+	buf_fini(&one.b);
+	return (rc);
+}
+
+void
+api_message_get(struct http_request *req, void *arg)
+{
+	static const char *const allowed[] = {NULL};
+	struct message_ask *a;
+
+	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
+	    !ask_query_check(&a->ask, allowed) ||
+	    !ask_path_uuid(&a->ask,
+		"there is no message of that id that you may see", &a->id))
+		return;
+	ask_read(&a->ask, read_message);
+}

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The sender's outbox: the list, one entry with its timeline (and long-poll
+ * for change), cancelling.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "api/api_internal.h"
+#include "domain/cancel.h"
+#include "domain/entry.h"
+
+#define NO_ENTRY "you have sent no such message"
+
+/* ---- one entry ---- */
+
+/* When the last of ${e}'s living destinations got so far, 0 if one did not;
+ * the same rule as for sent_at, acked_at and read_at of the entry. */
+static int64_t
+all_at(const struct entry_view *e, size_t offset)
+{
+	const struct destination_view *d;
+	int64_t at, last = 0;
+	int i;
+
+	for (i = 0; i < e->ndestinations; i++) {
+		d = &e->destinations[i];
+		if (d->state == OUTBOX_FAILED || d->state == OUTBOX_EXPIRED ||
+		    d->state == OUTBOX_CANCELED)
+			continue;
+		memcpy(&at, (const char *)d + offset, sizeof(at));
+		if (at == 0)
+			return (0);
+		if (at > last)
+			last = at;
+	}
+	return (last);
+}
+
+static int
+state_of(const struct entry_view *e)
+{
+	int states[16], i, n;
+
+	n = e->ndestinations < 16 ? e->ndestinations : 16;
+	for (i = 0; i < n; i++)
+		states[i] = e->destinations[i].state;
+	return (outbox_entry_state(states, n));
+}
+
+static void
+add_step(struct buf *b, const char *state, int64_t at)
+{
+
+	if (at == 0)
+		return;
+	jw_comma(b);
+	buf_addc(b, '{');
+	jw_str(b, "state", state);
+	jw_time(b, "at", at);
+	buf_addc(b, '}');
+}
+
+/* The entry with one member more: the steps that have been made. */
+static void
+add_with_timeline(struct buf *b, const struct entry_view *e)
+{
+	int state = state_of(e), i;
+	int64_t ended = 0;
+
+	wire_entry(b, e);
+	if (!buf_ok(b))
+		return;
+	b->len--; /* the closing brace */
+	jw_member(b, "timeline");
+	buf_addc(b, '[');
+	add_step(b, "pending", e->created_at);
+	add_step(
+	    b, "sent", all_at(e, offsetof(struct destination_view, sent_at)));
+	add_step(b, "acked",
+	    all_at(e, offsetof(struct destination_view, acked_at)));
+	add_step(
+	    b, "read", all_at(e, offsetof(struct destination_view, read_at)));
+	for (i = 0; i < e->ndestinations; i++)
+		if (e->destinations[i].last_status_at > ended)
+			ended = e->destinations[i].last_status_at;
+	if (state == OUTBOX_FAILED || state == OUTBOX_EXPIRED ||
+	    state == OUTBOX_CANCELED)
+		add_step(b, outbox_state_name(state), ended);
+	buf_adds(b, "]}");
+}
+
+static enum rc
+take_entry(void *arg, const struct entry_view *e, int64_t mid, struct err *err)
+{
+
+	(void)mid;
+	(void)err;
+	add_with_timeline(arg, e);
+	return (RC_OK);
+}
+
+struct entry_poll {
+	struct poll poll; /* first */
+	struct uuid id;
+	bool found;
+	struct buf body;
+	char was[ETAG_SIZE]; /* what the client has; "": not known yet */
+};
+
+/* With `wait` the answer is due when the rendering is not the one that the
+ * client has: that of If-None-Match, or else that of the first look. */
+static enum rc
+look_entry(struct poll *poll, struct db *db, bool *ret_tell, struct err *err)
+{
+	struct entry_poll *p = (struct entry_poll *)(void *)poll;
+	char tag[ETAG_SIZE];
+	enum rc rc;
+
+	buf_reset(&p->body);
+	rc = entry_get(
+	    db, poll->ask.who->user_id, &p->id, take_entry, &p->body, err);
+	p->found = rc == RC_OK;
+	*ret_tell = true;
+	if (rc == RC_NOT_FOUND || (rc == RC_OK && !buf_ok(&p->body)))
+		return (RC_OK);
+	if (rc != RC_OK)
+		return (rc);
+	etag_make(&p->body, tag);
+	if (p->was[0] == '\0') {
+		memcpy(p->was, tag, sizeof(p->was));
+		*ret_tell = !etag_listed(
+		    http_header(poll->ask.req, "If-None-Match"), tag) &&
+		    http_header(poll->ask.req, "If-None-Match") != NULL;
+	} else {
+		*ret_tell = strcmp(p->was, tag) != 0;
+	}
+	return (RC_OK);
+}
+
+static void
+answer_entry(struct poll *poll)
+{
+	struct entry_poll *p = (struct entry_poll *)(void *)poll;
+
+	if (!p->found)
+		ask_problem(&poll->ask, PROBLEM_NOT_FOUND, "", NO_ENTRY);
+	else
+		ask_json_tagged(&poll->ask, 200, &p->body);
+}
+
+static void
+entry_fini(void *arg)
+{
+	struct entry_poll *p = arg;
+
+	buf_fini(&p->body);
+}
+
+void
+api_entry_get(struct http_request *req, void *arg)
+{
+	static const char *const allowed[] = {"wait", NULL};
+	struct entry_poll *p;
+	int64_t wait_s = 0;
+
+	if ((p = ask_new(arg, req, sizeof(*p))) == NULL ||
+	    !ask_query_check(&p->poll.ask, allowed) ||
+	    !ask_query_i64(&p->poll.ask, "wait", 0, LIMIT_WAIT_S, &wait_s) ||
+	    !ask_path_uuid(&p->poll.ask, NO_ENTRY, &p->id))
+		return;
+	if (http_on_free(req, entry_fini, p) != RC_OK) {
+		ask_problem(&p->poll.ask, PROBLEM_BUSY, "", "out of memory");
+		return;
+	}
+	p->poll.look = look_entry;
+	p->poll.answer = answer_entry;
+	p->poll.waiter.user_id = p->poll.ask.who->user_id;
+	p->poll.waiter.outbox = true;
+	poll_start(&p->poll, wait_s);
+}
+
+/* ---- cancelling ---- */
+
+struct cancel_ask {
+	struct ask ask; /* first */
+	struct cancel_unit unit;
+};
+
+static enum rc
+read_canceled(struct ask *ask, struct db *db, struct err *err)
+{
+	struct cancel_ask *a = (struct cancel_ask *)(void *)ask;
+	struct buf b = BUF_INIT;
+	enum rc rc;
+
+	rc = entry_get(
+	    db, ask->who->user_id, &a->unit.id, take_entry, &b, err);
+	if (rc == RC_NOT_FOUND)
+		rc = err_set(err, RC_INTERNAL, "a canceled entry is gone");
+	if (rc == RC_OK)
+		ask_json(ask, 200, &b);
+	buf_fini(&b);
+	return (rc);
+}
+
+/* Thread: writer. */
+static void
+canceled(struct cancel_unit *u)
+{
+	struct cancel_ask *a = u->arg;
+
+	if (ask_unit_ok(&a->ask, &u->unit, &u->refusal))
+		ask_read(&a->ask, read_canceled);
+}
+
+void
+api_entry_delete(struct http_request *req, void *arg)
+{
+	static const char *const allowed[] = {NULL};
+	struct cancel_ask *a;
+	struct uuid id;
+
+	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
+	    !ask_query_check(&a->ask, allowed) ||
+	    !ask_path_uuid(&a->ask, NO_ENTRY, &id))
+		return;
+	cancel_unit_init(&a->unit);
+	a->unit.sender_id = a->ask.who->user_id;
+	a->unit.id = id;
+	a->unit.finish = canceled;
+	a->unit.arg = a;
+	(void)ask_submit(&a->ask, &a->unit.unit);
+}
+
+/* ---- the list ---- */
+
+/* Entries read for one page of a filtered list; then the page ends, with
+ * "next" to go on from. */
+#define SCAN_MAX 5000
+#define SCAN_CHUNK 250
+
+enum label { LABEL_NONE, LABEL_SCHEDULED, LABEL_RETRYING, LABEL_READ };
+
+struct list_ask {
+	struct ask ask; /* first */
+	bool has_before;
+	struct uuid before;
+	int64_t limit;
+	int state; /* enum outbox_state, -1: any */
+	enum label label;
+	const char *filter; /* as given */
+
+	/* While reading. */
+	struct buf *out;
+	int64_t shown, scanned, in_chunk, last_mid;
+	struct uuid last;
+	bool more;
+};
+
+static bool
+is_retrying(const struct entry_view *e)
+{
+	int i;
+
+	for (i = 0; i < e->ndestinations; i++)
+		if (e->destinations[i].retry_count > 0 &&
+		    (e->destinations[i].state == OUTBOX_PENDING ||
+			e->destinations[i].state == OUTBOX_SENDING))
+			return (true);
+	return (false);
+}
+
+static bool
+is_wanted(const struct list_ask *a, const struct entry_view *e)
+{
+
+	switch (a->label) {
+	case LABEL_SCHEDULED:
+		return (state_of(e) == OUTBOX_PENDING && e->deliver_at != 0 &&
+			e->conversation_seq == 0);
+	case LABEL_RETRYING:
+		return (is_retrying(e));
+	case LABEL_READ:
+		return (
+		    all_at(e, offsetof(struct destination_view, read_at)) != 0);
+	case LABEL_NONE:
+	default:
+		return (a->state < 0 || state_of(e) == a->state);
+	}
+}
+
+/* RC_LIMIT ends the reading: the page is full. */
+static enum rc
+list_entry(void *arg, const struct entry_view *e, int64_t mid, struct err *err)
+{
+	struct list_ask *a = arg;
+
+	(void)err;
+	if (is_wanted(a, e)) {
+		if (a->shown == a->limit) {
+			a->more = true;
+			return (RC_LIMIT);
+		}
+		jw_comma(a->out);
+		wire_entry(a->out, e);
+		a->shown++;
+	}
+	a->in_chunk++;
+	a->scanned++;
+	a->last_mid = mid;
+	a->last = e->message.id;
+	return (RC_OK);
+}
+
+static enum rc
+take_mid(void *arg, const struct entry_view *e, int64_t mid, struct err *err)
+{
+
+	(void)e;
+	(void)err;
+	*(int64_t *)arg = mid;
+	return (RC_OK);
+}
+
+/* Reads on until the page is full, there is no more, or it was enough. */
+static enum rc
+list_read(struct list_ask *a, struct db *db, struct err *err)
+{
+	int64_t chunk;
+	enum rc rc;
+
+	chunk = a->state < 0 && a->label == LABEL_NONE ? a->limit + 1
+						       : SCAN_CHUNK;
+	do {
+		a->in_chunk = 0;
+		rc = entry_list(db, a->ask.who->user_id, a->last_mid, chunk,
+		    list_entry, a, err);
+	} while (rc == RC_OK && a->in_chunk == chunk && a->scanned < SCAN_MAX);
+	if (rc == RC_OK && a->in_chunk == chunk)
+		a->more = true;
+	return (rc == RC_LIMIT ? RC_OK : rc);
+}
+
+static void
+list_answer(struct list_ask *a)
+{
+	char next[UUID_TEXT_LEN + 1];
+	struct ask *ask = &a->ask;
+
+	buf_addc(a->out, ']');
+	if (a->more) {
+		uuid_format(&a->last, next);
+		jw_str(a->out, "next", next);
+		ask_link_next(ask,
+		    "/v1/outbox?before=%s&limit=%" PRId64 "%s%s", next,
+		    a->limit, a->filter != NULL ? "&state=" : "",
+		    a->filter != NULL ? a->filter : "");
+	} else {
+		jw_null(a->out, "next");
+	}
+	jw_bool(a->out, "has_more", a->more);
+	buf_addc(a->out, '}');
+	ask_json_tagged(ask, 200, a->out);
+}
+
+static enum rc
+read_list(struct ask *ask, struct db *db, struct err *err)
+{
+	struct list_ask *a = (struct list_ask *)(void *)ask;
+	struct buf b = BUF_INIT;
+	enum rc rc = RC_OK;
+
+	a->out = &b;
+	a->last_mid = INT64_MAX;
+	if (a->has_before)
+		rc = entry_get(db, ask->who->user_id, &a->before, take_mid,
+		    &a->last_mid, err);
+	if (rc == RC_NOT_FOUND) {
+		ask_problem(ask, PROBLEM_BAD_REQUEST, "",
+		    "parameter \"before\" names no message of yours");
+		return (RC_OK);
+	}
+	buf_adds(&b, "{\"entries\":[");
+	if (rc == RC_OK)
+		rc = list_read(a, db, err);
+	if (rc == RC_OK)
+		list_answer(a);
+	buf_fini(&b);
+	return (rc);
+}
+
+/* The parameter state, which takes labels too; false: answered. */
+static bool
+take_state(struct list_ask *a)
+{
+	const char *text = http_query(a->ask.req, "state");
+
+	a->state = -1;
+	a->filter = text;
+	if (text == NULL)
+		return (true);
+	if (strcmp(text, "scheduled") == 0)
+		a->label = LABEL_SCHEDULED;
+	else if (strcmp(text, "retrying") == 0)
+		a->label = LABEL_RETRYING;
+	else if (strcmp(text, "read") == 0)
+		a->label = LABEL_READ;
+	else if ((a->state = outbox_state_parse(text)) < 0) {
+		ask_problem(&a->ask, PROBLEM_BAD_REQUEST, "",
+		    "parameter \"state\" must be pending, sending, sent, "
+		    "acked, failed, expired, canceled, scheduled, retrying or "
+		    "read");
+		return (false);
+	}
+	return (true);
+}
+
+void
+api_outbox_get(struct http_request *req, void *arg)
+{
+	static const char *const allowed[] = {"state", "before", "limit", NULL};
+	struct list_ask *a;
+
+	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
+	    !ask_query_check(&a->ask, allowed) || !take_state(a) ||
+	    !ask_query_uuid(&a->ask, "before", &a->has_before, &a->before) ||
+	    !ask_query_limit(&a->ask, &a->limit))
+		return;
+	ask_read(&a->ask, read_list);
+}
