@@ -249,17 +249,6 @@ cli_conversation_with(
 	return (RC_OK);
 }
 
-/* Integer member ${name}, or else ${other}, of ${member}. */
-static json_int_t
-mark_of(const json_t *member, const char *name, const char *other)
-{
-	const json_t *value = json_object_get(member, name);
-
-	if (value == NULL)
-		value = json_object_get(member, other);
-	return (json_integer_value(value));
-}
-
 void
 cli_marks(const json_t *conversation, const char *me, json_int_t *ret_delivered,
     json_int_t *ret_read)
@@ -275,8 +264,9 @@ cli_marks(const json_t *conversation, const char *me, json_int_t *ret_delivered,
 		address = json_string_value(json_object_get(one, "address"));
 		if (address == NULL || strcmp(address, me) == 0)
 			continue;
-		*ret_delivered = mark_of(one, "delivered", "delivered_upto");
-		*ret_read = mark_of(one, "read", "read_upto");
+		*ret_delivered =
+		    json_integer_value(json_object_get(one, "delivered"));
+		*ret_read = json_integer_value(json_object_get(one, "read"));
 		return;
 	}
 }

@@ -108,9 +108,7 @@ keep_login(struct cli *cli, const json_t *answer, const char *name,
 	(void)snprintf(p->token, sizeof(p->token), "%s", token);
 	(void)snprintf(p->device, sizeof(p->device), "%s", device);
 	(void)snprintf(p->token_id, sizeof(p->token_id), "%s",
-	    json_object_get(answer, "id") != NULL
-		? text_of(answer, "id")
-		: text_of(json_object_get(answer, "device"), "id"));
+	    text_of(json_object_get(answer, "device"), "id"));
 	rc = profile_save(p, fail);
 	if (rc != RC_OK)
 		return (rc);
@@ -262,10 +260,8 @@ cmd_whoami(struct cli *cli, struct fail *fail)
 
 	if (rest_get(cli->rest, "/v1", &answer, fail) != RC_OK)
 		return (fail->rc);
-	user = json_string_value(json_object_get(answer, "user"));
-	if (user == NULL)
-		user = json_string_value(
-		    json_object_get(json_object_get(answer, "user"), "name"));
+	user = json_string_value(
+	    json_object_get(json_object_get(answer, "user"), "name"));
 	if (user == NULL) {
 		json_decref(answer);
 		return (fail_set(fail, FAIL_NOT_LOGGED_IN,
@@ -299,8 +295,6 @@ list_devices(struct cli *cli, struct fail *fail)
 	}
 	rows = json_pack("[[ssss]]", "ID", "DEVICE", "LAST SEEN", "");
 	list = json_object_get(answer, "devices");
-	if (list == NULL)
-		list = json_object_get(answer, "tokens");
 	for (i = 0; i < json_array_size(list); i++) {
 		one = json_array_get(list, i);
 		(void)json_array_append_new(

@@ -179,7 +179,6 @@ cmd_history(struct cli *cli, struct fail *fail)
 static json_t *
 conversation_row(struct cli *cli, const json_t *conversation)
 {
-	const json_t *last = json_object_get(conversation, "last");
 	const char *id = json_string_value(json_object_get(conversation, "id"));
 	json_int_t n =
 	    json_integer_value(json_object_get(conversation, "unread"));
@@ -189,9 +188,7 @@ conversation_row(struct cli *cli, const json_t *conversation)
 		(void)snprintf(unread, sizeof(unread), "%lld", (long long)n);
 	return (json_pack("[ssos]",
 	    render_conversation_name(conversation, cli->profile.user), unread,
-	    json_is_object(last) ? cli_cell(cli, last, "body")
-				 : cli_cell(cli, conversation, "last"),
-	    id != NULL ? id : ""));
+	    cli_cell(cli, conversation, "last"), id != NULL ? id : ""));
 }
 
 enum rc
@@ -211,7 +208,7 @@ cmd_conversations(struct cli *cli, struct fail *fail)
 		json_decref(page);
 		return (rc);
 	}
-	rows = json_pack("[[ssss]]", "WITH", "UNREAD", "LAST", "ID");
+	rows = json_pack("[[ssss]]", "WITH", "UNREAD", "MESSAGES", "ID");
 	list = json_object_get(page, "conversations");
 	for (i = 0; i < json_array_size(list); i++)
 		(void)json_array_append_new(

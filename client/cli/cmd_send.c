@@ -261,18 +261,25 @@ submit(struct cli *cli, struct sending *sending, struct fail *fail)
 	int64_t try_for_ms = TRY_FOR_MS;
 	struct sender sender;
 	char reason[120];
+	int times = 0;
 	enum rc rc;
 
 	if (args_duration(&cli->args, "try-for", &try_for_ms, fail) != RC_OK ||
 	    cli_sender(cli, settled, sending, &sender, fail) != RC_OK)
 		return (fail->rc);
-	rc = sender_flush(&sender, try_for_ms, fail);
-	if (sending->entry != NULL)
-		return (RC_OK);
-	if (sending->refused) {
-		*fail = sending->why;
-		return (fail->rc);
-	}
+	do {
+		rc = sender_flush(&sender, try_for_ms, fail);
+		if (sending->entry != NULL)
+			return (RC_OK);
+		if (sending->refused) {
+			*fail = sending->why;
+			return (fail->rc);
+		}
+		/* Another process has settled it: ask again, which is safe, to
+		 * hear what it heard. */
+	} while (
+	    rc == RC_OK && times++ < 10 &&
+	    (rc = local_outbox_again(cli->local, sending->ref, fail)) == RC_OK);
 	if (rc == RC_OK)
 		return (fail_set(fail, FAIL_INTERNAL,
 		    "the message is gone from the own outbox"));

@@ -314,9 +314,9 @@ make_headers(const struct rest *rest, const struct rest_request *request)
 	return (NULL);
 }
 
-/* What libcurl's ${code} means for the request. */
+/* What libcurl's ${code} means for a request that ${changes} something. */
 static enum rc
-judge(const struct rest *rest, CURLcode code, struct fail *fail)
+judge(const struct rest *rest, bool changes, CURLcode code, struct fail *fail)
 {
 	const char *why =
 	    rest->error[0] != '\0' ? rest->error : curl_easy_strerror(code);
@@ -358,8 +358,9 @@ judge(const struct rest *rest, CURLcode code, struct fail *fail)
 	case CURLE_OUT_OF_MEMORY:
 		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
 	default:
-		return (fail_set(fail, FAIL_UNCERTAIN,
-		    "no answer from %.80s: %s", rest->server, safe));
+		return (
+		    fail_set(fail, changes ? FAIL_UNCERTAIN : FAIL_UNREACHABLE,
+			"no answer from %.80s: %s", rest->server, safe));
 	}
 #pragma GCC diagnostic pop
 }
@@ -428,7 +429,7 @@ perform(struct rest *rest, const struct rest_request *request,
 	free(body); /* jansson's own memory */
 	buf_fini(&url);
 	if (code != CURLE_OK)
-		return (judge(rest, code, fail));
+		return (judge(rest, request->method != NULL, code, fail));
 	return (RC_OK);
 }
 

@@ -22,6 +22,7 @@ admin_new(
 		return (err_set(err, RC_NO_MEMORY, "admin"));
 	admin->o = *options;
 	admin->start_ms = clk_wall_ms(options->clk);
+	(void)pthread_mutex_init(&admin->lock, NULL);
 	*ret = admin;
 	return (RC_OK);
 }
@@ -30,6 +31,9 @@ void
 admin_free(struct admin *admin)
 {
 
+	if (admin == NULL)
+		return;
+	(void)pthread_mutex_destroy(&admin->lock);
 	mem_free(admin);
 }
 
@@ -71,19 +75,29 @@ struct metrics_ask {
 	struct api *api;
 };
 
-/* Gauges and counters that others keep are taken over when they are asked
- * for. */
+/* Brings counter ${id} up to ${value}.  Under the lock. */
+static void
+catch_up(struct metrics *m, enum metric id, uint64_t value)
+{
+
+	metrics_add(m, id, (int64_t)value - metrics_get(m, id));
+}
+
+/* What others count by themselves is taken over when it is asked for. */
 static void
 take_over(struct admin *admin, int64_t pending)
 {
-	struct writer_stats w = writer_stats_get(admin->o.writer);
 	struct metrics *m = admin->o.metrics;
+	struct writer_stats w;
 
+	(void)pthread_mutex_lock(&admin->lock);
+	w = writer_stats_get(admin->o.writer);
 	metrics_set(m, METRIC_OUTBOX_PENDING, pending);
-	metrics_set(m, METRIC_BATCH_UNITS, (int64_t)w.units);
-	metrics_set(m, METRIC_CHECKPOINTS, (int64_t)w.checkpoints);
 	metrics_set(m, METRIC_WAL_BYTES, w.log_bytes);
-	metrics_set(m, METRIC_LOG_DROPPED, (int64_t)log_dropped());
+	catch_up(m, METRIC_BATCH_UNITS, w.units);
+	catch_up(m, METRIC_CHECKPOINTS, w.checkpoints);
+	catch_up(m, METRIC_LOG_DROPPED, log_dropped());
+	(void)pthread_mutex_unlock(&admin->lock);
 }
 
 /* Thread: reader. */
@@ -96,7 +110,8 @@ run_metrics(struct read_job *job, struct db *db, struct err *err)
 	struct buf b = BUF_INIT;
 	int64_t pending;
 
-	if (db == NULL || store_outbox_pending_count(db, &pending, err) != RC_OK) {
+	if (db == NULL ||
+	    store_outbox_pending_count(db, &pending, err) != RC_OK) {
 		http_answer_error(a->req, err);
 	} else {
 		take_over(admin, pending);

@@ -30,6 +30,7 @@ struct admin_options {
 	void *ready_arg;
 };
 
+/* Makes it. */
 enum rc admin_new(const struct admin_options *options, struct admin **ret,
     struct err *err) MUST_USE;
 

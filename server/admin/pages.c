@@ -120,8 +120,8 @@ admin_front(struct http_request *req, void *arg)
 	} links[] = {{"/v1", "the API: limits and entry points"},
 	    {"/openapi.yaml", "its formal description (OpenAPI)"},
 	    {"/asyncapi.yaml", "the WebSocket's (AsyncAPI)"},
-	    {"/problems", "what the problems mean"},
-	    {"/healthz", "health"}, {"/metrics", "metrics"}};
+	    {"/problems", "what the problems mean"}, {"/healthz", "health"},
+	    {"/metrics", "metrics"}};
 	struct buf b = BUF_INIT;
 	bool html = wants_html(req);
 	size_t i;

@@ -127,8 +127,8 @@ admit(struct ask *ask, struct principal *who)
 	int wait_s;
 
 	if ((http_route_flags(ask->req) & HTTP_ADMIN) != 0 && !who->admin) {
-		ask_problem(ask, PROBLEM_FORBIDDEN, "",
-		    "this is for administrators");
+		ask_problem(
+		    ask, PROBLEM_FORBIDDEN, "", "this is for administrators");
 		return;
 	}
 	if (api->requests != NULL &&
@@ -168,8 +168,7 @@ api_authorize(struct http_request *req, void *arg)
 	struct api *api = arg;
 	struct caller *c;
 
-	if (!api_enter(api, req) ||
-	    (c = ask_new(api, req, sizeof(*c))) == NULL)
+	if (!api_enter(api, req) || (c = ask_new(api, req, sizeof(*c))) == NULL)
 		return;
 	if (!bearer_hash(http_header(req, "Authorization"), c->hash)) {
 		refuse_stranger(&c->ask);

@@ -53,9 +53,9 @@ static struct account_ask *
 of_job(struct pool_job *job)
 {
 
-	return ((struct account_ask *)(void *)((char *)job -
-					       offsetof(struct account_ask,
-						   job)));
+	return (
+	    (struct account_ask *)(void *)((char *)job -
+					   offsetof(struct account_ask, job)));
 }
 
 /* The hash of ${password} goes into the unit; false: answered. */
@@ -177,8 +177,7 @@ guess_begin(struct account_ask *a)
 	    a->name.p, peer);
 	if (limiter_take(api->guesses, a->guess_key, strlen(a->guess_key), now,
 		&wait_s)) {
-		if (limiter_take(
-			api->peers, peer, strlen(peer), now, &wait_s))
+		if (limiter_take(api->peers, peer, strlen(peer), now, &wait_s))
 			return (true);
 		limiter_return(
 		    api->guesses, a->guess_key, strlen(a->guess_key), now);
@@ -199,8 +198,7 @@ guess_right(struct account_ask *a)
 	const char *peer = http_peer(a->ask.req);
 	int64_t now = clk_mono_ms(api->o.clk);
 
-	limiter_return(
-	    api->guesses, a->guess_key, strlen(a->guess_key), now);
+	limiter_return(api->guesses, a->guess_key, strlen(a->guess_key), now);
 	limiter_return(api->peers, peer, strlen(peer), now);
 }
 
@@ -220,10 +218,12 @@ logged_in(struct account_unit *u)
 	    u->device.user_name, u->device.name, http_peer(a->ask.req));
 	buf_addc(&b, '{');
 	jw_str(&b, "token", a->token);
-	jw_uuid(&b, "id", &u->device.public_id);
 	jw_str(&b, "user", u->device.user_name);
-	jw_str(&b, "device", u->device.name);
-	buf_addc(&b, '}');
+	jw_member(&b, "device");
+	buf_addc(&b, '{');
+	jw_uuid(&b, "id", &u->device.public_id);
+	jw_str(&b, "name", u->device.name);
+	buf_adds(&b, "}}");
 	crypt_wipe(a->token, sizeof(a->token));
 	ask_json(&a->ask, 201, &b);
 }
@@ -279,8 +279,7 @@ read_login(struct ask *ask, struct db *db, struct err *err)
 	enum rc rc = RC_NOT_FOUND;
 
 	if (model_name_valid(a->name.p, a->name.n))
-		rc =
-		    store_user_by_name(db, a->name.p, a->name.n, &user, err);
+		rc = store_user_by_name(db, a->name.p, a->name.n, &user, err);
 	if (rc == RC_OK)
 		take_stored(a, &user);
 	else if (rc != RC_NOT_FOUND)
@@ -323,8 +322,7 @@ api_tokens_post(struct http_request *req, void *arg)
 	    !guess_begin(a))
 		return;
 	account_unit_init(&a->unit, ACCOUNT_LOGIN);
-	copy_span(
-	    a->unit.device.name, sizeof(a->unit.device.name), &a->device);
+	copy_span(a->unit.device.name, sizeof(a->unit.device.name), &a->device);
 	ask_read(&a->ask, read_login);
 }
 

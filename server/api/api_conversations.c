@@ -37,8 +37,8 @@ take_member(void *arg, const struct store_participant *p, struct err *err)
 	jw_comma(m->out);
 	buf_addc(m->out, '{');
 	jw_str(m->out, "address", p->name);
-	jw_int(m->out, "delivered_upto", p->acked_upto);
-	jw_int(m->out, "read_upto", p->read_upto);
+	jw_int(m->out, "delivered", p->acked_upto);
+	jw_int(m->out, "read", p->read_upto);
 	buf_addc(m->out, '}');
 	return (RC_OK);
 }
@@ -91,36 +91,12 @@ show_message(void *arg, const struct store_history *h, struct err *err)
 }
 
 static enum rc
-show_last(void *arg, const struct store_history *h, struct err *err)
+take_last(void *arg, const struct store_history *h, struct err *err)
 {
-	struct showing *s = arg;
 
 	(void)err;
-	render_history(s->out, h, s->conversation, s->ask->who->user_id,
-	    recipient_of(s->members, s->direct, h->sender_id));
-	s->shown++;
+	*(int64_t *)arg = h->conversation_seq;
 	return (RC_OK);
-}
-
-/* The last message of ${item} that its member may see, or null. */
-static enum rc
-add_last(struct showing *list, const struct store_conversation_item *item,
-    const struct members *members, struct err *err)
-{
-	struct showing s = {.ask = list->ask,
-	    .out = list->out,
-	    .conversation = &item->public_id,
-	    .members = members,
-	    .direct = item->direct};
-	enum rc rc;
-
-	jw_member(list->out, "last");
-	rc = store_history(list->db, item->conversation_id,
-	    list->ask->who->user_id, true, INT64_MAX, item->delivered_upto, 1,
-	    show_last, &s, err);
-	if (s.shown == 0)
-		buf_adds(list->out, "null");
-	return (rc);
 }
 
 static enum rc
@@ -128,21 +104,24 @@ add_conversation(struct showing *s, const struct store_conversation_item *item,
     struct err *err)
 {
 	struct members members = {.out = s->out};
+	int64_t last = 0;
 	enum rc rc;
 
+	rc = store_history(s->db, item->conversation_id, s->ask->who->user_id,
+	    true, INT64_MAX, item->delivered_upto, 1, take_last, &last, err);
+	if (rc != RC_OK)
+		return (rc);
 	buf_addc(s->out, '{');
 	jw_uuid(s->out, "id", &item->public_id);
 	jw_str(s->out, "kind", item->direct ? "direct" : "group");
 	jw_time(s->out, "created_at", item->created_at);
+	jw_int(s->out, "last", last);
 	jw_int(s->out, "unread", item->unread);
 	jw_member(s->out, "members");
 	buf_addc(s->out, '[');
 	rc = store_participants(
 	    s->db, item->conversation_id, take_member, &members, err);
-	buf_addc(s->out, ']');
-	if (rc == RC_OK)
-		rc = add_last(s, item, &members, err);
-	buf_addc(s->out, '}');
+	buf_adds(s->out, "]}");
 	return (rc);
 }
 
@@ -150,14 +129,14 @@ add_conversation(struct showing *s, const struct store_conversation_item *item,
 
 struct conversations_ask {
 	struct ask ask; /* first */
-	bool has_before;
-	struct uuid before; /* or the one that is asked for */
+	bool has_after;
+	struct uuid id; /* of the last one before, or the one asked for */
 	int64_t limit;
 };
 
 static enum rc
-list_conversation(void *arg, const struct store_conversation_item *item,
-    struct err *err)
+list_conversation(
+    void *arg, const struct store_conversation_item *item, struct err *err)
 {
 	struct showing *s = arg;
 
@@ -180,9 +159,8 @@ list_answer(struct ask *ask, struct showing *s)
 	if (s->more) {
 		uuid_format(&s->last, next);
 		jw_str(s->out, "next", next);
-		ask_link_next(ask,
-		    "/v1/conversations?before=%s&limit=%" PRId64, next,
-		    s->limit);
+		ask_link_next(ask, "/v1/conversations?after=%s&limit=%" PRId64,
+		    next, s->limit);
 	} else {
 		jw_null(s->out, "next");
 	}
@@ -195,19 +173,17 @@ static enum rc
 read_conversations(struct ask *ask, struct db *db, struct err *err)
 {
 	struct conversations_ask *a = (struct conversations_ask *)(void *)ask;
-	struct store_conversation_item item = {
-	    .conversation_id = INT64_MAX};
+	struct store_conversation_item item = {.conversation_id = INT64_MAX};
 	struct buf b = BUF_INIT;
-	struct showing s = {
-	    .ask = ask, .db = db, .out = &b, .limit = a->limit};
+	struct showing s = {.ask = ask, .db = db, .out = &b, .limit = a->limit};
 	enum rc rc = RC_OK;
 
-	if (a->has_before)
+	if (a->has_after)
 		rc = store_conversation_one(
-		    db, ask->who->user_id, &a->before, &item, err);
+		    db, ask->who->user_id, &a->id, &item, err);
 	if (rc == RC_NOT_FOUND) {
 		ask_problem(ask, PROBLEM_BAD_REQUEST, "",
-		    "parameter \"before\" names no conversation of yours");
+		    "parameter \"after\" names no conversation of yours");
 		return (RC_OK);
 	}
 	buf_adds(&b, "{\"conversations\":[");
@@ -226,12 +202,12 @@ read_conversations(struct ask *ask, struct db *db, struct err *err)
 void
 api_conversations_get(struct http_request *req, void *arg)
 {
-	static const char *const allowed[] = {"before", "limit", NULL};
+	static const char *const allowed[] = {"after", "limit", NULL};
 	struct conversations_ask *a;
 
 	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
 	    !ask_query_check(&a->ask, allowed) ||
-	    !ask_query_uuid(&a->ask, "before", &a->has_before, &a->before) ||
+	    !ask_query_uuid(&a->ask, "after", &a->has_after, &a->id) ||
 	    !ask_query_limit(&a->ask, &a->limit))
 		return;
 	ask_read(&a->ask, read_conversations);
@@ -246,8 +222,7 @@ read_conversation(struct ask *ask, struct db *db, struct err *err)
 	struct showing s = {.ask = ask, .db = db, .out = &b};
 	enum rc rc;
 
-	rc = store_conversation_one(
-	    db, ask->who->user_id, &a->before, &item, err);
+	rc = store_conversation_one(db, ask->who->user_id, &a->id, &item, err);
 	if (rc == RC_NOT_FOUND) {
 		ask_problem(ask, PROBLEM_NOT_FOUND, "", NO_CONVERSATION);
 		return (RC_OK);
@@ -268,7 +243,7 @@ api_conversation_get(struct http_request *req, void *arg)
 
 	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
 	    !ask_query_check(&a->ask, allowed) ||
-	    !ask_path_uuid(&a->ask, NO_CONVERSATION, &a->before))
+	    !ask_path_uuid(&a->ask, NO_CONVERSATION, &a->id))
 		return;
 	ask_read(&a->ask, read_conversation);
 }
@@ -388,8 +363,8 @@ take_message(void *arg, const struct store_history *h, struct err *err)
 
 	rc = store_conversation_by_id(one->db, h->conversation_id, &c, err);
 	if (rc == RC_OK)
-		rc = store_participants(one->db, h->conversation_id,
-		    take_member, &members, err);
+		rc = store_participants(
+		    one->db, h->conversation_id, take_member, &members, err);
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_CORRUPT, "a conversation is missing");
 	if (rc == RC_OK)

@@ -49,8 +49,8 @@ refuse_cursor(struct page_poll *p, const char *why)
 	refusal_set(r, PROBLEM_CURSOR_EXPIRED, "", "%s", why);
 	r->head = p->counter.head;
 	r->oldest = p->counter.oldest;
-	(void)snprintf(r->epoch, sizeof(r->epoch), "%s",
-	    p->poll.ask.api->o.epoch);
+	(void)snprintf(
+	    r->epoch, sizeof(r->epoch), "%s", p->poll.ask.api->o.epoch);
 }
 
 /* The cursor against the counters of the same snapshot; false: refused. */
@@ -130,9 +130,8 @@ answer_page(struct poll *poll)
 	buf_addc(&b, '}');
 	b.failed |= !buf_ok(&p->events);
 	if (more)
-		ask_link_next(ask,
-		    "/v1/inbox?after=%" PRId64 "&limit=%" PRId64, p->next,
-		    p->limit);
+		ask_link_next(ask, "/v1/inbox?after=%" PRId64 "&limit=%" PRId64,
+		    p->next, p->limit);
 	ask_json(ask, 200, &b);
 	buf_fini(&b);
 }
@@ -244,8 +243,7 @@ api_event_get(struct http_request *req, void *arg)
 	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
 	    !ask_query_check(&a->ask, allowed))
 		return;
-	if (!number_parse(http_path_param(req, "seq"), &a->seq) ||
-	    a->seq < 1) {
+	if (!number_parse(http_path_param(req, "seq"), &a->seq) || a->seq < 1) {
 		ask_problem(&a->ask, PROBLEM_NOT_FOUND, "",
 		    "your inbox has no event of that number");
 		return;

@@ -74,10 +74,13 @@ void refusal_of_rc(struct refusal *r, enum rc rc);
 
 /* ---- answers (ask.c) ---- */
 
+/* Answer: with JSON, without a body, with any content, with a refusal, with an
+ * error (which is logged), with a problem made on the spot.  Bodies are taken.
+ * Thread: any. */
 void ask_json(struct ask *ask, int status, struct buf *body);
 void ask_empty(struct ask *ask, int status);
-void ask_page(struct ask *ask, int status, const char *content_type,
-    struct buf *body);
+void ask_page(
+    struct ask *ask, int status, const char *content_type, struct buf *body);
 void ask_refuse(struct ask *ask, const struct refusal *r);
 void ask_fail(struct ask *ask, const struct err *err);
 void ask_problem(struct ask *ask, enum problem p, const char *pointer,
@@ -102,19 +105,18 @@ void ask_link_next(struct ask *ask, const char *fmt, ...)
 bool ask_query_check(struct ask *ask, const char *const *allowed);
 
 /* A whole number of the query between ${min} and ${max}; absent: *ret stays. */
-bool ask_query_i64(struct ask *ask, const char *name, int64_t min, int64_t max,
-    int64_t *ret);
+bool ask_query_i64(
+    struct ask *ask, const char *name, int64_t min, int64_t max, int64_t *ret);
 
 /* The parameter limit. */
 bool ask_query_limit(struct ask *ask, int64_t *ret);
 
 /* An id of the query. */
-bool ask_query_uuid(struct ask *ask, const char *name, bool *ret_present,
-    struct uuid *ret);
+bool ask_query_uuid(
+    struct ask *ask, const char *name, bool *ret_present, struct uuid *ret);
 
 /* The id in the path; what is none is not found: "there is no such WHAT". */
-bool ask_path_uuid(
-    struct ask *ask, const char *what, struct uuid *ret);
+bool ask_path_uuid(struct ask *ask, const char *what, struct uuid *ret);
 
 /* Parses digits; false if it is no number of int64. */
 bool number_parse(const char *text, int64_t *ret);
@@ -139,6 +141,7 @@ struct pool_job {
 	void (*run)(struct pool_job *job); /* thread: argon2 */
 };
 
+/* Starts ${threads} threads. */
 enum rc pool_new(int threads, struct pool **ret, struct err *err) MUST_USE;
 
 /* Finishes what waits, ends the threads. */
@@ -183,8 +186,8 @@ struct poll {
 
 	/* Reads; whether there is something to tell.  Called anew each round.
 	 * Thread: reader. */
-	enum rc (*look)(struct poll *poll, struct db *db, bool *ret_tell,
-	    struct err *err);
+	enum rc (*look)(
+	    struct poll *poll, struct db *db, bool *ret_tell, struct err *err);
 	/* Answers with what was read last.  Thread: any. */
 	void (*answer)(struct poll *poll);
 	struct err err; /* rc not RC_OK: the answer */
@@ -196,6 +199,7 @@ void poll_start(struct poll *poll, int64_t wait_s);
 
 /* ---- handlers ---- */
 
+/* One for each route of the table in api.c; the argument is the api. */
 void api_root_get(struct http_request *req, void *arg);
 void api_later(struct http_request *req, void *arg);
 void api_users_post(struct http_request *req, void *arg);

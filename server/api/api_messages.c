@@ -33,8 +33,8 @@ got_entry(void *arg, const struct entry_view *e, int64_t mid, struct err *err)
 }
 
 static void
-answer_entry(struct ask *ask, const struct uuid *id, int status,
-    struct buf *body)
+answer_entry(
+    struct ask *ask, const struct uuid *id, int status, struct buf *body)
 {
 	char location[12 + UUID_TEXT_LEN + 1] = "/v1/outbox/";
 
@@ -52,8 +52,8 @@ read_replayed(struct ask *ask, struct db *db, struct err *err)
 	struct buf b = BUF_INIT;
 	enum rc rc;
 
-	rc = entry_get(db, ask->who->user_id, &s->item.draft.id, got_entry, &b,
-	    err);
+	rc = entry_get(
+	    db, ask->who->user_id, &s->item.draft.id, got_entry, &b, err);
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_INTERNAL, "a replayed entry is gone");
 	if (rc == RC_OK)
@@ -100,8 +100,8 @@ send_start(struct send_ask *s, bool is_text)
 		send_item_done(&s->item);
 }
 
-/* The key of header Idempotency-Key or of ${key} makes the id, unless there is
- * one.  False: answered. */
+/* The key of header Idempotency-Key or of ${key} makes the id.  False:
+ * answered. */
 static bool
 take_key(struct ask *ask, const char *key, struct message_draft *d)
 {
@@ -118,10 +118,14 @@ take_key(struct ask *ask, const char *key, struct message_draft *d)
 		    LIMIT_IDEMPOTENCY_KEY_LEN, n);
 		return (false);
 	}
-	if (!d->has_id) {
-		d->id = send_id_of_key(ask->who->user_id, key, n);
-		d->has_id = true;
+	if (d->has_id) {
+		ask_problem(ask, PROBLEM_BAD_REQUEST, "",
+		    "give either an id or an idempotency key: the key is made "
+		    "into an id");
+		return (false);
 	}
+	d->id = send_id_of_key(ask->who->user_id, key, n);
+	d->has_id = true;
 	return (true);
 }
 
@@ -145,8 +149,8 @@ add_result(struct buf *b, const struct ask *ask, struct send_item *item,
 	if (r->problem != PROBLEM_NONE) {
 		jw_int(b, "status", problem_status(r->problem));
 		jw_member(b, "problem");
-		wire_problem(b, r, http_path(ask->req),
-		    http_request_id(ask->req));
+		wire_problem(
+		    b, r, http_path(ask->req), http_request_id(ask->req));
 	} else {
 		jw_int(b, "status", item->unit.replayed ? 200 : 201);
 		jw_bool(b, "replayed", item->unit.replayed);
@@ -168,18 +172,18 @@ array_answer(struct array_ask *a, struct db *db, struct err *err)
 	enum rc rc = RC_OK;
 	size_t i;
 
-	buf_adds(&b, "{\"results\":[");
+	buf_addc(&b, '[');
 	for (i = 0; i < a->n && rc == RC_OK; i++) {
 		item = &a->items[i];
 		buf_reset(&entry);
 		if (item->unit.replayed)
-			rc = entry_get(db, a->ask.who->user_id,
-			    &item->draft.id, got_entry, &entry, err);
+			rc = entry_get(db, a->ask.who->user_id, &item->draft.id,
+			    got_entry, &entry, err);
 		if (rc == RC_OK)
 			add_result(&b, &a->ask, item,
 			    item->unit.replayed ? &entry : NULL);
 	}
-	buf_adds(&b, "]}");
+	buf_addc(&b, ']');
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_INTERNAL, "a replayed entry is gone");
 	if (rc == RC_OK && !buf_ok(&entry))
@@ -256,7 +260,8 @@ array_parse(struct array_ask *a, struct wire_doc *doc)
 		d = &a->items[i].draft;
 		(void)snprintf(place, sizeof(place), "/%zu", i);
 		if (wire_message_read(doc, json_array_get(doc->root, i), place,
-			d, &r) == RC_OK && !d->has_id) {
+			d, &r) == RC_OK &&
+		    !d->has_id) {
 			(void)snprintf(place, sizeof(place), "/%zu/id", i);
 			refusal_set(&r, PROBLEM_BAD_REQUEST, place,
 			    "each message of an array needs an id");
@@ -301,8 +306,8 @@ array_start(struct send_ask *s)
 		item = &a->items[i];
 		(void)snprintf(place, sizeof(place), "/%zu", i);
 		item->unit.refusal = (struct refusal)REFUSAL_INIT;
-		rc = send_item_ready(item, a->ask.api, a->ask.who, place,
-		    &item->unit.refusal);
+		rc = send_item_ready(
+		    item, a->ask.api, a->ask.who, place, &item->unit.refusal);
 		item->unit.finish = array_finish;
 		item->unit.arg = a;
 		if (rc == RC_OK) {
@@ -344,8 +349,8 @@ api_messages_post(struct http_request *req, void *arg)
 		    LIMIT_REQUEST_LEN);
 		return;
 	}
-	if (wire_message_read(
-		&s->doc, s->doc.root, "", &s->item.draft, &r) != RC_OK) {
+	if (wire_message_read(&s->doc, s->doc.root, "", &s->item.draft, &r) !=
+	    RC_OK) {
 		ask_refuse(&s->ask, &r);
 		return;
 	}
@@ -418,7 +423,8 @@ text_numbers(struct send_ask *s)
 	} else if (in.p != NULL && ms > 0) {
 		if (ms > MESSAGE_EXPIRES_IN_MAX_MS)
 			bad = "\"in\" is at most 366 days";
-		/* The same request means the same message, whenever it comes. */
+		/* The same request means the same message, whenever it comes.
+		 */
 		s->item.relative_ms = ms;
 		d->deliver_at_ms = clk_wall_ms(s->ask.api->o.clk) + ms;
 	} else if (at.p != NULL &&

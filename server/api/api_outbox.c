@@ -77,8 +77,8 @@ add_with_timeline(struct buf *b, const struct entry_view *e)
 	add_step(b, "pending", e->created_at);
 	add_step(
 	    b, "sent", all_at(e, offsetof(struct destination_view, sent_at)));
-	add_step(b, "acked",
-	    all_at(e, offsetof(struct destination_view, acked_at)));
+	add_step(
+	    b, "acked", all_at(e, offsetof(struct destination_view, acked_at)));
 	add_step(
 	    b, "read", all_at(e, offsetof(struct destination_view, read_at)));
 	for (i = 0; i < e->ndestinations; i++)
@@ -129,8 +129,9 @@ look_entry(struct poll *poll, struct db *db, bool *ret_tell, struct err *err)
 	etag_make(&p->body, tag);
 	if (p->was[0] == '\0') {
 		memcpy(p->was, tag, sizeof(p->was));
-		*ret_tell = !etag_listed(
-		    http_header(poll->ask.req, "If-None-Match"), tag) &&
+		*ret_tell =
+		    !etag_listed(
+			http_header(poll->ask.req, "If-None-Match"), tag) &&
 		    http_header(poll->ask.req, "If-None-Match") != NULL;
 	} else {
 		*ret_tell = strcmp(p->was, tag) != 0;
@@ -194,8 +195,7 @@ read_canceled(struct ask *ask, struct db *db, struct err *err)
 	struct buf b = BUF_INIT;
 	enum rc rc;
 
-	rc = entry_get(
-	    db, ask->who->user_id, &a->unit.id, take_entry, &b, err);
+	rc = entry_get(db, ask->who->user_id, &a->unit.id, take_entry, &b, err);
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_INTERNAL, "a canceled entry is gone");
 	if (rc == RC_OK)
@@ -330,8 +330,8 @@ list_read(struct list_ask *a, struct db *db, struct err *err)
 	int64_t chunk;
 	enum rc rc;
 
-	chunk = a->state < 0 && a->label == LABEL_NONE ? a->limit + 1
-						       : SCAN_CHUNK;
+	chunk =
+	    a->state < 0 && a->label == LABEL_NONE ? a->limit + 1 : SCAN_CHUNK;
 	do {
 		a->in_chunk = 0;
 		rc = entry_list(db, a->ask.who->user_id, a->last_mid, chunk,
@@ -352,9 +352,8 @@ list_answer(struct list_ask *a)
 	if (a->more) {
 		uuid_format(&a->last, next);
 		jw_str(a->out, "next", next);
-		ask_link_next(ask,
-		    "/v1/outbox?before=%s&limit=%" PRId64 "%s%s", next,
-		    a->limit, a->filter != NULL ? "&state=" : "",
+		ask_link_next(ask, "/v1/outbox?before=%s&limit=%" PRId64 "%s%s",
+		    next, a->limit, a->filter != NULL ? "&state=" : "",
 		    a->filter != NULL ? a->filter : "");
 	} else {
 		jw_null(a->out, "next");

@@ -3,6 +3,7 @@
  * GET /v1: what this server is and, with a token, who is asking.
  */
 #include "api/api_internal.h"
+#include "store/account.h"
 
 static void
 add_limits(struct buf *b)
@@ -14,8 +15,8 @@ add_limits(struct buf *b)
 	jw_int(b, "request", LIMIT_REQUEST_LEN);
 	jw_int(b, "array", LIMIT_ARRAY_REQUEST_LEN);
 	jw_int(b, "array_items", LIMIT_ARRAY_ITEMS);
-	jw_int(b, "page", LIMIT_PAGE_MAX);
-	jw_int(b, "page_default", LIMIT_PAGE_DEFAULT);
+	jw_int(b, "page", LIMIT_PAGE_DEFAULT);
+	jw_int(b, "page_max", LIMIT_PAGE_MAX);
 	jw_int(b, "wait", LIMIT_WAIT_S);
 	jw_int(b, "window", LIMIT_WINDOW);
 	jw_int(b, "metadata", LIMIT_METADATA_LEN);
@@ -42,44 +43,98 @@ add_links(struct buf *b)
 	buf_addc(b, '}');
 }
 
+static void
+add_head(struct buf *b, const struct api *api)
+{
+
+	buf_addc(b, '{');
+	jw_str(b, "name", "twinbox");
+	jw_str(b, "version", api->o.version);
+	jw_str(b, "domain", api->o.domain);
+	jw_str(b, "epoch", api->o.epoch);
+	jw_str(b, "registration", api->o.registration_open ? "open" : "closed");
+}
+
+static void
+answer_root(struct ask *ask, struct buf *b)
+{
+
+	add_limits(b);
+	add_links(b);
+	buf_addc(b, '}');
+	ask_json(ask, 200, b);
+	buf_fini(b);
+}
+
+/* ---- who asks ---- */
+
+struct finding {
+	struct buf *b;
+	int64_t device_id;
+};
+
+static void
+add_device(void *arg, const struct store_device *d)
+{
+	struct finding *f = arg;
+
+	if (d->device_id != f->device_id)
+		return;
+	jw_member(f->b, "device");
+	buf_addc(f->b, '{');
+	jw_uuid(f->b, "id", &d->public_id);
+	jw_str(f->b, "name", d->name);
+	buf_addc(f->b, '}');
+}
+
+static enum rc
+read_root(struct ask *ask, struct db *db, struct err *err)
+{
+	struct buf b = BUF_INIT;
+	struct finding f = {&b, ask->who->device_id};
+	enum rc rc;
+
+	add_head(&b, ask->api);
+	jw_member(&b, "user");
+	buf_addc(&b, '{');
+	jw_str(&b, "name", ask->who->name);
+	jw_bool(&b, "admin", ask->who->admin);
+	buf_addc(&b, '}');
+	rc = store_device_list(db, ask->who->user_id, add_device, &f, err);
+	if (rc == RC_OK)
+		answer_root(ask, &b);
+	else
+		buf_fini(&b);
+	return (rc);
+}
+
 void
 api_root_get(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {NULL};
 	struct api *api = arg;
 	struct buf b = BUF_INIT;
-	const struct principal *who = http_principal(req);
 	struct ask *ask;
 
 	/* The route is public: a token, when there is one, is looked at now,
 	 * and then we come here again. */
-	if (who == NULL && http_header(req, "Authorization") != NULL) {
-		api_authorize(req, arg);
-		return;
+	if (http_principal(req) == NULL) {
+		if (http_header(req, "Authorization") != NULL) {
+			api_authorize(req, arg);
+			return;
+		}
+		if (!api_enter(api, req))
+			return;
 	}
-	if (who == NULL && !api_enter(api, req))
-		return;
 	if ((ask = ask_new(api, req, sizeof(*ask))) == NULL ||
 	    !ask_query_check(ask, allowed))
 		return;
-	buf_addc(&b, '{');
-	jw_str(&b, "name", "twinbox");
-	jw_str(&b, "version", api->o.version);
-	jw_str(&b, "domain", api->o.domain);
-	jw_str(&b, "epoch", api->o.epoch);
-	jw_str(&b, "registration",
-	    api->o.registration_open ? "open" : "closed");
-	if (who != NULL) {
-		jw_str(&b, "user", who->name);
-		jw_bool(&b, "admin", who->admin);
-		jw_uuid(&b, "device", &who->device);
-	} else {
-		jw_null(&b, "user");
-		jw_bool(&b, "admin", false);
-		jw_null(&b, "device");
+	if (ask->who != NULL) {
+		ask_read(ask, read_root);
+		return;
 	}
-	add_limits(&b);
-	add_links(&b);
-	buf_addc(&b, '}');
-	ask_json(ask, 200, &b);
+	add_head(&b, api);
+	jw_null(&b, "user");
+	jw_null(&b, "device");
+	answer_root(ask, &b);
 }

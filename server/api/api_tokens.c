@@ -33,7 +33,7 @@ add_device(void *arg, const struct store_device *d)
 		jw_comma(&l->b);
 	buf_addc(&l->b, '{');
 	jw_uuid(&l->b, "id", &d->public_id);
-	jw_str(&l->b, "device", d->name);
+	jw_str(&l->b, "name", d->name);
 	jw_int(&l->b, "acked", d->acked_seq);
 	jw_time(&l->b, "created_at", d->created_at);
 	jw_time(&l->b, "last_seen_at", d->last_seen_at);
@@ -47,7 +47,7 @@ read_devices(struct ask *ask, struct db *db, struct err *err)
 	struct listing l = {BUF_INIT, ask->who->device_id, NULL};
 	enum rc rc;
 
-	buf_adds(&l.b, "{\"tokens\":[");
+	buf_adds(&l.b, "{\"devices\":[");
 	rc = store_device_list(db, ask->who->user_id, add_device, &l, err);
 	buf_adds(&l.b, "]}");
 	if (rc == RC_OK)

@@ -58,8 +58,8 @@ ask_new(struct api *api, struct http_request *req, size_t size)
 static void
 run_read(struct read_job *job, struct db *db, struct err *err)
 {
-	struct ask *ask = (struct ask *)(void *)((char *)job -
-						 offsetof(struct ask, job));
+	struct ask *ask =
+	    (struct ask *)(void *)((char *)job - offsetof(struct ask, job));
 
 	if (db == NULL || ask->read(ask, db, err) != RC_OK)
 		ask_fail(ask, err);
@@ -178,8 +178,8 @@ ask_fail(struct ask *ask, const struct err *err)
 }
 
 void
-ask_problem(struct ask *ask, enum problem p, const char *pointer,
-    const char *fmt, ...)
+ask_problem(
+    struct ask *ask, enum problem p, const char *pointer, const char *fmt, ...)
 {
 	struct refusal r = REFUSAL_INIT;
 	char detail[REFUSAL_DETAIL_SIZE];

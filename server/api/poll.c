@@ -61,9 +61,9 @@ after_read(struct poll *p, bool tell)
 static void
 run_read(struct read_job *job, struct db *db, struct err *err)
 {
-	struct poll *p = (struct poll *)(void *)((char *)job -
-						 offsetof(struct poll,
-						     ask.job));
+	struct poll *p =
+	    (struct poll *)(void *)((char *)job -
+				    offsetof(struct poll, ask.job));
 	bool tell = false;
 
 	if (db == NULL || p->look(p, db, &tell, err) != RC_OK) {

@@ -28,8 +28,8 @@ pool_main(void *arg)
 
 	while ((node = mbox_take_wait(pool->box, -1)) != NULL) {
 		job = (struct pool_job *)(void *)((char *)node -
-						  offsetof(struct pool_job,
-						      node));
+						  offsetof(
+						      struct pool_job, node));
 		job->run(job);
 	}
 }

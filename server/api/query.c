@@ -69,8 +69,8 @@ number_parse(const char *text, int64_t *ret)
 }
 
 bool
-ask_query_i64(struct ask *ask, const char *name, int64_t min, int64_t max,
-    int64_t *ret)
+ask_query_i64(
+    struct ask *ask, const char *name, int64_t min, int64_t max, int64_t *ret)
 {
 	const char *text = http_query(ask->req, name);
 	int64_t v;

@@ -49,8 +49,7 @@ view_message(const struct send_item *item, struct message_view *v)
 	v->id = d->id;
 	v->body = d->body.p;
 	v->body_len = d->body.n;
-	v->content_type =
-	    d->content_type.p != NULL ? item->content_type : NULL;
+	v->content_type = d->content_type.p != NULL ? item->content_type : NULL;
 	v->metadata = d->metadata.p;
 	v->metadata_len = d->metadata.n;
 	v->correlation_id = d->correlation_id.p;

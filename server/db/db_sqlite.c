@@ -137,10 +137,11 @@ ask(struct db_sqlite *s, const char *sql, int64_t *ret, char *text,
 		if (text != NULL)
 			snprintf(text, text_size, "%s",
 			    p == NULL ? "" : (const char *)p);
-		code = SQLITE_OK;
 	}
-	sqlite3_finalize(st);
-	if (code != SQLITE_OK && code != SQLITE_DONE)
+	/* What a pragma changes is committed when it ends: its error comes
+	 * here. */
+	code = sqlite3_finalize(st);
+	if (code != SQLITE_OK)
 		return (fail(s, code, sql, err));
 	return (RC_OK);
 }
@@ -393,11 +394,19 @@ sqlite_checkpoint(struct db *db, bool truncate, struct db_checkpoint *ret,
 	struct db_sqlite *s = of(db);
 	int code, log, done;
 
+	if (db->mode != DB_WRITER)
+		return (err_set(err, RC_INTERNAL,
+		    "checkpoint: only the writer's connection may"));
 	code = sqlite3_wal_checkpoint_v2(s->handle, NULL,
 	    truncate ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE,
 	    &log, &done);
 	if (code != SQLITE_OK)
 		return (fail(s, code, "checkpoint", err));
+	/* An error while it opens the log is not reported otherwise. */
+	if (log < 0)
+		return (err_set(
+		    err, RC_IO, "checkpoint: the log cannot be opened"));
+	s->log_frames = log;
 	if (ret != NULL) {
 		ret->log_frames = log;
 		ret->done_frames = done;

@@ -129,14 +129,16 @@ on_flush(void *arg, struct tx *tx, struct err *err)
 }
 
 static void
-on_committed(void *arg, struct tx *tx)
+on_committed(void *arg, struct tx *tx, size_t units, int64_t commit_us)
 {
 	struct domain *d = arg;
 	struct metrics *m = d->options.metrics;
 	size_t i;
 
 	(void)tx;
+	(void)units;
 	metrics_add(m, METRIC_BATCHES, 1);
+	metrics_observe_us(m, METRIC_COMMIT_SECONDS, commit_us);
 	if (d->news != NULL && d->options.auth != NULL)
 		for (i = 0; i < d->news->nrevoked; i++)
 			auth_forget(

@@ -168,6 +168,8 @@ check_key(struct tx *tx, struct send_unit *u, bool *ret_done, struct err *err)
 	} else {
 		u->replayed = true;
 		u->mid = key.mid;
+		metrics_add(domain_of(tx)->options.metrics,
+		    METRIC_MESSAGES_REPLAYED, 1);
 	}
 	return (RC_OK);
 }
@@ -352,6 +354,7 @@ accept_message(struct tx *tx, struct send_unit *u, struct ledger_user *from,
 		rc = add_own_copy(tx, u, from, c, s, err);
 	if (rc == RC_OK && u->message != NULL)
 		recent_put(d, u->mid, u->message);
+	metrics_add(d->options.metrics, METRIC_MESSAGES_ACCEPTED, 1);
 	return (rc);
 }
 

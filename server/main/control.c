@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The control socket.  Only who may enter the data directory reaches it.
+ * The control socket: how commands reach the running server, which alone may
+ * touch the database.  One line of JSON there, one line back; who may open
+ * DATA/control (mode 0600) may do it.
  */
 #include <errno.h>
 #include <poll.h>
-#include <stdatomic.h>
+#include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -15,63 +19,68 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thr.h"
-#include "crypt/crypt.h"
-#include "main/control.h"
-#include "main/core_internal.h"
+#include "main/main_internal.h"
+#include "model/message.h"
 #include "wire/json.h"
 #include "wire/wire.h"
 
-#define LINE_MAX_BYTES 8192
-/* A caller that says nothing is cut. */
-#define CALL_TIMEOUT_S 10
+#define LINE_MAX_LEN 4096
+#define PATIENCE_S 5
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 struct control {
-	struct core *core;
-	struct thr *thread;
-	int fd;
-	atomic_bool stopping;
-	char path[CONFIG_TEXT_SIZE + 16];
+	int dir_fd;
+	int listen_fd;
+	int wake_fd;
+	struct writer *writer;
+	struct readers *readers;
+	struct thr *thr;
 };
 
-static enum rc
-make_address(const char *data, struct sockaddr_un *ret, struct err *err)
-{
-	int n;
+static const char *const op_names[] = {
+    "user.add", "user.passwd", "user.disable"};
 
-	memset(ret, 0, sizeof(*ret));
-	ret->sun_family = AF_UNIX;
-	n = snprintf(ret->sun_path, sizeof(ret->sun_path), "%s/control", data);
-	if (n < 0 || (size_t)n >= sizeof(ret->sun_path))
-		return (err_set(err, RC_INVALID,
-		    "the path of the data directory is too long for a socket "
-		    "(%zu bytes at most)",
-		    sizeof(ret->sun_path) - sizeof("/control")));
-	return (RC_OK);
+/* The address DATA/control, which may be longer than an address may be: so by
+ * the descriptor of the directory. */
+static struct sockaddr_un
+control_address(int dir_fd)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+
+	(void)snprintf(addr.sun_path, sizeof(addr.sun_path),
+	    "/proc/self/fd/%d/control", dir_fd);
+	return (addr);
 }
 
 static void
-set_timeouts(int fd)
+set_patience(int fd)
 {
-	struct timeval tv = {.tv_sec = CALL_TIMEOUT_S, .tv_usec = 0};
+	const struct timeval patience = {.tv_sec = PATIENCE_S};
 
-	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv));
-	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv));
+	(void)setsockopt(
+	    fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	(void)setsockopt(
+	    fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 }
 
-/* Reads up to a newline.  Returns its length without it, -1 on failure. */
+/* Reads up to a newline; the length without it, -1 when there is none. */
 static ssize_t
-read_line(int fd, char *line, size_t size)
+read_line(int fd, char *line)
 {
-	size_t n;
-	ssize_t k;
+	size_t n = 0;
+	ssize_t got;
+	char *end;
 
-	for (n = 0; n < size; n += (size_t)k) {
-		k = recv(fd, line + n, size - n, 0);
-		if (k <= 0)
+	while (n < LINE_MAX_LEN) {
+		got = recv(fd, line + n, LINE_MAX_LEN - n, 0);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
 			return (-1);
-		if (memchr(line + n, '\n', (size_t)k) != NULL)
-			return ((char *)memchr(line, '\n', n + (size_t)k) -
-			    line);
+		end = memchr(line + n, '\n', (size_t)got);
+		n += (size_t)got;
+		if (end != NULL)
+			return (end - line);
 	}
 	return (-1);
 }
@@ -79,253 +88,316 @@ read_line(int fd, char *line, size_t size)
 static bool
 write_all(int fd, const struct buf *b)
 {
-	size_t n;
-	ssize_t k;
+	size_t done = 0;
+	ssize_t n;
 
-	for (n = 0; n < b->len; n += (size_t)k) {
-		k = send(fd, b->data + n, b->len - n, MSG_NOSIGNAL);
-		if (k <= 0)
+	if (!buf_ok(b))
+		return (false);
+	while (done < b->len) {
+		n = send(fd, b->data + done, b->len - done, MSG_NOSIGNAL);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
 			return (false);
+		done += (size_t)n;
 	}
-	return (buf_ok(b));
+	return (true);
 }
 
-/* ---- commands ---- */
+/* ---- the server's side ---- */
 
-enum rc
-control_run(struct core *core, const char *command, const char *name,
-    const char *password, bool admin, struct err *err)
-{
+/* A call: read, then written, while the control thread waits. */
+struct call {
+	struct control *control;
+	struct user_command command;
+	struct read_job job;
+	struct account_unit unit;
+	pthread_mutex_t lock;
+	pthread_cond_t cond;
+	bool done;
+	struct err err;
+};
 
-	if (strcmp(command, "user add") == 0)
-		return (core_user_add(core, name, password, admin, err));
-	if (strcmp(command, "user passwd") == 0)
-		return (core_user_passwd(core, name, password, err));
-	if (strcmp(command, "user disable") == 0)
-		return (core_user_disable(core, name, err));
-	return (err_set(err, RC_INVALID, "unknown command \"%s\"", command));
-}
-
-/* A NUL-terminated copy of a span that a string of JSON gave. */
 static void
-copy(struct span s, char *ret, size_t size)
+call_done(struct call *c)
 {
 
-	(void)snprintf(ret, size, "%.*s", (int)s.n, s.p != NULL ? s.p : "");
+	(void)pthread_mutex_lock(&c->lock);
+	c->done = true;
+	(void)pthread_cond_signal(&c->cond);
+	(void)pthread_mutex_unlock(&c->lock);
+}
+
+/* Thread: writer. */
+static void
+call_finish(struct account_unit *unit)
+{
+	struct call *c = unit->arg;
+
+	(void)!user_command_result(unit, &c->err);
+	call_done(c);
+}
+
+/* Thread: reader. */
+static void
+call_read(struct read_job *job, struct db *db, struct err *err)
+{
+	struct call *c =
+	    (struct call *)(void *)((char *)job - offsetof(struct call, job));
+	enum rc rc;
+
+	if (db == NULL) {
+		c->err = *err;
+		call_done(c);
+		return;
+	}
+	rc = user_command_unit(&c->command, db, &c->unit, &c->err);
+	if (rc == RC_OK) {
+		c->unit.finish = call_finish;
+		c->unit.arg = c;
+		rc = writer_submit(c->control->writer, &c->unit.unit);
+		if (rc == RC_OK)
+			return;
+		(void)err_set(&c->err, rc, "the server takes nothing now");
+	}
+	call_done(c);
 }
 
 static enum rc
-serve_line(struct core *core, const char *line, size_t n, struct err *err)
+call_run(struct call *c)
 {
-	char command_text[32], name_text[LIMIT_NAME_LEN + 1];
-	char password_text[LIMIT_PASSWORD_LEN + 1];
-	struct span command = {0}, name = {0}, password = {0};
-	struct refusal refusal = REFUSAL_INIT;
-	struct wire_doc doc;
-	bool admin = false;
 	enum rc rc;
-	const struct wire_field fields[] = {
-	    {.name = "command", .type = WIRE_SPAN, .required = true,
-	        .min_len = 1, .max_len = 31, .ret = &command},
-	    {.name = "name", .type = WIRE_SPAN, .max_len = LIMIT_NAME_LEN,
-	        .ret = &name},
-	    {.name = "password", .type = WIRE_SPAN,
-	        .max_len = LIMIT_PASSWORD_LEN, .ret = &password},
-	    {.name = "admin", .type = WIRE_BOOL, .ret = &admin},
-	};
 
-	rc = wire_parse(line, n, &doc, &refusal);
-	if (rc != RC_OK)
-		return (err_set(err, rc, "%s", refusal.detail));
-	rc = wire_object(doc.root, "", fields,
-	    sizeof(fields) / sizeof(fields[0]), &refusal);
+	(void)pthread_mutex_init(&c->lock, NULL);
+	(void)pthread_cond_init(&c->cond, NULL);
+	c->job.run = call_read;
+	rc = readers_submit(c->control->readers, &c->job);
 	if (rc == RC_OK) {
-		copy(command, command_text, sizeof(command_text));
-		copy(name, name_text, sizeof(name_text));
-		copy(password, password_text, sizeof(password_text));
-		log_event(LOG_EV_CONTROL_CALL, "command=%s user=%s",
-		    command_text, name_text);
-		rc = control_run(core, command_text, name_text, password_text,
-		    admin, err);
-		crypt_wipe(password_text, sizeof(password_text));
+		(void)pthread_mutex_lock(&c->lock);
+		while (!c->done)
+			(void)pthread_cond_wait(&c->cond, &c->lock);
+		(void)pthread_mutex_unlock(&c->lock);
 	} else {
-		rc = err_set(err, rc, "%s", refusal.detail);
+		(void)err_set(&c->err, rc, "the server takes nothing now");
 	}
-	wire_doc_fini(&doc);
-	return (rc);
+	(void)pthread_cond_destroy(&c->cond);
+	(void)pthread_mutex_destroy(&c->lock);
+	return (c->err.rc);
+}
+
+static enum rc
+read_fields(json_t *root, struct call *c)
+{
+	struct span name, command, hash = {NULL, 0};
+	struct refusal r = REFUSAL_INIT;
+	const struct wire_field fields[] = {
+	    {.name = "command",
+		.type = WIRE_SPAN,
+		.required = true,
+		.ret = &command},
+	    {.name = "name", .type = WIRE_SPAN, .required = true, .ret = &name},
+	    {.name = "password_hash",
+		.type = WIRE_SPAN,
+		.max_len = CRYPT_PASSWORD_SIZE - 1,
+		.ret = &hash},
+	    {.name = "admin", .type = WIRE_BOOL, .ret = &c->command.admin},
+	};
+	size_t i;
+
+	if (wire_object(root, "", fields, COUNT(fields), &r) != RC_OK)
+		return (err_set(&c->err, RC_INVALID, "%s", r.detail));
+	if (!model_name_valid(name.p, name.n))
+		return (err_set(&c->err, RC_INVALID, "bad name"));
+	for (i = 0; i < COUNT(op_names); i++)
+		if (strlen(op_names[i]) == command.n &&
+		    memcmp(op_names[i], command.p, command.n) == 0)
+			break;
+	if (i == COUNT(op_names))
+		return (err_set(&c->err, RC_INVALID,
+		    "this server does not know that command"));
+	c->command.op = (enum user_op)i;
+	memcpy(c->command.name, name.p, name.n);
+	if (hash.p != NULL)
+		memcpy(c->command.password_hash, hash.p, hash.n);
+	if (c->command.op != USER_DISABLE &&
+	    strncmp(c->command.password_hash, "$argon2id$", 10) != 0)
+		return (err_set(&c->err, RC_INVALID, "no argon2id hash"));
+	return (RC_OK);
 }
 
 static void
-serve(struct control *c, int fd)
+serve(struct control *control, int fd)
 {
-	char line[LINE_MAX_BYTES];
-	struct err err = ERR_INIT;
+	char line[LINE_MAX_LEN];
+	struct call c = {.control = control, .err = ERR_INIT};
+	struct refusal r = REFUSAL_INIT;
+	struct wire_doc doc;
 	struct buf b = BUF_INIT;
 	ssize_t n;
-	enum rc rc;
 
-	set_timeouts(fd);
-	n = read_line(fd, line, sizeof(line));
-	if (n < 0)
+	set_patience(fd);
+	if ((n = read_line(fd, line)) < 0)
 		return;
-	rc = serve_line(c->core, line, (size_t)n, &err);
-	crypt_wipe(line, sizeof(line));
-	buf_addc(&b, '{');
-	jw_bool(&b, "ok", rc == RC_OK);
-	if (rc != RC_OK) {
-		jw_int(&b, "rc", rc);
-		jw_str(&b, "error", err.text);
+	if (wire_parse(line, (size_t)n, &doc, &r) != RC_OK) {
+		(void)err_set(&c.err, RC_INVALID, "%s", r.detail);
+	} else {
+		if (read_fields(doc.root, &c) == RC_OK)
+			(void)call_run(&c);
+		wire_doc_fini(&doc);
 	}
+	log_event(LOG_EV_CONTROL_CALL, "command=%s user=%s result=%s",
+	    op_names[c.command.op], c.command.name, rc_text(c.err.rc));
+	buf_addc(&b, '{');
+	jw_bool(&b, "ok", c.err.rc == RC_OK);
+	jw_int(&b, "rc", c.err.rc);
+	jw_str(&b, "error", c.err.rc == RC_OK ? NULL : c.err.text);
 	buf_adds(&b, "}\n");
 	(void)write_all(fd, &b);
 	buf_fini(&b);
 }
 
 static void
-loop(void *arg)
+control_main(void *arg)
 {
-	struct control *c = arg;
-	struct pollfd pfd = {.fd = c->fd, .events = POLLIN, .revents = 0};
+	struct control *control = arg;
+	struct pollfd fds[2] = {{.fd = control->listen_fd, .events = POLLIN},
+	    {.fd = control->wake_fd, .events = POLLIN}};
 	int fd;
 
-	while (!atomic_load(&c->stopping)) {
-		if (poll(&pfd, 1, 200) <= 0)
+	for (;;) {
+		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+			return;
+		if (fds[1].revents != 0)
+			return;
+		if (fds[0].revents == 0)
 			continue;
-		fd = accept4(c->fd, NULL, NULL, SOCK_CLOEXEC);
+		fd = accept4(control->listen_fd, NULL, NULL, SOCK_CLOEXEC);
 		if (fd < 0)
 			continue;
-		serve(c, fd);
+		serve(control, fd);
 		(void)close(fd);
 	}
 }
 
 enum rc
-control_start(struct core *core, struct control **ret, struct err *err)
+control_start(const struct data *data, struct writer *writer,
+    struct readers *readers, struct control **ret, struct err *err)
 {
-	struct sockaddr_un address;
-	struct control *c;
-	enum rc rc;
+	struct sockaddr_un addr = control_address(data->dir_fd);
+	struct control *control;
 
-	c = mem_zalloc(1, sizeof(*c));
-	if (c == NULL)
+	if ((control = mem_zalloc(1, sizeof(*control))) == NULL)
 		return (err_set(err, RC_NO_MEMORY, "control"));
-	c->core = core;
-	c->fd = -1;
-	rc = make_address(core->config->data, &address, err);
-	if (rc != RC_OK)
-		goto undo;
-	(void)snprintf(c->path, sizeof(c->path), "%s", address.sun_path);
-	/* We hold the lock: a socket that is there is a leftover. */
-	(void)unlink(c->path);
-	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (c->fd < 0 ||
-	    bind(c->fd, (struct sockaddr *)(void *)&address,
-	        sizeof(address)) != 0 ||
-	    chmod(c->path, 0600) != 0 || listen(c->fd, 8) != 0) {
-		rc = err_set_sys(err, RC_IO, errno, "%s", c->path);
-		goto undo;
+	control->dir_fd = data->dir_fd;
+	control->writer = writer;
+	control->readers = readers;
+	control->wake_fd = eventfd(0, EFD_CLOEXEC);
+	control->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	/* What is there is of a server that was killed: we hold the lock. */
+	(void)unlinkat(data->dir_fd, "control", 0);
+	if (control->wake_fd < 0 || control->listen_fd < 0 ||
+	    bind(control->listen_fd, (const struct sockaddr *)(void *)&addr,
+		sizeof(addr)) != 0 ||
+	    fchmodat(data->dir_fd, "control", 0600, 0) != 0 ||
+	    listen(control->listen_fd, 8) != 0) {
+		(void)err_set_sys(
+		    err, RC_IO, errno, "control socket in %s", data->dir);
+		control_stop(control);
+		return (err->rc);
 	}
-	rc = thr_start(THR_CONTROL, 0, loop, c, &c->thread, err);
-	if (rc != RC_OK)
-		goto undo;
-	*ret = c;
+	if (thr_start(THR_CONTROL, 0, control_main, control, &control->thr,
+		err) != RC_OK) {
+		control_stop(control);
+		return (err->rc);
+	}
+	*ret = control;
 	return (RC_OK);
-
-undo:
-	control_stop(c);
-	return (rc);
 }
 
 void
-control_stop(struct control *c)
+control_stop(struct control *control)
 {
+	const uint64_t one = 1;
 
-	if (c == NULL)
+	if (control == NULL)
 		return;
-	atomic_store(&c->stopping, true);
-	thr_join(&c->thread);
-	if (c->fd >= 0) {
-		(void)close(c->fd);
-		(void)unlink(c->path);
+	if (control->wake_fd >= 0) {
+		(void)!write(control->wake_fd, &one, sizeof(one));
+		thr_join(&control->thr);
+		(void)close(control->wake_fd);
 	}
-	mem_free(c);
+	if (control->listen_fd >= 0) {
+		(void)close(control->listen_fd);
+		(void)unlinkat(control->dir_fd, "control", 0);
+	}
+	mem_free(control);
 }
 
-/* ---- the caller's side ---- */
+/* ---- the command's side ---- */
 
+/* Reads the answer. */
 static enum rc
 read_answer(const char *line, size_t n, struct err *err)
 {
-	struct refusal refusal = REFUSAL_INIT;
-	struct span error = {0};
+	struct refusal r = REFUSAL_INIT;
 	struct wire_doc doc;
-	int64_t code = RC_INTERNAL;
+	struct span text = {NULL, 0};
+	int64_t rc = RC_INTERNAL;
 	bool ok = false;
-	enum rc rc;
 	const struct wire_field fields[] = {
 	    {.name = "ok", .type = WIRE_BOOL, .required = true, .ret = &ok},
-	    {.name = "rc", .type = WIRE_I64, .max = RC_COUNT - 1,
-	        .ret = &code},
-	    {.name = "error", .type = WIRE_SPAN, .ret = &error},
-	};
+	    {.name = "rc", .type = WIRE_I64, .required = true, .ret = &rc},
+	    {.name = "error", .type = WIRE_SPAN, .ret = &text}};
 
-	rc = wire_parse(line, n, &doc, &refusal);
-	if (rc != RC_OK)
-		return (err_set(err, RC_PEER, "the server's answer: %s",
-		    refusal.detail));
-	rc = wire_object(doc.root, "", fields,
-	    sizeof(fields) / sizeof(fields[0]), &refusal);
-	if (rc != RC_OK)
-		rc = err_set(
-		    err, RC_PEER, "the server's answer: %s", refusal.detail);
+	if (wire_parse(line, n, &doc, &r) != RC_OK)
+		return (
+		    err_set(err, RC_PEER, "the server's answer: %s", r.detail));
+	if (wire_object(doc.root, "", fields, COUNT(fields), &r) != RC_OK)
+		(void)err_set(
+		    err, RC_PEER, "the server's answer: %s", r.detail);
 	else if (!ok)
-		rc = err_set(
-		    err, (enum rc)code, "%.*s", (int)error.n, error.p);
+		(void)err_set(err,
+		    rc > RC_OK && rc < RC_COUNT ? (enum rc)rc : RC_PEER, "%.*s",
+		    (int)text.n, text.n > 0 ? text.p : "");
 	wire_doc_fini(&doc);
-	return (rc);
+	return (err->rc);
 }
 
 enum rc
-control_call(const char *data, const char *command, const char *name,
-    const char *password, bool admin, struct err *err)
+control_call(const struct data *data, const struct user_command *command,
+    struct err *err)
 {
-	struct sockaddr_un address;
-	char line[LINE_MAX_BYTES];
+	struct sockaddr_un addr = control_address(data->dir_fd);
+	char line[LINE_MAX_LEN];
 	struct buf b = BUF_INIT;
-	ssize_t n;
-	enum rc rc;
+	ssize_t n = -1;
 	int fd;
 
-	rc = make_address(data, &address, err);
-	if (rc != RC_OK)
-		return (rc);
+	*err = (struct err)ERR_INIT;
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return (err_set_sys(err, RC_IO, errno, "socket"));
-	if (connect(fd, (struct sockaddr *)(void *)&address,
-	        sizeof(address)) != 0) {
-		rc = err_set_sys(err, RC_CLOSED, errno,
-		    "a server holds the lock of %s but does not answer at "
-		    "its control socket",
-		    data);
-		goto undo_socket;
+	if (fd < 0 || connect(fd, (const struct sockaddr *)(void *)&addr,
+			  sizeof(addr)) != 0) {
+		(void)err_set_sys(err, RC_PEER, errno,
+		    "a server holds %s but does not answer at its control "
+		    "socket",
+		    data->dir);
+	} else {
+		set_patience(fd);
+		buf_addc(&b, '{');
+		jw_str(&b, "command", op_names[command->op]);
+		jw_str(&b, "name", command->name);
+		if (command->op != USER_DISABLE)
+			jw_str(&b, "password_hash", command->password_hash);
+		jw_bool(&b, "admin", command->admin);
+		buf_adds(&b, "}\n");
+		if (write_all(fd, &b) && (n = read_line(fd, line)) >= 0)
+			(void)read_answer(line, (size_t)n, err);
+		else
+			(void)err_set(err, RC_UNCERTAIN,
+			    "the server did not answer in time");
+		buf_fini(&b);
 	}
-	set_timeouts(fd);
-	buf_addc(&b, '{');
-	jw_str(&b, "command", command);
-	jw_str(&b, "name", name);
-	jw_str(&b, "password", password);
-	jw_bool(&b, "admin", admin);
-	buf_adds(&b, "}\n");
-	n = write_all(fd, &b) ? read_line(fd, line, sizeof(line)) : -1;
-	if (n < 0)
-		rc = err_set(err, RC_UNCERTAIN,
-		    "the server did not answer: it may or may not be done");
-	else
-		rc = read_answer(line, (size_t)n, err);
-	buf_fini(&b);
-
-undo_socket:
-	(void)close(fd);
-	return (rc);
+	if (fd >= 0)
+		(void)close(fd);
+	return (err->rc);
 }

@@ -1,62 +1,55 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Three people whose passwords everybody knows: loopback only.
+ * The users of --demo and lines to copy.  Their password is no secret: --demo
+ * is refused anywhere but on loopback.
  */
-#include <stdio.h>
+#include <string.h>
 
-#include "main/demo.h"
+#include "main/server.h"
 
-static const struct {
-	const char *name, *password;
-} users[] = {
-    {"alice", "alice-demo"}, {"bob", "bob-demo"}, {"carol", "carol-demo"}};
+#define DEMO_PASSWORD "twinbox-demo"
 
-#define USERS (sizeof(users) / sizeof(users[0]))
+static const char *const names[] = {"alice", "bob", "carol"};
 
 enum rc
-demo_make_users(struct core *core, struct err *err)
+demo_users(struct server *s, struct err *err)
 {
+	struct user_command command = {.op = USER_ADD};
 	enum rc rc;
 	size_t i;
 
-	for (i = 0; i < USERS; i++) {
-		rc = core_user_add(
-		    core, users[i].name, users[i].password, false, err);
-		if (rc != RC_OK)
-			return (err_wrap(err, "demo"));
+	rc = crypt_password_hash(
+	    DEMO_PASSWORD, strlen(DEMO_PASSWORD), command.password_hash, err);
+	for (i = 0; i < sizeof(names) / sizeof(names[0]) && rc == RC_OK; i++) {
+		memcpy(command.name, names[i], strlen(names[i]) + 1);
+		rc = user_command_run(&command, s->db, s->writer, err);
 	}
-	return (RC_OK);
+	return (rc);
 }
 
 void
-demo_say(const char *host, bool fresh)
+demo_write(const struct server *s, const char *url, struct buf *out)
 {
 	size_t i;
 
-	if (fresh)
-		for (i = 0; i < USERS; i++)
-			printf("demo user: %-5s  password: %s\n",
-			    users[i].name, users[i].password);
-	printf("\nTry it; copy line by line:\n"
-	       "  TOKEN=$(curl -s http://%s/v1/tokens -H 'Content-Type: "
-	       "application/json' -d '{\"name\":\"alice\",\"password\":"
-	       "\"alice-demo\",\"device\":\"curl\"}' | sed 's/.*\"token\":\"\\"
-	       "([^\"]*\\).*/\\1/')\n"
-	       "  curl http://%s/v1/to/bob -H \"Authorization: Bearer "
-	       "$TOKEN\" -d 'Hello Bob'\n"
-	       "  BOB=$(curl -s http://%s/v1/tokens -H 'Content-Type: "
-	       "application/json' -d '{\"name\":\"bob\",\"password\":"
-	       "\"bob-demo\",\"device\":\"curl\"}' | sed 's/.*\"token\":\"\\"
-	       "([^\"]*\\).*/\\1/')\n"
-	       "  curl http://%s/v1/inbox -H \"Authorization: Bearer "
-	       "$BOB\"\n",
-	    host, host, host, host);
-	printf("\nOr with the client, in two terminals:\n"
-	       "  echo bob-demo | build/twinbox --server http://%s --profile "
-	       "bob login bob --password-stdin && build/twinbox --profile bob "
-	       "tail\n"
-	       "  echo alice-demo | build/twinbox --server http://%s "
-	       "--profile alice login alice --password-stdin && build/twinbox "
-	       "--profile alice send bob 'Hello Bob'\n\n",
-	    host, host);
+	(void)s;
+	buf_adds(out, "demo users:");
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		buf_addf(out, "%s %s", i > 0 ? "," : "", names[i]);
+	buf_addf(out,
+	    " (password: %s)\n\n"
+	    "With curl:\n"
+	    "  TOKEN=$(curl -s %s/v1/tokens -H 'Content-Type: application/json'"
+	    " \\\n"
+	    "    -d '{\"name\":\"alice\",\"password\":\"%s\",\"device\":\"curl\"}"
+	    "' | sed 's/.*\"token\":\"\\([^\"]*\\)\".*/\\1/')\n"
+	    "  curl -s %s/v1/to/bob -H \"Authorization: Bearer $TOKEN\" "
+	    "--data-binary 'Hello, Bob.'\n"
+	    "  curl -s %s/v1/inbox?after=0 -H \"Authorization: Bearer $TOKEN\""
+	    "\n\n"
+	    "With the client, in another terminal:\n"
+	    "  echo %s | build/twinbox login bob --server %s "
+	    "--password-stdin\n"
+	    "  build/twinbox tail\n\n",
+	    DEMO_PASSWORD, url, DEMO_PASSWORD, url, url, DEMO_PASSWORD, url);
 }

@@ -1,250 +1,179 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program twinboxd: subcommands and their arguments.
+ * twinboxd: the subcommands.
  */
-#include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sysexits.h>
-#include <termios.h>
-#include <unistd.h>
 
+#include "base/log.h"
 #include "base/thr.h"
-#include "crypt/crypt.h"
-#include "main/control.h"
-#include "main/server.h"
+#include "main/main_internal.h"
 #include "wire/wire.h"
 
-/* What main takes off the arguments itself. */
-struct own {
-	bool admin;
-	bool password_stdin;
-};
-
 static const char usage[] =
-    "usage: twinboxd [serve] [settings]\n"
-    "       twinboxd check-config [settings]\n"
-    "       twinboxd migrate [settings]\n"
-    "       twinboxd user add NAME [--admin] [--password-stdin] [settings]\n"
-    "       twinboxd user passwd NAME [--password-stdin] [settings]\n"
-    "       twinboxd user disable NAME [settings]\n"
-    "       twinboxd --version | --help\n"
-    "\n"
-    "Without a subcommand it serves.  While a server runs, `user` speaks to it\n"
-    "through DATA/control.\n"
-    "\n"
-    "Settings (flags win, then the environment, then the file):\n";
+    "usage: twinboxd [serve] [SETTING...]\n"
+    "       twinboxd check-config [SETTING...]    say what the settings are\n"
+    "       twinboxd sample-config                print a file with all of "
+    "them\n"
+    "       twinboxd migrate [SETTING...]         bring the database up to "
+    "date\n"
+    "       twinboxd user add NAME [--admin] [--password-stdin]\n"
+    "       twinboxd user passwd NAME [--password-stdin]\n"
+    "       twinboxd user disable NAME\n"
+    "       twinboxd --version | --help\n\n"
+    "A setting is a flag, an environment variable (TWINBOX_LISTEN) or a line "
+    "in the\nfile of --config; flags win, then the environment, then the "
+    "file.\n\n";
 
-static int
-complain(const struct err *err)
+int
+complain(int code, const char *fmt, ...)
 {
+	va_list ap;
 
-	(void)fprintf(stderr, "twinboxd: %s\n", err->text);
-	return (rc_exit_code(err->rc));
-}
-
-static int
-show_help(void)
-{
-	struct buf b = BUF_INIT;
-
-	config_write_help(&b);
-	(void)fputs(usage, stdout);
-	if (b.len > 0)
-		(void)fwrite(b.data, 1, b.len, stdout);
-	buf_fini(&b);
-	return (0);
-}
-
-/* Takes ${name} off the arguments if it is there. */
-static bool
-take_flag(int *argc, char **argv, const char *name)
-{
-	int i;
-
-	for (i = 0; i < *argc; i++) {
-		if (strcmp(argv[i], name) != 0)
-			continue;
-		memmove(argv + i, argv + i + 1,
-		    (size_t)(*argc - i) * sizeof(*argv));
-		(*argc)--;
-		return (true);
-	}
-	return (false);
-}
-
-/* ---- subcommands ---- */
-
-static int
-check_config(const struct config *config)
-{
-	struct buf b = BUF_INIT;
-
-	config_write(config, &b);
-	if (b.len > 0)
-		(void)fwrite(b.data, 1, b.len, stdout);
-	buf_fini(&b);
-	return (0);
-}
-
-static int
-migrate(const struct config *config)
-{
-	struct err err = ERR_INIT;
-	struct core *core;
-
-	if (core_open(config, &core, &err) != RC_OK)
-		return (complain(&err));
-	core_close(core);
-	printf("the schema is up to date\n");
-	return (0);
-}
-
-/* Asks on the terminal, without echo. */
-static bool
-ask_password(char *ret, size_t size)
-{
-	struct termios before, quiet;
-	bool ok;
-
-	if (tcgetattr(STDIN_FILENO, &before) != 0)
-		return (false);
-	quiet = before;
-	quiet.c_lflag &= ~(tcflag_t)ECHO;
-	(void)fputs("Password: ", stderr);
-	(void)tcsetattr(STDIN_FILENO, TCSAFLUSH, &quiet);
-	ok = fgets(ret, (int)size, stdin) != NULL;
-	(void)tcsetattr(STDIN_FILENO, TCSAFLUSH, &before);
+	(void)fputs("twinboxd: ", stderr);
+	va_start(ap, fmt);
+	(void)vfprintf(stderr, fmt, ap);
+	va_end(ap);
 	(void)fputc('\n', stderr);
-	return (ok);
+	return (code);
 }
 
-static enum rc
-read_password(const struct own *own, char *ret, size_t size, struct err *err)
-{
-	bool ok;
-
-	ok = own->password_stdin || isatty(STDIN_FILENO) == 0
-	    ? fgets(ret, (int)size, stdin) != NULL
-	    : ask_password(ret, size);
-	if (!ok)
-		return (err_set(err, RC_INVALID,
-		    "no password: give it on the terminal, or one line with "
-		    "--password-stdin"));
-	ret[strcspn(ret, "\r\n")] = '\0';
-	return (RC_OK);
-}
-
+/* Prints what ${write} appends after ${head}. */
 static int
-user(const struct config *config, const struct own *own)
+show(const char *head, void (*write)(struct buf *out))
 {
-	char password[LIMIT_PASSWORD_LEN + 2] = "";
+	struct buf b = BUF_INIT;
+
+	buf_adds(&b, head);
+	write(&b);
+	if (!buf_ok(&b))
+		return (complain(EX_OSERR, "out of memory"));
+	(void)fwrite(b.data, 1, b.len, stdout);
+	buf_fini(&b);
+	return (fflush(stdout) == 0 ? EX_OK : EX_IOERR);
+}
+
+int
+settings(int argc, char **argv, struct config *ret)
+{
 	struct err err = ERR_INIT;
-	struct core *core = NULL;
-	char command[32];
 	enum rc rc;
 
-	if (config->noperands != 2) {
-		(void)err_set(&err, RC_INVALID,
-		    "user wants a verb and a name: user add NAME");
-		(void)complain(&err);
-		return (EX_USAGE);
-	}
-	(void)snprintf(
-	    command, sizeof(command), "user %s", config->operands[0]);
-	rc = RC_OK;
-	if (strcmp(command, "user disable") != 0)
-		rc = read_password(own, password, sizeof(password), &err);
-	if (rc == RC_OK)
-		rc = core_open(config, &core, &err);
-	if (rc == RC_OK)
-		rc = control_run(core, command, config->operands[1], password,
-		    own->admin, &err);
-	else if (rc == RC_BUSY)
-		rc = control_call(config->data, command, config->operands[1],
-		    password, own->admin, &err);
-	core_close(core);
-	crypt_wipe(password, sizeof(password));
+	rc = config_parse(argc, argv, getenv, ret, &err);
 	if (rc != RC_OK)
-		return (complain(&err));
-	printf("done: %s %s\n", command, config->operands[1]);
-	return (0);
-}
-
-static int
-later(const char *command)
-{
-
-	(void)fprintf(stderr, "twinboxd: %s is not in this version\n",
-	    command);
-	return (EX_UNAVAILABLE);
-}
-
-static int
-dispatch(const char *command, const struct config *config,
-    const struct own *own)
-{
-
-	if (strcmp(command, "user") == 0)
-		return (user(config, own));
-	if (config->noperands > 0) {
-		(void)fprintf(stderr,
-		    "twinboxd: what is \"%s\"? See twinboxd --help\n",
-		    config->operands[0]);
-		return (EX_USAGE);
+		return (
+		    complain(rc == RC_INVALID ? EX_CONFIG : rc_exit_code(rc),
+			"%s", err.text));
+	if (ret->help)
+		return (show(usage, config_write_help));
+	if (ret->version) {
+		(void)printf("twinboxd %s\n", PACKAGE_VERSION);
+		return (EX_OK);
 	}
-	if (strcmp(command, "serve") == 0)
-		return (server_run(config));
-	if (strcmp(command, "check-config") == 0)
-		return (check_config(config));
-	return (migrate(config));
+	return (-1);
 }
+
+static int
+no_operands(const struct config *config)
+{
+
+	if (config->noperands == 0)
+		return (-1);
+	return (complain(EX_USAGE, "\"%s\" is not expected; see --help",
+	    config->operands[0]));
+}
+
+static int
+check_config_main(int argc, char **argv)
+{
+	struct buf b = BUF_INIT;
+	struct config config;
+	int code;
+
+	if ((code = settings(argc, argv, &config)) >= 0 ||
+	    (code = no_operands(&config)) >= 0)
+		return (code);
+	config_write(&config, &b);
+	if (!buf_ok(&b))
+		return (complain(EX_OSERR, "out of memory"));
+	(void)fwrite(b.data, 1, b.len, stdout);
+	buf_fini(&b);
+	return (EX_OK);
+}
+
+static int
+sample_config_main(int argc, char **argv)
+{
+
+	(void)argv;
+	if (argc > 0)
+		return (complain(EX_USAGE, "sample-config takes nothing"));
+	return (show("", config_write_sample));
+}
+
+static int
+migrate_main(int argc, char **argv)
+{
+	struct err err = ERR_INIT;
+	struct config config;
+	struct data data;
+	struct db *db;
+	int code;
+
+	if ((code = settings(argc, argv, &config)) >= 0 ||
+	    (code = no_operands(&config)) >= 0)
+		return (code);
+	if (data_open(&config, &data, &err) != RC_OK ||
+	    data_open_db(&data, &db, &err) != RC_OK)
+		return (complain(rc_exit_code(err.rc), "%s", err.text));
+	(void)printf("%s is up to date\n", data.url);
+	db_close(db);
+	data_close(&data);
+	return (EX_OK);
+}
+
+static int
+later_main(int argc, char **argv)
+{
+
+	(void)argc;
+	return (
+	    complain(EX_UNAVAILABLE, "%s is not in this version", argv[-1]));
+}
+
+static const struct {
+	const char *name;
+	int (*main)(int argc, char **argv);
+} commands[] = {
+    {"serve", serve_main},
+    {"check-config", check_config_main},
+    {"sample-config", sample_config_main},
+    {"migrate", migrate_main},
+    {"user", users_main},
+    {"fsck", later_main},
+    {"backup", later_main},
+    {"copy", later_main},
+};
 
 int
 main(int argc, char **argv)
 {
-	static const char *const commands[] = {
-	    "serve", "check-config", "migrate", "user", NULL};
-	static const char *const later_commands[] = {
-	    "fsck", "backup", "copy", NULL};
-	static struct config config;
-	const char *command = "serve";
-	struct err err = ERR_INIT;
-	struct own own;
-	int i;
+	size_t i;
 
-	(void)umask(077);
-	(void)sigaction(
-	    SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
 	thr_init_main();
-	if (crypt_init(&err) != RC_OK)
-		return (complain(&err));
 	wire_init();
-	argc--;
-	argv++;
-	for (i = 0; argc > 0 && commands[i] != NULL; i++)
-		if (strcmp(argv[0], commands[i]) == 0)
-			command = commands[i];
-	for (i = 0; argc > 0 && later_commands[i] != NULL; i++)
-		if (strcmp(argv[0], later_commands[i]) == 0)
-			return (later(argv[0]));
-	if (argc > 0 && strcmp(argv[0], command) == 0) {
-		argc--;
-		argv++;
-	}
-	own.admin = take_flag(&argc, argv, "--admin");
-	own.password_stdin = take_flag(&argc, argv, "--password-stdin");
-	if (config_parse(argc, argv, getenv, &config, &err) != RC_OK) {
-		(void)complain(&err);
-		return (err.rc == RC_INVALID ? EX_USAGE : EX_CONFIG);
-	}
-	if (config.help)
-		return (show_help());
-	if (config.version) {
-		printf("twinboxd %s\n", TWINBOX_VERSION);
-		return (0);
-	}
-	return (dispatch(command, &config, &own));
+	/* The database, the lock, the socket: nobody else's. */
+	(void)umask(077);
+	if (argc < 2 || argv[1][0] == '-')
+		return (serve_main(argc - 1, argv + 1));
+	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (strcmp(argv[1], commands[i].name) == 0)
+			return (commands[i].main(argc - 2, argv + 2));
+	(void)complain(EX_USAGE, "there is no command \"%s\"", argv[1]);
+	(void)fputs(usage, stderr);
+	return (EX_USAGE);
 }

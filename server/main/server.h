@@ -1,51 +1,56 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The server as a whole: start in order, serve, stop in order.  The only
- * place that sees every module.
+ * The server: everything that runs, in the order in which it is made.
  */
 #ifndef MAIN_SERVER_H
 #define MAIN_SERVER_H
 
-#include "base/err.h"
-#include "config/config.h"
-#include "domain/account.h"
+#include <stdatomic.h>
 
-#define TWINBOX_VERSION "0.1.0"
+#include "admin/admin.h"
+#include "api/api.h"
+#include "main/main_internal.h"
+#include "relay/relay.h"
 
-/*
- * The core: data directory, lock, database, domain and writer.  Enough to run
- * a unit of work; `twinboxd user` opens it alone, `twinboxd serve` within.
- */
-struct core;
+#define EPOCH_LEN 32
 
-/* Takes the lock, opens the database, migrates, checkpoints, and commits a
- * boot row, so that nothing of an earlier failed sync is served.  RC_BUSY: a
- * server holds the lock. */
-enum rc core_open(const struct config *config, struct core **ret,
-    struct err *err) MUST_USE;
+struct server {
+	struct config config;
+	const struct clk *clk;
+	struct rnd *rnd;
+	struct data data;
+	char epoch[EPOCH_LEN + 1];
+	bool was_empty; /* the database had no users */
+	atomic_bool ready;
 
-/* Checkpoints, closes, gives the lock back.  NULL is allowed. */
-void core_close(struct core *core);
+	struct metrics *metrics;
+	struct auth *auth;
+	struct domain_sinks sinks;
+	struct db_options db_options; /* of readers and relay */
+	struct db *db;                /* of the writer */
+	struct domain *domain;
+	struct writer *writer;
+	struct readers *readers;
+	struct relay *relay;
+	struct push *push;
+	struct admin *admin;
+	struct api *api;
+	struct http_route *routes;
+	struct http *http;
+	struct control *control;
+};
 
-/* Runs ${u} and waits for it.  Its refusal is in it.  Thread: any but the
- * writer's. */
-enum rc core_account(struct core *core, struct account_unit *u,
-    struct err *err) MUST_USE;
+/* Makes and starts everything; on failure what there is must be given to
+ * server_stop(). */
+enum rc server_start(struct server *s, struct err *err) MUST_USE;
 
-/* Adds a user with a password, through core_account().  RC_EXISTS, RC_INVALID
- * with the cure in ${err}. */
-enum rc core_user_add(struct core *core, const char *name,
-    const char *password, bool admin, struct err *err) MUST_USE;
+/* Ends everything that server_start() began, in the reverse order, losing
+ * nothing that was accepted; at most config.drain_deadline_ms. */
+void server_stop(struct server *s);
 
-/* Changes a password; revokes all devices.  RC_NOT_FOUND. */
-enum rc core_user_passwd(struct core *core, const char *name,
-    const char *password, struct err *err) MUST_USE;
-
-/* Disables a user and all his devices.  RC_NOT_FOUND. */
-enum rc core_user_disable(
-    struct core *core, const char *name, struct err *err) MUST_USE;
-
-/* Serves until SIGTERM or SIGINT.  Returns the exit code. */
-int server_run(const struct config *config);
+/* The users of --demo, in an empty database, and what to tell of them
+ * (demo.c). */
+enum rc demo_users(struct server *s, struct err *err) MUST_USE;
+void demo_write(const struct server *s, const char *url, struct buf *out);
 
 #endif

@@ -8,8 +8,11 @@
  * registration that was put before a piece of news is therefore always worked
  * on before it.
  */
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -59,6 +62,10 @@ adopt(struct push *p, struct push_note *note)
 		(void)close(fd.sockfd);
 		return;
 	}
+	/* Frames are small and each is written whole: waiting for company
+	 * (Nagle) would cost 40 ms beside a client's delayed ack. */
+	(void)setsockopt(
+	    fd.sockfd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
 	/* On failure the library has closed it. */
 	(void)lws_adopt_descriptor_vhost(p->vhost,
 	    LWS_ADOPT_SOCKET | LWS_ADOPT_HTTP, fd, NULL, NULL);

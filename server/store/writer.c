@@ -196,6 +196,7 @@ static enum rc
 transact(struct writer *w, struct unit **units, size_t n, struct err *err)
 {
 	struct tx tx = {.db = w->db, .now_ms = 0, .ledger = NULL};
+	int64_t began_us;
 	enum rc rc;
 	size_t i;
 
@@ -212,6 +213,7 @@ transact(struct writer *w, struct unit **units, size_t n, struct err *err)
 	if (rc == RC_OK)
 		rc = w->hooks->flush(w->hooks->arg, &tx, err);
 	FAULT("writer.commit.before");
+	began_us = clk_mono_us(w->clk);
 	if (rc == RC_OK)
 		rc = db_commit(w->db, err);
 	FAULT("writer.commit.after");
@@ -224,7 +226,8 @@ transact(struct writer *w, struct unit **units, size_t n, struct err *err)
 	}
 	atomic_fetch_add(&w->batches, 1);
 	atomic_fetch_add(&w->units, n);
-	w->hooks->committed(w->hooks->arg, &tx);
+	w->hooks->committed(
+	    w->hooks->arg, &tx, n, clk_mono_us(w->clk) - began_us);
 	FAULT("writer.published");
 	return (RC_OK);
 }

@@ -67,8 +67,10 @@ struct writer_hooks {
 	/* All units are applied: write what is left to write. */
 	enum rc (*flush)(void *arg, struct tx *tx, struct err *err);
 
-	/* Committed and synced: publish.  Called before the units' done. */
-	void (*committed)(void *arg, struct tx *tx);
+	/* Committed and synced, which took ${commit_us}: publish.  Called
+	 * before the units' done. */
+	void (*committed)(
+	    void *arg, struct tx *tx, size_t units, int64_t commit_us);
 
 	/* Rolled back: forget. */
 	void (*aborted)(void *arg, struct tx *tx);

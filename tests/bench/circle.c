@@ -231,13 +231,14 @@ open_session(struct circles *run, struct wsc *ws, struct person *p)
 void
 circles_open(struct circles *run, struct bench *b, struct loop *loop, int n)
 {
-	int64_t until = mono_ns() + STUCK_NS;
+	int64_t until;
 
 	run->b = b;
 	run->loop = loop;
 	run->n = n;
 	run->people = people_get(&b->to, b->tokens, b->first_user, 2 * n);
 	people_heads(&b->to, run->people, 2 * n);
+	until = mono_ns() + STUCK_NS;
 	run->circles = bench_zalloc((size_t)n, sizeof(*run->circles));
 	for (int i = 0; i < n; i++) {
 		struct circle *c = &run->circles[i];

@@ -36,8 +36,12 @@ on_news(void *arg, struct news *news)
 	struct rig *r = arg;
 	size_t i;
 
-	for (i = 0; i < news->nevents && r->nevents < 512; i++)
+	for (i = 0; i < news->nevents && r->nevents < 512; i++) {
+		r->stamps[r->nevents] = r->options.stamp != NULL
+		    ? r->options.stamp(r->options.stamp_arg)
+		    : 0;
 		r->events[r->nevents++] = news->events[i];
+	}
 	r->nchanges += (int)news->nchanges;
 	/* The texts' bytes are not looked at later, only the numbers. */
 	news_free(news);
@@ -54,38 +58,66 @@ on_fatal(void *arg, const struct err *err)
 
 /* ---- life ---- */
 
-static void
-start(struct rig *r)
+enum rc
+rig_boot(struct db *db, int64_t now_ms, struct err *err)
+{
+	struct db_val v[2] = {db_v_str("boot"), db_v_str("rig")};
+	int from, to;
+	enum rc rc;
+
+	rc = db_checkpoint(db, true, NULL, err);
+	if (rc == RC_OK)
+		rc = db_migrate(db, now_ms, &from, &to, err);
+	if (rc == RC_OK)
+		rc = db_begin(db, err);
+	if (rc != RC_OK)
+		return (rc);
+	rc = db_run(db, SQL_META_SET, v, 2, NULL, NULL, NULL, err);
+	if (rc == RC_OK)
+		rc = db_commit(db, err);
+	if (rc != RC_OK)
+		db_rollback(db);
+	return (rc);
+}
+
+static enum rc
+start(struct rig *r, struct err *err)
 {
 	struct domain_options o = {0};
 	struct writer_options w = {0};
 	struct db_options db = {0};
-	struct err err = ERR_INIT;
-	int from, to;
+	enum rc rc;
 
 	db.url = r->url;
 	db.mode = DB_WRITER;
-	db.sync = DB_SYNC_FULL;
+	db.sync = r->options.sync;
+	db.vfs = r->options.vfs;
 	db.schema = &sql_sqlite_schema;
-	if (db_open(&db, &r->db, &err) != RC_OK)
-		fail_msg("db_open: %s", err.text);
-	if (db_migrate(r->db, r->clk.wall_ms, &from, &to, &err) != RC_OK)
-		fail_msg("db_migrate: %s", err.text);
+	rc = db_open(&db, &r->db, err);
+	if (rc != RC_OK)
+		return (rc);
+	if (!r->options.unsafe_start)
+		rc = rig_boot(r->db, r->clk.wall_ms, err);
+	if (rc != RC_OK) {
+		db_close(r->db);
+		return (rc);
+	}
 	r->sinks = (struct domain_sinks){r, on_wake, on_news, on_fatal};
 	o.clk = &r->clk.clk;
 	o.rnd = &r->rnd.rnd;
 	o.expiry_ms = INT64_C(5) * 86400 * 1000;
 	o.sinks = &r->sinks;
-	assert_int_equal(domain_new(&o, &r->domain, &err), RC_OK);
+	assert_int_equal(domain_new(&o, &r->domain, err), RC_OK);
 	w.db = r->db;
 	w.clk = &r->clk.clk;
 	w.hooks = domain_hooks(r->domain);
 	w.queue_limit = 10000;
-	w.checkpoint_bytes = 1 << 20;
-	assert_int_equal(writer_new(&w, &r->writer, &err), RC_OK);
+	w.checkpoint_bytes = r->options.checkpoint_bytes;
+	assert_int_equal(writer_new(&w, &r->writer, err), RC_OK);
 	assert_int_equal(sqlite3_open_v2(r->path, &r->look,
-	                     SQLITE_OPEN_READONLY, NULL),
+	                     SQLITE_OPEN_READONLY, r->options.vfs),
 	    SQLITE_OK);
+	return (RC_OK);
 }
 
 static void
@@ -99,31 +131,15 @@ stop(struct rig *r)
 	db_close(r->db);
 }
 
-void
-rig_open(struct rig *r)
-{
-	struct err err = ERR_INIT;
-
-	memset(r, 0, sizeof(*r));
-	assert_int_equal(crypt_init(&err), RC_OK);
-	(void)snprintf(r->dir, sizeof(r->dir), "/tmp/twinbox-rig-XXXXXX");
-	assert_non_null(mkdtemp(r->dir));
-	(void)snprintf(r->path, sizeof(r->path), "%s/db", r->dir);
-	(void)snprintf(r->url, sizeof(r->url), "sqlite:%s", r->path);
-	clk_fake_init(&r->clk, RIG_START_MS);
-	rnd_seeded_init(&r->rnd, 42);
-	uuid_gen_init(&r->ids, &r->clk.clk, &r->rnd.rnd);
-	start(r);
-}
-
-void
-rig_close(struct rig *r)
+static void
+remove_folder(struct rig *r)
 {
 	static const char *const tails[] = {"", "-wal", "-shm"};
 	char path[128];
 	size_t i;
 
-	stop(r);
+	if (r->options.path != NULL)
+		return;
 	for (i = 0; i < 3; i++) {
 		(void)snprintf(path, sizeof(path), "%s%s", r->path, tails[i]);
 		(void)unlink(path);
@@ -131,12 +147,69 @@ rig_close(struct rig *r)
 	(void)rmdir(r->dir);
 }
 
+enum rc
+rig_open_try(struct rig *r, const struct rig_options *options, struct err *err)
+{
+	enum rc rc;
+
+	memset(r, 0, sizeof(*r));
+	r->options = *options;
+	if (r->options.checkpoint_bytes == 0)
+		r->options.checkpoint_bytes = 1 << 20;
+	assert_int_equal(crypt_init(err), RC_OK);
+	if (options->path == NULL) {
+		(void)snprintf(
+		    r->dir, sizeof(r->dir), "/tmp/twinbox-rig-XXXXXX");
+		assert_non_null(mkdtemp(r->dir));
+		(void)snprintf(r->path, sizeof(r->path), "%s/db", r->dir);
+	} else {
+		(void)snprintf(
+		    r->path, sizeof(r->path), "%s", options->path);
+	}
+	(void)snprintf(r->url, sizeof(r->url), "sqlite:%s", r->path);
+	clk_fake_init(&r->clk,
+	    options->now_ms != 0 ? options->now_ms : RIG_START_MS);
+	rnd_seeded_init(&r->rnd, options->seed != 0 ? options->seed : 42);
+	uuid_gen_init(&r->ids, &r->clk.clk, &r->rnd.rnd);
+	rc = start(r, err);
+	if (rc != RC_OK)
+		remove_folder(r);
+	return (rc);
+}
+
 void
-rig_restart(struct rig *r)
+rig_open_with(struct rig *r, const struct rig_options *options)
+{
+	struct err err = ERR_INIT;
+
+	if (rig_open_try(r, options, &err) != RC_OK)
+		fail_msg("rig: %s", err.text);
+}
+
+void
+rig_open(struct rig *r)
+{
+	static const struct rig_options none;
+
+	rig_open_with(r, &none);
+}
+
+void
+rig_close(struct rig *r)
 {
 
 	stop(r);
-	start(r);
+	remove_folder(r);
+}
+
+void
+rig_restart(struct rig *r)
+{
+	struct err err = ERR_INIT;
+
+	stop(r);
+	if (start(r, &err) != RC_OK)
+		fail_msg("restart: %s", err.text);
 }
 
 void
@@ -262,22 +335,22 @@ deliver_finished(struct deliver_unit *u)
 	*(bool *)u->arg = true;
 }
 
-size_t
-rig_deliver(struct rig *r)
+enum rc
+rig_deliver_try(struct rig *r, size_t *ret)
 {
 	struct err err = ERR_INIT;
 	struct deliver_unit u;
 	struct ready ready;
 	bool done;
 	size_t n;
+	enum rc rc;
 
 	for (n = 0;; n += u.delivered) {
 		ready.n = 0;
-		assert_int_equal(store_lanes_ready(r->db, r->clk.wall_ms,
-		                     DELIVER_LANES, take_lane, &ready, &err),
-		    RC_OK);
-		if (ready.n == 0)
-			return (n);
+		rc = store_lanes_ready(r->db, r->clk.wall_ms, DELIVER_LANES,
+		    take_lane, &ready, &err);
+		if (rc != RC_OK || ready.n == 0)
+			break;
 		deliver_unit_init(&u);
 		memcpy(u.lanes, ready.lanes, sizeof(u.lanes));
 		u.nlanes = ready.n;
@@ -286,9 +359,24 @@ rig_deliver(struct rig *r)
 		done = false;
 		submit(r, &u.unit);
 		assert_true(done);
-		if (u.unit.rc != RC_OK)
-			fail_msg("deliver: %s", rc_text(u.unit.rc));
+		rc = u.unit.rc;
+		if (rc != RC_OK)
+			break;
 	}
+	*ret = n;
+	return (rc);
+}
+
+size_t
+rig_deliver(struct rig *r)
+{
+	size_t n;
+	enum rc rc;
+
+	rc = rig_deliver_try(r, &n);
+	if (rc != RC_OK)
+		fail_msg("deliver: %s", rc_text(rc));
+	return (n);
 }
 
 static void
@@ -392,6 +480,67 @@ rig_release(struct rig *r)
 }
 
 /* ---- looking ---- */
+
+/* Each counts what should not be. */
+static const char *const promises[][2] = {
+    {"an inbox has a hole",
+        "SELECT count(*) FROM inboxes b WHERE b.head <> (SELECT count(*) FROM "
+        "inbox i WHERE i.user_id = b.user_id) OR b.head <> (SELECT "
+        "coalesce(max(seq), 0) FROM inbox i WHERE i.user_id = b.user_id)"},
+    {"a message has no outbox row",
+        "SELECT count(*) FROM messages m WHERE NOT EXISTS (SELECT 1 FROM "
+        "outbox o WHERE o.event_id = m.event_id)"},
+    {"a message is not in its sender's inbox",
+        "SELECT count(*) FROM messages m WHERE conversation_seq IS NOT NULL "
+        "AND NOT EXISTS (SELECT 1 FROM inbox i WHERE i.event_id = m.event_id "
+        "AND i.user_id = m.sender_id AND i.own = 1)"},
+    {"an event is twice in an inbox",
+        "SELECT count(*) FROM (SELECT 1 FROM inbox GROUP BY user_id, event_id "
+        "HAVING count(*) > 1)"},
+    {"a message is twice in an inbox",
+        "SELECT count(*) FROM (SELECT 1 FROM inbox WHERE kind = 1 GROUP BY "
+        "user_id, mid HAVING count(*) > 1)"},
+    {"a pending row lies outside its lane's range",
+        "SELECT count(*) FROM outbox o JOIN outbox_lanes l ON "
+        "l.lane_id = o.lane_id WHERE o.state = 'pending' AND "
+        "o.lane_seq IS NOT NULL AND "
+        "o.lane_seq NOT BETWEEN l.next_seq AND l.tail_seq"},
+    {"a settled row is not in its inbox",
+        "SELECT count(*) FROM outbox o WHERE o.state IN ('sent', 'acked') AND "
+        "NOT EXISTS (SELECT 1 FROM inbox i WHERE i.event_id = o.event_id AND "
+        "i.user_id = o.dest_id)"},
+    {"a pending row is in an inbox",
+        "SELECT count(*) FROM outbox o JOIN inbox i ON "
+        "i.event_id = o.event_id AND i.user_id = o.dest_id "
+        "WHERE o.state = 'pending' AND o.lane_id IS NOT NULL"},
+    {"a conversation has a hole",
+        "SELECT count(*) FROM conversations c WHERE c.last_seq <> (SELECT "
+        "count(conversation_seq) FROM messages m WHERE m.conversation_id = "
+        "c.conversation_id) OR c.last_seq <> (SELECT coalesce(max("
+        "conversation_seq), 0) FROM messages m WHERE m.conversation_id = "
+        "c.conversation_id)"},
+};
+
+const char *
+rig_broken_promise(struct rig *r)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(promises) / sizeof(promises[0]); i++)
+		if (rig_number(r, promises[i][1]) != 0)
+			return (promises[i][0]);
+	return (NULL);
+}
+
+void
+rig_check_promises(struct rig *r)
+{
+	const char *broken;
+
+	broken = rig_broken_promise(r);
+	if (broken != NULL)
+		fail_msg("%s", broken);
+}
 
 int64_t
 rig_number(struct rig *r, const char *sql)

@@ -20,6 +20,20 @@
 
 #define RIG_START_MS INT64_C(1700000000000)
 
+/* How a rig is to be opened; zero is what rig_open() does. */
+struct rig_options {
+	const char *vfs;  /* an SQLite VFS by name */
+	const char *path; /* of the database; NULL: in a fresh folder */
+	enum db_sync sync;
+	int64_t checkpoint_bytes; /* 0: 1 MiB */
+	uint64_t seed;            /* of the randomness; 0: 42 */
+	int64_t now_ms;           /* 0: RIG_START_MS */
+	bool unsafe_start;        /* without the start sequence, as a control */
+	/* Asked when an event is published; NULL: 0. */
+	uint64_t (*stamp)(void *arg);
+	void *stamp_arg;
+};
+
 struct rig {
 	char dir[64];
 	char path[96];
@@ -35,21 +49,42 @@ struct rig {
 
 	/* What was published. */
 	struct domain_event events[512];
+	uint64_t stamps[512]; /* of each event, see rig_options */
 	int nevents;
 	int nchanges;
 	int64_t lanes[512];
 	int nlanes;
 	int fatal;
+	struct rig_options options;
 };
 
 /* A fresh database in a fresh folder, or dies. */
 void rig_open(struct rig *r);
 
-/* Closes all and removes the folder. */
+/* The same with ${options} (copied): a database that may be there already. */
+void rig_open_with(struct rig *r, const struct rig_options *options);
+
+/* The same, but an error comes back and leaves nothing open. */
+enum rc rig_open_try(struct rig *r, const struct rig_options *options,
+    struct err *err) MUST_USE;
+
+/* Closes all and removes the folder that rig_open made. */
 void rig_close(struct rig *r);
 
 /* Closes and opens the same database again, as a restart does. */
 void rig_restart(struct rig *r);
+
+/* What the server does on ${db} before it listens: the log into the file, the
+ * schema, one committed row with a sync. */
+enum rc rig_boot(struct db *db, int64_t now_ms, struct err *err) MUST_USE;
+
+/* A promise that does not hold, looked at by SQL from outside: inboxes have no
+ * holes, every message has its outbox row and its sender's copy, no event is
+ * twice in an inbox, lanes, rows and inboxes agree.  NULL: all hold. */
+const char *rig_broken_promise(struct rig *r);
+
+/* Dies of a broken promise. */
+void rig_check_promises(struct rig *r);
 
 /* Forgets what was published. */
 void rig_forget(struct rig *r);
@@ -67,6 +102,9 @@ struct send_unit rig_send_at(struct rig *r, int64_t from, const char *to,
 
 /* Delivers everything that is due, as the relay would; returns how many. */
 size_t rig_deliver(struct rig *r);
+
+/* The same, but an error comes back. */
+enum rc rig_deliver_try(struct rig *r, size_t *ret) MUST_USE;
 
 struct ack_unit rig_ack(
     struct rig *r, int64_t user, int64_t device, int64_t upto);

@@ -13,32 +13,6 @@
 #include "contract/rig.h"
 #include "model/event.h"
 
-/* The promises that hold after every step, by SQL from outside: inboxes have
- * no holes, every message has its outbox row, no event is twice in an inbox,
- * lanes and rows agree. */
-static void
-check_promises(struct rig *r)
-{
-
-	assert_int_equal(rig_number(r, "SELECT count(*) FROM inboxes b WHERE "
-	    "b.head <> (SELECT count(*) FROM inbox i WHERE "
-	    "i.user_id = b.user_id) OR b.head <> (SELECT "
-	    "coalesce(max(seq),0) FROM inbox i WHERE i.user_id=b.user_id)"),
-	    0);
-	assert_int_equal(rig_number(r, "SELECT count(*) FROM messages m WHERE "
-	    "NOT EXISTS (SELECT 1 FROM outbox o WHERE "
-	    "o.event_id = m.event_id)"),
-	    0);
-	assert_int_equal(rig_number(r, "SELECT count(*) FROM (SELECT 1 FROM "
-	    "inbox GROUP BY user_id, event_id HAVING count(*) > 1)"),
-	    0);
-	assert_int_equal(rig_number(r, "SELECT count(*) FROM outbox o JOIN "
-	    "outbox_lanes l ON l.lane_id = o.lane_id WHERE "
-	    "o.state = 'pending' AND o.lane_seq IS NOT NULL AND "
-	    "o.lane_seq NOT BETWEEN l.next_seq AND l.tail_seq"),
-	    0);
-}
-
 /* R133 R134 R158 R159 R160 R161 R168 R188 R190 R198 R429: one transaction
  * holds the message, its outbox row and the sender's own copy. */
 static void
@@ -70,7 +44,7 @@ test_send_writes_all(void **state)
 	assert_int_equal(r.nevents, 1);
 	assert_int_equal(r.events[0].user_id, alice);
 	assert_int_equal(r.nlanes, 1);
-	check_promises(&r);
+	rig_check_promises(&r);
 	rig_close(&r);
 }
 
@@ -105,7 +79,7 @@ test_deliver(void **state)
 	    "i.seq = i.conversation_seq"),
 	    250);
 	assert_int_equal(rig_deliver(&r), 0);
-	check_promises(&r);
+	rig_check_promises(&r);
 	rig_close(&r);
 }
 
@@ -140,7 +114,7 @@ test_idempotency(void **state)
 	rig_restart(&r);
 	b = rig_send(&r, alice, "bob", "hello", &id);
 	assert_true(b.replayed);
-	check_promises(&r);
+	rig_check_promises(&r);
 	rig_close(&r);
 }
 
@@ -185,7 +159,7 @@ test_same_id_in_one_batch(void **state)
 	assert_true(u[1].replayed);
 	assert_true(u[2].replayed);
 	assert_int_equal(rig_number(&r, "SELECT count(*) FROM messages"), 1);
-	check_promises(&r);
+	rig_check_promises(&r);
 	rig_close(&r);
 }
 
@@ -234,7 +208,7 @@ test_ack_and_receipts(void **state)
 	/* A receipt causes no receipt. */
 	(void)rig_ack(&r, alice, phone, 6);
 	assert_int_equal(rig_deliver(&r), 0);
-	check_promises(&r);
+	rig_check_promises(&r);
 	rig_close(&r);
 }
 
@@ -271,7 +245,7 @@ test_read(void **state)
 	assert_int_equal(rig_deliver(&r), 0);
 	u = rig_read(&r, bob, phone, 99, false);
 	assert_int_equal(u.refusal.problem, PROBLEM_ACK_BEYOND_HEAD);
-	check_promises(&r);
+	rig_check_promises(&r);
 	rig_close(&r);
 }
 
@@ -305,7 +279,7 @@ test_cancel(void **state)
 	(void)rig_send(&r, alice, "bob", "three", &(struct uuid){{3}});
 	(void)rig_cancel(&r, alice, &(struct uuid){{3}});
 	assert_int_equal(rig_deliver(&r), 0);
-	check_promises(&r);
+	rig_check_promises(&r);
 	rig_close(&r);
 }
 
@@ -336,7 +310,7 @@ test_scheduled(void **state)
 	assert_int_equal(
 	    rig_number(&r, "SELECT count(*) FROM outbox WHERE retry_count=0"),
 	    2);
-	check_promises(&r);
+	rig_check_promises(&r);
 	rig_close(&r);
 }
 
@@ -356,7 +330,7 @@ test_note_to_self(void **state)
 	assert_string_equal(rig_text(&r, "SELECT state FROM outbox"), "acked");
 	assert_int_equal(rig_deliver(&r), 0);
 	assert_int_equal(rig_number(&r, "SELECT count(*) FROM inbox"), 1);
-	check_promises(&r);
+	rig_check_promises(&r);
 	rig_close(&r);
 }
 
@@ -441,7 +415,7 @@ test_abandoned_batch(void **state)
 	assert_int_equal(r.nevents, 2);
 	assert_int_equal(writer_stats_get(r.writer).abandoned, 1);
 	assert_int_equal(rig_deliver(&r), 2);
-	check_promises(&r);
+	rig_check_promises(&r);
 	rig_close(&r);
 }
 

@@ -132,7 +132,9 @@ plvfs_enter(struct plvfs *v, enum plvfs_call call)
 		v->watching = false;
 	}
 	if (v->dead)
-		return (call == PLVFS_SHM ? SQLITE_OK : SQLITE_IOERR);
+		return ((call & (PLVFS_SHM | PLVFS_SHM_LOCK)) != 0
+		        ? SQLITE_OK
+		        : SQLITE_IOERR);
 	if ((v->fault.calls & (unsigned)call) == 0)
 		return (SQLITE_OK);
 	v->calls++;
@@ -210,6 +212,7 @@ disk_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int flags,
 			plvfs_log_name(v, OP_LINK, c->index, name);
 		}
 	}
+	c->read_only = (flags & SQLITE_OPEN_READONLY) != 0;
 	c->file = v->files[c->index];
 	c->base.pMethods = &plvfs_methods;
 	v->nopen++;

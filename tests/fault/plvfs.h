@@ -31,7 +31,8 @@ enum plvfs_call {
 	PLVFS_SYNC = 16,
 	PLVFS_DELETE = 32,
 	PLVFS_SHM = 64,
-	PLVFS_UNFETCH = 128 /* in a checkpoint, when another has committed */
+	PLVFS_SHM_LOCK = 128,
+	PLVFS_UNFETCH = 256 /* in a checkpoint, when another has committed */
 };
 
 /* The ${at}-th call (from 1) of one of ${calls} fails with SQLite's ${code}. */

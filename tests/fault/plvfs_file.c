@@ -78,6 +78,8 @@ file_write(sqlite3_file *f, const void *p, int n, sqlite3_int64 off)
 	struct conn *c = conn_of(f);
 	int code;
 
+	if (c->read_only)
+		return (SQLITE_IOERR_WRITE);
 	code = enter(c, PLVFS_WRITE);
 	if (code == SQLITE_OK)
 		put(c, p, (size_t)n, (size_t)off);
@@ -92,6 +94,8 @@ file_truncate(sqlite3_file *f, sqlite3_int64 size)
 	struct conn *c = conn_of(f);
 	int code;
 
+	if (c->read_only)
+		return (SQLITE_IOERR_TRUNCATE);
 	code = enter(c, PLVFS_TRUNCATE);
 	if (code != SQLITE_OK)
 		return (code);
@@ -260,7 +264,7 @@ file_shm_lock(sqlite3_file *f, int first, int n, int flags)
 	int i;
 
 	if (!unlock)
-		(void)enter(c, PLVFS_SHM);
+		(void)enter(c, PLVFS_SHM_LOCK);
 	for (i = first; i < first + n && !unlock; i++) {
 		if (s->owner[i] != NULL && s->owner[i] != c)
 			return (SQLITE_BUSY);

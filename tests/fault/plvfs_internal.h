@@ -105,6 +105,7 @@ struct conn {
 	struct plvfs *v;
 	struct file *file;
 	size_t index;
+	bool read_only;
 	bool anonymous; /* a temporary file: not logged, gone when closed */
 	int level;
 	bool shm_on;

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The data directory: who holds its lock is the only one that touches the
+ * database.  The lock is the kernel's (flock), so a killed server leaves none.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "main/main_internal.h"
+#include "schema/sql.h"
+
+/* Makes ${path} and what is missing above it. */
+static enum rc
+make_directory(const char *path, struct err *err)
+{
+	char text[CONFIG_TEXT_SIZE], *slash;
+
+	(void)snprintf(text, sizeof(text), "%s", path);
+	for (slash = strchr(text + 1, '/'); slash != NULL;
+	     slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (mkdir(text, 0700) != 0 && errno != EEXIST)
+			return (err_set_sys(
+			    err, RC_IO, errno, "data: cannot make %s", text));
+		*slash = '/';
+	}
+	if (mkdir(text, 0700) != 0 && errno != EEXIST)
+		return (err_set_sys(
+		    err, RC_IO, errno, "data: cannot make %s", text));
+	return (RC_OK);
+}
+
+static enum rc
+take_lock(struct data *data, struct err *err)
+{
+	int fd;
+
+	fd = openat(data->dir_fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return (err_set_sys(
+		    err, RC_IO, errno, "data: cannot open %s/lock", data->dir));
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+		data->lock_fd = fd;
+		return (RC_OK);
+	}
+	if (errno == EWOULDBLOCK)
+		(void)err_set(err, RC_BUSY,
+		    "data: %s is in use: another twinboxd holds its lock",
+		    data->dir);
+	else
+		(void)err_set_sys(
+		    err, RC_IO, errno, "data: cannot lock %s", data->dir);
+	(void)close(fd);
+	return (err->rc);
+}
+
+enum rc
+data_open(const struct config *config, struct data *ret, struct err *err)
+{
+	struct data data = DATA_INIT;
+	enum rc rc;
+
+	data.dir = config->data;
+	if ((rc = make_directory(config->data, err)) != RC_OK)
+		return (rc);
+	data.dir_fd = open(config->data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (data.dir_fd < 0)
+		return (err_set_sys(
+		    err, RC_IO, errno, "data: cannot open %s", config->data));
+	if (config->db[0] != '\0')
+		(void)snprintf(data.url, sizeof(data.url), "%s", config->db);
+	else
+		(void)snprintf(data.url, sizeof(data.url),
+		    "sqlite:%s/twinbox.db", config->data);
+	rc = take_lock(&data, err);
+	if (rc != RC_OK && rc != RC_BUSY)
+		data_close(&data);
+	*ret = data;
+	return (rc);
+}
+
+void
+data_close(struct data *data)
+{
+
+	if (data->lock_fd >= 0)
+		(void)close(data->lock_fd);
+	if (data->dir_fd >= 0)
+		(void)close(data->dir_fd);
+	data->lock_fd = data->dir_fd = -1;
+}
+
+struct db_options
+data_db_options(const struct data *data)
+{
+
+	return ((struct db_options){.url = data->url,
+	    .mode = DB_READER,
+	    .sync = DB_SYNC_FULL,
+	    .schema = &sql_sqlite_schema});
+}
+
+enum rc
+data_open_db(const struct data *data, struct db **ret, struct err *err)
+{
+	struct db_options options = data_db_options(data);
+	struct db *db;
+	int from, to;
+	enum rc rc;
+
+	options.mode = DB_WRITER;
+	if ((rc = db_open(&options, &db, err)) != RC_OK)
+		return (rc);
+	rc = db_migrate(db, clk_wall_ms(clk_system()), &from, &to, err);
+	if (rc != RC_OK) {
+		db_close(db);
+		return (rc);
+	}
+	log_event(LOG_EV_STORE_OPEN, "url=%s schema=%d", data->url, to);
+	if (from != to)
+		log_event(LOG_EV_STORE_MIGRATE, "from=%d to=%d", from, to);
+	*ret = db;
+	return (RC_OK);
+}

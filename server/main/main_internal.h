@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the files of the program share: the data directory, the database before
+ * it serves, commands about users, the control socket, the server.
+ */
+#ifndef MAIN_MAIN_INTERNAL_H
+#define MAIN_MAIN_INTERNAL_H
+
+#include "config/config.h"
+#include "crypt/crypt.h"
+#include "db/db.h"
+#include "domain/account.h"
+#include "domain/domain.h"
+#include "store/reader.h"
+#include "store/writer.h"
+
+#define URL_SIZE (2 * CONFIG_TEXT_SIZE)
+
+/* ---- the data directory (data.c) ---- */
+
+struct data {
+	const char *dir; /* kept */
+	int dir_fd;
+	int lock_fd; /* -1: not held */
+	char url[URL_SIZE];
+};
+
+#define DATA_INIT                                                              \
+	{                                                                      \
+		.dir = NULL, .dir_fd = -1, .lock_fd = -1, .url = ""            \
+	}
+
+/* Opens ${config}'s directory, made if need be (0700), and takes its lock.
+ * RC_BUSY: a server holds it (the directory is open then). */
+enum rc data_open(
+    const struct config *config, struct data *ret, struct err *err) MUST_USE;
+void data_close(struct data *data);
+
+/* Opens the write connection, migrates. */
+enum rc data_open_db(
+    const struct data *data, struct db **ret, struct err *err) MUST_USE;
+
+/* For readers: the same database, any mode. */
+struct db_options data_db_options(const struct data *data);
+
+/* ---- commands about users (users.c) ---- */
+
+enum user_op { USER_ADD, USER_PASSWD, USER_DISABLE };
+
+struct user_command {
+	enum user_op op;
+	char name[LIMIT_NAME_LEN + 1];
+	char password_hash[CRYPT_PASSWORD_SIZE]; /* add and passwd */
+	bool admin;
+};
+
+/* Makes a unit of ${command}; RC_NOT_FOUND with a text when there is no such
+ * user.  Thread: owner of ${db}. */
+enum rc user_command_unit(const struct user_command *command, struct db *db,
+    struct account_unit *ret, struct err *err) MUST_USE;
+
+/* What came of it, once finished. */
+enum rc user_command_result(
+    const struct account_unit *unit, struct err *err) MUST_USE;
+
+/* Runs ${command} in a writer that has no thread. */
+enum rc user_command_run(const struct user_command *command, struct db *db,
+    struct writer *writer, struct err *err) MUST_USE;
+
+/* `twinboxd user …`: the exit code. */
+int users_main(int argc, char **argv);
+
+/* ---- the control socket (control.c) ---- */
+
+struct control;
+
+/* Listens at DATA/control (0600) and starts its thread. */
+enum rc control_start(const struct data *data, struct writer *writer,
+    struct readers *readers, struct control **ret, struct err *err) MUST_USE;
+/* Ends the thread, removes the socket.  NULL is allowed. */
+void control_stop(struct control *control);
+
+/* Has the running server do it. */
+enum rc control_call(const struct data *data,
+    const struct user_command *command, struct err *err) MUST_USE;
+
+/* ---- the server (server.c, stop.c, start.c) ---- */
+
+/* `twinboxd serve …`: the exit code. */
+int serve_main(int argc, char **argv);
+
+/* ---- messages for people (main.c) ---- */
+
+/* Prints "twinboxd: text" to stderr; returns ${code}. */
+int complain(int code, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Parses settings for a subcommand; -1: go on, else the exit code (also after
+ * --help and --version). */
+int settings(int argc, char **argv, struct config *ret);
+
+#endif

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The start: lock, database, boot row, then every module from the bottom up,
+ * the listening socket last, and only then the threads.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "main/server.h"
+#include "store/account.h"
+
+#define QUEUE_LIMIT 20000
+#define READS_LIMIT 20000
+#define RELAY_POLL_MS 1000
+
+/* ---- where committed things go; thread: writer ---- */
+
+static void
+on_wake(void *arg, struct wake *wake)
+{
+	struct server *s = arg;
+
+	if (s->relay != NULL)
+		relay_wake(s->relay, wake);
+	else
+		wake_free(wake);
+}
+
+static void
+on_news(void *arg, struct news *news)
+{
+	struct server *s = arg;
+
+	if (s->push != NULL)
+		push_news(s->push, news);
+	else
+		news_free(news);
+}
+
+/*
+ * The store has failed for good.  What is in memory may be ahead of the disk,
+ * so nobody may be answered any more: the log gets its last line and the
+ * process ends with EX_IOERR (74).  The writer, which calls this, is the only
+ * one that could have called anything accepted.
+ */
+static void
+on_fatal(void *arg, const struct err *err)
+{
+
+	(void)arg;
+	log_error(LOG_EV_STORE_FAIL, err, "exit=%d", rc_exit_code(RC_IO));
+	log_stop();
+	_exit(rc_exit_code(RC_IO));
+}
+
+/* ---- the database ---- */
+
+/* The epoch, made once; the boot row, which shows that it can be written. */
+static enum rc
+write_boot(struct server *s, struct err *err)
+{
+	static const char hex[] = "0123456789abcdef";
+	char now[24], text[64];
+	uint8_t random[EPOCH_LEN / 2];
+	enum rc rc;
+	size_t i;
+
+	(void)snprintf(
+	    now, sizeof(now), "%lld", (long long)clk_wall_ms(s->clk));
+	if ((rc = db_begin(s->db, err)) != RC_OK)
+		return (rc);
+	rc = store_meta_get(s->db, "epoch", text, sizeof(text), err);
+	if (rc == RC_NOT_FOUND) {
+		rnd_fill(s->rnd, random, sizeof(random));
+		for (i = 0; i < EPOCH_LEN; i++)
+			text[i] = hex[random[i / 2] >> (i % 2 * 4) & 15];
+		text[EPOCH_LEN] = '\0';
+		rc = store_meta_set(s->db, "epoch", text, err);
+	}
+	if (rc == RC_OK)
+		rc = store_meta_set(s->db, "booted_at", now, err);
+	if (rc == RC_OK)
+		rc = store_user_any(s->db, &s->was_empty, err);
+	if (rc == RC_OK)
+		rc = db_commit(s->db, err);
+	if (rc != RC_OK) {
+		db_rollback(s->db);
+		return (rc);
+	}
+	s->was_empty = !s->was_empty;
+	(void)snprintf(s->epoch, sizeof(s->epoch), "%.*s", EPOCH_LEN, text);
+	return (RC_OK);
+}
+
+static enum rc
+start_store(struct server *s, struct err *err)
+{
+	struct db_checkpoint checkpoint;
+	enum rc rc;
+
+	if ((rc = data_open(&s->config, &s->data, err)) != RC_OK)
+		return (rc);
+	if ((rc = data_open_db(&s->data, &s->db, err)) != RC_OK ||
+	    (rc = db_checkpoint(s->db, true, &checkpoint, err)) != RC_OK ||
+	    (rc = write_boot(s, err)) != RC_OK)
+		return (rc);
+	s->db_options = data_db_options(&s->data);
+	return (RC_OK);
+}
+
+/* Descriptors that are not connections: files, sockets, some to spare. */
+#define DESCRIPTORS_OURS 256
+
+/* As many descriptors as the system lets us have. */
+static void
+raise_files(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &files);
+	}
+}
+
+/* ${wanted} connections, or as many as there may be descriptors for. */
+static size_t
+at_most_files(int64_t wanted)
+{
+	struct rlimit files;
+	size_t n = (size_t)wanted, most;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) != 0 ||
+	    files.rlim_cur <= DESCRIPTORS_OURS)
+		return (n);
+	most = (size_t)files.rlim_cur - DESCRIPTORS_OURS;
+	return (n < most ? n : most);
+}
+
+/* ---- modules ---- */
+
+static enum rc
+make_domain(struct server *s, struct err *err)
+{
+	struct domain_options domain_options = {.clk = s->clk,
+	    .rnd = s->rnd,
+	    .metrics = s->metrics,
+	    .auth = s->auth,
+	    .expiry_ms = s->config.expiry_ms,
+	    .sinks = &s->sinks};
+	struct writer_options writer_options = {.db = s->db,
+	    .clk = s->clk,
+	    .queue_limit = QUEUE_LIMIT,
+	    .checkpoint_bytes = s->config.checkpoint_size_bytes};
+	enum rc rc;
+
+	s->sinks = (struct domain_sinks){s, on_wake, on_news, on_fatal};
+	if ((rc = domain_new(&domain_options, &s->domain, err)) != RC_OK)
+		return (rc);
+	writer_options.hooks = domain_hooks(s->domain);
+	if ((rc = writer_new(&writer_options, &s->writer, err)) != RC_OK)
+		return (rc);
+	if (s->config.demo && s->was_empty &&
+	    (rc = demo_users(s, err)) != RC_OK)
+		return (rc);
+	return (readers_start(&s->db_options, (int)s->config.readers,
+	    READS_LIMIT, &s->readers, err));
+}
+
+static enum rc
+make_workers(struct server *s, struct err *err)
+{
+	struct relay_options relay_options = {.db = &s->db_options,
+	    .carrier = carrier_local(s->writer),
+	    .writer = s->writer,
+	    .clk = s->clk,
+	    .poll_ms = RELAY_POLL_MS};
+	struct push_options push_options = {.clk = s->clk,
+	    .metrics = s->metrics,
+	    .writer = s->writer,
+	    .readers = s->readers,
+	    .auth = s->auth,
+	    .epoch = s->epoch,
+	    .domain = s->config.domain,
+	    .session_limit = at_most_files(s->config.ws_limit)};
+	struct buf origins = BUF_INIT;
+	enum rc rc;
+	int i;
+
+	if ((rc = relay_new(&relay_options, &s->relay, err)) != RC_OK)
+		return (rc);
+	for (i = 0; i < s->config.allow_origin.n; i++)
+		buf_addf(&origins, "%s%s", i > 0 ? " " : "",
+		    s->config.allow_origin.list[i]);
+	buf_addc(&origins, '\0');
+	if (!buf_ok(&origins))
+		return (err_set(err, RC_NO_MEMORY, "origins"));
+	push_options.allow_origin = origins.data;
+	rc = push_new(&push_options, &s->push, err);
+	buf_fini(&origins);
+	return (rc);
+}
+
+static bool
+is_ready(void *arg, const char **ret_why)
+{
+	struct server *s = arg;
+
+	*ret_why = "it starts or stops";
+	return (atomic_load(&s->ready));
+}
+
+/* One table of the routes of api and admin. */
+static enum rc
+merge_routes(struct server *s, struct err *err)
+{
+	const struct http_route *tables[] = {api_routes(), admin_routes()};
+	const struct http_route *route;
+	size_t i, n = 1;
+
+	for (i = 0; i < 2; i++)
+		for (route = tables[i]; route->method != NULL; route++)
+			n++;
+	if ((s->routes = mem_zalloc(n, sizeof(*s->routes))) == NULL)
+		return (err_set(err, RC_NO_MEMORY, "routes"));
+	n = 0;
+	for (i = 0; i < 2; i++)
+		for (route = tables[i]; route->method != NULL; route++)
+			s->routes[n++] = *route;
+	return (RC_OK);
+}
+
+static void
+on_upgrade(int fd, void *arg)
+{
+	struct server *s = arg;
+
+	push_adopt(s->push, fd);
+}
+
+static enum rc
+make_api(struct server *s, struct err *err)
+{
+	struct admin_options admin_options = {.clk = s->clk,
+	    .metrics = s->metrics,
+	    .writer = s->writer,
+	    .readers = s->readers,
+	    .version = PACKAGE_VERSION,
+	    .ready = is_ready,
+	    .ready_arg = s};
+	struct api_options api_options = {.clk = s->clk,
+	    .rnd = s->rnd,
+	    .metrics = s->metrics,
+	    .writer = s->writer,
+	    .readers = s->readers,
+	    .push = s->push,
+	    .auth = s->auth,
+	    .epoch = s->epoch,
+	    .domain = s->config.domain,
+	    .version = PACKAGE_VERSION,
+	    .registration_open = s->config.registration == REGISTRATION_OPEN,
+	    .rate_limit = (double)s->config.rate_limit,
+	    .argon2_threads = (int)s->config.argon2_threads};
+	enum rc rc;
+
+	if ((rc = admin_new(&admin_options, &s->admin, err)) != RC_OK)
+		return (rc);
+	api_options.admin = s->admin;
+	if ((rc = api_new(&api_options, &s->api, err)) != RC_OK)
+		return (rc);
+	return (merge_routes(s, err));
+}
+
+static enum rc
+make_http(struct server *s, struct err *err)
+{
+	struct http_options options = {.listen = s->config.listen,
+	    .loops = (int)s->config.http_loops,
+	    .routes = s->routes,
+	    .route_arg = s->api,
+	    .authorize = api_authorize,
+	    .upgrade_path = "/v1/ws",
+	    .upgrade = on_upgrade,
+	    .upgrade_arg = s,
+	    .request_deadline_ms = s->config.request_deadline_ms,
+	    .idle_deadline_ms = s->config.idle_deadline_ms,
+	    .connection_limit = at_most_files(s->config.connection_limit),
+	    .clk = s->clk,
+	    .metrics = s->metrics};
+
+	return (http_new(&options, &s->http, err));
+}
+
+static enum rc
+start_threads(struct server *s, struct err *err)
+{
+	enum rc rc;
+
+	if ((rc = writer_start(s->writer, err)) != RC_OK ||
+	    (rc = relay_start(s->relay, err)) != RC_OK ||
+	    (rc = push_start(s->push, err)) != RC_OK ||
+	    (rc = control_start(
+		 &s->data, s->writer, s->readers, &s->control, err)) != RC_OK)
+		return (rc);
+	atomic_store(&s->ready, true);
+	return (http_start(s->http, err));
+}
+
+enum rc
+server_start(struct server *s, struct err *err)
+{
+	enum rc rc;
+
+	raise_files();
+	if ((rc = crypt_init(err)) != RC_OK)
+		return (rc);
+	s->metrics = metrics_new();
+	s->auth = auth_new();
+	if (s->metrics == NULL || s->auth == NULL)
+		return (err_set(err, RC_NO_MEMORY, "server"));
+	if ((rc = start_store(s, err)) != RC_OK ||
+	    (rc = make_domain(s, err)) != RC_OK ||
+	    (rc = make_workers(s, err)) != RC_OK ||
+	    (rc = make_api(s, err)) != RC_OK ||
+	    (rc = make_http(s, err)) != RC_OK)
+		return (rc);
+	return (start_threads(s, err));
+}

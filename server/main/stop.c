@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The stop.  Each state has a deadline and leads to the next one, whatever it
+ * could not finish; a timer behind all of them ends the process if even that
+ * hangs (on a disk, say).  Nothing accepted depends on a good end: it is on
+ * disk since its 201.
+ *
+ *	drain     no new connections or requests; sessions are told to
+ *	          reconnect, long-polls come back
+ *	requests  those under way are answered
+ *	api       no more passwords; handlers answer 503
+ *	relay     deliveries under way come back
+ *	writer    what waits is committed and answered
+ *	answers   readers and push give back what they have of requests
+ *	http      connections are closed
+ *	rest      push, readers; checkpoint, so that the next start is quick
+ */
+#include <signal.h>
+#include <string.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "main/server.h"
+
+#define REQUESTS_MS 5000
+#define ANSWERS_MS 2000
+/* An answer that its client does not read is given up after so long. */
+#define SLOW_CLIENT_MS 1000
+#define TICK_MS 5
+
+static void
+out_of_time(int sig)
+{
+	static const char text[] =
+	    "twinboxd: the stop takes too long; ending without it\n";
+
+	(void)sig;
+	(void)!write(STDERR_FILENO, text, sizeof(text) - 1);
+	_exit(rc_exit_code(RC_BUSY));
+}
+
+/* Arms the timer behind everything. */
+static void
+arm(int64_t ms)
+{
+	struct itimerval timer = {
+	    .it_value = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000}};
+	struct sigaction action;
+	sigset_t set;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_handler = out_of_time;
+	(void)sigaction(SIGALRM, &action, NULL);
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGALRM);
+	(void)pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	(void)setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+static void
+tick(void)
+{
+	const struct timespec t = {.tv_nsec = TICK_MS * 1000000L};
+
+	(void)nanosleep(&t, NULL);
+}
+
+/* Until every request is answered and its answer sent; those that are still
+ * coming in are not waited for. */
+static void
+wait_requests(struct server *s)
+{
+	int64_t start = clk_mono_ms(s->clk), idle = start, now;
+
+	for (;;) {
+		now = clk_mono_ms(s->clk);
+		if (http_pending(s->http) == 0 || now - start > REQUESTS_MS)
+			return;
+		if (api_busy(s->api) > 0)
+			idle = now;
+		if (now - idle > SLOW_CLIENT_MS)
+			return;
+		tick();
+	}
+}
+
+/* Until no other thread has anything of a request. */
+static bool
+wait_answers(struct server *s)
+{
+	int64_t start = clk_mono_ms(s->clk);
+
+	while (api_busy(s->api) > 0) {
+		if (clk_mono_ms(s->clk) - start > ANSWERS_MS)
+			return (false);
+		tick();
+	}
+	return (true);
+}
+
+/* The end of what serves requests. */
+static void
+stop_serving(struct server *s)
+{
+
+	atomic_store(&s->ready, false);
+	if (s->http != NULL)
+		http_drain(s->http);
+	if (s->push != NULL)
+		push_drain(s->push);
+	if (s->http != NULL)
+		wait_requests(s);
+	control_stop(s->control);
+	if (s->api != NULL)
+		api_stop(s->api);
+	if (s->relay != NULL)
+		relay_stop(s->relay);
+	if (s->writer != NULL)
+		writer_stop(s->writer);
+	if (s->http != NULL && !wait_answers(s)) {
+		/* Freeing what they hold would be worse than not freeing. */
+		log_event(LOG_EV_SERVER_FAIL, "requests=%zu", api_busy(s->api));
+		log_stop();
+		_exit(rc_exit_code(RC_INTERNAL));
+	}
+	http_stop(s->http);
+}
+
+void
+server_stop(struct server *s)
+{
+	struct db_checkpoint checkpoint;
+	struct err err = ERR_INIT;
+
+	arm(s->config.drain_deadline_ms);
+	stop_serving(s);
+	push_stop(s->push);
+	readers_stop(s->readers);
+	api_free(s->api);
+	admin_free(s->admin);
+	relay_free(s->relay);
+	writer_free(s->writer);
+	domain_free(s->domain);
+	if (s->db != NULL &&
+	    db_checkpoint(s->db, true, &checkpoint, &err) != RC_OK)
+		log_error(LOG_EV_STORE_FAIL, &err, "%s", "");
+	db_close(s->db);
+	auth_free(s->auth);
+	metrics_free(s->metrics);
+	mem_free(s->routes);
+	data_close(&s->data);
+}

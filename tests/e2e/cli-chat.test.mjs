@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: MIT
+//
+// twinbox in a terminal: the chat, the password prompt, colours.  What counts
+// is what a person would see on the screen.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+
+import { EX, Person, Proxy, TWINBOX, people } from './cli-client.mjs';
+import { Terminal } from './cli-terminal.mjs';
+import { PASSWORD, eventually, freshName, run, startServer } from './harness.mjs';
+
+let server;
+let proxy;
+
+before(async () => {
+	server = await startServer();
+	proxy = await new Proxy(server).listen();
+});
+
+after(async () => {
+	await proxy.close();
+	await server.stop();
+});
+
+/** ${person} chats with ${other}; ready to be typed to. */
+async function chat(t, person, other, options = {})
+{
+	const terminal = new Terminal(TWINBOX, ['chat', other.name, ...options.args ?? []],
+		{ env: person.env, ...options });
+	t.after(() => terminal.kill());
+	await terminal.shows(/^>/m, 'the prompt');
+	return terminal;
+}
+
+/** The lines without the time before them. */
+const plain = (terminal) => terminal.screen.lines().map((line) =>
+	line.replace(/^\d\d:\d\d {2}/, '').replace(/ {2,}/g, '  '));
+
+async function readAll(person)
+{
+	const { head } = await person.json('inbox');
+	await person.run('read', '--upto', head);
+}
+
+describe('chat', () => {
+	it('shows what was said, sends, and follows the message until it is read', async (t) => {
+		const [ann, bob] = await people(proxy.url, 'ann', 'bob');
+		await bob.run('send', ann.name, 'said before');
+		const screen = await chat(t, ann, bob);
+		await screen.shows('said before');
+		screen.type('hello bob\r');
+		await screen.shows(/you +hello bob {2}✓$/m);
+		await eventually(async () => (await bob.events()).some((e) => e.body === 'hello bob'), 'it came');
+		await bob.run('tail', '--once');
+		await screen.shows(/you +hello bob {2}✓✓$/m);
+		await readAll(bob);
+		await screen.shows(/you +hello bob {2}✓✓ read$/m);
+		assert.deepEqual(plain(screen), [`${bob.name}  said before`, 'you  hello bob  ✓✓ read', '>']);
+		assert.deepEqual(screen.screen.unknown, []);
+	});
+
+	it('what comes in appears above the line being typed, which stays', async (t) => {
+		const [ann, bob] = await people(proxy.url, 'ann', 'bob');
+		const screen = await chat(t, ann, bob);
+		screen.type('half a sen');
+		await screen.shows('> half a sen');
+		await bob.run('send', ann.name, 'interrupting');
+		await screen.shows('interrupting');
+		await screen.shows(/^> half a sen$/m);
+		screen.type('tence\r');
+		await screen.shows(/you +half a sentence {2}✓/);
+		assert.deepEqual(plain(screen), [`${bob.name}  interrupting`, 'you  half a sentence  ✓', '>']);
+	});
+
+	it('… also when that line is longer than the screen is wide', async (t) => {
+		const [ann, bob] = await people(proxy.url, 'ann', 'bob');
+		const screen = await chat(t, ann, bob, { columns: 40 });
+		const long = 'abcdefghij'.repeat(9);
+		screen.type(long);
+		await screen.shows((text) => text.replaceAll('\n', '').includes(`> ${long}`), 'the long line');
+		await bob.run('send', ann.name, 'interrupting');
+		await screen.shows((text) => {
+			const at = text.indexOf('interrupting');
+			return at >= 0 && text.slice(at).replaceAll('\n', '').includes(`> ${long}`);
+		}, 'the long line below');
+		assert.equal(screen.screen.text().replaceAll('\n', '').split(long).length, 2,
+			`it is there once:\n${screen.screen.text()}`);
+		screen.type('\x03');
+		await screen.shows(/^>$/m, 'an empty line after Ctrl-C');
+		screen.type('short\r');
+		await screen.shows(/you +short {2}✓/);
+	});
+
+	it('line editing: cursor keys, backspace, history', async (t) => {
+		const [ann, bob] = await people(proxy.url, 'ann', 'bob');
+		const screen = await chat(t, ann, bob);
+		screen.type('helo wörldx\x7f');
+		await screen.shows('> helo wörld');
+		screen.type('\x1b[D'.repeat(7));
+		screen.type('l');
+		await screen.shows('> hello wörld');
+		screen.type('\r');
+		await screen.shows(/you +hello wörld {2}✓/);
+		screen.type('\x1b[A');
+		await screen.shows('> hello wörld');
+		screen.type(' again\r');
+		await screen.shows(/you +hello wörld again {2}✓/);
+		await eventually(async () => (await bob.events()).length >= 2, 'both came');
+		assert.deepEqual((await bob.events()).filter((e) => e.kind === 'message').map((e) => e.body),
+			['hello wörld', 'hello wörld again']);
+	});
+
+	it('marks read what it shows, and only the conversation', async (t) => {
+		const [ann, bob, eve] = await people(proxy.url, 'ann', 'bob', 'eve');
+		await eve.run('send', ann.name, 'from eve');
+		const first = await bob.json('send', ann.name, 'before');
+		await eventually(async () => (await ann.json('inbox')).head === 2, 'both came');
+		const screen = await chat(t, ann, bob);
+		await screen.shows('before');
+		await screen.shows(`1 message from ${eve.name}`);
+		const second = await bob.json('send', ann.name, 'live', '--wait', 'read');
+		assert.ok(second.labels.includes('read'));
+		assert.ok((await bob.json('outbox', first.id)).labels.includes('read'));
+		await eve.run('send', ann.name, 'and another');
+		await screen.shows(`${eve.name} writes: and another`);
+		assert.equal((await eve.json('outbox')).entries.filter((e) => e.labels.includes('read')).length, 0);
+	});
+
+	it('what is typed while the server is away goes out when it is back', async (t) => {
+		const [ann, bob] = await people(proxy.url, 'ann', 'bob');
+		const screen = await chat(t, ann, bob);
+		screen.type('online\r');
+		await screen.shows(/online {2}✓/);
+		proxy.down();
+		await screen.shows('what you type is kept');
+		screen.type('offline one\r');
+		screen.type('offline two\r');
+		await screen.shows(/offline two {2}…/);
+		proxy.up();
+		await screen.shows('connected again');
+		await screen.shows('✓ accepted: offline two');
+		await eventually(async () => (await bob.events()).filter((e) => e.kind === 'message').length >= 3,
+			'all came');
+		assert.deepEqual((await bob.events()).filter((e) => e.kind === 'message').map((e) => e.body),
+			['online', 'offline one', 'offline two']);
+		await server.restart();
+		screen.type('after the restart\r');
+		await screen.shows('after the restart');
+		await eventually(async () => (await bob.events()).some((e) => e.body === 'after the restart'),
+			'it came');
+	});
+
+	it('commands, and the end', async (t) => {
+		const [ann, bob] = await people(proxy.url, 'ann', 'bob');
+		const screen = await chat(t, ann, bob);
+		screen.type('/help\r');
+		await screen.shows('/quit');
+		screen.type('/nonsense\r');
+		await screen.shows('no such command');
+		screen.type('//slash\r');
+		await screen.shows(/you +\/slash {2}✓/);
+		screen.type('/history 1\r');
+		await screen.shows((text) => text.split('/slash  ✓').length === 3, 'the message again');
+		screen.type('/quit\r');
+		assert.equal(await screen.ended(), 0);
+		const other = await chat(t, ann, bob);
+		other.type('\x04');
+		assert.equal(await other.ended(), 0, 'Ctrl-D');
+		const third = await chat(t, ann, bob);
+		third.type('\x03');
+		assert.equal(await third.ended(), 0, 'Ctrl-C on an empty line');
+	});
+
+	it('text from others is safe on the screen', async (t) => {
+		const [ann, bob] = await people(proxy.url, 'ann', 'bob');
+		const screen = await chat(t, ann, bob);
+		await bob.try(['send', ann.name, '-'], { input: '\x1b[2J\x1b[5;5Hgotcha\u202e\x9b1m\n> you  forged' });
+		await screen.shows('gotcha');
+		assert.match(screen.screen.text(), /\\x1b\[2J\\x1b\[5;5Hgotcha\\u202e\\x9b1m/);
+		assert.doesNotMatch(screen.screen.text(), /^> you {2}forged/m);
+	});
+
+	it('an unknown peer is refused, a terminal is needed', async (t) => {
+		const [ann] = await people(proxy.url, 'ann');
+		const screen = await chat(t, ann, { name: freshName('nobody') });
+		screen.type('anybody there?\r');
+		await screen.shows(/refused: .*spelling/s);
+		await screen.shows(/anybody there\? {2}✗/);
+		const done = await ann.try(['chat', 'bob'], { input: 'hello\n' });
+		assert.equal(done.code, EX.USAGE);
+		assert.match(done.err, /chat needs a terminal/);
+	});
+});
+
+describe('the password prompt', () => {
+	it('shows nothing, asks twice, and refuses what differs', async (t) => {
+		const ann = new Person(server.url);
+		const first = new Terminal(TWINBOX, ['register', ann.name], { env: ann.env });
+		t.after(() => first.kill());
+		await first.shows(`new password for ${ann.name}:`);
+		first.type('secret-one-1\r');
+		await first.shows('the same again:');
+		first.type('secret-two-2\r');
+		assert.equal(await first.ended(), EX.USAGE);
+		await first.shows('not the same');
+		assert.doesNotMatch(first.raw, /secret/);
+
+		const second = new Terminal(TWINBOX, ['register', ann.name], { env: ann.env });
+		t.after(() => second.kill());
+		await second.shows(`new password for ${ann.name}:`);
+		second.type(`wrong\x15${PASSWORD}x\x7f\r`);
+		await second.shows('the same again:');
+		second.type(`${PASSWORD}\r`);
+		assert.equal(await second.ended(), 0, second.screen.text());
+		assert.ok(!second.raw.includes(PASSWORD));
+		await ann.run('logout');
+		assert.equal((await ann.withPassword(['login', ann.name])).code, 0);
+	});
+
+	it('Ctrl-C ends it and leaves the terminal as it was', async (t) => {
+		const ann = new Person(server.url);
+		const terminal = new Terminal('sh', ['-c',
+			`${TWINBOX} login ann; echo "code $?"; stty -a | grep -o -- '-\\?echo\\b'`], { env: ann.env });
+		t.after(() => terminal.kill());
+		await terminal.shows('password of ann:');
+		terminal.type('half\x03');
+		await terminal.shows('code 64');
+		await terminal.shows(/^echo$/m, 'the echo is on');
+	});
+
+	it('without a terminal it says what to do', async () => {
+		const ann = new Person(server.url);
+		const child = run('setsid', ['-w', TWINBOX, 'login', 'ann'], { env: ann.env });
+		assert.equal((await child.exited).code, EX.USAGE);
+		assert.match(child.err, /--password-stdin/);
+	});
+});
+
+describe('colours', () => {
+	it('are there on a terminal, not with NO_COLOR, TERM=dumb or --json', async (t) => {
+		const [ann] = await people(server.url, 'ann');
+		await ann.run('send', ann.name, 'note');
+		const raw = async (args, env) => {
+			const terminal = new Terminal(TWINBOX, args, { env: { ...ann.env, ...env } });
+			t.after(() => terminal.kill());
+			await terminal.ended();
+			return terminal.raw;
+		};
+		const escape = /\x1b\[/;
+		assert.match(await raw(['inbox', '--all'], {}), escape);
+		assert.doesNotMatch(await raw(['inbox', '--all'], { NO_COLOR: '1' }), escape);
+		assert.doesNotMatch(await raw(['inbox', '--all'], { TERM: 'dumb' }), escape);
+		assert.doesNotMatch(await raw(['inbox', '--all', '--json'], {}), escape);
+	});
+});

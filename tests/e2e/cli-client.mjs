@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+//
+// The command line client as the tests use it: a home of its own for each
+// person, its commands, and a proxy between it and the server that keeps one
+// address over the server's restarts and can cut, swallow or hold.
+
+import fs from 'node:fs';
+import net from 'node:net';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { PASSWORD, freshName, run, tempDir } from './harness.mjs';
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+
+export const TWINBOX = path.resolve(
+	process.env.TWINBOX ?? path.join(here, '../../build/twinbox'));
+
+/** Exit codes of sysexits.h. */
+export const EX = {
+	OK: 0, USAGE: 64, DATAERR: 65, NOUSER: 67, UNAVAILABLE: 69, SOFTWARE: 70,
+	CANTCREAT: 73, IOERR: 74, TEMPFAIL: 75, PROTOCOL: 76, NOPERM: 77, CONFIG: 78,
+};
+
+/**
+ * Somebody with a home directory and a server, and with the twinbox command.
+ */
+export class Person {
+	constructor(url, { name = freshName('p'), home } = {})
+	{
+		this.url = url;
+		this.name = name;
+		this.home = home ?? tempDir('twinbox-home-');
+		this.env = {
+			PATH: process.env.PATH, HOME: this.home, TZ: 'UTC',
+			TWINBOX_SERVER: url,
+			...process.env.ASAN_OPTIONS && { ASAN_OPTIONS: process.env.ASAN_OPTIONS },
+		};
+	}
+
+	/** Starts a command; its end is `exited`, its output `out` and `err`. */
+	start(...args)
+	{
+		return run(TWINBOX, args.map(String), { env: this.env });
+	}
+
+	/** Runs a command: {code, out, err, lines}. */
+	async try(args, { input, env = {} } = {})
+	{
+		const child = run(TWINBOX, args.map(String), {
+			env: { ...this.env, ...env },
+			stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+		});
+		if (input !== undefined) {
+			child.stdin.on('error', () => {});
+			child.stdin.end(input);
+		}
+		const { code, signal } = await child.exited;
+		return {
+			code: code ?? signal, out: child.out, err: child.err,
+			lines: child.out.split('\n').filter(Boolean),
+		};
+	}
+
+	/** Runs a command that must succeed. */
+	async run(...args)
+	{
+		const done = await this.try(args);
+		if (done.code !== 0)
+			throw new Error(`twinbox ${args.join(' ')}: ${done.code}\n${done.out}${done.err}`);
+		return done;
+	}
+
+	/** Runs a command with --json that must succeed; what it printed. */
+	async json(...args)
+	{
+		return JSON.parse((await this.run(...args, '--json')).out);
+	}
+
+	/** Runs a command with a password on standard input. */
+	async withPassword(args, password = PASSWORD)
+	{
+		return this.try([...args, '--password-stdin'], { input: `${password}\n` });
+	}
+
+	async register()
+	{
+		const done = await this.withPassword(['register', this.name]);
+		if (done.code !== 0)
+			throw new Error(`register: ${done.code} ${done.err}`);
+		return this;
+	}
+
+	/** The stored profile. */
+	profile(name = 'default')
+	{
+		return JSON.parse(fs.readFileSync(this.profilePath(name), 'utf8'));
+	}
+
+	profilePath(name = 'default')
+	{
+		return path.join(this.home, '.config/twinbox', `${name}.json`);
+	}
+
+	/** The events of the inbox, as --json tells them. */
+	async events(after = 0)
+	{
+		return (await this.json('inbox', '--after', after, '--limit', 200)).events;
+	}
+}
+
+/** Registered people with homes of their own. */
+export async function people(url, ...names)
+{
+	return Promise.all(names.map((name) =>
+		new Person(url, { name: freshName(name) }).register()));
+}
+
+/**
+ * A TCP proxy in front of ${server}, under one address for ever.  It refuses
+ * while `open` is false; `swallow` = n lets the next n requests through and
+ * cuts their connections before the answer; `hold` keeps all that the server
+ * says.
+ */
+export class Proxy {
+	constructor(server)
+	{
+		this.server = server;
+		this.open = true;
+		this.swallow = 0;
+		this.hold = false;
+		this.sockets = new Set();
+	}
+
+	async listen()
+	{
+		this.listener = net.createServer((client) => this.connected(client));
+		await new Promise((resolve) => {
+			this.listener.listen(0, '127.0.0.1', resolve);
+		});
+		this.port = this.listener.address().port;
+		this.url = `http://127.0.0.1:${this.port}`;
+		return this;
+	}
+
+	connected(client)
+	{
+		client.on('error', () => {});
+		if (!this.open || !this.server.url) {
+			client.resetAndDestroy();
+			return;
+		}
+		const { port } = new URL(this.server.url);
+		const server = net.connect(Number(port), '127.0.0.1');
+		for (const socket of [client, server]) {
+			this.sockets.add(socket);
+			socket.on('close', () => {
+				this.sockets.delete(socket);
+				client.destroy();
+				server.destroy();
+			});
+		}
+		server.on('error', () => {});
+		client.pipe(server);
+		server.on('data', (data) => {
+			if (this.hold)
+				return;
+			if (this.swallow > 0) {
+				this.swallow--;
+				client.resetAndDestroy();
+				return;
+			}
+			client.write(data);
+		});
+	}
+
+	/** Cuts every connection there is. */
+	cut()
+	{
+		for (const socket of [...this.sockets])
+			socket.resetAndDestroy();
+	}
+
+	/** Refuses everything from now on. */
+	down()
+	{
+		this.open = false;
+		this.cut();
+	}
+
+	up()
+	{
+		this.open = true;
+	}
+
+	async close()
+	{
+		this.cut();
+		await new Promise((resolve) => {
+			this.listener.close(resolve);
+		});
+	}
+}

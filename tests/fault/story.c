@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The run that promises.  See story.h; story_verify.c has the check.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fault/story.h"
+
+#define HOUR_MS INT64_C(3600000)
+
+static const char *const names[STORY_USERS] = {"alice", "bob", "carol"};
+
+static uint64_t
+stamp(void *arg)
+{
+	struct story *s = arg;
+
+	return (plvfs_ops(s->disk));
+}
+
+/* Moves what the rig has published since into the story. */
+static void
+take_events(struct story *s)
+{
+	const struct domain_event *e;
+	struct story_event *to;
+
+	assert_true(s->rig.nevents < 512);
+	for (; s->taken < s->rig.nevents; s->taken++) {
+		e = &s->rig.events[s->taken];
+		assert_true(s->nevents < STORY_EVENTS);
+		to = &s->events[s->nevents++];
+		to->user_id = e->user_id;
+		to->seq = e->seq;
+		to->kind = e->kind;
+		to->event_id = e->event_id;
+		to->published = (size_t)s->rig.stamps[s->taken];
+	}
+}
+
+/* A unit has ended with ${rc}; ${fatal}: the store had failed before. */
+static void
+count(struct story *s, enum rc rc, bool fatal)
+{
+
+	s->results[rc]++;
+	if (rc == RC_OK && fatal)
+		s->ok_after_fatal++;
+}
+
+void
+story_begin(struct story *s, struct plvfs *disk, const char *vfs,
+    enum db_sync sync)
+{
+	struct rig_options o = {0};
+	int i;
+
+	memset(s, 0, sizeof(*s));
+	s->disk = disk;
+	o.vfs = vfs;
+	o.path = "db";
+	o.sync = sync;
+	o.checkpoint_bytes = 160 << 10;
+	o.stamp = stamp;
+	o.stamp_arg = s;
+	rig_open_with(&s->rig, &o);
+	for (i = 0; i < STORY_USERS; i++) {
+		s->users[i].id =
+		    rig_user(&s->rig, names[i], &s->users[i].device);
+		s->users[i].answered = plvfs_ops(disk);
+	}
+}
+
+/* ---- sending ---- */
+
+struct waiting {
+	struct story *s;
+	struct story_send *send;
+};
+
+static void
+on_send(struct send_unit *u)
+{
+	struct waiting *w = u->arg;
+
+	assert_int_equal(u->refusal.problem, PROBLEM_NONE);
+	if (u->unit.rc == RC_OK)
+		w->send->answered = plvfs_ops(w->s->disk);
+}
+
+static struct story_send *
+new_send(struct story *s, enum story_user from, enum story_user to, size_t size)
+{
+	struct story_send *m;
+	int n;
+
+	assert_true(s->nsends < STORY_SENDS);
+	m = &s->sends[s->nsends++];
+	m->from = from;
+	m->to = to;
+	m->submitted = plvfs_ops(s->disk);
+	m->answered = SIZE_MAX;
+	memset(m->body, '.', sizeof(m->body));
+	n = snprintf(m->body, sizeof(m->body), "message %zu", s->nsends);
+	m->body[n] = ' ';
+	m->draft.has_id = true;
+	m->draft.id = uuid_gen_next(&s->rig.ids);
+	m->draft.to = (struct span){names[to], strlen(names[to])};
+	m->draft.body = (struct span){m->body, size < 20 ? 20 : size};
+	return (m);
+}
+
+/* Submits the ${n} sends from ${m} on as one batch. */
+static void
+submit(struct story *s, struct story_send *m, size_t n)
+{
+	struct waiting waiting[STORY_SENDS];
+	bool fatal;
+	size_t i;
+
+	fatal = s->rig.fatal > 0;
+	for (i = 0; i < n; i++) {
+		waiting[i] = (struct waiting){s, &m[i]};
+		memset(&m[i].unit, 0, sizeof(m[i].unit));
+		send_unit_init(&m[i].unit);
+		assert_true(send_unit_ask(&m[i].unit, s->users[m[i].from].id,
+		    &m[i].draft, "localhost"));
+		m[i].unit.finish = on_send;
+		m[i].unit.arg = &waiting[i];
+		assert_int_equal(
+		    writer_submit(s->rig.writer, &m[i].unit.unit), RC_OK);
+	}
+	assert_int_equal(writer_run_once(s->rig.writer), n);
+	for (i = 0; i < n; i++)
+		count(s, m[i].unit.unit.rc, fatal);
+	take_events(s);
+}
+
+void
+story_send(struct story *s, enum story_user from, enum story_user to, size_t n,
+    size_t size)
+{
+	struct story_send *first;
+	size_t i;
+
+	first = &s->sends[s->nsends];
+	for (i = 0; i < n; i++)
+		(void)new_send(s, from, to, size + 50 * i);
+	submit(s, first, n);
+}
+
+static void
+send_later(struct story *s, enum story_user from, enum story_user to)
+{
+	struct story_send *m;
+
+	m = new_send(s, from, to, 100);
+	m->draft.deliver_at_ms = s->rig.clk.wall_ms + HOUR_MS;
+	submit(s, m, 1);
+}
+
+void
+story_retry(struct story *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->nsends; i++) {
+		if (s->sends[i].answered != SIZE_MAX)
+			continue;
+		submit(s, &s->sends[i], 1);
+		assert_int_equal(s->sends[i].unit.unit.rc, RC_OK);
+	}
+}
+
+size_t
+story_answered(const struct story *s)
+{
+	size_t i, n;
+
+	for (i = n = 0; i < s->nsends; i++)
+		n += s->sends[i].answered != SIZE_MAX;
+	return (n);
+}
+
+/* ---- the other verbs ---- */
+
+void
+story_deliver(struct story *s)
+{
+	bool fatal;
+	size_t n;
+	enum rc rc;
+
+	fatal = s->rig.fatal > 0;
+	rc = rig_deliver_try(&s->rig, &n);
+	count(s, rc, fatal && n > 0);
+	take_events(s);
+}
+
+static void
+mark(struct story *s, enum story_user user, bool read)
+{
+	struct story_mark *m;
+	struct ack_unit a;
+	struct read_unit r;
+	int64_t upto;
+	bool fatal;
+	size_t i;
+	enum rc rc;
+
+	/* All that this user was ever told. */
+	for (i = 0, upto = 0; i < s->nevents; i++)
+		if (s->events[i].user_id == s->users[user].id &&
+		    s->events[i].seq > upto)
+			upto = s->events[i].seq;
+	fatal = s->rig.fatal > 0;
+	if (read) {
+		r = rig_read(&s->rig, s->users[user].id,
+		    s->users[user].device, upto, false);
+		rc = r.unit.rc;
+		assert_int_equal(r.refusal.problem, PROBLEM_NONE);
+	} else {
+		a = rig_ack(&s->rig, s->users[user].id,
+		    s->users[user].device, upto);
+		rc = a.unit.rc;
+		assert_int_equal(a.refusal.problem, PROBLEM_NONE);
+	}
+	count(s, rc, fatal);
+	take_events(s);
+	if (rc != RC_OK)
+		return;
+	assert_true(s->nmarks < STORY_MARKS);
+	m = &s->marks[s->nmarks++];
+	m->user = user;
+	m->read = read;
+	m->upto = upto;
+	m->answered = plvfs_ops(s->disk);
+}
+
+static void
+released(struct release_unit *u)
+{
+
+	*(enum rc *)u->arg = u->unit.rc;
+}
+
+static void
+release(struct story *s)
+{
+	struct release_unit u;
+	bool fatal;
+	enum rc rc = RC_INTERNAL;
+
+	fatal = s->rig.fatal > 0;
+	memset(&u, 0, sizeof(u));
+	release_unit_init(&u);
+	u.finish = released;
+	u.arg = &rc;
+	assert_int_equal(writer_submit(s->rig.writer, &u.unit), RC_OK);
+	assert_int_equal(writer_run_once(s->rig.writer), 1);
+	count(s, rc, fatal);
+	take_events(s);
+}
+
+/* ---- the script ---- */
+
+void
+story_first_half(struct story *s)
+{
+
+	story_send(s, ALICE, BOB, 1, 20);
+	story_deliver(s);
+	mark(s, BOB, false);
+	story_send(s, ALICE, BOB, 2, 200);
+	story_send(s, BOB, ALICE, 1, 200);
+	story_send(s, ALICE, CAROL, 1, 3000);
+	send_later(s, ALICE, CAROL);
+	story_deliver(s);
+	mark(s, BOB, true);
+	story_send(s, ALICE, BOB, 8, 500);
+	story_send(s, BOB, CAROL, 1, 8000);
+	story_deliver(s);
+	mark(s, CAROL, false);
+	mark(s, ALICE, false);
+	story_deliver(s);
+}
+
+void
+story_second_half(struct story *s)
+{
+
+	story_send(s, BOB, ALICE, 5, 20);
+	clk_fake_advance(&s->rig.clk, HOUR_MS);
+	release(s);
+	story_deliver(s);
+	mark(s, ALICE, true);
+	mark(s, CAROL, true);
+	story_send(s, CAROL, ALICE, 3, 1000);
+	story_send(s, CAROL, CAROL, 1, 20);
+	story_deliver(s);
+	mark(s, ALICE, false);
+	story_send(s, BOB, CAROL, 2, 20);
+}

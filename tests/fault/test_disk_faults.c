@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A disk that fails: the k-th sync, write or read, for each k; no room; no
+ * memory.  What was answered stays, what was not is refused, and a retry by id
+ * gives exactly one.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "fault/story.h"
+
+/* A sweep that never ends has a bug. */
+#define MOST 20000
+/* SQLite allocates some thousand times: every so many. */
+#define HEAP_STEP 7
+
+static struct plvfs *disk, *image;
+static struct story s;
+
+/* SQLite's own allocator, with one failure on order. */
+static sqlite3_mem_methods heap;
+static int64_t heap_fail_in; /* 0: never */
+
+static bool
+heap_fails(void)
+{
+
+	return (heap_fail_in > 0 && --heap_fail_in == 0);
+}
+
+static void *
+heap_alloc(int n)
+{
+
+	return (heap_fails() ? NULL : heap.xMalloc(n));
+}
+
+static void *
+heap_realloc(void *p, int n)
+{
+
+	return (heap_fails() ? NULL : heap.xRealloc(p, n));
+}
+
+static int
+setup(void **state)
+{
+	sqlite3_mem_methods m;
+
+	(void)state;
+	assert_int_equal(
+	    sqlite3_config(SQLITE_CONFIG_GETMALLOC, &heap), SQLITE_OK);
+	m = heap;
+	m.xMalloc = heap_alloc;
+	m.xRealloc = heap_realloc;
+	assert_int_equal(sqlite3_config(SQLITE_CONFIG_MALLOC, &m), SQLITE_OK);
+	disk = plvfs_new("disk");
+	image = plvfs_new("image");
+	return (0);
+}
+
+static int
+teardown(void **state)
+{
+
+	(void)state;
+	plvfs_free(disk);
+	plvfs_free(image);
+	return (0);
+}
+
+static void
+begin(void)
+{
+
+	plvfs_clear(disk);
+	story_begin(&s, disk, "disk", DB_SYNC_FULL);
+}
+
+/* The process ends, by itself or by a kill that leaves the disk as it is. */
+static void
+end(bool kill)
+{
+
+	plvfs_dead(disk, kill);
+	rig_close(&s.rig);
+	plvfs_dead(disk, false);
+}
+
+static void
+verify(struct plvfs *on, const char *vfs, bool adopt, const char *what,
+    uint64_t k)
+{
+	const char *bad;
+
+	bad = story_verify(&s, STORY_ALL, on, vfs, adopt, NULL);
+	if (bad != NULL)
+		fail_msg("%s %llu: %s", what, (unsigned long long)k, bad);
+}
+
+static void
+cut_power(uint64_t seed)
+{
+	struct plvfs_replay *r;
+
+	r = plvfs_replay_new(disk);
+	while (plvfs_replay_next(r))
+		continue;
+	plvfs_replay_image(r, seed, 0, 0, image);
+	plvfs_replay_free(r);
+}
+
+/* The start after the fault, on what the kernel still shows; then a power cut,
+ * after which all that has been answered by now, also to retries, is there. */
+static void
+verify_twice(const char *what, uint64_t k)
+{
+
+	verify(disk, "disk", true, what, k);
+	assert_int_equal(story_answered(&s), s.nsends);
+	cut_power(k);
+	verify(image, "image", false, what, k);
+}
+
+/* ---- errors after which the store cannot be trusted ---- */
+
+/* Every k-th of ${calls} fails once with ${code}: nothing is answered after
+ * it, and the fatal hook is called.  ${half}: in the second half, after a
+ * restart with a cold cache. */
+static void
+sweep_fatal(unsigned calls, int code, bool partly, bool half, const char *what)
+{
+	struct plvfs_fault f = {calls, 0, code, false, partly};
+	size_t answered = 0;
+
+	for (f.at = 1; f.at < MOST; f.at++) {
+		begin();
+		if (half) {
+			story_first_half(&s);
+			rig_restart(&s.rig);
+		}
+		plvfs_fail(disk, &f);
+		if (half)
+			story_second_half(&s);
+		else
+			story_first_half(&s);
+		if (!plvfs_failed(disk))
+			break;
+		plvfs_fail(disk, NULL);
+		if (s.rig.fatal != 1)
+			fail_msg("%s %llu: fatal %d times", what,
+			    (unsigned long long)f.at, s.rig.fatal);
+		assert_int_equal(s.ok_after_fatal, 0);
+		/* Later ones are refused, though the disk is well again. */
+		story_send(&s, ALICE, BOB, 1, 20);
+		assert_int_equal(
+		    s.sends[s.nsends - 1].unit.unit.rc, RC_CLOSED);
+		answered += story_answered(&s);
+		end(f.at % 2 == 0);
+		verify_twice(what, f.at);
+	}
+	assert_true(f.at > 1 && f.at < MOST);
+	end(false);
+	assert_int_equal(story_answered(&s), s.nsends);
+	print_message("# %s: %llu places, %zu sends answered before it\n", what,
+	    (unsigned long long)f.at - 1, answered);
+}
+
+static void
+test_sync_fails(void **state)
+{
+
+	(void)state;
+	sweep_fatal(PLVFS_SYNC, SQLITE_IOERR_FSYNC, false, false, "fsync EIO");
+	sweep_fatal(PLVFS_SYNC, SQLITE_IOERR_FSYNC, false, true,
+	    "fsync EIO after a restart");
+}
+
+/* The control: a start without its sequence believes what the kernel shows of
+ * the sync that failed, answers a retry "known", and loses it with the power.
+ */
+static void
+test_unsafe_start_loses(void **state)
+{
+	struct plvfs_fault f = {
+	    PLVFS_SYNC, 0, SQLITE_IOERR_FSYNC, false, false};
+	size_t lost = 0;
+
+	(void)state;
+	for (f.at = 1; f.at < MOST; f.at++) {
+		begin();
+		plvfs_fail(disk, &f);
+		story_first_half(&s);
+		if (!plvfs_failed(disk))
+			break;
+		plvfs_fail(disk, NULL);
+		end(true);
+		s.unsafe_start = true;
+		verify(disk, "disk", true, "unsafe start", f.at);
+		cut_power(f.at);
+		s.unsafe_start = false;
+		lost += story_verify(&s, STORY_ALL, image, "image", false,
+		            NULL) != NULL;
+	}
+	end(false);
+	assert_true(lost > 0);
+	print_message("# without the start sequence: lost after %zu of %llu\n",
+	    lost, (unsigned long long)f.at - 1);
+}
+
+static void
+test_write_fails(void **state)
+{
+
+	(void)state;
+	sweep_fatal(
+	    PLVFS_WRITE, SQLITE_IOERR_WRITE, false, false, "write EIO");
+	sweep_fatal(
+	    PLVFS_WRITE, SQLITE_IOERR_WRITE, true, false, "half a write EIO");
+}
+
+/* Reading is the relay's and the test's as well: their error comes back to
+ * them, and it is the writer's that is fatal. */
+static void
+test_read_fails(void **state)
+{
+	struct plvfs_fault f = {
+	    PLVFS_READ, 0, SQLITE_IOERR_READ, false, false};
+	size_t fatal = 0;
+
+	(void)state;
+	for (f.at = 1; f.at < MOST; f.at++) {
+		begin();
+		story_first_half(&s);
+		rig_restart(&s.rig);
+		plvfs_fail(disk, &f);
+		story_second_half(&s);
+		if (!plvfs_failed(disk))
+			break;
+		plvfs_fail(disk, NULL);
+		assert_int_equal(s.ok_after_fatal, 0);
+		assert_true(s.results[RC_IO] > 0 || s.rig.fatal == 1);
+		fatal += (size_t)s.rig.fatal;
+		end(f.at % 2 == 0);
+		verify_twice("read EIO", f.at);
+	}
+	assert_true(f.at > 1 && f.at < MOST);
+	end(false);
+	assert_true(fatal > 0);
+	print_message("# read EIO: %llu places, %zu fatal\n",
+	    (unsigned long long)f.at - 1, fatal);
+}
+
+/* ---- no room ---- */
+
+/* From the k-th write on there is no room, or only at the k-th. */
+static void
+sweep_full(bool stays, bool partly, const char *what)
+{
+	struct plvfs_fault f = {PLVFS_WRITE, 0, SQLITE_FULL, stays, partly};
+	size_t refused = 0, n;
+	const char *bad;
+
+	for (f.at = 1; f.at < MOST; f.at++) {
+		begin();
+		plvfs_fail(disk, &f);
+		story_first_half(&s);
+		if (!plvfs_failed(disk))
+			break;
+		assert_int_equal(s.rig.fatal, 0);
+		assert_int_equal(s.results[RC_IO], 0);
+		refused += s.results[RC_FULL];
+		/* Reading goes on, and shows nothing by halves. */
+		bad = rig_broken_promise(&s.rig);
+		if (bad != NULL)
+			fail_msg("%s %llu: %s", what,
+			    (unsigned long long)f.at, bad);
+		n = (size_t)rig_number(
+		    &s.rig, "SELECT count(*) FROM messages");
+		assert_int_equal(n, story_answered(&s));
+		/* There is room again. */
+		plvfs_fail(disk, NULL);
+		story_retry(&s);
+		story_deliver(&s);
+		story_send(&s, ALICE, BOB, 3, 20);
+		assert_int_equal(story_answered(&s), s.nsends);
+		rig_check_promises(&s.rig);
+		end(f.at % 2 == 0);
+		verify_twice(what, f.at);
+	}
+	assert_true(f.at > 1 && f.at < MOST);
+	end(false);
+	assert_true(refused > 0);
+	print_message("# %s: %llu places, %zu units refused\n", what,
+	    (unsigned long long)f.at - 1, refused);
+}
+
+static void
+test_full(void **state)
+{
+
+	(void)state;
+	sweep_full(true, false, "no room");
+	sweep_full(false, true, "half a write, once");
+}
+
+/* ---- no memory ---- */
+
+/* After the failure at ${k}: the store goes on as if nothing had been. */
+static void
+after_no_memory(const char *what, uint64_t k)
+{
+
+	if (s.rig.fatal != 0 || s.results[RC_IO] != 0 ||
+	    s.results[RC_INTERNAL] != 0)
+		fail_msg("%s %llu: fatal %d, io %zu, internal %zu", what,
+		    (unsigned long long)k, s.rig.fatal, s.results[RC_IO],
+		    s.results[RC_INTERNAL]);
+	rig_check_promises(&s.rig);
+	story_retry(&s);
+	story_deliver(&s);
+	story_send(&s, ALICE, BOB, 3, 20);
+	assert_int_equal(story_answered(&s), s.nsends);
+	rig_check_promises(&s.rig);
+	end(k % 2 == 0);
+	verify_twice(what, k);
+}
+
+static void
+test_no_memory(void **state)
+{
+	uint64_t k;
+
+	(void)state;
+	for (k = 1; k < MOST; k++) {
+		begin();
+		mem_fail_at((int64_t)k);
+		story_first_half(&s);
+		if (mem_fail_pending())
+			break;
+		mem_fail_at(0);
+		after_no_memory("allocation", k);
+	}
+	mem_fail_at(0);
+	assert_true(k > 1 && k < MOST);
+	end(false);
+	print_message("# %llu allocations\n", (unsigned long long)k - 1);
+}
+
+/* The same for SQLite's own memory. */
+static void
+test_no_memory_for_sqlite(void **state)
+{
+	uint64_t k;
+
+	(void)state;
+	for (k = 1; k < MOST; k += HEAP_STEP) {
+		begin();
+		heap_fail_in = (int64_t)k;
+		story_first_half(&s);
+		if (heap_fail_in > 0)
+			break;
+		after_no_memory("SQLite's allocation", k);
+	}
+	heap_fail_in = 0;
+	assert_true(k > 1 && k < MOST);
+	end(false);
+	print_message("# %llu allocations of SQLite, every %dth\n",
+	    (unsigned long long)k - 1, HEAP_STEP);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_sync_fails),
+	    cmocka_unit_test(test_unsafe_start_loses),
+	    cmocka_unit_test(test_write_fails),
+	    cmocka_unit_test(test_read_fails),
+	    cmocka_unit_test(test_full),
+	    cmocka_unit_test(test_no_memory),
+	    cmocka_unit_test(test_no_memory_for_sqlite),
+	};
+
+	return (cmocka_run_group_tests(tests, setup, teardown));
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The first start interrupted at every place: by an error of the disk, by a
+ * kill, by a power cut.  A schema step is there whole with its number or not
+ * at all, and the next start works.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "contract/rig.h"
+#include "fault/plvfs.h"
+#include "schema/sql.h"
+
+#define MOST 20000
+
+static struct plvfs *disk, *image;
+
+/* The schema as it is, and a later one. */
+static struct sql_migration steps[16];
+static struct db_schema later;
+
+static int
+setup(void **state)
+{
+	int n = sql_sqlite_schema.nmigrations;
+
+	(void)state;
+	disk = plvfs_new("disk");
+	image = plvfs_new("image");
+	assert_true(n > 0 && n < 16);
+	memcpy(steps, sql_sqlite_schema.migrations,
+	    (size_t)n * sizeof(steps[0]));
+	steps[n] = (struct sql_migration){steps[n - 1].number + 1, "later",
+	    "CREATE TABLE later_a (a INTEGER) STRICT;"
+	    "INSERT INTO later_a VALUES (1), (2);"
+	    "ALTER TABLE meta ADD COLUMN later TEXT;"
+	    "CREATE INDEX later_b ON later_a (a);"};
+	later = sql_sqlite_schema;
+	later.migrations = steps;
+	later.nmigrations = n + 1;
+	return (0);
+}
+
+static int
+teardown(void **state)
+{
+
+	(void)state;
+	plvfs_free(disk);
+	plvfs_free(image);
+	return (0);
+}
+
+/* Opens, starts and closes. */
+static enum rc
+start(const char *vfs, const struct db_schema *schema, struct err *err)
+{
+	struct db_options o = {0};
+	struct db *db;
+	enum rc rc;
+
+	o.url = "sqlite:db";
+	o.mode = DB_WRITER;
+	o.vfs = vfs;
+	o.schema = schema;
+	rc = db_open(&o, &db, err);
+	if (rc != RC_OK)
+		return (rc);
+	rc = rig_boot(db, RIG_START_MS, err);
+	db_close(db);
+	return (rc);
+}
+
+static void
+must_start(const char *vfs, const struct db_schema *schema)
+{
+	struct err err = ERR_INIT;
+
+	if (start(vfs, schema, &err) != RC_OK)
+		fail_msg("start: %s", err.text);
+}
+
+/* A number that the database gives; 0: there is none. */
+static int64_t
+number(const char *vfs, const char *sql)
+{
+	sqlite3_stmt *st;
+	sqlite3 *db;
+	int64_t n;
+
+	if (sqlite3_open_v2("db", &db, SQLITE_OPEN_READWRITE, vfs) ==
+	    SQLITE_CANTOPEN) {
+		(void)sqlite3_close(db);
+		return (0);
+	}
+	assert_int_equal(
+	    sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(st), SQLITE_ROW);
+	n = sqlite3_column_int64(st, 0);
+	(void)sqlite3_finalize(st);
+	(void)sqlite3_close(db);
+	return (n);
+}
+
+#define COUNT_OBJECTS "SELECT count(*) FROM sqlite_schema"
+#define ASK_VERSION "PRAGMA user_version"
+
+/* What the disk holds is the schema of its number, and it can be used. */
+static void
+check_usable(const char *vfs)
+{
+	struct rig_options o = {.vfs = vfs, .path = "db"};
+	struct rig r;
+	int64_t alice;
+
+	rig_open_with(&r, &o);
+	alice = rig_user(&r, "alice", NULL);
+	(void)rig_user(&r, "bob", NULL);
+	assert_int_equal(
+	    rig_send(&r, alice, "bob", "hello", NULL).unit.rc, RC_OK);
+	assert_int_equal(rig_deliver(&r), 1);
+	rig_check_promises(&r);
+	rig_close(&r);
+}
+
+/* ---- errors ---- */
+
+struct sweep {
+	const char *what;
+	unsigned calls;
+	int code;
+	bool stays;
+	enum rc rc; /* how the start that fails must end */
+};
+
+static const struct sweep sweeps[] = {
+    {"open fails", PLVFS_OPEN, SQLITE_CANTOPEN, false, RC_IO},
+    {"write fails", PLVFS_WRITE, SQLITE_IOERR_WRITE, false, RC_IO},
+    {"write fails from then on", PLVFS_WRITE, SQLITE_IOERR_WRITE, true, RC_IO},
+    {"no room", PLVFS_WRITE, SQLITE_FULL, false, RC_FULL},
+    {"no room from then on", PLVFS_WRITE, SQLITE_FULL, true, RC_FULL},
+    {"sync fails", PLVFS_SYNC, SQLITE_IOERR_FSYNC, false, RC_IO},
+    {"truncate fails", PLVFS_TRUNCATE, SQLITE_IOERR_TRUNCATE, false, RC_IO},
+    {"delete fails", PLVFS_DELETE, SQLITE_IOERR_DELETE, false, RC_IO},
+    {"read fails", PLVFS_READ, SQLITE_IOERR_READ, false, RC_IO},
+    {"no shared memory", PLVFS_SHM, SQLITE_IOERR_SHMMAP, false, RC_IO},
+};
+
+static void
+run_sweep(const struct sweep *w)
+{
+	struct plvfs_fault f = {w->calls, 0, w->code, w->stays, true};
+	struct err err;
+	size_t failed = 0;
+	enum rc rc;
+
+	for (f.at = 1; f.at < MOST; f.at++) {
+		plvfs_clear(disk);
+		plvfs_fail(disk, &f);
+		err = (struct err)ERR_INIT;
+		rc = start("disk", &sql_sqlite_schema, &err);
+		if (!plvfs_failed(disk))
+			break;
+		plvfs_fail(disk, NULL);
+		if (rc != RC_OK && rc != w->rc)
+			fail_msg("%s %llu: %s: %s", w->what,
+			    (unsigned long long)f.at, rc_name(rc), err.text);
+		failed += rc != RC_OK;
+		must_start("disk", &sql_sqlite_schema);
+		check_usable("disk");
+	}
+	assert_true(f.at < MOST);
+	print_message("# %s: %llu places, %zu starts failed\n", w->what,
+	    (unsigned long long)f.at - 1, failed);
+	/* Deleting and cutting are of use only when all is done. */
+	if (w->calls == PLVFS_WRITE || w->calls == PLVFS_SYNC)
+		assert_true(failed > 0);
+}
+
+static void
+test_errors(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(sweeps) / sizeof(sweeps[0]); i++)
+		run_sweep(&sweeps[i]);
+}
+
+/* ---- kills and power cuts ---- */
+
+/* The image holds version 0, ${from} or ${to}, whole. */
+static void
+check_image(const int64_t versions[3], const int64_t objects[3],
+    const struct db_schema *schema)
+{
+	int64_t version;
+	int i;
+
+	version = number("image", ASK_VERSION);
+	for (i = 0; i < 3 && versions[i] != version; i++)
+		continue;
+	assert_true(i < 3);
+	assert_int_equal(number("image", COUNT_OBJECTS), objects[i]);
+	must_start("image", schema);
+	assert_int_equal(number("image", ASK_VERSION), versions[2]);
+	assert_int_equal(number("image", COUNT_OBJECTS), objects[2]);
+	must_start("image", schema);
+}
+
+/* A first start and an upgrade, cut at each point: with what was written kept
+ * (a kill), dropped, or some of it (the power). */
+static void
+test_cuts(void **state)
+{
+	static const unsigned keep[] = {100, 0, 45, 85};
+	int64_t versions[3], objects[3];
+	struct plvfs_replay *r;
+	size_t n;
+	int i;
+
+	(void)state;
+	plvfs_clear(disk);
+	versions[0] = objects[0] = 0;
+	must_start("disk", &sql_sqlite_schema);
+	versions[1] = number("disk", ASK_VERSION);
+	objects[1] = number("disk", COUNT_OBJECTS);
+	must_start("disk", &later);
+	versions[2] = number("disk", ASK_VERSION);
+	objects[2] = number("disk", COUNT_OBJECTS);
+	assert_int_equal(versions[2], versions[1] + 1);
+	assert_true(objects[2] > objects[1]);
+	r = plvfs_replay_new(disk);
+	n = 0;
+	do {
+		for (i = 0; i < 4; i++) {
+			plvfs_replay_image(r, (uint64_t)i, keep[i],
+			    keep[i] % 100 != 0 ? 10 : 0, image);
+			check_image(versions, objects, &later);
+		}
+		n++;
+	} while (plvfs_replay_next(r));
+	plvfs_replay_free(r);
+	print_message("# %zu points of two starts, 4 images each\n", n);
+}
+
+/* An older program leaves a newer database alone. */
+static void
+test_newer_is_refused(void **state)
+{
+	struct err err = ERR_INIT;
+	int64_t objects;
+
+	(void)state;
+	plvfs_clear(disk);
+	must_start("disk", &later);
+	objects = number("disk", COUNT_OBJECTS);
+	assert_int_equal(
+	    start("disk", &sql_sqlite_schema, &err), RC_INVALID);
+	assert_non_null(strstr(err.text, "newer"));
+	assert_int_equal(number("disk", COUNT_OBJECTS), objects);
+	must_start("disk", &later);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_errors),
+	    cmocka_unit_test(test_cuts),
+	    cmocka_unit_test(test_newer_is_refused),
+	};
+
+	return (cmocka_run_group_tests(tests, setup, teardown));
+}

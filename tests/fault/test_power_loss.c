@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The power is cut at every point of a scripted run, and what was not synced
+ * is there, or not, or torn.  Nothing that was answered is lost.  The control
+ * syncs less and must be caught.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fault/story.h"
+
+#define SEEDS 3
+/* Every so many points the power is cut once more, in the start after it. */
+#define AGAIN_EVERY 61
+
+/* How much of the unsynced survives, by seed. */
+static const unsigned keep[SEEDS] = {0, 45, 85};
+static const unsigned torn[SEEDS] = {0, 10, 10};
+
+struct tally {
+	size_t points, images, again, bad;
+	char first[600];
+};
+
+static struct plvfs *disk, *image, *second;
+
+static int
+setup(void **state)
+{
+
+	(void)state;
+	disk = plvfs_new("run");
+	image = plvfs_new("image");
+	second = plvfs_new("second");
+	return (0);
+}
+
+static int
+teardown(void **state)
+{
+
+	(void)state;
+	plvfs_free(disk);
+	plvfs_free(image);
+	plvfs_free(second);
+	return (0);
+}
+
+static void
+note(struct tally *t, const char *bad, const char *when, size_t point, int seed)
+{
+
+	t->images++;
+	if (bad == NULL)
+		return;
+	if (t->bad++ == 0)
+		(void)snprintf(t->first, sizeof(t->first),
+		    "crash point %zu%s, seed %d: %s", point, when, seed, bad);
+}
+
+/* The run, from an empty disk, with a restart in the middle. */
+static void
+play(struct story *s, enum db_sync sync)
+{
+
+	plvfs_clear(disk);
+	story_begin(s, disk, "run", sync);
+	story_first_half(s);
+	assert_true(writer_stats_get(s->rig.writer).checkpoints > 0);
+	rig_restart(&s->rig);
+	story_second_half(s);
+	assert_true(writer_stats_get(s->rig.writer).checkpoints > 0);
+	rig_close(&s->rig);
+	assert_int_equal(s->rig.fatal, 0);
+	assert_int_equal(story_answered(s), s->nsends);
+	assert_true(s->nsends >= 20);
+	assert_true(s->nevents > 2 * s->nsends);
+}
+
+/* The disk "image" was started and written to: cuts the power at each point of
+ * that start. */
+static void
+cut_again(struct story *s, size_t point, size_t started, struct tally *t)
+{
+	struct plvfs_replay *r;
+	size_t i;
+	int seed;
+
+	r = plvfs_replay_new(image);
+	for (i = 0; i <= started; i++) {
+		for (seed = 0; seed < SEEDS; seed++) {
+			plvfs_replay_image(r, (uint64_t)seed + 77,
+			    keep[seed], torn[seed], second);
+			note(t,
+			    story_verify(
+			        s, point, second, "second", false, NULL),
+			    " and again", point, seed);
+			t->again++;
+		}
+		if (!plvfs_replay_next(r))
+			break;
+	}
+	plvfs_replay_free(r);
+}
+
+/* Cuts the power at every point; ${again}: at some of them once more, in the
+ * start that follows. */
+static void
+cut_everywhere(struct story *s, bool again, struct tally *t)
+{
+	struct plvfs_replay *r;
+	size_t started;
+	int seed;
+
+	memset(t, 0, sizeof(*t));
+	r = plvfs_replay_new(disk);
+	do {
+		for (seed = 0; seed < SEEDS; seed++) {
+			started = 0;
+			plvfs_replay_image(r, (uint64_t)seed, keep[seed],
+			    torn[seed], image);
+			note(t,
+			    story_verify(s, t->points, image, "image", false,
+			        &started),
+			    "", t->points, seed);
+			if (again && t->points % AGAIN_EVERY == 0 &&
+			    seed == 1)
+				cut_again(s, t->points, started, t);
+		}
+		t->points++;
+	} while (plvfs_replay_next(r));
+	plvfs_replay_free(r);
+	assert_int_equal(t->points, plvfs_ops(disk) + 1);
+}
+
+static void
+report(const struct story *s, const char *mode, const struct tally *t)
+{
+
+	print_message("# synchronous=%s: %zu sends, %zu events, %zu crash points, "
+	              "%zu images (%zu of a second cut), %zu with a loss\n",
+	    mode, s->nsends, s->nevents, t->points, t->images, t->again,
+	    t->bad);
+}
+
+/* Nothing answered is lost, nothing is twice, everything arrives. */
+static void
+test_full(void **state)
+{
+	static struct story s;
+	struct tally t;
+
+	(void)state;
+	play(&s, DB_SYNC_FULL);
+	cut_everywhere(&s, true, &t);
+	report(&s, "FULL", &t);
+	if (t.bad > 0)
+		fail_msg("%zu of %zu: %s", t.bad, t.images, t.first);
+}
+
+/* The control: with less syncing the same test must find a loss. */
+static void
+test_normal_loses(void **state)
+{
+	static struct story s;
+	struct tally t;
+
+	(void)state;
+	play(&s, DB_SYNC_NORMAL);
+	cut_everywhere(&s, false, &t);
+	report(&s, "NORMAL", &t);
+	print_message("# first: %s\n", t.first);
+	assert_true(t.bad > 0);
+	assert_non_null(strstr(t.first, "lost"));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_full),
+	    cmocka_unit_test(test_normal_loses),
+	};
+
+	return (cmocka_run_group_tests(tests, setup, teardown));
+}

@@ -1,0 +1,651 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The VFS that gathers log writes, over one that counts them and fails on
+ * demand: the same bytes with and without, commits seen by readers, large
+ * transactions that are written before their commit, and errors of gathered
+ * writes, which must come out of the commit that they belong to.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <sqlite3.h>
+
+#include "db/db.h"
+#include "unit/scratch.h"
+
+/* ---- a VFS that counts and fails, below all others ---- */
+
+#define SHIM "shim"
+
+struct shim {
+	sqlite3_file file; /* first */
+	sqlite3_file *real;
+};
+
+static sqlite3_vfs *unix_vfs, shim_vfs;
+static int log_writes, log_syncs, log_open_now;
+static int write_fails, sync_fails; /* codes, 0: they do not */
+static int open_fails;
+static int biggest_write;
+
+static sqlite3_file *
+real_of(sqlite3_file *file)
+{
+
+	return (((struct shim *)(void *)file)->real);
+}
+
+static int
+shim_close(sqlite3_file *file)
+{
+
+	log_open_now--;
+	return (real_of(file)->pMethods->xClose(real_of(file)));
+}
+
+static int
+shim_read(sqlite3_file *file, void *p, int n, sqlite3_int64 at)
+{
+
+	return (real_of(file)->pMethods->xRead(real_of(file), p, n, at));
+}
+
+static int
+shim_write(sqlite3_file *file, const void *p, int n, sqlite3_int64 at)
+{
+	int code;
+
+	log_writes++;
+	if (n > biggest_write)
+		biggest_write = n;
+	if (write_fails != 0) {
+		/* Half of it is on the disk. */
+		code = real_of(file)->pMethods->xWrite(
+		    real_of(file), p, n / 2, at);
+		return (code != SQLITE_OK ? code : write_fails);
+	}
+	return (real_of(file)->pMethods->xWrite(real_of(file), p, n, at));
+}
+
+static int
+shim_truncate(sqlite3_file *file, sqlite3_int64 size)
+{
+
+	return (real_of(file)->pMethods->xTruncate(real_of(file), size));
+}
+
+static int
+shim_sync(sqlite3_file *file, int flags)
+{
+
+	log_syncs++;
+	if (sync_fails != 0)
+		return (sync_fails);
+	return (real_of(file)->pMethods->xSync(real_of(file), flags));
+}
+
+static int
+shim_size(sqlite3_file *file, sqlite3_int64 *ret)
+{
+
+	return (real_of(file)->pMethods->xFileSize(real_of(file), ret));
+}
+
+static int
+shim_lock(sqlite3_file *file, int level)
+{
+
+	return (real_of(file)->pMethods->xLock(real_of(file), level));
+}
+
+static int
+shim_unlock(sqlite3_file *file, int level)
+{
+
+	return (real_of(file)->pMethods->xUnlock(real_of(file), level));
+}
+
+static int
+shim_reserved(sqlite3_file *file, int *ret)
+{
+
+	return (
+	    real_of(file)->pMethods->xCheckReservedLock(real_of(file), ret));
+}
+
+static int
+shim_control(sqlite3_file *file, int op, void *arg)
+{
+
+	return (real_of(file)->pMethods->xFileControl(real_of(file), op, arg));
+}
+
+static int
+shim_sector(sqlite3_file *file)
+{
+
+	return (real_of(file)->pMethods->xSectorSize(real_of(file)));
+}
+
+static int
+shim_device(sqlite3_file *file)
+{
+
+	return (
+	    real_of(file)->pMethods->xDeviceCharacteristics(real_of(file)));
+}
+
+static const sqlite3_io_methods shim_methods = {
+    .iVersion = 1,
+    .xClose = shim_close,
+    .xRead = shim_read,
+    .xWrite = shim_write,
+    .xTruncate = shim_truncate,
+    .xSync = shim_sync,
+    .xFileSize = shim_size,
+    .xLock = shim_lock,
+    .xUnlock = shim_unlock,
+    .xCheckReservedLock = shim_reserved,
+    .xFileControl = shim_control,
+    .xSectorSize = shim_sector,
+    .xDeviceCharacteristics = shim_device,
+};
+
+static int
+shim_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags,
+    int *ret_flags)
+{
+	struct shim *f = (struct shim *)(void *)file;
+	int code;
+
+	(void)vfs;
+	if ((flags & SQLITE_OPEN_WAL) == 0)
+		return (
+		    unix_vfs->xOpen(unix_vfs, name, file, flags, ret_flags));
+	f->file.pMethods = NULL;
+	if (open_fails != 0)
+		return (open_fails);
+	f->real = (sqlite3_file *)(void *)(f + 1);
+	code = unix_vfs->xOpen(unix_vfs, name, f->real, flags, ret_flags);
+	if (code != SQLITE_OK)
+		return (code);
+	log_open_now++;
+	f->file.pMethods = &shim_methods;
+	return (SQLITE_OK);
+}
+
+/* It becomes the system's VFS: what gathers will stand on it. */
+static int
+shim_install(void **state)
+{
+
+	(void)state;
+	unix_vfs = sqlite3_vfs_find(NULL);
+	assert_non_null(unix_vfs);
+	shim_vfs = *unix_vfs;
+	shim_vfs.pNext = NULL;
+	shim_vfs.zName = SHIM;
+	shim_vfs.szOsFile = (int)sizeof(struct shim) + unix_vfs->szOsFile;
+	shim_vfs.xOpen = shim_open;
+	return (sqlite3_vfs_register(&shim_vfs, 1));
+}
+
+static int
+shim_reset(void **state)
+{
+
+	(void)state;
+	log_writes = log_syncs = 0;
+	write_fails = sync_fails = open_fails = 0;
+	biggest_write = 0;
+	return (0);
+}
+
+/* ---- a database ---- */
+
+enum { S_INSERT, S_SET, S_ONE, S_COUNT, S_SUM, S_CHECK, S_SMALL_CACHE, NSTMT };
+
+static const struct sql_text statements[NSTMT] = {
+    [S_INSERT] = {"insert", "INSERT INTO t (id, b) VALUES ($1, "
+			    "zeroblob(1000))"},
+    [S_SET] = {"set", "UPDATE t SET n = n + 1 WHERE id % 7 = $1"},
+    [S_ONE] = {"one", "UPDATE t SET b = zeroblob(1001) WHERE id = $1"},
+    [S_COUNT] = {"count", "SELECT count(*) FROM t"},
+    [S_SUM] = {"sum", "SELECT coalesce(sum(n), 0) FROM t"},
+    [S_CHECK] = {"check", "SELECT count(*) FROM pragma_integrity_check "
+			  "WHERE integrity_check <> 'ok'"},
+    [S_SMALL_CACHE] = {"small_cache", "PRAGMA cache_size=20"},
+};
+
+static const struct sql_migration migrations[] = {
+    {1, "first", "CREATE TABLE t (id INTEGER PRIMARY KEY, "
+		 "n INTEGER NOT NULL DEFAULT 0, b BLOB) STRICT;"
+		 "CREATE INDEX t_n ON t (n);"},
+};
+
+static const struct db_schema schema = {statements, NSTMT, migrations, 1};
+
+static enum rc
+open_as(const char *url, enum db_mode mode, const char *vfs, struct db **ret,
+    struct err *err)
+{
+	struct db_options o = {0};
+
+	o.url = url;
+	o.mode = mode;
+	o.sync = DB_SYNC_FULL;
+	o.vfs = vfs;
+	o.schema = &schema;
+	return (db_open(&o, ret, err));
+}
+
+static struct db *
+open_ready(const struct scratch *s, const char *vfs)
+{
+	struct err err = ERR_INIT;
+	struct db *db;
+	int from, to;
+
+	if (open_as(s->url, DB_WRITER, vfs, &db, &err) != RC_OK)
+		fail_msg("%s", err.text);
+	if (db_migrate(db, 1, &from, &to, &err) != RC_OK)
+		fail_msg("%s", err.text);
+	return (db);
+}
+
+static struct db *
+open_reader(const struct scratch *s)
+{
+	struct err err = ERR_INIT;
+	struct db *db;
+
+	if (open_as(s->url, DB_READER, NULL, &db, &err) != RC_OK)
+		fail_msg("%s", err.text);
+	return (db);
+}
+
+static enum rc
+take_number(void *arg, const struct db_row *row, struct err *err)
+{
+
+	(void)err;
+	*(int64_t *)arg = db_row_i64(row, 0);
+	return (RC_OK);
+}
+
+static int64_t
+number(struct db *db, int stmt)
+{
+	struct err err = ERR_INIT;
+	int64_t n = -1;
+
+	if (db_run(db, stmt, NULL, 0, take_number, &n, NULL, &err) != RC_OK)
+		fail_msg("%s", err.text);
+	return (n);
+}
+
+static void
+run(struct db *db, int stmt, int64_t p)
+{
+	struct err err = ERR_INIT;
+	struct db_val v;
+
+	v = db_v_i64(p);
+	if (db_run(db, stmt, &v, 1, NULL, NULL, NULL, &err) != RC_OK)
+		fail_msg("%s", err.text);
+}
+
+static void
+begin(struct db *db)
+{
+	struct err err = ERR_INIT;
+
+	if (db_begin(db, &err) != RC_OK)
+		fail_msg("%s", err.text);
+}
+
+static void
+commit(struct db *db)
+{
+	struct err err = ERR_INIT;
+
+	if (db_commit(db, &err) != RC_OK)
+		fail_msg("%s", err.text);
+}
+
+/* Some transactions of every size, with a checkpoint among them. */
+static void
+work(struct db *db)
+{
+	struct err err = ERR_INIT;
+	int64_t id;
+	int i, k;
+
+	id = 0;
+	for (i = 0; i < 30; i++) {
+		begin(db);
+		for (k = 0; k < 1 + i * 3; k++)
+			run(db, S_INSERT, ++id);
+		run(db, S_SET, i % 7);
+		if (i % 5 == 4)
+			db_rollback(db);
+		else
+			commit(db);
+		if (i % 5 == 4)
+			id -= 1 + i * 3;
+		if (i == 15)
+			assert_int_equal(
+			    db_checkpoint(db, false, NULL, &err), RC_OK);
+	}
+}
+
+/* ---- tests ---- */
+
+static void
+test_same_bytes(void **state)
+{
+	struct scratch plain, gathered;
+	struct err err = ERR_INIT;
+	struct db *a, *b;
+	int writes, syncs;
+
+	(void)state;
+	scratch_open(&plain);
+	scratch_open(&gathered);
+	a = open_ready(&plain, SHIM);
+	work(a);
+	writes = log_writes;
+	syncs = log_syncs;
+	(void)shim_reset(NULL);
+	b = open_ready(&gathered, NULL);
+	work(b);
+	/* As many syncs, but far fewer and never too large writes. */
+	assert_int_equal(log_syncs, syncs);
+	assert_true(log_writes * 5 < writes);
+	assert_true(biggest_write > 32768);
+	assert_true(biggest_write <= 65536);
+	assert_int_equal(db_log_bytes(a), db_log_bytes(b));
+	assert_int_equal(scratch_size(plain.path, "-wal"),
+	    scratch_size(gathered.path, "-wal"));
+	assert_int_equal(db_checkpoint(a, true, NULL, &err), RC_OK);
+	assert_int_equal(db_checkpoint(b, true, NULL, &err), RC_OK);
+	assert_true(scratch_same(plain.path, gathered.path));
+	assert_int_equal(number(b, S_CHECK), 0);
+	db_close(a);
+	db_close(b);
+	assert_int_equal(log_open_now, 0);
+	scratch_close(&plain);
+	scratch_close(&gathered);
+}
+
+/* What a commit has returned for is in the file, for any other connection. */
+static void
+test_readers_see_commits(void **state)
+{
+	struct scratch s;
+	struct db *w, *r;
+	int64_t id;
+
+	(void)state;
+	scratch_open(&s);
+	w = open_ready(&s, NULL);
+	r = open_reader(&s);
+	for (id = 1; id <= 20; id++) {
+		begin(w);
+		run(w, S_INSERT, id);
+		assert_int_equal(number(r, S_COUNT), id - 1);
+		commit(w);
+		assert_int_equal(number(r, S_COUNT), id);
+	}
+	db_close(r);
+	db_close(w);
+	scratch_close(&s);
+}
+
+/* A copy of file and log is what a crash at this instant would leave. */
+static int64_t
+count_after_crash(const struct scratch *s)
+{
+	char from[128], to[128];
+	struct scratch crashed;
+	struct db *db;
+	int64_t n;
+
+	scratch_open(&crashed);
+	scratch_copy(s->path, crashed.path);
+	(void)snprintf(from, sizeof(from), "%s-wal", s->path);
+	(void)snprintf(to, sizeof(to), "%s-wal", crashed.path);
+	scratch_copy(from, to);
+	db = open_ready(&crashed, NULL);
+	assert_int_equal(number(db, S_CHECK), 0);
+	n = number(db, S_COUNT);
+	db_close(db);
+	scratch_close(&crashed);
+	return (n);
+}
+
+/* More than the cache holds: pages are written to the log, read back from it
+ * and written again, all before the commit. */
+static void
+test_spill(void **state)
+{
+	struct scratch s;
+	struct db *w, *r;
+	int64_t id, sum;
+	int i;
+
+	(void)state;
+	scratch_open(&s);
+	w = open_ready(&s, NULL);
+	r = open_reader(&s);
+	assert_int_equal(number(w, S_SMALL_CACHE), -1);
+	begin(w);
+	for (id = 1; id <= 300; id++)
+		run(w, S_INSERT, id);
+	commit(w);
+	(void)shim_reset(NULL);
+	begin(w);
+	for (; id <= 900; id++)
+		run(w, S_INSERT, id);
+	for (i = 0; i < 14; i++)
+		run(w, S_SET, i % 7);
+	assert_true(log_writes > 0);
+	assert_int_equal(log_syncs, 0);
+	assert_int_equal(number(w, S_COUNT), 900);
+	sum = number(w, S_SUM);
+	assert_int_equal(sum, 2 * 900);
+	assert_int_equal(number(r, S_COUNT), 300);
+	assert_int_equal(count_after_crash(&s), 300);
+	/* Undone, then again and committed. */
+	db_rollback(w);
+	assert_int_equal(number(w, S_COUNT), 300);
+	assert_int_equal(number(w, S_CHECK), 0);
+	begin(w);
+	for (id = 301; id <= 900; id++)
+		run(w, S_INSERT, id);
+	run(w, S_SET, 3);
+	commit(w);
+	assert_int_equal(number(r, S_COUNT), 900);
+	assert_int_equal(number(r, S_SUM), 129);
+	assert_int_equal(number(w, S_CHECK), 0);
+	assert_int_equal(count_after_crash(&s), 900);
+	db_close(r);
+	db_close(w);
+	scratch_close(&s);
+}
+
+/* In turn a few more pages than the cache holds: each is wanted back when it
+ * has just been written, and is still gathered. */
+static void
+test_read_back(void **state)
+{
+	struct scratch s;
+	struct db *w;
+	int64_t id;
+	int i, pages;
+
+	(void)state;
+	scratch_open(&s);
+	w = open_ready(&s, NULL);
+	assert_int_equal(number(w, S_SMALL_CACHE), -1);
+	begin(w);
+	for (id = 1; id <= 200; id++)
+		run(w, S_INSERT, id);
+	commit(w);
+	for (pages = 15; pages < 30; pages++) {
+		begin(w);
+		for (i = 0; i < 2 * pages; i++)
+			run(w, S_ONE, 1 + (i % pages) * 5);
+		assert_int_equal(number(w, S_CHECK), 0);
+		commit(w);
+	}
+	assert_int_equal(number(w, S_CHECK), 0);
+	assert_int_equal(number(w, S_COUNT), 200);
+	db_close(w);
+	scratch_close(&s);
+}
+
+/* A failed commit was none: not for us, not for readers, not after a crash;
+ * and what follows is sound. */
+static void
+check_failed_commit(int write_code, int sync_code, enum rc expect)
+{
+	struct err err = ERR_INIT;
+	struct scratch s;
+	struct db *w, *r;
+	int64_t id;
+
+	scratch_open(&s);
+	w = open_ready(&s, NULL);
+	r = open_reader(&s);
+	begin(w);
+	for (id = 1; id <= 10; id++)
+		run(w, S_INSERT, id);
+	commit(w);
+	begin(w);
+	for (; id <= 15; id++)
+		run(w, S_INSERT, id);
+	write_fails = write_code;
+	sync_fails = sync_code;
+	assert_int_equal(db_commit(w, &err), expect);
+	assert_int_equal(err.rc, expect);
+	(void)shim_reset(NULL);
+	db_rollback(w);
+	assert_false(db_in_transaction(w));
+	assert_int_equal(number(w, S_COUNT), 10);
+	assert_int_equal(number(r, S_COUNT), 10);
+	if (write_code != 0)
+		assert_int_equal(count_after_crash(&s), 10);
+	begin(w);
+	run(w, S_INSERT, 11);
+	commit(w);
+	assert_int_equal(number(r, S_COUNT), 11);
+	assert_int_equal(number(w, S_CHECK), 0);
+	assert_int_equal(count_after_crash(&s), 11);
+	db_close(r);
+	db_close(w);
+	assert_int_equal(log_open_now, 0);
+	scratch_close(&s);
+}
+
+static void
+test_write_error(void **state)
+{
+
+	(void)state;
+	check_failed_commit(SQLITE_IOERR_WRITE, 0, RC_IO);
+}
+
+static void
+test_disk_full(void **state)
+{
+
+	(void)state;
+	check_failed_commit(SQLITE_FULL, 0, RC_FULL);
+}
+
+static void
+test_sync_error(void **state)
+{
+
+	(void)state;
+	check_failed_commit(0, SQLITE_IOERR_FSYNC, RC_IO);
+}
+
+/* Within a transaction, when the gathered 64 KiB have to go. */
+static void
+test_error_before_commit(void **state)
+{
+	struct err err = ERR_INIT;
+	struct scratch s;
+	struct db_val v;
+	struct db *w;
+	int64_t id;
+	enum rc rc;
+
+	(void)state;
+	scratch_open(&s);
+	w = open_ready(&s, NULL);
+	assert_int_equal(number(w, S_SMALL_CACHE), -1);
+	begin(w);
+	write_fails = SQLITE_FULL;
+	rc = RC_OK;
+	for (id = 1; id <= 2000 && rc == RC_OK; id++) {
+		v = db_v_i64(id);
+		rc = db_run(w, S_INSERT, &v, 1, NULL, NULL, NULL, &err);
+	}
+	assert_int_equal(rc, RC_FULL);
+	(void)shim_reset(NULL);
+	db_rollback(w);
+	assert_int_equal(number(w, S_COUNT), 0);
+	begin(w);
+	run(w, S_INSERT, 1);
+	commit(w);
+	assert_int_equal(number(w, S_CHECK), 0);
+	assert_int_equal(count_after_crash(&s), 1);
+	db_close(w);
+	scratch_close(&s);
+}
+
+static void
+test_log_cannot_be_opened(void **state)
+{
+	struct err err = ERR_INIT;
+	struct scratch s;
+	struct db *db;
+
+	(void)state;
+	scratch_open(&s);
+	db_close(open_ready(&s, NULL));
+	open_fails = SQLITE_CANTOPEN;
+	assert_int_equal(
+	    open_as(s.url, DB_WRITER, NULL, &db, &err), RC_IO);
+	assert_int_equal(log_open_now, 0);
+	(void)shim_reset(NULL);
+	db = open_ready(&s, NULL);
+	assert_int_equal(log_open_now, 1);
+	db_close(db);
+	scratch_close(&s);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup(test_same_bytes, shim_reset),
+	    cmocka_unit_test_setup(test_readers_see_commits, shim_reset),
+	    cmocka_unit_test_setup(test_spill, shim_reset),
+	    cmocka_unit_test_setup(test_read_back, shim_reset),
+	    cmocka_unit_test_setup(test_write_error, shim_reset),
+	    cmocka_unit_test_setup(test_disk_full, shim_reset),
+	    cmocka_unit_test_setup(test_sync_error, shim_reset),
+	    cmocka_unit_test_setup(test_error_before_commit, shim_reset),
+	    cmocka_unit_test_setup(test_log_cannot_be_opened, shim_reset),
+	};
+
+	return (cmocka_run_group_tests(tests, shim_install, NULL));
+}
