@@ -40,26 +40,24 @@ CREATE TABLE devices (
 ) STRICT;
 CREATE INDEX devices_user ON devices (user_id, device_id);
 
--- One row an inbox: the counter that numbers its events, and marks of the
--- person (the highest seq that any device acked, and that was read).
+-- One row an inbox: marks of the person (the highest seq that any device
+-- acked, and that was read), and the last seq that retention removed.  The head
+-- is the last row's seq (or trimmed): the only writer numbers from there, so
+-- that no counter row is written for each event.
 CREATE TABLE inboxes (
 	user_id INTEGER PRIMARY KEY REFERENCES users (user_id),
-	head INTEGER NOT NULL DEFAULT 0 CHECK (head >= 0),
-	oldest INTEGER NOT NULL DEFAULT 1 CHECK (oldest >= 1),
-	acked_seq INTEGER NOT NULL DEFAULT 0
-	    CHECK (acked_seq BETWEEN 0 AND head),
-	read_seq INTEGER NOT NULL DEFAULT 0 CHECK (read_seq BETWEEN 0 AND head)
+	trimmed INTEGER NOT NULL DEFAULT 0 CHECK (trimmed >= 0),
+	acked_seq INTEGER NOT NULL DEFAULT 0 CHECK (acked_seq >= 0),
+	read_seq INTEGER NOT NULL DEFAULT 0 CHECK (read_seq >= 0)
 ) STRICT;
 
 -- direct_key: both names in order with a space between, unique; NULL in
--- groups.  digest: the chain over all released messages.
+-- groups.  The last number and the end of the chain are the last message's.
 CREATE TABLE conversations (
 	conversation_id INTEGER PRIMARY KEY AUTOINCREMENT,
 	public_id BLOB NOT NULL UNIQUE CHECK (length(public_id) = 16),
 	kind TEXT NOT NULL CHECK (kind IN ('direct', 'group')),
 	direct_key TEXT UNIQUE,
-	last_seq INTEGER NOT NULL DEFAULT 0 CHECK (last_seq >= 0),
-	digest BLOB NOT NULL CHECK (length(digest) = 32),
 	created_at INTEGER NOT NULL,
 	CHECK ((kind = 'direct') = (direct_key IS NOT NULL))
 ) STRICT;
@@ -86,9 +84,10 @@ CREATE INDEX participants_user ON participants (user_id, conversation_id);
 
 -- The business row.  Content is never updated: an edit is a new version; a
 -- deletion erases body and salt and leaves the chain whole.  conversation_seq
--- and digest are given at release (NULL while scheduled).
+-- and digest are given at release (NULL while scheduled).  mid ascends and is
+-- never used twice: purging keeps the newest row (the same holds for outbox.id).
 CREATE TABLE messages (
-	mid INTEGER PRIMARY KEY AUTOINCREMENT,
+	mid INTEGER PRIMARY KEY,
 	message_id BLOB NOT NULL CHECK (length(message_id) = 16),
 	event_id BLOB NOT NULL CHECK (length(event_id) = 16),
 	conversation_id INTEGER NOT NULL,
@@ -125,7 +124,9 @@ BEGIN
 END;
 
 -- One cursor for each conversation and destination (and class: 0 messages, 1
--- receipts).  There is work while next_seq <= tail_seq.
+-- receipts): the next place to be delivered.  What waits behind it is in
+-- outbox_pending, so that a send does not write here.  due_at: not before; 0
+-- when nothing is put off.
 CREATE TABLE outbox_lanes (
 	lane_id INTEGER PRIMARY KEY AUTOINCREMENT,
 	conversation_id INTEGER NOT NULL,
@@ -134,7 +135,6 @@ CREATE TABLE outbox_lanes (
 	dest_id INTEGER NOT NULL,
 	class INTEGER NOT NULL DEFAULT 0 CHECK (class IN (0, 1)),
 	priority INTEGER NOT NULL DEFAULT 0,
-	tail_seq INTEGER NOT NULL DEFAULT 0,
 	next_seq INTEGER NOT NULL DEFAULT 1,
 	last_published_seq INTEGER NOT NULL DEFAULT 0,
 	due_at INTEGER NOT NULL DEFAULT 0,
@@ -144,14 +144,12 @@ CREATE TABLE outbox_lanes (
 	updated_at INTEGER NOT NULL,
 	UNIQUE (conversation_id, dest_kind, dest_id, class)
 ) STRICT;
--- As large as the number of lanes with work, whatever waits behind them.
-CREATE INDEX outbox_lanes_ready ON outbox_lanes (due_at, lane_id)
-    WHERE next_seq <= tail_seq;
+CREATE INDEX outbox_lanes_put_off ON outbox_lanes (due_at) WHERE due_at > 0;
 
 -- One row is one event for one destination.  lane_seq is NULL while scheduled;
 -- a row that is born acked (a note to oneself) has no lane.
 CREATE TABLE outbox (
-	id INTEGER PRIMARY KEY AUTOINCREMENT,
+	id INTEGER PRIMARY KEY,
 	event_id BLOB NOT NULL CHECK (length(event_id) = 16),
 	kind INTEGER NOT NULL,
 	mid INTEGER NOT NULL,
@@ -182,7 +180,7 @@ CREATE TABLE outbox (
 ) STRICT;
 -- Once for each destination; grows at one end, the server makes event ids.
 CREATE UNIQUE INDEX outbox_event ON outbox (event_id, dest_kind, dest_id);
--- What a lane still owes: stays as small as what waits.
+-- What a lane still owes, and which lanes owe: as small as what waits.
 CREATE UNIQUE INDEX outbox_pending ON outbox (lane_id, lane_seq)
     WHERE state = 'pending' AND lane_seq IS NOT NULL;
 CREATE INDEX outbox_scheduled ON outbox (deliver_at)

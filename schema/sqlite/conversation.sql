@@ -2,25 +2,36 @@
 -- Conversations and who takes part.
 
 -- name: conversation_insert
-INSERT INTO conversations (public_id, kind, direct_key, digest, created_at)
-VALUES ($1, $2, $3, $4, $5)
+INSERT INTO conversations (public_id, kind, direct_key, created_at)
+VALUES ($1, $2, $3, $4)
 RETURNING conversation_id;
 
 -- name: conversation_by_key
-SELECT conversation_id, public_id, kind, last_seq, digest
-FROM conversations WHERE direct_key = $1;
+SELECT c.conversation_id, c.public_id, c.kind, m.conversation_seq, m.digest
+FROM conversations c LEFT JOIN messages m
+    ON m.conversation_id = c.conversation_id AND m.conversation_seq = (
+        SELECT max(l.conversation_seq) FROM messages l
+        WHERE l.conversation_id = c.conversation_id
+          AND l.conversation_seq > 0)
+WHERE c.direct_key = $1;
 
 -- name: conversation_by_public
-SELECT conversation_id, public_id, kind, last_seq, digest
-FROM conversations WHERE public_id = $1;
+SELECT c.conversation_id, c.public_id, c.kind, m.conversation_seq, m.digest
+FROM conversations c LEFT JOIN messages m
+    ON m.conversation_id = c.conversation_id AND m.conversation_seq = (
+        SELECT max(l.conversation_seq) FROM messages l
+        WHERE l.conversation_id = c.conversation_id
+          AND l.conversation_seq > 0)
+WHERE c.public_id = $1;
 
 -- name: conversation_by_id
-SELECT conversation_id, public_id, kind, last_seq, digest
-FROM conversations WHERE conversation_id = $1;
-
--- name: conversation_set
-UPDATE conversations SET last_seq = $2, digest = $3
-WHERE conversation_id = $1;
+SELECT c.conversation_id, c.public_id, c.kind, m.conversation_seq, m.digest
+FROM conversations c LEFT JOIN messages m
+    ON m.conversation_id = c.conversation_id AND m.conversation_seq = (
+        SELECT max(l.conversation_seq) FROM messages l
+        WHERE l.conversation_id = c.conversation_id
+          AND l.conversation_seq > 0)
+WHERE c.conversation_id = $1;
 
 -- name: participant_insert
 INSERT INTO participants (conversation_id, user_id, role)
@@ -53,7 +64,8 @@ SELECT c.conversation_id, c.public_id, c.kind, c.created_at, p.joined_seq,
        AND m.conversation_seq > p.read_upto
        AND m.conversation_seq <= p.delivered_upto
        AND m.sender_id <> p.user_id),
-    c.last_seq
+    (SELECT max(m.conversation_seq) FROM messages m
+     WHERE m.conversation_id = c.conversation_id AND m.conversation_seq > 0)
 FROM participants p
 JOIN conversations c ON c.conversation_id = p.conversation_id
 WHERE p.user_id = $1 AND p.conversation_id < $2
@@ -67,13 +79,17 @@ SELECT c.conversation_id, c.public_id, c.kind, c.created_at, p.joined_seq,
        AND m.conversation_seq > p.read_upto
        AND m.conversation_seq <= p.delivered_upto
        AND m.sender_id <> p.user_id),
-    c.last_seq
+    (SELECT max(m.conversation_seq) FROM messages m
+     WHERE m.conversation_id = c.conversation_id AND m.conversation_seq > 0)
 FROM conversations c
 JOIN participants p ON p.conversation_id = c.conversation_id
 WHERE c.public_id = $2 AND p.user_id = $1;
 
 -- name: unread_list
-SELECT c.public_id, u.n, c.last_seq FROM (
+SELECT c.public_id, u.n,
+    (SELECT max(m.conversation_seq) FROM messages m
+     WHERE m.conversation_id = c.conversation_id AND m.conversation_seq > 0)
+FROM (
     SELECT p.conversation_id AS cid,
         (SELECT count(*) FROM messages m
          WHERE m.conversation_id = p.conversation_id

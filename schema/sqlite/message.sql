@@ -11,9 +11,8 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13, $14, $15,
 -- name: message_key
 SELECT mid, sender_id, fingerprint FROM messages WHERE message_id = $1;
 
--- name: message_ids
-SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'messages'), 0)
-    + CAST($1 AS INTEGER);
+-- name: message_last_id
+SELECT coalesce(max(mid), 0) FROM messages;
 
 -- name: message_uuid
 SELECT message_id FROM messages WHERE mid = $1;

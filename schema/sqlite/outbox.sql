@@ -7,35 +7,50 @@ INSERT INTO outbox_lanes (conversation_id, dest_kind, dest_id, class,
 VALUES ($1, $2, $3, $4, $5)
 RETURNING lane_id;
 
+-- A lane with its tail: the last place given, as far as it still waits.
 -- name: lane_find
-SELECT lane_id, conversation_id, dest_kind, dest_id, class, tail_seq, next_seq,
-    last_published_seq, due_at
-FROM outbox_lanes
-WHERE conversation_id = $1 AND dest_kind = $2 AND dest_id = $3 AND class = $4;
+SELECT l.lane_id, l.conversation_id, l.dest_kind, l.dest_id, l.class,
+    (SELECT max(o.lane_seq) FROM outbox o WHERE o.lane_id = l.lane_id
+       AND o.lane_seq IS NOT NULL AND o.state = 'pending'),
+    l.next_seq, l.last_published_seq, l.due_at
+FROM outbox_lanes l
+WHERE l.conversation_id = $1 AND l.dest_kind = $2 AND l.dest_id = $3
+  AND l.class = $4;
 
 -- name: lane_get
-SELECT lane_id, conversation_id, dest_kind, dest_id, class, tail_seq, next_seq,
-    last_published_seq, due_at
-FROM outbox_lanes WHERE lane_id = $1;
+SELECT l.lane_id, l.conversation_id, l.dest_kind, l.dest_id, l.class,
+    (SELECT max(o.lane_seq) FROM outbox o WHERE o.lane_id = l.lane_id
+       AND o.lane_seq IS NOT NULL AND o.state = 'pending'),
+    l.next_seq, l.last_published_seq, l.due_at
+FROM outbox_lanes l WHERE l.lane_id = $1;
 
 -- name: lane_set
-UPDATE outbox_lanes SET tail_seq = $2, next_seq = $3, last_published_seq = $4,
-    due_at = $5, updated_at = $6
+UPDATE outbox_lanes SET next_seq = $2, last_published_seq = $3, due_at = $4,
+    updated_at = $5
 WHERE lane_id = $1;
 
--- Lanes with work that is due, oldest first.
--- name: lanes_ready
-SELECT lane_id FROM outbox_lanes
-WHERE next_seq <= tail_seq AND due_at <= $1
-ORDER BY due_at, lane_id LIMIT $2;
+-- The next lanes after $1 that owe something, at most $2, each with its due
+-- time: one step in the index of what waits for each lane, however much waits
+-- in it.
+-- name: lanes_owing
+WITH RECURSIVE owing (lane_id) AS (
+    SELECT min(o.lane_id) FROM outbox o
+    WHERE o.state = 'pending' AND o.lane_seq IS NOT NULL AND o.lane_id > $1
+    UNION ALL
+    SELECT (SELECT min(o.lane_id) FROM outbox o
+            WHERE o.state = 'pending' AND o.lane_seq IS NOT NULL
+              AND o.lane_id > w.lane_id)
+    FROM owing w WHERE w.lane_id IS NOT NULL
+    LIMIT $2)
+SELECT l.lane_id, l.due_at FROM owing w JOIN outbox_lanes l
+    ON l.lane_id = w.lane_id;
 
 -- The next due time beyond now.
 -- name: lanes_next_due
-SELECT min(due_at) FROM outbox_lanes WHERE next_seq <= tail_seq AND due_at > $1;
+SELECT min(due_at) FROM outbox_lanes WHERE due_at > 0 AND due_at > $1;
 
--- name: outbox_ids
-SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'outbox'), 0)
-    + CAST($1 AS INTEGER);
+-- name: outbox_last_id
+SELECT coalesce(max(id), 0) FROM outbox;
 
 -- name: outbox_insert
 INSERT INTO outbox (id, event_id, kind, mid, conversation_id, conversation_seq,

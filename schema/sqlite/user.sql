@@ -70,8 +70,9 @@ RETURNING acked_seq;
 INSERT INTO inboxes (user_id) VALUES ($1);
 
 -- name: counter_get
-SELECT head, oldest, acked_seq, read_seq FROM inboxes WHERE user_id = $1;
+SELECT coalesce((SELECT max(i.seq) FROM inbox i WHERE i.user_id = $1),
+    b.trimmed), b.trimmed + 1, b.acked_seq, b.read_seq
+FROM inboxes b WHERE b.user_id = $1;
 
 -- name: counter_set
-UPDATE inboxes SET head = $2, acked_seq = $3, read_seq = $4
-WHERE user_id = $1;
+UPDATE inboxes SET acked_seq = $2, read_seq = $3 WHERE user_id = $1;

@@ -201,7 +201,6 @@ outbox_add(struct tx *tx, const struct outbox_new *o,
 	lane_seq = 0;
 	if (o->lane != NULL && o->deliver_at == 0) {
 		lane_seq = ++o->lane->lane.tail_seq;
-		ledger_lane_touch(d->ledger, o->lane);
 		rc = wake_add(d->wake, o->lane->lane.lane_id, err);
 	}
 	v[0] = db_v_i64(*ret_id);
@@ -242,7 +241,6 @@ inbox_add(struct tx *tx, const struct inbox_new *i, struct err *err)
 	if (rc != RC_OK)
 		return (rc);
 	i->user->counter.head++;
-	ledger_user_touch(d->ledger, i->user);
 	v[0] = db_v_i64(i->user->user_id);
 	v[1] = db_v_i64(i->user->counter.head);
 	v[2] = db_v_i64(i->kind);

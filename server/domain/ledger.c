@@ -377,7 +377,7 @@ make_direct(struct ledger *l, struct tx *tx, const char *key,
 	row->public_id = uuid_gen_next(l->ids);
 	row->direct = true;
 	rc = store_conversation_insert(tx->db, &row->public_id, key,
-	    row->digest, tx->now_ms, &row->conversation_id, err);
+	    tx->now_ms, &row->conversation_id, err);
 	if (rc == RC_OK)
 		rc = store_participant_insert(
 		    tx->db, row->conversation_id, a->user_id, err);
@@ -437,24 +437,6 @@ ledger_member_other(struct ledger_conversation *c, int64_t user_id)
 	return (&c->members[1]);
 }
 
-static void
-list_conversation(struct ledger *l, struct ledger_conversation *c)
-{
-
-	if (c->listed)
-		return;
-	c->listed = true;
-	c->next_dirty = l->dirty_conversations;
-	l->dirty_conversations = c;
-}
-
-void
-ledger_conversation_touch(struct ledger *l, struct ledger_conversation *c)
-{
-
-	c->dirty = true;
-	list_conversation(l, c);
-}
 
 void
 ledger_member_touch(struct ledger *l, struct ledger_conversation *c,
@@ -462,8 +444,11 @@ ledger_member_touch(struct ledger *l, struct ledger_conversation *c,
 {
 
 	m->dirty = true;
-	c->members_dirty = true;
-	list_conversation(l, c);
+	if (c->listed)
+		return;
+	c->listed = true;
+	c->next_dirty = l->dirty_conversations;
+	l->dirty_conversations = c;
 }
 
 /* ---- lanes ---- */
@@ -653,15 +638,14 @@ flush_users(struct ledger *l, struct tx *tx, struct rows *r, struct err *err)
 	struct db_val *v;
 	enum rc rc;
 
-	rows_begin(r, tx, SQL_COUNTER_SET, 4);
+	rows_begin(r, tx, SQL_COUNTER_SET, 3);
 	for (u = l->dirty_users; u != NULL; u = u->next_dirty) {
 		rc = rows_next(r, &v, err);
 		if (rc != RC_OK)
 			return (rc);
 		v[0] = db_v_i64(u->user_id);
-		v[1] = db_v_i64(u->counter.head);
-		v[2] = db_v_i64(u->counter.acked);
-		v[3] = db_v_i64(u->counter.read);
+		v[1] = db_v_i64(u->counter.acked);
+		v[2] = db_v_i64(u->counter.read);
 		u->dirty = false;
 	}
 	l->dirty_users = NULL;
@@ -693,37 +677,20 @@ flush_members(
 		v[6] = db_v_i64_or_null(m->read_at, 0);
 		m->dirty = false;
 	}
-	c->members_dirty = false;
 	return (RC_OK);
 }
 
 static enum rc
-flush_conversations(
+flush_marks(
     struct ledger *l, struct tx *tx, struct rows *r, struct err *err)
 {
 	struct ledger_conversation *c;
-	struct db_val *v;
 	enum rc rc;
 
-	rows_begin(r, tx, SQL_CONVERSATION_SET, 3);
-	for (c = l->dirty_conversations; c != NULL; c = c->next_dirty) {
-		if (!c->dirty)
-			continue;
-		rc = rows_next(r, &v, err);
-		if (rc != RC_OK)
-			return (rc);
-		v[0] = db_v_i64(c->id);
-		v[1] = db_v_i64(c->last_seq);
-		v[2] = db_v_blob(c->digest, sizeof(c->digest));
-		c->dirty = false;
-	}
-	rc = rows_write(r, err);
-	if (rc != RC_OK)
-		return (rc);
 	rows_begin(r, tx, SQL_PARTICIPANT_SET, 7);
 	for (c = l->dirty_conversations; c != NULL; c = c->next_dirty) {
 		c->listed = false;
-		rc = c->members_dirty ? flush_members(c, r, err) : RC_OK;
+		rc = flush_members(c, r, err);
 		if (rc != RC_OK)
 			return (rc);
 	}
@@ -738,17 +705,16 @@ flush_lanes(struct ledger *l, struct tx *tx, struct rows *r, struct err *err)
 	struct db_val *v;
 	enum rc rc;
 
-	rows_begin(r, tx, SQL_LANE_SET, 6);
+	rows_begin(r, tx, SQL_LANE_SET, 5);
 	for (lane = l->dirty_lanes; lane != NULL; lane = lane->next_dirty) {
 		rc = rows_next(r, &v, err);
 		if (rc != RC_OK)
 			return (rc);
 		v[0] = db_v_i64(lane->lane.lane_id);
-		v[1] = db_v_i64(lane->lane.tail_seq);
-		v[2] = db_v_i64(lane->lane.next_seq);
-		v[3] = db_v_i64(lane->lane.last_published_seq);
-		v[4] = db_v_i64(lane->lane.due_at);
-		v[5] = db_v_i64(tx->now_ms);
+		v[1] = db_v_i64(lane->lane.next_seq);
+		v[2] = db_v_i64(lane->lane.last_published_seq);
+		v[3] = db_v_i64(lane->lane.due_at);
+		v[4] = db_v_i64(tx->now_ms);
 		lane->dirty = false;
 	}
 	l->dirty_lanes = NULL;
@@ -763,7 +729,7 @@ ledger_flush(struct ledger *l, struct tx *tx, struct err *err)
 
 	rc = flush_users(l, tx, &rows, err);
 	if (rc == RC_OK)
-		rc = flush_conversations(l, tx, &rows, err);
+		rc = flush_marks(l, tx, &rows, err);
 	if (rc == RC_OK)
 		rc = flush_lanes(l, tx, &rows, err);
 	return (rc);

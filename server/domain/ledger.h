@@ -52,9 +52,7 @@ struct ledger_conversation {
 	uint8_t digest[STORE_DIGEST_LEN];
 	struct ledger_member *members; /* ascending by user id */
 	size_t nmembers;
-	bool dirty;         /* last_seq, digest */
-	bool members_dirty; /* some member's marks */
-	bool listed;        /* in the dirty list */
+	bool listed; /* in the dirty list: some member's marks changed */
 	struct ledger_conversation *next_dirty;
 
 	/* While an inbox range is walked (ack, read): the last of the others'
@@ -94,7 +92,8 @@ enum rc ledger_user_by_name(struct ledger *l, struct tx *tx, const char *name,
 enum rc ledger_user_by_id(struct ledger *l, struct tx *tx, int64_t user_id,
     struct ledger_user **ret, struct err *err) MUST_USE;
 
-/* The user's counter has been changed. */
+/* The user's acked or read mark has been changed (the head needs no writing:
+ * it is the last row's seq). */
 void ledger_user_touch(struct ledger *l, struct ledger_user *user);
 
 /* The direct conversation of two users (or of one with himself); made if
@@ -119,9 +118,6 @@ struct ledger_member *ledger_member_find(
 struct ledger_member *ledger_member_other(
     struct ledger_conversation *c, int64_t user_id);
 
-/* last_seq and digest of ${c} have changed. */
-void ledger_conversation_touch(struct ledger *l, struct ledger_conversation *c);
-
 /* Marks of ${m} in ${c} have changed. */
 void ledger_member_touch(struct ledger *l, struct ledger_conversation *c,
     struct ledger_member *m);
@@ -135,7 +131,7 @@ enum rc ledger_lane_to(struct ledger *l, struct tx *tx,
 enum rc ledger_lane_by_id(struct ledger *l, struct tx *tx, int64_t lane_id,
     struct ledger_lane **ret, struct err *err) MUST_USE;
 
-/* The lane's numbers have changed. */
+/* The lane's cursor has moved (its tail needs no writing). */
 void ledger_lane_touch(struct ledger *l, struct ledger_lane *lane);
 
 /* The next internal id of a message, of an outbox row. */

@@ -61,6 +61,33 @@ add_own_copy(struct tx *tx, const struct due *due, struct ledger_user *from,
 	return (rc);
 }
 
+/* A note to oneself: the own copy is the delivery, nothing is left to do. */
+static enum rc
+settle_note(struct tx *tx, const struct due *due, struct ledger_lane *lane,
+    struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct db_val *v;
+	enum rc rc;
+
+	lane->lane.next_seq = lane->lane.tail_seq + 1;
+	lane->lane.last_published_seq = lane->lane.tail_seq;
+	ledger_lane_touch(d->ledger, lane);
+	rc = rowset_next(tx, &d->sent, &v, err);
+	if (rc != RC_OK)
+		return (rc);
+	v[0] = db_v_i64(due->row.id);
+	v[1] = db_v_i64(tx->now_ms);
+	rc = rowset_write(tx, &d->sent, true, err);
+	if (rc == RC_OK)
+		rc = rowset_next(tx, &d->acked, &v, err);
+	if (rc != RC_OK)
+		return (rc);
+	v[0] = db_v_i64(due->row.id);
+	v[1] = db_v_i64(tx->now_ms);
+	return (rowset_write(tx, &d->acked, true, err));
+}
+
 static enum rc
 release_one(struct tx *tx, const struct due *due, struct err *err)
 {
@@ -84,15 +111,15 @@ release_one(struct tx *tx, const struct due *due, struct err *err)
 	c->last_seq++;
 	digest_next(c->digest, c->last_seq, &due->row.message_id,
 	    from->name->data, due->body);
-	ledger_conversation_touch(d->ledger, c);
 	lane->lane.tail_seq++;
-	ledger_lane_touch(d->ledger, lane);
 	rc = store_outbox_release(tx->db, due->row.id, lane->lane.tail_seq,
 	    due->row.mid, c->last_seq, c->digest, tx->now_ms, err);
 	if (rc == RC_OK)
 		rc = add_own_copy(tx, due, from, c, err);
 	if (rc == RC_OK)
-		rc = wake_add(d->wake, lane->lane.lane_id, err);
+		rc = lane->dest == from
+		    ? settle_note(tx, due, lane, err)
+		    : wake_add(d->wake, lane->lane.lane_id, err);
 	if (rc == RC_OK)
 		rc = news_add_change(
 		    d->news, from->user_id, due->row.mid, err);

@@ -326,11 +326,12 @@ accept_message(struct tx *tx, struct send_unit *u, struct ledger_user *from,
 	s = &d->scratch[d->messages.n];
 	s->event_id = uuid_gen_next(&d->ids);
 	rnd_fill(d->options.rnd, s->salt, sizeof(s->salt));
-	u->to_self = from == to;
 	u->created_at = tx->now_ms;
 	u->deliver_at = u->draft->deliver_at_ms > tx->now_ms
 	    ? u->draft->deliver_at_ms
 	    : 0;
+	/* A note for later waits like any scheduled message. */
+	u->to_self = from == to && u->deliver_at == 0;
 	u->expires_at = tx->now_ms +
 	    (u->draft->expires_in_ms > 0 ? u->draft->expires_in_ms
 	                                 : d->options.expiry_ms);
@@ -345,7 +346,6 @@ accept_message(struct tx *tx, struct send_unit *u, struct ledger_user *from,
 		digest_next(c->digest, u->conversation_seq, &u->draft->id,
 		    from->name->data, body);
 		memcpy(s->digest, c->digest, sizeof(s->digest));
-		ledger_conversation_touch(d->ledger, c);
 	}
 	rc = add_message(tx, u, c, s, err);
 	if (rc == RC_OK)

@@ -30,7 +30,7 @@ struct send_unit {
 	struct uuid conversation;
 	int64_t conversation_seq; /* 0: scheduled */
 	char recipient[LIMIT_ADDRESS_LEN + 1];
-	bool to_self; /* a note to oneself: acked at once */
+	bool to_self; /* a note to oneself, not for later: acked at once */
 	int64_t created_at;
 	int64_t deliver_at;
 	int64_t expires_at;

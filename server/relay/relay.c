@@ -21,7 +21,7 @@
 
 /* Units that may be with the carrier at a time. */
 #define UNITS 16
-/* Lanes read by one safety poll. */
+/* Lanes looked at by one safety poll; the next one goes on from there. */
 #define POLL_LANES 1000
 /* After a failed unit, how long until its lanes are tried again. */
 #define PAUSE_MS 200
@@ -50,6 +50,7 @@ struct relay {
 	struct release_unit release;
 	bool release_busy;
 	int64_t next_poll_ms; /* monotonic */
+	int64_t poll_after;   /* the lane that the last poll ended with */
 	int64_t pause_until_ms;
 	bool closed; /* the carrier takes no more */
 };
@@ -188,7 +189,8 @@ poll_store(struct relay *r)
 	enum rc rc;
 
 	now = clk_wall_ms(r->options.clk);
-	rc = store_lanes_ready(r->db, now, POLL_LANES, wake_lane, r, &err);
+	rc = store_lanes_owing(r->db, now, r->poll_after, POLL_LANES,
+	    wake_lane, r, &r->poll_after, &err);
 	if (rc == RC_OK)
 		rc = store_outbox_next_due(r->db, now, &due, &err);
 	if (rc != RC_OK) {

@@ -57,18 +57,16 @@ take_id(void *arg, const struct db_row *row, struct err *err)
 
 enum rc
 store_conversation_insert(struct db *db, const struct uuid *public_id,
-    const char *direct_key, const uint8_t digest[STORE_DIGEST_LEN],
-    int64_t now_ms, int64_t *ret_id, struct err *err)
+    const char *direct_key, int64_t now_ms, int64_t *ret_id, struct err *err)
 {
-	struct db_val v[5];
+	struct db_val v[4];
 
 	v[0] = db_v_uuid(public_id);
 	v[1] = db_v_str(direct_key != NULL ? "direct" : "group");
 	v[2] = db_v_str(direct_key);
-	v[3] = db_v_blob(digest, STORE_DIGEST_LEN);
-	v[4] = db_v_i64(now_ms);
+	v[3] = db_v_i64(now_ms);
 	return (db_run(
-	    db, SQL_CONVERSATION_INSERT, v, 5, take_id, ret_id, NULL, err));
+	    db, SQL_CONVERSATION_INSERT, v, 4, take_id, ret_id, NULL, err));
 }
 
 static bool
@@ -92,6 +90,9 @@ take_conversation(void *arg, const struct db_row *row, struct err *err)
 	c->public_id = db_row_uuid(row, 1);
 	c->direct = is_direct(row, 2);
 	c->last_seq = db_row_i64(row, 3);
+	memset(c->digest, 0, sizeof(c->digest));
+	if (c->last_seq == 0)
+		return (RC_OK);
 	digest = db_row_blob(row, 4, &n);
 	if (digest == NULL || n != sizeof(c->digest))
 		return (err_set(err, RC_CORRUPT, "a conversation's digest"));

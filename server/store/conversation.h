@@ -20,7 +20,7 @@ struct store_conversation {
 	struct uuid public_id;
 	bool direct;
 	int64_t last_seq;
-	uint8_t digest[STORE_DIGEST_LEN]; /* of message last_seq */
+	uint8_t digest[STORE_DIGEST_LEN]; /* of message last_seq; zero: none */
 };
 
 struct store_participant {
@@ -60,8 +60,8 @@ bool store_direct_other(const char *key, size_t n, const char *name,
 
 /* Adds a conversation; ${direct_key} NULL for groups. */
 enum rc store_conversation_insert(struct db *db, const struct uuid *public_id,
-    const char *direct_key, const uint8_t digest[STORE_DIGEST_LEN],
-    int64_t now_ms, int64_t *ret_id, struct err *err) MUST_USE;
+    const char *direct_key, int64_t now_ms, int64_t *ret_id,
+    struct err *err) MUST_USE;
 
 /* RC_NOT_FOUND (without a text) if there is none. */
 enum rc store_conversation_by_key(struct db *db, const char *direct_key,

@@ -32,6 +32,8 @@ take_lane(void *arg, const struct db_row *row, struct err *err)
 	                                               : LANE_MESSAGES;
 	l->tail_seq = db_row_i64(row, 5);
 	l->next_seq = db_row_i64(row, 6);
+	if (l->tail_seq < l->next_seq - 1)
+		l->tail_seq = l->next_seq - 1;
 	l->last_published_seq = db_row_i64(row, 7);
 	l->due_at = db_row_i64(row, 8);
 	return (RC_OK);
@@ -87,6 +89,8 @@ store_lane_insert(struct db *db, int64_t conversation_id, int64_t dest_user,
 struct lane_each {
 	void (*each)(void *arg, int64_t lane_id);
 	void *arg;
+	int64_t now_ms, last;
+	int64_t count;
 };
 
 static enum rc
@@ -95,21 +99,27 @@ each_lane(void *arg, const struct db_row *row, struct err *err)
 	struct lane_each *e = arg;
 
 	(void)err;
-	e->each(e->arg, db_row_i64(row, 0));
+	e->count++;
+	e->last = db_row_i64(row, 0);
+	if (db_row_i64(row, 1) <= e->now_ms)
+		e->each(e->arg, e->last);
 	return (RC_OK);
 }
 
 enum rc
-store_lanes_ready(struct db *db, int64_t now_ms, int64_t limit,
-    void (*each)(void *arg, int64_t lane_id), void *arg, struct err *err)
+store_lanes_owing(struct db *db, int64_t now_ms, int64_t after, int64_t limit,
+    void (*each)(void *arg, int64_t lane_id), void *arg, int64_t *ret_last,
+    struct err *err)
 {
-	struct lane_each e = {each, arg};
+	struct lane_each e = {each, arg, now_ms, 0, 0};
 	struct db_val v[2];
+	enum rc rc;
 
-	v[0] = db_v_i64(now_ms);
+	v[0] = db_v_i64(after);
 	v[1] = db_v_i64(limit);
-	return (
-	    db_run(db, SQL_LANES_READY, v, 2, each_lane, &e, NULL, err));
+	rc = db_run(db, SQL_LANES_OWING, v, 2, each_lane, &e, NULL, err);
+	*ret_last = e.count < limit ? 0 : e.last;
+	return (rc);
 }
 
 enum rc
@@ -182,19 +192,17 @@ store_outbox_claim(struct db *db, int64_t lane_id, int64_t from_seq,
 enum rc
 store_outbox_last_id(struct db *db, int64_t *ret, struct err *err)
 {
-	struct db_val v;
 
-	v = db_v_i64(0);
-	return (db_run(db, SQL_OUTBOX_IDS, &v, 1, take_id, ret, NULL, err));
+	return (
+	    db_run(db, SQL_OUTBOX_LAST_ID, NULL, 0, take_id, ret, NULL, err));
 }
 
 enum rc
 store_message_last_id(struct db *db, int64_t *ret, struct err *err)
 {
-	struct db_val v;
 
-	v = db_v_i64(0);
-	return (db_run(db, SQL_MESSAGE_IDS, &v, 1, take_id, ret, NULL, err));
+	return (
+	    db_run(db, SQL_MESSAGE_LAST_ID, NULL, 0, take_id, ret, NULL, err));
 }
 
 enum rc

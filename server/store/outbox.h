@@ -19,7 +19,7 @@ struct store_lane {
 	int64_t conversation_id;
 	int64_t dest_user; /* a local user, for now the only destination */
 	enum lane_class class;
-	int64_t tail_seq;           /* the last lane_seq given */
+	int64_t tail_seq;           /* the last lane_seq given, at least next_seq-1 */
 	int64_t next_seq;           /* the first that is not settled */
 	int64_t last_published_seq; /* the last that was delivered */
 	int64_t due_at;             /* not before this time */
@@ -91,10 +91,13 @@ enum rc store_lane_insert(struct db *db, int64_t conversation_id,
     int64_t dest_user, enum lane_class class, int64_t now_ms, int64_t *ret_id,
     struct err *err) MUST_USE;
 
-/* Calls ${each} for at most ${limit} lanes with work due at ${now_ms}. */
-enum rc store_lanes_ready(struct db *db, int64_t now_ms, int64_t limit,
-    void (*each)(void *arg, int64_t lane_id), void *arg,
-    struct err *err) MUST_USE;
+/* Looks at no more than ${limit} lanes that owe something, those after
+ * ${after} (ascending by id), and calls ${each} for those that are due at
+ * ${now_ms}.  ${ret_last}: the last one looked at, 0 when the end was
+ * reached: where to go on. */
+enum rc store_lanes_owing(struct db *db, int64_t now_ms, int64_t after,
+    int64_t limit, void (*each)(void *arg, int64_t lane_id), void *arg,
+    int64_t *ret_last, struct err *err) MUST_USE;
 
 /* The next time after ${now_ms} at which something is due that is not due
  * yet: a lane that waits or a scheduled row.  0: nothing. */

@@ -23,8 +23,6 @@
 #define BATCH_BYTES (4 << 20)
 /* Upkeep gets at most a tenth of a batch. */
 #define BATCH_UPKEEP (BATCH_UNITS / 10)
-/* While the disk is full, how long until it is tried again. */
-#define FULL_PAUSE_MS 1000
 
 struct queue {
 	struct mbox_node *head, **tail;
@@ -318,6 +316,11 @@ run_batch(struct writer *w)
 		 * rollback: the disk has to be given room first. */
 		log_error(LOG_EV_STORE_FULL, &err, "units=%zu", w->nbatch);
 		atomic_fetch_add(&w->full, 1);
+		refuse(w->batch, w->nbatch, rc);
+	} else if (rc == RC_BUSY) {
+		/* Somebody else has the lock: units run singly would wait for
+		 * it one after another, each its whole time. */
+		log_error(LOG_EV_STORE_FAIL, &err, "units=%zu", w->nbatch);
 		refuse(w->batch, w->nbatch, rc);
 	} else {
 		log_error(

@@ -113,7 +113,6 @@ insert_inbox(struct chain *c, struct user *u, int kind, bool own,
     const struct item *it, int64_t actor)
 {
 
-	u->dirty = true;
 	RUN(c, SQL_INBOX_INSERT, NULL, NULL, INT(u->id), INT(++u->head),
 	    INT(kind), INT(own), db_v_uuid(&it->event_id), INT(it->mid),
 	    INT(c->convs[it->conv].id), INT(it->seq), INT(actor),
@@ -126,7 +125,6 @@ insert_outbox(struct chain *c, struct item *it, int kind, struct lane *lane,
     int64_t sender, int64_t dest)
 {
 
-	lane->dirty = true;
 	it->outbox_id = ++c->outbox_id;
 	RUN(c, SQL_OUTBOX_INSERT, NULL, NULL, INT(it->outbox_id),
 	    db_v_uuid(&it->event_id), INT(kind), INT(it->mid),
@@ -151,7 +149,6 @@ accept_one(struct chain *c)
 	it->mid = ++c->mid;
 	it->event_id = uuid_gen_next(&c->ids);
 	it->seq = ++conv->last_seq;
-	conv->dirty = true;
 	rnd_fill(rnd_system(), noise, sizeof(noise));
 	RUN(c, SQL_MESSAGE_INSERT, NULL, NULL, INT(it->mid), db_v_uuid(&id),
 	    db_v_uuid(&it->event_id), INT(conv->id), INT(it->seq),
@@ -233,16 +230,14 @@ flush_lane(struct chain *c, struct lane *lane)
 	if (!lane->dirty)
 		return;
 	lane->dirty = false;
-	RUN(c, SQL_LANE_SET, NULL, NULL, INT(lane->id), INT(lane->tail),
-	    INT(lane->next), INT(lane->next - 1), INT(0), INT(c->now_ms));
+	RUN(c, SQL_LANE_SET, NULL, NULL, INT(lane->id), INT(lane->next),
+	    INT(lane->next - 1), INT(0), INT(c->now_ms));
 }
 
 /* Writes the counters that have changed. */
 static void
 flush(struct chain *c)
 {
-	uint8_t digest[32] = {0};
-
 	for (int i = 0; i < USERS; i++) {
 		struct conversation *conv = &c->convs[i];
 		struct user *u = &c->users[i];
@@ -250,18 +245,14 @@ flush(struct chain *c)
 		flush_lane(c, &conv->lane);
 		flush_lane(c, &conv->receipts);
 		if (conv->dirty) {
-			RUN(c, SQL_CONVERSATION_SET, NULL, NULL, INT(conv->id),
-			    INT(conv->last_seq), db_v_blob(digest, 32));
-			if (conv->delivered > 0)
-				RUN(c, SQL_PARTICIPANT_SET, NULL, NULL,
-				    INT(conv->id),
-				    INT(c->users[(i + 1) % USERS].id),
-				    INT(conv->delivered), INT(conv->acked),
-				    INT(0), INT(c->now_ms), DB_V_NULL);
+			RUN(c, SQL_PARTICIPANT_SET, NULL, NULL, INT(conv->id),
+			    INT(c->users[(i + 1) % USERS].id),
+			    INT(conv->delivered), INT(conv->acked), INT(0),
+			    INT(c->now_ms), DB_V_NULL);
 		}
 		if (u->dirty)
 			RUN(c, SQL_COUNTER_SET, NULL, NULL, INT(u->id),
-			    INT(u->head), INT(u->acked), INT(0));
+			    INT(u->acked), INT(0));
 		conv->dirty = u->dirty = false;
 	}
 }
@@ -333,13 +324,11 @@ add_conversation(struct chain *c, int i)
 	struct conversation *conv = &c->convs[i];
 	int64_t a = c->users[i].id, b = c->users[(i + 1) % USERS].id;
 	struct uuid id = uuid_gen_next(&c->ids);
-	uint8_t digest[32] = {0};
 	char key[32];
 
 	snprintf(key, sizeof(key), "u%d u%d", i, (i + 1) % USERS);
 	RUN(c, SQL_CONVERSATION_INSERT, each_id, &conv->id, db_v_uuid(&id),
-	    db_v_str("direct"), db_v_str(key), db_v_blob(digest, 32),
-	    INT(c->now_ms));
+	    db_v_str("direct"), db_v_str(key), INT(c->now_ms));
 	RUN(c, SQL_PARTICIPANT_INSERT, NULL, NULL, INT(conv->id), INT(a),
 	    db_v_str("member"));
 	RUN(c, SQL_PARTICIPANT_INSERT, NULL, NULL, INT(conv->id), INT(b),

@@ -5,8 +5,8 @@
  */
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -37,9 +37,10 @@ on_news(void *arg, struct news *news)
 	size_t i;
 
 	for (i = 0; i < news->nevents && r->nevents < 512; i++) {
-		r->stamps[r->nevents] = r->options.stamp != NULL
-		    ? r->options.stamp(r->options.stamp_arg)
-		    : 0;
+		r->stamps[r->nevents] =
+		    r->options.stamp != NULL
+			? r->options.stamp(r->options.stamp_arg)
+			: 0;
 		r->events[r->nevents++] = news->events[i];
 	}
 	r->nchanges += (int)news->nchanges;
@@ -61,9 +62,17 @@ on_fatal(void *arg, const struct err *err)
 enum rc
 rig_boot(struct db *db, int64_t now_ms, struct err *err)
 {
-	struct db_val v[2] = {db_v_str("boot"), db_v_str("rig")};
+	static int64_t boots;
+	struct db_val v[2];
+	char text[24];
 	int from, to;
 	enum rc rc;
+
+	/* SQLite writes nothing when the value is the same. */
+	(void)snprintf(
+	    text, sizeof(text), "%lld", (long long)(now_ms + ++boots));
+	v[0] = db_v_str("booted_at");
+	v[1] = db_v_str(text);
 
 	rc = db_checkpoint(db, true, NULL, err);
 	if (rc == RC_OK)
@@ -115,7 +124,7 @@ start(struct rig *r, struct err *err)
 	w.checkpoint_bytes = r->options.checkpoint_bytes;
 	assert_int_equal(writer_new(&w, &r->writer, err), RC_OK);
 	assert_int_equal(sqlite3_open_v2(r->path, &r->look,
-	                     SQLITE_OPEN_READONLY, r->options.vfs),
+			     SQLITE_OPEN_READONLY, r->options.vfs),
 	    SQLITE_OK);
 	return (RC_OK);
 }
@@ -163,12 +172,11 @@ rig_open_try(struct rig *r, const struct rig_options *options, struct err *err)
 		assert_non_null(mkdtemp(r->dir));
 		(void)snprintf(r->path, sizeof(r->path), "%s/db", r->dir);
 	} else {
-		(void)snprintf(
-		    r->path, sizeof(r->path), "%s", options->path);
+		(void)snprintf(r->path, sizeof(r->path), "%s", options->path);
 	}
 	(void)snprintf(r->url, sizeof(r->url), "sqlite:%s", r->path);
-	clk_fake_init(&r->clk,
-	    options->now_ms != 0 ? options->now_ms : RIG_START_MS);
+	clk_fake_init(
+	    &r->clk, options->now_ms != 0 ? options->now_ms : RIG_START_MS);
 	rnd_seeded_init(&r->rnd, options->seed != 0 ? options->seed : 42);
 	uuid_gen_init(&r->ids, &r->clk.clk, &r->rnd.rnd);
 	rc = start(r, err);
@@ -341,14 +349,15 @@ rig_deliver_try(struct rig *r, size_t *ret)
 	struct err err = ERR_INIT;
 	struct deliver_unit u;
 	struct ready ready;
+	int64_t last;
 	bool done;
 	size_t n;
 	enum rc rc;
 
 	for (n = 0;; n += u.delivered) {
 		ready.n = 0;
-		rc = store_lanes_ready(r->db, r->clk.wall_ms, DELIVER_LANES,
-		    take_lane, &ready, &err);
+		rc = store_lanes_owing(r->db, r->clk.wall_ms, 0,
+		    DELIVER_LANES, take_lane, &ready, &last, &err);
 		if (rc != RC_OK || ready.n == 0)
 			break;
 		deliver_unit_init(&u);
@@ -412,8 +421,8 @@ read_finished(struct read_unit *u)
 }
 
 struct read_unit
-rig_read(struct rig *r, int64_t user, int64_t device, int64_t upto,
-    bool is_private)
+rig_read(
+    struct rig *r, int64_t user, int64_t device, int64_t upto, bool is_private)
 {
 	struct read_unit u;
 	bool done = false;
@@ -484,41 +493,46 @@ rig_release(struct rig *r)
 /* Each counts what should not be. */
 static const char *const promises[][2] = {
     {"an inbox has a hole",
-        "SELECT count(*) FROM inboxes b WHERE b.head <> (SELECT count(*) FROM "
-        "inbox i WHERE i.user_id = b.user_id) OR b.head <> (SELECT "
-        "coalesce(max(seq), 0) FROM inbox i WHERE i.user_id = b.user_id)"},
+	"SELECT count(*) FROM (SELECT 1 FROM inbox i JOIN inboxes b ON "
+	"b.user_id = i.user_id GROUP BY i.user_id HAVING max(i.seq) <> "
+	"count(*) + b.trimmed OR min(i.seq) <> b.trimmed + 1)"},
+    {"a mark lies beyond its inbox",
+	"SELECT count(*) FROM inboxes b WHERE max(b.acked_seq, b.read_seq) > "
+	"coalesce((SELECT max(seq) FROM inbox i WHERE "
+	"i.user_id = b.user_id), b.trimmed)"},
     {"a message has no outbox row",
-        "SELECT count(*) FROM messages m WHERE NOT EXISTS (SELECT 1 FROM "
-        "outbox o WHERE o.event_id = m.event_id)"},
+	"SELECT count(*) FROM messages m WHERE NOT EXISTS (SELECT 1 FROM "
+	"outbox o WHERE o.event_id = m.event_id)"},
     {"a message is not in its sender's inbox",
-        "SELECT count(*) FROM messages m WHERE conversation_seq IS NOT NULL "
-        "AND NOT EXISTS (SELECT 1 FROM inbox i WHERE i.event_id = m.event_id "
-        "AND i.user_id = m.sender_id AND i.own = 1)"},
+	"SELECT count(*) FROM messages m WHERE conversation_seq IS NOT NULL "
+	"AND NOT EXISTS (SELECT 1 FROM inbox i WHERE i.event_id = m.event_id "
+	"AND i.user_id = m.sender_id AND i.own = 1)"},
     {"an event is twice in an inbox",
-        "SELECT count(*) FROM (SELECT 1 FROM inbox GROUP BY user_id, event_id "
-        "HAVING count(*) > 1)"},
+	"SELECT count(*) FROM (SELECT 1 FROM inbox GROUP BY user_id, event_id "
+	"HAVING count(*) > 1)"},
     {"a message is twice in an inbox",
-        "SELECT count(*) FROM (SELECT 1 FROM inbox WHERE kind = 1 GROUP BY "
-        "user_id, mid HAVING count(*) > 1)"},
+	"SELECT count(*) FROM (SELECT 1 FROM inbox WHERE kind = 1 GROUP BY "
+	"user_id, mid HAVING count(*) > 1)"},
     {"a pending row lies outside its lane's range",
-        "SELECT count(*) FROM outbox o JOIN outbox_lanes l ON "
-        "l.lane_id = o.lane_id WHERE o.state = 'pending' AND "
-        "o.lane_seq IS NOT NULL AND "
-        "o.lane_seq NOT BETWEEN l.next_seq AND l.tail_seq"},
+	"SELECT count(*) FROM outbox o JOIN outbox_lanes l ON "
+	"l.lane_id = o.lane_id WHERE o.state = 'pending' AND "
+	"o.lane_seq IS NOT NULL AND o.lane_seq < l.next_seq"},
+    {"a settled row lies before its lane's cursor",
+	"SELECT count(*) FROM outbox o JOIN outbox_lanes l ON "
+	"l.lane_id = o.lane_id WHERE o.state IN ('sent', 'acked') AND "
+	"o.lane_seq >= l.next_seq"},
     {"a settled row is not in its inbox",
-        "SELECT count(*) FROM outbox o WHERE o.state IN ('sent', 'acked') AND "
-        "NOT EXISTS (SELECT 1 FROM inbox i WHERE i.event_id = o.event_id AND "
-        "i.user_id = o.dest_id)"},
+	"SELECT count(*) FROM outbox o WHERE o.state IN ('sent', 'acked') AND "
+	"NOT EXISTS (SELECT 1 FROM inbox i WHERE i.event_id = o.event_id AND "
+	"i.user_id = o.dest_id)"},
     {"a pending row is in an inbox",
-        "SELECT count(*) FROM outbox o JOIN inbox i ON "
-        "i.event_id = o.event_id AND i.user_id = o.dest_id "
-        "WHERE o.state = 'pending' AND o.lane_id IS NOT NULL"},
+	"SELECT count(*) FROM outbox o JOIN inbox i ON "
+	"i.event_id = o.event_id AND i.user_id = o.dest_id "
+	"WHERE o.state = 'pending' AND o.lane_id IS NOT NULL"},
     {"a conversation has a hole",
-        "SELECT count(*) FROM conversations c WHERE c.last_seq <> (SELECT "
-        "count(conversation_seq) FROM messages m WHERE m.conversation_id = "
-        "c.conversation_id) OR c.last_seq <> (SELECT coalesce(max("
-        "conversation_seq), 0) FROM messages m WHERE m.conversation_id = "
-        "c.conversation_id)"},
+	"SELECT count(*) FROM (SELECT 1 FROM messages WHERE "
+	"conversation_seq IS NOT NULL GROUP BY conversation_id HAVING "
+	"max(conversation_seq) <> count(*) OR min(conversation_seq) <> 1)"},
 };
 
 const char *
@@ -567,8 +581,8 @@ rig_text(struct rig *r, const char *sql)
 		fail_msg("%s: %s", sql, sqlite3_errmsg(r->look));
 	assert_int_equal(sqlite3_step(st), SQLITE_ROW);
 	p = sqlite3_column_text(st, 0);
-	(void)snprintf(text, sizeof(text), "%s",
-	    p != NULL ? (const char *)p : "(null)");
+	(void)snprintf(
+	    text, sizeof(text), "%s", p != NULL ? (const char *)p : "(null)");
 	(void)sqlite3_finalize(st);
 	return (text);
 }

@@ -65,8 +65,8 @@ void rig_open(struct rig *r);
 void rig_open_with(struct rig *r, const struct rig_options *options);
 
 /* The same, but an error comes back and leaves nothing open. */
-enum rc rig_open_try(struct rig *r, const struct rig_options *options,
-    struct err *err) MUST_USE;
+enum rc rig_open_try(
+    struct rig *r, const struct rig_options *options, struct err *err) MUST_USE;
 
 /* Closes all and removes the folder that rig_open made. */
 void rig_close(struct rig *r);
@@ -108,8 +108,8 @@ enum rc rig_deliver_try(struct rig *r, size_t *ret) MUST_USE;
 
 struct ack_unit rig_ack(
     struct rig *r, int64_t user, int64_t device, int64_t upto);
-struct read_unit rig_read(struct rig *r, int64_t user, int64_t device,
-    int64_t upto, bool is_private);
+struct read_unit rig_read(
+    struct rig *r, int64_t user, int64_t device, int64_t upto, bool is_private);
 struct cancel_unit rig_cancel(
     struct rig *r, int64_t user, const struct uuid *id);
 size_t rig_release(struct rig *r);

@@ -38,7 +38,8 @@ test_send_writes_all(void **state)
 	assert_int_equal(
 	    rig_number(&r, "SELECT created_at FROM outbox"), RIG_START_MS);
 	assert_int_equal(rig_number(&r, "SELECT own FROM inbox"), 1);
-	assert_int_equal(rig_number(&r, "SELECT next_seq FROM outbox_lanes"), 1);
+	assert_int_equal(
+	    rig_number(&r, "SELECT next_seq FROM outbox_lanes"), 1);
 	assert_int_equal(
 	    rig_number(&r, "SELECT last_published_seq FROM outbox_lanes"), 0);
 	assert_int_equal(r.nevents, 1);

@@ -169,8 +169,9 @@ export class Terminal {
 		return (await this.child.exited).code;
 	}
 
+	/** Takes the terminal away: the program in it is hung up. */
 	kill()
 	{
-		this.child.kill('SIGHUP');
+		this.child.kill('SIGKILL');
 	}
 }

@@ -133,8 +133,8 @@ plvfs_enter(struct plvfs *v, enum plvfs_call call)
 	}
 	if (v->dead)
 		return ((call & (PLVFS_SHM | PLVFS_SHM_LOCK)) != 0
-		        ? SQLITE_OK
-		        : SQLITE_IOERR);
+			    ? SQLITE_OK
+			    : SQLITE_IOERR);
 	if ((v->fault.calls & (unsigned)call) == 0)
 		return (SQLITE_OK);
 	v->calls++;
@@ -248,7 +248,7 @@ disk_access(sqlite3_vfs *vfs, const char *name, int flags, int *ret)
 	(void)flags;
 	i = folder_find(&v->folder, name);
 	*ret = i != SIZE_MAX &&
-	    (flags != SQLITE_ACCESS_EXISTS || v->files[i]->now.n > 0);
+	       (flags != SQLITE_ACCESS_EXISTS || v->files[i]->now.n > 0);
 	return (SQLITE_OK);
 }
 
@@ -270,7 +270,7 @@ disk_random(sqlite3_vfs *vfs, int n, char *ret)
 
 	for (i = 0; i < n; i++) {
 		v->random = v->random * UINT64_C(6364136223846793005) +
-		    UINT64_C(1442695040888963407);
+			    UINT64_C(1442695040888963407);
 		ret[i] = (char)(v->random >> 56);
 	}
 	return (n);

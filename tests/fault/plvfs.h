@@ -68,8 +68,8 @@ void plvfs_dead(struct plvfs *v, bool dead);
 
 /* ${fn} is called before each call of a connection (not again from within);
  * NULL: nobody. */
-void plvfs_watch(struct plvfs *v,
-    void (*fn)(void *arg, enum plvfs_call call), void *arg);
+void plvfs_watch(
+    struct plvfs *v, void (*fn)(void *arg, enum plvfs_call call), void *arg);
 
 /* A walk over the crash points of a disk, from 0 on. */
 struct plvfs_replay;

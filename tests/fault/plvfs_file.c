@@ -119,8 +119,8 @@ file_sync(sqlite3_file *f, int flags)
 		return (code);
 	if (code != SQLITE_OK)
 		c->file->lost = true;
-	plvfs_log(c->v, code == SQLITE_OK ? OP_SYNC : OP_SYNC_LOST, c->index,
-	    0, NULL, 0);
+	plvfs_log(c->v, code == SQLITE_OK ? OP_SYNC : OP_SYNC_LOST, c->index, 0,
+	    NULL, 0);
 	return (code);
 }
 

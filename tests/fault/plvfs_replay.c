@@ -181,7 +181,7 @@ put_sectors(struct bytes *b, const struct plvfs_op *op, struct dice *dice)
 		to = end;
 		if (fate >= dice->keep)
 			to = from +
-			    (size_t)rnd_below(&dice->rnd.rnd, end - from);
+			     (size_t)rnd_below(&dice->rnd.rnd, end - from);
 		bytes_put(b, from, op->data + (from - op->off), to - from);
 	}
 }
@@ -224,8 +224,7 @@ plvfs_replay_image(const struct plvfs_replay *r, uint64_t seed, unsigned keep,
 	for (i = 0; i < r->folder_pending.n; i++) {
 		if (rnd_below(&dice.rnd.rnd, 100) >= keep)
 			break;
-		apply_to_folder(
-		    &folder, &r->v->ops[r->folder_pending.ops[i]]);
+		apply_to_folder(&folder, &r->v->ops[r->folder_pending.ops[i]]);
 	}
 	for (i = 0; i < folder.n; i++)
 		folder_put(&into->folder, folder.names[i].name,

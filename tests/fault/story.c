@@ -54,8 +54,8 @@ count(struct story *s, enum rc rc, bool fatal)
 }
 
 void
-story_begin(struct story *s, struct plvfs *disk, const char *vfs,
-    enum db_sync sync)
+story_begin(
+    struct story *s, struct plvfs *disk, const char *vfs, enum db_sync sync)
 {
 	struct rig_options o = {0};
 	int i;
@@ -220,13 +220,13 @@ mark(struct story *s, enum story_user user, bool read)
 			upto = s->events[i].seq;
 	fatal = s->rig.fatal > 0;
 	if (read) {
-		r = rig_read(&s->rig, s->users[user].id,
-		    s->users[user].device, upto, false);
+		r = rig_read(&s->rig, s->users[user].id, s->users[user].device,
+		    upto, false);
 		rc = r.unit.rc;
 		assert_int_equal(r.refusal.problem, PROBLEM_NONE);
 	} else {
-		a = rig_ack(&s->rig, s->users[user].id,
-		    s->users[user].device, upto);
+		a = rig_ack(
+		    &s->rig, s->users[user].id, s->users[user].device, upto);
 		rc = a.unit.rc;
 		assert_int_equal(a.refusal.problem, PROBLEM_NONE);
 	}

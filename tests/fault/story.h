@@ -57,7 +57,7 @@ struct story {
 	size_t nmarks;
 	struct story_event events[STORY_EVENTS];
 	size_t nevents;
-	int taken; /* of the rig's events */
+	int taken;         /* of the rig's events */
 	bool unsafe_start; /* story_verify starts without the sequence */
 
 	/* What the units came to. */
@@ -67,8 +67,8 @@ struct story {
 
 /* Opens the rig over ${disk} (named ${vfs}) and makes the users, none of which
  * may fail. */
-void story_begin(struct story *s, struct plvfs *disk, const char *vfs,
-    enum db_sync sync);
+void story_begin(
+    struct story *s, struct plvfs *disk, const char *vfs, enum db_sync sync);
 
 /* The script's two halves: batches of sends, deliveries, acks, reads, a
  * scheduled message and its release, checkpoints by the writer.  What fails is

@@ -47,7 +47,7 @@ same_blob(sqlite3_stmt *st, int col, const void *p, size_t n)
 {
 
 	return ((size_t)sqlite3_column_bytes(st, col) == n &&
-	    memcmp(sqlite3_column_blob(st, col), p, n) == 0);
+		memcmp(sqlite3_column_blob(st, col), p, n) == 0);
 }
 
 static const char *
@@ -58,7 +58,7 @@ check_users(const struct story *s, size_t point, struct rig *r)
 	size_t i;
 
 	st = prepare(r, "SELECT count(*) FROM devices WHERE user_id=?1 AND "
-	                "device_id=?2");
+			"device_id=?2");
 	for (i = 0; i < STORY_USERS && bad == NULL; i++) {
 		if (s->users[i].answered > point)
 			continue;
@@ -82,20 +82,20 @@ check_sends(const struct story *s, size_t point, struct rig *r)
 	size_t i;
 
 	st = prepare(r, "SELECT body, coalesce(conversation_seq, 0), mid FROM "
-	                "messages WHERE message_id=?1");
+			"messages WHERE message_id=?1");
 	for (i = 0; i < s->nsends && bad == NULL; i++) {
 		m = &s->sends[i];
 		if (m->answered > point)
 			continue;
-		(void)sqlite3_bind_blob(st, 1, m->draft.id.b,
-		    sizeof(m->draft.id.b), SQLITE_STATIC);
+		(void)sqlite3_bind_blob(
+		    st, 1, m->draft.id.b, sizeof(m->draft.id.b), SQLITE_STATIC);
 		if (sqlite3_step(st) != SQLITE_ROW)
 			bad = wrong("accepted send %zu is lost", i);
 		else if (!same_blob(st, 0, m->body, m->draft.body.n) ||
-		    sqlite3_column_int64(st, 2) != m->unit.mid ||
-		    (m->unit.conversation_seq != 0 &&
-		        sqlite3_column_int64(st, 1) !=
-		            m->unit.conversation_seq))
+			 sqlite3_column_int64(st, 2) != m->unit.mid ||
+			 (m->unit.conversation_seq != 0 &&
+			     sqlite3_column_int64(st, 1) !=
+				 m->unit.conversation_seq))
 			bad = wrong("accepted send %zu has changed", i);
 		(void)sqlite3_reset(st);
 	}
@@ -112,7 +112,7 @@ check_events(const struct story *s, size_t point, struct rig *r)
 	size_t i;
 
 	st = prepare(r, "SELECT event_id, kind FROM inbox WHERE user_id=?1 AND "
-	                "seq=?2");
+			"seq=?2");
 	for (i = 0; i < s->nevents && bad == NULL; i++) {
 		e = &s->events[i];
 		if (e->published > point)
@@ -122,7 +122,7 @@ check_events(const struct story *s, size_t point, struct rig *r)
 		if (sqlite3_step(st) != SQLITE_ROW)
 			bad = wrong("published event %zu is lost", i);
 		else if (!same_blob(st, 0, e->event_id.b, 16) ||
-		    sqlite3_column_int(st, 1) != e->kind)
+			 sqlite3_column_int(st, 1) != e->kind)
 			bad = wrong("published event %zu has changed", i);
 		(void)sqlite3_reset(st);
 	}
@@ -139,8 +139,8 @@ check_marks(const struct story *s, size_t point, struct rig *r)
 	size_t i;
 
 	st = prepare(r, "SELECT d.acked_seq, b.acked_seq, b.read_seq FROM "
-	                "devices d JOIN inboxes b ON b.user_id = d.user_id "
-	                "WHERE d.device_id=?1");
+			"devices d JOIN inboxes b ON b.user_id = d.user_id "
+			"WHERE d.device_id=?1");
 	for (i = 0; i < s->nmarks && bad == NULL; i++) {
 		m = &s->marks[i];
 		if (m->answered > point)
@@ -168,10 +168,10 @@ check_chains(struct rig *r)
 	sqlite3_stmt *st;
 
 	st = prepare(r, "SELECT m.conversation_id, m.conversation_seq, "
-	                "m.message_id, u.name, m.salt, m.body, m.digest FROM "
-	                "messages m JOIN users u ON u.user_id = m.sender_id "
-	                "WHERE m.conversation_seq IS NOT NULL "
-	                "ORDER BY m.conversation_id, m.conversation_seq");
+			"m.message_id, u.name, m.salt, m.body, m.digest FROM "
+			"messages m JOIN users u ON u.user_id = m.sender_id "
+			"WHERE m.conversation_seq IS NOT NULL "
+			"ORDER BY m.conversation_id, m.conversation_seq");
 	while (bad == NULL && sqlite3_step(st) == SQLITE_ROW) {
 		if (sqlite3_column_int64(st, 0) != conversation)
 			memset(digest, 0, sizeof(digest));
@@ -224,8 +224,8 @@ on_send(struct send_unit *u)
 /* Everything that was sent until ${point} is sent again, in one batch.  What
  * was answered must be known. */
 static const char *
-send_again(struct story *s, size_t point, struct rig *r, bool adopt,
-    size_t *ret_sent)
+send_again(
+    struct story *s, size_t point, struct rig *r, bool adopt, size_t *ret_sent)
 {
 	static struct send_unit units[STORY_SENDS];
 	const struct story_send *m;
@@ -237,8 +237,8 @@ send_again(struct story *s, size_t point, struct rig *r, bool adopt,
 			break;
 		memset(&units[i], 0, sizeof(units[i]));
 		send_unit_init(&units[i]);
-		assert_true(send_unit_ask(&units[i], s->users[m->from].id,
-		    &m->draft, "localhost"));
+		assert_true(send_unit_ask(
+		    &units[i], s->users[m->from].id, &m->draft, "localhost"));
 		units[i].finish = on_send;
 		units[i].arg = &done;
 		assert_int_equal(
@@ -278,22 +278,21 @@ check_delivered(const struct story *s, struct rig *r, size_t sent)
 	if (rig_number(r, "SELECT count(*) FROM messages") != (int64_t)sent)
 		return (wrong("there are other messages than were sent"));
 	if (rig_number(r, "SELECT count(*) FROM outbox WHERE state NOT IN "
-	                  "('sent', 'acked')") != 0)
+			  "('sent', 'acked')") != 0)
 		return (wrong("something stays undelivered"));
 	if (rig_number(r,
-	        "SELECT count(*) FROM (SELECT conversation_seq AS n, "
-	        "lag(conversation_seq) OVER (PARTITION BY user_id, "
-	        "conversation_id, own ORDER BY seq) AS before FROM inbox "
-	        "WHERE kind = 1) WHERE before >= n") != 0)
+		"SELECT count(*) FROM (SELECT conversation_seq AS n, "
+		"lag(conversation_seq) OVER (PARTITION BY user_id, "
+		"conversation_id, own ORDER BY seq) AS before FROM inbox "
+		"WHERE kind = 1) WHERE before >= n") != 0)
 		return (wrong("an inbox has messages out of order"));
 	st = prepare(r, "SELECT count(*) FROM messages m JOIN inbox i ON "
-	                "i.mid = m.mid AND i.kind = 1 AND i.user_id = ?2 "
-	                "WHERE m.message_id = ?1");
+			"i.mid = m.mid AND i.kind = 1 AND i.user_id = ?2 "
+			"WHERE m.message_id = ?1");
 	for (i = 0; i < sent && bad == NULL; i++) {
-		(void)sqlite3_bind_blob(st, 1, s->sends[i].draft.id.b, 16,
-		    SQLITE_STATIC);
-		(void)sqlite3_bind_int64(
-		    st, 2, s->users[s->sends[i].to].id);
+		(void)sqlite3_bind_blob(
+		    st, 1, s->sends[i].draft.id.b, 16, SQLITE_STATIC);
+		(void)sqlite3_bind_int64(st, 2, s->users[s->sends[i].to].id);
 		if (sqlite3_step(st) != SQLITE_ROW ||
 		    sqlite3_column_int(st, 0) != 1)
 			bad = wrong("send %zu does not arrive once", i);
@@ -322,8 +321,8 @@ go_on(struct story *s, size_t point, struct rig *r, bool adopt)
 }
 
 const char *
-story_verify(struct story *s, size_t point, struct plvfs *disk,
-    const char *vfs, bool adopt, size_t *ret_started)
+story_verify(struct story *s, size_t point, struct plvfs *disk, const char *vfs,
+    bool adopt, size_t *ret_started)
 {
 	static struct rig r;
 	static uint64_t seed = 1000;

@@ -93,8 +93,8 @@ end(bool kill)
 }
 
 static void
-verify(struct plvfs *on, const char *vfs, bool adopt, const char *what,
-    uint64_t k)
+verify(
+    struct plvfs *on, const char *vfs, bool adopt, const char *what, uint64_t k)
 {
 	const char *bad;
 
@@ -158,8 +158,7 @@ sweep_fatal(unsigned calls, int code, bool partly, bool half, const char *what)
 		assert_int_equal(s.ok_after_fatal, 0);
 		/* Later ones are refused, though the disk is well again. */
 		story_send(&s, ALICE, BOB, 1, 20);
-		assert_int_equal(
-		    s.sends[s.nsends - 1].unit.unit.rc, RC_CLOSED);
+		assert_int_equal(s.sends[s.nsends - 1].unit.unit.rc, RC_CLOSED);
 		answered += story_answered(&s);
 		end(f.at % 2 == 0);
 		verify_twice(what, f.at);
@@ -204,8 +203,8 @@ test_unsafe_start_loses(void **state)
 		verify(disk, "disk", true, "unsafe start", f.at);
 		cut_power(f.at);
 		s.unsafe_start = false;
-		lost += story_verify(&s, STORY_ALL, image, "image", false,
-		            NULL) != NULL;
+		lost += story_verify(
+			    &s, STORY_ALL, image, "image", false, NULL) != NULL;
 	}
 	end(false);
 	assert_true(lost > 0);
@@ -218,8 +217,7 @@ test_write_fails(void **state)
 {
 
 	(void)state;
-	sweep_fatal(
-	    PLVFS_WRITE, SQLITE_IOERR_WRITE, false, false, "write EIO");
+	sweep_fatal(PLVFS_WRITE, SQLITE_IOERR_WRITE, false, false, "write EIO");
 	sweep_fatal(
 	    PLVFS_WRITE, SQLITE_IOERR_WRITE, true, false, "half a write EIO");
 }
@@ -229,8 +227,7 @@ test_write_fails(void **state)
 static void
 test_read_fails(void **state)
 {
-	struct plvfs_fault f = {
-	    PLVFS_READ, 0, SQLITE_IOERR_READ, false, false};
+	struct plvfs_fault f = {PLVFS_READ, 0, SQLITE_IOERR_READ, false, false};
 	size_t fatal = 0;
 
 	(void)state;
@@ -278,10 +275,9 @@ sweep_full(bool stays, bool partly, const char *what)
 		/* Reading goes on, and shows nothing by halves. */
 		bad = rig_broken_promise(&s.rig);
 		if (bad != NULL)
-			fail_msg("%s %llu: %s", what,
-			    (unsigned long long)f.at, bad);
-		n = (size_t)rig_number(
-		    &s.rig, "SELECT count(*) FROM messages");
+			fail_msg(
+			    "%s %llu: %s", what, (unsigned long long)f.at, bad);
+		n = (size_t)rig_number(&s.rig, "SELECT count(*) FROM messages");
 		assert_int_equal(n, story_answered(&s));
 		/* There is room again. */
 		plvfs_fail(disk, NULL);

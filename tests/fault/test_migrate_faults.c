@@ -16,6 +16,7 @@
 #include "schema/sql.h"
 
 #define MOST 20000
+#define SENDS 20
 
 static struct plvfs *disk, *image;
 
@@ -32,8 +33,8 @@ setup(void **state)
 	disk = plvfs_new("disk");
 	image = plvfs_new("image");
 	assert_true(n > 0 && n < 16);
-	memcpy(steps, sql_sqlite_schema.migrations,
-	    (size_t)n * sizeof(steps[0]));
+	memcpy(
+	    steps, sql_sqlite_schema.migrations, (size_t)n * sizeof(steps[0]));
 	steps[n] = (struct sql_migration){steps[n - 1].number + 1, "later",
 	    "CREATE TABLE later_a (a INTEGER) STRICT;"
 	    "INSERT INTO later_a VALUES (1), (2);"
@@ -97,8 +98,7 @@ number(const char *vfs, const char *sql)
 		(void)sqlite3_close(db);
 		return (0);
 	}
-	assert_int_equal(
-	    sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK);
 	assert_int_equal(sqlite3_step(st), SQLITE_ROW);
 	n = sqlite3_column_int64(st, 0);
 	(void)sqlite3_finalize(st);
@@ -109,19 +109,41 @@ number(const char *vfs, const char *sql)
 #define COUNT_OBJECTS "SELECT count(*) FROM sqlite_schema"
 #define ASK_VERSION "PRAGMA user_version"
 
-/* What the disk holds is the schema of its number, and it can be used. */
+/* A database with messages and a log, as a kill leaves it. */
 static void
-check_usable(const char *vfs)
+leave_log(void)
 {
-	struct rig_options o = {.vfs = vfs, .path = "db"};
+	struct rig_options o = {.vfs = "disk", .path = "db"};
 	struct rig r;
 	int64_t alice;
+	int i;
 
 	rig_open_with(&r, &o);
 	alice = rig_user(&r, "alice", NULL);
 	(void)rig_user(&r, "bob", NULL);
+	for (i = 0; i < SENDS; i++)
+		assert_int_equal(
+		    rig_send(&r, alice, "bob", "hello", NULL).unit.rc, RC_OK);
+	assert_int_equal(rig_deliver(&r), SENDS);
+	plvfs_dead(disk, true);
+	rig_close(&r);
+	plvfs_dead(disk, false);
+}
+
+/* The database has ${n} messages and can be used. */
+static void
+check_usable(const char *vfs, int n)
+{
+	struct rig_options o = {.vfs = vfs, .path = "db", .seed = 99};
+	struct rig r;
+	int64_t carol;
+
+	rig_open_with(&r, &o);
+	assert_int_equal(rig_number(&r, "SELECT count(*) FROM messages"), n);
+	carol = rig_user(&r, "carol", NULL);
+	(void)rig_user(&r, "dave", NULL);
 	assert_int_equal(
-	    rig_send(&r, alice, "bob", "hello", NULL).unit.rc, RC_OK);
+	    rig_send(&r, carol, "dave", "hello", NULL).unit.rc, RC_OK);
 	assert_int_equal(rig_deliver(&r), 1);
 	rig_check_promises(&r);
 	rig_close(&r);
@@ -134,24 +156,41 @@ struct sweep {
 	unsigned calls;
 	int code;
 	bool stays;
-	enum rc rc; /* how the start that fails must end */
+	enum rc rc;     /* how the start that fails must end */
+	bool must_fail; /* at some place */
 };
 
 static const struct sweep sweeps[] = {
-    {"open fails", PLVFS_OPEN, SQLITE_CANTOPEN, false, RC_IO},
-    {"write fails", PLVFS_WRITE, SQLITE_IOERR_WRITE, false, RC_IO},
-    {"write fails from then on", PLVFS_WRITE, SQLITE_IOERR_WRITE, true, RC_IO},
-    {"no room", PLVFS_WRITE, SQLITE_FULL, false, RC_FULL},
-    {"no room from then on", PLVFS_WRITE, SQLITE_FULL, true, RC_FULL},
-    {"sync fails", PLVFS_SYNC, SQLITE_IOERR_FSYNC, false, RC_IO},
-    {"truncate fails", PLVFS_TRUNCATE, SQLITE_IOERR_TRUNCATE, false, RC_IO},
-    {"delete fails", PLVFS_DELETE, SQLITE_IOERR_DELETE, false, RC_IO},
-    {"read fails", PLVFS_READ, SQLITE_IOERR_READ, false, RC_IO},
-    {"no shared memory", PLVFS_SHM, SQLITE_IOERR_SHMMAP, false, RC_IO},
+    {"open fails", PLVFS_OPEN, SQLITE_CANTOPEN, false, RC_IO, true},
+    {"write fails", PLVFS_WRITE, SQLITE_IOERR_WRITE, false, RC_IO, true},
+    {"write fails from then on", PLVFS_WRITE, SQLITE_IOERR_WRITE, true, RC_IO,
+	true},
+    {"no room", PLVFS_WRITE, SQLITE_FULL, false, RC_FULL, true},
+    {"no room from then on", PLVFS_WRITE, SQLITE_FULL, true, RC_FULL, true},
+    {"sync fails", PLVFS_SYNC, SQLITE_IOERR_FSYNC, false, RC_IO, true},
+    {"truncate fails", PLVFS_TRUNCATE, SQLITE_IOERR_TRUNCATE, false, RC_IO,
+	true},
+    {"delete fails", PLVFS_DELETE, SQLITE_IOERR_DELETE, false, RC_IO, false},
+    {"read fails", PLVFS_READ, SQLITE_IOERR_READ, false, RC_IO, true},
+    {"no shared memory", PLVFS_SHM, SQLITE_IOERR_SHMMAP, false, RC_IO, false},
 };
 
+/* The power is cut after whatever the start has done. */
 static void
-run_sweep(const struct sweep *w)
+cut_power(void)
+{
+	struct plvfs_replay *r;
+
+	r = plvfs_replay_new(disk);
+	while (plvfs_replay_next(r))
+		continue;
+	plvfs_replay_image(r, 0, 0, 0, image);
+	plvfs_replay_free(r);
+}
+
+/* ${log}: not the first start, but one that finds a log. */
+static void
+run_sweep(const struct sweep *w, bool log)
 {
 	struct plvfs_fault f = {w->calls, 0, w->code, w->stays, true};
 	struct err err;
@@ -160,35 +199,51 @@ run_sweep(const struct sweep *w)
 
 	for (f.at = 1; f.at < MOST; f.at++) {
 		plvfs_clear(disk);
+		if (log)
+			leave_log();
 		plvfs_fail(disk, &f);
 		err = (struct err)ERR_INIT;
 		rc = start("disk", &sql_sqlite_schema, &err);
-		if (!plvfs_failed(disk))
+		if (!plvfs_failed(disk)) {
+			if (rc != RC_OK)
+				fail_msg("%s: %s", w->what, err.text);
 			break;
+		}
 		plvfs_fail(disk, NULL);
 		if (rc != RC_OK && rc != w->rc)
 			fail_msg("%s %llu: %s: %s", w->what,
 			    (unsigned long long)f.at, rc_name(rc), err.text);
 		failed += rc != RC_OK;
+		cut_power();
+		check_usable("image", log ? SENDS : 0);
 		must_start("disk", &sql_sqlite_schema);
-		check_usable("disk");
+		check_usable("disk", log ? SENDS : 0);
 	}
 	assert_true(f.at < MOST);
-	print_message("# %s: %llu places, %zu starts failed\n", w->what,
-	    (unsigned long long)f.at - 1, failed);
-	/* Deleting and cutting are of use only when all is done. */
-	if (w->calls == PLVFS_WRITE || w->calls == PLVFS_SYNC)
+	print_message("# %s%s: %llu places, %zu starts failed\n", w->what,
+	    log ? " with a log" : "", (unsigned long long)f.at - 1, failed);
+	if (w->must_fail)
 		assert_true(failed > 0);
 }
 
 static void
-test_errors(void **state)
+test_errors_at_first_start(void **state)
 {
 	size_t i;
 
 	(void)state;
 	for (i = 0; i < sizeof(sweeps) / sizeof(sweeps[0]); i++)
-		run_sweep(&sweeps[i]);
+		run_sweep(&sweeps[i], false);
+}
+
+static void
+test_errors_with_a_log(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(sweeps) / sizeof(sweeps[0]); i++)
+		run_sweep(&sweeps[i], true);
 }
 
 /* ---- kills and power cuts ---- */
@@ -259,8 +314,7 @@ test_newer_is_refused(void **state)
 	plvfs_clear(disk);
 	must_start("disk", &later);
 	objects = number("disk", COUNT_OBJECTS);
-	assert_int_equal(
-	    start("disk", &sql_sqlite_schema, &err), RC_INVALID);
+	assert_int_equal(start("disk", &sql_sqlite_schema, &err), RC_INVALID);
 	assert_non_null(strstr(err.text, "newer"));
 	assert_int_equal(number("disk", COUNT_OBJECTS), objects);
 	must_start("disk", &later);
@@ -270,7 +324,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_errors),
+	    cmocka_unit_test(test_errors_at_first_start),
+	    cmocka_unit_test(test_errors_with_a_log),
 	    cmocka_unit_test(test_cuts),
 	    cmocka_unit_test(test_newer_is_refused),
 	};

@@ -93,11 +93,11 @@ cut_again(struct story *s, size_t point, size_t started, struct tally *t)
 	r = plvfs_replay_new(image);
 	for (i = 0; i <= started; i++) {
 		for (seed = 0; seed < SEEDS; seed++) {
-			plvfs_replay_image(r, (uint64_t)seed + 77,
-			    keep[seed], torn[seed], second);
+			plvfs_replay_image(r, (uint64_t)seed + 77, keep[seed],
+			    torn[seed], second);
 			note(t,
 			    story_verify(
-			        s, point, second, "second", false, NULL),
+				s, point, second, "second", false, NULL),
 			    " and again", point, seed);
 			t->again++;
 		}
@@ -121,14 +121,13 @@ cut_everywhere(struct story *s, bool again, struct tally *t)
 	do {
 		for (seed = 0; seed < SEEDS; seed++) {
 			started = 0;
-			plvfs_replay_image(r, (uint64_t)seed, keep[seed],
-			    torn[seed], image);
+			plvfs_replay_image(
+			    r, (uint64_t)seed, keep[seed], torn[seed], image);
 			note(t,
-			    story_verify(s, t->points, image, "image", false,
-			        &started),
+			    story_verify(
+				s, t->points, image, "image", false, &started),
 			    "", t->points, seed);
-			if (again && t->points % AGAIN_EVERY == 0 &&
-			    seed == 1)
+			if (again && t->points % AGAIN_EVERY == 0 && seed == 1)
 				cut_again(s, t->points, started, t);
 		}
 		t->points++;
@@ -141,8 +140,9 @@ static void
 report(const struct story *s, const char *mode, const struct tally *t)
 {
 
-	print_message("# synchronous=%s: %zu sends, %zu events, %zu crash points, "
-	              "%zu images (%zu of a second cut), %zu with a loss\n",
+	print_message(
+	    "# synchronous=%s: %zu sends, %zu events, %zu crash points, "
+	    "%zu images (%zu of a second cut), %zu with a loss\n",
 	    mode, s->nsends, s->nevents, t->points, t->images, t->again,
 	    t->bad);
 }

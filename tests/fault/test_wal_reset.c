@@ -53,7 +53,7 @@ version_has_bug(void)
 	int v = sqlite3_libversion_number();
 
 	return (v < 3044006 || (v >= 3045000 && v < 3050007) ||
-	    (v >= 3051000 && v < 3051003));
+		(v >= 3051000 && v < 3051003));
 }
 
 static struct story s;
@@ -81,11 +81,11 @@ checkpoint_while_committing(bool second)
 
 	plvfs_clear(disk);
 	story_begin(&s, disk, "disk", DB_SYNC_FULL);
-	assert_int_equal(sqlite3_open_v2("db", &other, SQLITE_OPEN_READWRITE,
-	                     "disk"),
+	assert_int_equal(
+	    sqlite3_open_v2("db", &other, SQLITE_OPEN_READWRITE, "disk"),
 	    SQLITE_OK);
-	assert_int_equal(sqlite3_exec(other, "SELECT count(*) FROM users",
-	                     NULL, NULL, NULL),
+	assert_int_equal(
+	    sqlite3_exec(other, "SELECT count(*) FROM users", NULL, NULL, NULL),
 	    SQLITE_OK);
 	story_send(&s, ALICE, BOB, 20, 400);
 	assert_int_equal(db_checkpoint(s.rig.db, false, NULL, &err), RC_OK);
@@ -93,7 +93,7 @@ checkpoint_while_committing(bool second)
 	plvfs_watch(disk, commit_now, NULL);
 	if (second)
 		assert_int_equal(sqlite3_wal_checkpoint_v2(other, NULL,
-		                     SQLITE_CHECKPOINT_PASSIVE, NULL, NULL),
+				     SQLITE_CHECKPOINT_PASSIVE, NULL, NULL),
 		    SQLITE_OK);
 	else
 		assert_int_equal(
@@ -224,8 +224,7 @@ at_call(void *arg, enum plvfs_call call)
 
 	(void)call;
 	if (rnd_below(&t->rnd.rnd, 8) == 0)
-		read_step(
-		    t, &t->readers[rnd_below(&t->rnd.rnd, READERS)]);
+		read_step(t, &t->readers[rnd_below(&t->rnd.rnd, READERS)]);
 }
 
 static void
@@ -278,8 +277,7 @@ check_kept(struct rig *r, const struct uuid *ids, size_t n)
 	    rig_number(r, "SELECT count(*) FROM messages"), (int64_t)n);
 	for (i = 0; i < n; i++) {
 		for (k = 0; k < 16; k++)
-			(void)snprintf(
-			    hex + 2 * k, 3, "%02x", ids[i].b[k]);
+			(void)snprintf(hex + 2 * k, 3, "%02x", ids[i].b[k]);
 		(void)snprintf(sql, sizeof(sql),
 		    "SELECT count(*) FROM messages WHERE message_id = x'%s'",
 		    hex);
@@ -346,7 +344,7 @@ test_readers_between_calls(void **state)
 	for (i = 0; i < READERS; i++)
 		db_close(t.readers[i].db);
 	print_message("# %zu commits, %llu checkpoints, %zu emptied; %zu steps "
-	              "of readers, %zu snapshots, %zu looks at old ones\n",
+		      "of readers, %zu snapshots, %zu looks at old ones\n",
 	    t.commits, (unsigned long long)stats.checkpoints, emptied, t.steps,
 	    t.snapshots, t.old);
 	assert_true(stats.checkpoints > 30 && emptied > 0);
@@ -381,9 +379,8 @@ test_readers_never_checkpoint(void **state)
 	assert_int_not_equal(db_checkpoint(reader, true, &cp, &err), RC_OK);
 	v[0] = db_v_str("x");
 	v[1] = db_v_str("y");
-	assert_int_not_equal(db_run(reader, SQL_META_SET, v, 2, NULL, NULL,
-	                         NULL, &err),
-	    RC_OK);
+	assert_int_not_equal(
+	    db_run(reader, SQL_META_SET, v, 2, NULL, NULL, NULL, &err), RC_OK);
 	assert_int_equal(plvfs_ops(disk), ops);
 	/* The writer is gone, killed; the readers close after it. */
 	plvfs_dead(disk, true);
@@ -416,8 +413,7 @@ read_round(struct read_job *job, struct db *db, struct err *err)
 	    store_message_last_id(db, &again, err) != RC_OK || id != again)
 		atomic_fetch_add(&b->errors, 1);
 	atomic_fetch_add(&b->rounds, 1);
-	if (atomic_load(&b->stop) ||
-	    readers_submit(b->readers, job) != RC_OK)
+	if (atomic_load(&b->stop) || readers_submit(b->readers, job) != RC_OK)
 		atomic_fetch_sub(&b->queued, 1);
 }
 
@@ -488,8 +484,7 @@ test_threads(void **state)
 		busy[i].job.run = read_round;
 		busy[i].readers = readers;
 		atomic_store(&busy[i].queued, 1);
-		assert_int_equal(
-		    readers_submit(readers, &busy[i].job), RC_OK);
+		assert_int_equal(readers_submit(readers, &busy[i].job), RC_OK);
 	}
 	send_batches(&r, alice, ids, (size_t)COMMITS * 8);
 	for (i = 0; i < READERS; i++) {

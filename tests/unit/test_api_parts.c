@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The parts of the api that need no server: limiters, the argon2 pool, ETags,
+ * numbers, and a message's way from draft to unit to entry.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "api/send_item.h"
+
+/* ---- limiters ---- */
+
+static void
+test_limiter(void **state)
+{
+	struct limiter *l = limiter_new(2, 3);
+	int i, wait_s = 0;
+
+	(void)state;
+	assert_non_null(l);
+	for (i = 0; i < 3; i++)
+		assert_true(limiter_take(l, "ann", 3, 1000, &wait_s));
+	assert_false(limiter_take(l, "ann", 3, 1000, &wait_s));
+	assert_int_equal(1, wait_s);
+	/* Another key is another bucket. */
+	assert_true(limiter_take(l, "bob", 3, 1000, &wait_s));
+	/* One is back after half a second, and no more than the burst ever. */
+	assert_false(limiter_take(l, "ann", 3, 1499, &wait_s));
+	assert_true(limiter_take(l, "ann", 3, 1500, &wait_s));
+	assert_false(limiter_take(l, "ann", 3, 1500, &wait_s));
+	for (i = 0; i < 3; i++)
+		assert_true(limiter_take(l, "ann", 3, 100000, &wait_s));
+	assert_false(limiter_take(l, "ann", 3, 100000, &wait_s));
+	/* The clock stands still or goes back: nothing is given. */
+	assert_false(limiter_take(l, "ann", 3, 90000, &wait_s));
+	limiter_free(l);
+}
+
+static void
+test_limiter_slow(void **state)
+{
+	struct limiter *l = limiter_new(0.1, 1);
+	int wait_s = 0;
+
+	(void)state;
+	assert_true(limiter_take(l, "k", 1, 0, &wait_s));
+	assert_false(limiter_take(l, "k", 1, 0, &wait_s));
+	assert_int_equal(10, wait_s);
+	limiter_return(l, "k", 1, 0);
+	assert_true(limiter_take(l, "k", 1, 0, &wait_s));
+	/* What is given back never makes more than the burst. */
+	limiter_return(l, "k", 1, 0);
+	limiter_return(l, "k", 1, 0);
+	assert_true(limiter_take(l, "k", 1, 0, &wait_s));
+	assert_false(limiter_take(l, "k", 1, 0, &wait_s));
+	limiter_free(l);
+}
+
+/* Strangers' keys do not make it grow without end; who has used up his
+ * tokens is remembered as long as there is room. */
+static void
+test_limiter_bounded(void **state)
+{
+	struct limiter *l = limiter_new(1, 2);
+	int wait_s;
+	uint32_t key;
+
+	(void)state;
+	assert_true(limiter_take(l, "guilty", 6, 0, &wait_s));
+	assert_true(limiter_take(l, "guilty", 6, 0, &wait_s));
+	for (key = 0; key < 65535; key++)
+		assert_true(limiter_take(l, &key, sizeof(key), 0, &wait_s));
+	/* A second later the others are full again and make room. */
+	assert_true(limiter_take(l, "new", 3, 1000, &wait_s));
+	assert_true(limiter_take(l, "guilty", 6, 1000, &wait_s));
+	assert_false(limiter_take(l, "guilty", 6, 1000, &wait_s));
+	limiter_free(l);
+}
+
+/* ---- the pool ---- */
+
+struct count_job {
+	struct pool_job job;
+	struct counts *counts;
+};
+
+struct counts {
+	pthread_mutex_t gate; /* held: jobs do not end */
+	atomic_int done;
+};
+
+static void
+run_count(struct pool_job *job)
+{
+	struct count_job *c = (struct count_job *)(void *)job;
+
+	(void)pthread_mutex_lock(&c->counts->gate);
+	(void)pthread_mutex_unlock(&c->counts->gate);
+	atomic_fetch_add(&c->counts->done, 1);
+}
+
+static void
+test_pool(void **state)
+{
+	static struct count_job jobs[100];
+	struct counts counts = {.gate = PTHREAD_MUTEX_INITIALIZER};
+	struct err err = ERR_INIT;
+	struct pool *pool;
+	enum rc rc = RC_OK;
+	int i, taken = 0;
+
+	(void)state;
+	assert_int_equal(RC_OK, pool_new(2, &pool, &err));
+	(void)pthread_mutex_lock(&counts.gate);
+	for (i = 0; i < 100; i++) {
+		jobs[i].job.run = run_count;
+		jobs[i].counts = &counts;
+		rc = pool_submit(pool, &jobs[i].job);
+		taken += rc == RC_OK;
+	}
+	/* Bounded: 64 wait and at most 2 are under way. */
+	assert_int_equal(RC_BUSY, rc);
+	assert_in_range(taken, 64, 66);
+	(void)pthread_mutex_unlock(&counts.gate);
+	pool_stop(pool);
+	assert_int_equal(taken, atomic_load(&counts.done));
+	assert_int_equal(RC_CLOSED, pool_submit(pool, &jobs[99].job));
+	pool_free(pool);
+}
+
+/* ---- ETags, numbers ---- */
+
+static void
+test_etag(void **state)
+{
+	struct buf a = BUF_INIT, b = BUF_INIT;
+	char one[ETAG_SIZE], two[ETAG_SIZE], list[100];
+
+	(void)state;
+	buf_adds(&a, "{}");
+	buf_adds(&b, "{ }");
+	etag_make(&a, one);
+	etag_make(&b, two);
+	assert_int_equal('"', one[0]);
+	assert_int_equal('"', one[strlen(one) - 1]);
+	assert_string_not_equal(one, two);
+	assert_false(etag_listed(NULL, one));
+	assert_false(etag_listed("", one));
+	assert_false(etag_listed(two, one));
+	assert_false(etag_listed("\"", one));
+	assert_true(etag_listed(one, one));
+	assert_true(etag_listed("*", one));
+	(void)snprintf(list, sizeof(list), "%s , W/%s", two, one);
+	assert_true(etag_listed(list, one));
+	(void)snprintf(list, sizeof(list), "%s,%s", two, two);
+	assert_false(etag_listed(list, one));
+	buf_fini(&a);
+	buf_fini(&b);
+}
+
+static void
+test_numbers(void **state)
+{
+	static const char *const bad[] = {"", "-1", "+1", "1.5", "x", "1x",
+	    " 1", "1 ", "0x1", "9223372036854775808", "99999999999999999999"};
+	int64_t v = 7;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_false(number_parse(bad[i], &v));
+	assert_int_equal(7, v);
+	assert_true(number_parse("0", &v));
+	assert_int_equal(0, v);
+	assert_true(number_parse("9223372036854775807", &v));
+	assert_true(v == INT64_MAX);
+}
+
+static void
+test_refusals(void **state)
+{
+	struct refusal r = REFUSAL_INIT;
+
+	(void)state;
+	refusal_of_rc(&r, RC_BUSY);
+	assert_int_equal(PROBLEM_BUSY, r.problem);
+	assert_int_equal(1, r.retry_after_s);
+	refusal_of_rc(&r, RC_CLOSED);
+	assert_int_equal(PROBLEM_DRAINING, r.problem);
+	refusal_of_rc(&r, RC_FULL);
+	assert_int_equal(PROBLEM_INBOX_FULL, r.problem);
+	/* What is the server's own affair is told to nobody. */
+	refusal_of_rc(&r, RC_CORRUPT);
+	assert_int_equal(PROBLEM_INTERNAL, r.problem);
+	refusal_of_rc(&r, RC_CONFLICT);
+	assert_int_equal(PROBLEM_INTERNAL, r.problem);
+}
+
+/* ---- a message ---- */
+
+static struct clk_fake fake;
+static struct rnd_seeded seeded;
+static struct api api;
+static const struct principal ann = {.user_id = 5, .name = "ann"};
+
+static struct span
+span_of(const char *text)
+{
+
+	return ((struct span){text, strlen(text)});
+}
+
+static void
+item_init(struct send_item *item)
+{
+
+	clk_fake_init(&fake, 1700000000000);
+	rnd_seeded_init(&seeded, 1);
+	memset(&api, 0, sizeof(api));
+	api.o.clk = &fake.clk;
+	api.o.domain = "home.example";
+	(void)pthread_mutex_init(&api.ids_lock, NULL);
+	uuid_gen_init(&api.ids, &fake.clk, &seeded.rnd);
+	memset(item, 0, sizeof(*item));
+	item->draft.to = span_of("bob");
+	item->draft.body = span_of("hi \"you\"");
+}
+
+static enum rc
+ready(struct send_item *item, struct refusal *r)
+{
+
+	*r = (struct refusal)REFUSAL_INIT;
+	return (send_item_ready(item, &api, &ann, "/3", r));
+}
+
+static void
+test_item(void **state)
+{
+	struct send_item item;
+	struct refusal r;
+
+	(void)state;
+	item_init(&item);
+	assert_int_equal(RC_OK, ready(&item, &r));
+	assert_true(item.draft.has_id);
+	assert_int_equal(7, uuid_version(&item.draft.id));
+	assert_string_equal("bob", item.unit.to);
+	assert_true(item.unit.sender_id == 5);
+	assert_ptr_equal(&item.draft, item.unit.draft);
+	assert_non_null(strstr(item.unit.message->data,
+	    "\"body\":\"hi \\\"you\\\"\",\"content_type\":\"text/plain\","
+	    "\"metadata\":{},\"correlation_id\":null,\"reply_to\":null"));
+	send_item_done(&item);
+	assert_null(item.unit.message);
+}
+
+static void
+test_item_recipients(void **state)
+{
+	struct send_item item;
+	struct refusal r;
+
+	(void)state;
+	item_init(&item);
+	item.draft.to = span_of("bob@home.example");
+	assert_int_equal(RC_OK, ready(&item, &r));
+	assert_string_equal("bob", item.unit.to);
+	send_item_done(&item);
+
+	item_init(&item);
+	item.draft.to = span_of("bob@other.example");
+	assert_int_equal(RC_INVALID, ready(&item, &r));
+	assert_int_equal(PROBLEM_UNKNOWN_RECIPIENT, r.problem);
+	assert_string_equal("/3/to", r.pointer);
+
+	item_init(&item);
+	item.draft.to = (struct span){NULL, 0};
+	item.draft.has_conversation = true;
+	assert_int_equal(RC_OK, ready(&item, &r));
+	assert_string_equal("", item.unit.to);
+	send_item_done(&item);
+}
+
+/* The fingerprint of ${item} as it would be sent. */
+static void
+print_of(struct send_item *item, uint8_t ret[STORE_FINGERPRINT_LEN])
+{
+	struct refusal r;
+
+	assert_int_equal(RC_OK, ready(item, &r));
+	memcpy(ret, item->unit.fingerprint, STORE_FINGERPRINT_LEN);
+	send_item_done(item);
+}
+
+static void
+test_item_fingerprint(void **state)
+{
+	uint8_t plain[STORE_FINGERPRINT_LEN], other[STORE_FINGERPRINT_LEN];
+	struct send_item item;
+
+	(void)state;
+	item_init(&item);
+	print_of(&item, plain);
+	/* Saying the default, or the local domain, makes no other message. */
+	item_init(&item);
+	item.draft.content_type = span_of("text/plain");
+	item.draft.to = span_of("bob@home.example");
+	print_of(&item, other);
+	assert_memory_equal(plain, other, sizeof(plain));
+	item_init(&item);
+	item.draft.content_type = span_of("text/markdown");
+	print_of(&item, other);
+	assert_memory_not_equal(plain, other, sizeof(plain));
+	/* "in 30m" is the same at any time, and not the same as "in 31m". */
+	item_init(&item);
+	item.draft.deliver_at_ms = 5000;
+	item.relative_ms = 1800000;
+	print_of(&item, plain);
+	item.draft.deliver_at_ms = 6000;
+	print_of(&item, other);
+	assert_memory_equal(plain, other, sizeof(plain));
+	item.relative_ms = 1860000;
+	print_of(&item, other);
+	assert_memory_not_equal(plain, other, sizeof(plain));
+}
+
+static void
+test_item_entry(void **state)
+{
+	struct send_item item;
+	struct refusal r;
+	struct buf b = BUF_INIT;
+
+	(void)state;
+	item_init(&item);
+	item.draft.content_type = span_of("text/markdown");
+	item.draft.correlation_id = span_of("c");
+	item.draft.priority = PRIORITY_HIGH;
+	assert_int_equal(RC_OK, ready(&item, &r));
+	send_item_done(&item);
+	item.unit.created_at = 1700000000000;
+	item.unit.expires_at = 1700000001000;
+	item.unit.conversation_seq = 1;
+	memcpy(item.unit.recipient, "bob", 4);
+	send_item_render(&item, &b);
+	buf_addc(&b, '\0');
+	assert_true(buf_ok(&b));
+	assert_non_null(strstr(b.data, "\"to\":\"bob\",\"state\":\"pending\","
+				       "\"priority\":\"high\""));
+	assert_non_null(strstr(b.data, "\"correlation_id\":\"c\""));
+	assert_non_null(
+	    strstr(b.data, "\"expires_at\":\"2023-11-14T22:13:21.000Z\""));
+	assert_non_null(strstr(b.data, "\"sent_at\":null"));
+	buf_reset(&b);
+	/* A note to oneself is there at once. */
+	item.unit.to_self = true;
+	send_item_render(&item, &b);
+	buf_addc(&b, '\0');
+	assert_non_null(strstr(b.data, "\"state\":\"acked\""));
+	assert_null(strstr(b.data, "\"acked_at\":null"));
+	buf_fini(&b);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_limiter),
+	    cmocka_unit_test(test_limiter_slow),
+	    cmocka_unit_test(test_limiter_bounded),
+	    cmocka_unit_test(test_pool),
+	    cmocka_unit_test(test_etag),
+	    cmocka_unit_test(test_numbers),
+	    cmocka_unit_test(test_refusals),
+	    cmocka_unit_test(test_item),
+	    cmocka_unit_test(test_item_recipients),
+	    cmocka_unit_test(test_item_fingerprint),
+	    cmocka_unit_test(test_item_entry),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}

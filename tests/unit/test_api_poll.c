@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Long-polls, move by move: push, the readers and the http loop are played
+ * here, so that every order in which they may come back is tried.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "api/api_internal.h"
+
+/* ---- the others ---- */
+
+static struct {
+	struct push_waiter *waiter; /* registered */
+	bool canceled;
+	struct read_job *job; /* submitted */
+	void (*wake)(struct http_request *req, void *arg);
+	void *wake_arg;
+	enum rc wait_rc, submit_rc;
+	bool tell;       /* what look() finds */
+	enum rc look_rc; /* or fails with */
+	int looks, answers, failures, waits;
+} world;
+
+static struct api api;
+static struct poll poll;
+
+enum rc
+push_wait(struct push *p, struct push_waiter *w)
+{
+
+	(void)p;
+	assert_null(world.waiter);
+	if (world.wait_rc == RC_OK) {
+		world.waiter = w;
+		world.canceled = false;
+		world.waits++;
+	}
+	return (world.wait_rc);
+}
+
+void
+push_wait_cancel(struct push *p, struct push_waiter *w)
+{
+
+	(void)p;
+	assert_ptr_equal(world.waiter, w);
+	assert_false(world.canceled);
+	world.canceled = true;
+}
+
+enum rc
+readers_submit(struct readers *readers, struct read_job *job)
+{
+
+	(void)readers;
+	assert_null(world.job);
+	if (world.submit_rc == RC_OK)
+		world.job = job;
+	return (world.submit_rc);
+}
+
+void
+http_set_timer(struct http_request *req, int64_t at_ms,
+    void (*wake)(struct http_request *req, void *arg), void *arg)
+{
+
+	(void)req;
+	assert_int_equal(20000, at_ms);
+	world.wake = wake;
+	world.wake_arg = arg;
+}
+
+void
+ask_fail(struct ask *ask, const struct err *err)
+{
+
+	(void)ask;
+	assert_int_not_equal(RC_OK, err->rc);
+	world.failures++;
+}
+
+static enum rc
+look(struct poll *p, struct db *db, bool *ret_tell, struct err *err)
+{
+
+	(void)p;
+	assert_non_null(db);
+	world.looks++;
+	*ret_tell = world.tell;
+	if (world.look_rc != RC_OK)
+		return (err_set(err, world.look_rc, "look"));
+	return (RC_OK);
+}
+
+static void
+answer(struct poll *p)
+{
+
+	(void)p;
+	world.answers++;
+}
+
+/* ---- moves ---- */
+
+static void
+begin(int64_t wait_s)
+{
+	static struct clk_fake clk;
+
+	memset(&world, 0, sizeof(world));
+	memset(&poll, 0, sizeof(poll));
+	memset(&api, 0, sizeof(api));
+	clk_fake_init(&clk, 0);
+	api.o.clk = &clk.clk;
+	(void)pthread_mutex_init(&api.poll_lock, NULL);
+	poll.ask.api = &api;
+	poll.look = look;
+	poll.answer = answer;
+	poll_start(&poll, wait_s);
+}
+
+/* A reader runs the job. */
+static void
+read_now(bool tell)
+{
+	struct read_job *job = world.job;
+	struct err err = ERR_INIT;
+	static char db;
+
+	assert_non_null(job);
+	world.job = NULL;
+	world.tell = tell;
+	job->run(job, (struct db *)(void *)&db, &err);
+}
+
+/* Push gives the waiter back. */
+static void
+give_back(bool woken)
+{
+	struct push_waiter *w = world.waiter;
+
+	assert_non_null(w);
+	world.waiter = NULL;
+	w->done(w, woken);
+}
+
+static void
+time_up(void)
+{
+
+	world.wake(NULL, world.wake_arg);
+}
+
+/* It has answered once, and nobody has anything of it any more. */
+static void
+assert_over(void)
+{
+
+	assert_int_equal(1, world.answers + world.failures);
+	assert_null(world.waiter);
+	assert_null(world.job);
+}
+
+static void
+assert_waiting(void)
+{
+
+	assert_int_equal(0, world.answers + world.failures);
+	assert_non_null(world.waiter);
+	assert_null(world.job);
+}
+
+/* ---- tests ---- */
+
+static void
+test_without_wait(void **state)
+{
+
+	(void)state;
+	begin(0);
+	assert_null(world.waiter);
+	assert_null(world.wake);
+	read_now(false);
+	assert_over();
+	assert_int_equal(1, world.answers);
+}
+
+static void
+test_something_at_once(void **state)
+{
+
+	(void)state;
+	begin(20);
+	assert_non_null(world.waiter);
+	read_now(true);
+	/* The waiter lies in the request: first it must be back. */
+	assert_int_equal(0, world.answers);
+	assert_true(world.canceled);
+	give_back(false);
+	assert_over();
+	assert_int_equal(1, world.looks);
+}
+
+static void
+test_something_at_once_and_woken(void **state)
+{
+
+	(void)state;
+	begin(20);
+	read_now(true);
+	give_back(true);
+	assert_over();
+	assert_int_equal(1, world.looks);
+}
+
+static void
+test_woken_while_waiting(void **state)
+{
+
+	(void)state;
+	begin(20);
+	read_now(false);
+	assert_waiting();
+	give_back(true);
+	/* It registers again before it reads again. */
+	assert_non_null(world.waiter);
+	read_now(true);
+	give_back(false);
+	assert_over();
+	assert_int_equal(2, world.waits);
+}
+
+/* The read may have missed what the wake-up was about. */
+static void
+test_woken_while_reading(void **state)
+{
+
+	(void)state;
+	begin(20);
+	give_back(true);
+	assert_int_equal(0, world.answers);
+	read_now(false);
+	assert_non_null(world.job);
+	assert_non_null(world.waiter);
+	read_now(true);
+	give_back(true);
+	assert_over();
+	assert_int_equal(2, world.looks);
+}
+
+static void
+test_woken_for_nothing(void **state)
+{
+	int i;
+
+	(void)state;
+	begin(20);
+	read_now(false);
+	for (i = 0; i < 5; i++) {
+		give_back(true);
+		read_now(false);
+		assert_waiting();
+	}
+	give_back(false);
+	read_now(false);
+	assert_over();
+}
+
+static void
+test_time_is_up(void **state)
+{
+
+	(void)state;
+	begin(20);
+	read_now(false);
+	assert_waiting();
+	time_up();
+	assert_true(world.canceled);
+	give_back(false);
+	/* A last look, which is told whatever it finds. */
+	assert_null(world.waiter);
+	read_now(false);
+	assert_over();
+	assert_int_equal(2, world.looks);
+}
+
+/* Both ask for the waiter: it is canceled once. */
+static void
+test_time_is_up_twice(void **state)
+{
+
+	(void)state;
+	begin(20);
+	read_now(false);
+	time_up();
+	time_up();
+	give_back(true);
+	assert_null(world.waiter);
+	read_now(false);
+	assert_over();
+}
+
+static void
+test_time_is_up_while_reading(void **state)
+{
+
+	(void)state;
+	begin(20);
+	time_up();
+	assert_true(world.canceled);
+	read_now(false);
+	assert_int_equal(0, world.answers);
+	give_back(false);
+	assert_over();
+	assert_int_equal(1, world.looks);
+
+	/* The other way round. */
+	begin(20);
+	time_up();
+	give_back(false);
+	assert_int_equal(0, world.answers);
+	read_now(false);
+	assert_over();
+	assert_int_equal(1, world.looks);
+}
+
+static void
+test_time_is_up_while_ready(void **state)
+{
+
+	(void)state;
+	begin(20);
+	read_now(true);
+	time_up();
+	give_back(false);
+	assert_over();
+}
+
+static void
+test_draining(void **state)
+{
+
+	(void)state;
+	begin(20);
+	read_now(false);
+	give_back(false);
+	read_now(false);
+	assert_over();
+
+	/* Push takes nobody any more. */
+	memset(&world, 0, sizeof(world));
+	begin(20);
+	read_now(false);
+	world.wait_rc = RC_CLOSED;
+	give_back(true);
+	assert_null(world.waiter);
+	read_now(false);
+	assert_over();
+}
+
+static void
+test_errors(void **state)
+{
+
+	(void)state;
+	begin(20);
+	world.look_rc = RC_IO;
+	read_now(false);
+	give_back(false);
+	assert_over();
+	assert_int_equal(1, world.failures);
+
+	/* The readers are full when it wants to read again. */
+	begin(20);
+	read_now(false);
+	world.submit_rc = RC_BUSY;
+	give_back(true);
+	assert_true(world.canceled);
+	give_back(false);
+	assert_over();
+	assert_int_equal(1, world.failures);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_without_wait),
+	    cmocka_unit_test(test_something_at_once),
+	    cmocka_unit_test(test_something_at_once_and_woken),
+	    cmocka_unit_test(test_woken_while_waiting),
+	    cmocka_unit_test(test_woken_while_reading),
+	    cmocka_unit_test(test_woken_for_nothing),
+	    cmocka_unit_test(test_time_is_up),
+	    cmocka_unit_test(test_time_is_up_twice),
+	    cmocka_unit_test(test_time_is_up_while_reading),
+	    cmocka_unit_test(test_time_is_up_while_ready),
+	    cmocka_unit_test(test_draining),
+	    cmocka_unit_test(test_errors),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}

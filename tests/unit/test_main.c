@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The data directory and its lock, commands about users, and the control
+ * socket, with a real database in a fresh directory.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/rnd.h"
+#include "base/thr.h"
+#include "main/main_internal.h"
+#include "wire/wire.h"
+
+#define HASH "$argon2id$v=19$m=65536,t=2,p=1$c2FsdHNhbHRzYWx0$aGFzaA"
+
+/* Of main.c, which is not linked here. */
+int
+complain(int code, const char *fmt, ...)
+{
+
+	(void)fmt;
+	return (code);
+}
+
+int
+settings(int argc, char **argv, struct config *ret)
+{
+
+	(void)argc;
+	(void)argv;
+	(void)ret;
+	return (0);
+}
+
+/* ---- a server without http ---- */
+
+struct world {
+	char dir[64];
+	struct config config;
+	struct data data;
+	struct db *db;
+	struct domain_sinks sinks;
+	struct domain *domain;
+	struct writer *writer;
+	struct readers *readers;
+	struct control *control;
+};
+
+static void
+drop_wake(void *arg, struct wake *wake)
+{
+
+	(void)arg;
+	wake_free(wake);
+}
+
+static void
+drop_news(void *arg, struct news *news)
+{
+
+	(void)arg;
+	news_free(news);
+}
+
+static int
+world_open(void **state)
+{
+	struct world *w = mem_zalloc(1, sizeof(*w));
+	struct err err = ERR_INIT;
+
+	assert_non_null(w);
+	(void)snprintf(w->dir, sizeof(w->dir), "/tmp/twinbox-main-XXXXXX");
+	assert_non_null(mkdtemp(w->dir));
+	(void)snprintf(
+	    w->config.data, sizeof(w->config.data), "%s/a/data", w->dir);
+	w->sinks = (struct domain_sinks){NULL, drop_wake, drop_news, NULL};
+	assert_int_equal(RC_OK, data_open(&w->config, &w->data, &err));
+	assert_int_equal(RC_OK, data_open_db(&w->data, &w->db, &err));
+	const struct domain_options domain_options = {.clk = clk_system(),
+	    .rnd = rnd_system(),
+	    .expiry_ms = 1000,
+	    .sinks = &w->sinks};
+	assert_int_equal(RC_OK, domain_new(&domain_options, &w->domain, &err));
+	const struct writer_options writer_options = {.db = w->db,
+	    .clk = clk_system(),
+	    .hooks = domain_hooks(w->domain),
+	    .queue_limit = 100,
+	    .checkpoint_bytes = 1 << 20};
+	assert_int_equal(RC_OK, writer_new(&writer_options, &w->writer, &err));
+	*state = w;
+	return (0);
+}
+
+/* Removes what a test leaves. */
+static int
+world_remove(void **state)
+{
+	static const char *const names[] = {"lock", "control", "twinbox.db",
+	    "twinbox.db-wal", "twinbox.db-shm"};
+	struct world *w = *state;
+	char path[200];
+	size_t i;
+
+	control_stop(w->control);
+	writer_stop(w->writer);
+	readers_stop(w->readers);
+	writer_free(w->writer);
+	domain_free(w->domain);
+	db_close(w->db);
+	data_close(&w->data);
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		(void)snprintf(
+		    path, sizeof(path), "%s/a/data/%s", w->dir, names[i]);
+		(void)unlink(path);
+	}
+	(void)snprintf(path, sizeof(path), "%s/a/data", w->dir);
+	assert_int_equal(0, rmdir(path));
+	(void)snprintf(path, sizeof(path), "%s/a", w->dir);
+	assert_int_equal(0, rmdir(path));
+	assert_int_equal(0, rmdir(w->dir));
+	mem_free(w);
+	return (0);
+}
+
+static void
+world_serve(struct world *w)
+{
+	struct db_options options = data_db_options(&w->data);
+	struct err err = ERR_INIT;
+
+	assert_int_equal(
+	    RC_OK, readers_start(&options, 1, 100, &w->readers, &err));
+	assert_int_equal(RC_OK, writer_start(w->writer, &err));
+	assert_int_equal(RC_OK,
+	    control_start(&w->data, w->writer, w->readers, &w->control, &err));
+}
+
+/* What the database says of ${name}. */
+static struct store_user
+user_of(struct world *w, const char *name)
+{
+	struct store_user user;
+	struct err err = ERR_INIT;
+
+	assert_int_equal(
+	    RC_OK, store_user_by_name(w->db, name, strlen(name), &user, &err));
+	return (user);
+}
+
+static struct user_command
+command_of(enum user_op op, const char *name, const char *hash)
+{
+	struct user_command c = {.op = op};
+
+	(void)snprintf(c.name, sizeof(c.name), "%s", name);
+	(void)snprintf(c.password_hash, sizeof(c.password_hash), "%s", hash);
+	return (c);
+}
+
+/* ---- tests ---- */
+
+static void
+test_directory(void **state)
+{
+	struct world *w = *state;
+	struct data second;
+	struct err err = ERR_INIT;
+	struct stat st;
+
+	assert_int_equal(0, stat(w->config.data, &st));
+	assert_int_equal(0700, st.st_mode & 07777);
+	assert_non_null(strstr(w->data.url, "/a/data/twinbox.db"));
+	/* One holds it; the other is told so, and may go on to ask him. */
+	assert_int_equal(RC_BUSY, data_open(&w->config, &second, &err));
+	assert_non_null(strstr(err.text, "in use"));
+	assert_true(second.dir_fd >= 0);
+	assert_int_equal(-1, second.lock_fd);
+	data_close(&second);
+	/* Closing the second one took nothing from the first. */
+	assert_int_equal(RC_BUSY, data_open(&w->config, &second, &err));
+	data_close(&second);
+}
+
+static void
+test_directory_that_is_none(void **state)
+{
+	struct world *w = *state;
+	struct config config = w->config;
+	struct err err = ERR_INIT;
+	struct data data = DATA_INIT;
+
+	(void)snprintf(
+	    config.data, sizeof(config.data), "%s/a/data/lock/x", w->dir);
+	assert_int_equal(RC_IO, data_open(&config, &data, &err));
+	assert_int_equal(-1, data.dir_fd);
+}
+
+static void
+test_commands(void **state)
+{
+	struct world *w = *state;
+	struct user_command c = command_of(USER_ADD, "ann", HASH);
+	struct err err = ERR_INIT;
+
+	c.admin = true;
+	assert_int_equal(RC_OK, user_command_run(&c, w->db, w->writer, &err));
+	assert_true(user_of(w, "ann").admin);
+	assert_string_equal(HASH, user_of(w, "ann").password_hash);
+	assert_int_equal(
+	    RC_EXISTS, user_command_run(&c, w->db, w->writer, &err));
+
+	c = command_of(USER_PASSWD, "ann", HASH "x");
+	assert_int_equal(RC_OK, user_command_run(&c, w->db, w->writer, &err));
+	assert_string_equal(HASH "x", user_of(w, "ann").password_hash);
+	assert_true(user_of(w, "ann").admin);
+
+	c = command_of(USER_DISABLE, "ann", "");
+	assert_int_equal(RC_OK, user_command_run(&c, w->db, w->writer, &err));
+	assert_true(user_of(w, "ann").disabled);
+	assert_int_equal(
+	    RC_NOT_FOUND, user_command_run(&c, w->db, w->writer, &err));
+
+	c = command_of(USER_DISABLE, "bob", "");
+	assert_int_equal(
+	    RC_NOT_FOUND, user_command_run(&c, w->db, w->writer, &err));
+	assert_non_null(strstr(err.text, "bob"));
+}
+
+static void
+test_control(void **state)
+{
+	struct world *w = *state;
+	struct user_command c = command_of(USER_ADD, "ann", HASH);
+	struct err err = ERR_INIT;
+	struct stat st;
+	char path[200];
+
+	/* Nobody is there yet. */
+	assert_int_equal(RC_PEER, control_call(&w->data, &c, &err));
+
+	world_serve(w);
+	(void)snprintf(path, sizeof(path), "%s/a/data/control", w->dir);
+	assert_int_equal(0, stat(path, &st));
+	assert_int_equal(0600, st.st_mode & 07777);
+	c.admin = true;
+	assert_int_equal(RC_OK, control_call(&w->data, &c, &err));
+	assert_int_equal(RC_EXISTS, control_call(&w->data, &c, &err));
+	assert_non_null(strstr(err.text, "ann"));
+	c = command_of(USER_DISABLE, "bob", "");
+	assert_int_equal(RC_NOT_FOUND, control_call(&w->data, &c, &err));
+	/* A hash that is none is not stored. */
+	c = command_of(USER_PASSWD, "ann", "secret");
+	assert_int_equal(RC_INVALID, control_call(&w->data, &c, &err));
+
+	control_stop(w->control);
+	w->control = NULL;
+	assert_int_not_equal(0, stat(path, &st));
+	assert_true(user_of(w, "ann").admin);
+	assert_string_equal(HASH, user_of(w, "ann").password_hash);
+}
+
+/* Sends ${text} to the socket as it is; true if the answer holds ${answer}. */
+static bool
+raw_call(struct world *w, const char *text, const char *answer)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	char line[1000];
+	ssize_t n;
+	int fd;
+
+	(void)snprintf(
+	    addr.sun_path, sizeof(addr.sun_path), "%s/a/data/control", w->dir);
+	fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	assert_true(fd >= 0);
+	assert_int_equal(
+	    0, connect(fd, (struct sockaddr *)(void *)&addr, sizeof(addr)));
+	assert_int_equal((ssize_t)strlen(text), write(fd, text, strlen(text)));
+	(void)shutdown(fd, SHUT_WR);
+	n = read(fd, line, sizeof(line) - 1);
+	(void)close(fd);
+	line[n > 0 ? n : 0] = '\0';
+	return (strstr(line, answer) != NULL);
+}
+
+static void
+test_control_nonsense(void **state)
+{
+	struct world *w = *state;
+	struct user_command c = command_of(USER_ADD, "ann", HASH);
+	struct err err = ERR_INIT;
+	static const char *const bad[] = {"\n", "x\n", "{}\n", "[]\n",
+	    "{\"command\":\"user.add\"}\n",
+	    "{\"command\":\"user.shave\",\"name\":\"ann\"}\n",
+	    "{\"command\":\"user.add\",\"name\":\"A N\","
+	    "\"password_hash\":\"" HASH "\"}\n",
+	    "{\"command\":\"user.add\",\"name\":\"ann\"}\n"};
+	size_t i;
+
+	world_serve(w);
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_true(raw_call(w, bad[i], "\"ok\":false"));
+	/* No line at all: no answer, and the next one is served. */
+	assert_true(raw_call(w, "{\"command\"", ""));
+	assert_int_equal(RC_OK, control_call(&w->data, &c, &err));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(
+		test_directory, world_open, world_remove),
+	    cmocka_unit_test_setup_teardown(
+		test_directory_that_is_none, world_open, world_remove),
+	    cmocka_unit_test_setup_teardown(
+		test_commands, world_open, world_remove),
+	    cmocka_unit_test_setup_teardown(
+		test_control, world_open, world_remove),
+	    cmocka_unit_test_setup_teardown(
+		test_control_nonsense, world_open, world_remove),
+	};
+
+	thr_init_main();
+	wire_init();
+	(void)umask(077);
+	log_set_level(LVL_ERROR);
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The readers: jobs run in snapshots on read-only connections, several at a
+ * time; a full mailbox refuses; stopping finishes what waits.
+ */
+#include <semaphore.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/thr.h"
+#include "db/db.h"
+#include "store/reader.h"
+#include "unit/scratch.h"
+
+enum { S_INSERT, S_COUNT, NSTMT };
+
+static const struct sql_text statements[NSTMT] = {
+    [S_INSERT] = {"insert", "INSERT INTO t DEFAULT VALUES"},
+    [S_COUNT] = {"count", "SELECT count(*) FROM t"},
+};
+
+static const struct sql_migration migrations[] = {
+    {1, "first", "CREATE TABLE t (id INTEGER PRIMARY KEY) STRICT;"},
+};
+
+static const struct db_schema schema = {statements, NSTMT, migrations, 1};
+
+struct rig {
+	struct scratch scratch;
+	struct db_options options;
+	struct db *db;
+	struct readers *readers;
+};
+
+static void
+start(struct rig *r, int n, size_t limit)
+{
+	struct err err = ERR_INIT;
+	int from, to;
+
+	scratch_open(&r->scratch);
+	r->options = (struct db_options){.url = r->scratch.url,
+	    .mode = DB_WRITER,
+	    .sync = DB_SYNC_FULL,
+	    .schema = &schema};
+	if (db_open(&r->options, &r->db, &err) != RC_OK ||
+	    db_migrate(r->db, 1, &from, &to, &err) != RC_OK ||
+	    readers_start(&r->options, n, limit, &r->readers, &err) != RC_OK)
+		fail_msg("%s", err.text);
+	/* The mode is set there, on a copy. */
+	assert_int_equal(r->options.mode, DB_WRITER);
+}
+
+static void
+stop(struct rig *r)
+{
+
+	db_close(r->db);
+	scratch_close(&r->scratch);
+}
+
+static enum rc
+take_number(void *arg, const struct db_row *row, struct err *err)
+{
+
+	(void)err;
+	*(int64_t *)arg = db_row_i64(row, 0);
+	return (RC_OK);
+}
+
+static int64_t
+count(struct db *db)
+{
+	struct err err = ERR_INIT;
+	int64_t n = -1;
+
+	if (db_run(db, S_COUNT, NULL, 0, take_number, &n, NULL, &err) !=
+	    RC_OK)
+		return (-1);
+	return (n);
+}
+
+static void
+insert(struct db *db)
+{
+	struct err err = ERR_INIT;
+
+	assert_int_equal(
+	    db_run(db, S_INSERT, NULL, 0, NULL, NULL, NULL, &err), RC_OK);
+}
+
+struct job {
+	struct read_job job; /* first */
+	sem_t begun, go, ended;
+	int64_t before, after;
+	enum rc write_rc, err_rc;
+	enum thr_role role;
+	bool had_db;
+};
+
+static void
+job_init(struct job *j, void (*run)(struct read_job *, struct db *,
+			    struct err *))
+{
+
+	j->job.run = run;
+	(void)sem_init(&j->begun, 0, 0);
+	(void)sem_init(&j->go, 0, 0);
+	(void)sem_init(&j->ended, 0, 0);
+	j->before = j->after = 0;
+}
+
+/* Counts, waits to be let on, counts again, tries to write. */
+static void
+look_twice(struct read_job *job, struct db *db, struct err *err)
+{
+	struct job *j = (struct job *)(void *)job;
+
+	j->role = thr_self();
+	j->had_db = db != NULL;
+	j->before = count(db);
+	(void)sem_post(&j->begun);
+	(void)sem_wait(&j->go);
+	j->after = count(db);
+	j->write_rc = db_run(db, S_INSERT, NULL, 0, NULL, NULL, NULL, err);
+	(void)sem_post(&j->ended);
+}
+
+static void
+test_snapshot(void **state)
+{
+	struct rig r;
+	struct job j;
+
+	(void)state;
+	start(&r, 1, 10);
+	insert(r.db);
+	job_init(&j, look_twice);
+	assert_int_equal(readers_submit(r.readers, &j.job), RC_OK);
+	(void)sem_wait(&j.begun);
+	insert(r.db);
+	insert(r.db);
+	(void)sem_post(&j.go);
+	(void)sem_wait(&j.ended);
+	assert_true(j.had_db);
+	assert_int_equal(j.role, THR_READER);
+	assert_int_equal(j.before, 1);
+	assert_int_equal(j.after, 1);
+	assert_int_equal(j.write_rc, RC_IO);
+	/* The next one sees what is new: the snapshot was let go. */
+	(void)sem_post(&j.go);
+	assert_int_equal(readers_submit(r.readers, &j.job), RC_OK);
+	(void)sem_wait(&j.ended);
+	assert_int_equal(j.before, 3);
+	readers_stop(r.readers);
+	assert_int_equal(count(r.db), 3);
+	stop(&r);
+}
+
+/* Two at a time, each on its own connection. */
+static void
+test_side_by_side(void **state)
+{
+	struct job a, b;
+	struct rig r;
+
+	(void)state;
+	start(&r, 2, 10);
+	job_init(&a, look_twice);
+	job_init(&b, look_twice);
+	assert_int_equal(readers_submit(r.readers, &a.job), RC_OK);
+	(void)sem_wait(&a.begun);
+	insert(r.db);
+	assert_int_equal(readers_submit(r.readers, &b.job), RC_OK);
+	(void)sem_wait(&b.begun);
+	insert(r.db);
+	(void)sem_post(&a.go);
+	(void)sem_post(&b.go);
+	(void)sem_wait(&a.ended);
+	(void)sem_wait(&b.ended);
+	assert_int_equal(a.before, 0);
+	assert_int_equal(a.after, 0);
+	assert_int_equal(b.before, 1);
+	assert_int_equal(b.after, 1);
+	readers_stop(r.readers);
+	stop(&r);
+}
+
+/* What does not fit is refused at once; what waits is done before stopping. */
+static void
+test_bounded_and_drained(void **state)
+{
+	struct job first, waiting[3], refused;
+	struct rig r;
+	int i;
+
+	(void)state;
+	start(&r, 1, 3);
+	job_init(&first, look_twice);
+	job_init(&refused, look_twice);
+	assert_int_equal(readers_submit(r.readers, &first.job), RC_OK);
+	(void)sem_wait(&first.begun);
+	for (i = 0; i < 3; i++) {
+		job_init(&waiting[i], look_twice);
+		(void)sem_post(&waiting[i].go);
+		assert_int_equal(
+		    readers_submit(r.readers, &waiting[i].job), RC_OK);
+	}
+	assert_int_equal(readers_submit(r.readers, &refused.job), RC_BUSY);
+	insert(r.db);
+	(void)sem_post(&first.go);
+	readers_stop(r.readers);
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(sem_trywait(&waiting[i].ended), 0);
+		assert_int_equal(waiting[i].before, 1);
+	}
+	assert_int_not_equal(sem_trywait(&refused.begun), 0);
+	stop(&r);
+}
+
+static struct readers *box;
+static atomic_int runs, closed_seen;
+
+static void
+resubmit(struct read_job *job, struct db *db, struct err *err)
+{
+
+	(void)db;
+	(void)err;
+	atomic_fetch_add(&runs, 1);
+	if (readers_submit(box, job) == RC_CLOSED)
+		atomic_fetch_add(&closed_seen, 1);
+}
+
+/* A job that would go on for ever is told when it is over. */
+static void
+test_closed(void **state)
+{
+	struct read_job job = {.run = resubmit};
+	struct rig r;
+
+	(void)state;
+	start(&r, 1, 4);
+	box = r.readers;
+	assert_int_equal(readers_submit(r.readers, &job), RC_OK);
+	readers_stop(r.readers);
+	assert_true(atomic_load(&runs) > 0);
+	assert_int_equal(atomic_load(&closed_seen), 1);
+	stop(&r);
+}
+
+static void
+test_cannot_open(void **state)
+{
+	struct err err = ERR_INIT;
+	struct db_options o = {0};
+	struct readers *readers;
+	struct scratch s;
+
+	(void)state;
+	scratch_open(&s);
+	o.url = s.url;
+	o.schema = &schema;
+	assert_int_equal(readers_start(&o, 3, 4, &readers, &err), RC_IO);
+	assert_true(err.text[0] != '\0');
+	readers_stop(NULL);
+	scratch_close(&s);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_snapshot),
+	    cmocka_unit_test(test_side_by_side),
+	    cmocka_unit_test(test_bounded_and_drained),
+	    cmocka_unit_test(test_closed),
+	    cmocka_unit_test(test_cannot_open),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}

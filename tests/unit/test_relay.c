@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The relay's thread with a carrier that notes and obeys: what wakes name is
+ * handed over, what no wake named is found, what was not taken is tried again,
+ * and stopping waits for what is under way.  Then the whole road, with the
+ * carrier into local inboxes.
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "base/thr.h"
+#include "contract/rig.h"
+#include "relay/relay.h"
+#include "schema/sql.h"
+
+#define LONG_MS 3600000
+#define MOST 256
+
+/* What the carrier does with a unit. */
+enum mood { TAKE, HOLD, REFUSE_BUSY, REFUSE_CLOSED, FAIL_ONCE, FAIL_CLOSED };
+
+struct post {
+	pthread_mutex_t lock;
+	pthread_cond_t cond;
+	enum mood mood;
+	int offers; /* units that were offered */
+	int64_t seen[MOST]; /* lanes, in the order in which they came */
+	int nseen;
+	struct deliver_unit *held;
+	int64_t more_of; /* this lane has more, once */
+	bool answered;
+};
+
+static struct post post;
+
+static void
+post_init(enum mood mood)
+{
+
+	memset(&post, 0, sizeof(post));
+	(void)pthread_mutex_init(&post.lock, NULL);
+	(void)pthread_cond_init(&post.cond, NULL);
+	post.mood = mood;
+}
+
+/* Notes what ${u} brings and answers it. */
+static void
+take(struct deliver_unit *u, enum rc rc)
+{
+	size_t i;
+
+	for (i = 0; i < u->nlanes; i++) {
+		if (post.nseen < MOST)
+			post.seen[post.nseen++] = u->lanes[i];
+		u->more[i] = u->lanes[i] == post.more_of;
+		if (u->more[i])
+			post.more_of = 0;
+	}
+	u->unit.rc = rc;
+	post.answered = true;
+}
+
+static enum rc
+offer(void *arg, struct deliver_unit *u)
+{
+	enum rc rc;
+	bool finish;
+
+	(void)arg;
+	rc = RC_OK;
+	finish = true;
+	(void)pthread_mutex_lock(&post.lock);
+	post.offers++;
+	switch (post.mood) {
+	case HOLD:
+		post.held = u;
+		finish = false;
+		break;
+	case REFUSE_BUSY:
+		post.mood = TAKE;
+		rc = RC_BUSY;
+		break;
+	case REFUSE_CLOSED:
+		rc = RC_CLOSED;
+		break;
+	case FAIL_ONCE:
+		post.mood = TAKE;
+		u->unit.rc = RC_FULL;
+		break;
+	case FAIL_CLOSED:
+		u->unit.rc = RC_CLOSED;
+		break;
+	case TAKE:
+	default:
+		take(u, RC_OK);
+		break;
+	}
+	(void)pthread_cond_broadcast(&post.cond);
+	(void)pthread_mutex_unlock(&post.lock);
+	if (rc == RC_OK && finish)
+		u->finish(u);
+	return (rc);
+}
+
+static void
+wait_seen(int n)
+{
+
+	(void)pthread_mutex_lock(&post.lock);
+	while (post.nseen < n)
+		(void)pthread_cond_wait(&post.cond, &post.lock);
+	(void)pthread_mutex_unlock(&post.lock);
+}
+
+static void
+wait_offers(int n)
+{
+
+	(void)pthread_mutex_lock(&post.lock);
+	while (post.offers < n)
+		(void)pthread_cond_wait(&post.cond, &post.lock);
+	(void)pthread_mutex_unlock(&post.lock);
+}
+
+/* Answers the unit that is held. */
+static void
+answer_held(enum mood next)
+{
+	struct deliver_unit *u;
+
+	(void)pthread_mutex_lock(&post.lock);
+	while (post.held == NULL)
+		(void)pthread_cond_wait(&post.cond, &post.lock);
+	u = post.held;
+	post.held = NULL;
+	post.mood = next;
+	take(u, RC_OK);
+	(void)pthread_cond_broadcast(&post.cond);
+	(void)pthread_mutex_unlock(&post.lock);
+	u->finish(u);
+}
+
+/* ---- a relay on a rig ---- */
+
+static struct relay *
+start(struct rig *r, struct carrier carrier, int64_t poll_ms)
+{
+	struct relay_options o = {0};
+	struct db_options db = {0};
+	struct err err = ERR_INIT;
+	struct relay *relay;
+
+	db.url = r->url;
+	db.sync = DB_SYNC_FULL;
+	db.schema = &sql_sqlite_schema;
+	o.db = &db;
+	o.carrier = carrier;
+	o.writer = r->writer;
+	o.clk = clk_system();
+	o.poll_ms = poll_ms;
+	if (relay_new(&o, &relay, &err) != RC_OK ||
+	    relay_start(relay, &err) != RC_OK)
+		fail_msg("%s", err.text);
+	return (relay);
+}
+
+static struct relay *
+start_fake(struct rig *r, enum mood mood, int64_t poll_ms)
+{
+
+	post_init(mood);
+	return (start(r, (struct carrier){NULL, offer}, poll_ms));
+}
+
+static void
+stop(struct relay *relay)
+{
+
+	relay_stop(relay);
+	relay_free(relay);
+}
+
+static void
+wake(struct relay *relay, int64_t from, int64_t to)
+{
+	struct err err = ERR_INIT;
+	struct wake *w;
+
+	w = wake_new();
+	for (; from <= to; from++)
+		assert_int_equal(wake_add(w, from, &err), RC_OK);
+	relay_wake(relay, w);
+}
+
+/* How often ${lane} came. */
+static int
+times(int64_t lane)
+{
+	int i, n;
+
+	(void)pthread_mutex_lock(&post.lock);
+	for (i = n = 0; i < post.nseen; i++)
+		n += post.seen[i] == lane ? 1 : 0;
+	(void)pthread_mutex_unlock(&post.lock);
+	return (n);
+}
+
+/* ---- with the fake carrier ---- */
+
+static void
+test_delivers_what_wakes_name(void **state)
+{
+	struct relay *relay;
+	struct rig r;
+	int64_t lane;
+
+	(void)state;
+	rig_open(&r);
+	relay = start_fake(&r, TAKE, LONG_MS);
+	wake(relay, 1, 3);
+	wait_seen(3);
+	/* More than a unit holds, and one twice. */
+	wake(relay, 100, 219);
+	wake(relay, 219, 219);
+	wait_seen(3 + 120);
+	stop(relay);
+	for (lane = 1; lane <= 3; lane++)
+		assert_int_equal(times(lane), 1);
+	for (lane = 100; lane < 219; lane++)
+		assert_int_equal(times(lane), 1);
+	assert_true(times(219) >= 1);
+	rig_close(&r);
+}
+
+/* A lane is with the carrier once at a time; what wakes it meanwhile makes it
+ * come again afterwards. */
+static void
+test_once_at_a_time(void **state)
+{
+	struct relay *relay;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	relay = start_fake(&r, HOLD, LONG_MS);
+	wake(relay, 5, 5);
+	wait_offers(1);
+	wake(relay, 5, 5);
+	/* Another lane does not wait for it. */
+	(void)pthread_mutex_lock(&post.lock);
+	post.mood = TAKE;
+	(void)pthread_mutex_unlock(&post.lock);
+	wake(relay, 6, 6);
+	wait_seen(1);
+	assert_int_equal(times(6), 1);
+	assert_int_equal(times(5), 0);
+	answer_held(TAKE);
+	wait_seen(3);
+	assert_int_equal(times(5), 2);
+	stop(relay);
+	rig_close(&r);
+}
+
+static void
+test_more(void **state)
+{
+	struct relay *relay;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	relay = start_fake(&r, TAKE, LONG_MS);
+	(void)pthread_mutex_lock(&post.lock);
+	post.more_of = 8;
+	(void)pthread_mutex_unlock(&post.lock);
+	wake(relay, 8, 8);
+	wait_seen(2);
+	stop(relay);
+	assert_int_equal(times(8), 2);
+	rig_close(&r);
+}
+
+/* Nobody woke it: what is there at the start is found at once, what comes
+ * later by the safety poll. */
+static void
+test_lost_wake(void **state)
+{
+	struct relay *relay;
+	struct rig r;
+	int64_t alice, first;
+
+	(void)state;
+	rig_open(&r);
+	alice = rig_user(&r, "alice", NULL);
+	(void)rig_user(&r, "bob", NULL);
+	(void)rig_user(&r, "carol", NULL);
+	(void)rig_send(&r, alice, "bob", "hello", NULL);
+	first = r.lanes[0];
+	relay = start_fake(&r, TAKE, LONG_MS);
+	wait_seen(1);
+	stop(relay);
+	assert_int_equal(post.seen[0], first);
+	/* This carrier delivers nothing, so the lane still owes. */
+	(void)rig_deliver(&r);
+	relay = start_fake(&r, TAKE, 20);
+	rig_forget(&r);
+	(void)rig_send(&r, alice, "carol", "hello", NULL);
+	wait_seen(1);
+	stop(relay);
+	assert_int_equal(post.seen[0], r.lanes[0]);
+	assert_int_not_equal(post.seen[0], first);
+	rig_close(&r);
+}
+
+static void
+test_busy_is_tried_again(void **state)
+{
+	struct relay *relay;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	relay = start_fake(&r, REFUSE_BUSY, LONG_MS);
+	wake(relay, 1, 2);
+	wait_seen(2);
+	assert_true(post.offers >= 2);
+	stop(relay);
+	assert_int_equal(times(1), 1);
+	assert_int_equal(times(2), 1);
+	rig_close(&r);
+}
+
+static void
+test_failed_is_tried_again(void **state)
+{
+	struct relay *relay;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	relay = start_fake(&r, FAIL_ONCE, LONG_MS);
+	wake(relay, 1, 2);
+	wait_seen(2);
+	stop(relay);
+	assert_int_equal(times(1), 1);
+	assert_int_equal(times(2), 1);
+	rig_close(&r);
+}
+
+/* A closed carrier, or a store that failed for good, is asked no more. */
+static void
+check_closed(enum mood mood)
+{
+	struct relay *relay;
+	struct rig r;
+
+	rig_open(&r);
+	relay = start_fake(&r, mood, 5);
+	wake(relay, 1, 3);
+	wait_offers(1);
+	wake(relay, 4, 6);
+	stop(relay);
+	assert_int_equal(post.offers, 1);
+	assert_int_equal(post.nseen, 0);
+	rig_close(&r);
+}
+
+static void
+test_closed(void **state)
+{
+
+	(void)state;
+	check_closed(REFUSE_CLOSED);
+	check_closed(FAIL_CLOSED);
+}
+
+static atomic_bool let_go;
+
+static void
+answer_late(void *arg)
+{
+	struct timespec ts = {0, 30000000};
+
+	(void)arg;
+	/* Not needed for the result: gives a stop that does not wait the time
+	 * to be seen. */
+	(void)nanosleep(&ts, NULL);
+	atomic_store(&let_go, true);
+	answer_held(TAKE);
+}
+
+static void
+test_stop_waits(void **state)
+{
+	struct err err = ERR_INIT;
+	struct relay *relay;
+	struct thr *late;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	atomic_store(&let_go, false);
+	relay = start_fake(&r, HOLD, LONG_MS);
+	wake(relay, 1, 1);
+	wait_offers(1);
+	assert_int_equal(
+	    thr_start(THR_OTHER, 0, answer_late, NULL, &late, &err), RC_OK);
+	relay_stop(relay);
+	assert_true(atomic_load(&let_go));
+	assert_true(post.answered);
+	thr_join(&late);
+	/* Wakes that come after it are freed with it. */
+	wake(relay, 2, 2);
+	relay_free(relay);
+	assert_int_equal(post.offers, 1);
+	rig_close(&r);
+}
+
+static void
+test_never_started(void **state)
+{
+	struct relay_options o = {0};
+	struct db_options db = {0};
+	struct err err = ERR_INIT;
+	struct relay *relay;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	db.url = r.url;
+	db.schema = &sql_sqlite_schema;
+	o.db = &db;
+	o.clk = clk_system();
+	assert_int_equal(relay_new(&o, &relay, &err), RC_OK);
+	wake(relay, 1, 1);
+	stop(relay);
+	db.url = "sqlite:/no/such/file";
+	assert_int_equal(relay_new(&o, &relay, &err), RC_IO);
+	relay_free(NULL);
+	rig_close(&r);
+}
+
+/* ---- the whole road ---- */
+
+static void
+wait_until(struct rig *r, const char *sql, int64_t n)
+{
+	struct timespec ts = {0, 2000000};
+
+	while (rig_number(r, sql) != n)
+		(void)nanosleep(&ts, NULL);
+}
+
+/* Accepted messages, and scheduled ones that are due, reach the inboxes: the
+ * relay and the writer in their threads, and no wake at all. */
+static void
+test_local(void **state)
+{
+	struct err err = ERR_INIT;
+	struct relay *relay;
+	struct rig r;
+	int64_t alice;
+	int i;
+
+	(void)state;
+	rig_open(&r);
+	alice = rig_user(&r, "alice", NULL);
+	(void)rig_user(&r, "bob", NULL);
+	(void)rig_user(&r, "carol", NULL);
+	for (i = 0; i < 150; i++)
+		(void)rig_send(&r, alice, "bob", "hello", NULL);
+	(void)rig_send(&r, alice, "carol", "hello", NULL);
+	for (i = 0; i < 5; i++)
+		(void)rig_send_at(
+		    &r, alice, "carol", "later", RIG_START_MS + 1000);
+	(void)rig_send_at(&r, alice, "alice", "note", RIG_START_MS + 1000);
+	clk_fake_advance(&r.clk, 2000);
+	assert_int_equal(writer_start(r.writer, &err), RC_OK);
+	relay = start(&r, carrier_local(r.writer), 20);
+	wait_until(
+	    &r, "SELECT count(*) FROM outbox WHERE state = 'pending'", 0);
+	stop(relay);
+	/* Each once, and his own copies. */
+	assert_int_equal(
+	    rig_number(&r, "SELECT count(*) FROM inbox WHERE own = 0"), 156);
+	assert_int_equal(
+	    rig_number(&r, "SELECT count(*) FROM inbox WHERE own = 1"), 157);
+	assert_int_equal(rig_number(&r, "SELECT count(*) FROM inbox a JOIN "
+	    "inbox b ON b.user_id = a.user_id AND b.seq = a.seq + 1 "
+	    "AND b.conversation_id = a.conversation_id "
+	    "WHERE b.conversation_seq <= a.conversation_seq"),
+	    0);
+	rig_close(&r);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_delivers_what_wakes_name),
+	    cmocka_unit_test(test_once_at_a_time),
+	    cmocka_unit_test(test_more),
+	    cmocka_unit_test(test_lost_wake),
+	    cmocka_unit_test(test_busy_is_tried_again),
+	    cmocka_unit_test(test_failed_is_tried_again),
+	    cmocka_unit_test(test_closed),
+	    cmocka_unit_test(test_stop_waits),
+	    cmocka_unit_test(test_never_started),
+	    cmocka_unit_test(test_local),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}

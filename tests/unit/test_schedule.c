@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which lanes have work: each is under way once at a time, in the order in
+ * which they became ready, and nothing that woke one is forgotten.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "relay/schedule.h"
+
+static void
+wake(struct schedule *s, int64_t lane)
+{
+
+	assert_int_equal(schedule_wake(s, lane), RC_OK);
+}
+
+static void
+assert_counts(const struct schedule *s, size_t ready, size_t busy)
+{
+
+	assert_int_equal(schedule_ready(s), ready);
+	assert_int_equal(schedule_busy(s), busy);
+}
+
+static void
+test_wake_take_done(void **state)
+{
+	int64_t lanes[4] = {0, 0, 0, 0};
+	struct schedule *s;
+
+	(void)state;
+	s = schedule_new();
+	assert_counts(s, 0, 0);
+	assert_int_equal(schedule_take(s, lanes, 4), 0);
+	wake(s, 7);
+	wake(s, 7);
+	assert_counts(s, 1, 0);
+	assert_int_equal(schedule_take(s, lanes, 0), 0);
+	assert_int_equal(schedule_take(s, lanes, 4), 1);
+	assert_int_equal(lanes[0], 7);
+	assert_counts(s, 0, 1);
+	assert_int_equal(schedule_take(s, lanes, 4), 0);
+	schedule_done(s, 7, false);
+	assert_counts(s, 0, 0);
+	assert_int_equal(schedule_take(s, lanes, 4), 0);
+	/* As if for the first time. */
+	wake(s, 7);
+	assert_int_equal(schedule_take(s, lanes, 4), 1);
+	schedule_done(s, 7, true);
+	assert_counts(s, 1, 0);
+	assert_int_equal(schedule_take(s, lanes, 4), 1);
+	schedule_done(s, 7, false);
+	assert_counts(s, 0, 0);
+	schedule_free(s);
+	schedule_free(NULL);
+}
+
+/* What comes while a lane is under way makes it run again, once. */
+static void
+test_woken_while_busy(void **state)
+{
+	struct schedule *s;
+	int64_t lane;
+	int i;
+
+	(void)state;
+	s = schedule_new();
+	wake(s, 1);
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(schedule_take(s, &lane, 1), 1);
+		wake(s, 1);
+		wake(s, 1);
+		assert_counts(s, 0, 1);
+		/* Never twice at a time. */
+		assert_int_equal(schedule_take(s, &lane, 1), 0);
+		schedule_done(s, 1, i == 1);
+		assert_counts(s, 1, 0);
+	}
+	assert_int_equal(schedule_take(s, &lane, 1), 1);
+	schedule_done(s, 1, false);
+	assert_counts(s, 0, 0);
+	schedule_free(s);
+}
+
+static void
+test_first_in_first_out(void **state)
+{
+	int64_t lanes[8];
+	struct schedule *s;
+	int64_t i;
+
+	(void)state;
+	s = schedule_new();
+	for (i = 5; i > 0; i--)
+		wake(s, i);
+	wake(s, 5);
+	assert_int_equal(schedule_take(s, lanes, 2), 2);
+	assert_int_equal(lanes[0], 5);
+	assert_int_equal(lanes[1], 4);
+	/* A lane with more goes to the end: the others have waited longer. */
+	schedule_done(s, 5, true);
+	wake(s, 9);
+	assert_int_equal(schedule_take(s, lanes, 8), 5);
+	assert_int_equal(lanes[0], 3);
+	assert_int_equal(lanes[1], 2);
+	assert_int_equal(lanes[2], 1);
+	assert_int_equal(lanes[3], 5);
+	assert_int_equal(lanes[4], 9);
+	assert_counts(s, 0, 6);
+	schedule_free(s);
+}
+
+#define MANY 20000
+
+/* Many lanes, coming and going: each that was woken is taken, and the table
+ * holds no more than what is ready or under way. */
+static void
+test_many(void **state)
+{
+	static uint8_t taken[MANY];
+	int64_t lanes[50];
+	struct schedule *s;
+	size_t i, n, all;
+
+	(void)state;
+	s = schedule_new();
+	for (i = 0; i < MANY; i++)
+		wake(s, (int64_t)(i * 7919 % MANY) + INT64_C(1) * 4000000000);
+	for (all = 0; (n = schedule_take(s, lanes, 50)) > 0; all += n)
+		for (i = 0; i < n; i++) {
+			taken[lanes[i] - 4000000000]++;
+			schedule_done(s, lanes[i],
+			    lanes[i] % 3 == 0 &&
+			        taken[lanes[i] - 4000000000] == 1);
+		}
+	assert_counts(s, 0, 0);
+	for (i = 0; i < MANY; i++)
+		assert_int_equal(
+		    taken[i], ((int64_t)i + 4000000000) % 3 == 0 ? 2 : 1);
+	assert_true(all > MANY);
+	schedule_free(s);
+}
+
+static void
+test_no_memory(void **state)
+{
+	struct schedule *s;
+	int64_t lane, k;
+	bool all;
+
+	(void)state;
+	for (k = 1, all = false; !all; k++) {
+		mem_fail_at(k);
+		s = schedule_new();
+		if (s != NULL && schedule_wake(s, 1) != RC_OK)
+			assert_counts(s, 0, 0);
+		all = mem_fail_pending();
+		mem_fail_at(0);
+		if (s == NULL)
+			continue;
+		wake(s, 1);
+		assert_int_equal(schedule_take(s, &lane, 1), 1);
+		schedule_free(s);
+	}
+	assert_true(k > 3);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_wake_take_done),
+	    cmocka_unit_test(test_woken_while_busy),
+	    cmocka_unit_test(test_first_in_first_out),
+	    cmocka_unit_test(test_many),
+	    cmocka_unit_test(test_no_memory),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}
