@@ -106,17 +106,6 @@ fail_cure(struct fail *f, const char *fmt, ...)
 	return (f->rc);
 }
 
-enum rc
-fail_wrap(struct fail *f, const char *context)
-{
-	char inner[sizeof(f->what)];
-
-	(void)snprintf(inner, sizeof(inner), "%s", f->what);
-	(void)snprintf(
-	    f->what, sizeof(f->what), "%.60s: %.190s", context, inner);
-	return (f->rc);
-}
-
 /* The problem that a status means when no document says it better. */
 static enum problem
 problem_of_status(int status)

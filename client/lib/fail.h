@@ -72,9 +72,6 @@ enum rc fail_set(struct fail *f, enum fail_kind kind, const char *fmt, ...)
 enum rc fail_cure(struct fail *f, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Puts "context: " in front of what ${f} says; returns its rc. */
-enum rc fail_wrap(struct fail *f, const char *context);
-
 /* Fills ${f} from an answer with HTTP ${status} that is no success and its
  * problem document ${problem} (NULL, or anything else than one, if the other
  * side sent none).  ${retry_after_s} is the Retry-After header, 0 without. */

@@ -114,10 +114,9 @@ queue_hello(struct session *session)
 	char after[LOCAL_EPOCH_SIZE + 24];
 	json_t *hello;
 
-	hello = json_pack("{ss si ss ss si sb}", "type", "hello", "id",
+	hello = json_pack("{ss si ss ss si}", "type", "hello", "id",
 	    SESSION_HELLO_ID, "token", session->token, "instance",
-	    session->instance, "window", LIMIT_WINDOW, "outbox",
-	    session->options.outbox);
+	    session->instance, "window", LIMIT_WINDOW);
 	if (session->seq >= 0) {
 		(void)snprintf(after, sizeof(after), "%s%s%lld", session->epoch,
 		    session->epoch[0] != '\0' ? ":" : "",
@@ -543,16 +542,6 @@ session_send(struct session *session, const json_t *message)
 		    "message", json_deep_copy(message))))
 		return (0);
 	return (id);
-}
-
-void
-session_typing(struct session *session, const char *conversation)
-{
-
-	if (session->state == SESSION_LIVE && !session->finishing)
-		(void)session_queue(
-		    session, json_pack("{ss ss}", "type", "typing",
-				 "conversation", conversation));
 }
 
 void

@@ -60,10 +60,6 @@ struct session_ops {
 	void (*event)(void *arg, const json_t *event);
 	/* Everything up to the head has been handed on. */
 	void (*caught_up)(void *arg);
-	/* An entry of the own outbox changed. */
-	void (*outbox)(void *arg, const json_t *entry);
-	/* Somebody types, or is online. */
-	void (*ephemeral)(void *arg, const json_t *frame);
 	/* The answer to session_send(): "sent" with its entry, or why not. */
 	void (*sent)(void *arg, int64_t re, const json_t *frame);
 	void (*refused)(void *arg, int64_t re, const struct fail *why);
@@ -85,7 +81,6 @@ struct session_options {
 	const char *epoch; /* of the cursor; "" if it is not known */
 	int64_t seq;       /* the last event that is known; -1: as acked */
 	bool acks;         /* the owner will call session_ack() */
-	bool outbox;       /* wants to hear of its outbox */
 	struct rnd *rnd;
 	const struct session_ops *ops;
 	void *arg;
@@ -111,9 +106,6 @@ void session_read(
 /* Submits ${message}; returns the number that its answer will carry, 0 if the
  * session is not connected.  Lost with the connection: the owner keeps it. */
 int64_t session_send(struct session *session, const json_t *message);
-
-/* The person types in ${conversation}. */
-void session_typing(struct session *session, const char *conversation);
 
 /* Writes what is to be written, closes, then tells ended(NULL). */
 void session_finish(struct session *session);

@@ -179,17 +179,6 @@ read_reconnect(struct session *session, const json_t *frame)
 	return (true);
 }
 
-/* Hands ${frame} on to ${fn}, if there is one. */
-static bool
-hand_on(struct session *session, void (*fn)(void *arg, const json_t *frame),
-    const json_t *frame)
-{
-
-	if (fn != NULL)
-		fn(session->options.arg, frame);
-	return (true);
-}
-
 static bool
 read_frame(struct session *session, const json_t *frame)
 {
@@ -208,11 +197,6 @@ read_frame(struct session *session, const json_t *frame)
 		return (read_error(session, frame));
 	if (strcmp(type, "reconnect") == 0)
 		return (read_reconnect(session, frame));
-	if (strcmp(type, "outbox") == 0)
-		return (hand_on(
-		    session, ops->outbox, json_object_get(frame, "entry")));
-	if (strcmp(type, "typing") == 0 || strcmp(type, "presence") == 0)
-		return (hand_on(session, ops->ephemeral, frame));
 	if (strcmp(type, "sent") == 0) {
 		if (ops->sent != NULL)
 			ops->sent(session->options.arg, integer(frame, "re", 0),
