@@ -281,8 +281,9 @@ render_entry_state(const json_t *entry)
 	return (strcmp(state, "acked") == 0 ? "delivered" : state);
 }
 
-enum style
-render_state_style(const char *state)
+/* The style that suits ${state}. */
+static enum style
+state_style(const char *state)
 {
 
 	if (strcmp(state, "read") == 0 || strcmp(state, "delivered") == 0)
@@ -350,9 +351,9 @@ render_entry(struct buf *b, const struct look *look, const json_t *entry)
 	add_fact(b, look, entry, "conversation", "conversation");
 	buf_addf(b, "%s%-14s%s", look->colour ? "\033[2m" : "", "state",
 	    look->colour ? "\033[0m" : "");
-	begin(b, look, render_state_style(state));
+	begin(b, look, state_style(state));
 	safe_add(b, state, strlen(state));
-	end(b, look, render_state_style(state));
+	end(b, look, state_style(state));
 	buf_addc(b, '\n');
 	add_fact(b, look, entry, "priority", "priority");
 	add_fact(b, look, entry, "attempts", "attempts");

@@ -69,9 +69,6 @@ void render_entry(struct buf *b, const struct look *look, const json_t *entry);
  * text is borrowed from ${entry}, and not safe. */
 const char *render_entry_state(const json_t *entry);
 
-/* The style that suits ${state}. */
-enum style render_state_style(const char *state);
-
 /* The other side of direct conversation ${conversation}; its title, or "group"
  * otherwise.  Borrowed, and not safe. */
 const char *render_conversation_name(

@@ -265,10 +265,3 @@ screen_clear_line(struct screen *screen)
 	rl_callback_handler_install(screen->prompt, line_entered);
 	return (had);
 }
-
-int
-screen_columns(const struct screen *screen)
-{
-
-	return (screen->columns);
-}

@@ -38,7 +38,4 @@ void screen_resize(struct screen *screen);
 /* Forgets what is being typed; false if there was nothing. */
 bool screen_clear_line(struct screen *screen);
 
-/* How many columns there are. */
-int screen_columns(const struct screen *screen);
-
 #endif

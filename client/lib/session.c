@@ -83,8 +83,9 @@ session_wake(struct session *session)
 		(void)lws_callback_on_writable(session->wsi);
 }
 
-bool
-session_queue(struct session *session, json_t *json)
+/* Queues ${json} (taken, NULL: no memory) for writing. */
+static bool
+queue_add(struct session *session, json_t *json)
 {
 	struct session_frame *frame = NULL;
 	char *text = json == NULL ? NULL : json_dumps(json, JSON_COMPACT);
@@ -123,7 +124,7 @@ queue_hello(struct session *session)
 		    (long long)session->seq);
 		(void)json_object_set_new(hello, "after", json_string(after));
 	}
-	return (session_queue(session, hello));
+	return (queue_add(session, hello));
 }
 
 void
@@ -247,8 +248,9 @@ lost(struct session *session)
 		wait_and_retry(session);
 }
 
-void
-session_drop(struct session *session)
+/* Gives the connection up because of session->fail, which is set already. */
+static void
+drop(struct session *session)
 {
 
 	session->dropped = true;
@@ -272,7 +274,7 @@ timer_fired(void *arg)
 	}
 	(void)fail_set(&session->fail, FAIL_UNREACHABLE,
 	    "%.80s does not answer", session->server);
-	session_drop(session);
+	drop(session);
 }
 
 /* Takes options.server apart, which rest_server_parse() has checked. */
@@ -375,9 +377,8 @@ write_next(struct session *session, struct lws *wsi)
 
 	if (session->ack_due && session->state >= SESSION_CATCHING_UP) {
 		session->ack_due = false;
-		(void)session_queue(
-		    session, json_pack("{ss sI}", "type", "ack", "upto",
-				 (json_int_t)session->ack));
+		(void)queue_add(session, json_pack("{ss sI}", "type", "ack",
+					     "upto", (json_int_t)session->ack));
 	}
 	frame = session->first;
 	if (frame == NULL) {
@@ -520,7 +521,7 @@ session_read(struct session *session, const char *conversation, int64_t upto)
 
 	if (session->state >= SESSION_CATCHING_UP &&
 	    session->state != SESSION_ENDED)
-		(void)session_queue(
+		(void)queue_add(
 		    session, json_pack("{ss ss sI}", "type", "read",
 				 "conversation", conversation,
 				 "upto_conversation_seq", (json_int_t)upto));
@@ -537,7 +538,7 @@ session_send(struct session *session, const json_t *message)
 	if (session->last_id < SESSION_HELLO_ID)
 		session->last_id = SESSION_HELLO_ID;
 	id = ++session->last_id;
-	if (!session_queue(session,
+	if (!queue_add(session,
 		json_pack("{ss sI so}", "type", "send", "id", (json_int_t)id,
 		    "message", json_deep_copy(message))))
 		return (0);

@@ -64,16 +64,10 @@ bool session_frame_read(struct session *session);
 /* Changes the state. */
 void session_move(struct session *session, enum session_state state);
 
-/* Gives the connection up because of session->fail, which is set already. */
-void session_drop(struct session *session);
-
 /* Forgets the cursor, because the server has another epoch. */
 void session_reset(struct session *session);
 
 /* Asks to be called when the connection can be written. */
 void session_wake(struct session *session);
-
-/* Queues ${frame} (taken, NULL: no memory) for writing. */
-bool session_queue(struct session *session, json_t *frame);
 
 #endif

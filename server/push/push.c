@@ -313,8 +313,6 @@ session_close(struct session *s, int code, const char *reason)
 	(void)snprintf(
 	    s->close_reason, sizeof(s->close_reason), "%s", reason);
 	hub_leave(s->push->hub, &s->member);
-	/* Whoever does not even read our close is cut. */
-	lws_set_timeout(s->wsi, PENDING_TIMEOUT_CLOSE_SEND, 5);
 	(void)lws_callback_on_writable(s->wsi);
 }
 
@@ -361,19 +359,27 @@ tell_reconnect(struct push *p)
 }
 
 static void
-on_async(uv_async_t *async)
+run_notes(struct push *p, struct mbox_node *notes)
 {
-	struct push *p = async->data;
-	struct mbox_node *news, *notes, *next;
 	struct push_note *note;
+	struct mbox_node *next;
 
-	news = mbox_take_all(p->news);
-	notes = mbox_take_all(p->notes);
 	for (; notes != NULL; notes = next) {
 		next = notes->next;
 		note = (struct push_note *)(void *)notes;
 		note->run(p, note);
 	}
+}
+
+static void
+on_async(uv_async_t *async)
+{
+	struct push *p = async->data;
+	struct mbox_node *news, *notes, *next;
+
+	news = mbox_take_all(p->news);
+	notes = mbox_take_all(p->notes);
+	run_notes(p, notes);
 	for (; news != NULL; news = next) {
 		next = news->next;
 		tell(p, (struct news *)(void *)news);
@@ -422,8 +428,13 @@ free_all(struct push *p)
 		uv_close((uv_handle_t *)&p->async, NULL);
 		uv_close((uv_handle_t *)&p->timer, NULL);
 		(void)uv_run(&p->loop, UV_RUN_DEFAULT);
-		(void)uv_loop_close(&p->loop);
 	}
+	/* On a loop that is not its own the library closes its handles first;
+	 * only when the loop has run does a second call free the rest. */
+	if (p->context != NULL)
+		lws_context_destroy(p->context);
+	if (p->loop_ready)
+		(void)uv_loop_close(&p->loop);
 	for (n = p->news != NULL ? mbox_take_all(p->news) : NULL; n != NULL;
 	     n = next) {
 		next = n->next;
@@ -503,11 +514,16 @@ push_stop(struct push *p)
 
 	if (p == NULL)
 		return;
+	atomic_store(&p->draining, true);
 	if (p->thread != NULL) {
-		atomic_store(&p->draining, true);
 		atomic_store(&p->stopping, true);
 		(void)uv_async_send(&p->async);
 		thr_join(&p->thread);
 	}
+	/* What the thread did not see any more: whoever waits is told, and
+	 * connections are closed. */
+	if (!p->drained)
+		tell_reconnect(p);
+	run_notes(p, mbox_take_all(p->notes));
 	free_all(p);
 }

@@ -328,6 +328,9 @@ identified(struct push *p, struct push_note *note)
 		return;
 	}
 	auth_put(p->options.auth, j->token_hash, &j->principal, j->generation);
+	/* Until it has its place, no revocation finds this session: who was
+	 * asked before that is asked once more. */
+	j->need_principal = true;
 	begin_opening(s, j);
 }
 

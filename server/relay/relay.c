@@ -226,8 +226,13 @@ gather(struct relay *r, int64_t until_ms)
 	finished = r->finished;
 	stopping = r->stopping;
 	r->stop_seen = stopping;
-	if (r->release_finished)
+	if (r->release_finished) {
 		r->release_busy = false;
+		/* There may be more that is due: looked for at once. */
+		if (r->release.unit.rc == RC_OK &&
+		    r->release.released == RELEASE_ROWS)
+			r->next_poll_ms = 0;
+	}
 	r->release_finished = false;
 	r->wakes = NULL;
 	r->finished = NULL;
@@ -256,12 +261,17 @@ loop(void *arg)
 			continue;
 		if (now >= r->next_poll_ms) {
 			poll_store(r);
-			r->next_poll_ms = now + r->options.poll_ms;
+			/* More lanes than one look: after a restart they are
+			 * many, and no wake will name them. */
+			r->next_poll_ms = now +
+			    (r->poll_after != 0 ? PAUSE_MS
+			                        : r->options.poll_ms);
 		}
 		until = r->next_poll_ms;
 		if (now >= r->pause_until_ms)
 			submit_ready(r);
-		else if (r->pause_until_ms < until)
+		/* Also when that has just been refused. */
+		if (now < r->pause_until_ms && r->pause_until_ms < until)
 			until = r->pause_until_ms;
 	}
 }

@@ -172,6 +172,19 @@ describe('chat', () => {
 		assert.equal(await third.ended(), 0, 'Ctrl-C on an empty line');
 	});
 
+	it('a terminal that is gone ends it, and keeps what was shown', async (t) => {
+		const [ann, bob] = await people(proxy.url, 'ann', 'bob');
+		await bob.run('send', ann.name, 'seen');
+		const screen = await chat(t, ann, bob);
+		await screen.shows('seen');
+		await eventually(async () => (await ann.json('inbox')).acked >= 1, 'it is acked');
+		screen.kill();
+		await eventually(async () => {
+			const ps = run('pgrep', ['-f', `chat ${bob.name}`]);
+			return (await ps.exited).code === 1;
+		}, 'the end of the program');
+	});
+
 	it('text from others is safe on the screen', async (t) => {
 		const [ann, bob] = await people(proxy.url, 'ann', 'bob');
 		const screen = await chat(t, ann, bob);

@@ -262,6 +262,8 @@ describe('a new epoch', () => {
 			await eventually(() => server.sends().length === 2, 'both again');
 			assert.deepEqual(server.sends().map((one) => one.id), [id, other.id]);
 			assert.match(follow.err, /was restored/);
+			await eventually(() => server.socket.frames.some((frame) => frame.type === 'ack' && frame.upto === 2),
+				'it is stored and acked');
 			const again = await ann.run('tail', '--once', '--json');
 			assert.equal(again.out, '');
 			assert.equal(server.hellos.at(-1).after, 'E2:2');

@@ -130,7 +130,10 @@ export async function within(promise, ms, what)
 	}
 }
 
-/** Calls ${probe} until it gives something true; that is the result. */
+/**
+ * Calls ${probe} until it gives something true; that is the result.  What it
+ * throws is no end, unless the error says `final`.
+ */
 export async function eventually(probe, what, ms = WAIT_MS)
 {
 	const end = Date.now() + ms * SLOW;
@@ -144,6 +147,8 @@ export async function eventually(probe, what, ms = WAIT_MS)
 				return value;
 			last = undefined;
 		} catch (error) {
+			if (error.final)
+				throw error;
 			last = error;
 		}
 		if (Date.now() > end) {

@@ -206,7 +206,7 @@ describe('R102 R103 an array', () => {
 	});
 
 	for (const [what, make, pointer] of [
-		['no items', () => [], ''],
+		['no items', () => [], undefined],
 		['101 items', () => Array.from({ length: 101 },
 			() => ({ id: uuid7(), to: bob.name, body: 'x' })), undefined],
 		['an item without id', () => [{ id: uuid7(), to: bob.name, body: 'x' },

@@ -16,7 +16,9 @@ import {
 import { History, check, viewOf } from './crash-checker.mjs';
 
 /** The server went away under a step. */
-export class Died extends Error {}
+export class Died extends Error {
+	final = true;
+}
 
 /** Copies the plain files of a data directory (no sockets) to a fresh one. */
 export function copyData(from)

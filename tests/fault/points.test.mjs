@@ -6,7 +6,7 @@
 //
 // Needs a build with --enable-faults, named by TWINBOXD_FAULTS; without it the
 // test is skipped, with TWINBOX_FAULTS_REQUIRED=1 it fails.  POINTS_MAX (default
-// 12) bounds the passages tried of one point: the first ones and the last.
+// 30) bounds the passages tried of one point: the first ones and the last.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -21,7 +21,7 @@ import {
 const program = process.env.TWINBOXD_FAULTS && path.resolve(process.env.TWINBOXD_FAULTS);
 const skip = program || process.env.TWINBOX_FAULTS_REQUIRED ? false :
 	'TWINBOXD_FAULTS names no build with --enable-faults';
-const MAX = Number(process.env.POINTS_MAX ?? 12);
+const MAX = Number(process.env.POINTS_MAX ?? 30);
 const WORKERS = Number(process.env.POINTS_WORKERS ?? 3);
 
 /** Points and how often an undisturbed run passes them: Map. */

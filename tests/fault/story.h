@@ -80,6 +80,10 @@ void story_second_half(struct story *s);
 void story_send(struct story *s, enum story_user from, enum story_user to,
     size_t n, size_t size);
 
+/* Every how many places a sweep looks: each, but fewer in the slow builds with
+ * sanitizers. */
+size_t story_stride(void);
+
 /* Delivers all there is. */
 void story_deliver(struct story *s);
 

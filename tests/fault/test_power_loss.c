@@ -107,33 +107,45 @@ cut_again(struct story *s, size_t point, size_t started, struct tally *t)
 	plvfs_replay_free(r);
 }
 
+static void
+cut_here(struct story *s, const struct plvfs_replay *r, size_t point,
+    bool again, struct tally *t)
+{
+	size_t started;
+	int seed;
+
+	for (seed = 0; seed < SEEDS; seed++) {
+		started = 0;
+		plvfs_replay_image(
+		    r, (uint64_t)seed, keep[seed], torn[seed], image);
+		note(t, story_verify(s, point, image, "image", false, &started),
+		    "", point, seed);
+		if (again && seed == 1)
+			cut_again(s, point, started, t);
+	}
+	t->points++;
+}
+
 /* Cuts the power at every point; ${again}: at some of them once more, in the
  * start that follows. */
 static void
 cut_everywhere(struct story *s, bool again, struct tally *t)
 {
 	struct plvfs_replay *r;
-	size_t started;
-	int seed;
+	size_t point;
 
 	memset(t, 0, sizeof(*t));
+	point = 0;
 	r = plvfs_replay_new(disk);
 	do {
-		for (seed = 0; seed < SEEDS; seed++) {
-			started = 0;
-			plvfs_replay_image(
-			    r, (uint64_t)seed, keep[seed], torn[seed], image);
-			note(t,
-			    story_verify(
-				s, t->points, image, "image", false, &started),
-			    "", t->points, seed);
-			if (again && t->points % AGAIN_EVERY == 0 && seed == 1)
-				cut_again(s, t->points, started, t);
-		}
-		t->points++;
+		if (point % story_stride() == 0)
+			cut_here(
+			    s, r, point, again && point % AGAIN_EVERY == 0, t);
+		point++;
 	} while (plvfs_replay_next(r));
 	plvfs_replay_free(r);
-	assert_int_equal(t->points, plvfs_ops(disk) + 1);
+	assert_int_equal(point, plvfs_ops(disk) + 1);
+	assert_true(t->points > 100);
 }
 
 static void

@@ -110,21 +110,62 @@ test_scheduled_note_canceled(void **state)
 	rig_close(&r);
 }
 
+static void
+finish_send(struct send_unit *u)
+{
+
+	(*(int *)u->arg)++;
+}
+
+/* ${n} messages in one transaction, for the time that they take. */
+static void
+send_many(struct rig *r, int64_t from, const char *to, int n,
+    int64_t (*deliver_at)(int i))
+{
+	static struct message_draft drafts[300];
+	static struct send_unit units[300];
+	int i, sent = 0;
+
+	assert_true(n <= 300);
+	memset(drafts, 0, sizeof(drafts));
+	memset(units, 0, sizeof(units));
+	for (i = 0; i < n; i++) {
+		drafts[i].has_id = true;
+		drafts[i].id = uuid_gen_next(&r->ids);
+		drafts[i].to = (struct span){to, strlen(to)};
+		drafts[i].body = (struct span){"x", 1};
+		drafts[i].deliver_at_ms = deliver_at(i);
+		send_unit_init(&units[i]);
+		assert_true(send_unit_ask(
+		    &units[i], from, &drafts[i], "localhost"));
+		units[i].finish = finish_send;
+		units[i].arg = &sent;
+		assert_int_equal(
+		    writer_submit(r->writer, &units[i].unit), RC_OK);
+	}
+	assert_int_equal(writer_run_once(r->writer), n);
+	assert_int_equal(sent, n);
+}
+
+static int64_t
+at_some_time(int i)
+{
+
+	return (RIG_START_MS + HOUR_MS + (i * 37) % 101);
+}
+
 /* More than one unit releases at a time, in order of their time. */
 static void
 test_many_scheduled(void **state)
 {
 	struct rig r;
 	int64_t alice;
-	int i;
 
 	(void)state;
 	rig_open(&r);
 	alice = rig_user(&r, "alice", NULL);
 	(void)rig_user(&r, "bob", NULL);
-	for (i = 0; i < RELEASE_ROWS + 20; i++)
-		(void)rig_send_at(&r, alice, "bob", "x",
-		    RIG_START_MS + HOUR_MS + (i * 37) % 101);
+	send_many(&r, alice, "bob", RELEASE_ROWS + 20, at_some_time);
 	clk_fake_advance(&r.clk, HOUR_MS + 200);
 	assert_int_equal(rig_release(&r), RELEASE_ROWS);
 	assert_int_equal(rig_release(&r), 20);
@@ -227,13 +268,6 @@ test_tokens(void **state)
 }
 
 /* ---- one batch ---- */
-
-static void
-finish_send(struct send_unit *u)
-{
-
-	(*(int *)u->arg)++;
-}
 
 static void
 finish_deliver(struct deliver_unit *u)

@@ -21,7 +21,7 @@
 #include "schema/sql.h"
 
 #define LONG_MS 3600000
-#define MOST 256
+#define MOST 1200
 
 /* What the carrier does with a unit. */
 enum mood { TAKE, HOLD, REFUSE_BUSY, REFUSE_CLOSED, FAIL_ONCE, FAIL_CLOSED };
@@ -214,16 +214,35 @@ times(int64_t lane)
 
 /* ---- with the fake carrier ---- */
 
+/* An empty store is enough for most. */
+static struct rig common;
+
+static int
+open_common(void **state)
+{
+
+	(void)state;
+	rig_open(&common);
+	return (0);
+}
+
+static int
+close_common(void **state)
+{
+
+	(void)state;
+	rig_close(&common);
+	return (0);
+}
+
 static void
 test_delivers_what_wakes_name(void **state)
 {
 	struct relay *relay;
-	struct rig r;
 	int64_t lane;
 
 	(void)state;
-	rig_open(&r);
-	relay = start_fake(&r, TAKE, LONG_MS);
+	relay = start_fake(&common, TAKE, LONG_MS);
 	wake(relay, 1, 3);
 	wait_seen(3);
 	/* More than a unit holds, and one twice. */
@@ -236,7 +255,6 @@ test_delivers_what_wakes_name(void **state)
 	for (lane = 100; lane < 219; lane++)
 		assert_int_equal(times(lane), 1);
 	assert_true(times(219) >= 1);
-	rig_close(&r);
 }
 
 /* A lane is with the carrier once at a time; what wakes it meanwhile makes it
@@ -245,11 +263,9 @@ static void
 test_once_at_a_time(void **state)
 {
 	struct relay *relay;
-	struct rig r;
 
 	(void)state;
-	rig_open(&r);
-	relay = start_fake(&r, HOLD, LONG_MS);
+	relay = start_fake(&common, HOLD, LONG_MS);
 	wake(relay, 5, 5);
 	wait_offers(1);
 	wake(relay, 5, 5);
@@ -265,18 +281,15 @@ test_once_at_a_time(void **state)
 	wait_seen(3);
 	assert_int_equal(times(5), 2);
 	stop(relay);
-	rig_close(&r);
 }
 
 static void
 test_more(void **state)
 {
 	struct relay *relay;
-	struct rig r;
 
 	(void)state;
-	rig_open(&r);
-	relay = start_fake(&r, TAKE, LONG_MS);
+	relay = start_fake(&common, TAKE, LONG_MS);
 	(void)pthread_mutex_lock(&post.lock);
 	post.more_of = 8;
 	(void)pthread_mutex_unlock(&post.lock);
@@ -284,7 +297,6 @@ test_more(void **state)
 	wait_seen(2);
 	stop(relay);
 	assert_int_equal(times(8), 2);
-	rig_close(&r);
 }
 
 /* Nobody woke it: what is there at the start is found at once, what comes
@@ -323,35 +335,29 @@ static void
 test_busy_is_tried_again(void **state)
 {
 	struct relay *relay;
-	struct rig r;
 
 	(void)state;
-	rig_open(&r);
-	relay = start_fake(&r, REFUSE_BUSY, LONG_MS);
+	relay = start_fake(&common, REFUSE_BUSY, LONG_MS);
 	wake(relay, 1, 2);
 	wait_seen(2);
 	assert_true(post.offers >= 2);
 	stop(relay);
 	assert_int_equal(times(1), 1);
 	assert_int_equal(times(2), 1);
-	rig_close(&r);
 }
 
 static void
 test_failed_is_tried_again(void **state)
 {
 	struct relay *relay;
-	struct rig r;
 
 	(void)state;
-	rig_open(&r);
-	relay = start_fake(&r, FAIL_ONCE, LONG_MS);
+	relay = start_fake(&common, FAIL_ONCE, LONG_MS);
 	wake(relay, 1, 2);
 	wait_seen(2);
 	stop(relay);
 	assert_int_equal(times(1), 1);
 	assert_int_equal(times(2), 1);
-	rig_close(&r);
 }
 
 /* A closed carrier, or a store that failed for good, is asked no more. */
@@ -359,17 +365,14 @@ static void
 check_closed(enum mood mood)
 {
 	struct relay *relay;
-	struct rig r;
 
-	rig_open(&r);
-	relay = start_fake(&r, mood, 5);
+	relay = start_fake(&common, mood, 5);
 	wake(relay, 1, 3);
 	wait_offers(1);
 	wake(relay, 4, 6);
 	stop(relay);
 	assert_int_equal(post.offers, 1);
 	assert_int_equal(post.nseen, 0);
-	rig_close(&r);
 }
 
 static void
@@ -402,12 +405,10 @@ test_stop_waits(void **state)
 	struct err err = ERR_INIT;
 	struct relay *relay;
 	struct thr *late;
-	struct rig r;
 
 	(void)state;
-	rig_open(&r);
 	atomic_store(&let_go, false);
-	relay = start_fake(&r, HOLD, LONG_MS);
+	relay = start_fake(&common, HOLD, LONG_MS);
 	wake(relay, 1, 1);
 	wait_offers(1);
 	assert_int_equal(
@@ -420,7 +421,6 @@ test_stop_waits(void **state)
 	wake(relay, 2, 2);
 	relay_free(relay);
 	assert_int_equal(post.offers, 1);
-	rig_close(&r);
 }
 
 static void
@@ -430,11 +430,9 @@ test_never_started(void **state)
 	struct db_options db = {0};
 	struct err err = ERR_INIT;
 	struct relay *relay;
-	struct rig r;
 
 	(void)state;
-	rig_open(&r);
-	db.url = r.url;
+	db.url = common.url;
 	db.schema = &sql_sqlite_schema;
 	o.db = &db;
 	o.clk = clk_system();
@@ -444,10 +442,96 @@ test_never_started(void **state)
 	db.url = "sqlite:/no/such/file";
 	assert_int_equal(relay_new(&o, &relay, &err), RC_IO);
 	relay_free(NULL);
+}
+
+/* After a restart many lanes owe and no wake names them: they are not found at
+ * the pace of the safety poll. */
+static void
+test_many_lanes_at_start(void **state)
+{
+	struct relay *relay;
+	sqlite3 *raw;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	assert_int_equal(sqlite3_open(r.path, &raw), SQLITE_OK);
+	assert_int_equal(
+	    sqlite3_exec(raw,
+		"BEGIN;"
+		"WITH RECURSIVE k (n) AS (SELECT 1 UNION ALL SELECT n + 1 "
+		"FROM k LIMIT 1100) INSERT INTO outbox_lanes (lane_id, "
+		"conversation_id, dest_kind, dest_id, updated_at) "
+		"SELECT n, n, 'user', n, 0 FROM k;"
+		"INSERT INTO outbox (event_id, kind, mid, conversation_id, "
+		"sender_id, lane_id, lane_seq, dest_kind, dest_id, "
+		"event_time, created_at, last_status_at) SELECT "
+		"randomblob(16), 1, lane_id, lane_id, 1, lane_id, 1, 'user', "
+		"lane_id, 0, 0, 0 FROM outbox_lanes;"
+		"COMMIT",
+		NULL, NULL, NULL),
+	    SQLITE_OK);
+	assert_int_equal(sqlite3_close(raw), SQLITE_OK);
+	relay = start_fake(&r, TAKE, LONG_MS);
+	wait_seen(1100);
+	stop(relay);
 	rig_close(&r);
 }
 
 /* ---- the whole road ---- */
+
+static void
+finish_send(struct send_unit *u)
+{
+
+	(*(int *)u->arg)++;
+}
+
+/* ${n} messages in one transaction, for the time that they take. */
+static void
+send_many(struct rig *r, int64_t from, const char *to, int n,
+    int64_t (*deliver_at)(int i))
+{
+	static struct message_draft drafts[300];
+	static struct send_unit units[300];
+	int i, sent = 0;
+
+	assert_true(n <= 300);
+	memset(drafts, 0, sizeof(drafts));
+	memset(units, 0, sizeof(units));
+	for (i = 0; i < n; i++) {
+		drafts[i].has_id = true;
+		drafts[i].id = uuid_gen_next(&r->ids);
+		drafts[i].to = (struct span){to, strlen(to)};
+		drafts[i].body = (struct span){"x", 1};
+		drafts[i].deliver_at_ms = deliver_at(i);
+		send_unit_init(&units[i]);
+		assert_true(send_unit_ask(
+		    &units[i], from, &drafts[i], "localhost"));
+		units[i].finish = finish_send;
+		units[i].arg = &sent;
+		assert_int_equal(
+		    writer_submit(r->writer, &units[i].unit), RC_OK);
+	}
+	assert_int_equal(writer_run_once(r->writer), n);
+	assert_int_equal(sent, n);
+}
+
+static int64_t
+at_once(int i)
+{
+
+	(void)i;
+	return (0);
+}
+
+static int64_t
+soon(int i)
+{
+
+	(void)i;
+	return (RIG_START_MS + 1000);
+}
 
 static void
 wait_until(struct rig *r, const char *sql, int64_t n)
@@ -467,20 +551,16 @@ test_local(void **state)
 	struct relay *relay;
 	struct rig r;
 	int64_t alice;
-	int i;
 
 	(void)state;
 	rig_open(&r);
 	alice = rig_user(&r, "alice", NULL);
 	(void)rig_user(&r, "bob", NULL);
 	(void)rig_user(&r, "carol", NULL);
-	for (i = 0; i < 150; i++)
-		(void)rig_send(&r, alice, "bob", "hello", NULL);
-	(void)rig_send(&r, alice, "carol", "hello", NULL);
-	for (i = 0; i < 5; i++)
-		(void)rig_send_at(
-		    &r, alice, "carol", "later", RIG_START_MS + 1000);
-	(void)rig_send_at(&r, alice, "alice", "note", RIG_START_MS + 1000);
+	send_many(&r, alice, "bob", 150, at_once);
+	send_many(&r, alice, "carol", 1, at_once);
+	send_many(&r, alice, "carol", 5, soon);
+	send_many(&r, alice, "alice", 1, soon);
 	clk_fake_advance(&r.clk, 2000);
 	assert_int_equal(writer_start(r.writer, &err), RC_OK);
 	relay = start(&r, carrier_local(r.writer), 20);
@@ -500,6 +580,28 @@ test_local(void **state)
 	rig_close(&r);
 }
 
+/* Many fall due at one moment: not at the pace of the safety poll either. */
+static void
+test_many_due(void **state)
+{
+	struct err err = ERR_INIT;
+	struct relay *relay;
+	struct rig r;
+	int64_t alice;
+
+	(void)state;
+	rig_open(&r);
+	alice = rig_user(&r, "alice", NULL);
+	send_many(&r, alice, "alice", RELEASE_ROWS + 5, soon);
+	clk_fake_advance(&r.clk, 2000);
+	assert_int_equal(writer_start(r.writer, &err), RC_OK);
+	relay = start(&r, carrier_local(r.writer), LONG_MS);
+	wait_until(&r, "SELECT count(*) FROM outbox WHERE state = 'acked'",
+	    RELEASE_ROWS + 5);
+	stop(relay);
+	rig_close(&r);
+}
+
 int
 main(void)
 {
@@ -513,8 +615,10 @@ main(void)
 	    cmocka_unit_test(test_closed),
 	    cmocka_unit_test(test_stop_waits),
 	    cmocka_unit_test(test_never_started),
+	    cmocka_unit_test(test_many_lanes_at_start),
 	    cmocka_unit_test(test_local),
+	    cmocka_unit_test(test_many_due),
 	};
 
-	return (cmocka_run_group_tests(tests, NULL, NULL));
+	return (cmocka_run_group_tests(tests, open_common, close_common));
 }

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who is told what: all members of a user and nobody else, also when one of
+ * them leaves while he is being told.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "push/hub.h"
+
+struct guest {
+	struct hub_member member; /* first */
+	struct hub *hub;
+	bool leaves; /* when he is told anything */
+	int events, changes, whispers;
+	int64_t last;
+	char text[16];
+};
+
+static void
+on_event(struct hub_member *m, const struct domain_event *e)
+{
+	struct guest *g = (struct guest *)(void *)m;
+
+	assert_int_equal(e->user_id, m->user_id);
+	g->events++;
+	g->last = e->seq;
+	if (g->leaves)
+		hub_leave(g->hub, m);
+}
+
+static void
+on_change(struct hub_member *m, const struct domain_change *c)
+{
+	struct guest *g = (struct guest *)(void *)m;
+
+	assert_int_equal(c->user_id, m->user_id);
+	g->changes++;
+	g->last = c->mid;
+	if (g->leaves)
+		hub_leave(g->hub, m);
+}
+
+static void
+on_whisper(struct hub_member *m, const char *frame, size_t n)
+{
+	struct guest *g = (struct guest *)(void *)m;
+
+	g->whispers++;
+	assert_true(n < sizeof(g->text));
+	memcpy(g->text, frame, n);
+	if (g->leaves)
+		hub_leave(g->hub, m);
+}
+
+static const struct hub_ops all_ops = {on_event, on_change, on_whisper};
+static const struct hub_ops no_ops = {NULL, NULL, NULL};
+
+static void
+join(struct hub *h, struct guest *g, int64_t user)
+{
+
+	memset(g, 0, sizeof(*g));
+	g->hub = h;
+	g->member.ops = &all_ops;
+	g->member.user_id = user;
+	assert_int_equal(hub_join(h, &g->member), RC_OK);
+	assert_true(g->member.joined);
+}
+
+static void
+tell(struct hub *h, int64_t user, int64_t n)
+{
+	struct domain_event e = {.user_id = user, .seq = n};
+	struct domain_change c = {.user_id = user, .mid = n};
+
+	hub_event(h, &e);
+	hub_change(h, &c);
+	hub_whisper(h, user, "hush", 4);
+}
+
+static void
+test_tells_members_only(void **state)
+{
+	struct guest a1, a2, b;
+	struct hub *h;
+
+	(void)state;
+	h = hub_new();
+	assert_false(hub_present(h, 1));
+	tell(h, 1, 1);
+	join(h, &a1, 1);
+	join(h, &a2, 1);
+	join(h, &b, 2);
+	assert_true(hub_present(h, 1));
+	assert_true(hub_present(h, 2));
+	assert_false(hub_present(h, 3));
+	tell(h, 1, 7);
+	tell(h, 3, 8);
+	assert_int_equal(a1.events, 1);
+	assert_int_equal(a1.changes, 1);
+	assert_int_equal(a1.whispers, 1);
+	assert_int_equal(a1.last, 7);
+	assert_string_equal(a1.text, "hush");
+	assert_int_equal(a2.events, 1);
+	assert_int_equal(a2.changes, 1);
+	assert_int_equal(a2.whispers, 1);
+	assert_int_equal(b.events + b.changes + b.whispers, 0);
+	hub_leave(h, &a1.member);
+	assert_false(a1.member.joined);
+	tell(h, 1, 9);
+	assert_int_equal(a1.events, 1);
+	assert_int_equal(a2.events, 2);
+	assert_true(hub_present(h, 1));
+	/* Twice does no harm. */
+	hub_leave(h, &a1.member);
+	hub_leave(h, &a2.member);
+	assert_false(hub_present(h, 1));
+	tell(h, 1, 10);
+	assert_int_equal(a2.events, 2);
+	/* And back again. */
+	join(h, &a1, 1);
+	tell(h, 1, 11);
+	assert_int_equal(a1.last, 11);
+	hub_leave(h, &a1.member);
+	hub_leave(h, &b.member);
+	hub_free(h);
+	hub_free(NULL);
+}
+
+/* Leaving while being told: the others are told all the same, each once. */
+static void
+test_leave_while_told(void **state)
+{
+	struct guest g[5];
+	struct hub *h;
+	int leaver, i;
+
+	(void)state;
+	h = hub_new();
+	for (leaver = 0; leaver < 5; leaver++) {
+		for (i = 0; i < 5; i++)
+			join(h, &g[i], 1);
+		g[leaver].leaves = true;
+		tell(h, 1, 3);
+		for (i = 0; i < 5; i++) {
+			assert_int_equal(g[i].events, 1);
+			assert_int_equal(
+			    g[i].changes, i == leaver ? 0 : 1);
+			hub_leave(h, &g[i].member);
+		}
+		assert_false(hub_present(h, 1));
+	}
+	/* All of them, down to the last. */
+	for (i = 0; i < 5; i++) {
+		join(h, &g[i], 1);
+		g[i].leaves = true;
+	}
+	tell(h, 1, 4);
+	for (i = 0; i < 5; i++)
+		assert_int_equal(g[i].events + g[i].changes, 1);
+	assert_false(hub_present(h, 1));
+	join(h, &g[0], 1);
+	g[0].leaves = true;
+	hub_whisper(h, 1, "x", 1);
+	assert_int_equal(g[0].whispers, 1);
+	assert_false(hub_present(h, 1));
+	hub_free(h);
+}
+
+/* A member need not care for everything. */
+static void
+test_no_ops(void **state)
+{
+	struct hub_member m = {.ops = &no_ops, .user_id = 1};
+	struct guest g;
+	struct hub *h;
+
+	(void)state;
+	h = hub_new();
+	assert_int_equal(hub_join(h, &m), RC_OK);
+	join(h, &g, 1);
+	tell(h, 1, 5);
+	assert_int_equal(g.last, 5);
+	hub_leave(h, &m);
+	hub_leave(h, &g.member);
+	hub_free(h);
+}
+
+static void
+test_many(void **state)
+{
+	static struct guest g[3000];
+	struct hub *h;
+	int i;
+
+	(void)state;
+	h = hub_new();
+	for (i = 0; i < 3000; i++)
+		join(h, &g[i], i / 3);
+	for (i = 0; i < 1000; i++)
+		tell(h, i, i);
+	for (i = 0; i < 3000; i++) {
+		assert_int_equal(g[i].events, 1);
+		assert_int_equal(g[i].last, i / 3);
+		hub_leave(h, &g[i].member);
+	}
+	for (i = 0; i < 1000; i++)
+		assert_false(hub_present(h, i));
+	hub_free(h);
+}
+
+static void
+test_no_memory(void **state)
+{
+	struct hub_member m = {.ops = &no_ops, .user_id = 1};
+	struct hub *h;
+	int64_t k;
+	bool all;
+
+	(void)state;
+	for (k = 1, all = false; !all; k++) {
+		mem_fail_at(k);
+		m.joined = false;
+		h = hub_new();
+		if (h != NULL && hub_join(h, &m) != RC_OK)
+			assert_false(m.joined);
+		all = mem_fail_pending();
+		mem_fail_at(0);
+		if (h == NULL)
+			continue;
+		assert_int_equal(hub_present(h, 1), m.joined);
+		hub_leave(h, &m);
+		assert_int_equal(hub_join(h, &m), RC_OK);
+		assert_true(hub_present(h, 1));
+		hub_leave(h, &m);
+		hub_free(h);
+	}
+	assert_true(k > 3);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_tells_members_only),
+	    cmocka_unit_test(test_leave_while_told),
+	    cmocka_unit_test(test_no_ops),
+	    cmocka_unit_test(test_many),
+	    cmocka_unit_test(test_no_memory),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}
