@@ -63,7 +63,8 @@ CREATE TABLE conversations (
 ) STRICT;
 
 -- delivered_upto: the highest conversation_seq put into this member's inbox by
--- others; acked_upto: that one of his devices has; read_upto: that he has seen.
+-- others; acked_upto: that one of his devices has; read_upto: that he has seen;
+-- shown_upto: that he let others know he has seen (a private read does not).
 -- Members see [joined_seq, left_seq).
 CREATE TABLE participants (
 	conversation_id INTEGER NOT NULL
@@ -76,8 +77,10 @@ CREATE TABLE participants (
 	delivered_upto INTEGER NOT NULL DEFAULT 0,
 	acked_upto INTEGER NOT NULL DEFAULT 0,
 	read_upto INTEGER NOT NULL DEFAULT 0,
+	shown_upto INTEGER NOT NULL DEFAULT 0,
 	acked_at INTEGER,
 	read_at INTEGER,
+	shown_at INTEGER,
 	PRIMARY KEY (conversation_id, user_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX participants_user ON participants (user_id, conversation_id);
@@ -184,6 +187,8 @@ CREATE UNIQUE INDEX outbox_event ON outbox (event_id, dest_kind, dest_id);
 CREATE UNIQUE INDEX outbox_pending ON outbox (lane_id, lane_seq)
     WHERE state = 'pending' AND lane_seq IS NOT NULL;
 CREATE INDEX outbox_scheduled ON outbox (deliver_at)
+    WHERE state = 'pending' AND lane_seq IS NULL;
+CREATE INDEX outbox_scheduled_by ON outbox (sender_id)
     WHERE state = 'pending' AND lane_seq IS NULL;
 
 CREATE TRIGGER outbox_immutable

@@ -39,19 +39,21 @@ VALUES ($1, $2, $3);
 
 -- name: participants_of
 SELECT p.user_id, u.name, p.role, p.joined_seq, p.left_seq, p.delivered_upto,
-    p.acked_upto, p.read_upto, p.acked_at, p.read_at
+    p.acked_upto, p.read_upto, p.acked_at, p.read_at, p.shown_upto,
+    p.shown_at
 FROM participants p JOIN users u ON u.user_id = p.user_id
 WHERE p.conversation_id = $1 ORDER BY p.user_id;
 
 -- name: participant_get
 SELECT p.user_id, u.name, p.role, p.joined_seq, p.left_seq, p.delivered_upto,
-    p.acked_upto, p.read_upto, p.acked_at, p.read_at
+    p.acked_upto, p.read_upto, p.acked_at, p.read_at, p.shown_upto,
+    p.shown_at
 FROM participants p JOIN users u ON u.user_id = p.user_id
 WHERE p.conversation_id = $1 AND p.user_id = $2;
 
 -- name: participant_set
 UPDATE participants SET delivered_upto = $3, acked_upto = $4, read_upto = $5,
-    acked_at = $6, read_at = $7
+    acked_at = $6, read_at = $7, shown_upto = $8, shown_at = $9
 WHERE conversation_id = $1 AND user_id = $2;
 
 -- A member's conversations, newest first, with what he has not read: others'

@@ -94,7 +94,7 @@ WHERE id = $1 AND state = 'pending';
 -- name: outbox_of_event
 SELECT o.id, u.name, o.state, o.attempts, o.retry_count, o.last_attempt_at,
     o.last_status_at, o.next_retry_at, o.sent_at, o.acked_at, o.last_error,
-    o.deliver_at, o.expires_at, p.read_upto, p.read_at, o.lane_seq, o.lane_id,
+    o.deliver_at, o.expires_at, p.shown_upto, p.shown_at, o.lane_seq, o.lane_id,
     o.dest_id
 FROM outbox o
 JOIN users u ON u.user_id = o.dest_id
@@ -106,6 +106,10 @@ ORDER BY o.dest_id;
 -- name: outbox_cancel
 UPDATE outbox SET state = 'canceled', last_status_at = $2
 WHERE id = $1 AND state = 'pending';
+
+-- name: outbox_scheduled_count
+SELECT count(*) FROM outbox
+WHERE state = 'pending' AND lane_seq IS NULL AND sender_id = $1;
 
 -- name: outbox_pending_count
 SELECT count(*) FROM outbox WHERE state = 'pending' AND lane_seq IS NOT NULL;

@@ -38,7 +38,7 @@ take_member(void *arg, const struct store_participant *p, struct err *err)
 	buf_addc(m->out, '{');
 	jw_str(m->out, "address", p->name);
 	jw_int(m->out, "delivered", p->acked_upto);
-	jw_int(m->out, "read", p->read_upto);
+	jw_int(m->out, "read", p->shown_upto);
 	buf_addc(m->out, '}');
 	return (RC_OK);
 }

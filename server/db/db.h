@@ -176,7 +176,8 @@ enum rc db_describe(struct db *db, int stmt, int *ret_params, int *ret_columns,
 /* Statements run, for the tests that count. */
 uint64_t db_statements(const struct db *db);
 
-/* Columns, counted from 0.  A NULL is 0, "" with *ret_n 0, or NULL. */
+/* Columns, counted from 0.  A NULL is 0, or NULL with *ret_n 0; so may be an
+ * empty blob. */
 bool db_row_null(const struct db_row *row, int col);
 int64_t db_row_i64(const struct db_row *row, int col);
 const char *db_row_text(const struct db_row *row, int col, size_t *ret_n);

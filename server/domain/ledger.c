@@ -281,6 +281,8 @@ load_member(void *arg, const struct store_participant *p, struct err *err)
 	m->read_upto = p->read_upto;
 	m->acked_at = p->acked_at;
 	m->read_at = p->read_at;
+	m->shown_upto = p->shown_upto;
+	m->shown_at = p->shown_at;
 	c->nmembers++;
 	return (RC_OK);
 }
@@ -594,7 +596,7 @@ struct rows {
 	int stmt;
 	size_t width;
 	size_t n;
-	struct db_val v[FLUSH_ROWS * 7];
+	struct db_val v[FLUSH_ROWS * 9];
 };
 
 static enum rc
@@ -675,6 +677,8 @@ flush_members(
 		v[4] = db_v_i64(m->read_upto);
 		v[5] = db_v_i64_or_null(m->acked_at, 0);
 		v[6] = db_v_i64_or_null(m->read_at, 0);
+		v[7] = db_v_i64(m->shown_upto);
+		v[8] = db_v_i64_or_null(m->shown_at, 0);
 		m->dirty = false;
 	}
 	return (RC_OK);
@@ -687,7 +691,7 @@ flush_marks(
 	struct ledger_conversation *c;
 	enum rc rc;
 
-	rows_begin(r, tx, SQL_PARTICIPANT_SET, 7);
+	rows_begin(r, tx, SQL_PARTICIPANT_SET, 9);
 	for (c = l->dirty_conversations; c != NULL; c = c->next_dirty) {
 		c->listed = false;
 		rc = flush_members(c, r, err);

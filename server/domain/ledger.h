@@ -41,6 +41,8 @@ struct ledger_member {
 	int64_t read_upto;
 	int64_t acked_at;
 	int64_t read_at;
+	int64_t shown_upto;
+	int64_t shown_at;
 	bool dirty;
 };
 

@@ -105,6 +105,10 @@ conversation_read(struct tx *tx, const struct read_unit *u,
 	before = m->read_upto;
 	m->read_upto = upto;
 	m->read_at = tx->now_ms;
+	if (!u->is_private) {
+		m->shown_upto = upto;
+		m->shown_at = tx->now_ms;
+	}
 	ledger_member_touch(d->ledger, c, m);
 	rc = store_last_of_others(
 	    tx->db, c->id, user->user_id, before, upto, &last, err);

@@ -385,6 +385,27 @@ write_rows(struct tx *tx, struct err *err)
 	return (rc);
 }
 
+/* A sender may have so many messages waiting for their time. */
+static enum rc
+check_scheduled(struct tx *tx, struct send_unit *u, struct err *err)
+{
+	int64_t n;
+	enum rc rc;
+
+	if (u->draft->deliver_at_ms <= tx->now_ms)
+		return (RC_OK);
+	/* Those of this batch count too. */
+	rc = write_rows(tx, err);
+	if (rc == RC_OK)
+		rc = store_outbox_scheduled_count(
+		    tx->db, u->sender_id, &n, err);
+	if (rc == RC_OK && n >= LIMIT_SCHEDULED)
+		refusal_set(&u->refusal, PROBLEM_QUEUE_FULL, "/deliver_at",
+		    "you have %d scheduled messages, the most there may be",
+		    LIMIT_SCHEDULED);
+	return (rc);
+}
+
 static enum rc
 send_one(struct tx *tx, struct send_unit *u, struct err *err)
 {
@@ -394,7 +415,9 @@ send_one(struct tx *tx, struct send_unit *u, struct err *err)
 	enum rc rc;
 
 	rc = check_key(tx, u, &done, err);
-	if (rc != RC_OK || done)
+	if (rc == RC_OK && !done)
+		rc = check_scheduled(tx, u, err);
+	if (rc != RC_OK || done || u->refusal.problem != PROBLEM_NONE)
 		return (rc);
 	from = to = NULL;
 	rc = resolve(tx, u, &from, &to, &c, err);

@@ -302,6 +302,13 @@ session_unblocked(struct session *s)
 	session_kick(s);
 }
 
+/*
+ * A session is closed from the loop, never from within one of the library's
+ * callbacks: libwebsockets as Debian builds it with libuv closes a connection
+ * twice when a callback returns -1, and the second time cuts it before the
+ * close frame has gone out.  Told to close outside of a callback it does so
+ * once, and politely.
+ */
 void
 session_close(struct session *s, int code, const char *reason)
 {
@@ -310,10 +317,44 @@ session_close(struct session *s, int code, const char *reason)
 		return;
 	s->state = SESSION_CLOSING;
 	s->close_code = code;
+	s->close_by_ms = clk_mono_ms(s->push->options.clk) + CLOSE_MS;
 	(void)snprintf(
 	    s->close_reason, sizeof(s->close_reason), "%s", reason);
 	hub_leave(s->push->hub, &s->member);
-	(void)lws_callback_on_writable(s->wsi);
+	TAILQ_INSERT_TAIL(&s->push->closing, s, closing);
+	(void)uv_async_send(&s->push->async);
+}
+
+/* What was queued before the close goes out first. */
+static void
+close_now(struct session *s)
+{
+
+	while (s->out_frames > 0 && lws_partial_buffered(s->wsi) == 0)
+		session_flush_one(s);
+	if (!session_writable(s) &&
+	    clk_mono_ms(s->push->options.clk) < s->close_by_ms) {
+		(void)lws_callback_on_writable(s->wsi);
+		return;
+	}
+	TAILQ_REMOVE(&s->push->closing, s, closing);
+	s->told_close = true;
+	lws_close_reason(s->wsi, (enum lws_close_status)s->close_code,
+	    (unsigned char *)s->close_reason, strlen(s->close_reason));
+	/* Ends the session's life, now or when the peer has answered. */
+	lws_set_timeout(
+	    s->wsi, PENDING_TIMEOUT_CLOSE_SEND, LWS_TO_KILL_SYNC);
+}
+
+static void
+close_sessions(struct push *p)
+{
+	struct session *s, *next;
+
+	for (s = TAILQ_FIRST(&p->closing); s != NULL; s = next) {
+		next = TAILQ_NEXT(s, closing);
+		close_now(s);
+	}
 }
 
 /* ---- the thread ---- */
@@ -387,6 +428,7 @@ on_async(uv_async_t *async)
 	}
 	if (atomic_load(&p->draining) && !p->drained)
 		tell_reconnect(p);
+	close_sessions(p);
 	if (atomic_load(&p->stopping))
 		uv_stop(&p->loop);
 }
@@ -403,6 +445,7 @@ on_tick(uv_timer_t *timer)
 		next = TAILQ_NEXT(s, all);
 		session_tick(s, now);
 	}
+	close_sessions(p);
 	metrics_set(p->options.metrics, METRIC_WS_SESSIONS,
 	    (int64_t)atomic_load(&p->nsessions));
 }
@@ -460,6 +503,7 @@ push_new(const struct push_options *options, struct push **ret,
 		return (err_set(err, RC_NO_MEMORY, "push"));
 	p->options = *options;
 	TAILQ_INIT(&p->all);
+	TAILQ_INIT(&p->closing);
 	TAILQ_INIT(&p->waiters);
 	buf_init(&p->tx, 0);
 	p->news = mbox_new(0, false);

@@ -21,6 +21,8 @@
 #define HELLO_MS 5000
 /* A full window for this long is told with a `stalled` frame. */
 #define STALLED_MS 60000
+/* What is queued for a session that is closed must go out within this. */
+#define CLOSE_MS 3000
 #define PING_S 25
 #define SILENCE_S 35
 /* Frames (replies, whispers) that may wait for a slow reader. */
@@ -58,6 +60,7 @@ struct session {
 	enum session_state state;
 	struct hub_member member; /* member.user_id: whose it is */
 	TAILQ_ENTRY(session) all;
+	TAILQ_ENTRY(session) closing; /* while CLOSING and not told_close */
 	int64_t opened_ms; /* monotonic */
 
 	/* From hello. */
@@ -96,6 +99,8 @@ struct session {
 	struct out_list out;
 	size_t out_frames, out_bytes;
 	int close_code; /* while SESSION_CLOSING */
+	int64_t close_by_ms; /* monotonic: whoever does not read is cut */
+	bool told_close;     /* the library has been told */
 	char close_reason[80];
 };
 
@@ -122,7 +127,7 @@ struct push {
 	struct lws_vhost *vhost;
 	struct hub *hub;
 	struct htab *sessions; /* no -> session */
-	struct session_list all;
+	struct session_list all, closing;
 	struct waiting_list waiters;
 	int64_t last_no;
 	atomic_size_t nsessions;

@@ -154,6 +154,8 @@ closed(struct slot *slot)
 	    s->state == SESSION_CLOSING ? s->close_code : 0);
 	(void)htab_remove(p->sessions, &s->no);
 	TAILQ_REMOVE(&p->all, s, all);
+	if (s->state == SESSION_CLOSING && !s->told_close)
+		TAILQ_REMOVE(&p->closing, s, closing);
 	atomic_fetch_sub(&p->nsessions, 1);
 	session_fini(s);
 	mem_free(s);
@@ -205,25 +207,14 @@ received(struct lws *wsi, struct session *s, const char *p, size_t n)
 		message_complete(s);
 }
 
-static int
+static void
 writeable(struct session *s)
 {
 
-	if (s->state == SESSION_CLOSING) {
-		/* What was queued before the close goes out first. */
-		while (s->out_frames > 0 &&
-		    lws_partial_buffered(s->wsi) == 0)
-			session_flush_one(s);
-		if (s->out_frames > 0 || lws_partial_buffered(s->wsi) != 0) {
-			(void)lws_callback_on_writable(s->wsi);
-			return (0);
-		}
-		lws_close_reason(s->wsi, (enum lws_close_status)s->close_code,
-		    (unsigned char *)s->close_reason, strlen(s->close_reason));
-		return (-1);
-	}
-	session_unblocked(s);
-	return (0);
+	if (s->state == SESSION_CLOSING)
+		(void)uv_async_send(&s->push->async); /* closes it */
+	else
+		session_unblocked(s);
 }
 
 static int
@@ -254,7 +245,9 @@ callback(struct lws *wsi, enum lws_callback_reasons reason, void *user,
 			received(wsi, slot->session, in, len);
 		return (0);
 	case LWS_CALLBACK_SERVER_WRITEABLE:
-		return (slot->session != NULL ? writeable(slot->session) : 0);
+		if (slot->session != NULL)
+			writeable(slot->session);
+		return (0);
 	case LWS_CALLBACK_CLOSED:
 		closed(slot);
 		return (0);

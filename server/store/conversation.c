@@ -168,6 +168,8 @@ read_participant(const struct db_row *row, struct store_participant *p)
 	p->read_upto = db_row_i64(row, 7);
 	p->acked_at = db_row_i64(row, 8);
 	p->read_at = db_row_i64(row, 9);
+	p->shown_upto = db_row_i64(row, 10);
+	p->shown_at = db_row_i64(row, 11);
 }
 
 struct participant_each {

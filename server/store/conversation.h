@@ -33,6 +33,8 @@ struct store_participant {
 	int64_t read_upto;
 	int64_t acked_at;
 	int64_t read_at;
+	int64_t shown_upto; /* what others may know of read_upto */
+	int64_t shown_at;
 };
 
 /* A conversation as one of its members sees it in a list. */

@@ -379,3 +379,15 @@ store_outbox_release(struct db *db, int64_t id, int64_t lane_seq, int64_t mid,
 	v[3] = db_v_i64(now_ms);
 	return (update_one(db, SQL_OUTBOX_RELEASE, v, 4, "release", err));
 }
+
+enum rc
+store_outbox_scheduled_count(
+    struct db *db, int64_t sender_id, int64_t *ret, struct err *err)
+{
+	struct db_val v;
+
+	*ret = 0;
+	v = db_v_i64(sender_id);
+	return (db_run(db, SQL_OUTBOX_SCHEDULED_COUNT, &v, 1, take_id, ret,
+	    NULL, err));
+}

@@ -55,7 +55,7 @@ struct store_destination {
 	char last_error[513];
 	int64_t deliver_at;
 	int64_t expires_at;
-	int64_t read_upto;
+	int64_t read_upto; /* as far as its person lets others know */
 	int64_t read_at;
 	bool released; /* it has its place in its lane */
 	int64_t dest_user;
@@ -144,6 +144,10 @@ enum rc store_outbox_release(struct db *db, int64_t id, int64_t lane_seq,
 /* Cancels a pending row; RC_CONFLICT when it is not pending. */
 enum rc store_outbox_cancel(struct db *db, int64_t id, int64_t now_ms,
     struct err *err) MUST_USE;
+
+/* How many messages ${sender_id} has scheduled. */
+enum rc store_outbox_scheduled_count(struct db *db, int64_t sender_id,
+    int64_t *ret, struct err *err) MUST_USE;
 
 /* How many rows wait for delivery (a full count, for start-up). */
 enum rc store_outbox_pending_count(struct db *db, int64_t *ret,

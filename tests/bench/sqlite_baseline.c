@@ -248,7 +248,7 @@ flush(struct chain *c)
 			RUN(c, SQL_PARTICIPANT_SET, NULL, NULL, INT(conv->id),
 			    INT(c->users[(i + 1) % USERS].id),
 			    INT(conv->delivered), INT(conv->acked), INT(0),
-			    INT(c->now_ms), DB_V_NULL);
+			    INT(c->now_ms), DB_V_NULL, INT(0), DB_V_NULL);
 		}
 		if (u->dirty)
 			RUN(c, SQL_COUNTER_SET, NULL, NULL, INT(u->id),

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 
 import { problem, time } from './expect.mjs';
-import { expectStatus, serverForFile, sleep, users } from './harness.mjs';
+import { expectStatus, once, serverForFile, sleep, users } from './harness.mjs';
 
 const server = serverForFile({ before, after, afterEach });
 
@@ -26,6 +26,8 @@ const receipts = async (user) =>
 	(await user.inbox()).events.filter((e) => e.kind === 'receipt');
 
 describe('R51 R135 R224 ack', () => {
+	const shared = once(() => filled(1));
+
 	it('moves the mark of this device', async () => {
 		const { bob } = await filled(3);
 		assert.deepEqual(await bob.ack(2), { acked: 2, head: 3 });
@@ -82,7 +84,7 @@ describe('R51 R135 R224 ack', () => {
 		['a list', [1], undefined],
 	]) {
 		it(`refuses ${what}`, async () => {
-			const { bob } = await filled(1);
+			const { bob } = await shared();
 			problem(await bob.post('/v1/inbox/ack', json), 400, 'bad_request', pointer);
 			assert.equal((await bob.get('/v1/inbox')).body.acked, 0);
 		});

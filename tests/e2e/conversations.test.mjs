@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 
 import { contiguous, problem } from './expect.mjs';
-import { expectStatus, serverForFile, users } from './harness.mjs';
+import { expectStatus, once, serverForFile, users } from './harness.mjs';
 
 const server = serverForFile({ before, after, afterEach });
 
@@ -134,6 +134,8 @@ describe('one conversation', () => {
 });
 
 describe('R217 R232 history', () => {
+	const shared = once(() => talk(1));
+
 	it('R173 both see the same messages, numbered without a hole', async () => {
 		const { ann, bob, entries, conversation } = await talk(7);
 		for (const user of [ann, bob]) {
@@ -180,7 +182,7 @@ describe('R217 R232 history', () => {
 	for (const query of ['before=x', 'after=-1', 'limit=0', 'limit=201', 'limit=x', 'nonsense=1',
 		'before=1&after=1']) {
 		it(`refuses ?${query}`, async () => {
-			const { ann, conversation } = await talk(1);
+			const { ann, conversation } = await shared();
 			problem(await ann.get(`/v1/conversations/${conversation}/messages?${query}`),
 				400, 'bad_request');
 		});

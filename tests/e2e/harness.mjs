@@ -578,6 +578,14 @@ export async function users(server, ...stems)
 	return Promise.all(stems.map((stem) => register(server, freshName(stem))));
 }
 
+/** What ${make} makes, made once: for tests that change nothing (argon2 is slow). */
+export function once(make)
+{
+	let made;
+
+	return () => (made ??= make());
+}
+
 /** A UUIDv7 (RFC 9562), as clients should make them. */
 export function uuid7(now = Date.now())
 {

@@ -7,7 +7,7 @@ import { after, afterEach, before, describe, it } from 'node:test';
 
 import { contiguous, messageEvent, problem } from './expect.mjs';
 import {
-	eventually, expectStatus, rawRequest, serverForFile, sleep, users,
+	eventually, expectStatus, once, rawRequest, serverForFile, sleep, users,
 } from './harness.mjs';
 
 const server = serverForFile({ before, after, afterEach });
@@ -128,6 +128,8 @@ describe('an inbox', () => {
 });
 
 describe('the cursor', () => {
+	const shared = once(() => filled(0));
+
 	it('may carry the epoch', async () => {
 		const { bob } = await filled(2);
 		const { epoch, events } = await bob.inbox();
@@ -159,7 +161,7 @@ describe('the cursor', () => {
 		'after=99999999999999999999', 'limit=0', 'limit=-1', 'limit=201', 'limit=x', 'limit=',
 		'wait=-1', 'wait=56', 'wait=x', 'colour=red', 'after=0&after=1']) {
 		it(`refuses ?${query}`, async () => {
-			const { bob } = await filled(0);
+			const { bob } = await shared();
 			problem(await bob.get(`/v1/inbox?${query}`), 400, 'bad_request');
 		});
 	}

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 
 import { entryForm, problem, time } from './expect.mjs';
-import { expectStatus, serverForFile, sleep, users, uuid7 } from './harness.mjs';
+import { expectStatus, once, serverForFile, sleep, users, uuid7 } from './harness.mjs';
 
 const server = serverForFile({ before, after, afterEach });
 
@@ -73,6 +73,11 @@ describe('R82 R172 R281 R282 R283 R284 R286 R287 R288 R290 R291 an entry', () =>
 });
 
 describe('?wait=', () => {
+	const shared = once(async () => {
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		return { ann, id: (await ann.send(bob.name, 'x')).id };
+	});
+
 	it('answers when the entry changes', async () => {
 		const [ann, bob] = await users(server, 'ann', 'bob');
 		const { id } = await ann.send(bob.name, 'x');
@@ -99,14 +104,15 @@ describe('?wait=', () => {
 
 	for (const query of ['wait=56', 'wait=-1', 'wait=x', 'colour=red']) {
 		it(`refuses ?${query}`, async () => {
-			const [ann, bob] = await users(server, 'ann', 'bob');
-			const { id } = await ann.send(bob.name, 'x');
+			const { ann, id } = await shared();
 			problem(await ann.get(`/v1/outbox/${id}?${query}`), 400, 'bad_request');
 		});
 	}
 });
 
 describe('R67 R370 the list', () => {
+	const shared = once(() => users(server, 'ann'));
+
 	it('newest first, in pages', async () => {
 		const [ann, bob] = await users(server, 'ann', 'bob');
 		const ids = [];
@@ -154,7 +160,7 @@ describe('R67 R370 the list', () => {
 
 	for (const query of ['state=lost', 'limit=0', 'limit=201', 'limit=x', 'before=%00', 'colour=red']) {
 		it(`refuses ?${query}`, async () => {
-			const [ann] = await users(server, 'ann');
+			const [ann] = await shared();
 			problem(await ann.get(`/v1/outbox?${query}`), 400, 'bad_request');
 		});
 	}

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 
 import { problem, time } from './expect.mjs';
-import { serverForFile, sleep, users, uuid7 } from './harness.mjs';
+import { once, serverForFile, sleep, users, uuid7 } from './harness.mjs';
 
 const server = serverForFile({ before, after, afterEach });
 
@@ -26,6 +26,8 @@ const readReceipts = async (user) =>
 	(await user.inbox()).events.filter((e) => e.kind === 'receipt' && e.state === 'read');
 
 describe('R140 R142 R155 R210 read', () => {
+	const shared = once(() => filled(1));
+
 	it('by inbox number, which acks as well', async () => {
 		const { bob } = await filled(3);
 		assert.deepEqual(await bob.read({ upto: 2 }), { unread: 1 });
@@ -95,7 +97,7 @@ describe('R140 R142 R155 R210 read', () => {
 		['private as a text', () => ({ upto: 1, private: 'yes' }), 400, 'bad_request', '/private'],
 	]) {
 		it(`refuses ${what}`, async () => {
-			const all = await filled(1);
+			const all = await shared();
 			problem(await all.bob.post('/v1/inbox/read', make(all)), status, code, pointer);
 			assert.equal((await all.bob.unread()).total, 1);
 			assert.equal((await all.bob.get('/v1/inbox')).body.acked, 0);

@@ -10,6 +10,8 @@
 
 #include "fault/plvfs_internal.h"
 
+#define DISKS 8
+
 /* ---- bytes and names ---- */
 
 void
@@ -181,36 +183,49 @@ plvfs_watch(
 
 /* ---- the VFS ---- */
 
-static struct plvfs *
-disk_of(sqlite3_vfs *vfs)
-{
+static struct plvfs *disks[DISKS];
+static sqlite3_vfs *parent; /* the system's */
 
-	return ((struct plvfs *)(void *)vfs);
+/* The disk of ${path}; NULL: the system's.  *ret_name: without the prefix. */
+static struct plvfs *
+disk_of(const char *path, const char **ret_name)
+{
+	size_t i;
+
+	for (i = 0; i < DISKS && path != NULL; i++)
+		if (disks[i] != NULL &&
+		    strncmp(path, disks[i]->path, disks[i]->prefix) == 0) {
+			*ret_name = path + disks[i]->prefix;
+			return (disks[i]);
+		}
+	return (NULL);
 }
 
 static int
-disk_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int flags,
+disk_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *f, int flags,
     int *ret_flags)
 {
 	struct conn *c = (struct conn *)(void *)f;
-	struct plvfs *v = disk_of(vfs);
+	const char *name = NULL;
+	struct plvfs *v;
 	int code;
 
+	(void)vfs;
+	v = disk_of(path, &name);
+	if (v == NULL)
+		return (parent->xOpen(parent, path, f, flags, ret_flags));
 	memset(c, 0, sizeof(*c));
-	code = name != NULL ? plvfs_enter(v, PLVFS_OPEN) : SQLITE_OK;
+	code = plvfs_enter(v, PLVFS_OPEN);
 	if (code != SQLITE_OK)
 		return (code);
 	c->v = v;
-	c->index = name != NULL ? folder_find(&v->folder, name) : SIZE_MAX;
+	c->index = folder_find(&v->folder, name);
 	if (c->index == SIZE_MAX) {
 		if ((flags & SQLITE_OPEN_CREATE) == 0)
 			return (SQLITE_CANTOPEN);
 		c->index = plvfs_file_new(v);
-		c->anonymous = name == NULL;
-		if (name != NULL) {
-			folder_put(&v->folder, name, c->index);
-			plvfs_log_name(v, OP_LINK, c->index, name);
-		}
+		folder_put(&v->folder, name, c->index);
+		plvfs_log_name(v, OP_LINK, c->index, name);
 	}
 	c->read_only = (flags & SQLITE_OPEN_READONLY) != 0;
 	c->file = v->files[c->index];
@@ -222,11 +237,16 @@ disk_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int flags,
 }
 
 static int
-disk_delete(sqlite3_vfs *vfs, const char *name, int sync)
+disk_delete(sqlite3_vfs *vfs, const char *path, int sync)
 {
-	struct plvfs *v = disk_of(vfs);
+	const char *name = NULL;
+	struct plvfs *v;
 	int code;
 
+	(void)vfs;
+	v = disk_of(path, &name);
+	if (v == NULL)
+		return (parent->xDelete(parent, path, sync));
 	code = plvfs_enter(v, PLVFS_DELETE);
 	if (code != SQLITE_OK)
 		return (code);
@@ -240,12 +260,16 @@ disk_delete(sqlite3_vfs *vfs, const char *name, int sync)
 }
 
 static int
-disk_access(sqlite3_vfs *vfs, const char *name, int flags, int *ret)
+disk_access(sqlite3_vfs *vfs, const char *path, int flags, int *ret)
 {
-	struct plvfs *v = disk_of(vfs);
+	const char *name = NULL;
+	struct plvfs *v;
 	size_t i;
 
-	(void)flags;
+	(void)vfs;
+	v = disk_of(path, &name);
+	if (v == NULL)
+		return (parent->xAccess(parent, path, flags, ret));
 	i = folder_find(&v->folder, name);
 	*ret = i != SIZE_MAX &&
 	       (flags != SQLITE_ACCESS_EXISTS || v->files[i]->now.n > 0);
@@ -253,11 +277,14 @@ disk_access(sqlite3_vfs *vfs, const char *name, int flags, int *ret)
 }
 
 static int
-disk_full_path(sqlite3_vfs *vfs, const char *name, int size, char *ret)
+disk_full_path(sqlite3_vfs *vfs, const char *path, int size, char *ret)
 {
+	const char *name;
 
 	(void)vfs;
-	(void)snprintf(ret, (size_t)size, "%s", name);
+	if (disk_of(path, &name) == NULL)
+		return (parent->xFullPathname(parent, path, size, ret));
+	(void)snprintf(ret, (size_t)size, "%s", path);
 	return (SQLITE_OK);
 }
 
@@ -265,42 +292,54 @@ disk_full_path(sqlite3_vfs *vfs, const char *name, int size, char *ret)
 static int
 disk_random(sqlite3_vfs *vfs, int n, char *ret)
 {
-	struct plvfs *v = disk_of(vfs);
+	static uint64_t x;
 	int i;
 
+	(void)vfs;
 	for (i = 0; i < n; i++) {
-		v->random = v->random * UINT64_C(6364136223846793005) +
-			    UINT64_C(1442695040888963407);
-		ret[i] = (char)(v->random >> 56);
+		x = x * UINT64_C(6364136223846793005) +
+		    UINT64_C(1442695040888963407);
+		ret[i] = (char)(x >> 56);
 	}
 	return (n);
 }
 
+/* Nobody else will do anything meanwhile, unless threads share a real file. */
 static int
 disk_sleep(sqlite3_vfs *vfs, int us)
 {
+	size_t i;
 
 	(void)vfs;
-	return (us);
+	for (i = 0; i < DISKS; i++)
+		if (disks[i] != NULL && disks[i]->nopen > 0)
+			return (us);
+	return (parent->xSleep(parent, us));
 }
 
-static int
-disk_time(sqlite3_vfs *vfs, double *ret)
+/* Becomes the default, once. */
+static void
+register_vfs(void)
 {
+	static sqlite3_vfs vfs;
 
-	(void)vfs;
-	*ret = 2460000.5;
-	return (SQLITE_OK);
-}
-
-static int
-disk_last_error(sqlite3_vfs *vfs, int n, char *ret)
-{
-
-	(void)vfs;
-	(void)n;
-	(void)ret;
-	return (0);
+	if (parent != NULL)
+		return;
+	parent = sqlite3_vfs_find(NULL);
+	assert(parent != NULL);
+	vfs = *parent;
+	vfs.pNext = NULL;
+	vfs.zName = "power-loss";
+	if (vfs.szOsFile < (int)sizeof(struct conn))
+		vfs.szOsFile = (int)sizeof(struct conn);
+	vfs.xOpen = disk_open;
+	vfs.xDelete = disk_delete;
+	vfs.xAccess = disk_access;
+	vfs.xFullPathname = disk_full_path;
+	vfs.xRandomness = disk_random;
+	vfs.xSleep = disk_sleep;
+	if (sqlite3_vfs_register(&vfs, 1) != SQLITE_OK)
+		abort();
 }
 
 /* ---- life ---- */
@@ -320,24 +359,25 @@ struct plvfs *
 plvfs_new(const char *name)
 {
 	struct plvfs *v;
+	size_t i;
 
+	register_vfs();
 	v = calloc(1, sizeof(*v));
 	assert(v != NULL);
-	v->vfs.iVersion = 1;
-	v->vfs.szOsFile = sizeof(struct conn);
-	v->vfs.mxPathname = PLVFS_NAME_SIZE - 1;
-	v->vfs.zName = name;
-	v->vfs.xOpen = disk_open;
-	v->vfs.xDelete = disk_delete;
-	v->vfs.xAccess = disk_access;
-	v->vfs.xFullPathname = disk_full_path;
-	v->vfs.xRandomness = disk_random;
-	v->vfs.xSleep = disk_sleep;
-	v->vfs.xCurrentTime = disk_time;
-	v->vfs.xGetLastError = disk_last_error;
-	if (sqlite3_vfs_register(&v->vfs, 0) != SQLITE_OK)
-		abort();
+	(void)snprintf(v->path, sizeof(v->path), "%s/db", name);
+	v->prefix = strlen(name) + 1;
+	for (i = 0; i < DISKS && disks[i] != NULL; i++)
+		continue;
+	assert(i < DISKS);
+	disks[i] = v;
 	return (v);
+}
+
+const char *
+plvfs_path(const struct plvfs *v)
+{
+
+	return (v->path);
 }
 
 void
@@ -371,10 +411,14 @@ void
 plvfs_free(struct plvfs *v)
 {
 
+	size_t i;
+
 	if (v == NULL)
 		return;
 	plvfs_clear(v);
-	(void)sqlite3_vfs_unregister(&v->vfs);
+	for (i = 0; i < DISKS; i++)
+		if (disks[i] == v)
+			disks[i] = NULL;
 	free(v->ops);
 	free(v);
 }

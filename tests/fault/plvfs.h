@@ -10,8 +10,12 @@
  * makes nothing durable, also not later (the kernel drops its dirty marks),
  * while reading still shows it.
  *
- * Relies on: one thread for all connections; the device's properties are those
- * of SQLite's unix VFS (powersafe overwrite, sectors of 4096 bytes).
+ * It is SQLite's default VFS as soon as there is a disk, so that what the
+ * product stacks upon the default is under test as well; a path that begins
+ * with no disk's name goes to the system's VFS.
+ *
+ * Relies on: one thread for all connections to a disk; the device's properties
+ * are those of SQLite's unix VFS (powersafe overwrite, sectors of 4096 bytes).
  */
 #ifndef FAULT_PLVFS_H
 #define FAULT_PLVFS_H
@@ -44,11 +48,14 @@ struct plvfs_fault {
 	bool partly; /* a failing write has written its first half */
 };
 
-/* An empty disk, registered as SQLite VFS ${name} (kept). */
+/* An empty disk for the paths "${name}/...". */
 struct plvfs *plvfs_new(const char *name);
 
-/* Unregisters and frees it; its files must be closed.  NULL is allowed. */
+/* Frees it; its files must be closed.  NULL is allowed. */
 void plvfs_free(struct plvfs *v);
+
+/* The path of the database on it, "${name}/db". */
+const char *plvfs_path(const struct plvfs *v);
 
 /* Empties the disk and its log; all files must be closed. */
 void plvfs_clear(struct plvfs *v);

@@ -20,7 +20,7 @@ static int
 enter(struct conn *c, enum plvfs_call call)
 {
 
-	return (c->anonymous ? SQLITE_OK : plvfs_enter(c->v, call));
+	return (plvfs_enter(c->v, call));
 }
 
 /* ---- content ---- */
@@ -58,8 +58,6 @@ put(struct conn *c, const void *p, size_t n, size_t off)
 	if (n == 0)
 		return;
 	bytes_put(b, off, p, n);
-	if (c->anonymous)
-		return;
 	from = off;
 	to = off + n;
 	if (c->file->lost) {
@@ -102,8 +100,7 @@ file_truncate(sqlite3_file *f, sqlite3_int64 size)
 	if ((size_t)size >= c->file->now.n)
 		return (SQLITE_OK);
 	bytes_resize(&c->file->now, (size_t)size);
-	if (!c->anonymous)
-		plvfs_log(c->v, OP_TRUNCATE, c->index, (size_t)size, NULL, 0);
+	plvfs_log(c->v, OP_TRUNCATE, c->index, (size_t)size, NULL, 0);
 	return (SQLITE_OK);
 }
 
@@ -115,7 +112,7 @@ file_sync(sqlite3_file *f, int flags)
 
 	(void)flags;
 	code = enter(c, PLVFS_SYNC);
-	if (c->anonymous || c->v->dead)
+	if (c->v->dead)
 		return (code);
 	if (code != SQLITE_OK)
 		c->file->lost = true;
@@ -346,8 +343,6 @@ file_close(sqlite3_file *f)
 
 	(void)file_shm_unmap(f, 0);
 	(void)file_unlock(f, SQLITE_LOCK_NONE);
-	if (c->anonymous)
-		bytes_resize(&c->file->now, 0);
 	c->v->nopen--;
 	return (SQLITE_OK);
 }

@@ -7,7 +7,7 @@
 
 #include <sqlite3.h>
 
-#include "fault/plvfs.h"
+#include "plvfs.h"
 
 #define PLVFS_NAMES 8
 #define PLVFS_NAME_SIZE 128
@@ -66,7 +66,8 @@ struct folder {
 };
 
 struct plvfs {
-	sqlite3_vfs vfs; /* first */
+	char path[PLVFS_NAME_SIZE]; /* "name/db" */
+	size_t prefix;              /* "name/" */
 	struct file **files;
 	size_t nfiles;
 	struct folder folder, base_folder;
@@ -79,7 +80,6 @@ struct plvfs {
 	void (*watch)(void *arg, enum plvfs_call call);
 	void *watch_arg;
 	bool watching;
-	uint64_t random;
 };
 
 /* Makes ${b} ${n} bytes long; new bytes are zero. */
@@ -106,7 +106,6 @@ struct conn {
 	struct file *file;
 	size_t index;
 	bool read_only;
-	bool anonymous; /* a temporary file: not logged, gone when closed */
 	int level;
 	bool shm_on;
 	unsigned shm_shared, shm_owned;

@@ -55,16 +55,14 @@ count(struct story *s, enum rc rc, bool fatal)
 }
 
 void
-story_begin(
-    struct story *s, struct plvfs *disk, const char *vfs, enum db_sync sync)
+story_begin(struct story *s, struct plvfs *disk, enum db_sync sync)
 {
 	struct rig_options o = {0};
 	int i;
 
 	memset(s, 0, sizeof(*s));
 	s->disk = disk;
-	o.vfs = vfs;
-	o.path = "db";
+	o.path = plvfs_path(disk);
 	o.sync = sync;
 	o.checkpoint_bytes = 160 << 10;
 	o.stamp = stamp;

@@ -8,8 +8,8 @@
 #ifndef FAULT_STORY_H
 #define FAULT_STORY_H
 
-#include "contract/rig.h"
-#include "fault/plvfs.h"
+#include "plvfs.h"
+#include "tests/contract/rig.h"
 
 #define STORY_USERS 3
 #define STORY_SENDS 64
@@ -65,10 +65,9 @@ struct story {
 	size_t ok_after_fatal;
 };
 
-/* Opens the rig over ${disk} (named ${vfs}) and makes the users, none of which
+/* Opens the rig over ${disk} and makes the users, none of which
  * may fail. */
-void story_begin(
-    struct story *s, struct plvfs *disk, const char *vfs, enum db_sync sync);
+void story_begin(struct story *s, struct plvfs *disk, enum db_sync sync);
 
 /* The script's two halves: batches of sends, deliveries, acks, reads, a
  * scheduled message and its release, checkpoints by the writer.  What fails is
@@ -93,13 +92,13 @@ size_t story_answered(const struct story *s);
 /* Sends again, in the open rig, what has no answer; all must be accepted. */
 void story_retry(struct story *s);
 
-/* Opens ${disk} (named ${vfs}) with the start sequence, as after a crash at
+/* Opens ${disk} with the start sequence, as after a crash at
  * ${point}; checks that what was answered until then is there; sends all again
  * by id, delivers, and checks that everything is there exactly once and in
  * order.  NULL, or what is wrong.  ${ret_started} (may be NULL): the crash
  * point of ${disk} at which it was ready to serve.  The answers to what was
  * sent again are kept in ${s} if ${adopt}. */
 const char *story_verify(struct story *s, size_t point, struct plvfs *disk,
-    const char *vfs, bool adopt, size_t *ret_started);
+    bool adopt, size_t *ret_started);
 
 #endif

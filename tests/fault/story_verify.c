@@ -321,8 +321,8 @@ go_on(struct story *s, size_t point, struct rig *r, bool adopt)
 }
 
 const char *
-story_verify(struct story *s, size_t point, struct plvfs *disk, const char *vfs,
-    bool adopt, size_t *ret_started)
+story_verify(struct story *s, size_t point, struct plvfs *disk, bool adopt,
+    size_t *ret_started)
 {
 	static struct rig r;
 	static uint64_t seed = 1000;
@@ -330,8 +330,7 @@ story_verify(struct story *s, size_t point, struct plvfs *disk, const char *vfs,
 	struct err err = ERR_INIT;
 	const char *bad;
 
-	o.vfs = vfs;
-	o.path = "db";
+	o.path = plvfs_path(disk);
 	o.seed = ++seed;
 	o.now_ms = RIG_START_MS + DAY_MS;
 	o.unsafe_start = s->unsafe_start;

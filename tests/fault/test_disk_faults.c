@@ -79,7 +79,7 @@ begin(void)
 {
 
 	plvfs_clear(disk);
-	story_begin(&s, disk, "disk", DB_SYNC_FULL);
+	story_begin(&s, disk, DB_SYNC_FULL);
 }
 
 /* The process ends, by itself or by a kill that leaves the disk as it is. */
@@ -93,12 +93,11 @@ end(bool kill)
 }
 
 static void
-verify(
-    struct plvfs *on, const char *vfs, bool adopt, const char *what, uint64_t k)
+verify(struct plvfs *on, bool adopt, const char *what, uint64_t k)
 {
 	const char *bad;
 
-	bad = story_verify(&s, STORY_ALL, on, vfs, adopt, NULL);
+	bad = story_verify(&s, STORY_ALL, on, adopt, NULL);
 	if (bad != NULL)
 		fail_msg("%s %llu: %s", what, (unsigned long long)k, bad);
 }
@@ -121,10 +120,10 @@ static void
 verify_twice(const char *what, uint64_t k)
 {
 
-	verify(disk, "disk", true, what, k);
+	verify(disk, true, what, k);
 	assert_int_equal(story_answered(&s), s.nsends);
 	cut_power(k);
-	verify(image, "image", false, what, k);
+	verify(image, false, what, k);
 }
 
 /* ---- errors after which the store cannot be trusted ---- */
@@ -200,11 +199,10 @@ test_unsafe_start_loses(void **state)
 		plvfs_fail(disk, NULL);
 		end(true);
 		s.unsafe_start = true;
-		verify(disk, "disk", true, "unsafe start", f.at);
+		verify(disk, true, "unsafe start", f.at);
 		cut_power(f.at);
 		s.unsafe_start = false;
-		lost += story_verify(
-			    &s, STORY_ALL, image, "image", false, NULL) != NULL;
+		lost += story_verify(&s, STORY_ALL, image, false, NULL) != NULL;
 	}
 	end(false);
 	assert_true(lost > 0);

@@ -11,7 +11,6 @@
 
 #include <cmocka.h>
 
-#include "fault/plvfs.h"
 #include "fault/story.h"
 #include "schema/sql.h"
 
@@ -58,15 +57,16 @@ teardown(void **state)
 
 /* Opens, starts and closes. */
 static enum rc
-start(const char *vfs, const struct db_schema *schema, struct err *err)
+start(const struct plvfs *on, const struct db_schema *schema, struct err *err)
 {
 	struct db_options o = {0};
+	char url[96];
 	struct db *db;
 	enum rc rc;
 
-	o.url = "sqlite:db";
+	(void)snprintf(url, sizeof(url), "sqlite:%s", plvfs_path(on));
+	o.url = url;
 	o.mode = DB_WRITER;
-	o.vfs = vfs;
 	o.schema = schema;
 	rc = db_open(&o, &db, err);
 	if (rc != RC_OK)
@@ -77,23 +77,23 @@ start(const char *vfs, const struct db_schema *schema, struct err *err)
 }
 
 static void
-must_start(const char *vfs, const struct db_schema *schema)
+must_start(const struct plvfs *on, const struct db_schema *schema)
 {
 	struct err err = ERR_INIT;
 
-	if (start(vfs, schema, &err) != RC_OK)
+	if (start(on, schema, &err) != RC_OK)
 		fail_msg("start: %s", err.text);
 }
 
 /* A number that the database gives; 0: there is none. */
 static int64_t
-number(const char *vfs, const char *sql)
+number(const struct plvfs *on, const char *sql)
 {
 	sqlite3_stmt *st;
 	sqlite3 *db;
 	int64_t n;
 
-	if (sqlite3_open_v2("db", &db, SQLITE_OPEN_READWRITE, vfs) ==
+	if (sqlite3_open_v2(plvfs_path(on), &db, SQLITE_OPEN_READWRITE, NULL) ==
 	    SQLITE_CANTOPEN) {
 		(void)sqlite3_close(db);
 		return (0);
@@ -113,7 +113,7 @@ number(const char *vfs, const char *sql)
 static void
 leave_log(void)
 {
-	struct rig_options o = {.vfs = "disk", .path = "db"};
+	struct rig_options o = {.path = plvfs_path(disk)};
 	struct rig r;
 	int64_t alice;
 	int i;
@@ -132,9 +132,9 @@ leave_log(void)
 
 /* The database has ${n} messages and can be used. */
 static void
-check_usable(const char *vfs, int n)
+check_usable(const struct plvfs *on, int n)
 {
-	struct rig_options o = {.vfs = vfs, .path = "db", .seed = 99};
+	struct rig_options o = {.path = plvfs_path(on), .seed = 99};
 	struct rig r;
 	int64_t carol;
 
@@ -207,7 +207,7 @@ run_sweep(const struct sweep *w, bool log)
 			leave_log();
 		plvfs_fail(disk, &f);
 		err = (struct err)ERR_INIT;
-		rc = start("disk", &sql_sqlite_schema, &err);
+		rc = start(disk, &sql_sqlite_schema, &err);
 		if (!plvfs_failed(disk)) {
 			if (rc != RC_OK)
 				fail_msg("%s: %s", w->what, err.text);
@@ -219,9 +219,9 @@ run_sweep(const struct sweep *w, bool log)
 			    (unsigned long long)f.at, rc_name(rc), err.text);
 		failed += rc != RC_OK;
 		cut_power();
-		check_usable("image", log ? SENDS : 0);
-		must_start("disk", &sql_sqlite_schema);
-		check_usable("disk", log ? SENDS : 0);
+		check_usable(image, log ? SENDS : 0);
+		must_start(disk, &sql_sqlite_schema);
+		check_usable(disk, log ? SENDS : 0);
 	}
 	assert_true(f.at < MOST);
 	print_message("# %s%s: %llu places, %zu starts failed\n", w->what,
@@ -260,15 +260,15 @@ check_image(const int64_t versions[3], const int64_t objects[3],
 	int64_t version;
 	int i;
 
-	version = number("image", ASK_VERSION);
+	version = number(image, ASK_VERSION);
 	for (i = 0; i < 3 && versions[i] != version; i++)
 		continue;
 	assert_true(i < 3);
-	assert_int_equal(number("image", COUNT_OBJECTS), objects[i]);
-	must_start("image", schema);
-	assert_int_equal(number("image", ASK_VERSION), versions[2]);
-	assert_int_equal(number("image", COUNT_OBJECTS), objects[2]);
-	must_start("image", schema);
+	assert_int_equal(number(image, COUNT_OBJECTS), objects[i]);
+	must_start(image, schema);
+	assert_int_equal(number(image, ASK_VERSION), versions[2]);
+	assert_int_equal(number(image, COUNT_OBJECTS), objects[2]);
+	must_start(image, schema);
 }
 
 /* A first start and an upgrade, cut at each point: with what was written kept
@@ -285,12 +285,12 @@ test_cuts(void **state)
 	(void)state;
 	plvfs_clear(disk);
 	versions[0] = objects[0] = 0;
-	must_start("disk", &sql_sqlite_schema);
-	versions[1] = number("disk", ASK_VERSION);
-	objects[1] = number("disk", COUNT_OBJECTS);
-	must_start("disk", &later);
-	versions[2] = number("disk", ASK_VERSION);
-	objects[2] = number("disk", COUNT_OBJECTS);
+	must_start(disk, &sql_sqlite_schema);
+	versions[1] = number(disk, ASK_VERSION);
+	objects[1] = number(disk, COUNT_OBJECTS);
+	must_start(disk, &later);
+	versions[2] = number(disk, ASK_VERSION);
+	objects[2] = number(disk, COUNT_OBJECTS);
 	assert_int_equal(versions[2], versions[1] + 1);
 	assert_true(objects[2] > objects[1]);
 	r = plvfs_replay_new(disk);
@@ -316,12 +316,12 @@ test_newer_is_refused(void **state)
 
 	(void)state;
 	plvfs_clear(disk);
-	must_start("disk", &later);
-	objects = number("disk", COUNT_OBJECTS);
-	assert_int_equal(start("disk", &sql_sqlite_schema, &err), RC_INVALID);
+	must_start(disk, &later);
+	objects = number(disk, COUNT_OBJECTS);
+	assert_int_equal(start(disk, &sql_sqlite_schema, &err), RC_INVALID);
 	assert_non_null(strstr(err.text, "newer"));
-	assert_int_equal(number("disk", COUNT_OBJECTS), objects);
-	must_start("disk", &later);
+	assert_int_equal(number(disk, COUNT_OBJECTS), objects);
+	must_start(disk, &later);
 }
 
 int

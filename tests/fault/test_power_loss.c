@@ -68,7 +68,7 @@ play(struct story *s, enum db_sync sync)
 {
 
 	plvfs_clear(disk);
-	story_begin(s, disk, "run", sync);
+	story_begin(s, disk, sync);
 	story_first_half(s);
 	assert_true(writer_stats_get(s->rig.writer).checkpoints > 0);
 	rig_restart(&s->rig);
@@ -81,7 +81,7 @@ play(struct story *s, enum db_sync sync)
 	assert_true(s->nevents > 2 * s->nsends);
 }
 
-/* The disk "image" was started and written to: cuts the power at each point of
+/* The disk `image` was started and written to: cuts the power at each point of
  * that start. */
 static void
 cut_again(struct story *s, size_t point, size_t started, struct tally *t)
@@ -95,9 +95,7 @@ cut_again(struct story *s, size_t point, size_t started, struct tally *t)
 		for (seed = 0; seed < SEEDS; seed++) {
 			plvfs_replay_image(r, (uint64_t)seed + 77, keep[seed],
 			    torn[seed], second);
-			note(t,
-			    story_verify(
-				s, point, second, "second", false, NULL),
+			note(t, story_verify(s, point, second, false, NULL),
 			    " and again", point, seed);
 			t->again++;
 		}
@@ -118,8 +116,8 @@ cut_here(struct story *s, const struct plvfs_replay *r, size_t point,
 		started = 0;
 		plvfs_replay_image(
 		    r, (uint64_t)seed, keep[seed], torn[seed], image);
-		note(t, story_verify(s, point, image, "image", false, &started),
-		    "", point, seed);
+		note(t, story_verify(s, point, image, false, &started), "",
+		    point, seed);
 		if (again && seed == 1)
 			cut_again(s, point, started, t);
 	}

@@ -80,9 +80,9 @@ checkpoint_while_committing(bool second)
 	sqlite3 *other;
 
 	plvfs_clear(disk);
-	story_begin(&s, disk, "disk", DB_SYNC_FULL);
-	assert_int_equal(
-	    sqlite3_open_v2("db", &other, SQLITE_OPEN_READWRITE, "disk"),
+	story_begin(&s, disk, DB_SYNC_FULL);
+	assert_int_equal(sqlite3_open_v2(plvfs_path(disk), &other,
+			     SQLITE_OPEN_READWRITE, NULL),
 	    SQLITE_OK);
 	assert_int_equal(
 	    sqlite3_exec(other, "SELECT count(*) FROM users", NULL, NULL, NULL),
@@ -110,7 +110,7 @@ checkpoint_while_committing(bool second)
 	plvfs_dead(disk, true);
 	rig_close(&s.rig);
 	plvfs_dead(disk, false);
-	return (story_verify(&s, STORY_ALL, disk, "disk", false, NULL));
+	return (story_verify(&s, STORY_ALL, disk, false, NULL));
 }
 
 static void
@@ -158,14 +158,15 @@ struct topology {
 };
 
 static void
-open_reader(const char *vfs, struct db **ret)
+open_reader(struct db **ret)
 {
 	struct db_options o = {0};
 	struct err err = ERR_INIT;
+	char url[96];
 
-	o.url = "sqlite:db";
+	(void)snprintf(url, sizeof(url), "sqlite:%s", plvfs_path(disk));
+	o.url = url;
 	o.mode = DB_READER;
-	o.vfs = vfs;
 	o.schema = &sql_sqlite_schema;
 	if (db_open(&o, ret, &err) != RC_OK)
 		fail_msg("reader: %s", err.text);
@@ -254,14 +255,13 @@ open_topology(struct topology *t, int64_t users[2], int64_t *ret_device)
 	memset(t, 0, sizeof(*t));
 	plvfs_clear(disk);
 	rnd_seeded_init(&t->rnd, 7);
-	o.vfs = "disk";
-	o.path = "db";
+	o.path = plvfs_path(disk);
 	o.checkpoint_bytes = 48 << 10;
 	rig_open_with(&t->rig, &o);
 	users[0] = rig_user(&t->rig, "alice", NULL);
 	users[1] = rig_user(&t->rig, "bob", ret_device);
 	for (i = 0; i < READERS; i++)
-		open_reader("disk", &t->readers[i].db);
+		open_reader(&t->readers[i].db);
 }
 
 /* All that was accepted is there; ends the rig. */
@@ -290,7 +290,7 @@ check_kept(struct rig *r, const struct uuid *ids, size_t n)
 static void
 check_disk(const struct uuid *ids, size_t n)
 {
-	struct rig_options o = {.vfs = "image", .path = "db"};
+	struct rig_options o = {.path = plvfs_path(image)};
 	struct plvfs_replay *replay;
 	struct rig r;
 
@@ -301,7 +301,7 @@ check_disk(const struct uuid *ids, size_t n)
 	plvfs_replay_free(replay);
 	rig_open_with(&r, &o);
 	check_kept(&r, ids, n);
-	o.vfs = "disk";
+	o.path = plvfs_path(disk);
 	rig_open_with(&r, &o);
 	check_kept(&r, ids, n);
 }

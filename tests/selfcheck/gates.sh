@@ -45,7 +45,8 @@ usable() {
 }
 
 # --- the project itself, then the samples -----------------------------------
-for name in layers format banned headers comments limits spdx sql-list; do
+for name in layers format banned headers comments limits spdx sql-list \
+    requirements; do
 	if ! usable "$name"; then
 		number=$((number + 1))
 		echo "ok $number - $name # SKIP clang-format-14 is missing"
@@ -58,7 +59,7 @@ for name in layers format banned headers comments limits spdx sql-list; do
 done
 
 for name in layers format banned headers comments limits spdx sql-list \
-    embed-sql; do
+    requirements embed-sql; do
 	usable "$name" || continue
 	rm -rf "$tmp/tree"
 	cp -R "$here/good" "$tmp/tree"

@@ -135,8 +135,7 @@ static int
 shim_device(sqlite3_file *file)
 {
 
-	return (
-	    real_of(file)->pMethods->xDeviceCharacteristics(real_of(file)));
+	return (real_of(file)->pMethods->xDeviceCharacteristics(real_of(file)));
 }
 
 static const sqlite3_io_methods shim_methods = {
@@ -222,9 +221,10 @@ static const struct sql_text statements[NSTMT] = {
 };
 
 static const struct sql_migration migrations[] = {
-    {1, "first", "CREATE TABLE t (id INTEGER PRIMARY KEY, "
-		 "n INTEGER NOT NULL DEFAULT 0, b BLOB) STRICT;"
-		 "CREATE INDEX t_n ON t (n);"},
+    {1, "first",
+	"CREATE TABLE t (id INTEGER PRIMARY KEY, "
+	"n INTEGER NOT NULL DEFAULT 0, b BLOB) STRICT;"
+	"CREATE INDEX t_n ON t (n);"},
 };
 
 static const struct db_schema schema = {statements, NSTMT, migrations, 1};
@@ -622,8 +622,7 @@ test_log_cannot_be_opened(void **state)
 	scratch_open(&s);
 	db_close(open_ready(&s, NULL));
 	open_fails = SQLITE_CANTOPEN;
-	assert_int_equal(
-	    open_as(s.url, DB_WRITER, NULL, &db, &err), RC_IO);
+	assert_int_equal(open_as(s.url, DB_WRITER, NULL, &db, &err), RC_IO);
 	assert_int_equal(log_open_now, 0);
 	(void)shim_reset(NULL);
 	db = open_ready(&s, NULL);

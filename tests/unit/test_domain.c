@@ -59,9 +59,8 @@ test_scheduled_note(void **state)
 	assert_string_equal(state_of_last(&r), "acked");
 	assert_int_equal(
 	    rig_number(&r, "SELECT conversation_seq FROM messages"), 1);
-	assert_int_equal(
-	    rig_number(&r, "SELECT next_seq - last_published_seq "
-			   "FROM outbox_lanes"),
+	assert_int_equal(rig_number(&r, "SELECT next_seq - last_published_seq "
+					"FROM outbox_lanes"),
 	    1);
 	/* What is due already is a note like any other. */
 	u = rig_send_at(&r, alice, "alice", "now", RIG_START_MS);
@@ -136,8 +135,8 @@ send_many(struct rig *r, int64_t from, const char *to, int n,
 		drafts[i].body = (struct span){"x", 1};
 		drafts[i].deliver_at_ms = deliver_at(i);
 		send_unit_init(&units[i]);
-		assert_true(send_unit_ask(
-		    &units[i], from, &drafts[i], "localhost"));
+		assert_true(
+		    send_unit_ask(&units[i], from, &drafts[i], "localhost"));
 		units[i].finish = finish_send;
 		units[i].arg = &sent;
 		assert_int_equal(
@@ -171,9 +170,11 @@ test_many_scheduled(void **state)
 	assert_int_equal(rig_release(&r), 20);
 	assert_int_equal(rig_release(&r), 0);
 	assert_int_equal(rig_deliver(&r), RELEASE_ROWS + 20);
-	assert_int_equal(rig_number(&r, "SELECT count(*) FROM outbox a JOIN "
-	    "outbox b ON b.conversation_seq = a.conversation_seq + 1 "
-	    "WHERE b.deliver_at < a.deliver_at"),
+	assert_int_equal(
+	    rig_number(&r,
+		"SELECT count(*) FROM outbox a JOIN "
+		"outbox b ON b.conversation_seq = a.conversation_seq + 1 "
+		"WHERE b.deliver_at < a.deliver_at"),
 	    0);
 	rig_close(&r);
 }
@@ -363,8 +364,7 @@ test_deliver_nothing(void **state)
 /* ---- memory ---- */
 
 static enum rc
-fail_on_purpose(
-    struct tx *tx, struct unit **units, size_t n, struct err *err)
+fail_on_purpose(struct tx *tx, struct unit **units, size_t n, struct err *err)
 {
 
 	(void)tx;
@@ -431,8 +431,10 @@ test_send_without_memory(void **state)
 	assert_true(accepted > 0);
 	assert_int_equal(rig_deliver(&r), (size_t)accepted);
 	/* No inbox has a hole. */
-	assert_int_equal(rig_number(&r, "SELECT count(*) FROM (SELECT 1 FROM "
-	    "inbox GROUP BY user_id HAVING count(*) <> max(seq))"),
+	assert_int_equal(
+	    rig_number(&r,
+		"SELECT count(*) FROM (SELECT 1 FROM "
+		"inbox GROUP BY user_id HAVING count(*) <> max(seq))"),
 	    0);
 	rig_close(&r);
 }

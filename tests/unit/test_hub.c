@@ -151,8 +151,7 @@ test_leave_while_told(void **state)
 		tell(h, 1, 3);
 		for (i = 0; i < 5; i++) {
 			assert_int_equal(g[i].events, 1);
-			assert_int_equal(
-			    g[i].changes, i == leaver ? 0 : 1);
+			assert_int_equal(g[i].changes, i == leaver ? 0 : 1);
 			hub_leave(h, &g[i].member);
 		}
 		assert_false(hub_present(h, 1));

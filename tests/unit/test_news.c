@@ -42,11 +42,9 @@ test_grows(void **state)
 		e.to = i % 2 == 0 ? text_ref(from) : NULL;
 		e.message = text_ref(message);
 		assert_int_equal(news_add_event(news, &e, &err), RC_OK);
-		assert_int_equal(
-		    news_add_change(news, i, 2 * i, &err), RC_OK);
+		assert_int_equal(news_add_change(news, i, 2 * i, &err), RC_OK);
 		hash[1] = (uint8_t)i;
-		assert_int_equal(
-		    news_add_revoked(news, i, hash, &err), RC_OK);
+		assert_int_equal(news_add_revoked(news, i, hash, &err), RC_OK);
 	}
 	assert_false(news_empty(news));
 	assert_int_equal(news->nevents, 1000);

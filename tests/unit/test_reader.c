@@ -79,8 +79,7 @@ count(struct db *db)
 	struct err err = ERR_INIT;
 	int64_t n = -1;
 
-	if (db_run(db, S_COUNT, NULL, 0, take_number, &n, NULL, &err) !=
-	    RC_OK)
+	if (db_run(db, S_COUNT, NULL, 0, take_number, &n, NULL, &err) != RC_OK)
 		return (-1);
 	return (n);
 }
@@ -104,8 +103,8 @@ struct job {
 };
 
 static void
-job_init(struct job *j, void (*run)(struct read_job *, struct db *,
-			    struct err *))
+job_init(
+    struct job *j, void (*run)(struct read_job *, struct db *, struct err *))
 {
 
 	j->job.run = run;

@@ -30,7 +30,7 @@ struct post {
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
 	enum mood mood;
-	int offers; /* units that were offered */
+	int offers;         /* units that were offered */
 	int64_t seen[MOST]; /* lanes, in the order in which they came */
 	int nseen;
 	struct deliver_unit *held;
@@ -506,8 +506,8 @@ send_many(struct rig *r, int64_t from, const char *to, int n,
 		drafts[i].body = (struct span){"x", 1};
 		drafts[i].deliver_at_ms = deliver_at(i);
 		send_unit_init(&units[i]);
-		assert_true(send_unit_ask(
-		    &units[i], from, &drafts[i], "localhost"));
+		assert_true(
+		    send_unit_ask(&units[i], from, &drafts[i], "localhost"));
 		units[i].finish = finish_send;
 		units[i].arg = &sent;
 		assert_int_equal(
@@ -572,10 +572,12 @@ test_local(void **state)
 	    rig_number(&r, "SELECT count(*) FROM inbox WHERE own = 0"), 156);
 	assert_int_equal(
 	    rig_number(&r, "SELECT count(*) FROM inbox WHERE own = 1"), 157);
-	assert_int_equal(rig_number(&r, "SELECT count(*) FROM inbox a JOIN "
-	    "inbox b ON b.user_id = a.user_id AND b.seq = a.seq + 1 "
-	    "AND b.conversation_id = a.conversation_id "
-	    "WHERE b.conversation_seq <= a.conversation_seq"),
+	assert_int_equal(
+	    rig_number(&r,
+		"SELECT count(*) FROM inbox a JOIN "
+		"inbox b ON b.user_id = a.user_id AND b.seq = a.seq + 1 "
+		"AND b.conversation_id = a.conversation_id "
+		"WHERE b.conversation_seq <= a.conversation_seq"),
 	    0);
 	rig_close(&r);
 }

@@ -137,7 +137,7 @@ test_many(void **state)
 			taken[lanes[i] - 4000000000]++;
 			schedule_done(s, lanes[i],
 			    lanes[i] % 3 == 0 &&
-			        taken[lanes[i] - 4000000000] == 1);
+				taken[lanes[i] - 4000000000] == 1);
 		}
 	assert_counts(s, 0, 0);
 	for (i = 0; i < MANY; i++)

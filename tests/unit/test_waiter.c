@@ -360,8 +360,7 @@ test_race(void **state)
 	assert_int_equal(
 	    thr_start(THR_OTHER, 1, teller, NULL, &threads[0], &err), RC_OK);
 	assert_int_equal(
-	    thr_start(THR_OTHER, 2, canceler, NULL, &threads[1], &err),
-	    RC_OK);
+	    thr_start(THR_OTHER, 2, canceler, NULL, &threads[1], &err), RC_OK);
 	for (i = 0; i < ROUNDS; i++) {
 		wait_for(&racers[i], shared, i % 7, 0, false);
 		(void)sem_post(i % 2 == 0 ? &teller_go[i] : &canceler_go[i]);

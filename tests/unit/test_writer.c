@@ -1,304 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The writer over a database that only notes what is asked of it and fails on
- * demand: what a batch holds and in which order, who is called when, and what
- * becomes of units when the store does not work.
+ * The writer when all goes well: what a batch holds and in which order, who is
+ * called when, bounds, stopping, many senders.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-#include "base/mem.h"
 #include "base/thr.h"
-#include "db/db_internal.h"
-#include "store/writer.h"
-
-/* ---- a database that notes and fails ---- */
-
-struct world {
-	struct db db; /* first */
-	char story[4096];
-	size_t len;
-	bool open; /* a transaction is */
-
-	/* What the next calls do; RC_OK for good afterwards. */
-	enum rc begin_rc, flush_rc, commit_rc, checkpoint_rc;
-	int commit_after; /* commits that still succeed before commit_rc */
-
-	int64_t log_bytes;
-	int64_t log_frames, done_frames;
-	int applied, finished, fatals;
-	size_t committed; /* units, as the hook was told */
-	int64_t commit_ms; /* what a commit takes */
-	struct clk_fake clk;
-	struct writer_hooks hooks;
-	struct writer *writer;
-};
-
-static struct world *world;
-
-static void
-tell(const char *what)
-{
-	size_t n = strlen(what);
-
-	if (world->len + n + 2 > sizeof(world->story))
-		return;
-	memcpy(world->story + world->len, what, n);
-	world->len += n;
-	world->story[world->len++] = ' ';
-	world->story[world->len] = '\0';
-}
-
-static void
-forget(void)
-{
-
-	world->len = 0;
-	world->story[0] = '\0';
-}
-
-static enum rc
-take_rc(enum rc *rc, struct err *err)
-{
-	enum rc now = *rc;
-
-	*rc = RC_OK;
-	if (now != RC_OK)
-		(void)err_set(err, now, "on purpose");
-	return (now);
-}
-
-static enum rc
-fake_begin(struct db *db, struct err *err)
-{
-
-	(void)db;
-	assert_false(world->open);
-	tell("BEGIN");
-	world->open = world->begin_rc == RC_OK;
-	return (take_rc(&world->begin_rc, err));
-}
-
-static enum rc
-fake_commit(struct db *db, struct err *err)
-{
-
-	(void)db;
-	assert_true(world->open);
-	clk_fake_advance(&world->clk, world->commit_ms);
-	if (world->commit_after > 0) {
-		world->commit_after--;
-		tell("COMMIT");
-		world->open = false;
-		return (RC_OK);
-	}
-	tell(world->commit_rc == RC_OK ? "COMMIT" : "commit-fails");
-	if (world->commit_rc == RC_OK)
-		world->open = false;
-	return (take_rc(&world->commit_rc, err));
-}
-
-static void
-fake_rollback(struct db *db)
-{
-
-	(void)db;
-	tell("ROLLBACK");
-	world->open = false;
-}
-
-static enum rc
-fake_checkpoint(struct db *db, bool truncate, struct db_checkpoint *ret,
-    struct err *err)
-{
-
-	(void)db;
-	assert_false(truncate);
-	assert_false(world->open);
-	tell("CHECKPOINT");
-	ret->log_frames = world->log_frames;
-	ret->done_frames = world->done_frames;
-	return (take_rc(&world->checkpoint_rc, err));
-}
-
-static int64_t
-fake_log_bytes(struct db *db)
-{
-
-	(void)db;
-	return (world->log_bytes);
-}
-
-static const struct db_driver fake_driver = {
-    .begin = fake_begin,
-    .commit = fake_commit,
-    .rollback = fake_rollback,
-    .checkpoint = fake_checkpoint,
-    .log_bytes = fake_log_bytes,
-};
-
-/* ---- hooks ---- */
-
-static void
-on_begin(void *arg, struct tx *tx)
-{
-
-	assert_ptr_equal(arg, world);
-	assert_ptr_equal(tx->db, &world->db);
-	assert_int_equal(tx->now_ms, world->clk.wall_ms);
-	tx->ledger = world;
-	tell("begin");
-}
-
-static enum rc
-on_flush(void *arg, struct tx *tx, struct err *err)
-{
-
-	(void)arg;
-	assert_ptr_equal(tx->ledger, world);
-	tell("flush");
-	return (take_rc(&world->flush_rc, err));
-}
-
-static void
-on_committed(void *arg, struct tx *tx, size_t units, int64_t commit_us)
-{
-
-	(void)arg;
-	world->committed += units;
-	assert_int_equal(commit_us, world->commit_ms * 1000);
-	assert_ptr_equal(tx->ledger, world);
-	tell("committed");
-}
-
-static void
-on_aborted(void *arg, struct tx *tx)
-{
-
-	(void)arg;
-	(void)tx;
-	assert_false(world->open);
-	tell("aborted");
-}
-
-static void
-on_fatal(void *arg, const struct err *err)
-{
-
-	(void)arg;
-	assert_true(err->rc != RC_OK);
-	world->fatals++;
-	tell("fatal");
-}
-
-/* ---- units ---- */
-
-struct work {
-	struct unit unit; /* first */
-	char name;
-	enum rc fails; /* what applying it gives */
-	int dones;
-	int sender, number;
-};
-
-static enum rc
-apply_work(struct tx *tx, struct unit **units, size_t n, struct err *err)
-{
-	struct work *w;
-	char text[8];
-	size_t i;
-
-	assert_ptr_equal(tx->ledger, world);
-	(void)snprintf(text, sizeof(text), "%s:", units[0]->kind->name);
-	tell(text);
-	for (i = 0; i < n; i++) {
-		w = (struct work *)(void *)units[i];
-		assert_int_equal(units[i]->rc, RC_OK);
-		world->applied++;
-		if (w->fails != RC_OK)
-			return (err_set(err, w->fails, "on purpose"));
-		(void)snprintf(text, sizeof(text), "%c", w->name);
-		tell(text);
-	}
-	return (RC_OK);
-}
-
-static void
-done_work(struct unit *unit)
-{
-	struct work *w = (struct work *)(void *)unit;
-	char text[16];
-
-	w->dones++;
-	world->finished++;
-	(void)snprintf(text, sizeof(text), "%c=%s", w->name,
-	    unit->rc == RC_OK ? "ok" : rc_name(unit->rc));
-	tell(text);
-}
-
-static const struct unit_kind first = {
-    "first", UNIT_DELIVERY, 1, apply_work, done_work};
-static const struct unit_kind second = {
-    "second", UNIT_CLIENT, 5, apply_work, done_work};
-static const struct unit_kind third = {
-    "third", UNIT_UPKEEP, 9, apply_work, done_work};
-
-static enum rc
-submit(struct work *w, const struct unit_kind *kind, char name)
-{
-
-	memset(w, 0, sizeof(*w));
-	w->unit.kind = kind;
-	w->unit.bytes = 1;
-	w->name = name;
-	return (writer_submit(world->writer, &w->unit));
-}
-
-static int
-set_up_limited(void **state, size_t limit)
-{
-	struct writer_options o = {0};
-	struct err err = ERR_INIT;
-
-	(void)state;
-	world = mem_zalloc(1, sizeof(*world));
-	assert_non_null(world);
-	world->db.driver = &fake_driver;
-	clk_fake_init(&world->clk, 1700000000000);
-	world->hooks = (struct writer_hooks){world, on_begin, on_flush,
-	    on_committed, on_aborted, on_fatal};
-	o.db = &world->db;
-	o.clk = &world->clk.clk;
-	o.hooks = &world->hooks;
-	o.queue_limit = limit;
-	o.checkpoint_bytes = 1000;
-	return (writer_new(&o, &world->writer, &err) == RC_OK ? 0 : -1);
-}
-
-static int
-set_up(void **state)
-{
-
-	return (set_up_limited(state, 5000));
-}
-
-static int
-tear_down(void **state)
-{
-
-	(void)state;
-	writer_stop(world->writer);
-	writer_free(world->writer);
-	mem_free(world);
-	return (0);
-}
+#include "unit/writer_fixture.h"
 
 /* ---- one batch ---- */
 
@@ -311,11 +26,11 @@ test_order_of_calls(void **state)
 	(void)state;
 	assert_int_equal(writer_run_once(world->writer), 0);
 	assert_string_equal(world->story, "");
-	assert_int_equal(submit(&w[0], &third, 'u'), RC_OK);
-	assert_int_equal(submit(&w[1], &second, 'c'), RC_OK);
-	assert_int_equal(submit(&w[2], &first, 'd'), RC_OK);
-	assert_int_equal(submit(&w[3], &second, 'e'), RC_OK);
-	assert_int_equal(submit(&w[4], &first, 'f'), RC_OK);
+	assert_int_equal(world_submit(&w[0], &world_upkeep, 'u'), RC_OK);
+	assert_int_equal(world_submit(&w[1], &world_client, 'c'), RC_OK);
+	assert_int_equal(world_submit(&w[2], &world_delivery, 'd'), RC_OK);
+	assert_int_equal(world_submit(&w[3], &world_client, 'e'), RC_OK);
+	assert_int_equal(world_submit(&w[4], &world_delivery, 'f'), RC_OK);
 	assert_int_equal(writer_waiting(world->writer), 5);
 	world->commit_ms = 3;
 	assert_int_equal(writer_run_once(world->writer), 5);
@@ -338,7 +53,9 @@ test_stable(void **state)
 	(void)state;
 	for (i = 0; i < 300; i++) {
 		assert_int_equal(
-		    submit(&w[i], i % 2 == 0 ? &second : &first, 'x'), RC_OK);
+		    world_submit(&w[i],
+			i % 2 == 0 ? &world_client : &world_delivery, 'x'),
+		    RC_OK);
 		w[i].number = i;
 	}
 	assert_int_equal(writer_run_once(world->writer), 300);
@@ -369,9 +86,12 @@ test_shares(void **state)
 
 	(void)state;
 	for (i = 0; i < 600; i++) {
-		assert_int_equal(submit(&d[i], &first, 'd'), RC_OK);
-		assert_int_equal(submit(&c[i], &second, 'c'), RC_OK);
-		assert_int_equal(submit(&u[i], &third, 'u'), RC_OK);
+		assert_int_equal(
+		    world_submit(&d[i], &world_delivery, 'd'), RC_OK);
+		assert_int_equal(
+		    world_submit(&c[i], &world_client, 'c'), RC_OK);
+		assert_int_equal(
+		    world_submit(&u[i], &world_upkeep, 'u'), RC_OK);
 	}
 	assert_int_equal(writer_run_once(world->writer), 512);
 	assert_int_equal(count_done(d, 600), 256);
@@ -401,7 +121,8 @@ test_deliveries_alone(void **state)
 
 	(void)state;
 	for (i = 0; i < 600; i++)
-		assert_int_equal(submit(&d[i], &first, 'd'), RC_OK);
+		assert_int_equal(
+		    world_submit(&d[i], &world_delivery, 'd'), RC_OK);
 	assert_int_equal(writer_run_once(world->writer), 512);
 	assert_int_equal(writer_run_once(world->writer), 88);
 	assert_int_equal(count_done(d, 600), 600);
@@ -417,7 +138,7 @@ test_bytes(void **state)
 	(void)state;
 	for (i = 0; i < 10; i++) {
 		memset(&w[i], 0, sizeof(w[i]));
-		w[i].unit.kind = &second;
+		w[i].unit.kind = &world_client;
 		w[i].unit.bytes = 1 << 20;
 		assert_int_equal(
 		    writer_submit(world->writer, &w[i].unit), RC_OK);
@@ -432,284 +153,24 @@ static void
 test_bounds(void **state)
 {
 	struct work w[4], more;
-	const struct unit_kind *kinds[3] = {&first, &second, &third};
+	const struct unit_kind *kinds[3] = {
+	    &world_delivery, &world_client, &world_upkeep};
 	int i, k;
 
-	(void)tear_down(state);
-	assert_int_equal(set_up_limited(state, 4), 0);
+	(void)world_tear_down(state);
+	assert_int_equal(world_set_up_limited(state, 4), 0);
 	for (k = 0; k < 3; k++) {
 		for (i = 0; i < 4; i++)
 			assert_int_equal(
-			    submit(&w[i], kinds[k], 'x'), RC_OK);
-		assert_int_equal(submit(&more, kinds[k], 'y'), RC_BUSY);
+			    world_submit(&w[i], kinds[k], 'x'), RC_OK);
+		assert_int_equal(world_submit(&more, kinds[k], 'y'), RC_BUSY);
 		assert_int_equal(
-		    submit(&more, kinds[(k + 1) % 3], 'y'), RC_OK);
+		    world_submit(&more, kinds[(k + 1) % 3], 'y'), RC_OK);
 		assert_int_equal(writer_run_once(world->writer), 5);
 		assert_int_equal(more.dones, 1);
-		assert_int_equal(submit(&more, kinds[k], 'z'), RC_OK);
+		assert_int_equal(world_submit(&more, kinds[k], 'z'), RC_OK);
 		assert_int_equal(writer_run_once(world->writer), 1);
 	}
-}
-
-/* ---- when it fails ---- */
-
-/* One bad unit costs the others nothing but a transaction each. */
-static void
-test_run_singly(void **state)
-{
-	struct work w[3];
-
-	(void)state;
-	assert_int_equal(submit(&w[0], &second, 'a'), RC_OK);
-	assert_int_equal(submit(&w[1], &second, 'b'), RC_OK);
-	assert_int_equal(submit(&w[2], &second, 'c'), RC_OK);
-	w[1].fails = RC_CONFLICT;
-	assert_int_equal(writer_run_once(world->writer), 3);
-	assert_string_equal(world->story,
-	    "BEGIN begin second: a ROLLBACK aborted "
-	    "BEGIN begin second: a flush COMMIT committed a=ok "
-	    "BEGIN begin second: ROLLBACK aborted b=RC_CONFLICT "
-	    "BEGIN begin second: c flush COMMIT committed c=ok ");
-	assert_int_equal(writer_stats_get(world->writer).abandoned, 1);
-	assert_int_equal(writer_stats_get(world->writer).units, 2);
-	assert_int_equal(world->fatals, 0);
-	forget();
-	assert_int_equal(submit(&w[0], &second, 'd'), RC_OK);
-	assert_int_equal(writer_run_once(world->writer), 1);
-	assert_int_equal(w[0].unit.rc, RC_OK);
-}
-
-static void
-test_flush_fails(void **state)
-{
-	struct work w;
-
-	(void)state;
-	world->flush_rc = RC_NO_MEMORY;
-	assert_int_equal(submit(&w, &first, 'a'), RC_OK);
-	assert_int_equal(writer_run_once(world->writer), 1);
-	assert_string_equal(world->story,
-	    "BEGIN begin first: a flush ROLLBACK aborted "
-	    "BEGIN begin first: a flush COMMIT committed a=ok ");
-}
-
-static void
-test_commit_fails_once(void **state)
-{
-	struct work w;
-
-	(void)state;
-	world->commit_rc = RC_NO_MEMORY;
-	assert_int_equal(submit(&w, &first, 'a'), RC_OK);
-	assert_int_equal(writer_run_once(world->writer), 1);
-	assert_string_equal(world->story,
-	    "BEGIN begin first: a flush commit-fails ROLLBACK aborted "
-	    "BEGIN begin first: a flush COMMIT committed a=ok ");
-	assert_int_equal(w.dones, 1);
-}
-
-/* A full disk refuses the whole batch at once; with room it goes on. */
-static void
-test_full(void **state)
-{
-	struct work w[2];
-
-	(void)state;
-	world->commit_rc = RC_FULL;
-	assert_int_equal(submit(&w[0], &first, 'a'), RC_OK);
-	assert_int_equal(submit(&w[1], &second, 'b'), RC_OK);
-	assert_int_equal(writer_run_once(world->writer), 2);
-	assert_string_equal(world->story,
-	    "BEGIN begin first: a second: b flush commit-fails ROLLBACK "
-	    "aborted a=RC_FULL b=RC_FULL ");
-	assert_int_equal(writer_stats_get(world->writer).full, 1);
-	assert_int_equal(world->fatals, 0);
-	assert_int_equal(submit(&w[0], &first, 'c'), RC_OK);
-	assert_int_equal(writer_run_once(world->writer), 1);
-	assert_int_equal(w[0].unit.rc, RC_OK);
-}
-
-/* After an I/O error nothing this process says about the store is true: it is
- * told once, and every later unit is refused without touching the store. */
-static void
-check_fatal(enum rc rc)
-{
-	struct work w[2];
-
-	assert_int_equal(submit(&w[0], &first, 'a'), RC_OK);
-	assert_int_equal(submit(&w[1], &second, 'b'), RC_OK);
-	assert_int_equal(writer_run_once(world->writer), 2);
-	assert_int_equal(w[0].unit.rc, rc);
-	assert_int_equal(w[1].unit.rc, rc);
-	assert_int_equal(world->fatals, 1);
-	forget();
-	assert_int_equal(submit(&w[0], &first, 'c'), RC_OK);
-	assert_int_equal(submit(&w[1], &second, 'd'), RC_OK);
-	assert_int_equal(writer_run_once(world->writer), 2);
-	assert_string_equal(
-	    world->story, "c=RC_CLOSED d=RC_CLOSED ");
-	assert_int_equal(world->fatals, 1);
-}
-
-static void
-test_fatal_commit(void **state)
-{
-
-	(void)state;
-	world->commit_rc = RC_IO;
-	check_fatal(RC_IO);
-}
-
-static void
-test_fatal_begin(void **state)
-{
-
-	(void)state;
-	world->begin_rc = RC_CORRUPT;
-	check_fatal(RC_CORRUPT);
-}
-
-static void
-test_fatal_flush(void **state)
-{
-
-	(void)state;
-	world->flush_rc = RC_IO;
-	check_fatal(RC_IO);
-}
-
-static void
-test_fatal_uncertain(void **state)
-{
-
-	(void)state;
-	world->commit_rc = RC_UNCERTAIN;
-	check_fatal(RC_UNCERTAIN);
-}
-
-/* Redoing singly, the store breaks: what was committed stays accepted, the
- * rest is refused. */
-static void
-test_fatal_while_singly(void **state)
-{
-	struct work w[4];
-	int i;
-
-	(void)state;
-	for (i = 0; i < 4; i++)
-		assert_int_equal(
-		    submit(&w[i], &second, (char)('a' + i)), RC_OK);
-	w[3].fails = RC_CONFLICT;
-	world->commit_after = 1;
-	world->commit_rc = RC_IO;
-	assert_int_equal(writer_run_once(world->writer), 4);
-	assert_string_equal(world->story,
-	    "BEGIN begin second: a b c ROLLBACK aborted "
-	    "BEGIN begin second: a flush COMMIT committed a=ok "
-	    "BEGIN begin second: b flush commit-fails ROLLBACK aborted "
-	    "fatal b=RC_IO c=RC_CLOSED d=RC_CLOSED ");
-	assert_int_equal(world->fatals, 1);
-}
-
-/* The lock cannot be had: one wait for the batch, not one for each unit. */
-static void
-test_busy(void **state)
-{
-	struct work w[2];
-
-	(void)state;
-	world->begin_rc = RC_BUSY;
-	assert_int_equal(submit(&w[0], &first, 'a'), RC_OK);
-	assert_int_equal(submit(&w[1], &second, 'b'), RC_OK);
-	assert_int_equal(writer_run_once(world->writer), 2);
-	assert_string_equal(world->story, "BEGIN a=RC_BUSY b=RC_BUSY ");
-	assert_int_equal(world->fatals, 0);
-}
-
-/* ---- checkpoints ---- */
-
-static void
-run_one(void)
-{
-	struct work w;
-
-	forget();
-	assert_int_equal(submit(&w, &first, 'a'), RC_OK);
-	assert_int_equal(writer_run_once(world->writer), 1);
-}
-
-static bool
-checkpointed(void)
-{
-
-	return (strstr(world->story, "CHECKPOINT") != NULL);
-}
-
-/* After the answers, never before; where a reader holds it back, again when
- * the log has grown by a quarter. */
-static void
-test_checkpoint(void **state)
-{
-
-	(void)state;
-	world->log_bytes = 999;
-	run_one();
-	assert_false(checkpointed());
-	assert_int_equal(writer_stats_get(world->writer).log_bytes, 999);
-	world->log_bytes = 1000;
-	world->log_frames = 10;
-	world->done_frames = 4;
-	run_one();
-	assert_string_equal(world->story,
-	    "BEGIN begin first: a flush COMMIT committed a=ok CHECKPOINT ");
-	world->log_bytes = 1249;
-	run_one();
-	assert_false(checkpointed());
-	world->log_bytes = 1250;
-	world->done_frames = 10;
-	run_one();
-	assert_true(checkpointed());
-	/* All of it is done: back to the first mark. */
-	world->log_bytes = 900;
-	run_one();
-	assert_false(checkpointed());
-	world->log_bytes = 1001;
-	run_one();
-	assert_true(checkpointed());
-	assert_int_equal(writer_stats_get(world->writer).checkpoints, 3);
-	assert_int_equal(world->fatals, 0);
-}
-
-static void
-test_checkpoint_busy(void **state)
-{
-
-	(void)state;
-	world->log_bytes = 1000;
-	world->checkpoint_rc = RC_BUSY;
-	run_one();
-	assert_true(checkpointed());
-	assert_int_equal(world->fatals, 0);
-	run_one();
-	assert_false(checkpointed());
-	world->log_bytes = 1250;
-	run_one();
-	assert_true(checkpointed());
-}
-
-static void
-test_checkpoint_fails(void **state)
-{
-	struct work w;
-
-	(void)state;
-	world->log_bytes = 1000;
-	world->checkpoint_rc = RC_IO;
-	run_one();
-	assert_int_equal(world->fatals, 1);
-	assert_int_equal(submit(&w, &first, 'b'), RC_OK);
-	assert_int_equal(writer_run_once(world->writer), 1);
-	assert_int_equal(w.unit.rc, RC_CLOSED);
 }
 
 /* ---- stopping, threads ---- */
@@ -723,12 +184,13 @@ test_stop_drains(void **state)
 
 	(void)state;
 	for (i = 0; i < 700; i++)
-		assert_int_equal(submit(&w[i], &third, 'u'), RC_OK);
+		assert_int_equal(
+		    world_submit(&w[i], &world_upkeep, 'u'), RC_OK);
 	writer_stop(world->writer);
 	assert_int_equal(count_done(w, 700), 700);
 	for (i = 0; i < 700; i++)
 		assert_int_equal(w[i].unit.rc, RC_OK);
-	assert_int_equal(submit(&late, &first, 'l'), RC_CLOSED);
+	assert_int_equal(world_submit(&late, &world_delivery, 'l'), RC_CLOSED);
 	assert_int_equal(late.dones, 0);
 	assert_int_equal(writer_run_once(world->writer), 0);
 }
@@ -751,8 +213,7 @@ done_in_order(struct unit *unit)
 }
 
 static enum rc
-apply_nothing(
-    struct tx *tx, struct unit **units, size_t n, struct err *err)
+apply_nothing(struct tx *tx, struct unit **units, size_t n, struct err *err)
 {
 
 	(void)tx;
@@ -781,8 +242,8 @@ sender(void *arg)
 	}
 }
 
-/* Many submit, one works: each is done once, in its sender's order, in the
- * writer's thread, and before stop returns. */
+/* Many world_submit, one works: each is done once, in its sender's order, in
+ * the writer's thread, and before stop returns. */
 static void
 test_threads(void **state)
 {
@@ -793,8 +254,8 @@ test_threads(void **state)
 	(void)state;
 	assert_int_equal(writer_start(world->writer, &err), RC_OK);
 	for (i = 0; i < SENDERS; i++)
-		assert_int_equal(thr_start(THR_OTHER, i, sender, load[i],
-				     &threads[i], &err),
+		assert_int_equal(
+		    thr_start(THR_OTHER, i, sender, load[i], &threads[i], &err),
 		    RC_OK);
 	for (i = 0; i < SENDERS; i++)
 		thr_join(&threads[i]);
@@ -803,11 +264,11 @@ test_threads(void **state)
 	for (i = 0; i < SENDERS; i++)
 		for (k = 0; k < SENT; k++)
 			assert_int_equal(load[i][k].dones, 1);
-	assert_int_equal(
-	    writer_stats_get(world->writer).units, SENDERS * SENT);
+	assert_int_equal(writer_stats_get(world->writer).units, SENDERS * SENT);
 }
 
-#define T(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define T(test)                                                                \
+	cmocka_unit_test_setup_teardown(test, world_set_up, world_tear_down)
 
 int
 main(void)
@@ -819,19 +280,6 @@ main(void)
 	    T(test_deliveries_alone),
 	    T(test_bytes),
 	    T(test_bounds),
-	    T(test_run_singly),
-	    T(test_flush_fails),
-	    T(test_commit_fails_once),
-	    T(test_full),
-	    T(test_fatal_commit),
-	    T(test_fatal_begin),
-	    T(test_fatal_flush),
-	    T(test_fatal_uncertain),
-	    T(test_fatal_while_singly),
-	    T(test_busy),
-	    T(test_checkpoint),
-	    T(test_checkpoint_busy),
-	    T(test_checkpoint_fails),
 	    T(test_stop_drains),
 	    T(test_threads),
 	};

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+//
+// A sample that every gate must let pass.
+import { describe, it } from 'node:test';
+
+const TITLE = 'R1 it\'s a constant';
+
+describe('R1 a group', () => {
+	it('R2-R3, a title of ' +
+	   'two parts', () => {});
+
+	// R3: a comment.
+	it(`${TITLE} in a title, R2D2 is no tag`, () => {});
+});
+
+for (const title of ['R1 a case'])
+	it(title, () => {});

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The writer when the store does not work: what becomes of units, who is told,
+ * and when the log is moved.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "unit/writer_fixture.h"
+
+/* ---- when it fails ---- */
+
+/* One bad unit costs the others nothing but a transaction each. */
+static void
+test_run_singly(void **state)
+{
+	struct work w[3];
+
+	(void)state;
+	assert_int_equal(world_submit(&w[0], &world_client, 'a'), RC_OK);
+	assert_int_equal(world_submit(&w[1], &world_client, 'b'), RC_OK);
+	assert_int_equal(world_submit(&w[2], &world_client, 'c'), RC_OK);
+	w[1].fails = RC_CONFLICT;
+	assert_int_equal(writer_run_once(world->writer), 3);
+	assert_string_equal(world->story,
+	    "BEGIN begin second: a ROLLBACK aborted "
+	    "BEGIN begin second: a flush COMMIT committed a=ok "
+	    "BEGIN begin second: ROLLBACK aborted b=RC_CONFLICT "
+	    "BEGIN begin second: c flush COMMIT committed c=ok ");
+	assert_int_equal(writer_stats_get(world->writer).abandoned, 1);
+	assert_int_equal(writer_stats_get(world->writer).units, 2);
+	assert_int_equal(world->fatals, 0);
+	world_forget();
+	assert_int_equal(world_submit(&w[0], &world_client, 'd'), RC_OK);
+	assert_int_equal(writer_run_once(world->writer), 1);
+	assert_int_equal(w[0].unit.rc, RC_OK);
+}
+
+static void
+test_flush_fails(void **state)
+{
+	struct work w;
+
+	(void)state;
+	world->flush_rc = RC_NO_MEMORY;
+	assert_int_equal(world_submit(&w, &world_delivery, 'a'), RC_OK);
+	assert_int_equal(writer_run_once(world->writer), 1);
+	assert_string_equal(world->story,
+	    "BEGIN begin first: a flush ROLLBACK aborted "
+	    "BEGIN begin first: a flush COMMIT committed a=ok ");
+}
+
+static void
+test_commit_fails_once(void **state)
+{
+	struct work w;
+
+	(void)state;
+	world->commit_rc = RC_NO_MEMORY;
+	assert_int_equal(world_submit(&w, &world_delivery, 'a'), RC_OK);
+	assert_int_equal(writer_run_once(world->writer), 1);
+	assert_string_equal(world->story,
+	    "BEGIN begin first: a flush commit-fails ROLLBACK aborted "
+	    "BEGIN begin first: a flush COMMIT committed a=ok ");
+	assert_int_equal(w.dones, 1);
+}
+
+/* A full disk refuses the whole batch at once; with room it goes on. */
+static void
+test_full(void **state)
+{
+	struct work w[2];
+
+	(void)state;
+	world->commit_rc = RC_FULL;
+	assert_int_equal(world_submit(&w[0], &world_delivery, 'a'), RC_OK);
+	assert_int_equal(world_submit(&w[1], &world_client, 'b'), RC_OK);
+	assert_int_equal(writer_run_once(world->writer), 2);
+	assert_string_equal(world->story,
+	    "BEGIN begin first: a second: b flush commit-fails ROLLBACK "
+	    "aborted a=RC_FULL b=RC_FULL ");
+	assert_int_equal(writer_stats_get(world->writer).full, 1);
+	assert_int_equal(world->fatals, 0);
+	assert_int_equal(world_submit(&w[0], &world_delivery, 'c'), RC_OK);
+	assert_int_equal(writer_run_once(world->writer), 1);
+	assert_int_equal(w[0].unit.rc, RC_OK);
+}
+
+/* After an I/O error nothing this process says about the store is true: it is
+ * told once, and every later unit is refused without touching the store. */
+static void
+check_fatal(enum rc rc)
+{
+	struct work w[2];
+
+	assert_int_equal(world_submit(&w[0], &world_delivery, 'a'), RC_OK);
+	assert_int_equal(world_submit(&w[1], &world_client, 'b'), RC_OK);
+	assert_int_equal(writer_run_once(world->writer), 2);
+	assert_int_equal(w[0].unit.rc, rc);
+	assert_int_equal(w[1].unit.rc, rc);
+	assert_int_equal(world->fatals, 1);
+	world_forget();
+	assert_int_equal(world_submit(&w[0], &world_delivery, 'c'), RC_OK);
+	assert_int_equal(world_submit(&w[1], &world_client, 'd'), RC_OK);
+	assert_int_equal(writer_run_once(world->writer), 2);
+	assert_string_equal(world->story, "c=RC_CLOSED d=RC_CLOSED ");
+	assert_int_equal(world->fatals, 1);
+}
+
+static void
+test_fatal_commit(void **state)
+{
+
+	(void)state;
+	world->commit_rc = RC_IO;
+	check_fatal(RC_IO);
+}
+
+static void
+test_fatal_begin(void **state)
+{
+
+	(void)state;
+	world->begin_rc = RC_CORRUPT;
+	check_fatal(RC_CORRUPT);
+}
+
+static void
+test_fatal_flush(void **state)
+{
+
+	(void)state;
+	world->flush_rc = RC_IO;
+	check_fatal(RC_IO);
+}
+
+static void
+test_fatal_uncertain(void **state)
+{
+
+	(void)state;
+	world->commit_rc = RC_UNCERTAIN;
+	check_fatal(RC_UNCERTAIN);
+}
+
+/* Redoing singly, the store breaks: what was committed stays accepted, the
+ * rest is refused. */
+static void
+test_fatal_while_singly(void **state)
+{
+	struct work w[4];
+	int i;
+
+	(void)state;
+	for (i = 0; i < 4; i++)
+		assert_int_equal(
+		    world_submit(&w[i], &world_client, (char)('a' + i)), RC_OK);
+	w[3].fails = RC_CONFLICT;
+	world->commit_after = 1;
+	world->commit_rc = RC_IO;
+	assert_int_equal(writer_run_once(world->writer), 4);
+	assert_string_equal(world->story,
+	    "BEGIN begin second: a b c ROLLBACK aborted "
+	    "BEGIN begin second: a flush COMMIT committed a=ok "
+	    "BEGIN begin second: b flush commit-fails ROLLBACK aborted "
+	    "fatal b=RC_IO c=RC_CLOSED d=RC_CLOSED ");
+	assert_int_equal(world->fatals, 1);
+}
+
+/* The lock cannot be had: one wait for the batch, not one for each unit. */
+static void
+test_busy(void **state)
+{
+	struct work w[2];
+
+	(void)state;
+	world->begin_rc = RC_BUSY;
+	assert_int_equal(world_submit(&w[0], &world_delivery, 'a'), RC_OK);
+	assert_int_equal(world_submit(&w[1], &world_client, 'b'), RC_OK);
+	assert_int_equal(writer_run_once(world->writer), 2);
+	assert_string_equal(world->story, "BEGIN a=RC_BUSY b=RC_BUSY ");
+	assert_int_equal(world->fatals, 0);
+}
+
+/* ---- checkpoints ---- */
+
+static void
+run_one(void)
+{
+	struct work w;
+
+	world_forget();
+	assert_int_equal(world_submit(&w, &world_delivery, 'a'), RC_OK);
+	assert_int_equal(writer_run_once(world->writer), 1);
+}
+
+static bool
+checkpointed(void)
+{
+
+	return (strstr(world->story, "CHECKPOINT") != NULL);
+}
+
+/* After the answers, never before; where a reader holds it back, again when
+ * the log has grown by a quarter. */
+static void
+test_checkpoint(void **state)
+{
+
+	(void)state;
+	world->log_bytes = 999;
+	run_one();
+	assert_false(checkpointed());
+	assert_int_equal(writer_stats_get(world->writer).log_bytes, 999);
+	world->log_bytes = 1000;
+	world->log_frames = 10;
+	world->done_frames = 4;
+	run_one();
+	assert_string_equal(world->story,
+	    "BEGIN begin first: a flush COMMIT committed a=ok CHECKPOINT ");
+	world->log_bytes = 1249;
+	run_one();
+	assert_false(checkpointed());
+	world->log_bytes = 1250;
+	world->done_frames = 10;
+	run_one();
+	assert_true(checkpointed());
+	/* All of it is done: back to the first mark. */
+	world->log_bytes = 900;
+	run_one();
+	assert_false(checkpointed());
+	world->log_bytes = 1001;
+	run_one();
+	assert_true(checkpointed());
+	assert_int_equal(writer_stats_get(world->writer).checkpoints, 3);
+	assert_int_equal(world->fatals, 0);
+}
+
+static void
+test_checkpoint_busy(void **state)
+{
+
+	(void)state;
+	world->log_bytes = 1000;
+	world->checkpoint_rc = RC_BUSY;
+	run_one();
+	assert_true(checkpointed());
+	assert_int_equal(world->fatals, 0);
+	run_one();
+	assert_false(checkpointed());
+	world->log_bytes = 1250;
+	run_one();
+	assert_true(checkpointed());
+}
+
+static void
+test_checkpoint_fails(void **state)
+{
+	struct work w;
+
+	(void)state;
+	world->log_bytes = 1000;
+	world->checkpoint_rc = RC_IO;
+	run_one();
+	assert_int_equal(world->fatals, 1);
+	assert_int_equal(world_submit(&w, &world_delivery, 'b'), RC_OK);
+	assert_int_equal(writer_run_once(world->writer), 1);
+	assert_int_equal(w.unit.rc, RC_CLOSED);
+}
+
+#define T(test)                                                                \
+	cmocka_unit_test_setup_teardown(test, world_set_up, world_tear_down)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    T(test_run_singly),
+	    T(test_flush_fails),
+	    T(test_commit_fails_once),
+	    T(test_full),
+	    T(test_fatal_commit),
+	    T(test_fatal_begin),
+	    T(test_fatal_flush),
+	    T(test_fatal_uncertain),
+	    T(test_fatal_while_singly),
+	    T(test_busy),
+	    T(test_checkpoint),
+	    T(test_checkpoint_busy),
+	    T(test_checkpoint_fails),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}

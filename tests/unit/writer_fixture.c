@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See writer_fixture.h.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "unit/writer_fixture.h"
+
+/* ---- a database that notes and fails ---- */
+
+struct world *world;
+
+static void
+tell(const char *what)
+{
+	size_t n = strlen(what);
+
+	if (world->len + n + 2 > sizeof(world->story))
+		return;
+	memcpy(world->story + world->len, what, n);
+	world->len += n;
+	world->story[world->len++] = ' ';
+	world->story[world->len] = '\0';
+}
+
+void
+world_forget(void)
+{
+
+	world->len = 0;
+	world->story[0] = '\0';
+}
+
+static enum rc
+take_rc(enum rc *rc, struct err *err)
+{
+	enum rc now = *rc;
+
+	*rc = RC_OK;
+	if (now != RC_OK)
+		(void)err_set(err, now, "on purpose");
+	return (now);
+}
+
+static enum rc
+fake_begin(struct db *db, struct err *err)
+{
+
+	(void)db;
+	assert_false(world->open);
+	tell("BEGIN");
+	world->open = world->begin_rc == RC_OK;
+	return (take_rc(&world->begin_rc, err));
+}
+
+static enum rc
+fake_commit(struct db *db, struct err *err)
+{
+
+	(void)db;
+	assert_true(world->open);
+	clk_fake_advance(&world->clk, world->commit_ms);
+	if (world->commit_after > 0) {
+		world->commit_after--;
+		tell("COMMIT");
+		world->open = false;
+		return (RC_OK);
+	}
+	tell(world->commit_rc == RC_OK ? "COMMIT" : "commit-fails");
+	if (world->commit_rc == RC_OK)
+		world->open = false;
+	return (take_rc(&world->commit_rc, err));
+}
+
+static void
+fake_rollback(struct db *db)
+{
+
+	(void)db;
+	tell("ROLLBACK");
+	world->open = false;
+}
+
+static enum rc
+fake_checkpoint(
+    struct db *db, bool truncate, struct db_checkpoint *ret, struct err *err)
+{
+
+	(void)db;
+	assert_false(truncate);
+	assert_false(world->open);
+	tell("CHECKPOINT");
+	ret->log_frames = world->log_frames;
+	ret->done_frames = world->done_frames;
+	return (take_rc(&world->checkpoint_rc, err));
+}
+
+static int64_t
+fake_log_bytes(struct db *db)
+{
+
+	(void)db;
+	return (world->log_bytes);
+}
+
+static const struct db_driver fake_driver = {
+    .begin = fake_begin,
+    .commit = fake_commit,
+    .rollback = fake_rollback,
+    .checkpoint = fake_checkpoint,
+    .log_bytes = fake_log_bytes,
+};
+
+/* ---- hooks ---- */
+
+static void
+on_begin(void *arg, struct tx *tx)
+{
+
+	assert_ptr_equal(arg, world);
+	assert_ptr_equal(tx->db, &world->db);
+	assert_int_equal(tx->now_ms, world->clk.wall_ms);
+	tx->ledger = world;
+	tell("begin");
+}
+
+static enum rc
+on_flush(void *arg, struct tx *tx, struct err *err)
+{
+
+	(void)arg;
+	assert_ptr_equal(tx->ledger, world);
+	tell("flush");
+	return (take_rc(&world->flush_rc, err));
+}
+
+static void
+on_committed(void *arg, struct tx *tx, size_t units, int64_t commit_us)
+{
+
+	(void)arg;
+	world->committed += units;
+	assert_int_equal(commit_us, world->commit_ms * 1000);
+	assert_ptr_equal(tx->ledger, world);
+	tell("committed");
+}
+
+static void
+on_aborted(void *arg, struct tx *tx)
+{
+
+	(void)arg;
+	(void)tx;
+	assert_false(world->open);
+	tell("aborted");
+}
+
+static void
+on_fatal(void *arg, const struct err *err)
+{
+
+	(void)arg;
+	assert_true(err->rc != RC_OK);
+	world->fatals++;
+	tell("fatal");
+}
+
+/* ---- units ---- */
+
+static enum rc
+apply_work(struct tx *tx, struct unit **units, size_t n, struct err *err)
+{
+	struct work *w;
+	char text[8];
+	size_t i;
+
+	assert_ptr_equal(tx->ledger, world);
+	(void)snprintf(text, sizeof(text), "%s:", units[0]->kind->name);
+	tell(text);
+	for (i = 0; i < n; i++) {
+		w = (struct work *)(void *)units[i];
+		assert_int_equal(units[i]->rc, RC_OK);
+		world->applied++;
+		if (w->fails != RC_OK)
+			return (err_set(err, w->fails, "on purpose"));
+		(void)snprintf(text, sizeof(text), "%c", w->name);
+		tell(text);
+	}
+	return (RC_OK);
+}
+
+static void
+done_work(struct unit *unit)
+{
+	struct work *w = (struct work *)(void *)unit;
+	char text[16];
+
+	w->dones++;
+	world->finished++;
+	(void)snprintf(text, sizeof(text), "%c=%s", w->name,
+	    unit->rc == RC_OK ? "ok" : rc_name(unit->rc));
+	tell(text);
+}
+
+const struct unit_kind world_delivery = {
+    "first", UNIT_DELIVERY, 1, apply_work, done_work};
+const struct unit_kind world_client = {
+    "second", UNIT_CLIENT, 5, apply_work, done_work};
+const struct unit_kind world_upkeep = {
+    "third", UNIT_UPKEEP, 9, apply_work, done_work};
+
+enum rc
+world_submit(struct work *w, const struct unit_kind *kind, char name)
+{
+
+	memset(w, 0, sizeof(*w));
+	w->unit.kind = kind;
+	w->unit.bytes = 1;
+	w->name = name;
+	return (writer_submit(world->writer, &w->unit));
+}
+
+int
+world_set_up_limited(void **state, size_t limit)
+{
+	struct writer_options o = {0};
+	struct err err = ERR_INIT;
+
+	(void)state;
+	world = mem_zalloc(1, sizeof(*world));
+	assert_non_null(world);
+	world->db.driver = &fake_driver;
+	clk_fake_init(&world->clk, 1700000000000);
+	world->hooks = (struct writer_hooks){
+	    world, on_begin, on_flush, on_committed, on_aborted, on_fatal};
+	o.db = &world->db;
+	o.clk = &world->clk.clk;
+	o.hooks = &world->hooks;
+	o.queue_limit = limit;
+	o.checkpoint_bytes = 1000;
+	return (writer_new(&o, &world->writer, &err) == RC_OK ? 0 : -1);
+}
+
+int
+world_set_up(void **state)
+{
+
+	return (world_set_up_limited(state, 5000));
+}
+
+int
+world_tear_down(void **state)
+{
+
+	(void)state;
+	writer_stop(world->writer);
+	writer_free(world->writer);
+	mem_free(world);
+	return (0);
+}

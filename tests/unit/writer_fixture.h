@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A writer over a database that only notes what is asked of it and fails on
+ * demand.  The story is what was called, word by word.
+ */
+#ifndef TESTS_WRITER_FIXTURE_H
+#define TESTS_WRITER_FIXTURE_H
+
+#include "db/db_internal.h"
+#include "store/writer.h"
+
+struct world {
+	struct db db; /* first */
+	char story[4096];
+	size_t len;
+	bool open; /* a transaction is */
+
+	/* What the next calls do; RC_OK for good afterwards. */
+	enum rc begin_rc, flush_rc, commit_rc, checkpoint_rc;
+	int commit_after; /* commits that still succeed before commit_rc */
+
+	int64_t log_bytes;
+	int64_t log_frames, done_frames;
+	int applied, finished, fatals;
+	size_t committed;  /* units, as the hook was told */
+	int64_t commit_ms; /* what a commit takes */
+	struct clk_fake clk;
+	struct writer_hooks hooks;
+	struct writer *writer;
+};
+
+extern struct world *world;
+
+struct work {
+	struct unit unit; /* first */
+	char name;
+	enum rc fails; /* what applying it gives */
+	int dones;
+	int sender, number;
+};
+
+/* A kind for each queue, in the order of a batch. */
+extern const struct unit_kind world_delivery;
+extern const struct unit_kind world_client;
+extern const struct unit_kind world_upkeep;
+
+/* For cmocka: makes the world, with queues of so many units; ends it. */
+int world_set_up_limited(void **state, size_t limit);
+int world_set_up(void **state);
+int world_tear_down(void **state);
+
+/* Empties the story. */
+void world_forget(void);
+
+/* Clears ${w}, names it and hands it over. */
+enum rc world_submit(struct work *w, const struct unit_kind *kind, char name);
+
+#endif
