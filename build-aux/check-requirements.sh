@@ -8,7 +8,7 @@ aux=$(cd "$(dirname "$0")" && pwd)
 cd "${1:-$aux/..}" || exit 2
 tmp=$(mktemp) || exit 2
 trap 'rm -f "$tmp"' EXIT
-sh "$aux/requirements.sh" . 2>&1 >"$tmp" || exit 1
+{ sh "$aux/requirements.sh" . >"$tmp"; } 2>&1 || exit 1
 diff docs/requirements.md "$tmp" >"$tmp.diff" 2>&1 || {
 	head -n 10 "$tmp.diff"
 	rm -f "$tmp.diff"

@@ -425,7 +425,7 @@ text_numbers(struct send_ask *s)
 			bad = "\"in\" is at most 366 days";
 		/* The same request means the same message, whenever it comes.
 		 */
-		s->item.relative_ms = ms;
+		d->deliver_in_ms = ms;
 		d->deliver_at_ms = clk_wall_ms(s->ask.api->o.clk) + ms;
 	} else if (at.p != NULL &&
 		   (clk_parse_rfc3339(at.p, &d->deliver_at_ms) != 0 ||

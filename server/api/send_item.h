@@ -11,7 +11,6 @@
 
 struct send_item {
 	struct message_draft draft;
-	int64_t relative_ms; /* deliver_at was given as "in so long" */
 	const struct principal *who;
 	char content_type[LIMIT_CONTENT_TYPE_LEN + 1]; /* NUL-terminated */
 	struct send_unit unit;

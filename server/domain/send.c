@@ -38,7 +38,10 @@ send_fingerprint(const struct message_draft *draft, const char *to,
 	crypt_hash_field(&h, draft->has_reply_to ? draft->reply_to.b : NULL,
 	    sizeof(draft->reply_to.b));
 	crypt_hash_i64(&h, draft->priority);
-	crypt_hash_i64(&h, draft->deliver_at_ms);
+	/* "In an hour" said again is the same message. */
+	crypt_hash_i64(&h,
+	    draft->deliver_in_ms != 0 ? -draft->deliver_in_ms
+	                              : draft->deliver_at_ms);
 	crypt_hash_i64(&h, draft->expires_in_ms);
 	crypt_hash_final(&h, full);
 	memcpy(ret, full, STORE_FINGERPRINT_LEN);
@@ -62,19 +65,23 @@ send_id_of_key(int64_t sender_id, const char *key, size_t n)
 
 bool
 send_unit_ask(struct send_unit *u, int64_t sender_id,
-    const struct message_draft *draft, const char *local_domain)
+    struct message_draft *draft, const char *local_domain)
 {
+	struct span *type = &draft->content_type;
 	char domain[LIMIT_DOMAIN_LEN + 1];
 
 	u->sender_id = sender_id;
 	u->draft = draft;
 	u->to[0] = '\0';
+	if (type->p != NULL &&
+	    type->n == strlen(MESSAGE_CONTENT_TYPE_DEFAULT) &&
+	    memcmp(type->p, MESSAGE_CONTENT_TYPE_DEFAULT, type->n) == 0)
+		*type = (struct span){NULL, 0};
 	if (!draft->has_conversation) {
 		if (!model_address_parse(draft->to.p, draft->to.n,
 		        local_domain, u->to, domain)) {
-			refusal_set(&u->refusal, PROBLEM_UNKNOWN_RECIPIENT,
-			    "/to", "this is no address: write a name, or "
-			    "name@domain");
+			refusal_set(&u->refusal, PROBLEM_BAD_REQUEST, "/to",
+			    "\"to\" is no address: write a name");
 			return (false);
 		}
 		if (domain[0] != '\0') {

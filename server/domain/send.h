@@ -44,10 +44,11 @@ struct send_unit {
 void send_unit_init(struct send_unit *u);
 
 /* Fills what ${u} asks from ${draft} (kept, with an id) by ${sender_id}: the
- * recipient's name and the fingerprint.  An address that cannot be local is
+ * recipient's name and the fingerprint; the default content type is made the
+ * same as none, so that saying it makes no other message.  An address that cannot be local is
  * refused: then ${u}->refusal says so and the result is false. */
 bool send_unit_ask(struct send_unit *u, int64_t sender_id,
-    const struct message_draft *draft, const char *local_domain);
+    struct message_draft *draft, const char *local_domain);
 
 /* The entry of a message that was just accepted, as the store has it.  The
  * views borrow from ${u}, its draft and ${ret} itself. */

@@ -39,6 +39,7 @@ struct message_draft {
 	struct uuid reply_to;
 	int priority;          /* enum priority */
 	int64_t deliver_at_ms; /* 0: now */
+	int64_t deliver_in_ms; /* how that was said, if as \"in so long\" */
 	int64_t expires_in_ms; /* 0: the default */
 };
 

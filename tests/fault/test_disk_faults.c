@@ -17,7 +17,7 @@
 /* A sweep that never ends has a bug. */
 #define MOST 20000
 /* SQLite allocates some thousand times: every so many. */
-#define HEAP_STEP 11
+#define HEAP_STEP 5
 
 static struct plvfs *disk, *image;
 static struct story s;

@@ -15,7 +15,7 @@
 
 #define SEEDS 3
 /* Every so many points the power is cut once more, in the start after it. */
-#define AGAIN_EVERY 61
+#define AGAIN_EVERY 23
 
 /* How much of the unsynced survives, by seed. */
 static const unsigned keep[SEEDS] = {0, 45, 85};

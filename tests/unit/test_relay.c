@@ -364,12 +364,16 @@ test_failed_is_tried_again(void **state)
 static void
 check_closed(enum mood mood)
 {
+	struct timespec ts = {0, mood == REFUSE_CLOSED ? 220000000 : 0};
 	struct relay *relay;
 
 	relay = start_fake(&common, mood, 5);
 	wake(relay, 1, 3);
 	wait_offers(1);
 	wake(relay, 4, 6);
+	/* Longer than the pause after a refusal, which would hide a second
+	 * offer. */
+	(void)nanosleep(&ts, NULL);
 	stop(relay);
 	assert_int_equal(post.offers, 1);
 	assert_int_equal(post.nseen, 0);

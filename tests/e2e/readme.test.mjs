@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: MIT
+//
+// The README tried as a new user tries it: every block of shell commands in it
+// is typed line by line into a shell, with nothing changed but the address, the
+// directory and the port, and what the text around it promises is looked for.
+// A block, or a line of one, that is not known here is a failure, so that
+// nothing can be written there that nobody has run.
+//
+// Environment: TWINBOXD and TWINBOX as for the other tests; scripts/run makes
+// and starts the plain build, and is left out when TWINBOX_SANITIZED is set.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { after, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+import { TWINBOX } from './cli-client.mjs';
+import { Terminal } from './cli-terminal.mjs';
+import {
+	PASSWORD, Rest, START_TIMEOUT_MS, TWINBOXD, eventually, expectStatus, killAll, login, run,
+	startServer, tempDir, within,
+} from './harness.mjs';
+
+const top = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
+const README = fs.readFileSync(path.join(top, 'README.md'), 'utf8');
+
+/** Long enough for a build from nothing. */
+const BUILD_MS = 600_000;
+
+after(killAll);
+
+// ---- the blocks --------------------------------------------------------------
+
+/**
+ * Fenced blocks: {name, language, text, lines}.  The name is what a comment
+ * right above says, `<!-- test: NAME -->`, or else the heading it stands under.
+ */
+function blocksOf(text)
+{
+	const blocks = [];
+	let heading = '';
+	let name;
+	let block;
+
+	for (const line of text.split('\n')) {
+		const fence = /^ *(?:`{3,}|~{3,}) *(.*)$/.exec(line);
+		if (fence && block) {
+			block.lines = block.text.filter((l) => !/^\s*(#|$)/.test(l));
+			blocks.push(block);
+			block = undefined;
+			name = undefined;
+		} else if (fence) {
+			block = { name: name ?? heading, language: fence[1], text: [] };
+		} else if (block) {
+			block.text.push(line);
+		} else if (/^#+ /.test(line)) {
+			heading = line.replace(/^#+ /, '');
+			name = undefined;
+		} else if (line.trim()) {
+			name = /^<!-- test: (\S+) -->$/.exec(line)?.[1];
+		}
+	}
+	assert.equal(block, undefined, 'the last block has an end');
+	return blocks;
+}
+
+const blocks = blocksOf(README);
+
+/** The only block ${name}. */
+function block(name)
+{
+	const found = blocks.filter((one) => one.name === name);
+
+	assert.equal(found.length, 1, `blocks "${name}" of README.md`);
+	return found[0];
+}
+
+/** ${line} with ${from} replaced, which must be in it. */
+function instead(line, from, to)
+{
+	assert.ok(line.includes(from), `"${from}" in: ${line}`);
+	return line.replaceAll(from, to);
+}
+
+// ---- a shell that somebody types into ------------------------------------------
+
+/** A directory with build/twinboxd and build/twinbox, as after scripts/build. */
+function workplace()
+{
+	const dir = tempDir('twinbox-readme-');
+
+	fs.mkdirSync(path.join(dir, 'build'));
+	fs.symlinkSync(TWINBOXD, path.join(dir, 'build/twinboxd'));
+	fs.symlinkSync(TWINBOX, path.join(dir, 'build/twinbox'));
+	return dir;
+}
+
+/** What a new user has in his environment, with a home of his own. */
+function newcomer(home)
+{
+	const env = {
+		PATH: process.env.PATH, HOME: home, LANG: 'C.UTF-8', TZ: 'UTC', TERM: 'xterm',
+	};
+
+	for (const name of ['ASAN_OPTIONS', 'UBSAN_OPTIONS', 'TSAN_OPTIONS']) {
+		if (process.env[name])
+			env[name] = process.env[name];
+	}
+	return env;
+}
+
+/** A shell that keeps its variables and functions from line to line. */
+class Shell {
+	constructor(shell, dir)
+	{
+		// Each answer's status, where no pipe takes it.
+		fs.writeFileSync(path.join(dir, '.curlrc'),
+			'write-out = "%{stderr}status %{http_code}\\n"\n');
+		this.child = run(shell, [], {
+			cwd: dir, env: newcomer(dir), stdio: ['pipe', 'pipe', 'pipe'],
+		});
+		this.child.stdin.on('error', () => {});
+		this.typed = 0;
+	}
+
+	/** Types a line: {code, out, err, statuses} once it is done. */
+	async type(line)
+	{
+		const mark = `-- done ${++this.typed} `;
+		const at = [this.child.out.length, this.child.err.length];
+		const done = () => {
+			const out = this.child.out.slice(at[0]);
+			const err = this.child.err.slice(at[1]);
+			const end = out.indexOf(mark);
+			const end_err = err.indexOf(mark);
+			const code = /^(\d+) --\n/.exec(out.slice(end + mark.length));
+			return end >= 0 && end_err >= 0 && code && {
+				code: Number(code[1]), out: out.slice(0, end), err: err.slice(0, end_err),
+			};
+		};
+
+		this.child.stdin.write(`${line}\nprintf '${mark}%d --\\n' $?; printf '${mark}' >&2\n`);
+		const answer = await eventually(done, `the end of: ${line}`, 20_000);
+		answer.statuses = [...answer.err.matchAll(/^status (\d+)$/gm)].map((m) => Number(m[1]));
+		return answer;
+	}
+
+	/** Types a line that must succeed with answers of ${statuses}. */
+	async works(line, ...statuses)
+	{
+		const answer = await this.type(line);
+		const told = `${line}\n${answer.out}${answer.err}`;
+
+		assert.equal(answer.code, 0, told);
+		assert.deepEqual(answer.statuses, statuses, told);
+		return answer;
+	}
+
+	/** The same for an answer in JSON. */
+	async json(line, status)
+	{
+		return JSON.parse((await this.works(line, status)).out);
+	}
+
+	/**
+	 * Types a line that only asks, again while what it tells is on its way:
+	 * somebody reads and types slower than the server works, this does not.
+	 */
+	async tells(wanted, line, ...statuses)
+	{
+		return eventually(async () => {
+			const answer = await this.works(line, ...statuses);
+			return wanted(answer.out) && answer;
+		}, `what is promised of: ${line}`);
+	}
+
+	async end()
+	{
+		this.child.stdin.end();
+		return within(this.child.exited, 10_000, 'the end of the shell');
+	}
+}
+
+// ---- the tests -----------------------------------------------------------------
+
+/** Waits for the "listening:" line of ${child}; the URL. */
+async function listening(child, ms = START_TIMEOUT_MS)
+{
+	return eventually(() => {
+		assert.equal(child.exitCode, null, `it ended:\n${child.out}${child.err}`);
+		return /^listening: (http:\/\/\S+)$/m.exec(child.out)?.[1];
+	}, 'the "listening:" line', ms);
+}
+
+async function sigterm(child)
+{
+	child.kill('SIGTERM');
+	return within(child.exited, 15_000, 'the end after SIGTERM');
+}
+
+describe('README.md', () => {
+	it('has no block that is not tried here', () => {
+		assert.deepEqual(blocks.map((b) => [b.name, b.language]).sort(), [
+			['Test it', 'sh'], ['Try it', 'sh'], ['Use it', 'sh'],
+			['client', 'sh'], ['quickstart', 'sh'],
+		]);
+	});
+
+	it('links to files that exist', () => {
+		const links = [...README.matchAll(/\]\(([^)#]+)[^)]*\)/g)].map((m) => m[1]);
+
+		assert.ok(links.length > 0);
+		for (const link of links.filter((one) => !/^\w+:/.test(one)))
+			assert.ok(fs.existsSync(path.join(top, link)), link);
+	});
+});
+
+for (const shell of ['sh', 'bash']) {
+	describe(`README.md, try it, with ${shell}`, () => {
+		it('R1 R5 R49 R157 R224 its first page, then the same with the client', async (t) => {
+			const server = await startServer();
+			t.after(() => server.stop());
+			const dir = workplace();
+			const typist = new Shell(shell, dir);
+
+			await quickstart(typist, server.url);
+			await client(typist, server.url);
+			await typist.end();
+			assert.equal((await server.stop()).code, 0);
+		});
+	});
+}
+
+async function quickstart(shell, url)
+{
+	const [address, login_line, alice, bob, send, inbox, ack, read, receipts, outbox, ...more] =
+		block('quickstart').lines;
+
+	assert.deepEqual(more, [], 'lines that are not tried');
+	await shell.works(instead(address, 'http://127.0.0.1:8080', url));
+	await shell.works(login_line);
+	await shell.works(alice, 201);
+	await shell.works(bob, 201);
+
+	const entry = await shell.json(send, 201);
+	assert.equal(entry.to, 'bob');
+	assert.equal(entry.state, 'pending');
+
+	await shell.tells((out) => JSON.parse(out).events.length > 0, inbox, 200);
+	const page = await shell.json(inbox, 200);
+	assert.equal(page.events.length, 1);
+	const [event] = page.events;
+	assert.deepEqual([event.seq, event.kind, event.from, event.body, event.id],
+		[1, 'message', 'alice', 'Hello Bob', entry.id]);
+
+	assert.deepEqual(await shell.json(ack, 200), { acked: 1, head: 1 });
+	assert.equal((await shell.json(read, 200)).unread, 0);
+
+	await shell.tells((out) => JSON.parse(out).events.length >= 2, receipts, 200);
+	const { events } = await shell.json(receipts, 200);
+	assert.deepEqual(events.map((e) => [e.kind, e.state, e.of, e.by]), [
+		['receipt', 'delivered', entry.id, 'bob'], ['receipt', 'read', entry.id, 'bob'],
+	]);
+
+	const { entries } = await shell.json(outbox, 200);
+	assert.deepEqual(entries.map((e) => [e.id, e.state, e.labels]),
+		[[entry.id, 'acked', ['read']]]);
+}
+
+async function client(shell, url)
+{
+	const [address, bob, alice, send, inbox, history, outbox, ...more] = block('client').lines;
+
+	assert.deepEqual(more, [], 'lines that are not tried');
+	await shell.works(instead(address, 'http://127.0.0.1:8080', url));
+	await shell.works(bob);
+	await shell.works(alice);
+	const { out } = await shell.works(send);
+	const id = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/.exec(out)?.[0];
+	assert.ok(id, out);
+	await shell.tells((text) => /alice +Are you there\?$/m.test(text), inbox);
+	assert.match((await shell.works(history)).out,
+		/alice +Hello Bob\n.*alice +Are you there\?\n/);
+	await shell.tells((text) => new RegExp(`^${id} +bob +sent `, 'm').test(text), outbox);
+}
+
+describe('README.md, use it', () => {
+	const [build, add, serve, check, ...more] = block('Use it').lines.map((line) =>
+		line.replace(/ +# .*$/, ''));
+	const dir = workplace();
+	const data = path.join(dir, 'srv/chat');
+	const env = newcomer(dir);
+
+	/** ${line} with its directory and its port replaced, as words. */
+	function words(line)
+	{
+		const changed = instead(line, '/srv/chat', data).replace('127.0.0.1:8080', '127.0.0.1:0');
+		return changed.split(' ');
+	}
+
+	/** The command as a person gives it, who is asked for the password. */
+	async function addUser(line)
+	{
+		const [program, ...args] = words(line);
+		const terminal = new Terminal(path.join(dir, program), args, { env });
+
+		await terminal.shows(/password/i);
+		terminal.type(`${PASSWORD}\r`);
+		await terminal.shows(/again|repeat|once more/i);
+		terminal.type(`${PASSWORD}\r`);
+		assert.equal(await within(terminal.ended(), 20_000, line), 0, terminal.screen.text());
+		assert.doesNotMatch(terminal.screen.text(), new RegExp(PASSWORD));
+	}
+
+	it('has no line that is not tried', () => {
+		assert.deepEqual(more, []);
+		assert.equal(build, 'scripts/build');
+		assert.match(add, /^build\/twinboxd user add ann --admin --data \/srv\/chat$/);
+		assert.match(serve, /^build\/twinboxd serve .*--listen 127\.0\.0\.1:8080$/);
+		assert.equal(check, 'build/twinboxd check-config');
+	});
+
+	it('scripts/build is what the first stage of the tests runs', () => {
+		fs.accessSync(path.join(top, build), fs.constants.X_OK);
+		assert.match(fs.readFileSync(path.join(top, 'tests/stages/00-build'), 'utf8'),
+			/^scripts\/build /m);
+	});
+
+	it('the first user, then the server, then a user while it runs', async () => {
+		await addUser(add);
+
+		const [program, ...args] = words(serve);
+		const server = run(path.join(dir, program), args, { cwd: dir, env });
+		const url = await listening(server);
+		const ann = await login({ url, rest: () => new Rest({ url }) }, 'ann');
+		const me = expectStatus(await ann.get('/v1/users/me'), 200).body;
+		assert.equal(me.name, 'ann');
+		assert.equal(me.admin, true);
+		expectStatus(await new Rest({ url }).get('/readyz'), 200);
+
+		await addUser(instead(instead(add, ' ann', ' ben'), ' --admin', ''));
+		await login({ url, rest: () => new Rest({ url }) }, 'ben');
+
+		const closed = await new Rest({ url }).post('/v1/users',
+			{ name: 'eve', password: PASSWORD });
+		assert.equal(closed.status, 403, 'registration is closed unless it is opened');
+		assert.deepEqual(await sigterm(server), { code: 0, signal: null },
+			`${server.out}${server.err}`);
+	});
+
+	it('check-config tells every setting, its value and where it came from', async () => {
+		const [program, ...args] = check.split(' ');
+		const told = run(path.join(dir, program), args,
+			{ cwd: dir, env: { ...env, TWINBOX_DOMAIN: 'chat.example' } });
+		const help = run(path.join(dir, program), ['--help'], { cwd: dir, env });
+
+		assert.equal((await told.exited).code, 0, told.err);
+		assert.equal((await help.exited).code, 0, help.err);
+		const lines = told.out.trimEnd().split('\n');
+		const names = [...help.out.matchAll(/^ {2}--(\S+).*\[TWINBOX_/gm)].map((m) => m[1])
+			.filter((name) => name !== 'config');
+		assert.ok(names.length > 10);
+		for (const name of names)
+			assert.ok(lines.some((line) => line.startsWith(`${name} =`)), name);
+		assert.ok(lines.includes('listen = 127.0.0.1:8080 ; default'), told.out);
+		assert.match(told.out, /^domain = chat\.example ; .*TWINBOX_DOMAIN/m);
+	});
+});
+
+describe('README.md, scripts', () => {
+	const skip = process.env.TWINBOX_SANITIZED ? 'it runs the plain build' : false;
+
+	it('scripts/run makes, starts and tells what to copy', { timeout: BUILD_MS, skip }, async () => {
+		const { lines } = block('Try it');
+		assert.deepEqual(lines, ['scripts/run']);
+
+		const dir = tempDir('twinbox-readme-');
+		const data = path.join(dir, 'data');
+		const child = run(path.join(top, lines[0]), ['--listen', '127.0.0.1:0'], {
+			cwd: dir, env: { ...newcomer(dir), TWINBOX_DATA: data },
+		});
+		const url = await listening(child, BUILD_MS);
+		const database = /^database: (?:sqlite:)?(.+)$/m.exec(child.out)?.[1];
+		assert.equal(database, path.join(data, 'twinbox.db'));
+		assert.ok(fs.existsSync(database));
+
+		// The lines to copy, with the program that scripts/build has left.
+		const told = child.out.slice(child.out.indexOf('With curl'));
+		const shown = told.split('\n').filter((line) => /^ {2}/.test(line)).join('\n')
+			.replaceAll('\\\n', '');
+		const copied = shown.split('\n').map((line) => line.trim())
+			.filter((line) => !/ tail$/.test(line));
+		assert.ok(copied.some((line) => line.includes(`curl -s ${url}/v1/`)), child.out);
+		assert.ok(copied.some((line) => line.includes('build/twinbox login')), child.out);
+		fs.symlinkSync(path.join(top, 'build'), path.join(dir, 'build'));
+		const shell = new Shell('sh', dir);
+		for (const line of copied) {
+			const answer = await shell.type(line);
+			assert.equal(answer.code, 0, `${line}\n${answer.out}${answer.err}`);
+			for (const status of answer.statuses)
+				assert.ok(status < 300, `${line}\n${answer.out}${answer.err}`);
+		}
+		await shell.end();
+
+		assert.deepEqual(await sigterm(child), { code: 0, signal: null },
+			'scripts/run is the server once it has started it');
+	});
+
+	it('scripts/test is what CI runs', () => {
+		assert.deepEqual(block('Test it').lines, ['scripts/test']);
+		fs.accessSync(path.join(top, 'scripts/test'), fs.constants.X_OK);
+		fs.accessSync(path.join(top, '.ci/run'), fs.constants.X_OK);
+		assert.match(fs.readFileSync(path.join(top, '.ci/run'), 'utf8'),
+			/exec scripts\/test$/m);
+	});
+});
