@@ -228,7 +228,7 @@ send_again(
     struct story *s, size_t point, struct rig *r, bool adopt, size_t *ret_sent)
 {
 	static struct send_unit units[STORY_SENDS];
-	const struct story_send *m;
+	struct story_send *m;
 	size_t i, n, done = 0;
 
 	for (i = n = 0; i < s->nsends; i++) {

@@ -126,6 +126,19 @@ verify_twice(const char *what, uint64_t k)
 	verify(image, false, what, k);
 }
 
+/* Units came to nothing but RC_OK, ${a} and ${b}. */
+static void
+check_results(enum rc a, enum rc b, const char *what, uint64_t k)
+{
+	size_t i;
+
+	for (i = 0; i < RC_COUNT; i++)
+		if (s.results[i] > 0 && i != RC_OK && i != a && i != b)
+			fail_msg("%s %llu: %zu units came to %s", what,
+			    (unsigned long long)k, s.results[i],
+			    rc_name((enum rc)i));
+}
+
 /* ---- errors after which the store cannot be trusted ---- */
 
 /* Every k-th of ${calls} fails once with ${code}: nothing is answered after
@@ -155,6 +168,7 @@ sweep_fatal(unsigned calls, int code, bool partly, bool half, const char *what)
 			fail_msg("%s %llu: fatal %d times", what,
 			    (unsigned long long)f.at, s.rig.fatal);
 		assert_int_equal(s.ok_after_fatal, 0);
+		check_results(RC_IO, RC_CLOSED, what, f.at);
 		/* Later ones are refused, though the disk is well again. */
 		story_send(&s, ALICE, BOB, 1, 20);
 		assert_int_equal(s.sends[s.nsends - 1].unit.unit.rc, RC_CLOSED);
@@ -239,6 +253,7 @@ test_read_fails(void **state)
 			break;
 		plvfs_fail(disk, NULL);
 		assert_int_equal(s.ok_after_fatal, 0);
+		check_results(RC_IO, RC_CLOSED, "read EIO", f.at);
 		assert_true(s.results[RC_IO] > 0 || s.rig.fatal == 1);
 		fatal += (size_t)s.rig.fatal;
 		end(f.at % 2 == 0);
@@ -268,7 +283,7 @@ sweep_full(bool stays, bool partly, const char *what)
 		if (!plvfs_failed(disk))
 			break;
 		assert_int_equal(s.rig.fatal, 0);
-		assert_int_equal(s.results[RC_IO], 0);
+		check_results(RC_FULL, RC_FULL, what, f.at);
 		refused += s.results[RC_FULL];
 		/* Reading goes on, and shows nothing by halves. */
 		bad = rig_broken_promise(&s.rig);
@@ -310,11 +325,8 @@ static void
 after_no_memory(const char *what, uint64_t k)
 {
 
-	if (s.rig.fatal != 0 || s.results[RC_IO] != 0 ||
-	    s.results[RC_INTERNAL] != 0)
-		fail_msg("%s %llu: fatal %d, io %zu, internal %zu", what,
-		    (unsigned long long)k, s.rig.fatal, s.results[RC_IO],
-		    s.results[RC_INTERNAL]);
+	assert_int_equal(s.rig.fatal, 0);
+	check_results(RC_NO_MEMORY, RC_NO_MEMORY, what, k);
 	rig_check_promises(&s.rig);
 	story_retry(&s);
 	story_deliver(&s);

@@ -144,6 +144,8 @@ send_many(struct rig *r, int64_t from, const char *to, int n,
 	}
 	assert_int_equal(writer_run_once(r->writer), n);
 	assert_int_equal(sent, n);
+	for (i = 0; i < n; i++)
+		assert_int_equal(units[i].refusal.problem, PROBLEM_NONE);
 }
 
 static int64_t
@@ -158,13 +160,15 @@ static void
 test_many_scheduled(void **state)
 {
 	struct rig r;
-	int64_t alice;
+	int64_t alice, bob;
 
 	(void)state;
 	rig_open(&r);
 	alice = rig_user(&r, "alice", NULL);
-	(void)rig_user(&r, "bob", NULL);
-	send_many(&r, alice, "bob", RELEASE_ROWS + 20, at_some_time);
+	bob = rig_user(&r, "bob", NULL);
+	send_many(&r, alice, "bob", LIMIT_SCHEDULED, at_some_time);
+	send_many(&r, bob, "alice", RELEASE_ROWS + 20 - LIMIT_SCHEDULED,
+	    at_some_time);
 	clk_fake_advance(&r.clk, HOUR_MS + 200);
 	assert_int_equal(rig_release(&r), RELEASE_ROWS);
 	assert_int_equal(rig_release(&r), 20);

@@ -519,6 +519,8 @@ send_many(struct rig *r, int64_t from, const char *to, int n,
 	}
 	assert_int_equal(writer_run_once(r->writer), n);
 	assert_int_equal(sent, n);
+	for (i = 0; i < n; i++)
+		assert_int_equal(units[i].refusal.problem, PROBLEM_NONE);
 }
 
 static int64_t
@@ -593,12 +595,14 @@ test_many_due(void **state)
 	struct err err = ERR_INIT;
 	struct relay *relay;
 	struct rig r;
-	int64_t alice;
+	int64_t alice, bob;
 
 	(void)state;
 	rig_open(&r);
 	alice = rig_user(&r, "alice", NULL);
-	send_many(&r, alice, "alice", RELEASE_ROWS + 5, soon);
+	bob = rig_user(&r, "bob", NULL);
+	send_many(&r, alice, "alice", LIMIT_SCHEDULED, soon);
+	send_many(&r, bob, "bob", RELEASE_ROWS + 5 - LIMIT_SCHEDULED, soon);
 	clk_fake_advance(&r.clk, 2000);
 	assert_int_equal(writer_start(r.writer, &err), RC_OK);
 	relay = start(&r, carrier_local(r.writer), LONG_MS);
