@@ -104,11 +104,13 @@ add_conversation(struct showing *s, const struct store_conversation_item *item,
     struct err *err)
 {
 	struct members members = {.out = s->out};
+	struct store_history_query query;
 	int64_t last = 0;
 	enum rc rc;
 
-	rc = store_history(s->db, item->conversation_id, s->ask->who->user_id,
-	    true, INT64_MAX, item->delivered_upto, 1, take_last, &last, err);
+	query = (struct store_history_query){item->conversation_id,
+	    s->ask->who->user_id, true, INT64_MAX, item->delivered_upto, 1};
+	rc = store_history(s->db, &query, take_last, &last, err);
 	if (rc != RC_OK)
 		return (rc);
 	buf_addc(s->out, '{');
@@ -292,6 +294,7 @@ read_history(struct ask *ask, struct db *db, struct err *err)
 	    .limit = a->limit,
 	    .conversation = &a->id,
 	    .members = &members};
+	struct store_history_query query;
 	enum rc rc;
 
 	rc = store_conversation_one(db, ask->who->user_id, &a->id, &item, err);
@@ -305,10 +308,11 @@ read_history(struct ask *ask, struct db *db, struct err *err)
 	buf_adds(&b, "{\"messages\":[");
 	rc = store_participants(
 	    db, item.conversation_id, take_member, &members, err);
+	query = (struct store_history_query){item.conversation_id,
+	    ask->who->user_id, !a->forward, a->seq, item.delivered_upto,
+	    a->limit + 1};
 	if (rc == RC_OK)
-		rc = store_history(db, item.conversation_id, ask->who->user_id,
-		    !a->forward, a->seq, item.delivered_upto, a->limit + 1,
-		    show_message, &s, err);
+		rc = store_history(db, &query, show_message, &s, err);
 	if (rc == RC_LIMIT)
 		rc = RC_OK;
 	if (rc == RC_OK)

@@ -76,6 +76,7 @@ look_page(struct poll *poll, struct db *db, bool *ret_tell, struct err *err)
 {
 	struct page_poll *p = (struct page_poll *)(void *)poll;
 	const struct principal *who = poll->ask.who;
+	struct store_range range;
 	enum rc rc;
 
 	rc = store_counter_get(db, who->user_id, &p->counter, err);
@@ -97,8 +98,8 @@ look_page(struct poll *poll, struct db *db, bool *ret_tell, struct err *err)
 	p->next = p->after;
 	p->n = 0;
 	buf_reset(&p->events);
-	rc = store_inbox_page(db, who->user_id, p->after, p->counter.head,
-	    p->limit, add_event, p, err);
+	range = (struct store_range){p->after, p->counter.head, p->limit};
+	rc = store_inbox_page(db, who->user_id, &range, add_event, p, err);
 	*ret_tell = p->n > 0;
 	return (rc);
 }
@@ -220,11 +221,12 @@ static enum rc
 read_event(struct ask *ask, struct db *db, struct err *err)
 {
 	struct event_ask *a = (struct event_ask *)(void *)ask;
+	const struct store_range range = {a->seq - 1, a->seq, 1};
 	struct one_event one = {BUF_INIT, false};
 	enum rc rc;
 
-	rc = store_inbox_page(db, ask->who->user_id, a->seq - 1, a->seq, 1,
-	    take_event, &one, err);
+	rc = store_inbox_page(
+	    db, ask->who->user_id, &range, take_event, &one, err);
 	if (rc == RC_OK && !one.found)
 		ask_problem(ask, PROBLEM_NOT_FOUND, "",
 		    "your inbox has no event of that number");

@@ -43,8 +43,8 @@ db_run(struct db *db, int stmt, const struct db_val *params, size_t n,
 {
 
 	db->statements++;
-	return (db->driver->run(
-	    db, stmt, params, n, each, arg, ret_changed, err));
+	return (
+	    db->driver->run(db, stmt, params, n, each, arg, ret_changed, err));
 }
 
 enum rc
@@ -90,8 +90,8 @@ db_in_transaction(const struct db *db)
 }
 
 enum rc
-db_checkpoint(struct db *db, bool truncate, struct db_checkpoint *ret,
-    struct err *err)
+db_checkpoint(
+    struct db *db, bool truncate, struct db_checkpoint *ret, struct err *err)
 {
 
 	return (db->driver->checkpoint(db, truncate, ret, err));
@@ -105,8 +105,8 @@ db_log_bytes(struct db *db)
 }
 
 enum rc
-db_migrate(struct db *db, int64_t now_ms, int *ret_from, int *ret_to,
-    struct err *err)
+db_migrate(
+    struct db *db, int64_t now_ms, int *ret_from, int *ret_to, struct err *err)
 {
 
 	return (db->driver->migrate(db, now_ms, ret_from, ret_to, err));

@@ -113,8 +113,8 @@ struct db;
 struct db_row;
 
 /* A row has come; a result other than RC_OK ends the statement with it. */
-typedef enum rc (*db_row_fn)(void *arg, const struct db_row *row,
-    struct err *err);
+typedef enum rc (*db_row_fn)(
+    void *arg, const struct db_row *row, struct err *err);
 
 /* Opens a connection.  RC_CORRUPT/RC_IO when the file is damaged or cannot be
  * read, RC_INVALID for a bad url or a database that is not ours. */
@@ -187,6 +187,7 @@ const void *db_row_blob(const struct db_row *row, int col, size_t *ret_n);
 struct uuid db_row_uuid(const struct db_row *row, int col);
 
 /* Copies a text column into ${ret} of ${size} bytes, cut and NUL-terminated. */
-void db_row_copy_text(const struct db_row *row, int col, char *ret, size_t size);
+void db_row_copy_text(
+    const struct db_row *row, int col, char *ret, size_t size);
 
 #endif

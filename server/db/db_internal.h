@@ -28,8 +28,8 @@ struct db_driver {
 	void (*close)(struct db *db);
 	bool (*col_null)(const struct db_row *row, int col);
 	int64_t (*col_i64)(const struct db_row *row, int col);
-	const void *(*col_bytes)(const struct db_row *row, int col, bool text,
-	    size_t *ret_n);
+	const void *(*col_bytes)(
+	    const struct db_row *row, int col, bool text, size_t *ret_n);
 };
 
 /* The beginning of every backend's connection. */

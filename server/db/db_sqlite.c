@@ -73,10 +73,10 @@ rc_of(int code)
 		return (RC_CORRUPT);
 	case SQLITE_CONSTRAINT:
 		return (code == SQLITE_CONSTRAINT_UNIQUE ||
-		            code == SQLITE_CONSTRAINT_PRIMARYKEY ||
-		            code == SQLITE_CONSTRAINT_ROWID
-		        ? RC_EXISTS
-		        : RC_INTERNAL);
+				code == SQLITE_CONSTRAINT_PRIMARYKEY ||
+				code == SQLITE_CONSTRAINT_ROWID
+			    ? RC_EXISTS
+			    : RC_INTERNAL);
 	default:
 		return (RC_INTERNAL);
 	}
@@ -96,7 +96,7 @@ fail(struct db_sqlite *s, int code, const char *what, struct err *err)
 		rc = RC_INTERNAL;
 	(void)err_set(err, rc, "%s: %s (SQLite %d)", what,
 	    s->handle != NULL ? sqlite3_errmsg(s->handle)
-	                      : sqlite3_errstr(code),
+			      : sqlite3_errstr(code),
 	    ext);
 	if (err != NULL) {
 		err->ext = ext;
@@ -181,7 +181,8 @@ prepare(struct db_sqlite *s, int id, struct stmt **ret, struct err *err)
 	}
 	n = sqlite3_bind_parameter_count(st->handle);
 	for (i = 1; i <= n; i++) {
-		k = parameter_number(sqlite3_bind_parameter_name(st->handle, i));
+		k = parameter_number(
+		    sqlite3_bind_parameter_name(st->handle, i));
 		if (k < 1 || k > PARAMS_MAX) {
 			sqlite3_finalize(st->handle);
 			st->handle = NULL;
@@ -224,16 +225,15 @@ bind_all(struct db_sqlite *s, int id, struct stmt *st,
 	int code;
 
 	if (n != st->nparams)
-		return (err_set(err, RC_INTERNAL,
-		    "%s: %zu parameters for %zu",
+		return (err_set(err, RC_INTERNAL, "%s: %zu parameters for %zu",
 		    s->db.schema->statements[id].name, n, st->nparams));
 	for (i = 0; i < n; i++) {
 		if (st->index[i + 1] == 0)
 			continue;
 		code = bind_one(st->handle, st->index[i + 1], &params[i]);
 		if (code != SQLITE_OK)
-			return (fail(s, code,
-			    s->db.schema->statements[id].name, err));
+			return (fail(
+			    s, code, s->db.schema->statements[id].name, err));
 	}
 	return (RC_OK);
 }
@@ -323,7 +323,7 @@ sqlite_col_bytes(const struct db_row *row, int col, bool text, size_t *ret_n)
 	const void *p;
 
 	p = text ? (const void *)sqlite3_column_text(row->handle, col)
-	         : sqlite3_column_blob(row->handle, col);
+		 : sqlite3_column_blob(row->handle, col);
 	if (ret_n != NULL)
 		*ret_n = (size_t)sqlite3_column_bytes(row->handle, col);
 	return (p);
@@ -332,8 +332,8 @@ sqlite_col_bytes(const struct db_row *row, int col, bool text, size_t *ret_n)
 /* ---- transactions ---- */
 
 static enum rc
-step_plain(struct db_sqlite *s, sqlite3_stmt **st, const char *sql,
-    struct err *err)
+step_plain(
+    struct db_sqlite *s, sqlite3_stmt **st, const char *sql, struct err *err)
 {
 	int code;
 
@@ -388,8 +388,8 @@ sqlite_rollback(struct db *db)
 }
 
 static enum rc
-sqlite_checkpoint(struct db *db, bool truncate, struct db_checkpoint *ret,
-    struct err *err)
+sqlite_checkpoint(
+    struct db *db, bool truncate, struct db_checkpoint *ret, struct err *err)
 {
 	struct db_sqlite *s = of(db);
 	int code, log, done;
@@ -460,8 +460,8 @@ migrate_one(struct db_sqlite *s, const struct sql_migration *m, struct err *err)
 }
 
 static enum rc
-sqlite_migrate(struct db *db, int64_t now_ms, int *ret_from, int *ret_to,
-    struct err *err)
+sqlite_migrate(
+    struct db *db, int64_t now_ms, int *ret_from, int *ret_to, struct err *err)
 {
 	struct db_sqlite *s = of(db);
 	const struct db_schema *schema = db->schema;
@@ -548,20 +548,20 @@ sqlite_close(struct db *db)
 }
 
 static const struct db_driver driver = {
-	.run = sqlite_run,
-	.exec_many = sqlite_exec_many,
-	.begin = sqlite_begin,
-	.commit = sqlite_commit,
-	.rollback = sqlite_rollback,
-	.in_transaction = sqlite_in_transaction,
-	.checkpoint = sqlite_checkpoint,
-	.log_bytes = sqlite_log_bytes,
-	.migrate = sqlite_migrate,
-	.describe = sqlite_describe,
-	.close = sqlite_close,
-	.col_null = sqlite_col_null,
-	.col_i64 = sqlite_col_i64,
-	.col_bytes = sqlite_col_bytes,
+    .run = sqlite_run,
+    .exec_many = sqlite_exec_many,
+    .begin = sqlite_begin,
+    .commit = sqlite_commit,
+    .rollback = sqlite_rollback,
+    .in_transaction = sqlite_in_transaction,
+    .checkpoint = sqlite_checkpoint,
+    .log_bytes = sqlite_log_bytes,
+    .migrate = sqlite_migrate,
+    .describe = sqlite_describe,
+    .close = sqlite_close,
+    .col_null = sqlite_col_null,
+    .col_i64 = sqlite_col_i64,
+    .col_bytes = sqlite_col_bytes,
 };
 
 /* A file that is not ours is left alone. */
@@ -574,7 +574,8 @@ check_ours(struct db_sqlite *s, struct err *err)
 	rc = ask(s, "PRAGMA application_id", &id, NULL, 0, err);
 	if (rc != RC_OK || id == APPLICATION_ID)
 		return (rc);
-	rc = ask(s, "SELECT count(*) FROM sqlite_schema", &tables, NULL, 0, err);
+	rc =
+	    ask(s, "SELECT count(*) FROM sqlite_schema", &tables, NULL, 0, err);
 	if (rc != RC_OK)
 		return (rc);
 	if (id != 0 || tables != 0)
@@ -593,8 +594,8 @@ configure_writer(struct db_sqlite *s, enum db_sync sync, struct err *err)
 	/* auto_vacuum must precede the first table. */
 	rc = exec(s, "PRAGMA auto_vacuum=INCREMENTAL", err);
 	if (rc == RC_OK)
-		rc = ask(s, "PRAGMA journal_mode=WAL", NULL, mode,
-		    sizeof(mode), err);
+		rc = ask(s, "PRAGMA journal_mode=WAL", NULL, mode, sizeof(mode),
+		    err);
 	if (rc == RC_OK && strcmp(mode, "wal") != 0)
 		rc = err_set(err, RC_INVALID,
 		    "the database cannot keep a write-ahead log here (mode %s): "
@@ -603,7 +604,7 @@ configure_writer(struct db_sqlite *s, enum db_sync sync, struct err *err)
 	if (rc == RC_OK)
 		rc = exec(s,
 		    sync == DB_SYNC_FULL ? "PRAGMA synchronous=FULL"
-		                         : "PRAGMA synchronous=NORMAL",
+					 : "PRAGMA synchronous=NORMAL",
 		    err);
 	if (rc == RC_OK)
 		rc = ask(s, "PRAGMA synchronous", &level, NULL, 0, err);
@@ -617,8 +618,8 @@ configure_writer(struct db_sqlite *s, enum db_sync sync, struct err *err)
 }
 
 static enum rc
-configure(struct db_sqlite *s, const struct db_options *options,
-    struct err *err)
+configure(
+    struct db_sqlite *s, const struct db_options *options, struct err *err)
 {
 	enum rc rc;
 
@@ -645,8 +646,8 @@ configure(struct db_sqlite *s, const struct db_options *options,
 	if (rc == RC_OK && options->mode == DB_WRITER)
 		rc = configure_writer(s, options->sync, err);
 	if (rc == RC_OK && options->mode == DB_READER)
-		rc = exec(s,
-		    "PRAGMA query_only=ON;PRAGMA cache_size=-8192", err);
+		rc = exec(
+		    s, "PRAGMA query_only=ON;PRAGMA cache_size=-8192", err);
 	return (rc);
 }
 
@@ -665,16 +666,16 @@ db_sqlite_open(const struct db_options *options, const char *path,
 	s->db.driver = &driver;
 	s->db.schema = options->schema;
 	s->db.mode = options->mode;
-	s->stmts = mem_zalloc((size_t)options->schema->nstatements,
-	    sizeof(*s->stmts));
+	s->stmts =
+	    mem_zalloc((size_t)options->schema->nstatements, sizeof(*s->stmts));
 	if (s->stmts == NULL) {
 		rc = err_set(err, RC_NO_MEMORY, "db: open");
 		goto undo;
 	}
 	flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
 	flags |= options->mode == DB_WRITER
-	    ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
-	    : SQLITE_OPEN_READONLY;
+		     ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+		     : SQLITE_OPEN_READONLY;
 	vfs = options->vfs;
 	if (vfs == NULL && options->mode == DB_WRITER &&
 	    options->sync == DB_SYNC_FULL)

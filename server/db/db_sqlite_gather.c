@@ -175,25 +175,24 @@ static int
 gather_device(sqlite3_file *file)
 {
 
-	return (
-	    of(file)->log->pMethods->xDeviceCharacteristics(of(file)->log));
+	return (of(file)->log->pMethods->xDeviceCharacteristics(of(file)->log));
 }
 
 /* Version 1: a log has no shared memory and is not mapped. */
 static const sqlite3_io_methods methods = {
-	.iVersion = 1,
-	.xClose = gather_close,
-	.xRead = gather_read,
-	.xWrite = gather_write,
-	.xTruncate = gather_truncate,
-	.xSync = gather_sync,
-	.xFileSize = gather_size,
-	.xLock = gather_lock,
-	.xUnlock = gather_unlock,
-	.xCheckReservedLock = gather_reserved,
-	.xFileControl = gather_control,
-	.xSectorSize = gather_sector,
-	.xDeviceCharacteristics = gather_device,
+    .iVersion = 1,
+    .xClose = gather_close,
+    .xRead = gather_read,
+    .xWrite = gather_write,
+    .xTruncate = gather_truncate,
+    .xSync = gather_sync,
+    .xFileSize = gather_size,
+    .xLock = gather_lock,
+    .xUnlock = gather_unlock,
+    .xCheckReservedLock = gather_reserved,
+    .xFileControl = gather_control,
+    .xSectorSize = gather_sector,
+    .xDeviceCharacteristics = gather_device,
 };
 
 static int

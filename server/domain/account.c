@@ -55,8 +55,8 @@ add_device(struct tx *tx, struct account_unit *u, struct err *err)
 	u->device.created_at = u->device.last_seen_at = tx->now_ms;
 	u->device.acked_seq = 0;
 	memcpy(u->device.user_name, user->name->data, user->name->len + 1);
-	return (store_device_insert(tx->db, &u->device, u->token_hash,
-	    &u->device.device_id, err));
+	return (store_device_insert(
+	    tx->db, &u->device, u->token_hash, &u->device.device_id, err));
 }
 
 /* What revoking tells the others. */
@@ -84,8 +84,12 @@ revoke(struct tx *tx, struct account_unit *u, const struct uuid *public_id,
 	struct revoking r = {domain_of(tx), err, RC_OK};
 	enum rc rc;
 
-	rc = store_device_revoke(tx->db, u->user.user_id, public_id,
-	    u->device.device_id, tx->now_ms, revoked_one, &r, err);
+	if (public_id != NULL)
+		rc = store_device_revoke(tx->db, u->user.user_id, public_id,
+		    tx->now_ms, revoked_one, &r, err);
+	else
+		rc = store_device_revoke_others(tx->db, u->user.user_id,
+		    u->device.device_id, tx->now_ms, revoked_one, &r, err);
 	if (rc == RC_NOT_FOUND) {
 		refusal_set(&u->refusal, PROBLEM_NOT_FOUND, "",
 		    "you have no such device");
@@ -99,9 +103,8 @@ rename_device(struct tx *tx, struct account_unit *u, struct err *err)
 {
 	enum rc rc;
 
-	rc = store_device_rename(tx->db, u->user.user_id,
-	    &u->device.public_id, u->device.name, strlen(u->device.name),
-	    &u->device.device_id, err);
+	rc = store_device_rename(tx->db, u->user.user_id, &u->device.public_id,
+	    u->device.name, strlen(u->device.name), &u->device.device_id, err);
 	if (rc == RC_NOT_FOUND) {
 		refusal_set(&u->refusal, PROBLEM_NOT_FOUND, "",
 		    "you have no such device");

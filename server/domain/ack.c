@@ -38,7 +38,7 @@ walk_one(void *arg, const struct store_inbox_message *m, struct err *err)
 	}
 	if (!walk->settle || m->outbox_id == 0)
 		return (RC_OK);
-	rc = rowset_next(walk->tx, &d->acked, &v, err);
+	rc = store_rows_next(walk->tx->db, &d->acked, &v, err);
 	if (rc != RC_OK)
 		return (rc);
 	v[0] = db_v_i64(m->outbox_id);
@@ -58,10 +58,10 @@ mark_range(struct mark_walk *walk, struct ledger_user *user, int64_t after,
 	walk->first = NULL;
 	rc = need_news(d, err);
 	if (rc == RC_OK)
-		rc = store_inbox_range(walk->tx->db, user->user_id, after,
-		    upto, walk_one, walk, err);
+		rc = store_inbox_range(walk->tx->db, user->user_id, after, upto,
+		    walk_one, walk, err);
 	if (rc == RC_OK && walk->settle)
-		rc = rowset_write(walk->tx, &d->acked, false, err);
+		rc = store_rows_write(walk->tx->db, &d->acked, false, err);
 	for (c = walk->first; c != NULL; c = c->next_marked)
 		c->marked = false;
 	return (rc);
@@ -76,6 +76,7 @@ conversation_acked(struct tx *tx, struct ledger_user *user,
 	struct domain *d = domain_of(tx);
 	struct ledger_member *m;
 	struct ledger_user *sender;
+	struct receipt_new r;
 	enum rc rc;
 
 	m = ledger_member_find(c, user->user_id);
@@ -87,9 +88,10 @@ conversation_acked(struct tx *tx, struct ledger_user *user,
 	rc = ledger_user_by_id(d->ledger, tx, c->mark_sender, &sender, err);
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_CORRUPT, "a message without a sender");
+	r = (struct receipt_new){EVENT_DELIVERED, c, user, sender, c->mark_mid,
+	    c->mark_seq};
 	if (rc == RC_OK)
-		rc = receipt_add(tx, c, user, sender, EVENT_DELIVERED,
-		    c->mark_mid, c->mark_seq, err);
+		rc = receipt_add(tx, &r, err);
 	return (rc);
 }
 

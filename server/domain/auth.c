@@ -7,6 +7,7 @@
 
 #include "base/htab.h"
 #include "base/mem.h"
+#include "crypt/crypt.h"
 #include "domain/auth.h"
 
 /* More tokens than this at once: it starts anew. */
@@ -17,6 +18,13 @@ struct auth {
 	struct htab *table;
 	uint64_t generation;
 };
+
+bool
+auth_token_hash(const char *text, size_t n, uint8_t ret[STORE_HASH_LEN])
+{
+
+	return (crypt_token_hash(text, n, ret));
+}
 
 struct auth *
 auth_new(void)

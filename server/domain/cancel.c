@@ -28,8 +28,7 @@ found_entry(void *arg, const struct store_entry *e, struct err *err)
 }
 
 static enum rc
-found_destination(void *arg, const struct store_destination *d,
-    struct err *err)
+found_destination(void *arg, const struct store_destination *d, struct err *err)
 {
 	struct finding *f = arg;
 
@@ -68,7 +67,7 @@ add_own_delete(struct tx *tx, struct cancel_unit *u, const struct finding *f,
 	i.message_id = &u->id;
 	rc = inbox_add(tx, &i, err);
 	if (rc == RC_OK)
-		rc = rowset_write(tx, &d->inbox, true, err);
+		rc = store_rows_write(tx->db, &d->inbox, true, err);
 	return (rc);
 }
 
@@ -82,16 +81,16 @@ cancel_one(struct tx *tx, struct cancel_unit *u, struct err *err)
 	u->refusal = (struct refusal)REFUSAL_INIT;
 	memset(&f, 0, sizeof(f));
 	f.tx = tx;
-	rc = store_entry_get(
-	    tx->db, u->sender_id, &u->id, found_entry, &f, err);
+	rc =
+	    store_entry_get(tx->db, u->sender_id, &u->id, found_entry, &f, err);
 	if (rc == RC_NOT_FOUND) {
 		refusal_set(&u->refusal, PROBLEM_NOT_FOUND, "",
 		    "your outbox has no such message");
 		return (RC_OK);
 	}
 	if (rc == RC_OK)
-		rc = store_destinations(tx->db, &f.entry.event_id,
-		    found_destination, &f, err);
+		rc = store_destinations(
+		    tx->db, &f.entry.event_id, found_destination, &f, err);
 	if (rc != RC_OK)
 		return (rc);
 	if (f.canceled == 0) {
@@ -104,8 +103,7 @@ cancel_one(struct tx *tx, struct cancel_unit *u, struct err *err)
 	if (rc == RC_OK)
 		rc = need_news(d, err);
 	if (rc == RC_OK)
-		rc = news_add_change(
-		    d->news, u->sender_id, f.entry.mid, err);
+		rc = news_add_change(d->news, u->sender_id, f.entry.mid, err);
 	return (rc);
 }
 
@@ -116,8 +114,8 @@ cancel_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
 	enum rc rc;
 
 	for (i = 0; i < n; i++) {
-		rc = cancel_one(
-		    tx, (struct cancel_unit *)(void *)units[i], err);
+		rc =
+		    cancel_one(tx, (struct cancel_unit *)(void *)units[i], err);
 		if (rc != RC_OK)
 			return (err_wrap(err, "cancel"));
 	}

@@ -68,8 +68,8 @@ add_inbox_row(struct tx *tx, struct ledger_lane *lane,
 
 /* The row is in the inbox now. */
 static enum rc
-settle(struct tx *tx, struct ledger_lane *lane,
-    const struct store_claimed *row, struct err *err)
+settle(struct tx *tx, struct ledger_lane *lane, const struct store_claimed *row,
+    struct err *err)
 {
 	struct domain *d = domain_of(tx);
 	struct metrics *m = d->options.metrics;
@@ -77,7 +77,7 @@ settle(struct tx *tx, struct ledger_lane *lane,
 	struct db_val *v;
 	enum rc rc;
 
-	rc = rowset_next(tx, &d->sent, &v, err);
+	rc = store_rows_next(tx->db, &d->sent, &v, err);
 	if (rc != RC_OK)
 		return (rc);
 	v[0] = db_v_i64(row->id);
@@ -87,11 +87,10 @@ settle(struct tx *tx, struct ledger_lane *lane,
 	metrics_add(m, METRIC_OUTBOX_SENT, 1);
 	if (row->kind != EVENT_MESSAGE)
 		return (RC_OK);
-	metrics_observe_us(m, METRIC_DELIVERY_SECONDS,
-	    (tx->now_ms - row->created_at) * 1000);
+	metrics_observe_us(
+	    m, METRIC_DELIVERY_SECONDS, (tx->now_ms - row->created_at) * 1000);
 	member = ledger_member_find(lane->conversation, row->dest_user);
-	if (member != NULL &&
-	    member->delivered_upto < row->conversation_seq) {
+	if (member != NULL && member->delivered_upto < row->conversation_seq) {
 		member->delivered_upto = row->conversation_seq;
 		ledger_member_touch(d->ledger, lane->conversation, member);
 	}
@@ -108,8 +107,8 @@ deliver_lane(struct tx *tx, struct ledger_lane *lane, bool *ret_more,
 	size_t i, n;
 	enum rc rc;
 
-	rc = store_outbox_claim(tx->db, lane->lane.lane_id,
-	    lane->lane.next_seq, d->claimed, DELIVER_ROWS, &n, err);
+	rc = store_outbox_claim(tx->db, lane->lane.lane_id, lane->lane.next_seq,
+	    d->claimed, DELIVER_ROWS, &n, err);
 	for (i = 0; i < n && rc == RC_OK; i++) {
 		rc = add_inbox_row(tx, lane, &d->claimed[i], err);
 		if (rc == RC_OK)
@@ -117,10 +116,10 @@ deliver_lane(struct tx *tx, struct ledger_lane *lane, bool *ret_more,
 	}
 	FAULT("deliver.inbox.before");
 	if (rc == RC_OK)
-		rc = rowset_write(tx, &d->inbox, true, err);
+		rc = store_rows_write(tx->db, &d->inbox, true, err);
 	FAULT("deliver.settle.before");
 	if (rc == RC_OK)
-		rc = rowset_write(tx, &d->sent, true, err);
+		rc = store_rows_write(tx->db, &d->sent, true, err);
 	FAULT("deliver.settle.after");
 	if (rc != RC_OK)
 		return (rc);
@@ -129,8 +128,8 @@ deliver_lane(struct tx *tx, struct ledger_lane *lane, bool *ret_more,
 	if (n < DELIVER_ROWS)
 		lane->lane.next_seq = lane->lane.tail_seq + 1;
 	ledger_lane_touch(d->ledger, lane);
-	*ret_more = n == DELIVER_ROWS &&
-	    lane->lane.next_seq <= lane->lane.tail_seq;
+	*ret_more =
+	    n == DELIVER_ROWS && lane->lane.next_seq <= lane->lane.tail_seq;
 	*ret_n = n;
 	return (RC_OK);
 }
@@ -185,8 +184,8 @@ deliver_done(struct unit *unit)
 	u->finish(u);
 }
 
-static const struct unit_kind deliver_kind = {"deliver", UNIT_DELIVERY,
-    ORDER_DELIVER, deliver_apply, deliver_done};
+static const struct unit_kind deliver_kind = {
+    "deliver", UNIT_DELIVERY, ORDER_DELIVER, deliver_apply, deliver_done};
 
 void
 deliver_unit_init(struct deliver_unit *u)

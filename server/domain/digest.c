@@ -3,8 +3,8 @@
  * BLAKE2b-256 over fields of fixed order; the sender's length stands before
  * him, so that no two lists of fields give the same bytes.
  */
-#include "crypt/crypt.h"
 #include "domain/digest.h"
+#include "crypt/crypt.h"
 
 void
 digest_body(const uint8_t salt[DIGEST_SALT_LEN], const char *body, size_t n,

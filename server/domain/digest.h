@@ -17,8 +17,7 @@ void digest_body(const uint8_t salt[DIGEST_SALT_LEN], const char *body,
     size_t n, uint8_t ret[DIGEST_LEN]);
 
 /* Replaces ${digest} (of message seq-1) by that of message ${seq}. */
-void digest_next(uint8_t digest[DIGEST_LEN], int64_t seq,
-    const struct uuid *id, const char *sender,
-    const uint8_t body[DIGEST_LEN]);
+void digest_next(uint8_t digest[DIGEST_LEN], int64_t seq, const struct uuid *id,
+    const char *sender, const uint8_t body[DIGEST_LEN]);
 
 #endif

@@ -10,50 +10,6 @@
 #include "base/mem.h"
 #include "domain/auth.h"
 #include "domain/domain_internal.h"
-#include "schema/sql.h"
-
-/* ---- gathered rows ---- */
-
-enum rc
-rowset_write(struct tx *tx, struct rowset *set, bool exact, struct err *err)
-{
-	int64_t changed;
-	size_t n;
-	enum rc rc;
-
-	n = set->n;
-	set->n = 0;
-	rc = db_exec_many(
-	    tx->db, set->stmt, set->v, set->width, n, &changed, err);
-	if (rc == RC_OK && exact && changed != (int64_t)n)
-		rc = err_set(err, RC_CONFLICT,
-		    "an outbox row is not in the state it should be in");
-	return (rc);
-}
-
-enum rc
-rowset_next(struct tx *tx, struct rowset *set, struct db_val **ret,
-    struct err *err)
-{
-	enum rc rc;
-
-	rc = RC_OK;
-	if (set->n == BATCH_ROWS)
-		rc = rowset_write(tx, set, false, err);
-	*ret = set->v + set->n++ * set->width;
-	return (rc);
-}
-
-static bool
-rowset_init(struct rowset *set, int stmt, size_t width)
-{
-
-	set->stmt = stmt;
-	set->width = width;
-	set->n = 0;
-	set->v = mem_zalloc(BATCH_ROWS * width, sizeof(*set->v));
-	return (set->v != NULL);
-}
 
 static void
 drop_rows(struct domain *d)
@@ -144,8 +100,7 @@ on_committed(void *arg, struct tx *tx, size_t units, int64_t commit_us)
 			auth_forget(
 			    d->options.auth, d->news->revoked[i].token_hash);
 	if (d->news != NULL && !news_empty(d->news)) {
-		metrics_add(
-		    m, METRIC_INBOX_EVENTS, (int64_t)d->news->nevents);
+		metrics_add(m, METRIC_INBOX_EVENTS, (int64_t)d->news->nevents);
 		d->options.sinks->news(d->options.sinks->arg, d->news);
 		d->news = NULL;
 	}
@@ -195,7 +150,7 @@ outbox_add(struct tx *tx, const struct outbox_new *o,
 	if (rc == RC_OK)
 		rc = ledger_next_outbox_id(d->ledger, tx, ret_id, err);
 	if (rc == RC_OK)
-		rc = rowset_next(tx, &d->outbox, &v, err);
+		rc = store_rows_next(tx->db, &d->outbox, &v, err);
 	if (rc != RC_OK)
 		return (rc);
 	lane_seq = 0;
@@ -215,8 +170,8 @@ outbox_add(struct tx *tx, const struct outbox_new *o,
 	v[9] = db_v_text("user", 4);
 	v[10] = db_v_i64(o->dest->user_id);
 	v[11] = db_v_i64(o->priority);
-	v[12] = o->lane != NULL ? db_v_text("pending", 7)
-	                        : db_v_text("acked", 5);
+	v[12] =
+	    o->lane != NULL ? db_v_text("pending", 7) : db_v_text("acked", 5);
 	v[13] = db_v_i64_or_null(o->deliver_at, 0);
 	v[14] = db_v_i64_or_null(o->expires_at, 0);
 	v[15] = db_v_i64(o->event_time);
@@ -237,7 +192,7 @@ inbox_add(struct tx *tx, const struct inbox_new *i, struct err *err)
 
 	rc = need_news(d, err);
 	if (rc == RC_OK)
-		rc = rowset_next(tx, &d->inbox, &v, err);
+		rc = store_rows_next(tx->db, &d->inbox, &v, err);
 	if (rc != RC_OK)
 		return (rc);
 	i->user->counter.head++;
@@ -275,9 +230,7 @@ inbox_add(struct tx *tx, const struct inbox_new *i, struct err *err)
 }
 
 enum rc
-receipt_add(struct tx *tx, struct ledger_conversation *c,
-    struct ledger_user *by, struct ledger_user *to, int kind, int64_t mid,
-    int64_t upto, struct err *err)
+receipt_add(struct tx *tx, const struct receipt_new *r, struct err *err)
 {
 	struct domain *d = domain_of(tx);
 	struct ledger_lane *lane;
@@ -286,41 +239,42 @@ receipt_add(struct tx *tx, struct ledger_conversation *c,
 	int64_t id;
 	enum rc rc;
 
-	rc = ledger_lane_to(d->ledger, tx, c, to, LANE_RECEIPTS, &lane, err);
+	rc = ledger_lane_to(d->ledger, tx, r->conversation, r->to,
+	    LANE_RECEIPTS, &lane, err);
 	if (rc != RC_OK)
 		return (rc);
 	id = 0;
 	if (lane->lane.next_seq <= lane->lane.tail_seq)
-		rc = store_receipt_pending(
-		    tx->db, lane->lane.lane_id, kind, by->user_id, &id, err);
+		rc = store_receipt_pending(tx->db, lane->lane.lane_id, r->kind,
+		    r->by->user_id, &id, err);
 	if (rc != RC_OK)
 		return (rc);
 	if (id != 0)
 		return (store_receipt_move(
-		    tx->db, id, mid, upto, tx->now_ms, err));
+		    tx->db, id, r->mid, r->upto, tx->now_ms, err));
 	memset(&o, 0, sizeof(o));
-	o.kind = kind;
-	o.mid = mid;
-	o.conversation = c;
-	o.conversation_seq = upto;
-	o.sender_id = by->user_id;
+	o.kind = r->kind;
+	o.mid = r->mid;
+	o.conversation = r->conversation;
+	o.conversation_seq = r->upto;
+	o.sender_id = r->by->user_id;
 	o.lane = lane;
-	o.dest = to;
+	o.dest = r->to;
 	o.event_time = tx->now_ms;
 	event_id = uuid_gen_next(&d->ids);
 	metrics_add(d->options.metrics, METRIC_RECEIPTS, 1);
 	rc = outbox_add(tx, &o, &event_id, &id, err);
 	/* A later receipt of this batch must find it. */
 	if (rc == RC_OK)
-		rc = rowset_write(tx, &d->outbox, true, err);
+		rc = store_rows_write(tx->db, &d->outbox, true, err);
 	return (rc);
 }
 
 /* ---- life ---- */
 
 enum rc
-domain_new(const struct domain_options *options, struct domain **ret,
-    struct err *err)
+domain_new(
+    const struct domain_options *options, struct domain **ret, struct err *err)
 {
 	struct domain *d;
 
@@ -328,21 +282,20 @@ domain_new(const struct domain_options *options, struct domain **ret,
 	if (d == NULL)
 		return (err_set(err, RC_NO_MEMORY, "domain"));
 	d->options = *options;
-	d->hooks = (struct writer_hooks){d, on_begin, on_flush, on_committed,
-	    on_aborted, on_fatal};
+	d->hooks = (struct writer_hooks){
+	    d, on_begin, on_flush, on_committed, on_aborted, on_fatal};
 	uuid_gen_init(&d->ids, options->clk, options->rnd);
 	recent_clear(d);
 	d->ledger = ledger_new(&d->ids);
 	d->batch_ids = htab_new(sizeof(struct uuid));
 	if (d->ledger == NULL || d->batch_ids == NULL ||
-	    !rowset_init(
-	        &d->messages, SQL_MESSAGE_INSERT, MESSAGE_COLUMNS) ||
-	    !rowset_init(&d->outbox, SQL_OUTBOX_INSERT, OUTBOX_COLUMNS) ||
-	    !rowset_init(&d->inbox, SQL_INBOX_INSERT, INBOX_COLUMNS) ||
-	    !rowset_init(
-	        &d->sent, SQL_OUTBOX_SETTLE_SENT, SETTLE_COLUMNS) ||
-	    !rowset_init(
-	        &d->acked, SQL_OUTBOX_SETTLE_ACKED, SETTLE_COLUMNS)) {
+	    !store_rows_init(
+	        &d->messages, STORE_MESSAGE_INSERT, BATCH_ROWS) ||
+	    !store_rows_init(&d->outbox, STORE_OUTBOX_INSERT, BATCH_ROWS) ||
+	    !store_rows_init(&d->inbox, STORE_INBOX_INSERT, BATCH_ROWS) ||
+	    !store_rows_init(&d->sent, STORE_OUTBOX_SETTLE_SENT, BATCH_ROWS) ||
+	    !store_rows_init(
+	        &d->acked, STORE_OUTBOX_SETTLE_ACKED, BATCH_ROWS)) {
 		domain_free(d);
 		return (err_set(err, RC_NO_MEMORY, "domain"));
 	}
@@ -361,11 +314,11 @@ domain_free(struct domain *d)
 	htab_free(d->batch_ids);
 	news_free(d->news);
 	wake_free(d->wake);
-	mem_free(d->messages.v);
-	mem_free(d->outbox.v);
-	mem_free(d->inbox.v);
-	mem_free(d->sent.v);
-	mem_free(d->acked.v);
+	store_rows_fini(&d->messages);
+	store_rows_fini(&d->outbox);
+	store_rows_fini(&d->inbox);
+	store_rows_fini(&d->sent);
+	store_rows_fini(&d->acked);
 	mem_free(d);
 }
 

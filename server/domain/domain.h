@@ -29,9 +29,9 @@ struct domain_sinks {
 struct domain_options {
 	const struct clk *clk;
 	struct rnd *rnd;
-	struct metrics *metrics;   /* may be NULL */
-	struct auth *auth;         /* may be NULL; forgets what is revoked */
-	int64_t expiry_ms;         /* default life of a pending message */
+	struct metrics *metrics; /* may be NULL */
+	struct auth *auth;       /* may be NULL; forgets what is revoked */
+	int64_t expiry_ms;       /* default life of a pending message */
 	const struct domain_sinks *sinks; /* kept */
 };
 

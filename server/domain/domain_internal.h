@@ -10,27 +10,16 @@
 #include "domain/ledger.h"
 #include "model/event.h"
 #include "store/message.h"
+#include "store/rows.h"
 
 /* Rows gathered for one statement before it is run. */
 #define BATCH_ROWS 512
-#define MESSAGE_COLUMNS 16
-#define OUTBOX_COLUMNS 18
-#define INBOX_COLUMNS 13
-#define SETTLE_COLUMNS 2
 /* Rendered messages kept for the delivery that soon follows. */
 #define RECENT_SIZE 8192
 
 struct recent {
 	int64_t mid;
 	struct text *message;
-};
-
-/* Parameters for one statement, row after row. */
-struct rowset {
-	int stmt;
-	size_t width;
-	size_t n;
-	struct db_val *v; /* BATCH_ROWS * width */
 };
 
 struct domain {
@@ -41,7 +30,7 @@ struct domain {
 	struct news *news; /* of the running transaction */
 	struct wake *wake;
 	struct recent recent[RECENT_SIZE];
-	struct rowset messages, outbox, inbox, sent, acked;
+	struct store_rows messages, outbox, inbox, sent, acked;
 	/* Values that rows of the running statement point to. */
 	struct scratch {
 		uint8_t salt[16];
@@ -62,15 +51,6 @@ domain_of(const struct tx *tx)
 
 /* Makes news and wake-up for the running transaction if there are none. */
 enum rc need_news(struct domain *d, struct err *err) MUST_USE;
-
-/* Room for one more row of ${set}; written out first when full. */
-enum rc rowset_next(struct tx *tx, struct rowset *set, struct db_val **ret,
-    struct err *err) MUST_USE;
-
-/* Writes the rows of ${set}; ${exact}: each must change one row, else
- * RC_CONFLICT (a fence: memory and disk disagree). */
-enum rc rowset_write(struct tx *tx, struct rowset *set, bool exact,
-    struct err *err) MUST_USE;
 
 /* An outbox row about to be written. */
 struct outbox_new {
@@ -112,17 +92,24 @@ struct inbox_new {
 };
 
 /* Gives the event its seq, adds its row and tells the news. */
-enum rc inbox_add(struct tx *tx, const struct inbox_new *i,
-    struct err *err) MUST_USE;
+enum rc inbox_add(
+    struct tx *tx, const struct inbox_new *i, struct err *err) MUST_USE;
 
 /* The rendered part of message ${mid} if it is still in memory (borrowed). */
 struct text *recent_find(struct domain *d, int64_t mid);
 void recent_put(struct domain *d, int64_t mid, struct text *message);
 
-/* Adds a receipt of ${kind} by ${by} to the sender of ${mid}: one pending row
- * a lane moves on instead of a second. */
-enum rc receipt_add(struct tx *tx, struct ledger_conversation *c,
-    struct ledger_user *by, struct ledger_user *to, int kind, int64_t mid,
-    int64_t upto, struct err *err) MUST_USE;
+/* A receipt: ${by} has (or has read) everything of ${to} up to a message. */
+struct receipt_new {
+	int kind; /* EVENT_DELIVERED, EVENT_READ */
+	struct ledger_conversation *conversation;
+	struct ledger_user *by, *to;
+	int64_t mid;  /* the last message that it covers */
+	int64_t upto; /* its conversation_seq */
+};
+
+/* Adds a receipt: one pending row a lane moves on instead of a second. */
+enum rc receipt_add(struct tx *tx, const struct receipt_new *r,
+    struct err *err) MUST_USE;
 
 #endif

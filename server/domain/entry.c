@@ -20,8 +20,7 @@ struct loading {
 };
 
 static enum rc
-take_destination(void *arg, const struct store_destination *d,
-    struct err *err)
+take_destination(void *arg, const struct store_destination *d, struct err *err)
 {
 	struct loading *l = arg;
 
@@ -61,8 +60,7 @@ view_entry(void *arg, const struct store_entry *e, struct err *err)
 	int i;
 
 	l->n = 0;
-	rc = store_destinations(
-	    l->db, &e->event_id, take_destination, l, err);
+	rc = store_destinations(l->db, &e->event_id, take_destination, l, err);
 	if (rc != RC_OK)
 		return (rc);
 	memset(&v, 0, sizeof(v));

@@ -14,8 +14,8 @@
 #define ENTRY_MAX_RETRIES 10
 
 /* Gets an entry with its internal id; views are borrowed. */
-typedef enum rc (*entry_fn)(void *arg, const struct entry_view *entry,
-    int64_t mid, struct err *err);
+typedef enum rc (*entry_fn)(
+    void *arg, const struct entry_view *entry, int64_t mid, struct err *err);
 
 /* ${sender_id}'s entry for message ${id}; RC_NOT_FOUND if it is not his. */
 enum rc entry_get(struct db *db, int64_t sender_id, const struct uuid *id,

@@ -9,7 +9,7 @@
 #include "base/htab.h"
 #include "base/mem.h"
 #include "domain/ledger.h"
-#include "schema/sql.h"
+#include "store/rows.h"
 
 /* When it holds more objects than this, it starts anew: about 60 MB. */
 #define LEDGER_MAX 200000
@@ -37,6 +37,7 @@ struct ledger {
 	struct ledger_conversation *dirty_conversations;
 	struct ledger_lane *dirty_lanes;
 	int64_t last_mid, last_outbox_id; /* -1: not read yet */
+	struct store_rows counter_rows, mark_rows, lane_rows;
 };
 
 static struct name_key
@@ -79,6 +80,7 @@ forget_all(struct ledger *l)
 	l->dirty_users = NULL;
 	l->dirty_conversations = NULL;
 	l->dirty_lanes = NULL;
+	l->counter_rows.n = l->mark_rows.n = l->lane_rows.n = 0;
 	l->last_mid = l->last_outbox_id = -1;
 }
 
@@ -102,7 +104,12 @@ ledger_new(struct uuid_gen *ids)
 	if (l->users_by_name == NULL || l->users_by_id == NULL ||
 	    l->direct == NULL || l->conversations_by_public == NULL ||
 	    l->conversations_by_id == NULL || l->lanes_by_key == NULL ||
-	    l->lanes_by_id == NULL) {
+	    l->lanes_by_id == NULL ||
+	    !store_rows_init(
+	        &l->counter_rows, STORE_COUNTER_SET, FLUSH_ROWS) ||
+	    !store_rows_init(
+	        &l->mark_rows, STORE_PARTICIPANT_SET, FLUSH_ROWS) ||
+	    !store_rows_init(&l->lane_rows, STORE_LANE_SET, FLUSH_ROWS)) {
 		ledger_free(l);
 		return (NULL);
 	}
@@ -127,6 +134,9 @@ ledger_free(struct ledger *l)
 	htab_free(l->conversations_by_id);
 	htab_free(l->lanes_by_key);
 	htab_free(l->lanes_by_id);
+	store_rows_fini(&l->counter_rows);
+	store_rows_fini(&l->mark_rows);
+	store_rows_fini(&l->lane_rows);
 	mem_free(l);
 }
 
@@ -135,9 +145,9 @@ ledger_begin(struct ledger *l)
 {
 
 	assert(l->dirty_users == NULL && l->dirty_conversations == NULL &&
-	    l->dirty_lanes == NULL);
+	       l->dirty_lanes == NULL);
 	if (htab_count(l->users_by_id) + htab_count(l->conversations_by_id) +
-	        htab_count(l->lanes_by_id) >
+		htab_count(l->lanes_by_id) >
 	    LEDGER_MAX)
 		forget_all(l);
 }
@@ -171,8 +181,8 @@ keep_user(struct ledger *l, struct tx *tx, const struct store_user *row,
 	u->disabled = row->disabled;
 	rc = store_counter_get(tx->db, u->user_id, &u->counter, err);
 	if (rc == RC_NOT_FOUND)
-		rc = err_set(err, RC_CORRUPT, "user %s has no inbox",
-		    row->name);
+		rc =
+		    err_set(err, RC_CORRUPT, "user %s has no inbox", row->name);
 	if (rc != RC_OK)
 		goto undo_user;
 	key = name_key(row->name, n);
@@ -196,8 +206,8 @@ undo_user:
 }
 
 enum rc
-ledger_user_by_name(struct ledger *l, struct tx *tx, const char *name,
-    size_t n, struct ledger_user **ret, struct err *err)
+ledger_user_by_name(struct ledger *l, struct tx *tx, const char *name, size_t n,
+    struct ledger_user **ret, struct err *err)
 {
 	struct store_user row;
 	struct name_key key;
@@ -378,8 +388,8 @@ make_direct(struct ledger *l, struct tx *tx, const char *key,
 	memset(row, 0, sizeof(*row));
 	row->public_id = uuid_gen_next(l->ids);
 	row->direct = true;
-	rc = store_conversation_insert(tx->db, &row->public_id, key,
-	    tx->now_ms, &row->conversation_id, err);
+	rc = store_conversation_insert(tx->db, &row->public_id, key, tx->now_ms,
+	    &row->conversation_id, err);
 	if (rc == RC_OK)
 		rc = store_participant_insert(
 		    tx->db, row->conversation_id, a->user_id, err);
@@ -439,10 +449,9 @@ ledger_member_other(struct ledger_conversation *c, int64_t user_id)
 	return (&c->members[1]);
 }
 
-
 void
-ledger_member_touch(struct ledger *l, struct ledger_conversation *c,
-    struct ledger_member *m)
+ledger_member_touch(
+    struct ledger *l, struct ledger_conversation *c, struct ledger_member *m)
 {
 
 	m->dirty = true;
@@ -470,15 +479,14 @@ keep_lane(struct ledger *l, struct tx *tx, const struct store_lane *row,
 	rc = ledger_conversation_by_id(
 	    l, tx, row->conversation_id, &lane->conversation, err);
 	if (rc == RC_OK)
-		rc = ledger_user_by_id(
-		    l, tx, row->dest_user, &lane->dest, err);
+		rc = ledger_user_by_id(l, tx, row->dest_user, &lane->dest, err);
 	if (rc == RC_NOT_FOUND)
-		rc = err_set(err, RC_CORRUPT,
-		    "a lane without a conversation or a user");
+		rc = err_set(
+		    err, RC_CORRUPT, "a lane without a conversation or a user");
 	if (rc != RC_OK)
 		goto undo;
-	key = (struct lane_key){
-	    row->conversation_id, row->dest_user, row->class};
+	key =
+	    (struct lane_key){row->conversation_id, row->dest_user, row->class};
 	rc = htab_set(l->lanes_by_key, &key, lane);
 	if (rc == RC_OK) {
 		rc = htab_set(l->lanes_by_id, &lane->lane.lane_id, lane);
@@ -555,8 +563,7 @@ ledger_lane_touch(struct ledger *l, struct ledger_lane *lane)
 /* ---- ids ---- */
 
 enum rc
-ledger_next_mid(
-    struct ledger *l, struct tx *tx, int64_t *ret, struct err *err)
+ledger_next_mid(struct ledger *l, struct tx *tx, int64_t *ret, struct err *err)
 {
 	enum rc rc;
 
@@ -590,59 +597,15 @@ ledger_next_outbox_id(
 
 /* ---- flush ---- */
 
-/* Rows gathered for one statement. */
-struct rows {
-	struct tx *tx;
-	int stmt;
-	size_t width;
-	size_t n;
-	struct db_val v[FLUSH_ROWS * 9];
-};
-
 static enum rc
-rows_write(struct rows *r, struct err *err)
-{
-	enum rc rc;
-
-	rc = db_exec_many(
-	    r->tx->db, r->stmt, r->v, r->width, r->n, NULL, err);
-	r->n = 0;
-	return (rc);
-}
-
-/* Room for one more row, written out first when full. */
-static enum rc
-rows_next(struct rows *r, struct db_val **ret, struct err *err)
-{
-	enum rc rc;
-
-	rc = RC_OK;
-	if (r->n == FLUSH_ROWS)
-		rc = rows_write(r, err);
-	*ret = r->v + r->n++ * r->width;
-	return (rc);
-}
-
-static void
-rows_begin(struct rows *r, struct tx *tx, int stmt, size_t width)
-{
-
-	r->tx = tx;
-	r->stmt = stmt;
-	r->width = width;
-	r->n = 0;
-}
-
-static enum rc
-flush_users(struct ledger *l, struct tx *tx, struct rows *r, struct err *err)
+flush_users(struct ledger *l, struct tx *tx, struct store_rows *r, struct err *err)
 {
 	struct ledger_user *u;
 	struct db_val *v;
 	enum rc rc;
 
-	rows_begin(r, tx, SQL_COUNTER_SET, 3);
 	for (u = l->dirty_users; u != NULL; u = u->next_dirty) {
-		rc = rows_next(r, &v, err);
+		rc = store_rows_next(tx->db, r, &v, err);
 		if (rc != RC_OK)
 			return (rc);
 		v[0] = db_v_i64(u->user_id);
@@ -651,12 +614,12 @@ flush_users(struct ledger *l, struct tx *tx, struct rows *r, struct err *err)
 		u->dirty = false;
 	}
 	l->dirty_users = NULL;
-	return (rows_write(r, err));
+	return (store_rows_write(tx->db, r, true, err));
 }
 
 static enum rc
-flush_members(
-    struct ledger_conversation *c, struct rows *r, struct err *err)
+flush_members(struct ledger_conversation *c, struct tx *tx,
+    struct store_rows *r, struct err *err)
 {
 	struct ledger_member *m;
 	struct db_val *v;
@@ -667,7 +630,7 @@ flush_members(
 		m = &c->members[i];
 		if (!m->dirty)
 			continue;
-		rc = rows_next(r, &v, err);
+		rc = store_rows_next(tx->db, r, &v, err);
 		if (rc != RC_OK)
 			return (rc);
 		v[0] = db_v_i64(c->id);
@@ -685,33 +648,30 @@ flush_members(
 }
 
 static enum rc
-flush_marks(
-    struct ledger *l, struct tx *tx, struct rows *r, struct err *err)
+flush_marks(struct ledger *l, struct tx *tx, struct store_rows *r, struct err *err)
 {
 	struct ledger_conversation *c;
 	enum rc rc;
 
-	rows_begin(r, tx, SQL_PARTICIPANT_SET, 9);
 	for (c = l->dirty_conversations; c != NULL; c = c->next_dirty) {
 		c->listed = false;
-		rc = flush_members(c, r, err);
+		rc = flush_members(c, tx, r, err);
 		if (rc != RC_OK)
 			return (rc);
 	}
 	l->dirty_conversations = NULL;
-	return (rows_write(r, err));
+	return (store_rows_write(tx->db, r, true, err));
 }
 
 static enum rc
-flush_lanes(struct ledger *l, struct tx *tx, struct rows *r, struct err *err)
+flush_lanes(struct ledger *l, struct tx *tx, struct store_rows *r, struct err *err)
 {
 	struct ledger_lane *lane;
 	struct db_val *v;
 	enum rc rc;
 
-	rows_begin(r, tx, SQL_LANE_SET, 5);
 	for (lane = l->dirty_lanes; lane != NULL; lane = lane->next_dirty) {
-		rc = rows_next(r, &v, err);
+		rc = store_rows_next(tx->db, r, &v, err);
 		if (rc != RC_OK)
 			return (rc);
 		v[0] = db_v_i64(lane->lane.lane_id);
@@ -722,19 +682,18 @@ flush_lanes(struct ledger *l, struct tx *tx, struct rows *r, struct err *err)
 		lane->dirty = false;
 	}
 	l->dirty_lanes = NULL;
-	return (rows_write(r, err));
+	return (store_rows_write(tx->db, r, true, err));
 }
 
 enum rc
 ledger_flush(struct ledger *l, struct tx *tx, struct err *err)
 {
-	struct rows rows;
 	enum rc rc;
 
-	rc = flush_users(l, tx, &rows, err);
+	rc = flush_users(l, tx, &l->counter_rows, err);
 	if (rc == RC_OK)
-		rc = flush_marks(l, tx, &rows, err);
+		rc = flush_marks(l, tx, &l->mark_rows, err);
 	if (rc == RC_OK)
-		rc = flush_lanes(l, tx, &rows, err);
+		rc = flush_lanes(l, tx, &l->lane_rows, err);
 	return (rc);
 }

@@ -85,8 +85,7 @@ void ledger_begin(struct ledger *l);
 void ledger_abort(struct ledger *l);
 
 /* Writes what is dirty. */
-enum rc ledger_flush(struct ledger *l, struct tx *tx,
-    struct err *err) MUST_USE;
+enum rc ledger_flush(struct ledger *l, struct tx *tx, struct err *err) MUST_USE;
 
 /* A user; RC_NOT_FOUND (without a text) if there is none. */
 enum rc ledger_user_by_name(struct ledger *l, struct tx *tx, const char *name,
@@ -121,15 +120,14 @@ struct ledger_member *ledger_member_other(
     struct ledger_conversation *c, int64_t user_id);
 
 /* Marks of ${m} in ${c} have changed. */
-void ledger_member_touch(struct ledger *l, struct ledger_conversation *c,
-    struct ledger_member *m);
+void ledger_member_touch(
+    struct ledger *l, struct ledger_conversation *c, struct ledger_member *m);
 
 /* The lane of ${c} to ${dest}, made if there is none; and one by its id,
  * RC_NOT_FOUND if there is none. */
 enum rc ledger_lane_to(struct ledger *l, struct tx *tx,
     struct ledger_conversation *c, struct ledger_user *dest,
-    enum lane_class class, struct ledger_lane **ret,
-    struct err *err) MUST_USE;
+    enum lane_class class, struct ledger_lane **ret, struct err *err) MUST_USE;
 enum rc ledger_lane_by_id(struct ledger *l, struct tx *tx, int64_t lane_id,
     struct ledger_lane **ret, struct err *err) MUST_USE;
 
@@ -137,9 +135,9 @@ enum rc ledger_lane_by_id(struct ledger *l, struct tx *tx, int64_t lane_id,
 void ledger_lane_touch(struct ledger *l, struct ledger_lane *lane);
 
 /* The next internal id of a message, of an outbox row. */
-enum rc ledger_next_mid(struct ledger *l, struct tx *tx, int64_t *ret,
-    struct err *err) MUST_USE;
-enum rc ledger_next_outbox_id(struct ledger *l, struct tx *tx, int64_t *ret,
-    struct err *err) MUST_USE;
+enum rc ledger_next_mid(
+    struct ledger *l, struct tx *tx, int64_t *ret, struct err *err) MUST_USE;
+enum rc ledger_next_outbox_id(
+    struct ledger *l, struct tx *tx, int64_t *ret, struct err *err) MUST_USE;
 
 #endif

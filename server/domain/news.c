@@ -57,8 +57,8 @@ news_free(struct news *news)
 }
 
 enum rc
-news_add_event(struct news *news, const struct domain_event *event,
-    struct err *err)
+news_add_event(
+    struct news *news, const struct domain_event *event, struct err *err)
 {
 	void *list;
 
@@ -73,8 +73,8 @@ news_add_event(struct news *news, const struct domain_event *event,
 }
 
 enum rc
-news_add_change(struct news *news, int64_t user_id, int64_t mid,
-    struct err *err)
+news_add_change(
+    struct news *news, int64_t user_id, int64_t mid, struct err *err)
 {
 	struct domain_change *c;
 	void *list;
@@ -98,7 +98,7 @@ news_add_revoked(struct news *news, int64_t device_id,
 
 	list = news->revoked;
 	if (!grow(&list, news->nrevoked, &news->revoked_cap,
-	        sizeof(struct domain_revoked)))
+		sizeof(struct domain_revoked)))
 		return (err_set(err, RC_NO_MEMORY, "news"));
 	news->revoked = list;
 	r = &news->revoked[news->nrevoked++];

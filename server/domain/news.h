@@ -73,8 +73,8 @@ void news_free(struct news *news);
 /* Appends; the texts of ${event} are taken over (also on failure). */
 enum rc news_add_event(struct news *news, const struct domain_event *event,
     struct err *err) MUST_USE;
-enum rc news_add_change(struct news *news, int64_t user_id, int64_t mid,
-    struct err *err) MUST_USE;
+enum rc news_add_change(
+    struct news *news, int64_t user_id, int64_t mid, struct err *err) MUST_USE;
 enum rc news_add_revoked(struct news *news, int64_t device_id,
     const uint8_t token_hash[32], struct err *err) MUST_USE;
 

@@ -39,7 +39,7 @@ add_own_read(struct tx *tx, struct ledger_user *user,
 	o.event_time = tx->now_ms;
 	rc = outbox_add(tx, &o, &event_id, &id, err);
 	if (rc == RC_OK)
-		rc = rowset_write(tx, &d->outbox, true, err);
+		rc = store_rows_write(tx->db, &d->outbox, true, err);
 	memset(&i, 0, sizeof(i));
 	i.user = user;
 	i.kind = EVENT_OWN_READ;
@@ -56,7 +56,7 @@ add_own_read(struct tx *tx, struct ledger_user *user,
 	if (rc == RC_OK)
 		rc = inbox_add(tx, &i, err);
 	if (rc == RC_OK)
-		rc = rowset_write(tx, &d->inbox, true, err);
+		rc = store_rows_write(tx->db, &d->inbox, true, err);
 	return (rc);
 }
 
@@ -67,19 +67,20 @@ add_receipt(struct tx *tx, struct ledger_user *user,
 {
 	struct domain *d = domain_of(tx);
 	struct ledger_user *sender;
+	struct receipt_new r;
 	enum rc rc;
 
 	rc = ledger_user_by_id(d->ledger, tx, last->sender_id, &sender, err);
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_CORRUPT, "a message without a sender");
+	r = (struct receipt_new){
+	    EVENT_READ, c, user, sender, last->mid, last->conversation_seq};
 	if (rc == RC_OK)
-		rc = receipt_add(tx, c, user, sender, EVENT_READ, last->mid,
-		    last->conversation_seq, err);
+		rc = receipt_add(tx, &r, err);
 	if (rc == RC_OK)
 		rc = need_news(d, err);
 	if (rc == RC_OK)
-		rc = news_add_change(
-		    d->news, sender->user_id, last->mid, err);
+		rc = news_add_change(d->news, sender->user_id, last->mid, err);
 	return (rc);
 }
 
@@ -195,8 +196,7 @@ read_ids(struct tx *tx, struct read_unit *u, struct ledger_user *user,
 		rc = store_inbox_find(
 		    tx->db, user->user_id, &u->ids[i], &m, err);
 		if (rc == RC_NOT_FOUND) {
-			(void)snprintf(
-			    pointer, sizeof(pointer), "/ids/%zu", i);
+			(void)snprintf(pointer, sizeof(pointer), "/ids/%zu", i);
 			refusal_set(&u->refusal, PROBLEM_NOT_FOUND, pointer,
 			    "no such message is in your inbox");
 			return (RC_OK);

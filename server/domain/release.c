@@ -57,7 +57,7 @@ add_own_copy(struct tx *tx, const struct due *due, struct ledger_user *from,
 	i.message = recent_find(d, due->row.mid);
 	rc = inbox_add(tx, &i, err);
 	if (rc == RC_OK)
-		rc = rowset_write(tx, &d->inbox, true, err);
+		rc = store_rows_write(tx->db, &d->inbox, true, err);
 	return (rc);
 }
 
@@ -73,19 +73,19 @@ settle_note(struct tx *tx, const struct due *due, struct ledger_lane *lane,
 	lane->lane.next_seq = lane->lane.tail_seq + 1;
 	lane->lane.last_published_seq = lane->lane.tail_seq;
 	ledger_lane_touch(d->ledger, lane);
-	rc = rowset_next(tx, &d->sent, &v, err);
+	rc = store_rows_next(tx->db, &d->sent, &v, err);
 	if (rc != RC_OK)
 		return (rc);
 	v[0] = db_v_i64(due->row.id);
 	v[1] = db_v_i64(tx->now_ms);
-	rc = rowset_write(tx, &d->sent, true, err);
+	rc = store_rows_write(tx->db, &d->sent, true, err);
 	if (rc == RC_OK)
-		rc = rowset_next(tx, &d->acked, &v, err);
+		rc = store_rows_next(tx->db, &d->acked, &v, err);
 	if (rc != RC_OK)
 		return (rc);
 	v[0] = db_v_i64(due->row.id);
 	v[1] = db_v_i64(tx->now_ms);
-	return (rowset_write(tx, &d->acked, true, err));
+	return (store_rows_write(tx->db, &d->acked, true, err));
 }
 
 static enum rc
@@ -95,6 +95,7 @@ release_one(struct tx *tx, const struct due *due, struct err *err)
 	struct ledger_conversation *c;
 	struct ledger_lane *lane;
 	struct ledger_user *from;
+	struct store_release places;
 	enum rc rc;
 
 	rc = ledger_lane_by_id(d->ledger, tx, due->row.lane_id, &lane, err);
@@ -112,17 +113,17 @@ release_one(struct tx *tx, const struct due *due, struct err *err)
 	digest_next(c->digest, c->last_seq, &due->row.message_id,
 	    from->name->data, due->body);
 	lane->lane.tail_seq++;
-	rc = store_outbox_release(tx->db, due->row.id, lane->lane.tail_seq,
-	    due->row.mid, c->last_seq, c->digest, tx->now_ms, err);
+	places = (struct store_release){due->row.id, lane->lane.tail_seq,
+	    due->row.mid, c->last_seq, c->digest};
+	rc = store_outbox_release(tx->db, &places, tx->now_ms, err);
 	if (rc == RC_OK)
 		rc = add_own_copy(tx, due, from, c, err);
 	if (rc == RC_OK)
 		rc = lane->dest == from
-		    ? settle_note(tx, due, lane, err)
-		    : wake_add(d->wake, lane->lane.lane_id, err);
+			 ? settle_note(tx, due, lane, err)
+			 : wake_add(d->wake, lane->lane.lane_id, err);
 	if (rc == RC_OK)
-		rc = news_add_change(
-		    d->news, from->user_id, due->row.mid, err);
+		rc = news_add_change(d->news, from->user_id, due->row.mid, err);
 	return (rc);
 }
 
@@ -137,8 +138,8 @@ release_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
 	for (i = 0; i < n; i++) {
 		u = (struct release_unit *)(void *)units[i];
 		dues.n = 0;
-		rc = store_outbox_due(tx->db, tx->now_ms, RELEASE_ROWS,
-		    take_due, &dues, err);
+		rc = store_outbox_due(
+		    tx->db, tx->now_ms, RELEASE_ROWS, take_due, &dues, err);
 		for (k = 0; k < dues.n && rc == RC_OK; k++)
 			rc = release_one(tx, &dues.list[k], err);
 		if (rc != RC_OK)

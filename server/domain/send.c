@@ -10,8 +10,8 @@
 #include "base/htab.h"
 #include "crypt/crypt.h"
 #include "domain/digest.h"
-#include "domain/entry.h"
 #include "domain/domain_internal.h"
+#include "domain/entry.h"
 #include "domain/order.h"
 #include "domain/send.h"
 #include "model/event.h"
@@ -33,15 +33,13 @@ send_fingerprint(const struct message_draft *draft, const char *to,
 	crypt_hash_field(&h, draft->body.p, draft->body.n);
 	crypt_hash_field(&h, draft->content_type.p, draft->content_type.n);
 	crypt_hash_field(&h, draft->metadata.p, draft->metadata.n);
-	crypt_hash_field(
-	    &h, draft->correlation_id.p, draft->correlation_id.n);
+	crypt_hash_field(&h, draft->correlation_id.p, draft->correlation_id.n);
 	crypt_hash_field(&h, draft->has_reply_to ? draft->reply_to.b : NULL,
 	    sizeof(draft->reply_to.b));
 	crypt_hash_i64(&h, draft->priority);
 	/* "In an hour" said again is the same message. */
-	crypt_hash_i64(&h,
-	    draft->deliver_in_ms != 0 ? -draft->deliver_in_ms
-	                              : draft->deliver_at_ms);
+	crypt_hash_i64(&h, draft->deliver_in_ms != 0 ? -draft->deliver_in_ms
+						     : draft->deliver_at_ms);
 	crypt_hash_i64(&h, draft->expires_in_ms);
 	crypt_hash_final(&h, full);
 	memcpy(ret, full, STORE_FINGERPRINT_LEN);
@@ -78,8 +76,8 @@ send_unit_ask(struct send_unit *u, int64_t sender_id,
 	    memcmp(type->p, MESSAGE_CONTENT_TYPE_DEFAULT, type->n) == 0)
 		*type = (struct span){NULL, 0};
 	if (!draft->has_conversation) {
-		if (!model_address_parse(draft->to.p, draft->to.n,
-		        local_domain, u->to, domain)) {
+		if (!model_address_parse(draft->to.p, draft->to.n, local_domain,
+			u->to, domain)) {
 			refusal_set(&u->refusal, PROBLEM_BAD_REQUEST, "/to",
 			    "\"to\" is no address: write a name");
 			return (false);
@@ -168,7 +166,7 @@ check_key(struct tx *tx, struct send_unit *u, bool *ret_done, struct err *err)
 		    "this message id belongs to another sender; make ids at "
 		    "random (UUIDv7)");
 	} else if (memcmp(key.fingerprint, u->fingerprint,
-	               sizeof(key.fingerprint)) != 0) {
+		       sizeof(key.fingerprint)) != 0) {
 		refusal_set(&u->refusal, PROBLEM_KEY_REUSED, "/id",
 		    "a message with this id was accepted before with another "
 		    "content");
@@ -245,7 +243,7 @@ add_message(struct tx *tx, struct send_unit *u, struct ledger_conversation *c,
 	struct db_val *v;
 	enum rc rc;
 
-	rc = rowset_next(tx, &d->messages, &v, err);
+	rc = store_rows_next(tx->db, &d->messages, &v, err);
 	if (rc != RC_OK)
 		return (rc);
 	v[0] = db_v_i64(u->mid);
@@ -263,8 +261,7 @@ add_message(struct tx *tx, struct send_unit *u, struct ledger_conversation *c,
 	v[12] = db_v_i64(tx->now_ms);
 	v[13] = db_v_blob(u->fingerprint, sizeof(u->fingerprint));
 	v[14] = db_v_blob(s->salt, sizeof(s->salt));
-	v[15] = u->conversation_seq != 0 ? db_v_blob(s->digest, 32)
-	                                 : DB_V_NULL;
+	v[15] = u->conversation_seq != 0 ? db_v_blob(s->digest, 32) : DB_V_NULL;
 	return (RC_OK);
 }
 
@@ -334,14 +331,13 @@ accept_message(struct tx *tx, struct send_unit *u, struct ledger_user *from,
 	s->event_id = uuid_gen_next(&d->ids);
 	rnd_fill(d->options.rnd, s->salt, sizeof(s->salt));
 	u->created_at = tx->now_ms;
-	u->deliver_at = u->draft->deliver_at_ms > tx->now_ms
-	    ? u->draft->deliver_at_ms
-	    : 0;
+	u->deliver_at =
+	    u->draft->deliver_at_ms > tx->now_ms ? u->draft->deliver_at_ms : 0;
 	/* A note for later waits like any scheduled message. */
 	u->to_self = from == to && u->deliver_at == 0;
-	u->expires_at = tx->now_ms +
-	    (u->draft->expires_in_ms > 0 ? u->draft->expires_in_ms
-	                                 : d->options.expiry_ms);
+	u->expires_at =
+	    tx->now_ms + (u->draft->expires_in_ms > 0 ? u->draft->expires_in_ms
+						      : d->options.expiry_ms);
 	u->conversation = c->public_id;
 	memcpy(u->recipient, to->name->data, to->name->len + 1);
 	rc = ledger_next_mid(d->ledger, tx, &u->mid, err);
@@ -384,11 +380,11 @@ write_rows(struct tx *tx, struct err *err)
 	struct domain *d = domain_of(tx);
 	enum rc rc;
 
-	rc = rowset_write(tx, &d->messages, true, err);
+	rc = store_rows_write(tx->db, &d->messages, true, err);
 	if (rc == RC_OK)
-		rc = rowset_write(tx, &d->outbox, true, err);
+		rc = store_rows_write(tx->db, &d->outbox, true, err);
 	if (rc == RC_OK)
-		rc = rowset_write(tx, &d->inbox, true, err);
+		rc = store_rows_write(tx->db, &d->inbox, true, err);
 	return (rc);
 }
 
@@ -404,8 +400,8 @@ check_scheduled(struct tx *tx, struct send_unit *u, struct err *err)
 	/* Those of this batch count too. */
 	rc = write_rows(tx, err);
 	if (rc == RC_OK)
-		rc = store_outbox_scheduled_count(
-		    tx->db, u->sender_id, &n, err);
+		rc =
+		    store_outbox_scheduled_count(tx->db, u->sender_id, &n, err);
 	if (rc == RC_OK && n >= LIMIT_SCHEDULED)
 		refusal_set(&u->refusal, PROBLEM_QUEUE_FULL, "/deliver_at",
 		    "you have %d scheduled messages, the most there may be",

@@ -45,8 +45,9 @@ void send_unit_init(struct send_unit *u);
 
 /* Fills what ${u} asks from ${draft} (kept, with an id) by ${sender_id}: the
  * recipient's name and the fingerprint; the default content type is made the
- * same as none, so that saying it makes no other message.  An address that cannot be local is
- * refused: then ${u}->refusal says so and the result is false. */
+ * same as none, so that saying it makes no other message.  An address that
+ * cannot be local is refused: then ${u}->refusal says so and the result is
+ * false. */
 bool send_unit_ask(struct send_unit *u, int64_t sender_id,
     struct message_draft *draft, const char *local_domain);
 

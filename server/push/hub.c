@@ -3,9 +3,9 @@
  * A table from user to the list of his members.  While a list is walked its
  * head stays, even when its last member leaves.
  */
+#include "push/hub.h"
 #include "base/htab.h"
 #include "base/mem.h"
-#include "push/hub.h"
 
 TAILQ_HEAD(member_list, hub_member);
 
@@ -106,9 +106,9 @@ hub_event(struct hub *h, const struct domain_event *e)
 	if (u == NULL)
 		return;
 	h->walking = u;
-	EACH (m, next, u)
-		if (m->ops->event != NULL)
-			m->ops->event(m, e);
+	EACH(m, next, u)
+	if (m->ops->event != NULL)
+		m->ops->event(m, e);
 	h->walking = NULL;
 	drop_if_empty(h, u);
 }
@@ -123,9 +123,9 @@ hub_change(struct hub *h, const struct domain_change *c)
 	if (u == NULL)
 		return;
 	h->walking = u;
-	EACH (m, next, u)
-		if (m->ops->change != NULL)
-			m->ops->change(m, c);
+	EACH(m, next, u)
+	if (m->ops->change != NULL)
+		m->ops->change(m, c);
 	h->walking = NULL;
 	drop_if_empty(h, u);
 }
@@ -140,9 +140,9 @@ hub_whisper(struct hub *h, int64_t user_id, const char *frame, size_t n)
 	if (u == NULL)
 		return;
 	h->walking = u;
-	EACH (m, next, u)
-		if (m->ops->whisper != NULL)
-			m->ops->whisper(m, frame, n);
+	EACH(m, next, u)
+	if (m->ops->whisper != NULL)
+		m->ops->whisper(m, frame, n);
 	h->walking = NULL;
 	drop_if_empty(h, u);
 }

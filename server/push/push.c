@@ -67,8 +67,8 @@ adopt(struct push *p, struct push_note *note)
 	(void)setsockopt(
 	    fd.sockfd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
 	/* On failure the library has closed it. */
-	(void)lws_adopt_descriptor_vhost(p->vhost,
-	    LWS_ADOPT_SOCKET | LWS_ADOPT_HTTP, fd, NULL, NULL);
+	(void)lws_adopt_descriptor_vhost(
+	    p->vhost, LWS_ADOPT_SOCKET | LWS_ADOPT_HTTP, fd, NULL, NULL);
 }
 
 void
@@ -108,8 +108,7 @@ waiter_release(struct waiting *w, bool woken)
 	int expected = WAITING;
 
 	/* If it is being canceled, the note of that is on its way. */
-	if (atomic_compare_exchange_strong(
-	        &w->waiter->state, &expected, DONE))
+	if (atomic_compare_exchange_strong(&w->waiter->state, &expected, DONE))
 		waiter_finish(w, woken);
 }
 
@@ -139,7 +138,7 @@ waiter_register(struct push *p, struct push_note *note)
 {
 	struct push_waiter *waiter =
 	    (struct push_waiter *)(void *)((char *)note -
-	        offsetof(struct push_waiter, note));
+					   offsetof(struct push_waiter, note));
 	struct waiting *w;
 
 	w = mem_zalloc(1, sizeof(*w));
@@ -150,8 +149,7 @@ waiter_register(struct push *p, struct push_note *note)
 		w->member.user_id = waiter->user_id;
 		waiter->entry = w;
 	}
-	if (w == NULL || p->drained ||
-	    hub_join(p->hub, &w->member) != RC_OK) {
+	if (w == NULL || p->drained || hub_join(p->hub, &w->member) != RC_OK) {
 		/* Nothing will tell it: as if something had happened. */
 		waiter->entry = NULL;
 		mem_free(w);
@@ -168,7 +166,8 @@ waiter_cancel(struct push *p, struct push_note *note)
 {
 	struct push_waiter *waiter =
 	    (struct push_waiter *)(void *)((char *)note -
-	        offsetof(struct push_waiter, cancel_note));
+					   offsetof(struct push_waiter,
+					       cancel_note));
 
 	(void)p;
 	if (waiter->entry != NULL)
@@ -318,8 +317,7 @@ session_close(struct session *s, int code, const char *reason)
 	s->state = SESSION_CLOSING;
 	s->close_code = code;
 	s->close_by_ms = clk_mono_ms(s->push->options.clk) + CLOSE_MS;
-	(void)snprintf(
-	    s->close_reason, sizeof(s->close_reason), "%s", reason);
+	(void)snprintf(s->close_reason, sizeof(s->close_reason), "%s", reason);
 	hub_leave(s->push->hub, &s->member);
 	TAILQ_INSERT_TAIL(&s->push->closing, s, closing);
 	(void)uv_async_send(&s->push->async);
@@ -342,8 +340,7 @@ close_now(struct session *s)
 	lws_close_reason(s->wsi, (enum lws_close_status)s->close_code,
 	    (unsigned char *)s->close_reason, strlen(s->close_reason));
 	/* Ends the session's life, now or when the peer has answered. */
-	lws_set_timeout(
-	    s->wsi, PENDING_TIMEOUT_CLOSE_SEND, LWS_TO_KILL_SYNC);
+	lws_set_timeout(s->wsi, PENDING_TIMEOUT_CLOSE_SEND, LWS_TO_KILL_SYNC);
 }
 
 static void
@@ -391,9 +388,8 @@ tell_reconnect(struct push *p)
 		if (s->state == SESSION_CLOSING)
 			continue;
 		b = tx_begin(p);
-		buf_adds(b,
-		    "{\"type\":\"reconnect\",\"after_ms\":2000,"
-		    "\"reason\":\"restart\"}");
+		buf_adds(b, "{\"type\":\"reconnect\",\"after_ms\":2000,"
+			    "\"reason\":\"restart\"}");
 		session_reply(s);
 		session_close(s, 1012, "restart");
 	}
@@ -492,8 +488,7 @@ free_all(struct push *p)
 }
 
 enum rc
-push_new(const struct push_options *options, struct push **ret,
-    struct err *err)
+push_new(const struct push_options *options, struct push **ret, struct err *err)
 {
 	struct push *p;
 	enum rc rc;

@@ -61,7 +61,7 @@ struct session {
 	struct hub_member member; /* member.user_id: whose it is */
 	TAILQ_ENTRY(session) all;
 	TAILQ_ENTRY(session) closing; /* while CLOSING and not told_close */
-	int64_t opened_ms; /* monotonic */
+	int64_t opened_ms;            /* monotonic */
 
 	/* From hello. */
 	int64_t device_id;
@@ -98,7 +98,7 @@ struct session {
 	int fragments;
 	struct out_list out;
 	size_t out_frames, out_bytes;
-	int close_code; /* while SESSION_CLOSING */
+	int close_code;      /* while SESSION_CLOSING */
 	int64_t close_by_ms; /* monotonic: whoever does not read is cut */
 	bool told_close;     /* the library has been told */
 	char close_reason[80];
@@ -204,8 +204,8 @@ void session_send(
 void session_changed(struct session *s, int64_t mid);
 
 /* An error frame for the request with id ${re}. */
-void session_refuse(struct session *s, bool has_re, int64_t re,
-    const struct refusal *refusal);
+void session_refuse(
+    struct session *s, bool has_re, int64_t re, const struct refusal *refusal);
 
 /* ---- push_lws.c ---- */
 

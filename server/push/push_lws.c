@@ -132,7 +132,7 @@ established(struct lws *wsi, struct slot *slot)
 	atomic_fetch_add(&p->nsessions, 1);
 	slot->session = s;
 	if (header(wsi, WSI_TOKEN_HTTP_AUTHORIZATION, authorization,
-	        sizeof(authorization)) &&
+		sizeof(authorization)) &&
 	    strncasecmp(authorization, "bearer ", 7) == 0)
 		session_set_token(
 		    s, authorization + 7, strlen(authorization + 7));
@@ -184,7 +184,7 @@ received(struct lws *wsi, struct session *s, const char *p, size_t n)
 		return;
 	}
 	whole = lws_is_final_fragment(wsi) != 0 &&
-	    lws_remaining_packet_payload(wsi) == 0;
+		lws_remaining_packet_payload(wsi) == 0;
 	if (whole && s->rx.len == 0) {
 		if (n > LIMIT_REQUEST_LEN)
 			session_close(s, 1009, "message too large");
@@ -264,8 +264,8 @@ library_log(int level, const char *line)
 {
 
 	(void)level;
-	log_event(LOG_EV_PUSH_LIBRARY, "text=%.*s",
-	    (int)strcspn(line, "\r\n"), line);
+	log_event(
+	    LOG_EV_PUSH_LIBRARY, "text=%.*s", (int)strcspn(line, "\r\n"), line);
 }
 
 static const struct lws_protocols protocols[] = {
@@ -289,14 +289,13 @@ lws_glue_open(struct push *p, struct err *err)
 	info.protocols = protocols;
 	info.user = p;
 	info.options = LWS_SERVER_OPTION_LIBUV |
-	    LWS_SERVER_OPTION_VALIDATE_UTF8 |
-	    LWS_SERVER_OPTION_DISABLE_OS_CA_CERTS |
-	    LWS_SERVER_OPTION_EXPLICIT_VHOSTS;
+		       LWS_SERVER_OPTION_VALIDATE_UTF8 |
+		       LWS_SERVER_OPTION_DISABLE_OS_CA_CERTS |
+		       LWS_SERVER_OPTION_EXPLICIT_VHOSTS;
 	info.pt_serv_buf_size = RX_BUFFER;
 	info.max_http_header_data = 4096;
 	info.max_http_header_pool2 = 1024;
-	info.fd_limit_per_thread =
-	    (unsigned)p->options.session_limit + 64;
+	info.fd_limit_per_thread = (unsigned)p->options.session_limit + 64;
 	info.timeout_secs = 5;
 	info.keepalive_timeout = 5;
 	info.retry_and_idle_policy = &retry;

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "crypt/crypt.h"
 #include "push/push_internal.h"
 #include "store/conversation.h"
 #include "store/inbox.h"
@@ -47,8 +46,9 @@ static struct session_job *
 job_of_note(struct push_note *note)
 {
 
-	return ((struct session_job *)(void *)((char *)note -
-	    offsetof(struct session_job, note)));
+	return (
+	    (struct session_job *)(void *)((char *)note -
+					   offsetof(struct session_job, note)));
 }
 
 static void
@@ -59,7 +59,8 @@ job_free(struct session_job *j)
 	mem_free(j);
 }
 
-/* Hands ${j} to a reader; its note then runs ${back}.  False: refused, freed. */
+/* Hands ${j} to a reader; its note then runs ${back}.  False: refused, freed.
+ */
 static bool
 job_submit(struct session *s, struct session_job *j,
     void (*run)(struct read_job *job, struct db *db, struct err *err),
@@ -79,8 +80,7 @@ job_submit(struct session *s, struct session_job *j,
 /* ---- life ---- */
 
 static void session_event(struct hub_member *m, const struct domain_event *e);
-static void session_change(
-    struct hub_member *m, const struct domain_change *c);
+static void session_change(struct hub_member *m, const struct domain_change *c);
 static void session_whisper(struct hub_member *m, const char *frame, size_t n);
 
 static const struct hub_ops session_ops = {
@@ -91,7 +91,7 @@ of_member(struct hub_member *m)
 {
 
 	return ((struct session *)(void *)((char *)m -
-	    offsetof(struct session, member)));
+					   offsetof(struct session, member)));
 }
 
 void
@@ -122,8 +122,8 @@ session_fini(struct session *s)
 }
 
 void
-session_refuse(struct session *s, bool has_re, int64_t re,
-    const struct refusal *refusal)
+session_refuse(
+    struct session *s, bool has_re, int64_t re, const struct refusal *refusal)
 {
 
 	wire_frame_error(tx_begin(s->push), has_re, re, refusal);
@@ -137,7 +137,7 @@ same_place(const struct session *a, const struct session *b)
 {
 
 	return (a->device_id == b->device_id &&
-	    strcmp(a->instance, b->instance) == 0);
+		strcmp(a->instance, b->instance) == 0);
 }
 
 /* The same instance of the device is replaced; a device has only so many. */
@@ -215,17 +215,16 @@ check_cursor(struct session *s, const struct session_job *j)
 	if (!s->has_after)
 		return (true);
 	if ((s->after_epoch[0] == '\0' ||
-	        strcmp(s->after_epoch, s->push->options.epoch) == 0) &&
+		strcmp(s->after_epoch, s->push->options.epoch) == 0) &&
 	    s->after <= j->counter.head)
 		return (true);
 	refusal_set(&r, PROBLEM_CURSOR_EXPIRED, "/after",
 	    s->after > j->counter.head
-	        ? "the inbox ends before this cursor"
-	        : "the cursor belongs to another epoch of the database");
+		? "the inbox ends before this cursor"
+		: "the cursor belongs to another epoch of the database");
 	r.head = j->counter.head;
 	r.oldest = j->counter.oldest;
-	(void)snprintf(
-	    r.epoch, sizeof(r.epoch), "%s", s->push->options.epoch);
+	(void)snprintf(r.epoch, sizeof(r.epoch), "%s", s->push->options.epoch);
 	session_refuse(s, s->has_re, s->re, &r);
 	session_close(s, 4410, "cursor expired");
 	return (false);
@@ -287,8 +286,8 @@ begin_opening(struct session *s, struct session_job *j)
 	s->state = SESSION_OPENING;
 	s->device_id = who->device_id;
 	s->device = who->device;
-	(void)snprintf(s->user, sizeof(s->user), "%.*s", LIMIT_NAME_LEN,
-	    who->name);
+	(void)snprintf(
+	    s->user, sizeof(s->user), "%.*s", LIMIT_NAME_LEN, who->name);
 	s->member.user_id = who->user_id;
 	if (!make_room(s)) {
 		session_close(s, 4429, "too many instances of this device");
@@ -339,9 +338,8 @@ read_principal(struct read_job *job, struct db *db, struct err *err)
 {
 	struct session_job *j = (struct session_job *)(void *)job;
 
-	j->rc = db == NULL
-	    ? err->rc
-	    : auth_load(db, j->token_hash, &j->principal, err);
+	j->rc = db == NULL ? err->rc
+			   : auth_load(db, j->token_hash, &j->principal, err);
 	push_post(j->push, &j->note);
 }
 
@@ -349,7 +347,7 @@ void
 session_set_token(struct session *s, const char *text, size_t n)
 {
 
-	s->has_token = crypt_token_hash(text, n, s->token_hash);
+	s->has_token = auth_token_hash(text, n, s->token_hash);
 }
 
 static void
@@ -364,9 +362,9 @@ hello(struct session *s, const struct frame *f)
 	s->wants_outbox = f->outbox;
 	(void)snprintf(s->instance, sizeof(s->instance), "%.*s",
 	    (int)f->instance.n, f->instance.p != NULL ? f->instance.p : "");
-	s->has_after = f->after.p != NULL &&
-	    wire_cursor_parse(
-	        f->after.p, f->after.n, s->after_epoch, &s->after);
+	s->has_after =
+	    f->after.p != NULL && wire_cursor_parse(f->after.p, f->after.n,
+				      s->after_epoch, &s->after);
 	if (f->token.p != NULL)
 		session_set_token(s, f->token.p, f->token.n);
 	if (!s->has_token) {
@@ -529,10 +527,10 @@ write_page(struct session *s, struct session_job *j)
 			metrics_add(
 			    s->push->options.metrics, METRIC_WS_EVENTS, 1);
 			if (lws_write(s->wsi,
-			        (unsigned char *)j->frames.data + start +
-			            LWS_PRE,
-			        j->ends[i] - start - LWS_PRE,
-			        LWS_WRITE_TEXT) < 0) {
+				(unsigned char *)j->frames.data + start +
+				    LWS_PRE,
+				j->ends[i] - start - LWS_PRE,
+				LWS_WRITE_TEXT) < 0) {
 				session_close(s, 1011, "");
 				return;
 			}
@@ -578,8 +576,7 @@ page_read(struct push *p, struct push_note *note)
 	/* An inbox has no holes: a page that is not full ended at the head. */
 	last = j->count < j->limit;
 	write_page(s, j);
-	last = last &&
-	    (j->count == 0 || s->cursor >= j->seqs[j->count - 1]);
+	last = last && (j->count == 0 || s->cursor >= j->seqs[j->count - 1]);
 	job_free(j);
 	if (s->state != SESSION_OPEN)
 		return;

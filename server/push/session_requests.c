@@ -210,12 +210,13 @@ read_finished(struct read_unit *unit)
 static void
 count_unread(struct read_job *job, struct db *db, struct err *err)
 {
-	struct read_request *r = (struct read_request *)(void *)((char *)job -
-	    offsetof(struct read_request, job));
+	struct read_request *r =
+	    (struct read_request *)(void *)((char *)job -
+					    offsetof(struct read_request, job));
 
-	r->unit.unit.rc = db == NULL
-	    ? err->rc
-	    : store_unread_total(db, r->unit.user_id, &r->unread, err);
+	r->unit.unit.rc = db == NULL ? err->rc
+				     : store_unread_total(db, r->unit.user_id,
+					   &r->unread, err);
 	request_back(&r->request);
 }
 
@@ -282,8 +283,7 @@ session_mark_read(struct session *s, const struct frame *f)
 	r->unit.user_id = s->member.user_id;
 	r->unit.device_id = s->device_id;
 	r->unit.form = f->has_conversation ? READ_CONVERSATION : READ_UPTO;
-	r->unit.upto =
-	    f->has_conversation ? f->upto_conversation_seq : f->upto;
+	r->unit.upto = f->has_conversation ? f->upto_conversation_seq : f->upto;
 	r->unit.conversation = f->conversation;
 	r->unit.is_private = f->is_private;
 	r->unit.finish = read_finished;
@@ -357,12 +357,13 @@ render_entry(
 static void
 read_replayed(struct read_job *job, struct db *db, struct err *err)
 {
-	struct send_request *r = (struct send_request *)(void *)((char *)job -
-	    offsetof(struct send_request, job));
+	struct send_request *r =
+	    (struct send_request *)(void *)((char *)job -
+					    offsetof(struct send_request, job));
 
 	r->rc = db == NULL ? err->rc
-	                   : entry_get(db, r->unit.sender_id, &r->draft.id,
-	                         render_entry, &r->entry, err);
+			   : entry_get(db, r->unit.sender_id, &r->draft.id,
+				 render_entry, &r->entry, err);
 	request_back(&r->request);
 }
 
@@ -433,7 +434,7 @@ prepare_send(struct session *s, struct send_request *r)
 		return (false);
 	}
 	if (!send_unit_ask(&r->unit, s->member.user_id, &r->draft,
-	        s->push->options.domain))
+		s->push->options.domain))
 		return (false);
 	message_draft_view(&r->draft, &v);
 	wire_message_fragment(&fragment, &v);
@@ -510,15 +511,17 @@ typing_member(void *arg, const struct store_participant *p, struct err *err)
 static void
 read_typing(struct read_job *job, struct db *db, struct err *err)
 {
-	struct typing_request *r = (struct typing_request *)(void *)(
-	    (char *)job - offsetof(struct typing_request, job));
+	struct typing_request *r =
+	    (struct typing_request *)(void *)((char *)job -
+					      offsetof(
+						  struct typing_request, job));
 	struct store_conversation c;
 
 	if (db == NULL ||
 	    store_conversation_by_public(db, &r->conversation, &c, err) !=
-	        RC_OK ||
-	    store_participants(
-	        db, c.conversation_id, typing_member, r, err) != RC_OK)
+		RC_OK ||
+	    store_participants(db, c.conversation_id, typing_member, r, err) !=
+		RC_OK)
 		r->member = false;
 	request_back(&r->request);
 }
@@ -583,8 +586,9 @@ struct show_request {
 static void
 read_entries(struct read_job *job, struct db *db, struct err *err)
 {
-	struct show_request *r = (struct show_request *)(void *)((char *)job -
-	    offsetof(struct show_request, job));
+	struct show_request *r =
+	    (struct show_request *)(void *)((char *)job -
+					    offsetof(struct show_request, job));
 	struct uuid id;
 	size_t start;
 	int i;
@@ -595,7 +599,7 @@ read_entries(struct read_job *job, struct db *db, struct err *err)
 		start = r->frames.len;
 		buf_adds(&r->frames, "{\"type\":\"outbox\",\"entry\":");
 		if (entry_get(db, r->user_id, &id, render_entry, &r->frames,
-		        err) != RC_OK) {
+			err) != RC_OK) {
 			r->frames.len = start;
 			continue;
 		}

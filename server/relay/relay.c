@@ -40,7 +40,7 @@ struct relay {
 
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
-	struct mbox_node *wakes;    /* struct wake, newest first */
+	struct mbox_node *wakes;     /* struct wake, newest first */
 	struct relay_unit *finished; /* newest first */
 	bool stopping, stop_seen;
 	bool release_finished;
@@ -111,7 +111,7 @@ take_wakes(struct relay *r, struct mbox_node *list)
 
 	while (list != NULL) {
 		w = (struct wake *)(void *)((char *)list -
-		    offsetof(struct wake, node));
+					    offsetof(struct wake, node));
 		list = list->next;
 		for (i = 0; i < w->nlanes; i++)
 			wake_lane(r, w->lanes[i]);
@@ -158,13 +158,13 @@ submit_ready(struct relay *r)
 	size_t i;
 	enum rc rc;
 
-	while (!r->closed && r->idle != NULL &&
-	    schedule_ready(r->schedule) > 0) {
+	while (
+	    !r->closed && r->idle != NULL && schedule_ready(r->schedule) > 0) {
 		u = r->idle;
 		deliver_unit_init(&u->deliver);
 		u->deliver.finish = unit_finished;
-		u->deliver.nlanes = schedule_take(
-		    r->schedule, u->deliver.lanes, DELIVER_LANES);
+		u->deliver.nlanes =
+		    schedule_take(r->schedule, u->deliver.lanes, DELIVER_LANES);
 		r->idle = u->next;
 		rc = r->options.carrier.submit(
 		    r->options.carrier.arg, &u->deliver);
@@ -189,8 +189,8 @@ poll_store(struct relay *r)
 	enum rc rc;
 
 	now = clk_wall_ms(r->options.clk);
-	rc = store_lanes_owing(r->db, now, r->poll_after, POLL_LANES,
-	    wake_lane, r, &r->poll_after, &err);
+	rc = store_lanes_owing(r->db, now, r->poll_after, POLL_LANES, wake_lane,
+	    r, &r->poll_after, &err);
 	if (rc == RC_OK)
 		rc = store_outbox_next_due(r->db, now, &due, &err);
 	if (rc != RC_OK) {
@@ -201,8 +201,8 @@ poll_store(struct relay *r)
 		release_unit_init(&r->release);
 		r->release.finish = release_finished;
 		r->release.arg = r;
-		r->release_busy = writer_submit(r->options.writer,
-		                      &r->release.unit) == RC_OK;
+		r->release_busy =
+		    writer_submit(r->options.writer, &r->release.unit) == RC_OK;
 	}
 }
 
@@ -219,7 +219,7 @@ gather(struct relay *r, int64_t until_ms)
 	ts.tv_nsec = (long)(until_ms % 1000) * 1000000;
 	(void)pthread_mutex_lock(&r->lock);
 	while (r->wakes == NULL && r->finished == NULL &&
-	    !r->release_finished && (!r->stopping || r->stop_seen))
+	       !r->release_finished && (!r->stopping || r->stop_seen))
 		if (pthread_cond_timedwait(&r->cond, &r->lock, &ts) != 0)
 			break;
 	wakes = r->wakes;
@@ -263,9 +263,9 @@ loop(void *arg)
 			poll_store(r);
 			/* More lanes than one look: after a restart they are
 			 * many, and no wake will name them. */
-			r->next_poll_ms = now +
-			    (r->poll_after != 0 ? PAUSE_MS
-			                        : r->options.poll_ms);
+			r->next_poll_ms =
+			    now + (r->poll_after != 0 ? PAUSE_MS
+						      : r->options.poll_ms);
 		}
 		until = r->next_poll_ms;
 		if (now >= r->pause_until_ms)
@@ -279,8 +279,8 @@ loop(void *arg)
 /* ---- life ---- */
 
 enum rc
-relay_new(const struct relay_options *options, struct relay **ret,
-    struct err *err)
+relay_new(
+    const struct relay_options *options, struct relay **ret, struct err *err)
 {
 	struct db_options o;
 	pthread_condattr_t attr;
@@ -306,7 +306,7 @@ relay_new(const struct relay_options *options, struct relay **ret,
 	o = *options->db;
 	o.mode = DB_READER;
 	rc = r->schedule == NULL ? err_set(err, RC_NO_MEMORY, "relay")
-	                         : db_open(&o, &r->db, err);
+				 : db_open(&o, &r->db, err);
 	if (rc != RC_OK) {
 		relay_free(r);
 		return (rc);
@@ -339,8 +339,8 @@ relay_start(struct relay *r, struct err *err)
 	if (rc != RC_OK)
 		return (rc);
 	if (pending > 0)
-		log_event(LOG_EV_RELAY_RECOVER, "pending=%lld",
-		    (long long)pending);
+		log_event(
+		    LOG_EV_RELAY_RECOVER, "pending=%lld", (long long)pending);
 	return (thr_start(THR_RELAY, 0, loop, r, &r->thread, err));
 }
 

@@ -29,9 +29,9 @@ store_user_insert(struct db *db, const struct store_user *user, int64_t now_ms,
 	id = 0;
 	v[0] = db_v_str(user->name);
 	v[1] = user->display_name[0] != '\0' ? db_v_str(user->display_name)
-	                                     : DB_V_NULL;
+					     : DB_V_NULL;
 	v[2] = user->password_hash[0] != '\0' ? db_v_str(user->password_hash)
-	                                      : DB_V_NULL;
+					      : DB_V_NULL;
 	v[3] = db_v_i64(user->admin ? 1 : 0);
 	v[4] = db_v_i64(now_ms);
 	rc = db_run(db, SQL_USER_INSERT, v, 5, take_id, &id, NULL, err);
@@ -83,8 +83,8 @@ store_user_by_name(struct db *db, const char *name, size_t n,
 }
 
 enum rc
-store_user_by_id(struct db *db, int64_t user_id, struct store_user *ret,
-    struct err *err)
+store_user_by_id(
+    struct db *db, int64_t user_id, struct store_user *ret, struct err *err)
 {
 
 	return (get_user(db, SQL_USER_BY_ID, db_v_i64(user_id), ret, err));
@@ -104,20 +104,19 @@ store_user_any(struct db *db, bool *ret, struct err *err)
 }
 
 enum rc
-store_user_password_set(struct db *db, int64_t user_id, const char *hash,
-    struct err *err)
+store_user_password_set(
+    struct db *db, int64_t user_id, const char *hash, struct err *err)
 {
 	struct db_val v[2];
 
 	v[0] = db_v_i64(user_id);
 	v[1] = db_v_str(hash);
-	return (
-	    db_run(db, SQL_USER_PASSWORD_SET, v, 2, NULL, NULL, NULL, err));
+	return (db_run(db, SQL_USER_PASSWORD_SET, v, 2, NULL, NULL, NULL, err));
 }
 
 enum rc
-store_user_disable(struct db *db, int64_t user_id, int64_t now_ms,
-    struct err *err)
+store_user_disable(
+    struct db *db, int64_t user_id, int64_t now_ms, struct err *err)
 {
 	struct db_val v[2];
 	int64_t changed;
@@ -146,8 +145,8 @@ store_device_insert(struct db *db, const struct store_device *device,
 	v[3] = db_v_blob(token_hash, STORE_HASH_LEN);
 	v[4] = db_v_i64(device->acked_seq);
 	v[5] = db_v_i64(device->created_at);
-	return (db_run(db, SQL_DEVICE_INSERT, v, 6, take_id, ret_device_id,
-	    NULL, err));
+	return (db_run(
+	    db, SQL_DEVICE_INSERT, v, 6, take_id, ret_device_id, NULL, err));
 }
 
 static enum rc
@@ -174,22 +173,21 @@ store_device_by_token(struct db *db, const uint8_t token_hash[STORE_HASH_LEN],
 
 	memset(ret, 0, sizeof(*ret));
 	v = db_v_blob(token_hash, STORE_HASH_LEN);
-	rc = db_run(
-	    db, SQL_DEVICE_BY_TOKEN, &v, 1, take_device, ret, NULL, err);
+	rc =
+	    db_run(db, SQL_DEVICE_BY_TOKEN, &v, 1, take_device, ret, NULL, err);
 	if (rc == RC_OK && ret->device_id == 0)
 		rc = RC_NOT_FOUND;
 	return (rc);
 }
 
 enum rc
-store_device_count(struct db *db, int64_t user_id, int64_t *ret,
-    struct err *err)
+store_device_count(
+    struct db *db, int64_t user_id, int64_t *ret, struct err *err)
 {
 	struct db_val v;
 
 	v = db_v_i64(user_id);
-	return (
-	    db_run(db, SQL_DEVICE_COUNT, &v, 1, take_id, ret, NULL, err));
+	return (db_run(db, SQL_DEVICE_COUNT, &v, 1, take_id, ret, NULL, err));
 }
 
 struct device_each {
@@ -226,13 +224,11 @@ store_device_list(struct db *db, int64_t user_id,
 	struct db_val v;
 
 	v = db_v_i64(user_id);
-	return (
-	    db_run(db, SQL_DEVICE_LIST, &v, 1, list_device, &e, NULL, err));
+	return (db_run(db, SQL_DEVICE_LIST, &v, 1, list_device, &e, NULL, err));
 }
 
 struct revoke_each {
-	void (*each)(void *arg, int64_t device_id,
-	    const uint8_t token_hash[STORE_HASH_LEN]);
+	store_revoked_fn each;
 	void *arg;
 	int count;
 };
@@ -254,9 +250,7 @@ revoked_device(void *arg, const struct db_row *row, struct err *err)
 
 enum rc
 store_device_revoke(struct db *db, int64_t user_id,
-    const struct uuid *public_id, int64_t keep, int64_t now_ms,
-    void (*each)(void *arg, int64_t device_id,
-        const uint8_t token_hash[STORE_HASH_LEN]),
+    const struct uuid *public_id, int64_t now_ms, store_revoked_fn each,
     void *arg, struct err *err)
 {
 	struct revoke_each e = {each, arg, 0};
@@ -264,14 +258,27 @@ store_device_revoke(struct db *db, int64_t user_id,
 	enum rc rc;
 
 	v[0] = db_v_i64(user_id);
-	v[1] = public_id != NULL ? db_v_uuid(public_id) : db_v_i64(keep);
+	v[1] = db_v_uuid(public_id);
 	v[2] = db_v_i64(now_ms);
-	rc = db_run(db,
-	    public_id != NULL ? SQL_DEVICE_REVOKE : SQL_DEVICE_REVOKE_OTHERS,
-	    v, 3, revoked_device, &e, NULL, err);
-	if (rc == RC_OK && public_id != NULL && e.count == 0)
+	rc = db_run(
+	    db, SQL_DEVICE_REVOKE, v, 3, revoked_device, &e, NULL, err);
+	if (rc == RC_OK && e.count == 0)
 		rc = RC_NOT_FOUND;
 	return (rc);
+}
+
+enum rc
+store_device_revoke_others(struct db *db, int64_t user_id, int64_t keep,
+    int64_t now_ms, store_revoked_fn each, void *arg, struct err *err)
+{
+	struct revoke_each e = {each, arg, 0};
+	struct db_val v[3];
+
+	v[0] = db_v_i64(user_id);
+	v[1] = db_v_i64(keep);
+	v[2] = db_v_i64(now_ms);
+	return (db_run(db, SQL_DEVICE_REVOKE_OTHERS, v, 3, revoked_device, &e,
+	    NULL, err));
 }
 
 enum rc
@@ -295,8 +302,8 @@ store_device_rename(struct db *db, int64_t user_id,
 }
 
 enum rc
-store_device_acked_get(struct db *db, int64_t device_id, int64_t *ret,
-    struct err *err)
+store_device_acked_get(
+    struct db *db, int64_t device_id, int64_t *ret, struct err *err)
 {
 	struct db_val v;
 
@@ -316,8 +323,8 @@ store_device_acked_set(struct db *db, int64_t device_id, int64_t seq,
 	v[0] = db_v_i64(device_id);
 	v[1] = db_v_i64(seq);
 	v[2] = db_v_i64(now_ms);
-	return (db_run(
-	    db, SQL_DEVICE_ACKED_SET, v, 3, take_id, ret, NULL, err));
+	return (
+	    db_run(db, SQL_DEVICE_ACKED_SET, v, 3, take_id, ret, NULL, err));
 }
 
 /* ---- counters and meta ---- */
@@ -336,8 +343,8 @@ take_counter(void *arg, const struct db_row *row, struct err *err)
 }
 
 enum rc
-store_counter_get(struct db *db, int64_t user_id, struct store_counter *ret,
-    struct err *err)
+store_counter_get(
+    struct db *db, int64_t user_id, struct store_counter *ret, struct err *err)
 {
 	struct db_val v;
 	enum rc rc;
@@ -368,8 +375,8 @@ take_meta(void *arg, const struct db_row *row, struct err *err)
 }
 
 enum rc
-store_meta_get(struct db *db, const char *key, char *ret, size_t size,
-    struct err *err)
+store_meta_get(
+    struct db *db, const char *key, char *ret, size_t size, struct err *err)
 {
 	struct meta_text t = {ret, size, false};
 	struct db_val v;

@@ -46,22 +46,23 @@ struct store_counter {
 enum rc store_user_insert(struct db *db, const struct store_user *user,
     int64_t now_ms, int64_t *ret_user_id, struct err *err) MUST_USE;
 
-/* By name (${n} bytes) or id; RC_NOT_FOUND (without a text) if there is none. */
+/* By name (${n} bytes) or id; RC_NOT_FOUND (without a text) if there is none.
+ */
 enum rc store_user_by_name(struct db *db, const char *name, size_t n,
     struct store_user *ret, struct err *err) MUST_USE;
-enum rc store_user_by_id(struct db *db, int64_t user_id,
-    struct store_user *ret, struct err *err) MUST_USE;
+enum rc store_user_by_id(struct db *db, int64_t user_id, struct store_user *ret,
+    struct err *err) MUST_USE;
 
 /* Whether there is any user at all. */
 enum rc store_user_any(struct db *db, bool *ret, struct err *err) MUST_USE;
 
 /* Replaces the password hash. */
-enum rc store_user_password_set(struct db *db, int64_t user_id,
-    const char *hash, struct err *err) MUST_USE;
+enum rc store_user_password_set(
+    struct db *db, int64_t user_id, const char *hash, struct err *err) MUST_USE;
 
 /* Disables a user; RC_NOT_FOUND if he is not there or is disabled. */
-enum rc store_user_disable(struct db *db, int64_t user_id, int64_t now_ms,
-    struct err *err) MUST_USE;
+enum rc store_user_disable(
+    struct db *db, int64_t user_id, int64_t now_ms, struct err *err) MUST_USE;
 
 /* Adds a device; its cursor starts at ${acked_seq}. */
 enum rc store_device_insert(struct db *db, const struct store_device *device,
@@ -75,22 +76,27 @@ enum rc store_device_by_token(struct db *db,
     struct err *err) MUST_USE;
 
 /* How many devices ${user_id} has. */
-enum rc store_device_count(struct db *db, int64_t user_id, int64_t *ret,
-    struct err *err) MUST_USE;
+enum rc store_device_count(
+    struct db *db, int64_t user_id, int64_t *ret, struct err *err) MUST_USE;
 
 /* Calls ${each} for every device of ${user_id}, oldest first. */
 enum rc store_device_list(struct db *db, int64_t user_id,
     void (*each)(void *arg, const struct store_device *device), void *arg,
     struct err *err) MUST_USE;
 
-/* Revokes one device (by its public id), or all but ${keep} when
- * ${public_id} is NULL.  ${each} gets what was revoked.  RC_NOT_FOUND if the
- * one named is not there. */
+/* Gets what was revoked. */
+typedef void (*store_revoked_fn)(void *arg, int64_t device_id,
+    const uint8_t token_hash[STORE_HASH_LEN]);
+
+/* Revokes one device; RC_NOT_FOUND if it is not there. */
 enum rc store_device_revoke(struct db *db, int64_t user_id,
-    const struct uuid *public_id, int64_t keep, int64_t now_ms,
-    void (*each)(void *arg, int64_t device_id,
-        const uint8_t token_hash[STORE_HASH_LEN]),
+    const struct uuid *public_id, int64_t now_ms, store_revoked_fn each,
     void *arg, struct err *err) MUST_USE;
+
+/* Revokes all devices but ${keep} (0: all). */
+enum rc store_device_revoke_others(struct db *db, int64_t user_id,
+    int64_t keep, int64_t now_ms, store_revoked_fn each, void *arg,
+    struct err *err) MUST_USE;
 
 /* Renames a device; RC_NOT_FOUND if it is not there. */
 enum rc store_device_rename(struct db *db, int64_t user_id,
@@ -99,8 +105,8 @@ enum rc store_device_rename(struct db *db, int64_t user_id,
 
 /* The device's own cursor; and moving it on to ${seq}, never back: ${ret} is
  * where it is then. */
-enum rc store_device_acked_get(struct db *db, int64_t device_id, int64_t *ret,
-    struct err *err) MUST_USE;
+enum rc store_device_acked_get(
+    struct db *db, int64_t device_id, int64_t *ret, struct err *err) MUST_USE;
 enum rc store_device_acked_set(struct db *db, int64_t device_id, int64_t seq,
     int64_t now_ms, int64_t *ret, struct err *err) MUST_USE;
 

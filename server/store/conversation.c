@@ -132,8 +132,8 @@ store_conversation_by_public(struct db *db, const struct uuid *id,
 }
 
 enum rc
-store_conversation_by_id(struct db *db, int64_t id,
-    struct store_conversation *ret, struct err *err)
+store_conversation_by_id(
+    struct db *db, int64_t id, struct store_conversation *ret, struct err *err)
 {
 
 	return (get_conversation(
@@ -143,8 +143,8 @@ store_conversation_by_id(struct db *db, int64_t id,
 /* ---- participants ---- */
 
 enum rc
-store_participant_insert(struct db *db, int64_t conversation_id,
-    int64_t user_id, struct err *err)
+store_participant_insert(
+    struct db *db, int64_t conversation_id, int64_t user_id, struct err *err)
 {
 	struct db_val v[3];
 
@@ -173,8 +173,8 @@ read_participant(const struct db_row *row, struct store_participant *p)
 }
 
 struct participant_each {
-	enum rc (*each)(void *arg, const struct store_participant *p,
-	    struct err *err);
+	enum rc (*each)(
+	    void *arg, const struct store_participant *p, struct err *err);
 	void *arg;
 };
 
@@ -190,8 +190,8 @@ each_participant(void *arg, const struct db_row *row, struct err *err)
 
 enum rc
 store_participants(struct db *db, int64_t conversation_id,
-    enum rc (*each)(void *arg, const struct store_participant *p,
-        struct err *err),
+    enum rc (*each)(
+	void *arg, const struct store_participant *p, struct err *err),
     void *arg, struct err *err)
 {
 	struct participant_each e = {each, arg};
@@ -264,8 +264,8 @@ each_item(void *arg, const struct db_row *row, struct err *err)
 enum rc
 store_conversation_list(struct db *db, int64_t user_id, int64_t before,
     int64_t limit,
-    enum rc (*each)(void *arg, const struct store_conversation_item *item,
-        struct err *err),
+    enum rc (*each)(
+	void *arg, const struct store_conversation_item *item, struct err *err),
     void *arg, struct err *err)
 {
 	struct item_each e = {each, arg};
@@ -312,13 +312,12 @@ store_unread_total(
 
 	*ret = 0;
 	v = db_v_i64(user_id);
-	return (
-	    db_run(db, SQL_UNREAD_TOTAL, &v, 1, take_id, ret, NULL, err));
+	return (db_run(db, SQL_UNREAD_TOTAL, &v, 1, take_id, ret, NULL, err));
 }
 
 struct unread_each {
-	void (*each)(void *arg, const struct uuid *conversation,
-	    int64_t unread, int64_t last);
+	void (*each)(void *arg, const struct uuid *conversation, int64_t unread,
+	    int64_t last);
 	void *arg;
 };
 
@@ -337,13 +336,12 @@ each_unread(void *arg, const struct db_row *row, struct err *err)
 enum rc
 store_unread_list(struct db *db, int64_t user_id,
     void (*each)(void *arg, const struct uuid *conversation, int64_t unread,
-        int64_t last),
+	int64_t last),
     void *arg, struct err *err)
 {
 	struct unread_each e = {each, arg};
 	struct db_val v;
 
 	v = db_v_i64(user_id);
-	return (
-	    db_run(db, SQL_UNREAD_LIST, &v, 1, each_unread, &e, NULL, err));
+	return (db_run(db, SQL_UNREAD_LIST, &v, 1, each_unread, &e, NULL, err));
 }

@@ -52,8 +52,8 @@ struct store_conversation_item {
 
 /* Writes the key of the direct conversation of ${a} and ${b}: both in order,
  * a space between. */
-void store_direct_key(const char *a, const char *b,
-    char ret[STORE_DIRECT_KEY_SIZE]);
+void store_direct_key(
+    const char *a, const char *b, char ret[STORE_DIRECT_KEY_SIZE]);
 
 /* From a direct key, the one who is not ${name} (or ${name} himself in a note
  * to oneself).  False if ${name} is not in it. */
@@ -79,8 +79,8 @@ enum rc store_participant_insert(struct db *db, int64_t conversation_id,
 
 /* Calls ${each} for every member, ascending by user. */
 enum rc store_participants(struct db *db, int64_t conversation_id,
-    enum rc (*each)(void *arg, const struct store_participant *p,
-        struct err *err),
+    enum rc (*each)(
+	void *arg, const struct store_participant *p, struct err *err),
     void *arg, struct err *err) MUST_USE;
 
 /* One member; RC_NOT_FOUND if he is none. */
@@ -91,8 +91,8 @@ enum rc store_participant_get(struct db *db, int64_t conversation_id,
  * from the newest), newest first. */
 enum rc store_conversation_list(struct db *db, int64_t user_id, int64_t before,
     int64_t limit,
-    enum rc (*each)(void *arg, const struct store_conversation_item *item,
-        struct err *err),
+    enum rc (*each)(
+	void *arg, const struct store_conversation_item *item, struct err *err),
     void *arg, struct err *err) MUST_USE;
 
 /* One of ${user_id}'s conversations; RC_NOT_FOUND if it is not his. */
@@ -102,11 +102,11 @@ enum rc store_conversation_one(struct db *db, int64_t user_id,
 
 /* How many messages of others ${user_id} has not read: in all, and for each
  * conversation that has some. */
-enum rc store_unread_total(struct db *db, int64_t user_id, int64_t *ret,
-    struct err *err) MUST_USE;
+enum rc store_unread_total(
+    struct db *db, int64_t user_id, int64_t *ret, struct err *err) MUST_USE;
 enum rc store_unread_list(struct db *db, int64_t user_id,
     void (*each)(void *arg, const struct uuid *conversation, int64_t unread,
-        int64_t last),
+	int64_t last),
     void *arg, struct err *err) MUST_USE;
 
 #endif

@@ -60,16 +60,17 @@ each_event(void *arg, const struct db_row *row, struct err *err)
 }
 
 enum rc
-store_inbox_page(struct db *db, int64_t user_id, int64_t after, int64_t upto,
-    int64_t limit, store_event_fn each, void *arg, struct err *err)
+store_inbox_page(struct db *db, int64_t user_id,
+    const struct store_range *range, store_event_fn each, void *arg,
+    struct err *err)
 {
 	struct event_each x = {each, arg};
 	struct db_val v[4];
 
 	v[0] = db_v_i64(user_id);
-	v[1] = db_v_i64(after);
-	v[2] = db_v_i64(upto);
-	v[3] = db_v_i64(limit);
+	v[1] = db_v_i64(range->after);
+	v[2] = db_v_i64(range->upto);
+	v[3] = db_v_i64(range->limit);
 	return (db_run(db, SQL_INBOX_PAGE, v, 4, each_event, &x, NULL, err));
 }
 

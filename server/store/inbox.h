@@ -20,15 +20,22 @@ struct store_inbox_message {
 	bool own;          /* store_inbox_find() only */
 };
 
-typedef enum rc (*store_event_fn)(void *arg, const struct event_view *event,
-    struct err *err);
-typedef enum rc (*store_inbox_fn)(void *arg,
-    const struct store_inbox_message *message, struct err *err);
+typedef enum rc (*store_event_fn)(
+    void *arg, const struct event_view *event, struct err *err);
+typedef enum rc (*store_inbox_fn)(
+    void *arg, const struct store_inbox_message *message, struct err *err);
 
-/* Calls ${each} for the events of ${user_id} (called ${name}) with
- * after < seq <= upto, at most ${limit}.  Views are borrowed. */
-enum rc store_inbox_page(struct db *db, int64_t user_id, int64_t after,
-    int64_t upto, int64_t limit, store_event_fn each, void *arg,
+/* A part of an inbox: after < seq <= upto, at most ${limit} events. */
+struct store_range {
+	int64_t after;
+	int64_t upto;
+	int64_t limit;
+};
+
+/* Calls ${each} for the events of ${user_id} in ${range}.  Views are
+ * borrowed. */
+enum rc store_inbox_page(struct db *db, int64_t user_id,
+    const struct store_range *range, store_event_fn each, void *arg,
     struct err *err) MUST_USE;
 
 /* Calls ${each} for others' messages with after < seq <= upto. */
@@ -36,9 +43,8 @@ enum rc store_inbox_range(struct db *db, int64_t user_id, int64_t after,
     int64_t upto, store_inbox_fn each, void *arg, struct err *err) MUST_USE;
 
 /* Where message ${id} is in ${user_id}'s inbox; RC_NOT_FOUND if it is not. */
-enum rc store_inbox_find(struct db *db, int64_t user_id,
-    const struct uuid *id, struct store_inbox_message *ret,
-    struct err *err) MUST_USE;
+enum rc store_inbox_find(struct db *db, int64_t user_id, const struct uuid *id,
+    struct store_inbox_message *ret, struct err *err) MUST_USE;
 
 /* The last message of others in a conversation with
  * after < conversation_seq <= upto; RC_NOT_FOUND if there is none. */

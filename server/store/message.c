@@ -55,8 +55,8 @@ take_uuid(void *arg, const struct db_row *row, struct err *err)
 }
 
 enum rc
-store_message_uuid(struct db *db, int64_t mid, struct uuid *ret,
-    struct err *err)
+store_message_uuid(
+    struct db *db, int64_t mid, struct uuid *ret, struct err *err)
 {
 	struct uuid_found f = {ret, false};
 	struct db_val v;
@@ -174,20 +174,20 @@ each_history(void *arg, const struct db_row *row, struct err *err)
 }
 
 enum rc
-store_history(struct db *db, int64_t conversation_id, int64_t user_id,
-    bool before, int64_t seq, int64_t delivered_upto, int64_t limit,
+store_history(struct db *db, const struct store_history_query *query,
     store_history_fn each, void *arg, struct err *err)
 {
 	struct history_each x = {each, arg, false, 0};
 	struct db_val v[5];
 
-	v[0] = db_v_i64(conversation_id);
-	v[1] = db_v_i64(user_id);
-	v[2] = db_v_i64(seq);
-	v[3] = db_v_i64(delivered_upto);
-	v[4] = db_v_i64(limit);
-	return (db_run(db, before ? SQL_HISTORY_BEFORE : SQL_HISTORY_AFTER, v,
-	    5, each_history, &x, NULL, err));
+	v[0] = db_v_i64(query->conversation_id);
+	v[1] = db_v_i64(query->user_id);
+	v[2] = db_v_i64(query->seq);
+	v[3] = db_v_i64(query->delivered_upto);
+	v[4] = db_v_i64(query->limit);
+	return (
+	    db_run(db, query->before ? SQL_HISTORY_BEFORE : SQL_HISTORY_AFTER,
+	        v, 5, each_history, &x, NULL, err));
 }
 
 enum rc
@@ -200,8 +200,7 @@ store_message_visible(struct db *db, int64_t user_id, const struct uuid *id,
 
 	v[0] = db_v_uuid(id);
 	v[1] = db_v_i64(user_id);
-	rc = db_run(
-	    db, SQL_MESSAGE_VISIBLE, v, 2, each_history, &x, NULL, err);
+	rc = db_run(db, SQL_MESSAGE_VISIBLE, v, 2, each_history, &x, NULL, err);
 	if (rc == RC_OK && x.count == 0)
 		rc = RC_NOT_FOUND;
 	return (rc);

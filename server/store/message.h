@@ -49,28 +49,36 @@ enum rc store_message_key(struct db *db, const struct uuid *id,
     struct store_message_key *ret, struct err *err) MUST_USE;
 
 /* The public id of message ${mid}; RC_NOT_FOUND. */
-enum rc store_message_uuid(struct db *db, int64_t mid, struct uuid *ret,
-    struct err *err) MUST_USE;
+enum rc store_message_uuid(
+    struct db *db, int64_t mid, struct uuid *ret, struct err *err) MUST_USE;
 
-typedef enum rc (*store_entry_fn)(void *arg, const struct store_entry *entry,
-    struct err *err);
+typedef enum rc (*store_entry_fn)(
+    void *arg, const struct store_entry *entry, struct err *err);
 
 /* ${sender_id}'s message ${id}; RC_NOT_FOUND if it is not his. */
-enum rc store_entry_get(struct db *db, int64_t sender_id,
-    const struct uuid *id, store_entry_fn each, void *arg,
-    struct err *err) MUST_USE;
+enum rc store_entry_get(struct db *db, int64_t sender_id, const struct uuid *id,
+    store_entry_fn each, void *arg, struct err *err) MUST_USE;
 
 /* ${sender_id}'s messages before internal id ${before}, newest first. */
 enum rc store_entries(struct db *db, int64_t sender_id, int64_t before,
     int64_t limit, store_entry_fn each, void *arg, struct err *err) MUST_USE;
 
-typedef enum rc (*store_history_fn)(void *arg,
-    const struct store_history *message, struct err *err);
+typedef enum rc (*store_history_fn)(
+    void *arg, const struct store_history *message, struct err *err);
 
-/* What ${user_id} may see of a conversation: his own, and others' up to
- * ${delivered_upto}.  Messages before (newest first) or after ${seq}. */
-enum rc store_history(struct db *db, int64_t conversation_id, int64_t user_id,
-    bool before, int64_t seq, int64_t delivered_upto, int64_t limit,
+/* A part of a conversation as ${user_id} may see it: his own messages, and
+ * others' up to ${delivered_upto}; before ${seq} (newest first), or after. */
+struct store_history_query {
+	int64_t conversation_id;
+	int64_t user_id;
+	bool before;
+	int64_t seq;
+	int64_t delivered_upto;
+	int64_t limit;
+};
+
+/* Calls ${each} for the messages that ${query} asks for. */
+enum rc store_history(struct db *db, const struct store_history_query *query,
     store_history_fn each, void *arg, struct err *err) MUST_USE;
 
 /* One message, if ${user_id} may see it; RC_NOT_FOUND. */

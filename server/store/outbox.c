@@ -28,8 +28,8 @@ take_lane(void *arg, const struct db_row *row, struct err *err)
 	l->lane_id = db_row_i64(row, 0);
 	l->conversation_id = db_row_i64(row, 1);
 	l->dest_user = db_row_i64(row, 3);
-	l->class = db_row_i64(row, 4) == LANE_RECEIPTS ? LANE_RECEIPTS
-	                                               : LANE_MESSAGES;
+	l->class =
+	    db_row_i64(row, 4) == LANE_RECEIPTS ? LANE_RECEIPTS : LANE_MESSAGES;
 	l->tail_seq = db_row_i64(row, 5);
 	l->next_seq = db_row_i64(row, 6);
 	if (l->tail_seq < l->next_seq - 1)
@@ -58,8 +58,8 @@ store_lane_find(struct db *db, int64_t conversation_id, int64_t dest_user,
 }
 
 enum rc
-store_lane_get(struct db *db, int64_t lane_id, struct store_lane *ret,
-    struct err *err)
+store_lane_get(
+    struct db *db, int64_t lane_id, struct store_lane *ret, struct err *err)
 {
 	struct db_val v;
 	enum rc rc;
@@ -123,8 +123,8 @@ store_lanes_owing(struct db *db, int64_t now_ms, int64_t after, int64_t limit,
 }
 
 enum rc
-store_outbox_next_due(struct db *db, int64_t now_ms, int64_t *ret,
-    struct err *err)
+store_outbox_next_due(
+    struct db *db, int64_t now_ms, int64_t *ret, struct err *err)
 {
 	struct db_val v;
 	int64_t lane, scheduled;
@@ -132,8 +132,7 @@ store_outbox_next_due(struct db *db, int64_t now_ms, int64_t *ret,
 
 	lane = scheduled = 0;
 	v = db_v_i64(now_ms);
-	rc = db_run(
-	    db, SQL_LANES_NEXT_DUE, &v, 1, take_id, &lane, NULL, err);
+	rc = db_run(db, SQL_LANES_NEXT_DUE, &v, 1, take_id, &lane, NULL, err);
 	if (rc == RC_OK)
 		rc = db_run(db, SQL_OUTBOX_NEXT_SCHEDULED, NULL, 0, take_id,
 		    &scheduled, NULL, err);
@@ -243,13 +242,11 @@ store_receipt_move(struct db *db, int64_t id, int64_t mid,
 	v[1] = db_v_i64(mid);
 	v[2] = db_v_i64(conversation_seq);
 	v[3] = db_v_i64(event_time);
-	return (update_one(
-	    db, SQL_OUTBOX_RECEIPT_MOVE, v, 4, "receipt", err));
+	return (update_one(db, SQL_OUTBOX_RECEIPT_MOVE, v, 4, "receipt", err));
 }
 
 enum rc
-store_outbox_cancel(struct db *db, int64_t id, int64_t now_ms,
-    struct err *err)
+store_outbox_cancel(struct db *db, int64_t id, int64_t now_ms, struct err *err)
 {
 	struct db_val v[2];
 
@@ -259,8 +256,8 @@ store_outbox_cancel(struct db *db, int64_t id, int64_t now_ms,
 }
 
 struct destination_each {
-	enum rc (*each)(void *arg, const struct store_destination *d,
-	    struct err *err);
+	enum rc (*each)(
+	    void *arg, const struct store_destination *d, struct err *err);
 	void *arg;
 };
 
@@ -294,8 +291,8 @@ each_destination(void *arg, const struct db_row *row, struct err *err)
 
 enum rc
 store_destinations(struct db *db, const struct uuid *event_id,
-    enum rc (*each)(void *arg, const struct store_destination *d,
-        struct err *err),
+    enum rc (*each)(
+	void *arg, const struct store_destination *d, struct err *err),
     void *arg, struct err *err)
 {
 	struct destination_each e = {each, arg};
@@ -311,15 +308,15 @@ store_outbox_pending_count(struct db *db, int64_t *ret, struct err *err)
 {
 
 	*ret = 0;
-	return (db_run(db, SQL_OUTBOX_PENDING_COUNT, NULL, 0, take_id, ret,
-	    NULL, err));
+	return (db_run(
+	    db, SQL_OUTBOX_PENDING_COUNT, NULL, 0, take_id, ret, NULL, err));
 }
 
 /* ---- scheduled rows ---- */
 
 struct due_each {
-	enum rc (*each)(void *arg, const struct store_due *due,
-	    struct err *err);
+	enum rc (*each)(
+	    void *arg, const struct store_due *due, struct err *err);
 	void *arg;
 };
 
@@ -360,22 +357,21 @@ store_outbox_due(struct db *db, int64_t now_ms, int64_t limit,
 }
 
 enum rc
-store_outbox_release(struct db *db, int64_t id, int64_t lane_seq, int64_t mid,
-    int64_t conversation_seq, const uint8_t digest[32], int64_t now_ms,
-    struct err *err)
+store_outbox_release(struct db *db, const struct store_release *r,
+    int64_t now_ms, struct err *err)
 {
 	struct db_val v[4];
 	enum rc rc;
 
-	v[0] = db_v_i64(mid);
-	v[1] = db_v_i64(conversation_seq);
-	v[2] = db_v_blob(digest, 32);
+	v[0] = db_v_i64(r->mid);
+	v[1] = db_v_i64(r->conversation_seq);
+	v[2] = db_v_blob(r->digest, 32);
 	rc = update_one(db, SQL_MESSAGE_RELEASE, v, 3, "release", err);
 	if (rc != RC_OK)
 		return (rc);
-	v[0] = db_v_i64(id);
-	v[1] = db_v_i64(lane_seq);
-	v[2] = db_v_i64(conversation_seq);
+	v[0] = db_v_i64(r->id);
+	v[1] = db_v_i64(r->lane_seq);
+	v[2] = db_v_i64(r->conversation_seq);
 	v[3] = db_v_i64(now_ms);
 	return (update_one(db, SQL_OUTBOX_RELEASE, v, 4, "release", err));
 }
@@ -388,6 +384,6 @@ store_outbox_scheduled_count(
 
 	*ret = 0;
 	v = db_v_i64(sender_id);
-	return (db_run(db, SQL_OUTBOX_SCHEDULED_COUNT, &v, 1, take_id, ret,
-	    NULL, err));
+	return (db_run(
+	    db, SQL_OUTBOX_SCHEDULED_COUNT, &v, 1, take_id, ret, NULL, err));
 }

@@ -19,8 +19,8 @@ struct store_lane {
 	int64_t conversation_id;
 	int64_t dest_user; /* a local user, for now the only destination */
 	enum lane_class class;
-	int64_t tail_seq;           /* the last lane_seq given, at least next_seq-1 */
-	int64_t next_seq;           /* the first that is not settled */
+	int64_t tail_seq; /* the last lane_seq given, at least next_seq-1 */
+	int64_t next_seq; /* the first that is not settled */
 	int64_t last_published_seq; /* the last that was delivered */
 	int64_t due_at;             /* not before this time */
 };
@@ -101,8 +101,8 @@ enum rc store_lanes_owing(struct db *db, int64_t now_ms, int64_t after,
 
 /* The next time after ${now_ms} at which something is due that is not due
  * yet: a lane that waits or a scheduled row.  0: nothing. */
-enum rc store_outbox_next_due(struct db *db, int64_t now_ms, int64_t *ret,
-    struct err *err) MUST_USE;
+enum rc store_outbox_next_due(
+    struct db *db, int64_t now_ms, int64_t *ret, struct err *err) MUST_USE;
 
 /* At most ${limit} pending rows of a lane from ${from_seq} on, in order. */
 enum rc store_outbox_claim(struct db *db, int64_t lane_id, int64_t from_seq,
@@ -110,10 +110,10 @@ enum rc store_outbox_claim(struct db *db, int64_t lane_id, int64_t from_seq,
     struct err *err) MUST_USE;
 
 /* The highest ids given so far. */
-enum rc store_outbox_last_id(struct db *db, int64_t *ret,
-    struct err *err) MUST_USE;
-enum rc store_message_last_id(struct db *db, int64_t *ret,
-    struct err *err) MUST_USE;
+enum rc store_outbox_last_id(
+    struct db *db, int64_t *ret, struct err *err) MUST_USE;
+enum rc store_message_last_id(
+    struct db *db, int64_t *ret, struct err *err) MUST_USE;
 
 /* A pending receipt of ${kind} by ${sender_id} in a lane; *ret_id 0: none. */
 enum rc store_receipt_pending(struct db *db, int64_t lane_id, int kind,
@@ -126,8 +126,8 @@ enum rc store_receipt_move(struct db *db, int64_t id, int64_t mid,
 
 /* Calls ${each} for the destinations of an event. */
 enum rc store_destinations(struct db *db, const struct uuid *event_id,
-    enum rc (*each)(void *arg, const struct store_destination *d,
-        struct err *err),
+    enum rc (*each)(
+	void *arg, const struct store_destination *d, struct err *err),
     void *arg, struct err *err) MUST_USE;
 
 /* Calls ${each} for scheduled rows due at ${now_ms}. */
@@ -135,22 +135,29 @@ enum rc store_outbox_due(struct db *db, int64_t now_ms, int64_t limit,
     enum rc (*each)(void *arg, const struct store_due *due, struct err *err),
     void *arg, struct err *err) MUST_USE;
 
-/* Gives a scheduled row and its message their places.  RC_CONFLICT when
- * either has one. */
-enum rc store_outbox_release(struct db *db, int64_t id, int64_t lane_seq,
-    int64_t mid, int64_t conversation_seq, const uint8_t digest[32],
+/* The places that a scheduled row and its message get. */
+struct store_release {
+	int64_t id;
+	int64_t lane_seq;
+	int64_t mid;
+	int64_t conversation_seq;
+	const uint8_t *digest; /* 32 bytes */
+};
+
+/* Gives them.  RC_CONFLICT when either has one already. */
+enum rc store_outbox_release(struct db *db, const struct store_release *r,
     int64_t now_ms, struct err *err) MUST_USE;
 
 /* Cancels a pending row; RC_CONFLICT when it is not pending. */
-enum rc store_outbox_cancel(struct db *db, int64_t id, int64_t now_ms,
-    struct err *err) MUST_USE;
+enum rc store_outbox_cancel(
+    struct db *db, int64_t id, int64_t now_ms, struct err *err) MUST_USE;
 
 /* How many messages ${sender_id} has scheduled. */
-enum rc store_outbox_scheduled_count(struct db *db, int64_t sender_id,
-    int64_t *ret, struct err *err) MUST_USE;
+enum rc store_outbox_scheduled_count(
+    struct db *db, int64_t sender_id, int64_t *ret, struct err *err) MUST_USE;
 
 /* How many rows wait for delivery (a full count, for start-up). */
-enum rc store_outbox_pending_count(struct db *db, int64_t *ret,
-    struct err *err) MUST_USE;
+enum rc store_outbox_pending_count(
+    struct db *db, int64_t *ret, struct err *err) MUST_USE;
 
 #endif

@@ -4,10 +4,10 @@
  * read snapshot on its own connection.  Snapshots are short, so that the log
  * can be checkpointed.
  */
+#include "store/reader.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thr.h"
-#include "store/reader.h"
 
 struct reader {
 	struct readers *readers;
@@ -42,9 +42,9 @@ loop(void *arg)
 	struct mbox_node *node;
 
 	while ((node = mbox_take_wait(r->readers->box, -1)) != NULL)
-		run_job(r,
-		    (struct read_job *)(void *)((char *)node -
-		        offsetof(struct read_job, node)));
+		run_job(r, (struct read_job *)(void *)((char *)node -
+						       offsetof(struct read_job,
+							   node)));
 }
 
 enum rc

@@ -29,7 +29,8 @@ enum rc readers_start(const struct db_options *options, int n, size_t limit,
 /* Finishes what waits, ends the threads, frees.  NULL is allowed. */
 void readers_stop(struct readers *readers);
 
-/* Hands over a job; RC_BUSY when full, RC_CLOSED while stopping.  Thread: any. */
+/* Hands over a job; RC_BUSY when full, RC_CLOSED while stopping.  Thread: any.
+ */
 enum rc readers_submit(struct readers *readers, struct read_job *job) MUST_USE;
 
 #endif

@@ -59,8 +59,8 @@ static struct unit *
 unit_of(struct mbox_node *node)
 {
 
-	return ((struct unit *)(void *)((char *)node -
-	    offsetof(struct unit, node)));
+	return ((
+	    struct unit *)(void *)((char *)node - offsetof(struct unit, node)));
 }
 
 /* ---- the mailbox ---- */
@@ -91,13 +91,12 @@ writer_submit(struct writer *w, struct unit *unit)
 		rc = RC_BUSY;
 	} else {
 		was_empty = atomic_load_explicit(
-		                &w->waiting, memory_order_relaxed) == 0;
+				&w->waiting, memory_order_relaxed) == 0;
 		unit->node.next = NULL;
 		*q->tail = &unit->node;
 		q->tail = &unit->node.next;
 		q->count++;
-		atomic_fetch_add_explicit(
-		    &w->waiting, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&w->waiting, 1, memory_order_relaxed);
 		if (was_empty)
 			(void)pthread_cond_signal(&w->wake);
 	}
@@ -112,14 +111,13 @@ take_from(struct writer *w, struct queue *q, size_t most, size_t *bytes)
 	struct unit *unit;
 
 	while (q->head != NULL && most > 0 && w->nbatch < BATCH_UNITS &&
-	    *bytes < BATCH_BYTES) {
+	       *bytes < BATCH_BYTES) {
 		unit = unit_of(q->head);
 		q->head = unit->node.next;
 		if (q->head == NULL)
 			q->tail = &q->head;
 		q->count--;
-		atomic_fetch_sub_explicit(
-		    &w->waiting, 1, memory_order_relaxed);
+		atomic_fetch_sub_explicit(&w->waiting, 1, memory_order_relaxed);
 		w->batch[w->nbatch++] = unit;
 		*bytes += unit->bytes;
 		most--;
@@ -137,7 +135,7 @@ take_batch(struct writer *w, bool wait)
 	bytes = 0;
 	(void)pthread_mutex_lock(&w->lock);
 	while (wait && !w->stopping &&
-	    atomic_load_explicit(&w->waiting, memory_order_relaxed) == 0)
+	       atomic_load_explicit(&w->waiting, memory_order_relaxed) == 0)
 		(void)pthread_cond_wait(&w->wake, &w->lock);
 	take_from(w, &w->queues[UNIT_DELIVERY], BATCH_UNITS / 2, &bytes);
 	take_from(w, &w->queues[UNIT_UPKEEP], BATCH_UPKEEP, &bytes);
@@ -277,8 +275,7 @@ run_singly(struct writer *w)
 
 	for (i = 0; i < w->nbatch; i++) {
 		err = (struct err)ERR_INIT;
-		rc = w->failed ? RC_CLOSED
-		               : transact(w, &w->batch[i], 1, &err);
+		rc = w->failed ? RC_CLOSED : transact(w, &w->batch[i], 1, &err);
 		if (rc == RC_OK) {
 			finish(&w->batch[i], 1);
 			continue;
@@ -323,8 +320,7 @@ run_batch(struct writer *w)
 		log_error(LOG_EV_STORE_FAIL, &err, "units=%zu", w->nbatch);
 		refuse(w->batch, w->nbatch, rc);
 	} else {
-		log_error(
-		    LOG_EV_STORE_ABANDON, &err, "units=%zu", w->nbatch);
+		log_error(LOG_EV_STORE_ABANDON, &err, "units=%zu", w->nbatch);
 		atomic_fetch_add(&w->abandoned, 1);
 		run_singly(w);
 	}
@@ -352,8 +348,8 @@ maybe_checkpoint(struct writer *w)
 	}
 	atomic_fetch_add(&w->checkpoints, 1);
 	w->checkpoint_at = rc == RC_OK && cp.done_frames == cp.log_frames
-	    ? w->checkpoint_bytes
-	    : bytes + w->checkpoint_bytes / 4;
+			       ? w->checkpoint_bytes
+			       : bytes + w->checkpoint_bytes / 4;
 	log_event(LOG_EV_STORE_CHECKPOINT, "frames=%lld done=%lld",
 	    rc == RC_OK ? (long long)cp.log_frames : -1LL,
 	    rc == RC_OK ? (long long)cp.done_frames : -1LL);
@@ -390,8 +386,8 @@ loop(void *arg)
 /* ---- life ---- */
 
 enum rc
-writer_new(const struct writer_options *options, struct writer **ret,
-    struct err *err)
+writer_new(
+    const struct writer_options *options, struct writer **ret, struct err *err)
 {
 	struct writer *w;
 	int i;

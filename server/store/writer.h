@@ -41,8 +41,8 @@ struct unit_kind {
 	/* The batch verb.  For each of ${n} units it either sets unit->rc (a
 	 * refusal, before any write) or does the work.  A result other than
 	 * RC_OK abandons the transaction. */
-	enum rc (*apply)(struct tx *tx, struct unit **units, size_t n,
-	    struct err *err);
+	enum rc (*apply)(
+	    struct tx *tx, struct unit **units, size_t n, struct err *err);
 
 	/* The unit is finished: unit->rc says how.  RC_OK and refusals: the
 	 * transaction is committed.  The callee owns the unit again.
@@ -90,7 +90,7 @@ struct writer_options {
 	struct db *db; /* kept until writer_free; used by the thread only */
 	const struct clk *clk;
 	const struct writer_hooks *hooks; /* kept */
-	size_t queue_limit; /* units that may wait in each queue */
+	size_t queue_limit;       /* units that may wait in each queue */
 	int64_t checkpoint_bytes; /* log size that asks for a checkpoint */
 };
 

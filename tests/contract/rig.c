@@ -356,8 +356,8 @@ rig_deliver_try(struct rig *r, size_t *ret)
 
 	for (n = 0;; n += u.delivered) {
 		ready.n = 0;
-		rc = store_lanes_owing(r->db, r->clk.wall_ms, 0,
-		    DELIVER_LANES, take_lane, &ready, &last, &err);
+		rc = store_lanes_owing(r->db, r->clk.wall_ms, 0, DELIVER_LANES,
+		    take_lane, &ready, &last, &err);
 		if (rc != RC_OK || ready.n == 0)
 			break;
 		deliver_unit_init(&u);

@@ -68,16 +68,17 @@ test_deliver(void **state)
 	assert_int_equal(rig_deliver(&r), 250);
 	assert_int_equal(
 	    rig_number(&r, "SELECT count(*) FROM outbox WHERE state='sent' "
-	                   "AND attempts=1 AND sent_at=created_at+7"),
+			   "AND attempts=1 AND sent_at=created_at+7"),
 	    250);
 	assert_int_equal(
 	    rig_number(&r, "SELECT next_seq FROM outbox_lanes"), 251);
 	assert_int_equal(
-	    rig_number(&r, "SELECT last_published_seq FROM outbox_lanes"),
-	    250);
-	assert_int_equal(rig_number(&r, "SELECT count(*) FROM inbox i JOIN "
-	    "users u ON u.user_id=i.user_id WHERE u.name='bob' AND "
-	    "i.seq = i.conversation_seq"),
+	    rig_number(&r, "SELECT last_published_seq FROM outbox_lanes"), 250);
+	assert_int_equal(
+	    rig_number(&r,
+		"SELECT count(*) FROM inbox i JOIN "
+		"users u ON u.user_id=i.user_id WHERE u.name='bob' AND "
+		"i.seq = i.conversation_seq"),
 	    250);
 	assert_int_equal(rig_deliver(&r), 0);
 	rig_check_promises(&r);
@@ -147,12 +148,10 @@ test_same_id_in_one_batch(void **state)
 	for (i = 0; i < 3; i++) {
 		memset(&u[i], 0, sizeof(u[i]));
 		send_unit_init(&u[i]);
-		assert_true(
-		    send_unit_ask(&u[i], alice, &draft, "localhost"));
+		assert_true(send_unit_ask(&u[i], alice, &draft, "localhost"));
 		u[i].finish = finished;
 		u[i].arg = &done;
-		assert_int_equal(
-		    writer_submit(r.writer, &u[i].unit), RC_OK);
+		assert_int_equal(writer_submit(r.writer, &u[i].unit), RC_OK);
 	}
 	assert_int_equal(writer_run_once(r.writer), 3);
 	assert_int_equal(done, 3);
@@ -192,7 +191,7 @@ test_ack_and_receipts(void **state)
 	u = rig_ack(&r, bob, phone, 5);
 	assert_int_equal(
 	    rig_number(&r, "SELECT count(*) FROM outbox WHERE state='acked' "
-	                   "AND kind=1"),
+			   "AND kind=1"),
 	    5);
 	/* Undelivered receipts collapse into one. */
 	assert_int_equal(
@@ -235,8 +234,10 @@ test_read(void **state)
 	u = rig_read(&r, bob, phone, 2, false);
 	assert_int_equal(
 	    rig_number(&r, "SELECT count(*) FROM outbox WHERE kind=3"), 1);
-	assert_int_equal(rig_number(&r, "SELECT read_upto FROM participants "
-	    "p JOIN users u ON u.user_id=p.user_id WHERE name='bob'"),
+	assert_int_equal(
+	    rig_number(&r,
+		"SELECT read_upto FROM participants "
+		"p JOIN users u ON u.user_id=p.user_id WHERE name='bob'"),
 	    2);
 	/* The reader's other devices see two read events in his inbox. */
 	assert_int_equal(
@@ -306,7 +307,7 @@ test_scheduled(void **state)
 	assert_int_equal(rig_deliver(&r), 1);
 	assert_string_equal(
 	    rig_text(&r, "SELECT group_concat(body, ' ') FROM (SELECT body "
-	                 "FROM messages ORDER BY conversation_seq)"),
+			 "FROM messages ORDER BY conversation_seq)"),
 	    "now later");
 	assert_int_equal(
 	    rig_number(&r, "SELECT count(*) FROM outbox WHERE retry_count=0"),
@@ -402,8 +403,7 @@ test_abandoned_batch(void **state)
 		    send_unit_ask(&u[i], alice, &drafts[i], "localhost"));
 		u[i].finish = finished;
 		u[i].arg = &done;
-		assert_int_equal(
-		    writer_submit(r.writer, &u[i].unit), RC_OK);
+		assert_int_equal(writer_submit(r.writer, &u[i].unit), RC_OK);
 	}
 	assert_int_equal(writer_submit(r.writer, &bad), RC_OK);
 	rig_forget(&r);
@@ -442,8 +442,8 @@ test_full_queue(void **state)
 	for (i = 0; i < 3; i++) {
 		units[i].kind = &bad_kind;
 		units[i].bytes = 1;
-		assert_int_equal(writer_submit(w, &units[i]),
-		    i < 2 ? RC_OK : RC_BUSY);
+		assert_int_equal(
+		    writer_submit(w, &units[i]), i < 2 ? RC_OK : RC_BUSY);
 	}
 	writer_stop(w);
 	assert_int_equal(writer_submit(w, &units[2]), RC_CLOSED);

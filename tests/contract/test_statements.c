@@ -66,10 +66,10 @@ test_every_statement(void **state)
 	rig_open(&r);
 	assert_true(SQL_STMT_COUNT > 30);
 	for (i = 0; i < SQL_STMT_COUNT; i++) {
-		if (db_describe(r.db, i, &params, &columns, plan,
-		        sizeof(plan), &err) != RC_OK)
-			fail_msg("%s: %s",
-			    sql_sqlite_schema.statements[i].name, err.text);
+		if (db_describe(r.db, i, &params, &columns, plan, sizeof(plan),
+			&err) != RC_OK)
+			fail_msg("%s: %s", sql_sqlite_schema.statements[i].name,
+			    err.text);
 		check_plan(sql_sqlite_schema.statements[i].name, plan);
 	}
 	rig_close(&r);

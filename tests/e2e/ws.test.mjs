@@ -349,16 +349,37 @@ describe('send', () => {
 		await ws.close();
 	});
 
-	it('many in flight are all answered', async () => {
+	it('sixty-four in flight are all accepted, in the order of their frames', async () => {
 		const [ann, bob] = await users(server, 'ann', 'bob');
 		const ws = await ann.ws();
-		const replies = await Promise.all(Array.from({ length: 200 }, (_, i) =>
+		const replies = await Promise.all(Array.from({ length: 64 }, (_, i) =>
 			ws.request({ type: 'send', id: 1000 + i,
 				message: { id: uuid7(), to: bob.name, body: `m ${i}` } })));
-		assert.ok(replies.every((reply) => reply.type === 'sent'));
-		await eventually(async () => (await bob.get('/v1/inbox')).body.head === 200, '200 events');
+		assert.deepEqual(new Set(replies.map((reply) => reply.type)), new Set(['sent']));
+		await eventually(async () => (await bob.get('/v1/inbox')).body.head === 64, '64 events');
 		assert.deepEqual((await bob.inbox()).events.map((e) => e.body),
-			Array.from({ length: 200 }, (_, i) => `m ${i}`), 'in the order of the frames');
+			Array.from({ length: 64 }, (_, i) => `m ${i}`));
+		await ws.close();
+	});
+
+	it('of too many in flight each is accepted or told busy, and may be repeated', async () => {
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		const ws = await ann.ws();
+		let open = Array.from({ length: 300 }, (_, i) => ({ id: uuid7(), to: bob.name, body: `${i}` }));
+		const ids = new Set(open.map((message) => message.id));
+		for (let round = 0; open.length > 0; round++) {
+			assert.ok(round < 50, 'it does not get through');
+			const replies = await Promise.all(open.map((message) =>
+				ws.request({ type: 'send', message })));
+			replies.filter((reply) => reply.type === 'error').forEach(({ problem }) => {
+				problemBody(problem, 'busy');
+				assert.ok(problem.retry_after > 0);
+			});
+			open = open.filter((_message, i) => replies[i].type !== 'sent');
+		}
+		await eventually(async () => (await bob.get('/v1/inbox')).body.head === 300, '300 events');
+		const { events } = await bob.inbox();
+		assert.deepEqual(new Set(events.map((e) => e.id)), ids);
 		await ws.close();
 	});
 

@@ -143,7 +143,7 @@ cut_everywhere(struct story *s, bool again, struct tally *t)
 	} while (plvfs_replay_next(r));
 	plvfs_replay_free(r);
 	assert_int_equal(point, plvfs_ops(disk) + 1);
-	assert_true(t->points > 100);
+	assert_true(t->points > 50);
 }
 
 static void

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See rows.h.
+ */
+#include "base/mem.h"
+#include "schema/sql.h"
+#include "store/rows.h"
+
+static const struct {
+	int stmt;
+	size_t width;
+} kinds[] = {
+#define X(id, columns) {SQL_##id, columns},
+    STORE_ROWS_TABLE(X)
+#undef X
+};
+
+bool
+store_rows_init(struct store_rows *rows, enum store_rows_kind kind, size_t cap)
+{
+
+	rows->stmt = kinds[kind].stmt;
+	rows->width = kinds[kind].width;
+	rows->n = 0;
+	rows->cap = cap;
+	rows->v = mem_zalloc(cap * rows->width, sizeof(*rows->v));
+	return (rows->v != NULL);
+}
+
+void
+store_rows_fini(struct store_rows *rows)
+{
+
+	mem_free(rows->v);
+	rows->v = NULL;
+}
+
+enum rc
+store_rows_write(
+    struct db *db, struct store_rows *rows, bool exact, struct err *err)
+{
+	int64_t changed;
+	size_t n;
+	enum rc rc;
+
+	n = rows->n;
+	rows->n = 0;
+	rc = db_exec_many(
+	    db, rows->stmt, rows->v, rows->width, n, &changed, err);
+	if (rc == RC_OK && exact && changed != (int64_t)n)
+		rc = err_set(err, RC_CONFLICT,
+		    "a row is not in the state it should be in");
+	return (rc);
+}
+
+enum rc
+store_rows_next(struct db *db, struct store_rows *rows, struct db_val **ret,
+    struct err *err)
+{
+	enum rc rc;
+
+	rc = RC_OK;
+	if (rows->n == rows->cap)
+		rc = store_rows_write(db, rows, false, err);
+	*ret = rows->v + rows->n++ * rows->width;
+	return (rc);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rows gathered for one statement: what a batch writes into a table goes out
+ * together (a set-based backend sends it as one).
+ * Thread: the owner of the connection.
+ */
+#ifndef STORE_ROWS_H
+#define STORE_ROWS_H
+
+#include <stdbool.h>
+
+#include "db/db.h"
+
+/* X(id, columns of a row, in the order of the statement's parameters) */
+#define STORE_ROWS_TABLE(X)                                                    \
+	X(MESSAGE_INSERT, 16)                                                  \
+	X(OUTBOX_INSERT, 18)                                                   \
+	X(OUTBOX_SETTLE_SENT, 2)                                               \
+	X(OUTBOX_SETTLE_ACKED, 2)                                              \
+	X(INBOX_INSERT, 13)                                                    \
+	X(COUNTER_SET, 3)                                                      \
+	X(PARTICIPANT_SET, 9)                                                  \
+	X(LANE_SET, 5)
+
+enum store_rows_kind {
+#define X(id, columns) STORE_##id,
+	STORE_ROWS_TABLE(X)
+#undef X
+	    STORE_ROWS_KINDS
+};
+
+struct store_rows {
+	int stmt;
+	size_t width;
+	size_t n;   /* rows gathered */
+	size_t cap; /* rows that it holds */
+	struct db_val *v;
+};
+
+/* Makes ${rows} empty, for ${cap} rows of ${kind}.  False: no memory. */
+bool store_rows_init(
+    struct store_rows *rows, enum store_rows_kind kind, size_t cap);
+
+/* Frees what ${rows} holds.  Zeroed rows are allowed. */
+void store_rows_fini(struct store_rows *rows);
+
+/* Room for one more row; a full set is written first.  What a row's values
+ * point to must stay valid until it is written. */
+enum rc store_rows_next(struct db *db, struct store_rows *rows,
+    struct db_val **ret, struct err *err) MUST_USE;
+
+/* Writes what is gathered.  ${exact}: each row must change one row of the
+ * table, else RC_CONFLICT (a fence: memory and disk disagree). */
+enum rc store_rows_write(struct db *db, struct store_rows *rows, bool exact,
+    struct err *err) MUST_USE;
+
+#endif
