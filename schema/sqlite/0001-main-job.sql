@@ -186,6 +186,9 @@ CREATE UNIQUE INDEX outbox_event ON outbox (event_id, dest_kind, dest_id);
 -- What a lane still owes, and which lanes owe: as small as what waits.
 CREATE UNIQUE INDEX outbox_pending ON outbox (lane_id, lane_seq)
     WHERE state = 'pending' AND lane_seq IS NOT NULL;
+-- What a person was owed and never got: rare, not counted as unread.
+CREATE INDEX outbox_owed ON outbox (dest_id, conversation_id, conversation_seq)
+    WHERE state IN ('failed', 'expired', 'canceled');
 CREATE INDEX outbox_scheduled ON outbox (deliver_at)
     WHERE state = 'pending' AND lane_seq IS NULL;
 CREATE INDEX outbox_scheduled_by ON outbox (sender_id)

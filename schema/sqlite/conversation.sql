@@ -65,7 +65,13 @@ SELECT c.conversation_id, c.public_id, c.kind, c.created_at, p.joined_seq,
      WHERE m.conversation_id = c.conversation_id
        AND m.conversation_seq > p.read_upto
        AND m.conversation_seq <= p.delivered_upto
-       AND m.sender_id <> p.user_id),
+       AND m.sender_id <> p.user_id)
+    - (SELECT count(*) FROM outbox o
+     WHERE o.conversation_id = c.conversation_id AND o.dest_id = p.user_id
+       AND o.dest_kind = 'user' AND o.kind = 1
+       AND o.state IN ('failed', 'expired', 'canceled')
+       AND o.conversation_seq > p.read_upto
+       AND o.conversation_seq <= p.delivered_upto),
     (SELECT max(m.conversation_seq) FROM messages m
      WHERE m.conversation_id = c.conversation_id AND m.conversation_seq > 0)
 FROM participants p
@@ -80,7 +86,13 @@ SELECT c.conversation_id, c.public_id, c.kind, c.created_at, p.joined_seq,
      WHERE m.conversation_id = c.conversation_id
        AND m.conversation_seq > p.read_upto
        AND m.conversation_seq <= p.delivered_upto
-       AND m.sender_id <> p.user_id),
+       AND m.sender_id <> p.user_id)
+    - (SELECT count(*) FROM outbox o
+     WHERE o.conversation_id = c.conversation_id AND o.dest_id = p.user_id
+       AND o.dest_kind = 'user' AND o.kind = 1
+       AND o.state IN ('failed', 'expired', 'canceled')
+       AND o.conversation_seq > p.read_upto
+       AND o.conversation_seq <= p.delivered_upto),
     (SELECT max(m.conversation_seq) FROM messages m
      WHERE m.conversation_id = c.conversation_id AND m.conversation_seq > 0)
 FROM conversations c
@@ -94,10 +106,16 @@ SELECT c.public_id, u.n,
 FROM (
     SELECT p.conversation_id AS cid,
         (SELECT count(*) FROM messages m
-         WHERE m.conversation_id = p.conversation_id
-           AND m.conversation_seq > p.read_upto
-           AND m.conversation_seq <= p.delivered_upto
-           AND m.sender_id <> p.user_id) AS n
+     WHERE m.conversation_id = p.conversation_id
+       AND m.conversation_seq > p.read_upto
+       AND m.conversation_seq <= p.delivered_upto
+       AND m.sender_id <> p.user_id)
+    - (SELECT count(*) FROM outbox o
+     WHERE o.conversation_id = p.conversation_id AND o.dest_id = p.user_id
+       AND o.dest_kind = 'user' AND o.kind = 1
+       AND o.state IN ('failed', 'expired', 'canceled')
+       AND o.conversation_seq > p.read_upto
+       AND o.conversation_seq <= p.delivered_upto) AS n
     FROM participants p
     WHERE p.user_id = $1 AND p.delivered_upto > p.read_upto) u
 JOIN conversations c ON c.conversation_id = u.cid
@@ -109,6 +127,12 @@ SELECT coalesce(sum(
      WHERE m.conversation_id = p.conversation_id
        AND m.conversation_seq > p.read_upto
        AND m.conversation_seq <= p.delivered_upto
-       AND m.sender_id <> p.user_id)), 0)
+       AND m.sender_id <> p.user_id)
+    - (SELECT count(*) FROM outbox o
+     WHERE o.conversation_id = p.conversation_id AND o.dest_id = p.user_id
+       AND o.dest_kind = 'user' AND o.kind = 1
+       AND o.state IN ('failed', 'expired', 'canceled')
+       AND o.conversation_seq > p.read_upto
+       AND o.conversation_seq <= p.delivered_upto)), 0)
 FROM participants p
 WHERE p.user_id = $1 AND p.delivered_upto > p.read_upto;

@@ -35,7 +35,9 @@ WHERE m.message_id = $1 AND i.user_id = $2;
 
 -- The last of others' messages in a conversation up to a number.
 -- name: message_last_of_others
-SELECT mid, conversation_seq, sender_id FROM messages
-WHERE conversation_id = $1 AND conversation_seq <= $2 AND sender_id <> $3
-  AND conversation_seq > $4
-ORDER BY conversation_seq DESC LIMIT 1;
+SELECT m.mid, m.conversation_seq, m.sender_id FROM messages m
+WHERE m.conversation_id = $1 AND m.conversation_seq <= $2
+  AND m.sender_id <> $3 AND m.conversation_seq > $4
+  AND EXISTS (SELECT 1 FROM inbox i
+      WHERE i.event_id = m.event_id AND i.user_id = $3)
+ORDER BY m.conversation_seq DESC LIMIT 1;

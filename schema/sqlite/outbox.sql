@@ -80,6 +80,14 @@ WHERE id = $1 AND state = 'pending';
 UPDATE outbox SET state = 'acked', acked_at = $2, last_status_at = $2
 WHERE id = $1 AND state = 'sent';
 
+-- What a person has read is acked, too: others' messages in a conversation.
+-- name: outbox_settle_read
+UPDATE outbox SET state = 'acked', acked_at = $5, last_status_at = $5
+WHERE event_id IN (SELECT m.event_id FROM messages m
+      WHERE m.conversation_id = $1 AND m.conversation_seq > $2
+        AND m.conversation_seq <= $3 AND m.sender_id <> $4)
+  AND dest_kind = 'user' AND dest_id = $4 AND state = 'sent';
+
 -- A receipt of the same kind that has not left yet: it will be moved on.
 -- name: outbox_receipt_pending
 SELECT id FROM outbox

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/fault.h"
 #include "domain/mark.h"
 #include "domain/mark_internal.h"
 #include "domain/order.h"
@@ -60,6 +61,7 @@ mark_range(struct mark_walk *walk, struct ledger_user *user, int64_t after,
 	if (rc == RC_OK)
 		rc = store_inbox_range(walk->tx->db, user->user_id, after, upto,
 		    walk_one, walk, err);
+	FAULT("ack.settle.before");
 	if (rc == RC_OK && walk->settle)
 		rc = store_rows_write(walk->tx->db, &d->acked, false, err);
 	for (c = walk->first; c != NULL; c = c->next_marked)
@@ -88,10 +90,11 @@ conversation_acked(struct tx *tx, struct ledger_user *user,
 	rc = ledger_user_by_id(d->ledger, tx, c->mark_sender, &sender, err);
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_CORRUPT, "a message without a sender");
-	r = (struct receipt_new){EVENT_DELIVERED, c, user, sender, c->mark_mid,
-	    c->mark_seq};
+	r = (struct receipt_new){
+	    EVENT_DELIVERED, c, user, sender, c->mark_mid, c->mark_seq};
 	if (rc == RC_OK)
 		rc = receipt_add(tx, &r, err);
+	FAULT("ack.receipt.after");
 	return (rc);
 }
 

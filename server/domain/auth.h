@@ -24,8 +24,7 @@ struct auth;
 
 /* The hash by which the token of ${n} bytes at ${text} is known.  False if it
  * does not even look like one. */
-bool auth_token_hash(
-    const char *text, size_t n, uint8_t ret[STORE_HASH_LEN]);
+bool auth_token_hash(const char *text, size_t n, uint8_t ret[STORE_HASH_LEN]);
 
 /* An empty memory; NULL: no memory. */
 struct auth *auth_new(void);

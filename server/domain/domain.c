@@ -239,8 +239,8 @@ receipt_add(struct tx *tx, const struct receipt_new *r, struct err *err)
 	int64_t id;
 	enum rc rc;
 
-	rc = ledger_lane_to(d->ledger, tx, r->conversation, r->to,
-	    LANE_RECEIPTS, &lane, err);
+	rc = ledger_lane_to(
+	    d->ledger, tx, r->conversation, r->to, LANE_RECEIPTS, &lane, err);
 	if (rc != RC_OK)
 		return (rc);
 	id = 0;
@@ -289,13 +289,12 @@ domain_new(
 	d->ledger = ledger_new(&d->ids);
 	d->batch_ids = htab_new(sizeof(struct uuid));
 	if (d->ledger == NULL || d->batch_ids == NULL ||
-	    !store_rows_init(
-	        &d->messages, STORE_MESSAGE_INSERT, BATCH_ROWS) ||
+	    !store_rows_init(&d->messages, STORE_MESSAGE_INSERT, BATCH_ROWS) ||
 	    !store_rows_init(&d->outbox, STORE_OUTBOX_INSERT, BATCH_ROWS) ||
 	    !store_rows_init(&d->inbox, STORE_INBOX_INSERT, BATCH_ROWS) ||
 	    !store_rows_init(&d->sent, STORE_OUTBOX_SETTLE_SENT, BATCH_ROWS) ||
 	    !store_rows_init(
-	        &d->acked, STORE_OUTBOX_SETTLE_ACKED, BATCH_ROWS)) {
+		&d->acked, STORE_OUTBOX_SETTLE_ACKED, BATCH_ROWS)) {
 		domain_free(d);
 		return (err_set(err, RC_NO_MEMORY, "domain"));
 	}

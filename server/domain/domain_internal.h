@@ -109,7 +109,7 @@ struct receipt_new {
 };
 
 /* Adds a receipt: one pending row a lane moves on instead of a second. */
-enum rc receipt_add(struct tx *tx, const struct receipt_new *r,
-    struct err *err) MUST_USE;
+enum rc receipt_add(
+    struct tx *tx, const struct receipt_new *r, struct err *err) MUST_USE;
 
 #endif

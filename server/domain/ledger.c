@@ -105,10 +105,9 @@ ledger_new(struct uuid_gen *ids)
 	    l->direct == NULL || l->conversations_by_public == NULL ||
 	    l->conversations_by_id == NULL || l->lanes_by_key == NULL ||
 	    l->lanes_by_id == NULL ||
+	    !store_rows_init(&l->counter_rows, STORE_COUNTER_SET, FLUSH_ROWS) ||
 	    !store_rows_init(
-	        &l->counter_rows, STORE_COUNTER_SET, FLUSH_ROWS) ||
-	    !store_rows_init(
-	        &l->mark_rows, STORE_PARTICIPANT_SET, FLUSH_ROWS) ||
+		&l->mark_rows, STORE_PARTICIPANT_SET, FLUSH_ROWS) ||
 	    !store_rows_init(&l->lane_rows, STORE_LANE_SET, FLUSH_ROWS)) {
 		ledger_free(l);
 		return (NULL);
@@ -598,7 +597,8 @@ ledger_next_outbox_id(
 /* ---- flush ---- */
 
 static enum rc
-flush_users(struct ledger *l, struct tx *tx, struct store_rows *r, struct err *err)
+flush_users(
+    struct ledger *l, struct tx *tx, struct store_rows *r, struct err *err)
 {
 	struct ledger_user *u;
 	struct db_val *v;
@@ -648,7 +648,8 @@ flush_members(struct ledger_conversation *c, struct tx *tx,
 }
 
 static enum rc
-flush_marks(struct ledger *l, struct tx *tx, struct store_rows *r, struct err *err)
+flush_marks(
+    struct ledger *l, struct tx *tx, struct store_rows *r, struct err *err)
 {
 	struct ledger_conversation *c;
 	enum rc rc;
@@ -664,7 +665,8 @@ flush_marks(struct ledger *l, struct tx *tx, struct store_rows *r, struct err *e
 }
 
 static enum rc
-flush_lanes(struct ledger *l, struct tx *tx, struct store_rows *r, struct err *err)
+flush_lanes(
+    struct ledger *l, struct tx *tx, struct store_rows *r, struct err *err)
 {
 	struct ledger_lane *lane;
 	struct db_val *v;

@@ -92,6 +92,7 @@ conversation_read(struct tx *tx, const struct read_unit *u,
 {
 	struct domain *d = domain_of(tx);
 	struct store_inbox_message last;
+	struct store_read settled;
 	struct ledger_member *m;
 	int64_t before;
 	enum rc rc;
@@ -117,6 +118,10 @@ conversation_read(struct tx *tx, const struct read_unit *u,
 		return (RC_OK);
 	if (rc == RC_OK)
 		rc = add_own_read(tx, user, c, &last, err);
+	settled = (struct store_read){c->id, user->user_id, before, upto};
+	if (rc == RC_OK && !u->is_private)
+		rc =
+		    store_outbox_settle_read(tx->db, &settled, tx->now_ms, err);
 	if (rc == RC_OK && !u->is_private)
 		rc = add_receipt(tx, user, c, &last, err);
 	return (rc);

@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/fault.h"
 #include "base/htab.h"
 #include "crypt/crypt.h"
 #include "domain/digest.h"
@@ -173,8 +174,6 @@ check_key(struct tx *tx, struct send_unit *u, bool *ret_done, struct err *err)
 	} else {
 		u->replayed = true;
 		u->mid = key.mid;
-		metrics_add(domain_of(tx)->options.metrics,
-		    METRIC_MESSAGES_REPLAYED, 1);
 	}
 	return (RC_OK);
 }
@@ -221,6 +220,12 @@ resolve(struct tx *tx, struct send_unit *u, struct ledger_user **ret_from,
 	other = ledger_member_other(*ret_c, u->sender_id);
 	if (other == NULL)
 		return (err_set(err, RC_INTERNAL, "a group without routes"));
+	if (other->user->disabled) {
+		*ret_c = NULL;
+		refusal_set(&u->refusal, PROBLEM_UNKNOWN_RECIPIENT,
+		    "/conversation", "the other one is here no more");
+		return (RC_OK);
+	}
 	*ret_to = other->user;
 	return (RC_OK);
 }
@@ -357,7 +362,6 @@ accept_message(struct tx *tx, struct send_unit *u, struct ledger_user *from,
 		rc = add_own_copy(tx, u, from, c, s, err);
 	if (rc == RC_OK && u->message != NULL)
 		recent_put(d, u->mid, u->message);
-	metrics_add(d->options.metrics, METRIC_MESSAGES_ACCEPTED, 1);
 	return (rc);
 }
 
@@ -380,11 +384,15 @@ write_rows(struct tx *tx, struct err *err)
 	struct domain *d = domain_of(tx);
 	enum rc rc;
 
+	FAULT("send.message.before");
 	rc = store_rows_write(tx->db, &d->messages, true, err);
+	FAULT("send.outbox.before");
 	if (rc == RC_OK)
 		rc = store_rows_write(tx->db, &d->outbox, true, err);
+	FAULT("send.copy.before");
 	if (rc == RC_OK)
 		rc = store_rows_write(tx->db, &d->inbox, true, err);
+	FAULT("send.copy.after");
 	return (rc);
 }
 
@@ -441,6 +449,7 @@ send_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
 	for (i = 0; i < n; i++) {
 		u = (struct send_unit *)(void *)units[i];
 		clear_answer(u);
+		u->metrics = d->options.metrics;
 		if (htab_find(d->batch_ids, &u->draft->id) != NULL) {
 			rc = write_rows(tx, err);
 			if (rc != RC_OK)
@@ -460,6 +469,11 @@ send_done(struct unit *unit)
 {
 	struct send_unit *u = (struct send_unit *)(void *)unit;
 
+	if (unit->rc == RC_OK && u->refusal.problem == PROBLEM_NONE)
+		metrics_add(u->metrics,
+		    u->replayed ? METRIC_MESSAGES_REPLAYED
+				: METRIC_MESSAGES_ACCEPTED,
+		    1);
 	u->finish(u);
 }
 

@@ -35,6 +35,8 @@ struct send_unit {
 	int64_t deliver_at;
 	int64_t expires_at;
 
+	struct metrics *metrics; /* the domain's own */
+
 	/* Called once, in the writer's thread; owns the unit again. */
 	void (*finish)(struct send_unit *unit);
 	void *arg;

@@ -499,6 +499,7 @@ push_new(const struct push_options *options, struct push **ret, struct err *err)
 	p->options = *options;
 	TAILQ_INIT(&p->all);
 	TAILQ_INIT(&p->closing);
+	uuid_gen_init(&p->ids, options->clk, rnd_system());
 	TAILQ_INIT(&p->waiters);
 	buf_init(&p->tx, 0);
 	p->news = mbox_new(0, false);

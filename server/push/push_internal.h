@@ -126,6 +126,7 @@ struct push {
 	struct lws_context *context;
 	struct lws_vhost *vhost;
 	struct hub *hub;
+	struct uuid_gen ids;   /* for messages that come without */
 	struct htab *sessions; /* no -> session */
 	struct session_list all, closing;
 	struct waiting_list waiters;
@@ -167,10 +168,16 @@ void session_reply(struct session *s);
 /* Writes the frame that waits longest.  There must be one. */
 void session_flush_one(struct session *s);
 
-/* ---- session.c: cursor, window, hello ---- */
+/* ---- session*.c: hello, cursor, window ---- */
 
 void session_init(struct session *s, struct push *p, struct lws *wsi);
 void session_fini(struct session *s);
+
+/* The first frame: says who, and from where on. */
+void session_hello(struct session *s, const struct frame *f);
+
+/* How many events its window still takes. */
+int64_t session_room(const struct session *s);
 
 /* A whole message has arrived. */
 void session_received(struct session *s, const char *text, size_t n);

@@ -311,6 +311,19 @@ struct send_request {
 	enum rc rc;
 };
 
+/* Pointers of a refused message name the frame's member. */
+static void
+point_into_message(struct refusal *r)
+{
+	char pointer[REFUSAL_POINTER_SIZE];
+
+	if (r->pointer[0] == '\0')
+		return;
+	(void)snprintf(pointer, sizeof(pointer), "/message%.*s",
+	    (int)sizeof(pointer) - 10, r->pointer);
+	memcpy(r->pointer, pointer, sizeof(pointer));
+}
+
 static void
 send_free(struct send_request *r)
 {
@@ -391,10 +404,12 @@ sent(struct push *p, struct push_note *note)
 	if (r->rc != RC_OK)
 		refuse_rc(refusal, r->rc);
 	s->sends--;
-	if (refusal->problem != PROBLEM_NONE)
+	if (refusal->problem != PROBLEM_NONE) {
+		point_into_message(refusal);
 		session_refuse(s, r->has_re, r->re, refusal);
-	else
+	} else {
 		write_sent(s, r);
+	}
 	send_free(r);
 }
 
@@ -404,17 +419,6 @@ send_finished(struct send_unit *unit)
 	struct send_request *r = unit->arg;
 
 	request_back(&r->request);
-}
-
-/* Pointers of a refused message name the frame's member. */
-static void
-point_into_message(struct refusal *r)
-{
-	char pointer[REFUSAL_POINTER_SIZE];
-
-	(void)snprintf(pointer, sizeof(pointer), "/message%.*s",
-	    (int)sizeof(pointer) - 10, r->pointer);
-	memcpy(r->pointer, pointer, sizeof(pointer));
 }
 
 /* The unit's part of a request, or a refusal in it. */
@@ -428,10 +432,8 @@ prepare_send(struct session *s, struct send_request *r)
 	r->unit.finish = send_finished;
 	r->unit.arg = r;
 	if (!r->draft.has_id) {
-		refusal_set(&r->unit.refusal, PROBLEM_BAD_REQUEST, "/id",
-		    "a message sent here needs an id (UUIDv7), so that it can "
-		    "be repeated safely");
-		return (false);
+		r->draft.id = uuid_gen_next(&s->push->ids);
+		r->draft.has_id = true;
 	}
 	if (!send_unit_ask(&r->unit, s->member.user_id, &r->draft,
 		s->push->options.domain))

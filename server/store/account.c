@@ -260,8 +260,7 @@ store_device_revoke(struct db *db, int64_t user_id,
 	v[0] = db_v_i64(user_id);
 	v[1] = db_v_uuid(public_id);
 	v[2] = db_v_i64(now_ms);
-	rc = db_run(
-	    db, SQL_DEVICE_REVOKE, v, 3, revoked_device, &e, NULL, err);
+	rc = db_run(db, SQL_DEVICE_REVOKE, v, 3, revoked_device, &e, NULL, err);
 	if (rc == RC_OK && e.count == 0)
 		rc = RC_NOT_FOUND;
 	return (rc);
@@ -277,8 +276,8 @@ store_device_revoke_others(struct db *db, int64_t user_id, int64_t keep,
 	v[0] = db_v_i64(user_id);
 	v[1] = db_v_i64(keep);
 	v[2] = db_v_i64(now_ms);
-	return (db_run(db, SQL_DEVICE_REVOKE_OTHERS, v, 3, revoked_device, &e,
-	    NULL, err));
+	return (db_run(
+	    db, SQL_DEVICE_REVOKE_OTHERS, v, 3, revoked_device, &e, NULL, err));
 }
 
 enum rc

@@ -85,8 +85,8 @@ enum rc store_device_list(struct db *db, int64_t user_id,
     struct err *err) MUST_USE;
 
 /* Gets what was revoked. */
-typedef void (*store_revoked_fn)(void *arg, int64_t device_id,
-    const uint8_t token_hash[STORE_HASH_LEN]);
+typedef void (*store_revoked_fn)(
+    void *arg, int64_t device_id, const uint8_t token_hash[STORE_HASH_LEN]);
 
 /* Revokes one device; RC_NOT_FOUND if it is not there. */
 enum rc store_device_revoke(struct db *db, int64_t user_id,
@@ -94,9 +94,8 @@ enum rc store_device_revoke(struct db *db, int64_t user_id,
     void *arg, struct err *err) MUST_USE;
 
 /* Revokes all devices but ${keep} (0: all). */
-enum rc store_device_revoke_others(struct db *db, int64_t user_id,
-    int64_t keep, int64_t now_ms, store_revoked_fn each, void *arg,
-    struct err *err) MUST_USE;
+enum rc store_device_revoke_others(struct db *db, int64_t user_id, int64_t keep,
+    int64_t now_ms, store_revoked_fn each, void *arg, struct err *err) MUST_USE;
 
 /* Renames a device; RC_NOT_FOUND if it is not there. */
 enum rc store_device_rename(struct db *db, int64_t user_id,

@@ -187,7 +187,7 @@ store_history(struct db *db, const struct store_history_query *query,
 	v[4] = db_v_i64(query->limit);
 	return (
 	    db_run(db, query->before ? SQL_HISTORY_BEFORE : SQL_HISTORY_AFTER,
-	        v, 5, each_history, &x, NULL, err));
+		v, 5, each_history, &x, NULL, err));
 }
 
 enum rc

@@ -387,3 +387,18 @@ store_outbox_scheduled_count(
 	return (db_run(
 	    db, SQL_OUTBOX_SCHEDULED_COUNT, &v, 1, take_id, ret, NULL, err));
 }
+
+enum rc
+store_outbox_settle_read(struct db *db, const struct store_read *read,
+    int64_t now_ms, struct err *err)
+{
+	struct db_val v[5];
+
+	v[0] = db_v_i64(read->conversation_id);
+	v[1] = db_v_i64(read->after);
+	v[2] = db_v_i64(read->upto);
+	v[3] = db_v_i64(read->user_id);
+	v[4] = db_v_i64(now_ms);
+	return (
+	    db_run(db, SQL_OUTBOX_SETTLE_READ, v, 5, NULL, NULL, NULL, err));
+}

@@ -124,6 +124,17 @@ enum rc store_receipt_pending(struct db *db, int64_t lane_id, int kind,
 enum rc store_receipt_move(struct db *db, int64_t id, int64_t mid,
     int64_t conversation_seq, int64_t event_time, struct err *err) MUST_USE;
 
+/* Others' messages in a conversation with after < conversation_seq <= upto
+ * have been read by ${user_id}: those sent are acked. */
+struct store_read {
+	int64_t conversation_id;
+	int64_t user_id;
+	int64_t after;
+	int64_t upto;
+};
+enum rc store_outbox_settle_read(struct db *db, const struct store_read *read,
+    int64_t now_ms, struct err *err) MUST_USE;
+
 /* Calls ${each} for the destinations of an event. */
 enum rc store_destinations(struct db *db, const struct uuid *event_id,
     enum rc (*each)(

@@ -2,9 +2,9 @@
 /*
  * See rows.h.
  */
+#include "store/rows.h"
 #include "base/mem.h"
 #include "schema/sql.h"
-#include "store/rows.h"
 
 static const struct {
 	int stmt;

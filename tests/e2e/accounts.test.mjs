@@ -15,7 +15,7 @@ import {
 const server = serverForFile({ before, after, afterEach });
 
 describe('registration', () => {
-	it('R30 a user registers and is known', async () => {
+	it('a user registers and is known', async () => {
 		const name = freshName('ann');
 		const answer = await server.rest().post('/v1/users',
 			{ name, password: PASSWORD, display_name: 'Ann Ünlü 🦊' });
@@ -149,7 +149,7 @@ describe('guessing', () => {
 });
 
 describe('tokens', () => {
-	it('R239 no token, a wrong one and a malformed header are 401', async () => {
+	it('no token, a wrong one and a malformed header are 401', async () => {
 		const [ann] = await users(server, 'ann');
 		const flipped = ann.token.slice(0, -1) + (ann.token.endsWith('A') ? 'B' : 'A');
 		for (const headers of [

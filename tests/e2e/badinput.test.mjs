@@ -39,7 +39,7 @@ async function storesNothing(deed)
 
 const json = { type: 'application/json' };
 
-describe('R191 POST /v1/messages with members that are wrong', () => {
+describe('POST /v1/messages with members that are wrong', () => {
 	// [what, change to a good message, status, code, pointer]
 	const table = [
 		['an unknown member', { colour: 'red' }, 400, 'bad_request', '/colour'],
@@ -130,7 +130,7 @@ describe('R191 POST /v1/messages with members that are wrong', () => {
 	});
 });
 
-describe('R191 POST /v1/messages with text that is no good JSON', () => {
+describe('POST /v1/messages with text that is no good JSON', () => {
 	const good = () => `"to":"${bob.name}","body":"x"`;
 	const bytes = (...parts) => Buffer.concat(parts.map((part) =>
 		typeof part === 'string' ? Buffer.from(part) : Buffer.from(part)));

@@ -119,7 +119,7 @@ describe('tail', () => {
 		await follow.stop();
 	});
 
-	it('R17 killed at any moment it loses nothing; ended well it repeats nothing', async () => {
+	it('killed at any moment it loses nothing; ended well it repeats nothing', async () => {
 		const [ann, bob] = await pair();
 		const seen = [];
 		let n = 0;

@@ -185,7 +185,7 @@ describe('send', () => {
 		assert.equal(event.reply_to, id);
 	});
 
-	it('R13 the same id or key sends once', async () => {
+	it('the same id or key sends once', async () => {
 		const [ann, bob] = await people(server.url, 'ann', 'bob');
 		const id = uuid7();
 		await ann.run('send', bob.name, 'once', '--id', id);

@@ -136,7 +136,7 @@ describe('one conversation', () => {
 describe('R217 R232 history', () => {
 	const shared = once(() => talk(1));
 
-	it('R173 both see the same messages, numbered without a hole', async () => {
+	it('both see the same messages, numbered without a hole', async () => {
 		const { ann, bob, entries, conversation } = await talk(7);
 		for (const user of [ann, bob]) {
 			const { messages } = expectStatus(await user.get(
@@ -152,7 +152,7 @@ describe('R217 R232 history', () => {
 		}
 	});
 
-	it('R418 pages backward by before, forward by after', async () => {
+	it('pages backward by before, forward by after', async () => {
 		const { ann, conversation } = await talk(9);
 		const page = async (query) => expectStatus(await ann.get(
 			`/v1/conversations/${conversation}/messages?${query}`), 200).body.messages
@@ -166,7 +166,7 @@ describe('R217 R232 history', () => {
 		assert.deepEqual(await page('after=9'), []);
 	});
 
-	it('R418 the link to the next page leads through all of it', async () => {
+	it('the link to the next page leads through all of it', async () => {
 		const { ann, conversation } = await talk(9);
 		const seqs = [];
 		let target = `/v1/conversations/${conversation}/messages?limit=2`;

@@ -120,7 +120,7 @@ describe('an inbox', () => {
 		problem(await bob.get('/v1/inbox/99'), 404, 'not_found');
 	});
 
-	it('R310 every inbox has numbers of its own', async () => {
+	it('every inbox has numbers of its own', async () => {
 		const { ann, bob } = await filled(3);
 		contiguous((await ann.inbox()).events);
 		contiguous((await bob.inbox()).events);

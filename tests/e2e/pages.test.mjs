@@ -156,7 +156,7 @@ describe('the start', () => {
 			assert.equal(fs.statSync(path.join(server.data, name)).mode & 0o077, 0, name);
 	});
 
-	it('R38 a second server on the same data is refused, the first goes on', async () => {
+	it('a second server on the same data is refused, the first goes on', async () => {
 		const end = await once(['serve', '--demo', '--data', server.data,
 			'--listen', '127.0.0.1:0']);
 		assert.notEqual(end.code, 0);

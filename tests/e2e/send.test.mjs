@@ -153,7 +153,7 @@ describe('one message', () => {
 	});
 });
 
-describe('R102 R103 an array', () => {
+describe('R103 an array', () => {
 	it('is answered item by item, in order', async () => {
 		const items = Array.from({ length: 100 }, (_, i) => ({
 			id: uuid7(), to: i % 2 ? bob.name : eve.name, body: `item ${i}`,

@@ -196,7 +196,7 @@ async function untilItPasses(call, one)
 
 after(killAll);
 
-const TITLE = 'R1 R4 R88 R191 R211 F1 SIGKILL before every write-class system call';
+const TITLE = 'R1 R4 R191 R211 F1 SIGKILL before every write-class system call';
 
 it(`${TITLE} of a run of 5 messages`, { timeout: 900_000, skip: noStrace }, async (t) => {
 	const made = await prepare(TWINBOXD);

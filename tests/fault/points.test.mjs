@@ -76,7 +76,7 @@ async function killAt(made, golden, name, n)
 
 after(killAll);
 
-it('R1 R4 R88 R168 R191 F2 a kill at every fault point ends golden',
+it('R1 R4 R168 R191 F2 a kill at every fault point ends golden',
    { timeout: 900_000, skip }, async (t) => {
 	assert.ok(program, 'TWINBOXD_FAULTS is not set');
 	const made = await prepare(program);

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A session's beginning: hello, who the token belongs to, the place among the
+ * instances of the device, the cursor, welcome.
+ *
+ * The session joins the hub before its cursor is read from the store, so that
+ * what commits after the read is told.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "push/push_internal.h"
+#include "store/conversation.h"
+#include "wire/json.h"
+
+/* A job in a reader's thread on behalf of a session that opens. */
+struct opening_job {
+	struct read_job job; /* first */
+	struct push_note note;
+	struct push *push;
+	int64_t no; /* of the session */
+	enum rc rc;
+
+	uint8_t token_hash[STORE_HASH_LEN];
+	bool need_principal;
+	uint64_t generation;
+	struct principal principal;
+	struct store_counter counter;
+	int64_t acked, unread;
+};
+
+static struct opening_job *
+of_note(struct push_note *note)
+{
+
+	return (
+	    (struct opening_job *)(void *)((char *)note -
+					   offsetof(struct opening_job, note)));
+}
+
+/* Hands ${j} to a reader; its note then runs ${back}.  False: refused, freed.
+ */
+static bool
+submit(struct session *s, struct opening_job *j,
+    void (*run)(struct read_job *job, struct db *db, struct err *err),
+    void (*back)(struct push *p, struct push_note *note))
+{
+
+	j->job.run = run;
+	j->note.run = back;
+	j->push = s->push;
+	j->no = s->no;
+	if (readers_submit(s->push->options.readers, &j->job) == RC_OK)
+		return (true);
+	mem_free(j);
+	return (false);
+}
+
+static bool
+same_place(const struct session *a, const struct session *b)
+{
+
+	return (a->device_id == b->device_id &&
+		strcmp(a->instance, b->instance) == 0);
+}
+
+/* The same instance of the device is replaced; a device has only so many. */
+static bool
+make_room(struct session *s)
+{
+	struct session *other;
+	int n;
+
+	n = 0;
+	TAILQ_FOREACH (other, &s->push->all, all) {
+		if (other == s || other->device_id != s->device_id ||
+		    other->state == SESSION_CLOSING)
+			continue;
+		if (same_place(other, s))
+			session_close(other, 4409, "replaced");
+		else
+			n++;
+	}
+	return (n < LIMIT_INSTANCES_PER_DEVICE);
+}
+
+static void
+read_opening(struct read_job *job, struct db *db, struct err *err)
+{
+	struct opening_job *j = (struct opening_job *)(void *)job;
+
+	j->rc = db == NULL ? err->rc : RC_OK;
+	if (j->rc == RC_OK && j->need_principal)
+		j->rc = auth_load(db, j->token_hash, &j->principal, err);
+	if (j->rc == RC_OK)
+		j->rc = store_counter_get(
+		    db, j->principal.user_id, &j->counter, err);
+	if (j->rc == RC_OK)
+		j->rc = store_device_acked_get(
+		    db, j->principal.device_id, &j->acked, err);
+	if (j->rc == RC_OK)
+		j->rc = store_unread_total(
+		    db, j->principal.user_id, &j->unread, err);
+	push_post(j->push, &j->note);
+}
+
+static void
+write_welcome(struct session *s, const struct opening_job *j, bool recovered)
+{
+	char name[32];
+	struct buf *b;
+
+	b = tx_begin(s->push);
+	buf_addc(b, '{');
+	jw_str(b, "type", "welcome");
+	if (s->has_re)
+		jw_int(b, "re", s->re);
+	(void)snprintf(name, sizeof(name), "s%lld", (long long)s->no);
+	jw_str(b, "session", name);
+	jw_str(b, "user", s->user);
+	jw_str(b, "epoch", s->push->options.epoch);
+	jw_int(b, "head", j->counter.head);
+	jw_int(b, "oldest", j->counter.oldest);
+	jw_int(b, "acked", j->acked);
+	jw_int(b, "unread", j->unread);
+	jw_bool(b, "recovered", recovered);
+	jw_int(b, "ping_ms", PING_S * 1000);
+	jw_int(b, "window", s->window);
+	buf_addc(b, '}');
+	session_reply(s);
+}
+
+/* A cursor that cannot be served is refused, never served partially. */
+static bool
+check_cursor(struct session *s, const struct opening_job *j)
+{
+	struct refusal r = REFUSAL_INIT;
+
+	if (!s->has_after)
+		return (true);
+	if ((s->after_epoch[0] == '\0' ||
+		strcmp(s->after_epoch, s->push->options.epoch) == 0) &&
+	    s->after <= j->counter.head)
+		return (true);
+	refusal_set(&r, PROBLEM_CURSOR_EXPIRED, "/after",
+	    s->after > j->counter.head
+		? "the inbox ends before this cursor"
+		: "the cursor belongs to another epoch of the database");
+	r.head = j->counter.head;
+	r.oldest = j->counter.oldest;
+	(void)snprintf(r.epoch, sizeof(r.epoch), "%s", s->push->options.epoch);
+	session_refuse(s, s->has_re, s->re, &r);
+	session_close(s, 4410, "cursor expired");
+	return (false);
+}
+
+static void
+open_session(struct session *s, const struct opening_job *j)
+{
+	bool recovered;
+
+	if (!check_cursor(s, j))
+		return;
+	s->cursor = s->has_after ? s->after : j->acked;
+	recovered = s->cursor >= j->counter.oldest - 1;
+	if (!recovered)
+		s->cursor = j->counter.oldest - 1;
+	s->base = s->cursor > j->acked ? s->cursor : j->acked;
+	s->state = SESSION_OPEN;
+	write_welcome(s, j, recovered);
+	/* Even with nothing to read, the reading says that it is caught up. */
+	s->behind = true;
+	session_kick(s);
+}
+
+static void
+opened(struct push *p, struct push_note *note)
+{
+	struct opening_job *j = of_note(note);
+	struct session *s;
+	struct refusal r = REFUSAL_INIT;
+
+	s = push_session(p, j->no);
+	if (s == NULL || s->state != SESSION_OPENING) {
+		mem_free(j);
+		return;
+	}
+	if (j->rc == RC_OK && j->need_principal)
+		auth_put(p->options.auth, j->token_hash, &j->principal,
+		    j->generation);
+	if (j->rc == RC_NOT_FOUND) {
+		refusal_set(&r, PROBLEM_UNAUTHENTICATED, "/token",
+		    "the token is unknown or revoked");
+		session_refuse(s, s->has_re, s->re, &r);
+		session_close(s, 4401, "unauthenticated");
+	} else if (j->rc != RC_OK) {
+		session_close(s, 1011, "the store failed");
+	} else {
+		open_session(s, j);
+	}
+	mem_free(j);
+}
+
+/* The token is known: take the place, join the hub, then read. */
+static void
+begin_opening(struct session *s, struct opening_job *j)
+{
+	const struct principal *who = &j->principal;
+
+	s->state = SESSION_OPENING;
+	s->device_id = who->device_id;
+	s->device = who->device;
+	(void)snprintf(
+	    s->user, sizeof(s->user), "%.*s", LIMIT_NAME_LEN, who->name);
+	s->member.user_id = who->user_id;
+	if (!make_room(s)) {
+		session_close(s, 4429, "too many instances of this device");
+		mem_free(j);
+		return;
+	}
+	if (hub_join(s->push->hub, &s->member) != RC_OK) {
+		session_close(s, 1013, "out of memory");
+		mem_free(j);
+		return;
+	}
+	if (!submit(s, j, read_opening, opened))
+		session_close(s, 1013, "busy");
+}
+
+/* The principal had to be asked for: now the place can be taken. */
+static void
+identified(struct push *p, struct push_note *note)
+{
+	struct opening_job *j = of_note(note);
+	struct session *s;
+	struct refusal r = REFUSAL_INIT;
+
+	s = push_session(p, j->no);
+	if (s == NULL || s->state != SESSION_OPENING) {
+		mem_free(j);
+		return;
+	}
+	if (j->rc != RC_OK) {
+		refusal_set(&r, PROBLEM_UNAUTHENTICATED, "/token",
+		    "the token is unknown or revoked");
+		if (j->rc == RC_NOT_FOUND)
+			session_refuse(s, s->has_re, s->re, &r);
+		session_close(s, j->rc == RC_NOT_FOUND ? 4401 : 1011,
+		    j->rc == RC_NOT_FOUND ? "unauthenticated" : "");
+		mem_free(j);
+		return;
+	}
+	auth_put(p->options.auth, j->token_hash, &j->principal, j->generation);
+	/* Until it has its place, no revocation finds this session: who was
+	 * asked before that is asked once more. */
+	j->need_principal = true;
+	begin_opening(s, j);
+}
+
+static void
+read_principal(struct read_job *job, struct db *db, struct err *err)
+{
+	struct opening_job *j = (struct opening_job *)(void *)job;
+
+	j->rc = db == NULL ? err->rc
+			   : auth_load(db, j->token_hash, &j->principal, err);
+	push_post(j->push, &j->note);
+}
+
+void
+session_set_token(struct session *s, const char *text, size_t n)
+{
+
+	s->has_token = auth_token_hash(text, n, s->token_hash);
+}
+
+void
+session_hello(struct session *s, const struct frame *f)
+{
+	struct refusal r = REFUSAL_INIT;
+	struct opening_job *j;
+
+	s->has_re = f->has_re;
+	s->re = f->re;
+	s->window = f->window;
+	s->wants_outbox = f->outbox;
+	(void)snprintf(s->instance, sizeof(s->instance), "%.*s",
+	    (int)f->instance.n, f->instance.p != NULL ? f->instance.p : "");
+	s->has_after =
+	    f->after.p != NULL && wire_cursor_parse(f->after.p, f->after.n,
+				      s->after_epoch, &s->after);
+	if (f->token.p != NULL)
+		session_set_token(s, f->token.p, f->token.n);
+	if (!s->has_token) {
+		refusal_set(&r, PROBLEM_UNAUTHENTICATED, "/token",
+		    "hello carries no valid token, nor did the upgrade");
+		session_refuse(s, s->has_re, s->re, &r);
+		session_close(s, 4401, "unauthenticated");
+		return;
+	}
+	j = mem_zalloc(1, sizeof(*j));
+	if (j == NULL) {
+		session_close(s, 1013, "out of memory");
+		return;
+	}
+	memcpy(j->token_hash, s->token_hash, sizeof(j->token_hash));
+	s->state = SESSION_OPENING;
+	j->generation = auth_generation(s->push->options.auth);
+	if (auth_find(s->push->options.auth, j->token_hash, &j->principal))
+		begin_opening(s, j);
+	else if (!submit(s, j, read_principal, identified))
+		session_close(s, 1013, "busy");
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A session that is behind: pages of its inbox are read and written until it
+ * has caught up, as far as its window and its socket take them.
+ */
+#include <string.h>
+
+#include "base/mem.h"
+#include "push/push_internal.h"
+#include "store/inbox.h"
+#include "wire/json.h"
+
+/* A page of events: frames one after another, the end of each.  One event more
+ * than may be written is read, to see whether there is more. */
+struct page_job {
+	struct read_job job; /* first */
+	struct push_note note;
+	struct push *push;
+	int64_t no; /* of the session */
+	enum rc rc;
+
+	int64_t user_id, after, limit;
+	struct buf frames;
+	size_t ends[PAGE_EVENTS + 1];
+	int64_t seqs[PAGE_EVENTS + 1];
+	int count;
+};
+
+static struct page_job *
+of_note(struct push_note *note)
+{
+
+	return ((struct page_job *)(void *)((char *)note -
+					    offsetof(struct page_job, note)));
+}
+
+static void
+page_free(struct page_job *j)
+{
+
+	buf_fini(&j->frames);
+	mem_free(j);
+}
+
+/* Hands ${j} to a reader; its note then runs ${back}.  False: refused, freed.
+ */
+static bool
+submit(struct session *s, struct page_job *j,
+    void (*run)(struct read_job *job, struct db *db, struct err *err),
+    void (*back)(struct push *p, struct push_note *note))
+{
+
+	j->job.run = run;
+	j->note.run = back;
+	j->push = s->push;
+	j->no = s->no;
+	if (readers_submit(s->push->options.readers, &j->job) == RC_OK)
+		return (true);
+	page_free(j);
+	return (false);
+}
+
+static enum rc
+add_frame(void *arg, const struct event_view *e, struct err *err)
+{
+	struct page_job *j = arg;
+
+	(void)err;
+	/* Each frame has room in front for the library's header. */
+	if (buf_reserve(&j->frames, LWS_PRE) != NULL)
+		j->frames.len += LWS_PRE;
+	wire_event(&j->frames, e, NULL, 0, "event");
+	j->seqs[j->count] = e->seq;
+	j->ends[j->count] = j->frames.len;
+	j->count++;
+	return (RC_OK);
+}
+
+static void
+read_page(struct read_job *job, struct db *db, struct err *err)
+{
+	struct page_job *j = (struct page_job *)(void *)job;
+	struct store_range range;
+
+	j->rc = db == NULL ? err->rc : RC_OK;
+	range = (struct store_range){j->after, INT64_MAX, j->limit + 1};
+	if (j->rc == RC_OK)
+		j->rc =
+		    store_inbox_page(db, j->user_id, &range, add_frame, j, err);
+	if (j->rc == RC_OK && !buf_ok(&j->frames))
+		j->rc = RC_NO_MEMORY;
+	push_post(j->push, &j->note);
+}
+
+static void
+write_page(struct session *s, struct page_job *j)
+{
+	size_t start;
+	int i;
+
+	start = 0;
+	for (i = 0; i < j->count && s->state == SESSION_OPEN; i++) {
+		if (j->seqs[i] == s->cursor + 1) {
+			if (!session_writable(s) || session_room(s) <= 0)
+				return;
+			s->cursor = j->seqs[i];
+			metrics_add(
+			    s->push->options.metrics, METRIC_WS_EVENTS, 1);
+			if (lws_write(s->wsi,
+				(unsigned char *)j->frames.data + start +
+				    LWS_PRE,
+				j->ends[i] - start - LWS_PRE,
+				LWS_WRITE_TEXT) < 0) {
+				session_close(s, 1011, "");
+				return;
+			}
+		}
+		start = j->ends[i];
+	}
+}
+
+static void
+tell_caught_up(struct session *s)
+{
+	struct buf *b;
+
+	if (s->told_caught_up)
+		return;
+	s->told_caught_up = true;
+	b = tx_begin(s->push);
+	buf_addc(b, '{');
+	jw_str(b, "type", "caught_up");
+	jw_int(b, "seq", s->cursor);
+	buf_addc(b, '}');
+	session_reply(s);
+}
+
+static void
+page_read(struct push *p, struct push_note *note)
+{
+	struct page_job *j = of_note(note);
+	struct session *s;
+	bool last;
+
+	s = push_session(p, j->no);
+	if (s == NULL || s->state != SESSION_OPEN) {
+		page_free(j);
+		return;
+	}
+	s->reading = false;
+	if (j->rc != RC_OK) {
+		session_close(s, 1011, "the store failed");
+		page_free(j);
+		return;
+	}
+	/* No event beyond what may be written: the page ended at the head. */
+	last = j->count <= j->limit;
+	write_page(s, j);
+	last = last && (j->count == 0 || s->cursor >= j->seqs[j->count - 1]);
+	page_free(j);
+	if (s->state != SESSION_OPEN)
+		return;
+	if (last && s->missed <= s->cursor) {
+		s->behind = false;
+		tell_caught_up(s);
+		return;
+	}
+	session_kick(s);
+}
+
+static void
+note_full(struct session *s)
+{
+
+	if (s->full_since_ms == 0)
+		s->full_since_ms = clk_mono_ms(s->push->options.clk);
+}
+
+void
+session_kick(struct session *s)
+{
+	struct page_job *j;
+
+	if (s->state != SESSION_OPEN || !s->behind || s->reading)
+		return;
+	if (session_room(s) <= 0) {
+		note_full(s);
+		return;
+	}
+	if (!session_writable(s)) {
+		(void)lws_callback_on_writable(s->wsi);
+		return;
+	}
+	j = mem_zalloc(1, sizeof(*j));
+	if (j == NULL) {
+		session_close(s, 1013, "out of memory");
+		return;
+	}
+	buf_init(&j->frames, 0);
+	j->user_id = s->member.user_id;
+	j->after = s->cursor;
+	j->limit =
+	    session_room(s) < PAGE_EVENTS ? session_room(s) : PAGE_EVENTS;
+	s->reading = submit(s, j, read_page, page_read);
+	/* When the readers are busy, the tick tries again. */
+}
+
+void
+session_acked(struct session *s, int64_t seq)
+{
+
+	if (seq <= s->base)
+		return;
+	s->base = seq;
+	if (session_room(s) > 0) {
+		s->full_since_ms = 0;
+		s->told_stalled = false;
+		session_kick(s);
+	}
+}
