@@ -561,37 +561,36 @@ ledger_lane_touch(struct ledger *l, struct ledger_lane *lane)
 
 /* ---- ids ---- */
 
+/* The number after ${*last}, which is asked of the store when not known. */
+static enum rc
+next_id(struct tx *tx, int64_t *last,
+    enum rc (*ask)(struct db *db, int64_t *ret, struct err *err), int64_t *ret,
+    struct err *err)
+{
+	int64_t n;
+	enum rc rc;
+
+	n = *last;
+	rc = n < 0 ? ask(tx->db, &n, err) : RC_OK;
+	if (rc == RC_OK)
+		*ret = *last = n + 1;
+	return (rc);
+}
+
 enum rc
 ledger_next_mid(struct ledger *l, struct tx *tx, int64_t *ret, struct err *err)
 {
-	enum rc rc;
 
-	if (l->last_mid < 0) {
-		rc = store_message_last_id(tx->db, &l->last_mid, err);
-		if (rc != RC_OK) {
-			l->last_mid = -1;
-			return (rc);
-		}
-	}
-	*ret = ++l->last_mid;
-	return (RC_OK);
+	return (next_id(tx, &l->last_mid, store_message_last_id, ret, err));
 }
 
 enum rc
 ledger_next_outbox_id(
     struct ledger *l, struct tx *tx, int64_t *ret, struct err *err)
 {
-	enum rc rc;
 
-	if (l->last_outbox_id < 0) {
-		rc = store_outbox_last_id(tx->db, &l->last_outbox_id, err);
-		if (rc != RC_OK) {
-			l->last_outbox_id = -1;
-			return (rc);
-		}
-	}
-	*ret = ++l->last_outbox_id;
-	return (RC_OK);
+	return (
+	    next_id(tx, &l->last_outbox_id, store_outbox_last_id, ret, err));
 }
 
 /* ---- flush ---- */

@@ -3,6 +3,7 @@
  * `twinboxd user add|passwd|disable NAME`.  The command makes the hash of the
  * password itself; the server, if one runs, gets only that.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +15,11 @@
 #include "base/rnd.h"
 #include "main/main_internal.h"
 #include "model/message.h"
+
+#define KEY_INTERRUPT 3
+#define KEY_END 4
+#define KEY_KILL 21
+#define KEY_DELETE 127
 
 /* ---- units ---- */
 
@@ -169,24 +175,58 @@ read_line(int fd, char *line, size_t size)
 	return (n > 0);
 }
 
-/* Asks on the terminal, without echo. */
+/* Reads a line key by key: false if it does not fit, or was given up. */
+static bool
+read_keys(int fd, char *line, size_t size)
+{
+	size_t n = 0;
+	ssize_t got;
+	char c;
+
+	for (;;) {
+		got = read(fd, &c, 1);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0 || c == KEY_INTERRUPT || (c == KEY_END && n == 0))
+			return (false);
+		if (c == '\n' || c == '\r')
+			break;
+		if (c == KEY_KILL)
+			n = 0;
+		else if (c == KEY_DELETE || c == '\b') {
+			/* A whole character, also in UTF-8. */
+			while (n > 0 && (line[--n] & 0xc0) == 0x80)
+				;
+		} else if (n == size - 1)
+			return (false);
+		else
+			line[n++] = c;
+	}
+	line[n] = '\0';
+	return (true);
+}
+
+/* Asks on the terminal.  Echo is off before the prompt shows, so that nobody
+ * answers too early; keys that would send a signal are read as characters, so
+ * that the terminal is always left as it was. */
 static bool
 ask_line(int fd, const char *prompt, char *line, size_t size)
 {
 	struct termios was, quiet;
-	bool ok, changed;
+	bool ok;
 
+	if (tcgetattr(fd, &was) != 0)
+		return (false);
+	quiet = was;
+	quiet.c_lflag &= ~(tcflag_t)(ECHO | ICANON | ISIG);
+	quiet.c_cc[VMIN] = 1;
+	quiet.c_cc[VTIME] = 0;
+	if (tcsetattr(fd, TCSAFLUSH, &quiet) != 0)
+		return (false);
 	(void)!write(fd, prompt, strlen(prompt));
-	changed = tcgetattr(fd, &was) == 0;
-	if (changed) {
-		quiet = was;
-		quiet.c_lflag &= ~(tcflag_t)ECHO;
-		(void)tcsetattr(fd, TCSAFLUSH, &quiet);
-	}
-	ok = read_line(fd, line, size);
-	if (changed)
-		(void)tcsetattr(fd, TCSAFLUSH, &was);
+	ok = read_keys(fd, line, size);
 	(void)!write(fd, "\n", 1);
+	(void)tcsetattr(fd, TCSAFLUSH, &was);
 	return (ok);
 }
 

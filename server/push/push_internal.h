@@ -199,8 +199,13 @@ void session_tick(struct session *s, int64_t now_ms);
 
 /* ---- session_requests.c: ack, read, send, typing ---- */
 
+/* The device has everything up to f->upto. */
 void session_ack(struct session *s, const struct frame *f);
+
+/* The person has seen it. */
 void session_mark_read(struct session *s, const struct frame *f);
+
+/* The person types: told to the others, or lost. */
 void session_typing(struct session *s, const struct frame *f);
 
 /* Takes ${doc}. */
@@ -216,6 +221,7 @@ void session_refuse(
 
 /* ---- push_lws.c ---- */
 
+/* Makes the library's context and vhost on p->loop. */
 enum rc lws_glue_open(struct push *p, struct err *err) MUST_USE;
 
 #endif
