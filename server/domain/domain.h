@@ -38,6 +38,7 @@ struct domain_options {
 struct auth;
 struct domain;
 
+/* Makes the domain; ${options} is copied, what it points to is kept. */
 enum rc domain_new(const struct domain_options *options, struct domain **ret,
     struct err *err) MUST_USE;
 

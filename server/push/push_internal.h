@@ -51,6 +51,7 @@ struct out_frame {
 	char data[]; /* LWS_PRE bytes, then len */
 };
 
+/* Frames that wait for the socket. */
 STAILQ_HEAD(out_list, out_frame);
 
 struct session {
@@ -104,6 +105,7 @@ struct session {
 	char close_reason[80];
 };
 
+/* Sessions, in the order in which they came. */
 TAILQ_HEAD(session_list, session);
 
 /* A long-poll as the hub sees it. */
@@ -114,6 +116,7 @@ struct waiting {
 	struct push *push;
 };
 
+/* The waiting long-polls. */
 TAILQ_HEAD(waiting_list, waiting);
 
 struct push {
@@ -170,7 +173,10 @@ void session_flush_one(struct session *s);
 
 /* ---- session*.c: hello, cursor, window ---- */
 
+/* Makes ${s} the session of ${wsi}, waiting for hello. */
 void session_init(struct session *s, struct push *p, struct lws *wsi);
+
+/* Leaves the hub and frees what ${s} holds, not ${s}. */
 void session_fini(struct session *s);
 
 /* The first frame: says who, and from where on. */
