@@ -16,7 +16,7 @@ for file in $files; do
 	name=$file
 	printf '#include "%s"\n#include "%s"\nextern int one_declaration;\n' \
 	    "$name" "$name" |
-	    eval "${CC:-cc} -std=c11 -pedantic -Wall -Wextra -Werror -fsyntax-only $flags -Iserver -Iclient -I. -x c -" || {
+	    eval "${CC:-cc} -std=c11 -pedantic -Wall -Wextra -Werror -fsyntax-only $flags -Iserver -Iclient -Itests -I. -x c -" || {
 		echo "$file: does not compile alone"
 		bad=$((bad + 1))
 	}

@@ -104,7 +104,7 @@
 	    60 * CONFIG_SECOND, 3660 * CONFIG_DAY, "TIME",                      \
 	    "How long duplicates are recognised; at least expiry and "          \
 	    "requeue-window together")                                          \
-	X(SIZE, checkpoint_size, "checkpoint-size", "16MiB", CONFIG_MIB,        \
+	X(SIZE, checkpoint_size, "checkpoint-size", "32MiB", CONFIG_MIB,        \
 	    1024 * CONFIG_MIB, "SIZE",                                          \
 	    "Size of the write-ahead log that asks for a checkpoint")           \
 	X(BOOL, accept_rollback, "accept-rollback", "false", 0, 0, "BOOL",      \

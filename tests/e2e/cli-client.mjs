@@ -22,6 +22,15 @@ export const EX = {
 	CANTCREAT: 73, IOERR: 74, TEMPFAIL: 75, PROTOCOL: 76, NOPERM: 77, CONFIG: 78,
 };
 
+/** What the sanitizers are told, for programs with an environment of their own. */
+export function sanitizers()
+{
+	return Object.fromEntries(
+		['ASAN_OPTIONS', 'LSAN_OPTIONS', 'UBSAN_OPTIONS', 'TSAN_OPTIONS']
+			.filter((name) => process.env[name])
+			.map((name) => [name, process.env[name]]));
+}
+
 /**
  * Somebody with a home directory and a server, and with the twinbox command.
  */
@@ -34,7 +43,7 @@ export class Person {
 		this.env = {
 			PATH: process.env.PATH, HOME: this.home, TZ: 'UTC',
 			TWINBOX_SERVER: url,
-			...process.env.ASAN_OPTIONS && { ASAN_OPTIONS: process.env.ASAN_OPTIONS },
+			...sanitizers(),
 		};
 	}
 

@@ -103,7 +103,7 @@ function newcomer(home)
 		PATH: process.env.PATH, HOME: home, LANG: 'C.UTF-8', TZ: 'UTC', TERM: 'xterm',
 	};
 
-	for (const name of ['ASAN_OPTIONS', 'UBSAN_OPTIONS', 'TSAN_OPTIONS']) {
+	for (const name of ['ASAN_OPTIONS', 'LSAN_OPTIONS', 'UBSAN_OPTIONS', 'TSAN_OPTIONS']) {
 		if (process.env[name])
 			env[name] = process.env[name];
 	}
