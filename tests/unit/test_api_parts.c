@@ -321,12 +321,12 @@ test_item_fingerprint(void **state)
 	/* "in 30m" is the same at any time, and not the same as "in 31m". */
 	item_init(&item);
 	item.draft.deliver_at_ms = 5000;
-	item.relative_ms = 1800000;
+	item.draft.deliver_in_ms = 1800000;
 	print_of(&item, plain);
 	item.draft.deliver_at_ms = 6000;
 	print_of(&item, other);
 	assert_memory_equal(plain, other, sizeof(plain));
-	item.relative_ms = 1860000;
+	item.draft.deliver_in_ms = 1860000;
 	print_of(&item, other);
 	assert_memory_not_equal(plain, other, sizeof(plain));
 }
