@@ -104,11 +104,17 @@ mark_acked(struct tx *tx, struct ledger_user *user, int64_t device_id,
 {
 	struct domain *d = domain_of(tx);
 	struct mark_walk walk = {tx, true, NULL};
+	struct domain_acked told;
 	struct ledger_conversation *c;
 	enum rc rc;
 
 	rc = store_device_acked_set(
 	    tx->db, device_id, upto, tx->now_ms, ret_acked, err);
+	if (rc == RC_OK)
+		rc = need_news(d, err);
+	told = (struct domain_acked){user->user_id, device_id, *ret_acked};
+	if (rc == RC_OK)
+		rc = news_add_acked(d->news, &told, err);
 	if (rc != RC_OK || upto <= user->counter.acked)
 		return (rc);
 	rc = mark_range(&walk, user, user->counter.acked, upto, err);

@@ -52,6 +52,7 @@ news_free(struct news *news)
 		release(&news->events[i]);
 	mem_free(news->events);
 	mem_free(news->changes);
+	mem_free(news->acked);
 	mem_free(news->revoked);
 	mem_free(news);
 }
@@ -90,6 +91,20 @@ news_add_change(
 }
 
 enum rc
+news_add_acked(
+    struct news *news, const struct domain_acked *acked, struct err *err)
+{
+	void *list;
+
+	list = news->acked;
+	if (!grow(&list, news->nacked, &news->acked_cap, sizeof(*acked)))
+		return (err_set(err, RC_NO_MEMORY, "news"));
+	news->acked = list;
+	news->acked[news->nacked++] = *acked;
+	return (RC_OK);
+}
+
+enum rc
 news_add_revoked(struct news *news, int64_t device_id,
     const uint8_t token_hash[32], struct err *err)
 {
@@ -111,8 +126,8 @@ bool
 news_empty(const struct news *news)
 {
 
-	return (
-	    news->nevents == 0 && news->nchanges == 0 && news->nrevoked == 0);
+	return (news->nevents == 0 && news->nchanges == 0 &&
+		news->nacked == 0 && news->nrevoked == 0);
 }
 
 struct wake *

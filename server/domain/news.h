@@ -41,6 +41,13 @@ struct domain_change {
 	int64_t mid;
 };
 
+/* A device's ack mark has moved, however it was told. */
+struct domain_acked {
+	int64_t user_id;
+	int64_t device_id;
+	int64_t seq;
+};
+
 /* A device lost its token. */
 struct domain_revoked {
 	int64_t device_id;
@@ -53,6 +60,8 @@ struct news {
 	size_t nevents, events_cap;
 	struct domain_change *changes;
 	size_t nchanges, changes_cap;
+	struct domain_acked *acked;
+	size_t nacked, acked_cap;
 	struct domain_revoked *revoked;
 	size_t nrevoked, revoked_cap;
 };
@@ -75,6 +84,8 @@ enum rc news_add_event(struct news *news, const struct domain_event *event,
     struct err *err) MUST_USE;
 enum rc news_add_change(
     struct news *news, int64_t user_id, int64_t mid, struct err *err) MUST_USE;
+enum rc news_add_acked(struct news *news, const struct domain_acked *acked,
+    struct err *err) MUST_USE;
 enum rc news_add_revoked(struct news *news, int64_t device_id,
     const uint8_t token_hash[32], struct err *err) MUST_USE;
 

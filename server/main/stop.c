@@ -137,8 +137,11 @@ server_stop(struct server *s)
 
 	arm(s->config.drain_deadline_ms);
 	stop_serving(s);
-	push_stop(s->push);
+	/* Readers hand jobs back to push, and push hands jobs to readers:
+	 * first its thread ends, then theirs, then it is freed. */
+	push_end(s->push);
 	readers_stop(s->readers);
+	push_stop(s->push);
 	api_free(s->api);
 	admin_free(s->admin);
 	relay_free(s->relay);

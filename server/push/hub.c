@@ -131,6 +131,23 @@ hub_change(struct hub *h, const struct domain_change *c)
 }
 
 void
+hub_acked(struct hub *h, const struct domain_acked *a)
+{
+	struct hub_member *m, *next;
+	struct hub_user *u;
+
+	u = htab_find(h->users, &a->user_id);
+	if (u == NULL)
+		return;
+	h->walking = u;
+	EACH(m, next, u)
+	if (m->ops->acked != NULL)
+		m->ops->acked(m, a);
+	h->walking = NULL;
+	drop_if_empty(h, u);
+}
+
+void
 hub_whisper(struct hub *h, int64_t user_id, const char *frame, size_t n)
 {
 	struct hub_member *m, *next;

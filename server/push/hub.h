@@ -21,6 +21,9 @@ struct hub_ops {
 	/* An outbox entry of the member's user changed. */
 	void (*change)(struct hub_member *m, const struct domain_change *c);
 
+	/* The mark of one of the user's devices moved. */
+	void (*acked)(struct hub_member *m, const struct domain_acked *a);
+
 	/* Something ephemeral (a ready frame), dropped first. */
 	void (*whisper)(struct hub_member *m, const char *frame, size_t n);
 };
@@ -48,6 +51,7 @@ void hub_leave(struct hub *h, struct hub_member *m);
 /* Tells the members of the event's (change's, given) user. */
 void hub_event(struct hub *h, const struct domain_event *e);
 void hub_change(struct hub *h, const struct domain_change *c);
+void hub_acked(struct hub *h, const struct domain_acked *a);
 void hub_whisper(struct hub *h, int64_t user_id, const char *frame, size_t n);
 
 /* Whether anybody waits for ${user_id}. */

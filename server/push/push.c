@@ -131,7 +131,8 @@ waiter_change(struct hub_member *m, const struct domain_change *c)
 		waiter_release(w, true);
 }
 
-static const struct hub_ops waiter_ops = {waiter_event, waiter_change, NULL};
+static const struct hub_ops waiter_ops = {
+    .event = waiter_event, .change = waiter_change};
 
 static void
 waiter_register(struct push *p, struct push_note *note)
@@ -366,6 +367,8 @@ tell(struct push *p, const struct news *news)
 		hub_event(p->hub, &news->events[i]);
 	for (i = 0; i < news->nchanges; i++)
 		hub_change(p->hub, &news->changes[i]);
+	for (i = 0; i < news->nacked; i++)
+		hub_acked(p->hub, &news->acked[i]);
 	for (i = 0; i < news->nrevoked; i++)
 		TAILQ_FOREACH (s, &p->all, all)
 			if (s->device_id == news->revoked[i].device_id)
@@ -549,17 +552,26 @@ push_sessions(const struct push *p)
 }
 
 void
-push_stop(struct push *p)
+push_end(struct push *p)
 {
 
 	if (p == NULL)
 		return;
 	atomic_store(&p->draining, true);
-	if (p->thread != NULL) {
-		atomic_store(&p->stopping, true);
-		(void)uv_async_send(&p->async);
-		thr_join(&p->thread);
-	}
+	if (p->thread == NULL)
+		return;
+	atomic_store(&p->stopping, true);
+	(void)uv_async_send(&p->async);
+	thr_join(&p->thread);
+}
+
+void
+push_stop(struct push *p)
+{
+
+	if (p == NULL)
+		return;
+	push_end(p);
 	/* What the thread did not see any more: whoever waits is told, and
 	 * connections are closed. */
 	if (!p->drained)

@@ -50,7 +50,12 @@ void push_drain(struct push *p);
 /* Open WebSocket sessions.  Thread: any. */
 size_t push_sessions(const struct push *p);
 
-/* Ends the thread and frees.  No news or waiters may come any more.  NULL is
+/* Ends the thread; what it asked of the readers may still come back.  NULL is
+ * allowed. */
+void push_end(struct push *p);
+
+/* Ends the thread and frees.  No news or waiters may come any more, nor what
+ * the readers have: they are stopped between push_end() and this.  NULL is
  * allowed. */
 void push_stop(struct push *p);
 

@@ -20,10 +20,14 @@
 
 static void session_event(struct hub_member *m, const struct domain_event *e);
 static void session_change(struct hub_member *m, const struct domain_change *c);
+static void session_device_acked(
+    struct hub_member *m, const struct domain_acked *a);
 static void session_whisper(struct hub_member *m, const char *frame, size_t n);
 
-static const struct hub_ops session_ops = {
-    session_event, session_change, session_whisper};
+static const struct hub_ops session_ops = {.event = session_event,
+    .change = session_change,
+    .acked = session_device_acked,
+    .whisper = session_whisper};
 
 static struct session *
 of_member(struct hub_member *m)
@@ -139,6 +143,17 @@ session_change(struct hub_member *m, const struct domain_change *c)
 
 	if (s->state == SESSION_OPEN && s->wants_outbox)
 		session_changed(s, c->mid);
+}
+
+/* Acked here, by REST, or by another instance of the device: it opens the
+ * window. */
+static void
+session_device_acked(struct hub_member *m, const struct domain_acked *a)
+{
+	struct session *s = of_member(m);
+
+	if (s->state == SESSION_OPEN && s->device_id == a->device_id)
+		session_acked(s, a->seq);
 }
 
 static void

@@ -59,8 +59,9 @@ on_whisper(struct hub_member *m, const char *frame, size_t n)
 		hub_leave(g->hub, m);
 }
 
-static const struct hub_ops all_ops = {on_event, on_change, on_whisper};
-static const struct hub_ops no_ops = {NULL, NULL, NULL};
+static const struct hub_ops all_ops = {
+    .event = on_event, .change = on_change, .whisper = on_whisper};
+static const struct hub_ops no_ops = {.event = NULL};
 
 static void
 join(struct hub *h, struct guest *g, int64_t user)
