@@ -216,6 +216,19 @@ describe('the window', () => {
 		await ws.close();
 	});
 
+	it('opens by an ack that came by REST, too', async () => {
+		const { bob } = await filled(4);
+		const ws = await bob.ws({ after: '0', window: 2 });
+		await ws.upTo(2);
+		await sleep(100);
+		assert.equal(ws.events().length, 2);
+		await bob.post('/v1/inbox/ack', { upto: 2 });
+		await ws.upTo(4);
+		await ws.type('caught_up');
+		contiguous(ws.events());
+		await ws.close();
+	});
+
 	it('of one works', async () => {
 		const { bob } = await filled(3);
 		const ws = await bob.ws({ after: '0', window: 1 });
