@@ -10,6 +10,7 @@ import { after, afterEach, before, describe, it } from 'node:test';
 
 import YAML from 'yaml';
 
+import { Terminal } from './cli-terminal.mjs';
 import { document, seen } from './contract.mjs';
 import { problem } from './expect.mjs';
 import {
@@ -203,6 +204,27 @@ describe('the start', () => {
 		await open.start();
 		t.after(() => open.stop());
 		expectStatus(await open.rest().post('/v1/users', json), 201);
+	});
+
+	it('user add hides the password, and Ctrl-C leaves the terminal as it was', async (t) => {
+		const data = path.join(tempDir(), 'd');
+		const add = new Terminal(TWINBOXD, ['user', 'add', 'zoe', '--data', data]);
+		t.after(() => add.kill());
+		await add.shows('password:');
+		add.type('wrong\x15secret-one-12\x7f\r');
+		await add.shows('again:');
+		add.type('secret-one-1\r');
+		assert.equal(await within(add.ended(), 20_000, 'user add'), 0, add.screen.text());
+		assert.doesNotMatch(add.raw, /secret/);
+
+		const given_up = new Terminal('sh', ['-c',
+			`${TWINBOXD} user add yan --data ${data}; echo "code $?"; stty -a | grep -o -- '-\\?echo\\b'`]);
+		t.after(() => given_up.kill());
+		await given_up.shows('password:');
+		given_up.type('half\x03');
+		await given_up.shows(/^code [1-9]/m);
+		await given_up.shows(/^echo$/m, 'the echo is on');
+		assert.doesNotMatch(given_up.raw, /half/);
 	});
 
 	it('R431 the log is one structured line an event, also as JSON', async (t) => {

@@ -544,8 +544,10 @@ describe('I7 resuming', () => {
 		const got = [];
 		let sending = true;
 		const sender = (async () => {
+			let sent;
 			for (let i = 0; sending; i++)
-				await ann.send(bob.name, `m ${i}`);
+				sent = await ann.send(bob.name, `m ${i}`);
+			return sent;
 		})();
 		let cursor = '0';
 		for (let round = 0; round < 10; round++) {
@@ -558,7 +560,7 @@ describe('I7 resuming', () => {
 				cursor = String(got.at(-1).seq);
 		}
 		sending = false;
-		await sender;
+		await bob.received((await sender).id);
 		const { events } = await bob.inbox();
 		const last = await bob.ws({ after: cursor });
 		await last.type('caught_up');
