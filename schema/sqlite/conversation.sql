@@ -69,7 +69,8 @@ SELECT c.conversation_id, c.public_id, c.kind, c.created_at, p.joined_seq,
     - (SELECT count(*) FROM outbox o
      WHERE o.conversation_id = c.conversation_id AND o.dest_id = p.user_id
        AND o.dest_kind = 'user' AND o.kind = 1
-       AND o.state IN ('failed', 'expired', 'canceled')
+       AND (o.state = 'failed' OR o.state = 'expired'
+         OR o.state = 'canceled')
        AND o.conversation_seq > p.read_upto
        AND o.conversation_seq <= p.delivered_upto),
     (SELECT max(m.conversation_seq) FROM messages m
@@ -90,7 +91,8 @@ SELECT c.conversation_id, c.public_id, c.kind, c.created_at, p.joined_seq,
     - (SELECT count(*) FROM outbox o
      WHERE o.conversation_id = c.conversation_id AND o.dest_id = p.user_id
        AND o.dest_kind = 'user' AND o.kind = 1
-       AND o.state IN ('failed', 'expired', 'canceled')
+       AND (o.state = 'failed' OR o.state = 'expired'
+         OR o.state = 'canceled')
        AND o.conversation_seq > p.read_upto
        AND o.conversation_seq <= p.delivered_upto),
     (SELECT max(m.conversation_seq) FROM messages m
@@ -113,7 +115,8 @@ FROM (
     - (SELECT count(*) FROM outbox o
      WHERE o.conversation_id = p.conversation_id AND o.dest_id = p.user_id
        AND o.dest_kind = 'user' AND o.kind = 1
-       AND o.state IN ('failed', 'expired', 'canceled')
+       AND (o.state = 'failed' OR o.state = 'expired'
+         OR o.state = 'canceled')
        AND o.conversation_seq > p.read_upto
        AND o.conversation_seq <= p.delivered_upto) AS n
     FROM participants p
@@ -131,7 +134,8 @@ SELECT coalesce(sum(
     - (SELECT count(*) FROM outbox o
      WHERE o.conversation_id = p.conversation_id AND o.dest_id = p.user_id
        AND o.dest_kind = 'user' AND o.kind = 1
-       AND o.state IN ('failed', 'expired', 'canceled')
+       AND (o.state = 'failed' OR o.state = 'expired'
+         OR o.state = 'canceled')
        AND o.conversation_seq > p.read_upto
        AND o.conversation_seq <= p.delivered_upto)), 0)
 FROM participants p

@@ -2,10 +2,9 @@
 /*
  * SQLite behind the seam.
  *
- * Promises: WAL with synchronous=FULL, read back; one writer connection does
- * every commit and every checkpoint (SQLite before 3.51.3 loses commits
- * otherwise), readers open read-only and never checkpoint; statements are
- * prepared once.
+ * Promises: one writer connection does every commit and every checkpoint
+ * (SQLite before 3.51.3 loses commits otherwise), readers open read-only and
+ * never checkpoint; statements are prepared once.
  *
  * Relies on: one thread a connection; the lock file that keeps a second server
  * away (main/).
@@ -15,27 +14,10 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "db/db_internal.h"
+#include "db/db_sqlite_internal.h"
 
-#define APPLICATION_ID 0x54774278 /* "TwBx" */
-#define PARAMS_MAX 24
 /* A page of the write-ahead log with its header. */
 #define FRAME_BYTES (4096 + 24)
-
-/* A prepared statement and where its $n are. */
-struct stmt {
-	sqlite3_stmt *handle;
-	uint8_t index[PARAMS_MAX + 1]; /* $n -> SQLite's index, 0: unused */
-	size_t nparams;
-};
-
-struct db_sqlite {
-	struct db db; /* first */
-	sqlite3 *handle;
-	int64_t log_frames; /* in the write-ahead log now */
-	sqlite3_stmt *begin, *commit;
-	struct stmt *stmts; /* schema->nstatements */
-};
 
 static struct db_sqlite *
 of(struct db *db)
@@ -82,8 +64,8 @@ rc_of(int code)
 	}
 }
 
-static enum rc
-fail(struct db_sqlite *s, int code, const char *what, struct err *err)
+enum rc
+db_sqlite_fail(struct db_sqlite *s, int code, const char *what, struct err *err)
 {
 	enum rc rc;
 	int ext;
@@ -106,20 +88,20 @@ fail(struct db_sqlite *s, int code, const char *what, struct err *err)
 	return (rc);
 }
 
-static enum rc
-exec(struct db_sqlite *s, const char *sql, struct err *err)
+enum rc
+db_sqlite_exec(struct db_sqlite *s, const char *sql, struct err *err)
 {
 	int code;
 
 	code = sqlite3_exec(s->handle, sql, NULL, NULL, NULL);
 	if (code != SQLITE_OK)
-		return (fail(s, code, sql[0] == 'P' ? sql : "db", err));
+		return (
+		    db_sqlite_fail(s, code, sql[0] == 'P' ? sql : "db", err));
 	return (RC_OK);
 }
 
-/* The single value that ${sql} gives, as a number or as text. */
-static enum rc
-ask(struct db_sqlite *s, const char *sql, int64_t *ret, char *text,
+enum rc
+db_sqlite_ask(struct db_sqlite *s, const char *sql, int64_t *ret, char *text,
     size_t text_size, struct err *err)
 {
 	sqlite3_stmt *st;
@@ -128,7 +110,7 @@ ask(struct db_sqlite *s, const char *sql, int64_t *ret, char *text,
 
 	code = sqlite3_prepare_v2(s->handle, sql, -1, &st, NULL);
 	if (code != SQLITE_OK)
-		return (fail(s, code, sql, err));
+		return (db_sqlite_fail(s, code, sql, err));
 	code = sqlite3_step(st);
 	if (code == SQLITE_ROW) {
 		if (ret != NULL)
@@ -142,7 +124,7 @@ ask(struct db_sqlite *s, const char *sql, int64_t *ret, char *text,
 	 * here. */
 	code = sqlite3_finalize(st);
 	if (code != SQLITE_OK)
-		return (fail(s, code, sql, err));
+		return (db_sqlite_fail(s, code, sql, err));
 	return (RC_OK);
 }
 
@@ -162,9 +144,10 @@ parameter_number(const char *name)
 }
 
 static enum rc
-prepare(struct db_sqlite *s, int id, struct stmt **ret, struct err *err)
+prepare(
+    struct db_sqlite *s, int id, struct db_sqlite_stmt **ret, struct err *err)
 {
-	struct stmt *st;
+	struct db_sqlite_stmt *st;
 	const struct sql_text *text;
 	int i, k, n, code;
 
@@ -177,13 +160,13 @@ prepare(struct db_sqlite *s, int id, struct stmt **ret, struct err *err)
 	    SQLITE_PREPARE_PERSISTENT, &st->handle, NULL);
 	if (code != SQLITE_OK) {
 		st->handle = NULL;
-		return (fail(s, code, text->name, err));
+		return (db_sqlite_fail(s, code, text->name, err));
 	}
 	n = sqlite3_bind_parameter_count(st->handle);
 	for (i = 1; i <= n; i++) {
 		k = parameter_number(
 		    sqlite3_bind_parameter_name(st->handle, i));
-		if (k < 1 || k > PARAMS_MAX) {
+		if (k < 1 || k > DB_SQLITE_PARAMS_MAX) {
 			sqlite3_finalize(st->handle);
 			st->handle = NULL;
 			return (err_set(err, RC_INTERNAL,
@@ -218,7 +201,7 @@ bind_one(sqlite3_stmt *st, int i, const struct db_val *v)
 }
 
 static enum rc
-bind_all(struct db_sqlite *s, int id, struct stmt *st,
+bind_all(struct db_sqlite *s, int id, struct db_sqlite_stmt *st,
     const struct db_val *params, size_t n, struct err *err)
 {
 	size_t i;
@@ -232,7 +215,7 @@ bind_all(struct db_sqlite *s, int id, struct stmt *st,
 			continue;
 		code = bind_one(st->handle, st->index[i + 1], &params[i]);
 		if (code != SQLITE_OK)
-			return (fail(
+			return (db_sqlite_fail(
 			    s, code, s->db.schema->statements[id].name, err));
 	}
 	return (RC_OK);
@@ -240,7 +223,7 @@ bind_all(struct db_sqlite *s, int id, struct stmt *st,
 
 /* Steps ${st} to its end and resets it. */
 static enum rc
-step_all(struct db_sqlite *s, int id, struct stmt *st, db_row_fn each,
+step_all(struct db_sqlite *s, int id, struct db_sqlite_stmt *st, db_row_fn each,
     void *arg, struct err *err)
 {
 	struct db_row row;
@@ -258,7 +241,8 @@ step_all(struct db_sqlite *s, int id, struct stmt *st, db_row_fn each,
 			break;
 	}
 	if (rc == RC_OK && code != SQLITE_DONE)
-		rc = fail(s, code, s->db.schema->statements[id].name, err);
+		rc = db_sqlite_fail(
+		    s, code, s->db.schema->statements[id].name, err);
 	sqlite3_reset(st->handle);
 	return (rc);
 }
@@ -268,7 +252,7 @@ sqlite_run(struct db *db, int id, const struct db_val *params, size_t n,
     db_row_fn each, void *arg, int64_t *ret_changed, struct err *err)
 {
 	struct db_sqlite *s = of(db);
-	struct stmt *st;
+	struct db_sqlite_stmt *st;
 	enum rc rc;
 
 	rc = prepare(s, id, &st, err);
@@ -286,7 +270,7 @@ sqlite_exec_many(struct db *db, int id, const struct db_val *params, size_t n,
     size_t nrows, int64_t *ret_changed, struct err *err)
 {
 	struct db_sqlite *s = of(db);
-	struct stmt *st;
+	struct db_sqlite_stmt *st;
 	enum rc rc;
 	size_t i;
 
@@ -341,11 +325,11 @@ step_plain(
 		code = sqlite3_prepare_v3(
 		    s->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, st, NULL);
 		if (code != SQLITE_OK)
-			return (fail(s, code, sql, err));
+			return (db_sqlite_fail(s, code, sql, err));
 	}
 	code = sqlite3_step(*st);
 	if (code != SQLITE_DONE) {
-		(void)fail(s, code, sql, err);
+		(void)db_sqlite_fail(s, code, sql, err);
 		sqlite3_reset(*st);
 		return (rc_of(code) == RC_OK ? RC_INTERNAL : rc_of(code));
 	}
@@ -401,7 +385,7 @@ sqlite_checkpoint(
 	    truncate ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE,
 	    &log, &done);
 	if (code != SQLITE_OK)
-		return (fail(s, code, "checkpoint", err));
+		return (db_sqlite_fail(s, code, "checkpoint", err));
 	/* An error while it opens the log is not reported otherwise. */
 	if (log < 0)
 		return (err_set(
@@ -414,9 +398,8 @@ sqlite_checkpoint(
 	return (RC_OK);
 }
 
-/* After each commit: how long the log is now. */
-static int
-on_commit(void *arg, sqlite3 *handle, const char *schema, int frames)
+int
+db_sqlite_on_commit(void *arg, sqlite3 *handle, const char *schema, int frames)
 {
 	struct db_sqlite *s = arg;
 
@@ -441,17 +424,17 @@ migrate_one(struct db_sqlite *s, const struct sql_migration *m, struct err *err)
 	char pragma[96];
 	enum rc rc;
 
-	rc = exec(s, "BEGIN IMMEDIATE", err);
+	rc = db_sqlite_exec(s, "BEGIN IMMEDIATE", err);
 	if (rc != RC_OK)
 		return (rc);
-	rc = exec(s, m->text, err);
+	rc = db_sqlite_exec(s, m->text, err);
 	snprintf(pragma, sizeof(pragma),
 	    "PRAGMA user_version=%d;PRAGMA application_id=%d", m->number,
-	    APPLICATION_ID);
+	    DB_SQLITE_APPLICATION_ID);
 	if (rc == RC_OK)
-		rc = exec(s, pragma, err);
+		rc = db_sqlite_exec(s, pragma, err);
 	if (rc == RC_OK)
-		rc = exec(s, "COMMIT", err);
+		rc = db_sqlite_exec(s, "COMMIT", err);
 	if (rc != RC_OK) {
 		sqlite_rollback(&s->db);
 		(void)err_wrap(err, "migration %d (%s)", m->number, m->name);
@@ -470,7 +453,7 @@ sqlite_migrate(
 	int i, newest;
 
 	(void)now_ms;
-	rc = ask(s, "PRAGMA user_version", &version, NULL, 0, err);
+	rc = db_sqlite_ask(s, "PRAGMA user_version", &version, NULL, 0, err);
 	if (rc != RC_OK)
 		return (rc);
 	newest = schema->migrations[schema->nmigrations - 1].number;
@@ -496,7 +479,7 @@ sqlite_describe(struct db *db, int id, int *ret_params, int *ret_columns,
     char *plan, size_t plan_size, struct err *err)
 {
 	struct db_sqlite *s = of(db);
-	struct stmt *st;
+	struct db_sqlite_stmt *st;
 	sqlite3_stmt *ex;
 	char *sql;
 	size_t used;
@@ -517,7 +500,7 @@ sqlite_describe(struct db *db, int id, int *ret_params, int *ret_columns,
 	code = sqlite3_prepare_v2(s->handle, sql, -1, &ex, NULL);
 	sqlite3_free(sql);
 	if (code != SQLITE_OK)
-		return (fail(s, code, "explain", err));
+		return (db_sqlite_fail(s, code, "explain", err));
 	used = 0;
 	plan[0] = '\0';
 	while (sqlite3_step(ex) == SQLITE_ROW && used + 1 < plan_size) {
@@ -547,7 +530,7 @@ sqlite_close(struct db *db)
 	mem_free(s);
 }
 
-static const struct db_driver driver = {
+const struct db_driver db_sqlite_driver = {
     .run = sqlite_run,
     .exec_many = sqlite_exec_many,
     .begin = sqlite_begin,
@@ -563,137 +546,3 @@ static const struct db_driver driver = {
     .col_i64 = sqlite_col_i64,
     .col_bytes = sqlite_col_bytes,
 };
-
-/* A file that is not ours is left alone. */
-static enum rc
-check_ours(struct db_sqlite *s, struct err *err)
-{
-	int64_t id, tables;
-	enum rc rc;
-
-	rc = ask(s, "PRAGMA application_id", &id, NULL, 0, err);
-	if (rc != RC_OK || id == APPLICATION_ID)
-		return (rc);
-	rc =
-	    ask(s, "SELECT count(*) FROM sqlite_schema", &tables, NULL, 0, err);
-	if (rc != RC_OK)
-		return (rc);
-	if (id != 0 || tables != 0)
-		return (err_set(err, RC_INVALID,
-		    "the file is an SQLite database, but not one of twinbox"));
-	return (RC_OK);
-}
-
-static enum rc
-configure_writer(struct db_sqlite *s, enum db_sync sync, struct err *err)
-{
-	char mode[16];
-	int64_t level;
-	enum rc rc;
-
-	/* auto_vacuum must precede the first table. */
-	rc = exec(s, "PRAGMA auto_vacuum=INCREMENTAL", err);
-	if (rc == RC_OK)
-		rc = ask(s, "PRAGMA journal_mode=WAL", NULL, mode, sizeof(mode),
-		    err);
-	if (rc == RC_OK && strcmp(mode, "wal") != 0)
-		rc = err_set(err, RC_INVALID,
-		    "the database cannot keep a write-ahead log here (mode %s): "
-		    "use a local file system",
-		    mode);
-	if (rc == RC_OK)
-		rc = exec(s,
-		    sync == DB_SYNC_FULL ? "PRAGMA synchronous=FULL"
-					 : "PRAGMA synchronous=NORMAL",
-		    err);
-	if (rc == RC_OK)
-		rc = ask(s, "PRAGMA synchronous", &level, NULL, 0, err);
-	if (rc == RC_OK && sync == DB_SYNC_FULL && level != 2)
-		rc = err_set(err, RC_INVALID,
-		    "synchronous=FULL cannot be set: refusing to promise what a "
-		    "power cut could take back");
-	if (rc == RC_OK)
-		rc = exec(s, "PRAGMA cache_size=-49152", err);
-	return (rc);
-}
-
-static enum rc
-configure(
-    struct db_sqlite *s, const struct db_options *options, struct err *err)
-{
-	enum rc rc;
-
-	sqlite3_extended_result_codes(s->handle, 1);
-	(void)sqlite3_busy_timeout(s->handle, 5000);
-	(void)sqlite3_db_config(
-	    s->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)NULL);
-	(void)sqlite3_db_config(
-	    s->handle, SQLITE_DBCONFIG_DQS_DDL, 0, (int *)NULL);
-	(void)sqlite3_db_config(
-	    s->handle, SQLITE_DBCONFIG_DQS_DML, 0, (int *)NULL);
-	(void)sqlite3_db_config(s->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE,
-	    options->mode == DB_READER, (int *)NULL);
-	(void)sqlite3_wal_autocheckpoint(s->handle, 0);
-	(void)sqlite3_wal_hook(s->handle, on_commit, s);
-	(void)sqlite3_limit(s->handle, SQLITE_LIMIT_ATTACHED, 1);
-	rc = exec(s,
-	    "PRAGMA trusted_schema=OFF;PRAGMA cell_size_check=ON;"
-	    "PRAGMA mmap_size=0;PRAGMA temp_store=MEMORY;"
-	    "PRAGMA foreign_keys=ON",
-	    err);
-	if (rc == RC_OK)
-		rc = check_ours(s, err);
-	if (rc == RC_OK && options->mode == DB_WRITER)
-		rc = configure_writer(s, options->sync, err);
-	if (rc == RC_OK && options->mode == DB_READER)
-		rc = exec(
-		    s, "PRAGMA query_only=ON;PRAGMA cache_size=-8192", err);
-	return (rc);
-}
-
-enum rc
-db_sqlite_open(const struct db_options *options, const char *path,
-    struct db **ret, struct err *err)
-{
-	struct db_sqlite *s;
-	const char *vfs;
-	enum rc rc;
-	int code, flags;
-
-	s = mem_zalloc(1, sizeof(*s));
-	if (s == NULL)
-		return (err_set(err, RC_NO_MEMORY, "db: open"));
-	s->db.driver = &driver;
-	s->db.schema = options->schema;
-	s->db.mode = options->mode;
-	s->stmts =
-	    mem_zalloc((size_t)options->schema->nstatements, sizeof(*s->stmts));
-	if (s->stmts == NULL) {
-		rc = err_set(err, RC_NO_MEMORY, "db: open");
-		goto undo;
-	}
-	flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
-	flags |= options->mode == DB_WRITER
-		     ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
-		     : SQLITE_OPEN_READONLY;
-	vfs = options->vfs;
-	if (vfs == NULL && options->mode == DB_WRITER &&
-	    options->sync == DB_SYNC_FULL)
-		vfs = db_sqlite_gather();
-	code = sqlite3_open_v2(path, &s->handle, flags, vfs);
-	if (code != SQLITE_OK) {
-		rc = fail(s, code, path, err);
-		goto undo;
-	}
-	rc = configure(s, options, err);
-	if (rc != RC_OK) {
-		(void)err_wrap(err, "%s", path);
-		goto undo;
-	}
-	*ret = &s->db;
-	return (RC_OK);
-
-undo:
-	sqlite_close(&s->db);
-	return (rc);
-}

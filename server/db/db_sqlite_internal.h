@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The SQLite driver's connection.  Only db_sqlite*.c include this.
+ */
+#ifndef DB_DB_SQLITE_INTERNAL_H
+#define DB_DB_SQLITE_INTERNAL_H
+
+#include <sqlite3.h>
+
+#include "db/db_internal.h"
+
+#define DB_SQLITE_APPLICATION_ID 0x54774278 /* "TwBx" */
+#define DB_SQLITE_PARAMS_MAX 24
+
+/* A prepared statement and where its $n are. */
+struct db_sqlite_stmt {
+	sqlite3_stmt *handle;
+	uint8_t index[DB_SQLITE_PARAMS_MAX +
+		      1]; /* $n -> SQLite's index, 0: unused */
+	size_t nparams;
+};
+
+struct db_sqlite {
+	struct db db; /* first */
+	sqlite3 *handle;
+	int64_t log_frames; /* in the write-ahead log now */
+	sqlite3_stmt *begin, *commit;
+	struct db_sqlite_stmt *stmts; /* schema->nstatements */
+};
+
+extern const struct db_driver db_sqlite_driver;
+
+/* Says in ${err} what ${what} failed with, and gives what a caller can do. */
+enum rc db_sqlite_fail(
+    struct db_sqlite *s, int code, const char *what, struct err *err);
+
+/* Runs ${sql}, one or more statements without parameters. */
+enum rc db_sqlite_exec(
+    struct db_sqlite *s, const char *sql, struct err *err) MUST_USE;
+
+/* The single value that ${sql} gives, as a number or as text; either may be
+ * NULL. */
+enum rc db_sqlite_ask(struct db_sqlite *s, const char *sql, int64_t *ret,
+    char *text, size_t text_size, struct err *err) MUST_USE;
+
+/* SQLite's hook after each commit: notes how long the log is now. */
+int db_sqlite_on_commit(
+    void *arg, sqlite3 *handle, const char *schema, int frames);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Opening an SQLite database: every setting of a connection is here.
+ *
+ * Promises: what the driver relies on (WAL, synchronous=FULL) is read back;
+ * a file that is not ours is refused untouched.
+ */
+#include <pthread.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "db/db_sqlite_internal.h"
+
+/* A file that is not ours is left alone. */
+static enum rc
+check_ours(struct db_sqlite *s, struct err *err)
+{
+	int64_t id, tables;
+	enum rc rc;
+
+	rc = db_sqlite_ask(s, "PRAGMA application_id", &id, NULL, 0, err);
+	if (rc != RC_OK || id == DB_SQLITE_APPLICATION_ID)
+		return (rc);
+	rc = db_sqlite_ask(
+	    s, "SELECT count(*) FROM sqlite_schema", &tables, NULL, 0, err);
+	if (rc != RC_OK)
+		return (rc);
+	if (id != 0 || tables != 0)
+		return (err_set(err, RC_INVALID,
+		    "the file is an SQLite database, but not one of twinbox"));
+	return (RC_OK);
+}
+
+static enum rc
+configure_writer(struct db_sqlite *s, enum db_sync sync, struct err *err)
+{
+	char mode[16];
+	int64_t level;
+	enum rc rc;
+
+	/* auto_vacuum must precede the first table. */
+	rc = db_sqlite_exec(s, "PRAGMA auto_vacuum=INCREMENTAL", err);
+	if (rc == RC_OK)
+		rc = db_sqlite_ask(s, "PRAGMA journal_mode=WAL", NULL, mode,
+		    sizeof(mode), err);
+	if (rc == RC_OK && strcmp(mode, "wal") != 0)
+		rc = err_set(err, RC_INVALID,
+		    "the database cannot keep a write-ahead log here (mode %s): "
+		    "use a local file system",
+		    mode);
+	if (rc == RC_OK)
+		rc = db_sqlite_exec(s,
+		    sync == DB_SYNC_FULL ? "PRAGMA synchronous=FULL"
+					 : "PRAGMA synchronous=NORMAL",
+		    err);
+	if (rc == RC_OK)
+		rc = db_sqlite_ask(
+		    s, "PRAGMA synchronous", &level, NULL, 0, err);
+	if (rc == RC_OK && sync == DB_SYNC_FULL && level != 2)
+		rc = err_set(err, RC_INVALID,
+		    "synchronous=FULL cannot be set: refusing to promise what a "
+		    "power cut could take back");
+	if (rc == RC_OK)
+		rc = db_sqlite_exec(s, "PRAGMA cache_size=-49152", err);
+	return (rc);
+}
+
+static enum rc
+configure(
+    struct db_sqlite *s, const struct db_options *options, struct err *err)
+{
+	enum rc rc;
+
+	sqlite3_extended_result_codes(s->handle, 1);
+	(void)sqlite3_busy_timeout(s->handle, 5000);
+	(void)sqlite3_db_config(
+	    s->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)NULL);
+	(void)sqlite3_db_config(
+	    s->handle, SQLITE_DBCONFIG_DQS_DDL, 0, (int *)NULL);
+	(void)sqlite3_db_config(
+	    s->handle, SQLITE_DBCONFIG_DQS_DML, 0, (int *)NULL);
+	(void)sqlite3_db_config(s->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE,
+	    options->mode == DB_READER, (int *)NULL);
+	(void)sqlite3_wal_autocheckpoint(s->handle, 0);
+	(void)sqlite3_wal_hook(s->handle, db_sqlite_on_commit, s);
+	(void)sqlite3_limit(s->handle, SQLITE_LIMIT_ATTACHED, 1);
+	rc = db_sqlite_exec(s,
+	    "PRAGMA trusted_schema=OFF;PRAGMA cell_size_check=ON;"
+	    "PRAGMA mmap_size=0;PRAGMA temp_store=MEMORY;"
+	    "PRAGMA foreign_keys=ON",
+	    err);
+	if (rc == RC_OK)
+		rc = check_ours(s, err);
+	if (rc == RC_OK && options->mode == DB_WRITER)
+		rc = configure_writer(s, options->sync, err);
+	if (rc == RC_OK && options->mode == DB_READER)
+		rc = db_sqlite_exec(
+		    s, "PRAGMA query_only=ON;PRAGMA cache_size=-8192", err);
+	return (rc);
+}
+
+/* Before SQLite is used at all: without memory statistics, which nobody reads,
+ * an allocation takes no lock. */
+static void
+configure_library(void)
+{
+
+	(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
+enum rc
+db_sqlite_open(const struct db_options *options, const char *path,
+    struct db **ret, struct err *err)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct db_sqlite *s;
+	const char *vfs;
+	enum rc rc;
+	int code, flags;
+
+	(void)pthread_once(&once, configure_library);
+	s = mem_zalloc(1, sizeof(*s));
+	if (s == NULL)
+		return (err_set(err, RC_NO_MEMORY, "db: open"));
+	s->db.driver = &db_sqlite_driver;
+	s->db.schema = options->schema;
+	s->db.mode = options->mode;
+	s->stmts =
+	    mem_zalloc((size_t)options->schema->nstatements, sizeof(*s->stmts));
+	if (s->stmts == NULL) {
+		rc = err_set(err, RC_NO_MEMORY, "db: open");
+		goto undo;
+	}
+	flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+	flags |= options->mode == DB_WRITER
+		     ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+		     : SQLITE_OPEN_READONLY;
+	vfs = options->vfs;
+	if (vfs == NULL && options->mode == DB_WRITER &&
+	    options->sync == DB_SYNC_FULL)
+		vfs = db_sqlite_gather();
+	code = sqlite3_open_v2(path, &s->handle, flags, vfs);
+	if (code != SQLITE_OK) {
+		rc = db_sqlite_fail(s, code, path, err);
+		goto undo;
+	}
+	rc = configure(s, options, err);
+	if (rc != RC_OK) {
+		(void)err_wrap(err, "%s", path);
+		goto undo;
+	}
+	*ret = &s->db;
+	return (RC_OK);
+
+undo:
+	db_sqlite_driver.close(&s->db);
+	return (rc);
+}
