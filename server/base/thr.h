@@ -17,6 +17,7 @@
 	X(THR_FRONT, "front")                                                  \
 	X(THR_HTTP, "http")                                                    \
 	X(THR_WRITER, "writer")                                                \
+	X(THR_SYNC, "sync")                                                    \
 	X(THR_READER, "reader")                                                \
 	X(THR_PUSH, "push")                                                    \
 	X(THR_RELAY, "relay")                                                  \

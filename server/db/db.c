@@ -75,6 +75,20 @@ db_commit(struct db *db, struct err *err)
 	return (db->driver->commit(db, err));
 }
 
+enum rc
+db_commit_early(struct db *db, bool *ret_owed, struct err *err)
+{
+
+	return (db->driver->commit_early(db, ret_owed, err));
+}
+
+enum rc
+db_sync(struct db *db, struct err *err)
+{
+
+	return (db->driver->sync(db, err));
+}
+
 void
 db_rollback(struct db *db)
 {

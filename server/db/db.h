@@ -135,11 +135,23 @@ enum rc db_run(struct db *db, int stmt, const struct db_val *params, size_t n,
 enum rc db_exec_many(struct db *db, int stmt, const struct db_val *params,
     size_t n, size_t nrows, int64_t *ret_changed, struct err *err) MUST_USE;
 
-/* Begins a transaction: for writing (BEGIN IMMEDIATE) or a read snapshot. */
+/* Begins a transaction: for writing (BEGIN IMMEDIATE), or a read snapshot,
+ * which is taken now. */
 enum rc db_begin(struct db *db, struct err *err) MUST_USE;
 
 /* Commits.  RC_UNCERTAIN or RC_IO: it may or may not be durable. */
 enum rc db_commit(struct db *db, struct err *err) MUST_USE;
+
+/* Commits early: readers see it and the death of the process keeps it, but a
+ * loss of power may take it back, together with all that was committed after
+ * it.  *ret_owed: until db_sync() has returned RC_OK.  Writer only. */
+enum rc db_commit_early(
+    struct db *db, bool *ret_owed, struct err *err) MUST_USE;
+
+/* Makes all durable that was committed early before this call.  After a
+ * failure it fails for ever: what the system forgot to write is not known.
+ * Thread: any one, also while the owner works. */
+enum rc db_sync(struct db *db, struct err *err) MUST_USE;
 
 /* Rolls back if a transaction is open. */
 void db_rollback(struct db *db);

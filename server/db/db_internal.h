@@ -16,6 +16,8 @@ struct db_driver {
 	    int64_t *ret_changed, struct err *err);
 	enum rc (*begin)(struct db *db, struct err *err);
 	enum rc (*commit)(struct db *db, struct err *err);
+	enum rc (*commit_early)(struct db *db, bool *ret_owed, struct err *err);
+	enum rc (*sync)(struct db *db, struct err *err);
 	void (*rollback)(struct db *db);
 	bool (*in_transaction)(const struct db *db);
 	enum rc (*checkpoint)(struct db *db, bool truncate,
@@ -48,11 +50,5 @@ struct db_row {
 /* Opens SQLite file ${path}; as db_open(). */
 enum rc db_sqlite_open(const struct db_options *options, const char *path,
     struct db **ret, struct err *err) MUST_USE;
-
-#define DB_SQLITE_GATHER "twinbox-gather"
-
-/* The name of the VFS that gathers log writes; NULL: the system's one must do.
- * Thread: any. */
-const char *db_sqlite_gather(void);
 
 #endif

@@ -328,7 +328,7 @@ step_plain(
 			return (db_sqlite_fail(s, code, sql, err));
 	}
 	code = sqlite3_step(*st);
-	if (code != SQLITE_DONE) {
+	if (code != SQLITE_DONE && code != SQLITE_ROW) {
 		(void)db_sqlite_fail(s, code, sql, err);
 		sqlite3_reset(*st);
 		return (rc_of(code) == RC_OK ? RC_INTERNAL : rc_of(code));
@@ -337,13 +337,31 @@ step_plain(
 	return (RC_OK);
 }
 
+static void
+sqlite_rollback(struct db *db)
+{
+	struct db_sqlite *s = of(db);
+
+	if (sqlite3_get_autocommit(s->handle) == 0)
+		(void)sqlite3_exec(s->handle, "ROLLBACK", NULL, NULL, NULL);
+}
+
 static enum rc
 sqlite_begin(struct db *db, struct err *err)
 {
 	struct db_sqlite *s = of(db);
 
-	return (step_plain(s, &s->begin,
-	    db->mode == DB_WRITER ? "BEGIN IMMEDIATE" : "BEGIN", err));
+	enum rc rc;
+
+	rc = step_plain(s, &s->begin,
+	    db->mode == DB_WRITER ? "BEGIN IMMEDIATE" : "BEGIN", err);
+	/* The first read takes the snapshot. */
+	if (rc == RC_OK && db->mode == DB_READER) {
+		rc = step_plain(s, &s->snapshot, "PRAGMA user_version", err);
+		if (rc != RC_OK)
+			sqlite_rollback(db);
+	}
+	return (rc);
 }
 
 static enum rc
@@ -354,21 +372,42 @@ sqlite_commit(struct db *db, struct err *err)
 	return (step_plain(s, &s->commit, "COMMIT", err));
 }
 
+static enum rc
+sqlite_commit_early(struct db *db, bool *ret_owed, struct err *err)
+{
+	struct db_sqlite *s = of(db);
+	uint64_t before;
+	enum rc rc;
+
+	*ret_owed = false;
+	if (s->log == NULL)
+		return (sqlite_commit(db, err));
+	before = db_sqlite_gather_defer(s->log, true);
+	rc = sqlite_commit(db, err);
+	*ret_owed = db_sqlite_gather_defer(s->log, false) != before;
+	return (rc);
+}
+
+/* The connection's own error is not looked at: its owner may be at work. */
+static enum rc
+sqlite_sync(struct db *db, struct err *err)
+{
+	struct db_sqlite *s = of(db);
+	int code;
+
+	code = s->log != NULL ? db_sqlite_gather_sync(s->log) : SQLITE_OK;
+	if (code == SQLITE_OK)
+		return (RC_OK);
+	return (err_set(err, RC_IO, "sync of the log: %s (SQLite %d)",
+	    sqlite3_errstr(code), code));
+}
+
 static bool
 sqlite_in_transaction(const struct db *db)
 {
 	const struct db_sqlite *s = (const struct db_sqlite *)(const void *)db;
 
 	return (sqlite3_get_autocommit(s->handle) == 0);
-}
-
-static void
-sqlite_rollback(struct db *db)
-{
-	struct db_sqlite *s = of(db);
-
-	if (sqlite3_get_autocommit(s->handle) == 0)
-		(void)sqlite3_exec(s->handle, "ROLLBACK", NULL, NULL, NULL);
 }
 
 static enum rc
@@ -524,6 +563,7 @@ sqlite_close(struct db *db)
 		for (i = 0; i < db->schema->nstatements; i++)
 			sqlite3_finalize(s->stmts[i].handle);
 	sqlite3_finalize(s->begin);
+	sqlite3_finalize(s->snapshot);
 	sqlite3_finalize(s->commit);
 	(void)sqlite3_close(s->handle);
 	mem_free(s->stmts);
@@ -535,6 +575,8 @@ const struct db_driver db_sqlite_driver = {
     .exec_many = sqlite_exec_many,
     .begin = sqlite_begin,
     .commit = sqlite_commit,
+    .commit_early = sqlite_commit_early,
+    .sync = sqlite_sync,
     .rollback = sqlite_rollback,
     .in_transaction = sqlite_in_transaction,
     .checkpoint = sqlite_checkpoint,

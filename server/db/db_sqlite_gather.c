@@ -8,9 +8,15 @@
  * volatile anyway, so that nothing is promised later than before; an error of
  * a gathered write comes out of xSync, where a commit treats it the same.
  *
- * Relies on: synchronous=FULL (the log is synced before its index shows new
- * frames to other connections).  Only the log of the writer's connection is
- * wrapped; all other files are the parent's.
+ * The xSync of a commit can be put off (db_commit_early): the writes go to the
+ * system, the sync is made later, by another thread.  What was committed after
+ * it is lost with it or not at all, as every frame's checksum goes on from the
+ * one before.  Never put off are the sync of a new log's header, without which
+ * frames of an older log could be taken for new ones, and those of checkpoints.
+ *
+ * Relies on: synchronous=FULL (each commit ends with an xSync, before the log's
+ * index shows its frames to other connections).  Only the log of the writer's
+ * connection is wrapped; all other files are the parent's.
  */
 #include <pthread.h>
 #include <string.h>
@@ -18,9 +24,11 @@
 #include <sqlite3.h>
 
 #include "base/mem.h"
-#include "db/db_internal.h"
+#include "db/db_sqlite_internal.h"
 
+#define NAME "twinbox-gather"
 #define GATHER_BYTES 65536
+#define LOG_HEADER_BYTES 32
 
 struct gather {
 	sqlite3_file file; /* first: what SQLite sees */
@@ -28,6 +36,16 @@ struct gather {
 	char *data;
 	sqlite3_int64 start; /* where data belongs in the file */
 	int n;
+
+	/* The owner's. */
+	bool header; /* written and not synced */
+	bool defer;
+	uint64_t deferred;
+
+	/* Syncs are made one at a time, and none after one that failed: the
+	 * system reports a lost write once, to whoever asks first. */
+	pthread_mutex_t sync_lock;
+	int failed;
 };
 
 static sqlite3_vfs *parent;
@@ -63,6 +81,7 @@ gather_close(sqlite3_file *file)
 	code = flush(g);
 	mem_free(g->data);
 	g->data = NULL;
+	(void)pthread_mutex_destroy(&g->sync_lock);
 	closed = g->log->pMethods->xClose(g->log);
 	return (code != SQLITE_OK ? code : closed);
 }
@@ -85,6 +104,8 @@ gather_write(sqlite3_file *file, const void *p, int n, sqlite3_int64 at)
 	struct gather *g = of(file);
 	int code;
 
+	if (at < LOG_HEADER_BYTES)
+		g->header = true;
 	if (g->n > 0 && (at != g->start + g->n || g->n + n > GATHER_BYTES)) {
 		code = flush(g);
 		if (code != SQLITE_OK)
@@ -111,16 +132,39 @@ gather_truncate(sqlite3_file *file, sqlite3_int64 size)
 	return (g->log->pMethods->xTruncate(g->log, size));
 }
 
+int
+db_sqlite_gather_sync(sqlite3_file *file)
+{
+	struct gather *g = of(file);
+	int code;
+
+	(void)pthread_mutex_lock(&g->sync_lock);
+	code = g->failed;
+	if (code == SQLITE_OK)
+		code = g->log->pMethods->xSync(g->log, SQLITE_SYNC_NORMAL);
+	g->failed = code;
+	(void)pthread_mutex_unlock(&g->sync_lock);
+	return (code);
+}
+
 static int
 gather_sync(sqlite3_file *file, int flags)
 {
 	struct gather *g = of(file);
 	int code;
 
+	(void)flags; /* more than a normal sync is for macOS */
 	code = flush(g);
 	if (code != SQLITE_OK)
 		return (code);
-	return (g->log->pMethods->xSync(g->log, flags));
+	if (g->defer && !g->header) {
+		g->deferred++;
+		return (SQLITE_OK);
+	}
+	code = db_sqlite_gather_sync(file);
+	if (code == SQLITE_OK)
+		g->header = false;
+	return (code);
 }
 
 static int
@@ -217,6 +261,7 @@ gather_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags,
 		g->file.pMethods = NULL;
 		return (code);
 	}
+	(void)pthread_mutex_init(&g->sync_lock, NULL);
 	g->file.pMethods = &methods;
 	return (SQLITE_OK);
 }
@@ -230,7 +275,7 @@ make(void)
 		return;
 	gather_vfs = *parent;
 	gather_vfs.pNext = NULL;
-	gather_vfs.zName = DB_SQLITE_GATHER;
+	gather_vfs.zName = NAME;
 	gather_vfs.szOsFile = (int)sizeof(struct gather) + parent->szOsFile;
 	gather_vfs.xOpen = gather_open;
 	(void)sqlite3_vfs_register(&gather_vfs, 0);
@@ -242,5 +287,25 @@ db_sqlite_gather(void)
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 	(void)pthread_once(&once, make);
-	return (parent != NULL ? DB_SQLITE_GATHER : NULL);
+	return (parent != NULL ? NAME : NULL);
+}
+
+sqlite3_file *
+db_sqlite_gather_log(sqlite3 *handle)
+{
+	sqlite3_file *file = NULL;
+
+	if (sqlite3_file_control(handle, "main", SQLITE_FCNTL_JOURNAL_POINTER,
+		&file) != SQLITE_OK ||
+	    file == NULL || file->pMethods != &methods)
+		return (NULL);
+	return (file);
+}
+
+uint64_t
+db_sqlite_gather_defer(sqlite3_file *log, bool defer)
+{
+
+	of(log)->defer = defer;
+	return (of(log)->deferred);
 }

@@ -24,7 +24,8 @@ struct db_sqlite {
 	struct db db; /* first */
 	sqlite3 *handle;
 	int64_t log_frames; /* in the write-ahead log now */
-	sqlite3_stmt *begin, *commit;
+	sqlite3_file *log;  /* the writer's, when it is a gathering one */
+	sqlite3_stmt *begin, *snapshot, *commit;
 	struct db_sqlite_stmt *stmts; /* schema->nstatements */
 };
 
@@ -46,5 +47,20 @@ enum rc db_sqlite_ask(struct db_sqlite *s, const char *sql, int64_t *ret,
 /* SQLite's hook after each commit: notes how long the log is now. */
 int db_sqlite_on_commit(
     void *arg, sqlite3 *handle, const char *schema, int frames);
+
+/* The name of the VFS that gathers log writes; NULL: the system's one must do.
+ * Thread: any. */
+const char *db_sqlite_gather(void);
+
+/* The gathering log of ${handle}'s connection; NULL: it has none. */
+sqlite3_file *db_sqlite_gather_log(sqlite3 *handle);
+
+/* From ${defer} on, an xSync of ${log} that ends a commit is put off.  Gives
+ * how many were put off since it was opened. */
+uint64_t db_sqlite_gather_defer(sqlite3_file *log, bool defer);
+
+/* Syncs ${log}: all that was put off.  An SQLite result; after a failure the
+ * same for ever.  Thread: any, also while its owner works. */
+int db_sqlite_gather_sync(sqlite3_file *log);
 
 #endif

@@ -149,6 +149,8 @@ db_sqlite_open(const struct db_options *options, const char *path,
 		(void)err_wrap(err, "%s", path);
 		goto undo;
 	}
+	if (options->mode == DB_WRITER)
+		s->log = db_sqlite_gather_log(s->handle);
 	*ret = &s->db;
 	return (RC_OK);
 

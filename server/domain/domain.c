@@ -84,30 +84,53 @@ on_flush(void *arg, struct tx *tx, struct err *err)
 	return (ledger_flush(d->ledger, tx, err));
 }
 
-static void
-on_committed(void *arg, struct tx *tx, size_t units, int64_t commit_us)
+/* The relay may begin at once: what it delivers comes in a later transaction,
+ * which is never on disk without this one.  All else waits for the disk. */
+static void *
+on_committed(void *arg, struct tx *tx)
 {
 	struct domain *d = arg;
-	struct metrics *m = d->options.metrics;
-	size_t i;
+	struct news *news;
 
 	(void)tx;
-	(void)units;
-	metrics_add(m, METRIC_BATCHES, 1);
-	metrics_observe_us(m, METRIC_COMMIT_SECONDS, commit_us);
-	if (d->news != NULL && d->options.auth != NULL)
-		for (i = 0; i < d->news->nrevoked; i++)
-			auth_forget(
-			    d->options.auth, d->news->revoked[i].token_hash);
-	if (d->news != NULL && !news_empty(d->news)) {
-		metrics_add(m, METRIC_INBOX_EVENTS, (int64_t)d->news->nevents);
-		d->options.sinks->news(d->options.sinks->arg, d->news);
-		d->news = NULL;
-	}
 	if (d->wake != NULL && d->wake->nlanes > 0) {
 		d->options.sinks->wake(d->options.sinks->arg, d->wake);
 		d->wake = NULL;
 	}
+	if (d->news == NULL || news_empty(d->news))
+		return (NULL);
+	news = d->news;
+	d->news = NULL;
+	return (news);
+}
+
+static void
+on_published(void *arg, void *told, size_t units, int64_t commit_us)
+{
+	struct domain *d = arg;
+	struct metrics *m = d->options.metrics;
+	struct news *news = told;
+	size_t i;
+
+	(void)units;
+	metrics_add(m, METRIC_BATCHES, 1);
+	metrics_observe_us(m, METRIC_COMMIT_SECONDS, commit_us);
+	if (news == NULL)
+		return;
+	if (d->options.auth != NULL)
+		for (i = 0; i < news->nrevoked; i++)
+			auth_forget(
+			    d->options.auth, news->revoked[i].token_hash);
+	metrics_add(m, METRIC_INBOX_EVENTS, (int64_t)news->nevents);
+	d->options.sinks->news(d->options.sinks->arg, news);
+}
+
+static void
+on_lost(void *arg, void *told)
+{
+
+	(void)arg;
+	news_free(told);
 }
 
 static void
@@ -282,8 +305,8 @@ domain_new(
 	if (d == NULL)
 		return (err_set(err, RC_NO_MEMORY, "domain"));
 	d->options = *options;
-	d->hooks = (struct writer_hooks){
-	    d, on_begin, on_flush, on_committed, on_aborted, on_fatal};
+	d->hooks = (struct writer_hooks){d, on_begin, on_flush, on_committed,
+	    on_published, on_lost, on_aborted, on_fatal};
 	uuid_gen_init(&d->ids, options->clk, options->rnd);
 	recent_clear(d);
 	d->ledger = ledger_new(&d->ids);

@@ -18,7 +18,9 @@
 #include "metrics/metrics.h"
 #include "store/writer.h"
 
-/* Where committed things go.  Thread: writer.  Each takes what it gets. */
+/* Where committed things go; each takes what it gets.  wake comes when the
+ * transaction is committed (thread: writer), news when it is on disk (thread:
+ * sync), fatal from either. */
 struct domain_sinks {
 	void *arg;
 	void (*wake)(void *arg, struct wake *wake);

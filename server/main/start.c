@@ -17,7 +17,7 @@
 #define READS_LIMIT 20000
 #define RELAY_POLL_MS 1000
 
-/* ---- where committed things go; thread: writer ---- */
+/* ---- where committed things go; threads: writer (wake), sync (news) ---- */
 
 static void
 on_wake(void *arg, struct wake *wake)
@@ -44,8 +44,8 @@ on_news(void *arg, struct news *news)
 /*
  * The store has failed for good.  What is in memory may be ahead of the disk,
  * so nobody may be answered any more: the log gets its last line and the
- * process ends with EX_IOERR (74).  The writer, which calls this, is the only
- * one that could have called anything accepted.
+ * process ends with EX_IOERR (74).  What was called accepted before is on disk:
+ * after a failed sync none succeeds (db_sync).
  */
 static void
 on_fatal(void *arg, const struct err *err)
@@ -168,7 +168,7 @@ make_domain(struct server *s, struct err *err)
 	    (rc = demo_users(s, err)) != RC_OK)
 		return (rc);
 	return (readers_start(&s->db_options, (int)s->config.readers,
-	    READS_LIMIT, &s->readers, err));
+	    READS_LIMIT, writer_commits(s->writer), &s->readers, err));
 }
 
 static enum rc

@@ -2,10 +2,17 @@
 /*
  * A table from user to the list of his members.  While a list is walked its
  * head stays, even when its last member leaves.
+ *
+ * Beside it stand counters that any thread may read, for news that concern
+ * nobody who is here.  Why that loses nothing: a waiter is counted before it
+ * reads the store, news are looked at after their commit can be seen.  Who is
+ * counted too late to be told opens his snapshot later still, and reads it.
  */
-#include "push/hub.h"
+#include <stdatomic.h>
+
 #include "base/htab.h"
 #include "base/mem.h"
+#include "push/hub.h"
 
 TAILQ_HEAD(member_list, hub_member);
 
@@ -14,8 +21,12 @@ struct hub_user {
 	struct member_list members;
 };
 
+/* Users share counters: a false alarm costs a wake-up. */
+#define COUNTERS 4096
+
 struct hub {
 	struct htab *users;
+	atomic_uint_fast32_t waiting[COUNTERS];
 	struct hub_user *walking;
 };
 
@@ -45,6 +56,54 @@ hub_free(struct hub *h)
 	mem_free(h);
 }
 
+static size_t
+counter_of(int64_t user_id)
+{
+
+	return ((size_t)((uint64_t)user_id % COUNTERS));
+}
+
+void
+hub_expect(struct hub *h, int64_t user_id)
+{
+
+	atomic_fetch_add(&h->waiting[counter_of(user_id)], 1);
+}
+
+void
+hub_unexpect(struct hub *h, int64_t user_id)
+{
+
+	atomic_fetch_sub(&h->waiting[counter_of(user_id)], 1);
+}
+
+static bool
+waits(const struct hub *h, int64_t user_id)
+{
+
+	return (atomic_load(&h->waiting[counter_of(user_id)]) > 0);
+}
+
+bool
+hub_wants(const struct hub *h, const struct news *news)
+{
+	size_t i;
+
+	/* A revoked device is not known by its user here. */
+	if (news->nrevoked > 0)
+		return (true);
+	for (i = 0; i < news->nevents; i++)
+		if (waits(h, news->events[i].user_id))
+			return (true);
+	for (i = 0; i < news->nchanges; i++)
+		if (waits(h, news->changes[i].user_id))
+			return (true);
+	for (i = 0; i < news->nacked; i++)
+		if (waits(h, news->acked[i].user_id))
+			return (true);
+	return (false);
+}
+
 enum rc
 hub_join(struct hub *h, struct hub_member *m)
 {
@@ -64,6 +123,7 @@ hub_join(struct hub *h, struct hub_member *m)
 	}
 	TAILQ_INSERT_TAIL(&u->members, m, entry);
 	m->joined = true;
+	hub_expect(h, m->user_id);
 	return (RC_OK);
 }
 
@@ -85,6 +145,7 @@ hub_leave(struct hub *h, struct hub_member *m)
 	if (!m->joined)
 		return;
 	m->joined = false;
+	hub_unexpect(h, m->user_id);
 	u = htab_find(h->users, &m->user_id);
 	TAILQ_REMOVE(&u->members, m, entry);
 	drop_if_empty(h, u);

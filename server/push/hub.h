@@ -2,6 +2,7 @@
 /*
  * The hub: which members (sessions, long-polls) wait for which person's inbox.
  * It owns no thread and no socket; its members are embedded in who waits.
+ * Thread: push, except where another is named.
  */
 #ifndef PUSH_HUB_H
 #define PUSH_HUB_H
@@ -53,6 +54,15 @@ void hub_event(struct hub *h, const struct domain_event *e);
 void hub_change(struct hub *h, const struct domain_change *c);
 void hub_acked(struct hub *h, const struct domain_acked *a);
 void hub_whisper(struct hub *h, int64_t user_id, const char *frame, size_t n);
+
+/* Somebody who will join for ${user_id} counts as waiting from now on, until
+ * hub_unexpect(): he may read the store in between.  Thread: any. */
+void hub_expect(struct hub *h, int64_t user_id);
+void hub_unexpect(struct hub *h, int64_t user_id);
+
+/* Whether ${news} may concern anybody who waits; false is certain, and then it
+ * need not be told.  Thread: any. */
+bool hub_wants(const struct hub *h, const struct news *news);
 
 /* Whether anybody waits for ${user_id}. */
 bool hub_present(const struct hub *h, int64_t user_id);

@@ -37,7 +37,8 @@ void
 push_news(struct push *p, struct news *news)
 {
 
-	if (mbox_put(p->news, &news->node) != RC_OK) {
+	if (!hub_wants(p->hub, news) ||
+	    mbox_put(p->news, &news->node) != RC_OK) {
 		news_free(news);
 		return;
 	}
@@ -154,10 +155,12 @@ waiter_register(struct push *p, struct push_note *note)
 		/* Nothing will tell it: as if something had happened. */
 		waiter->entry = NULL;
 		mem_free(w);
+		hub_unexpect(p->hub, waiter->user_id);
 		if (atomic_exchange(&waiter->state, DONE) == WAITING)
 			waiter->done(waiter, !p->drained);
 		return;
 	}
+	hub_unexpect(p->hub, waiter->user_id);
 	TAILQ_INSERT_TAIL(&p->waiters, w, all);
 	metrics_add(p->options.metrics, METRIC_LONG_POLLS, 1);
 }
@@ -187,6 +190,7 @@ push_wait(struct push *p, struct push_waiter *w)
 	w->note.run = waiter_register;
 	w->cancel_note.run = waiter_cancel;
 	atomic_store(&w->state, WAITING);
+	hub_expect(p->hub, w->user_id);
 	push_post(p, &w->note);
 	return (RC_OK);
 }

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thr.h"
+#include "store/commits.h"
 
 struct reader {
 	struct readers *readers;
@@ -17,6 +18,7 @@ struct reader {
 
 struct readers {
 	struct mbox *box;
+	struct commits *commits;
 	struct reader *list;
 	int n;
 };
@@ -28,6 +30,13 @@ run_job(struct reader *r, struct read_job *job)
 
 	if (db_begin(r->db, &err) != RC_OK) {
 		job->run(job, NULL, &err);
+		return;
+	}
+	/* The snapshot may show what a loss of power could still take back. */
+	if (r->readers->commits != NULL && !commits_wait(r->readers->commits)) {
+		(void)err_set(&err, RC_IO, "the store cannot be synced");
+		job->run(job, NULL, &err);
+		db_rollback(r->db);
 		return;
 	}
 	job->run(job, r->db, &err);
@@ -56,7 +65,7 @@ readers_submit(struct readers *readers, struct read_job *job)
 
 enum rc
 readers_start(const struct db_options *options, int n, size_t limit,
-    struct readers **ret, struct err *err)
+    struct commits *commits, struct readers **ret, struct err *err)
 {
 	struct db_options o;
 	struct readers *rs;
@@ -67,6 +76,7 @@ readers_start(const struct db_options *options, int n, size_t limit,
 	if (rs == NULL)
 		return (err_set(err, RC_NO_MEMORY, "readers"));
 	rs->n = n;
+	rs->commits = commits;
 	rs->list = mem_zalloc((size_t)n, sizeof(*rs->list));
 	rs->box = mbox_new(limit, false);
 	if (rs->list == NULL || rs->box == NULL) {

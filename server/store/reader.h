@@ -10,21 +10,24 @@
 #include "base/mbox.h"
 #include "db/db.h"
 
+struct commits;
+
 struct read_job {
 	struct mbox_node node;
 
-	/* Does the reading inside a snapshot and hands its answer on; owns the
-	 * job.  ${db} is NULL, and ${err} filled, when no snapshot could be
-	 * opened.  Thread: reader. */
+	/* Does the reading inside a snapshot, all of which is on disk, and
+	 * hands its answer on; owns the job.  ${db} is NULL, and ${err} filled,
+	 * when no snapshot could be opened.  Thread: reader. */
 	void (*run)(struct read_job *job, struct db *db, struct err *err);
 };
 
 struct readers;
 
 /* Opens ${n} connections with ${options} (mode is set here) and starts their
- * threads.  At most ${limit} jobs wait. */
+ * threads.  At most ${limit} jobs wait.  ${commits} (kept; NULL where nobody
+ * commits early) says when a snapshot is on disk. */
 enum rc readers_start(const struct db_options *options, int n, size_t limit,
-    struct readers **ret, struct err *err) MUST_USE;
+    struct commits *commits, struct readers **ret, struct err *err) MUST_USE;
 
 /* Finishes what waits, ends the threads, frees.  NULL is allowed. */
 void readers_stop(struct readers *readers);

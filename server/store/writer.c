@@ -5,8 +5,8 @@
  * Relies on: the db connection being the only one that commits; the hooks
  * (domain) writing back what they keep in memory in `flush`.
  *
- * No artificial delay: the fsync of one batch is the time in which the next
- * one gathers.
+ * No artificial delay: while one batch is synced the next one is applied, and
+ * what comes meanwhile gathers.
  */
 #include <assert.h>
 #include <pthread.h>
@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thr.h"
+#include "store/commits.h"
 #include "store/writer.h"
 
 #define BATCH_UNITS 512
@@ -44,7 +45,9 @@ struct writer {
 	atomic_size_t waiting;
 
 	struct thr *thread;
-	bool failed; /* the store is gone for good: every unit is refused */
+	struct commits_hooks commits_hooks;
+	struct commits *commits;
+	atomic_bool failed; /* the store is gone: every unit is refused */
 
 	struct unit *batch[BATCH_UNITS];
 	struct unit *sorted[BATCH_UNITS];
@@ -59,8 +62,7 @@ static struct unit *
 unit_of(struct mbox_node *node)
 {
 
-	return ((
-	    struct unit *)(void *)((char *)node - offsetof(struct unit, node)));
+	return ((struct unit *)(void *)node);
 }
 
 /* ---- the mailbox ---- */
@@ -187,12 +189,39 @@ apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
 	return (RC_OK);
 }
 
-/* Runs ${n} units as one transaction.  On failure everything is undone. */
+/* Commits early, and hands the units to the thread that syncs and answers. */
+static enum rc
+commit(struct writer *w, struct tx *tx, struct unit **units, size_t n,
+    struct err *err)
+{
+	struct commit c = {.began_us = clk_mono_us(w->clk)};
+	enum rc rc;
+	size_t i;
+
+	FAULT("writer.commit.before");
+	commits_announce(w->commits);
+	rc = db_commit_early(w->db, &c.owed, err);
+	FAULT("writer.commit.after");
+	if (rc == RC_OK) {
+		atomic_fetch_add(&w->batches, 1);
+		atomic_fetch_add(&w->units, n);
+		for (i = 0; i < n; i++)
+			units[i]->node.next =
+			    i + 1 < n ? &units[i + 1]->node : NULL;
+		c.units = units[0];
+		c.n = n;
+		c.told = w->hooks->committed(w->hooks->arg, tx);
+	}
+	commits_add(w->commits, &c);
+	return (rc);
+}
+
+/* Runs ${n} units as one transaction.  On failure everything is undone and the
+ * units are still the caller's. */
 static enum rc
 transact(struct writer *w, struct unit **units, size_t n, struct err *err)
 {
 	struct tx tx = {.db = w->db, .now_ms = 0, .ledger = NULL};
-	int64_t began_us;
 	enum rc rc;
 	size_t i;
 
@@ -208,33 +237,15 @@ transact(struct writer *w, struct unit **units, size_t n, struct err *err)
 	rc = apply(&tx, units, n, err);
 	if (rc == RC_OK)
 		rc = w->hooks->flush(w->hooks->arg, &tx, err);
-	FAULT("writer.commit.before");
-	began_us = clk_mono_us(w->clk);
 	if (rc == RC_OK)
-		rc = db_commit(w->db, err);
-	FAULT("writer.commit.after");
+		rc = commit(w, &tx, units, n, err);
 	if (rc != RC_OK) {
 		/* After SQLITE_FULL the database has rolled back by itself;
 		 * then this does nothing. */
 		db_rollback(w->db);
 		w->hooks->aborted(w->hooks->arg, &tx);
-		return (rc);
 	}
-	atomic_fetch_add(&w->batches, 1);
-	atomic_fetch_add(&w->units, n);
-	w->hooks->committed(
-	    w->hooks->arg, &tx, n, clk_mono_us(w->clk) - began_us);
-	FAULT("writer.published");
-	return (RC_OK);
-}
-
-static void
-finish(struct unit **units, size_t n)
-{
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		units[i]->kind->done(units[i]);
+	return (rc);
 }
 
 static void
@@ -242,9 +253,10 @@ refuse(struct unit **units, size_t n, enum rc rc)
 {
 	size_t i;
 
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
 		units[i]->rc = rc;
-	finish(units, n);
+		units[i]->kind->done(units[i]);
+	}
 }
 
 /* Whether the store can never be trusted again by this process. */
@@ -259,10 +271,36 @@ static void
 fail_for_good(struct writer *w, const struct err *err)
 {
 
-	if (!w->failed)
+	if (!atomic_exchange(&w->failed, true))
 		w->hooks->fatal(w->hooks->arg, err);
-	w->failed = true;
 }
+
+/* ---- what the syncing thread calls ---- */
+
+static void
+on_published(void *arg, void *told, size_t units, int64_t commit_us)
+{
+	struct writer *w = arg;
+
+	w->hooks->published(w->hooks->arg, told, units, commit_us);
+}
+
+static void
+on_lost(void *arg, void *told)
+{
+	struct writer *w = arg;
+
+	w->hooks->lost(w->hooks->arg, told);
+}
+
+static void
+on_fatal(void *arg, const struct err *err)
+{
+
+	fail_for_good(arg, err);
+}
+
+/* ---- batches ---- */
 
 /* Redoes the units of an abandoned batch one by one, so that one bad unit does
  * not take the others with it. */
@@ -276,10 +314,8 @@ run_singly(struct writer *w)
 	for (i = 0; i < w->nbatch; i++) {
 		err = (struct err)ERR_INIT;
 		rc = w->failed ? RC_CLOSED : transact(w, &w->batch[i], 1, &err);
-		if (rc == RC_OK) {
-			finish(&w->batch[i], 1);
+		if (rc == RC_OK)
 			continue;
-		}
 		if (is_fatal(rc))
 			fail_for_good(w, &err);
 		else if (rc == RC_FULL)
@@ -303,9 +339,9 @@ run_batch(struct writer *w)
 	}
 	sort_batch(w);
 	rc = transact(w, w->batch, w->nbatch, &err);
-	if (rc == RC_OK) {
-		finish(w->batch, w->nbatch);
-	} else if (is_fatal(rc)) {
+	if (rc == RC_OK)
+		return;
+	if (is_fatal(rc)) {
 		fail_for_good(w, &err);
 		refuse(w->batch, w->nbatch, rc);
 	} else if (rc == RC_FULL) {
@@ -326,21 +362,22 @@ run_batch(struct writer *w)
 	}
 }
 
-/* After the answers of a batch, never before: moves the log into the file when
- * it has grown.  Where a reader holds part of it back, the next try waits until
+/* After a batch, while it is synced: moves the log into the file when it has
+ * grown.  Where a reader holds part of it back, the next try waits until
  * it has grown by a quarter more. */
 static void
 maybe_checkpoint(struct writer *w)
 {
 	struct db_checkpoint cp;
 	struct err err = ERR_INIT;
-	int64_t bytes;
+	int64_t bytes, began_us;
 	enum rc rc;
 
 	bytes = db_log_bytes(w->db);
 	atomic_store_explicit(&w->log_bytes, bytes, memory_order_relaxed);
 	if (w->failed || bytes < w->checkpoint_at)
 		return;
+	began_us = clk_mono_us(w->clk);
 	rc = db_checkpoint(w->db, false, &cp, &err);
 	if (is_fatal(rc)) {
 		fail_for_good(w, &err);
@@ -350,9 +387,10 @@ maybe_checkpoint(struct writer *w)
 	w->checkpoint_at = rc == RC_OK && cp.done_frames == cp.log_frames
 			       ? w->checkpoint_bytes
 			       : bytes + w->checkpoint_bytes / 4;
-	log_event(LOG_EV_STORE_CHECKPOINT, "frames=%lld done=%lld",
+	log_event(LOG_EV_STORE_CHECKPOINT, "frames=%lld done=%lld ms=%lld",
 	    rc == RC_OK ? (long long)cp.log_frames : -1LL,
-	    rc == RC_OK ? (long long)cp.done_frames : -1LL);
+	    rc == RC_OK ? (long long)cp.done_frames : -1LL,
+	    (long long)(clk_mono_us(w->clk) - began_us) / 1000);
 }
 
 static size_t
@@ -401,6 +439,13 @@ writer_new(
 	w->queue_limit = options->queue_limit;
 	w->checkpoint_bytes = options->checkpoint_bytes;
 	w->checkpoint_at = options->checkpoint_bytes;
+	w->commits_hooks =
+	    (struct commits_hooks){w, on_published, on_lost, on_fatal};
+	w->commits = commits_new(w->db, w->clk, &w->commits_hooks);
+	if (w->commits == NULL) {
+		mem_free(w);
+		return (err_set(err, RC_NO_MEMORY, "writer"));
+	}
 	for (i = 0; i < UNIT_QUEUES; i++)
 		queue_init(&w->queues[i]);
 	(void)pthread_mutex_init(&w->lock, NULL);
@@ -416,6 +461,7 @@ writer_free(struct writer *w)
 	if (w == NULL)
 		return;
 	assert(w->thread == NULL);
+	commits_free(w->commits);
 	(void)pthread_cond_destroy(&w->wake);
 	(void)pthread_mutex_destroy(&w->lock);
 	mem_free(w);
@@ -425,7 +471,14 @@ enum rc
 writer_start(struct writer *w, struct err *err)
 {
 
-	return (thr_start(THR_WRITER, 0, loop, w, &w->thread, err));
+	enum rc rc;
+
+	rc = commits_start(w->commits, err);
+	if (rc == RC_OK)
+		rc = thr_start(THR_WRITER, 0, loop, w, &w->thread, err);
+	if (rc != RC_OK)
+		commits_stop(w->commits);
+	return (rc);
 }
 
 void
@@ -441,6 +494,14 @@ writer_stop(struct writer *w)
 	else
 		while (take_batch(w, false) && w->nbatch > 0)
 			(void)run_once(w);
+	commits_stop(w->commits);
+}
+
+struct commits *
+writer_commits(struct writer *w)
+{
+
+	return (w->commits);
 }
 
 size_t

@@ -5,6 +5,7 @@
  *
  *	take all that waits (at most 512 units or 4 MiB)
  *	sort it by kind; BEGIN IMMEDIATE; each kind's batch verb; COMMIT
+ *	the log is synced (commits.h), while the next batch is worked on
  *	only then answer and publish
  *
  * A unit of work is a struct with a `struct unit` inside, allocated with the
@@ -13,7 +14,8 @@
  * abandons the whole transaction, and its units are run again one by one.
  *
  * "Accepted" (the promise that others cite): a unit's `done` is called with
- * RC_OK only after the COMMIT of its transaction has returned from the fsync.
+ * RC_OK only after the COMMIT of its transaction has succeeded and the fsync
+ * after it has returned.
  */
 #ifndef STORE_WRITER_H
 #define STORE_WRITER_H
@@ -24,6 +26,7 @@
 #include "base/rnd.h"
 #include "db/db.h"
 
+struct commits;
 struct tx;
 struct unit;
 struct writer;
@@ -45,17 +48,25 @@ struct unit_kind {
 	    struct tx *tx, struct unit **units, size_t n, struct err *err);
 
 	/* The unit is finished: unit->rc says how.  RC_OK and refusals: the
-	 * transaction is committed.  The callee owns the unit again.
-	 * Thread: writer. */
+	 * transaction is on disk.  The callee owns the unit again.
+	 * Thread: sync, or writer when it was never committed. */
 	void (*done)(struct unit *unit);
 };
 
 struct unit {
-	struct mbox_node node;
+	struct mbox_node node; /* first */
 	const struct unit_kind *kind;
 	enum rc rc;
 	size_t bytes; /* what it holds, for the size of a batch */
 };
+
+/* The next one of a list linked by the nodes; NULL at its end. */
+static inline struct unit *
+unit_next(const struct unit *unit)
+{
+
+	return ((struct unit *)(void *)unit->node.next);
+}
 
 /* What the layers above add to a transaction. */
 struct writer_hooks {
@@ -67,15 +78,24 @@ struct writer_hooks {
 	/* All units are applied: write what is left to write. */
 	enum rc (*flush)(void *arg, struct tx *tx, struct err *err);
 
-	/* Committed and synced, which took ${commit_us}: publish.  Called
-	 * before the units' done. */
-	void (*committed)(
-	    void *arg, struct tx *tx, size_t units, int64_t commit_us);
+	/* Committed, but perhaps not on disk yet: hand out what leads to later
+	 * transactions only, and give what is to be told (may be NULL). */
+	void *(*committed)(void *arg, struct tx *tx);
+
+	/* It is on disk, which took ${commit_us} from the COMMIT on: tell it.
+	 * Called before the units' done.  Thread: sync. */
+	void (*published)(
+	    void *arg, void *told, size_t units, int64_t commit_us);
+
+	/* It may not be on disk and never will be: forget it.
+	 * Thread: sync. */
+	void (*lost)(void *arg, void *told);
 
 	/* Rolled back: forget. */
 	void (*aborted)(void *arg, struct tx *tx);
 
-	/* The store failed for good (RC_IO, RC_CORRUPT): stop serving. */
+	/* The store failed for good (RC_IO, RC_CORRUPT): stop serving.
+	 * Thread: writer or sync. */
 	void (*fatal)(void *arg, const struct err *err);
 };
 
@@ -110,10 +130,10 @@ enum rc writer_new(const struct writer_options *options, struct writer **ret,
 /* Frees a stopped writer.  NULL is allowed. */
 void writer_free(struct writer *w);
 
-/* Starts the thread. */
+/* Starts its threads. */
 enum rc writer_start(struct writer *w, struct err *err) MUST_USE;
 
-/* Does all that waits, then ends the thread; later submits get RC_CLOSED. */
+/* Does all that waits, then ends the threads; later submits get RC_CLOSED. */
 void writer_stop(struct writer *w);
 
 /* Hands over ${unit} (kind set).  RC_BUSY: the queue is full, the caller still
@@ -123,6 +143,9 @@ enum rc writer_submit(struct writer *w, struct unit *unit) MUST_USE;
 /* Does one batch in the calling thread, for tests and the simulator.  Returns
  * the number of units finished. */
 size_t writer_run_once(struct writer *w);
+
+/* The commits on their way to the disk, for readers.  Thread: any. */
+struct commits *writer_commits(struct writer *w);
 
 /* How many units wait in all queues.  Thread: any. */
 size_t writer_waiting(const struct writer *w);

@@ -478,8 +478,9 @@ test_threads(void **state)
 	assert_int_equal(writer_start(r.writer, &err), RC_OK);
 	db.url = r.url;
 	db.schema = &sql_sqlite_schema;
-	assert_int_equal(
-	    readers_start(&db, READERS, 100, &readers, &err), RC_OK);
+	assert_int_equal(readers_start(&db, READERS, 100,
+			     writer_commits(r.writer), &readers, &err),
+	    RC_OK);
 	for (i = 0; i < READERS; i++) {
 		busy[i].job.run = read_round;
 		busy[i].readers = readers;

@@ -142,7 +142,8 @@ world_serve(struct world *w)
 	struct err err = ERR_INIT;
 
 	assert_int_equal(
-	    RC_OK, readers_start(&options, 1, 100, &w->readers, &err));
+	    RC_OK, readers_start(&options, 1, 100, writer_commits(w->writer),
+		       &w->readers, &err));
 	assert_int_equal(RC_OK, writer_start(w->writer, &err));
 	assert_int_equal(RC_OK,
 	    control_start(&w->data, w->writer, w->readers, &w->control, &err));

@@ -50,7 +50,8 @@ start(struct rig *r, int n, size_t limit)
 	    .schema = &schema};
 	if (db_open(&r->options, &r->db, &err) != RC_OK ||
 	    db_migrate(r->db, 1, &from, &to, &err) != RC_OK ||
-	    readers_start(&r->options, n, limit, &r->readers, &err) != RC_OK)
+	    readers_start(&r->options, n, limit, NULL, &r->readers, &err) !=
+		RC_OK)
 		fail_msg("%s", err.text);
 	/* The mode is set there, on a copy. */
 	assert_int_equal(r->options.mode, DB_WRITER);
@@ -265,7 +266,7 @@ test_cannot_open(void **state)
 	scratch_open(&s);
 	o.url = s.url;
 	o.schema = &schema;
-	assert_int_equal(readers_start(&o, 3, 4, &readers, &err), RC_IO);
+	assert_int_equal(readers_start(&o, 3, 4, NULL, &readers, &err), RC_IO);
 	assert_true(err.text[0] != '\0');
 	readers_stop(NULL);
 	scratch_close(&s);

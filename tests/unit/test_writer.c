@@ -33,11 +33,12 @@ test_order_of_calls(void **state)
 	assert_int_equal(world_submit(&w[4], &world_delivery, 'f'), RC_OK);
 	assert_int_equal(writer_waiting(world->writer), 5);
 	world->commit_ms = 3;
+	world->sync_ms = 4;
 	assert_int_equal(writer_run_once(world->writer), 5);
-	assert_int_equal(world->committed, 5);
+	assert_int_equal(world->published, 5);
 	assert_string_equal(world->story,
 	    "BEGIN begin first: d f second: c e third: u flush COMMIT "
-	    "committed d=ok f=ok c=ok e=ok u=ok ");
+	    "committed SYNC published d=ok f=ok c=ok e=ok u=ok ");
 	assert_int_equal(writer_waiting(world->writer), 0);
 	assert_int_equal(writer_stats_get(world->writer).batches, 1);
 	assert_int_equal(writer_stats_get(world->writer).units, 5);
@@ -199,7 +200,7 @@ test_stop_drains(void **state)
 #define SENT 2000
 
 static struct work load[SENDERS][SENT];
-static int next_of[SENDERS]; /* the writer's thread only */
+static int next_of[SENDERS]; /* the syncing thread only */
 static atomic_int out_of_order;
 
 static void
@@ -207,7 +208,7 @@ done_in_order(struct unit *unit)
 {
 	struct work *w = (struct work *)(void *)unit;
 
-	if (thr_self() != THR_WRITER || w->number != next_of[w->sender]++)
+	if (thr_self() != THR_SYNC || w->number != next_of[w->sender]++)
 		atomic_fetch_add(&out_of_order, 1);
 	w->dones++;
 }
@@ -243,7 +244,7 @@ sender(void *arg)
 }
 
 /* Many world_submit, one works: each is done once, in its sender's order, in
- * the writer's thread, and before stop returns. */
+ * the syncing thread, and before stop returns. */
 static void
 test_threads(void **state)
 {

@@ -29,9 +29,9 @@ test_run_singly(void **state)
 	assert_int_equal(writer_run_once(world->writer), 3);
 	assert_string_equal(world->story,
 	    "BEGIN begin second: a ROLLBACK aborted "
-	    "BEGIN begin second: a flush COMMIT committed a=ok "
+	    "BEGIN begin second: a flush COMMIT committed SYNC published a=ok "
 	    "BEGIN begin second: ROLLBACK aborted b=RC_CONFLICT "
-	    "BEGIN begin second: c flush COMMIT committed c=ok ");
+	    "BEGIN begin second: c flush COMMIT committed SYNC published c=ok ");
 	assert_int_equal(writer_stats_get(world->writer).abandoned, 1);
 	assert_int_equal(writer_stats_get(world->writer).units, 2);
 	assert_int_equal(world->fatals, 0);
@@ -52,7 +52,7 @@ test_flush_fails(void **state)
 	assert_int_equal(writer_run_once(world->writer), 1);
 	assert_string_equal(world->story,
 	    "BEGIN begin first: a flush ROLLBACK aborted "
-	    "BEGIN begin first: a flush COMMIT committed a=ok ");
+	    "BEGIN begin first: a flush COMMIT committed SYNC published a=ok ");
 }
 
 static void
@@ -66,7 +66,7 @@ test_commit_fails_once(void **state)
 	assert_int_equal(writer_run_once(world->writer), 1);
 	assert_string_equal(world->story,
 	    "BEGIN begin first: a flush commit-fails ROLLBACK aborted "
-	    "BEGIN begin first: a flush COMMIT committed a=ok ");
+	    "BEGIN begin first: a flush COMMIT committed SYNC published a=ok ");
 	assert_int_equal(w.dones, 1);
 }
 
@@ -166,7 +166,7 @@ test_fatal_while_singly(void **state)
 	assert_int_equal(writer_run_once(world->writer), 4);
 	assert_string_equal(world->story,
 	    "BEGIN begin second: a b c ROLLBACK aborted "
-	    "BEGIN begin second: a flush COMMIT committed a=ok "
+	    "BEGIN begin second: a flush COMMIT committed SYNC published a=ok "
 	    "BEGIN begin second: b flush commit-fails ROLLBACK aborted "
 	    "fatal b=RC_IO c=RC_CLOSED d=RC_CLOSED ");
 	assert_int_equal(world->fatals, 1);
@@ -222,7 +222,7 @@ test_checkpoint(void **state)
 	world->done_frames = 4;
 	run_one();
 	assert_string_equal(world->story,
-	    "BEGIN begin first: a flush COMMIT committed a=ok CHECKPOINT ");
+	    "BEGIN begin first: a flush COMMIT committed SYNC published a=ok CHECKPOINT ");
 	world->log_bytes = 1249;
 	run_one();
 	assert_false(checkpointed());

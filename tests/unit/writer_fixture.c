@@ -80,6 +80,24 @@ fake_commit(struct db *db, struct err *err)
 	return (take_rc(&world->commit_rc, err));
 }
 
+static enum rc
+fake_commit_early(struct db *db, bool *ret_owed, struct err *err)
+{
+
+	*ret_owed = !world->owes_nothing;
+	return (fake_commit(db, err));
+}
+
+static enum rc
+fake_sync(struct db *db, struct err *err)
+{
+
+	(void)db;
+	clk_fake_advance(&world->clk, world->sync_ms);
+	tell(world->sync_rc == RC_OK ? "SYNC" : "sync-fails");
+	return (take_rc(&world->sync_rc, err));
+}
+
 static void
 fake_rollback(struct db *db)
 {
@@ -114,6 +132,8 @@ fake_log_bytes(struct db *db)
 static const struct db_driver fake_driver = {
     .begin = fake_begin,
     .commit = fake_commit,
+    .commit_early = fake_commit_early,
+    .sync = fake_sync,
     .rollback = fake_rollback,
     .checkpoint = fake_checkpoint,
     .log_bytes = fake_log_bytes,
@@ -142,15 +162,34 @@ on_flush(void *arg, struct tx *tx, struct err *err)
 	return (take_rc(&world->flush_rc, err));
 }
 
-static void
-on_committed(void *arg, struct tx *tx, size_t units, int64_t commit_us)
+static void *
+on_committed(void *arg, struct tx *tx)
 {
 
 	(void)arg;
-	world->committed += units;
-	assert_int_equal(commit_us, world->commit_ms * 1000);
 	assert_ptr_equal(tx->ledger, world);
 	tell("committed");
+	return (&world->told);
+}
+
+static void
+on_published(void *arg, void *told, size_t units, int64_t commit_us)
+{
+
+	(void)arg;
+	assert_ptr_equal(told, &world->told);
+	world->published += units;
+	assert_int_equal(commit_us, (world->commit_ms + world->sync_ms) * 1000);
+	tell("published");
+}
+
+static void
+on_lost(void *arg, void *told)
+{
+
+	(void)arg;
+	if (told != NULL)
+		tell("lost");
 }
 
 static void
@@ -239,8 +278,8 @@ world_set_up_limited(void **state, size_t limit)
 	assert_non_null(world);
 	world->db.driver = &fake_driver;
 	clk_fake_init(&world->clk, 1700000000000);
-	world->hooks = (struct writer_hooks){
-	    world, on_begin, on_flush, on_committed, on_aborted, on_fatal};
+	world->hooks = (struct writer_hooks){world, on_begin, on_flush,
+	    on_committed, on_published, on_lost, on_aborted, on_fatal};
 	o.db = &world->db;
 	o.clk = &world->clk.clk;
 	o.hooks = &world->hooks;

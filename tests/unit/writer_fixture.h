@@ -16,14 +16,17 @@ struct world {
 	bool open; /* a transaction is */
 
 	/* What the next calls do; RC_OK for good afterwards. */
-	enum rc begin_rc, flush_rc, commit_rc, checkpoint_rc;
+	enum rc begin_rc, flush_rc, commit_rc, sync_rc, checkpoint_rc;
 	int commit_after; /* commits that still succeed before commit_rc */
 
 	int64_t log_bytes;
 	int64_t log_frames, done_frames;
 	int applied, finished, fatals;
-	size_t committed;  /* units, as the hook was told */
+	size_t published;  /* units, as the hook was told */
 	int64_t commit_ms; /* what a commit takes */
+	int64_t sync_ms;   /* and its sync */
+	bool owes_nothing; /* commits are durable at once */
+	int told;          /* its address is what a transaction tells */
 	struct clk_fake clk;
 	struct writer_hooks hooks;
 	struct writer *writer;
