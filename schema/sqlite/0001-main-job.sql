@@ -41,14 +41,14 @@ CREATE TABLE devices (
 ) STRICT;
 CREATE INDEX devices_user ON devices (user_id, device_id);
 
--- One row an inbox: marks of the person (the highest seq that any device
--- acked, and that was read), and the last seq that retention removed.  The head
--- is the last row's seq (or trimmed): the only writer numbers from there, so
--- that no counter row is written for each event.
+-- One row an inbox: what the person has read, and the last seq that retention
+-- removed.  The head is the last row's seq (or trimmed): the only writer numbers
+-- from there, so that no counter row is written for each event.  What the
+-- person has is the highest that any device acked, so that an ack writes here
+-- neither.
 CREATE TABLE inboxes (
 	user_id INTEGER PRIMARY KEY REFERENCES users (user_id),
 	trimmed INTEGER NOT NULL DEFAULT 0 CHECK (trimmed >= 0),
-	acked_seq INTEGER NOT NULL DEFAULT 0 CHECK (acked_seq >= 0),
 	read_seq INTEGER NOT NULL DEFAULT 0 CHECK (read_seq >= 0)
 ) STRICT;
 

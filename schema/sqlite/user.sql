@@ -60,19 +60,19 @@ RETURNING device_id;
 -- name: device_acked_get
 SELECT acked_seq FROM devices WHERE device_id = $1;
 
--- Never back; gives the mark as it is then.
+-- The mark never goes back: who writes it has read it.
 -- name: device_acked_set
-UPDATE devices SET acked_seq = max(acked_seq, $2), last_seen_at = $3
-WHERE device_id = $1
-RETURNING acked_seq;
+UPDATE devices SET acked_seq = $2, last_seen_at = $3 WHERE device_id = $1;
 
 -- name: counter_insert
 INSERT INTO inboxes (user_id) VALUES ($1);
 
 -- name: counter_get
 SELECT coalesce((SELECT max(i.seq) FROM inbox i WHERE i.user_id = $1),
-    b.trimmed), b.trimmed + 1, b.acked_seq, b.read_seq
+    b.trimmed), b.trimmed + 1,
+    (SELECT coalesce(max(d.acked_seq), 0) FROM devices d
+     WHERE d.user_id = $1), b.read_seq
 FROM inboxes b WHERE b.user_id = $1;
 
 -- name: counter_set
-UPDATE inboxes SET acked_seq = $2, read_seq = $3 WHERE user_id = $1;
+UPDATE inboxes SET read_seq = $2 WHERE user_id = $1;

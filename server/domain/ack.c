@@ -106,12 +106,19 @@ mark_acked(struct tx *tx, struct ledger_user *user, int64_t device_id,
 	struct mark_walk walk = {tx, true, NULL};
 	struct domain_acked told;
 	struct ledger_conversation *c;
+	struct ledger_device *device;
 	enum rc rc;
 
-	rc = store_device_acked_set(
-	    tx->db, device_id, upto, tx->now_ms, ret_acked, err);
-	if (rc == RC_OK)
-		rc = need_news(d, err);
+	rc = ledger_device_by_id(d->ledger, tx, device_id, &device, err);
+	if (rc == RC_NOT_FOUND)
+		rc = err_set(err, RC_INTERNAL, "an ack without a device");
+	if (rc != RC_OK)
+		return (rc);
+	if (device->acked < upto)
+		device->acked = upto;
+	ledger_device_touch(d->ledger, device);
+	*ret_acked = device->acked;
+	rc = need_news(d, err);
 	told = (struct domain_acked){user->user_id, device_id, *ret_acked};
 	if (rc == RC_OK)
 		rc = news_add_acked(d->news, &told, err);
@@ -121,7 +128,6 @@ mark_acked(struct tx *tx, struct ledger_user *user, int64_t device_id,
 	for (c = walk.first; c != NULL && rc == RC_OK; c = c->next_marked)
 		rc = conversation_acked(tx, user, c, err);
 	user->counter.acked = upto;
-	ledger_user_touch(d->ledger, user);
 	return (rc);
 }
 

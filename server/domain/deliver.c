@@ -16,10 +16,15 @@
 
 /* The message id of ${mid}: from memory, else from the store. */
 static enum rc
-message_id_of(struct tx *tx, int64_t mid, struct uuid *ret, struct err *err)
+message_id_of(struct tx *tx, const struct recent *recent, int64_t mid,
+    struct uuid *ret, struct err *err)
 {
 	enum rc rc;
 
+	if (recent != NULL) {
+		*ret = recent->id;
+		return (RC_OK);
+	}
 	rc = store_message_uuid(tx->db, mid, ret, err);
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_CORRUPT, "outbox row without a message");
@@ -31,7 +36,7 @@ add_inbox_row(struct tx *tx, struct ledger_lane *lane,
     const struct store_claimed *row, struct err *err)
 {
 	struct domain *d = domain_of(tx);
-	static const struct uuid nil;
+	const struct recent *recent;
 	struct ledger_user *actor;
 	struct inbox_new i;
 	struct uuid of;
@@ -43,12 +48,10 @@ add_inbox_row(struct tx *tx, struct ledger_lane *lane,
 	if (rc != RC_OK)
 		return (rc);
 	memset(&i, 0, sizeof(i));
-	of = nil;
-	if (row->kind == EVENT_MESSAGE)
-		i.message = recent_find(d, row->mid);
-	/* A rendered message names its id itself. */
-	if (i.message == NULL)
-		rc = message_id_of(tx, row->mid, &of, err);
+	recent = recent_find(d, row->mid);
+	if (row->kind == EVENT_MESSAGE && recent != NULL)
+		i.message = recent->message;
+	rc = message_id_of(tx, recent, row->mid, &of, err);
 	i.user = lane->dest;
 	i.kind = row->kind;
 	i.own = false;

@@ -19,23 +19,25 @@ drop_rows(struct domain *d)
 	d->sent.n = d->acked.n = 0;
 }
 
-/* ---- rendered messages ---- */
+/* ---- messages in memory ---- */
 
-struct text *
+const struct recent *
 recent_find(struct domain *d, int64_t mid)
 {
 	struct recent *r = &d->recent[mid % RECENT_SIZE];
 
-	return (r->mid == mid ? r->message : NULL);
+	return (r->mid == mid ? r : NULL);
 }
 
 void
-recent_put(struct domain *d, int64_t mid, struct text *message)
+recent_put(
+    struct domain *d, int64_t mid, const struct uuid *id, struct text *message)
 {
 	struct recent *r = &d->recent[mid % RECENT_SIZE];
 
 	text_unref(r->message);
 	r->mid = mid;
+	r->id = *id;
 	r->message = message != NULL ? text_ref(message) : NULL;
 }
 

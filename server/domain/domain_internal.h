@@ -14,12 +14,13 @@
 
 /* Rows gathered for one statement before it is run. */
 #define BATCH_ROWS 512
-/* Rendered messages kept for the delivery that soon follows. */
+/* Messages kept for the delivery and the receipt that soon follow. */
 #define RECENT_SIZE 8192
 
 struct recent {
 	int64_t mid;
-	struct text *message;
+	struct uuid id;
+	struct text *message; /* may be NULL */
 };
 
 struct domain {
@@ -95,9 +96,12 @@ struct inbox_new {
 enum rc inbox_add(
     struct tx *tx, const struct inbox_new *i, struct err *err) MUST_USE;
 
-/* The rendered part of message ${mid} if it is still in memory (borrowed). */
-struct text *recent_find(struct domain *d, int64_t mid);
-void recent_put(struct domain *d, int64_t mid, struct text *message);
+/* Message ${mid} if it is still in memory (borrowed until the next is put). */
+const struct recent *recent_find(struct domain *d, int64_t mid);
+
+/* Keeps a message's id and its rendered part (may be NULL). */
+void recent_put(
+    struct domain *d, int64_t mid, const struct uuid *id, struct text *message);
 
 /* A receipt: ${by} has (or has read) everything of ${to} up to a message. */
 struct receipt_new {

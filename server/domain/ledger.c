@@ -1,44 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See ledger.h.  Tables by every key that is asked for; one list of dirty
- * objects a kind, written by one statement each at flush.
+ * See ledger.h.  Tables by every key that is asked for.
  */
 #include <assert.h>
 #include <string.h>
 
-#include "base/htab.h"
 #include "base/mem.h"
-#include "domain/ledger.h"
-#include "store/rows.h"
+#include "domain/ledger_internal.h"
 
 /* When it holds more objects than this, it starts anew: about 60 MB. */
 #define LEDGER_MAX 200000
 #define FLUSH_ROWS 128
-
-/* Keys of fixed size, zero-padded. */
-struct name_key {
-	char name[LIMIT_NAME_LEN + 8];
-};
-
-struct pair_key {
-	int64_t low, high;
-};
-
-struct lane_key {
-	int64_t conversation_id, dest_user, class;
-};
-
-struct ledger {
-	struct uuid_gen *ids;
-	struct htab *users_by_name, *users_by_id;
-	struct htab *direct, *conversations_by_public, *conversations_by_id;
-	struct htab *lanes_by_key, *lanes_by_id;
-	struct ledger_user *dirty_users;
-	struct ledger_conversation *dirty_conversations;
-	struct ledger_lane *dirty_lanes;
-	int64_t last_mid, last_outbox_id; /* -1: not read yet */
-	struct store_rows counter_rows, mark_rows, lane_rows;
-};
 
 static struct name_key
 name_key(const char *name, size_t n)
@@ -70,6 +42,9 @@ forget_all(struct ledger *l)
 	}
 	for (pos = 0; (p = htab_next(l->lanes_by_id, &pos)) != NULL;)
 		mem_free(p);
+	for (pos = 0; (p = htab_next(l->devices, &pos)) != NULL;)
+		mem_free(p);
+	htab_clear(l->devices);
 	htab_clear(l->users_by_name);
 	htab_clear(l->users_by_id);
 	htab_clear(l->direct);
@@ -77,10 +52,12 @@ forget_all(struct ledger *l)
 	htab_clear(l->conversations_by_id);
 	htab_clear(l->lanes_by_key);
 	htab_clear(l->lanes_by_id);
+	l->dirty_devices = NULL;
 	l->dirty_users = NULL;
 	l->dirty_conversations = NULL;
 	l->dirty_lanes = NULL;
-	l->counter_rows.n = l->mark_rows.n = l->lane_rows.n = 0;
+	l->device_rows.n = l->counter_rows.n = l->mark_rows.n = l->lane_rows.n =
+	    0;
 	l->last_mid = l->last_outbox_id = -1;
 }
 
@@ -94,6 +71,7 @@ ledger_new(struct uuid_gen *ids)
 		return (NULL);
 	l->ids = ids;
 	l->last_mid = l->last_outbox_id = -1;
+	l->devices = htab_new(sizeof(int64_t));
 	l->users_by_name = htab_new(sizeof(struct name_key));
 	l->users_by_id = htab_new(sizeof(int64_t));
 	l->direct = htab_new(sizeof(struct pair_key));
@@ -101,10 +79,13 @@ ledger_new(struct uuid_gen *ids)
 	l->conversations_by_id = htab_new(sizeof(int64_t));
 	l->lanes_by_key = htab_new(sizeof(struct lane_key));
 	l->lanes_by_id = htab_new(sizeof(int64_t));
-	if (l->users_by_name == NULL || l->users_by_id == NULL ||
-	    l->direct == NULL || l->conversations_by_public == NULL ||
+	if (l->devices == NULL || l->users_by_name == NULL ||
+	    l->users_by_id == NULL || l->direct == NULL ||
+	    l->conversations_by_public == NULL ||
 	    l->conversations_by_id == NULL || l->lanes_by_key == NULL ||
 	    l->lanes_by_id == NULL ||
+	    !store_rows_init(
+		&l->device_rows, STORE_DEVICE_ACKED_SET, FLUSH_ROWS) ||
 	    !store_rows_init(&l->counter_rows, STORE_COUNTER_SET, FLUSH_ROWS) ||
 	    !store_rows_init(
 		&l->mark_rows, STORE_PARTICIPANT_SET, FLUSH_ROWS) ||
@@ -121,11 +102,13 @@ ledger_free(struct ledger *l)
 
 	if (l == NULL)
 		return;
-	if (l->users_by_name != NULL && l->users_by_id != NULL &&
-	    l->direct != NULL && l->conversations_by_public != NULL &&
+	if (l->devices != NULL && l->users_by_name != NULL &&
+	    l->users_by_id != NULL && l->direct != NULL &&
+	    l->conversations_by_public != NULL &&
 	    l->conversations_by_id != NULL && l->lanes_by_key != NULL &&
 	    l->lanes_by_id != NULL)
 		forget_all(l);
+	htab_free(l->devices);
 	htab_free(l->users_by_name);
 	htab_free(l->users_by_id);
 	htab_free(l->direct);
@@ -133,6 +116,7 @@ ledger_free(struct ledger *l)
 	htab_free(l->conversations_by_id);
 	htab_free(l->lanes_by_key);
 	htab_free(l->lanes_by_id);
+	store_rows_fini(&l->device_rows);
 	store_rows_fini(&l->counter_rows);
 	store_rows_fini(&l->mark_rows);
 	store_rows_fini(&l->lane_rows);
@@ -143,9 +127,10 @@ void
 ledger_begin(struct ledger *l)
 {
 
-	assert(l->dirty_users == NULL && l->dirty_conversations == NULL &&
-	       l->dirty_lanes == NULL);
-	if (htab_count(l->users_by_id) + htab_count(l->conversations_by_id) +
+	assert(l->dirty_devices == NULL && l->dirty_users == NULL &&
+	       l->dirty_conversations == NULL && l->dirty_lanes == NULL);
+	if (htab_count(l->devices) + htab_count(l->users_by_id) +
+		htab_count(l->conversations_by_id) +
 		htab_count(l->lanes_by_id) >
 	    LEDGER_MAX)
 		forget_all(l);
@@ -249,6 +234,45 @@ ledger_user_touch(struct ledger *l, struct ledger_user *u)
 	u->dirty = true;
 	u->next_dirty = l->dirty_users;
 	l->dirty_users = u;
+}
+
+/* ---- devices ---- */
+
+enum rc
+ledger_device_by_id(struct ledger *l, struct tx *tx, int64_t device_id,
+    struct ledger_device **ret, struct err *err)
+{
+	struct ledger_device *device;
+	enum rc rc;
+
+	*ret = htab_find(l->devices, &device_id);
+	if (*ret != NULL)
+		return (RC_OK);
+	device = mem_zalloc(1, sizeof(*device));
+	if (device == NULL)
+		return (err_set(err, RC_NO_MEMORY, "ledger: device"));
+	device->device_id = device_id;
+	rc = store_device_acked_get(tx->db, device_id, &device->acked, err);
+	if (rc == RC_OK &&
+	    htab_set(l->devices, &device->device_id, device) != RC_OK)
+		rc = err_set(err, RC_NO_MEMORY, "ledger: device");
+	if (rc != RC_OK) {
+		mem_free(device);
+		return (rc);
+	}
+	*ret = device;
+	return (RC_OK);
+}
+
+void
+ledger_device_touch(struct ledger *l, struct ledger_device *device)
+{
+
+	if (device->dirty)
+		return;
+	device->dirty = true;
+	device->next_dirty = l->dirty_devices;
+	l->dirty_devices = device;
 }
 
 /* ---- conversations ---- */
@@ -591,110 +615,4 @@ ledger_next_outbox_id(
 
 	return (
 	    next_id(tx, &l->last_outbox_id, store_outbox_last_id, ret, err));
-}
-
-/* ---- flush ---- */
-
-static enum rc
-flush_users(
-    struct ledger *l, struct tx *tx, struct store_rows *r, struct err *err)
-{
-	struct ledger_user *u;
-	struct db_val *v;
-	enum rc rc;
-
-	for (u = l->dirty_users; u != NULL; u = u->next_dirty) {
-		rc = store_rows_next(tx->db, r, &v, err);
-		if (rc != RC_OK)
-			return (rc);
-		v[0] = db_v_i64(u->user_id);
-		v[1] = db_v_i64(u->counter.acked);
-		v[2] = db_v_i64(u->counter.read);
-		u->dirty = false;
-	}
-	l->dirty_users = NULL;
-	return (store_rows_write(tx->db, r, true, err));
-}
-
-static enum rc
-flush_members(struct ledger_conversation *c, struct tx *tx,
-    struct store_rows *r, struct err *err)
-{
-	struct ledger_member *m;
-	struct db_val *v;
-	enum rc rc;
-	size_t i;
-
-	for (i = 0; i < c->nmembers; i++) {
-		m = &c->members[i];
-		if (!m->dirty)
-			continue;
-		rc = store_rows_next(tx->db, r, &v, err);
-		if (rc != RC_OK)
-			return (rc);
-		v[0] = db_v_i64(c->id);
-		v[1] = db_v_i64(m->user->user_id);
-		v[2] = db_v_i64(m->delivered_upto);
-		v[3] = db_v_i64(m->acked_upto);
-		v[4] = db_v_i64(m->read_upto);
-		v[5] = db_v_i64_or_null(m->acked_at, 0);
-		v[6] = db_v_i64_or_null(m->read_at, 0);
-		v[7] = db_v_i64(m->shown_upto);
-		v[8] = db_v_i64_or_null(m->shown_at, 0);
-		m->dirty = false;
-	}
-	return (RC_OK);
-}
-
-static enum rc
-flush_marks(
-    struct ledger *l, struct tx *tx, struct store_rows *r, struct err *err)
-{
-	struct ledger_conversation *c;
-	enum rc rc;
-
-	for (c = l->dirty_conversations; c != NULL; c = c->next_dirty) {
-		c->listed = false;
-		rc = flush_members(c, tx, r, err);
-		if (rc != RC_OK)
-			return (rc);
-	}
-	l->dirty_conversations = NULL;
-	return (store_rows_write(tx->db, r, true, err));
-}
-
-static enum rc
-flush_lanes(
-    struct ledger *l, struct tx *tx, struct store_rows *r, struct err *err)
-{
-	struct ledger_lane *lane;
-	struct db_val *v;
-	enum rc rc;
-
-	for (lane = l->dirty_lanes; lane != NULL; lane = lane->next_dirty) {
-		rc = store_rows_next(tx->db, r, &v, err);
-		if (rc != RC_OK)
-			return (rc);
-		v[0] = db_v_i64(lane->lane.lane_id);
-		v[1] = db_v_i64(lane->lane.next_seq);
-		v[2] = db_v_i64(lane->lane.last_published_seq);
-		v[3] = db_v_i64(lane->lane.due_at);
-		v[4] = db_v_i64(tx->now_ms);
-		lane->dirty = false;
-	}
-	l->dirty_lanes = NULL;
-	return (store_rows_write(tx->db, r, true, err));
-}
-
-enum rc
-ledger_flush(struct ledger *l, struct tx *tx, struct err *err)
-{
-	enum rc rc;
-
-	rc = flush_users(l, tx, &l->counter_rows, err);
-	if (rc == RC_OK)
-		rc = flush_marks(l, tx, &l->mark_rows, err);
-	if (rc == RC_OK)
-		rc = flush_lanes(l, tx, &l->lane_rows, err);
-	return (rc);
 }

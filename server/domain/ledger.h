@@ -34,6 +34,13 @@ struct ledger_user {
 	struct ledger_user *next_dirty;
 };
 
+struct ledger_device {
+	int64_t device_id;
+	int64_t acked; /* never goes back */
+	bool dirty;
+	struct ledger_device *next_dirty;
+};
+
 struct ledger_member {
 	struct ledger_user *user;
 	int64_t delivered_upto;
@@ -93,9 +100,16 @@ enum rc ledger_user_by_name(struct ledger *l, struct tx *tx, const char *name,
 enum rc ledger_user_by_id(struct ledger *l, struct tx *tx, int64_t user_id,
     struct ledger_user **ret, struct err *err) MUST_USE;
 
-/* The user's acked or read mark has been changed (the head needs no writing:
- * it is the last row's seq). */
+/* The user's read mark has been changed (the others need no writing: the head
+ * is the last row's seq, acked the highest of his devices'). */
 void ledger_user_touch(struct ledger *l, struct ledger_user *user);
+
+/* A device by its id; RC_NOT_FOUND if there is none. */
+enum rc ledger_device_by_id(struct ledger *l, struct tx *tx, int64_t device_id,
+    struct ledger_device **ret, struct err *err) MUST_USE;
+
+/* The device's acked mark has been changed, or it has just been seen. */
+void ledger_device_touch(struct ledger *l, struct ledger_device *device);
 
 /* The direct conversation of two users (or of one with himself); made if
  * there is none. */

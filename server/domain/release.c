@@ -39,6 +39,7 @@ add_own_copy(struct tx *tx, const struct due *due, struct ledger_user *from,
     struct ledger_conversation *c, struct err *err)
 {
 	struct domain *d = domain_of(tx);
+	const struct recent *recent;
 	struct inbox_new i;
 	enum rc rc;
 
@@ -54,7 +55,8 @@ add_own_copy(struct tx *tx, const struct due *due, struct ledger_user *from,
 	i.event_time = due->row.event_time;
 	i.attempt = 1;
 	i.message_id = &due->row.message_id;
-	i.message = recent_find(d, due->row.mid);
+	recent = recent_find(d, due->row.mid);
+	i.message = recent != NULL ? recent->message : NULL;
 	rc = inbox_add(tx, &i, err);
 	if (rc == RC_OK)
 		rc = store_rows_write(tx->db, &d->inbox, true, err);

@@ -360,8 +360,8 @@ accept_message(struct tx *tx, struct send_unit *u, struct ledger_user *from,
 		rc = add_outbox(tx, u, to, c, s, err);
 	if (rc == RC_OK && u->deliver_at == 0)
 		rc = add_own_copy(tx, u, from, c, s, err);
-	if (rc == RC_OK && u->message != NULL)
-		recent_put(d, u->mid, u->message);
+	if (rc == RC_OK)
+		recent_put(d, u->mid, &u->draft->id, u->message);
 	return (rc);
 }
 

@@ -305,25 +305,12 @@ store_device_acked_get(
     struct db *db, int64_t device_id, int64_t *ret, struct err *err)
 {
 	struct db_val v;
+	enum rc rc;
 
-	*ret = 0;
+	*ret = -1;
 	v = db_v_i64(device_id);
-	return (
-	    db_run(db, SQL_DEVICE_ACKED_GET, &v, 1, take_id, ret, NULL, err));
-}
-
-enum rc
-store_device_acked_set(struct db *db, int64_t device_id, int64_t seq,
-    int64_t now_ms, int64_t *ret, struct err *err)
-{
-	struct db_val v[3];
-
-	*ret = 0;
-	v[0] = db_v_i64(device_id);
-	v[1] = db_v_i64(seq);
-	v[2] = db_v_i64(now_ms);
-	return (
-	    db_run(db, SQL_DEVICE_ACKED_SET, v, 3, take_id, ret, NULL, err));
+	rc = db_run(db, SQL_DEVICE_ACKED_GET, &v, 1, take_id, ret, NULL, err);
+	return (rc == RC_OK && *ret < 0 ? RC_NOT_FOUND : rc);
 }
 
 /* ---- counters and meta ---- */

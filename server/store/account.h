@@ -102,12 +102,9 @@ enum rc store_device_rename(struct db *db, int64_t user_id,
     const struct uuid *public_id, const char *name, size_t n,
     int64_t *ret_device_id, struct err *err) MUST_USE;
 
-/* The device's own cursor; and moving it on to ${seq}, never back: ${ret} is
- * where it is then. */
+/* The device's own cursor; RC_NOT_FOUND if there is no such device. */
 enum rc store_device_acked_get(
     struct db *db, int64_t device_id, int64_t *ret, struct err *err) MUST_USE;
-enum rc store_device_acked_set(struct db *db, int64_t device_id, int64_t seq,
-    int64_t now_ms, int64_t *ret, struct err *err) MUST_USE;
 
 /* The counters of an inbox; RC_NOT_FOUND if there is no such user. */
 enum rc store_counter_get(struct db *db, int64_t user_id,

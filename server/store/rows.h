@@ -18,7 +18,8 @@
 	X(OUTBOX_SETTLE_SENT, 2)                                               \
 	X(OUTBOX_SETTLE_ACKED, 2)                                              \
 	X(INBOX_INSERT, 13)                                                    \
-	X(COUNTER_SET, 3)                                                      \
+	X(DEVICE_ACKED_SET, 3)                                                 \
+	X(COUNTER_SET, 2)                                                      \
 	X(PARTICIPANT_SET, 9)                                                  \
 	X(LANE_SET, 5)
 

@@ -497,8 +497,9 @@ static const char *const promises[][2] = {
 	"b.user_id = i.user_id GROUP BY i.user_id HAVING max(i.seq) <> "
 	"count(*) + b.trimmed OR min(i.seq) <> b.trimmed + 1)"},
     {"a mark lies beyond its inbox",
-	"SELECT count(*) FROM inboxes b WHERE max(b.acked_seq, b.read_seq) > "
-	"coalesce((SELECT max(seq) FROM inbox i WHERE "
+	"SELECT count(*) FROM inboxes b WHERE max(b.read_seq, "
+	"coalesce((SELECT max(d.acked_seq) FROM devices d WHERE "
+	"d.user_id = b.user_id), 0)) > coalesce((SELECT max(seq) FROM inbox i WHERE "
 	"i.user_id = b.user_id), b.trimmed)"},
     {"a message has no outbox row",
 	"SELECT count(*) FROM messages m WHERE NOT EXISTS (SELECT 1 FROM "

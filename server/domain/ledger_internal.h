@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the ledger holds.  Only ledger*.c include this.
+ */
+#ifndef DOMAIN_LEDGER_INTERNAL_H
+#define DOMAIN_LEDGER_INTERNAL_H
+
+#include "base/htab.h"
+#include "domain/ledger.h"
+#include "store/rows.h"
+
+/* Keys of fixed size, zero-padded. */
+struct name_key {
+	char name[LIMIT_NAME_LEN + 8];
+};
+
+struct pair_key {
+	int64_t low, high;
+};
+
+struct lane_key {
+	int64_t conversation_id, dest_user, class;
+};
+
+struct ledger {
+	struct uuid_gen *ids;
+	struct htab *users_by_name, *users_by_id;
+	struct htab *direct, *conversations_by_public, *conversations_by_id;
+	struct htab *lanes_by_key, *lanes_by_id;
+	struct htab *devices;
+	struct ledger_device *dirty_devices;
+	struct ledger_user *dirty_users;
+	struct ledger_conversation *dirty_conversations;
+	struct ledger_lane *dirty_lanes;
+	int64_t last_mid, last_outbox_id; /* -1: not read yet */
+	struct store_rows device_rows, counter_rows, mark_rows, lane_rows;
+};
+
+#endif
