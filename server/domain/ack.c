@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The batch verb `ack`.  A cumulative ack touches only what lies beyond the
- * previous mark.
+ * previous mark; a long one is done in several batches.
  */
 #include <string.h>
 
@@ -46,6 +46,18 @@ walk_one(void *arg, const struct store_inbox_message *m, struct err *err)
 	v[1] = db_v_i64(walk->tx->now_ms);
 	metrics_add(d->options.metrics, METRIC_OUTBOX_ACKED, 1);
 	return (news_add_change(d->news, m->sender_id, m->mid, err));
+}
+
+int64_t
+mark_reach(struct domain *d, int64_t after, int64_t upto)
+{
+	int64_t span;
+
+	if (upto <= after)
+		return (upto);
+	span = upto - after < d->walk_left ? upto - after : d->walk_left;
+	d->walk_left -= span;
+	return (after + span);
 }
 
 enum rc
@@ -136,6 +148,7 @@ ack_one(struct tx *tx, struct ack_unit *u, struct err *err)
 {
 	struct domain *d = domain_of(tx);
 	struct ledger_user *user;
+	int64_t end;
 	enum rc rc;
 
 	u->refusal = (struct refusal)REFUSAL_INIT;
@@ -149,7 +162,9 @@ ack_one(struct tx *tx, struct ack_unit *u, struct err *err)
 		u->refusal.head = u->head;
 		return (RC_OK);
 	}
-	return (mark_acked(tx, user, u->device_id, u->upto, &u->acked, err));
+	end = mark_reach(d, user->counter.acked, u->upto);
+	u->unit.again = end < u->upto;
+	return (mark_acked(tx, user, u->device_id, end, &u->acked, err));
 }
 
 static enum rc

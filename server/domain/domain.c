@@ -62,6 +62,7 @@ on_begin(void *arg, struct tx *tx)
 
 	tx->ledger = d;
 	ledger_begin(d->ledger);
+	d->walk_left = WALK_ROWS;
 }
 
 enum rc

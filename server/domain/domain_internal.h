@@ -17,6 +17,10 @@
 /* Messages kept for the delivery and the receipt that soon follow. */
 #define RECENT_SIZE 8192
 
+/* Rows that acks and reads of one batch walk at most: a person who comes back
+ * to a full inbox must not hold up everybody's commit. */
+#define WALK_ROWS 2000
+
 struct recent {
 	int64_t mid;
 	struct uuid id;
@@ -31,6 +35,7 @@ struct domain {
 	struct news *news; /* of the running transaction */
 	struct wake *wake;
 	struct recent recent[RECENT_SIZE];
+	int64_t walk_left; /* rows that marks may still walk in this batch */
 	struct store_rows messages, outbox, inbox, sent, acked;
 	/* Values that rows of the running statement point to. */
 	struct scratch {

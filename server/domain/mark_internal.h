@@ -19,6 +19,10 @@ struct mark_walk {
 enum rc mark_range(struct mark_walk *walk, struct ledger_user *user,
     int64_t after, int64_t upto, struct err *err) MUST_USE;
 
+/* How far of (${after}, ${upto}] this batch may still walk; less than ${upto}:
+ * the rest has to come in a later one. */
+int64_t mark_reach(struct domain *d, int64_t after, int64_t upto);
+
 /* The device has everything up to ${upto} (at most the head).  ${ret_acked}:
  * its mark then. */
 enum rc mark_acked(struct tx *tx, struct ledger_user *user, int64_t device_id,

@@ -127,6 +127,26 @@ conversation_read(struct tx *tx, const struct read_unit *u,
 	return (rc);
 }
 
+/* As far as this batch may still walk. */
+static enum rc
+conversation_read_on(struct tx *tx, struct read_unit *u,
+    struct ledger_user *user, struct ledger_conversation *c, int64_t upto,
+    struct err *err)
+{
+	struct ledger_member *m;
+	int64_t end;
+
+	m = ledger_member_find(c, user->user_id);
+	if (m == NULL)
+		return (RC_OK);
+	if (upto > m->delivered_upto)
+		upto = m->delivered_upto;
+	end = mark_reach(domain_of(tx), m->read_upto, upto);
+	if (end < upto)
+		u->unit.again = true;
+	return (conversation_read(tx, u, user, c, end, err));
+}
+
 /* ---- the three forms ---- */
 
 static enum rc
@@ -136,7 +156,7 @@ read_upto(struct tx *tx, struct read_unit *u, struct ledger_user *user,
 	struct domain *d = domain_of(tx);
 	struct mark_walk walk = {tx, false, NULL};
 	struct ledger_conversation *c;
-	int64_t acked, before;
+	int64_t acked, before, end;
 	enum rc rc;
 
 	if (u->upto > user->counter.head) {
@@ -145,13 +165,17 @@ read_upto(struct tx *tx, struct read_unit *u, struct ledger_user *user,
 		u->refusal.head = user->counter.head;
 		return (RC_OK);
 	}
-	rc = mark_acked(tx, user, u->device_id, u->upto, &acked, err);
-	if (rc != RC_OK || u->upto <= user->counter.read)
-		return (rc);
 	before = user->counter.read;
-	user->counter.read = u->upto;
+	end = mark_reach(d,
+	    before < user->counter.acked ? before : user->counter.acked,
+	    u->upto);
+	u->unit.again = end < u->upto;
+	rc = mark_acked(tx, user, u->device_id, end, &acked, err);
+	if (rc != RC_OK || end <= before)
+		return (rc);
+	user->counter.read = end;
 	ledger_user_touch(d->ledger, user);
-	rc = mark_range(&walk, user, before, u->upto, err);
+	rc = mark_range(&walk, user, before, end, err);
 	for (c = walk.first; c != NULL && rc == RC_OK; c = c->next_marked)
 		rc = conversation_read(tx, u, user, c, c->mark_seq, err);
 	return (rc);
@@ -182,7 +206,7 @@ read_conversation(struct tx *tx, struct read_unit *u, struct ledger_user *user,
 		u->refusal.head = c->last_seq;
 		return (RC_OK);
 	}
-	return (conversation_read(tx, u, user, c, u->upto, err));
+	return (conversation_read_on(tx, u, user, c, u->upto, err));
 }
 
 static enum rc
@@ -216,7 +240,7 @@ read_ids(struct tx *tx, struct read_unit *u, struct ledger_user *user,
 			rc = ledger_conversation_by_id(
 			    d->ledger, tx, m.conversation_id, &c, err);
 		if (rc == RC_OK)
-			rc = conversation_read(
+			rc = conversation_read_on(
 			    tx, u, user, c, m.conversation_seq, err);
 		if (rc != RC_OK)
 			return (rc);

@@ -340,9 +340,9 @@ accept_message(struct tx *tx, struct send_unit *u, struct ledger_user *from,
 	    u->draft->deliver_at_ms > tx->now_ms ? u->draft->deliver_at_ms : 0;
 	/* A note for later waits like any scheduled message. */
 	u->to_self = from == to && u->deliver_at == 0;
-	u->expires_at =
-	    tx->now_ms + (u->draft->expires_in_ms > 0 ? u->draft->expires_in_ms
-						      : d->options.expiry_ms);
+	u->expires_at = u->deliver_at != 0 ? u->deliver_at : tx->now_ms;
+	u->expires_at += u->draft->expires_in_ms > 0 ? u->draft->expires_in_ms
+						     : d->options.expiry_ms;
 	u->conversation = c->public_id;
 	memcpy(u->recipient, to->name->data, to->name->len + 1);
 	rc = ledger_next_mid(d->ledger, tx, &u->mid, err);

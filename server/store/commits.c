@@ -106,7 +106,7 @@ publish(struct commits *c, const struct commit *commit, enum rc rc)
 
 	if (rc != RC_OK)
 		c->hooks->lost(c->hooks->arg, commit->told);
-	else if (commit->n > 0)
+	else if (commit->n > 0 || commit->told != NULL)
 		c->hooks->published(c->hooks->arg, commit->told, commit->n,
 		    clk_mono_us(c->clk) - commit->began_us);
 	FAULT("writer.published");

@@ -24,6 +24,9 @@
 #define BATCH_BYTES (4 << 20)
 /* Upkeep gets at most a tenth of a batch. */
 #define BATCH_UPKEEP (BATCH_UNITS / 10)
+/* A batch is begun beside one that is synced when it has one unit for so many
+ * of that one. */
+#define GATHER 2
 
 struct queue {
 	struct mbox_node *head, **tail;
@@ -41,7 +44,8 @@ struct writer {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	struct queue queues[UNIT_QUEUES];
-	bool stopping;
+	bool stopping, asleep;
+	size_t syncing; /* units committed and not on disk yet */
 	atomic_size_t waiting;
 
 	struct thr *thread;
@@ -76,11 +80,46 @@ queue_init(struct queue *q)
 	q->count = 0;
 }
 
+/* Lock held. */
+static void
+put(struct writer *w, struct unit *unit)
+{
+	struct queue *q = &w->queues[unit->kind->queue];
+
+	unit->node.next = NULL;
+	*q->tail = &unit->node;
+	q->tail = &unit->node.next;
+	q->count++;
+	atomic_fetch_add_explicit(&w->waiting, 1, memory_order_relaxed);
+}
+
+/* Whether what waits is worth a transaction.  While a batch is on its way to
+ * the disk, much less than it would make a small one: it gathers, until the
+ * disk is done.  Lock held. */
+static bool
+worth(const struct writer *w)
+{
+	size_t waiting;
+
+	waiting = atomic_load_explicit(&w->waiting, memory_order_relaxed);
+	return (waiting > 0 &&
+		(waiting * GATHER >= w->syncing || atomic_load(&w->failed)));
+}
+
+static void
+wake_if_worth(struct writer *w)
+{
+
+	if (!w->asleep || !(w->stopping || worth(w)))
+		return;
+	w->asleep = false;
+	(void)pthread_cond_signal(&w->wake);
+}
+
 enum rc
 writer_submit(struct writer *w, struct unit *unit)
 {
 	struct queue *q;
-	bool was_empty;
 	enum rc rc;
 
 	rc = RC_OK;
@@ -92,15 +131,8 @@ writer_submit(struct writer *w, struct unit *unit)
 	} else if (q->count >= w->queue_limit) {
 		rc = RC_BUSY;
 	} else {
-		was_empty = atomic_load_explicit(
-				&w->waiting, memory_order_relaxed) == 0;
-		unit->node.next = NULL;
-		*q->tail = &unit->node;
-		q->tail = &unit->node.next;
-		q->count++;
-		atomic_fetch_add_explicit(&w->waiting, 1, memory_order_relaxed);
-		if (was_empty)
-			(void)pthread_cond_signal(&w->wake);
+		put(w, unit);
+		wake_if_worth(w);
 	}
 	(void)pthread_mutex_unlock(&w->lock);
 	return (rc);
@@ -136,9 +168,11 @@ take_batch(struct writer *w, bool wait)
 	w->nbatch = 0;
 	bytes = 0;
 	(void)pthread_mutex_lock(&w->lock);
-	while (wait && !w->stopping &&
-	       atomic_load_explicit(&w->waiting, memory_order_relaxed) == 0)
+	while (wait && !w->stopping && !worth(w)) {
+		w->asleep = true;
 		(void)pthread_cond_wait(&w->wake, &w->lock);
+	}
+	w->asleep = false;
 	take_from(w, &w->queues[UNIT_DELIVERY], BATCH_UNITS / 2, &bytes);
 	take_from(w, &w->queues[UNIT_UPKEEP], BATCH_UPKEEP, &bytes);
 	take_from(w, &w->queues[UNIT_CLIENT], BATCH_UNITS, &bytes);
@@ -189,6 +223,29 @@ apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
 	return (RC_OK);
 }
 
+/* Lists the units that are finished, and puts the others back. */
+static void
+link_finished(struct writer *w, struct unit **units, size_t n, struct commit *c)
+{
+	struct mbox_node *first = NULL, **tail = &first;
+	size_t i;
+
+	(void)pthread_mutex_lock(&w->lock);
+	for (i = 0; i < n; i++) {
+		if (units[i]->again) {
+			put(w, units[i]);
+			continue;
+		}
+		*tail = &units[i]->node;
+		tail = &units[i]->node.next;
+		c->n++;
+	}
+	w->syncing += c->n;
+	(void)pthread_mutex_unlock(&w->lock);
+	*tail = NULL;
+	c->units = first != NULL ? unit_of(first) : NULL;
+}
+
 /* Commits early, and hands the units to the thread that syncs and answers. */
 static enum rc
 commit(struct writer *w, struct tx *tx, struct unit **units, size_t n,
@@ -196,7 +253,6 @@ commit(struct writer *w, struct tx *tx, struct unit **units, size_t n,
 {
 	struct commit c = {.began_us = clk_mono_us(w->clk)};
 	enum rc rc;
-	size_t i;
 
 	FAULT("writer.commit.before");
 	commits_announce(w->commits);
@@ -204,13 +260,11 @@ commit(struct writer *w, struct tx *tx, struct unit **units, size_t n,
 	FAULT("writer.commit.after");
 	if (rc == RC_OK) {
 		atomic_fetch_add(&w->batches, 1);
-		atomic_fetch_add(&w->units, n);
-		for (i = 0; i < n; i++)
-			units[i]->node.next =
-			    i + 1 < n ? &units[i + 1]->node : NULL;
-		c.units = units[0];
-		c.n = n;
+		link_finished(w, units, n, &c);
+		atomic_fetch_add(&w->units, c.n);
 		c.told = w->hooks->committed(w->hooks->arg, tx);
+	} else {
+		c.owed = false;
 	}
 	commits_add(w->commits, &c);
 	return (rc);
@@ -225,8 +279,10 @@ transact(struct writer *w, struct unit **units, size_t n, struct err *err)
 	enum rc rc;
 	size_t i;
 
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
 		units[i]->rc = RC_OK;
+		units[i]->again = false;
+	}
 	tx.now_ms = clk_wall_ms(w->clk);
 	FAULT("writer.begin.before");
 	rc = db_begin(w->db, err);
@@ -282,6 +338,10 @@ on_published(void *arg, void *told, size_t units, int64_t commit_us)
 {
 	struct writer *w = arg;
 
+	(void)pthread_mutex_lock(&w->lock);
+	w->syncing -= units;
+	wake_if_worth(w);
+	(void)pthread_mutex_unlock(&w->lock);
 	w->hooks->published(w->hooks->arg, told, units, commit_us);
 }
 

@@ -42,8 +42,9 @@ struct unit_kind {
 	int order; /* kinds run in ascending order within a transaction */
 
 	/* The batch verb.  For each of ${n} units it either sets unit->rc (a
-	 * refusal, before any write) or does the work.  A result other than
-	 * RC_OK abandons the transaction. */
+	 * refusal, before any write) or does the work, or a part of it and
+	 * sets unit->again.  A result other than RC_OK abandons the
+	 * transaction. */
 	enum rc (*apply)(
 	    struct tx *tx, struct unit **units, size_t n, struct err *err);
 
@@ -57,6 +58,7 @@ struct unit {
 	struct mbox_node node; /* first */
 	const struct unit_kind *kind;
 	enum rc rc;
+	bool again;   /* not finished: it comes back in a later batch */
 	size_t bytes; /* what it holds, for the size of a batch */
 };
 

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Acks, reads and what is left unread, beyond the first path: long ones that
+ * are done in several batches, reads that ack, what a canceled message counts,
+ * people who are gone, lives of scheduled messages.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "contract/rig.h"
+#include "domain/account.h"
+#include "store/conversation.h"
+
+/* More than one batch walks. */
+#define MANY 2500
+
+struct three {
+	int64_t alice, bob, phone;
+	struct uuid conversation; /* of alice and bob */
+};
+
+static void
+open_three(struct rig *r, struct three *t)
+{
+
+	rig_open(r);
+	t->alice = rig_user(r, "alice", NULL);
+	t->bob = rig_user(r, "bob", &t->phone);
+	(void)rig_user(r, "carol", NULL);
+	rig_forget(r);
+}
+
+static void
+send_many(struct rig *r, struct three *t)
+{
+	int i;
+
+	for (i = 1; i <= MANY; i++) {
+		t->conversation =
+		    rig_send(r, t->alice, "bob", "hello", NULL).conversation;
+		if (i % 250 != 0)
+			continue;
+		(void)rig_deliver(r);
+		rig_forget(r);
+	}
+}
+
+static void
+ack_finished(struct ack_unit *u)
+{
+
+	*(int *)u->arg += 1;
+}
+
+static void
+send_finished(struct send_unit *u)
+{
+
+	*(int *)u->arg += 1;
+}
+
+static void
+read_finished(struct read_unit *u)
+{
+
+	*(int *)u->arg += 1;
+}
+
+/* Somebody comes back to a full inbox and acks all of it: his ack takes
+ * several batches, and others are served in between. */
+static void
+test_long_ack(void **state)
+{
+	struct message_draft draft = {0};
+	int acked = 0, sent = 0, rounds;
+	struct ack_unit a;
+	struct send_unit s;
+	struct three t;
+	struct rig r;
+
+	(void)state;
+	open_three(&r, &t);
+	send_many(&r, &t);
+	memset(&a, 0, sizeof(a));
+	ack_unit_init(&a);
+	a.user_id = t.bob;
+	a.device_id = t.phone;
+	a.upto = MANY;
+	a.finish = ack_finished;
+	a.arg = &acked;
+	assert_int_equal(writer_submit(r.writer, &a.unit), RC_OK);
+	assert_int_equal(writer_run_once(r.writer), 1);
+	assert_int_equal(acked, 0);
+	/* What is done of it is there, and no more. */
+	assert_int_equal(
+	    rig_number(&r, "SELECT count(*) FROM outbox WHERE state='acked' "
+			   "AND kind=1"),
+	    rig_number(&r, "SELECT max(acked_seq) FROM devices"));
+	assert_true(
+	    rig_number(&r, "SELECT max(acked_seq) FROM devices") < MANY);
+	memset(&s, 0, sizeof(s));
+	send_unit_init(&s);
+	draft.has_id = true;
+	draft.id = uuid_gen_next(&r.ids);
+	draft.to = (struct span){"carol", 5};
+	draft.body = (struct span){"between", 7};
+	assert_true(send_unit_ask(&s, t.alice, &draft, "localhost"));
+	s.finish = send_finished;
+	s.arg = &sent;
+	assert_int_equal(writer_submit(r.writer, &s.unit), RC_OK);
+	for (rounds = 1; acked == 0; rounds++) {
+		assert_true(rounds < 10);
+		assert_true(writer_run_once(r.writer) > 0);
+		assert_int_equal(sent, 1);
+	}
+	assert_int_equal(rounds, 2);
+	assert_int_equal(acked, 1);
+	assert_int_equal(a.acked, MANY);
+	assert_int_equal(writer_waiting(r.writer), 0);
+	assert_int_equal(
+	    rig_number(&r, "SELECT count(*) FROM outbox WHERE state='acked' "
+			   "AND kind=1"),
+	    MANY);
+	/* The receipts of the parts have become one. */
+	assert_int_equal(
+	    rig_number(&r, "SELECT count(*) FROM outbox WHERE kind=2"), 1);
+	assert_int_equal(
+	    rig_number(&r, "SELECT conversation_seq FROM outbox WHERE kind=2"),
+	    MANY);
+	(void)rig_deliver(&r);
+	rig_check_promises(&r);
+	rig_close(&r);
+}
+
+static void
+read_long(struct rig *r, const struct three *t, enum read_form form)
+{
+	struct read_unit u;
+	int done = 0, rounds;
+
+	memset(&u, 0, sizeof(u));
+	read_unit_init(&u);
+	u.user_id = t->bob;
+	u.device_id = t->phone;
+	u.form = form;
+	u.upto = MANY;
+	u.conversation = t->conversation;
+	u.finish = read_finished;
+	u.arg = &done;
+	assert_int_equal(writer_submit(r->writer, &u.unit), RC_OK);
+	for (rounds = 0; done == 0; rounds++) {
+		assert_true(rounds < 10);
+		assert_int_equal(writer_run_once(r->writer), 1);
+	}
+	assert_int_equal(rounds, 2);
+	assert_int_equal(u.refusal.problem, PROBLEM_NONE);
+	assert_int_equal(
+	    rig_number(r, "SELECT max(read_upto) FROM participants"), MANY);
+	assert_int_equal(
+	    rig_number(r, "SELECT count(*) FROM outbox WHERE state='acked' "
+			  "AND kind=1"),
+	    MANY);
+	rig_check_promises(r);
+}
+
+static void
+test_long_read(void **state)
+{
+	struct three t;
+	struct rig r;
+	int64_t n;
+
+	(void)state;
+	open_three(&r, &t);
+	send_many(&r, &t);
+	read_long(&r, &t, READ_UPTO);
+	assert_int_equal(
+	    rig_number(&r, "SELECT max(acked_seq) FROM devices"), MANY);
+	assert_int_equal(
+	    rig_number(&r, "SELECT max(read_seq) FROM inboxes"), MANY);
+	assert_int_equal(store_unread_total(r.db, t.bob, &n, NULL), RC_OK);
+	assert_int_equal(n, 0);
+	rig_close(&r);
+}
+
+/* Reading by conversation says nothing about the inbox, but what a person has
+ * seen has reached him: its rows are acked, his devices' cursors stay. */
+static void
+test_read_acks(void **state)
+{
+	struct three t;
+	struct rig r;
+
+	(void)state;
+	open_three(&r, &t);
+	send_many(&r, &t);
+	read_long(&r, &t, READ_CONVERSATION);
+	assert_int_equal(
+	    rig_number(&r, "SELECT max(acked_seq) FROM devices"), 0);
+	rig_close(&r);
+}
+
+/* A canceled message is nobody's to read. */
+static void
+test_unread(void **state)
+{
+	struct uuid id;
+	struct three t;
+	struct rig r;
+	int64_t n;
+
+	(void)state;
+	open_three(&r, &t);
+	id = uuid_gen_next(&r.ids);
+	(void)rig_send(&r, t.alice, "bob", "one", NULL);
+	(void)rig_send(&r, t.alice, "bob", "two", &id);
+	assert_int_equal(
+	    rig_cancel(&r, t.alice, &id).refusal.problem, PROBLEM_NONE);
+	(void)rig_send(&r, t.alice, "bob", "three", NULL);
+	assert_int_equal(store_unread_total(r.db, t.bob, &n, NULL), RC_OK);
+	assert_int_equal(n, 0);
+	(void)rig_deliver(&r);
+	assert_int_equal(store_unread_total(r.db, t.bob, &n, NULL), RC_OK);
+	assert_int_equal(n, 2);
+	assert_int_equal(store_unread_total(r.db, t.alice, &n, NULL), RC_OK);
+	assert_int_equal(n, 0);
+	rig_close(&r);
+}
+
+static void
+account_finished(struct account_unit *u)
+{
+
+	(void)u;
+}
+
+/* Nobody writes to who is gone, neither by name nor by conversation. */
+static void
+test_disabled(void **state)
+{
+	struct message_draft draft = {0};
+	struct account_unit account;
+	struct send_unit s;
+	struct three t;
+	struct rig r;
+	int sent = 0;
+
+	(void)state;
+	open_three(&r, &t);
+	draft.conversation =
+	    rig_send(&r, t.alice, "bob", "one", NULL).conversation;
+	account_unit_init(&account, ACCOUNT_DISABLE);
+	account.user.user_id = t.bob;
+	account.finish = account_finished;
+	assert_int_equal(writer_submit(r.writer, &account.unit), RC_OK);
+	assert_int_equal(writer_run_once(r.writer), 1);
+	assert_int_equal(account.unit.rc, RC_OK);
+	s = rig_send(&r, t.alice, "bob", "two", NULL);
+	assert_int_equal(s.refusal.problem, PROBLEM_UNKNOWN_RECIPIENT);
+	memset(&s, 0, sizeof(s));
+	send_unit_init(&s);
+	draft.has_id = true;
+	draft.id = uuid_gen_next(&r.ids);
+	draft.has_conversation = true;
+	draft.body = (struct span){"three", 5};
+	assert_true(send_unit_ask(&s, t.alice, &draft, "localhost"));
+	s.finish = send_finished;
+	s.arg = &sent;
+	assert_int_equal(writer_submit(r.writer, &s.unit), RC_OK);
+	assert_int_equal(writer_run_once(r.writer), 1);
+	assert_int_equal(sent, 1);
+	assert_int_equal(s.refusal.problem, PROBLEM_UNKNOWN_RECIPIENT);
+	assert_int_equal(rig_number(&r, "SELECT count(*) FROM messages"), 1);
+	rig_check_promises(&r);
+	rig_close(&r);
+}
+
+/* A scheduled message lives from when it is due: else one for next week would
+ * be dead before it is born. */
+static void
+test_expiry(void **state)
+{
+	struct three t;
+	struct rig r;
+	int64_t life;
+
+	(void)state;
+	open_three(&r, &t);
+	(void)rig_send(&r, t.alice, "bob", "now", NULL);
+	life = rig_number(&r, "SELECT expires_at FROM outbox") - RIG_START_MS;
+	assert_true(life > 0);
+	(void)rig_send_at(
+	    &r, t.alice, "bob", "later", RIG_START_MS + 10 * life);
+	assert_int_equal(rig_number(&r, "SELECT max(expires_at) FROM outbox"),
+	    RIG_START_MS + 11 * life);
+	rig_close(&r);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_long_ack),
+	    cmocka_unit_test(test_long_read),
+	    cmocka_unit_test(test_read_acks),
+	    cmocka_unit_test(test_unread),
+	    cmocka_unit_test(test_disabled),
+	    cmocka_unit_test(test_expiry),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}
