@@ -62,6 +62,10 @@ configure_writer(struct db_sqlite *s, enum db_sync sync, struct err *err)
 		    "power cut could take back");
 	if (rc == RC_OK)
 		rc = db_sqlite_exec(s, "PRAGMA cache_size=-49152", err);
+	/* Of a new database the log is opened by the first read. */
+	if (rc == RC_OK)
+		rc = db_sqlite_ask(
+		    s, "PRAGMA user_version", &level, NULL, 0, err);
 	return (rc);
 }
 

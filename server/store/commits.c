@@ -4,7 +4,7 @@
  *
  * Three numbers count commits: announced (the writer is about to make it),
  * added (made, handed over), durable (synced; never before all earlier ones).
- * done counts those that are answered, whose places in the ring are free.
+ * taken counts those whose places in the ring are free again.
  */
 #include <assert.h>
 #include <pthread.h>
@@ -16,7 +16,7 @@
 #include "store/commits.h"
 #include "store/writer.h"
 
-/* One is synced and answered while the next one waits. */
+/* That wait for their sync while others are synced and answered. */
 #define AHEAD 2
 
 struct commits {
@@ -28,10 +28,10 @@ struct commits {
 
 	pthread_mutex_t lock;
 	pthread_cond_t work;       /* added or stopping */
-	pthread_cond_t room;       /* done */
+	pthread_cond_t room;       /* taken */
 	pthread_cond_t synced;     /* durable or failed */
-	uint64_t added, done;      /* lock */
-	struct commit ring[AHEAD]; /* lock for [done, added) */
+	uint64_t added, taken;     /* lock */
+	struct commit ring[AHEAD]; /* lock for [taken, added) */
 	bool stopping, failed;
 
 	struct thr *thread;
@@ -62,7 +62,7 @@ commits_free(struct commits *c)
 
 	if (c == NULL)
 		return;
-	assert(c->thread == NULL && c->done == c->added);
+	assert(c->thread == NULL && c->taken == c->added);
 	(void)pthread_cond_destroy(&c->synced);
 	(void)pthread_cond_destroy(&c->room);
 	(void)pthread_cond_destroy(&c->work);
@@ -143,23 +143,22 @@ loop(void *arg)
 {
 	struct commits *c = arg;
 	struct commit list[AHEAD];
-	uint64_t first, upto, i;
+	uint64_t upto;
+	size_t n;
 
 	(void)pthread_mutex_lock(&c->lock);
 	for (;;) {
-		while (c->added == c->done && !c->stopping)
+		while (c->added == c->taken && !c->stopping)
 			(void)pthread_cond_wait(&c->work, &c->lock);
-		if (c->added == c->done)
+		if (c->added == c->taken)
 			break;
-		first = c->done;
 		upto = c->added;
-		for (i = first; i < upto; i++)
-			list[i - first] = c->ring[i % AHEAD];
-		(void)pthread_mutex_unlock(&c->lock);
-		take(c, list, (size_t)(upto - first), upto);
-		(void)pthread_mutex_lock(&c->lock);
-		c->done = upto;
+		for (n = 0; c->taken < upto; c->taken++)
+			list[n++] = c->ring[c->taken % AHEAD];
 		(void)pthread_cond_signal(&c->room);
+		(void)pthread_mutex_unlock(&c->lock);
+		take(c, list, n, upto);
+		(void)pthread_mutex_lock(&c->lock);
 	}
 	(void)pthread_mutex_unlock(&c->lock);
 }
@@ -196,13 +195,12 @@ commits_add(struct commits *c, const struct commit *commit)
 {
 
 	if (c->thread == NULL) {
-		c->added++;
+		c->taken = ++c->added;
 		take(c, commit, 1, c->added);
-		c->done = c->added;
 		return;
 	}
 	(void)pthread_mutex_lock(&c->lock);
-	while (c->added - c->done == AHEAD)
+	while (c->added - c->taken == AHEAD)
 		(void)pthread_cond_wait(&c->room, &c->lock);
 	c->ring[c->added % AHEAD] = *commit;
 	c->added++;

@@ -70,8 +70,9 @@ void commits_stop(struct commits *c);
  * Thread: writer. */
 void commits_announce(struct commits *c);
 
-/* Hands over the transaction announced last.  Waits while two are on their
- * way, so that what comes meanwhile gathers into one batch.  Thread: writer. */
+/* Hands over the transaction announced last.  Waits while two others wait for
+ * their sync, so that what comes meanwhile gathers into one batch.
+ * Thread: writer. */
 void commits_add(struct commits *c, const struct commit *commit);
 
 /* Waits until all that a snapshot opened before can show is on disk.  False:

@@ -2,7 +2,8 @@
 //
 // Every fault point that a scripted run of five messages passes, killed at each
 // of its passages, one run each; after a restart the script is finished and
-// its end is the golden one.
+// its end is the golden one.  Every point that the server's sources have must
+// be among them.
 //
 // Needs a build with --enable-faults, named by TWINBOXD_FAULTS; without it the
 // test is skipped, with TWINBOX_FAULTS_REQUIRED=1 it fails.  POINTS_MAX (default
@@ -12,6 +13,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { after, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
 
 import { Server, killAll } from '../e2e/harness.mjs';
 import {
@@ -23,6 +25,17 @@ const skip = program || process.env.TWINBOX_FAULTS_REQUIRED ? false :
 	'TWINBOXD_FAULTS names no build with --enable-faults';
 const MAX = Number(process.env.POINTS_MAX ?? 30);
 const WORKERS = Number(process.env.POINTS_WORKERS ?? 3);
+
+/** The points that the sources have, sorted. */
+function pointsInSources()
+{
+	const root = path.join(path.dirname(fileURLToPath(import.meta.url)), '../../server');
+	const files = fs.readdirSync(root, { recursive: true }).filter((name) => name.endsWith('.c'));
+
+	return files.flatMap((name) =>
+		[...fs.readFileSync(path.join(root, name), 'utf8')
+			.matchAll(/\bFAULT(?:_FAILS)?\("([^"]+)"\)/g)].map((found) => found[1])).sort();
+}
 
 /** Points and how often an undisturbed run passes them: Map. */
 async function survey(made)
@@ -88,6 +101,7 @@ it('R1 R4 R168 R191 F2 a kill at every fault point ends golden',
 
 	t.diagnostic(`points passed: ${JSON.stringify(Object.fromEntries(points))}`);
 	assert.ok(points.size >= 5, `only ${points.size} fault points: is it a build with faults?`);
+	assert.deepEqual([...points.keys()].sort(), pointsInSources());
 	await inParallel(WORKERS, work, async ([name, n]) => {
 		let hit;
 		try {
@@ -97,7 +111,8 @@ it('R1 R4 R168 R191 F2 a kill at every fault point ends golden',
 		}
 		killed[name] = (killed[name] ?? 0) + (hit ? 1 : 0);
 	});
-	t.diagnostic(`killed: ${JSON.stringify(killed)} in ${work.length} runs; golden each time`);
+	t.diagnostic(`killed: ${JSON.stringify(killed)}; ${points.size} points, ${work.length} runs, ` +
+		'golden each time');
 	for (const name of points.keys())
 		assert.ok(killed[name] > 0, `no run died at ${name}`);
 	dropData(made.data);

@@ -31,8 +31,9 @@ use_build() { # use_build NAME CONFIGURE-OPTION...
 	}
 }
 
-# Runs those test programs of make check whose name matches the pattern, and
-# adds their counts.  Further arguments are a command before each program.
+# Runs those test programs of make check whose name matches the pattern, adds
+# their counts and shows what they print in lines "# ...".  Further arguments
+# are a command before each program.
 run_programs() { # run_programs EGREP-PATTERN [WRAPPER...]
 	pattern=$1
 	shift
@@ -58,8 +59,12 @@ run_programs() { # run_programs EGREP-PATTERN [WRAPPER...]
 		result=$TWINBOX_BUILD/$program.log
 		n=$(grep -c '^ok' "$result" 2>/dev/null)
 		echo "# $program: ${n:-0}"
-		grep -qE '^not ok|^Bail|: error:|Sanitizer' "$result" 2>/dev/null &&
-		    sed 's/^/#   /' "$result" | tail -n 60
+		if grep -qE '^not ok|^Bail|: error:|Sanitizer' "$result" 2>/dev/null; then
+			sed 's/^/#   /' "$result" | tail -n 60
+		else
+			sed -n '/^# ok - /d; s/^# /#   /p' "$result" 2>/dev/null |
+			    cut -c 1-400
+		fi
 	done
 	if [ "$status" -ne 0 ] && [ "$failed" -eq "$before" ]; then
 		tail -n 40 "$log"
@@ -70,8 +75,9 @@ run_programs() { # run_programs EGREP-PATTERN [WRAPPER...]
 	fi
 }
 
-# Runs files of node's test runner on the programs of the build in use, and
-# adds their counts.  What they need is installed by npm in tests/e2e.
+# Runs files of node's test runner on the programs of the build in use, adds
+# their counts and shows their diagnostics (the lines "# ...").  What they need
+# is installed by npm in tests/e2e.
 run_node() { # run_node FILE...
 	node_packages || {
 		check 1 'npm ci in tests/e2e'
@@ -91,8 +97,8 @@ run_node() { # run_node FILE...
 	export TWINBOX="$TWINBOX_BUILD/twinbox"
 	out=$TWINBOX_BUILD/node.tap
 	node --test --test-reporter=tap "$@" 2>&1 | tee "$out" |
-	    grep -aE '^ *(not ok|# Subtest|ok)|^# (pass|fail|cancelled)|error:|expected:|actual:|message:|stack:|^ +at ' |
-	    grep -avE '^ +ok '
+	    grep -aE '^ *(not ok|ok|# )|error:|expected:|actual:|message:|stack:|^ +at ' |
+	    grep -avE '^ +ok |^# (tests|suites|skipped|todo|duration_ms) '
 	p=$(sed -n 's/^# pass //p' "$out" | tail -n 1)
 	f=$(sed -n 's/^# fail //p' "$out" | tail -n 1)
 	c=$(sed -n 's/^# cancelled //p' "$out" | tail -n 1)

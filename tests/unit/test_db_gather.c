@@ -2,8 +2,9 @@
 /*
  * The VFS that gathers log writes, over one that counts them and fails on
  * demand: the same bytes with and without, commits seen by readers, large
- * transactions that are written before their commit, and errors of gathered
- * writes, which must come out of the commit that they belong to.
+ * transactions that are written before their commit, errors of gathered
+ * writes, which must come out of the commit that they belong to, and commits
+ * whose sync is put off.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,37 +22,20 @@
 
 #define SHIM "shim"
 
-struct shim {
-	sqlite3_file file; /* first */
-	sqlite3_file *real;
-};
-
 static sqlite3_vfs *unix_vfs, shim_vfs;
+static const sqlite3_io_methods *unix_methods;
+static sqlite3_io_methods shim_methods; /* for logs: the system's but three */
 static int log_writes, log_syncs, log_open_now;
 static int write_fails, sync_fails; /* codes, 0: they do not */
 static int open_fails;
 static int biggest_write;
-
-static sqlite3_file *
-real_of(sqlite3_file *file)
-{
-
-	return (((struct shim *)(void *)file)->real);
-}
 
 static int
 shim_close(sqlite3_file *file)
 {
 
 	log_open_now--;
-	return (real_of(file)->pMethods->xClose(real_of(file)));
-}
-
-static int
-shim_read(sqlite3_file *file, void *p, int n, sqlite3_int64 at)
-{
-
-	return (real_of(file)->pMethods->xRead(real_of(file), p, n, at));
+	return (unix_methods->xClose(file));
 }
 
 static int
@@ -64,18 +48,10 @@ shim_write(sqlite3_file *file, const void *p, int n, sqlite3_int64 at)
 		biggest_write = n;
 	if (write_fails != 0) {
 		/* Half of it is on the disk. */
-		code = real_of(file)->pMethods->xWrite(
-		    real_of(file), p, n / 2, at);
+		code = unix_methods->xWrite(file, p, n / 2, at);
 		return (code != SQLITE_OK ? code : write_fails);
 	}
-	return (real_of(file)->pMethods->xWrite(real_of(file), p, n, at));
-}
-
-static int
-shim_truncate(sqlite3_file *file, sqlite3_int64 size)
-{
-
-	return (real_of(file)->pMethods->xTruncate(real_of(file), size));
+	return (unix_methods->xWrite(file, p, n, at));
 }
 
 static int
@@ -85,95 +61,29 @@ shim_sync(sqlite3_file *file, int flags)
 	log_syncs++;
 	if (sync_fails != 0)
 		return (sync_fails);
-	return (real_of(file)->pMethods->xSync(real_of(file), flags));
+	return (unix_methods->xSync(file, flags));
 }
-
-static int
-shim_size(sqlite3_file *file, sqlite3_int64 *ret)
-{
-
-	return (real_of(file)->pMethods->xFileSize(real_of(file), ret));
-}
-
-static int
-shim_lock(sqlite3_file *file, int level)
-{
-
-	return (real_of(file)->pMethods->xLock(real_of(file), level));
-}
-
-static int
-shim_unlock(sqlite3_file *file, int level)
-{
-
-	return (real_of(file)->pMethods->xUnlock(real_of(file), level));
-}
-
-static int
-shim_reserved(sqlite3_file *file, int *ret)
-{
-
-	return (
-	    real_of(file)->pMethods->xCheckReservedLock(real_of(file), ret));
-}
-
-static int
-shim_control(sqlite3_file *file, int op, void *arg)
-{
-
-	return (real_of(file)->pMethods->xFileControl(real_of(file), op, arg));
-}
-
-static int
-shim_sector(sqlite3_file *file)
-{
-
-	return (real_of(file)->pMethods->xSectorSize(real_of(file)));
-}
-
-static int
-shim_device(sqlite3_file *file)
-{
-
-	return (real_of(file)->pMethods->xDeviceCharacteristics(real_of(file)));
-}
-
-static const sqlite3_io_methods shim_methods = {
-    .iVersion = 1,
-    .xClose = shim_close,
-    .xRead = shim_read,
-    .xWrite = shim_write,
-    .xTruncate = shim_truncate,
-    .xSync = shim_sync,
-    .xFileSize = shim_size,
-    .xLock = shim_lock,
-    .xUnlock = shim_unlock,
-    .xCheckReservedLock = shim_reserved,
-    .xFileControl = shim_control,
-    .xSectorSize = shim_sector,
-    .xDeviceCharacteristics = shim_device,
-};
 
 static int
 shim_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags,
     int *ret_flags)
 {
-	struct shim *f = (struct shim *)(void *)file;
 	int code;
 
 	(void)vfs;
-	if ((flags & SQLITE_OPEN_WAL) == 0)
-		return (
-		    unix_vfs->xOpen(unix_vfs, name, file, flags, ret_flags));
-	f->file.pMethods = NULL;
-	if (open_fails != 0)
+	file->pMethods = NULL;
+	if ((flags & SQLITE_OPEN_WAL) != 0 && open_fails != 0)
 		return (open_fails);
-	f->real = (sqlite3_file *)(void *)(f + 1);
-	code = unix_vfs->xOpen(unix_vfs, name, f->real, flags, ret_flags);
-	if (code != SQLITE_OK)
+	code = unix_vfs->xOpen(unix_vfs, name, file, flags, ret_flags);
+	if (code != SQLITE_OK || (flags & SQLITE_OPEN_WAL) == 0)
 		return (code);
 	log_open_now++;
-	f->file.pMethods = &shim_methods;
+	unix_methods = file->pMethods;
+	shim_methods = *unix_methods;
+	shim_methods.xClose = shim_close;
+	shim_methods.xWrite = shim_write;
+	shim_methods.xSync = shim_sync;
+	file->pMethods = &shim_methods;
 	return (SQLITE_OK);
 }
 
@@ -188,7 +98,6 @@ shim_install(void **state)
 	shim_vfs = *unix_vfs;
 	shim_vfs.pNext = NULL;
 	shim_vfs.zName = SHIM;
-	shim_vfs.szOsFile = (int)sizeof(struct shim) + unix_vfs->szOsFile;
 	shim_vfs.xOpen = shim_open;
 	return (sqlite3_vfs_register(&shim_vfs, 1));
 }
@@ -233,13 +142,8 @@ static enum rc
 open_as(const char *url, enum db_mode mode, const char *vfs, struct db **ret,
     struct err *err)
 {
-	struct db_options o = {0};
+	struct db_options o = {url, mode, DB_SYNC_FULL, vfs, &schema};
 
-	o.url = url;
-	o.mode = mode;
-	o.sync = DB_SYNC_FULL;
-	o.vfs = vfs;
-	o.schema = &schema;
 	return (db_open(&o, ret, err));
 }
 
@@ -317,6 +221,20 @@ commit(struct db *db)
 		fail_msg("%s", err.text);
 }
 
+/* Inserts ${id} and commits early: whether a sync is owed. */
+static bool
+insert_early(struct db *db, int64_t id)
+{
+	struct err err = ERR_INIT;
+	bool owed = false;
+
+	begin(db);
+	run(db, S_INSERT, id);
+	if (db_commit_early(db, &owed, &err) != RC_OK)
+		fail_msg("%s", err.text);
+	return (owed);
+}
+
 /* Some transactions of every size, with a checkpoint among them. */
 static void
 work(struct db *db)
@@ -375,6 +293,14 @@ test_same_bytes(void **state)
 	assert_int_equal(db_checkpoint(b, true, NULL, &err), RC_OK);
 	assert_true(scratch_same(plain.path, gathered.path));
 	assert_int_equal(number(b, S_CHECK), 0);
+	/* Gathering, commits can be early, also in a file made just now: only
+	 * the header of the new log is synced. */
+	(void)shim_reset(NULL);
+	assert_false(insert_early(a, 5000));
+	assert_int_equal(db_sync(a, &err), RC_OK);
+	assert_int_equal(log_syncs, 2);
+	assert_true(insert_early(b, 5000));
+	assert_int_equal(log_syncs, 3);
 	db_close(a);
 	db_close(b);
 	assert_int_equal(log_open_now, 0);
@@ -412,6 +338,7 @@ count_after_crash(const struct scratch *s)
 {
 	char from[128], to[128];
 	struct scratch crashed;
+	int syncs = log_syncs;
 	struct db *db;
 	int64_t n;
 
@@ -425,6 +352,7 @@ count_after_crash(const struct scratch *s)
 	n = number(db, S_COUNT);
 	db_close(db);
 	scratch_close(&crashed);
+	log_syncs = syncs; /* what it made is not looked at */
 	return (n);
 }
 
@@ -563,26 +491,12 @@ check_failed_commit(int write_code, int sync_code, enum rc expect)
 }
 
 static void
-test_write_error(void **state)
+test_failed_commit(void **state)
 {
 
 	(void)state;
 	check_failed_commit(SQLITE_IOERR_WRITE, 0, RC_IO);
-}
-
-static void
-test_disk_full(void **state)
-{
-
-	(void)state;
 	check_failed_commit(SQLITE_FULL, 0, RC_FULL);
-}
-
-static void
-test_sync_error(void **state)
-{
-
-	(void)state;
 	check_failed_commit(0, SQLITE_IOERR_FSYNC, RC_IO);
 }
 
@@ -641,19 +555,141 @@ test_log_cannot_be_opened(void **state)
 	scratch_close(&s);
 }
 
+/* ---- early commits ---- */
+
+/* Opens a file that has been there, with row 1 and a log that is synced. */
+static struct db *
+open_early(struct scratch *s)
+{
+	struct db *db;
+
+	scratch_open(s);
+	db_close(open_ready(s, NULL));
+	db = open_ready(s, NULL);
+	begin(db);
+	run(db, S_INSERT, 1);
+	commit(db);
+	(void)shim_reset(NULL);
+	return (db);
+}
+
+/* Seen by readers and kept when the process dies, without any sync; then one
+ * sync for all. */
+static void
+test_early(void **state)
+{
+	struct err err = ERR_INIT;
+	struct scratch s;
+	struct db *w, *r;
+	bool owed;
+	int64_t id;
+
+	(void)state;
+	w = open_early(&s);
+	r = open_reader(&s);
+	for (id = 2; id <= 4; id++) {
+		assert_true(insert_early(w, id));
+		assert_int_equal(number(r, S_COUNT), id);
+		assert_int_equal(count_after_crash(&s), id);
+	}
+	assert_int_equal(log_syncs, 0);
+	assert_int_equal(db_sync(w, &err), RC_OK);
+	assert_int_equal(log_syncs, 1);
+	/* An ordinary commit is synced as ever, also after an early one that
+	 * failed. */
+	begin(w);
+	run(w, S_INSERT, 5);
+	write_fails = SQLITE_FULL;
+	assert_int_equal(db_commit_early(w, &owed, &err), RC_FULL);
+	(void)shim_reset(NULL);
+	db_rollback(w);
+	begin(w);
+	run(w, S_INSERT, 5);
+	commit(w);
+	assert_int_equal(log_syncs, 1);
+	assert_int_equal(number(r, S_COUNT), 5);
+	db_close(r);
+	/* A checkpoint syncs first.  Then the log begins anew: its header is
+	 * synced before frames follow, since old ones may lie behind it. */
+	for (id = 6; id < 15; id += 3) {
+		assert_true(insert_early(w, id));
+		(void)shim_reset(NULL);
+		assert_int_equal(db_checkpoint(w, id == 9, NULL, &err), RC_OK);
+		assert_int_equal(log_syncs, 1);
+		assert_true(insert_early(w, id + 1));
+		assert_int_equal(log_syncs, 2);
+		assert_true(insert_early(w, id + 2));
+		assert_int_equal(log_syncs, 2);
+		assert_int_equal(count_after_crash(&s), id + 2);
+		assert_int_equal(db_sync(w, &err), RC_OK);
+		assert_int_equal(log_syncs, 3);
+	}
+	db_close(w);
+	scratch_close(&s);
+}
+
+/* Whoever meets the error, no later sync is believed; and what is not on disk
+ * in the log does not go into the file. */
+static void
+check_early_lost(bool in_checkpoint)
+{
+	struct scratch s, before;
+	struct err err = ERR_INIT;
+	struct db *w;
+
+	scratch_open(&before);
+	w = open_early(&s);
+	assert_true(insert_early(w, 2));
+	scratch_copy(s.path, before.path);
+	sync_fails = SQLITE_IOERR_FSYNC;
+	assert_int_equal(in_checkpoint ? db_checkpoint(w, false, NULL, &err)
+				       : db_sync(w, &err),
+	    RC_IO);
+	assert_int_equal(err.rc, RC_IO);
+	(void)shim_reset(NULL);
+	assert_int_equal(db_sync(w, &err), RC_IO);
+	begin(w);
+	run(w, S_INSERT, 3);
+	assert_int_equal(db_commit(w, &err), RC_IO);
+	db_rollback(w);
+	assert_int_equal(db_checkpoint(w, false, NULL, &err), RC_IO);
+	assert_int_equal(db_sync(w, &err), RC_IO);
+	db_close(w);
+	assert_int_equal(log_syncs, 0);
+	assert_int_equal(log_open_now, 0);
+	assert_true(scratch_same(s.path, before.path));
+	/* The next process begins anew. */
+	w = open_ready(&s, NULL);
+	assert_int_equal(number(w, S_CHECK), 0);
+	(void)insert_early(w, 4);
+	assert_int_equal(db_sync(w, &err), RC_OK);
+	db_close(w);
+	scratch_close(&before);
+	scratch_close(&s);
+}
+
+static void
+test_early_lost(void **state)
+{
+
+	(void)state;
+	check_early_lost(false);
+	check_early_lost(true);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_setup(test_same_bytes, shim_reset),
 	    cmocka_unit_test_setup(test_readers_see_commits, shim_reset),
 	    cmocka_unit_test_setup(test_spill, shim_reset),
 	    cmocka_unit_test_setup(test_read_back, shim_reset),
-	    cmocka_unit_test_setup(test_write_error, shim_reset),
-	    cmocka_unit_test_setup(test_disk_full, shim_reset),
-	    cmocka_unit_test_setup(test_sync_error, shim_reset),
+	    cmocka_unit_test_setup(test_failed_commit, shim_reset),
 	    cmocka_unit_test_setup(test_error_before_commit, shim_reset),
 	    cmocka_unit_test_setup(test_log_cannot_be_opened, shim_reset),
+	    cmocka_unit_test_setup(test_early, shim_reset),
+	    cmocka_unit_test_setup(test_early_lost, shim_reset),
+	    cmocka_unit_test_setup(test_same_bytes, shim_reset),
 	};
 
 	return (cmocka_run_group_tests(tests, shim_install, NULL));

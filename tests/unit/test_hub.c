@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Who is told what: all members of a user and nobody else, also when one of
- * them leaves while he is being told.
+ * them leaves while he is being told; and whose news are wanted at all.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -216,6 +216,114 @@ test_many(void **state)
 	hub_free(h);
 }
 
+/* ---- who is wanted ---- */
+
+static bool
+wants_event(struct hub *h, int64_t user)
+{
+	struct domain_event events[2] = {{.user_id = 777}, {.user_id = user}};
+	struct news news = {.events = events, .nevents = 2};
+
+	return (hub_wants(h, &news));
+}
+
+static bool
+wants_change(struct hub *h, int64_t user)
+{
+	struct domain_change changes[2] = {{.user_id = 777}, {.user_id = user}};
+	struct news news = {.changes = changes, .nchanges = 2};
+
+	return (hub_wants(h, &news));
+}
+
+static bool
+wants_acked(struct hub *h, int64_t user)
+{
+	struct domain_acked acked[2] = {{.user_id = 777}, {.user_id = user}};
+	struct news news = {.acked = acked, .nacked = 2};
+
+	return (hub_wants(h, &news));
+}
+
+static bool
+wants(struct hub *h, int64_t user)
+{
+	bool any = wants_event(h, user);
+
+	assert_int_equal(wants_change(h, user), any);
+	assert_int_equal(wants_acked(h, user), any);
+	return (any);
+}
+
+/* News for who has joined or is expected, for each as often as it was said;
+ * of revoked devices always, since their users are not named. */
+static void
+test_wants(void **state)
+{
+	struct domain_revoked revoked[1] = {{.device_id = 1}};
+	struct news empty = {.nevents = 0};
+	struct news gone = {.revoked = revoked, .nrevoked = 1};
+	struct guest a1, a2;
+	struct hub *h;
+
+	(void)state;
+	h = hub_new();
+	assert_false(hub_wants(h, &empty));
+	assert_true(hub_wants(h, &gone));
+	assert_false(wants(h, 1));
+	join(h, &a1, 1);
+	assert_false(hub_wants(h, &empty));
+	assert_true(wants(h, 1));
+	assert_false(wants(h, 2));
+	join(h, &a2, 1);
+	hub_leave(h, &a1.member);
+	assert_true(wants(h, 1));
+	/* Twice is counted once. */
+	hub_leave(h, &a1.member);
+	assert_true(wants(h, 1));
+	hub_leave(h, &a2.member);
+	assert_false(wants(h, 1));
+	/* Leaving while told. */
+	join(h, &a1, 1);
+	a1.leaves = true;
+	tell(h, 1, 1);
+	assert_false(wants(h, 1));
+	/* A number beyond all counters. */
+	join(h, &a1, INT64_C(1) << 40 | 5);
+	assert_true(wants(h, INT64_C(1) << 40 | 5));
+	hub_leave(h, &a1.member);
+	assert_false(wants(h, INT64_C(1) << 40 | 5));
+	hub_free(h);
+}
+
+/* Expected: wanted before he joins, while he is there and after he has left,
+ * until he is expected no more; but not present. */
+static void
+test_expect(void **state)
+{
+	struct guest a;
+	struct hub *h;
+
+	(void)state;
+	h = hub_new();
+	hub_expect(h, 1);
+	assert_true(wants(h, 1));
+	assert_false(wants(h, 2));
+	assert_false(hub_present(h, 1));
+	join(h, &a, 1);
+	hub_unexpect(h, 1);
+	assert_true(wants(h, 1));
+	hub_expect(h, 1);
+	hub_expect(h, 1);
+	hub_leave(h, &a.member);
+	assert_true(wants(h, 1));
+	hub_unexpect(h, 1);
+	assert_true(wants(h, 1));
+	hub_unexpect(h, 1);
+	assert_false(wants(h, 1));
+	hub_free(h);
+}
+
 static void
 test_no_memory(void **state)
 {
@@ -236,10 +344,14 @@ test_no_memory(void **state)
 		if (h == NULL)
 			continue;
 		assert_int_equal(hub_present(h, 1), m.joined);
+		assert_int_equal(wants(h, 1), m.joined);
 		hub_leave(h, &m);
+		assert_false(wants(h, 1));
 		assert_int_equal(hub_join(h, &m), RC_OK);
 		assert_true(hub_present(h, 1));
+		assert_true(wants(h, 1));
 		hub_leave(h, &m);
+		assert_false(wants(h, 1));
 		hub_free(h);
 	}
 	assert_true(k > 3);
@@ -253,6 +365,8 @@ main(void)
 	    cmocka_unit_test(test_leave_while_told),
 	    cmocka_unit_test(test_no_ops),
 	    cmocka_unit_test(test_many),
+	    cmocka_unit_test(test_wants),
+	    cmocka_unit_test(test_expect),
 	    cmocka_unit_test(test_no_memory),
 	};
 

@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The readers: jobs run in snapshots on read-only connections, several at a
- * time; a full mailbox refuses; stopping finishes what waits.
+ * time; a full mailbox refuses; stopping finishes what waits; nothing is read
+ * that is not on disk.
  */
+#include <sched.h>
 #include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/thr.h"
-#include "db/db.h"
+#include "db/db_internal.h"
+#include "store/commits.h"
 #include "store/reader.h"
 #include "unit/scratch.h"
 
@@ -34,6 +40,7 @@ struct rig {
 	struct scratch scratch;
 	struct db_options options;
 	struct db *db;
+	struct commits *commits; /* NULL: none are early */
 	struct readers *readers;
 };
 
@@ -50,8 +57,8 @@ start(struct rig *r, int n, size_t limit)
 	    .schema = &schema};
 	if (db_open(&r->options, &r->db, &err) != RC_OK ||
 	    db_migrate(r->db, 1, &from, &to, &err) != RC_OK ||
-	    readers_start(&r->options, n, limit, NULL, &r->readers, &err) !=
-		RC_OK)
+	    readers_start(
+		&r->options, n, limit, r->commits, &r->readers, &err) != RC_OK)
 		fail_msg("%s", err.text);
 	/* The mode is set there, on a copy. */
 	assert_int_equal(r->options.mode, DB_WRITER);
@@ -134,7 +141,7 @@ look_twice(struct read_job *job, struct db *db, struct err *err)
 static void
 test_snapshot(void **state)
 {
-	struct rig r;
+	struct rig r = {.commits = NULL};
 	struct job j;
 
 	(void)state;
@@ -167,7 +174,7 @@ static void
 test_side_by_side(void **state)
 {
 	struct job a, b;
-	struct rig r;
+	struct rig r = {.commits = NULL};
 
 	(void)state;
 	start(&r, 2, 10);
@@ -196,7 +203,7 @@ static void
 test_bounded_and_drained(void **state)
 {
 	struct job first, waiting[3], refused;
-	struct rig r;
+	struct rig r = {.commits = NULL};
 	int i;
 
 	(void)state;
@@ -242,7 +249,7 @@ static void
 test_closed(void **state)
 {
 	struct read_job job = {.run = resubmit};
-	struct rig r;
+	struct rig r = {.commits = NULL};
 
 	(void)state;
 	start(&r, 1, 4);
@@ -252,6 +259,184 @@ test_closed(void **state)
 	assert_true(atomic_load(&runs) > 0);
 	assert_int_equal(atomic_load(&closed_seen), 1);
 	stop(&r);
+}
+
+/* ---- commits that are not on disk yet ---- */
+
+static enum rc sync_rc;
+
+static enum rc
+fake_sync(struct db *db, struct err *err)
+{
+
+	(void)db;
+	return (sync_rc == RC_OK ? RC_OK : err_set(err, sync_rc, "on purpose"));
+}
+
+static const struct db_driver fake_driver = {.sync = fake_sync};
+static struct db fake_db = {.driver = &fake_driver};
+
+static void
+nothing_published(void *arg, void *told, size_t units, int64_t commit_us)
+{
+
+	(void)arg;
+	(void)told;
+	(void)units;
+	(void)commit_us;
+}
+
+static void
+nothing_lost(void *arg, void *told)
+{
+
+	(void)arg;
+	(void)told;
+}
+
+static void
+not_fatal(void *arg, const struct err *err)
+{
+
+	(void)arg;
+	(void)err;
+}
+
+static const struct commits_hooks no_hooks = {
+    NULL, nothing_published, nothing_lost, not_fatal};
+
+/* One reader, and commits that are synced by who hands them over. */
+static void
+start_early(struct rig *r)
+{
+
+	sync_rc = RC_OK;
+	r->commits = commits_new(&fake_db, clk_system(), &no_hooks);
+	assert_non_null(r->commits);
+	start(r, 1, 10);
+}
+
+static void
+stop_early(struct rig *r)
+{
+
+	readers_stop(r->readers);
+	commits_free(r->commits);
+	stop(r);
+}
+
+struct look {
+	struct read_job job; /* first */
+	sem_t ended;
+	atomic_bool ran;
+	int tid;
+	bool had_db;
+	int64_t seen;
+	struct err err;
+};
+
+static void
+look_once(struct read_job *job, struct db *db, struct err *err)
+{
+	struct look *l = (struct look *)(void *)job;
+
+	atomic_store(&l->ran, true);
+	l->tid = (int)gettid();
+	l->had_db = db != NULL;
+	l->seen = db != NULL ? count(db) : -1;
+	l->err = *err;
+	(void)sem_post(&l->ended);
+}
+
+static void
+look(struct rig *r, struct look *l)
+{
+
+	memset(l, 0, sizeof(*l));
+	l->job.run = look_once;
+	(void)sem_init(&l->ended, 0, 0);
+	assert_int_equal(readers_submit(r->readers, &l->job), RC_OK);
+}
+
+static bool
+sleeps(int tid)
+{
+	char path[64], line[256];
+	const char *p;
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	f = fopen(path, "r");
+	if (f == NULL)
+		return (false);
+	p = fgets(line, sizeof(line), f);
+	(void)fclose(f);
+	if (p != NULL)
+		p = strrchr(line, ')');
+	return (p != NULL && p[1] == ' ' && p[2] == 'S');
+}
+
+/* Announces a commit and lets the reader look until it waits, or has not
+ * waited.  What is inserted now comes after its snapshot. */
+static void
+announce_and_look(struct rig *r, struct look *l)
+{
+	struct look first;
+
+	look(r, &first);
+	(void)sem_wait(&first.ended);
+	commits_announce(r->commits);
+	look(r, l);
+	while (!atomic_load(&l->ran) && !sleeps(first.tid))
+		(void)sched_yield();
+	assert_false(atomic_load(&l->ran));
+	insert(r->db);
+}
+
+/* The snapshot is opened, then it is waited for; others wait as well. */
+static void
+test_waits_for_sync(void **state)
+{
+	struct commit commit = {.owed = true};
+	struct rig r = {.commits = NULL};
+	struct look l, next;
+
+	(void)state;
+	start_early(&r);
+	announce_and_look(&r, &l);
+	look(&r, &next);
+	commits_add(r.commits, &commit);
+	(void)sem_wait(&l.ended);
+	assert_true(l.had_db);
+	assert_int_equal(l.seen, 0);
+	(void)sem_wait(&next.ended);
+	assert_int_equal(next.seen, 1);
+	stop_early(&r);
+}
+
+/* What will never be on disk is not shown. */
+static void
+test_sync_fails(void **state)
+{
+	struct commit commit = {.owed = true};
+	struct rig r = {.commits = NULL};
+	struct look l;
+
+	(void)state;
+	start_early(&r);
+	announce_and_look(&r, &l);
+	sync_rc = RC_IO;
+	commits_add(r.commits, &commit);
+	(void)sem_wait(&l.ended);
+	assert_false(l.had_db);
+	assert_int_equal(l.err.rc, RC_IO);
+	assert_true(l.err.text[0] != '\0');
+	/* Nor is anything else from then on. */
+	look(&r, &l);
+	(void)sem_wait(&l.ended);
+	assert_false(l.had_db);
+	assert_int_equal(l.err.rc, RC_IO);
+	stop_early(&r);
 }
 
 static void
@@ -280,8 +465,12 @@ main(void)
 	    cmocka_unit_test(test_side_by_side),
 	    cmocka_unit_test(test_bounded_and_drained),
 	    cmocka_unit_test(test_closed),
+	    cmocka_unit_test(test_waits_for_sync),
+	    cmocka_unit_test(test_sync_fails),
 	    cmocka_unit_test(test_cannot_open),
 	};
 
+	/* Whoever waits for ever ends the test. */
+	(void)alarm(60);
 	return (cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -3,14 +3,17 @@
  * The writer when the store does not work: what becomes of units, who is told,
  * and when the log is moved.
  */
+#include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "store/commits.h"
 #include "unit/writer_fixture.h"
 
 /* ---- when it fails ---- */
@@ -172,6 +175,135 @@ test_fatal_while_singly(void **state)
 	assert_int_equal(world->fatals, 1);
 }
 
+/* Committed, but the log cannot be synced: nothing of it is published, every
+ * unit is refused, and the log, of which nothing is known, is not moved. */
+static void
+test_fatal_sync(void **state)
+{
+	struct work w[3];
+
+	(void)state;
+	world->sync_rc = RC_IO;
+	world->log_bytes = 1000;
+	assert_int_equal(world_submit(&w[0], &world_delivery, 'a'), RC_OK);
+	assert_int_equal(world_submit(&w[1], &world_client, 'b'), RC_OK);
+	assert_int_equal(writer_run_once(world->writer), 2);
+	assert_string_equal(world->story,
+	    "BEGIN begin first: a second: b flush COMMIT committed "
+	    "sync-fails fatal lost a=RC_IO b=RC_IO ");
+	assert_int_equal(w[0].dones, 1);
+	assert_int_equal(w[1].dones, 1);
+	assert_int_equal(world->published, 0);
+	assert_int_equal(world->fatals, 1);
+	assert_false(commits_wait(writer_commits(world->writer)));
+	world_forget();
+	assert_int_equal(world_submit(&w[2], &world_client, 'c'), RC_OK);
+	assert_int_equal(writer_run_once(world->writer), 1);
+	assert_string_equal(world->story, "c=RC_CLOSED ");
+	assert_int_equal(world->fatals, 1);
+}
+
+/* The same while units are redone singly: the rest never begins. */
+static void
+test_fatal_sync_singly(void **state)
+{
+	struct work w[3];
+
+	(void)state;
+	world->sync_rc = RC_IO;
+	assert_int_equal(world_submit(&w[0], &world_client, 'a'), RC_OK);
+	assert_int_equal(world_submit(&w[1], &world_client, 'b'), RC_OK);
+	assert_int_equal(world_submit(&w[2], &world_client, 'c'), RC_OK);
+	w[2].fails = RC_CONFLICT;
+	assert_int_equal(writer_run_once(world->writer), 3);
+	assert_string_equal(world->story,
+	    "BEGIN begin second: a b ROLLBACK aborted "
+	    "BEGIN begin second: a flush COMMIT committed "
+	    "sync-fails fatal lost a=RC_IO b=RC_CLOSED c=RC_CLOSED ");
+	assert_int_equal(world->fatals, 1);
+}
+
+static sem_t refused;
+
+static enum rc
+apply_nothing(struct tx *tx, struct unit **units, size_t n, struct err *err)
+{
+
+	(void)tx;
+	(void)units;
+	(void)n;
+	(void)err;
+	return (RC_OK);
+}
+
+static void
+done_refused(struct unit *unit)
+{
+
+	((struct work *)(void *)unit)->dones++;
+	(void)sem_post(&refused);
+}
+
+/* With its threads, too, the writer goes on answering, however few come after
+ * however many that were lost. */
+static void
+test_fatal_sync_threads(void **state)
+{
+	static const struct unit_kind plain = {
+	    "plain", UNIT_CLIENT, 1, apply_nothing, done_refused};
+	struct err err = ERR_INIT;
+	struct work w[101];
+	int i;
+
+	(void)state;
+	(void)sem_init(&refused, 0, 0);
+	world->sync_rc = RC_IO;
+	for (i = 0; i < 100; i++)
+		assert_int_equal(world_submit(&w[i], &plain, 'a'), RC_OK);
+	assert_int_equal(writer_start(world->writer, &err), RC_OK);
+	for (i = 0; i < 100; i++)
+		(void)sem_wait(&refused);
+	assert_int_equal(world_submit(&w[100], &plain, 'z'), RC_OK);
+	(void)sem_wait(&refused);
+	writer_stop(world->writer);
+	for (i = 0; i < 101; i++) {
+		assert_int_equal(w[i].dones, 1);
+		assert_int_equal(w[i].unit.rc, i < 100 ? RC_IO : RC_CLOSED);
+	}
+	assert_int_equal(world->fatals, 1);
+	(void)sem_destroy(&refused);
+}
+
+/* What a commit does not owe is not asked for. */
+static void
+test_owes_nothing(void **state)
+{
+	struct work w;
+
+	(void)state;
+	world->owes_nothing = true;
+	world->sync_rc = RC_IO;
+	assert_int_equal(world_submit(&w, &world_delivery, 'a'), RC_OK);
+	assert_int_equal(writer_run_once(world->writer), 1);
+	assert_string_equal(world->story,
+	    "BEGIN begin first: a flush COMMIT committed published a=ok ");
+	assert_true(commits_wait(writer_commits(world->writer)));
+}
+
+/* Readers do not wait for commits that were never made. */
+static void
+test_failed_commits_are_not_waited_for(void **state)
+{
+	struct work w;
+
+	(void)state;
+	world->commit_rc = RC_FULL;
+	assert_int_equal(world_submit(&w, &world_delivery, 'a'), RC_OK);
+	assert_int_equal(writer_run_once(world->writer), 1);
+	assert_int_equal(w.unit.rc, RC_FULL);
+	assert_true(commits_wait(writer_commits(world->writer)));
+}
+
 /* The lock cannot be had: one wait for the batch, not one for each unit. */
 static void
 test_busy(void **state)
@@ -289,11 +421,18 @@ main(void)
 	    T(test_fatal_flush),
 	    T(test_fatal_uncertain),
 	    T(test_fatal_while_singly),
+	    T(test_fatal_sync),
+	    T(test_fatal_sync_singly),
+	    T(test_fatal_sync_threads),
+	    T(test_owes_nothing),
+	    T(test_failed_commits_are_not_waited_for),
 	    T(test_busy),
 	    T(test_checkpoint),
 	    T(test_checkpoint_busy),
 	    T(test_checkpoint_fails),
 	};
 
+	/* Whoever waits for ever ends the test. */
+	(void)alarm(60);
 	return (cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -2,6 +2,7 @@
 /*
  * See writer_fixture.h.
  */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,14 +22,29 @@ struct world *world;
 static void
 tell(const char *what)
 {
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	size_t n = strlen(what);
 
-	if (world->len + n + 2 > sizeof(world->story))
+	/* The writer's threads tell, too. */
+	(void)pthread_mutex_lock(&lock);
+	if (world->len + n + 2 > sizeof(world->story)) {
+		(void)pthread_mutex_unlock(&lock);
 		return;
+	}
 	memcpy(world->story + world->len, what, n);
 	world->len += n;
 	world->story[world->len++] = ' ';
 	world->story[world->len] = '\0';
+	(void)pthread_mutex_unlock(&lock);
+}
+
+/* A clock that stands still is not touched: several threads read it. */
+static void
+let_pass(int64_t ms)
+{
+
+	if (ms > 0)
+		clk_fake_advance(&world->clk, ms);
 }
 
 void
@@ -67,7 +83,7 @@ fake_commit(struct db *db, struct err *err)
 
 	(void)db;
 	assert_true(world->open);
-	clk_fake_advance(&world->clk, world->commit_ms);
+	let_pass(world->commit_ms);
 	if (world->commit_after > 0) {
 		world->commit_after--;
 		tell("COMMIT");
@@ -93,7 +109,7 @@ fake_sync(struct db *db, struct err *err)
 {
 
 	(void)db;
-	clk_fake_advance(&world->clk, world->sync_ms);
+	let_pass(world->sync_ms);
 	tell(world->sync_rc == RC_OK ? "SYNC" : "sync-fails");
 	return (take_rc(&world->sync_rc, err));
 }
