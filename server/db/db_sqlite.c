@@ -68,7 +68,7 @@ enum rc
 db_sqlite_fail(struct db_sqlite *s, int code, const char *what, struct err *err)
 {
 	enum rc rc;
-	int ext;
+	int ext, sys;
 
 	ext = s->handle != NULL ? sqlite3_extended_errcode(s->handle) : code;
 	if ((ext & 0xff) != (code & 0xff))
@@ -76,15 +76,19 @@ db_sqlite_fail(struct db_sqlite *s, int code, const char *what, struct err *err)
 	rc = rc_of(ext);
 	if (rc == RC_OK)
 		rc = RC_INTERNAL;
-	(void)err_set(err, rc, "%s: %s (SQLite %d)", what,
-	    s->handle != NULL ? sqlite3_errmsg(s->handle)
-			      : sqlite3_errstr(code),
-	    ext);
-	if (err != NULL) {
+	/* An operator needs to read "No space left on device". */
+	sys = s->handle != NULL && rc == RC_IO ? sqlite3_system_errno(s->handle)
+					       : 0;
+	if (sys != 0)
+		(void)err_set_sys(err, rc, sys, "%s: %s (SQLite %d)", what,
+		    sqlite3_errmsg(s->handle), ext);
+	else
+		(void)err_set(err, rc, "%s: %s (SQLite %d)", what,
+		    s->handle != NULL ? sqlite3_errmsg(s->handle)
+				      : sqlite3_errstr(code),
+		    ext);
+	if (err != NULL)
 		err->ext = ext;
-		if (s->handle != NULL)
-			err->sys = sqlite3_system_errno(s->handle);
-	}
 	return (rc);
 }
 
@@ -364,11 +368,39 @@ sqlite_begin(struct db *db, struct err *err)
 	return (rc);
 }
 
+/* Frames that one block of the log's index holds, and its size. */
+#define INDEX_FRAMES 4096
+#define INDEX_BYTES 32768
+
+/* Makes the log's index a block larger than it is needed now.  A COMMIT that
+ * finds no room for it has its frames in the log already: it would be refused,
+ * and be there after a restart. */
+static enum rc
+index_ahead(struct db_sqlite *s, struct err *err)
+{
+	void volatile *p;
+	sqlite3_file *file;
+	int code, block;
+
+	block = (int)(s->log_frames / INDEX_FRAMES) + 1;
+	code = sqlite3_file_control(
+	    s->handle, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+	if (code == SQLITE_OK)
+		code = file->pMethods->xShmMap(file, block, INDEX_BYTES, 1, &p);
+	if (code == SQLITE_OK)
+		return (RC_OK);
+	return (err_set(err, code == SQLITE_IOERR_SHMSIZE ? RC_FULL : RC_IO,
+	    "no room for the index of the log (SQLite %d)", code));
+}
+
 static enum rc
 sqlite_commit(struct db *db, struct err *err)
 {
 	struct db_sqlite *s = of(db);
+	enum rc rc;
 
+	if ((rc = index_ahead(s, err)) != RC_OK)
+		return (rc);
 	return (step_plain(s, &s->commit, "COMMIT", err));
 }
 

@@ -25,6 +25,8 @@
 #define POLL_LANES 1000
 /* After a failed unit, how long until its lanes are tried again. */
 #define PAUSE_MS 200
+/* When the disk is full that is not worth a try, and two log lines, so soon. */
+#define PAUSE_FULL_MS 2000
 
 struct relay_unit {
 	struct deliver_unit deliver; /* first */
@@ -140,7 +142,9 @@ take_finished(struct relay *r, struct relay_unit *list)
 			log_error(LOG_EV_RELAY_FAIL, &err, "lanes=%zu",
 			    u->deliver.nlanes);
 			r->pause_until_ms =
-			    clk_mono_ms(r->options.clk) + PAUSE_MS;
+			    clk_mono_ms(r->options.clk) +
+			    (u->deliver.unit.rc == RC_FULL ? PAUSE_FULL_MS
+							   : PAUSE_MS);
 		}
 		for (i = 0; i < u->deliver.nlanes; i++)
 			schedule_done(r->schedule, u->deliver.lanes[i],

@@ -24,9 +24,6 @@
 #define BATCH_BYTES (4 << 20)
 /* Upkeep gets at most a tenth of a batch. */
 #define BATCH_UPKEEP (BATCH_UNITS / 10)
-/* A batch is begun beside one that is synced when it has one unit for so many
- * of that one. */
-#define GATHER 2
 
 struct queue {
 	struct mbox_node *head, **tail;
@@ -44,8 +41,7 @@ struct writer {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	struct queue queues[UNIT_QUEUES];
-	bool stopping, asleep;
-	size_t syncing; /* units committed and not on disk yet */
+	bool stopping;
 	atomic_size_t waiting;
 
 	struct thr *thread;
@@ -93,33 +89,11 @@ put(struct writer *w, struct unit *unit)
 	atomic_fetch_add_explicit(&w->waiting, 1, memory_order_relaxed);
 }
 
-/* Whether what waits is worth a transaction.  While a batch is on its way to
- * the disk, much less than it would make a small one: it gathers, until the
- * disk is done.  Lock held. */
-static bool
-worth(const struct writer *w)
-{
-	size_t waiting;
-
-	waiting = atomic_load_explicit(&w->waiting, memory_order_relaxed);
-	return (waiting > 0 &&
-		(waiting * GATHER >= w->syncing || atomic_load(&w->failed)));
-}
-
-static void
-wake_if_worth(struct writer *w)
-{
-
-	if (!w->asleep || !(w->stopping || worth(w)))
-		return;
-	w->asleep = false;
-	(void)pthread_cond_signal(&w->wake);
-}
-
 enum rc
 writer_submit(struct writer *w, struct unit *unit)
 {
 	struct queue *q;
+	bool was_empty;
 	enum rc rc;
 
 	rc = RC_OK;
@@ -131,8 +105,11 @@ writer_submit(struct writer *w, struct unit *unit)
 	} else if (q->count >= w->queue_limit) {
 		rc = RC_BUSY;
 	} else {
+		was_empty = atomic_load_explicit(
+				&w->waiting, memory_order_relaxed) == 0;
 		put(w, unit);
-		wake_if_worth(w);
+		if (was_empty)
+			(void)pthread_cond_signal(&w->wake);
 	}
 	(void)pthread_mutex_unlock(&w->lock);
 	return (rc);
@@ -168,11 +145,9 @@ take_batch(struct writer *w, bool wait)
 	w->nbatch = 0;
 	bytes = 0;
 	(void)pthread_mutex_lock(&w->lock);
-	while (wait && !w->stopping && !worth(w)) {
-		w->asleep = true;
+	while (wait && !w->stopping &&
+	       atomic_load_explicit(&w->waiting, memory_order_relaxed) == 0)
 		(void)pthread_cond_wait(&w->wake, &w->lock);
-	}
-	w->asleep = false;
 	take_from(w, &w->queues[UNIT_DELIVERY], BATCH_UNITS / 2, &bytes);
 	take_from(w, &w->queues[UNIT_UPKEEP], BATCH_UPKEEP, &bytes);
 	take_from(w, &w->queues[UNIT_CLIENT], BATCH_UNITS, &bytes);
@@ -240,7 +215,6 @@ link_finished(struct writer *w, struct unit **units, size_t n, struct commit *c)
 		tail = &units[i]->node.next;
 		c->n++;
 	}
-	w->syncing += c->n;
 	(void)pthread_mutex_unlock(&w->lock);
 	*tail = NULL;
 	c->units = first != NULL ? unit_of(first) : NULL;
@@ -338,10 +312,6 @@ on_published(void *arg, void *told, size_t units, int64_t commit_us)
 {
 	struct writer *w = arg;
 
-	(void)pthread_mutex_lock(&w->lock);
-	w->syncing -= units;
-	wake_if_worth(w);
-	(void)pthread_mutex_unlock(&w->lock);
 	w->hooks->published(w->hooks->arg, told, units, commit_us);
 }
 
