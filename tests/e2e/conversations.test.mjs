@@ -141,7 +141,7 @@ describe('R217 R232 history', () => {
 		for (const user of [ann, bob]) {
 			const { messages } = expectStatus(await user.get(
 				`/v1/conversations/${conversation}/messages`), 200).body;
-			const oldest_first = messages.toSorted((a, b) =>
+			const oldest_first = [...messages].sort((a, b) =>
 				a.conversation_seq - b.conversation_seq);
 			assert.deepEqual(oldest_first.map((one) => one.id), entries.map((one) => one.id));
 			contiguous(oldest_first.map((one) => ({ seq: one.conversation_seq })));
@@ -176,7 +176,7 @@ describe('R217 R232 history', () => {
 			target = /<([^>]+)>; *rel="next"/.exec(answer.headers.get('link') ?? '')?.[1];
 			assert.ok(seqs.length <= 9, 'a page comes twice');
 		}
-		assert.deepEqual(seqs.toSorted((a, b) => a - b), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+		assert.deepEqual([...seqs].sort((a, b) => a - b), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
 	});
 
 	for (const query of ['before=x', 'after=-1', 'limit=0', 'limit=201', 'limit=x', 'nonsense=1',

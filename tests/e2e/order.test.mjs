@@ -65,7 +65,7 @@ describe('R41 R414 R432 order', () => {
 				assert.deepEqual(got.map((e) => e.id), to.get(user.name) ?? [],
 					`${sender} → ${user.name}`);
 				const seqs = got.map((e) => e.conversation_seq);
-				assert.deepEqual(seqs, seqs.toSorted((a, b) => a - b));
+				assert.deepEqual(seqs, [...seqs].sort((a, b) => a - b));
 			}
 			for (const event of messages) {
 				assert.ok(event.from === user.name || event.to === user.name, 'not his own');

@@ -30,7 +30,7 @@ describe('R82 R172 R281 R282 R283 R284 R286 R287 R288 R290 R291 an entry', () =>
 		const read = await ann.entryWhen(id, (e) => e.labels.includes('read'), 'is read');
 		entryForm(read);
 		const times = ['created_at', 'sent_at', 'acked_at', 'read_at'].map((m) => time(read[m], m));
-		assert.deepEqual(times, times.toSorted((a, b) => a - b), JSON.stringify(read));
+		assert.deepEqual(times, [...times].sort((a, b) => a - b), JSON.stringify(read));
 		assert.equal(read.event_time, sent.event_time, 'event_time never changes');
 		assert.equal(read.created_at, sent.created_at, 'created_at never changes');
 		assert.equal(read.sent_at, sent.sent_at);
@@ -131,7 +131,7 @@ describe('R67 R370 the list', () => {
 			target = next;
 			assert.ok(seen.length <= 5);
 		}
-		assert.deepEqual(seen, ids.toReversed());
+		assert.deepEqual(seen, [...ids].reverse());
 		assert.deepEqual((await bob.get('/v1/outbox')).body.entries, []);
 	});
 

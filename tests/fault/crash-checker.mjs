@@ -183,11 +183,11 @@ function checkOrder(findings, history, places)
 	for (const calls of lanes.values()) {
 		for (const reader of new Set([calls[0].from, calls[0].to])) {
 			const place = places.get(reader) ?? new Map();
-			const by_end = calls.toSorted((a, b) => a.end - b.end);
+			const by_end = [...calls].sort((a, b) => a.end - b.end);
 			let next = 0;
 			let highest = 0;
 			let whose;
-			for (const call of calls.toSorted((a, b) => a.start - b.start)) {
+			for (const call of [...calls].sort((a, b) => a.start - b.start)) {
 				while (next < by_end.length && by_end[next].end < call.start) {
 					const at = place.get(by_end[next].id)?.seq ?? 0;
 					if (at > highest)

@@ -204,7 +204,7 @@ export class Script {
 				inbox: view.rest, acked: view.acked, outbox: view.outbox,
 				unread: (await user.unread()).total,
 				conversations: (await user.get('/v1/conversations')).body.conversations
-					.map(({ id: _id, ...one }) => ({ ...one, members: one.members.toSorted((a, b) =>
+					.map(({ id: _id, ...one }) => ({ ...one, members: [...one.members].sort((a, b) =>
 						(name.get(a.address) < name.get(b.address) ? -1 : 1)) })),
 			});
 		}
