@@ -204,8 +204,6 @@ ack_all(struct chain *c, const struct item *items, int n)
 		u->acked = u->head;
 		conv->acked = it->seq;
 		u->dirty = conv->dirty = true;
-		RUN(c, SQL_DEVICE_ACKED_SET, NULL, NULL, INT(u->device),
-		    INT(u->acked), INT(c->now_ms));
 		receipt = &c->items[ACK][c->n[ACK]++];
 		*receipt = *it;
 		receipt->event_id = uuid_gen_next(&c->ids);
@@ -251,8 +249,8 @@ flush(struct chain *c)
 			    INT(c->now_ms), DB_V_NULL, INT(0), DB_V_NULL);
 		}
 		if (u->dirty)
-			RUN(c, SQL_COUNTER_SET, NULL, NULL, INT(u->id),
-			    INT(u->acked), INT(0));
+			RUN(c, SQL_DEVICE_ACKED_SET, NULL, NULL, INT(u->device),
+			    INT(u->acked), INT(c->now_ms));
 		conv->dirty = u->dirty = false;
 	}
 }
