@@ -82,7 +82,7 @@ submit_unit(struct account_ask *a, void (*finish)(struct account_unit *u))
 
 /* ---- registering ---- */
 
-/* Thread: writer. */
+/* Thread: sync, or writer when refused. */
 static void
 user_added(struct account_unit *u)
 {
@@ -204,7 +204,7 @@ guess_right(struct account_ask *a)
 
 /* ---- logging in ---- */
 
-/* Thread: writer. */
+/* Thread: sync, or writer when refused. */
 static void
 logged_in(struct account_unit *u)
 {
@@ -328,7 +328,7 @@ api_tokens_post(struct http_request *req, void *arg)
 
 /* ---- changing the password ---- */
 
-/* Thread: writer. */
+/* Thread: sync, or writer when refused. */
 static void
 password_changed(struct account_unit *u)
 {

@@ -20,7 +20,7 @@ struct ack_ask {
 	struct ack_unit unit;
 };
 
-/* Thread: writer. */
+/* Thread: sync, or writer when refused. */
 static void
 ack_finish(struct ack_unit *u)
 {
@@ -96,7 +96,7 @@ read_unread(struct ask *ask, struct db *db, struct err *err)
 	return (RC_OK);
 }
 
-/* Thread: writer. */
+/* Thread: sync, or writer when refused. */
 static void
 read_finish(struct read_unit *u)
 {

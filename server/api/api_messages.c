@@ -62,7 +62,7 @@ read_replayed(struct ask *ask, struct db *db, struct err *err)
 	return (rc);
 }
 
-/* Thread: writer. */
+/* Thread: sync, or writer when refused. */
 static void
 send_finish(struct send_unit *u)
 {
@@ -230,7 +230,7 @@ point_into(struct refusal *r, size_t index)
 	memcpy(r->pointer, place, sizeof(place));
 }
 
-/* Thread: writer. */
+/* Thread: sync, or writer when refused. */
 static void
 array_finish(struct send_unit *u)
 {

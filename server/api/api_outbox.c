@@ -204,7 +204,7 @@ read_canceled(struct ask *ask, struct db *db, struct err *err)
 	return (rc);
 }
 
-/* Thread: writer. */
+/* Thread: sync, or writer when refused. */
 static void
 canceled(struct cancel_unit *u)
 {

@@ -69,7 +69,7 @@ api_tokens_get(struct http_request *req, void *arg)
 
 /* ---- revoking ---- */
 
-/* Thread: writer. */
+/* Thread: sync, or writer when refused. */
 static void
 revoked(struct account_unit *u)
 {
@@ -117,7 +117,7 @@ read_renamed(struct ask *ask, struct db *db, struct err *err)
 	return (rc);
 }
 
-/* Thread: writer. */
+/* Thread: sync, or writer when refused. */
 static void
 renamed(struct account_unit *u)
 {

@@ -6,8 +6,8 @@
  * (SQLite before 3.51.3 loses commits otherwise), readers open read-only and
  * never checkpoint; statements are prepared once.
  *
- * Relies on: one thread a connection; the lock file that keeps a second server
- * away (main/).
+ * Relies on: one thread a connection (only db_sync comes from another); the
+ * lock file that keeps a second server away (main/).
  */
 #include <sqlite3.h>
 #include <stdio.h>

@@ -37,7 +37,7 @@ struct send_unit {
 
 	struct metrics *metrics; /* the domain's own */
 
-	/* Called once, in the writer's thread; owns the unit again. */
+	/* Called once; owns the unit again.  Thread: as unit_kind.done. */
 	void (*finish)(struct send_unit *unit);
 	void *arg;
 };

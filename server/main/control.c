@@ -128,7 +128,7 @@ call_done(struct call *c)
 	(void)pthread_mutex_unlock(&c->lock);
 }
 
-/* Thread: writer. */
+/* Thread: sync, or writer when refused. */
 static void
 call_finish(struct account_unit *unit)
 {

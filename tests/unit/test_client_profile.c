@@ -41,7 +41,7 @@ teardown(void **state)
 	(void)state;
 	(void)snprintf(path, sizeof(path), "%s/twinbox/work", folder);
 	(void)rmdir(path);
-	(void)snprintf(path, sizeof(path), "%s/twinbox/work.json", folder);
+	(void)snprintf(path, sizeof(path), "%s/twinbox/desk.json", folder);
 	(void)unlink(path);
 	(void)snprintf(path, sizeof(path), "%s/twinbox", folder);
 	(void)rmdir(path);
@@ -57,8 +57,8 @@ test_round_trip(void **state)
 	char path[128], state_path[PATH_MAX];
 
 	(void)state;
-	assert_int_equal(profile_load("work", &p, &fail), RC_OK);
-	assert_string_equal(p.name, "work");
+	assert_int_equal(profile_load("desk", &p, &fail), RC_OK);
+	assert_string_equal(p.name, "desk");
 	assert_string_equal(p.token, "");
 	(void)snprintf(p.server, sizeof(p.server), "http://[::1]:8080");
 	(void)snprintf(p.user, sizeof(p.user), "alice");
@@ -66,24 +66,24 @@ test_round_trip(void **state)
 	(void)snprintf(p.token_id, sizeof(p.token_id), "7");
 	(void)snprintf(p.device, sizeof(p.device), "desk \"1\"");
 	assert_int_equal(profile_save(&p, &fail), RC_OK);
-	assert_int_equal(profile_load("work", &q, &fail), RC_OK);
+	assert_int_equal(profile_load("desk", &q, &fail), RC_OK);
 	assert_memory_equal(&p, &q, sizeof(p));
-	(void)snprintf(path, sizeof(path), "%s/twinbox/work.json", folder);
+	(void)snprintf(path, sizeof(path), "%s/twinbox/desk.json", folder);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
 	assert_int_equal(profile_state_path(&p, state_path, &fail), RC_OK);
-	assert_non_null(strstr(state_path, "/work/alice@[__1]_8080.db"));
+	assert_non_null(strstr(state_path, "/desk/alice@[__1]_8080.db"));
 
 	/* Others may read it: not any more. */
 	assert_int_equal(chmod(path, 0640), 0);
-	assert_int_equal(profile_load("work", &q, &fail), RC_INVALID);
+	assert_int_equal(profile_load("desk", &q, &fail), RC_INVALID);
 	assert_non_null(strstr(fail.cure, "chmod 600"));
 	assert_int_equal(chmod(path, 0600), 0);
 	assert_int_equal(truncate(path, 20), 0);
-	assert_int_equal(profile_load("work", &q, &fail), RC_INVALID);
+	assert_int_equal(profile_load("desk", &q, &fail), RC_INVALID);
 	assert_int_equal(profile_remove(&p, &fail), RC_OK);
 	assert_string_equal(p.token, "");
-	assert_int_equal(profile_load("work", &q, &fail), RC_OK);
+	assert_int_equal(profile_load("desk", &q, &fail), RC_OK);
 	assert_string_equal(q.user, "");
 }
 

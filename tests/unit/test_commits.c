@@ -26,6 +26,7 @@
 #include "db/db_internal.h"
 #include "store/commits.h"
 #include "store/writer.h"
+#include "unit/sleeps.h"
 
 #define NAMES 4 /* a to d */
 #define UNITS 2 /* of one commit, at most */
@@ -225,24 +226,6 @@ run(void *arg)
 	atomic_store(&r->tid, (int)gettid());
 	r->result = r->run();
 	atomic_store(&r->returned, true);
-}
-
-static bool
-sleeps(int tid)
-{
-	char path[64], line[256];
-	const char *p;
-	FILE *f;
-
-	(void)snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
-	f = fopen(path, "r");
-	if (f == NULL)
-		return (false);
-	p = fgets(line, sizeof(line), f);
-	(void)fclose(f);
-	if (p != NULL)
-		p = strrchr(line, ')');
-	return (p != NULL && p[1] == ' ' && p[2] == 'S');
 }
 
 /* Starts ${fn} and lets it come as far as it can: true when it waits. */

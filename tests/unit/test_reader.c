@@ -22,6 +22,7 @@
 #include "store/commits.h"
 #include "store/reader.h"
 #include "unit/scratch.h"
+#include "unit/sleeps.h"
 
 enum { S_INSERT, S_COUNT, NSTMT };
 
@@ -356,24 +357,6 @@ look(struct rig *r, struct look *l)
 	l->job.run = look_once;
 	(void)sem_init(&l->ended, 0, 0);
 	assert_int_equal(readers_submit(r->readers, &l->job), RC_OK);
-}
-
-static bool
-sleeps(int tid)
-{
-	char path[64], line[256];
-	const char *p;
-	FILE *f;
-
-	(void)snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
-	f = fopen(path, "r");
-	if (f == NULL)
-		return (false);
-	p = fgets(line, sizeof(line), f);
-	(void)fclose(f);
-	if (p != NULL)
-		p = strrchr(line, ')');
-	return (p != NULL && p[1] == ' ' && p[2] == 'S');
 }
 
 /* Announces a commit and lets the reader look until it waits, or has not
