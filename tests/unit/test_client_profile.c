@@ -39,7 +39,7 @@ teardown(void **state)
 	char path[128];
 
 	(void)state;
-	(void)snprintf(path, sizeof(path), "%s/twinbox/work", folder);
+	(void)snprintf(path, sizeof(path), "%s/twinbox/desk", folder);
 	(void)rmdir(path);
 	(void)snprintf(path, sizeof(path), "%s/twinbox/desk.json", folder);
 	(void)unlink(path);
