@@ -43,6 +43,9 @@
 #define LIMIT_INSTANCE_LEN 64
 #define LIMIT_INSTANCES_PER_DEVICE 8
 #define LIMIT_DEVICES_PER_USER 64
+/* News that wait for the push thread, in bytes; what is beyond is read from the
+ * store (DECISIONS 22). */
+#define LIMIT_NEWS_BYTES (16 * 1024 * 1024)
 /* Receipts of groups above this are marks, not events (DECISIONS 15). */
 #define LIMIT_RECEIPT_MEMBERS 32
 /* Scheduled messages a sender may hold (DECISIONS 11). */

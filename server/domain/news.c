@@ -42,19 +42,47 @@ release(const struct domain_event *e)
 }
 
 void
-news_free(struct news *news)
+news_shed(struct news *news)
 {
 	size_t i;
 
-	if (news == NULL)
-		return;
 	for (i = 0; i < news->nevents; i++)
 		release(&news->events[i]);
 	mem_free(news->events);
 	mem_free(news->changes);
 	mem_free(news->acked);
+	news->events = NULL;
+	news->changes = NULL;
+	news->acked = NULL;
+	news->nevents = news->events_cap = 0;
+	news->nchanges = news->changes_cap = 0;
+	news->nacked = news->acked_cap = 0;
+}
+
+void
+news_free(struct news *news)
+{
+
+	if (news == NULL)
+		return;
+	news_shed(news);
 	mem_free(news->revoked);
 	mem_free(news);
+}
+
+size_t
+news_size(const struct news *news)
+{
+	size_t i, n;
+
+	n = sizeof(*news) + news->events_cap * sizeof(news->events[0]) +
+	    news->changes_cap * sizeof(news->changes[0]) +
+	    news->acked_cap * sizeof(news->acked[0]) +
+	    news->revoked_cap * sizeof(news->revoked[0]);
+	for (i = 0; i < news->nevents; i++)
+		if (news->events[i].message != NULL)
+			n += news->events[i].message->len;
+	return (n);
 }
 
 enum rc

@@ -92,6 +92,13 @@ enum rc news_add_revoked(struct news *news, int64_t device_id,
 /* Whether there is nothing to tell. */
 bool news_empty(const struct news *news);
 
+/* The bytes that ${news} keeps from being freed, about. */
+size_t news_size(const struct news *news);
+
+/* Forgets all that the store says as well: only devices that lost their token
+ * are left. */
+void news_shed(struct news *news);
+
 /* Empty wake-up; NULL: no memory. */
 struct wake *wake_new(void);
 void wake_free(struct wake *wake);

@@ -200,6 +200,7 @@ make_workers(struct server *s, struct err *err)
 	if (!buf_ok(&origins))
 		return (err_set(err, RC_NO_MEMORY, "origins"));
 	push_options.allow_origin = origins.data;
+	push_options.news_limit = LIMIT_NEWS_BYTES;
 	rc = push_new(&push_options, &s->push, err);
 	buf_fini(&origins);
 	return (rc);

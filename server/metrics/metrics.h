@@ -56,6 +56,8 @@ enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM };
 	    "Events written to WebSocket sessions")                            \
 	X(WS_BEHIND, "ws_behind_total", METRIC_COUNTER,                        \
 	    "Times a session had to be read from the store")                   \
+	X(PUSH_OVERFLOWS, "push_overflows_total", METRIC_COUNTER,              \
+	    "Times that push was told too much at once and read the store")    \
 	X(LONG_POLLS, "long_polls", METRIC_GAUGE, "Waiting long-polls")        \
 	X(LOGINS, "logins_total", METRIC_COUNTER, "Successful log-ins")        \
 	X(LOGINS_REFUSED, "logins_refused_total", METRIC_COUNTER,              \

@@ -7,6 +7,10 @@
  * first and the notes (registrations) second, and works in the other order.  A
  * registration that was put before a piece of news is therefore always worked
  * on before it.
+ *
+ * When more is told than the thread can pass on, news are dropped and that is
+ * remembered: everybody who is here then reads the store, which has it all.
+ * The mark of that is taken before the notes, too.
  */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -15,6 +19,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/fault.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "push/push_internal.h"
@@ -33,15 +38,39 @@ push_post(struct push *p, struct push_note *note)
 		(void)uv_async_send(&p->async);
 }
 
+/* Takes ${news} in, if need be without what the store says as well.  NULL: all
+ * of it, and it is freed.  Lost tokens are told always: they are few, and no
+ * reading would find them. */
+static struct news *
+admit(struct push *p, struct news *news)
+{
+	size_t n = news_size(news);
+
+	if (atomic_fetch_add(&p->news_bytes, n) + n <= p->options.news_limit &&
+	    !FAULT_FAILS("push.news"))
+		return (news);
+	atomic_fetch_sub(&p->news_bytes, n);
+	news_shed(news);
+	atomic_store(&p->overflowed, true);
+	if (news->nrevoked == 0) {
+		news_free(news);
+		return (NULL);
+	}
+	atomic_fetch_add(&p->news_bytes, news_size(news));
+	return (news);
+}
+
 void
 push_news(struct push *p, struct news *news)
 {
 
-	if (!hub_wants(p->hub, news) ||
-	    mbox_put(p->news, &news->node) != RC_OK) {
+	if (!hub_wants(p->hub, news)) {
 		news_free(news);
 		return;
 	}
+	news = admit(p, news);
+	if (news != NULL && mbox_put(p->news, &news->node) != RC_OK)
+		news_free(news);
 	(void)uv_async_send(&p->async);
 }
 
@@ -402,6 +431,22 @@ tell_reconnect(struct push *p)
 	}
 }
 
+/* News have been dropped: everybody looks for himself. */
+static void
+overflow(struct push *p)
+{
+	struct waiting *w, *next;
+	struct session *s;
+
+	metrics_add(p->options.metrics, METRIC_PUSH_OVERFLOWS, 1);
+	for (w = TAILQ_FIRST(&p->waiters); w != NULL; w = next) {
+		next = TAILQ_NEXT(w, all);
+		waiter_release(w, true);
+	}
+	TAILQ_FOREACH (s, &p->all, all)
+		session_overflow(s);
+}
+
 static void
 run_notes(struct push *p, struct mbox_node *notes)
 {
@@ -419,15 +464,22 @@ static void
 on_async(uv_async_t *async)
 {
 	struct push *p = async->data;
-	struct mbox_node *news, *notes, *next;
+	struct mbox_node *nodes, *notes, *next;
+	struct news *news;
+	bool overflowed;
 
-	news = mbox_take_all(p->news);
+	overflowed = atomic_exchange(&p->overflowed, false);
+	nodes = mbox_take_all(p->news);
 	notes = mbox_take_all(p->notes);
 	run_notes(p, notes);
-	for (; news != NULL; news = next) {
-		next = news->next;
-		tell(p, (struct news *)(void *)news);
-		news_free((struct news *)(void *)news);
+	if (overflowed)
+		overflow(p);
+	for (; nodes != NULL; nodes = next) {
+		next = nodes->next;
+		news = (struct news *)(void *)nodes;
+		tell(p, news);
+		atomic_fetch_sub(&p->news_bytes, news_size(news));
+		news_free(news);
 	}
 	if (atomic_load(&p->draining) && !p->drained)
 		tell_reconnect(p);

@@ -34,6 +34,7 @@ struct push_options {
 	const char *domain;       /* local domain; kept */
 	const char *allow_origin; /* space-separated origins beside our own */
 	size_t session_limit;
+	size_t news_limit; /* bytes of news that may wait for the thread */
 };
 
 /* Makes the context; no thread yet. */
@@ -59,7 +60,8 @@ void push_end(struct push *p);
  * allowed. */
 void push_stop(struct push *p);
 
-/* What a transaction has to tell; takes ${news}.  Thread: any.  Blocks:
+/* What a transaction has to tell; takes ${news}.  Beyond news_limit it is
+ * dropped, and whoever is here reads the store instead.  Thread: any.  Blocks:
  * never. */
 void push_news(struct push *p, struct news *news);
 

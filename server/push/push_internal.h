@@ -86,6 +86,7 @@ struct session {
 	 */
 	int64_t cursor, base, window, missed;
 	bool behind, reading, told_caught_up, told_stalled;
+	bool unsure; /* news were dropped and no page was asked for since */
 	int64_t full_since_ms; /* 0: the window is not full */
 
 	int64_t ack_next; /* to be acked next, 0: nothing */
@@ -142,6 +143,8 @@ struct push {
 	/* Mailboxes, any thread puts: news, and everything else. */
 	struct mbox *news;
 	struct mbox *notes;
+	atomic_size_t news_bytes; /* in the mailbox, or being told */
+	atomic_bool overflowed;   /* news have been dropped */
 };
 
 /* ---- push.c ---- */
@@ -196,6 +199,10 @@ void session_unblocked(struct session *s);
 
 /* Reads on if it is behind and may. */
 void session_kick(struct session *s);
+
+/* News have been dropped: what the session knows of its inbox and of its
+ * device's mark may be old. */
+void session_overflow(struct session *s);
 
 /* What the device has acked has moved on to ${seq}. */
 void session_acked(struct session *s, int64_t seq);

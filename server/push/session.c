@@ -136,6 +136,18 @@ session_event(struct hub_member *m, const struct domain_event *e)
 	write_event(s, e);
 }
 
+/* The store is read until it says that there is no more; a page that is on its
+ * way may have been read too early to say so. */
+void
+session_overflow(struct session *s)
+{
+
+	if (s->state != SESSION_OPEN)
+		return;
+	s->unsure = true;
+	fall_behind(s);
+}
+
 static void
 session_change(struct hub_member *m, const struct domain_change *c)
 {

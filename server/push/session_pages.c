@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "push/push_internal.h"
+#include "store/account.h"
 #include "store/inbox.h"
 #include "wire/json.h"
 
@@ -19,7 +20,8 @@ struct page_job {
 	int64_t no; /* of the session */
 	enum rc rc;
 
-	int64_t user_id, after, limit;
+	int64_t user_id, device_id, after, limit;
+	int64_t acked; /* by the device */
 	struct buf frames;
 	size_t ends[PAGE_EVENTS + 1];
 	int64_t seqs[PAGE_EVENTS + 1];
@@ -87,6 +89,9 @@ read_page(struct read_job *job, struct db *db, struct err *err)
 	if (j->rc == RC_OK)
 		j->rc =
 		    store_inbox_page(db, j->user_id, &range, add_frame, j, err);
+	if (j->rc == RC_OK)
+		j->rc =
+		    store_device_acked_get(db, j->device_id, &j->acked, err);
 	if (j->rc == RC_OK && !buf_ok(&j->frames))
 		j->rc = RC_NO_MEMORY;
 	push_post(j->push, &j->note);
@@ -135,6 +140,21 @@ tell_caught_up(struct session *s)
 	session_reply(s);
 }
 
+/* The device has everything up to ${seq}; true if that opens the window. */
+static bool
+move_base(struct session *s, int64_t seq)
+{
+
+	if (seq <= s->base)
+		return (false);
+	s->base = seq;
+	if (session_room(s) <= 0)
+		return (false);
+	s->full_since_ms = 0;
+	s->told_stalled = false;
+	return (true);
+}
+
 static void
 page_read(struct push *p, struct push_note *note)
 {
@@ -154,7 +174,8 @@ page_read(struct push *p, struct push_note *note)
 		return;
 	}
 	/* No event beyond what may be written: the page ended at the head. */
-	last = j->count <= j->limit;
+	last = j->count <= j->limit && !s->unsure;
+	move_base(s, j->acked);
 	write_page(s, j);
 	last = last && (j->count == 0 || s->cursor >= j->seqs[j->count - 1]);
 	page_free(j);
@@ -176,16 +197,23 @@ note_full(struct session *s)
 		s->full_since_ms = clk_mono_ms(s->push->options.clk);
 }
 
+/*
+ * After dropped news even a full window reads: an event too many is read and
+ * not written, but the device's mark may have moved and open it.
+ */
 void
 session_kick(struct session *s)
 {
+	int64_t room = session_room(s);
 	struct page_job *j;
 
 	if (s->state != SESSION_OPEN || !s->behind || s->reading)
 		return;
-	if (session_room(s) <= 0) {
+	if (room <= 0) {
 		note_full(s);
-		return;
+		if (!s->unsure)
+			return;
+		room = 0;
 	}
 	if (!session_writable(s)) {
 		(void)lws_callback_on_writable(s->wsi);
@@ -198,23 +226,19 @@ session_kick(struct session *s)
 	}
 	buf_init(&j->frames, 0);
 	j->user_id = s->member.user_id;
+	j->device_id = s->device_id;
 	j->after = s->cursor;
-	j->limit =
-	    session_room(s) < PAGE_EVENTS ? session_room(s) : PAGE_EVENTS;
+	j->limit = room < PAGE_EVENTS ? room : PAGE_EVENTS;
 	s->reading = submit(s, j, read_page, page_read);
 	/* When the readers are busy, the tick tries again. */
+	if (s->reading)
+		s->unsure = false;
 }
 
 void
 session_acked(struct session *s, int64_t seq)
 {
 
-	if (seq <= s->base)
-		return;
-	s->base = seq;
-	if (session_room(s) > 0) {
-		s->full_since_ms = 0;
-		s->told_stalled = false;
+	if (move_base(s, seq))
 		session_kick(s);
-	}
 }

@@ -69,9 +69,9 @@ wait_for(struct poller *p, struct push *push, int64_t user, int64_t after,
 }
 
 static struct push *
-make(void)
+make_limited(size_t news_limit)
 {
-	struct push_options o = {0};
+	struct push_options o = {.news_limit = news_limit};
 	struct err err = ERR_INIT;
 	struct push *push;
 
@@ -83,6 +83,13 @@ make(void)
 	if (push_new(&o, &push, &err) != RC_OK)
 		fail_msg("%s", err.text);
 	return (push);
+}
+
+static struct push *
+make(void)
+{
+
+	return (make_limited(1 << 20));
 }
 
 static struct push *
@@ -396,6 +403,42 @@ test_nothing_falls_between(void **state)
 	push_stop(shared);
 }
 
+/* What is told beyond the limit is dropped, and all who wait look for
+ * themselves: once for all of it, and nobody stays behind. */
+static void
+test_overflow(void **state)
+{
+	struct poller first, second, box;
+	struct err err = ERR_INIT;
+	struct push *push;
+	int i;
+
+	(void)state;
+	push = make_limited(64 * 1024);
+	wait_for(&first, push, 1, 0, false);
+	wait_for(&second, push, 1, 1000, false);
+	wait_for(&box, push, 1, 0, true);
+	for (i = 1; i <= 100; i++)
+		tell_event(push, 1, i);
+	assert_int_equal(push_start(push, &err), RC_OK);
+	assert_told(&first, 1);
+	assert_told(&second, 1);
+	assert_told(&box, 1);
+	/* Once what had waited has been told there is room again.  (The first
+	 * of these may still be too much.) */
+	wait_for(&first, push, 1, 0, false);
+	tell_event(push, 1, 101);
+	assert_told(&first, 1);
+	wait_for(&second, push, 1, 1000, false);
+	for (i = 102; i <= 110; i++) {
+		wait_for(&first, push, 1, 0, false);
+		tell_event(push, 1, i);
+		assert_told(&first, 1);
+	}
+	assert_waits(&second);
+	push_stop(push);
+}
+
 static struct poller crowd[200];
 
 static void
@@ -442,6 +485,7 @@ main(void)
 	    cmocka_unit_test(test_stop_with_sessions),
 	    cmocka_unit_test(test_race),
 	    cmocka_unit_test(test_nothing_falls_between),
+	    cmocka_unit_test(test_overflow),
 	    cmocka_unit_test(test_drain_race),
 	};
 
