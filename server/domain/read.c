@@ -84,6 +84,19 @@ add_receipt(struct tx *tx, struct ledger_user *user,
 	return (rc);
 }
 
+/* The others learn that he has seen it, and so that he has it. */
+static void
+show(struct ledger_member *m, int64_t upto, int64_t now_ms)
+{
+
+	m->shown_upto = upto;
+	m->shown_at = now_ms;
+	if (m->acked_upto >= upto)
+		return;
+	m->acked_upto = upto;
+	m->acked_at = now_ms;
+}
+
 /* Moves the read mark of ${user} in ${c} on to ${upto}. */
 static enum rc
 conversation_read(struct tx *tx, const struct read_unit *u,
@@ -107,10 +120,8 @@ conversation_read(struct tx *tx, const struct read_unit *u,
 	before = m->read_upto;
 	m->read_upto = upto;
 	m->read_at = tx->now_ms;
-	if (!u->is_private) {
-		m->shown_upto = upto;
-		m->shown_at = tx->now_ms;
-	}
+	if (!u->is_private)
+		show(m, upto, tx->now_ms);
 	ledger_member_touch(d->ledger, c, m);
 	rc = store_last_of_others(
 	    tx->db, c->id, user->user_id, before, upto, &last, err);

@@ -60,24 +60,32 @@ take_lock(struct data *data, struct err *err)
 	return (err->rc);
 }
 
+void
+data_name(const struct config *config, struct data *ret)
+{
+
+	*ret = (struct data)DATA_INIT;
+	ret->dir = config->data;
+	if (config->db[0] != '\0')
+		(void)snprintf(ret->url, sizeof(ret->url), "%s", config->db);
+	else
+		(void)snprintf(ret->url, sizeof(ret->url),
+		    "sqlite:%s/twinbox.db", config->data);
+}
+
 enum rc
 data_open(const struct config *config, struct data *ret, struct err *err)
 {
-	struct data data = DATA_INIT;
+	struct data data;
 	enum rc rc;
 
-	data.dir = config->data;
+	data_name(config, &data);
 	if ((rc = make_directory(config->data, err)) != RC_OK)
 		return (rc);
 	data.dir_fd = open(config->data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (data.dir_fd < 0)
 		return (err_set_sys(
 		    err, RC_IO, errno, "data: cannot open %s", config->data));
-	if (config->db[0] != '\0')
-		(void)snprintf(data.url, sizeof(data.url), "%s", config->db);
-	else
-		(void)snprintf(data.url, sizeof(data.url),
-		    "sqlite:%s/twinbox.db", config->data);
 	rc = take_lock(&data, err);
 	if (rc != RC_OK && rc != RC_BUSY)
 		data_close(&data);

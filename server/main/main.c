@@ -21,6 +21,8 @@ static const char usage[] =
     "them\n"
     "       twinboxd migrate [SETTING...]         bring the database up to "
     "date\n"
+    "       twinboxd fsck [SETTING...]            prove that the database is "
+    "whole\n"
     "       twinboxd user add NAME [--admin] [--password-stdin]\n"
     "       twinboxd user passwd NAME [--password-stdin]\n"
     "       twinboxd user disable NAME\n"
@@ -77,7 +79,7 @@ settings(int argc, char **argv, struct config *ret)
 	return (-1);
 }
 
-static int
+int
 no_operands(const struct config *config)
 {
 
@@ -154,7 +156,7 @@ static const struct {
     {"sample-config", sample_config_main},
     {"migrate", migrate_main},
     {"user", users_main},
-    {"fsck", later_main},
+    {"fsck", fsck_main},
     {"backup", later_main},
     {"copy", later_main},
 };

@@ -30,6 +30,9 @@ struct data {
 		.dir = NULL, .dir_fd = -1, .lock_fd = -1, .url = ""            \
 	}
 
+/* Says where ${config}'s database is; opens nothing. */
+void data_name(const struct config *config, struct data *ret);
+
 /* Opens ${config}'s directory, made if need be (0700), and takes its lock.
  * RC_BUSY: a server holds it (the directory is open then). */
 enum rc data_open(
@@ -70,6 +73,11 @@ enum rc user_command_run(const struct user_command *command, struct db *db,
 /* `twinboxd user …`: the exit code. */
 int users_main(int argc, char **argv);
 
+/* ---- looking at the database (fsck.c) ---- */
+
+/* `twinboxd fsck …`: the exit code. */
+int fsck_main(int argc, char **argv);
+
 /* ---- the control socket (control.c) ---- */
 
 struct control;
@@ -98,5 +106,8 @@ int complain(int code, const char *fmt, ...)
 /* Parses settings for a subcommand; -1: go on, else the exit code (also after
  * --help and --version). */
 int settings(int argc, char **argv, struct config *ret);
+
+/* Refuses operands; -1: there are none. */
+int no_operands(const struct config *config);
 
 #endif

@@ -14,8 +14,11 @@
 
 #include "contract/rig.h"
 #include "crypt/crypt.h"
+#include "domain/fsck.h"
 #include "schema/sql.h"
 #include "store/outbox.h"
+
+#define BROKEN_SIZE 512
 
 /* ---- sinks ---- */
 
@@ -134,6 +137,8 @@ stop(struct rig *r)
 {
 
 	(void)sqlite3_close(r->look);
+	db_close(r->eyes);
+	r->eyes = NULL;
 	writer_stop(r->writer);
 	writer_free(r->writer);
 	domain_free(r->domain);
@@ -490,61 +495,32 @@ rig_release(struct rig *r)
 
 /* ---- looking ---- */
 
-/* Each counts what should not be. */
-static const char *const promises[][2] = {
-    {"an inbox has a hole",
-	"SELECT count(*) FROM (SELECT 1 FROM inbox i JOIN inboxes b ON "
-	"b.user_id = i.user_id GROUP BY i.user_id HAVING max(i.seq) <> "
-	"count(*) + b.trimmed OR min(i.seq) <> b.trimmed + 1)"},
-    {"a mark lies beyond its inbox",
-	"SELECT count(*) FROM inboxes b WHERE max(b.read_seq, "
-	"coalesce((SELECT max(d.acked_seq) FROM devices d WHERE "
-	"d.user_id = b.user_id), 0)) > coalesce((SELECT max(seq) FROM inbox i WHERE "
-	"i.user_id = b.user_id), b.trimmed)"},
-    {"a message has no outbox row",
-	"SELECT count(*) FROM messages m WHERE NOT EXISTS (SELECT 1 FROM "
-	"outbox o WHERE o.event_id = m.event_id)"},
-    {"a message is not in its sender's inbox",
-	"SELECT count(*) FROM messages m WHERE conversation_seq IS NOT NULL "
-	"AND NOT EXISTS (SELECT 1 FROM inbox i WHERE i.event_id = m.event_id "
-	"AND i.user_id = m.sender_id AND i.own = 1)"},
-    {"an event is twice in an inbox",
-	"SELECT count(*) FROM (SELECT 1 FROM inbox GROUP BY user_id, event_id "
-	"HAVING count(*) > 1)"},
-    {"a message is twice in an inbox",
-	"SELECT count(*) FROM (SELECT 1 FROM inbox WHERE kind = 1 GROUP BY "
-	"user_id, mid HAVING count(*) > 1)"},
-    {"a pending row lies outside its lane's range",
-	"SELECT count(*) FROM outbox o JOIN outbox_lanes l ON "
-	"l.lane_id = o.lane_id WHERE o.state = 'pending' AND "
-	"o.lane_seq IS NOT NULL AND o.lane_seq < l.next_seq"},
-    {"a settled row lies before its lane's cursor",
-	"SELECT count(*) FROM outbox o JOIN outbox_lanes l ON "
-	"l.lane_id = o.lane_id WHERE o.state IN ('sent', 'acked') AND "
-	"o.lane_seq >= l.next_seq"},
-    {"a settled row is not in its inbox",
-	"SELECT count(*) FROM outbox o WHERE o.state IN ('sent', 'acked') AND "
-	"NOT EXISTS (SELECT 1 FROM inbox i WHERE i.event_id = o.event_id AND "
-	"i.user_id = o.dest_id)"},
-    {"a pending row is in an inbox",
-	"SELECT count(*) FROM outbox o JOIN inbox i ON "
-	"i.event_id = o.event_id AND i.user_id = o.dest_id "
-	"WHERE o.state = 'pending' AND o.lane_id IS NOT NULL"},
-    {"a conversation has a hole",
-	"SELECT count(*) FROM (SELECT 1 FROM messages WHERE "
-	"conversation_seq IS NOT NULL GROUP BY conversation_id HAVING "
-	"max(conversation_seq) <> count(*) OR min(conversation_seq) <> 1)"},
-};
+static void
+keep_first(void *arg, const char *what, const char *place)
+{
+	char *text = arg;
+
+	if (text[0] == '\0')
+		(void)snprintf(text, BROKEN_SIZE, "%s: %s", what, place);
+}
 
 const char *
 rig_broken_promise(struct rig *r)
 {
-	size_t i;
+	static char text[BROKEN_SIZE];
+	struct db_options options = {.url = r->url,
+	    .mode = DB_READER,
+	    .vfs = r->options.vfs,
+	    .schema = &sql_sqlite_schema};
+	struct fsck_report report;
+	struct err err = ERR_INIT;
 
-	for (i = 0; i < sizeof(promises) / sizeof(promises[0]); i++)
-		if (rig_number(r, promises[i][1]) != 0)
-			return (promises[i][0]);
-	return (NULL);
+	if (r->eyes == NULL && db_open(&options, &r->eyes, &err) != RC_OK)
+		fail_msg("fsck: %s", err.text);
+	text[0] = '\0';
+	if (fsck_run(r->eyes, keep_first, text, &report, &err) != RC_OK)
+		(void)snprintf(text, sizeof(text), "fsck: %s", err.text);
+	return (text[0] != '\0' ? text : NULL);
 }
 
 void

@@ -45,7 +45,8 @@ struct rig {
 	struct domain *domain;
 	struct writer *writer;
 	struct domain_sinks sinks;
-	sqlite3 *look; /* a second pair of eyes */
+	sqlite3 *look;   /* a second pair of eyes */
+	struct db *eyes; /* fsck's, opened when needed */
 
 	/* What was published. */
 	struct domain_event events[512];
@@ -78,9 +79,8 @@ void rig_restart(struct rig *r);
  * schema, one committed row with a sync. */
 enum rc rig_boot(struct db *db, int64_t now_ms, struct err *err) MUST_USE;
 
-/* A promise that does not hold, looked at by SQL from outside: inboxes have no
- * holes, every message has its outbox row and its sender's copy, no event is
- * twice in an inbox, lanes, rows and inboxes agree.  NULL: all hold. */
+/* A promise that does not hold, by fsck on a connection of its own, with its
+ * place; static storage.  NULL: all hold. */
 const char *rig_broken_promise(struct rig *r);
 
 /* Dies of a broken promise. */

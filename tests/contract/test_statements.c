@@ -18,6 +18,9 @@ static bool
 may_scan(const char *name, const char *line)
 {
 
+	/* fsck looks at everything. */
+	if (strncmp(name, "check_", 6) == 0)
+		return (true);
 	/* Any user at all: the first row ends it. */
 	if (strcmp(name, "user_any") == 0)
 		return (true);
@@ -49,7 +52,8 @@ check_plan(const char *name, char *plan)
 	     line = strtok_r(NULL, "\n", &save)) {
 		if (strncmp(line, "SCAN", 4) == 0 && !may_scan(name, line))
 			fail_msg("%s: %s", name, line);
-		if (strstr(line, "USE TEMP B-TREE") != NULL)
+		if (strstr(line, "USE TEMP B-TREE") != NULL &&
+		    strncmp(name, "check_", 6) != 0)
 			fail_msg("%s: %s", name, line);
 	}
 }

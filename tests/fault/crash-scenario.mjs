@@ -13,6 +13,7 @@ import path from 'node:path';
 import {
 	Server, User, eventually, expectStatus, removeDir, tempDir, users, uuid7,
 } from '../e2e/harness.mjs';
+import { assertSound } from '../e2e/fsck.mjs';
 import { History, check, viewOf } from './crash-checker.mjs';
 
 /** The server went away under a step. */
@@ -220,6 +221,7 @@ export class Script {
 		assert.deepEqual(violations, []);
 		assert.equal(counts.accepted, 5);
 		assert.deepEqual(end, golden);
+		await assertSound(this.server);
 		return counts;
 	}
 }

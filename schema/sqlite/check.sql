@@ -1,0 +1,162 @@
+-- SPDX-License-Identifier: MIT
+-- What must not be (store/check.c).  Each statement names up to $1 places where
+-- it is.  They read whole tables: fsck runs when somebody asks for it.
+
+-- name: check_file
+SELECT integrity_check FROM pragma_integrity_check
+WHERE integrity_check <> 'ok' LIMIT $1;
+
+-- name: check_reference
+SELECT place FROM (
+	SELECT 'message ' || m.mid || ' of no user' AS place FROM messages m
+	WHERE NOT EXISTS (SELECT 1 FROM users u WHERE u.user_id = m.sender_id)
+	UNION ALL
+	SELECT 'message ' || m.mid || ' of no conversation' FROM messages m
+	WHERE NOT EXISTS (SELECT 1 FROM conversations c
+	    WHERE c.conversation_id = m.conversation_id)
+	UNION ALL
+	SELECT 'message ' || m.mid || ' of somebody who is not in its conversation'
+	FROM messages m
+	WHERE NOT EXISTS (SELECT 1 FROM participants p
+	    WHERE p.conversation_id = m.conversation_id
+	    AND p.user_id = m.sender_id)
+	UNION ALL
+	SELECT 'outbox row ' || o.id || ' about no message' FROM outbox o
+	WHERE NOT EXISTS (SELECT 1 FROM messages m WHERE m.mid = o.mid)
+	UNION ALL
+	SELECT 'outbox row ' || o.id || ' in no lane' FROM outbox o
+	WHERE o.lane_id IS NOT NULL AND NOT EXISTS (
+	    SELECT 1 FROM outbox_lanes l WHERE l.lane_id = o.lane_id)
+	UNION ALL
+	SELECT 'event ' || i.seq || ' of user ' || i.user_id || ' about no message'
+	FROM inbox i
+	WHERE NOT EXISTS (SELECT 1 FROM messages m WHERE m.mid = i.mid)
+	UNION ALL
+	SELECT 'event ' || i.seq || ' of no user ' || i.user_id FROM inbox i
+	WHERE NOT EXISTS (
+	    SELECT 1 FROM inboxes b WHERE b.user_id = i.user_id)
+) AS places LIMIT $1;
+
+-- name: check_no_outbox
+SELECT 'message ' || m.mid FROM messages m
+WHERE NOT EXISTS (SELECT 1 FROM outbox o WHERE o.event_id = m.event_id)
+LIMIT $1;
+
+-- name: check_no_own_copy
+SELECT 'message ' || m.mid || ' of user ' || m.sender_id FROM messages m
+WHERE m.conversation_seq IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM inbox i WHERE i.event_id = m.event_id
+    AND i.user_id = m.sender_id AND i.origin = 0)
+LIMIT $1;
+
+-- name: check_not_delivered
+SELECT 'outbox row ' || o.id || ' to user ' || o.dest_id FROM outbox o
+WHERE (o.state = 'sent' OR o.state = 'acked') AND o.dest_kind = 'user'
+AND NOT EXISTS (SELECT 1 FROM inbox i
+    WHERE i.event_id = o.event_id AND i.user_id = o.dest_id
+    AND i.origin = 0)
+LIMIT $1;
+
+-- name: check_still_owed
+SELECT 'outbox row ' || o.id || ' to user ' || o.dest_id
+FROM outbox o JOIN inbox i ON i.event_id = o.event_id
+    AND i.user_id = o.dest_id AND i.origin = 0
+WHERE o.state = 'pending' AND o.dest_kind = 'user' AND o.lane_id IS NOT NULL
+LIMIT $1;
+
+-- name: check_twice
+SELECT 'message ' || mid || ' to user ' || user_id FROM inbox WHERE kind = 1
+GROUP BY user_id, mid HAVING count(*) > 1
+LIMIT $1;
+
+-- name: check_inbox_hole
+SELECT 'user ' || i.user_id || ': ' || count(*) || ' events from ' ||
+    min(i.seq) || ' to ' || max(i.seq) || ', trimmed up to ' || min(b.trimmed)
+FROM inbox i JOIN inboxes b ON b.user_id = i.user_id
+GROUP BY i.user_id
+HAVING max(i.seq) <> count(*) + min(b.trimmed)
+    OR min(i.seq) <> min(b.trimmed) + 1
+LIMIT $1;
+
+-- name: check_conversation_hole
+SELECT 'conversation ' || conversation_id || ': ' || count(*) ||
+    ' messages from ' || min(conversation_seq) || ' to ' ||
+    max(conversation_seq)
+FROM messages WHERE conversation_seq IS NOT NULL
+GROUP BY conversation_id
+HAVING max(conversation_seq) <> count(*) OR min(conversation_seq) <> 1
+LIMIT $1;
+
+-- name: check_order
+SELECT 'event ' || seq || ' of user ' || user_id || ': message ' ||
+    conversation_seq || ' of conversation ' || conversation_id || ' after ' ||
+    before
+FROM (SELECT user_id, seq, conversation_id, conversation_seq,
+	lag(conversation_seq) OVER (
+	    PARTITION BY user_id, conversation_id, actor_id ORDER BY seq
+	) AS before
+    FROM inbox WHERE kind = 1) AS pairs
+WHERE conversation_seq <= before
+LIMIT $1;
+
+-- name: check_lane
+SELECT 'outbox row ' || o.id || ' (' || o.state || ') has place ' ||
+    o.lane_seq || ' in lane ' || o.lane_id || ', which is at ' || l.next_seq
+FROM outbox o JOIN outbox_lanes l ON l.lane_id = o.lane_id
+WHERE o.lane_seq IS NOT NULL AND (
+    (o.state = 'pending' AND o.lane_seq < l.next_seq)
+    OR ((o.state = 'sent' OR o.state = 'acked') AND o.lane_seq >= l.next_seq))
+LIMIT $1;
+
+-- name: check_state
+SELECT 'outbox row ' || id || ' is ' || state || ', sent at ' ||
+    coalesce(CAST(sent_at AS TEXT), 'no time') || ', acked at ' ||
+    coalesce(CAST(acked_at AS TEXT), 'no time')
+FROM outbox
+WHERE (state = 'sent' AND (sent_at IS NULL OR acked_at IS NOT NULL))
+    OR (state = 'acked' AND acked_at IS NULL)
+    OR (state = 'pending' AND (sent_at IS NOT NULL OR acked_at IS NOT NULL))
+LIMIT $1;
+
+-- name: check_mark
+SELECT place FROM (
+	SELECT 'device ' || d.device_id || ' has acked ' || d.acked_seq ||
+	    ', the inbox of user ' || d.user_id || ' ends before' AS place
+	FROM devices d JOIN inboxes b ON b.user_id = d.user_id
+	WHERE d.acked_seq > coalesce((SELECT max(i.seq) FROM inbox i
+	    WHERE i.user_id = d.user_id), b.trimmed)
+	UNION ALL
+	SELECT 'user ' || b.user_id || ' has read ' || b.read_seq ||
+	    ', his inbox ends before'
+	FROM inboxes b
+	WHERE b.read_seq > coalesce((SELECT max(i.seq) FROM inbox i
+	    WHERE i.user_id = b.user_id), b.trimmed)
+	UNION ALL
+	SELECT 'user ' || p.user_id || ' has marks beyond the end of conversation '
+	    || p.conversation_id
+	FROM participants p
+	WHERE (p.delivered_upto > 0 OR p.acked_upto > 0 OR p.read_upto > 0)
+	AND NOT EXISTS (SELECT 1 FROM messages m
+	    WHERE m.conversation_id = p.conversation_id
+	    AND m.conversation_seq >= p.delivered_upto
+	    AND m.conversation_seq >= p.acked_upto
+	    AND m.conversation_seq >= p.read_upto)
+	UNION ALL
+	SELECT 'outbox row ' || o.id || ' is acked, user ' || o.dest_id ||
+	    ' is at ' || p.acked_upto || ' of conversation ' || o.conversation_id
+	FROM outbox o JOIN participants p
+	    ON p.conversation_id = o.conversation_id AND p.user_id = o.dest_id
+	WHERE o.state = 'acked' AND o.kind = 1 AND o.lane_id IS NOT NULL
+	AND o.conversation_seq > p.acked_upto
+) AS places LIMIT $1;
+
+-- name: check_chain
+SELECT m.conversation_id, m.conversation_seq, m.message_id, u.name, m.salt,
+    m.body, m.digest
+FROM messages m JOIN users u ON u.user_id = m.sender_id
+WHERE m.conversation_seq IS NOT NULL
+ORDER BY m.conversation_id, m.conversation_seq;
+
+-- name: check_census
+SELECT (SELECT count(*) FROM users), (SELECT count(*) FROM messages),
+    (SELECT count(*) FROM outbox), (SELECT count(*) FROM inbox);

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `twinboxd fsck`: whether a database keeps the promises.  It reads in one
+ * snapshot on a connection that cannot write, so it takes no lock and runs
+ * beside the server as well as without one.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "domain/fsck.h"
+#include "main/main_internal.h"
+
+static void
+print_found(void *arg, const char *what, const char *place)
+{
+
+	(void)arg;
+	(void)printf("%s: %s\n", what, place);
+}
+
+/* A file that is not there would be made by nobody here, but its absence
+ * deserves a plain sentence. */
+static enum rc
+find_file(const struct data *data, struct err *err)
+{
+	const char *path = strchr(data->url, ':') + 1;
+
+	if (access(path, R_OK) == 0)
+		return (RC_OK);
+	return (err_set_sys(err, errno == ENOENT ? RC_NOT_FOUND : RC_IO, errno,
+	    "cannot read the database %s", path));
+}
+
+static enum rc
+run(const struct config *config, struct fsck_report *report, struct err *err)
+{
+	struct db_options options;
+	struct data data;
+	struct db *db;
+	enum rc rc;
+
+	data_name(config, &data);
+	options = data_db_options(&data);
+	if ((rc = find_file(&data, err)) != RC_OK ||
+	    (rc = db_open(&options, &db, err)) != RC_OK)
+		return (rc);
+	rc = fsck_run(db, print_found, NULL, report, err);
+	db_close(db);
+	return (rc);
+}
+
+/* A damaged file is what is looked for here, no failure of the disk. */
+static int
+exit_code(enum rc rc)
+{
+
+	return (rc == RC_NOT_FOUND ? EX_NOINPUT
+		: rc == RC_CORRUPT ? EX_DATAERR
+				   : rc_exit_code(rc));
+}
+
+int
+fsck_main(int argc, char **argv)
+{
+	struct fsck_report report;
+	struct err err = ERR_INIT;
+	struct config config;
+	int code;
+
+	if ((code = settings(argc, argv, &config)) >= 0 ||
+	    (code = no_operands(&config)) >= 0)
+		return (code);
+	log_set_level(LVL_WARN);
+	if (crypt_init(&err) != RC_OK || run(&config, &report, &err) != RC_OK)
+		return (complain(exit_code(err.rc),
+		    "fsck could not look at everything: %s", err.text));
+	(void)printf("%" PRId64 " users, %" PRId64 " messages, %" PRId64
+		     " outbox rows, %" PRId64 " inbox events, %" PRId64
+		     " links of chains: ",
+	    report.census.users, report.census.messages,
+	    report.census.outbox_rows, report.census.events, report.links);
+	if (report.violations == 0) {
+		(void)printf("%d kinds of violation looked for, none found\n",
+		    report.kinds);
+		return (fflush(stdout) == 0 ? EX_OK : EX_IOERR);
+	}
+	(void)printf("%" PRId64 " violation%s (of each kind at most %d are "
+		     "named)\n",
+	    report.violations, report.violations == 1 ? "" : "s", FSCK_PLACES);
+	(void)fflush(stdout);
+	return (EX_DATAERR);
+}

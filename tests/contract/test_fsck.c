@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fsck finds nothing on a sound database, and each kind of damage on one that
+ * was made unsound behind the server's back, at its place.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "contract/rig.h"
+#include "domain/fsck.h"
+#include "schema/sql.h"
+
+struct found {
+	int n;
+	char first[512]; /* "what: place" */
+};
+
+static void
+keep(void *arg, const char *what, const char *place)
+{
+	struct found *f = arg;
+
+	if (f->n++ == 0)
+		(void)snprintf(
+		    f->first, sizeof(f->first), "%s: %s", what, place);
+}
+
+static struct fsck_report
+look(const char *url, struct found *ret)
+{
+	struct db_options options = {
+	    .url = url, .mode = DB_READER, .schema = &sql_sqlite_schema};
+	struct fsck_report report;
+	struct err err = ERR_INIT;
+	struct db *db;
+
+	memset(ret, 0, sizeof(*ret));
+	if (db_open(&options, &db, &err) != RC_OK ||
+	    fsck_run(db, keep, ret, &report, &err) != RC_OK)
+		fail_msg("%s", err.text);
+	db_close(db);
+	return (report);
+}
+
+/*
+ * Alice (1) and Bob (2): four messages there and two back, all delivered (his
+ * own two stand first in his inbox); Bob
+ * has acked the first two of his and read one; one to Carol (3) waits, one is
+ * scheduled.
+ */
+static void
+tell_story(struct rig *r)
+{
+	int64_t alice, bob, alice_device, bob_device;
+	int i;
+
+	alice = rig_user(r, "alice", &alice_device);
+	bob = rig_user(r, "bob", &bob_device);
+	(void)rig_user(r, "carol", NULL);
+	for (i = 0; i < 4; i++)
+		(void)rig_send(r, alice, "bob", "there", NULL);
+	for (i = 0; i < 2; i++)
+		(void)rig_send(r, bob, "alice", "back", NULL);
+	(void)rig_deliver(r);
+	(void)rig_ack(r, bob, bob_device, 4);
+	(void)rig_read(r, bob, bob_device, 3, false);
+	(void)rig_deliver(r);
+	(void)rig_send(r, alice, "carol", "waits", NULL);
+	(void)rig_send_at(r, alice, "bob", "later", r->clk.wall_ms + 60000);
+}
+
+static void
+test_sound(void **state)
+{
+	struct fsck_report report;
+	struct found found;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	report = look(r.url, &found);
+	assert_int_equal(report.violations, 0);
+	assert_int_equal(report.census.messages, 0);
+	tell_story(&r);
+	report = look(r.url, &found);
+	if (found.n > 0)
+		fail_msg("%s", found.first);
+	assert_int_equal(report.violations, 0);
+	assert_int_equal(report.census.users, 3);
+	assert_int_equal(report.census.messages, 8);
+	assert_int_equal(report.links, 7);
+	/* One for each, Bob's two receipts and his own note of having read. */
+	assert_int_equal(report.census.outbox_rows, 8 + 3);
+	/* Both sides of six, the copy of one that waits, and those three. */
+	assert_int_equal(report.census.events, 2 * 6 + 1 + 3);
+	assert_int_equal(report.kinds, 14);
+	rig_close(&r);
+}
+
+/* What is done behind the server's back, and what fsck says first. */
+static const struct damage {
+	const char *sql;
+	const char *first; /* the beginning of it */
+} damages[] = {
+    {"DELETE FROM outbox WHERE mid=2 AND kind=1",
+	"accepted, but there is no outbox row: message 2"},
+    {"DELETE FROM messages WHERE mid=2",
+	"a row refers to nothing: outbox row 2 about no message"},
+    {"UPDATE messages SET sender_id=99 WHERE mid=2",
+	"a row refers to nothing: message 2 of no user"},
+    {"UPDATE messages SET sender_id=3 WHERE mid=2",
+	"a row refers to nothing: message 2 of somebody who is not in its "
+	"conversation"},
+    {"UPDATE messages SET conversation_id=77 WHERE mid=2",
+	"a row refers to nothing: message 2 of no conversation"},
+    {"UPDATE outbox SET lane_id=77 WHERE id=2",
+	"a row refers to nothing: outbox row 2 in no lane"},
+    {"UPDATE inbox SET mid=77 WHERE user_id=2 AND seq=3",
+	"a row refers to nothing: event 3 of user 2 about no message"},
+    {"UPDATE inbox SET user_id=77 WHERE user_id=2 AND seq=3",
+	"a row refers to nothing: event 3 of no user 77"},
+    {"DELETE FROM inbox WHERE user_id=1 AND seq=1 AND own=1",
+	"accepted, but not in its sender's inbox: message 1 of user 1"},
+    {"DELETE FROM inbox WHERE user_id=2 AND own=0 AND mid=4",
+	"called sent, but not in the inbox: outbox row 4 to user 2"},
+    {"UPDATE outbox SET state='pending', sent_at=NULL WHERE id=4",
+	"in the inbox, but still owed: outbox row 4 to user 2"},
+    {"UPDATE inbox SET mid=1 WHERE user_id=2 AND mid=2",
+	"twice in an inbox: message 1 to user 2"},
+    {"UPDATE inbox SET seq=seq+1 WHERE user_id=1 AND seq="
+     "(SELECT max(seq) FROM inbox WHERE user_id=1)",
+	"an inbox has a hole: user 1: "},
+    {"UPDATE inboxes SET trimmed=1 WHERE user_id=1",
+	"an inbox has a hole: user 1: "},
+    {"UPDATE messages SET conversation_seq=9 WHERE mid=6",
+	"a conversation has a hole: conversation 1: 6 messages from 1 to 9"},
+    {"UPDATE inbox SET conversation_seq=CASE conversation_seq WHEN 3 THEN 4 "
+     "ELSE 3 END WHERE user_id=2 AND conversation_seq IN (3, 4)",
+	"out of order: event 6 of user 2: message 3 of conversation 1 after 4"},
+    {"UPDATE outbox_lanes SET next_seq=2 WHERE lane_id=1",
+	"its lane has passed it over, or is behind it: outbox row 2 (acked) "
+	"has place 2 in lane 1, which is at 2"},
+    {"UPDATE outbox_lanes SET next_seq=next_seq+1 WHERE lane_id="
+     "(SELECT lane_id FROM outbox WHERE state='pending' AND lane_id NOTNULL)",
+	"its lane has passed it over, or is behind it: outbox row "},
+    {"UPDATE outbox SET acked_at=5 WHERE id=3",
+	"a state that its times do not bear out: outbox row 3 is sent"},
+    {"UPDATE devices SET acked_seq=100 WHERE user_id=2",
+	"a mark beyond what there is: device 2 has acked 100, the inbox of "
+	"user 2 ends before"},
+    {"UPDATE inboxes SET read_seq=100 WHERE user_id=2",
+	"a mark beyond what there is: user 2 has read 100"},
+    {"UPDATE participants SET delivered_upto=100 WHERE user_id=2",
+	"a mark beyond what there is: user 2 has marks beyond the end of "
+	"conversation 1"},
+    {"UPDATE participants SET acked_upto=0 WHERE user_id=2",
+	"a mark beyond what there is: outbox row 1 is acked, user 2 is at 0"},
+    {"UPDATE messages SET body='other' WHERE mid=2",
+	"not what was accepted: its digest does not follow from the one "
+	"before: message 2 of conversation 1"},
+    {"UPDATE messages SET digest=zeroblob(32) WHERE mid=6",
+	"not what was accepted: its digest does not follow from the one "
+	"before: message 6 of conversation 1"},
+    {"UPDATE messages SET salt=NULL WHERE mid=3",
+	"not what was accepted: its digest does not follow from the one "
+	"before: message 3 of conversation 1"},
+};
+
+static void
+hurt(const char *path, const char *sql)
+{
+	sqlite3 *db;
+	char *text = NULL;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db,
+			     "DROP TRIGGER IF EXISTS messages_immutable;"
+			     "DROP TRIGGER IF EXISTS outbox_immutable;"
+			     "DROP TRIGGER IF EXISTS outbox_event_time",
+			     NULL, NULL, NULL),
+	    SQLITE_OK);
+	if (sqlite3_exec(db, sql, NULL, NULL, &text) != SQLITE_OK)
+		fail_msg("%s: %s", sql, text);
+	if (sqlite3_changes(db) == 0)
+		fail_msg("%s: changed nothing", sql);
+	(void)sqlite3_close(db);
+}
+
+static void
+test_damage(void **state)
+{
+	const struct damage *d;
+	struct found found;
+	struct rig r;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
+		d = &damages[i];
+		rig_open(&r);
+		tell_story(&r);
+		hurt(r.path, d->sql);
+		(void)look(r.url, &found);
+		if (strncmp(found.first, d->first, strlen(d->first)) != 0)
+			fail_msg("%s\n  found %d: %s\n  not: %s", d->sql,
+			    found.n, found.first, d->first);
+		rig_close(&r);
+	}
+	print_message("# ok - %zu kinds of damage\n", i);
+}
+
+/* Erased on purpose: the chain is whole. */
+static void
+test_erased(void **state)
+{
+	struct found found;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	tell_story(&r);
+	hurt(r.path, "UPDATE messages SET body=NULL, salt=NULL WHERE mid=2");
+	(void)look(r.url, &found);
+	if (found.n > 0)
+		fail_msg("%s", found.first);
+	/* But not so that its digest could be anything. */
+	hurt(r.path, "UPDATE messages SET digest=zeroblob(32) WHERE mid=2");
+	(void)look(r.url, &found);
+	assert_int_equal(found.n, 1);
+	rig_close(&r);
+}
+
+/* A page of the file itself. */
+static void
+test_damaged_page(void **state)
+{
+	struct found found;
+	char noise[64];
+	struct rig r;
+	long page;
+	FILE *f;
+
+	(void)state;
+	rig_open(&r);
+	tell_story(&r);
+	rig_restart(&r); /* the log goes into the file */
+	page = (long)rig_number(&r,
+	    "SELECT rootpage FROM sqlite_schema WHERE name='messages_sender'");
+	memset(noise, 0x5a, sizeof(noise));
+	f = fopen(r.path, "r+");
+	assert_non_null(f);
+	/* The number of cells in the head of an index's page. */
+	assert_int_equal(fseek(f, (page - 1) * 4096 + 3, SEEK_SET), 0);
+	assert_int_equal(fwrite(noise, 1, 2, f), 2);
+	assert_int_equal(fclose(f), 0);
+	(void)look(r.url, &found);
+	assert_true(found.n > 0);
+	assert_memory_equal(found.first, "the file is damaged: ", 21);
+	rig_close(&r);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_sound),
+	    cmocka_unit_test(test_damage),
+	    cmocka_unit_test(test_erased),
+	    cmocka_unit_test(test_damaged_page),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+//
+// twinboxd fsck: beside a server under load, after its death, on a database
+// that somebody has changed, and on what is no database.
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { describe, it } from 'node:test';
+
+import { assertSound, fsck } from './fsck.mjs';
+import { TWINBOXD, startServer, tempDir, users } from './harness.mjs';
+
+/** Replaces a text in the database's file, as no server would. */
+function change(data, { from, to })
+{
+	const file = path.join(data, 'twinbox.db');
+	const bytes = fs.readFileSync(file);
+	const at = bytes.indexOf(from);
+
+	assert.ok(at > 0, `"${from}" is in the file`);
+	assert.equal(from.length, to.length);
+	bytes.write(to, at);
+	fs.writeFileSync(file, bytes);
+}
+
+describe('fsck', () => {
+	it('finds nothing beside a server at work, nor after its death', async (t) => {
+		const server = await startServer();
+		t.after(() => server.running && server.kill());
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		let going = true;
+		let sent = 0;
+		const load = (async () => {
+			for (; going; sent += 2)
+				await Promise.all([ann.send(bob.name, 'there'), bob.send(ann.name, 'back')]);
+		})();
+		try {
+			for (let i = 0; i < 3 || sent < 20; i++)
+				assert.match(await assertSound(server), /none found$/);
+		} finally {
+			going = false;
+			await load;
+		}
+		await bob.ack((await bob.inbox()).head);
+		await server.kill();
+		const text = await assertSound(server);
+		assert.match(text, /^5 users, [1-9]\d+ messages, .*: 14 kinds of violation/);
+	});
+
+	it('names what was changed, and where', async (t) => {
+		const server = await startServer();
+		t.after(() => server.running && server.kill());
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		await ann.send(bob.name, 'the price is 100');
+		const { id } = await ann.send(bob.name, 'that is all');
+		await bob.received(id);
+		await server.stop();
+		await assertSound(server);
+		change(server.data, { from: 'the price is 100', to: 'the price is 900' });
+		const { code, text } = await fsck(server);
+		assert.equal(code, 65);
+		assert.match(text, /^not what was accepted: .*: message 1 of conversation 1$/m);
+		assert.match(text, /: 1 violation /);
+	});
+
+	it('says what it cannot read', () => {
+		const dir = tempDir();
+		const look = (...args) => {
+			const { status, stderr } = spawnSync(TWINBOXD, ['fsck', '--data', dir, ...args],
+				{ encoding: 'utf8' });
+			return [status, stderr];
+		};
+		let [code, text] = look();
+		assert.equal(code, 66);
+		assert.match(text, /cannot read the database .*twinbox\.db: No such file/);
+		assert.deepEqual(fs.readdirSync(dir), []);
+		fs.writeFileSync(path.join(dir, 'twinbox.db'), 'this is no database, however long it is'.repeat(200));
+		[code, text] = look();
+		assert.equal(code, 65);
+		assert.match(text, /not a database/);
+		[code, text] = look('everything');
+		assert.equal(code, 64);
+	});
+});
