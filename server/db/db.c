@@ -111,6 +111,13 @@ db_checkpoint(
 	return (db->driver->checkpoint(db, truncate, ret, err));
 }
 
+enum rc
+db_backup(struct db *db, const char *path, int64_t log_limit, struct err *err)
+{
+
+	return (db->driver->backup(db, path, log_limit, err));
+}
+
 int64_t
 db_log_bytes(struct db *db)
 {

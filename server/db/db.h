@@ -39,7 +39,8 @@ struct db_schema {
 
 enum db_mode {
 	DB_WRITER, /* the only connection that commits and checkpoints */
-	DB_READER  /* read-only, sees committed transactions */
+	DB_READER, /* read-only, sees committed transactions */
+	DB_COPIER  /* read-only, for db_backup() */
 };
 
 /* How hard the log is synced.  Anything but FULL exists for the power-loss
@@ -169,6 +170,13 @@ struct db_checkpoint {
 /* Moves the log into the database file: passive, or with ${truncate} waiting
  * for readers and emptying the log.  Writer only. */
 enum rc db_checkpoint(struct db *db, bool truncate, struct db_checkpoint *ret,
+    struct err *err) MUST_USE;
+
+/* Copies all that is committed now into the fresh file ${path}, which is not
+ * synced; writers go on meanwhile.  RC_BUSY: given up, because the log, which
+ * cannot be emptied so long, grew beyond ${log_limit} bytes; RC_FULL: no room.
+ * After an error there is no file.  DB_COPIER only. */
+enum rc db_backup(struct db *db, const char *path, int64_t log_limit,
     struct err *err) MUST_USE;
 
 /* Bytes that the write-ahead log holds now (0 where there is none). */

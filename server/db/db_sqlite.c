@@ -612,6 +612,7 @@ const struct db_driver db_sqlite_driver = {
     .rollback = sqlite_rollback,
     .in_transaction = sqlite_in_transaction,
     .checkpoint = sqlite_checkpoint,
+    .backup = db_sqlite_backup,
     .log_bytes = sqlite_log_bytes,
     .migrate = sqlite_migrate,
     .describe = sqlite_describe,

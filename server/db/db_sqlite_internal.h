@@ -44,6 +44,10 @@ enum rc db_sqlite_exec(
 enum rc db_sqlite_ask(struct db_sqlite *s, const char *sql, int64_t *ret,
     char *text, size_t text_size, struct err *err) MUST_USE;
 
+/* As db_backup(). */
+enum rc db_sqlite_backup(struct db *db, const char *path, int64_t log_limit,
+    struct err *err) MUST_USE;
+
 /* SQLite's hook after each commit: notes how long the log is now. */
 int db_sqlite_on_commit(
     void *arg, sqlite3 *handle, const char *schema, int frames);

@@ -84,7 +84,7 @@ configure(
 	(void)sqlite3_db_config(
 	    s->handle, SQLITE_DBCONFIG_DQS_DML, 0, (int *)NULL);
 	(void)sqlite3_db_config(s->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE,
-	    options->mode == DB_READER, (int *)NULL);
+	    options->mode != DB_WRITER, (int *)NULL);
 	(void)sqlite3_wal_autocheckpoint(s->handle, 0);
 	(void)sqlite3_wal_hook(s->handle, db_sqlite_on_commit, s);
 	(void)sqlite3_limit(s->handle, SQLITE_LIMIT_ATTACHED, 1);

@@ -74,6 +74,30 @@ data_name(const struct config *config, struct data *ret)
 }
 
 enum rc
+data_find(const struct data *data, struct err *err)
+{
+	const char *path = strchr(data->url, ':') + 1;
+
+	if (access(path, R_OK) == 0)
+		return (RC_OK);
+	return (err_set_sys(err, errno == ENOENT ? RC_NOT_FOUND : RC_IO, errno,
+	    "cannot read the database %s", path));
+}
+
+void
+data_new_epoch(struct rnd *rnd, char ret[EPOCH_LEN + 1])
+{
+	static const char hex[] = "0123456789abcdef";
+	uint8_t random[EPOCH_LEN / 2];
+	size_t i;
+
+	rnd_fill(rnd, random, sizeof(random));
+	for (i = 0; i < EPOCH_LEN; i++)
+		ret[i] = hex[random[i / 2] >> (i % 2 * 4) & 15];
+	ret[EPOCH_LEN] = '\0';
+}
+
+enum rc
 data_open(const struct config *config, struct data *ret, struct err *err)
 {
 	struct data data;

@@ -4,12 +4,9 @@
  * snapshot on a connection that cannot write, so it takes no lock and runs
  * beside the server as well as without one.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include <sysexits.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "domain/fsck.h"
@@ -23,19 +20,6 @@ print_found(void *arg, const char *what, const char *place)
 	(void)printf("%s: %s\n", what, place);
 }
 
-/* A file that is not there would be made by nobody here, but its absence
- * deserves a plain sentence. */
-static enum rc
-find_file(const struct data *data, struct err *err)
-{
-	const char *path = strchr(data->url, ':') + 1;
-
-	if (access(path, R_OK) == 0)
-		return (RC_OK);
-	return (err_set_sys(err, errno == ENOENT ? RC_NOT_FOUND : RC_IO, errno,
-	    "cannot read the database %s", path));
-}
-
 static enum rc
 run(const struct config *config, struct fsck_report *report, struct err *err)
 {
@@ -46,7 +30,7 @@ run(const struct config *config, struct fsck_report *report, struct err *err)
 
 	data_name(config, &data);
 	options = data_db_options(&data);
-	if ((rc = find_file(&data, err)) != RC_OK ||
+	if ((rc = data_find(&data, err)) != RC_OK ||
 	    (rc = db_open(&options, &db, err)) != RC_OK)
 		return (rc);
 	rc = fsck_run(db, print_found, NULL, report, err);

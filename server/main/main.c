@@ -23,6 +23,9 @@ static const char usage[] =
     "date\n"
     "       twinboxd fsck [SETTING...]            prove that the database is "
     "whole\n"
+    "       twinboxd backup FILE [SETTING...]     copy the database, also "
+    "while it serves\n"
+    "       twinboxd restore FILE [--replace] [SETTING...]\n"
     "       twinboxd user add NAME [--admin] [--password-stdin]\n"
     "       twinboxd user passwd NAME [--password-stdin]\n"
     "       twinboxd user disable NAME\n"
@@ -157,7 +160,8 @@ static const struct {
     {"migrate", migrate_main},
     {"user", users_main},
     {"fsck", fsck_main},
-    {"backup", later_main},
+    {"backup", backup_main},
+    {"restore", restore_main},
     {"copy", later_main},
 };
 

@@ -6,6 +6,7 @@
 #ifndef MAIN_MAIN_INTERNAL_H
 #define MAIN_MAIN_INTERNAL_H
 
+#include "base/rnd.h"
 #include "config/config.h"
 #include "crypt/crypt.h"
 #include "db/db.h"
@@ -15,6 +16,7 @@
 #include "store/writer.h"
 
 #define URL_SIZE (2 * CONFIG_TEXT_SIZE)
+#define EPOCH_LEN 32
 
 /* ---- the data directory (data.c) ---- */
 
@@ -32,6 +34,13 @@ struct data {
 
 /* Says where ${config}'s database is; opens nothing. */
 void data_name(const struct config *config, struct data *ret);
+
+/* Whether there is a database; if not, says so. */
+enum rc data_find(const struct data *data, struct err *err) MUST_USE;
+
+/* A new name for the times of a database; it changes when its inboxes may have
+ * other events under the same numbers. */
+void data_new_epoch(struct rnd *rnd, char ret[EPOCH_LEN + 1]);
 
 /* Opens ${config}'s directory, made if need be (0700), and takes its lock.
  * RC_BUSY: a server holds it (the directory is open then). */
@@ -70,8 +79,18 @@ enum rc user_command_result(
 enum rc user_command_run(const struct user_command *command, struct db *db,
     struct writer *writer, struct err *err) MUST_USE;
 
+/* Takes ${flag} out of the arguments: how many are left.  *ret: it was there.
+ */
+int take_flag(int argc, char **argv, const char *flag, bool *ret);
+
 /* `twinboxd user …`: the exit code. */
 int users_main(int argc, char **argv);
+
+/* ---- back-ups (backup.c) ---- */
+
+/* `twinboxd backup …`, `twinboxd restore …`: the exit code. */
+int backup_main(int argc, char **argv);
+int restore_main(int argc, char **argv);
 
 /* ---- looking at the database (fsck.c) ---- */
 

@@ -12,8 +12,6 @@
 #include "main/main_internal.h"
 #include "relay/relay.h"
 
-#define EPOCH_LEN 32
-
 struct server {
 	struct config config;
 	const struct clk *clk;

@@ -63,11 +63,8 @@ on_fatal(void *arg, const struct err *err)
 static enum rc
 write_boot(struct server *s, struct err *err)
 {
-	static const char hex[] = "0123456789abcdef";
 	char now[24], text[64];
-	uint8_t random[EPOCH_LEN / 2];
 	enum rc rc;
-	size_t i;
 
 	(void)snprintf(
 	    now, sizeof(now), "%lld", (long long)clk_wall_ms(s->clk));
@@ -75,10 +72,7 @@ write_boot(struct server *s, struct err *err)
 		return (rc);
 	rc = store_meta_get(s->db, "epoch", text, sizeof(text), err);
 	if (rc == RC_NOT_FOUND) {
-		rnd_fill(s->rnd, random, sizeof(random));
-		for (i = 0; i < EPOCH_LEN; i++)
-			text[i] = hex[random[i / 2] >> (i % 2 * 4) & 15];
-		text[EPOCH_LEN] = '\0';
+		data_new_epoch(s->rnd, text);
 		rc = store_meta_set(s->db, "epoch", text, err);
 	}
 	if (rc == RC_OK)

@@ -287,8 +287,7 @@ static const char usage[] =
     "       twinboxd user passwd NAME [--password-stdin]\n"
     "       twinboxd user disable NAME\n";
 
-/* Takes our own flags out of the arguments. */
-static int
+int
 take_flag(int argc, char **argv, const char *flag, bool *ret)
 {
 	int i, n = 0;

@@ -383,6 +383,53 @@ test_describe(void **state)
 	scratch_close(&s);
 }
 
+/* A copy is of one instant, with what is only in the log; it is given up when
+ * the log is too long, and then there is none. */
+static void
+test_backup(void **state)
+{
+	struct err err = ERR_INIT;
+	struct db *db, *copier, *copy;
+	char path[160], url[180];
+	struct scratch s;
+	int64_t before, i;
+
+	(void)state;
+	scratch_open(&s);
+	db = db_fixture_ready(&s);
+	before = db_fixture_number(db, S_COUNT);
+	for (i = 1001; i <= 6000; i++)
+		if (db_fixture_insert(db, i, i, &err) != RC_OK)
+			fail_msg("%s", err.text);
+	assert_true(db_log_bytes(db) > 0);
+	(void)snprintf(path, sizeof(path), "%s/copy", s.dir);
+	(void)snprintf(url, sizeof(url), "sqlite:%s", path);
+	assert_int_equal(db_fixture_open(s.url, DB_COPIER, &db_fixture_schema,
+			     &copier, &err),
+	    RC_OK);
+	assert_int_equal(db_backup(copier, path, 1, &err), RC_BUSY);
+	assert_non_null(strstr(err.text, "the log has grown beyond"));
+	assert_int_equal(access(path, F_OK), -1);
+	err = (struct err)ERR_INIT;
+	assert_int_equal(
+	    db_backup(copier, path, INT64_C(1) << 40, &err), RC_OK);
+	assert_int_equal(db_fixture_insert(db, i, i, &err), RC_OK);
+	assert_int_equal(
+	    db_fixture_open(url, DB_READER, &db_fixture_schema, &copy, &err),
+	    RC_OK);
+	assert_int_equal(db_fixture_number(copy, S_COUNT), before + 5000);
+	db_close(copy);
+	/* It writes nowhere else, and not over anything. */
+	assert_int_not_equal(
+	    db_backup(copier, path, INT64_C(1) << 40, &err), RC_OK);
+	assert_int_not_equal(db_fixture_insert(copier, 9999, 1, &err), RC_OK);
+	db_close(copier);
+	assert_int_equal(db_fixture_number(db, S_COUNT), before + 5001);
+	db_close(db);
+	(void)unlink(path);
+	scratch_close(&s);
+}
+
 int
 main(void)
 {
@@ -397,6 +444,7 @@ main(void)
 	    cmocka_unit_test(test_reader_leaves_log),
 	    cmocka_unit_test(test_checkpoint),
 	    cmocka_unit_test(test_describe),
+	    cmocka_unit_test(test_backup),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));

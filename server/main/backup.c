@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `twinboxd backup FILE` and `twinboxd restore FILE`.
+ *
+ * A back-up is a snapshot, made beside the server on a connection that cannot
+ * write, synced, and proved by fsck before it gets its name.  A restored
+ * database has another epoch: clients find that out, forget their cursors and
+ * offer again what they have sent, so that what was accepted after the back-up
+ * comes back.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/rnd.h"
+#include "domain/fsck.h"
+#include "main/main_internal.h"
+#include "store/account.h"
+
+#define COPY_SIZE 65536
+/* A log this long ends a back-up: 8 times what starts a checkpoint. */
+#define LOG_FACTOR 8
+
+/* ---- files ---- */
+
+/* Waits until ${path} (a file or a directory) is on disk. */
+static enum rc
+sync_path(const char *path, int flags, struct err *err)
+{
+	int fd, failed;
+
+	fd = open(path, flags | O_CLOEXEC);
+	if (fd < 0)
+		return (err_set_sys(err, RC_IO, errno, "cannot open %s", path));
+	failed = fsync(fd) != 0 ? errno : 0;
+	(void)close(fd);
+	return (failed == 0
+		    ? RC_OK
+		    : err_set_sys(err, RC_IO, failed, "cannot sync %s", path));
+}
+
+static enum rc
+sync_folder_of(const char *path, struct err *err)
+{
+	char copy[URL_SIZE];
+
+	(void)snprintf(copy, sizeof(copy), "%s", path);
+	return (sync_path(dirname(copy), O_RDONLY | O_DIRECTORY, err));
+}
+
+/* Gives ${from} its final name, for good. */
+static enum rc
+rename_synced(const char *from, const char *to, struct err *err)
+{
+
+	if (rename(from, to) != 0)
+		return (err_set_sys(
+		    err, RC_IO, errno, "cannot rename %s to %s", from, to));
+	return (sync_folder_of(to, err));
+}
+
+static enum rc
+copy_bytes(int from, int to, const char *name, struct err *err)
+{
+	char piece[COPY_SIZE];
+	ssize_t n, done, wrote;
+
+	for (;;) {
+		n = read(from, piece, sizeof(piece));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return (err_set_sys(
+			    err, RC_IO, errno, "cannot read %s", name));
+		if (n == 0)
+			return (RC_OK);
+		for (done = 0; done < n; done += wrote) {
+			wrote = write(to, piece + done, (size_t)(n - done));
+			if (wrote < 0 && errno == EINTR)
+				wrote = 0;
+			if (wrote < 0)
+				return (err_set_sys(err,
+				    errno == ENOSPC ? RC_FULL : RC_IO, errno,
+				    "cannot write the copy of %s", name));
+		}
+	}
+}
+
+static enum rc
+copy_file(const char *from, const char *to, struct err *err)
+{
+	int in, out = -1;
+	enum rc rc;
+
+	if ((in = open(from, O_RDONLY | O_CLOEXEC)) < 0)
+		return (err_set_sys(err, errno == ENOENT ? RC_NOT_FOUND : RC_IO,
+		    errno, "cannot open %s", from));
+	out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (out < 0)
+		rc = err_set_sys(err, RC_IO, errno, "cannot make %s", to);
+	else
+		rc = copy_bytes(in, out, from, err);
+	(void)close(in);
+	if (out >= 0)
+		(void)close(out);
+	return (rc);
+}
+
+/* ---- proof ---- */
+
+static void
+print_found(void *arg, const char *what, const char *place)
+{
+
+	(void)arg;
+	(void)fprintf(stderr, "%s: %s\n", what, place);
+}
+
+/* Whether ${path} is a database of ours that keeps its promises. */
+static enum rc
+prove(const char *path, struct fsck_report *report, struct err *err)
+{
+	char url[URL_SIZE + 8];
+	struct data data = DATA_INIT;
+	struct db_options options;
+	struct db *db;
+	enum rc rc;
+
+	(void)snprintf(url, sizeof(url), "sqlite:%s", path);
+	options = data_db_options(&data);
+	options.url = url;
+	if ((rc = db_open(&options, &db, err)) != RC_OK)
+		return (rc);
+	rc = fsck_run(db, print_found, NULL, report, err);
+	db_close(db);
+	if (rc == RC_OK && report->violations > 0)
+		rc = err_set(err, RC_CORRUPT,
+		    "%s has %" PRId64 " violation%s (see `twinboxd fsck`)",
+		    path, report->violations,
+		    report->violations == 1 ? "" : "s");
+	return (rc);
+}
+
+static int
+report_done(const char *what, const char *path, const struct fsck_report *r)
+{
+
+	(void)printf("%s %s: %" PRId64 " users, %" PRId64 " messages, %" PRId64
+		     " inbox events; fsck found nothing wrong\n",
+	    what, path, r->census.users, r->census.messages, r->census.events);
+	return (fflush(stdout) == 0 ? EX_OK : EX_IOERR);
+}
+
+/* ---- backup ---- */
+
+static enum rc
+make_copy(const struct config *config, const char *path, struct err *err)
+{
+	struct db_options options;
+	struct data data;
+	struct db *db;
+	enum rc rc;
+
+	data_name(config, &data);
+	options = data_db_options(&data);
+	options.mode = DB_COPIER;
+	if ((rc = data_find(&data, err)) != RC_OK ||
+	    (rc = db_open(&options, &db, err)) != RC_OK)
+		return (rc);
+	rc = db_backup(
+	    db, path, LOG_FACTOR * config->checkpoint_size_bytes, err);
+	db_close(db);
+	return (rc);
+}
+
+static enum rc
+backup(const struct config *config, const char *path,
+    struct fsck_report *report, struct err *err)
+{
+	char part[URL_SIZE];
+	enum rc rc;
+
+	if (access(path, F_OK) == 0)
+		return (err_set(err, RC_EXISTS,
+		    "%s is there already: a back-up replaces nothing", path));
+	(void)snprintf(part, sizeof(part), "%s.part", path);
+	if (unlink(part) != 0 && errno != ENOENT)
+		return (
+		    err_set_sys(err, RC_IO, errno, "cannot remove %s", part));
+	rc = make_copy(config, part, err);
+	if (rc == RC_OK)
+		rc = sync_path(part, O_RDONLY, err);
+	if (rc == RC_OK)
+		rc = prove(part, report, err);
+	if (rc == RC_OK)
+		rc = rename_synced(part, path, err);
+	if (rc != RC_OK)
+		(void)unlink(part);
+	return (rc);
+}
+
+/* The only operand, and that it is not too long for what is appended to it. */
+static int
+one_file(const struct config *config, const char *usage, const char **ret)
+{
+
+	if (config->noperands != 1)
+		return (complain(EX_USAGE, "usage: %s", usage));
+	*ret = config->operands[0];
+	if (strlen(*ret) > URL_SIZE - 64)
+		return (complain(EX_USAGE, "the name of the file is too long"));
+	return (-1);
+}
+
+int
+backup_main(int argc, char **argv)
+{
+	struct fsck_report report;
+	struct err err = ERR_INIT;
+	struct config config;
+	const char *path = NULL;
+	int code;
+
+	if ((code = settings(argc, argv, &config)) >= 0 ||
+	    (code = one_file(
+		 &config, "twinboxd backup FILE [SETTING...]", &path)) >= 0)
+		return (code);
+	log_set_level(LVL_WARN);
+	if (crypt_init(&err) != RC_OK ||
+	    backup(&config, path, &report, &err) != RC_OK)
+		return (complain(rc_exit_code(err.rc), "%s", err.text));
+	return (report_done("backed up to", path, &report));
+}
+
+/* ---- restore ---- */
+
+/* Makes ${path}, a copy of a back-up, a database of another epoch. */
+static enum rc
+renew(const char *path, struct err *err)
+{
+	char epoch[EPOCH_LEN + 1];
+	struct data data = DATA_INIT;
+	struct db *db;
+	enum rc rc;
+
+	(void)snprintf(
+	    data.url, sizeof(data.url), "sqlite:%.*s", URL_SIZE - 8, path);
+	if ((rc = data_open_db(&data, &db, err)) != RC_OK)
+		return (rc);
+	data_new_epoch(rnd_system(), epoch);
+	rc = db_begin(db, err);
+	if (rc == RC_OK)
+		rc = store_meta_set(db, "epoch", epoch, err);
+	if (rc == RC_OK)
+		rc = db_commit(db, err);
+	if (rc == RC_OK)
+		rc = db_checkpoint(db, true, NULL, err);
+	/* The last connection takes the log away with it. */
+	db_close(db);
+	return (rc);
+}
+
+/* Renames ${path}${tail} to ${path}.replaced${tail}, if it is there. */
+static enum rc
+rename_tail(const char *path, const char *tail, struct err *err)
+{
+	char from[URL_SIZE], to[URL_SIZE];
+
+	(void)snprintf(from, sizeof(from), "%.*s%s", URL_SIZE - 64, path, tail);
+	(void)snprintf(
+	    to, sizeof(to), "%.*s.replaced%s", URL_SIZE - 64, path, tail);
+	if (rename(from, to) == 0 || errno == ENOENT)
+		return (RC_OK);
+	return (
+	    err_set_sys(err, RC_IO, errno, "cannot rename %s to %s", from, to));
+}
+
+/*
+ * Keeps the database that is there under another name as well.  At no moment is
+ * there none, for a server would begin a new one.  Its log goes into the file
+ * or, if the file is too damaged for that, aside: with another file it would
+ * be damage, too.
+ */
+static enum rc
+keep_replaced(const struct data *data, const char *path, struct err *err)
+{
+	struct db_options options = data_db_options(data);
+	struct err ignored = ERR_INIT;
+	char to[URL_SIZE];
+	struct db *db;
+	enum rc rc;
+
+	if (access(path, F_OK) != 0)
+		return (RC_OK);
+	options.mode = DB_WRITER;
+	if (db_open(&options, &db, &ignored) == RC_OK) {
+		(void)!db_checkpoint(db, true, NULL, &ignored);
+		db_close(db);
+	}
+	(void)snprintf(to, sizeof(to), "%.*s.replaced", URL_SIZE - 64, path);
+	if (unlink(to) != 0 && errno != ENOENT)
+		return (err_set_sys(err, RC_IO, errno, "cannot remove %s", to));
+	rc = rename_tail(path, "-wal", err);
+	if (rc == RC_OK)
+		rc = rename_tail(path, "-shm", err);
+	if (rc == RC_OK && link(path, to) != 0)
+		rc = err_set_sys(
+		    err, RC_IO, errno, "cannot keep %s as %s", path, to);
+	return (rc == RC_OK ? sync_folder_of(path, err) : rc);
+}
+
+static enum rc
+restore_into(const struct data *data, const char *from, bool replace,
+    struct fsck_report *report, struct err *err)
+{
+	const char *path = strchr(data->url, ':') + 1;
+	char part[URL_SIZE];
+	enum rc rc;
+
+	if (access(path, F_OK) == 0 && !replace)
+		return (err_set(err, RC_EXISTS,
+		    "%s is there already: --replace keeps it as %s.replaced",
+		    path, path));
+	(void)snprintf(
+	    part, sizeof(part), "%.*s.restoring", URL_SIZE - 64, path);
+	if ((rc = prove(from, report, err)) != RC_OK ||
+	    (rc = copy_file(from, part, err)) != RC_OK ||
+	    (rc = renew(part, err)) != RC_OK ||
+	    (rc = sync_path(part, O_RDONLY, err)) != RC_OK ||
+	    (rc = keep_replaced(data, path, err)) != RC_OK ||
+	    (rc = rename_synced(part, path, err)) != RC_OK)
+		(void)unlink(part);
+	return (rc);
+}
+
+int
+restore_main(int argc, char **argv)
+{
+	struct fsck_report report;
+	struct err err = ERR_INIT;
+	struct config config;
+	bool replace = false;
+	struct data data;
+	const char *from = NULL;
+	int code;
+	enum rc rc;
+
+	argc = take_flag(argc, argv, "--replace", &replace);
+	if ((code = settings(argc, argv, &config)) >= 0 ||
+	    (code = one_file(&config,
+		 "twinboxd restore FILE [--replace] [SETTING...]", &from)) >= 0)
+		return (code);
+	log_set_level(LVL_WARN);
+	if (crypt_init(&err) != RC_OK ||
+	    (rc = data_open(&config, &data, &err)) != RC_OK)
+		return (complain(rc_exit_code(err.rc), "%s", err.text));
+	rc = restore_into(&data, from, replace, &report, &err);
+	data_close(&data);
+	if (rc != RC_OK)
+		return (complain(rc_exit_code(rc), "%s", err.text));
+	return (report_done("restored from", from, &report));
+}

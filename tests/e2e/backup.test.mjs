@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+//
+// twinboxd backup and restore: a copy made under load has all that was accepted
+// before it began and keeps every promise; what is restored is another epoch,
+// so that clients offer again what it lacks; nothing is ever replaced unasked.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { describe, it } from 'node:test';
+
+import { problem } from './expect.mjs';
+import { assertSound, fsck } from './fsck.mjs';
+import { TWINBOXD, Server, User, run, startServer, tempDir, users, uuid7 } from './harness.mjs';
+
+/** Runs a command of twinboxd: {code, text}. */
+async function command(...args)
+{
+	const child = run(TWINBOXD, args);
+	const { code } = await child.exited;
+
+	return { code, text: child.out + child.err };
+}
+
+async function must(...args)
+{
+	const { code, text } = await command(...args);
+
+	assert.equal(code, 0, text);
+	return text;
+}
+
+/** The users of ${server} on ${other}, which has their tokens. */
+function elsewhere(other, ...people)
+{
+	return people.map((user) => new User(other, user.name, user.token, user.device_name));
+}
+
+async function bodies(user)
+{
+	return (await user.inbox()).events.filter((e) => e.kind === 'message').map((e) => e.body);
+}
+
+describe('backup', () => {
+	it('beside a server at work has all that was accepted before', async (t) => {
+		const server = await startServer();
+		t.after(() => server.running && server.kill());
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		const accepted = [];
+		let going = true;
+		const load = (async () => {
+			while (going)
+				accepted.push((await ann.send(bob.name, `message ${accepted.length}`)).id);
+		})();
+		const folder = tempDir();
+		const counts = [];
+		try {
+			for (let i = 0; i < 3; i++) {
+				counts.push(accepted.length);
+				const text = await must('backup', path.join(folder, `${i}.db`), '--data', server.data);
+				assert.match(text, /^backed up to .*fsck found nothing wrong$/m);
+			}
+		} finally {
+			going = false;
+			await load;
+		}
+		assert.deepEqual(fs.readdirSync(folder).sort(), ['0.db', '1.db', '2.db']);
+		for (let i = 0; i < 3; i++) {
+			const data = path.join(folder, `data${i}`);
+			await must('restore', path.join(folder, `${i}.db`), '--data', data);
+			const copy = await startServer({ data });
+			t.after(() => copy.running && copy.kill());
+			const [ann2] = elsewhere(copy, ann);
+			// In order and without a gap, so the last accepted one stands for all.
+			const seen = await bodies(ann2);
+			assert.ok(seen.length >= counts[i], `${seen.length} of ${counts[i]}`);
+			assert.deepEqual(seen, seen.map((_, n) => `message ${n}`));
+			await copy.stop();
+			await assertSound(copy);
+		}
+	});
+
+	it('replaces nothing, and leaves nothing half done', async (t) => {
+		const server = await startServer();
+		t.after(() => server.running && server.kill());
+		const folder = tempDir();
+		const file = path.join(folder, 'mine');
+
+		fs.writeFileSync(file, 'precious');
+		const { code, text } = await command('backup', file, '--data', server.data);
+		assert.equal(code, 73);
+		assert.match(text, /mine is there already/);
+		assert.equal(fs.readFileSync(file, 'utf8'), 'precious');
+		assert.equal((await command('backup', path.join(folder, 'no', 'such'),
+			'--data', server.data)).code, 74);
+		assert.equal((await command('backup', path.join(folder, 'x'),
+			'--data', path.join(folder, 'none'))).code, 68);
+		assert.equal((await command('backup', '--data', server.data)).code, 64);
+		assert.deepEqual(fs.readdirSync(folder), ['mine']);
+	});
+});
+
+describe('restore', () => {
+	it('is another epoch: cursors end, and what it lacks comes back', async (t) => {
+		const server = await startServer();
+		t.after(() => server.running && server.kill());
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		const file = path.join(tempDir(), 'copy.db');
+		await ann.send(bob.name, 'before');
+		await bob.event((e) => e.body === 'before');
+		await must('backup', file, '--data', server.data);
+		const id = uuid7();
+		await ann.send(bob.name, 'after', { id });
+		await bob.received(id);
+		const old = await bob.inbox();
+
+		const busy = await command('restore', file, '--replace', '--data', server.data);
+		assert.equal(busy.code, 75, busy.text);
+		assert.match(busy.text, /in use/);
+		// What is only in the log must be kept as well.
+		await server.kill();
+		const there = await command('restore', file, '--data', server.data);
+		assert.equal(there.code, 73);
+		assert.match(there.text, /--replace keeps it as .*\.replaced/);
+		await must('restore', file, '--replace', '--data', server.data);
+		await server.start();
+		const now = await bob.inbox();
+		assert.notEqual(now.epoch, old.epoch);
+		assert.deepEqual(await bodies(bob), ['before']);
+		problem(await bob.get(`/v1/inbox?after=${old.epoch}:${old.head}`), 410, 'cursor_expired');
+		await ann.send(bob.name, 'after', { id });
+		await bob.received(id);
+		assert.deepEqual(await bodies(bob), ['before', 'after']);
+		await server.stop();
+		await assertSound(server);
+
+		const kept = new Server({ data: path.join(tempDir(), 'kept') });
+		fs.mkdirSync(kept.data, { mode: 0o700 });
+		fs.copyFileSync(path.join(server.data, 'twinbox.db.replaced'),
+			path.join(kept.data, 'twinbox.db'));
+		await kept.start();
+		t.after(() => kept.running && kept.kill());
+		assert.deepEqual(await bodies(elsewhere(kept, bob)[0]), ['before', 'after']);
+		await kept.stop();
+		await assertSound(kept);
+	});
+
+	it('refuses what is no sound back-up, and then nothing has changed', async (t) => {
+		const server = await startServer();
+		t.after(() => server.running && server.kill());
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		const folder = tempDir();
+		const file = path.join(folder, 'copy.db');
+		const { id } = await ann.send(bob.name, 'the price is 100');
+		await bob.received(id);
+		await must('backup', file, '--data', server.data);
+		await server.stop();
+		const bytes = fs.readFileSync(file);
+		bytes.write('the price is 900', bytes.indexOf('the price is 100'));
+		fs.writeFileSync(file, bytes);
+		fs.writeFileSync(path.join(folder, 'text'), 'no database '.repeat(1000));
+		const before = fs.readdirSync(server.data).sort();
+		for (const [name, reason] of [['copy.db', /has 1 violation/], ['text', /not a database/],
+			['none', /cannot read|unable to open|No such file/]]) {
+			const { code, text } = await command('restore', path.join(folder, name),
+				'--replace', '--data', server.data);
+			assert.notEqual(code, 0);
+			assert.match(text, reason);
+			assert.deepEqual(fs.readdirSync(server.data).sort(), before);
+		}
+		assert.equal((await fsck(server)).code, 0);
+		await server.start();
+		assert.deepEqual(await bodies(bob), ['the price is 100']);
+	});
+});
