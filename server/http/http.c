@@ -61,6 +61,15 @@ bind_one(const struct addrinfo *ai)
 	return (-1);
 }
 
+/* An address that is taken, or not there yet, may be free in a while; neither
+ * is a fault of the disk, after which nobody may start us again. */
+static enum rc
+listen_rc(int error)
+{
+
+	return (error == EACCES || error == EPERM ? RC_DENIED : RC_BUSY);
+}
+
 /* Opens the listening socket and learns its port. */
 static enum rc
 http_listen(struct http *http, struct err *err)
@@ -86,7 +95,8 @@ http_listen(struct http *http, struct err *err)
 	rc = errno;
 	freeaddrinfo(list);
 	if (fd < 0)
-		return (err_set_sys(err, RC_IO, rc, "listen: %s", listen));
+		return (
+		    err_set_sys(err, listen_rc(rc), rc, "listen: %s", listen));
 	http->front.listen_fd = fd;
 	if (getsockname(fd, (struct sockaddr *)&addr, &len) != 0)
 		return (err_set_sys(err, RC_IO, errno, "listen: %s", listen));

@@ -13,6 +13,9 @@
 #include "base/rnd.h"
 #include "main/server.h"
 
+/* What the service manager gives us beyond the deadline of the stop. */
+#define STOP_SPARE_MS 5000
+
 /* The address as a URL; the port may have been chosen by the system. */
 static void
 url_write(const struct server *s, char *ret, size_t size)
@@ -44,6 +47,18 @@ tell(const struct server *s)
 	(void)fflush(stdout);
 	buf_fini(&b);
 	log_event(LOG_EV_SERVER_READY, "url=%s pid=%d", url, (int)getpid());
+	(void)notify_manager("READY=1\nSTATUS=listening at %s", url);
+}
+
+/* The stop has a deadline of its own, which the service manager's must not cut
+ * short, whatever it is set to. */
+static void
+tell_stop(const struct server *s)
+{
+
+	(void)notify_manager(
+	    "STOPPING=1\nSTATUS=draining\nEXTEND_TIMEOUT_USEC=%lld",
+	    (long long)(s->config.drain_deadline_ms + STOP_SPARE_MS) * 1000);
 }
 
 /* SIGHUP: the settings are read again, and what can change while running is
@@ -100,6 +115,7 @@ serve(struct server *s, int argc, char **argv)
 		sig = wait_stop(argc, argv);
 		log_event(LOG_EV_SERVER_STOP, "signal=%s",
 		    sig == SIGINT ? "INT" : "TERM");
+		tell_stop(s);
 	} else {
 		log_error(LOG_EV_SERVER_FAIL, &err, "%s", "");
 		code = rc_exit_code(err.rc);
