@@ -8,17 +8,17 @@
 
 #define END                                                                    \
 	{                                                                      \
-		NULL, NULL                                                     \
+		NULL, 0, NULL                                                  \
 	}
 
 #define PASSWORD_OPTION                                                        \
 	{                                                                      \
-		"password-stdin",                                              \
+		"password-stdin", 0,                                           \
 		    "Read the password from the first line of standard input"  \
 	}
 
 static const struct main_option add_options[] = {
-    {"admin", "Make an administrator"},
+    {"admin", 0, "Make an administrator"},
     PASSWORD_OPTION,
     END,
 };
@@ -29,8 +29,8 @@ static const struct main_option passwd_options[] = {
 };
 
 const struct main_option main_options[] = {
-    {"help", "Print this text; also -h"},
-    {"version", "Print the version, and those of the libraries"},
+    {"help", 'h', "Print this text"},
+    {"version", 0, "Print the version, and those of the libraries"},
     END,
 };
 
@@ -104,7 +104,10 @@ static void
 write_option(const struct main_option *option, struct buf *out)
 {
 
-	buf_addf(out, "  --%s\n      %s.\n", option->name, option->help);
+	buf_adds(out, "  ");
+	if (option->letter != '\0')
+		buf_addf(out, "-%c, ", option->letter);
+	buf_addf(out, "--%s\n      %s.\n", option->name, option->help);
 }
 
 void

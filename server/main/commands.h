@@ -13,6 +13,7 @@
 /* A flag of its own, besides settings.  Lists of them end with name NULL. */
 struct main_option {
 	const char *name;
+	char letter; /* '\0': none */
 	const char *help;
 };
 
