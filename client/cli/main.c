@@ -15,7 +15,6 @@
 #include <jansson.h>
 #include <libwebsockets.h>
 #include <sqlite3.h>
-#include <uv.h>
 
 #include "base/clk.h"
 #include "base/mem.h"
@@ -112,7 +111,6 @@ version_write(struct buf *b)
 	buf_addf(
 	    b, "libcurl %s\n", curl_version_info(CURLVERSION_NOW)->version);
 	buf_addf(b, "libwebsockets %s\n", lws_get_library_version());
-	buf_addf(b, "libuv %s\n", uv_version_string());
 	buf_addf(b, "SQLite %s\n", sqlite3_libversion());
 	buf_addf(b, "jansson %s\n", jansson_version_str());
 }
