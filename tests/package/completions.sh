@@ -106,7 +106,7 @@ for program in twinbox twinboxd; do
 	    sort -u >"$tmp/help"
 	missing=0
 	while read -r flag; do
-		grep -qE -- "--$flag[=[]" "$made/zsh/_$program" &&
+		grep -qE -- "--${flag}[=[]" "$made/zsh/_$program" &&
 		    grep -qE -- " -l $flag( |\$)" "$made/fish/$program.fish" ||
 		    missing=$((missing + 1))
 	done <"$tmp/help"

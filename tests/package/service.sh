@@ -128,7 +128,7 @@ mkdir -p "$tmp/home"
 
 start strace -D -f -o "$tmp/trace" -e signal=none
 check $? 'service: ExecStart, as its user, tells READY=1'
-grep -qE "^Uid:[[:space:]]+${uid:-none}[[:space:]]+$uid[[:space:]]" \
+grep -qE "^Uid:[[:space:]]+${uid:-none}[[:space:]]+${uid}[[:space:]]" \
     "/proc/$server/status"
 check $? "service: the process is of user $uid"
 grep -qF "STATUS=listening at $url" "$tmp/heard" && [ -n "$url" ]
