@@ -23,6 +23,11 @@ static const struct main_option add_options[] = {
     END,
 };
 
+static const struct main_option restore_options[] = {
+    {"replace", 0, "Keep the database that is there under another name"},
+    END,
+};
+
 static const struct main_option passwd_options[] = {
     PASSWORD_OPTION,
     END,
@@ -42,6 +47,12 @@ const struct main_command main_commands[] = {
     {"sample-config", "", NULL, false,
 	"Print a file with every setting, its meaning and its default"},
     {"migrate", "", NULL, true, "Bring the database up to date"},
+    {"fsck", "", NULL, true,
+	"Prove that the database is whole; also while it serves"},
+    {"backup", "FILE", NULL, true,
+	"Copy the database and prove the copy; also while it serves"},
+    {"restore", "FILE", restore_options, true,
+	"Begin again with a copy that backup has made"},
     {"user add", "NAME", add_options, true,
 	"Make a user; the password is asked for"},
     {"user passwd", "NAME", passwd_options, true,

@@ -33,7 +33,7 @@ dashed() {
 	    tr ' ' '\n' | grep . | LC_ALL=C sort -u
 }
 
-offer 'serve check-config sample-config migrate user' twinboxd ''
+offer 'serve check-config sample-config migrate fsck backup restore user' twinboxd ''
 offer user twinboxd us
 offer user twinboxd --data /srv/chat us
 offer user twinboxd --data = /srv/chat us
@@ -84,9 +84,9 @@ for command in $("$TWINBOX_BUILD/twinbox" --help |
 done
 agree "$TWINBOX_BUILD/twinbox" --help -- twinbox
 server_help() { "$TWINBOX_BUILD/twinboxd" --help | grep -vE "$1"; }
-agree server_help '^  --(admin|password-stdin)' -- twinboxd
-agree server_help '^  --version' -- twinboxd user add
-agree server_help '^  --(version|admin)' -- twinboxd user passwd
+agree server_help '^  --(admin|password-stdin|replace)' -- twinboxd
+agree server_help '^  --(version|replace)' -- twinboxd user add
+agree server_help '^  --(version|admin|replace)' -- twinboxd user passwd
 [ "$wrong" -eq 0 ] && [ "$all" -gt 150 ]
 check $? "bash: the $all flags of all commands are those of --help"
 

@@ -236,8 +236,31 @@ check $? 'upgrade: messages, users and log-ins are kept'
 client ben send ann 'Still here' >"$tmp/out" &&
     client ann inbox | grep -q 'Still here'
 check $? 'upgrade: and it goes on'
+
+# An operator's back-up, which only root may read.
+mkdir -p -m 700 "$root/root"
+tool() { # tool WORD...: twinboxd, by root
+	as_root /usr/sbin/twinboxd "$@" --config "$conf" >"$tmp/out" 2>&1
+	explain $? "$tmp/out"
+}
+tool backup /root/chat.db && [ "$(stat -c %a "$root/root/chat.db")" = 600 ]
+check $? 'upgrade: root makes a back-up while it runs'
+client ann send ben 'After the back-up' >/dev/null
 stop
 check $? 'upgrade: it ends with 0'
+tool fsck && tool restore /root/chat.db --replace && tool fsck
+check $? 'restore: by root, of a file that only root can read'
+[ -z "$(find "$data" ! -user "$uid")" ] && [ -s "$data/twinbox.db.replaced" ]
+check $? 'restore: all in the directory is still the user'\''s'
+start env
+check $? 'restore: it starts'
+# Ben asks first: what ann has sent since, her client would send again.
+client ben history ann >"$tmp/out" 2>&1 && grep -q 'Still here' "$tmp/out" &&
+    ! grep -q 'After the back-up' "$tmp/out"
+explain $? "$tmp/out"
+check $? 'restore: what the back-up had is there'
+stop
+check $? 'restore: it ends with 0'
 
 dpkg_in_root -r twinbox-server twinbox-client
 explain $? "$tmp/dpkg"
