@@ -76,3 +76,33 @@ done < <("$TWINBOX_BUILD/twinboxd" sample-config |
     sed -nE 's/^#([a-z0-9-]+) = ?(.*)/\1 \2/p')
 [ "$missing" -eq 0 ]
 check $? 'manual: each with its default and its variable'
+
+# What docs/install.md and the examples have people type exists.
+{ sed -n '/^```sh/,/^```/p' docs/install.md
+    sed -nE 's/^\.Dl [#$] //p' docs/man/*.in | sed 's/\\-/-/g'; } |
+    grep -oE '\btwinboxd? ([a-z].*|--.*)' | sed 's/ *#.*//; s/ && .*//' |
+    sort -u >"$tmp/typed"
+wrong=0
+while read -r program words; do
+	help=$("$TWINBOX_BUILD/$program" --help)
+	first=${words%% *}
+	case $first in
+	--*) ;;
+	*)
+		printf '%s\n' "$help" | grep -qE "^  $first( |\$)" || {
+			echo "# $program has no command $first"
+			wrong=1
+		}
+		[ "$program" = twinboxd ] ||
+			help=$("$TWINBOX_BUILD/$program" "$first" --help)
+		;;
+	esac
+	for flag in $(printf '%s\n' "$words" | grep -oE -- '--[a-z-]+'); do
+		printf '%s\n' "$help" | grep -qE -- "^ .*$flag( |\$)" || {
+			echo "# $program $first has no flag $flag"
+			wrong=1
+		}
+	done
+done <"$tmp/typed"
+[ "$wrong" -eq 0 ] && [ "$(wc -l <"$tmp/typed")" -ge 10 ]
+check $? "manual: the $(wc -l <"$tmp/typed") examples name what there is"
