@@ -186,7 +186,8 @@ make_workers(struct server *s, struct err *err)
 	    .auth = s->auth,
 	    .epoch = s->epoch,
 	    .domain = s->config.domain,
-	    .session_limit = at_most_files(s->config.ws_limit)};
+	    .session_limit = at_most_files(s->config.ws_limit),
+	    .rate_limit = (double)s->config.rate_limit};
 	struct buf origins = BUF_INIT;
 	enum rc rc;
 	int i;
