@@ -100,13 +100,11 @@ take_header(const char *p, size_t n, struct piece v[HEADER_COUNT])
 		return ("a header line without a proper name");
 	value.p = colon + 1;
 	value.n = n - name.n - 1;
-	while (value.n > 0 && (*value.p == ' ' || *value.p == '\t')) {
+	/* As libwebsockets reads it: what is left here it must take, too. */
+	while (value.n > 0 && *value.p == ' ') {
 		value.p++;
 		value.n--;
 	}
-	while (value.n > 0 &&
-	       (value.p[value.n - 1] == ' ' || value.p[value.n - 1] == '\t'))
-		value.n--;
 	if (!is_text(value.p, value.n))
 		return ("a control character in a header");
 	for (i = 0; i < HEADER_COUNT; i++) {
