@@ -407,6 +407,8 @@ close_now(struct session *s)
 	s->told_close = true;
 	if (!writable || !write_close(s) || s->peer_closed)
 		lws_glue_kill(s);
+	else
+		rx_closing(s);
 }
 
 static void

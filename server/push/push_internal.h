@@ -300,6 +300,10 @@ enum rc rx_begin(struct session *s, int fd) MUST_USE;
 /* Reads ${s} no more. */
 void rx_end(struct session *s);
 
+/* Our close frame has gone out: who broke the rules cannot answer it in a way
+ * that we would read, and is left to hang up. */
+void rx_closing(struct session *s);
+
 /* Leaves unread what ${s} sends. */
 void rx_pause(struct session *s);
 

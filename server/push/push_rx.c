@@ -256,6 +256,14 @@ rx_pause(struct session *s)
 	watch(s, false);
 }
 
+void
+rx_closing(struct session *s)
+{
+
+	if (s->reader.over && lws_partial_buffered(s->wsi) == 0)
+		(void)shutdown(s->fd, SHUT_WR);
+}
+
 /* Time gives credit back. */
 static void
 reckon(struct session *s, int64_t now)

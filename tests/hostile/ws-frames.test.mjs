@@ -37,7 +37,7 @@ async function closes(frames, code, reason)
 	assert.equal(end.code, code, JSON.stringify(end));
 	if (reason)
 		assert.match(end.reason, reason);
-	ws.write(close(end.code < 1006 || end.code > 1006 ? 1000 : 1000));
+	ws.write(close(1000));
 	assert.equal(await ws.end(), 'end');
 	assert.equal(ws.frames.at(-1).opcode, 8, 'something came behind the close');
 }
@@ -344,12 +344,13 @@ describe('bytes in any portions', () => {
 		const ws = await session();
 		for (let cut = 1; cut < both.length; cut++) {
 			rows++;
-			const before = ws.frames.length;
+			const answers = () => ws.frames.filter((one) => one.json?.type === 'pong')
+				.slice((cut - 1) * 2);
 			ws.write(both.subarray(0, cut));
 			await new Promise((resolve) => setTimeout(resolve, 1));
 			ws.write(both.subarray(cut));
-			await ws.until(() => ws.frames.length >= before + 2, `the pongs, cut at ${cut}`);
-			assert.deepEqual(ws.frames.slice(before).map((one) => one.json.re), [1, 2]);
+			await ws.until(() => answers().length >= 2, `the pongs, cut at ${cut}`);
+			assert.deepEqual(answers().map((one) => one.json.re), [1, 2]);
 		}
 		ws.destroy();
 	});
