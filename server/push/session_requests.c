@@ -447,14 +447,33 @@ prepare_send(struct session *s, struct send_request *r)
 	return (true);
 }
 
+/* Whether the user may send now, or else what he is told. */
+static bool
+may_send(struct session *s, const struct frame *f)
+{
+	const struct push_options *o = &s->push->options;
+	struct refusal r = REFUSAL_INIT;
+
+	if (s->sends >= SENDS_MAX) {
+		refuse_busy(s, f, SENDS_MAX);
+		return (false);
+	}
+	if (o->admits == NULL ||
+	    o->admits(o->admits_arg, s->member.user_id, &r.retry_after_s))
+		return (true);
+	refusal_set(&r, PROBLEM_RATE_LIMITED, "",
+	    "at most %g requests a second", o->rate_limit);
+	session_refuse(s, f->has_re, f->re, &r);
+	return (false);
+}
+
 void
 session_send(struct session *s, struct wire_doc *doc, const struct frame *f)
 {
 	struct send_request *r;
 	enum rc rc;
 
-	if (s->sends >= SENDS_MAX) {
-		refuse_busy(s, f, SENDS_MAX);
+	if (!may_send(s, f)) {
 		wire_doc_fini(doc);
 		return;
 	}
