@@ -261,16 +261,35 @@ void session_acked(struct session *s, int64_t seq);
 /* Time passes: deadlines for hello and stalled windows. */
 void session_tick(struct session *s, int64_t now_ms);
 
-/* ---- session_requests.c: ack, read, send, typing ---- */
+/* ---- session_requests.c: ack, read, send ---- */
+
+/* What every request begins with. */
+struct session_request {
+	struct push_note note;
+	struct push *push;
+	int64_t no;
+};
+
+/* A request of ${size} bytes, all zero, that begins with the struct above;
+ * ${back} is run in the push thread when it comes back.  NULL: no memory, and
+ * ${s} is closed. */
+void *session_request_new(struct session *s, size_t size,
+    void (*back)(struct push *p, struct push_note *note));
+
+/* Sends ${r} back to the push thread.  Thread: any. */
+void session_request_back(struct session_request *r);
+
+/* {"type":"ok","re":…: begins the answer to a request that asked for one. */
+struct buf *session_ok_begin(struct session *s, int64_t re);
+
+/* Refuses ${f}: ${limit} requests of the session are under way. */
+void session_refuse_busy(struct session *s, const struct frame *f, int limit);
 
 /* The device has everything up to f->upto. */
 void session_ack(struct session *s, const struct frame *f);
 
 /* The person has seen it. */
 void session_mark_read(struct session *s, const struct frame *f);
-
-/* The person types: told to the others, or lost. */
-void session_typing(struct session *s, const struct frame *f);
 
 /* Takes ${doc}. */
 void session_send(
@@ -282,6 +301,11 @@ void session_changed(struct session *s, int64_t mid);
 /* An error frame for the request with id ${re}. */
 void session_refuse(
     struct session *s, bool has_re, int64_t re, const struct refusal *refusal);
+
+/* ---- session_typing.c ---- */
+
+/* The person types: told to the others, or lost. */
+void session_typing(struct session *s, const struct frame *f);
 
 /* ---- push_rx.c: what comes from clients ---- */
 

@@ -88,11 +88,18 @@ export function readable(bytes)
 	return bytes.length > 14 ? `${hex} … (${bytes.length})` : hex;
 }
 
-/** A connection to ${server}; see the methods. */
+/**
+ * A connection to ${server}; see the methods.  With ${byByte} it reads a byte at
+ * a time, and once `slow` is set, one for each call of socket.resume().
+ */
 export class RawWs {
-	constructor(server, { onread } = {})
+	constructor(server, { byByte = false } = {})
 	{
 		const { hostname, port } = new URL(server.url);
+		const onread = byByte ? { buffer: Buffer.alloc(1), callback: (n, buffer) => {
+			this.take(Buffer.from(buffer.subarray(0, n)));
+			return !this.slow;
+		} } : undefined;
 
 		this.server = server;
 		this.bytes = Buffer.alloc(0);
@@ -100,16 +107,19 @@ export class RawWs {
 		this.waiting = new Set();
 		this.socket = net.connect({ host: hostname, port: Number(port), onread });
 		this.socket.setNoDelay(true);
-		this.socket.on('data', (data) => {
-			this.bytes = Buffer.concat([this.bytes, data]);
-			if (this.upgraded)
-				this.parse();
-			this.wake();
-		});
+		this.socket.on('data', (data) => this.take(data));
 		this.socket.on('end', () => this.over('end'));
 		this.socket.on('error', (error) => this.over(error.code));
 		this.socket.on('close', () => this.over('end'));
 		this.connected = new Promise((resolve) => this.socket.on('connect', resolve));
+	}
+
+	take(data)
+	{
+		this.bytes = Buffer.concat([this.bytes, data]);
+		if (this.upgraded)
+			this.parse();
+		this.wake();
 	}
 
 	over(how)
