@@ -36,6 +36,9 @@
 #define READS_MAX 16
 /* Events read at a time by a session that is behind. */
 #define PAGE_EVENTS 64
+/* … or so many bytes of them, and the event that goes beyond: what a session
+ * that does not read may cost for a moment. */
+#define PAGE_BYTES (64 * 1024)
 /* Outbox entries a session may still have to be shown. */
 #define CHANGES_MAX 32
 /* Pings and pongs that a session may send at once, and each second: a client
