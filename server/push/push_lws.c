@@ -20,6 +20,8 @@
 #include "push/push_internal.h"
 
 #define RX_BUFFER 4096
+/* Bytes of a session that may wait in the kernel. */
+#define UNSENT_BYTES (64 * 1024)
 
 /* What the library keeps for a connection: a pointer to our session. */
 struct slot {
@@ -129,6 +131,10 @@ lws_glue_adopt(struct push *p, int sock)
 	 * (Nagle) would cost 40 ms beside a client's delayed ack. */
 	(void)setsockopt(
 	    sock, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
+	/* What the peer does not read shall wait in the store: by itself the
+	 * kernel would take some 3 MB for each. */
+	(void)setsockopt(sock, IPPROTO_TCP, TCP_NOTSENT_LOWAT,
+	    &(int){UNSENT_BYTES}, sizeof(int));
 	/* On failure the library has closed it. */
 	(void)lws_adopt_descriptor_vhost(
 	    p->vhost, LWS_ADOPT_SOCKET | LWS_ADOPT_HTTP, fd, NULL, NULL);
