@@ -118,6 +118,15 @@ refuse_stranger(struct ask *ask)
 	    "/v1/tokens");
 }
 
+bool
+api_admits(struct api *api, int64_t user_id, int *ret_wait_s)
+{
+
+	return (api->requests == NULL ||
+		limiter_take(api->requests, &user_id, sizeof(user_id),
+		    clk_mono_ms(api->o.clk), ret_wait_s));
+}
+
 /* ${who} is known: may he? */
 static void
 admit(struct ask *ask, struct principal *who)
@@ -131,9 +140,7 @@ admit(struct ask *ask, struct principal *who)
 		    ask, PROBLEM_FORBIDDEN, "", "this is for administrators");
 		return;
 	}
-	if (api->requests != NULL &&
-	    !limiter_take(api->requests, &who->user_id, sizeof(who->user_id),
-		clk_mono_ms(api->o.clk), &wait_s)) {
+	if (!api_admits(api, who->user_id, &wait_s)) {
 		refusal_set(&r, PROBLEM_RATE_LIMITED, "",
 		    "at most %g requests a second", api->o.rate_limit);
 		r.retry_after_s = wait_s;

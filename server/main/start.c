@@ -165,6 +165,15 @@ make_domain(struct server *s, struct err *err)
 	    READS_LIMIT, writer_commits(s->writer), &s->readers, err));
 }
 
+/* A send over a WebSocket is a request like any other. */
+static bool
+on_send(void *arg, int64_t user_id, int *ret_wait_s)
+{
+	struct server *s = arg;
+
+	return (api_admits(s->api, user_id, ret_wait_s));
+}
+
 static enum rc
 make_workers(struct server *s, struct err *err)
 {
@@ -180,7 +189,10 @@ make_workers(struct server *s, struct err *err)
 	    .auth = s->auth,
 	    .epoch = s->epoch,
 	    .domain = s->config.domain,
-	    .session_limit = at_most_files(s->config.ws_limit)};
+	    .session_limit = at_most_files(s->config.ws_limit),
+	    .rate_limit = (double)s->config.rate_limit,
+	    .admits = on_send,
+	    .admits_arg = s};
 	struct buf origins = BUF_INIT;
 	enum rc rc;
 	int i;

@@ -52,6 +52,8 @@ enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM };
 	    "Checkpoints of the write-ahead log")                              \
 	X(WAL_BYTES, "wal_bytes", METRIC_GAUGE, "Size of the write-ahead log") \
 	X(WS_SESSIONS, "ws_sessions", METRIC_GAUGE, "Open WebSocket sessions") \
+	X(WS_REFUSED, "ws_refused_total", METRIC_COUNTER,                      \
+	    "WebSocket upgrades refused")                                      \
 	X(WS_EVENTS, "ws_events_total", METRIC_COUNTER,                        \
 	    "Events written to WebSocket sessions")                            \
 	X(WS_BEHIND, "ws_behind_total", METRIC_COUNTER,                        \

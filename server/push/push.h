@@ -32,9 +32,14 @@ struct push_options {
 	struct auth *auth;
 	const char *epoch;        /* of this database; kept */
 	const char *domain;       /* local domain; kept */
-	const char *allow_origin; /* space-separated origins beside our own */
+	const char *allow_origin; /* space-separated origins beside our own;
+				   * copied */
 	size_t session_limit;
 	size_t news_limit; /* bytes of news that may wait for the thread */
+	double rate_limit; /* requests/s a user; 0: off */
+	/* Whether a user may send one more message now; NULL: yes. */
+	bool (*admits)(void *arg, int64_t user_id, int *ret_wait_s);
+	void *admits_arg;
 };
 
 /* Makes the context; no thread yet. */
