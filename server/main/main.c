@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <sysexits.h>
 
+#include "admin/admin.h"
+#include "api/api.h"
 #include "base/log.h"
 #include "base/thr.h"
 #include "main/main_internal.h"
@@ -145,6 +147,37 @@ later_main(int argc, char **argv)
 	    complain(EX_UNAVAILABLE, "%s is not in this version", argv[-1]));
 }
 
+static void
+write_routes(struct buf *out, const struct http_route *route)
+{
+
+	for (; route->method != NULL; route++)
+		buf_addf(out, "%s %s %s\n", route->method, route->path,
+		    (route->flags & HTTP_PUBLIC) != 0  ? "public"
+		    : (route->flags & HTTP_ADMIN) != 0 ? "admin"
+						       : "token");
+}
+
+/* For the tests, which have a row for each: all that can be asked for, and
+ * who may; `hello` asks for the token later. */
+static int
+routes_main(int argc, char **argv)
+{
+	struct buf b = BUF_INIT;
+
+	(void)argv;
+	if (argc > 0)
+		return (complain(EX_USAGE, "routes takes nothing"));
+	write_routes(&b, api_routes());
+	write_routes(&b, admin_routes());
+	buf_adds(&b, "GET /v1/ws hello\n");
+	if (!buf_ok(&b))
+		return (complain(EX_OSERR, "out of memory"));
+	(void)fwrite(b.data, 1, b.len, stdout);
+	buf_fini(&b);
+	return (fflush(stdout) == 0 ? EX_OK : EX_IOERR);
+}
+
 static const struct {
 	const char *name;
 	int (*main)(int argc, char **argv);
@@ -154,6 +187,7 @@ static const struct {
     {"sample-config", sample_config_main},
     {"migrate", migrate_main},
     {"user", users_main},
+    {"routes", routes_main},
     {"fsck", later_main},
     {"backup", later_main},
     {"copy", later_main},
