@@ -266,13 +266,15 @@ static void
 logged_in(struct account_unit *u)
 {
 	struct account_ask *a = u->arg;
+	char device[UUID_TEXT_LEN + 1];
 	struct buf b = BUF_INIT;
 
 	if (!ask_unit_ok(&a->ask, &u->unit, &u->refusal))
 		return;
 	metrics_add(a->ask.api->o.metrics, METRIC_LOGINS, 1);
+	uuid_format(&u->device.public_id, device);
 	log_event(LOG_EV_AUTH_LOGIN, "user=%s device=%s peer=%s",
-	    u->device.user_name, u->device.name, http_peer(a->ask.req));
+	    u->device.user_name, device, http_peer(a->ask.req));
 	buf_addc(&b, '{');
 	jw_str(&b, "token", a->token);
 	jw_str(&b, "user", u->device.user_name);

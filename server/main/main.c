@@ -159,18 +159,22 @@ write_routes(struct buf *out, const struct http_route *route)
 }
 
 /* For the tests, which have a row for each: all that can be asked for, and
- * who may; `hello` asks for the token later. */
+ * who may.  (The WebSocket is public until its hello.) */
 static int
 routes_main(int argc, char **argv)
 {
 	struct buf b = BUF_INIT;
+	size_t i;
 
 	(void)argv;
 	if (argc > 0)
 		return (complain(EX_USAGE, "routes takes nothing"));
 	write_routes(&b, api_routes());
 	write_routes(&b, admin_routes());
-	buf_adds(&b, "GET /v1/ws hello\n");
+	buf_adds(&b, "GET /v1/ws public\n");
+	for (i = 0; wire_frame_name(i) != NULL; i++)
+		buf_addf(&b, "WS %s %s\n", wire_frame_name(i),
+		    i == 0 ? "public" : "token");
 	if (!buf_ok(&b))
 		return (complain(EX_OSERR, "out of memory"));
 	(void)fwrite(b.data, 1, b.len, stdout);

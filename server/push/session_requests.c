@@ -494,7 +494,8 @@ struct typing_request {
 	char user[LIMIT_NAME_LEN + 1];
 	int64_t others[LIMIT_RECEIPT_MEMBERS];
 	int n;
-	bool member;
+	bool member, has_re;
+	int64_t re;
 };
 
 static enum rc
@@ -547,6 +548,10 @@ typing_known(struct push *p, struct push_note *note)
 	for (i = 0; i < r->n && r->member && buf_ok(&b); i++)
 		hub_whisper(p->hub, r->others[i], b.data, b.len);
 	buf_fini(&b);
+	if (s != NULL && s->state == SESSION_OPEN && r->has_re) {
+		buf_addc(begin_ok(s, r->re), '}');
+		session_reply(s);
+	}
 	mem_free(r);
 }
 
@@ -555,12 +560,17 @@ session_typing(struct session *s, const struct frame *f)
 {
 	struct typing_request *r;
 
-	/* Ephemeral: dropped first, without a word. */
-	if (s->reads >= READS_MAX)
+	/* Ephemeral: dropped first, without a word unless one is asked for. */
+	if (s->reads >= READS_MAX) {
+		if (f->has_re)
+			refuse_busy(s, f, READS_MAX);
 		return;
+	}
 	r = request_new(s, sizeof(*r), typing_known);
 	if (r == NULL)
 		return;
+	r->has_re = f->has_re;
+	r->re = f->re;
 	r->conversation = f->conversation;
 	r->user_id = s->member.user_id;
 	memcpy(r->user, s->user, sizeof(r->user));
