@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <sysexits.h>
 
+#include "admin/admin.h"
+#include "api/api.h"
 #include "base/log.h"
 #include "base/thr.h"
 #include "main/commands.h"
@@ -136,6 +138,41 @@ later_main(int argc, char **argv)
 	    complain(EX_UNAVAILABLE, "%s is not in this version", argv[-1]));
 }
 
+static void
+write_routes(struct buf *out, const struct http_route *route)
+{
+
+	for (; route->method != NULL; route++)
+		buf_addf(out, "%s %s %s\n", route->method, route->path,
+		    (route->flags & HTTP_PUBLIC) != 0  ? "public"
+		    : (route->flags & HTTP_ADMIN) != 0 ? "admin"
+						       : "token");
+}
+
+/* For the tests, which have a row for each: all that can be asked for, and
+ * who may.  (The WebSocket is public until its hello.) */
+static int
+routes_main(int argc, char **argv)
+{
+	struct buf b = BUF_INIT;
+	size_t i;
+
+	(void)argv;
+	if (argc > 0)
+		return (complain(EX_USAGE, "routes takes nothing"));
+	write_routes(&b, api_routes());
+	write_routes(&b, admin_routes());
+	buf_adds(&b, "GET /v1/ws public\n");
+	for (i = 0; wire_frame_name(i) != NULL; i++)
+		buf_addf(&b, "WS %s %s\n", wire_frame_name(i),
+		    i == 0 ? "public" : "token");
+	if (!buf_ok(&b))
+		return (complain(EX_OSERR, "out of memory"));
+	(void)fwrite(b.data, 1, b.len, stdout);
+	buf_fini(&b);
+	return (fflush(stdout) == 0 ? EX_OK : EX_IOERR);
+}
+
 static const struct {
 	const char *name;
 	int (*main)(int argc, char **argv);
@@ -148,6 +185,7 @@ static const struct {
     {"fsck", fsck_main},
     {"backup", backup_main},
     {"restore", restore_main},
+    {"routes", routes_main},
     {"copy", later_main},
 };
 

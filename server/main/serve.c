@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -96,6 +98,20 @@ wait_stop(int argc, char **argv)
 	}
 }
 
+/* What is in memory are passwords and other people's messages: no core file of
+ * it, and no debugger but root's.  Where it is only tried out both are welcome,
+ * and a sanitizer looks at its own process as a debugger does. */
+static void
+hide_memory(void)
+{
+#ifndef __SANITIZE_ADDRESS__
+	const struct rlimit none = {0, 0};
+
+	(void)setrlimit(RLIMIT_CORE, &none);
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+#endif
+}
+
 static int
 serve(struct server *s, int argc, char **argv)
 {
@@ -106,6 +122,8 @@ serve(struct server *s, int argc, char **argv)
 	struct err err = ERR_INIT;
 	int code = EX_OK, sig;
 
+	if (!s->config.demo)
+		hide_memory();
 	if (log_start(&log, &err) != RC_OK)
 		return (complain(EX_OSERR, "%s", err.text));
 	log_event(LOG_EV_SERVER_START, "version=%s data=%s", PACKAGE_VERSION,

@@ -274,6 +274,11 @@ take_password(struct user_command *command, bool from_stdin, struct err *err)
 		rc = err_set(err, RC_INVALID,
 		    "a password has %d to %d bytes, this one has %zu",
 		    LIMIT_PASSWORD_MIN, LIMIT_PASSWORD_LEN, n);
+	else if (account_password_weak(
+		     password, n, command->name, strlen(command->name)))
+		rc = err_set(err, RC_INVALID,
+		    "the password is the name, which is the first that is "
+		    "tried");
 	else
 		rc = crypt_password_hash(
 		    password, n, command->password_hash, err);

@@ -64,6 +64,8 @@ enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM };
 	X(LOGINS, "logins_total", METRIC_COUNTER, "Successful log-ins")        \
 	X(LOGINS_REFUSED, "logins_refused_total", METRIC_COUNTER,              \
 	    "Refused log-ins")                                                 \
+	X(PASSWORDS, "passwords_total", METRIC_COUNTER,                        \
+	    "Runs of argon2, for passwords made or compared")                  \
 	X(LOG_DROPPED, "log_dropped_total", METRIC_COUNTER,                    \
 	    "Log lines dropped because the log was not read")
 

@@ -424,10 +424,26 @@ close_sessions(struct push *p)
 
 /* ---- the thread ---- */
 
+/* Its sessions end; its long-polls look again, and see that they may not. */
+static void
+tell_revoked(struct push *p, int64_t device_id)
+{
+	struct waiting *w, *next;
+	struct session *s;
+
+	TAILQ_FOREACH (s, &p->all, all)
+		if (s->device_id == device_id)
+			session_close(s, 4401, "token revoked");
+	for (w = TAILQ_FIRST(&p->waiters); w != NULL; w = next) {
+		next = TAILQ_NEXT(w, all);
+		if (w->waiter->device_id == device_id)
+			waiter_release(w, true);
+	}
+}
+
 static void
 tell(struct push *p, const struct news *news)
 {
-	struct session *s;
 	size_t i;
 
 	for (i = 0; i < news->nevents; i++)
@@ -437,9 +453,7 @@ tell(struct push *p, const struct news *news)
 	for (i = 0; i < news->nacked; i++)
 		hub_acked(p->hub, &news->acked[i]);
 	for (i = 0; i < news->nrevoked; i++)
-		TAILQ_FOREACH (s, &p->all, all)
-			if (s->device_id == news->revoked[i].device_id)
-				session_close(s, 4401, "token revoked");
+		tell_revoked(p, news->revoked[i].device_id);
 }
 
 static void

@@ -91,8 +91,9 @@ struct push_note {
 struct push_waiter {
 	/* Asked. */
 	int64_t user_id;
-	int64_t after; /* inbox: wake on an event with a seq beyond this */
-	bool outbox;   /* wake on any change of the user's outbox instead */
+	int64_t device_id; /* wake also when it is revoked */
+	int64_t after;     /* inbox: wake on an event with a seq beyond this */
+	bool outbox;       /* wake on any change of the user's outbox instead */
 
 	/* ${woken}: something happened; else canceled, or draining. */
 	void (*done)(struct push_waiter *w, bool woken);
