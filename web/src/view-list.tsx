@@ -34,6 +34,10 @@ function lineOf(session: Session, c: Conversation, open: boolean): JSX.Element
 		return <span class="typing">typing …</span>;
 	if (draft)
 		return <><span class="draft">Draft:</span> <bdi>{draft}</bdi></>;
+	const unsent = session.unsentFor({ conversation: c }).pop();
+	if (unsent)
+		return <><span class="draft">{unsent.refused === undefined ? 'Waiting:' : 'Not sent:'}
+			</span> <bdi>{unsent.body}</bdi></>;
 	if (!c.preview)
 		return <>{c.last > 0 ? '…' : 'No messages yet'}</>;
 	const own = c.preview.from === session.me && others(c, session.me).length > 0;
