@@ -173,7 +173,9 @@ function Messages(props: MessagesProps): JSX.Element
 	}, [id, session.link.state === 'live']);
 
 	useEffect(() => {
-		const away = () => { mark.current = Infinity; };
+		const away = () => {
+			mark.current = (id && session.conversations.get(id)?.last) || null;
+		};
 		const seen = () => look();
 		addEventListener('focus', seen);
 		addEventListener('blur', away);
