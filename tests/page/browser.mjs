@@ -28,8 +28,9 @@ export const PATIENCE = 20_000 * Number(process.env.TWINBOX_SLOW ?? 1);
 export const DESK = { width: 1100, height: 760 };
 export const PHONE = { width: 390, height: 780 };
 
-/** What the page may say on its console although nothing is wrong: the server is away. */
-const NETWORK = /ERR_(CONNECTION_REFUSED|CONNECTION_RESET|INTERNET_DISCONNECTED|EMPTY_RESPONSE|SOCKET_NOT_CONNECTED)|WebSocket connection to/;
+/** What Chromium says on the console although nothing is wrong: the server is
+ * away, or refuses what somebody typed. */
+const NETWORK = /the server responded with a status of 4|ERR_(CONNECTION_REFUSED|CONNECTION_RESET|INTERNET_DISCONNECTED|EMPTY_RESPONSE|SOCKET_NOT_CONNECTED)|WebSocket connection to/;
 
 /** A browser for a test file, closed after it. */
 export function browserForFile(hooks)
