@@ -29,9 +29,9 @@ is_refused(const char *p, size_t n)
 
 	for (i = 0; i + 2 < n; i++)
 		if (strncasecmp(p + i, "q=", 2) == 0)
-			return (p[i + 2] == '0' &&
-				strspn(p + i + 2, "0.") ==
-				    strcspn(p + i + 2, " \t,;"));
+			return (
+			    p[i + 2] == '0' && strspn(p + i + 2, "0.") ==
+						   strcspn(p + i + 2, " \t,;"));
 	return (false);
 }
 

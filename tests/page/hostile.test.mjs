@@ -168,10 +168,11 @@ describe('the policy', () => {
 			add('iframe', { src: '/v1' });
 			add('img', { src: 'https://evil.example/x.png' });
 			await fetch('https://evil.example/').catch(() => caught.push('fetch'));
+			await import('data:text/javascript,globalThis.evil = 4').catch(() => caught.push('import'));
 			await new Promise((resolve) => setTimeout(resolve, 300));
 			return { caught, evil: globalThis.evil, red: getComputedStyle(document.body).color };
 		}).catch((error) => ({ error: String(error) }));
-		for (const name of ['html', 'write', 'eval', 'source', 'inline', 'handler', 'fetch'])
+		for (const name of ['html', 'write', 'eval', 'source', 'inline', 'handler', 'fetch', 'import'])
 			assert.ok(blocked.caught?.includes(name), `${name}: ${JSON.stringify(blocked)}`);
 		assert.equal(blocked.evil, undefined);
 		assert.notEqual(blocked.red, 'rgb(255, 0, 0)');
