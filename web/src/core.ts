@@ -14,6 +14,7 @@ import {
 } from './merge.ts';
 import { Sender } from './sender.ts';
 import { Socket, type Frame, type Link, type Welcome } from './socket.ts';
+import { sentence } from './time.ts';
 import type {
 	Conversation, Cursor, Entry, InboxEvent, Login, Message, ServerConversation, ServerInfo,
 	ServerMessage, Target, Tick, Unsent,
@@ -77,7 +78,7 @@ export class Session {
 			waiting: () => this.unsent.find((one) => one.refused === undefined),
 			request: (type, members) => this.socket.request(type, members),
 			accepted: (unsent, entry) => this.accepted(unsent, entry),
-			refused: (unsent, problem) => this.refused(unsent, problem.detail),
+			refused: (unsent, problem) => this.refused(unsent, sentence(problem.detail)),
 		});
 	}
 

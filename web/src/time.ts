@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Times in the reader's own zone and language.
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+const clock = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' });
 const exact = new Intl.DateTimeFormat(undefined,
 	{ dateStyle: 'medium', timeStyle: 'medium' });
 const weekday = new Intl.DateTimeFormat(undefined, { weekday: 'long' });
@@ -54,4 +54,11 @@ export function span(from: number, to: number): string
 	if (ms < 3_600_000)
 		return `${Math.round(ms / 60_000)} min`;
 	return ms < DAY_MS ? `${Math.round(ms / 3_600_000)} h` : `${Math.round(ms / DAY_MS)} d`;
+}
+
+/** A problem's words as a sentence of their own. */
+export function sentence(words: string): string
+{
+	const text = words.charAt(0).toUpperCase() + words.slice(1);
+	return /[.!?]$/.test(text) ? text : `${text}.`;
 }

@@ -10,7 +10,7 @@ import { Brand, Leave, Plus } from './icons.tsx';
 import { nameOf, others } from './merge.ts';
 import { hashOf } from './place.ts';
 import { whenOf } from './time.ts';
-import type { Conversation } from './types.ts';
+import type { Conversation, Unsent } from './types.ts';
 
 const HUES = 8;
 const ADDRESS = '[a-z0-9._\\-]{1,32}(@[a-z0-9.\\-]{1,253})?';
@@ -25,6 +25,12 @@ export function Avatar({ name }: { name: string }): JSX.Element
 		[...name][0]?.toUpperCase() ?? '?'}</span>;
 }
 
+function Waiting({ one }: { one: Unsent }): JSX.Element
+{
+	return <><span class="draft">{one.refused === undefined ? 'Waiting:' : 'Not sent:'}</span>{' '}
+		<bdi>{one.body}</bdi></>;
+}
+
 function lineOf(session: Session, c: Conversation, open: boolean): JSX.Element
 {
 	const typing = session.typingIn(c.id);
@@ -36,8 +42,7 @@ function lineOf(session: Session, c: Conversation, open: boolean): JSX.Element
 		return <><span class="draft">Draft:</span> <bdi>{draft}</bdi></>;
 	const unsent = session.unsentFor({ conversation: c }).pop();
 	if (unsent)
-		return <><span class="draft">{unsent.refused === undefined ? 'Waiting:' : 'Not sent:'}
-			</span> <bdi>{unsent.body}</bdi></>;
+		return <Waiting one={unsent} />;
 	if (!c.preview)
 		return <>{c.last > 0 ? '…' : 'No messages yet'}</>;
 	const own = c.preview.from === session.me && others(c, session.me).length > 0;
@@ -120,7 +125,8 @@ export function ListView(props: { session: Session; open: string; alone: boolean
 							aria-current={props.open === `to/${name}` ? 'page' : undefined}>
 							<Avatar name={name} />
 							<span class="name">{name}</span>
-							<span class="line">Not sent yet</span>
+							<span class="line">
+								<Waiting one={session.unsentFor({ to: name }).pop()!} /></span>
 						</a></li>))}
 					{list.map((c) => {
 						const hash = hashOf(c, session.me);

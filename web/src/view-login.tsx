@@ -7,6 +7,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { Api, Refused } from './api.ts';
 import { deviceName } from './data.ts';
 import { Brand } from './icons.tsx';
+import { sentence } from './time.ts';
 import type { Login, ServerInfo } from './types.ts';
 
 interface NewToken {
@@ -27,7 +28,7 @@ function wordsFor(error: unknown, registering: boolean): string
 		return 'This name is taken.';
 	if (code === 'rate_limited' || status === 503)
 		return `Too much at once. Try again in ${retry_after ?? 1} s.`;
-	return detail;
+	return sentence(detail);
 }
 
 function Field(props: { label: string; name: string; hint?: string; value: string;
