@@ -167,7 +167,7 @@ function Home(props: { login: Login; left: (notice: string, kept: boolean) => vo
 
 	useEffect(() => {
 		const key = (event: KeyboardEvent) => {
-			if (event.key === 'Escape' && !event.defaultPrevented &&
+			if (event.key === 'Escape' && !event.defaultPrevented && !event.isComposing &&
 			    !document.querySelector('dialog[open]'))
 				location.hash = '';
 		};

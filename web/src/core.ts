@@ -47,7 +47,6 @@ export class Session {
 	readonly api: Api;
 	link: Link = { state: 'connecting' };
 	limit = 16_384; // bytes of a text
-	lasting = true;
 	loaded = false;
 	conversations = new Map<string, Conversation>();
 	unsent: Unsent[] = [];
@@ -57,7 +56,7 @@ export class Session {
 	private readonly user: SessionUser;
 	private readonly socket: Socket;
 	private readonly sender: Sender;
-	private disk!: Disk;
+	private disk!: Disk; // from start() on
 	private cursor: Cursor | null = null;
 	private messages = new Map<string, Map<string, Message>>();
 	private batch: Required<Pick<Batch, 'messages' | 'conversations'>> & { seq: number } | null = null;
@@ -88,13 +87,14 @@ export class Session {
 		const kept = await this.disk.load();
 		if (this.ended)
 			return;
-		this.lasting = this.disk.lasting;
 		this.conversations = new Map(kept.conversations.map((one) => [one.id, one]));
 		this.unsent = kept.unsent.sort((a, b) => (a.id < b.id ? -1 : 1));
 		this.cursor = kept.cursor;
 		this.loaded = kept.cursor !== null;
 		this.socket.connect();
 		this.user.changed();
+		this.api.get<ServerInfo>('/v1').then((info) => { this.limit = info.limits.text; },
+			() => undefined); // what a server allows by default will do
 	}
 
 	/** Ends it; what is kept stays for the next time. */
@@ -129,6 +129,12 @@ export class Session {
 	retryNow(): void
 	{
 		this.socket.connect();
+	}
+
+	/** Whether what is written here outlives the page. */
+	get lasting(): boolean
+	{
+		return (this.disk as Disk | undefined)?.lasting ?? true;
 	}
 
 	// ---- what is shown ----
@@ -252,11 +258,7 @@ export class Session {
 
 		this.unsent = [...this.unsent, unsent];
 		this.user.changed();
-		try {
-			await this.disk.write({ unsent: [unsent] });
-		} catch {
-			this.lasting = false;
-		}
+		await this.disk.write({ unsent: [unsent] });
 		this.kick();
 	}
 
@@ -310,7 +312,6 @@ export class Session {
 	async hello(): Promise<{ token: string; after: Cursor } | null>
 	{
 		if (!this.cursor) {
-			const info = await this.api.get<ServerInfo>('/v1');
 			const page = await this.api.get<{ head: number; oldest: number; epoch: string }>(
 				'/v1/inbox?after=0&limit=1').catch((error: unknown) => {
 				// The beginning is not there any more: 410 tells what is.
@@ -319,7 +320,6 @@ export class Session {
 						{ head: number; oldest: number; epoch: string };
 				throw error;
 			});
-			this.limit = info.limits.text;
 			this.cursor = {
 				epoch: page.epoch,
 				seq: Math.max(page.oldest - 1, page.head - REPLAY, 0),
@@ -521,22 +521,16 @@ export class Session {
 		if (!batch || !cursor || this.ended)
 			return;
 		this.writing = this.writing.then(async () => {
-			try {
-				// What is kept may know more than the event: who sent it, what
-				// stands before it.
-				const kept = new Map((await this.disk.find(
-					batch.messages.map((m) => m.id))).map((m) => [m.id, m]));
-				await this.disk.write({
-					messages: batch.messages.map((m) => mergeMessage(kept.get(m.id), m)),
-					conversations: [...new Set(batch.conversations.map((one) => one.id))]
-						.map((id) => this.conversations.get(id)!),
-					cursor: { epoch: cursor.epoch, seq: batch.seq },
-				});
-			} catch {
-				// The disk is full or gone: from now on in memory only.
-				this.disk.close();
-				this.lasting = false;
-			}
+			// What is kept may know more than the event: who sent it, what stands
+			// before it.
+			const kept = new Map((await this.disk.find(
+				batch.messages.map((m) => m.id)).catch(() => [])).map((m) => [m.id, m]));
+			await this.disk.write({
+				messages: batch.messages.map((m) => mergeMessage(kept.get(m.id), m)),
+				conversations: [...new Set(batch.conversations.map((one) => one.id))]
+					.map((id) => this.conversations.get(id)!),
+				cursor: { epoch: cursor.epoch, seq: batch.seq },
+			});
 			this.socket.send({ type: 'ack', upto: batch.seq });
 		});
 	}

@@ -141,8 +141,20 @@ export class Disk {
 			this.db.transaction('messages').objectStore('messages').getAll()) : [];
 	}
 
-	/** All of ${batch} or nothing of it; then it is on the disk. */
+	/**
+	 * All of ${batch} or nothing of it; then it is on the disk.  When the disk
+	 * is full or forbidden nothing is kept from then on: `lasting` says so.
+	 */
 	async write(batch: Batch): Promise<void>
+	{
+		try {
+			await this.put(batch);
+		} catch {
+			this.close();
+		}
+	}
+
+	private async put(batch: Batch): Promise<void>
 	{
 		if (!this.db)
 			return;

@@ -69,6 +69,7 @@ export class Socket {
 	private timer: ReturnType<typeof setTimeout> | undefined;
 	private alive: ReturnType<typeof setTimeout> | undefined;
 	private steady: ReturnType<typeof setTimeout> | undefined;
+	private opening = false;
 	private ended = false;
 
 	constructor(user: SocketUser)
@@ -100,11 +101,12 @@ export class Socket {
 	/** Connects now, whatever was being waited for. */
 	connect(): void
 	{
-		if (this.ended || this.ws)
+		if (this.ended || this.ws || this.opening)
 			return;
 		clearTimeout(this.timer);
 		this.tell({ state: 'connecting' });
-		void this.open();
+		this.opening = true;
+		void this.open().finally(() => { this.opening = false; });
 	}
 
 	/** Sends a frame that wants no reply; false: not connected. */
@@ -142,7 +144,7 @@ export class Socket {
 		} catch {
 			hello = null;
 		}
-		if (this.ended || this.ws || this.link.state !== 'connecting')
+		if (this.ended)
 			return;
 		if (!hello) {
 			this.later(1006);

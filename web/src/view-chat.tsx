@@ -295,16 +295,22 @@ export function ChatView(props: { session: Session; place: Place; hash: string;
 	const { session, place, hash } = props;
 	const c = 'conversation' in place ? place.conversation : null;
 	const name = c ? nameOf(c, session.me) : 'to' in place ? place.to : '';
+	const heading = useRef<HTMLHeadingElement>(null);
 	const typing = c && session.typingIn(c.id);
 	const people = c ? others(c, session.me).length : 1;
 
+	// Where the field is not given the focus, a screen reader begins here.
+	useEffect(() => {
+		if (!matchMedia('(hover: hover)').matches)
+			heading.current?.focus();
+	}, []);
 	return (
 		<main class="chat" aria-labelledby="chat-name">
 			<header class="bar">
 				<a class="round back" href="#" aria-label="Back to the conversations"><Back /></a>
 				<Avatar name={name} />
 				<div class="who">
-					<h2 id="chat-name"><bdi>{name}</bdi></h2>
+					<h2 id="chat-name" ref={heading} tabIndex={-1}><bdi>{name}</bdi></h2>
 					<p>{typing ? `${people > 1 ? typing : ''} typing …` : people > 1 ?
 						`${people + 1} people` : c ? '' : 'New conversation'}</p>
 				</div>

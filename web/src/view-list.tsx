@@ -2,7 +2,7 @@
 // The list of conversations, and starting a new one.
 
 import type { JSX } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 
 import type { Session } from './core.ts';
 import { loadDraft } from './data.ts';
@@ -66,7 +66,9 @@ function move(event: JSX.TargetedKeyboardEvent<HTMLElement>): void
 function NewForm({ session, done }: { session: Session; done: () => void }): JSX.Element
 {
 	const [name, setName] = useState('');
+	const field = useRef<HTMLInputElement>(null);
 
+	useEffect(() => field.current?.focus(), []);
 	return (
 		<form class="new" onSubmit={(event) => {
 			event.preventDefault();
@@ -83,7 +85,7 @@ function NewForm({ session, done }: { session: Session; done: () => void }): JSX
 				<input id="new-name" value={name} required pattern={ADDRESS} maxLength={286}
 					autocomplete="off" autocapitalize="none" spellcheck={false} placeholder="name"
 					title="A name: letters a to z, digits, dot, dash, underscore"
-					ref={(input) => input?.focus()}
+					ref={field}
 					onInput={(event) => setName(event.currentTarget.value.trim().toLowerCase())} />
 				<button class="primary small">Open</button>
 			</div>
