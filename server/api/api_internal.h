@@ -100,9 +100,8 @@ void ask_json_tagged(struct ask *ask, int status, struct buf *body);
 
 #define ETAG_SIZE 24
 
-/* The ETag of a body; whether header value ${list} (may be NULL) names it. */
+/* The ETag of a body. */
 void etag_make(const struct buf *body, char ret[ETAG_SIZE]);
-bool etag_listed(const char *list, const char *tag);
 
 /* Adds a Link header to the next page. */
 void ask_link_next(struct ask *ask, const char *fmt, ...)

@@ -121,6 +121,9 @@ void http_query_each(const struct http_request *req,
 /* A request header (case-insensitive); NULL if absent. */
 const char *http_header(const struct http_request *req, const char *name);
 
+/* Whether the ETag ${tag} stands in If-None-Match ${list} (may be NULL). */
+bool http_etag_listed(const char *list, const char *tag);
+
 /* The body (NUL-terminated beyond its length); "" and 0 without one. */
 const char *http_body(const struct http_request *req, size_t *ret_len);
 

@@ -326,16 +326,16 @@ test_etag(void **state)
 	assert_int_equal('"', one[0]);
 	assert_int_equal('"', one[strlen(one) - 1]);
 	assert_string_not_equal(one, two);
-	assert_false(etag_listed(NULL, one));
-	assert_false(etag_listed("", one));
-	assert_false(etag_listed(two, one));
-	assert_false(etag_listed("\"", one));
-	assert_true(etag_listed(one, one));
-	assert_true(etag_listed("*", one));
+	assert_false(http_etag_listed(NULL, one));
+	assert_false(http_etag_listed("", one));
+	assert_false(http_etag_listed(two, one));
+	assert_false(http_etag_listed("\"", one));
+	assert_true(http_etag_listed(one, one));
+	assert_true(http_etag_listed("*", one));
 	(void)snprintf(list, sizeof(list), "%s , W/%s", two, one);
-	assert_true(etag_listed(list, one));
+	assert_true(http_etag_listed(list, one));
 	(void)snprintf(list, sizeof(list), "%s,%s", two, two);
-	assert_false(etag_listed(list, one));
+	assert_false(http_etag_listed(list, one));
 	buf_fini(&a);
 	buf_fini(&b);
 }
