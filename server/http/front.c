@@ -232,7 +232,7 @@ front_turn_away(struct front *front, int fd)
 	char sink[4096];
 
 	front_log(front, 0, "too many connections");
-	metrics_add(front->http->options.metrics, METRIC_HTTP_REFUSED, 1);
+	metrics_add(front->http->options.metrics, METRIC_HTTP_TURNED_AWAY, 1);
 	(void)!recv(fd, sink, sizeof(sink), MSG_DONTWAIT);
 	(void)!send(
 	    fd, full_text, sizeof(full_text) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);

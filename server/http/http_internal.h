@@ -292,8 +292,11 @@ struct loop {
 	size_t linger_count;
 	struct uuid_gen ids;
 	bool drain_seen;
+	bool answered_past; /* the library's next refusal is answered already */
 	int64_t log_window_ms; /* of libmicrohttpd's messages */
 	int log_lines, log_dropped;
+	int64_t deadline_log_ms;
+	int deadlines_unlogged;
 };
 
 /* Makes a zeroed loop ready, without its thread. */

@@ -332,6 +332,24 @@ conn_look(struct loop *loop, struct conn *conn)
 	}
 }
 
+/* Says that a connection was cut, once a second: a stranger may have
+ * thousands. */
+static void
+log_deadline(struct loop *loop, const struct conn *conn)
+{
+
+	if (loop->deadline_log_ms != 0 &&
+	    loop->now_ms - loop->deadline_log_ms < 1000) {
+		loop->deadlines_unlogged++;
+		return;
+	}
+	log_event(LOG_EV_HTTP_DEADLINE, "peer=%s phase=%s more=%d", conn->peer,
+	    conn->phase == CONN_SENDING ? "sending" : "receiving",
+	    loop->deadlines_unlogged);
+	loop->deadline_log_ms = loop->now_ms;
+	loop->deadlines_unlogged = 0;
+}
+
 static void
 conn_check(struct loop *loop, struct conn *conn)
 {
@@ -346,8 +364,7 @@ conn_check(struct loop *loop, struct conn *conn)
 	conn->cut = true;
 	if (conn->phase != CONN_IDLE || conn->partial) {
 		metrics_add(http->options.metrics, METRIC_HTTP_DEADLINES, 1);
-		log_event(LOG_EV_HTTP_DEADLINE, "peer=%s phase=%s", conn->peer,
-		    conn->phase == CONN_SENDING ? "sending" : "receiving");
+		log_deadline(loop, conn);
 	}
 	(void)shutdown(conn->fd, SHUT_RDWR);
 }
