@@ -433,7 +433,7 @@ has_large_head(const struct http_request *req)
  * Whether there were any. */
 static bool
 refuse_past(struct loop *loop, bool (*culprit)(const struct http_request *req),
-    const char *why)
+    enum problem problem, const char *why)
 {
 	struct http_request *req;
 	bool any = false;
@@ -441,7 +441,7 @@ refuse_past(struct loop *loop, bool (*culprit)(const struct http_request *req),
 	for (req = loop->requests; req != NULL; req = req->next) {
 		if (req->phase != REQUEST_NEW || !culprit(req))
 			continue;
-		request_refuse(req, PROBLEM_BAD_REQUEST, "%s", why);
+		request_refuse(req, problem, "%s", why);
 		req->close = true;
 		request_id_set(req);
 		refuse_raw(req);
@@ -467,11 +467,12 @@ count_library(struct loop *loop, const char *fmt)
 		metrics_add(metrics, METRIC_HTTP_REFUSED_LIBRARY, -1);
 	} else if (strstr(fmt, "'Content-Length'") != NULL ||
 		   strstr(fmt, "`Content-Length'") != NULL) {
-		loop->answered_past |= refuse_past(loop, has_bad_length,
-		    "Content-Length is not a number, or too large a one");
-	} else if (strncmp(fmt, "Not enough memory in pool", 25) == 0) {
 		loop->answered_past |=
-		    refuse_past(loop, has_large_head, "the head is too large");
+		    refuse_past(loop, has_bad_length, PROBLEM_BAD_REQUEST,
+			"Content-Length is not a number, or too large a one");
+	} else if (strncmp(fmt, "Not enough memory in pool", 25) == 0) {
+		loop->answered_past |= refuse_past(loop, has_large_head,
+		    PROBLEM_HEAD_TOO_LARGE, "the head is too large");
 	}
 }
 
