@@ -232,6 +232,19 @@ framing_check(struct scan *scan, const char *version)
 	return (NULL);
 }
 
+/* Asked for 100 where no body comes, libmicrohttpd takes the next request for
+ * the body. */
+static const char *
+expect_check(const struct http_request *req)
+{
+
+	if (req->head.expect == NULL)
+		return (NULL);
+	if (strcasecmp(req->head.expect, "100-continue") != 0)
+		return ("Expect can only be \"100-continue\"");
+	return (req->has_body ? NULL : "there is no body to wait for");
+}
+
 void
 guard_check(struct http_request *req, const char *method, const char *version)
 {
@@ -258,11 +271,8 @@ guard_check(struct http_request *req, const char *method, const char *version)
 	    (req->method == METHOD_GET || req->method == METHOD_HEAD ||
 		req->method == METHOD_OPTIONS))
 		bad = "this method takes no body";
-	if (bad == NULL && req->head.expect != NULL &&
-	    strcasecmp(req->head.expect, "100-continue") != 0) {
+	if (bad == NULL && (bad = expect_check(req)) != NULL)
 		problem = PROBLEM_EXPECTATION_FAILED;
-		bad = "Expect can only be \"100-continue\"";
-	}
 	if (bad != NULL) {
 		request_refuse(req, problem, "%s", bad);
 		req->close = true;
