@@ -153,6 +153,13 @@ describe('slow senders', () => {
 	});
 });
 
+describe('the log', () => {
+	it('does not grow with the number of those who were cut', () => {
+		const lines = server.output().match(/ http\.deadline /g) ?? [];
+		assert.ok(lines.length > 0 && lines.length < CROWD / 2, `${lines.length} lines`);
+	});
+});
+
 describe('slow readers', () => {
 	it('who does not read his answers is cut, others read theirs', async (t) => {
 		const before_ = (await counters.read()).http_deadlines_total;
