@@ -122,6 +122,8 @@ remember(struct scan *scan, const char *name, size_t n, const char *value)
 			scan->bad = "there is more than one Authorization";
 		head->authorization = value;
 	} else if (IS("Expect")) {
+		if (head->expect != NULL)
+			scan->bad = "there is more than one Expect";
 		head->expect = value;
 	} else if (IS("Upgrade")) {
 		head->upgrade = value;
@@ -230,16 +232,32 @@ framing_check(struct scan *scan, const char *version)
 	return (NULL);
 }
 
+/* Asked for 100 where no body comes, libmicrohttpd takes the next request for
+ * the body. */
+static const char *
+expect_check(const struct http_request *req)
+{
+
+	if (req->head.expect == NULL)
+		return (NULL);
+	if (strcasecmp(req->head.expect, "100-continue") != 0)
+		return ("Expect can only be \"100-continue\"");
+	return (req->has_body ? NULL : "there is no body to wait for");
+}
+
 void
 guard_check(struct http_request *req, const char *method, const char *version)
 {
 	struct scan scan = {.req = req};
+	enum problem problem;
 	const char *bad;
 
 	layout_begin(&scan, method, version);
 	(void)MHD_get_connection_values_n(
 	    req->mhd, MHD_HEADER_KIND, scan_header, &scan);
 	layout_end(&scan, method);
+	problem = (scan.headers > HEADERS_MAX) ? PROBLEM_HEAD_TOO_LARGE
+					       : PROBLEM_BAD_REQUEST;
 	bad = (scan.bad != NULL) ? scan.bad : framing_check(&scan, version);
 	req->method = method_find(method);
 	req->method_name = method_text(req->method);
@@ -253,8 +271,10 @@ guard_check(struct http_request *req, const char *method, const char *version)
 	    (req->method == METHOD_GET || req->method == METHOD_HEAD ||
 		req->method == METHOD_OPTIONS))
 		bad = "this method takes no body";
+	if (bad == NULL && (bad = expect_check(req)) != NULL)
+		problem = PROBLEM_EXPECTATION_FAILED;
 	if (bad != NULL) {
-		request_refuse(req, PROBLEM_BAD_REQUEST, "%s", bad);
+		request_refuse(req, problem, "%s", bad);
 		req->close = true;
 	}
 }

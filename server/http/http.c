@@ -119,6 +119,7 @@ http_free(struct http *http)
 	for (i = 0; i < http->loop_count; i++)
 		loop_fini(&http->loops[i]);
 	mem_free(http->loops);
+	door_fini(&http->door);
 	router_free(http->router);
 	mem_free(http);
 }
@@ -139,6 +140,10 @@ http_new(const struct http_options *options, struct http **ret, struct err *err)
 	http->front.listen_fd = http->front.reserve_fd = -1;
 	http->layout_known =
 	    strncmp(MHD_get_version(), "0.9.7", strlen("0.9.7")) == 0;
+	if (door_init(&http->door, options) != RC_OK) {
+		rc = err_set(err, RC_NO_MEMORY, "http");
+		goto free_http;
+	}
 	if ((rc = router_new(options->routes, &http->router, err)) != RC_OK ||
 	    (rc = http_listen(http, err)) != RC_OK ||
 	    (rc = front_init(&http->front, http, err)) != RC_OK)
@@ -229,6 +234,7 @@ void
 http_conn_free(struct conn *conn)
 {
 
+	door_leave(&conn->http->door, conn);
 	atomic_fetch_sub(&conn->http->connections, 1);
 	metrics_add(conn->http->options.metrics, METRIC_HTTP_CONNECTIONS, -1);
 	mem_free(conn);

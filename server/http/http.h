@@ -68,6 +68,7 @@ struct http_options {
 	int64_t request_deadline_ms; /* first byte to whole request: 15 s */
 	int64_t idle_deadline_ms;    /* keep-alive between requests: 60 s */
 	size_t connection_limit;
+	size_t address_limit; /* connections of one address; 0: no limit */
 	const struct clk *clk;
 	struct metrics *metrics;
 };

@@ -282,6 +282,19 @@ make_api(struct server *s, struct err *err)
 	return (merge_routes(s, err));
 }
 
+/* A proxy's address is everybody's, and so is that of loopback. */
+static size_t
+address_limit(const struct config *config)
+{
+
+	if (config->behind_proxy.n > 0 ||
+	    (config->is_loopback &&
+		config->source[CONFIG_connections_per_address] ==
+		    CONFIG_FROM_DEFAULT))
+		return (0);
+	return ((size_t)config->connections_per_address);
+}
+
 static enum rc
 make_http(struct server *s, struct err *err)
 {
@@ -296,6 +309,7 @@ make_http(struct server *s, struct err *err)
 	    .request_deadline_ms = s->config.request_deadline_ms,
 	    .idle_deadline_ms = s->config.idle_deadline_ms,
 	    .connection_limit = at_most_files(s->config.connection_limit),
+	    .address_limit = address_limit(&s->config),
 	    .clk = s->clk,
 	    .metrics = s->metrics};
 

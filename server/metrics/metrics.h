@@ -20,7 +20,11 @@ enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM };
 	X(HTTP_REQUESTS, "http_requests_total", METRIC_COUNTER,                \
 	    "Requests answered")                                               \
 	X(HTTP_REFUSED, "http_refused_total", METRIC_COUNTER,                  \
-	    "Requests refused before a route")                                 \
+	    "Of these, requests refused before a route")                       \
+	X(HTTP_REFUSED_LIBRARY, "http_refused_library_total", METRIC_COUNTER,  \
+	    "Answers of the HTTP library itself, to what is no request")       \
+	X(HTTP_TURNED_AWAY, "http_turned_away_total", METRIC_COUNTER,          \
+	    "Connections answered 503 at the door")                            \
 	X(HTTP_CONNECTIONS, "http_connections", METRIC_GAUGE,                  \
 	    "Open HTTP connections")                                           \
 	X(HTTP_DEADLINES, "http_deadlines_total", METRIC_COUNTER,              \
