@@ -123,10 +123,11 @@ door_refuse(struct door *door, int fd, enum problem problem, const char *detail)
 	    "Content-Type: application/problem+json\r\nX-Request-Id: %s\r\n",
 	    problem_status(problem),
 	    MHD_get_reason_phrase_for((unsigned)problem_status(problem)), id);
-	buf_addf(&text,
-	    "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n"
-	    "Retry-After: 1\r\nContent-Length: %zu\r\n\r\n",
-	    body.len);
+	buf_adds(&text, "X-Content-Type-Options: nosniff\r\n"
+			"Cache-Control: no-store\r\n");
+	if (r.retry_after_s > 0)
+		buf_addf(&text, "Retry-After: %d\r\n", r.retry_after_s);
+	buf_addf(&text, "Content-Length: %zu\r\n\r\n", body.len);
 	buf_add(&text, body.data, body.len);
 	/* What is left unread would make of the close a reset. */
 	(void)!recv(fd, sink, sizeof(sink), MSG_DONTWAIT);

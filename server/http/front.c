@@ -55,6 +55,10 @@ front_classify(const char *p, size_t n, bool full, const char *upgrade_path)
 	const char *target, *end, *query;
 	size_t have = (n < 4) ? n : 4, path_len;
 
+	/* Empty lines before a request are allowed. */
+	if (n > 0 && !is_token_char((unsigned char)*p) && *p != '\r' &&
+	    *p != '\n')
+		return (*p == 0x16 ? FRONT_TLS : FRONT_BAD);
 	if (memcmp(p, get, have) != 0)
 		return (FRONT_PLAIN);
 	if (have < 4)
@@ -109,6 +113,22 @@ front_close(struct conn *conn)
 	http_conn_free(conn);
 }
 
+/* libmicrohttpd would close without an answer, or overlook what begins with a
+ * NUL. */
+static void
+front_refuse(struct front *front, struct conn *conn, enum front_kind kind)
+{
+	struct http *http = front->http;
+
+	if (door_refuse(&http->door, conn->fd, PROBLEM_BAD_REQUEST,
+		kind == FRONT_TLS
+		    ? "this port speaks HTTP/1.1 without TLS; TLS is the "
+		      "proxy's"
+		    : "this is not the beginning of a request of HTTP/1.1"))
+		metrics_add(http->options.metrics, METRIC_HTTP_TURNED_AWAY, 1);
+	front_close(conn);
+}
+
 static void
 front_hand_over(struct front *front, struct conn *conn, enum front_kind kind)
 {
@@ -116,6 +136,10 @@ front_hand_over(struct front *front, struct conn *conn, enum front_kind kind)
 	struct loop *loop;
 	int fd = conn->fd;
 
+	if (kind == FRONT_BAD || kind == FRONT_TLS) {
+		front_refuse(front, conn, kind);
+		return;
+	}
 	if (kind == FRONT_UPGRADE) {
 		http_conn_free(conn);
 		http->options.upgrade(fd, http->options.upgrade_arg);

@@ -24,7 +24,7 @@ struct scan {
 };
 
 /* token, RFC 9110 section 5.6.2 */
-static bool
+bool
 is_token_char(unsigned char c)
 {
 

@@ -343,6 +343,9 @@ enum rc daemon_start(struct loop *loop, struct err *err) MUST_USE;
 /* Copies and decodes the raw target; a refusal goes into ${req}. */
 void target_read(struct http_request *req, const char *raw);
 
+/* Whether ${c} can be part of a method or of a header's name. */
+bool is_token_char(unsigned char c);
+
 /* Looks at method, version and headers; fills req->head; refuses what is
  * ambiguous (req->refused and close). */
 void guard_check(
@@ -425,7 +428,14 @@ struct front {
 	unsigned turn;
 };
 
-enum front_kind { FRONT_MORE, FRONT_PLAIN, FRONT_WAIT, FRONT_UPGRADE };
+enum front_kind {
+	FRONT_MORE,
+	FRONT_PLAIN,
+	FRONT_WAIT,
+	FRONT_UPGRADE,
+	FRONT_BAD, /* no request begins so */
+	FRONT_TLS  /* nor so; and it is the beginning of TLS */
+};
 
 /* What the first ${n} bytes of a connection ask for; ${full}: there will not
  * be more to see. */

@@ -24,7 +24,7 @@ enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM };
 	X(HTTP_REFUSED_LIBRARY, "http_refused_library_total", METRIC_COUNTER,  \
 	    "Answers of the HTTP library itself, to what is no request")       \
 	X(HTTP_TURNED_AWAY, "http_turned_away_total", METRIC_COUNTER,          \
-	    "Connections answered 503 at the door")                            \
+	    "Connections refused at the door: too many, or not of HTTP")       \
 	X(HTTP_CONNECTIONS, "http_connections", METRIC_GAUGE,                  \
 	    "Open HTTP connections")                                           \
 	X(HTTP_DEADLINES, "http_deadlines_total", METRIC_COUNTER,              \

@@ -99,10 +99,9 @@ describe('pipelining', () => {
 	});
 
 	it('what the library refuses ends it as well', async () => {
-		const list = await untilClosed(server, `${GET}\r\n`.repeat(20) + 'nonsense\r\n\r\n' +
+		const list = await untilClosed(server, `${GET}\r\n`.repeat(20) + 'this is nonsense\r\n\r\n' +
 			`${GET}\r\n`.repeat(20));
-		assert.deepEqual(list.map((answer) => answer.status).slice(0, 20), Array(20).fill(200));
-		assert.ok(list.length <= 21);
+		assert.deepEqual(list.map((answer) => answer.status), [...Array(20).fill(200), 400]);
 	});
 
 	it('Connection: close ends it, whatever is behind', async () => {
@@ -165,10 +164,8 @@ describe('Expect', () => {
 			const body = message();
 			socket.send(head(`${JSON_TYPE}Expect: 100-Continue\r\nContent-Length: ${body.length}\r\n\r\n`) +
 				body + `${GET}\r\n`);
-			const last = (list) => list.filter((answer) => answer.status >= 200);
-			await socket.until(() => /healthz|ok/.test(socket.received.toString()), 'an answer');
-			const list = await socket.answers(3).catch(() => socket.answers(2));
-			assert.deepEqual(last(list).map((answer) => answer.status), [201, 200]);
+			const list = await socket.answers(3);
+			assert.deepEqual(list.map((answer) => answer.status), [100, 201, 200]);
 		});
 	});
 

@@ -75,7 +75,14 @@ test_classify(void **state)
 	    {"GET", FRONT_MORE},
 	    {"GE ", FRONT_PLAIN},
 	    {"POST", FRONT_PLAIN},
-	    {"\x16\x03\x01", FRONT_PLAIN},
+	    {"\x16\x03\x01", FRONT_TLS},
+	    {"\x01", FRONT_BAD},
+	    {" GET", FRONT_BAD},
+	    {"\x80", FRONT_BAD},
+	    {"(", FRONT_BAD},
+	    {"\r\n", FRONT_PLAIN},
+	    {"\nGET", FRONT_PLAIN},
+	    {"!", FRONT_PLAIN},
 	    {"GET /v1/ws", FRONT_MORE},
 	    {"GET /v1/ws ", FRONT_UPGRADE},
 	    {"GET /v1/ws?a=b ", FRONT_UPGRADE},
@@ -99,6 +106,7 @@ test_classify(void **state)
 		if (front_classify(table[i].text, strlen(table[i].text), false,
 			"/v1/ws") != table[i].kind)
 			fail_msg("\"%s\"", table[i].text);
+	assert_int_equal(front_classify("", 1, false, NULL), FRONT_BAD);
 	assert_int_equal(
 	    front_classify("GET /v1/inbox?wait=5", 20, true, "/v1/ws"),
 	    FRONT_PLAIN);
