@@ -345,7 +345,7 @@ void rx_tick(struct push *p, int64_t now_ms);
 /* Time passes: silence, and what may be read again. */
 void rx_session_tick(struct session *s, int64_t now_ms);
 
-/* Turns away all arrivals. */
+/* Closes the arrivals whose handshake is not whole. */
 void rx_drain(struct push *p);
 
 /* ---- push_lws.c ---- */

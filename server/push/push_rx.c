@@ -217,7 +217,7 @@ rx_drain(struct push *p)
 	for (a = TAILQ_FIRST(&p->arrivals); a != NULL; a = next) {
 		next = TAILQ_NEXT(a, entry);
 		if (!a->refused)
-			refuse_busy(p, a);
+			arrival_close(p, a);
 	}
 }
 
