@@ -345,6 +345,7 @@ session_unblocked(struct session *s)
 		session_write_control(s, s->pong, s->pong_len);
 		s->pong_len = -1;
 	}
+	rx_resume(s);
 	session_kick(s);
 }
 

@@ -28,8 +28,10 @@
 #define STUCK_MS 60000
 #define PING_S 25
 #define SILENCE_S 35
-/* Frames (replies, whispers) that may wait for a slow reader. */
-#define OUT_FRAMES 64
+/* Frames (replies, whispers) that may wait for a slow reader.  While any waits
+ * the session is not read: more than what one RX_LEN asks for, and the requests
+ * under way, cannot come together. */
+#define OUT_FRAMES 1024
 #define OUT_BYTES (256 * 1024)
 /* Requests of one session under way at a time. */
 #define SENDS_MAX 64
@@ -48,7 +50,7 @@
 /* A session's frames and KiB a second, in requests that its user may make. */
 #define PACE_FACTOR 20
 /* Read from one session before the others have their turn. */
-#define RX_LEN 16384
+#define RX_LEN 8192
 /* Connections whose handshake has not come whole; one more cuts the oldest. */
 #define ARRIVALS_MAX 512
 #define ARRIVAL_MS 5000
@@ -334,13 +336,16 @@ void rx_closing(struct session *s);
 /* Leaves unread what ${s} sends. */
 void rx_pause(struct session *s);
 
+/* Reads on if nothing speaks against it any more. */
+void rx_resume(struct session *s);
+
 /* Time passes: deadlines of arrivals. */
 void rx_tick(struct push *p, int64_t now_ms);
 
 /* Time passes: silence, and what may be read again. */
 void rx_session_tick(struct session *s, int64_t now_ms);
 
-/* Turns away all arrivals. */
+/* Closes the arrivals whose handshake is not whole. */
 void rx_drain(struct push *p);
 
 /* ---- push_lws.c ---- */

@@ -217,7 +217,7 @@ rx_drain(struct push *p)
 	for (a = TAILQ_FIRST(&p->arrivals); a != NULL; a = next) {
 		next = TAILQ_NEXT(a, entry);
 		if (!a->refused)
-			refuse_busy(p, a);
+			arrival_close(p, a);
 	}
 }
 
@@ -257,9 +257,19 @@ rx_pause(struct session *s)
 }
 
 void
+rx_resume(struct session *s)
+{
+
+	if (s->paused && !s->killed && s->pace >= 0 && s->out_frames == 0)
+		watch(s, true);
+}
+
+void
 rx_closing(struct session *s)
 {
 
+	if (s->paused)
+		watch(s, true);
 	if (s->reader.over && lws_partial_buffered(s->wsi) == 0)
 		(void)shutdown(s->fd, SHUT_WR);
 }
@@ -367,16 +377,15 @@ rx_end(struct session *s)
 	ws_reader_fini(&s->reader);
 }
 
-/* Whoever sends more than his pace is read no further for a while: the network
- * makes him wait. */
+/* Whoever sends more than his pace, or does not read his answers, is read no
+ * further for a while: the network makes him wait. */
 static void
 pay(struct session *s, uint64_t frames, ssize_t bytes)
 {
 
-	if (s->push->options.rate_limit <= 0)
-		return;
-	s->pace -= (double)frames + (double)bytes / 1024;
-	if (s->pace < 0)
+	if (s->push->options.rate_limit > 0)
+		s->pace -= (double)frames + (double)bytes / 1024;
+	if (s->pace < 0 || s->out_frames > 0)
 		watch(s, false);
 }
 
@@ -409,7 +418,8 @@ session_ready(struct push *p, struct session *s, uint32_t events)
 		lws_glue_kill(s);
 		return;
 	}
-	pay(s, s->reader.frames - frames, n);
+	if (s->state != SESSION_CLOSING)
+		pay(s, s->reader.frames - frames, n);
 }
 
 void
@@ -422,8 +432,7 @@ rx_session_tick(struct session *s, int64_t now)
 	}
 	if (s->paused && !s->killed) {
 		reckon(s, now);
-		if (s->pace >= 0)
-			watch(s, true);
+		rx_resume(s);
 	}
 	if (s->state == SESSION_CLOSING)
 		return;

@@ -285,6 +285,7 @@ test_stop_with_sessions(void **state)
 				      "Connection: Upgrade\r\n"
 				      "Upgrade: websocket\r\n"
 				      "Sec-WebSocket-Version: 13\r\n"
+				      "Sec-WebSocket-Protocol: twinbox.v1\r\n"
 				      "Sec-WebSocket-Key: "
 				      "dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
 	struct push *push;
