@@ -69,10 +69,10 @@ describe('the way back', () => {
 	});
 
 	it('each close code as the contract says', () => {
-		const codes = (verdict) => [1000, 1001, 1006, 1009, 1011, 1012, 1013, 4400, 4401, 4403, 4408,
+		const codes = (verdict) => [1000, 1001, 1002, 1006, 1007, 1009, 1011, 1012, 1013, 4400, 4401, 4403, 4408,
 			4409, 4410, 4429].filter((code) => page.verdict(code) === verdict);
 		assert.deepEqual(codes('retry'), [1000, 1001, 1006, 1011, 1012, 1013, 4408, 4429]);
-		assert.deepEqual(codes('stop'), [1009, 4400, 4403, 4409]);
+		assert.deepEqual(codes('stop'), [1002, 1007, 1009, 4400, 4403, 4409]);
 		assert.deepEqual(codes('login'), [4401]);
 		assert.deepEqual(codes('epoch'), [4410]);
 	});

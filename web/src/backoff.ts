@@ -25,6 +25,8 @@ export function verdict(code: number): Verdict
 		return 'login';
 	case 4410:
 		return 'epoch';
+	case 1002:
+	case 1007:
 	case 1009:
 	case 4400:
 	case 4403:
