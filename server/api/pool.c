@@ -4,6 +4,7 @@
  * of a second, and few jobs that may wait, because they are worth nothing once
  * their client has given up.  One owner has at most half of the places.
  */
+#include <assert.h>
 #include <stddef.h>
 
 #include "api/api_internal.h"
@@ -65,8 +66,12 @@ static void
 share_return(struct pool *pool, uint64_t owner)
 {
 
+	struct share *s;
+
 	(void)pthread_mutex_lock(&pool->lock);
-	share_find(pool, owner)->jobs--;
+	s = share_find(pool, owner);
+	assert(s != NULL && s->jobs > 0); /* it was taken */
+	s->jobs--;
 	(void)pthread_mutex_unlock(&pool->lock);
 }
 

@@ -218,10 +218,10 @@ one_file(const struct config *config, const char *usage, const char **ret)
 int
 backup_main(int argc, char **argv)
 {
-	struct fsck_report report;
+	struct fsck_report report = {.violations = 0};
 	struct err err = ERR_INIT;
 	struct config config;
-	const char *path = NULL;
+	const char *path = "";
 	int code;
 
 	if ((code = settings(argc, argv, &config)) >= 0 ||
@@ -346,12 +346,12 @@ restore_into(const struct data *data, const struct source *from, bool replace,
 int
 restore_main(int argc, char **argv)
 {
-	struct fsck_report report;
+	struct fsck_report report = {.violations = 0};
 	struct err err = ERR_INIT;
 	struct config config;
 	bool replace = false;
 	struct data data;
-	struct source from = {NULL, -1};
+	struct source from = {"", -1};
 	int code;
 	enum rc rc;
 

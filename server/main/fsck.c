@@ -51,7 +51,7 @@ exit_code(enum rc rc)
 int
 fsck_main(int argc, char **argv)
 {
-	struct fsck_report report;
+	struct fsck_report report = {.violations = 0};
 	struct err err = ERR_INIT;
 	struct config config;
 	int code;
