@@ -64,6 +64,18 @@ url_part(CURLU *url, CURLUPart what)
 	return (part);
 }
 
+/* Whether ${host} is of ASCII without controls: an international name is
+ * written in its xn-- form, which everybody reads alike. */
+static bool
+host_plain(const char *host)
+{
+
+	for (; *host != '\0'; host++)
+		if (*host <= ' ' || *host >= 0x7f)
+			return (false);
+	return (true);
+}
+
 /* Writes the checked ${url} into ${ret}; false if it is none of ours. */
 static bool
 server_format(CURLU *url, char *ret, size_t size)
@@ -77,7 +89,8 @@ server_format(CURLU *url, char *ret, size_t size)
 	bool ok;
 	int n;
 
-	ok = scheme != NULL && host != NULL && user == NULL && query == NULL &&
+	ok = scheme != NULL && host != NULL && host_plain(host) &&
+	     user == NULL && query == NULL &&
 	     (strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0) &&
 	     (path == NULL || path[0] == '\0' || strcmp(path, "/") == 0);
 	if (ok) {

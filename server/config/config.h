@@ -199,7 +199,8 @@ void config_write_help(struct buf *out);
 void config_write_sample(struct buf *out);
 
 /* Appends every setting with its value and where that came from, for
- * check-config; the result can be read as a file again. */
+ * check-config; the result can be read as a file again, unless a value is
+ * longer than a line of a file may be. */
 void config_write(const struct config *config, struct buf *out);
 
 #endif

@@ -36,6 +36,9 @@ extern const struct config_row config_rows[CONFIG_COUNT];
 /* Room for the name of an environment variable. */
 #define CONFIG_VARIABLE_SIZE 48
 
+/* The longest line that inih reads whole. */
+#define CONFIG_LINE_LEN 198
+
 /* Room for what is wrong with a value. */
 #define CONFIG_WHY_SIZE 160
 

@@ -234,14 +234,24 @@ add_source(struct buf *out, const struct config *config, int i)
 void
 config_write(const struct config *config, struct buf *out)
 {
+	struct buf source = BUF_INIT;
+	size_t start;
 	int i;
 
 	for (i = 0; i < CONFIG_COUNT; i++) {
+		start = out->len;
 		buf_adds(out, config_rows[i].name);
 		buf_adds(out, " = ");
 		config_value_write(&config_rows[i], config, out);
-		buf_adds(out, " ; ");
-		add_source(out, config, i);
+		add_source(&source, config, i);
+		/* A remark must not make its line too long to be read. */
+		buf_adds(
+		    out, out->len - start + 3 + source.len <= CONFIG_LINE_LEN
+			     ? " ; "
+			     : "\n; ");
+		buf_add(out, source.data, source.len);
 		buf_addc(out, '\n');
+		buf_reset(&source);
 	}
+	buf_fini(&source);
 }

@@ -311,6 +311,11 @@ void loop_fini(struct loop *loop);
 /* The thread's function; ${arg} is the loop. */
 void loop_main(void *arg);
 
+/* One turn: waits at most ${wait_ms} (-1: as long as it takes) for something
+ * to do and does it.  Whether there was something, or is more.  Thread: the
+ * loop's. */
+bool loop_turn(struct loop *loop, int wait_ms);
+
 /* The loop of the calling thread, NULL in other threads. */
 struct loop *loop_self(void);
 

@@ -505,26 +505,33 @@ loop_stop(struct loop *loop)
 	} while (has_answers(loop) && loop->now_ms < end);
 }
 
-void
-loop_main(void *arg)
+bool
+loop_turn(struct loop *loop, int wait_ms)
 {
 	struct epoll_event events[EVENTS_MAX];
-	struct loop *loop = arg;
 	int i, n;
 
 	self = loop;
-	while (!atomic_load(&loop->http->loops_stop)) {
-		n = epoll_wait(
-		    loop->epoll_fd, events, EVENTS_MAX, loop_timeout(loop));
-		loop->now_ms = clk_mono_ms(loop->http->options.clk);
-		for (i = 0; i < n; i++)
-			handle_event(loop, events[i].data.ptr);
-		wake_due(loop);
-		check_conns(loop);
-		linger_expire(loop, false);
-		resume_ready(loop);
-		(void)MHD_run(loop->daemon);
-	}
+	n = epoll_wait(loop->epoll_fd, events, EVENTS_MAX, wait_ms);
+	loop->now_ms = clk_mono_ms(loop->http->options.clk);
+	for (i = 0; i < n; i++)
+		handle_event(loop, events[i].data.ptr);
+	wake_due(loop);
+	check_conns(loop);
+	linger_expire(loop, false);
+	resume_ready(loop);
+	(void)MHD_run(loop->daemon);
+	return (n > 0 || loop_timeout(loop) == 0);
+}
+
+void
+loop_main(void *arg)
+{
+	struct loop *loop = arg;
+
+	self = loop;
+	while (!atomic_load(&loop->http->loops_stop))
+		(void)loop_turn(loop, loop_timeout(loop));
 	loop_stop(loop);
 	self = NULL;
 }

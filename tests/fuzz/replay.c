@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Runs a fuzz target without libFuzzer, as a test of make check: every input
+ * that is kept in tests/fuzz/corpus/NAME and tests/fuzz/cases/NAME (what was
+ * found once), or in the files and folders given.  Prints TAP.  An input that
+ * is a find ends the program, after its name.
+ */
+#include <sys/stat.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fuzz/fuzz.h"
+
+static char current[PATH_MAX];
+
+static void
+say(const char *text)
+{
+
+	(void)!write(STDERR_FILENO, text, strlen(text));
+}
+
+static void
+on_abort(int number)
+{
+
+	(void)number;
+	say("not ok - the input is ");
+	say(current);
+	say("\n");
+	_exit(1);
+}
+
+static void
+replay_file(const char *path)
+{
+	struct stat st;
+	uint8_t *data;
+	FILE *file;
+	size_t n;
+
+	(void)snprintf(current, sizeof(current), "%s", path);
+	file = fopen(path, "re");
+	MUST(file != NULL && fstat(fileno(file), &st) == 0);
+	data = malloc((size_t)st.st_size + 1);
+	MUST(data != NULL);
+	n = fread(data, 1, (size_t)st.st_size, file);
+	MUST(n == (size_t)st.st_size);
+	(void)fclose(file);
+	MUST(LLVMFuzzerTestOneInput(data, n) == 0);
+	free(data);
+}
+
+/* The number of inputs in ${path}, a file or a folder; -1 if it is none. */
+static int
+replay(const char *path)
+{
+	char name[PATH_MAX];
+	struct dirent *entry;
+	DIR *dir;
+	int n = 0;
+
+	if ((dir = opendir(path)) == NULL) {
+		if (errno != ENOTDIR)
+			return (-1);
+		replay_file(path);
+		return (1);
+	}
+	while ((entry = readdir(dir)) != NULL) {
+		if (entry->d_name[0] == '.')
+			continue;
+		(void)snprintf(
+		    name, sizeof(name), "%s/%s", path, entry->d_name);
+		replay_file(name);
+		n++;
+	}
+	(void)closedir(dir);
+	return (n);
+}
+
+/* The target that this program runs: fuzz_NAME. */
+static const char *
+target_name(const char *program)
+{
+	const char *slash = strrchr(program, '/');
+	const char *name = (slash == NULL) ? program : slash + 1;
+
+	return (strncmp(name, "fuzz_", 5) == 0 ? name + 5 : name);
+}
+
+int
+main(int argc, char **argv)
+{
+	const char *source = getenv("TWINBOX_SOURCE");
+	struct sigaction action = {.sa_handler = on_abort};
+	char path[PATH_MAX];
+	int i, n, empty = 0;
+
+	(void)sigaction(SIGABRT, &action, NULL);
+	(void)setvbuf(stdout, NULL, _IOLBF, 0);
+	(void)LLVMFuzzerInitialize(&argc, &argv);
+	if (argc > 1) {
+		for (i = 1; i < argc; i++)
+			(void)printf(
+			    "# %s: %d inputs\n", argv[i], replay(argv[i]));
+		return (0);
+	}
+	if (source == NULL)
+		source = ".";
+	(void)snprintf(path, sizeof(path), "%s/tests/fuzz/corpus/%s", source,
+	    target_name(argv[0]));
+	n = replay(path);
+	empty = n <= 0;
+	(void)printf(
+	    "%sok 1 - %d inputs of the corpus\n", empty ? "not " : "", n);
+	(void)snprintf(path, sizeof(path), "%s/tests/fuzz/cases/%s", source,
+	    target_name(argv[0]));
+	n = replay(path);
+	(void)printf(
+	    "ok 2 - %d inputs that were finds once\n1..2\n", n < 0 ? 0 : n);
+	return (empty);
+}
