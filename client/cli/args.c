@@ -5,6 +5,7 @@
  */
 #include "cli/args.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -234,6 +235,7 @@ bad_value(const struct args *args, const char *name, const char *wanted,
 	const char *value = args_value(args, name);
 	char safe[80];
 
+	assert(value != NULL);
 	safe_line(value, strlen(value), safe, sizeof(safe));
 	(void)fail_set(
 	    fail, FAIL_USAGE, "--%s takes %s, not \"%s\"", name, wanted, safe);

@@ -10,23 +10,30 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Frees ${p}, which may be NULL. */
+void mem_free(void *p);
+
+/* Lets gcc's analyzer follow what must be given to mem_free(). */
+#if defined(__GNUC__) && !defined(__clang__)
+#define MEM_OWNED __attribute__((__malloc__, __malloc__(mem_free, 1)))
+#else
+#define MEM_OWNED
+#endif
+
 /* ${n} bytes, not initialised; NULL when there is no memory.  n may be 0. */
-void *mem_alloc(size_t n);
+void *mem_alloc(size_t n) MEM_OWNED;
 
 /* ${n} objects of ${size} zeroed bytes; NULL on overflow or no memory. */
-void *mem_zalloc(size_t n, size_t size);
+void *mem_zalloc(size_t n, size_t size) MEM_OWNED;
 
 /* Grows or shrinks; on failure NULL and ${p} stays valid. */
 void *mem_realloc(void *p, size_t n);
 
 /* A copy of the NUL-terminated ${s}; NULL in, NULL out. */
-char *mem_strdup(const char *s);
+char *mem_strdup(const char *s) MEM_OWNED;
 
 /* A NUL-terminated copy of ${n} bytes at ${s}. */
-char *mem_strndup(const char *s, size_t n);
-
-/* Frees ${p}, which may be NULL. */
-void mem_free(void *p);
+char *mem_strndup(const char *s, size_t n) MEM_OWNED;
 
 /* Test aid: the ${k}-th allocation from now fails (0 = never).  Process-wide.
  */

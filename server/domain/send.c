@@ -331,7 +331,7 @@ accept_message(struct tx *tx, struct send_unit *u, struct ledger_user *from,
 	struct scratch *s;
 	enum rc rc;
 
-	assert(d->messages.n < BATCH_ROWS);
+	assert(to != NULL && d->messages.n < BATCH_ROWS);
 	s = &d->scratch[d->messages.n];
 	s->event_id = uuid_gen_next(&d->ids);
 	rnd_fill(d->options.rnd, s->salt, sizeof(s->salt));

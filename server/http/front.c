@@ -81,7 +81,7 @@ static struct loop *
 choose_loop(struct front *front, enum front_kind kind)
 {
 	struct http *http = front->http;
-	struct loop *best = NULL, *loop;
+	struct loop *best = &http->loops[0], *loop;
 	size_t n, least = SIZE_MAX;
 	int i, plain = http->options.loops;
 

@@ -7,10 +7,10 @@
  * What it does not show at all (bytes after a NUL, folded lines, which it glues
  * to the *name*, bare line feeds) is found by the layout: versions 0.9.7x parse
  * in place, so in an honest head each part begins exactly where the one before
- * ends, and the last ends where the head ends.  Two things it does not show:
- * NUL LF or NUL CR in the place of CR LF, and lines that begin with NUL before
- * the request line, which the library takes for empty ones.  No proxy passes
- * either on, and neither hides a request.
+ * ends, and the last ends where the head ends.  What it does not show:
+ * NUL LF or NUL CR in the place of CR LF, colon LF or colon CR in the place of
+ * the empty line, and lines that begin with NUL before the request line, which
+ * the library takes for empty ones.  No proxy passes any of these on.
  */
 #include <string.h>
 #include <strings.h>

@@ -46,7 +46,7 @@ hash(const void *p, size_t n)
 
 static void
 note(struct seen *s, const char *method, size_t method_len, const char *target,
-    size_t target_len, const void *body, size_t body_len)
+    size_t target_len)
 {
 
 	memset(s, 0, sizeof(*s));
@@ -54,6 +54,12 @@ note(struct seen *s, const char *method, size_t method_len, const char *target,
 	memcpy(s->method, method, method_len);
 	memcpy(s->target, target, target_len < 255 ? target_len : 255);
 	s->target_len = target_len;
+}
+
+static void
+note_body(struct seen *s, const void *body, size_t body_len)
+{
+
 	s->body_len = body_len;
 	s->body_hash = hash(body, body_len);
 }
@@ -62,18 +68,20 @@ static void
 handle(struct http_request *req, void *arg)
 {
 	struct buf b = BUF_INIT;
+	struct seen *seen;
 	const char *body;
 	size_t n;
 
 	(void)arg;
 	body = http_body(req, &n);
 	MUST(body[n] == '\0');
-	if (nhandled < REQUESTS_MAX)
-		note(&handled[nhandled], http_method(req),
-		    strlen(http_method(req)), req->target, req->target_len,
-		    body, n);
-	if (nhandled < REQUESTS_MAX)
-		handled[nhandled].chunked = req->head.transfer_encoding != NULL;
+	if (nhandled < REQUESTS_MAX) {
+		seen = &handled[nhandled];
+		note(seen, http_method(req), strlen(http_method(req)),
+		    req->target, req->target_len);
+		note_body(seen, body, n);
+		seen->chunked = req->head.transfer_encoding != NULL;
+	}
 	nhandled++;
 	buf_adds(&b, "{}");
 	http_answer(req, 200, HTTP_JSON, &b);
@@ -131,6 +139,19 @@ take_line(struct reader *r, const char **ret, size_t *ret_len)
 	*ret_len = n;
 	r->p = at;
 	return (memchr(*ret, '\0', n) == NULL);
+}
+
+/* ':' and LF or CR, which no proxy passes on either, end a head as CR LF do. */
+static bool
+take_colon_end(struct reader *r)
+{
+
+	if (r->end - r->p < 2 || r->p[0] != ':' ||
+	    (r->p[1] != '\n' && r->p[1] != '\r') ||
+	    (r->p[1] == '\r' && r->end - r->p > 2 && r->p[2] == '\n'))
+		return (false);
+	r->p += 2;
+	return (true);
 }
 
 /* Empty lines before a request are nobody's (RFC 9112, section 2.2), and for
@@ -271,6 +292,8 @@ take_request(struct reader *r, struct seen *ret)
 		const char *header;
 		size_t len;
 
+		if (take_colon_end(r))
+			break;
 		if (!take_line(r, &header, &len))
 			return (false);
 		if (len == 0)
@@ -292,8 +315,8 @@ take_request(struct reader *r, struct seen *ret)
 		body_len = f.length;
 		r->p += f.length;
 	}
-	note(ret, line, n, target, (size_t)(version - target), body,
-	    body_len == LENIENT ? 0 : body_len);
+	note(ret, line, n, target, (size_t)(version - target));
+	note_body(ret, body, body_len == LENIENT ? 0 : body_len);
 	ret->chunked = f.chunked;
 	if (body_len == LENIENT)
 		ret->body_len = LENIENT;

@@ -33,6 +33,10 @@ gate() { # gate NAME ROOT
 		(cd "$2" && find schema/sqlite -name '*.sql' | LC_ALL=C sort |
 		    $AWK -v backend=sqlite -f "$aux/embed-sql.awk" out=c)
 		;;
+	analyze)
+		GATE_CPPFLAGS="${GATE_CPPFLAGS+$defines}" \
+		    sh "$aux/check-analyze.sh" "$2"
+		;;
 	*)
 		sh "$aux/check-$1.sh" "$2"
 		;;
@@ -44,12 +48,18 @@ usable() {
 	case $1 in
 	format) command -v "${CLANG_FORMAT:-clang-format-14}" >/dev/null ;;
 	systemd) command -v systemd-analyze >/dev/null ;;
+	analyze) command -v "${ANALYZE_CC:-gcc}" >/dev/null ;;
 	esac
 }
 
+# Macros and search paths of the build, for the gate that compiles.
+defines=$(MAKEFLAGS='' make -s --no-print-directory -C "$build" print-cflags \
+    2>/dev/null | grep -oE '(^| )-[DI]([^ \\]|\\.)+' | tr '\n' ' ')
+defines="$defines -I$build"
+
 # --- the project itself, then the samples -----------------------------------
 for name in layers format banned headers comments limits spdx sql-list \
-    requirements systemd; do
+    requirements systemd analyze; do
 	if ! usable "$name"; then
 		number=$((number + 1))
 		echo "ok $number - $name # SKIP its tool is missing"
@@ -62,7 +72,7 @@ for name in layers format banned headers comments limits spdx sql-list \
 done
 
 for name in layers format banned headers comments limits spdx sql-list \
-    requirements systemd embed-sql; do
+    requirements systemd embed-sql analyze; do
 	usable "$name" || continue
 	rm -rf "$tmp/tree"
 	cp -R "$here/good" "$tmp/tree"

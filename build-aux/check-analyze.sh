@@ -1,0 +1,75 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The analysis gate: check-analyze.sh [ROOT].  gcc's -fanalyzer over every
+# source of server and client, as many at a time as there are processors: leaks
+# (also of mem_alloc()), double and missing frees, NULL and stale pointers,
+# unchecked memory, open files.  What is no error after all stands in
+# ROOT/build-aux/analyze.txt: "FILE FUNCTION WARNING reason"; a row without a reason or
+# without a finding fails.
+# GATE_CPPFLAGS (from make check) says how to compile; ANALYZE_CC with what:
+# only gcc has this analyzer.
+set -u
+aux=$(cd "$(dirname "$0")" && pwd)
+cd "${1:-$aux/..}" || exit 2
+list=build-aux/analyze.txt
+cc=${ANALYZE_CC:-gcc}
+command -v "$cc" >/dev/null || {
+	echo "check-analyze: $cc is missing"
+	exit 2
+}
+flags=${GATE_CPPFLAGS:--D_GNU_SOURCE}
+out=$(mktemp -d) || exit 2
+trap 'rm -rf "$out"' EXIT
+find server client -name '*.c' 2>/dev/null | LC_ALL=C sort >"$out/files"
+seen=$(grep -c . "$out/files")
+cat >"$out/one" <<END
+log=$out/\$(printf '%s' "\$1" | tr / _).log
+LC_ALL=C $cc -std=c11 $flags -Iserver -Iclient -I. -O0 -Wno-error \\
+    -fanalyzer -fdiagnostics-plain-output -c -o /dev/null "\$1" >"\$log" 2>&1 ||
+    echo "\$1:0: error: does not compile [-Wcompile]" >>"\$log"
+END
+[ "$seen" -eq 0 ] || xargs -P "$(getconf _NPROCESSORS_ONLN)" -n 1 \
+    sh "$out/one" <"$out/files"
+cat "$out"/*.log 2>/dev/null | LC_ALL=C ${AWK:-awk} '
+/: In function / { at = $NF; gsub(/[^A-Za-z0-9_.]/, "", at)
+    sub(/\..*/, "", at) }
+/\[-W(analyzer-[a-z-]*|compile)\]$/ { print at, $0 }' | LC_ALL=C sort -u >"$out/found"
+${AWK:-awk} -v list="$list" -v seen="$seen" '
+BEGIN {
+	while ((getline s < list) > 0) {
+		if (s ~ /^#/ || s ~ /^$/)
+			continue
+		n = split(s, w, " ")
+		if (n < 5) {
+			printf "%s: no reason: %s\n", list, s
+			errors++
+		}
+		excused[w[1], w[2], w[3]] = s
+	}
+}
+{
+	at = $1
+	sub(/^[^ ]* /, "")
+	file = $0
+	sub(/:.*/, "", file)
+	warning = $0
+	sub(/^.*\[-W/, "-W", warning)
+	sub(/\].*$/, "", warning)
+	if ((file, at, warning) in excused) {
+		used[file, at, warning] = 1
+		suppressed++
+		next
+	}
+	print at "(): " $0
+	errors++
+}
+END {
+	for (key in excused)
+		if (!(key in used)) {
+			printf "%s: not found any more: %s\n", list, excused[key]
+			errors++
+		}
+	printf "check-analyze: %d files, %d suppressed with a reason, %d errors\n", \
+	    seen, suppressed, errors
+	exit !(seen > 0 && errors == 0)
+}' "$out/found"

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The control socket: lines of any bytes to the real thread that listens.
+ * Every line gets one line of JSON back, and only a command that is in order
+ * reaches the store, whose part is played here.
+ */
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "fuzz/fuzz.h"
+#include "main/main_internal.h"
+#include "model/message.h"
+#include "wire/wire.h"
+
+static struct data data = DATA_INIT;
+static char dir[] = "/tmp/fuzz-control-XXXXXX";
+static struct control *control;
+
+/* ---- the store ---- */
+
+static int calls;
+
+enum rc
+readers_submit(struct readers *readers, struct read_job *job)
+{
+	struct err err = ERR_INIT;
+	static char db;
+
+	(void)readers;
+	job->run(job, (struct db *)(void *)&db, &err);
+	return (RC_OK);
+}
+
+enum rc
+user_command_unit(const struct user_command *command, struct db *db,
+    struct account_unit *ret, struct err *err)
+{
+
+	(void)db;
+	(void)ret;
+	calls++;
+	MUST(command->op >= USER_ADD && command->op <= USER_DISABLE);
+	MUST(model_name_valid(command->name, strlen(command->name)));
+	MUST(strlen(command->password_hash) < CRYPT_PASSWORD_SIZE);
+	if (command->op != USER_DISABLE)
+		MUST(strncmp(command->password_hash, "$argon2id$", 10) == 0);
+	if (command->op == USER_ADD)
+		return (RC_OK);
+	return (err_set(err, RC_NOT_FOUND, "there is no such user"));
+}
+
+enum rc
+writer_submit(struct writer *writer, struct unit *unit)
+{
+	struct account_unit *u = (struct account_unit *)(void *)unit;
+
+	(void)writer;
+	u->finish(u);
+	return (RC_OK);
+}
+
+enum rc
+user_command_result(const struct account_unit *unit, struct err *err)
+{
+
+	(void)unit;
+	(void)err;
+	return (RC_OK);
+}
+
+/* ---- the client ---- */
+
+static void
+stop(void)
+{
+
+	control_stop(control);
+	(void)close(data.dir_fd);
+	(void)rmdir(dir);
+}
+
+int
+LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	struct err err = ERR_INIT;
+
+	(void)argc;
+	(void)argv;
+	wire_init();
+	MUST(mkdtemp(dir) != NULL);
+	data.dir = dir;
+	data.dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	MUST(data.dir_fd >= 0);
+	MUST(control_start(&data, NULL, NULL, &control, &err) == RC_OK);
+	(void)atexit(stop);
+	return (0);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *in, size_t size)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	struct buf b = BUF_INIT;
+	char answer[1024];
+	json_t *json;
+	ssize_t got;
+	size_t n = 0;
+	int before = calls, fd;
+
+	(void)snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/control", dir);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	MUST(fd >= 0 &&
+	     connect(fd, (struct sockaddr *)(void *)&addr, sizeof(addr)) == 0);
+	if (size > 0)
+		(void)!send(fd, in, size, MSG_NOSIGNAL);
+	(void)shutdown(fd, SHUT_WR);
+	while ((got = recv(fd, answer + n, sizeof(answer) - n, 0)) > 0)
+		n += (size_t)got;
+	(void)close(fd);
+	MUST(calls - before <= 1);
+	if (n == 0) {
+		/* No line, or too long a one: no answer, and nothing done. */
+		MUST(calls == before);
+		return (0);
+	}
+	MUST(memchr(in, '\n', size) != NULL);
+	MUST(answer[n - 1] == '\n' && memchr(answer, '\n', n - 1) == NULL);
+	buf_add(&b, answer, n);
+	json = json_loadb(b.data, b.len, JSON_REJECT_DUPLICATES, NULL);
+	MUST(json_is_object(json));
+	MUST(json_is_boolean(json_object_get(json, "ok")));
+	MUST(!json_is_true(json_object_get(json, "ok")) || calls > before);
+	json_decref(json);
+	buf_fini(&b);
+	return (0);
+}

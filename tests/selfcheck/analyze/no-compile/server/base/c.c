@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A sample.
+ */
+int c(void) { return nothing; }
