@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # check-hardening.sh PROGRAM...: what was asked of compiler and linker is in
 # the programs: position independent, RELRO, bound at start, no executable
-# stack, stack protector, checked string functions.
+# stack, stack protector, checked string functions; and Debian's
+# hardening-check says so too (TWINBOX_STRICT=1: it must be there).
 set -u
 seen=0
 bad=0
@@ -22,6 +23,12 @@ for program in "$@"; do
 	has 'GNU_STACK.* RW ' || lacks 'executable stack'
 	has '__stack_chk_fail' || lacks 'no stack protector'
 	has '__[a-z]+_chk(@| |$)' || lacks 'no _FORTIFY_SOURCE'
+	if command -v hardening-check >/dev/null; then
+		hardening-check --nocfprotection "$program" >/dev/null 2>&1 ||
+		    lacks 'hardening-check does not pass it'
+	elif [ "${TWINBOX_STRICT:-0}" = 1 ]; then
+		lacks 'hardening-check (devscripts) is missing'
+	fi
 done
 echo "check-hardening: $seen files, $bad errors"
 [ "$seen" -gt 0 ] && [ "$bad" -eq 0 ]

@@ -33,6 +33,9 @@ gate() { # gate NAME ROOT
 		(cd "$2" && find schema/sqlite -name '*.sql' | LC_ALL=C sort |
 		    $AWK -v backend=sqlite -f "$aux/embed-sql.awk" out=c)
 		;;
+	api-docs)
+		node "$aux/lint/check-api-docs.mjs" "$2"
+		;;
 	analyze)
 		GATE_CPPFLAGS="${GATE_CPPFLAGS+$defines}" \
 		    sh "$aux/check-analyze.sh" "$2"
@@ -49,6 +52,7 @@ usable() {
 	format) command -v "${CLANG_FORMAT:-clang-format-14}" >/dev/null ;;
 	systemd) command -v systemd-analyze >/dev/null ;;
 	analyze) command -v "${ANALYZE_CC:-gcc}" >/dev/null ;;
+	api-docs) [ -d "$aux/lint/node_modules" ] ;;
 	esac
 }
 
@@ -59,7 +63,7 @@ defines="$defines -I$build"
 
 # --- the project itself, then the samples -----------------------------------
 for name in layers format banned headers comments limits spdx sql-list \
-    requirements systemd analyze; do
+    requirements systemd api-docs analyze; do
 	if ! usable "$name"; then
 		number=$((number + 1))
 		echo "ok $number - $name # SKIP its tool is missing"
@@ -72,7 +76,7 @@ for name in layers format banned headers comments limits spdx sql-list \
 done
 
 for name in layers format banned headers comments limits spdx sql-list \
-    requirements systemd embed-sql analyze; do
+    requirements systemd embed-sql api-docs analyze; do
 	usable "$name" || continue
 	rm -rf "$tmp/tree"
 	cp -R "$here/good" "$tmp/tree"

@@ -110,15 +110,17 @@ run_node() { # run_node FILE...
 	fi
 }
 
-node_packages() {
-	[ -f tests/e2e/package.json ] || return 1
-	want=$(cksum tests/e2e/package-lock.json) || return 1
-	[ "$want" = "$(cat tests/e2e/node_modules/.of-lock 2>/dev/null)" ] &&
+# What the lock file in DIR (tests/e2e) names is installed.
+node_packages() { # node_packages [DIR]
+	dir=${1:-tests/e2e}
+	[ -f "$dir/package.json" ] || return 1
+	want=$(cksum "$dir/package-lock.json") || return 1
+	[ "$want" = "$(cat "$dir/node_modules/.of-lock" 2>/dev/null)" ] &&
 	    return 0
-	echo "# npm ci in tests/e2e"
-	(cd tests/e2e && npm ci --no-audit --no-fund --loglevel=error) || return 1
-	mkdir -p tests/e2e/node_modules
-	echo "$want" >tests/e2e/node_modules/.of-lock
+	echo "# npm ci in $dir"
+	(cd "$dir" && npm ci --no-audit --no-fund --loglevel=error) || return 1
+	mkdir -p "$dir/node_modules"
+	echo "$want" >"$dir/node_modules/.of-lock"
 }
 
 # Collects what the sanitizers report, from programs of ours and from servers
