@@ -94,6 +94,7 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 	(void)argc;
 	(void)argv;
 	wire_init();
+	log_set_level(LVL_ERROR);
 	MUST(mkdtemp(dir) != NULL);
 	data.dir = dir;
 	data.dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
