@@ -7,10 +7,12 @@
  * What it does not show at all (bytes after a NUL, folded lines, which it glues
  * to the *name*, bare line feeds) is found by the layout: versions 0.9.7x parse
  * in place, so in an honest head each part begins exactly where the one before
- * ends, and the last ends where the head ends.  What it does not show:
- * NUL LF or NUL CR in the place of CR LF, colon LF or colon CR in the place of
- * the empty line, and lines that begin with NUL before the request line, which
- * the library takes for empty ones.  No proxy passes any of these on.
+ * ends, and the last ends where the head ends.
+ *
+ * What neither shows: NUL LF or NUL CR in the place of CR LF, colon LF or colon
+ * CR in the place of the empty line, lines that begin with NUL before the
+ * request line (the library takes them for empty), bare line ends between
+ * chunks.  No proxy passes any of these on.
  */
 #include <string.h>
 #include <strings.h>
@@ -270,10 +272,6 @@ guard_check(struct http_request *req, const char *method, const char *version)
 			(req->head.content_length != NULL &&
 			    req->head.content_length[strspn(
 				req->head.content_length, "0")] != '\0');
-	/* libmicrohttpd takes bare CR and LF for line ends between chunks, and
-	 * shows none of it: whatever follows such a body is not read. */
-	if (scan.encodings > 0)
-		req->close = true;
 	if (bad == NULL && req->has_body &&
 	    (req->method == METHOD_GET || req->method == METHOD_HEAD ||
 		req->method == METHOD_OPTIONS))
