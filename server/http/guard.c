@@ -10,9 +10,9 @@
  * ends, and the last ends where the head ends.
  *
  * What neither shows: NUL LF or NUL CR in the place of CR LF, colon LF or colon
- * CR in the place of the empty line, lines that begin with NUL before the
- * request line (the library takes them for empty), bare line ends between
- * chunks.  No proxy passes any of these on.
+ * CR in the place of the empty line (or, behind one LF, with CR LF), lines that
+ * begin with NUL before the request line (the library takes them for empty),
+ * bare line ends between chunks.  No proxy passes any of these on.
  */
 #include <string.h>
 #include <strings.h>

@@ -154,6 +154,24 @@ take_colon_end(struct reader *r)
 	return (true);
 }
 
+/* The last header with LF or CR and NUL CR LF (or ':' CR LF) behind it: as long
+ * as CR LF CR LF, which is all that the layout shows. */
+static bool
+take_odd_end(struct reader *r, const char **ret, size_t *ret_len)
+{
+	const char *at = r->p;
+
+	while (at < r->end && *at != '\r' && *at != '\n')
+		at++;
+	if (r->end - at < 4 || (at[1] != '\0' && at[1] != ':') ||
+	    memcmp(at + 2, "\r\n", 2) != 0)
+		return (false);
+	*ret = r->p;
+	*ret_len = (size_t)(at - r->p);
+	r->p = at + 4;
+	return (true);
+}
+
 /* Empty lines before a request are nobody's (RFC 9112, section 2.2), and for
  * libmicrohttpd a line that begins with NUL is empty. */
 static void
@@ -294,6 +312,11 @@ take_request(struct reader *r, struct seen *ret)
 
 		if (take_colon_end(r))
 			break;
+		if (take_odd_end(r, &header, &len)) {
+			if (!take_header(header, len, &f))
+				return (false);
+			break;
+		}
 		if (!take_line(r, &header, &len))
 			return (false);
 		if (len == 0)
