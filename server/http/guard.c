@@ -7,10 +7,13 @@
  * What it does not show at all (bytes after a NUL, folded lines, which it glues
  * to the *name*, bare line feeds) is found by the layout: versions 0.9.7x parse
  * in place, so in an honest head each part begins exactly where the one before
- * ends, and the last ends where the head ends.  What it does not show:
- * NUL LF or NUL CR in the place of CR LF, colon LF or colon CR in the place of
- * the empty line, and lines that begin with NUL before the request line, which
- * the library takes for empty ones.  No proxy passes any of these on.
+ * ends, and the last ends where the head ends.
+ *
+ * What neither shows: NUL LF or NUL CR in the place of CR LF, colon LF or colon
+ * CR in the place of the empty line (or, behind one LF, with CR LF), lines that
+ * begin with NUL before the request line (the library takes them for empty),
+ * bare line ends between chunks.  nginx and Caddy pass none of
+ * these on (tests/proxy).
  */
 #include <string.h>
 #include <strings.h>
