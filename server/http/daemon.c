@@ -319,7 +319,7 @@ log_request(const struct http_request *req)
 		return;
 	log_event(req->refused ? LOG_EV_HTTP_REFUSED : LOG_EV_HTTP_REQUEST,
 	    "request=%s peer=%s method=%s path=%s status=%d ms=%lld", req->id,
-	    req->conn->peer, req->method_name,
+	    http_peer(req), req->method_name,
 	    req->path_raw == NULL ? "" : req->path_raw, req->status,
 	    (long long)(req->loop->now_ms - req->start_ms));
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "http/forwarded.h"
 #include "http/http_internal.h"
 
 struct scan {
@@ -20,7 +21,8 @@ struct scan {
 	    *expected; /* where the next name must begin; NULL: unknown */
 	int headers;
 	int hosts, lengths, encodings;
-	const char *bad; /* the reason for a refusal */
+	const char *bad;                  /* the reason for a refusal */
+	struct forwarded_lines forwarded; /* of a believed proxy */
 };
 
 /* token, RFC 9110 section 5.6.2 */
@@ -155,6 +157,9 @@ scan_header(void *arg, enum MHD_ValueKind kind, const char *name,
 	if (scan->bad != NULL)
 		return (MHD_NO);
 	remember(scan, name, name_len, value);
+	if (scan->req->conn->believed)
+		forwarded_add(
+		    &scan->forwarded, name, name_len, value, value_len);
 	return (scan->bad == NULL ? MHD_YES : MHD_NO);
 }
 
@@ -230,6 +235,17 @@ framing_check(struct scan *scan, const char *version)
 	return (NULL);
 }
 
+/* Who asks: the headers of a believed proxy say it. */
+static void
+client_set(struct http_request *req, const struct forwarded_lines *lines)
+{
+	struct http_from from;
+
+	memcpy(from.client, req->conn->peer, sizeof(from.client));
+	forwarded_read(lines, &req->http->options.believed, &from);
+	memcpy(req->client, from.client, sizeof(req->client));
+}
+
 void
 guard_check(struct http_request *req, const char *method, const char *version)
 {
@@ -240,6 +256,8 @@ guard_check(struct http_request *req, const char *method, const char *version)
 	(void)MHD_get_connection_values_n(
 	    req->mhd, MHD_HEADER_KIND, scan_header, &scan);
 	layout_end(&scan, method);
+	if (req->conn->believed && scan.bad == NULL)
+		client_set(req, &scan.forwarded);
 	bad = (scan.bad != NULL) ? scan.bad : framing_check(&scan, version);
 	req->method = method_find(method);
 	req->method_name = method_text(req->method);

@@ -74,22 +74,18 @@ push_news(struct push *p, struct news *news)
 	(void)uv_async_send(&p->async);
 }
 
-struct adopt_note {
-	struct push_note note;
-	int fd;
-};
-
 static void
 adopt(struct push *p, struct push_note *note)
 {
 	struct adopt_note *a = (struct adopt_note *)(void *)note;
 	lws_sock_file_fd_type fd;
+	struct lws *wsi;
 
 	fd.sockfd = a->fd;
-	mem_free(a);
 	if (atomic_load(&p->draining) ||
 	    atomic_load(&p->nsessions) >= p->options.session_limit) {
 		(void)close(fd.sockfd);
+		mem_free(a);
 		return;
 	}
 	/* Frames are small and each is written whole: waiting for company
@@ -97,12 +93,16 @@ adopt(struct push *p, struct push_note *note)
 	(void)setsockopt(
 	    fd.sockfd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
 	/* On failure the library has closed it. */
-	(void)lws_adopt_descriptor_vhost(
+	wsi = lws_adopt_descriptor_vhost(
 	    p->vhost, LWS_ADOPT_SOCKET | LWS_ADOPT_HTTP, fd, NULL, NULL);
+	if (wsi == NULL)
+		mem_free(a);
+	else
+		lws_set_opaque_user_data(wsi, a);
 }
 
 void
-push_adopt(struct push *p, int fd)
+push_adopt(struct push *p, int fd, const struct push_peer *peer)
 {
 	struct adopt_note *a;
 
@@ -113,6 +113,7 @@ push_adopt(struct push *p, int fd)
 	}
 	a->note.run = adopt;
 	a->fd = fd;
+	a->peer = *peer;
 	push_post(p, &a->note);
 }
 

@@ -120,6 +120,14 @@ struct waiting {
 /* The waiting long-polls. */
 TAILQ_HEAD(waiting_list, waiting);
 
+/* A connection on its way from the front.  It is the library's opaque pointer
+ * until the session begins, or the connection ends without one. */
+struct adopt_note {
+	struct push_note note;
+	int fd;
+	struct push_peer peer;
+};
+
 struct push {
 	struct push_options options;
 	struct thr *thread;

@@ -59,14 +59,21 @@ confirm_upgrade(struct lws *wsi)
 	return (0);
 }
 
-/* Whether ${origin} is ${host} with a scheme in front. */
+/* Whether ${origin} is ${host} with ${scheme} in front; "": any scheme, as a
+ * proxy that is not believed, or does not tell, may be in front of us. */
 static bool
-same_origin(const char *origin, const char *host)
+same_origin(const char *origin, const char *scheme, const char *host)
 {
 	const char *p;
+	size_t n;
 
-	p = strstr(origin, "://");
-	return (p != NULL && strcasecmp(p + 3, host) == 0);
+	if ((p = strstr(origin, "://")) == NULL)
+		return (false);
+	n = (size_t)(p - origin);
+	if (scheme[0] != '\0' &&
+	    (strlen(scheme) != n || strncasecmp(origin, scheme, n) != 0))
+		return (false);
+	return (strcasecmp(p + 3, host) == 0);
 }
 
 /* Whether ${origin} is one word of ${list}. */
@@ -90,14 +97,19 @@ listed_origin(const char *origin, const char *list)
 static bool
 origin_allowed(struct lws *wsi, const struct push *p)
 {
+	const struct adopt_note *from = lws_get_opaque_user_data(wsi);
 	char origin[300], host[280];
 
 	if (lws_hdr_total_length(wsi, WSI_TOKEN_ORIGIN) <= 0)
 		return (true);
 	if (!header(wsi, WSI_TOKEN_ORIGIN, origin, sizeof(origin)))
 		return (false);
-	if (header(wsi, WSI_TOKEN_HOST, host, sizeof(host)) &&
-	    same_origin(origin, host))
+	if (from != NULL && from->peer.host[0] != '\0')
+		(void)snprintf(host, sizeof(host), "%s", from->peer.host);
+	else if (!header(wsi, WSI_TOKEN_HOST, host, sizeof(host)))
+		host[0] = '\0';
+	if (host[0] != '\0' &&
+	    same_origin(origin, from == NULL ? "" : from->peer.scheme, host))
 		return (true);
 	return (listed_origin(origin, p->options.allow_origin));
 }
@@ -112,9 +124,19 @@ refuse_upgrade(struct lws *wsi, int status, const char *why)
 
 /* ---- one connection ---- */
 
+/* What is known of the peer is not needed any more. */
+static void
+forget_peer(struct lws *wsi)
+{
+
+	mem_free(lws_get_opaque_user_data(wsi));
+	lws_set_opaque_user_data(wsi, NULL);
+}
+
 static int
 established(struct lws *wsi, struct slot *slot)
 {
+	const struct adopt_note *from = lws_get_opaque_user_data(wsi);
 	struct push *p = push_of(wsi);
 	char authorization[160];
 	struct session *s;
@@ -136,7 +158,9 @@ established(struct lws *wsi, struct slot *slot)
 	    strncasecmp(authorization, "bearer ", 7) == 0)
 		session_set_token(
 		    s, authorization + 7, strlen(authorization + 7));
-	log_event(LOG_EV_PUSH_OPEN, "session=s%lld", (long long)s->no);
+	log_event(LOG_EV_PUSH_OPEN, "session=s%lld peer=%s", (long long)s->no,
+	    from == NULL ? "" : from->peer.address);
+	forget_peer(wsi);
 	return (0);
 }
 
@@ -247,6 +271,9 @@ callback(struct lws *wsi, enum lws_callback_reasons reason, void *user,
 	case LWS_CALLBACK_SERVER_WRITEABLE:
 		if (slot->session != NULL)
 			writeable(slot->session);
+		return (0);
+	case LWS_CALLBACK_WSI_DESTROY:
+		forget_peer(wsi);
 		return (0);
 	case LWS_CALLBACK_CLOSED:
 		closed(slot);
