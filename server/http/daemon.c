@@ -194,8 +194,10 @@ access_head(struct http_request *req, const char *method, const char *version)
 	atomic_fetch_add(&http->pending, 1);
 	guard_check(req, method, version);
 	request_id_set(req);
-	if (!req->close && is_stray_upgrade(req))
+	if (!req->close && is_stray_upgrade(req)) {
+		req->stray = true;
 		return (MHD_NO);
+	}
 	if (req->refused) {
 		req->close = true; /* its target: no route, no trust */
 	} else if (atomic_load(&http->draining)) {
@@ -340,7 +342,8 @@ completed(void *arg, struct MHD_Connection *mhd, void **context,
 	if (req->phase == REQUEST_ANSWERED &&
 	    code == MHD_REQUEST_TERMINATED_WITH_ERROR)
 		answer_raw(req);
-	metrics_add(loop->http->options.metrics, METRIC_HTTP_REQUESTS, 1);
+	metrics_add(loop->http->options.metrics,
+	    req->stray ? METRIC_HTTP_STRAY : METRIC_HTTP_REQUESTS, 1);
 	if (req->refused || req->phase == REQUEST_NEW)
 		metrics_add(
 		    loop->http->options.metrics, METRIC_HTTP_REFUSED, 1);

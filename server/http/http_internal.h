@@ -211,6 +211,7 @@ struct http_request {
 	bool dispatching;  /* inside its handler, in the loop's thread */
 	bool refused;      /* ${refusal} is the answer */
 	bool close;        /* the connection ends with the answer */
+	bool stray;        /* an upgrade that came here: no answer */
 	bool has_body;     /* the head announces one */
 	bool no_memory;    /* something was lost: the answer is 503 */
 	bool no_store_off; /* the handler gave its own Cache-Control */

@@ -21,6 +21,9 @@ enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM };
 	    "Requests answered")                                               \
 	X(HTTP_REFUSED, "http_refused_total", METRIC_COUNTER,                  \
 	    "Requests refused before a route")                                 \
+	X(HTTP_STRAY, "http_stray_upgrades_total", METRIC_COUNTER,             \
+	    "WebSocket upgrades on kept-alive connections, closed without an " \
+	    "answer so that the proxy repeats them on a fresh one")            \
 	X(HTTP_CONNECTIONS, "http_connections", METRIC_GAUGE,                  \
 	    "Open HTTP connections")                                           \
 	X(HTTP_DEADLINES, "http_deadlines_total", METRIC_COUNTER,              \
