@@ -149,7 +149,8 @@ export const PROXIES = Object.keys(configs);
 /** Edits that send WebSockets over the kept-alive connections of REST. */
 export const SHARED = {
 	nginx: [['proxy_pass http://twinbox_ws;', 'proxy_pass http://twinbox_rest;']],
-	caddy: [['reverse_proxy /v1/ws {', 'reverse_proxy /none {']],
+	caddy: [['reverse_proxy /v1/ws ', 'reverse_proxy /v1/* '],
+		['keepalive off', 'keepalive 50s']],
 };
 
 /** A running proxy in front of ${upstream} (a port). */

@@ -84,10 +84,12 @@ for (const kind of PROXIES) {
 
 		it('refuses bodies beyond the limits', async () => {
 			const [ann, bob] = await users(on.site, 'ann', 'bob');
-			const by_proxy = await ann.request('POST', '/v1/messages',
-				{ body: 'x'.repeat(1024 * 1024 + 1), type: 'application/json' });
-			assert.equal(by_proxy.status, 413);
-			assert.equal(by_proxy.body.code, 'body_too_large');
+			for (const size of [1024 * 1024 + 1, 2e6, 12345678]) {
+				const large = await ann.request('POST', '/v1/messages',
+					{ body: 'x'.repeat(size), type: 'application/json' });
+				assert.equal(large.status, 413, `${size}: ${large.text}`);
+				assert.equal(large.body.code, 'body_too_large');
+			}
 			const by_server = await ann.request('POST', `/v1/to/${bob.name}`,
 				{ body: 'x'.repeat(256 * 1024), type: 'text/plain' });
 			assert.equal(by_server.status, 413);
