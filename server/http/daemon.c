@@ -342,8 +342,11 @@ completed(void *arg, struct MHD_Connection *mhd, void **context,
 	if (req->phase == REQUEST_ANSWERED &&
 	    code == MHD_REQUEST_TERMINATED_WITH_ERROR)
 		answer_raw(req);
-	metrics_add(loop->http->options.metrics,
-	    req->stray ? METRIC_HTTP_STRAY : METRIC_HTTP_REQUESTS, 1);
+	if (req->stray)
+		metrics_add(loop->http->options.metrics, METRIC_HTTP_STRAY, 1);
+	else if (req->phase != REQUEST_BODY) /* else it was given up */
+		metrics_add(
+		    loop->http->options.metrics, METRIC_HTTP_REQUESTS, 1);
 	if (req->refused || req->phase == REQUEST_NEW)
 		metrics_add(
 		    loop->http->options.metrics, METRIC_HTTP_REFUSED, 1);

@@ -21,8 +21,7 @@ struct scan {
 	    *expected; /* where the next name must begin; NULL: unknown */
 	int headers;
 	int hosts, lengths, encodings;
-	const char *bad;                  /* the reason for a refusal */
-	struct forwarded_lines forwarded; /* of a believed proxy */
+	const char *bad; /* the reason for a refusal */
 };
 
 /* token, RFC 9110 section 5.6.2 */
@@ -157,9 +156,6 @@ scan_header(void *arg, enum MHD_ValueKind kind, const char *name,
 	if (scan->bad != NULL)
 		return (MHD_NO);
 	remember(scan, name, name_len, value);
-	if (scan->req->conn->believed)
-		forwarded_add(
-		    &scan->forwarded, name, name_len, value, value_len);
 	return (scan->bad == NULL ? MHD_YES : MHD_NO);
 }
 
@@ -235,14 +231,29 @@ framing_check(struct scan *scan, const char *version)
 	return (NULL);
 }
 
-/* Who asks: the headers of a believed proxy say it. */
-static void
-client_set(struct http_request *req, const struct forwarded_lines *lines)
+static enum MHD_Result
+gather(void *arg, enum MHD_ValueKind kind, const char *name, size_t name_len,
+    const char *value, size_t value_len)
 {
+
+	(void)kind;
+	if (value != NULL)
+		forwarded_add(arg, name, name_len, value, value_len);
+	return (MHD_YES);
+}
+
+/* Who asks: the headers of a believed proxy say it, also of a request that is
+ * refused. */
+static void
+client_set(struct http_request *req)
+{
+	struct forwarded_lines lines = {.n = {0}};
 	struct http_from from;
 
+	(void)MHD_get_connection_values_n(
+	    req->mhd, MHD_HEADER_KIND, gather, &lines);
 	memcpy(from.client, req->conn->peer, sizeof(from.client));
-	forwarded_read(lines, &req->http->options.believed, &from);
+	forwarded_read(&lines, &req->http->options.believed, &from);
 	memcpy(req->client, from.client, sizeof(req->client));
 }
 
@@ -256,8 +267,8 @@ guard_check(struct http_request *req, const char *method, const char *version)
 	(void)MHD_get_connection_values_n(
 	    req->mhd, MHD_HEADER_KIND, scan_header, &scan);
 	layout_end(&scan, method);
-	if (req->conn->believed && scan.bad == NULL)
-		client_set(req, &scan.forwarded);
+	if (req->conn->believed)
+		client_set(req);
 	bad = (scan.bad != NULL) ? scan.bad : framing_check(&scan, version);
 	req->method = method_find(method);
 	req->method_name = method_text(req->method);
