@@ -4,11 +4,40 @@
 // of as curl is (CURL_CA_BUNDLE, SSL_CERT_FILE).
 
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import net from 'node:net';
 import path from 'node:path';
+import tls from 'node:tls';
 import { after, afterEach, before, describe, it } from 'node:test';
 
 import { PASSWORD, freshName, register, run, tempDir, within } from '../e2e/harness.mjs';
 import { PROXIES, certificates, eventually, stage } from './proxy.mjs';
+
+/** TLS in front of ${port}, whose certificate can be changed: {url, use, close}. */
+async function changeable(port)
+{
+	const read = ({ cert, key }) => ({ cert: fs.readFileSync(cert), key: fs.readFileSync(key) });
+	const server = tls.createServer(read(certificates()), (outer) => {
+		const inner = net.connect(port, '127.0.0.1');
+		outer.pipe(inner).pipe(outer);
+		outer.on('error', () => inner.destroy());
+		inner.on('error', () => outer.destroy());
+	});
+	let hands = 0;
+
+	server.on('tlsClientError', () => {
+		hands++;
+	});
+	await new Promise((resolve) => {
+		server.listen(0, '127.0.0.1', resolve);
+	});
+	return {
+		url: `https://localhost:${server.address().port}`,
+		use: (pair) => server.setSecureContext(read(pair)),
+		refusals: () => hands,
+		close: () => server.close(),
+	};
+}
 
 const TWINBOX = path.resolve(process.env.TWINBOX ?? '../../build/twinbox');
 
@@ -39,7 +68,7 @@ for (const kind of PROXIES) {
 			return { code, out: child.out, err: child.err };
 		}
 
-		const login = (trust, name) => twinbox(trust, ['--profile', name, '--server', on.proxy.url,
+		const login = (trust, name, url = on.proxy.url) => twinbox(trust, ['--profile', name, '--server', url,
 			'login', name, '--password-stdin'], `${PASSWORD}\n`);
 
 		for (const trust of [['CURL_CA_BUNDLE'], ['SSL_CERT_FILE']]) {
@@ -80,7 +109,28 @@ for (const kind of PROXIES) {
 				'tail says why')]);
 			tail.kill('SIGINT');
 			await within(tail.exited, 10_000, 'the end of tail');
-			assert.doesNotMatch(on.server.output(), new RegExp(`welcome.*${name}`));
+		});
+
+		it('refuses a certificate for another name, by REST and by WebSocket', async (t) => {
+			const trust = ['CURL_CA_BUNDLE'];
+			const name = freshName('eve');
+			const front = await changeable(on.server.port);
+			t.after(() => front.close());
+			await register(on.site, name);
+			const done = await login(trust, name, front.url);
+			assert.equal(done.code, 0, done.err);
+			front.use(certificates().other);
+			const inbox = await twinbox(trust, ['--profile', name, 'inbox']);
+			assert.notEqual(inbox.code, 0);
+			assert.match(inbox.err, /certificate|no alternative/i);
+			const sessions = (on.server.output().match(/push\.open/g) ?? []).length;
+			const refusals = front.refusals();
+			const tail = start(trust, ['--profile', name, 'tail']);
+			await Promise.race([tail.exited,
+				eventually(() => front.refusals() > refusals + 1, 'tail tries, and tries again', 30_000)]);
+			tail.kill('SIGINT');
+			await within(tail.exited, 10_000, 'the end of tail');
+			assert.equal((on.server.output().match(/push\.open/g) ?? []).length, sessions);
 		});
 	});
 }

@@ -68,7 +68,7 @@ async function upgraded(server, address, pieces)
 	return [status, peer];
 }
 
-describe('R306 the server itself', () => {
+describe('the server itself', () => {
 	const server = new Behind();
 
 	before(() => server.start());
@@ -142,7 +142,7 @@ describe('R306 the server itself', () => {
 });
 
 for (const kind of PROXIES) {
-	describe(`R306 ${kind}`, () => {
+	describe(`${kind}: whose address counts`, () => {
 		const on = stage({ before, after, afterEach }, kind);
 
 		it('names its client in the log, whatever he says', async () => {

@@ -49,7 +49,8 @@ export async function freePort()
 
 let authority;
 
-/** {ca, cert, key}: paths; the certificate is localhost's. */
+/** {ca, cert, key, other: {cert, key}}: paths; the certificate is localhost's,
+ *  the other one another's. */
 export function certificates()
 {
 	if (authority)
@@ -60,14 +61,21 @@ export function certificates()
 
 	fs.writeFileSync(at('leaf.ext'), 'subjectAltName=DNS:localhost,IP:127.0.0.1\n' +
 		'basicConstraints=CA:FALSE\nextendedKeyUsage=serverAuth\n');
+	fs.writeFileSync(at('other.ext'), 'subjectAltName=DNS:other.example\n');
 	const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
 	openssl('req', '-x509', ...curve, '-days', '2', '-subj', '/CN=twinbox test authority',
 		'-keyout', at('ca.key'), '-out', at('ca.pem'));
-	openssl('req', ...curve, '-subj', '/CN=localhost',
-		'-keyout', at('leaf.key'), '-out', at('leaf.csr'));
-	openssl('x509', '-req', '-in', at('leaf.csr'), '-CA', at('ca.pem'), '-CAkey', at('ca.key'),
-		'-CAcreateserial', '-days', '2', '-extfile', at('leaf.ext'), '-out', at('leaf.pem'));
-	authority = { ca: at('ca.pem'), cert: at('leaf.pem'), key: at('leaf.key') };
+	for (const leaf of ['leaf', 'other']) {
+		openssl('req', ...curve, '-subj', `/CN=${leaf}`,
+			'-keyout', at(`${leaf}.key`), '-out', at(`${leaf}.csr`));
+		openssl('x509', '-req', '-in', at(`${leaf}.csr`), '-CA', at('ca.pem'),
+			'-CAkey', at('ca.key'), '-CAcreateserial', '-days', '2',
+			'-extfile', at(`${leaf}.ext`), '-out', at(`${leaf}.pem`));
+	}
+	authority = {
+		ca: at('ca.pem'), cert: at('leaf.pem'), key: at('leaf.key'),
+		other: { cert: at('other.pem'), key: at('other.key') },
+	};
 	return authority;
 }
 
