@@ -544,6 +544,7 @@ free_all(struct push *p)
 	htab_free(p->sessions);
 	hub_free(p->hub);
 	buf_fini(&p->tx);
+	mem_free(p->allow_origin);
 	mem_free(p);
 }
 
@@ -557,6 +558,7 @@ push_new(const struct push_options *options, struct push **ret, struct err *err)
 	if (p == NULL)
 		return (err_set(err, RC_NO_MEMORY, "push"));
 	p->options = *options;
+	p->options.allow_origin = NULL;
 	TAILQ_INIT(&p->all);
 	TAILQ_INIT(&p->closing);
 	uuid_gen_init(&p->ids, options->clk, rnd_system());
@@ -566,8 +568,12 @@ push_new(const struct push_options *options, struct push **ret, struct err *err)
 	p->notes = mbox_new(0, false);
 	p->sessions = htab_new(sizeof(int64_t));
 	p->hub = hub_new();
+	if (options->allow_origin != NULL)
+		p->allow_origin = mem_strdup(options->allow_origin);
 	if (p->news == NULL || p->notes == NULL || p->sessions == NULL ||
-	    p->hub == NULL || uv_loop_init(&p->loop) != 0) {
+	    p->hub == NULL ||
+	    (p->allow_origin == NULL && options->allow_origin != NULL) ||
+	    uv_loop_init(&p->loop) != 0) {
 		free_all(p);
 		return (err_set(err, RC_NO_MEMORY, "push"));
 	}

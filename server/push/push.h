@@ -32,7 +32,8 @@ struct push_options {
 	struct auth *auth;
 	const char *epoch;        /* of this database; kept */
 	const char *domain;       /* local domain; kept */
-	const char *allow_origin; /* space-separated origins beside our own */
+	const char *allow_origin; /* space-separated origins beside our own;
+				   * copied, NULL: none */
 	size_t session_limit;
 	size_t news_limit; /* bytes of news that may wait for the thread */
 };

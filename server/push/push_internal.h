@@ -130,6 +130,7 @@ struct adopt_note {
 
 struct push {
 	struct push_options options;
+	char *allow_origin; /* ours; NULL: none */
 	struct thr *thread;
 	uv_loop_t loop;
 	uv_async_t async;

@@ -111,7 +111,7 @@ origin_allowed(struct lws *wsi, const struct push *p)
 	if (host[0] != '\0' &&
 	    same_origin(origin, from == NULL ? "" : from->peer.scheme, host))
 		return (true);
-	return (listed_origin(origin, p->options.allow_origin));
+	return (listed_origin(origin, p->allow_origin));
 }
 
 static int

@@ -69,7 +69,9 @@ async function upgraded(server, address, pieces)
 }
 
 describe('the server itself', () => {
-	const server = new Behind();
+	const server = new Behind({
+		args: ['--allow-origin', 'https://app.example,http://localhost:5173'],
+	});
 
 	before(() => server.start());
 	after(() => server.stop());
@@ -135,6 +137,14 @@ describe('the server itself', () => {
 			[SOMEBODY, ['Origin: https://other.example\r\n',
 				'Forwarded: for=203.0.113.7;proto=https;host=other.example\r\n'], 403],
 			[SOMEBODY, ['Origin: https://chat.example\r\n', 'X-Forwarded-Proto: http\r\n'], 101],
+			[SOMEBODY, ['Origin: https://app.example\r\n'], 101],
+			[SOMEBODY, ['Origin: http://localhost:5173\r\n'], 101],
+			['127.0.0.1', ['Origin: https://app.example\r\n', 'X-Forwarded-Proto: http\r\n'], 101],
+			[SOMEBODY, ['Origin: http://app.example\r\n'], 403],
+			[SOMEBODY, ['Origin: https://app.exampl\r\n'], 403],
+			[SOMEBODY, ['Origin: https://app.example.evil\r\n'], 403],
+			[SOMEBODY, ['Origin: null\r\n'], 403],
+			[SOMEBODY, ['Origin: https://app.example\r\n', 'Origin: https://evil.example\r\n'], 403],
 		])
 			assert.equal((await upgraded(server, address, pieces))[0], status,
 				`${address} ${pieces.join()}`);
