@@ -6,7 +6,8 @@ set -u
 aux=$(cd "$(dirname "$0")" && pwd)
 cd "${1:-$aux/..}" || exit 2
 files=$(find . \( -path ./tests/selfcheck -o -path ./.git -o -path ./build \
-    -o -path ./build-test -o -name node_modules -o -name 'autom4te.cache' \
+    -o -path ./build-test -o -path ./web/dist -o -path ./web/work \
+    -o -name node_modules -o -name 'autom4te.cache' \
     -o -path './demo-data*' -o -path './twinbox-*' \) -prune -o -type f \
     \( -path './server/*.[ch]' -o -path './client/*.[ch]' \
     -o -path './tests/*.[ch]' -o -name '*.am' -o -name '*.ac' \

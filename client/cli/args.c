@@ -22,8 +22,10 @@ const struct option args_common[] = {
     {NULL, 0, NULL, NULL},
 };
 
-static const struct option version_option = {
-    "version", 'V', NULL, "print the version"};
+const struct option args_alone[] = {
+    {"version", 'V', NULL, "print the version, and those of libraries"},
+    {NULL, 0, NULL, NULL},
+};
 
 /* The option in ${list} that ${arg} of ${n} bytes names. */
 static const struct option *
@@ -50,11 +52,8 @@ find_option(const struct command *command, const char *arg, size_t n)
 
 	if (option == NULL && command != NULL)
 		option = find_in(command->options, arg, n);
-	if (option == NULL && command == NULL && n > 2 &&
-	    strcmp(arg, "--version") == 0)
-		option = &version_option;
-	if (option == NULL && command == NULL && strcmp(arg, "-V") == 0)
-		option = &version_option;
+	if (option == NULL && command == NULL)
+		option = find_in(args_alone, arg, n);
 	return (option);
 }
 
@@ -327,6 +326,9 @@ args_overview(struct buf *b, const struct command *commands)
 		buf_addf(b, "  %-14s %s\n", commands->name, commands->summary);
 	buf_adds(b, "\noptions of every command:\n");
 	for (option = args_common; option->name != NULL; option++)
+		help_option(b, option);
+	buf_adds(b, "\noptions without a command:\n");
+	for (option = args_alone; option->name != NULL; option++)
 		help_option(b, option);
 	buf_adds(b, "\ntwinbox COMMAND --help tells more.  Exit codes are "
 		    "those of sysexits.h: 64 usage,\n65 data, 67 no such user, "

@@ -57,6 +57,9 @@ struct args {
 /* Options of every command. */
 extern const struct option args_common[];
 
+/* Options that stand without a command. */
+extern const struct option args_alone[];
+
 /* Reads ${argv}; options may stand anywhere until "--".  What is read borrows
  * from ${argv}.  --help and --version need no operands. */
 enum rc args_parse(int argc, char **argv, const struct command *commands,

@@ -39,7 +39,7 @@ static const struct option send_options[] = {
     {"conversation", 0, "ID", "to a conversation instead of TO"},
     {"id", 0, "UUID", "its id; the same id never sends twice"},
     {"key", 0, "TEXT", "the same, from any text"},
-    {"wait", 0, "STATE", "until it is \"delivered\" or \"read\""},
+    {"wait", 0, "delivered|read", "until it is that far"},
     {"timeout", 0, "TIME", "how long to wait for that (30s)"},
     {"try-for", 0, "TIME",
 	"how long to try while the server is away\n"
@@ -47,7 +47,7 @@ static const struct option send_options[] = {
     {"in", 0, "TIME", "deliver it then: 30m, 2h"},
     {"at", 0, "WHEN", "deliver it then: 2030-01-31T09:00:00Z"},
     {"expires-in", 0, "TIME", "give up after that time"},
-    {"priority", 0, "LEVEL", "low, normal or high"},
+    {"priority", 0, "low|normal|high", "normal is the default"},
     {"content-type", 0, "TYPE", "text/plain is the default"},
     {"reply-to", 0, "ID", "the message that this one answers"},
     {"correlation-id", 0, "TEXT", "a text of yours to find it by"},

@@ -11,6 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <curl/curl.h>
+#include <jansson.h>
+#include <libwebsockets.h>
+#include <sqlite3.h>
+
 #include "base/clk.h"
 #include "base/mem.h"
 #include "cli/cli.h"
@@ -97,6 +102,19 @@ prepare(struct cli *cli, struct fail *fail)
 	return (rest_new(server, cli->profile.token, &cli->rest, fail));
 }
 
+/* The version, and those of the libraries in use. */
+static void
+version_write(struct buf *b)
+{
+
+	buf_adds(b, "twinbox " PACKAGE_VERSION "\n");
+	buf_addf(
+	    b, "libcurl %s\n", curl_version_info(CURLVERSION_NOW)->version);
+	buf_addf(b, "libwebsockets %s\n", lws_get_library_version());
+	buf_addf(b, "SQLite %s\n", sqlite3_libversion());
+	buf_addf(b, "jansson %s\n", jansson_version_str());
+}
+
 /* --help and --version. */
 static enum rc
 inform(struct cli *cli, struct fail *fail)
@@ -104,7 +122,7 @@ inform(struct cli *cli, struct fail *fail)
 	struct buf b = BUF_INIT;
 
 	if (args_has(&cli->args, "version"))
-		buf_adds(&b, "twinbox " PACKAGE_VERSION "\n");
+		version_write(&b);
 	else if (cli->args.command != NULL)
 		args_help(&b, cli->args.command);
 	else

@@ -34,6 +34,8 @@
 	X(BODY_TOO_LARGE, RC_INVALID, EX_DATAERR, "send less in one message")  \
 	X(UNSUPPORTED_MEDIA, RC_PEER, EX_PROTOCOL,                             \
 	    "use a server and a client of the same version")                   \
+	X(EXPECTATION_FAILED, RC_PEER, EX_PROTOCOL,                            \
+	    "use a server and a client of the same version")                   \
 	X(UNKNOWN_RECIPIENT, RC_NOT_FOUND, EX_NOUSER,                          \
 	    "check the spelling of the address")                               \
 	X(KEY_REUSED, RC_INVALID, EX_DATAERR,                                  \
@@ -41,6 +43,8 @@
 	X(ACK_BEYOND_HEAD, RC_INVALID, EX_DATAERR,                             \
 	    "name an event that twinbox inbox has shown")                      \
 	X(PRECONDITION_REQUIRED, RC_PEER, EX_PROTOCOL,                         \
+	    "use a server and a client of the same version")                   \
+	X(HEAD_TOO_LARGE, RC_PEER, EX_PROTOCOL,                                \
 	    "use a server and a client of the same version")                   \
 	X(RATE_LIMITED, RC_LIMIT, EX_TEMPFAIL, "wait, then repeat")            \
 	X(QUEUE_FULL, RC_LIMIT, EX_TEMPFAIL,                                   \

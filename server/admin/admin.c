@@ -7,6 +7,7 @@
 #include "admin/admin_internal.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "page/page.h"
 #include "store/outbox.h"
 
 #define TEXT_PLAIN "text/plain; charset=utf-8"
@@ -156,6 +157,7 @@ static const struct http_route routes[] = {
     {"GET", "/problems", admin_problems, HTTP_PUBLIC | HTTP_NO_BODY},
     {"GET", "/problems/{slug}", admin_problem, HTTP_PUBLIC | HTTP_NO_BODY},
     {"GET", "/", admin_front, HTTP_PUBLIC | HTTP_NO_BODY},
+    {"GET", "/assets/{name}", page_asset, HTTP_PUBLIC | HTTP_NO_BODY},
     {NULL, NULL, NULL, 0},
 };
 

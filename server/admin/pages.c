@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Pages: the formal documents, the explanations of problems, and the front
- * page, as HTML for browsers and as text for everybody else.
+ * page, as HTML for browsers and as text for everybody else.  To a browser the
+ * front page is the chat page, if that was built.
  */
 #include <string.h>
 
 #include "admin/admin_internal.h"
+#include "page/page.h"
 #include "wire/wire.h"
 
 #define TEXT_HTML "text/html; charset=utf-8"
@@ -126,6 +128,8 @@ admin_front(struct http_request *req, void *arg)
 	bool html = wants_html(req);
 	size_t i;
 
+	if (html && page_index(req))
+		return;
 	if (html) {
 		page_head(&b, "twinbox");
 		buf_adds(&b, "<p>A message server. Version ");

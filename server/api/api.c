@@ -10,12 +10,10 @@
 #include "base/mem.h"
 #include "crypt/crypt.h"
 
-/* Log-ins that may fail: of one name from one peer, and from one peer in all.
- * Both are by peer, so that a stranger cannot lock an owner out. */
-#define GUESSES_RATE (1.0 / 6)
-#define GUESSES_BURST 20
-#define PEERS_RATE 1.0
-#define PEERS_BURST 100
+/* New users from one network, where registration is open: a class may, a
+ * script that fills the table may not. */
+#define NEWCOMERS_RATE (1.0 / 6)
+#define NEWCOMERS_BURST 50
 
 /* ---- life ---- */
 
@@ -32,13 +30,14 @@ api_new(const struct api_options *options, struct api **ret, struct err *err)
 	(void)pthread_mutex_init(&api->ids_lock, NULL);
 	(void)pthread_mutex_init(&api->poll_lock, NULL);
 	uuid_gen_init(&api->ids, options->clk, options->rnd);
-	api->guesses = limiter_new(GUESSES_RATE, GUESSES_BURST);
-	api->peers = limiter_new(PEERS_RATE, PEERS_BURST);
+	api->guesses = guesses_new();
 	/* A second's worth at once: a client that was away catches up. */
-	if (rate > 0)
+	if (rate > 0) {
 		api->requests = limiter_new(rate, rate < 1 ? 1 : 2 * rate);
-	if (api->guesses == NULL || api->peers == NULL ||
-	    (rate > 0 && api->requests == NULL))
+		api->newcomers = limiter_new(NEWCOMERS_RATE, NEWCOMERS_BURST);
+	}
+	if (api->guesses == NULL ||
+	    (rate > 0 && (api->requests == NULL || api->newcomers == NULL)))
 		rc = err_set(err, RC_NO_MEMORY, "api");
 	else
 		rc = pool_new(options->argon2_threads, &api->pool, err);
@@ -75,8 +74,8 @@ api_free(struct api *api)
 		pool_stop(api->pool);
 	pool_free(api->pool);
 	limiter_free(api->requests);
-	limiter_free(api->guesses);
-	limiter_free(api->peers);
+	limiter_free(api->newcomers);
+	guesses_free(api->guesses);
 	(void)pthread_mutex_destroy(&api->ids_lock);
 	(void)pthread_mutex_destroy(&api->poll_lock);
 	mem_free(api);
@@ -109,13 +108,22 @@ bearer_hash(const char *header, uint8_t ret[CRYPT_HASH_SIZE])
 	return (crypt_token_hash(header, strlen(header), ret));
 }
 
-static void
-refuse_stranger(struct ask *ask)
+void
+ask_refuse_stranger(struct ask *ask)
 {
 
 	ask_problem(ask, PROBLEM_UNAUTHENTICATED, "",
 	    "send \"Authorization: Bearer <token>\" with a token of POST "
 	    "/v1/tokens");
+}
+
+bool
+api_admits(struct api *api, int64_t user_id, int *ret_wait_s)
+{
+
+	return (api->requests == NULL ||
+		limiter_take(api->requests, &user_id, sizeof(user_id),
+		    clk_mono_ms(api->o.clk), ret_wait_s));
 }
 
 /* ${who} is known: may he? */
@@ -131,9 +139,7 @@ admit(struct ask *ask, struct principal *who)
 		    ask, PROBLEM_FORBIDDEN, "", "this is for administrators");
 		return;
 	}
-	if (api->requests != NULL &&
-	    !limiter_take(api->requests, &who->user_id, sizeof(who->user_id),
-		clk_mono_ms(api->o.clk), &wait_s)) {
+	if (!api_admits(api, who->user_id, &wait_s)) {
 		refusal_set(&r, PROBLEM_RATE_LIMITED, "",
 		    "at most %g requests a second", api->o.rate_limit);
 		r.retry_after_s = wait_s;
@@ -144,6 +150,21 @@ admit(struct ask *ask, struct principal *who)
 	http_request_authorized(ask->req);
 }
 
+enum rc
+api_still_admitted(struct ask *ask, struct db *db, struct err *err)
+{
+	uint8_t hash[CRYPT_HASH_SIZE];
+	struct principal who;
+	enum rc rc;
+
+	if (!bearer_hash(http_header(ask->req, "Authorization"), hash))
+		return (RC_NOT_FOUND);
+	if (auth_find(ask->api->o.auth, hash, &who))
+		return (RC_OK);
+	rc = auth_load(db, hash, &who, err);
+	return (rc);
+}
+
 static enum rc
 load_caller(struct ask *ask, struct db *db, struct err *err)
 {
@@ -152,7 +173,7 @@ load_caller(struct ask *ask, struct db *db, struct err *err)
 
 	rc = auth_load(db, c->hash, &c->who, err);
 	if (rc == RC_NOT_FOUND) {
-		refuse_stranger(ask);
+		ask_refuse_stranger(ask);
 		return (RC_OK);
 	}
 	if (rc != RC_OK)
@@ -171,7 +192,7 @@ api_authorize(struct http_request *req, void *arg)
 	if (!api_enter(api, req) || (c = ask_new(api, req, sizeof(*c))) == NULL)
 		return;
 	if (!bearer_hash(http_header(req, "Authorization"), c->hash)) {
-		refuse_stranger(&c->ask);
+		ask_refuse_stranger(&c->ask);
 	} else if (auth_find(api->o.auth, c->hash, &c->who)) {
 		admit(&c->ask, &c->who);
 	} else {
@@ -197,10 +218,15 @@ api_later(struct http_request *req, void *arg)
 		    http_path(req));
 }
 
-/* A route of the contract that a later version serves. */
+/* A route of the contract that a later version serves: who may not call it is
+ * told so already now. */
 #define LATER(method, path)                                                    \
 	{                                                                      \
 		method, path, api_later, HTTP_ANY_BODY                         \
+	}
+#define LATER_ADMIN(method, path)                                              \
+	{                                                                      \
+		method, path, api_later, HTTP_ANY_BODY | HTTP_ADMIN            \
 	}
 #define LATER_PUBLIC(method, path)                                             \
 	{                                                                      \
@@ -246,21 +272,21 @@ static const struct http_route routes[] = {
     LATER("POST", "/v1/blobs"),
     LATER("GET", "/v1/blobs/{hash}"),
     LATER("GET", "/v1/export"),
-    LATER("POST", "/v1/import"),
+    LATER_ADMIN("POST", "/v1/import"),
     LATER("PUT", "/v1/push-subscriptions/{id}"),
     LATER("DELETE", "/v1/push-subscriptions/{id}"),
-    LATER("GET", "/v1/admin/outbox"),
-    LATER("GET", "/v1/admin/outbox/{id}"),
-    LATER("POST", "/v1/admin/outbox/{id}/retry"),
-    LATER("POST", "/v1/admin/outbox/{id}/discard"),
-    LATER("GET", "/v1/admin/dead-letters"),
-    LATER("POST", "/v1/admin/dead-letters/requeue"),
-    LATER("GET", "/v1/admin/destinations"),
-    LATER("POST", "/v1/admin/destinations/{name}/pause"),
-    LATER("POST", "/v1/admin/destinations/{name}/resume"),
-    LATER("GET", "/v1/admin/lanes"),
-    LATER("GET", "/v1/admin/users"),
-    LATER("GET", "/v1/admin/audit"),
+    LATER_ADMIN("GET", "/v1/admin/outbox"),
+    LATER_ADMIN("GET", "/v1/admin/outbox/{id}"),
+    LATER_ADMIN("POST", "/v1/admin/outbox/{id}/retry"),
+    LATER_ADMIN("POST", "/v1/admin/outbox/{id}/discard"),
+    LATER_ADMIN("GET", "/v1/admin/dead-letters"),
+    LATER_ADMIN("POST", "/v1/admin/dead-letters/requeue"),
+    LATER_ADMIN("GET", "/v1/admin/destinations"),
+    LATER_ADMIN("POST", "/v1/admin/destinations/{name}/pause"),
+    LATER_ADMIN("POST", "/v1/admin/destinations/{name}/resume"),
+    LATER_ADMIN("GET", "/v1/admin/lanes"),
+    LATER_ADMIN("GET", "/v1/admin/users"),
+    LATER_ADMIN("GET", "/v1/admin/audit"),
     LATER_PUBLIC("GET", "/.well-known/twinbox"),
     LATER_PUBLIC("POST", "/v1/federation/deliver"),
     {NULL, NULL, NULL, 0},

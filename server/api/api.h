@@ -66,6 +66,10 @@ struct admin *api_admin(const struct api *api);
  * api as their argument. */
 const struct http_route *api_routes(void);
 
+/* Whether ${user_id} may make one more request now, by the limit that all his
+ * requests share; if not, *ret_wait_s says when.  Thread: any. */
+bool api_admits(struct api *api, int64_t user_id, int *ret_wait_s);
+
 /* For http_options.authorize; the argument is the api. */
 void api_authorize(struct http_request *req, void *arg);
 

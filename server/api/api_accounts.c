@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "api/api_internal.h"
+#include "base/htab.h"
 #include "crypt/crypt.h"
 #include "domain/account.h"
 
@@ -22,7 +23,8 @@ struct account_ask {
 	struct account_unit unit;
 	char stored[CRYPT_PASSWORD_SIZE]; /* "": unknown or disabled */
 	char token[CRYPT_TOKEN_LEN + 1];
-	char guess_key[LIMIT_NAME_LEN + 1 + 64];
+	struct guess guess;
+	bool guessed; /* … counts as wrong until now */
 };
 
 static void
@@ -35,15 +37,21 @@ copy_span(char *ret, size_t size, const struct span *s)
 	ret[n] = '\0';
 }
 
+static void end_guess(struct account_ask *a, bool right);
+
 /* Hands the job to the pool. */
 static void
 submit_job(struct account_ask *a, void (*run)(struct pool_job *job))
 {
 	struct refusal r = REFUSAL_INIT;
+	char network[NETWORK_SIZE];
 	enum rc rc;
 
+	network_of(http_peer(a->ask.req), network);
+	a->job.owner = htab_hash(network, strlen(network));
 	a->job.run = run;
 	if ((rc = pool_submit(a->ask.api->pool, &a->job)) != RC_OK) {
+		end_guess(a, false);
 		refusal_of_rc(&r, rc);
 		ask_refuse(&a->ask, &r);
 	}
@@ -64,6 +72,7 @@ hash_password(struct account_ask *a, const struct span *password)
 {
 	struct err err = ERR_INIT;
 
+	metrics_add(a->ask.api->o.metrics, METRIC_PASSWORDS, 1);
 	if (crypt_password_hash(password->p, password->n,
 		a->unit.user.password_hash, &err) == RC_OK)
 		return (true);
@@ -80,7 +89,42 @@ submit_unit(struct account_ask *a, void (*finish)(struct account_unit *u))
 	(void)ask_submit(&a->ask, &a->unit.unit);
 }
 
+/* Whether ${password} of a->name will do; false: answered. */
+static bool
+password_fits(
+    struct account_ask *a, const char *pointer, const struct span *password)
+{
+
+	if (!account_password_weak(
+		password->p, password->n, a->name.p, a->name.n))
+		return (true);
+	ask_problem(&a->ask, PROBLEM_BAD_REQUEST, pointer,
+	    "the password is the name, which is the first that is tried");
+	return (false);
+}
+
 /* ---- registering ---- */
+
+/* One more from that network; false: answered. */
+static bool
+may_join(struct account_ask *a)
+{
+	struct api *api = a->ask.api;
+	struct refusal r = REFUSAL_INIT;
+	char network[NETWORK_SIZE];
+	int wait_s;
+
+	network_of(http_peer(a->ask.req), network);
+	if (api->newcomers == NULL ||
+	    limiter_take(api->newcomers, network, strlen(network),
+		clk_mono_ms(api->o.clk), &wait_s))
+		return (true);
+	refusal_set(&r, PROBLEM_RATE_LIMITED, "",
+	    "too many have registered from your network");
+	r.retry_after_s = wait_s;
+	ask_refuse(&a->ask, &r);
+	return (false);
+}
 
 /* Thread: sync, or writer when refused. */
 static void
@@ -153,6 +197,8 @@ api_users_post(struct http_request *req, void *arg)
 		    LIMIT_NAME_LEN);
 		return;
 	}
+	if (!password_fits(a, "/password", &a->password) || !may_join(a))
+		return;
 	account_unit_init(&a->unit, ACCOUNT_ADD);
 	copy_span(a->unit.user.name, sizeof(a->unit.user.name), &a->name);
 	copy_span(a->unit.user.display_name, sizeof(a->unit.user.display_name),
@@ -164,42 +210,53 @@ api_users_post(struct http_request *req, void *arg)
 
 /* Counts a guess until it turns out to be none; false: answered. */
 static bool
-guess_begin(struct account_ask *a)
+begin_guess(struct account_ask *a)
 {
 	struct api *api = a->ask.api;
-	const char *peer = http_peer(a->ask.req);
 	struct refusal r = REFUSAL_INIT;
-	int64_t now = clk_mono_ms(api->o.clk);
 	int wait_s = 1;
 
-	(void)snprintf(a->guess_key, sizeof(a->guess_key), "%.*s %.63s",
-	    (int)(a->name.n > LIMIT_NAME_LEN ? LIMIT_NAME_LEN : a->name.n),
-	    a->name.p, peer);
-	if (limiter_take(api->guesses, a->guess_key, strlen(a->guess_key), now,
-		&wait_s)) {
-		if (limiter_take(api->peers, peer, strlen(peer), now, &wait_s))
-			return (true);
-		limiter_return(
-		    api->guesses, a->guess_key, strlen(a->guess_key), now);
+	if (guess_begin(api->guesses, &a->name, http_peer(a->ask.req),
+		clk_mono_ms(api->o.clk), &a->guess, &wait_s)) {
+		a->guessed = true;
+		return (true);
 	}
 	metrics_add(api->o.metrics, METRIC_LOGINS_REFUSED, 1);
 	refusal_set(&r, PROBLEM_RATE_LIMITED, "",
-	    "too many wrong passwords came from your address");
+	    "there were too many wrong passwords");
 	r.retry_after_s = wait_s;
 	ask_refuse(&a->ask, &r);
 	return (false);
 }
 
-/* It was the right password. */
+/* It was the right password, or was not looked at. */
 static void
-guess_right(struct account_ask *a)
+end_guess(struct account_ask *a, bool right)
 {
 	struct api *api = a->ask.api;
-	const char *peer = http_peer(a->ask.req);
-	int64_t now = clk_mono_ms(api->o.clk);
 
-	limiter_return(api->guesses, a->guess_key, strlen(a->guess_key), now);
-	limiter_return(api->peers, peer, strlen(peer), now);
+	if (a->guessed)
+		guess_end(
+		    api->guesses, &a->guess, right, clk_mono_ms(api->o.clk));
+	a->guessed = false;
+}
+
+/* RC_OK: the password is the stored one.  Who has none costs the same.
+ * Thread: argon2. */
+static enum rc
+verify_password(struct account_ask *a, struct err *err)
+{
+	enum rc rc;
+
+	metrics_add(a->ask.api->o.metrics, METRIC_PASSWORDS, 1);
+	if (a->stored[0] != '\0')
+		rc = crypt_password_verify(
+		    a->stored, a->password.p, a->password.n, err);
+	else
+		rc = crypt_password_dummy(a->password.p, a->password.n, err);
+	if (rc != RC_DENIED)
+		end_guess(a, rc == RC_OK);
+	return (rc);
 }
 
 /* ---- logging in ---- */
@@ -209,13 +266,15 @@ static void
 logged_in(struct account_unit *u)
 {
 	struct account_ask *a = u->arg;
+	char device[UUID_TEXT_LEN + 1];
 	struct buf b = BUF_INIT;
 
 	if (!ask_unit_ok(&a->ask, &u->unit, &u->refusal))
 		return;
 	metrics_add(a->ask.api->o.metrics, METRIC_LOGINS, 1);
+	uuid_format(&u->device.public_id, device);
 	log_event(LOG_EV_AUTH_LOGIN, "user=%s device=%s peer=%s",
-	    u->device.user_name, u->device.name, http_peer(a->ask.req));
+	    u->device.user_name, device, http_peer(a->ask.req));
 	buf_addc(&b, '{');
 	jw_str(&b, "token", a->token);
 	jw_str(&b, "user", u->device.user_name);
@@ -237,15 +296,14 @@ verify_login(struct pool_job *job)
 	struct err err = ERR_INIT;
 	enum rc rc;
 
-	if (a->stored[0] != '\0')
-		rc = crypt_password_verify(
-		    a->stored, a->password.p, a->password.n, &err);
-	else
-		rc = crypt_password_dummy(a->password.p, a->password.n, &err);
+	rc = verify_password(a, &err);
 	if (rc == RC_DENIED) {
 		metrics_add(api->o.metrics, METRIC_LOGINS_REFUSED, 1);
+		/* A name that is none may be a password in the wrong field. */
 		log_event(LOG_EV_AUTH_REFUSED, "user=%.*s peer=%s",
-		    (int)a->name.n, a->name.p, http_peer(a->ask.req));
+		    a->unit.user.user_id != 0 ? (int)a->name.n : 1,
+		    a->unit.user.user_id != 0 ? a->name.p : "-",
+		    http_peer(a->ask.req));
 		ask_problem(&a->ask, PROBLEM_UNAUTHENTICATED, "",
 		    "wrong name or password");
 		return;
@@ -254,7 +312,6 @@ verify_login(struct pool_job *job)
 		ask_fail(&a->ask, &err);
 		return;
 	}
-	guess_right(a);
 	crypt_token_new(api->o.rnd, a->token, a->unit.token_hash);
 	submit_unit(a, logged_in);
 }
@@ -264,11 +321,11 @@ static void
 take_stored(struct account_ask *a, const struct store_user *u)
 {
 
+	a->unit.user.user_id = u->user_id;
 	if (u->disabled || u->password_hash[0] == '\0' ||
 	    strlen(u->password_hash) >= sizeof(a->stored))
 		return;
 	memcpy(a->stored, u->password_hash, strlen(u->password_hash) + 1);
-	a->unit.user.user_id = u->user_id;
 }
 
 static enum rc
@@ -282,8 +339,10 @@ read_login(struct ask *ask, struct db *db, struct err *err)
 		rc = store_user_by_name(db, a->name.p, a->name.n, &user, err);
 	if (rc == RC_OK)
 		take_stored(a, &user);
-	else if (rc != RC_NOT_FOUND)
+	if (rc != RC_OK && rc != RC_NOT_FOUND) {
+		end_guess(a, false);
 		return (rc);
+	}
 	submit_job(a, verify_login);
 	return (RC_OK);
 }
@@ -319,7 +378,7 @@ api_tokens_post(struct http_request *req, void *arg)
 		.ret = &a->device},
 	};
 	if (!ask_body(&a->ask, &a->doc, fields, COUNT(fields)) ||
-	    !guess_begin(a))
+	    !begin_guess(a))
 		return;
 	account_unit_init(&a->unit, ACCOUNT_LOGIN);
 	copy_span(a->unit.device.name, sizeof(a->unit.device.name), &a->device);
@@ -346,11 +405,7 @@ verify_change(struct pool_job *job)
 	struct err err = ERR_INIT;
 	enum rc rc;
 
-	if (a->stored[0] != '\0')
-		rc = crypt_password_verify(
-		    a->stored, a->password.p, a->password.n, &err);
-	else
-		rc = crypt_password_dummy(a->password.p, a->password.n, &err);
+	rc = verify_password(a, &err);
 	if (rc == RC_DENIED) {
 		ask_problem(&a->ask, PROBLEM_FORBIDDEN, "/password",
 		    "this is not your password");
@@ -360,7 +415,6 @@ verify_change(struct pool_job *job)
 		ask_fail(&a->ask, &err);
 		return;
 	}
-	guess_right(a);
 	if (hash_password(a, &a->new_password))
 		submit_unit(a, password_changed);
 }
@@ -375,8 +429,10 @@ read_change(struct ask *ask, struct db *db, struct err *err)
 	rc = store_user_by_id(db, ask->who->user_id, &user, err);
 	if (rc == RC_OK)
 		take_stored(a, &user);
-	else if (rc != RC_NOT_FOUND)
+	if (rc != RC_OK && rc != RC_NOT_FOUND) {
+		end_guess(a, false);
 		return (rc);
+	}
 	submit_job(a, verify_change);
 	return (RC_OK);
 }
@@ -408,7 +464,8 @@ api_password_post(struct http_request *req, void *arg)
 		return;
 	a->name.p = a->ask.who->name;
 	a->name.n = strlen(a->name.p);
-	if (!guess_begin(a))
+	if (!password_fits(a, "/new_password", &a->new_password) ||
+	    !begin_guess(a))
 		return;
 	account_unit_init(&a->unit, ACCOUNT_PASSWORD);
 	a->unit.user.user_id = a->ask.who->user_id;

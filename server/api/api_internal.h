@@ -25,6 +25,7 @@
 #include "wire/json.h"
 #include "wire/wire.h"
 
+struct guesses;
 struct limiter;
 struct pool;
 
@@ -33,9 +34,9 @@ struct api {
 	atomic_size_t busy;
 	atomic_bool stopped;
 	struct pool *pool;
-	struct limiter *requests; /* by user; NULL: off */
-	struct limiter *guesses;  /* by name and peer: log-ins that failed */
-	struct limiter *peers;    /* by peer: log-ins that failed */
+	struct limiter *requests;  /* by user; NULL: off */
+	struct limiter *newcomers; /* by network; NULL: off */
+	struct guesses *guesses;   /* log-ins that failed */
 	pthread_mutex_t ids_lock;
 	struct uuid_gen ids;
 	pthread_mutex_t poll_lock; /* the state of every struct poll */
@@ -69,6 +70,14 @@ bool ask_submit(struct ask *ask, struct unit *unit);
 bool ask_unit_ok(
     struct ask *ask, const struct unit *unit, const struct refusal *refusal);
 
+/* Whether the token of a request that has waited is still good: RC_NOT_FOUND
+ * when it was revoked meanwhile.  Thread: owner of ${db}. */
+enum rc api_still_admitted(
+    struct ask *ask, struct db *db, struct err *err) MUST_USE;
+
+/* Answers 401: what a token is and where it is to be had. */
+void ask_refuse_stranger(struct ask *ask);
+
 /* Makes ${r} say why a unit failed with ${rc}, or was not taken. */
 void refusal_of_rc(struct refusal *r, enum rc rc);
 
@@ -91,9 +100,8 @@ void ask_json_tagged(struct ask *ask, int status, struct buf *body);
 
 #define ETAG_SIZE 24
 
-/* The ETag of a body; whether header value ${list} (may be NULL) names it. */
+/* The ETag of a body. */
 void etag_make(const struct buf *body, char ret[ETAG_SIZE]);
-bool etag_listed(const char *list, const char *tag);
 
 /* Adds a Link header to the next page. */
 void ask_link_next(struct ask *ask, const char *fmt, ...)
@@ -139,6 +147,7 @@ void render_history(struct buf *b, const struct store_history *m,
 struct pool_job {
 	struct mbox_node node;
 	void (*run)(struct pool_job *job); /* thread: argon2 */
+	uint64_t owner;                    /* whose share it is of */
 };
 
 /* Starts ${threads} threads. */
@@ -148,7 +157,8 @@ enum rc pool_new(int threads, struct pool **ret, struct err *err) MUST_USE;
 void pool_stop(struct pool *pool);
 void pool_free(struct pool *pool);
 
-/* RC_BUSY when too many wait, RC_CLOSED when stopping. */
+/* RC_BUSY when too many wait, or more than one owner's share (half) of them,
+ * so that nobody keeps all others from logging in; RC_CLOSED when stopping. */
 enum rc pool_submit(struct pool *pool, struct pool_job *job) MUST_USE;
 
 /* ---- limiters (limiter.c) ---- */
@@ -167,6 +177,35 @@ bool limiter_take(struct limiter *l, const void *key, size_t n, int64_t now_ms,
 void limiter_return(
     struct limiter *l, const void *key, size_t n, int64_t now_ms);
 
+/* ---- guesses (guesses.c) ---- */
+
+#define NETWORK_SIZE 64
+
+/* The network that is limited as one: an IPv4 address, the /64 of an IPv6
+ * address; what is neither is taken as it is. */
+void network_of(const char *peer, char ret[NETWORK_SIZE]);
+
+/* One attempt to log in. */
+struct guess {
+	char name[LIMIT_NAME_LEN + 1];
+	char network[NETWORK_SIZE];
+	bool known; /* the name has logged in from there */
+};
+
+/* Nobody has guessed yet; NULL: no memory. */
+struct guesses *guesses_new(void);
+void guesses_free(struct guesses *guesses);
+
+/* Counts an attempt at ${name} (${n} bytes) from ${peer} as wrong until
+ * guess_end() says otherwise; false: there were too many, for ${ret_wait_s}.
+ * Thread: any. */
+bool guess_begin(struct guesses *guesses, const struct span *name,
+    const char *peer, int64_t now_ms, struct guess *ret, int *ret_wait_s);
+
+/* It was no guess: ${right} the right password, or it was not looked at. */
+void guess_end(
+    struct guesses *guesses, const struct guess *g, bool right, int64_t now_ms);
+
 /* ---- long-polls (poll.c) ---- */
 
 /*
@@ -177,10 +216,12 @@ void limiter_return(
 struct poll {
 	struct ask ask; /* first */
 	struct push_waiter waiter;
+	bool waits;      /* longer than one read */
 	bool registered; /* push has the waiter */
 	bool canceled;   /* … and was asked to give it back */
 	bool reading;    /* a reader has the job */
 	bool woken;      /* push said so while reading */
+	bool revoked;    /* the token, while it waited */
 	bool expired;    /* what the next read gives is the answer */
 	bool ready;      /* answer() as soon as the waiter is back */
 

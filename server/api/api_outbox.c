@@ -130,7 +130,7 @@ look_entry(struct poll *poll, struct db *db, bool *ret_tell, struct err *err)
 	if (p->was[0] == '\0') {
 		memcpy(p->was, tag, sizeof(p->was));
 		*ret_tell =
-		    !etag_listed(
+		    !http_etag_listed(
 			http_header(poll->ask.req, "If-None-Match"), tag) &&
 		    http_header(poll->ask.req, "If-None-Match") != NULL;
 	} else {

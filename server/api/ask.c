@@ -209,27 +209,6 @@ etag_make(const struct buf *body, char ret[ETAG_SIZE])
 	ret[n] = '\0';
 }
 
-bool
-etag_listed(const char *list, const char *tag)
-{
-	size_t n;
-
-	while (list != NULL && *list != '\0') {
-		list += strspn(list, ", \t");
-		if (*list == '*')
-			return (true);
-		if (list[0] == 'W' && list[1] == '/')
-			list += 2;
-		n = strcspn(list, ",");
-		while (n > 0 && (list[n - 1] == ' ' || list[n - 1] == '\t'))
-			n--;
-		if (n == strlen(tag) && memcmp(list, tag, n) == 0)
-			return (true);
-		list += strcspn(list, ",");
-	}
-	return (false);
-}
-
 void
 ask_json_tagged(struct ask *ask, int status, struct buf *body)
 {
@@ -242,7 +221,7 @@ ask_json_tagged(struct ask *ask, int status, struct buf *body)
 	etag_make(body, tag);
 	http_answer_header(ask->req, "ETag", tag);
 	if (status == 200 &&
-	    etag_listed(http_header(ask->req, "If-None-Match"), tag)) {
+	    http_etag_listed(http_header(ask->req, "If-None-Match"), tag)) {
 		buf_fini(body);
 		ask_empty(ask, 304);
 	} else {

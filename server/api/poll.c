@@ -15,7 +15,9 @@ static void
 poll_answer(struct poll *p)
 {
 
-	if (p->err.rc != RC_OK)
+	if (p->revoked)
+		ask_refuse_stranger(&p->ask);
+	else if (p->err.rc != RC_OK)
 		ask_fail(&p->ask, &p->err);
 	else
 		p->answer(p);
@@ -65,8 +67,15 @@ run_read(struct read_job *job, struct db *db, struct err *err)
 	    (struct poll *)(void *)((char *)job -
 				    offsetof(struct poll, ask.job));
 	bool tell = false;
+	enum rc rc = RC_OK;
 
-	if (db == NULL || p->look(p, db, &tell, err) != RC_OK) {
+	/* Who registers first and then asks misses no revocation. */
+	if (db != NULL && p->waits)
+		rc = api_still_admitted(&p->ask, db, err);
+	if (rc == RC_NOT_FOUND) {
+		p->revoked = tell = true;
+	} else if (db == NULL || rc != RC_OK ||
+		   p->look(p, db, &tell, err) != RC_OK) {
 		p->err = *err;
 		tell = true;
 	}
@@ -149,6 +158,8 @@ poll_start(struct poll *p, int64_t wait_s)
 	p->waiter.done = waiter_done;
 	p->waiter.arg = p;
 	p->err = (struct err)ERR_INIT;
+	p->waits = wait_s > 0;
+	p->waiter.device_id = p->ask.who->device_id;
 	if (wait_s > 0)
 		http_set_timer(p->ask.req,
 		    clk_mono_ms(api->o.clk) + wait_s * 1000, wake, p);

@@ -84,6 +84,11 @@
 	    "(https://chat.example)")                                           \
 	X(INT, connection_limit, "connection-limit", "10000", 1, 1000000, "N",  \
 	    "HTTP connections at once")                                         \
+	X(INT, connections_per_address, "connections-per-address", "256", 0,    \
+	    1000000, "N",                                                       \
+	    "HTTP connections of one address at once (of IPv6: of a /64); 0 "   \
+	    "is no limit.  Never applied behind-proxy, and on loopback only "   \
+	    "when it is set")                                                   \
 	X(INT, ws_limit, "ws-limit", "20000", 1, 1000000, "N",                  \
 	    "WebSocket sessions at once")                                       \
 	X(DURATION, request_deadline, "request-deadline", "15s",                \

@@ -3,11 +3,20 @@
  * The batch verb `account`.
  */
 #include <string.h>
+#include <strings.h>
 
 #include "domain/account.h"
 #include "domain/auth.h"
 #include "domain/domain_internal.h"
 #include "domain/order.h"
+
+bool
+account_password_weak(
+    const char *password, size_t n, const char *name, size_t name_n)
+{
+
+	return (n == name_n && strncasecmp(password, name, n) == 0);
+}
 
 static enum rc
 add_user(struct tx *tx, struct account_unit *u, struct err *err)

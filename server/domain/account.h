@@ -33,6 +33,11 @@ struct account_unit {
 	void *arg;
 };
 
+/* Whether a password of ${n} bytes is no good for ${name}: it is the name, in
+ * whatever case. */
+bool account_password_weak(
+    const char *password, size_t n, const char *name, size_t name_n);
+
 /* Makes ${u} a unit of work for ${op}; the rest is zeroed. */
 void account_unit_init(struct account_unit *u, enum account_op op);
 

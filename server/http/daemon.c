@@ -21,6 +21,7 @@
 #include "http/http_internal.h"
 
 #define CONNECTION_MEMORY 32768
+#define HEADER_RECORD 64 /* of libmicrohttpd, for each header */
 #define LOG_WINDOW_MS 10000
 #define LOG_LINES_MAX 5
 
@@ -78,6 +79,18 @@ request_id_set(struct http_request *req)
 	uuid_format(&id, req->id);
 }
 
+/* Versions 0.9.7x parse in place, and now take the query apart, a record for
+ * each parameter; thousands of them would use up the connection's memory, and
+ * it would close without an answer.  Nobody needs that: ours has been read. */
+static void
+hide_query(const char *target)
+{
+	char *query = (char *)(uintptr_t)strchr(target, '?');
+
+	if (query != NULL && query[1] != '\0')
+		query[1] = '\0';
+}
+
 static void *
 request_line(void *arg, const char *target, struct MHD_Connection *mhd)
 {
@@ -94,6 +107,8 @@ request_line(void *arg, const char *target, struct MHD_Connection *mhd)
 	conn->phase = CONN_RECEIVING;
 	conn->partial = false;
 	target_read(req, target == NULL ? "" : target);
+	if (loop->http->layout_known)
+		hide_query(target == NULL ? "" : target);
 	return (req);
 }
 
@@ -326,6 +341,19 @@ log_request(const struct http_request *req)
 	    (long long)(req->loop->now_ms - req->start_ms));
 }
 
+/* Every answer of ours is counted and logged once, and nothing else is: what
+ * was cut off or answered by the library never comes here. */
+static void
+count_answer(const struct http_request *req)
+{
+	struct metrics *metrics = req->http->options.metrics;
+
+	metrics_add(metrics, METRIC_HTTP_REQUESTS, 1);
+	if (req->refused)
+		metrics_add(metrics, METRIC_HTTP_REFUSED, 1);
+	log_request(req);
+}
+
 static void
 completed(void *arg, struct MHD_Connection *mhd, void **context,
     enum MHD_RequestTerminationCode code)
@@ -344,13 +372,8 @@ completed(void *arg, struct MHD_Connection *mhd, void **context,
 		answer_raw(req);
 	if (req->stray)
 		metrics_add(loop->http->options.metrics, METRIC_HTTP_STRAY, 1);
-	else if (req->phase != REQUEST_BODY) /* else it was given up */
-		metrics_add(
-		    loop->http->options.metrics, METRIC_HTTP_REQUESTS, 1);
-	if (req->refused || req->phase == REQUEST_NEW)
-		metrics_add(
-		    loop->http->options.metrics, METRIC_HTTP_REFUSED, 1);
-	log_request(req);
+	if (req->phase == REQUEST_QUEUED)
+		count_answer(req);
 	req->conn->phase = CONN_IDLE;
 	req->conn->idle_since_ms = loop->now_ms;
 	req->conn->deadline_ms =
@@ -363,30 +386,97 @@ completed(void *arg, struct MHD_Connection *mhd, void **context,
 
 /* ---- starting ---- */
 
-/* A Content-Length that is no number is answered by the library before any of
- * our calls, and it then sends the head of that answer twice.  Its message
- * comes first, so whoever sent such a header is answered here, past it. */
-static void
-refuse_bad_lengths(struct loop *loop)
+static enum MHD_Result
+add_memory(void *arg, enum MHD_ValueKind kind, const char *name,
+    size_t name_len, const char *value, size_t value_len)
+{
+	size_t *sum = arg;
+
+	(void)name;
+	(void)value;
+	/* Its bytes, which a cookie shares with its header, and a record. */
+	*sum += (kind == MHD_HEADER_KIND ? name_len + value_len + 4 : 0) +
+		HEADER_RECORD;
+	return (MHD_YES);
+}
+
+/* What the headers that have been read so far take of the connection's memory,
+ * at least. */
+static size_t
+head_memory(const struct http_request *req)
+{
+	size_t sum = req->target_len;
+
+	(void)MHD_get_connection_values_n(
+	    req->mhd, MHD_HEADER_KIND | MHD_COOKIE_KIND, add_memory, &sum);
+	return (sum);
+}
+
+static bool
+has_bad_length(const struct http_request *req)
+{
+	const char *length = MHD_lookup_connection_value(
+	    req->mhd, MHD_HEADER_KIND, "Content-Length");
+
+	return (length != NULL &&
+		(*length == '\0' || strlen(length) > 18 ||
+		    length[strspn(length, "0123456789")] != '\0'));
+}
+
+static bool
+has_large_head(const struct http_request *req)
+{
+
+	return (head_memory(req) > CONNECTION_MEMORY / 4);
+}
+
+/* A Content-Length that is no number, and cookies that are too large, are
+ * answered by the library before any of our calls, with the head of that
+ * answer sent twice.  Its message comes first but does not say whom it is
+ * about, so all that ${culprit} may mean are answered here, past the library.
+ * Whether there were any. */
+static bool
+refuse_past(struct loop *loop, bool (*culprit)(const struct http_request *req),
+    enum problem problem, const char *why)
 {
 	struct http_request *req;
-	const char *length;
+	bool any = false;
 
 	for (req = loop->requests; req != NULL; req = req->next) {
-		if (req->phase != REQUEST_NEW)
+		if (req->phase != REQUEST_NEW || !culprit(req))
 			continue;
-		length = MHD_lookup_connection_value(
-		    req->mhd, MHD_HEADER_KIND, "Content-Length");
-		if (length == NULL ||
-		    (*length != '\0' && strlen(length) < 19 &&
-			length[strspn(length, "0123456789")] == '\0'))
-			continue;
-		request_refuse(req, PROBLEM_BAD_REQUEST,
-		    "Content-Length is not a number, or too large a one");
+		request_refuse(req, problem, "%s", why);
 		req->close = true;
 		request_id_set(req);
 		refuse_raw(req);
 		(void)shutdown(req->conn->fd, SHUT_WR);
+		any = true;
+	}
+	return (any);
+}
+
+/* Counts the answers that the library makes by itself: to a first line or a
+ * head that is too long, to a line without a colon, to broken chunks.  It says
+ * so once before each of them, and there is no other way to know. */
+static void
+count_library(struct loop *loop, const char *fmt)
+{
+	struct metrics *metrics = loop->http->options.metrics;
+
+	if (strncmp(fmt, "Error processing request", 24) == 0) {
+		if (!loop->answered_past)
+			metrics_add(metrics, METRIC_HTTP_REFUSED_LIBRARY, 1);
+		loop->answered_past = false;
+	} else if (strncmp(fmt, "Too late to send an error", 25) == 0) {
+		metrics_add(metrics, METRIC_HTTP_REFUSED_LIBRARY, -1);
+	} else if (strstr(fmt, "'Content-Length'") != NULL ||
+		   strstr(fmt, "`Content-Length'") != NULL) {
+		loop->answered_past |=
+		    refuse_past(loop, has_bad_length, PROBLEM_BAD_REQUEST,
+			"Content-Length is not a number, or too large a one");
+	} else if (strncmp(fmt, "Not enough memory in pool", 25) == 0) {
+		loop->answered_past |= refuse_past(loop, has_large_head,
+		    PROBLEM_HEAD_TOO_LARGE, "the head is too large");
 	}
 }
 
@@ -399,8 +489,7 @@ library_log(void *arg, const char *fmt, va_list ap)
 	char text[256];
 	size_t n;
 
-	if (strstr(fmt, "Content-Length") != NULL)
-		refuse_bad_lengths(loop);
+	count_library(loop, fmt);
 	if (loop->now_ms - loop->log_window_ms >= LOG_WINDOW_MS) {
 		if (loop->log_dropped > 0)
 			log_event(LOG_EV_HTTP_LIBRARY,

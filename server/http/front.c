@@ -30,21 +30,6 @@
 #define PAUSE_MS 100
 #define SHED_MAX 16
 
-#define FULL_BODY                                                               \
-	"{\"type\":\"/problems/busy\",\"title\":\"The server is busy\","        \
-	"\"status\":503,\"detail\":\"too many connections\",\"code\":\"busy\"," \
-	"\"retry_after\":1}\n"
-_Static_assert(sizeof(FULL_BODY) - 1 == 130, "see Content-Length");
-
-static const char full_text[] = "HTTP/1.1 503 Service Unavailable\r\n"
-				"Content-Type: application/problem+json\r\n"
-				"Cache-Control: no-store\r\n"
-				"X-Content-Type-Options: nosniff\r\n"
-				"Retry-After: 1\r\n"
-				"Connection: close\r\n"
-				"Content-Length: 130\r\n"
-				"\r\n" FULL_BODY;
-
 /* ---- telling requests apart ---- */
 
 /* Whether the query has a "wait" that is neither empty nor zero. */
@@ -252,15 +237,14 @@ front_starved(struct front *front, int error)
 
 /* Says that there are too many connections. */
 static void
-front_turn_away(struct front *front, int fd)
+front_turn_away(
+    struct front *front, int fd, enum problem problem, const char *why)
 {
-	char sink[4096];
+	struct http *http = front->http;
 
-	front_log(front, 0, "too many connections");
-	metrics_add(front->http->options.metrics, METRIC_HTTP_REFUSED, 1);
-	(void)!recv(fd, sink, sizeof(sink), MSG_DONTWAIT);
-	(void)!send(
-	    fd, full_text, sizeof(full_text) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+	front_log(front, 0, why);
+	if (door_refuse(&http->door, fd, problem, why))
+		metrics_add(http->options.metrics, METRIC_HTTP_TURNED_AWAY, 1);
 	(void)close(fd);
 }
 
@@ -295,7 +279,8 @@ front_take(struct front *front, int fd, const struct sockaddr_storage *addr,
 
 	if (atomic_load(&http->connections) >= http->options.connection_limit ||
 	    (conn = mem_zalloc(1, sizeof(*conn))) == NULL) {
-		front_turn_away(front, fd);
+		front_turn_away(
+		    front, fd, PROBLEM_BUSY, "too many connections");
 		return;
 	}
 	atomic_fetch_add(&http->connections, 1);
@@ -306,6 +291,13 @@ front_take(struct front *front, int fd, const struct sockaddr_storage *addr,
 	conn->addr = *addr;
 	conn->addr_len = addr_len;
 	conn_set_peer(conn, &http->options.believed);
+	/* A proxy stands for many; it counts its clients itself. */
+	if (!conn->believed && !door_enter(&http->door, conn)) {
+		front_turn_away(front, fd, PROBLEM_RATE_LIMITED,
+		    "too many connections from this address");
+		http_conn_free(conn);
+		return;
+	}
 	if (!front_peek(front, conn, false, &kind)) {
 		front_close(conn);
 		return;

@@ -123,6 +123,8 @@ remember(struct scan *scan, const char *name, size_t n, const char *value)
 			scan->bad = "there is more than one Authorization";
 		head->authorization = value;
 	} else if (IS("Expect")) {
+		if (head->expect != NULL)
+			scan->bad = "there is more than one Expect";
 		head->expect = value;
 	} else if (IS("Upgrade")) {
 		head->upgrade = value;
@@ -257,10 +259,24 @@ client_set(struct http_request *req)
 	memcpy(req->client, from.client, sizeof(req->client));
 }
 
+/* Asked for 100 where no body comes, libmicrohttpd takes the next request for
+ * the body. */
+static const char *
+expect_check(const struct http_request *req)
+{
+
+	if (req->head.expect == NULL)
+		return (NULL);
+	if (strcasecmp(req->head.expect, "100-continue") != 0)
+		return ("Expect can only be \"100-continue\"");
+	return (req->has_body ? NULL : "there is no body to wait for");
+}
+
 void
 guard_check(struct http_request *req, const char *method, const char *version)
 {
 	struct scan scan = {.req = req};
+	enum problem problem;
 	const char *bad;
 
 	layout_begin(&scan, method, version);
@@ -269,6 +285,8 @@ guard_check(struct http_request *req, const char *method, const char *version)
 	layout_end(&scan, method);
 	if (req->conn->believed)
 		client_set(req);
+	problem = (scan.headers > HEADERS_MAX) ? PROBLEM_HEAD_TOO_LARGE
+					       : PROBLEM_BAD_REQUEST;
 	bad = (scan.bad != NULL) ? scan.bad : framing_check(&scan, version);
 	req->method = method_find(method);
 	req->method_name = method_text(req->method);
@@ -282,8 +300,10 @@ guard_check(struct http_request *req, const char *method, const char *version)
 	    (req->method == METHOD_GET || req->method == METHOD_HEAD ||
 		req->method == METHOD_OPTIONS))
 		bad = "this method takes no body";
+	if (bad == NULL && (bad = expect_check(req)) != NULL)
+		problem = PROBLEM_EXPECTATION_FAILED;
 	if (bad != NULL) {
-		request_refuse(req, PROBLEM_BAD_REQUEST, "%s", bad);
+		request_refuse(req, problem, "%s", bad);
 		req->close = true;
 	}
 }

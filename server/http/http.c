@@ -61,6 +61,15 @@ bind_one(const struct addrinfo *ai)
 	return (-1);
 }
 
+/* An address that is taken, or not there yet, may be free in a while; neither
+ * is a fault of the disk, after which nobody may start us again. */
+static enum rc
+listen_rc(int error)
+{
+
+	return (error == EACCES || error == EPERM ? RC_DENIED : RC_BUSY);
+}
+
 /* Opens the listening socket and learns its port. */
 static enum rc
 http_listen(struct http *http, struct err *err)
@@ -86,7 +95,8 @@ http_listen(struct http *http, struct err *err)
 	rc = errno;
 	freeaddrinfo(list);
 	if (fd < 0)
-		return (err_set_sys(err, RC_IO, rc, "listen: %s", listen));
+		return (
+		    err_set_sys(err, listen_rc(rc), rc, "listen: %s", listen));
 	http->front.listen_fd = fd;
 	if (getsockname(fd, (struct sockaddr *)&addr, &len) != 0)
 		return (err_set_sys(err, RC_IO, errno, "listen: %s", listen));
@@ -109,6 +119,7 @@ http_free(struct http *http)
 	for (i = 0; i < http->loop_count; i++)
 		loop_fini(&http->loops[i]);
 	mem_free(http->loops);
+	door_fini(&http->door);
 	router_free(http->router);
 	mem_free(http);
 }
@@ -129,6 +140,10 @@ http_new(const struct http_options *options, struct http **ret, struct err *err)
 	http->front.listen_fd = http->front.reserve_fd = -1;
 	http->layout_known =
 	    strncmp(MHD_get_version(), "0.9.7", strlen("0.9.7")) == 0;
+	if (door_init(&http->door, options) != RC_OK) {
+		rc = err_set(err, RC_NO_MEMORY, "http");
+		goto free_http;
+	}
 	if ((rc = router_new(options->routes, &http->router, err)) != RC_OK ||
 	    (rc = http_listen(http, err)) != RC_OK ||
 	    (rc = front_init(&http->front, http, err)) != RC_OK)
@@ -219,6 +234,7 @@ void
 http_conn_free(struct conn *conn)
 {
 
+	door_leave(&conn->http->door, conn);
 	atomic_fetch_sub(&conn->http->connections, 1);
 	metrics_add(conn->http->options.metrics, METRIC_HTTP_CONNECTIONS, -1);
 	mem_free(conn);

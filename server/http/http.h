@@ -93,6 +93,7 @@ struct http_options {
 	int64_t request_deadline_ms; /* first byte to whole request: 15 s */
 	int64_t idle_deadline_ms;    /* keep-alive between requests: 60 s */
 	size_t connection_limit;
+	size_t address_limit; /* connections of one address; 0: no limit */
 	struct http_networks believed; /* proxies whose headers count */
 	const struct clk *clk;
 	struct metrics *metrics;
@@ -146,6 +147,9 @@ void http_query_each(const struct http_request *req,
 
 /* A request header (case-insensitive); NULL if absent. */
 const char *http_header(const struct http_request *req, const char *name);
+
+/* Whether the ETag ${tag} stands in If-None-Match ${list} (may be NULL). */
+bool http_etag_listed(const char *list, const char *tag);
 
 /* The body (NUL-terminated beyond its length); "" and 0 without one. */
 const char *http_body(const struct http_request *req, size_t *ret_len);

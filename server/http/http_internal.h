@@ -128,6 +128,7 @@ struct conn {
 	enum conn_phase phase;
 	bool partial;        /* idle, but a part of a request has come */
 	bool cut;            /* its socket has been shut down */
+	bool entered;        /* counted at the door */
 	int64_t deadline_ms; /* monotonic */
 	int64_t check_ms;    /* when to look at it next */
 	int64_t idle_since_ms;
@@ -297,8 +298,11 @@ struct loop {
 	size_t linger_count;
 	struct uuid_gen ids;
 	bool drain_seen;
+	bool answered_past; /* the library's next refusal is answered already */
 	int64_t log_window_ms; /* of libmicrohttpd's messages */
 	int log_lines, log_dropped;
+	int64_t deadline_log_ms;
+	int deadlines_unlogged;
 };
 
 /* Makes a zeroed loop ready, without its thread. */
@@ -384,6 +388,35 @@ enum MHD_Result answer_queue(struct http_request *req);
  * as far as the socket's buffer goes.  The connection ends afterwards. */
 void answer_raw(struct http_request *req);
 
+/* ---- the door (door.c) ---- */
+
+struct htab;
+
+struct door {
+	size_t limit;        /* of each address; 0: none */
+	struct uuid_gen ids; /* the front's thread */
+	pthread_mutex_t lock;
+	struct htab *counts; /* under lock: connections by address */
+};
+
+/* Makes a zeroed door ready. */
+enum rc door_init(
+    struct door *door, const struct http_options *options) MUST_USE;
+
+/* Frees what ${door} holds; accepts half-made and zeroed ones. */
+void door_fini(struct door *door);
+
+/* Counts ${conn} for its address; false: that has as many as it may have. */
+bool door_enter(struct door *door, struct conn *conn);
+
+/* It has gone, if it was counted.  Thread: any. */
+void door_leave(struct door *door, struct conn *conn);
+
+/* Sends a problem document to whoever is turned away, as far as that goes
+ * without waiting; whether it went.  Thread: the front's. */
+bool door_refuse(
+    struct door *door, int fd, enum problem problem, const char *detail);
+
 /* ---- the front (front.c) ---- */
 
 struct front {
@@ -424,6 +457,7 @@ struct http {
 	struct router *router;
 	int port;
 	struct front front;
+	struct door door;
 	struct loop *loops; /* options.loops and the long-polls' one */
 	int loop_count;
 	bool layout_known; /* libmicrohttpd parses in place (guard.c) */

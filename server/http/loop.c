@@ -332,22 +332,55 @@ conn_look(struct loop *loop, struct conn *conn)
 	}
 }
 
+/* Says that a connection was cut, once a second: a stranger may have
+ * thousands. */
+static void
+log_deadline(struct loop *loop, const struct conn *conn)
+{
+
+	if (loop->deadline_log_ms != 0 &&
+	    loop->now_ms - loop->deadline_log_ms < 1000) {
+		loop->deadlines_unlogged++;
+		return;
+	}
+	log_event(LOG_EV_HTTP_DEADLINE, "peer=%s phase=%s more=%d", conn->peer,
+	    conn->phase == CONN_SENDING ? "sending" : "receiving",
+	    loop->deadlines_unlogged);
+	loop->deadline_log_ms = loop->now_ms;
+	loop->deadlines_unlogged = 0;
+}
+
+/* Whether the client has closed its side in the middle of a request: with the
+ * last of its bytes libmicrohttpd may not have seen the end behind them. */
+static bool
+conn_is_over(const struct conn *conn)
+{
+	struct tcp_info info;
+	socklen_t len = sizeof(info);
+	char byte;
+
+	return (getsockopt(conn->fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0 &&
+		info.tcpi_state == TCP_CLOSE_WAIT &&
+		recv(conn->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0);
+}
+
 static void
 conn_check(struct loop *loop, struct conn *conn)
 {
 	struct http *http = loop->http;
+	bool over;
 
 	if (conn->cut || conn->phase == CONN_HANDLING)
 		return;
 	if (conn->phase == CONN_IDLE && !conn->partial)
 		conn_look(loop, conn);
-	if (loop->now_ms < conn->deadline_ms)
+	over = conn->phase == CONN_RECEIVING && conn_is_over(conn);
+	if (loop->now_ms < conn->deadline_ms && !over)
 		return;
 	conn->cut = true;
-	if (conn->phase != CONN_IDLE || conn->partial) {
+	if (!over && (conn->phase != CONN_IDLE || conn->partial)) {
 		metrics_add(http->options.metrics, METRIC_HTTP_DEADLINES, 1);
-		log_event(LOG_EV_HTTP_DEADLINE, "peer=%s phase=%s", conn->peer,
-		    conn->phase == CONN_SENDING ? "sending" : "receiving");
+		log_deadline(loop, conn);
 	}
 	(void)shutdown(conn->fd, SHUT_RDWR);
 }

@@ -250,6 +250,27 @@ http_header(const struct http_request *req, const char *name)
 	return (MHD_lookup_connection_value(req->mhd, MHD_HEADER_KIND, name));
 }
 
+bool
+http_etag_listed(const char *list, const char *tag)
+{
+	size_t n;
+
+	while (list != NULL && *list != '\0') {
+		list += strspn(list, ", \t");
+		if (*list == '*')
+			return (true);
+		if (list[0] == 'W' && list[1] == '/')
+			list += 2;
+		n = strcspn(list, ",");
+		while (n > 0 && (list[n - 1] == ' ' || list[n - 1] == '\t'))
+			n--;
+		if (n == strlen(tag) && memcmp(list, tag, n) == 0)
+			return (true);
+		list += strcspn(list, ",");
+	}
+	return (false);
+}
+
 const char *
 http_body(const struct http_request *req, size_t *ret_len)
 {

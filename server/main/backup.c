@@ -94,22 +94,16 @@ copy_bytes(int from, int to, const char *name, struct err *err)
 }
 
 static enum rc
-copy_file(const char *from, const char *to, struct err *err)
+copy_file(int in, const char *from, const char *to, struct err *err)
 {
-	int in, out = -1;
 	enum rc rc;
+	int out;
 
-	if ((in = open(from, O_RDONLY | O_CLOEXEC)) < 0)
-		return (err_set_sys(err, errno == ENOENT ? RC_NOT_FOUND : RC_IO,
-		    errno, "cannot open %s", from));
 	out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (out < 0)
-		rc = err_set_sys(err, RC_IO, errno, "cannot make %s", to);
-	else
-		rc = copy_bytes(in, out, from, err);
-	(void)close(in);
-	if (out >= 0)
-		(void)close(out);
+		return (err_set_sys(err, RC_IO, errno, "cannot make %s", to));
+	rc = copy_bytes(in, out, from, err);
+	(void)close(out);
 	return (rc);
 }
 
@@ -123,9 +117,11 @@ print_found(void *arg, const char *what, const char *place)
 	(void)fprintf(stderr, "%s: %s\n", what, place);
 }
 
-/* Whether ${path} is a database of ours that keeps its promises. */
+/* Whether ${path}, which people know as ${name}, is a database of ours that
+ * keeps its promises. */
 static enum rc
-prove(const char *path, struct fsck_report *report, struct err *err)
+prove(const char *path, const char *name, struct fsck_report *report,
+    struct err *err)
 {
 	char url[URL_SIZE + 8];
 	struct data data = DATA_INIT;
@@ -143,7 +139,7 @@ prove(const char *path, struct fsck_report *report, struct err *err)
 	if (rc == RC_OK && report->violations > 0)
 		rc = err_set(err, RC_CORRUPT,
 		    "%s has %" PRId64 " violation%s (see `twinboxd fsck`)",
-		    path, report->violations,
+		    name, report->violations,
 		    report->violations == 1 ? "" : "s");
 	return (rc);
 }
@@ -198,7 +194,7 @@ backup(const struct config *config, const char *path,
 	if (rc == RC_OK)
 		rc = sync_path(part, O_RDONLY, err);
 	if (rc == RC_OK)
-		rc = prove(part, report, err);
+		rc = prove(part, path, report, err);
 	if (rc == RC_OK)
 		rc = rename_synced(part, path, err);
 	if (rc != RC_OK)
@@ -316,8 +312,15 @@ keep_replaced(const struct data *data, const char *path, struct err *err)
 	return (rc == RC_OK ? sync_folder_of(path, err) : rc);
 }
 
+/* A back-up that is to be restored: opened by who gives the command, before he
+ * becomes the owner of the data, who may have no right to read it. */
+struct source {
+	const char *name;
+	int fd;
+};
+
 static enum rc
-restore_into(const struct data *data, const char *from, bool replace,
+restore_into(const struct data *data, const struct source *from, bool replace,
     struct fsck_report *report, struct err *err)
 {
 	const char *path = strchr(data->url, ':') + 1;
@@ -330,8 +333,8 @@ restore_into(const struct data *data, const char *from, bool replace,
 		    path, path));
 	(void)snprintf(
 	    part, sizeof(part), "%.*s.restoring", URL_SIZE - 64, path);
-	if ((rc = prove(from, report, err)) != RC_OK ||
-	    (rc = copy_file(from, part, err)) != RC_OK ||
+	if ((rc = copy_file(from->fd, from->name, part, err)) != RC_OK ||
+	    (rc = prove(part, from->name, report, err)) != RC_OK ||
 	    (rc = renew(part, err)) != RC_OK ||
 	    (rc = sync_path(part, O_RDONLY, err)) != RC_OK ||
 	    (rc = keep_replaced(data, path, err)) != RC_OK ||
@@ -348,22 +351,28 @@ restore_main(int argc, char **argv)
 	struct config config;
 	bool replace = false;
 	struct data data;
-	const char *from = NULL;
+	struct source from = {NULL, -1};
 	int code;
 	enum rc rc;
 
 	argc = take_flag(argc, argv, "--replace", &replace);
 	if ((code = settings(argc, argv, &config)) >= 0 ||
 	    (code = one_file(&config,
-		 "twinboxd restore FILE [--replace] [SETTING...]", &from)) >= 0)
+		 "twinboxd restore FILE [--replace] [SETTING...]",
+		 &from.name)) >= 0)
 		return (code);
 	log_set_level(LVL_WARN);
-	if (crypt_init(&err) != RC_OK ||
-	    (rc = data_open(&config, &data, &err)) != RC_OK)
-		return (complain(rc_exit_code(err.rc), "%s", err.text));
-	rc = restore_into(&data, from, replace, &report, &err);
-	data_close(&data);
+	if ((rc = crypt_init(&err)) == RC_OK &&
+	    (from.fd = open(from.name, O_RDONLY | O_CLOEXEC)) < 0)
+		rc = err_set_sys(&err, errno == ENOENT ? RC_NOT_FOUND : RC_IO,
+		    errno, "cannot open %s", from.name);
+	if (rc == RC_OK && (rc = data_open(&config, &data, &err)) == RC_OK) {
+		rc = restore_into(&data, &from, replace, &report, &err);
+		data_close(&data);
+	}
+	if (from.fd >= 0)
+		(void)close(from.fd);
 	if (rc != RC_OK)
 		return (complain(rc_exit_code(rc), "%s", err.text));
-	return (report_done("restored from", from, &report));
+	return (report_done("restored from", from.name, &report));
 }

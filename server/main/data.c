@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -33,6 +34,29 @@ make_directory(const char *path, struct err *err)
 	if (mkdir(text, 0700) != 0 && errno != EEXIST)
 		return (err_set_sys(
 		    err, RC_IO, errno, "data: cannot make %s", text));
+	return (RC_OK);
+}
+
+/* Root becomes the owner of the directory, so that what a command makes there
+ * (`twinboxd user add` before the first start) is the server's, too, and no
+ * more than the server's rights are in use. */
+static enum rc
+become_owner(const struct data *data, struct err *err)
+{
+	struct stat st;
+
+	if (geteuid() != 0)
+		return (RC_OK);
+	if (fstat(data->dir_fd, &st) != 0)
+		return (err_set_sys(
+		    err, RC_IO, errno, "data: cannot look at %s", data->dir));
+	if (st.st_uid == 0)
+		return (RC_OK);
+	if (setgroups(0, NULL) != 0 || setgid(st.st_gid) != 0 ||
+	    setuid(st.st_uid) != 0)
+		return (err_set_sys(err, RC_DENIED, errno,
+		    "data: cannot become the owner of %s, user %lu", data->dir,
+		    (unsigned long)st.st_uid));
 	return (RC_OK);
 }
 
@@ -110,7 +134,8 @@ data_open(const struct config *config, struct data *ret, struct err *err)
 	if (data.dir_fd < 0)
 		return (err_set_sys(
 		    err, RC_IO, errno, "data: cannot open %s", config->data));
-	rc = take_lock(&data, err);
+	if ((rc = become_owner(&data, err)) == RC_OK)
+		rc = take_lock(&data, err);
 	if (rc != RC_OK && rc != RC_BUSY)
 		data_close(&data);
 	*ret = data;

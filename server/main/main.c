@@ -9,30 +9,13 @@
 #include <sys/stat.h>
 #include <sysexits.h>
 
+#include "admin/admin.h"
+#include "api/api.h"
 #include "base/log.h"
 #include "base/thr.h"
+#include "main/commands.h"
 #include "main/main_internal.h"
 #include "wire/wire.h"
-
-static const char usage[] =
-    "usage: twinboxd [serve] [SETTING...]\n"
-    "       twinboxd check-config [SETTING...]    say what the settings are\n"
-    "       twinboxd sample-config                print a file with all of "
-    "them\n"
-    "       twinboxd migrate [SETTING...]         bring the database up to "
-    "date\n"
-    "       twinboxd fsck [SETTING...]            prove that the database is "
-    "whole\n"
-    "       twinboxd backup FILE [SETTING...]     copy the database, also "
-    "while it serves\n"
-    "       twinboxd restore FILE [--replace] [SETTING...]\n"
-    "       twinboxd user add NAME [--admin] [--password-stdin]\n"
-    "       twinboxd user passwd NAME [--password-stdin]\n"
-    "       twinboxd user disable NAME\n"
-    "       twinboxd --version | --help\n\n"
-    "A setting is a flag, an environment variable (TWINBOX_LISTEN) or a line "
-    "in the\nfile of --config; flags win, then the environment, then the "
-    "file.\n\n";
 
 int
 complain(int code, const char *fmt, ...)
@@ -47,19 +30,26 @@ complain(int code, const char *fmt, ...)
 	return (code);
 }
 
-/* Prints what ${write} appends after ${head}. */
+/* Prints what ${write} appends. */
 static int
-show(const char *head, void (*write)(struct buf *out))
+show(void (*write)(struct buf *out))
 {
 	struct buf b = BUF_INIT;
 
-	buf_adds(&b, head);
 	write(&b);
 	if (!buf_ok(&b))
 		return (complain(EX_OSERR, "out of memory"));
 	(void)fwrite(b.data, 1, b.len, stdout);
 	buf_fini(&b);
 	return (fflush(stdout) == 0 ? EX_OK : EX_IOERR);
+}
+
+static void
+help_write(struct buf *out)
+{
+
+	commands_write_help(out);
+	config_write_help(out);
 }
 
 int
@@ -74,11 +64,9 @@ settings(int argc, char **argv, struct config *ret)
 		    complain(rc == RC_INVALID ? EX_CONFIG : rc_exit_code(rc),
 			"%s", err.text));
 	if (ret->help)
-		return (show(usage, config_write_help));
-	if (ret->version) {
-		(void)printf("twinboxd %s\n", PACKAGE_VERSION);
-		return (EX_OK);
-	}
+		return (show(help_write));
+	if (ret->version)
+		return (show(version_write));
 	return (-1);
 }
 
@@ -117,7 +105,7 @@ sample_config_main(int argc, char **argv)
 	(void)argv;
 	if (argc > 0)
 		return (complain(EX_USAGE, "sample-config takes nothing"));
-	return (show("", config_write_sample));
+	return (show(config_write_sample));
 }
 
 static int
@@ -150,6 +138,41 @@ later_main(int argc, char **argv)
 	    complain(EX_UNAVAILABLE, "%s is not in this version", argv[-1]));
 }
 
+static void
+write_routes(struct buf *out, const struct http_route *route)
+{
+
+	for (; route->method != NULL; route++)
+		buf_addf(out, "%s %s %s\n", route->method, route->path,
+		    (route->flags & HTTP_PUBLIC) != 0  ? "public"
+		    : (route->flags & HTTP_ADMIN) != 0 ? "admin"
+						       : "token");
+}
+
+/* For the tests, which have a row for each: all that can be asked for, and
+ * who may.  (The WebSocket is public until its hello.) */
+static int
+routes_main(int argc, char **argv)
+{
+	struct buf b = BUF_INIT;
+	size_t i;
+
+	(void)argv;
+	if (argc > 0)
+		return (complain(EX_USAGE, "routes takes nothing"));
+	write_routes(&b, api_routes());
+	write_routes(&b, admin_routes());
+	buf_adds(&b, "GET /v1/ws public\n");
+	for (i = 0; wire_frame_name(i) != NULL; i++)
+		buf_addf(&b, "WS %s %s\n", wire_frame_name(i),
+		    i == 0 ? "public" : "token");
+	if (!buf_ok(&b))
+		return (complain(EX_OSERR, "out of memory"));
+	(void)fwrite(b.data, 1, b.len, stdout);
+	buf_fini(&b);
+	return (fflush(stdout) == 0 ? EX_OK : EX_IOERR);
+}
+
 static const struct {
 	const char *name;
 	int (*main)(int argc, char **argv);
@@ -162,6 +185,7 @@ static const struct {
     {"fsck", fsck_main},
     {"backup", backup_main},
     {"restore", restore_main},
+    {"routes", routes_main},
     {"copy", later_main},
 };
 
@@ -179,7 +203,6 @@ main(int argc, char **argv)
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (strcmp(argv[1], commands[i].name) == 0)
 			return (commands[i].main(argc - 2, argv + 2));
-	(void)complain(EX_USAGE, "there is no command \"%s\"", argv[1]);
-	(void)fputs(usage, stderr);
-	return (EX_USAGE);
+	return (complain(
+	    EX_USAGE, "there is no command \"%s\"; see --help", argv[1]));
 }

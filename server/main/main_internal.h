@@ -42,8 +42,9 @@ enum rc data_find(const struct data *data, struct err *err) MUST_USE;
  * other events under the same numbers. */
 void data_new_epoch(struct rnd *rnd, char ret[EPOCH_LEN + 1]);
 
-/* Opens ${config}'s directory, made if need be (0700), and takes its lock.
- * RC_BUSY: a server holds it (the directory is open then). */
+/* Opens ${config}'s directory, made if need be (0700), and takes its lock;
+ * root becomes its owner for good.  RC_BUSY: a server holds it (the directory
+ * is open then). */
 enum rc data_open(
     const struct config *config, struct data *ret, struct err *err) MUST_USE;
 void data_close(struct data *data);
@@ -116,7 +117,17 @@ enum rc control_call(const struct data *data,
 /* `twinboxd serve …`: the exit code. */
 int serve_main(int argc, char **argv);
 
-/* ---- messages for people (main.c) ---- */
+/* ---- the service manager (notify.c) ---- */
+
+/* Tells the service manager that has started us (NOTIFY_SOCKET) the lines that
+ * ${fmt} makes, "READY=1" and the like.  False: there is none, or it could not
+ * be told; nothing depends on it. */
+bool notify_manager(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* ---- messages for people (main.c, version.c) ---- */
+
+/* Appends the version and those of the libraries, a line each. */
+void version_write(struct buf *out);
 
 /* Prints "twinboxd: text" to stderr; returns ${code}. */
 int complain(int code, const char *fmt, ...)

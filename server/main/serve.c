@@ -6,12 +6,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sysexits.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/rnd.h"
 #include "main/server.h"
+
+/* What the service manager gives us beyond the deadline of the stop. */
+#define STOP_SPARE_MS 5000
 
 /* The address as a URL; the port may have been chosen by the system. */
 static void
@@ -44,6 +49,18 @@ tell(const struct server *s)
 	(void)fflush(stdout);
 	buf_fini(&b);
 	log_event(LOG_EV_SERVER_READY, "url=%s pid=%d", url, (int)getpid());
+	(void)notify_manager("READY=1\nSTATUS=listening at %s", url);
+}
+
+/* The stop has a deadline of its own, which the service manager's must not cut
+ * short, whatever it is set to. */
+static void
+tell_stop(const struct server *s)
+{
+
+	(void)notify_manager(
+	    "STOPPING=1\nSTATUS=draining\nEXTEND_TIMEOUT_USEC=%lld",
+	    (long long)(s->config.drain_deadline_ms + STOP_SPARE_MS) * 1000);
 }
 
 /* SIGHUP: the settings are read again, and what can change while running is
@@ -81,6 +98,20 @@ wait_stop(int argc, char **argv)
 	}
 }
 
+/* What is in memory are passwords and other people's messages: no core file of
+ * it, and no debugger but root's.  Where it is only tried out both are welcome,
+ * and a sanitizer looks at its own process as a debugger does. */
+static void
+hide_memory(void)
+{
+#ifndef __SANITIZE_ADDRESS__
+	const struct rlimit none = {0, 0};
+
+	(void)setrlimit(RLIMIT_CORE, &none);
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+#endif
+}
+
 static int
 serve(struct server *s, int argc, char **argv)
 {
@@ -91,6 +122,8 @@ serve(struct server *s, int argc, char **argv)
 	struct err err = ERR_INIT;
 	int code = EX_OK, sig;
 
+	if (!s->config.demo)
+		hide_memory();
 	if (log_start(&log, &err) != RC_OK)
 		return (complain(EX_OSERR, "%s", err.text));
 	log_event(LOG_EV_SERVER_START, "version=%s data=%s", PACKAGE_VERSION,
@@ -100,6 +133,7 @@ serve(struct server *s, int argc, char **argv)
 		sig = wait_stop(argc, argv);
 		log_event(LOG_EV_SERVER_STOP, "signal=%s",
 		    sig == SIGINT ? "INT" : "TERM");
+		tell_stop(s);
 	} else {
 		log_error(LOG_EV_SERVER_FAIL, &err, "%s", "");
 		code = rc_exit_code(err.rc);

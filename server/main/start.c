@@ -165,6 +165,15 @@ make_domain(struct server *s, struct err *err)
 	    READS_LIMIT, writer_commits(s->writer), &s->readers, err));
 }
 
+/* A send over a WebSocket is a request like any other. */
+static bool
+on_send(void *arg, int64_t user_id, int *ret_wait_s)
+{
+	struct server *s = arg;
+
+	return (api_admits(s->api, user_id, ret_wait_s));
+}
+
 static enum rc
 make_workers(struct server *s, struct err *err)
 {
@@ -180,7 +189,10 @@ make_workers(struct server *s, struct err *err)
 	    .auth = s->auth,
 	    .epoch = s->epoch,
 	    .domain = s->config.domain,
-	    .session_limit = at_most_files(s->config.ws_limit)};
+	    .session_limit = at_most_files(s->config.ws_limit),
+	    .rate_limit = (double)s->config.rate_limit,
+	    .admits = on_send,
+	    .admits_arg = s};
 	struct buf origins = BUF_INIT;
 	enum rc rc;
 	int i;
@@ -276,6 +288,19 @@ make_api(struct server *s, struct err *err)
 	return (merge_routes(s, err));
 }
 
+/* A proxy's address is everybody's, and so is that of loopback. */
+static size_t
+address_limit(const struct config *config)
+{
+
+	if (config->behind_proxy.n > 0 ||
+	    (config->is_loopback &&
+		config->source[CONFIG_connections_per_address] ==
+		    CONFIG_FROM_DEFAULT))
+		return (0);
+	return ((size_t)config->connections_per_address);
+}
+
 static enum rc
 make_http(struct server *s, struct err *err)
 {
@@ -290,6 +315,7 @@ make_http(struct server *s, struct err *err)
 	    .request_deadline_ms = s->config.request_deadline_ms,
 	    .idle_deadline_ms = s->config.idle_deadline_ms,
 	    .connection_limit = at_most_files(s->config.connection_limit),
+	    .address_limit = address_limit(&s->config),
 	    .clk = s->clk,
 	    .metrics = s->metrics};
 	const struct config_cidrs *proxies = &s->config.behind_proxy;

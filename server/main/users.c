@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/rnd.h"
+#include "main/commands.h"
 #include "main/main_internal.h"
 #include "model/message.h"
 
@@ -273,6 +274,11 @@ take_password(struct user_command *command, bool from_stdin, struct err *err)
 		rc = err_set(err, RC_INVALID,
 		    "a password has %d to %d bytes, this one has %zu",
 		    LIMIT_PASSWORD_MIN, LIMIT_PASSWORD_LEN, n);
+	else if (account_password_weak(
+		     password, n, command->name, strlen(command->name)))
+		rc = err_set(err, RC_INVALID,
+		    "the password is the name, which is the first that is "
+		    "tried");
 	else
 		rc = crypt_password_hash(
 		    password, n, command->password_hash, err);
@@ -282,10 +288,17 @@ take_password(struct user_command *command, bool from_stdin, struct err *err)
 
 /* ---- the command ---- */
 
-static const char usage[] =
-    "usage: twinboxd user add NAME [--admin] [--password-stdin]\n"
-    "       twinboxd user passwd NAME [--password-stdin]\n"
-    "       twinboxd user disable NAME\n";
+static int
+show_usage(void)
+{
+	struct buf b = BUF_INIT;
+
+	commands_write_usage("user ", &b);
+	if (buf_ok(&b))
+		(void)fwrite(b.data, 1, b.len, stderr);
+	buf_fini(&b);
+	return (EX_USAGE);
+}
 
 int
 take_flag(int argc, char **argv, const char *flag, bool *ret)
@@ -354,10 +367,8 @@ users_main(int argc, char **argv)
 	argc = take_flag(argc, argv, "--password-stdin", &from_stdin);
 	if ((code = settings(argc, argv, &config)) >= 0)
 		return (code);
-	if (!read_command(&config, &command)) {
-		(void)fputs(usage, stderr);
-		return (EX_USAGE);
-	}
+	if (!read_command(&config, &command))
+		return (show_usage());
 	if (!model_name_valid(config.operands[1], strlen(config.operands[1])))
 		return (complain(EX_DATAERR,
 		    "\"%s\" is no name: 1 to %d of a-z, 0-9, '.', '_', '-'",

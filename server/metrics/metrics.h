@@ -20,7 +20,11 @@ enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM };
 	X(HTTP_REQUESTS, "http_requests_total", METRIC_COUNTER,                \
 	    "Requests answered")                                               \
 	X(HTTP_REFUSED, "http_refused_total", METRIC_COUNTER,                  \
-	    "Requests refused before a route")                                 \
+	    "Of these, requests refused before a route")                       \
+	X(HTTP_REFUSED_LIBRARY, "http_refused_library_total", METRIC_COUNTER,  \
+	    "Answers of the HTTP library itself, to what is no request")       \
+	X(HTTP_TURNED_AWAY, "http_turned_away_total", METRIC_COUNTER,          \
+	    "Connections answered 503 at the door")                            \
 	X(HTTP_STRAY, "http_stray_upgrades_total", METRIC_COUNTER,             \
 	    "WebSocket upgrades on kept-alive connections, closed without an " \
 	    "answer so that the proxy repeats them on a fresh one")            \
@@ -55,6 +59,8 @@ enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM };
 	    "Checkpoints of the write-ahead log")                              \
 	X(WAL_BYTES, "wal_bytes", METRIC_GAUGE, "Size of the write-ahead log") \
 	X(WS_SESSIONS, "ws_sessions", METRIC_GAUGE, "Open WebSocket sessions") \
+	X(WS_REFUSED, "ws_refused_total", METRIC_COUNTER,                      \
+	    "WebSocket upgrades refused")                                      \
 	X(WS_EVENTS, "ws_events_total", METRIC_COUNTER,                        \
 	    "Events written to WebSocket sessions")                            \
 	X(WS_BEHIND, "ws_behind_total", METRIC_COUNTER,                        \
@@ -65,6 +71,8 @@ enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM };
 	X(LOGINS, "logins_total", METRIC_COUNTER, "Successful log-ins")        \
 	X(LOGINS_REFUSED, "logins_refused_total", METRIC_COUNTER,              \
 	    "Refused log-ins")                                                 \
+	X(PASSWORDS, "passwords_total", METRIC_COUNTER,                        \
+	    "Runs of argon2, for passwords made or compared")                  \
 	X(LOG_DROPPED, "log_dropped_total", METRIC_COUNTER,                    \
 	    "Log lines dropped because the log was not read")
 

@@ -57,6 +57,10 @@
 	    "This content type is not taken",                                  \
 	    "The route takes JSON (or text, for /v1/to/…) and nothing else.",  \
 	    "Send Content-Type: application/json.")                            \
+	X(EXPECTATION_FAILED, "expectation-failed", 417,                       \
+	    "The expectation cannot be met",                                   \
+	    "Expect can only ask for 100-continue.",                           \
+	    "Leave the Expect header out.")                                    \
 	X(UNKNOWN_RECIPIENT, "unknown-recipient", 422, "No such recipient",    \
 	    "No user of that name is on this server.",                         \
 	    "Check the spelling of the address.")                              \
@@ -73,6 +77,9 @@
 	    "An If-Match header is needed",                                    \
 	    "Edits name the version that they change.",                        \
 	    "Read it first and send its ETag as If-Match.")                    \
+	X(HEAD_TOO_LARGE, "head-too-large", 431, "The head is too large",      \
+	    "The request has too many headers, or too long ones.",             \
+	    "Send fewer and shorter headers and cookies.")                     \
 	X(RATE_LIMITED, "rate-limited", 429, "Too many requests",              \
 	    "You, or your address, sent more than the configured rate.",       \
 	    "Wait for Retry-After seconds.")                                   \

@@ -12,11 +12,8 @@
  * remembered: everybody who is here then reads the store, which has it all.
  * The mark of that is taken before the notes, too.
  */
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/fault.h"
@@ -77,28 +74,8 @@ push_news(struct push *p, struct news *news)
 static void
 adopt(struct push *p, struct push_note *note)
 {
-	struct adopt_note *a = (struct adopt_note *)(void *)note;
-	lws_sock_file_fd_type fd;
-	struct lws *wsi;
 
-	fd.sockfd = a->fd;
-	if (atomic_load(&p->draining) ||
-	    atomic_load(&p->nsessions) >= p->options.session_limit) {
-		(void)close(fd.sockfd);
-		mem_free(a);
-		return;
-	}
-	/* Frames are small and each is written whole: waiting for company
-	 * (Nagle) would cost 40 ms beside a client's delayed ack. */
-	(void)setsockopt(
-	    fd.sockfd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
-	/* On failure the library has closed it. */
-	wsi = lws_adopt_descriptor_vhost(
-	    p->vhost, LWS_ADOPT_SOCKET | LWS_ADOPT_HTTP, fd, NULL, NULL);
-	if (wsi == NULL)
-		mem_free(a);
-	else
-		lws_set_opaque_user_data(wsi, a);
+	rx_arrive(p, (struct adopt_note *)(void *)note);
 }
 
 void
@@ -311,6 +288,28 @@ session_reply(struct session *s)
 }
 
 void
+session_write_control(struct session *s, const char *payload, int n)
+{
+	struct buf *tx;
+
+	if (!session_writable(s)) {
+		if (n >= 0) {
+			memcpy(s->pong, payload, (size_t)n);
+			s->pong_len = n;
+		}
+		(void)lws_callback_on_writable(s->wsi);
+		return;
+	}
+	tx = tx_begin(s->push);
+	if (n > 0)
+		buf_add(tx, payload, (size_t)n);
+	if (!buf_ok(tx) ||
+	    lws_write(s->wsi, (unsigned char *)tx->data + LWS_PRE,
+		tx->len - LWS_PRE, n < 0 ? LWS_WRITE_PING : LWS_WRITE_PONG) < 0)
+		session_close(s, 1011, "");
+}
+
+void
 session_flush_one(struct session *s)
 {
 	struct out_frame *f;
@@ -327,11 +326,17 @@ void
 session_unblocked(struct session *s)
 {
 
+	if (lws_partial_buffered(s->wsi) == 0)
+		s->stuck_ms = 0;
 	while (s->out_frames > 0 && lws_partial_buffered(s->wsi) == 0)
 		session_flush_one(s);
-	if (s->out_frames > 0 || lws_partial_buffered(s->wsi) != 0) {
+	if (!session_writable(s)) {
 		(void)lws_callback_on_writable(s->wsi);
 		return;
+	}
+	if (s->pong_len >= 0) {
+		session_write_control(s, s->pong, s->pong_len);
+		s->pong_len = -1;
 	}
 	session_kick(s);
 }
@@ -339,9 +344,8 @@ session_unblocked(struct session *s)
 /*
  * A session is closed from the loop, never from within one of the library's
  * callbacks: libwebsockets as Debian builds it with libuv closes a connection
- * twice when a callback returns -1, and the second time cuts it before the
- * close frame has gone out.  Told to close outside of a callback it does so
- * once, and politely.
+ * twice when a callback returns -1.  The close frame is ours; the library is
+ * only told to end the connection, when the peer has answered or time is up.
  */
 void
 session_close(struct session *s, int code, const char *reason)
@@ -358,24 +362,46 @@ session_close(struct session *s, int code, const char *reason)
 	(void)uv_async_send(&s->push->async);
 }
 
+/* The library keeps close frames to itself: this is one, raw (LWS_WRITE_HTTP
+ * writes bytes as they are). */
+static bool
+write_close(struct session *s)
+{
+	size_t n = s->close_code == 1005 ? 0 : 2 + strlen(s->close_reason);
+	struct buf *tx;
+
+	tx = tx_begin(s->push);
+	buf_addc(tx, (char)0x88);
+	buf_addc(tx, (char)n);
+	if (n > 0) {
+		buf_addc(tx, (char)(s->close_code >> 8));
+		buf_addc(tx, (char)(s->close_code & 0xff));
+		buf_adds(tx, s->close_reason);
+	}
+	return (
+	    buf_ok(tx) && lws_write(s->wsi, (unsigned char *)tx->data + LWS_PRE,
+			      tx->len - LWS_PRE, LWS_WRITE_HTTP) >= 0);
+}
+
 /* What was queued before the close goes out first. */
 static void
 close_now(struct session *s)
 {
+	bool writable;
 
 	while (s->out_frames > 0 && lws_partial_buffered(s->wsi) == 0)
 		session_flush_one(s);
-	if (!session_writable(s) &&
-	    clk_mono_ms(s->push->options.clk) < s->close_by_ms) {
+	writable = session_writable(s);
+	if (!writable && clk_mono_ms(s->push->options.clk) < s->close_by_ms) {
 		(void)lws_callback_on_writable(s->wsi);
 		return;
 	}
 	TAILQ_REMOVE(&s->push->closing, s, closing);
 	s->told_close = true;
-	lws_close_reason(s->wsi, (enum lws_close_status)s->close_code,
-	    (unsigned char *)s->close_reason, strlen(s->close_reason));
-	/* Ends the session's life, now or when the peer has answered. */
-	lws_set_timeout(s->wsi, PENDING_TIMEOUT_CLOSE_SEND, LWS_TO_KILL_SYNC);
+	if (!writable || !write_close(s) || s->peer_closed)
+		lws_glue_kill(s);
+	else
+		rx_closing(s);
 }
 
 static void
@@ -391,10 +417,26 @@ close_sessions(struct push *p)
 
 /* ---- the thread ---- */
 
+/* Its sessions end; its long-polls look again, and see that they may not. */
+static void
+tell_revoked(struct push *p, int64_t device_id)
+{
+	struct waiting *w, *next;
+	struct session *s;
+
+	TAILQ_FOREACH (s, &p->all, all)
+		if (s->device_id == device_id)
+			session_close(s, 4401, "token revoked");
+	for (w = TAILQ_FIRST(&p->waiters); w != NULL; w = next) {
+		next = TAILQ_NEXT(w, all);
+		if (w->waiter->device_id == device_id)
+			waiter_release(w, true);
+	}
+}
+
 static void
 tell(struct push *p, const struct news *news)
 {
-	struct session *s;
 	size_t i;
 
 	for (i = 0; i < news->nevents; i++)
@@ -404,9 +446,7 @@ tell(struct push *p, const struct news *news)
 	for (i = 0; i < news->nacked; i++)
 		hub_acked(p->hub, &news->acked[i]);
 	for (i = 0; i < news->nrevoked; i++)
-		TAILQ_FOREACH (s, &p->all, all)
-			if (s->device_id == news->revoked[i].device_id)
-				session_close(s, 4401, "token revoked");
+		tell_revoked(p, news->revoked[i].device_id);
 }
 
 static void
@@ -417,6 +457,7 @@ tell_reconnect(struct push *p)
 	struct buf *b;
 
 	p->drained = true;
+	rx_drain(p);
 	for (w = TAILQ_FIRST(&p->waiters); w != NULL; w = next) {
 		next = TAILQ_NEXT(w, all);
 		waiter_release(w, false);
@@ -500,7 +541,9 @@ on_tick(uv_timer_t *timer)
 	for (s = TAILQ_FIRST(&p->all); s != NULL; s = next) {
 		next = TAILQ_NEXT(s, all);
 		session_tick(s, now);
+		rx_session_tick(s, now);
 	}
+	rx_tick(p, now);
 	close_sessions(p);
 	metrics_set(p->options.metrics, METRIC_WS_SESSIONS,
 	    (int64_t)atomic_load(&p->nsessions));
@@ -523,6 +566,9 @@ free_all(struct push *p)
 
 	if (p->context != NULL)
 		lws_context_destroy(p->context);
+	if (p->rx_poll.data != NULL)
+		uv_close((uv_handle_t *)&p->rx_poll, NULL);
+	rx_close(p);
 	if (p->loop_ready) {
 		uv_close((uv_handle_t *)&p->async, NULL);
 		uv_close((uv_handle_t *)&p->timer, NULL);
@@ -558,9 +604,10 @@ push_new(const struct push_options *options, struct push **ret, struct err *err)
 	if (p == NULL)
 		return (err_set(err, RC_NO_MEMORY, "push"));
 	p->options = *options;
-	p->options.allow_origin = NULL;
 	TAILQ_INIT(&p->all);
 	TAILQ_INIT(&p->closing);
+	TAILQ_INIT(&p->arrivals);
+	p->rx_fd = -1;
 	uuid_gen_init(&p->ids, options->clk, rnd_system());
 	TAILQ_INIT(&p->waiters);
 	buf_init(&p->tx, 0);
@@ -568,11 +615,10 @@ push_new(const struct push_options *options, struct push **ret, struct err *err)
 	p->notes = mbox_new(0, false);
 	p->sessions = htab_new(sizeof(int64_t));
 	p->hub = hub_new();
-	if (options->allow_origin != NULL)
-		p->allow_origin = mem_strdup(options->allow_origin);
-	if (p->news == NULL || p->notes == NULL || p->sessions == NULL ||
-	    p->hub == NULL ||
-	    (p->allow_origin == NULL && options->allow_origin != NULL) ||
+	p->allow_origin = mem_strdup(
+	    options->allow_origin != NULL ? options->allow_origin : "");
+	if (p->allow_origin == NULL || p->news == NULL || p->notes == NULL ||
+	    p->sessions == NULL || p->hub == NULL ||
 	    uv_loop_init(&p->loop) != 0) {
 		free_all(p);
 		return (err_set(err, RC_NO_MEMORY, "push"));
@@ -583,7 +629,9 @@ push_new(const struct push_options *options, struct push **ret, struct err *err)
 	p->timer.data = p;
 	p->loop_ready = true;
 	(void)uv_timer_start(&p->timer, on_tick, TICK_MS, TICK_MS);
-	rc = lws_glue_open(p, err);
+	rc = rx_open(p, err);
+	if (rc == RC_OK)
+		rc = lws_glue_open(p, err);
 	if (rc != RC_OK) {
 		free_all(p);
 		return (rc);

@@ -33,9 +33,13 @@ struct push_options {
 	const char *epoch;        /* of this database; kept */
 	const char *domain;       /* local domain; kept */
 	const char *allow_origin; /* space-separated origins beside our own;
-				   * copied, NULL: none */
+				   * copied */
 	size_t session_limit;
 	size_t news_limit; /* bytes of news that may wait for the thread */
+	double rate_limit; /* requests/s a user; 0: off */
+	/* Whether a user may send one more message now; NULL: yes. */
+	bool (*admits)(void *arg, int64_t user_id, int *ret_wait_s);
+	void *admits_arg;
 };
 
 /* Makes the context; no thread yet. */
@@ -95,8 +99,9 @@ struct push_note {
 struct push_waiter {
 	/* Asked. */
 	int64_t user_id;
-	int64_t after; /* inbox: wake on an event with a seq beyond this */
-	bool outbox;   /* wake on any change of the user's outbox instead */
+	int64_t device_id; /* wake also when it is revoked */
+	int64_t after;     /* inbox: wake on an event with a seq beyond this */
+	bool outbox;       /* wake on any change of the user's outbox instead */
 
 	/* ${woken}: something happened; else canceled, or draining. */
 	void (*done)(struct push_waiter *w, bool woken);

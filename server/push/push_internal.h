@@ -15,6 +15,7 @@
 #include "model/refusal.h"
 #include "push/hub.h"
 #include "push/push.h"
+#include "push/ws_reader.h"
 #include "wire/wire.h"
 
 /* hello must come within this time. */
@@ -23,6 +24,8 @@
 #define STALLED_MS 60000
 /* What is queued for a session that is closed must go out within this. */
 #define CLOSE_MS 3000
+/* A frame that the socket does not take whole within this ends the session. */
+#define STUCK_MS 60000
 #define PING_S 25
 #define SILENCE_S 35
 /* Frames (replies, whispers) that may wait for a slow reader. */
@@ -33,10 +36,22 @@
 #define READS_MAX 16
 /* Events read at a time by a session that is behind. */
 #define PAGE_EVENTS 64
+/* … or so many bytes of them, and the event that goes beyond: what a session
+ * that does not read may cost for a moment. */
+#define PAGE_BYTES (64 * 1024)
 /* Outbox entries a session may still have to be shown. */
 #define CHANGES_MAX 32
-/* Fragments of one message. */
-#define FRAGMENTS_MAX 256
+/* Pings and pongs that a session may send at once, and each second: a client
+ * that means well sends one in 25 s. */
+#define CONTROL_BURST 64
+#define CONTROL_RATE 8
+/* A session's frames and KiB a second, in requests that its user may make. */
+#define PACE_FACTOR 20
+/* Read from one session before the others have their turn. */
+#define RX_LEN 16384
+/* Connections whose handshake has not come whole; one more cuts the oldest. */
+#define ARRIVALS_MAX 512
+#define ARRIVAL_MS 5000
 
 enum session_state {
 	SESSION_HELLO,   /* waits for hello */
@@ -96,15 +111,42 @@ struct session {
 	int nchanges;
 	bool showing;
 
-	struct buf rx;
-	int fragments;
+	/* What comes: read by us, never by the library. */
+	int fd;
+	struct ws_reader reader;
+	bool paused;       /* sends more than its pace */
+	bool peer_closed;  /* its close frame has come */
+	bool pinged;       /* and nothing has come since */
+	int64_t heard_ms;  /* monotonic */
+	int64_t credit_ms; /* when control and pace were reckoned */
+	double control;    /* pings and pongs it may still send */
+	double pace;       /* frames and KiB it may still send; below 0: wait */
+	int pong_len;      /* a pong that waits for the socket; -1: none */
+	char pong[WS_CONTROL_LEN];
+
 	struct out_list out;
 	size_t out_frames, out_bytes;
 	int close_code;      /* while SESSION_CLOSING */
 	int64_t close_by_ms; /* monotonic: whoever does not read is cut */
-	bool told_close;     /* the library has been told */
+	bool told_close;     /* the close frame has gone to the library */
+	bool killed;         /* the library has been told to end it */
+	int64_t stuck_ms;    /* the socket takes nothing since; 0: it does */
 	char close_reason[80];
 };
+
+/* A connection whose handshake has not come whole, or that is refused and read
+ * empty before it is closed. */
+struct arrival {
+	TAILQ_ENTRY(arrival) entry;
+	int fd;
+	bool refused;
+	size_t read; /* after it was refused */
+	int64_t until_ms;
+	struct adopt_note *note; /* its own; NULL when passed on */
+};
+
+/* Arrivals, the oldest first. */
+TAILQ_HEAD(arrival_list, arrival);
 
 /* Sessions, in the order in which they came. */
 TAILQ_HEAD(session_list, session);
@@ -130,7 +172,6 @@ struct adopt_note {
 
 struct push {
 	struct push_options options;
-	char *allow_origin; /* ours; NULL: none */
 	struct thr *thread;
 	uv_loop_t loop;
 	uv_async_t async;
@@ -148,6 +189,15 @@ struct push {
 	atomic_bool draining, stopping;
 	bool drained;
 	struct buf tx; /* LWS_PRE bytes, then the frame being written */
+	char *allow_origin;
+
+	/* What is read from clients: one set of descriptors, watched by one
+	 * handle of the loop. */
+	int rx_fd;
+	uv_poll_t rx_poll;
+	struct arrival_list arrivals;
+	size_t narrivals;
+	char rx[RX_LEN];
 
 	/* Mailboxes, any thread puts: news, and everything else. */
 	struct mbox *news;
@@ -179,6 +229,10 @@ void session_write(struct session *s);
 /* Writes the frame in p->tx now or soon; closes a session that lets too many
  * wait. */
 void session_reply(struct session *s);
+
+/* Writes a pong or, with ${n} < 0, a ping, unless something is in the way: then
+ * the pong is kept (a later one takes its place) and the ping is left out. */
+void session_write_control(struct session *s, const char *payload, int n);
 
 /* Writes the frame that waits longest.  There must be one. */
 void session_flush_one(struct session *s);
@@ -219,16 +273,35 @@ void session_acked(struct session *s, int64_t seq);
 /* Time passes: deadlines for hello and stalled windows. */
 void session_tick(struct session *s, int64_t now_ms);
 
-/* ---- session_requests.c: ack, read, send, typing ---- */
+/* ---- session_requests.c: ack, read, send ---- */
+
+/* What every request begins with. */
+struct session_request {
+	struct push_note note;
+	struct push *push;
+	int64_t no;
+};
+
+/* A request of ${size} bytes, all zero, that begins with the struct above;
+ * ${back} is run in the push thread when it comes back.  NULL: no memory, and
+ * ${s} is closed. */
+void *session_request_new(struct session *s, size_t size,
+    void (*back)(struct push *p, struct push_note *note));
+
+/* Sends ${r} back to the push thread.  Thread: any. */
+void session_request_back(struct session_request *r);
+
+/* {"type":"ok","re":…: begins the answer to a request that asked for one. */
+struct buf *session_ok_begin(struct session *s, int64_t re);
+
+/* Refuses ${f}: ${limit} requests of the session are under way. */
+void session_refuse_busy(struct session *s, const struct frame *f, int limit);
 
 /* The device has everything up to f->upto. */
 void session_ack(struct session *s, const struct frame *f);
 
 /* The person has seen it. */
 void session_mark_read(struct session *s, const struct frame *f);
-
-/* The person types: told to the others, or lost. */
-void session_typing(struct session *s, const struct frame *f);
 
 /* Takes ${doc}. */
 void session_send(
@@ -241,7 +314,53 @@ void session_changed(struct session *s, int64_t mid);
 void session_refuse(
     struct session *s, bool has_re, int64_t re, const struct refusal *refusal);
 
+/* ---- session_typing.c ---- */
+
+/* The person types: told to the others, or lost. */
+void session_typing(struct session *s, const struct frame *f);
+
+/* ---- push_rx.c: what comes from clients ---- */
+
+/* Begins to watch.  After uv_loop_init(). */
+enum rc rx_open(struct push *p, struct err *err) MUST_USE;
+
+/* Closes arrivals and stops watching; rx_poll must be closed by the caller. */
+void rx_close(struct push *p);
+
+/* A fresh connection; takes ${note} and its socket. */
+void rx_arrive(struct push *p, struct adopt_note *note);
+
+/* Reads ${s} from now on, on socket ${fd}. */
+enum rc rx_begin(struct session *s, int fd) MUST_USE;
+
+/* Reads ${s} no more. */
+void rx_end(struct session *s);
+
+/* Our close frame has gone out: who broke the rules cannot answer it in a way
+ * that we would read, and is left to hang up. */
+void rx_closing(struct session *s);
+
+/* Leaves unread what ${s} sends. */
+void rx_pause(struct session *s);
+
+/* Time passes: deadlines of arrivals. */
+void rx_tick(struct push *p, int64_t now_ms);
+
+/* Time passes: silence, and what may be read again. */
+void rx_session_tick(struct session *s, int64_t now_ms);
+
+/* Turns away all arrivals. */
+void rx_drain(struct push *p);
+
 /* ---- push_lws.c ---- */
+
+/* Hands a connection with a whole, checked handshake to the library; takes
+ * ${note} and its socket. */
+void lws_glue_adopt(struct push *p, struct adopt_note *note);
+
+/* Ends the connection of ${s}, and with it ${s}.  Not from one of the
+ * library's callbacks. */
+void lws_glue_kill(struct session *s);
 
 /* Makes the library's context and vhost on p->loop. */
 enum rc lws_glue_open(struct push *p, struct err *err) MUST_USE;

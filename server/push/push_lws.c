@@ -1,20 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libwebsockets behind the sessions: handshake checks, frames in and out.
+ * libwebsockets behind the sessions: it answers handshakes that push_rx.c has
+ * checked, and writes frames.
  *
- * The library (4.1.6) is guarded where it is lenient or worse: every upgrade
- * other than a WebSocket one by GET with version 13 is refused in the
- * confirmation callback, without touching what it hands us there; extensions
- * are off; fragments and sizes are counted by us.
+ * The library (4.1.6) reads nothing of a session: it takes unmasked frames,
+ * lengths in any form and fragments without end, and hides pings, so its
+ * reading is switched off (lws_rx_flow_control) as soon as a session begins.
+ * The confirmation of an upgrade is a second wall behind ws_head.c; extensions
+ * are off.
  */
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "push/push_internal.h"
 
 #define RX_BUFFER 4096
+/* Bytes of a session that may wait in the kernel. */
+#define UNSENT_BYTES (64 * 1024)
 
 /* What the library keeps for a connection: a pointer to our session. */
 struct slot {
@@ -59,69 +66,6 @@ confirm_upgrade(struct lws *wsi)
 	return (0);
 }
 
-/* Whether ${origin} is ${host} with ${scheme} in front; "": any scheme, as a
- * proxy that is not believed, or does not tell, may be in front of us. */
-static bool
-same_origin(const char *origin, const char *scheme, const char *host)
-{
-	const char *p;
-	size_t n;
-
-	if ((p = strstr(origin, "://")) == NULL)
-		return (false);
-	n = (size_t)(p - origin);
-	if (scheme[0] != '\0' &&
-	    (strlen(scheme) != n || strncasecmp(origin, scheme, n) != 0))
-		return (false);
-	return (strcasecmp(p + 3, host) == 0);
-}
-
-/* Whether ${origin} is one word of ${list}. */
-static bool
-listed_origin(const char *origin, const char *list)
-{
-	size_t n, len;
-
-	n = strlen(origin);
-	while (list != NULL && *list != '\0') {
-		len = strcspn(list, " ,");
-		if (len == n && strncasecmp(list, origin, n) == 0)
-			return (true);
-		list += len;
-		list += strspn(list, " ,");
-	}
-	return (false);
-}
-
-/* Browsers name where the page came from; programs do not. */
-static bool
-origin_allowed(struct lws *wsi, const struct push *p)
-{
-	const struct adopt_note *from = lws_get_opaque_user_data(wsi);
-	char origin[300], host[280];
-
-	if (lws_hdr_total_length(wsi, WSI_TOKEN_ORIGIN) <= 0)
-		return (true);
-	if (!header(wsi, WSI_TOKEN_ORIGIN, origin, sizeof(origin)))
-		return (false);
-	if (from != NULL && from->peer.host[0] != '\0')
-		(void)snprintf(host, sizeof(host), "%s", from->peer.host);
-	else if (!header(wsi, WSI_TOKEN_HOST, host, sizeof(host)))
-		host[0] = '\0';
-	if (host[0] != '\0' &&
-	    same_origin(origin, from == NULL ? "" : from->peer.scheme, host))
-		return (true);
-	return (listed_origin(origin, p->allow_origin));
-}
-
-static int
-refuse_upgrade(struct lws *wsi, int status, const char *why)
-{
-
-	(void)lws_return_http_status(wsi, (unsigned)status, why);
-	return (-1);
-}
-
 /* ---- one connection ---- */
 
 /* What is known of the peer is not needed any more. */
@@ -145,11 +89,14 @@ established(struct lws *wsi, struct slot *slot)
 	if (s == NULL)
 		return (-1);
 	session_init(s, p, wsi);
-	if (htab_set(p->sessions, &s->no, s) != RC_OK) {
+	if (rx_begin(s, lws_get_socket_fd(wsi)) != RC_OK ||
+	    htab_set(p->sessions, &s->no, s) != RC_OK) {
+		rx_end(s);
 		session_fini(s);
 		mem_free(s);
 		return (-1);
 	}
+	(void)lws_rx_flow_control(wsi, 0);
 	TAILQ_INSERT_TAIL(&p->all, s, all);
 	atomic_fetch_add(&p->nsessions, 1);
 	slot->session = s;
@@ -181,54 +128,55 @@ closed(struct slot *slot)
 	if (s->state == SESSION_CLOSING && !s->told_close)
 		TAILQ_REMOVE(&p->closing, s, closing);
 	atomic_fetch_sub(&p->nsessions, 1);
+	rx_end(s);
 	session_fini(s);
 	mem_free(s);
 }
 
-/* A whole message has come; small buffers are kept, large ones are not. */
-static void
-message_complete(struct session *s)
+void
+lws_glue_adopt(struct push *p, struct adopt_note *note)
 {
+	lws_sock_file_fd_type fd;
+	struct lws *wsi;
+	int sock = note->fd;
 
-	session_received(s, s->rx.data != NULL ? s->rx.data : "", s->rx.len);
-	s->fragments = 0;
-	buf_fini(&s->rx);
-	buf_init(&s->rx, LIMIT_REQUEST_LEN);
+	fd.sockfd = sock;
+	/* Frames are small and each is written whole: waiting for company
+	 * (Nagle) would cost 40 ms beside a client's delayed ack. */
+	(void)setsockopt(
+	    sock, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
+	/* What the peer does not read shall wait in the store: by itself the
+	 * kernel would take some 3 MB for each. */
+	(void)setsockopt(sock, IPPROTO_TCP, TCP_NOTSENT_LOWAT,
+	    &(int){UNSENT_BYTES}, sizeof(int));
+	/* On failure the library has closed it. */
+	wsi = lws_adopt_descriptor_vhost(
+	    p->vhost, LWS_ADOPT_SOCKET | LWS_ADOPT_HTTP, fd, NULL, NULL);
+	if (wsi == NULL)
+		mem_free(note);
+	else
+		lws_set_opaque_user_data(wsi, note);
 }
 
-static void
-received(struct lws *wsi, struct session *s, const char *p, size_t n)
+void
+lws_glue_kill(struct session *s)
 {
-	bool whole;
 
-	if (s->state == SESSION_CLOSING)
+	if (s->killed)
 		return;
-	if (lws_frame_is_binary(wsi) != 0) {
-		session_close(s, 4400, "text frames only");
-		return;
+	s->killed = true;
+	if (s->state != SESSION_CLOSING) {
+		s->state = SESSION_CLOSING;
+		s->close_code = 1006;
+		hub_leave(s->push->hub, &s->member);
+	} else if (!s->told_close) {
+		TAILQ_REMOVE(&s->push->closing, s, closing);
 	}
-	whole = lws_is_final_fragment(wsi) != 0 &&
-		lws_remaining_packet_payload(wsi) == 0;
-	if (whole && s->rx.len == 0) {
-		if (n > LIMIT_REQUEST_LEN)
-			session_close(s, 1009, "message too large");
-		else
-			session_received(s, p, n);
-		s->fragments = 0;
-		return;
-	}
-	if (lws_remaining_packet_payload(wsi) == 0 &&
-	    ++s->fragments > FRAGMENTS_MAX) {
-		session_close(s, 1009, "too many fragments");
-		return;
-	}
-	buf_add(&s->rx, p, n);
-	if (!buf_ok(&s->rx)) {
-		session_close(s, 1009, "message too large");
-		return;
-	}
-	if (whole)
-		message_complete(s);
+	s->told_close = true;
+	/* What the library still has to write may take a moment; nothing is
+	 * read meanwhile. */
+	rx_pause(s);
+	lws_set_timeout(s->wsi, PENDING_TIMEOUT_CLOSE_SEND, LWS_TO_KILL_SYNC);
 }
 
 static void
@@ -253,10 +201,6 @@ callback(struct lws *wsi, enum lws_callback_reasons reason, void *user,
 	switch (reason) {
 	case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
 		return (confirm_upgrade(wsi));
-	case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION:
-		if (!origin_allowed(wsi, push_of(wsi)))
-			return (refuse_upgrade(wsi, 403, "foreign origin"));
-		return (0);
 	case LWS_CALLBACK_HTTP:
 		/* Plain HTTP on a connection for WebSockets. */
 		(void)lws_return_http_status(
@@ -265,8 +209,9 @@ callback(struct lws *wsi, enum lws_callback_reasons reason, void *user,
 	case LWS_CALLBACK_ESTABLISHED:
 		return (established(wsi, slot));
 	case LWS_CALLBACK_RECEIVE:
+		/* Frames that came before the handshake was answered. */
 		if (slot->session != NULL)
-			received(wsi, slot->session, in, len);
+			session_close(slot->session, 1002, "too early");
 		return (0);
 	case LWS_CALLBACK_SERVER_WRITEABLE:
 		if (slot->session != NULL)
@@ -299,8 +244,8 @@ static const struct lws_protocols protocols[] = {
     {"twinbox.v1", callback, sizeof(struct slot), RX_BUFFER, 0, NULL, 0},
     {NULL, NULL, 0, 0, 0, NULL, 0}};
 
-static const lws_retry_bo_t retry = {
-    .secs_since_valid_ping = PING_S, .secs_since_valid_hangup = SILENCE_S};
+/* No pings and no patience of the library's own: it hears nothing. */
+static const lws_retry_bo_t retry;
 
 enum rc
 lws_glue_open(struct push *p, struct err *err)

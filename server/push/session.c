@@ -47,7 +47,6 @@ session_init(struct session *s, struct push *p, struct lws *wsi)
 	s->no = ++p->last_no;
 	s->member.ops = &session_ops;
 	s->opened_ms = clk_mono_ms(p->options.clk);
-	buf_init(&s->rx, LIMIT_REQUEST_LEN);
 	STAILQ_INIT(&s->out);
 }
 
@@ -61,7 +60,6 @@ session_fini(struct session *s)
 		STAILQ_REMOVE_HEAD(&s->out, entry);
 		mem_free(f);
 	}
-	buf_fini(&s->rx);
 }
 
 void
@@ -179,10 +177,25 @@ session_whisper(struct hub_member *m, const char *frame, size_t n)
 	session_write(s);
 }
 
+/* A socket that takes nothing ends the session; its events wait in the store.
+ */
+static void
+tick_stuck(struct session *s, int64_t now_ms)
+{
+
+	if (session_writable(s))
+		s->stuck_ms = 0;
+	else if (s->stuck_ms == 0)
+		s->stuck_ms = now_ms;
+	else if (now_ms - s->stuck_ms >= STUCK_MS)
+		session_close(s, 1013, "you read too slowly");
+}
+
 void
 session_tick(struct session *s, int64_t now_ms)
 {
 
+	tick_stuck(s, now_ms);
 	if (s->state == SESSION_HELLO && now_ms - s->opened_ms >= HELLO_MS) {
 		session_close(s, 4408, "no hello");
 		return;

@@ -26,6 +26,7 @@ struct page_job {
 	size_t ends[PAGE_EVENTS + 1];
 	int64_t seqs[PAGE_EVENTS + 1];
 	int count;
+	bool cut; /* there is more: the page was long enough */
 };
 
 static struct page_job *
@@ -68,6 +69,10 @@ add_frame(void *arg, const struct event_view *e, struct err *err)
 	struct page_job *j = arg;
 
 	(void)err;
+	if (j->frames.len >= PAGE_BYTES) {
+		j->cut = true;
+		return (RC_LIMIT);
+	}
 	/* Each frame has room in front for the library's header. */
 	if (buf_reserve(&j->frames, LWS_PRE) != NULL)
 		j->frames.len += LWS_PRE;
@@ -89,6 +94,8 @@ read_page(struct read_job *job, struct db *db, struct err *err)
 	if (j->rc == RC_OK)
 		j->rc =
 		    store_inbox_page(db, j->user_id, &range, add_frame, j, err);
+	if (j->rc == RC_LIMIT && j->cut)
+		j->rc = RC_OK;
 	if (j->rc == RC_OK)
 		j->rc =
 		    store_device_acked_get(db, j->device_id, &j->acked, err);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a client asks for in a session: ack, read, send, typing; and the outbox
- * entries that it wants to see change.  Each request is an object of its own
- * that names its session by number, because the session may be gone when the
- * answer comes.
+ * What a client asks for in a session: ack, read, send; and the outbox entries
+ * that it wants to see change.  Each request is an object of its own that names
+ * its session by number, because the session may be gone when the answer comes.
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,18 +15,11 @@
 #include "store/conversation.h"
 #include "wire/json.h"
 
-/* What every request begins with. */
-struct request {
-	struct push_note note;
-	struct push *push;
-	int64_t no;
-};
-
-static void *
-request_new(struct session *s, size_t size,
+void *
+session_request_new(struct session *s, size_t size,
     void (*back)(struct push *p, struct push_note *note))
 {
-	struct request *r;
+	struct session_request *r;
 
 	r = mem_zalloc(1, size);
 	if (r == NULL) {
@@ -40,8 +32,8 @@ request_new(struct session *s, size_t size,
 	return (r);
 }
 
-static void
-request_back(struct request *r)
+void
+session_request_back(struct session_request *r)
 {
 
 	push_post(r->push, &r->note);
@@ -55,9 +47,8 @@ refuse_rc(struct refusal *r, enum rc rc)
 	refusal_set(r, problem_of_rc(rc), "", "%s", rc_text(rc));
 }
 
-/* {"type":"ok","re":…: begins the answer to a request that asked for one. */
-static struct buf *
-begin_ok(struct session *s, int64_t re)
+struct buf *
+session_ok_begin(struct session *s, int64_t re)
 {
 	struct buf *b;
 
@@ -70,7 +61,7 @@ begin_ok(struct session *s, int64_t re)
 /* ---- ack ---- */
 
 struct ack_request {
-	struct request request; /* first */
+	struct session_request request; /* first */
 	struct ack_unit unit;
 	bool has_re; /* asks for an answer; else it is one of a stream */
 	int64_t re;
@@ -81,7 +72,7 @@ ack_finished(struct ack_unit *unit)
 {
 	struct ack_request *r = unit->arg;
 
-	request_back(&r->request);
+	session_request_back(&r->request);
 }
 
 static void submit_stream(struct session *s);
@@ -96,7 +87,7 @@ answer_ack(struct session *s, const struct ack_request *r)
 		return;
 	}
 	if (r->has_re) {
-		b = begin_ok(s, r->re);
+		b = session_ok_begin(s, r->re);
 		jw_int(b, "acked", r->unit.acked);
 		jw_int(b, "head", r->unit.head);
 		buf_addc(b, '}');
@@ -131,7 +122,7 @@ submit_ack(struct session *s, int64_t upto, bool has_re, int64_t re)
 {
 	struct ack_request *r;
 
-	r = request_new(s, sizeof(*r), acked);
+	r = session_request_new(s, sizeof(*r), acked);
 	if (r == NULL)
 		return (false);
 	ack_unit_init(&r->unit);
@@ -161,9 +152,8 @@ submit_stream(struct session *s)
 	s->ack_next = 0;
 }
 
-/* Too much at once of one session. */
-static void
-refuse_busy(struct session *s, const struct frame *f, int limit)
+void
+session_refuse_busy(struct session *s, const struct frame *f, int limit)
 {
 	struct refusal r = REFUSAL_INIT;
 
@@ -179,7 +169,7 @@ session_ack(struct session *s, const struct frame *f)
 
 	if (f->has_re) {
 		if (s->reads >= READS_MAX)
-			refuse_busy(s, f, READS_MAX);
+			session_refuse_busy(s, f, READS_MAX);
 		else if (submit_ack(s, f->upto, true, f->re))
 			s->reads++;
 		return;
@@ -192,7 +182,7 @@ session_ack(struct session *s, const struct frame *f)
 /* ---- read ---- */
 
 struct read_request {
-	struct request request; /* first */
+	struct session_request request; /* first */
 	struct read_unit unit;
 	struct read_job job; /* then counts what is unread, if asked */
 	bool has_re, counted;
@@ -204,7 +194,7 @@ read_finished(struct read_unit *unit)
 {
 	struct read_request *r = unit->arg;
 
-	request_back(&r->request);
+	session_request_back(&r->request);
 }
 
 static void
@@ -217,7 +207,7 @@ count_unread(struct read_job *job, struct db *db, struct err *err)
 	r->unit.unit.rc = db == NULL ? err->rc
 				     : store_unread_total(db, r->unit.user_id,
 					   &r->unread, err);
-	request_back(&r->request);
+	session_request_back(&r->request);
 }
 
 static void
@@ -230,7 +220,7 @@ answer_read(struct session *s, const struct read_request *r)
 		return;
 	}
 	if (r->has_re) {
-		b = begin_ok(s, r->re);
+		b = session_ok_begin(s, r->re);
 		jw_int(b, "unread", r->unread);
 		buf_addc(b, '}');
 		session_reply(s);
@@ -271,10 +261,10 @@ session_mark_read(struct session *s, const struct frame *f)
 	struct read_request *r;
 
 	if (s->reads >= READS_MAX) {
-		refuse_busy(s, f, READS_MAX);
+		session_refuse_busy(s, f, READS_MAX);
 		return;
 	}
-	r = request_new(s, sizeof(*r), read_done);
+	r = session_request_new(s, sizeof(*r), read_done);
 	if (r == NULL)
 		return;
 	read_unit_init(&r->unit);
@@ -290,7 +280,7 @@ session_mark_read(struct session *s, const struct frame *f)
 	r->unit.arg = r;
 	if (writer_submit(s->push->options.writer, &r->unit.unit) != RC_OK) {
 		mem_free(r);
-		refuse_busy(s, f, s->reads);
+		session_refuse_busy(s, f, s->reads);
 		return;
 	}
 	s->reads++;
@@ -299,7 +289,7 @@ session_mark_read(struct session *s, const struct frame *f)
 /* ---- send ---- */
 
 struct send_request {
-	struct request request; /* first */
+	struct session_request request; /* first */
 	struct send_unit unit;
 	struct read_job job; /* a replay reads the current entry */
 	struct wire_doc doc;
@@ -377,7 +367,7 @@ read_replayed(struct read_job *job, struct db *db, struct err *err)
 	r->rc = db == NULL ? err->rc
 			   : entry_get(db, r->unit.sender_id, &r->draft.id,
 				 render_entry, &r->entry, err);
-	request_back(&r->request);
+	session_request_back(&r->request);
 }
 
 static void
@@ -418,7 +408,7 @@ send_finished(struct send_unit *unit)
 {
 	struct send_request *r = unit->arg;
 
-	request_back(&r->request);
+	session_request_back(&r->request);
 }
 
 /* The unit's part of a request, or a refusal in it. */
@@ -447,18 +437,37 @@ prepare_send(struct session *s, struct send_request *r)
 	return (true);
 }
 
+/* Whether the user may send now, or else what he is told. */
+static bool
+may_send(struct session *s, const struct frame *f)
+{
+	const struct push_options *o = &s->push->options;
+	struct refusal r = REFUSAL_INIT;
+
+	if (s->sends >= SENDS_MAX) {
+		session_refuse_busy(s, f, SENDS_MAX);
+		return (false);
+	}
+	if (o->admits == NULL ||
+	    o->admits(o->admits_arg, s->member.user_id, &r.retry_after_s))
+		return (true);
+	refusal_set(&r, PROBLEM_RATE_LIMITED, "",
+	    "at most %g requests a second", o->rate_limit);
+	session_refuse(s, f->has_re, f->re, &r);
+	return (false);
+}
+
 void
 session_send(struct session *s, struct wire_doc *doc, const struct frame *f)
 {
 	struct send_request *r;
 	enum rc rc;
 
-	if (s->sends >= SENDS_MAX) {
-		refuse_busy(s, f, SENDS_MAX);
+	if (!may_send(s, f)) {
 		wire_doc_fini(doc);
 		return;
 	}
-	r = request_new(s, sizeof(*r), sent);
+	r = session_request_new(s, sizeof(*r), sent);
 	if (r == NULL) {
 		wire_doc_fini(doc);
 		return;
@@ -484,98 +493,10 @@ session_send(struct session *s, struct wire_doc *doc, const struct frame *f)
 	s->sends++;
 }
 
-/* ---- typing ---- */
-
-struct typing_request {
-	struct request request; /* first */
-	struct read_job job;
-	struct uuid conversation;
-	int64_t user_id;
-	char user[LIMIT_NAME_LEN + 1];
-	int64_t others[LIMIT_RECEIPT_MEMBERS];
-	int n;
-	bool member;
-};
-
-static enum rc
-typing_member(void *arg, const struct store_participant *p, struct err *err)
-{
-	struct typing_request *r = arg;
-
-	(void)err;
-	if (p->user_id == r->user_id)
-		r->member = true;
-	else if (r->n < LIMIT_RECEIPT_MEMBERS)
-		r->others[r->n++] = p->user_id;
-	return (RC_OK);
-}
-
-static void
-read_typing(struct read_job *job, struct db *db, struct err *err)
-{
-	struct typing_request *r =
-	    (struct typing_request *)(void *)((char *)job -
-					      offsetof(
-						  struct typing_request, job));
-	struct store_conversation c;
-
-	if (db == NULL ||
-	    store_conversation_by_public(db, &r->conversation, &c, err) !=
-		RC_OK ||
-	    store_participants(db, c.conversation_id, typing_member, r, err) !=
-		RC_OK)
-		r->member = false;
-	request_back(&r->request);
-}
-
-static void
-typing_known(struct push *p, struct push_note *note)
-{
-	struct typing_request *r = (struct typing_request *)(void *)note;
-	struct buf b = BUF_INIT;
-	struct session *s;
-	int i;
-
-	s = push_session(p, r->request.no);
-	if (s != NULL)
-		s->reads--;
-	buf_adds(&b, "{\"type\":\"typing\"");
-	jw_uuid(&b, "conversation", &r->conversation);
-	jw_str(&b, "from", r->user);
-	buf_addc(&b, '}');
-	/* Who is no member types into the void. */
-	for (i = 0; i < r->n && r->member && buf_ok(&b); i++)
-		hub_whisper(p->hub, r->others[i], b.data, b.len);
-	buf_fini(&b);
-	mem_free(r);
-}
-
-void
-session_typing(struct session *s, const struct frame *f)
-{
-	struct typing_request *r;
-
-	/* Ephemeral: dropped first, without a word. */
-	if (s->reads >= READS_MAX)
-		return;
-	r = request_new(s, sizeof(*r), typing_known);
-	if (r == NULL)
-		return;
-	r->conversation = f->conversation;
-	r->user_id = s->member.user_id;
-	memcpy(r->user, s->user, sizeof(r->user));
-	r->job.run = read_typing;
-	if (readers_submit(s->push->options.readers, &r->job) != RC_OK) {
-		mem_free(r);
-		return;
-	}
-	s->reads++;
-}
-
 /* ---- outbox frames ---- */
 
 struct show_request {
-	struct request request; /* first */
+	struct session_request request; /* first */
 	struct read_job job;
 	int64_t user_id;
 	int64_t mids[CHANGES_MAX];
@@ -608,7 +529,7 @@ read_entries(struct read_job *job, struct db *db, struct err *err)
 		buf_addc(&r->frames, '}');
 		r->ends[r->count++] = r->frames.len;
 	}
-	request_back(&r->request);
+	session_request_back(&r->request);
 }
 
 static void show_changes(struct session *s);
@@ -644,7 +565,7 @@ show_changes(struct session *s)
 
 	if (s->showing || s->nchanges == 0 || s->state != SESSION_OPEN)
 		return;
-	r = request_new(s, sizeof(*r), entries_read);
+	r = session_request_new(s, sizeof(*r), entries_read);
 	if (r == NULL)
 		return;
 	buf_init(&r->frames, 0);

@@ -209,6 +209,13 @@ static const struct {
     {"ping", read_ping},
 };
 
+const char *
+wire_frame_name(size_t i)
+{
+
+	return (i < COUNT(readers) ? readers[i].name : NULL);
+}
+
 enum rc
 wire_frame_read(
     struct wire_doc *doc, struct frame *ret, struct refusal *refusal)

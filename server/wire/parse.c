@@ -128,6 +128,10 @@ wire_no_memory(struct refusal *r)
 static enum rc
 explain(const json_error_t *e, struct refusal *r)
 {
+	/* Not what it stood near: that may be a password. */
+	const char *near = strstr(e->text, " near '");
+	int n =
+	    (int)(near != NULL ? (size_t)(near - e->text) : strlen(e->text));
 
 	if (json_error_code(e) == json_error_out_of_memory)
 		return (wire_no_memory(r));
@@ -138,8 +142,8 @@ explain(const json_error_t *e, struct refusal *r)
 		    e->line, e->column);
 	else
 		refusal_set(r, PROBLEM_BAD_REQUEST, "",
-		    "not valid JSON at line %d, column %d: %s", e->line,
-		    e->column, e->text);
+		    "not valid JSON at line %d, column %d: %.*s", e->line,
+		    e->column, n, e->text);
 	return (RC_INVALID);
 }
 

@@ -147,6 +147,9 @@ struct frame {
 	struct message_draft message;
 };
 
+/* The types of a client's frames, hello first, by number; NULL: no more. */
+const char *wire_frame_name(size_t i);
+
 /* Reads a frame.  hello without window has the largest; its after, also when
  * given as a number, is a valid cursor.  With a refusal ${ret}->has_re and re
  * are set where the id could be read, so that the error can name it. */

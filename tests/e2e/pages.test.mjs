@@ -110,7 +110,7 @@ describe('the formal documents', () => {
 describe('/problems/{slug}', () => {
 	const slugs = ['bad-request', 'unauthenticated', 'forbidden', 'not-found', 'method-not-allowed',
 		'conflict', 'already-sent', 'cursor-expired', 'precondition-failed', 'body-too-large',
-		'unsupported-media', 'unknown-recipient', 'key-reused', 'ack-beyond-head',
+		'unsupported-media', 'expectation-failed', 'head-too-large', 'unknown-recipient', 'key-reused', 'ack-beyond-head',
 		'precondition-required', 'rate-limited', 'queue-full', 'internal', 'not-implemented', 'busy',
 		'draining', 'inbox-full'];
 

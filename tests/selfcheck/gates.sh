@@ -40,16 +40,19 @@ gate() { # gate NAME ROOT
 }
 
 usable() {
-	[ "$1" != format ] || [ "${TWINBOX_STRICT:-0}" = 1 ] ||
-	    command -v "${CLANG_FORMAT:-clang-format-14}" >/dev/null
+	[ "${TWINBOX_STRICT:-0}" != 1 ] || return 0
+	case $1 in
+	format) command -v "${CLANG_FORMAT:-clang-format-14}" >/dev/null ;;
+	systemd) command -v systemd-analyze >/dev/null ;;
+	esac
 }
 
 # --- the project itself, then the samples -----------------------------------
 for name in layers format banned headers comments limits spdx sql-list \
-    requirements; do
+    requirements systemd; do
 	if ! usable "$name"; then
 		number=$((number + 1))
-		echo "ok $number - $name # SKIP clang-format-14 is missing"
+		echo "ok $number - $name # SKIP its tool is missing"
 		continue
 	fi
 	gate "$name" "$root"
@@ -59,7 +62,7 @@ for name in layers format banned headers comments limits spdx sql-list \
 done
 
 for name in layers format banned headers comments limits spdx sql-list \
-    requirements embed-sql; do
+    requirements systemd embed-sql; do
 	usable "$name" || continue
 	rm -rf "$tmp/tree"
 	cp -R "$here/good" "$tmp/tree"

@@ -3,10 +3,12 @@
  * The parts of the api that need no server: limiters, the argon2 pool, ETags,
  * numbers, and a message's way from draft to unit to entry.
  */
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -120,6 +122,7 @@ test_pool(void **state)
 	(void)pthread_mutex_lock(&counts.gate);
 	for (i = 0; i < 100; i++) {
 		jobs[i].job.run = run_count;
+		jobs[i].job.owner = (uint64_t)i % 8;
 		jobs[i].counts = &counts;
 		rc = pool_submit(pool, &jobs[i].job);
 		taken += rc == RC_OK;
@@ -132,6 +135,179 @@ test_pool(void **state)
 	assert_int_equal(taken, atomic_load(&counts.done));
 	assert_int_equal(RC_CLOSED, pool_submit(pool, &jobs[99].job));
 	pool_free(pool);
+}
+
+/* One owner has half of the places, whatever he does; then comes another. */
+static void
+test_pool_share(void **state)
+{
+	static struct count_job jobs[100];
+	struct counts counts = {.gate = PTHREAD_MUTEX_INITIALIZER};
+	struct err err = ERR_INIT;
+	struct pool *pool;
+	int i, taken = 0;
+
+	(void)state;
+	assert_int_equal(RC_OK, pool_new(1, &pool, &err));
+	(void)pthread_mutex_lock(&counts.gate);
+	for (i = 0; i < 99; i++) {
+		jobs[i].job.run = run_count;
+		jobs[i].job.owner = 1;
+		jobs[i].counts = &counts;
+		taken += pool_submit(pool, &jobs[i].job) == RC_OK;
+	}
+	assert_int_equal(32, taken);
+	jobs[99].job.run = run_count;
+	jobs[99].job.owner = 2;
+	jobs[99].counts = &counts;
+	assert_int_equal(RC_OK, pool_submit(pool, &jobs[99].job));
+	(void)pthread_mutex_unlock(&counts.gate);
+	while (atomic_load(&counts.done) < taken + 1)
+		(void)sched_yield();
+	/* What ended gives its place back. */
+	for (i = 0; i < 32; i++)
+		while (pool_submit(pool, &jobs[i].job) != RC_OK)
+			(void)sched_yield();
+	pool_stop(pool);
+	assert_int_equal(taken + 1 + 32, atomic_load(&counts.done));
+	pool_free(pool);
+}
+
+/* ---- guesses ---- */
+
+static void
+test_networks(void **state)
+{
+	static const char *const cases[][2] = {
+	    {"192.0.2.7", "192.0.2.7"},
+	    {"::ffff:192.0.2.7", "192.0.2.7"},
+	    {"2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"},
+	    {"2001:db8:1:2::1", "2001:db8:1:2::/64"},
+	    {"2001:DB8:1:2:ffff::", "2001:db8:1:2::/64"},
+	    {"2001:db8:1:3::1", "2001:db8:1:3::/64"},
+	    {"fe80::1%eth0", "fe80::/64"},
+	    {"::1", "::/64"},
+	    {"unix:", "unix:"},
+	    {"", ""},
+	};
+	char net[NETWORK_SIZE], tall[200];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		network_of(cases[i][0], net);
+		assert_string_equal(cases[i][1], net);
+	}
+	memset(tall, 'x', sizeof(tall));
+	tall[sizeof(tall) - 1] = '\0';
+	network_of(tall, net);
+	assert_int_equal(NETWORK_SIZE - 1, strlen(net));
+}
+
+/* How many of ${n} wrong passwords for ${name} from ${peer} are looked at. */
+static int
+wrong(struct guesses *g, const char *name, const char *peer, int n, int64_t now)
+{
+	const struct span span = {name, strlen(name)};
+	struct guess guess;
+	int taken = 0, wait_s;
+
+	for (; n > 0; n--) {
+		wait_s = 0;
+		if (guess_begin(g, &span, peer, now, &guess, &wait_s))
+			taken++;
+		else
+			assert_in_range(wait_s, 1, 60);
+	}
+	return (taken);
+}
+
+static bool
+log_in(struct guesses *g, const char *name, const char *peer, int64_t now)
+{
+	const struct span span = {name, strlen(name)};
+	struct guess guess;
+	int wait_s;
+
+	if (!guess_begin(g, &span, peer, now, &guess, &wait_s))
+		return (false);
+	guess_end(g, &guess, true, now);
+	return (true);
+}
+
+/* One network hammers at a name for ever, and its owner notices nothing. */
+static void
+test_guesses_one_network(void **state)
+{
+	struct guesses *g = guesses_new();
+	int64_t now;
+	int taken = 0;
+
+	(void)state;
+	assert_non_null(g);
+	for (now = 0; now < 3600 * 1000; now += 1000) {
+		taken += wrong(g, "alice", "2001:db8::1", 3, now);
+		taken += wrong(g, "alice", "2001:db8::2", 3, now);
+		assert_true(log_in(g, "alice", "192.0.2.1", now));
+		assert_true(log_in(g, "alice", "2001:db8:0:1::1", now));
+	}
+	/* The /64 is one: 20 at once, then one in 6 s. */
+	assert_in_range(taken, 600, 625);
+	/* Many names from one network. */
+	for (taken = 0; now < 3605 * 1000; now += 1000)
+		for (int i = 0; i < 100; i++) {
+			char name[8] = {
+			    'u', (char)('a' + i / 10), (char)('a' + i % 10)};
+			taken += wrong(g, name, "198.51.100.1", 1, now);
+		}
+	assert_in_range(taken, 100, 105);
+	guesses_free(g);
+}
+
+/* A crowd of networks empties the name's own bucket: strange networks wait,
+ * those from which the owner has logged in do not. */
+static void
+test_guesses_crowd(void **state)
+{
+	struct guesses *g = guesses_new();
+	char peer[32];
+	int i, taken = 0;
+
+	(void)state;
+	assert_non_null(g);
+	assert_true(log_in(g, "alice", "192.0.2.1", 0));
+	for (i = 0; i < 100; i++) {
+		(void)snprintf(peer, sizeof(peer), "203.0.113.%d", i);
+		taken += wrong(g, "alice", peer, 20, 0);
+	}
+	assert_int_equal(200, taken);
+	assert_false(log_in(g, "alice", "192.0.2.2", 0));
+	assert_true(log_in(g, "alice", "192.0.2.1", 0));
+	assert_true(log_in(g, "bob", "192.0.2.2", 0));
+	/* Not for ever. */
+	assert_true(log_in(g, "alice", "192.0.2.2", 2000));
+	guesses_free(g);
+}
+
+/* What was not looked at is no guess. */
+static void
+test_guesses_busy(void **state)
+{
+	const struct span alice = {"alice", 5};
+	struct guesses *g = guesses_new();
+	struct guess guess;
+	int i, wait_s;
+
+	(void)state;
+	assert_non_null(g);
+	for (i = 0; i < 1000; i++) {
+		assert_true(
+		    guess_begin(g, &alice, "192.0.2.1", 0, &guess, &wait_s));
+		assert_false(guess.known);
+		guess_end(g, &guess, false, 0);
+	}
+	assert_int_equal(20, wrong(g, "alice", "192.0.2.1", 100, 0));
+	guesses_free(g);
 }
 
 /* ---- ETags, numbers ---- */
@@ -150,16 +326,16 @@ test_etag(void **state)
 	assert_int_equal('"', one[0]);
 	assert_int_equal('"', one[strlen(one) - 1]);
 	assert_string_not_equal(one, two);
-	assert_false(etag_listed(NULL, one));
-	assert_false(etag_listed("", one));
-	assert_false(etag_listed(two, one));
-	assert_false(etag_listed("\"", one));
-	assert_true(etag_listed(one, one));
-	assert_true(etag_listed("*", one));
+	assert_false(http_etag_listed(NULL, one));
+	assert_false(http_etag_listed("", one));
+	assert_false(http_etag_listed(two, one));
+	assert_false(http_etag_listed("\"", one));
+	assert_true(http_etag_listed(one, one));
+	assert_true(http_etag_listed("*", one));
 	(void)snprintf(list, sizeof(list), "%s , W/%s", two, one);
-	assert_true(etag_listed(list, one));
+	assert_true(http_etag_listed(list, one));
 	(void)snprintf(list, sizeof(list), "%s,%s", two, two);
-	assert_false(etag_listed(list, one));
+	assert_false(http_etag_listed(list, one));
 	buf_fini(&a);
 	buf_fini(&b);
 }
@@ -376,6 +552,11 @@ main(void)
 	    cmocka_unit_test(test_limiter_slow),
 	    cmocka_unit_test(test_limiter_bounded),
 	    cmocka_unit_test(test_pool),
+	    cmocka_unit_test(test_pool_share),
+	    cmocka_unit_test(test_networks),
+	    cmocka_unit_test(test_guesses_one_network),
+	    cmocka_unit_test(test_guesses_crowd),
+	    cmocka_unit_test(test_guesses_busy),
 	    cmocka_unit_test(test_etag),
 	    cmocka_unit_test(test_numbers),
 	    cmocka_unit_test(test_refusals),

@@ -24,7 +24,8 @@ static struct {
 	enum rc wait_rc, submit_rc;
 	bool tell;       /* what look() finds */
 	enum rc look_rc; /* or fails with */
-	int looks, answers, failures, waits;
+	bool revoked;    /* the token */
+	int looks, answers, failures, waits, refusals;
 } world;
 
 static struct api api;
@@ -85,6 +86,24 @@ ask_fail(struct ask *ask, const struct err *err)
 	world.failures++;
 }
 
+enum rc
+api_still_admitted(struct ask *ask, struct db *db, struct err *err)
+{
+
+	(void)ask;
+	(void)err;
+	assert_non_null(db);
+	return (world.revoked ? RC_NOT_FOUND : RC_OK);
+}
+
+void
+ask_refuse_stranger(struct ask *ask)
+{
+
+	(void)ask;
+	world.refusals++;
+}
+
 static enum rc
 look(struct poll *p, struct db *db, bool *ret_tell, struct err *err)
 {
@@ -111,6 +130,7 @@ answer(struct poll *p)
 static void
 begin(int64_t wait_s)
 {
+	static const struct principal who = {.user_id = 3, .device_id = 7};
 	static struct clk_fake clk;
 
 	memset(&world, 0, sizeof(world));
@@ -120,6 +140,7 @@ begin(int64_t wait_s)
 	api.o.clk = &clk.clk;
 	(void)pthread_mutex_init(&api.poll_lock, NULL);
 	poll.ask.api = &api;
+	poll.ask.who = &who;
 	poll.look = look;
 	poll.answer = answer;
 	poll_start(&poll, wait_s);
@@ -162,7 +183,7 @@ static void
 assert_over(void)
 {
 
-	assert_int_equal(1, world.answers + world.failures);
+	assert_int_equal(1, world.answers + world.failures + world.refusals);
 	assert_null(world.waiter);
 	assert_null(world.job);
 }
@@ -387,6 +408,50 @@ test_errors(void **state)
 	assert_int_equal(1, world.failures);
 }
 
+/* Its token is revoked: it is woken, looks at nothing more and says so. */
+static void
+test_revoked_while_waiting(void **state)
+{
+
+	(void)state;
+	begin(20);
+	assert_int_equal(7, world.waiter->device_id);
+	read_now(false);
+	assert_waiting();
+	world.revoked = true;
+	give_back(true);
+	read_now(true);
+	assert_non_null(world.waiter);
+	assert_true(world.canceled);
+	give_back(false);
+	assert_over();
+	assert_int_equal(1, world.refusals);
+	assert_int_equal(1, world.looks);
+}
+
+/* Before it was registered, or just as the time is up. */
+static void
+test_revoked_at_the_edges(void **state)
+{
+
+	(void)state;
+	begin(20);
+	world.revoked = true;
+	read_now(true);
+	give_back(false);
+	assert_over();
+	assert_int_equal(1, world.refusals);
+	begin(20);
+	read_now(false);
+	world.revoked = true;
+	time_up();
+	give_back(false);
+	read_now(true);
+	assert_over();
+	assert_int_equal(1, world.refusals);
+	assert_int_equal(1, world.looks);
+}
+
 int
 main(void)
 {
@@ -403,6 +468,8 @@ main(void)
 	    cmocka_unit_test(test_time_is_up_while_ready),
 	    cmocka_unit_test(test_draining),
 	    cmocka_unit_test(test_errors),
+	    cmocka_unit_test(test_revoked_while_waiting),
+	    cmocka_unit_test(test_revoked_at_the_edges),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));

@@ -192,7 +192,7 @@ test_many_headers(void **state)
 		n += (size_t)snprintf(
 		    text + n, sizeof(text) - n, "Y-%zu: value\r\n", i);
 	(void)snprintf(text + n, sizeof(text) - n, "\r\n");
-	assert_int_equal(ask(&f, text, &r, NULL), 400);
+	assert_int_equal(ask(&f, text, &r, NULL), 431);
 	n = (size_t)snprintf(
 	    text, sizeof(text), LINE "X-A: %040000d\r\n\r\n", 1);
 	assert_int_equal(ask(&f, text, &r, NULL), 431);

@@ -556,7 +556,8 @@ test_new_refuses(void **state)
 	}
 	(void)snprintf(taken, sizeof(taken), "127.0.0.1:%d", f.port);
 	o.listen = taken;
-	assert_int_equal(http_new(&o, &http, &err), RC_IO);
+	/* Not RC_IO, after which a service manager must not try again. */
+	assert_int_equal(http_new(&o, &http, &err), RC_BUSY);
 	assert_null(http);
 	o.listen = "[::1]:0";
 	assert_int_equal(http_new(&o, &http, &err), RC_OK);

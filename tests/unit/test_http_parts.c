@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The parts of server/http that need no server: what is due, telling first
- * lines apart, content types, the router.
+ * lines apart, connections of an address, content types, the router.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,8 +10,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <arpa/inet.h>
+
 #include <cmocka.h>
 
+#include "base/htab.h"
 #include "base/rnd.h"
 #include "http/http_internal.h"
 
@@ -101,6 +104,68 @@ test_classify(void **state)
 	    FRONT_PLAIN);
 	assert_int_equal(
 	    front_classify("GET /v1/ws ", 11, false, NULL), FRONT_PLAIN);
+}
+
+/* ---- connections of an address ---- */
+
+static void
+from(struct conn *conn, const char *text)
+{
+	struct sockaddr_in6 *in6 = (void *)&conn->addr;
+	struct sockaddr_in *in = (void *)&conn->addr;
+
+	*conn = (struct conn){.fd = -1};
+	if (inet_pton(AF_INET, text, &in->sin_addr) == 1) {
+		conn->addr.ss_family = AF_INET;
+		return;
+	}
+	assert_int_equal(inet_pton(AF_INET6, text, &in6->sin6_addr), 1);
+	conn->addr.ss_family = AF_INET6;
+}
+
+static void
+test_door(void **state)
+{
+	/* In groups that count as one address. */
+	static const char *const texts[][3] = {
+	    {"192.0.2.1", "::ffff:192.0.2.1", "192.0.2.1"},
+	    {"192.0.2.2", "192.0.2.2", "::ffff:192.0.2.2"},
+	    {"2001:db8::1", "2001:db8::2", "2001:db8:0:0:ffff::"},
+	    {"2001:db8:0:1::1", "2001:db8:0:1::2", "2001:db8:0:1::3"},
+	    {"::1", "::1", "::2"}};
+	const struct http_options options = {
+	    .clk = clk_system(), .address_limit = 2};
+	struct conn conns[5][3];
+	struct door door = {0};
+	int i, round;
+
+	(void)state;
+	assert_int_equal(door_init(&door, &options), RC_OK);
+	for (round = 0; round < 3; round++) {
+		for (i = 0; i < 5; i++) {
+			from(&conns[i][0], texts[i][0]);
+			from(&conns[i][1], texts[i][1]);
+			from(&conns[i][2], texts[i][2]);
+			assert_true(door_enter(&door, &conns[i][0]));
+			assert_true(door_enter(&door, &conns[i][1]));
+			assert_false(door_enter(&door, &conns[i][2]));
+		}
+		for (i = 0; i < 5; i++) {
+			door_leave(&door, &conns[i][2]); /* was never in */
+			assert_false(door_enter(&door, &conns[i][2]));
+			door_leave(&door, &conns[i][0]);
+			door_leave(&door, &conns[i][0]); /* is gone */
+			assert_true(door_enter(&door, &conns[i][2]));
+			door_leave(&door, &conns[i][1]);
+			door_leave(&door, &conns[i][2]);
+		}
+		assert_int_equal(htab_count(door.counts), 0);
+	}
+	door.limit = 0;
+	for (i = 0; i < 5; i++)
+		assert_true(door_enter(&door, &conns[0][0]));
+	assert_int_equal(htab_count(door.counts), 0);
+	door_fini(&door);
 }
 
 static void
@@ -227,6 +292,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_due),
 	    cmocka_unit_test(test_classify),
+	    cmocka_unit_test(test_door),
 	    cmocka_unit_test(test_media),
 	    cmocka_unit_test(test_list),
 	    cmocka_unit_test(test_router),

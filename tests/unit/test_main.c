@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -21,6 +22,7 @@
 #include "base/mem.h"
 #include "base/rnd.h"
 #include "base/thr.h"
+#include "main/commands.h"
 #include "main/main_internal.h"
 #include "wire/wire.h"
 
@@ -195,6 +197,52 @@ test_directory(void **state)
 	data_close(&second);
 }
 
+#define SOMEBODY 65534
+
+/* In a child: root opens a directory of somebody else and is him from then on;
+ * so are the files that it makes. */
+static int
+open_as_root(struct world *w)
+{
+	struct err err = ERR_INIT;
+	struct data data;
+	struct stat st;
+
+	if (data_open(&w->config, &data, &err) != RC_OK)
+		return (1);
+	if (getuid() != SOMEBODY || geteuid() != SOMEBODY ||
+	    getgid() != SOMEBODY || getgroups(0, NULL) != 0)
+		return (2);
+	if (fstat(data.lock_fd, &st) != 0 || st.st_uid != SOMEBODY)
+		return (3);
+	if (setuid(0) == 0)
+		return (4);
+	return (0);
+}
+
+static void
+test_root_becomes_owner(void **state)
+{
+	struct world *w = *state;
+	char path[200];
+	int status;
+	pid_t pid;
+
+	if (geteuid() != 0)
+		skip();
+	(void)snprintf(path, sizeof(path), "%s/a/data/lock", w->dir);
+	data_close(&w->data);
+	assert_int_equal(0, unlink(path));
+	assert_int_equal(0, chown(w->config.data, SOMEBODY, SOMEBODY));
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		_exit(open_as_root(w));
+	assert_int_equal(pid, waitpid(pid, &status, 0));
+	assert_true(WIFEXITED(status));
+	assert_int_equal(0, WEXITSTATUS(status));
+}
+
 static void
 test_directory_that_is_none(void **state)
 {
@@ -318,10 +366,114 @@ test_control_nonsense(void **state)
 	assert_int_equal(RC_OK, control_call(&w->data, &c, &err));
 }
 
+/* ---- the service manager ---- */
+
+/* A manager at ${name} ("@" for an abstract one); the datagram that it got is
+ * in ${ret}. */
+static void
+hear(const char *name, char *ret, size_t size)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	size_t n = strlen(name);
+	ssize_t got;
+	int fd;
+
+	memcpy(addr.sun_path, name, n);
+	if (name[0] == '@')
+		addr.sun_path[0] = '\0';
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	assert_true(fd >= 0);
+	assert_int_equal(
+	    0, bind(fd, (struct sockaddr *)&addr,
+		   (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n)));
+	assert_int_equal(0, setenv("NOTIFY_SOCKET", name, 1));
+	assert_true(notify_manager("READY=1\nSTATUS=at %s", "port"));
+	got = recv(fd, ret, size - 1, MSG_DONTWAIT);
+	assert_true(got >= 0);
+	ret[got] = '\0';
+	(void)close(fd);
+	/* Nobody listens there any more. */
+	assert_false(notify_manager("READY=1"));
+}
+
+static void
+test_notify(void **state)
+{
+	static const char *const bad[] = {
+	    "", "/", "@", "relative", "vsock:2:1"};
+	struct world *w = *state;
+	char long_name[300], name[200], text[100];
+	size_t i;
+
+	(void)snprintf(name, sizeof(name), "%s/notify", w->dir);
+	hear(name, text, sizeof(text));
+	assert_string_equal("READY=1\nSTATUS=at port", text);
+	assert_int_equal(0, unlink(name));
+	(void)snprintf(name, sizeof(name), "@twinbox-test-%ld", (long)getpid());
+	hear(name, text, sizeof(text));
+	assert_string_equal("READY=1\nSTATUS=at port", text);
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_int_equal(0, setenv("NOTIFY_SOCKET", bad[i], 1));
+		assert_false(notify_manager("READY=1"));
+	}
+	memset(long_name, 'x', sizeof(long_name) - 1);
+	long_name[0] = '/';
+	long_name[sizeof(long_name) - 1] = '\0';
+	assert_int_equal(0, setenv("NOTIFY_SOCKET", long_name, 1));
+	assert_false(notify_manager("READY=1"));
+	assert_int_equal(0, unsetenv("NOTIFY_SOCKET"));
+	assert_false(notify_manager("READY=1"));
+}
+
+/* ---- the table of commands ---- */
+
+static void
+test_commands_help(void **state)
+{
+	const struct main_command *command;
+	const struct main_option *option;
+	struct buf help = BUF_INIT, usage = BUF_INIT;
+	char word[40];
+	int n = 0;
+
+	(void)state;
+	commands_write_help(&help);
+	buf_addc(&help, '\0');
+	assert_true(buf_ok(&help));
+	for (command = main_commands; command->words != NULL; command++) {
+		n++;
+		assert_non_null(strstr(help.data, command->words));
+		assert_non_null(strstr(help.data, command->summary));
+		option = command->options;
+		for (; option != NULL && option->name != NULL; option++) {
+			(void)snprintf(
+			    word, sizeof(word), "\n  --%s\n", option->name);
+			assert_non_null(strstr(help.data, word));
+		}
+	}
+	assert_true(n >= 7);
+	commands_write_usage("user ", &usage);
+	buf_addc(&usage, '\0');
+	assert_string_equal(usage.data,
+	    "usage: twinboxd user add NAME [--admin] [--password-stdin] "
+	    "[SETTING...]\n"
+	    "       twinboxd user passwd NAME [--password-stdin] "
+	    "[SETTING...]\n"
+	    "       twinboxd user disable NAME [SETTING...]\n");
+	buf_fini(&help);
+	buf_fini(&usage);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_commands_help),
+	    cmocka_unit_test_setup_teardown(
+		test_notify, world_open, world_remove),
+	    cmocka_unit_test_setup_teardown(
+		test_root_becomes_owner, world_open, world_remove),
 	    cmocka_unit_test_setup_teardown(
 		test_directory, world_open, world_remove),
 	    cmocka_unit_test_setup_teardown(

@@ -1,0 +1,78 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The gate for what systemd reads: check-systemd.sh [ROOT].  Units in
+# contrib/systemd must be understood to the last line (systemd-analyze verify),
+# be exposed by at most 1.5 (systemd-analyze security), and not be started
+# again after exit code 74, which says that the disk failed.  The user and the
+# directory that they name must come into being by sysusers and tmpfiles, in an
+# empty root.  systemd need not run for any of that.
+set -u
+aux=$(cd "$(dirname "$0")" && pwd)
+cd "${1:-$aux/..}" || exit 2
+for tool in systemd-analyze systemd-sysusers systemd-tmpfiles; do
+	command -v "$tool" >/dev/null || {
+		echo "check-systemd: $tool is missing"
+		exit 2
+	}
+done
+tmp=$(mktemp -d) || exit 2
+trap 'rm -rf "$tmp"' EXIT
+most=15 # tenths
+seen=0
+bad=0
+refuse() { # refuse FILE TEXT [FILE-WITH-MORE]
+	echo "$1: $2"
+	[ $# -lt 3 ] || sed 's/^/    /' "$3"
+	bad=$((bad + 1))
+}
+
+mkdir -p "$tmp/root/etc"
+users=$(find contrib/systemd -path '*/sysusers.d/*.conf' 2>/dev/null)
+places=$(find contrib/systemd -path '*/tmpfiles.d/*.conf' 2>/dev/null)
+for file in $users; do
+	seen=$((seen + 1))
+	systemd-sysusers --root="$tmp/root" "$PWD/$file" >"$tmp/out" 2>&1 ||
+	    refuse "$file" 'systemd-sysusers refuses it' "$tmp/out"
+done
+for file in $places; do
+	seen=$((seen + 1))
+	# Only root can give the directory away.
+	systemd-tmpfiles --root="$tmp/root" --create "$PWD/$file" \
+	    >"$tmp/out" 2>&1 || [ "$(id -u)" -ne 0 ] ||
+	    refuse "$file" 'systemd-tmpfiles refuses it' "$tmp/out"
+done
+
+for file in $(find contrib/systemd -name '*.service.in' 2>/dev/null |
+    LC_ALL=C sort); do
+	seen=$((seen + 1))
+	unit=$tmp/$(basename "$file" .in)
+	sed 's,@sbindir@/[a-z]*,/bin/true,; s,@sysconfdir@,/etc,' "$file" >"$unit"
+	value() { sed -n "s/^$1=//p" "$unit" | tail -n 1; }
+	systemd-analyze verify --man=no --recursive-errors=no "$unit" \
+	    >"$tmp/out" 2>&1
+	status=$?
+	grep -F "$(basename "$unit")" "$tmp/out" >"$tmp/ours"
+	[ "$status" -eq 0 ] && [ ! -s "$tmp/ours" ] ||
+	    refuse "$file" 'systemd-analyze verify refuses it' "$tmp/out"
+	systemd-analyze security --no-pager --offline=yes --threshold=$most \
+	    "$unit" >"$tmp/out" 2>&1
+	status=$?
+	level=$(sed -n 's/.*exposure level for .*: \([0-9.]*\) .*/\1/p' "$tmp/out")
+	echo "$file: exposure ${level:-unknown}"
+	grep -av '✓' "$tmp/out" >"$tmp/more"
+	[ -n "$level" ] && [ "$status" -eq 0 ] ||
+	    refuse "$file" "exposure ${level:-unknown} is above 1.5" "$tmp/more"
+	case " $(value RestartPreventExitStatus) " in
+	*' 74 '*) ;;
+	*) refuse "$file" 'is started again after exit code 74' ;;
+	esac
+	user=$(value User)
+	grep -q "^$user:" "$tmp/root/etc/passwd" 2>/dev/null ||
+	    refuse "$file" "no sysusers file makes the user \"$user\""
+	state=/var/lib/$(value StateDirectory)
+	[ "$(id -u)" -ne 0 ] || [ "$(stat -c '%a %U' \
+	    "$tmp/root$state" 2>/dev/null | cut -d ' ' -f 1)" = 700 ] ||
+	    refuse "$file" "no tmpfiles file makes $state with mode 0700"
+done
+echo "check-systemd: $seen files, $bad errors"
+[ "$seen" -gt 0 ] && [ "$bad" -eq 0 ]

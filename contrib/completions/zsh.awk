@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT
+# zsh.awk: with tables.awk, a completion for zsh.
+
+# s between single quotes, for _arguments: no bracket or colon is its own.
+function quoted(s) {
+	gsub(/\\/, "\\\\", s)
+	gsub(/'/, "'\\''", s)
+	gsub(/\[/, "\\[", s)
+	gsub(/\]/, "\\]", s)
+	gsub(/:/, "\\:", s)
+	return s
+}
+# What _arguments takes for the flags of words, a line each.
+function arguments(words, indent, i, v, end) {
+	for (i = 1; i <= nflags[words]; i++) {
+		v = value[words, i]
+		end = ""
+		if (v ~ /^=/)
+			end = ":value:(" substr(v, 2) ")"
+		else if (v == "/")
+			end = ":file:_files"
+		else if (v == "?")
+			end = ":value: "
+		print indent "'--" flag[words, i] (v == "" ? "" : "=") "[" \
+		    quoted(help[words, i]) "]" end "' \\"
+		if (letter[words, i] != "")
+			print indent "'-" letter[words, i] "[" \
+			    quoted(help[words, i]) "]" end "' \\"
+	}
+}
+
+END {
+	print "#compdef " program
+	print "# zsh completion for " program "; made by make, do not edit."
+	print "_" program "() {"
+	print "\tlocal context state state_descr line"
+	print "\tlocal -A opt_args"
+	print "\tlocal -a commands"
+	print "\tlocal word"
+	print "\tcommands=("
+	n = split(firsts, first, " ")
+	for (i = 1; i <= n; i++)
+		print "\t\t'" first[i] ":" quoted(first[i] in summary ? \
+		    summary[first[i]] : first[i] " " second[first[i]]) "'"
+	print "\t)"
+	print "\t_arguments -C -s \\"
+	arguments("", "\t\t")
+	arguments("-", "\t\t")
+	print "\t\t'1:command:->command' '*::operand:->operand' && return"
+	print "\tcase $state in"
+	print "\tcommand) _describe -t commands command commands ;;"
+	print "\toperand)"
+	print "\t\tword=$line[1]"
+	for (i = 1; i <= ncommands; i++)
+		if (split(command[i], part, " ") == 2 && !two[part[1]]++)
+			print "\t\t[[ $word == " part[1] " && CURRENT -gt 2 ]] && " \
+			    "word=\"" part[1] " $words[2]\""
+	print "\t\tcase $word in"
+	for (i = 1; i <= ncommands; i++) {
+		print "\t\t'" command[i] "')"
+		print "\t\t\t_arguments -s \\"
+		arguments(command[i], "\t\t\t\t")
+		arguments("", "\t\t\t\t")
+		if (second[command[i]] != "")
+			print "\t\t\t\t'1:word:(" second[command[i]] ")' \\"
+		print "\t\t\t\t'*:operand: '"
+		print "\t\t\t;;"
+	}
+	for (i = 1; i <= n; i++)
+		if (!(first[i] in summary))
+			print "\t\t" first[i] ") _values " first[i] " " \
+			    second[first[i]] " ;;"
+	print "\t\tesac\n\t\t;;"
+	print "\tesac"
+	print "}"
+	print "_" program " \"$@\""
+}

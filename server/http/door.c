@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who may come in: how many connections each address has, and the answer for
+ * those who are turned away before anything of theirs is read.
+ *
+ * An address of IPv6 counts as its network of 64 bits, of which a single
+ * person has all.  A socket that is handed to the WebSocket side has left.
+ */
+#include <netinet/in.h>
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/htab.h"
+#include "base/rnd.h"
+#include "http/http_internal.h"
+#include "wire/wire.h"
+
+struct door_key {
+	uint8_t address[16];
+};
+
+static struct door_key
+key_of(const struct conn *conn)
+{
+	const struct sockaddr_in6 *in6 = (const void *)&conn->addr;
+	const struct sockaddr_in *in = (const void *)&conn->addr;
+	struct door_key key = {{0}};
+
+	if (conn->addr.ss_family == AF_INET)
+		memcpy(key.address + 12, &in->sin_addr, 4);
+	else if (IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr))
+		memcpy(key.address + 12, &in6->sin6_addr.s6_addr[12], 4);
+	else
+		memcpy(key.address, &in6->sin6_addr, 8);
+	return (key);
+}
+
+enum rc
+door_init(struct door *door, const struct http_options *options)
+{
+
+	door->limit = options->address_limit;
+	uuid_gen_init(&door->ids, options->clk, rnd_system());
+	(void)pthread_mutex_init(&door->lock, NULL);
+	if ((door->counts = htab_new(sizeof(struct door_key))) == NULL)
+		return (RC_NO_MEMORY);
+	return (RC_OK);
+}
+
+void
+door_fini(struct door *door)
+{
+
+	if (door->counts == NULL)
+		return;
+	htab_free(door->counts);
+	(void)pthread_mutex_destroy(&door->lock);
+}
+
+/* The values of the table are the numbers themselves. */
+static uintptr_t
+count_get(const struct door *door, const struct door_key *key)
+{
+
+	return ((uintptr_t)htab_find(door->counts, key));
+}
+
+bool
+door_enter(struct door *door, struct conn *conn)
+{
+	struct door_key key;
+	uintptr_t n;
+
+	if (door->limit == 0)
+		return (true);
+	key = key_of(conn);
+	(void)pthread_mutex_lock(&door->lock);
+	n = count_get(door, &key);
+	if (n < door->limit &&
+	    htab_set(door->counts, &key, (void *)(n + 1)) == RC_OK)
+		conn->entered = true;
+	(void)pthread_mutex_unlock(&door->lock);
+	return (conn->entered);
+}
+
+void
+door_leave(struct door *door, struct conn *conn)
+{
+	struct door_key key;
+	uintptr_t n;
+
+	if (!conn->entered)
+		return;
+	key = key_of(conn);
+	conn->entered = false;
+	(void)pthread_mutex_lock(&door->lock);
+	n = count_get(door, &key);
+	/* Changing a value that is there needs no memory. */
+	if (n <= 1)
+		(void)htab_remove(door->counts, &key);
+	else
+		(void)!htab_set(door->counts, &key, (void *)(n - 1));
+	(void)pthread_mutex_unlock(&door->lock);
+}
+
+bool
+door_refuse(struct door *door, int fd, enum problem problem, const char *detail)
+{
+	struct buf body = BUF_INIT, text = BUF_INIT;
+	struct refusal r = REFUSAL_INIT;
+	char id[UUID_TEXT_LEN + 1];
+	struct uuid uuid = uuid_gen_next(&door->ids);
+	char sink[4096];
+	ssize_t n = -1;
+
+	uuid_format(&uuid, id);
+	refusal_set(&r, problem, "", "%s", detail);
+	wire_problem(&body, &r, NULL, id);
+	buf_addf(&text,
+	    "HTTP/1.1 %d %s\r\nConnection: close\r\n"
+	    "Content-Type: application/problem+json\r\nX-Request-Id: %s\r\n",
+	    problem_status(problem),
+	    MHD_get_reason_phrase_for((unsigned)problem_status(problem)), id);
+	buf_addf(&text,
+	    "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n"
+	    "Retry-After: 1\r\nContent-Length: %zu\r\n\r\n",
+	    body.len);
+	buf_add(&text, body.data, body.len);
+	/* What is left unread would make of the close a reset. */
+	(void)!recv(fd, sink, sizeof(sink), MSG_DONTWAIT);
+	if (buf_ok(&body) && buf_ok(&text))
+		n = send(fd, text.data, text.len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	buf_fini(&body);
+	buf_fini(&text);
+	return (n > 0);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A program of the build: prints the tables that make `twinboxd --help` as
+ * lines of fields with tabs between, for the manual pages and the completions:
+ *
+ *	program	NAME
+ *	alone	FLAG LETTER VALUE HELP
+ *	command	WORDS OPERANDS WITH-SETTINGS SUMMARY DETAIL
+ *	option	WORDS FLAG LETTER VALUE HELP
+ *	setting	NAME TYPE ARGUMENT DEFAULT LEAST MOST HELP
+ */
+#include <stdio.h>
+
+#include "config/config.h"
+#include "main/commands.h"
+
+static void
+print_setting(const char *name, const char *type, const char *argument,
+    const char *value, int64_t least, int64_t most)
+{
+
+	(void)printf("setting\t%s\t%s\t%s\t%s\t%lld\t%lld\t", name, type,
+	    argument, value, (long long)least, (long long)most);
+}
+
+static void
+print_option(const char *words, const struct main_option *option)
+{
+	char letter[2] = {option->letter, '\0'};
+
+	(void)printf("option\t%s\t%s\t%s\t\t%s\n", words, option->name, letter,
+	    option->help);
+}
+
+int
+main(void)
+{
+	const struct main_command *command;
+	const struct main_option *option;
+
+	(void)puts("program\ttwinboxd");
+	for (option = main_options; option->name != NULL; option++) {
+		char letter[2] = {option->letter, '\0'};
+
+		(void)printf("alone\t%s\t%s\t\t%s\n", option->name, letter,
+		    option->help);
+	}
+	for (command = main_commands; command->words != NULL; command++) {
+		(void)printf("command\t%s\t%s\t%d\t%s\t\n", command->words,
+		    command->operands, command->settings, command->summary);
+		option = command->options;
+		for (; option != NULL && option->name != NULL; option++)
+			print_option(command->words, option);
+	}
+	print_setting("config", "TEXT", "FILE", "", 0, 0);
+	(void)puts("A file with lines \"name = value\"");
+#define X(type, member, name, value, least, most, argument, help)              \
+	print_setting(name, #type, argument, value, least, most);              \
+	(void)puts(help);
+	CONFIG_TABLE(X)
+#undef X
+	return (fflush(stdout) == 0 ? 0 : 1);
+}

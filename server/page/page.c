@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Serving the page: which encoding, whether the browser has it already, and
+ * what the page may do (its policy).
+ */
+#include <string.h>
+
+#include "page/page.h"
+#include "page/page_internal.h"
+
+/*
+ * Nothing but what this server serves: no inline script or style, no frame, no
+ * form that leaves, no HTML made of strings (trusted types without a policy).
+ * 'self' covers the WebSocket of the same origin.  data: is for the icon.
+ */
+#define PAGE_CSP                                                               \
+	"default-src 'none'; script-src 'self'; style-src 'self'; "            \
+	"img-src 'self' data:; connect-src 'self'; base-uri 'none'; "          \
+	"form-action 'none'; frame-ancestors 'none'; "                         \
+	"require-trusted-types-for 'script'; trusted-types 'none'"
+
+#define FOR_EVER "public, max-age=31536000, immutable"
+
+/* Whether the parameters ${p} (${n} bytes) of a coding say q=0. */
+static bool
+is_refused(const char *p, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i + 2 < n; i++)
+		if (strncasecmp(p + i, "q=", 2) == 0)
+			return (
+			    p[i + 2] == '0' && strspn(p + i + 2, "0.") ==
+						   strcspn(p + i + 2, " \t,;"));
+	return (false);
+}
+
+bool
+page_accepts(const char *list, const char *coding)
+{
+	bool any = false;
+	size_t item, name;
+
+	for (; list != NULL && *list != '\0'; list += item) {
+		list += strspn(list, ", \t");
+		item = strcspn(list, ",");
+		name = strcspn(list, ";, \t");
+		if (name == strlen(coding) &&
+		    strncasecmp(list, coding, name) == 0)
+			return (!is_refused(list + name, item - name));
+		if (name == 1 && list[0] == '*')
+			any = !is_refused(list + name, item - name);
+	}
+	return (any);
+}
+
+const struct page_file *
+page_find(const char *name, const char *list)
+{
+	const struct page_file *file;
+	size_t i;
+
+	for (i = 0; i < page_file_count; i++) {
+		file = &page_files[i];
+		if (strcmp(file->name, name) == 0 &&
+		    (file->encoding[0] == '\0' ||
+			page_accepts(list, file->encoding)))
+			return (file);
+	}
+	return (NULL);
+}
+
+/* Answers with ${file}, or with 304 when the browser has it. */
+static void
+answer_file(struct http_request *req, const struct page_file *file)
+{
+	struct buf b = BUF_INIT;
+
+	http_answer_header(req, "ETag", file->etag);
+	if (http_etag_listed(http_header(req, "If-None-Match"), file->etag)) {
+		http_answer(req, 304, NULL, NULL);
+		return;
+	}
+	if (file->encoding[0] != '\0')
+		http_answer_header(req, "Content-Encoding", file->encoding);
+	buf_add(&b, file->data, file->len);
+	http_answer(req, 200, file->type, &b);
+}
+
+bool
+page_index(struct http_request *req)
+{
+	const struct page_file *file =
+	    page_find("index.html", http_header(req, "Accept-Encoding"));
+
+	if (file == NULL)
+		return (false);
+	http_answer_header(req, "Vary", "Accept, Accept-Encoding");
+	http_answer_header(req, "Cache-Control", "no-cache");
+	http_answer_header(req, "Content-Security-Policy", PAGE_CSP);
+	http_answer_header(req, "Referrer-Policy", "no-referrer");
+	http_answer_header(req, "Cross-Origin-Opener-Policy", "same-origin");
+	http_answer_header(req, "Cross-Origin-Resource-Policy", "same-origin");
+	answer_file(req, file);
+	return (true);
+}
+
+void
+page_asset(struct http_request *req, void *arg)
+{
+	const char *name = http_path_param(req, "name");
+	const struct page_file *file =
+	    page_find(name, http_header(req, "Accept-Encoding"));
+	struct refusal r = REFUSAL_INIT;
+
+	(void)arg;
+	/* The index has one address only. */
+	if (file == NULL || strcmp(name, "index.html") == 0) {
+		refusal_set(&r, PROBLEM_NOT_FOUND, "",
+		    "the page has no such file; it may be from another "
+		    "version: load / again");
+		http_answer_refusal(req, &r);
+		return;
+	}
+	http_answer_header(req, "Vary", "Accept-Encoding");
+	http_answer_header(req, "Cache-Control", FOR_EVER);
+	http_answer_header(req, "Cross-Origin-Resource-Policy", "same-origin");
+	answer_file(req, file);
+}

@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What comes from clients is read here, not by libwebsockets: the handshake is
+ * looked at (MSG_PEEK) until it is whole and right, and only then given to the
+ * library, which answers it; from then on every frame is read by ws_reader and
+ * the library only writes.
+ *
+ * One epoll set holds all sockets that are read, and one handle watches it in
+ * the loop: so a socket can be in the library's watcher (for writing) and in
+ * ours, and each session has its turn of RX_LEN bytes.
+ */
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "push/push_internal.h"
+#include "push/ws_head.h"
+
+#define EVENTS_MAX 64
+#define LINGER_MS 2000
+#define LINGER_BYTES (1024 * 1024)
+
+/* What epoll gives back: an arrival's address, or a session's number, since a
+ * session may be gone by then. */
+static uint64_t
+tag_of(const struct session *s)
+{
+
+	return ((uint64_t)s->no << 1 | 1);
+}
+
+static int64_t
+now_ms(const struct push *p)
+{
+
+	return (clk_mono_ms(p->options.clk));
+}
+
+/* ---- arrivals ---- */
+
+static void
+arrival_free(struct push *p, struct arrival *a)
+{
+
+	TAILQ_REMOVE(&p->arrivals, a, entry);
+	p->narrivals--;
+	mem_free(a->note);
+	mem_free(a);
+}
+
+static void
+arrival_close(struct push *p, struct arrival *a)
+{
+
+	(void)close(a->fd);
+	arrival_free(p, a);
+}
+
+/* The whole answer to a handshake that is refused. */
+static void
+write_refusal(struct push *p, struct buf *b, const struct refusal *r)
+{
+	char id[UUID_TEXT_LEN + 1];
+	struct buf body = BUF_INIT;
+	struct uuid uuid;
+
+	uuid = uuid_gen_next(&p->ids);
+	uuid_format(&uuid, id);
+	wire_problem(&body, r, "/v1/ws", id);
+	buf_addf(b, "HTTP/1.1 %d %s\r\n", problem_status(r->problem),
+	    problem_title(r->problem));
+	buf_adds(b, "Content-Type: application/problem+json\r\n"
+		    "Cache-Control: no-store\r\n"
+		    "X-Content-Type-Options: nosniff\r\n"
+		    "Sec-WebSocket-Version: 13\r\n");
+	if (r->retry_after_s > 0)
+		buf_addf(b, "Retry-After: %d\r\n", r->retry_after_s);
+	buf_addf(b, "X-Request-Id: %s\r\nConnection: close\r\n", id);
+	buf_addf(b, "Content-Length: %zu\r\n\r\n", body.len);
+	buf_add(b, body.data, body.len);
+	if (!buf_ok(&body))
+		b->failed = true;
+	buf_fini(&body);
+}
+
+/* Answers, and reads on for a moment: a close with bytes unread would reset the
+ * connection and take the answer with it. */
+static void
+refuse(struct push *p, struct arrival *a, const struct refusal *r)
+{
+	struct buf b = BUF_INIT;
+
+	metrics_add(p->options.metrics, METRIC_WS_REFUSED, 1);
+	write_refusal(p, &b, r);
+	if (buf_ok(&b))
+		(void)!send(a->fd, b.data, b.len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	buf_fini(&b);
+	(void)shutdown(a->fd, SHUT_WR);
+	a->refused = true;
+	a->until_ms = now_ms(p) + LINGER_MS;
+}
+
+static void
+refuse_busy(struct push *p, struct arrival *a)
+{
+	struct refusal r = REFUSAL_INIT;
+
+	if (atomic_load(&p->draining))
+		refusal_set(&r, PROBLEM_DRAINING, "", "the server is stopping");
+	else
+		refusal_set(&r, PROBLEM_BUSY, "",
+		    "as many WebSockets are open as there may be");
+	r.retry_after_s = 1;
+	refuse(p, a, &r);
+}
+
+/* Reads what a refused client still sends.  False: it is done. */
+static bool
+read_empty(struct push *p, struct arrival *a)
+{
+	ssize_t n;
+
+	do {
+		n = recv(a->fd, p->rx, sizeof(p->rx), MSG_DONTWAIT);
+		if (n > 0)
+			a->read += (size_t)n;
+	} while (n > 0 && a->read < LINGER_BYTES);
+	return (n < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+/* Looks at the handshake as far as it has come. */
+static enum ws_head_state
+look(struct push *p, const struct arrival *a, struct refusal *r)
+{
+	const struct ws_head_rules rules = {.path = "/v1/ws",
+	    .protocol = "twinbox.v1",
+	    .allow_origin = p->allow_origin,
+	    .scheme = a->note->peer.scheme,
+	    .host = a->note->peer.host};
+	ssize_t n;
+
+	n = recv(a->fd, p->rx, WS_HEAD_LEN, MSG_PEEK | MSG_DONTWAIT);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return (WS_HEAD_MORE);
+	if (n <= 0) {
+		r->problem = PROBLEM_NONE;
+		return (WS_HEAD_REFUSED);
+	}
+	return (ws_head_read(p->rx, (size_t)n, &rules, r));
+}
+
+static void
+arrival_ready(struct push *p, struct arrival *a)
+{
+	struct refusal r = REFUSAL_INIT;
+	struct adopt_note *note = a->note;
+
+	if (!a->refused) {
+		switch (look(p, a, &r)) {
+		case WS_HEAD_MORE:
+			return;
+		case WS_HEAD_WHOLE:
+			if (atomic_load(&p->nsessions) <
+				p->options.session_limit &&
+			    !atomic_load(&p->draining)) {
+				(void)epoll_ctl(
+				    p->rx_fd, EPOLL_CTL_DEL, a->fd, NULL);
+				a->note = NULL;
+				arrival_free(p, a);
+				lws_glue_adopt(p, note);
+				return;
+			}
+			refuse_busy(p, a);
+			break;
+		case WS_HEAD_REFUSED:
+		default:
+			if (r.problem == PROBLEM_NONE) {
+				arrival_close(p, a);
+				return;
+			}
+			refuse(p, a, &r);
+			break;
+		}
+	}
+	if (!read_empty(p, a))
+		arrival_close(p, a);
+}
+
+void
+rx_arrive(struct push *p, struct adopt_note *note)
+{
+	struct epoll_event ev = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET};
+	struct arrival *a;
+	int fd = note->fd;
+
+	if (p->narrivals >= ARRIVALS_MAX)
+		arrival_close(p, TAILQ_FIRST(&p->arrivals));
+	a = mem_zalloc(1, sizeof(*a));
+	ev.data.ptr = a;
+	if (a == NULL || epoll_ctl(p->rx_fd, EPOLL_CTL_ADD, fd, &ev) != 0) {
+		(void)close(fd);
+		mem_free(note);
+		mem_free(a);
+		return;
+	}
+	a->fd = fd;
+	a->note = note;
+	a->until_ms = now_ms(p) + ARRIVAL_MS;
+	TAILQ_INSERT_TAIL(&p->arrivals, a, entry);
+	p->narrivals++;
+	arrival_ready(p, a);
+}
+
+void
+rx_drain(struct push *p)
+{
+	struct arrival *a, *next;
+
+	for (a = TAILQ_FIRST(&p->arrivals); a != NULL; a = next) {
+		next = TAILQ_NEXT(a, entry);
+		if (!a->refused)
+			refuse_busy(p, a);
+	}
+}
+
+void
+rx_tick(struct push *p, int64_t now)
+{
+	struct arrival *a, *next;
+
+	for (a = TAILQ_FIRST(&p->arrivals); a != NULL; a = next) {
+		next = TAILQ_NEXT(a, entry);
+		if (a->until_ms > now)
+			continue;
+		if (!a->refused)
+			metrics_add(
+			    p->options.metrics, METRIC_HTTP_DEADLINES, 1);
+		arrival_close(p, a);
+	}
+}
+
+/* ---- sessions ---- */
+
+static void
+watch(struct session *s, bool on)
+{
+	struct epoll_event ev = {.events = on ? (uint32_t)EPOLLIN : 0};
+
+	s->paused = !on;
+	ev.data.u64 = tag_of(s);
+	(void)epoll_ctl(s->push->rx_fd, EPOLL_CTL_MOD, s->fd, &ev);
+}
+
+void
+rx_pause(struct session *s)
+{
+
+	watch(s, false);
+}
+
+void
+rx_closing(struct session *s)
+{
+
+	if (s->reader.over && lws_partial_buffered(s->wsi) == 0)
+		(void)shutdown(s->fd, SHUT_WR);
+}
+
+/* Time gives credit back. */
+static void
+reckon(struct session *s, int64_t now)
+{
+	double seconds = (double)(now - s->credit_ms) / 1000;
+	double pace = s->push->options.rate_limit * PACE_FACTOR;
+
+	s->credit_ms = now;
+	s->control += seconds * CONTROL_RATE;
+	if (s->control > CONTROL_BURST)
+		s->control = CONTROL_BURST;
+	s->pace += seconds * pace;
+	if (s->pace > pace)
+		s->pace = pace;
+}
+
+static bool
+on_message(void *arg, const char *text, size_t n)
+{
+	struct session *s = arg;
+
+	session_received(s, text, n);
+	return (true);
+}
+
+static bool
+control_allowed(struct session *s)
+{
+
+	s->control -= 1;
+	if (s->control >= 0)
+		return (true);
+	session_close(s, 4429, "too many pings");
+	return (false);
+}
+
+static bool
+on_ping(void *arg, const char *payload, size_t n)
+{
+	struct session *s = arg;
+
+	if (!control_allowed(s))
+		return (false);
+	if (s->state != SESSION_CLOSING)
+		session_write_control(s, payload, (int)n);
+	return (true);
+}
+
+static bool
+on_pong(void *arg)
+{
+
+	return (control_allowed(arg));
+}
+
+static void
+on_close(void *arg, int code)
+{
+	struct session *s = arg;
+
+	s->peer_closed = true;
+	session_close(s, code, "");
+}
+
+static void
+on_broken(void *arg, int code, const char *why)
+{
+	struct session *s = arg;
+
+	session_close(s, code, why);
+}
+
+static const struct ws_reader_ops reader_ops = {.message = on_message,
+    .ping = on_ping,
+    .pong = on_pong,
+    .close = on_close,
+    .broken = on_broken};
+
+enum rc
+rx_begin(struct session *s, int fd)
+{
+	struct epoll_event ev = {.events = EPOLLIN};
+
+	s->fd = fd;
+	ws_reader_init(&s->reader, &reader_ops, s);
+	s->heard_ms = s->credit_ms = now_ms(s->push);
+	s->control = CONTROL_BURST;
+	s->pace = s->push->options.rate_limit * PACE_FACTOR;
+	s->pong_len = -1;
+	ev.data.u64 = tag_of(s);
+	if (epoll_ctl(s->push->rx_fd, EPOLL_CTL_ADD, fd, &ev) != 0)
+		return (RC_IO);
+	return (RC_OK);
+}
+
+void
+rx_end(struct session *s)
+{
+
+	(void)epoll_ctl(s->push->rx_fd, EPOLL_CTL_DEL, s->fd, NULL);
+	ws_reader_fini(&s->reader);
+}
+
+/* Whoever sends more than his pace is read no further for a while: the network
+ * makes him wait. */
+static void
+pay(struct session *s, uint64_t frames, ssize_t bytes)
+{
+
+	if (s->push->options.rate_limit <= 0)
+		return;
+	s->pace -= (double)frames + (double)bytes / 1024;
+	if (s->pace < 0)
+		watch(s, false);
+}
+
+static void
+session_ready(struct push *p, struct session *s, uint32_t events)
+{
+	uint64_t frames = s->reader.frames;
+	int64_t now = now_ms(p);
+	ssize_t n;
+
+	if (s->killed)
+		return;
+	if (s->paused && (events & EPOLLIN) == 0) {
+		lws_glue_kill(s);
+		return;
+	}
+	n = recv(s->fd, p->rx, sizeof(p->rx), MSG_DONTWAIT);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		lws_glue_kill(s);
+		return;
+	}
+	s->heard_ms = now;
+	s->pinged = false;
+	reckon(s, now);
+	ws_reader_feed(&s->reader, p->rx, (size_t)n);
+	/* After our close frame only its answer counts. */
+	if (s->told_close && s->peer_closed) {
+		lws_glue_kill(s);
+		return;
+	}
+	pay(s, s->reader.frames - frames, n);
+}
+
+void
+rx_session_tick(struct session *s, int64_t now)
+{
+
+	if (s->told_close && now >= s->close_by_ms) {
+		lws_glue_kill(s);
+		return;
+	}
+	if (s->paused && !s->killed) {
+		reckon(s, now);
+		if (s->pace >= 0)
+			watch(s, true);
+	}
+	if (s->state == SESSION_CLOSING)
+		return;
+	if (now - s->heard_ms >= SILENCE_S * 1000 && !s->paused) {
+		session_close(s, 4408, "silent");
+	} else if (now - s->heard_ms >= PING_S * 1000 && !s->pinged) {
+		s->pinged = true;
+		session_write_control(s, "", -1);
+	}
+}
+
+/* ---- the set ---- */
+
+static void
+on_readable(uv_poll_t *handle, int status, int events)
+{
+	struct epoll_event ready[EVENTS_MAX];
+	struct push *p = handle->data;
+	struct session *s;
+	int i, n;
+
+	(void)status;
+	(void)events;
+	n = epoll_wait(p->rx_fd, ready, EVENTS_MAX, 0);
+	for (i = 0; i < n; i++) {
+		if ((ready[i].data.u64 & 1) == 0) {
+			arrival_ready(p, ready[i].data.ptr);
+			continue;
+		}
+		s = push_session(p, (int64_t)(ready[i].data.u64 >> 1));
+		if (s != NULL)
+			session_ready(p, s, ready[i].events);
+	}
+}
+
+enum rc
+rx_open(struct push *p, struct err *err)
+{
+
+	TAILQ_INIT(&p->arrivals);
+	p->rx_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (p->rx_fd < 0)
+		return (err_set_sys(err, RC_IO, errno, "push: epoll"));
+	if (uv_poll_init(&p->loop, &p->rx_poll, p->rx_fd) != 0)
+		return (err_set(err, RC_INTERNAL, "push: poll"));
+	p->rx_poll.data = p;
+	if (uv_poll_start(&p->rx_poll, UV_READABLE, on_readable) != 0)
+		return (err_set(err, RC_INTERNAL, "push: poll"));
+	return (RC_OK);
+}
+
+void
+rx_close(struct push *p)
+{
+	struct arrival *a;
+
+	while ((a = TAILQ_FIRST(&p->arrivals)) != NULL)
+		arrival_close(p, a);
+	if (p->rx_fd >= 0)
+		(void)close(p->rx_fd);
+	p->rx_fd = -1;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Typing: told to the other members who are here, never stored.  Whoever is no
+ * member gets the same answer and is heard by nobody.
+ */
+#include <string.h>
+
+#include "base/mem.h"
+#include "push/push_internal.h"
+#include "store/conversation.h"
+#include "wire/json.h"
+
+struct typing_request {
+	struct session_request request; /* first */
+	struct read_job job;
+	struct uuid conversation;
+	int64_t user_id;
+	char user[LIMIT_NAME_LEN + 1];
+	int64_t others[LIMIT_RECEIPT_MEMBERS];
+	int n;
+	bool member;
+	bool has_re;
+	int64_t re;
+};
+
+static enum rc
+typing_member(void *arg, const struct store_participant *p, struct err *err)
+{
+	struct typing_request *r = arg;
+
+	(void)err;
+	if (p->user_id == r->user_id)
+		r->member = true;
+	else if (r->n < LIMIT_RECEIPT_MEMBERS)
+		r->others[r->n++] = p->user_id;
+	return (RC_OK);
+}
+
+static void
+read_typing(struct read_job *job, struct db *db, struct err *err)
+{
+	struct typing_request *r =
+	    (struct typing_request *)(void *)((char *)job -
+					      offsetof(
+						  struct typing_request, job));
+	struct store_conversation c;
+
+	if (db == NULL ||
+	    store_conversation_by_public(db, &r->conversation, &c, err) !=
+		RC_OK ||
+	    store_participants(db, c.conversation_id, typing_member, r, err) !=
+		RC_OK)
+		r->member = false;
+	session_request_back(&r->request);
+}
+
+static void
+typing_known(struct push *p, struct push_note *note)
+{
+	struct typing_request *r = (struct typing_request *)(void *)note;
+	struct buf b = BUF_INIT;
+	struct session *s;
+	int i;
+
+	s = push_session(p, r->request.no);
+	if (s != NULL)
+		s->reads--;
+	if (s != NULL && s->state == SESSION_OPEN && r->has_re) {
+		buf_addc(session_ok_begin(s, r->re), '}');
+		session_reply(s);
+	}
+	buf_adds(&b, "{\"type\":\"typing\"");
+	jw_uuid(&b, "conversation", &r->conversation);
+	jw_str(&b, "from", r->user);
+	buf_addc(&b, '}');
+	/* Who is no member types into the void. */
+	for (i = 0; i < r->n && r->member && buf_ok(&b); i++)
+		hub_whisper(p->hub, r->others[i], b.data, b.len);
+	buf_fini(&b);
+	mem_free(r);
+}
+
+void
+session_typing(struct session *s, const struct frame *f)
+{
+	struct typing_request *r;
+
+	/* Ephemeral: dropped first, without a word unless one is asked for. */
+	if (s->reads >= READS_MAX) {
+		if (f->has_re)
+			session_refuse_busy(s, f, READS_MAX);
+		return;
+	}
+	r = session_request_new(s, sizeof(*r), typing_known);
+	if (r == NULL)
+		return;
+	r->has_re = f->has_re;
+	r->re = f->re;
+	r->conversation = f->conversation;
+	r->user_id = s->member.user_id;
+	memcpy(r->user, s->user, sizeof(r->user));
+	r->job.run = read_typing;
+	if (readers_submit(s->push->options.readers, &r->job) != RC_OK) {
+		mem_free(r);
+		if (f->has_re)
+			session_refuse_busy(s, f, s->reads);
+		return;
+	}
+	s->reads++;
+}

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT
+//
+// Nothing of anybody comes where it does not belong: not to other people, not
+// into the log at debug level in either form, not into /metrics, the command
+// line, the environment, and no password or token onto the disk.  The check
+// itself is tried first with leaks that were planted, then with one that
+// happens: what a recipient passes on.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { after, describe, it } from 'node:test';
+
+import { problem } from '../e2e/expect.mjs';
+import {
+	Server, Ws, eventually, expectStatus, rawRequest, run, tempDir, uuid7, within,
+} from '../e2e/harness.mjs';
+import { Ledger } from './canary.mjs';
+import { World } from './who-world.mjs';
+
+describe('the check', () => {
+	const planted = (plant) => {
+		const ledger = new Ledger();
+		const text = ledger.canary('alice', 'body', ['alice', 'bob']);
+		ledger.see('bob', 'inbox', `{"body":"${text}"}`);
+		assert.deepEqual(ledger.leaks(), []);
+		ledger.see('mallory', 'inbox', plant(text));
+		return ledger.leaks();
+	};
+
+	for (const [what, plant] of Object.entries({
+		'in clear': (text) => `{"body":"${text}"}`,
+		'in hexadecimal': (text) => Buffer.from(`x${text}y`).toString('hex'),
+		'in base64': (text) => Buffer.from(text).toString('base64'),
+		'in base64, one byte on': (text) => Buffer.from(`x${text}yz`).toString('base64'),
+		'in base64, two bytes on': (text) => Buffer.from(`xy${text}z`).toString('base64url'),
+		'in a log': (text) => `2026-01-01T00:00:00.000Z debug http.request path=/${text} status=404\n`,
+	})) {
+		it(`finds a leak ${what}`, () => {
+			const leaks = planted(plant);
+			assert.equal(leaks.length, 1);
+			assert.match(leaks[0], /^body of alice .* came to mallory in inbox$/);
+		});
+	}
+
+	it('finds none where there is none', () =>
+		assert.deepEqual(planted((text) => text.slice(0, -1)), []));
+
+	it('refuses what is too short to be looked for', () =>
+		assert.throws(() => new Ledger().secret('alice', 'password', 'short', []), /too short/));
+});
+
+/** A server that is not only tried out: no --demo. */
+class Earnest extends Server {
+	command()
+	{
+		return super.command().filter((word) => word !== '--demo');
+	}
+}
+
+/** One TCP connection: what came back until its end. */
+async function raw(server, text)
+{
+	const url = new URL(server.url);
+	const child = run('bash', ['-c', `exec 3<>/dev/tcp/${url.hostname}/${url.port}; cat >&3; cat <&3`],
+		{ stdio: ['pipe', 'pipe', 'pipe'] });
+
+	child.stdin.end(text);
+	await within(child.exited, 20_000, 'the end of a connection');
+	return child.out;
+}
+
+/** Everything that people do, and what they do wrong. */
+async function life(world)
+{
+	const { server, ledger } = world;
+	const { alice, bob, mallory } = world.people;
+	const secret = (kind) => world.canary('mallory', kind, []);
+	const as = (who, method, target, options) =>
+		world.call(who.name, method, target, { token: who.user.token, ...options });
+
+	// A chat, by both roads.
+	const live = await world.socket(bob.name, { token: bob.user.token });
+	await live.hello({ instance: 'life', outbox: true });
+	for (let i = 0; i < 3; i++) {
+		const { id } = await world.send('alice', ['alice', 'bob'], { to: bob.name });
+		await live.received(id);
+		const reply = await live.request({ type: 'send', message: { to: alice.name,
+			body: world.canary('bob', 'body', ['alice', 'bob']), id: uuid7(), reply_to: id } });
+		await alice.user.received(reply.entry.id);
+		await as(alice, 'GET', `/v1/outbox/${id}`);
+		await as(alice, 'GET', `/v1/messages/${id}`);
+	}
+	const head = (await bob.user.get('/v1/inbox')).body.head;
+	await live.request({ type: 'ack', upto: head });
+	await as(bob, 'POST', '/v1/inbox/read', { json: { upto: head } });
+	const poll = as(mallory, 'GET', '/v1/inbox?wait=1');
+	await as(alice, 'GET', '/v1/inbox?after=0&limit=200');
+	await as(alice, 'GET', `/v1/conversations/${world.conversation}/messages`);
+	await poll;
+
+	// Secrets in the wrong place.
+	const typed = secret('password typed as name');
+	problem(await as(mallory, 'POST', '/v1/tokens', { json: { name: typed.slice(0, 32),
+		password: secret('wrong password'), device: 'x' } }), 401, 'unauthenticated');
+	problem(await as(mallory, 'POST', '/v1/tokens', { json: { name: alice.name,
+		password: secret('wrong password'), device: 'x' } }), 401, 'unauthenticated');
+	for (const text of [`{"name":"x","password" "${secret('password')}"}`, `{"password":"${secret('password')}`,
+		`{"password":${secret('password')}}`, `${secret('password')}`, `{"password":"${secret('password')}\\x"}`])
+		problem(await as(mallory, 'POST', '/v1/tokens', { body: text }), 400, 'bad_request');
+	problem(await as(mallory, 'POST', '/v1/me/password', { json: { password: secret('password'),
+		new_password: secret('password') } }), 403, 'forbidden');
+	problem(await as(mallory, 'POST', '/v1/me/password', { json: { password: secret('password'),
+		new_password: 'short' } }), 400, 'bad_request');
+	for (const authorization of [`Bearer ${secret('token')}`, `bearer  ${secret('token')}`, `Basic ${secret('token')}`,
+		secret('token'), `Bearer tb_${secret('token')}`])
+		problem(await world.call(mallory.name, 'GET', '/v1/inbox', { headers: { authorization } }), 401, 'unauthenticated');
+	await as(mallory, 'GET', `/v1/inbox?token=${secret('token')}`);
+	await as(mallory, 'GET', `/v1/nonsense?access_token=${secret('token')}`);
+	await as(mallory, 'GET', '/v1/inbox', { headers: { cookie: `token=${secret('token')}`,
+		referer: `http://x/${secret('token')}`, 'user-agent': secret('token') } });
+	problem(await as(mallory, 'POST', '/v1/messages', { body: `{"to":"${bob.name}","body":"${world.canary('mallory', 'refused body')}",` }),
+		400, 'bad_request');
+	problem(await as(mallory, 'POST', '/v1/inbox/ack', { body: world.canary('mallory', 'refused body').repeat(6000) }),
+		413, 'body_too_large');
+	problem(await as(mallory, 'POST', '/v1/messages', { body: world.canary('mallory', 'refused body'), type: 'text/html' }),
+		415, 'unsupported_media');
+	ledger.see(mallory.name, 'a raw answer', await raw(server, `GET /v1/inbox HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret('token')}\r\n` +
+		`Authorization: Bearer ${secret('token')}\r\nConnection: close\r\n\r\n`));
+	ledger.see(mallory.name, 'a raw answer', await raw(server, `POST /v1/tokens HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n${secret('password')}`));
+	ledger.see(mallory.name, 'a raw answer', await raw(server, `\u0001${secret('nonsense')}\r\n\r\n`));
+
+	// The same in frames.
+	for (const frame of [{ type: 'hello', id: 1, token: secret('token') }, `{"type":"hello","token" "${secret('token')}"}`,
+		`${secret('token')}`, { type: 'hello', id: 1, instance: 'x', token: `tb_${secret('token')}` }]) {
+		const ws = await world.socket(mallory.name);
+		ws.send(frame);
+		await ws.closing();
+	}
+	for (const frame of [`{"type":"send","message":{"body":"${world.canary('mallory', 'refused body')}"`,
+		{ type: world.canary('mallory', 'refused type') }, Buffer.from(world.canary('mallory', 'refused bytes'))]) {
+		const ws = await world.socket(mallory.name, { token: mallory.user.token });
+		await ws.hello({ instance: 'bad' });
+		ws.send(frame);
+		await ws.closing();
+	}
+	const bye = new Ws(server, { token: mallory.user.token });
+	await bye.opened();
+	await bye.hello({ instance: 'bye' });
+	bye.socket.close(4000, world.canary('mallory', 'reason'));
+	await within(bye.closed, 10_000, 'the end');
+	await live.close();
+	return typed;
+}
+
+for (const format of ['text', 'json']) {
+	describe(`a day with the log as ${format}`, () => {
+		const server = new Server({ args: ['--log-level', 'debug', '--log-format', format] });
+		let world, typed;
+		after(async () => {
+			const end = await server.stop();
+			assert.equal(end.code, 0);
+		});
+
+		it('goes by', async () => {
+			await server.start();
+			world = await new World(server).make();
+			typed = await life(world);
+		});
+
+		it('nobody was told what is not his', (t) => {
+			const counts = world.ledger.counts();
+			t.diagnostic(`${counts.pages} answers and frames, ${counts.secrets} canaries, ${counts.seen} seen by whom they are for`);
+			assert.ok(counts.pages > 60 && counts.secrets > 60 && counts.seen > 20, JSON.stringify(counts));
+			assert.deepEqual(world.ledger.leaks(), []);
+		});
+
+		it('… and it is seen when it does happen: bob passes on what alice wrote', async () => {
+			const { bob, mallory } = world.people;
+			const { id } = await world.send('alice', ['alice', 'bob'], { to: bob.name });
+			const { body } = await bob.user.received(id);
+			const other = new Ledger();
+			other.secret('alice', 'body', body, ['alice', 'bob']);
+			const ws = new Ws(server, { token: mallory.user.token });
+			ws.socket.on('message', (data) => other.see('mallory', 'frame', data.toString()));
+			await ws.opened();
+			await ws.hello({ instance: 'leak' });
+			const passed = await bob.user.send(mallory.name, `alice says: ${body}`);
+			await ws.received(passed.id);
+			const page = await mallory.user.get('/v1/inbox?after=0');
+			other.see('mallory', 'inbox', page.text);
+			assert.equal(other.leaks().length, 2, String(other.leaks()));
+			await ws.close();
+		});
+
+		it('the log has nothing of it', async () => {
+			const mark = `canary-in-a-path-${format}-0123456789`;
+			await rawRequest(server, 'GET', `/v1/${mark}`, {});
+			// The path of a request is in it: so this is the log, and it is searched.
+			await eventually(() => server.output().includes(mark), 'the path in the log');
+			const log = server.output();
+			const lines = log.split('\n').filter((line) => format === 'json' ? line.startsWith('{') : /^\d{4}-/.test(line));
+			assert.ok(lines.length > 100 && /http.request/.test(log) && /auth.refused/.test(log), `${lines.length} lines`);
+			if (format === 'json')
+				lines.forEach((line) => JSON.parse(line));
+			const ledger = new Ledger();
+			ledger.secrets = world.ledger.secrets.map((secret) => ({ ...secret, readers: new Set() }));
+			ledger.secret('mallory', 'what was typed as a name', typed.slice(0, 32), []);
+			ledger.see('the log', 'the log', log);
+			assert.deepEqual(ledger.leaks(), []);
+			ledger.secret('nobody', 'the path', mark, []);
+			assert.equal(ledger.leaks().length, 1);
+		});
+
+		it('nor have /metrics, the command line and the environment', async () => {
+			const ledger = new Ledger();
+			ledger.secrets = world.ledger.secrets.map((secret) => ({ ...secret, readers: new Set() }));
+			const metrics = (await server.rest().get('/metrics')).text;
+			assert.ok(metrics.includes('twinbox_logins_total'));
+			ledger.see('anybody', '/metrics', metrics);
+			for (const { name } of Object.values(world.people))
+				assert.ok(!metrics.includes(name), `${name} is in /metrics`);
+			for (const file of ['cmdline', 'environ']) {
+				const text = fs.readFileSync(`/proc/${server.pid}/${file}`, 'latin1');
+				assert.ok(text.length > 0);
+				ledger.see('the system', file, text);
+			}
+			assert.deepEqual(ledger.leaks(), []);
+		});
+
+		it('no password and no token is on the disk, and what is there is the server\'s alone', () => {
+			const ledger = new Ledger();
+			const kinds = /password|token/;
+			ledger.secrets = world.ledger.secrets.filter((secret) => kinds.test(secret.kind))
+				.map((secret) => ({ ...secret, readers: new Set() }));
+			assert.ok(ledger.secrets.length > 20);
+			let size = 0;
+			for (const name of fs.readdirSync(server.data)) {
+				const file = path.join(server.data, name);
+				const stat = fs.statSync(file);
+				assert.equal(stat.mode & 0o077, 0, `${name} is ${(stat.mode & 0o777).toString(8)}`);
+				if (!stat.isFile())
+					continue;
+				const text = fs.readFileSync(file, 'latin1');
+				size += text.length;
+				ledger.see('the disk', name, text);
+			}
+			assert.ok(size > 100_000, `${size} bytes`);
+			assert.deepEqual(ledger.leaks(), []);
+			// What is there, and found: a body.
+			const bodies = world.ledger.secrets.filter((secret) => secret.kind === 'body');
+			assert.ok(bodies.some((secret) => ledger.pages.some((page) => page.text.includes(secret.text))));
+			assert.equal(fs.statSync(server.data).mode & 0o777, 0o700);
+		});
+	});
+}
+
+describe('memory', () => {
+	// A sanitizer looks at its own process as a debugger does: hide_memory().
+	it('leaves no core file and is shown to nobody but root', { skip: Boolean(process.env.TWINBOX_SANITIZED) }, async (t) => {
+		const dir = tempDir();
+		const root = process.getuid() === 0;
+		if (root)
+			fs.chownSync(dir, 65534, 65534);
+		const wrapper = root ? ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'] : [];
+		if (root)
+			execFileSync('setpriv', ['--version']);
+		const owner = (server) => fs.statSync(`/proc/${server.pid}/environ`).uid;
+		for (const [Kind, shown] of [[Earnest, false], [Server, true]]) {
+			const server = new Kind({ wrapper, data: path.join(dir, Kind.name) });
+			t.after(() => server.stop());
+			await server.start();
+			assert.match(fs.readFileSync(`/proc/${server.pid}/status`, 'utf8'), /^Name:\s+twinboxd$/m);
+			// What is hidden belongs to root.
+			assert.equal(owner(server), shown ? (root ? 65534 : process.getuid()) : 0);
+			if (!shown) {
+				assert.match(fs.readFileSync(`/proc/${server.pid}/limits`, 'utf8'),
+					/^Max core file size\s+0\s+0\s/m);
+			}
+			expectStatus(await server.rest().get('/healthz'), 200);
+			expectStatus(await server.rest().get('/metrics'), 200);
+		}
+	});
+});

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+//
+// Too many connections: in all, of one address, and more than there are
+// descriptors.  Whoever is too much is told so and turned away; who is in is
+// served; and when there is room again everybody is.
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import { after, afterEach, describe, it } from 'node:test';
+
+import { checkProblem } from './http-expect.mjs';
+import { Counters, RawSocket, closeAll } from './raw.mjs';
+import { Server, eventually, expectStatus, killAll, sleep, startServer } from '../e2e/harness.mjs';
+
+const ASK = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
+after(closeAll);
+after(killAll);
+
+/** Asks on ${socket}; the answer. */
+async function ask(socket)
+{
+	socket.pieces = [];
+	return (await socket.send(ASK).answers(1))[0];
+}
+
+/** ${n} connections that were served and stay. */
+async function held(server, n, options)
+{
+	const sockets = [];
+
+	for (let i = 0; i < n; i++) {
+		const socket = await RawSocket.open(server, options);
+		assert.equal((await ask(socket)).status, 200, `connection ${i + 1}`);
+		sockets.push(socket);
+	}
+	return sockets;
+}
+
+/** Connects and says nothing: the refusal, whole, and the end. */
+async function turnedAway(server, status, code, options)
+{
+	const socket = await RawSocket.open(server, options);
+	const [answer, more] = await socket.ended();
+
+	socket.destroy();
+	assert.equal(answer?.status, status);
+	assert.equal(more, undefined);
+	checkProblem(answer);
+	assert.equal(answer.body.code, code);
+	assert.equal(answer.headers.get('retry-after'), '1');
+	assert.equal(answer.headers.get('connection'), 'close');
+	return answer;
+}
+
+/** As a good client: comes again while he is turned away. */
+async function served(server, options)
+{
+	return eventually(async () => {
+		const socket = await RawSocket.open(server, options);
+		try {
+			return (await ask(socket)).status === 200;
+		} finally {
+			socket.destroy();
+		}
+	}, 'a good client to be served', 20_000);
+}
+
+describe('a full table of connections', () => {
+	const LIMIT = 20;
+	let server;
+	afterEach(() => server.stop());
+
+	it('503 with Retry-After; who is in is served; room is used at once', async () => {
+		server = await startServer({ args: ['--connection-limit', String(LIMIT)] });
+		const counters = await new Counters(server).open();
+		await counters.read();
+		const sockets = await held(server, LIMIT - 1);
+		for (let i = 0; i < 30; i++)
+			await turnedAway(server, 503, 'busy');
+		assert.equal((await ask(sockets[7])).status, 200);
+		assert.equal((await counters.read()).http_turned_away_total, 30);
+		sockets.pop().destroy();
+		await served(server);
+		await eventually(async () =>
+			(await counters.read()).http_connections === LIMIT - 1, 'room for one');
+		const [more] = await held(server, 1);
+		await turnedAway(server, 503, 'busy');
+		more.destroy();
+		await served(server);
+	});
+
+	it('who holds it idle loses it at the idle deadline', async () => {
+		server = await startServer({ args: ['--connection-limit', String(LIMIT),
+			'--idle-deadline', '1s', '--request-deadline', '1s'] });
+		const sockets = [];
+		for (let i = 0; i < LIMIT; i++)
+			sockets.push(await RawSocket.open(server));
+		await served(server);
+	});
+});
+
+describe('connections of one address', () => {
+	const LIMIT = 10;
+	const THERE = { localAddress: '127.0.0.2' };
+	let server;
+	afterEach(() => server.stop());
+
+	it('429 for one too many, and only for that address', async () => {
+		server = await startServer({ args: ['--connections-per-address', String(LIMIT)] });
+		const counters = await new Counters(server).open();
+		await counters.read();
+		const sockets = await held(server, LIMIT, THERE);
+		for (let i = 0; i < 30; i++)
+			await turnedAway(server, 429, 'rate_limited', THERE);
+		for (let i = 0; i < 30; i++)
+			await served(server);
+		assert.equal((await ask(sockets[3])).status, 200);
+		assert.equal((await counters.read()).http_turned_away_total, 30);
+		sockets.pop().destroy();
+		await served(server, THERE);
+	});
+
+	it('those who never finish a request count too', async () => {
+		server = await startServer({ args: ['--connections-per-address', String(LIMIT)] });
+		for (let i = 0; i < LIMIT; i++)
+			(await RawSocket.open(server, THERE)).send('GET /');
+		await turnedAway(server, 429, 'rate_limited', THERE);
+		await served(server);
+	});
+
+	it('loopback has no limit by itself', async () => {
+		server = await startServer();
+		await held(server, 300);
+	});
+
+	it('behind a proxy there is none', async () => {
+		class Proxied extends Server {
+			command()
+			{
+				return super.command().filter((word) => word !== '--demo');
+			}
+		}
+		server = await new Proxied({ args: ['--behind-proxy', '127.0.0.0/8',
+			'--connections-per-address', String(LIMIT)] }).start();
+		await held(server, 5 * LIMIT);
+	});
+});
+
+// ---- no descriptors --------------------------------------------------------
+
+const TICKS = Number(spawnSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }).stdout);
+
+/** Clock ticks that the thread of ${pid} named ${name} has used. */
+function ticks(pid, name)
+{
+
+	for (const task of fs.readdirSync(`/proc/${pid}/task`)) {
+		const stat = fs.readFileSync(`/proc/${pid}/task/${task}/stat`, 'utf8');
+		if (stat.slice(stat.indexOf('(') + 1, stat.lastIndexOf(')')) !== name)
+			continue;
+		const [user, system] = stat.slice(stat.lastIndexOf(')') + 2).split(' ').slice(11, 13);
+		return Number(user) + Number(system);
+	}
+	throw new Error(`there is no thread ${name}`);
+}
+
+const lines = (server) => server.output().split('\n').length;
+
+describe('no descriptors', () => {
+	it('nothing spins, the log stays small, and all is well afterwards', async (t) => {
+		const server = await startServer({ wrapper: ['prlimit', '--nofile=120:120'] });
+		const rest = server.rest();
+		expectStatus(await rest.get('/healthz'), 200);
+		const used = fs.readdirSync(`/proc/${server.pid}/fd`).length;
+		const sockets = [];
+		for (let i = used; i < 120 + 200; i++)
+			sockets.push(await RawSocket.open(server));
+		await eventually(() => sockets.some((socket) => socket.closed), 'one to be shed');
+		assert.match(server.output(), /front\.accept why="?no descriptors/);
+
+		// Meanwhile more knock, for three seconds.
+		const before = { ticks: ticks(server.pid, 'front'), lines: lines(server), at: Date.now() };
+		for (let i = 0; i < 60; i++) {
+			sockets.push(new RawSocket(server));
+			await sleep(50);
+		}
+		const seconds = (Date.now() - before.at) / 1000;
+		const busy = (ticks(server.pid, 'front') - before.ticks) / TICKS / seconds;
+		const said = lines(server) - before.lines;
+		t.diagnostic(`${sockets.length} connections to ${120 - used} descriptors: ` +
+			`front thread ${(busy * 100).toFixed(0)} % of a processor, ` +
+			`${said} lines in ${seconds.toFixed(1)} s`);
+		assert.ok(busy < 0.5, `the front spins: ${busy.toFixed(2)} of a processor`);
+		assert.ok(said <= 5 * seconds + 5, `${said} lines in ${seconds} s`);
+
+		for (const socket of sockets)
+			socket.destroy();
+		await served(server);
+		const { code } = await server.stop();
+		assert.equal(code, 0);
+	});
+});

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+//
+// Slow senders of every kind, all at once: each begins well and then sends or
+// reads a little for ever, or nothing.  All must be dead at the absolute
+// deadline, whatever they go on sending, and a good client is served all the
+// while.  (Against a deadline of inactivity all who dribble would live for
+// ever, and the test would run out of patience.)
+
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, it } from 'node:test';
+
+import { Counters, RawSocket, closeAll } from './raw.mjs';
+import { eventually, expectStatus, serverForFile, sleep, users } from '../e2e/harness.mjs';
+
+const EACH = 8;
+const CROWD = 200;
+const LARGE = 60; // messages of 16 KB: an answer of a megabyte
+const HOST = 'Host: x\r\n';
+const GET = `GET /healthz HTTP/1.1\r\n${HOST}`;
+const POST = `POST /v1/messages HTTP/1.1\r\n${HOST}Content-Type: application/json\r\n`;
+const CHUNKED = `${POST}Transfer-Encoding: chunked\r\n\r\n`;
+
+// [what, how many, the beginning, what is repeated, a byte or piece at a time]
+const senders = [
+	['nothing at all', EACH, '', []],
+	['a blank line at a time', EACH, '', ['\r\n']],
+	['half a blank line at a time', EACH, '', ['\r', '\n']],
+	['a letter of the method at a time', EACH, '', ['X']],
+	['a method and no more', EACH, 'GET ', []],
+	['a letter of the target at a time', EACH, 'GET /', ['x']],
+	['a letter of another target at a time', EACH, 'POST /', ['x']],
+	['a letter of a value at a time', CROWD, `${GET}X-A: `, ['b']],
+	['a letter of a name at a time', EACH, `${GET}X`, ['-']],
+	['a header at a time', EACH, GET, ['a:\r\n']],
+	['a folded line at a time', EACH, `${GET}X-A: b\r\n`, [' b\r\n']],
+	['all but the last blank line', EACH, `${GET}X-A: b\r\n`, []],
+	['a byte of a body at a time', EACH, `${POST}Content-Length: 100000\r\n\r\n`, ['x']],
+	['no body', EACH, `${POST}Content-Length: 100000\r\n\r\n`, []],
+	['no body, though asked to', EACH, `${POST}Expect: 100-continue\r\nContent-Length: 10\r\n\r\n`, []],
+	['a chunk of a byte at a time', EACH, CHUNKED, ['1\r\nx\r\n']],
+	['a nought of a size at a time', EACH, CHUNKED, ['0']],
+	['a letter of an extension at a time', EACH, `${CHUNKED}1;`, ['x']],
+	['a byte of a large chunk at a time', EACH, `${CHUNKED}ffff\r\n`, ['x']],
+	['a trailer at a time', EACH, `${CHUNKED}1\r\nx\r\n0\r\n`, ['a:\r\n']],
+	['a letter of a trailer at a time', EACH, `${CHUNKED}1\r\nx\r\n0\r\nX-A: `, ['b']],
+];
+// The same behind a request that was answered.
+const KEPT = ['nothing at all', 'half a blank line at a time', 'a letter of the method at a time',
+	'a letter of a value at a time', 'a byte of a body at a time', 'a chunk of a byte at a time'];
+
+let ann, bob, counters, was;
+const server = serverForFile({ before, after, afterEach }, async () => {
+	[ann, bob] = await users(server, 'ann', 'bob');
+	for (let i = 0; i < LARGE; i++)
+		await ann.send(bob.name, 'x'.repeat(16_000));
+	counters = await new Counters(server).open();
+}, { args: ['--request-deadline', '2s', '--idle-deadline', '3s'] });
+after(closeAll);
+
+/** Sends the ${pieces} in turn, until the server ends the connection. */
+async function dribble(socket, pieces)
+{
+	for (let i = 0; !socket.closed; i++) {
+		if (pieces.length > 0)
+			socket.send(pieces[i % pieces.length]);
+		await sleep(60);
+	}
+}
+
+async function attack(begin, pieces, kept)
+{
+	const socket = await RawSocket.open(server);
+
+	if (kept) {
+		socket.send(`${GET}\r\n`);
+		const [answer] = await socket.answers(1);
+		assert.equal(answer.status, 200);
+		socket.pieces = [];
+	}
+	if (begin)
+		socket.send(begin);
+	void dribble(socket, pieces);
+	return socket;
+}
+
+/** A good client, who does his work while the others are there. */
+class Good {
+	begin()
+	{
+		this.answers = 0;
+		this.work = (async () => {
+			while (!this.enough) {
+				const { id } = await ann.send(bob.name, 'served all the while');
+				expectStatus(await ann.get(`/v1/outbox/${id}`), 200);
+				this.answers += 2;
+			}
+		})();
+		this.work.catch(() => {});
+	}
+
+	async end()
+	{
+		this.enough = true;
+		await this.work;
+		return this.answers;
+	}
+}
+
+describe('slow senders', () => {
+	const good = new Good();
+	const crowds = new Map();
+	let attackers = 0;
+	let silent = 0;
+
+	before(async () => {
+		was = await counters.read();
+		good.begin();
+		const begin = async (name, n, first, pieces, kept) => {
+			crowds.set(name, await Promise.all(Array.from({ length: n }, () =>
+				attack(first, pieces, kept))));
+			attackers += n;
+			if (kept && !first && pieces.length === 0)
+				silent += n;
+		};
+		await Promise.all([
+			...senders.map(([what, n, first, pieces]) => begin(what, n, first, pieces, false)),
+			...senders.filter(([what]) => KEPT.includes(what)).map(([what, , first, pieces]) =>
+				begin(`kept alive, then ${what}`, EACH, first, pieces, true)),
+		]);
+	});
+
+	for (const what of [...senders.map(([name]) => name), ...KEPT.map((name) => `kept alive, then ${name}`)]) {
+		it(`${what}: dead, without an answer`, async () => {
+			for (const socket of crowds.get(what)) {
+				await socket.until(() => socket.closed, `the end of who sends ${what}`, 20_000);
+				const text = socket.received.toString().replace('HTTP/1.1 100 Continue\r\n\r\n', '');
+				assert.equal(text, '');
+			}
+		});
+	}
+
+	it('a good client was served all the while', async (t) => {
+		const answers = await good.end();
+		assert.ok(answers > 0);
+		t.diagnostic(`${attackers} slow senders of ${crowds.size} kinds; ` +
+			`${answers} answers to a good client meanwhile`);
+	});
+
+	it('each was cut at the deadline, the merely idle were not blamed', async () => {
+		await eventually(async () =>
+			(await counters.read()).http_deadlines_total - was.http_deadlines_total ===
+			attackers - silent, 'the account of the deadlines');
+	});
+});
+
+describe('the log', () => {
+	it('does not grow with the number of those who were cut', () => {
+		const lines = server.output().match(/ http\.deadline /g) ?? [];
+		assert.ok(lines.length > 0 && lines.length < CROWD / 2, `${lines.length} lines`);
+	});
+});
+
+describe('slow readers', () => {
+	it('who does not read his answers is cut, others read theirs', async (t) => {
+		const before_ = (await counters.read()).http_deadlines_total;
+		const good = new Good();
+		const ask = `GET /v1/inbox?after=0&limit=${LARGE} HTTP/1.1\r\n${HOST}` +
+			`Authorization: Bearer ${bob.token}\r\n\r\n`;
+		const readers = [];
+
+		good.begin();
+		for (let i = 0; i < EACH; i++) {
+			const socket = await RawSocket.open(server, { paused: true });
+			readers.push(socket.send(ask.repeat(16)));
+		}
+		// And those who read a few bytes now and then.
+		for (let i = 0; i < EACH; i++) {
+			const socket = await RawSocket.open(server, { paused: true });
+			readers.push(socket.send(ask.repeat(16)));
+			void (async () => {
+				while (!socket.socket.destroyed) {
+					socket.socket.read(10);
+					await sleep(50);
+				}
+			})();
+		}
+		await eventually(async () =>
+			(await counters.read()).http_deadlines_total - before_ === readers.length,
+		'the end of all who do not read', 20_000);
+		const answers = await good.end();
+		assert.ok(answers > 0);
+		t.diagnostic(`${readers.length} slow readers; ${answers} answers to a good client meanwhile`);
+		for (const socket of readers)
+			socket.destroy();
+	});
+});
+
+describe('afterwards', () => {
+	it('no connection is left over', async () => {
+		await eventually(async () => {
+			const now = await counters.read();
+			return now.http_connections <= was.http_connections + 1;
+		}, 'the connections to be gone', 20_000);
+	});
+});

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: MIT
+//
+// Guessing passwords: who hammers at an account is stopped, and its owner does
+// not notice; a name that nobody has costs and answers what a name does; what
+// waits for argon2 is bounded, and nobody has all of it.  Work is counted in
+// runs of argon2 (twinbox_passwords_total); what the clock says is only told.
+
+import assert from 'node:assert/strict';
+import http from 'node:http';
+import { after, afterEach, before, describe, it } from 'node:test';
+
+import { problem } from '../e2e/expect.mjs';
+import {
+	PASSWORD, User, eventually, expectStatus, freshName, serverForFile, startServer, users, within,
+} from '../e2e/harness.mjs';
+import { userCommand } from './who-world.mjs';
+
+const GUESSES = 20; // of one name from one network
+const server = serverForFile({ before, after, afterEach });
+
+let network = 1;
+/** An address that nobody else has used. */
+const address = () => `127.0.${1 + (network >> 8)}.${network++ & 255}`;
+
+/** POST of ${json} from ${from}: {status, headers, body}. */
+function post(to, target, json, from, token)
+{
+	const url = new URL(to.url);
+	const text = JSON.stringify(json);
+
+	return within(new Promise((resolve, reject) => {
+		const request = http.request({ host: url.hostname, port: url.port, method: 'POST',
+			path: target, localAddress: from, agent: false, headers: {
+				'content-type': 'application/json', 'content-length': Buffer.byteLength(text),
+				...token && { authorization: `Bearer ${token}` } } }, (response) => {
+			let body = '';
+			response.setEncoding('utf8').on('data', (piece) => (body += piece));
+			response.on('end', () => resolve({ method: 'POST', target, text: body,
+				status: response.statusCode, headers: new Headers(response.headers),
+				body: JSON.parse(body || 'null') }));
+		});
+		request.on('error', reject);
+		request.end(text);
+	}), 60_000, `POST ${target}`);
+}
+
+const logIn = (name, password, from, to = server) =>
+	post(to, '/v1/tokens', { name, password, device: 'x' }, from);
+
+async function metric(name, of = server)
+{
+	const { text } = await of.rest().get('/metrics');
+	return Number(new RegExp(`^twinbox_${name} (\\d+)$`, 'm').exec(text)[1]);
+}
+
+/** What ${deed} gives, and the runs of argon2 that it took. */
+async function counted(deed)
+{
+	const was = await metric('passwords_total');
+	const result = await deed();
+	return [result, await metric('passwords_total') - was];
+}
+
+function limited(answer)
+{
+	problem(answer, 429, 'rate_limited');
+	const seconds = Number(answer.headers.get('retry-after'));
+	assert.ok(seconds >= 1 && seconds <= 60, `Retry-After: ${seconds}`);
+	assert.equal(answer.body.retry_after, seconds);
+}
+
+const bare = ({ status, body }) => JSON.stringify({ status, ...body, request_id: 0 });
+
+/**
+ * ${ask}s as many at once as are let through and some more.  `stopped` is there
+ * with the first that was not let through, `all` with the last answer: what
+ * flows in again meanwhile is one in six seconds.
+ */
+function hammer(ask)
+{
+	let stop;
+	const stopped = new Promise((resolve) => (stop = resolve));
+	const all = Promise.all(Array.from({ length: GUESSES + 6 }, async (_, i) => {
+		const answer = await ask(`guess ${i}`);
+		if (answer.status === 429)
+			stop(answer);
+		return answer;
+	}));
+
+	return { stopped: within(stopped, 30_000, 'one too many is refused'), all };
+}
+
+/** Of the answers of hammer() so many were let through: with ${status}. */
+function letThrough(answers, status, code)
+{
+	const heard = answers.filter((answer) => answer.status !== 429);
+
+	for (const answer of heard)
+		problem(answer, status, code);
+	answers.filter((answer) => answer.status === 429).forEach(limited);
+	assert.ok(heard.length === GUESSES || heard.length === GUESSES + 1,
+		`${heard.length} were let through`);
+	return heard.length;
+}
+
+describe('who hammers at an account', () => {
+	it('is stopped, and its owner is not', async () => {
+		const [ann] = await users(server, 'ann');
+		const ws = await ann.ws();
+		const from = address();
+		const [heard, runs] = await counted(async () => {
+			const { stopped, all } = hammer((word) => logIn(ann.name, word, from));
+			await stopped;
+			// Not even the right word is heard from there.
+			limited(await logIn(ann.name, PASSWORD, from));
+			return letThrough(await all, 401, 'unauthenticated');
+		});
+		assert.equal(runs, heard, 'who is stopped costs no argon2');
+		// The owner logs in from anywhere else, and goes on where he is.
+		expectStatus(await logIn(ann.name, PASSWORD, undefined), 201);
+		expectStatus(await logIn(ann.name, PASSWORD, address()), 201);
+		expectStatus(await ann.get('/v1/inbox'), 200);
+		assert.equal((await ws.request({ type: 'ping' })).type, 'pong');
+		assert.equal((await post(server, '/v1/me/password',
+			{ password: PASSWORD, new_password: 'another password' }, undefined, ann.token)).status, 204);
+		await ws.close();
+	});
+
+	it('is stopped as well when he has a token of hers', async () => {
+		const [ann] = await users(server, 'ann');
+		const from = address();
+		const change = (password) => post(server, '/v1/me/password',
+			{ password, new_password: 'another password' }, from, ann.token);
+		const { stopped, all } = hammer(change);
+		await stopped;
+		limited(await change(PASSWORD));
+		letThrough(await all, 403, 'forbidden');
+		expectStatus(await logIn(ann.name, PASSWORD, address()), 201);
+	});
+
+	it('the right password is no guess, however often', async () => {
+		const [ann] = await users(server, 'ann');
+		const from = address();
+		for (let i = 0; i < 3; i++)
+			problem(await logIn(ann.name, 'wrong', from), 401, 'unauthenticated');
+		for (let i = 0; i < GUESSES + 4; i++)
+			expectStatus(await logIn(ann.name, PASSWORD, from), 201);
+	});
+
+	it('one name is not another, one address not its neighbour', async () => {
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		const from = address();
+		const { stopped, all } = hammer((word) => logIn(ann.name, word, from));
+		await stopped;
+		expectStatus(await logIn(bob.name, PASSWORD, from), 201);
+		problem(await logIn(ann.name, 'wrong', address()), 401, 'unauthenticated');
+		await all;
+	});
+});
+
+describe('a name that nobody has', () => {
+	it('costs what a name does, and answers the same, until the end', async () => {
+		const [ann, gone] = await users(server, 'ann', 'gone');
+		await userCommand(server, ['disable', gone.name]);
+		const names = { known: ann.name, unknown: freshName('nobody'), disabled: gone.name,
+			'no name at all': 'Not A Name', 'a space': ' ' };
+		const seen = {};
+		for (const [what, name] of Object.entries(names)) {
+			const from = address();
+			const [answers, runs] = await counted(() =>
+				hammer((word) => logIn(name, word, from)).all);
+			assert.equal(runs, letThrough(answers, 401, 'unauthenticated'), `argon2 for ${what}`);
+			seen[what] = [...new Set(answers.map((answer) => bare({ ...answer,
+				body: { ...answer.body, retry_after: 0 } })))].sort();
+			assert.equal(seen[what].length, 2);
+			assert.deepEqual(seen[what], seen.known, what);
+		}
+	});
+
+	it('… by the clock too, which is only told', async (t) => {
+		const [ann] = await users(server, 'ann');
+		const nobody = freshName('nobody');
+		const took = { known: [], unknown: [] };
+		for (let i = 0; i < 2; i++) {
+			const from = address();
+			for (let k = 0; k < 2 * 16; k++) {
+				const which = k % 2 ? 'unknown' : 'known';
+				const start = performance.now();
+				problem(await logIn(which === 'known' ? ann.name : nobody, 'wrong', from),
+					401, 'unauthenticated');
+				took[which].push(performance.now() - start);
+			}
+		}
+		const mean = (list) => list.reduce((a, b) => a + b) / list.length;
+		const spread = (list) => list.reduce((a, b) => a + (b - mean(list)) ** 2, 0) / (list.length - 1);
+		const [a, b] = [took.known, took.unknown];
+		const welch = (mean(a) - mean(b)) / Math.sqrt(spread(a) / a.length + spread(b) / b.length);
+		t.diagnostic(`${a.length} known ${mean(a).toFixed(2)} ms, ${b.length} unknown ` +
+			`${mean(b).toFixed(2)} ms, Welch's t ${welch.toFixed(2)}`);
+		assert.equal(a.length, 32);
+		assert.ok(Number.isFinite(welch));
+	});
+
+	it('is not in the log, for it may be a password in the wrong field', async () => {
+		const [ann] = await users(server, 'ann');
+		const typed = freshName('secret');
+		problem(await logIn(typed, PASSWORD, address()), 401, 'unauthenticated');
+		problem(await logIn(ann.name, 'wrong', address()), 401, 'unauthenticated');
+		await eventually(() => server.output().includes(`auth.refused user=${ann.name} `),
+			'the refusal of a name that is one');
+		assert.match(server.output(), /auth.refused user=- /);
+		assert.ok(!server.output().includes(typed));
+	});
+});
+
+describe('what waits for argon2', () => {
+	it('is bounded, and one network has at most half of it', async (t) => {
+		const [ann] = await users(server, 'ann');
+		const from = address();
+		const counts = {};
+		let ready;
+		const busy = new Promise((resolve) => (ready = resolve));
+		const flood = Promise.all(Array.from({ length: 90 }, async (_, i) => {
+			const answer = await logIn(freshName('nobody'), `flood ${i}`, from);
+			counts[answer.status] = (counts[answer.status] ?? 0) + 1;
+			if (answer.status === 503) {
+				problem(answer, 503, 'busy');
+				assert.match(answer.headers.get('retry-after'), /^[1-9]\d*$/);
+				ready();
+			}
+		}));
+		await within(busy, 30_000, 'a flood is refused');
+		// While it lasts somebody else logs in at once.
+		expectStatus(await logIn(ann.name, PASSWORD, address()), 201);
+		const done = counts[401] ?? 0;
+		await flood;
+		t.diagnostic(`of 90 at once ${JSON.stringify(counts)}; logged in after ${done} of them`);
+		assert.ok(counts[401] >= 32 && counts[503] >= 1, JSON.stringify(counts));
+		assert.equal(counts[401] + counts[503], 90, JSON.stringify(counts));
+	});
+});
+
+describe('new users', () => {
+	it('are limited by network where requests are', async (t) => {
+		const other = await startServer({ args: ['--rate-limit', 'default'] });
+		t.after(() => other.stop());
+		const from = address();
+		const counts = {};
+		await Promise.all(Array.from({ length: 70 }, async () => {
+			const answer = await post(other, '/v1/users', { name: freshName('new'), password: PASSWORD }, from);
+			counts[answer.status] = (counts[answer.status] ?? 0) + 1;
+			if (answer.status === 429)
+				limited(answer);
+		}));
+		// Some of those that were let through found argon2 busy.
+		const heard = counts[201] + (counts[503] ?? 0);
+		t.diagnostic(`of 70 at once ${JSON.stringify(counts)}`);
+		assert.ok(heard >= 50 && heard <= 52 && counts[201] >= 32, JSON.stringify(counts));
+		assert.equal(counts[429], 70 - heard);
+		assert.equal((await post(other, '/v1/users', { name: freshName('new'), password: PASSWORD },
+			address())).status, 201);
+	});
+
+	it('a user\'s requests are limited, and those of another are not', async (t) => {
+		const other = await startServer({ args: ['--rate-limit', '5/s'] });
+		t.after(() => other.stop());
+		const [ann, bob] = await users(other, 'ann', 'bob');
+		assert.ok(ann instanceof User);
+		const answers = await Promise.all(Array.from({ length: 40 }, () => ann.get('/v1/inbox')));
+		const refused = answers.filter((answer) => answer.status === 429);
+		assert.ok(refused.length >= 10, `${refused.length} of 40`);
+		limited(refused[0]);
+		expectStatus(await bob.get('/v1/inbox'), 200);
+	});
+});

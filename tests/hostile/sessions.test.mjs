@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+//
+// What ends a session: a token that is revoked, a password that is changed, a
+// user who is disabled.  His open WebSockets and his waiting long-polls end
+// within a second, his tokens are refused at once; whoever is not meant goes
+// on.  How long it took is told.
+
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, it } from 'node:test';
+
+import { problem } from '../e2e/expect.mjs';
+import {
+	PASSWORD, Ws, eventually, expectStatus, login, serverForFile, sleep, users, within,
+} from '../e2e/harness.mjs';
+import { userCommand } from './who-world.mjs';
+
+// It is to be within a second, and takes some milliseconds, which are told; this
+// is for machines that do something else meanwhile.
+const SOON = 5000;
+const server = serverForFile({ before, after, afterEach });
+
+/** Everything that may wait for ${user}: sessions and long-polls. */
+async function waiting(user, other)
+{
+	const entry = await user.send(other.name, 'what is waited for');
+	await other.received(entry.id);
+	const head = (await user.get('/v1/inbox')).body.head;
+	const sessions = [
+		await user.ws({ instance: 'plain' }),
+		await user.ws({ instance: 'outbox', outbox: true }),
+		// Behind, with a full window: nothing more can be sent to it.
+		await user.ws({ instance: 'full', after: 0, window: 1 }),
+	];
+	const polls = {
+		inbox: user.get(`/v1/inbox?after=${head}&wait=50`),
+		outbox: user.get(`/v1/outbox/${entry.id}?wait=50`),
+	};
+	await eventually(async () => Number(/^twinbox_long_polls (\d+)$/m.exec(
+		(await server.rest().get('/metrics')).text)[1]) >= 2, 'the long-polls wait');
+	return { entry, sessions, polls, head };
+}
+
+/** All of it ends, and soon: the longest time. */
+async function ended({ sessions, polls }, since, t)
+{
+	for (const ws of sessions)
+		assert.equal((await ws.closing(SOON)).code, 4401);
+	const sockets = performance.now() - since;
+	for (const [what, poll] of Object.entries(polls))
+		problem(await within(poll, SOON, `the long-poll of the ${what}`), 401, 'unauthenticated');
+	t.diagnostic(`sessions ended after ${sockets.toFixed(1)} ms, ` +
+		`long-polls after ${(performance.now() - since).toFixed(1)} ms`);
+}
+
+async function refusedEverywhere(user, other)
+{
+	problem(await user.get('/v1/inbox'), 401, 'unauthenticated');
+	problem(await user.post('/v1/messages', { to: other.name, body: 'x' }), 401, 'unauthenticated');
+	const ws = new Ws(server, {});
+	await ws.opened();
+	ws.send({ type: 'hello', id: 1, token: user.token });
+	assert.equal((await ws.closing()).code, 4401);
+}
+
+const ENDINGS = [
+	['it is revoked from another device', false, (user, first) => first.delete(`/v1/tokens/${user.id}`)],
+	['it revokes itself', false, (user) => user.delete(`/v1/tokens/${user.id}`)],
+	['the password is changed on another device', false, (user, first) =>
+		first.post('/v1/me/password', { password: PASSWORD, new_password: 'another password' })],
+	['the operator gives another password', true, (user) =>
+		userCommand(server, ['passwd', user.name, '--password-stdin'], 'the operator\'s word')],
+	['the operator disables the user', true, (user) => userCommand(server, ['disable', user.name])],
+];
+
+describe('a session ends when', () => {
+	for (const [what, all, end] of ENDINGS) {
+		it(what, async (t) => {
+			const [first, bob] = await users(server, 'ann', 'bob');
+			const ann = await login(server, first.name, 'second');
+			ann.id = (await ann.get('/v1/tokens')).body.devices.find((one) => one.current).id;
+			const mine = await waiting(ann, bob);
+			const own = await first.ws({ instance: 'own' });
+			const control = await bob.ws({ instance: 'control' });
+			const control_poll = bob.get(`/v1/inbox?after=${(await bob.get('/v1/inbox')).body.head}&wait=50`);
+
+			const answer = await end(ann, first);
+			const since = performance.now();
+			if (answer)
+				expectStatus(answer, 204);
+			// The very next request, not one a while later.
+			await refusedEverywhere(ann, bob);
+			await ended(mine, since, t);
+
+			// Who is not meant is served, and gets what is sent now.
+			assert.equal((await control.request({ type: 'ping' })).type, 'pong');
+			const seen = mine.sessions.map((ws) => ws.frames.length);
+			if (all) {
+				assert.equal((await own.closing(SOON)).code, 4401);
+				await refusedEverywhere(first, bob);
+				const { id } = await bob.send(bob.name, 'a note');
+				assert.ok((await control_poll).body.events.some((event) => event.id === id));
+			} else {
+				assert.equal((await own.request({ type: 'ping' })).type, 'pong');
+				expectStatus(await first.get('/v1/inbox'), 200);
+				const { id } = await first.send(bob.name, 'still here');
+				assert.ok((await control_poll).body.events.some((event) => event.id === id));
+				await control.received(id);
+				await own.event((event) => event.id === id);
+			}
+			assert.deepEqual(mine.sessions.map((ws) => ws.frames.length), seen);
+			await control.close();
+		});
+	}
+});
+
+describe('afterwards', () => {
+	it('the new password is the only one, and it must be a good one', async () => {
+		const [ann] = await users(server, 'ann');
+		const change = (password, new_password) =>
+			ann.post('/v1/me/password', { password, new_password });
+		problem(await change(PASSWORD, '1234567'), 400, 'bad_request', '/new_password');
+		problem(await change(PASSWORD, 'x'.repeat(1025)), 400, 'bad_request', '/new_password');
+		problem(await change(PASSWORD, ann.name), 400, 'bad_request', '/new_password');
+		problem(await change(PASSWORD, ann.name.toUpperCase()), 400, 'bad_request', '/new_password');
+		problem(await change('', 'another password'), 400, 'bad_request', '/password');
+		problem(await change(`${PASSWORD} `, 'another password'), 403, 'forbidden', '/password');
+		// Long ones count to their last byte, and any character will do.
+		const long = `${'пароль🦊'.repeat(60)}.`;
+		expectStatus(await change(PASSWORD, long), 204);
+		problem(await change(`${long.slice(0, -1)},`, PASSWORD), 403, 'forbidden', '/password');
+		problem(await change(long.slice(0, -1), PASSWORD), 403, 'forbidden', '/password');
+		expectStatus(await change(long, PASSWORD), 204);
+	});
+
+	it('a name is no password', async () => {
+		for (const password of ['marvin-the-first', 'Marvin-The-First']) {
+			problem(await server.rest().post('/v1/users', { name: 'marvin-the-first', password }),
+				400, 'bad_request', '/password');
+		}
+		await assert.rejects(userCommand(server, ['add', 'marvin-the-first', '--password-stdin'],
+			'marvin-the-first'), /the password is the name/);
+	});
+
+	it('a disabled user stays so over a restart, and cannot log in', async () => {
+		const [ann] = await users(server, 'ann');
+		await userCommand(server, ['disable', ann.name]);
+		problem(await ann.get('/v1/inbox'), 401, 'unauthenticated');
+		await server.restart();
+		problem(await ann.get('/v1/inbox'), 401, 'unauthenticated');
+		problem(await server.rest().post('/v1/tokens',
+			{ name: ann.name, password: PASSWORD, device: 'x' }), 401, 'unauthenticated');
+	});
+});
+
+// Whatever is first, a token that is revoked leaves nothing open.
+describe('at the same moment', () => {
+	const ROUNDS = 12;
+
+	it('a hello and its revocation', async (t) => {
+		const [ann] = await users(server, 'ann');
+		const codes = {};
+		for (let i = 0; i < ROUNDS; i++) {
+			const phone = await ann.device(`phone ${i}`);
+			const { id } = (await phone.get('/v1/tokens')).body.devices.find((one) => one.current);
+			const ws = new Ws(server, {});
+			await ws.opened();
+			const hello = { type: 'hello', id: 1, token: phone.token };
+			if (i % 2 === 0)
+				ws.send(hello);
+			await sleep(i % 4);
+			const revoked = ann.delete(`/v1/tokens/${id}`);
+			if (i % 2 === 1)
+				ws.send(hello);
+			expectStatus(await revoked, 204);
+			const { code } = await ws.closing(SOON);
+			assert.equal(code, 4401);
+			const welcome = ws.frames.some((frame) => frame.type === 'welcome') ? 'welcomed' : 'refused';
+			codes[welcome] = (codes[welcome] ?? 0) + 1;
+		}
+		t.diagnostic(JSON.stringify(codes));
+	});
+
+	it('a long-poll and its revocation', async (t) => {
+		const [ann] = await users(server, 'ann');
+		let worst = 0;
+		for (let i = 0; i < ROUNDS; i++) {
+			const phone = await ann.device(`phone ${i}`);
+			const { id } = (await phone.get('/v1/tokens')).body.devices.find((one) => one.current);
+			const poll = phone.get('/v1/inbox?wait=50');
+			await sleep(i % 4);
+			expectStatus(await ann.delete(`/v1/tokens/${id}`), 204);
+			const since = performance.now();
+			problem(await within(poll, SOON, 'the long-poll'), 401, 'unauthenticated');
+			worst = Math.max(worst, performance.now() - since);
+		}
+		t.diagnostic(`${ROUNDS} long-polls, the last ended after ${worst.toFixed(1)} ms`);
+	});
+
+	it('sends and their revocation: each is accepted or refused, none is half', async () => {
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		const phone = await ann.device('phone');
+		const { id } = (await phone.get('/v1/tokens')).body.devices.find((one) => one.current);
+		const sends = Array.from({ length: 40 }, (_, i) =>
+			phone.post('/v1/messages', { to: bob.name, body: `at the last moment ${i}` }));
+		const revoked = ann.delete(`/v1/tokens/${id}`);
+		sends.push(...Array.from({ length: 40 }, (_, i) =>
+			phone.post('/v1/messages', { to: bob.name, body: `too late ${i}` })));
+		const answers = await Promise.all(sends);
+		expectStatus(await revoked, 204);
+		const accepted = answers.filter((answer) => answer.status === 201);
+		assert.ok(answers.every((answer) => [201, 401].includes(answer.status)));
+		problem(await phone.get('/v1/inbox'), 401, 'unauthenticated');
+		for (const { body } of accepted)
+			await bob.received(body.id);
+		const got = (await bob.inbox()).events.filter((event) => event.from === ann.name);
+		assert.equal(got.length, accepted.length);
+	});
+});

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: MIT
+# Completions: what bash offers, flag by flag against --help; zsh and fish read
+# theirs, where they are installed.  Sourced by the stage.
+made=$TWINBOX_BUILD/contrib/completions
+
+# offers WORD...: what bash offers after these words (the last one is being
+# typed), a line each.
+offers() {
+	# shellcheck disable=SC2016
+	bash --norc -u -c '
+	program=$1
+	. "$0" || exit 1
+	COMP_WORDS=("${@:1}")
+	COMP_CWORD=$(($# - 1))
+	"_$program" || exit 1
+	[ ${#COMPREPLY[@]} -eq 0 ] || printf "%s\n" "${COMPREPLY[@]}"' \
+	    "$made/bash/$1" "$@" 2>"$tmp/complaints" | LC_ALL=C sort -u
+	[ ! -s "$tmp/complaints" ] || sed 's/^/complaint: /' "$tmp/complaints"
+}
+# offer 'WANTED...' WORD...
+offer() {
+	wanted=$(printf '%s\n' $1 | LC_ALL=C sort -u)
+	shift
+	got=$(offers "$@")
+	[ "$got" = "$wanted" ] || printf '# wanted: %s\n# got: %s\n' \
+	    "$(echo $wanted)" "$(echo $got)"
+	[ "$got" = "$wanted" ]
+	check $? "bash: ${*}|"
+}
+# The long and short flags of a help text.
+dashed() {
+	sed -nE 's/^ +(-[A-Za-z])?,? *--([a-z][a-z0-9-]*).*/--\2 \1/p' |
+	    tr ' ' '\n' | grep . | LC_ALL=C sort -u
+}
+
+offer 'serve check-config sample-config migrate fsck backup restore user' twinboxd ''
+offer user twinboxd us
+offer user twinboxd --data /srv/chat us
+offer user twinboxd --data = /srv/chat us
+offer user twinboxd --demo us
+offer 'add passwd disable' twinboxd user ''
+offer '' twinboxd user add ''
+offer 'debug info warn error' twinboxd --log-level ''
+offer 'debug info warn error' twinboxd serve --log-level =
+offer warn twinboxd --log-level = w
+offer '' twinboxd serve --adm
+offer '--admin' twinboxd user add --adm
+offer '--password-stdin' twinboxd user passwd ann --pass
+offer '' twinboxd --listen ''
+offer 'low normal high' twinbox send --priority ''
+offer 'delivered read' twinbox send --wait ''
+offer '' twinbox inbox --wait ''
+offer 'send' twinbox -p work sen
+offer 'send' twinbox --json sen
+offer 'cancel retry' twinbox outbox ''
+offer '' twinbox outbox cancel ''
+offer 'revoke' twinbox devices ''
+offer '--version' twinbox --ver
+offer '' twinbox send --ver
+
+mkdir -p "$tmp/files" && : >"$tmp/files/chat.conf"
+[ "$(cd "$tmp/files" && offers twinboxd --config ch)" = chat.conf ]
+check $? 'bash: files for --config'
+bash --norc -c '. "$0" && complete -p twinbox' "$made/bash/twinbox" >/dev/null
+check $? 'bash: twinbox is registered'
+
+# Every flag of every command, and no other.
+all=0
+wrong=0
+agree() { # agree HELP-COMMAND... -- WORDS...: the offer is what help shows
+	n=1
+	while [ "${!n}" != -- ]; do n=$((n + 1)); done
+	"${@:1:n-1}" | dashed >"$tmp/help"
+	offers "${@:n+1}" - >"$tmp/offered"
+	all=$((all + $(wc -l <"$tmp/help")))
+	cmp -s "$tmp/help" "$tmp/offered" || {
+		diff "$tmp/help" "$tmp/offered" | sed "s/^/# ${*:n+1}: /"
+		wrong=$((wrong + 1))
+	}
+}
+for command in $("$TWINBOX_BUILD/twinbox" --help |
+    sed -nE '/^commands:/,/^$/s/^  ([a-z]+) .*/\1/p'); do
+	agree "$TWINBOX_BUILD/twinbox" "$command" --help -- twinbox "$command"
+done
+agree "$TWINBOX_BUILD/twinbox" --help -- twinbox
+server_help() { "$TWINBOX_BUILD/twinboxd" --help | grep -vE "$1"; }
+agree server_help '^  --(admin|password-stdin|replace)' -- twinboxd
+agree server_help '^  --(version|replace)' -- twinboxd user add
+agree server_help '^  --(version|admin|replace)' -- twinboxd user passwd
+[ "$wrong" -eq 0 ] && [ "$all" -gt 150 ]
+check $? "bash: the $all flags of all commands are those of --help"
+
+for shell in zsh fish; do
+	command -v $shell >/dev/null || {
+		echo "# $shell is not installed: its files are not read"
+		continue
+	}
+	for file in "$made/$shell"/*; do
+		$shell -n "$file"
+		check $? "$shell reads $(basename "$file")"
+	done
+done
+for program in twinbox twinboxd; do
+	"$TWINBOX_BUILD/$program" --help | sed -nE \
+	    's/^ +(-[A-Za-z], *)?--([a-z][a-z0-9-]*).*/\2/p' |
+	    sort -u >"$tmp/help"
+	missing=0
+	while read -r flag; do
+		grep -qE -- "--${flag}[=[]" "$made/zsh/_$program" &&
+		    grep -qE -- " -l $flag( |\$)" "$made/fish/$program.fish" ||
+		    missing=$((missing + 1))
+	done <"$tmp/help"
+	[ "$missing" -eq 0 ] && [ -s "$tmp/help" ]
+	check $? "zsh, fish: flags of $program --help"
+done

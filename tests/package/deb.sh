@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT
+# The Debian packages: built from a clean copy and from the tarball, read by
+# lintian.  Sets $debs to where they are.  Sourced by the stage.
+
+# build_packages NAME: in $tmp/NAME/twinbox, with what it needs hidden.
+build_packages() {
+	(cd "$tmp/$1/twinbox" && DEB_BUILD_OPTIONS=parallel=$jobs \
+	    dpkg-buildpackage -us -uc -b) >"$tmp/$1/log" 2>&1
+	status=$?
+	[ "$status" -eq 0 ] || tail -n 40 "$tmp/$1/log" | sed 's/^/# /'
+	[ "$status" -eq 0 ] && [ "$(ls "$tmp/$1" | grep -cE \
+	    '^twinbox-(server|client)_[0-9.]+_[a-z0-9]+\.deb$')" = 2 ]
+}
+
+mkdir -p "$tmp/tarball" && tar xzf "$tarball" -C "$tmp/tarball" &&
+    mv "$tmp/tarball"/twinbox-* "$tmp/tarball/twinbox"
+without build_packages tarball
+check $? 'deb: dpkg-buildpackage in the tarball'
+[ ! -s "$tmp/called" ]
+check $? 'deb: neither git nor npm was called'
+grep -qE ' warning: ' "$tmp/tarball/log"
+[ $? -eq 1 ]
+check $? 'deb: no warning of the compiler'
+
+if [ -s "$tmp/tracked" ]; then
+	# As git would clone what stands here, committed or not.
+	mkdir -p "$tmp/clone/twinbox"
+	(cd "$TWINBOX_SOURCE" && tar cf - --files-from="$tmp/tracked") |
+	    tar xf - -C "$tmp/clone/twinbox"
+	build_packages clone
+	check $? 'deb: dpkg-buildpackage in a clean clone'
+	for package in server client; do
+		for from in tarball clone; do
+			dpkg-deb -c "$tmp/$from"/twinbox-${package}_*.deb |
+			    awk '{ print $1, $2, $6 }' >"$tmp/$from.files"
+		done
+		cmp -s "$tmp/tarball.files" "$tmp/clone.files" &&
+		    [ "$(wc -l <"$tmp/clone.files")" -gt 10 ]
+		check $? "deb: twinbox-$package is the same of both"
+	done
+	(cd "$tmp/clone/twinbox" && debian/rules clean) >"$tmp/out" 2>&1
+	(cd "$tmp/clone/twinbox" && find . ! -type d | sed 's,^\./,,') |
+	    LC_ALL=C sort | LC_ALL=C comm -13 "$tmp/tracked" - >"$tmp/left"
+	sed 's/^/# left: /' "$tmp/left" | head
+	[ ! -s "$tmp/left" ]
+	check $? 'deb: clean leaves nothing'
+fi
+
+debs=$tmp/tarball
+[ -e "$(echo "$debs"/twinbox-server_*.deb)" ] || finish
+lintian --allow-root --info --fail-on error,warning \
+    "$debs"/twinbox_*.changes >"$tmp/lintian" 2>&1
+status=$?
+sed 's/^/# /' "$tmp/lintian"
+[ "$status" -eq 0 ]
+check $? 'deb: lintian finds no error and no warning'
+# lintian is there to find: a package without a copyright file.
+mkdir -p "$tmp/bad" && dpkg-deb -R "$debs"/twinbox-client_*.deb "$tmp/bad/x" &&
+    rm "$tmp/bad/x/usr/share/doc/twinbox-client/copyright" &&
+    dpkg-deb -b "$tmp/bad/x" "$tmp/bad/twinbox-client.deb" >/dev/null
+lintian --allow-root --fail-on error,warning "$tmp/bad/twinbox-client.deb" \
+    2>&1 | grep -q no-copyright-file
+check $? 'deb: lintian would find a missing copyright'
+for package in server:usr/sbin/twinboxd client:usr/bin/twinbox; do
+	dpkg-deb --fsys-tarfile "$debs"/twinbox-"${package%%:*}"_*.deb |
+	    tar xf - -C "$tmp/bad" "./${package#*:}"
+	sh build-aux/check-hardening.sh "$tmp/bad/${package#*:}" >"$tmp/out"
+	check $? "deb: ${package#*:} is hardened"
+done

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+# Manual pages: well formed, and complete by what the programs say themselves.
+# Sourced by the stage.
+pages=$TWINBOX_BUILD/docs/man
+
+# The flags at the beginning of lines, of --help or of a rendered page.
+flags_of() {
+	sed -nE 's/^ +(-[A-Za-z], *)?--([a-z][a-z0-9-]*).*/\2/p' | LC_ALL=C sort -u
+}
+rendered() { mandoc -Tascii -O width=1000 "$1" | col -bx; }
+client_help() {
+	"$TWINBOX_BUILD/twinbox" --help
+	for command in $("$TWINBOX_BUILD/twinbox" --help |
+	    sed -nE '/^commands:/,/^$/s/^  ([a-z]+) .*/\1/p'); do
+		"$TWINBOX_BUILD/twinbox" "$command" --help
+	done
+}
+# same A B: whether two lists are the same and long enough to be true.
+same() {
+	diff "$1" "$2" | sed 's/^/# /'
+	cmp -s "$1" "$2" && [ "$(wc -l <"$1")" -ge 10 ]
+}
+
+for page in twinbox.1 twinboxd.8 twinboxd.conf.5; do
+	mandoc -Tlint -W warning "$pages/$page" >"$tmp/lint" 2>&1
+	status=$?
+	sed 's/^/# /' "$tmp/lint"
+	[ "$status" -eq 0 ] && [ ! -s "$tmp/lint" ] &&
+	    [ "$(wc -l <"$pages/$page")" -ge 50 ]
+	check $? "manual: $page is well formed"
+	! grep -n '@[a-z]*@' "$pages/$page"
+	check $? "manual: nothing is left to fill in $page"
+done
+sed 's/^\.Sh NAME/.Hs NAME/' "$pages/twinbox.1" >"$tmp/bad.1"
+mandoc -Tlint -W warning "$tmp/bad.1" >/dev/null 2>&1
+[ $? -ne 0 ]
+check $? 'manual: the lint sees a macro that is none'
+
+"$TWINBOX_BUILD/twinboxd" --help | flags_of >"$tmp/help"
+rendered "$pages/twinboxd.8" | flags_of >"$tmp/page"
+same "$tmp/help" "$tmp/page"
+check $? "manual: twinboxd.8 has the $(wc -l <"$tmp/help") flags of --help, no others"
+grep -v '^\.It Fl \\-listen ' "$pages/twinboxd.8" >"$tmp/bad.8"
+rendered "$tmp/bad.8" | flags_of >"$tmp/page"
+! same "$tmp/help" "$tmp/page" >/dev/null
+check $? 'manual: a flag that is missing would be seen'
+
+client_help | flags_of >"$tmp/help"
+rendered "$pages/twinbox.1" | flags_of >"$tmp/page"
+same "$tmp/help" "$tmp/page"
+check $? "manual: twinbox.1 has the $(wc -l <"$tmp/help") flags of every --help, no others"
+"$TWINBOX_BUILD/twinbox" --help |
+    sed -nE '/^commands:/,/^$/s/^  ([a-z]+) .*/\1/p' | sort >"$tmp/help"
+rendered "$pages/twinbox.1" | sed -n '/^COMMANDS/,/^OPTIONS/p' |
+    sed -nE 's/^     ([a-z]+)( .*)?$/\1/p' | sort >"$tmp/page"
+same "$tmp/help" "$tmp/page"
+check $? "manual: twinbox.1 has the $(wc -l <"$tmp/help") commands"
+
+# Settings: name, default, variable.
+"$TWINBOX_BUILD/twinboxd" sample-config |
+    sed -nE 's/^#([a-z0-9-]+) =.*/\1/p' | sort >"$tmp/help"
+rendered "$pages/twinboxd.conf.5" | sed -n '/^SETTINGS/,/^FILES/p' |
+    sed -nE 's/^     ([a-z0-9-]+) = .*/\1/p' | sort >"$tmp/page"
+same "$tmp/help" "$tmp/page"
+check $? "manual: twinboxd.conf.5 has the $(wc -l <"$tmp/help") settings"
+rendered "$pages/twinboxd.conf.5" | tr -s ' \n' ' ' >"$tmp/text"
+missing=0
+while read -r name value; do
+	variable=TWINBOX_$(printf %s "$name" | tr a-z- A-Z_)
+	grep -qE " $name = [^=]*${value:+ default is $value\\. [^=]*}variable is $variable\\." \
+	    "$tmp/text" || {
+		echo "# $name: not with default \"$value\" and $variable"
+		missing=$((missing + 1))
+	}
+done < <("$TWINBOX_BUILD/twinboxd" sample-config |
+    sed -nE 's/^#([a-z0-9-]+) = ?(.*)/\1 \2/p')
+[ "$missing" -eq 0 ]
+check $? 'manual: each with its default and its variable'
+
+# What docs/install.md and the examples have people type exists.
+{ sed -n '/^```sh/,/^```/p' docs/install.md
+    sed -nE 's/^\.Dl [#$] //p' docs/man/*.in | sed 's/\\-/-/g'; } |
+    grep -oE '\btwinboxd? ([a-z].*|--.*)' | sed 's/ *#.*//; s/ && .*//' |
+    sort -u >"$tmp/typed"
+wrong=0
+while read -r program words; do
+	help=$("$TWINBOX_BUILD/$program" --help)
+	first=${words%% *}
+	case $first in
+	--*) ;;
+	*)
+		printf '%s\n' "$help" | grep -qE "^  $first( |\$)" || {
+			echo "# $program has no command $first"
+			wrong=1
+		}
+		[ "$program" = twinboxd ] ||
+			help=$("$TWINBOX_BUILD/$program" "$first" --help)
+		;;
+	esac
+	for flag in $(printf '%s\n' "$words" | grep -oE -- '--[a-z-]+'); do
+		printf '%s\n' "$help" | grep -qE -- "^ .*$flag( |\$)" || {
+			echo "# $program $first has no flag $flag"
+			wrong=1
+		}
+	done
+done <"$tmp/typed"
+[ "$wrong" -eq 0 ] && [ "$(wc -l <"$tmp/typed")" -ge 10 ]
+check $? "manual: the $(wc -l <"$tmp/typed") examples name what there is"

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+//
+// The parts of the page that need no browser: ids, the way back after a lost
+// connection, how news is joined with what is known, links in texts, times.
+// The build's own compiler makes them ready for node.
+
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { before, describe, it } from 'node:test';
+import { pathToFileURL } from 'node:url';
+
+import { tempDir } from '../e2e/harness.mjs';
+import { BUILD, SOURCE } from './browser.mjs';
+
+const page = {};
+
+before(async () => {
+	const out = path.join(tempDir(), 'parts.mjs');
+	const web = path.join(SOURCE, 'web/src');
+	const { buildSync } = createRequire(path.join(BUILD, 'web/work/package.json'))('esbuild');
+	const parts = ['uuid', 'backoff', 'merge', 'time', 'data'].map((name) => `${name}.ts`);
+	buildSync({
+		stdin: {
+			contents: [...parts, 'view-text.tsx', 'view-timeline.tsx'].map((file) =>
+				`export * from './${file}';`).join('\n'),
+			resolveDir: web, loader: 'ts',
+		},
+		bundle: true, format: 'esm', outfile: out, jsx: 'automatic', jsxImportSource: 'preact',
+		nodePaths: [path.join(BUILD, 'web/work/node_modules')],
+	});
+	Object.assign(page, await import(pathToFileURL(out)));
+});
+
+const ANN = 'ann';
+const CHAT = '01900000-0000-7000-8000-00000000000c';
+
+const message = (seq, more = {}) => ({ id: `m${seq}`, conversation: CHAT, seq, from: 'bob', own: false,
+	body: `text ${seq}`, at: 1000 * seq, ...more });
+const chat = (more = {}) => ({ id: CHAT, kind: 'direct', at: 0, last: 0, unread: 0,
+	members: [{ address: ANN, delivered: 0, read: 0 }, { address: 'bob', delivered: 0, read: 0 }],
+	...more });
+const seqs = (list) => list.map((m) => m.seq ?? m.id);
+
+describe('uuid7', () => {
+	it('is a UUID of version 7 that holds the time', () => {
+		const now = 0x0190_1234_5678;
+		for (let i = 0; i < 100; i++)
+			assert.match(page.uuid7(now + i),
+				/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+		assert.ok(page.uuid7(now + 100).startsWith('01901234-56dc-7'));
+	});
+
+	it('ascends, also within a millisecond and when the clock goes back', () => {
+		const now = Date.now();
+		const ids = Array.from({ length: 20_000 }, (_x, i) => page.uuid7(now - (i % 3) * 1000));
+		assert.deepEqual(ids, [...ids].sort());
+		assert.equal(new Set(ids).size, ids.length);
+	});
+});
+
+describe('the way back', () => {
+	it('full jitter below 0.5 s × 2ⁿ, at most 20 s', () => {
+		const bounds = [0, 1, 2, 3, 4, 5, 6, 50].map((n) => page.delay(n, () => 1));
+		assert.deepEqual(bounds, [500, 1000, 2000, 4000, 8000, 16000, 20000, 20000]);
+		assert.equal(page.delay(6, () => 0), 0);
+		const some = Array.from({ length: 1000 }, () => page.delay(9));
+		assert.ok(Math.min(...some) < 2000 && Math.max(...some) > 18_000 && Math.max(...some) < 20_000);
+	});
+
+	it('each close code as the contract says', () => {
+		const codes = (verdict) => [1000, 1001, 1006, 1009, 1011, 1012, 1013, 4400, 4401, 4403, 4408,
+			4409, 4410, 4429].filter((code) => page.verdict(code) === verdict);
+		assert.deepEqual(codes('retry'), [1000, 1001, 1006, 1011, 1012, 1013, 4408, 4429]);
+		assert.deepEqual(codes('stop'), [1009, 4400, 4403, 4409]);
+		assert.deepEqual(codes('login'), [4401]);
+		assert.deepEqual(codes('epoch'), [4410]);
+	});
+});
+
+describe('chain', () => {
+	it('ends at a hole, and says where to ask', () => {
+		assert.deepEqual(page.chain([]), { shown: [], before: 0 });
+		const { shown, before } = page.chain([9, 3, 8, 2, 7].map((n) => message(n)));
+		assert.deepEqual(seqs(shown), [7, 8, 9]);
+		assert.equal(before, 7);
+	});
+
+	it('is whole from the first message on', () => {
+		const { shown, before } = page.chain([3, 1, 2].map((n) => message(n)));
+		assert.deepEqual(seqs(shown), [1, 2, 3]);
+		assert.equal(before, 0);
+	});
+
+	it('follows what the history says over numbers that are no messages', () => {
+		const { shown, before } = page.chain([message(2, { prev: 0 }), message(5, { prev: 2 }), message(6)]);
+		assert.deepEqual(seqs(shown), [2, 5, 6]);
+		assert.equal(before, 0);
+	});
+
+	it('what has no number yet comes last, in order of its id', () => {
+		const fresh = (id) => message(null, { id, own: true });
+		assert.deepEqual(seqs(page.chain([fresh('b'), message(1), fresh('a')]).shown), [1, 'a', 'b']);
+	});
+
+	it('what is from before a restore stands by its time and breaks nothing', () => {
+		const old = message(2, { id: 'old', stale: true, at: 1500 });
+		assert.deepEqual(page.chain([message(1), old, message(2)]).shown.map((m) => m.id),
+			['m1', 'old', 'm2']);
+		const older = message(7, { id: 'older', stale: true, at: 5 });
+		assert.deepEqual(page.chain([message(8), message(9), older]).shown.map((m) => m.id),
+			['m8', 'm9'], 'only as far as the shown goes back');
+	});
+});
+
+describe('messages', () => {
+	it('the same news twice changes nothing', () => {
+		const one = message(4, { prev: 3 });
+		const twice = page.mergeMessage(one, message(4));
+		assert.deepEqual(twice, one);
+		assert.deepEqual(page.mergeMessage(twice, message(4)), twice);
+	});
+
+	it('what only this browser knows is kept', () => {
+		const mine = message(null, { own: true, sent: { to: 'bob' } });
+		const merged = page.mergeMessage(mine, { ...message(5), id: mine.id, own: true });
+		assert.deepEqual(merged.sent, { to: 'bob' });
+		assert.equal(merged.seq, 5);
+		assert.equal(page.mergeMessage({ ...merged, stale: true }, message(5)).stale, undefined);
+		assert.equal(page.mergeMessage(message(5, { end: 'failed', why: 'x' }), message(5)).end, 'failed');
+	});
+});
+
+describe('conversations', () => {
+	it('count what is new once', () => {
+		let c = chat();
+		for (const n of [1, 2, 2, 1, 3])
+			c = page.withMessage(c, message(n), ANN);
+		assert.equal(c.unread, 3);
+		assert.equal(c.last, 3);
+		assert.equal(c.preview.body, 'text 3');
+		assert.equal(page.withMessage(c, message(4, { own: true, from: ANN }), ANN).unread, 3);
+	});
+
+	it('marks go only forward', () => {
+		let c = page.withMark(chat(), 'bob', 5, true);
+		c = page.withMark(c, 'bob', 3, true);
+		c = page.withMark(c, 'bob', 7, false);
+		assert.deepEqual(c.members[1], { address: 'bob', delivered: 7, read: 5 });
+		assert.deepEqual(page.withMark(c, 'stranger', 9, true).members, c.members);
+	});
+
+	it('reading lowers the count to what is left, and never raises it', () => {
+		const known = [1, 2, 3, 4].map((n) => message(n));
+		const c = chat({ last: 4, unread: 4 });
+		assert.equal(page.withRead(c, ANN, 2, known).unread, 2);
+		assert.equal(page.withRead(c, ANN, 4, []).unread, 0);
+		assert.equal(page.withRead({ ...c, unread: 1 }, ANN, 1, known).unread, 1);
+	});
+
+	it('the list of the server and faster events', () => {
+		const server = { id: CHAT, kind: 'direct', created_at: '2026-01-01T00:00:00.000Z', last: 3, unread: 2,
+			members: chat().members };
+		assert.equal(page.mergeConversation(undefined, server, ANN).unread, 2);
+		const faster = page.mergeConversation(chat({ last: 5, unread: 4 }), server, ANN);
+		assert.deepEqual([faster.last, faster.unread], [5, 4]);
+		const read = page.mergeConversation(page.withMark(chat({ last: 3 }), ANN, 3, true), server, ANN);
+		assert.equal(read.unread, 0, 'read here, the server does not know yet');
+	});
+});
+
+describe('ticks', () => {
+	const group = chat({ kind: 'group', members: [
+		{ address: ANN, delivered: 9, read: 9 }, { address: 'bob', delivered: 5, read: 5 },
+		{ address: 'carol', delivered: 4, read: 2 }] });
+	const mine = (seq, more) => message(seq, { own: true, from: ANN, ...more });
+
+	it('the slowest of all says how far it is', () => {
+		assert.equal(page.tickOf(mine(2), group, ANN), 'read');
+		assert.equal(page.tickOf(mine(4), group, ANN), 'delivered');
+		assert.equal(page.tickOf(mine(5), group, ANN), 'accepted');
+		assert.equal(page.tickOf(mine(null), group, ANN), 'accepted');
+	});
+
+	it('what failed stays failed, whatever is read after it', () => {
+		assert.equal(page.tickOf(mine(2, { end: 'failed' }), group, ANN), 'failed');
+		assert.equal(page.tickOf(mine(2, { stale: true }), group, ANN), 'accepted');
+	});
+});
+
+describe('links', () => {
+	const links = (text) => page.cut(text).filter((_part, at) => at % 2 === 1);
+
+	it('plain addresses, without the full stop behind them', () => {
+		assert.deepEqual(links('see https://a.example/x?y=1#z, and (http://b.example).'),
+			['https://a.example/x?y=1#z', 'http://b.example']);
+		assert.deepEqual(links('no link'), []);
+	});
+
+	it('nothing else', () => {
+		for (const text of ['javascript:alert(1)', 'data:text/html,x', 'JaVaScRiPt:https', 'vbscript:x',
+			'file:///etc/passwd', 'https://', 'http:/x', '//evil.example', '<a href=https:x>'])
+			assert.deepEqual(links(text), [], text);
+	});
+
+	it('no character is lost', () => {
+		for (const text of ['', 'a https://x.example b', 'https://x.example', '\u202ehttps://x.example"onclick=1'])
+			assert.equal(page.cut(text).join(''), text);
+	});
+});
+
+describe('words', () => {
+	it('days and spans', () => {
+		const now = new Date(2026, 4, 20, 12).getTime();
+		assert.equal(page.dayName(now - 3600_000, now), 'Today');
+		assert.equal(page.dayName(now - 86_400_000, now), 'Yesterday');
+		assert.notEqual(page.dayOf(now), page.dayOf(now - 13 * 3600_000));
+		assert.deepEqual([5, 1500, 90_000, 7_200_000, 3 * 86_400_000].map((ms) => page.span(0, ms)),
+			['5 ms', '1.5 s', '2 min', '2 h', '3 d']);
+	});
+
+	it('devices', () => {
+		const name = (text) => page.deviceName(text);
+		assert.equal(name('Mozilla/5.0 (X11; Linux x86_64; rv:120.0) Gecko/20100101 Firefox/120.0'),
+			'Firefox on Linux');
+		assert.equal(name('Mozilla/5.0 (Linux; Android 14) Chrome/120.0 Mobile Safari/537.36'),
+			'Chrome on Android');
+		assert.equal(name('something else'), 'Browser');
+	});
+
+	it('the steps of an entry', () => {
+		const entry = { state: 'acked', created_at: '2026-01-01T00:00:00.000Z', destinations: [
+			{ address: 'bob', sent_at: '2026-01-01T00:00:01.000Z', acked_at: null, read_at: null }],
+		timeline: [{ state: 'acked', at: '2026-01-01T00:00:02.000Z' }] };
+		assert.deepEqual(page.stepsOf(entry).map((step) => step.at && step.at % 10_000),
+			[0, 1000, 2000, null]);
+		const failed = page.stepsOf({ ...entry, state: 'failed', last_error: 'no such user' });
+		assert.deepEqual(failed.map((step) => step.name), ['Accepted', 'Failed']);
+		assert.equal(failed[1].what, 'no such user');
+	});
+});

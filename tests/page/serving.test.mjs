@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+//
+// How the page is served: what a browser and what a program gets at /, the
+// policy, encodings, tags, caching, the size of all of it, and that no name
+// leads anywhere but into the table inside the program.
+
+import assert from 'node:assert/strict';
+import http from 'node:http';
+import { after, afterEach, before, describe, it } from 'node:test';
+import zlib from 'node:zlib';
+
+import { problem } from '../e2e/expect.mjs';
+import { rawRequest, serverForFile } from '../e2e/harness.mjs';
+
+const server = serverForFile({ before, after, afterEach });
+const HTML = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
+const LIMIT = 60_000;
+
+/** An answer with its body as the bytes that came. */
+function bytes(target, headers = {}, method = 'GET')
+{
+	return new Promise((resolve, reject) => {
+		http.request(new URL(target, server.url), { method, headers, agent: false }, (answer) => {
+			const pieces = [];
+			answer.on('data', (piece) => pieces.push(piece));
+			answer.on('end', () => resolve({ status: answer.statusCode, headers: answer.headers,
+				body: Buffer.concat(pieces) }));
+		}).on('error', reject).end();
+	});
+}
+
+/** The addresses that the page names. */
+async function assets()
+{
+	const { body } = await bytes('/', HTML);
+	return [...body.toString().matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, name]) => name);
+}
+
+const unpack = { br: zlib.brotliDecompressSync, gzip: zlib.gunzipSync };
+
+describe('/', () => {
+	it('is the page for browsers and a text for programs', async () => {
+		const page = await bytes('/', HTML);
+		assert.equal(page.status, 200);
+		assert.equal(page.headers['content-type'], 'text/html; charset=utf-8');
+		assert.match(page.body.toString(), /<div id="app">/);
+		for (const accept of [undefined, '*/*', 'text/plain', 'application/json']) {
+			const text = await bytes('/', accept ? { accept } : {});
+			assert.equal(text.headers['content-type'], 'text/plain; charset=utf-8');
+			assert.match(text.body.toString(), /^twinbox.*\/openapi\.yaml/s);
+			assert.equal(text.headers['content-security-policy'], undefined);
+		}
+		assert.match(page.headers.vary, /\bAccept\b.*\bAccept-Encoding\b/);
+	});
+
+	it('has a policy that allows its own files and nothing inline', async () => {
+		const { headers, body } = await bytes('/', HTML);
+		const policy = new Map(headers['content-security-policy'].split(';')
+			.map((one) => one.trim().split(' ')).map(([name, ...values]) => [name, values.join(' ')]));
+		assert.deepEqual(Object.fromEntries(policy), {
+			'default-src': "'none'", 'script-src': "'self'", 'style-src': "'self'",
+			'img-src': "'self' data:", 'connect-src': "'self'", 'base-uri': "'none'",
+			'form-action': "'none'", 'frame-ancestors': "'none'",
+			'require-trusted-types-for': "'script'", 'trusted-types': "'none'",
+		});
+		assert.equal(headers['x-content-type-options'], 'nosniff');
+		assert.equal(headers['referrer-policy'], 'no-referrer');
+		assert.equal(headers['cross-origin-opener-policy'], 'same-origin');
+		assert.equal(headers['cross-origin-resource-policy'], 'same-origin');
+		assert.equal(headers['cache-control'], 'no-cache');
+		assert.equal(headers['access-control-allow-origin'], undefined);
+		const html = body.toString();
+		assert.doesNotMatch(html, /<style|\sstyle=|\son\w+=|javascript:/i);
+		for (const [, attributes, inside] of html.matchAll(/<script([^>]*)>([^]*?)<\/script>/g)) {
+			assert.match(attributes, /src="\/assets\//);
+			assert.equal(inside, '');
+		}
+	});
+});
+
+describe('assets', () => {
+	it('are named by their content and may be kept for ever', async () => {
+		const names = await assets();
+		assert.ok(names.some((name) => name.endsWith('.js')) && names.some((name) => name.endsWith('.css')),
+			names.join());
+		for (const name of names) {
+			assert.match(name, /-[\w-]{8}\.(js|css)$/);
+			const { status, headers } = await bytes(name);
+			assert.equal(status, 200);
+			assert.equal(headers['cache-control'], 'public, max-age=31536000, immutable');
+			assert.equal(headers.vary, 'Accept-Encoding');
+			assert.equal(headers['x-content-type-options'], 'nosniff');
+			assert.equal(headers['content-type'], name.endsWith('.js') ?
+				'text/javascript; charset=utf-8' : 'text/css; charset=utf-8');
+		}
+	});
+
+	it('another name is 404, and so is every way to a file', async () => {
+		const [name] = await assets();
+		const file = name.slice('/assets/'.length);
+		for (const target of ['/assets/x', '/assets/index.html', `/assets/${file}x`,
+			`/assets/${file.toUpperCase()}`, `/assets/${file}.br`, '/assets/', '/assets',
+			'/assets/page.list', `/assets//${file}`, `/assets/./${file}`,
+			'/assets/../index.html', '/assets/..%2findex.html', '/assets/%2e%2e/index.html',
+			'/assets/%2e%2e%2f%2e%2e%2fetc%2fpasswd', '/assets/..\\..\\etc\\passwd',
+			'/assets/..%5cindex.html', '/assets/....//etc/passwd', '/assets//etc/passwd',
+			'/assets/%252e%252e%252fetc%252fpasswd', '/assets/%c0%ae%c0%ae/etc/passwd',
+			`/assets/${file}%00.html`, `/assets/${file}/`, `/assets/${file}/x`, '/index.html',
+			'/../etc/passwd']) {
+			const answer = await rawRequest(server, 'GET', target);
+			assert.ok([400, 404].includes(answer.status), `${target}: ${answer.status}`);
+			problem(answer, answer.status, answer.status === 404 ? 'not_found' : 'bad_request');
+		}
+		// Percent-encoding of the very name is the very name.
+		const same = await rawRequest(server, 'GET', `/assets/%${file.charCodeAt(0).toString(16)}${file.slice(1)}`);
+		assert.equal(same.status, 200);
+	});
+
+	it('are only read', async () => {
+		const [name] = await assets();
+		for (const target of ['/', name]) {
+			for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+				const answer = await rawRequest(server, method, target, { headers: HTML });
+				problem(answer, 405, 'method_not_allowed');
+				assert.equal(answer.headers.get('allow'), 'GET, HEAD, OPTIONS');
+			}
+		}
+		const body = await rawRequest(server, 'GET', name, { body: 'x', headers: { 'content-length': '1' } });
+		assert.ok(body.status >= 400, String(body.status));
+	});
+});
+
+describe('encodings', () => {
+	const cases = [
+		['gzip, deflate, br', 'br'], ['br', 'br'], ['gzip', 'gzip'], ['GZIP;q=0.5', 'gzip'],
+		['br;q=0, gzip', 'gzip'], ['br;q=0, gzip;q=0', undefined], ['*', 'br'], ['deflate', undefined],
+		['identity', undefined], ['', undefined], [undefined, undefined], ['gzippo', undefined],
+		['*;q=0', undefined],
+	];
+
+	for (const [accepted, encoding] of cases) {
+		it(`Accept-Encoding ${JSON.stringify(accepted)}: ${encoding ?? 'as it is'}`, async () => {
+			const headers = accepted === undefined ? {} : { 'accept-encoding': accepted };
+			for (const target of ['/', ...await assets()]) {
+				const plain = await bytes(target, HTML);
+				const answer = await bytes(target, { ...HTML, ...headers });
+				assert.equal(answer.status, 200);
+				assert.equal(answer.headers['content-encoding'], encoding);
+				assert.equal(Number(answer.headers['content-length']), answer.body.length);
+				const body = encoding ? unpack[encoding](answer.body) : answer.body;
+				assert.ok(body.equals(plain.body), 'the same content');
+				if (encoding) {
+					assert.ok(answer.body.length < plain.body.length);
+					assert.notEqual(answer.headers.etag, plain.headers.etag);
+				}
+			}
+		});
+	}
+
+	it('all of the page is below 60 kB, compressed', async (t) => {
+		const sizes = { gzip: 0, br: 0 };
+		for (const target of ['/', ...await assets()])
+			for (const encoding of Object.keys(sizes))
+				sizes[encoding] += (await bytes(target, { ...HTML,
+					'accept-encoding': encoding })).body.length;
+		t.diagnostic(`the page: ${sizes.gzip} bytes with gzip, ${sizes.br} with brotli, ` +
+			`of at most ${LIMIT}`);
+		assert.ok(sizes.gzip > 5_000 && sizes.gzip < LIMIT, JSON.stringify(sizes));
+		assert.ok(sizes.br < sizes.gzip);
+	});
+});
+
+describe('tags', () => {
+	it('are strong, steady, and spare the second way', async () => {
+		for (const target of ['/', ...await assets()]) {
+			for (const encoding of ['br', 'gzip', 'identity']) {
+				const headers = { ...HTML, 'accept-encoding': encoding };
+				const first = await bytes(target, headers);
+				const tag = first.headers.etag;
+				assert.match(tag, /^"[\w-]+"$/);
+				for (const list of [tag, `"other", ${tag}`, `W/${tag}`, '*']) {
+					const again = await bytes(target, { ...headers, 'if-none-match': list });
+					assert.equal(again.status, 304, list);
+					assert.equal(again.body.length, 0);
+					assert.equal(again.headers.etag, tag);
+					assert.equal(again.headers['cache-control'], first.headers['cache-control']);
+					assert.equal(again.headers.vary, first.headers.vary);
+				}
+				for (const list of ['"other"', tag.slice(1, -1), `"${tag.slice(1, -2)}"`])
+					assert.equal((await bytes(target, { ...headers,
+						'if-none-match': list })).status, 200, list);
+			}
+		}
+	});
+
+	it('HEAD says what GET would', async () => {
+		for (const target of ['/', ...await assets()]) {
+			const headers = { ...HTML, 'accept-encoding': 'br' };
+			const get = await bytes(target, headers);
+			const head = await bytes(target, headers, 'HEAD');
+			assert.equal(head.status, 200);
+			assert.equal(head.body.length, 0);
+			for (const name of ['content-length', 'content-type', 'content-encoding', 'etag', 'vary',
+				'cache-control', 'content-security-policy'])
+				assert.equal(head.headers[name], get.headers[name], name);
+			assert.equal((await bytes(target, { ...headers, 'if-none-match': get.headers.etag },
+				'HEAD')).status, 304);
+		}
+	});
+});

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: MIT
+//
+// Each view, in light and dark, on a desk and on a phone: kept as a picture in
+// the build's screenshots/, and looked at by axe, which may find nothing
+// serious.  And the page without a mouse.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { after, afterEach, before, describe, it } from 'node:test';
+
+import { eventually, once, register, serverForFile, users } from '../e2e/harness.mjs';
+import { PHONE, Person, SHOTS, browserForFile } from './browser.mjs';
+
+const holder = browserForFile({ before, after });
+const server = serverForFile({ before, after, afterEach });
+
+const scene = once(async () => {
+	const [bob, carol, dave] = await users(server, 'ben', 'cleo', 'dilip');
+	return { bob, carol, dave };
+});
+
+/** Somebody who has been written to, with a browser. */
+async function guest(t, options)
+{
+	const { bob, carol, dave } = await scene();
+	const rest = await register(server, `ann-${Math.random().toString(36).slice(2, 8)}`);
+	await carol.send(rest.name, 'The minutes of Tuesday are in the folder. Could you look at point 4 before we meet?');
+	await dave.send(rest.name, 'مرحبا، كيف حالك؟');
+	await bob.send(rest.name, 'Good morning!');
+	await bob.send(rest.name, 'Did the parcel arrive?\nThe page https://example.org/track/123 says yes.');
+	const person = await Person.make(holder, server, rest.name, options);
+	person.rest = rest;
+	t.after(() => person.close());
+	return person;
+}
+
+/** ${bob} has got and read all but the last of what ${person} wrote. */
+async function halfway(person)
+{
+	const { bob } = await scene();
+	const marks = async () => (await bob.inbox()).events
+		.filter((e) => e.kind === 'message' && e.from === person.name);
+	const mine = await eventually(async () => {
+		const found = await marks();
+		return found.length >= 2 && found;
+	}, 'two messages');
+	await bob.ack(mine[1].seq);
+	await bob.read({ conversation: mine[0].conversation,
+		upto_conversation_seq: mine[0].conversation_seq });
+}
+
+async function look(person, name, report)
+{
+	await person.shot(name);
+	for (const line of await person.axe())
+		report.push(`${name}: ${line}`);
+}
+
+for (const scheme of ['light', 'dark']) {
+	describe(`every view, ${scheme}`, () => {
+		it('on a desk: axe finds nothing serious', async (t) => {
+			const { bob } = await scene();
+			const person = await guest(t, { scheme, bypassCSP: true });
+			const { page } = person;
+			const report = [];
+			await page.getByRole('button', { name: 'Register' }).waitFor();
+			await look(person, `${scheme}-login`, report);
+			await page.getByRole('button', { name: 'Register' }).click();
+			await look(person, `${scheme}-register`, report);
+			await page.getByRole('button', { name: 'Log in' }).first().click();
+			await page.getByLabel('Name').fill(person.name);
+			await page.getByLabel('Password').fill('wrong, quite wrong');
+			await page.keyboard.press('Enter');
+			await page.getByText('Name or password is wrong.').waitFor();
+			await look(person, `${scheme}-login-wrong`, report);
+			await person.logIn();
+			await person.item(bob.name).locator('.badge').waitFor();
+			await look(person, `${scheme}-list`, report);
+			await page.getByRole('button', { name: 'New conversation' }).click();
+			await page.getByLabel('Write to').waitFor();
+			await look(person, `${scheme}-new`, report);
+			await page.keyboard.press('Escape');
+			await person.talkTo(bob.name);
+			await person.say('Yes, it did – thank you! It stood in the hall this morning.');
+			await person.say('One corner is bent, but the inside is fine.');
+			await halfway(person);
+			await person.tick('One corner is bent, but the inside is fine.', 'delivered');
+			await bob.send(person.name, 'Glad to hear that. I will tell the shop about the corner; they ' +
+				'should pack better. See you at the market on Saturday?');
+			await person.say('Saturday it is.');
+			await person.tick('Saturday it is.', 'accepted');
+			await look(person, `${scheme}-chat`, report);
+			await page.locator('button.tick.read').click();
+			await page.getByRole('dialog').getByText('it was seen').waitFor();
+			await look(person, `${scheme}-timeline`, report);
+			await page.keyboard.press('Escape');
+			await person.writeTo('nobody-there');
+			await look(person, `${scheme}-first`, report);
+			await person.say('Is anybody of this name here?');
+			await person.tick('Is anybody of this name here?', 'refused');
+			await look(person, `${scheme}-refused`, report);
+			await page.getByRole('button', { name: 'Log out' }).click();
+			await page.getByRole('dialog').waitFor();
+			await look(person, `${scheme}-logout`, report);
+			await page.keyboard.press('Escape');
+			await person.context.setOffline(true);
+			await person.link('offline');
+			await look(person, `${scheme}-offline`, report);
+			assert.deepEqual(report, []);
+		});
+
+		it('on a phone: one pane at a time', async (t) => {
+			const { bob } = await scene();
+			const person = await guest(t, { scheme, viewport: PHONE, touch: true, bypassCSP: true });
+			const { page } = person;
+			const report = [];
+			await page.getByLabel('Name').waitFor();
+			await look(person, `${scheme}-phone-login`, report);
+			await person.logIn();
+			await person.item(bob.name).locator('.badge').waitFor();
+			await look(person, `${scheme}-phone-list`, report);
+			assert.equal(await page.locator('.chat').count(), 0);
+			await person.item(bob.name).tap();
+			await person.sees('Good morning!');
+			assert.equal(await page.locator('nav').count(), 0, 'the list makes room');
+			await person.field.fill('From the tram');
+			await page.getByRole('button', { name: 'Send' }).tap();
+			await person.tick('From the tram', 'accepted');
+			await look(person, `${scheme}-phone-chat`, report);
+			const sizes = await page.evaluate(() => ({
+				wide: document.documentElement.scrollWidth, room: innerWidth,
+				high: document.documentElement.scrollHeight, height: innerHeight,
+				small: [...document.querySelectorAll('button, a.round')].map((one) =>
+					one.getBoundingClientRect()).filter((box) => box.width < 24 || box.height < 24).length,
+			}));
+			assert.ok(sizes.wide <= sizes.room && sizes.high <= sizes.height, JSON.stringify(sizes));
+			assert.equal(sizes.small, 0, 'all can be hit with a finger');
+			// Long words break, nothing scrolls sideways.
+			await person.say(`${'w'.repeat(300)} https://example.org/${'x'.repeat(300)}`);
+			await page.locator('.msg').nth(3).waitFor();
+			assert.ok(await page.evaluate(() => document.querySelector('.messages').scrollWidth <=
+				document.querySelector('.messages').clientWidth));
+			await page.locator('button.tick').first().tap();
+			await page.getByRole('dialog').getByText('Accepted').waitFor();
+			await look(person, `${scheme}-phone-timeline`, report);
+			await page.getByRole('button', { name: 'Close' }).tap();
+			await page.getByRole('link', { name: 'Back to the conversations' }).tap();
+			await person.item(bob.name).waitFor();
+			assert.equal(await page.locator('.chat').count(), 0);
+			// The browser's own way back does the same.
+			await person.item(bob.name).tap();
+			await person.sees('From the tram');
+			await page.goBack();
+			await person.item(bob.name).waitFor();
+			assert.equal(await page.locator('.chat').count(), 0);
+			assert.deepEqual(report, []);
+			assert.deepEqual(person.troubles, []);
+		});
+	});
+}
+
+describe('axe', () => {
+	it('sees what is bad', async (t) => {
+		const person = await guest(t, { bypassCSP: true });
+		await person.page.getByLabel('Name').waitFor();
+		await person.page.evaluate(() => {
+			document.querySelector('label').remove();
+			document.querySelector('h1').style.color = '#eee';
+		});
+		const found = (await person.axe()).join('\n');
+		assert.match(found, /label:/);
+		assert.match(found, /color-contrast:/);
+	});
+});
+
+describe('without a mouse', () => {
+	it('log in, choose, write, look at the way of a message, go back, log out', async (t) => {
+		const { bob, carol } = await scene();
+		const person = await guest(t);
+		const { page } = person;
+		const press = (...keys) => keys.reduce((done, key) =>
+			done.then(() => page.keyboard.press(key)), Promise.resolve());
+		const focus = () => page.evaluate(() => {
+			const at = document.activeElement;
+			return at.getAttribute('href') ?? at.id ?? at.textContent;
+		});
+		const focused = (wanted, what) => eventually(async () => await focus() === wanted,
+			`the focus on ${what}`).catch(async (error) => {
+			throw new Error(`${error.message}; it is on ${await focus()}`);
+		});
+
+		await focused('login-username', 'the name');
+		await page.keyboard.type(person.name);
+		await press('Tab');
+		await page.keyboard.type('correct horse battery');
+		await press('Tab', 'Tab', 'Enter');
+		await person.link('live');
+		await person.item(carol.name).waitFor();
+
+		// The list: + and the way out first, then arrows.
+		for (let i = 0; i < 10 && !(await focus()).startsWith('#to/'); i++)
+			await press('Tab');
+		await focused(`#to/${bob.name}`, 'the newest conversation');
+		const rings = await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle);
+		assert.equal(rings, 'solid', 'the focus is visible');
+		await press('End');
+		await focused(`#to/${carol.name}`, 'the last');
+		await press('ArrowUp', 'Home', 'ArrowUp');
+		await focused(`#to/${bob.name}`, 'the first');
+		await press('Enter');
+		await person.sees('Good morning!');
+		await focused('text', 'the field');
+
+		await page.keyboard.type('one');
+		await press('Shift+Enter');
+		await page.keyboard.type('two');
+		await press('Enter');
+		await person.sees('one\ntwo');
+		await person.tick('one\ntwo', 'accepted');
+		await press('Enter');
+		assert.equal(await page.locator('.msg.own').count(), 1, 'nothing empty is sent');
+
+		await press('Shift+Tab');
+		assert.match(await page.evaluate(() => document.activeElement.getAttribute('aria-label')),
+			/^Accepted\. Show the way/);
+		await press('Enter');
+		await page.getByRole('dialog').getByText('Accepted').waitFor();
+		await press('Escape');
+		await page.getByRole('dialog').waitFor({ state: 'detached' });
+		assert.match(await page.evaluate(() => document.activeElement.className), /tick/,
+			'the focus is where it was');
+
+		await press('Escape');
+		await eventually(async () => await page.evaluate(() => location.hash) === '', 'back at the list');
+		await focused(`#to/${bob.name}`, 'the conversation that was left');
+
+		// A new one, to oneself.
+		await press('Shift+Tab', 'Shift+Tab', 'Enter');
+		await focused('new-name', 'the name to write to');
+		await page.keyboard.type(person.name);
+		await press('Enter');
+		await focused('text', 'the field');
+		await page.keyboard.type('Buy milk');
+		await press('Enter');
+		await person.tick('Buy milk', 'read');
+
+		await page.getByRole('button', { name: 'Log out' }).focus();
+		await press('Enter');
+		await page.getByRole('dialog').waitFor();
+		for (let i = 0; i < 4; i++) {
+			if (await page.evaluate(() => document.activeElement.textContent) === 'Log out')
+				break;
+			await press('Tab');
+		}
+		await press('Enter');
+		await page.getByText('You are logged out.').waitFor();
+		await person.unharmed();
+	});
+
+	it('a screen reader is told what comes and how well it is connected', async (t) => {
+		const { bob } = await scene();
+		const person = await guest(t);
+		await person.logIn();
+		await person.talkTo(bob.name);
+		await bob.send(person.name, 'Read me out');
+		await person.page.locator('[role=log]', { hasText: `${bob.name}: Read me out` })
+			.waitFor({ state: 'attached' });
+		assert.equal(await person.page.locator('[role=status]').textContent(), 'Live');
+		await person.context.setOffline(true);
+		await person.link('offline');
+		assert.match(await person.page.locator('[role=status]').textContent(), /^No network/);
+		await person.say('In a moment');
+		const row = await person.message('In a moment').textContent();
+		assert.match(row, /^You: In a moment/);
+		assert.equal(await person.message('In a moment').getByRole('img').getAttribute('aria-label'),
+			'Not sent yet');
+	});
+});
+
+describe('pictures', () => {
+	it('of each view are kept', (t) => {
+		const found = fs.readdirSync(SHOTS).filter((name) => name.endsWith('.png'));
+		for (const scheme of ['light', 'dark'])
+			for (const view of ['login', 'register', 'list', 'new', 'chat', 'timeline', 'refused', 'logout',
+				'offline', 'phone-list', 'phone-chat', 'phone-timeline'])
+				assert.ok(fs.statSync(path.join(SHOTS, `${scheme}-${view}.png`)).size > 5_000);
+		t.diagnostic(`${found.length} screenshots in ${SHOTS}`);
+	});
+});

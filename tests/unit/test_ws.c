@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What WebSocket clients send, in any portions: heads of handshakes and frames
+ * mean the same however the network cuts them.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "push/ws_head.h"
+#include "push/ws_reader.h"
+
+/* ---- heads ---- */
+
+static const struct ws_head_rules rules = {.path = "/v1/ws",
+    .protocol = "twinbox.v1",
+    .allow_origin = "https://a.example, https://b.example"};
+
+#define LINE "GET /v1/ws HTTP/1.1\r\n"
+#define REST                                                                   \
+	"Host: here\r\nUpgrade: websocket\r\nConnection: keep-alive, "         \
+	"Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"           \
+	"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: x, "             \
+	"twinbox.v1\r\n"
+
+static const struct {
+	const char *text;
+	enum problem problem; /* PROBLEM_NONE: it is whole and right */
+} heads[] = {
+    {LINE REST "\r\n", PROBLEM_NONE},
+    {LINE REST "Origin: http://here\r\n\r\n", PROBLEM_NONE},
+    {LINE REST "Origin: https://b.example\r\n\r\n", PROBLEM_NONE},
+    {LINE REST "Origin: https://b.exampl\r\n\r\n", PROBLEM_FORBIDDEN},
+    {LINE REST "Origin: null\r\n\r\n", PROBLEM_FORBIDDEN},
+    {LINE REST "Origin:\r\n\r\n", PROBLEM_FORBIDDEN},
+    {LINE REST "Origin: http://\r\n\r\n", PROBLEM_FORBIDDEN},
+    {LINE REST "Host: there\r\n\r\n", PROBLEM_BAD_REQUEST},
+    {LINE REST "X\r\n\r\n", PROBLEM_BAD_REQUEST},
+    {LINE REST " folded: 1\r\n\r\n", PROBLEM_BAD_REQUEST},
+    {LINE REST "\r\nmore", PROBLEM_BAD_REQUEST},
+    {LINE "\r\n", PROBLEM_BAD_REQUEST},
+    {"GET /v1/ws?x HTTP/1.1\r\n" REST "\r\n", PROBLEM_BAD_REQUEST},
+    {"GET /v1/wsx HTTP/1.1\r\n" REST "\r\n", PROBLEM_BAD_REQUEST},
+    {"\r\n", PROBLEM_BAD_REQUEST},
+};
+
+static void
+test_heads_in_portions(void **state)
+{
+	struct refusal r;
+	enum ws_head_state got;
+	size_t i, n, len;
+
+	(void)state;
+	for (i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
+		len = strlen(heads[i].text);
+		/* Every beginning waits or is refused, never is whole. */
+		for (n = 0; n < len; n++) {
+			r = (struct refusal)REFUSAL_INIT;
+			got = ws_head_read(heads[i].text, n, &rules, &r);
+			if (got == WS_HEAD_WHOLE)
+				assert_string_equal(heads[i].text + n, "more");
+			if (got == WS_HEAD_REFUSED)
+				assert_int_equal(r.problem, heads[i].problem);
+		}
+		r = (struct refusal)REFUSAL_INIT;
+		got = ws_head_read(heads[i].text, len, &rules, &r);
+		assert_int_equal(got, heads[i].problem == PROBLEM_NONE
+					  ? WS_HEAD_WHOLE
+					  : WS_HEAD_REFUSED);
+		assert_int_equal(r.problem, heads[i].problem);
+	}
+}
+
+static void
+test_head_too_long(void **state)
+{
+	struct refusal r = REFUSAL_INIT;
+	char text[WS_HEAD_LEN];
+
+	(void)state;
+	memset(text, 'x', sizeof(text));
+	memcpy(text, LINE, strlen(LINE));
+	assert_int_equal(
+	    ws_head_read(text, sizeof(text) - 1, &rules, &r), WS_HEAD_MORE);
+	assert_int_equal(
+	    ws_head_read(text, sizeof(text), &rules, &r), WS_HEAD_REFUSED);
+}
+
+/* ---- frames ---- */
+
+/* What was told, as text: "m:…" message, "i:…" ping, "o" pong, "c:code" close,
+ * "b:code" broken. */
+struct told {
+	char text[4096];
+	bool stops; /* after the first message */
+};
+
+static void
+note(struct told *t, const char *what, const char *p, size_t n)
+{
+	size_t len = strlen(t->text);
+
+	(void)snprintf(t->text + len, sizeof(t->text) - len, "%s%.*s;", what,
+	    (int)(n > 40 ? 40 : n), p);
+}
+
+static bool
+on_message(void *arg, const char *text, size_t n)
+{
+	struct told *t = arg;
+
+	note(t, "m:", text, n);
+	return (!t->stops);
+}
+
+static bool
+on_ping(void *arg, const char *payload, size_t n)
+{
+
+	note(arg, "i:", payload, n);
+	return (true);
+}
+
+static bool
+on_pong(void *arg)
+{
+
+	note(arg, "o", "", 0);
+	return (true);
+}
+
+static void
+on_close(void *arg, int code)
+{
+	char text[16];
+
+	(void)snprintf(text, sizeof(text), "c:%d", code);
+	note(arg, text, "", 0);
+}
+
+static void
+on_broken(void *arg, int code, const char *why)
+{
+	char text[16];
+
+	assert_true(why[0] != '\0');
+	(void)snprintf(text, sizeof(text), "b:%d", code);
+	note(arg, text, "", 0);
+}
+
+static const struct ws_reader_ops ops = {.message = on_message,
+    .ping = on_ping,
+    .pong = on_pong,
+    .close = on_close,
+    .broken = on_broken};
+
+/* Adds a masked frame with a short payload. */
+static size_t
+add(char *at, int first, const char *payload)
+{
+	size_t i, n = strlen(payload);
+
+	assert_true(n < 126);
+	at[0] = (char)first;
+	at[1] = (char)(0x80 | n);
+	memcpy(at + 2, "\x11\x22\x33\x44", 4);
+	for (i = 0; i < n; i++)
+		at[6 + i] = (char)(payload[i] ^ at[2 + (i & 3)]);
+	return (6 + n);
+}
+
+/* What is told of ${n} bytes that come ${step} at a time. */
+static void
+feed(const char *bytes, size_t n, size_t step, struct told *ret)
+{
+	struct ws_reader r;
+	char piece[1024];
+	size_t at, k;
+
+	assert_true(step <= sizeof(piece));
+	ret->text[0] = '\0';
+	ws_reader_init(&r, &ops, ret);
+	for (at = 0; at < n; at += k) {
+		k = n - at < step ? n - at : step;
+		memcpy(piece, bytes + at, k);
+		ws_reader_feed(&r, piece, k);
+	}
+	ws_reader_fini(&r);
+}
+
+static void
+test_frames_in_portions(void **state)
+{
+	static const char want[] =
+	    "m:whole;m:;i:ping;o;i:;m:in three parts;m:last;c:1000;";
+	char bytes[1024];
+	struct told t = {.stops = false};
+	size_t n = 0, step;
+
+	(void)state;
+	n += add(bytes + n, 0x81, "whole");
+	n += add(bytes + n, 0x81, "");
+	n += add(bytes + n, 0x89, "ping");
+	n += add(bytes + n, 0x8a, "pong");
+	n += add(bytes + n, 0x01, "in ");
+	n += add(bytes + n, 0x89, "");
+	n += add(bytes + n, 0x00, "three ");
+	n += add(bytes + n, 0x80, "parts");
+	n += add(bytes + n, 0x81, "last");
+	n += add(bytes + n, 0x88,
+	    "\x03\xe8"
+	    "bye");
+	n += add(bytes + n, 0x81, "too late");
+	for (step = 1; step <= n; step++) {
+		feed(bytes, n, step, &t);
+		assert_string_equal(t.text, want);
+	}
+}
+
+static void
+test_broken_once(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t n;
+		const char *want;
+	} cases[] = {
+	    {"\x81\x01x", 3, "b:1002;"},            /* unmasked */
+	    {"\xc1\x80....", 6, "b:1002;"},         /* reserved bit */
+	    {"\x83\x80....", 6, "b:1002;"},         /* reserved opcode */
+	    {"\x09\x80....", 6, "b:1002;"},         /* fragmented ping */
+	    {"\x89\xfe\x01\x00....", 8, "b:1002;"}, /* long ping */
+	    {"\x80\x80....", 6, "b:1002;"},         /* continues nothing */
+	    {"\x81\xfe\x00\x05....", 8, "b:1002;"}, /* 5 in 16 bits */
+	    {"\x81\xff\x80\0\0\0\0\0\0\0....", 14, "b:1002;"},
+	    {"\x81\xff\0\0\0\0\0\2\0\1....", 14, "b:1009;"},
+	    {"\x82\x80....", 6, "b:4400;"},             /* binary */
+	    {"\x88\x81....x", 7, "b:1002;"},            /* half a code */
+	    {"\x81\x81\0\0\0\0\xff", 7, "b:1007;"},     /* no UTF-8 */
+	    {"\x88\x82\0\0\0\0\x03\xed", 8, "b:1002;"}, /* 1005 */
+	    {"\x88\x80....", 6, "c:1005;"},
+	};
+	char twice[32];
+	struct told t = {.stops = false};
+	size_t i, step;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		memcpy(twice, cases[i].bytes, cases[i].n);
+		memcpy(twice + cases[i].n, cases[i].bytes, cases[i].n);
+		for (step = 1; step <= 2 * cases[i].n; step++) {
+			feed(twice, 2 * cases[i].n, step, &t);
+			assert_string_equal(t.text, cases[i].want);
+		}
+	}
+}
+
+static void
+test_stops_when_told(void **state)
+{
+	char bytes[64];
+	struct told t = {.stops = true};
+	size_t n = 0;
+
+	(void)state;
+	n += add(bytes + n, 0x81, "one");
+	n += add(bytes + n, 0x81, "two");
+	feed(bytes, n, n, &t);
+	assert_string_equal(t.text, "m:one;");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_heads_in_portions),
+	    cmocka_unit_test(test_head_too_long),
+	    cmocka_unit_test(test_frames_in_portions),
+	    cmocka_unit_test(test_broken_once),
+	    cmocka_unit_test(test_stops_when_told),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+// REST, as far as the page needs it.  What the server refuses is thrown as
+// Refused with its problem document; what does not reach it as Unreachable.
+
+import type { Problem } from './types.ts';
+
+const PATIENCE_MS = 20_000;
+
+export class Refused extends Error {
+	readonly problem: Problem;
+
+	constructor(problem: Problem)
+	{
+		super(problem.detail || problem.title);
+		this.problem = problem;
+	}
+}
+
+export class Unreachable extends Error {
+	constructor()
+	{
+		super('The server cannot be reached.');
+	}
+}
+
+export class Api {
+	readonly token: string | undefined;
+	private readonly onUnauthenticated: (() => void) | undefined;
+
+	/** ${onUnauthenticated} is called when the server no longer knows the token. */
+	constructor(token?: string, onUnauthenticated?: () => void)
+	{
+		this.token = token;
+		this.onUnauthenticated = onUnauthenticated;
+	}
+
+	get<T>(path: string): Promise<T>
+	{
+		return this.ask<T>('GET', path);
+	}
+
+	post<T>(path: string, json: unknown): Promise<T>
+	{
+		return this.ask<T>('POST', path, json);
+	}
+
+	async delete(path: string): Promise<void>
+	{
+		await this.ask<unknown>('DELETE', path);
+	}
+
+	private async ask<T>(method: string, path: string, json?: unknown): Promise<T>
+	{
+		const headers: Record<string, string> = { Accept: 'application/json' };
+		const init: RequestInit = { method, headers, cache: 'no-store', credentials: 'omit' };
+		const patience = new AbortController();
+		const timer = setTimeout(() => patience.abort(), PATIENCE_MS);
+		let response: Response;
+		let text: string;
+
+		if (this.token)
+			headers['Authorization'] = `Bearer ${this.token}`;
+		if (json !== undefined) {
+			headers['Content-Type'] = 'application/json';
+			init.body = JSON.stringify(json);
+		}
+		try {
+			response = await fetch(path, { ...init, signal: patience.signal });
+			text = await response.text();
+		} catch {
+			throw new Unreachable();
+		} finally {
+			clearTimeout(timer);
+		}
+		const body = parse(text);
+		if (response.ok)
+			return body as T;
+		if (response.status === 401 && this.token)
+			this.onUnauthenticated?.();
+		throw new Refused(problemOf(body, response.status));
+	}
+}
+
+function parse(text: string): unknown
+{
+	try {
+		return JSON.parse(text);
+	} catch {
+		return null;
+	}
+}
+
+/** A proxy's error page is no problem document; it becomes one here. */
+function problemOf(body: unknown, status: number): Problem
+{
+	const problem = body as Partial<Problem> | null;
+
+	return {
+		title: problem?.title ?? 'Error',
+		status,
+		detail: problem?.detail ?? `The server answered ${status}.`,
+		code: problem?.code ?? (status >= 500 ? 'busy' : 'bad_request'),
+		...(problem?.retry_after ? { retry_after: problem.retry_after } : {}),
+	};
+}
+
+/** Whether the same request may do better later, by itself. */
+export function isPassing(problem: Problem): boolean
+{
+	return problem.status === 429 || problem.status === 503 || problem.status === 500;
+}

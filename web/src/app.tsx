@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT
+// The whole: who is logged in, where in the page one is, and how well the page
+// is connected.
+
+import { Fragment, type JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+
+import { Unreachable } from './api.ts';
+import { Session } from './core.ts';
+import { eraseDrafts, loadLogin, onLogin, saveLogin } from './data.ts';
+import { Disk } from './disk.ts';
+import { placeOf } from './place.ts';
+import type { Login } from './types.ts';
+import { ChatView } from './view-chat.tsx';
+import { ListView } from './view-list.tsx';
+import { LoginView } from './view-login.tsx';
+import { TimelineView } from './view-timeline.tsx';
+
+const PHONE = '(max-width: 719px)';
+
+/** Whether there is room for one pane only; asked again when that changes. */
+function usePhone(): boolean
+{
+	const [query] = useState(() => matchMedia(PHONE));
+	const [phone, setPhone] = useState(query.matches);
+
+	useEffect(() => {
+		const changed = () => setPhone(query.matches);
+		query.addEventListener('change', changed);
+		return () => query.removeEventListener('change', changed);
+	}, []);
+	return phone;
+}
+
+/** The place in the address bar, without the #. */
+function useHash(): string
+{
+	const [hash, setHash] = useState(location.hash.slice(1));
+
+	useEffect(() => {
+		const changed = () => setHash(location.hash.slice(1));
+		addEventListener('hashchange', changed);
+		return () => removeEventListener('hashchange', changed);
+	}, []);
+	return hash;
+}
+
+// ---- the connection --------------------------------------------------------
+
+function Countdown({ until }: { until: number }): JSX.Element
+{
+	const [now, setNow] = useState(Date.now());
+
+	useEffect(() => {
+		const timer = setInterval(() => setNow(Date.now()), 250);
+		return () => clearInterval(timer);
+	}, []);
+	return <>{Math.max(1, Math.ceil((until - now) / 1000))} s</>;
+}
+
+/** Says how well the page is connected, while it is not; screen readers hear
+ * each change, but not the seconds. */
+function Connection({ session }: { session: Session }): JSX.Element
+{
+	const { link } = session;
+	const words = {
+		connecting: 'Connecting …',
+		live: 'Live',
+		waiting: 'Not connected. Reconnecting',
+		offline: 'No network. What you write is kept and sent later.',
+		stopped: '',
+	}[link.state];
+
+	return (
+		<div class={`connection ${link.state}`}>
+			<p role="status" data-link={link.state}>{words}{link.state === 'stopped' && link.why}</p>
+			{link.state === 'waiting' && <span aria-hidden="true">in <Countdown until={link.until} /></span>}
+			{(link.state === 'waiting' || link.state === 'offline' || link.state === 'stopped') &&
+				<button class="link" onClick={() => session.retryNow()}>Try now</button>}
+			{!session.lasting && link.state === 'live' && <p class="warning">This browser keeps
+				nothing: what is unsent is lost with the page.</p>}
+		</div>
+	);
+}
+
+// ---- leaving ---------------------------------------------------------------
+
+function LogOut(props: { session: Session; done: (left: boolean) => void }): JSX.Element
+{
+	const { session } = props;
+	const dialog = useRef<HTMLDialogElement>(null);
+	const [wrong, setWrong] = useState('');
+	const [busy, setBusy] = useState(false);
+	const unsent = session.unsent.length;
+
+	useEffect(() => dialog.current?.showModal(), []);
+
+	async function leave(anyway: boolean): Promise<void>
+	{
+		setBusy(true);
+		try {
+			await (anyway ? session.forget() : session.logOut());
+			props.done(true);
+		} catch (error) {
+			setBusy(false);
+			setWrong(error instanceof Unreachable ?
+				'The server cannot be reached, so this device stays logged in there.' :
+				(error as Error).message);
+		}
+	}
+
+	return (
+		<dialog ref={dialog} class="card" aria-labelledby="logout-title"
+			onClose={() => props.done(false)}>
+			<div class="inside">
+				<h2 id="logout-title">Log out?</h2>
+				<p>This device, {session.login.device.name}, is taken from your list, and what this
+					browser keeps of {session.me} is erased. Messages stay on the server.</p>
+				{unsent > 0 && <p class="wrong">{unsent === 1 ? 'One message is' :
+					`${unsent} messages are`} not sent yet and would be lost.</p>}
+				{wrong && <p class="wrong" role="alert">{wrong}</p>}
+				<div class="row end">
+					<button onClick={() => dialog.current?.close()}>Stay</button>
+					{wrong && <button onClick={() => void leave(true)}>Erase here only</button>}
+					<button class="primary" disabled={busy} onClick={() => void leave(false)}>
+						Log out</button>
+				</div>
+			</div>
+		</dialog>
+	);
+}
+
+// ---- logged in -------------------------------------------------------------
+
+function Home(props: { login: Login; left: (notice: string, kept: boolean) => void }): JSX.Element
+{
+	const [, draw] = useState(0);
+	const [said, say] = useState('');
+	const [shown, show] = useState<string | null>(null);
+	const [leaving, setLeaving] = useState(false);
+	const [session, setSession] = useState<Session | null>(null);
+	const hash = useHash();
+	const was = useRef(hash);
+	const phone = usePhone();
+
+	useEffect(() => {
+		let waiting = false;
+		const made = new Session(props.login, {
+			// However much comes at once, it is drawn once.
+			changed: () => {
+				if (waiting)
+					return;
+				waiting = true;
+				setTimeout(() => {
+					waiting = false;
+					draw((n) => n + 1);
+				}, 0);
+			},
+			loggedOut: () => props.left('You were logged out: this device is no longer known ' +
+				'to the server.', true),
+			say,
+		});
+		setSession(made);
+		void made.start();
+		return () => made.end();
+	}, [props.login.token]);
+
+	useEffect(() => {
+		const key = (event: KeyboardEvent) => {
+			if (event.key === 'Escape' && !event.defaultPrevented && !event.isComposing &&
+			    !document.querySelector('dialog[open]'))
+				location.hash = '';
+		};
+		addEventListener('keydown', key);
+		return () => removeEventListener('keydown', key);
+	}, []);
+
+	// Who comes back to the list finds the focus where it was.
+	useEffect(() => {
+		if (hash === '' && was.current !== '')
+			document.querySelector<HTMLElement>(`nav a[href="#${CSS.escape(was.current)}"]`)?.focus();
+		was.current = hash;
+	}, [hash]);
+
+	const unread = session?.unread ?? 0;
+	useEffect(() => {
+		document.title = unread > 0 ? `(${unread}) twinbox` : 'twinbox';
+	}, [unread]);
+
+	if (!session)
+		return <Fragment />;
+	const place = placeOf(hash, session);
+	// On a phone one pane at a time; the other is really away.
+	return (
+		<div class={`home ${place ? 'open' : ''}`}>
+			<Connection session={session} />
+			<div class="panes">
+				{!(phone && place) && <ListView session={session} alone={phone}
+					open={hash} logOut={() => setLeaving(true)} />}
+				{place ? <ChatView key={hash} session={session} place={place} hash={hash} show={show} /> :
+					!phone && <main class="chat nothing"><p>Choose a conversation, or press + to
+						write to somebody.</p></main>}
+			</div>
+			{shown && <TimelineView session={session} id={shown} done={() => show(null)} />}
+			{leaving && <LogOut session={session} done={(left) => {
+				setLeaving(false);
+				if (left)
+					props.left('You are logged out.', false);
+			}} />}
+			<p class="sr" role="log" aria-live="polite">{said}</p>
+		</div>
+	);
+}
+
+export function App(): JSX.Element
+{
+	const [login, setLogin] = useState<Login | null>(loadLogin);
+	const [notice, setNotice] = useState('');
+	const [forgotten, setForgotten] = useState<string | null>(null);
+
+	useEffect(() => onLogin((changed) => setLogin(changed)), []);
+
+	if (!login)
+		return <LoginView notice={notice} forgotten={forgotten} forget={() => {
+			eraseDrafts(forgotten!);
+			void Disk.open(forgotten!).then((disk) => disk.erase());
+			setForgotten(null);
+			setNotice('Nothing is kept here.');
+		}} done={(made) => {
+			saveLogin(made);
+			setNotice('');
+			setForgotten(null);
+			setLogin(made);
+		}} />;
+	return <Home key={login.token} login={login} left={(why, kept) => {
+		saveLogin(null);
+		if (!kept)
+			eraseDrafts(login.user);
+		setForgotten(kept ? login.user : null);
+		setNotice(why);
+		setLogin(null);
+		location.hash = '';
+	}} />;
+}

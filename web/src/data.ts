@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// The little things that outlive the page: who is logged in, and drafts.
+//
+// The token is in localStorage: a log-in lasts over the browser's restart and
+// is one device for all tabs, which a token per tab would not be.  A cookie
+// would be sent by itself, also for a stranger's page; this is not.  What
+// could steal it is script of others in this page, and there is none: the
+// policy allows only the server's own file, no inline script and no HTML made
+// of strings, and whatever people write is only ever text.
+
+import type { Login } from './types.ts';
+
+const LOGIN = 'twinbox.login';
+const DRAFT = 'twinbox.draft.';
+
+/** localStorage may be forbidden; then nothing is kept. */
+function guarded<T>(what: () => T, otherwise: T): T
+{
+	try {
+		return what();
+	} catch {
+		return otherwise;
+	}
+}
+
+export function loadLogin(): Login | null
+{
+	return guarded(() => JSON.parse(localStorage.getItem(LOGIN) ?? 'null') as Login | null, null);
+}
+
+export function saveLogin(login: Login | null): void
+{
+	guarded(() => login ? localStorage.setItem(LOGIN, JSON.stringify(login)) :
+		localStorage.removeItem(LOGIN), undefined);
+}
+
+/** Calls ${changed} when another tab logs in or out. */
+export function onLogin(changed: (login: Login | null) => void): void
+{
+	addEventListener('storage', (event) => {
+		if (event.key === LOGIN || event.key === null)
+			changed(loadLogin());
+	});
+}
+
+const draftKey = (user: string, place: string) => `${DRAFT}${user}.${place}`;
+
+export function loadDraft(user: string, place: string): string
+{
+	return guarded(() => localStorage.getItem(draftKey(user, place)) ?? '', '');
+}
+
+export function saveDraft(user: string, place: string, text: string): void
+{
+	guarded(() => text === '' ? localStorage.removeItem(draftKey(user, place)) :
+		localStorage.setItem(draftKey(user, place), text), undefined);
+}
+
+export function eraseDrafts(user: string): void
+{
+	guarded(() => {
+		for (const key of Object.keys(localStorage))
+			if (key.startsWith(`${DRAFT}${user}.`))
+				localStorage.removeItem(key);
+	}, undefined);
+}
+
+/** "Firefox on Linux", as a first proposal for the device's name. */
+export function deviceName(agent = navigator.userAgent): string
+{
+	const find = (names: [RegExp, string][]) =>
+		names.find(([match]) => match.test(agent))?.[1];
+	const browser = find([[/Firefox\//, 'Firefox'], [/Edg\//, 'Edge'], [/OPR\//, 'Opera'],
+		[/Chrom(e|ium)\//, 'Chrome'], [/Safari\//, 'Safari']]) ?? 'Browser';
+	const system = find([[/Android/, 'Android'], [/iPhone|iPad/, 'iOS'], [/Windows/, 'Windows'],
+		[/Mac OS/, 'macOS'], [/Linux|X11/, 'Linux']]);
+	return system ? `${browser} on ${system}` : browser;
+}

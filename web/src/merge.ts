@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+// How what the server tells is joined with what is known: pure functions, so
+// that each can be tested by itself.  The same news may come twice (two tabs,
+// a replay, history after an event) and must change nothing then.
+
+import type {
+	Conversation, Message, ServerConversation, ServerMessage, Target, Tick, Unsent,
+} from './types.ts';
+
+const PREVIEW_CHARS = 160;
+
+/** A message of the server as it is kept; ${prev} as in Message. */
+export function messageOf(m: ServerMessage, prev?: number): Message
+{
+	const message: Message = {
+		id: m.id, conversation: m.conversation, seq: m.conversation_seq, from: m.from,
+		own: m.own, body: m.body, at: Date.parse(m.event_time),
+	};
+	if (prev !== undefined)
+		message.prev = prev;
+	return message;
+}
+
+/** ${fresh} with what only ${old} knows. */
+export function mergeMessage(old: Message | undefined, fresh: Message): Message
+{
+	if (!old)
+		return fresh;
+	const merged: Message = { ...fresh };
+	merged.seq ??= old.seq;
+	if (merged.prev === undefined && old.prev !== undefined && !old.stale)
+		merged.prev = old.prev;
+	if (old.sent && !merged.sent)
+		merged.sent = old.sent;
+	if (old.end && !merged.end) {
+		merged.end = old.end;
+		if (old.why !== undefined)
+			merged.why = old.why;
+	}
+	return merged;
+}
+
+/**
+ * What can be shown without a hole: from the newest message back as long as
+ * each follows the one before, oldest first.  `before` is where older ones
+ * must be asked for, 0 at the beginning of the conversation.  Messages without
+ * a number yet come last; those from before a restore stand by their time.
+ */
+export function chain(messages: Iterable<Message>): { shown: Message[]; before: number }
+{
+	const numbered: Message[] = [];
+	const fresh: Message[] = [];
+	const stale: Message[] = [];
+
+	for (const m of messages)
+		(m.stale ? stale : m.seq === null ? fresh : numbered).push(m);
+	numbered.sort((a, b) => b.seq! - a.seq!);
+	let before = numbered[0]?.seq ?? 0;
+	const shown: Message[] = [];
+	for (const m of numbered) {
+		const above = shown[shown.length - 1];
+		if (above && m.seq !== (above.prev ?? above.seq! - 1))
+			break;
+		shown.push(m);
+		before = m.prev === 0 || m.seq === 1 ? 0 : m.seq!;
+	}
+	shown.reverse();
+	const from = before === 0 ? -Infinity : shown[0]?.at ?? -Infinity;
+	for (const m of stale.filter((one) => one.at >= from).sort((a, b) => a.at - b.at)) {
+		const place = shown.findIndex((one) => one.at > m.at);
+		shown.splice(place < 0 ? shown.length : place, 0, m);
+	}
+	shown.push(...fresh.sort((a, b) => (a.id < b.id ? -1 : 1)));
+	return { shown, before };
+}
+
+/** The preview of ${m} for the list. */
+export function previewOf(m: Message): NonNullable<Conversation['preview']>
+{
+	return {
+		seq: m.seq ?? 0, id: m.id, from: m.from,
+		body: m.body === null ? '' : m.body.slice(0, PREVIEW_CHARS),
+	};
+}
+
+/** ${c} after message ${m} has come.  ${me} is the reader. */
+export function withMessage(c: Conversation, m: Message, me: string): Conversation
+{
+	if (m.seq === null)
+		return c;
+	const next = { ...c };
+	if (m.seq >= (c.preview?.seq ?? 0))
+		next.preview = previewOf(m);
+	if (m.seq > c.last) {
+		next.last = m.seq;
+		next.at = Math.max(c.at, m.at);
+		if (!m.own && m.seq > markOf(c, me).read)
+			next.unread = c.unread + 1;
+	}
+	return next;
+}
+
+const markOf = (c: Conversation, address: string) =>
+	c.members.find((one) => one.address === address) ?? { address, delivered: 0, read: 0 };
+
+/** ${c} after ${by} has got (or read) everything up to ${upto}; only forward. */
+export function withMark(c: Conversation, by: string, upto: number, read: boolean): Conversation
+{
+	const members = c.members.map((one) => one.address !== by ? one : {
+		...one,
+		delivered: Math.max(one.delivered, upto),
+		read: read ? Math.max(one.read, upto) : one.read,
+	});
+	return { ...c, members };
+}
+
+/** ${c} after I have read up to ${upto}; ${known} are messages of it. */
+export function withRead(c: Conversation, me: string, upto: number,
+	known: Iterable<Message>): Conversation
+{
+	const next = withMark(c, me, upto, true);
+	let unread = 0;
+
+	if (upto < c.last)
+		for (const m of known)
+			unread += Number(!m.own && m.seq !== null && !m.stale && m.seq > upto);
+	// Without all messages at hand the count can only be too low; never raise it.
+	next.unread = Math.min(c.unread, unread);
+	return next;
+}
+
+/** The server's ${fresh} joined with ${old}; marks go only forward. */
+export function mergeConversation(old: Conversation | undefined, fresh: ServerConversation,
+	me: string): Conversation
+{
+	let next: Conversation = {
+		id: fresh.id, kind: fresh.kind, at: Date.parse(fresh.created_at),
+		last: fresh.last, unread: fresh.unread, members: fresh.members,
+	};
+	if (!old)
+		return next;
+	next.at = Math.max(next.at, old.at);
+	if (old.preview)
+		next.preview = old.preview;
+	for (const one of old.members) {
+		next = withMark(next, one.address, one.delivered, false);
+		next = withMark(next, one.address, one.read, true);
+	}
+	// Events were faster than this answer.
+	if (old.last > fresh.last) {
+		next.last = old.last;
+		next.unread = Math.max(old.unread, fresh.unread);
+	}
+	if (markOf(next, me).read >= next.last)
+		next.unread = 0;
+	return next;
+}
+
+/** The others of a conversation; empty for notes to oneself. */
+export function others(c: Conversation, me: string): string[]
+{
+	return c.members.map((one) => one.address).filter((one) => one !== me);
+}
+
+/** How a conversation is called. */
+export function nameOf(c: Conversation, me: string): string
+{
+	const names = others(c, me);
+	return names.length === 0 ? 'Notes to myself' : names.join(', ');
+}
+
+/** In which terms to write to ${c}. */
+export function targetOf(c: Conversation, me: string): Target
+{
+	return c.kind === 'direct' ? { to: others(c, me)[0] ?? me } : { conversation: c.id };
+}
+
+/** How far message ${m} of mine has got. */
+export function tickOf(m: Message, c: Conversation | undefined, me: string): Tick
+{
+	if (m.end)
+		return 'failed';
+	if (m.seq === null || m.stale || !c)
+		return 'accepted';
+	const rest = c.members.filter((one) => one.address !== me);
+	if (rest.every((one) => one.read >= m.seq!))
+		return 'read';
+	return rest.every((one) => one.delivered >= m.seq!) ? 'delivered' : 'accepted';
+}
+
+/** Whether unsent ${u} belongs to conversation ${c}. */
+export function isFor(u: Unsent, c: Conversation, me: string): boolean
+{
+	const target = targetOf(c, me);
+	return 'to' in u.target ? 'to' in target && u.target.to === target.to :
+		u.target.conversation === c.id;
+}

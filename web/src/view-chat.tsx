@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: MIT
+// One conversation: its messages, and the field to write in.
+
+import { Component, type ComponentChild, type JSX } from 'preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+
+import type { Place, Session } from './core.ts';
+import { loadDraft, saveDraft } from './data.ts';
+import { Back, SendArrow, TickIcon, tickWords } from './icons.tsx';
+import { nameOf, others, targetOf } from './merge.ts';
+import { dayName, dayOf, exactly, timeOf } from './time.ts';
+import type { Message, Tick, Unsent } from './types.ts';
+import { Avatar } from './view-list.tsx';
+import { Text } from './view-text.tsx';
+
+const TOGETHER_MS = 5 * 60_000; // messages of one person this close stand together
+const BOTTOM_PX = 48;
+const TOP_PX = 120;
+
+// ---- one message -----------------------------------------------------------
+
+interface RowProps {
+	m: Message;
+	tick: Tick | null; // null: not mine
+	follows: boolean;  // same person, shortly after
+	named: boolean;    // say visibly who wrote it
+	last: boolean;     // my newest: its state in words
+	show: (id: string) => void;
+}
+
+/** Drawn again only when something about it has changed. */
+class Row extends Component<RowProps> {
+	override shouldComponentUpdate(next: RowProps): boolean
+	{
+		const was = this.props;
+		return was.m !== next.m || was.tick !== next.tick || was.follows !== next.follows ||
+			was.named !== next.named || was.last !== next.last;
+	}
+
+	override render({ m, tick, follows, named, last, show }: RowProps): ComponentChild
+	{
+		const side = m.own ? 'own' : 'theirs';
+		return (
+			<li class={`msg ${side} ${follows ? 'follows' : ''}`} data-seq={m.seq ?? undefined}>
+				<span class={named && !m.own && !follows ? 'from' : 'sr'}>
+					{m.own ? 'You' : m.from}: </span>
+				<div class={`bubble ${tick === 'failed' ? 'bad' : ''}`}>
+					{m.body === null ? <p class="gone">This message was deleted.</p> :
+						<p class="text" dir="auto"><Text text={m.body} /></p>}
+					<span class="meta">
+						<time dateTime={new Date(m.at).toISOString()} title={exactly(m.at)}>
+							{timeOf(m.at)}</time>
+						{tick && <button class={`tick ${tick}`} title={tickWords[tick]}
+							aria-label={`${tickWords[tick]}. Show the way of this message`}
+							onClick={() => show(m.id)}><TickIcon tick={tick} /></button>}
+					</span>
+				</div>
+				{m.stale && <span class="under">from before the server was restored</span>}
+				{m.end ? <span class="under bad">{tickWords.failed}{m.why && `: ${m.why}`}</span> :
+					last && tick && <span class="under" aria-hidden="true">{tickWords[tick]}</span>}
+			</li>
+		);
+	}
+}
+
+function UnsentRow({ one, session }: { one: Unsent; session: Session }): JSX.Element
+{
+	const tick: Tick = one.refused === undefined ? 'unsent' : 'refused';
+
+	return (
+		<li class="msg own">
+			<span class="sr">You: </span>
+			<div class={`bubble waiting ${one.refused === undefined ? '' : 'bad'}`}>
+				<p class="text" dir="auto"><Text text={one.body} /></p>
+				<span class="meta">
+					<time dateTime={new Date(one.at).toISOString()}>{timeOf(one.at)}</time>
+					<span class={`tick ${tick}`} role="img" aria-label={tickWords[tick]}
+						title={tickWords[tick]}><TickIcon tick={tick} /></span>
+				</span>
+			</div>
+			{one.refused !== undefined && <span class="under bad">{one.refused}{' '}
+				<button class="link" onClick={() => void session.again(one)}>Try again</button>{' '}
+				<button class="link" onClick={() => void session.discard(one)}>Discard</button>
+			</span>}
+		</li>
+	);
+}
+
+// ---- the messages ----------------------------------------------------------
+
+interface MessagesProps {
+	session: Session;
+	place: Place;
+	show: (id: string) => void;
+}
+
+/** The rows: messages with the days and the line of what is new between them. */
+function rowsOf({ session, place, show }: MessagesProps, shown: Message[], mark: number): JSX.Element[]
+{
+	const rows: JSX.Element[] = [];
+	const named = 'conversation' in place && place.conversation.kind === 'group';
+	const mine = shown.filter((m) => m.own);
+	let above: Message | undefined;
+	let marked = false;
+
+	for (const m of shown) {
+		const fresh = !marked && !m.own && m.seq !== null && m.seq > mark;
+		const day = !above || dayOf(above.at) !== dayOf(m.at);
+		if (day)
+			rows.push(<li key={`day ${m.id}`} class="day">{dayName(m.at)}</li>);
+		if (fresh) {
+			marked = true;
+			rows.push(<li key="new" class="fresh">New</li>);
+		}
+		rows.push(<Row key={m.id} m={m} tick={m.own ? session.tick(m) : null} named={named}
+			follows={!day && !fresh && above!.from === m.from && m.at - above!.at < TOGETHER_MS}
+			last={m === mine[mine.length - 1]} show={show} />);
+		above = m;
+	}
+	return rows;
+}
+
+function Messages(props: MessagesProps): JSX.Element
+{
+	const { session, place } = props;
+	const box = useRef<HTMLDivElement>(null);
+	const was = useRef({ first: '', height: 0, top: 0, stick: true });
+	const [loading, setLoading] = useState(false);
+	const c = 'conversation' in place ? place.conversation : null;
+	const id = c?.id;
+	const { shown, before } = id ? session.shown(id) : { shown: [], before: 0 };
+	const unsent = session.unsentFor(place).filter((one) => !shown.some((m) => m.id === one.id));
+	const myRead = c?.members.find((one) => one.address === session.me)?.read ?? 0;
+	// What was unread when this was opened, or when it was last looked away from.
+	const mark = useRef<number | null>(null);
+	if (mark.current === null && c)
+		mark.current = c.unread > 0 ? myRead : Infinity;
+
+	/** Where a person has seen messages up to, if one is looking. */
+	const look = () => {
+		const bottom = box.current?.getBoundingClientRect().bottom ?? 0;
+
+		if (!id || !box.current?.offsetParent || document.visibilityState !== 'visible' ||
+		    !document.hasFocus())
+			return;
+		const rows = [...box.current.querySelectorAll<HTMLElement>('li[data-seq]')];
+		const seen = rows.reverse().find((row) =>
+			row.getBoundingClientRect().bottom <= bottom + 4);
+		if (seen)
+			session.read(id, Number(seen.dataset['seq']));
+	};
+
+	const older = async () => {
+		if (loading || !id || before === 0)
+			return;
+		setLoading(true);
+		await session.older(id, before).catch(() => undefined);
+		setLoading(false);
+	};
+
+	const scrolled = () => {
+		const at = box.current!;
+		was.current.stick = at.scrollHeight - at.scrollTop - at.clientHeight < BOTTOM_PX;
+		was.current.top = at.scrollTop;
+		if (at.scrollTop < TOP_PX)
+			void older();
+		look();
+	};
+
+	useEffect(() => {
+		if (id)
+			void session.open(id).catch(() => undefined);
+	}, [id, session.link.state === 'live']);
+
+	useEffect(() => {
+		const away = () => {
+			mark.current = (id && session.conversations.get(id)?.last) || null;
+		};
+		const seen = () => look();
+		addEventListener('focus', seen);
+		addEventListener('blur', away);
+		addEventListener('resize', seen);
+		document.addEventListener('visibilitychange', seen);
+		return () => {
+			removeEventListener('focus', seen);
+			removeEventListener('blur', away);
+			removeEventListener('resize', seen);
+			document.removeEventListener('visibilitychange', seen);
+		};
+	}, [id]);
+
+	// After each drawing: stay at the bottom, or where one was reading.
+	useLayoutEffect(() => {
+		const at = box.current!;
+		const first = shown[0]?.id ?? '';
+		if (was.current.stick)
+			at.scrollTop = at.scrollHeight;
+		else if (first !== was.current.first)
+			at.scrollTop = was.current.top + at.scrollHeight - was.current.height;
+		was.current.first = first;
+		was.current.height = at.scrollHeight;
+		was.current.top = at.scrollTop;
+		look();
+	});
+
+	// The field below may grow, the keyboard of a phone may come.
+	useEffect(() => {
+		const watcher = new ResizeObserver(() => {
+			if (was.current.stick && box.current)
+				box.current.scrollTop = box.current.scrollHeight;
+		});
+		watcher.observe(box.current!);
+		return () => watcher.disconnect();
+	}, []);
+
+	const rows = rowsOf(props, shown, mark.current ?? Infinity);
+	return (
+		<div class="messages" ref={box} onScroll={scrolled} tabIndex={0} role="region"
+			aria-label="Messages">
+			{before > 0 && <button class="link older" onClick={() => void older()}
+				disabled={loading}>{loading ? 'Loading …' : 'Older messages'}</button>}
+			{shown.length + unsent.length === 0 ?
+				<p class="empty">{c && c.last > 0 ? 'Loading …' : 'Write the first message.'}</p> :
+				<ol>{rows}{unsent.map((one) =>
+					<UnsentRow key={one.id} one={one} session={session} />)}</ol>}
+		</div>
+	);
+}
+
+// ---- writing ---------------------------------------------------------------
+
+function Composer({ session, place, hash, name }: { session: Session; place: Place; hash: string;
+	name: string }): JSX.Element
+{
+	const [text, setText] = useState(() => loadDraft(session.me, hash));
+	const field = useRef<HTMLTextAreaElement>(null);
+	const over = new TextEncoder().encode(text).length - session.limit;
+
+	// Grows with the text, up to what the style sheet allows.
+	useLayoutEffect(() => {
+		const at = field.current!;
+		at.style.height = 'auto';
+		at.style.height = `${at.scrollHeight + 2}px`;
+	}, [text]);
+	useEffect(() => {
+		// Not on a phone, where it would bring up the keyboard.
+		if (matchMedia('(hover: hover)').matches)
+			field.current!.focus();
+	}, []);
+
+	const change = (value: string) => {
+		setText(value);
+		saveDraft(session.me, hash, value);
+	};
+	const send = () => {
+		if (text.trim() === '' || over > 0)
+			return;
+		void session.send('to' in place ? { to: place.to } :
+			targetOf(place.conversation, session.me), text);
+		change('');
+	};
+
+	return (
+		<form class="composer" onSubmit={(event) => {
+			event.preventDefault();
+			send();
+			field.current!.focus();
+		}}>
+			<label class="sr" for="text">Message to {name}</label>
+			<textarea id="text" ref={field} rows={1} value={text} dir="auto" enterkeyhint="send"
+				placeholder="Message" aria-describedby={over > 0 ? 'over' : undefined}
+				onInput={(event) => {
+					change(event.currentTarget.value);
+					if ('conversation' in place)
+						session.type(place.conversation.id);
+				}}
+				onKeyDown={(event) => {
+					if (event.key !== 'Enter' || event.shiftKey || event.isComposing)
+						return;
+					event.preventDefault();
+					send();
+				}} />
+			<button class="round send" aria-label="Send" title="Send (Enter)"
+				disabled={text.trim() === '' || over > 0}><SendArrow /></button>
+			{over > 0 && <p id="over" class="wrong" role="alert">Too long by {over} bytes.</p>}
+		</form>
+	);
+}
+
+// ---- all of it -------------------------------------------------------------
+
+export function ChatView(props: { session: Session; place: Place; hash: string;
+	show: (id: string) => void }): JSX.Element
+{
+	const { session, place, hash } = props;
+	const c = 'conversation' in place ? place.conversation : null;
+	const name = c ? nameOf(c, session.me) : 'to' in place ? place.to : '';
+	const heading = useRef<HTMLHeadingElement>(null);
+	const typing = c && session.typingIn(c.id);
+	const people = c ? others(c, session.me).length : 1;
+
+	// Where the field is not given the focus, a screen reader begins here.
+	useEffect(() => {
+		if (!matchMedia('(hover: hover)').matches)
+			heading.current?.focus();
+	}, []);
+	return (
+		<main class="chat" aria-labelledby="chat-name">
+			<header class="bar">
+				<a class="round back" href="#" aria-label="Back to the conversations"><Back /></a>
+				<Avatar name={name} />
+				<div class="who">
+					<h2 id="chat-name" ref={heading} tabIndex={-1}><bdi>{name}</bdi></h2>
+					<p>{typing ? `${people > 1 ? typing : ''} typing …` : people > 1 ?
+						`${people + 1} people` : c ? '' : 'New conversation'}</p>
+				</div>
+			</header>
+			<Messages key={`m ${hash}`} session={session} place={place} show={props.show} />
+			<Composer key={hash} session={session} place={place} hash={hash} name={name} />
+		</main>
+	);
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// The list of conversations, and starting a new one.
+
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+
+import type { Session } from './core.ts';
+import { loadDraft } from './data.ts';
+import { Brand, Leave, Plus } from './icons.tsx';
+import { nameOf, others } from './merge.ts';
+import { hashOf } from './place.ts';
+import { whenOf } from './time.ts';
+import type { Conversation, Unsent } from './types.ts';
+
+const HUES = 8;
+const ADDRESS = '[a-z0-9._\\-]{1,32}(@[a-z0-9.\\-]{1,253})?';
+
+export function Avatar({ name }: { name: string }): JSX.Element
+{
+	let sum = 0;
+
+	for (const letter of name)
+		sum = (sum * 31 + letter.codePointAt(0)!) >>> 0;
+	return <span class={`avatar hue-${sum % HUES}`} aria-hidden="true">{
+		[...name][0]?.toUpperCase() ?? '?'}</span>;
+}
+
+function Waiting({ one }: { one: Unsent }): JSX.Element
+{
+	return <><span class="draft">{one.refused === undefined ? 'Waiting:' : 'Not sent:'}</span>{' '}
+		<bdi>{one.body}</bdi></>;
+}
+
+function lineOf(session: Session, c: Conversation, open: boolean): JSX.Element
+{
+	const typing = session.typingIn(c.id);
+	const draft = open ? '' : loadDraft(session.me, hashOf(c, session.me));
+
+	if (typing)
+		return <span class="typing">typing …</span>;
+	if (draft)
+		return <><span class="draft">Draft:</span> <bdi>{draft}</bdi></>;
+	const unsent = session.unsentFor({ conversation: c }).pop();
+	if (unsent)
+		return <Waiting one={unsent} />;
+	if (!c.preview)
+		return <>{c.last > 0 ? '…' : 'No messages yet'}</>;
+	const own = c.preview.from === session.me && others(c, session.me).length > 0;
+	return <>{own && 'You: '}{c.kind === 'group' && !own && `${c.preview.from}: `}
+		<bdi>{c.preview.body || 'Deleted message'}</bdi></>;
+}
+
+/** Arrow keys, Home and End move the focus through the list. */
+function move(event: JSX.TargetedKeyboardEvent<HTMLElement>): void
+{
+	const items = [...event.currentTarget.querySelectorAll<HTMLElement>('a')];
+	const at = items.indexOf(document.activeElement as HTMLElement);
+	const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: items.length - 1 }[event.key];
+
+	if (to === undefined || event.altKey || event.ctrlKey || event.metaKey)
+		return;
+	event.preventDefault();
+	items[Math.max(0, Math.min(items.length - 1, to))]?.focus();
+}
+
+function NewForm({ session, done }: { session: Session; done: () => void }): JSX.Element
+{
+	const [name, setName] = useState('');
+	const field = useRef<HTMLInputElement>(null);
+
+	useEffect(() => field.current?.focus(), []);
+	return (
+		<form class="new" onSubmit={(event) => {
+			event.preventDefault();
+			done();
+			location.hash = `#to/${encodeURIComponent(name)}`;
+		}} onKeyDown={(event) => {
+			if (event.key === 'Escape') {
+				event.stopPropagation();
+				done();
+			}
+		}}>
+			<label for="new-name">Write to</label>
+			<div class="row">
+				<input id="new-name" value={name} required pattern={ADDRESS} maxLength={286}
+					autocomplete="off" autocapitalize="none" spellcheck={false} placeholder="name"
+					title="A name: letters a to z, digits, dot, dash, underscore"
+					ref={field}
+					onInput={(event) => setName(event.currentTarget.value.trim().toLowerCase())} />
+				<button class="primary small">Open</button>
+			</div>
+			<p class="hint">Your own name, {session.me}, opens notes to yourself.</p>
+		</form>
+	);
+}
+
+export function ListView(props: { session: Session; open: string; alone: boolean;
+	logOut: () => void }): JSX.Element
+{
+	const { session } = props;
+	const [adding, setAdding] = useState(false);
+	const button = useRef<HTMLButtonElement>(null);
+	const list = session.list();
+	const names = session.newNames();
+
+	return (
+		<div class="list" role={props.alone ? 'main' : undefined}>
+			<header class="bar">
+				<Brand />
+				<div class="who">
+					<h1>twinbox</h1>
+					<p>{session.me}<span class={`dot ${session.link.state}`} aria-hidden="true" /></p>
+				</div>
+				<button ref={button} class="round" aria-label="New conversation" title="New conversation"
+					aria-expanded={adding} onClick={() => setAdding(!adding)}><Plus /></button>
+				<button class="round" aria-label="Log out" title="Log out"
+					onClick={props.logOut}><Leave /></button>
+			</header>
+			{adding && <NewForm session={session} done={() => {
+				setAdding(false);
+				button.current?.focus();
+			}} />}
+			<nav aria-label="Conversations" onKeyDown={move}>
+				<ul>
+					{names.map((name) => (
+						<li key={`to/${name}`}><a href={`#to/${encodeURIComponent(name)}`}
+							aria-current={props.open === `to/${name}` ? 'page' : undefined}>
+							<Avatar name={name} />
+							<span class="name">{name}</span>
+							<span class="line">
+								<Waiting one={session.unsentFor({ to: name }).pop()!} /></span>
+						</a></li>))}
+					{list.map((c) => {
+						const hash = hashOf(c, session.me);
+						const name = nameOf(c, session.me);
+						const open = hash === props.open;
+						return (
+							<li key={c.id}><a href={`#${hash}`} aria-current={open ? 'page' : undefined}>
+								<Avatar name={name} />
+								<span class="name"><bdi>{name}</bdi></span>
+								{c.at > 0 && <time class="when">{whenOf(c.at)}</time>}
+								<span class="line">{lineOf(session, c, open)}</span>
+								{c.unread > 0 && <span class="badge">{c.unread > 999 ? '999+' : c.unread}
+									<span class="sr"> unread</span></span>}
+							</a></li>);
+					})}
+				</ul>
+				{session.loaded && list.length + names.length === 0 && <p class="empty">
+					No conversations yet. Press + and enter the name of somebody on this server.</p>}
+			</nav>
+		</div>
+	);
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// Logging in and registering.
+
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+
+import { Api, Refused } from './api.ts';
+import { deviceName } from './data.ts';
+import { Brand } from './icons.tsx';
+import { sentence } from './time.ts';
+import type { Login, ServerInfo } from './types.ts';
+
+interface NewToken {
+	token: string;
+	user: string;
+	device: { id: string; name: string };
+}
+
+/** In words that help whoever types. */
+function wordsFor(error: unknown, registering: boolean): string
+{
+	if (!(error instanceof Refused))
+		return 'The server cannot be reached. Is the network there?';
+	const { status, code, detail, retry_after } = error.problem;
+	if (status === 401)
+		return 'Name or password is wrong.';
+	if (registering && status === 409)
+		return 'This name is taken.';
+	if (code === 'rate_limited' || status === 503)
+		return `Too much at once. Try again in ${retry_after ?? 1} s.`;
+	return sentence(detail);
+}
+
+function Field(props: { label: string; name: string; hint?: string; value: string;
+	type?: string; complete?: string; min?: number; max: number; pattern?: string;
+	change: (value: string) => void; }): JSX.Element
+{
+	const id = `login-${props.name}`;
+	return (
+		<div class="field">
+			<label for={id}>{props.label}</label>
+			<input id={id} name={props.name} type={props.type ?? 'text'} value={props.value}
+				required minLength={props.min} maxLength={props.max} pattern={props.pattern}
+				autocomplete={props.complete ?? 'off'} autocapitalize="none"
+				spellcheck={false} aria-describedby={props.hint ? `${id}-hint` : undefined}
+				onInput={(event) => props.change(event.currentTarget.value)} />
+			{props.hint && <p class="hint" id={`${id}-hint`}>{props.hint}</p>}
+		</div>
+	);
+}
+
+export function LoginView(props: { notice: string; forgotten: string | null;
+	forget: () => void; done: (login: Login) => void; }): JSX.Element
+{
+	const [info, setInfo] = useState<ServerInfo | null>(null);
+	const [registering, setRegistering] = useState(false);
+	const [name, setName] = useState('');
+	const [password, setPassword] = useState('');
+	const [device, setDevice] = useState(deviceName);
+	const [busy, setBusy] = useState(false);
+	const [wrong, setWrong] = useState('');
+	const form = useRef<HTMLFormElement>(null);
+
+	useEffect(() => {
+		new Api().get<ServerInfo>('/v1').then(setInfo, () => undefined);
+		form.current?.querySelector('input')?.focus();
+	}, []);
+
+	async function submit(event: Event): Promise<void>
+	{
+		const api = new Api();
+
+		event.preventDefault();
+		setBusy(true);
+		setWrong('');
+		try {
+			if (registering)
+				await api.post('/v1/users', { name, password });
+			const made = await api.post<NewToken>('/v1/tokens', { name, password, device });
+			props.done({ token: made.token, user: made.user, device: made.device });
+		} catch (error) {
+			setWrong(wordsFor(error, registering));
+			setBusy(false);
+		}
+	}
+
+	const open = info?.registration === 'open';
+	return (
+		<main class="login">
+			<div class="card">
+				<h1><Brand />twinbox</h1>
+				{props.notice && <p class="notice" role="status">
+					{props.notice}
+					{props.forgotten && <> Messages of {props.forgotten} are still kept in this
+						browser. <button type="button" class="link" onClick={props.forget}>
+							Forget them</button></>}
+				</p>}
+				{open && <div class="tabs" role="group" aria-label="Log in or register">
+					{[false, true].map((which) => (
+						<button type="button" aria-pressed={registering === which}
+							onClick={() => { setRegistering(which); setWrong(''); }}>
+							{which ? 'Register' : 'Log in'}
+						</button>))}
+				</div>}
+				<form ref={form} onSubmit={submit}>
+					<Field label="Name" name="username" value={name} complete="username" max={32}
+						pattern="[a-z0-9._\-]+" change={(value) => setName(value.trim().toLowerCase())}
+						{...(registering ? { hint: 'Letters a to z, digits, dot, dash, underscore.' } : {})} />
+					<Field label="Password" name="password" type="password" value={password}
+						max={1024} change={setPassword}
+						complete={registering ? 'new-password' : 'current-password'}
+						{...(registering ? { min: 8, hint: 'At least 8 characters.' } : {})} />
+					<Field label="This device" name="device" value={device} max={64}
+						hint="How it is called in your list of devices." change={setDevice} />
+					<p class="wrong" role="alert">{wrong}</p>
+					<button class="primary" disabled={busy}>
+						{busy ? 'One moment …' : registering ? 'Register' : 'Log in'}
+					</button>
+				</form>
+				{info && !open && <p class="hint center">Registration is closed here; ask whoever
+					runs {info.domain}.</p>}
+			</div>
+			<p class="foot"><a href="/v1">API</a> · <a href="/openapi.yaml">OpenAPI</a>
+				{info && ` · twinbox ${info.version}`}</p>
+		</main>
+	);
+}

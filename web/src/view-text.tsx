@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// What people wrote, as text.  Only what is plainly a web address becomes a
+// link: it shows where it leads, and leads there only when somebody follows it.
+
+import type { JSX } from 'preact';
+
+const LINK = /https?:\/\/[^\s<>"'`\u0000-\u001f\u007f]+/g;
+const CLOSING = /[.,;:!?)\]}]+$/;
+
+/** ${text} cut into plain parts (even places) and addresses (odd ones). */
+export function cut(text: string): string[]
+{
+	const parts: string[] = [];
+	let from = 0;
+
+	for (const match of text.matchAll(LINK)) {
+		const address = match[0].replace(CLOSING, '');
+		if (!parses(address))
+			continue;
+		parts.push(text.slice(from, match.index), address);
+		from = match.index! + address.length;
+	}
+	parts.push(text.slice(from));
+	return parts;
+}
+
+function parses(address: string): boolean
+{
+	try {
+		return new URL(address).protocol.startsWith('http');
+	} catch {
+		return false;
+	}
+}
+
+export function Text({ text }: { text: string }): JSX.Element
+{
+	return <>{cut(text).map((part, at) => at % 2 === 0 ? part :
+		<a href={part} target="_blank" rel="noopener noreferrer nofollow">{part}</a>)}</>;
+}
