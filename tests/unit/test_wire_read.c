@@ -51,8 +51,8 @@ test_parse_refuses(void **state)
 	    {"{\"a\":1}{}", "end of file expected"},
 	    {"{\"a\":1,\"a\":2}", "duplicate"},
 	    {"{\"a\":1e400}", "overflow"},
-	    {"{\"a\":NaN}", "NaN"},
-	    {"{\"a\":Infinity}", "Infinity"},
+	    {"{\"a\":NaN}", "invalid token"},
+	    {"{\"a\":Infinity}", "invalid token"},
 	    {"{\"a\":9223372036854775808}", "too big integer"},
 	    {"{\"a\":-9223372036854775809}", "too big negative integer"},
 	    {"\xef\xbb\xbf{}", "byte order mark"},
@@ -83,6 +83,8 @@ test_parse_refuses(void **state)
 		    wire_parse(rows[i].text, strlen(rows[i].text), &doc, &r));
 		assert_int_equal(PROBLEM_BAD_REQUEST, r.problem);
 		assert_contains(r.detail, rows[i].says);
+		/* What stood there is not repeated: it may be a secret. */
+		assert_null(strstr(r.detail, "near '"));
 		assert_true(utf8_valid(r.detail, strlen(r.detail), NULL));
 		assert_null(doc.root);
 		wire_doc_fini(&doc);
