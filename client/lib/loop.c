@@ -81,6 +81,7 @@ loop_new(const char *server, struct loop **ret, struct fail *fail)
 	info.options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS;
 	if (strncmp(server, "https:", 6) == 0)
 		info.options |= LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT;
+	info.client_ssl_ca_filepath = rest_authorities();
 	loop->context = lws_create_context(&info);
 	if (loop->context != NULL)
 		loop->vhost = lws_create_vhost(loop->context, &info);

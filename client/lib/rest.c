@@ -378,6 +378,19 @@ judge(const struct rest *rest, bool changes, CURLcode code, struct fail *fail)
 #pragma GCC diagnostic pop
 }
 
+const char *
+rest_authorities(void)
+{
+	static const char *const names[] = {"CURL_CA_BUNDLE", "SSL_CERT_FILE"};
+	const char *value;
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if ((value = getenv(names[i])) != NULL && *value != '\0')
+			return (value);
+	return (NULL);
+}
+
 /* Sets up the handle for ${request}. */
 static void
 prepare(struct rest *rest, const struct rest_request *request,
@@ -404,6 +417,8 @@ prepare(struct rest *rest, const struct rest_request *request,
 	curl_easy_setopt(c, CURLOPT_HEADERDATA, x);
 	if (rest_server_local(rest->server))
 		curl_easy_setopt(c, CURLOPT_NOPROXY, "*");
+	if (rest_authorities() != NULL)
+		curl_easy_setopt(c, CURLOPT_CAINFO, rest_authorities());
 }
 
 /* One exchange, whatever its status.  *ret_status is 0 without an answer. */

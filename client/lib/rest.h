@@ -46,6 +46,11 @@ enum rc rest_server_parse(
 /* Whether ${server} (as rest_server_parse() writes it) is on this machine. */
 bool rest_server_local(const char *server);
 
+/* The file with the certificates of the authorities to believe, which
+ * CURL_CA_BUNDLE or SSL_CERT_FILE names as for curl; NULL: the system's.
+ * Borrowed from the environment. */
+const char *rest_authorities(void);
+
 /* A client of ${server} that presents ${token} ("" for none).  Both are
  * copied. */
 enum rc rest_new(const char *server, const char *token, struct rest **ret,

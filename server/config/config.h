@@ -73,8 +73,9 @@
 	X(CHOICE, log_format, "log-format", "text", 0, 0, "text|json",          \
 	    "Form of a line in the log")                                        \
 	X(CIDRS, behind_proxy, "behind-proxy", "", 0, 0, "CIDR,...",            \
-	    "Networks of the proxies that do TLS; their forwarded headers "     \
-	    "are believed, nobody else's")                                      \
+	    "Networks of the proxies that do TLS: Forwarded and "               \
+	    "X-Forwarded-For of their requests name the client, nobody "        \
+	    "else's do")                                                        \
 	X(BOOL, insecure, "insecure", "false", 0, 0, "BOOL",                    \
 	    "Listen beyond loopback without a proxy: passwords and messages "   \
 	    "go over the network in the clear")                                 \

@@ -209,8 +209,10 @@ access_head(struct http_request *req, const char *method, const char *version)
 	atomic_fetch_add(&http->pending, 1);
 	guard_check(req, method, version);
 	request_id_set(req);
-	if (!req->close && is_stray_upgrade(req))
+	if (!req->close && is_stray_upgrade(req)) {
+		req->stray = true;
 		return (MHD_NO);
+	}
 	if (req->refused) {
 		req->close = true; /* its target: no route, no trust */
 	} else if (atomic_load(&http->draining)) {
@@ -334,7 +336,7 @@ log_request(const struct http_request *req)
 		return;
 	log_event(req->refused ? LOG_EV_HTTP_REFUSED : LOG_EV_HTTP_REQUEST,
 	    "request=%s peer=%s method=%s path=%s status=%d ms=%lld", req->id,
-	    req->conn->peer, req->method_name,
+	    http_peer(req), req->method_name,
 	    req->path_raw == NULL ? "" : req->path_raw, req->status,
 	    (long long)(req->loop->now_ms - req->start_ms));
 }
@@ -368,6 +370,8 @@ completed(void *arg, struct MHD_Connection *mhd, void **context,
 	if (req->phase == REQUEST_ANSWERED &&
 	    code == MHD_REQUEST_TERMINATED_WITH_ERROR)
 		answer_raw(req);
+	if (req->stray)
+		metrics_add(loop->http->options.metrics, METRIC_HTTP_STRAY, 1);
 	if (req->phase == REQUEST_QUEUED)
 		count_answer(req);
 	req->conn->phase = CONN_IDLE;

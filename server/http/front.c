@@ -22,6 +22,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "http/forwarded.h"
 #include "http/http_internal.h"
 
 #define EVENTS_MAX 64
@@ -129,20 +130,41 @@ front_refuse(struct front *front, struct conn *conn, enum front_kind kind)
 	front_close(conn);
 }
 
+/* Gives the connection to the WebSocket side and says who asks.  What a
+ * believed proxy says stands in the head, of which front_peek() has waited for
+ * the end. */
+static void
+front_upgrade(struct front *front, struct conn *conn)
+{
+	const struct http_options *options = &front->http->options;
+	struct forwarded_lines lines;
+	char text[PEEK_HEAD_LEN];
+	struct http_from from = {.scheme = HTTP_SCHEME_UNKNOWN};
+	int fd = conn->fd;
+	ssize_t n;
+
+	memcpy(from.client, conn->peer, sizeof(from.client));
+	if (conn->believed) {
+		n = recv(fd, text, sizeof(text), MSG_PEEK | MSG_DONTWAIT);
+		if (n > 0 && forwarded_scan(text, (size_t)n, &lines))
+			forwarded_read(&lines, &options->believed, &from);
+	}
+	http_conn_free(conn);
+	options->upgrade(fd, &from, options->upgrade_arg);
+}
+
 static void
 front_hand_over(struct front *front, struct conn *conn, enum front_kind kind)
 {
 	struct http *http = front->http;
 	struct loop *loop;
-	int fd = conn->fd;
 
 	if (kind == FRONT_BAD || kind == FRONT_TLS) {
 		front_refuse(front, conn, kind);
 		return;
 	}
 	if (kind == FRONT_UPGRADE) {
-		http_conn_free(conn);
-		http->options.upgrade(fd, http->options.upgrade_arg);
+		front_upgrade(front, conn);
 		return;
 	}
 	loop = choose_loop(front, kind);
@@ -161,20 +183,23 @@ front_peek(struct front *front, const struct conn *conn, bool hung_up,
     enum front_kind *ret)
 {
 	const struct http_options *options = &front->http->options;
-	char text[PEEK_LEN];
+	char text[PEEK_HEAD_LEN];
+	size_t size = conn->believed ? PEEK_HEAD_LEN : PEEK_LEN;
 	ssize_t n;
 
 	do
-		n = recv(conn->fd, text, sizeof(text), MSG_PEEK | MSG_DONTWAIT);
+		n = recv(conn->fd, text, size, MSG_PEEK | MSG_DONTWAIT);
 	while (n < 0 && errno == EINTR);
 	*ret = FRONT_MORE;
 	if (n < 0 && errno == EAGAIN && !hung_up)
 		return (true);
 	if (n <= 0)
 		return (false);
-	*ret = front_classify(text, (size_t)n,
-	    hung_up || (size_t)n == sizeof(text),
+	*ret = front_classify(text, (size_t)n, hung_up || (size_t)n >= PEEK_LEN,
 	    options->upgrade == NULL ? NULL : options->upgrade_path);
+	if (*ret == FRONT_UPGRADE && conn->believed && !hung_up &&
+	    (size_t)n < size && memmem(text, (size_t)n, "\r\n\r\n", 4) == NULL)
+		*ret = FRONT_MORE;
 	return (true);
 }
 
@@ -247,21 +272,23 @@ front_turn_away(
 	(void)close(fd);
 }
 
+/* The peer's address: as 16 bytes and as text. */
 static void
-conn_set_peer(struct conn *conn)
+conn_set_peer(struct conn *conn, const struct http_networks *believed)
 {
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 	const struct sockaddr_in6 *in6 = (void *)&conn->addr;
 	const struct sockaddr_in *in = (void *)&conn->addr;
+	uint8_t address[16];
 
-	if (conn->addr.ss_family == AF_INET)
-		(void)inet_ntop(
-		    AF_INET, &in->sin_addr, conn->peer, sizeof(conn->peer));
-	else if (IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr))
-		(void)inet_ntop(AF_INET, &in6->sin6_addr.s6_addr[12],
-		    conn->peer, sizeof(conn->peer));
-	else
-		(void)inet_ntop(
-		    AF_INET6, &in6->sin6_addr, conn->peer, sizeof(conn->peer));
+	if (conn->addr.ss_family == AF_INET) {
+		memcpy(address, mapped, sizeof(mapped));
+		memcpy(address + sizeof(mapped), &in->sin_addr, 4);
+	} else {
+		memcpy(address, &in6->sin6_addr, sizeof(address));
+	}
+	conn->believed = forwarded_believed(believed, address);
+	forwarded_address_text(address, conn->peer);
 }
 
 /* Takes a fresh socket: its bytes are often there already. */
@@ -287,8 +314,9 @@ front_take(struct front *front, int fd, const struct sockaddr_storage *addr,
 	conn->fd = fd;
 	conn->addr = *addr;
 	conn->addr_len = addr_len;
-	conn_set_peer(conn);
-	if (!door_enter(&http->door, conn)) {
+	conn_set_peer(conn, &http->options.believed);
+	/* A proxy stands for many; it counts its clients itself. */
+	if (!conn->believed && !door_enter(&http->door, conn)) {
 		front_turn_away(front, fd, PROBLEM_RATE_LIMITED,
 		    "too many connections from this address");
 		http_conn_free(conn);

@@ -52,9 +52,34 @@ struct http_route {
  * later, from any thread). */
 typedef void (*http_authorize_fn)(struct http_request *req, void *arg);
 
+#define HTTP_NETWORKS_MAX 16
+#define HTTP_PEER_SIZE 46
+#define HTTP_HOST_SIZE 256
+
+/* A network; IPv4 as ::ffff:a.b.c.d with 96 more bits. */
+struct http_network {
+	uint8_t address[16];
+	int bits;
+};
+
+struct http_networks {
+	int n;
+	struct http_network list[HTTP_NETWORKS_MAX];
+};
+
+enum http_scheme { HTTP_SCHEME_UNKNOWN, HTTP_SCHEME_HTTP, HTTP_SCHEME_HTTPS };
+
+/* Who asks, and how he called us, as far as a believed proxy tells. */
+struct http_from {
+	char client[HTTP_PEER_SIZE]; /* the address, as text */
+	enum http_scheme scheme;     /* of the URL that he has */
+	char host[HTTP_HOST_SIZE];   /* in it; "": as in the header Host */
+};
+
 /* Gives the socket of a connection whose first request line asks for the
- * WebSocket path to its owner (push).  ${fd} passes over. */
-typedef void (*http_upgrade_fn)(int fd, void *arg);
+ * WebSocket path to its owner (push).  ${fd} passes over; borrows ${from}. */
+typedef void (*http_upgrade_fn)(
+    int fd, const struct http_from *from, void *arg);
 
 struct http_options {
 	const char *listen;              /* "127.0.0.1:8080", "[::1]:0" */
@@ -69,6 +94,7 @@ struct http_options {
 	int64_t idle_deadline_ms;    /* keep-alive between requests: 60 s */
 	size_t connection_limit;
 	size_t address_limit; /* connections of one address; 0: no limit */
+	struct http_networks believed; /* proxies whose headers count */
 	const struct clk *clk;
 	struct metrics *metrics;
 };

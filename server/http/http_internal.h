@@ -38,13 +38,15 @@
 #define TARGET_LEN_MAX 8192
 /* What the front looks at to find the path; longer lines go to a loop. */
 #define PEEK_LEN 2048
+/* What it looks at to find who asks for an upgrade through a proxy: as much as
+ * the WebSocket side takes. */
+#define PEEK_HEAD_LEN 4096
 #define SEGMENTS_MAX 8
 #define PARAMS_MAX 4
 #define QUERY_MAX 32
 #define HEADERS_MAX 100
 #define REQUEST_ID_MAX 64
 #define ARENA_INLINE 1280
-#define PEER_SIZE INET6_ADDRSTRLEN
 
 /* ---- the router (router.c) ---- */
 
@@ -133,7 +135,8 @@ struct conn {
 	uint64_t requests;
 	struct sockaddr_storage addr;
 	socklen_t addr_len;
-	char peer[PEER_SIZE];
+	bool believed; /* it is a proxy's: its headers say who asks */
+	char peer[HTTP_PEER_SIZE];
 };
 
 struct conn_list {
@@ -209,6 +212,7 @@ struct http_request {
 	bool dispatching;  /* inside its handler, in the loop's thread */
 	bool refused;      /* ${refusal} is the answer */
 	bool close;        /* the connection ends with the answer */
+	bool stray;        /* an upgrade that came here: no answer */
 	bool has_body;     /* the head announces one */
 	bool no_memory;    /* something was lost: the answer is 503 */
 	bool no_store_off; /* the handler gave its own Cache-Control */
@@ -228,7 +232,8 @@ struct http_request {
 	const struct pattern *pattern;
 	const struct http_route *route;
 	char id[REQUEST_ID_MAX + 1];
-	char *body; /* body_len bytes and a NUL */
+	char client[HTTP_PEER_SIZE]; /* forwarded; "": the connection's peer */
+	char *body;                  /* body_len bytes and a NUL */
 	size_t body_len, body_cap, body_limit;
 
 	/* The answer. */

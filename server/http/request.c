@@ -285,7 +285,7 @@ http_peer(const struct http_request *req)
 {
 
 	request_check(req);
-	return (req->conn->peer);
+	return (req->client[0] != '\0' ? req->client : req->conn->peer);
 }
 
 const char *

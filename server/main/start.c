@@ -242,11 +242,17 @@ merge_routes(struct server *s, struct err *err)
 }
 
 static void
-on_upgrade(int fd, void *arg)
+on_upgrade(int fd, const struct http_from *from, void *arg)
 {
+	struct push_peer peer = {.scheme = ""};
 	struct server *s = arg;
 
-	push_adopt(s->push, fd);
+	if (from->scheme != HTTP_SCHEME_UNKNOWN)
+		(void)snprintf(peer.scheme, sizeof(peer.scheme), "%s",
+		    from->scheme == HTTP_SCHEME_HTTPS ? "https" : "http");
+	(void)snprintf(peer.address, sizeof(peer.address), "%s", from->client);
+	(void)snprintf(peer.host, sizeof(peer.host), "%s", from->host);
+	push_adopt(s->push, fd, &peer);
 }
 
 static enum rc
@@ -312,7 +318,16 @@ make_http(struct server *s, struct err *err)
 	    .address_limit = address_limit(&s->config),
 	    .clk = s->clk,
 	    .metrics = s->metrics};
+	const struct config_cidrs *proxies = &s->config.behind_proxy;
+	int i;
 
+	_Static_assert(HTTP_NETWORKS_MAX >= CONFIG_LIST_MAX, "room for all");
+	options.believed.n = proxies->n;
+	for (i = 0; i < proxies->n; i++) {
+		memcpy(options.believed.list[i].address,
+		    proxies->list[i].address, sizeof(proxies->list[i].address));
+		options.believed.list[i].bits = proxies->list[i].bits;
+	}
 	return (http_new(&options, &s->http, err));
 }
 

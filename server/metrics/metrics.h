@@ -25,6 +25,9 @@ enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM };
 	    "Answers of the HTTP library itself, to what is no request")       \
 	X(HTTP_TURNED_AWAY, "http_turned_away_total", METRIC_COUNTER,          \
 	    "Connections refused at the door: too many, or not of HTTP")       \
+	X(HTTP_STRAY, "http_stray_upgrades_total", METRIC_COUNTER,             \
+	    "WebSocket upgrades on kept-alive connections, closed without an " \
+	    "answer so that the proxy repeats them on a fresh one")            \
 	X(HTTP_CONNECTIONS, "http_connections", METRIC_GAUGE,                  \
 	    "Open HTTP connections")                                           \
 	X(HTTP_DEADLINES, "http_deadlines_total", METRIC_COUNTER,              \

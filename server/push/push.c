@@ -71,23 +71,15 @@ push_news(struct push *p, struct news *news)
 	(void)uv_async_send(&p->async);
 }
 
-struct adopt_note {
-	struct push_note note;
-	int fd;
-};
-
 static void
 adopt(struct push *p, struct push_note *note)
 {
-	struct adopt_note *a = (struct adopt_note *)(void *)note;
-	int fd = a->fd;
 
-	mem_free(a);
-	rx_arrive(p, fd);
+	rx_arrive(p, (struct adopt_note *)(void *)note);
 }
 
 void
-push_adopt(struct push *p, int fd)
+push_adopt(struct push *p, int fd, const struct push_peer *peer)
 {
 	struct adopt_note *a;
 
@@ -98,6 +90,7 @@ push_adopt(struct push *p, int fd)
 	}
 	a->note.run = adopt;
 	a->fd = fd;
+	a->peer = *peer;
 	push_post(p, &a->note);
 }
 

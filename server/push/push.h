@@ -70,9 +70,17 @@ void push_stop(struct push *p);
  * never. */
 void push_news(struct push *p, struct news *news);
 
-/* A fresh connection whose first request is for the WebSocket; takes ${fd}.
- * Thread: any. */
-void push_adopt(struct push *p, int fd);
+/* Who is on a connection and how he called us; behind a proxy the one whom it
+ * names. */
+struct push_peer {
+	char address[46];
+	char scheme[6]; /* "http", "https"; "": not known */
+	char host[256]; /* "": what the header Host says */
+};
+
+/* A fresh connection whose first request is for the WebSocket; takes ${fd},
+ * borrows ${peer}.  Thread: any. */
+void push_adopt(struct push *p, int fd, const struct push_peer *peer);
 
 /* ---- long-polls ---- */
 

@@ -144,6 +144,7 @@ struct arrival {
 	bool refused;
 	size_t read; /* after it was refused */
 	int64_t until_ms;
+	struct adopt_note *note; /* its own; NULL when passed on */
 };
 
 /* Arrivals, the oldest first. */
@@ -162,6 +163,14 @@ struct waiting {
 
 /* The waiting long-polls. */
 TAILQ_HEAD(waiting_list, waiting);
+
+/* A connection on its way from the front.  It is the library's opaque pointer
+ * until the session begins, or the connection ends without one. */
+struct adopt_note {
+	struct push_note note;
+	int fd;
+	struct push_peer peer;
+};
 
 struct push {
 	struct push_options options;
@@ -320,8 +329,8 @@ enum rc rx_open(struct push *p, struct err *err) MUST_USE;
 /* Closes arrivals and stops watching; rx_poll must be closed by the caller. */
 void rx_close(struct push *p);
 
-/* A fresh connection; takes ${fd}. */
-void rx_arrive(struct push *p, int fd);
+/* A fresh connection; takes ${note} and its socket. */
+void rx_arrive(struct push *p, struct adopt_note *note);
 
 /* Reads ${s} from now on, on socket ${fd}. */
 enum rc rx_begin(struct session *s, int fd) MUST_USE;
@@ -351,8 +360,8 @@ void rx_drain(struct push *p);
 /* ---- push_lws.c ---- */
 
 /* Hands a connection with a whole, checked handshake to the library; takes
- * ${fd}. */
-void lws_glue_adopt(struct push *p, int fd);
+ * ${note} and its socket. */
+void lws_glue_adopt(struct push *p, struct adopt_note *note);
 
 /* Ends the connection of ${s}, and with it ${s}.  Not from one of the
  * library's callbacks. */

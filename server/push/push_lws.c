@@ -68,9 +68,19 @@ confirm_upgrade(struct lws *wsi)
 
 /* ---- one connection ---- */
 
+/* What is known of the peer is not needed any more. */
+static void
+forget_peer(struct lws *wsi)
+{
+
+	mem_free(lws_get_opaque_user_data(wsi));
+	lws_set_opaque_user_data(wsi, NULL);
+}
+
 static int
 established(struct lws *wsi, struct slot *slot)
 {
+	const struct adopt_note *from = lws_get_opaque_user_data(wsi);
 	struct push *p = push_of(wsi);
 	char authorization[160];
 	struct session *s;
@@ -95,7 +105,9 @@ established(struct lws *wsi, struct slot *slot)
 	    strncasecmp(authorization, "bearer ", 7) == 0)
 		session_set_token(
 		    s, authorization + 7, strlen(authorization + 7));
-	log_event(LOG_EV_PUSH_OPEN, "session=s%lld", (long long)s->no);
+	log_event(LOG_EV_PUSH_OPEN, "session=s%lld peer=%s", (long long)s->no,
+	    from == NULL ? "" : from->peer.address);
+	forget_peer(wsi);
 	return (0);
 }
 
@@ -122,9 +134,11 @@ closed(struct slot *slot)
 }
 
 void
-lws_glue_adopt(struct push *p, int sock)
+lws_glue_adopt(struct push *p, struct adopt_note *note)
 {
 	lws_sock_file_fd_type fd;
+	struct lws *wsi;
+	int sock = note->fd;
 
 	fd.sockfd = sock;
 	/* Frames are small and each is written whole: waiting for company
@@ -136,8 +150,12 @@ lws_glue_adopt(struct push *p, int sock)
 	(void)setsockopt(sock, IPPROTO_TCP, TCP_NOTSENT_LOWAT,
 	    &(int){UNSENT_BYTES}, sizeof(int));
 	/* On failure the library has closed it. */
-	(void)lws_adopt_descriptor_vhost(
+	wsi = lws_adopt_descriptor_vhost(
 	    p->vhost, LWS_ADOPT_SOCKET | LWS_ADOPT_HTTP, fd, NULL, NULL);
+	if (wsi == NULL)
+		mem_free(note);
+	else
+		lws_set_opaque_user_data(wsi, note);
 }
 
 void
@@ -198,6 +216,9 @@ callback(struct lws *wsi, enum lws_callback_reasons reason, void *user,
 	case LWS_CALLBACK_SERVER_WRITEABLE:
 		if (slot->session != NULL)
 			writeable(slot->session);
+		return (0);
+	case LWS_CALLBACK_WSI_DESTROY:
+		forget_peer(wsi);
 		return (0);
 	case LWS_CALLBACK_CLOSED:
 		closed(slot);

@@ -49,6 +49,7 @@ arrival_free(struct push *p, struct arrival *a)
 
 	TAILQ_REMOVE(&p->arrivals, a, entry);
 	p->narrivals--;
+	mem_free(a->note);
 	mem_free(a);
 }
 
@@ -138,7 +139,9 @@ look(struct push *p, const struct arrival *a, struct refusal *r)
 {
 	const struct ws_head_rules rules = {.path = "/v1/ws",
 	    .protocol = "twinbox.v1",
-	    .allow_origin = p->allow_origin};
+	    .allow_origin = p->allow_origin,
+	    .scheme = a->note->peer.scheme,
+	    .host = a->note->peer.host};
 	ssize_t n;
 
 	n = recv(a->fd, p->rx, WS_HEAD_LEN, MSG_PEEK | MSG_DONTWAIT);
@@ -155,7 +158,7 @@ static void
 arrival_ready(struct push *p, struct arrival *a)
 {
 	struct refusal r = REFUSAL_INIT;
-	int fd = a->fd;
+	struct adopt_note *note = a->note;
 
 	if (!a->refused) {
 		switch (look(p, a, &r)) {
@@ -166,9 +169,10 @@ arrival_ready(struct push *p, struct arrival *a)
 				p->options.session_limit &&
 			    !atomic_load(&p->draining)) {
 				(void)epoll_ctl(
-				    p->rx_fd, EPOLL_CTL_DEL, fd, NULL);
+				    p->rx_fd, EPOLL_CTL_DEL, a->fd, NULL);
+				a->note = NULL;
 				arrival_free(p, a);
-				lws_glue_adopt(p, fd);
+				lws_glue_adopt(p, note);
 				return;
 			}
 			refuse_busy(p, a);
@@ -188,10 +192,11 @@ arrival_ready(struct push *p, struct arrival *a)
 }
 
 void
-rx_arrive(struct push *p, int fd)
+rx_arrive(struct push *p, struct adopt_note *note)
 {
 	struct epoll_event ev = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET};
 	struct arrival *a;
+	int fd = note->fd;
 
 	if (p->narrivals >= ARRIVALS_MAX)
 		arrival_close(p, TAILQ_FIRST(&p->arrivals));
@@ -199,10 +204,12 @@ rx_arrive(struct push *p, int fd)
 	ev.data.ptr = a;
 	if (a == NULL || epoll_ctl(p->rx_fd, EPOLL_CTL_ADD, fd, &ev) != 0) {
 		(void)close(fd);
+		mem_free(note);
 		mem_free(a);
 		return;
 	}
 	a->fd = fd;
+	a->note = note;
 	a->until_ms = now_ms(p) + ARRIVAL_MS;
 	TAILQ_INSERT_TAIL(&p->arrivals, a, entry);
 	p->narrivals++;

@@ -161,17 +161,32 @@ is_key(const struct piece *v)
 	return (strchr("AQgw", v->p[21]) != NULL);
 }
 
+/* Whether ${scheme}, with ${n} characters, is that of our own pages. */
+static bool
+is_our_scheme(const char *scheme, size_t n, const char *ours)
+{
+
+	return (ours == NULL || *ours == '\0' ||
+		(strlen(ours) == n && strncasecmp(scheme, ours, n) == 0));
+}
+
 /* Browsers name where the page came from; programs do not.  Whether the scheme
  * is http or https is known to the proxy only. */
 static bool
-origin_allowed(
-    const struct piece *origin, const struct piece *host, const char *list)
+origin_allowed(const struct piece *origin, const struct piece *asked,
+    const struct ws_head_rules *rules)
 {
-	struct piece rest = *origin;
+	struct piece rest = *origin, ours = *asked;
+	const char *list = rules->allow_origin;
+	const struct piece *const host = &ours;
 	size_t len;
 
 	if (origin->p == NULL)
 		return (true);
+	if (rules->host != NULL && *rules->host != '\0') {
+		ours.p = rules->host;
+		ours.n = strlen(rules->host);
+	}
 	if (origin->n > 7 && strncasecmp(origin->p, "http://", 7) == 0)
 		len = 7;
 	else if (origin->n > 8 && strncasecmp(origin->p, "https://", 8) == 0)
@@ -181,6 +196,7 @@ origin_allowed(
 	rest.p += len;
 	rest.n -= len;
 	if (rest.n > 0 && rest.n == host->n &&
+	    is_our_scheme(origin->p, len - 3, rules->scheme) &&
 	    strncasecmp(rest.p, host->p, rest.n) == 0)
 		return (true);
 	while (list != NULL && *list != '\0') {
@@ -237,8 +253,7 @@ check(const struct piece v[HEADER_COUNT], const struct ws_head_rules *rules,
 	    !has_word(&v[HEADER_PROTOCOL], rules->protocol))
 		return (bad(r, "the subprotocol twinbox.v1 must be offered, in "
 			       "a list of at most 120 bytes"));
-	if (!origin_allowed(
-		&v[HEADER_ORIGIN], &v[HEADER_HOST], rules->allow_origin))
+	if (!origin_allowed(&v[HEADER_ORIGIN], &v[HEADER_HOST], rules))
 		return (refuse(r, PROBLEM_FORBIDDEN,
 		    "pages of this Origin may not open a WebSocket here"));
 	return (WS_HEAD_WHOLE);

@@ -22,6 +22,9 @@ struct ws_head_rules {
 	const char *path;         /* of the WebSocket: "/v1/ws" */
 	const char *protocol;     /* that must be offered */
 	const char *allow_origin; /* words beside our own; NULL or "": none */
+	/* What a believed proxy says of our own; NULL or "": not known. */
+	const char *scheme; /* then both are taken */
+	const char *host;   /* then it is in the header Host */
 };
 
 /* Reads the ${n} bytes that have come so far.  WS_HEAD_MORE: the head goes on,

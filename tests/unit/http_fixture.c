@@ -287,10 +287,11 @@ static const struct http_route routes[] = {
 
 /* The WebSocket's side: shows what it can still read. */
 static void
-upgrade(int fd, void *arg)
+upgrade(int fd, const struct http_from *from, void *arg)
 {
 	char text[8] = "";
 
+	(void)from;
 	atomic_fetch_add(&((struct fixture *)arg)->upgrades, 1);
 	(void)!recv(fd, text, 7, 0);
 	(void)!send(fd, text, strlen(text), MSG_NOSIGNAL);

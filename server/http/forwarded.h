@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who asks, when a proxy stands between: reads Forwarded (RFC 7239),
+ * X-Forwarded-For and X-Forwarded-Proto of requests that come from a believed
+ * proxy.  What other peers put into these headers is never looked at.
+ *
+ * The rule
+ *  1. Each proxy notes, at the end of the list, whom it got the request from.
+ *     The list is walked from its end; addresses of believed proxies are
+ *     passed by, the first other one is the client's.  What is further to the
+ *     left a stranger may have written.
+ *  2. What cannot be read (malformed, "unknown", hidden) ends the walk: the
+ *     client is the last proxy passed, or the peer itself.
+ *  3. If both headers are there and do not name the same client, neither is
+ *     believed: a proxy writes one of them and may let a stranger's other one
+ *     through, and which one is which cannot be seen.
+ */
+#ifndef HTTP_FORWARDED_H
+#define HTTP_FORWARDED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "http/http.h"
+
+/* Proxies in a row, lines of one header, characters of a line. */
+#define FORWARDED_HOPS_MAX 16
+#define FORWARDED_LINES_MAX 4
+#define FORWARDED_LINE_LEN_MAX 2048
+
+enum forwarded_kind {
+	FORWARDED_STANDARD, /* Forwarded */
+	FORWARDED_FOR,      /* X-Forwarded-For */
+	FORWARDED_PROTO,    /* X-Forwarded-Proto */
+	FORWARDED_KINDS
+};
+
+/* The headers of a request that matter here, in their order; the last ones, if
+ * there are too many. */
+struct forwarded_lines {
+	struct {
+		const char *p;
+		size_t len;
+	} line[FORWARDED_KINDS][FORWARDED_LINES_MAX];
+	int n[FORWARDED_KINDS];
+};
+
+/* Remembers a header if it is one of them.  Borrows ${value} until
+ * forwarded_read(). */
+void forwarded_add(struct forwarded_lines *lines, const char *name,
+    size_t name_len, const char *value, size_t value_len);
+
+/* The same for each header of the raw head ${p}, whose request line is skipped.
+ * A folded line spoils the whole: then false, and ${ret} is empty. */
+bool forwarded_scan(const char *p, size_t n, struct forwarded_lines *ret);
+
+/* Fills ${ret}, whose client is the address of the believed peer before. */
+void forwarded_read(const struct forwarded_lines *lines,
+    const struct http_networks *believed, struct http_from *ret);
+
+/* Writes an address (IPv4 as ::ffff:a.b.c.d) in its usual form. */
+void forwarded_address_text(
+    const uint8_t address[16], char ret[HTTP_PEER_SIZE]);
+
+/* Whether ${address} is in one of ${networks}; IPv4 as ::ffff:a.b.c.d. */
+bool forwarded_believed(
+    const struct http_networks *networks, const uint8_t address[16]);
+
+#endif
