@@ -286,7 +286,7 @@ async function client(shell, url)
 }
 
 describe('README.md, use it', () => {
-	const [build, add, serve, check, ...more] = block('Use it').lines.map((line) =>
+	const [build, add, serve, check, prove, copy, ...more] = block('Use it').lines.map((line) =>
 		line.replace(/ +# .*$/, ''));
 	const dir = workplace();
 	const data = path.join(dir, 'srv/chat');
@@ -295,7 +295,7 @@ describe('README.md, use it', () => {
 	/** ${line} with its directory and its port replaced, as words. */
 	function words(line)
 	{
-		const changed = instead(line, '/srv/chat', data).replace('127.0.0.1:8080', '127.0.0.1:0');
+		const changed = instead(line, '/srv/chat', data).replace('/srv/copy.db', `${data}.copy`).replace('127.0.0.1:8080', '127.0.0.1:0');
 		return changed.split(' ');
 	}
 
@@ -320,6 +320,8 @@ describe('README.md, use it', () => {
 		assert.match(add, /^build\/twinboxd user add ann --admin --data \/srv\/chat$/);
 		assert.match(serve, /^build\/twinboxd serve .*--listen 127\.0\.0\.1:8080$/);
 		assert.equal(check, 'build/twinboxd check-config');
+		assert.match(prove, /^build\/twinboxd fsck /);
+		assert.match(copy, /^build\/twinboxd backup /);
 	});
 
 	it('scripts/build is what the first stage of the tests runs', () => {
@@ -345,6 +347,13 @@ describe('README.md, use it', () => {
 		const closed = await new Rest({ url }).post('/v1/users',
 			{ name: 'eve', password: PASSWORD });
 		assert.equal(closed.status, 403, 'registration is closed unless it is opened');
+
+		for (const [line, said] of [[prove, /none found$/m], [copy, /^backed up to /m]]) {
+			const [tool, ...rest] = words(line);
+			const told = run(path.join(dir, tool), rest, { cwd: dir, env });
+			assert.equal((await told.exited).code, 0, told.err);
+			assert.match(told.out, said);
+		}
 		assert.deepEqual(await sigterm(server), { code: 0, signal: null },
 			`${server.out}${server.err}`);
 	});
