@@ -302,10 +302,6 @@ guard_check(struct http_request *req, const char *method, const char *version)
 			(req->head.content_length != NULL &&
 			    req->head.content_length[strspn(
 				req->head.content_length, "0")] != '\0');
-	/* libmicrohttpd takes bare CR and LF for line ends between chunks, and
-	 * shows none of it: whatever follows such a body is not read. */
-	if (scan.encodings > 0)
-		req->close = true;
 	if (bad == NULL && req->has_body &&
 	    (req->method == METHOD_GET || req->method == METHOD_HEAD ||
 		req->method == METHOD_OPTIONS))

@@ -5,6 +5,7 @@
 // The build's own compiler makes them ready for node.
 
 import assert from 'node:assert/strict';
+import { webcrypto } from 'node:crypto';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { before, describe, it } from 'node:test';
@@ -29,6 +30,8 @@ before(async () => {
 		bundle: true, format: 'esm', outfile: out, jsx: 'automatic', jsxImportSource: 'preact',
 		nodePaths: [path.join(BUILD, 'web/work/node_modules')],
 	});
+	// Browsers have it everywhere, node 18 has not.
+	globalThis.crypto ??= webcrypto;
 	Object.assign(page, await import(pathToFileURL(out)));
 });
 
