@@ -180,8 +180,9 @@ page_read(struct push *p, struct push_note *note)
 		page_free(j);
 		return;
 	}
-	/* No event beyond what may be written: the page ended at the head. */
-	last = j->count <= j->limit && !s->unsure;
+	/* No event beyond what may be written: the page ended at the head,
+	 * unless it ended where it was long enough. */
+	last = j->count <= j->limit && !j->cut && !s->unsure;
 	move_base(s, j->acked);
 	write_page(s, j);
 	last = last && (j->count == 0 || s->cursor >= j->seqs[j->count - 1]);

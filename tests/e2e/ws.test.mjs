@@ -78,6 +78,21 @@ describe('R137 R207 R222 R423 events', () => {
 		await ws.close();
 	});
 
+	it('caught_up comes after the last one, however large they are', async () => {
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		let last;
+
+		// More than a page of bytes (64 KiB), less than one of events (64).
+		for (let i = 0; i < 60; i++)
+			last = await ann.send(bob.name, `${i}`.padEnd(3000, 'x'));
+		await bob.received(last.id);
+		const ws = await bob.ws({ after: '0' });
+		assert.equal((await ws.type('caught_up')).seq, 60);
+		contiguous(ws.events());
+		assert.equal(ws.events().length, 60);
+		await ws.close();
+	});
+
 	it('are the same as those of REST, member by member', async () => {
 		const { ann, bob, conversation } = await filled(2);
 		const ws = await bob.ws({ after: '0' });
