@@ -109,7 +109,8 @@ describe('slow and silent clients', { concurrency: true }, () => {
 			if (!SANITIZED)
 				assert.ok(each < 128, `${each} KiB each`);
 			// They say nothing either: 35 s.
-			await eventually(async () => await metric('ws_sessions') <= 1, 'they are gone', 90_000);
+			await eventually(() => (server.output().match(/push\.close session=\S+ code=4408/g) ?? [])
+				.length >= deaf.length, 'they are gone', 120_000);
 			assert.deepEqual(await comeBack(bob, 250), ids);
 			deaf.forEach((ws) => ws.destroy());
 			assert.equal((await watching.request({ type: 'ping' })).type, 'pong');
