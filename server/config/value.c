@@ -140,10 +140,12 @@ is_network(const struct config_cidr *c)
 	return (true);
 }
 
+/* How addresses of IPv4 begin among those of IPv6 (RFC 4291, 2.5.5.2). */
+static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
 static bool
 read_cidr(char *text, struct config_cidr *ret)
 {
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 	const char *p;
 	int64_t bits;
 	char *slash;
@@ -396,8 +398,8 @@ write_cidrs(struct buf *out, const struct config_cidrs *cidrs)
 
 	for (i = 0; i < cidrs->n; i++) {
 		c = &cidrs->list[i];
-		is_v4 = c->bits >= 96 && c->address[10] == 0xff &&
-			c->address[11] == 0xff;
+		is_v4 = c->bits >= 96 &&
+			memcmp(c->address, mapped, sizeof(mapped)) == 0;
 		if (inet_ntop(is_v4 ? AF_INET : AF_INET6,
 			c->address + (is_v4 ? 12 : 0), text,
 			sizeof(text)) == NULL)

@@ -173,15 +173,16 @@ take_odd_end(struct reader *r, const char **ret, size_t *ret_len)
 }
 
 /* Empty lines before a request are nobody's (RFC 9112, section 2.2), and for
- * libmicrohttpd a line that begins with NUL is empty. */
+ * libmicrohttpd a line that begins with NUL is empty, up to its LF. */
 static void
 skip_empty(struct reader *r)
 {
 
 	while (r->p < r->end &&
 	       (*r->p == '\r' || *r->p == '\n' || *r->p == '\0')) {
-		while (r->p < r->end && *r->p != '\r' && *r->p != '\n')
-			r->p++;
+		if (*r->p == '\0')
+			while (r->p < r->end && *r->p != '\n')
+				r->p++;
 		if (r->p < r->end)
 			r->p++;
 	}
@@ -402,6 +403,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct seen want;
 	int i, heads = 0, answers, good;
 	bool upgraded, same, lenient = false;
+	const char *from;
 	char *copy;
 
 	if (size == 0)
@@ -415,7 +417,14 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	    &out);
 	MUST(!upgraded || nhandled == 0);
 	for (i = 0; i < nhandled && i < REQUESTS_MAX;) {
-		MUST(take_request(&r, &want));
+		from = r.p;
+		if (!take_request(&r, &want)) {
+			/* With NULs in its head nobody knows where it ends. */
+			MUST(
+			    memchr(from, '\0', (size_t)(r.end - from)) != NULL);
+			lenient = true;
+			break;
+		}
 		heads++;
 		same = same_request(&want, &handled[i]);
 		lenient = want.body_len == LENIENT;

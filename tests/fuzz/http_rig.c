@@ -56,7 +56,7 @@ rig_accept(const uint8_t *p, size_t n, int fd)
 	n = (n < PEEK_LEN) ? n : PEEK_LEN;
 	kind = front_classify((const char *)p, n, true, RIG_UPGRADE);
 	MUST(kind != FRONT_MORE);
-	if (kind == FRONT_UPGRADE) {
+	if (kind == FRONT_UPGRADE || kind == FRONT_BAD || kind == FRONT_TLS) {
 		(void)close(fd);
 		return (NULL);
 	}
