@@ -80,6 +80,7 @@ for name in layers format banned headers comments limits spdx sql-list \
 	usable "$name" || continue
 	rm -rf "$tmp/tree"
 	cp -R "$here/good" "$tmp/tree"
+	chmod -R u+w "$tmp/tree" # distcheck has a tree that cannot be written
 	(
 		unset GATE_CPPFLAGS
 		gate "$name" "$tmp/tree"
@@ -98,7 +99,9 @@ for name in layers format banned headers comments limits spdx sql-list \
 		samples=$((samples + 1))
 		rm -rf "$tmp/tree"
 		cp -R "$here/good" "$tmp/tree"
+		chmod -R u+w "$tmp/tree"
 		cp -R "$sample/." "$tmp/tree"
+		chmod -R u+w "$tmp/tree"
 		(
 			unset GATE_CPPFLAGS
 			gate "$name" "$tmp/tree"
