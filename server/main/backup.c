@@ -159,16 +159,10 @@ report_done(const char *what, const char *path, const struct fsck_report *r)
 static enum rc
 make_copy(const struct config *config, const char *path, struct err *err)
 {
-	struct db_options options;
-	struct data data;
 	struct db *db;
 	enum rc rc;
 
-	data_name(config, &data);
-	options = data_db_options(&data);
-	options.mode = DB_COPIER;
-	if ((rc = data_find(&data, err)) != RC_OK ||
-	    (rc = db_open(&options, &db, err)) != RC_OK)
+	if ((rc = data_look(config, DB_COPIER, &db, err)) != RC_OK)
 		return (rc);
 	rc = db_backup(
 	    db, path, LOG_FACTOR * config->checkpoint_size_bytes, err);

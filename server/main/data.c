@@ -97,17 +97,6 @@ data_name(const struct config *config, struct data *ret)
 		    "sqlite:%s/twinbox.db", config->data);
 }
 
-enum rc
-data_find(const struct data *data, struct err *err)
-{
-	const char *path = strchr(data->url, ':') + 1;
-
-	if (access(path, R_OK) == 0)
-		return (RC_OK);
-	return (err_set_sys(err, errno == ENOENT ? RC_NOT_FOUND : RC_IO, errno,
-	    "cannot read the database %s", path));
-}
-
 void
 data_new_epoch(struct rnd *rnd, char ret[EPOCH_LEN + 1])
 {
@@ -184,4 +173,23 @@ data_open_db(const struct data *data, struct db **ret, struct err *err)
 		log_event(LOG_EV_STORE_MIGRATE, "from=%d to=%d", from, to);
 	*ret = db;
 	return (RC_OK);
+}
+
+enum rc
+data_look(const struct config *config, enum db_mode mode, struct db **ret,
+    struct err *err)
+{
+	struct db_options options;
+	struct data data;
+	const char *path;
+
+	data_name(config, &data);
+	path = strchr(data.url, ':') + 1;
+	/* SQLite would say less of a file that is not there. */
+	if (access(path, R_OK) != 0)
+		return (err_set_sys(err, errno == ENOENT ? RC_NOT_FOUND : RC_IO,
+		    errno, "cannot read the database %s", path));
+	options = data_db_options(&data);
+	options.mode = mode;
+	return (db_open(&options, ret, err));
 }

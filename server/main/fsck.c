@@ -23,15 +23,10 @@ print_found(void *arg, const char *what, const char *place)
 static enum rc
 run(const struct config *config, struct fsck_report *report, struct err *err)
 {
-	struct db_options options;
-	struct data data;
 	struct db *db;
 	enum rc rc;
 
-	data_name(config, &data);
-	options = data_db_options(&data);
-	if ((rc = data_find(&data, err)) != RC_OK ||
-	    (rc = db_open(&options, &db, err)) != RC_OK)
+	if ((rc = data_look(config, DB_READER, &db, err)) != RC_OK)
 		return (rc);
 	rc = fsck_run(db, print_found, NULL, report, err);
 	db_close(db);

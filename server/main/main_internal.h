@@ -35,8 +35,10 @@ struct data {
 /* Says where ${config}'s database is; opens nothing. */
 void data_name(const struct config *config, struct data *ret);
 
-/* Whether there is a database; if not, says so. */
-enum rc data_find(const struct data *data, struct err *err) MUST_USE;
+/* Opens the database that is there for looking at it (${mode}: DB_READER or
+ * DB_COPIER), whoever serves it: without the lock, and without making any. */
+enum rc data_look(const struct config *config, enum db_mode mode,
+    struct db **ret, struct err *err) MUST_USE;
 
 /* A new name for the times of a database; it changes when its inboxes may have
  * other events under the same numbers. */
