@@ -10,8 +10,11 @@ RETURNING lane_id;
 -- A lane with its tail: the last place given, as far as it still waits.
 -- name: lane_find
 SELECT l.lane_id, l.conversation_id, l.dest_kind, l.dest_id, l.class,
-    (SELECT max(o.lane_seq) FROM outbox o WHERE o.lane_id = l.lane_id
-       AND o.lane_seq IS NOT NULL AND o.state = 'pending'),
+    CASE WHEN l.state = 'local' THEN
+      (SELECT max(o.lane_seq) FROM outbox o WHERE o.lane_id = l.lane_id
+       AND o.lane_seq IS NOT NULL AND o.state = 'pending'
+       AND o.dest_kind = 'user')
+    ELSE l.tail_seq END,
     l.next_seq, l.last_published_seq, l.due_at
 FROM outbox_lanes l
 WHERE l.conversation_id = $1 AND l.dest_kind = $2 AND l.dest_id = $3
@@ -19,8 +22,11 @@ WHERE l.conversation_id = $1 AND l.dest_kind = $2 AND l.dest_id = $3
 
 -- name: lane_get
 SELECT l.lane_id, l.conversation_id, l.dest_kind, l.dest_id, l.class,
-    (SELECT max(o.lane_seq) FROM outbox o WHERE o.lane_id = l.lane_id
-       AND o.lane_seq IS NOT NULL AND o.state = 'pending'),
+    CASE WHEN l.state = 'local' THEN
+      (SELECT max(o.lane_seq) FROM outbox o WHERE o.lane_id = l.lane_id
+       AND o.lane_seq IS NOT NULL AND o.state = 'pending'
+       AND o.dest_kind = 'user')
+    ELSE l.tail_seq END,
     l.next_seq, l.last_published_seq, l.due_at
 FROM outbox_lanes l WHERE l.lane_id = $1;
 
@@ -35,11 +41,12 @@ WHERE lane_id = $1;
 -- name: lanes_owing
 WITH RECURSIVE owing (lane_id) AS (
     SELECT min(o.lane_id) FROM outbox o
-    WHERE o.state = 'pending' AND o.lane_seq IS NOT NULL AND o.lane_id > $1
+    WHERE o.state = 'pending' AND o.lane_seq IS NOT NULL
+      AND o.dest_kind = 'user' AND o.lane_id > $1
     UNION ALL
     SELECT (SELECT min(o.lane_id) FROM outbox o
             WHERE o.state = 'pending' AND o.lane_seq IS NOT NULL
-              AND o.lane_id > w.lane_id)
+              AND o.dest_kind = 'user' AND o.lane_id > w.lane_id)
     FROM owing w WHERE w.lane_id IS NOT NULL
     LIMIT $2)
 SELECT l.lane_id, l.due_at FROM owing w JOIN outbox_lanes l
@@ -66,7 +73,7 @@ SELECT id, event_id, kind, mid, conversation_seq, sender_id, lane_seq, dest_id,
     event_time, created_at, attempts
 FROM outbox
 WHERE lane_id = $1 AND lane_seq IS NOT NULL AND state = 'pending'
-  AND lane_seq >= $2
+  AND dest_kind = 'user' AND lane_seq >= $2
 ORDER BY lane_seq LIMIT $3;
 
 -- name: outbox_settle_sent
@@ -92,7 +99,7 @@ WHERE event_id IN (SELECT m.event_id FROM messages m
 -- name: outbox_receipt_pending
 SELECT id FROM outbox
 WHERE lane_id = $1 AND lane_seq IS NOT NULL AND state = 'pending'
-  AND kind = $2 AND sender_id = $3
+  AND dest_kind = 'user' AND kind = $2 AND sender_id = $3
 ORDER BY lane_seq DESC LIMIT 1;
 
 -- name: outbox_receipt_move
@@ -120,7 +127,8 @@ SELECT count(*) FROM outbox
 WHERE state = 'pending' AND lane_seq IS NULL AND sender_id = $1;
 
 -- name: outbox_pending_count
-SELECT count(*) FROM outbox WHERE state = 'pending' AND lane_seq IS NOT NULL;
+SELECT count(*) FROM outbox
+WHERE state = 'pending' AND lane_seq IS NOT NULL AND dest_kind = 'user';
 
 -- name: outbox_due
 SELECT o.id, o.event_id, o.mid, o.conversation_id, o.sender_id, o.lane_id,
