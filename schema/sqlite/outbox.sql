@@ -1,60 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Outbox rows and their lanes.
-
--- name: lane_insert
-INSERT INTO outbox_lanes (conversation_id, dest_kind, dest_id, class,
-    updated_at)
-VALUES ($1, $2, $3, $4, $5)
-RETURNING lane_id;
-
--- A lane with its tail: the last place given, as far as it still waits.
--- name: lane_find
-SELECT l.lane_id, l.conversation_id, l.dest_kind, l.dest_id, l.class,
-    CASE WHEN l.state = 'local' THEN
-      (SELECT max(o.lane_seq) FROM outbox o WHERE o.lane_id = l.lane_id
-       AND o.lane_seq IS NOT NULL AND o.state = 'pending'
-       AND o.dest_kind = 'user')
-    ELSE l.tail_seq END,
-    l.next_seq, l.last_published_seq, l.due_at
-FROM outbox_lanes l
-WHERE l.conversation_id = $1 AND l.dest_kind = $2 AND l.dest_id = $3
-  AND l.class = $4;
-
--- name: lane_get
-SELECT l.lane_id, l.conversation_id, l.dest_kind, l.dest_id, l.class,
-    CASE WHEN l.state = 'local' THEN
-      (SELECT max(o.lane_seq) FROM outbox o WHERE o.lane_id = l.lane_id
-       AND o.lane_seq IS NOT NULL AND o.state = 'pending'
-       AND o.dest_kind = 'user')
-    ELSE l.tail_seq END,
-    l.next_seq, l.last_published_seq, l.due_at
-FROM outbox_lanes l WHERE l.lane_id = $1;
-
--- name: lane_set
-UPDATE outbox_lanes SET next_seq = $2, last_published_seq = $3, due_at = $4,
-    updated_at = $5
-WHERE lane_id = $1;
-
--- The next lanes after $1 that owe something, at most $2, each with its due
--- time: one step in the index of what waits for each lane, however much waits
--- in it.
--- name: lanes_owing
-WITH RECURSIVE owing (lane_id) AS (
-    SELECT min(o.lane_id) FROM outbox o
-    WHERE o.state = 'pending' AND o.lane_seq IS NOT NULL
-      AND o.dest_kind = 'user' AND o.lane_id > $1
-    UNION ALL
-    SELECT (SELECT min(o.lane_id) FROM outbox o
-            WHERE o.state = 'pending' AND o.lane_seq IS NOT NULL
-              AND o.dest_kind = 'user' AND o.lane_id > w.lane_id)
-    FROM owing w WHERE w.lane_id IS NOT NULL
-    LIMIT $2)
-SELECT l.lane_id, l.due_at FROM owing w JOIN outbox_lanes l
-    ON l.lane_id = w.lane_id;
-
--- The next due time beyond now.
--- name: lanes_next_due
-SELECT min(due_at) FROM outbox_lanes WHERE due_at > 0 AND due_at > $1;
+-- Outbox rows.
 
 -- name: outbox_last_id
 SELECT coalesce(max(id), 0) FROM outbox;
@@ -70,7 +15,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
 -- What a lane owes next, in order.
 -- name: outbox_claim
 SELECT id, event_id, kind, mid, conversation_seq, sender_id, lane_seq, dest_id,
-    event_time, created_at, attempts
+    event_time, created_at, attempts, expires_at, deliver_at
 FROM outbox
 WHERE lane_id = $1 AND lane_seq IS NOT NULL AND state = 'pending'
   AND dest_kind = 'user' AND lane_seq >= $2
@@ -110,13 +55,13 @@ WHERE id = $1 AND state = 'pending';
 SELECT o.id, u.name, o.state, o.attempts, o.retry_count, o.last_attempt_at,
     o.last_status_at, o.next_retry_at, o.sent_at, o.acked_at, o.last_error,
     o.deliver_at, o.expires_at, p.shown_upto, p.shown_at, o.lane_seq, o.lane_id,
-    o.dest_id
+    o.dest_id, o.reason
 FROM outbox o
 JOIN users u ON u.user_id = o.dest_id
 LEFT JOIN participants p ON p.conversation_id = o.conversation_id
     AND p.user_id = o.dest_id
-WHERE o.event_id = $1 AND o.dest_kind = 'user'
-ORDER BY o.dest_id;
+WHERE o.event_id = $1 AND o.dest_kind >= 'server' -- and 'user'
+ORDER BY o.dest_kind, o.dest_id;
 
 -- name: outbox_cancel
 UPDATE outbox SET state = 'canceled', last_status_at = $2
@@ -132,7 +77,7 @@ WHERE state = 'pending' AND lane_seq IS NOT NULL AND dest_kind = 'user';
 
 -- name: outbox_due
 SELECT o.id, o.event_id, o.mid, o.conversation_id, o.sender_id, o.lane_id,
-    o.event_time, m.message_id, m.salt, m.body
+    o.event_time, m.message_id, m.salt, m.body, o.priority
 FROM outbox o JOIN messages m ON m.mid = o.mid
 WHERE o.state = 'pending' AND o.lane_seq IS NULL AND o.deliver_at <= $1
 ORDER BY o.deliver_at, o.id LIMIT $2;

@@ -8,15 +8,23 @@ ON CONFLICT (name) DO NOTHING
 RETURNING user_id;
 
 -- name: user_by_name
-SELECT user_id, name, display_name, password_hash, admin, disabled_at
+SELECT user_id, name, display_name, password_hash, admin, disabled_at,
+    destination_id
 FROM users WHERE name = $1;
 
 -- name: user_by_id
-SELECT user_id, name, display_name, password_hash, admin, disabled_at
+SELECT user_id, name, display_name, password_hash, admin, disabled_at,
+    destination_id
 FROM users WHERE user_id = $1;
 
+-- A person on another server.
+-- name: user_remote_insert
+INSERT INTO users (name, admin, created_at, destination_id)
+VALUES ($1, 0, $2, $3)
+RETURNING user_id;
+
 -- name: user_any
-SELECT user_id FROM users LIMIT 1;
+SELECT user_id FROM users WHERE destination_id IS NULL LIMIT 1;
 
 -- name: user_password_set
 UPDATE users SET password_hash = $2 WHERE user_id = $1;

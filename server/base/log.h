@@ -47,6 +47,8 @@ enum log_format { LOG_FMT_TEXT, LOG_FMT_JSON };
 	X(PUSH_LIBRARY, LVL_WARN, "libwebsockets says")                        \
 	X(RELAY_FAIL, LVL_WARN, "the relay met an error")                      \
 	X(RELAY_RECOVER, LVL_INFO, "the relay took up what was pending")       \
+	X(RELAY_RESCUE, LVL_WARN, "leases were ended")                         \
+	X(RELAY_BREAKER, LVL_WARN, "a destination's breaker has changed")      \
 	X(AUTH_LOGIN, LVL_INFO, "a device logged in")                          \
 	X(AUTH_REFUSED, LVL_INFO, "a log-in was refused")                      \
 	X(USER_ADDED, LVL_INFO, "a user was registered")                       \

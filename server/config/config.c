@@ -313,6 +313,12 @@ static enum rc
 check_retention(const struct config *config, struct err *err)
 {
 
+	if (config->lease_ms < 3 * config->delivery_timeout_ms)
+		return (err_set(err, RC_INVALID,
+		    "lease: it is shorter than three times delivery-timeout, "
+		    "so messages could be taken over while they are on their "
+		    "way; make it at least %llds",
+		    (long long)(3 * config->delivery_timeout_ms / 1000)));
 	if (config->dedup_retention_ms >=
 	    config->expiry_ms + config->requeue_window_ms)
 		return (RC_OK);

@@ -102,6 +102,20 @@
 	X(DURATION, expiry, "expiry", "5d", 60 * CONFIG_SECOND,                 \
 	    366 * CONFIG_DAY, "TIME",                                           \
 	    "When a message that cannot be delivered is given up")              \
+	X(CHOICE, retry_profile, "retry-profile", "chat", 0, 0, "chat|relay",   \
+	    "When a message that its destination refuses for now is offered "   \
+	    "again: after 1 2 4 8 16 32 60 s, 10 times; or after 30 s, 1 2 5 "  \
+	    "min, 5 times")                                                     \
+	X(DURATION, delivery_timeout, "delivery-timeout", "20s", CONFIG_SECOND, \
+	    300 * CONFIG_SECOND, "TIME",                                        \
+	    "How long another server may take to answer")                       \
+	X(DURATION, lease, "lease", "60s", 2 * CONFIG_SECOND,                   \
+	    3600 * CONFIG_SECOND, "TIME",                                       \
+	    "How long messages are a relay's alone while they are on their "    \
+	    "way; at least three times delivery-timeout")                       \
+	X(DURATION, ack_timeout, "ack-timeout", "60s", CONFIG_SECOND,           \
+	    86400 * CONFIG_SECOND, "TIME",                                      \
+	    "How long another server that said \"later\" may take to say more") \
 	X(DURATION, requeue_window, "requeue-window", "7d", 0,                  \
 	    366 * CONFIG_DAY, "TIME",                                           \
 	    "How long after its creation a failed message can be "              \

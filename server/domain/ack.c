@@ -45,7 +45,7 @@ walk_one(void *arg, const struct store_inbox_message *m, struct err *err)
 	v[0] = db_v_i64(m->outbox_id);
 	v[1] = db_v_i64(walk->tx->now_ms);
 	metrics_add(d->options.metrics, METRIC_OUTBOX_ACKED, 1);
-	return (news_add_change(d->news, m->sender_id, m->mid, err));
+	return (tell_change(walk->tx, m->sender_id, m->mid, CHANGE_ACKED, err));
 }
 
 int64_t
@@ -76,6 +76,8 @@ mark_range(struct mark_walk *walk, struct ledger_user *user, int64_t after,
 	FAULT("ack.settle.before");
 	if (rc == RC_OK && walk->settle)
 		rc = store_rows_write(walk->tx->db, &d->acked, false, err);
+	count_acked(d, d->acked.changed);
+	d->acked.changed = 0;
 	for (c = walk->first; c != NULL; c = c->next_marked)
 		c->marked = false;
 	return (rc);

@@ -27,15 +27,39 @@ found_entry(void *arg, const struct store_entry *e, struct err *err)
 	return (RC_OK);
 }
 
+/* It waits no more. */
+static enum rc
+count_canceled(struct tx *tx, int64_t id, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct ledger_lane *lane;
+	struct store_row row;
+	enum rc rc;
+
+	rc = store_row_get(tx->db, id, &row, err);
+	if (rc != RC_OK || row.kind != EVENT_MESSAGE)
+		return (rc);
+	if (row.lane_seq == 0) {
+		tally_add(d->tally, TOTAL_SCHEDULED, -1);
+		tally_move(d->tally, row.kind, -1, OUTBOX_CANCELED);
+		return (RC_OK);
+	}
+	tally_move(d->tally, row.kind, OUTBOX_PENDING, OUTBOX_CANCELED);
+	rc = ledger_lane_by_id(d->ledger, tx, row.lane_id, &lane, err);
+	return (rc == RC_OK ? wait_add(tx, lane, &row, -1, err) : rc);
+}
+
 static enum rc
 found_destination(void *arg, const struct store_destination *d, struct err *err)
 {
 	struct finding *f = arg;
+	enum rc rc;
 
 	if (d->state != OUTBOX_PENDING)
 		return (RC_OK);
 	f->canceled++;
-	return (store_outbox_cancel(f->tx->db, d->id, f->tx->now_ms, err));
+	rc = store_outbox_cancel(f->tx->db, d->id, f->tx->now_ms, err);
+	return (rc == RC_OK ? count_canceled(f->tx, d->id, err) : rc);
 }
 
 /* His inbox has shown him his own message: it must show that it is gone. */
@@ -103,7 +127,8 @@ cancel_one(struct tx *tx, struct cancel_unit *u, struct err *err)
 	if (rc == RC_OK)
 		rc = need_news(d, err);
 	if (rc == RC_OK)
-		rc = news_add_change(d->news, u->sender_id, f.entry.mid, err);
+		rc = tell_change(
+		    tx, u->sender_id, f.entry.mid, CHANGE_OTHER, err);
 	return (rc);
 }
 

@@ -10,9 +10,11 @@
 #include <string.h>
 
 #include "base/fault.h"
+#include "domain/dead.h"
 #include "domain/deliver.h"
 #include "domain/domain_internal.h"
 #include "domain/order.h"
+#include "model/outbox.h"
 
 /* The message id of ${mid}: from memory, else from the store. */
 static enum rc
@@ -90,14 +92,40 @@ settle(struct tx *tx, struct ledger_lane *lane, const struct store_claimed *row,
 	metrics_add(m, METRIC_OUTBOX_SENT, 1);
 	if (row->kind != EVENT_MESSAGE)
 		return (RC_OK);
-	metrics_observe_us(
-	    m, METRIC_DELIVERY_SECONDS, (tx->now_ms - row->created_at) * 1000);
+	metrics_observe_us(m, METRIC_DELIVERY_SECONDS,
+	    (tx->now_ms - (row->deliver_at > row->created_at
+				  ? row->deliver_at
+				  : row->created_at)) *
+		1000);
 	member = ledger_member_find(lane->conversation, row->dest_user);
 	if (member != NULL && member->delivered_upto < row->conversation_seq) {
 		member->delivered_upto = row->conversation_seq;
 		ledger_member_touch(d->ledger, lane->conversation, member);
 	}
-	return (news_add_change(d->news, row->sender_id, row->mid, err));
+	tally_move(d->tally, row->kind, OUTBOX_PENDING, OUTBOX_SENT);
+	rc = tally_wait(d->tally,
+	    &(struct tally_key){row->sender_id, DESTINATION_LOCAL}, -1, err);
+	if (rc == RC_OK)
+		rc =
+		    tell_change(tx, row->sender_id, row->mid, CHANGE_SENT, err);
+	return (rc);
+}
+
+/* Into the inbox; or, when it has waited too long (behind a pause), out. */
+static enum rc
+deliver_row(struct tx *tx, struct ledger_lane *lane,
+    const struct store_claimed *row, struct err *err)
+{
+	enum rc rc;
+
+	if (expired(tx, row->expires_at)) {
+		lane->lane.next_seq = row->lane_seq + 1;
+		return (dead_by_id(tx, row->id, REASON_EXPIRED, NULL, err));
+	}
+	rc = add_inbox_row(tx, lane, row, err);
+	if (rc == RC_OK)
+		rc = settle(tx, lane, row, err);
+	return (rc);
 }
 
 /* One turn of a lane.  Event ids in the rows point into d->claimed, so the
@@ -112,11 +140,8 @@ deliver_lane(struct tx *tx, struct ledger_lane *lane, bool *ret_more,
 
 	rc = store_outbox_claim(tx->db, lane->lane.lane_id, lane->lane.next_seq,
 	    d->claimed, DELIVER_ROWS, &n, err);
-	for (i = 0; i < n && rc == RC_OK; i++) {
-		rc = add_inbox_row(tx, lane, &d->claimed[i], err);
-		if (rc == RC_OK)
-			rc = settle(tx, lane, &d->claimed[i], err);
-	}
+	for (i = 0; i < n && rc == RC_OK; i++)
+		rc = deliver_row(tx, lane, &d->claimed[i], err);
 	FAULT("deliver.inbox.before");
 	if (rc == RC_OK)
 		rc = store_rows_write(tx->db, &d->inbox, true, err);
@@ -135,6 +160,24 @@ deliver_lane(struct tx *tx, struct ledger_lane *lane, bool *ret_more,
 	    n == DELIVER_ROWS && lane->lane.next_seq <= lane->lane.tail_seq;
 	*ret_n = n;
 	return (RC_OK);
+}
+
+/* The first message of a lane has made its delivery break off too often. */
+static enum rc
+take_poison(struct tx *tx, struct ledger_lane *lane, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	size_t n;
+	enum rc rc;
+
+	rc = store_outbox_claim(tx->db, lane->lane.lane_id, lane->lane.next_seq,
+	    d->claimed, 1, &n, err);
+	if (rc != RC_OK || n == 0)
+		return (rc);
+	lane->lane.next_seq = d->claimed[0].lane_seq + 1;
+	ledger_lane_touch(d->ledger, lane);
+	return (dead_by_id(
+	    tx, d->claimed[0].id, REASON_POISON, NULL, err));
 }
 
 static enum rc
@@ -156,7 +199,10 @@ deliver_unit_apply(struct tx *tx, struct deliver_unit *u, struct err *err)
 		if (lane->lane.next_seq > lane->lane.tail_seq ||
 		    lane->lane.due_at > tx->now_ms)
 			continue;
-		rc = deliver_lane(tx, lane, &u->more[i], &n, err);
+		if (u->poison)
+			rc = take_poison(tx, lane, err);
+		if (rc == RC_OK)
+			rc = deliver_lane(tx, lane, &u->more[i], &n, err);
 		if (rc != RC_OK)
 			return (rc);
 		u->delivered += n;
@@ -197,5 +243,6 @@ deliver_unit_init(struct deliver_unit *u)
 	u->unit.kind = &deliver_kind;
 	u->unit.bytes = 4096;
 	u->nlanes = 0;
+	u->poison = false;
 	u->delivered = 0;
 }

@@ -18,6 +18,7 @@ struct deliver_unit {
 	/* Asked. */
 	int64_t lanes[DELIVER_LANES];
 	size_t nlanes;
+	bool poison; /* of its one lane the first message is taken out */
 
 	/* Answered, when unit.rc is RC_OK: which of them have more. */
 	bool more[DELIVER_LANES];

@@ -17,6 +17,7 @@ drop_rows(struct domain *d)
 
 	d->messages.n = d->outbox.n = d->inbox.n = 0;
 	d->sent.n = d->acked.n = 0;
+	d->acked.changed = 0;
 }
 
 /* ---- messages in memory ---- */
@@ -55,6 +56,29 @@ recent_clear(struct domain *d)
 
 /* ---- hooks ---- */
 
+/* Sees whether the wall clock has run ahead of the monotonic one. */
+static void
+watch_clock(struct domain *d, int64_t wall_ms)
+{
+	int64_t mono_ms = clk_mono_ms(d->options.clk);
+
+	if (d->seen_wall_ms != 0 &&
+	    wall_ms - d->seen_wall_ms >
+		mono_ms - d->seen_mono_ms + CLOCK_JUMP_MS)
+		d->expiry_from_ms = mono_ms + CLOCK_JUMP_MS;
+	d->seen_wall_ms = wall_ms;
+	d->seen_mono_ms = mono_ms;
+}
+
+bool
+expired(const struct tx *tx, int64_t expires_at)
+{
+	const struct domain *d = domain_of(tx);
+
+	return (expires_at != 0 && expires_at <= tx->now_ms &&
+		d->seen_mono_ms >= d->expiry_from_ms);
+}
+
 static void
 on_begin(void *arg, struct tx *tx)
 {
@@ -63,6 +87,9 @@ on_begin(void *arg, struct tx *tx)
 	tx->ledger = d;
 	ledger_begin(d->ledger);
 	d->walk_left = WALK_ROWS;
+	watch_clock(d, tx->now_ms);
+	d->begun_err = (struct err)ERR_INIT;
+	d->begun = tally_begin(d->tally, tx, &d->begun_err);
 }
 
 enum rc
@@ -83,8 +110,15 @@ on_flush(void *arg, struct tx *tx, struct err *err)
 {
 	struct domain *d = arg;
 
+	enum rc rc;
+
 	assert(d->messages.n == 0 && d->outbox.n == 0 && d->inbox.n == 0);
-	return (ledger_flush(d->ledger, tx, err));
+	if (d->begun != RC_OK) {
+		*err = d->begun_err;
+		return (d->begun);
+	}
+	rc = ledger_flush(d->ledger, tx, err);
+	return (rc == RC_OK ? tally_flush(d->tally, tx, err) : rc);
 }
 
 /* The relay may begin at once: what it delivers comes in a later transaction,
@@ -96,7 +130,7 @@ on_committed(void *arg, struct tx *tx)
 	struct news *news;
 
 	(void)tx;
-	if (d->wake != NULL && d->wake->nlanes > 0) {
+	if (d->wake != NULL && !wake_empty(d->wake)) {
 		d->options.sinks->wake(d->options.sinks->arg, d->wake);
 		d->wake = NULL;
 	}
@@ -145,6 +179,7 @@ on_aborted(void *arg, struct tx *tx)
 	metrics_add(d->options.metrics, METRIC_BATCHES_ABANDONED, 1);
 	drop_rows(d);
 	ledger_abort(d->ledger);
+	tally_abort(d->tally);
 	recent_clear(d);
 	news_free(d->news);
 	wake_free(d->wake);
@@ -161,6 +196,86 @@ on_fatal(void *arg, const struct err *err)
 }
 
 /* ---- adding events ---- */
+
+enum rc
+tell_change(struct tx *tx, int64_t sender_id, int64_t mid,
+    enum outbox_event event, struct err *err)
+{
+	struct domain_change change = {sender_id, mid, event};
+	struct domain *d = domain_of(tx);
+	enum rc rc;
+
+	rc = need_news(d, err);
+	return (rc == RC_OK ? news_add_change(d->news, &change, err) : rc);
+}
+
+enum rc
+wake_lane(struct tx *tx, const struct ledger_lane *lane, int priority,
+    struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	enum rc rc;
+
+	rc = need_news(d, err);
+	if (rc != RC_OK)
+		return (rc);
+	if (ledger_lane_remote(lane))
+		return (wake_add_destination(
+		    d->wake, lane->lane.destination_id, err));
+	return (wake_add(d->wake, lane->lane.lane_id, priority, err));
+}
+
+enum rc
+wait_add(struct tx *tx, const struct ledger_lane *lane,
+    const struct store_row *row, int64_t n, struct err *err)
+{
+	struct tally_key key = {row->sender_id, lane->lane.destination_id};
+
+	if (row->kind != EVENT_MESSAGE)
+		return (RC_OK);
+	return (tally_wait(domain_of(tx)->tally, &key, n, err));
+}
+
+/* A message was accepted: where it stands. */
+static void
+count_new(struct domain *d, const struct outbox_new *o)
+{
+
+	tally_add(d->tally, TOTAL_EVER_ACCEPTED, 1);
+	if (o->lane == NULL) {
+		tally_add(d->tally, TOTAL_EVER_SENT, 1);
+		tally_add(d->tally, TOTAL_EVER_ACKED, 1);
+	} else {
+		tally_add(d->tally,
+		    o->deliver_at != 0 ? TOTAL_SCHEDULED : TOTAL_PENDING, 1);
+	}
+}
+
+/* A place was given: the lane to another server is ready, and as urgent as
+ * what is in it. */
+static void
+lane_grown(struct domain *d, struct ledger_lane *lane, int priority)
+{
+
+	if (!ledger_lane_remote(lane))
+		return;
+	if (lane->lane.state == LANE_IDLE) {
+		lane->lane.state = LANE_READY;
+		lane->lane.due_at = 0;
+		lane->lane.priority = priority;
+	} else if (lane->lane.priority < priority) {
+		lane->lane.priority = priority;
+	}
+	ledger_lane_touch(d->ledger, lane);
+}
+
+int64_t
+lane_place(struct tx *tx, struct ledger_lane *lane, int priority)
+{
+
+	lane_grown(domain_of(tx), lane, priority);
+	return (++lane->lane.tail_seq);
+}
 
 /* $1 id … $18 sent_at and acked_at of a row that is born acked. */
 enum rc
@@ -181,9 +296,16 @@ outbox_add(struct tx *tx, const struct outbox_new *o,
 		return (rc);
 	lane_seq = 0;
 	if (o->lane != NULL && o->deliver_at == 0) {
-		lane_seq = ++o->lane->lane.tail_seq;
-		rc = wake_add(d->wake, o->lane->lane.lane_id, err);
+		lane_seq = lane_place(tx, o->lane, o->priority);
+		rc = wake_lane(tx, o->lane, o->priority, err);
 	}
+	if (o->kind == EVENT_MESSAGE)
+		count_new(d, o);
+	if (rc == RC_OK && o->kind == EVENT_MESSAGE && lane_seq != 0)
+		rc = tally_wait(d->tally,
+		    &(struct tally_key){
+			o->sender_id, o->lane->lane.destination_id},
+		    1, err);
 	v[0] = db_v_i64(*ret_id);
 	v[1] = db_v_uuid(event_id);
 	v[2] = db_v_i64(o->kind);
@@ -193,7 +315,9 @@ outbox_add(struct tx *tx, const struct outbox_new *o,
 	v[6] = db_v_i64(o->sender_id);
 	v[7] = o->lane != NULL ? db_v_i64(o->lane->lane.lane_id) : DB_V_NULL;
 	v[8] = db_v_i64_or_null(lane_seq, 0);
-	v[9] = db_v_text("user", 4);
+	v[9] = o->lane != NULL && ledger_lane_remote(o->lane)
+		   ? db_v_text("server", 6)
+		   : db_v_text("user", 4);
 	v[10] = db_v_i64(o->dest->user_id);
 	v[11] = db_v_i64(o->priority);
 	v[12] =
@@ -252,6 +376,7 @@ inbox_add(struct tx *tx, const struct inbox_new *i, struct err *err)
 	e.event_time = i->event_time;
 	e.delivered_at = tx->now_ms;
 	e.attempt = i->attempt;
+	e.reason = i->reason;
 	return (news_add_event(d->news, &e, err));
 }
 
@@ -313,8 +438,9 @@ domain_new(
 	uuid_gen_init(&d->ids, options->clk, options->rnd);
 	recent_clear(d);
 	d->ledger = ledger_new(&d->ids);
+	d->tally = tally_new();
 	d->batch_ids = htab_new(sizeof(struct uuid));
-	if (d->ledger == NULL || d->batch_ids == NULL ||
+	if (d->ledger == NULL || d->tally == NULL || d->batch_ids == NULL ||
 	    !store_rows_init(&d->messages, STORE_MESSAGE_INSERT, BATCH_ROWS) ||
 	    !store_rows_init(&d->outbox, STORE_OUTBOX_INSERT, BATCH_ROWS) ||
 	    !store_rows_init(&d->inbox, STORE_INBOX_INSERT, BATCH_ROWS) ||
@@ -336,6 +462,7 @@ domain_free(struct domain *d)
 		return;
 	recent_clear(d);
 	ledger_free(d->ledger);
+	tally_free(d->tally);
 	htab_free(d->batch_ids);
 	news_free(d->news);
 	wake_free(d->wake);

@@ -16,6 +16,7 @@
 #include "base/rnd.h"
 #include "domain/news.h"
 #include "metrics/metrics.h"
+#include "model/retry.h"
 #include "store/writer.h"
 
 /* Where committed things go; each takes what it gets.  wake comes when the
@@ -34,6 +35,11 @@ struct domain_options {
 	struct metrics *metrics; /* may be NULL */
 	struct auth *auth;       /* may be NULL; forgets what is revoked */
 	int64_t expiry_ms;       /* default life of a pending message */
+	int64_t requeue_ms;      /* how long it can be requeued; 0: always */
+	int64_t ack_timeout_ms;  /* for a peer that said "later"; 0: 60 s */
+	enum retry_profile retry;
+	int64_t pending_most;       /* waiting messages of a sender; 0: any */
+	int64_t pending_most_total; /* of all; 0: any */
 	const struct domain_sinks *sinks; /* kept */
 };
 

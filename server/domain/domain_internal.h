@@ -8,6 +8,7 @@
 #include "base/htab.h"
 #include "domain/domain.h"
 #include "domain/ledger.h"
+#include "domain/tally.h"
 #include "model/event.h"
 #include "store/message.h"
 #include "store/rows.h"
@@ -16,6 +17,10 @@
 #define BATCH_ROWS 512
 /* Messages kept for the delivery and the receipt that soon follow. */
 #define RECENT_SIZE 8192
+
+/* When the clock is put forward by more than this, nothing expires for as long
+ * as that. */
+#define CLOCK_JUMP_MS 60000
 
 /* Rows that acks and reads of one batch walk at most: a person who comes back
  * to a full inbox must not hold up everybody's commit. */
@@ -32,6 +37,11 @@ struct domain {
 	struct writer_hooks hooks;
 	struct uuid_gen ids;
 	struct ledger *ledger;
+	struct tally *tally;
+	int64_t seen_wall_ms, seen_mono_ms; /* when the last one began */
+	int64_t expiry_from_ms; /* monotonic: nothing expires before */
+	enum rc begun;          /* how the running transaction began */
+	struct err begun_err;
 	struct news *news; /* of the running transaction */
 	struct wake *wake;
 	struct recent recent[RECENT_SIZE];
@@ -57,6 +67,37 @@ domain_of(const struct tx *tx)
 
 /* Makes news and wake-up for the running transaction if there are none. */
 enum rc need_news(struct domain *d, struct err *err) MUST_USE;
+
+/* Tells the sender of ${mid} what has happened to it. */
+enum rc tell_change(struct tx *tx, int64_t sender_id, int64_t mid,
+    enum outbox_event event, struct err *err) MUST_USE;
+
+/* Whether the destination of ${lane} or the lane itself has work now: wakes
+ * the relay. */
+enum rc wake_lane(struct tx *tx, const struct ledger_lane *lane, int priority,
+    struct err *err) MUST_USE;
+
+/* ${n} messages that were sent are acked now. */
+static inline void
+count_acked(struct domain *d, int64_t n)
+{
+
+	if (n == 0)
+		return;
+	tally_add(d->tally, TOTAL_SENT, -n);
+	tally_add(d->tally, TOTAL_EVER_ACKED, n);
+}
+
+/* Whether what lives until ${expires_at} (0: for ever) has expired.  Nothing
+ * does for a while after the clock was put forward: it may be put back. */
+bool expired(const struct tx *tx, int64_t expires_at);
+
+/* The next place at the end of ${lane}, which is ready then. */
+int64_t lane_place(struct tx *tx, struct ledger_lane *lane, int priority);
+
+/* What waits in ${lane} by ${row}'s sender changes by ${n} messages. */
+enum rc wait_add(struct tx *tx, const struct ledger_lane *lane,
+    const struct store_row *row, int64_t n, struct err *err) MUST_USE;
 
 /* An outbox row about to be written. */
 struct outbox_new {
@@ -93,6 +134,7 @@ struct inbox_new {
 	int64_t outbox_id; /* 0: none */
 	int64_t event_time;
 	int attempt;
+	int reason;                    /* of a bounce: enum outbox_reason */
 	const struct uuid *message_id; /* what it is about, for the news */
 	struct text *message;          /* rendered part or NULL; borrowed */
 };

@@ -3,10 +3,12 @@
  * See ledger.h.  Tables by every key that is asked for.
  */
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "domain/ledger_internal.h"
+#include "store/destination.h"
 
 /* When it holds more objects than this, it starts anew: about 60 MB. */
 #define LEDGER_MAX 200000
@@ -57,7 +59,7 @@ forget_all(struct ledger *l)
 	l->dirty_conversations = NULL;
 	l->dirty_lanes = NULL;
 	l->device_rows.n = l->counter_rows.n = l->mark_rows.n = l->lane_rows.n =
-	    0;
+	    l->remote_rows.n = 0;
 	l->last_mid = l->last_outbox_id = -1;
 }
 
@@ -89,7 +91,9 @@ ledger_new(struct uuid_gen *ids)
 	    !store_rows_init(&l->counter_rows, STORE_COUNTER_SET, FLUSH_ROWS) ||
 	    !store_rows_init(
 		&l->mark_rows, STORE_PARTICIPANT_SET, FLUSH_ROWS) ||
-	    !store_rows_init(&l->lane_rows, STORE_LANE_SET, FLUSH_ROWS)) {
+	    !store_rows_init(&l->lane_rows, STORE_LANE_SET, FLUSH_ROWS) ||
+	    !store_rows_init(
+		&l->remote_rows, STORE_LANE_REMOTE_SET, FLUSH_ROWS)) {
 		ledger_free(l);
 		return (NULL);
 	}
@@ -120,6 +124,7 @@ ledger_free(struct ledger *l)
 	store_rows_fini(&l->counter_rows);
 	store_rows_fini(&l->mark_rows);
 	store_rows_fini(&l->lane_rows);
+	store_rows_fini(&l->remote_rows);
 	mem_free(l);
 }
 
@@ -156,13 +161,18 @@ keep_user(struct ledger *l, struct tx *tx, const struct store_user *row,
 
 	n = strlen(row->name);
 	u = mem_zalloc(1, sizeof(*u));
-	if (u == NULL || n > LIMIT_NAME_LEN ||
+	if (u == NULL || (n > LIMIT_NAME_LEN && row->destination_id == 0) ||
 	    (u->name = text_new(row->name, n)) == NULL) {
 		mem_free(u);
 		return (err_set(err, RC_NO_MEMORY, "ledger: user"));
 	}
 	u->user_id = row->user_id;
 	u->disabled = row->disabled;
+	u->destination_id = row->destination_id;
+	if (u->destination_id != 0) {
+		rc = htab_set(l->users_by_id, &u->user_id, u);
+		goto kept;
+	}
 	rc = store_counter_get(tx->db, u->user_id, &u->counter, err);
 	if (rc == RC_NOT_FOUND)
 		rc =
@@ -176,6 +186,7 @@ keep_user(struct ledger *l, struct tx *tx, const struct store_user *row,
 		if (rc != RC_OK)
 			(void)htab_remove(l->users_by_name, &key);
 	}
+kept:
 	if (rc != RC_OK) {
 		rc = err_set(err, rc, "ledger: user");
 		goto undo_user;
@@ -223,6 +234,45 @@ ledger_user_by_id(struct ledger *l, struct tx *tx, int64_t user_id,
 	if (rc == RC_OK)
 		rc = keep_user(l, tx, &row, ret, err);
 	return (rc);
+}
+
+/* Destination ${name}, made if there is none. */
+static enum rc
+find_destination(struct tx *tx, const char *name, int64_t *ret, struct err *err)
+{
+	struct store_destination_row row;
+	enum rc rc;
+
+	rc = store_destination_by_name(tx->db, name, &row, err);
+	if (rc == RC_NOT_FOUND)
+		return (store_destination_insert(
+		    tx->db, name, tx->now_ms, ret, err));
+	*ret = row.destination_id;
+	return (rc);
+}
+
+enum rc
+ledger_user_remote(struct ledger *l, struct tx *tx, const char *address,
+    struct ledger_user **ret, struct err *err)
+{
+	struct store_user row;
+	const char *at = strchr(address, '@');
+	enum rc rc;
+
+	assert(at != NULL);
+	rc = store_user_by_name(tx->db, address, strlen(address), &row, err);
+	if (rc == RC_NOT_FOUND) {
+		memset(&row, 0, sizeof(row));
+		(void)snprintf(row.name, sizeof(row.name), "%s", address);
+		rc = find_destination(tx, at + 1, &row.destination_id, err);
+		if (rc == RC_OK)
+			rc = store_user_remote_insert(tx->db, address,
+			    row.destination_id, tx->now_ms, &row.user_id, err);
+	}
+	if (rc != RC_OK)
+		return (rc);
+	*ret = htab_find(l->users_by_id, &row.user_id);
+	return (*ret != NULL ? RC_OK : keep_user(l, tx, &row, ret, err));
 }
 
 void
@@ -533,7 +583,7 @@ ledger_lane_to(struct ledger *l, struct tx *tx, struct ledger_conversation *c,
     struct ledger_user *dest, enum lane_class class, struct ledger_lane **ret,
     struct err *err)
 {
-	struct store_lane row;
+	struct store_lane row, want;
 	struct lane_key key;
 	enum rc rc;
 
@@ -541,15 +591,16 @@ ledger_lane_to(struct ledger *l, struct tx *tx, struct ledger_conversation *c,
 	*ret = htab_find(l->lanes_by_key, &key);
 	if (*ret != NULL)
 		return (RC_OK);
-	rc = store_lane_find(tx->db, c->id, dest->user_id, class, &row, err);
+	memset(&want, 0, sizeof(want));
+	want.conversation_id = c->id;
+	want.dest_user = dest->user_id;
+	want.class = class;
+	want.destination_id = dest->destination_id != 0 ? dest->destination_id
+							: DESTINATION_LOCAL;
+	rc = store_lane_find(tx->db, &want, &row, err);
 	if (rc == RC_NOT_FOUND) {
-		memset(&row, 0, sizeof(row));
-		row.conversation_id = c->id;
-		row.dest_user = dest->user_id;
-		row.class = class;
-		row.next_seq = 1;
-		rc = store_lane_insert(tx->db, c->id, dest->user_id, class,
-		    tx->now_ms, &row.lane_id, err);
+		row = want;
+		rc = store_lane_insert(tx->db, &row, tx->now_ms, err);
 	}
 	if (rc == RC_OK)
 		rc = keep_lane(l, tx, &row, ret, err);
@@ -581,6 +632,19 @@ ledger_lane_touch(struct ledger *l, struct ledger_lane *lane)
 	lane->dirty = true;
 	lane->next_dirty = l->dirty_lanes;
 	l->dirty_lanes = lane;
+}
+
+void
+ledger_forget_lanes(struct ledger *l)
+{
+	size_t pos;
+	void *p;
+
+	assert(l->dirty_lanes == NULL);
+	for (pos = 0; (p = htab_next(l->lanes_by_id, &pos)) != NULL;)
+		mem_free(p);
+	htab_clear(l->lanes_by_key);
+	htab_clear(l->lanes_by_id);
 }
 
 /* ---- ids ---- */

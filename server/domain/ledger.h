@@ -29,7 +29,8 @@ struct ledger_user {
 	int64_t user_id;
 	struct text *name;
 	bool disabled;
-	struct store_counter counter;
+	int64_t destination_id;       /* 0: he is here */
+	struct store_counter counter; /* of his inbox here */
 	bool dirty;
 	struct ledger_user *next_dirty;
 };
@@ -100,6 +101,11 @@ enum rc ledger_user_by_name(struct ledger *l, struct tx *tx, const char *name,
 enum rc ledger_user_by_id(struct ledger *l, struct tx *tx, int64_t user_id,
     struct ledger_user **ret, struct err *err) MUST_USE;
 
+/* The person with ${address} (name@domain) on another server; he and the
+ * destination are made if there are none. */
+enum rc ledger_user_remote(struct ledger *l, struct tx *tx, const char *address,
+    struct ledger_user **ret, struct err *err) MUST_USE;
+
 /* The user's read mark has been changed (the others need no writing: the head
  * is the last row's seq, acked the highest of his devices'). */
 void ledger_user_touch(struct ledger *l, struct ledger_user *user);
@@ -145,7 +151,23 @@ enum rc ledger_lane_to(struct ledger *l, struct tx *tx,
 enum rc ledger_lane_by_id(struct ledger *l, struct tx *tx, int64_t lane_id,
     struct ledger_lane **ret, struct err *err) MUST_USE;
 
-/* The lane's cursor has moved (its tail needs no writing). */
+/* Whether ${lane} leads to another server. */
+static inline bool
+ledger_lane_remote(const struct ledger_lane *lane)
+{
+
+	return (lane->lane.state != LANE_LOCAL);
+}
+
+/* Writes the lanes that are dirty, so that statements which look for lanes see
+ * them. */
+enum rc ledger_flush_lanes(
+    struct ledger *l, struct tx *tx, struct err *err) MUST_USE;
+
+/* Forgets all lanes, which somebody else has changed; none may be dirty. */
+void ledger_forget_lanes(struct ledger *l);
+
+/* The lane's cursor has moved (a local one's tail needs no writing). */
 void ledger_lane_touch(struct ledger *l, struct ledger_lane *lane);
 
 /* The next internal id of a message, of an outbox row. */

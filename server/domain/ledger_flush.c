@@ -71,27 +71,27 @@ flush_marks(
 	return (store_rows_write(tx->db, r, true, err));
 }
 
-static enum rc
-flush_lanes(
-    struct ledger *l, struct tx *tx, struct store_rows *r, struct err *err)
+enum rc
+ledger_flush_lanes(struct ledger *l, struct tx *tx, struct err *err)
 {
 	struct ledger_lane *lane;
+	struct store_rows *r;
 	struct db_val *v;
 	enum rc rc;
 
 	for (lane = l->dirty_lanes; lane != NULL; lane = lane->next_dirty) {
+		r = ledger_lane_remote(lane) ? &l->remote_rows : &l->lane_rows;
 		rc = store_rows_next(tx->db, r, &v, err);
 		if (rc != RC_OK)
 			return (rc);
-		v[0] = db_v_i64(lane->lane.lane_id);
-		v[1] = db_v_i64(lane->lane.next_seq);
-		v[2] = db_v_i64(lane->lane.last_published_seq);
-		v[3] = db_v_i64(lane->lane.due_at);
-		v[4] = db_v_i64(tx->now_ms);
+		store_lane_values(&lane->lane, tx->now_ms, v);
 		lane->dirty = false;
 	}
 	l->dirty_lanes = NULL;
-	return (store_rows_write(tx->db, r, true, err));
+	rc = store_rows_write(tx->db, &l->lane_rows, true, err);
+	if (rc == RC_OK)
+		rc = store_rows_write(tx->db, &l->remote_rows, true, err);
+	return (rc);
 }
 
 static enum rc
@@ -127,6 +127,6 @@ ledger_flush(struct ledger *l, struct tx *tx, struct err *err)
 	if (rc == RC_OK)
 		rc = flush_marks(l, tx, &l->mark_rows, err);
 	if (rc == RC_OK)
-		rc = flush_lanes(l, tx, &l->lane_rows, err);
+		rc = ledger_flush_lanes(l, tx, err);
 	return (rc);
 }

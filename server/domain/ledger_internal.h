@@ -34,6 +34,7 @@ struct ledger {
 	struct ledger_lane *dirty_lanes;
 	int64_t last_mid, last_outbox_id; /* -1: not read yet */
 	struct store_rows device_rows, counter_rows, mark_rows, lane_rows;
+	struct store_rows remote_rows;
 };
 
 #endif

@@ -101,20 +101,30 @@ news_add_event(
 	return (RC_OK);
 }
 
+static const char *const event_names[OUTBOX_EVENTS] = {
+#define X(id, name) name,
+    OUTBOX_EVENT_TABLE(X)
+#undef X
+};
+
+const char *
+outbox_event_name(enum outbox_event event)
+{
+
+	return (event_names[event]);
+}
+
 enum rc
 news_add_change(
-    struct news *news, int64_t user_id, int64_t mid, struct err *err)
+    struct news *news, const struct domain_change *change, struct err *err)
 {
-	struct domain_change *c;
 	void *list;
 
 	list = news->changes;
-	if (!grow(&list, news->nchanges, &news->changes_cap, sizeof(*c)))
+	if (!grow(&list, news->nchanges, &news->changes_cap, sizeof(*change)))
 		return (err_set(err, RC_NO_MEMORY, "news"));
 	news->changes = list;
-	c = &news->changes[news->nchanges++];
-	c->user_id = user_id;
-	c->mid = mid;
+	news->changes[news->nchanges++] = *change;
 	return (RC_OK);
 }
 
@@ -172,20 +182,49 @@ wake_free(struct wake *wake)
 	if (wake == NULL)
 		return;
 	mem_free(wake->lanes);
+	mem_free(wake->destinations);
 	mem_free(wake);
 }
 
 enum rc
-wake_add(struct wake *wake, int64_t lane_id, struct err *err)
+wake_add(struct wake *wake, int64_t lane_id, int priority, struct err *err)
 {
+	struct wake_lane *last;
 	void *list;
 
-	if (wake->nlanes > 0 && wake->lanes[wake->nlanes - 1] == lane_id)
+	last = wake->nlanes > 0 ? &wake->lanes[wake->nlanes - 1] : NULL;
+	if (last != NULL && last->lane_id == lane_id) {
+		if (last->priority < priority)
+			last->priority = priority;
 		return (RC_OK);
+	}
 	list = wake->lanes;
-	if (!grow(&list, wake->nlanes, &wake->cap, sizeof(int64_t)))
+	if (!grow(&list, wake->nlanes, &wake->cap, sizeof(*last)))
 		return (err_set(err, RC_NO_MEMORY, "wake"));
 	wake->lanes = list;
-	wake->lanes[wake->nlanes++] = lane_id;
+	wake->lanes[wake->nlanes++] = (struct wake_lane){lane_id, priority};
 	return (RC_OK);
+}
+
+enum rc
+wake_add_destination(struct wake *wake, int64_t destination_id, struct err *err)
+{
+	void *list = wake->destinations;
+
+	if (wake->ndestinations > 0 &&
+	    wake->destinations[wake->ndestinations - 1] == destination_id)
+		return (RC_OK);
+	if (!grow(&list, wake->ndestinations, &wake->destinations_cap,
+		sizeof(int64_t)))
+		return (err_set(err, RC_NO_MEMORY, "wake"));
+	wake->destinations = list;
+	wake->destinations[wake->ndestinations++] = destination_id;
+	return (RC_OK);
+}
+
+bool
+wake_empty(const struct wake *wake)
+{
+
+	return (wake->nlanes == 0 && wake->ndestinations == 0 && !wake->desk);
 }

@@ -33,13 +33,33 @@ struct domain_event {
 	int64_t event_time;
 	int64_t delivered_at;
 	int attempt;
+	int reason; /* of a bounce: enum outbox_reason */
+};
+
+/* What has happened to an outbox entry.  X(id, name) */
+#define OUTBOX_EVENT_TABLE(X)                                                  \
+	X(CHANGE_OTHER, "changed")                                             \
+	X(CHANGE_SENT, "sent")                                                 \
+	X(CHANGE_ACKED, "acked")                                               \
+	X(CHANGE_RETRY, "retry")                                               \
+	X(CHANGE_FAILED, "failed")
+
+enum outbox_event {
+#define X(id, name) id,
+	OUTBOX_EVENT_TABLE(X)
+#undef X
+	    OUTBOX_EVENTS
 };
 
 /* An outbox entry of ${user_id} changed. */
 struct domain_change {
 	int64_t user_id;
 	int64_t mid;
+	enum outbox_event event;
 };
+
+/* "changed", "sent" … */
+const char *outbox_event_name(enum outbox_event event);
 
 /* A device's ack mark has moved, however it was told. */
 struct domain_acked {
@@ -66,11 +86,19 @@ struct news {
 	size_t nrevoked, revoked_cap;
 };
 
-/* Lanes that have work now. */
+/* Lanes here and destinations elsewhere that have work now. */
+struct wake_lane {
+	int64_t lane_id;
+	int priority; /* enum priority, of what was added */
+};
+
 struct wake {
 	struct mbox_node node;
-	int64_t *lanes;
+	struct wake_lane *lanes;
 	size_t nlanes, cap;
+	int64_t *destinations;
+	size_t ndestinations, destinations_cap;
+	bool desk; /* an operator has changed destinations: read them again */
 };
 
 /* Empty news; NULL: no memory. */
@@ -82,8 +110,8 @@ void news_free(struct news *news);
 /* Appends; the texts of ${event} are taken over (also on failure). */
 enum rc news_add_event(struct news *news, const struct domain_event *event,
     struct err *err) MUST_USE;
-enum rc news_add_change(
-    struct news *news, int64_t user_id, int64_t mid, struct err *err) MUST_USE;
+enum rc news_add_change(struct news *news, const struct domain_change *change,
+    struct err *err) MUST_USE;
 enum rc news_add_acked(struct news *news, const struct domain_acked *acked,
     struct err *err) MUST_USE;
 enum rc news_add_revoked(struct news *news, int64_t device_id,
@@ -103,7 +131,14 @@ void news_shed(struct news *news);
 struct wake *wake_new(void);
 void wake_free(struct wake *wake);
 
-/* Appends a lane (once or more often, that does not matter). */
-enum rc wake_add(struct wake *wake, int64_t lane_id, struct err *err) MUST_USE;
+/* Appends a lane or a destination (once or more often, that does not
+ * matter). */
+enum rc wake_add(
+    struct wake *wake, int64_t lane_id, int priority, struct err *err) MUST_USE;
+enum rc wake_add_destination(
+    struct wake *wake, int64_t destination_id, struct err *err) MUST_USE;
+
+/* Whether there is nobody to wake. */
+bool wake_empty(const struct wake *wake);
 
 #endif

@@ -8,10 +8,14 @@
 
 enum unit_order {
 	ORDER_ACCOUNT = 10, /* users and devices first: others refer to them */
+	ORDER_SETTLE = 14,  /* answers before new claims */
+	ORDER_RESCUE = 16,
 	ORDER_DELIVER = 20,
+	ORDER_CLAIM = 24,
 	ORDER_ACK = 30,
 	ORDER_READ = 40,
 	ORDER_CANCEL = 50,
+	ORDER_DESK = 55,
 	ORDER_RELEASE = 60,
 	ORDER_SEND = 70,
 	ORDER_UPKEEP = 80

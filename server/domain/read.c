@@ -80,7 +80,8 @@ add_receipt(struct tx *tx, struct ledger_user *user,
 	if (rc == RC_OK)
 		rc = need_news(d, err);
 	if (rc == RC_OK)
-		rc = news_add_change(d->news, sender->user_id, last->mid, err);
+		rc = tell_change(
+		    tx, sender->user_id, last->mid, CHANGE_OTHER, err);
 	return (rc);
 }
 
@@ -107,7 +108,7 @@ conversation_read(struct tx *tx, const struct read_unit *u,
 	struct store_inbox_message last;
 	struct store_read settled;
 	struct ledger_member *m;
-	int64_t before;
+	int64_t before, nacked = 0;
 	enum rc rc;
 
 	m = ledger_member_find(c, user->user_id);
@@ -131,8 +132,9 @@ conversation_read(struct tx *tx, const struct read_unit *u,
 		rc = add_own_read(tx, user, c, &last, err);
 	settled = (struct store_read){c->id, user->user_id, before, upto};
 	if (rc == RC_OK && !u->is_private)
-		rc =
-		    store_outbox_settle_read(tx->db, &settled, tx->now_ms, err);
+		rc = store_outbox_settle_read(
+		    tx->db, &settled, tx->now_ms, &nacked, err);
+	count_acked(d, nacked);
 	if (rc == RC_OK && !u->is_private)
 		rc = add_receipt(tx, user, c, &last, err);
 	return (rc);

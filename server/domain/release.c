@@ -8,6 +8,7 @@
 #include "domain/domain_internal.h"
 #include "domain/order.h"
 #include "domain/release.h"
+#include "model/outbox.h"
 
 /* A due row with its body hashed, so that nothing borrowed is kept. */
 struct due {
@@ -87,7 +88,25 @@ settle_note(struct tx *tx, const struct due *due, struct ledger_lane *lane,
 		return (rc);
 	v[0] = db_v_i64(due->row.id);
 	v[1] = db_v_i64(tx->now_ms);
-	return (store_rows_write(tx->db, &d->acked, true, err));
+	rc = store_rows_write(tx->db, &d->acked, true, err);
+	d->acked.changed = 0;
+	tally_move(d->tally, EVENT_MESSAGE, OUTBOX_PENDING, OUTBOX_SENT);
+	tally_move(d->tally, EVENT_MESSAGE, OUTBOX_SENT, OUTBOX_ACKED);
+	return (rc);
+}
+
+/* From now on it waits like any other. */
+static enum rc
+begin_wait(struct tx *tx, const struct due *due, struct ledger_lane *lane,
+    struct err *err)
+{
+	struct tally_key key = {due->row.sender_id, lane->lane.destination_id};
+	enum rc rc;
+
+	rc = tally_wait(domain_of(tx)->tally, &key, 1, err);
+	if (rc == RC_OK)
+		rc = wake_lane(tx, lane, due->row.priority, err);
+	return (rc);
 }
 
 static enum rc
@@ -114,18 +133,20 @@ release_one(struct tx *tx, const struct due *due, struct err *err)
 	c->last_seq++;
 	digest_next(c->digest, c->last_seq, &due->row.message_id,
 	    from->name->data, due->body);
-	lane->lane.tail_seq++;
+	(void)lane_place(tx, lane, due->row.priority);
+	tally_add(d->tally, TOTAL_SCHEDULED, -1);
+	tally_add(d->tally, TOTAL_PENDING, 1);
 	places = (struct store_release){due->row.id, lane->lane.tail_seq,
 	    due->row.mid, c->last_seq, c->digest};
 	rc = store_outbox_release(tx->db, &places, tx->now_ms, err);
 	if (rc == RC_OK)
 		rc = add_own_copy(tx, due, from, c, err);
 	if (rc == RC_OK)
-		rc = lane->dest == from
-			 ? settle_note(tx, due, lane, err)
-			 : wake_add(d->wake, lane->lane.lane_id, err);
+		rc = lane->dest == from ? settle_note(tx, due, lane, err)
+					: begin_wait(tx, due, lane, err);
 	if (rc == RC_OK)
-		rc = news_add_change(d->news, from->user_id, due->row.mid, err);
+		rc = tell_change(
+		    tx, from->user_id, due->row.mid, CHANGE_OTHER, err);
 	return (rc);
 }
 

@@ -5,6 +5,7 @@
  * out by one statement a table.
  */
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/fault.h"
@@ -62,12 +63,29 @@ send_id_of_key(int64_t sender_id, const char *key, size_t n)
 
 /* ---- asking and answering ---- */
 
+/* Whether ${domain} is one that the fault carrier plays: in builds for tests
+ * only. */
+static bool
+domain_is_tests(const char *domain)
+{
+#ifdef TWINBOX_FAULTS
+	static const char suffix[] = ".fault.test";
+	size_t n = strlen(domain);
+
+	return (n > sizeof(suffix) - 1 &&
+		strcmp(domain + n - (sizeof(suffix) - 1), suffix) == 0);
+#else
+	(void)domain;
+	return (false);
+#endif
+}
+
 bool
 send_unit_ask(struct send_unit *u, int64_t sender_id,
     struct message_draft *draft, const char *local_domain)
 {
 	struct span *type = &draft->content_type;
-	char domain[LIMIT_DOMAIN_LEN + 1];
+	char name[LIMIT_NAME_LEN + 1], domain[LIMIT_DOMAIN_LEN + 1];
 
 	u->sender_id = sender_id;
 	u->draft = draft;
@@ -77,17 +95,19 @@ send_unit_ask(struct send_unit *u, int64_t sender_id,
 	    memcmp(type->p, MESSAGE_CONTENT_TYPE_DEFAULT, type->n) == 0)
 		*type = (struct span){NULL, 0};
 	if (!draft->has_conversation) {
-		if (!model_address_parse(draft->to.p, draft->to.n, local_domain,
-			u->to, domain)) {
+		if (!model_address_parse(
+			draft->to.p, draft->to.n, local_domain, name, domain)) {
 			refusal_set(&u->refusal, PROBLEM_BAD_REQUEST, "/to",
 			    "\"to\" is no address: write a name");
 			return (false);
 		}
-		if (domain[0] != '\0') {
+		if (domain[0] != '\0' && !domain_is_tests(domain)) {
 			refusal_set(&u->refusal, PROBLEM_UNKNOWN_RECIPIENT,
 			    "/to", "this server does not deliver to others");
 			return (false);
 		}
+		(void)snprintf(u->to, sizeof(u->to), "%s%s%s", name,
+		    domain[0] != '\0' ? "@" : "", domain);
 	}
 	send_fingerprint(draft, u->to, u->fingerprint);
 	return (true);
@@ -178,6 +198,38 @@ check_key(struct tx *tx, struct send_unit *u, bool *ret_done, struct err *err)
 	return (RC_OK);
 }
 
+/* Back-pressure: what one sender, one destination, everybody may have waiting.
+ * What is for later and what is for oneself does not wait. */
+static bool
+has_room(struct domain *d, struct send_unit *u, const struct ledger_user *from,
+    const struct ledger_user *to)
+{
+	const struct domain_options *o = &d->options;
+	const int64_t most = o->pending_most, total = o->pending_most_total;
+	const int64_t waiting = tally_waiting(d->tally);
+	const int64_t destination =
+	    to->destination_id != 0 ? to->destination_id : DESTINATION_LOCAL;
+
+	if (u->draft->deliver_at_ms > d->seen_wall_ms || from == to)
+		return (true);
+	if (most != 0 && tally_of_sender(d->tally, u->sender_id) >= most)
+		refusal_set(&u->refusal, PROBLEM_QUEUE_FULL, "",
+		    "%lld of your messages wait for delivery, the most there "
+		    "may be",
+		    (long long)most);
+	else if (total != 0 && waiting >= total)
+		refusal_set(&u->refusal, PROBLEM_QUEUE_FULL, "",
+		    "too many messages wait for delivery on this server");
+	else if (total != 0 && tally_of_destination(d->tally, destination) >=
+				   total - total / 5)
+		refusal_set(&u->refusal, PROBLEM_QUEUE_FULL, "/to",
+		    "too many messages wait for this destination");
+	else
+		return (true);
+	metrics_add(o->metrics, METRIC_QUEUE_FULL, 1);
+	return (false);
+}
+
 /* Finds sender, recipient and conversation; a refusal leaves *ret_c NULL.
  * Writes nothing but a conversation that is new, last. */
 static enum rc
@@ -191,6 +243,14 @@ resolve(struct tx *tx, struct send_unit *u, struct ledger_user **ret_from,
 
 	*ret_c = NULL;
 	rc = ledger_user_by_id(l, tx, u->sender_id, ret_from, err);
+	if (rc == RC_OK && strchr(u->to, '@') != NULL) {
+		rc = ledger_user_remote(l, tx, u->to, ret_to, err);
+		if (rc == RC_OK &&
+		    has_room(domain_of(tx), u, *ret_from, *ret_to))
+			rc = ledger_direct(
+			    l, tx, *ret_from, *ret_to, ret_c, err);
+		return (rc);
+	}
 	if (rc == RC_OK && u->to[0] != '\0') {
 		rc = ledger_user_by_name(
 		    l, tx, u->to, strlen(u->to), ret_to, err);
@@ -200,7 +260,8 @@ resolve(struct tx *tx, struct send_unit *u, struct ledger_user **ret_from,
 			    "/to", "there is no user \"%s\" here", u->to);
 			return (RC_OK);
 		}
-		if (rc == RC_OK)
+		if (rc == RC_OK &&
+		    has_room(domain_of(tx), u, *ret_from, *ret_to))
 			rc = ledger_direct(
 			    l, tx, *ret_from, *ret_to, ret_c, err);
 		return (rc);
@@ -227,6 +288,8 @@ resolve(struct tx *tx, struct send_unit *u, struct ledger_user **ret_from,
 		return (RC_OK);
 	}
 	*ret_to = other->user;
+	if (!has_room(domain_of(tx), u, *ret_from, *ret_to))
+		*ret_c = NULL;
 	return (RC_OK);
 }
 
@@ -340,6 +403,7 @@ accept_message(struct tx *tx, struct send_unit *u, struct ledger_user *from,
 	    u->draft->deliver_at_ms > tx->now_ms ? u->draft->deliver_at_ms : 0;
 	/* A note for later waits like any scheduled message. */
 	u->to_self = from == to && u->deliver_at == 0;
+	u->remote = to->destination_id != 0;
 	u->expires_at = u->deliver_at != 0 ? u->deliver_at : tx->now_ms;
 	u->expires_at += u->draft->expires_in_ms > 0 ? u->draft->expires_in_ms
 						     : d->options.expiry_ms;
@@ -372,6 +436,7 @@ clear_answer(struct send_unit *u)
 	u->refusal = (struct refusal)REFUSAL_INIT;
 	u->replayed = false;
 	u->to_self = false;
+	u->remote = false;
 	u->mid = 0;
 	u->conversation_seq = 0;
 }

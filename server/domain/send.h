@@ -19,7 +19,8 @@ struct send_unit {
 	/* Asked; all of it stays valid until finish. */
 	int64_t sender_id;
 	const struct message_draft *draft; /* with an id */
-	char to[LIMIT_NAME_LEN + 1];       /* local name, "": a conversation */
+	/* A name, or name@domain on another server; "": a conversation. */
+	char to[LIMIT_ADDRESS_LEN + 1];
 	uint8_t fingerprint[STORE_FINGERPRINT_LEN];
 	struct text *message; /* the rendered part, for push; borrowed */
 
@@ -30,6 +31,7 @@ struct send_unit {
 	struct uuid conversation;
 	int64_t conversation_seq; /* 0: scheduled */
 	char recipient[LIMIT_ADDRESS_LEN + 1];
+	bool remote;  /* its recipient is on another server */
 	bool to_self; /* a note to oneself, not for later: acked at once */
 	int64_t created_at;
 	int64_t deliver_at;

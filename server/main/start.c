@@ -145,6 +145,11 @@ make_domain(struct server *s, struct err *err)
 	    .metrics = s->metrics,
 	    .auth = s->auth,
 	    .expiry_ms = s->config.expiry_ms,
+	    .requeue_ms = s->config.requeue_window_ms,
+	    .ack_timeout_ms = s->config.ack_timeout_ms,
+	    .retry = (enum retry_profile)s->config.retry_profile,
+	    .pending_most = s->config.max_pending,
+	    .pending_most_total = s->config.max_pending_total,
 	    .sinks = &s->sinks};
 	struct writer_options writer_options = {.db = s->db,
 	    .clk = s->clk,
@@ -181,7 +186,10 @@ make_workers(struct server *s, struct err *err)
 	    .carrier = carrier_local(s->writer),
 	    .writer = s->writer,
 	    .clk = s->clk,
-	    .poll_ms = RELAY_POLL_MS};
+	    .rnd = s->rnd,
+	    .poll_ms = RELAY_POLL_MS,
+	    .lease_ms = s->config.lease_ms,
+	    .timeout_ms = s->config.delivery_timeout_ms};
 	struct push_options push_options = {.clk = s->clk,
 	    .metrics = s->metrics,
 	    .writer = s->writer,

@@ -40,6 +40,18 @@ enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM };
 	    "Outbox rows delivered into an inbox")                             \
 	X(OUTBOX_ACKED, "outbox_acked_total", METRIC_COUNTER,                  \
 	    "Outbox rows acked by their recipient")                            \
+	X(OUTBOX_RETRIES, "outbox_retries_total", METRIC_COUNTER,              \
+	    "Times that a message was refused and put off")                    \
+	X(OUTBOX_RESCUES, "outbox_rescues_total", METRIC_COUNTER,              \
+	    "Messages whose lease ran out")                                    \
+	X(OUTBOX_FENCED, "outbox_fenced_total", METRIC_COUNTER,                \
+	    "Answers that came after their lease was lost")                    \
+	X(BOUNCES, "bounces_total", METRIC_COUNTER,                            \
+	    "Bounces put into senders' inboxes")                               \
+	X(DUPLICATES, "duplicates_total", METRIC_COUNTER,                      \
+	    "Messages that a destination had already")                         \
+	X(QUEUE_FULL, "queue_full_total", METRIC_COUNTER,                      \
+	    "Sends refused because too much waits")                            \
 	X(OUTBOX_PENDING, "outbox_pending", METRIC_GAUGE,                      \
 	    "Outbox rows that wait for delivery")                              \
 	X(INBOX_EVENTS, "inbox_events_total", METRIC_COUNTER,                  \

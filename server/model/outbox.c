@@ -67,6 +67,40 @@ outbox_move_allowed(int from, int to)
 	return (false);
 }
 
+static const struct {
+	const char *word;
+	const char *text;
+} reasons[OUTBOX_REASONS] = {
+#define X(id, word, sentence) {word, sentence},
+    OUTBOX_REASON_TABLE(X)
+#undef X
+};
+
+const char *
+outbox_reason_word(enum outbox_reason reason)
+{
+
+	return (reasons[reason].word);
+}
+
+const char *
+outbox_reason_text(enum outbox_reason reason)
+{
+
+	return (reasons[reason].text);
+}
+
+int
+outbox_reason_parse(const char *word)
+{
+	int i;
+
+	for (i = 0; i < OUTBOX_REASONS; i++)
+		if (strcmp(reasons[i].word, word) == 0)
+			return (i);
+	return (-1);
+}
+
 /* The enum is in order of advance, and the three dead ends come last in the
  * order in which they are shown: so the smallest number is the answer. */
 int

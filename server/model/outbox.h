@@ -2,11 +2,9 @@
 /*
  * The lifecycle of an outbox row: states, allowed moves, what the API shows.
  *
- *	          deliver_at in the future (scheduled)
- *	                   |
- *	 accepted --> PENDING --claim--> SENDING --accepted--> SENT --ack-->
- *ACKED ^  |  ^              |  | requeue ---'  |  '- retryable --'  '-
- *rejected, retries used up --> FAILED
+ *	accepted ---> PENDING --claim--> SENDING --accepted--> SENT --ack-->
+ *ACKED requeued ------^ |  ^              |  | |  '- retryable --'  '-
+ *rejected, retries used up |                           '--> FAILED
  *	                 '--> CANCELED | EXPIRED
  *
  * PENDING waits for the relay; SENDING for a destination's answer; SENT for
@@ -54,6 +52,32 @@ enum outbox_state {
 	    "no answer from a peer that said later")                           \
 	X(OUTBOX_FAILED, OUTBOX_PENDING, "requeued")                           \
 	X(OUTBOX_EXPIRED, OUTBOX_PENDING, "requeued")
+
+/* Why a row ended as failed or expired: a word in the database, a sentence for
+ * its sender.  X(id, word, sentence) */
+#define OUTBOX_REASON_TABLE(X)                                                 \
+	X(REASON_MAX_RETRIES, "max_retries",                                   \
+	    "it was refused again and again, until its retries were used up")  \
+	X(REASON_REJECTED, "rejected", "its destination rejected it for good") \
+	X(REASON_TOO_LARGE, "too_large",                                       \
+	    "it is larger than its destination takes")                         \
+	X(REASON_POISON, "poison",                                             \
+	    "each attempt to deliver it broke off, so it was taken out")       \
+	X(REASON_EXPIRED, "expired",                                           \
+	    "it could not be delivered before it expired")                     \
+	X(REASON_DISCARDED, "discarded", "an operator discarded it")
+
+enum outbox_reason {
+#define X(id, word, sentence) id,
+	OUTBOX_REASON_TABLE(X)
+#undef X
+	    OUTBOX_REASONS
+};
+
+/* The word and the sentence of ${reason}; -1 for a word that is none. */
+const char *outbox_reason_word(enum outbox_reason reason);
+const char *outbox_reason_text(enum outbox_reason reason);
+int outbox_reason_parse(const char *word);
 
 /* "pending" …; NULL for none.  The names are what the database stores. */
 const char *outbox_state_name(int state);

@@ -3,6 +3,8 @@
  * Local delivery is a unit of the writer: claim, inbox row and outcome are one
  * transaction.
  */
+#include <stdio.h>
+
 #include "relay/carrier.h"
 
 static enum rc
@@ -16,5 +18,25 @@ struct carrier
 carrier_local(struct writer *writer)
 {
 
-	return ((struct carrier){writer, submit});
+	return ((struct carrier){.arg = writer, .submit = submit});
+}
+
+static void
+unreachable(void *arg, struct parcel *parcel)
+{
+
+	(void)arg;
+	parcel->reached = false;
+	parcel->status = 0;
+	parcel->retry_after_ms = 0;
+	(void)snprintf(parcel->error, sizeof(parcel->error),
+	    "this server does not deliver to others");
+	parcel->finish(parcel);
+}
+
+struct carrier
+carrier_none(void)
+{
+
+	return ((struct carrier){.send = unreachable});
 }

@@ -1,27 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The relay: the background worker that takes what outboxes owe to where it
- * belongs.  Commits wake it with the lanes they wrote; a safety poll of the
- * store each second is the correctness behind that (a lost wake-up costs a
- * second, never a message).
+ * belongs.  Commits wake it with the lanes and destinations they wrote for; a
+ * safety poll of the store each second is the correctness behind that (a lost
+ * wake-up costs a second, never a message).  What it does is decided by core.h;
+ * this is its thread.
  */
 #ifndef RELAY_RELAY_H
 #define RELAY_RELAY_H
 
 #include "base/clk.h"
 #include "base/err.h"
+#include "base/rnd.h"
 #include "domain/news.h"
 #include "relay/carrier.h"
+#include "relay/core.h"
 #include "store/writer.h"
 
 struct relay;
 
 struct relay_options {
 	const struct db_options *db; /* for a read-only connection of its own */
-	struct carrier carrier;
-	struct writer *writer; /* takes the release of scheduled messages */
+	struct carrier carrier;	     /* into the inboxes here */
+	struct carrier remote;	     /* to other servers; its stop is called */
+	struct writer *writer;
 	const struct clk *clk;
-	int64_t poll_ms; /* safety poll */
+	struct rnd *rnd;
+	int64_t poll_ms;    /* safety poll */
+	int64_t lease_ms;   /* 0: 60 s */
+	int64_t timeout_ms; /* of a request to another server; 0: 20 s */
 };
 
 /* Opens its connection; no thread yet. */
@@ -40,5 +47,17 @@ void relay_stop(struct relay *r);
 
 /* Lanes have work; takes ${wake}.  Thread: any.  Blocks: never. */
 void relay_wake(struct relay *r, struct wake *wake);
+
+/* How it stands. */
+#define RELAY_STATS_DESTINATIONS 1000
+struct relay_stats {
+	int64_t last_turn_ms; /* monotonic: when it was turned last */
+	size_t in_flight;     /* local lanes and parcels under way */
+	size_t n;	      /* destinations; no more than there is room for */
+	struct core_destination destinations[RELAY_STATS_DESTINATIONS];
+};
+
+/* A snapshot.  Thread: any.  Blocks: for a turn at most. */
+void relay_stats(struct relay *r, struct relay_stats *ret);
 
 #endif

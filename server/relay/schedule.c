@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See schedule.h.  A lane is in the table while it is ready or under way, and
- * in the queue while it is ready.
+ * in a queue while it is ready.
  */
 #include <assert.h>
 #include <sys/queue.h>
 
 #include "base/htab.h"
 #include "base/mem.h"
+#include "model/message.h"
 #include "relay/schedule.h"
+
+#define CLASSES 3 /* high, normal, low */
 
 enum lane_state { READY, BUSY, BUSY_WOKEN };
 
 struct lane {
 	int64_t id;
 	enum lane_state state;
+	int priority;
+	int woken_priority; /* of what woke it while it was under way */
+	int broken;	    /* times in a row */
 	TAILQ_ENTRY(lane) entry; /* while READY */
 };
 
@@ -22,19 +28,44 @@ TAILQ_HEAD(lane_queue, lane);
 
 struct schedule {
 	struct htab *table;
-	struct lane_queue ready;
+	struct lane_queue ready[CLASSES];
+	struct lane_queue alone; /* those that broke off */
 	size_t nready, nbusy;
+	unsigned turn;
 };
+
+int
+schedule_class(unsigned turn)
+{
+	/* 8 to 4 to 1, spread. */
+	static const int wheel[] = {PRIORITY_HIGH, PRIORITY_NORMAL,
+	    PRIORITY_HIGH, PRIORITY_HIGH, PRIORITY_NORMAL, PRIORITY_HIGH,
+	    PRIORITY_LOW, PRIORITY_HIGH, PRIORITY_NORMAL, PRIORITY_HIGH,
+	    PRIORITY_HIGH, PRIORITY_NORMAL, PRIORITY_HIGH};
+
+	return (wheel[turn % (sizeof(wheel) / sizeof(wheel[0]))]);
+}
+
+static struct lane_queue *
+queue_of(struct schedule *s, int priority)
+{
+
+	assert(priority >= PRIORITY_LOW && priority <= PRIORITY_HIGH);
+	return (&s->ready[PRIORITY_HIGH - priority]);
+}
 
 struct schedule *
 schedule_new(void)
 {
 	struct schedule *s;
+	int i;
 
 	s = mem_zalloc(1, sizeof(*s));
 	if (s == NULL)
 		return (NULL);
-	TAILQ_INIT(&s->ready);
+	for (i = 0; i < CLASSES; i++)
+		TAILQ_INIT(&s->ready[i]);
+	TAILQ_INIT(&s->alone);
 	s->table = htab_new(sizeof(int64_t));
 	if (s->table == NULL) {
 		mem_free(s);
@@ -57,30 +88,54 @@ schedule_free(struct schedule *s)
 	mem_free(s);
 }
 
+/* The queue that a ready lane waits in. */
+static struct lane_queue *
+home(struct schedule *s, const struct lane *l)
+{
+
+	return (l->broken > 0 ? &s->alone : queue_of(s, l->priority));
+}
+
 static void
 make_ready(struct schedule *s, struct lane *l)
 {
 
 	l->state = READY;
-	TAILQ_INSERT_TAIL(&s->ready, l, entry);
+	TAILQ_INSERT_TAIL(home(s, l), l, entry);
 	s->nready++;
 }
 
+/* A lane that is known is as urgent as the most urgent that woke it. */
+static void
+wake_again(struct schedule *s, struct lane *l, int priority)
+{
+
+	if (l->state != READY) {
+		l->state = BUSY_WOKEN;
+		if (l->woken_priority < priority)
+			l->woken_priority = priority;
+	} else if (l->priority < priority) {
+		TAILQ_REMOVE(home(s, l), l, entry);
+		l->priority = priority;
+		TAILQ_INSERT_TAIL(home(s, l), l, entry);
+	}
+}
+
 enum rc
-schedule_wake(struct schedule *s, int64_t lane_id)
+schedule_wake(struct schedule *s, int64_t lane_id, int priority)
 {
 	struct lane *l;
 
 	l = htab_find(s->table, &lane_id);
 	if (l != NULL) {
-		if (l->state == BUSY)
-			l->state = BUSY_WOKEN;
+		wake_again(s, l, priority);
 		return (RC_OK);
 	}
-	l = mem_alloc(sizeof(*l));
+	l = mem_zalloc(1, sizeof(*l));
 	if (l == NULL)
 		return (RC_NO_MEMORY);
 	l->id = lane_id;
+	l->priority = priority;
 	if (htab_set(s->table, &l->id, l) != RC_OK) {
 		mem_free(l);
 		return (RC_NO_MEMORY);
@@ -89,31 +144,66 @@ schedule_wake(struct schedule *s, int64_t lane_id)
 	return (RC_OK);
 }
 
-size_t
-schedule_take(struct schedule *s, int64_t *ret_lanes, size_t max)
+static struct lane *
+take_first(struct schedule *s, struct lane_queue *q)
+{
+	struct lane *l = TAILQ_FIRST(q);
+
+	if (l == NULL)
+		return (NULL);
+	TAILQ_REMOVE(q, l, entry);
+	s->nready--;
+	s->nbusy++;
+	l->state = BUSY;
+	l->woken_priority = PRIORITY_LOW;
+	return (l);
+}
+
+/* The next lane by weight; where that class is empty, the highest. */
+static struct lane *
+take_next(struct schedule *s)
 {
 	struct lane *l;
-	size_t n;
+	int i;
 
-	for (n = 0; n < max && (l = TAILQ_FIRST(&s->ready)) != NULL; n++) {
-		TAILQ_REMOVE(&s->ready, l, entry);
-		s->nready--;
-		s->nbusy++;
-		l->state = BUSY;
-		ret_lanes[n] = l->id;
+	l = take_first(s, queue_of(s, schedule_class(s->turn++)));
+	for (i = 0; i < CLASSES && l == NULL; i++)
+		l = take_first(s, &s->ready[i]);
+	return (l);
+}
+
+size_t
+schedule_take(struct schedule *s, struct schedule_take *take)
+{
+	struct lane *l;
+
+	take->n = 0;
+	take->poison = false;
+	if ((l = take_first(s, &s->alone)) != NULL) {
+		take->lanes[take->n++] = l->id;
+		take->poison = l->broken > SCHEDULE_POISON_AFTER;
+		return (take->n);
 	}
-	return (n);
+	while (take->n < take->max && (l = take_next(s)) != NULL)
+		take->lanes[take->n++] = l->id;
+	return (take->n);
 }
 
 void
-schedule_done(struct schedule *s, int64_t lane_id, bool more)
+schedule_done(struct schedule *s, int64_t lane_id, enum lane_outcome outcome)
 {
 	struct lane *l;
 
 	l = htab_find(s->table, &lane_id);
 	assert(l != NULL && l->state != READY);
 	s->nbusy--;
-	if (more || l->state == BUSY_WOKEN) {
+	if (outcome == LANE_BROKEN)
+		l->broken++;
+	else if (outcome != LANE_LATER)
+		l->broken = 0;
+	if (outcome == LANE_DONE && l->state == BUSY_WOKEN)
+		l->priority = l->woken_priority;
+	if (outcome != LANE_DONE || l->state == BUSY_WOKEN) {
 		make_ready(s, l);
 		return;
 	}

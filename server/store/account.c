@@ -46,6 +46,20 @@ store_user_insert(struct db *db, const struct store_user *user, int64_t now_ms,
 	return (rc);
 }
 
+enum rc
+store_user_remote_insert(struct db *db, const char *address,
+    int64_t destination_id, int64_t now_ms, int64_t *ret_user_id,
+    struct err *err)
+{
+	struct db_val v[3];
+
+	v[0] = db_v_str(address);
+	v[1] = db_v_i64(now_ms);
+	v[2] = db_v_i64(destination_id);
+	return (db_run(
+	    db, SQL_USER_REMOTE_INSERT, v, 3, take_id, ret_user_id, NULL, err));
+}
+
 static enum rc
 take_user(void *arg, const struct db_row *row, struct err *err)
 {
@@ -58,6 +72,7 @@ take_user(void *arg, const struct db_row *row, struct err *err)
 	db_row_copy_text(row, 3, u->password_hash, sizeof(u->password_hash));
 	u->admin = db_row_i64(row, 4) != 0;
 	u->disabled = !db_row_null(row, 5);
+	u->destination_id = db_row_i64(row, 6);
 	return (RC_OK);
 }
 

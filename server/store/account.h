@@ -20,6 +20,7 @@ struct store_user {
 	char password_hash[129]; /* "": cannot log in */
 	bool admin;
 	bool disabled;
+	int64_t destination_id; /* 0: he is here; else where he is */
 };
 
 struct store_device {
@@ -51,6 +52,11 @@ enum rc store_user_insert(struct db *db, const struct store_user *user,
 enum rc store_user_by_name(struct db *db, const char *name, size_t n,
     struct store_user *ret, struct err *err) MUST_USE;
 enum rc store_user_by_id(struct db *db, int64_t user_id, struct store_user *ret,
+    struct err *err) MUST_USE;
+
+/* Adds a person on another server, who has no inbox here. */
+enum rc store_user_remote_insert(struct db *db, const char *address,
+    int64_t destination_id, int64_t now_ms, int64_t *ret_user_id,
     struct err *err) MUST_USE;
 
 /* Whether there is any user at all. */

@@ -17,111 +17,6 @@ take_id(void *arg, const struct db_row *row, struct err *err)
 	return (RC_OK);
 }
 
-/* ---- lanes ---- */
-
-static enum rc
-take_lane(void *arg, const struct db_row *row, struct err *err)
-{
-	struct store_lane *l = arg;
-
-	(void)err;
-	l->lane_id = db_row_i64(row, 0);
-	l->conversation_id = db_row_i64(row, 1);
-	l->dest_user = db_row_i64(row, 3);
-	l->class =
-	    db_row_i64(row, 4) == LANE_RECEIPTS ? LANE_RECEIPTS : LANE_MESSAGES;
-	l->tail_seq = db_row_i64(row, 5);
-	l->next_seq = db_row_i64(row, 6);
-	if (l->tail_seq < l->next_seq - 1)
-		l->tail_seq = l->next_seq - 1;
-	l->last_published_seq = db_row_i64(row, 7);
-	l->due_at = db_row_i64(row, 8);
-	return (RC_OK);
-}
-
-enum rc
-store_lane_find(struct db *db, int64_t conversation_id, int64_t dest_user,
-    enum lane_class class, struct store_lane *ret, struct err *err)
-{
-	struct db_val v[4];
-	enum rc rc;
-
-	ret->lane_id = 0;
-	v[0] = db_v_i64(conversation_id);
-	v[1] = db_v_text("user", 4);
-	v[2] = db_v_i64(dest_user);
-	v[3] = db_v_i64(class);
-	rc = db_run(db, SQL_LANE_FIND, v, 4, take_lane, ret, NULL, err);
-	if (rc == RC_OK && ret->lane_id == 0)
-		rc = RC_NOT_FOUND;
-	return (rc);
-}
-
-enum rc
-store_lane_get(
-    struct db *db, int64_t lane_id, struct store_lane *ret, struct err *err)
-{
-	struct db_val v;
-	enum rc rc;
-
-	ret->lane_id = 0;
-	v = db_v_i64(lane_id);
-	rc = db_run(db, SQL_LANE_GET, &v, 1, take_lane, ret, NULL, err);
-	if (rc == RC_OK && ret->lane_id == 0)
-		rc = RC_NOT_FOUND;
-	return (rc);
-}
-
-enum rc
-store_lane_insert(struct db *db, int64_t conversation_id, int64_t dest_user,
-    enum lane_class class, int64_t now_ms, int64_t *ret_id, struct err *err)
-{
-	struct db_val v[5];
-
-	v[0] = db_v_i64(conversation_id);
-	v[1] = db_v_text("user", 4);
-	v[2] = db_v_i64(dest_user);
-	v[3] = db_v_i64(class);
-	v[4] = db_v_i64(now_ms);
-	return (db_run(db, SQL_LANE_INSERT, v, 5, take_id, ret_id, NULL, err));
-}
-
-struct lane_each {
-	void (*each)(void *arg, int64_t lane_id);
-	void *arg;
-	int64_t now_ms, last;
-	int64_t count;
-};
-
-static enum rc
-each_lane(void *arg, const struct db_row *row, struct err *err)
-{
-	struct lane_each *e = arg;
-
-	(void)err;
-	e->count++;
-	e->last = db_row_i64(row, 0);
-	if (db_row_i64(row, 1) <= e->now_ms)
-		e->each(e->arg, e->last);
-	return (RC_OK);
-}
-
-enum rc
-store_lanes_owing(struct db *db, int64_t now_ms, int64_t after, int64_t limit,
-    void (*each)(void *arg, int64_t lane_id), void *arg, int64_t *ret_last,
-    struct err *err)
-{
-	struct lane_each e = {each, arg, now_ms, 0, 0};
-	struct db_val v[2];
-	enum rc rc;
-
-	v[0] = db_v_i64(after);
-	v[1] = db_v_i64(limit);
-	rc = db_run(db, SQL_LANES_OWING, v, 2, each_lane, &e, NULL, err);
-	*ret_last = e.count < limit ? 0 : e.last;
-	return (rc);
-}
-
 enum rc
 store_outbox_next_due(
     struct db *db, int64_t now_ms, int64_t *ret, struct err *err)
@@ -169,6 +64,8 @@ take_claimed(void *arg, const struct db_row *row, struct err *err)
 	r->event_time = db_row_i64(row, 8);
 	r->created_at = db_row_i64(row, 9);
 	r->attempts = (int)db_row_i64(row, 10);
+	r->expires_at = db_row_i64(row, 11);
+	r->deliver_at = db_row_i64(row, 12);
 	return (RC_OK);
 }
 
@@ -286,6 +183,7 @@ each_destination(void *arg, const struct db_row *row, struct err *err)
 	d.read_at = db_row_i64(row, 14);
 	d.released = !db_row_null(row, 15);
 	d.dest_user = db_row_i64(row, 17);
+	db_row_copy_text(row, 18, d.reason, sizeof(d.reason));
 	return (e->each(e->arg, &d, err));
 }
 
@@ -337,6 +235,7 @@ each_due(void *arg, const struct db_row *row, struct err *err)
 	due.message_id = db_row_uuid(row, 7);
 	due.salt = db_row_blob(row, 8, &n);
 	due.body = db_row_text(row, 9, &due.body_len);
+	due.priority = (int)db_row_i64(row, 10);
 	if (due.salt == NULL || n != 16 || due.body == NULL)
 		return (err_set(
 		    err, RC_CORRUPT, "a scheduled message without content"));
@@ -390,7 +289,7 @@ store_outbox_scheduled_count(
 
 enum rc
 store_outbox_settle_read(struct db *db, const struct store_read *read,
-    int64_t now_ms, struct err *err)
+    int64_t now_ms, int64_t *ret_changed, struct err *err)
 {
 	struct db_val v[5];
 
@@ -399,6 +298,7 @@ store_outbox_settle_read(struct db *db, const struct store_read *read,
 	v[2] = db_v_i64(read->upto);
 	v[3] = db_v_i64(read->user_id);
 	v[4] = db_v_i64(now_ms);
-	return (
-	    db_run(db, SQL_OUTBOX_SETTLE_READ, v, 5, NULL, NULL, NULL, err));
+	*ret_changed = 0;
+	return (db_run(
+	    db, SQL_OUTBOX_SETTLE_READ, v, 5, NULL, NULL, ret_changed, err));
 }

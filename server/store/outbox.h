@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Outbox rows and lanes as the store keeps them.
+ * Outbox rows as the store keeps them.
  * Thread: the owner of ${db}, in all of these.
  */
 #ifndef STORE_OUTBOX_H
@@ -10,20 +10,7 @@
 
 #include "base/limits.h"
 #include "db/db.h"
-
-/* Messages and receipts do not queue behind each other. */
-enum lane_class { LANE_MESSAGES = 0, LANE_RECEIPTS = 1 };
-
-struct store_lane {
-	int64_t lane_id;
-	int64_t conversation_id;
-	int64_t dest_user; /* a local user, for now the only destination */
-	enum lane_class class;
-	int64_t tail_seq; /* the last lane_seq given, at least next_seq-1 */
-	int64_t next_seq; /* the first that is not settled */
-	int64_t last_published_seq; /* the last that was delivered */
-	int64_t due_at;             /* not before this time */
-};
+#include "store/lane.h"
 
 /* An outbox row as a relay claims it. */
 struct store_claimed {
@@ -38,6 +25,8 @@ struct store_claimed {
 	int64_t event_time;
 	int64_t created_at;
 	int attempts;
+	int64_t expires_at; /* 0: never */
+	int64_t deliver_at; /* 0: it was for at once */
 };
 
 /* A row as a sender sees it, with its recipient's marks. */
@@ -59,6 +48,7 @@ struct store_destination {
 	int64_t read_at;
 	bool released; /* it has its place in its lane */
 	int64_t dest_user;
+	char reason[33]; /* "": none */
 };
 
 /* A scheduled row that is due, with what its release needs. */
@@ -74,30 +64,8 @@ struct store_due {
 	const void *salt; /* 16 bytes, borrowed */
 	const char *body; /* borrowed */
 	size_t body_len;
+	int priority;
 };
-
-/* The lane of ${conversation_id} to ${dest_user}; RC_NOT_FOUND if there is
- * none yet. */
-enum rc store_lane_find(struct db *db, int64_t conversation_id,
-    int64_t dest_user, enum lane_class class, struct store_lane *ret,
-    struct err *err) MUST_USE;
-
-/* A lane by id; RC_NOT_FOUND. */
-enum rc store_lane_get(struct db *db, int64_t lane_id, struct store_lane *ret,
-    struct err *err) MUST_USE;
-
-/* Adds a lane that starts at 1. */
-enum rc store_lane_insert(struct db *db, int64_t conversation_id,
-    int64_t dest_user, enum lane_class class, int64_t now_ms, int64_t *ret_id,
-    struct err *err) MUST_USE;
-
-/* Looks at no more than ${limit} lanes that owe something, those after
- * ${after} (ascending by id), and calls ${each} for those that are due at
- * ${now_ms}.  ${ret_last}: the last one looked at, 0 when the end was
- * reached: where to go on. */
-enum rc store_lanes_owing(struct db *db, int64_t now_ms, int64_t after,
-    int64_t limit, void (*each)(void *arg, int64_t lane_id), void *arg,
-    int64_t *ret_last, struct err *err) MUST_USE;
 
 /* The next time after ${now_ms} at which something is due that is not due
  * yet: a lane that waits or a scheduled row.  0: nothing. */
@@ -125,7 +93,8 @@ enum rc store_receipt_move(struct db *db, int64_t id, int64_t mid,
     int64_t conversation_seq, int64_t event_time, struct err *err) MUST_USE;
 
 /* Others' messages in a conversation with after < conversation_seq <= upto
- * have been read by ${user_id}: those sent are acked. */
+ * have been read by ${user_id}: those sent are acked.  *ret_changed: how many.
+ */
 struct store_read {
 	int64_t conversation_id;
 	int64_t user_id;
@@ -133,7 +102,7 @@ struct store_read {
 	int64_t upto;
 };
 enum rc store_outbox_settle_read(struct db *db, const struct store_read *read,
-    int64_t now_ms, struct err *err) MUST_USE;
+    int64_t now_ms, int64_t *ret_changed, struct err *err) MUST_USE;
 
 /* Calls ${each} for the destinations of an event. */
 enum rc store_destinations(struct db *db, const struct uuid *event_id,

@@ -23,6 +23,7 @@ store_rows_init(struct store_rows *rows, enum store_rows_kind kind, size_t cap)
 	rows->width = kinds[kind].width;
 	rows->n = 0;
 	rows->cap = cap;
+	rows->changed = 0;
 	rows->v = mem_zalloc(cap * rows->width, sizeof(*rows->v));
 	return (rows->v != NULL);
 }
@@ -39,7 +40,7 @@ enum rc
 store_rows_write(
     struct db *db, struct store_rows *rows, bool exact, struct err *err)
 {
-	int64_t changed;
+	int64_t changed = 0;
 	size_t n;
 	enum rc rc;
 
@@ -47,6 +48,7 @@ store_rows_write(
 	rows->n = 0;
 	rc = db_exec_many(
 	    db, rows->stmt, rows->v, rows->width, n, &changed, err);
+	rows->changed += changed;
 	if (rc == RC_OK && exact && changed != (int64_t)n)
 		rc = err_set(err, RC_CONFLICT,
 		    "a row is not in the state it should be in");

@@ -21,7 +21,8 @@
 	X(DEVICE_ACKED_SET, 3)                                                 \
 	X(COUNTER_SET, 2)                                                      \
 	X(PARTICIPANT_SET, 9)                                                  \
-	X(LANE_SET, 5)
+	X(LANE_SET, 5)                                                         \
+	X(LANE_REMOTE_SET, 12)
 
 enum store_rows_kind {
 #define X(id, columns) STORE_##id,
@@ -33,8 +34,9 @@ enum store_rows_kind {
 struct store_rows {
 	int stmt;
 	size_t width;
-	size_t n;   /* rows gathered */
-	size_t cap; /* rows that it holds */
+	size_t n;        /* rows gathered */
+	size_t cap;      /* rows that it holds */
+	int64_t changed; /* rows of the table, by all writes so far */
 	struct db_val *v;
 };
 

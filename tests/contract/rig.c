@@ -29,7 +29,7 @@ on_wake(void *arg, struct wake *wake)
 	size_t i;
 
 	for (i = 0; i < wake->nlanes && r->nlanes < 512; i++)
-		r->lanes[r->nlanes++] = wake->lanes[i];
+		r->lanes[r->nlanes++] = wake->lanes[i].lane_id;
 	wake_free(wake);
 }
 

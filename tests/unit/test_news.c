@@ -42,7 +42,8 @@ test_grows(void **state)
 		e.to = i % 2 == 0 ? text_ref(from) : NULL;
 		e.message = text_ref(message);
 		assert_int_equal(news_add_event(news, &e, &err), RC_OK);
-		assert_int_equal(news_add_change(news, i, 2 * i, &err), RC_OK);
+		assert_int_equal(news_add_change(news,
+			&(struct domain_change){i, 2 * i, CHANGE_SENT}, &err), RC_OK);
 		hash[1] = (uint8_t)i;
 		assert_int_equal(news_add_revoked(news, i, hash, &err), RC_OK);
 	}
@@ -77,7 +78,8 @@ test_empty(void **state)
 
 	(void)state;
 	news = news_new();
-	assert_int_equal(news_add_change(news, 1, 1, &err), RC_OK);
+	assert_int_equal(news_add_change(
+		news, &(struct domain_change){1, 1, CHANGE_OTHER}, &err), RC_OK);
 	assert_false(news_empty(news));
 	news_free(news);
 	news = news_new();
@@ -104,7 +106,7 @@ test_no_memory(void **state)
 	for (i = 0; i < 32; i++) {
 		e.from = text_ref(from);
 		assert_int_equal(news_add_event(news, &e, &err), RC_OK);
-		assert_int_equal(wake_add(wake, i, &err), RC_OK);
+		assert_int_equal(wake_add(wake, i, 0, &err), RC_OK);
 	}
 	/* The next one needs room. */
 	mem_fail_at(1);
@@ -112,11 +114,12 @@ test_no_memory(void **state)
 	assert_int_equal(news_add_event(news, &e, &err), RC_NO_MEMORY);
 	assert_int_equal(refs(from), 33);
 	mem_fail_at(1);
-	assert_int_equal(news_add_change(news, 1, 1, &err), RC_NO_MEMORY);
+	assert_int_equal(news_add_change(
+		news, &(struct domain_change){1, 1, CHANGE_OTHER}, &err), RC_NO_MEMORY);
 	mem_fail_at(1);
 	assert_int_equal(news_add_revoked(news, 1, hash, &err), RC_NO_MEMORY);
 	mem_fail_at(1);
-	assert_int_equal(wake_add(wake, 77, &err), RC_NO_MEMORY);
+	assert_int_equal(wake_add(wake, 77, 0, &err), RC_NO_MEMORY);
 	mem_fail_at(1);
 	assert_null(news_new());
 	mem_fail_at(1);
@@ -125,8 +128,8 @@ test_no_memory(void **state)
 	/* What was there is there. */
 	assert_int_equal(news->nevents, 32);
 	assert_int_equal(wake->nlanes, 32);
-	assert_int_equal(wake_add(wake, 77, &err), RC_OK);
-	assert_int_equal(wake->lanes[32], 77);
+	assert_int_equal(wake_add(wake, 77, 0, &err), RC_OK);
+	assert_int_equal(wake->lanes[32].lane_id, 77);
 	news_free(news);
 	wake_free(wake);
 	assert_int_equal(refs(from), 1);
@@ -144,10 +147,10 @@ test_wake(void **state)
 	wake = wake_new();
 	assert_int_equal(wake->nlanes, 0);
 	for (i = 0; i < 3000; i++)
-		assert_int_equal(wake_add(wake, i / 3, &err), RC_OK);
+		assert_int_equal(wake_add(wake, i / 3, 0, &err), RC_OK);
 	assert_int_equal(wake->nlanes, 1000);
 	for (i = 0; i < 1000; i++)
-		assert_int_equal(wake->lanes[i], i);
+		assert_int_equal(wake->lanes[i].lane_id, i);
 	wake_free(wake);
 	wake_free(NULL);
 }

@@ -164,6 +164,7 @@ start(struct rig *r, struct carrier carrier, int64_t poll_ms)
 	o.carrier = carrier;
 	o.writer = r->writer;
 	o.clk = clk_system();
+	o.rnd = rnd_system();
 	o.poll_ms = poll_ms;
 	if (relay_new(&o, &relay, &err) != RC_OK ||
 	    relay_start(relay, &err) != RC_OK)
@@ -176,7 +177,7 @@ start_fake(struct rig *r, enum mood mood, int64_t poll_ms)
 {
 
 	post_init(mood);
-	return (start(r, (struct carrier){NULL, offer}, poll_ms));
+	return (start(r, (struct carrier){.submit = offer}, poll_ms));
 }
 
 static void
@@ -195,7 +196,7 @@ wake(struct relay *relay, int64_t from, int64_t to)
 
 	w = wake_new();
 	for (; from <= to; from++)
-		assert_int_equal(wake_add(w, from, &err), RC_OK);
+		assert_int_equal(wake_add(w, from, 0, &err), RC_OK);
 	relay_wake(relay, w);
 }
 
@@ -440,6 +441,7 @@ test_never_started(void **state)
 	db.schema = &sql_sqlite_schema;
 	o.db = &db;
 	o.clk = clk_system();
+	o.rnd = rnd_system();
 	assert_int_equal(relay_new(&o, &relay, &err), RC_OK);
 	wake(relay, 1, 1);
 	stop(relay);

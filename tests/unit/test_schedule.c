@@ -17,7 +17,15 @@ static void
 wake(struct schedule *s, int64_t lane)
 {
 
-	assert_int_equal(schedule_wake(s, lane), RC_OK);
+	assert_int_equal(schedule_wake(s, lane, 0), RC_OK);
+}
+
+static size_t
+take(struct schedule *s, int64_t *lanes, size_t max)
+{
+	struct schedule_take t = {.lanes = lanes, .max = max};
+
+	return (schedule_take(s, &t));
 }
 
 static void
@@ -37,25 +45,25 @@ test_wake_take_done(void **state)
 	(void)state;
 	s = schedule_new();
 	assert_counts(s, 0, 0);
-	assert_int_equal(schedule_take(s, lanes, 4), 0);
+	assert_int_equal(take(s, lanes, 4), 0);
 	wake(s, 7);
 	wake(s, 7);
 	assert_counts(s, 1, 0);
-	assert_int_equal(schedule_take(s, lanes, 0), 0);
-	assert_int_equal(schedule_take(s, lanes, 4), 1);
+	assert_int_equal(take(s, lanes, 0), 0);
+	assert_int_equal(take(s, lanes, 4), 1);
 	assert_int_equal(lanes[0], 7);
 	assert_counts(s, 0, 1);
-	assert_int_equal(schedule_take(s, lanes, 4), 0);
-	schedule_done(s, 7, false);
+	assert_int_equal(take(s, lanes, 4), 0);
+	schedule_done(s, 7, LANE_DONE);
 	assert_counts(s, 0, 0);
-	assert_int_equal(schedule_take(s, lanes, 4), 0);
+	assert_int_equal(take(s, lanes, 4), 0);
 	/* As if for the first time. */
 	wake(s, 7);
-	assert_int_equal(schedule_take(s, lanes, 4), 1);
-	schedule_done(s, 7, true);
+	assert_int_equal(take(s, lanes, 4), 1);
+	schedule_done(s, 7, LANE_MORE);
 	assert_counts(s, 1, 0);
-	assert_int_equal(schedule_take(s, lanes, 4), 1);
-	schedule_done(s, 7, false);
+	assert_int_equal(take(s, lanes, 4), 1);
+	schedule_done(s, 7, LANE_DONE);
 	assert_counts(s, 0, 0);
 	schedule_free(s);
 	schedule_free(NULL);
@@ -73,17 +81,17 @@ test_woken_while_busy(void **state)
 	s = schedule_new();
 	wake(s, 1);
 	for (i = 0; i < 3; i++) {
-		assert_int_equal(schedule_take(s, &lane, 1), 1);
+		assert_int_equal(take(s, &lane, 1), 1);
 		wake(s, 1);
 		wake(s, 1);
 		assert_counts(s, 0, 1);
 		/* Never twice at a time. */
-		assert_int_equal(schedule_take(s, &lane, 1), 0);
-		schedule_done(s, 1, i == 1);
+		assert_int_equal(take(s, &lane, 1), 0);
+		schedule_done(s, 1, i == 1 ? LANE_MORE : LANE_DONE);
 		assert_counts(s, 1, 0);
 	}
-	assert_int_equal(schedule_take(s, &lane, 1), 1);
-	schedule_done(s, 1, false);
+	assert_int_equal(take(s, &lane, 1), 1);
+	schedule_done(s, 1, LANE_DONE);
 	assert_counts(s, 0, 0);
 	schedule_free(s);
 }
@@ -100,13 +108,13 @@ test_first_in_first_out(void **state)
 	for (i = 5; i > 0; i--)
 		wake(s, i);
 	wake(s, 5);
-	assert_int_equal(schedule_take(s, lanes, 2), 2);
+	assert_int_equal(take(s, lanes, 2), 2);
 	assert_int_equal(lanes[0], 5);
 	assert_int_equal(lanes[1], 4);
 	/* A lane with more goes to the end: the others have waited longer. */
-	schedule_done(s, 5, true);
+	schedule_done(s, 5, LANE_MORE);
 	wake(s, 9);
-	assert_int_equal(schedule_take(s, lanes, 8), 5);
+	assert_int_equal(take(s, lanes, 8), 5);
 	assert_int_equal(lanes[0], 3);
 	assert_int_equal(lanes[1], 2);
 	assert_int_equal(lanes[2], 1);
@@ -132,12 +140,12 @@ test_many(void **state)
 	s = schedule_new();
 	for (i = 0; i < MANY; i++)
 		wake(s, (int64_t)(i * 7919 % MANY) + INT64_C(1) * 4000000000);
-	for (all = 0; (n = schedule_take(s, lanes, 50)) > 0; all += n)
+	for (all = 0; (n = take(s, lanes, 50)) > 0; all += n)
 		for (i = 0; i < n; i++) {
 			taken[lanes[i] - 4000000000]++;
 			schedule_done(s, lanes[i],
 			    lanes[i] % 3 == 0 &&
-				taken[lanes[i] - 4000000000] == 1);
+				taken[lanes[i] - 4000000000] == 1 ? LANE_MORE : LANE_DONE);
 		}
 	assert_counts(s, 0, 0);
 	for (i = 0; i < MANY; i++)
@@ -158,14 +166,14 @@ test_no_memory(void **state)
 	for (k = 1, all = false; !all; k++) {
 		mem_fail_at(k);
 		s = schedule_new();
-		if (s != NULL && schedule_wake(s, 1) != RC_OK)
+		if (s != NULL && schedule_wake(s, 1, 0) != RC_OK)
 			assert_counts(s, 0, 0);
 		all = mem_fail_pending();
 		mem_fail_at(0);
 		if (s == NULL)
 			continue;
 		wake(s, 1);
-		assert_int_equal(schedule_take(s, &lane, 1), 1);
+		assert_int_equal(take(s, &lane, 1), 1);
 		schedule_free(s);
 	}
 	assert_true(k > 3);

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Claiming for another server: lanes are leased, their rows go from pending to
+ * sending, an attempt is noted for each, all before anything leaves.  Claiming
+ * costs what is taken, not what waits.
+ */
+#ifndef DOMAIN_CLAIM_H
+#define DOMAIN_CLAIM_H
+
+#include "domain/domain.h"
+#include "domain/parcel.h"
+#include "model/breaker.h"
+#include "model/message.h"
+
+/* How often a lease may be lost before a message travels alone, and before it
+ * is taken out as poison. */
+#define CLAIM_ALONE_AFTER 3
+#define CLAIM_POISON_AFTER 5
+
+struct claim_unit {
+	struct unit unit; /* first */
+
+	/* Asked. */
+	struct parcel *parcel; /* with its destination; its items are filled */
+	size_t most;           /* messages, at most PARCEL_ITEMS */
+	int priority;          /* lanes of this priority first */
+	int64_t lease_ms;
+	const char *owner;
+
+	/* Answered, when unit.rc is RC_OK.  When the destination's next lane
+	 * is due: 0 none is ready, else wall time, now or later. */
+	int64_t next_due;
+
+	void (*finish)(struct claim_unit *unit);
+	void *arg;
+};
+
+/* Makes ${u} a unit of work. */
+void claim_unit_init(struct claim_unit *u);
+
+#endif

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The batch verb `rescue`: leases that ran out, and what has expired.
+ *
+ * A lease that ran out charges its messages one rescue each (claim.h says what
+ * that leads to); after a restart nobody is charged, because nobody knows whose
+ * fault it was.  Whose lease it was finds the token changed (settle.h).
+ */
+#include <string.h>
+
+#include "base/fault.h"
+#include "domain/dead.h"
+#include "domain/domain_internal.h"
+#include "domain/order.h"
+#include "domain/settle.h"
+
+/* Messages taken out in one unit. */
+#define EXPIRE_ROWS 100
+
+static enum rc
+rescue_row(
+    struct tx *tx, const struct store_row *row, bool charge, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	const struct store_attempt attempt = {.outbox_id = row->id,
+	    .attempt = row->attempts,
+	    .outcome = charge ? "lease_lost" : "restart"};
+	enum rc rc;
+
+	rc = store_remote_rescue(
+	    tx->db, row->id, tx->now_ms, charge ? 1 : 0, err);
+	if (rc == RC_OK)
+		rc = store_attempt_end(tx->db, &attempt, tx->now_ms, err);
+	tally_move(d->tally, row->kind, OUTBOX_SENDING, OUTBOX_PENDING);
+	if (charge) {
+		tally_add(d->tally, TOTAL_EVER_RESCUED, 1);
+		metrics_add(d->options.metrics, METRIC_OUTBOX_RESCUES, 1);
+	}
+	return (rc);
+}
+
+static enum rc
+rescue_lane(struct tx *tx, int64_t lane_id, bool charge, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct store_row rows[PARCEL_LANE_ROWS];
+	struct ledger_lane *lane;
+	size_t i, n;
+	enum rc rc;
+
+	rc = ledger_lane_by_id(d->ledger, tx, lane_id, &lane, err);
+	if (rc == RC_NOT_FOUND)
+		rc = err_set(err, RC_CORRUPT, "a lane that is not there");
+	if (rc == RC_OK)
+		rc = store_remote_in_flight(
+		    tx->db, lane_id, rows, PARCEL_LANE_ROWS, &n, err);
+	if (rc != RC_OK)
+		return (rc);
+	for (i = 0; i < n && rc == RC_OK; i++)
+		rc = rescue_row(tx, &rows[i], charge, err);
+	FAULT("rescue.rows.after");
+	/* The cursor stands before all of them: it moves when they are
+	 * settled. */
+	lane->lane.lease_token++;
+	lane->lane.lease_until = 0;
+	lane->lane.lease_owner[0] = '\0';
+	lane->lane.state = LANE_READY;
+	lane->lane.due_at = 0;
+	ledger_lane_touch(d->ledger, lane);
+	if (rc == RC_OK)
+		rc = wake_lane(tx, lane, lane->lane.priority, err);
+	return (rc);
+}
+
+static enum rc
+expire(struct tx *tx, struct rescue_unit *u, struct err *err)
+{
+	const struct store_expired_local local = {
+	    u->local_after, u->local_upto, tx->now_ms};
+	struct store_row rows[EXPIRE_ROWS];
+	size_t i, n, more = 0;
+	enum rc rc;
+
+	u->expired = 0;
+	if (!expired(tx, tx->now_ms))
+		return (RC_OK);
+	rc = store_rows_expired(tx->db, tx->now_ms, rows, EXPIRE_ROWS, &n, err);
+	if (rc == RC_OK && n < EXPIRE_ROWS && u->local_upto > 0)
+		rc = store_rows_expired_local(
+		    tx->db, &local, rows + n, EXPIRE_ROWS - n, &more, err);
+	for (i = 0; i < n + more && rc == RC_OK; i++)
+		if (rows[i].lane_seq != 0)
+			rc = dead_make(tx, &rows[i], REASON_EXPIRED, NULL, err);
+	u->expired = n + more;
+	return (rc);
+}
+
+static enum rc
+rescue_one(struct tx *tx, struct rescue_unit *u, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct store_lanes lanes;
+	int64_t clamped;
+	enum rc rc;
+	size_t i;
+
+	u->expired = 0;
+	rc = ledger_flush_lanes(d->ledger, tx, err);
+	if (rc == RC_OK)
+		rc = store_lanes_stale(tx->db, u->all ? INT64_MAX : tx->now_ms,
+		    u->all ? INT64_MAX : tx->now_ms + LEASE_MAX_MS, &lanes,
+		    err);
+	for (i = 0; rc == RC_OK && i < lanes.n; i++)
+		rc = rescue_lane(tx, lanes.ids[i], !u->all, err);
+	u->rescued = rc == RC_OK ? lanes.n : 0;
+	if (rc == RC_OK && u->expire)
+		rc = expire(tx, u, err);
+	if (rc == RC_OK)
+		rc = ledger_flush_lanes(d->ledger, tx, err);
+	if (rc == RC_OK)
+		rc = store_lanes_clamp(tx->db, tx->now_ms,
+		    tx->now_ms + BREAKER_SANE_MS, &clamped, err);
+	/* What the ledger remembers of them is not so any more. */
+	if (rc == RC_OK && clamped > 0)
+		ledger_forget_lanes(d->ledger);
+	if (rc == RC_OK)
+		rc = store_lanes_lease_next(tx->db, &u->next_lease, err);
+	if (rc == RC_OK)
+		rc = store_rows_expiry_next(tx->db, &u->next_expiry, err);
+	return (rc);
+}
+
+static enum rc
+rescue_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
+{
+	size_t i;
+	enum rc rc;
+
+	for (i = 0; i < n; i++) {
+		rc =
+		    rescue_one(tx, (struct rescue_unit *)(void *)units[i], err);
+		if (rc != RC_OK)
+			return (err_wrap(err, "rescue"));
+	}
+	return (RC_OK);
+}
+
+static void
+rescue_done(struct unit *unit)
+{
+	struct rescue_unit *u = (struct rescue_unit *)(void *)unit;
+
+	u->finish(u);
+}
+
+static const struct unit_kind rescue_kind = {
+    "rescue", UNIT_DELIVERY, ORDER_RESCUE, rescue_apply, rescue_done};
+
+void
+rescue_unit_init(struct rescue_unit *u)
+{
+
+	u->unit.kind = &rescue_kind;
+	u->unit.bytes = 4096;
+	u->all = u->expire = false;
+	u->local_after = u->local_upto = 0;
+	u->rescued = u->expired = 0;
+	u->next_lease = u->next_expiry = 0;
+}

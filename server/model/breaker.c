@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See breaker.h.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "model/breaker.h"
+#include "model/retry.h"
+
+/* While it is still closed: 250 ms after the first failure, then twice. */
+#define PAUSE_MS INT64_C(250)
+
+static const char *const names[BREAKER_STATES] = {
+#define X(id, name) name,
+    BREAKER_STATE_TABLE(X)
+#undef X
+};
+
+const char *
+breaker_state_name(enum breaker_state state)
+{
+
+	return (names[state]);
+}
+
+int
+breaker_state_parse(const char *name)
+{
+	int i;
+
+	for (i = 0; i < BREAKER_STATES; i++)
+		if (strcmp(names[i], name) == 0)
+			return (i);
+	return (-1);
+}
+
+void
+breaker_init(struct breaker *b)
+{
+
+	memset(b, 0, sizeof(*b));
+	b->window_milli = 1000;
+}
+
+int
+breaker_window(const struct breaker *b)
+{
+
+	return (b->state == BREAKER_CLOSED ? b->window_milli / 1000 : 1);
+}
+
+/* Whether the wait is over, or cannot have been set by us. */
+static bool
+waited(const struct breaker *b, int64_t now_ms)
+{
+
+	return (b->next_probe_at <= now_ms ||
+		b->next_probe_at > now_ms + BREAKER_SANE_MS);
+}
+
+bool
+breaker_admits(const struct breaker *b, int in_flight, int64_t now_ms)
+{
+
+	return (in_flight < breaker_window(b) && waited(b, now_ms));
+}
+
+int64_t
+breaker_next(const struct breaker *b, int64_t now_ms)
+{
+
+	return (waited(b, now_ms) ? 0 : b->next_probe_at);
+}
+
+bool
+breaker_leave(struct breaker *b, int64_t now_ms)
+{
+
+	if (b->state != BREAKER_OPEN || !waited(b, now_ms))
+		return (false);
+	b->state = BREAKER_HALF_OPEN;
+	b->successes = 0;
+	return (true);
+}
+
+int
+breaker_batch(const struct breaker *b, int most)
+{
+
+	return (b->state == BREAKER_CLOSED ? most : 1);
+}
+
+static void
+close_it(struct breaker *b)
+{
+
+	b->state = BREAKER_CLOSED;
+	b->failures = 0;
+	b->successes = 0;
+	b->interval_ms = 0;
+	b->failing_since = 0;
+	b->window_milli = 1000;
+}
+
+bool
+breaker_success(struct breaker *b, int64_t now_ms)
+{
+	bool changed = b->failures > 0 || b->last_success_at == 0;
+
+	b->last_success_at = now_ms;
+	b->next_probe_at = 0;
+	if (b->state != BREAKER_CLOSED) {
+		/* Also of a batch that left before it opened. */
+		b->state = BREAKER_HALF_OPEN;
+		if (++b->successes >= BREAKER_SUCCESSES)
+			close_it(b);
+		return (true);
+	}
+	if (b->failures > 0 && --b->failures == 0)
+		b->failing_since = 0;
+	b->window_milli += 1000000 / b->window_milli;
+	if (b->window_milli > BREAKER_WINDOW_MAX * 1000)
+		b->window_milli = BREAKER_WINDOW_MAX * 1000;
+	return (changed);
+}
+
+/* Opens it for twice as long as before, times 0.8 to 1.4. */
+static void
+open_it(struct breaker *b, int64_t now_ms, int64_t hint_ms, uint32_t random)
+{
+	int64_t wait;
+
+	b->state = BREAKER_OPEN;
+	b->successes = 0;
+	b->interval_ms =
+	    b->interval_ms == 0 ? BREAKER_FIRST_MS : b->interval_ms * 2;
+	if (b->interval_ms > BREAKER_MAX_MS)
+		b->interval_ms = BREAKER_MAX_MS;
+	wait = b->interval_ms * (800 + (int64_t)(random % 601)) / 1000;
+	if (wait > BREAKER_MAX_MS)
+		wait = BREAKER_MAX_MS;
+	b->next_probe_at = now_ms + (hint_ms > 0 ? hint_ms : wait);
+}
+
+bool
+breaker_failure(struct breaker *b, int64_t left_ms, int64_t now_ms,
+    int64_t hint_ms, uint32_t random)
+{
+
+	if (hint_ms > RETRY_HINT_MAX_MS)
+		hint_ms = RETRY_HINT_MAX_MS;
+	/* It left before we knew: one outage is one failure. */
+	if (b->last_failure_at != 0 && left_ms <= b->last_failure_at &&
+	    b->last_failure_at <= now_ms && b->state != BREAKER_HALF_OPEN)
+		return (false);
+	if (b->failing_since == 0)
+		b->failing_since = now_ms;
+	b->last_failure_at = now_ms;
+	b->failures++;
+	b->window_milli =
+	    b->window_milli > 2000 ? b->window_milli - 1000 : 1000;
+	if (b->state != BREAKER_CLOSED || b->failures >= BREAKER_FAILURES) {
+		open_it(b, now_ms, hint_ms, random);
+		return (true);
+	}
+	b->next_probe_at =
+	    now_ms + (hint_ms > 0 ? hint_ms : PAUSE_MS << (b->failures - 1));
+	return (true);
+}
+
+bool
+breaker_contact(struct breaker *b, int64_t now_ms)
+{
+
+	if (waited(b, now_ms))
+		return (false);
+	b->next_probe_at = now_ms;
+	return (true);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The circuit breaker of a destination: whether it may be sent to, and how much
+ * at a time.  Pure: time and randomness come from outside.
+ *
+ *	closed     batches go out, at most `window` at a time; a failure makes
+ *	           the next attempt wait a little.  5 failures in a row: open
+ *	open       nobody is sent to it; at next_probe_at one probe
+ *	half_open  one batch of one message; 2 successes: closed, window 1;
+ *	           a failure: open, twice as long (up to 10 min)
+ *
+ * It touches no row of the outbox: what waits stays as it is and is charged
+ * nothing.  Failures of what left before the last failure was known count once;
+ * a success takes back one failure, so that one that comes and goes is
+ * remembered (outbox-anchors 3.1 to 3.4).
+ *
+ * The window grows by 1/window a success up to `BREAKER_WINDOW_MAX` and falls
+ * by one at once.
+ */
+#ifndef MODEL_BREAKER_H
+#define MODEL_BREAKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define BREAKER_FAILURES 5
+#define BREAKER_SUCCESSES 2
+#define BREAKER_WINDOW_MAX 4
+#define BREAKER_FIRST_MS INT64_C(2000)
+#define BREAKER_MAX_MS INT64_C(600000)
+/* Longer than any wait that we set: a clock that was put back shows by it. */
+#define BREAKER_SANE_MS INT64_C(4500000)
+
+/* X(id, name) */
+#define BREAKER_STATE_TABLE(X)                                                 \
+	X(BREAKER_CLOSED, "closed")                                            \
+	X(BREAKER_OPEN, "open")                                                \
+	X(BREAKER_HALF_OPEN, "half_open")
+
+enum breaker_state {
+#define X(id, name) id,
+	BREAKER_STATE_TABLE(X)
+#undef X
+	    BREAKER_STATES
+};
+
+struct breaker {
+	enum breaker_state state;
+	int failures;
+	int successes;
+	int64_t interval_ms;     /* of the last wait, 0: none */
+	int64_t next_probe_at;   /* not before; 0: now.  Wall time */
+	int64_t failing_since;   /* 0: it is not */
+	int64_t last_success_at; /* 0: never */
+	int64_t last_failure_at; /* 0: never */
+	int window_milli;        /* batches at a time, in thousandths */
+};
+
+/* "closed" …; the enum's value, -1 if ${name} is none. */
+const char *breaker_state_name(enum breaker_state state);
+int breaker_state_parse(const char *name);
+
+/* A destination that nothing is known of. */
+void breaker_init(struct breaker *b);
+
+/* How many batches may be under way at a time now. */
+int breaker_window(const struct breaker *b);
+
+/* Whether one more may leave while ${in_flight} are under way. */
+bool breaker_admits(const struct breaker *b, int in_flight, int64_t now_ms);
+
+/* When breaker_admits() may change its mind by itself; 0: it will not. */
+int64_t breaker_next(const struct breaker *b, int64_t now_ms);
+
+/* A batch leaves.  True: the state has changed, store it. */
+bool breaker_leave(struct breaker *b, int64_t now_ms);
+
+/* How many messages a batch may have, of ${most}. */
+int breaker_batch(const struct breaker *b, int most);
+
+/* A batch was answered, whatever was said of its messages.  True: store it. */
+bool breaker_success(struct breaker *b, int64_t now_ms);
+
+/* A batch that left at ${left_ms} was not answered.  ${hint_ms}: what the
+ * destination asked us to wait, 0: nothing.  True: store it. */
+bool breaker_failure(struct breaker *b, int64_t left_ms, int64_t now_ms,
+    int64_t hint_ms, uint32_t random);
+
+/* It was heard of (it wrote to us, or an operator said so): a probe at once.
+ * True: store it. */
+bool breaker_contact(struct breaker *b, int64_t now_ms);
+
+#endif

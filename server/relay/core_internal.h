@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the relay's core consists of.  Only relay/core*.c include this.
+ */
+#ifndef RELAY_CORE_INTERNAL_H
+#define RELAY_CORE_INTERNAL_H
+
+#include <sys/queue.h>
+
+#include "base/htab.h"
+#include "domain/claim.h"
+#include "domain/destination.h"
+#include "domain/release.h"
+#include "domain/settle.h"
+#include "relay/core.h"
+#include "relay/schedule.h"
+#include "store/lane.h"
+
+/* Units with the writer for local lanes. */
+#define CORE_DELIVERIES 16
+/* Parcels under way, to all destinations together. */
+#define CORE_PARCELS 16
+/* After a unit that failed, how long until the next try; when the disk is full
+ * that is not worth a try, and two log lines, so soon. */
+#define CORE_PAUSE_MS 200
+#define CORE_PAUSE_FULL_MS 2000
+/* Lanes, and destinations, looked at by one safety poll. */
+#define CORE_POLL_LANES 1000
+#define CORE_POLL_DESTINATIONS 100
+/* How often leases and expiry are looked at, at least. */
+#define CORE_RESCUE_MS 10000
+
+struct delivery {
+	struct deliver_unit unit; /* first */
+	struct core_job job;
+	struct core *core;
+	struct delivery *next_idle;
+};
+
+/* Where a destination stands: nothing to do, waits for a time, can run. */
+enum place { PLACE_IDLE, PLACE_PARKED, PLACE_RUNNABLE };
+
+struct destination {
+	struct store_destination_row row;
+	bool may_work;	  /* it may have lanes that are due */
+	int64_t next_due; /* wall time of its next lane; 0: none known */
+	bool claiming;	  /* a claim is with the writer */
+	int in_flight;	  /* parcels, claimed or carried */
+	unsigned turn;	  /* of the classes of priority */
+	double tokens;	  /* what its rate still allows */
+	int64_t tokens_at;
+
+	enum place place;
+	int64_t until_ms; /* monotonic, while parked */
+	TAILQ_ENTRY(destination) entry; /* while runnable */
+
+	/* Its breaker is being stored; and has changed since. */
+	struct breaker_unit save;
+	struct core_job save_job;
+	struct core *core;
+	bool saving, changed;
+};
+
+struct parcel_job {
+	struct parcel parcel; /* first */
+	struct claim_unit claim;
+	struct settle_unit settle;
+	struct core_job job;
+	struct core *core;
+	struct destination *to;
+	struct parcel_job *next; /* idle, or waiting to be settled */
+};
+
+TAILQ_HEAD(destination_queue, destination);
+
+struct core {
+	struct core_options o;
+	int64_t wall_ms, mono_ms; /* of this turn */
+	bool going, closed;
+	int64_t pause_until_ms; /* monotonic */
+
+	/* Local lanes. */
+	struct schedule *schedule;
+	struct delivery deliveries[CORE_DELIVERIES];
+	struct delivery *idle_deliveries;
+	bool local_paused, all_paused;
+	int64_t next_poll_ms;
+	int64_t poll_after; /* the lane that the last poll ended with */
+
+	/* Scheduled messages. */
+	struct release_unit release;
+	struct core_job release_job;
+	bool releasing;
+
+	/* Leases and expiry. */
+	struct rescue_unit rescue;
+	struct core_job rescue_job;
+	bool rescuing;
+	bool rescue_all; /* the start: nobody holds a lease */
+	int64_t next_rescue_ms;
+	int64_t expire_after, expire_upto; /* local lanes, behind a pause */
+
+	/* Destinations. */
+	struct htab *destinations;
+	struct destination_queue runnable;
+	int64_t next_parked_ms; /* the first that is parked may run then */
+	int64_t poll_destination;
+	struct parcel_job *parcels; /* CORE_PARCELS */
+	struct parcel_job *idle_parcels;
+	struct parcel_job *unsettled; /* the writer would not take them */
+	size_t saves;		      /* breakers that are being stored */
+	size_t under_way;	      /* parcels not idle */
+};
+
+/* ---- core.c ---- */
+
+/* A unit failed for the reason ${rc}: no new ones for a while. */
+void core_pause(struct core *c, enum rc rc, const char *what);
+
+/* ---- core_local.c ---- */
+
+/* Hands ready lanes to the local carrier while there are idle units. */
+void core_deliver(struct core *c);
+
+/* Looks for local lanes that owe something, and releases what is due.  Returns
+ * when the next scheduled message is, in monotonic time; 0: none. */
+int64_t core_poll_local(struct core *c);
+
+/* ---- core_remote.c ---- */
+
+/* Reads destination ${id}, or again. */
+enum rc core_read_destination(
+    struct core *c, int64_t id, struct err *err) MUST_USE;
+/* Reads all of them. */
+enum rc core_read_destinations(struct core *c, struct err *err) MUST_USE;
+
+/* Destination ${id} may have work. */
+void core_wake_destination(struct core *c, int64_t id);
+
+/* Sends parcels off as far as breakers, windows, rates and pauses let. */
+void core_send(struct core *c);
+
+/* Looks at some destinations for work that no wake-up told of. */
+void core_poll_remote(struct core *c);
+
+/* Settles what the writer would not take before. */
+void core_settle_again(struct core *c);
+
+#endif

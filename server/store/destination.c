@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See destination.h.
+ */
+#include <string.h>
+
+#include "schema/sql.h"
+#include "store/destination.h"
+
+struct destinations_each {
+	store_destination_fn each;
+	void *arg;
+};
+
+static void
+read_destination(const struct db_row *row, struct store_destination_row *d)
+{
+	struct breaker *b = &d->breaker;
+	char state[16];
+	int known;
+
+	d->destination_id = db_row_i64(row, 0);
+	db_row_copy_text(row, 1, d->name, sizeof(d->name));
+	breaker_init(b);
+	db_row_copy_text(row, 2, state, sizeof(state));
+	known = breaker_state_parse(state);
+	b->state = known < 0 ? BREAKER_CLOSED : (enum breaker_state)known;
+	b->failures = (int)db_row_i64(row, 3);
+	b->successes = (int)db_row_i64(row, 4);
+	b->interval_ms = db_row_i64(row, 5);
+	b->next_probe_at = db_row_i64(row, 6);
+	b->failing_since = db_row_i64(row, 7);
+	b->last_success_at = db_row_i64(row, 8);
+	b->last_failure_at = db_row_i64(row, 9);
+	db_row_copy_text(row, 10, d->last_error, sizeof(d->last_error));
+	d->paused_at = db_row_i64(row, 11);
+	db_row_copy_text(row, 12, d->paused_by, sizeof(d->paused_by));
+	db_row_copy_text(row, 13, d->pause_reason, sizeof(d->pause_reason));
+	d->per_second = db_row_i64(row, 14);
+}
+
+static enum rc
+each_destination(void *arg, const struct db_row *row, struct err *err)
+{
+	struct destinations_each *e = arg;
+	struct store_destination_row d;
+
+	read_destination(row, &d);
+	return (e->each(e->arg, &d, err));
+}
+
+static enum rc
+take_destination(
+    void *arg, const struct store_destination_row *row, struct err *err)
+{
+
+	(void)err;
+	*(struct store_destination_row *)arg = *row;
+	return (RC_OK);
+}
+
+static enum rc
+get_destination(struct db *db, int stmt, struct db_val key,
+    struct store_destination_row *ret, struct err *err)
+{
+	struct destinations_each e = {take_destination, ret};
+	enum rc rc;
+
+	ret->destination_id = -1;
+	rc = db_run(db, stmt, &key, 1, each_destination, &e, NULL, err);
+	if (rc == RC_OK && ret->destination_id < 0)
+		rc = RC_NOT_FOUND;
+	return (rc);
+}
+
+enum rc
+store_destination_by_name(struct db *db, const char *name,
+    struct store_destination_row *ret, struct err *err)
+{
+
+	return (get_destination(
+	    db, SQL_DESTINATION_BY_NAME, db_v_str(name), ret, err));
+}
+
+enum rc
+store_destination_by_id(struct db *db, int64_t destination_id,
+    struct store_destination_row *ret, struct err *err)
+{
+
+	return (get_destination(
+	    db, SQL_DESTINATION_BY_ID, db_v_i64(destination_id), ret, err));
+}
+
+static enum rc
+take_id(void *arg, const struct db_row *row, struct err *err)
+{
+
+	(void)err;
+	*(int64_t *)arg = db_row_i64(row, 0);
+	return (RC_OK);
+}
+
+enum rc
+store_destination_insert(struct db *db, const char *name, int64_t now_ms,
+    int64_t *ret_id, struct err *err)
+{
+	struct db_val v[2];
+
+	v[0] = db_v_str(name);
+	v[1] = db_v_i64(now_ms);
+	return (db_run(
+	    db, SQL_DESTINATION_INSERT, v, 2, take_id, ret_id, NULL, err));
+}
+
+enum rc
+store_destinations_after(struct db *db, int64_t after, int64_t limit,
+    store_destination_fn each, void *arg, struct err *err)
+{
+	struct destinations_each e = {each, arg};
+	struct db_val v[2];
+
+	v[0] = db_v_i64(after);
+	v[1] = db_v_i64(limit);
+	return (db_run(
+	    db, SQL_DESTINATIONS_AFTER, v, 2, each_destination, &e, NULL, err));
+}
+
+static struct db_val
+v_text(const char *s)
+{
+
+	return (s[0] != '\0' ? db_v_str(s) : DB_V_NULL);
+}
+
+enum rc
+store_destination_breaker_set(struct db *db,
+    const struct store_destination_row *row, int64_t now_ms, struct err *err)
+{
+	const struct breaker *b = &row->breaker;
+	struct db_val v[11];
+
+	v[0] = db_v_i64(row->destination_id);
+	v[1] = db_v_str(breaker_state_name(b->state));
+	v[2] = db_v_i64(b->failures);
+	v[3] = db_v_i64(b->successes);
+	v[4] = db_v_i64(b->interval_ms);
+	v[5] = db_v_i64_or_null(b->next_probe_at, 0);
+	v[6] = db_v_i64_or_null(b->failing_since, 0);
+	v[7] = db_v_i64_or_null(b->last_success_at, 0);
+	v[8] = db_v_i64_or_null(b->last_failure_at, 0);
+	v[9] = v_text(row->last_error);
+	v[10] = db_v_i64(now_ms);
+	return (db_run(
+	    db, SQL_DESTINATION_BREAKER_SET, v, 11, NULL, NULL, NULL, err));
+}
+
+enum rc
+store_destination_pause_set(struct db *db,
+    const struct store_destination_row *row, int64_t now_ms, struct err *err)
+{
+	struct db_val v[5];
+
+	v[0] = db_v_i64(row->destination_id);
+	v[1] = db_v_i64_or_null(row->paused_at, 0);
+	v[2] = v_text(row->paused_by);
+	v[3] = v_text(row->pause_reason);
+	v[4] = db_v_i64(now_ms);
+	return (
+	    db_run(db, SQL_DESTINATION_PAUSE_SET, v, 5, NULL, NULL, NULL, err));
+}
+
+enum rc
+store_destination_rate_set(struct db *db, int64_t destination_id,
+    int64_t per_second, int64_t now_ms, struct err *err)
+{
+	struct db_val v[3];
+
+	v[0] = db_v_i64(destination_id);
+	v[1] = db_v_i64(per_second);
+	v[2] = db_v_i64(now_ms);
+	return (
+	    db_run(db, SQL_DESTINATION_RATE_SET, v, 3, NULL, NULL, NULL, err));
+}

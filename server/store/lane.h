@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Lanes as the store keeps them: one cursor for each conversation, recipient
+ * and class.  A lane to an inbox here is `local` for ever: what it owes is
+ * found by outbox_pending.  One to another server is idle, ready, or leased to
+ * a relay that holds its token.
+ * Thread: the owner of ${db}, in all of these.
+ */
+#ifndef STORE_LANE_H
+#define STORE_LANE_H
+
+#include <stdbool.h>
+
+#include "base/limits.h"
+#include "db/db.h"
+
+/* Destinations that are always there. */
+#define DESTINATION_ALL INT64_C(0)   /* "*": to pause everything */
+#define DESTINATION_LOCAL INT64_C(1) /* "local": the inboxes here */
+
+/* Messages and receipts do not queue behind each other. */
+enum lane_class { LANE_MESSAGES = 0, LANE_RECEIPTS = 1 };
+
+/* X(id, name in the database) */
+#define LANE_STATE_TABLE(X)                                                    \
+	X(LANE_LOCAL, "local")                                                 \
+	X(LANE_IDLE, "idle")                                                   \
+	X(LANE_READY, "ready")                                                 \
+	X(LANE_LEASED, "leased")
+
+enum lane_state {
+#define X(id, name) id,
+	LANE_STATE_TABLE(X)
+#undef X
+	    LANE_STATES
+};
+
+#define LANE_OWNER_SIZE 48
+
+/* Lanes found, at most so many at a time. */
+#define STORE_LANES 50
+struct store_lanes {
+	int64_t ids[STORE_LANES];
+	size_t n;
+};
+
+struct store_lane {
+	int64_t lane_id;
+	int64_t conversation_id;
+	int64_t dest_user; /* a person, here or elsewhere */
+	int64_t destination_id;
+	enum lane_class class;
+	enum lane_state state;
+	int priority;     /* the highest of what waits (not local) */
+	int64_t tail_seq; /* the last lane_seq given, at least next_seq-1 */
+	int64_t next_seq; /* the first that is not settled */
+	int64_t last_published_seq; /* the last that was delivered */
+	int64_t due_at;             /* not before this time */
+	int64_t lease_token;        /* grows with each lease */
+	int64_t lease_until;        /* 0: not leased */
+	int64_t replay_seq;         /* offered again from here on; 0: none */
+	char lease_owner[LANE_OWNER_SIZE]; /* "": not leased */
+};
+
+/* "local" … */
+const char *lane_state_name(enum lane_state state);
+
+/* The lane that ${key} tells (conversation, recipient, destination, class);
+ * RC_NOT_FOUND if there is none yet. */
+enum rc store_lane_find(struct db *db, const struct store_lane *key,
+    struct store_lane *ret, struct err *err) MUST_USE;
+
+/* A lane by id; RC_NOT_FOUND. */
+enum rc store_lane_get(struct db *db, int64_t lane_id, struct store_lane *ret,
+    struct err *err) MUST_USE;
+
+/* Adds ${lane} (conversation, recipient, destination, class), which starts at
+ * 1; sets its id. */
+enum rc store_lane_insert(struct db *db, struct store_lane *lane,
+    int64_t now_ms, struct err *err) MUST_USE;
+
+/* Looks at no more than ${limit} local lanes that owe something, those after
+ * ${after} (ascending by id), and calls ${each} for those that are due at
+ * ${now_ms}.  ${ret_last}: the last one looked at, 0 when the end was
+ * reached: where to go on. */
+enum rc store_lanes_owing(struct db *db, int64_t now_ms, int64_t after,
+    int64_t limit, void (*each)(void *arg, int64_t lane_id), void *arg,
+    int64_t *ret_last, struct err *err) MUST_USE;
+
+/* Lanes to ${destination_id} of ${priority} that are ready and due, longest
+ * due first. */
+enum rc store_lanes_ready(struct db *db, int64_t destination_id, int priority,
+    int64_t now_ms, struct store_lanes *ret, struct err *err) MUST_USE;
+
+/* When the next lane to ${destination_id} is due, now or later; 0: none is
+ * ready. */
+enum rc store_lanes_ready_next(struct db *db, int64_t destination_id,
+    int64_t *ret, struct err *err) MUST_USE;
+
+/* The fence: ends the lease of a lane if ${token} is still its token.
+ * RC_CONFLICT (without a text): somebody else has it. */
+enum rc store_lane_fence(struct db *db, int64_t lane_id, int64_t token,
+    int64_t now_ms, struct err *err) MUST_USE;
+
+/* Lanes whose leases have run out at ${now_ms}, or run beyond ${beyond_ms}. */
+enum rc store_lanes_stale(struct db *db, int64_t now_ms, int64_t beyond_ms,
+    struct store_lanes *ret, struct err *err) MUST_USE;
+
+/* When the next lease runs out; 0: there is none. */
+enum rc store_lanes_lease_next(
+    struct db *db, int64_t *ret, struct err *err) MUST_USE;
+
+/* A lane to another server as it is now: all of it but what makes it. */
+void store_lane_values(
+    const struct store_lane *lane, int64_t now_ms, struct db_val *v);
+
+/* What is due after ${beyond_ms} is due at ${now_ms}: the clock was put back.
+ * *ret: how many lanes. */
+enum rc store_lanes_clamp(struct db *db, int64_t now_ms, int64_t beyond_ms,
+    int64_t *ret, struct err *err) MUST_USE;
+
+/* Whether any lane is due after ${beyond_ms}. */
+enum rc store_lanes_far(
+    struct db *db, int64_t beyond_ms, bool *ret, struct err *err) MUST_USE;
+
+/* Holds a lease until ${until_ms}; nothing if ${token} is not its token. */
+enum rc store_lane_renew(struct db *db, int64_t lane_id, int64_t token,
+    int64_t until_ms, struct err *err) MUST_USE;
+
+#endif
