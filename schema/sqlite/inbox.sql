@@ -11,7 +11,9 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13);
 SELECT i.seq, i.kind, i.own, i.event_id, c.public_id, i.conversation_seq,
     a.name, i.event_time, i.delivered_at, i.attempt, m.message_id, m.body,
     m.content_type, m.metadata, m.correlation_id, m.reply_to, c.direct_key,
-    p.read_upto, p.read_at
+    p.read_upto, p.read_at,
+    CASE WHEN i.kind = 5 THEN
+      (SELECT b.reason FROM outbox b WHERE b.id = i.outbox_id) END
 FROM inbox i
 JOIN conversations c ON c.conversation_id = i.conversation_id
 JOIN users a ON a.user_id = i.actor_id

@@ -106,8 +106,8 @@
 	    "When a message that its destination refuses for now is offered "   \
 	    "again: after 1 2 4 8 16 32 60 s, 10 times; or after 30 s, 1 2 5 "  \
 	    "min, 5 times")                                                     \
-	X(DURATION, delivery_timeout, "delivery-timeout", "20s", CONFIG_SECOND, \
-	    300 * CONFIG_SECOND, "TIME",                                        \
+	X(DURATION, delivery_timeout, "delivery-timeout", "20s",                \
+	    CONFIG_SECOND, 300 * CONFIG_SECOND, "TIME",                         \
 	    "How long another server may take to answer")                       \
 	X(DURATION, lease, "lease", "60s", 2 * CONFIG_SECOND,                   \
 	    3600 * CONFIG_SECOND, "TIME",                                       \

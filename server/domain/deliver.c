@@ -176,8 +176,7 @@ take_poison(struct tx *tx, struct ledger_lane *lane, struct err *err)
 		return (rc);
 	lane->lane.next_seq = d->claimed[0].lane_seq + 1;
 	ledger_lane_touch(d->ledger, lane);
-	return (dead_by_id(
-	    tx, d->claimed[0].id, REASON_POISON, NULL, err));
+	return (dead_by_id(tx, d->claimed[0].id, REASON_POISON, NULL, err));
 }
 
 static enum rc

@@ -29,6 +29,7 @@ struct server {
 	struct domain *domain;
 	struct writer *writer;
 	struct readers *readers;
+	struct carrier_fault *fault; /* --enable-faults only */
 	struct relay *relay;
 	struct push *push;
 	struct admin *admin;

@@ -11,6 +11,9 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "main/server.h"
+#ifdef TWINBOX_FAULTS
+#include "relay/carrier_fault.h"
+#endif
 #include "store/account.h"
 
 #define QUEUE_LIMIT 20000
@@ -179,6 +182,27 @@ on_send(void *arg, int64_t user_id, int *ret_wait_s)
 	return (api_admits(s->api, user_id, ret_wait_s));
 }
 
+/* To other servers: in builds for tests to those that play them. */
+static enum rc
+make_carrier(struct server *s, struct carrier *ret, struct err *err)
+{
+#ifdef TWINBOX_FAULTS
+	char dir[CONFIG_TEXT_SIZE + 8];
+	enum rc rc;
+
+	(void)snprintf(dir, sizeof(dir), "%s/fault", s->config.data);
+	rc = carrier_fault_start(dir, s->clk, s->rnd, &s->fault, err);
+	if (rc == RC_OK)
+		*ret = carrier_fault(s->fault);
+	return (rc);
+#else
+	(void)s;
+	(void)err;
+	*ret = carrier_none();
+	return (RC_OK);
+#endif
+}
+
 static enum rc
 make_workers(struct server *s, struct err *err)
 {
@@ -205,7 +229,8 @@ make_workers(struct server *s, struct err *err)
 	enum rc rc;
 	int i;
 
-	if ((rc = relay_new(&relay_options, &s->relay, err)) != RC_OK)
+	if ((rc = make_carrier(s, &relay_options.remote, err)) != RC_OK ||
+	    (rc = relay_new(&relay_options, &s->relay, err)) != RC_OK)
 		return (rc);
 	for (i = 0; i < s->config.allow_origin.n; i++)
 		buf_addf(&origins, "%s%s", i > 0 ? " " : "",

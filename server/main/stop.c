@@ -24,6 +24,9 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "main/server.h"
+#ifdef TWINBOX_FAULTS
+#include "relay/carrier_fault.h"
+#endif
 
 #define REQUESTS_MS 5000
 #define ANSWERS_MS 2000
@@ -145,6 +148,9 @@ server_stop(struct server *s)
 	api_free(s->api);
 	admin_free(s->admin);
 	relay_free(s->relay);
+#ifdef TWINBOX_FAULTS
+	carrier_fault_free(s->fault);
+#endif
 	writer_free(s->writer);
 	domain_free(s->domain);
 	if (s->db != NULL &&

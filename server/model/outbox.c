@@ -101,6 +101,16 @@ outbox_reason_parse(const char *word)
 	return (-1);
 }
 
+void
+outbox_bounce_view(struct event_view *ret, int reason)
+{
+
+	if (reason < 0 || reason >= OUTBOX_REASONS)
+		reason = REASON_REJECTED;
+	ret->state = reason == REASON_EXPIRED ? OUTBOX_EXPIRED : OUTBOX_FAILED;
+	ret->reason = reasons[reason].text;
+}
+
 /* The enum is in order of advance, and the three dead ends come last in the
  * order in which they are shown: so the smallest number is the answer. */
 int

@@ -79,6 +79,9 @@ const char *outbox_reason_word(enum outbox_reason reason);
 const char *outbox_reason_text(enum outbox_reason reason);
 int outbox_reason_parse(const char *word);
 
+/* What a bounce because of ${reason} (an enum outbox_reason) shows. */
+void outbox_bounce_view(struct event_view *ret, int reason);
+
 /* "pending" …; NULL for none.  The names are what the database stores. */
 const char *outbox_state_name(int state);
 

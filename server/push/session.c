@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "model/outbox.h"
 #include "push/push_internal.h"
 #include "wire/json.h"
 
@@ -98,6 +99,8 @@ write_event(struct session *s, const struct domain_event *e)
 	v.event_time = e->event_time;
 	v.delivered_at = e->delivered_at;
 	v.attempt = e->attempt;
+	if (e->kind == EVENT_BOUNCE)
+		outbox_bounce_view(&v, e->reason);
 	wire_event(tx_begin(s->push), &v,
 	    e->message != NULL ? e->message->data : NULL,
 	    e->message != NULL ? e->message->len : 0, "event");

@@ -88,8 +88,8 @@ rescue_needed(struct core *c)
 		c->next_rescue_ms = c->mono_ms + CORE_PAUSE_MS;
 		return (false);
 	}
-	stale = lease != 0 && (lease <= c->wall_ms ||
-				  lease > c->wall_ms + LEASE_MAX_MS);
+	stale = lease != 0 &&
+		(lease <= c->wall_ms || lease > c->wall_ms + LEASE_MAX_MS);
 	if (stale || far || c->expire_upto != 0 ||
 	    (lease != 0 && c->rescue_all) ||
 	    (expiry != 0 && expiry <= c->wall_ms))
@@ -170,8 +170,8 @@ poll(struct core *c)
 }
 
 int64_t
-core_turn(struct core *c, struct mbox_node *wakes, struct core_job *jobs,
-    bool going)
+core_turn(
+    struct core *c, struct mbox_node *wakes, struct core_job *jobs, bool going)
 {
 	struct core_job *job;
 	int64_t until;
@@ -236,8 +236,7 @@ core_destinations(const struct core *c,
 /* ---- life ---- */
 
 enum rc
-core_new(
-    const struct core_options *options, struct core **ret, struct err *err)
+core_new(const struct core_options *options, struct core **ret, struct err *err)
 {
 	struct core *c;
 	size_t i;

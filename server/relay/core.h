@@ -66,8 +66,8 @@ enum rc core_start(struct core *c, struct err *err) MUST_USE;
 /* Takes wake-ups (a list, taken over) and jobs that came back, and does all
  * that is due.  ${going} false: begins nothing new.  Returns the monotonic time
  * at which it is to be turned again even if nothing comes. */
-int64_t core_turn(struct core *c, struct mbox_node *wakes,
-    struct core_job *jobs, bool going);
+int64_t core_turn(
+    struct core *c, struct mbox_node *wakes, struct core_job *jobs, bool going);
 
 /* Whether nothing is under way. */
 bool core_idle(const struct core *c);

@@ -42,16 +42,16 @@ enum place { PLACE_IDLE, PLACE_PARKED, PLACE_RUNNABLE };
 
 struct destination {
 	struct store_destination_row row;
-	bool may_work;	  /* it may have lanes that are due */
+	bool may_work;    /* it may have lanes that are due */
 	int64_t next_due; /* wall time of its next lane; 0: none known */
-	bool claiming;	  /* a claim is with the writer */
-	int in_flight;	  /* parcels, claimed or carried */
-	unsigned turn;	  /* of the classes of priority */
-	double tokens;	  /* what its rate still allows */
+	bool claiming;    /* a claim is with the writer */
+	int in_flight;    /* parcels, claimed or carried */
+	unsigned turn;    /* of the classes of priority */
+	double tokens;    /* what its rate still allows */
 	int64_t tokens_at;
 
 	enum place place;
-	int64_t until_ms; /* monotonic, while parked */
+	int64_t until_ms;               /* monotonic, while parked */
 	TAILQ_ENTRY(destination) entry; /* while runnable */
 
 	/* Its breaker is being stored; and has changed since. */
@@ -71,6 +71,7 @@ struct parcel_job {
 	struct parcel_job *next; /* idle, or waiting to be settled */
 };
 
+/* Those that can run, in turn. */
 TAILQ_HEAD(destination_queue, destination);
 
 struct core {
@@ -108,8 +109,8 @@ struct core {
 	struct parcel_job *parcels; /* CORE_PARCELS */
 	struct parcel_job *idle_parcels;
 	struct parcel_job *unsettled; /* the writer would not take them */
-	size_t saves;		      /* breakers that are being stored */
-	size_t under_way;	      /* parcels not idle */
+	size_t saves;                 /* breakers that are being stored */
+	size_t under_way;             /* parcels not idle */
 };
 
 /* ---- core.c ---- */

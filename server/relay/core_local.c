@@ -135,8 +135,7 @@ release(struct core *c)
 	c->release.finish = release_finished;
 	c->release.arg = c;
 	c->release_job.back = release_back;
-	c->releasing =
-	    c->o.submit(c->o.arg, &c->release.unit) == RC_OK;
+	c->releasing = c->o.submit(c->o.arg, &c->release.unit) == RC_OK;
 }
 
 int64_t
@@ -158,7 +157,7 @@ core_poll_local(struct core *c)
 	 * expires. */
 	c->expire_after = from;
 	c->expire_upto = !c->local_paused && !c->all_paused ? 0
-			 : c->poll_after != 0		    ? c->poll_after
+			 : c->poll_after != 0               ? c->poll_after
 							    : INT64_MAX;
 	if (due != 0 && due <= c->wall_ms)
 		release(c);

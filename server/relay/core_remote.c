@@ -224,8 +224,8 @@ save_back(struct core *c, struct core_job *job)
 {
 	struct destination *d =
 	    (struct destination *)(void *)((char *)job -
-					   offsetof(struct destination,
-					       save_job));
+					   offsetof(
+					       struct destination, save_job));
 
 	c->saves--;
 	d->saving = false;
@@ -269,9 +269,9 @@ static struct parcel_job *
 job_of(struct core_job *job)
 {
 
-	return ((struct parcel_job *)(void *)((char *)job -
-					      offsetof(struct parcel_job,
-						  job)));
+	return (
+	    (struct parcel_job *)(void *)((char *)job -
+					  offsetof(struct parcel_job, job)));
 }
 
 /* ${p} is at its end; its destination may be sent the next. */
@@ -383,8 +383,9 @@ carried_back(struct core *c, struct core_job *job)
 	if (changed)
 		save(c, d);
 	if (before != d->row.breaker.state)
-		log_event(LOG_EV_RELAY_BREAKER, "destination=%s state=%s why=%s",
-		    d->row.name, breaker_state_name(d->row.breaker.state),
+		log_event(LOG_EV_RELAY_BREAKER,
+		    "destination=%s state=%s why=%s", d->row.name,
+		    breaker_state_name(d->row.breaker.state),
 		    parcel->reached ? "answered" : parcel->error);
 	settle(c, p);
 }
@@ -417,8 +418,7 @@ claim_back(struct core *c, struct core_job *job)
 		review(c, d);
 		return;
 	}
-	d->may_work =
-	    p->claim.next_due != 0 && p->claim.next_due <= c->wall_ms;
+	d->may_work = p->claim.next_due != 0 && p->claim.next_due <= c->wall_ms;
 	d->next_due = p->claim.next_due;
 	if (p->parcel.n == 0) {
 		parcel_done(c, p, p->claim.next_due);
@@ -557,8 +557,7 @@ core_poll_remote(struct core *c)
 	    CORE_POLL_DESTINATIONS, look_at, &look, &err);
 	if (rc != RC_OK)
 		log_error(LOG_EV_RELAY_FAIL, &err, "poll=2");
-	c->poll_destination =
-	    look.n == CORE_POLL_DESTINATIONS ? look.last : -1;
+	c->poll_destination = look.n == CORE_POLL_DESTINATIONS ? look.last : -1;
 	/* The wall clock may have been put back or forth. */
 	c->next_parked_ms = c->next_parked_ms != 0 ? c->mono_ms : 0;
 }

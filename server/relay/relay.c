@@ -29,7 +29,7 @@ struct relay {
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
 	struct mbox_node *wakes; /* struct wake, newest first */
-	struct core_job *jobs;	 /* in the order in which they came back */
+	struct core_job *jobs;   /* in the order in which they came back */
 	struct core_job **jobs_tail;
 	bool stopping, stop_seen;
 

@@ -21,8 +21,8 @@ struct relay;
 
 struct relay_options {
 	const struct db_options *db; /* for a read-only connection of its own */
-	struct carrier carrier;	     /* into the inboxes here */
-	struct carrier remote;	     /* to other servers; its stop is called */
+	struct carrier carrier;      /* into the inboxes here */
+	struct carrier remote;       /* to other servers; its stop is called */
 	struct writer *writer;
 	const struct clk *clk;
 	struct rnd *rnd;
@@ -53,7 +53,7 @@ void relay_wake(struct relay *r, struct wake *wake);
 struct relay_stats {
 	int64_t last_turn_ms; /* monotonic: when it was turned last */
 	size_t in_flight;     /* local lanes and parcels under way */
-	size_t n;	      /* destinations; no more than there is room for */
+	size_t n;             /* destinations; no more than there is room for */
 	struct core_destination destinations[RELAY_STATS_DESTINATIONS];
 };
 

@@ -19,8 +19,8 @@ struct lane {
 	int64_t id;
 	enum lane_state state;
 	int priority;
-	int woken_priority; /* of what woke it while it was under way */
-	int broken;	    /* times in a row */
+	int woken_priority;      /* of what woke it while it was under way */
+	int broken;              /* times in a row */
 	TAILQ_ENTRY(lane) entry; /* while READY */
 };
 

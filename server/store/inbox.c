@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "model/outbox.h"
 #include "schema/sql.h"
 #include "store/conversation.h"
 #include "store/inbox.h"
@@ -33,7 +34,7 @@ each_event(void *arg, const struct db_row *row, struct err *err)
 {
 	struct event_each *x = arg;
 	struct event_view e;
-	char to[LIMIT_ADDRESS_LEN + 1];
+	char to[LIMIT_ADDRESS_LEN + 1], reason[33];
 	const char *key;
 	size_t key_len;
 
@@ -56,6 +57,10 @@ each_event(void *arg, const struct db_row *row, struct err *err)
 	if (e.kind == EVENT_MESSAGE && !e.own &&
 	    e.conversation_seq <= db_row_i64(row, 17))
 		e.read_at = db_row_i64(row, 18);
+	if (e.kind == EVENT_BOUNCE) {
+		db_row_copy_text(row, 19, reason, sizeof(reason));
+		outbox_bounce_view(&e, outbox_reason_parse(reason));
+	}
 	return (x->each(x->arg, &e, err));
 }
 

@@ -42,8 +42,10 @@ test_grows(void **state)
 		e.to = i % 2 == 0 ? text_ref(from) : NULL;
 		e.message = text_ref(message);
 		assert_int_equal(news_add_event(news, &e, &err), RC_OK);
-		assert_int_equal(news_add_change(news,
-			&(struct domain_change){i, 2 * i, CHANGE_SENT}, &err), RC_OK);
+		assert_int_equal(
+		    news_add_change(news,
+			&(struct domain_change){i, 2 * i, CHANGE_SENT}, &err),
+		    RC_OK);
 		hash[1] = (uint8_t)i;
 		assert_int_equal(news_add_revoked(news, i, hash, &err), RC_OK);
 	}
@@ -78,8 +80,9 @@ test_empty(void **state)
 
 	(void)state;
 	news = news_new();
-	assert_int_equal(news_add_change(
-		news, &(struct domain_change){1, 1, CHANGE_OTHER}, &err), RC_OK);
+	assert_int_equal(news_add_change(news,
+			     &(struct domain_change){1, 1, CHANGE_OTHER}, &err),
+	    RC_OK);
 	assert_false(news_empty(news));
 	news_free(news);
 	news = news_new();
@@ -114,8 +117,9 @@ test_no_memory(void **state)
 	assert_int_equal(news_add_event(news, &e, &err), RC_NO_MEMORY);
 	assert_int_equal(refs(from), 33);
 	mem_fail_at(1);
-	assert_int_equal(news_add_change(
-		news, &(struct domain_change){1, 1, CHANGE_OTHER}, &err), RC_NO_MEMORY);
+	assert_int_equal(news_add_change(news,
+			     &(struct domain_change){1, 1, CHANGE_OTHER}, &err),
+	    RC_NO_MEMORY);
 	mem_fail_at(1);
 	assert_int_equal(news_add_revoked(news, 1, hash, &err), RC_NO_MEMORY);
 	mem_fail_at(1);

@@ -145,7 +145,9 @@ test_many(void **state)
 			taken[lanes[i] - 4000000000]++;
 			schedule_done(s, lanes[i],
 			    lanes[i] % 3 == 0 &&
-				taken[lanes[i] - 4000000000] == 1 ? LANE_MORE : LANE_DONE);
+				    taken[lanes[i] - 4000000000] == 1
+				? LANE_MORE
+				: LANE_DONE);
 		}
 	assert_counts(s, 0, 0);
 	for (i = 0; i < MANY; i++)

@@ -122,8 +122,10 @@ tell_change(struct push *push, int64_t user)
 	struct news *news;
 
 	news = news_new();
-	assert_int_equal(news_add_change(
-		    news, &(struct domain_change){user, 1, CHANGE_SENT}, &err), RC_OK);
+	assert_int_equal(
+	    news_add_change(
+		news, &(struct domain_change){user, 1, CHANGE_SENT}, &err),
+	    RC_OK);
 	push_news(push, news);
 }
 

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+//
+// Other servers as tests want them: a twinboxd with the fault carrier, its
+// destinations' files, and what they have taken in
+// (server/relay/carrier_fault.h).
+
+import fs from 'node:fs';
+import path from 'node:path';
+
+import { eventually, startServer, TWINBOXD } from '../e2e/harness.mjs';
+
+export const program = process.env.TWINBOXD_FAULTS && path.resolve(process.env.TWINBOXD_FAULTS);
+export const skip = program || process.env.TWINBOX_FAULTS_REQUIRED ? false :
+	'TWINBOXD_FAULTS names no build with --enable-faults';
+
+/** A server of the fault build, stopped after ${t}. */
+export async function faultServer(t, options = {})
+{
+	const server = await startServer({ program: program ?? TWINBOXD, ...options });
+
+	t.after(() => server.running && server.stop());
+	return server;
+}
+
+/** A destination of ${server}: what it does and what it has. */
+export class Peer {
+	constructor(server, name)
+	{
+		this.server = server;
+		this.name = `${name}.fault.test`;
+		this.file = path.join(server.data, 'fault', this.name);
+	}
+
+	/** From now on it does ${wishes}: { down: 1, latency: 20 … }. */
+	does(wishes)
+	{
+		const text = Object.entries(wishes).map(([word, n]) => `${word} ${n}\n`).join('');
+
+		fs.writeFileSync(`${this.file}.new`, text);
+		fs.renameSync(`${this.file}.new`, this.file);
+	}
+
+	/** What it has taken in, in that order. */
+	has()
+	{
+		let text = '';
+
+		try {
+			text = fs.readFileSync(`${this.file}.log`, 'utf8');
+		} catch (e) {
+			if (e.code !== 'ENOENT')
+				throw e;
+		}
+		return text.split('\n').filter(Boolean).map((line) => {
+			const [id, to, from, place, attempt] = line.split(' ');
+			return { id, to, from, place: Number(place), attempt: Number(attempt) };
+		});
+	}
+
+	/** Waits until it has ${n}; gives them. */
+	async gets(n)
+	{
+		return eventually(() => {
+			const list = this.has();
+			return list.length >= n && list;
+		}, `${this.name} has ${n} messages`, 30_000);
+	}
+}
+
+/** Waits until ${user}'s entry ${id} is as ${good} likes; gives it. */
+export async function entryWhen(user, id, good, what)
+{
+	return eventually(async () => {
+		const answer = await user.get(`/v1/outbox/${id}`);
+		return good(answer.body) && answer.body;
+	}, what, 30_000);
+}
