@@ -91,31 +91,97 @@ LIMIT $1;
 SELECT 'event ' || seq || ' of user ' || user_id || ': message ' ||
     conversation_seq || ' of conversation ' || conversation_id || ' after ' ||
     before
-FROM (SELECT user_id, seq, conversation_id, conversation_seq,
-	lag(conversation_seq) OVER (
-	    PARTITION BY user_id, conversation_id, actor_id ORDER BY seq
+FROM (SELECT i.user_id, i.seq, i.conversation_id, i.conversation_seq,
+	lag(i.conversation_seq) OVER (
+	    PARTITION BY i.user_id, i.conversation_id, i.actor_id ORDER BY i.seq
 	) AS before
-    FROM inbox WHERE kind = 1) AS pairs
+    FROM inbox i LEFT JOIN outbox o ON o.id = i.outbox_id
+    WHERE i.kind = 1 AND coalesce(o.requeues, 0) = 0) AS pairs
 WHERE conversation_seq <= before
 LIMIT $1;
 
+-- A remote lane may have rows beyond its cursor that its destination took
+-- although one before them waits.
 -- name: check_lane
 SELECT 'outbox row ' || o.id || ' (' || o.state || ') has place ' ||
     o.lane_seq || ' in lane ' || o.lane_id || ', which is at ' || l.next_seq
 FROM outbox o JOIN outbox_lanes l ON l.lane_id = o.lane_id
 WHERE o.lane_seq IS NOT NULL AND (
-    (o.state = 'pending' AND o.lane_seq < l.next_seq)
-    OR ((o.state = 'sent' OR o.state = 'acked') AND o.lane_seq >= l.next_seq))
+    ((o.state = 'pending' OR o.state = 'sending') AND o.lane_seq < l.next_seq)
+    OR (l.state = 'local' AND (o.state = 'sent' OR o.state = 'acked')
+	AND o.lane_seq >= l.next_seq)
+    OR (l.state <> 'local' AND o.lane_seq > l.tail_seq))
+LIMIT $1;
+
+-- What nobody would ever look for: a row that waits in a lane that is idle, or
+-- is on its way without a lease.
+-- name: check_forgotten
+SELECT 'outbox row ' || o.id || ' is ' || o.state || ', its lane ' ||
+    o.lane_id || ' is ' || l.state
+FROM outbox o JOIN outbox_lanes l ON l.lane_id = o.lane_id
+WHERE o.lane_seq IS NOT NULL AND o.dest_kind = 'server' AND (
+    (o.state = 'pending' AND l.state = 'idle')
+    OR (o.state = 'sending' AND l.state <> 'leased'))
 LIMIT $1;
 
 -- name: check_state
 SELECT 'outbox row ' || id || ' is ' || state || ', sent at ' ||
     coalesce(CAST(sent_at AS TEXT), 'no time') || ', acked at ' ||
-    coalesce(CAST(acked_at AS TEXT), 'no time')
+    coalesce(CAST(acked_at AS TEXT), 'no time') || ', because of ' ||
+    coalesce(reason, 'nothing')
 FROM outbox
 WHERE (state = 'sent' AND (sent_at IS NULL OR acked_at IS NOT NULL))
     OR (state = 'acked' AND acked_at IS NULL)
-    OR (state = 'pending' AND (sent_at IS NOT NULL OR acked_at IS NOT NULL))
+    OR ((state = 'pending' OR state = 'sending')
+	AND (sent_at IS NOT NULL OR acked_at IS NOT NULL))
+    OR ((state = 'failed' OR state = 'expired') AND reason IS NULL)
+    OR (state = 'sending' AND (attempts = 0 OR last_attempt_at IS NULL))
+LIMIT $1;
+
+-- What has ended badly is told to its sender, and is on the operator's table
+-- until somebody deals with it.
+-- name: check_dead
+SELECT place FROM (
+	SELECT 'dead letter ' || d.dead_id || ' is open, its outbox row ' ||
+	    d.outbox_id || ' is ' || coalesce(o.state, 'gone') AS place
+	FROM dead_letter_queue d LEFT JOIN outbox o ON o.id = d.outbox_id
+	WHERE d.resolution IS NULL
+	    AND (o.state IS NULL OR o.state <> d.state)
+	UNION ALL
+	SELECT 'dead letter ' || d.dead_id || ' without a bounce to user ' ||
+	    d.sender_id
+	FROM dead_letter_queue d
+	WHERE NOT EXISTS (SELECT 1 FROM inbox i WHERE i.user_id = d.sender_id
+	    AND i.kind = 5 AND i.mid = d.mid)
+	AND NOT EXISTS (SELECT 1 FROM inboxes b WHERE b.user_id = d.sender_id
+	    AND b.trimmed > 0)
+) AS places LIMIT $1;
+
+-- name: check_totals
+SELECT 'messages that are ' || counted.state || ': ' || counted.n ||
+    ', but the totals say ' || counted.said
+FROM (
+	SELECT 'pending' AS state, (SELECT count(*) FROM outbox WHERE kind = 1
+	    AND state = 'pending' AND lane_seq IS NOT NULL) AS n,
+	    pending AS said FROM outbox_totals
+	UNION ALL
+	SELECT 'scheduled', (SELECT count(*) FROM outbox WHERE kind = 1
+	    AND state = 'pending' AND lane_seq IS NULL), scheduled
+	FROM outbox_totals
+	UNION ALL
+	SELECT 'sending', (SELECT count(*) FROM outbox WHERE kind = 1
+	    AND state = 'sending'), sending FROM outbox_totals
+	UNION ALL
+	SELECT 'sent', (SELECT count(*) FROM outbox WHERE kind = 1
+	    AND state = 'sent'), sent FROM outbox_totals
+	UNION ALL
+	SELECT 'failed', (SELECT count(*) FROM outbox WHERE kind = 1
+	    AND state = 'failed'), failed FROM outbox_totals
+	UNION ALL
+	SELECT 'expired', (SELECT count(*) FROM outbox WHERE kind = 1
+	    AND state = 'expired'), expired FROM outbox_totals
+) AS counted
+WHERE counted.n <> counted.said
 LIMIT $1;
 
 -- name: check_mark
@@ -147,6 +213,7 @@ SELECT place FROM (
 	FROM outbox o JOIN participants p
 	    ON p.conversation_id = o.conversation_id AND p.user_id = o.dest_id
 	WHERE o.state = 'acked' AND o.kind = 1 AND o.lane_id IS NOT NULL
+	AND o.dest_id <> o.sender_id
 	AND o.conversation_seq > p.acked_upto
 ) AS places LIMIT $1;
 

@@ -20,6 +20,9 @@ static const struct {
     {SQL_CHECK_CONVERSATION_HOLE, "a conversation has a hole"},
     {SQL_CHECK_ORDER, "out of order"},
     {SQL_CHECK_LANE, "its lane has passed it over, or is behind it"},
+    {SQL_CHECK_FORGOTTEN, "waits, and nobody will look for it"},
+    {SQL_CHECK_DEAD, "a dead letter that nobody was told of, or that lives"},
+    {SQL_CHECK_TOTALS, "the totals are wrong"},
     {SQL_CHECK_STATE, "a state that its times do not bear out"},
     {SQL_CHECK_MARK, "a mark beyond what there is"},
 };

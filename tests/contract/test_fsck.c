@@ -98,7 +98,7 @@ test_sound(void **state)
 	assert_int_equal(report.census.outbox_rows, 8 + 3);
 	/* Both sides of six, the copy of one that waits, and those three. */
 	assert_int_equal(report.census.events, 2 * 6 + 1 + 3);
-	assert_int_equal(report.kinds, 14);
+	assert_int_equal(report.kinds, 17);
 	rig_close(&r);
 }
 
@@ -150,6 +150,22 @@ static const struct damage {
 	"its lane has passed it over, or is behind it: outbox row "},
     {"UPDATE outbox SET acked_at=5 WHERE id=3",
 	"a state that its times do not bear out: outbox row 3 is sent"},
+    {"UPDATE outbox_totals SET sent=sent+1",
+	"the totals are wrong: messages that are sent: "},
+    {"UPDATE outbox_totals SET scheduled=0",
+	"the totals are wrong: messages that are scheduled: 1, but the totals "
+	"say 0"},
+    {"INSERT INTO dead_letter_queue (outbox_id, mid, sender_id, dest_id,"
+     "destination_id, state, reason, attempts, retry_count, event_time,"
+     "created_at, dead_at) VALUES (4, 4, 1, 2, 1, 'failed', 'rejected', 1, 0,"
+     "1, 1, 1)",
+	"a dead letter that nobody was told of, or that lives: dead letter 1 "
+	"is open, its outbox row 4 is sent"},
+    {"UPDATE outbox_lanes SET state='idle', tail_seq=9 WHERE lane_id="
+     "(SELECT lane_id FROM outbox WHERE state='pending' AND lane_seq NOTNULL);"
+     "UPDATE outbox SET dest_kind='server' WHERE state='pending' AND lane_seq "
+     "NOTNULL",
+	"waits, and nobody will look for it: outbox row "},
     {"UPDATE devices SET acked_seq=100 WHERE user_id=2",
 	"a mark beyond what there is: device 2 has acked 100, the inbox of "
 	"user 2 ends before"},
