@@ -436,6 +436,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		heads++;
 		lenient = want.body_len == LENIENT;
 	}
+	/* With NULs in a head nobody knows where it ends. */
+	lenient = lenient || memchr(copy, '\0', size - 1) != NULL;
 	answers =
 	    count_answers(out.data == NULL ? "" : out.data, out.len, &good);
 	MUST(good <= nhandled);
