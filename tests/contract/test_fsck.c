@@ -102,6 +102,28 @@ test_sound(void **state)
 	rig_close(&r);
 }
 
+/* A note to oneself for later is acked by its release: its person needs no
+ * mark for it. */
+static void
+test_note_for_later(void **state)
+{
+	struct found found;
+	int64_t alice;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	alice = rig_user(&r, "alice", NULL);
+	(void)rig_send_at(&r, alice, "alice", "later", r.clk.wall_ms + 60000);
+	clk_fake_advance(&r.clk, 60000);
+	assert_int_equal(rig_release(&r), 1);
+	assert_string_equal(rig_text(&r, "SELECT state FROM outbox"), "acked");
+	(void)look(r.url, &found);
+	if (found.n > 0)
+		fail_msg("%s", found.first);
+	rig_close(&r);
+}
+
 /* What is done behind the server's back, and what fsck says first. */
 static const struct damage {
 	const char *sql;
@@ -285,6 +307,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_sound),
+	    cmocka_unit_test(test_note_for_later),
 	    cmocka_unit_test(test_damage),
 	    cmocka_unit_test(test_erased),
 	    cmocka_unit_test(test_damaged_page),

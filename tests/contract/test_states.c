@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every pair of states tried: each statement that moves an outbox row is run
+ * on a row in each state.  What it does must be in the table of moves, and
+ * each move of the table must be one that some statement makes.
+ *
+ * A statement that sets a state and has no row in `movers` fails the test, so
+ * that none is forgotten.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "contract/rig.h"
+#include "model/outbox.h"
+#include "schema/sql.h"
+
+#define PARAMS 12
+
+/* A statement and its parameters, a letter each: i the row's id, n now, l its
+ * lane, p its place in it, c its conversation, m below and M above all numbers
+ * of it, r its recipient, w a word, 0 nothing, 1 one. */
+struct mover {
+	int stmt;
+	const char *params;
+};
+
+static const struct mover movers[] = {
+    {SQL_OUTBOX_SETTLE_SENT, "in"},
+    {SQL_OUTBOX_SETTLE_ACKED, "in"},
+    {SQL_OUTBOX_SETTLE_READ, "cmMrn"},
+    {SQL_OUTBOX_CANCEL, "in"},
+};
+
+/* Moves that no statement here makes yet. */
+#define NMOVERS (sizeof(movers) / sizeof(movers[0]))
+
+struct target {
+	int64_t id, lane, place, conversation, recipient;
+};
+
+static struct rig rig;
+static sqlite3 *hand; /* puts rows into states */
+static bool made[OUTBOX_STATE_COUNT][OUTBOX_STATE_COUNT];
+
+static int
+setup(void **state)
+{
+
+	(void)state;
+	rig_open(&rig);
+	(void)rig_user(&rig, "ann", NULL);
+	(void)rig_user(&rig, "ben", NULL);
+	assert_int_equal(
+	    sqlite3_open_v2(rig.path, &hand, SQLITE_OPEN_READWRITE, NULL),
+	    SQLITE_OK);
+	return (0);
+}
+
+static int
+teardown(void **state)
+{
+
+	(void)state;
+	(void)sqlite3_close(hand);
+	rig_close(&rig);
+	return (0);
+}
+
+/* ---- rows ---- */
+
+static struct target
+fresh_row(int state)
+{
+	struct target t;
+	char sql[160];
+
+	(void)rig_send(&rig, 1, "ben", "hello", NULL);
+	t.id = rig_number(&rig, "SELECT max(id) FROM outbox");
+	t.lane = rig_number(
+	    &rig, "SELECT lane_id FROM outbox ORDER BY id DESC LIMIT 1");
+	t.place = rig_number(
+	    &rig, "SELECT lane_seq FROM outbox ORDER BY id DESC LIMIT 1");
+	t.conversation = rig_number(&rig,
+	    "SELECT conversation_id FROM outbox ORDER BY id DESC LIMIT 1");
+	t.recipient = 2;
+	(void)snprintf(sql, sizeof(sql),
+	    "UPDATE outbox SET state = '%s' WHERE id = %lld",
+	    outbox_state_name(state), (long long)t.id);
+	assert_int_equal(sqlite3_exec(hand, sql, NULL, NULL, NULL), SQLITE_OK);
+	return (t);
+}
+
+static int
+state_of(int64_t id)
+{
+	char sql[80];
+	int state;
+
+	(void)snprintf(sql, sizeof(sql),
+	    "SELECT state FROM outbox WHERE id = %lld", (long long)id);
+	state = outbox_state_parse(rig_text(&rig, sql));
+	assert_true(state >= 0);
+	return (state);
+}
+
+static struct db_val
+value(char letter, const struct target *t)
+{
+
+	switch (letter) {
+	case 'i':
+		return (db_v_i64(t->id));
+	case 'n':
+		return (db_v_i64(rig.clk.wall_ms));
+	case 'l':
+		return (db_v_i64(t->lane));
+	case 'p':
+		return (db_v_i64(t->place));
+	case 'c':
+		return (db_v_i64(t->conversation));
+	case 'm':
+		return (db_v_i64(0));
+	case 'M':
+		return (db_v_i64(1000000));
+	case 'r':
+		return (db_v_i64(t->recipient));
+	case 'w':
+		return (db_v_str("word"));
+	case '1':
+		return (db_v_i64(1));
+	default:
+		return (DB_V_NULL);
+	}
+}
+
+/* ---- the pairs ---- */
+
+static void
+try_pair(const struct mover *m, int from)
+{
+	struct target t = fresh_row(from);
+	struct db_val v[PARAMS];
+	struct err err = ERR_INIT;
+	size_t i, n = strlen(m->params);
+	int to;
+
+	for (i = 0; i < n; i++)
+		v[i] = value(m->params[i], &t);
+	assert_int_equal(db_begin(rig.db, &err), RC_OK);
+	if (db_run(rig.db, m->stmt, v, n, NULL, NULL, NULL, &err) != RC_OK)
+		fail_msg("%s: %s", sql_sqlite[m->stmt].name, err.text);
+	assert_int_equal(db_commit(rig.db, &err), RC_OK);
+	to = state_of(t.id);
+	if (to == from)
+		return;
+	made[from][to] = true;
+	if (!outbox_move_allowed(from, to))
+		fail_msg("%s moves %s to %s, which the table does not list",
+		    sql_sqlite[m->stmt].name, outbox_state_name(from),
+		    outbox_state_name(to));
+}
+
+static void
+test_pairs(void **state)
+{
+	size_t i;
+	int from;
+
+	(void)state;
+	for (i = 0; i < NMOVERS; i++)
+		for (from = 0; from < OUTBOX_STATE_COUNT; from++)
+			try_pair(&movers[i], from);
+}
+
+/* Whether the text sets outbox.state. */
+static bool
+sets_state(const char *text)
+{
+	const char *set = strstr(text, "UPDATE outbox SET"), *where, *p;
+
+	if (set == NULL)
+		return (false);
+	where = strstr(set, "WHERE");
+	p = strstr(set, "state = ");
+	return (p != NULL && (where == NULL || p < where));
+}
+
+static void
+test_none_forgotten(void **state)
+{
+	size_t k, n = 0;
+	int i;
+
+	(void)state;
+	for (i = 0; i < SQL_STMT_COUNT; i++) {
+		if (!sets_state(sql_sqlite[i].text))
+			continue;
+		n++;
+		for (k = 0; k < NMOVERS && movers[k].stmt != i; k++)
+			continue;
+		if (k == NMOVERS)
+			fail_msg("%s moves rows and is not tried",
+			    sql_sqlite[i].name);
+	}
+	assert_int_equal(n, NMOVERS);
+}
+
+/* The database's own CHECK: no other state than those of the table. */
+static void
+test_no_other_state(void **state)
+{
+	struct target t = fresh_row(OUTBOX_PENDING);
+	char sql[96];
+
+	(void)state;
+	(void)snprintf(sql, sizeof(sql),
+	    "UPDATE outbox SET state = 'lost' WHERE id = %lld",
+	    (long long)t.id);
+	assert_int_equal(
+	    sqlite3_exec(hand, sql, NULL, NULL, NULL), SQLITE_CONSTRAINT);
+	assert_int_equal(state_of(t.id), OUTBOX_PENDING);
+}
+
+static void
+test_every_move_made(void **state)
+{
+	int from, to, n = 0;
+
+	(void)state;
+	for (from = 0; from < OUTBOX_STATE_COUNT; from++)
+		for (to = 0; to < OUTBOX_STATE_COUNT; to++) {
+			if (!outbox_move_allowed(from, to))
+				continue;
+			n++;
+			if (!made[from][to])
+				fail_msg("no statement moves %s to %s",
+				    outbox_state_name(from),
+				    outbox_state_name(to));
+		}
+	assert_true(n > 0);
+}
+
+int
+main(void)
+{
+	static const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_pairs),
+	    cmocka_unit_test(test_none_forgotten),
+	    cmocka_unit_test(test_no_other_state),
+	    cmocka_unit_test(test_every_move_made),
+	};
+
+	return (cmocka_run_group_tests(tests, setup, teardown));
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The code broken on purpose, to see that seeds find it.
+ *
+ * What the product says to its store is the text of its statements, and the
+ * simulator opens the store with texts of its own: so it can take a guard out
+ * of one without a line in the product.  A change that finds nothing to change
+ * dies.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "schema/sql.h"
+#include "sim/sim.h"
+
+/* In statement ${name} ${from} becomes ${to}, each time it stands there. */
+struct edit {
+	const char *broken;
+	const char *name;
+	const char *from, *to;
+};
+
+static const struct edit edits[] = {
+    {"lane-order", "outbox_claim", "ORDER BY lane_seq", "ORDER BY id DESC"},
+};
+
+const char *const sim_breakable[] = {"dedup-late", "lane-order", NULL};
+
+bool
+sim_is_broken(const struct sim *s, const char *what)
+{
+
+	return (s->broken != NULL && strcmp(s->broken, what) == 0);
+}
+
+static void
+die(const struct edit *e, const char *why)
+{
+
+	(void)fprintf(
+	    stderr, "sim: cannot break %s: %s %s\n", e->broken, e->name, why);
+	abort();
+}
+
+/* ${text} with all ${e}->from replaced. */
+static char *
+edited(const struct edit *e, const char *text)
+{
+	size_t from = strlen(e->from), to = strlen(e->to), n;
+	const char *p, *q;
+	char *made, *w;
+
+	for (n = 0, p = text; (p = strstr(p, e->from)) != NULL; p += from)
+		n++;
+	if (n == 0)
+		die(e, "does not say what is to be changed");
+	made = w = mem_alloc(strlen(text) + n * to + 1);
+	if (made == NULL)
+		abort();
+	for (p = text; (q = strstr(p, e->from)) != NULL; p = q + from) {
+		memcpy(w, p, (size_t)(q - p));
+		w += q - p;
+		memcpy(w, e->to, to);
+		w += to;
+	}
+	memcpy(w, p, strlen(p) + 1);
+	return (made);
+}
+
+static void
+apply(struct sql_text *statements, const struct edit *e)
+{
+	int i;
+
+	for (i = 0; i < SQL_STMT_COUNT; i++)
+		if (strcmp(statements[i].name, e->name) == 0) {
+			statements[i].text = edited(e, statements[i].text);
+			return;
+		}
+	die(e, "is no statement");
+}
+
+const struct db_schema *
+sim_schema(const struct sim *s)
+{
+	static struct sql_text statements[SQL_STMT_COUNT + 1];
+	static struct db_schema schema;
+	static const char *made;
+	size_t i;
+
+	if (s->broken == NULL)
+		return (&sql_sqlite_schema);
+	if (made == s->broken)
+		return (&schema);
+	memcpy(statements, sql_sqlite, sizeof(statements));
+	for (i = 0; i < sizeof(edits) / sizeof(edits[0]); i++)
+		if (sim_is_broken(s, edits[i].broken))
+			apply(statements, &edits[i]);
+	schema = sql_sqlite_schema;
+	schema.statements = statements;
+	made = s->broken;
+	return (&schema);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The operator: he pauses and resumes, requeues and discards, rewinds; and at
+ * the end puts everything in order.
+ */
+#ifndef SIM_DESK_H
+#define SIM_DESK_H
+
+#include "sim/sim.h"
+
+/* He does one thing. */
+void desk_acts(struct sim *s);
+
+/* Calm comes: nothing is paused any more. */
+void desk_resumes_all(struct sim *s);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The relay's core in the simulated server: the world gives it wakes, answers
+ * and time, and takes its units to the writer and its parcels to the peers.
+ */
+#ifndef SIM_HEART_H
+#define SIM_HEART_H
+
+#include "base/err.h"
+#include "domain/news.h"
+#include "sim/peer.h"
+#include "sim/sim.h"
+
+/* Made with a connection of its own; it takes up what is pending. */
+enum rc heart_new(struct sim *s, const char *url, struct err *err) MUST_USE;
+
+/* From now on nothing that comes back to it is looked at. */
+void heart_die(struct sim *s);
+void heart_free(struct sim *s);
+
+/* A commit has named lanes; takes ${wake}. */
+void heart_wake(struct sim *s, struct wake *wake);
+
+/* An answer has come. */
+void heart_answer(struct sim *s, struct parcel *parcel);
+
+#endif

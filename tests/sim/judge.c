@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The oracle: what the database says against what people, peers and the
+ * operator know.
+ */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "domain/fsck.h"
+#include "schema/sql.h"
+#include "sim/client.h"
+#include "sim/peer.h"
+#include "sim/server.h"
+
+/* ---- settled ---- */
+
+/* What still moves, as text; "" for nothing. */
+static const char unsettled[] =
+    "SELECT 'outbox row ' || o.id || ' is ' || o.state || ', retries ' ||"
+    " o.retry_count || ', rescues ' || o.rescue_count FROM outbox o"
+    " WHERE o.state = 'pending' OR o.state = 'sending'"
+    " OR o.ack_deadline IS NOT NULL"
+    " OR (o.state = 'sent' AND o.kind = 1 AND o.dest_kind = 'user') LIMIT 1";
+
+static int64_t
+ask_text(struct sim *s, const char *sql, char *ret, size_t size)
+{
+	sqlite3_stmt *st = server_ask(s, sql);
+	int64_t n = 0;
+
+	ret[0] = '\0';
+	if (st != NULL && sqlite3_step(st) == SQLITE_ROW) {
+		(void)snprintf(
+		    ret, size, "%s", (const char *)sqlite3_column_text(st, 0));
+		n = 1;
+	}
+	(void)sqlite3_finalize(st);
+	return (n);
+}
+
+bool
+sim_settled(struct sim *s)
+{
+	char text[200];
+
+	/* Asked only when it may be so: it costs more than an event. */
+	if (!s->server->up || s->server->turning ||
+	    s->counts.events % 16 != 0 || clients_busy(s) > 0)
+		return (false);
+	return (ask_text(s, unsettled, text, sizeof(text)) == 0);
+}
+
+void
+sim_unsettled(struct sim *s, char *ret, size_t size)
+{
+
+	if (!s->server->up)
+		(void)snprintf(ret, size, "the server is down");
+	else if (ask_text(s, unsettled, ret, size) == 0)
+		(void)snprintf(
+		    ret, size, "%zu requests are open", clients_busy(s));
+}
+
+/* ---- fsck ---- */
+
+static void
+found(void *arg, const char *what, const char *place)
+{
+
+	sim_bad(arg, "fsck: %s: %s", what, place);
+}
+
+static void
+judge_file(struct sim *s)
+{
+	struct db_options o = {0};
+	struct fsck_report report;
+	struct err err = ERR_INIT;
+	struct db *db;
+	char url[64];
+
+	(void)snprintf(
+	    url, sizeof(url), "sqlite:%s", plvfs_path(server_disk(s)));
+	o.url = url;
+	o.mode = DB_READER;
+	o.schema = &sql_sqlite_schema;
+	if (db_open(&o, &db, &err) != RC_OK ||
+	    fsck_run(db, found, s, &report, &err) != RC_OK) {
+		sim_bad(s, "fsck: %s", err.text);
+		return;
+	}
+	db_close(db);
+}
+
+/* ---- what people know ---- */
+
+struct row {
+	int64_t mid, sender, conversation, seq, created_at;
+	char body[64];
+};
+
+static bool
+find(struct sim *s, const struct message *m, struct row *ret)
+{
+	sqlite3_stmt *st;
+	bool there;
+
+	st = server_ask(s,
+	    "SELECT mid, sender_id, conversation_id, "
+	    "coalesce(conversation_seq, 0), created_at, body FROM messages "
+	    "WHERE message_id = ?1");
+	(void)sqlite3_bind_blob(st, 1, m->id.b, 16, SQLITE_STATIC);
+	there = sqlite3_step(st) == SQLITE_ROW;
+	if (there) {
+		ret->mid = sqlite3_column_int64(st, 0);
+		ret->sender = sqlite3_column_int64(st, 1);
+		ret->conversation = sqlite3_column_int64(st, 2);
+		ret->seq = sqlite3_column_int64(st, 3);
+		ret->created_at = sqlite3_column_int64(st, 4);
+		(void)snprintf(ret->body, sizeof(ret->body), "%s",
+		    (const char *)sqlite3_column_text(st, 5));
+	}
+	(void)sqlite3_finalize(st);
+	return (there);
+}
+
+/* Promise 1, and the order in which acceptances were given. */
+static void
+judge_sends(struct sim *s)
+{
+	static struct row rows[SIM_MESSAGES];
+	static bool there[SIM_MESSAGES];
+	const struct message *a, *b;
+	size_t i, k;
+
+	for (i = 0; i < s->nmessages; i++) {
+		a = &s->messages[i];
+		there[i] = find(s, a, &rows[i]);
+		if (!there[i] && a->promised_us != 0) {
+			sim_bad(s, "accepted message #%zu is lost", i);
+			return;
+		}
+		if (!there[i])
+			continue;
+		if (rows[i].sender != s->clients[a->client].user_id ||
+		    strcmp(rows[i].body, a->body) != 0 ||
+		    (a->mid != 0 && a->mid != rows[i].mid))
+			sim_bad(s, "message #%zu has changed", i);
+	}
+	for (i = 0; i < s->nmessages; i++)
+		for (k = 0; k < s->nmessages; k++) {
+			a = &s->messages[i];
+			b = &s->messages[k];
+			if (there[i] && there[k] && a->promised_us != 0 &&
+			    a->promised_us < b->asked_us &&
+			    a->client == b->client && a->deliver_at == 0 &&
+			    b->deliver_at == 0 &&
+			    rows[i].conversation == rows[k].conversation &&
+			    rows[i].seq >= rows[k].seq)
+				sim_bad(s,
+				    "message #%zu was accepted before #%zu was "
+				    "sent, and comes after it",
+				    i, k);
+		}
+}
+
+/* Nothing that was shown has changed; nothing that was acked is forgotten. */
+static void
+judge_shown(struct sim *s, size_t client)
+{
+	const struct client *c = &s->clients[client];
+	const struct seen *e;
+	sqlite3_stmt *st;
+	int64_t seq;
+	size_t k;
+
+	st = server_ask(s,
+	    "SELECT seq, event_id, kind, mid FROM inbox WHERE user_id = ?1 "
+	    "ORDER BY seq");
+	(void)sqlite3_bind_int64(st, 1, c->user_id);
+	for (seq = 1; seq <= c->nseen; seq++) {
+		e = &c->seen[seq - 1];
+		if (sqlite3_step(st) != SQLITE_ROW ||
+		    sqlite3_column_int64(st, 0) != seq ||
+		    sqlite3_column_bytes(st, 1) != 16 ||
+		    memcmp(sqlite3_column_blob(st, 1), e->event_id.b, 16) !=
+			0 ||
+		    sqlite3_column_int(st, 2) != e->kind ||
+		    sqlite3_column_int64(st, 3) != e->mid) {
+			sim_bad(s,
+			    "event %lld of user %lld was shown and is "
+			    "another",
+			    (long long)seq, (long long)c->user_id);
+			break;
+		}
+	}
+	(void)sqlite3_finalize(st);
+	st =
+	    server_ask(s, "SELECT acked_seq FROM devices WHERE device_id = ?1");
+	for (k = 0; k < CLIENT_DEVICES; k++) {
+		(void)sqlite3_bind_int64(st, 1, c->devices[k]);
+		if (sqlite3_step(st) != SQLITE_ROW ||
+		    sqlite3_column_int64(st, 0) < c->acked[k])
+			sim_bad(s, "an ack of %lld by user %lld is forgotten",
+			    (long long)c->acked[k], (long long)c->user_id);
+		(void)sqlite3_reset(st);
+	}
+	(void)sqlite3_finalize(st);
+}
+
+/* ---- how each message has ended ---- */
+
+struct end {
+	int64_t outbox_id, retry_count, rescue_count, requeues, expires_at;
+	char state[16], reason[33];
+	struct uuid event_id;
+	int inbox;   /* so often in its recipient's inbox here */
+	int bounces; /* so many in its sender's inbox */
+	int deaths;  /* rows in dead_letter_queue */
+};
+
+static const char ends[] =
+    "SELECT o.id, o.state, coalesce(o.reason, ''), o.retry_count,"
+    " o.rescue_count, o.requeues, coalesce(o.expires_at, 0), o.event_id,"
+    " (SELECT count(*) FROM inbox i WHERE i.mid = o.mid AND i.kind = 1"
+    "  AND i.user_id = o.dest_id),"
+    " (SELECT count(*) FROM inbox i WHERE i.mid = o.mid AND i.kind = 5"
+    "  AND i.user_id = o.sender_id),"
+    " (SELECT count(*) FROM dead_letter_queue d WHERE d.outbox_id = o.id)"
+    " FROM outbox o JOIN messages m ON m.mid = o.mid"
+    " WHERE o.kind = 1 AND m.message_id = ?1";
+
+static bool
+find_end(struct sim *s, const struct message *m, struct end *ret)
+{
+	sqlite3_stmt *st = server_ask(s, ends);
+	bool there;
+
+	(void)sqlite3_bind_blob(st, 1, m->id.b, 16, SQLITE_STATIC);
+	there = sqlite3_step(st) == SQLITE_ROW;
+	if (there) {
+		ret->outbox_id = sqlite3_column_int64(st, 0);
+		(void)snprintf(ret->state, sizeof(ret->state), "%s",
+		    (const char *)sqlite3_column_text(st, 1));
+		(void)snprintf(ret->reason, sizeof(ret->reason), "%s",
+		    (const char *)sqlite3_column_text(st, 2));
+		ret->retry_count = sqlite3_column_int64(st, 3);
+		ret->rescue_count = sqlite3_column_int64(st, 4);
+		ret->requeues = sqlite3_column_int64(st, 5);
+		ret->expires_at = sqlite3_column_int64(st, 6);
+		memcpy(ret->event_id.b, sqlite3_column_blob(st, 7), 16);
+		ret->inbox = sqlite3_column_int(st, 8);
+		ret->bounces = sqlite3_column_int(st, 9);
+		ret->deaths = sqlite3_column_int(st, 10);
+	}
+	(void)sqlite3_finalize(st);
+	return (there);
+}
+
+/* Whether a state is one of ${states}, which are separated by spaces. */
+static bool
+is_one_of(const char *state, const char *states)
+{
+	const char *p = strstr(states, state);
+
+	return (p != NULL && (p == states || p[-1] == ' '));
+}
+
+static void
+judge_end_here(struct sim *s, size_t i, const struct end *e)
+{
+	const struct message *m = &s->messages[i];
+	bool note = strcmp(s->messages[i].to, "") == 0;
+
+	(void)note;
+	if (!is_one_of(e->state, "acked canceled failed expired"))
+		sim_bad(s, "message #%zu ends as %s", i, e->state);
+	if (strcmp(e->state, "acked") == 0 && e->inbox != 1)
+		sim_bad(s, "message #%zu is acked and %d times in the inbox", i,
+		    e->inbox);
+	if (m->canceled && strcmp(e->state, "canceled") != 0)
+		sim_bad(s, "message #%zu was canceled and is %s", i, e->state);
+}
+
+static void
+judge_end_there(struct sim *s, size_t i, const struct end *e)
+{
+	const struct message *m = &s->messages[i];
+	size_t n = peer_has(s, m->peer, &e->event_id);
+
+	if (!is_one_of(e->state, "sent acked canceled failed expired"))
+		sim_bad(s, "message #%zu ends as %s", i, e->state);
+	if (n > 1)
+		sim_bad(s, "peer %d has message #%zu %zu times", m->peer, i, n);
+	if (is_one_of(e->state, "sent acked") && n != 1)
+		sim_bad(s, "message #%zu is %s, its peer has it %zu times", i,
+		    e->state, n);
+	if (m->canceled && strcmp(e->state, "canceled") != 0)
+		sim_bad(s, "message #%zu was canceled and is %s", i, e->state);
+}
+
+/* Promise 4: what has failed says why, is listed, and its sender is told. */
+static void
+judge_death(struct sim *s, size_t i, const struct end *e)
+{
+	bool dead = is_one_of(e->state, "failed expired");
+
+	if (dead && e->reason[0] == '\0')
+		sim_bad(s, "message #%zu is %s without a reason", i, e->state);
+	if (dead && e->deaths == 0)
+		sim_bad(
+		    s, "message #%zu is %s and no dead letter", i, e->state);
+	if (e->bounces != e->deaths)
+		sim_bad(s,
+		    "message #%zu died %d times, its sender has %d "
+		    "bounces",
+		    i, e->deaths, e->bounces);
+}
+
+static void
+count_end(struct sim *s, const struct end *e)
+{
+	struct sim_counts *c = &s->counts;
+
+	c->sent += strcmp(e->state, "sent") == 0;
+	c->acked += strcmp(e->state, "acked") == 0;
+	c->failed += strcmp(e->state, "failed") == 0;
+	c->expired += strcmp(e->state, "expired") == 0;
+	c->canceled += strcmp(e->state, "canceled") == 0;
+	c->bounces += (uint64_t)e->bounces;
+	c->retries += (uint64_t)e->retry_count;
+}
+
+static void
+judge_ends(struct sim *s)
+{
+	struct end e;
+	size_t i;
+
+	for (i = 0; i < s->nmessages && s->bad[0] == '\0'; i++) {
+		if (!find_end(s, &s->messages[i], &e))
+			continue;
+		count_end(s, &e);
+		if (s->messages[i].peer < 0)
+			judge_end_here(s, i, &e);
+		else
+			judge_end_there(s, i, &e);
+		judge_death(s, i, &e);
+	}
+}
+
+/* ---- order at the peers ---- */
+
+/* Promise 3, elsewhere: of what has arrived for good and was never requeued,
+ * each sender's messages of a conversation come in their order. */
+static void
+judge_order(struct sim *s, int peer)
+{
+	const struct peer *p = &s->peers[peer];
+	const struct taken *a, *b;
+	sqlite3_stmt *st;
+	size_t i, k;
+	bool bad;
+
+	st = server_ask(s,
+	    "SELECT 1 FROM outbox a JOIN outbox b ON a.lane_id = b.lane_id "
+	    "WHERE a.id = ?1 AND b.id = ?2 AND a.requeues = 0 AND "
+	    "b.requeues = 0 AND a.conversation_seq > b.conversation_seq AND "
+	    "(a.state = 'sent' OR a.state = 'acked') AND "
+	    "(b.state = 'sent' OR b.state = 'acked')");
+	for (i = 0; i < p->ninbox; i++)
+		for (k = i + 1; k < p->ninbox; k++) {
+			a = &p->inbox[i];
+			b = &p->inbox[k];
+			if (a->sender_id != b->sender_id)
+				continue;
+			(void)sqlite3_bind_int64(st, 1, a->outbox_id);
+			(void)sqlite3_bind_int64(st, 2, b->outbox_id);
+			bad = sqlite3_step(st) == SQLITE_ROW;
+			(void)sqlite3_reset(st);
+			if (bad)
+				sim_bad(s,
+				    "peer %d took outbox row %lld before %lld "
+				    "of its lane",
+				    peer, (long long)a->outbox_id,
+				    (long long)b->outbox_id);
+		}
+	(void)sqlite3_finalize(st);
+}
+
+void
+sim_judge(struct sim *s)
+{
+	size_t i;
+	int k;
+
+	assert(s->server->up);
+	judge_file(s);
+	judge_sends(s);
+	for (i = 0; i < SIM_CLIENTS; i++)
+		judge_shown(s, i);
+	judge_ends(s);
+	for (k = 0; k < SIM_PEERS; k++)
+		judge_order(s, k);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sim: runs seeds and says in TAP how they went.
+ *
+ *	sim --seed N [--trace]   one seed; with its story
+ *	sim --seeds A-B          a range; a seed that fails is told with the
+ *	                         end of its story and run again: it must fail
+ *	                         the same way
+ *	--break WHAT             with the code broken on purpose: ok when a
+ *	                         seed of the range finds it
+ *	--break-list             what can be broken, one a line
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "sim/sim.h"
+
+struct args {
+	uint64_t from, to;
+	bool trace;
+	const char *broken;
+};
+
+static struct sim_counts totals;
+static uint64_t story; /* of all seeds together */
+
+static void
+add(const struct sim_counts *c)
+{
+
+#define X(name, text) totals.name += c->name;
+	SIM_COUNTS(X)
+#undef X
+}
+
+static void
+print_counts(void)
+{
+
+#define X(name, text) (void)printf("# %" PRIu64 " " text "\n", totals.name);
+	SIM_COUNTS(X)
+#undef X
+	(void)printf("# story %016" PRIx64 "\n", story);
+}
+
+/* Runs a seed; true if it kept the promises. */
+static bool
+run(const struct args *a, uint64_t seed, bool trace, struct sim *s)
+{
+	struct sim_options o = {seed, trace, a->broken};
+
+	sim_run(&o, s);
+	return (s->bad[0] == '\0');
+}
+
+/* A seed has failed: again, with its story.  It must go the same way. */
+static void
+tell(const struct args *a, const struct sim *failed)
+{
+	static struct sim s;
+
+	(void)printf("# seed %" PRIu64 ": %s\n", failed->seed, failed->bad);
+	(void)run(a, failed->seed, a->trace, &s);
+	(void)printf("%s - seed %" PRIu64 " fails the same way again\n",
+	    s.hash == failed->hash ? "ok" : "not ok", failed->seed);
+	(void)printf("# sim --seed %" PRIu64 " --trace%s%s\n", failed->seed,
+	    a->broken != NULL ? " --break " : "",
+	    a->broken != NULL ? a->broken : "");
+}
+
+static int
+run_range(const struct args *a)
+{
+	static struct sim s;
+	uint64_t seed, bad = 0, first = 0;
+
+	for (seed = a->from; seed <= a->to; seed++) {
+		if (!run(a, seed, a->trace, &s)) {
+			if (bad++ == 0)
+				first = seed;
+			if (bad <= 5)
+				tell(a, &s);
+			if (a->broken != NULL)
+				break;
+		}
+		add(&s.counts);
+		story = story * UINT64_C(1099511628211) ^ s.hash;
+	}
+	if (a->broken != NULL) {
+		(void)printf("%s - %s broken: found by seed %" PRIu64 "\n",
+		    bad > 0 ? "ok" : "not ok", a->broken, first);
+		return (bad > 0 ? 0 : 1);
+	}
+	print_counts();
+	(void)printf("%s - seeds %" PRIu64 " to %" PRIu64
+		     " keep the promises (%" PRIu64 " do not)\n",
+	    bad == 0 ? "ok" : "not ok", a->from, a->to, bad);
+	return (bad == 0 ? 0 : 1);
+}
+
+/* ---- arguments ---- */
+
+static void
+usage(void)
+{
+
+	(void)fprintf(stderr,
+	    "usage: sim (--seed N | --seeds A-B) [--trace] [--break WHAT]\n"
+	    "       sim --break-list\n");
+	exit(2);
+}
+
+static uint64_t
+number(const char *text, char **end)
+{
+	uint64_t n;
+
+	errno = 0;
+	n = strtoull(text, end, 10);
+	if (errno != 0 || *end == text)
+		usage();
+	return (n);
+}
+
+static void
+parse_range(struct args *a, const char *text, bool one)
+{
+	char *end;
+
+	a->from = a->to = number(text, &end);
+	if (!one && *end == '-')
+		a->to = number(end + 1, &end);
+	if (*end != '\0' || a->to < a->from)
+		usage();
+}
+
+static void
+parse_broken(struct args *a, const char *text)
+{
+	size_t i;
+
+	for (i = 0; sim_breakable[i] != NULL; i++)
+		if (strcmp(sim_breakable[i], text) == 0)
+			a->broken = sim_breakable[i];
+	if (a->broken == NULL)
+		usage();
+}
+
+int
+main(int argc, char **argv)
+{
+	static const struct option options[] = {
+	    {"seed", required_argument, NULL, 's'},
+	    {"seeds", required_argument, NULL, 'r'},
+	    {"trace", no_argument, NULL, 't'},
+	    {"break", required_argument, NULL, 'b'},
+	    {"break-list", no_argument, NULL, 'l'}, {NULL, 0, NULL, 0}};
+	struct args a = {0};
+	int c, i;
+
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1)
+		switch (c) {
+		case 's':
+		case 'r':
+			parse_range(&a, optarg, c == 's');
+			break;
+		case 't':
+			a.trace = true;
+			break;
+		case 'b':
+			parse_broken(&a, optarg);
+			break;
+		case 'l':
+			for (i = 0; sim_breakable[i] != NULL; i++)
+				(void)printf("%s\n", sim_breakable[i]);
+			return (0);
+		default:
+			usage();
+		}
+	if (optind != argc || a.to == 0)
+		usage();
+	return (run_range(&a));
+}

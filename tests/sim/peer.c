@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Servers elsewhere.  See peer.h.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "sim/heart.h"
+#include "sim/peer.h"
+#include "sim/server.h"
+
+/* ---- what a peer knows ---- */
+
+static bool
+knows(const struct peer *p, const struct uuid *event_id)
+{
+	size_t i;
+
+	for (i = 0; i < p->nknown; i++)
+		if (uuid_equal(&p->known[i], event_id))
+			return (true);
+	return (false);
+}
+
+size_t
+peer_has(const struct sim *s, int peer, const struct uuid *event_id)
+{
+	const struct peer *p = &s->peers[peer];
+	size_t i, n;
+
+	for (i = n = 0; i < p->ninbox; i++)
+		n += uuid_equal(&p->inbox[i].event_id, event_id);
+	return (n);
+}
+
+/* Its opinion of an event, made when it is first met. */
+static struct refused *
+opinion(struct sim *s, struct peer *p, const struct uuid *event_id)
+{
+	struct refused *r;
+	size_t i;
+
+	for (i = 0; i < p->nrefused; i++)
+		if (uuid_equal(&p->refused[i].event_id, event_id))
+			return (&p->refused[i]);
+	assert(p->nrefused < PEER_TAKEN);
+	r = &p->refused[p->nrefused++];
+	memset(r, 0, sizeof(*r));
+	r->event_id = *event_id;
+	if (sim_chance(s, s->weather.refuse)) {
+		r->left = sim_chance(s, 150) ? 1000 : (unsigned)sim_dice(s, 4);
+		r->rejects = sim_chance(s, 350);
+	}
+	r->later = sim_chance(s, s->weather.later);
+	return (r);
+}
+
+const struct refused *
+peer_refused(const struct sim *s, int peer, const struct uuid *event_id)
+{
+	const struct peer *p = &s->peers[peer];
+	size_t i;
+
+	for (i = 0; i < p->nrefused; i++)
+		if (uuid_equal(&p->refused[i].event_id, event_id))
+			return (&p->refused[i]);
+	return (NULL);
+}
+
+/* ---- one transaction of a peer ---- */
+
+static void
+take(struct peer *p, const struct parcel_item *i, bool dedup)
+{
+
+	assert(p->ninbox < PEER_TAKEN && p->nknown < PEER_TAKEN);
+	p->inbox[p->ninbox++] = (struct taken){i->event_id, i->mid,
+	    i->sender_id, i->conversation_seq, i->outbox_id};
+	if (dedup)
+		p->known[p->nknown++] = i->event_id;
+}
+
+/* Whether an item before ${k} in its lane was refused for now. */
+static bool
+held_back(const struct parcel *c, size_t k)
+{
+	size_t i;
+
+	for (i = 0; i < k; i++)
+		if (c->items[i].lane_id == c->items[k].lane_id &&
+		    (c->items[i].verdict == VERDICT_RETRY ||
+			c->items[i].verdict == VERDICT_PREDECESSOR))
+			return (true);
+	return (false);
+}
+
+static enum verdict
+judge(struct sim *s, struct peer *p, struct parcel *c, size_t k)
+{
+	struct parcel_item *i = &c->items[k];
+	struct refused *r;
+
+	if (held_back(c, k))
+		return (VERDICT_PREDECESSOR);
+	if (knows(p, &i->event_id)) {
+		s->counts.duplicates++;
+		return (VERDICT_TAKEN);
+	}
+	r = opinion(s, p, &i->event_id);
+	if (r->left > 0 && !s->calm) {
+		r->left--;
+		r->times++;
+		s->counts.retryable++;
+		return (VERDICT_RETRY);
+	}
+	if (r->rejects) {
+		r->rejected = true;
+		s->counts.rejected++;
+		return (VERDICT_REJECTED);
+	}
+	return (r->later ? VERDICT_LATER : VERDICT_TAKEN);
+}
+
+/* The parcel is received: inbox and memory are written in one transaction, or
+ * the peer dies before it.  False: it died before it could answer. */
+static bool
+receive(struct sim *s, struct parcel *c)
+{
+	struct peer *p = &s->peers[c->peer];
+	bool dies, late_dedup;
+	size_t i;
+
+	dies = sim_chance(s, s->weather.peer_crash);
+	if (dies && sim_chance(s, 500)) {
+		s->counts.peer_crashes++;
+		sim_tell(s, "peer %d: dies before its commit", c->peer);
+		return (false);
+	}
+	late_dedup = sim_is_broken(s, "dedup-late");
+	for (i = 0; i < c->n; i++) {
+		c->items[i].verdict = judge(s, p, c, i);
+		if ((c->items[i].verdict == VERDICT_TAKEN ||
+			c->items[i].verdict == VERDICT_LATER) &&
+		    !knows(p, &c->items[i].event_id)) {
+			s->counts.taken++;
+			take(p, &c->items[i], !late_dedup || !dies);
+		}
+	}
+	if (dies) {
+		s->counts.peer_crashes++;
+		sim_tell(s, "peer %d: dies after its commit", c->peer);
+	}
+	return (!dies);
+}
+
+/* ---- the network ---- */
+
+static void
+comes_back(struct sim *s, void *arg, int64_t n)
+{
+	struct parcel *c = arg;
+
+	(void)n;
+	if (c->answered || !s->server->up ||
+	    c->incarnation != s->server->incarnation)
+		return;
+	c->answered = true;
+	heart_answer(s, c);
+}
+
+static int64_t
+way_back(struct sim *s)
+{
+
+	if (!sim_chance(s, s->weather.slow))
+		return (sim_delay(s));
+	s->counts.late_answers++;
+	return ((int64_t)sim_dice(s, 4 * SIM_MINUTE_MS));
+}
+
+static void
+gone(struct sim *s, struct parcel *c)
+{
+
+	if (c->answered)
+		return;
+	c->answer = ANSWER_GONE;
+	sim_after(s, way_back(s), comes_back, c, 0);
+}
+
+static void
+reaches(struct sim *s, void *arg, int64_t n)
+{
+	struct parcel *c = arg;
+	struct peer *p = &s->peers[c->peer];
+	struct parcel copy;
+
+	if (n != 0) {
+		/* A second coming: its answer goes nowhere. */
+		copy = *c;
+		(void)receive(s, &copy);
+		return;
+	}
+	if (sim_now(s) < p->gone_until) {
+		s->counts.unavailable++;
+		c->answer = p->gone_as;
+		c->retry_after_ms =
+		    p->gone_as == ANSWER_BUSY ? (int64_t)sim_dice(s, 30000) : 0;
+		sim_after(s, way_back(s), comes_back, c, 0);
+		return;
+	}
+	if (!receive(s, c)) {
+		gone(s, c);
+		return;
+	}
+	c->answer = ANSWER_ITEMS;
+	c->retry_after_ms =
+	    sim_chance(s, 200) ? (int64_t)sim_dice(s, 20000) : 0;
+	if (sim_chance(s, s->weather.lost)) {
+		s->counts.lost_answers++;
+		gone(s, c);
+		return;
+	}
+	sim_after(s, way_back(s), comes_back, c, 0);
+}
+
+void
+parcel_send(struct sim *s, struct parcel *c)
+{
+
+	s->counts.parcels++;
+	sim_tell(s, "relay: parcel %zu to peer %d, %zu messages, first %lld",
+	    c->number, c->peer, c->n, (long long)c->items[0].outbox_id);
+	if (sim_chance(s, s->weather.lost)) {
+		s->counts.lost_asks++;
+		/* Some are never answered: the lease must end it. */
+		if (!sim_chance(s, 200))
+			gone(s, c);
+		return;
+	}
+	sim_after(s, sim_delay(s), reaches, c, 0);
+	if (sim_chance(s, s->weather.twice))
+		sim_after(s, sim_delay(s) + sim_delay(s), reaches, c, 1);
+}
+
+struct parcel *
+parcel_new(struct sim *s, int peer)
+{
+	struct parcel *c = mem_zalloc(1, sizeof(*c));
+
+	assert(c != NULL);
+	c->s = s;
+	c->peer = peer;
+	c->incarnation = s->server->incarnation;
+	c->number = (size_t)s->counts.parcels;
+	c->next = s->peers[peer].parcels;
+	s->peers[peer].parcels = c;
+	return (c);
+}
+
+void
+peer_goes(struct sim *s, size_t peer, int64_t ms)
+{
+	static const enum parcel_answer ways[] = {
+	    ANSWER_GONE, ANSWER_FAULT, ANSWER_BUSY, ANSWER_DENIED};
+	struct peer *p = &s->peers[peer];
+
+	p->gone_until = sim_now(s) + ms;
+	p->gone_as = ways[sim_dice(s, 4)];
+	sim_tell(s, "peer %zu: unavailable for %lld ms (%d)", peer,
+	    (long long)ms, (int)p->gone_as);
+}
+
+struct peer *
+peers_new(void)
+{
+	struct peer *p = mem_zalloc(SIM_PEERS, sizeof(*p));
+
+	assert(p != NULL);
+	return (p);
+}
+
+void
+peers_free(struct sim *s)
+{
+	struct parcel *c;
+	size_t i;
+
+	for (i = 0; i < SIM_PEERS; i++)
+		while ((c = s->peers[i].parcels) != NULL) {
+			s->peers[i].parcels = c->next;
+			mem_free(c);
+		}
+	mem_free(s->peers);
+	s->peers = NULL;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Servers elsewhere and the network to them.
+ *
+ * A parcel is what the relay sends in one request.  It may be lost, come late
+ * or twice; its answer too.  A peer takes a message and remembers that it has,
+ * in one transaction, and may die before or after it.
+ */
+#ifndef SIM_PEER_H
+#define SIM_PEER_H
+
+#include "sim/sim.h"
+
+#define PARCEL_ITEMS 100
+#define PEER_TAKEN 256
+
+enum verdict {
+	VERDICT_TAKEN,
+	VERDICT_LATER,       /* taken, but whether it is good comes later */
+	VERDICT_RETRY,       /* refused for now */
+	VERDICT_PREDECESSOR, /* not looked at, one before it was refused */
+	VERDICT_REJECTED     /* refused for good */
+};
+
+enum parcel_answer {
+	ANSWER_ITEMS,
+	ANSWER_GONE,     /* no connection, or it broke; time-out */
+	ANSWER_FAULT,    /* 5xx for all of it */
+	ANSWER_BUSY,     /* 429 or 503, with Retry-After */
+	ANSWER_DENIED,   /* 401 */
+	ANSWER_TOO_LARGE /* 413 */
+};
+
+struct parcel_item {
+	int64_t outbox_id;
+	int64_t lane_id;
+	struct uuid event_id;
+	int64_t mid;
+	int64_t sender_id;
+	int64_t conversation_seq;
+	enum verdict verdict;
+};
+
+struct parcel {
+	struct parcel *next;
+	struct sim *s;
+	int peer;
+	uint64_t incarnation; /* of the server that sent it */
+	size_t number;
+	bool answered;
+	size_t n;
+	struct parcel_item items[PARCEL_ITEMS];
+	enum parcel_answer answer;
+	int64_t retry_after_ms;
+	void *ref; /* the heart's */
+};
+
+/* What a peer has taken, in its order. */
+struct taken {
+	struct uuid event_id;
+	int64_t mid, sender_id, conversation_seq, outbox_id;
+};
+
+struct peer {
+	struct taken inbox[PEER_TAKEN];
+	size_t ninbox;
+	struct uuid known[PEER_TAKEN]; /* its memory of what it has taken */
+	size_t nknown;
+	int64_t gone_until; /* simulated ms */
+	enum parcel_answer gone_as;
+	/* Messages that it refuses: how often it said so. */
+	struct refused {
+		struct uuid event_id;
+		unsigned left;  /* so often it still says "not now" */
+		unsigned times; /* it has said so */
+		bool rejects;   /* in the end it says "never" */
+		bool rejected;
+		bool later; /* it says "later" */
+	} refused[PEER_TAKEN];
+	size_t nrefused;
+	struct parcel *parcels;
+};
+
+struct peer *peers_new(void);
+void peers_free(struct sim *s);
+
+/* A parcel to be filled and sent; the world keeps it. */
+struct parcel *parcel_new(struct sim *s, int peer);
+
+/* It leaves; heart_answer() is called with it once, or never. */
+void parcel_send(struct sim *s, struct parcel *p);
+
+/* ${peer} is unavailable for ${ms}, in a way of its own. */
+void peer_goes(struct sim *s, size_t peer, int64_t ms);
+
+/* What ${peer} thought of an event; NULL: it never saw it. */
+const struct refused *peer_refused(
+    const struct sim *s, int peer, const struct uuid *event_id);
+
+/* How often ${peer} has an event in its inbox. */
+size_t peer_has(const struct sim *s, int peer, const struct uuid *event_id);
+
+#endif

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The simulated server.  See server.h.
+ *
+ * A death at a call of the disk lets nothing more through: what runs on fails,
+ * like a process whose machine has gone under it, and what it answers after
+ * that is not heard.
+ */
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "crypt/crypt.h"
+#include "domain/account.h"
+#include "schema/sql.h"
+#include "sim/client.h"
+#include "sim/heart.h"
+#include "sim/server.h"
+
+#define LIFE_MS (SIM_DAY_MS * 5)
+
+static const char *const names[SIM_CLIENTS] = {"ann", "ben", "cyd", "dot"};
+
+/* ---- what the domain hands on ---- */
+
+static void
+on_wake(void *arg, struct wake *wake)
+{
+	struct sim *s = arg;
+
+	if (s->server->heart != NULL)
+		heart_wake(s, wake);
+	else
+		wake_free(wake);
+}
+
+static void
+on_news(void *arg, struct news *news)
+{
+	struct sim *s = arg;
+	size_t i;
+
+	if (!s->server->dying)
+		for (i = 0; i < news->nevents; i++)
+			client_hears(s, news->events[i].user_id);
+	news_free(news);
+}
+
+static void
+on_fatal(void *arg, const struct err *err)
+{
+	struct sim *s = arg;
+
+	if (!s->server->dying && !s->server->doomed)
+		sim_tell(s, "server: the store has failed: %s", err->text);
+	s->server->fatal = true;
+}
+
+/* ---- the disk ---- */
+
+struct plvfs *
+server_disk(const struct sim *s)
+{
+
+	return (s->server->disks[s->server->disk]);
+}
+
+static void
+on_call(void *arg, enum plvfs_call call)
+{
+	struct sim *s = arg;
+	struct server *v = s->server;
+
+	if (v->doom_at == 0 || (call & (PLVFS_SHM | PLVFS_SHM_LOCK)) != 0 ||
+	    ++v->calls < v->doom_at)
+		return;
+	v->doom_at = 0;
+	v->doomed = true;
+	plvfs_dead(server_disk(s), true);
+	s->counts.deaths_at_io++;
+	sim_tell(s, "server: gone at a call of the disk (%d)", (int)call);
+}
+
+void
+server_doom(struct sim *s, uint64_t n, bool by_power)
+{
+	struct server *v = s->server;
+
+	v->doom_at = n;
+	v->calls = 0;
+	v->by_power = by_power;
+	plvfs_watch(server_disk(s), on_call, s);
+}
+
+/* The other disk gets what a power cut leaves of this one. */
+static void
+cut_power(struct sim *s)
+{
+	static const unsigned keep[] = {0, 45, 85, 100};
+	struct server *v = s->server;
+	struct plvfs_replay *r;
+	unsigned kept = keep[sim_dice(s, 4)];
+
+	r = plvfs_replay_new(server_disk(s));
+	while (plvfs_replay_next(r))
+		continue;
+	plvfs_replay_image(r, sim_dice(s, 1 << 20), kept,
+	    kept == 100 ? 0 : (unsigned)sim_dice(s, 15), v->disks[1 - v->disk]);
+	plvfs_replay_free(r);
+	v->disk = 1 - v->disk;
+}
+
+/* ---- dying ---- */
+
+static void
+try_start(struct sim *s, void *arg, int64_t n)
+{
+
+	(void)arg;
+	(void)n;
+	if (!s->server->up)
+		server_start(s);
+}
+
+/* Everything that a process has in memory is gone. */
+static void
+take_down(struct sim *s)
+{
+	struct server *v = s->server;
+
+	v->dying = true;
+	plvfs_dead(server_disk(s), true);
+	if (v->heart != NULL)
+		heart_die(s);
+	if (v->look != NULL)
+		(void)sqlite3_close(v->look);
+	v->look = NULL;
+	if (v->writer != NULL) {
+		writer_stop(v->writer);
+		writer_free(v->writer);
+	}
+	v->writer = NULL;
+	heart_free(s);
+	domain_free(v->domain);
+	v->domain = NULL;
+	db_close(v->db);
+	v->db = NULL;
+	plvfs_watch(server_disk(s), NULL, NULL);
+	plvfs_fail(server_disk(s), NULL);
+	plvfs_dead(server_disk(s), false);
+	v->up = v->dying = v->doomed = v->fatal = v->turning = false;
+	v->doom_at = 0;
+}
+
+void
+server_die(struct sim *s, bool by_power)
+{
+	int64_t after;
+
+	if (by_power)
+		s->counts.power_cuts++;
+	else
+		s->counts.kills++;
+	take_down(s);
+	if (by_power)
+		cut_power(s);
+	after = sim_chance(s, 100) ? (int64_t)sim_dice(s, 20 * SIM_MINUTE_MS)
+				   : sim_delay(s);
+	sim_tell(s, "server: dead (%s), back in %lld ms",
+	    by_power ? "power cut" : "killed", (long long)after);
+	clients_lose(s);
+	sim_after(s, after, try_start, NULL, 0);
+}
+
+void
+server_look_after(struct sim *s)
+{
+	struct server *v = s->server;
+
+	if (!v->up || (!v->doomed && !v->fatal))
+		return;
+	if (!v->doomed)
+		s->counts.disk_errors++;
+	server_die(s, v->doomed && v->by_power);
+}
+
+/* ---- starting ---- */
+
+/* What the server does on its database before it listens. */
+static enum rc
+boot(struct sim *s, struct err *err)
+{
+	struct server *v = s->server;
+	struct db_val p[2];
+	char text[48];
+	int from, to;
+	enum rc rc;
+
+	(void)snprintf(text, sizeof(text), "%lld %llu",
+	    (long long)s->clk.wall_ms, (unsigned long long)v->incarnation);
+	p[0] = db_v_str("booted_at");
+	p[1] = db_v_str(text);
+	rc = db_checkpoint(v->db, true, NULL, err);
+	if (rc == RC_OK)
+		rc = db_migrate(v->db, s->clk.wall_ms, &from, &to, err);
+	if (rc == RC_OK)
+		rc = db_begin(v->db, err);
+	if (rc != RC_OK)
+		return (rc);
+	rc = db_run(v->db, SQL_META_SET, p, 2, NULL, NULL, NULL, err);
+	if (rc == RC_OK)
+		rc = db_commit(v->db, err);
+	if (rc != RC_OK)
+		db_rollback(v->db);
+	return (rc);
+}
+
+static enum rc
+make(struct sim *s, struct err *err)
+{
+	struct server *v = s->server;
+	struct domain_options o = {0};
+	struct writer_options w = {0};
+	enum rc rc;
+
+	v->sinks = (struct domain_sinks){s, on_wake, on_news, on_fatal};
+	o.clk = &s->clk.clk;
+	o.rnd = &s->secrets.rnd;
+	o.expiry_ms = LIFE_MS;
+	o.sinks = &v->sinks;
+	rc = domain_new(&o, &v->domain, err);
+	if (rc != RC_OK)
+		return (rc);
+	w.db = v->db;
+	w.clk = &s->clk.clk;
+	w.hooks = domain_hooks(v->domain);
+	w.queue_limit = 64;
+	w.checkpoint_bytes = 200 << 10;
+	return (writer_new(&w, &v->writer, err));
+}
+
+static enum rc
+start(struct sim *s, struct err *err)
+{
+	struct server *v = s->server;
+	struct db_options o = {0};
+	char url[64];
+	enum rc rc;
+
+	(void)snprintf(
+	    url, sizeof(url), "sqlite:%s", plvfs_path(server_disk(s)));
+	o.url = url;
+	o.mode = DB_WRITER;
+	o.schema = sim_schema(s);
+	rc = db_open(&o, &v->db, err);
+	if (rc == RC_OK)
+		rc = boot(s, err);
+	if (rc == RC_OK)
+		rc = make(s, err);
+	if (rc == RC_OK && sqlite3_open_v2(plvfs_path(server_disk(s)), &v->look,
+			       SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
+		rc = err_set(err, RC_IO, "look");
+	if (rc == RC_OK)
+		rc = heart_new(s, url, err);
+	return (rc);
+}
+
+void
+server_start(struct sim *s)
+{
+	struct server *v = s->server;
+	struct err err = ERR_INIT;
+	bool by_power;
+
+	assert(!v->up);
+	v->incarnation++;
+	if (start(s, &err) == RC_OK && !v->doomed) {
+		v->up = true;
+		sim_tell(s, "server: up");
+		return;
+	}
+	/* Only a fault that was ordered excuses it. */
+	if (!v->doomed && !plvfs_failed(server_disk(s))) {
+		sim_bad(s, "the server does not start: %s", err.text);
+		return;
+	}
+	s->counts.failed_starts++;
+	by_power = v->doomed && v->by_power;
+	sim_tell(s, "server: start failed");
+	take_down(s);
+	if (by_power)
+		cut_power(s);
+	sim_after(s, sim_delay(s) + 1, try_start, NULL, 0);
+}
+
+/* ---- turns of the writer ---- */
+
+static void
+turn(struct sim *s, void *arg, int64_t n)
+{
+	struct server *v = s->server;
+
+	(void)arg;
+	if (!v->up || (uint64_t)n != v->incarnation)
+		return;
+	v->turning = false;
+	(void)writer_run_once(v->writer);
+	if (!v->fatal && !v->doomed && writer_waiting(v->writer) > 0)
+		server_turn_soon(s);
+}
+
+void
+server_turn_soon(struct sim *s)
+{
+	struct server *v = s->server;
+
+	if (v->turning)
+		return;
+	v->turning = true;
+	sim_after(
+	    s, (int64_t)sim_dice(s, 4), turn, NULL, (int64_t)v->incarnation);
+}
+
+sqlite3_stmt *
+server_ask(const struct sim *s, const char *sql)
+{
+	sqlite3_stmt *st;
+
+	if (sqlite3_prepare_v2(s->server->look, sql, -1, &st, NULL) ==
+	    SQLITE_OK)
+		return (st);
+	/* Out of reach is a fault like others, all else a mistake of ours. */
+	if (!s->server->doomed && !plvfs_failed(server_disk(s))) {
+		(void)fprintf(
+		    stderr, "%s: %s\n", sql, sqlite3_errmsg(s->server->look));
+		abort();
+	}
+	return (NULL);
+}
+
+/* ---- the first day: people and their devices ---- */
+
+static struct plvfs *template;
+
+static void
+account_done(struct account_unit *u)
+{
+
+	assert(u->unit.rc == RC_OK && u->refusal.problem == PROBLEM_NONE);
+}
+
+static void
+do_account(struct server *v, struct account_unit *u)
+{
+
+	u->finish = account_done;
+	if (writer_submit(v->writer, &u->unit) != RC_OK ||
+	    writer_run_once(v->writer) != 1)
+		abort();
+}
+
+static void
+add_people(struct sim *s)
+{
+	struct account_unit u;
+	size_t i, k;
+
+	for (i = 0; i < SIM_CLIENTS; i++) {
+		account_unit_init(&u, ACCOUNT_ADD);
+		(void)snprintf(
+		    u.user.name, sizeof(u.user.name), "%s", names[i]);
+		do_account(s->server, &u);
+		assert(u.user.user_id == (int64_t)i + 1);
+		for (k = 0; k < CLIENT_DEVICES; k++) {
+			account_unit_init(&u, ACCOUNT_LOGIN);
+			u.user.user_id = (int64_t)i + 1;
+			(void)snprintf(
+			    u.device.name, sizeof(u.device.name), "phone");
+			rnd_fill(&s->secrets.rnd, u.token_hash,
+			    sizeof(u.token_hash));
+			do_account(s->server, &u);
+			assert(u.device.device_id ==
+			       (int64_t)(i * CLIENT_DEVICES + k + 1));
+		}
+	}
+}
+
+/* Made once: each run begins with a copy. */
+static void
+make_template(struct sim *s)
+{
+	struct server *v = s->server;
+	struct plvfs_replay *r;
+
+	server_start(s);
+	assert(v->up);
+	add_people(s);
+	take_down(s);
+	r = plvfs_replay_new(server_disk(s));
+	while (plvfs_replay_next(r))
+		continue;
+	plvfs_replay_image(r, 0, 100, 0, template);
+	plvfs_replay_free(r);
+}
+
+struct server *
+server_new(struct sim *s)
+{
+	static struct plvfs *disks[2];
+	struct plvfs_replay *r;
+	struct server *v;
+	struct err err = ERR_INIT;
+
+	if (crypt_init(&err) != RC_OK)
+		abort();
+	v = mem_zalloc(1, sizeof(*v));
+	assert(v != NULL);
+	s->server = v;
+	if (template == NULL) {
+		disks[0] = plvfs_new("sim-a");
+		disks[1] = plvfs_new("sim-b");
+		template = plvfs_new("sim-t");
+		memcpy(v->disks, disks, sizeof(disks));
+		make_template(s);
+	}
+	memset(v, 0, sizeof(*v));
+	memcpy(v->disks, disks, sizeof(disks));
+	r = plvfs_replay_new(template);
+	plvfs_replay_image(r, 0, 100, 0, v->disks[0]);
+	plvfs_replay_free(r);
+	return (v);
+}
+
+void
+server_free(struct sim *s)
+{
+
+	take_down(s);
+	plvfs_clear(s->server->disks[0]);
+	plvfs_clear(s->server->disks[1]);
+	mem_free(s->server);
+	s->server = NULL;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The simulated server: the product's store, domain and relay on a disk in
+ * memory, without a thread.  It dies (a kill keeps what was written, a power
+ * cut what was synced and some of the rest) and comes back.
+ */
+#ifndef SIM_SERVER_H
+#define SIM_SERVER_H
+
+#include <sqlite3.h>
+
+#include "domain/domain.h"
+#include "sim/sim.h"
+
+struct heart;
+
+struct server {
+	struct plvfs *disks[2]; /* one is in use, the other takes an image */
+	int disk;
+	bool up;
+	uint64_t incarnation; /* counts starts */
+	bool dying;           /* what is answered now goes nowhere */
+	bool by_power;        /* so will it die */
+	bool doomed;          /* its disk is out of reach */
+	bool fatal;           /* it said so itself: the store has failed */
+	uint64_t doom_at;     /* this call of the disk is its last; 0: none */
+	uint64_t calls;
+
+	struct db *db;
+	struct domain *domain;
+	struct writer *writer;
+	struct domain_sinks sinks;
+	struct heart *heart;
+	sqlite3 *look; /* what people are shown is read here */
+	bool turning;  /* the writer's next batch is under way */
+};
+
+/* An empty server on fresh disks, with its people; not started. */
+struct server *server_new(struct sim *s);
+void server_free(struct sim *s);
+
+/* Starts it; after a failure it tries again later. */
+void server_start(struct sim *s);
+
+/* It dies at once. */
+void server_die(struct sim *s, bool by_power);
+
+/* It dies at the ${n}-th call of its disk from now. */
+void server_doom(struct sim *s, uint64_t n, bool by_power);
+
+/* After each event: if it has died of it, it is dead. */
+void server_look_after(struct sim *s);
+
+/* The disk in use. */
+struct plvfs *server_disk(const struct sim *s);
+
+/* The writer has units: a batch is run soon. */
+void server_turn_soon(struct sim *s);
+
+/* A statement on the database as a reader sees it, of the look connection;
+ * dies of an error in it. */
+sqlite3_stmt *server_ask(const struct sim *s, const char *sql);
+
+#endif

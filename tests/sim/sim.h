@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The simulator: model, domain and relay under one seed, in one thread.
+ *
+ * A world has a clock that stands still until the next event, dice, a disk in
+ * memory (fault/plvfs.h), one server on it, people who use it, two servers
+ * elsewhere that receive from it, an operator, and bad weather.  Everything
+ * that happens is an event at a simulated time; nothing else moves the world,
+ * so that a seed is the whole story and replays exactly.
+ *
+ * A run has two parts: a while of weather, then calm.  When calm has come
+ * everything is repaired and time passes until nothing moves any more; then
+ * the oracle compares the database with what people, peers and the operator
+ * know (sim_judge).
+ */
+#ifndef SIM_SIM_H
+#define SIM_SIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/clk.h"
+#include "base/rnd.h"
+#include "base/uuid.h"
+#include "fault/plvfs.h"
+
+#define SIM_START_MS INT64_C(1700000000000)
+#define SIM_MINUTE_MS INT64_C(60000)
+#define SIM_HOUR_MS INT64_C(3600000)
+#define SIM_DAY_MS INT64_C(86400000)
+
+#define SIM_CLIENTS 4
+#define SIM_PEERS 2
+#define SIM_MESSAGES 160
+
+struct client;
+struct op;
+struct peer;
+struct server;
+struct sim;
+
+/* ---- what happens ---- */
+
+/* Happens at its time: ${arg} is its own, ${n} a number. */
+typedef void (*sim_event_fn)(struct sim *s, void *arg, int64_t n);
+
+/* What a run saw, summed over all runs: a figure that stays 0 is something
+ * that the simulator does not do. */
+#define SIM_COUNTS(X)                                                          \
+	X(sends, "sends asked for")                                            \
+	X(accepted, "messages accepted")                                       \
+	X(replayed, "sends repeated and known")                                \
+	X(scheduled, "messages for later")                                     \
+	X(lost_asks, "requests lost")                                          \
+	X(lost_answers, "answers lost")                                        \
+	X(acks, "acks")                                                        \
+	X(reads, "reads")                                                      \
+	X(cancels, "messages canceled")                                        \
+	X(polls, "looks into an inbox")                                        \
+	X(kills, "kills")                                                      \
+	X(power_cuts, "power cuts")                                            \
+	X(deaths_at_io, "deaths at a disk call")                               \
+	X(disk_errors, "exits for a disk error")                               \
+	X(full_disks, "batches refused for a full disk")                       \
+	X(failed_starts, "starts that failed")                                 \
+	X(jumps, "clock jumps")                                                \
+	X(parcels, "parcels to peers")                                         \
+	X(taken, "messages that peers took")                                   \
+	X(duplicates, "duplicates that peers met")                             \
+	X(retryable, "messages refused for now")                               \
+	X(rejected, "messages refused for good")                               \
+	X(unavailable, "parcels to somebody unavailable")                      \
+	X(late_answers, "answers later than a lease")                          \
+	X(peer_crashes, "crashes of peers")                                    \
+	X(sent, "rows sent")                                                   \
+	X(acked, "rows acked")                                                 \
+	X(failed, "rows failed")                                               \
+	X(expired, "rows expired")                                             \
+	X(canceled, "rows canceled")                                           \
+	X(bounces, "bounces")                                                  \
+	X(retries, "retries charged")                                          \
+	X(rescues, "leases rescued")                                           \
+	X(fenced, "late settles fenced")                                       \
+	X(requeues, "dead letters requeued")                                   \
+	X(discards, "dead letters discarded")                                  \
+	X(pauses, "destinations paused")                                       \
+	X(rewinds, "lanes rewound")                                            \
+	X(days, "days simulated")                                              \
+	X(events, "events")
+
+struct sim_counts {
+#define X(name, text) uint64_t name;
+	SIM_COUNTS(X)
+#undef X
+};
+
+/* A message as the one who sent it knows it. */
+struct message {
+	size_t client; /* who sends it */
+	struct uuid id;
+	char to[64];
+	int peer; /* which, -1: somebody here */
+	char body[48];
+	int64_t deliver_at;
+	int64_t expires_in;
+	int priority;
+	int64_t asked_us;    /* first */
+	int64_t promised_us; /* accepted: done was called; 0: not yet */
+	int64_t mid;
+	bool refused; /* an answer said so */
+	bool cancel_asked;
+	bool canceled; /* an answer said so */
+};
+
+/* What the weather of a run is like, by its dice: parts of 1000. */
+struct weather {
+	unsigned lost;   /* requests and answers, each way */
+	unsigned crash;  /* of an action: the server dies */
+	unsigned disk;   /* of an action: the disk has a fault */
+	unsigned jump;   /* of an action: the clock jumps */
+	unsigned outage; /* of an action: a peer is gone for a while */
+	unsigned slow;   /* of a parcel: its answer takes very long */
+	unsigned
+	    refuse;     /* of a message: its peer refuses it for now, or ever */
+	unsigned later; /* of a message: its peer says "later" */
+	unsigned peer_crash; /* of a parcel: its peer dies of it */
+	unsigned twice;      /* of a parcel: it comes twice */
+	unsigned desk;       /* of an action: the operator does something */
+	unsigned remote;     /* of a message: it goes to a peer */
+	int64_t gap_ms;      /* between actions, about */
+	int actions;
+};
+
+struct sim_event;
+
+struct sim {
+	uint64_t seed;
+	const char *broken; /* what is broken on purpose; NULL: nothing */
+	struct clk_fake clk;
+	struct rnd_seeded dice;
+	struct rnd_seeded secrets; /* the server's randomness */
+	struct uuid_gen ids;       /* the clients' */
+	struct weather weather;
+	bool calm;
+
+	struct sim_event *events; /* a heap */
+	size_t nevents, events_cap;
+	uint64_t order;
+
+	struct server *server;
+	struct client *clients;
+	struct peer *peers;
+	struct message messages[SIM_MESSAGES];
+	size_t nmessages;
+	struct op *ops; /* all that clients have under way */
+
+	struct sim_counts counts;
+	bool tracing;
+	uint64_t hash; /* of all that was traced */
+	char bad[1024];
+};
+
+/* ---- sim.c: a run ---- */
+
+struct sim_options {
+	uint64_t seed;
+	bool trace;
+	const char *broken;
+};
+
+/* Runs one seed on the disks of this process; ${ret} says how it went (bad is
+ * "" when every promise was kept). */
+void sim_run(const struct sim_options *options, struct sim *ret);
+
+/* ---- world.c: time, dice, telling ---- */
+
+/* ${fn} happens ${after_ms} from now. */
+void sim_after(
+    struct sim *s, int64_t after_ms, sim_event_fn fn, void *arg, int64_t n);
+
+/* Lets the next event happen; false when there is none. */
+bool sim_step(struct sim *s);
+
+/* Forgets all events and frees. */
+void sim_events_free(struct sim *s);
+
+/* A number in [0, bound). */
+uint64_t sim_dice(struct sim *s, uint64_t bound);
+
+/* True ${parts} times of 1000. */
+bool sim_chance(struct sim *s, unsigned parts);
+
+/* A delay as networks and people have it: mostly nothing, so that things
+ * collide, seldom seconds. */
+int64_t sim_delay(struct sim *s);
+
+/* Simulated milliseconds since the start. */
+int64_t sim_now(const struct sim *s);
+
+/* One line of the story. */
+void sim_tell(struct sim *s, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* A promise is broken; the first one counts and ends the run. */
+void sim_bad(struct sim *s, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Calm comes: all faults end. */
+void calm_comes(struct sim *s);
+
+/* ---- weather.c: the people's will and the faults ---- */
+
+/* Draws the weather and starts the actions. */
+void weather_begin(struct sim *s);
+
+/* ---- broken.c: the code broken on purpose ---- */
+
+struct db_schema;
+
+/* The names of all that can be broken; ends with NULL. */
+extern const char *const sim_breakable[];
+
+/* The schema with what ${s}->broken says; dies if it has nothing to break. */
+const struct db_schema *sim_schema(const struct sim *s);
+
+/* Whether ${what} is broken in this run. */
+bool sim_is_broken(const struct sim *s, const char *what);
+
+/* ---- judge.c: the oracle ---- */
+
+/* Whether nothing moves any more: all is settled. */
+bool sim_settled(struct sim *s);
+
+/* What is not settled, for people. */
+void sim_unsettled(struct sim *s, char *ret, size_t size);
+
+/* Compares the database with what everybody knows; says so by sim_bad(). */
+void sim_judge(struct sim *s);
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The weather of a run: what people do and what goes wrong, one action after
+ * another.  A run has a few kinds of trouble, each much or little; one that
+ * has all of them at once would see less.
+ */
+#include "sim/client.h"
+#include "sim/desk.h"
+#include "sim/peer.h"
+#include "sim/server.h"
+
+/* Nothing, in half of all runs; else up to ${most}. */
+static unsigned
+some(struct sim *s, unsigned most)
+{
+
+	return (sim_chance(s, 500) ? 0 : 1 + (unsigned)sim_dice(s, most));
+}
+
+static void
+draw(struct sim *s)
+{
+	struct weather *w = &s->weather;
+
+	w->lost = some(s, 250);
+	w->crash = some(s, 60);
+	w->disk = some(s, 40);
+	w->jump = some(s, 30);
+	w->outage = some(s, 60);
+	w->slow = some(s, 200);
+	w->refuse = some(s, 400);
+	w->later = some(s, 200);
+	w->peer_crash = some(s, 200);
+	w->twice = some(s, 300);
+	w->desk = some(s, 100);
+	w->remote = sim_chance(s, 200) ? 0 : (unsigned)sim_dice(s, 1000);
+	w->remote = 0; /* XXX */
+	w->gap_ms = sim_chance(s, 500) ? 20 : 2000;
+	w->actions = 30 + (int)sim_dice(s, 170);
+}
+
+/* ---- the clock ---- */
+
+static void
+jump_clock(struct sim *s)
+{
+	int64_t ms =
+	    sim_chance(s, 500) ? SIM_DAY_MS : (int64_t)sim_dice(s, SIM_HOUR_MS);
+
+	if (sim_chance(s, 500))
+		ms = -ms;
+	s->clk.wall_ms += ms;
+	s->counts.jumps++;
+	sim_tell(s, "clock: jumps by %lld ms", (long long)ms);
+}
+
+/* ---- the disk ---- */
+
+static void
+disk_recovers(struct sim *s, void *arg, int64_t n)
+{
+
+	(void)arg;
+	if (s->server->up && (uint64_t)n == s->server->incarnation)
+		plvfs_fail(server_disk(s), NULL);
+}
+
+static void
+disk_fails(struct sim *s)
+{
+	struct plvfs_fault f = {0};
+
+	f.at = 1 + sim_dice(s, 40);
+	switch (sim_dice(s, 4)) {
+	case 0:
+		f.calls = PLVFS_WRITE;
+		f.code = SQLITE_FULL;
+		f.stays = true;
+		f.partly = sim_chance(s, 500);
+		break;
+	case 1:
+		f.calls = PLVFS_SYNC;
+		f.code = SQLITE_IOERR_FSYNC;
+		break;
+	case 2:
+		f.calls = PLVFS_WRITE;
+		f.code = SQLITE_IOERR_WRITE;
+		f.partly = sim_chance(s, 500);
+		break;
+	default:
+		f.calls = PLVFS_READ;
+		f.code = SQLITE_IOERR_READ;
+	}
+	sim_tell(s, "disk: call %llu of kind %u will fail with %d",
+	    (unsigned long long)f.at, f.calls, f.code);
+	plvfs_fail(server_disk(s), &f);
+	sim_after(s, 500 + sim_delay(s), disk_recovers, NULL,
+	    (int64_t)s->server->incarnation);
+}
+
+/* ---- one action after another ---- */
+
+static void
+crash(struct sim *s)
+{
+	bool by_power = sim_chance(s, 500);
+
+	if (!s->server->up)
+		return;
+	if (sim_chance(s, 600))
+		server_doom(s, 1 + sim_dice(s, 60), by_power);
+	else
+		server_die(s, by_power);
+}
+
+static void
+outage(struct sim *s)
+{
+	int64_t ms;
+
+	if (sim_chance(s, 200))
+		ms = (int64_t)sim_dice(s, 4 * SIM_HOUR_MS);
+	else
+		ms = (int64_t)sim_dice(s, 5 * SIM_MINUTE_MS);
+	peer_goes(s, (size_t)sim_dice(s, SIM_PEERS), ms);
+}
+
+static void
+act(struct sim *s, void *arg, int64_t n)
+{
+	const struct weather *w = &s->weather;
+
+	(void)arg;
+	if (sim_chance(s, w->crash))
+		crash(s);
+	else if (s->server->up && sim_chance(s, w->disk))
+		disk_fails(s);
+	else if (sim_chance(s, w->jump))
+		jump_clock(s);
+	else if (sim_chance(s, w->outage))
+		outage(s);
+	else if (sim_chance(s, w->desk))
+		desk_acts(s);
+	else
+		client_acts(s, (size_t)sim_dice(s, SIM_CLIENTS));
+	if (n > 1)
+		sim_after(s,
+		    sim_chance(s, 400)
+			? 0
+			: (int64_t)sim_dice(s, (uint64_t)w->gap_ms * 2),
+		    act, NULL, n - 1);
+	else
+		calm_comes(s);
+}
+
+void
+weather_begin(struct sim *s)
+{
+
+	draw(s);
+	sim_after(s, 0, act, NULL, s->weather.actions);
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Time, dice, telling.  See sim.h.
+ */
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "sim/sim.h"
+
+struct sim_event {
+	int64_t at_ms;
+	uint64_t order; /* of those at the same time the first made is first */
+	sim_event_fn fn;
+	void *arg;
+	int64_t n;
+};
+
+/* ---- time ---- */
+
+static bool
+before(const struct sim_event *a, const struct sim_event *b)
+{
+
+	return (a->at_ms < b->at_ms ||
+		(a->at_ms == b->at_ms && a->order < b->order));
+}
+
+static void
+swap(struct sim_event *a, struct sim_event *b)
+{
+	struct sim_event e = *a;
+
+	*a = *b;
+	*b = e;
+}
+
+int64_t
+sim_now(const struct sim *s)
+{
+
+	return (s->clk.mono_us / 1000);
+}
+
+void
+sim_after(
+    struct sim *s, int64_t after_ms, sim_event_fn fn, void *arg, int64_t n)
+{
+	struct sim_event *h;
+	size_t i;
+
+	if (s->nevents == s->events_cap) {
+		s->events_cap = s->events_cap * 2 + 64;
+		h = mem_realloc(s->events, s->events_cap * sizeof(*h));
+		assert(h != NULL);
+		s->events = h;
+	}
+	h = s->events;
+	i = s->nevents++;
+	h[i] = (struct sim_event){
+	    sim_now(s) + (after_ms > 0 ? after_ms : 0), s->order++, fn, arg, n};
+	for (; i > 0 && before(&h[i], &h[(i - 1) / 2]); i = (i - 1) / 2)
+		swap(&h[i], &h[(i - 1) / 2]);
+}
+
+static struct sim_event
+pop(struct sim *s)
+{
+	struct sim_event *h = s->events, first = h[0];
+	size_t i, k;
+
+	h[0] = h[--s->nevents];
+	for (i = 0; (k = 2 * i + 1) < s->nevents; i = k) {
+		if (k + 1 < s->nevents && before(&h[k + 1], &h[k]))
+			k++;
+		if (!before(&h[k], &h[i]))
+			break;
+		swap(&h[k], &h[i]);
+	}
+	return (first);
+}
+
+bool
+sim_step(struct sim *s)
+{
+	struct sim_event e;
+
+	if (s->nevents == 0)
+		return (false);
+	e = pop(s);
+	assert(e.at_ms >= sim_now(s));
+	clk_fake_advance(&s->clk, e.at_ms - sim_now(s));
+	s->counts.events++;
+	e.fn(s, e.arg, e.n);
+	return (true);
+}
+
+void
+sim_events_free(struct sim *s)
+{
+
+	mem_free(s->events);
+	s->events = NULL;
+	s->nevents = s->events_cap = 0;
+}
+
+/* ---- dice ---- */
+
+uint64_t
+sim_dice(struct sim *s, uint64_t bound)
+{
+
+	return (rnd_below(&s->dice.rnd, bound));
+}
+
+bool
+sim_chance(struct sim *s, unsigned parts)
+{
+
+	return (sim_dice(s, 1000) < parts);
+}
+
+int64_t
+sim_delay(struct sim *s)
+{
+	uint64_t kind = sim_dice(s, 100);
+
+	if (kind < 50)
+		return ((int64_t)sim_dice(s, 3));
+	if (kind < 85)
+		return ((int64_t)sim_dice(s, 60));
+	if (kind < 97)
+		return ((int64_t)sim_dice(s, 2000));
+	return ((int64_t)sim_dice(s, 20000));
+}
+
+/* ---- telling ---- */
+
+static void
+mix(struct sim *s, const char *text)
+{
+
+	for (; *text != '\0'; text++)
+		s->hash =
+		    (s->hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
+}
+
+void
+sim_tell(struct sim *s, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+	int n;
+
+	n = snprintf(text, sizeof(text), "%lld.%03lld ",
+	    (long long)(sim_now(s) / 1000), (long long)(sim_now(s) % 1000));
+	va_start(ap, fmt);
+	(void)vsnprintf(text + n, sizeof(text) - (size_t)n, fmt, ap);
+	va_end(ap);
+	mix(s, text);
+	if (s->tracing)
+		(void)printf("#   %s\n", text);
+}
+
+void
+sim_bad(struct sim *s, const char *fmt, ...)
+{
+	char text[sizeof(s->bad)];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (s->bad[0] == '\0')
+		memcpy(s->bad, text, sizeof(text));
+	sim_tell(s, "BROKEN: %s", text);
+}
