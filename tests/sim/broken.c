@@ -26,7 +26,7 @@ static const struct edit edits[] = {
     {"lane-order", "outbox_claim", "ORDER BY lane_seq", "ORDER BY id DESC"},
 };
 
-const char *const sim_breakable[] = {"dedup-late", "lane-order", NULL};
+const char *const sim_breakable[] = {"dedup-late", "lane-order", "sync", NULL};
 
 bool
 sim_is_broken(const struct sim *s, const char *what)

@@ -120,8 +120,12 @@ try_start(struct sim *s, void *arg, int64_t n)
 
 	(void)arg;
 	(void)n;
-	if (!s->server->up)
-		server_start(s);
+	if (s->server->up)
+		return;
+	/* It may die of its start, too. */
+	if (sim_chance(s, 3 * s->weather.crash))
+		server_doom(s, 1 + sim_dice(s, 80), sim_chance(s, 500));
+	server_start(s);
 }
 
 /* Everything that a process has in memory is gone. */
@@ -253,6 +257,7 @@ start(struct sim *s, struct err *err)
 	    url, sizeof(url), "sqlite:%s", plvfs_path(server_disk(s)));
 	o.url = url;
 	o.mode = DB_WRITER;
+	o.sync = sim_is_broken(s, "sync") ? DB_SYNC_NORMAL : DB_SYNC_FULL;
 	o.schema = sim_schema(s);
 	rc = db_open(&o, &v->db, err);
 	if (rc == RC_OK)
@@ -279,6 +284,10 @@ server_start(struct sim *s)
 	if (start(s, &err) == RC_OK && !v->doomed) {
 		v->up = true;
 		sim_tell(s, "server: up");
+		if (v->incarnation > 1 && sim_chance(s, 300)) {
+			s->counts.looks++;
+			sim_judge_kept(s);
+		}
 		return;
 	}
 	/* Only a fault that was ordered excuses it. */

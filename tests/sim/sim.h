@@ -64,6 +64,7 @@ typedef void (*sim_event_fn)(struct sim *s, void *arg, int64_t n);
 	X(disk_errors, "exits for a disk error")                               \
 	X(full_disks, "batches refused for a full disk")                       \
 	X(failed_starts, "starts that failed")                                 \
+	X(looks, "databases judged after a crash")                             \
 	X(jumps, "clock jumps")                                                \
 	X(parcels, "parcels to peers")                                         \
 	X(taken, "messages that peers took")                                   \
@@ -235,7 +236,12 @@ bool sim_settled(struct sim *s);
 /* What is not settled, for people. */
 void sim_unsettled(struct sim *s, char *ret, size_t size);
 
-/* Compares the database with what everybody knows; says so by sim_bad(). */
+/* After a crash: what was accepted, shown and acked is still there, and the
+ * database is sound. */
+void sim_judge_kept(struct sim *s);
+
+/* At the end: the same, and how everything has ended.  What is wrong is said
+ * by sim_bad(). */
 void sim_judge(struct sim *s);
 
 #endif
