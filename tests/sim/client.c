@@ -399,7 +399,7 @@ look(struct sim *s, void *arg, int64_t n)
 	(void)sqlite3_bind_int64(st, 2, c->nseen);
 	while (sqlite3_step(st) == SQLITE_ROW && s->bad[0] == '\0')
 		show(s, c, st);
-	(void)sqlite3_finalize(st);
+	server_asked(st);
 	sim_tell(s, "client: user %lld has seen %lld", (long long)c->user_id,
 	    (long long)c->nseen);
 }

@@ -1,19 +1,264 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The operator.  See desk.h.
+ * The operator.  See desk.h.  What he does is a unit of the writer, as the
+ * admin's routes make it; what was not answered he does not repeat.
  */
+#include <assert.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "domain/dead.h"
+#include "domain/destination.h"
+#include "domain/order.h"
+#include "domain/settle.h"
 #include "sim/desk.h"
+#include "sim/server.h"
+
+#define NAMES 4
+
+enum desk_kind {
+	DESK_REQUEUE,
+	DESK_DISCARD,
+	DESK_RETRY,
+	DESK_PAUSE,
+	DESK_RESUME,
+	DESK_RATE,
+	DESK_REWIND,
+	DESK_CONFIRM
+};
+
+struct desk_unit {
+	struct unit unit; /* first */
+	struct desk_unit *next;
+	struct sim *s;
+	enum desk_kind kind;
+	int64_t id, n;
+	const char *name;
+	struct refusal refusal;
+};
+
+static const char *const names[NAMES] = {
+    "a.fault.test", "b.fault.test", "local", "*"};
+static const char *const words[] = {"requeue", "discard", "retry", "pause",
+    "resume", "rate", "rewind", "confirm"};
+
+/* ---- the unit ---- */
+
+static enum rc
+apply_one(struct tx *tx, struct desk_unit *u, struct err *err)
+{
+	struct refusal *ret = &u->refusal;
+
+	*ret = (struct refusal)REFUSAL_INIT;
+	switch (u->kind) {
+	case DESK_REQUEUE:
+		return (dead_requeue(tx, u->id, "op", ret, err));
+	case DESK_DISCARD:
+		return (dead_discard(tx, u->id, "op", ret, err));
+	case DESK_RETRY:
+		return (outbox_retry_now(tx, u->id, "op", ret, err));
+	case DESK_PAUSE:
+		return (
+		    destination_pause(tx, u->name, "op", "because", ret, err));
+	case DESK_RESUME:
+		return (destination_resume(tx, u->name, "op", ret, err));
+	case DESK_RATE:
+		return (destination_rate(tx, u->name, u->n, "op", ret, err));
+	case DESK_REWIND:
+		return (lane_rewind(tx, u->id, u->n, "op", ret, err));
+	case DESK_CONFIRM:
+	default:
+		return (settle_confirm(tx, u->id, err));
+	}
+}
+
+static enum rc
+desk_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
+{
+	size_t i;
+	enum rc rc;
+
+	for (i = 0; i < n; i++) {
+		rc = apply_one(tx, (struct desk_unit *)(void *)units[i], err);
+		if (rc != RC_OK)
+			return (err_wrap(err, "desk"));
+	}
+	return (RC_OK);
+}
+
+static void
+desk_done(struct unit *unit)
+{
+	struct desk_unit *u = (struct desk_unit *)(void *)unit;
+	struct sim_counts *c = &u->s->counts;
+
+	if (u->s->server->dying)
+		return;
+	sim_tell(u->s, "operator: %s %s %lld: %s, problem %d", words[u->kind],
+	    u->name != NULL ? u->name : "", (long long)u->id, rc_text(unit->rc),
+	    (int)u->refusal.problem);
+	if (unit->rc != RC_OK || u->refusal.problem != PROBLEM_NONE)
+		return;
+	c->requeues += u->kind == DESK_REQUEUE;
+	c->discards += u->kind == DESK_DISCARD;
+	c->pauses += u->kind == DESK_PAUSE;
+	c->rewinds += u->kind == DESK_REWIND;
+	c->confirms += u->kind == DESK_CONFIRM;
+}
+
+static const struct unit_kind desk_kind = {
+    "desk", UNIT_CLIENT, ORDER_DESK, desk_apply, desk_done};
+
+/* A unit that the world keeps until the end. */
+static struct desk_unit *
+unit_new(struct sim *s, enum desk_kind kind)
+{
+	struct desk_unit *u = mem_zalloc(1, sizeof(*u));
+
+	assert(u != NULL);
+	u->unit.kind = &desk_kind;
+	u->s = s;
+	u->kind = kind;
+	u->next = s->desk;
+	s->desk = u;
+	return (u);
+}
+
+static void
+submit(struct sim *s, struct desk_unit *u)
+{
+
+	if (s->server->up &&
+	    writer_submit(s->server->writer, &u->unit) == RC_OK)
+		server_turn_soon(s);
+}
+
+void
+desk_free(struct sim *s)
+{
+	struct desk_unit *u;
+
+	while ((u = s->desk) != NULL) {
+		s->desk = u->next;
+		mem_free(u);
+	}
+}
+
+/* ---- what he does ---- */
+
+/* A number that ${sql} gives, at random one of them; 0: none. */
+static int64_t
+one_of(struct sim *s, const char *sql)
+{
+	sqlite3_stmt *st = server_ask(s, sql);
+	int64_t found = 0;
+	uint64_t n = 0;
+
+	while (st != NULL && sqlite3_step(st) == SQLITE_ROW)
+		if (sim_dice(s, ++n) == 0)
+			found = sqlite3_column_int64(st, 0);
+	server_asked(st);
+	return (found);
+}
+
+static void
+act_on_letter(struct sim *s, enum desk_kind kind)
+{
+	struct desk_unit *u;
+	int64_t id;
+
+	id = one_of(s, kind == DESK_RETRY
+			   ? "SELECT id FROM outbox WHERE kind = 1 ORDER BY "
+			     "id DESC LIMIT 30"
+			   : "SELECT outbox_id FROM dead_letter_queue WHERE "
+			     "resolution IS NULL");
+	if (id == 0)
+		return;
+	u = unit_new(s, kind);
+	u->id = id;
+	submit(s, u);
+}
+
+static void
+act_on_destination(struct sim *s, enum desk_kind kind)
+{
+	struct desk_unit *u = unit_new(s, kind);
+
+	u->name = names[sim_dice(s, NAMES)];
+	u->n = sim_chance(s, 300) ? 0 : 1 + (int64_t)sim_dice(s, 20);
+	submit(s, u);
+}
+
+static void
+rewind_lane(struct sim *s)
+{
+	struct desk_unit *u;
+	int64_t id;
+
+	id = one_of(s, "SELECT lane_id FROM outbox_lanes WHERE class = 0");
+	if (id == 0)
+		return;
+	u = unit_new(s, DESK_REWIND);
+	u->id = id;
+	u->n = 1 + (int64_t)sim_dice(s, 5);
+	submit(s, u);
+}
 
 void
 desk_acts(struct sim *s)
 {
+	uint64_t what = sim_dice(s, 100);
 
-	(void)s;
+	if (!s->server->up)
+		return;
+	if (what < 35)
+		act_on_letter(s, DESK_REQUEUE);
+	else if (what < 42)
+		act_on_letter(s, DESK_DISCARD);
+	else if (what < 55)
+		act_on_letter(s, DESK_RETRY);
+	else if (what < 70)
+		act_on_destination(s, DESK_PAUSE);
+	else if (what < 85)
+		act_on_destination(s, DESK_RESUME);
+	else if (what < 92)
+		act_on_destination(s, DESK_RATE);
+	else
+		rewind_lane(s);
+}
+
+void
+desk_confirm(struct sim *s, int64_t outbox_id)
+{
+	struct desk_unit *u = unit_new(s, DESK_CONFIRM);
+
+	u->id = outbox_id;
+	submit(s, u);
+}
+
+/* Until nothing is paused. */
+static void
+resume(struct sim *s, void *arg, int64_t n)
+{
+	struct desk_unit *u;
+	size_t i;
+
+	(void)arg;
+	if (s->server->up &&
+	    one_of(s, "SELECT 1 FROM destinations WHERE paused_at IS NOT "
+		      "NULL") == 0)
+		return;
+	for (i = 0; i < NAMES && s->server->up; i++) {
+		u = unit_new(s, DESK_RESUME);
+		u->name = names[i];
+		submit(s, u);
+	}
+	sim_after(s, n, resume, NULL, n * 2);
 }
 
 void
 desk_resumes_all(struct sim *s)
 {
 
-	(void)s;
+	sim_after(s, 0, resume, NULL, 1000);
 }

@@ -14,4 +14,10 @@ void desk_acts(struct sim *s);
 /* Calm comes: nothing is paused any more. */
 void desk_resumes_all(struct sim *s);
 
+/* A peer says that it has taken what it had said "later" of. */
+void desk_confirm(struct sim *s, int64_t outbox_id);
+
+/* Forgets what he asked for; the server is gone. */
+void desk_free(struct sim *s);
+
 #endif

@@ -1,95 +1,156 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The relay's core in the simulated server.  See heart.h.
+ * The relay's core in the simulated server.  See heart.h; relay/relay.c is
+ * what does the same with a thread.
  */
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "domain/deliver.h"
-#include "domain/release.h"
-#include "schema/sql.h"
+#include "relay/core.h"
 #include "sim/heart.h"
 #include "sim/server.h"
-#include "store/outbox.h"
 
 struct heart {
 	struct db *db;
-	struct deliver_unit deliver;
-	struct release_unit release;
-	bool delivering, releasing;
-	bool turning;
+	struct core *core;
+	char owner[32];
+	struct mbox_node *wakes; /* newest first */
+	struct core_job *jobs, **jobs_tail;
+
+	bool turning; /* a turn is to come */
 	int64_t turn_at;
-	uint64_t turns;
+	uint64_t turns; /* turns that were ordered; only the last counts */
 };
 
 static void turn_in(struct sim *s, int64_t ms);
 
-static void
-deliver_done(struct deliver_unit *u)
-{
-	struct sim *s = u->arg;
+/* ---- what the core calls ---- */
 
-	s->server->heart->delivering = false;
-	if (!s->server->dying)
-		turn_in(s, 0);
+static enum rc
+submit(void *arg, struct unit *unit)
+{
+	struct sim *s = arg;
+	enum rc rc;
+
+	rc = writer_submit(s->server->writer, unit);
+	if (rc == RC_OK)
+		server_turn_soon(s);
+	return (rc);
+}
+
+static enum rc
+deliver(void *arg, struct deliver_unit *unit)
+{
+
+	return (submit(arg, &unit->unit));
 }
 
 static void
-release_done(struct release_unit *u)
+back(void *arg, struct core_job *job)
 {
-	struct sim *s = u->arg;
+	struct sim *s = arg;
+	struct heart *h = s->server->heart;
 
-	s->server->heart->releasing = false;
-	if (!s->server->dying)
-		turn_in(s, 0);
+	if (s->server->dying)
+		return;
+	job->next = NULL;
+	*h->jobs_tail = job;
+	h->jobs_tail = &job->next;
+	turn_in(s, (int64_t)sim_dice(s, 3));
 }
 
+/* A parcel leaves for a peer. */
 static void
-take_lane(void *arg, int64_t lane_id)
+carry(void *arg, struct parcel *parcel)
 {
-	struct deliver_unit *u = arg;
+	struct sim *s = arg;
+	struct cargo_item *to;
+	struct cargo *cargo;
+	size_t i;
 
-	if (u->nlanes < DELIVER_LANES)
-		u->lanes[u->nlanes++] = lane_id;
+	cargo = cargo_new(s, parcel->name[0] == 'a' ? 0 : 1);
+	cargo->ref = parcel;
+	cargo->n = parcel->n;
+	for (i = 0; i < parcel->n; i++) {
+		to = &cargo->items[i];
+		to->outbox_id = parcel->items[i].row.id;
+		to->lane_id = parcel->items[i].row.lane_id;
+		to->event_id = parcel->items[i].row.event_id;
+		to->mid = parcel->items[i].row.mid;
+		to->sender_id = parcel->items[i].row.sender_id;
+		to->conversation_seq = parcel->items[i].row.conversation_seq;
+	}
+	cargo_send(s, cargo);
 }
+
+/* ---- answers ---- */
+
+static const enum answer answers[] = {
+    [VERDICT_NONE] = ANSWER_NONE,
+    [VERDICT_TAKEN] = ANSWER_ACCEPTED,
+    [VERDICT_LATER] = ANSWER_LATER,
+    [VERDICT_RETRY] = ANSWER_RETRYABLE,
+    [VERDICT_PREDECESSOR] = ANSWER_PREDECESSOR,
+    [VERDICT_REJECTED] = ANSWER_REJECTED,
+    [VERDICT_TOO_LARGE] = ANSWER_TOO_LARGE,
+};
+
+static const int statuses[] = {
+    [CARGO_ITEMS] = 200,
+    [CARGO_GONE] = 0,
+    [CARGO_FAULT] = 500,
+    [CARGO_BUSY] = 503,
+    [CARGO_DENIED] = 401,
+};
+
+void
+heart_answer(struct sim *s, struct cargo *cargo)
+{
+	struct parcel *p = cargo->ref;
+	struct parcel_item *to;
+	size_t i;
+
+	sim_tell(s, "peer %d: parcel %zu is answered with %d", cargo->peer,
+	    cargo->number, statuses[cargo->answer]);
+	p->reached = cargo->answer == CARGO_ITEMS;
+	p->status = statuses[cargo->answer];
+	p->retry_after_ms = p->reached ? 0 : cargo->retry_after_ms;
+	if (!p->reached)
+		(void)snprintf(p->error, sizeof(p->error), "status %d",
+		    statuses[cargo->answer]);
+	for (i = 0; i < p->n && p->reached; i++) {
+		to = &p->items[i];
+		to->answer = answers[cargo->items[i].verdict];
+		to->duplicate = cargo->items[i].duplicate;
+		if (to->answer == ANSWER_RETRYABLE)
+			to->retry_after_ms = cargo->retry_after_ms;
+	}
+	p->finish(p);
+}
+
+/* ---- turns ---- */
 
 static void
 turn(struct sim *s, void *arg, int64_t n)
 {
-	struct server *v = s->server;
-	struct heart *h = v->heart;
-	struct err err = ERR_INIT;
-	int64_t last, due, now = s->clk.wall_ms;
+	struct heart *h = s->server->heart;
+	struct mbox_node *wakes;
+	struct core_job *jobs;
+	int64_t until;
 
 	(void)arg;
-	if (!v->up || h == NULL || (uint64_t)n != h->turns)
+	if (!s->server->up || (uint64_t)n != h->turns)
 		return;
 	h->turning = false;
-	if (!h->delivering) {
-		deliver_unit_init(&h->deliver);
-		h->deliver.finish = deliver_done;
-		h->deliver.arg = s;
-		if (store_lanes_owing(h->db, now, 0, DELIVER_LANES, take_lane,
-			&h->deliver, &last, &err) == RC_OK &&
-		    h->deliver.nlanes > 0 &&
-		    writer_submit(v->writer, &h->deliver.unit) == RC_OK) {
-			h->delivering = true;
-			server_turn_soon(s);
-		}
-	}
-	if (!h->releasing &&
-	    store_outbox_next_due(h->db, now, &due, &err) == RC_OK &&
-	    due != 0 && due <= now) {
-		release_unit_init(&h->release);
-		h->release.finish = release_done;
-		h->release.arg = s;
-		if (writer_submit(v->writer, &h->release.unit) == RC_OK) {
-			h->releasing = true;
-			server_turn_soon(s);
-		}
-	}
-	turn_in(s, 60000);
+	wakes = h->wakes;
+	jobs = h->jobs;
+	h->wakes = NULL;
+	h->jobs = NULL;
+	h->jobs_tail = &h->jobs;
+	until = core_turn(h->core, wakes, jobs, true);
+	turn_in(s, until - sim_now(s));
 }
 
 static void
@@ -104,57 +165,72 @@ turn_in(struct sim *s, int64_t ms)
 	sim_after(s, ms, turn, NULL, (int64_t)++h->turns);
 }
 
+void
+heart_wake(struct sim *s, struct wake *wake)
+{
+	struct heart *h = s->server->heart;
+
+	wake->node.next = h->wakes;
+	h->wakes = &wake->node;
+	if (!s->server->dying)
+		turn_in(s, (int64_t)sim_dice(s, 3));
+}
+
+/* ---- life ---- */
+
 enum rc
 heart_new(struct sim *s, const char *url, struct err *err)
 {
-	static uint64_t turns;
 	struct db_options o = {
 	    .url = url, .mode = DB_READER, .schema = sim_schema(s)};
+	struct core_options c = {0};
 	struct heart *h;
 	enum rc rc;
 
 	h = mem_zalloc(1, sizeof(*h));
 	assert(h != NULL);
-	h->turns = turns += 1 << 20;
 	s->server->heart = h;
+	h->jobs_tail = &h->jobs;
+	/* A turn that an earlier incarnation ordered is none of ours. */
+	h->turns = s->server->incarnation << 32;
+	(void)snprintf(h->owner, sizeof(h->owner), "sim:%llu",
+	    (unsigned long long)s->server->incarnation);
 	rc = db_open(&o, &h->db, err);
+	c.local = (struct carrier){.arg = s, .submit = deliver};
+	c.remote = (struct carrier){.arg = s, .send = carry};
+	c.submit = submit;
+	c.back = back;
+	c.arg = s;
+	c.db = h->db;
+	c.clk = &s->clk.clk;
+	c.rnd = &s->secrets.rnd;
+	c.owner = h->owner;
+	c.poll_ms = s->setup.poll_ms;
+	c.lease_ms = s->setup.lease_ms;
+	if (rc == RC_OK)
+		rc = core_new(&c, &h->core, err);
+	if (rc == RC_OK)
+		rc = core_start(h->core, err);
 	if (rc == RC_OK)
 		turn_in(s, 0);
 	return (rc);
 }
 
 void
-heart_die(struct sim *s)
-{
-
-	(void)s;
-}
-
-void
 heart_free(struct sim *s)
 {
 	struct heart *h = s->server->heart;
+	struct mbox_node *list;
 
 	if (h == NULL)
 		return;
 	s->server->heart = NULL;
+	while ((list = h->wakes) != NULL) {
+		h->wakes = list->next;
+		wake_free((struct wake *)(void *)((char *)list -
+						  offsetof(struct wake, node)));
+	}
+	core_free(h->core);
 	db_close(h->db);
 	mem_free(h);
-}
-
-void
-heart_wake(struct sim *s, struct wake *wake)
-{
-
-	wake_free(wake);
-	if (!s->server->dying)
-		turn_in(s, (int64_t)sim_dice(s, 3));
-}
-
-void
-heart_answer(struct sim *s, struct parcel *parcel)
-{
-
-	(void)s;
-	(void)parcel;
 }

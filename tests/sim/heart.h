@@ -14,14 +14,13 @@
 /* Made with a connection of its own; it takes up what is pending. */
 enum rc heart_new(struct sim *s, const char *url, struct err *err) MUST_USE;
 
-/* From now on nothing that comes back to it is looked at. */
-void heart_die(struct sim *s);
+/* The writer must be stopped. */
 void heart_free(struct sim *s);
 
 /* A commit has named lanes; takes ${wake}. */
 void heart_wake(struct sim *s, struct wake *wake);
 
 /* An answer has come. */
-void heart_answer(struct sim *s, struct parcel *parcel);
+void heart_answer(struct sim *s, struct cargo *cargo);
 
 #endif

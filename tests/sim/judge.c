@@ -35,7 +35,7 @@ ask_text(struct sim *s, const char *sql, char *ret, size_t size)
 		    ret, size, "%s", (const char *)sqlite3_column_text(st, 0));
 		n = 1;
 	}
-	(void)sqlite3_finalize(st);
+	server_asked(st);
 	return (n);
 }
 
@@ -122,7 +122,7 @@ find(struct sim *s, const struct message *m, struct row *ret)
 		(void)snprintf(ret->body, sizeof(ret->body), "%s",
 		    (const char *)sqlite3_column_text(st, 5));
 	}
-	(void)sqlite3_finalize(st);
+	server_asked(st);
 	return (there);
 }
 
@@ -196,7 +196,7 @@ judge_shown(struct sim *s, size_t client)
 			break;
 		}
 	}
-	(void)sqlite3_finalize(st);
+	server_asked(st);
 	st =
 	    server_ask(s, "SELECT acked_seq FROM devices WHERE device_id = ?1");
 	for (k = 0; k < CLIENT_DEVICES; k++) {
@@ -207,7 +207,7 @@ judge_shown(struct sim *s, size_t client)
 			    (long long)c->acked[k], (long long)c->user_id);
 		(void)sqlite3_reset(st);
 	}
-	(void)sqlite3_finalize(st);
+	server_asked(st);
 }
 
 /* ---- how each message has ended ---- */
@@ -216,9 +216,10 @@ struct end {
 	int64_t outbox_id, retry_count, rescue_count, requeues, expires_at;
 	char state[16], reason[33];
 	struct uuid event_id;
-	int inbox;   /* so often in its recipient's inbox here */
-	int bounces; /* so many in its sender's inbox */
-	int deaths;  /* rows in dead_letter_queue */
+	int inbox;     /* so often in its recipient's inbox here */
+	int bounces;   /* so many in its sender's inbox */
+	int deaths;    /* rows in dead_letter_queue */
+	int64_t spent; /* retries charged in all its lives */
 };
 
 static const char ends[] =
@@ -228,7 +229,10 @@ static const char ends[] =
     "  AND i.user_id = o.dest_id),"
     " (SELECT count(*) FROM inbox i WHERE i.mid = o.mid AND i.kind = 5"
     "  AND i.user_id = o.sender_id),"
-    " (SELECT count(*) FROM dead_letter_queue d WHERE d.outbox_id = o.id)"
+    " (SELECT count(*) FROM dead_letter_queue d WHERE d.outbox_id = o.id),"
+    " o.retry_count + (SELECT coalesce(sum(d.retry_count), 0)"
+    "  FROM dead_letter_queue d WHERE d.outbox_id = o.id"
+    "  AND d.resolution = 'requeued')"
     " FROM outbox o JOIN messages m ON m.mid = o.mid"
     " WHERE o.kind = 1 AND m.message_id = ?1";
 
@@ -254,8 +258,9 @@ find_end(struct sim *s, const struct message *m, struct end *ret)
 		ret->inbox = sqlite3_column_int(st, 8);
 		ret->bounces = sqlite3_column_int(st, 9);
 		ret->deaths = sqlite3_column_int(st, 10);
+		ret->spent = sqlite3_column_int64(st, 11);
 	}
-	(void)sqlite3_finalize(st);
+	server_asked(st);
 	return (there);
 }
 
@@ -272,9 +277,7 @@ static void
 judge_end_here(struct sim *s, size_t i, const struct end *e)
 {
 	const struct message *m = &s->messages[i];
-	bool note = strcmp(s->messages[i].to, "") == 0;
 
-	(void)note;
 	if (!is_one_of(e->state, "acked canceled failed expired"))
 		sim_bad(s, "message #%zu ends as %s", i, e->state);
 	if (strcmp(e->state, "acked") == 0 && e->inbox != 1)
@@ -301,6 +304,28 @@ judge_end_there(struct sim *s, size_t i, const struct end *e)
 		sim_bad(s, "message #%zu was canceled and is %s", i, e->state);
 }
 
+/* What a message has spent and died of must be what its peer said of it: an
+ * outage is the destination's. */
+static void
+judge_budget(struct sim *s, size_t i, const struct end *e)
+{
+	const struct message *m = &s->messages[i];
+	const struct refused *r = peer_refused(s, m->peer, &e->event_id);
+	int64_t times = r != NULL ? (int64_t)r->times : 0;
+
+	if (e->spent > times)
+		sim_bad(s,
+		    "message #%zu is charged %lld retries, its peer refused it "
+		    "%lld times",
+		    i, (long long)e->spent, (long long)times);
+	if (strcmp(e->reason, "rejected") == 0 && (r == NULL || !r->rejected))
+		sim_bad(
+		    s, "message #%zu failed as rejected, which nobody did", i);
+	if (strcmp(e->reason, "poison") == 0 && e->rescue_count < 3)
+		sim_bad(s, "message #%zu failed as poison after %lld rescues",
+		    i, (long long)e->rescue_count);
+}
+
 /* Promise 4: what has failed says why, is listed, and its sender is told. */
 static void
 judge_death(struct sim *s, size_t i, const struct end *e)
@@ -309,6 +334,8 @@ judge_death(struct sim *s, size_t i, const struct end *e)
 
 	if (dead && e->reason[0] == '\0')
 		sim_bad(s, "message #%zu is %s without a reason", i, e->state);
+	if (strcmp(e->state, "expired") == 0 && e->expires_at > s->latest_ms)
+		sim_bad(s, "message #%zu expired before its time", i);
 	if (dead && e->deaths == 0)
 		sim_bad(
 		    s, "message #%zu is %s and no dead letter", i, e->state);
@@ -347,6 +374,8 @@ judge_ends(struct sim *s)
 			judge_end_here(s, i, &e);
 		else
 			judge_end_there(s, i, &e);
+		if (s->messages[i].peer >= 0)
+			judge_budget(s, i, &e);
 		judge_death(s, i, &e);
 	}
 }
@@ -387,7 +416,7 @@ judge_order(struct sim *s, int peer)
 				    peer, (long long)a->outbox_id,
 				    (long long)b->outbox_id);
 		}
-	(void)sqlite3_finalize(st);
+	server_asked(st);
 }
 
 void
@@ -411,6 +440,7 @@ sim_judge(struct sim *s)
 	int k;
 
 	assert(s->server->up);
+	sim_note_time(s);
 	sim_judge_kept(s);
 	judge_ends(s);
 	for (k = 0; k < SIM_PEERS; k++)

@@ -6,9 +6,13 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "sim/desk.h"
 #include "sim/heart.h"
 #include "sim/peer.h"
 #include "sim/server.h"
+
+/* Of the relay, when it is not told another. */
+#define LEASE_MS 60000
 
 /* ---- what a peer knows ---- */
 
@@ -51,6 +55,7 @@ opinion(struct sim *s, struct peer *p, const struct uuid *event_id)
 	if (sim_chance(s, s->weather.refuse)) {
 		r->left = sim_chance(s, 150) ? 1000 : (unsigned)sim_dice(s, 4);
 		r->rejects = sim_chance(s, 350);
+		r->too_large = sim_chance(s, 300);
 	}
 	r->later = sim_chance(s, s->weather.later);
 	return (r);
@@ -71,7 +76,7 @@ peer_refused(const struct sim *s, int peer, const struct uuid *event_id)
 /* ---- one transaction of a peer ---- */
 
 static void
-take(struct peer *p, const struct parcel_item *i, bool dedup)
+take(struct peer *p, const struct cargo_item *i, bool dedup)
 {
 
 	assert(p->ninbox < PEER_TAKEN && p->nknown < PEER_TAKEN);
@@ -83,49 +88,61 @@ take(struct peer *p, const struct parcel_item *i, bool dedup)
 
 /* Whether an item before ${k} in its lane was refused for now. */
 static bool
-held_back(const struct parcel *c, size_t k)
+held_back(const struct cargo *c, size_t k)
 {
 	size_t i;
 
 	for (i = 0; i < k; i++)
 		if (c->items[i].lane_id == c->items[k].lane_id &&
 		    (c->items[i].verdict == VERDICT_RETRY ||
+			c->items[i].verdict == VERDICT_NONE ||
 			c->items[i].verdict == VERDICT_PREDECESSOR))
 			return (true);
 	return (false);
 }
 
 static enum verdict
-judge(struct sim *s, struct peer *p, struct parcel *c, size_t k)
+judge(struct sim *s, struct peer *p, struct cargo *c, size_t k)
 {
-	struct parcel_item *i = &c->items[k];
+	struct cargo_item *i = &c->items[k];
 	struct refused *r;
 
 	if (held_back(c, k))
 		return (VERDICT_PREDECESSOR);
-	if (knows(p, &i->event_id)) {
+	i->duplicate = knows(p, &i->event_id);
+	if (i->duplicate) {
 		s->counts.duplicates++;
 		return (VERDICT_TAKEN);
 	}
 	r = opinion(s, p, &i->event_id);
-	if (r->left > 0 && !s->calm) {
+	if (r->left > 0) {
 		r->left--;
 		r->times++;
 		s->counts.retryable++;
-		return (VERDICT_RETRY);
+		return (sim_chance(s, 100) ? VERDICT_NONE : VERDICT_RETRY);
 	}
 	if (r->rejects) {
 		r->rejected = true;
 		s->counts.rejected++;
-		return (VERDICT_REJECTED);
+		return (r->too_large ? VERDICT_TOO_LARGE : VERDICT_REJECTED);
 	}
+	r->times += r->later;
 	return (r->later ? VERDICT_LATER : VERDICT_TAKEN);
+}
+
+/* What was to come later comes, or not. */
+static void
+confirm(struct sim *s, void *arg, int64_t n)
+{
+
+	(void)arg;
+	desk_confirm(s, n);
 }
 
 /* The parcel is received: inbox and memory are written in one transaction, or
  * the peer dies before it.  False: it died before it could answer. */
 static bool
-receive(struct sim *s, struct parcel *c)
+receive(struct sim *s, struct cargo *c)
 {
 	struct peer *p = &s->peers[c->peer];
 	bool dies, late_dedup;
@@ -145,6 +162,10 @@ receive(struct sim *s, struct parcel *c)
 		    !knows(p, &c->items[i].event_id)) {
 			s->counts.taken++;
 			take(p, &c->items[i], !late_dedup || !dies);
+			if (c->items[i].verdict == VERDICT_LATER &&
+			    sim_chance(s, 700))
+				sim_after(s, 5 * sim_delay(s), confirm, NULL,
+				    c->items[i].outbox_id);
 		}
 	}
 	if (dies) {
@@ -159,7 +180,7 @@ receive(struct sim *s, struct parcel *c)
 static void
 comes_back(struct sim *s, void *arg, int64_t n)
 {
-	struct parcel *c = arg;
+	struct cargo *c = arg;
 
 	(void)n;
 	if (c->answered || !s->server->up ||
@@ -180,21 +201,21 @@ way_back(struct sim *s)
 }
 
 static void
-gone(struct sim *s, struct parcel *c)
+gone(struct sim *s, struct cargo *c)
 {
 
 	if (c->answered)
 		return;
-	c->answer = ANSWER_GONE;
+	c->answer = CARGO_GONE;
 	sim_after(s, way_back(s), comes_back, c, 0);
 }
 
 static void
 reaches(struct sim *s, void *arg, int64_t n)
 {
-	struct parcel *c = arg;
+	struct cargo *c = arg;
 	struct peer *p = &s->peers[c->peer];
-	struct parcel copy;
+	struct cargo copy;
 
 	if (n != 0) {
 		/* A second coming: its answer goes nowhere. */
@@ -206,7 +227,7 @@ reaches(struct sim *s, void *arg, int64_t n)
 		s->counts.unavailable++;
 		c->answer = p->gone_as;
 		c->retry_after_ms =
-		    p->gone_as == ANSWER_BUSY ? (int64_t)sim_dice(s, 30000) : 0;
+		    p->gone_as == CARGO_BUSY ? (int64_t)sim_dice(s, 30000) : 0;
 		sim_after(s, way_back(s), comes_back, c, 0);
 		return;
 	}
@@ -214,7 +235,7 @@ reaches(struct sim *s, void *arg, int64_t n)
 		gone(s, c);
 		return;
 	}
-	c->answer = ANSWER_ITEMS;
+	c->answer = CARGO_ITEMS;
 	c->retry_after_ms =
 	    sim_chance(s, 200) ? (int64_t)sim_dice(s, 20000) : 0;
 	if (sim_chance(s, s->weather.lost)) {
@@ -225,18 +246,41 @@ reaches(struct sim *s, void *arg, int64_t n)
 	sim_after(s, way_back(s), comes_back, c, 0);
 }
 
+/* One batch of a lane at a time, as long as its lease holds. */
+static void
+check_alone(struct sim *s, const struct cargo *c)
+{
+	const struct cargo *o;
+	size_t i, k;
+
+	for (o = s->peers[c->peer].cargoes; o != NULL; o = o->next) {
+		if (o == c || o->answered || o->incarnation != c->incarnation ||
+		    s->counts.jumps > 0 ||
+		    c->sent_at - o->sent_at >=
+			(s->setup.lease_ms != 0 ? s->setup.lease_ms : LEASE_MS))
+			continue;
+		for (i = 0; i < c->n; i++)
+			for (k = 0; k < o->n; k++)
+				if (c->items[i].lane_id == o->items[k].lane_id)
+					sim_bad(s,
+					    "lane %lld has two batches under "
+					    "way",
+					    (long long)c->items[i].lane_id);
+	}
+}
+
 void
-parcel_send(struct sim *s, struct parcel *c)
+cargo_send(struct sim *s, struct cargo *c)
 {
 
 	s->counts.parcels++;
+	c->sent_at = sim_now(s);
+	check_alone(s, c);
 	sim_tell(s, "relay: parcel %zu to peer %d, %zu messages, first %lld",
 	    c->number, c->peer, c->n, (long long)c->items[0].outbox_id);
 	if (sim_chance(s, s->weather.lost)) {
 		s->counts.lost_asks++;
-		/* Some are never answered: the lease must end it. */
-		if (!sim_chance(s, 200))
-			gone(s, c);
+		gone(s, c);
 		return;
 	}
 	sim_after(s, sim_delay(s), reaches, c, 0);
@@ -244,26 +288,26 @@ parcel_send(struct sim *s, struct parcel *c)
 		sim_after(s, sim_delay(s) + sim_delay(s), reaches, c, 1);
 }
 
-struct parcel *
-parcel_new(struct sim *s, int peer)
+struct cargo *
+cargo_new(struct sim *s, int peer)
 {
-	struct parcel *c = mem_zalloc(1, sizeof(*c));
+	struct cargo *c = mem_zalloc(1, sizeof(*c));
 
 	assert(c != NULL);
 	c->s = s;
 	c->peer = peer;
 	c->incarnation = s->server->incarnation;
 	c->number = (size_t)s->counts.parcels;
-	c->next = s->peers[peer].parcels;
-	s->peers[peer].parcels = c;
+	c->next = s->peers[peer].cargoes;
+	s->peers[peer].cargoes = c;
 	return (c);
 }
 
 void
 peer_goes(struct sim *s, size_t peer, int64_t ms)
 {
-	static const enum parcel_answer ways[] = {
-	    ANSWER_GONE, ANSWER_FAULT, ANSWER_BUSY, ANSWER_DENIED};
+	static const enum cargo_answer ways[] = {
+	    CARGO_GONE, CARGO_FAULT, CARGO_BUSY, CARGO_DENIED};
 	struct peer *p = &s->peers[peer];
 
 	p->gone_until = sim_now(s) + ms;
@@ -284,12 +328,12 @@ peers_new(void)
 void
 peers_free(struct sim *s)
 {
-	struct parcel *c;
+	struct cargo *c;
 	size_t i;
 
 	for (i = 0; i < SIM_PEERS; i++)
-		while ((c = s->peers[i].parcels) != NULL) {
-			s->peers[i].parcels = c->next;
+		while ((c = s->peers[i].cargoes) != NULL) {
+			s->peers[i].cargoes = c->next;
 			mem_free(c);
 		}
 	mem_free(s->peers);

@@ -11,27 +11,29 @@
 
 #include "sim/sim.h"
 
-#define PARCEL_ITEMS 100
+#define CARGO_MOST 100
 #define PEER_TAKEN 256
 
 enum verdict {
+	VERDICT_NONE, /* it says nothing of it */
 	VERDICT_TAKEN,
 	VERDICT_LATER,       /* taken, but whether it is good comes later */
 	VERDICT_RETRY,       /* refused for now */
 	VERDICT_PREDECESSOR, /* not looked at, one before it was refused */
-	VERDICT_REJECTED     /* refused for good */
+	VERDICT_REJECTED,    /* refused for good */
+	VERDICT_TOO_LARGE    /* the same */
 };
 
-enum parcel_answer {
-	ANSWER_ITEMS,
-	ANSWER_GONE,     /* no connection, or it broke; time-out */
-	ANSWER_FAULT,    /* 5xx for all of it */
-	ANSWER_BUSY,     /* 429 or 503, with Retry-After */
-	ANSWER_DENIED,   /* 401 */
-	ANSWER_TOO_LARGE /* 413 */
+enum cargo_answer {
+	CARGO_ITEMS,
+	CARGO_GONE,     /* no connection, or it broke; time-out */
+	CARGO_FAULT,    /* 5xx for all of it */
+	CARGO_BUSY,     /* 429 or 503, with Retry-After */
+	CARGO_DENIED,   /* 401 */
+	CARGO_TOO_LARGE /* 413 */
 };
 
-struct parcel_item {
+struct cargo_item {
 	int64_t outbox_id;
 	int64_t lane_id;
 	struct uuid event_id;
@@ -39,18 +41,20 @@ struct parcel_item {
 	int64_t sender_id;
 	int64_t conversation_seq;
 	enum verdict verdict;
+	bool duplicate;
 };
 
-struct parcel {
-	struct parcel *next;
+struct cargo {
+	struct cargo *next;
 	struct sim *s;
 	int peer;
 	uint64_t incarnation; /* of the server that sent it */
 	size_t number;
+	int64_t sent_at; /* simulated ms */
 	bool answered;
 	size_t n;
-	struct parcel_item items[PARCEL_ITEMS];
-	enum parcel_answer answer;
+	struct cargo_item items[CARGO_MOST];
+	enum cargo_answer answer;
 	int64_t retry_after_ms;
 	void *ref; /* the heart's */
 };
@@ -67,28 +71,29 @@ struct peer {
 	struct uuid known[PEER_TAKEN]; /* its memory of what it has taken */
 	size_t nknown;
 	int64_t gone_until; /* simulated ms */
-	enum parcel_answer gone_as;
+	enum cargo_answer gone_as;
 	/* Messages that it refuses: how often it said so. */
 	struct refused {
 		struct uuid event_id;
 		unsigned left;  /* so often it still says "not now" */
-		unsigned times; /* it has said so */
+		unsigned times; /* it has said so, or nothing, or "later" */
 		bool rejects;   /* in the end it says "never" */
+		bool too_large; /* and that this is why */
 		bool rejected;
 		bool later; /* it says "later" */
 	} refused[PEER_TAKEN];
 	size_t nrefused;
-	struct parcel *parcels;
+	struct cargo *cargoes;
 };
 
 struct peer *peers_new(void);
 void peers_free(struct sim *s);
 
 /* A parcel to be filled and sent; the world keeps it. */
-struct parcel *parcel_new(struct sim *s, int peer);
+struct cargo *cargo_new(struct sim *s, int peer);
 
 /* It leaves; heart_answer() is called with it once, or never. */
-void parcel_send(struct sim *s, struct parcel *p);
+void cargo_send(struct sim *s, struct cargo *p);
 
 /* ${peer} is unavailable for ${ms}, in a way of its own. */
 void peer_goes(struct sim *s, size_t peer, int64_t ms);

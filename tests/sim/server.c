@@ -19,8 +19,6 @@
 #include "sim/heart.h"
 #include "sim/server.h"
 
-#define LIFE_MS (SIM_DAY_MS * 5)
-
 static const char *const names[SIM_CLIENTS] = {"ann", "ben", "cyd", "dot"};
 
 /* ---- what the domain hands on ---- */
@@ -112,6 +110,53 @@ cut_power(struct sim *s)
 	v->disk = 1 - v->disk;
 }
 
+/* ---- looking ---- */
+
+sqlite3_stmt *
+server_ask(const struct sim *s, const char *sql)
+{
+	struct server *v = s->server;
+	size_t i;
+
+	for (i = 0; i < SERVER_ASKS && v->asks[i].sql != NULL; i++)
+		if (v->asks[i].sql == sql)
+			return (v->asks[i].st);
+	assert(i < SERVER_ASKS);
+	if (sqlite3_prepare_v2(v->look, sql, -1, &v->asks[i].st, NULL) ==
+	    SQLITE_OK) {
+		v->asks[i].sql = sql;
+		return (v->asks[i].st);
+	}
+	/* Out of reach is a fault like others, all else a mistake of ours. */
+	if (!v->doomed && !plvfs_failed(server_disk(s))) {
+		(void)fprintf(stderr, "%s: %s\n", sql, sqlite3_errmsg(v->look));
+		abort();
+	}
+	return (NULL);
+}
+
+void
+server_asked(sqlite3_stmt *st)
+{
+
+	if (st == NULL)
+		return;
+	(void)sqlite3_reset(st);
+	(void)sqlite3_clear_bindings(st);
+}
+
+static void
+close_look(struct server *v)
+{
+	size_t i;
+
+	for (i = 0; i < SERVER_ASKS && v->asks[i].sql != NULL; i++)
+		(void)sqlite3_finalize(v->asks[i].st);
+	memset(v->asks, 0, sizeof(v->asks));
+	(void)sqlite3_close(v->look);
+	v->look = NULL;
+}
+
 /* ---- dying ---- */
 
 static void
@@ -136,11 +181,7 @@ take_down(struct sim *s)
 
 	v->dying = true;
 	plvfs_dead(server_disk(s), true);
-	if (v->heart != NULL)
-		heart_die(s);
-	if (v->look != NULL)
-		(void)sqlite3_close(v->look);
-	v->look = NULL;
+	close_look(v);
 	if (v->writer != NULL) {
 		writer_stop(v->writer);
 		writer_free(v->writer);
@@ -232,7 +273,11 @@ make(struct sim *s, struct err *err)
 	v->sinks = (struct domain_sinks){s, on_wake, on_news, on_fatal};
 	o.clk = &s->clk.clk;
 	o.rnd = &s->secrets.rnd;
-	o.expiry_ms = LIFE_MS;
+	o.expiry_ms = s->setup.expiry_ms;
+	o.requeue_ms = 7 * SIM_DAY_MS;
+	o.retry = s->setup.retry;
+	o.pending_most = s->setup.pending_most;
+	o.pending_most_total = 3 * s->setup.pending_most;
 	o.sinks = &v->sinks;
 	rc = domain_new(&o, &v->domain, err);
 	if (rc != RC_OK)
@@ -330,23 +375,6 @@ server_turn_soon(struct sim *s)
 	v->turning = true;
 	sim_after(
 	    s, (int64_t)sim_dice(s, 4), turn, NULL, (int64_t)v->incarnation);
-}
-
-sqlite3_stmt *
-server_ask(const struct sim *s, const char *sql)
-{
-	sqlite3_stmt *st;
-
-	if (sqlite3_prepare_v2(s->server->look, sql, -1, &st, NULL) ==
-	    SQLITE_OK)
-		return (st);
-	/* Out of reach is a fault like others, all else a mistake of ours. */
-	if (!s->server->doomed && !plvfs_failed(server_disk(s))) {
-		(void)fprintf(
-		    stderr, "%s: %s\n", sql, sqlite3_errmsg(s->server->look));
-		abort();
-	}
-	return (NULL);
 }
 
 /* ---- the first day: people and their devices ---- */

@@ -12,6 +12,9 @@
 #include "domain/domain.h"
 #include "sim/sim.h"
 
+/* Statements that are kept prepared for looking. */
+#define SERVER_ASKS 32
+
 struct heart;
 
 struct server {
@@ -32,7 +35,11 @@ struct server {
 	struct domain_sinks sinks;
 	struct heart *heart;
 	sqlite3 *look; /* what people are shown is read here */
-	bool turning;  /* the writer's next batch is under way */
+	struct {
+		const char *sql;
+		sqlite3_stmt *st;
+	} asks[SERVER_ASKS];
+	bool turning; /* the writer's next batch is under way */
 };
 
 /* An empty server on fresh disks, with its people; not started. */
@@ -57,8 +64,11 @@ struct plvfs *server_disk(const struct sim *s);
 /* The writer has units: a batch is run soon. */
 void server_turn_soon(struct sim *s);
 
-/* A statement on the database as a reader sees it, of the look connection;
- * dies of an error in it. */
+/* A statement (static text) on the database as a reader sees it; NULL: out of
+ * reach.  Dies of an error in it. */
 sqlite3_stmt *server_ask(const struct sim *s, const char *sql);
+
+/* What server_ask() gave is not needed any more.  NULL is allowed. */
+void server_asked(sqlite3_stmt *st);
 
 #endif

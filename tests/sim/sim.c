@@ -99,6 +99,7 @@ sim_run(const struct sim_options *options, struct sim *ret)
 {
 
 	begin(ret, options);
+	weather_draw(ret);
 	server_start(ret);
 	weather_begin(ret);
 	play(ret);
@@ -107,6 +108,7 @@ sim_run(const struct sim_options *options, struct sim *ret)
 	ret->counts.days += (uint64_t)(sim_now(ret) / SIM_DAY_MS);
 	sim_events_free(ret);
 	server_free(ret);
+	desk_free(ret);
 	clients_free(ret);
 	peers_free(ret);
 }

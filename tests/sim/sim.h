@@ -24,6 +24,7 @@
 #include "base/rnd.h"
 #include "base/uuid.h"
 #include "fault/plvfs.h"
+#include "model/retry.h"
 
 #define SIM_START_MS INT64_C(1700000000000)
 #define SIM_MINUTE_MS INT64_C(60000)
@@ -35,6 +36,7 @@
 #define SIM_MESSAGES 160
 
 struct client;
+struct desk_unit;
 struct op;
 struct peer;
 struct server;
@@ -87,6 +89,7 @@ typedef void (*sim_event_fn)(struct sim *s, void *arg, int64_t n);
 	X(discards, "dead letters discarded")                                  \
 	X(pauses, "destinations paused")                                       \
 	X(rewinds, "lanes rewound")                                            \
+	X(confirms, "messages that a peer confirmed later")                    \
 	X(days, "days simulated")                                              \
 	X(events, "events")
 
@@ -133,16 +136,25 @@ struct weather {
 	int actions;
 };
 
+/* How the server of a run is set up, by its dice. */
+struct setup {
+	int64_t poll_ms, lease_ms, expiry_ms;
+	int64_t pending_most; /* 0: any */
+	enum retry_profile retry;
+};
+
 struct sim_event;
 
 struct sim {
 	uint64_t seed;
 	const char *broken; /* what is broken on purpose; NULL: nothing */
 	struct clk_fake clk;
+	int64_t latest_ms; /* the latest that the clock has ever shown */
 	struct rnd_seeded dice;
 	struct rnd_seeded secrets; /* the server's randomness */
 	struct uuid_gen ids;       /* the clients' */
 	struct weather weather;
+	struct setup setup;
 	bool calm;
 
 	struct sim_event *events; /* a heap */
@@ -154,7 +166,8 @@ struct sim {
 	struct peer *peers;
 	struct message messages[SIM_MESSAGES];
 	size_t nmessages;
-	struct op *ops; /* all that clients have under way */
+	struct op *ops;         /* all that clients have under way */
+	struct desk_unit *desk; /* all that the operator has asked for */
 
 	struct sim_counts counts;
 	bool tracing;
@@ -199,6 +212,9 @@ int64_t sim_delay(struct sim *s);
 /* Simulated milliseconds since the start. */
 int64_t sim_now(const struct sim *s);
 
+/* The clock is about to be changed, or its time of importance. */
+void sim_note_time(struct sim *s);
+
 /* One line of the story. */
 void sim_tell(struct sim *s, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -212,7 +228,10 @@ void calm_comes(struct sim *s);
 
 /* ---- weather.c: the people's will and the faults ---- */
 
-/* Draws the weather and starts the actions. */
+/* Draws the weather and how the server is set up. */
+void weather_draw(struct sim *s);
+
+/* Starts the actions. */
 void weather_begin(struct sim *s);
 
 /* ---- broken.c: the code broken on purpose ---- */

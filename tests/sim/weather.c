@@ -17,10 +17,11 @@ some(struct sim *s, unsigned most)
 	return (sim_chance(s, 500) ? 0 : 1 + (unsigned)sim_dice(s, most));
 }
 
-static void
-draw(struct sim *s)
+void
+weather_draw(struct sim *s)
 {
 	struct weather *w = &s->weather;
+	struct setup *u = &s->setup;
 
 	w->lost = some(s, 250);
 	w->crash = some(s, 60);
@@ -34,9 +35,15 @@ draw(struct sim *s)
 	w->twice = some(s, 300);
 	w->desk = some(s, 100);
 	w->remote = sim_chance(s, 200) ? 0 : (unsigned)sim_dice(s, 1000);
-	w->remote = 0; /* XXX */
 	w->gap_ms = sim_chance(s, 500) ? 20 : 2000;
 	w->actions = 30 + (int)sim_dice(s, 170);
+	u->poll_ms = sim_chance(s, 250) ? 1000 : 30000;
+	u->lease_ms = sim_chance(s, 500) ? 0 : 5000;
+	u->expiry_ms = sim_chance(s, 500)
+			   ? 5 * SIM_DAY_MS
+			   : (5 + (int64_t)sim_dice(s, 60)) * SIM_MINUTE_MS;
+	u->pending_most = sim_chance(s, 300) ? 10 : 0;
+	u->retry = sim_chance(s, 700) ? RETRY_CHAT : RETRY_RELAY;
 }
 
 /* ---- the clock ---- */
@@ -49,6 +56,7 @@ jump_clock(struct sim *s)
 
 	if (sim_chance(s, 500))
 		ms = -ms;
+	sim_note_time(s);
 	s->clk.wall_ms += ms;
 	s->counts.jumps++;
 	sim_tell(s, "clock: jumps by %lld ms", (long long)ms);
@@ -157,6 +165,5 @@ void
 weather_begin(struct sim *s)
 {
 
-	draw(s);
 	sim_after(s, 0, act, NULL, s->weather.actions);
 }

@@ -45,6 +45,14 @@ sim_now(const struct sim *s)
 }
 
 void
+sim_note_time(struct sim *s)
+{
+
+	if (s->clk.wall_ms > s->latest_ms)
+		s->latest_ms = s->clk.wall_ms;
+}
+
+void
 sim_after(
     struct sim *s, int64_t after_ms, sim_event_fn fn, void *arg, int64_t n)
 {
