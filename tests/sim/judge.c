@@ -23,6 +23,13 @@ static const char unsettled[] =
     " OR o.ack_deadline IS NOT NULL"
     " OR (o.state = 'sent' AND o.kind = 1 AND o.dest_kind = 'user') LIMIT 1";
 
+/* The same, but for what was for later. */
+static const char late[] =
+    "SELECT 'outbox row ' || o.id || ' is ' || o.state || ', retries ' ||"
+    " o.retry_count || ', rescues ' || o.rescue_count FROM outbox o"
+    " WHERE (o.state = 'pending' OR o.state = 'sending'"
+    " OR o.ack_deadline IS NOT NULL) AND o.deliver_at IS NULL LIMIT 1";
+
 static int64_t
 ask_text(struct sim *s, const char *sql, char *ret, size_t size)
 {
@@ -49,6 +56,13 @@ sim_settled(struct sim *s)
 	    s->counts.events % 16 != 0 || clients_busy(s) > 0)
 		return (false);
 	return (ask_text(s, unsettled, text, sizeof(text)) == 0);
+}
+
+bool
+sim_late(struct sim *s, char *ret, size_t size)
+{
+
+	return (s->server->up && ask_text(s, late, ret, size) != 0);
 }
 
 void
@@ -361,10 +375,25 @@ count_end(struct sim *s, const struct end *e)
 }
 
 static void
+count_totals(struct sim *s)
+{
+	sqlite3_stmt *st = server_ask(
+	    s, "SELECT rescues_total, fenced_total FROM outbox_totals");
+
+	if (sqlite3_step(st) == SQLITE_ROW) {
+		s->counts.rescues += (uint64_t)sqlite3_column_int64(st, 0);
+		s->counts.fenced += (uint64_t)sqlite3_column_int64(st, 1);
+	}
+	server_asked(st);
+}
+
+static void
 judge_ends(struct sim *s)
 {
 	struct end e;
 	size_t i;
+
+	count_totals(s);
 
 	for (i = 0; i < s->nmessages && s->bad[0] == '\0'; i++) {
 		if (!find_end(s, &s->messages[i], &e))

@@ -11,8 +11,10 @@
 #include "sim/peer.h"
 #include "sim/server.h"
 
-/* Of the relay, when it is not told another. */
+/* Of the relay, when it is not told another; it counts from the claim, a moment
+ * before the parcel leaves. */
 #define LEASE_MS 60000
+#define MOMENT_MS 1000
 
 /* ---- what a peer knows ---- */
 
@@ -256,7 +258,7 @@ check_alone(struct sim *s, const struct cargo *c)
 	for (o = s->peers[c->peer].cargoes; o != NULL; o = o->next) {
 		if (o == c || o->answered || o->incarnation != c->incarnation ||
 		    s->counts.jumps > 0 ||
-		    c->sent_at - o->sent_at >=
+		    c->sent_at - o->sent_at + MOMENT_MS >=
 			(s->setup.lease_ms != 0 ? s->setup.lease_ms : LEASE_MS))
 			continue;
 		for (i = 0; i < c->n; i++)

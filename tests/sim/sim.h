@@ -252,6 +252,9 @@ bool sim_is_broken(const struct sim *s, const char *what);
 /* Whether nothing moves any more: all is settled. */
 bool sim_settled(struct sim *s);
 
+/* Whether something waits that is not for later; what, for people. */
+bool sim_late(struct sim *s, char *ret, size_t size);
+
 /* What is not settled, for people. */
 void sim_unsettled(struct sim *s, char *ret, size_t size);
 

@@ -37,7 +37,8 @@ weather_draw(struct sim *s)
 	w->remote = sim_chance(s, 200) ? 0 : (unsigned)sim_dice(s, 1000);
 	w->gap_ms = sim_chance(s, 500) ? 20 : 2000;
 	w->actions = 30 + (int)sim_dice(s, 170);
-	u->poll_ms = sim_chance(s, 250) ? 1000 : 30000;
+	/* Days pass in some of the runs with jumps. */
+	u->poll_ms = w->jump == 0 && sim_chance(s, 250) ? 1000 : 30000;
 	u->lease_ms = sim_chance(s, 500) ? 0 : 5000;
 	u->expiry_ms = sim_chance(s, 500)
 			   ? 5 * SIM_DAY_MS
