@@ -80,7 +80,8 @@ WHERE id = $1 AND state = 'sending';
 UPDATE outbox SET state = $2, reason = $3,
     last_error = coalesce($4, last_error), last_status_at = $5,
     next_retry_at = NULL, ack_deadline = NULL
-WHERE id = $1 AND (state = 'pending' OR state = 'sending');
+WHERE id = $1 AND (state = 'pending'
+    OR (state = 'sending' AND $2 = 'failed'));
 
 -- Why, of a bounce's own row.
 -- name: outbox_reason_set

@@ -23,10 +23,20 @@ struct edit {
 };
 
 static const struct edit edits[] = {
-    {"lane-order", "outbox_claim", "ORDER BY lane_seq", "ORDER BY id DESC"},
+    {"fence", "lane_fence", "lease_token = $2 AND state = 'leased'", "$2 >= 0"},
+    {"rescue", "lanes_stale", "state = 'leased'", "state = 'never'"},
+    {"outage", "remote_back", "retry_count = $3",
+	"retry_count = $3 + ($4 IS NULL)"},
+    {"order", "remote_claim", "ORDER BY o.lane_seq",
+	"ORDER BY o.lane_seq DESC"},
+    {"order-here", "outbox_claim", "ORDER BY lane_seq",
+	"ORDER BY lane_seq DESC"},
 };
 
-const char *const sim_breakable[] = {"dedup-late", "lane-order", "sync", NULL};
+/* Besides: dedup, the peer's memory is written after its inbox; sync, the log
+ * is not synced at each commit. */
+const char *const sim_breakable[] = {
+    "fence", "dedup", "outage", "order", "order-here", "rescue", "sync", NULL};
 
 bool
 sim_is_broken(const struct sim *s, const char *what)

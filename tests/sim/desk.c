@@ -236,7 +236,8 @@ desk_confirm(struct sim *s, int64_t outbox_id)
 	submit(s, u);
 }
 
-/* Until nothing is paused. */
+/* What is paused is resumed, and looked at again: a pause of before may still
+ * be on its way. */
 static void
 resume(struct sim *s, void *arg, int64_t n)
 {
@@ -244,16 +245,15 @@ resume(struct sim *s, void *arg, int64_t n)
 	size_t i;
 
 	(void)arg;
-	if (s->server->up &&
-	    one_of(s, "SELECT 1 FROM destinations WHERE paused_at IS NOT "
-		      "NULL") == 0)
-		return;
 	for (i = 0; i < NAMES && s->server->up; i++) {
+		if (one_of(s, "SELECT 1 FROM destinations WHERE paused_at IS "
+			      "NOT NULL") == 0)
+			break;
 		u = unit_new(s, DESK_RESUME);
 		u->name = names[i];
 		submit(s, u);
 	}
-	sim_after(s, n, resume, NULL, n * 2);
+	sim_after(s, n, resume, NULL, n < SIM_HOUR_MS ? n * 2 : n);
 }
 
 void

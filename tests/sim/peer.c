@@ -156,7 +156,7 @@ receive(struct sim *s, struct cargo *c)
 		sim_tell(s, "peer %d: dies before its commit", c->peer);
 		return (false);
 	}
-	late_dedup = sim_is_broken(s, "dedup-late");
+	late_dedup = sim_is_broken(s, "dedup");
 	for (i = 0; i < c->n; i++) {
 		c->items[i].verdict = judge(s, p, c, i);
 		if ((c->items[i].verdict == VERDICT_TAKEN ||
