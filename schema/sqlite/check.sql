@@ -107,7 +107,8 @@ SELECT 'outbox row ' || o.id || ' (' || o.state || ') has place ' ||
     o.lane_seq || ' in lane ' || o.lane_id || ', which is at ' || l.next_seq
 FROM outbox o JOIN outbox_lanes l ON l.lane_id = o.lane_id
 WHERE o.lane_seq IS NOT NULL AND (
-    ((o.state = 'pending' OR o.state = 'sending') AND o.lane_seq < l.next_seq)
+    ((o.state = 'pending' OR o.state = 'sending'
+	OR o.ack_deadline IS NOT NULL) AND o.lane_seq < l.next_seq)
     OR (l.state = 'local' AND (o.state = 'sent' OR o.state = 'acked')
 	AND o.lane_seq >= l.next_seq)
     OR (l.state <> 'local' AND o.lane_seq > l.tail_seq))
