@@ -37,9 +37,19 @@ SELECT place FROM (
 	    SELECT 1 FROM inboxes b WHERE b.user_id = i.user_id)
 ) AS places LIMIT $1;
 
+-- Rows of what all its people have are purged, up to the mark and no further
+-- (store/purge.h).  What came from another server has none.
 -- name: check_no_outbox
 SELECT 'message ' || m.mid FROM messages m
-WHERE NOT EXISTS (SELECT 1 FROM outbox o WHERE o.event_id = m.event_id)
+JOIN users u ON u.user_id = m.sender_id
+WHERE u.destination_id IS NULL
+AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.event_id = m.event_id)
+AND (m.conversation_seq IS NULL
+    OR m.mid > coalesce((SELECT CAST(t.value AS INTEGER) FROM meta t
+	WHERE t.key = 'purge_mark'), 0)
+    OR EXISTS (SELECT 1 FROM participants p
+	WHERE p.conversation_id = m.conversation_id
+	AND p.user_id <> m.sender_id AND p.acked_upto < m.conversation_seq))
 LIMIT $1;
 
 -- name: check_no_own_copy

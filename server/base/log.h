@@ -36,6 +36,18 @@ enum log_format { LOG_FMT_TEXT, LOG_FMT_JSON };
 	X(STORE_ABANDON, LVL_WARN,                                             \
 	    "a batch was abandoned and is redone singly")                      \
 	X(STORE_CHECKPOINT, LVL_DEBUG, "the write-ahead log was checkpointed") \
+	X(STORE_COPY, LVL_INFO,                                                \
+	    "the database was copied before its schema changes")               \
+	X(MARK_MADE, LVL_INFO,                                                 \
+	    "DATA/mark was missing or unreadable; made anew")                  \
+	X(MARK_ROLLBACK, LVL_WARN,                                             \
+	    "the database is behind its mark; it was given another epoch")     \
+	X(MARK_FAIL, LVL_WARN, "DATA/mark cannot be written")                  \
+	X(UPKEEP_PURGE, LVL_DEBUG, "old rows were deleted")                    \
+	X(UPKEEP_FAIL, LVL_WARN, "purging is put off")                         \
+	X(UPKEEP_GOES, LVL_INFO, "purging goes on")                            \
+	X(SCRUB_FOUND, LVL_ERROR, "the scrubber found damage; run fsck")       \
+	X(SCRUB_ROUND, LVL_INFO, "the scrubber has read everything once")      \
 	X(HTTP_REQUEST, LVL_DEBUG, "a request was answered")                   \
 	X(HTTP_REFUSED, LVL_DEBUG, "a request was refused before a route")     \
 	X(HTTP_FAIL, LVL_ERROR, "a request failed on the server's side")       \

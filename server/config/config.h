@@ -124,6 +124,23 @@
 	    60 * CONFIG_SECOND, 3660 * CONFIG_DAY, "TIME",                      \
 	    "How long duplicates are recognised; at least expiry and "          \
 	    "requeue-window together")                                          \
+	X(DURATION, retention, "retention", "7d", CONFIG_SECOND,                \
+	    3660 * CONFIG_DAY, "TIME",                                          \
+	    "How long the outbox row of an acked message is kept, and what "    \
+	    "is known of attempts.  Messages and inboxes are kept")             \
+	X(DURATION, dead_letter_retention, "dead-letter-retention", "30d",      \
+	    CONFIG_SECOND, 3660 * CONFIG_DAY, "TIME",                           \
+	    "How long a dead letter is kept after it was dealt with")           \
+	X(DURATION, audit_retention, "audit-retention", "400d", CONFIG_SECOND,  \
+	    36600 * CONFIG_DAY, "TIME",                                         \
+	    "How long it is known what operators did")                          \
+	X(TEXT, archive, "archive", "", 0, 0, "DIR",                            \
+	    "Where rows are written before they are purged, a file of JSON "    \
+	    "lines a day, without bodies; if empty, nowhere")                   \
+	X(INT, purge_rate, "purge-rate", "2000", 1, 20000, "N",                 \
+	    "Rows a second that purging looks at, at most")                     \
+	X(INT, scrub_rate, "scrub-rate", "200", 0, 100000, "N",                 \
+	    "Rows a second that the scrubber reads to find damage; 0 is none")  \
 	X(SIZE, checkpoint_size, "checkpoint-size", "32MiB", CONFIG_MIB,        \
 	    1024 * CONFIG_MIB, "SIZE",                                          \
 	    "Size of the write-ahead log that asks for a checkpoint")           \

@@ -112,6 +112,13 @@ db_checkpoint(
 }
 
 enum rc
+db_log_cut(struct db *db, struct err *err)
+{
+
+	return (db->driver->log_cut(db, err));
+}
+
+enum rc
 db_backup(struct db *db, const char *path, int64_t log_limit, struct err *err)
 {
 
@@ -123,6 +130,13 @@ db_log_bytes(struct db *db)
 {
 
 	return (db->driver->log_bytes(db));
+}
+
+enum rc
+db_schema_number(struct db *db, int *ret_has, int *ret_newest, struct err *err)
+{
+
+	return (db->driver->schema_number(db, ret_has, ret_newest, err));
 }
 
 enum rc

@@ -172,6 +172,10 @@ struct db_checkpoint {
 enum rc db_checkpoint(struct db *db, bool truncate, struct db_checkpoint *ret,
     struct err *err) MUST_USE;
 
+/* As db_checkpoint() with truncate, but waits for nobody: RC_BUSY when a reader
+ * is in the way (as much as may is moved even then).  Writer only. */
+enum rc db_log_cut(struct db *db, struct err *err) MUST_USE;
+
 /* Copies all that is committed now into the fresh file ${path}, which is not
  * synced; writers go on meanwhile.  RC_BUSY: given up, because the log, which
  * cannot be emptied so long, grew beyond ${log_limit} bytes; RC_FULL: no room.
@@ -181,6 +185,11 @@ enum rc db_backup(struct db *db, const char *path, int64_t log_limit,
 
 /* Bytes that the write-ahead log holds now (0 where there is none). */
 int64_t db_log_bytes(struct db *db);
+
+/* The schema that the database has (0: none yet) and the newest one that this
+ * program knows.  A newer database is refused (RC_INVALID) in one sentence. */
+enum rc db_schema_number(
+    struct db *db, int *ret_has, int *ret_newest, struct err *err) MUST_USE;
 
 /* Runs the migrations that are missing, each in a transaction of its own
  * together with its number.  ${ret_from}, ${ret_to}: before and after.  A

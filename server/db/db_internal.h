@@ -22,9 +22,12 @@ struct db_driver {
 	bool (*in_transaction)(const struct db *db);
 	enum rc (*checkpoint)(struct db *db, bool truncate,
 	    struct db_checkpoint *ret, struct err *err);
+	enum rc (*log_cut)(struct db *db, struct err *err);
 	enum rc (*backup)(struct db *db, const char *path, int64_t log_limit,
 	    struct err *err);
 	int64_t (*log_bytes)(struct db *db);
+	enum rc (*schema_number)(
+	    struct db *db, int *ret_has, int *ret_newest, struct err *err);
 	enum rc (*migrate)(struct db *db, int64_t now_ms, int *ret_from,
 	    int *ret_to, struct err *err);
 	enum rc (*describe)(struct db *db, int stmt, int *ret_params,

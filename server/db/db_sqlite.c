@@ -469,6 +469,18 @@ sqlite_checkpoint(
 	return (RC_OK);
 }
 
+static enum rc
+sqlite_log_cut(struct db *db, struct err *err)
+{
+	struct db_sqlite *s = of(db);
+	enum rc rc;
+
+	(void)sqlite3_busy_timeout(s->handle, 0);
+	rc = sqlite_checkpoint(db, true, NULL, err);
+	(void)sqlite3_busy_timeout(s->handle, DB_SQLITE_BUSY_MS);
+	return (rc);
+}
+
 int
 db_sqlite_on_commit(void *arg, sqlite3 *handle, const char *schema, int frames)
 {
@@ -514,25 +526,40 @@ migrate_one(struct db_sqlite *s, const struct sql_migration *m, struct err *err)
 }
 
 static enum rc
+sqlite_schema_number(
+    struct db *db, int *ret_has, int *ret_newest, struct err *err)
+{
+	const struct db_schema *schema = db->schema;
+	int64_t version;
+	enum rc rc;
+
+	rc = db_sqlite_ask(
+	    of(db), "PRAGMA user_version", &version, NULL, 0, err);
+	if (rc != RC_OK)
+		return (rc);
+	*ret_has = (int)version;
+	*ret_newest = schema->migrations[schema->nmigrations - 1].number;
+	if (version > *ret_newest)
+		return (err_set(err, RC_INVALID,
+		    "the database has schema %d, this program knows %d: use the "
+		    "newer program",
+		    (int)version, *ret_newest));
+	return (RC_OK);
+}
+
+static enum rc
 sqlite_migrate(
     struct db *db, int64_t now_ms, int *ret_from, int *ret_to, struct err *err)
 {
 	struct db_sqlite *s = of(db);
 	const struct db_schema *schema = db->schema;
-	int64_t version;
+	int i, version, newest;
 	enum rc rc;
-	int i, newest;
 
 	(void)now_ms;
-	rc = db_sqlite_ask(s, "PRAGMA user_version", &version, NULL, 0, err);
+	rc = sqlite_schema_number(db, &version, &newest, err);
 	if (rc != RC_OK)
 		return (rc);
-	newest = schema->migrations[schema->nmigrations - 1].number;
-	if (version > newest)
-		return (err_set(err, RC_INVALID,
-		    "the database has schema %d, this program knows %d: use the "
-		    "newer program",
-		    (int)version, newest));
 	for (i = 0; i < schema->nmigrations; i++) {
 		if (schema->migrations[i].number <= version)
 			continue;
@@ -540,7 +567,7 @@ sqlite_migrate(
 		if (rc != RC_OK)
 			return (rc);
 	}
-	*ret_from = (int)version;
+	*ret_from = version;
 	*ret_to = newest;
 	return (RC_OK);
 }
@@ -612,8 +639,10 @@ const struct db_driver db_sqlite_driver = {
     .rollback = sqlite_rollback,
     .in_transaction = sqlite_in_transaction,
     .checkpoint = sqlite_checkpoint,
+    .log_cut = sqlite_log_cut,
     .backup = db_sqlite_backup,
     .log_bytes = sqlite_log_bytes,
+    .schema_number = sqlite_schema_number,
     .migrate = sqlite_migrate,
     .describe = sqlite_describe,
     .close = sqlite_close,

@@ -76,7 +76,7 @@ configure(
 	enum rc rc;
 
 	sqlite3_extended_result_codes(s->handle, 1);
-	(void)sqlite3_busy_timeout(s->handle, 5000);
+	(void)sqlite3_busy_timeout(s->handle, DB_SQLITE_BUSY_MS);
 	(void)sqlite3_db_config(
 	    s->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)NULL);
 	(void)sqlite3_db_config(

@@ -7,12 +7,14 @@
 #include "base/mem.h"
 #include "domain/entry.h"
 #include "store/outbox.h"
+#include "store/purge.h"
 
 /* Destinations of one message, for now one; groups will have more. */
 #define DESTINATIONS_MAX 8
 
 struct loading {
 	struct db *db;
+	int64_t sender_id;
 	entry_fn each;
 	void *arg;
 	struct store_destination *rows; /* DESTINATIONS_MAX */
@@ -61,6 +63,9 @@ view_entry(void *arg, const struct store_entry *e, struct err *err)
 
 	l->n = 0;
 	rc = store_destinations(l->db, &e->event_id, take_destination, l, err);
+	if (rc == RC_OK && l->n == 0)
+		rc = store_purged_destinations(
+		    l->db, e, l->sender_id, take_destination, l, err);
 	if (rc != RC_OK)
 		return (rc);
 	memset(&v, 0, sizeof(v));
@@ -91,6 +96,7 @@ load(struct db *db, int64_t sender_id, const struct uuid *id, int64_t before,
 	enum rc rc;
 
 	l->db = db;
+	l->sender_id = sender_id;
 	l->n = 0;
 	l->rows = mem_alloc(DESTINATIONS_MAX * sizeof(*l->rows));
 	if (l->rows == NULL)

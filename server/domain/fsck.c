@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "domain/digest.h"
 #include "domain/fsck.h"
 
 static const char changed[] =
@@ -30,9 +29,8 @@ count(void *arg, const char *what, const char *place)
 	w->found(w->arg, what, place);
 }
 
-/* Whether the link's digest is the one that follows from ${before}. */
-static bool
-link_holds(const struct store_link *link, const uint8_t before[DIGEST_LEN])
+bool
+fsck_link_holds(const struct store_link *link, const uint8_t before[DIGEST_LEN])
 {
 	uint8_t body[DIGEST_LEN], expected[DIGEST_LEN];
 
@@ -63,7 +61,7 @@ take_link(void *arg, const struct store_link *link, struct err *err)
 		w->conversation = link->conversation_id;
 		memset(w->digest, 0, sizeof(w->digest));
 	}
-	if (!link_holds(link, w->digest) && w->broken++ < FSCK_PLACES) {
+	if (!fsck_link_holds(link, w->digest) && w->broken++ < FSCK_PLACES) {
 		(void)snprintf(place, sizeof(place),
 		    "message %" PRId64 " of conversation %" PRId64,
 		    link->conversation_seq, link->conversation_id);

@@ -8,6 +8,7 @@
 #ifndef DOMAIN_FSCK_H
 #define DOMAIN_FSCK_H
 
+#include "domain/digest.h"
 #include "store/check.h"
 
 /* So many places of each kind of violation are named. */
@@ -26,5 +27,10 @@ struct fsck_report {
  * which no more is looked at); an error means that not all could be read. */
 enum rc fsck_run(struct db *db, store_found_fn found, void *arg,
     struct fsck_report *ret, struct err *err) MUST_USE;
+
+/* Whether the digest of ${link} follows from ${before}, that of the message
+ * before it (all zero before the first). */
+bool fsck_link_holds(
+    const struct store_link *link, const uint8_t before[DIGEST_LEN]);
 
 #endif

@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -23,48 +22,14 @@
 #include "domain/fsck.h"
 #include "main/main_internal.h"
 #include "store/account.h"
+#include "store/outbox.h"
+#include "upkeep/mark.h"
 
 #define COPY_SIZE 65536
 /* A log this long ends a back-up: 8 times what starts a checkpoint. */
 #define LOG_FACTOR 8
 
 /* ---- files ---- */
-
-/* Waits until ${path} (a file or a directory) is on disk. */
-static enum rc
-sync_path(const char *path, int flags, struct err *err)
-{
-	int fd, failed;
-
-	fd = open(path, flags | O_CLOEXEC);
-	if (fd < 0)
-		return (err_set_sys(err, RC_IO, errno, "cannot open %s", path));
-	failed = fsync(fd) != 0 ? errno : 0;
-	(void)close(fd);
-	return (failed == 0
-		    ? RC_OK
-		    : err_set_sys(err, RC_IO, failed, "cannot sync %s", path));
-}
-
-static enum rc
-sync_folder_of(const char *path, struct err *err)
-{
-	char copy[URL_SIZE];
-
-	(void)snprintf(copy, sizeof(copy), "%s", path);
-	return (sync_path(dirname(copy), O_RDONLY | O_DIRECTORY, err));
-}
-
-/* Gives ${from} its final name, for good. */
-static enum rc
-rename_synced(const char *from, const char *to, struct err *err)
-{
-
-	if (rename(from, to) != 0)
-		return (err_set_sys(
-		    err, RC_IO, errno, "cannot rename %s to %s", from, to));
-	return (sync_folder_of(to, err));
-}
 
 static enum rc
 copy_bytes(int from, int to, const char *name, struct err *err)
@@ -231,11 +196,11 @@ backup_main(int argc, char **argv)
 
 /* ---- restore ---- */
 
-/* Makes ${path}, a copy of a back-up, a database of another epoch. */
+/* Makes ${path}, a copy of a back-up, a database of another epoch.  ${ret}: its
+ * mark. */
 static enum rc
-renew(const char *path, struct err *err)
+renew(const char *path, struct mark *ret, struct err *err)
 {
-	char epoch[EPOCH_LEN + 1];
 	struct data data = DATA_INIT;
 	struct db *db;
 	enum rc rc;
@@ -244,10 +209,12 @@ renew(const char *path, struct err *err)
 	    data.url, sizeof(data.url), "sqlite:%.*s", URL_SIZE - 8, path);
 	if ((rc = data_open_db(&data, &db, err)) != RC_OK)
 		return (rc);
-	data_new_epoch(rnd_system(), epoch);
+	data_new_epoch(rnd_system(), ret->epoch);
 	rc = db_begin(db, err);
 	if (rc == RC_OK)
-		rc = store_meta_set(db, "epoch", epoch, err);
+		rc = store_outbox_last_id(db, &ret->number, err);
+	if (rc == RC_OK)
+		rc = store_meta_set(db, "epoch", ret->epoch, err);
 	if (rc == RC_OK)
 		rc = db_commit(db, err);
 	if (rc == RC_OK)
@@ -318,7 +285,9 @@ restore_into(const struct data *data, const struct source *from, bool replace,
     struct fsck_report *report, struct err *err)
 {
 	const char *path = strchr(data->url, ':') + 1;
+	struct err ignored = ERR_INIT;
 	char part[URL_SIZE];
+	struct mark mark;
 	enum rc rc;
 
 	if (access(path, F_OK) == 0 && !replace)
@@ -329,12 +298,17 @@ restore_into(const struct data *data, const struct source *from, bool replace,
 	    part, sizeof(part), "%.*s.restoring", URL_SIZE - 64, path);
 	if ((rc = copy_file(from->fd, from->name, part, err)) != RC_OK ||
 	    (rc = prove(part, from->name, report, err)) != RC_OK ||
-	    (rc = renew(part, err)) != RC_OK ||
+	    (rc = renew(part, &mark, err)) != RC_OK ||
 	    (rc = sync_path(part, O_RDONLY, err)) != RC_OK ||
 	    (rc = keep_replaced(data, path, err)) != RC_OK ||
-	    (rc = rename_synced(part, path, err)) != RC_OK)
+	    (rc = mark_remove(data->dir_fd, err)) != RC_OK ||
+	    (rc = rename_synced(part, path, err)) != RC_OK) {
 		(void)unlink(part);
-	return (rc);
+		return (rc);
+	}
+	/* Without it the next start makes one. */
+	(void)!mark_write(data->dir_fd, &mark, &ignored);
+	return (RC_OK);
 }
 
 int

@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/log.h"
 #include "main/main_internal.h"
 #include "schema/sql.h"
 
@@ -153,26 +152,28 @@ data_db_options(const struct data *data)
 }
 
 enum rc
-data_open_db(const struct data *data, struct db **ret, struct err *err)
+data_connect(const struct data *data, struct db **ret, struct err *err)
 {
 	struct db_options options = data_db_options(data);
-	struct db *db;
-	int from, to;
-	enum rc rc;
 
 	options.mode = DB_WRITER;
-	if ((rc = db_open(&options, &db, err)) != RC_OK)
+	return (db_open(&options, ret, err));
+}
+
+enum rc
+data_open_db(const struct data *data, struct db **ret, struct err *err)
+{
+	struct db *db;
+	enum rc rc;
+
+	if ((rc = data_connect(data, &db, err)) != RC_OK)
 		return (rc);
-	rc = db_migrate(db, clk_wall_ms(clk_system()), &from, &to, err);
-	if (rc != RC_OK) {
+	rc = data_migrate(data, db, err);
+	if (rc != RC_OK)
 		db_close(db);
-		return (rc);
-	}
-	log_event(LOG_EV_STORE_OPEN, "url=%s schema=%d", data->url, to);
-	if (from != to)
-		log_event(LOG_EV_STORE_MIGRATE, "from=%d to=%d", from, to);
-	*ret = db;
-	return (RC_OK);
+	else
+		*ret = db;
+	return (rc);
 }
 
 enum rc

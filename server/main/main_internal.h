@@ -51,12 +51,34 @@ enum rc data_open(
     const struct config *config, struct data *ret, struct err *err) MUST_USE;
 void data_close(struct data *data);
 
-/* Opens the write connection, migrates. */
+/* Opens the write connection, and no more; then also migrates. */
+enum rc data_connect(
+    const struct data *data, struct db **ret, struct err *err) MUST_USE;
 enum rc data_open_db(
     const struct data *data, struct db **ret, struct err *err) MUST_USE;
 
+/* Brings the schema up to date (migrate.c); a database with content is copied
+ * before.  RC_FULL: there is no room for that. */
+enum rc data_migrate(
+    const struct data *data, struct db *db, struct err *err) MUST_USE;
+
+/* Compares ${db} with DATA/mark (rollback.c).  RC_INVALID: it is not the one
+ * that was served last, or not all of it; with ${accept} it is taken and
+ * ${ret_rollback} says so: it must be given another epoch. */
+enum rc data_check_mark(const struct data *data, struct db *db, bool accept,
+    bool *ret_rollback, struct err *err) MUST_USE;
+
 /* For readers: the same database, any mode. */
 struct db_options data_db_options(const struct data *data);
+
+/* ---- files (files.c) ---- */
+
+/* Waits until ${path} (opened with ${flags}) is on disk; until the entry of
+ * ${path} in its folder is; renames for good. */
+enum rc sync_path(const char *path, int flags, struct err *err) MUST_USE;
+enum rc sync_folder_of(const char *path, struct err *err) MUST_USE;
+enum rc rename_synced(
+    const char *from, const char *to, struct err *err) MUST_USE;
 
 /* ---- commands about users (users.c) ---- */
 

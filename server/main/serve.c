@@ -136,7 +136,9 @@ serve(struct server *s, int argc, char **argv)
 		tell_stop(s);
 	} else {
 		log_error(LOG_EV_SERVER_FAIL, &err, "%s", "");
-		code = rc_exit_code(err.rc);
+		/* What is there is not what this start is for: no repetition
+		 * helps, and the service manager must know. */
+		code = err.rc == RC_INVALID ? EX_CONFIG : rc_exit_code(err.rc);
 	}
 	server_stop(s);
 	log_event(LOG_EV_SERVER_STOPPED, "%s", "");

@@ -11,6 +11,7 @@
 #include "api/api.h"
 #include "main/main_internal.h"
 #include "relay/relay.h"
+#include "upkeep/upkeep.h"
 
 struct server {
 	struct config config;
@@ -18,6 +19,7 @@ struct server {
 	struct rnd *rnd;
 	struct data data;
 	char epoch[EPOCH_LEN + 1];
+	bool rollback;  /* the database is behind its mark: a new epoch */
 	bool was_empty; /* the database had no users */
 	atomic_bool ready;
 
@@ -31,6 +33,7 @@ struct server {
 	struct readers *readers;
 	struct carrier_fault *fault; /* --enable-faults only */
 	struct relay *relay;
+	struct upkeep *upkeep;
 	struct push *push;
 	struct admin *admin;
 	struct api *api;

@@ -62,7 +62,8 @@ on_fatal(void *arg, const struct err *err)
 
 /* ---- the database ---- */
 
-/* The epoch, made once; the boot row, which shows that it can be written. */
+/* The epoch, made once and again where the database has gone back; the boot
+ * row, which shows that it can be written. */
 static enum rc
 write_boot(struct server *s, struct err *err)
 {
@@ -74,7 +75,7 @@ write_boot(struct server *s, struct err *err)
 	if ((rc = db_begin(s->db, err)) != RC_OK)
 		return (rc);
 	rc = store_meta_get(s->db, "epoch", text, sizeof(text), err);
-	if (rc == RC_NOT_FOUND) {
+	if (rc == RC_NOT_FOUND || (rc == RC_OK && s->rollback)) {
 		data_new_epoch(s->rnd, text);
 		rc = store_meta_set(s->db, "epoch", text, err);
 	}
@@ -101,7 +102,10 @@ start_store(struct server *s, struct err *err)
 
 	if ((rc = data_open(&s->config, &s->data, err)) != RC_OK)
 		return (rc);
-	if ((rc = data_open_db(&s->data, &s->db, err)) != RC_OK ||
+	if ((rc = data_connect(&s->data, &s->db, err)) != RC_OK ||
+	    (rc = data_check_mark(&s->data, s->db, s->config.accept_rollback,
+		 &s->rollback, err)) != RC_OK ||
+	    (rc = data_migrate(&s->data, s->db, err)) != RC_OK ||
 	    (rc = db_checkpoint(s->db, true, &checkpoint, err)) != RC_OK ||
 	    (rc = write_boot(s, err)) != RC_OK)
 		return (rc);
@@ -245,6 +249,30 @@ make_workers(struct server *s, struct err *err)
 	return (rc);
 }
 
+static enum rc
+make_upkeep(struct server *s, struct err *err)
+{
+	struct upkeep_options options = {.db = &s->db_options,
+	    .clk = s->clk,
+	    .writer = s->writer,
+	    .metrics = s->metrics,
+	    .dir_fd = s->data.dir_fd,
+	    .epoch = s->epoch,
+	    .retention_ms =
+		{
+		    [PURGE_OUTBOX] = s->config.retention_ms,
+		    [PURGE_ATTEMPTS] = s->config.retention_ms,
+		    [PURGE_PROCESSED] = s->config.dedup_retention_ms,
+		    [PURGE_DEAD] = s->config.dead_letter_retention_ms,
+		    [PURGE_AUDIT] = s->config.audit_retention_ms,
+		},
+	    .purge_rate = s->config.purge_rate,
+	    .scrub_rate = s->config.scrub_rate,
+	    .archive = s->config.archive};
+
+	return (upkeep_new(&options, &s->upkeep, err));
+}
+
 static bool
 is_ready(void *arg, const char **ret_why)
 {
@@ -371,6 +399,7 @@ start_threads(struct server *s, struct err *err)
 
 	if ((rc = writer_start(s->writer, err)) != RC_OK ||
 	    (rc = relay_start(s->relay, err)) != RC_OK ||
+	    (rc = upkeep_start(s->upkeep, err)) != RC_OK ||
 	    (rc = push_start(s->push, err)) != RC_OK ||
 	    (rc = control_start(
 		 &s->data, s->writer, s->readers, &s->control, err)) != RC_OK)
@@ -394,6 +423,7 @@ server_start(struct server *s, struct err *err)
 	if ((rc = start_store(s, err)) != RC_OK ||
 	    (rc = make_domain(s, err)) != RC_OK ||
 	    (rc = make_workers(s, err)) != RC_OK ||
+	    (rc = make_upkeep(s, err)) != RC_OK ||
 	    (rc = make_api(s, err)) != RC_OK ||
 	    (rc = make_http(s, err)) != RC_OK)
 		return (rc);

@@ -11,6 +11,7 @@
  *	api       no more passwords; handlers answer 503
  *	relay     deliveries under way come back
  *	writer    what waits is committed and answered
+ *	upkeep    its unit is back; the last mark
  *	answers   readers and push give back what they have of requests
  *	http      connections are closed
  *	rest      push, readers; checkpoint, so that the next start is quick
@@ -123,6 +124,7 @@ stop_serving(struct server *s)
 		relay_stop(s->relay);
 	if (s->writer != NULL)
 		writer_stop(s->writer);
+	upkeep_stop(s->upkeep);
 	if (s->http != NULL && !wait_answers(s)) {
 		/* Freeing what they hold would be worse than not freeing. */
 		log_event(LOG_EV_SERVER_FAIL, "requests=%zu", api_busy(s->api));
@@ -151,6 +153,7 @@ server_stop(struct server *s)
 #ifdef TWINBOX_FAULTS
 	carrier_fault_free(s->fault);
 #endif
+	upkeep_free(s->upkeep);
 	writer_free(s->writer);
 	domain_free(s->domain);
 	if (s->db != NULL &&

@@ -11,6 +11,7 @@
 #include <stdalign.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/mem.h"
 
@@ -167,17 +168,29 @@ write_histogram(const struct value *v, const char *name, struct buf *out)
 	buf_addf(out, "twinbox_%s_count %lld\n", name, (long long)sum);
 }
 
+/* Of the name without its label. */
+static int
+name_len(int id)
+{
+
+	return ((int)strcspn(table[id].name, "{"));
+}
+
 void
 metrics_write(const struct metrics *m, struct buf *out)
 {
 	static const char *const types[] = {"counter", "gauge", "histogram"};
-	int i;
+	int i, n;
 
 	for (i = 0; m != NULL && i < (int)METRIC_COUNT; i++) {
-		buf_addf(out, "# HELP twinbox_%s %s\n", table[i].name,
-		    table[i].help);
-		buf_addf(out, "# TYPE twinbox_%s %s\n", table[i].name,
-		    types[table[i].type]);
+		n = name_len(i);
+		if (i == 0 || name_len(i - 1) != n ||
+		    memcmp(table[i].name, table[i - 1].name, (size_t)n) != 0) {
+			buf_addf(out, "# HELP twinbox_%.*s %s\n", n,
+			    table[i].name, table[i].help);
+			buf_addf(out, "# TYPE twinbox_%.*s %s\n", n,
+			    table[i].name, types[table[i].type]);
+		}
 		if (table[i].type == METRIC_HISTOGRAM)
 			write_histogram(&m->value[i], table[i].name, out);
 		else

@@ -15,7 +15,8 @@
 enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM };
 
 /* X(id, name without the prefix "twinbox_", type, help).  Histograms are in
- * seconds, fed with microseconds. */
+ * seconds, fed with microseconds.  Names that differ by their label only stand
+ * together; the help is the first one's. */
 #define METRICS_TABLE(X)                                                       \
 	X(HTTP_REQUESTS, "http_requests_total", METRIC_COUNTER,                \
 	    "Requests answered")                                               \
@@ -85,6 +86,24 @@ enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM };
 	    "Refused log-ins")                                                 \
 	X(PASSWORDS, "passwords_total", METRIC_COUNTER,                        \
 	    "Runs of argon2, for passwords made or compared")                  \
+	X(PURGED_OUTBOX, "purged_total{table=\"outbox\"}", METRIC_COUNTER,     \
+	    "Rows deleted because they were older than their retention")       \
+	X(PURGED_ATTEMPTS, "purged_total{table=\"outbox_attempts\"}",          \
+	    METRIC_COUNTER, "")                                                \
+	X(PURGED_PROCESSED, "purged_total{table=\"processed_messages\"}",      \
+	    METRIC_COUNTER, "")                                                \
+	X(PURGED_DEAD, "purged_total{table=\"dead_letter_queue\"}",            \
+	    METRIC_COUNTER, "")                                                \
+	X(PURGED_AUDIT, "purged_total{table=\"audit_log\"}", METRIC_COUNTER,   \
+	    "")                                                                \
+	X(PURGE_FAILURES, "purge_failures_total", METRIC_COUNTER,              \
+	    "Times that purging was put off: disk, archive, writer")           \
+	X(SCRUBBED_ROWS, "scrubbed_rows_total", METRIC_COUNTER,                \
+	    "Rows read by the scrubber")                                       \
+	X(SCRUB_ERRORS, "scrub_errors_total", METRIC_COUNTER,                  \
+	    "What the scrubber found wrong: look at the log, run fsck")        \
+	X(MARK_FAILURES, "mark_failures_total", METRIC_COUNTER,                \
+	    "Times that DATA/mark could not be written")                       \
 	X(LOG_DROPPED, "log_dropped_total", METRIC_COUNTER,                    \
 	    "Log lines dropped because the log was not read")
 

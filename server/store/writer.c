@@ -42,6 +42,7 @@ struct writer {
 	pthread_cond_t wake;
 	struct queue queues[UNIT_QUEUES];
 	bool stopping;
+	bool truncate; /* the log is to be cut; lock */
 	atomic_size_t waiting;
 
 	struct thr *thread;
@@ -145,7 +146,7 @@ take_batch(struct writer *w, bool wait)
 	w->nbatch = 0;
 	bytes = 0;
 	(void)pthread_mutex_lock(&w->lock);
-	while (wait && !w->stopping &&
+	while (wait && !w->stopping && !w->truncate &&
 	       atomic_load_explicit(&w->waiting, memory_order_relaxed) == 0)
 		(void)pthread_cond_wait(&w->wake, &w->lock);
 	take_from(w, &w->queues[UNIT_DELIVERY], BATCH_UNITS / 2, &bytes);
@@ -432,12 +433,40 @@ run_once(struct writer *w)
 	return (w->nbatch);
 }
 
+/* There is nothing else to do, and perhaps the log is to be cut. */
+static void
+idle(struct writer *w)
+{
+	struct err err = ERR_INIT;
+	bool wanted;
+	enum rc rc;
+
+	(void)pthread_mutex_lock(&w->lock);
+	wanted = w->truncate;
+	w->truncate = false;
+	(void)pthread_mutex_unlock(&w->lock);
+	if (!wanted || w->failed || !commits_settled(w->commits))
+		return;
+	rc = db_log_cut(w->db, &err);
+	if (is_fatal(rc))
+		fail_for_good(w, &err);
+	if (rc != RC_OK)
+		return;
+	atomic_fetch_add(&w->checkpoints, 1);
+	atomic_store_explicit(
+	    &w->log_bytes, db_log_bytes(w->db), memory_order_relaxed);
+	w->checkpoint_at = w->checkpoint_bytes;
+	log_event(LOG_EV_STORE_CHECKPOINT, "cut=1");
+}
+
 size_t
 writer_run_once(struct writer *w)
 {
 
-	if (!take_batch(w, false) || w->nbatch == 0)
+	if (!take_batch(w, false) || w->nbatch == 0) {
+		idle(w);
 		return (0);
+	}
 	return (run_once(w));
 }
 
@@ -446,9 +475,12 @@ loop(void *arg)
 {
 	struct writer *w = arg;
 
-	while (take_batch(w, true))
+	while (take_batch(w, true)) {
 		if (w->nbatch > 0)
 			(void)run_once(w);
+		else
+			idle(w);
+	}
 }
 
 /* ---- life ---- */
@@ -525,6 +557,16 @@ writer_stop(struct writer *w)
 		while (take_batch(w, false) && w->nbatch > 0)
 			(void)run_once(w);
 	commits_stop(w->commits);
+}
+
+void
+writer_truncate_log(struct writer *w)
+{
+
+	(void)pthread_mutex_lock(&w->lock);
+	w->truncate = true;
+	(void)pthread_cond_signal(&w->wake);
+	(void)pthread_mutex_unlock(&w->lock);
 }
 
 struct commits *

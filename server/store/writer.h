@@ -146,6 +146,11 @@ enum rc writer_submit(struct writer *w, struct unit *unit) MUST_USE;
  * the number of units finished. */
 size_t writer_run_once(struct writer *w);
 
+/* Asks for the log to be moved into the file and cut to nothing, when the
+ * writer has nothing else to do; given up where a reader is in the way.
+ * Thread: any. */
+void writer_truncate_log(struct writer *w);
+
 /* The commits on their way to the disk, for readers.  Thread: any. */
 struct commits *writer_commits(struct writer *w);
 

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Purging: the unit that deletes what the janitor has listed as old enough
+ * (store/purge.h).  It waits in the queue of upkeep, so that it never takes
+ * more than a tenth of a batch from clients.  What a message's outbox row said
+ * is then told from its people's marks (domain/entry.h), and the purge mark
+ * tells fsck up to where rows may be missing.
+ */
+#ifndef DOMAIN_PURGE_H
+#define DOMAIN_PURGE_H
+
+#include "store/purge.h"
+#include "store/writer.h"
+
+struct purge_unit {
+	struct unit unit; /* first */
+
+	/* Asked. */
+	struct store_purge_list list;
+
+	/* Answered, when unit.rc is RC_OK. */
+	int64_t deleted;
+
+	void (*finish)(struct purge_unit *unit);
+	void *arg;
+};
+
+/* Makes ${u} a unit of work; its list is to be filled. */
+void purge_unit_init(struct purge_unit *u);
+
+#endif

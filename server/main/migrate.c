@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The schema of a database that is there already: a copy of it is kept, synced,
+ * before anything changes, as DATA/before-schema-N.db, where N is the schema
+ * that it was made before.  The two newest stay.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "main/main_internal.h"
+#include "store/account.h"
+
+#define PREFIX "before-schema-"
+#define KEPT 2
+
+/* N of a copy's ${name}; 0: it is none. */
+static int
+number_of(const char *name)
+{
+	size_t n = strlen(PREFIX);
+	char *end;
+	long number;
+
+	if (strncmp(name, PREFIX, n) != 0)
+		return (0);
+	errno = 0;
+	number = (long)strtoll(name + n, &end, 10);
+	if (errno != 0 || number < 1 || number > 9999 ||
+	    strcmp(end, ".db") != 0)
+		return (0);
+	return ((int)number);
+}
+
+/* Removes all copies but the newest; not being able to harms nobody. */
+static void
+remove_old(const struct data *data)
+{
+	int newest[KEPT] = {0, 0}, n, fd;
+	struct dirent *entry;
+	DIR *dir;
+
+	fd = openat(data->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if ((dir = fdopendir(fd)) == NULL) {
+		(void)close(fd);
+		return;
+	}
+	while ((entry = readdir(dir)) != NULL) {
+		n = number_of(entry->d_name);
+		if (n > newest[0]) {
+			newest[1] = newest[0];
+			newest[0] = n;
+		} else if (n > newest[1]) {
+			newest[1] = n;
+		}
+	}
+	rewinddir(dir);
+	while ((entry = readdir(dir)) != NULL) {
+		n = number_of(entry->d_name);
+		if (n > 0 && n < newest[1])
+			(void)unlinkat(data->dir_fd, entry->d_name, 0);
+	}
+	(void)closedir(dir);
+}
+
+/* Says what a full disk means here. */
+static enum rc
+no_room(const struct data *data, struct err *err)
+{
+	struct stat st;
+	long long mib = 0;
+
+	if (stat(strchr(data->url, ':') + 1, &st) == 0)
+		mib = (long long)st.st_size / (1024 * 1024) + 1;
+	*err = (struct err)ERR_INIT;
+	return (err_set(err, RC_FULL,
+	    "the database is copied before its schema changes, and %s has no "
+	    "room for that: make %lld MiB free",
+	    data->dir, mib));
+}
+
+static enum rc
+make_copy(const struct data *data, const char *path, struct err *err)
+{
+	struct db_options options = data_db_options(data);
+	struct db *db;
+	enum rc rc;
+
+	options.mode = DB_COPIER;
+	if ((rc = db_open(&options, &db, err)) != RC_OK)
+		return (rc);
+	/* Nobody writes meanwhile: we hold the lock. */
+	rc = db_backup(db, path, INT64_MAX, err);
+	db_close(db);
+	return (rc == RC_OK ? sync_path(path, O_RDONLY, err) : rc);
+}
+
+static enum rc
+copy_before(const struct data *data, int number, struct err *err)
+{
+	char path[URL_SIZE], part[URL_SIZE + 8];
+	enum rc rc;
+
+	(void)snprintf(path, sizeof(path), "%.*s/" PREFIX "%d.db",
+	    CONFIG_TEXT_SIZE, data->dir, number);
+	(void)snprintf(part, sizeof(part), "%s.part", path);
+	if (unlink(part) != 0 && errno != ENOENT)
+		return (
+		    err_set_sys(err, RC_IO, errno, "cannot remove %s", part));
+	rc = make_copy(data, part, err);
+	if (rc == RC_OK)
+		rc = rename_synced(part, path, err);
+	if (rc != RC_OK) {
+		(void)unlink(part);
+		return (rc == RC_FULL || err->sys == ENOSPC ? no_room(data, err)
+							    : rc);
+	}
+	log_event(LOG_EV_STORE_COPY, "file=%s", path);
+	remove_old(data);
+	return (RC_OK);
+}
+
+enum rc
+data_migrate(const struct data *data, struct db *db, struct err *err)
+{
+	bool content = false;
+	int has, newest, from, to;
+	enum rc rc;
+
+	rc = db_schema_number(db, &has, &newest, err);
+	if (rc == RC_OK && has > 0 && has < newest)
+		rc = store_user_any(db, &content, err);
+	/* A copy that is being restored is one itself. */
+	if (rc == RC_OK && content && data->dir_fd >= 0)
+		rc = copy_before(data, newest, err);
+	if (rc == RC_OK)
+		rc = db_migrate(db, clk_wall_ms(clk_system()), &from, &to, err);
+	if (rc != RC_OK)
+		return (rc);
+	log_event(LOG_EV_STORE_OPEN, "url=%s schema=%d", data->url, to);
+	if (from != to)
+		log_event(LOG_EV_STORE_MIGRATE, "from=%d to=%d", from, to);
+	return (RC_OK);
+}

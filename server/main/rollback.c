@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whether the database is the one that was served last, by DATA/mark.  One that
+ * was put back by hand would give numbers a second time that clients have seen
+ * already: it is refused, untouched, unless that is accepted, which gives it
+ * another epoch.
+ */
+#include <string.h>
+
+#include "base/log.h"
+#include "main/main_internal.h"
+#include "store/account.h"
+#include "store/outbox.h"
+#include "upkeep/mark.h"
+
+#define CURE                                                                   \
+	"put back the right one, or start once with --accept-rollback, which " \
+	"gives this one another epoch"
+
+/* Where ${db} is; of an empty one the epoch is "". */
+static enum rc
+read_state(struct db *db, struct mark *ret, struct err *err)
+{
+	int has, newest;
+	enum rc rc;
+
+	memset(ret, 0, sizeof(*ret));
+	rc = db_schema_number(db, &has, &newest, err);
+	if (rc != RC_OK || has == 0)
+		return (rc);
+	rc = store_meta_get(db, "epoch", ret->epoch, sizeof(ret->epoch), err);
+	if (rc == RC_OK || rc == RC_NOT_FOUND)
+		rc = store_outbox_last_id(db, &ret->number, err);
+	return (rc);
+}
+
+static enum rc
+refuse(const struct mark *mark, const struct mark *db, struct err *err)
+{
+
+	if (db->epoch[0] == '\0')
+		return (err_set(err, RC_INVALID,
+		    "the database is empty, but DATA/mark knows one with outbox "
+		    "row %lld: " CURE,
+		    (long long)mark->number));
+	if (mark_compare(mark, db) == MARK_OTHER_EPOCH)
+		return (err_set(err, RC_INVALID,
+		    "the database is of epoch %.8s, but DATA/mark is of %.8s: it "
+		    "was put in place by hand; " CURE,
+		    db->epoch, mark->epoch));
+	return (err_set(err, RC_INVALID,
+	    "the database ends with outbox row %lld, but DATA/mark knows row "
+	    "%lld: it is an older copy; " CURE,
+	    (long long)db->number, (long long)mark->number));
+}
+
+enum rc
+data_check_mark(const struct data *data, struct db *db, bool accept,
+    bool *ret_rollback, struct err *err)
+{
+	struct err unread = ERR_INIT;
+	struct mark mark, state;
+	enum rc rc;
+
+	*ret_rollback = false;
+	if ((rc = read_state(db, &state, err)) != RC_OK)
+		return (rc);
+	rc = mark_read(data->dir_fd, &mark, &unread);
+	if (rc != RC_OK) {
+		/* A database of before there were marks has none, too. */
+		if (rc != RC_NOT_FOUND)
+			log_error(
+			    LOG_EV_MARK_MADE, &unread, "dir=%s", data->dir);
+		else if (state.epoch[0] != '\0')
+			log_event(LOG_EV_MARK_MADE, "dir=%s", data->dir);
+		return (RC_OK);
+	}
+	if (mark_compare(&mark, &state) == MARK_FITS)
+		return (RC_OK);
+	rc = refuse(&mark, &state, err);
+	if (!accept)
+		return (rc);
+	log_error(LOG_EV_MARK_ROLLBACK, err, "%s", "");
+	*err = (struct err)ERR_INIT;
+	*ret_rollback = true;
+	/* A mark of the epoch that ends now would refuse the next start. */
+	return (mark_remove(data->dir_fd, err));
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See archive.h.  A file ends with a whole line: what a crash or a full disk
+ * has left behind the last newline was never called written, so it is cut off
+ * before anything is added.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clk.h"
+#include "base/mem.h"
+#include "upkeep/archive.h"
+
+#define NAME_SIZE 40
+/* Looked at backwards in such pieces for the last newline. */
+#define TAIL_SIZE 4096
+
+struct archive {
+	int dir_fd;
+	struct buf lines;
+};
+
+enum rc
+archive_open(const char *dir, struct archive **ret, struct err *err)
+{
+	struct archive *a;
+
+	if (mkdir(dir, 0700) != 0 && errno != EEXIST)
+		return (err_set_sys(
+		    err, RC_IO, errno, "archive: cannot make %s", dir));
+	if ((a = mem_zalloc(1, sizeof(*a))) == NULL)
+		return (err_set(err, RC_NO_MEMORY, "archive"));
+	a->lines = (struct buf)BUF_INIT;
+	a->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (a->dir_fd < 0 || faccessat(a->dir_fd, ".", W_OK, 0) != 0) {
+		(void)err_set_sys(
+		    err, RC_IO, errno, "archive: cannot write in %s", dir);
+		archive_close(a);
+		return (err->rc);
+	}
+	*ret = a;
+	return (RC_OK);
+}
+
+void
+archive_close(struct archive *a)
+{
+
+	if (a == NULL)
+		return;
+	if (a->dir_fd >= 0)
+		(void)close(a->dir_fd);
+	buf_fini(&a->lines);
+	mem_free(a);
+}
+
+enum rc
+archive_add(struct archive *a, const char *json, size_t n, struct err *err)
+{
+
+	buf_add(&a->lines, json, n);
+	buf_addc(&a->lines, '\n');
+	return (
+	    buf_ok(&a->lines) ? RC_OK : err_set(err, RC_NO_MEMORY, "archive"));
+}
+
+void
+archive_forget(struct archive *a)
+{
+
+	buf_fini(&a->lines);
+	a->lines = (struct buf)BUF_INIT;
+}
+
+static enum rc
+fail(const char *what, const char *name, struct err *err)
+{
+	int sys = errno;
+
+	return (
+	    err_set_sys(err, sys == ENOSPC || sys == EDQUOT ? RC_FULL : RC_IO,
+		sys, "archive: cannot %s %s", what, name));
+}
+
+/* Where the last whole line of ${fd} ends; -1: it cannot be read. */
+static off_t
+whole_end(int fd, off_t size)
+{
+	char tail[TAIL_SIZE];
+	ssize_t n, i;
+	off_t from;
+
+	for (; size > 0; size = from) {
+		from = size > TAIL_SIZE ? size - TAIL_SIZE : 0;
+		n = pread(fd, tail, (size_t)(size - from), from);
+		if (n != (ssize_t)(size - from))
+			return (-1);
+		for (i = n - 1; i >= 0; i--)
+			if (tail[i] == '\n')
+				return (from + i + 1);
+	}
+	return (0);
+}
+
+/* Opens the day's file, made if need be; *ret_end: where its lines end. */
+static int
+open_day(struct archive *a, const char *name, off_t *ret_end)
+{
+	struct stat st;
+	bool is_new;
+	int fd;
+
+	is_new = faccessat(a->dir_fd, name, F_OK, 0) != 0;
+	fd = openat(a->dir_fd, name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return (-1);
+	if ((is_new && fsync(a->dir_fd) != 0) || fstat(fd, &st) != 0 ||
+	    (*ret_end = whole_end(fd, st.st_size)) < 0 ||
+	    (*ret_end != st.st_size && ftruncate(fd, *ret_end) != 0)) {
+		(void)close(fd);
+		return (-1);
+	}
+	return (fd);
+}
+
+static bool
+write_all(int fd, const struct buf *b, off_t at)
+{
+	size_t done;
+	ssize_t n;
+
+	for (done = 0; done < b->len; done += (size_t)n) {
+		n = pwrite(fd, b->data + done, b->len - done, at + (off_t)done);
+		if (n < 0 && errno == EINTR)
+			n = 0;
+		if (n < 0)
+			return (false);
+	}
+	return (true);
+}
+
+enum rc
+archive_write(struct archive *a, int64_t now_ms, struct err *err)
+{
+	char name[NAME_SIZE], day[CLK_RFC3339_SIZE];
+	enum rc rc = RC_OK;
+	off_t end = 0;
+	int fd;
+
+	if (a->lines.len == 0)
+		return (RC_OK);
+	clk_format_rfc3339(now_ms, day);
+	(void)snprintf(name, sizeof(name), "twinbox-%.10s.jsonl", day);
+	if ((fd = open_day(a, name, &end)) < 0)
+		return (fail("open", name, err));
+	if (!write_all(fd, &a->lines, end) || fdatasync(fd) != 0) {
+		rc = fail("write", name, err);
+		/* The rest of a line is cut off by the next one if not now. */
+		(void)!ftruncate(fd, end);
+	}
+	(void)close(fd);
+	if (rc == RC_OK)
+		archive_forget(a);
+	return (rc);
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A walk for each table, one unit for all of them.
+ *
+ *	look (reader) -> archive, synced -> unit (writer) -> the cursor moves
+ *
+ * The cursor moves when the unit has come back, so that nothing is passed over
+ * that could not be deleted.  A walk that has come to what is too young rests,
+ * and goes on from there; once in a longer while it starts anew, for what has
+ * come of age behind it.
+ */
+#include <assert.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "store/commits.h"
+#include "upkeep/archive.h"
+#include "upkeep/janitor.h"
+
+/* How long a walk rests at its end, and until it starts anew: parts of its
+ * retention, within these. */
+#define REST_PART 60
+#define REST_MIN_MS 1000
+#define REST_MAX_MS 60000
+#define ANEW_PART 8
+#define ANEW_MIN_MS 1000
+#define ANEW_MAX_MS (24 * 3600 * INT64_C(1000))
+/* After a failure: a disk that is full is not worth a try so soon. */
+#define FAIL_MS 5000
+/* Between two pieces, however few their rows. */
+#define PIECE_MS 20
+/* While the unit is with the writer: until woken. */
+#define AWAY_MS 1000
+
+struct walk {
+	struct store_purge_key at;
+	int64_t due_ms;  /* monotonic */
+	int64_t anew_ms; /* from then on its end leads to its beginning */
+};
+
+struct janitor {
+	struct janitor_options options;
+	struct walk walks[PURGE_TABLES];
+	enum store_purge turn; /* the table whose list is in the unit */
+	int64_t next_ms;       /* no piece before */
+	struct purge_unit unit;
+	bool listed; /* the unit's list waits to be deleted */
+	bool away;   /* the unit is with the writer */
+	atomic_bool back;
+	bool failing; /* has been logged */
+};
+
+static const enum metric counters[PURGE_TABLES] = {
+    [PURGE_OUTBOX] = METRIC_PURGED_OUTBOX,
+    [PURGE_ATTEMPTS] = METRIC_PURGED_ATTEMPTS,
+    [PURGE_PROCESSED] = METRIC_PURGED_PROCESSED,
+    [PURGE_DEAD] = METRIC_PURGED_DEAD,
+    [PURGE_AUDIT] = METRIC_PURGED_AUDIT,
+};
+
+static int64_t
+part(int64_t whole, int64_t parts, int64_t min, int64_t max)
+{
+	int64_t ms = whole / parts;
+
+	return (ms < min ? min : ms > max ? max : ms);
+}
+
+/* ---- failures: told once, until one succeeds ---- */
+
+static void
+failed(struct janitor *j, int64_t now, const struct err *err)
+{
+
+	j->next_ms = now + FAIL_MS;
+	metrics_add(j->options.metrics, METRIC_PURGE_FAILURES, 1);
+	if (!j->failing)
+		log_error(LOG_EV_UPKEEP_FAIL, err, "table=%s",
+		    store_purge_name(j->turn));
+	j->failing = true;
+}
+
+static void
+succeeded(struct janitor *j)
+{
+
+	if (j->failing)
+		log_event(
+		    LOG_EV_UPKEEP_GOES, "table=%s", store_purge_name(j->turn));
+	j->failing = false;
+}
+
+/* ---- the unit ---- */
+
+/* The list is dealt with. */
+static void
+advance(struct janitor *j, int64_t now)
+{
+	const struct store_purge_list *list = &j->unit.list;
+	struct walk *w = &j->walks[j->turn];
+	int64_t retention = j->options.retention_ms[j->turn];
+
+	j->listed = false;
+	w->at = list->last;
+	if (!list->end)
+		return;
+	w->due_ms = now + part(retention, REST_PART, REST_MIN_MS, REST_MAX_MS);
+	if (now < w->anew_ms)
+		return;
+	memset(&w->at, 0, sizeof(w->at));
+	w->anew_ms = now + part(retention, ANEW_PART, ANEW_MIN_MS, ANEW_MAX_MS);
+}
+
+/* Thread: sync or writer. */
+static void
+unit_finished(struct purge_unit *u)
+{
+	struct janitor *j = u->arg;
+
+	atomic_store(&j->back, true);
+	if (j->options.wake != NULL)
+		j->options.wake(j->options.arg);
+}
+
+static void
+take_back(struct janitor *j, int64_t now)
+{
+	struct err err = ERR_INIT;
+	enum rc rc = j->unit.unit.rc;
+
+	j->away = false;
+	atomic_store(&j->back, false);
+	if (rc != RC_OK) {
+		(void)err_set(&err, rc, "put off: %s", rc_text(rc));
+		failed(j, now, &err);
+		return;
+	}
+	succeeded(j);
+	metrics_add(j->options.metrics, counters[j->turn], j->unit.deleted);
+	log_event(LOG_EV_UPKEEP_PURGE, "table=%s rows=%" PRId64,
+	    store_purge_name(j->turn), j->unit.deleted);
+	advance(j, now);
+}
+
+static void
+hand_over(struct janitor *j, int64_t now)
+{
+	enum rc rc;
+
+	j->away = true;
+	rc = j->options.submit(j->options.arg, &j->unit.unit);
+	if (rc == RC_OK)
+		return;
+	j->away = false;
+	j->next_ms = now + FAIL_MS;
+}
+
+/* ---- looking ---- */
+
+static enum rc
+add_line(void *arg, const char *json, size_t n, struct err *err)
+{
+
+	return (archive_add(arg, json, n, err));
+}
+
+/* In one snapshot, all of which is on disk: the list, and its lines for the
+ * archive. */
+static enum rc
+read_list(struct janitor *j, struct err *err)
+{
+	struct store_purge_list *list = &j->unit.list;
+	enum rc rc;
+
+	if ((rc = db_begin(j->options.db, err)) != RC_OK)
+		return (rc);
+	if (j->options.commits != NULL && !commits_wait(j->options.commits))
+		rc = err_set(err, RC_IO, "the store cannot be synced");
+	if (rc == RC_OK)
+		rc = store_purge_look(j->options.db, list, err);
+	if (rc == RC_OK && list->n > 0 && j->options.archive != NULL)
+		rc = store_purge_archive(
+		    j->options.db, list, add_line, j->options.archive, err);
+	db_rollback(j->options.db);
+	return (rc);
+}
+
+static void
+look(struct janitor *j, int64_t now)
+{
+	struct store_purge_list *list = &j->unit.list;
+	struct err err = ERR_INIT;
+	int64_t pause;
+	enum rc rc;
+
+	memset(list, 0, sizeof(*list));
+	list->table = j->turn;
+	list->after = j->walks[j->turn].at;
+	list->now_ms = clk_wall_ms(j->options.clk);
+	list->before_ms = list->now_ms - j->options.retention_ms[j->turn];
+	rc = read_list(j, &err);
+	if (rc == RC_OK && list->n > 0 && j->options.archive != NULL)
+		rc = archive_write(j->options.archive, list->now_ms, &err);
+	if (rc != RC_OK) {
+		if (j->options.archive != NULL)
+			archive_forget(j->options.archive);
+		failed(j, now, &err);
+		return;
+	}
+	pause = list->examined * 1000 / j->options.rate;
+	j->next_ms = now + (pause > PIECE_MS ? pause : PIECE_MS);
+	if (list->n == 0) {
+		advance(j, now);
+		return;
+	}
+	j->listed = true;
+	hand_over(j, now);
+}
+
+/* Makes the next table that is due the one whose turn it is; else the time at
+ * which one will be, 0 if one is. */
+static int64_t
+choose(struct janitor *j, int64_t now)
+{
+	int64_t soonest = INT64_MAX;
+	int i, table;
+
+	for (i = 1; i <= PURGE_TABLES; i++) {
+		table = ((int)j->turn + i) % PURGE_TABLES;
+		if (j->walks[table].due_ms <= now) {
+			j->turn = (enum store_purge)table;
+			return (0);
+		}
+		if (j->walks[table].due_ms < soonest)
+			soonest = j->walks[table].due_ms;
+	}
+	return (soonest);
+}
+
+int64_t
+janitor_turn(struct janitor *j)
+{
+	int64_t now = clk_mono_ms(j->options.clk), later;
+
+	if (j->away && !atomic_load(&j->back))
+		return (now + AWAY_MS);
+	if (j->away)
+		take_back(j, now);
+	if (now < j->next_ms)
+		return (j->next_ms);
+	if (j->listed) {
+		hand_over(j, now);
+	} else {
+		if ((later = choose(j, now)) != 0)
+			return (later);
+		look(j, now);
+	}
+	return (j->away ? now + AWAY_MS : j->next_ms);
+}
+
+/* ---- life ---- */
+
+enum rc
+janitor_new(const struct janitor_options *options, struct janitor **ret,
+    struct err *err)
+{
+	struct janitor *j;
+	int i;
+
+	assert(options->rate > 0);
+	if ((j = mem_zalloc(1, sizeof(*j))) == NULL)
+		return (err_set(err, RC_NO_MEMORY, "janitor"));
+	j->options = *options;
+	purge_unit_init(&j->unit);
+	j->unit.finish = unit_finished;
+	j->unit.arg = j;
+	for (i = 0; i < PURGE_TABLES; i++)
+		j->walks[i].anew_ms = clk_mono_ms(options->clk) +
+				      part(options->retention_ms[i], ANEW_PART,
+					  ANEW_MIN_MS, ANEW_MAX_MS);
+	*ret = j;
+	return (RC_OK);
+}
+
+void
+janitor_free(struct janitor *j)
+{
+
+	if (j == NULL)
+		return;
+	assert(!j->away || atomic_load(&j->back));
+	mem_free(j);
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See scrub.h.  Where a table cannot be read on, the rest of its conversation
+ * or inbox is passed over, or of another table all that is left of it; it is
+ * looked at again in the next round.
+ */
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "domain/fsck.h"
+#include "store/scrub.h"
+#include "upkeep/scrub.h"
+
+/* Findings of one round that are logged; all are counted. */
+#define TOLD 20
+/* Failures to read, one after another, after which a table is left alone in
+ * this round. */
+#define FAILURES 20
+
+struct scrub {
+	struct scrub_options options;
+	struct store_scrub_at at;
+	int64_t next_ms;
+	int64_t rounds;
+
+	/* Of this round. */
+	int64_t rows;
+	int64_t found;
+	int failures; /* in this table, one after another */
+
+	/* The row before, which the next one must follow from. */
+	int64_t owner; /* conversation or user; 0: none yet */
+	int64_t seq;
+	uint8_t digest[DIGEST_LEN];
+};
+
+static const char changed[] = "not what was accepted: its digest does not "
+			      "follow from the one before";
+static const char hole[] = "a hole";
+static const char unreadable[] = "cannot be read";
+
+static void
+find(struct scrub *s, const char *what, const char *place)
+{
+
+	metrics_add(s->options.metrics, METRIC_SCRUB_ERRORS, 1);
+	if (s->found++ < TOLD)
+		log_event(LOG_EV_SCRUB_FOUND, "place=%s what=%s", place, what);
+	if (s->options.found != NULL)
+		s->options.found(s->options.arg, what, place);
+}
+
+static void
+find_number(
+    struct scrub *s, const char *what, const char *fmt, int64_t a, int64_t b)
+{
+	char place[128];
+
+	(void)snprintf(place, sizeof(place), "%s %" PRId64 " of %s %" PRId64,
+	    fmt, a, fmt[0] == 'm' ? "conversation" : "user", b);
+	find(s, what, place);
+}
+
+/* Whether ${seq} of ${owner} is the one that must come now; ${first}: where
+ * numbering begins. */
+static bool
+follows(struct scrub *s, int64_t owner, int64_t seq, int64_t first)
+{
+	bool right;
+
+	if (owner != s->owner) {
+		s->owner = owner;
+		s->seq = 0;
+		memset(s->digest, 0, sizeof(s->digest));
+	}
+	/* What was trimmed since the piece before is no hole. */
+	right = seq == (s->seq == 0 ? first : s->seq + 1) ||
+		(seq > s->seq && seq == first);
+	s->seq = seq;
+	return (right);
+}
+
+static enum rc
+take_link(void *arg, const struct store_link *link, struct err *err)
+{
+	struct scrub *s = arg;
+
+	(void)err;
+	if (!follows(s, link->conversation_id, link->conversation_seq, 1))
+		find_number(s, hole, "message before", link->conversation_seq,
+		    link->conversation_id);
+	if (!fsck_link_holds(link, s->digest))
+		find_number(s, changed, "message", link->conversation_seq,
+		    link->conversation_id);
+	if (link->digest_len == DIGEST_LEN)
+		memcpy(s->digest, link->digest, DIGEST_LEN);
+	return (RC_OK);
+}
+
+static void
+take_event(void *arg, int64_t user_id, int64_t seq, int64_t trimmed)
+{
+	struct scrub *s = arg;
+
+	if (!follows(s, user_id, seq, trimmed + 1))
+		find_number(s, hole, "event before", seq, user_id);
+}
+
+static void
+begin_table(struct scrub *s, enum store_scrub table)
+{
+
+	store_scrub_begin(&s->at, table);
+	s->failures = 0;
+	s->owner = 0;
+}
+
+static void
+end_table(struct scrub *s, int64_t now)
+{
+
+	if (s->at.table + 1 < SCRUB_TABLES) {
+		begin_table(s, s->at.table + 1);
+		return;
+	}
+	s->rounds++;
+	log_event(LOG_EV_SCRUB_ROUND, "rows=%" PRId64 " found=%" PRId64,
+	    s->rows, s->found);
+	s->rows = s->found = 0;
+	begin_table(s, SCRUB_CHAIN);
+	s->next_ms = now + s->options.rest_ms;
+}
+
+/* What comes next cannot be read. */
+static void
+pass_over(struct scrub *s, int64_t now, const struct err *err)
+{
+	char place[256];
+
+	(void)snprintf(place, sizeof(place),
+	    "%s behind %" PRId64 "/%" PRId64 ": %.150s",
+	    store_scrub_name(s->at.table), s->at.key[0], s->at.key[1],
+	    err->text);
+	if (s->failures++ == 0)
+		find(s, unreadable, place);
+	if (s->at.table > SCRUB_INBOX || s->failures >= FAILURES) {
+		end_table(s, now);
+		return;
+	}
+	/* Perhaps the next conversation or inbox can, from its beginning. */
+	s->at.key[0]++;
+	s->at.key[1] = -1;
+	s->owner = 0;
+}
+
+static void
+piece(struct scrub *s, int64_t now)
+{
+	const struct store_scrub_each each = {s, take_link, take_event};
+	struct err err = ERR_INIT;
+	int64_t limit, n = 0;
+	enum rc rc;
+
+	limit = s->options.rate < SCRUB_ROWS ? s->options.rate : SCRUB_ROWS;
+	rc = db_begin(s->options.db, &err);
+	if (rc == RC_OK)
+		rc = store_scrub_read(
+		    s->options.db, &s->at, limit, &each, &n, &err);
+	db_rollback(s->options.db);
+	s->rows += n;
+	if (n > 0)
+		s->failures = 0;
+	metrics_add(s->options.metrics, METRIC_SCRUBBED_ROWS, n);
+	s->next_ms = now + (n > 0 ? n * 1000 / s->options.rate : 0) + 1;
+	if (rc == RC_CORRUPT || rc == RC_IO)
+		pass_over(s, now, &err);
+	else if (rc != RC_OK)
+		s->next_ms = now + 1000; /* short of memory, or busy */
+	else if (n < limit)
+		end_table(s, now);
+}
+
+int64_t
+scrub_turn(struct scrub *s)
+{
+	int64_t now = clk_mono_ms(s->options.clk);
+
+	if (now >= s->next_ms)
+		piece(s, now);
+	return (s->next_ms);
+}
+
+int64_t
+scrub_rounds(const struct scrub *s)
+{
+
+	return (s->rounds);
+}
+
+enum rc
+scrub_new(
+    const struct scrub_options *options, struct scrub **ret, struct err *err)
+{
+	struct scrub *s;
+
+	assert(options->rate > 0);
+	if ((s = mem_zalloc(1, sizeof(*s))) == NULL)
+		return (err_set(err, RC_NO_MEMORY, "scrub"));
+	s->options = *options;
+	begin_table(s, SCRUB_CHAIN);
+	*ret = s;
+	return (RC_OK);
+}
+
+void
+scrub_free(struct scrub *s)
+{
+
+	mem_free(s);
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The thread of upkeep.h: turns, and sleep until the next one is due or a unit
+ * comes back.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/thr.h"
+#include "store/commits.h"
+#include "store/outbox.h"
+#include "store/writer.h"
+#include "upkeep/archive.h"
+#include "upkeep/janitor.h"
+#include "upkeep/mark.h"
+#include "upkeep/scrub.h"
+#include "upkeep/upkeep.h"
+
+#define MARK_MS 1000
+/* A log of this size is cut when nothing was committed for so long. */
+#define IDLE_MS 10000
+#define IDLE_LOG_BYTES (256 * 1024)
+/* Between two rounds of the scrubber. */
+#define SCRUB_REST_MS (6 * 3600 * INT64_C(1000))
+
+struct upkeep {
+	struct upkeep_options options;
+	struct db *db;       /* of all but the scrubber */
+	struct db *scrub_db; /* its page cache is not for others */
+	struct archive *archive;
+	struct janitor *janitor;
+	struct scrub *scrub;
+
+	struct mark mark; /* as it was written last */
+	bool mark_failing;
+	int64_t mark_due_ms;
+	uint64_t batches; /* of the writer, at the last look */
+	int64_t idle_since_ms;
+	int64_t hook_due_ms[UPKEEP_HOOKS];
+
+	struct thr *thread;
+	pthread_mutex_t lock;
+	pthread_cond_t cond;
+	bool woken, stopping; /* lock */
+};
+
+/* ---- the mark ---- */
+
+/* The newest outbox row of which it is certain that it is on disk. */
+static enum rc
+durable_number(struct upkeep *u, int64_t *ret, struct err *err)
+{
+	enum rc rc;
+
+	if ((rc = db_begin(u->db, err)) != RC_OK)
+		return (rc);
+	if (commits_wait(writer_commits(u->options.writer)))
+		rc = store_outbox_last_id(u->db, ret, err);
+	else
+		rc = err_set(err, RC_IO, "the store cannot be synced");
+	db_rollback(u->db);
+	return (rc);
+}
+
+static enum rc
+write_mark(struct upkeep *u, struct err *err)
+{
+	struct mark mark = u->mark;
+	enum rc rc;
+
+	rc = durable_number(u, &mark.number, err);
+	if (rc != RC_OK || mark.number == u->mark.number)
+		return (rc);
+	rc = mark_write(u->options.dir_fd, &mark, err);
+	if (rc == RC_OK)
+		u->mark = mark;
+	return (rc);
+}
+
+/* An old mark is a true one: it fails without harm. */
+static void
+mark_turn(struct upkeep *u, int64_t now)
+{
+	struct err err = ERR_INIT;
+	enum rc rc;
+
+	u->mark_due_ms = now + MARK_MS;
+	rc = write_mark(u, &err);
+	if (rc != RC_OK) {
+		metrics_add(u->options.metrics, METRIC_MARK_FAILURES, 1);
+		if (!u->mark_failing)
+			log_error(LOG_EV_MARK_FAIL, &err, "%s", "");
+	}
+	u->mark_failing = rc != RC_OK;
+}
+
+/* ---- the log ---- */
+
+static void
+idle_turn(struct upkeep *u, int64_t now)
+{
+	struct writer_stats stats = writer_stats_get(u->options.writer);
+
+	if (stats.batches != u->batches) {
+		u->batches = stats.batches;
+		u->idle_since_ms = now;
+	} else if (now - u->idle_since_ms >= IDLE_MS) {
+		u->idle_since_ms = now;
+		if (stats.log_bytes >= IDLE_LOG_BYTES)
+			writer_truncate_log(u->options.writer);
+	}
+}
+
+/* ---- turns ---- */
+
+static int64_t
+sooner(int64_t a, int64_t b)
+{
+
+	return (a < b ? a : b);
+}
+
+static int64_t
+hooks_turn(struct upkeep *u, int64_t now)
+{
+	const struct upkeep_hook *hook;
+	int64_t next = INT64_MAX;
+	int i;
+
+	for (i = 0; i < u->options.nhooks; i++) {
+		hook = &u->options.hooks[i];
+		if (now >= u->hook_due_ms[i]) {
+			hook->run(hook->arg, u->db);
+			u->hook_due_ms[i] = now + hook->every_ms;
+		}
+		next = sooner(next, u->hook_due_ms[i]);
+	}
+	return (next);
+}
+
+int64_t
+upkeep_turn(struct upkeep *u)
+{
+	int64_t now = clk_mono_ms(u->options.clk), next;
+
+	if (now >= u->mark_due_ms) {
+		mark_turn(u, now);
+		idle_turn(u, now);
+	}
+	next = sooner(u->mark_due_ms, hooks_turn(u, now));
+	next = sooner(next, janitor_turn(u->janitor));
+	if (u->scrub != NULL)
+		next = sooner(next, scrub_turn(u->scrub));
+	return (next);
+}
+
+/* ---- the thread ---- */
+
+static void
+wake(void *arg)
+{
+	struct upkeep *u = arg;
+
+	(void)pthread_mutex_lock(&u->lock);
+	u->woken = true;
+	(void)pthread_cond_signal(&u->cond);
+	(void)pthread_mutex_unlock(&u->lock);
+}
+
+static enum rc
+submit(void *arg, struct unit *unit)
+{
+	struct upkeep *u = arg;
+
+	return (writer_submit(u->options.writer, unit));
+}
+
+/* Sleeps until ${until_ms} (monotonic) or until woken; false: it is over. */
+static bool
+rest(struct upkeep *u, int64_t until_ms)
+{
+	const struct timespec ts = {.tv_sec = (time_t)(until_ms / 1000),
+	    .tv_nsec = (long)(until_ms % 1000) * 1000000};
+	bool going;
+
+	(void)pthread_mutex_lock(&u->lock);
+	while (!u->woken && !u->stopping)
+		if (pthread_cond_timedwait(&u->cond, &u->lock, &ts) != 0)
+			break;
+	u->woken = false;
+	going = !u->stopping;
+	(void)pthread_mutex_unlock(&u->lock);
+	return (going);
+}
+
+static void
+loop(void *arg)
+{
+	struct upkeep *u = arg;
+
+	while (rest(u, upkeep_turn(u)))
+		continue;
+}
+
+/* ---- life ---- */
+
+static enum rc
+open_connections(struct upkeep *u, struct err *err)
+{
+	struct db_options o = *u->options.db;
+	enum rc rc;
+
+	o.mode = DB_READER;
+	rc = db_open(&o, &u->db, err);
+	if (rc == RC_OK && u->options.scrub_rate > 0)
+		rc = db_open(&o, &u->scrub_db, err);
+	return (rc);
+}
+
+static enum rc
+make_parts(struct upkeep *u, struct err *err)
+{
+	struct janitor_options janitor = {.clk = u->options.clk,
+	    .db = u->db,
+	    .commits = writer_commits(u->options.writer),
+	    .metrics = u->options.metrics,
+	    .rate = u->options.purge_rate,
+	    .submit = submit,
+	    .wake = wake,
+	    .arg = u};
+	struct scrub_options scrub = {.clk = u->options.clk,
+	    .db = u->scrub_db,
+	    .metrics = u->options.metrics,
+	    .rate = u->options.scrub_rate,
+	    .rest_ms = SCRUB_REST_MS};
+	enum rc rc = RC_OK;
+
+	if (u->options.archive[0] != '\0')
+		rc = archive_open(u->options.archive, &u->archive, err);
+	janitor.archive = u->archive;
+	memcpy(janitor.retention_ms, u->options.retention_ms,
+	    sizeof(janitor.retention_ms));
+	if (rc == RC_OK)
+		rc = janitor_new(&janitor, &u->janitor, err);
+	if (rc == RC_OK && u->scrub_db != NULL)
+		rc = scrub_new(&scrub, &u->scrub, err);
+	return (rc);
+}
+
+enum rc
+upkeep_new(
+    const struct upkeep_options *options, struct upkeep **ret, struct err *err)
+{
+	pthread_condattr_t attr;
+	struct upkeep *u;
+	enum rc rc;
+
+	if ((u = mem_zalloc(1, sizeof(*u))) == NULL)
+		return (err_set(err, RC_NO_MEMORY, "upkeep"));
+	u->options = *options;
+	u->mark.number = -1; /* none is written yet */
+	(void)snprintf(
+	    u->mark.epoch, sizeof(u->mark.epoch), "%s", options->epoch);
+	u->idle_since_ms = clk_mono_ms(options->clk);
+	(void)pthread_mutex_init(&u->lock, NULL);
+	(void)pthread_condattr_init(&attr);
+	(void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(&u->cond, &attr);
+	(void)pthread_condattr_destroy(&attr);
+	if ((rc = open_connections(u, err)) != RC_OK ||
+	    (rc = make_parts(u, err)) != RC_OK) {
+		upkeep_free(u);
+		return (rc);
+	}
+	*ret = u;
+	return (RC_OK);
+}
+
+void
+upkeep_free(struct upkeep *u)
+{
+
+	if (u == NULL)
+		return;
+	janitor_free(u->janitor);
+	scrub_free(u->scrub);
+	archive_close(u->archive);
+	db_close(u->db);
+	db_close(u->scrub_db);
+	(void)pthread_cond_destroy(&u->cond);
+	(void)pthread_mutex_destroy(&u->lock);
+	mem_free(u);
+}
+
+enum rc
+upkeep_start(struct upkeep *u, struct err *err)
+{
+
+	return (thr_start(THR_JANITOR, 0, loop, u, &u->thread, err));
+}
+
+void
+upkeep_stop(struct upkeep *u)
+{
+
+	if (u == NULL)
+		return;
+	(void)pthread_mutex_lock(&u->lock);
+	u->stopping = true;
+	(void)pthread_cond_signal(&u->cond);
+	(void)pthread_mutex_unlock(&u->lock);
+	if (u->thread == NULL)
+		return;
+	thr_join(&u->thread);
+	mark_turn(u, clk_mono_ms(u->options.clk));
+}
