@@ -1,0 +1,611 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the janitor takes away, and what is the same after it: entries, unread
+ * counts, history, acks, receipts, ids, fsck.  And how little of it there is in
+ * one unit.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "contract/rig.h"
+#include "domain/entry.h"
+#include "schema/sql.h"
+#include "store/conversation.h"
+#include "upkeep/janitor.h"
+
+#define SECOND INT64_C(1000)
+#define DAY (86400 * SECOND)
+
+struct upkept {
+	struct rig r;
+	struct db *eyes; /* the janitor's */
+	struct metrics *metrics;
+	struct janitor *janitor;
+	int64_t alice, bob, carol, alice_phone, bob_phone;
+	int units;       /* handed over */
+	enum rc refused; /* what submitting gives instead, once */
+};
+
+static enum rc
+submit(void *arg, struct unit *unit)
+{
+	struct upkept *k = arg;
+	enum rc rc = k->refused;
+
+	k->refused = RC_OK;
+	k->units++;
+	return (rc != RC_OK ? rc : writer_submit(k->r.writer, unit));
+}
+
+static void
+make_janitor(struct upkept *k)
+{
+	struct db_options db = {
+	    .url = k->r.url, .mode = DB_READER, .schema = &sql_sqlite_schema};
+	struct janitor_options o = {.clk = &k->r.clk.clk,
+	    .commits = writer_commits(k->r.writer),
+	    .metrics = k->metrics,
+	    .rate = 2000,
+	    .submit = submit,
+	    .arg = k,
+	    .retention_ms = {7 * DAY, 7 * DAY, 14 * DAY, 30 * DAY, 400 * DAY}};
+	struct err err = ERR_INIT;
+
+	assert_int_equal(db_open(&db, &k->eyes, &err), RC_OK);
+	o.db = k->eyes;
+	assert_int_equal(janitor_new(&o, &k->janitor, &err), RC_OK);
+}
+
+static void
+open_upkept(struct upkept *k)
+{
+
+	memset(k, 0, sizeof(*k));
+	rig_open(&k->r);
+	k->alice = rig_user(&k->r, "alice", &k->alice_phone);
+	k->bob = rig_user(&k->r, "bob", &k->bob_phone);
+	k->carol = rig_user(&k->r, "carol", NULL);
+	k->metrics = metrics_new();
+	make_janitor(k);
+}
+
+static void
+close_upkept(struct upkept *k)
+{
+
+	janitor_free(k->janitor);
+	db_close(k->eyes);
+	metrics_free(k->metrics);
+	rig_close(&k->r);
+}
+
+/* The janitor at work for ${ms}, its clock included. */
+static void
+tidy(struct upkept *k, int64_t ms)
+{
+	int64_t end = clk_mono_ms(&k->r.clk.clk) + ms, next, now;
+
+	while ((now = clk_mono_ms(&k->r.clk.clk)) < end) {
+		next = janitor_turn(k->janitor);
+		(void)writer_run_once(k->r.writer);
+		now = clk_mono_ms(&k->r.clk.clk);
+		clk_fake_advance(
+		    &k->r.clk, next > now && next < end ? next - now : 1);
+	}
+}
+
+/* Alice sends; the message's id. */
+static struct uuid
+say(struct upkept *k, const char *to, const char *body)
+{
+	struct uuid id = uuid_gen_next(&k->r.ids);
+
+	assert_int_equal(
+	    rig_send(&k->r, k->alice, to, body, &id).unit.rc, RC_OK);
+	return (id);
+}
+
+/* What the sender sees. */
+struct seen {
+	char address[64];
+	int state, attempts;
+	int64_t sent_at, acked_at, read_at, conversation_seq;
+	int ndestinations;
+};
+
+static enum rc
+see(void *arg, const struct entry_view *e, int64_t mid, struct err *err)
+{
+	const struct destination_view *d = &e->destinations[0];
+	struct seen *s = arg;
+
+	(void)mid;
+	(void)err;
+	memset(s, 0, sizeof(*s));
+	(void)snprintf(s->address, sizeof(s->address), "%s", d->address);
+	s->state = d->state;
+	s->attempts = d->attempts;
+	s->sent_at = d->sent_at;
+	s->acked_at = d->acked_at;
+	s->read_at = d->read_at;
+	s->conversation_seq = e->conversation_seq;
+	s->ndestinations = e->ndestinations;
+	return (RC_OK);
+}
+
+static struct seen
+entry_of(struct upkept *k, int64_t sender, const struct uuid *id)
+{
+	struct err err = ERR_INIT;
+	struct seen s = {.state = -1};
+
+	assert_int_equal(entry_get(k->r.db, sender, id, see, &s, &err), RC_OK);
+	return (s);
+}
+
+static int64_t
+rows(struct upkept *k, const char *where)
+{
+	char sql[256];
+
+	(void)snprintf(
+	    sql, sizeof(sql), "SELECT count(*) FROM outbox WHERE %s", where);
+	return (rig_number(&k->r, sql));
+}
+
+static void
+run_sql(struct upkept *k, const char *sql)
+{
+	char *text = NULL;
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(k->r.path, &db), SQLITE_OK);
+	if (sqlite3_exec(db, sql, NULL, NULL, &text) != SQLITE_OK)
+		fail_msg("%s: %s", sql, text);
+	(void)sqlite3_close(db);
+}
+
+/* ---- what goes and what stays ---- */
+
+/* Acked ones go, with receipts and notes of having read; what was sent to one
+ * who is away stays, and is no less right for it. */
+static void
+test_acked_go(void **state)
+{
+	struct uuid read, acked, own, away, hidden;
+	struct seen before, after;
+	struct upkept k;
+	int64_t last;
+
+	(void)state;
+	open_upkept(&k);
+	read = say(&k, "bob", "read");
+	acked = say(&k, "bob", "acked");
+	own = say(&k, "alice", "to myself");
+	(void)rig_deliver(&k.r);
+	(void)rig_ack(&k.r, k.bob, k.bob_phone, 2);
+	(void)rig_read(&k.r, k.bob, k.bob_phone, 1, false);
+	(void)rig_deliver(&k.r);
+	away = say(&k, "carol", "are you there");
+	(void)rig_deliver(&k.r);
+	hidden = say(&k, "carol", "oops");
+	assert_int_equal(rig_cancel(&k.r, k.alice, &hidden).unit.rc, RC_OK);
+	last = rig_number(&k.r, "SELECT max(id) FROM outbox");
+	before = entry_of(&k, k.alice, &read);
+
+	tidy(&k, 60 * SECOND);
+	assert_int_equal(k.units, 0); /* all are young */
+	clk_fake_advance(&k.r.clk, 6 * DAY);
+	tidy(&k, 60 * SECOND);
+	assert_int_equal(k.units, 0);
+
+	clk_fake_advance(&k.r.clk, 2 * DAY);
+	tidy(&k, 60 * SECOND);
+	assert_int_equal(rows(&k, "state = 'acked'"), 0);
+	assert_int_equal(rows(&k, "kind IN (2, 3, 4)"), 0);
+	assert_int_equal(rows(&k, "state = 'sent' AND kind = 1"), 1);
+	assert_int_equal(rows(&k, "state = 'canceled'"), 1);
+	/* The newest row of all stays, whatever it is. */
+	assert_int_equal(rig_number(&k.r, "SELECT max(id) FROM outbox"), last);
+	assert_true(metrics_get(k.metrics, METRIC_PURGED_OUTBOX) >= 5);
+	rig_check_promises(&k.r);
+
+	after = entry_of(&k, k.alice, &read);
+	assert_string_equal(after.address, "bob");
+	assert_int_equal(after.ndestinations, 1);
+	assert_int_equal(after.state, OUTBOX_ACKED);
+	assert_int_equal(after.sent_at, before.sent_at);
+	assert_int_equal(after.acked_at, before.acked_at);
+	assert_int_equal(after.read_at, before.read_at);
+	assert_int_equal(after.attempts, before.attempts);
+	after = entry_of(&k, k.alice, &acked);
+	assert_int_equal(after.state, OUTBOX_ACKED);
+	assert_true(after.acked_at != 0);
+	assert_int_equal(after.read_at, 0);
+	after = entry_of(&k, k.alice, &own);
+	assert_string_equal(after.address, "alice");
+	assert_int_equal(after.state, OUTBOX_ACKED);
+	assert_int_equal(entry_of(&k, k.alice, &away).state, OUTBOX_SENT);
+	assert_int_equal(entry_of(&k, k.alice, &hidden).state, OUTBOX_CANCELED);
+
+	/* No purged message can be canceled, and none is accepted twice. */
+	assert_int_equal(rig_cancel(&k.r, k.alice, &read).refusal.problem,
+	    PROBLEM_ALREADY_SENT);
+	assert_true(rig_send(&k.r, k.alice, "bob", "read", &read).replayed);
+	close_upkept(&k);
+}
+
+/* A bounce says in its row why: it stays, as do failed and expired ones. */
+static void
+test_reasons_stay(void **state)
+{
+	struct upkept k;
+	int i;
+
+	(void)state;
+	open_upkept(&k);
+	for (i = 0; i < 4; i++)
+		(void)rig_send(&k.r, k.alice, "bob", "x", NULL);
+	(void)rig_deliver(&k.r);
+	(void)rig_ack(&k.r, k.bob, k.bob_phone, 4);
+	(void)rig_deliver(&k.r);
+	run_sql(&k, "UPDATE outbox SET kind = 5 WHERE id = 1;"
+		    "UPDATE outbox SET state = 'failed', acked_at = NULL,"
+		    " reason = 'rejected' WHERE id = 2;"
+		    "UPDATE outbox SET state = 'expired', acked_at = NULL"
+		    " WHERE id = 3");
+	clk_fake_advance(&k.r.clk, 8 * DAY);
+	tidy(&k, 60 * SECOND);
+	assert_int_equal(rows(&k, "id <= 3"), 3);
+	assert_int_equal(rows(&k, "id = 4"), 0);
+	close_upkept(&k);
+}
+
+/* Whoever comes back late: acks, reads, counts and history are as if nothing
+ * had been purged, and the rows go in their time. */
+static void
+test_late_ack(void **state)
+{
+	struct uuid old, late;
+	struct upkept k;
+	struct err err = ERR_INIT;
+	int64_t total = -1;
+
+	(void)state;
+	open_upkept(&k);
+	old = say(&k, "bob", "old");
+	(void)rig_deliver(&k.r);
+	(void)rig_ack(&k.r, k.bob, k.bob_phone, 1);
+	(void)rig_deliver(&k.r);
+	late = say(&k, "bob", "late");
+	(void)rig_send(&k.r, k.alice, "bob", "later", NULL);
+	(void)rig_deliver(&k.r);
+	clk_fake_advance(&k.r.clk, 8 * DAY);
+	tidy(&k, 60 * SECOND);
+	assert_int_equal(entry_of(&k, k.alice, &old).state, OUTBOX_ACKED);
+	assert_int_equal(rows(&k, "kind = 1 AND state = 'acked'"), 0);
+
+	/* All three are unread, the purged one, too. */
+	assert_int_equal(
+	    store_unread_total(k.r.db, k.bob, &total, &err), RC_OK);
+	assert_int_equal(total, 3);
+	(void)rig_read(&k.r, k.bob, k.bob_phone, 2, false);
+	assert_int_equal(
+	    store_unread_total(k.r.db, k.bob, &total, &err), RC_OK);
+	assert_int_equal(total, 1);
+	assert_int_equal(entry_of(&k, k.alice, &late).state, OUTBOX_ACKED);
+	assert_true(entry_of(&k, k.alice, &old).read_at != 0);
+	/* And their sender hears of it. */
+	rig_forget(&k.r);
+	assert_true(rig_deliver(&k.r) >= 1);
+	assert_int_equal(k.r.events[k.r.nevents - 1].user_id, k.alice);
+	rig_check_promises(&k.r);
+
+	/* The row has come of age behind the cursor: a later round has it. */
+	clk_fake_advance(&k.r.clk, 8 * DAY);
+	tidy(&k, 60 * SECOND);
+	assert_int_equal(rows(&k, "kind = 1 AND state = 'acked'"), 0);
+	assert_int_equal(rows(&k, "kind = 1 AND state = 'sent'"), 1);
+	rig_check_promises(&k.r);
+	close_upkept(&k);
+}
+
+/* Ids are never used twice, also when a restart asks the store for the last
+ * one after everything that could go is gone. */
+static void
+test_ids(void **state)
+{
+	struct upkept k;
+	int64_t last;
+
+	(void)state;
+	open_upkept(&k);
+	(void)rig_send(&k.r, k.alice, "bob", "one", NULL);
+	(void)rig_deliver(&k.r);
+	(void)rig_ack(&k.r, k.bob, k.bob_phone, 1);
+	(void)rig_deliver(&k.r);
+	last = rig_number(&k.r, "SELECT max(id) FROM outbox");
+	clk_fake_advance(&k.r.clk, 8 * DAY);
+	tidy(&k, 60 * SECOND);
+	assert_int_equal(rows(&k, "1"), 1);
+	janitor_free(k.janitor);
+	db_close(k.eyes);
+	rig_restart(&k.r);
+	make_janitor(&k);
+	(void)rig_send(&k.r, k.alice, "bob", "two", NULL);
+	assert_int_equal(
+	    rig_number(&k.r, "SELECT max(id) FROM outbox"), last + 1);
+	rig_check_promises(&k.r);
+	close_upkept(&k);
+}
+
+/* fsck does not take every missing row for a purged one. */
+static void
+test_mark(void **state)
+{
+	struct upkept k;
+
+	(void)state;
+	open_upkept(&k);
+	(void)rig_send(&k.r, k.alice, "carol", "away", NULL);
+	(void)rig_send(&k.r, k.alice, "bob", "acked", NULL);
+	(void)rig_send(&k.r, k.alice, "bob", "young", NULL);
+	(void)rig_deliver(&k.r);
+	(void)rig_ack(&k.r, k.bob, k.bob_phone, 1);
+	(void)rig_deliver(&k.r);
+	clk_fake_advance(&k.r.clk, 8 * DAY);
+	tidy(&k, 60 * SECOND);
+	assert_string_equal(
+	    rig_text(&k.r, "SELECT value FROM meta WHERE key = 'purge_mark'"),
+	    "2");
+	rig_check_promises(&k.r);
+	/* Before the mark, but she has not got it. */
+	run_sql(&k, "DELETE FROM outbox WHERE mid = 1");
+	assert_string_equal(rig_broken_promise(&k.r),
+	    "accepted, but there is no outbox row: message 1");
+	close_upkept(&k);
+
+	/* Acked, but beyond the mark. */
+	open_upkept(&k);
+	(void)rig_send(&k.r, k.alice, "bob", "acked", NULL);
+	(void)rig_deliver(&k.r);
+	(void)rig_ack(&k.r, k.bob, k.bob_phone, 1);
+	run_sql(&k, "DELETE FROM outbox WHERE mid = 1 AND kind = 1");
+	assert_string_equal(rig_broken_promise(&k.r),
+	    "accepted, but there is no outbox row: message 1");
+	close_upkept(&k);
+}
+
+/* The other tables, each with its own retention, and what is still needed. */
+static void
+test_other_tables(void **state)
+{
+	struct upkept k;
+	char sql[1024];
+	int64_t now;
+
+	(void)state;
+	open_upkept(&k);
+	(void)rig_send(&k.r, k.alice, "bob", "one", NULL);
+	now = k.r.clk.wall_ms;
+	(void)snprintf(sql, sizeof(sql),
+	    "INSERT INTO outbox_attempts (outbox_id, attempt, destination_id,"
+	    " owner, started_at, finished_at) VALUES"
+	    " (50, 1, 1, 'n', %lld, %lld), (51, 1, 1, 'n', %lld, %lld),"
+	    " (1, 1, 1, 'n', %lld, %lld), (52, 1, 1, 'n', %lld, NULL);",
+	    (long long)now, (long long)now, (long long)now, (long long)now,
+	    (long long)now, (long long)now, (long long)now);
+	run_sql(&k, sql);
+	(void)snprintf(sql, sizeof(sql),
+	    "INSERT INTO dead_letter_queue (outbox_id, mid, sender_id, dest_id,"
+	    " destination_id, state, reason, attempts, retry_count, event_time,"
+	    " created_at, dead_at, resolution, resolved_at) VALUES"
+	    " (51, 1, 1, 2, 1, 'failed', 'rejected', 1, 0, 1, 1, 1, NULL, NULL),"
+	    " (50, 1, 1, 2, 1, 'failed', 'rejected', 1, 0, 1, 1, 1, 'discarded',"
+	    " %lld);"
+	    "INSERT INTO processed_messages VALUES (7, zeroblob(16), %lld),"
+	    " (8, zeroblob(16), %lld);"
+	    "INSERT INTO audit_log (at, actor, action, object) VALUES"
+	    " (%lld, 'ann', 'pause', '*'), (%lld, 'ann', 'resume', '*')",
+	    (long long)now, (long long)now, (long long)(now + 10 * DAY),
+	    (long long)now, (long long)(now + 300 * DAY));
+	run_sql(&k, sql);
+
+	clk_fake_advance(&k.r.clk, 8 * DAY);
+	tidy(&k, 60 * SECOND);
+	/* Stays: of an open dead letter, of one that is tried, under way. */
+	assert_string_equal(
+	    rig_text(&k.r,
+		"SELECT group_concat(outbox_id) FROM "
+		"(SELECT outbox_id FROM outbox_attempts ORDER BY 1)"),
+	    "1,51,52");
+	clk_fake_advance(&k.r.clk, 8 * DAY);
+	tidy(&k, 60 * SECOND);
+	assert_string_equal(
+	    rig_text(
+		&k.r, "SELECT group_concat(origin) FROM processed_messages"),
+	    "8");
+	assert_int_equal(
+	    rig_number(&k.r, "SELECT count(*) FROM dead_letter_queue"), 2);
+	clk_fake_advance(&k.r.clk, 16 * DAY);
+	tidy(&k, 60 * SECOND);
+	assert_string_equal(
+	    rig_text(
+		&k.r, "SELECT group_concat(outbox_id) FROM dead_letter_queue"),
+	    "51");
+	assert_int_equal(rig_number(&k.r, "SELECT count(*) FROM audit_log"), 2);
+	clk_fake_advance(&k.r.clk, 380 * DAY);
+	tidy(&k, 60 * SECOND);
+	assert_string_equal(
+	    rig_text(&k.r, "SELECT group_concat(action) FROM audit_log"),
+	    "resume");
+	close_upkept(&k);
+}
+
+/* ---- how little at a time ---- */
+
+/* ${n} messages that are delivered and, but for the first ${away}, acked. */
+static void
+fill(struct upkept *k, int away, int n)
+{
+	int i;
+
+	for (i = 0; i < n; i++) {
+		(void)rig_send(
+		    &k->r, k->alice, i < away ? "carol" : "bob", "x", NULL);
+		if (i % 200 == 0)
+			(void)rig_deliver(&k->r);
+		rig_forget(&k->r);
+	}
+	(void)rig_deliver(&k->r);
+	(void)rig_ack(&k->r, k->bob, k->bob_phone,
+	    rig_number(&k->r, "SELECT max(seq) FROM inbox WHERE user_id = 2"));
+	(void)rig_deliver(&k->r);
+}
+
+/* No unit deletes more than it may, none is handed over while one is away, and
+ * rows that stay are not examined by each round. */
+static void
+test_small_pieces(void **state)
+{
+	struct upkept k;
+	int64_t before, after, most = 0;
+	int turns;
+	uint64_t examined;
+
+	(void)state;
+	open_upkept(&k);
+	fill(&k, 700, 1500);
+	clk_fake_advance(&k.r.clk, 8 * DAY);
+	before = rows(&k, "1");
+	for (turns = 0; turns < 200; turns++) {
+		(void)janitor_turn(k.janitor);
+		(void)janitor_turn(k.janitor);
+		assert_true(writer_waiting(k.r.writer) <= 1);
+		(void)writer_run_once(k.r.writer);
+		after = rows(&k, "1");
+		if (before - after > most)
+			most = before - after;
+		before = after;
+		clk_fake_advance(&k.r.clk, SECOND / 4);
+	}
+	assert_int_equal(most, PURGE_ROWS);
+	assert_true(k.units >= 800 / PURGE_ROWS);
+	assert_int_equal(rows(&k, "kind = 1 AND state = 'acked'"), 0);
+	assert_int_equal(rows(&k, "kind = 1 AND state = 'sent'"), 700);
+	rig_check_promises(&k.r);
+	/* At rest it looks at the end, not at the seven hundred. */
+	examined = db_statements(k.eyes);
+	tidy(&k, 3600 * SECOND);
+	assert_true(db_statements(k.eyes) - examined < 600);
+	close_upkept(&k);
+}
+
+static void
+sent(struct send_unit *u)
+{
+
+	assert_int_equal(u->unit.rc, RC_OK);
+	*(int *)u->arg += 1;
+}
+
+/* In the middle of a load: clients' units are done in as many batches as
+ * without, for upkeep waits in a queue of its own that gets a tenth. */
+static void
+test_beside_a_load(void **state)
+{
+	static struct send_unit units[460];
+	struct message_draft draft = {0};
+	struct upkept k;
+	int done = 0, i;
+
+	(void)state;
+	open_upkept(&k);
+	fill(&k, 0, 600);
+	clk_fake_advance(&k.r.clk, 8 * DAY);
+	draft.has_id = true;
+	draft.to = (struct span){"bob", 3};
+	draft.body = (struct span){"hello", 5};
+	for (i = 0; i < 200 && k.units == 0; i++) {
+		(void)janitor_turn(k.janitor);
+		clk_fake_advance(&k.r.clk, 20);
+	}
+	assert_int_equal(k.units, 1);
+	for (i = 0; i < 460; i++) {
+		memset(&units[i], 0, sizeof(units[i]));
+		send_unit_init(&units[i]);
+		units[i].finish = sent;
+		units[i].arg = &done;
+		draft.id = uuid_gen_next(&k.r.ids);
+		assert_true(
+		    send_unit_ask(&units[i], k.alice, &draft, "localhost"));
+		assert_int_equal(
+		    writer_submit(k.r.writer, &units[i].unit), RC_OK);
+	}
+	assert_int_equal(writer_run_once(k.r.writer), 461);
+	assert_int_equal(done, 460);
+	tidy(&k, 60 * SECOND);
+	(void)rig_deliver(&k.r);
+	rig_check_promises(&k.r);
+	close_upkept(&k);
+}
+
+/* What the writer refuses is not passed over. */
+static void
+test_refused(void **state)
+{
+	struct upkept k;
+
+	(void)state;
+	open_upkept(&k);
+	fill(&k, 0, 10);
+	clk_fake_advance(&k.r.clk, 8 * DAY);
+	k.refused = RC_BUSY;
+	tidy(&k, 30 * SECOND);
+	assert_int_equal(rows(&k, "kind = 1"), 0);
+	assert_int_equal(k.units, 2);
+	rig_check_promises(&k.r);
+	close_upkept(&k);
+}
+
+/* A clock that was wrong by ten years for a while stops nothing. */
+static void
+test_rows_of_the_future(void **state)
+{
+	struct upkept k;
+
+	(void)state;
+	open_upkept(&k);
+	clk_fake_advance(&k.r.clk, 3650 * DAY);
+	fill(&k, 0, 3);
+	k.r.clk.wall_ms -= 3650 * DAY;
+	fill(&k, 0, 3);
+	clk_fake_advance(&k.r.clk, 8 * DAY);
+	tidy(&k, 60 * SECOND);
+	assert_int_equal(rows(&k, "kind = 1"), 3);
+	rig_check_promises(&k.r);
+	close_upkept(&k);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_acked_go),
+	    cmocka_unit_test(test_reasons_stay),
+	    cmocka_unit_test(test_late_ack),
+	    cmocka_unit_test(test_ids),
+	    cmocka_unit_test(test_mark),
+	    cmocka_unit_test(test_other_tables),
+	    cmocka_unit_test(test_small_pieces),
+	    cmocka_unit_test(test_beside_a_load),
+	    cmocka_unit_test(test_refused),
+	    cmocka_unit_test(test_rows_of_the_future),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}
