@@ -1,0 +1,608 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The parts of upkeep besides the janitor: the archive, the mark, the scrubber,
+ * the log that is cut, and the turns that hold them together.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "contract/rig.h"
+#include "schema/sql.h"
+#include "upkeep/archive.h"
+#include "upkeep/mark.h"
+#include "upkeep/scrub.h"
+#include "upkeep/upkeep.h"
+
+#define SECOND INT64_C(1000)
+#define DAY (86400 * SECOND)
+#define EPOCH "0123456789abcdef0123456789abcdef"
+
+/* ---- folders and files ---- */
+
+static void
+make_folder(char ret[64])
+{
+
+	(void)snprintf(ret, 64, "/tmp/twinbox-upkeep-XXXXXX");
+	assert_non_null(mkdtemp(ret));
+}
+
+static void
+remove_folder(const char *path)
+{
+	struct dirent *entry;
+	char name[400];
+	DIR *dir;
+
+	assert_non_null(dir = opendir(path));
+	while ((entry = readdir(dir)) != NULL) {
+		(void)snprintf(
+		    name, sizeof(name), "%s/%s", path, entry->d_name);
+		(void)unlink(name);
+	}
+	(void)closedir(dir);
+	assert_int_equal(rmdir(path), 0);
+}
+
+/* The file's text; "" when it is not there.  Static storage. */
+static const char *
+text_of(const char *folder, const char *name)
+{
+	static char text[1 << 20];
+	char path[128];
+	size_t n = 0;
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+	if ((f = fopen(path, "r")) != NULL) {
+		n = fread(text, 1, sizeof(text) - 1, f);
+		(void)fclose(f);
+	}
+	text[n] = '\0';
+	return (text);
+}
+
+static void
+put_text(
+    const char *folder, const char *name, const char *mode, const char *text)
+{
+	char path[128];
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+	assert_non_null(f = fopen(path, mode));
+	(void)fputs(text, f);
+	assert_int_equal(fclose(f), 0);
+}
+
+/* ---- the archive ---- */
+
+static void
+archive(struct archive *a, const char *line, int64_t at)
+{
+	struct err err = ERR_INIT;
+
+	assert_int_equal(archive_add(a, line, strlen(line), &err), RC_OK);
+	assert_int_equal(archive_write(a, at, &err), RC_OK);
+}
+
+/* A file a day of UTC, whole lines only, whatever a crash has left. */
+static void
+test_archive_file(void **state)
+{
+	static char torn[20000];
+	char dir[64], path[80];
+	struct err err = ERR_INIT;
+	struct archive *a;
+	struct stat st;
+
+	(void)state;
+	make_folder(dir);
+	(void)snprintf(path, sizeof(path), "%s/deep", dir);
+	assert_int_equal(archive_open(path, &a, &err), RC_OK);
+	assert_int_equal(archive_write(a, RIG_START_MS, &err), RC_OK);
+	assert_string_equal(text_of(path, "twinbox-2023-11-14.jsonl"), "");
+	archive(a, "{\"n\":1}", RIG_START_MS);
+	archive(a, "{\"n\":2}", RIG_START_MS);
+	archive(a, "{\"n\":3}", RIG_START_MS + DAY);
+	archive_close(a);
+	assert_string_equal(text_of(path, "twinbox-2023-11-14.jsonl"),
+	    "{\"n\":1}\n{\"n\":2}\n");
+	assert_string_equal(
+	    text_of(path, "twinbox-2023-11-15.jsonl"), "{\"n\":3}\n");
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0700);
+
+	/* A line that broke off, shorter and longer than what is looked at. */
+	assert_int_equal(archive_open(path, &a, &err), RC_OK);
+	put_text(path, "twinbox-2023-11-14.jsonl", "a", "{\"n\":");
+	archive(a, "{\"n\":4}", RIG_START_MS);
+	memset(torn, 'x', sizeof(torn) - 1);
+	put_text(path, "twinbox-2023-11-14.jsonl", "a", torn);
+	archive(a, "{\"n\":5}", RIG_START_MS);
+	assert_string_equal(text_of(path, "twinbox-2023-11-14.jsonl"),
+	    "{\"n\":1}\n{\"n\":2}\n{\"n\":4}\n{\"n\":5}\n");
+	put_text(path, "twinbox-2023-11-14.jsonl", "w", torn);
+	archive(a, "{\"n\":6}", RIG_START_MS);
+	assert_string_equal(
+	    text_of(path, "twinbox-2023-11-14.jsonl"), "{\"n\":6}\n");
+	archive_close(a);
+	remove_folder(path);
+	remove_folder(dir);
+
+	assert_int_equal(archive_open("/proc/none", &a, &err), RC_IO);
+}
+
+/* ---- the mark ---- */
+
+static void
+test_mark_file(void **state)
+{
+	static const char *const bad[] = {"", "twinbox", "twinbox mark 2\n",
+	    "twinbox mark 1\nepoch 12\nnumber 1\n",
+	    "twinbox mark 1\nepoch " EPOCH "\nnumber \n",
+	    "twinbox mark 1\nepoch " EPOCH "\nnumber 1",
+	    "twinbox mark 1\nepoch " EPOCH "\nnumber -1\n",
+	    "twinbox mark 1\nepoch " EPOCH "\nnumber 99999999999999999999\n",
+	    "twinbox mark 1\nepoch " EPOCH "\nnumber 1\n more\n"};
+	struct mark mark = {EPOCH, 4711}, got;
+	struct err err = ERR_INIT;
+	char dir[64];
+	size_t i;
+	int fd;
+
+	(void)state;
+	make_folder(dir);
+	fd = open(dir, O_RDONLY | O_DIRECTORY);
+	assert_int_equal(mark_read(fd, &got, &err), RC_NOT_FOUND);
+	assert_int_equal(mark_write(fd, &mark, &err), RC_OK);
+	assert_string_equal(text_of(dir, "mark"),
+	    "twinbox mark 1\nepoch " EPOCH "\nnumber 4711\n");
+	assert_string_equal(text_of(dir, "mark.new"), "");
+	assert_int_equal(mark_read(fd, &got, &err), RC_OK);
+	assert_int_equal(mark_compare(&got, &mark), MARK_FITS);
+	assert_int_equal(got.number, 4711);
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		put_text(dir, "mark", "w", bad[i]);
+		if (mark_read(fd, &got, &err) != RC_INVALID)
+			fail_msg("taken: %s", bad[i]);
+	}
+	assert_int_equal(mark_remove(fd, &err), RC_OK);
+	assert_int_equal(mark_remove(fd, &err), RC_OK);
+	assert_int_equal(mark_read(fd, &got, &err), RC_NOT_FOUND);
+	(void)close(fd);
+	remove_folder(dir);
+
+	got = mark;
+	got.number--;
+	assert_int_equal(mark_compare(&mark, &got), MARK_BEHIND);
+	got.number += 2;
+	assert_int_equal(mark_compare(&mark, &got), MARK_FITS);
+	got.epoch[0] = 'f';
+	assert_int_equal(mark_compare(&mark, &got), MARK_OTHER_EPOCH);
+}
+
+/* ---- the scrubber ---- */
+
+struct scrubbed {
+	struct rig r;
+	struct db *db;
+	struct metrics *metrics;
+	struct scrub *scrub;
+	int n;
+	char first[400]; /* what it found */
+};
+
+static void
+found(void *arg, const char *what, const char *place)
+{
+	struct scrubbed *s = arg;
+
+	if (s->n++ == 0)
+		(void)snprintf(
+		    s->first, sizeof(s->first), "%s: %s", what, place);
+}
+
+/* 450 messages in two conversations, most of them acked. */
+static void
+open_scrubbed(struct scrubbed *s)
+{
+	int64_t alice, bob, phone;
+	int i;
+
+	memset(s, 0, sizeof(*s));
+	rig_open(&s->r);
+	alice = rig_user(&s->r, "alice", NULL);
+	bob = rig_user(&s->r, "bob", &phone);
+	(void)rig_user(&s->r, "carol", NULL);
+	for (i = 0; i < 450; i++) {
+		(void)rig_send(
+		    &s->r, alice, i < 5 ? "carol" : "bob", "hello", NULL);
+		rig_forget(&s->r);
+	}
+	(void)rig_deliver(&s->r);
+	(void)rig_ack(&s->r, bob, phone, 400);
+	(void)rig_deliver(&s->r);
+	s->metrics = metrics_new();
+}
+
+/* One whole round; returns the rows it read. */
+static int64_t
+scrub_round(struct scrubbed *s)
+{
+	struct db_options db = {
+	    .url = s->r.url, .mode = DB_READER, .schema = &sql_sqlite_schema};
+	struct scrub_options o = {.clk = &s->r.clk.clk,
+	    .metrics = s->metrics,
+	    .rate = 1000,
+	    .rest_ms = 3600 * SECOND,
+	    .found = found,
+	    .arg = s};
+	struct err err = ERR_INIT;
+	int64_t next, rows;
+	int turns;
+
+	s->n = 0;
+	s->first[0] = '\0';
+	rows = metrics_get(s->metrics, METRIC_SCRUBBED_ROWS);
+	assert_int_equal(db_open(&db, &s->db, &err), RC_OK);
+	o.db = s->db;
+	assert_int_equal(scrub_new(&o, &s->scrub, &err), RC_OK);
+	for (turns = 0; scrub_rounds(s->scrub) == 0 && turns < 1000; turns++) {
+		next = scrub_turn(s->scrub);
+		assert_true(next > clk_mono_ms(&s->r.clk.clk));
+		assert_false(db_in_transaction(s->db));
+		if (scrub_rounds(s->scrub) == 0)
+			clk_fake_advance(
+			    &s->r.clk, next - clk_mono_ms(&s->r.clk.clk));
+	}
+	assert_int_equal(scrub_rounds(s->scrub), 1);
+	scrub_free(s->scrub);
+	db_close(s->db);
+	return (metrics_get(s->metrics, METRIC_SCRUBBED_ROWS) - rows);
+}
+
+static void
+close_scrubbed(struct scrubbed *s)
+{
+
+	metrics_free(s->metrics);
+	rig_close(&s->r);
+}
+
+static void
+hurt(struct scrubbed *s, const char *sql)
+{
+	char *text = NULL;
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(s->r.path, &db), SQLITE_OK);
+	if (sqlite3_exec(db, sql, NULL, NULL, &text) != SQLITE_OK)
+		fail_msg("%s: %s", sql, text);
+	assert_true(sqlite3_changes(db) > 0);
+	(void)sqlite3_close(db);
+}
+
+/* Every row of every table is read, paced, and nothing is found. */
+static void
+test_scrub_sound(void **state)
+{
+	struct scrubbed s;
+	int64_t rows, began;
+	sqlite3_stmt *st;
+	char sql[128];
+
+	(void)state;
+	open_scrubbed(&s);
+	began = clk_mono_ms(&s.r.clk.clk);
+	rows = scrub_round(&s);
+	if (s.n != 0)
+		fail_msg("%s", s.first);
+	/* At a thousand rows a second. */
+	assert_true(clk_mono_ms(&s.r.clk.clk) - began >= rows - 2 * SCRUB_ROWS);
+	assert_int_equal(
+	    sqlite3_prepare_v2(s.r.look,
+		"SELECT name FROM sqlite_schema WHERE type = 'table'"
+		" AND name NOT LIKE 'sqlite_%'",
+		-1, &st, NULL),
+	    SQLITE_OK);
+	while (sqlite3_step(st) == SQLITE_ROW) {
+		(void)snprintf(sql, sizeof(sql), "SELECT count(*) FROM %s",
+		    (const char *)sqlite3_column_text(st, 0));
+		rows -= rig_number(&s.r, sql);
+	}
+	(void)sqlite3_finalize(st);
+	/* The messages are read twice, once in the order of their chains. */
+	assert_int_equal(rows, 450);
+	assert_int_equal(metrics_get(s.metrics, METRIC_SCRUB_ERRORS), 0);
+	close_scrubbed(&s);
+}
+
+static void
+test_scrub_finds(void **state)
+{
+	static const struct {
+		const char *sql, *first;
+	} table[] = {
+	    {"UPDATE messages SET body='hullo' WHERE mid=300",
+		"not what was accepted: its digest does not follow from the "
+		"one before: message 295 of conversation 2"},
+	    {"UPDATE messages SET body='hullo' WHERE mid=1",
+		"not what was accepted: its digest does not follow from the "
+		"one before: message 1 of conversation 1"},
+	    {"DELETE FROM messages WHERE mid=206",
+		"a hole: message before 202 of conversation 2"},
+	    {"DELETE FROM inbox WHERE user_id=2 AND seq=200",
+		"a hole: event before 201 of user 2"},
+	    {"DELETE FROM inbox WHERE user_id=2 AND seq=1",
+		"a hole: event before 2 of user 2"},
+	    {"UPDATE inboxes SET trimmed=3 WHERE user_id=2",
+		"a hole: event before 1 of user 2"},
+	};
+	struct scrubbed s;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		open_scrubbed(&s);
+		hurt(&s, table[i].sql);
+		(void)scrub_round(&s);
+		if (strncmp(s.first, table[i].first, strlen(table[i].first)) !=
+		    0)
+			fail_msg("%s\n  found %s", table[i].sql, s.first);
+		assert_int_equal(
+		    metrics_get(s.metrics, METRIC_SCRUB_ERRORS), s.n);
+		close_scrubbed(&s);
+	}
+}
+
+/* A page of each table (but meta, of which the start has a newer one in its
+ * log), damaged in the file: the scrubber meets it, tells it
+ * and goes on to the end of its round. */
+static void
+test_scrub_pages(void **state)
+{
+	static const char *const tables[] = {"messages", "inbox", "outbox",
+	    "outbox_lanes", "users", "devices", "inboxes", "conversations",
+	    "participants"};
+	struct scrubbed s;
+	char sql[128], noise[16];
+	long page;
+	FILE *f;
+	size_t i;
+
+	(void)state;
+	memset(noise, 0x5a, sizeof(noise));
+	for (i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		open_scrubbed(&s);
+		(void)snprintf(sql, sizeof(sql),
+		    "SELECT rootpage FROM sqlite_schema WHERE name='%s'",
+		    tables[i]);
+		page = (long)rig_number(&s.r, sql);
+		rig_restart(&s.r); /* the log goes into the file */
+		f = fopen(s.r.path, "r+");
+		assert_non_null(f);
+		assert_int_equal(fseek(f, (page - 1) * 4096 + 3, SEEK_SET), 0);
+		assert_int_equal(fwrite(noise, 1, 2, f), 2);
+		assert_int_equal(fclose(f), 0);
+		(void)scrub_round(&s);
+		if (s.n == 0 || strncmp(s.first, "cannot be read: ", 16) != 0)
+			fail_msg("%s: found %d: %s", tables[i], s.n, s.first);
+		close_scrubbed(&s);
+	}
+}
+
+/* ---- the log ---- */
+
+static int64_t
+log_size(struct rig *r)
+{
+	struct stat st;
+	char path[128];
+
+	(void)snprintf(path, sizeof(path), "%s-wal", r->path);
+	return (stat(path, &st) == 0 ? (int64_t)st.st_size : 0);
+}
+
+static void
+test_log_is_cut(void **state)
+{
+	int64_t alice;
+	struct rig r;
+	int i;
+
+	(void)state;
+	rig_open(&r);
+	alice = rig_user(&r, "alice", NULL);
+	(void)rig_user(&r, "bob", NULL);
+	for (i = 0; i < 50; i++)
+		(void)rig_send(&r, alice, "bob", "hello", NULL);
+	assert_true(log_size(&r) > 0);
+	/* A reader in the way: nothing is waited for, nothing is lost. */
+	assert_int_equal(
+	    sqlite3_exec(r.look, "BEGIN; SELECT * FROM meta", 0, 0, 0),
+	    SQLITE_OK);
+	writer_truncate_log(r.writer);
+	assert_int_equal(writer_run_once(r.writer), 0);
+	assert_true(log_size(&r) > 0);
+	assert_int_equal(sqlite3_exec(r.look, "ROLLBACK", 0, 0, 0), SQLITE_OK);
+	assert_int_equal(writer_run_once(r.writer), 0);
+	assert_true(log_size(&r) > 0); /* it was asked for once */
+	writer_truncate_log(r.writer);
+	assert_int_equal(writer_run_once(r.writer), 0);
+	assert_int_equal(log_size(&r), 0);
+	assert_int_equal(writer_stats_get(r.writer).log_bytes, 0);
+	/* And on it goes. */
+	(void)rig_send(&r, alice, "bob", "hello again", NULL);
+	assert_int_equal(rig_deliver(&r), 51);
+	rig_restart(&r);
+	rig_check_promises(&r);
+	rig_close(&r);
+}
+
+/* ---- all of it ---- */
+
+struct kept {
+	struct rig r;
+	char dir[64], archive[80];
+	int fd, hooked;
+	struct metrics *metrics;
+	struct upkeep *upkeep;
+};
+
+static void
+count_hook(void *arg, struct db *db)
+{
+	struct kept *k = arg;
+
+	assert_false(db_in_transaction(db));
+	k->hooked++;
+}
+
+static void
+make_upkeep(struct kept *k)
+{
+	struct db_options db = {
+	    .url = k->r.url, .mode = DB_READER, .schema = &sql_sqlite_schema};
+	struct upkeep_options o = {.db = &db,
+	    .clk = &k->r.clk.clk,
+	    .writer = k->r.writer,
+	    .metrics = k->metrics,
+	    .dir_fd = k->fd,
+	    .epoch = EPOCH,
+	    .retention_ms = {7 * DAY, 7 * DAY, 14 * DAY, 30 * DAY, 400 * DAY},
+	    .purge_rate = 2000,
+	    .scrub_rate = 200,
+	    .archive = k->archive,
+	    .hooks = {{count_hook, k, 5 * SECOND}},
+	    .nhooks = 1};
+	struct err err = ERR_INIT;
+
+	if (upkeep_new(&o, &k->upkeep, &err) != RC_OK)
+		fail_msg("%s", err.text);
+}
+
+/* Turns for ${ms}; the writer has no thread here. */
+static void
+keep_up(struct kept *k, int64_t ms)
+{
+	int64_t end = clk_mono_ms(&k->r.clk.clk) + ms, next, now;
+
+	while ((now = clk_mono_ms(&k->r.clk.clk)) < end) {
+		next = upkeep_turn(k->upkeep);
+		(void)writer_run_once(k->r.writer);
+		clk_fake_advance(
+		    &k->r.clk, next > now && next < end ? next - now : 1);
+	}
+}
+
+static int64_t
+mark_number(struct kept *k)
+{
+	struct err err = ERR_INIT;
+	struct mark mark;
+
+	assert_int_equal(mark_read(k->fd, &mark, &err), RC_OK);
+	assert_string_equal(mark.epoch, EPOCH);
+	return (mark.number);
+}
+
+/* How often ${needle} is in ${text}. */
+static int
+times(const char *text, const char *needle)
+{
+	int n;
+
+	for (n = 0; (text = strstr(text, needle)) != NULL; n++)
+		text += strlen(needle);
+	return (n);
+}
+
+/* Mark, archive before deletion, cut log and hook, each at its time. */
+static void
+test_turns(void **state)
+{
+	int64_t alice, bob, phone;
+	const char *text;
+	struct uuid id;
+	char id_text[UUID_TEXT_LEN + 1], day[CLK_RFC3339_SIZE], name[40];
+	struct kept k;
+	int i;
+
+	(void)state;
+	memset(&k, 0, sizeof(k));
+	rig_open(&k.r);
+	make_folder(k.dir);
+	(void)snprintf(k.archive, sizeof(k.archive), "%s/archive", k.dir);
+	k.fd = open(k.dir, O_RDONLY | O_DIRECTORY);
+	k.metrics = metrics_new();
+	make_upkeep(&k);
+	keep_up(&k, 10);
+	assert_int_equal(mark_number(&k), 0);
+
+	alice = rig_user(&k.r, "alice", NULL);
+	bob = rig_user(&k.r, "bob", &phone);
+	id = uuid_gen_next(&k.r.ids);
+	(void)rig_send(&k.r, alice, "bob", "a secret", &id);
+	for (i = 0; i < 299; i++)
+		(void)rig_send(&k.r, alice, "bob", "hello", NULL);
+	keep_up(&k, 1100);
+	assert_int_equal(mark_number(&k), 300);
+	(void)rig_deliver(&k.r);
+	(void)rig_ack(&k.r, bob, phone, 300);
+	(void)rig_deliver(&k.r);
+	keep_up(&k, 1100);
+	assert_int_equal(mark_number(&k), 301); /* the receipt */
+	assert_true(log_size(&k.r) > 256 * 1024);
+	keep_up(&k, 15 * SECOND);
+	assert_int_equal(log_size(&k.r), 0);
+	assert_in_range(k.hooked, 3, 5);
+
+	clk_fake_advance(&k.r.clk, 8 * DAY);
+	clk_format_rfc3339(k.r.clk.wall_ms, day);
+	(void)snprintf(name, sizeof(name), "twinbox-%.10s.jsonl", day);
+	keep_up(&k, 30 * SECOND);
+	assert_int_equal(rig_number(&k.r, "SELECT count(*) FROM outbox"), 1);
+	assert_int_equal(mark_number(&k), 301);
+	assert_int_equal(metrics_get(k.metrics, METRIC_PURGED_OUTBOX), 300);
+	text = text_of(k.archive, name);
+	uuid_format(&id, id_text);
+	assert_int_equal(times(text, id_text), 1);
+	assert_int_equal(times(text, "a secret"), 0);
+	assert_int_equal(times(text, "\"from\":\"alice\",\"to\":\"bob\""), 300);
+	assert_int_equal(times(text, "\n"), 300);
+	upkeep_stop(k.upkeep);
+	upkeep_free(k.upkeep);
+	metrics_free(k.metrics);
+	rig_check_promises(&k.r);
+	rig_close(&k.r);
+	(void)close(k.fd);
+	remove_folder(k.archive);
+	remove_folder(k.dir);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_archive_file),
+	    cmocka_unit_test(test_mark_file),
+	    cmocka_unit_test(test_scrub_sound),
+	    cmocka_unit_test(test_scrub_finds),
+	    cmocka_unit_test(test_scrub_pages),
+	    cmocka_unit_test(test_log_is_cut),
+	    cmocka_unit_test(test_turns),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}
