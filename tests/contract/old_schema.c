@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * old_schema FROM TO NUMBER: old_schema_make() for the end-to-end tests.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "contract/old.h"
+
+int
+main(int argc, char **argv)
+{
+	const char *failed;
+
+	if (argc != 4) {
+		(void)fputs("usage: old_schema FROM TO NUMBER\n", stderr);
+		return (2);
+	}
+	failed =
+	    old_schema_make(argv[1], argv[2], (int)strtoll(argv[3], NULL, 10));
+	if (failed != NULL)
+		(void)fprintf(stderr, "%s\n", failed);
+	return (failed != NULL);
+}

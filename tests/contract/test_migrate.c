@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A database that an older program has written, brought up to date: nothing of
+ * it is lost, its totals are counted, and everything goes on.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "contract/old.h"
+#include "contract/rig.h"
+#include "schema/sql.h"
+
+struct people {
+	int64_t alice, bob, phone;
+};
+
+/* Something in each state that there was: acked, read, sent, waiting,
+ * scheduled, canceled, a note to oneself. */
+static struct people
+tell_story(struct rig *r)
+{
+	struct people p;
+	struct uuid id;
+	int i;
+
+	p.alice = rig_user(r, "alice", NULL);
+	p.bob = rig_user(r, "bob", &p.phone);
+	(void)rig_user(r, "carol", NULL);
+	for (i = 0; i < 4; i++)
+		(void)rig_send(r, p.alice, "bob", "there", NULL);
+	(void)rig_send(r, p.alice, "alice", "note", NULL);
+	(void)rig_deliver(r);
+	(void)rig_ack(r, p.bob, p.phone, 3);
+	(void)rig_read(r, p.bob, p.phone, 1, false);
+	(void)rig_deliver(r);
+	(void)rig_send_at(r, p.alice, "bob", "later", r->clk.wall_ms + 60000);
+	id = uuid_gen_next(&r->ids);
+	(void)rig_send(r, p.alice, "carol", "oops", &id);
+	assert_int_equal(rig_cancel(r, p.alice, &id).unit.rc, RC_OK);
+	(void)rig_send(r, p.alice, "carol", "waits", NULL);
+	(void)rig_send(r, p.bob, "carol", "waits", NULL);
+	return (p);
+}
+
+static void
+remove_all(const char *dir, const char *name)
+{
+	static const char *const tails[] = {"", "-wal", "-shm"};
+	char path[128];
+	size_t i;
+
+	for (i = 0; i < 3; i++) {
+		(void)snprintf(
+		    path, sizeof(path), "%s/%s%s", dir, name, tails[i]);
+		(void)unlink(path);
+	}
+}
+
+/* All of ${table} that both have is the same. */
+static void
+same_rows(struct rig *r, const char *old, const char *table)
+{
+	sqlite3_stmt *st;
+	sqlite3 *db;
+	char *sql;
+
+	assert_int_equal(sqlite3_open(r->path, &db), SQLITE_OK);
+	sql = sqlite3_mprintf("ATTACH %Q AS old", old);
+	assert_int_equal(sqlite3_exec(db, sql, 0, 0, 0), SQLITE_OK);
+	sqlite3_free(sql);
+	sql = sqlite3_mprintf(
+	    "SELECT group_concat(name) FROM pragma_table_info(%Q, 'old')",
+	    table);
+	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(st), SQLITE_ROW);
+	sqlite3_free(sql);
+	sql = sqlite3_mprintf("SELECT (SELECT count(*) FROM old.%s) - "
+			      "(SELECT count(*) FROM (SELECT %s FROM old.%s "
+			      "INTERSECT SELECT %s FROM main.%s))",
+	    table, sqlite3_column_text(st, 0), table,
+	    sqlite3_column_text(st, 0), table);
+	(void)sqlite3_finalize(st);
+	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK);
+	sqlite3_free(sql);
+	assert_int_equal(sqlite3_step(st), SQLITE_ROW);
+	if (sqlite3_column_int64(st, 0) != 0)
+		fail_msg("%s: %lld rows are not what they were", table,
+		    (long long)sqlite3_column_int64(st, 0));
+	(void)sqlite3_finalize(st);
+	(void)sqlite3_close(db);
+}
+
+static void
+test_from_1(void **state)
+{
+	static const char *const tables[] = {"users", "devices", "inboxes",
+	    "conversations", "participants", "messages", "outbox_lanes",
+	    "outbox", "inbox", "processed_messages"};
+	char dir[64] = "/tmp/twinbox-old-XXXXXX", now[96], old[96], kept[96];
+	struct rig_options options = {0};
+	struct people p;
+	struct rig r;
+	char totals[400];
+	size_t i;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	(void)snprintf(now, sizeof(now), "%s/now", dir);
+	(void)snprintf(old, sizeof(old), "%s/old", dir);
+	(void)snprintf(kept, sizeof(kept), "%s/kept", dir);
+	options.path = now;
+	rig_open_with(&r, &options);
+	p = tell_story(&r);
+	(void)snprintf(totals, sizeof(totals), "%s",
+	    rig_text(&r, "SELECT count(*) FROM outbox"));
+	rig_close(&r);
+	assert_null(old_schema_make(now, old, 1));
+	assert_null(old_schema_make(now, kept, 1));
+
+	options.path = old;
+	options.seed = 7;            /* else it would make the same ids again */
+	rig_open_with(&r, &options); /* which migrates */
+	assert_int_equal(rig_number(&r, "PRAGMA user_version"),
+	    sql_sqlite_schema.migrations[sql_sqlite_schema.nmigrations - 1]
+		.number);
+	for (i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+		same_rows(&r, kept, tables[i]);
+	assert_string_equal(
+	    rig_text(&r, "SELECT count(*) FROM outbox"), totals);
+	/* What was acked was sent before. */
+	assert_string_equal(
+	    rig_text(&r,
+		"SELECT pending || ' ' || scheduled || ' ' || sending || ' ' ||"
+		" sent || ' ' || failed || ' ' || expired || ' ' || canceled ||"
+		" ' ' || accepted_total || ' ' || sent_total || ' ' ||"
+		" acked_total || ' ' || canceled_total FROM outbox_totals"),
+	    "2 1 0 1 0 0 1 9 5 4 1");
+	rig_check_promises(&r);
+
+	/* And on it goes: what waited comes, what was sent is acked. */
+	assert_int_equal(rig_deliver(&r), 2);
+	clk_fake_advance(&r.clk, 61000);
+	assert_int_equal(rig_release(&r), 1);
+	assert_int_equal(rig_deliver(&r), 1);
+	(void)rig_ack(&r, p.bob, p.phone, 5);
+	(void)rig_send(&r, p.bob, "alice", "new", NULL);
+	(void)rig_deliver(&r);
+	rig_restart(&r);
+	rig_check_promises(&r);
+	rig_close(&r);
+	remove_all(dir, "now");
+	remove_all(dir, "old");
+	remove_all(dir, "kept");
+	assert_int_equal(rmdir(dir), 0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_from_1),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}
