@@ -196,8 +196,8 @@ backup_main(int argc, char **argv)
 
 /* ---- restore ---- */
 
-/* Makes ${path}, a copy of a back-up, a database of another epoch.  ${ret}: its
- * mark. */
+/* Makes ${path}, a copy of a back-up, a database of another epoch and of this
+ * program's schema: what fsck looks at must be there.  ${ret}: its mark. */
 static enum rc
 renew(const char *path, struct mark *ret, struct err *err)
 {
@@ -273,6 +273,20 @@ keep_replaced(const struct data *data, const char *path, struct err *err)
 	return (rc == RC_OK ? sync_folder_of(path, err) : rc);
 }
 
+/* Removes a database that is not to be. */
+static void
+remove_all(const char *path)
+{
+	static const char *const tails[] = {"", "-wal", "-shm"};
+	char name[URL_SIZE + 8];
+	size_t i;
+
+	for (i = 0; i < sizeof(tails) / sizeof(tails[0]); i++) {
+		(void)snprintf(name, sizeof(name), "%s%s", path, tails[i]);
+		(void)unlink(name);
+	}
+}
+
 /* A back-up that is to be restored: opened by who gives the command, before he
  * becomes the owner of the data, who may have no right to read it. */
 struct source {
@@ -297,13 +311,13 @@ restore_into(const struct data *data, const struct source *from, bool replace,
 	(void)snprintf(
 	    part, sizeof(part), "%.*s.restoring", URL_SIZE - 64, path);
 	if ((rc = copy_file(from->fd, from->name, part, err)) != RC_OK ||
-	    (rc = prove(part, from->name, report, err)) != RC_OK ||
 	    (rc = renew(part, &mark, err)) != RC_OK ||
+	    (rc = prove(part, from->name, report, err)) != RC_OK ||
 	    (rc = sync_path(part, O_RDONLY, err)) != RC_OK ||
 	    (rc = keep_replaced(data, path, err)) != RC_OK ||
 	    (rc = mark_remove(data->dir_fd, err)) != RC_OK ||
 	    (rc = rename_synced(part, path, err)) != RC_OK) {
-		(void)unlink(part);
+		remove_all(part);
 		return (rc);
 	}
 	/* Without it the next start makes one. */

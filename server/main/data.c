@@ -183,6 +183,9 @@ data_look(const struct config *config, enum db_mode mode, struct db **ret,
 	struct db_options options;
 	struct data data;
 	const char *path;
+	int has, newest;
+	struct db *db;
+	enum rc rc;
 
 	data_name(config, &data);
 	path = strchr(data.url, ':') + 1;
@@ -192,5 +195,17 @@ data_look(const struct config *config, enum db_mode mode, struct db **ret,
 		    errno, "cannot read the database %s", path));
 	options = data_db_options(&data);
 	options.mode = mode;
-	return (db_open(&options, ret, err));
+	if ((rc = db_open(&options, &db, err)) != RC_OK)
+		return (rc);
+	rc = db_schema_number(db, &has, &newest, err);
+	if (rc == RC_OK && has < newest)
+		rc = err_set(err, RC_INVALID,
+		    "%s has schema %d, this program looks at %d: see twinboxd "
+		    "migrate",
+		    path, has, newest);
+	if (rc != RC_OK)
+		db_close(db);
+	else
+		*ret = db;
+	return (rc);
 }

@@ -36,7 +36,8 @@ struct data {
 void data_name(const struct config *config, struct data *ret);
 
 /* Opens the database that is there for looking at it (${mode}: DB_READER or
- * DB_COPIER), whoever serves it: without the lock, and without making any. */
+ * DB_COPIER), whoever serves it: without the lock, and without making any.
+ * RC_INVALID: it is of another schema than this program's. */
 enum rc data_look(const struct config *config, enum db_mode mode,
     struct db **ret, struct err *err) MUST_USE;
 

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+//
+// What the tests of upkeep share: figures of /metrics, the archive's lines,
+// starts that must be refused, a server's files put back by hand.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+
+import { within } from './harness.mjs';
+
+/** The value of metric ${name} (without its prefix, with its labels). */
+export async function metric(server, name)
+{
+	const { text } = await server.rest().get('/metrics');
+	const line = text.split('\n').find((one) => one.startsWith(`twinbox_${name} `));
+
+	assert.ok(line, `there is a metric ${name}`);
+	return Number(line.split(' ')[1]);
+}
+
+export const purged = (server, table = 'outbox') =>
+	metric(server, `purged_total{table="${table}"}`);
+
+/** All lines of the archive in ${dir}, in order; none may be broken. */
+export function archived(dir)
+{
+	return fs.readdirSync(dir).sort().flatMap((name) => {
+		assert.match(name, /^twinbox-\d{4}-\d\d-\d\d\.jsonl$/);
+		const text = fs.readFileSync(path.join(dir, name), 'utf8');
+		assert.ok(text === '' || text.endsWith('\n'), 'whole lines');
+		return text.split('\n').slice(0, -1).map((line) => JSON.parse(line));
+	});
+}
+
+/** A start of ${server} that ends before it listens: {code, text}. */
+export async function refusedStart(server, ...args)
+{
+	const before = server.args;
+
+	server.args = [...before, ...args];
+	const child = server.spawn();
+	server.args = before;
+	const { code } = await within(child.exited, 15_000, 'the end of a refused start');
+
+	assert.ok(!child.out.includes('listening:'), 'it never listened');
+	return { code, text: child.out + child.err };
+}
+
+/** Copies of the database's files, taken while the server is down. */
+export function takeFiles(server, to)
+{
+	fs.mkdirSync(to, { recursive: true });
+	for (const name of fs.readdirSync(server.data).filter((one) => /^twinbox\.db/.test(one)))
+		fs.copyFileSync(path.join(server.data, name), path.join(to, name));
+}
+
+/** Puts them back, as somebody in a hurry does. */
+export function putFiles(server, from)
+{
+	for (const name of fs.readdirSync(server.data).filter((one) => /^twinbox\.db/.test(one)))
+		fs.rmSync(path.join(server.data, name));
+	for (const name of fs.readdirSync(from))
+		fs.copyFileSync(path.join(from, name), path.join(server.data, name));
+}
+
+export const markFile = (server) => path.join(server.data, 'mark');
+
+/** What DATA/mark says: {epoch, number}. */
+export function readMark(server)
+{
+	const text = fs.readFileSync(markFile(server), 'utf8');
+	const match = /^twinbox mark 1\nepoch ([0-9a-f]{32})\nnumber (\d+)\n$/.exec(text);
+
+	assert.ok(match, `no mark: ${text}`);
+	return { epoch: match[1], number: Number(match[2]) };
+}
