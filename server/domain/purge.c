@@ -16,7 +16,8 @@ purge_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
 	for (i = 0; i < n; i++) {
 		u = (struct purge_unit *)(void *)units[i];
 		rc = store_purge_delete(tx->db, &u->list, &u->deleted, err);
-		FAULT("purge.delete.after");
+		if (rc == RC_OK && FAULT_FAILS("purge.deleted"))
+			rc = err_set(err, RC_INTERNAL, "a fault");
 		if (rc == RC_OK && u->list.mid != 0)
 			rc = store_purge_mark_set(tx->db, u->list.mid, err);
 		if (rc != RC_OK)

@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/fault.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "store/commits.h"
@@ -204,6 +205,8 @@ look(struct janitor *j, int64_t now)
 	rc = read_list(j, &err);
 	if (rc == RC_OK && list->n > 0 && j->options.archive != NULL)
 		rc = archive_write(j->options.archive, list->now_ms, &err);
+	if (rc == RC_OK && list->n > 0 && FAULT_FAILS("janitor.archived"))
+		rc = err_set(&err, RC_INTERNAL, "a fault");
 	if (rc != RC_OK) {
 		if (j->options.archive != NULL)
 			archive_forget(j->options.archive);

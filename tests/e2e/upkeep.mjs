@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 
-import { within } from './harness.mjs';
+import { eventually, within } from './harness.mjs';
 
 /** The value of metric ${name} (without its prefix, with its labels). */
 export async function metric(server, name)
@@ -21,6 +21,12 @@ export async function metric(server, name)
 
 export const purged = (server, table = 'outbox') =>
 	metric(server, `purged_total{table="${table}"}`);
+
+/** What ${server} logs by and by, where it matches ${pattern}. */
+export async function said(server, pattern)
+{
+	return eventually(() => pattern.exec(server.output()), `${pattern} in the log`);
+}
 
 /** All lines of the archive in ${dir}, in order; none may be broken. */
 export function archived(dir)

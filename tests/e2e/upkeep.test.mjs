@@ -15,7 +15,7 @@ import {
 	TWINBOXD, Server, User, eventually, expectStatus, run, startServer, tempDir, users,
 } from './harness.mjs';
 import {
-	archived, markFile, metric, purged, putFiles, readMark, refusedStart, takeFiles,
+	archived, markFile, metric, purged, putFiles, readMark, refusedStart, said, takeFiles,
 } from './upkeep.mjs';
 
 const QUICK = ['--retention', '1s', '--purge-rate', '20000'];
@@ -125,7 +125,7 @@ describe('DATA/mark', () => {
 		}
 		server.args = ['--accept-rollback'];
 		await server.start();
-		assert.match(server.output(), /warn mark\.rollback/);
+		await said(server, /warn mark\.rollback/);
 		server.args = [];
 		const now = await bob.inbox();
 		assert.notEqual(now.epoch, was.epoch);
@@ -248,9 +248,9 @@ describe('a change of the schema', { skip: fs.existsSync(OLD_SCHEMA) ? false : `
 		fs.writeFileSync(path.join(server.data, old), 'old');
 		fs.writeFileSync(path.join(server.data, 'before-schema-x.db'), 'not ours');
 		await server.start();
-		const [, copy, newest] = /info store\.copy file=(.*\/before-schema-(\d+)\.db)$/m
-			.exec(server.output());
-		assert.match(server.output(), new RegExp(`info store\\.migrate from=1 to=${newest}`));
+		const [, copy, newest] = await said(server,
+			/info store\.copy file=(.*\/before-schema-(\d+)\.db)$/m);
+		await said(server, new RegExp(`info store\\.migrate from=1 to=${newest}`));
 		assert.equal(fs.statSync(copy).mode & 0o777, 0o600);
 		assert.equal((await ann.entry(id)).state, 'acked');
 		assert.deepEqual((await bob.inbox()).events.map((e) => e.body), ['hello']);
@@ -284,7 +284,7 @@ describe('a change of the schema', { skip: fs.existsSync(OLD_SCHEMA) ? false : `
 		assert.equal((await child.exited).code, 0, child.err);
 		await server.start();
 		t.after(() => server.running && server.kill());
-		assert.match(server.output(), /store\.migrate from=1/);
+		await said(server, /store\.migrate from=1/);
 		await server.restart();
 		assert.deepEqual(fs.readdirSync(server.data).filter((one) => one.startsWith('before')), []);
 	});
@@ -327,13 +327,13 @@ describe('the scrubber', () => {
 			await server.start();
 			await eventually(() => /scrub\.round rows=\d/.test(server.output().slice(before)),
 				'a whole round');
-			const said = server.output().slice(before);
+			const words = server.output().slice(before);
 			if (what) {
-				assert.match(said, /error scrub\.found place=/);
-				assert.match(said, what);
+				assert.match(words, /error scrub\.found place=/);
+				assert.match(words, what);
 				assert.ok(await metric(server, 'scrub_errors_total') >= 1);
 			} else {
-				assert.doesNotMatch(said, /scrub\.found/);
+				assert.doesNotMatch(words, /scrub\.found/);
 				assert.equal(await metric(server, 'scrub_errors_total'), 0);
 			}
 			assert.ok(await metric(server, 'scrubbed_rows_total') > 300);
