@@ -14,9 +14,9 @@ import { after, it } from 'node:test';
 
 import { assertSound } from '../e2e/fsck.mjs';
 import {
-	TWINBOXD, Server, eventually, expectStatus, killAll, run, tempDir, users,
+	TWINBOXD, Server, eventually, expectStatus, killAll, run, sleep, tempDir, users,
 } from '../e2e/harness.mjs';
-import { archived, metric, purged, refusedStart, said } from '../e2e/upkeep.mjs';
+import { archived, metric, purged, readMark, refusedStart, said } from '../e2e/upkeep.mjs';
 import { KIB, MIB, SmallDisk, noDisk } from './shortage.mjs';
 
 const program = process.env.TWINBOXD_FAULTS && path.resolve(process.env.TWINBOXD_FAULTS);
@@ -132,6 +132,30 @@ it('a unit that fails is not archived again', { timeout: 60_000, skip }, async (
 	await server.stop();
 	assert.equal(Math.max(...timesArchived(archive, ids)), 1);
 });
+
+it('the mark is taken from what is synced, not from what is committed', { timeout: 60_000, skip },
+	async () => {
+		const { server, ann, bob } = await ackedServer(1, { program });
+		let answered = false;
+		let looks = 0;
+
+		await server.start({ env: { TWINBOX_FAULT: 'writer.sync.before:1:delay=4000' } });
+		// The janitor is at rest then, so that nothing but the mark waits for the disk.
+		await sleep(1500);
+		const { number } = readMark(server);
+		const sent = ann.send(bob.name, 'not on disk yet').then(() => { answered = true; });
+		for (; ; looks++) {
+			const mark = readMark(server);
+			if (answered)
+				break;
+			assert.equal(mark.number, number, 'ahead of the disk');
+			await sleep(20);
+		}
+		await sent;
+		assert.ok(looks > 50, 'the sync took its time');
+		await eventually(() => readMark(server).number > number, 'the mark follows');
+		await server.stop();
+	});
 
 it('no room for the archive: purging waits, nothing else does',
 	{ timeout: 120_000, skip: noDisk }, async (t) => {
