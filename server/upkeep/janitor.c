@@ -35,6 +35,10 @@
 #define PIECE_MS 20
 /* While the unit is with the writer: until woken. */
 #define AWAY_MS 1000
+/* A wall clock that has run so far ahead of the monotonic one is believed only
+ * when it has stayed there so long: what is purged is gone. */
+#define JUMP_MS 60000
+#define BELIEVE_MS (3600 * INT64_C(1000))
 
 struct walk {
 	struct store_purge_key at;
@@ -47,6 +51,7 @@ struct janitor {
 	struct walk walks[PURGE_TABLES];
 	enum store_purge turn; /* the table whose list is in the unit */
 	int64_t next_ms;       /* no piece before */
+	int64_t ahead_ms;      /* wall minus monotonic time, at the last turn */
 	struct purge_unit unit;
 	bool listed; /* the unit's list waits to be deleted */
 	bool away;   /* the unit is with the writer */
@@ -243,11 +248,23 @@ choose(struct janitor *j, int64_t now)
 	return (soonest);
 }
 
+/* Puts purging off after a leap of the wall clock. */
+static void
+watch_clock(struct janitor *j, int64_t now)
+{
+	int64_t ahead = clk_wall_ms(j->options.clk) - now;
+
+	if (ahead > j->ahead_ms + JUMP_MS && j->next_ms < now + BELIEVE_MS)
+		j->next_ms = now + BELIEVE_MS;
+	j->ahead_ms = ahead;
+}
+
 int64_t
 janitor_turn(struct janitor *j)
 {
 	int64_t now = clk_mono_ms(j->options.clk), later;
 
+	watch_clock(j, now);
 	if (j->away && !atomic_load(&j->back))
 		return (now + AWAY_MS);
 	if (j->away)
@@ -280,6 +297,7 @@ janitor_new(const struct janitor_options *options, struct janitor **ret,
 	purge_unit_init(&j->unit);
 	j->unit.finish = unit_finished;
 	j->unit.arg = j;
+	j->ahead_ms = clk_wall_ms(options->clk) - clk_mono_ms(options->clk);
 	for (i = 0; i < PURGE_TABLES; i++)
 		j->walks[i].anew_ms = clk_mono_ms(options->clk) +
 				      part(options->retention_ms[i], ANEW_PART,

@@ -572,6 +572,29 @@ test_refused(void **state)
 	close_upkept(&k);
 }
 
+/* A clock that leaps for a while takes nothing away. */
+static void
+test_leap(void **state)
+{
+	struct upkept k;
+
+	(void)state;
+	open_upkept(&k);
+	fill(&k, 0, 3);
+	k.r.clk.wall_ms += 3650 * DAY;
+	tidy(&k, 1800 * SECOND);
+	k.r.clk.wall_ms -= 3650 * DAY;
+	tidy(&k, 7200 * SECOND);
+	assert_int_equal(k.units, 0);
+	/* One that stays there is right. */
+	k.r.clk.wall_ms += 8 * DAY;
+	tidy(&k, 3500 * SECOND);
+	assert_int_equal(k.units, 0);
+	tidy(&k, 200 * SECOND);
+	assert_int_equal(rows(&k, "kind = 1"), 0);
+	close_upkept(&k);
+}
+
 /* A clock that was wrong by ten years for a while stops nothing. */
 static void
 test_rows_of_the_future(void **state)
@@ -604,6 +627,7 @@ main(void)
 	    cmocka_unit_test(test_small_pieces),
 	    cmocka_unit_test(test_beside_a_load),
 	    cmocka_unit_test(test_refused),
+	    cmocka_unit_test(test_leap),
 	    cmocka_unit_test(test_rows_of_the_future),
 	};
 
