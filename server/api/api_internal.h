@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of this module share: an ask, which is a request on its way
- * through other threads, the reading of parameters and bodies, answers, the
- * argon2 pool, limiters and long-polls.
- *
- * Life of an ask
- *  1. It lies in the request's memory (http_alloc), so nothing of it is freed
- *     by hand, and whatever is handed to another thread is embedded in it.
- *  2. Exactly one of the ask_* functions that answer is called, last: after it
- *     the request, and the ask in it, may be gone.
- *  3. api->busy counts requests from their entry to that answer.
+ * What the files of this module share beyond asks (ask.h): the api itself, the
+ * argon2 pool, limiters, long-polls and the handlers.
  */
 #ifndef API_API_INTERNAL_H
 #define API_API_INTERNAL_H
@@ -18,6 +10,7 @@
 #include <stdatomic.h>
 
 #include "api/api.h"
+#include "api/ask.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mbox.h"
@@ -41,98 +34,6 @@ struct api {
 	struct uuid_gen ids;
 	pthread_mutex_t poll_lock; /* the state of every struct poll */
 };
-
-/* ---- asks (ask.c) ---- */
-
-struct ask;
-
-/* Reads and answers; an error is answered by the caller.  Thread: reader. */
-typedef enum rc (*ask_read_fn)(struct ask *ask, struct db *db, struct err *err);
-
-struct ask {
-	struct api *api;
-	struct http_request *req;
-	const struct principal *who; /* NULL: nobody is logged in */
-	struct read_job job;
-	ask_read_fn read;
-};
-
-/* An ask of ${size} bytes, which begin with a struct ask; NULL: answered. */
-void *ask_new(struct api *api, struct http_request *req, size_t size);
-
-/* Runs ${read} in a reader's thread. */
-void ask_read(struct ask *ask, ask_read_fn read);
-
-/* Hands ${unit} to the writer; false: answered. */
-bool ask_submit(struct ask *ask, struct unit *unit);
-
-/* What a unit's finish sees first.  False: answered. */
-bool ask_unit_ok(
-    struct ask *ask, const struct unit *unit, const struct refusal *refusal);
-
-/* Whether the token of a request that has waited is still good: RC_NOT_FOUND
- * when it was revoked meanwhile.  Thread: owner of ${db}. */
-enum rc api_still_admitted(
-    struct ask *ask, struct db *db, struct err *err) MUST_USE;
-
-/* Answers 401: what a token is and where it is to be had. */
-void ask_refuse_stranger(struct ask *ask);
-
-/* Makes ${r} say why a unit failed with ${rc}, or was not taken. */
-void refusal_of_rc(struct refusal *r, enum rc rc);
-
-/* ---- answers (ask.c) ---- */
-
-/* Answer: with JSON, without a body, with any content, with a refusal, with an
- * error (which is logged), with a problem made on the spot.  Bodies are taken.
- * Thread: any. */
-void ask_json(struct ask *ask, int status, struct buf *body);
-void ask_empty(struct ask *ask, int status);
-void ask_page(
-    struct ask *ask, int status, const char *content_type, struct buf *body);
-void ask_refuse(struct ask *ask, const struct refusal *r);
-void ask_fail(struct ask *ask, const struct err *err);
-void ask_problem(struct ask *ask, enum problem p, const char *pointer,
-    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-
-/* As ask_json(), with an ETag; 304 when If-None-Match names it. */
-void ask_json_tagged(struct ask *ask, int status, struct buf *body);
-
-#define ETAG_SIZE 24
-
-/* The ETag of a body. */
-void etag_make(const struct buf *body, char ret[ETAG_SIZE]);
-
-/* Adds a Link header to the next page. */
-void ask_link_next(struct ask *ask, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-
-/* ---- parameters and bodies (query.c); false: answered ---- */
-
-/* No query parameter but those in ${allowed} (ends with NULL), none twice. */
-bool ask_query_check(struct ask *ask, const char *const *allowed);
-
-/* A whole number of the query between ${min} and ${max}; absent: *ret stays. */
-bool ask_query_i64(
-    struct ask *ask, const char *name, int64_t min, int64_t max, int64_t *ret);
-
-/* The parameter limit. */
-bool ask_query_limit(struct ask *ask, int64_t *ret);
-
-/* An id of the query. */
-bool ask_query_uuid(
-    struct ask *ask, const char *name, bool *ret_present, struct uuid *ret);
-
-/* The id in the path; what is none is not found: "there is no such WHAT". */
-bool ask_path_uuid(struct ask *ask, const char *what, struct uuid *ret);
-
-/* Parses digits; false if it is no number of int64. */
-bool number_parse(const char *text, int64_t *ret);
-
-/* Parses the body, an object with ${fields}, into ${doc}, which is freed with
- * the request. */
-bool ask_body(struct ask *ask, struct wire_doc *doc,
-    const struct wire_field *fields, size_t n);
 
 /* ---- rendering (render.c) ---- */
 
