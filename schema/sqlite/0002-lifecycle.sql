@@ -70,6 +70,12 @@ CREATE INDEX outbox_sending ON outbox (last_status_at)
     WHERE state = 'sending';
 CREATE INDEX outbox_later ON outbox (ack_deadline)
     WHERE ack_deadline IS NOT NULL;
+-- The desk's: what has ended badly, and what is on its way to that.  Both are
+-- rare, and nothing is written for a message that just arrives.
+CREATE INDEX outbox_ended ON outbox (state, id)
+    WHERE state = 'failed' OR state = 'expired' OR state = 'canceled';
+CREATE INDEX outbox_retrying ON outbox (retry_count)
+    WHERE retry_count > 0 AND (state = 'pending' OR state = 'sending');
 
 -- Each attempt over a network: the row is there before it is made.  A local
 -- delivery is its own audit (outbox.attempts, sent_at).  outcome is NULL while
@@ -113,6 +119,9 @@ CREATE TABLE dead_letter_queue (
 ) STRICT;
 CREATE UNIQUE INDEX dead_open ON dead_letter_queue (outbox_id)
     WHERE resolution IS NULL;
+CREATE INDEX dead_waiting ON dead_letter_queue (dead_id)
+    WHERE resolution IS NULL;
+CREATE INDEX dead_of_row ON dead_letter_queue (outbox_id);
 CREATE INDEX dead_resolved ON dead_letter_queue (resolved_at)
     WHERE resolution IS NOT NULL;
 

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Lanes for the desk.
+ */
+#include <string.h>
+
+#include "schema/sql.h"
+#include "store/desk_internal.h"
+
+struct lane_each {
+	desk_lane_fn each;
+	void *arg;
+	bool found;
+};
+
+static enum rc
+take_lane(void *arg, const struct db_row *row, struct err *err)
+{
+	struct lane_each *e = arg;
+	struct desk_lane l;
+
+	e->found = true;
+	l.lane_id = db_row_i64(row, 0);
+	l.conversation = db_row_uuid(row, 1);
+	l.to = desk_text(row, 2);
+	l.destination = desk_text(row, 3);
+	l.class = db_row_i64(row, 4);
+	l.state = desk_text(row, 5);
+	l.priority = db_row_i64(row, 6);
+	l.next_seq = db_row_i64(row, 7);
+	l.last_published_seq = db_row_i64(row, 8);
+	l.tail_seq = db_row_i64(row, 9);
+	if (l.tail_seq < l.next_seq - 1)
+		l.tail_seq = l.next_seq - 1;
+	l.due_at = db_row_i64(row, 10);
+	l.lease_owner = desk_text(row, 11);
+	l.lease_until = db_row_i64(row, 12);
+	l.lease_token = db_row_i64(row, 13);
+	l.updated_at = db_row_i64(row, 14);
+	l.replay_seq = db_row_i64(row, 15);
+	return (e->each(e->arg, &l, err));
+}
+
+enum rc
+store_desk_lane(struct db *db, int64_t lane_id, desk_lane_fn each, void *arg,
+    struct err *err)
+{
+	struct lane_each e = {each, arg, false};
+	struct db_val v = db_v_i64(lane_id);
+	enum rc rc;
+
+	rc = db_run(db, SQL_DESK_LANE, &v, 1, take_lane, &e, NULL, err);
+	return (rc == RC_OK && !e.found ? RC_NOT_FOUND : rc);
+}
+
+struct choosing {
+	const char *state;
+	int64_t destination_id;
+	struct desk_page page;
+};
+
+static void
+look(struct choosing *c, const struct db_row *row)
+{
+
+	c->page.looked++;
+	c->page.last = db_row_i64(row, 0);
+	if ((c->state == NULL || strcmp(desk_text(row, 1), c->state) == 0) &&
+	    (c->destination_id < 0 || c->destination_id == db_row_i64(row, 2)))
+		desk_page_add(&c->page, c->page.last);
+}
+
+/* RC_LIMIT ends the walk: the page is full. */
+static enum rc
+walk_lane(void *arg, const struct db_row *row, struct err *err)
+{
+	struct choosing *c = arg;
+
+	(void)err;
+	look(c, row);
+	return (desk_page_full(&c->page) ? RC_LIMIT : RC_OK);
+}
+
+static enum rc
+set_lane(void *arg, const struct db_row *row, struct err *err)
+{
+
+	(void)err;
+	look(arg, row);
+	return (RC_OK);
+}
+
+/* Lanes that are ready or leased have indexes of their own. */
+static enum rc
+choose_from_set(
+    struct db *db, struct choosing *c, bool *ret_whole, struct err *err)
+{
+	struct db_val v[2];
+	size_t n = 1;
+	int stmt;
+	enum rc rc;
+
+	*ret_whole = false;
+	if (c->state == NULL)
+		return (RC_OK);
+	v[0] = db_v_i64(DESK_WALK);
+	v[1] = db_v_i64(c->destination_id);
+	if (strcmp(c->state, "leased") == 0) {
+		stmt = SQL_DESK_LANES_LEASED;
+	} else if (strcmp(c->state, "ready") != 0) {
+		return (RC_OK);
+	} else if (c->destination_id >= 0) {
+		stmt = SQL_DESK_LANES_READY_TO;
+		n = 2;
+	} else {
+		stmt = SQL_DESK_LANES_READY;
+	}
+	rc = db_run(db, stmt, v, n, set_lane, c, NULL, err);
+	*ret_whole = c->page.looked < DESK_WALK;
+	return (rc);
+}
+
+enum rc
+store_desk_lanes(struct db *db, int64_t destination_id, const char *state,
+    int64_t after, int64_t limit, desk_lane_fn each, void *arg,
+    int64_t *ret_next, struct err *err)
+{
+	struct choosing c = {.state = state, .destination_id = destination_id};
+	struct db_val v[2];
+	bool whole;
+	size_t i;
+	enum rc rc;
+
+	desk_page_init(&c.page, true, after, limit);
+	rc = choose_from_set(db, &c, &whole, err);
+	if (rc == RC_OK && !whole) {
+		desk_page_init(&c.page, true, after, limit);
+		v[0] = db_v_i64(after);
+		v[1] = db_v_i64(DESK_WALK);
+		rc = db_run(
+		    db, SQL_DESK_LANES_WALK, v, 2, walk_lane, &c, NULL, err);
+		if (rc == RC_LIMIT)
+			rc = RC_OK;
+	}
+	if (rc != RC_OK)
+		return (rc);
+	*ret_next = desk_page_next(&c.page, !whole, c.page.looked < DESK_WALK);
+	for (i = 0; i < c.page.n && rc == RC_OK; i++)
+		rc = store_desk_lane(db, c.page.ids[i], each, arg, err);
+	return (rc == RC_NOT_FOUND ? RC_OK : rc);
+}
