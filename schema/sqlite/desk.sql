@@ -255,7 +255,7 @@ WHERE resolution IS NULL AND dead_id > $1 ORDER BY dead_id LIMIT $2;
 
 -- Those of one row, newest first.
 -- name: desk_dead_of
-SELECT dead_id, reason, dead_at, resolution, resolved_at, resolved_by
+SELECT dead_id, state, reason, dead_at, resolution, resolved_at, resolved_by
 FROM dead_letter_queue WHERE outbox_id = $1 ORDER BY dead_id DESC LIMIT $2;
 
 -- What a dead letter is about.

@@ -24,6 +24,7 @@ struct admin_options {
 	struct writer *writer;
 	struct readers *readers;
 	const char *version;
+	int64_t max_pending, max_pending_total; /* to be told */
 
 	/* Whether it can serve now; if not, why. */
 	bool (*ready)(void *arg, const char **ret_why);

@@ -160,6 +160,7 @@ void api_read_post(struct http_request *req, void *arg);
 void api_unread_get(struct http_request *req, void *arg);
 void api_outbox_get(struct http_request *req, void *arg);
 void api_entry_get(struct http_request *req, void *arg);
+void api_entry_retry_post(struct http_request *req, void *arg);
 void api_entry_delete(struct http_request *req, void *arg);
 void api_conversations_get(struct http_request *req, void *arg);
 void api_conversation_get(struct http_request *req, void *arg);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The sender's outbox: the list, one entry with its timeline (and long-poll
- * for change), cancelling.
+ * for change), cancelling, trying again.
  */
 #include <inttypes.h>
 #include <string.h>
 
 #include "api/api_internal.h"
 #include "domain/cancel.h"
+#include "domain/desk.h"
 #include "domain/entry.h"
 
 #define NO_ENTRY "you have sent no such message"
@@ -229,6 +230,61 @@ api_entry_delete(struct http_request *req, void *arg)
 	a->unit.sender_id = a->ask.who->user_id;
 	a->unit.id = id;
 	a->unit.finish = canceled;
+	a->unit.arg = a;
+	(void)ask_submit(&a->ask, &a->unit.unit);
+}
+
+/* ---- retry ---- */
+
+struct retry_ask {
+	struct ask ask; /* first */
+	struct wire_doc doc;
+	struct desk_unit unit;
+};
+
+static enum rc
+read_retried(struct ask *ask, struct db *db, struct err *err)
+{
+	struct retry_ask *a = (struct retry_ask *)(void *)ask;
+	struct buf b = BUF_INIT;
+	enum rc rc;
+
+	rc = entry_get(
+	    db, ask->who->user_id, &a->unit.message, take_entry, &b, err);
+	if (rc == RC_NOT_FOUND)
+		rc = err_set(err, RC_INTERNAL, "a retried entry is gone");
+	if (rc == RC_OK)
+		ask_json(ask, 200, &b);
+	buf_fini(&b);
+	return (rc);
+}
+
+/* Thread: sync, or writer when refused. */
+static void
+retried(struct desk_unit *u)
+{
+	struct retry_ask *a = u->arg;
+
+	if (ask_unit_ok(&a->ask, &u->unit, &u->refusal))
+		ask_read(&a->ask, read_retried);
+}
+
+void
+api_entry_retry_post(struct http_request *req, void *arg)
+{
+	static const char *const allowed[] = {NULL};
+	struct retry_ask *a;
+	struct uuid id;
+
+	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
+	    !ask_query_check(&a->ask, allowed) ||
+	    !ask_path_uuid(&a->ask, NO_ENTRY, &id) ||
+	    !ask_body_if_any(&a->ask, &a->doc, NULL, 0))
+		return;
+	desk_unit_init(&a->unit, DESK_OWN_RETRY, a->ask.who->name);
+	a->unit.sender_id = a->ask.who->user_id;
+	a->unit.message = id;
+	a->unit.finish = retried;
 	a->unit.arg = a;
 	(void)ask_submit(&a->ask, &a->unit.unit);
 }

@@ -111,4 +111,8 @@ bool number_parse(const char *text, int64_t *ret);
 bool ask_body(struct ask *ask, struct wire_doc *doc,
     const struct wire_field *fields, size_t n);
 
+/* As ask_body(), but no body at all is {}; ${fields} NULL: it must be. */
+bool ask_body_if_any(struct ask *ask, struct wire_doc *doc,
+    const struct wire_field *fields, size_t n);
+
 #endif

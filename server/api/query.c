@@ -159,3 +159,16 @@ ask_body(struct ask *ask, struct wire_doc *doc, const struct wire_field *fields,
 	}
 	return (true);
 }
+
+bool
+ask_body_if_any(struct ask *ask, struct wire_doc *doc,
+    const struct wire_field *fields, size_t n)
+{
+	static const struct wire_field nothing[1];
+	size_t len;
+
+	(void)http_body(ask->req, &len);
+	if (len == 0)
+		return (true);
+	return (ask_body(ask, doc, fields != NULL ? fields : nothing, n));
+}

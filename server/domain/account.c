@@ -9,6 +9,7 @@
 #include "domain/auth.h"
 #include "domain/domain_internal.h"
 #include "domain/order.h"
+#include "store/desk.h"
 
 bool
 account_password_weak(
@@ -180,14 +181,29 @@ account_one(struct tx *tx, struct account_unit *u, struct err *err)
 }
 
 static enum rc
+audit(struct tx *tx, const struct account_unit *u, struct err *err)
+{
+	const char *action = u->op == ACCOUNT_ADD        ? "user.add"
+			     : u->op == ACCOUNT_PASSWORD ? "user.passwd"
+							 : "user.disable";
+
+	return (store_audit_add(tx->db, tx->now_ms, u->operator, action,
+	    u->user.name, u->user.admin ? "administrator" : NULL, err));
+}
+
+static enum rc
 account_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
 {
+	struct account_unit *u;
 	size_t i;
 	enum rc rc;
 
 	for (i = 0; i < n; i++) {
-		rc = account_one(
-		    tx, (struct account_unit *)(void *)units[i], err);
+		u = (struct account_unit *)(void *)units[i];
+		rc = account_one(tx, u, err);
+		if (rc == RC_OK && u->operator!= NULL &&
+				   u->refusal.problem == PROBLEM_NONE)
+			rc = audit(tx, u, err);
 		if (rc != RC_OK)
 			return (err_wrap(err, "account"));
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Accounts and devices.  Hashing a password is not done here: it belongs to
- * the argon2 pool, before the unit is submitted.
+ * the argon2 pool, before the unit is submitted.  What an operator does stands
+ * in the audit log.
  */
 #ifndef DOMAIN_ACCOUNT_H
 #define DOMAIN_ACCOUNT_H
@@ -27,6 +28,7 @@ struct account_unit {
 	struct store_user user;
 	struct store_device device;
 	uint8_t token_hash[STORE_HASH_LEN];
+	const char *operator; /* who does it for others, NULL: nobody; kept */
 
 	struct refusal refusal;
 	void (*finish)(struct account_unit *unit);

@@ -324,6 +324,8 @@ make_api(struct server *s, struct err *err)
 	    .writer = s->writer,
 	    .readers = s->readers,
 	    .version = PACKAGE_VERSION,
+	    .max_pending = s->config.max_pending,
+	    .max_pending_total = s->config.max_pending_total,
 	    .ready = is_ready,
 	    .ready_arg = s};
 	struct api_options api_options = {.clk = s->clk,

@@ -33,6 +33,7 @@ user_command_unit(const struct user_command *command, struct db *db,
 	enum rc rc;
 
 	account_unit_init(ret, ops[command->op]);
+	ret->operator= "operator";
 	if (command->op != USER_ADD) {
 		rc = store_user_by_name(
 		    db, command->name, strlen(command->name), &ret->user, err);

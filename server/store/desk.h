@@ -134,8 +134,8 @@ enum rc store_desk_dead_left(struct db *db,
     const struct desk_dead_filter *filter, int64_t after, int64_t *ret,
     bool *ret_all, struct err *err) MUST_USE;
 
-/* The newest ${limit} of one outbox row, newest first; only dead_id, reason,
- * dead_at and the resolution are filled in. */
+/* The newest ${limit} of one outbox row, newest first; only dead_id, state,
+ * reason, dead_at and the resolution are filled in. */
 enum rc store_desk_dead_of(struct db *db, int64_t outbox_id, int64_t limit,
     desk_dead_fn each, void *arg, struct err *err) MUST_USE;
 

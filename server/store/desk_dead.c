@@ -169,11 +169,12 @@ take_of(void *arg, const struct db_row *row, struct err *err)
 
 	memset(&d, 0, sizeof(d));
 	d.dead_id = db_row_i64(row, 0);
-	d.reason = desk_text(row, 1);
-	d.dead_at = db_row_i64(row, 2);
-	d.resolution = desk_text(row, 3);
-	d.resolved_at = db_row_i64(row, 4);
-	d.resolved_by = desk_text(row, 5);
+	d.state = desk_text(row, 1);
+	d.reason = desk_text(row, 2);
+	d.dead_at = db_row_i64(row, 3);
+	d.resolution = desk_text(row, 4);
+	d.resolved_at = db_row_i64(row, 5);
+	d.resolved_by = desk_text(row, 6);
 	return (e->each(e->arg, &d, err));
 }
 

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The desk's dead letters: the list.
+ */
+#include <string.h>
+
+#include "admin/desk_internal.h"
+#include "model/outbox.h"
+
+struct list_ask {
+	struct ask ask; /* first */
+	struct desk_dead_query query;
+	int64_t before, limit;
+};
+
+bool
+desk_reason_known(const char *text, size_t n)
+{
+	static const char *const reasons[] = {"max_retries", "rejected",
+	    "expired", "poison", "discarded", "too_large"};
+	size_t i;
+
+	for (i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+		if (strlen(reasons[i]) == n && memcmp(reasons[i], text, n) == 0)
+			return (true);
+	return (false);
+}
+
+static bool
+take_reason(struct ask *ask, struct desk_dead_query *q)
+{
+	const char *text = http_query(ask->req, "reason");
+
+	if (text == NULL)
+		return (true);
+	if (desk_reason_known(text, strlen(text))) {
+		memcpy(q->filter.reason, text, strlen(text) + 1);
+		return (true);
+	}
+	ask_problem(ask, PROBLEM_BAD_REQUEST, "",
+	    "parameter \"reason\" must be " DESK_REASONS);
+	return (false);
+}
+
+static bool
+take_resolved(struct ask *ask, struct desk_dead_query *q)
+{
+	const char *text = http_query(ask->req, "resolved");
+
+	if (text == NULL || strcmp(text, "false") == 0) {
+		q->filter.resolved = DESK_OPEN;
+	} else if (strcmp(text, "true") == 0) {
+		q->filter.resolved = DESK_RESOLVED;
+	} else if (strcmp(text, "any") == 0) {
+		q->filter.resolved = DESK_BOTH;
+	} else {
+		ask_problem(ask, PROBLEM_BAD_REQUEST, "",
+		    "parameter \"resolved\" must be true, false or any");
+		return (false);
+	}
+	return (true);
+}
+
+bool
+desk_dead_query(struct ask *ask, struct desk_dead_query *ret)
+{
+
+	ret->names.sender = http_query(ask->req, "sender");
+	ret->names.destination = http_query(ask->req, "destination");
+	return (take_reason(ask, ret) && take_resolved(ask, ret));
+}
+
+static enum rc
+write_dead(void *arg, const struct desk_dead *dead, struct err *err)
+{
+
+	(void)err;
+	jw_comma(arg);
+	desk_dead_object(arg, dead);
+	return (RC_OK);
+}
+
+static enum rc
+read_list(struct ask *ask, struct db *db, struct err *err)
+{
+	struct list_ask *a = (struct list_ask *)(void *)ask;
+	struct desk_dead_query *q = &a->query;
+	struct buf b = BUF_INIT;
+	int64_t next = 0;
+	enum rc rc;
+
+	rc = desk_resolve(ask, db, &q->names, &q->filter.sender_id,
+	    &q->filter.destination_id, err);
+	if (rc != RC_OK)
+		return (rc == RC_NOT_FOUND ? RC_OK : rc);
+	buf_adds(&b, "{\"dead_letters\":[");
+	rc = store_desk_dead(
+	    db, &q->filter, a->before, a->limit, write_dead, &b, &next, err);
+	if (rc == RC_OK) {
+		buf_addc(&b, ']');
+		desk_next(ask, &b, "before", next);
+		buf_addc(&b, '}');
+		ask_json(ask, 200, &b);
+	}
+	buf_fini(&b);
+	return (rc);
+}
+
+void
+desk_dead_get(struct http_request *req, void *arg)
+{
+	static const char *const allowed[] = {"reason", "destination", "sender",
+	    "resolved", "before", "limit", NULL};
+	struct list_ask *a;
+
+	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
+	    !ask_query_check(&a->ask, allowed) ||
+	    !desk_dead_query(&a->ask, &a->query) ||
+	    !desk_query_cursor(&a->ask, "before", INT64_MAX, &a->before) ||
+	    !ask_query_limit(&a->ask, &a->limit))
+		return;
+	ask_read(&a->ask, read_list);
+}

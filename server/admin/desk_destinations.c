@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The desk's destinations: how each fares and what waits for it; pause, resume
+ * and rate.
+ */
+#include <string.h>
+
+#include "admin/desk_internal.h"
+#include "base/mem.h"
+#include "domain/desk.h"
+
+#define NO_DESTINATION "there is no such destination"
+/* Waiting rows that are looked at for one destination, and for a page. */
+#define BUDGET_ONE 10000
+#define BUDGET_PAGE 50000
+#define BUDGET_LEAST 250
+
+/* ---- what the store says ---- */
+
+/* Of one destination: its object without what waits and without its brace. */
+struct item {
+	int64_t destination_id;
+	size_t end;
+};
+
+struct page {
+	struct item items[LIMIT_PAGE_MAX];
+	size_t n, limit;
+	char last[DESK_NAME_LEN + 1];
+	struct buf text;
+};
+
+/* RC_LIMIT ends the page: there is more. */
+static enum rc
+take_destination(void *arg, const struct desk_destination *d, struct err *err)
+{
+	struct page *p = arg;
+	struct buf *b = &p->text;
+
+	(void)err;
+	if (p->n == p->limit)
+		return (RC_LIMIT);
+	(void)snprintf(p->last, sizeof(p->last), "%s", d->name);
+	buf_addc(b, '{');
+	jw_str(b, "name", d->name);
+	jw_str(b, "breaker", d->breaker);
+	jw_int(b, "failures", d->failures);
+	jw_int(b, "successes", d->successes);
+	jw_time(b, "next_probe_at", d->next_probe_at);
+	jw_time(b, "failing_since", d->failing_since);
+	jw_time(b, "last_success_at", d->last_success_at);
+	jw_time(b, "last_failure_at", d->last_failure_at);
+	jw_str(b, "last_error", d->last_error);
+	jw_time(b, "paused_at", d->paused_at);
+	jw_str(b, "paused_by", d->paused_by);
+	jw_str(b, "pause_reason", d->pause_reason);
+	if (d->per_second != 0)
+		jw_int(b, "per_second", d->per_second);
+	else
+		jw_null(b, "per_second");
+	p->items[p->n++] = (struct item){d->destination_id, b->len};
+	return (RC_OK);
+}
+
+/* ---- what waits ---- */
+
+static void
+write_waiting(struct buf *b, const struct desk_waiting *w, int64_t now_ms)
+{
+	int i;
+
+	jw_int(b, "pending", w->pending);
+	jw_int(b, "lanes_ready", w->lanes_ready);
+	if (w->oldest_at != 0)
+		jw_int(b, "oldest_pending_age_ms",
+		    now_ms > w->oldest_at ? now_ms - w->oldest_at : 0);
+	else
+		jw_null(b, "oldest_pending_age_ms");
+	jw_member(b, "ages");
+	buf_addc(b, '[');
+	for (i = 0; i < DESK_AGES; i++) {
+		jw_comma(b);
+		buf_addi(b, w->ages[i]);
+	}
+	buf_addc(b, ']');
+	jw_bool(b, "truncated", w->truncated);
+}
+
+/* What the relay holds in memory. */
+static void
+write_relay(struct buf *b, int64_t destination_id)
+{
+
+	(void)destination_id;
+	jw_null(b, "window");
+	jw_int(b, "in_flight", 0);
+}
+
+static enum rc
+write_page(struct admin *admin, struct db *db, const struct page *p,
+    struct buf *b, struct err *err)
+{
+	int64_t budget, now_ms = clk_wall_ms(admin->o.clk);
+	struct desk_waiting w;
+	size_t i, start = 0;
+	enum rc rc = RC_OK;
+
+	budget = BUDGET_PAGE / (int64_t)(p->n > 0 ? p->n : 1);
+	if (budget > BUDGET_ONE)
+		budget = BUDGET_ONE;
+	if (budget < BUDGET_LEAST)
+		budget = BUDGET_LEAST;
+	if (!buf_ok(&p->text))
+		return (err_set(err, RC_NO_MEMORY, "desk"));
+	for (i = 0; i < p->n && rc == RC_OK; i++) {
+		rc = store_desk_waiting(
+		    db, p->items[i].destination_id, now_ms, budget, &w, err);
+		jw_comma(b);
+		buf_add(b, p->text.data + start, p->items[i].end - start);
+		write_relay(b, p->items[i].destination_id);
+		write_waiting(b, &w, now_ms);
+		buf_addc(b, '}');
+		start = p->items[i].end;
+	}
+	return (rc);
+}
+
+static void
+write_limits(struct buf *b)
+{
+	int i;
+
+	jw_member(b, "age_limits_ms");
+	buf_addc(b, '[');
+	for (i = 0; i < DESK_AGES - 1; i++) {
+		jw_comma(b);
+		buf_addi(b, desk_age_limits_ms[i]);
+	}
+	buf_addc(b, ']');
+}
+
+/* ---- the list ---- */
+
+struct list_ask {
+	struct ask ask; /* first */
+	const char *after;
+	int64_t limit;
+	struct page page;
+};
+
+static enum rc
+read_list(struct ask *ask, struct db *db, struct err *err)
+{
+	struct list_ask *a = (struct list_ask *)(void *)ask;
+	struct buf b = BUF_INIT;
+	bool more;
+	enum rc rc;
+
+	a->page.limit = (size_t)a->limit;
+	rc = store_desk_destinations(
+	    db, a->after, a->limit + 1, take_destination, &a->page, err);
+	more = rc == RC_LIMIT;
+	if (rc == RC_OK || rc == RC_LIMIT) {
+		buf_adds(&b, "{\"destinations\":[");
+		rc = write_page(api_admin(ask->api), db, &a->page, &b, err);
+	}
+	buf_fini(&a->page.text);
+	if (rc == RC_OK) {
+		buf_addc(&b, ']');
+		write_limits(&b);
+		desk_next_text(ask, &b, "after", more ? a->page.last : NULL);
+		buf_addc(&b, '}');
+		ask_json(ask, 200, &b);
+	}
+	buf_fini(&b);
+	return (rc);
+}
+
+void
+desk_destinations_get(struct http_request *req, void *arg)
+{
+	static const char *const allowed[] = {"after", "limit", NULL};
+	struct list_ask *a;
+
+	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
+	    !ask_query_check(&a->ask, allowed))
+		return;
+	a->limit = LIMIT_PAGE_MAX;
+	if (!ask_query_i64(&a->ask, "limit", 1, LIMIT_PAGE_MAX, &a->limit))
+		return;
+	a->after = http_query(req, "after");
+	if (a->after == NULL)
+		a->after = "";
+	ask_read(&a->ask, read_list);
+}
+
+/* ---- pause, resume, rate ---- */
+
+struct change_ask {
+	struct ask ask; /* first */
+	struct wire_doc doc;
+	struct desk_unit unit;
+	struct page page;
+};
+
+static enum rc
+read_one(struct ask *ask, struct db *db, struct err *err)
+{
+	struct change_ask *a = (struct change_ask *)(void *)ask;
+	struct buf b = BUF_INIT;
+	enum rc rc;
+
+	a->page.limit = 1;
+	rc = store_desk_destination(
+	    db, a->unit.name, take_destination, &a->page, err);
+	if (rc == RC_OK)
+		rc = write_page(api_admin(ask->api), db, &a->page, &b, err);
+	buf_fini(&a->page.text);
+	if (rc == RC_OK)
+		ask_json(ask, 200, &b);
+	else if (rc == RC_NOT_FOUND)
+		ask_problem(ask, PROBLEM_NOT_FOUND, "", NO_DESTINATION);
+	buf_fini(&b);
+	return (rc == RC_NOT_FOUND ? RC_OK : rc);
+}
+
+/* Thread: sync, or writer when refused. */
+static void
+changed(struct desk_unit *u)
+{
+	struct change_ask *a = u->arg;
+
+	if (ask_unit_ok(&a->ask, &u->unit, &u->refusal))
+		ask_read(&a->ask, read_one);
+}
+
+/* An ask to change the destination of the path; NULL: answered. */
+static struct change_ask *
+change_new(struct http_request *req, void *arg, enum desk_op op)
+{
+	static const char *const allowed[] = {NULL};
+	const char *name = http_path_param(req, "name");
+	struct change_ask *a;
+
+	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
+	    !ask_query_check(&a->ask, allowed))
+		return (NULL);
+	desk_unit_init(&a->unit, op, a->ask.who->name);
+	a->unit.finish = changed;
+	a->unit.arg = a;
+	if (name != NULL && strlen(name) < sizeof(a->unit.name)) {
+		memcpy(a->unit.name, name, strlen(name) + 1);
+		return (a);
+	}
+	ask_problem(&a->ask, PROBLEM_NOT_FOUND, "", NO_DESTINATION);
+	return (NULL);
+}
+
+void
+desk_pause_post(struct http_request *req, void *arg)
+{
+	struct span reason = {NULL, 0};
+	const struct wire_field fields[] = {{.name = "reason",
+	    .type = WIRE_SPAN,
+	    .max_len = DESK_REASON_LEN,
+	    .ret = &reason}};
+	struct change_ask *a;
+
+	if ((a = change_new(req, arg, DESK_PAUSE)) == NULL ||
+	    !ask_body_if_any(&a->ask, &a->doc, fields, 1))
+		return;
+	if (reason.n > 0)
+		memcpy(a->unit.reason, reason.p, reason.n);
+	(void)ask_submit(&a->ask, &a->unit.unit);
+}
+
+void
+desk_resume_post(struct http_request *req, void *arg)
+{
+	struct change_ask *a;
+
+	if ((a = change_new(req, arg, DESK_RESUME)) == NULL ||
+	    !ask_body_if_any(&a->ask, &a->doc, NULL, 0))
+		return;
+	(void)ask_submit(&a->ask, &a->unit.unit);
+}
+
+/* null lifts the limit. */
+static bool
+take_rate(struct change_ask *a, json_t *rate)
+{
+	int64_t n;
+
+	if (json_is_null(rate))
+		return (true);
+	n = json_is_integer(rate) ? json_integer_value(rate) : 0;
+	a->unit.number = n;
+	if (n >= 1 && n <= 1000000)
+		return (true);
+	ask_problem(&a->ask, PROBLEM_BAD_REQUEST, "/per_second",
+	    "\"per_second\" must be a whole number from 1 to 1000000, or null "
+	    "for no limit");
+	return (false);
+}
+
+void
+desk_destination_patch(struct http_request *req, void *arg)
+{
+	struct change_ask *a;
+	json_t *rate;
+	const struct wire_field fields[] = {
+	    {.name = "per_second", .type = WIRE_ANY, .ret = &rate}};
+
+	rate = NULL;
+	if ((a = change_new(req, arg, DESK_RATE)) == NULL ||
+	    !ask_body(&a->ask, &a->doc, fields, 1))
+		return;
+	rate = json_object_get(a->doc.root, "per_second");
+	if (rate == NULL)
+		ask_problem(&a->ask, PROBLEM_BAD_REQUEST, "/per_second",
+		    "\"per_second\" is missing");
+	else if (take_rate(a, rate))
+		(void)ask_submit(&a->ask, &a->unit.unit);
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The desk's lanes: the list, and the rewind.
+ */
+#include <string.h>
+
+#include "admin/desk_internal.h"
+#include "domain/desk.h"
+#include "store/outbox.h"
+
+#define NO_LANE "there is no such lane"
+
+static void
+add_number(struct buf *b, const char *name, int64_t number)
+{
+
+	if (number != 0)
+		jw_int(b, name, number);
+	else
+		jw_null(b, name);
+}
+
+static enum rc
+write_lane(void *arg, const struct desk_lane *l, struct err *err)
+{
+	struct buf *b = arg;
+
+	(void)err;
+	jw_comma(b);
+	buf_addc(b, '{');
+	jw_int(b, "lane_id", l->lane_id);
+	jw_uuid(b, "conversation", &l->conversation);
+	jw_str(b, "to", l->to);
+	jw_str(b, "destination", l->destination);
+	jw_str(b, "class", l->class == LANE_RECEIPTS ? "receipts" : "messages");
+	jw_str(b, "state", l->state);
+	jw_int(b, "priority", l->priority);
+	jw_int(b, "next_seq", l->next_seq);
+	jw_int(b, "last_published_seq", l->last_published_seq);
+	jw_int(b, "tail_seq", l->tail_seq);
+	jw_int(b, "pending", l->tail_seq - l->next_seq + 1);
+	jw_time(b, "due_at", l->due_at);
+	jw_str(b, "lease_owner", l->lease_owner);
+	jw_time(b, "lease_until", l->lease_until);
+	jw_int(b, "lease_token", l->lease_token);
+	jw_time(b, "updated_at", l->updated_at);
+	add_number(b, "replay_seq", l->replay_seq);
+	buf_addc(b, '}');
+	return (RC_OK);
+}
+
+/* ---- the list ---- */
+
+struct list_ask {
+	struct ask ask; /* first */
+	struct desk_names names;
+	const char *state;
+	int64_t after, limit;
+};
+
+static enum rc
+read_list(struct ask *ask, struct db *db, struct err *err)
+{
+	struct list_ask *a = (struct list_ask *)(void *)ask;
+	int64_t nobody, destination, next = 0;
+	struct buf b = BUF_INIT;
+	enum rc rc;
+
+	rc = desk_resolve(ask, db, &a->names, &nobody, &destination, err);
+	if (rc != RC_OK)
+		return (rc == RC_NOT_FOUND ? RC_OK : rc);
+	buf_adds(&b, "{\"lanes\":[");
+	rc = store_desk_lanes(db, destination, a->state, a->after, a->limit,
+	    write_lane, &b, &next, err);
+	if (rc == RC_OK) {
+		buf_addc(&b, ']');
+		desk_next(ask, &b, "after", next);
+		buf_addc(&b, '}');
+		ask_json(ask, 200, &b);
+	}
+	buf_fini(&b);
+	return (rc);
+}
+
+static bool
+take_state(struct list_ask *a)
+{
+	static const char *const states[] = {
+	    "local", "idle", "ready", "leased"};
+	size_t i;
+
+	if ((a->state = http_query(a->ask.req, "state")) == NULL)
+		return (true);
+	for (i = 0; i < sizeof(states) / sizeof(states[0]); i++)
+		if (strcmp(a->state, states[i]) == 0)
+			return (true);
+	ask_problem(&a->ask, PROBLEM_BAD_REQUEST, "",
+	    "parameter \"state\" must be local, idle, ready or leased");
+	return (false);
+}
+
+void
+desk_lanes_get(struct http_request *req, void *arg)
+{
+	static const char *const allowed[] = {
+	    "destination", "state", "after", "limit", NULL};
+	struct list_ask *a;
+
+	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
+	    !ask_query_check(&a->ask, allowed) || !take_state(a) ||
+	    !desk_query_cursor(&a->ask, "after", 0, &a->after) ||
+	    !ask_query_limit(&a->ask, &a->limit))
+		return;
+	a->names.destination = http_query(req, "destination");
+	ask_read(&a->ask, read_list);
+}
+
+/* ---- rewind ---- */
+
+struct rewind_ask {
+	struct ask ask; /* first */
+	struct wire_doc doc;
+	int64_t lane_id;
+	struct desk_unit unit;
+};
+
+static enum rc
+read_lane(struct ask *ask, struct db *db, struct err *err)
+{
+	struct rewind_ask *a = (struct rewind_ask *)(void *)ask;
+	struct buf b = BUF_INIT;
+	enum rc rc;
+
+	rc = store_desk_lane(db, a->lane_id, write_lane, &b, err);
+	if (rc == RC_OK)
+		ask_json(ask, 200, &b);
+	else if (rc == RC_NOT_FOUND)
+		ask_problem(ask, PROBLEM_NOT_FOUND, "", NO_LANE);
+	buf_fini(&b);
+	return (rc == RC_NOT_FOUND ? RC_OK : rc);
+}
+
+/* Thread: sync, or writer when refused. */
+static void
+rewound(struct desk_unit *u)
+{
+	struct rewind_ask *a = u->arg;
+
+	if (ask_unit_ok(&a->ask, &u->unit, &u->refusal))
+		ask_read(&a->ask, read_lane);
+}
+
+void
+desk_rewind_post(struct http_request *req, void *arg)
+{
+	static const char *const allowed[] = {NULL};
+	struct rewind_ask *a;
+	int64_t seq = 0;
+	const struct wire_field fields[] = {{.name = "seq",
+	    .type = WIRE_I64,
+	    .required = true,
+	    .min = 1,
+	    .max = INT64_MAX,
+	    .ret = &seq}};
+
+	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
+	    !ask_query_check(&a->ask, allowed) ||
+	    !desk_path_number(&a->ask, "id", NO_LANE, &a->lane_id) ||
+	    !ask_body(&a->ask, &a->doc, fields, 1))
+		return;
+	desk_unit_init(&a->unit, DESK_REWIND, a->ask.who->name);
+	a->unit.lane_id = a->lane_id;
+	a->unit.number = seq;
+	a->unit.finish = rewound;
+	a->unit.arg = a;
+	(void)ask_submit(&a->ask, &a->unit.unit);
+}

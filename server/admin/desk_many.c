@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Many dead letters at once, requeued or discarded: those that are named, or
+ * the oldest that suit a filter.  They go to the writer in units of
+ * DESK_LETTERS, one after the other, so that nobody's commit waits for all of
+ * them; those that are refused are told and passed over.
+ */
+#include <string.h>
+
+#include "admin/desk_internal.h"
+#include "domain/desk.h"
+
+#define MANY_MAX 1000
+#define MANY_DEFAULT 100
+/* Letters that are tried in one call: some are refused. */
+#define TRIED_MAX 2000
+
+struct many_ask {
+	struct ask ask; /* first */
+	struct wire_doc doc;
+	struct desk_unit unit;
+	struct desk_letter letters[DESK_LETTERS];
+	const char *member; /* "requeued", "discarded" */
+
+	/* By name. */
+	json_t *ids; /* NULL: by filter */
+	size_t at;
+
+	/* By filter. */
+	struct desk_names names;
+	char sender[LIMIT_ADDRESS_LEN + 1];
+	char destination[DESK_NAME_LEN + 1];
+	struct desk_dead_filter filter;
+	bool resolved; /* the names have been found */
+	int64_t limit, last;
+	bool ended; /* there are no more */
+
+	int64_t done, tried, refused;
+	struct buf refusals;
+};
+
+static void go_on(struct many_ask *a);
+
+/* ---- the answer ---- */
+
+static enum rc
+read_end(struct ask *ask, struct db *db, struct err *err)
+{
+	struct many_ask *a = (struct many_ask *)(void *)ask;
+	struct buf b = BUF_INIT;
+	int64_t left = 0;
+	bool all = true;
+	enum rc rc;
+
+	/* Of named ones those remain that were refused. */
+	rc = a->ids != NULL ? RC_OK
+			    : store_desk_dead_left(
+				  db, &a->filter, a->last, &left, &all, err);
+	if (rc != RC_OK)
+		return (rc);
+	buf_addc(&b, '{');
+	jw_int(&b, a->member, a->done);
+	jw_member(&b, "refused");
+	buf_addc(&b, '[');
+	if (buf_ok(&a->refusals))
+		buf_add(&b, a->refusals.data, a->refusals.len);
+	buf_addc(&b, ']');
+	jw_int(&b, "remaining", left + a->refused);
+	jw_bool(&b, "more", left > 0 || !all);
+	buf_addc(&b, '}');
+	ask_json(ask, 200, &b);
+	buf_fini(&b);
+	return (RC_OK);
+}
+
+/* ---- a unit ---- */
+
+static void
+take_results(struct many_ask *a)
+{
+	const struct desk_letter *l;
+	size_t i;
+
+	a->done += (int64_t)a->unit.done;
+	a->tried += (int64_t)a->unit.nletters;
+	for (i = 0; i < a->unit.nletters; i++) {
+		l = &a->letters[i];
+		if (!l->refused)
+			continue;
+		a->refused++;
+		jw_comma(&a->refusals);
+		buf_addc(&a->refusals, '{');
+		jw_int(&a->refusals, "dead_id", l->dead_id);
+		jw_str(&a->refusals, "detail", l->detail);
+		buf_addc(&a->refusals, '}');
+	}
+}
+
+/* Thread: sync, or writer when refused. */
+static void
+unit_done(struct desk_unit *u)
+{
+	struct many_ask *a = u->arg;
+
+	if (!ask_unit_ok(&a->ask, &u->unit, &u->refusal))
+		return;
+	take_results(a);
+	go_on(a);
+}
+
+static void
+submit(struct many_ask *a)
+{
+	enum desk_op op = a->unit.op;
+	size_t n = a->unit.nletters;
+
+	desk_unit_init(&a->unit, op, a->ask.who->name);
+	a->unit.letters = a->letters;
+	a->unit.nletters = n;
+	a->unit.finish = unit_done;
+	a->unit.arg = a;
+	(void)ask_submit(&a->ask, &a->unit.unit);
+}
+
+/* ---- which ---- */
+
+static void
+next_named(struct many_ask *a)
+{
+	size_t n = 0;
+
+	while (n < DESK_LETTERS && a->at < json_array_size(a->ids)) {
+		a->letters[n].dead_id =
+		    json_integer_value(json_array_get(a->ids, a->at));
+		n++;
+		a->at++;
+	}
+	a->unit.nletters = n;
+}
+
+static enum rc
+read_next(struct ask *ask, struct db *db, struct err *err)
+{
+	struct many_ask *a = (struct many_ask *)(void *)ask;
+	int64_t ids[DESK_LETTERS], last, want = a->limit - a->done;
+	size_t i, n;
+	enum rc rc = RC_OK;
+
+	if (!a->resolved)
+		rc = desk_resolve(ask, db, &a->names, &a->filter.sender_id,
+		    &a->filter.destination_id, err);
+	if (rc != RC_OK)
+		return (rc == RC_NOT_FOUND ? RC_OK : rc);
+	a->resolved = true;
+	rc = store_desk_dead_ids(db, &a->filter, a->last, ids,
+	    (size_t)(want < DESK_LETTERS ? want : DESK_LETTERS), &n, &last,
+	    err);
+	if (rc != RC_OK)
+		return (rc);
+	a->ended = last == 0 || n == 0;
+	if (last != 0)
+		a->last = last;
+	else if (n > 0)
+		a->last = ids[n - 1];
+	for (i = 0; i < n; i++)
+		a->letters[i].dead_id = ids[i];
+	a->unit.nletters = n;
+	if (n > 0)
+		submit(a);
+	else
+		ask_read(ask, read_end);
+	return (RC_OK);
+}
+
+/* The next unit, or the answer. */
+static void
+go_on(struct many_ask *a)
+{
+
+	if (a->ids != NULL) {
+		next_named(a);
+		if (a->unit.nletters > 0)
+			submit(a);
+		else
+			ask_read(&a->ask, read_end);
+	} else if (a->ended || a->done >= a->limit || a->tried >= TRIED_MAX) {
+		ask_read(&a->ask, read_end);
+	} else {
+		ask_read(&a->ask, read_next);
+	}
+}
+
+/* ---- the question ---- */
+
+static bool
+take_ids(struct many_ask *a)
+{
+	size_t i, n;
+
+	n = json_array_size(a->ids); /* 0 for what is no array */
+	for (i = 0; i < n; i++)
+		if (!json_is_integer(json_array_get(a->ids, i)))
+			n = 0;
+	if (n >= 1 && n <= MANY_MAX)
+		return (true);
+	ask_problem(&a->ask, PROBLEM_BAD_REQUEST, "/dead_ids",
+	    "\"dead_ids\" must be a list of 1 to %d numbers", MANY_MAX);
+	return (false);
+}
+
+static bool
+take_filter(struct many_ask *a, json_t *filter)
+{
+	struct span reason = {NULL, 0}, sender = {NULL, 0},
+		    destination = {NULL, 0};
+	const struct wire_field fields[] = {
+	    {.name = "reason", .type = WIRE_SPAN, .ret = &reason},
+	    {.name = "sender",
+		.type = WIRE_SPAN,
+		.max_len = sizeof(a->sender) - 1,
+		.ret = &sender},
+	    {.name = "destination",
+		.type = WIRE_SPAN,
+		.max_len = sizeof(a->destination) - 1,
+		.ret = &destination}};
+	struct refusal r = REFUSAL_INIT;
+
+	if (wire_object(filter, "/filter", fields, 3, &r) != RC_OK) {
+		ask_refuse(&a->ask, &r);
+		return (false);
+	}
+	if (reason.p != NULL && !desk_reason_known(reason.p, reason.n)) {
+		ask_problem(&a->ask, PROBLEM_BAD_REQUEST, "/filter/reason",
+		    "\"reason\" must be " DESK_REASONS);
+		return (false);
+	}
+	if (reason.n > 0)
+		memcpy(a->filter.reason, reason.p, reason.n);
+	if (sender.n > 0)
+		memcpy(a->sender, sender.p, sender.n);
+	if (destination.n > 0)
+		memcpy(a->destination, destination.p, destination.n);
+	a->names = (struct desk_names){a->sender, a->destination, true};
+	return (true);
+}
+
+static bool
+take_question(struct many_ask *a)
+{
+	json_t *ids = NULL, *filter = NULL;
+	bool limited = false;
+	const struct wire_field fields[] = {
+	    {.name = "dead_ids", .type = WIRE_ANY, .ret = &ids},
+	    {.name = "filter", .type = WIRE_ANY, .ret = &filter},
+	    {.name = "limit",
+		.type = WIRE_I64,
+		.min = 1,
+		.max = MANY_MAX,
+		.ret = &a->limit,
+		.ret_present = &limited}};
+
+	a->limit = MANY_DEFAULT;
+	if (!ask_body(&a->ask, &a->doc, fields, 3))
+		return (false);
+	if ((ids != NULL) == (filter != NULL)) {
+		ask_problem(&a->ask, PROBLEM_BAD_REQUEST, "",
+		    "give either \"dead_ids\" or \"filter\"");
+		return (false);
+	}
+	if (ids != NULL && limited) {
+		ask_problem(&a->ask, PROBLEM_BAD_REQUEST, "/limit",
+		    "\"limit\" goes with \"filter\"");
+		return (false);
+	}
+	a->ids = ids;
+	return (ids != NULL ? take_ids(a) : take_filter(a, filter));
+}
+
+static void
+many_fini(void *arg)
+{
+	struct many_ask *a = arg;
+
+	buf_fini(&a->refusals);
+}
+
+static void
+many(struct http_request *req, void *arg, enum desk_op op, const char *member)
+{
+	static const char *const allowed[] = {NULL};
+	struct many_ask *a;
+
+	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
+	    !ask_query_check(&a->ask, allowed) || !take_question(a))
+		return;
+	if (http_on_free(req, many_fini, a) != RC_OK) {
+		ask_problem(&a->ask, PROBLEM_BUSY, "", "out of memory");
+		return;
+	}
+	a->unit.op = op;
+	a->member = member;
+	go_on(a);
+}
+
+void
+desk_dead_requeue_post(struct http_request *req, void *arg)
+{
+
+	many(req, arg, DESK_REQUEUE_LETTERS, "requeued");
+}
+
+void
+desk_dead_discard_post(struct http_request *req, void *arg)
+{
+
+	many(req, arg, DESK_DISCARD_LETTERS, "discarded");
+}

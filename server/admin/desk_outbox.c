@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The desk's messages: the list, one with all its rows, try again, discard.
+ */
+#include <string.h>
+
+#include "admin/desk_internal.h"
+#include "domain/desk.h"
+#include "domain/entry.h"
+#include "model/message.h"
+#include "model/outbox.h"
+
+#define NO_MESSAGE "there is no such message"
+
+/* ---- the list ---- */
+
+struct list_ask {
+	struct ask ask; /* first */
+	struct desk_names names;
+	struct desk_filter filter;
+	int64_t before, limit;
+	struct buf *out;
+};
+
+static enum rc
+list_row(void *arg, const struct desk_row *row, struct err *err)
+{
+	struct buf *b = arg;
+
+	(void)err;
+	jw_comma(b);
+	buf_addc(b, '{');
+	desk_row_members(b, row);
+	buf_addc(b, '}');
+	return (RC_OK);
+}
+
+static enum rc
+read_list(struct ask *ask, struct db *db, struct err *err)
+{
+	struct list_ask *a = (struct list_ask *)(void *)ask;
+	struct buf b = BUF_INIT;
+	int64_t next = 0;
+	enum rc rc;
+
+	rc = desk_resolve(ask, db, &a->names, &a->filter.sender_id,
+	    &a->filter.destination_id, err);
+	if (rc != RC_OK)
+		return (rc == RC_NOT_FOUND ? RC_OK : rc);
+	buf_adds(&b, "{\"entries\":[");
+	rc = store_desk_outbox(
+	    db, &a->filter, a->before, a->limit, list_row, &b, &next, err);
+	if (rc == RC_OK) {
+		buf_addc(&b, ']');
+		desk_next(ask, &b, "before", next);
+		buf_addc(&b, '}');
+		ask_json(ask, 200, &b);
+	}
+	buf_fini(&b);
+	return (rc);
+}
+
+static bool
+take_state(struct list_ask *a)
+{
+	const char *text = http_query(a->ask.req, "state");
+
+	a->filter.state = -1;
+	if (text == NULL)
+		return (true);
+	a->filter.scheduled = strcmp(text, "scheduled") == 0;
+	a->filter.state =
+	    a->filter.scheduled ? OUTBOX_PENDING : outbox_state_parse(text);
+	if (a->filter.state >= 0)
+		return (true);
+	ask_problem(&a->ask, PROBLEM_BAD_REQUEST, "",
+	    "parameter \"state\" must be pending, scheduled, sending, sent, "
+	    "acked, failed, expired or canceled");
+	return (false);
+}
+
+static bool
+take_stuck(struct list_ask *a)
+{
+	const char *text = http_query(a->ask.req, "stuck");
+	int64_t now_ms = clk_wall_ms(api_admin(a->ask.api)->o.clk), ms;
+
+	if (text == NULL)
+		return (true);
+	if (model_duration_parse(text, &ms) && ms > 0 && ms < now_ms) {
+		a->filter.unchanged_since = now_ms - ms;
+		return (true);
+	}
+	ask_problem(&a->ask, PROBLEM_BAD_REQUEST, "",
+	    "parameter \"stuck\" must be a time like 90s, 30m, 2h or 1d");
+	return (false);
+}
+
+static bool
+take_near_failure(struct list_ask *a)
+{
+	int64_t left = -1;
+
+	if (!ask_query_i64(
+		&a->ask, "near_failure", 0, ENTRY_MAX_RETRIES - 1, &left))
+		return (false);
+	if (left >= 0)
+		a->filter.retry_count = ENTRY_MAX_RETRIES - left;
+	return (true);
+}
+
+void
+desk_outbox_get(struct http_request *req, void *arg)
+{
+	static const char *const allowed[] = {"state", "destination", "sender",
+	    "stuck", "near_failure", "before", "limit", NULL};
+	struct list_ask *a;
+
+	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
+	    !ask_query_check(&a->ask, allowed) || !take_state(a) ||
+	    !take_stuck(a) || !take_near_failure(a) ||
+	    !desk_query_cursor(&a->ask, "before", INT64_MAX, &a->before) ||
+	    !ask_query_limit(&a->ask, &a->limit))
+		return;
+	a->names.sender = http_query(req, "sender");
+	a->names.destination = http_query(req, "destination");
+	ask_read(&a->ask, read_list);
+}
+
+/* ---- one message ---- */
+
+struct message_ask {
+	struct ask ask; /* first */
+	struct uuid id;
+	struct wire_doc doc;
+	struct desk_unit unit;
+};
+
+static enum rc
+read_message(struct ask *ask, struct db *db, struct err *err)
+{
+	struct message_ask *a = (struct message_ask *)(void *)ask;
+	struct buf b = BUF_INIT;
+	enum rc rc;
+
+	rc = desk_show(db, &a->id, &b, err);
+	if (rc == RC_OK)
+		ask_json(ask, 200, &b);
+	else if (rc == RC_NOT_FOUND)
+		ask_problem(ask, PROBLEM_NOT_FOUND, "", NO_MESSAGE);
+	buf_fini(&b);
+	return (rc == RC_NOT_FOUND ? RC_OK : rc);
+}
+
+void
+desk_message_get(struct http_request *req, void *arg)
+{
+	static const char *const allowed[] = {NULL};
+	struct message_ask *a;
+
+	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
+	    !ask_query_check(&a->ask, allowed) ||
+	    !ask_path_uuid(&a->ask, NO_MESSAGE, &a->id))
+		return;
+	ask_read(&a->ask, read_message);
+}
+
+/* Thread: sync, or writer when refused. */
+static void
+done(struct desk_unit *u)
+{
+	struct message_ask *a = u->arg;
+
+	if (ask_unit_ok(&a->ask, &u->unit, &u->refusal))
+		ask_read(&a->ask, read_message);
+}
+
+static void
+submit(struct http_request *req, void *arg, enum desk_op op)
+{
+	static const char *const allowed[] = {NULL};
+	struct message_ask *a;
+
+	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
+	    !ask_query_check(&a->ask, allowed) ||
+	    !ask_path_uuid(&a->ask, NO_MESSAGE, &a->id) ||
+	    !ask_body_if_any(&a->ask, &a->doc, NULL, 0))
+		return;
+	desk_unit_init(&a->unit, op, a->ask.who->name);
+	a->unit.message = a->id;
+	a->unit.finish = done;
+	a->unit.arg = a;
+	(void)ask_submit(&a->ask, &a->unit.unit);
+}
+
+void
+desk_retry_post(struct http_request *req, void *arg)
+{
+
+	submit(req, arg, DESK_RETRY);
+}
+
+void
+desk_discard_post(struct http_request *req, void *arg)
+{
+
+	submit(req, arg, DESK_DISCARD);
+}

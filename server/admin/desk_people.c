@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The desk's users, and what was done.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "admin/desk_internal.h"
+
+/* ---- users ---- */
+
+struct counted {
+	int64_t user_id, pending;
+	size_t end; /* of his object in the text, without its brace */
+};
+
+struct users_ask {
+	struct ask ask; /* first */
+	const char *after;
+	int64_t limit;
+
+	/* While reading. */
+	struct counted users[LIMIT_PAGE_MAX];
+	struct counted *order[LIMIT_PAGE_MAX]; /* ascending by id */
+	size_t n;
+	int64_t looked;
+	char last[LIMIT_ADDRESS_LEN + 1];
+	struct buf text;
+};
+
+/* RC_LIMIT ends the page: there is more. */
+static enum rc
+take_user(void *arg, const struct desk_user *u, struct err *err)
+{
+	struct users_ask *a = arg;
+	struct buf *b = &a->text;
+
+	(void)err;
+	if (a->looked == a->limit)
+		return (RC_LIMIT);
+	a->looked++;
+	(void)snprintf(a->last, sizeof(a->last), "%s", u->name);
+	if (!u->local)
+		return (RC_OK);
+	/* A comma only between objects: each begins where the last ended. */
+	buf_addc(b, '{');
+	jw_str(b, "name", u->name);
+	jw_str(b, "display_name", u->display_name);
+	jw_bool(b, "admin", u->admin);
+	jw_time(b, "disabled_at", u->disabled_at);
+	jw_time(b, "created_at", u->created_at);
+	jw_int(b, "devices", u->devices);
+	a->users[a->n] = (struct counted){u->user_id, 0, b->len};
+	a->order[a->n] = &a->users[a->n];
+	a->n++;
+	return (RC_OK);
+}
+
+static int
+compare_users(const void *x, const void *y)
+{
+	const struct counted *const *a = x, *const *b = y;
+
+	return (
+	    (*a)->user_id < (*b)->user_id ? -1 : (*a)->user_id > (*b)->user_id);
+}
+
+static void
+count_sender(void *arg, int64_t sender_id)
+{
+	struct counted key = {.user_id = sender_id}, *wanted = &key, **found;
+	struct users_ask *a = arg;
+
+	found = bsearch(
+	    &wanted, a->order, a->n, sizeof(a->order[0]), compare_users);
+	if (found != NULL)
+		(*found)->pending++;
+}
+
+static void
+write_users(struct users_ask *a, struct buf *b)
+{
+	size_t i, start = 0;
+
+	for (i = 0; i < a->n && buf_ok(&a->text); i++) {
+		jw_comma(b);
+		buf_add(b, a->text.data + start, a->users[i].end - start);
+		jw_int(b, "pending", a->users[i].pending);
+		buf_addc(b, '}');
+		start = a->users[i].end;
+	}
+}
+
+static enum rc
+read_users(struct ask *ask, struct db *db, struct err *err)
+{
+	struct users_ask *a = (struct users_ask *)(void *)ask;
+	struct buf b = BUF_INIT;
+	bool all = true, more;
+	enum rc rc;
+
+	rc = store_desk_users(db, a->after, a->limit + 1, take_user, a, err);
+	more = rc == RC_LIMIT;
+	if (rc == RC_OK || rc == RC_LIMIT) {
+		qsort(a->order, a->n, sizeof(a->order[0]), compare_users);
+		rc = store_desk_senders(db, count_sender, a, &all, err);
+	}
+	if (rc == RC_OK) {
+		buf_adds(&b, "{\"users\":[");
+		write_users(a, &b);
+		buf_addc(&b, ']');
+		jw_bool(&b, "truncated", !all);
+		desk_next_text(ask, &b, "after", more ? a->last : NULL);
+		buf_addc(&b, '}');
+		if (!buf_ok(&a->text))
+			rc = err_set(err, RC_NO_MEMORY, "desk");
+	}
+	buf_fini(&a->text);
+	if (rc == RC_OK)
+		ask_json(ask, 200, &b);
+	buf_fini(&b);
+	return (rc);
+}
+
+void
+desk_users_get(struct http_request *req, void *arg)
+{
+	static const char *const allowed[] = {"after", "limit", NULL};
+	struct users_ask *a;
+
+	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
+	    !ask_query_check(&a->ask, allowed) ||
+	    !ask_query_limit(&a->ask, &a->limit))
+		return;
+	a->after = http_query(req, "after");
+	if (a->after == NULL)
+		a->after = "";
+	ask_read(&a->ask, read_users);
+}
+
+/* ---- audit ---- */
+
+struct audit_ask {
+	struct ask ask; /* first */
+	int64_t before, limit;
+	int64_t n, last;
+	bool more;
+	struct buf *out;
+};
+
+/* RC_LIMIT ends the page: there is more. */
+static enum rc
+take_audit(void *arg, const struct desk_audit *e, struct err *err)
+{
+	struct audit_ask *a = arg;
+	struct buf *b = a->out;
+
+	(void)err;
+	if (a->n == a->limit) {
+		a->more = true;
+		return (RC_LIMIT);
+	}
+	a->n++;
+	a->last = e->audit_id;
+	jw_comma(b);
+	buf_addc(b, '{');
+	jw_int(b, "audit_id", e->audit_id);
+	jw_time(b, "at", e->at);
+	jw_str(b, "actor", e->actor);
+	jw_str(b, "action", e->action);
+	jw_str(b, "object", e->object);
+	jw_str(b, "detail", e->detail);
+	buf_addc(b, '}');
+	return (RC_OK);
+}
+
+static enum rc
+read_audit(struct ask *ask, struct db *db, struct err *err)
+{
+	struct audit_ask *a = (struct audit_ask *)(void *)ask;
+	struct buf b = BUF_INIT;
+	enum rc rc;
+
+	a->out = &b;
+	buf_adds(&b, "{\"entries\":[");
+	rc = store_desk_audit(db, a->before, a->limit + 1, take_audit, a, err);
+	if (rc == RC_LIMIT)
+		rc = RC_OK;
+	if (rc == RC_OK) {
+		buf_addc(&b, ']');
+		desk_next(ask, &b, "before", a->more ? a->last : 0);
+		buf_addc(&b, '}');
+		ask_json(ask, 200, &b);
+	}
+	buf_fini(&b);
+	return (rc);
+}
+
+void
+desk_audit_get(struct http_request *req, void *arg)
+{
+	static const char *const allowed[] = {"before", "limit", NULL};
+	struct audit_ask *a;
+
+	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
+	    !ask_query_check(&a->ask, allowed) ||
+	    !desk_query_cursor(&a->ask, "before", INT64_MAX, &a->before) ||
+	    !ask_query_limit(&a->ask, &a->limit))
+		return;
+	ask_read(&a->ask, read_audit);
+}

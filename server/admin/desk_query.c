@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Parameters of the desk.
+ */
+#include <string.h>
+
+#include "admin/desk_internal.h"
+#include "store/account.h"
+
+bool
+desk_query_cursor(
+    struct ask *ask, const char *name, int64_t otherwise, int64_t *ret)
+{
+
+	*ret = otherwise;
+	return (ask_query_i64(ask, name, 0, INT64_MAX, ret));
+}
+
+bool
+desk_path_number(
+    struct ask *ask, const char *name, const char *what, int64_t *ret)
+{
+	const char *text = http_path_param(ask->req, name);
+
+	if (text != NULL && number_parse(text, ret))
+		return (true);
+	ask_problem(ask, PROBLEM_NOT_FOUND, "", "%s", what);
+	return (false);
+}
+
+static void
+refuse_name(struct ask *ask, const struct desk_names *names, const char *name,
+    const char *text)
+{
+	char pointer[32];
+
+	if (!names->in_body) {
+		ask_problem(ask, PROBLEM_BAD_REQUEST, "",
+		    "parameter \"%s\": nobody and nothing here is called "
+		    "\"%.100s\"",
+		    name, text);
+		return;
+	}
+	(void)snprintf(pointer, sizeof(pointer), "/filter/%s", name);
+	ask_problem(ask, PROBLEM_BAD_REQUEST, pointer,
+	    "\"%s\": nobody and nothing here is called \"%.100s\"", name, text);
+}
+
+static enum rc
+take_destination(void *arg, const struct desk_destination *d, struct err *err)
+{
+
+	(void)err;
+	*(int64_t *)arg = d->destination_id;
+	return (RC_OK);
+}
+
+enum rc
+desk_resolve(struct ask *ask, struct db *db, const struct desk_names *names,
+    int64_t *ret_sender, int64_t *ret_destination, struct err *err)
+{
+	const char *sender = names->sender, *destination = names->destination;
+	struct store_user user;
+	enum rc rc = RC_OK;
+
+	*ret_sender = 0;
+	*ret_destination = -1;
+	if (sender != NULL && sender[0] != '\0') {
+		rc = store_user_by_name(db, sender, strlen(sender), &user, err);
+		if (rc == RC_OK)
+			*ret_sender = user.user_id;
+		else if (rc == RC_NOT_FOUND)
+			refuse_name(ask, names, "sender", sender);
+	}
+	if (rc == RC_OK && destination != NULL && destination[0] != '\0') {
+		rc = store_desk_destination(
+		    db, destination, take_destination, ret_destination, err);
+		if (rc == RC_NOT_FOUND)
+			refuse_name(ask, names, "destination", destination);
+	}
+	return (rc);
+}

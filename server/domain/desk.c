@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The batch verb `desk`.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "domain/dead.h"
+#include "domain/desk.h"
+#include "domain/destination.h"
+#include "domain/domain_internal.h"
+#include "domain/order.h"
+#include "store/desk.h"
+#include "store/message.h"
+
+/* Rows of one message that are looked at. */
+#define ROWS_MAX 256
+#define DETAIL_SIZE 1025
+
+static const char *const actions[] = {
+#define X(op, action) action,
+    DESK_OP_TABLE(X)
+#undef X
+};
+
+typedef enum rc (*row_fn)(struct tx *tx, int64_t outbox_id, const char *by,
+    struct refusal *ret, struct err *err);
+
+static enum rc
+audit(struct tx *tx, const struct desk_unit *u, const char *object,
+    const char *detail, struct err *err)
+{
+
+	return (store_audit_add(
+	    tx->db, tx->now_ms, u->by, actions[u->op], object, detail, err));
+}
+
+/* ---- messages ---- */
+
+static enum rc
+found_own(void *arg, const struct store_entry *e, struct err *err)
+{
+
+	(void)arg;
+	(void)e;
+	(void)err;
+	return (RC_OK);
+}
+
+/* Does ${each} with all rows of the message that allow it; if none does, the
+ * first refusal is the unit's. */
+static enum rc
+each_row(struct tx *tx, struct desk_unit *u, row_fn each, struct err *err)
+{
+	struct refusal r;
+	int64_t ids[ROWS_MAX];
+	size_t i, n;
+	enum rc rc;
+
+	rc = store_desk_message_rows(
+	    tx->db, &u->message, ids, ROWS_MAX, &n, err);
+	for (i = 0; i < n && rc == RC_OK; i++) {
+		r = (struct refusal)REFUSAL_INIT;
+		rc = each(tx, ids[i], u->by, &r, err);
+		if (r.problem == PROBLEM_NONE)
+			u->done++;
+		else if (u->refusal.problem == PROBLEM_NONE)
+			u->refusal = r;
+	}
+	if (rc != RC_OK)
+		return (rc);
+	if (n == 0)
+		refusal_set(&u->refusal, PROBLEM_NOT_FOUND, "",
+		    "there is no such message");
+	else if (u->done > 0)
+		u->refusal = (struct refusal)REFUSAL_INIT;
+	return (RC_OK);
+}
+
+static enum rc
+do_message(struct tx *tx, struct desk_unit *u, struct err *err)
+{
+	char object[UUID_TEXT_LEN + 1], detail[64];
+	enum rc rc;
+
+	rc = each_row(tx, u,
+	    u->op == DESK_DISCARD ? dead_discard : outbox_retry_now, err);
+	if (rc != RC_OK || u->done == 0)
+		return (rc);
+	uuid_format(&u->message, object);
+	(void)snprintf(
+	    detail, sizeof(detail), "%zu of its recipients", u->done);
+	return (audit(tx, u, object, detail, err));
+}
+
+/* The sender's own: no operator, no audit. */
+static enum rc
+do_own_retry(struct tx *tx, struct desk_unit *u, struct err *err)
+{
+	enum rc rc;
+
+	rc = store_entry_get(
+	    tx->db, u->sender_id, &u->message, found_own, NULL, err);
+	if (rc == RC_NOT_FOUND) {
+		refusal_set(&u->refusal, PROBLEM_NOT_FOUND, "",
+		    "you have sent no such message");
+		return (RC_OK);
+	}
+	if (rc != RC_OK)
+		return (rc);
+	return (each_row(tx, u, outbox_retry_now, err));
+}
+
+/* ---- dead letters ---- */
+
+static enum rc
+do_letter(struct tx *tx, struct desk_unit *u, struct desk_letter *letter,
+    struct err *err)
+{
+	row_fn each =
+	    u->op == DESK_DISCARD_LETTERS ? dead_discard : dead_requeue;
+	char id[UUID_TEXT_LEN + 1], object[32], detail[DETAIL_SIZE];
+	struct desk_dead_object about;
+	struct refusal r = REFUSAL_INIT;
+	enum rc rc;
+
+	letter->refused = false;
+	rc = store_desk_dead_object(tx->db, letter->dead_id, &about, err);
+	if (rc == RC_NOT_FOUND) {
+		refusal_set(
+		    &r, PROBLEM_NOT_FOUND, "", "there is no such dead letter");
+		rc = RC_OK;
+	} else if (rc == RC_OK && !about.open) {
+		refusal_set(&r, PROBLEM_CONFLICT, "",
+		    "somebody has dealt with it already");
+	} else if (rc == RC_OK) {
+		rc = each(tx, about.outbox_id, u->by, &r, err);
+	}
+	if (rc != RC_OK)
+		return (rc);
+	if (r.problem != PROBLEM_NONE) {
+		letter->refused = true;
+		memcpy(letter->detail, r.detail, sizeof(letter->detail));
+		return (RC_OK);
+	}
+	u->done++;
+	uuid_format(&about.message_id, id);
+	(void)snprintf(object, sizeof(object), "%" PRId64, letter->dead_id);
+	(void)snprintf(
+	    detail, sizeof(detail), "message %s to %s", id, about.to);
+	return (audit(tx, u, object, detail, err));
+}
+
+static enum rc
+do_letters(struct tx *tx, struct desk_unit *u, struct err *err)
+{
+	size_t i;
+	enum rc rc = RC_OK;
+
+	for (i = 0; i < u->nletters && rc == RC_OK; i++)
+		rc = do_letter(tx, u, &u->letters[i], err);
+	return (rc);
+}
+
+/* ---- destinations and lanes ---- */
+
+static enum rc
+do_destination(struct tx *tx, struct desk_unit *u, struct err *err)
+{
+	char rate[32];
+	const char *detail = NULL;
+	enum rc rc;
+
+	if (u->op == DESK_PAUSE) {
+		if (u->reason[0] != '\0')
+			detail = u->reason;
+		rc = destination_pause(
+		    tx, u->name, u->by, detail, &u->refusal, err);
+	} else if (u->op == DESK_RESUME) {
+		rc = destination_resume(tx, u->name, u->by, &u->refusal, err);
+	} else {
+		(void)snprintf(
+		    rate, sizeof(rate), "%" PRId64 " a second", u->number);
+		detail = u->number == 0 ? "no limit" : rate;
+		rc = destination_rate(
+		    tx, u->name, u->number, u->by, &u->refusal, err);
+	}
+	if (rc != RC_OK || u->refusal.problem != PROBLEM_NONE)
+		return (rc);
+	u->done = 1;
+	return (audit(tx, u, u->name, detail, err));
+}
+
+static enum rc
+do_lane(struct tx *tx, struct desk_unit *u, struct err *err)
+{
+	char object[32], detail[32];
+	enum rc rc;
+
+	rc = lane_rewind(tx, u->lane_id, u->number, u->by, &u->refusal, err);
+	if (rc != RC_OK || u->refusal.problem != PROBLEM_NONE)
+		return (rc);
+	u->done = 1;
+	(void)snprintf(object, sizeof(object), "%" PRId64, u->lane_id);
+	(void)snprintf(detail, sizeof(detail), "to %" PRId64, u->number);
+	return (audit(tx, u, object, detail, err));
+}
+
+/* ---- the unit ---- */
+
+static enum rc
+desk_one(struct tx *tx, struct desk_unit *u, struct err *err)
+{
+
+	u->refusal = (struct refusal)REFUSAL_INIT;
+	u->done = 0;
+	switch (u->op) {
+	case DESK_OWN_RETRY:
+		return (do_own_retry(tx, u, err));
+	case DESK_RETRY:
+	case DESK_DISCARD:
+		return (do_message(tx, u, err));
+	case DESK_REQUEUE_LETTERS:
+	case DESK_DISCARD_LETTERS:
+		return (do_letters(tx, u, err));
+	case DESK_PAUSE:
+	case DESK_RESUME:
+	case DESK_RATE:
+		return (do_destination(tx, u, err));
+	case DESK_REWIND:
+	default:
+		return (do_lane(tx, u, err));
+	}
+}
+
+static enum rc
+desk_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
+{
+	size_t i;
+	enum rc rc;
+
+	for (i = 0; i < n; i++) {
+		rc = desk_one(tx, (struct desk_unit *)(void *)units[i], err);
+		if (rc != RC_OK)
+			return (err_wrap(err, "desk"));
+	}
+	return (RC_OK);
+}
+
+static void
+desk_done(struct unit *unit)
+{
+	struct desk_unit *u = (struct desk_unit *)(void *)unit;
+
+	u->finish(u);
+}
+
+static const struct unit_kind desk_kind = {
+    "desk", UNIT_CLIENT, ORDER_DESK, desk_apply, desk_done};
+
+void
+desk_unit_init(struct desk_unit *u, enum desk_op op, const char *by)
+{
+
+	memset(u, 0, sizeof(*u));
+	u->unit.kind = &desk_kind;
+	u->unit.bytes = sizeof(*u);
+	u->op = op;
+	(void)snprintf(u->by, sizeof(u->by), "%s", by);
+	u->refusal = (struct refusal)REFUSAL_INIT;
+}
