@@ -65,8 +65,10 @@ void desk_next(
 void desk_next_text(
     struct ask *ask, struct buf *b, const char *cursor, const char *next);
 
-/* A row's members without its braces. */
-void desk_row_members(struct buf *b, const struct desk_row *row);
+/* A row's members without its braces; ${count} is what the number of its
+ * attempts is called. */
+void desk_row_members(
+    struct buf *b, const struct desk_row *row, const char *count);
 
 /* A dead letter as an object. */
 void desk_dead_object(struct buf *b, const struct desk_dead *dead);

@@ -30,7 +30,7 @@ list_row(void *arg, const struct desk_row *row, struct err *err)
 	(void)err;
 	jw_comma(b);
 	buf_addc(b, '{');
-	desk_row_members(b, row);
+	desk_row_members(b, row, "attempts");
 	buf_addc(b, '}');
 	return (RC_OK);
 }

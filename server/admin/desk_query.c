@@ -77,6 +77,9 @@ desk_resolve(struct ask *ask, struct db *db, const struct desk_names *names,
 		    db, destination, take_destination, ret_destination, err);
 		if (rc == RC_NOT_FOUND)
 			refuse_name(ask, names, "destination", destination);
+		/* That of all is no limit. */
+		if (*ret_destination == 0)
+			*ret_destination = -1;
 	}
 	return (rc);
 }

@@ -131,7 +131,7 @@ add_times(struct buf *b, const struct desk_row *row)
 }
 
 void
-desk_row_members(struct buf *b, const struct desk_row *row)
+desk_row_members(struct buf *b, const struct desk_row *row, const char *count)
 {
 	bool pending = strcmp(row->state, "pending") == 0;
 
@@ -144,7 +144,7 @@ desk_row_members(struct buf *b, const struct desk_row *row)
 	jw_str(b, "state", row->state);
 	jw_str(b, "reason", row->reason);
 	jw_str(b, "priority", priority_name((int)row->priority));
-	jw_int(b, "attempts", row->attempts);
+	jw_int(b, count, row->attempts);
 	jw_int(b, "retry_count", row->retry_count);
 	jw_int(b, "rescue_count", row->rescue_count);
 	add_times(b, row);

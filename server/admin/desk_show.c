@@ -184,7 +184,7 @@ take_row(void *arg, const struct desk_row *row, struct err *err)
 	char until[CLK_RFC3339_SIZE];
 
 	(void)err;
-	desk_row_members(s->out, row);
+	desk_row_members(s->out, row, "attempt_count");
 	add_step(s, row->created_at, "accepted", NULL);
 	if (row->deliver_at != 0) {
 		clk_format_rfc3339(row->deliver_at, until);
