@@ -165,6 +165,7 @@ static const struct http_route routes[] = {
     {"POST", "/v1/admin/outbox/{id}/retry", desk_retry_post, HTTP_ADMIN},
     {"POST", "/v1/admin/outbox/{id}/discard", desk_discard_post, HTTP_ADMIN},
     {"GET", "/v1/admin/dead-letters", desk_dead_get, DESK_READ},
+    {"GET", "/v1/admin/dead-letters/export", desk_export_get, DESK_READ},
     {"POST", "/v1/admin/dead-letters/requeue", desk_dead_requeue_post,
 	HTTP_ADMIN},
     {"POST", "/v1/admin/dead-letters/discard", desk_dead_discard_post,

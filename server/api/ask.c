@@ -192,6 +192,65 @@ ask_problem(
 	ask_refuse(ask, &r);
 }
 
+/* ---- answers in pieces ---- */
+
+static void
+cut_off(struct ask *ask)
+{
+	struct buf none = BUF_INIT;
+
+	ask_piece(ask, HTTP_PIECE_CUT, &none);
+}
+
+static void
+run_piece(struct read_job *job, struct db *db, struct err *err)
+{
+	struct ask *ask =
+	    (struct ask *)(void *)((char *)job - offsetof(struct ask, job));
+
+	if (db != NULL && ask->read(ask, db, err) == RC_OK)
+		return;
+	log_error(LOG_EV_HTTP_FAIL, err, "request=%s method=%s path=%s",
+	    http_request_id(ask->req), http_method(ask->req),
+	    http_path(ask->req));
+	cut_off(ask);
+}
+
+/* Between its pieces a request is nobody's: it comes in anew. */
+static void
+want_piece(struct http_request *req, void *arg)
+{
+	struct ask *ask = arg;
+	struct api *api = ask->api;
+
+	(void)req;
+	atomic_fetch_add(&api->busy, 1);
+	ask->job.run = run_piece;
+	if (atomic_load(&api->stopped) ||
+	    readers_submit(api->o.readers, &ask->job) != RC_OK)
+		cut_off(ask);
+}
+
+void
+ask_pieces(struct ask *ask, const char *content_type, struct buf *first,
+    ask_read_fn next)
+{
+	struct api *api = ask->api;
+
+	ask->read = next;
+	http_answer_pieces(ask->req, content_type, first, want_piece, ask);
+	api_leave(api);
+}
+
+void
+ask_piece(struct ask *ask, enum http_piece kind, struct buf *piece)
+{
+	struct api *api = ask->api;
+
+	http_answer_piece(ask->req, kind, piece);
+	api_leave(api);
+}
+
 void
 etag_make(const struct buf *body, char ret[ETAG_SIZE])
 {

@@ -72,6 +72,13 @@ void ask_fail(struct ask *ask, const struct err *err);
 void ask_problem(struct ask *ask, enum problem p, const char *pointer,
     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
+/* Answers in pieces (http.h): ${first}, then whatever ${next} hands to
+ * ask_piece(), once a call; an error of its cuts the answer off.  Thread of
+ * ${next}: reader. */
+void ask_pieces(struct ask *ask, const char *content_type, struct buf *first,
+    ask_read_fn next);
+void ask_piece(struct ask *ask, enum http_piece kind, struct buf *piece);
+
 /* As ask_json(), with an ETag; 304 when If-None-Match names it. */
 void ask_json_tagged(struct ask *ask, int status, struct buf *body);
 

@@ -15,6 +15,9 @@
 #include "http/http_internal.h"
 #include "wire/wire.h"
 
+/* What libmicrohttpd asks for at once, of an answer in pieces. */
+#define PIECE_BLOCK 16384
+
 #define PROBLEM_JSON "application/problem+json"
 
 void
@@ -76,6 +79,33 @@ http_answer(struct http_request *req, int status, const char *content_type,
 		body->data = NULL;
 		body->len = body->cap = 0;
 	}
+	answer_deliver(req);
+}
+
+void
+http_answer_pieces(struct http_request *req, const char *content_type,
+    struct buf *first, http_more_fn more, void *arg)
+{
+
+	req->more = more;
+	req->more_arg = arg;
+	req->piece = HTTP_PIECE_MORE;
+	http_answer(req, 200, content_type, first);
+}
+
+void
+http_answer_piece(
+    struct http_request *req, enum http_piece kind, struct buf *piece)
+{
+
+	assert(req->magic == REQUEST_MAGIC && req->more != NULL &&
+	       req->out == NULL);
+	req->piece = buf_ok(piece) ? kind : HTTP_PIECE_CUT;
+	req->out = piece->data;
+	req->out_len = piece->len;
+	req->out_at = 0;
+	piece->data = NULL;
+	piece->len = piece->cap = 0;
 	answer_deliver(req);
 }
 
@@ -155,6 +185,42 @@ response_headers(struct http_request *req, struct MHD_Response *response)
 	return (ok == MHD_YES);
 }
 
+/* libmicrohttpd wants the next bytes of an answer in pieces.  Where there are
+ * none yet, the connection is suspended until they come.  Thread: the loop's.
+ */
+static ssize_t
+read_piece(void *arg, uint64_t pos, char *to, size_t size)
+{
+	struct http_request *req = arg;
+	size_t n = req->out_len - req->out_at;
+
+	(void)pos;
+	req->conn->phase = CONN_SENDING;
+	req->conn->deadline_ms =
+	    req->loop->now_ms + req->http->options.idle_deadline_ms;
+	if (req->piece == HTTP_PIECE_CUT)
+		return (MHD_CONTENT_READER_END_WITH_ERROR);
+	if (n > 0) {
+		if (n > size)
+			n = size;
+		memcpy(to, req->out + req->out_at, n);
+		req->out_at += n;
+		return ((ssize_t)n);
+	}
+	mem_free(req->out);
+	req->out = NULL;
+	req->out_len = req->out_at = 0;
+	if (req->piece == HTTP_PIECE_LAST)
+		return (MHD_CONTENT_READER_END_OF_STREAM);
+	if (atomic_load(&req->http->loops_stop))
+		return (MHD_CONTENT_READER_END_WITH_ERROR);
+	req->conn->phase = CONN_HANDLING;
+	req->suspended = true;
+	MHD_suspend_connection(req->mhd);
+	req->more(req, req->more_arg);
+	return (0);
+}
+
 /* The response for ${req}; takes req->out.  NULL: no memory. */
 static struct MHD_Response *
 response_new(struct http_request *req)
@@ -162,7 +228,10 @@ response_new(struct http_request *req)
 	static char nothing[1];
 	struct MHD_Response *response;
 
-	if (req->out != NULL)
+	if (req->more != NULL)
+		response = MHD_create_response_from_callback(
+		    MHD_SIZE_UNKNOWN, PIECE_BLOCK, read_piece, req, NULL);
+	else if (req->out != NULL)
 		response = MHD_create_response_from_buffer_with_free_callback(
 		    req->out_len, req->out, mem_free);
 	else
@@ -170,7 +239,8 @@ response_new(struct http_request *req)
 		    0, nothing, MHD_RESPMEM_PERSISTENT);
 	if (response == NULL)
 		return (NULL);
-	req->out = NULL;
+	if (req->more == NULL)
+		req->out = NULL;
 	if (!response_headers(req, response)) {
 		MHD_destroy_response(response);
 		return (NULL);
@@ -212,6 +282,8 @@ answer_raw(struct http_request *req)
 
 	answer_settle(req);
 	req->phase = REQUEST_QUEUED;
+	if (req->more != NULL && !req->no_memory)
+		return; /* a piece would look like the whole */
 	reason = MHD_get_reason_phrase_for((unsigned)req->status);
 	buf_addf(
 	    &b, "HTTP/1.1 %d %s\r\nConnection: close\r\n", req->status, reason);

@@ -186,6 +186,20 @@ void http_answer_header(
 void http_answer(struct http_request *req, int status, const char *content_type,
     struct buf *body);
 
+/* Answers in pieces, for what is too large to be held: ${first} goes out, then
+ * ${more} is called with ${arg} whenever a piece has gone out, until one is the
+ * last.  It sees to it that http_answer_piece() is called, once.  Between the
+ * pieces nobody has the request.  Thread of ${more}: the loop's. */
+typedef void (*http_more_fn)(struct http_request *req, void *arg);
+void http_answer_pieces(struct http_request *req, const char *content_type,
+    struct buf *first, http_more_fn more, void *arg);
+
+/* The next piece, which may be empty; takes its content.  HTTP_PIECE_CUT ends
+ * the connection, so that nobody takes a part for the whole.  Thread: any. */
+enum http_piece { HTTP_PIECE_MORE, HTTP_PIECE_LAST, HTTP_PIECE_CUT };
+void http_answer_piece(
+    struct http_request *req, enum http_piece kind, struct buf *piece);
+
 /* Answers with a problem document. */
 void http_answer_refusal(struct http_request *req, const struct refusal *r);
 

@@ -243,6 +243,10 @@ struct http_request {
 	char *out;
 	size_t out_len;
 	struct answer_header *headers;
+	http_more_fn more; /* it goes out in pieces; NULL: at once */
+	void *more_arg;
+	enum http_piece piece; /* what out is of it */
+	size_t out_at;         /* how much of out has gone */
 
 	/* The timer.  want_* and timer_queued: under loop->timer_lock. */
 	struct due_node due;

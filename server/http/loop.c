@@ -296,7 +296,8 @@ resume_ready(struct loop *loop)
 
 	for (req = loop->ready; req != NULL; req = next) {
 		next = (struct http_request *)(void *)req->answer_msg.node.next;
-		req->phase = REQUEST_ANSWERED;
+		if (req->phase < REQUEST_QUEUED)
+			req->phase = REQUEST_ANSWERED;
 		if (req->suspended) {
 			req->suspended = false;
 			MHD_resume_connection(req->mhd);

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The desk's dead letters, all that suit a filter, one a line, page by page: no
+ * more than a page is held, however many there are and however slowly they are
+ * read.
+ */
+#include "admin/desk_internal.h"
+
+#define NDJSON "application/x-ndjson"
+
+struct export_ask {
+	struct ask ask; /* first */
+	struct desk_dead_query query;
+	int64_t before;
+};
+
+static enum rc
+write_line(void *arg, const struct desk_dead *dead, struct err *err)
+{
+
+	(void)err;
+	desk_dead_object(arg, dead);
+	buf_addc(arg, '\n');
+	return (RC_OK);
+}
+
+/* Reads a page; a->before 0: it was the last. */
+static enum rc
+read_page(struct export_ask *a, struct db *db, struct buf *b, struct err *err)
+{
+
+	return (store_desk_dead(db, &a->query.filter, a->before, LIMIT_PAGE_MAX,
+	    write_line, b, &a->before, err));
+}
+
+static enum rc
+read_next(struct ask *ask, struct db *db, struct err *err)
+{
+	struct export_ask *a = (struct export_ask *)(void *)ask;
+	struct buf b = BUF_INIT;
+	enum rc rc = RC_OK;
+
+	if (a->before != 0)
+		rc = read_page(a, db, &b, err);
+	if (rc == RC_OK)
+		ask_piece(ask,
+		    a->before != 0 ? HTTP_PIECE_MORE : HTTP_PIECE_LAST, &b);
+	buf_fini(&b);
+	return (rc);
+}
+
+static enum rc
+read_first(struct ask *ask, struct db *db, struct err *err)
+{
+	struct export_ask *a = (struct export_ask *)(void *)ask;
+	struct desk_dead_query *q = &a->query;
+	struct buf b = BUF_INIT;
+	enum rc rc;
+
+	rc = desk_resolve(ask, db, &q->names, &q->filter.sender_id,
+	    &q->filter.destination_id, err);
+	if (rc != RC_OK)
+		return (rc == RC_NOT_FOUND ? RC_OK : rc);
+	if ((rc = read_page(a, db, &b, err)) == RC_OK) {
+		if (a->before != 0)
+			ask_pieces(ask, NDJSON, &b, read_next);
+		else
+			ask_page(ask, 200, NDJSON, &b);
+	}
+	buf_fini(&b);
+	return (rc);
+}
+
+void
+desk_export_get(struct http_request *req, void *arg)
+{
+	static const char *const allowed[] = {
+	    "reason", "destination", "sender", "resolved", NULL};
+	struct export_ask *a;
+
+	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
+	    !ask_query_check(&a->ask, allowed) ||
+	    !desk_dead_query(&a->ask, &a->query))
+		return;
+	a->before = INT64_MAX;
+	ask_read(&a->ask, read_first);
+}
