@@ -95,12 +95,6 @@ WHERE o.dest_kind = 'server' AND o.state = 'pending' LIMIT $1;
 
 -- ---- figures ----
 
--- name: desk_totals
-SELECT pending, scheduled, sending, sent, failed, expired, canceled,
-    accepted_total, sent_total, acked_total, retries_total, failed_total,
-    expired_total, canceled_total, requeued_total, rescues_total, fenced_total
-FROM outbox_totals WHERE one = 1;
-
 -- name: desk_dead_count
 SELECT count(*) FROM (SELECT 1 FROM dead_letter_queue INDEXED BY dead_waiting
     WHERE resolution IS NULL LIMIT $1);
@@ -277,7 +271,3 @@ FROM users u WHERE u.name > $1 ORDER BY u.name LIMIT $2;
 -- name: desk_audit
 SELECT audit_id, at, actor, action, object, detail
 FROM audit_log WHERE audit_id < $1 ORDER BY audit_id DESC LIMIT $2;
-
--- name: audit_insert
-INSERT INTO audit_log (at, actor, action, object, detail)
-VALUES ($1, $2, $3, $4, $5);

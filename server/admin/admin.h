@@ -12,6 +12,7 @@
 #include "http/http.h"
 #include "metrics/metrics.h"
 #include "push/push.h"
+#include "relay/relay.h"
 #include "store/reader.h"
 #include "store/writer.h"
 
@@ -23,6 +24,7 @@ struct admin_options {
 	struct metrics *metrics;
 	struct writer *writer;
 	struct readers *readers;
+	struct relay *relay; /* may be NULL */
 	const char *version;
 	int64_t max_pending, max_pending_total; /* to be told */
 

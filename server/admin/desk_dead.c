@@ -14,16 +14,14 @@ struct list_ask {
 };
 
 bool
-desk_reason_known(const char *text, size_t n)
+desk_reason_read(const char *text, size_t n, char ret[DESK_REASON_SIZE])
 {
-	static const char *const reasons[] = {"max_retries", "rejected",
-	    "expired", "poison", "discarded", "too_large"};
-	size_t i;
 
-	for (i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
-		if (strlen(reasons[i]) == n && memcmp(reasons[i], text, n) == 0)
-			return (true);
-	return (false);
+	if (n >= DESK_REASON_SIZE)
+		return (false);
+	memcpy(ret, text, n);
+	ret[n] = '\0';
+	return (outbox_reason_parse(ret) >= 0);
 }
 
 static bool
@@ -31,12 +29,9 @@ take_reason(struct ask *ask, struct desk_dead_query *q)
 {
 	const char *text = http_query(ask->req, "reason");
 
-	if (text == NULL)
+	if (text == NULL ||
+	    desk_reason_read(text, strlen(text), q->filter.reason))
 		return (true);
-	if (desk_reason_known(text, strlen(text))) {
-		memcpy(q->filter.reason, text, strlen(text) + 1);
-		return (true);
-	}
 	ask_problem(ask, PROBLEM_BAD_REQUEST, "",
 	    "parameter \"reason\" must be " DESK_REASONS);
 	return (false);

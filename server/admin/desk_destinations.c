@@ -86,14 +86,23 @@ write_waiting(struct buf *b, const struct desk_waiting *w, int64_t now_ms)
 	jw_bool(b, "truncated", w->truncated);
 }
 
-/* What the relay holds in memory. */
+/* What the relay holds in memory; it may never have met the destination. */
 static void
-write_relay(struct buf *b, int64_t destination_id)
+write_relay(
+    struct buf *b, const struct relay_stats *relay, int64_t destination_id)
 {
+	size_t i = 0;
 
-	(void)destination_id;
-	jw_null(b, "window");
-	jw_int(b, "in_flight", 0);
+	while (i < relay->n &&
+	       relay->destinations[i].destination_id != destination_id)
+		i++;
+	if (i < relay->n) {
+		jw_int(b, "window", relay->destinations[i].window);
+		jw_int(b, "in_flight", relay->destinations[i].in_flight);
+	} else {
+		jw_null(b, "window");
+		jw_int(b, "in_flight", 0);
+	}
 }
 
 static enum rc
@@ -101,9 +110,10 @@ write_page(struct admin *admin, struct db *db, const struct page *p,
     struct buf *b, struct err *err)
 {
 	int64_t budget, now_ms = clk_wall_ms(admin->o.clk);
+	struct relay_stats *relay;
 	struct desk_waiting w;
 	size_t i, start = 0;
-	enum rc rc = RC_OK;
+	enum rc rc;
 
 	budget = BUDGET_PAGE / (int64_t)(p->n > 0 ? p->n : 1);
 	if (budget > BUDGET_ONE)
@@ -112,16 +122,18 @@ write_page(struct admin *admin, struct db *db, const struct page *p,
 		budget = BUDGET_LEAST;
 	if (!buf_ok(&p->text))
 		return (err_set(err, RC_NO_MEMORY, "desk"));
+	rc = desk_relay(admin, &relay, err);
 	for (i = 0; i < p->n && rc == RC_OK; i++) {
 		rc = store_desk_waiting(
 		    db, p->items[i].destination_id, now_ms, budget, &w, err);
 		jw_comma(b);
 		buf_add(b, p->text.data + start, p->items[i].end - start);
-		write_relay(b, p->items[i].destination_id);
+		write_relay(b, relay, p->items[i].destination_id);
 		write_waiting(b, &w, now_ms);
 		buf_addc(b, '}');
 		start = p->items[i].end;
 	}
+	mem_free(relay);
 	return (rc);
 }
 

@@ -44,7 +44,9 @@ enum rc desk_resolve(struct ask *ask, struct db *db,
 /* The words of reasons (model/outbox.h). */
 #define DESK_REASONS                                                           \
 	"max_retries, rejected, expired, poison, discarded or too_large"
-bool desk_reason_known(const char *text, size_t n);
+
+/* Copies ${n} bytes if they are one of them. */
+bool desk_reason_read(const char *text, size_t n, char ret[DESK_REASON_SIZE]);
 
 /* Which dead letters a query asks for (desk_dead.c). */
 struct desk_dead_query {
@@ -77,6 +79,10 @@ void desk_dead_object(struct buf *b, const struct desk_dead *dead);
  * (desk_show.c). Thread: reader. */
 enum rc desk_show(struct db *db, const struct uuid *id, struct buf *b,
     struct err *err) MUST_USE;
+
+/* What the relay says of itself; mem_free() it (desk_stats.c). */
+enum rc desk_relay(
+    struct admin *admin, struct relay_stats **ret, struct err *err) MUST_USE;
 
 /* ---- handlers; the argument is the api ---- */
 

@@ -229,13 +229,12 @@ take_filter(struct many_ask *a, json_t *filter)
 		ask_refuse(&a->ask, &r);
 		return (false);
 	}
-	if (reason.p != NULL && !desk_reason_known(reason.p, reason.n)) {
+	if (reason.p != NULL &&
+	    !desk_reason_read(reason.p, reason.n, a->filter.reason)) {
 		ask_problem(&a->ask, PROBLEM_BAD_REQUEST, "/filter/reason",
 		    "\"reason\" must be " DESK_REASONS);
 		return (false);
 	}
-	if (reason.n > 0)
-		memcpy(a->filter.reason, reason.p, reason.n);
 	if (sender.n > 0)
 		memcpy(a->sender, sender.p, sender.n);
 	if (destination.n > 0)

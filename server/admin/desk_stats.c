@@ -3,38 +3,42 @@
  * The desk's figures.
  */
 #include "admin/desk_internal.h"
+#include "base/mem.h"
 #include "domain/entry.h"
 
 #define HOUR_MS (3600 * INT64_C(1000))
 
+/* Members that the table of totals has under other names. */
 static void
-add_states(struct buf *b, const struct desk_stats *s)
+add_totals(struct buf *b, const struct store_totals *t)
 {
+	static const struct {
+		const char *name;
+		enum store_total total;
+	} states[] = {{"pending", TOTAL_PENDING},
+	    {"scheduled", TOTAL_SCHEDULED}, {"sending", TOTAL_SENDING},
+	    {"sent", TOTAL_SENT}, {"failed", TOTAL_FAILED},
+	    {"expired", TOTAL_EXPIRED}, {"canceled", TOTAL_CANCELED}},
+	  totals[] = {{"accepted", TOTAL_EVER_ACCEPTED},
+	      {"sent", TOTAL_EVER_SENT}, {"acked", TOTAL_EVER_ACKED},
+	      {"retries", TOTAL_EVER_RETRIED}, {"failed", TOTAL_EVER_FAILED},
+	      {"expired", TOTAL_EVER_EXPIRED},
+	      {"canceled", TOTAL_EVER_CANCELED},
+	      {"requeued", TOTAL_EVER_REQUEUED},
+	      {"rescues", TOTAL_EVER_RESCUED}, {"fenced", TOTAL_EVER_FENCED}};
+	size_t i;
 
 	jw_member(b, "states");
 	buf_addc(b, '{');
-	jw_int(b, "pending", s->pending);
-	jw_int(b, "scheduled", s->scheduled);
-	jw_int(b, "sending", s->sending);
-	jw_int(b, "sent", s->sent);
-	jw_int(b, "failed", s->failed);
-	jw_int(b, "expired", s->expired);
-	jw_int(b, "canceled", s->canceled);
+	for (i = 0; i < sizeof(states) / sizeof(states[0]); i++)
+		jw_int(b, states[i].name, t->n[states[i].total]);
 	buf_addc(b, '}');
 	jw_member(b, "totals");
 	buf_addc(b, '{');
-	jw_int(b, "accepted", s->accepted_total);
-	jw_int(b, "sent", s->sent_total);
-	jw_int(b, "acked", s->acked_total);
-	jw_int(b, "retries", s->retries_total);
-	jw_int(b, "failed", s->failed_total);
-	jw_int(b, "expired", s->expired_total);
-	jw_int(b, "canceled", s->canceled_total);
-	jw_int(b, "requeued", s->requeued_total);
-	jw_int(b, "rescues", s->rescues_total);
-	jw_int(b, "fenced", s->fenced_total);
+	for (i = 0; i < sizeof(totals) / sizeof(totals[0]); i++)
+		jw_int(b, totals[i].name, t->n[totals[i].total]);
 	buf_addc(b, '}');
-	jw_int(b, "total_retries", s->retries_total);
+	jw_int(b, "total_retries", t->n[TOTAL_EVER_RETRIED]);
 }
 
 /* A share with four digits. */
@@ -50,6 +54,7 @@ add_share(struct buf *b, const char *name, int64_t part, int64_t whole)
 static void
 add_ages(struct buf *b, const struct desk_stats *s, int64_t now_ms)
 {
+	int64_t retries;
 
 	if (s->oldest_at != 0)
 		jw_int(b, "oldest_pending_age_ms",
@@ -63,19 +68,24 @@ add_ages(struct buf *b, const struct desk_stats *s, int64_t now_ms)
 		    b, "average_latency_ms", s->latency_ms / s->latency_count);
 	else
 		jw_null(b, "average_latency_ms");
-	add_share(b, "retry_rate", s->retries_total,
-	    s->sent_total + s->retries_total);
+	retries = s->totals.n[TOTAL_EVER_RETRIED];
+	add_share(
+	    b, "retry_rate", retries, s->totals.n[TOTAL_EVER_SENT] + retries);
 }
 
 static void
-add_machine(struct buf *b, struct admin *admin)
+add_machine(struct buf *b, struct admin *admin, const struct relay_stats *relay)
 {
 	struct writer_stats w = writer_stats_get(admin->o.writer);
 
 	jw_member(b, "relay");
 	buf_addc(b, '{');
-	jw_null(b, "last_turn_age_ms");
-	jw_int(b, "in_flight", 0);
+	if (relay->last_turn_ms != 0)
+		jw_int(b, "last_turn_age_ms",
+		    clk_mono_ms(admin->o.clk) - relay->last_turn_ms);
+	else
+		jw_null(b, "last_turn_age_ms");
+	jw_int(b, "in_flight", (int64_t)relay->in_flight);
 	buf_addc(b, '}');
 	jw_int(b, "wal_bytes", w.log_bytes);
 	jw_member(b, "queues");
@@ -89,26 +99,41 @@ add_machine(struct buf *b, struct admin *admin)
 	buf_addc(b, '}');
 }
 
+enum rc
+desk_relay(struct admin *admin, struct relay_stats **ret, struct err *err)
+{
+
+	if ((*ret = mem_zalloc(1, sizeof(**ret))) == NULL)
+		return (err_set(err, RC_NO_MEMORY, "desk"));
+	if (admin->o.relay != NULL)
+		relay_stats(admin->o.relay, *ret);
+	return (RC_OK);
+}
+
 static enum rc
 read_stats(struct ask *ask, struct db *db, struct err *err)
 {
 	struct admin *admin = api_admin(ask->api);
 	int64_t now_ms = clk_wall_ms(admin->o.clk);
+	struct relay_stats *relay;
 	struct buf b = BUF_INIT;
 	struct desk_stats s;
 	enum rc rc;
 
 	rc = store_desk_stats(db, now_ms - DESK_STUCK_MS,
 	    ENTRY_MAX_RETRIES - DESK_NEAR_FAILURE, now_ms - HOUR_MS, &s, err);
+	if (rc == RC_OK)
+		rc = desk_relay(admin, &relay, err);
 	if (rc != RC_OK)
 		return (rc);
 	buf_addc(&b, '{');
 	jw_time(&b, "at", now_ms);
-	add_states(&b, &s);
+	add_totals(&b, &s.totals);
 	jw_int(&b, "dead_letters_open", s.dead_open);
 	add_ages(&b, &s, now_ms);
-	add_machine(&b, admin);
+	add_machine(&b, admin, relay);
 	buf_addc(&b, '}');
+	mem_free(relay);
 	ask_json(ask, 200, &b);
 	buf_fini(&b);
 	return (RC_OK);

@@ -9,7 +9,7 @@
 #include "domain/auth.h"
 #include "domain/domain_internal.h"
 #include "domain/order.h"
-#include "store/desk.h"
+#include "store/dead.h"
 
 bool
 account_password_weak(
@@ -183,12 +183,14 @@ account_one(struct tx *tx, struct account_unit *u, struct err *err)
 static enum rc
 audit(struct tx *tx, const struct account_unit *u, struct err *err)
 {
-	const char *action = u->op == ACCOUNT_ADD        ? "user.add"
-			     : u->op == ACCOUNT_PASSWORD ? "user.passwd"
-							 : "user.disable";
+	const struct store_audit audit = {.actor = u->operator,
+	    .action = u->op == ACCOUNT_ADD ? "user_add"
+	    : u->op == ACCOUNT_PASSWORD    ? "user_passwd"
+					   : "user_disable",
+	    .object = u->user.name,
+	    .detail = u->user.admin ? "administrator" : NULL};
 
-	return (store_audit_add(tx->db, tx->now_ms, u->operator, action,
-	    u->user.name, u->user.admin ? "administrator" : NULL, err));
+	return (store_audit_insert(tx->db, &audit, tx->now_ms, err));
 }
 
 static enum rc

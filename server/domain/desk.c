@@ -11,6 +11,7 @@
 #include "domain/destination.h"
 #include "domain/domain_internal.h"
 #include "domain/order.h"
+#include "store/dead.h"
 #include "store/desk.h"
 #include "store/message.h"
 
@@ -18,22 +19,18 @@
 #define ROWS_MAX 256
 #define DETAIL_SIZE 1025
 
-static const char *const actions[] = {
-#define X(op, action) action,
-    DESK_OP_TABLE(X)
-#undef X
-};
-
 typedef enum rc (*row_fn)(struct tx *tx, int64_t outbox_id, const char *by,
     struct refusal *ret, struct err *err);
 
 static enum rc
-audit(struct tx *tx, const struct desk_unit *u, const char *object,
-    const char *detail, struct err *err)
+audit(struct tx *tx, const struct desk_unit *u, const char *action,
+    const struct uuid *message, const char *detail, struct err *err)
 {
+	char object[UUID_TEXT_LEN + 1];
+	const struct store_audit audit = {u->by, action, object, detail};
 
-	return (store_audit_add(
-	    tx->db, tx->now_ms, u->by, actions[u->op], object, detail, err));
+	uuid_format(message, object);
+	return (store_audit_insert(tx->db, &audit, tx->now_ms, err));
 }
 
 /* ---- messages ---- */
@@ -81,17 +78,17 @@ each_row(struct tx *tx, struct desk_unit *u, row_fn each, struct err *err)
 static enum rc
 do_message(struct tx *tx, struct desk_unit *u, struct err *err)
 {
-	char object[UUID_TEXT_LEN + 1], detail[64];
+	char detail[64];
+	bool discard = u->op == DESK_DISCARD;
 	enum rc rc;
 
-	rc = each_row(tx, u,
-	    u->op == DESK_DISCARD ? dead_discard : outbox_retry_now, err);
+	rc = each_row(tx, u, discard ? dead_discard : outbox_retry_now, err);
 	if (rc != RC_OK || u->done == 0)
 		return (rc);
-	uuid_format(&u->message, object);
 	(void)snprintf(
-	    detail, sizeof(detail), "%zu of its recipients", u->done);
-	return (audit(tx, u, object, detail, err));
+	    detail, sizeof(detail), "for %zu of its recipients", u->done);
+	return (audit(
+	    tx, u, discard ? "discard" : "retry", &u->message, detail, err));
 }
 
 /* The sender's own: no operator, no audit. */
@@ -118,9 +115,8 @@ static enum rc
 do_letter(struct tx *tx, struct desk_unit *u, struct desk_letter *letter,
     struct err *err)
 {
-	row_fn each =
-	    u->op == DESK_DISCARD_LETTERS ? dead_discard : dead_requeue;
-	char id[UUID_TEXT_LEN + 1], object[32], detail[DETAIL_SIZE];
+	bool discard = u->op == DESK_DISCARD_LETTERS;
+	char detail[DETAIL_SIZE];
 	struct desk_dead_object about;
 	struct refusal r = REFUSAL_INIT;
 	enum rc rc;
@@ -135,7 +131,8 @@ do_letter(struct tx *tx, struct desk_unit *u, struct desk_letter *letter,
 		refusal_set(&r, PROBLEM_CONFLICT, "",
 		    "somebody has dealt with it already");
 	} else if (rc == RC_OK) {
-		rc = each(tx, about.outbox_id, u->by, &r, err);
+		rc = (discard ? dead_discard : dead_requeue)(
+		    tx, about.outbox_id, u->by, &r, err);
 	}
 	if (rc != RC_OK)
 		return (rc);
@@ -145,11 +142,10 @@ do_letter(struct tx *tx, struct desk_unit *u, struct desk_letter *letter,
 		return (RC_OK);
 	}
 	u->done++;
-	uuid_format(&about.message_id, id);
-	(void)snprintf(object, sizeof(object), "%" PRId64, letter->dead_id);
-	(void)snprintf(
-	    detail, sizeof(detail), "message %s to %s", id, about.to);
-	return (audit(tx, u, object, detail, err));
+	(void)snprintf(detail, sizeof(detail), "dead letter %" PRId64 " to %s",
+	    letter->dead_id, about.to);
+	return (audit(tx, u, discard ? "discard" : "requeue", &about.message_id,
+	    detail, err));
 }
 
 static enum rc
@@ -161,50 +157,6 @@ do_letters(struct tx *tx, struct desk_unit *u, struct err *err)
 	for (i = 0; i < u->nletters && rc == RC_OK; i++)
 		rc = do_letter(tx, u, &u->letters[i], err);
 	return (rc);
-}
-
-/* ---- destinations and lanes ---- */
-
-static enum rc
-do_destination(struct tx *tx, struct desk_unit *u, struct err *err)
-{
-	char rate[32];
-	const char *detail = NULL;
-	enum rc rc;
-
-	if (u->op == DESK_PAUSE) {
-		if (u->reason[0] != '\0')
-			detail = u->reason;
-		rc = destination_pause(
-		    tx, u->name, u->by, detail, &u->refusal, err);
-	} else if (u->op == DESK_RESUME) {
-		rc = destination_resume(tx, u->name, u->by, &u->refusal, err);
-	} else {
-		(void)snprintf(
-		    rate, sizeof(rate), "%" PRId64 " a second", u->number);
-		detail = u->number == 0 ? "no limit" : rate;
-		rc = destination_rate(
-		    tx, u->name, u->number, u->by, &u->refusal, err);
-	}
-	if (rc != RC_OK || u->refusal.problem != PROBLEM_NONE)
-		return (rc);
-	u->done = 1;
-	return (audit(tx, u, u->name, detail, err));
-}
-
-static enum rc
-do_lane(struct tx *tx, struct desk_unit *u, struct err *err)
-{
-	char object[32], detail[32];
-	enum rc rc;
-
-	rc = lane_rewind(tx, u->lane_id, u->number, u->by, &u->refusal, err);
-	if (rc != RC_OK || u->refusal.problem != PROBLEM_NONE)
-		return (rc);
-	u->done = 1;
-	(void)snprintf(object, sizeof(object), "%" PRId64, u->lane_id);
-	(void)snprintf(detail, sizeof(detail), "to %" PRId64, u->number);
-	return (audit(tx, u, object, detail, err));
 }
 
 /* ---- the unit ---- */
@@ -224,13 +176,20 @@ desk_one(struct tx *tx, struct desk_unit *u, struct err *err)
 	case DESK_REQUEUE_LETTERS:
 	case DESK_DISCARD_LETTERS:
 		return (do_letters(tx, u, err));
+	/* These write down themselves who did it. */
 	case DESK_PAUSE:
+		return (destination_pause(tx, u->name, u->by,
+		    u->reason[0] != '\0' ? u->reason : NULL, &u->refusal, err));
 	case DESK_RESUME:
+		return (
+		    destination_resume(tx, u->name, u->by, &u->refusal, err));
 	case DESK_RATE:
-		return (do_destination(tx, u, err));
+		return (destination_rate(
+		    tx, u->name, u->number, u->by, &u->refusal, err));
 	case DESK_REWIND:
 	default:
-		return (do_lane(tx, u, err));
+		return (lane_rewind(
+		    tx, u->lane_id, u->number, u->by, &u->refusal, err));
 	}
 }
 

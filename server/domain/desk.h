@@ -17,22 +17,16 @@
 #define DESK_REASON_LEN 512
 #define DESK_NAME_LEN 253
 
-/* X(op, what the audit log calls it) */
-#define DESK_OP_TABLE(X)                                                       \
-	X(DESK_OWN_RETRY, "")                                                  \
-	X(DESK_RETRY, "message.retry")                                         \
-	X(DESK_DISCARD, "message.discard")                                     \
-	X(DESK_REQUEUE_LETTERS, "dead_letter.requeue")                         \
-	X(DESK_DISCARD_LETTERS, "dead_letter.discard")                         \
-	X(DESK_PAUSE, "destination.pause")                                     \
-	X(DESK_RESUME, "destination.resume")                                   \
-	X(DESK_RATE, "destination.rate")                                       \
-	X(DESK_REWIND, "lane.rewind")
-
 enum desk_op {
-#define X(op, action) op,
-	DESK_OP_TABLE(X)
-#undef X
+	DESK_OWN_RETRY,
+	DESK_RETRY,
+	DESK_DISCARD,
+	DESK_REQUEUE_LETTERS,
+	DESK_DISCARD_LETTERS,
+	DESK_PAUSE,
+	DESK_RESUME,
+	DESK_RATE,
+	DESK_REWIND
 };
 
 /* A dead letter of a list, and what became of it. */

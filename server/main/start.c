@@ -323,6 +323,7 @@ make_api(struct server *s, struct err *err)
 	    .metrics = s->metrics,
 	    .writer = s->writer,
 	    .readers = s->readers,
+	    .relay = s->relay,
 	    .version = PACKAGE_VERSION,
 	    .max_pending = s->config.max_pending,
 	    .max_pending_total = s->config.max_pending_total,

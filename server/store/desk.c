@@ -45,32 +45,6 @@ ready_at(const struct db_row *row, int col)
 /* ---- figures ---- */
 
 static enum rc
-take_totals(void *arg, const struct db_row *row, struct err *err)
-{
-	struct desk_stats *s = arg;
-
-	(void)err;
-	s->pending = db_row_i64(row, 0);
-	s->scheduled = db_row_i64(row, 1);
-	s->sending = db_row_i64(row, 2);
-	s->sent = db_row_i64(row, 3);
-	s->failed = db_row_i64(row, 4);
-	s->expired = db_row_i64(row, 5);
-	s->canceled = db_row_i64(row, 6);
-	s->accepted_total = db_row_i64(row, 7);
-	s->sent_total = db_row_i64(row, 8);
-	s->acked_total = db_row_i64(row, 9);
-	s->retries_total = db_row_i64(row, 10);
-	s->failed_total = db_row_i64(row, 11);
-	s->expired_total = db_row_i64(row, 12);
-	s->canceled_total = db_row_i64(row, 13);
-	s->requeued_total = db_row_i64(row, 14);
-	s->rescues_total = db_row_i64(row, 15);
-	s->fenced_total = db_row_i64(row, 16);
-	return (RC_OK);
-}
-
-static enum rc
 take_oldest(void *arg, const struct db_row *row, struct err *err)
 {
 	int64_t at = ready_at(row, 1), *oldest = arg;
@@ -127,7 +101,7 @@ store_desk_stats(struct db *db, int64_t stuck_before, int64_t retry_count,
 	enum rc rc;
 
 	memset(ret, 0, sizeof(*ret));
-	rc = db_run(db, SQL_DESK_TOTALS, NULL, 0, take_totals, ret, NULL, err);
+	rc = store_totals_get(db, &ret->totals, err);
 	if (rc == RC_OK)
 		rc = number(
 		    db, SQL_DESK_DEAD_COUNT, DESK_COUNT, &ret->dead_open, err);

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 
 #include "db/db.h"
+#include "store/dead.h"
 
 /* Rows that one call looks at, at most. */
 #define DESK_WALK 20000
@@ -95,13 +96,15 @@ enum rc store_desk_attempts(struct db *db, int64_t outbox_id, int64_t limit,
 
 /* ---- dead letters (desk_dead.c) ---- */
 
+#define DESK_REASON_SIZE 33
+
 enum desk_resolved { DESK_OPEN, DESK_RESOLVED, DESK_BOTH };
 
 struct desk_dead_filter {
 	enum desk_resolved resolved;
-	char reason[33];        /* "": any */
-	int64_t destination_id; /* -1: any */
-	int64_t sender_id;      /* 0: any */
+	char reason[DESK_REASON_SIZE]; /* "": any */
+	int64_t destination_id;        /* -1: any */
+	int64_t sender_id;             /* 0: any */
 };
 
 struct desk_dead {
@@ -154,10 +157,7 @@ enum rc store_desk_dead_object(struct db *db, int64_t dead_id,
 /* ---- figures and destinations (desk.c) ---- */
 
 struct desk_stats {
-	int64_t pending, scheduled, sending, sent, failed, expired, canceled;
-	int64_t accepted_total, sent_total, acked_total, retries_total;
-	int64_t failed_total, expired_total, canceled_total, requeued_total;
-	int64_t rescues_total, fenced_total;
+	struct store_totals totals;
 	int64_t dead_open; /* at most DESK_COUNT */
 	int64_t oldest_at; /* when the oldest that waits could go; 0: none */
 	int64_t stuck_sending; /* unchanged since ${stuck_before} */
@@ -262,10 +262,5 @@ struct desk_audit {
 enum rc store_desk_audit(struct db *db, int64_t before, int64_t limit,
     enum rc (*each)(void *arg, const struct desk_audit *a, struct err *err),
     void *arg, struct err *err) MUST_USE;
-
-/* Writes down what ${actor} does at ${now_ms}; ${detail} may be NULL. */
-enum rc store_audit_add(struct db *db, int64_t now_ms, const char *actor,
-    const char *action, const char *object, const char *detail,
-    struct err *err) MUST_USE;
 
 #endif

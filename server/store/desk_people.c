@@ -115,17 +115,3 @@ store_desk_audit(struct db *db, int64_t before, int64_t limit,
 	v[1] = db_v_i64(limit);
 	return (db_run(db, SQL_DESK_AUDIT, v, 2, take_audit, &e, NULL, err));
 }
-
-enum rc
-store_audit_add(struct db *db, int64_t now_ms, const char *actor,
-    const char *action, const char *object, const char *detail, struct err *err)
-{
-	struct db_val v[5];
-
-	v[0] = db_v_i64(now_ms);
-	v[1] = db_v_str(actor);
-	v[2] = db_v_str(action);
-	v[3] = db_v_str(object);
-	v[4] = db_v_str(detail);
-	return (db_run(db, SQL_AUDIT_INSERT, v, 5, NULL, NULL, NULL, err));
-}
