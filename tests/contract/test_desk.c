@@ -233,6 +233,14 @@ test_filters(void **state)
 	rig_close(&r);
 }
 
+static bool
+has_set(const struct desk_filter *f)
+{
+
+	return (f->state == OUTBOX_PENDING || f->state == OUTBOX_SENDING ||
+		f->unchanged_since != 0 || f->retry_count != 0);
+}
+
 /* More waits than is looked at, of each kind: the pages come from a walk, and
  * show the same. */
 static void
@@ -254,7 +262,9 @@ test_large_sets(void **state)
 		    "CASE WHEN i = 25000 THEN 'failed' ELSE 'sent' END", "102",
 		    "");
 		for (i = 0; i < sizeof(filters) / sizeof(filters[0]); i++)
-			compare(&r, &filters[i].filter, filters[i].where, 200);
+			if (has_set(&filters[i].filter))
+				compare(&r, &filters[i].filter,
+				    filters[i].where, 200);
 		rig_close(&r);
 	}
 }

@@ -180,6 +180,67 @@ get_big(struct http_request *req, void *arg)
 	buf_fini(&b);
 }
 
+/* ---- in pieces ---- */
+
+struct pieces {
+	int64_t left, size;
+	bool cut, at_once;
+};
+
+static void
+piece_run(struct http_request *req)
+{
+	struct pieces *p = http_principal(req);
+	struct buf b = BUF_INIT;
+	enum http_piece kind = HTTP_PIECE_MORE;
+	int64_t i;
+
+	p->left--;
+	for (i = 0; i < p->size; i++)
+		buf_addc(&b, (char)('a' + p->left % 26));
+	if (p->left == 0)
+		kind = p->cut ? HTTP_PIECE_CUT : HTTP_PIECE_LAST;
+	http_answer_piece(req, kind, &b);
+	buf_fini(&b);
+}
+
+/* Once the worker has stopped, nobody gives any more. */
+static void
+piece_more(struct http_request *req, void *arg)
+{
+	struct job *job = http_alloc(req, sizeof(*job));
+	struct buf none = BUF_INIT;
+
+	atomic_fetch_add(&current->pieces, 1);
+	assert_non_null(job);
+	job->req = req;
+	job->run = piece_run;
+	if (((struct pieces *)arg)->at_once)
+		piece_run(req);
+	else if (mbox_put(work, &job->node) != RC_OK)
+		http_answer_piece(req, HTTP_PIECE_CUT, &none);
+}
+
+/* GET /pieces?n=&size=&cut=&at_once= */
+static void
+get_pieces(struct http_request *req, void *arg)
+{
+	struct fixture *f = arg;
+	struct pieces *p = http_alloc(req, sizeof(*p));
+	struct buf b = BUF_INIT;
+
+	atomic_fetch_add(&f->handled, 1);
+	assert_int_equal(http_on_free(req, on_freed, &f->freed), RC_OK);
+	p->left = strtoll(http_query(req, "n"), NULL, 10);
+	p->size = strtoll(http_query(req, "size"), NULL, 10);
+	p->cut = http_query(req, "cut") != NULL;
+	p->at_once = http_query(req, "at_once") != NULL;
+	http_set_principal(req, p);
+	buf_adds(&b, "first");
+	http_answer_pieces(req, "text/plain", &b, piece_more, p);
+	buf_fini(&b);
+}
+
 static void
 poll_wake(struct http_request *req, void *arg)
 {
@@ -279,6 +340,7 @@ static const struct http_route routes[] = {
     {"GET", "/items/special", get_hello, HTTP_PUBLIC},
     {"GET", "/query", get_query, HTTP_PUBLIC},
     {"GET", "/big", get_big, HTTP_PUBLIC},
+    {"GET", "/pieces", get_pieces, HTTP_PUBLIC},
     {"GET", "/poll", get_poll, HTTP_PUBLIC},
     {"GET", "/hold", get_hold, HTTP_PUBLIC},
     {"GET", "/error", get_error, HTTP_PUBLIC},

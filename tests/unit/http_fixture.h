@@ -26,6 +26,7 @@ struct fixture {
 	atomic_int handled;  /* calls of handlers */
 	atomic_int upgrades; /* sockets given to the upgrade function */
 	atomic_int early;    /* wake-ups before their time */
+	atomic_int pieces;   /* pieces that were asked for */
 	atomic_int freed;    /* calls of http_on_free()'s function */
 	struct http_request *_Atomic held; /* GET /hold, to be answered */
 };

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Answers in pieces: whole and in order, never asked for faster than they are
+ * read, cut so that nobody takes a part for the whole, and never in the way of
+ * a stop.
+ */
+#include "http_fixture.h"
+
+#include <sys/socket.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define HOST "Host: localhost\r\n"
+#define GET(target) "GET " target " HTTP/1.1\r\n" HOST "\r\n"
+
+static struct fixture f;
+
+static int
+setup(void **state)
+{
+
+	(void)state;
+	fixture_start(&f, 1000);
+	return (0);
+}
+
+static int
+teardown(void **state)
+{
+
+	(void)state;
+	fixture_stop(&f);
+	return (0);
+}
+
+static void
+sleep_ms(long ms)
+{
+	const struct timespec t = {.tv_nsec = ms * 1000000L};
+
+	(void)nanosleep(&t, NULL);
+}
+
+/* All that comes until the end of the answer in chunks, or of the connection;
+ * freed by the caller. */
+static char *
+read_all(int fd, size_t *ret_n)
+{
+	size_t n = 0, cap = 65536;
+	char *text = malloc(cap);
+	ssize_t got;
+
+	assert_non_null(text);
+	for (;;) {
+		if (n + 65536 > cap) {
+			text = realloc(text, cap *= 2);
+			assert_non_null(text);
+		}
+		got = recv(fd, text + n, 65535, 0);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			break;
+		n += (size_t)got;
+		if (n > 5 && memcmp(text + n - 5, "0\r\n\r\n", 5) == 0)
+			break;
+	}
+	text[n] = '\0';
+	*ret_n = n;
+	return (text);
+}
+
+/* Takes the chunks of ${text} together, in place.  False: it does not end. */
+static bool
+dechunk(char *text, size_t n, size_t *ret_n)
+{
+	char *from = strstr(text, "\r\n\r\n"), *to = text, *end = text + n;
+	unsigned long size;
+
+	assert_non_null(from);
+	from += 4;
+	for (;;) {
+		if (from >= end)
+			return (false);
+		size = strtoul(from, &from, 16);
+		assert_memory_equal(from, "\r\n", 2);
+		from += 2;
+		if (size == 0)
+			break;
+		if (from + size + 2 > end)
+			return (false);
+		memmove(to, from, size);
+		to += size;
+		from += size + 2;
+	}
+	*ret_n = (size_t)(to - text);
+	return (true);
+}
+
+static void
+check(const char *request, size_t pieces, size_t size)
+{
+	int fd = client_open(&f);
+	size_t i, k, n;
+	char *text, *p;
+
+	client_send(fd, request);
+	text = read_all(fd, &n);
+	assert_memory_equal(text, "HTTP/1.1 200", 12);
+	assert_non_null(strstr(text, "Transfer-Encoding: chunked"));
+	assert_true(dechunk(text, n, &n));
+	assert_int_equal(n, 5 + pieces * size);
+	assert_memory_equal(text, "first", 5);
+	p = text + 5;
+	for (i = pieces; i > 0; i--)
+		for (k = 0; k < size; k++)
+			assert_int_equal(*p++, 'a' + (int)((i - 1) % 26));
+	free(text);
+	/* The connection is kept. */
+	client_send(fd, request);
+	text = read_all(fd, &n);
+	assert_true(dechunk(text, n, &n));
+	assert_int_equal(n, 5 + pieces * size);
+	free(text);
+	(void)close(fd);
+}
+
+static void
+test_whole(void **state)
+{
+
+	(void)state;
+	check(GET("/pieces?n=1&size=1"), 1, 1);
+	check(GET("/pieces?n=30&size=1000"), 30, 1000);
+	check(GET("/pieces?n=30&size=1000&at_once=1"), 30, 1000);
+	check(GET("/pieces?n=3&size=700000"), 3, 700000);
+	check(GET("/pieces?n=5&size=0"), 5, 0);
+}
+
+/* Who knows no chunks reads until the end of the connection. */
+static void
+test_old_client(void **state)
+{
+	int fd = client_open(&f);
+	char *text;
+	size_t n;
+
+	(void)state;
+	client_send(fd, "GET /pieces?n=2&size=3 HTTP/1.0\r\n" HOST "\r\n");
+	text = read_all(fd, &n);
+	assert_non_null(strstr(text, "\r\n\r\nfirstbbbaaa"));
+	free(text);
+	(void)close(fd);
+}
+
+static void
+test_head(void **state)
+{
+	int fd = client_open(&f), asked = atomic_load(&f.pieces);
+	struct reply *r = malloc(sizeof(*r));
+	char head[2048] = "";
+	size_t n = 0;
+	ssize_t got;
+
+	(void)state;
+	assert_non_null(r);
+	client_send(fd, "HEAD /pieces?n=2&size=3 HTTP/1.1\r\n" HOST "\r\n");
+	while (n < sizeof(head) - 1 && strstr(head, "\r\n\r\n") == NULL) {
+		got = recv(fd, head + n, 1, 0);
+		assert_int_equal(got, 1);
+		head[++n] = '\0';
+	}
+	assert_memory_equal(head, "HTTP/1.1 200", 12);
+	client_send(fd, GET("/hello"));
+	client_read(fd, r, 0);
+	assert_int_equal(r->status, 200);
+	assert_int_equal(atomic_load(&f.pieces), asked);
+	free(r);
+	(void)close(fd);
+}
+
+/* No last chunk comes: nobody takes it for the whole. */
+static void
+test_cut(void **state)
+{
+	int fd = client_open(&f);
+	char *text;
+	size_t n;
+
+	(void)state;
+	client_send(fd, GET("/pieces?n=3&size=10&cut=1"));
+	text = read_all(fd, &n);
+	assert_non_null(strstr(text, "cccccccccc"));
+	assert_false(dechunk(text, n, &n));
+	free(text);
+	(void)close(fd);
+}
+
+/* 400 pieces of 256 KiB, and a client that does not read: the server asks for
+ * no more than the sockets hold. */
+static void
+test_slow_reader(void **state)
+{
+	int fd = client_open(&f), asked = atomic_load(&f.pieces), last, now,
+	    still = 0;
+	char *text;
+	size_t n;
+
+	(void)state;
+	client_send(fd, GET("/pieces?n=400&size=262144"));
+	for (last = -1; still < 20; last = now) {
+		sleep_ms(10);
+		now = atomic_load(&f.pieces) - asked;
+		still = now == last && now > 0 ? still + 1 : 0;
+	}
+	assert_true(last < 100);
+	text = read_all(fd, &n);
+	assert_true(dechunk(text, n, &n));
+	assert_int_equal(n, 5 + 400 * 262144);
+	free(text);
+	(void)close(fd);
+}
+
+static void
+test_client_goes(void **state)
+{
+	int fd = client_open(&f), freed = atomic_load(&f.freed), i;
+
+	(void)state;
+	client_send(fd, GET("/pieces?n=400&size=262144"));
+	(void)close(fd);
+	for (i = 0; i < 500 && atomic_load(&f.freed) == freed; i++)
+		sleep_ms(10);
+	assert_int_equal(atomic_load(&f.freed), freed + 1);
+}
+
+/* The server stops while some answers are half out: teardown must come back,
+ * and the library has nothing left that waits. */
+static void
+test_stop(void **state)
+{
+	int fd[4], i;
+	char byte;
+
+	(void)state;
+	for (i = 0; i < 4; i++) {
+		fd[i] = client_open(&f);
+		client_send(fd[i], GET("/pieces?n=400&size=262144"));
+		assert_int_equal(recv(fd[i], &byte, 1, 0), 1);
+	}
+	fixture_stop(&f);
+	for (i = 0; i < 4; i++)
+		(void)close(fd[i]);
+	fixture_start(&f, 1000);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_whole),
+	    cmocka_unit_test(test_old_client),
+	    cmocka_unit_test(test_head),
+	    cmocka_unit_test(test_cut),
+	    cmocka_unit_test(test_slow_reader),
+	    cmocka_unit_test(test_client_goes),
+	    cmocka_unit_test(test_stop),
+	};
+
+	return (cmocka_run_group_tests(tests, setup, teardown));
+}
