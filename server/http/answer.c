@@ -241,6 +241,11 @@ response_new(struct http_request *req)
 		return (NULL);
 	if (req->more == NULL)
 		req->out = NULL;
+	/* To HEAD the library would send the end of the chunks that it has not
+	 * sent: as if the client knew of none. */
+	else if (req->method == METHOD_HEAD)
+		(void)MHD_set_response_options(
+		    response, MHD_RF_HTTP_VERSION_1_0_ONLY, MHD_RO_END);
 	if (!response_headers(req, response)) {
 		MHD_destroy_response(response);
 		return (NULL);
