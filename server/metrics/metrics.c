@@ -10,15 +10,19 @@
 #include <assert.h>
 #include <stdalign.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/utf8.h"
 
 #define CACHE_LINE 64
 
-/* Upper bounds in microseconds, with the text that Prometheus shows. */
-#define BUCKET_TABLE(X)                                                        \
+/* Upper bounds in microseconds, with the text that Prometheus shows: from a
+ * commit to what an outage of a day and the default expiry make of a delivery.
+ * 300 stands for the alert of five minutes, 30 for time-outs. */
+#define SECONDS_TABLE(X)                                                       \
 	X(100, "0.0001")                                                       \
 	X(250, "0.00025")                                                      \
 	X(500, "0.0005")                                                       \
@@ -35,19 +39,50 @@
 	X(2500000, "2.5")                                                      \
 	X(5000000, "5")                                                        \
 	X(10000000, "10")                                                      \
+	X(30000000, "30")                                                      \
 	X(60000000, "60")                                                      \
+	X(300000000, "300")                                                    \
+	X(900000000, "900")                                                    \
+	X(3600000000, "3600")                                                  \
+	X(21600000000, "21600")                                                \
+	X(86400000000, "86400")                                                \
+	X(432000000000, "432000")                                              \
 	X(INT64_MAX, "+Inf")
 
-static const struct {
-	int64_t us;
+#define SIZES_TABLE(X)                                                         \
+	X(0, "0")                                                              \
+	X(1, "1")                                                              \
+	X(2, "2")                                                              \
+	X(5, "5")                                                              \
+	X(10, "10")                                                            \
+	X(20, "20")                                                            \
+	X(50, "50")                                                            \
+	X(100, "100")                                                          \
+	X(200, "200")                                                          \
+	X(500, "500")                                                          \
+	X(1000, "1000")                                                        \
+	X(INT64_MAX, "+Inf")
+
+struct bucket {
+	int64_t upto;
 	const char *text;
-} buckets[] = {
-#define X(us, text) {us, text},
-    BUCKET_TABLE(X)
+};
+
+static const struct bucket of_seconds[] = {
+#define X(upto, text) {upto, text},
+    SECONDS_TABLE(X)
 #undef X
 };
 
-#define BUCKETS (sizeof(buckets) / sizeof(buckets[0]))
+static const struct bucket of_sizes[] = {
+#define X(upto, text) {upto, text},
+    SIZES_TABLE(X)
+#undef X
+};
+
+#define BUCKETS (sizeof(of_seconds) / sizeof(of_seconds[0]))
+
+_Static_assert(sizeof(of_sizes) <= sizeof(of_seconds), "room for both");
 
 static const struct {
 	const char *name;
@@ -59,13 +94,34 @@ static const struct {
 #undef X
 };
 
+#define WORDS 12
+
+static const struct {
+	const char *name;
+	const char *label;
+	const char
+	    *words[WORDS + 1]; /* NULL after the last, which is "other" */
+	const char *help;
+} by_table[METRIC_BY_COUNT] = {
+#define WORD(word) word,
+#define X(id, name, label, words, help) {name, label, {words(WORD)}, help},
+    METRICS_BY_TABLE(X)
+#undef X
+#undef WORD
+};
+
 struct value {
-	alignas(CACHE_LINE) atomic_int_least64_t n; /* or a sum, in µs */
+	alignas(CACHE_LINE) atomic_int_least64_t n; /* or a sum */
 	atomic_int_least64_t bucket[BUCKETS];       /* histograms only */
+};
+
+struct value_by {
+	alignas(CACHE_LINE) atomic_int_least64_t n[WORDS];
 };
 
 struct metrics {
 	struct value value[METRIC_COUNT];
+	struct value_by by[METRIC_BY_COUNT];
 	void *memory; /* as allocated, before alignment */
 };
 
@@ -93,11 +149,21 @@ metrics_free(struct metrics *m)
 		mem_free(m->memory);
 }
 
+/* ---- counting ---- */
+
+static bool
+is_histogram(enum metric id)
+{
+
+	return (table[id].type == METRIC_HISTOGRAM ||
+		table[id].type == METRIC_SIZES);
+}
+
 void
 metrics_add(struct metrics *m, enum metric id, int64_t n)
 {
 
-	assert(id < METRIC_COUNT && table[id].type != METRIC_HISTOGRAM);
+	assert(id < METRIC_COUNT && !is_histogram(id));
 	if (m != NULL)
 		atomic_fetch_add_explicit(
 		    &m->value[id].n, n, memory_order_relaxed);
@@ -112,22 +178,61 @@ metrics_set(struct metrics *m, enum metric id, int64_t v)
 		atomic_store_explicit(&m->value[id].n, v, memory_order_relaxed);
 }
 
-void
-metrics_observe_us(struct metrics *m, enum metric id, int64_t us)
+static void
+observe(struct value *v, const struct bucket *buckets, int64_t n)
 {
 	size_t i;
 
-	assert(id < METRIC_COUNT && table[id].type == METRIC_HISTOGRAM);
-	if (m == NULL)
-		return;
-	if (us < 0)
-		us = 0; /* a wall clock went back */
-	for (i = 0; us > buckets[i].us; i++)
+	if (n < 0)
+		n = 0; /* a wall clock went back */
+	for (i = 0; n > buckets[i].upto; i++)
 		continue;
-	atomic_fetch_add_explicit(
-	    &m->value[id].bucket[i], 1, memory_order_relaxed);
-	atomic_fetch_add_explicit(&m->value[id].n, us, memory_order_relaxed);
+	atomic_fetch_add_explicit(&v->bucket[i], 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&v->n, n, memory_order_relaxed);
 }
+
+void
+metrics_observe_us(struct metrics *m, enum metric id, int64_t us)
+{
+
+	assert(id < METRIC_COUNT && table[id].type == METRIC_HISTOGRAM);
+	if (m != NULL)
+		observe(&m->value[id], of_seconds, us);
+}
+
+void
+metrics_observe_size(struct metrics *m, enum metric id, int64_t n)
+{
+
+	assert(id < METRIC_COUNT && table[id].type == METRIC_SIZES);
+	if (m != NULL)
+		observe(&m->value[id], of_sizes, n);
+}
+
+/* The place of ${word}, or of the last one, "other". */
+static size_t
+place_of(enum metric_by id, const char *word)
+{
+	size_t i;
+
+	for (i = 0; by_table[id].words[i + 1] != NULL; i++)
+		if (strcmp(by_table[id].words[i], word) == 0)
+			break;
+	return (i);
+}
+
+void
+metrics_add_by(
+    struct metrics *m, enum metric_by id, const char *word, int64_t n)
+{
+
+	assert(id < METRIC_BY_COUNT);
+	if (m != NULL)
+		atomic_fetch_add_explicit(
+		    &m->by[id].n[place_of(id, word)], n, memory_order_relaxed);
+}
+
+/* ---- looking ---- */
 
 static int64_t
 load(const atomic_int_least64_t *n)
@@ -145,56 +250,148 @@ metrics_get(const struct metrics *m, enum metric id)
 	assert(id < METRIC_COUNT);
 	if (m == NULL)
 		return (0);
-	if (table[id].type != METRIC_HISTOGRAM)
+	if (!is_histogram(id))
 		return (load(&m->value[id].n));
 	for (i = 0; i < BUCKETS; i++)
 		sum += load(&m->value[id].bucket[i]);
 	return (sum);
 }
 
-static void
-write_histogram(const struct value *v, const char *name, struct buf *out)
+int64_t
+metrics_sum(const struct metrics *m, enum metric id)
 {
-	int64_t sum = 0, us = load(&v->n);
+
+	assert(id < METRIC_COUNT && is_histogram(id));
+	return (m == NULL ? 0 : load(&m->value[id].n));
+}
+
+int64_t
+metrics_get_by(const struct metrics *m, enum metric_by id, const char *word)
+{
+
+	assert(id < METRIC_BY_COUNT);
+	return (m == NULL ? 0 : load(&m->by[id].n[place_of(id, word)]));
+}
+
+/* ---- showing ---- */
+
+void
+metrics_family(
+    struct buf *out, const char *name, enum metric_type type, const char *help)
+{
+	static const char *const types[] = {
+	    "counter", "gauge", "histogram", "histogram"};
+
+	buf_addf(out, "# HELP twinbox_%s %s\n", name, help);
+	buf_addf(out, "# TYPE twinbox_%s %s\n", name, types[type]);
+}
+
+/* Labels may hold any characters but three, which are escaped. */
+static void
+add_label_value(struct buf *out, const char *value)
+{
+	size_t n = strlen(value), good, i;
+
+	while (n > 0) {
+		good = n;
+		(void)utf8_valid(value, n, &good);
+		if (good > n)
+			good = n;
+		for (i = 0; i < good; i++) {
+			if (value[i] == '\n')
+				buf_adds(out, "\\n");
+			else if (value[i] == '\\' || value[i] == '"')
+				buf_addf(out, "\\%c", value[i]);
+			else
+				buf_addc(out, value[i]);
+		}
+		if (good < n) {
+			buf_addc(out, '?');
+			good++;
+		}
+		value += good;
+		n -= good;
+	}
+}
+
+void
+metrics_sample(struct buf *out, const char *name,
+    const struct metric_label *labels, size_t n, int64_t value)
+{
 	size_t i;
 
-	for (i = 0; i < BUCKETS; i++) {
+	buf_addf(out, "twinbox_%s", name);
+	for (i = 0; i < n; i++) {
+		buf_addf(out, "%s%s=\"", i == 0 ? "{" : ",", labels[i].name);
+		add_label_value(out, labels[i].value);
+		buf_addc(out, '"');
+	}
+	buf_addf(out, "%s %lld\n", n > 0 ? "}" : "", (long long)value);
+}
+
+static void
+write_buckets(const struct value *v, const char *name,
+    const struct bucket *buckets, struct buf *out)
+{
+	int64_t sum = 0;
+	size_t i = 0;
+
+	do {
 		sum += load(&v->bucket[i]);
 		buf_addf(out, "twinbox_%s_bucket{le=\"%s\"} %lld\n", name,
 		    buckets[i].text, (long long)sum);
-	}
-	buf_addf(out, "twinbox_%s_sum %lld.%06lld\n", name,
-	    (long long)(us / 1000000), (long long)(us % 1000000));
+	} while (buckets[i++].upto != INT64_MAX);
 	buf_addf(out, "twinbox_%s_count %lld\n", name, (long long)sum);
 }
 
-/* Of the name without its label. */
-static int
-name_len(int id)
+static void
+write_value(const struct value *v, int i, struct buf *out)
 {
+	const char *name = table[i].name;
+	int64_t n = load(&v->n);
 
-	return ((int)strcspn(table[id].name, "{"));
+	switch (table[i].type) {
+	case METRIC_HISTOGRAM:
+		buf_addf(out, "twinbox_%s_sum %lld.%06lld\n", name,
+		    (long long)(n / 1000000), (long long)(n % 1000000));
+		write_buckets(v, name, of_seconds, out);
+		break;
+	case METRIC_SIZES:
+		buf_addf(out, "twinbox_%s_sum %lld\n", name, (long long)n);
+		write_buckets(v, name, of_sizes, out);
+		break;
+	case METRIC_COUNTER:
+	case METRIC_GAUGE:
+		metrics_sample(out, name, NULL, 0, n);
+		break;
+	}
+}
+
+static void
+write_by(const struct value_by *v, int id, struct buf *out)
+{
+	struct metric_label label = {.name = by_table[id].label};
+	size_t i;
+
+	metrics_family(
+	    out, by_table[id].name, METRIC_COUNTER, by_table[id].help);
+	for (i = 0; by_table[id].words[i] != NULL; i++) {
+		label.value = by_table[id].words[i];
+		metrics_sample(
+		    out, by_table[id].name, &label, 1, load(&v->n[i]));
+	}
 }
 
 void
 metrics_write(const struct metrics *m, struct buf *out)
 {
-	static const char *const types[] = {"counter", "gauge", "histogram"};
-	int i, n;
+	int i;
 
 	for (i = 0; m != NULL && i < (int)METRIC_COUNT; i++) {
-		n = name_len(i);
-		if (i == 0 || name_len(i - 1) != n ||
-		    memcmp(table[i].name, table[i - 1].name, (size_t)n) != 0) {
-			buf_addf(out, "# HELP twinbox_%.*s %s\n", n,
-			    table[i].name, table[i].help);
-			buf_addf(out, "# TYPE twinbox_%.*s %s\n", n,
-			    table[i].name, types[table[i].type]);
-		}
-		if (table[i].type == METRIC_HISTOGRAM)
-			write_histogram(&m->value[i], table[i].name, out);
-		else
-			buf_addf(out, "twinbox_%s %lld\n", table[i].name,
-			    (long long)load(&m->value[i].n));
+		metrics_family(
+		    out, table[i].name, table[i].type, table[i].help);
+		write_value(&m->value[i], i, out);
 	}
+	for (i = 0; m != NULL && i < (int)METRIC_BY_COUNT; i++)
+		write_by(&m->by[i], i, out);
 }

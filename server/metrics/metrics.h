@@ -1,22 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counters, gauges and histograms from one table, shown as Prometheus text
+ * Counters, gauges and histograms from two tables, shown as Prometheus text
  * (exposition format 0.0.4).  Updates are relaxed atomics: any thread, no
  * locks, no allocation.
+ *
+ * Labels: counters by a word from a list that is known beforehand are in the
+ * second table.  What is known only when somebody looks (destinations) is not
+ * kept here; who shows it uses metrics_family() and metrics_sample().
  */
 #ifndef METRICS_METRICS_H
 #define METRICS_METRICS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 
-enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM };
+/* Histograms are in seconds, fed with microseconds; those of METRIC_SIZES are
+ * of whole numbers, fed with these. */
+enum metric_type {
+	METRIC_COUNTER,
+	METRIC_GAUGE,
+	METRIC_HISTOGRAM,
+	METRIC_SIZES
+};
 
-/* X(id, name without the prefix "twinbox_", type, help).  Histograms are in
- * seconds, fed with microseconds.  Names that differ by their label only stand
- * together; the help is the first one's. */
+/* X(id, name without the prefix "twinbox_", type, help). */
 #define METRICS_TABLE(X)                                                       \
 	X(HTTP_REQUESTS, "http_requests_total", METRIC_COUNTER,                \
 	    "Requests answered")                                               \
@@ -42,24 +52,61 @@ enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM };
 	X(OUTBOX_ACKED, "outbox_acked_total", METRIC_COUNTER,                  \
 	    "Outbox rows acked by their recipient")                            \
 	X(OUTBOX_RETRIES, "outbox_retries_total", METRIC_COUNTER,              \
-	    "Times that a message was refused and put off")                    \
+	    "Attempts that failed and are repeated")                           \
+	X(OUTBOX_EXPIRED, "outbox_expired_total", METRIC_COUNTER,              \
+	    "Messages whose time ran out before they were delivered")          \
+	X(OUTBOX_CANCELED, "outbox_canceled_total", METRIC_COUNTER,            \
+	    "Messages taken back by their senders")                            \
+	X(OUTBOX_REQUEUED, "outbox_requeued_total", METRIC_COUNTER,            \
+	    "Messages given a new place after they had ended")                 \
 	X(OUTBOX_RESCUES, "outbox_rescues_total", METRIC_COUNTER,              \
-	    "Messages whose lease ran out")                                    \
+	    "Messages taken back from a lease that ran out")                   \
 	X(OUTBOX_FENCED, "outbox_fenced_total", METRIC_COUNTER,                \
-	    "Answers that came after their lease was lost")                    \
+	    "Outcomes refused, because their lease was not theirs any more")   \
+	X(OUTBOX_PENDING, "outbox_pending", METRIC_GAUGE,                      \
+	    "Messages that wait for delivery")                                 \
+	X(OUTBOX_SCHEDULED, "outbox_scheduled", METRIC_GAUGE,                  \
+	    "Messages that wait for their time")                               \
+	X(OUTBOX_SENDING, "outbox_sending", METRIC_GAUGE,                      \
+	    "Messages that are being sent to another server")                  \
+	X(OUTBOX_SENT_NOW, "outbox_sent", METRIC_GAUGE,                        \
+	    "Messages delivered and not acked yet")                            \
+	X(OUTBOX_FAILED_NOW, "outbox_failed", METRIC_GAUGE,                    \
+	    "Messages that have failed, dealt with or not")                    \
+	X(OUTBOX_EXPIRED_NOW, "outbox_expired", METRIC_GAUGE,                  \
+	    "Messages that have expired, dealt with or not")                   \
+	X(OUTBOX_OLDEST_SENDING, "outbox_oldest_sending_seconds",              \
+	    METRIC_GAUGE,                                                      \
+	    "How long the one that is being sent longest has been so")         \
+	X(LANES_READY, "lanes_ready", METRIC_GAUGE,                            \
+	    "Lanes to other servers with something to send; at most 10000 "    \
+	    "are counted")                                                     \
 	X(BOUNCES, "bounces_total", METRIC_COUNTER,                            \
-	    "Bounces put into senders' inboxes")                               \
-	X(DUPLICATES, "duplicates_total", METRIC_COUNTER,                      \
-	    "Messages that a destination had already")                         \
+	    "Senders told that their message did not arrive")                  \
 	X(QUEUE_FULL, "queue_full_total", METRIC_COUNTER,                      \
 	    "Sends refused because too much waits")                            \
-	X(OUTBOX_PENDING, "outbox_pending", METRIC_GAUGE,                      \
-	    "Outbox rows that wait for delivery")                              \
+	X(DUPLICATES, "duplicates_total", METRIC_COUNTER,                      \
+	    "Events that were offered again and not taken twice")              \
+	X(SCRUB_ERRORS, "scrub_errors_total", METRIC_COUNTER,                  \
+	    "Broken promises and damage found in the background")              \
+	X(PURGE_LAST, "purge_last_run_timestamp_seconds", METRIC_GAUGE,        \
+	    "When old rows were last purged, in seconds since 1970; until "    \
+	    "then the start")                                                  \
+	X(RELAY_TURN, "relay_last_turn_seconds", METRIC_GAUGE,                 \
+	    "Since the relay last turned")                                     \
+	X(RELAY_IN_FLIGHT, "relay_in_flight", METRIC_GAUGE,                    \
+	    "Messages that the relay has under way")                           \
 	X(INBOX_EVENTS, "inbox_events_total", METRIC_COUNTER,                  \
 	    "Events written to inboxes")                                       \
 	X(RECEIPTS, "receipts_total", METRIC_COUNTER, "Receipts made")         \
 	X(DELIVERY_SECONDS, "delivery_seconds", METRIC_HISTOGRAM,              \
-	    "From acceptance to the recipient's inbox")                        \
+	    "From acceptance, or the time asked for, to the inbox")            \
+	X(EVENT_SECONDS, "event_to_delivery_seconds", METRIC_HISTOGRAM,        \
+	    "From the time that its sender gives it to the inbox")             \
+	X(ATTEMPT_SECONDS, "attempt_seconds", METRIC_HISTOGRAM,                \
+	    "Duration of an attempt to send to another server")                \
+	X(CLAIM_ROWS, "claim_rows", METRIC_SIZES,                              \
+	    "Messages taken up by one claim for another server")               \
 	X(COMMIT_SECONDS, "commit_seconds", METRIC_HISTOGRAM,                  \
 	    "Duration of a COMMIT with its fsync")                             \
 	X(BATCH_UNITS, "batch_units_total", METRIC_COUNTER,                    \
@@ -86,32 +133,55 @@ enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM };
 	    "Refused log-ins")                                                 \
 	X(PASSWORDS, "passwords_total", METRIC_COUNTER,                        \
 	    "Runs of argon2, for passwords made or compared")                  \
-	X(PURGED_OUTBOX, "purged_total{table=\"outbox\"}", METRIC_COUNTER,     \
-	    "Rows deleted because they were older than their retention")       \
-	X(PURGED_ATTEMPTS, "purged_total{table=\"outbox_attempts\"}",          \
-	    METRIC_COUNTER, "")                                                \
-	X(PURGED_PROCESSED, "purged_total{table=\"processed_messages\"}",      \
-	    METRIC_COUNTER, "")                                                \
-	X(PURGED_DEAD, "purged_total{table=\"dead_letter_queue\"}",            \
-	    METRIC_COUNTER, "")                                                \
-	X(PURGED_AUDIT, "purged_total{table=\"audit_log\"}", METRIC_COUNTER,   \
-	    "")                                                                \
 	X(PURGE_FAILURES, "purge_failures_total", METRIC_COUNTER,              \
 	    "Times that purging was put off: disk, archive, writer")           \
 	X(SCRUBBED_ROWS, "scrubbed_rows_total", METRIC_COUNTER,                \
 	    "Rows read by the scrubber")                                       \
-	X(SCRUB_ERRORS, "scrub_errors_total", METRIC_COUNTER,                  \
-	    "What the scrubber found wrong: look at the log, run fsck")        \
 	X(MARK_FAILURES, "mark_failures_total", METRIC_COUNTER,                \
 	    "Times that DATA/mark could not be written")                       \
 	X(LOG_DROPPED, "log_dropped_total", METRIC_COUNTER,                    \
-	    "Log lines dropped because the log was not read")
+	    "Log lines dropped because the log was not read")                  \
+	X(CLOCK_JUMPS, "clock_jumps_total", METRIC_COUNTER,                    \
+	    "Times that the wall clock moved by itself, by more than 5 s")
+
+/* The words of the second table's labels, X(word).  One that is not listed is
+ * counted as "other", which each list has at its end. */
+#define METRIC_REASONS(X)                                                      \
+	X("max_retries")                                                       \
+	X("rejected")                                                          \
+	X("poison")                                                            \
+	X("too_large")                                                         \
+	X("discarded")                                                         \
+	X("other")
+#define METRIC_PURGED_TABLES(X)                                                \
+	X("outbox")                                                            \
+	X("outbox_attempts")                                                   \
+	X("processed_messages")                                                \
+	X("dead_letter_queue")                                                 \
+	X("audit_log")                                                         \
+	X("inbox")                                                             \
+	X("messages")                                                          \
+	X("other")
+
+/* X(id, name without the prefix, label, its words, help): counters. */
+#define METRICS_BY_TABLE(X)                                                    \
+	X(OUTBOX_FAILED, "outbox_failed_total", "reason", METRIC_REASONS,      \
+	    "Messages that have failed, by why")                               \
+	X(PURGED, "purged_total", "table", METRIC_PURGED_TABLES,               \
+	    "Old rows removed, by where")
 
 enum metric {
 #define X(id, name, type, help) METRIC_##id,
 	METRICS_TABLE(X)
 #undef X
 	    METRIC_COUNT
+};
+
+enum metric_by {
+#define X(id, name, label, words, help) METRIC_BY_##id,
+	METRICS_BY_TABLE(X)
+#undef X
+	    METRIC_BY_COUNT
 };
 
 struct metrics;
@@ -124,11 +194,40 @@ void metrics_free(struct metrics *m);
 void metrics_add(struct metrics *m, enum metric id, int64_t n);
 void metrics_set(struct metrics *m, enum metric id, int64_t v);
 void metrics_observe_us(struct metrics *m, enum metric id, int64_t us);
+void metrics_observe_size(struct metrics *m, enum metric id, int64_t n);
+
+/* Adds to the counter of ${word}; of "other" when it is not listed. */
+void metrics_add_by(
+    struct metrics *m, enum metric_by id, const char *word, int64_t n);
 
 /* The value of a counter or gauge; of a histogram its count. */
 int64_t metrics_get(const struct metrics *m, enum metric id);
 
+/* Of a histogram the sum, in what it was fed with. */
+int64_t metrics_sum(const struct metrics *m, enum metric id);
+
+/* The counter of ${word}, which must be listed. */
+int64_t metrics_get_by(
+    const struct metrics *m, enum metric_by id, const char *word);
+
 /* Appends all of them as Prometheus text. */
 void metrics_write(const struct metrics *m, struct buf *out);
+
+/* A label: its name, and any bytes as its value. */
+struct metric_label {
+	const char *name;
+	const char *value;
+};
+
+/* For what is known only when it is asked for: the head of the counters or
+ * gauges ${name} (without the prefix), whose samples must follow at once. */
+void metrics_family(
+    struct buf *out, const char *name, enum metric_type type, const char *help);
+
+/* A sample of them, with ${n} labels.  In their values backslash, quote and
+ * line feed are escaped, so that none can end its line or forge another; what
+ * is no UTF-8, which the format asks for, becomes '?'. */
+void metrics_sample(struct buf *out, const char *name,
+    const struct metric_label *labels, size_t n, int64_t value);
 
 #endif

@@ -59,14 +59,6 @@ struct janitor {
 	bool failing; /* has been logged */
 };
 
-static const enum metric counters[PURGE_TABLES] = {
-    [PURGE_OUTBOX] = METRIC_PURGED_OUTBOX,
-    [PURGE_ATTEMPTS] = METRIC_PURGED_ATTEMPTS,
-    [PURGE_PROCESSED] = METRIC_PURGED_PROCESSED,
-    [PURGE_DEAD] = METRIC_PURGED_DEAD,
-    [PURGE_AUDIT] = METRIC_PURGED_AUDIT,
-};
-
 static int64_t
 part(int64_t whole, int64_t parts, int64_t min, int64_t max)
 {
@@ -114,6 +106,8 @@ advance(struct janitor *j, int64_t now)
 	if (!list->end)
 		return;
 	w->due_ms = now + part(retention, REST_PART, REST_MIN_MS, REST_MAX_MS);
+	metrics_set(j->options.metrics, METRIC_PURGE_LAST,
+	    (now + j->ahead_ms) / 1000);
 	if (now < w->anew_ms)
 		return;
 	memset(&w->at, 0, sizeof(w->at));
@@ -145,7 +139,8 @@ take_back(struct janitor *j, int64_t now)
 		return;
 	}
 	succeeded(j);
-	metrics_add(j->options.metrics, counters[j->turn], j->unit.deleted);
+	metrics_add_by(j->options.metrics, METRIC_BY_PURGED,
+	    store_purge_name(j->turn), (int64_t)j->unit.deleted);
 	log_event(LOG_EV_UPKEEP_PURGE, "table=%s rows=%" PRId64,
 	    store_purge_name(j->turn), j->unit.deleted);
 	advance(j, now);

@@ -64,7 +64,7 @@ test_text(void **state)
 	metrics_observe_us(m, METRIC_COMMIT_SECONDS, 100);      /* <= 0.0001 */
 	metrics_observe_us(m, METRIC_COMMIT_SECONDS, 101);      /* <= 0.00025 */
 	metrics_observe_us(m, METRIC_COMMIT_SECONDS, 1200000);  /* <= 2.5 */
-	metrics_observe_us(m, METRIC_COMMIT_SECONDS, 70000000); /* +Inf */
+	metrics_observe_us(m, METRIC_COMMIT_SECONDS, 70000000); /* <= 300 */
 	metrics_observe_us(m, METRIC_COMMIT_SECONDS, -5);       /* as 0 */
 	metrics_write(m, &b);
 	text = buf_take(&b, &n);
@@ -80,12 +80,185 @@ test_text(void **state)
 	assert_line(text, "twinbox_commit_seconds_bucket{le=\"1\"} 3");
 	assert_line(text, "twinbox_commit_seconds_bucket{le=\"2.5\"} 4");
 	assert_line(text, "twinbox_commit_seconds_bucket{le=\"60\"} 4");
+	assert_line(text, "twinbox_commit_seconds_bucket{le=\"300\"} 5");
 	assert_line(text, "twinbox_commit_seconds_bucket{le=\"+Inf\"} 5");
 	assert_line(text, "twinbox_commit_seconds_sum 71.200201");
 	assert_line(text, "twinbox_commit_seconds_count 5");
 	assert_int_equal(metrics_get(m, METRIC_COMMIT_SECONDS), 5);
+	assert_int_equal(metrics_sum(m, METRIC_COMMIT_SECONDS), 71200201);
 	mem_free(text);
 	metrics_free(m);
+}
+
+/* ${m} as text; the caller frees it. */
+static char *
+text_of(const struct metrics *m)
+{
+	struct buf b = BUF_INIT;
+	char *text;
+
+	metrics_write(m, &b);
+	text = buf_take(&b, NULL);
+	assert_non_null(text);
+	return (text);
+}
+
+/* Both ends of every bucket of seconds, up to the default expiry. */
+static void
+test_seconds(void **state)
+{
+	static const struct {
+		int64_t us;
+		const char *line; /* the first bucket that holds it */
+		const char *none; /* the one before */
+	} rows[] = {
+	    {0, "le=\"0.0001\"} 1", NULL},
+	    {10000000, "le=\"10\"} 1", "le=\"5\"} 0"},
+	    {10000001, "le=\"30\"} 1", "le=\"10\"} 0"},
+	    {300000000, "le=\"300\"} 1", "le=\"60\"} 0"},
+	    {300000001, "le=\"900\"} 1", "le=\"300\"} 0"},
+	    {432000000000, "le=\"432000\"} 1", "le=\"86400\"} 0"},
+	    {432000000001, "le=\"+Inf\"} 1", "le=\"432000\"} 0"},
+	    {INT64_MAX, "le=\"+Inf\"} 1", "le=\"432000\"} 0"},
+	};
+	char line[100];
+	struct metrics *m;
+	char *text;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		m = metrics_new();
+		metrics_observe_us(m, METRIC_DELIVERY_SECONDS, rows[i].us);
+		text = text_of(m);
+		(void)snprintf(line, sizeof(line),
+		    "twinbox_delivery_seconds_bucket{%s", rows[i].line);
+		assert_line(text, line);
+		if (rows[i].none != NULL) {
+			(void)snprintf(line, sizeof(line),
+			    "twinbox_delivery_seconds_bucket{%s", rows[i].none);
+			assert_line(text, line);
+		}
+		mem_free(text);
+		metrics_free(m);
+	}
+}
+
+static void
+test_sizes(void **state)
+{
+	struct metrics *m = metrics_new();
+	char *text;
+
+	(void)state;
+	metrics_observe_size(m, METRIC_CLAIM_ROWS, 0);
+	metrics_observe_size(m, METRIC_CLAIM_ROWS, 1);
+	metrics_observe_size(m, METRIC_CLAIM_ROWS, 100);
+	metrics_observe_size(m, METRIC_CLAIM_ROWS, 101);
+	metrics_observe_size(m, METRIC_CLAIM_ROWS, 1001);
+	metrics_observe_size(NULL, METRIC_CLAIM_ROWS, 1);
+	assert_int_equal(metrics_sum(m, METRIC_CLAIM_ROWS), 1203);
+	assert_int_equal(metrics_sum(NULL, METRIC_CLAIM_ROWS), 0);
+	text = text_of(m);
+	assert_line(text, "# TYPE twinbox_claim_rows histogram");
+	assert_line(text, "twinbox_claim_rows_bucket{le=\"0\"} 1");
+	assert_line(text, "twinbox_claim_rows_bucket{le=\"1\"} 2");
+	assert_line(text, "twinbox_claim_rows_bucket{le=\"100\"} 3");
+	assert_line(text, "twinbox_claim_rows_bucket{le=\"200\"} 4");
+	assert_line(text, "twinbox_claim_rows_bucket{le=\"1000\"} 4");
+	assert_line(text, "twinbox_claim_rows_bucket{le=\"+Inf\"} 5");
+	assert_line(text, "twinbox_claim_rows_sum 1203");
+	assert_line(text, "twinbox_claim_rows_count 5");
+	mem_free(text);
+	metrics_free(m);
+}
+
+/* By a word: as many values as are listed, whatever is counted. */
+static void
+test_by(void **state)
+{
+	struct metrics *m = metrics_new();
+	char *text;
+	char word[16];
+	int i, n = 0;
+	const char *p;
+
+	(void)state;
+	metrics_add_by(m, METRIC_BY_OUTBOX_FAILED, "rejected", 2);
+	metrics_add_by(m, METRIC_BY_OUTBOX_FAILED, "max_retries", 1);
+	metrics_add_by(NULL, METRIC_BY_OUTBOX_FAILED, "rejected", 2);
+	for (i = 0; i < 1000; i++) {
+		(void)snprintf(word, sizeof(word), "new\"%d", i);
+		metrics_add_by(m, METRIC_BY_OUTBOX_FAILED, word, 1);
+	}
+	metrics_add_by(m, METRIC_BY_PURGED, "outbox", 500);
+	text = text_of(m);
+	assert_line(text, "# TYPE twinbox_outbox_failed_total counter");
+	assert_line(text, "twinbox_outbox_failed_total{reason=\"rejected\"} 2");
+	assert_line(
+	    text, "twinbox_outbox_failed_total{reason=\"max_retries\"} 1");
+	assert_line(text, "twinbox_outbox_failed_total{reason=\"poison\"} 0");
+	assert_line(text, "twinbox_outbox_failed_total{reason=\"other\"} 1000");
+	assert_line(text, "twinbox_purged_total{table=\"outbox\"} 500");
+	for (p = text;
+	     (p = strstr(p, "\ntwinbox_outbox_failed_total{")) != NULL; p++)
+		n++;
+	assert_int_equal(n, 6);
+	assert_int_equal(
+	    metrics_get_by(m, METRIC_BY_OUTBOX_FAILED, "rejected"), 2);
+	assert_int_equal(
+	    metrics_get_by(NULL, METRIC_BY_OUTBOX_FAILED, "rejected"), 0);
+	mem_free(text);
+	metrics_free(m);
+}
+
+/* A name that somebody chose cannot end its line, forge another, or be what
+ * the format does not allow. */
+static void
+test_hostile_labels(void **state)
+{
+	static const struct {
+		const char *value, *line;
+	} rows[] = {
+	    {"chat.example", "twinbox_x{destination=\"chat.example\"} 7\n"},
+	    {"", "twinbox_x{destination=\"\"} 7\n"},
+	    {"a\"} 1\ntwinbox_up 0\n#",
+		"twinbox_x{destination=\"a\\\"} 1\\ntwinbox_up 0\\n#\"} 7\n"},
+	    {"\\", "twinbox_x{destination=\"\\\\\"} 7\n"},
+	    {"\\n", "twinbox_x{destination=\"\\\\n\"} 7\n"},
+	    {"a\tb\r{}=,", "twinbox_x{destination=\"a\tb\r{}=,\"} 7\n"},
+	    {"m\xc3\xbcller.example",
+		"twinbox_x{destination=\"m\xc3\xbcller.example\"} 7\n"},
+	    {"a\xff\xfe"
+	     "b\xc3",
+		"twinbox_x{destination=\"a??b?\"} 7\n"},
+	    {"\xed\xa0\x80", "twinbox_x{destination=\"???\"} 7\n"},
+	};
+	struct metric_label labels[2] = {
+	    {"destination", ""}, {"state", "open"}};
+	struct buf b = BUF_INIT;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		labels[0].value = rows[i].value;
+		buf_reset(&b);
+		metrics_sample(&b, "x", labels, 1, 7);
+		buf_addc(&b, '\0');
+		assert_true(buf_ok(&b));
+		assert_string_equal(b.data, rows[i].line);
+	}
+	buf_reset(&b);
+	labels[0].value = "a";
+	metrics_family(&b, "x", METRIC_GAUGE, "Help");
+	metrics_sample(&b, "x", labels, 2, -1);
+	metrics_sample(&b, "x", NULL, 0, 3);
+	buf_addc(&b, '\0');
+	assert_string_equal(b.data,
+	    "# HELP twinbox_x Help\n# TYPE twinbox_x gauge\n"
+	    "twinbox_x{destination=\"a\",state=\"open\"} -1\n"
+	    "twinbox_x 3\n");
+	buf_fini(&b);
 }
 
 static void *
@@ -96,6 +269,7 @@ count_up(void *arg)
 	for (i = 0; i < 100000; i++) {
 		metrics_add(arg, METRIC_RECEIPTS, 1);
 		metrics_observe_us(arg, METRIC_DELIVERY_SECONDS, i);
+		metrics_add_by(arg, METRIC_BY_PURGED, "outbox", 1);
 	}
 	return (NULL);
 }
@@ -114,6 +288,7 @@ test_threads(void **state)
 		assert_int_equal(pthread_join(t[i], NULL), 0);
 	assert_int_equal(metrics_get(m, METRIC_RECEIPTS), 400000);
 	assert_int_equal(metrics_get(m, METRIC_DELIVERY_SECONDS), 400000);
+	assert_int_equal(metrics_get_by(m, METRIC_BY_PURGED, "outbox"), 400000);
 	metrics_free(m);
 }
 
@@ -133,6 +308,10 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_values),
 	    cmocka_unit_test(test_text),
+	    cmocka_unit_test(test_seconds),
+	    cmocka_unit_test(test_sizes),
+	    cmocka_unit_test(test_by),
+	    cmocka_unit_test(test_hostile_labels),
 	    cmocka_unit_test(test_threads),
 	    cmocka_unit_test(test_no_memory),
 	};
