@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The module's life, its routes, health and metrics.
+ * The module's life, its routes, health.
  */
 #include <stddef.h>
 
+#include "admin/admin_internal.h"
 #include "admin/desk_internal.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "page/page.h"
-#include "store/outbox.h"
 
 #define TEXT_PLAIN "text/plain; charset=utf-8"
-#define TEXT_METRICS "text/plain; version=0.0.4; charset=utf-8"
 
 enum rc
 admin_new(
@@ -24,6 +22,13 @@ admin_new(
 	admin->o = *options;
 	admin->start_ms = clk_wall_ms(options->clk);
 	(void)pthread_mutex_init(&admin->lock, NULL);
+	admin->alerts = alerts_new(options->clk, options->metrics);
+	if (admin->alerts == NULL) {
+		admin_free(admin);
+		return (err_set(err, RC_NO_MEMORY, "admin"));
+	}
+	metrics_set(
+	    options->metrics, METRIC_PURGE_LAST, admin->start_ms / 1000);
 	*ret = admin;
 	return (RC_OK);
 }
@@ -34,8 +39,23 @@ admin_free(struct admin *admin)
 
 	if (admin == NULL)
 		return;
+	alerts_free(admin->alerts);
 	(void)pthread_mutex_destroy(&admin->lock);
 	mem_free(admin);
+}
+
+enum rc
+admin_start(struct admin *admin, struct err *err)
+{
+
+	return (watch_start(admin, &admin->watch, err));
+}
+
+void
+admin_stop(struct admin *admin)
+{
+
+	watch_stop(&admin->watch);
 }
 
 /* ---- health ---- */
@@ -66,84 +86,6 @@ admin_ready(struct http_request *req, void *arg)
 	}
 	buf_adds(&b, "ready\n");
 	http_answer(req, 200, TEXT_PLAIN, &b);
-}
-
-/* ---- metrics ---- */
-
-struct metrics_ask {
-	struct read_job job; /* first */
-	struct http_request *req;
-	struct api *api;
-};
-
-/* Brings counter ${id} up to ${value}.  Under the lock. */
-static void
-catch_up(struct metrics *m, enum metric id, uint64_t value)
-{
-
-	metrics_add(m, id, (int64_t)value - metrics_get(m, id));
-}
-
-/* What others count by themselves is taken over when it is asked for. */
-static void
-take_over(struct admin *admin, int64_t pending)
-{
-	struct metrics *m = admin->o.metrics;
-	struct writer_stats w;
-
-	(void)pthread_mutex_lock(&admin->lock);
-	w = writer_stats_get(admin->o.writer);
-	metrics_set(m, METRIC_OUTBOX_PENDING, pending);
-	metrics_set(m, METRIC_WAL_BYTES, w.log_bytes);
-	catch_up(m, METRIC_BATCH_UNITS, w.units);
-	catch_up(m, METRIC_CHECKPOINTS, w.checkpoints);
-	catch_up(m, METRIC_LOG_DROPPED, log_dropped());
-	(void)pthread_mutex_unlock(&admin->lock);
-}
-
-/* Thread: reader. */
-static void
-run_metrics(struct read_job *job, struct db *db, struct err *err)
-{
-	struct metrics_ask *a = (struct metrics_ask *)(void *)job;
-	struct api *api = a->api;
-	struct admin *admin = api_admin(api);
-	struct buf b = BUF_INIT;
-	int64_t pending;
-
-	if (db == NULL ||
-	    store_outbox_pending_count(db, &pending, err) != RC_OK) {
-		http_answer_error(a->req, err);
-	} else {
-		take_over(admin, pending);
-		metrics_write(admin->o.metrics, &b);
-		process_metrics_write(&b, admin->start_ms);
-		http_answer(a->req, 200, TEXT_METRICS, &b);
-	}
-	api_leave(api);
-}
-
-void
-admin_metrics(struct http_request *req, void *arg)
-{
-	struct api *api = arg;
-	struct refusal r = REFUSAL_INIT;
-	struct metrics_ask *a;
-	enum rc rc = RC_NO_MEMORY;
-
-	if (!api_enter(api, req))
-		return;
-	if ((a = http_alloc(req, sizeof(*a))) != NULL) {
-		a->job.run = run_metrics;
-		a->req = req;
-		a->api = api;
-		rc = readers_submit(api_admin(api)->o.readers, &a->job);
-	}
-	if (rc == RC_OK)
-		return;
-	refusal_set(&r, problem_of_rc(rc), "", "%s", rc_text(rc));
-	http_answer_refusal(req, &r);
-	api_leave(api);
 }
 
 /* ---- routes ---- */

@@ -18,6 +18,19 @@
 
 struct admin;
 
+/* What the relay says of itself. */
+#define ADMIN_RELAY_DESTINATIONS 256
+struct admin_relay {
+	int64_t last_turn_ms; /* monotonic; 0: it has not turned yet */
+	int64_t in_flight;
+	size_t n;
+	struct admin_relay_destination {
+		int64_t destination_id;
+		int64_t window;
+		int64_t in_flight;
+	} destinations[ADMIN_RELAY_DESTINATIONS];
+};
+
 /* Pointers are kept. */
 struct admin_options {
 	const struct clk *clk;
@@ -31,11 +44,23 @@ struct admin_options {
 	/* Whether it can serve now; if not, why. */
 	bool (*ready)(void *arg, const char **ret_why);
 	void *ready_arg;
+
+	/* Fills ${ret}, which is zero before.  Thread: any. */
+	void (*relay)(void *arg, struct admin_relay *ret);
+	void *relay_arg;
+
+	int64_t watch_ms; /* how often it looks for alerts */
 };
 
 /* Makes it. */
 enum rc admin_new(const struct admin_options *options, struct admin **ret,
     struct err *err) MUST_USE;
+
+/* Begins to look for alerts; the readers must run. */
+enum rc admin_start(struct admin *admin, struct err *err) MUST_USE;
+
+/* Ends that; the readers must still run, or have been stopped. */
+void admin_stop(struct admin *admin);
 
 /* Frees; no request may come any more.  NULL is allowed. */
 void admin_free(struct admin *admin);

@@ -8,13 +8,45 @@
 #include <pthread.h>
 
 #include "admin/admin.h"
+#include "admin/alerts.h"
 #include "api/api.h"
 
 struct admin {
 	struct admin_options o;
 	int64_t start_ms;
 	pthread_mutex_t lock; /* of the counters that are taken over */
+	struct alerts *alerts;
+	struct watch *watch; /* NULL: it does not look */
 };
+
+/* All that there is to see, at a look: for the page of metrics and for the
+ * alerts.  Large: not for a stack. */
+struct sight {
+	struct figures figures;
+	struct admin_relay relay;
+	int64_t relay_age_ms; /* -1: it has not turned yet */
+	int64_t log_bytes;
+	bool ready;
+};
+
+/* Looks, and brings those metrics up to date that others count by themselves.
+ * Thread: reader. */
+enum rc sight_take(struct admin *admin, struct db *db, struct sight *ret,
+    struct err *err) MUST_USE;
+
+/* Appends what ${sight} has for the page of metrics. */
+void sight_metrics_write(
+    const struct admin *admin, const struct sight *sight, struct buf *out);
+
+struct watch;
+
+/* Looks for alerts every ${admin}->o.watch_ms, on a thread of its own and on a
+ * reader's. */
+enum rc watch_start(
+    struct admin *admin, struct watch **ret, struct err *err) MUST_USE;
+
+/* Waits for the end of a look that is under way.  NULL inside is allowed. */
+void watch_stop(struct watch **watch);
 
 /* A file of docs/, made part of the program by the build. */
 struct document {

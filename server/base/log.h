@@ -61,6 +61,10 @@ enum log_format { LOG_FMT_TEXT, LOG_FMT_JSON };
 	X(RELAY_RECOVER, LVL_INFO, "the relay took up what was pending")       \
 	X(RELAY_RESCUE, LVL_WARN, "leases were ended")                         \
 	X(RELAY_BREAKER, LVL_WARN, "a destination's breaker has changed")      \
+	X(ALERT_WARNING, LVL_WARN, "something needs an operator's look")       \
+	X(ALERT_ERROR, LVL_ERROR, "something needs an operator's hand")        \
+	X(ALERT_CLEARED, LVL_INFO, "an alert is over")                         \
+	X(CLOCK_JUMP, LVL_WARN, "the wall clock moved by itself")              \
 	X(AUTH_LOGIN, LVL_INFO, "a device logged in")                          \
 	X(AUTH_REFUSED, LVL_INFO, "a log-in was refused")                      \
 	X(USER_ADDED, LVL_INFO, "a user was registered")                       \

@@ -141,6 +141,9 @@
 	    "Rows a second that purging looks at, at most")                     \
 	X(INT, scrub_rate, "scrub-rate", "200", 0, 100000, "N",                 \
 	    "Rows a second that the scrubber reads to find damage; 0 is none")  \
+	X(DURATION, alert_interval, "alert-interval", "60s", CONFIG_SECOND,     \
+	    3600 * CONFIG_SECOND, "TIME",                                       \
+	    "How often it looks at its own figures, and logs alerts")           \
 	X(SIZE, checkpoint_size, "checkpoint-size", "32MiB", CONFIG_MIB,        \
 	    1024 * CONFIG_MIB, "SIZE",                                          \
 	    "Size of the write-ahead log that asks for a checkpoint")           \

@@ -328,7 +328,8 @@ make_api(struct server *s, struct err *err)
 	    .max_pending = s->config.max_pending,
 	    .max_pending_total = s->config.max_pending_total,
 	    .ready = is_ready,
-	    .ready_arg = s};
+	    .ready_arg = s,
+	    .watch_ms = s->config.alert_interval_ms};
 	struct api_options api_options = {.clk = s->clk,
 	    .rnd = s->rnd,
 	    .metrics = s->metrics,
@@ -406,6 +407,8 @@ start_threads(struct server *s, struct err *err)
 	    (rc = push_start(s->push, err)) != RC_OK ||
 	    (rc = control_start(
 		 &s->data, s->writer, s->readers, &s->control, err)) != RC_OK)
+		return (rc);
+	if ((rc = admin_start(s->admin, err)) != RC_OK)
 		return (rc);
 	atomic_store(&s->ready, true);
 	return (http_start(s->http, err));

@@ -118,6 +118,8 @@ stop_serving(struct server *s)
 	if (s->http != NULL)
 		wait_requests(s);
 	control_stop(s->control);
+	if (s->admin != NULL)
+		admin_stop(s->admin);
 	if (s->api != NULL)
 		api_stop(s->api);
 	if (s->relay != NULL)

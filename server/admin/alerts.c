@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Each alert is a line of the table and a function that says whether its
+ * condition holds, and why, in an operator's words.  Holding is measured by the
+ * monotonic clock; the wall clock only says since when.
+ */
+#include "admin/alerts.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "wire/json.h"
+
+#define TEXT_SIZE 256
+/* A mark each minute of the last hour. */
+#define MARKS 60
+#define HOUR_MS (60 * ALERTS_MINUTE_MS)
+
+static const struct {
+	const char *name;
+	enum alert_severity severity;
+	int64_t hold_ms;
+} table[ALERT_COUNT] = {
+#define X(id, name, severity, hold_ms) {name, severity, hold_ms},
+    ALERTS_TABLE(X)
+#undef X
+};
+
+static const char *const severities[] = {"warning", "error", "critical"};
+
+struct one {
+	bool holds;       /* its condition, at the last look */
+	bool raised;      /* for long enough */
+	int64_t begin_ms; /* monotonic: since when it holds */
+	int64_t since_ms; /* wall: the same */
+	char text[TEXT_SIZE];
+};
+
+/* The sums as they were at some time. */
+struct mark {
+	int64_t at_ms; /* monotonic */
+	int64_t sent, retries, delivered, delivered_us;
+};
+
+/* A breaker that is not closed, and since when we see it so (monotonic). */
+struct open_breaker {
+	int64_t destination_id;
+	int64_t since_ms;
+};
+
+struct alerts {
+	const struct clk *clk;
+	struct metrics *metrics;
+
+	/* Of the looking thread alone. */
+	struct mark marks[MARKS];
+	size_t nmarks; /* ever made */
+	struct open_breaker open[FIGURES_DESTINATIONS];
+	size_t nopen;
+	int64_t offset_ms; /* of the wall clock to the monotonic one */
+	bool looked;
+
+	pthread_mutex_t lock; /* of what follows */
+	struct one one[ALERT_COUNT];
+	struct alerts_rates rates;
+};
+
+struct alerts *
+alerts_new(const struct clk *clk, struct metrics *m)
+{
+	struct alerts *a;
+
+	if ((a = mem_zalloc(1, sizeof(*a))) == NULL)
+		return (NULL);
+	a->clk = clk;
+	a->metrics = m;
+	a->rates.latency_ms = -1;
+	(void)pthread_mutex_init(&a->lock, NULL);
+	return (a);
+}
+
+void
+alerts_free(struct alerts *a)
+{
+
+	if (a == NULL)
+		return;
+	(void)pthread_mutex_destroy(&a->lock);
+	mem_free(a);
+}
+
+/* ---- the last hour ---- */
+
+/* What has happened since the oldest mark that is not older than an hour; a
+ * mark is made each minute, however often somebody looks. */
+static struct alerts_rates
+last_hour(struct alerts *a, const struct mark *now)
+{
+	struct alerts_rates r = {.latency_ms = -1};
+	const struct mark *m, *oldest = now;
+	size_t i;
+
+	for (i = a->nmarks < MARKS ? 0 : a->nmarks - MARKS; i < a->nmarks;
+	     i++) {
+		m = &a->marks[i % MARKS];
+		if (now->at_ms - m->at_ms <= HOUR_MS) {
+			oldest = m;
+			break;
+		}
+	}
+	r.window_ms = now->at_ms - oldest->at_ms;
+	r.sent = now->sent - oldest->sent;
+	r.retries = now->retries - oldest->retries;
+	r.delivered = now->delivered - oldest->delivered;
+	if (r.delivered > 0)
+		r.latency_ms = (now->delivered_us - oldest->delivered_us) /
+			       r.delivered / 1000;
+	if (a->nmarks == 0 ||
+	    now->at_ms - a->marks[(a->nmarks - 1) % MARKS].at_ms >=
+		ALERTS_MINUTE_MS)
+		a->marks[a->nmarks++ % MARKS] = *now;
+	return (r);
+}
+
+/* ---- conditions ---- */
+
+/* What a condition is judged by, and where it says why. */
+struct judging {
+	struct alerts *alerts;
+	const struct alerts_look *look;
+	const struct alerts_rates *rates;
+	int64_t mono_ms, wall_ms;
+	char *text; /* TEXT_SIZE */
+};
+
+static bool
+depth_high(const struct judging *j)
+{
+	int64_t n = j->look->figures->totals.pending;
+
+	(void)snprintf(j->text, TEXT_SIZE, "%lld messages wait for delivery",
+	    (long long)n);
+	return (n > ALERTS_DEPTH);
+}
+
+static bool
+backlog(const struct judging *j)
+{
+	int64_t n = j->look->figures->totals.pending;
+
+	(void)snprintf(j->text, TEXT_SIZE,
+	    "%lld messages have been waiting for delivery", (long long)n);
+	return (n > ALERTS_BACKLOG);
+}
+
+static bool
+failed(const struct judging *j)
+{
+	const struct figures_dead *d = &j->look->figures->dead;
+
+	(void)snprintf(j->text, TEXT_SIZE,
+	    "%s%lld dead letters wait for somebody: %lld rejected, %lld out "
+	    "of retries, %lld expired, %lld for other reasons",
+	    d->all < FIGURES_ROWS ? "" : "at least ", (long long)d->all,
+	    (long long)d->rejected, (long long)d->max_retries,
+	    (long long)d->expired,
+	    (long long)(d->all - d->rejected - d->max_retries - d->expired));
+	return (d->all > 0);
+}
+
+static bool
+failed_many(const struct judging *j)
+{
+
+	(void)failed(j); /* says the same */
+	return (j->look->figures->dead.all > ALERTS_FAILED_MANY);
+}
+
+static bool
+stuck_sending(const struct judging *j)
+{
+	int64_t at = j->look->figures->oldest_sending_at;
+	int64_t age = at == 0 ? 0 : j->wall_ms - at;
+
+	(void)snprintf(j->text, TEXT_SIZE,
+	    "a message has been in the state sending for %lld minutes",
+	    (long long)(age / ALERTS_MINUTE_MS));
+	return (age > ALERTS_STUCK_MS);
+}
+
+static bool
+delivery_slow(const struct judging *j)
+{
+
+	(void)snprintf(j->text, TEXT_SIZE,
+	    "%lld messages of the last hour took %lld s on the average",
+	    (long long)j->rates->delivered,
+	    (long long)(j->rates->latency_ms / 1000));
+	return (j->rates->latency_ms > ALERTS_SLOW_MS);
+}
+
+static bool
+retry_rate_high(const struct judging *j)
+{
+	int64_t retries = j->rates->retries;
+	int64_t all = j->rates->sent + retries;
+
+	(void)snprintf(j->text, TEXT_SIZE,
+	    "%lld of %lld attempts of the last hour have failed",
+	    (long long)retries, (long long)all);
+	return (retries * 100 > all * ALERTS_RETRY_PERCENT);
+}
+
+/* Since when we have seen this breaker not closed. */
+static int64_t
+open_since(const struct alerts *a, int64_t destination_id, int64_t now_ms)
+{
+	size_t i;
+
+	for (i = 0; i < a->nopen; i++)
+		if (a->open[i].destination_id == destination_id)
+			return (a->open[i].since_ms);
+	return (now_ms);
+}
+
+static bool
+breaker_open(const struct judging *j)
+{
+	const struct figures *f = j->look->figures;
+	const struct figures_destination *first = NULL;
+	struct alerts *a = j->alerts;
+	struct open_breaker open[FIGURES_DESTINATIONS];
+	size_t i, n = 0, late = 0;
+
+	for (i = 0; i < f->n; i++) {
+		if (f->list[i].breaker == FIGURES_CLOSED)
+			continue;
+		open[n].destination_id = f->list[i].destination_id;
+		open[n].since_ms =
+		    open_since(a, f->list[i].destination_id, j->mono_ms);
+		if (j->mono_ms - open[n++].since_ms <= ALERTS_BREAKER_MS)
+			continue;
+		if (late++ == 0)
+			first = &f->list[i];
+	}
+	memcpy(a->open, open, n * sizeof(open[0]));
+	a->nopen = n;
+	if (first != NULL)
+		(void)snprintf(j->text, TEXT_SIZE,
+		    "%zu servers have not answered for more than 10 minutes, "
+		    "among them %.128s",
+		    late, first->name);
+	return (late > 0);
+}
+
+static bool
+relay_silent(const struct judging *j)
+{
+
+	(void)snprintf(j->text, TEXT_SIZE,
+	    "the relay has not turned for %lld s",
+	    (long long)(j->look->relay_age_ms / 1000));
+	return (j->look->relay_age_ms > ALERTS_SILENT_MS);
+}
+
+static bool
+log_large(const struct judging *j)
+{
+
+	(void)snprintf(j->text, TEXT_SIZE, "the write-ahead log holds %lld MiB",
+	    (long long)(j->look->log_bytes >> 20));
+	return (j->look->log_bytes > ALERTS_LOG_BYTES);
+}
+
+static bool (*const conditions[ALERT_COUNT])(const struct judging *) = {
+    [ALERT_DEPTH_HIGH] = depth_high,
+    [ALERT_BACKLOG] = backlog,
+    [ALERT_FAILED] = failed,
+    [ALERT_FAILED_MANY] = failed_many,
+    [ALERT_STUCK_SENDING] = stuck_sending,
+    [ALERT_DELIVERY_SLOW] = delivery_slow,
+    [ALERT_RETRY_RATE_HIGH] = retry_rate_high,
+    [ALERT_BREAKER_OPEN] = breaker_open,
+    [ALERT_RELAY_SILENT] = relay_silent,
+    [ALERT_LOG_LARGE] = log_large,
+};
+
+/* ---- a look ---- */
+
+static void
+tell_raised(enum alert id, const struct one *one)
+{
+
+	log_event(table[id].severity == ALERT_WARNING ? LOG_EV_ALERT_WARNING
+						      : LOG_EV_ALERT_ERROR,
+	    "%s severity=%s text=%s", table[id].name,
+	    severities[table[id].severity], one->text);
+}
+
+static void
+tell_cleared(enum alert id, int64_t begin_ms, int64_t now_ms)
+{
+
+	log_event(LOG_EV_ALERT_CLEARED, "%s seconds=%lld", table[id].name,
+	    (long long)((now_ms - begin_ms) / 1000));
+}
+
+/* One alert's state after a look. */
+static void
+judge(struct alerts *a, enum alert id, const struct judging *j)
+{
+	struct one *one = &a->one[id];
+	bool holds = conditions[id](j);
+
+	if (holds && !one->holds) {
+		one->begin_ms = j->mono_ms;
+		one->since_ms = j->wall_ms;
+	}
+	if (!holds && one->raised)
+		tell_cleared(id, one->begin_ms, j->mono_ms);
+	one->holds = holds;
+	if (!holds) {
+		one->raised = false;
+		return;
+	}
+	memcpy(one->text, j->text, TEXT_SIZE);
+	if (!one->raised && j->mono_ms - one->begin_ms >= table[id].hold_ms) {
+		one->raised = true;
+		tell_raised(id, one);
+	}
+}
+
+/* Steps of a wall clock make ages and due times wrong. */
+static void
+look_at_clock(struct alerts *a, int64_t wall_ms, int64_t mono_ms)
+{
+	int64_t moved = wall_ms - mono_ms - a->offset_ms;
+
+	if (a->looked && (moved > ALERTS_JUMP_MS || moved < -ALERTS_JUMP_MS)) {
+		metrics_add(a->metrics, METRIC_CLOCK_JUMPS, 1);
+		log_event(LOG_EV_CLOCK_JUMP, "moved_ms=%lld", (long long)moved);
+	}
+	a->offset_ms += moved;
+	a->looked = true;
+}
+
+void
+alerts_turn(struct alerts *a, const struct alerts_look *look)
+{
+	struct judging j = {.alerts = a,
+	    .look = look,
+	    .mono_ms = clk_mono_ms(a->clk),
+	    .wall_ms = clk_wall_ms(a->clk)};
+	struct mark now = {.at_ms = j.mono_ms,
+	    .sent = look->figures->totals.sent_total,
+	    .retries = look->figures->totals.retries_total,
+	    .delivered = look->delivered,
+	    .delivered_us = look->delivered_us};
+	char text[TEXT_SIZE] = "";
+	int id;
+
+	look_at_clock(a, j.wall_ms, j.mono_ms);
+	j.text = text;
+	(void)pthread_mutex_lock(&a->lock);
+	a->rates = last_hour(a, &now);
+	j.rates = &a->rates;
+	for (id = 0; id < (int)ALERT_COUNT; id++)
+		judge(a, (enum alert)id, &j);
+	(void)pthread_mutex_unlock(&a->lock);
+}
+
+/* ---- showing ---- */
+
+void
+alerts_write(struct alerts *a, struct buf *out)
+{
+	const struct one *one;
+	int id;
+
+	buf_addc(out, '[');
+	(void)pthread_mutex_lock(&a->lock);
+	for (id = 0; id < (int)ALERT_COUNT; id++) {
+		one = &a->one[id];
+		if (!one->raised)
+			continue;
+		jw_comma(out);
+		buf_addc(out, '{');
+		jw_str(out, "name", table[id].name);
+		jw_str(out, "severity", severities[table[id].severity]);
+		jw_time(out, "since", one->since_ms);
+		jw_str(out, "text", one->text);
+		buf_addc(out, '}');
+	}
+	(void)pthread_mutex_unlock(&a->lock);
+	buf_addc(out, ']');
+}
+
+void
+alerts_metrics_write(struct alerts *a, struct buf *out)
+{
+	struct metric_label labels[2] = {{"alert", ""}, {"severity", ""}};
+	bool raised[ALERT_COUNT];
+	int id;
+
+	(void)pthread_mutex_lock(&a->lock);
+	for (id = 0; id < (int)ALERT_COUNT; id++)
+		raised[id] = a->one[id].raised;
+	(void)pthread_mutex_unlock(&a->lock);
+	metrics_family(out, "alert", METRIC_GAUGE,
+	    "1 while the server itself raises this alert");
+	for (id = 0; id < (int)ALERT_COUNT; id++) {
+		labels[0].value = table[id].name;
+		labels[1].value = severities[table[id].severity];
+		metrics_sample(out, "alert", labels, 2, raised[id] ? 1 : 0);
+	}
+}
+
+void
+alerts_rates(struct alerts *a, struct alerts_rates *ret)
+{
+
+	(void)pthread_mutex_lock(&a->lock);
+	*ret = a->rates;
+	(void)pthread_mutex_unlock(&a->lock);
+}

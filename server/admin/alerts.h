@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The server's own alerts: the cheap ones of contrib/prometheus/alerts.yaml,
+ * for whom no Prometheus watches, judged once a minute from the same figures.
+ * One is raised when its condition has held for so long as the table says, and
+ * is cleared at the first look at which it does not hold; both are logged.
+ *
+ * This is the judge alone: it is given the figures and asks its clock; who
+ * looks, and when, is in watch.c.
+ */
+#ifndef ADMIN_ALERTS_H
+#define ADMIN_ALERTS_H
+
+#include "base/buf.h"
+#include "base/clk.h"
+#include "metrics/metrics.h"
+#include "store/figures.h"
+
+#define ALERTS_MINUTE_MS 60000
+
+enum alert_severity { ALERT_WARNING, ALERT_ERROR, ALERT_CRITICAL };
+
+/* X(id, name, severity, hold in ms): the name is that of the Prometheus alert
+ * in lower case (relay_silent is TwinboxRelaySilent).  Where an age says it
+ * already there is no further hold. */
+#define ALERTS_TABLE(X)                                                        \
+	X(DEPTH_HIGH, "outbox_depth_high", ALERT_WARNING, 0)                   \
+	X(BACKLOG, "outbox_backlog", ALERT_WARNING, 5 * ALERTS_MINUTE_MS)      \
+	X(FAILED, "outbox_failed", ALERT_CRITICAL, 0)                          \
+	X(FAILED_MANY, "outbox_failed_many", ALERT_ERROR, 0)                   \
+	X(STUCK_SENDING, "outbox_stuck_sending", ALERT_WARNING, 0)             \
+	X(DELIVERY_SLOW, "delivery_slow", ALERT_WARNING, 0)                    \
+	X(RETRY_RATE_HIGH, "retry_rate_high", ALERT_WARNING, 0)                \
+	X(BREAKER_OPEN, "breaker_open", ALERT_WARNING, 0)                      \
+	X(RELAY_SILENT, "relay_silent", ALERT_CRITICAL, 0)                     \
+	X(LOG_LARGE, "log_large", ALERT_WARNING, 5 * ALERTS_MINUTE_MS)
+
+enum alert {
+#define X(id, name, severity, hold_ms) ALERT_##id,
+	ALERTS_TABLE(X)
+#undef X
+	    ALERT_COUNT
+};
+
+/* What they are judged by.  Beyond each of these, not at it. */
+#define ALERTS_DEPTH 100
+#define ALERTS_BACKLOG 1000
+#define ALERTS_FAILED_MANY 10
+#define ALERTS_STUCK_MS (30 * ALERTS_MINUTE_MS)
+#define ALERTS_SLOW_MS (5 * ALERTS_MINUTE_MS)
+#define ALERTS_RETRY_PERCENT 10
+#define ALERTS_BREAKER_MS (10 * ALERTS_MINUTE_MS)
+#define ALERTS_SILENT_MS 10000
+#define ALERTS_LOG_BYTES (64 << 20)
+/* The wall clock moved by itself. */
+#define ALERTS_JUMP_MS 5000
+
+struct alerts;
+
+/* What is seen at a look. */
+struct alerts_look {
+	const struct figures *figures;
+	int64_t relay_age_ms; /* since the relay turned; -1: not known */
+	int64_t log_bytes;
+	int64_t delivered;    /* of METRIC_DELIVERY_SECONDS: how many, */
+	int64_t delivered_us; /* and their sum */
+};
+
+/* What happened in the last hour, or since the first look. */
+struct alerts_rates {
+	int64_t window_ms;
+	int64_t delivered;
+	int64_t latency_ms; /* their average; -1: there were none */
+	int64_t sent;
+	int64_t retries;
+};
+
+/* None is raised.  Both are kept; ${m} may be NULL.  NULL: no memory. */
+struct alerts *alerts_new(const struct clk *clk, struct metrics *m);
+
+/* Frees.  NULL is allowed. */
+void alerts_free(struct alerts *a);
+
+/* Judges all of them, logs what has begun and what has ended. */
+void alerts_turn(struct alerts *a, const struct alerts_look *look);
+
+/* Appends those that are raised as a JSON array: name, severity, since, text.
+ * Thread: any. */
+void alerts_write(struct alerts *a, struct buf *out);
+
+/* Appends a gauge for each, 1 while it is raised, as Prometheus text.
+ * Thread: any. */
+void alerts_metrics_write(struct alerts *a, struct buf *out);
+
+/* The last hour.  Thread: any. */
+void alerts_rates(struct alerts *a, struct alerts_rates *ret);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * GET /metrics: what is counted, what is seen, and the process, as Prometheus
+ * text.
+ */
+#include <stddef.h>
+
+#include "admin/admin_internal.h"
+#include "base/mem.h"
+
+#define TEXT_METRICS "text/plain; version=0.0.4; charset=utf-8"
+
+struct metrics_ask {
+	struct read_job job; /* first */
+	struct http_request *req;
+	struct api *api;
+};
+
+static enum rc
+write_page(struct admin *admin, struct db *db, struct buf *out, struct err *err)
+{
+	struct sight *sight;
+	enum rc rc;
+
+	if ((sight = mem_alloc(sizeof(*sight))) == NULL)
+		return (err_set(err, RC_NO_MEMORY, "metrics"));
+	if ((rc = sight_take(admin, db, sight, err)) == RC_OK) {
+		metrics_write(admin->o.metrics, out);
+		sight_metrics_write(admin, sight, out);
+		process_metrics_write(out, admin->start_ms);
+	}
+	mem_free(sight);
+	return (rc);
+}
+
+/* Thread: reader. */
+static void
+run_metrics(struct read_job *job, struct db *db, struct err *err)
+{
+	struct metrics_ask *a = (struct metrics_ask *)(void *)job;
+	struct api *api = a->api;
+	struct buf b = BUF_INIT;
+
+	if (db == NULL || write_page(api_admin(api), db, &b, err) != RC_OK) {
+		buf_fini(&b);
+		http_answer_error(a->req, err);
+	} else {
+		http_answer(a->req, 200, TEXT_METRICS, &b);
+	}
+	api_leave(api);
+}
+
+void
+admin_metrics(struct http_request *req, void *arg)
+{
+	struct api *api = arg;
+	struct refusal r = REFUSAL_INIT;
+	struct metrics_ask *a;
+	enum rc rc = RC_NO_MEMORY;
+
+	if (!api_enter(api, req))
+		return;
+	if ((a = http_alloc(req, sizeof(*a))) != NULL) {
+		a->job.run = run_metrics;
+		a->req = req;
+		a->api = api;
+		rc = readers_submit(api_admin(api)->o.readers, &a->job);
+	}
+	if (rc == RC_OK)
+		return;
+	refusal_set(&r, problem_of_rc(rc), "", "%s", rc_text(rc));
+	http_answer_refusal(req, &r);
+	api_leave(api);
+}
