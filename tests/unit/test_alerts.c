@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The server's own alerts, with a clock that stands still: each at its
+ * threshold and one beyond, the holds to the millisecond, what is logged and
+ * what is shown; the averages of the last hour.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "admin/alerts.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+#define MINUTE ALERTS_MINUTE_MS
+#define START INT64_C(1700000000000)
+
+static struct figures figures;
+
+struct rig {
+	struct clk_fake clk;
+	struct metrics *metrics;
+	struct alerts *alerts;
+	struct alerts_look look;
+	FILE *log;
+};
+
+static void
+rig_open(struct rig *r)
+{
+	struct log_options log = {.level = LVL_DEBUG, .format = LOG_FMT_TEXT};
+	struct err err = ERR_INIT;
+
+	memset(&figures, 0, sizeof(figures));
+	memset(r, 0, sizeof(*r));
+	clk_fake_init(&r->clk, START);
+	r->metrics = metrics_new();
+	r->alerts = alerts_new(&r->clk.clk, r->metrics);
+	assert_non_null(r->alerts);
+	r->look.figures = &figures;
+	r->look.relay_age_ms = -1;
+	r->log = tmpfile();
+	assert_non_null(r->log);
+	log.fd = fileno(r->log);
+	log.clk = &r->clk.clk;
+	assert_int_equal(log_start(&log, &err), RC_OK);
+}
+
+/* All that was logged: at the end. */
+static const char *
+rig_close(struct rig *r)
+{
+	static char text[65536];
+	size_t n;
+
+	log_stop();
+	rewind(r->log);
+	n = fread(text, 1, sizeof(text) - 1, r->log);
+	text[n] = '\0';
+	(void)fclose(r->log);
+	alerts_free(r->alerts);
+	metrics_free(r->metrics);
+	return (text);
+}
+
+static void
+turn(struct rig *r)
+{
+
+	alerts_turn(r->alerts, &r->look);
+}
+
+/* What is shown; static storage. */
+static const char *
+shown(struct rig *r)
+{
+	static char text[8192];
+	struct buf b = BUF_INIT;
+
+	alerts_write(r->alerts, &b);
+	assert_true(buf_ok(&b) && b.len < sizeof(text));
+	memcpy(text, b.data, b.len);
+	text[b.len] = '\0';
+	buf_fini(&b);
+	return (text);
+}
+
+static bool
+raised(struct rig *r, const char *name)
+{
+	char want[100];
+
+	(void)snprintf(want, sizeof(want), "{\"name\":\"%s\",", name);
+	return (strstr(shown(r), want) != NULL);
+}
+
+static int
+count(const char *text, const char *what)
+{
+	int n = 0;
+
+	for (; (text = strstr(text, what)) != NULL; text++)
+		n++;
+	return (n);
+}
+
+static void
+test_nothing(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	assert_string_equal(shown(&r), "[]");
+	turn(&r);
+	assert_string_equal(shown(&r), "[]");
+	assert_string_equal(rig_close(&r), "");
+	alerts_free(NULL);
+}
+
+/* R95 R96: more than 100 wait. */
+static void
+test_depth(void **state)
+{
+	const char *log;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	figures.totals.pending = 100;
+	turn(&r);
+	assert_false(raised(&r, "outbox_depth_high"));
+	clk_fake_advance(&r.clk, MINUTE);
+	figures.totals.pending = 101;
+	turn(&r);
+	assert_string_equal(shown(&r),
+	    "[{\"name\":\"outbox_depth_high\",\"severity\":\"warning\","
+	    "\"since\":\"2023-11-14T22:14:20.000Z\","
+	    "\"text\":\"101 messages wait for delivery\"}]");
+	/* It goes on: logged once, with the text of the last look. */
+	clk_fake_advance(&r.clk, MINUTE);
+	figures.totals.pending = 200;
+	turn(&r);
+	assert_non_null(strstr(shown(&r), "\"text\":\"200 messages"));
+	assert_non_null(strstr(shown(&r), "22:14:20.000Z"));
+	clk_fake_advance(&r.clk, 500);
+	figures.totals.pending = 100;
+	turn(&r);
+	assert_string_equal(shown(&r), "[]");
+	log = rig_close(&r);
+	assert_int_equal(count(log, "\n"), 2);
+	assert_non_null(strstr(log,
+	    " warn alert.warning outbox_depth_high severity=warning "
+	    "text=101 messages wait for delivery\n"));
+	assert_non_null(
+	    strstr(log, " info alert.cleared outbox_depth_high seconds=60\n"));
+}
+
+/* R375: more than 1000 wait for five minutes; a look below begins anew. */
+static void
+test_backlog(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	figures.totals.pending = 1001;
+	turn(&r);
+	assert_false(raised(&r, "outbox_backlog"));
+	clk_fake_advance(&r.clk, 5 * MINUTE - 1);
+	turn(&r);
+	assert_false(raised(&r, "outbox_backlog"));
+	clk_fake_advance(&r.clk, 1);
+	turn(&r);
+	assert_true(raised(&r, "outbox_backlog"));
+	assert_non_null(strstr(shown(&r), "\"since\":\"2023-11-14T22:13:20"));
+	figures.totals.pending = 1000;
+	turn(&r);
+	assert_false(raised(&r, "outbox_backlog"));
+	figures.totals.pending = 5000;
+	turn(&r);
+	clk_fake_advance(&r.clk, 5 * MINUTE - 1);
+	turn(&r);
+	assert_false(raised(&r, "outbox_backlog"));
+	clk_fake_advance(&r.clk, 1);
+	turn(&r);
+	assert_true(raised(&r, "outbox_backlog"));
+	(void)rig_close(&r);
+}
+
+/* R97 R374: one is critical, more than ten are an error as well. */
+static void
+test_failed(void **state)
+{
+	const char *log;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	figures.dead.all = 1;
+	figures.dead.rejected = 1;
+	turn(&r);
+	assert_true(raised(&r, "outbox_failed"));
+	assert_false(raised(&r, "outbox_failed_many"));
+	assert_non_null(strstr(shown(&r), "\"severity\":\"critical\""));
+	assert_non_null(strstr(shown(&r), "1 rejected, 0 out of retries"));
+	figures.dead.all = 10;
+	turn(&r);
+	assert_false(raised(&r, "outbox_failed_many"));
+	figures.dead.all = 11;
+	figures.dead.max_retries = 4;
+	figures.dead.expired = 3;
+	turn(&r);
+	assert_true(raised(&r, "outbox_failed_many"));
+	assert_non_null(strstr(shown(&r),
+	    "11 dead letters wait for somebody: 1 rejected, 4 out of "
+	    "retries, 3 expired, 3 for other reasons"));
+	figures.dead.all = FIGURES_ROWS;
+	turn(&r);
+	assert_non_null(strstr(shown(&r), "at least 10000 dead letters"));
+	memset(&figures.dead, 0, sizeof(figures.dead));
+	turn(&r);
+	assert_string_equal(shown(&r), "[]");
+	log = rig_close(&r);
+	assert_int_equal(count(log, " error alert.error outbox_failed "), 1);
+	assert_int_equal(
+	    count(log, " error alert.error outbox_failed_many "), 1);
+	assert_int_equal(count(log, " alert.cleared "), 2);
+}
+
+/* R376: more than 30 minutes in the state sending. */
+static void
+test_stuck(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	figures.oldest_sending_at = START;
+	clk_fake_advance(&r.clk, 30 * MINUTE);
+	turn(&r);
+	assert_false(raised(&r, "outbox_stuck_sending"));
+	clk_fake_advance(&r.clk, 1);
+	turn(&r);
+	assert_true(raised(&r, "outbox_stuck_sending"));
+	figures.oldest_sending_at = 0;
+	turn(&r);
+	assert_string_equal(shown(&r), "[]");
+	(void)rig_close(&r);
+}
+
+/* R372 R377: the average of the last hour, and what lies before it does not
+ * count. */
+static void
+test_slow(void **state)
+{
+	struct alerts_rates rates;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	alerts_rates(r.alerts, &rates);
+	assert_int_equal(rates.latency_ms, -1);
+	r.look.delivered = 7; /* before the first look */
+	r.look.delivered_us = INT64_C(7000000000000);
+	turn(&r);
+	alerts_rates(r.alerts, &rates);
+	assert_int_equal(rates.latency_ms, -1);
+	assert_int_equal(rates.delivered, 0);
+	clk_fake_advance(&r.clk, MINUTE);
+	r.look.delivered += 2; /* 5 minutes each */
+	r.look.delivered_us += INT64_C(600000000);
+	turn(&r);
+	alerts_rates(r.alerts, &rates);
+	assert_int_equal(rates.window_ms, MINUTE);
+	assert_int_equal(rates.delivered, 2);
+	assert_int_equal(rates.latency_ms, 300000);
+	assert_false(raised(&r, "delivery_slow"));
+	clk_fake_advance(&r.clk, MINUTE);
+	r.look.delivered_us += 2000; /* one ms more, each */
+	turn(&r);
+	assert_true(raised(&r, "delivery_slow"));
+	assert_non_null(strstr(shown(&r),
+	    "2 messages of the last hour took 300 s on the average"));
+	/* The mark before them leaves the hour with the 61st minute. */
+	clk_fake_advance(&r.clk, 58 * MINUTE);
+	turn(&r);
+	alerts_rates(r.alerts, &rates);
+	assert_int_equal(rates.window_ms, 60 * MINUTE);
+	assert_int_equal(rates.delivered, 2);
+	assert_true(raised(&r, "delivery_slow"));
+	clk_fake_advance(&r.clk, 2 * MINUTE);
+	turn(&r);
+	alerts_rates(r.alerts, &rates);
+	assert_int_equal(rates.delivered, 0);
+	assert_false(raised(&r, "delivery_slow"));
+	(void)rig_close(&r);
+}
+
+/* However often somebody looks, the hour is an hour. */
+static void
+test_hour(void **state)
+{
+	struct alerts_rates rates;
+	struct rig r;
+	int i;
+
+	(void)state;
+	rig_open(&r);
+	for (i = 0; i < 3 * 3600; i++) {
+		turn(&r);
+		clk_fake_advance(&r.clk, 1000);
+		figures.totals.sent_total++;
+	}
+	turn(&r);
+	alerts_rates(r.alerts, &rates);
+	assert_true(rates.window_ms > 59 * MINUTE);
+	assert_true(rates.window_ms <= 60 * MINUTE);
+	assert_int_equal(rates.sent, rates.window_ms / 1000);
+	(void)rig_close(&r);
+}
+
+/* R378: more than a tenth. */
+static void
+test_retry_rate(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	figures.totals.sent_total = 1000000; /* of earlier lives */
+	figures.totals.retries_total = 500000;
+	turn(&r);
+	assert_false(raised(&r, "retry_rate_high"));
+	figures.totals.sent_total += 90;
+	figures.totals.retries_total += 10;
+	turn(&r);
+	assert_false(raised(&r, "retry_rate_high"));
+	figures.totals.retries_total++;
+	turn(&r);
+	assert_true(raised(&r, "retry_rate_high"));
+	assert_non_null(strstr(
+	    shown(&r), "11 of 101 attempts of the last hour have failed"));
+	figures.totals.sent_total += 9;
+	turn(&r);
+	assert_false(raised(&r, "retry_rate_high"));
+	(void)rig_close(&r);
+}
+
+static void
+put_destination(size_t i, int64_t id, const char *name, int breaker)
+{
+	struct figures_destination *d = &figures.list[i];
+
+	d->destination_id = id;
+	(void)snprintf(d->name, sizeof(d->name), "%s", name);
+	d->breaker = (enum figures_breaker)breaker;
+	if (figures.n <= i)
+		figures.n = i + 1;
+}
+
+/* One server for more than 10 minutes, half-open counting as not closed; two
+ * that take turns are no such thing. */
+static void
+test_breaker(void **state)
+{
+	struct rig r;
+	int i;
+
+	(void)state;
+	rig_open(&r);
+	put_destination(0, 1, "local", FIGURES_CLOSED);
+	put_destination(1, 2, "far.example", FIGURES_OPEN);
+	put_destination(2, 3, "near.example", FIGURES_CLOSED);
+	for (i = 0; i <= 10; i++) {
+		turn(&r);
+		assert_false(raised(&r, "breaker_open"));
+		figures.list[1].breaker =
+		    i % 2 == 0 ? FIGURES_HALF_OPEN : FIGURES_OPEN;
+		clk_fake_advance(&r.clk, i == 10 ? 1 : MINUTE);
+	}
+	turn(&r);
+	assert_true(raised(&r, "breaker_open"));
+	assert_non_null(strstr(shown(&r), "among them far.example"));
+	/* Its place in the list is not what it is known by. */
+	put_destination(1, 3, "near.example", FIGURES_CLOSED);
+	put_destination(2, 2, "far.example", FIGURES_OPEN);
+	turn(&r);
+	assert_true(raised(&r, "breaker_open"));
+	put_destination(2, 2, "far.example", FIGURES_CLOSED);
+	turn(&r);
+	assert_false(raised(&r, "breaker_open"));
+	for (i = 0; i < 30; i++) {
+		figures.list[1].breaker =
+		    i % 2 == 0 ? FIGURES_OPEN : FIGURES_CLOSED;
+		figures.list[2].breaker =
+		    i % 2 != 0 ? FIGURES_OPEN : FIGURES_CLOSED;
+		turn(&r);
+		assert_false(raised(&r, "breaker_open"));
+		clk_fake_advance(&r.clk, MINUTE);
+	}
+	(void)rig_close(&r);
+}
+
+static void
+test_relay_and_log(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	r.look.relay_age_ms = 10000;
+	r.look.log_bytes = 64 << 20;
+	turn(&r);
+	assert_string_equal(shown(&r), "[]");
+	r.look.relay_age_ms = 10001;
+	turn(&r);
+	assert_true(raised(&r, "relay_silent"));
+	r.look.relay_age_ms = 3;
+	r.look.log_bytes++;
+	turn(&r);
+	assert_string_equal(shown(&r), "[]");
+	clk_fake_advance(&r.clk, 5 * MINUTE - 1);
+	turn(&r);
+	assert_false(raised(&r, "log_large"));
+	clk_fake_advance(&r.clk, 1);
+	turn(&r);
+	assert_true(raised(&r, "log_large"));
+	assert_non_null(strstr(shown(&r), "holds 64 MiB"));
+	(void)rig_close(&r);
+}
+
+/* The wall clock jumps by a day, both ways: told, and no hold is cut short or
+ * drawn out. */
+static void
+test_clock_jump(void **state)
+{
+	const char *log;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	figures.totals.pending = 1001;
+	turn(&r);
+	r.clk.wall_ms += 5000; /* an adjustment */
+	turn(&r);
+	assert_int_equal(metrics_get(r.metrics, METRIC_CLOCK_JUMPS), 0);
+	r.clk.wall_ms += 86400000;
+	turn(&r);
+	assert_int_equal(metrics_get(r.metrics, METRIC_CLOCK_JUMPS), 1);
+	assert_false(raised(&r, "outbox_backlog"));
+	clk_fake_advance(&r.clk, 5 * MINUTE);
+	r.clk.wall_ms -= 2 * 86400000;
+	turn(&r);
+	assert_int_equal(metrics_get(r.metrics, METRIC_CLOCK_JUMPS), 2);
+	assert_true(raised(&r, "outbox_backlog"));
+	turn(&r);
+	assert_int_equal(metrics_get(r.metrics, METRIC_CLOCK_JUMPS), 2);
+	log = rig_close(&r);
+	assert_non_null(strstr(log, " warn clock.jump moved_ms=86400000\n"));
+	assert_non_null(strstr(log, " warn clock.jump moved_ms=-172800000\n"));
+}
+
+static void
+test_metrics(void **state)
+{
+	struct buf b = BUF_INIT;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	figures.dead.all = 1;
+	turn(&r);
+	alerts_metrics_write(r.alerts, &b);
+	buf_addc(&b, '\0');
+	assert_true(buf_ok(&b));
+	assert_non_null(strstr(b.data,
+	    "twinbox_alert{alert=\"outbox_failed\",severity=\"critical\"} "
+	    "1\n"));
+	assert_non_null(strstr(b.data,
+	    "twinbox_alert{alert=\"relay_silent\",severity=\"critical\"} "
+	    "0\n"));
+	assert_int_equal(count(b.data, "\ntwinbox_alert{"), ALERT_COUNT);
+	buf_fini(&b);
+	(void)rig_close(&r);
+}
+
+static void
+test_no_memory(void **state)
+{
+	struct clk_fake clk;
+
+	(void)state;
+	clk_fake_init(&clk, START);
+	mem_fail_at(1);
+	assert_null(alerts_new(&clk.clk, NULL));
+	mem_fail_at(0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_nothing),
+	    cmocka_unit_test(test_depth),
+	    cmocka_unit_test(test_backlog),
+	    cmocka_unit_test(test_failed),
+	    cmocka_unit_test(test_stuck),
+	    cmocka_unit_test(test_slow),
+	    cmocka_unit_test(test_hour),
+	    cmocka_unit_test(test_retry_rate),
+	    cmocka_unit_test(test_breaker),
+	    cmocka_unit_test(test_relay_and_log),
+	    cmocka_unit_test(test_clock_jump),
+	    cmocka_unit_test(test_metrics),
+	    cmocka_unit_test(test_no_memory),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}
