@@ -18,19 +18,6 @@
 
 struct admin;
 
-/* What the relay says of itself. */
-#define ADMIN_RELAY_DESTINATIONS 256
-struct admin_relay {
-	int64_t last_turn_ms; /* monotonic; 0: it has not turned yet */
-	int64_t in_flight;
-	size_t n;
-	struct admin_relay_destination {
-		int64_t destination_id;
-		int64_t window;
-		int64_t in_flight;
-	} destinations[ADMIN_RELAY_DESTINATIONS];
-};
-
 /* Pointers are kept. */
 struct admin_options {
 	const struct clk *clk;
@@ -45,9 +32,7 @@ struct admin_options {
 	bool (*ready)(void *arg, const char **ret_why);
 	void *ready_arg;
 
-	/* Fills ${ret}, which is zero before.  Thread: any. */
-	void (*relay)(void *arg, struct admin_relay *ret);
-	void *relay_arg;
+	struct relay *relay; /* NULL: nothing is known of it */
 
 	int64_t watch_ms; /* how often it looks for alerts */
 };

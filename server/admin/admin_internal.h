@@ -23,7 +23,7 @@ struct admin {
  * alerts.  Large: not for a stack. */
 struct sight {
 	struct figures figures;
-	struct admin_relay relay;
+	struct relay_stats relay;
 	int64_t relay_age_ms; /* -1: it has not turned yet */
 	int64_t log_bytes;
 	bool ready;

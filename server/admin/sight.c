@@ -29,6 +29,8 @@ take_over_totals(struct metrics *m, const struct figures_totals *t)
 	metrics_set(m, METRIC_OUTBOX_SENT_NOW, t->sent);
 	metrics_set(m, METRIC_OUTBOX_FAILED_NOW, t->failed);
 	metrics_set(m, METRIC_OUTBOX_EXPIRED_NOW, t->expired);
+	catch_up(m, METRIC_OUTBOX_SENT, t->sent_total);
+	catch_up(m, METRIC_OUTBOX_ACKED, t->acked_total);
 	catch_up(m, METRIC_OUTBOX_RETRIES, t->retries_total);
 	catch_up(m, METRIC_OUTBOX_EXPIRED, t->expired_total);
 	catch_up(m, METRIC_OUTBOX_CANCELED, t->canceled_total);
@@ -55,7 +57,7 @@ take_over(struct admin *admin, const struct sight *s)
 	metrics_set(m, METRIC_WAL_BYTES, s->log_bytes);
 	metrics_set(m, METRIC_RELAY_TURN,
 	    s->relay_age_ms < 0 ? 0 : s->relay_age_ms / 1000);
-	metrics_set(m, METRIC_RELAY_IN_FLIGHT, s->relay.in_flight);
+	metrics_set(m, METRIC_RELAY_IN_FLIGHT, (int64_t)s->relay.in_flight);
 	catch_up(m, METRIC_BATCH_UNITS, (int64_t)w.units);
 	catch_up(m, METRIC_CHECKPOINTS, (int64_t)w.checkpoints);
 	catch_up(m, METRIC_LOG_DROPPED, (int64_t)log_dropped());
@@ -74,7 +76,7 @@ sight_take(
 	if ((rc = store_figures(db, &ret->figures, err)) != RC_OK)
 		return (rc);
 	if (o->relay != NULL)
-		o->relay(o->relay_arg, &ret->relay);
+		relay_stats(o->relay, &ret->relay);
 	ret->relay_age_ms = -1;
 	if (ret->relay.last_turn_ms != 0)
 		ret->relay_age_ms =
@@ -143,15 +145,15 @@ write_breakers(const struct figures *f, struct buf *out)
 }
 
 /* What the relay says of a destination; all zero when nothing. */
-static struct admin_relay_destination
-relay_of(const struct admin_relay *r, int64_t destination_id)
+static struct core_destination
+relay_of(const struct relay_stats *r, int64_t destination_id)
 {
 	size_t i;
 
 	for (i = 0; i < r->n; i++)
 		if (r->destinations[i].destination_id == destination_id)
 			return (r->destinations[i]);
-	return ((struct admin_relay_destination){0, 0, 0});
+	return ((struct core_destination){.destination_id = destination_id});
 }
 
 enum figure { PENDING_ROWS, OLDEST_SECONDS, WINDOW, IN_FLIGHT, PAUSED };

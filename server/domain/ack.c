@@ -44,7 +44,6 @@ walk_one(void *arg, const struct store_inbox_message *m, struct err *err)
 		return (rc);
 	v[0] = db_v_i64(m->outbox_id);
 	v[1] = db_v_i64(walk->tx->now_ms);
-	metrics_add(d->options.metrics, METRIC_OUTBOX_ACKED, 1);
 	return (tell_change(walk->tx, m->sender_id, m->mid, CHANGE_ACKED, err));
 }
 

@@ -304,6 +304,9 @@ claim_one(struct tx *tx, struct claim_unit *u, struct err *err)
 			rc = claim_lane(tx, u, lanes.ids[k], &full, err);
 	}
 	FAULT("claim.rows.after");
+	if (p->n > 0)
+		metrics_observe_size(
+		    d->options.metrics, METRIC_CLAIM_ROWS, (int64_t)p->n);
 	if (rc == RC_OK)
 		rc = ledger_flush_lanes(d->ledger, tx, err);
 	if (rc == RC_OK)

@@ -97,6 +97,9 @@ dead_make(struct tx *tx, const struct store_row *row, enum outbox_reason reason,
 	 * waits for it. */
 	if (row->kind != EVENT_MESSAGE)
 		return (RC_OK);
+	if (dead.state == OUTBOX_FAILED)
+		metrics_add_by(d->options.metrics, METRIC_BY_OUTBOX_FAILED,
+		    outbox_reason_word(reason), 1);
 	rc = wait_add(tx, lane, row, -1, err);
 	if (rc == RC_OK)
 		rc = store_dead_insert(tx->db, &dead, lane->lane.destination_id,

@@ -89,7 +89,6 @@ settle(struct tx *tx, struct ledger_lane *lane, const struct store_claimed *row,
 	v[1] = db_v_i64(tx->now_ms);
 	lane->lane.next_seq = row->lane_seq + 1;
 	lane->lane.last_published_seq = row->lane_seq;
-	metrics_add(m, METRIC_OUTBOX_SENT, 1);
 	if (row->kind != EVENT_MESSAGE)
 		return (RC_OK);
 	metrics_observe_us(m, METRIC_DELIVERY_SECONDS,
@@ -97,6 +96,8 @@ settle(struct tx *tx, struct ledger_lane *lane, const struct store_claimed *row,
 				  ? row->deliver_at
 				  : row->created_at)) *
 		1000);
+	metrics_observe_us(
+	    m, METRIC_EVENT_SECONDS, (tx->now_ms - row->event_time) * 1000);
 	member = ledger_member_find(lane->conversation, row->dest_user);
 	if (member != NULL && member->delivered_upto < row->conversation_seq) {
 		member->delivered_upto = row->conversation_seq;

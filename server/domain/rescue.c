@@ -32,10 +32,8 @@ rescue_row(
 	if (rc == RC_OK)
 		rc = store_attempt_end(tx->db, &attempt, tx->now_ms, err);
 	tally_move(d->tally, row->kind, OUTBOX_SENDING, OUTBOX_PENDING);
-	if (charge) {
+	if (charge)
 		tally_add(d->tally, TOTAL_EVER_RESCUED, 1);
-		metrics_add(d->options.metrics, METRIC_OUTBOX_RESCUES, 1);
-	}
 	return (rc);
 }
 

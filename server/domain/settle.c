@@ -127,7 +127,6 @@ accepted(struct run *r, const struct parcel_item *item, struct err *err)
 		hold(r, item, deadline);
 	else if (r->lane->lane.last_published_seq < row->lane_seq)
 		r->lane->lane.last_published_seq = row->lane_seq;
-	metrics_add(d->options.metrics, METRIC_OUTBOX_SENT, 1);
 	if (item->duplicate)
 		metrics_add(d->options.metrics, METRIC_DUPLICATES, 1);
 	if (rc != RC_OK || row->kind != EVENT_MESSAGE)
@@ -136,6 +135,8 @@ accepted(struct run *r, const struct parcel_item *item, struct err *err)
 						 : row->created_at;
 	metrics_observe_us(d->options.metrics, METRIC_DELIVERY_SECONDS,
 	    (r->tx->now_ms - from) * 1000);
+	metrics_observe_us(d->options.metrics, METRIC_EVENT_SECONDS,
+	    (r->tx->now_ms - row->event_time) * 1000);
 	if (!later)
 		mark_delivered(r, row);
 	return (tell_change(r->tx, row->sender_id, row->mid, CHANGE_SENT, err));
@@ -167,7 +168,6 @@ refused(struct run *r, const struct parcel_item *item, struct err *err)
 	rc = store_remote_back(r->tx->db, &back, r->tx->now_ms, err);
 	tally_move(d->tally, item->row.kind, OUTBOX_SENDING, OUTBOX_PENDING);
 	hold(r, item, back.next_retry_at);
-	metrics_add(d->options.metrics, METRIC_OUTBOX_RETRIES, 1);
 	if (rc != RC_OK || item->row.kind != EVENT_MESSAGE)
 		return (rc);
 	tally_add(d->tally, TOTAL_EVER_RETRIED, 1);
@@ -222,7 +222,6 @@ fenced(struct run *r, struct err *err)
 	for (i = 0; i < r->n && rc == RC_OK; i++)
 		rc = end_attempt(r, &r->items[i], "fenced", NULL, err);
 	tally_add(d->tally, TOTAL_EVER_FENCED, 1);
-	metrics_add(d->options.metrics, METRIC_OUTBOX_FENCED, 1);
 	return (rc);
 }
 
@@ -289,6 +288,8 @@ settle_one(struct tx *tx, struct settle_unit *u, struct err *err)
 	enum rc rc;
 
 	u->fenced = 0;
+	metrics_observe_us(d->options.metrics, METRIC_ATTEMPT_SECONDS,
+	    (tx->now_ms - p->left_ms) * 1000);
 	/* A claim of this batch must be seen by the fence. */
 	rc = ledger_flush_lanes(d->ledger, tx, err);
 	for (i = 0; i < p->n && rc == RC_OK; i = k) {

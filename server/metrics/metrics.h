@@ -48,9 +48,9 @@ enum metric_type {
 	X(MESSAGES_REPLAYED, "messages_replayed_total", METRIC_COUNTER,        \
 	    "Sends answered from an earlier acceptance")                       \
 	X(OUTBOX_SENT, "outbox_sent_total", METRIC_COUNTER,                    \
-	    "Outbox rows delivered into an inbox")                             \
+	    "Messages delivered into an inbox")                                \
 	X(OUTBOX_ACKED, "outbox_acked_total", METRIC_COUNTER,                  \
-	    "Outbox rows acked by their recipient")                            \
+	    "Messages acked by their recipient")                               \
 	X(OUTBOX_RETRIES, "outbox_retries_total", METRIC_COUNTER,              \
 	    "Attempts that failed and are repeated")                           \
 	X(OUTBOX_EXPIRED, "outbox_expired_total", METRIC_COUNTER,              \
@@ -104,7 +104,7 @@ enum metric_type {
 	X(EVENT_SECONDS, "event_to_delivery_seconds", METRIC_HISTOGRAM,        \
 	    "From the time that its sender gives it to the inbox")             \
 	X(ATTEMPT_SECONDS, "attempt_seconds", METRIC_HISTOGRAM,                \
-	    "Duration of an attempt to send to another server")                \
+	    "From a claim for another server to what came of it")              \
 	X(CLAIM_ROWS, "claim_rows", METRIC_SIZES,                              \
 	    "Messages taken up by one claim for another server")               \
 	X(COMMIT_SECONDS, "commit_seconds", METRIC_HISTOGRAM,                  \

@@ -8,6 +8,7 @@
  * missed.
  */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <time.h>
@@ -18,6 +19,9 @@
 #include "base/thr.h"
 #include "relay/relay.h"
 #include "store/outbox.h"
+
+/* How long one who asks for stats waits for the end of a turn. */
+#define STATS_PATIENCE_MS 100
 
 struct relay {
 	struct relay_options options;
@@ -34,7 +38,7 @@ struct relay {
 	bool stopping, stop_seen;
 
 	pthread_mutex_t turning; /* held in a turn: stats look between turns */
-	int64_t last_turn_ms;
+	atomic_int_least64_t last_turn_ms;
 };
 
 /* ---- what others call ---- */
@@ -84,10 +88,20 @@ add_stats(void *arg, const struct core_destination *d)
 void
 relay_stats(struct relay *r, struct relay_stats *ret)
 {
+	struct timespec until;
 
-	(void)pthread_mutex_lock(&r->turning);
 	ret->n = 0;
-	ret->last_turn_ms = r->last_turn_ms;
+	ret->in_flight = 0;
+	ret->last_turn_ms = atomic_load(&r->last_turn_ms);
+	(void)clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += STATS_PATIENCE_MS * 1000000L;
+	if (until.tv_nsec >= 1000000000L) {
+		until.tv_nsec -= 1000000000L;
+		until.tv_sec++;
+	}
+	/* A turn that hangs must not hang who wants to see that. */
+	if (pthread_mutex_timedlock(&r->turning, &until) != 0)
+		return;
 	ret->in_flight = core_in_flight(r->core);
 	core_destinations(r->core, add_stats, ret);
 	(void)pthread_mutex_unlock(&r->turning);
@@ -135,7 +149,7 @@ loop(void *arg)
 		(void)pthread_mutex_lock(&r->turning);
 		until = core_turn(r->core, wakes, jobs, going);
 		idle = core_idle(r->core);
-		r->last_turn_ms = clk_mono_ms(r->options.clk);
+		atomic_store(&r->last_turn_ms, clk_mono_ms(r->options.clk));
 		(void)pthread_mutex_unlock(&r->turning);
 	} while (going || !idle);
 }
@@ -246,7 +260,7 @@ relay_start(struct relay *r, struct err *err)
 	if (pending > 0)
 		log_event(
 		    LOG_EV_RELAY_RECOVER, "pending=%lld", (long long)pending);
-	r->last_turn_ms = clk_mono_ms(r->options.clk);
+	atomic_store(&r->last_turn_ms, clk_mono_ms(r->options.clk));
 	return (thr_start(THR_RELAY, 0, loop, r, &r->thread, err));
 }
 

@@ -57,7 +57,8 @@ struct relay_stats {
 	struct core_destination destinations[RELAY_STATS_DESTINATIONS];
 };
 
-/* A snapshot.  Thread: any.  Blocks: for a turn at most. */
+/* A snapshot.  During a turn that takes long it tells when the last one ended,
+ * and no more.  Thread: any.  Blocks: for 100 ms at most. */
 void relay_stats(struct relay *r, struct relay_stats *ret);
 
 #endif

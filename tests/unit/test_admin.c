@@ -78,6 +78,94 @@ test_process(void **state)
 	buf_fini(&b);
 }
 
+static bool
+always_ready(void *arg, const char **ret_why)
+{
+
+	(void)arg;
+	*ret_why = "";
+	return (true);
+}
+
+static void
+add_destination(struct figures *f, int64_t id, const char *name)
+{
+	struct figures_destination *d = &f->list[f->n++];
+
+	d->destination_id = id;
+	(void)snprintf(d->name, sizeof(d->name), "%s", name);
+}
+
+/* R68: what was seen, on the page of metrics; names are text, whatever they
+ * hold. */
+static void
+test_sight(void **state)
+{
+	static struct sight s;
+	static const char *const lines[] = {
+	    "\ntwinbox_ready 1\n",
+	    "\ntwinbox_time_seconds 1700000000\n",
+	    "\ntwinbox_build_info{version=\"1.2\"} 1\n",
+	    "\ntwinbox_destinations 500\n",
+	    "\ntwinbox_outbox_dead_letters{reason=\"rejected\"} 3\n",
+	    "\ntwinbox_outbox_dead_letters{reason=\"other\"} 2\n",
+	    "\ntwinbox_destination_breaker{destination=\"far.example\","
+	    "state=\"open\"} 1\n",
+	    "\ntwinbox_destination_breaker{destination=\"far.example\","
+	    "state=\"closed\"} 0\n",
+	    "\ntwinbox_outbox_pending_rows{destination=\"far.example\"} 9\n",
+	    "\ntwinbox_outbox_oldest_pending_seconds{destination="
+	    "\"far.example\"} 61\n",
+	    /* A clock that went back makes no age of its own. */
+	    "\ntwinbox_outbox_oldest_pending_seconds{destination="
+	    "\"a\\\"} 0\\ntwinbox_ready 0\\n#\"} 0\n",
+	    "\ntwinbox_destination_window{destination=\"far.example\"} 4\n",
+	    "\ntwinbox_destination_in_flight{destination=\"far.example\"} "
+	    "2\n",
+	    "\ntwinbox_destination_paused{destination=\"*\"} 1\n",
+	    "\ntwinbox_alert{alert=\"relay_silent\",severity=\"critical\"} "
+	    "0\n",
+	};
+	struct clk_fake clk;
+	struct admin_options o = {
+	    .clk = &clk.clk, .version = "1.2", .ready = always_ready};
+	struct err err = ERR_INIT;
+	struct buf b = BUF_INIT;
+	struct admin *admin;
+	size_t i;
+
+	(void)state;
+	clk_fake_init(&clk, 1700000000000);
+	assert_int_equal(admin_new(&o, &admin, &err), RC_OK);
+	s.ready = true;
+	s.figures.destinations = 500;
+	s.figures.dead.all = 5;
+	s.figures.dead.rejected = 3;
+	add_destination(&s.figures, 0, "*");
+	s.figures.list[0].paused = true;
+	add_destination(&s.figures, 7, "far.example");
+	s.figures.list[1].breaker = FIGURES_OPEN;
+	s.figures.list[1].pending_rows = 9;
+	s.figures.list[1].oldest_at = 1700000000000 - 61999;
+	add_destination(&s.figures, 8, "a\"} 0\ntwinbox_ready 0\n#");
+	s.figures.list[2].oldest_at = 1700000000000 + 5000;
+	s.relay.n = 1;
+	s.relay.destinations[0].destination_id = 7;
+	s.relay.destinations[0].window = 4;
+	s.relay.destinations[0].in_flight = 2;
+	sight_metrics_write(admin, &s, &b);
+	buf_addc(&b, '\0');
+	assert_true(buf_ok(&b));
+	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		if (strstr(b.data, lines[i]) == NULL)
+			fail_msg("no line %s in\n%s", lines[i], b.data);
+	assert_null(strstr(b.data, "\ntwinbox_ready 0"));
+	assert_null(strstr(b.data, "twinbox_destination_window{destination="
+				   "\"*\"}"));
+	buf_fini(&b);
+	admin_free(admin);
+}
+
 /* Both tables go into one: no route stands in both, and each has a handler. */
 static void
 test_routes(void **state)
@@ -101,6 +189,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_documents),
 	    cmocka_unit_test(test_process),
+	    cmocka_unit_test(test_sight),
 	    cmocka_unit_test(test_routes),
 	};
 

@@ -24,7 +24,15 @@
 #define MOST 1200
 
 /* What the carrier does with a unit. */
-enum mood { TAKE, HOLD, REFUSE_BUSY, REFUSE_CLOSED, FAIL_ONCE, FAIL_CLOSED };
+enum mood {
+	TAKE,
+	HOLD,
+	REFUSE_BUSY,
+	REFUSE_CLOSED,
+	FAIL_ONCE,
+	FAIL_CLOSED,
+	HANG
+};
 
 struct post {
 	pthread_mutex_t lock;
@@ -78,6 +86,9 @@ offer(void *arg, struct deliver_unit *u)
 	finish = true;
 	(void)pthread_mutex_lock(&post.lock);
 	post.offers++;
+	(void)pthread_cond_broadcast(&post.cond);
+	while (post.mood == HANG)
+		(void)pthread_cond_wait(&post.cond, &post.lock);
 	switch (post.mood) {
 	case HOLD:
 		post.held = u;
@@ -97,6 +108,7 @@ offer(void *arg, struct deliver_unit *u)
 	case FAIL_CLOSED:
 		u->unit.rc = RC_CLOSED;
 		break;
+	case HANG:
 	case TAKE:
 	default:
 		take(u, RC_OK);
@@ -281,6 +293,34 @@ test_once_at_a_time(void **state)
 	answer_held(TAKE);
 	wait_seen(3);
 	assert_int_equal(times(5), 2);
+	stop(relay);
+}
+
+/* Who looks whether it turns is not held by a turn that does not end. */
+static void
+test_stats(void **state)
+{
+	static struct relay_stats stats;
+	struct relay *relay;
+	int64_t turned;
+
+	(void)state;
+	relay = start_fake(&common, HANG, LONG_MS);
+	relay_stats(relay, &stats);
+	turned = stats.last_turn_ms;
+	assert_true(turned > 0);
+	wake(relay, 5, 5);
+	wait_offers(1);
+	relay_stats(relay, &stats);
+	assert_int_equal(stats.n, 0);
+	turned = stats.last_turn_ms;
+	relay_stats(relay, &stats);
+	assert_int_equal(stats.last_turn_ms, turned);
+	(void)pthread_mutex_lock(&post.lock);
+	post.mood = TAKE;
+	(void)pthread_cond_broadcast(&post.cond);
+	(void)pthread_mutex_unlock(&post.lock);
+	wait_seen(1);
 	stop(relay);
 }
 
@@ -620,6 +660,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_delivers_what_wakes_name),
 	    cmocka_unit_test(test_once_at_a_time),
+	    cmocka_unit_test(test_stats),
 	    cmocka_unit_test(test_more),
 	    cmocka_unit_test(test_lost_wake),
 	    cmocka_unit_test(test_busy_is_tried_again),
