@@ -134,16 +134,58 @@ check_operands(const struct args *args, struct fail *fail)
 	return (mistake(fail, c));
 }
 
-/* The command called ${name}. */
-static const struct command *
-find_command(const struct command *commands, const char *name)
+/* The word of ${command} behind that of ${group}; NULL if it is none of it. */
+static const char *
+word_in(const struct command *group, const struct command *command)
 {
+	size_t n = strlen(group->name);
 
+	if (group == command || command->name == NULL ||
+	    strncmp(command->name, group->name, n) != 0 ||
+	    command->name[n] != ' ')
+		return (NULL);
+	return (command->name + n + 1);
+}
+
+/* The command that ${word} names, behind that of ${group} if it is not NULL. */
+static const struct command *
+find_command(const struct command *commands, const struct command *group,
+    const char *word)
+{
+	const char *name;
+
+	if (group != NULL)
+		commands = group + 1;
 	for (; commands->name != NULL; commands++) {
-		if (strcmp(commands->name, name) == 0)
+		name =
+		    group != NULL ? word_in(group, commands) : commands->name;
+		if (name != NULL && strcmp(name, word) == 0)
 			return (commands);
 	}
 	return (NULL);
+}
+
+/* Reads ${word}, which is no option: of the command's name, or an operand. */
+static enum rc
+read_word(const struct command *commands, const char *word, struct args *ret,
+    struct fail *fail)
+{
+	const struct command *group = ret->command, *found;
+	char safe[80];
+
+	if (group != NULL && group->run != NULL) {
+		ret->operands[ret->noperands++] = word;
+		return (RC_OK);
+	}
+	found = find_command(commands, group, word);
+	if (found != NULL) {
+		ret->command = found;
+		return (RC_OK);
+	}
+	safe_line(word, strlen(word), safe, sizeof(safe));
+	(void)fail_set(fail, FAIL_USAGE, "there is no command \"%s%s%s\"",
+	    group != NULL ? group->name : "", group != NULL ? " " : "", safe);
+	return (mistake(fail, group));
 }
 
 enum rc
@@ -151,7 +193,6 @@ args_parse(int argc, char **argv, const struct command *commands,
     struct args *ret, struct fail *fail)
 {
 	bool only_operands = false;
-	char safe[80];
 	int i, took;
 
 	memset(ret, 0, sizeof(*ret));
@@ -167,15 +208,8 @@ args_parse(int argc, char **argv, const struct command *commands,
 			took = read_option(argv, i, ret, fail);
 			if (took == 0)
 				return (fail->rc);
-		} else if (ret->command != NULL)
-			ret->operands[ret->noperands++] = argv[i];
-		else if ((ret->command = find_command(commands, argv[i])) ==
-			 NULL) {
-			safe_line(argv[i], strlen(argv[i]), safe, sizeof(safe));
-			(void)fail_set(fail, FAIL_USAGE,
-			    "there is no command \"%s\"", safe);
-			return (mistake(fail, NULL));
-		}
+		} else if (read_word(commands, argv[i], ret, fail) != RC_OK)
+			return (fail->rc);
 	}
 	return (check_operands(ret, fail));
 }
@@ -273,21 +307,26 @@ args_duration(const struct args *args, const char *name, int64_t *ret_ms,
 	    bad_value(args, name, "a time such as 30s, 5m, 2h or 3d", fail));
 }
 
+#define HELP_COLUMN 31
+
 /* Appends one line (or more) of help for ${option}. */
 static void
 help_option(struct buf *b, const struct option *option)
 {
-	char left[40];
 	const char *text = option->help;
-	size_t n;
+	size_t from = b->len, n;
 
-	(void)snprintf(left, sizeof(left), "%s%c%s--%s%s%s",
-	    option->letter != '\0' ? "-" : "",
-	    option->letter != '\0' ? option->letter : ' ',
-	    option->letter != '\0' ? ", " : "   ", option->name,
-	    option->value != NULL ? " " : "",
+	buf_adds(b, "  ");
+	if (option->letter != '\0')
+		buf_addf(b, "-%c, ", option->letter);
+	else
+		buf_adds(b, "    ");
+	buf_addf(b, "--%s%s%s", option->name, option->value != NULL ? " " : "",
 	    option->value != NULL ? option->value : "");
-	buf_addf(b, "  %-28s ", left);
+	if (b->len - from >= HELP_COLUMN)
+		buf_addf(b, "\n%*s", HELP_COLUMN, "");
+	else
+		buf_addf(b, "%*s", (int)(HELP_COLUMN - (b->len - from)), "");
 	for (;;) {
 		n = strcspn(text, "\n");
 		buf_add(b, text, n);
@@ -295,8 +334,21 @@ help_option(struct buf *b, const struct option *option)
 		if (text[n] == '\0')
 			break;
 		text += n + 1;
-		buf_addf(b, "%31s", "");
+		buf_addf(b, "%*s", HELP_COLUMN, "");
 	}
+}
+
+/* Appends the commands whose first word is ${group}. */
+static void
+help_group(struct buf *b, const struct command *group)
+{
+	const struct command *command;
+
+	buf_addf(b, "\ncommands:\n");
+	for (command = group + 1; word_in(group, command) != NULL; command++)
+		buf_addf(b, "  %-14s %s\n", word_in(group, command),
+		    command->summary);
+	buf_addf(b, "\ntwinbox %s COMMAND --help tells more.\n", group->name);
 }
 
 void
@@ -310,6 +362,8 @@ args_help(struct buf *b, const struct command *command)
 	    command->summary);
 	if (command->detail[0] != '\0')
 		buf_addf(b, "\n%s\n", command->detail);
+	if (command->run == NULL)
+		help_group(b, command);
 	buf_adds(b, "\noptions:\n");
 	for (option = command->options; option != NULL && option->name != NULL;
 	     option++)
@@ -325,7 +379,9 @@ args_overview(struct buf *b, const struct command *commands)
 
 	buf_adds(b, "usage: twinbox COMMAND [options] ...\n\ncommands:\n");
 	for (; commands->name != NULL; commands++)
-		buf_addf(b, "  %-14s %s\n", commands->name, commands->summary);
+		if (strchr(commands->name, ' ') == NULL)
+			buf_addf(b, "  %-14s %s\n", commands->name,
+			    commands->summary);
 	buf_adds(b, "\noptions of every command:\n");
 	for (option = args_common; option->name != NULL; option++)
 		help_option(b, option);

@@ -29,7 +29,9 @@ enum command_needs {
 	NEEDS_FLUSH /* a login, and what waits here goes out first */
 };
 
-/* A command.  The list of them ends with name NULL. */
+/* A command.  The list of them ends with name NULL.  A name of two words
+ * ("admin stats") stands, like its fellows, behind the one whose name is the
+ * first of them, which does nothing by itself: its run is NULL. */
 struct command {
 	const char *name;
 	const char *operands; /* "NAME TEXT..." */
@@ -87,7 +89,7 @@ enum rc args_duration(const struct args *args, const char *name,
 /* Reads ${text} as a whole number between ${least} and ${most}. */
 bool args_number(const char *text, int64_t least, int64_t most, int64_t *ret);
 
-/* Appends the help of ${command} to ${b}. */
+/* Appends the help of ${command}, which is one of the table, to ${b}. */
 void args_help(struct buf *b, const struct command *command);
 
 /* Appends the list of ${commands} to ${b}. */

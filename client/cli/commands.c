@@ -3,7 +3,7 @@
  * The table of commands.  Arguments are read by it and every --help is printed
  * from it; what a command does is in cmd_*.c, tail.c and chat.c.
  */
-#include "cli/cli.h"
+#include "cli/admin.h"
 
 #define END                                                                    \
 	{                                                                      \
@@ -101,6 +101,114 @@ static const struct option history_options[] = {
     END,
 };
 
+/* Which of what a list of the desk has. */
+#define DESTINATION_OPTION                                                     \
+	{                                                                      \
+		"destination", 0, "NAME", "only what goes there"               \
+	}
+
+#define SENDER_OPTION                                                          \
+	{                                                                      \
+		"sender", 0, "USER", "only what this user has sent"            \
+	}
+
+#define REASON_OPTION                                                          \
+	{                                                                      \
+		"reason", 0,                                                   \
+		    "max_retries|rejected|expired|poison|discarded|too_large", \
+		    "only those that ended for this reason"                    \
+	}
+
+#define LIMIT_OPTION                                                           \
+	{                                                                      \
+		"limit", 0, "N", "at most so many (50)"                        \
+	}
+
+#define BEFORE_OPTION                                                          \
+	{                                                                      \
+		"before", 0, "CURSOR", "older ones, as the page before says"   \
+	}
+
+#define AFTER_OPTION                                                           \
+	{                                                                      \
+		"after", 0, "CURSOR", "further ones, as the page before says"  \
+	}
+
+#define YES_OPTION                                                             \
+	{                                                                      \
+		"yes", 0, NULL, "do not ask"                                   \
+	}
+
+static const struct option admin_outbox_options[] = {
+    {"state", 0, "pending|scheduled|sending|sent|acked|failed|expired|canceled",
+	"only those in this state"},
+    DESTINATION_OPTION,
+    SENDER_OPTION,
+    {"stuck", 0, "TIME", "only those being sent for longer than that: 30m"},
+    {"near-failure", 0, "N", "only those with at most N retries left"},
+    LIMIT_OPTION,
+    BEFORE_OPTION,
+    END,
+};
+
+static const struct option admin_dlq_options[] = {
+    REASON_OPTION,
+    DESTINATION_OPTION,
+    SENDER_OPTION,
+    {"resolved", 0, "false|true|any",
+	"open ones (the default), those dealt with, or all"},
+    {"export", 0, "FILE",
+	"write all of them, a JSON object a line, to a\n"
+	"new FILE; - is standard output"},
+    LIMIT_OPTION,
+    BEFORE_OPTION,
+    END,
+};
+
+static const struct option admin_batch_options[] = {
+    {"all", 0, NULL, "all that are open, or those that these name:"},
+    REASON_OPTION,
+    DESTINATION_OPTION,
+    SENDER_OPTION,
+    {"limit", 0, "N", "at most so many, the oldest first"},
+    YES_OPTION,
+    END,
+};
+
+static const struct option admin_pause_options[] = {
+    {"reason", 0, "TEXT", "what to tell who looks at it"},
+    END,
+};
+
+static const struct option admin_lanes_options[] = {
+    DESTINATION_OPTION,
+    {"state", 0, "local|idle|ready|leased", "only those in this state"},
+    LIMIT_OPTION,
+    AFTER_OPTION,
+    END,
+};
+
+static const struct option admin_users_options[] = {
+    LIMIT_OPTION,
+    AFTER_OPTION,
+    END,
+};
+
+static const struct option admin_audit_options[] = {
+    LIMIT_OPTION,
+    BEFORE_OPTION,
+    END,
+};
+
+static const struct option admin_top_options[] = {
+    {"interval", 0, "TIME", "how often it looks (2s)"},
+    {"view", 0, "overview|destinations|dead|lanes", "what to begin with"},
+    {"once", 0, NULL,
+	"print one picture as text and end; with\n"
+	"--interval, rates are those of that time"},
+    END,
+};
+
 const struct command cli_commands[] = {
     {"register", "NAME", "make an account and log in",
 	"The password is asked for.  NAME has up to 32 of a-z 0-9 . _ -",
@@ -143,5 +251,52 @@ const struct command cli_commands[] = {
 	0, NEEDS_FLUSH, cmd_conversations},
     {"devices", "[revoke ID]", "devices that are logged in",
 	"revoke logs one of them out.", NULL, 0, 2, NEEDS_LOGIN, cmd_devices},
+    {"admin", "COMMAND", "the operator's desk: what waits, what failed, why",
+	"It needs an administrator's account.  Nobody reads messages here:\n"
+	"their texts are not shown.",
+	NULL, 1, -1, NEEDS_LOGIN, NULL},
+    {"admin stats", "", "how much waits, was sent and failed; latency", "",
+	NULL, 0, 0, NEEDS_LOGIN, cmd_admin_stats},
+    {"admin outbox", "", "messages of all users, the newest first", "",
+	admin_outbox_options, 0, 0, NEEDS_LOGIN, cmd_admin_outbox},
+    {"admin show", "ID", "one message: attempts, errors, timeline", "", NULL, 1,
+	1, NEEDS_LOGIN, cmd_admin_show},
+    {"admin retry", "ID", "try a failed or waiting message now",
+	"A failed one gets all its retries again.", NULL, 1, 1, NEEDS_LOGIN,
+	cmd_admin_retry},
+    {"admin discard", "ID | DEAD_ID... | --all",
+	"give a message or dead letters up",
+	"The sender of a message that waits is told.  Dead letters are named\n"
+	"by their numbers, or chosen with --all, which asks first.",
+	admin_batch_options, 0, -1, NEEDS_LOGIN, cmd_admin_discard},
+    {"admin dlq", "", "dead letters, the newest first", "", admin_dlq_options,
+	0, 0, NEEDS_LOGIN, cmd_admin_dlq},
+    {"admin requeue", "DEAD_ID... | --all", "send dead letters again",
+	"They stand behind what waits already.  --all asks first if they are\n"
+	"many, and goes on in batches until all are done.",
+	admin_batch_options, 0, -1, NEEDS_LOGIN, cmd_admin_requeue},
+    {"admin destinations", "", "where messages go: breakers, what waits, ages",
+	"local stands for the inboxes of this server, * for everything.", NULL,
+	0, 0, NEEDS_LOGIN, cmd_admin_destinations},
+    {"admin pause", "NAME", "send nothing to a destination; * is everything",
+	"What is sent there waits, and is not charged for it.",
+	admin_pause_options, 1, 1, NEEDS_LOGIN, cmd_admin_pause},
+    {"admin resume", "NAME", "send to a destination again", "", NULL, 1, 1,
+	NEEDS_LOGIN, cmd_admin_resume},
+    {"admin rate", "NAME N", "send at most N a second to a destination",
+	"0 takes the limit away.", NULL, 2, 2, NEEDS_LOGIN, cmd_admin_rate},
+    {"admin lanes", "", "the queues: a cursor for each conversation", "",
+	admin_lanes_options, 0, 0, NEEDS_LOGIN, cmd_admin_lanes},
+    {"admin rewind", "LANE SEQ", "offer a lane again from place SEQ",
+	"Receivers leave out what they have.", NULL, 2, 2, NEEDS_LOGIN,
+	cmd_admin_rewind},
+    {"admin users", "", "all users", "", admin_users_options, 0, 0, NEEDS_LOGIN,
+	cmd_admin_users},
+    {"admin audit", "", "what operators did, the newest first", "",
+	admin_audit_options, 0, 0, NEEDS_LOGIN, cmd_admin_audit},
+    {"admin top", "", "all of that, live, in a terminal",
+	"Left and right, or 1 to 4, change views; up and down go through what\n"
+	"does not fit; q ends it.",
+	admin_top_options, 0, 0, NEEDS_LOGIN, cmd_admin_top},
     {NULL, NULL, NULL, NULL, NULL, 0, 0, NEEDS_NOTHING, NULL},
 };

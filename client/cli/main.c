@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <curl/curl.h>
@@ -33,6 +34,22 @@ set_locale(void)
 		(void)setlocale(LC_CTYPE, "C.UTF-8");
 }
 
+/* How wide the output may be: as the terminal, or COLUMNS, or 80. */
+static int
+output_columns(bool terminal)
+{
+	const char *text = getenv("COLUMNS");
+	struct winsize size;
+	int64_t n;
+
+	if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
+	    size.ws_col > 0)
+		return (size.ws_col);
+	if (text != NULL && args_number(text, 20, 1000, &n))
+		return ((int)n);
+	return (80);
+}
+
 static void
 set_look(struct cli *cli)
 {
@@ -46,6 +63,7 @@ set_look(struct cli *cli)
 			   term != NULL && strcmp(term, "dumb") != 0;
 	cli->look.now_ms = clk_wall_ms(clk_system());
 	cli->look.me = cli->profile.user;
+	cli->look.columns = output_columns(cli->terminal);
 }
 
 /* Which server: the option, the environment, the profile, the default.  A

@@ -28,6 +28,7 @@ struct look {
 	bool colour;
 	int64_t now_ms; /* wall time: what is "today" */
 	const char *me; /* my name, "" if it does not matter */
+	int columns;    /* how wide a table may be, 0: 80 */
 };
 
 /* Signs of what became of an own message. */

@@ -23,6 +23,7 @@
 
 struct rest {
 	CURL *curl;
+	CURLM *multi; /* NULL until a request is served together with others */
 	char *server;
 	char *token;
 	char error[CURL_ERROR_SIZE];
@@ -30,7 +31,10 @@ struct rest {
 
 /* What one exchange gathers. */
 struct exchange {
+	const struct rest *rest;
+	const struct rest_request *request;
 	struct buf body;
+	int64_t date_ms;
 	char etag[128];
 	bool replayed;
 	int retry_after_s;
@@ -162,12 +166,19 @@ rest_sleep(int64_t ms)
 		(void)nanosleep(&ts, NULL);
 }
 
-/* libcurl's writer: keeps the body.  Less than what came stops the transfer. */
+/* libcurl's writer: keeps the body, or hands a good one over.  Less than what
+ * came stops the transfer. */
 static size_t
 keep_body(char *p, size_t size, size_t n, void *arg)
 {
 	struct exchange *x = arg;
+	long status = 0;
 
+	curl_easy_getinfo(x->rest->curl, CURLINFO_RESPONSE_CODE, &status);
+	if (x->request->sink != NULL && status >= 200 && status < 300)
+		return (x->request->sink(x->request->sink_arg, p, size * n)
+			    ? size * n
+			    : 0);
 	buf_add(&x->body, p, size * n);
 	return (buf_ok(&x->body) ? size * n : 0);
 }
@@ -198,7 +209,9 @@ keep_header(char *p, size_t size, size_t n, void *arg)
 {
 	struct exchange *x = arg;
 	const char *value;
+	char date[40];
 	size_t len, i;
+	time_t then;
 
 	n *= size;
 	value = header_value(p, n, "ETag", &len);
@@ -209,6 +222,13 @@ keep_header(char *p, size_t size, size_t n, void *arg)
 	value = header_value(p, n, "Idempotency-Replayed", &len);
 	if (value != NULL)
 		x->replayed = len == 4 && strncasecmp(value, "true", 4) == 0;
+	value = header_value(p, n, "Date", &len);
+	if (value != NULL && len < sizeof(date)) {
+		memcpy(date, value, len);
+		date[len] = '\0';
+		then = curl_getdate(date, NULL);
+		x->date_ms = then > 0 ? (int64_t)then * 1000 : 0;
+	}
 	value = header_value(p, n, "Retry-After", &len);
 	if (value != NULL) {
 		x->retry_after_s = 0;
@@ -249,6 +269,8 @@ rest_free(struct rest *rest)
 	if (rest == NULL)
 		return;
 	curl_easy_cleanup(rest->curl);
+	if (rest->multi != NULL)
+		(void)curl_multi_cleanup(rest->multi);
 	mem_free(rest->server);
 	if (rest->token != NULL)
 		explicit_bzero(rest->token, strlen(rest->token));
@@ -409,7 +431,13 @@ prepare(struct rest *rest, const struct rest_request *request,
 	curl_easy_setopt(c, CURLOPT_ERRORBUFFER, rest->error);
 	curl_easy_setopt(
 	    c, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_TIMEOUT_MS);
-	curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, timeout);
+	if (request->sink == NULL)
+		curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, timeout);
+	else {
+		curl_easy_setopt(c, CURLOPT_LOW_SPEED_LIMIT, 1L);
+		curl_easy_setopt(
+		    c, CURLOPT_LOW_SPEED_TIME, (timeout + 999) / 1000);
+	}
 	curl_easy_setopt(c, CURLOPT_HTTPHEADER, headers);
 	curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, keep_body);
 	curl_easy_setopt(c, CURLOPT_WRITEDATA, x);
@@ -419,6 +447,42 @@ prepare(struct rest *rest, const struct rest_request *request,
 		curl_easy_setopt(c, CURLOPT_NOPROXY, "*");
 	if (rest_authorities() != NULL)
 		curl_easy_setopt(c, CURLOPT_CAINFO, rest_authorities());
+}
+
+/* As curl_easy_perform(), with ${idle} served meanwhile. */
+static CURLcode
+perform_beside(struct rest *rest, const struct rest_idle *idle)
+{
+	struct curl_waitfd fds[REST_IDLE_FDS] = {{0}};
+	CURLcode code = CURLE_OUT_OF_MEMORY;
+	struct CURLMsg *message;
+	int i, running = 1, left;
+
+	if (rest->multi == NULL)
+		rest->multi = curl_multi_init();
+	if (rest->multi == NULL ||
+	    curl_multi_add_handle(rest->multi, rest->curl) != CURLM_OK)
+		return (code);
+	for (i = 0; i < idle->nfds; i++) {
+		fds[i].fd = idle->fds[i];
+		fds[i].events = CURL_WAIT_POLLIN;
+	}
+	while (running > 0 &&
+	       curl_multi_perform(rest->multi, &running) == CURLM_OK) {
+		if (running > 0 &&
+		    curl_multi_poll(rest->multi, fds, (unsigned)idle->nfds,
+			1000, NULL) != CURLM_OK)
+			break;
+		if (running > 0 && !idle->fn(idle->arg)) {
+			code = CURLE_ABORTED_BY_CALLBACK;
+			break;
+		}
+	}
+	while ((message = curl_multi_info_read(rest->multi, &left)) != NULL)
+		if (message->msg == CURLMSG_DONE)
+			code = message->data.result;
+	(void)curl_multi_remove_handle(rest->multi, rest->curl);
+	return (code);
 }
 
 /* One exchange, whatever its status.  *ret_status is 0 without an answer. */
@@ -447,7 +511,9 @@ perform(struct rest *rest, const struct rest_request *request,
 		if (request->method != NULL)
 			curl_easy_setopt(
 			    rest->curl, CURLOPT_CUSTOMREQUEST, request->method);
-		code = curl_easy_perform(rest->curl);
+		code = request->idle != NULL
+			   ? perform_beside(rest, request->idle)
+			   : curl_easy_perform(rest->curl);
 		curl_easy_getinfo(
 		    rest->curl, CURLINFO_RESPONSE_CODE, ret_status);
 	}
@@ -485,6 +551,7 @@ conclude(const struct rest *rest, struct exchange *x, long status,
 	ret->status = (int)status;
 	ret->json = json;
 	ret->replayed = x->replayed;
+	ret->date_ms = x->date_ms;
 	(void)snprintf(ret->etag, sizeof(ret->etag), "%s", x->etag);
 	return (RC_OK);
 }
@@ -502,6 +569,8 @@ rest_call(struct rest *rest, const struct rest_request *request,
 		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
 	for (;;) {
 		memset(&x, 0, sizeof(x));
+		x.rest = rest;
+		x.request = request;
 		buf_init(&x.body, REPLY_LIMIT);
 		status = 0;
 		rc = perform(rest, request, &x, &status, fail);

@@ -21,21 +21,40 @@ struct rest;
 /* The time-out of an ordinary request. */
 #define REST_TIMEOUT_MS 20000
 
+/* What is to be served while a request is under way: whenever one of ${fds}
+ * can be read, and at least each second, ${fn} is called; once it says false
+ * the request is given up. */
+#define REST_IDLE_FDS 2
+struct rest_idle {
+	int fds[REST_IDLE_FDS];
+	int nfds;
+	bool (*fn)(void *arg);
+	void *arg;
+};
+
+/* Takes the next ${n} bytes of a good answer; false gives the request up. */
+typedef bool (*rest_sink_fn)(void *arg, const char *p, size_t n);
+
 struct rest_request {
-	const char *method;        /* NULL: GET */
-	const char *path;          /* "/v1/…"; NULL: out of memory */
-	const json_t *body;        /* borrowed; NULL: none */
-	const char *key;           /* Idempotency-Key, NULL: none */
-	const char *if_none_match; /* an ETag, NULL: none */
-	int64_t timeout_ms;        /* 0: REST_TIMEOUT_MS */
-	int64_t patience_ms;       /* how long to wait out 429 and 503 */
+	const char *method;           /* NULL: GET */
+	const char *path;             /* "/v1/…"; NULL: out of memory */
+	const json_t *body;           /* borrowed; NULL: none */
+	const char *key;              /* Idempotency-Key, NULL: none */
+	const char *if_none_match;    /* an ETag, NULL: none */
+	int64_t timeout_ms;           /* 0: REST_TIMEOUT_MS */
+	int64_t patience_ms;          /* how long to wait out 429 and 503 */
+	const struct rest_idle *idle; /* NULL: nothing */
+	rest_sink_fn sink; /* NULL: the body is JSON; with one, timeout_ms is
+			      how long the other side may say nothing */
+	void *sink_arg;
 };
 
 struct rest_reply {
-	int status;     /* 2xx or 304 */
-	json_t *json;   /* NULL: no body */
-	bool replayed;  /* Idempotency-Replayed: true */
-	char etag[128]; /* "" without */
+	int status;      /* 2xx or 304 */
+	json_t *json;    /* NULL: no body */
+	bool replayed;   /* Idempotency-Replayed: true */
+	char etag[128];  /* "" without */
+	int64_t date_ms; /* the server's clock, to the second; 0 without */
 };
 
 /* Checks that ${text} is http(s)://HOST[:PORT], and writes it without a slash

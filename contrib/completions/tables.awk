@@ -16,7 +16,7 @@ BEGIN { FS = "\t" }
 function kind(argument) {
 	if (argument == "")
 		return ""
-	if (argument ~ /^[a-z][a-z-]*([|][a-z][a-z-]*)+$/) {
+	if (argument ~ /^[a-z][a-z_-]*([|][a-z][a-z_-]*)+$/) {
 		gsub(/[|]/, " ", argument)
 		return "=" argument
 	}

@@ -55,6 +55,12 @@ offer 'send' twinbox --json sen
 offer 'cancel retry' twinbox outbox ''
 offer '' twinbox outbox cancel ''
 offer 'revoke' twinbox devices ''
+offer 'admin' twinbox adm
+offer 'requeue resume retry rewind' twinbox admin re
+offer 'stats show' twinbox admin --json s
+offer '--export' twinbox admin dlq --exp
+offer 'local idle ready leased' twinbox admin lanes --state ''
+offer '' twinbox admin pause ''
 offer '--version' twinbox --ver
 offer '' twinbox send --ver
 
@@ -78,10 +84,10 @@ agree() { # agree HELP-COMMAND... -- WORDS...: the offer is what help shows
 		wrong=$((wrong + 1))
 	}
 }
-for command in $("$TWINBOX_BUILD/twinbox" --help |
-    sed -nE '/^commands:/,/^$/s/^  ([a-z]+) .*/\1/p'); do
-	agree "$TWINBOX_BUILD/twinbox" "$command" --help -- twinbox "$command"
-done
+while read -r command; do
+	# shellcheck disable=SC2086
+	agree "$TWINBOX_BUILD/twinbox" $command --help -- twinbox $command
+done < <(client_commands)
 agree "$TWINBOX_BUILD/twinbox" --help -- twinbox
 server_help() { "$TWINBOX_BUILD/twinboxd" --help | grep -vE "$1"; }
 agree server_help '^  --(admin|password-stdin|replace)' -- twinboxd

@@ -8,11 +8,17 @@ flags_of() {
 	sed -nE 's/^ +(-[A-Za-z], *)?--([a-z][a-z0-9-]*).*/\2/p' | LC_ALL=C sort -u
 }
 rendered() { mandoc -Tascii -O width=1000 "$1" | col -bx; }
+# The names of commands in a help text, and of all of twinbox, a line each.
+names_in() { sed -nE '/^commands:/,/^$/s/^  ([a-z]+) .*/\1/p'; }
+client_commands() {
+	"$TWINBOX_BUILD/twinbox" --help | names_in
+	"$TWINBOX_BUILD/twinbox" admin --help | names_in | sed 's/^/admin /'
+}
 client_help() {
 	"$TWINBOX_BUILD/twinbox" --help
-	for command in $("$TWINBOX_BUILD/twinbox" --help |
-	    sed -nE '/^commands:/,/^$/s/^  ([a-z]+) .*/\1/p'); do
-		"$TWINBOX_BUILD/twinbox" "$command" --help
+	client_commands | while read -r command; do
+		# shellcheck disable=SC2086
+		"$TWINBOX_BUILD/twinbox" $command --help
 	done
 }
 # same A B: whether two lists are the same and long enough to be true.
@@ -49,10 +55,9 @@ client_help | flags_of >"$tmp/help"
 rendered "$pages/twinbox.1" | flags_of >"$tmp/page"
 same "$tmp/help" "$tmp/page"
 check $? "manual: twinbox.1 has the $(wc -l <"$tmp/help") flags of every --help, no others"
-"$TWINBOX_BUILD/twinbox" --help |
-    sed -nE '/^commands:/,/^$/s/^  ([a-z]+) .*/\1/p' | sort >"$tmp/help"
+client_commands | sort >"$tmp/help"
 rendered "$pages/twinbox.1" | sed -n '/^COMMANDS/,/^OPTIONS/p' |
-    sed -nE 's/^     ([a-z]+)( .*)?$/\1/p' | sort >"$tmp/page"
+    sed -nE 's/^     (admin [a-z]+|[a-z]+)( .*)?$/\1/p' | sort >"$tmp/page"
 same "$tmp/help" "$tmp/page"
 check $? "manual: twinbox.1 has the $(wc -l <"$tmp/help") commands"
 
@@ -89,12 +94,19 @@ while read -r program words; do
 	case $first in
 	--*) ;;
 	*)
+		[ "$program $first" != 'twinbox admin' ] || {
+			words=${words#admin }
+			help=$("$TWINBOX_BUILD/twinbox" admin --help)
+			first=${words%% *}
+		}
 		printf '%s\n' "$help" | grep -qE "^  $first( |\$)" || {
 			echo "# $program has no command $first"
 			wrong=1
 		}
 		[ "$program" = twinboxd ] ||
-			help=$("$TWINBOX_BUILD/$program" "$first" --help)
+			help=$("$TWINBOX_BUILD/$program" "$first" --help \
+			    2>/dev/null ||
+			    "$TWINBOX_BUILD/$program" admin "$first" --help)
 		;;
 	esac
 	for flag in $(printf '%s\n' "$words" | grep -oE -- '--[a-z-]+'); do

@@ -86,6 +86,10 @@ test_mistakes(void **state)
 	char *many[] =
 	    WORDS((char[]){"login"}, (char[]){"bob"}, (char[]){"secret"});
 	char *early[] = WORDS((char[]){"--wait"}, (char[]){"read"});
+	char *group[] = WORDS((char[]){"admin"});
+	char *member[] = WORDS((char[]){"admin"}, (char[]){"stat"});
+	char *alien[] = WORDS((char[]){"stats"});
+	char *operands[] = WORDS((char[]){"admin"}, (char[]){"show"});
 
 	(void)state;
 	assert_mistake(none, "no command");
@@ -96,6 +100,10 @@ test_mistakes(void **state)
 	assert_mistake(few, "missing");
 	assert_mistake(many, "too many words");
 	assert_mistake(early, "no option --wait");
+	assert_mistake(group, "something is missing: twinbox admin COMMAND");
+	assert_mistake(member, "no command \"admin stat\"");
+	assert_mistake(alien, "no command \"stats\"");
+	assert_mistake(operands, "twinbox admin show ID");
 }
 
 static void
@@ -130,7 +138,7 @@ test_numbers(void **state)
 static void
 test_help(void **state)
 {
-	const struct command *command;
+	const struct command *command, *group = NULL;
 	const struct option *option;
 	struct buf help = BUF_INIT, overview = BUF_INIT;
 	char word[40];
@@ -141,8 +149,19 @@ test_help(void **state)
 	buf_addc(&overview, '\0');
 	for (command = cli_commands; command->name != NULL; command++) {
 		n++;
-		assert_non_null(strstr(overview.data, command->name));
-		assert_non_null(strstr(overview.data, command->summary));
+		/* One of two words is in the help of the first of them. */
+		if (strchr(command->name, ' ') == NULL) {
+			group = command;
+			assert_non_null(strstr(overview.data, command->name));
+			assert_non_null(
+			    strstr(overview.data, command->summary));
+		} else {
+			assert_null(strstr(overview.data, command->name));
+			args_help(&help, group);
+			buf_addc(&help, '\0');
+			assert_non_null(strstr(help.data, command->summary));
+			buf_reset(&help);
+		}
 		args_help(&help, command);
 		buf_addc(&help, '\0');
 		assert_non_null(strstr(help.data, command->summary));
@@ -155,9 +174,29 @@ test_help(void **state)
 		}
 		buf_reset(&help);
 	}
-	assert_int_equal(n, 14);
+	assert_int_equal(n, 31);
 	buf_fini(&help);
 	buf_fini(&overview);
+}
+
+/* A command of two words, with options before, between and behind. */
+static void
+test_two_words(void **state)
+{
+	char *argv[] = WORDS((char[]){"--json"}, (char[]){"admin"},
+	    (char[]){"--profile=work"}, (char[]){"rate"}, (char[]){"far"},
+	    (char[]){"5"});
+	struct args args;
+	struct fail fail;
+
+	(void)state;
+	assert_int_equal(parse(argv, &args, &fail), RC_OK);
+	assert_string_equal(args.command->name, "admin rate");
+	assert_int_equal(args.noperands, 2);
+	assert_string_equal(args.operands[0], "far");
+	assert_true(args_has(&args, "json"));
+	assert_string_equal(args_value(&args, "profile"), "work");
+	args_fini(&args);
 }
 
 static void
@@ -181,6 +220,7 @@ main(void)
 	    cmocka_unit_test(test_mistakes),
 	    cmocka_unit_test(test_numbers),
 	    cmocka_unit_test(test_help),
+	    cmocka_unit_test(test_two_words),
 	    cmocka_unit_test(test_help_needs_no_operands),
 	};
 

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * admin: stats, outbox, show, retry; destinations, pause, resume, rate; lanes,
+ * rewind; users, audit.  Dead letters are in cmd_admin_dead.c, the live view is
+ * in top.c.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/admin.h"
+#include "cli/desk_view.h"
+#include "lib/safe.h"
+
+enum rc
+cmd_admin_stats(struct cli *cli, struct fail *fail)
+{
+	struct buf b = BUF_INIT;
+	json_t *stats;
+	enum rc rc;
+
+	if (admin_get(cli, desk_path("stats", NULL), &stats, fail) != RC_OK)
+		return (fail->rc);
+	if (cli->json)
+		rc = cli_print_json(stats, fail);
+	else {
+		view_stats(&b, &cli->look, stats);
+		rc = cli_print(&b, fail);
+	}
+	json_decref(stats);
+	return (rc);
+}
+
+enum rc
+cmd_admin_outbox(struct cli *cli, struct fail *fail)
+{
+	static const struct admin_list list = {
+	    "outbox", "entries", false, view_outbox};
+
+	return (admin_show_list(cli, &list, fail));
+}
+
+/* Shows ${message}, which is taken. */
+static enum rc
+show_message(struct cli *cli, json_t *message, struct fail *fail)
+{
+	struct buf b = BUF_INIT;
+	enum rc rc;
+
+	if (cli->json)
+		rc = cli_print_json(message, fail);
+	else {
+		view_message(&b, &cli->look, message);
+		rc = cli_print(&b, fail);
+	}
+	json_decref(message);
+	return (rc);
+}
+
+/* What helps where a message is not as it must be. */
+static enum rc
+message_refused(struct fail *fail)
+{
+
+	if (fail->status == 404)
+		return (fail_cure(
+		    fail, "twinbox admin outbox and dlq list the ids"));
+	if (fail->status == 409) {
+		fail->exit = EX_DATAERR;
+		return (fail_cure(fail, "see twinbox admin show ID"));
+	}
+	return (fail->rc);
+}
+
+enum rc
+cmd_admin_show(struct cli *cli, struct fail *fail)
+{
+	char id[UUID_TEXT_LEN + 1];
+	json_t *message;
+
+	if (cli_uuid(cli->args.operands[0], "the id", id, fail) != RC_OK)
+		return (fail->rc);
+	if (admin_get(cli, desk_path_of("outbox", id, ""), &message, fail) !=
+	    RC_OK)
+		return (message_refused(fail));
+	return (show_message(cli, message, fail));
+}
+
+/* Does ${verb} to the message that the first operand names, and says ${done}
+ * of it. */
+static enum rc
+change_message(
+    struct cli *cli, const char *verb, const char *done, struct fail *fail)
+{
+	char id[UUID_TEXT_LEN + 1];
+	json_t *message;
+	enum rc rc;
+
+	if (cli_uuid(cli->args.operands[0], "the id", id, fail) != RC_OK)
+		return (fail->rc);
+	if (admin_change(cli, "POST", desk_path_of("outbox", id, verb), NULL,
+		&message, fail) != RC_OK)
+		return (message_refused(fail));
+	rc = cli_result(cli, message, fail, "%s %s", id, done);
+	json_decref(message);
+	return (rc);
+}
+
+enum rc
+cmd_admin_retry(struct cli *cli, struct fail *fail)
+{
+
+	return (change_message(cli, "/retry", "is tried again", fail));
+}
+
+enum rc
+admin_discard_message(struct cli *cli, struct fail *fail)
+{
+
+	return (change_message(cli, "/discard", "is discarded", fail));
+}
+
+/* GET /v1/admin/destinations, with all pages. */
+static enum rc
+get_destinations(struct cli *cli, json_t **ret, struct fail *fail)
+{
+	static const struct admin_list list = {
+	    "destinations", "destinations", true, NULL};
+	struct desk_filter filter = DESK_FILTER_INIT;
+
+	filter.limit = INT64_MAX;
+	return (admin_gather(cli, &list, &filter, ret, fail));
+}
+
+enum rc
+cmd_admin_destinations(struct cli *cli, struct fail *fail)
+{
+	struct buf b = BUF_INIT;
+	json_t *answer;
+	enum rc rc;
+
+	if (get_destinations(cli, &answer, fail) != RC_OK)
+		return (fail->rc);
+	if (cli->json)
+		rc = cli_print_json(answer, fail);
+	else {
+		view_destinations(
+		    &b, &cli->look, json_object_get(answer, "destinations"));
+		buf_addc(&b, '\n');
+		view_ages(&b, &cli->look, answer);
+		rc = cli_print(&b, fail);
+	}
+	json_decref(answer);
+	return (rc);
+}
+
+/* ${method} on the destination that the arguments name; says ${done} of it. */
+static enum rc
+change_destination(struct cli *cli, const char *method, const char *verb,
+    json_t *body, const char *done, struct fail *fail)
+{
+	const char *name = cli->args.operands[0];
+	char safe[300];
+	json_t *answer;
+	enum rc rc;
+
+	if (admin_change(cli, method, desk_path_of("destinations", name, verb),
+		body, &answer, fail) != RC_OK) {
+		if (fail->status == 404)
+			(void)fail_cure(
+			    fail, "twinbox admin destinations lists them");
+		return (fail->rc);
+	}
+	safe_line(name, strlen(name), safe, sizeof(safe));
+	rc = cli_result(cli, answer, fail, "%s %s",
+	    strcmp(name, "*") == 0 ? "everything" : safe, done);
+	json_decref(answer);
+	return (rc);
+}
+
+enum rc
+cmd_admin_pause(struct cli *cli, struct fail *fail)
+{
+	const char *reason = args_value(&cli->args, "reason");
+	json_t *body = json_object();
+
+	if (reason != NULL &&
+	    json_object_set_new(body, "reason", json_string(reason)) != 0) {
+		json_decref(body);
+		return (
+		    fail_set(fail, FAIL_USAGE, "the reason is not in UTF-8"));
+	}
+	return (
+	    change_destination(cli, "POST", "/pause", body, "is paused", fail));
+}
+
+enum rc
+cmd_admin_resume(struct cli *cli, struct fail *fail)
+{
+
+	return (change_destination(
+	    cli, "POST", "/resume", json_object(), "goes on", fail));
+}
+
+enum rc
+cmd_admin_rate(struct cli *cli, struct fail *fail)
+{
+	char done[80];
+	int64_t n;
+
+	if (!args_number(cli->args.operands[1], 0, 1000000000, &n)) {
+		(void)fail_set(fail, FAIL_USAGE,
+		    "N is a whole number of messages a second");
+		return (fail_cure(fail, "0 takes the limit away"));
+	}
+	if (n == 0)
+		(void)snprintf(done, sizeof(done), "has no limit");
+	else
+		(void)snprintf(
+		    done, sizeof(done), "gets at most %" PRId64 " a second", n);
+	return (change_destination(cli, "PATCH", "",
+	    json_pack("{sI}", "per_second", (json_int_t)n), done, fail));
+}
+
+enum rc
+cmd_admin_lanes(struct cli *cli, struct fail *fail)
+{
+	static const struct admin_list list = {
+	    "lanes", "lanes", true, view_lanes};
+
+	return (admin_show_list(cli, &list, fail));
+}
+
+enum rc
+cmd_admin_rewind(struct cli *cli, struct fail *fail)
+{
+	int64_t lane, seq;
+	char name[24];
+	json_t *answer;
+	enum rc rc;
+
+	if (!args_number(cli->args.operands[0], 1, INT64_MAX, &lane) ||
+	    !args_number(cli->args.operands[1], 1, INT64_MAX, &seq)) {
+		(void)fail_set(
+		    fail, FAIL_USAGE, "LANE and SEQ are whole numbers");
+		return (fail_cure(fail, "take them from twinbox admin lanes"));
+	}
+	(void)snprintf(name, sizeof(name), "%" PRId64, lane);
+	if (admin_change(cli, "POST", desk_path_of("lanes", name, "/rewind"),
+		json_pack("{sI}", "seq", (json_int_t)seq), &answer,
+		fail) != RC_OK) {
+		if (fail->status == 404 || fail->status == 409)
+			(void)fail_cure(
+			    fail, "twinbox admin lanes shows how they are");
+		if (fail->status == 409)
+			fail->exit = EX_DATAERR;
+		return (fail->rc);
+	}
+	rc = cli_result(cli, answer, fail,
+	    "lane %" PRId64 " is offered again from %" PRId64, lane, seq);
+	json_decref(answer);
+	return (rc);
+}
+
+enum rc
+cmd_admin_users(struct cli *cli, struct fail *fail)
+{
+	static const struct admin_list list = {
+	    "users", "users", true, view_users};
+
+	return (admin_show_list(cli, &list, fail));
+}
+
+enum rc
+cmd_admin_audit(struct cli *cli, struct fail *fail)
+{
+	static const struct admin_list list = {
+	    "audit", "entries", false, view_audit};
+
+	return (admin_show_list(cli, &list, fail));
+}

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * admin: dlq, requeue, discard.  What is done to many dead letters is asked for
+ * first, goes in batches that the server can bear, and says what was refused.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/admin.h"
+#include "cli/desk_view.h"
+#include "cli/human.h"
+#include "lib/safe.h"
+
+/* Requeueing more than these is asked for. */
+#define MANY 10
+/* An export may pause so long. */
+#define EXPORT_SILENCE_MS 60000
+#define TEMPORARY_SUFFIX ".XXXXXX"
+
+static const struct admin_list dead_letters = {
+    "dead-letters", "dead_letters", false, view_dead};
+
+/* Where an export goes. */
+struct export
+{
+	int fd;
+	int64_t lines;
+	int error; /* errno of a write that failed */
+};
+
+/* Takes a piece of the export. */
+static bool
+write_piece(void *arg, const char *p, size_t n)
+{
+	struct export *export = arg;
+	ssize_t wrote;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		export->lines += p[i] == '\n';
+	while (n > 0) {
+		wrote = write(export->fd, p, n);
+		if (wrote < 0 && errno == EINTR)
+			continue;
+		if (wrote < 0) {
+			export->error = errno;
+			return (false);
+		}
+		p += wrote;
+		n -= (size_t)wrote;
+	}
+	return (true);
+}
+
+/* Writes the export that ${filter} asks for to ${export}. */
+static enum rc
+fetch_export(struct cli *cli, const struct desk_filter *filter,
+    struct export *export, struct fail *fail)
+{
+	struct rest_request request = {.timeout_ms = EXPORT_SILENCE_MS,
+	    .patience_ms = REST_TIMEOUT_MS,
+	    .sink = write_piece,
+	    .sink_arg = export};
+	struct rest_reply reply;
+
+	if (desk_call(cli->rest, &request,
+		desk_path("dead-letters/export", filter), &reply,
+		fail) != RC_OK) {
+		if (export->error != 0) {
+			(void)fail_set(fail, FAIL_INPUT_OUTPUT,
+			    "cannot write the export: %s",
+			    strerror(export->error));
+			(void)fail_cure(fail, "check where it goes");
+		}
+		return (fail->rc);
+	}
+	rest_reply_fini(&reply);
+	return (RC_OK);
+}
+
+/* ${safe} cannot be made because of ${error}. */
+static enum rc
+cannot_make(struct fail *fail, const char *safe, int error)
+{
+
+	(void)fail_set(fail, FAIL_CANNOT_CREATE, "cannot make %s: %s", safe,
+	    strerror(error));
+	if (error == EEXIST)
+		(void)fail_cure(fail, "choose a name that is free");
+	return (fail->rc);
+}
+
+/* Writes the export into file ${name}, which is whole or is not there, and is
+ * never one that was there before. */
+static enum rc
+export_file(struct cli *cli, const struct desk_filter *filter, const char *name,
+    struct fail *fail)
+{
+	struct export export = {.fd = -1};
+	char temporary[4096], safe[160], lines[40];
+	enum rc rc;
+
+	safe_line(name, strlen(name), safe, sizeof(safe));
+	if ((size_t)snprintf(temporary, sizeof(temporary), "%s%s", name,
+		TEMPORARY_SUFFIX) >= sizeof(temporary))
+		return (cannot_make(fail, safe, ENAMETOOLONG));
+	if (access(name, F_OK) == 0)
+		return (cannot_make(fail, safe, EEXIST));
+	export.fd = mkstemp(temporary);
+	if (export.fd < 0)
+		return (cannot_make(fail, safe, errno));
+	rc = fetch_export(cli, filter, &export, fail);
+	if (rc == RC_OK && fsync(export.fd) != 0)
+		rc = fail_set(fail, FAIL_INPUT_OUTPUT, "cannot write %s: %s",
+		    safe, strerror(errno));
+	if (close(export.fd) != 0 && rc == RC_OK)
+		rc = fail_set(fail, FAIL_INPUT_OUTPUT, "cannot write %s: %s",
+		    safe, strerror(errno));
+	if (rc == RC_OK && link(temporary, name) != 0)
+		rc = cannot_make(fail, safe, errno);
+	(void)unlink(temporary);
+	if (rc != RC_OK)
+		return (rc);
+	(void)snprintf(lines, sizeof(lines), "%" PRId64, export.lines);
+	cli_note(cli, "%s dead letter%s in %s", lines,
+	    export.lines == 1 ? "" : "s", safe);
+	return (RC_OK);
+}
+
+enum rc
+cmd_admin_dlq(struct cli *cli, struct fail *fail)
+{
+	const char *name = args_value(&cli->args, "export");
+	struct export export = {.fd = STDOUT_FILENO};
+	struct desk_filter filter;
+
+	if (name == NULL)
+		return (admin_show_list(cli, &dead_letters, fail));
+	if (admin_filter(cli, &filter, fail) != RC_OK)
+		return (fail->rc);
+	if (strcmp(name, "-") == 0)
+		return (fetch_export(cli, &filter, &export, fail));
+	return (export_file(cli, &filter, name, fail));
+}
+
+/* A change of many dead letters. */
+struct batch {
+	const char *verb;   /* "requeue" */
+	const char *done;   /* "requeued": also a member of the answer */
+	int64_t ask_beyond; /* more of them are asked for */
+	json_t *ids;        /* NULL: by filter */
+	struct desk_filter filter;
+	int64_t limit;     /* how many at most, by filter */
+	int64_t changed;   /* so far */
+	json_t *refused;   /* detail by dead_id */
+	int64_t remaining; /* by the last answer, -1 unknown */
+};
+
+/* The dead letters that the operands name; NULL on a mistake. */
+static json_t *
+named_ids(struct cli *cli, struct fail *fail)
+{
+	json_t *ids = json_array();
+	char safe[60];
+	int64_t id;
+	int i;
+
+	for (i = 0; i < cli->args.noperands; i++) {
+		if (args_number(cli->args.operands[i], 1, INT64_MAX, &id)) {
+			(void)json_array_append_new(
+			    ids, json_integer((json_int_t)id));
+			continue;
+		}
+		safe_line(cli->args.operands[i], strlen(cli->args.operands[i]),
+		    safe, sizeof(safe));
+		(void)fail_set(fail, FAIL_USAGE,
+		    "\"%s\" is no number of a dead letter", safe);
+		(void)fail_cure(fail, "twinbox admin dlq lists them");
+		json_decref(ids);
+		return (NULL);
+	}
+	return (ids);
+}
+
+/* How many dead letters ${batch} is about, at most ${most} + 1 of them. */
+static enum rc
+count(struct cli *cli, const struct batch *batch, int64_t most, int64_t *ret,
+    struct fail *fail)
+{
+	struct desk_filter filter = batch->filter;
+	json_t *page;
+
+	filter.limit = batch->limit <= most ? batch->limit : most + 1;
+	if (admin_gather(cli, &dead_letters, &filter, &page, fail) != RC_OK)
+		return (fail->rc);
+	*ret =
+	    (int64_t)json_array_size(json_object_get(page, dead_letters.array));
+	json_decref(page);
+	return (RC_OK);
+}
+
+/* Reads a person's answer to ${question}. */
+static bool
+confirmed(const char *question)
+{
+	char line[16] = "";
+
+	(void)fprintf(stderr, "%s? [y/N] ", question);
+	(void)fflush(stderr);
+	if (fgets(line, sizeof(line), stdin) == NULL) {
+		(void)fputc('\n', stderr);
+		return (false);
+	}
+	return (line[0] == 'y' || line[0] == 'Y');
+}
+
+/* Asks whether ${batch} is meant, where that is due. */
+static enum rc
+ask_before(struct cli *cli, const struct batch *batch, struct fail *fail)
+{
+	char question[160];
+	int64_t n = 0;
+
+	if (batch->ids != NULL || args_has(&cli->args, "yes"))
+		return (RC_OK);
+	if (count(cli, batch, LIMIT_PAGE_MAX, &n, fail) != RC_OK)
+		return (fail->rc);
+	if (n <= batch->ask_beyond)
+		return (RC_OK);
+	(void)snprintf(question, sizeof(question),
+	    "%s %s%" PRId64 " dead letter%s", batch->verb,
+	    n > LIMIT_PAGE_MAX ? "more than " : "",
+	    n > LIMIT_PAGE_MAX ? (int64_t)LIMIT_PAGE_MAX : n,
+	    n == 1 ? "" : "s");
+	if (isatty(STDIN_FILENO) != 1 || isatty(STDERR_FILENO) != 1) {
+		(void)fail_set(fail, FAIL_USAGE, "this would %s", question);
+		return (fail_cure(fail, "add --yes if it is meant"));
+	}
+	if (confirmed(question))
+		return (RC_OK);
+	(void)fail_set(fail, FAIL_DATA, "nothing was %s", batch->done);
+	return (fail_cure(fail, "answer y if it is meant"));
+}
+
+/* Takes ${answer} of one call into account; returns how many it changed. */
+static int64_t
+take_answer(struct batch *batch, const json_t *answer)
+{
+	const json_t *list = json_object_get(answer, "refused"), *one;
+	int64_t changed = view_integer(answer, batch->done, 0);
+	char key[24];
+	size_t i;
+
+	batch->changed += changed;
+	batch->remaining = view_integer(answer, "remaining", -1);
+	for (i = 0; i < json_array_size(list); i++) {
+		one = json_array_get(list, i);
+		(void)snprintf(key, sizeof(key), "%lld",
+		    (long long)view_integer(one, "dead_id", 0));
+		(void)json_object_set(
+		    batch->refused, key, json_object_get(one, "detail"));
+	}
+	return (changed);
+}
+
+/* The body of the next call: by filter, or the ids from ${*at} on. */
+static json_t *
+next_body(const struct batch *batch, size_t *at)
+{
+	json_t *some, *body;
+	int64_t left = batch->limit - batch->changed;
+	size_t end = *at + DESK_BATCH_MAX;
+
+	if (batch->ids == NULL)
+		return (desk_batch(NULL, &batch->filter,
+		    left < DESK_BATCH_MAX ? left : DESK_BATCH_MAX));
+	some = json_array();
+	for (; *at < json_array_size(batch->ids) && *at < end; (*at)++)
+		(void)json_array_append(some, json_array_get(batch->ids, *at));
+	body = desk_batch(some, NULL, 0);
+	json_decref(some);
+	return (body);
+}
+
+/* Does ${batch}, call by call, until all of it is done or nothing more can
+ * be. */
+static enum rc
+run_batch(struct cli *cli, struct batch *batch, struct fail *fail)
+{
+	json_t *answer;
+	int64_t changed;
+	size_t at = 0;
+	bool more;
+
+	do {
+		if (admin_change(cli, "POST",
+			desk_path_of("dead-letters", batch->verb, ""),
+			next_body(batch, &at), &answer, fail) != RC_OK)
+			return (fail->rc);
+		changed = take_answer(batch, answer);
+		more = json_is_true(json_object_get(answer, "more")) ||
+		       batch->remaining > 0;
+		json_decref(answer);
+		if (batch->ids != NULL)
+			more = at < json_array_size(batch->ids);
+		else
+			more = more && changed > 0 &&
+			       batch->changed < batch->limit;
+	} while (more);
+	return (RC_OK);
+}
+
+/* Prints what ${batch} did; fails when some were refused. */
+static enum rc
+report_batch(struct cli *cli, const struct batch *batch, struct fail *fail)
+{
+	json_t *refused = json_array(), *detail, *answer;
+	char safe[120] = "?";
+	const char *key;
+	size_t n;
+	enum rc rc;
+
+	json_object_foreach (batch->refused, key, detail)
+		(void)json_array_append_new(refused,
+		    json_pack("{sI sO}", "dead_id",
+			(json_int_t)strtoll(key, NULL, 10), "detail", detail));
+	n = json_array_size(refused);
+	answer = json_pack("{sI so sI}", batch->done,
+	    (json_int_t)batch->changed, "refused", refused, "remaining",
+	    (json_int_t)(batch->remaining > 0 ? batch->remaining : 0));
+	rc = cli_result(cli, answer, fail, "%s %" PRId64 "%s", batch->done,
+	    batch->changed,
+	    batch->remaining > 0 && batch->ids == NULL ? "; there are more"
+						       : "");
+	if (rc == RC_OK && n > 0) {
+		detail = json_object_get(json_array_get(refused, 0), "detail");
+		if (json_is_string(detail))
+			safe_line(json_string_value(detail),
+			    json_string_length(detail), safe, sizeof(safe));
+		(void)fail_set(fail, FAIL_DATA, "%zu refused; %lld: %s", n,
+		    (long long)view_integer(
+			json_array_get(refused, 0), "dead_id", 0),
+		    safe);
+		rc = fail_cure(fail, "twinbox admin dlq shows how they are");
+	}
+	json_decref(answer);
+	return (rc);
+}
+
+/* Does ${batch} as the arguments say. */
+static enum rc
+change_dead(struct cli *cli, struct batch *batch, struct fail *fail)
+{
+	bool all = args_has(&cli->args, "all");
+	enum rc rc;
+
+	if (all == (cli->args.noperands > 0)) {
+		(void)fail_set(
+		    fail, FAIL_USAGE, "either DEAD_ID... or --all is needed");
+		return (fail_cure(
+		    fail, "see twinbox admin %s --help", batch->verb));
+	}
+	if (admin_filter(cli, &batch->filter, fail) != RC_OK)
+		return (fail->rc);
+	batch->limit =
+	    batch->filter.limit > 0 ? batch->filter.limit : INT64_MAX;
+	batch->remaining = -1;
+	if (!all && (batch->ids = named_ids(cli, fail)) == NULL)
+		return (fail->rc);
+	batch->refused = json_object();
+	rc = ask_before(cli, batch, fail);
+	if (rc == RC_OK)
+		rc = run_batch(cli, batch, fail);
+	if (rc == RC_OK)
+		rc = report_batch(cli, batch, fail);
+	json_decref(batch->refused);
+	json_decref(batch->ids);
+	return (rc);
+}
+
+enum rc
+cmd_admin_requeue(struct cli *cli, struct fail *fail)
+{
+	struct batch batch = {
+	    .verb = "requeue", .done = "requeued", .ask_beyond = MANY};
+
+	return (change_dead(cli, &batch, fail));
+}
+
+/* Whether the only operand is a message's id. */
+static bool
+names_message(const struct cli *cli)
+{
+	struct uuid id;
+
+	return (cli->args.noperands == 1 &&
+		uuid_parse(
+		    cli->args.operands[0], strlen(cli->args.operands[0]), &id));
+}
+
+enum rc
+cmd_admin_discard(struct cli *cli, struct fail *fail)
+{
+	struct batch batch = {.verb = "discard", .done = "discarded"};
+
+	if (names_message(cli))
+		return (admin_discard_message(cli, fail));
+	return (change_dead(cli, &batch, fail));
+}
