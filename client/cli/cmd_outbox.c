@@ -248,6 +248,11 @@ retry(struct cli *cli, const char *id, struct fail *fail)
 		path = rest_path("/v1/outbox/", id, "/retry");
 		rc = cli_call(cli, "POST", path, NULL, &answer, fail);
 		mem_free(path);
+		if (rc != RC_OK && fail->status == 409) {
+			fail->exit = EX_DATAERR;
+			(void)fail_cure(
+			    fail, "see how it is: twinbox outbox %s", id);
+		}
 	}
 	if (rc != RC_OK)
 		return (rc);

@@ -166,7 +166,7 @@ static const struct option admin_dlq_options[] = {
 };
 
 static const struct option admin_batch_options[] = {
-    {"all", 0, NULL, "all that are open, or those that these name:"},
+    {"all", 0, NULL, "all open ones that the other options let through"},
     REASON_OPTION,
     DESTINATION_OPTION,
     SENDER_OPTION,

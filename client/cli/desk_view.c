@@ -228,6 +228,32 @@ add_health(struct grid *grid, const json_t *stats)
 }
 
 void
+view_alerts(struct buf *b, const struct look *look, const json_t *stats)
+{
+	static const struct grid_column columns[] = {
+	    {NULL, false, 0}, {NULL, true, 0}, {NULL, false, 20}};
+	const json_t *alerts = json_object_get(stats, "alerts"), *row;
+	const char *severity;
+	struct grid grid;
+	enum style style;
+	size_t i;
+
+	grid_init(&grid, columns, NCOLUMNS(columns));
+	for (i = 0; i < json_array_size(alerts); i++) {
+		row = json_array_get(alerts, i);
+		severity = json_string_value(json_object_get(row, "severity"));
+		style = severity != NULL && strcmp(severity, "warning") == 0
+			    ? STYLE_YELLOW
+			    : STYLE_RED;
+		grid_row(&grid);
+		render_member(grid_cell(&grid, style), row, "name", "?");
+		view_age(grid_cell(&grid, STYLE_DIM), look, row, "since");
+		render_member(grid_cell(&grid, style), row, "text", "");
+	}
+	grid_finish(&grid, b, look);
+}
+
+void
 view_stats(struct buf *b, const struct look *look, const json_t *stats)
 {
 	static const struct grid_column columns[] = {
@@ -239,6 +265,10 @@ view_stats(struct buf *b, const struct look *look, const json_t *stats)
 	add_done(&grid, stats);
 	add_health(&grid, stats);
 	grid_finish(&grid, b, look);
+	if (json_array_size(json_object_get(stats, "alerts")) > 0) {
+		buf_addc(b, '\n');
+		view_alerts(b, look, stats);
+	}
 }
 
 /* Whether ${row} has time ${name}. */
@@ -319,8 +349,10 @@ add_destination(struct grid *grid, const struct look *look, const json_t *row)
 	add_breaker(grid, row);
 	b = grid_cell(grid, STYLE_PLAIN);
 	view_count(b, row, "in_flight");
-	buf_addc(b, '/');
-	view_count(b, row, "window");
+	if (view_integer(row, "window", 0) > 0) {
+		buf_addc(b, '/');
+		view_count(b, row, "window");
+	}
 	b = grid_cell(grid, STYLE_PLAIN);
 	add_truncated(b, row);
 	view_count(b, row, "pending");

@@ -38,6 +38,9 @@ void view_sep(struct buf *b, size_t from);
 /* GET /v1/admin/stats. */
 void view_stats(struct buf *b, const struct look *look, const json_t *stats);
 
+/* The alerts in GET /v1/admin/stats, if there are any. */
+void view_alerts(struct buf *b, const struct look *look, const json_t *stats);
+
 /* Entries of the outbox. */
 void view_outbox(struct buf *b, const struct look *look, const json_t *entries);
 

@@ -87,6 +87,8 @@ human_percent(struct buf *b, double part)
 
 	if (part > 0 && part < 0.0005)
 		buf_adds(b, "<0.1%");
+	else if (part >= 10)
+		buf_adds(b, ">999%");
 	else
 		buf_addf(b, part < 0.0995 ? "%.1f%%" : "%.0f%%", part * 100);
 }
@@ -112,7 +114,7 @@ human_span(struct buf *b, int64_t ms)
 		buf_adds(b, "0s");
 	else if (ms < SECOND_MS)
 		buf_addf(b, "%lldms", (long long)ms);
-	else if (ms < 10 * SECOND_MS)
+	else if (ms < 10 * SECOND_MS && ms % SECOND_MS >= 100)
 		buf_addf(b, "%lld.%llds", (long long)(ms / SECOND_MS),
 		    (long long)(ms % SECOND_MS / 100));
 	else if (ms < MINUTE_MS)

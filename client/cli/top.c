@@ -1,11 +1,349 @@
 /* SPDX-License-Identifier: MIT */
-/* The live view. */
+/*
+ * admin top: asks the desk again and again and draws what it says.  Keys and
+ * signals are served while a request is under way, so that a server that does
+ * not answer keeps nobody in here.  A server that is away is asked again; what
+ * was last known stays, and its ages go on.
+ */
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clk.h"
 #include "cli/admin.h"
+#include "cli/desk_view.h"
+#include "cli/fullscreen.h"
+#include "cli/top_view.h"
+#include "model/message.h"
+
+#define INTERVAL_MS 2000
+#define REQUEST_TIMEOUT_MS 10000
+/* The clock in the corner goes on. */
+#define TICK_MS 1000
+
+#define KEY_CTRL_C 3
+#define KEY_CTRL_D 4
+#define KEY_CTRL_L 12
+#define KEY_TAB 9
+
+struct top {
+	struct cli *cli;
+	struct top_view view;
+	struct fullscreen screen;
+	struct rest_idle idle; /* nfds 0: there is no screen */
+	int64_t server_ms;     /* the server's clock at asked_ms, monotonic */
+	int64_t asked_ms;
+	int64_t next_ms; /* when to ask again, monotonic */
+	bool ended;
+};
+
+static int64_t
+mono_now(void)
+{
+
+	return (clk_mono_ms(clk_system()));
+}
+
+/* What the server's clock says now. */
+static void
+set_now(struct top *top)
+{
+
+	if (top->server_ms != 0)
+		top->cli->look.now_ms =
+		    top->server_ms + mono_now() - top->asked_ms;
+	top->view.silence_ms = mono_now() - top->asked_ms;
+}
+
+static void
+draw(struct top *top)
+{
+	struct buf frame = BUF_INIT;
+
+	set_now(top);
+	top->cli->look.columns = top->screen.columns;
+	top_view_draw(&top->view, &frame, &top->cli->look, top->screen.rows);
+	fullscreen_draw(&top->screen, &frame);
+	buf_fini(&frame);
+}
+
+/* Shows ${page}, and asks for what it needs. */
+static void
+turn_to(struct top *top, enum top_page page)
+{
+
+	if (top->view.page == page)
+		return;
+	top->view.page = page;
+	top->view.scroll = 0;
+	top->next_ms = 0;
+}
+
+/* Moves what is shown by ${lines}. */
+static void
+scroll(struct top *top, int lines)
+{
+	struct top_view *view = &top->view;
+
+	if (lines > view->below)
+		lines = view->below;
+	view->scroll += lines;
+	if (view->scroll < 0)
+		view->scroll = 0;
+}
+
+/* One key or event. */
+static void
+take_event(struct top *top, int event)
+{
+	int page = (int)top->view.page, height = top->screen.rows - 5;
+
+	if (event >= '1' && event < '1' + TOP_PAGES)
+		turn_to(top, (enum top_page)(event - '1'));
+	else if (event == FULLSCREEN_RIGHT || event == KEY_TAB)
+		turn_to(top, (enum top_page)((page + 1) % TOP_PAGES));
+	else if (event == FULLSCREEN_LEFT)
+		turn_to(
+		    top, (enum top_page)((page + TOP_PAGES - 1) % TOP_PAGES));
+	else if (event == FULLSCREEN_DOWN || event == 'j')
+		scroll(top, 1);
+	else if (event == FULLSCREEN_UP || event == 'k')
+		scroll(top, -1);
+	else if (event == FULLSCREEN_PAGE_DOWN || event == ' ')
+		scroll(top, height > 1 ? height : 1);
+	else if (event == FULLSCREEN_PAGE_UP)
+		scroll(top, height > 1 ? -height : -1);
+	else if (event == FULLSCREEN_HOME)
+		top->view.scroll = 0;
+	else if (event == KEY_CTRL_L)
+		top->screen.clear = true;
+	else if (event == 'q' || event == 'Q' || event == KEY_CTRL_C ||
+		 event == KEY_CTRL_D || event == FULLSCREEN_END)
+		top->ended = true;
+}
+
+/* Takes all that was typed or signalled, and draws; false when it is over.
+ * Called while a request is under way, too. */
+static bool
+serve(void *arg)
+{
+	struct top *top = arg;
+	int event;
+
+	while (!top->ended &&
+	       (event = fullscreen_next(&top->screen)) != FULLSCREEN_NONE)
+		take_event(top, event);
+	if (!top->ended)
+		draw(top);
+	return (!top->ended);
+}
+
+/* GETs ${path} (taken) into ${slot}; the answer is ${slot}'s. */
+static enum rc
+fetch(struct top *top, char *path, json_t **slot, struct fail *fail)
+{
+	struct rest_request request = {.timeout_ms = REQUEST_TIMEOUT_MS,
+	    .idle = top->idle.nfds > 0 ? &top->idle : NULL};
+	struct rest_reply reply;
+
+	if (desk_call(top->cli->rest, &request, path, &reply, fail) != RC_OK)
+		return (fail->rc);
+	top->asked_ms = mono_now();
+	if (reply.date_ms != 0)
+		top->server_ms = reply.date_ms;
+	json_decref(*slot);
+	*slot = reply.json;
+	return (RC_OK);
+}
+
+/* Asks for all that the page shows. */
+static enum rc
+ask(struct top *top, struct fail *fail)
+{
+	struct desk_filter filter = DESK_FILTER_INIT;
+	struct top_view *view = &top->view;
+	json_t *stats = NULL;
+	int64_t at;
+
+	if (fetch(top, desk_path("stats", NULL), &stats, fail) != RC_OK)
+		return (fail->rc);
+	at = render_time_of(stats, "at");
+	if (at != 0)
+		top->server_ms = at; /* finer than the header's */
+	set_now(top);
+	top_view_stats(view, stats, top->cli->look.now_ms);
+	filter.limit = LIMIT_PAGE_MAX;
+	switch (view->page) {
+	case TOP_OVERVIEW:
+	case TOP_DESTINATIONS:
+		return (fetch(top, desk_path("destinations", &filter),
+		    &view->destinations, fail));
+	case TOP_DEAD:
+		return (fetch(top, desk_path("dead-letters", &filter),
+		    &view->dead, fail));
+	case TOP_LANES:
+	case TOP_PAGES:
+		break;
+	}
+	return (fetch(top, desk_path("lanes", &filter), &view->lanes, fail));
+}
+
+/* Asks, and keeps why that failed.  Fails where asking again is of no use. */
+static enum rc
+refresh(struct top *top, struct fail *fail)
+{
+	enum top_page page = top->view.page;
+	struct fail why = FAIL_INIT;
+	enum rc rc;
+
+	top->next_ms = mono_now() + top->view.interval_ms;
+	rc = ask(top, &why);
+	if (top->ended)
+		return (RC_OK);
+	if (rc != RC_OK &&
+	    (why.status == 401 || why.status == 403 || why.status == 404)) {
+		*fail = why;
+		return (fail->rc);
+	}
+	top->view.away = rc != RC_OK;
+	top->view.why = why;
+	if (rc != RC_OK && why.retry_after_s > 0)
+		top->next_ms = mono_now() + (int64_t)why.retry_after_s * 1000;
+	/* Another page was chosen meanwhile. */
+	if (rc == RC_OK && page != top->view.page)
+		top->next_ms = 0;
+	return (RC_OK);
+}
+
+/* Runs until it has ended; the first answer is there. */
+static enum rc
+run(struct top *top, struct fail *fail)
+{
+	struct pollfd fds[2] = {{.fd = STDIN_FILENO, .events = POLLIN},
+	    {.fd = top->screen.signals, .events = POLLIN}};
+	int64_t wait;
+
+	while (serve(top)) {
+		wait = top->next_ms - mono_now();
+		if (wait <= 0) {
+			if (refresh(top, fail) != RC_OK)
+				return (fail->rc);
+			continue;
+		}
+		(void)poll(fds, 2, (int)(wait < TICK_MS ? wait : TICK_MS));
+	}
+	return (RC_OK);
+}
+
+/* In the terminal. */
+static enum rc
+live(struct top *top, struct fail *fail)
+{
+	enum rc rc;
+
+	if (ask(top, fail) != RC_OK)
+		return (fail->rc);
+	top->next_ms = mono_now() + top->view.interval_ms;
+	if (fullscreen_open(&top->screen, fail) != RC_OK)
+		return (fail->rc);
+	top->idle.fds[0] = STDIN_FILENO;
+	top->idle.fds[1] = top->screen.signals;
+	top->idle.nfds = 2;
+	top->idle.fn = serve;
+	top->idle.arg = top;
+	rc = run(top, fail);
+	fullscreen_close(&top->screen);
+	return (rc);
+}
+
+/* One picture as text, or what it would be made of for programs. */
+static enum rc
+once(struct top *top, struct fail *fail)
+{
+	struct top_view *view = &top->view;
+	struct buf b = BUF_INIT;
+	json_t *all;
+	enum rc rc;
+
+	if (ask(top, fail) != RC_OK)
+		return (fail->rc);
+	if (args_has(&top->cli->args, "interval")) {
+		rest_sleep(view->interval_ms);
+		if (ask(top, fail) != RC_OK)
+			return (fail->rc);
+	}
+	set_now(top);
+	if (!top->cli->json) {
+		view->interval_ms = 0;
+		top_view_print(view, &b, &top->cli->look);
+		return (cli_print(&b, fail));
+	}
+	all = json_object();
+	(void)json_object_set(all, "stats", view->stats);
+	if (view->destinations != NULL)
+		(void)json_object_update(all, view->destinations);
+	if (view->dead != NULL)
+		(void)json_object_update(all, view->dead);
+	if (view->lanes != NULL)
+		(void)json_object_update(all, view->lanes);
+	rc = cli_print_json(all, fail);
+	json_decref(all);
+	return (rc);
+}
+
+/* Reads what the arguments ask for. */
+static enum rc
+read_arguments(struct top *top, struct fail *fail)
+{
+	const struct args *args = &top->cli->args;
+	const char *name = args_value(args, "view");
+	int page = 0;
+
+	top->view.interval_ms = INTERVAL_MS;
+	if (args_duration(args, "interval", &top->view.interval_ms, fail) !=
+	    RC_OK)
+		return (fail->rc);
+	if (top->view.interval_ms < 1000 || top->view.interval_ms > 86400000) {
+		(void)fail_set(fail, FAIL_USAGE, "--interval is from 1s to 1d");
+		return (fail_cure(fail, "see twinbox admin top --help"));
+	}
+	if (name == NULL)
+		return (RC_OK);
+	while (page < TOP_PAGES &&
+	       strcmp(name, top_page_name((enum top_page)page)) != 0)
+		page++;
+	if (page == TOP_PAGES) {
+		(void)fail_set(fail, FAIL_USAGE,
+		    "--view takes overview, destinations, dead or lanes");
+		return (fail_cure(fail, "see twinbox admin top --help"));
+	}
+	top->view.page = (enum top_page)page;
+	return (RC_OK);
+}
 
 enum rc
 cmd_admin_top(struct cli *cli, struct fail *fail)
 {
+	bool plain = args_has(&cli->args, "once");
+	struct top top;
+	enum rc rc;
 
-	(void)cli;
-	return (fail_set(fail, FAIL_INTERNAL, "not yet"));
+	memset(&top, 0, sizeof(top));
+	top.cli = cli;
+	top.screen.signals = -1;
+	top.view.server = rest_server(cli->rest);
+	rc = read_arguments(&top, fail);
+	if (rc == RC_OK && cli->json && !plain) {
+		(void)fail_set(
+		    fail, FAIL_USAGE, "top --json goes with --once only");
+		rc = fail_cure(fail, "add --once");
+	}
+	if (rc == RC_OK && !plain)
+		rc = fullscreen_check("top",
+		    "twinbox admin top --once prints one picture as text",
+		    fail);
+	if (rc == RC_OK)
+		rc = plain ? once(&top, fail) : live(&top, fail);
+	top_view_fini(&top.view);
+	return (rc);
 }

@@ -14,7 +14,9 @@ import { Person } from './cli-client.mjs';
 export const HOSTILE = 'eve\x1b[2J\x1b]0;owned\x07\u202ex@日本語.fault.test';
 export const WIDE = '日本語の利用者の名前がとても長い場合@とても長い.fault.test';
 
-export const ago = (ms) => new Date(Date.now() - ms).toISOString();
+/** The desk's clock, which stands still, so that ages are exact. */
+export const NOW = Math.floor(Date.now() / 1000) * 1000;
+export const ago = (ms) => new Date(NOW - ms).toISOString();
 export const ahead = (ms) => ago(-ms);
 
 export const id = (n) => `01987a1c-0000-7000-8000-${String(n).padStart(12, '0')}`;
@@ -82,7 +84,7 @@ export const dead = (n, more = {}) => ({
 });
 
 export const lane = (n, more = {}) => ({
-	lane_id: n, conversation: id(900 + n), to: 'bob@far.fault.test', destination: 'far.fault.test', class: 'message',
+	lane_id: n, conversation: id(900 + n), to: 'bob@far.fault.test', destination: 'far.fault.test', class: 'messages',
 	state: 'ready', priority: 'normal', next_seq: 13, last_published_seq: 12, tail_seq: 40, pending: 28,
 	due_at: ahead(40_500), lease_owner: null, lease_until: null, lease_token: 6, updated_at: ago(1000),
 	replay_seq: null, ...more,
@@ -141,7 +143,8 @@ export class Desk {
 			found = found(one.query, body, one);
 		const [status, answer, headers] = Array.isArray(found) ? found :
 			found ? [200, found] : [404, problem(404, 'not_found')];
-		response.writeHead(status, { 'content-type': 'application/json', ...headers });
+		response.writeHead(status, { 'content-type': 'application/json', date: new Date(NOW).toUTCString(),
+			...headers });
 		response.end(typeof answer === 'string' ? answer : JSON.stringify(answer));
 	}
 

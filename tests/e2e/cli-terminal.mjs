@@ -4,7 +4,19 @@
 // util-linux makes the terminal, and a small emulation of what a VT100 does
 // with the bytes keeps the screen, so that tests can look at its lines.
 
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
+
 import { eventually, run } from './harness.mjs';
+
+/** How many columns ${c} takes: 0, 1 or 2. */
+function width(c)
+{
+	if (/\p{Mn}/u.test(c))
+		return 0;
+	return /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u
+		.test(c) ? 2 : 1;
+}
 
 /** What is on a terminal of ${columns} x ${rows}. */
 export class Screen {
@@ -18,6 +30,36 @@ export class Screen {
 		this.y = 0;
 		this.rest = '';
 		this.unknown = [];
+		this.wraps = true;
+		this.cursor = true; /* is shown */
+		this.other = null;  /* what was there before the alternate screen */
+	}
+
+	/** The terminal has another size; what was on it is cut. */
+	resize(columns, rows)
+	{
+		this.columns = columns;
+		this.rows = rows;
+		this.grid = Array.from({ length: rows }, (_, y) => (this.grid[y] ?? []).slice(0, columns));
+		this.x = Math.min(this.x, columns - 1);
+		this.y = Math.min(this.y, rows - 1);
+	}
+
+	/** ESC [ ? ${mode} h or l */
+	mode(mode, on)
+	{
+		if (mode === '7') {
+			this.wraps = on;
+		} else if (mode === '25') {
+			this.cursor = on;
+		} else if (mode === '1049' && on && !this.other) {
+			this.other = { grid: this.grid, x: this.x, y: this.y, history: this.history };
+			this.grid = Array.from({ length: this.rows }, () => []);
+			this.history = [];
+		} else if (mode === '1049' && !on && this.other) {
+			Object.assign(this, this.other);
+			this.other = null;
+		}
 	}
 
 	/** The lines, those that have scrolled away first, without what is empty. */
@@ -44,11 +86,21 @@ export class Screen {
 
 	put(c)
 	{
-		if (this.x === this.columns) {
+		const columns = width(c);
+
+		if (columns === 0) {
+			this.grid[this.y][Math.max(0, this.x - 1)] += c;
+			return;
+		}
+		if (this.x + columns > this.columns && !this.wraps)
+			this.x = this.columns - columns;
+		if (this.x + columns > this.columns) {
 			this.x = 0;
 			this.newline();
 		}
 		this.grid[this.y][this.x++] = c;
+		if (columns === 2)
+			this.grid[this.y][this.x++] = '';
 	}
 
 	/** ESC [ ${numbers} ${final} */
@@ -81,7 +133,8 @@ export class Screen {
 		case 'K': row.length = Math.min(row.length, this.x); break;
 		case 'P': row.splice(this.x, n || 1); break;
 		case '@': row.splice(this.x, 0, ...Array(n || 1).fill(' ')); break;
-		case 'm': case 'h': case 'l': break;
+		case 'h': case 'l': this.mode(numbers.slice(1), final === 'h'); break;
+		case 'm': break;
 		default: this.unknown.push(`${numbers}${final}`);
 		}
 	}
@@ -167,6 +220,22 @@ export class Terminal {
 	async ended()
 	{
 		return (await this.child.exited).code;
+	}
+
+	/** The process id of the program. */
+	program()
+	{
+		const { pid } = this.child;
+
+		return Number(fs.readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')[0]);
+	}
+
+	/** Gives the terminal another size, and tells the program. */
+	resize(columns, rows)
+	{
+		this.screen.resize(columns, rows);
+		execFileSync('stty', ['-F', fs.readlinkSync(`/proc/${this.program()}/fd/0`),
+			'cols', String(columns), 'rows', String(rows)]);
 	}
 
 	/** Takes the terminal away: the program in it is hung up. */
