@@ -291,7 +291,7 @@ add_row(struct buf *b, const struct look *look, const json_t *row)
 {
 	static const struct fact facts[] = {{"destination", "destination"},
 	    {"reason", "reason"}, {"priority", "priority"},
-	    {"tries", "attempts"}, {"retries", "retry_count"},
+	    {"tries", "attempt_count"}, {"retries", "retry_count"},
 	    {"rescued", "rescue_count"}, {"deliver at", "deliver_at"},
 	    {"next try", "next_retry_at"}, {"expires", "expires_at"},
 	    {"last error", "last_error"}, {"lane", "lane_id"},
@@ -299,20 +299,13 @@ add_row(struct buf *b, const struct look *look, const json_t *row)
 	const char *state = render_entry_state(row);
 	struct buf word = BUF_INIT, to = BUF_INIT;
 
-	buf_addc(b, '\n');
+	buf_adds(b, "\n→ ");
 	render_member(&to, row, "to", "group");
-	buf_addc(&to, '\0');
+	render_buf(b, look, STYLE_BOLD, &to);
+	buf_adds(b, "  ");
 	safe_add(&word, state, strlen(state));
-	buf_addc(&word, '\0');
-	buf_adds(b, "→ ");
-	if (buf_ok(&to) && buf_ok(&word)) {
-		render_styled(b, look, STYLE_BOLD, to.data);
-		buf_adds(b, "  ");
-		render_styled(b, look, state_style(state), word.data);
-	}
+	render_buf(b, look, state_style(state), &word);
 	buf_addc(b, '\n');
-	buf_fini(&to);
-	buf_fini(&word);
 	add_facts(b, look, row, facts, sizeof(facts) / sizeof(facts[0]));
 	add_attempts(b, look, json_object_get(row, "attempts"));
 	add_timeline(b, look, json_object_get(row, "timeline"));

@@ -429,7 +429,9 @@ view_ages(struct buf *b, const struct look *look, const json_t *answer)
 	size_t i;
 	int n = 0;
 
-	for (i = 0; i <= json_array_size(limits) && n < BUCKETS_MAX; i++) {
+	for (i = 0; json_array_size(limits) > 0 &&
+		    i <= json_array_size(limits) && n < BUCKETS_MAX;
+	     i++) {
 		buf_init(&titles[n], 0);
 		buf_addc(&titles[n], i < json_array_size(limits) ? '<' : '>');
 		human_limit(

@@ -198,14 +198,10 @@ add_cell(struct writer *w, int i, const char *s, size_t n, enum style style)
 	struct buf cell = BUF_INIT;
 	int took = add_cut(&cell, s, n, w->widths[i]);
 
-	buf_addc(&cell, '\0');
 	if (right)
 		add_spaces(w->b, w->widths[i] - took);
-	if (buf_ok(&cell))
-		render_styled(
-		    w->b, w->look, took > 0 ? style : STYLE_PLAIN, cell.data);
+	render_buf(w->b, w->look, took > 0 ? style : STYLE_PLAIN, &cell);
 	add_spaces(w->b, GAP + (right ? 0 : w->widths[i] - took));
-	buf_fini(&cell);
 }
 
 /* Ends the line, without spaces that hang over. */
@@ -251,10 +247,7 @@ add_note(struct writer *w, const struct grid_cell *note)
 	add_spaces(w->b, NOTE_INDENT);
 	(void)add_cut(&line, w->grid->text.data + note->at, note->len,
 	    w->columns - NOTE_INDENT);
-	buf_addc(&line, '\0');
-	if (buf_ok(&line))
-		render_styled(w->b, w->look, note->style, line.data);
-	buf_fini(&line);
+	render_buf(w->b, w->look, note->style, &line);
 	end_line(w);
 }
 
@@ -314,6 +307,7 @@ grid_clip(struct buf *b, const char *s, size_t n, int columns)
 			left -= add_cut(&text, s + i, len, left);
 			if (text.len > 0)
 				buf_add(b, text.data, text.len);
+			b->failed = b->failed || !buf_ok(&text);
 		}
 		i += len;
 	}

@@ -54,6 +54,19 @@ render_styled(
 	end(b, look, style);
 }
 
+void
+render_buf(
+    struct buf *b, const struct look *look, enum style style, struct buf *text)
+{
+
+	buf_addc(text, '\0');
+	if (buf_ok(text))
+		render_styled(b, look, style, text->data);
+	else
+		b->failed = true;
+	buf_fini(text);
+}
+
 /* String member ${name} of ${json}, NULL without one. */
 static const char *
 text_of(const json_t *json, const char *name)

@@ -42,6 +42,11 @@ struct look {
 void render_styled(
     struct buf *b, const struct look *look, enum style style, const char *text);
 
+/* Appends what is in ${text} (safe already) in ${style} and frees it; without
+ * memory for ${text} there is none for ${b} either. */
+void render_buf(
+    struct buf *b, const struct look *look, enum style style, struct buf *text);
+
 /* Appends string member ${name} of ${json} as one safe line; ${other} without
  * one. */
 void render_member(

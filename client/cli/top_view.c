@@ -221,15 +221,11 @@ add_health(struct buf *b, const struct look *look, const struct top_view *view)
 		human_percent(&line, (double)pending / (double)most);
 		buf_adds(&line, " full");
 	}
-	buf_addc(&line, '\0');
-	if (buf_ok(&line))
-		render_styled(b, look,
-		    view_integer(relay, "last_turn_age_ms", 0) >= 10000
-			? STYLE_RED
-			: STYLE_DIM,
-		    line.data);
+	render_buf(b, look,
+	    view_integer(relay, "last_turn_age_ms", 0) >= 10000 ? STYLE_RED
+								: STYLE_DIM,
+	    &line);
 	buf_addc(b, '\n');
-	buf_fini(&line);
 }
 
 /* Appends what was pending in the last samples, as bars. */
@@ -372,41 +368,29 @@ add_page(struct buf *b, const struct look *look, const struct top_view *view)
 	return (1);
 }
 
-/* Appends ${left} and, at the end of the line, ${right}. */
-static void
-add_both(struct buf *b, const struct look *look, const struct buf *left,
-    const char *right)
-{
-	int columns = look->columns > 0 ? look->columns : 80;
-	int room = columns - safe_width(left->data, left->len) -
-		   safe_width(right, strlen(right));
-
-	buf_add(b, left->data, left->len);
-	for (; room > 0; room--)
-		buf_addc(b, ' ');
-	render_styled(b, look, STYLE_DIM, right);
-	buf_addc(b, '\n');
-}
-
-/* Appends the first line: where, when, how often. */
+/* Appends the first line: where, and at its end when and how often. */
 static void
 add_title(struct buf *b, const struct look *look, const struct top_view *view)
 {
-	struct buf left = BUF_INIT, right = BUF_INIT;
+	int columns = look->columns > 0 ? look->columns : 80;
+	struct buf right = BUF_INIT;
+	size_t from = b->len;
 
-	buf_adds(&left, "twinbox top  ");
-	safe_add(&left, view->server, strlen(view->server));
+	buf_adds(b, "twinbox top  ");
+	safe_add(b, view->server, strlen(view->server));
 	buf_adds(&right, "  ");
 	human_time(&right, look, look->now_ms);
 	if (view->interval_ms > 0) {
 		buf_adds(&right, "  every ");
 		human_limit(&right, view->interval_ms / 1000 * 1000);
 	}
-	buf_addc(&right, '\0');
-	if (buf_ok(&left) && buf_ok(&right))
-		add_both(b, look, &left, right.data);
-	buf_fini(&left);
-	buf_fini(&right);
+	if (buf_ok(b) && buf_ok(&right))
+		columns -= safe_width(b->data + from, b->len - from) +
+			   safe_width(right.data, right.len);
+	for (; columns > 0; columns--)
+		buf_addc(b, ' ');
+	render_buf(b, look, STYLE_DIM, &right);
+	buf_addc(b, '\n');
 }
 
 /* Appends the names of the pages, the present one in brackets. */
@@ -419,16 +403,11 @@ add_tabs(struct buf *b, const struct look *look, const struct top_view *view)
 	for (i = 0; i < TOP_PAGES; i++) {
 		bool here = i == (int)view->page;
 
-		buf_reset(&tab);
 		buf_addf(&tab, "%c%d %s%c", here ? '[' : ' ', i + 1,
 		    pages[i].title, here ? ']' : ' ');
-		buf_addc(&tab, '\0');
-		if (buf_ok(&tab))
-			render_styled(
-			    b, look, here ? STYLE_BOLD : STYLE_DIM, tab.data);
+		render_buf(b, look, here ? STYLE_BOLD : STYLE_DIM, &tab);
 		buf_addc(b, ' ');
 	}
-	buf_fini(&tab);
 	buf_adds(b, "\n\n");
 }
 
@@ -449,11 +428,7 @@ add_foot(struct buf *b, const struct look *look, const struct top_view *view)
 			buf_addf(&line, "   ↑ ↓ scroll (%d above, %d below)",
 			    view->scroll, view->below);
 	}
-	buf_addc(&line, '\0');
-	if (buf_ok(&line))
-		render_styled(
-		    b, look, view->away ? STYLE_RED : STYLE_DIM, line.data);
-	buf_fini(&line);
+	render_buf(b, look, view->away ? STYLE_RED : STYLE_DIM, &line);
 }
 
 /* The line after the one at ${p}, at most ${end}. */
