@@ -117,8 +117,8 @@ export class Screen {
 		case 'G': this.x = (n || 1) - 1; break;
 		case 'H': {
 			const [y, x] = numbers.split(';').map(Number);
-			this.y = (y || 1) - 1;
-			this.x = (x || 1) - 1;
+			this.y = Math.min(y || 1, this.rows) - 1;
+			this.x = Math.min(x || 1, this.columns) - 1;
 			break;
 		}
 		case 'J':
