@@ -208,9 +208,9 @@ cmd_admin_rate(struct cli *cli, struct fail *fail)
 	char done[80];
 	int64_t n;
 
-	if (!args_number(cli->args.operands[1], 0, 1000000000, &n)) {
+	if (!args_number(cli->args.operands[1], 0, 1000000, &n)) {
 		(void)fail_set(fail, FAIL_USAGE,
-		    "N is a whole number of messages a second");
+		    "N is a whole number of messages a second up to 1000000");
 		return (fail_cure(fail, "0 takes the limit away"));
 	}
 	if (n == 0)
@@ -219,7 +219,9 @@ cmd_admin_rate(struct cli *cli, struct fail *fail)
 		(void)snprintf(
 		    done, sizeof(done), "gets at most %" PRId64 " a second", n);
 	return (change_destination(cli, "PATCH", "",
-	    json_pack("{sI}", "per_second", (json_int_t)n), done, fail));
+	    n == 0 ? json_pack("{sn}", "per_second")
+		   : json_pack("{sI}", "per_second", (json_int_t)n),
+	    done, fail));
 }
 
 enum rc

@@ -357,6 +357,7 @@ describe('what an operator does', () => {
 			'far.fault.test gets at most 5 a second\n');
 		assert.deepEqual(asked(one).body, { per_second: 5 });
 		assert.equal((await ann.run('admin', 'rate', 'far.fault.test', 0)).out, 'far.fault.test has no limit\n');
+		assert.deepEqual(asked(one).body, { per_second: null });
 		failed(await ann.try(['admin', 'rate', 'far.fault.test', 'fast']), EX.USAGE, /whole number/);
 		failed(await ann.try(['admin', 'pause', '../x']), EX.DATAERR, /admin destinations lists/);
 		assert.equal(asked(one).target, '/v1/admin/destinations/..%2Fx/pause');
