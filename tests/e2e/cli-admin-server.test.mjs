@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+//
+// The operator's commands against the server itself: what waits is seen, what
+// died is requeued, exported and discarded, and who did it is written down.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+
+import { EX, Person, Proxy, TWINBOX, people } from './cli-client.mjs';
+import { failed } from './cli-desk.mjs';
+import { Terminal } from './cli-terminal.mjs';
+import { PASSWORD, eventually, freshName, run, startServer } from './harness.mjs';
+
+let server;
+let proxy;
+let root;
+
+/** An administrator, logged in. */
+async function operator()
+{
+	const one = new Person(proxy.url, { name: freshName('root') });
+	const child = run(server.program, ['user', 'add', one.name, '--admin', '--password-stdin',
+		'--data', server.data], { stdio: ['pipe', 'pipe', 'pipe'] });
+
+	child.stdin.end(`${PASSWORD}\n`);
+	assert.equal((await child.exited).code, 0, child.err);
+	assert.equal((await one.withPassword(['login', one.name])).code, 0);
+	return one;
+}
+
+before(async () => {
+	server = await startServer();
+	proxy = await new Proxy(server).listen();
+	root = await operator();
+});
+
+after(async () => {
+	await proxy.close();
+	await server.stop();
+});
+
+const dlq = async (...filters) => (await root.json('admin', 'dlq', ...filters)).dead_letters;
+
+/** Waits until ${person}'s message ${id} is ${state}. */
+const until = (person, id, state) => eventually(
+	async () => (await person.json('outbox', id)).state === state, `it is ${state}`);
+
+/** The dead letter of message ${id}. */
+const letterOf = (id) => eventually(async () => (await dlq()).find((one) => one.id === id), 'its dead letter');
+
+describe('the operator\'s commands at work', () => {
+	it('are for administrators', async () => {
+		const [ann] = await people(proxy.url, 'ann');
+
+		for (const args of [['stats'], ['outbox'], ['dlq'], ['destinations'], ['lanes'], ['users'], ['audit'],
+			['pause', 'local'], ['requeue', '1'], ['top', '--once'], ['dlq', '--export', '-']])
+			failed(await ann.try(['admin', ...args]), EX.NOPERM, /log in as an administrator/);
+	});
+
+	it('every list is shown, for people and for programs', async () => {
+		for (const name of ['stats', 'outbox', 'dlq', 'destinations', 'lanes', 'users', 'audit']) {
+			const { out, err } = await root.run('admin', name);
+			assert.equal(err, '');
+			for (const line of out.split('\n'))
+				assert.ok(Array.from(line).length <= 80, line);
+			assert.equal(typeof await root.json('admin', name), 'object');
+		}
+		assert.match((await root.run('admin', 'users')).out, new RegExp(`^${root.name} .* admin `, 'm'));
+		for (const view of ['overview', 'destinations', 'dead', 'lanes'])
+			assert.match((await root.run('admin', 'top', '--once', '--view', view)).out, /^twinbox top /);
+	});
+
+	it('a pause is seen; what waits is found; it goes out again (R82 R373)', async () => {
+		const [ann, bob] = await people(proxy.url, 'ann', 'bob');
+
+		assert.equal((await root.run('admin', 'pause', 'local', '--reason', 'moving the disk')).out, 'local is paused\n');
+		const { id } = await ann.json('send', bob.name, 'while it is paused');
+		const { out } = await root.run('admin', 'destinations');
+		assert.match(out, /^local +paused +0\S* +1 /m);
+		assert.match(out, new RegExp(`^ {4}paused .* ago by ${root.name}: moving the disk$`, 'm'));
+		const list = await root.run('admin', 'outbox', '--sender', ann.name);
+		assert.match(list.out, new RegExp(`^${id} +pending +0 `, 'm'));
+		assert.match(list.out, new RegExp(`^ {4}${ann.name} → ${bob.name}$`, 'm'));
+		assert.deepEqual((await root.json('admin', 'outbox', '--state', 'pending', '--destination', 'local'))
+			.entries.map((one) => one.id), [id]);
+		const shown = await root.run('admin', 'show', id);
+		assert.match(shown.out, new RegExp(`^→ ${bob.name} {2}pending$`, 'm'));
+		assert.match(shown.out, /^\d\d:\d\d:\d\d +accepted/m);
+		assert.doesNotMatch(JSON.stringify(await root.json('admin', 'show', id)), /while it is paused/);
+		assert.equal((await root.run('admin', 'resume', 'local')).out, 'local goes on\n');
+		await until(ann, id, 'sent');
+		assert.deepEqual((await bob.events()).map((one) => one.body), ['while it is paused']);
+	});
+
+	it('a dead letter is found, exported, requeued (R83 R84)', async () => {
+		const [ann, bob] = await people(proxy.url, 'ann', 'bob');
+
+		await root.run('admin', 'pause', 'local');
+		const { id } = await ann.json('send', bob.name, 'late', '--expires-in', '1s');
+		const letter = await letterOf(id);
+		const { out } = await root.run('admin', 'dlq');
+		assert.match(out, new RegExp(`^ *${letter.dead_id} +expired +\\d+ .* ${ann.name} → ${bob.name}$`, 'm'));
+		assert.match(out, new RegExp(`^ {4}${id}`, 'm'));
+		const file = path.join(root.home, 'dead.ndjson');
+		await root.run('admin', 'dlq', '--export', file, '--reason', 'expired');
+		const exported = fs.readFileSync(file, 'utf8').trim().split('\n').map((line) => JSON.parse(line));
+		assert.deepEqual(exported, await dlq());
+		assert.equal((await root.run('admin', 'requeue', letter.dead_id)).out, 'requeued 1\n');
+		failed(await root.try(['admin', 'requeue', letter.dead_id]), EX.DATAERR, /1 refused/);
+		assert.deepEqual(await dlq(), []);
+		assert.match((await root.run('admin', 'dlq', '--resolved', 'true')).out,
+			new RegExp(`requeued .* ago by ${root.name}`));
+		await root.run('admin', 'resume', 'local');
+		await until(ann, id, 'sent');
+		assert.ok((await bob.events()).some((one) => one.body === 'late'));
+		assert.match((await root.run('admin', 'show', id)).out, /^\d\d:.* requeued +by /m);
+	});
+
+	it('all of one sender are requeued; others stay', async () => {
+		const [ann, bob, cid] = await people(proxy.url, 'ann', 'bob', 'cid');
+
+		await root.run('admin', 'pause', 'local');
+		for (const person of [ann, ann, ann, cid])
+			await person.run('send', bob.name, 'late', '--expires-in', '1s');
+		await eventually(async () => (await dlq()).length === 4, 'four dead letters');
+		assert.equal((await root.run('admin', 'requeue', '--all', '--sender', ann.name)).out, 'requeued 3\n');
+		const left = await dlq();
+		assert.deepEqual(left.map((one) => one.from), [cid.name]);
+		failed(await root.try(['admin', 'discard', '--all']), EX.USAGE, /this would discard 1 dead letter;/);
+		assert.equal((await root.run('admin', 'discard', left[0].dead_id)).out, 'discarded 1\n');
+		await root.run('admin', 'resume', 'local');
+		await eventually(async () => (await bob.events()).length === 3, 'three came');
+	});
+
+	it('a message that waits is discarded, and its sender is told', async () => {
+		const [ann, bob] = await people(proxy.url, 'ann', 'bob');
+
+		await root.run('admin', 'pause', 'local');
+		const { id } = await ann.json('send', bob.name, 'never');
+		assert.equal((await root.run('admin', 'discard', id)).out, `${id} is discarded\n`);
+		await root.run('admin', 'resume', 'local');
+		await until(ann, id, 'failed');
+		await eventually(async () => (await ann.events()).some((one) => one.kind === 'bounce' && one.of === id),
+			'the bounce');
+		failed(await root.try(['admin', 'discard', id]), EX.DATAERR, /see twinbox admin show ID/);
+		failed(await root.try(['admin', 'retry', '01987a1c-0000-7000-8000-000000000000']), EX.DATAERR,
+			/admin outbox and dlq list the ids/);
+		assert.equal((await root.run('admin', 'retry', id)).out, `${id} is tried again\n`);
+		await until(ann, id, 'sent');
+	});
+
+	it('its sender tries it again himself (R83)', async () => {
+		const [ann, bob] = await people(proxy.url, 'ann', 'bob');
+
+		await root.run('admin', 'pause', 'local');
+		const { id } = await ann.json('send', bob.name, 'late', '--expires-in', '1s');
+		await until(ann, id, 'expired');
+		failed(await bob.try(['outbox', 'retry', id]), EX.DATAERR, /check the id/);
+		assert.equal((await ann.run('outbox', 'retry', id)).out, `trying ${id} again\n`);
+		await root.run('admin', 'resume', 'local');
+		await until(ann, id, 'sent');
+		failed(await ann.try(['outbox', 'retry', id]), EX.DATAERR, /see how it is: twinbox outbox/);
+	});
+
+	it('rate, lanes, rewind', async () => {
+		const [ann, bob] = await people(proxy.url, 'ann', 'bob');
+
+		assert.equal((await root.run('admin', 'rate', 'local', 500)).out, 'local gets at most 500 a second\n');
+		assert.match((await root.run('admin', 'destinations')).out, /^local .* 500\/s/m);
+		assert.equal((await root.run('admin', 'rate', 'local', 0)).out, 'local has no limit\n');
+		failed(await root.try(['admin', 'rate', 'nowhere.example', 5]), EX.DATAERR, /destinations lists them/);
+		const { id } = await ann.json('send', bob.name, 'once');
+		await until(ann, id, 'sent');
+		const lanes = (await root.json('admin', 'lanes', '--limit', 1000)).lanes;
+		const lane = lanes.find((one) => one.to === bob.name && one.class === 'messages');
+		assert.ok(lane);
+		assert.match((await root.run('admin', 'lanes', '--limit', 1000)).out,
+			new RegExp(`^ *${lane.lane_id} +${bob.name} `, 'm'));
+		failed(await root.try(['admin', 'rewind', 999999999, 1]), EX.DATAERR, /admin lanes/);
+		/* Only another server can be offered again what it has. */
+		failed(await root.try(['admin', 'rewind', String(lane.lane_id), '1']), EX.DATAERR,
+			/inbox here.*; twinbox admin lanes/);
+	});
+
+	it('all that was done is in the audit log', async () => {
+		const { out } = await root.run('admin', 'audit', '--limit', 200);
+
+		for (const action of ['pause', 'resume', 'rate', 'requeue', 'discard', 'retry'])
+			assert.match(out, new RegExp(`^\\d\\d:.* ${root.name} +${action} `, 'm'));
+	});
+
+	it('top lives through a restart of the server', async (t) => {
+		const screen = new Terminal(TWINBOX, ['admin', 'top', '--interval', '1s'], { env: root.env });
+
+		t.after(() => screen.kill());
+		await screen.shows(/^pending +\d+ +accepted +\S+ /m);
+		await screen.shows(/^local +closed /m);
+		await server.kill();
+		await screen.shows(/^last answer .* ago, trying again: /m);
+		await server.start();
+		await screen.shows(/^q quit/m);
+		screen.type('3');
+		await screen.shows('[3 dead letters]');
+		screen.type('4');
+		await screen.shows(/^LANE +TO /m);
+		assert.deepEqual(screen.screen.unknown, []);
+		screen.type('q');
+		assert.equal(await screen.ended(), 0);
+	});
+});
