@@ -276,8 +276,10 @@ const struct command cli_commands[] = {
 	"many, and goes on in batches until all are done.",
 	admin_batch_options, 0, -1, NEEDS_LOGIN, cmd_admin_requeue},
     {"admin destinations", "", "where messages go: breakers, what waits, ages",
-	"local stands for the inboxes of this server, * for everything.", NULL,
-	0, 0, NEEDS_LOGIN, cmd_admin_destinations},
+	"local stands for the inboxes of this server, * for everything.\n"
+	"SENDING is how many go out now and how many may; READY is how many\n"
+	"lanes have something to send.",
+	NULL, 0, 0, NEEDS_LOGIN, cmd_admin_destinations},
     {"admin pause", "NAME", "send nothing to a destination; * is everything",
 	"What is sent there waits, and is not charged for it.",
 	admin_pause_options, 1, 1, NEEDS_LOGIN, cmd_admin_pause},

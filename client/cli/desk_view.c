@@ -62,6 +62,14 @@ view_span(struct buf *b, const json_t *json, const char *name)
 		buf_addc(b, '-');
 }
 
+/* ${ms} without what is less than a second. */
+static int64_t
+whole_seconds(int64_t ms)
+{
+
+	return (ms / 1000 * 1000);
+}
+
 void
 view_age(struct buf *b, const struct look *look, const json_t *json,
     const char *name)
@@ -71,7 +79,7 @@ view_age(struct buf *b, const struct look *look, const json_t *json,
 	if (then == 0)
 		buf_addc(b, '-');
 	else
-		human_span(b, look->now_ms - then);
+		human_span(b, whole_seconds(look->now_ms - then));
 }
 
 void
@@ -87,7 +95,7 @@ view_due(struct buf *b, const struct look *look, const json_t *json,
 		return;
 	}
 	buf_adds(b, "in ");
-	human_span(b, then - look->now_ms);
+	human_span(b, whole_seconds(then - look->now_ms + 999));
 }
 
 void
@@ -142,7 +150,7 @@ add_waiting(struct grid *grid, const json_t *stats)
 	b = grid_cell(grid, age_style(oldest));
 	if (oldest > 0) {
 		buf_adds(b, "oldest ");
-		human_span(b, oldest);
+		human_span(b, whole_seconds(oldest));
 	}
 	if (most > 0) {
 		buf_adds(b, oldest > 0 ? ", " : "");
@@ -279,6 +287,15 @@ has_time(const json_t *row, const char *name)
 	return (render_time_of(row, name) != 0);
 }
 
+/* Whether ${row} stands for all destinations together. */
+static bool
+is_everything(const json_t *row)
+{
+	const char *name = json_string_value(json_object_get(row, "name"));
+
+	return (name != NULL && strcmp(name, "*") == 0);
+}
+
 /* Appends a cell with the state of ${row}'s breaker. */
 static void
 add_breaker(struct grid *grid, const json_t *row)
@@ -288,6 +305,10 @@ add_breaker(struct grid *grid, const json_t *row)
 
 	if (has_time(row, "paused_at")) {
 		buf_adds(grid_cell(grid, STYLE_YELLOW), "paused");
+		return;
+	}
+	if (is_everything(row)) {
+		buf_addc(grid_cell(grid, STYLE_DIM), '-');
 		return;
 	}
 	if (state == NULL || strcmp(state, "closed") == 0)
@@ -356,15 +377,18 @@ add_destination(struct grid *grid, const struct look *look, const json_t *row)
 	b = grid_cell(grid, STYLE_PLAIN);
 	add_truncated(b, row);
 	view_count(b, row, "pending");
-	view_span(
-	    grid_cell(grid, age_style(oldest)), row, "oldest_pending_age_ms");
+	b = grid_cell(grid, age_style(oldest));
+	if (json_is_number(json_object_get(row, "oldest_pending_age_ms")))
+		human_span(b, whole_seconds(oldest));
+	else
+		buf_addc(b, '-');
 	b = grid_cell(grid, STYLE_PLAIN);
 	if (view_integer(row, "per_second", 0) > 0) {
 		view_count(b, row, "per_second");
 		buf_adds(b, "/s");
 	} else
 		buf_addc(b, '-');
-	view_age(grid_cell(grid, STYLE_PLAIN), look, row, "last_success_at");
+	view_count(grid_cell(grid, STYLE_PLAIN), row, "lanes_ready");
 	add_trouble(grid, look, row);
 }
 
@@ -378,7 +402,7 @@ view_destinations(struct buf *b, const struct look *look, const json_t *list)
 	    {"PENDING", true, 0},
 	    {"OLDEST", true, 0},
 	    {"LIMIT", true, 0},
-	    {"SUCCESS", true, 0},
+	    {"READY", true, 0},
 	};
 	struct grid grid;
 	size_t i;
@@ -444,7 +468,8 @@ view_ages(struct buf *b, const struct look *look, const json_t *answer)
 	}
 	grid_init(&grid, columns, 2 + n);
 	for (i = 0; i < json_array_size(list); i++)
-		add_ages(&grid, json_array_get(list, i), n);
+		if (!is_everything(json_array_get(list, i)))
+			add_ages(&grid, json_array_get(list, i), n);
 	grid_finish(&grid, b, look);
 	while (n-- > 0)
 		buf_fini(&titles[n]);

@@ -24,11 +24,12 @@ void view_count(struct buf *b, const json_t *json, const char *name);
  * one. */
 void view_span(struct buf *b, const json_t *json, const char *name);
 
-/* Appends how long ago time ${name} was, "-" without one. */
+/* Appends how many seconds ago time ${name} was, "-" without one. */
 void view_age(struct buf *b, const struct look *look, const json_t *json,
     const char *name);
 
-/* Appends when time ${name} will be: "in 40s", "now"; nothing without one. */
+/* Appends when time ${name} will be, to the second: "in 40s", "now"; nothing
+ * without one. */
 void view_due(struct buf *b, const struct look *look, const json_t *json,
     const char *name);
 

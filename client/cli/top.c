@@ -156,6 +156,39 @@ fetch(struct top *top, char *path, json_t **slot, struct fail *fail)
 	return (RC_OK);
 }
 
+/* Asks for lanes that have something to send: those that are at it, those that
+ * are ready, and those into inboxes here that owe something. */
+static enum rc
+ask_lanes(struct top *top, struct fail *fail)
+{
+	static const char *const states[] = {"leased", "ready", "local"};
+	struct desk_filter filter = DESK_FILTER_INIT;
+	json_t *all = json_array(), *page = NULL, *row;
+	const json_t *list;
+	size_t s, i;
+	enum rc rc = RC_OK;
+
+	filter.limit = LIMIT_PAGE_MAX;
+	for (s = 0; rc == RC_OK && s < 3; s++) {
+		filter.state = states[s];
+		rc = fetch(top, desk_path("lanes", &filter), &page, fail);
+		list = json_object_get(page, "lanes");
+		for (i = 0; rc == RC_OK && i < json_array_size(list); i++) {
+			row = json_array_get(list, i);
+			if (s < 2 || view_integer(row, "pending", 0) > 0)
+				(void)json_array_append(all, row);
+		}
+	}
+	json_decref(page);
+	if (rc != RC_OK) {
+		json_decref(all);
+		return (rc);
+	}
+	json_decref(top->view.lanes);
+	top->view.lanes = json_pack("{so}", "lanes", all);
+	return (RC_OK);
+}
+
 /* Asks for all that the page shows. */
 static enum rc
 ask(struct top *top, struct fail *fail)
@@ -185,7 +218,7 @@ ask(struct top *top, struct fail *fail)
 	case TOP_PAGES:
 		break;
 	}
-	return (fetch(top, desk_path("lanes", &filter), &view->lanes, fail));
+	return (ask_lanes(top, fail));
 }
 
 /* Asks, and keeps why that failed.  Fails where asking again is of no use. */

@@ -364,7 +364,7 @@ add_page(struct buf *b, const struct look *look, const struct top_view *view)
 		break;
 	}
 	add_list(b, look, json_object_get(view->lanes, "lanes"), view_lanes,
-	    "no lanes");
+	    "no lane has anything to send");
 	return (1);
 }
 

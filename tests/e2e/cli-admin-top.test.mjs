@@ -144,7 +144,8 @@ describe('the live view', () => {
 				destination('z'.repeat(253), { paused_at: new Date(NOW).toISOString(), paused_by: HOSTILE,
 					pause_reason: WIDE.repeat(4) })], age_limits_ms: AGE_LIMITS, next: null },
 			'/v1/admin/dead-letters': { dead_letters: [dead(1, bad), dead(2)], next: null },
-			'/v1/admin/lanes': { lanes: [lane(1, { to: WIDE }), lane(2, { to: HOSTILE })], next: null },
+			'/v1/admin/lanes': ({ state }) => ({ lanes: state === 'ready' ?
+				[lane(1, { to: WIDE }), lane(2, { to: HOSTILE })] : [], next: null }),
 		});
 		const screen = await top(t, ann);
 
@@ -160,6 +161,19 @@ describe('the live view', () => {
 		}
 		assert.doesNotMatch(screen.raw, /owned\x07|\x1b\]|\u202e/);
 		assert.deepEqual(screen.screen.unknown, []);
+	});
+
+	it('lanes: what is being sent, what is ready, what is owed here', async (t) => {
+		const rows = { leased: [lane(3, { state: 'leased', lease_owner: 'r' })], ready: [lane(2)],
+			local: [lane(4, { state: 'local', pending: 0 }), lane(5, { state: 'local', pending: 6 })] };
+		const [one, ann] = await desk(t, { '/v1/admin/lanes': ({ state }) => ({ lanes: rows[state], next: null }) });
+		const screen = await top(t, ann, ['--view', 'lanes']);
+
+		await screen.shows(/^ +5 +bob@/m);
+		assert.deepEqual(screen.screen.lines().map((line) => /^ +(\d+) +bob/.exec(line)?.[1]).filter(Boolean),
+			['3', '2', '5']);
+		one.answers['/v1/admin/lanes'] = { lanes: [], next: null };
+		await screen.shows('no lane has anything to send');
 	});
 
 	it('SIGTERM, SIGINT, SIGHUP give the terminal back', async (t) => {
@@ -305,7 +319,7 @@ describe('without a terminal', () => {
 			assert.doesNotMatch(out, /[\x00-\x09\x0b-\x1f]|q quit|every/);
 			for (const line of out.split('\n'))
 				assert.ok(Array.from(line).length <= 80, line);
-			assert.equal(one.requests.length, 2);
+			assert.equal(one.requests.length, view === 'lanes' ? 4 : 2);
 		}
 		let n = 0;
 		one.answers['/v1/admin/stats'] = () => later(n++);

@@ -74,8 +74,7 @@ describe('the operator\'s lists', () => {
 			const what = name === 'dlq' ? 'dead-letters' : name;
 			const given = one.answers[`/v1/admin/${what}`];
 			const got = await ann.json('admin', name);
-			const want = typeof given === 'function' ? { ...given(), ...got } : given;
-			assert.deepEqual(got, want, name);
+			assert.deepEqual(got, typeof given === 'function' ? given({}) : given, name);
 			assert.ok(Object.keys(got).length > 1, name);
 		}
 		assert.deepEqual(await ann.json('admin', 'show', id(1)), answers[`/v1/admin/outbox/${id(1)}`]);
@@ -136,7 +135,7 @@ describe('the operator\'s lists', () => {
 
 		tame(list.out);
 		assert.equal(list.lines.length, 5);
-		assert.match(list.lines[1], new RegExp(`^${id(1)} +retrying +4 +3m 20s +in 40s$`));
+		assert.match(list.lines[1], new RegExp(`^${id(1)} +retrying +4 +3m 20s +in 41s$`));
 		assert.equal(list.lines[2], '    ann → bob@far.fault.test; connection refused');
 		assert.match(list.lines[3], new RegExp(`^${id(2)} +failed +4 +3m 20s$`));
 		assert.equal(list.lines[4], '    ann → bob@far.fault.test; rejected; connection refused');
@@ -153,9 +152,9 @@ describe('the operator\'s lists', () => {
 		const { out } = await ann.run('admin', 'destinations');
 
 		tame(out);
-		assert.match(out, /^local +closed +3\/16 +12 +40ms +- +4s$/m);
-		assert.match(out, /^far\.fault\.test +open +0\/1 +12,333 +1h 1m +- +1h 3m$/m);
-		assert.match(out, /^ {4}failing for 1h 2m, next probe in 24s: connection refused$/m);
+		assert.match(out, /^local +closed +3\/16 +12 +0s +- +0$/m);
+		assert.match(out, /^far\.fault\.test +open +0\/1 +12,333 +1h 1m +- +3$/m);
+		assert.match(out, /^ {4}failing for 1h 2m, next probe in 25s: connection refused$/m);
 		assert.match(out, /^slow\.fault\.test +paused +1\/16 +4 +6m 40s +5\/s/m);
 		assert.match(out, /^ {4}paused 3m 5s ago by ann: they asked us to$/m);
 		assert.match(out, /^PENDING BY AGE +ALL +<1m +<5m +<10m +<20m +<40m +<80m +<160m +>160m$/m);
@@ -169,8 +168,8 @@ describe('the operator\'s lists', () => {
 		const { out } = await ann.run('admin', 'lanes');
 
 		tame(out);
-		assert.match(out, /^ +7 +bob@\S+ +messages +ready +28 +13 +12 +40 +in 40s$/m);
-		assert.match(out, /^ {4}leased by relay-1, ends in 30s, token 6$/m);
+		assert.match(out, /^ +7 +bob@\S+ +messages +ready +28 +13 +12 +40 +in 41s$/m);
+		assert.match(out, /^ {4}leased by relay-1, ends in 31s, token 6$/m);
 		assert.match(out, /^ {4}offers again from 3$/m);
 	});
 

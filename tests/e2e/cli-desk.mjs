@@ -59,7 +59,7 @@ export const DESTINATIONS = () => [
 		ages: [12, 0, 0, 0, 0, 0, 0, 0] }),
 	destination('far.fault.test', { breaker: 'open', failures: 9, window: 1, pending: 12333,
 		next_probe_at: ahead(24_500), failing_since: ago(3_725_000), last_success_at: ago(3_800_000),
-		last_failure_at: ago(6000), last_error: 'connection refused', oldest_pending_age_ms: 3_700_000,
+		last_failure_at: ago(6000), last_error: 'connection refused', oldest_pending_age_ms: 3_700_000, lanes_ready: 3,
 		ages: [200, 800, 1000, 2000, 4000, 4333, 0, 0] }),
 	destination('slow.fault.test', { breaker: 'half_open', in_flight: 1, per_second: 5, pending: 4,
 		paused_at: ago(185_000), paused_by: 'ann', pause_reason: 'they asked us to',
@@ -106,7 +106,8 @@ export class Desk {
 			'/v1/admin/destinations': () => ({ destinations: DESTINATIONS(), age_limits_ms: AGE_LIMITS,
 				next: null }),
 			'/v1/admin/dead-letters': { dead_letters: [dead(1)], next: null },
-			'/v1/admin/lanes': { lanes: [lane(7)], next: null },
+			'/v1/admin/lanes': ({ state }) => ({ lanes: [lane(7), lane(8, { state: 'local', pending: 0 })]
+				.filter((one) => !state || one.state === state), next: null }),
 			...answers,
 		};
 		this.http = http.createServer((request, response) => this.serve(request, response));
