@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// pack.mjs FOLDER: compresses each file of the built page in advance and
+// pack.mjs FOLDER: compresses each file of the built pages in advance and
 // writes page.list, of which web/embed.sh makes the server's table.  A line is
 // name|type|encoding|etag|file, the best encoding of a file first.
 
@@ -26,7 +26,7 @@ const encodings = {
 	'': (data) => data,
 };
 
-const files = ['index.html', ...fs.readdirSync(path.join(folder, 'assets')).sort()
+const files = ['index.html', 'admin.html', ...fs.readdirSync(path.join(folder, 'assets')).sort()
 	.map((name) => `assets/${name}`)];
 const rows = [];
 for (const file of files) {

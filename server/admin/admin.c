@@ -101,6 +101,7 @@ static const struct http_route routes[] = {
     {"GET", "/problems", admin_problems, HTTP_PUBLIC | HTTP_NO_BODY},
     {"GET", "/problems/{slug}", admin_problem, HTTP_PUBLIC | HTTP_NO_BODY},
     {"GET", "/", admin_front, HTTP_PUBLIC | HTTP_NO_BODY},
+    {"GET", "/admin", page_desk, HTTP_PUBLIC | HTTP_NO_BODY},
     {"GET", "/v1/admin/stats", desk_stats_get, DESK_READ},
     {"GET", "/v1/admin/outbox", desk_outbox_get, DESK_READ},
     {"GET", "/v1/admin/outbox/{id}", desk_message_get, DESK_READ},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Serving the page: which encoding, whether the browser has it already, and
- * what the page may do (its policy).
+ * Serving the pages: which encoding, whether the browser has it already, and
+ * what a page may do (its policy).
  */
 #include <string.h>
 
@@ -87,15 +87,17 @@ answer_file(struct http_request *req, const struct page_file *file)
 	http_answer(req, 200, file->type, &b);
 }
 
-bool
-page_index(struct http_request *req)
+/* Answers with the document ${name}; false, without an answer, when there is
+ * none.  What it varies by is ${vary}. */
+static bool
+answer_document(struct http_request *req, const char *name, const char *vary)
 {
 	const struct page_file *file =
-	    page_find("index.html", http_header(req, "Accept-Encoding"));
+	    page_find(name, http_header(req, "Accept-Encoding"));
 
 	if (file == NULL)
 		return (false);
-	http_answer_header(req, "Vary", "Accept, Accept-Encoding");
+	http_answer_header(req, "Vary", vary);
 	http_answer_header(req, "Cache-Control", "no-cache");
 	http_answer_header(req, "Content-Security-Policy", PAGE_CSP);
 	http_answer_header(req, "Referrer-Policy", "no-referrer");
@@ -103,6 +105,26 @@ page_index(struct http_request *req)
 	http_answer_header(req, "Cross-Origin-Resource-Policy", "same-origin");
 	answer_file(req, file);
 	return (true);
+}
+
+bool
+page_index(struct http_request *req)
+{
+
+	return (answer_document(req, "index.html", "Accept, Accept-Encoding"));
+}
+
+void
+page_desk(struct http_request *req, void *arg)
+{
+	struct refusal r = REFUSAL_INIT;
+
+	(void)arg;
+	if (answer_document(req, "admin.html", "Accept-Encoding"))
+		return;
+	refusal_set(&r, PROBLEM_NOT_FOUND, "",
+	    "this server was built without its pages");
+	http_answer_refusal(req, &r);
 }
 
 void
@@ -114,11 +136,12 @@ page_asset(struct http_request *req, void *arg)
 	struct refusal r = REFUSAL_INIT;
 
 	(void)arg;
-	/* The index has one address only. */
-	if (file == NULL || strcmp(name, "index.html") == 0) {
+	/* A document has one address only. */
+	if (file == NULL || strcmp(name, "index.html") == 0 ||
+	    strcmp(name, "admin.html") == 0) {
 		refusal_set(&r, PROBLEM_NOT_FOUND, "",
 		    "the page has no such file; it may be from another "
-		    "version: load / again");
+		    "version: load the page again");
 		http_answer_refusal(req, &r);
 		return;
 	}

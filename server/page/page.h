@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The page for people with a browser: files of web/ that the build has made
- * part of the program, each in up to three encodings.  Names are looked up in
+ * The pages for people with a browser, the chat and the operator's desk: files
+ * of web/ that the build has made part of the program, each in up to three
+ * encodings.  Names are looked up in
  * a table; there is no file system behind them.
  */
 #ifndef PAGE_PAGE_H
@@ -11,11 +12,15 @@
 
 #include "http/http.h"
 
-/* Answers ${req} with the page itself; false, without an answer, when the
+/* Answers ${req} with the chat; false, without an answer, when the
  * program was built without it.  Thread: any. */
 bool page_index(struct http_request *req);
 
-/* Handler of GET /assets/{name}: what the page loads.  The names hold a hash
+/* Handler of GET /admin: the operator's desk, for whoever asks; what it shows
+ * is behind /v1/admin. */
+void page_desk(struct http_request *req, void *arg);
+
+/* Handler of GET /assets/{name}: what the pages load.  The names hold a hash
  * of the content, so that browsers may keep it for ever. */
 void page_asset(struct http_request *req, void *arg);
 

@@ -70,11 +70,13 @@ export class SteadyServer extends Server {
 }
 
 export class Person {
-	/** Options: viewport, scheme, bypassCSP (for axe, which is script). */
+	/** Options: viewport, scheme, bypassCSP (for axe, which is script), touch,
+	 * start (where to begin, without the first /), prepare (is given the
+	 * browser context before anything is loaded). */
 	static async make(holder, server, name, { viewport = DESK, scheme = 'light', bypassCSP = false,
-		touch = false } = {})
+		touch = false, start = '', prepare } = {})
 	{
-		const person = new Person();
+		const person = new this();
 
 		person.server = server;
 		person.name = name;
@@ -90,12 +92,13 @@ export class Person {
 			addEventListener('securitypolicyviolation', (event) => globalThis.violations.push(
 				`${event.violatedDirective} ${event.blockedURI} ${event.sample}`));
 		});
-		await person.open();
+		await prepare?.(person.context);
+		await person.open(start);
 		return person;
 	}
 
-	/** A (new) page of the same browser. */
-	async open(hash = '')
+	/** A (new) page of the same browser, at ${where} without the first /. */
+	async open(where = '')
 	{
 		this.page = await this.context.newPage();
 		this.page.on('pageerror', (error) => this.troubles.push(String(error)));
@@ -108,7 +111,7 @@ export class Person {
 			this.dialogs.push(dialog.message());
 			void dialog.dismiss();
 		});
-		await this.page.goto(`${this.server.url}/${hash}`);
+		await this.page.goto(`${this.server.url}/${where}`);
 		return this;
 	}
 

@@ -49,7 +49,7 @@ export class Api {
 		await this.ask<unknown>('DELETE', path);
 	}
 
-	private async ask<T>(method: string, path: string, json?: unknown): Promise<T>
+	protected async ask<T>(method: string, path: string, json?: unknown): Promise<T>
 	{
 		const headers: Record<string, string> = { Accept: 'application/json' };
 		const init: RequestInit = { method, headers, cache: 'no-store', credentials: 'omit' };

@@ -47,6 +47,7 @@ export class Session {
 	readonly api: Api;
 	link: Link = { state: 'connecting' };
 	limit = 16_384; // bytes of a text
+	admin = false;  // may go to the operator's desk
 	loaded = false;
 	conversations = new Map<string, Conversation>();
 	unsent: Unsent[] = [];
@@ -93,8 +94,11 @@ export class Session {
 		this.loaded = kept.cursor !== null;
 		this.socket.connect();
 		this.user.changed();
-		this.api.get<ServerInfo>('/v1').then((info) => { this.limit = info.limits.text; },
-			() => undefined); // what a server allows by default will do
+		this.api.get<ServerInfo>('/v1').then((info) => {
+			this.limit = info.limits.text;
+			this.admin = info.user?.admin ?? false;
+			this.user.changed();
+		}, () => undefined); // what a server allows by default will do
 	}
 
 	/** Ends it; what is kept stays for the next time. */

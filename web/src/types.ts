@@ -16,6 +16,7 @@ export interface ServerInfo {
 	epoch: string;
 	registration: 'open' | 'closed';
 	limits: { text: number; page_max: number };
+	user: { name: string; admin: boolean } | null;
 }
 
 export interface Member {

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: MIT
+//
+// A stand-in for /v1/admin, put between the page and the server by playwright:
+// answers of the shape of the contract, in whatever state a test wants, also
+// such as a real server is seldom in.  What is done to it shows in what it
+// answers next.  The page itself comes from the real server, with its policy.
+
+import { Person } from './browser.mjs';
+
+const MIN = 60_000;
+const HOUR = 60 * MIN;
+export const LIMITS = [1, 5, 10, 20, 40, 80, 160].map((min) => min * MIN);
+
+const iso = (at) => (at === null ? null : new Date(at).toISOString());
+export const ago = (ms) => iso(Date.now() - ms);
+export const uuid = (n) => `01900000-0000-7000-8000-${String(n).padStart(12, '0')}`;
+
+export const stats = (more = {}) => ({
+	at: iso(Date.now()),
+	states: { pending: 0, scheduled: 0, sending: 0, sent: 0, failed: 0, expired: 0, canceled: 0,
+		...more.states },
+	totals: { accepted: 0, sent: 0, acked: 0, retries: 0, failed: 0, expired: 0, canceled: 0, requeued: 0,
+		rescues: 0, fenced: 0, ...more.totals },
+	total_retries: more.totals?.retries ?? 0,
+	dead_letters_open: 0, oldest_pending_age_ms: null, stuck_sending: 0, near_failure: 0,
+	average_latency_ms: null, retry_rate: null,
+	relay: { last_turn_age_ms: 240, in_flight: 0 },
+	wal_bytes: 1_200_000, queues: { writer_waiting: 0 },
+	limits: { max_pending: 1000, max_pending_total: 100_000 },
+	...Object.fromEntries(Object.entries(more).filter(([name]) => !['states', 'totals'].includes(name))),
+});
+
+export const destination = (name, more = {}) => ({
+	name, breaker: 'closed', failures: 0, successes: 0, window: name === '*' ? 0 : 8, in_flight: 0,
+	next_probe_at: null, failing_since: null, last_success_at: ago(3000), last_failure_at: null,
+	last_error: null, paused_at: null, paused_by: null, pause_reason: null, per_second: 0, pending: 0,
+	oldest_pending_age_ms: null, ages: [0, 0, 0, 0, 0, 0, 0, 0], lanes_ready: 0, truncated: false, ...more,
+});
+
+export const dead = (n, more = {}) => ({
+	dead_id: n, outbox_id: 5000 + n, id: uuid(n), from: 'alice', to: `bob@dead.example`,
+	destination: 'dead.example', state: 'failed', reason: 'max_retries',
+	last_error: '503 the mailbox is busy', attempts: 10, retry_count: 10, event_time: ago(3 * HOUR),
+	created_at: ago(3 * HOUR), dead_at: ago(n * MIN), resolution: null, resolved_at: null,
+	resolved_by: null, ...more,
+});
+
+export const row = (n, more = {}) => ({
+	outbox_id: 5000 + n, id: uuid(n), event_type: 'message', from: 'alice', to: 'bob', destination: 'local',
+	state: 'acked', reason: null, priority: 'normal', attempts: 1, retry_count: 0, rescue_count: 0,
+	event_time: ago(10 * MIN), created_at: ago(10 * MIN), last_attempt_at: ago(10 * MIN - 40),
+	last_status_at: ago(9 * MIN), next_retry_at: null, deliver_at: null,
+	expires_at: iso(Date.now() + 120 * HOUR), sent_at: ago(10 * MIN - 40), acked_at: ago(9 * MIN),
+	last_error: null, lane_id: 7, lane_seq: n, labels: [], ...more,
+});
+
+export const lane = (n, more = {}) => ({
+	lane_id: n, conversation: uuid(900 + n), to: 'bob', destination: 'local', class: 'message', state: 'local',
+	priority: 'normal', next_seq: 12, last_published_seq: 11, tail_seq: 12, pending: 0, due_at: null,
+	lease_owner: null, lease_until: null, lease_token: null, updated_at: ago(MIN), replay_seq: null, ...more,
+});
+
+/** Attempts that were refused, with the pauses of the schedule between them. */
+export function attemptsFrom(start, pauses, last = {})
+{
+	let at = start;
+
+	return pauses.map((pause, i) => {
+		const begun = at;
+		const took = 40 + i * 90;
+		at += took + pause;
+		return { attempt: i + 1, started_at: iso(begun), finished_at: iso(begun + took), outcome: 'retryable',
+			status: 503, error: 'the mailbox is busy', owner: 'relay-1',
+			...(i === pauses.length - 1 ? last : {}) };
+	});
+}
+
+/** The one message of most stories: refused twice, then sent, fetched, read. */
+export function readStory(n)
+{
+	const start = Date.now() - 10 * MIN;
+	const attempts = attemptsFrom(start + 15, [1000, 2000, 0], { outcome: 'accepted', status: 200, error: null });
+	const sent = Date.parse(attempts[2].finished_at);
+
+	return { ...row(n, { to: 'bob@slow.example', destination: 'slow.example', state: 'acked', labels: ['read'],
+		created_at: iso(start), event_time: iso(start), sent_at: iso(sent), acked_at: iso(sent + 42_000),
+		retry_count: 2 }), attempts,
+	timeline: [{ at: iso(start), event: 'accepted', detail: null },
+		{ at: iso(sent), event: 'sent', detail: null },
+		{ at: iso(sent + 42_000), event: 'acked', detail: null },
+		{ at: iso(sent + 42_000 + 3 * MIN), event: 'read', detail: null }] };
+}
+
+/** A message that used up its retries. */
+export function failedStory(n)
+{
+	const start = Date.now() - 3 * HOUR;
+	const attempts = attemptsFrom(start + 12, [1, 2, 4, 8, 16, 32, 60, 60, 60, 0].map((s) => s * 1000));
+	const end = Date.parse(attempts[9].finished_at);
+
+	return { ...row(n, { to: 'bob@dead.example', destination: 'dead.example', state: 'failed',
+		reason: 'max_retries', created_at: iso(start), event_time: iso(start), sent_at: null, acked_at: null,
+		last_status_at: iso(end), retry_count: 10, last_error: '503 the mailbox is busy' }), attempts,
+	timeline: [{ at: iso(start), event: 'accepted', detail: null },
+		{ at: iso(end), event: 'failed', detail: null }] };
+}
+
+export class StandIn {
+	constructor(more = {})
+	{
+		this.admin = true;
+		this.stats = () => stats();
+		this.destinations = [destination('*'), destination('local')];
+		this.dead = [];
+		this.rows = [];
+		this.messages = new Map();
+		this.lanes = [];
+		this.audit = [];
+		this.refuse = new Set(); // dead_ids that are past their window
+		this.broken = null;      // (path) => { status, problem } or null
+		this.gate = null;        // a promise that answers wait for
+		this.asked = [];         // every request, in order
+		Object.assign(this, more);
+	}
+
+	count(path)
+	{
+		return this.asked.filter((one) => one.path === path).length;
+	}
+
+	async attach(context)
+	{
+		await context.route((url) => url.pathname === '/v1' || url.pathname.startsWith('/v1/admin/'),
+			(route) => this.answer(route));
+	}
+
+	async answer(route)
+	{
+		const request = route.request();
+		const url = new URL(request.url());
+		const json = request.postData() ? request.postDataJSON() : undefined;
+		const ask = { method: request.method(), path: decodeURIComponent(url.pathname), query: url.searchParams,
+			json, token: request.headers().authorization };
+
+		this.asked.push(ask);
+		await this.gate;
+		const broken = this.broken?.(ask);
+		if (broken === 'abort') {
+			await route.abort('connectionrefused').catch(() => undefined);
+			return;
+		}
+		const found = broken ?? this.route(ask) ?? [404, problem(404, 'not_found', 'there is no such thing')];
+		const [status, body, headers = {}] = found;
+		await route.fulfill({ status, headers: { 'cache-control': 'no-store', ...headers },
+			contentType: typeof body === 'string' ? 'application/x-ndjson' : status >= 400 ?
+				'application/problem+json' : 'application/json',
+			body: typeof body === 'string' ? body : JSON.stringify(body) }).catch(() => undefined);
+	}
+
+	route(ask)
+	{
+		const { method, path, json } = ask;
+		const [, , , what, id, verb] = path.split('/');
+
+		if (path === '/v1')
+			return [200, { name: 'twinbox', version: '1', domain: 'chat.example', user: { name: 'root',
+				admin: this.admin } }];
+		if (!this.admin)
+			return [403, problem(403, 'forbidden', 'this is for administrators')];
+		if (method === 'POST' || method === 'PATCH')
+			this.audit.unshift({ audit_id: this.audit.length + 1, at: iso(Date.now()), actor: 'root',
+				action: verb ?? id ?? what, object: id ?? what, detail: json ? JSON.stringify(json) : null });
+		switch (what) {
+		case 'stats':
+			return [200, this.stats()];
+		case 'destinations':
+			return this.destination(ask, id, verb);
+		case 'dead-letters':
+			return this.deadLetters(ask, id);
+		case 'outbox':
+			return id ? this.message(id, verb) : [200, page(ask, this.rows.filter((one) =>
+				this.matches(ask.query, one)), 'entries', 'outbox_id')];
+		case 'lanes':
+			return [200, page(ask, this.lanes, 'lanes', 'lane_id', 'after')];
+		case 'audit':
+			return [200, page(ask, this.audit, 'entries', 'audit_id')];
+		default:
+			return null;
+		}
+	}
+
+	matches(query, one)
+	{
+		const is = (name, value) => !query.get(name) || query.get(name) === value;
+		return is('state', one.state) && is('destination', one.destination) && is('sender', one.from) &&
+			is('reason', one.reason) && (!query.get('stuck') || one.state === 'sending') &&
+			(!query.get('near_failure') || one.retry_count >= 7);
+	}
+
+	destination({ method, json }, name, verb)
+	{
+		const found = this.destinations.find((one) => one.name === name);
+
+		if (name === undefined)
+			return [200, { destinations: this.destinations, age_limits_ms: LIMITS, next: null }];
+		if (!found)
+			return null;
+		if (verb === 'pause')
+			Object.assign(found, { paused_at: iso(Date.now()), paused_by: 'root', pause_reason: json?.reason ?? null });
+		else if (verb === 'resume')
+			Object.assign(found, { paused_at: null, paused_by: null, pause_reason: null });
+		else if (method === 'PATCH')
+			found.per_second = json.per_second;
+		return [200, found];
+	}
+
+	deadLetters(ask, verb)
+	{
+		const resolved = ask.query.get('resolved') ?? 'false';
+		const open = (one) => resolved === 'any' || (one.resolution !== null) === (resolved === 'true');
+		const found = this.dead.filter((one) => this.matches(ask.query, one) && open(one));
+
+		if (ask.method === 'GET')
+			return verb === 'export' ? [200, found.map((one) => `${JSON.stringify(one)}\n`).join('')] :
+				[200, page(ask, found, 'dead_letters', 'dead_id')];
+		const { dead_ids: ids, filter = {}, limit = 100 } = ask.json;
+		const all = this.dead.filter((one) => one.resolution === null && (ids ? ids.includes(one.dead_id) :
+			this.matches(new URLSearchParams(filter), one)));
+		const now = all.slice(0, limit);
+		const refused = now.filter((one) => this.refuse.has(one.dead_id))
+			.map((one) => ({ dead_id: one.dead_id, detail: 'the requeue window of 7 days is over' }));
+		const done = now.filter((one) => !this.refuse.has(one.dead_id));
+		for (const one of done)
+			Object.assign(one, { resolution: verb === 'requeue' ? 'requeued' : 'discarded',
+				resolved_at: iso(Date.now()), resolved_by: 'root' });
+		return [200, { [verb === 'requeue' ? 'requeued' : 'discarded']: done.length, refused,
+			remaining: all.length - done.length, more: all.length > done.length }];
+	}
+
+	message(id, verb)
+	{
+		const found = this.messages.get(id);
+
+		if (found && verb)
+			found[0].state = verb === 'retry' ? 'pending' : 'failed';
+		return found ? [200, { id, from: found[0].from, conversation: uuid(800), conversation_seq: 4,
+			event_time: found[0].event_time, created_at: found[0].created_at, correlation_id: null,
+			rows: found }] : null;
+	}
+}
+
+/** A page of ${list}, newest first, as the routes give it. */
+function page({ query }, list, name, key, cursor = 'before')
+{
+	const at = query.get(cursor);
+	const limit = Number(query.get('limit') ?? 50);
+	const from = at === null ? 0 : list.findIndex((one) => String(one[key]) === at) + 1;
+	const shown = list.slice(from, from + limit);
+
+	return { [name]: shown, next: from + limit < list.length ? shown.at(-1)[key] : null };
+}
+
+export function problem(status, code, detail, more = {})
+{
+	return { type: `/problems/${code}`, title: code, status, detail, code, instance: '/', request_id: 'r', ...more };
+}
+
+export class Operator extends Person {
+	/** An operator at the desk of ${standin}; see Person.make for the options. */
+	static async at(holder, server, standin, { start = 'admin', ...options } = {})
+	{
+		const operator = await this.make(holder, server, 'root', { ...options, start,
+			prepare: async (context) => {
+				await standin.attach(context);
+				await context.addInitScript(() => localStorage.setItem('twinbox.login',
+					JSON.stringify({ token: 'a-token', user: 'root', device: { id: 'd', name: 'desk' } })));
+			} });
+		operator.standin = standin;
+		return operator;
+	}
+
+	/** Goes to a view by its link. */
+	async view(name)
+	{
+		await this.page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name }).click();
+		await this.page.getByRole('heading', { level: 1, name }).waitFor();
+	}
+
+	button(name)
+	{
+		return this.page.getByRole('button', { name, exact: true });
+	}
+
+	get dialog()
+	{
+		return this.page.getByRole('dialog');
+	}
+}

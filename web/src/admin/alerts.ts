@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// What an operator should look at first, in words, the worst first.
+
+import type { History } from './history.ts';
+import type { Destination, Stats } from './types.ts';
+import { bytes, count, distance, duration, many, ms, percent } from './words.ts';
+
+export interface Alert {
+	id: string;
+	bad: boolean;  // messages are stuck or refused; else: look soon
+	title: string;
+	cure: string;
+	href?: string; // where to do something about it
+}
+
+const RELAY_SILENT_MS = 10_000;
+const OLD_MS = 15 * 60_000;
+const BREAKER_MS = 10 * 60_000;
+const LATENCY_MS = 5 * 60_000;
+const WAL_BYTES = 64 * 1024 * 1024;
+const SKEW_MS = 60_000;
+const GROWTH = 100; // dead letters in a minute
+
+/** All of it, from what the server last said. */
+export function alertsOf(stats: Stats, destinations: Destination[], history: History,
+	now = Date.parse(stats.at), here = now): Alert[]
+{
+	const found = [...fromDestinations(destinations, now), ...fromStats(stats, destinations, history)];
+
+	if (Math.abs(here - now) > SKEW_MS)
+		found.push({ id: 'clock', bad: false,
+			title: `The server’s clock and this computer’s differ by ${duration(Math.abs(here - now))}`,
+			cure: 'Find out which one is wrong; the server times retries and expiry by its own.' });
+	// A stable sort: the order above is the order of importance.
+	return found.sort((a, b) => Number(b.bad) - Number(a.bad));
+}
+
+function fromDestinations(destinations: Destination[], now: number): Alert[]
+{
+	const found: Alert[] = [];
+
+	for (const d of destinations) {
+		const paused = ms(d.paused_at);
+		if (paused !== null && d.name === '*')
+			found.push({ id: 'paused *', bad: true, title: 'Everything is paused',
+				cure: `${pausedBy(d, now)} Messages are accepted and wait. Resume when the reason is gone.`,
+				href: '#destinations' });
+		else if (paused !== null)
+			found.push({ id: `paused ${d.name}`, bad: d.name === 'local',
+				title: `${d.name === 'local' ? 'Delivery to the inboxes here' : d.name} is paused`,
+				cure: `${pausedBy(d, now)} ${waiting(d)} Resume when the reason is gone.`,
+				href: '#destinations' });
+		if (d.breaker === 'closed')
+			continue;
+		const since = ms(d.failing_since);
+		const probe = ms(d.next_probe_at);
+		found.push({ id: `breaker ${d.name}`, href: '#destinations',
+			bad: d.breaker === 'open' && (since === null || now - since > BREAKER_MS),
+			title: d.breaker === 'half_open' ? `${d.name} is being tried again` :
+				`${d.name} is not reachable${since === null ? '' : `, for ${duration(now - since)}`}`,
+			cure: `${d.last_error ? `It says: ${d.last_error}. ` : ''}${waiting(d)} ${
+				probe === null ? '' : probe <= now ? 'The next try is due. ' :
+					`The next try is ${distance(probe, now)}. `}Nothing is lost meanwhile.` });
+	}
+	return found;
+}
+
+function pausedBy(d: Destination, now: number): string
+{
+	const reason = d.pause_reason ? `: “${d.pause_reason}”` : '';
+	return `By ${d.paused_by ?? 'somebody'}, ${distance(ms(d.paused_at)!, now)}${reason}.`;
+}
+
+const waiting = (d: Destination) => d.pending === 0 ? 'No message waits for it.' :
+	d.pending === 1 ? 'One message waits for it.' : `${count(d.pending)} messages wait for it.`;
+
+function fromStats(stats: Stats, destinations: Destination[], history: History): Alert[]
+{
+	const found: Alert[] = [];
+	const { states, limits, relay } = stats;
+	const explained = destinations.some((d) => d.breaker !== 'closed' || d.paused_at !== null);
+	const add = (id: string, bad: boolean, title: string, cure: string, href?: string) =>
+		found.push({ id, bad, title, cure, ...(href ? { href } : {}) });
+
+	if (relay.last_turn_age_ms === null || relay.last_turn_age_ms > RELAY_SILENT_MS)
+		add('relay', true, relay.last_turn_age_ms === null ? 'The relay has not turned yet' :
+			`The relay has been silent for ${duration(relay.last_turn_age_ms)}`,
+		'It delivers everything. Look at the server’s log; if nothing explains it, restart the server: ' +
+			'what was accepted is kept.');
+	const full = limits.max_pending_total > 0 ? states.pending / limits.max_pending_total : 0;
+	if (full >= 0.8)
+		add('full', full >= 1, full >= 1 ? 'The outbox is full: new messages are refused' :
+			`The outbox is ${percent(full)} full`,
+		`${count(states.pending)} of ${count(limits.max_pending_total)} messages wait. See which ` +
+			'destination they wait for.', '#destinations');
+	else if (states.pending > 100)
+		add('pending', states.pending > 1000 && !explained, `${many(states.pending, 'message')} wait`,
+			'See which destination they wait for, and how long they have.', '#destinations');
+	if (stats.oldest_pending_age_ms !== null && stats.oldest_pending_age_ms > OLD_MS)
+		add('old', !explained, `The oldest message waits for ${duration(stats.oldest_pending_age_ms)}`,
+			explained ? 'A destination that is away or paused explains it.' :
+				'No destination is away or paused: look at what is stuck and at the lanes.',
+			explained ? '#destinations' : '#lanes');
+	if (stats.stuck_sending > 0)
+		add('stuck', true, `${many(stats.stuck_sending, 'message is', 'messages are')} stuck in sending`,
+			'Their leases should have been rescued. Open one and see its attempts; it may make the relay fail.',
+			'#outbox?state=sending&stuck=30m');
+	const growth = history.growth((one) => one.dead_letters_open, 60_000);
+	if (stats.dead_letters_open > 0)
+		add('dead', stats.dead_letters_open > 10 || growth >= GROWTH,
+			`${many(stats.dead_letters_open, 'dead letter')} to decide about`,
+			`${growth >= GROWTH ? `${count(growth)} more within a minute. ` : ''}` +
+				'Find the reason they share; then requeue or discard them.', '#dead');
+	if (stats.near_failure > 0)
+		add('near', false, `${many(stats.near_failure, 'message has', 'messages have')} few tries left`,
+			'What refuses them will soon make them dead letters.', '#outbox?near_failure=3');
+	if (stats.retry_rate !== null && stats.retry_rate > 0.1)
+		add('retries', false, `${percent(stats.retry_rate)} of attempts had to be repeated`,
+			'See which destination refuses, and with which words.', '#destinations');
+	if (stats.average_latency_ms !== null && stats.average_latency_ms > LATENCY_MS)
+		add('latency', false, `A message takes ${duration(stats.average_latency_ms)} on average`,
+			'Over the last hour, from acceptance to the inbox. See where they wait.', '#destinations');
+	if (stats.wal_bytes > WAL_BYTES)
+		add('wal', stats.wal_bytes > 16 * WAL_BYTES, `The write-ahead log has ${bytes(stats.wal_bytes)}`,
+			'A reader or a back-up holds it. Look for a back-up that does not end, and for free space.');
+	return found;
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// A question before something is done: what will happen, in numbers, and what
+// the server refused of it.
+
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+
+import { why } from './desk.ts';
+import { useDesk } from './use.ts';
+
+export interface AskProps {
+	title: string;
+	yes: string;
+	busy?: string;       // what it says while it is done
+	danger?: boolean;
+	children?: ComponentChildren;
+	/** Does it; what it returns is said as the outcome. */
+	run: () => Promise<string>;
+	done: () => void;
+}
+
+export function Ask(props: AskProps): JSX.Element
+{
+	const { desk, say } = useDesk();
+	const dialog = useRef<HTMLDialogElement>(null);
+	const [wrong, setWrong] = useState('');
+	const [busy, setBusy] = useState(false);
+
+	useEffect(() => dialog.current?.showModal(), []);
+
+	async function run(): Promise<void>
+	{
+		setBusy(true);
+		setWrong('');
+		try {
+			const said = await props.run();
+			dialog.current?.close();
+			say(said);
+		} catch (error) {
+			setWrong(why(error));
+			setBusy(false);
+		}
+		desk.refresh();
+	}
+
+	return (
+		<dialog ref={dialog} class="card" aria-labelledby="ask-title" onClose={props.done}>
+			<form class="inside" onSubmit={(event) => {
+				event.preventDefault();
+				void run();
+			}}>
+				<h2 id="ask-title">{props.title}</h2>
+				{props.children}
+				<p class="wrong" role="alert">{wrong}</p>
+				<div class="row end">
+					<button type="button" onClick={() => dialog.current?.close()}>Cancel</button>
+					<button class={props.danger ? 'danger' : 'primary'} disabled={busy}>
+						{busy ? props.busy ?? 'One moment …' : props.yes}</button>
+				</div>
+			</form>
+		</dialog>
+	);
+}

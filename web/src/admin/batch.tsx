@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// Requeueing or discarding many dead letters: counted first, then done a
+// hundred at a time so that it can be stopped, and never more of them than
+// were counted.
+
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+
+import type { Desk } from './desk.ts';
+import { why } from './desk.ts';
+import { queryOf } from './place.ts';
+import type { DeadFilter, DeadLetters, Done } from './types.ts';
+import { useDesk } from './use.ts';
+import { count, many } from './words.ts';
+
+const STEP = 100;
+const MOST = 1_000; // in one go; then somebody looks again
+const PAGE = 200;
+const REFUSALS_SHOWN = 20;
+
+export type Verb = 'requeue' | 'discard';
+export type Which = { dead_ids: number[] } | { filter: DeadFilter };
+
+export const verbWords = { requeue: { do: 'Requeue', done: 'Requeued' },
+	discard: { do: 'Discard', done: 'Discarded' } };
+
+/** How many open dead letters match, up to MOST; more: there are others. */
+export async function countDead(desk: Desk, filter: DeadFilter): Promise<{ n: number; more: boolean }>
+{
+	let n = 0;
+	let before = '';
+
+	for (;;) {
+		const page = await desk.api.get<DeadLetters>(`/v1/admin/dead-letters${
+			queryOf({ ...filter, before, limit: String(PAGE) })}`);
+		n += page.dead_letters.length;
+		if (page.next === null || n >= MOST)
+			return { n: Math.min(n, MOST), more: n > MOST || page.next !== null };
+		before = String(page.next);
+	}
+}
+
+interface Progress {
+	done: number;
+	refused: Done['refused'];
+}
+
+/** Does ${verb} to ${n} of ${which}; ${went} is told of each step, and stops
+ * it by returning false. */
+export async function handle(desk: Desk, verb: Verb, which: Which, n: number,
+	went: (progress: Progress) => boolean): Promise<Progress>
+{
+	const progress: Progress = { done: 0, refused: [] };
+	const ids = 'dead_ids' in which ? [...which.dead_ids] : null;
+
+	for (let left = n; left > 0;) {
+		const size = Math.min(STEP, left);
+		const answer = await desk.api.post<Done>(`/v1/admin/dead-letters/${verb}`,
+			ids ? { dead_ids: ids.splice(0, size) } : { ...which, limit: size });
+		const moved = answer.requeued ?? answer.discarded ?? 0;
+		progress.done += moved;
+		// What is refused stays, and is refused again by the next step.
+		const known = new Set(progress.refused.map((one) => one.dead_id));
+		const fresh = answer.refused.filter((one) => !known.has(one.dead_id));
+		progress.refused.push(...fresh);
+		left -= ids ? size : moved + fresh.length;
+		if (!went({ ...progress }) || (!ids && moved + fresh.length === 0) ||
+		    (!ids && answer.remaining === 0))
+			break;
+	}
+	return progress;
+}
+
+export function Batch(props: { verb: Verb; which: Which; words: string; done: () => void }): JSX.Element
+{
+	const { desk, say } = useDesk();
+	const { verb, which } = props;
+	const dialog = useRef<HTMLDialogElement>(null);
+	const going = useRef(true);
+	const [found, setFound] = useState<{ n: number; more: boolean } | null>(
+		'dead_ids' in which ? { n: which.dead_ids.length, more: false } : null);
+	const [progress, setProgress] = useState<Progress | null>(null);
+	const [ended, setEnded] = useState(false);
+	const [wrong, setWrong] = useState('');
+	const words = verbWords[verb];
+
+	useEffect(() => {
+		dialog.current?.showModal();
+		if ('filter' in which)
+			countDead(desk, which.filter).then(setFound, (error) => setWrong(why(error)));
+		return () => { going.current = false; };
+	}, []);
+
+	async function run(): Promise<void>
+	{
+		let last: Progress = { done: 0, refused: [] };
+
+		setProgress(last);
+		setWrong('');
+		try {
+			last = await handle(desk, verb, which, found!.n, (now) => {
+				setProgress(last = now);
+				return going.current;
+			});
+		} catch (error) {
+			setWrong(why(error));
+		}
+		setEnded(true);
+		desk.refresh();
+		say(`${words.done} ${many(last.done, 'dead letter')}${
+			last.refused.length > 0 ? `; ${count(last.refused.length)} refused` : ''}.`,
+		last.refused.length > 0);
+	}
+
+	return (
+		<dialog ref={dialog} class="card" aria-labelledby="batch-title" onClose={() => {
+			going.current = false;
+			props.done();
+		}}>
+			<div class="inside">
+				<h2 id="batch-title">{found ? `${words.do} ${many(found.n, 'dead letter')}?` :
+					`${words.do} dead letters?`}</h2>
+				<p>{props.words}</p>
+				{!found && !wrong && <p class="hint" role="status">Counting …</p>}
+				{found?.more && <p>There are more than {count(found.n)}; the oldest {count(found.n)} now,
+					then look again.</p>}
+				{!progress && <p class="hint">{verb === 'requeue' ?
+					'Each gets a new place at the end of its lane, with all its tries and time again.' :
+					'Nobody will get these messages. This cannot be undone.'}</p>}
+				{progress && <>
+					<progress max={found!.n} value={progress.done + progress.refused.length}
+						aria-label={`${words.do} dead letters`} />
+					<p>{count(progress.done)} done, {count(progress.refused.length)} refused, of {
+						count(found!.n)}.</p>
+				</>}
+				{progress && progress.refused.length > 0 && <ul class="refused" aria-label="Refused">
+					{progress.refused.slice(0, REFUSALS_SHOWN).map((one) => <li key={one.dead_id}>
+						<strong>{one.dead_id}</strong>: <bdi>{one.detail}</bdi></li>)}
+					{progress.refused.length > REFUSALS_SHOWN && <li>and {
+						count(progress.refused.length - REFUSALS_SHOWN)} more</li>}
+				</ul>}
+				<p class="wrong" role="alert">{wrong}</p>
+				<div class="row end">
+					{!progress && <button onClick={() => dialog.current?.close()}>Cancel</button>}
+					{!progress && <button class={verb === 'discard' ? 'danger' : 'primary'}
+						disabled={!found || found.n === 0} onClick={() => void run()}>{words.do}</button>}
+					{progress && !ended && <button onClick={() => { going.current = false; }}>Stop</button>}
+					{ended && <button class="primary" onClick={() => dialog.current?.close()}>Close</button>}
+				</div>
+			</div>
+		</dialog>
+	);
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+// What happened to one row of the outbox, from accepted to read, as points in
+// time and the phases between them.  The picture is drawn from this, and the
+// same is said in words.
+
+import type { Attempt, FullRow } from './types.ts';
+import { duration, ms, outcomeKind, outcomeWords, reasonWords } from './words.ts';
+
+export type Phase = 'scheduled' | 'queue' | 'try' | 'retry' | 'dead' | 'device' | 'person';
+
+export interface Point {
+	at: number | null;    // null: has not happened
+	till?: number | null; // of an attempt; null: under way
+	name: string;
+	detail: string;
+	kind: 'good' | 'bad' | 'note' | 'coming';
+	then: Phase | null;   // what lasts from here (or from till) to the next
+}
+
+export interface Stretch {
+	phase: Phase;
+	from: number;
+	to: number;
+	open: boolean; // still lasts
+}
+
+export interface Story {
+	points: Point[];
+	stretches: Stretch[];
+	from: number;
+	to: number;
+	ended: boolean;
+}
+
+export const phaseWords: Record<Phase, string> = {
+	scheduled: 'scheduled for later',
+	queue: 'waits for its turn',
+	try: 'attempt under way',
+	retry: 'waits for the next try',
+	dead: 'a dead letter',
+	device: 'waits for a device to fetch it',
+	person: 'waits to be read',
+};
+
+/** What the server calls an event, and what it is here. */
+const events: Record<string, { name: string; kind: Point['kind']; then: Phase | null }> = {
+	accepted: { name: 'Accepted', kind: 'good', then: 'queue' },
+	due: { name: 'Due', kind: 'good', then: 'queue' },
+	sent: { name: 'Sent', kind: 'good', then: 'device' },
+	acked: { name: 'Delivered', kind: 'good', then: 'person' },
+	read: { name: 'Read', kind: 'good', then: null },
+	failed: { name: 'Failed', kind: 'bad', then: 'dead' },
+	expired: { name: 'Expired', kind: 'bad', then: 'dead' },
+	canceled: { name: 'Canceled', kind: 'note', then: null },
+	discarded: { name: 'Discarded', kind: 'note', then: null },
+	requeued: { name: 'Requeued', kind: 'note', then: 'queue' },
+	rescued: { name: 'Rescued from a lost lease', kind: 'note', then: 'queue' },
+	retry: { name: 'Refused for now', kind: 'bad', then: 'retry' },
+	sending: { name: 'Taken to be sent', kind: 'note', then: 'try' },
+};
+
+/** Other words for the same. */
+const same: Record<string, string> = { created: 'accepted', pending: 'accepted', released: 'due',
+	scheduled: 'accepted', delivered: 'acked', cancelled: 'canceled', requeue: 'requeued',
+	discard: 'discarded', retrying: 'retry', claimed: 'sending', attempt: 'sending' };
+
+/** What an attempt tells by itself. */
+const ATTEMPTED = ['sending', 'retry'];
+
+function attemptPoint(one: Attempt): Point
+{
+	const till = ms(one.finished_at);
+	const parts = [till === null ? '' : `took ${duration(till - ms(one.started_at)!)}`,
+		one.status === null ? '' : `status ${one.status}`, one.error ?? ''];
+	const kind = { good: 'good', bad: 'bad', open: 'note' } as const;
+
+	return { at: ms(one.started_at), till, name: `Attempt ${one.attempt}: ${outcomeWords(one.outcome)}`,
+		detail: parts.filter((part) => part !== '').join(', '), kind: kind[outcomeKind(one.outcome)],
+		then: 'retry' };
+}
+
+function details(name: string, row: FullRow): string
+{
+	switch (name) {
+	case 'accepted':
+		return 'on the server’s disk';
+	case 'sent':
+		return row.destination === 'local' ? `in the inbox of ${row.to ?? 'everybody'}` :
+			`${row.destination} has it`;
+	case 'acked':
+		return 'a device has it';
+	case 'read':
+		return 'it was seen';
+	case 'failed':
+	case 'expired':
+		return [row.reason && reasonWords(row.reason), row.last_error].filter(Boolean).join(': ');
+	default:
+		return '';
+	}
+}
+
+/** The points that have happened, in order. */
+function happened(row: FullRow): Point[]
+{
+	const points: Point[] = row.attempts.map(attemptPoint);
+	const known = new Map<string, { at: number; detail: string | null }[]>();
+	const ensure = (name: string, at: number | null) => {
+		if (at !== null && !known.has(name))
+			known.set(name, [{ at, detail: null }]);
+	};
+
+	for (const step of row.timeline) {
+		const name = same[step.event] ?? step.event;
+		const at = ms(step.at);
+		if (at === null || (ATTEMPTED.includes(name) && row.attempts.length > 0))
+			continue;
+		known.set(name, [...known.get(name) ?? [], { at, detail: step.detail }]);
+	}
+	ensure('accepted', ms(row.created_at));
+	ensure('sent', ms(row.sent_at));
+	ensure('acked', ms(row.acked_at));
+	if (row.state === 'failed' || row.state === 'expired' || row.state === 'canceled')
+		ensure(row.state, ms(row.last_status_at));
+	const due = ms(row.deliver_at);
+	if (due !== null && due > ms(row.created_at)!) {
+		if (row.state !== 'pending' || row.attempts.length > 0)
+			ensure('due', due);
+		// A cancelled one never fell due.
+		if (row.state === 'canceled')
+			known.delete('due');
+	}
+	for (const [name, times] of known) {
+		const how = events[name] ?? { name: name.charAt(0).toUpperCase() + name.slice(1).replace(/_/g, ' '),
+			kind: 'note' as const, then: 'queue' as const };
+		// A word that comes twice within the same moment is one event.
+		times.filter(({ at }, i) => i === 0 || at - times[i - 1]!.at > 1).forEach(({ at, detail }) =>
+			points.push({ ...how, at, detail: detail || details(name, row) }));
+	}
+	if (due !== null && due > ms(row.created_at)!)
+		for (const point of points)
+			if (point.name === 'Accepted')
+				point.then = 'scheduled';
+	const rank = ['Accepted', 'Due', 'Sent', 'Delivered', 'Read', 'Failed', 'Expired', 'Discarded'];
+	return points.sort((a, b) => a.at! - b.at! || rank.indexOf(a.name) - rank.indexOf(b.name));
+}
+
+/** What is still to come. */
+function coming(row: FullRow, points: Point[]): Point[]
+{
+	const has = (name: string) => points.some((one) => one.name === name);
+	const next = ms(row.next_retry_at);
+	const list: Point[] = [];
+	const add = (name: string, detail: string, at: number | null = null) =>
+		list.push({ at, name, detail, kind: 'coming', then: null });
+
+	if (row.state === 'failed' || row.state === 'expired' || row.state === 'canceled')
+		return [];
+	if (row.state === 'pending') {
+		if (next !== null)
+			add('Next try', '', next);
+		else if (row.deliver_at && !has('Due'))
+			add('Due', '', ms(row.deliver_at));
+	}
+	for (const name of ['Sent', 'Delivered', 'Read'])
+		if (!has(name))
+			add(name, 'not yet');
+	return list;
+}
+
+export function storyOf(row: FullRow, now: number): Story
+{
+	const points = happened(row);
+	const stretches: Stretch[] = [];
+	const ended = ['failed', 'expired', 'canceled'].includes(row.state) ||
+		points[points.length - 1]?.name === 'Read';
+
+	points.forEach((point, i) => {
+		const next = points[i + 1];
+		const end = next ? next.at! : ended ? point.till ?? point.at! : Math.max(now, point.at!);
+		let from = point.at!;
+		if (point.till !== undefined) {
+			const till = Math.min(point.till ?? end, Math.max(end, from));
+			stretches.push({ phase: 'try', from, to: till, open: point.till === null && !next });
+			from = till;
+		}
+		if (point.then !== null && end > from)
+			stretches.push({ phase: point.then, from, to: end, open: !next && !ended });
+	});
+	const from = points[0]?.at ?? now;
+	const to = stretches.reduce((most, one) => Math.max(most, one.to),
+		points[points.length - 1]?.at ?? from);
+	return { points: [...points, ...coming(row, points)], stretches, from, to, ended };
+}
+
+/** The story as sentences; ${clock} says a time. */
+export function inWords(story: Story, clock: (at: number) => string): string[]
+{
+	let before: number | null = null;
+
+	return story.points.map((one) => {
+		const after = before === null || one.at === null || one.kind === 'coming' ? '' :
+			`, ${duration(one.at - before)} later`;
+		const tail = one.detail === '' ? '' : ` (${one.detail})`;
+		if (one.at !== null)
+			before = one.till ?? one.at;
+		return one.at === null ? `${one.name}: not yet` :
+			one.kind === 'coming' ? `${one.name}: expected at ${clock(one.at)}` :
+				`${one.name} at ${clock(one.at)}${after}${tail}`;
+	});
+}
+
+/** How long each phase lasted in all, in the order in which they came. */
+export function spent(story: Story): { phase: Phase; ms: number; open: boolean }[]
+{
+	const sums = new Map<Phase, { phase: Phase; ms: number; open: boolean }>();
+
+	for (const { phase, from, to, open } of story.stretches) {
+		const sum = sums.get(phase) ?? { phase, ms: 0, open: false };
+		sums.set(phase, { phase, ms: sum.ms + to - from, open: sum.open || open });
+	}
+	return [...sums.values()];
+}

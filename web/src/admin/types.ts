@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+// What the server says at /v1/admin, as far as the desk shows it.  Times are
+// RFC 3339 or null.  There is no text of a message in any of it.
+
+import type { State } from '../types.ts';
+
+export interface Stats {
+	at: string;
+	states: Record<'pending' | 'scheduled' | 'sending' | 'sent' | 'failed' | 'expired' | 'canceled', number>;
+	totals: Record<'accepted' | 'sent' | 'acked' | 'retries' | 'failed' | 'expired' | 'canceled' |
+		'requeued' | 'rescues' | 'fenced', number>;
+	dead_letters_open: number;
+	oldest_pending_age_ms: number | null;
+	stuck_sending: number;
+	near_failure: number;
+	average_latency_ms: number | null;
+	retry_rate: number | null; // 0 … 1
+	relay: { last_turn_age_ms: number | null; in_flight: number };
+	wal_bytes: number;
+	queues: { writer_waiting: number };
+	limits: { max_pending: number; max_pending_total: number };
+}
+
+export type Breaker = 'closed' | 'open' | 'half_open';
+
+export interface Destination {
+	name: string; // "*": all of them; "local": the inboxes here
+	breaker: Breaker;
+	failures: number;
+	successes: number;
+	window: number | null;
+	in_flight: number | null;
+	next_probe_at: string | null;
+	failing_since: string | null;
+	last_success_at: string | null;
+	last_failure_at: string | null;
+	last_error: string | null;
+	paused_at: string | null;
+	paused_by: string | null;
+	pause_reason: string | null;
+	per_second: number;
+	pending: number;
+	oldest_pending_age_ms: number | null;
+	ages: number[]; // one more than there are limits: the last is older than all
+	truncated?: boolean; // more wait than were looked at
+}
+
+export interface Destinations {
+	destinations: Destination[];
+	age_limits_ms: number[];
+	next?: Next;
+}
+
+export interface Dead {
+	dead_id: number;
+	outbox_id: number;
+	id: string;
+	from: string;
+	to: string;
+	destination: string;
+	state: 'failed' | 'expired';
+	reason: string;
+	last_error: string | null;
+	attempts: number;
+	retry_count: number;
+	event_time: string;
+	created_at: string;
+	dead_at: string;
+	resolution: 'requeued' | 'discarded' | null;
+	resolved_at: string | null;
+	resolved_by: string | null;
+}
+
+/** Of a list: what to ask for to get what is older. */
+export type Next = number | string | null;
+
+export interface DeadLetters {
+	dead_letters: Dead[];
+	next: Next;
+}
+
+/** What may be asked of dead letters, as the routes take it. */
+export interface DeadFilter {
+	reason?: string;
+	destination?: string;
+	sender?: string;
+}
+
+export interface Done {
+	requeued?: number;
+	discarded?: number;
+	refused: { dead_id: number; detail: string }[];
+	remaining: number;
+}
+
+export interface Attempt {
+	attempt: number;
+	started_at: string;
+	finished_at: string | null;
+	outcome: string | null; // null: under way
+	status: number | null;
+	error: string | null;
+	owner: string;
+}
+
+export interface Step {
+	at: string;
+	event: string;
+	detail: string | null;
+}
+
+/** One row of the outbox: one message for one destination. */
+export interface Row {
+	outbox_id: number;
+	id: string;
+	event_type: string;
+	from: string;
+	to: string | null;
+	destination: string;
+	state: State;
+	reason: string | null;
+	priority: string | number;
+	attempts: number;
+	retry_count: number;
+	rescue_count: number;
+	event_time: string;
+	created_at: string;
+	last_attempt_at: string | null;
+	last_status_at: string | null;
+	next_retry_at: string | null;
+	deliver_at: string | null;
+	expires_at: string | null;
+	sent_at: string | null;
+	acked_at: string | null;
+	last_error: string | null;
+	lane_id: number | null;
+	lane_seq: number | null;
+	labels: string[];
+}
+
+export interface Rows {
+	entries: Row[];
+	next: Next;
+}
+
+/** In a message its rows tell more; there `attempts` is their list. */
+export type FullRow = Omit<Row, 'attempts'> & { attempts: Attempt[]; timeline: Step[] };
+
+export interface FullMessage {
+	id: string;
+	from: string;
+	conversation: string;
+	conversation_seq: number | null;
+	event_time: string;
+	created_at: string;
+	correlation_id: string | null;
+	rows: FullRow[];
+}
+
+export interface Lane {
+	lane_id: number;
+	conversation: string;
+	to: string | null;
+	destination: string;
+	class: string | number;
+	state: string;
+	priority: string | number;
+	next_seq: number;
+	last_published_seq: number;
+	tail_seq: number;
+	pending: number;
+	due_at: string | null;
+	lease_owner: string | null;
+	lease_until: string | null;
+	lease_token: string | number | null;
+	updated_at: string | null;
+	replay_seq: number | null;
+}
+
+export interface Lanes {
+	lanes: Lane[];
+	next: Next;
+}
+
+export interface Audit {
+	entries: { audit_id: number; at: string; actor: string; action: string; object: string;
+		detail: unknown }[];
+	next: Next;
+}

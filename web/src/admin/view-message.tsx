@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// One message: the way of each of its rows, its attempts, and the hands to try
+// it now or to give it up.  What it says is not shown to operators at all.
+
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+
+import { Ask } from './ask.tsx';
+import { AttemptsTable } from './attempts.tsx';
+import { Missing, stateTone, Tag } from './parts.tsx';
+import { Picture } from './picture.tsx';
+import { storyOf } from './story.ts';
+import type { FullMessage, FullRow } from './types.ts';
+import { useDesk, useWatch } from './use.ts';
+import { destinationName, moment, ms } from './words.ts';
+import { stateWords } from './view-outbox.tsx';
+
+function Facts({ message, row, now }: { message: FullMessage; row: FullRow; now: number }): JSX.Element
+{
+	const facts: [string, string | null][] = [
+		['Destination', destinationName(row.destination)],
+		['Conversation', `${message.conversation}${message.conversation_seq === null ? '' :
+			`, ${message.conversation_seq}`}`],
+		['Lane', row.lane_id === null ? null : `${row.lane_id}${row.lane_seq === null ? '' : `, place ${row.lane_seq}`}`],
+		['Kind', row.event_type],
+		['Priority', String(row.priority)],
+		['Retries', `${row.retry_count}${row.rescue_count > 0 ? `, and ${row.rescue_count} rescues` : ''}`],
+		['Expires', row.expires_at && row.state === 'pending' ? moment(ms(row.expires_at)!, now) : null],
+		['Last error', row.last_error],
+		['Correlation', message.correlation_id],
+		['Labels', row.labels.join(', ') || null],
+	];
+
+	return (
+		<dl class="facts">
+			{facts.filter(([, value]) => value !== null).map(([name, value]) => (
+				<div key={name}><dt>{name}</dt><dd><bdi>{value}</bdi></dd></div>))}
+		</dl>
+	);
+}
+
+export function MessageView({ id }: { id: string }): JSX.Element
+{
+	const { desk } = useDesk();
+	const path = `/v1/admin/outbox/${encodeURIComponent(id)}`;
+	const found = useWatch<FullMessage>(path);
+	const [question, setQuestion] = useState<'retry' | 'discard' | null>(null);
+	const message = found.data;
+	const now = desk.now();
+	const rows = message?.rows ?? [];
+	const open = rows.some((row) => ['pending', 'failed', 'expired'].includes(row.state));
+
+	return (
+		<>
+			<p class="up"><a href="#outbox">Outbox</a></p>
+			<h1 tabIndex={-1}>The way of a message</h1>
+			<p><code>{id}</code></p>
+			<Missing watched={found} what="message with this id" />
+			{message && <>
+				<p class="hint">Written by <bdi>{message.from}</bdi> at {moment(ms(message.event_time)!, now)}.
+					Its text is not shown at this desk.</p>
+				{open && <div class="row tools">
+					<button class="primary" onClick={() => setQuestion('retry')}>Try now</button>
+					<button class="danger" onClick={() => setQuestion('discard')}>Discard</button>
+				</div>}
+				{rows.length === 0 && <p class="nothing">Nothing of it is left in the outbox.</p>}
+				{rows.map((row) => (
+					<section key={row.outbox_id} class="sheet" aria-label={`To ${row.to ?? 'everybody'}`}>
+						<header><h2>To <bdi>{row.to ?? 'everybody'}</bdi></h2>
+							<Tag tone={stateTone(row.state)}>{stateWords(row)}</Tag></header>
+						<Picture story={storyOf(row, now)} now={now}
+							label={`The way from ${row.from} to ${row.to ?? 'everybody'}`} />
+						<Facts message={message} row={row} now={now} />
+						{row.attempts.length > 0 && <><h3>Attempts</h3><AttemptsTable attempts={row.attempts} /></>}
+					</section>))}
+			</>}
+			{question === 'retry' && <Ask title="Try this message now?" yes="Try now"
+				done={() => setQuestion(null)} run={async () => {
+					await desk.api.post(`${path}/retry`, {});
+					return 'It is tried again.';
+				}}>
+				<p>What waits for a retry is tried at once. What has failed or expired gets a new place at the end
+					of its lane, with all its tries and time again.</p>
+			</Ask>}
+			{question === 'discard' && <Ask title="Discard this message?" yes="Discard" danger
+				done={() => setQuestion(null)} run={async () => {
+					await desk.api.post(`${path}/discard`, {});
+					return 'It is discarded; its sender is told.';
+				}}>
+				<p>Nobody who does not have it yet will get it. This cannot be undone.</p>
+			</Ask>}
+		</>
+	);
+}
