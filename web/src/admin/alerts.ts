@@ -93,14 +93,12 @@ function fromStats(stats: Stats, destinations: Destination[], history: History):
 			`The outbox is ${percent(full)} full`,
 		`${count(states.pending)} of ${count(limits.max_pending_total)} messages wait. See which ` +
 			'destination they wait for.', '#destinations');
-	else if (states.pending > 100)
-		add('pending', states.pending > 1000 && !explained, `${many(states.pending, 'message')} wait`,
+	else if (states.pending > 100 && !explained) // else it was said above
+		add('pending', states.pending > 1000, `${many(states.pending, 'message')} wait`,
 			'See which destination they wait for, and how long they have.', '#destinations');
-	if (stats.oldest_pending_age_ms !== null && stats.oldest_pending_age_ms > OLD_MS)
-		add('old', !explained, `The oldest message waits for ${duration(stats.oldest_pending_age_ms)}`,
-			explained ? 'A destination that is away or paused explains it.' :
-				'No destination is away or paused: look at what is stuck and at the lanes.',
-			explained ? '#destinations' : '#lanes');
+	if (stats.oldest_pending_age_ms !== null && stats.oldest_pending_age_ms > OLD_MS && !explained)
+		add('old', true, `The oldest message waits for ${duration(stats.oldest_pending_age_ms)}`,
+			'No destination is away or paused: look at what is stuck and at the lanes.', '#lanes');
 	if (stats.stuck_sending > 0)
 		add('stuck', true, `${many(stats.stuck_sending, 'message is', 'messages are')} stuck in sending`,
 			'Their leases should have been rescued. Open one and see its attempts; it may make the relay fail.',

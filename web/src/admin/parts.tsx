@@ -50,6 +50,10 @@ export function stateTone(state: string): Tone
 	}
 }
 
+/** When, for a cell: null if never. */
+export const when = (at: string | null | undefined): JSX.Element | null =>
+	(ms(at) === null ? null : <When at={at} />);
+
 /** A time: how far away it is, and exactly when told more. */
 export function When({ at, none = '–' }: { at: string | null | undefined; none?: string }): JSX.Element
 {
@@ -70,7 +74,7 @@ export function MessageLink({ id }: { id: string }): JSX.Element
 
 export interface Column<T> {
 	head: string;
-	cell: (row: T) => ComponentChildren;
+	cell: (row: T) => ComponentChildren; // null: none, '': not for this row
 	num?: boolean;  // numbers stand below each other
 	wide?: boolean; // the last to be cut
 	bare?: boolean; // on a phone without its head
@@ -79,12 +83,13 @@ export interface Column<T> {
 /** A table; on a phone each row is a card.  The roles are said because the
  * card's style would take them away. */
 export function Table<T>(props: { label: string; columns: Column<T>[]; rows: T[];
-	id: (row: T) => string | number; more?: (row: T) => ComponentChildren }): JSX.Element
+	id: (row: T) => string | number; more?: (row: T) => ComponentChildren;
+	tight?: boolean }): JSX.Element
 {
 	const { columns } = props;
 
 	return (
-		<table class="table" role="table" aria-label={props.label}>
+		<table class={`table ${props.tight ? 'tight' : ''}`} role="table" aria-label={props.label}>
 			<thead role="rowgroup"><tr role="row">
 				{columns.map((one) => <th key={one.head} role="columnheader" scope="col"
 					class={one.num ? 'num' : ''}>{one.head}</th>)}
@@ -93,10 +98,13 @@ export function Table<T>(props: { label: string; columns: Column<T>[]; rows: T[]
 				const more = props.more?.(row);
 				return [
 					<tr key={props.id(row)} role="row" class={more ? 'opened' : ''}>
-						{columns.map((one) => <td key={one.head} role="cell"
-							data-head={one.bare ? '' : one.head}
-							class={`${one.num ? 'num' : ''} ${one.wide ? 'wide' : ''}`}>
-							<div class="cell">{one.cell(row)}</div></td>)}
+						{columns.map((one) => {
+							const cell = one.cell(row);
+							const empty = cell === null || cell === '';
+							return <td key={one.head} role="cell" data-head={one.bare ? '' : one.head}
+								class={`${one.num ? 'num' : ''} ${one.wide ? 'wide' : ''} ${empty ? 'empty' : ''}`}>
+								<div class="cell">{cell ?? <span class="soft">–</span>}</div></td>;
+						})}
 					</tr>,
 					more && <tr key={`${props.id(row)} more`} role="row" class="more">
 						<td role="cell" colSpan={columns.length}>{more}</td></tr>,

@@ -11,14 +11,27 @@ import { duration, moment, precise } from './words.ts';
 
 const STRIP = 18;
 const TOP = 26;         // of the line, below the strip
-const LINE_X = 112;
-const TEXT_X = 136;
 const LETTER = 6.7;     // of the small text, about
-const LEAST = 62;
-const MOST = 132;
+const ROW = 17;         // of the small text
+const LEAST = 46;       // between points, and ROW for each row of details
+const MOST = 116;
+const LONG_MS = 20 * 3_600_000; // from here on, days are told too
+const NARROW = 520;     // below this, times are told to the second
 const SHOWN = 26;       // points; of more, those in the middle are left out
 
-/** How far below a point the next one stands. */
+const days = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', hour: '2-digit',
+	minute: '2-digit', hourCycle: 'h23' });
+
+/** Where things stand in a picture of this width, and how times are told. */
+function placesOf(width: number, story: Story): { line: number; text: number; clock: (at: number) => string }
+{
+	if (story.to - story.from > LONG_MS)
+		return { line: 104, text: 122, clock: (at) => days.format(at) };
+	return width < NARROW ? { line: 74, text: 92, clock: (at) => precise(at).slice(0, 8) } :
+		{ line: 112, text: 136, clock: precise };
+}
+
+/** How far below a point the next one stands, without its details. */
 export function gap(span: number): number
 {
 	return Math.min(MOST, LEAST + 12 * Math.log10(1 + Math.max(0, span) / 100));
@@ -32,16 +45,28 @@ export function drawn(points: Point[]): (Point | number)[]
 		[...points.slice(0, half), points.length - SHOWN, ...points.slice(-half)];
 }
 
-const cut = (text: string, width: number) => {
+const fits = (width: number) => Math.max(8, Math.floor(width / LETTER));
+
+const cut = (text: string, fit: number) => {
 	const letters = [...text];
-	const fit = Math.max(8, Math.floor(width / LETTER));
 	return letters.length <= fit ? text : `${letters.slice(0, fit - 1).join('')}…`;
 };
 
-function Dot({ point, y }: { point: Point; y: number }): JSX.Element
+/** ${text} in at most two rows of ${fit} letters. */
+export function rowsOf(text: string, fit: number): string[]
 {
-	const x = LINE_X;
+	if (text === '')
+		return [];
+	const letters = [...text];
+	if (letters.length <= fit)
+		return [text];
+	const space = letters.slice(0, fit).lastIndexOf(' ');
+	const at = space > fit / 2 ? space : fit;
+	return [letters.slice(0, at).join(''), cut(letters.slice(at).join('').trimStart(), fit)];
+}
 
+function Dot({ point, x, y }: { point: Point; x: number; y: number }): JSX.Element
+{
 	switch (point.kind) {
 	case 'bad':
 		return <rect class="p-bad" x={x - 6} y={y - 6} width="12" height="12" />;
@@ -53,37 +78,39 @@ function Dot({ point, y }: { point: Point; y: number }): JSX.Element
 }
 
 /** One point with what follows it down to the next. */
-function Part(props: { story: Story; point: Point; y: number; down: number; last: boolean;
-	width: number; next: Point | undefined }): JSX.Element
+function Part(props: { story: Story; point: Point; y: number; down: number; width: number;
+	next: Point | number | undefined }): JSX.Element
 {
-	const { story, point, y, down, width, next } = props;
-	const end = next?.at ?? null;
+	const { story, point, y, down, width } = props;
+	const left = typeof props.next === 'number'; // what follows is left out
+	const next = typeof props.next === 'number' ? undefined : props.next;
+	const { line, text, clock } = placesOf(width, story);
+	const fit = fits(width - text);
 	const from = point.till ?? point.at;
 	// Only a stretch that has lasted is given a length.
 	const open = !next || next.kind === 'coming';
-	const till = open ? story.ended ? null : story.to : end;
-	const span = from === null || till === null || point.kind === 'coming' ? null : till - from;
+	const till = open ? story.ended ? null : story.to : next.at;
+	const span = left || from === null || till === null || point.kind === 'coming' ? null : till - from;
 	const tried = point.till !== undefined && point.at !== null ? (point.till ?? story.to) - point.at : null;
 	const thick = tried === null || down === 0 ? 0 :
 		Math.max(10, Math.min(down - 12, down * tried / Math.max(1, tried + (span ?? 0))));
+	const rows = rowsOf(point.detail, fit);
+	const top = y + 4 + rows.length * ROW;
 	const says = span !== null && point.then !== null && span > 0 ?
 		`${duration(span)}${open ? ' so far' : ''} · ${point.till === null ? phaseWords.try :
 			phaseWords[point.then]}` : '';
 
 	return (
 		<g>
-			{down > 0 && <path class={`p-line ${open ? 'open' : ''}`} d={`M${LINE_X} ${y}v${down}`} />}
-			{thick > 0 && <path class={`p-try p-line-${point.kind}`} d={`M${LINE_X} ${y}v${thick}`} />}
-			<Dot point={point} y={y} />
-			{point.at !== null && <text class="p-time" x={LINE_X - 16} y={y + 4} text-anchor="end">
-				{precise(point.at)}</text>}
-			<text class={`p-name ${point.kind}`} x={TEXT_X} y={y + 4}>
-				{cut(point.name, (width - TEXT_X) * 0.92)}</text>
-			{point.detail !== '' && <text class="p-detail" x={TEXT_X} y={y + 21}>
-				{cut(point.detail, width - TEXT_X)}</text>}
-			{says !== '' && down > 0 && <text class="p-span" x={TEXT_X}
-				y={y + (point.detail === '' ? down / 2 + 5 : Math.max(40, down / 2 + 12))}>
-				{cut(says, width - TEXT_X)}</text>}
+			{down > 0 && <path class={`p-line ${open ? 'open' : ''}`} d={`M${line} ${y}v${down}`} />}
+			{thick > 0 && <path class={`p-try p-line-${point.kind}`} d={`M${line} ${y}v${thick}`} />}
+			<Dot point={point} x={line} y={y} />
+			{point.at !== null && <text class="p-time" x={line - 14} y={y + 4} text-anchor="end">
+				{clock(point.at)}</text>}
+			<text class={`p-name ${point.kind}`} x={text} y={y + 4}>{cut(point.name, Math.floor(fit * 0.85))}</text>
+			{rows.map((row, i) => <text key={i} class="p-detail" x={text} y={y + 4 + (i + 1) * ROW}>{row}</text>)}
+			{says !== '' && down > 0 && <text class="p-span" x={text} y={(top + y + down) / 2 + 1}>
+				{cut(says, fit)}</text>}
 		</g>
 	);
 }
@@ -108,6 +135,7 @@ export function Picture({ story, now, label }: { story: Story; now: number; labe
 	const box = useRef<HTMLDivElement>(null);
 	const [width, setWidth] = useState(600);
 	const shown = drawn(story.points);
+	const { line, text } = placesOf(width, story);
 	const words = inWords(story, (at) => moment(at, now));
 	let y = STRIP + TOP + 8;
 
@@ -121,16 +149,16 @@ export function Picture({ story, now, label }: { story: Story; now: number; labe
 		const here = y;
 		if (typeof one === 'number') {
 			y += LEAST;
-			return <g key={i}><path class="p-line open" d={`M${LINE_X} ${here}v${LEAST}`} />
-				<text class="p-detail" x={TEXT_X} y={here + 5}>… {one} more, in the list below …</text></g>;
+			return <g key={i}><path class="p-line open" d={`M${line} ${here}v${LEAST}`} />
+				<text class="p-detail" x={text} y={here + 5}>… {one} more, told below …</text></g>;
 		}
 		const next = shown[i + 1];
-		const after = typeof next === 'object' ? next : undefined;
-		const to = after?.at ?? (story.ended ? null : story.to);
-		const down = i === shown.length - 1 ? 0 : gap(one.at === null || to === null ? 0 : to - one.at);
-		y += down;
-		return <Part key={i} story={story} point={one} y={here} down={down} next={after}
-			last={i === shown.length - 1} width={width} />;
+		const to = typeof next === 'object' ? next.at ?? story.to : null;
+		const high = rowsOf(one.detail, fits(width - text)).length * ROW;
+		const down = i === shown.length - 1 ? 0 :
+			high + gap(one.at === null || to === null ? 0 : to - one.at);
+		y += down === 0 ? high : down;
+		return <Part key={i} story={story} point={one} y={here} down={down} next={next} width={width} />;
 	});
 	return (
 		<div class="picture">
@@ -139,8 +167,8 @@ export function Picture({ story, now, label }: { story: Story; now: number; labe
 					{phaseWords[one.phase]} <strong>{duration(one.ms)}{one.open && ' so far'}</strong></li>)}
 			</ul>
 			<div ref={box}>
-				<svg role="img" aria-label={`${label}. ${words.join('. ')}.`} width={width} height={y + 28}
-					viewBox={`0 0 ${width} ${y + 28}`}>
+				<svg role="img" aria-label={`${label}. ${words.join('. ')}.`} width={width} height={y + 12}
+					viewBox={`0 0 ${width} ${y + 12}`}>
 					<Strip story={story} width={width} />
 					<text class="p-time" x="0" y={STRIP + 14}>{moment(story.from, now)}</text>
 					<text class="p-time" x={width} y={STRIP + 14} text-anchor="end">

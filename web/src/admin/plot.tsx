@@ -11,6 +11,7 @@ import 'uplot/dist/uPlot.min.css';
 import type { Column } from './history.ts';
 
 const HEIGHT = 150;
+const LEAST_S = 60;
 const DASHES = [[], [7, 4], [2, 3]];
 
 export interface Line {
@@ -26,7 +27,14 @@ const long = new Intl.DateTimeFormat(undefined,
 
 const colour = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-function optionsOf(lines: Line[], words: (n: number) => string, width: number,
+/** From the first sample to the last. */
+function rangeOf(times: ArrayLike<number>): [number, number]
+{
+	const last = times[times.length - 1] ?? 0;
+	return [Math.min(times[0] ?? 0, last - LEAST_S), last];
+}
+
+function optionsOf(lines: Line[], axis: (n: number) => string, width: number,
 	hover: (at: number | null) => void): uPlot.Options
 {
 	const ink = colour('--soft');
@@ -39,7 +47,8 @@ function optionsOf(lines: Line[], words: (n: number) => string, width: number,
 		cursor: { y: false, drag: { setScale: false, x: false, y: false }, points: { size: 6 } },
 		padding: [8, 8, 0, 0],
 		scales: {
-			x: { time: true },
+			// At least a minute wide, so that the first samples stand at the right.
+			x: { time: true, range: (u) => rangeOf(u.data[0]) },
 			y: { range: (_u, _min, max) => [0, max > 0 ? max * 1.15 : 1] },
 		},
 		axes: [
@@ -47,11 +56,13 @@ function optionsOf(lines: Line[], words: (n: number) => string, width: number,
 				values: (_u, splits, _axis, _space, step) =>
 					splits.map((at) => (step < 60 ? long : short).format(at * 1000)) },
 			{ stroke: ink, grid, ticks: { show: false }, font, size: 58, space: 34,
-				values: (_u, splits) => splits.map(words) },
+				values: (_u, splits) => splits.map(axis) },
 		],
 		series: [{}, ...lines.map((line, i) => ({
 			label: line.name, stroke: colour(`--line-${line.colour}`), width: 2,
-			dash: DASHES[i % DASHES.length]!, points: { show: false }, spanGaps: false,
+			dash: DASHES[i % DASHES.length]!, spanGaps: false,
+			// A sample without neighbours is seen as a point.
+			points: { size: 5, show: (_u: uPlot, _series: number, from: number, to: number) => to - from < 2 },
 		}))],
 		hooks: { setCursor: [(u) => hover(u.cursor.idx ?? null)] },
 	};
@@ -76,7 +87,7 @@ function summary(title: string, times: number[], lines: Line[], words: (n: numbe
 }
 
 export function Plot(props: { title: string; times: number[]; lines: Line[];
-	words: (n: number) => string; note?: string }): JSX.Element
+	words: (n: number) => string; axis?: (n: number) => string }): JSX.Element
 {
 	const { title, times, lines, words } = props;
 	const box = useRef<HTMLDivElement>(null);
@@ -93,7 +104,7 @@ export function Plot(props: { title: string; times: number[]; lines: Line[];
 	useEffect(() => {
 		const element = box.current!;
 		const width = () => Math.max(120, Math.floor(element.clientWidth));
-		const made = new uPlot(optionsOf(lines, words, width(), setAt), [[], ...lines.map(() => [])], element);
+		const made = new uPlot(optionsOf(lines, props.axis ?? words, width(), setAt), [[], ...lines.map(() => [])], element);
 		const sized = new ResizeObserver(() => made.setSize({ width: width(), height: HEIGHT }));
 		sized.observe(element);
 		plot.current = made;
@@ -112,7 +123,7 @@ export function Plot(props: { title: string; times: number[]; lines: Line[];
 		<figure class="plot">
 			<figcaption>
 				<h3>{title}</h3>
-				<p class="soft">{shown === null ? props.note ?? '' : long.format(times[shown]! * 1000)}</p>
+				<p class="soft">{shown === null ? '' : long.format(times[shown]! * 1000)}</p>
 			</figcaption>
 			<ul class="keys">
 				{lines.map((line, i) => {

@@ -70,11 +70,12 @@ const ATTEMPTED = ['sending', 'retry'];
 function attemptPoint(one: Attempt): Point
 {
 	const till = ms(one.finished_at);
-	const parts = [till === null ? '' : `took ${duration(till - ms(one.started_at)!)}`,
-		one.status === null ? '' : `status ${one.status}`, one.error ?? ''];
+	const status = one.status === null ? '' : ` (${one.status})`;
+	const parts = [`${outcomeWords(one.outcome)}${status}`,
+		till === null ? '' : `took ${duration(till - ms(one.started_at)!)}`, one.error ?? ''];
 	const kind = { good: 'good', bad: 'bad', open: 'note' } as const;
 
-	return { at: ms(one.started_at), till, name: `Attempt ${one.attempt}: ${outcomeWords(one.outcome)}`,
+	return { at: ms(one.started_at), till, name: `Attempt ${one.attempt}`,
 		detail: parts.filter((part) => part !== '').join(', '), kind: kind[outcomeKind(one.outcome)],
 		then: 'retry' };
 }

@@ -114,16 +114,16 @@ export function DeadView({ params }: { params: Params }): JSX.Element
 		disabled={free.length === 0} onClick={() => setQuestion(picked.length > 0 ?
 			{ verb, which: { dead_ids: picked.map((dead) => dead.dead_id) }, words: 'Those that are chosen.' } :
 			{ verb, which: { filter }, words: inWords(filter) })}>
-		{verbWords[verb].do} {picked.length > 0 ? count(picked.length) : 'all of these'}</button>;
+		{verbWords[verb].do} {picked.length > 0 ? `${count(picked.length)} chosen` :
+			Object.keys(filter).length > 0 ? 'all that match' : 'all'}</button>;
 	const columns: Column<Dead>[] = [
 		{ head: 'Choose', bare: true, cell: (dead) => (dead.resolution === null ? <input type="checkbox"
 			aria-label={`Choose the message from ${dead.from} to ${dead.to}`} checked={chosen.has(dead.dead_id)}
-			onChange={(event) => choose(dead.dead_id, event.currentTarget.checked)} /> : null) },
+			onChange={(event) => choose(dead.dead_id, event.currentTarget.checked)} /> : '') },
 		{ head: 'Message', bare: true, cell: (dead) => <div class="stack"><span><bdi>{dead.from}</bdi> → <bdi>{dead.to}</bdi></span>
 			<MessageLink id={dead.id} /></div> },
 		{ head: 'Why', wide: true, cell: (dead) => <div class="stack">
-			<Tag tone="bad">{dead.state === 'expired' ? 'Expired' : 'Failed'}</Tag>
-			<span>{reasonWords(dead.reason)}</span>
+			<Tag tone="bad">{dead.state === 'expired' ? 'Expired' : `Failed: ${reasonWords(dead.reason)}`}</Tag>
 			{dead.last_error && <span class="soft clip"><bdi>{dead.last_error}</bdi></span>}</div> },
 		{ head: 'Died', cell: (dead) => <When at={dead.dead_at} /> },
 		{ head: 'Accepted', cell: (dead) => <When at={dead.created_at} /> },

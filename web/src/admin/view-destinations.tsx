@@ -6,7 +6,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 
 import { Ask } from './ask.tsx';
-import { Missing, Table, Tag, When, type Column, type Tone } from './parts.tsx';
+import { Missing, Table, Tag, when, When, type Column, type Tone } from './parts.tsx';
 import { hashOf } from './place.ts';
 import type { Destination, Destinations } from './types.ts';
 import { useDesk, useWatch } from './use.ts';
@@ -136,13 +136,14 @@ export function DestinationsView(): JSX.Element
 		{ head: 'Destination', bare: true, cell: (d) => <strong><bdi>{destinationName(d.name)}</bdi></strong> },
 		{ head: 'State', bare: true, wide: true, cell: (d) => <Breaker d={d} now={now} /> },
 		{ head: 'Pending', num: true, cell: (d) => (d.name === '*' ? '' : <>{count(d.pending)}{d.truncated && '+'}</>) },
-		{ head: 'Oldest', num: true, cell: (d) => (d.oldest_pending_age_ms === null ? '–' :
+		{ head: 'Oldest', num: true, cell: (d) => (d.name === '*' ? '' : d.oldest_pending_age_ms === null ? null :
 			duration(d.oldest_pending_age_ms)) },
-		{ head: 'In flight', num: true, cell: (d) => `${count(d.in_flight ?? 0)}${
+		{ head: 'In flight', num: true, cell: (d) => d.name === '*' ? '' : `${count(d.in_flight ?? 0)}${
 			d.window === null || d.window === 0 ? '' : ` of ${count(d.window)}`}` },
-		{ head: 'Limit', num: true, cell: (d) => (d.per_second > 0 ? `${count(d.per_second)}/s` : '–') },
-		{ head: 'Next probe', cell: (d) => <When at={d.breaker === 'closed' ? null : d.next_probe_at} /> },
-		{ head: 'Last success', cell: (d) => <When at={d.last_success_at} /> },
+		{ head: 'Limit', num: true, cell: (d) => (d.name === '*' ? '' : d.per_second > 0 ? `${count(d.per_second)}/s` : null) },
+		{ head: 'Next probe', cell: (d) => (d.name === '*' ? '' :
+			when(d.breaker === 'closed' ? null : d.next_probe_at)) },
+		{ head: 'Last success', cell: (d) => (d.name === '*' ? '' : when(d.last_success_at)) },
 		{ head: 'Actions', bare: true, cell: (d) => <div class="row">
 			{d.paused_at ? button('resume', d, 'Resume') : button('pause', d, 'Pause')}
 			{d.name !== '*' && d.name !== 'local' && button('rate', d, 'Limit')}

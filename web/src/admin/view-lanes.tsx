@@ -5,7 +5,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 
 import { Ask } from './ask.tsx';
-import { Filters, Missing, Pages, Table, Tag, When, type Column, type Tone } from './parts.tsx';
+import { Filters, Missing, Pages, Table, Tag, when, When, type Column, type Tone } from './parts.tsx';
 import { queryOf, type Params } from './place.ts';
 import type { Lane, Lanes } from './types.ts';
 import { useDesk, useWatch } from './use.ts';
@@ -50,10 +50,10 @@ export function LanesView({ params }: { params: Params }): JSX.Element
 		{ head: 'Next', num: true, cell: (one) => count(one.next_seq) },
 		{ head: 'Published', num: true, cell: (one) => count(one.last_published_seq) },
 		{ head: 'Tail', num: true, cell: (one) => count(one.tail_seq) },
-		{ head: 'Due', cell: (one) => <When at={one.due_at} /> },
+		{ head: 'Due', cell: (one) => when(one.due_at) },
 		{ head: 'Lease', cell: (one) => (one.lease_owner ? <div class="stack"><code>{one.lease_owner}</code>
-			<span class="soft">until <When at={one.lease_until} /></span></div> : '–') },
-		{ head: 'Actions', bare: true, cell: (one) => (one.state === 'local' ? null :
+			<span class="soft">ends <When at={one.lease_until} /></span></div> : null) },
+		{ head: 'Actions', bare: true, cell: (one) => (one.state === 'local' ? '' :
 			<div class="row"><button class="small" aria-label={`Rewind lane ${one.lane_id}`}
 				onClick={() => setRewinding(one)}>Rewind</button>
 			{one.replay_seq !== null && <span class="soft">replays from {count(one.replay_seq)}</span>}</div>) },

@@ -12,8 +12,10 @@ import { Picture } from './picture.tsx';
 import { storyOf } from './story.ts';
 import type { FullMessage, FullRow } from './types.ts';
 import { useDesk, useWatch } from './use.ts';
-import { destinationName, moment, ms } from './words.ts';
+import { destinationName, many, moment, ms } from './words.ts';
 import { stateWords } from './view-outbox.tsx';
+
+const MANY = 12; // attempts, which are not shown at once
 
 function Facts({ message, row, now }: { message: FullMessage; row: FullRow; now: number }): JSX.Element
 {
@@ -52,13 +54,15 @@ export function MessageView({ id }: { id: string }): JSX.Element
 
 	return (
 		<>
-			<p class="up"><a href="#outbox">Outbox</a></p>
-			<h1 tabIndex={-1}>The way of a message</h1>
-			<p><code>{id}</code></p>
+			<div>
+				<p class="up"><a href="#outbox">Outbox</a></p>
+				<h1 tabIndex={-1}>The way of a message</h1>
+				<p><code><bdi>{id}</bdi></code></p>
+				{message && <p class="hint">Written by <bdi>{message.from}</bdi> at{' '}
+					{moment(ms(message.event_time)!, now)}. Its text is not shown at this desk.</p>}
+			</div>
 			<Missing watched={found} what="message with this id" />
 			{message && <>
-				<p class="hint">Written by <bdi>{message.from}</bdi> at {moment(ms(message.event_time)!, now)}.
-					Its text is not shown at this desk.</p>
 				{open && <div class="row tools">
 					<button class="primary" onClick={() => setQuestion('retry')}>Try now</button>
 					<button class="danger" onClick={() => setQuestion('discard')}>Discard</button>
@@ -71,7 +75,10 @@ export function MessageView({ id }: { id: string }): JSX.Element
 						<Picture story={storyOf(row, now)} now={now}
 							label={`The way from ${row.from} to ${row.to ?? 'everybody'}`} />
 						<Facts message={message} row={row} now={now} />
-						{row.attempts.length > 0 && <><h3>Attempts</h3><AttemptsTable attempts={row.attempts} /></>}
+						{row.attempts.length > 0 && <details class="attempts" open={row.attempts.length <= MANY}>
+							<summary>{many(row.attempts.length, 'attempt')}</summary>
+							<AttemptsTable attempts={row.attempts} />
+						</details>}
 					</section>))}
 			</>}
 			{question === 'retry' && <Ask title="Try this message now?" yes="Try now"

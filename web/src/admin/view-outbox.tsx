@@ -4,7 +4,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 
-import { Filters, MessageLink, Missing, Pages, stateTone, Table, Tag, When, type Column } from './parts.tsx';
+import { Filters, MessageLink, Missing, Pages, stateTone, Table, Tag, when, When, type Column } from './parts.tsx';
 import { messageHash, queryOf, type Params } from './place.ts';
 import type { Destinations, Row, Rows } from './types.ts';
 import { useWatch } from './use.ts';
@@ -52,11 +52,12 @@ export function OutboxView({ params }: { params: Params }): JSX.Element
 		{ head: 'State', bare: true, cell: (row) => <Tag tone={stateTone(row.state)}>{stateWords(row)}</Tag> },
 		{ head: 'Destination', cell: (row) => <bdi>{destinationName(row.destination)}</bdi> },
 		{ head: 'Accepted', cell: (row) => <When at={row.created_at} /> },
-		{ head: 'Changed', cell: (row) => <When at={row.last_status_at} /> },
+		{ head: 'Changed', cell: (row) => when(row.last_status_at) },
 		{ head: 'Tries', num: true, cell: (row) => count(row.attempts) },
-		{ head: 'Next try', cell: (row) => <When at={row.next_retry_at ?? (row.state === 'pending' ?
-			row.deliver_at : null)} /> },
-		{ head: 'Last error', wide: true, cell: (row) => <span class="clip"><bdi>{row.last_error ?? '–'}</bdi></span> },
+		{ head: 'Next try', cell: (row) => when(row.next_retry_at ?? (row.state === 'pending' ?
+			row.deliver_at : null)) },
+		{ head: 'Last error', wide: true, cell: (row) => row.last_error &&
+			<span class="clip"><bdi>{row.last_error}</bdi></span> },
 	];
 
 	return (

@@ -10,7 +10,23 @@ import { Mark } from './parts.tsx';
 import { Plot } from './plot.tsx';
 import type { Destinations, Stats } from './types.ts';
 import { useDesk, useWatch } from './use.ts';
-import { bytes, count, duration, many, percent, rate } from './words.ts';
+import { brief, bytes, count, duration, many, percent, rate } from './words.ts';
+
+const FIRST = 4; // alerts that are shown at once, and all that are urgent
+
+function AlertLine({ one }: { one: Alert }): JSX.Element
+{
+	return (
+		<li class={one.bad ? 'bad' : 'wait'}>
+			<Mark tone={one.bad ? 'bad' : 'wait'} />
+			<div>
+				<p class="title"><span class="sr">{one.bad ? 'Urgent: ' : 'Look soon: '}</span>
+					{one.href ? <a href={one.href}>{one.title}</a> : one.title}</p>
+				<p class="soft">{one.cure}</p>
+			</div>
+		</li>
+	);
+}
 
 function Alerts({ alerts }: { alerts: Alert[] }): JSX.Element
 {
@@ -19,20 +35,16 @@ function Alerts({ alerts }: { alerts: Alert[] }): JSX.Element
 			<p class="title"><Mark tone="good" />Nothing needs you.</p>
 			<p class="soft">Messages flow, nothing is paused, and no dead letter waits for a decision.</p>
 		</section>;
+	const first = alerts.filter((one, i) => one.bad || i < FIRST);
+	const rest = alerts.slice(first.length);
 	return (
 		<section class="alerts" aria-labelledby="alerts-title">
 			<h2 id="alerts-title">Look at {alerts.length === 1 ? 'this' : 'these first'}</h2>
-			<ol>
-				{alerts.map((one) => (
-					<li key={one.id} class={one.bad ? 'bad' : 'wait'}>
-						<Mark tone={one.bad ? 'bad' : 'wait'} />
-						<div>
-							<p class="title"><span class="sr">{one.bad ? 'Urgent: ' : 'Look soon: '}</span>
-								{one.href ? <a href={one.href}>{one.title}</a> : one.title}</p>
-							<p class="soft">{one.cure}</p>
-						</div>
-					</li>))}
-			</ol>
+			<ol>{first.map((one) => <AlertLine key={one.id} one={one} />)}</ol>
+			{rest.length > 0 && <details>
+				<summary>{rest.length} more to look at soon</summary>
+				<ol>{rest.map((one) => <AlertLine key={one.id} one={one} />)}</ol>
+			</details>}
 		</section>
 	);
 }
@@ -105,9 +117,8 @@ function Plots({ stats }: { stats: Stats }): JSX.Element
 			{ name: 'Failed', colour: 3 as const, values: history.rate((one) =>
 				one.totals.failed + one.totals.expired) }],
 		latency: [
-			{ name: 'Latency', colour: 1 as const, values: history.figure((one) => one.average_latency_ms) },
-			{ name: 'Oldest pending', colour: 3 as const,
-				values: history.figure((one) => one.oldest_pending_age_ms) }],
+			{ name: 'Average of the hour', colour: 1 as const,
+				values: history.figure((one) => one.average_latency_ms) }],
 		retries: [
 			{ name: 'Last minute', colour: 1 as const, values: history.retryRate() },
 			{ name: 'Last hour', colour: 2 as const, values: history.figure((one) => one.retry_rate) }],
@@ -119,7 +130,8 @@ function Plots({ stats }: { stats: Stats }): JSX.Element
 			<div class="plots">
 				<Plot title="Depth" times={made.times} lines={made.depth} words={count} />
 				<Plot title="Messages a second" times={made.times} lines={made.rates} words={rate} />
-				<Plot title="Latency" times={made.times} lines={made.latency} words={duration} />
+				<Plot title="Latency" times={made.times} lines={made.latency} words={duration}
+					axis={brief} />
 				<Plot title="Retry rate" times={made.times} lines={made.retries} words={percent} />
 			</div>
 		</section>

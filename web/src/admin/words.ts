@@ -79,7 +79,15 @@ export function distance(at: number, now: number): string
 
 	if (Math.abs(way) < 1000)
 		return 'now';
-	return way < 0 ? `${duration(-way)} ago` : `in ${duration(way)}`;
+	// What is long past need not be told to the second.
+	return way < 0 ? `${-way < 600_000 ? duration(-way) : brief(-way)} ago` : `in ${duration(way)}`;
+}
+
+/** How long ${ms} are, in one unit: "340 ms", "2.4 s", "13 min". */
+export function brief(ms: number): string
+{
+	const [size, name] = UNITS.find(([one]) => ms >= one) ?? [1, 'ms'];
+	return `${(ms / size < 10 && size >= 1000 && size !== 60_000 ? fine : number).format(ms / size)} ${name}`;
 }
 
 export const breakerWords: Record<Breaker, string> = {
