@@ -3,7 +3,7 @@
 // States of a house for the stand-in: nothing yet, a good day, a bad day.
 
 import {
-	StandIn, ago, attemptsFrom, dead, destination, failedStory, lane, readStory, row, stats, uuid,
+	StandIn, ago, attemptsFrom, dead, destination, failedStory, fullRow, lane, readStory, row, stats, uuid,
 } from './admin-standin.mjs';
 
 const MIN = 60_000;
@@ -84,7 +84,7 @@ export function badDay(letters = 412)
 		destination('other.example')];
 	standin.messages.set(uuid(1), [failedStory(1)]);
 	standin.messages.set(uuid(2), [readStory(2)]);
-	standin.messages.set(uuid(3), [{ ...row(3, { state: 'pending', to: 'bob@dead.example',
+	standin.messages.set(uuid(3), [{ ...fullRow(3, { attempt_count: 60, state: 'pending', to: 'bob@dead.example',
 		destination: 'dead.example', sent_at: null, acked_at: null, created_at: ago(9 * HOUR),
 		event_time: ago(9 * HOUR), last_error: 'connection refused',
 		next_retry_at: new Date(Date.now() + 340_000).toISOString() }),

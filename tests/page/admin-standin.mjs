@@ -23,7 +23,7 @@ export const stats = (more = {}) => ({
 		rescues: 0, fenced: 0, ...more.totals },
 	total_retries: more.totals?.retries ?? 0,
 	dead_letters_open: 0, oldest_pending_age_ms: null, stuck_sending: 0, near_failure: 0,
-	average_latency_ms: null, retry_rate: null,
+	average_latency_ms: null, retry_rate: 0,
 	relay: { last_turn_age_ms: 240, in_flight: 0 },
 	wal_bytes: 1_200_000, queues: { writer_waiting: 0 },
 	limits: { max_pending: 1000, max_pending_total: 100_000 },
@@ -33,7 +33,7 @@ export const stats = (more = {}) => ({
 export const destination = (name, more = {}) => ({
 	name, breaker: 'closed', failures: 0, successes: 0, window: name === '*' ? 0 : 8, in_flight: 0,
 	next_probe_at: null, failing_since: null, last_success_at: ago(3000), last_failure_at: null,
-	last_error: null, paused_at: null, paused_by: null, pause_reason: null, per_second: 0, pending: 0,
+	last_error: null, paused_at: null, paused_by: null, pause_reason: null, per_second: null, pending: 0,
 	oldest_pending_age_ms: null, ages: [0, 0, 0, 0, 0, 0, 0, 0], lanes_ready: 0, truncated: false, ...more,
 });
 
@@ -46,7 +46,7 @@ export const dead = (n, more = {}) => ({
 });
 
 export const row = (n, more = {}) => ({
-	outbox_id: 5000 + n, id: uuid(n), event_type: 'message', from: 'alice', to: 'bob', destination: 'local',
+	outbox_id: 5000 + n, id: uuid(n), event_type: 'message.send', from: 'alice', to: 'bob', destination: 'local',
 	state: 'acked', reason: null, priority: 'normal', attempts: 1, retry_count: 0, rescue_count: 0,
 	event_time: ago(10 * MIN), created_at: ago(10 * MIN), last_attempt_at: ago(10 * MIN - 40),
 	last_status_at: ago(9 * MIN), next_retry_at: null, deliver_at: null,
@@ -54,10 +54,17 @@ export const row = (n, more = {}) => ({
 	last_error: null, lane_id: 7, lane_seq: n, labels: [], ...more,
 });
 
+/** A row as a message's page has it. */
+export function fullRow(n, more = {})
+{
+	const { attempts, ...rest } = row(n, more);
+	return { attempt_count: attempts, attempts: [], timeline: [], ...rest };
+}
+
 export const lane = (n, more = {}) => ({
-	lane_id: n, conversation: uuid(900 + n), to: 'bob', destination: 'local', class: 'message', state: 'local',
-	priority: 'normal', next_seq: 12, last_published_seq: 11, tail_seq: 12, pending: 0, due_at: null,
-	lease_owner: null, lease_until: null, lease_token: null, updated_at: ago(MIN), replay_seq: null, ...more,
+	lane_id: n, conversation: uuid(900 + n), to: 'bob', destination: 'local', class: 'messages', state: 'local',
+	priority: 0, next_seq: 12, last_published_seq: 11, tail_seq: 12, pending: 0, due_at: null,
+	lease_owner: null, lease_until: null, lease_token: 0, updated_at: ago(MIN), replay_seq: null, ...more,
 });
 
 /** Attempts that were refused, with the pauses of the schedule between them. */
@@ -82,9 +89,9 @@ export function readStory(n)
 	const attempts = attemptsFrom(start + 15, [1000, 2000, 0], { outcome: 'accepted', status: 200, error: null });
 	const sent = Date.parse(attempts[2].finished_at);
 
-	return { ...row(n, { to: 'bob@slow.example', destination: 'slow.example', state: 'acked', labels: ['read'],
+	return { ...fullRow(n, { to: 'bob@slow.example', destination: 'slow.example', state: 'acked', labels: ['read'],
 		created_at: iso(start), event_time: iso(start), sent_at: iso(sent), acked_at: iso(sent + 42_000),
-		retry_count: 2 }), attempts,
+		retry_count: 2, attempt_count: 3 }), attempts,
 	timeline: [{ at: iso(start), event: 'accepted', detail: null },
 		{ at: iso(sent), event: 'sent', detail: null },
 		{ at: iso(sent + 42_000), event: 'acked', detail: null },
@@ -98,11 +105,11 @@ export function failedStory(n)
 	const attempts = attemptsFrom(start + 12, [1, 2, 4, 8, 16, 32, 60, 60, 60, 0].map((s) => s * 1000));
 	const end = Date.parse(attempts[9].finished_at);
 
-	return { ...row(n, { to: 'bob@dead.example', destination: 'dead.example', state: 'failed',
+	return { ...fullRow(n, { to: 'bob@dead.example', destination: 'dead.example', state: 'failed',
 		reason: 'max_retries', created_at: iso(start), event_time: iso(start), sent_at: null, acked_at: null,
-		last_status_at: iso(end), retry_count: 10, last_error: '503 the mailbox is busy' }), attempts,
+		last_status_at: iso(end), retry_count: 10, attempt_count: 10, last_error: '503 the mailbox is busy' }), attempts,
 	timeline: [{ at: iso(start), event: 'accepted', detail: null },
-		{ at: iso(end), event: 'failed', detail: null }] };
+		{ at: iso(end), event: 'failed', detail: 'max_retries' }] };
 }
 
 export class StandIn {

@@ -112,8 +112,9 @@ function fromStats(stats: Stats, destinations: Destination[], history: History):
 	if (stats.near_failure > 0)
 		add('near', false, `${many(stats.near_failure, 'message has', 'messages have')} few tries left`,
 			'What refuses them will soon make them dead letters.', '#outbox?near_failure=3');
-	if (stats.retry_rate !== null && stats.retry_rate > 0.1)
-		add('retries', false, `${percent(stats.retry_rate)} of attempts had to be repeated`,
+	const retries = history.recentRetryRate() ?? stats.retry_rate;
+	if (retries > 0.1)
+		add('retries', false, `${percent(retries)} of attempts had to be repeated`,
 			'See which destination refuses, and with which words.', '#destinations');
 	if (stats.average_latency_ms !== null && stats.average_latency_ms > LATENCY_MS)
 		add('latency', false, `A message takes ${duration(stats.average_latency_ms)} on average`,

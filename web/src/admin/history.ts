@@ -8,6 +8,7 @@ import type { Stats } from './types.ts';
 export const KEPT = 1_800;        // samples: an hour of one every 2 s
 const RATE_OVER_MS = 10_000;
 const RETRY_OVER_MS = 60_000;
+const FEW_TRIES = 20;             // from which no share is told
 
 interface Sample {
 	at: number; // ms; the server's clock
@@ -71,6 +72,15 @@ export class History {
 			const tries = retries + last.totals.sent - first.totals.sent;
 			return tries > 0 ? retries / tries : null;
 		});
+	}
+
+	/** The same now; null while too little is known to say so. */
+	recentRetryRate(): number | null
+	{
+		const tries = this.growth((one) => one.totals.retries + one.totals.sent, RETRY_OVER_MS);
+		const known = this.samples.length > RETRY_OVER_MS / 2 / 2000;
+
+		return known ? tries < FEW_TRIES ? 0 : this.retryRate().pop() ?? 0 : null;
 	}
 
 	/** How much a total has grown in the last ${ms}. */

@@ -54,18 +54,10 @@ const events: Record<string, { name: string; kind: Point['kind']; then: Phase | 
 	canceled: { name: 'Canceled', kind: 'note', then: null },
 	discarded: { name: 'Discarded', kind: 'note', then: null },
 	requeued: { name: 'Requeued', kind: 'note', then: 'queue' },
-	rescued: { name: 'Rescued from a lost lease', kind: 'note', then: 'queue' },
-	retry: { name: 'Refused for now', kind: 'bad', then: 'retry' },
-	sending: { name: 'Taken to be sent', kind: 'note', then: 'try' },
 };
 
-/** Other words for the same. */
-const same: Record<string, string> = { created: 'accepted', pending: 'accepted', released: 'due',
-	scheduled: 'accepted', delivered: 'acked', cancelled: 'canceled', requeue: 'requeued',
-	discard: 'discarded', retrying: 'retry', claimed: 'sending', attempt: 'sending' };
-
-/** What an attempt tells by itself. */
-const ATTEMPTED = ['sending', 'retry'];
+/** Told by the attempts and by deliver_at. */
+const TOLD = ['attempt', 'outcome', 'scheduled'];
 
 function attemptPoint(one: Attempt): Point
 {
@@ -80,23 +72,22 @@ function attemptPoint(one: Attempt): Point
 		then: 'retry' };
 }
 
-function details(name: string, row: FullRow): string
+function detailOf(name: string, detail: string | null, row: FullRow): string
 {
 	switch (name) {
 	case 'accepted':
 		return 'on the server’s disk';
 	case 'sent':
-		return row.destination === 'local' ? `in the inbox of ${row.to ?? 'everybody'}` :
-			`${row.destination} has it`;
+		return row.destination === 'local' ? `in the inbox of ${row.to}` : `${row.destination} has it`;
 	case 'acked':
 		return 'a device has it';
 	case 'read':
 		return 'it was seen';
 	case 'failed':
 	case 'expired':
-		return [row.reason && reasonWords(row.reason), row.last_error].filter(Boolean).join(': ');
+		return detail ? reasonWords(detail) : '';
 	default:
-		return '';
+		return detail ?? '';
 	}
 }
 
@@ -111,11 +102,9 @@ function happened(row: FullRow): Point[]
 	};
 
 	for (const step of row.timeline) {
-		const name = same[step.event] ?? step.event;
 		const at = ms(step.at);
-		if (at === null || (ATTEMPTED.includes(name) && row.attempts.length > 0))
-			continue;
-		known.set(name, [...known.get(name) ?? [], { at, detail: step.detail }]);
+		if (at !== null && !TOLD.includes(step.event))
+			known.set(step.event, [...known.get(step.event) ?? [], { at, detail: step.detail }]);
 	}
 	ensure('accepted', ms(row.created_at));
 	ensure('sent', ms(row.sent_at));
@@ -133,16 +122,18 @@ function happened(row: FullRow): Point[]
 	for (const [name, times] of known) {
 		const how = events[name] ?? { name: name.charAt(0).toUpperCase() + name.slice(1).replace(/_/g, ' '),
 			kind: 'note' as const, then: 'queue' as const };
-		// A word that comes twice within the same moment is one event.
-		times.filter(({ at }, i) => i === 0 || at - times[i - 1]!.at > 1).forEach(({ at, detail }) =>
-			points.push({ ...how, at, detail: detail || details(name, row) }));
+		for (const { at, detail } of times)
+			points.push({ ...how, at, detail: detailOf(name, detail, row) });
 	}
 	if (due !== null && due > ms(row.created_at)!)
 		for (const point of points)
 			if (point.name === 'Accepted')
 				point.then = 'scheduled';
-	const rank = ['Accepted', 'Due', 'Sent', 'Delivered', 'Read', 'Failed', 'Expired', 'Discarded'];
-	return points.sort((a, b) => a.at! - b.at! || rank.indexOf(a.name) - rank.indexOf(b.name));
+	// Within one millisecond: accepted, due, attempts, and then what came of them.
+	const order = ['Accepted', 'Due', 'Attempt', 'Sent', 'Delivered', 'Read', 'Failed', 'Expired', 'Discarded',
+		'Requeued'];
+	const rank = (one: Point) => order.indexOf(one.till === undefined ? one.name : 'Attempt');
+	return points.sort((a, b) => a.at! - b.at! || rank(a) - rank(b));
 }
 
 /** What is still to come. */

@@ -14,7 +14,7 @@ export interface Stats {
 	stuck_sending: number;
 	near_failure: number;
 	average_latency_ms: number | null;
-	retry_rate: number | null; // 0 … 1
+	retry_rate: number; // 0 … 1, since the beginning
 	relay: { last_turn_age_ms: number | null; in_flight: number };
 	wal_bytes: number;
 	queues: { writer_waiting: number };
@@ -29,7 +29,7 @@ export interface Destination {
 	failures: number;
 	successes: number;
 	window: number | null;
-	in_flight: number | null;
+	in_flight: number;
 	next_probe_at: string | null;
 	failing_since: string | null;
 	last_success_at: string | null;
@@ -38,17 +38,17 @@ export interface Destination {
 	paused_at: string | null;
 	paused_by: string | null;
 	pause_reason: string | null;
-	per_second: number;
+	per_second: number | null; // null: no limit
 	pending: number;
 	oldest_pending_age_ms: number | null;
 	ages: number[]; // one more than there are limits: the last is older than all
-	truncated?: boolean; // more wait than were looked at
+	truncated: boolean; // more wait than were looked at
 }
 
 export interface Destinations {
 	destinations: Destination[];
 	age_limits_ms: number[];
-	next?: Next;
+	next: string | null;
 }
 
 export interface Dead {
@@ -71,8 +71,8 @@ export interface Dead {
 	resolved_by: string | null;
 }
 
-/** Of a list: what to ask for to get what is older. */
-export type Next = number | string | null;
+/** Of a list: what to ask for to get what comes after. */
+export type Next = number | null;
 
 export interface DeadLetters {
 	dead_letters: Dead[];
@@ -91,6 +91,7 @@ export interface Done {
 	discarded?: number;
 	refused: { dead_id: number; detail: string }[];
 	remaining: number;
+	more: boolean;
 }
 
 export interface Attempt {
@@ -115,11 +116,11 @@ export interface Row {
 	id: string;
 	event_type: string;
 	from: string;
-	to: string | null;
+	to: string;
 	destination: string;
 	state: State;
 	reason: string | null;
-	priority: string | number;
+	priority: string;
 	attempts: number;
 	retry_count: number;
 	rescue_count: number;
@@ -143,8 +144,10 @@ export interface Rows {
 	next: Next;
 }
 
-/** In a message its rows tell more; there `attempts` is their list. */
-export type FullRow = Omit<Row, 'attempts'> & { attempts: Attempt[]; timeline: Step[] };
+/** In a message its rows tell more; there `attempts` is their list, the newest
+ * of them. */
+export type FullRow = Omit<Row, 'attempts'> & { attempt_count: number; attempts: Attempt[];
+	timeline: Step[] };
 
 export interface FullMessage {
 	id: string;
@@ -160,11 +163,11 @@ export interface FullMessage {
 export interface Lane {
 	lane_id: number;
 	conversation: string;
-	to: string | null;
+	to: string;
 	destination: string;
-	class: string | number;
+	class: string;
 	state: string;
-	priority: string | number;
+	priority: number;
 	next_seq: number;
 	last_published_seq: number;
 	tail_seq: number;
@@ -172,8 +175,8 @@ export interface Lane {
 	due_at: string | null;
 	lease_owner: string | null;
 	lease_until: string | null;
-	lease_token: string | number | null;
-	updated_at: string | null;
+	lease_token: number;
+	updated_at: string;
 	replay_seq: number | null;
 }
 
@@ -184,6 +187,6 @@ export interface Lanes {
 
 export interface Audit {
 	entries: { audit_id: number; at: string; actor: string; action: string; object: string;
-		detail: unknown }[];
+		detail: string | null }[];
 	next: Next;
 }

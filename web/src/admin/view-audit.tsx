@@ -23,8 +23,7 @@ export function AuditView({ params }: { params: Params }): JSX.Element
 		{ head: 'Did', cell: (one) => one.action },
 		{ head: 'To', cell: (one) => (UUID.test(one.object) ?
 			<a href={messageHash(one.object)}><code>{one.object}</code></a> : <bdi>{one.object}</bdi>) },
-		{ head: 'Detail', wide: true, cell: (one) => one.detail !== null && one.detail !== undefined ?
-			<bdi>{typeof one.detail === 'string' ? one.detail : JSON.stringify(one.detail)}</bdi> : null },
+		{ head: 'Detail', wide: true, cell: (one) => one.detail && <bdi>{one.detail}</bdi> },
 	];
 
 	return (

@@ -45,16 +45,16 @@ function PauseAsk({ d, done }: { d: Destination; done: () => void }): JSX.Elemen
 function RateAsk({ d, done }: { d: Destination; done: () => void }): JSX.Element
 {
 	const { desk } = useDesk();
-	const [value, setValue] = useState(String(d.per_second));
+	const [value, setValue] = useState(String(d.per_second ?? ''));
 
 	return (
 		<Ask title={`Limit ${destinationName(d.name)}`} yes="Limit" done={done} run={async () => {
-			await desk.api.patch(pathOf(d), { per_second: Number(value) });
-			return Number(value) === 0 ? `No limit any more: ${destinationName(d.name)}.` :
+			await desk.api.patch(pathOf(d), { per_second: value === '' ? null : Number(value) });
+			return value === '' ? `No limit any more: ${destinationName(d.name)}.` :
 				`At most ${value} a second: ${destinationName(d.name)}.`;
 		}}>
-			<label for="rate">Messages a second; 0 is no limit</label>
-			<input id="rate" type="number" min="0" max="1000000" step="1" required value={value}
+			<label for="rate">Messages a second; empty is no limit</label>
+			<input id="rate" type="number" min="1" max="1000000" step="1" value={value}
 				onInput={(event) => setValue(event.currentTarget.value)} />
 		</Ask>
 	);
@@ -138,9 +138,9 @@ export function DestinationsView(): JSX.Element
 		{ head: 'Pending', num: true, cell: (d) => (d.name === '*' ? '' : <>{count(d.pending)}{d.truncated && '+'}</>) },
 		{ head: 'Oldest', num: true, cell: (d) => (d.name === '*' ? '' : d.oldest_pending_age_ms === null ? null :
 			duration(d.oldest_pending_age_ms)) },
-		{ head: 'In flight', num: true, cell: (d) => d.name === '*' ? '' : `${count(d.in_flight ?? 0)}${
+		{ head: 'In flight', num: true, cell: (d) => d.name === '*' ? '' : `${count(d.in_flight)}${
 			d.window === null || d.window === 0 ? '' : ` of ${count(d.window)}`}` },
-		{ head: 'Limit', num: true, cell: (d) => (d.name === '*' ? '' : d.per_second > 0 ? `${count(d.per_second)}/s` : null) },
+		{ head: 'Limit', num: true, cell: (d) => (d.name === '*' ? '' : d.per_second ? `${count(d.per_second)}/s` : null) },
 		{ head: 'Next probe', cell: (d) => (d.name === '*' ? '' :
 			when(d.breaker === 'closed' ? null : d.next_probe_at)) },
 		{ head: 'Last success', cell: (d) => (d.name === '*' ? '' : when(d.last_success_at)) },
@@ -157,7 +157,7 @@ export function DestinationsView(): JSX.Element
 			{found.data && <>
 				<Table label="Destinations" columns={columns} rows={byNeed(found.data.destinations)}
 					id={(d) => d.name} />
-				{found.data.next != null && <p class="hint">These are the first{' '}
+				{found.data.next !== null && <p class="hint">These are the first{' '}
 					{count(found.data.destinations.length)}; there are more.</p>}
 				<Ages all={byNeed(found.data.destinations)} limits={found.data.age_limits_ms} />
 			</>}

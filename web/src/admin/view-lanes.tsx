@@ -25,8 +25,7 @@ function RewindAsk({ lane, done }: { lane: Lane; done: () => void }): JSX.Elemen
 			await desk.api.post(`/v1/admin/lanes/${lane.lane_id}/rewind`, { seq: Number(seq) });
 			return `Lane ${lane.lane_id} offers everything from ${seq} again.`;
 		}}>
-			<p>Everything from this place on that was not purged is offered to <bdi>{lane.to ?? lane.destination}
-				</bdi> again. States do not change, and whoever has a message already keeps one of it.</p>
+			<p>Everything from this place on that was not purged is offered to <bdi>{lane.to}</bdi> again. States do not change, and whoever has a message already keeps one of it.</p>
 			<label for="rewind-seq">From place (the next is {count(lane.next_seq)})</label>
 			<input id="rewind-seq" type="number" min="1" max={lane.next_seq} step="1" required value={seq}
 				onInput={(event) => setSeq(event.currentTarget.value)} />
@@ -41,7 +40,7 @@ export function LanesView({ params }: { params: Params }): JSX.Element
 	const lanes = found.data?.lanes ?? [];
 	const columns: Column<Lane>[] = [
 		{ head: 'Lane', num: true, cell: (one) => one.lane_id },
-		{ head: 'To', bare: true, cell: (one) => <div class="stack"><strong><bdi>{one.to ?? '–'}</bdi></strong>
+		{ head: 'To', bare: true, cell: (one) => <div class="stack"><strong><bdi>{one.to}</bdi></strong>
 			<span class="soft"><bdi>{destinationName(one.destination)}</bdi>, {one.class}</span></div> },
 		{ head: 'Conversation', cell: (one) => <code title={one.conversation}>{shortId(one.conversation)}</code> },
 		{ head: 'State', bare: true, cell: (one) => <Tag tone={tones[one.state] ?? 'plain'}>

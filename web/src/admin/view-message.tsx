@@ -69,14 +69,15 @@ export function MessageView({ id }: { id: string }): JSX.Element
 				</div>}
 				{rows.length === 0 && <p class="nothing">Nothing of it is left in the outbox.</p>}
 				{rows.map((row) => (
-					<section key={row.outbox_id} class="sheet" aria-label={`To ${row.to ?? 'everybody'}`}>
-						<header><h2>To <bdi>{row.to ?? 'everybody'}</bdi></h2>
+					<section key={row.outbox_id} class="sheet" aria-label={`To ${row.to}`}>
+						<header><h2>To <bdi>{row.to}</bdi></h2>
 							<Tag tone={stateTone(row.state)}>{stateWords(row)}</Tag></header>
 						<Picture story={storyOf(row, now)} now={now}
-							label={`The way from ${row.from} to ${row.to ?? 'everybody'}`} />
+							label={`The way from ${row.from} to ${row.to}`} />
 						<Facts message={message} row={row} now={now} />
 						{row.attempts.length > 0 && <details class="attempts" open={row.attempts.length <= MANY}>
-							<summary>{many(row.attempts.length, 'attempt')}</summary>
+							<summary>{many(row.attempt_count, 'attempt')}{row.attempt_count > row.attempts.length &&
+								`, the newest ${row.attempts.length}`}</summary>
 							<AttemptsTable attempts={row.attempts} />
 						</details>}
 					</section>))}

@@ -47,8 +47,7 @@ export function OutboxView({ params }: { params: Params }): JSX.Element
 	const places = useWatch<Destinations>('/v1/admin/destinations');
 	const rows = found.data?.entries ?? [];
 	const columns: Column<Row>[] = [
-		{ head: 'Message', bare: true, cell: (row) => <div class="stack"><span><bdi>{row.from}</bdi> → <bdi>
-			{row.to ?? 'everybody'}</bdi></span><MessageLink id={row.id} /></div> },
+		{ head: 'Message', bare: true, cell: (row) => <div class="stack"><span><bdi>{row.from}</bdi> → <bdi>{row.to}</bdi></span><MessageLink id={row.id} /></div> },
 		{ head: 'State', bare: true, cell: (row) => <Tag tone={stateTone(row.state)}>{stateWords(row)}</Tag> },
 		{ head: 'Destination', cell: (row) => <bdi>{destinationName(row.destination)}</bdi> },
 		{ head: 'Accepted', cell: (row) => <When at={row.created_at} /> },

@@ -65,7 +65,7 @@ function Tiles({ stats }: { stats: Stats }): JSX.Element
 	const { states, totals, relay } = stats;
 	const last = (column: (number | null)[]) => column[column.length - 1] ?? null;
 	const perSecond = (n: number | null) => (n === null ? '' : rate(n));
-	const retries = stats.retry_rate;
+	const retries = history.recentRetryRate() ?? stats.retry_rate;
 
 	return (
 		<dl class="tiles">
@@ -87,8 +87,8 @@ function Tiles({ stats }: { stats: Stats }): JSX.Element
 				bad={stats.dead_letters_open > 0} note="to decide" />
 			<Tile name="Latency" value={stats.average_latency_ms === null ? '–' :
 				duration(stats.average_latency_ms)} note="average of the hour" />
-			<Tile name="Retry rate" value={retries === null ? '–' : percent(retries)}
-				bad={retries !== null && retries > 0.1} note={many(totals.retries, 'retry', 'retries')} />
+			<Tile name="Retry rate" value={percent(retries)} bad={retries > 0.1}
+				note={`${many(totals.retries, 'retry', 'retries')} ever`} />
 			<Tile name="Relay turned" value={relay.last_turn_age_ms === null ? 'never' :
 				relay.last_turn_age_ms < 1000 ? 'just now' : `${duration(relay.last_turn_age_ms)} ago`}
 			bad={relay.last_turn_age_ms === null || relay.last_turn_age_ms > 10_000} />
@@ -121,7 +121,7 @@ function Plots({ stats }: { stats: Stats }): JSX.Element
 				values: history.figure((one) => one.average_latency_ms) }],
 		retries: [
 			{ name: 'Last minute', colour: 1 as const, values: history.retryRate() },
-			{ name: 'Last hour', colour: 2 as const, values: history.figure((one) => one.retry_rate) }],
+			{ name: 'Ever', colour: 2 as const, values: history.figure((one) => one.retry_rate) }],
 	}), [stats.at]);
 
 	return (

@@ -113,19 +113,17 @@ export const reasonWords = (reason: string): string =>
 
 const outcomes: Record<string, string> = {
 	accepted: 'accepted',
-	sent: 'accepted',
-	delivered: 'accepted',
-	later: 'taken, answer later',
-	retry: 'refused for now',
+	duplicate: 'accepted, it had it already',
+	later: 'taken, its answer comes later',
 	retryable: 'refused for now',
 	rejected: 'refused for good',
+	too_large: 'too large for it',
+	no_answer: 'no answer',
+	predecessor: 'had to wait for an earlier one',
 	unavailable: 'not reachable',
-	deferred: 'put off',
-	lost: 'no answer',
-	uncertain: 'no answer',
-	rescued: 'lease lost',
-	poison: 'made the relay fail',
-	timeout: 'no answer in time',
+	lease_lost: 'the relay lost its lease',
+	fenced: 'taken over meanwhile',
+	restart: 'the server was restarted',
 };
 
 /** How an attempt ended. */
@@ -137,7 +135,7 @@ export function outcomeKind(outcome: string | null): 'good' | 'bad' | 'open'
 {
 	if (outcome === null)
 		return 'open';
-	return ['accepted', 'sent', 'delivered', 'later'].includes(outcome) ? 'good' : 'bad';
+	return ['accepted', 'duplicate', 'later'].includes(outcome) ? 'good' : 'bad';
 }
 
 /** What a destination is called. */

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: MIT
+//
+// The parts of the operator's desk that need no browser: what was measured and
+// its bound, what needs somebody first, the story of a message, words.
+
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { before, describe, it } from 'node:test';
+import { pathToFileURL } from 'node:url';
+
+import { tempDir } from '../e2e/harness.mjs';
+import { destination, failedStory, fullRow, readStory, stats } from './admin-standin.mjs';
+import { BUILD, SOURCE } from './browser.mjs';
+
+const MIN = 60_000;
+const HOUR = 60 * MIN;
+const desk = {};
+
+before(async () => {
+	const out = path.join(tempDir(), 'desk.mjs');
+	const { buildSync } = createRequire(path.join(BUILD, 'web/work/package.json'))('esbuild');
+	const parts = ['alerts.ts', 'batch.tsx', 'desk.ts', 'history.ts', 'picture.tsx', 'place.ts', 'story.ts',
+		'words.ts'];
+	buildSync({
+		stdin: { contents: parts.map((file) => `export * from './${file}';`).join('\n'),
+			resolveDir: path.join(SOURCE, 'web/src/admin'), loader: 'ts' },
+		bundle: true, format: 'esm', outfile: out, jsx: 'automatic', jsxImportSource: 'preact',
+		nodePaths: [path.join(BUILD, 'web/work/node_modules')],
+	});
+	Object.assign(desk, await import(pathToFileURL(out)));
+});
+
+const at = (ms, more = {}) => ({ ...stats(more), at: new Date(ms).toISOString() });
+
+describe('what was measured', () => {
+	it('is kept for an hour and no longer', () => {
+		const history = new desk.History();
+		for (let i = 0; i < desk.KEPT + 500; i++)
+			history.add(at(i * 2000), 2000);
+		assert.equal(history.length, desk.KEPT);
+		assert.equal(history.times().pop(), (desk.KEPT + 499) * 2);
+	});
+
+	it('rates and retry rates are of the samples before', () => {
+		const history = new desk.History();
+		for (let i = 0; i <= 40; i++)
+			history.add(at(i * 2000, { totals: { sent: i * 20, retries: i * 5 } }), 2000);
+		const rates = history.rate((one) => one.totals.sent);
+		assert.equal(rates[0], null, 'of one sample nothing can be said');
+		assert.deepEqual([...new Set(rates.slice(1))], [10]);
+		assert.equal(history.retryRate().pop(), 0.2);
+		assert.equal(history.recentRetryRate(), 0.2);
+		assert.equal(history.growth((one) => one.totals.sent, 20_000), 200);
+	});
+
+	it('where nobody looked is a hole, and so is a restored database', () => {
+		const history = new desk.History();
+		history.add(at(0, { totals: { sent: 100 } }), 2000);
+		history.add(at(2000, { totals: { sent: 120 } }), 2000);
+		history.add(at(60_000, { totals: { sent: 500 } }), 2000);
+		history.add(at(62_000, { totals: { sent: 20 } }), 2000);
+		const rates = history.rate((one) => one.totals.sent);
+		assert.deepEqual(rates, [null, 10, null, null, null]);
+		assert.deepEqual(history.figure((one) => one.totals.sent), [100, 120, null, 500, 20]);
+	});
+
+	it('a clock that is set back begins again; an answer that comes twice counts once', () => {
+		const history = new desk.History();
+		for (const ms of [10_000, 12_000, 12_000, 11_500])
+			history.add(at(ms), 2000);
+		assert.deepEqual(history.times(), [10, 12]);
+		history.add(at(1000), 2000);
+		assert.deepEqual(history.times(), [1]);
+	});
+
+	it('a few retries are no rate', () => {
+		const history = new desk.History();
+		for (let i = 0; i <= 40; i++)
+			history.add(at(i * 2000, { totals: { retries: i % 2 } }), 2000);
+		assert.equal(history.recentRetryRate(), 0);
+		assert.equal(new desk.History().recentRetryRate(), null, 'not known yet');
+	});
+});
+
+describe('what needs somebody first', () => {
+	const NOW = Date.now();
+	const alerts = (more = {}, destinations = [], now = NOW) =>
+		desk.alertsOf({ ...stats(more), at: new Date(NOW).toISOString() }, destinations, new desk.History(), NOW, now);
+	const ids = (...given) => alerts(...given).map((one) => one.id);
+
+	it('nothing, on a good day', () => {
+		assert.deepEqual(alerts({}, [destination('*'), destination('local')]), []);
+	});
+
+	const cases = [
+		['relay', { relay: { last_turn_age_ms: 10_001, in_flight: 0 } }, true],
+		['relay', { relay: { last_turn_age_ms: null, in_flight: 0 } }, true],
+		['full', { states: { pending: 100_000 } }, true],
+		['full', { states: { pending: 80_000 } }, false],
+		['pending', { states: { pending: 1001 } }, true],
+		['pending', { states: { pending: 101 } }, false],
+		['old', { oldest_pending_age_ms: 16 * MIN }, true],
+		['stuck', { stuck_sending: 1 }, true],
+		['dead', { dead_letters_open: 11 }, true],
+		['dead', { dead_letters_open: 1 }, false],
+		['near', { near_failure: 1 }, false],
+		['retries', { retry_rate: 0.11 }, false],
+		['latency', { average_latency_ms: 6 * MIN }, false],
+		['wal', { wal_bytes: 65 * 1024 * 1024 }, false],
+	];
+	for (const [id, more, bad] of cases)
+		it(`${id}: ${JSON.stringify(more)} is ${bad ? 'urgent' : 'to be looked at'}`, () => {
+			const found = alerts(more);
+			assert.deepEqual(found.map((one) => [one.id, one.bad]), [[id, bad]]);
+			assert.match(found[0].title, /^[A-Z0-9].*[^.]$/);
+			assert.match(found[0].cure, /[.]$/);
+		});
+
+	it('just below each limit there is none', () => {
+		assert.deepEqual(ids({ relay: { last_turn_age_ms: 10_000, in_flight: 0 }, states: { pending: 100 },
+			oldest_pending_age_ms: 15 * MIN, retry_rate: 0.1, average_latency_ms: 5 * MIN,
+			wal_bytes: 64 * 1024 * 1024 }), []);
+	});
+
+	it('a destination that is away explains what waits', () => {
+		const away = destination('dead.example', { breaker: 'open', pending: 5000, last_error: 'refused',
+			failing_since: new Date(NOW - 11 * MIN).toISOString(),
+			next_probe_at: new Date(NOW + 30_000).toISOString() });
+		const found = alerts({ states: { pending: 5000 }, oldest_pending_age_ms: HOUR }, [away]);
+		assert.deepEqual(found.map((one) => one.id), ['breaker dead.example']);
+		assert.equal(found[0].bad, true);
+		assert.equal(found[0].title, 'dead.example is not reachable, for 11 min');
+		assert.match(found[0].cure, /refused.*5,000 messages wait for it.*in 30 s/);
+		assert.equal(alerts({}, [{ ...away, failing_since: new Date(NOW - MIN).toISOString() }])[0].bad, false);
+		assert.equal(alerts({}, [{ ...away, breaker: 'half_open' }])[0].bad, false);
+	});
+
+	it('who paused what, and why; everything first', () => {
+		const paused = (name) => destination(name, { paused_at: new Date(NOW - MIN).toISOString(),
+			paused_by: 'ada', pause_reason: 'moving' });
+		const found = alerts({ near_failure: 2 }, [paused('a.example'), paused('*'), paused('local')]);
+		assert.deepEqual(found.map((one) => [one.id, one.bad]), [['paused *', true], ['paused local', true],
+			['paused a.example', false], ['near', false]]);
+		assert.match(found[0].cure, /By ada, 1 min ago: “moving”/);
+	});
+
+	it('dead letters that come fast, and clocks that differ', () => {
+		const history = new desk.History();
+		history.add(at(NOW - 50_000), 2000);
+		history.add(at(NOW, { dead_letters_open: 0 }), 2000);
+		assert.deepEqual(ids({}, [], NOW + 61_000), ['clock']);
+		const fast = new desk.History();
+		fast.add(at(NOW - 4000, { dead_letters_open: 0 }), 2000);
+		fast.add(at(NOW, { dead_letters_open: 100 }), 2000);
+		const [dead] = desk.alertsOf(at(NOW, { dead_letters_open: 5 }), [], fast, NOW, NOW);
+		assert.match(dead.cure, /100 more within a minute/);
+		assert.equal(dead.bad, true);
+	});
+});
+
+describe('the story of a message', () => {
+	const names = (story) => story.points.map((one) => one.name);
+	const now = Date.now();
+
+	it('from accepted to read', () => {
+		const story = desk.storyOf(readStory(1), now);
+		assert.deepEqual(names(story), ['Accepted', 'Attempt 1', 'Attempt 2', 'Attempt 3', 'Sent', 'Delivered',
+			'Read']);
+		assert.equal(story.ended, true);
+		const sum = Object.fromEntries(desk.spent(story).map((one) => [one.phase, one.ms]));
+		assert.equal(sum.queue, 15);
+		assert.equal(sum.try, 40 + 130 + 220);
+		assert.equal(sum.retry, 3000);
+		assert.equal(sum.device, 42_000);
+		assert.equal(sum.person, 3 * MIN);
+		assert.equal(Object.values(sum).reduce((a, b) => a + b), story.to - story.from, 'nothing is left out');
+		const words = desk.inWords(story, (ms) => new Date(ms).toISOString());
+		assert.match(words[1], /^Attempt 1 at .*, 15 ms later \(refused for now \(503\), took 40 ms, the mailbox is busy\)$/);
+		assert.match(words[6], /^Read at .*, 3 min later \(it was seen\)$/);
+	});
+
+	it('failed: a dead letter, until it is requeued', () => {
+		const row = failedStory(1);
+		const story = desk.storyOf(row, now);
+		assert.deepEqual(names(story).slice(-2), ['Attempt 10', 'Failed']);
+		assert.equal(story.points.at(-1).detail, 'every retry used up');
+		assert.equal(story.ended, true);
+		const died = Date.parse(row.timeline[1].at);
+		row.state = 'pending';
+		row.timeline.push({ at: new Date(died + HOUR).toISOString(), event: 'requeued', detail: 'by root' });
+		const again = desk.storyOf(row, died + 2 * HOUR);
+		assert.deepEqual(names(again).slice(-5), ['Failed', 'Requeued', 'Sent', 'Delivered', 'Read']);
+		const sum = Object.fromEntries(desk.spent(again).map((one) => [one.phase, one]));
+		assert.equal(sum.dead.ms, HOUR);
+		assert.equal(sum.queue.open, true, 'it waits again');
+		assert.equal(again.points.at(-1).at, null);
+	});
+
+	it('scheduled: what is to come has no time, or the one that is planned', () => {
+		const due = new Date(now + HOUR).toISOString();
+		const row = fullRow(1, { state: 'pending', sent_at: null, acked_at: null, labels: ['scheduled'],
+			created_at: new Date(now - MIN).toISOString(), deliver_at: due });
+		row.timeline = [{ at: row.created_at, event: 'accepted', detail: null },
+			{ at: row.created_at, event: 'scheduled', detail: due }];
+		const story = desk.storyOf(row, now);
+		assert.deepEqual(story.points.map((one) => [one.name, one.kind]), [['Accepted', 'good'], ['Due', 'coming'],
+			['Sent', 'coming'], ['Delivered', 'coming'], ['Read', 'coming']]);
+		assert.deepEqual(desk.spent(story), [{ phase: 'scheduled', ms: MIN, open: true }]);
+		assert.match(desk.inWords(story, String)[1], /^Due: expected at/);
+		assert.equal(desk.inWords(story, String)[2], 'Sent: not yet');
+	});
+
+	it('an attempt under way lasts until now; a retry has its hour', () => {
+		const begun = new Date(now - 3000).toISOString();
+		const row = fullRow(1, { state: 'sending', sent_at: null, acked_at: null, created_at: begun });
+		row.attempts = [{ attempt: 1, started_at: begun, finished_at: null, outcome: null, status: null,
+			error: null, owner: 'r' }];
+		const [first] = desk.storyOf(row, now).stretches;
+		assert.deepEqual([first.phase, first.to - first.from, first.open], ['try', 3000, true]);
+		Object.assign(row, { state: 'pending', next_retry_at: new Date(now + 5000).toISOString() });
+		Object.assign(row.attempts[0], { finished_at: begun, outcome: 'retryable' });
+		const story = desk.storyOf(row, now);
+		assert.equal(story.points.find((one) => one.name === 'Next try').at, now + 5000);
+		assert.deepEqual(desk.spent(story), [{ phase: 'try', ms: 0, open: false },
+			{ phase: 'retry', ms: 3000, open: true }]);
+	});
+
+	it('canceled before it was due never fell due', () => {
+		const row = fullRow(1, { state: 'canceled', sent_at: null, acked_at: null,
+			deliver_at: new Date(now + HOUR).toISOString() });
+		row.timeline = [{ at: row.created_at, event: 'accepted', detail: null },
+			{ at: row.last_status_at, event: 'canceled', detail: null }];
+		assert.deepEqual(names(desk.storyOf(row, now)), ['Accepted', 'Canceled']);
+	});
+
+	it('events that this page does not know are told by their name', () => {
+		const row = readStory(1);
+		row.timeline.push({ at: row.acked_at, event: 'moved_house', detail: 'to <b>x</b>' });
+		const point = desk.storyOf(row, now).points.find((one) => one.name === 'Moved house');
+		assert.equal(point.detail, 'to <b>x</b>');
+	});
+
+	it('is drawn with room for each point, and not without end', () => {
+		assert.ok(desk.gap(0) >= 40 && desk.gap(5 * 24 * HOUR) <= 140);
+		assert.ok(desk.gap(1000) < desk.gap(MIN) && desk.gap(MIN) < desk.gap(HOUR));
+		const many = Array.from({ length: 300 }, (_x, i) => ({ name: String(i) }));
+		const drawn = desk.drawn(many);
+		assert.ok(drawn.length < 40);
+		assert.equal(drawn.filter((one) => typeof one === 'number')[0], 300 - (drawn.length - 1));
+		assert.deepEqual(desk.rowsOf('', 20), []);
+		assert.deepEqual(desk.rowsOf('short', 20), ['short']);
+		assert.deepEqual(desk.rowsOf('refused for now, took 40 ms', 20), ['refused for now,', 'took 40 ms']);
+		for (const row of desk.rowsOf('x'.repeat(500), 20))
+			assert.ok([...row].length <= 20);
+	});
+});
+
+describe('many dead letters', () => {
+	const rig = (answers) => {
+		const asked = [];
+		return { asked, desk: { api: { post: async (path, json) => {
+			asked.push({ path, json: structuredClone(json) });
+			return answers(json, asked.length);
+		} } } };
+	};
+
+	it('are done a hundred at a time, and never more than were counted', async () => {
+		let left = 1000;
+		const { asked, desk: one } = rig((json) => {
+			left -= json.limit;
+			return { requeued: json.limit, refused: [], remaining: left, more: true };
+		});
+		const end = await desk.handle(one, 'requeue', { filter: { reason: 'rejected' } }, 250, () => true);
+		assert.deepEqual(asked.map((ask) => ask.json), [100, 100, 50].map((limit) =>
+			({ filter: { reason: 'rejected' }, limit })));
+		assert.deepEqual(end, { done: 250, refused: [] });
+	});
+
+	it('what is refused is told once and does not go round for ever', async () => {
+		const refused = Array.from({ length: 30 }, (_x, i) => ({ dead_id: i, detail: 'too late' }));
+		const { asked, desk: one } = rig((json, n) => ({ discarded: n === 1 ? json.limit - 30 : 0, refused,
+			remaining: 30, more: false }));
+		const end = await desk.handle(one, 'discard', { filter: {} }, 500, () => true);
+		assert.equal(asked.length, 2);
+		assert.deepEqual(end, { done: 70, refused });
+	});
+
+	it('chosen ones are named, in pieces; it can be stopped', async () => {
+		const ids = Array.from({ length: 230 }, (_x, i) => i + 1);
+		const answer = (json) => ({ requeued: json.dead_ids.length, refused: [], remaining: 0, more: false });
+		const all = rig(answer);
+		await desk.handle(all.desk, 'requeue', { dead_ids: ids }, 230, () => true);
+		assert.deepEqual(all.asked.map((ask) => ask.json.dead_ids.length), [100, 100, 30]);
+		assert.deepEqual(all.asked.flatMap((ask) => ask.json.dead_ids), ids);
+		const stopped = rig(answer);
+		const end = await desk.handle(stopped.desk, 'requeue', { dead_ids: ids }, 230, () => false);
+		assert.equal(stopped.asked.length, 1);
+		assert.equal(end.done, 100);
+	});
+});
+
+describe('words', () => {
+	it('how long', () => {
+		const said = [0, 999, 1000, 2400, 9999, 60_000, 90_000, 3_600_000, 9_000_000, 5 * 24 * HOUR + 2 * HOUR]
+			.map(desk.duration);
+		assert.deepEqual(said, ['0 ms', '999 ms', '1 s', '2.4 s', '10 s', '1 min', '1 min 30 s', '1 h',
+			'2 h 30 min', '5 d 2 h']);
+		assert.equal(desk.distance(1000, 1000), 'now');
+		assert.equal(desk.distance(0, 90_000), '1 min 30 s ago');
+		assert.equal(desk.distance(0, 3 * HOUR + 7 * MIN), '3.1 h ago');
+		assert.equal(desk.distance(30_000, 0), 'in 30 s');
+		assert.equal(desk.duration(-5), '0 ms', 'clocks may differ');
+	});
+
+	it('how much', () => {
+		assert.equal(desk.bytes(65 * 1024 * 1024), '65 MiB');
+		assert.equal(desk.bytes(1500), '1.5 KiB');
+		assert.equal(desk.bytes(0), '0 B');
+		assert.equal(desk.many(1, 'message'), '1 message');
+		assert.equal(desk.many(12_000, 'message'), '12,000 messages');
+		assert.deepEqual([0, 1, 2, 50, 100].map((n) => desk.shade(n, 100)), [0, 1, 2, 4, 5]);
+		assert.deepEqual([0, 1].map((n) => desk.shade(n, 1)), [0, 1]);
+	});
+
+	it('a place and back', () => {
+		const place = desk.placeOf('#dead?reason=rejected&sender=&destination=a%26b.example');
+		assert.deepEqual(place, { view: 'dead', id: '', params: { reason: 'rejected', destination: 'a&b.example' } });
+		assert.equal(desk.hashOf('dead', place.params), '#dead?reason=rejected&destination=a%26b.example');
+		assert.deepEqual(desk.placeOf(''), { view: 'overview', id: '', params: {} });
+		assert.equal(desk.placeOf('#message/x').id, 'x');
+	});
+
+	it('a pause grows, has a cap, and hears what the server asks for', () => {
+		assert.deepEqual([1, 2, 3, 4, 5, 50].map((n) => desk.pause(n, 0, () => 1)),
+			[4000, 8000, 16_000, 30_000, 30_000, 30_000]);
+		assert.equal(desk.pause(1, 45, () => 0), 45_000);
+		assert.ok(desk.pause(1, 0, () => 0) >= 3000);
+	});
+});
