@@ -150,8 +150,8 @@ export class StandIn {
 			json, token: request.headers().authorization };
 
 		this.asked.push(ask);
-		await this.gate;
 		const broken = this.broken?.(ask);
+		await this.gate;
 		if (broken === 'abort') {
 			await route.abort('connectionrefused').catch(() => undefined);
 			return;
@@ -233,15 +233,17 @@ export class StandIn {
 		const { dead_ids: ids, filter = {}, limit = 100 } = ask.json;
 		const all = this.dead.filter((one) => one.resolution === null && (ids ? ids.includes(one.dead_id) :
 			this.matches(new URLSearchParams(filter), one)));
-		const now = all.slice(0, limit);
-		const refused = now.filter((one) => this.refuse.has(one.dead_id))
+		// The oldest first; those that are refused are passed over.
+		const done = all.filter((one) => !this.refuse.has(one.dead_id)).slice(ids ? 0 : -limit);
+		const oldest = done.length > 0 && !ids ? all.indexOf(done[0]) : 0;
+		const refused = all.slice(all.length === done.length ? all.length : oldest)
+			.filter((one) => this.refuse.has(one.dead_id))
 			.map((one) => ({ dead_id: one.dead_id, detail: 'the requeue window of 7 days is over' }));
-		const done = now.filter((one) => !this.refuse.has(one.dead_id));
 		for (const one of done)
 			Object.assign(one, { resolution: verb === 'requeue' ? 'requeued' : 'discarded',
 				resolved_at: iso(Date.now()), resolved_by: 'root' });
 		return [200, { [verb === 'requeue' ? 'requeued' : 'discarded']: done.length, refused,
-			remaining: all.length - done.length, more: all.length > done.length }];
+			remaining: all.length - done.length, more: all.length > done.length + refused.length }];
 	}
 
 	message(id, verb)

@@ -59,13 +59,11 @@ export async function handle(desk: Desk, verb: Verb, which: Which, n: number,
 			ids ? { dead_ids: ids.splice(0, size) } : { ...which, limit: size });
 		const moved = answer.requeued ?? answer.discarded ?? 0;
 		progress.done += moved;
-		// What is refused stays, and is refused again by the next step.
+		// What is refused stays, and is passed over again by the next step.
 		const known = new Set(progress.refused.map((one) => one.dead_id));
-		const fresh = answer.refused.filter((one) => !known.has(one.dead_id));
-		progress.refused.push(...fresh);
-		left -= ids ? size : moved + fresh.length;
-		if (!went({ ...progress }) || (!ids && moved + fresh.length === 0) ||
-		    (!ids && answer.remaining === 0))
+		progress.refused.push(...answer.refused.filter((one) => !known.has(one.dead_id)));
+		left -= ids ? size : moved;
+		if (!went({ ...progress }) || (!ids && (moved === 0 || !answer.more)))
 			break;
 	}
 	return progress;
