@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// How the page is served: what a browser and what a program gets at /, the
-// policy, encodings, tags, caching, the size of all of it, and that no name
-// leads anywhere but into the table inside the program.
+// How the pages are served: what a browser and what a program gets at / and at
+// /admin, the policy, encodings, tags, caching, the size of all of it, and that
+// no name leads anywhere but into the table inside the program.
 
 import assert from 'node:assert/strict';
 import http from 'node:http';
@@ -14,7 +14,8 @@ import { rawRequest, serverForFile } from '../e2e/harness.mjs';
 
 const server = serverForFile({ before, after, afterEach });
 const HTML = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
-const LIMIT = 60_000;
+const LIMITS = { '/': 60_000, '/admin': 80_000 };
+const PAGES = Object.keys(LIMITS);
 
 /** An answer with its body as the bytes that came. */
 function bytes(target, headers = {}, method = 'GET')
@@ -29,10 +30,19 @@ function bytes(target, headers = {}, method = 'GET')
 	});
 }
 
-/** The addresses that the page names. */
-async function assets()
+/** The addresses that the pages name. */
+async function assets(...pages)
 {
-	const { body } = await bytes('/', HTML);
+	const names = [];
+
+	for (const page of pages.length > 0 ? pages : PAGES)
+		names.push(...await namedBy(page));
+	return names;
+}
+
+async function namedBy(page)
+{
+	const { body } = await bytes(page, HTML);
 	return [...body.toString().matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, name]) => name);
 }
 
@@ -53,8 +63,8 @@ describe('/', () => {
 		assert.match(page.headers.vary, /\bAccept\b.*\bAccept-Encoding\b/);
 	});
 
-	it('has a policy that allows its own files and nothing inline', async () => {
-		const { headers, body } = await bytes('/', HTML);
+	for (const page of PAGES) it(`${page} has a policy that allows its own files and nothing inline`, async () => {
+		const { headers, body } = await bytes(page, HTML);
 		const policy = new Map(headers['content-security-policy'].split(';')
 			.map((one) => one.trim().split(' ')).map(([name, ...values]) => [name, values.join(' ')]));
 		assert.deepEqual(Object.fromEntries(policy), {
@@ -78,6 +88,21 @@ describe('/', () => {
 	});
 });
 
+describe('/admin', () => {
+	it('is the desk for whoever asks, and shares no file with the chat', async () => {
+		for (const accept of [undefined, '*/*', 'text/html', 'application/json']) {
+			const page = await bytes('/admin', accept ? { accept } : {});
+			assert.equal(page.status, 200);
+			assert.equal(page.headers['content-type'], 'text/html; charset=utf-8');
+			assert.equal(page.headers.vary, 'Accept-Encoding');
+			assert.match(page.body.toString(), /<title>twinbox desk<\/title>/);
+		}
+		const [chat, desk] = [await assets('/'), await assets('/admin')];
+		assert.deepEqual([chat.length, desk.length], [2, 2], 'one script and one style sheet each');
+		assert.deepEqual(chat.filter((name) => desk.includes(name)), []);
+	});
+});
+
 describe('assets', () => {
 	it('are named by their content and may be kept for ever', async () => {
 		const names = await assets();
@@ -98,14 +123,14 @@ describe('assets', () => {
 	it('another name is 404, and so is every way to a file', async () => {
 		const [name] = await assets();
 		const file = name.slice('/assets/'.length);
-		for (const target of ['/assets/x', '/assets/index.html', `/assets/${file}x`,
+		for (const target of ['/assets/x', '/assets/index.html', '/assets/admin.html', `/assets/${file}x`,
 			`/assets/${file.toUpperCase()}`, `/assets/${file}.br`, '/assets/', '/assets',
 			'/assets/page.list', `/assets//${file}`, `/assets/./${file}`,
 			'/assets/../index.html', '/assets/..%2findex.html', '/assets/%2e%2e/index.html',
 			'/assets/%2e%2e%2f%2e%2e%2fetc%2fpasswd', '/assets/..\\..\\etc\\passwd',
 			'/assets/..%5cindex.html', '/assets/....//etc/passwd', '/assets//etc/passwd',
 			'/assets/%252e%252e%252fetc%252fpasswd', '/assets/%c0%ae%c0%ae/etc/passwd',
-			`/assets/${file}%00.html`, `/assets/${file}/`, `/assets/${file}/x`, '/index.html',
+			`/assets/${file}%00.html`, `/assets/${file}/`, `/assets/${file}/x`, '/index.html', '/admin.html', '/admin/x',
 			'/../etc/passwd']) {
 			const answer = await rawRequest(server, 'GET', target);
 			assert.ok([400, 404].includes(answer.status), `${target}: ${answer.status}`);
@@ -118,7 +143,7 @@ describe('assets', () => {
 
 	it('are only read', async () => {
 		const [name] = await assets();
-		for (const target of ['/', name]) {
+		for (const target of [...PAGES, name]) {
 			for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
 				const answer = await rawRequest(server, method, target, { headers: HTML });
 				problem(answer, 405, 'method_not_allowed');
@@ -141,7 +166,7 @@ describe('encodings', () => {
 	for (const [accepted, encoding] of cases) {
 		it(`Accept-Encoding ${JSON.stringify(accepted)}: ${encoding ?? 'as it is'}`, async () => {
 			const headers = accepted === undefined ? {} : { 'accept-encoding': accepted };
-			for (const target of ['/', ...await assets()]) {
+			for (const target of [...PAGES, ...await assets()]) {
 				const plain = await bytes(target, HTML);
 				const answer = await bytes(target, { ...HTML, ...headers });
 				assert.equal(answer.status, 200);
@@ -157,22 +182,22 @@ describe('encodings', () => {
 		});
 	}
 
-	it('all of the page is below 60 kB, compressed', async (t) => {
+	for (const [page, limit] of Object.entries(LIMITS)) it(`all of ${page} is below ${limit / 1000} kB, compressed`, async (t) => {
 		const sizes = { gzip: 0, br: 0 };
-		for (const target of ['/', ...await assets()])
+		for (const target of [page, ...await assets(page)])
 			for (const encoding of Object.keys(sizes))
 				sizes[encoding] += (await bytes(target, { ...HTML,
 					'accept-encoding': encoding })).body.length;
-		t.diagnostic(`the page: ${sizes.gzip} bytes with gzip, ${sizes.br} with brotli, ` +
-			`of at most ${LIMIT}`);
-		assert.ok(sizes.gzip > 5_000 && sizes.gzip < LIMIT, JSON.stringify(sizes));
+		t.diagnostic(`${page}: ${sizes.gzip} bytes with gzip, ${sizes.br} with brotli, ` +
+			`of at most ${limit}`);
+		assert.ok(sizes.gzip > 5_000 && sizes.gzip < limit, JSON.stringify(sizes));
 		assert.ok(sizes.br < sizes.gzip);
 	});
 });
 
 describe('tags', () => {
 	it('are strong, steady, and spare the second way', async () => {
-		for (const target of ['/', ...await assets()]) {
+		for (const target of [...PAGES, ...await assets()]) {
 			for (const encoding of ['br', 'gzip', 'identity']) {
 				const headers = { ...HTML, 'accept-encoding': encoding };
 				const first = await bytes(target, headers);
@@ -194,7 +219,7 @@ describe('tags', () => {
 	});
 
 	it('HEAD says what GET would', async () => {
-		for (const target of ['/', ...await assets()]) {
+		for (const target of [...PAGES, ...await assets()]) {
 			const headers = { ...HTML, 'accept-encoding': 'br' };
 			const get = await bytes(target, headers);
 			const head = await bytes(target, headers, 'HEAD');
