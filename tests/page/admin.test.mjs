@@ -122,7 +122,7 @@ describe('an operator sees', () => {
 		const said = await picture.getAttribute('aria-label');
 		assert.match(said, /Accepted at .*Attempt 1 at .*refused for now \(503\).*Attempt 3 .*Sent at .*Delivered at .*Read at .*3 min later/);
 		const texts = await picture.locator('text').allTextContents();
-		for (const words of ['Accepted', 'Attempt 2', 'Sent', 'Delivered', 'Read', '42 s · waits for a device to fetch it',
+		for (const words of ['Accepted', 'Attempt 2', 'Sent', 'Delivered', 'Read', '42 s · waits for a device',
 			'3 min · waits to be read', '15 ms · waits for its turn'])
 			assert.ok(texts.includes(words), `${words} in ${texts.join(' | ')}`);
 		assert.ok(await picture.locator('.phase').count() >= 6, 'the strip to scale');

@@ -239,7 +239,8 @@ export class Desk {
 			this.leave(problem.status === 403 ? 'denied' : 'login');
 			return;
 		}
-		one.error = why(error);
+		// That nothing answers is told once, for all of the page.
+		one.error = error instanceof Unreachable && one !== this.heart ? '' : why(error);
 		if (one === this.heart) {
 			clearTimeout(this.slow);
 			if (document.visibilityState === 'visible')

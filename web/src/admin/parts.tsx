@@ -78,6 +78,7 @@ export interface Column<T> {
 	num?: boolean;  // numbers stand below each other
 	wide?: boolean; // the last to be cut
 	bare?: boolean; // on a phone without its head
+	pick?: boolean; // something to tick, at the card's corner
 }
 
 /** A table; on a phone each row is a card.  The roles are said because the
@@ -102,7 +103,7 @@ export function Table<T>(props: { label: string; columns: Column<T>[]; rows: T[]
 							const cell = one.cell(row);
 							const empty = cell === null || cell === '';
 							return <td key={one.head} role="cell" data-head={one.bare ? '' : one.head}
-								class={`${one.num ? 'num' : ''} ${one.wide ? 'wide' : ''} ${empty ? 'empty' : ''}`}>
+								class={`${one.num ? 'num' : ''} ${one.wide ? 'wide' : ''} ${one.pick ? 'pick' : ''} ${empty ? 'empty' : ''}`}>
 								<div class="cell">{cell ?? <span class="soft">–</span>}</div></td>;
 						})}
 					</tr>,

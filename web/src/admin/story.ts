@@ -38,7 +38,7 @@ export const phaseWords: Record<Phase, string> = {
 	try: 'attempt under way',
 	retry: 'waits for the next try',
 	dead: 'a dead letter',
-	device: 'waits for a device to fetch it',
+	device: 'waits for a device',
 	person: 'waits to be read',
 };
 

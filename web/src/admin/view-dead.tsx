@@ -117,7 +117,7 @@ export function DeadView({ params }: { params: Params }): JSX.Element
 		{verbWords[verb].do} {picked.length > 0 ? `${count(picked.length)} chosen` :
 			Object.keys(filter).length > 0 ? 'all that match' : 'all'}</button>;
 	const columns: Column<Dead>[] = [
-		{ head: 'Choose', bare: true, cell: (dead) => (dead.resolution === null ? <input type="checkbox"
+		{ head: 'Choose', bare: true, pick: true, cell: (dead) => (dead.resolution === null ? <input type="checkbox"
 			aria-label={`Choose the message from ${dead.from} to ${dead.to}`} checked={chosen.has(dead.dead_id)}
 			onChange={(event) => choose(dead.dead_id, event.currentTarget.checked)} /> : '') },
 		{ head: 'Message', bare: true, cell: (dead) => <div class="stack"><span><bdi>{dead.from}</bdi> → <bdi>{dead.to}</bdi></span>
