@@ -24,15 +24,13 @@ struct admin_options {
 	struct metrics *metrics;
 	struct writer *writer;
 	struct readers *readers;
-	struct relay *relay; /* may be NULL */
+	struct relay *relay; /* NULL: nothing is known of it */
 	const char *version;
 	int64_t max_pending, max_pending_total; /* to be told */
 
 	/* Whether it can serve now; if not, why. */
 	bool (*ready)(void *arg, const char **ret_why);
 	void *ready_arg;
-
-	struct relay *relay; /* NULL: nothing is known of it */
 
 	int64_t watch_ms; /* how often it looks for alerts */
 };

@@ -329,7 +329,6 @@ make_api(struct server *s, struct err *err)
 	    .max_pending_total = s->config.max_pending_total,
 	    .ready = is_ready,
 	    .ready_arg = s,
-	    .relay = s->relay,
 	    .watch_ms = s->config.alert_interval_ms};
 	struct api_options api_options = {.clk = s->clk,
 	    .rnd = s->rnd,
