@@ -113,16 +113,15 @@ write_page(struct admin *admin, struct db *db, const struct page *p,
 	struct relay_stats *relay;
 	struct desk_waiting w;
 	size_t i, start = 0;
-	enum rc rc;
+	enum rc rc = RC_OK;
 
 	budget = BUDGET_PAGE / (int64_t)(p->n > 0 ? p->n : 1);
 	if (budget > BUDGET_ONE)
 		budget = BUDGET_ONE;
 	if (budget < BUDGET_LEAST)
 		budget = BUDGET_LEAST;
-	if (!buf_ok(&p->text))
+	if (!buf_ok(&p->text) || (relay = desk_relay(admin)) == NULL)
 		return (err_set(err, RC_NO_MEMORY, "desk"));
-	rc = desk_relay(admin, &relay, err);
 	for (i = 0; i < p->n && rc == RC_OK; i++) {
 		rc = store_desk_waiting(
 		    db, p->items[i].destination_id, now_ms, budget, &w, err);

@@ -80,12 +80,11 @@ void desk_dead_object(struct buf *b, const struct desk_dead *dead);
 enum rc desk_show(struct db *db, const struct uuid *id, struct buf *b,
     struct err *err) MUST_USE;
 
-/* What the relay says of itself; mem_free() it (desk_stats.c). */
-enum rc desk_relay(
-    struct admin *admin, struct relay_stats **ret, struct err *err) MUST_USE;
+/* What the relay says of itself; mem_free() it; NULL: no memory
+ * (desk_stats.c). */
+struct relay_stats *desk_relay(struct admin *admin);
 
-/* ---- handlers; the argument is the api ---- */
-
+/* Handlers; the argument is the api. */
 void desk_stats_get(struct http_request *req, void *arg);
 void desk_outbox_get(struct http_request *req, void *arg);
 void desk_message_get(struct http_request *req, void *arg);

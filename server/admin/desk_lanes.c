@@ -54,7 +54,7 @@ write_lane(void *arg, const struct desk_lane *l, struct err *err)
 struct list_ask {
 	struct ask ask; /* first */
 	struct desk_names names;
-	const char *state;
+	struct desk_lane_filter filter;
 	int64_t after, limit;
 };
 
@@ -62,16 +62,17 @@ static enum rc
 read_list(struct ask *ask, struct db *db, struct err *err)
 {
 	struct list_ask *a = (struct list_ask *)(void *)ask;
-	int64_t nobody, destination, next = 0;
+	int64_t nobody, next = 0;
 	struct buf b = BUF_INIT;
 	enum rc rc;
 
-	rc = desk_resolve(ask, db, &a->names, &nobody, &destination, err);
+	rc = desk_resolve(
+	    ask, db, &a->names, &nobody, &a->filter.destination_id, err);
 	if (rc != RC_OK)
 		return (rc == RC_NOT_FOUND ? RC_OK : rc);
 	buf_adds(&b, "{\"lanes\":[");
-	rc = store_desk_lanes(db, destination, a->state, a->after, a->limit,
-	    write_lane, &b, &next, err);
+	rc = store_desk_lanes(
+	    db, &a->filter, a->after, a->limit, write_lane, &b, &next, err);
 	if (rc == RC_OK) {
 		buf_addc(&b, ']');
 		desk_next(ask, &b, "after", next);
@@ -87,12 +88,14 @@ take_state(struct list_ask *a)
 {
 	static const char *const states[] = {
 	    "local", "idle", "ready", "leased"};
+	const char *state = http_query(a->ask.req, "state");
 	size_t i;
 
-	if ((a->state = http_query(a->ask.req, "state")) == NULL)
+	a->filter.state = state;
+	if (state == NULL)
 		return (true);
 	for (i = 0; i < sizeof(states) / sizeof(states[0]); i++)
-		if (strcmp(a->state, states[i]) == 0)
+		if (strcmp(state, states[i]) == 0)
 			return (true);
 	ask_problem(&a->ask, PROBLEM_BAD_REQUEST, "",
 	    "parameter \"state\" must be local, idle, ready or leased");

@@ -99,15 +99,14 @@ add_machine(struct buf *b, struct admin *admin, const struct relay_stats *relay)
 	buf_addc(b, '}');
 }
 
-enum rc
-desk_relay(struct admin *admin, struct relay_stats **ret, struct err *err)
+struct relay_stats *
+desk_relay(struct admin *admin)
 {
+	struct relay_stats *stats = mem_zalloc(1, sizeof(*stats));
 
-	if ((*ret = mem_zalloc(1, sizeof(**ret))) == NULL)
-		return (err_set(err, RC_NO_MEMORY, "desk"));
-	if (admin->o.relay != NULL)
-		relay_stats(admin->o.relay, *ret);
-	return (RC_OK);
+	if (stats != NULL && admin->o.relay != NULL)
+		relay_stats(admin->o.relay, stats);
+	return (stats);
 }
 
 static enum rc
@@ -122,10 +121,10 @@ read_stats(struct ask *ask, struct db *db, struct err *err)
 
 	rc = store_desk_stats(db, now_ms - DESK_STUCK_MS,
 	    ENTRY_MAX_RETRIES - DESK_NEAR_FAILURE, now_ms - HOUR_MS, &s, err);
-	if (rc == RC_OK)
-		rc = desk_relay(admin, &relay, err);
 	if (rc != RC_OK)
 		return (rc);
+	if ((relay = desk_relay(admin)) == NULL)
+		return (err_set(err, RC_NO_MEMORY, "desk"));
 	buf_addc(&b, '{');
 	jw_time(&b, "at", now_ms);
 	add_totals(&b, &s.totals);

@@ -221,11 +221,15 @@ struct desk_lane {
 typedef enum rc (*desk_lane_fn)(
     void *arg, const struct desk_lane *lane, struct err *err);
 
-/* Lanes after ${after} by id, of ${destination_id} (-1: any) in ${state} (NULL:
- * any). */
-enum rc store_desk_lanes(struct db *db, int64_t destination_id,
-    const char *state, int64_t after, int64_t limit, desk_lane_fn each,
-    void *arg, int64_t *ret_next, struct err *err) MUST_USE;
+struct desk_lane_filter {
+	int64_t destination_id; /* -1: any */
+	const char *state;      /* NULL: any */
+};
+
+/* Lanes that suit ${filter}, those after ${after}, by id. */
+enum rc store_desk_lanes(struct db *db, const struct desk_lane_filter *filter,
+    int64_t after, int64_t limit, desk_lane_fn each, void *arg,
+    int64_t *ret_next, struct err *err) MUST_USE;
 
 /* One lane; RC_NOT_FOUND. */
 enum rc store_desk_lane(struct db *db, int64_t lane_id, desk_lane_fn each,

@@ -54,19 +54,19 @@ store_desk_lane(struct db *db, int64_t lane_id, desk_lane_fn each, void *arg,
 }
 
 struct choosing {
-	const char *state;
-	int64_t destination_id;
+	const struct desk_lane_filter *filter;
 	struct desk_page page;
 };
 
 static void
 look(struct choosing *c, const struct db_row *row)
 {
+	const struct desk_lane_filter *f = c->filter;
 
 	c->page.looked++;
 	c->page.last = db_row_i64(row, 0);
-	if ((c->state == NULL || strcmp(desk_text(row, 1), c->state) == 0) &&
-	    (c->destination_id < 0 || c->destination_id == db_row_i64(row, 2)))
+	if ((f->state == NULL || strcmp(desk_text(row, 1), f->state) == 0) &&
+	    (f->destination_id < 0 || f->destination_id == db_row_i64(row, 2)))
 		desk_page_add(&c->page, c->page.last);
 }
 
@@ -101,15 +101,15 @@ choose_from_set(
 	enum rc rc;
 
 	*ret_whole = false;
-	if (c->state == NULL)
+	if (c->filter->state == NULL)
 		return (RC_OK);
 	v[0] = db_v_i64(DESK_WALK);
-	v[1] = db_v_i64(c->destination_id);
-	if (strcmp(c->state, "leased") == 0) {
+	v[1] = db_v_i64(c->filter->destination_id);
+	if (strcmp(c->filter->state, "leased") == 0) {
 		stmt = SQL_DESK_LANES_LEASED;
-	} else if (strcmp(c->state, "ready") != 0) {
+	} else if (strcmp(c->filter->state, "ready") != 0) {
 		return (RC_OK);
-	} else if (c->destination_id >= 0) {
+	} else if (c->filter->destination_id >= 0) {
 		stmt = SQL_DESK_LANES_READY_TO;
 		n = 2;
 	} else {
@@ -121,11 +121,11 @@ choose_from_set(
 }
 
 enum rc
-store_desk_lanes(struct db *db, int64_t destination_id, const char *state,
+store_desk_lanes(struct db *db, const struct desk_lane_filter *filter,
     int64_t after, int64_t limit, desk_lane_fn each, void *arg,
     int64_t *ret_next, struct err *err)
 {
-	struct choosing c = {.state = state, .destination_id = destination_id};
+	struct choosing c = {.filter = filter};
 	struct db_val v[2];
 	bool whole;
 	size_t i;

@@ -408,6 +408,7 @@ test_lanes(void **state)
 	static const char *const states[] = {
 	    NULL, "local", "idle", "ready", "leased"};
 	struct err err = ERR_INIT;
+	struct desk_lane_filter f;
 	struct taking t;
 	struct rig r;
 	char sql[256];
@@ -435,13 +436,13 @@ test_lanes(void **state)
 			    states[i] == NULL,
 			    states[i] == NULL ? "" : states[i]);
 			n = ids_of(&r, sql);
+			f = (struct desk_lane_filter){destination, states[i]};
 			t.n = 0;
 			next = 0;
 			do
 				assert_int_equal(
-				    store_desk_lanes(r.db, destination,
-					states[i], next, 2, take_lane, &t,
-					&next, &err),
+				    store_desk_lanes(r.db, &f, next, 2,
+					take_lane, &t, &next, &err),
 				    RC_OK);
 			while (next != 0);
 			assert_int_equal(t.n, n);

@@ -80,14 +80,14 @@ static bool
 dechunk(char *text, size_t n, size_t *ret_n)
 {
 	char *from = strstr(text, "\r\n\r\n"), *to = text, *end = text + n;
-	unsigned long size;
+	unsigned long long size;
 
 	assert_non_null(from);
 	from += 4;
 	for (;;) {
 		if (from >= end)
 			return (false);
-		size = strtoul(from, &from, 16);
+		size = strtoull(from, &from, 16);
 		assert_memory_equal(from, "\r\n", 2);
 		from += 2;
 		if (size == 0)
