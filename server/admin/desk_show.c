@@ -19,7 +19,7 @@
 
 struct step {
 	int64_t at;
-	int order; /* of those at the same time */
+	int order, place; /* of those at the same time */
 	const char *event;
 	size_t detail, detail_len; /* in details; 0: none */
 };
@@ -37,6 +37,20 @@ struct showing {
 
 /* ---- the timeline ---- */
 
+/* In which order things happen that have the same time: clocks are coarse. */
+static int
+rank_of(const char *event)
+{
+	static const char *const order[] = {"accepted", "scheduled", "requeued",
+	    "attempt", "outcome", "sent", "acked", "read"};
+	int i, n = (int)(sizeof(order) / sizeof(order[0]));
+
+	for (i = 0; i < n && strcmp(order[i], event) != 0; i++)
+		;
+	/* Then the ends, and then what was done about them. */
+	return (strcmp(event, "discarded") == 0 ? n + 1 : i);
+}
+
 /* The detail is made of texts, up to NULL. */
 static void __attribute__((sentinel))
 add_step(struct showing *s, int64_t at, const char *event, ...)
@@ -48,7 +62,8 @@ add_step(struct showing *s, int64_t at, const char *event, ...)
 	if (at == 0 || s->nsteps == STEPS_MAX)
 		return;
 	step->at = at;
-	step->order = s->nsteps++;
+	step->order = rank_of(event);
+	step->place = s->nsteps++;
 	step->event = event;
 	step->detail = s->details.len;
 	va_start(ap, event);
@@ -65,7 +80,9 @@ compare_steps(const void *a, const void *b)
 
 	if (x->at != y->at)
 		return (x->at < y->at ? -1 : 1);
-	return (x->order - y->order);
+	if (x->order != y->order)
+		return (x->order - y->order);
+	return (x->place - y->place);
 }
 
 static void
