@@ -27,6 +27,7 @@ struct admin_options {
 	struct relay *relay; /* NULL: nothing is known of it */
 	const char *version;
 	int64_t max_pending, max_pending_total; /* to be told */
+	int max_retries;                        /* of a message */
 
 	/* Whether it can serve now; if not, why. */
 	bool (*ready)(void *arg, const char **ret_why);

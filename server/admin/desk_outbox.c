@@ -6,7 +6,6 @@
 
 #include "admin/desk_internal.h"
 #include "domain/desk.h"
-#include "domain/entry.h"
 #include "model/message.h"
 #include "model/outbox.h"
 
@@ -99,13 +98,12 @@ take_stuck(struct list_ask *a)
 static bool
 take_near_failure(struct list_ask *a)
 {
-	int64_t left = -1;
+	int64_t left = -1, most = api_admin(a->ask.api)->o.max_retries;
 
-	if (!ask_query_i64(
-		&a->ask, "near_failure", 0, ENTRY_MAX_RETRIES - 1, &left))
+	if (!ask_query_i64(&a->ask, "near_failure", 0, most - 1, &left))
 		return (false);
 	if (left >= 0)
-		a->filter.retry_count = ENTRY_MAX_RETRIES - left;
+		a->filter.retry_count = most - left;
 	return (true);
 }
 

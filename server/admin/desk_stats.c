@@ -4,7 +4,6 @@
  */
 #include "admin/desk_internal.h"
 #include "base/mem.h"
-#include "domain/entry.h"
 
 #define HOUR_MS (3600 * INT64_C(1000))
 
@@ -120,7 +119,8 @@ read_stats(struct ask *ask, struct db *db, struct err *err)
 	enum rc rc;
 
 	rc = store_desk_stats(db, now_ms - DESK_STUCK_MS,
-	    ENTRY_MAX_RETRIES - DESK_NEAR_FAILURE, now_ms - HOUR_MS, &s, err);
+	    admin->o.max_retries - DESK_NEAR_FAILURE, now_ms - HOUR_MS, &s,
+	    err);
 	if (rc != RC_OK)
 		return (rc);
 	if ((relay = desk_relay(admin)) == NULL)

@@ -327,6 +327,8 @@ make_api(struct server *s, struct err *err)
 	    .version = PACKAGE_VERSION,
 	    .max_pending = s->config.max_pending,
 	    .max_pending_total = s->config.max_pending_total,
+	    .max_retries =
+		retry_most((enum retry_profile)s->config.retry_profile),
 	    .ready = is_ready,
 	    .ready_arg = s,
 	    .watch_ms = s->config.alert_interval_ms};
