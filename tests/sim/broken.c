@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "schema/sql.h"
 #include "sim/sim.h"
 
@@ -66,7 +65,7 @@ edited(const struct edit *e, const char *text)
 		n++;
 	if (n == 0)
 		die(e, "does not say what is to be changed");
-	made = w = mem_alloc(strlen(text) + n * to + 1);
+	made = w = malloc(strlen(text) + n * to + 1);
 	if (made == NULL)
 		abort();
 	for (p = text; (q = strstr(p, e->from)) != NULL; p = q + from) {

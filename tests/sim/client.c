@@ -7,9 +7,9 @@
  */
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "domain/cancel.h"
 #include "domain/mark.h"
 #include "domain/send.h"
@@ -312,7 +312,7 @@ ask(struct sim *s, void *arg, int64_t n)
 static struct op *
 op_new(struct sim *s, enum op_kind kind, size_t client)
 {
-	struct op *op = mem_zalloc(1, sizeof(*op));
+	struct op *op = calloc(1, sizeof(*op));
 
 	assert(op != NULL);
 	op->s = s;
@@ -552,7 +552,7 @@ clients_new(void)
 	struct client *c;
 	size_t i, k;
 
-	c = mem_zalloc(SIM_CLIENTS, sizeof(*c));
+	c = calloc(SIM_CLIENTS, sizeof(*c));
 	assert(c != NULL);
 	for (i = 0; i < SIM_CLIENTS; i++) {
 		c[i].user_id = (int64_t)i + 1;
@@ -569,8 +569,8 @@ clients_free(struct sim *s)
 
 	while ((op = s->ops) != NULL) {
 		s->ops = op->next;
-		mem_free(op);
+		free(op);
 	}
-	mem_free(s->clients);
+	free(s->clients);
 	s->clients = NULL;
 }

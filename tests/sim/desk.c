@@ -4,9 +4,9 @@
  * admin's routes make it; what was not answered he does not repeat.
  */
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "domain/dead.h"
 #include "domain/destination.h"
 #include "domain/order.h"
@@ -113,7 +113,7 @@ static const struct unit_kind desk_kind = {
 static struct desk_unit *
 unit_new(struct sim *s, enum desk_kind kind)
 {
-	struct desk_unit *u = mem_zalloc(1, sizeof(*u));
+	struct desk_unit *u = calloc(1, sizeof(*u));
 
 	assert(u != NULL);
 	u->unit.kind = &desk_kind;
@@ -140,7 +140,7 @@ desk_free(struct sim *s)
 
 	while ((u = s->desk) != NULL) {
 		s->desk = u->next;
-		mem_free(u);
+		free(u);
 	}
 }
 

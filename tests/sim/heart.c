@@ -5,9 +5,9 @@
  */
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "relay/core.h"
 #include "sim/heart.h"
 #include "sim/server.h"
@@ -61,6 +61,49 @@ back(void *arg, struct core_job *job)
 	turn_in(s, (int64_t)sim_dice(s, 3));
 }
 
+/* What leaves has been claimed: its row says so, and its attempt is noted. */
+static void
+check_claimed(struct sim *s, const struct parcel_item *item)
+{
+	sqlite3_stmt *st;
+
+	if (item->replay)
+		return;
+	st = server_ask(s,
+	    "SELECT 1 FROM outbox o JOIN outbox_attempts a ON a.outbox_id = "
+	    "o.id AND a.attempt = ?2 AND a.outcome IS NULL WHERE o.id = ?1 "
+	    "AND o.state = 'sending'");
+	if (st == NULL)
+		return;
+	(void)sqlite3_bind_int64(st, 1, item->row.id);
+	(void)sqlite3_bind_int64(st, 2, item->row.attempts);
+	/* Out of reach is no answer. */
+	if (sqlite3_step(st) == SQLITE_DONE)
+		sim_bad(s, "outbox row %lld leaves and is not claimed",
+		    (long long)item->row.id);
+	server_asked(st);
+}
+
+/* Nobody is sent to who was paused a while ago. */
+static void
+check_paused(struct sim *s, const struct parcel *parcel)
+{
+	sqlite3_stmt *st;
+
+	if (s->counts.jumps > 0)
+		return;
+	st = server_ask(s,
+	    "SELECT 1 FROM destinations WHERE (destination_id = 0 OR "
+	    "destination_id = ?1) AND paused_at < ?2");
+	if (st == NULL)
+		return;
+	(void)sqlite3_bind_int64(st, 1, parcel->destination_id);
+	(void)sqlite3_bind_int64(st, 2, s->clk.wall_ms - SIM_MINUTE_MS);
+	if (sqlite3_step(st) == SQLITE_ROW)
+		sim_bad(s, "%s is paused, and a parcel leaves", parcel->name);
+	server_asked(st);
+}
+
 /* A parcel leaves for a peer. */
 static void
 carry(void *arg, struct parcel *parcel)
@@ -72,9 +115,11 @@ carry(void *arg, struct parcel *parcel)
 
 	cargo = cargo_new(s, parcel->name[0] == 'a' ? 0 : 1);
 	cargo->ref = parcel;
+	check_paused(s, parcel);
 	cargo->n = parcel->n;
 	for (i = 0; i < parcel->n; i++) {
 		to = &cargo->items[i];
+		check_claimed(s, &parcel->items[i]);
 		to->outbox_id = parcel->items[i].row.id;
 		to->lane_id = parcel->items[i].row.lane_id;
 		to->event_id = parcel->items[i].row.event_id;
@@ -187,7 +232,7 @@ heart_new(struct sim *s, const char *url, struct err *err)
 	struct heart *h;
 	enum rc rc;
 
-	h = mem_zalloc(1, sizeof(*h));
+	h = calloc(1, sizeof(*h));
 	assert(h != NULL);
 	s->server->heart = h;
 	h->jobs_tail = &h->jobs;
@@ -232,5 +277,5 @@ heart_free(struct sim *s)
 	}
 	core_free(h->core);
 	db_close(h->db);
-	mem_free(h);
+	free(h);
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "domain/fsck.h"
 #include "schema/sql.h"
 #include "sim/client.h"
@@ -335,7 +336,7 @@ judge_budget(struct sim *s, size_t i, const struct end *e)
 	if (strcmp(e->reason, "rejected") == 0 && (r == NULL || !r->rejected))
 		sim_bad(
 		    s, "message #%zu failed as rejected, which nobody did", i);
-	if (strcmp(e->reason, "poison") == 0 && e->rescue_count < 3)
+	if (strcmp(e->reason, "poison") == 0 && e->rescue_count < 5)
 		sim_bad(s, "message #%zu failed as poison after %lld rescues",
 		    i, (long long)e->rescue_count);
 }
@@ -369,6 +370,7 @@ count_end(struct sim *s, const struct end *e)
 	c->acked += strcmp(e->state, "acked") == 0;
 	c->failed += strcmp(e->state, "failed") == 0;
 	c->expired += strcmp(e->state, "expired") == 0;
+	c->poisoned += strcmp(e->reason, "poison") == 0;
 	c->canceled += strcmp(e->state, "canceled") == 0;
 	c->bounces += (uint64_t)e->bounces;
 	c->retries += (uint64_t)e->retry_count;
@@ -456,6 +458,7 @@ sim_judge_kept(struct sim *s)
 
 	/* Whoever judges is not the server: the disk stays for him. */
 	s->server->doom_at = 0;
+	mem_fail_at(0);
 	judge_file(s);
 	judge_sends(s);
 	for (i = 0; i < SIM_CLIENTS && s->bad[0] == '\0'; i++)

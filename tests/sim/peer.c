@@ -3,9 +3,9 @@
  * Servers elsewhere.  See peer.h.
  */
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "sim/desk.h"
 #include "sim/heart.h"
 #include "sim/peer.h"
@@ -15,6 +15,9 @@
  * before the parcel leaves. */
 #define LEASE_MS 60000
 #define MOMENT_MS 1000
+/* So many parcels in an outage of four hours are more than a breaker lets
+ * through, also when the server is started again and again. */
+#define KNOCKS 80
 
 /* ---- what a peer knows ---- */
 
@@ -60,6 +63,7 @@ opinion(struct sim *s, struct peer *p, const struct uuid *event_id)
 		r->too_large = sim_chance(s, 300);
 	}
 	r->later = sim_chance(s, s->weather.later);
+	r->poison = sim_chance(s, s->weather.poison);
 	return (r);
 }
 
@@ -193,6 +197,13 @@ comes_back(struct sim *s, void *arg, int64_t n)
 }
 
 static int64_t
+lease_of(const struct sim *s)
+{
+
+	return (s->setup.lease_ms != 0 ? s->setup.lease_ms : LEASE_MS);
+}
+
+static int64_t
 way_back(struct sim *s)
 {
 
@@ -212,6 +223,25 @@ gone(struct sim *s, struct cargo *c)
 	sim_after(s, way_back(s), comes_back, c, 0);
 }
 
+/* Whether it chokes on it: nothing is answered as long as a lease holds. */
+static bool
+chokes(struct sim *s, struct cargo *c)
+{
+	struct peer *p = &s->peers[c->peer];
+	size_t i;
+
+	for (i = 0; i < c->n; i++)
+		if (!knows(p, &c->items[i].event_id) &&
+		    opinion(s, p, &c->items[i].event_id)->poison)
+			break;
+	if (i == c->n)
+		return (false);
+	s->counts.choked++;
+	c->answer = CARGO_GONE;
+	sim_after(s, 2 * lease_of(s), comes_back, c, 0);
+	return (true);
+}
+
 static void
 reaches(struct sim *s, void *arg, int64_t n)
 {
@@ -227,12 +257,17 @@ reaches(struct sim *s, void *arg, int64_t n)
 	}
 	if (sim_now(s) < p->gone_until) {
 		s->counts.unavailable++;
+		if (++p->knocks > KNOCKS)
+			sim_bad(s, "peer %d is gone, and was sent %d parcels",
+			    c->peer, p->knocks);
 		c->answer = p->gone_as;
 		c->retry_after_ms =
 		    p->gone_as == CARGO_BUSY ? (int64_t)sim_dice(s, 30000) : 0;
 		sim_after(s, way_back(s), comes_back, c, 0);
 		return;
 	}
+	if (chokes(s, c))
+		return;
 	if (!receive(s, c)) {
 		gone(s, c);
 		return;
@@ -258,8 +293,7 @@ check_alone(struct sim *s, const struct cargo *c)
 	for (o = s->peers[c->peer].cargoes; o != NULL; o = o->next) {
 		if (o == c || o->answered || o->incarnation != c->incarnation ||
 		    s->counts.jumps > 0 ||
-		    c->sent_at - o->sent_at + MOMENT_MS >=
-			(s->setup.lease_ms != 0 ? s->setup.lease_ms : LEASE_MS))
+		    c->sent_at - o->sent_at + MOMENT_MS >= lease_of(s))
 			continue;
 		for (i = 0; i < c->n; i++)
 			for (k = 0; k < o->n; k++)
@@ -293,7 +327,7 @@ cargo_send(struct sim *s, struct cargo *c)
 struct cargo *
 cargo_new(struct sim *s, int peer)
 {
-	struct cargo *c = mem_zalloc(1, sizeof(*c));
+	struct cargo *c = calloc(1, sizeof(*c));
 
 	assert(c != NULL);
 	c->s = s;
@@ -313,6 +347,7 @@ peer_goes(struct sim *s, size_t peer, int64_t ms)
 	struct peer *p = &s->peers[peer];
 
 	p->gone_until = sim_now(s) + ms;
+	p->knocks = 0;
 	p->gone_as = ways[sim_dice(s, 4)];
 	sim_tell(s, "peer %zu: unavailable for %lld ms (%d)", peer,
 	    (long long)ms, (int)p->gone_as);
@@ -321,7 +356,7 @@ peer_goes(struct sim *s, size_t peer, int64_t ms)
 struct peer *
 peers_new(void)
 {
-	struct peer *p = mem_zalloc(SIM_PEERS, sizeof(*p));
+	struct peer *p = calloc(SIM_PEERS, sizeof(*p));
 
 	assert(p != NULL);
 	return (p);
@@ -336,8 +371,8 @@ peers_free(struct sim *s)
 	for (i = 0; i < SIM_PEERS; i++)
 		while ((c = s->peers[i].cargoes) != NULL) {
 			s->peers[i].cargoes = c->next;
-			mem_free(c);
+			free(c);
 		}
-	mem_free(s->peers);
+	free(s->peers);
 	s->peers = NULL;
 }

@@ -72,6 +72,7 @@ struct peer {
 	size_t nknown;
 	int64_t gone_until; /* simulated ms */
 	enum cargo_answer gone_as;
+	int knocks; /* parcels since it is gone */
 	/* Messages that it refuses: how often it said so. */
 	struct refused {
 		struct uuid event_id;
@@ -80,7 +81,8 @@ struct peer {
 		bool rejects;   /* in the end it says "never" */
 		bool too_large; /* and that this is why */
 		bool rejected;
-		bool later; /* it says "later" */
+		bool later;  /* it says "later" */
+		bool poison; /* it chokes on it and says nothing for long */
 	} refused[PEER_TAKEN];
 	size_t nrefused;
 	struct cargo *cargoes;

@@ -110,6 +110,17 @@ cut_power(struct sim *s)
 	v->disk = 1 - v->disk;
 }
 
+void
+server_starve(struct sim *s)
+{
+	int64_t k = 1 + (int64_t)sim_dice(s, 120);
+
+	s->server->starving = true;
+	s->counts.starved++;
+	sim_tell(s, "server: allocation %lld will fail", (long long)k);
+	mem_fail_at(k);
+}
+
 /* ---- looking ---- */
 
 sqlite3_stmt *
@@ -170,6 +181,8 @@ try_start(struct sim *s, void *arg, int64_t n)
 	/* It may die of its start, too. */
 	if (sim_chance(s, 3 * s->weather.crash))
 		server_doom(s, 1 + sim_dice(s, 80), sim_chance(s, 500));
+	if (sim_chance(s, 3 * s->weather.memory))
+		server_starve(s);
 	server_start(s);
 }
 
@@ -196,6 +209,8 @@ take_down(struct sim *s)
 	plvfs_fail(server_disk(s), NULL);
 	plvfs_dead(server_disk(s), false);
 	v->up = v->dying = v->doomed = v->fatal = v->turning = false;
+	v->starving = false;
+	mem_fail_at(0);
 	v->doom_at = 0;
 }
 
@@ -336,7 +351,8 @@ server_start(struct sim *s)
 		return;
 	}
 	/* Only a fault that was ordered excuses it. */
-	if (!v->doomed && !plvfs_failed(server_disk(s))) {
+	if (!v->doomed && !plvfs_failed(server_disk(s)) &&
+	    (!v->starving || mem_fail_pending())) {
 		sim_bad(s, "the server does not start: %s", err.text);
 		return;
 	}
@@ -452,7 +468,7 @@ server_new(struct sim *s)
 
 	if (crypt_init(&err) != RC_OK)
 		abort();
-	v = mem_zalloc(1, sizeof(*v));
+	v = calloc(1, sizeof(*v));
 	assert(v != NULL);
 	s->server = v;
 	if (template == NULL) {
@@ -477,6 +493,6 @@ server_free(struct sim *s)
 	take_down(s);
 	plvfs_clear(s->server->disks[0]);
 	plvfs_clear(s->server->disks[1]);
-	mem_free(s->server);
+	free(s->server);
 	s->server = NULL;
 }

@@ -28,6 +28,7 @@ struct server {
 	bool fatal;           /* it said so itself: the store has failed */
 	uint64_t doom_at;     /* this call of the disk is its last; 0: none */
 	uint64_t calls;
+	bool starving; /* an allocation was to fail since it started */
 
 	struct db *db;
 	struct domain *domain;
@@ -54,6 +55,9 @@ void server_die(struct sim *s, bool by_power);
 
 /* It dies at the ${n}-th call of its disk from now. */
 void server_doom(struct sim *s, uint64_t n, bool by_power);
+
+/* One of its next allocations fails. */
+void server_starve(struct sim *s);
 
 /* After each event: if it has died of it, it is dead. */
 void server_look_after(struct sim *s);

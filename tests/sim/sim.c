@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "sim/client.h"
 #include "sim/desk.h"
 #include "sim/peer.h"
@@ -49,6 +50,7 @@ calm_comes(struct sim *s)
 	memset(&s->weather, 0, sizeof(s->weather));
 	s->server->doom_at = 0;
 	plvfs_fail(server_disk(s), NULL);
+	mem_fail_at(0);
 	for (i = 0; i < SIM_PEERS; i++)
 		s->peers[i].gone_until = 0;
 	/* Most clocks are put right soon; the others run behind for days. */

@@ -65,6 +65,7 @@ typedef void (*sim_event_fn)(struct sim *s, void *arg, int64_t n);
 	X(deaths_at_io, "deaths at a disk call")                               \
 	X(disk_errors, "exits for a disk error")                               \
 	X(full_disks, "batches refused for a full disk")                       \
+	X(starved, "allocations that failed")                                  \
 	X(failed_starts, "starts that failed")                                 \
 	X(looks, "databases judged after a crash")                             \
 	X(jumps, "clock jumps")                                                \
@@ -76,6 +77,8 @@ typedef void (*sim_event_fn)(struct sim *s, void *arg, int64_t n);
 	X(unavailable, "parcels to somebody unavailable")                      \
 	X(late_answers, "answers later than a lease")                          \
 	X(peer_crashes, "crashes of peers")                                    \
+	X(choked, "parcels that a peer choked on")                             \
+	X(poisoned, "messages taken out as poison")                            \
 	X(sent, "rows sent")                                                   \
 	X(acked, "rows acked")                                                 \
 	X(failed, "rows failed")                                               \
@@ -119,15 +122,16 @@ struct message {
 
 /* What the weather of a run is like, by its dice: parts of 1000. */
 struct weather {
-	unsigned lost;   /* requests and answers, each way */
-	unsigned crash;  /* of an action: the server dies */
-	unsigned disk;   /* of an action: the disk has a fault */
-	unsigned jump;   /* of an action: the clock jumps */
-	unsigned outage; /* of an action: a peer is gone for a while */
-	unsigned slow;   /* of a parcel: its answer takes very long */
-	unsigned
-	    refuse;     /* of a message: its peer refuses it for now, or ever */
-	unsigned later; /* of a message: its peer says "later" */
+	unsigned lost;       /* requests and answers, each way */
+	unsigned crash;      /* of an action: the server dies */
+	unsigned disk;       /* of an action: the disk has a fault */
+	unsigned memory;     /* of an action: an allocation will fail */
+	unsigned jump;       /* of an action: the clock jumps */
+	unsigned outage;     /* of an action: a peer is gone for a while */
+	unsigned slow;       /* of a parcel: its answer takes very long */
+	unsigned refuse;     /* of a message: its peer does, for now or ever */
+	unsigned poison;     /* of a message: its peer chokes on it */
+	unsigned later;      /* of a message: its peer says "later" */
 	unsigned peer_crash; /* of a parcel: its peer dies of it */
 	unsigned twice;      /* of a parcel: it comes twice */
 	unsigned desk;       /* of an action: the operator does something */

@@ -26,11 +26,13 @@ weather_draw(struct sim *s)
 	w->lost = some(s, 250);
 	w->crash = some(s, 60);
 	w->disk = some(s, 40);
+	w->memory = some(s, 40);
 	w->jump = some(s, 30);
 	w->outage = some(s, 60);
 	w->slow = some(s, 200);
 	w->refuse = some(s, 400);
 	w->later = some(s, 200);
+	w->poison = sim_chance(s, 300) ? 30 : 0;
 	w->peer_crash = some(s, 200);
 	w->twice = some(s, 300);
 	w->desk = some(s, 100);
@@ -144,6 +146,8 @@ act(struct sim *s, void *arg, int64_t n)
 		crash(s);
 	else if (s->server->up && sim_chance(s, w->disk))
 		disk_fails(s);
+	else if (sim_chance(s, w->memory))
+		server_starve(s);
 	else if (sim_chance(s, w->jump))
 		jump_clock(s);
 	else if (sim_chance(s, w->outage))

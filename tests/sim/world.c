@@ -5,9 +5,9 @@
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "sim/sim.h"
 
 struct sim_event {
@@ -61,7 +61,7 @@ sim_after(
 
 	if (s->nevents == s->events_cap) {
 		s->events_cap = s->events_cap * 2 + 64;
-		h = mem_realloc(s->events, s->events_cap * sizeof(*h));
+		h = realloc(s->events, s->events_cap * sizeof(*h));
 		assert(h != NULL);
 		s->events = h;
 	}
@@ -109,7 +109,7 @@ void
 sim_events_free(struct sim *s)
 {
 
-	mem_free(s->events);
+	free(s->events);
 	s->events = NULL;
 	s->nevents = s->events_cap = 0;
 }
