@@ -79,8 +79,8 @@ expired(const struct tx *tx, int64_t expires_at)
 		d->seen_mono_ms >= d->expiry_from_ms);
 }
 
-static void
-on_begin(void *arg, struct tx *tx)
+static enum rc
+on_begin(void *arg, struct tx *tx, struct err *err)
 {
 	struct domain *d = arg;
 
@@ -88,8 +88,7 @@ on_begin(void *arg, struct tx *tx)
 	ledger_begin(d->ledger);
 	d->walk_left = WALK_ROWS;
 	watch_clock(d, tx->now_ms);
-	d->begun_err = (struct err)ERR_INIT;
-	d->begun = tally_begin(d->tally, tx, &d->begun_err);
+	return (tally_begin(d->tally, tx, err));
 }
 
 enum rc
@@ -109,14 +108,9 @@ static enum rc
 on_flush(void *arg, struct tx *tx, struct err *err)
 {
 	struct domain *d = arg;
-
 	enum rc rc;
 
 	assert(d->messages.n == 0 && d->outbox.n == 0 && d->inbox.n == 0);
-	if (d->begun != RC_OK) {
-		*err = d->begun_err;
-		return (d->begun);
-	}
 	rc = ledger_flush(d->ledger, tx, err);
 	return (rc == RC_OK ? tally_flush(d->tally, tx, err) : rc);
 }

@@ -40,8 +40,6 @@ struct domain {
 	struct tally *tally;
 	int64_t seen_wall_ms, seen_mono_ms; /* when the last one began */
 	int64_t expiry_from_ms; /* monotonic: nothing expires before */
-	enum rc begun;          /* how the running transaction began */
-	struct err begun_err;
 	struct news *news; /* of the running transaction */
 	struct wake *wake;
 	struct recent recent[RECENT_SIZE];

@@ -263,9 +263,10 @@ transact(struct writer *w, struct unit **units, size_t n, struct err *err)
 	rc = db_begin(w->db, err);
 	if (rc != RC_OK)
 		return (rc);
-	w->hooks->begin(w->hooks->arg, &tx);
+	rc = w->hooks->begin(w->hooks->arg, &tx, err);
 	FAULT("writer.apply.before");
-	rc = apply(&tx, units, n, err);
+	if (rc == RC_OK)
+		rc = apply(&tx, units, n, err);
 	if (rc == RC_OK)
 		rc = w->hooks->flush(w->hooks->arg, &tx, err);
 	if (rc == RC_OK)

@@ -74,8 +74,11 @@ unit_next(const struct unit *unit)
 struct writer_hooks {
 	void *arg;
 
-	/* A transaction has begun (also after an abandoned one). */
-	void (*begin)(void *arg, struct tx *tx);
+	/* A transaction has begun (also after an abandoned one).  A result
+	 * other than RC_OK abandons it before anything is applied: the database
+	 * may have ended it by itself, and what was applied would stand alone.
+	 */
+	enum rc (*begin)(void *arg, struct tx *tx, struct err *err);
 
 	/* All units are applied: write what is left to write. */
 	enum rc (*flush)(void *arg, struct tx *tx, struct err *err);

@@ -73,6 +73,23 @@ test_commit_fails_once(void **state)
 	assert_int_equal(w.dones, 1);
 }
 
+/* A transaction that those above could not begin has nothing applied in it: the
+ * database may have ended it already, and would keep each statement. */
+static void
+test_begin_hook_fails(void **state)
+{
+	struct work w;
+
+	(void)state;
+	world->hook_rc = RC_NO_MEMORY;
+	assert_int_equal(world_submit(&w, &world_delivery, 'a'), RC_OK);
+	assert_int_equal(writer_run_once(world->writer), 1);
+	assert_string_equal(world->story,
+	    "BEGIN begin ROLLBACK aborted "
+	    "BEGIN begin first: a flush COMMIT committed SYNC published a=ok ");
+	assert_int_equal(w.dones, 1);
+}
+
 /* A full disk refuses the whole batch at once; with room it goes on. */
 static void
 test_full(void **state)
@@ -415,6 +432,7 @@ main(void)
 	    T(test_run_singly),
 	    T(test_flush_fails),
 	    T(test_commit_fails_once),
+	    T(test_begin_hook_fails),
 	    T(test_full),
 	    T(test_fatal_commit),
 	    T(test_fatal_begin),

@@ -157,15 +157,18 @@ static const struct db_driver fake_driver = {
 
 /* ---- hooks ---- */
 
-static void
-on_begin(void *arg, struct tx *tx)
+static enum rc
+on_begin(void *arg, struct tx *tx, struct err *err)
 {
+	enum rc rc = world->hook_rc;
 
 	assert_ptr_equal(arg, world);
 	assert_ptr_equal(tx->db, &world->db);
 	assert_int_equal(tx->now_ms, world->clk.wall_ms);
 	tx->ledger = world;
 	tell("begin");
+	world->hook_rc = RC_OK;
+	return (rc == RC_OK ? rc : err_set(err, rc, "begin"));
 }
 
 static enum rc

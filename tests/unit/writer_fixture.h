@@ -16,7 +16,7 @@ struct world {
 	bool open; /* a transaction is */
 
 	/* What the next calls do; RC_OK for good afterwards. */
-	enum rc begin_rc, flush_rc, commit_rc, sync_rc, checkpoint_rc;
+	enum rc begin_rc, hook_rc, flush_rc, commit_rc, sync_rc, checkpoint_rc;
 	int commit_after; /* commits that still succeed before commit_rc */
 
 	int64_t log_bytes;
