@@ -15,7 +15,7 @@
 
 #include "base/log.h"
 #include "main/main_internal.h"
-#include "store/account.h"
+#include "store/before.h"
 
 #define PREFIX "before-schema-"
 #define KEPT 2
@@ -131,16 +131,15 @@ copy_before(const struct data *data, int number, struct err *err)
 enum rc
 data_migrate(const struct data *data, struct db *db, struct err *err)
 {
-	bool content = false;
-	int has, newest, from, to;
+	struct store_before before;
+	int from, to;
 	enum rc rc;
 
-	rc = db_schema_number(db, &has, &newest, err);
-	if (rc == RC_OK && has > 0 && has < newest)
-		rc = store_user_any(db, &content, err);
+	rc = store_before_get(db, &before, err);
 	/* A copy that is being restored is one itself. */
-	if (rc == RC_OK && content && data->dir_fd >= 0)
-		rc = copy_before(data, newest, err);
+	if (rc == RC_OK && before.schema < before.newest && before.content &&
+	    data->dir_fd >= 0)
+		rc = copy_before(data, before.newest, err);
 	if (rc == RC_OK)
 		rc = db_migrate(db, clk_wall_ms(clk_system()), &from, &to, err);
 	if (rc != RC_OK)

@@ -5,12 +5,11 @@
  * already: it is refused, untouched, unless that is accepted, which gives it
  * another epoch.
  */
-#include <string.h>
+#include <stdio.h>
 
 #include "base/log.h"
 #include "main/main_internal.h"
-#include "store/account.h"
-#include "store/outbox.h"
+#include "store/before.h"
 #include "upkeep/mark.h"
 
 #define CURE                                                                   \
@@ -21,17 +20,16 @@
 static enum rc
 read_state(struct db *db, struct mark *ret, struct err *err)
 {
-	int has, newest;
+	struct store_before before;
 	enum rc rc;
 
-	memset(ret, 0, sizeof(*ret));
-	rc = db_schema_number(db, &has, &newest, err);
-	if (rc != RC_OK || has == 0)
+	rc = store_before_get(db, &before, err);
+	if (rc != RC_OK)
 		return (rc);
-	rc = store_meta_get(db, "epoch", ret->epoch, sizeof(ret->epoch), err);
-	if (rc == RC_OK || rc == RC_NOT_FOUND)
-		rc = store_outbox_last_id(db, &ret->number, err);
-	return (rc);
+	(void)snprintf(ret->epoch, sizeof(ret->epoch), "%.*s", MARK_EPOCH_LEN,
+	    before.epoch);
+	ret->number = before.last_id;
+	return (RC_OK);
 }
 
 static enum rc

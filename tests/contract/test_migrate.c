@@ -15,6 +15,7 @@
 #include "contract/old.h"
 #include "contract/rig.h"
 #include "schema/sql.h"
+#include "store/before.h"
 
 struct people {
 	int64_t alice, bob, phone;
@@ -96,6 +97,27 @@ same_rows(struct rig *r, const char *old, const char *table)
 	(void)sqlite3_close(db);
 }
 
+/* What is asked before the schema is brought up to date can be answered. */
+static void
+look_before(const char *path, int schema)
+{
+	char url[128];
+	struct db_options options = {
+	    .url = url, .mode = DB_WRITER, .schema = &sql_sqlite_schema};
+	struct store_before before;
+	struct err err = ERR_INIT;
+	struct db *db;
+
+	(void)snprintf(url, sizeof(url), "sqlite:%s", path);
+	assert_int_equal(db_open(&options, &db, &err), RC_OK);
+	if (store_before_get(db, &before, &err) != RC_OK)
+		fail_msg("%s", err.text);
+	db_close(db);
+	assert_int_equal(before.schema, schema);
+	assert_true(before.content);
+	assert_true(before.last_id > 0);
+}
+
 static void
 test_from_1(void **state)
 {
@@ -123,6 +145,7 @@ test_from_1(void **state)
 	assert_null(old_schema_make(now, old, 1));
 	assert_null(old_schema_make(now, kept, 1));
 
+	look_before(old, 1);
 	options.path = old;
 	options.seed = 7;            /* else it would make the same ids again */
 	rig_open_with(&r, &options); /* which migrates */

@@ -57,7 +57,8 @@ may_scan(const char *name, const char *line)
 	if (strncmp(name, "desk_", 5) == 0)
 		return (desk_may_scan(name, line));
 	/* Any user at all: the first row ends it. */
-	if (strcmp(name, "user_any") == 0)
+	if (strcmp(name, "user_any") == 0 ||
+	    strcmp(name, "before_content") == 0)
 		return (true);
 	/* A full count at start, over the index of what waits. */
 	if (strcmp(name, "outbox_pending_count") == 0)
@@ -72,6 +73,7 @@ may_scan(const char *name, const char *line)
 		return (true);
 	/* The last of a table: one step. */
 	if (strcmp(name, "message_last_id") == 0 ||
+	    strcmp(name, "before_last_id") == 0 ||
 	    strcmp(name, "outbox_last_id") == 0)
 		return (true);
 	/* The lanes that the recursion has found. */

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See before.h.
+ */
+#include <string.h>
+
+#include "schema/sql.h"
+#include "store/before.h"
+
+static enum rc
+take_content(void *arg, const struct db_row *row, struct err *err)
+{
+	struct store_before *b = arg;
+
+	(void)row;
+	(void)err;
+	b->content = true;
+	return (RC_OK);
+}
+
+static enum rc
+take_epoch(void *arg, const struct db_row *row, struct err *err)
+{
+	struct store_before *b = arg;
+
+	(void)err;
+	db_row_copy_text(row, 0, b->epoch, sizeof(b->epoch));
+	return (RC_OK);
+}
+
+static enum rc
+take_last_id(void *arg, const struct db_row *row, struct err *err)
+{
+	struct store_before *b = arg;
+
+	(void)err;
+	b->last_id = db_row_i64(row, 0);
+	return (RC_OK);
+}
+
+enum rc
+store_before_get(struct db *db, struct store_before *ret, struct err *err)
+{
+	static const struct {
+		int stmt;
+		db_row_fn each;
+	} questions[] = {{SQL_BEFORE_CONTENT, take_content},
+	    {SQL_BEFORE_EPOCH, take_epoch}, {SQL_BEFORE_LAST_ID, take_last_id}};
+	struct store_before b;
+	enum rc rc;
+	int i;
+
+	memset(&b, 0, sizeof(b));
+	rc = db_schema_number(db, &b.schema, &b.newest, err);
+	for (i = 0; i < 3 && rc == RC_OK && b.schema > 0; i++)
+		rc = db_run(db, questions[i].stmt, NULL, 0, questions[i].each,
+		    &b, NULL, err);
+	if (rc == RC_OK)
+		*ret = b;
+	return (rc);
+}
