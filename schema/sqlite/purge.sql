@@ -26,8 +26,8 @@ WHERE outbox_id = $1 AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.id = $1);
 -- Attempts of rows that stay: those of open dead letters and of what is still
 -- being tried are not for going.
 -- name: purge_attempt_look
-SELECT a.attempt_id, a.started_at, a.finished_at IS NOT NULL
-    AND NOT EXISTS (SELECT 1 FROM dead_letter_queue d
+SELECT a.attempt_id, a.started_at,
+    NOT EXISTS (SELECT 1 FROM dead_letter_queue d
       WHERE d.outbox_id = a.outbox_id AND d.resolution IS NULL)
     AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.id = a.outbox_id
       AND (o.state = 'pending' OR o.state = 'sending'))
@@ -36,7 +36,7 @@ WHERE a.attempt_id > $1 ORDER BY a.attempt_id LIMIT $2;
 
 -- name: purge_attempt
 DELETE FROM outbox_attempts
-WHERE attempt_id = $1 AND started_at < $2 AND finished_at IS NOT NULL
+WHERE attempt_id = $1 AND started_at < $2
   AND NOT EXISTS (SELECT 1 FROM dead_letter_queue d
     WHERE d.outbox_id = outbox_attempts.outbox_id AND d.resolution IS NULL)
   AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.id = outbox_attempts.outbox_id

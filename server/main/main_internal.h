@@ -69,6 +69,10 @@ enum rc data_migrate(
 enum rc data_check_mark(const struct data *data, struct db *db, bool accept,
     bool *ret_rollback, struct err *err) MUST_USE;
 
+/* Writes the mark of ${db}, all of which is on disk. */
+enum rc data_set_mark(
+    const struct data *data, struct db *db, struct err *err) MUST_USE;
+
 /* For readers: the same database, any mode. */
 struct db_options data_db_options(const struct data *data);
 

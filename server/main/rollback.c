@@ -81,6 +81,15 @@ data_check_mark(const struct data *data, struct db *db, bool accept,
 	log_error(LOG_EV_MARK_ROLLBACK, err, "%s", "");
 	*err = (struct err)ERR_INIT;
 	*ret_rollback = true;
-	/* A mark of the epoch that ends now would refuse the next start. */
-	return (mark_remove(data->dir_fd, err));
+	return (RC_OK);
+}
+
+enum rc
+data_set_mark(const struct data *data, struct db *db, struct err *err)
+{
+	struct mark state;
+	enum rc rc;
+
+	rc = read_state(db, &state, err);
+	return (rc == RC_OK ? mark_write(data->dir_fd, &state, err) : rc);
 }

@@ -110,7 +110,9 @@ start_store(struct server *s, struct err *err)
 	    (rc = write_boot(s, err)) != RC_OK)
 		return (rc);
 	s->db_options = data_db_options(&s->data);
-	return (RC_OK);
+	/* After the new epoch: if it comes to a crash in between, the start is
+	 * refused once more. */
+	return (s->rollback ? data_set_mark(&s->data, s->db, err) : RC_OK);
 }
 
 /* Descriptors that are not connections: files, sockets, some to spare. */

@@ -74,6 +74,10 @@ test_text(void **state)
 	assert_line(text, "# TYPE twinbox_http_requests_total counter");
 	assert_line(text, "twinbox_http_requests_total 12");
 	assert_line(text, "# TYPE twinbox_wal_bytes gauge");
+	/* One head for all that differ by their label. */
+	assert_line(text, "# TYPE twinbox_purged_total counter");
+	assert_line(text, "twinbox_purged_total{table=\"audit_log\"} 0");
+	assert_null(strstr(text, "# TYPE twinbox_purged_total{"));
 	assert_line(text, "# TYPE twinbox_commit_seconds histogram");
 	assert_line(text, "twinbox_commit_seconds_bucket{le=\"0.0001\"} 2");
 	assert_line(text, "twinbox_commit_seconds_bucket{le=\"0.00025\"} 3");
