@@ -8,32 +8,19 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 
-import { EX, Person, Proxy, TWINBOX, people } from './cli-client.mjs';
-import { failed } from './cli-desk.mjs';
+import { EX, Proxy, TWINBOX, people } from './cli-client.mjs';
+import { failed, operator } from './cli-desk.mjs';
 import { Terminal } from './cli-terminal.mjs';
-import { PASSWORD, eventually, freshName, run, startServer } from './harness.mjs';
+import { eventually, startServer } from './harness.mjs';
 
 let server;
 let proxy;
 let root;
 
-/** An administrator, logged in. */
-async function operator()
-{
-	const one = new Person(proxy.url, { name: freshName('root') });
-	const child = run(server.program, ['user', 'add', one.name, '--admin', '--password-stdin',
-		'--data', server.data], { stdio: ['pipe', 'pipe', 'pipe'] });
-
-	child.stdin.end(`${PASSWORD}\n`);
-	assert.equal((await child.exited).code, 0, child.err);
-	assert.equal((await one.withPassword(['login', one.name])).code, 0);
-	return one;
-}
-
 before(async () => {
 	server = await startServer();
 	proxy = await new Proxy(server).listen();
-	root = await operator();
+	root = await operator(server, proxy.url);
 });
 
 after(async () => {
@@ -204,7 +191,15 @@ describe('the operator\'s commands at work', () => {
 		screen.type('3');
 		await screen.shows('[3 dead letters]');
 		screen.type('4');
-		await screen.shows(/^LANE +TO /m);
+		await screen.shows('no lane has anything to send');
+		const [ann, bob] = await people(proxy.url, 'ann', 'bob');
+		await root.run('admin', 'pause', 'local');
+		await ann.run('send', bob.name, 'waits');
+		await screen.shows(new RegExp(`^ +\\d+ +${bob.name} +messages +local +1 `, 'm'));
+		screen.type('1');
+		await screen.shows(/^local +paused .* 1 /m);
+		await root.run('admin', 'resume', 'local');
+		await screen.shows(/^local +closed .* 0 /m);
 		assert.deepEqual(screen.screen.unknown, []);
 		screen.type('q');
 		assert.equal(await screen.ended(), 0);

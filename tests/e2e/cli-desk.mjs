@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A desk that a test plays by hand: an HTTP server that answers /v1/admin/...
+// The operator as tests need him, and a desk that a test plays by hand: an HTTP server that answers /v1/admin/...
 // as the contract says, from figures that the test chooses, so that the odd
 // cases can be shown: nothing at all, huge numbers, hostile names, refusals, a
 // server that goes away and comes back.
@@ -9,6 +9,7 @@ import assert from 'node:assert/strict';
 import http from 'node:http';
 
 import { Person } from './cli-client.mjs';
+import { PASSWORD, freshName, run } from './harness.mjs';
 
 /** What an address must not do to a terminal. */
 export const HOSTILE = 'eve\x1b[2J\x1b]0;owned\x07\u202ex@日本語.fault.test';
@@ -191,6 +192,19 @@ export async function desk(t, answers)
 
 	t.after(() => one.close());
 	return [one, ann];
+}
+
+/** An administrator of ${server}, which is a real one, logged in. */
+export async function operator(server, url = server.url)
+{
+	const one = new Person(url, { name: freshName('root') });
+	const child = run(server.program, ['user', 'add', one.name, '--admin', '--password-stdin',
+		'--data', server.data], { stdio: ['pipe', 'pipe', 'pipe'] });
+
+	child.stdin.end(`${PASSWORD}\n`);
+	assert.equal((await child.exited).code, 0, child.err);
+	assert.equal((await one.withPassword(['login', one.name])).code, 0);
+	return one;
 }
 
 /** ${done} failed with ${code}, in one line that says ${what}. */
