@@ -17,6 +17,15 @@ import { stateWords } from './view-outbox.tsx';
 
 const MANY = 12; // attempts, which are not shown at once
 
+const isDead = (row: FullRow) => row.state === 'failed' || row.state === 'expired';
+
+/** Whether trying again would do something: it is dead, or waits for a retry. */
+const canBeTried = (row: FullRow) => isDead(row) || row.labels.includes('retrying');
+
+/** Whether it can be given up: it waits in its lane, or nobody has decided. */
+const canBeGivenUp = (row: FullRow) => (row.state === 'pending' && !row.labels.includes('scheduled')) ||
+	(isDead(row) && row.timeline[row.timeline.length - 1]?.event !== 'discarded');
+
 function Facts({ message, row, now }: { message: FullMessage; row: FullRow; now: number }): JSX.Element
 {
 	const facts: [string, string | null][] = [
@@ -50,7 +59,8 @@ export function MessageView({ id }: { id: string }): JSX.Element
 	const message = found.data;
 	const now = desk.now();
 	const rows = message?.rows ?? [];
-	const open = rows.some((row) => ['pending', 'failed', 'expired'].includes(row.state));
+	const tried = rows.some(canBeTried);
+	const given = rows.some(canBeGivenUp);
 
 	return (
 		<>
@@ -63,9 +73,9 @@ export function MessageView({ id }: { id: string }): JSX.Element
 			</div>
 			<Missing watched={found} what="message with this id" />
 			{message && <>
-				{open && <div class="row tools">
-					<button class="primary" onClick={() => setQuestion('retry')}>Try now</button>
-					<button class="danger" onClick={() => setQuestion('discard')}>Discard</button>
+				{(tried || given) && <div class="row tools">
+					{tried && <button class="primary" onClick={() => setQuestion('retry')}>Try now</button>}
+					{given && <button class="danger" onClick={() => setQuestion('discard')}>Discard</button>}
 				</div>}
 				{rows.length === 0 && <p class="nothing">Nothing of it is left in the outbox.</p>}
 				{rows.map((row) => (
