@@ -37,6 +37,10 @@ struct bench {
 	int64_t warmup_ns;
 	int64_t hold_ns;
 	bool http;
+	const char *domain; /* of the recipients; NULL: they are here */
+	const char *faults; /* the fault carrier's directory */
+	bool outage;        /* they cannot be reached until all is sent */
+	int latency_ms;     /* of their server */
 
 	struct uuid_gen ids;
 };
@@ -57,6 +61,9 @@ struct letter {
 	size_t id_at;
 	size_t stamp_at;
 };
+
+/* The text of a message: ${stamp} in hex, then prose. */
+void letter_text(char ret[BENCH_BODY_LEN + 1], int64_t stamp);
 
 /* POST /v1/messages with ${token} to user ${to}. */
 void letter_http(struct letter *l, const char *token, const char *to);

@@ -18,20 +18,29 @@ static const char prose[] =
     "had been late all week came in on time; nobody remarked on it, though "
     "everyone had seen, and the rain held off";
 
+void
+letter_text(char ret[BENCH_BODY_LEN + 1], int64_t stamp)
+{
+
+	snprintf(ret, STAMP_LEN + 1, "%016" PRIx64, (uint64_t)stamp);
+	for (size_t i = 0; i < BENCH_BODY_LEN - STAMP_LEN; i++)
+		ret[STAMP_LEN + i] = prose[i % (sizeof(prose) - 1)];
+	ret[BENCH_BODY_LEN] = '\0';
+}
+
 /* The message's JSON object, with places for id and stamp. */
 static void
 add_message(struct letter *l, const char *to)
 {
-	size_t n = BENCH_BODY_LEN - STAMP_LEN;
+	char text[BENCH_BODY_LEN + 1];
 
+	letter_text(text, 0);
 	buf_addf(&l->text, "{\"to\":\"%s\",\"id\":\"", to);
 	l->id_at = l->text.len;
 	buf_adds(
 	    &l->text, "00000000-0000-7000-8000-000000000000\"," BODY_MEMBER);
 	l->stamp_at = l->text.len;
-	buf_adds(&l->text, "0000000000000000");
-	for (size_t i = 0; i < n; i++)
-		buf_addc(&l->text, prose[i % (sizeof(prose) - 1)]);
+	buf_adds(&l->text, text);
 	buf_adds(&l->text, "\"}");
 }
 

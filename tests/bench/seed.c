@@ -3,11 +3,14 @@
  * seed: users u0, u1 … with a device each, written straight into a stopped
  * server's database, and their tokens into a file.  Registering 15,000 users
  * would be 30,000 times argon2, some 25 minutes, and would measure nothing.
- * The users have no password and cannot log in.  Messages are not made here:
- * loadgen fill sends them.
+ * The users have no password and cannot log in.
+ *
+ * With --pile it writes messages to another server (pile.h): more than can be
+ * sent while somebody waits.  Those to inboxes here loadgen fill sends.
  */
 #include <errno.h>
 #include <getopt.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,6 +19,7 @@
 #include "schema/sql.h"
 #include "store/account.h"
 
+#include "pile.h"
 #include "util.h"
 
 static void
@@ -47,37 +51,82 @@ add_user(struct db *db, struct uuid_gen *ids, int i, FILE *tokens)
 	fprintf(tokens, "%s %s\n", user.name, token);
 }
 
+struct wishes {
+	const char *path, *tokens;
+	int users, first;
+	struct pile pile;
+};
+
 static void
-seed(const char *path, const char *tokens_path, int first, int users)
+add_users(struct db *db, const struct wishes *w)
+{
+	struct err err = ERR_INIT;
+	struct uuid_gen ids;
+	FILE *f;
+
+	f = fopen(w->tokens, "ae");
+	if (f == NULL)
+		bench_die("%s: %s", w->tokens, strerror(errno));
+	uuid_gen_init(&ids, clk_system(), rnd_system());
+	must(db_begin(db, &err), &err);
+	for (int i = w->first; i < w->first + w->users; i++)
+		add_user(db, &ids, i, f);
+	must(db_commit(db, &err), &err);
+	if (fclose(f) != 0)
+		bench_die("%s: %s", w->tokens, strerror(errno));
+}
+
+static void
+seed(const struct wishes *w)
 {
 	struct db_options options = {.mode = DB_WRITER,
 	    .sync = DB_SYNC_FULL,
 	    .schema = &sql_sqlite_schema};
 	struct db_checkpoint seen;
 	struct err err = ERR_INIT;
-	struct uuid_gen ids;
 	char url[1024];
 	struct db *db;
 	int from, to;
-	FILE *f;
 
-	snprintf(url, sizeof(url), "sqlite:%s", path);
+	snprintf(url, sizeof(url), "sqlite:%s", w->path);
 	options.url = url;
-	f = fopen(tokens_path, "ae");
-	if (f == NULL)
-		bench_die("%s: %s", tokens_path, strerror(errno));
-	uuid_gen_init(&ids, clk_system(), rnd_system());
 	must(crypt_init(&err), &err);
 	must(db_open(&options, &db, &err), &err);
 	must(db_migrate(db, clk_wall_ms(clk_system()), &from, &to, &err), &err);
-	must(db_begin(db, &err), &err);
-	for (int i = first; i < first + users; i++)
-		add_user(db, &ids, i, f);
-	must(db_commit(db, &err), &err);
+	if (w->users > 0)
+		add_users(db, w);
+	if (w->pile.messages > 0)
+		pile_write(db, &w->pile);
 	must(db_checkpoint(db, true, &seen, &err), &err);
 	db_close(db);
-	if (fclose(f) != 0)
-		bench_die("%s: %s", tokens_path, strerror(errno));
+}
+
+/* False: none such. */
+static bool
+take_option(struct wishes *w, int key)
+{
+
+	if (key == 'd')
+		w->path = optarg;
+	else if (key == 't')
+		w->tokens = optarg;
+	else if (key == 'u')
+		w->users = (int)bench_number("--users", optarg, 1);
+	else if (key == 'f')
+		w->first = (int)bench_number("--first-user", optarg, 0);
+	else if (key == 'p')
+		w->pile.messages = bench_number("--pile", optarg, 1);
+	else if (key == 'l')
+		w->pile.lanes = (int)bench_number("--lanes", optarg, 1);
+	else if (key == 's')
+		w->pile.senders = (int)bench_number("--senders", optarg, 1);
+	else if (key == 'D')
+		w->pile.domain = optarg;
+	else if (key == 'S')
+		w->pile.settled = true;
+	else
+		return (false);
+	return (true);
 }
 
 int
@@ -88,28 +137,31 @@ main(int argc, char **argv)
 	    {"tokens", required_argument, NULL, 't'},
 	    {"users", required_argument, NULL, 'u'},
 	    {"first-user", required_argument, NULL, 'f'},
+	    {"pile", required_argument, NULL, 'p'},
+	    {"lanes", required_argument, NULL, 'l'},
+	    {"senders", required_argument, NULL, 's'},
+	    {"domain", required_argument, NULL, 'D'},
+	    {"settled", no_argument, NULL, 'S'},
 	    {NULL, 0, NULL, 0},
 	};
-	const char *path = NULL, *tokens = NULL;
-	int key, users = 0, first = 0;
+	struct wishes w = {.pile = {.domain = "gone.fault.test",
+			       .lanes = 10000,
+			       .senders = 1000}};
+	bool good = true;
+	int key;
 
 	while ((key = getopt_long(argc, argv, "", options, NULL)) != -1)
-		if (key == 'd')
-			path = optarg;
-		else if (key == 't')
-			tokens = optarg;
-		else if (key == 'u')
-			users = (int)bench_number("--users", optarg, 1);
-		else if (key == 'f')
-			first = (int)bench_number("--first-user", optarg, 0);
-		else
-			users = -1;
-	if (path == NULL || tokens == NULL || users <= 0 || optind < argc) {
-		fputs("usage: seed --db FILE --tokens FILE --users N"
-		      " [--first-user N]\n",
+		good = good && take_option(&w, key);
+	if (!good || w.path == NULL || optind < argc ||
+	    (w.users > 0) != (w.tokens != NULL) ||
+	    (w.users == 0 && w.pile.messages == 0)) {
+		fputs("usage: seed --db FILE [--tokens FILE --users N"
+		      " [--first-user N]]\n"
+		      "    [--pile MESSAGES [--lanes N] [--senders N]"
+		      " [--domain NAME] [--settled]]\n",
 		    stderr);
 		return (64);
 	}
-	seed(path, tokens, first, users);
+	seed(&w);
 	return (0);
 }

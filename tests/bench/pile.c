@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See pile.h.  Rows are made by the statements of the schema, with all that a
+ * server would have written: digests are chained, senders have their copies,
+ * lanes their tails, totals count.  fsck finds nothing wrong with it.
+ *
+ * The messages of all lanes take turns, as they would have come.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "crypt/crypt.h"
+#include "domain/digest.h"
+#include "domain/send.h"
+#include "model/event.h"
+#include "schema/sql.h"
+#include "store/account.h"
+#include "store/conversation.h"
+#include "store/dead.h"
+#include "store/destination.h"
+#include "store/lane.h"
+#include "store/outbox.h"
+
+#include "bench.h"
+#include "pile.h"
+#include "util.h"
+
+#define COMMIT_EVERY 50000
+#define EXPIRY_MS (INT64_C(5) * 24 * 3600 * 1000)
+
+struct sender {
+	int64_t user_id;
+	int64_t head;
+	char name[40];
+};
+
+struct lane {
+	struct store_lane row;
+	uint8_t digest[DIGEST_LEN];
+	char to[80];
+};
+
+struct heap {
+	const struct pile *pile;
+	struct db *db;
+	struct uuid_gen ids;
+	struct sender *senders;
+	struct lane *lanes;
+	int64_t now_ms;
+	int64_t mid, outbox_id; /* the last ones given */
+	int64_t destination_id;
+};
+
+/* One message, and what its rows refer to. */
+struct item {
+	struct sender *from;
+	struct lane *lane;
+	struct uuid id, event_id;
+	int64_t seq;
+	int64_t at_ms;
+};
+
+static void
+must(enum rc rc, const struct err *err)
+{
+
+	if (rc != RC_OK)
+		bench_die("pile: %s: %s", rc_text(rc), err->text);
+}
+
+static void
+run(struct heap *h, int stmt, const struct db_val *v, size_t n)
+{
+	struct err err = ERR_INIT;
+
+	must(db_run(h->db, stmt, v, n, NULL, NULL, NULL, &err), &err);
+}
+
+/* ---- who writes to whom ---- */
+
+static void
+find_sender(struct heap *h, int i)
+{
+	struct sender *s = &h->senders[i];
+	struct err err = ERR_INIT;
+	struct store_counter counter;
+	struct store_user user;
+
+	snprintf(s->name, sizeof(s->name), "u%d", i);
+	must(store_user_by_name(h->db, s->name, strlen(s->name), &user, &err),
+	    &err);
+	must(store_counter_get(h->db, user.user_id, &counter, &err), &err);
+	s->user_id = user.user_id;
+	s->head = counter.head;
+}
+
+static void
+find_destination(struct heap *h)
+{
+	struct store_destination_row row;
+	struct err err = ERR_INIT;
+	enum rc rc;
+
+	rc = store_destination_by_name(h->db, h->pile->domain, &row, &err);
+	if (rc == RC_OK) {
+		h->destination_id = row.destination_id;
+		return;
+	}
+	must(store_destination_insert(h->db, h->pile->domain, h->now_ms,
+		 &h->destination_id, &err),
+	    &err);
+}
+
+static void
+make_lane(struct heap *h, int i)
+{
+	struct sender *from = &h->senders[i % h->pile->senders];
+	char key[STORE_DIRECT_KEY_SIZE];
+	struct uuid id = uuid_gen_next(&h->ids);
+	struct lane *l = &h->lanes[i];
+	struct err err = ERR_INIT;
+
+	snprintf(l->to, sizeof(l->to), "d%d@%s", i, h->pile->domain);
+	must(store_user_remote_insert(h->db, l->to, h->destination_id,
+		 h->now_ms, &l->row.dest_user, &err),
+	    &err);
+	store_direct_key(from->name, l->to, key);
+	must(store_conversation_insert(h->db, &id, key, h->now_ms,
+		 &l->row.conversation_id, &err),
+	    &err);
+	must(store_participant_insert(
+		 h->db, l->row.conversation_id, from->user_id, &err),
+	    &err);
+	must(store_participant_insert(
+		 h->db, l->row.conversation_id, l->row.dest_user, &err),
+	    &err);
+	l->row.destination_id = h->destination_id;
+	l->row.class = LANE_MESSAGES;
+	l->row.state = LANE_IDLE;
+	must(store_lane_insert(h->db, &l->row, h->now_ms, &err), &err);
+	l->row.next_seq = 1;
+}
+
+/* ---- a message ---- */
+
+static void
+add_message(struct heap *h, const struct item *m)
+{
+	uint8_t salt[DIGEST_SALT_LEN], hash[DIGEST_LEN];
+	uint8_t fingerprint[STORE_FINGERPRINT_LEN];
+	struct message_draft draft;
+	char text[BENCH_BODY_LEN + 1];
+	struct db_val v[16];
+
+	letter_text(text, m->at_ms);
+	memset(&draft, 0, sizeof(draft));
+	draft.id = m->id;
+	draft.body = (struct span){text, BENCH_BODY_LEN};
+	send_fingerprint(&draft, m->lane->to, fingerprint);
+	rnd_fill(rnd_system(), salt, sizeof(salt));
+	digest_body(salt, text, BENCH_BODY_LEN, hash);
+	digest_next(m->lane->digest, m->seq, &m->id, m->from->name, hash);
+	v[0] = db_v_i64(h->mid);
+	v[1] = db_v_uuid(&m->id);
+	v[2] = db_v_uuid(&m->event_id);
+	v[3] = db_v_i64(m->lane->row.conversation_id);
+	v[4] = db_v_i64(m->seq);
+	v[5] = db_v_i64(m->from->user_id);
+	v[6] = db_v_text(text, BENCH_BODY_LEN);
+	v[7] = v[8] = v[9] = v[10] = DB_V_NULL;
+	v[11] = db_v_i64(0);
+	v[12] = db_v_i64(m->at_ms);
+	v[13] = db_v_blob(fingerprint, sizeof(fingerprint));
+	v[14] = db_v_blob(salt, sizeof(salt));
+	v[15] = db_v_blob(m->lane->digest, DIGEST_LEN);
+	run(h, SQL_MESSAGE_INSERT, v, 16);
+}
+
+static void
+add_outbox(struct heap *h, const struct item *m)
+{
+	const bool settled = h->pile->settled;
+	struct db_val v[18];
+
+	v[0] = db_v_i64(h->outbox_id);
+	v[1] = db_v_uuid(&m->event_id);
+	v[2] = db_v_i64(EVENT_MESSAGE);
+	v[3] = db_v_i64(h->mid);
+	v[4] = db_v_i64(m->lane->row.conversation_id);
+	v[5] = db_v_i64(m->seq);
+	v[6] = db_v_i64(m->from->user_id);
+	v[7] = db_v_i64(m->lane->row.lane_id);
+	v[8] = db_v_i64(m->seq);
+	v[9] = db_v_str("server");
+	v[10] = db_v_i64(m->lane->row.dest_user);
+	v[11] = db_v_i64(0);
+	v[12] = db_v_str(settled ? "acked" : "pending");
+	v[13] = DB_V_NULL;
+	v[14] = db_v_i64(m->at_ms + EXPIRY_MS);
+	v[15] = db_v_i64(m->at_ms);
+	v[16] = db_v_i64(m->at_ms);
+	v[17] = settled ? db_v_i64(m->at_ms) : DB_V_NULL;
+	run(h, SQL_OUTBOX_INSERT, v, 18);
+}
+
+static void
+add_own_copy(struct heap *h, const struct item *m)
+{
+	struct db_val v[13];
+
+	v[0] = db_v_i64(m->from->user_id);
+	v[1] = db_v_i64(++m->from->head);
+	v[2] = db_v_i64(EVENT_MESSAGE);
+	v[3] = db_v_i64(1);
+	v[4] = db_v_uuid(&m->event_id);
+	v[5] = db_v_i64(h->mid);
+	v[6] = db_v_i64(m->lane->row.conversation_id);
+	v[7] = db_v_i64(m->seq);
+	v[8] = db_v_i64(m->from->user_id);
+	v[9] = DB_V_NULL;
+	v[10] = db_v_i64(m->at_ms);
+	v[11] = db_v_i64(m->at_ms);
+	v[12] = db_v_i64(1);
+	run(h, SQL_INBOX_INSERT, v, 13);
+}
+
+static void
+add(struct heap *h, int64_t i)
+{
+	int l = (int)(i % h->pile->lanes);
+	struct item m = {.from = &h->senders[l % h->pile->senders],
+	    .lane = &h->lanes[l],
+	    .id = uuid_gen_next(&h->ids),
+	    .event_id = uuid_gen_next(&h->ids),
+	    .at_ms = h->now_ms - (h->pile->messages - i)};
+
+	m.seq = ++m.lane->row.tail_seq;
+	h->mid++;
+	h->outbox_id++;
+	add_message(h, &m);
+	add_outbox(h, &m);
+	add_own_copy(h, &m);
+}
+
+/* ---- the ends ---- */
+
+static void
+end_lane(struct heap *h, struct lane *l)
+{
+	struct store_lane *row = &l->row;
+	struct db_val v[12];
+
+	if (row->tail_seq == 0)
+		return;
+	if (h->pile->settled) {
+		row->next_seq = row->tail_seq + 1;
+		row->last_published_seq = row->tail_seq;
+	} else {
+		row->state = LANE_READY;
+	}
+	store_lane_values(row, h->now_ms, v);
+	run(h, SQL_LANE_REMOTE_SET, v, 12);
+	if (!h->pile->settled)
+		return;
+	/* What its recipient has is what his server took. */
+	v[0] = db_v_i64(row->conversation_id);
+	v[1] = db_v_i64(row->dest_user);
+	v[2] = v[3] = v[4] = v[7] = db_v_i64(row->tail_seq);
+	v[5] = v[6] = v[8] = db_v_i64(h->now_ms);
+	run(h, SQL_PARTICIPANT_SET, v, 9);
+}
+
+static void
+add_totals(struct heap *h)
+{
+	const int64_t n = h->pile->messages;
+	struct store_totals t = {{0}};
+	struct err err = ERR_INIT;
+
+	t.n[TOTAL_EVER_ACCEPTED] = n;
+	if (h->pile->settled)
+		t.n[TOTAL_EVER_SENT] = t.n[TOTAL_EVER_ACKED] = n;
+	else
+		t.n[TOTAL_PENDING] = n;
+	must(store_totals_add(h->db, &t, &err), &err);
+}
+
+static void
+commit(struct heap *h)
+{
+	struct db_checkpoint seen;
+	struct err err = ERR_INIT;
+
+	must(db_commit(h->db, &err), &err);
+	must(db_checkpoint(h->db, true, &seen, &err), &err);
+	must(db_begin(h->db, &err), &err);
+}
+
+void
+pile_write(struct db *db, const struct pile *pile)
+{
+	struct heap h = {.pile = pile, .db = db};
+	struct err err = ERR_INIT;
+
+	uuid_gen_init(&h.ids, clk_system(), rnd_system());
+	h.now_ms = clk_wall_ms(clk_system());
+	h.senders = bench_zalloc((size_t)pile->senders, sizeof(*h.senders));
+	h.lanes = bench_zalloc((size_t)pile->lanes, sizeof(*h.lanes));
+	must(store_message_last_id(db, &h.mid, &err), &err);
+	must(store_outbox_last_id(db, &h.outbox_id, &err), &err);
+	must(db_begin(db, &err), &err);
+	find_destination(&h);
+	for (int i = 0; i < pile->senders; i++)
+		find_sender(&h, i);
+	for (int i = 0; i < pile->lanes; i++)
+		make_lane(&h, i);
+	for (int64_t i = 0; i < pile->messages; i++) {
+		add(&h, i);
+		if ((i + 1) % COMMIT_EVERY == 0)
+			commit(&h);
+	}
+	for (int i = 0; i < pile->lanes; i++)
+		end_lane(&h, &h.lanes[i]);
+	add_totals(&h);
+	must(db_commit(db, &err), &err);
+	mem_free(h.senders);
+	mem_free(h.lanes);
+}
