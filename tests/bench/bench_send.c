@@ -4,6 +4,11 @@
  * one request in flight on each.  User i writes to user i + 1; more
  * connections than users share them.  A run counts only if afterwards every
  * inbox has exactly what was accepted: the recipient's copy and the sender's.
+ *
+ * With --domain they write to people on another server instead, each to one of
+ * his own, and what counts is that server's log (peer.h).  With --outage it
+ * cannot be reached until all is accepted; what is measured then is the time
+ * from its return on.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,11 +18,14 @@
 #include "bench.h"
 #include "httpc.h"
 #include "loop.h"
+#include "peer.h"
 #include "people.h"
 #include "util.h"
 
 #define DELIVERY_LIMIT_NS (60 * NS_PER_S)
 #define SILENCE_LIMIT_NS (20 * NS_PER_S)
+/* The breaker may let a server wait that long before it is tried again. */
+#define RETURN_LIMIT_NS (120 * NS_PER_S)
 
 struct send_run;
 
@@ -39,6 +47,7 @@ struct send_run {
 	bool going; /* new requests are made */
 	bool measuring;
 	int busy;
+	int64_t begun_ns; /* the first request */
 	int64_t issued;   /* in all */
 	int64_t accepted; /* in all */
 	int64_t measured; /* 201 in the measured time */
@@ -48,7 +57,20 @@ struct send_run {
 	int64_t gap_ns;   /* the longest time without any answer */
 	char first_other[200];
 	struct hist latency;
+
+	/* Recipients on another server. */
+	struct peer peer;
+	int64_t back_ns; /* it can be reached again; 0: it always could */
+
+	int64_t last_delivered_ns;
 };
+
+static bool
+elsewhere(const struct send_run *run)
+{
+
+	return (run->b->domain != NULL);
+}
 
 static void
 issue(struct sender *s)
@@ -59,6 +81,8 @@ issue(struct sender *s)
 	    (run->b->messages > 0 && run->issued >= run->b->messages))
 		return;
 	s->started_ns = mono_ns();
+	if (run->begun_ns == 0)
+		run->begun_ns = s->started_ns;
 	letter_renew(run->b, &s->letter, s->started_ns);
 	s->busy = true;
 	run->busy++;
@@ -78,7 +102,8 @@ count_answer(struct sender *s, const struct httpc_reply *reply)
 	if (reply->status == 201) {
 		run->accepted++;
 		run->people[s->from].expected++;
-		run->people[s->to].expected++;
+		if (!elsewhere(run))
+			run->people[s->to].expected++;
 		if (run->measuring) {
 			run->measured++;
 			hist_add(&run->latency, now - s->started_ns);
@@ -155,6 +180,41 @@ run_until(struct send_run *run, int64_t until_ns, bool drain)
 	}
 }
 
+/* What the other server does while it can be reached. */
+static void
+peer_works(const struct send_run *run)
+{
+	char wishes[40];
+
+	snprintf(wishes, sizeof(wishes), "latency %d\n", run->b->latency_ms);
+	peer_does(&run->peer, wishes);
+}
+
+static void
+start_peer(struct send_run *run)
+{
+	struct bench *b = run->b;
+
+	if (b->faults == NULL)
+		bench_die("--domain needs --faults");
+	peer_open(&run->peer, b->faults, b->domain, run->nusers);
+	run->peer.ids_ascend = b->connections <= run->nusers;
+	if (b->outage)
+		peer_does(&run->peer, "down 1\n");
+	else
+		peer_works(run);
+}
+
+static void
+address(const struct send_run *run, const struct sender *s, char *ret, size_t n)
+{
+
+	if (elsewhere(run))
+		snprintf(ret, n, "p%d@%s", s->from, run->b->domain);
+	else
+		snprintf(ret, n, "%s", run->people[s->to].name);
+}
+
 static void
 start(struct send_run *run)
 {
@@ -168,6 +228,8 @@ start(struct send_run *run)
 	people_heads(&b->to, run->people, n);
 	for (int i = 0; i < n; i++)
 		run->people[i].expected = run->people[i].head;
+	if (elsewhere(run))
+		start_peer(run);
 	run->senders =
 	    bench_zalloc((size_t)b->connections, sizeof(*run->senders));
 	run->loop = loop_new();
@@ -175,23 +237,78 @@ start(struct send_run *run)
 	run->last_ns = mono_ns();
 	for (int i = 0; i < b->connections; i++) {
 		struct sender *s = &run->senders[i];
+		char to[120];
 
 		s->run = run;
 		s->from = i % n;
 		s->to = (i + 1) % n;
-		letter_http(&s->letter, run->people[s->from].token,
-		    run->people[s->to].name);
+		address(run, s, to, sizeof(to));
+		letter_http(&s->letter, run->people[s->from].token, to);
 		s->conn.ops = &ops;
 		s->conn.owner = s;
 		conn_open(run->loop, &s->conn, &b->to, 0);
 	}
 }
 
-static void
-report(struct send_run *run, const struct proc_sample *a,
-    const struct proc_sample *z, int64_t deliver_ns, int64_t missing)
+/* Waits until everything is where it belongs; ${a} and ${z}: the time of an
+ * outage's end.  How much is missing. */
+static int64_t
+deliver(struct send_run *run, struct proc_sample *a, struct proc_sample *z)
 {
-	double s = (double)(z->at_ns - a->at_ns) / (double)NS_PER_S;
+	int64_t missing = 0;
+
+	if (elsewhere(run)) {
+		peer_read(&run->peer);
+		if (run->b->outage && run->peer.taken > 0)
+			bench_die("a server that is away took something");
+		if (run->b->outage) {
+			proc_sample(run->b->pid, a);
+			run->back_ns = a->at_ns;
+			peer_works(run);
+		}
+		peer_wait(&run->peer, run->accepted, RETURN_LIMIT_NS);
+		missing = run->accepted - run->peer.taken;
+		run->last_delivered_ns = run->peer.last_ns;
+	}
+	if (run->b->outage)
+		proc_sample(run->b->pid, z);
+	missing += people_wait(
+	    &run->b->to, run->people, run->nusers, DELIVERY_LIMIT_NS);
+	if (!elsewhere(run))
+		run->last_delivered_ns = mono_ns();
+	return (missing);
+}
+
+static double
+per_second(int64_t n, int64_t ns)
+{
+
+	return (ns > 0 ? (double)n * 1e9 / (double)ns : 0);
+}
+
+static void
+report_peer(const struct send_run *run)
+{
+	const struct peer *p = &run->peer;
+
+	report_i64("taken", p->taken);
+	report_i64("out_of_order", p->wrong);
+	if (p->wrong > 0)
+		report_text("first_out_of_order", p->first_wrong);
+	if (run->back_ns == 0)
+		return;
+	report_f64(
+	    "found_after_ms", (double)(p->first_ns - run->back_ns) / 1e6);
+	report_f64(
+	    "rate_from_found", per_second(p->taken, p->last_ns - p->first_ns));
+	report_f64(
+	    "rate_from_back", per_second(p->taken, p->last_ns - run->back_ns));
+}
+
+static void
+report(struct send_run *run, double s, const struct proc_sample *a,
+    const struct proc_sample *z, int64_t missing)
+{
 
 	report_begin("send");
 	report_i64("connections", run->b->connections);
@@ -205,12 +322,18 @@ report(struct send_run *run, const struct proc_sample *a,
 	if (run->other > 0)
 		report_text("first_not_201", run->first_other);
 	report_i64("missing", missing);
-	report_f64("all_delivered_after_ms", (double)deliver_ns / 1e6);
-	report_proc(a, z, run->measured);
+	report_f64("all_delivered_after_ms",
+	    (double)(run->last_delivered_ns - run->last_ns) / 1e6);
+	report_f64("delivered_rate",
+	    per_second(run->accepted, run->last_delivered_ns - run->begun_ns));
+	if (elsewhere(run))
+		report_peer(run);
+	report_proc(a, z, run->back_ns != 0 ? run->accepted : run->measured);
 	report_end();
 }
 
-/* What inboxes have beyond what was accepted; a lost answer may be there. */
+/* What inboxes, or the other server, have beyond what was accepted; a lost
+ * answer may be there. */
 static int64_t
 surplus(const struct send_run *run)
 {
@@ -218,7 +341,25 @@ surplus(const struct send_run *run)
 
 	for (int i = 0; i < run->nusers; i++)
 		n += run->people[i].head - run->people[i].expected;
+	if (elsewhere(run) && run->peer.taken > run->accepted)
+		n += run->peer.taken - run->accepted;
 	return (n);
+}
+
+static void
+finish(struct send_run *run)
+{
+
+	for (int i = 0; i < run->b->connections; i++) {
+		conn_close(&run->senders[i].conn);
+		buf_fini(&run->senders[i].letter.text);
+	}
+	if (elsewhere(run))
+		peer_close(&run->peer);
+	loop_free(run->loop);
+	mem_free(run->senders);
+	mem_free(run->people);
+	mem_free(run);
 }
 
 int
@@ -226,7 +367,8 @@ bench_send(struct bench *b)
 {
 	struct send_run *run = bench_zalloc(1, sizeof(*run));
 	struct proc_sample a, z;
-	int64_t missing, deliver_ns, until;
+	int64_t missing, until;
+	double seconds;
 	int rc = 0;
 
 	run->b = b;
@@ -238,25 +380,20 @@ bench_send(struct bench *b)
 	until = b->messages > 0 ? INT64_MAX : a.at_ns + b->run_ns;
 	run_until(run, until, false);
 	proc_sample(b->pid, &z);
+	seconds = (double)(z.at_ns - a.at_ns) / (double)NS_PER_S;
 	run->measuring = run->going = false;
 	run_until(run, mono_ns() + SILENCE_LIMIT_NS, true);
-	missing =
-	    people_wait(&b->to, run->people, run->nusers, DELIVERY_LIMIT_NS);
-	deliver_ns = mono_ns() - run->last_ns;
-	report(run, &a, &z, deliver_ns, missing);
-	if (missing > 0 || surplus(run) > 2 * run->unknown) {
+	missing = deliver(run, &a, &z);
+	report(run, seconds, &a, &z, missing);
+	if (missing > 0 || surplus(run) > 2 * run->unknown ||
+	    run->peer.wrong > 0) {
 		fprintf(stderr,
-		    "loadgen: %lld deliveries missing, %lld too many\n",
-		    (long long)missing, (long long)surplus(run));
+		    "loadgen: %lld deliveries missing, %lld too many, %lld "
+		    "out of order\n",
+		    (long long)missing, (long long)surplus(run),
+		    (long long)run->peer.wrong);
 		rc = 1;
 	}
-	for (int i = 0; i < b->connections; i++) {
-		conn_close(&run->senders[i].conn);
-		buf_fini(&run->senders[i].letter.text);
-	}
-	loop_free(run->loop);
-	mem_free(run->senders);
-	mem_free(run->people);
-	mem_free(run);
+	finish(run);
 	return (rc);
 }

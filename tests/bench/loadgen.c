@@ -15,12 +15,16 @@
 static const char usage[] =
     "usage: loadgen COMMAND --url http://127.0.0.1:PORT [option ...]\n"
     "  send      durable sends: --connections N --seconds S | --messages M\n"
+    "            to another server: --domain NAME --faults DIR [--latency MS]\n"
+    "            that is away until all is sent: --outage\n"
     "  e2e       send, event, ack, receipt: --pairs N --seconds S [--http]\n"
     "  latency   send to frame at a fixed rate: --rate N --pairs N --seconds S\n"
     "  idle      idle WebSockets: --sockets N --rounds N --hold S --pid PID\n"
     "  fill      a large database by arrays: --messages M --users N\n"
     "options\n"
     "  --pid PID         of the server, for its processor time and memory\n"
+    "  --domain NAME     of a server that the fault carrier plays\n"
+    "  --faults DIR      the fault carrier's files, DATA/fault\n"
     "  --tokens FILE     lines \"name token\"; users that are not in it are\n"
     "                    registered, logged in and added\n"
     "  --users N         that send uses at most (64)\n"
@@ -62,6 +66,7 @@ static const struct number_option {
     {"rounds", MEMBER(rounds), 1, 1},
     {"hold", MEMBER(hold_ns), 0, NS_PER_S},
     {"instances", MEMBER(instances), 1, 1},
+    {"latency", MEMBER(latency_ms), 0, 1},
 };
 
 #define NUMBERS (sizeof(numbers) / sizeof(numbers[0]))
@@ -100,23 +105,40 @@ set_number(struct bench *b, const struct number_option *o, const char *value)
 		bench_die("%s is too large", o->name);
 }
 
+/* Where an option goes that stands alone, or whose value is a text; NULL: it
+ * is none such. */
+static bool *
+flag_of(struct bench *b, const char *name)
+{
+
+	return (strcmp(name, "http") == 0     ? &b->http
+		: strcmp(name, "outage") == 0 ? &b->outage
+					      : NULL);
+}
+
+static const char **
+text_of(struct bench *b, const char *name)
+{
+
+	return (strcmp(name, "tokens") == 0   ? &b->tokens
+		: strcmp(name, "domain") == 0 ? &b->domain
+		: strcmp(name, "faults") == 0 ? &b->faults
+					      : NULL);
+}
+
 /* Sets option ${name}; false if there is none such.  ${value} may be NULL. */
 static bool
 set_option(struct bench *b, const char *name, const char *value)
 {
 
-	if (strcmp(name, "http") == 0 && value == NULL) {
-		b->http = true;
-		return (true);
-	}
 	if (value == NULL)
 		return (false);
 	if (strcmp(name, "url") == 0) {
 		set_url(b, value);
 		return (true);
 	}
-	if (strcmp(name, "tokens") == 0) {
-		b->tokens = value;
+	if (text_of(b, name) != NULL) {
+		*text_of(b, name) = value;
 		return (true);
 	}
 	for (size_t i = 0; i < NUMBERS; i++)
@@ -127,7 +149,7 @@ set_option(struct bench *b, const char *name, const char *value)
 	return (false);
 }
 
-/* Reads "--name value" and "--http". */
+/* Reads "--name value" and "--flag". */
 static bool
 read_options(struct bench *b, char **argv)
 {
@@ -137,7 +159,11 @@ read_options(struct bench *b, char **argv)
 
 		if (strncmp(name, "--", 2) != 0)
 			return (false);
-		if (strcmp(name, "--http") != 0 && *argv != NULL)
+		if (flag_of(b, name + 2) != NULL) {
+			*flag_of(b, name + 2) = true;
+			continue;
+		}
+		if (*argv != NULL)
 			value = *argv++;
 		if (!set_option(b, name + 2, value))
 			return (false);

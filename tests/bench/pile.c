@@ -107,8 +107,8 @@ find_destination(struct heap *h)
 		h->destination_id = row.destination_id;
 		return;
 	}
-	must(store_destination_insert(h->db, h->pile->domain, h->now_ms,
-		 &h->destination_id, &err),
+	must(store_destination_insert(
+		 h->db, h->pile->domain, h->now_ms, &h->destination_id, &err),
 	    &err);
 }
 
@@ -126,8 +126,8 @@ make_lane(struct heap *h, int i)
 		 h->now_ms, &l->row.dest_user, &err),
 	    &err);
 	store_direct_key(from->name, l->to, key);
-	must(store_conversation_insert(h->db, &id, key, h->now_ms,
-		 &l->row.conversation_id, &err),
+	must(store_conversation_insert(
+		 h->db, &id, key, h->now_ms, &l->row.conversation_id, &err),
 	    &err);
 	must(store_participant_insert(
 		 h->db, l->row.conversation_id, from->user_id, &err),

@@ -144,9 +144,9 @@ main(int argc, char **argv)
 	    {"settled", no_argument, NULL, 'S'},
 	    {NULL, 0, NULL, 0},
 	};
-	struct wishes w = {.pile = {.domain = "gone.fault.test",
-			       .lanes = 10000,
-			       .senders = 1000}};
+	struct wishes w = {
+	    .pile = {
+		.domain = "gone.fault.test", .lanes = 10000, .senders = 1000}};
 	bool good = true;
 	int key;
 
