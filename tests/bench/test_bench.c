@@ -8,7 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -18,6 +20,7 @@
 
 #include "bench.h"
 #include "httpc.h"
+#include "peer.h"
 #include "util.h"
 
 static void
@@ -149,6 +152,97 @@ test_letter(void **state)
 	buf_fini(&l.text);
 }
 
+#define ID(n) "0190a0b0-0000-7000-8000-00000000000" #n
+
+static void
+see(struct peer *p, const char *line)
+{
+
+	peer_line(p, line, strlen(line));
+}
+
+/* Each line is the next of its lane, or it is seen: twice, left out, out of
+ * turn, of nobody, cut. */
+static void
+test_peer_order(void **state)
+{
+	static const char *const bad[] = {
+	    ID(3) " p1@x u1 7 1", /* again */
+	    ID(5) " p1@x u1 9 1", /* one is left out */
+	    ID(5) " p1@x u1 6 1", /* back */
+	    ID(1) " p1@x u1 8 1", /* the right place, another's message */
+	    ID(5) " p2@x u1 8 1", /* nobody's */
+	    ID(5) " x1@x u1 8 1",
+	    ID(5) " p1@x u1",
+	    ID(5),
+	    "",
+	};
+	struct peer p;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		peer_open(&p, "/nowhere", "x", 2);
+		see(&p, ID(1) " p0@x u0 1 1");
+		see(&p, ID(2) " p1@x u1 6 1");
+		see(&p, ID(4) " p0@x u0 2 3");
+		see(&p, ID(3) " p1@x u1 7 1");
+		assert_int_equal(p.wrong, 0);
+		see(&p, bad[i]);
+		assert_int_equal(p.wrong, 1);
+		assert_int_equal(p.taken, 5);
+		assert_string_equal(p.first_wrong, bad[i]);
+		peer_close(&p);
+	}
+}
+
+/* A log that is there before, grows in pieces, and what it had does not count.
+ */
+static void
+test_peer_log(void **state)
+{
+	static const char first[] = ID(1) " p0@x u0 1 1\n" ID(2) " p0@x u",
+			  rest[] = "0 2 1\n";
+	char dir[] = "/tmp/twinbox-peer-XXXXXX", path[64];
+	struct peer p;
+	FILE *f;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/x.log", dir);
+	f = fopen(path, "we");
+	assert_non_null(f);
+	fputs(ID(9) " p0@x u0 9 1\n", f);
+	fflush(f);
+	peer_open(&p, dir, "x", 1);
+	peer_read(&p);
+	assert_int_equal(p.taken, 0);
+	fputs(first, f);
+	fflush(f);
+	peer_read(&p);
+	assert_int_equal(p.taken, 1);
+	fputs(rest, f);
+	fclose(f);
+	peer_wait(&p, 2, NS_PER_S);
+	assert_int_equal(p.taken, 2);
+	assert_int_equal(p.wrong, 0);
+	assert_int_equal(p.lanes[0].place, 2);
+	peer_wait(&p, 3, NS_PER_MS);
+	assert_int_equal(p.taken, 2);
+
+	peer_does(&p, "down 1\n");
+	peer_close(&p);
+	(void)unlink(path);
+	snprintf(path, sizeof(path), "%s/x", dir);
+	f = fopen(path, "re");
+	assert_non_null(f);
+	assert_non_null(fgets(dir, sizeof(dir), f));
+	assert_string_equal(dir, "down 1\n");
+	fclose(f);
+	(void)unlink(path);
+	path[strlen(path) - 2] = '\0';
+	(void)rmdir(path);
+}
+
 int
 main(void)
 {
@@ -159,6 +253,8 @@ main(void)
 	    cmocka_unit_test(test_two_answers),
 	    cmocka_unit_test(test_scan),
 	    cmocka_unit_test(test_letter),
+	    cmocka_unit_test(test_peer_order),
+	    cmocka_unit_test(test_peer_log),
 	};
 
 	return (cmocka_run_group_tests_name("bench", tests, NULL, NULL));
