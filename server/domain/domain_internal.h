@@ -40,7 +40,7 @@ struct domain {
 	struct tally *tally;
 	int64_t seen_wall_ms, seen_mono_ms; /* when the last one began */
 	int64_t expiry_from_ms; /* monotonic: nothing expires before */
-	struct news *news; /* of the running transaction */
+	struct news *news;      /* of the running transaction */
 	struct wake *wake;
 	struct recent recent[RECENT_SIZE];
 	int64_t walk_left; /* rows that marks may still walk in this batch */

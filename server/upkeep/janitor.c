@@ -106,8 +106,8 @@ advance(struct janitor *j, int64_t now)
 	if (!list->end)
 		return;
 	w->due_ms = now + part(retention, REST_PART, REST_MIN_MS, REST_MAX_MS);
-	metrics_set(j->options.metrics, METRIC_PURGE_LAST,
-	    (now + j->ahead_ms) / 1000);
+	metrics_set(
+	    j->options.metrics, METRIC_PURGE_LAST, (now + j->ahead_ms) / 1000);
 	if (now < w->anew_ms)
 		return;
 	memset(&w->at, 0, sizeof(w->at));
