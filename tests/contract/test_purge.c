@@ -211,7 +211,7 @@ test_acked_go(void **state)
 	assert_int_equal(rows(&k, "state = 'canceled'"), 1);
 	/* The newest row of all stays, whatever it is. */
 	assert_int_equal(rig_number(&k.r, "SELECT max(id) FROM outbox"), last);
-	assert_true(metrics_get(k.metrics, METRIC_PURGED_OUTBOX) >= 5);
+	assert_true(metrics_get_by(k.metrics, METRIC_BY_PURGED, "outbox") >= 5);
 	rig_check_promises(&k.r);
 
 	after = entry_of(&k, k.alice, &read);

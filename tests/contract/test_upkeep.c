@@ -574,7 +574,8 @@ test_turns(void **state)
 	keep_up(&k, 30 * SECOND);
 	assert_int_equal(rig_number(&k.r, "SELECT count(*) FROM outbox"), 1);
 	assert_int_equal(mark_number(&k), 301);
-	assert_int_equal(metrics_get(k.metrics, METRIC_PURGED_OUTBOX), 300);
+	assert_int_equal(
+	    metrics_get_by(k.metrics, METRIC_BY_PURGED, "outbox"), 300);
 	text = text_of(k.archive, name);
 	uuid_format(&id, id_text);
 	assert_int_equal(times(text, id_text), 1);
