@@ -9,6 +9,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 import {
 	Server, User, eventually, expectStatus, removeDir, tempDir, users, uuid7,
@@ -19,6 +20,25 @@ import { History, check, viewOf } from './crash-checker.mjs';
 /** The server went away under a step. */
 export class Died extends Error {
 	final = true;
+}
+
+/** The points that the sources have, sorted; what is to fail there (FAULT_FAILS)
+ * has tests of its own. */
+export function pointsInSources()
+{
+	const root = path.join(path.dirname(fileURLToPath(import.meta.url)), '../../server');
+	const files = fs.readdirSync(root, { recursive: true }).filter((name) => name.endsWith('.c'));
+
+	return files.flatMap((name) =>
+		[...fs.readFileSync(path.join(root, name), 'utf8')
+			.matchAll(/\bFAULT\("([^"]+)"\)/g)].map((found) => found[1])).sort();
+}
+
+/** Whether a point is on the way to other servers, which the script of five
+ * messages does not go. */
+export function isRemotePoint(name)
+{
+	return /^(claim|settle|dead|requeue|rescue)\./.test(name);
 }
 
 /** Copies the plain files of a data directory (no sockets) to a fresh one. */

@@ -19,9 +19,9 @@
 
 static struct plvfs *disk, *image;
 
-/* The schema as it is, and a later one. */
+/* The first schema, that as it is, and a later one. */
 static struct sql_migration steps[16];
-static struct db_schema later;
+static struct db_schema oldest, later;
 
 static int
 setup(void **state)
@@ -39,6 +39,8 @@ setup(void **state)
 	    "INSERT INTO later_a VALUES (1), (2);"
 	    "ALTER TABLE meta ADD COLUMN later TEXT;"
 	    "CREATE INDEX later_b ON later_a (a);"};
+	oldest = sql_sqlite_schema;
+	oldest.nmigrations = 1;
 	later = sql_sqlite_schema;
 	later.migrations = steps;
 	later.nmigrations = n + 1;
@@ -252,22 +254,25 @@ test_errors_with_a_log(void **state)
 
 /* ---- kills and power cuts ---- */
 
-/* The image holds version 0, ${from} or ${to}, whole. */
+/* Nothing, and each schema that may be found. */
+#define VERSIONS 4
+
+/* The image holds one of the versions, whole, and becomes the last. */
 static void
-check_image(const int64_t versions[3], const int64_t objects[3],
+check_image(const int64_t versions[VERSIONS], const int64_t objects[VERSIONS],
     const struct db_schema *schema)
 {
 	int64_t version;
 	int i;
 
 	version = number(image, ASK_VERSION);
-	for (i = 0; i < 3 && versions[i] != version; i++)
+	for (i = 0; i < VERSIONS && versions[i] != version; i++)
 		continue;
-	assert_true(i < 3);
+	assert_true(i < VERSIONS);
 	assert_int_equal(number(image, COUNT_OBJECTS), objects[i]);
 	must_start(image, schema);
-	assert_int_equal(number(image, ASK_VERSION), versions[2]);
-	assert_int_equal(number(image, COUNT_OBJECTS), objects[2]);
+	assert_int_equal(number(image, ASK_VERSION), versions[VERSIONS - 1]);
+	assert_int_equal(number(image, COUNT_OBJECTS), objects[VERSIONS - 1]);
 	must_start(image, schema);
 }
 
@@ -277,22 +282,23 @@ static void
 test_cuts(void **state)
 {
 	static const unsigned keep[] = {100, 0, 45, 85};
-	int64_t versions[3], objects[3];
+	const struct db_schema *const schemas[VERSIONS] = {
+	    NULL, &oldest, &sql_sqlite_schema, &later};
+	int64_t versions[VERSIONS] = {0}, objects[VERSIONS] = {0};
 	struct plvfs_replay *r;
 	size_t n;
 	int i;
 
 	(void)state;
+	assert_int_equal(sql_sqlite_schema.nmigrations, VERSIONS - 2);
 	plvfs_clear(disk);
-	versions[0] = objects[0] = 0;
-	must_start(disk, &sql_sqlite_schema);
-	versions[1] = number(disk, ASK_VERSION);
-	objects[1] = number(disk, COUNT_OBJECTS);
-	must_start(disk, &later);
-	versions[2] = number(disk, ASK_VERSION);
-	objects[2] = number(disk, COUNT_OBJECTS);
-	assert_int_equal(versions[2], versions[1] + 1);
-	assert_true(objects[2] > objects[1]);
+	for (i = 1; i < VERSIONS; i++) {
+		must_start(disk, schemas[i]);
+		versions[i] = number(disk, ASK_VERSION);
+		objects[i] = number(disk, COUNT_OBJECTS);
+		assert_int_equal(versions[i], versions[i - 1] + 1);
+		assert_true(objects[i] > objects[i - 1]);
+	}
 	r = plvfs_replay_new(disk);
 	n = 0;
 	do {

@@ -44,13 +44,14 @@ teardown(void **state)
 	return (0);
 }
 
-/* Waits until ${metric} is ${want}, at most a second. */
+/* Waits until ${metric} is ${want}, at most so long that only something that
+ * never comes fails. */
 static void
 await(enum metric metric, int64_t want)
 {
 	int i;
 
-	for (i = 0; i < 1000 && metrics_get(f.metrics, metric) != want; i++)
+	for (i = 0; i < 20000 && metrics_get(f.metrics, metric) != want; i++)
 		(void)usleep(1000);
 	assert_int_equal(metrics_get(f.metrics, metric), want);
 }
@@ -229,7 +230,7 @@ test_many_polls(void **state)
 		fds[i] = client_open(&f);
 		(void)snprintf(text, sizeof(text),
 		    "GET /poll?wait=%d HTTP/1.1\r\n" HOST "\r\n",
-		    50 + (i * 37) % 100);
+		    2000 + (i * 37) % 100);
 		client_send(fds[i], text);
 	}
 	await(METRIC_LONG_POLLS, 30);
@@ -256,7 +257,8 @@ test_client_gone(void **state)
 	(void)close(fd);
 	await(METRIC_LONG_POLLS, 0);
 	await(METRIC_HTTP_CONNECTIONS, 0);
-	assert_true(now_ms() - begin < 500);
+	/* Not only when its wait is over. */
+	assert_true(now_ms() - begin < 4000);
 	assert_int_equal(atomic_load(&f.early), 1);
 	atomic_store(&f.early, 0);
 }

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+//
+// Every fault point on the way to other servers, killed at each of its first
+// passages, one run each: what is leased, sent, refused, dead, requeued and
+// rescued comes to the same end, and no destination has anything twice.
+//
+// Needs a build with --enable-faults, named by TWINBOXD_FAULTS; without it the
+// test is skipped, with TWINBOX_FAULTS_REQUIRED=1 it fails.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { after, it } from 'node:test';
+
+import {
+	Server, User, eventually, expectStatus, killAll, users, uuid7,
+} from '../e2e/harness.mjs';
+import { assertSound } from '../e2e/fsck.mjs';
+import { copyData, dropData, inParallel, isRemotePoint, pointsInSources } from './crash-scenario.mjs';
+import { Peer, program, skip } from './remote.mjs';
+
+const MAX = Number(process.env.POINTS_MAX ?? 8);
+const WORKERS = Number(process.env.POINTS_WORKERS ?? 3);
+
+/** Data with a message that was on its way when the server died: there is a
+ * lease to be ended. */
+async function prepare()
+{
+	const server = new Server({ program });
+
+	await server.start();
+	const [ann] = await users(server, 'ann');
+	const ids = Array.from({ length: 5 }, () => uuid7());
+	new Peer(server, 'slow').does({ silent: 1 });
+	await ann.send('bob@slow.fault.test', 'on its way', { id: ids[4] });
+	await eventually(async () => (await ann.entry(ids[4])).state === 'sending', 'it is on its way');
+	await server.kill();
+	return { data: server.data, name: ann.name, token: ann.token, ids };
+}
+
+/** The story, to be begun again after each death. */
+class Story {
+	constructor(made)
+	{
+		this.made = made;
+		this.repaired = false;
+	}
+
+	async send(n, to)
+	{
+		await this.ann.send(to, `message ${n}`, { id: this.made.ids[n] });
+	}
+
+	async state(n, wanted)
+	{
+		await this.ann.entryWhen(this.made.ids[n], (e) => wanted.includes(e.state), wanted.join());
+		return (await this.ann.entry(this.made.ids[n])).state;
+	}
+
+	async run(server)
+	{
+		const { made } = this;
+
+		this.ann = new User(server, made.name, made.token, 'first');
+		this.no = new Peer(server, 'no');
+		this.ok = new Peer(server, 'ok');
+		this.slow = new Peer(server, 'slow');
+		this.slow.does({});
+		if (!this.repaired)
+			this.no.does({ reject: 100 });
+		for (const n of [0, 1, 2])
+			await this.send(n, 'bob@ok.fault.test');
+		await this.send(3, 'bob@no.fault.test');
+		for (const n of [0, 1, 2, 4])
+			await this.state(n, ['sent']);
+		await this.state(3, this.repaired ? ['failed', 'pending', 'sending', 'sent'] : ['failed']);
+		this.repaired = true;
+		this.no.does({});
+		if (await this.state(3, ['failed', 'pending', 'sending', 'sent']) === 'failed')
+			expectStatus(await this.ann.post(`/v1/outbox/${made.ids[3]}/retry`), 200);
+		await this.state(3, ['sent']);
+	}
+
+	async prove(server)
+	{
+		const { ids } = this.made;
+		const { events } = await this.ann.inbox();
+
+		assert.deepEqual(this.ok.has().map((got) => got.id), ids.slice(0, 3));
+		assert.deepEqual(this.no.has().map((got) => got.id), [ids[3]]);
+		assert.deepEqual(this.slow.has().map((got) => got.id), [ids[4]]);
+		assert.deepEqual(events.filter((e) => e.kind === 'bounce').map((e) => e.of), [ids[3]]);
+		assert.equal(events.filter((e) => e.kind === 'message' && e.own).length, 5);
+		await assertSound(server);
+	}
+}
+
+/** Plays the story once more on ${server}, with a death armed: whether it
+ * came. */
+async function play(story, server, env)
+{
+	try {
+		await server.start({ env });
+		await story.run(server);
+	} catch (error) {
+		await eventually(() => !server.running, `the end of the server after ${error.message}`);
+		assert.equal(server.last.signal, 'SIGKILL', error.message);
+		return true;
+	}
+	return false;
+}
+
+after(killAll);
+
+it('R2 R4 R88 R306 a kill at every point on the way to other servers ends the same',
+	{ timeout: 900_000, skip }, async (t) => {
+	assert.ok(program, 'TWINBOXD_FAULTS is not set');
+	const made = await prepare();
+	const trace = path.join(path.dirname(made.data), 'trace');
+	const first = new Server({ program, data: copyData(made.data) });
+	const story = new Story(made);
+	const points = new Map();
+
+	assert.equal(await play(story, first, { TWINBOX_FAULT_TRACE: trace }), false);
+	await story.prove(first);
+	await first.kill();
+	for (const name of fs.readFileSync(trace, 'utf8').split('\n').filter(isRemotePoint))
+		points.set(name, (points.get(name) ?? 0) + 1);
+	t.diagnostic(`points passed: ${JSON.stringify(Object.fromEntries(points))}`);
+	assert.deepEqual([...points.keys()].sort(), pointsInSources().filter(isRemotePoint));
+	const work = [...points].flatMap(([name, count]) =>
+		Array.from({ length: Math.min(count, MAX) }, (_none, i) => [name, i + 1]));
+	const killed = new Set();
+	await inParallel(WORKERS, work, async ([name, n]) => {
+		const server = new Server({ program, data: copyData(made.data) });
+		const again = new Story(made);
+
+		if (await play(again, server, { TWINBOX_FAULT: `${name}:${n}:kill` }))
+			killed.add(name);
+		else
+			await server.kill();
+		await server.start();
+		await again.run(server);
+		await again.prove(server);
+		await server.kill();
+		dropData(server.data);
+	});
+	t.diagnostic(`${work.length} runs, the same end each time`);
+	assert.deepEqual([...killed].sort(), [...points.keys()].sort());
+	dropData(made.data);
+	dropData(first.data);
+});
