@@ -35,6 +35,7 @@ async function prepare()
 	await ann.send('bob@slow.fault.test', 'on its way', { id: ids[4] });
 	await eventually(async () => (await ann.entry(ids[4])).state === 'sending', 'it is on its way');
 	await server.kill();
+	new Peer(server, 'slow').does({});
 	return { data: server.data, name: ann.name, token: ann.token, ids };
 }
 
@@ -65,7 +66,6 @@ class Story {
 		this.no = new Peer(server, 'no');
 		this.ok = new Peer(server, 'ok');
 		this.slow = new Peer(server, 'slow');
-		this.slow.does({});
 		if (!this.repaired)
 			this.no.does({ reject: 100 });
 		for (const n of [0, 1, 2])
