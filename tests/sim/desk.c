@@ -195,12 +195,13 @@ rewind_lane(struct sim *s)
 	struct desk_unit *u;
 	int64_t id;
 
-	id = one_of(s, "SELECT lane_id FROM outbox_lanes WHERE class = 0");
+	id = one_of(s, "SELECT lane_id FROM outbox_lanes WHERE class = 0 AND "
+		       "next_seq > 1");
 	if (id == 0)
 		return;
 	u = unit_new(s, DESK_REWIND);
 	u->id = id;
-	u->n = 1 + (int64_t)sim_dice(s, 5);
+	u->n = 1 + (int64_t)sim_dice(s, 3);
 	submit(s, u);
 }
 
@@ -211,17 +212,17 @@ desk_acts(struct sim *s)
 
 	if (!s->server->up)
 		return;
-	if (what < 35)
+	if (what < 32)
 		act_on_letter(s, DESK_REQUEUE);
-	else if (what < 42)
+	else if (what < 38)
 		act_on_letter(s, DESK_DISCARD);
-	else if (what < 55)
+	else if (what < 48)
 		act_on_letter(s, DESK_RETRY);
-	else if (what < 70)
+	else if (what < 63)
 		act_on_destination(s, DESK_PAUSE);
-	else if (what < 85)
+	else if (what < 78)
 		act_on_destination(s, DESK_RESUME);
-	else if (what < 92)
+	else if (what < 84)
 		act_on_destination(s, DESK_RATE);
 	else
 		rewind_lane(s);

@@ -67,8 +67,10 @@ check_claimed(struct sim *s, const struct parcel_item *item)
 {
 	sqlite3_stmt *st;
 
-	if (item->replay)
+	if (item->replay) {
+		s->counts.replayed_rows++;
 		return;
+	}
 	st = server_ask(s,
 	    "SELECT 1 FROM outbox o JOIN outbox_attempts a ON a.outbox_id = "
 	    "o.id AND a.attempt = ?2 AND a.outcome IS NULL WHERE o.id = ?1 "

@@ -231,10 +231,11 @@ struct end {
 	int64_t outbox_id, retry_count, rescue_count, requeues, expires_at;
 	char state[16], reason[33];
 	struct uuid event_id;
-	int inbox;     /* so often in its recipient's inbox here */
-	int bounces;   /* so many in its sender's inbox */
-	int deaths;    /* rows in dead_letter_queue */
-	int64_t spent; /* retries charged in all its lives */
+	int inbox;        /* so often in its recipient's inbox here */
+	int bounces;      /* so many in its sender's inbox */
+	int deaths;       /* rows in dead_letter_queue */
+	int64_t spent;    /* retries charged in all its lives */
+	int64_t shown_at; /* first in an inbox; 0: in none */
 };
 
 static const char ends[] =
@@ -247,7 +248,9 @@ static const char ends[] =
     " (SELECT count(*) FROM dead_letter_queue d WHERE d.outbox_id = o.id),"
     " o.retry_count + (SELECT coalesce(sum(d.retry_count), 0)"
     "  FROM dead_letter_queue d WHERE d.outbox_id = o.id"
-    "  AND d.resolution = 'requeued')"
+    "  AND d.resolution = 'requeued'),"
+    " (SELECT coalesce(min(i.delivered_at), 0) FROM inbox i"
+    "  WHERE i.mid = o.mid AND i.kind = 1)"
     " FROM outbox o JOIN messages m ON m.mid = o.mid"
     " WHERE o.kind = 1 AND m.message_id = ?1";
 
@@ -274,6 +277,7 @@ find_end(struct sim *s, const struct message *m, struct end *ret)
 		ret->bounces = sqlite3_column_int(st, 9);
 		ret->deaths = sqlite3_column_int(st, 10);
 		ret->spent = sqlite3_column_int64(st, 11);
+		ret->shown_at = sqlite3_column_int64(st, 12);
 	}
 	server_asked(st);
 	return (there);
@@ -401,6 +405,8 @@ judge_ends(struct sim *s)
 		if (!find_end(s, &s->messages[i], &e))
 			continue;
 		count_end(s, &e);
+		if (e.shown_at != 0 && e.shown_at < s->messages[i].deliver_at)
+			sim_bad(s, "message #%zu was shown before its time", i);
 		if (s->messages[i].peer < 0)
 			judge_end_here(s, i, &e);
 		else

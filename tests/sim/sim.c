@@ -15,7 +15,7 @@
  * longer than five days. */
 #define PATIENCE_MS (8 * SIM_DAY_MS)
 /* So many events are a world that turns for ever. */
-#define EVENTS 2000000
+#define EVENTS 500000
 
 /* People look and ack, less and less often. */
 static void

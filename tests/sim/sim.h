@@ -92,6 +92,7 @@ typedef void (*sim_event_fn)(struct sim *s, void *arg, int64_t n);
 	X(discards, "dead letters discarded")                                  \
 	X(pauses, "destinations paused")                                       \
 	X(rewinds, "lanes rewound")                                            \
+	X(replayed_rows, "messages offered again after a rewind")              \
 	X(confirms, "messages that a peer confirmed later")                    \
 	X(days, "days simulated")                                              \
 	X(events, "events")

@@ -35,7 +35,7 @@ weather_draw(struct sim *s)
 	w->poison = sim_chance(s, 300) ? 30 : 0;
 	w->peer_crash = some(s, 200);
 	w->twice = some(s, 300);
-	w->desk = some(s, 100);
+	w->desk = some(s, 200);
 	w->remote = sim_chance(s, 200) ? 0 : (unsigned)sim_dice(s, 1000);
 	w->gap_ms = sim_chance(s, 500) ? 20 : 2000;
 	w->actions = 30 + (int)sim_dice(s, 170);
