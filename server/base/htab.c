@@ -47,6 +47,14 @@ make_hash_key(void)
 	rnd_fill(rnd_system(), hash_key, sizeof(hash_key));
 }
 
+void
+htab_key_set(const uint8_t key[16])
+{
+
+	(void)pthread_once(&hash_key_once, make_hash_key);
+	memcpy(hash_key, key, sizeof(hash_key));
+}
+
 uint64_t
 htab_hash(const void *p, size_t n)
 {

@@ -40,6 +40,10 @@ void htab_clear(struct htab *t);
  * every other entry once. */
 void *htab_next(const struct htab *t, size_t *pos);
 
+/* Test aid: the process's key, so that walks go the same way in each process.
+ * There must be no table. */
+void htab_key_set(const uint8_t key[16]);
+
 /* SipHash-2-4 of ${n} bytes with the process's key.  Thread: any. */
 uint64_t htab_hash(const void *p, size_t n);
 

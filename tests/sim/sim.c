@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/htab.h"
 #include "base/mem.h"
 #include "sim/client.h"
 #include "sim/desk.h"
@@ -66,6 +67,7 @@ calm_comes(struct sim *s)
 static void
 begin(struct sim *s, const struct sim_options *options)
 {
+	uint8_t key[16] = {0};
 
 	memset(s, 0, sizeof(*s));
 	s->broken = options->broken;
@@ -83,6 +85,9 @@ begin(struct sim *s, const struct sim_options *options)
 	s->hash = UINT64_C(14695981039346656037);
 	s->order = 0;
 	s->bad[0] = '\0';
+	/* Tables are walked in an order of the seed's, too. */
+	memcpy(key, &s->seed, sizeof(s->seed));
+	htab_key_set(key);
 	clk_fake_init(&s->clk, SIM_START_MS + SIM_HOUR_MS);
 	s->clk.mono_us = 1000; /* 0 stands for never */
 	rnd_seeded_init(&s->dice, options->seed);

@@ -55,6 +55,23 @@ test_hash_is_keyed(void **state)
 	assert_int_not_equal(htab_hash("abc", 3), siphash24(zero, "abc", 3));
 }
 
+/* The vector of SipHash's authors: 15 bytes 0 to 14 under the key 0 to 15. */
+static void
+test_key_set(void **state)
+{
+	uint8_t bytes[16];
+	uint64_t before;
+	int i;
+
+	(void)state;
+	for (i = 0; i < 16; i++)
+		bytes[i] = (uint8_t)i;
+	before = htab_hash(bytes, 15);
+	htab_key_set(bytes);
+	assert_true(htab_hash(bytes, 15) == UINT64_C(0xa129ca6149be45e5));
+	assert_true(before != UINT64_C(0xa129ca6149be45e5));
+}
+
 static void
 test_empty(void **state)
 {
@@ -240,6 +257,7 @@ main(void)
 	static const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_siphash_vectors),
 	    cmocka_unit_test(test_hash_is_keyed),
+	    cmocka_unit_test(test_key_set),
 	    cmocka_unit_test(test_empty),
 	    cmocka_unit_test(test_key_sizes),
 	    cmocka_unit_test(test_long_life),
