@@ -6,14 +6,15 @@
 -- The last outbox row stays: ids are never used twice.
 -- name: purge_outbox_look
 SELECT o.id, o.mid, o.kind, o.state, o.last_status_at, o.created_at,
-    o.dest_kind, o.ack_deadline IS NOT NULL
+    o.requeues, o.ack_deadline IS NOT NULL
 FROM outbox o
 WHERE o.id > $1 AND o.id < (SELECT max(l.id) FROM outbox l)
 ORDER BY o.id LIMIT $2;
 
+-- A requeued one stays: it says why its message is out of order.
 -- name: purge_outbox
 DELETE FROM outbox
-WHERE id = $1 AND last_status_at < $2 AND kind <> 5
+WHERE id = $1 AND last_status_at < $2 AND kind <> 5 AND requeues = 0
   AND (state = 'acked'
     OR (state = 'sent' AND kind <> 1 AND ack_deadline IS NULL))
   AND id < (SELECT max(l.id) FROM outbox l);

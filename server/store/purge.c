@@ -74,17 +74,19 @@ is_state(const struct db_row *row, int col, const char *state)
 }
 
 /* What a reader still needs stays: a bounce's reason, what failed, expired or
- * was canceled, and a message that was sent and whose person is away. */
+ * was canceled, a message that was sent and whose person is away, and that one
+ * was requeued, which is why it came out of order. */
 static bool
 outbox_may_go(const struct store_purge_list *l, const struct db_row *row)
 {
 	int64_t kind = db_row_i64(row, 2);
 
-	if (kind == EVENT_BOUNCE || db_row_i64(row, 4) >= l->before_ms)
+	if (kind == EVENT_BOUNCE || db_row_i64(row, 4) >= l->before_ms ||
+	    db_row_i64(row, 6) != 0)
 		return (false);
 	return (is_state(row, 3, "acked") ||
 		(is_state(row, 3, "sent") && kind != EVENT_MESSAGE &&
-		    db_row_i64(row, 6) == 0));
+		    db_row_i64(row, 7) == 0));
 }
 
 static enum rc

@@ -239,7 +239,8 @@ test_acked_go(void **state)
 	close_upkept(&k);
 }
 
-/* A bounce says in its row why: it stays, as do failed and expired ones. */
+/* A bounce says in its row why: it stays, as do failed and expired ones, and
+ * one that was requeued, and therefore came out of order. */
 static void
 test_reasons_stay(void **state)
 {
@@ -248,20 +249,21 @@ test_reasons_stay(void **state)
 
 	(void)state;
 	open_upkept(&k);
-	for (i = 0; i < 4; i++)
+	for (i = 0; i < 5; i++)
 		(void)rig_send(&k.r, k.alice, "bob", "x", NULL);
 	(void)rig_deliver(&k.r);
-	(void)rig_ack(&k.r, k.bob, k.bob_phone, 4);
+	(void)rig_ack(&k.r, k.bob, k.bob_phone, 5);
 	(void)rig_deliver(&k.r);
 	run_sql(&k, "UPDATE outbox SET kind = 5 WHERE id = 1;"
 		    "UPDATE outbox SET state = 'failed', acked_at = NULL,"
 		    " reason = 'rejected' WHERE id = 2;"
 		    "UPDATE outbox SET state = 'expired', acked_at = NULL"
-		    " WHERE id = 3");
+		    " WHERE id = 3;"
+		    "UPDATE outbox SET requeues = 1 WHERE id = 4");
 	clk_fake_advance(&k.r.clk, 8 * DAY);
 	tidy(&k, 60 * SECOND);
-	assert_int_equal(rows(&k, "id <= 3"), 3);
-	assert_int_equal(rows(&k, "id = 4"), 0);
+	assert_int_equal(rows(&k, "id <= 4"), 4);
+	assert_int_equal(rows(&k, "id = 5"), 0);
 	close_upkept(&k);
 }
 
