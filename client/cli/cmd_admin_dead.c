@@ -375,8 +375,12 @@ change_dead(struct cli *cli, struct batch *batch, struct fail *fail)
 		return (fail->rc);
 	batch->refused = json_object();
 	rc = ask_before(cli, batch, fail);
-	if (rc == RC_OK)
+	if (rc == RC_OK) {
 		rc = run_batch(cli, batch, fail);
+		if (rc != RC_OK && batch->changed > 0)
+			cli_note(cli, "%s %lld before it failed", batch->done,
+			    (long long)batch->changed);
+	}
 	if (rc == RC_OK)
 		rc = report_batch(cli, batch, fail);
 	json_decref(batch->refused);

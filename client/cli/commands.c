@@ -297,8 +297,8 @@ const struct command cli_commands[] = {
     {"admin audit", "", "what operators did, the newest first", "",
 	admin_audit_options, 0, 0, NEEDS_LOGIN, cmd_admin_audit},
     {"admin top", "", "all of that, live, in a terminal",
-	"Left and right, or 1 to 4, change views; up and down go through what\n"
-	"does not fit; q ends it.",
+	"Left and right, or 1 to 4, change views; up and down, Page Up and Page\n"
+	"Down go through what does not fit; r looks at once; q ends it.",
 	admin_top_options, 0, 0, NEEDS_LOGIN, cmd_admin_top},
     {NULL, NULL, NULL, NULL, NULL, 0, 0, NEEDS_NOTHING, NULL},
 };

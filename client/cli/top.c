@@ -115,6 +115,8 @@ take_event(struct top *top, int event)
 		scroll(top, height > 1 ? -height : -1);
 	else if (event == FULLSCREEN_HOME)
 		top->view.scroll = 0;
+	else if (event == 'r')
+		top->next_ms = 0;
 	else if (event == KEY_CTRL_L)
 		top->screen.clear = true;
 	else if (event == 'q' || event == 'Q' || event == KEY_CTRL_C ||

@@ -187,6 +187,16 @@ describe('the live view', () => {
 		}
 	});
 
+	it('it ends when its terminal is taken away', async (t) => {
+		const [, ann] = await desk(t);
+		const screen = await top(t, ann);
+		const pid = screen.program();
+
+		screen.kill();
+		await eventually(() => !fs.existsSync(`/proc/${pid}`) ||
+			/ Z /.test(fs.readFileSync(`/proc/${pid}/stat`, 'utf8')), 'it has ended');
+	});
+
 	it('Ctrl-Z stops it with the terminal given back; it goes on where it was', async (t) => {
 		const [, ann] = await desk(t);
 		const screen = await top(t, ann, ['--view', 'lanes']);
@@ -256,7 +266,9 @@ describe('the live view', () => {
 		const before = looks(one);
 		await screen.shows(/last answer [3-9]s ago/m);
 		assert.equal(looks(one), before);
-		/* Another view is asked for at once, all the same. */
+		screen.type('r');
+		await eventually(() => looks(one) === before + 1, 'it is asked at once by a key');
+		/* Another view is asked for at once, too. */
 		one.answers['/v1/admin/stats'] = stats();
 		screen.type('2');
 		await screen.shows(/^q quit/m);

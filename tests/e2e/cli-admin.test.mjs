@@ -408,6 +408,12 @@ describe('what an operator does', () => {
 		assert.equal((await ann.run('admin', 'requeue', '--all', '--yes', '--limit', 1200)).out,
 			'requeued 1200; there are more\n');
 		assert.deepEqual(one.requests.slice(-2).map(({ body }) => body.limit), [1000, 200]);
+		let calls = 0;
+		one.answers['POST /v1/admin/dead-letters/requeue'] = () => (++calls > 2 ? [500, problem(500, 'internal')] :
+			{ requeued: 1000, refused: [], remaining: 10_000, more: true });
+		const half = await ann.try(['admin', 'requeue', '--all', '--yes']);
+		assert.equal(half.code, EX.SOFTWARE);
+		assert.match(half.err, /^twinbox: admin requeue: requeued 2000 before it failed\ntwinbox: .*internal/);
 		one.answers['POST /v1/admin/dead-letters/requeue'] = { requeued: 0, more: true, remaining: 5,
 			refused: [{ dead_id: 3, detail: 'too old' }] };
 		failed(await ann.try(['admin', 'requeue', '--all', '--yes']), EX.DATAERR, /1 refused; 3: too old/);
