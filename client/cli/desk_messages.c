@@ -248,9 +248,11 @@ add_attempts(struct buf *b, const struct look *look, const json_t *attempts)
 	grid_finish(&grid, b, look);
 }
 
-/* What happened, and how long after the first of it. */
+/* What happened, and how long after the first of it.  When attempts began is
+ * left out where there are ${attempts}, whose table says that. */
 static void
-add_timeline(struct buf *b, const struct look *look, const json_t *timeline)
+add_timeline(struct buf *b, const struct look *look, const json_t *timeline,
+    const json_t *attempts)
 {
 	static const struct grid_column columns[] = {
 	    {"WHEN", false, 0},
@@ -258,6 +260,7 @@ add_timeline(struct buf *b, const struct look *look, const json_t *timeline)
 	    {"EVENT", false, 0},
 	    {"", false, 12},
 	};
+	const char *event;
 	int64_t first = 0, at;
 	const json_t *row;
 	struct grid grid;
@@ -271,6 +274,10 @@ add_timeline(struct buf *b, const struct look *look, const json_t *timeline)
 	for (i = 0; i < json_array_size(timeline); i++) {
 		row = json_array_get(timeline, i);
 		at = render_time_of(row, "at");
+		event = json_string_value(json_object_get(row, "event"));
+		if (json_array_size(attempts) > 0 && event != NULL &&
+		    strcmp(event, "attempt") == 0)
+			continue;
 		first = first == 0 ? at : first;
 		grid_row(&grid);
 		human_time(grid_cell(&grid, STYLE_PLAIN), look, at);
@@ -308,7 +315,8 @@ add_row(struct buf *b, const struct look *look, const json_t *row)
 	buf_addc(b, '\n');
 	add_facts(b, look, row, facts, sizeof(facts) / sizeof(facts[0]));
 	add_attempts(b, look, json_object_get(row, "attempts"));
-	add_timeline(b, look, json_object_get(row, "timeline"));
+	add_timeline(b, look, json_object_get(row, "timeline"),
+	    json_object_get(row, "attempts"));
 }
 
 void

@@ -123,6 +123,7 @@ describe('the operator\'s lists', () => {
 			{ attempt: 2, started_at: ago(9000), finished_at: null, outcome: null, status: null,
 				error: null, owner: 'relay-1' }];
 		const timeline = [{ at: ago(200_400), event: 'accepted', detail: null },
+			{ at: ago(190_000), event: 'attempt', detail: 'attempt 1 by relay-1' },
 			{ at: ago(189_000), event: 'retry', detail: 'HTTP 503' }];
 		const [, ann] = await desk(t, {
 			'/v1/admin/outbox': { entries: [entry(1), entry(2, { state: 'failed', reason: 'rejected',
@@ -145,6 +146,7 @@ describe('the operator\'s lists', () => {
 		assert.match(shown.out, /^ +1 .* 1s +retry +503 +HTTP 503 +relay-1$/m);
 		assert.match(shown.out, /^ +2 .* - +under way +- +relay-1$/m);
 		assert.match(shown.out, /^\d\d:.* \+11s +retry +HTTP 503$/m);
+		assert.doesNotMatch(shown.out, /attempt 1 by/);
 	});
 
 	it('destinations: breakers, who paused, how old what waits is', async (t) => {
