@@ -269,6 +269,15 @@ calm(const json_t *row)
 	return (render_time_of(row, "paused_at") != 0 ? 2 : 3);
 }
 
+/* The name of destination ${row}. */
+static const char *
+name_of(const json_t *row)
+{
+	const char *name = json_string_value(json_object_get(row, "name"));
+
+	return (name != NULL ? name : "");
+}
+
 /* Orders destinations: trouble first, then by what waits. */
 static int
 compare_destinations(const void *a, const void *b)
@@ -280,7 +289,10 @@ compare_destinations(const void *a, const void *b)
 
 	if (calm(left) != calm(right))
 		return (calm(left) - calm(right));
-	return (l == r ? 0 : l > r ? -1 : 1);
+	if (l != r)
+		return (l > r ? -1 : 1);
+	/* Rows that are alike stay where they are. */
+	return (strcmp(name_of(left), name_of(right)));
 }
 
 /* The destinations in that order; the caller's. */
