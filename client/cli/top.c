@@ -34,6 +34,7 @@ struct top {
 	int64_t server_ms;     /* the server's clock at asked_ms, monotonic */
 	int64_t asked_ms;
 	int64_t next_ms; /* when to ask again, monotonic */
+	bool hurry;      /* ask now, whenever that was to be */
 	bool ended;
 };
 
@@ -76,7 +77,7 @@ turn_to(struct top *top, enum top_page page)
 		return;
 	top->view.page = page;
 	top->view.scroll = 0;
-	top->next_ms = 0;
+	top->hurry = true;
 }
 
 /* Moves what is shown by ${lines}. */
@@ -116,7 +117,7 @@ take_event(struct top *top, int event)
 	else if (event == FULLSCREEN_HOME)
 		top->view.scroll = 0;
 	else if (event == 'r')
-		top->next_ms = 0;
+		top->hurry = true;
 	else if (event == KEY_CTRL_L)
 		top->screen.clear = true;
 	else if (event == 'q' || event == 'Q' || event == KEY_CTRL_C ||
@@ -227,10 +228,11 @@ ask(struct top *top, struct fail *fail)
 static enum rc
 refresh(struct top *top, struct fail *fail)
 {
-	enum top_page page = top->view.page;
 	struct fail why = FAIL_INIT;
 	enum rc rc;
 
+	/* It is set again by a key while the request is under way. */
+	top->hurry = false;
 	top->next_ms = mono_now() + top->view.interval_ms;
 	rc = ask(top, &why);
 	if (top->ended)
@@ -244,9 +246,6 @@ refresh(struct top *top, struct fail *fail)
 	top->view.why = why;
 	if (rc != RC_OK && why.retry_after_s > 0)
 		top->next_ms = mono_now() + (int64_t)why.retry_after_s * 1000;
-	/* Another page was chosen meanwhile. */
-	if (rc == RC_OK && page != top->view.page)
-		top->next_ms = 0;
 	return (RC_OK);
 }
 
@@ -259,7 +258,7 @@ run(struct top *top, struct fail *fail)
 	int64_t wait;
 
 	while (serve(top)) {
-		wait = top->next_ms - mono_now();
+		wait = top->hurry ? 0 : top->next_ms - mono_now();
 		if (wait <= 0) {
 			if (refresh(top, fail) != RC_OK)
 				return (fail->rc);

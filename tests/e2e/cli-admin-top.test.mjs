@@ -268,9 +268,16 @@ describe('the live view', () => {
 		assert.equal(looks(one), before);
 		screen.type('r');
 		await eventually(() => looks(one) === before + 1, 'it is asked at once by a key');
-		/* Another view is asked for at once, too. */
-		one.answers['/v1/admin/stats'] = stats();
+		/* Another view is asked for at once, too, also when a refusal is just coming. */
+		let refuse;
+		one.answers['/v1/admin/stats'] = () => (refuse ? stats() : new Promise((resolve) => {
+			refuse = () => resolve([503, problem(503, 'busy'), { 'retry-after': '3600' }]);
+		}));
+		screen.type('r');
+		await eventually(() => refuse, 'it is asking');
 		screen.type('2');
+		await screen.shows('[2 destinations]');
+		refuse();
 		await screen.shows(/^q quit/m);
 		screen.type('q');
 		assert.equal(await screen.ended(), 0);

@@ -142,7 +142,7 @@ export class Desk {
 		if (url.pathname === '/v1/tokens')
 			found = [201, { token: 'tb_x', user: 'ann', device: { id: 'd', name: 'd' } }];
 		if (typeof found === 'function')
-			found = found(one.query, body, one);
+			found = await found(one.query, body, one);
 		const [status, answer, headers] = Array.isArray(found) ? found :
 			found ? [200, found] : [404, problem(404, 'not_found')];
 		response.writeHead(status, { 'content-type': 'application/json', date: new Date(NOW).toUTCString(),
