@@ -150,9 +150,13 @@ WHERE o.state = 'pending' AND o.lane_seq IS NOT NULL AND o.dest_kind = 'user'
   AND o.kind = 1
 GROUP BY o.sender_id;
 
+-- From each lane's cursor on: what has left it is not looked at.  A lane to
+-- another server has one sender, the other one of a direct conversation.
 -- name: outbox_waiting_remote
-SELECT o.sender_id, l.destination_id, count(*)
-FROM outbox o JOIN outbox_lanes l ON l.lane_id = o.lane_id
-WHERE o.dest_kind = 'server' AND o.lane_seq IS NOT NULL AND o.kind = 1
+SELECT min(o.sender_id), l.destination_id, count(*)
+FROM outbox_lanes l CROSS JOIN outbox o
+WHERE l.state <> 'local' AND l.state <> 'idle'
+  AND o.lane_id = l.lane_id AND o.dest_kind = 'server'
+  AND o.lane_seq IS NOT NULL AND o.lane_seq >= l.next_seq AND o.kind = 1
   AND (o.state = 'pending' OR o.state = 'sending')
-GROUP BY o.sender_id, l.destination_id;
+GROUP BY l.lane_id;

@@ -11,9 +11,16 @@
 #include "model/outbox.h"
 
 #define SENDERS_MAX 100000
+/* Changes of one transaction that can be taken back. */
+#define NOTES_MAX 4096
 
 struct count {
 	int64_t id;
+	int64_t n;
+};
+
+struct note {
+	struct tally_key key;
 	int64_t n;
 };
 
@@ -22,7 +29,15 @@ struct tally {
 	bool dirty;
 	bool known; /* what waits has been counted */
 	struct htab *senders, *destinations;
+	size_t senders_most; /* then those who have nothing are forgotten */
 	int64_t waiting;
+
+	/* What this transaction has changed of what waits.  A count of all is
+	 * a second for a million that wait, which is too much to pay for each
+	 * transaction that is abandoned. */
+	struct note *notes; /* NOTES_MAX */
+	size_t nnotes;
+	bool lost; /* it cannot be taken back */
 };
 
 /* ---- life ---- */
@@ -36,7 +51,8 @@ tally_new(void)
 		return (NULL);
 	t->senders = htab_new(sizeof(int64_t));
 	t->destinations = htab_new(sizeof(int64_t));
-	if (t->senders == NULL || t->destinations == NULL) {
+	t->notes = mem_zalloc(NOTES_MAX, sizeof(*t->notes));
+	if (t->senders == NULL || t->destinations == NULL || t->notes == NULL) {
 		tally_free(t);
 		return (NULL);
 	}
@@ -66,6 +82,7 @@ tally_free(struct tally *t)
 	}
 	htab_free(t->senders);
 	htab_free(t->destinations);
+	mem_free(t->notes);
 	mem_free(t);
 }
 
@@ -91,6 +108,32 @@ count_add(struct htab *table, int64_t id, int64_t n, struct err *err)
 	return (RC_OK);
 }
 
+static enum rc
+count(struct tally *t, const struct tally_key *key, int64_t n, struct err *err)
+{
+	enum rc rc;
+
+	t->waiting += n;
+	rc = count_add(t->senders, key->sender_id, n, err);
+	if (rc == RC_OK)
+		rc = count_add(t->destinations, key->destination_id, n, err);
+	return (rc);
+}
+
+static void
+note(struct tally *t, const struct tally_key *key, int64_t n)
+{
+	struct note *last = &t->notes[t->nnotes > 0 ? t->nnotes - 1 : 0];
+
+	if (t->nnotes > 0 && last->key.sender_id == key->sender_id &&
+	    last->key.destination_id == key->destination_id)
+		last->n += n;
+	else if (t->nnotes < NOTES_MAX)
+		t->notes[t->nnotes++] = (struct note){*key, n};
+	else
+		t->lost = true;
+}
+
 enum rc
 tally_wait(
     struct tally *t, const struct tally_key *key, int64_t n, struct err *err)
@@ -99,10 +142,10 @@ tally_wait(
 
 	if (n == 0)
 		return (RC_OK);
-	t->waiting += n;
-	rc = count_add(t->senders, key->sender_id, n, err);
-	if (rc == RC_OK)
-		rc = count_add(t->destinations, key->destination_id, n, err);
+	note(t, key, n);
+	rc = count(t, key, n, err);
+	if (rc != RC_OK)
+		t->lost = true;
 	return (rc);
 }
 
@@ -141,7 +184,7 @@ take_waiting(void *arg, int64_t sender_id, int64_t destination_id, int64_t n,
 {
 	struct tally_key key = {sender_id, destination_id};
 
-	return (tally_wait(arg, &key, n, err));
+	return (count(arg, &key, n, err));
 }
 
 /* ---- totals ---- */
@@ -209,15 +252,18 @@ tally_begin(struct tally *t, struct tx *tx, struct err *err)
 {
 	enum rc rc;
 
+	t->nnotes = 0;
+	t->lost = false;
 	/* Those for whom nothing waits any more are kept until they are many.
 	 */
-	if (t->known && htab_count(t->senders) < SENDERS_MAX)
+	if (t->known && htab_count(t->senders) < t->senders_most)
 		return (RC_OK);
 	forget(t->senders);
 	forget(t->destinations);
 	t->waiting = 0;
 	rc = store_waiting(tx->db, take_waiting, t, err);
 	t->known = rc == RC_OK;
+	t->senders_most = SENDERS_MAX + 2 * htab_count(t->senders);
 	return (rc);
 }
 
@@ -226,6 +272,8 @@ tally_flush(struct tally *t, struct tx *tx, struct err *err)
 {
 	enum rc rc;
 
+	/* If the commit fails nobody knows what is true. */
+	t->lost = true;
 	if (!t->dirty)
 		return (RC_OK);
 	rc = store_totals_add(tx->db, &t->delta, err);
@@ -237,8 +285,16 @@ tally_flush(struct tally *t, struct tx *tx, struct err *err)
 void
 tally_abort(struct tally *t)
 {
+	struct err err = ERR_INIT;
 
 	memset(&t->delta, 0, sizeof(t->delta));
 	t->dirty = false;
-	t->known = false;
+	while (!t->lost && t->nnotes > 0) {
+		struct note *n = &t->notes[--t->nnotes];
+
+		t->lost = count(t, &n->key, -n->n, &err) != RC_OK;
+	}
+	t->known = t->known && !t->lost;
+	t->nnotes = 0;
+	t->lost = false;
 }

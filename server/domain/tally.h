@@ -3,9 +3,9 @@
  * The totals of the outbox, and how much waits by sender and destination.
  *
  * The totals are a row that each transaction adds its differences to.  What
- * waits is counted in memory, from the store at the start; an abandoned
- * transaction makes it be counted anew.  Both are of messages only: receipts
- * and bounces are never refused for want of room.
+ * waits is counted in memory, from the store at the start; what an abandoned
+ * transaction changed is taken back, or all is counted anew.  Both are of
+ * messages only: receipts and bounces are never refused for want of room.
  * Thread: writer.
  */
 #ifndef DOMAIN_TALLY_H

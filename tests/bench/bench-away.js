@@ -19,6 +19,8 @@ const ROOM = ['--max-pending', '1000000000', '--max-pending-total',
 const LATENCIES = [0, 5];
 const SENDERS = 100;
 const RATES = ['send', 'remote', 'e2e'];
+// A small pile to compare with: so much of the large one.
+const FEW = 0.01;
 
 // What waits behind the dead one; the same rows, long acked; none.
 const SIDES = ['dead', 'settled', 'none'];
@@ -70,24 +72,29 @@ class Away {
 			return;
 		console.error(`piling up ${this.options.messages} messages, ` +
 		    'twice');
-		this.makePile('dead', []);
-		this.makePile('settled', ['--settled']);
+		this.makePile('dead', this.options.messages, []);
+		this.makePile('settled', this.options.messages, ['--settled']);
+		this.makePile('few', this.few(), []);
+	}
+
+	few() {
+		return Math.ceil(this.options.messages * FEW);
 	}
 
 	dataOf(side) {
 		return path.join(this.bench.dir, side);
 	}
 
-	makePile(side, flags) {
+	makePile(side, messages, flags) {
 		const data = this.dataOf(side);
-		const lanes = Math.ceil(this.options.messages / 100);
+		const lanes = Math.ceil(messages / 100);
 
 		lib.copyData(this.bench.base, data);
 		fs.mkdirSync(path.join(data, 'fault'), { recursive: true });
 		fs.writeFileSync(path.join(data, 'fault', GONE), 'down 1\n');
 		execFileSync(path.join(this.options.tools, 'seed'), ['--db',
 			lib.databaseIn(data), '--pile',
-			String(this.options.messages), '--lanes',
+			String(messages), '--lanes',
 			String(Math.min(lanes, 10000)), '--domain', GONE,
 			...flags]);
 	}
@@ -136,6 +143,11 @@ class Away {
 	async dead() {
 		const first = this.turns++;
 
+		for (const side of ['dead', 'few'])
+			this.bench.keep(`${side}-claim`, await this.bench.tool(
+			    'claim-cost', ['--db',
+				lib.databaseIn(this.dataOf(side)),
+				'--domain', GONE]));
 		for (let i = 0; i < SIDES.length; i++) {
 			const side = SIDES[(first + i) % SIDES.length];
 			const data = this.dataOf(side);
@@ -213,6 +225,10 @@ function deadFigures(options) {
 		rows.push([`dead-${rate}-to-none`, 'ratio',
 			'  pending to empty', { least: 0.9 }]);
 	}
+	rows.push(['few-claim', 'us', 'finding 50 to send, of ' +
+		`${count(Math.ceil(options.messages * FEW))}: us`, {}]);
+	rows.push(['dead-claim', 'us',
+		`  of ${count(options.messages)}: us`, {}]);
 	rows.push(['dead-start', 'ms',
 		`start to ready, ${where.dead}, ms`, {}]);
 	return rows;

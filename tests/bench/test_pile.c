@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "contract/rig.h"
+#include "domain/tally.h"
 #include "store/destination.h"
 #include "store/lane.h"
 #include "store/remote.h"
@@ -49,6 +50,22 @@ ready(struct rig *r, const char *domain, struct store_lanes *ret)
 	return (ret->n);
 }
 
+/* What the server counts when it starts. */
+static void
+check_tally(struct rig *r, int64_t u0)
+{
+	struct tx tx = {.db = r->db};
+	struct tally *t = tally_new();
+	struct err err = ERR_INIT;
+
+	assert_non_null(t);
+	assert_int_equal(tally_begin(t, &tx, &err), RC_OK);
+	assert_int_equal(tally_waiting(t), 2 * MESSAGES);
+	/* Lanes 0, 2 and 4 of both. */
+	assert_int_equal(tally_of_sender(t, u0), 2 * 3 * 18);
+	tally_free(t);
+}
+
 static void
 test_pile(void **state)
 {
@@ -71,6 +88,7 @@ test_pile(void **state)
 	assert_int_equal(
 	    rig_number(&r, "SELECT pending FROM outbox_totals"), 2 * MESSAGES);
 
+	check_tally(&r, u0);
 	assert_int_equal(ready(&r, "done.example", &lanes), 0);
 	assert_int_equal(ready(&r, "gone.example", &lanes), LANES);
 	assert_int_equal(
