@@ -448,6 +448,14 @@ domain_new(
 	return (RC_OK);
 }
 
+enum rc
+domain_start(struct domain *d, struct db *db, struct err *err)
+{
+	struct tx tx = {.db = db};
+
+	return (tally_begin(d->tally, &tx, err));
+}
+
 void
 domain_free(struct domain *d)
 {

@@ -50,6 +50,11 @@ struct domain;
 enum rc domain_new(const struct domain_options *options, struct domain **ret,
     struct err *err) MUST_USE;
 
+/* Counts what waits in ${db}, the writer's, before that starts: its first
+ * transaction would have to, while clients wait.  Blocks: half a second for a
+ * million that wait. */
+enum rc domain_start(struct domain *d, struct db *db, struct err *err) MUST_USE;
+
 /* Frees; the writer must be stopped.  NULL is allowed. */
 void domain_free(struct domain *d);
 

@@ -405,7 +405,8 @@ start_threads(struct server *s, struct err *err)
 {
 	enum rc rc;
 
-	if ((rc = writer_start(s->writer, err)) != RC_OK ||
+	if ((rc = domain_start(s->domain, s->db, err)) != RC_OK ||
+	    (rc = writer_start(s->writer, err)) != RC_OK ||
 	    (rc = relay_start(s->relay, err)) != RC_OK ||
 	    (rc = upkeep_start(s->upkeep, err)) != RC_OK ||
 	    (rc = push_start(s->push, err)) != RC_OK ||
