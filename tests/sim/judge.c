@@ -235,7 +235,7 @@ struct end {
 	int bounces;      /* so many in its sender's inbox */
 	int deaths;       /* rows in dead_letter_queue */
 	int64_t spent;    /* retries charged in all its lives */
-	int64_t shown_at; /* first in an inbox; 0: in none */
+	int64_t shown_at; /* its release, in its sender's inbox; 0: not yet */
 };
 
 static const char ends[] =
@@ -250,7 +250,7 @@ static const char ends[] =
     "  FROM dead_letter_queue d WHERE d.outbox_id = o.id"
     "  AND d.resolution = 'requeued'),"
     " (SELECT coalesce(min(i.delivered_at), 0) FROM inbox i"
-    "  WHERE i.mid = o.mid AND i.kind = 1)"
+    "  WHERE i.mid = o.mid AND i.kind = 1 AND i.own = 1)"
     " FROM outbox o JOIN messages m ON m.mid = o.mid"
     " WHERE o.kind = 1 AND m.message_id = ?1";
 
