@@ -245,6 +245,7 @@ core_new(const struct core_options *options, struct core **ret, struct err *err)
 		return (err_set(err, RC_NO_MEMORY, "relay"));
 	c->o = *options;
 	TAILQ_INIT(&c->runnable);
+	TAILQ_INIT(&c->doubtful);
 	c->poll_destination = -1;
 	c->schedule = schedule_new();
 	c->destinations = htab_new(sizeof(int64_t));

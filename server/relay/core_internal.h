@@ -20,6 +20,10 @@
 #define CORE_DELIVERIES 16
 /* Parcels under way, to all destinations together. */
 #define CORE_PARCELS 16
+/* Of these, so many may be on their way to destinations that have not answered
+ * last time: each may be silent until its time-out, and were they all such,
+ * nobody else would be sent anything. */
+#define CORE_PARCELS_DOUBTFUL 8
 /* After a unit that failed, how long until the next try; when the disk is full
  * that is not worth a try, and two log lines, so soon. */
 #define CORE_PAUSE_MS 200
@@ -51,6 +55,7 @@ struct destination {
 	int64_t tokens_at;
 
 	enum place place;
+	bool doubtful;                  /* which queue, while runnable */
 	int64_t until_ms;               /* monotonic, while parked */
 	TAILQ_ENTRY(destination) entry; /* while runnable */
 
@@ -68,6 +73,7 @@ struct parcel_job {
 	struct core_job job;
 	struct core *core;
 	struct destination *to;
+	bool doubtful;           /* it was, when this was claimed */
 	struct parcel_job *next; /* idle, or waiting to be settled */
 };
 
@@ -103,7 +109,7 @@ struct core {
 
 	/* Destinations. */
 	struct htab *destinations;
-	struct destination_queue runnable;
+	struct destination_queue runnable, doubtful;
 	int64_t next_parked_ms; /* the first that is parked may run then */
 	int64_t poll_destination;
 	struct parcel_job *parcels; /* CORE_PARCELS */
@@ -111,6 +117,7 @@ struct core {
 	struct parcel_job *unsettled; /* the writer would not take them */
 	size_t saves;                 /* breakers that are being stored */
 	size_t under_way;             /* parcels not idle */
+	size_t doubtful_under_way;    /* of these, see CORE_PARCELS_DOUBTFUL */
 };
 
 /* ---- core.c ---- */

@@ -73,16 +73,37 @@ may_send_at(struct core *c, struct destination *d)
 	return (0);
 }
 
+/* Whether ${d} may well leave the next parcel without an answer. */
+static bool
+doubtful(const struct destination *d)
+{
+	const struct breaker *b = &d->row.breaker;
+
+	return (b->state != BREAKER_CLOSED || b->failures > 0 ||
+		b->last_success_at == 0);
+}
+
+static struct destination_queue *
+queue_of(struct core *c, const struct destination *d)
+{
+
+	return (d->doubtful ? &c->doubtful : &c->runnable);
+}
+
 /* Puts ${d} where it belongs now. */
 static void
 review(struct core *c, struct destination *d)
 {
 	int64_t at = may_send_at(c, d);
+	bool stays =
+	    d->place == PLACE_RUNNABLE && at == 0 && d->doubtful == doubtful(d);
 
-	if (d->place == PLACE_RUNNABLE && at != 0)
-		TAILQ_REMOVE(&c->runnable, d, entry);
-	if (at == 0 && d->place != PLACE_RUNNABLE)
-		TAILQ_INSERT_TAIL(&c->runnable, d, entry);
+	if (d->place == PLACE_RUNNABLE && !stays)
+		TAILQ_REMOVE(queue_of(c, d), d, entry);
+	if (at == 0 && !stays) {
+		d->doubtful = doubtful(d);
+		TAILQ_INSERT_TAIL(queue_of(c, d), d, entry);
+	}
 	d->place = at == 0  ? PLACE_RUNNABLE
 		   : at < 0 ? PLACE_IDLE
 			    : PLACE_PARKED;
@@ -282,6 +303,7 @@ parcel_done(struct core *c, struct parcel_job *p, int64_t next_due)
 
 	d->in_flight--;
 	c->under_way--;
+	c->doubtful_under_way -= p->doubtful ? 1 : 0;
 	if (next_due != 0 && next_due <= c->wall_ms)
 		d->may_work = true;
 	d->next_due = next_due;
@@ -483,10 +505,23 @@ claim(struct core *c, struct destination *d)
 		return (rc);
 	c->idle_parcels = p->next;
 	c->under_way++;
+	p->doubtful = d->doubtful;
+	c->doubtful_under_way += p->doubtful ? 1 : 0;
 	d->in_flight++;
 	d->claiming = true;
 	review(c, d);
 	return (RC_OK);
+}
+
+/* The one whose turn it is, or NULL. */
+static struct destination *
+first(struct core *c)
+{
+	struct destination *d = NULL;
+
+	if (c->doubtful_under_way < CORE_PARCELS_DOUBTFUL)
+		d = TAILQ_FIRST(&c->doubtful);
+	return (d != NULL ? d : TAILQ_FIRST(&c->runnable));
 }
 
 void
@@ -500,11 +535,10 @@ core_send(struct core *c)
 		return;
 	unpark(c);
 	while (!c->closed && c->mono_ms >= c->pause_until_ms &&
-	       c->idle_parcels != NULL &&
-	       (d = TAILQ_FIRST(&c->runnable)) != NULL) {
+	       c->idle_parcels != NULL && (d = first(c)) != NULL) {
 		/* What was true when it got its place may not be so now. */
 		review(c, d);
-		if (d->place != PLACE_RUNNABLE)
+		if (d->place != PLACE_RUNNABLE || d != first(c))
 			continue;
 		/* Taken from the front, and put at the end when it may run
 		 * again: round robin. */

@@ -119,6 +119,28 @@ describe('other servers', { skip }, () => {
 		assert.match(log, /destination=away\.fault\.test state=closed/);
 	});
 
+	it('many that say nothing do not hold up one that answers (R3, R100)', async (t) => {
+		const server = await faultServer(t);
+		const [ann] = await users(server, 'ann');
+		const other = new Peer(server, 'here');
+
+		await ann.send('bob@here.fault.test', 'it answers');
+		await other.gets(1);
+		// Each keeps a parcel for 20 s; there are 16 of them.
+		const mute = [];
+		for (let i = 0; i < 20; i++) {
+			new Peer(server, `mute${i}`).does({ silent: 1 });
+			mute.push((await ann.send(`bob@mute${i}.fault.test`, 'is anybody there?')).id);
+		}
+		for (let i = 0; i < 3; i++)
+			await ann.send('bob@here.fault.test', `${i}`);
+		assert.equal((await other.gets(4)).length, 4);
+		// None of those has been given up meanwhile to make room.
+		const entries = await Promise.all(mute.map((id) => ann.entry(id)));
+		assert.ok(entries.some((e) => e.state === 'sending'));
+		assert.ok(entries.every((e) => e.last_error === null || e.last_error === undefined));
+	});
+
 	it('a kill at any time loses nothing and doubles nothing (R4, R89, R90)', async (t) => {
 		const server = await faultServer(t);
 		const [ann] = await users(server, 'ann');
