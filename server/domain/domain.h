@@ -50,8 +50,8 @@ struct domain;
 enum rc domain_new(const struct domain_options *options, struct domain **ret,
     struct err *err) MUST_USE;
 
-/* Counts what waits in ${db}, the writer's, before that starts: its first
- * transaction would have to, while clients wait.  Blocks: half a second for a
+/* Counts what waits in ${db} before the writer starts: its first transaction
+ * would have to, while clients wait.  Blocks: half a second for a
  * million that wait. */
 enum rc domain_start(struct domain *d, struct db *db, struct err *err) MUST_USE;
 

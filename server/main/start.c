@@ -400,12 +400,29 @@ make_http(struct server *s, struct err *err)
 	return (http_new(&options, &s->http, err));
 }
 
+/* On a connection of its own: the writer's cache is not filled with what only
+ * this looks at, which each commit would walk through. */
+static enum rc
+count_waiting(struct server *s, struct err *err)
+{
+	struct db_options options = s->db_options;
+	struct db *db;
+	enum rc rc;
+
+	options.mode = DB_READER;
+	if ((rc = db_open(&options, &db, err)) != RC_OK)
+		return (rc);
+	rc = domain_start(s->domain, db, err);
+	db_close(db);
+	return (rc);
+}
+
 static enum rc
 start_threads(struct server *s, struct err *err)
 {
 	enum rc rc;
 
-	if ((rc = domain_start(s->domain, s->db, err)) != RC_OK ||
+	if ((rc = count_waiting(s, err)) != RC_OK ||
 	    (rc = writer_start(s->writer, err)) != RC_OK ||
 	    (rc = relay_start(s->relay, err)) != RC_OK ||
 	    (rc = upkeep_start(s->upkeep, err)) != RC_OK ||
