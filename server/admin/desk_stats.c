@@ -131,6 +131,8 @@ read_stats(struct ask *ask, struct db *db, struct err *err)
 	jw_int(&b, "dead_letters_open", s.dead_open);
 	add_ages(&b, &s, now_ms);
 	add_machine(&b, admin, relay);
+	jw_member(&b, "alerts");
+	alerts_write(admin->alerts, &b);
 	buf_addc(&b, '}');
 	mem_free(relay);
 	ask_json(ask, 200, &b);

@@ -46,6 +46,7 @@ describe('R371 R372 R373 the figures', () => {
 		assert.equal(is.near_failure, 0);
 		assert.equal(is.retry_rate, 0);
 		assert.equal(is.limits.max_pending, 1000);
+		assert.deepEqual(is.alerts, []);
 		assert.ok(is.wal_bytes >= 0);
 		assert.ok(is.relay.last_turn_age_ms >= 0);
 		const later = await eventually(async () => {

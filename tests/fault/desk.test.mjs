@@ -25,7 +25,9 @@ async function world(t, name, options)
 
 describe('the desk and other servers', { skip }, () => {
 	it('a message that was rejected: its attempts, its story, and the way back (R18, R83, R84, R326)', async (t) => {
-		const { server, root, ann, eve, peer, to } = await world(t, 'no');
+		const { server, root, ann, eve, peer, to } = await world(t, 'no',
+			{ args: ['--alert-interval', '1s'] });
+		const alarmed = async () => (await root.ask('stats')).alerts.map((one) => one.name);
 
 		peer.does({ reject: 100 });
 		const { id } = await ann.send(to, 'unwanted');
@@ -57,6 +59,12 @@ describe('the desk and other servers', { skip }, () => {
 		const [entry] = await root.all(`outbox?state=failed&destination=${peer.name}&sender=${ann.name}`, 'entries');
 		assert.equal(entry.id, id);
 
+		const { alerts: [alert] } = await eventually(async () =>
+			(await alarmed()).includes('outbox_failed') && root.ask('stats'), 'an alert is raised');
+		assert.equal(alert.severity, 'critical');
+		assert.ok(alert.text.length > 5);
+		time(alert.since);
+
 		peer.does({});
 		assert.equal((await root.do('POST', 'dead-letters/requeue', { dead_ids: [letter.dead_id] })).requeued, 1);
 		expectStatus(await eve.post(`/v1/outbox/${other.id}/retry`), 200);
@@ -68,6 +76,7 @@ describe('the desk and other servers', { skip }, () => {
 			['accepted', 'attempt', 'outcome', 'failed', 'requeued', 'attempt', 'outcome', 'sent']);
 		assert.equal((await root.ask('stats')).totals.requeued, 2);
 		await until(eve, other.id, 'sent');
+		await eventually(async () => (await alarmed()).length === 0, 'the alert is over');
 		await assertSound(server);
 	});
 
