@@ -234,6 +234,17 @@ describe('the story of a message', () => {
 		assert.deepEqual(names(desk.storyOf(row, now)), ['Accepted', 'Canceled']);
 	});
 
+	it('who had to wait for an earlier one is not to blame', () => {
+		const row = failedStory(1);
+		for (const attempt of row.attempts)
+			attempt.outcome = 'predecessor';
+		const story = desk.storyOf(row, now);
+		assert.ok(story.points.filter((one) => one.till).every((one) => one.kind === 'note'));
+		assert.deepEqual(desk.spent(story).map((one) => one.phase), ['queue', 'try']);
+		assert.equal(desk.outcomeKind('retryable'), 'bad');
+		assert.equal(desk.outcomeKind('duplicate'), 'good');
+	});
+
 	it('events that this page does not know are told by their name', () => {
 		const row = readStory(1);
 		row.timeline.push({ at: row.acked_at, event: 'moved_house', detail: 'to <b>x</b>' });

@@ -192,6 +192,23 @@ describe('an operator finds', () => {
 		await eventually(async () => await page.getByLabel('Sender').inputValue() === '', 'the filter before');
 	});
 
+	it('and what is typed is not lost while figures come in', async (t) => {
+		const operator = await at(t, busy(), { start: 'admin#outbox' });
+		const { page, standin } = operator;
+		await page.getByLabel('Sender').pressSequentially('car');
+		await page.getByLabel('Message id').pressSequentially('0190');
+		await page.getByLabel('Sender').focus();
+		const asked = standin.count('/v1/admin/stats');
+		await eventually(() => standin.count('/v1/admin/stats') >= asked + 3, 'three more answers');
+		await page.keyboard.press('End');
+		await page.keyboard.type('ol');
+		assert.equal(await page.getByLabel('Sender').inputValue(), 'carol');
+		assert.equal(await page.getByLabel('Message id').inputValue(), '0190');
+		await page.keyboard.press('Enter');
+		await eventually(async () => await rows(operator, 'Messages').count() === 1, 'hers');
+		assert.equal(await page.getByLabel('Sender').evaluate((one) => one === document.activeElement), true);
+	});
+
 	it('older ones, page by page, and the way back', async (t) => {
 		const operator = await at(t, badDay(), { start: 'admin#dead' });
 		const { page } = operator;

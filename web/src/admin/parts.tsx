@@ -3,7 +3,7 @@
 // with a shape and a word, filters, the way to older rows.
 
 import type { ComponentChildren, JSX } from 'preact';
-import { useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 
 import { hashOf, messageHash, type Params } from './place.ts';
 import type { Next } from './types.ts';
@@ -155,6 +155,19 @@ export interface Filter {
 	suggest?: string[];
 }
 
+/** A field that keeps what is typed until it is applied, however often the
+ * view is drawn again meanwhile. */
+function Typed(props: { name: string; value: string; hint: string; list: string | undefined }): JSX.Element
+{
+	const { name, value } = props;
+	const [text, setText] = useState(value);
+
+	useEffect(() => setText(value), [value]);
+	return <input id={`f-${name}`} name={name} value={text} maxLength={286} autocomplete="off"
+		autocapitalize="none" spellcheck={false} placeholder={props.hint} list={props.list}
+		onInput={(event) => setText(event.currentTarget.value)} />;
+}
+
 /** Filters as a form: what is chosen stands in the address at once. */
 export function Filters(props: { view: string; params: Params; filters: Filter[];
 	children?: ComponentChildren }): JSX.Element
@@ -184,9 +197,8 @@ export function Filters(props: { view: string; params: Params; filters: Filter[]
 					{options ? <select id={`f-${name}`} name={name} value={params[name] ?? ''}>
 						{options.map(([value, words]) => <option key={value} value={value}
 							selected={value === (params[name] ?? '')}>{words}</option>)}
-					</select> : <input id={`f-${name}`} name={name} value={params[name] ?? ''}
-						maxLength={286} autocomplete="off" autocapitalize="none" spellcheck={false}
-						placeholder={hint} list={suggest ? `f-${name}-list` : undefined} />}
+					</select> : <Typed name={name} value={params[name] ?? ''} hint={hint ?? ''}
+						list={suggest ? `f-${name}-list` : undefined} />}
 					{suggest && <datalist id={`f-${name}-list`}>
 						{suggest.map((one) => <option key={one} value={one} />)}</datalist>}
 				</div>))}

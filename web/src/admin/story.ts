@@ -69,7 +69,7 @@ function attemptPoint(one: Attempt): Point
 
 	return { at: ms(one.started_at), till, name: `Attempt ${one.attempt}`,
 		detail: parts.filter((part) => part !== '').join(', '), kind: kind[outcomeKind(one.outcome)],
-		then: 'retry' };
+		then: one.outcome === 'predecessor' ? 'queue' : 'retry' };
 }
 
 function detailOf(name: string, detail: string | null, row: FullRow): string

@@ -92,12 +92,15 @@ function Breaker({ d, now }: { d: Destination; now: number }): JSX.Element
 	);
 }
 
+const FEW = 100;
+
 /** Destination × age: the darker, the more wait. */
 function Ages({ all, limits }: { all: Destination[]; limits: number[] }): JSX.Element
 {
 	const rows = all.filter((d) => d.name !== '*' && d.pending > 0);
 	const heads = ageHeads(limits);
-	const most = Math.max(1, ...rows.flatMap((d) => d.ages));
+	// A few are never dark.
+	const most = Math.max(FEW, ...rows.flatMap((d) => d.ages));
 
 	return (
 		<section aria-labelledby="ages-title">

@@ -130,10 +130,13 @@ const outcomes: Record<string, string> = {
 export const outcomeWords = (outcome: string | null): string =>
 	outcome === null ? 'under way' : outcomes[outcome] ?? outcome.replace(/_/g, ' ');
 
-/** Whether an attempt ended well, badly, or not yet. */
+/** Ends of attempts for which neither the message nor its destination is to blame. */
+const BLAMELESS = ['predecessor', 'restart', 'lease_lost', 'fenced'];
+
+/** Whether an attempt ended well, badly, or neither. */
 export function outcomeKind(outcome: string | null): 'good' | 'bad' | 'open'
 {
-	if (outcome === null)
+	if (outcome === null || BLAMELESS.includes(outcome))
 		return 'open';
 	return ['accepted', 'duplicate', 'later'].includes(outcome) ? 'good' : 'bad';
 }
