@@ -197,6 +197,22 @@ describe('the story of a message', () => {
 		assert.equal(again.points.at(-1).at, null);
 	});
 
+	it('what happens within one millisecond stands in its order', () => {
+		const row = failedStory(1);
+		const first = row.attempts[0];
+		Object.assign(first, { finished_at: first.started_at, outcome: 'rejected' });
+		const again = new Date(Date.parse(first.started_at) + HOUR).toISOString();
+		row.attempts = [first, { ...first, attempt: 2, started_at: again, finished_at: again, outcome: 'accepted' }];
+		row.state = 'sent';
+		row.sent_at = again;
+		row.timeline = [{ at: first.started_at, event: 'accepted', detail: null },
+			{ at: first.started_at, event: 'failed', detail: 'rejected' },
+			{ at: again, event: 'requeued', detail: null }, { at: again, event: 'sent', detail: null }];
+		row.created_at = first.started_at;
+		assert.deepEqual(names(desk.storyOf(row, now)).slice(0, 6),
+			['Accepted', 'Attempt 1', 'Failed', 'Requeued', 'Attempt 2', 'Sent']);
+	});
+
 	it('scheduled: what is to come has no time, or the one that is planned', () => {
 		const due = new Date(now + HOUR).toISOString();
 		const row = fullRow(1, { state: 'pending', sent_at: null, acked_at: null, labels: ['scheduled'],

@@ -129,9 +129,9 @@ function happened(row: FullRow): Point[]
 		for (const point of points)
 			if (point.name === 'Accepted')
 				point.then = 'scheduled';
-	// Within one millisecond: accepted, due, attempts, and then what came of them.
-	const order = ['Accepted', 'Due', 'Attempt', 'Sent', 'Delivered', 'Read', 'Failed', 'Expired', 'Discarded',
-		'Requeued'];
+	// Within one millisecond: what leads to an attempt, attempts, what came of them.
+	const order = ['Accepted', 'Due', 'Requeued', 'Attempt', 'Sent', 'Delivered', 'Read', 'Failed', 'Expired',
+		'Discarded'];
 	const rank = (one: Point) => order.indexOf(one.till === undefined ? one.name : 'Attempt');
 	return points.sort((a, b) => a.at! - b.at! || rank(a) - rank(b));
 }
