@@ -222,6 +222,10 @@ take_rows(struct taking *t, struct err *err)
 			rc = put_item(t, &rows[i], false, err);
 		if (rows[i].rescue_count >= CLAIM_ALONE_AFTER)
 			t->full = true;
+		/* What was refused before may be refused again: those behind it
+		 * would only have travelled for nothing. */
+		if (rows[i].retry_count > 0)
+			break;
 	}
 	if (rc != RC_OK || t->u->parcel->n > t->before)
 		return (rc);
