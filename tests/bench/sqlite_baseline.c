@@ -295,7 +295,7 @@ add_lane(
 
 	lane->next = 1;
 	RUN(c, SQL_LANE_INSERT, each_id, &lane->id, INT(conv), db_v_str("user"),
-	    INT(dest), INT(class), INT(c->now_ms));
+	    INT(dest), INT(class), INT(c->now_ms), INT(1), db_v_str("local"));
 }
 
 static void
