@@ -34,7 +34,7 @@ describe('R51 R135 R224 ack', () => {
 		assert.equal((await bob.get('/v1/inbox')).body.acked, 2);
 	});
 
-	it('lower and equal ones change nothing', async () => {
+	it('R94 lower and equal ones change nothing', async () => {
 		const { bob } = await filled(3);
 		await bob.ack(3);
 		assert.equal((await bob.ack(1)).acked, 3);

@@ -21,7 +21,7 @@
 
 /* ---- retries ---- */
 
-/* (R44, R45, R46, R348 to R352) */
+/* (R44, R45, R46, R43, R75, R348-R352, R354) */
 static void
 test_schedules(void **state)
 {

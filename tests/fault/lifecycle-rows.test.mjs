@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+//
+// The lifecycle of an outbox message as the source documents tell it, on its
+// way to another server: the five steps of the outbox, retries until they are
+// used up, what a failed message leaves behind, and downtime.
+//
+// Needs a build with --enable-faults, named by TWINBOXD_FAULTS; without it the
+// tests are skipped, with TWINBOX_FAULTS_REQUIRED=1 they fail.
+
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+
+import { operator } from '../e2e/desk.mjs';
+import { time } from '../e2e/expect.mjs';
+import { assertSound } from '../e2e/fsck.mjs';
+import { users } from '../e2e/harness.mjs';
+import { entryWhen, faultServer, Peer, skip } from './remote.mjs';
+
+async function world(t, name, options)
+{
+	const server = await faultServer(t, options);
+	const [root, [ann]] = await Promise.all([operator(server), users(server, 'ann')]);
+
+	return { server, root, ann, peer: new Peer(server, name), to: `bob@${name}.fault.test` };
+}
+
+/** The audit of ${id}: [outcome, error] of each attempt. */
+async function attempts(root, id)
+{
+	const [row] = (await root.ask(`outbox/${id}`)).rows;
+
+	return row.attempts.map((one) => [one.outcome, one.error]);
+}
+
+describe('the lifecycle on the way to another server', { skip }, () => {
+	// The stages pending, sending, pending, sending, sent: what each shows.
+	it('R25 R69 R244 R292 R302 R303 R307 R308 R327 R358 R360 R361 R362 pending, sending, waiting for ' +
+	   'a retry, sent', async (t) => {
+		const { root, ann, peer, to } = await world(t, 'stages');
+
+		peer.does({ latency: 3000, retry: 100, wait: 5000 });
+		const { id, state } = await ann.send(to, 'in stages');
+		assert.equal(state, 'pending');
+		const sending = await entryWhen(ann, id, (e) => e.state === 'sending', 'it is under way');
+		assert.equal(sending.attempts, 1);
+		assert.equal(sending.sent_at, null);
+		assert.equal((await root.ask('stats')).states.sending, 1);
+		const waits = await entryWhen(ann, id, (e) => e.retry_count === 1, 'it was refused for now');
+		assert.equal(waits.state, 'pending');
+		assert.ok(waits.labels.includes('retrying'));
+		assert.equal(waits.last_error, 'inbox_full');
+		assert.ok(time(waits.next_retry_at) > time(waits.last_status_at));
+		assert.equal((await root.ask('stats')).states.sending, 0);
+		peer.does({});
+		const sent = await entryWhen(ann, id, (e) => e.state === 'sent', 'it is sent');
+		assert.equal(sent.next_retry_at, null);
+		assert.equal(sent.last_error, null);
+		assert.equal(sent.event_time, waits.event_time);
+		assert.equal(sent.created_at, waits.created_at);
+		assert.ok(time(sent.sent_at) >= time(sent.last_attempt_at));
+		// Not before its time.
+		const [row] = (await root.ask(`outbox/${id}`)).rows;
+		assert.ok(time(row.attempts[1].started_at) >= time(waits.next_retry_at));
+		assert.deepEqual(row.attempts.map((one) => one.outcome), ['retryable', 'accepted']);
+	});
+
+	// Its destination asks for a millisecond between retries, so that ten of
+	// them take no five minutes.
+	it('R28 R47 R48 R64 R72 R73 R75 R87 R293 R317 R319 R321 R323 R347 R353 R363 R127 R194 R213 R214 R236 ' +
+	   'the eleventh refusal is the last', async (t) => {
+		const { server, root, ann, peer, to } = await world(t, 'full');
+		const ws = await ann.ws({ outbox: true });
+
+		peer.does({ retry: 100, wait: 1 });
+		const { id, max_retries } = await ann.send(to, 'again and again');
+		assert.equal(max_retries, 10);
+		const failed = await entryWhen(ann, id, (e) => e.state === 'failed', 'its retries are used up');
+		assert.equal(failed.retry_count, 10);
+		assert.equal(failed.attempts, 11);
+		assert.equal(failed.last_error, 'inbox_full');
+		assert.deepEqual(peer.has(), []);
+		// Its sender is told, in his inbox and on what is open.
+		const bounce = await ann.event((e) => e.kind === 'bounce', 'the bounce');
+		assert.deepEqual([bounce.of, bounce.state, bounce.to], [id, 'failed', to]);
+		assert.match(bounce.reason, /retries/);
+		await ws.wait((f) => f.type === 'outbox' && f.entry.id === id && f.entry.state === 'failed',
+			'the entry as failed');
+		await ws.close();
+		// An operator finds it, with the reason and each attempt.
+		const [letter, ...rest] = await root.all('dead-letters', 'dead_letters');
+		assert.deepEqual(rest, []);
+		assert.deepEqual([letter.id, letter.state, letter.reason, letter.last_error, letter.retry_count],
+			[id, 'failed', 'max_retries', 'inbox_full', 10]);
+		assert.deepEqual(await attempts(root, id), Array(11).fill(['retryable', 'inbox_full']));
+		const stats = await root.ask('stats');
+		assert.equal(stats.states.failed, 1);
+		assert.equal(stats.total_retries, 10);
+		assert.equal(stats.dead_letters_open, 1);
+		// It stays failed until somebody deals with it; then it is as new.
+		await server.restart();
+		assert.equal((await ann.entry(id)).state, 'failed');
+		peer.does({});
+		assert.equal((await root.do('POST', 'dead-letters/requeue', { dead_ids: [letter.dead_id] })).requeued, 1);
+		assert.equal((await peer.gets(1))[0].id, id);
+		assert.equal((await entryWhen(ann, id, (e) => e.state === 'sent', 'it is sent')).retry_count, 0);
+		await assertSound(server);
+	});
+
+	it('R9 R11 R245 an answer that was promised and never comes: offered again', async (t) => {
+		const { root, ann, peer, to } = await world(t, 'later', { args: ['--ack-timeout', '2s'] });
+
+		peer.does({ later: 100 });
+		const { id } = await ann.send(to, 'later, they said');
+		const waits = await entryWhen(ann, id, (e) => e.state === 'sent', 'it waits for the answer');
+		assert.equal(waits.attempts, 1);
+		assert.equal(waits.retry_count, 0);
+		assert.deepEqual(peer.has(), []);
+		peer.does({});
+		assert.equal((await peer.gets(1))[0].attempt, 2);
+		const sent = await entryWhen(ann, id, (e) => e.state === 'sent' && e.attempts === 2, 'it is sent');
+		assert.equal(sent.retry_count, 1);
+		assert.deepEqual(await attempts(root, id), [['later', null], ['accepted', null]]);
+	});
+
+	it('R31 R33 what the carrier says decides: taken, again, never, or it was not reached', async (t) => {
+		const { root, ann, peer, to } = await world(t, 'says');
+		const sends = (text) => ann.send(to, text);
+
+		peer.does({ down: 1 });
+		const first = await sends('not reached');
+		const away = await entryWhen(ann, first.id, (e) => e.attempts >= 1 && e.state === 'pending', 'put off');
+		assert.equal(away.retry_count, 0);
+		assert.equal(away.last_error, 'connection refused');
+		peer.does({});
+		await entryWhen(ann, first.id, (e) => e.state === 'sent', 'taken');
+		peer.does({ retry: 100, wait: 2000 });
+		const again = await sends('again');
+		await entryWhen(ann, again.id, (e) => e.retry_count >= 1, 'again');
+		peer.does({ reject: 100 });
+		const never = await entryWhen(ann, again.id, (e) => e.state === 'failed', 'never');
+		assert.equal(never.last_error, 'unknown_recipient');
+		assert.deepEqual((await attempts(root, first.id)).at(-1), ['accepted', null]);
+		const said = await attempts(root, again.id);
+		assert.deepEqual(said[0], ['retryable', 'inbox_full']);
+		assert.deepEqual(said.at(-1), ['rejected', 'unknown_recipient']);
+	});
+
+	// Each kind of trouble until it has been felt; but for the last, which is
+	// the messages' own, nobody is charged.
+	it('R40 R126 R128 R196 R234 R238 R415 R417 R425 downtime of every kind, then all of it, once and ' +
+	   'in order', async (t) => {
+		const { server, root, ann, peer, to } = await world(t, 'storm');
+		const ids = [];
+
+		for (const [wishes, error] of [
+			[{ down: 1 }, 'connection refused'],
+			[{ status: 503 }, 'the whole was refused'],
+			[{ lost: 100 }, 'the answer was lost'],
+		]) {
+			peer.does(wishes);
+			for (let i = 0; i < 5; i++)
+				ids.push((await ann.send(to, `${error} ${i}`)).id);
+			const felt = await entryWhen(ann, ids[0], (e) => e.state === 'pending' && e.last_error === error, error);
+			assert.equal(felt.retry_count, 0);
+		}
+		await server.restart();
+		peer.does({ none: 20, wait: 1 });
+		await entryWhen(ann, ids[0], (e) => e.state === 'sent', 'it is sent');
+		peer.does({});
+		assert.deepEqual((await peer.gets(ids.length)).map((got) => got.id), ids);
+		for (const id of ids)
+			await entryWhen(ann, id, (e) => e.state === 'sent', 'it is sent');
+		assert.equal(peer.has().length, ids.length);
+		assert.deepEqual(await root.all('dead-letters', 'dead_letters'), []);
+	});
+});
