@@ -18,7 +18,6 @@
 
 #define QUEUE_LIMIT 20000
 #define READS_LIMIT 20000
-#define RELAY_POLL_MS 1000
 
 /* ---- where committed things go; threads: writer (wake), sync (news) ---- */
 

@@ -17,6 +17,9 @@
 #include "relay/core.h"
 #include "store/writer.h"
 
+/* How often the safety poll looks, if nobody says otherwise. */
+#define RELAY_POLL_MS 1000
+
 struct relay;
 
 struct relay_options {

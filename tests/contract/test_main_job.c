@@ -13,8 +13,8 @@
 #include "contract/rig.h"
 #include "model/event.h"
 
-/* R133 R134 R158 R159 R160 R161 R168 R188 R190 R198 R429: one transaction
- * holds the message, its outbox row and the sender's own copy. */
+/* R133 R134 R158 R159 R160 R161 R168 R188 R190 R198 R296 R297 R359 R429: one
+ * transaction holds the message, its outbox row and the sender's own copy. */
 static void
 test_send_writes_all(void **state)
 {
@@ -49,7 +49,7 @@ test_send_writes_all(void **state)
 	rig_close(&r);
 }
 
-/* R165 R167 R392 R393 R395 R409 R412 R432 R433: delivery puts it into the
+/* R165 R167 R192 R392 R393 R395 R409 R412 R432 R433: delivery puts it into the
  * inbox, settles the row and advances the lane's cursor. */
 static void
 test_deliver(void **state)

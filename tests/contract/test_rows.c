@@ -82,7 +82,7 @@ teardown(void **state)
 
 /* ---- the schema ---- */
 
-/* R12-R21 R57-R61 R85 R87 R174-R178 R180-R185 R285 R380 R381 R398-R403: the
+/* R12-R21 R57-R61 R85 R87 R174-R177 R180-R185 R285 R380 R381 R398-R403: the
  * columns, their types and what they are without being told. */
 static void
 test_columns(void **state)
@@ -144,7 +144,7 @@ test_indexes(void **state)
 
 /* ---- the clock ---- */
 
-/* R340 R343 R344: every time is the clock's, and none is SQL's: with a clock
+/* R179 R184 R340 R343 R344: every time is the clock's, and none is SQL's: with a clock
  * that stands still all of them are known to the millisecond. */
 static void
 test_one_clock(void **state)

@@ -179,7 +179,7 @@ test_bad_plans(void **state)
 	rig_close(&r);
 }
 
-/* R295 R336: what must not change is refused by the database itself. */
+/* R295 R336 R380: what must not change is refused by the database itself. */
 static void
 test_immutable(void **state)
 {

@@ -222,20 +222,131 @@ test_none_forgotten(void **state)
 	assert_true(n > 0);
 }
 
-/* The database's own CHECK: no other state than those of the table. */
+/* R289: the database's own CHECK: no other state than those of the table, and
+ * none is none. */
 static void
 test_no_other_state(void **state)
 {
+	static const char *const others[] = {"'lost'", "''", "NULL", "0"};
 	struct target t = fresh_row(OUTBOX_PENDING, false);
 	char sql[96];
+	size_t i;
 
 	(void)state;
+	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		(void)snprintf(sql, sizeof(sql),
+		    "UPDATE outbox SET state = %s WHERE id = %lld", others[i],
+		    (long long)t.id);
+		assert_int_equal(sqlite3_exec(hand, sql, NULL, NULL, NULL),
+		    SQLITE_CONSTRAINT);
+		assert_int_equal(state_of(t.id), OUTBOX_PENDING);
+	}
+}
+
+/* ---- what a move writes ---- */
+
+static enum rc
+count_row(void *arg, const struct db_row *row, struct err *err)
+{
+
+	(void)row;
+	(void)err;
+	(*(size_t *)arg)++;
+	return (RC_OK);
+}
+
+/* Runs ${stmt}; how many rows it gave. */
+static size_t
+run(int stmt, const struct db_val *v, size_t n)
+{
+	struct err err = ERR_INIT;
+	size_t rows = 0;
+
+	assert_int_equal(db_begin(rig.db, &err), RC_OK);
+	if (db_run(rig.db, stmt, v, n, count_row, &rows, NULL, &err) != RC_OK)
+		fail_msg("%s: %s", sql_sqlite[stmt].name, err.text);
+	assert_int_equal(db_commit(rig.db, &err), RC_OK);
+	return (rows);
+}
+
+/* A pending row to another server, in a lane of its own. */
+static struct target
+fresh_remote(void)
+{
+	struct target t = fresh_row(OUTBOX_PENDING, false);
+	char sql[400];
+
+	t.lane += 1000000;
 	(void)snprintf(sql, sizeof(sql),
-	    "UPDATE outbox SET state = 'lost' WHERE id = %lld",
-	    (long long)t.id);
-	assert_int_equal(
-	    sqlite3_exec(hand, sql, NULL, NULL, NULL), SQLITE_CONSTRAINT);
-	assert_int_equal(state_of(t.id), OUTBOX_PENDING);
+	    "INSERT INTO outbox (event_id, kind, mid, conversation_id, "
+	    "sender_id, lane_id, lane_seq, dest_kind, dest_id, event_time, "
+	    "created_at, last_status_at) SELECT randomblob(16), kind, mid, "
+	    "conversation_id, sender_id, %lld, 1, 'server', dest_id, "
+	    "event_time, created_at, last_status_at FROM outbox "
+	    "WHERE id = %lld",
+	    (long long)t.lane, (long long)t.id);
+	assert_int_equal(sqlite3_exec(hand, sql, NULL, NULL, NULL), SQLITE_OK);
+	t.id = sqlite3_last_insert_rowid(hand);
+	t.place = 1;
+	return (t);
+}
+
+static size_t
+claimable(const struct target *t)
+{
+	const struct db_val v[] = {
+	    db_v_i64(t->lane), db_v_i64(t->place), db_v_i64(10)};
+
+	return (run(SQL_REMOTE_CLAIM, v, 3));
+}
+
+/* Dies unless that is what the row tells: state, attempts, retries, error, when
+ * next and since when, in milliseconds after the rig's start. */
+static void
+assert_row(const struct target *t, const char *want)
+{
+	char sql[400];
+
+	(void)snprintf(sql, sizeof(sql),
+	    "SELECT state || ' ' || attempts || ' ' || retry_count || ' ' || "
+	    "coalesce(last_error, '-') || ' ' || "
+	    "coalesce(next_retry_at - 1700000000000, '-') || ' ' || "
+	    "(last_status_at - 1700000000000) FROM outbox WHERE id = %lld",
+	    (long long)t->id);
+	assert_string_equal(rig_text(&rig, sql), want);
+}
+
+/* R298 R304 R305 R342: claiming takes a row out of what can be claimed and
+ * counts the attempt; a retry puts it back with why, how often, when next and
+ * since when, in one statement and by the clock. */
+static void
+test_claim_and_retry(void **state)
+{
+	struct target t = fresh_remote();
+	const int64_t start = rig.clk.wall_ms - RIG_START_MS;
+	struct db_val back[5];
+	char want[80];
+
+	(void)state;
+	assert_int_equal(claimable(&t), 1);
+	clk_fake_advance(&rig.clk, 10);
+	back[0] = db_v_i64(t.id);
+	back[1] = db_v_i64(rig.clk.wall_ms);
+	(void)run(SQL_REMOTE_SENDING, back, 2);
+	(void)snprintf(want, sizeof(want), "sending 1 0 - - %lld",
+	    (long long)start + 10);
+	assert_row(&t, want);
+	assert_int_equal(claimable(&t), 0);
+	clk_fake_advance(&rig.clk, 10);
+	back[1] = db_v_i64(rig.clk.wall_ms);
+	back[2] = db_v_i64(1);
+	back[3] = db_v_i64(rig.clk.wall_ms + 1000);
+	back[4] = db_v_str("full");
+	(void)run(SQL_REMOTE_BACK, back, 5);
+	(void)snprintf(want, sizeof(want), "pending 1 1 full %lld %lld",
+	    (long long)start + 1020, (long long)start + 20);
+	assert_row(&t, want);
+	assert_int_equal(claimable(&t), 1);
 }
 
 static void
@@ -264,6 +375,7 @@ main(void)
 	    cmocka_unit_test(test_pairs),
 	    cmocka_unit_test(test_none_forgotten),
 	    cmocka_unit_test(test_no_other_state),
+	    cmocka_unit_test(test_claim_and_retry),
 	    cmocka_unit_test(test_every_move_made),
 	};
 

@@ -43,7 +43,7 @@ describe('R82 R172 R281 R282 R283 R284 R286 R287 R288 R290 R291 an entry', () =>
 		assert.equal(destination.last_error, null);
 	});
 
-	it('R26 sent is stable, however long its person is away', async () => {
+	it('R26 R314 sent is stable, however long its person is away', async () => {
 		const [ann, bob] = await users(server, 'ann', 'bob');
 		const { id } = await ann.send(bob.name, 'waiting for you');
 		const one = await ann.entryWhen(id, (e) => e.state === 'sent', 'is sent');

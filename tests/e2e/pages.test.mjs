@@ -56,7 +56,7 @@ describe('R68 R71 R424 /metrics', () => {
 			assert.match(name, /^twinbox_|^process_/);
 	});
 
-	it('R70 R157 counts what happened', async () => {
+	it('R70 R157 R338 counts what happened', async () => {
 		const [ann, bob] = await users(server, 'ann', 'bob');
 		const was = samples((await server.rest().get('/metrics')).text);
 		for (let i = 0; i < 3; i++) {

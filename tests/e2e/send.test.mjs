@@ -116,7 +116,7 @@ describe('one message', () => {
 		['percent signs', '%s%n%d %00 %'],
 	];
 	for (const [what, body] of texts) {
-		it(`R149 the text comes out byte for byte: ${what}`, async () => {
+		it(`R149 R178 R252 R285 the text comes out byte for byte: ${what}`, async () => {
 			const ws = await bob.ws();
 			const entry = await ann.send(bob.name, body);
 			assert.equal((await ws.received(entry.id)).body, body);

@@ -10,10 +10,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
-import { operator } from '../e2e/desk.mjs';
+import { operator, sendMany } from '../e2e/desk.mjs';
 import { time } from '../e2e/expect.mjs';
 import { assertSound } from '../e2e/fsck.mjs';
-import { users } from '../e2e/harness.mjs';
+import { expectStatus, users } from '../e2e/harness.mjs';
 import { entryWhen, faultServer, Peer, skip } from './remote.mjs';
 
 async function world(t, name, options)
@@ -120,6 +120,39 @@ describe('the lifecycle on the way to another server', { skip }, () => {
 		const sent = await entryWhen(ann, id, (e) => e.state === 'sent' && e.attempts === 2, 'it is sent');
 		assert.equal(sent.retry_count, 1);
 		assert.deepEqual(await attempts(root, id), [['later', null], ['accepted', null]]);
+	});
+
+	it('R349 R354 the profile of retries is a setting: half a minute after the first refusal', async (t) => {
+		const { ann, peer, to } = await world(t, 'patient', { args: ['--retry-profile', 'relay'] });
+
+		peer.does({ retry: 100 });
+		const { id } = await ann.send(to, 'patience');
+		const waits = await entryWhen(ann, id, (e) => e.retry_count === 1, 'it waits for a retry');
+		const delay = time(waits.next_retry_at) - time(waits.last_status_at);
+		assert.ok(delay >= 24_000 && delay <= 36_000, `retry after ${delay} ms`);
+		// Its sender may be less patient.
+		peer.does({});
+		expectStatus(await ann.post(`/v1/outbox/${id}/retry`), 200);
+		assert.equal((await peer.gets(1))[0].id, id);
+	});
+
+	// Two may go at once, the rest by the clock: never faster, whoever is slow.
+	it('R369 a destination is sent no more than so many a second', async (t) => {
+		const { root, ann, peer, to } = await world(t, 'paced');
+		const first = await ann.send(to, 'first');
+		const started = [];
+
+		await entryWhen(ann, first.id, (e) => e.state === 'sent', 'the destination is known');
+		await root.pause(peer.name);
+		await root.do('PATCH', `destinations/${peer.name}`, { per_second: 2 });
+		const ids = await sendMany(ann, to, 6);
+		await root.resume(peer.name);
+		assert.deepEqual((await peer.gets(7)).map((got) => got.id), [first.id, ...ids]);
+		for (const id of ids) {
+			await entryWhen(ann, id, (e) => e.state === 'sent', 'it is sent');
+			started.push(time((await root.ask(`outbox/${id}`)).rows[0].attempts[0].started_at));
+		}
+		assert.ok(started.at(-1) - started[0] >= 1500, started.map((at) => at - started[0]).join(' '));
 	});
 
 	it('R31 R33 what the carrier says decides: taken, again, never, or it was not reached', async (t) => {

@@ -340,8 +340,8 @@ test_more(void **state)
 	assert_int_equal(times(8), 2);
 }
 
-/* Nobody woke it: what is there at the start is found at once, what comes
- * later by the safety poll. */
+/* R37 R76: nobody woke it: what is there at the start is found at once, what
+ * comes later by the safety poll, each second. */
 static void
 test_lost_wake(void **state)
 {
@@ -350,6 +350,7 @@ test_lost_wake(void **state)
 	int64_t alice, first;
 
 	(void)state;
+	assert_int_equal(RELAY_POLL_MS, 1000);
 	rig_open(&r);
 	alice = rig_user(&r, "alice", NULL);
 	(void)rig_user(&r, "bob", NULL);
@@ -490,8 +491,8 @@ test_never_started(void **state)
 	relay_free(NULL);
 }
 
-/* After a restart many lanes owe and no wake names them: they are not found at
- * the pace of the safety poll. */
+/* R37 R408 R420: after a restart many lanes owe and no wake names them: they
+ * are not found at the pace of the safety poll.  Fifty at most go together. */
 static void
 test_many_lanes_at_start(void **state)
 {
@@ -521,6 +522,7 @@ test_many_lanes_at_start(void **state)
 	relay = start_fake(&r, TAKE, LONG_MS);
 	wait_seen(1100);
 	stop(relay);
+	assert_true(post.offers >= 1100 / 50);
 	rig_close(&r);
 }
 

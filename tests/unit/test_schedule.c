@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "model/message.h"
 #include "relay/schedule.h"
 
 static void
@@ -124,6 +125,36 @@ test_first_in_first_out(void **state)
 	schedule_free(s);
 }
 
+/* R86: what has a higher priority goes first, and within one priority what has
+ * waited longest; 8 to 4 to 1, so that the lowest still moves. */
+static void
+test_priorities(void **state)
+{
+	static const int classes[] = {
+	    PRIORITY_LOW, PRIORITY_NORMAL, PRIORITY_HIGH};
+	int64_t lanes[50];
+	struct schedule *s;
+	size_t taken[3] = {0, 0, 0};
+	int i, k;
+
+	(void)state;
+	s = schedule_new();
+	for (k = 0; k < 3; k++)
+		for (i = 1; i <= 20; i++)
+			assert_int_equal(
+			    schedule_wake(s, k * 100 + i, classes[k]), RC_OK);
+	assert_int_equal(take(s, lanes, 13), 13);
+	assert_int_equal(lanes[0], 201);
+	for (i = 0; i < 13; i++) {
+		k = (int)(lanes[i] / 100);
+		assert_int_equal(lanes[i] % 100, ++taken[k]);
+	}
+	assert_int_equal(taken[2], 8);
+	assert_int_equal(taken[1], 4);
+	assert_int_equal(taken[0], 1);
+	schedule_free(s);
+}
+
 #define MANY 20000
 
 /* Many lanes, coming and going: each that was woken is taken, and the table
@@ -188,6 +219,7 @@ main(void)
 	    cmocka_unit_test(test_wake_take_done),
 	    cmocka_unit_test(test_woken_while_busy),
 	    cmocka_unit_test(test_first_in_first_out),
+	    cmocka_unit_test(test_priorities),
 	    cmocka_unit_test(test_many),
 	    cmocka_unit_test(test_no_memory),
 	};

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+//
+// The lifecycle of an outbox message as the source documents tell it, for
+// people of this server: the five steps of the outbox, and the five things
+// that the cursor's document has one look at.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { after, afterEach, before, describe, it } from 'node:test';
+
+import { operator } from './desk.mjs';
+import { time } from './expect.mjs';
+import { eventually, once, serverForFile, users } from './harness.mjs';
+
+const server = serverForFile({ before, after, afterEach });
+const desk = once(() => operator(server));
+
+describe('the five steps of the outbox', () => {
+	it('R5 R7 R10 R30 kept, offered, sent, waited for, acked', async () => {
+		const [root, [ann, bob]] = await Promise.all([desk(), users(server, 'ann', 'bob')]);
+
+		await root.pause();
+		const entry = await ann.send(bob.name, 'five steps');       // 1
+		assert.equal(entry.state, 'pending');
+		assert.ok(fs.statSync(path.join(server.data, 'twinbox.db')).size > 0);
+		assert.equal((await ann.entry(entry.id)).attempts, 0);
+		await root.resume();                                        // 2
+		const sent = await ann.entryWhen(entry.id, (e) => e.state === 'sent', 'is sent'); // 3
+		assert.equal(sent.attempts, 1);
+		assert.equal(sent.acked_at, null);                          // 4
+		await bob.ack((await bob.received(entry.id)).seq);          // 5
+		const acked = await ann.entryWhen(entry.id, (e) => e.state === 'acked', 'is acked');
+		assert.ok(time(acked.acked_at) >= time(sent.sent_at));
+	});
+});
+
+describe('the cursor of a conversation', () => {
+	it('R37 R382 R404 R408 R411 R413 R429 R430 R432 R433 begins at 1 and 0, keeps the ' +
+	   'order and moves', async () => {
+		const [root, [ann, bob]] = await Promise.all([desk(), users(server, 'ann', 'bob')]);
+		const lane = async () => (await root.all('lanes?destination=local&state=local', 'lanes'))
+			.find((one) => one.to === bob.name && one.class === 'messages');
+		const ids = [];
+
+		assert.equal(await lane(), undefined);
+		await root.pause();
+		for (let i = 0; i < 5; i++)
+			ids.push((await ann.send(bob.name, `number ${i}`)).id);
+		const first = await lane();
+		assert.deepEqual([first.next_seq, first.last_published_seq, first.tail_seq, first.pending], [1, 0, 5, 5]);
+		assert.deepEqual((await bob.inbox()).events, []);
+		await root.resume();
+		const last = await eventually(async () => {
+			const one = await lane();
+			return one.pending === 0 && one;
+		}, 'all is delivered');
+		assert.deepEqual([last.next_seq, last.last_published_seq], [6, 5]);
+		assert.ok(time(last.updated_at) > time(first.updated_at));
+		assert.deepEqual((await bob.inbox()).events.map((e) => e.id), ids);
+		for (const id of ids)
+			time((await ann.entry(id)).sent_at);
+	});
+});
