@@ -144,7 +144,7 @@ describe('the cursor', () => {
 		assert.equal(Object.keys(server.hellos[0])[0], 'type');
 	});
 
-	it('acks what was shown, once it is stored; the next process begins there', async () => {
+	it('R50 acks what was shown, once it is stored; the next process begins there', async () => {
 		const server = new Played({
 			session(socket, hello)
 			{

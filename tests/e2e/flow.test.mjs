@@ -45,7 +45,7 @@ describe('the inbox pattern', () => {
 
 describe('the outbox pattern', () => {
 	it('R111 R112 R113 R124 R158 R159 R160 R161 R162 R163 R164 R165 R166 R167 R169 R190 R193 ' +
-	   'R195 R197 R242 R405 R406 R416 accepted first, then delivered in the background', async () => {
+	   'R195 R197 R242 R251 R405 R406 R416 accepted first, then delivered in the background', async () => {
 		const [alice, bob] = await users(server, 'alice', 'bob');
 		const answer = expectStatus(await alice.post('/v1/messages',
 			{ to: bob.name, body: 'Hello from outbox!' }), 201);

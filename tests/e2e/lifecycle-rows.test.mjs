@@ -17,7 +17,7 @@ const server = serverForFile({ before, after, afterEach });
 const desk = once(() => operator(server));
 
 describe('the five steps of the outbox', () => {
-	it('R5 R7 R10 R30 kept, offered, sent, waited for, acked', async () => {
+	it('R5 R7 R10 R30 R170 kept, offered, sent, waited for, acked', async () => {
 		const [root, [ann, bob]] = await Promise.all([desk(), users(server, 'ann', 'bob')]);
 
 		await root.pause();

@@ -66,7 +66,7 @@ describe('the lifecycle on the way to another server', { skip }, () => {
 
 	// Its destination asks for a millisecond between retries, so that ten of
 	// them take no five minutes.
-	it('R28 R47 R48 R64 R72 R73 R75 R87 R293 R317 R319 R321 R323 R347 R353 R363 R127 R194 R213 R214 R236 ' +
+	it('R28 R47 R48 R64 R72 R73 R75 R87 R293 R317 R319 R321 R323 R347 R353 R363 R127 R171 R194 R213 R214 R236 ' +
 	   'the eleventh refusal is the last', async (t) => {
 		const { server, root, ann, peer, to } = await world(t, 'full');
 		const ws = await ann.ws({ outbox: true });
@@ -155,7 +155,7 @@ describe('the lifecycle on the way to another server', { skip }, () => {
 		assert.ok(started.at(-1) - started[0] >= 1500, started.map((at) => at - started[0]).join(' '));
 	});
 
-	it('R31 R33 what the carrier says decides: taken, again, never, or it was not reached', async (t) => {
+	it('R31 R33 R276 R277 R278 R279 R280 what the carrier says decides: taken, again, never, or nothing', async (t) => {
 		const { root, ann, peer, to } = await world(t, 'says');
 		const sends = (text) => ann.send(to, text);
 
@@ -166,6 +166,14 @@ describe('the lifecycle on the way to another server', { skip }, () => {
 		assert.equal(away.last_error, 'connection refused');
 		peer.does({});
 		await entryWhen(ann, first.id, (e) => e.state === 'sent', 'taken');
+		// Of a message that it says nothing of: as if it had said "again".
+		peer.does({ none: 100, wait: 2000 });
+		const silence = await sends('nothing');
+		const kept = await entryWhen(ann, silence.id, (e) => e.retry_count === 1, 'nothing was said of it');
+		assert.equal(kept.state, 'pending');
+		peer.does({});
+		await entryWhen(ann, silence.id, (e) => e.state === 'sent', 'taken after all');
+		assert.deepEqual((await attempts(root, silence.id)).map(([outcome]) => outcome), ['no_answer', 'accepted']);
 		peer.does({ retry: 100, wait: 2000 });
 		const again = await sends('again');
 		await entryWhen(ann, again.id, (e) => e.retry_count >= 1, 'again');

@@ -14,7 +14,7 @@ import { assertSound } from '../e2e/fsck.mjs';
 import { entryWhen, faultServer, Peer, skip } from './remote.mjs';
 
 describe('other servers', { skip }, () => {
-	it('a message goes out, once, and its sender sees it sent (R5, R6, R7, R32)', async (t) => {
+	it('a message goes out, once, and its sender sees it sent (R5, R6, R7, R32, R249, R254)', async (t) => {
 		const server = await faultServer(t);
 		const [ann] = await users(server, 'ann');
 		const peer = new Peer(server, 'ok');
@@ -26,6 +26,8 @@ describe('other servers', { skip }, () => {
 		assert.equal(got.id, entry.id);
 		assert.equal(got.to, 'bob@ok.fault.test');
 		assert.equal(got.from, ann.name);
+		assert.equal(got.place, 1);
+		assert.equal(got.attempt, 1);
 		const sent = await entryWhen(ann, entry.id, (e) => e.state === 'sent', 'it is sent');
 		assert.equal(sent.attempts, 1);
 		assert.equal(sent.retry_count, 0);
