@@ -144,8 +144,8 @@ test_indexes(void **state)
 
 /* ---- the clock ---- */
 
-/* R179 R184 R340 R343 R344: every time is the clock's, and none is SQL's: with a clock
- * that stands still all of them are known to the millisecond. */
+/* R179 R184 R340 R343 R344: every time is the clock's, and none is SQL's: with
+ * a clock that stands still all of them are known to the millisecond. */
 static void
 test_one_clock(void **state)
 {
@@ -237,8 +237,7 @@ test_batch(void **state)
 		(void)rig_send(&rig, alice, "bob", "hello", NULL);
 	memset(&u, 0, sizeof(u));
 	deliver_unit_init(&u);
-	u.lanes[0] =
-	    rig_number(&rig, "SELECT max(lane_id) FROM outbox_lanes");
+	u.lanes[0] = rig_number(&rig, "SELECT max(lane_id) FROM outbox_lanes");
 	u.nlanes = 1;
 	u.finish = delivered;
 	u.arg = &done;

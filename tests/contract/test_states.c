@@ -333,8 +333,8 @@ test_claim_and_retry(void **state)
 	back[0] = db_v_i64(t.id);
 	back[1] = db_v_i64(rig.clk.wall_ms);
 	(void)run(SQL_REMOTE_SENDING, back, 2);
-	(void)snprintf(want, sizeof(want), "sending 1 0 - - %lld",
-	    (long long)start + 10);
+	(void)snprintf(
+	    want, sizeof(want), "sending 1 0 - - %lld", (long long)start + 10);
 	assert_row(&t, want);
 	assert_int_equal(claimable(&t), 0);
 	clk_fake_advance(&rig.clk, 10);
