@@ -211,6 +211,7 @@ test_grid(void **state)
 			"\n"
 			"x\n");
 	add_table(&b, 80, true);
+	buf_addc(&b, '\0');
 	assert_non_null(strstr(b.data, "\033[31m日本語日本語\033[0m  12"));
 	buf_fini(&b);
 }
