@@ -26,7 +26,7 @@ export const stats = (more = {}) => ({
 	average_latency_ms: null, retry_rate: 0,
 	relay: { last_turn_age_ms: 240, in_flight: 0 },
 	wal_bytes: 1_200_000, queues: { writer_waiting: 0 },
-	limits: { max_pending: 1000, max_pending_total: 100_000 },
+	limits: { max_pending: 1000, max_pending_total: 100_000 }, alerts: [],
 	...Object.fromEntries(Object.entries(more).filter(([name]) => !['states', 'totals'].includes(name))),
 });
 
