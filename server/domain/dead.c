@@ -80,7 +80,7 @@ dead_make(struct tx *tx, const struct store_row *row, enum outbox_reason reason,
 	struct store_row dead = *row;
 	enum rc rc;
 
-	dead.reason = reason;
+	dead.reason = (int)reason;
 	dead.state = reason == REASON_EXPIRED ? OUTBOX_EXPIRED : OUTBOX_FAILED;
 	rc = ledger_lane_by_id(d->ledger, tx, row->lane_id, &lane, err);
 	if (rc == RC_NOT_FOUND)
