@@ -231,6 +231,21 @@ add_source(struct buf *out, const struct config *config, int i)
 	}
 }
 
+/* A semicolon after a space would begin a remark. */
+static void
+add_value(
+    const struct config_row *row, const struct config *config, struct buf *out)
+{
+	struct buf value = BUF_INIT;
+
+	config_value_write(row, config, &value);
+	if (value.len == 0 || value.data[0] != ';')
+		buf_addc(out, ' ');
+	buf_add(out, value.data, value.len);
+	out->failed = out->failed || value.failed;
+	buf_fini(&value);
+}
+
 void
 config_write(const struct config *config, struct buf *out)
 {
@@ -241,8 +256,8 @@ config_write(const struct config *config, struct buf *out)
 	for (i = 0; i < CONFIG_COUNT; i++) {
 		start = out->len;
 		buf_adds(out, config_rows[i].name);
-		buf_adds(out, " = ");
-		config_value_write(&config_rows[i], config, out);
+		buf_adds(out, " =");
+		add_value(&config_rows[i], config, out);
 		add_source(&source, config, i);
 		/* A remark must not make its line too long to be read. */
 		buf_adds(
