@@ -271,18 +271,6 @@ store_lane_fence(struct db *db, int64_t lane_id, int64_t token, int64_t now_ms,
 }
 
 enum rc
-store_lane_renew(struct db *db, int64_t lane_id, int64_t token,
-    int64_t until_ms, struct err *err)
-{
-	struct db_val v[3];
-
-	v[0] = db_v_i64(lane_id);
-	v[1] = db_v_i64(token);
-	v[2] = db_v_i64(until_ms);
-	return (db_run(db, SQL_LANE_RENEW, v, 3, NULL, NULL, NULL, err));
-}
-
-enum rc
 store_lanes_stale(struct db *db, int64_t now_ms, int64_t beyond_ms,
     struct store_lanes *ret, struct err *err)
 {

@@ -123,8 +123,4 @@ enum rc store_lanes_clamp(struct db *db, int64_t now_ms, int64_t beyond_ms,
 enum rc store_lanes_far(
     struct db *db, int64_t beyond_ms, bool *ret, struct err *err) MUST_USE;
 
-/* Holds a lease until ${until_ms}; nothing if ${token} is not its token. */
-enum rc store_lane_renew(struct db *db, int64_t lane_id, int64_t token,
-    int64_t until_ms, struct err *err) MUST_USE;
-
 #endif
