@@ -13,6 +13,7 @@ import YAML from 'yaml';
 import { Terminal } from './cli-terminal.mjs';
 import { document, seen } from './contract.mjs';
 import { problem } from './expect.mjs';
+import { entriesIn } from './files.mjs';
 import {
 	TWINBOXD, Server, eventually, expectStatus, freshName, run, serverForFile, startServer, tempDir,
 	users, within,
@@ -154,8 +155,8 @@ describe('the start', () => {
 
 	it('the data directory and the database are not for others to read', () => {
 		assert.equal(fs.statSync(server.data).mode & 0o077, 0);
-		for (const name of fs.readdirSync(server.data))
-			assert.equal(fs.statSync(path.join(server.data, name)).mode & 0o077, 0, name);
+		for (const { name, stat } of entriesIn(server.data))
+			assert.equal(stat.mode & 0o077, 0, name);
 	});
 
 	it('a second server on the same data is refused, the first goes on', async () => {

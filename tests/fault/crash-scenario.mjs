@@ -11,6 +11,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+import { copyFiles } from '../e2e/files.mjs';
 import {
 	Server, User, eventually, expectStatus, removeDir, tempDir, users, uuid7,
 } from '../e2e/harness.mjs';
@@ -41,14 +42,13 @@ export function isRemotePoint(name)
 	return /^(claim|settle|dead|requeue|rescue)\./.test(name);
 }
 
-/** Copies the plain files of a data directory (no sockets) to a fresh one. */
+/** Copies the plain files of a data directory (no sockets, and not what goes
+ * away meanwhile) to a fresh one. */
 export function copyData(from)
 {
 	const to = path.join(tempDir('twinbox-fault-'), 'data');
 
-	fs.cpSync(from, to, { recursive: true,
-		filter: (name) => fs.statSync(name).isFile() || fs.statSync(name).isDirectory() });
-	fs.chmodSync(to, 0o700);
+	copyFiles(from, to);
 	return to;
 }
 

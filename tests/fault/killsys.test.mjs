@@ -18,6 +18,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { after, it } from 'node:test';
 
+import { entriesIn } from '../e2e/files.mjs';
 import { Server, TWINBOXD, eventually, killAll, run, within } from '../e2e/harness.mjs';
 import {
 	Died, Script, copyData, dropData, goldenEnd, inParallel, prepare,
@@ -43,8 +44,8 @@ function obstacle()
 
 const noStrace = obstacle();
 
-const filesIn = (data) => fs.readdirSync(data).map((name) => path.join(data, name))
-	.filter((name) => fs.statSync(name).isFile());
+const filesIn = (data) => entriesIn(data).filter(({ stat }) => stat.isFile())
+	.map(({ file }) => file);
 
 /** The files that the database has or may come to have. */
 function watched(data)

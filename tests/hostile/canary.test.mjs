@@ -13,6 +13,7 @@ import path from 'node:path';
 import { after, describe, it } from 'node:test';
 
 import { problem } from '../e2e/expect.mjs';
+import { entriesIn, unlessGone } from '../e2e/files.mjs';
 import {
 	Server, Ws, eventually, expectStatus, rawRequest, run, tempDir, uuid7, within,
 } from '../e2e/harness.mjs';
@@ -236,13 +237,11 @@ for (const format of ['text', 'json']) {
 				.map((secret) => ({ ...secret, readers: new Set() }));
 			assert.ok(ledger.secrets.length > 20);
 			let size = 0;
-			for (const name of fs.readdirSync(server.data)) {
-				const file = path.join(server.data, name);
-				const stat = fs.statSync(file);
+			for (const { name, file, stat } of entriesIn(server.data)) {
 				assert.equal(stat.mode & 0o077, 0, `${name} is ${(stat.mode & 0o777).toString(8)}`);
 				if (!stat.isFile())
 					continue;
-				const text = fs.readFileSync(file, 'latin1');
+				const text = unlessGone(() => fs.readFileSync(file, 'latin1')) ?? '';
 				size += text.length;
 				ledger.see('the disk', name, text);
 			}
