@@ -128,9 +128,9 @@ function write_source(i) {
 	print "#include \"db/db.h\"\n#include \"schema/sql.h\"\n"
 	print "const struct sql_text sql_" backend "[SQL_STMT_COUNT + 1] = {"
 	for (i = 1; i <= nstmt; i++)
-		printf "    [SQL_%s] = {\"%s\",%s},\n", \
+		printf "    [SQL_%s] = {\"%s\",%s, NULL},\n", \
 		    toupper(stmt_name[i]), stmt_name[i], stmt_text[i]
-	print "    [SQL_STMT_COUNT] = {NULL, NULL},\n};\n"
+	print "    [SQL_STMT_COUNT] = {NULL, NULL, NULL},\n};\n"
 	print "const struct sql_migration sql_" backend "_migrations[] = {"
 	for (i = 1; i <= nmig; i++)
 		printf "    {%d, \"%s\",%s},\n", i, mig_name[i], mig_text[i]

@@ -12,12 +12,13 @@ db_open(const struct db_options *options, struct db **ret, struct err *err)
 
 	if (strncmp(options->url, "sqlite:", 7) == 0)
 		return (db_sqlite_open(options, options->url + 7, ret, err));
-	if (strncmp(options->url, "postgresql:", 11) == 0 ||
-	    strncmp(options->url, "postgres:", 9) == 0)
-		return (err_set(err, RC_INVALID,
-		    "db: this version speaks SQLite only; use sqlite:PATH"));
+	if (strncmp(options->url, "postgresql://", 13) == 0 ||
+	    strncmp(options->url, "postgres://", 11) == 0)
+		return (db_postgres_open(options, ret, err));
 	return (err_set(err, RC_INVALID,
-	    "db: \"%s\" is no database url; use sqlite:PATH", options->url));
+	    "db: \"%s\" is no database url; use sqlite:PATH or "
+	    "postgresql://HOST/NAME",
+	    options->url));
 }
 
 void
@@ -154,6 +155,28 @@ db_describe(struct db *db, int stmt, int *ret_params, int *ret_columns,
 
 	return (db->driver->describe(
 	    db, stmt, ret_params, ret_columns, plan, plan_size, err));
+}
+
+bool
+db_shared(const struct db *db)
+{
+
+	return (db->driver->shared);
+}
+
+bool
+db_again(const struct db *db)
+{
+
+	return (db->driver->again != NULL && db->driver->again(db));
+}
+
+bool
+db_is_fatal(const struct db *db, enum rc rc)
+{
+
+	return (rc == RC_CORRUPT ||
+		(!db->driver->shared && (rc == RC_IO || rc == RC_UNCERTAIN)));
 }
 
 uint64_t

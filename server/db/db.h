@@ -21,6 +21,7 @@
 struct sql_text {
 	const char *name;
 	const char *text;
+	const char *writer; /* appended on a DB_WRITER's connection, or NULL */
 };
 
 struct sql_migration {
@@ -48,7 +49,7 @@ enum db_mode {
 enum db_sync { DB_SYNC_FULL, DB_SYNC_NORMAL };
 
 struct db_options {
-	const char *url; /* "sqlite:PATH" */
+	const char *url; /* "sqlite:PATH", "postgresql://..." */
 	enum db_mode mode;
 	enum db_sync sync;
 	const char *vfs; /* SQLite VFS name for tests, or NULL */
@@ -201,6 +202,18 @@ enum rc db_migrate(struct db *db, int64_t now_ms, int *ret_from, int *ret_to,
  * column count and query plan, for tests.  ${plan} may be NULL. */
 enum rc db_describe(struct db *db, int stmt, int *ret_params, int *ret_columns,
     char *plan, size_t plan_size, struct err *err) MUST_USE;
+
+/* Whether others write to this database, too: what one transaction has read may
+ * be another's by the next. */
+bool db_shared(const struct db *db);
+
+/* Whether the last failure was one between transactions (a deadlock): the same
+ * transaction may succeed if it is run again at once. */
+bool db_again(const struct db *db);
+
+/* Whether after ${rc} this process can never trust the database again.  A lost
+ * connection is mended, a lost disk is not. */
+bool db_is_fatal(const struct db *db, enum rc rc);
 
 /* Statements run, for the tests that count. */
 uint64_t db_statements(const struct db *db);

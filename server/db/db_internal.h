@@ -8,6 +8,8 @@
 #include "db/db.h"
 
 struct db_driver {
+	bool shared;
+	bool (*again)(const struct db *db); /* NULL: never */
 	enum rc (*run)(struct db *db, int stmt, const struct db_val *params,
 	    size_t n, db_row_fn each, void *arg, int64_t *ret_changed,
 	    struct err *err);
@@ -55,5 +57,9 @@ struct db_row {
 /* Opens SQLite file ${path}; as db_open(). */
 enum rc db_sqlite_open(const struct db_options *options, const char *path,
     struct db **ret, struct err *err) MUST_USE;
+
+/* Opens the PostgreSQL database of ${options->url}; as db_open(). */
+enum rc db_postgres_open(const struct db_options *options, struct db **ret,
+    struct err *err) MUST_USE;
 
 #endif

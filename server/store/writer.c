@@ -24,6 +24,8 @@
 #define BATCH_BYTES (4 << 20)
 /* Upkeep gets at most a tenth of a batch. */
 #define BATCH_UPKEEP (BATCH_UNITS / 10)
+/* How often a batch is run again that met another one's locks. */
+#define AGAIN_MOST 5
 
 struct queue {
 	struct mbox_node *head, **tail;
@@ -248,7 +250,7 @@ commit(struct writer *w, struct tx *tx, struct unit **units, size_t n,
 /* Runs ${n} units as one transaction.  On failure everything is undone and the
  * units are still the caller's. */
 static enum rc
-transact(struct writer *w, struct unit **units, size_t n, struct err *err)
+transact_once(struct writer *w, struct unit **units, size_t n, struct err *err)
 {
 	struct tx tx = {.db = w->db, .now_ms = 0, .ledger = NULL};
 	enum rc rc;
@@ -280,6 +282,19 @@ transact(struct writer *w, struct unit **units, size_t n, struct err *err)
 	return (rc);
 }
 
+/* The same, again when a deadlock was broken at our cost. */
+static enum rc
+transact(struct writer *w, struct unit **units, size_t n, struct err *err)
+{
+	enum rc rc;
+	int i = 0;
+
+	do {
+		rc = transact_once(w, units, n, err);
+	} while (rc != RC_OK && db_again(w->db) && ++i < AGAIN_MOST);
+	return (rc);
+}
+
 static void
 refuse(struct unit **units, size_t n, enum rc rc)
 {
@@ -289,14 +304,6 @@ refuse(struct unit **units, size_t n, enum rc rc)
 		units[i]->rc = rc;
 		units[i]->kind->done(units[i]);
 	}
-}
-
-/* Whether the store can never be trusted again by this process. */
-static bool
-is_fatal(enum rc rc)
-{
-
-	return (rc == RC_IO || rc == RC_CORRUPT || rc == RC_UNCERTAIN);
 }
 
 static void
@@ -348,7 +355,7 @@ run_singly(struct writer *w)
 		rc = w->failed ? RC_CLOSED : transact(w, &w->batch[i], 1, &err);
 		if (rc == RC_OK)
 			continue;
-		if (is_fatal(rc))
+		if (db_is_fatal(w->db, rc))
 			fail_for_good(w, &err);
 		else if (rc == RC_FULL)
 			atomic_fetch_add(&w->full, 1);
@@ -373,7 +380,7 @@ run_batch(struct writer *w)
 	rc = transact(w, w->batch, w->nbatch, &err);
 	if (rc == RC_OK)
 		return;
-	if (is_fatal(rc)) {
+	if (db_is_fatal(w->db, rc)) {
 		fail_for_good(w, &err);
 		refuse(w->batch, w->nbatch, rc);
 	} else if (rc == RC_FULL) {
@@ -382,9 +389,10 @@ run_batch(struct writer *w)
 		log_error(LOG_EV_STORE_FULL, &err, "units=%zu", w->nbatch);
 		atomic_fetch_add(&w->full, 1);
 		refuse(w->batch, w->nbatch, rc);
-	} else if (rc == RC_BUSY) {
-		/* Somebody else has the lock: units run singly would wait for
-		 * it one after another, each its whole time. */
+	} else if (rc == RC_BUSY || rc == RC_UNCERTAIN) {
+		/* Somebody else has the lock, or the database is away: units
+		 * run singly would wait for it one after another, each its
+		 * whole time.  What is uncertain its client asks again. */
 		log_error(LOG_EV_STORE_FAIL, &err, "units=%zu", w->nbatch);
 		refuse(w->batch, w->nbatch, rc);
 	} else {
@@ -411,7 +419,7 @@ maybe_checkpoint(struct writer *w)
 		return;
 	began_us = clk_mono_us(w->clk);
 	rc = db_checkpoint(w->db, false, &cp, &err);
-	if (is_fatal(rc)) {
+	if (db_is_fatal(w->db, rc)) {
 		fail_for_good(w, &err);
 		return;
 	}
@@ -449,7 +457,7 @@ idle(struct writer *w)
 	if (!wanted || w->failed || !commits_settled(w->commits))
 		return;
 	rc = db_log_cut(w->db, &err);
-	if (is_fatal(rc))
+	if (db_is_fatal(w->db, rc))
 		fail_for_good(w, &err);
 	if (rc != RC_OK)
 		return;

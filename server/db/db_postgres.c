@@ -1,0 +1,635 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * PostgreSQL behind the seam.
+ *
+ * Promises: whatever happens to the server or the network, a call ends within
+ * DB_POSTGRES_ANSWER_MS (a migration: _MIGRATE_MS).  A commit whose answer was
+ * lost is RC_UNCERTAIN, and nothing else is.  A connection that failed is never
+ * used again; the next transaction makes another.
+ *
+ * Relies on: one thread a connection; statements whose names are the same in
+ * both schemas; synchronous_commit, which db_postgres_open.c insists on.
+ */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clk.h"
+#include "base/mem.h"
+#include "db/db_postgres_internal.h"
+
+static struct db_postgres *
+of(struct db *db)
+{
+
+	return ((struct db_postgres *)(void *)db);
+}
+
+/* ---- errors ---- */
+
+/* X(the first characters of an SQLSTATE, result): the first that matches
+ * counts.  Documentation, appendix A. */
+#define STATES(X)                                                              \
+	X("23505", RC_EXISTS)  /* unique_violation */                          \
+	X("40", RC_CONFLICT)   /* serialization, deadlock: run again */        \
+	X("53100", RC_FULL)    /* disk_full */                                 \
+	X("53200", RC_BUSY)    /* its memory, not ours */                      \
+	X("53", RC_BUSY)       /* too many connections */                      \
+	X("55P03", RC_BUSY)    /* lock_not_available */                        \
+	X("57", RC_BUSY)       /* canceled, shut down, starting */             \
+	X("08", RC_BUSY)       /* connections */                               \
+	X("25006", RC_BUSY)    /* read-only: a standby */                      \
+	X("25P03", RC_BUSY)    /* idle_in_transaction_session_timeout */       \
+	X("58", RC_BUSY)       /* its disk, which may be mended */             \
+	X("XX001", RC_CORRUPT) /* data_corrupted */                            \
+	X("XX002", RC_CORRUPT) /* index_corrupted */                           \
+	X("28", RC_DENIED)     /* who we are */                                \
+	X("3D", RC_NOT_FOUND)  /* no such database */                          \
+	X("42501", RC_DENIED)  /* insufficient_privilege */
+
+static enum rc
+rc_of(const char *state)
+{
+	static const struct {
+		const char *begin;
+		enum rc rc;
+	} states[] = {
+#define X(begin, rc) {begin, rc},
+	    STATES(X)
+#undef X
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(states) / sizeof(states[0]); i++)
+		if (strncmp(state, states[i].begin, strlen(states[i].begin)) ==
+		    0)
+			return (states[i].rc);
+	return (RC_INTERNAL);
+}
+
+/* The length of ${s} without its end of line. */
+static int
+line(const char *s)
+{
+
+	return ((int)strcspn(s, "\n"));
+}
+
+/* Says what the server said in ${result}. */
+static enum rc
+fail_result(struct db_postgres *p, const PGresult *result, const char *what,
+    struct err *err)
+{
+	const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+	const char *text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+	enum rc rc;
+
+	if (state == NULL)
+		state = "08006";
+	if (text == NULL)
+		text = PQerrorMessage(p->conn);
+	rc = rc_of(state);
+	p->again = strncmp(state, "40", 2) == 0;
+	(void)err_set(
+	    err, rc, "%s: %.*s (PostgreSQL %s)", what, line(text), text, state);
+	/* What the server says while it leaves, or has become a standby. */
+	if (PQstatus(p->conn) != CONNECTION_OK ||
+	    strncmp(state, "57P", 3) == 0 || strcmp(state, "25006") == 0 ||
+	    strncmp(state, "08", 2) == 0)
+		db_postgres_drop(p);
+	return (rc);
+}
+
+/* The connection is of no use any more. */
+static enum rc
+fail_connection(struct db_postgres *p, const char *what, struct err *err)
+{
+	const char *text = PQerrorMessage(p->conn);
+	enum rc rc;
+
+	rc = err_set(err, RC_BUSY, "%s: the database does not answer: %.*s",
+	    what, line(text), text);
+	db_postgres_drop(p);
+	return (rc);
+}
+
+/* ---- asking and waiting ---- */
+
+/* Waits until the socket is ready for ${events}; false: time is up. */
+static bool
+wait_socket(struct db_postgres *p, short events, int64_t until_ms)
+{
+	struct pollfd fd = {PQsocket(p->conn), events, 0};
+	int64_t left;
+
+	for (;;) {
+		left = until_ms - clk_mono_ms(clk_system());
+		if (left <= 0)
+			return (false);
+		if (poll(&fd, 1, (int)left) > 0)
+			return (true);
+	}
+}
+
+/* All that was asked goes out; false: the connection failed or time is up. */
+static bool
+send_all(struct db_postgres *p, int64_t until_ms)
+{
+	int left;
+
+	while ((left = PQflush(p->conn)) > 0) {
+		if (!wait_socket(p, POLLIN | POLLOUT, until_ms) ||
+		    PQconsumeInput(p->conn) == 0)
+			return (false);
+	}
+	return (left == 0);
+}
+
+/* The result of what was asked; NULL: the connection failed or time is up. */
+static PGresult *
+await(struct db_postgres *p, int64_t until_ms)
+{
+	PGresult *result, *next;
+
+	if (!send_all(p, until_ms))
+		return (NULL);
+	for (result = NULL;; result = next) {
+		while (PQisBusy(p->conn)) {
+			if (!wait_socket(p, POLLIN, until_ms) ||
+			    PQconsumeInput(p->conn) == 0) {
+				PQclear(result);
+				return (NULL);
+			}
+		}
+		next = PQgetResult(p->conn);
+		if (next == NULL)
+			return (result);
+		PQclear(result);
+	}
+}
+
+/* What came of a question that was ${sent}; the caller clears *ret. */
+static enum rc
+answer(struct db_postgres *p, bool sent, const char *what, PGresult **ret,
+    struct err *err)
+{
+	const int64_t until = clk_mono_ms(clk_system()) + p->patience_ms;
+	PGresult *result = sent ? await(p, until) : NULL;
+	ExecStatusType status;
+	enum rc rc;
+
+	*ret = NULL;
+	if (result == NULL)
+		return (fail_connection(p, what, err));
+	status = PQresultStatus(result);
+	if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK) {
+		*ret = result;
+		return (RC_OK);
+	}
+	rc = fail_result(p, result, what, err);
+	PQclear(result);
+	return (rc);
+}
+
+enum rc
+db_postgres_exec(
+    struct db_postgres *p, const char *sql, PGresult **ret, struct err *err)
+{
+	PGresult *result;
+	enum rc rc;
+
+	if (p->conn == NULL)
+		return (err_set(err, RC_BUSY, "the database is away"));
+	rc = answer(p, PQsendQuery(p->conn, sql) == 1, sql, &result, err);
+	if (rc == RC_OK && ret != NULL)
+		*ret = result;
+	else
+		PQclear(result);
+	return (rc);
+}
+
+void
+db_postgres_drop(struct db_postgres *p)
+{
+	int i;
+
+	PQfinish(p->conn);
+	p->conn = NULL;
+	for (i = 0; i < p->db.schema->nstatements; i++)
+		p->stmts[i].prepared = false;
+}
+
+/* ---- statements ---- */
+
+/* Keeps what the server says of statement ${id}. */
+static enum rc
+take_description(
+    struct db_postgres *p, int id, const PGresult *result, struct err *err)
+{
+	const char *name = p->db.schema->statements[id].name;
+	struct db_postgres_stmt *st = &p->stmts[id];
+	int i, arrays = 0, n = PQnparams(result), columns = PQnfields(result);
+	bool array;
+
+	if (n > DB_POSTGRES_PARAMS_MAX || columns > DB_POSTGRES_COLUMNS_MAX)
+		return (err_set(err, RC_INTERNAL,
+		    "%s: too many parameters or columns", name));
+	for (i = 0; i < n; i++) {
+		st->types[i] = PQparamtype(result, i);
+		if (!db_postgres_type_known(st->types[i], &array))
+			return (err_set(err, RC_INTERNAL,
+			    "%s: $%d is of type %u: cast it", name, i + 1,
+			    st->types[i]));
+		arrays += array ? 1 : 0;
+	}
+	for (i = 0; i < columns; i++)
+		if (!db_postgres_type_known(PQftype(result, i), &array) ||
+		    array)
+			return (err_set(err, RC_INTERNAL,
+			    "%s: column %d is of type %u: cast it", name, i,
+			    PQftype(result, i)));
+	if (arrays != 0 && arrays != n)
+		return (err_set(err, RC_INTERNAL,
+		    "%s: all parameters are arrays, or none", name));
+	st->nparams = (uint8_t)n;
+	st->ncolumns = (uint8_t)columns;
+	st->set = arrays > 0;
+	return (RC_OK);
+}
+
+/* The text of ${text} for the writer, who locks what it reads; NULL: no
+ * memory.  The caller frees it. */
+static char *
+writers_text(const struct sql_text *text)
+{
+	struct buf b = BUF_INIT;
+	size_t n = strlen(text->text);
+
+	while (n > 0 && strchr("; \n", text->text[n - 1]) != NULL)
+		n--;
+	buf_add(&b, text->text, n);
+	buf_addc(&b, '\n');
+	buf_adds(&b, text->writer);
+	buf_addc(&b, '\0');
+	return (buf_take(&b, &n));
+}
+
+static enum rc
+prepare_text(struct db_postgres *p, int id, const char *sql, struct err *err)
+{
+	const char *name = p->db.schema->statements[id].name;
+	PGresult *result;
+	enum rc rc;
+
+	rc = answer(p, PQsendPrepare(p->conn, name, sql, 0, NULL) == 1, name,
+	    &result, err);
+	PQclear(result);
+	if (rc == RC_OK)
+		rc = answer(p, PQsendDescribePrepared(p->conn, name) == 1, name,
+		    &result, err);
+	if (rc != RC_OK)
+		return (rc);
+	rc = take_description(p, id, result, err);
+	PQclear(result);
+	return (rc);
+}
+
+enum rc
+db_postgres_prepare(struct db_postgres *p, int id,
+    struct db_postgres_stmt **ret, struct err *err)
+{
+	const struct sql_text *text = &p->db.schema->statements[id];
+	char *locking = NULL;
+	enum rc rc;
+
+	*ret = &p->stmts[id];
+	if (p->conn == NULL)
+		return (err_set(err, RC_BUSY, "the database is away"));
+	if (p->stmts[id].prepared)
+		return (RC_OK);
+	if (text->writer != NULL && p->db.mode == DB_WRITER &&
+	    (locking = writers_text(text)) == NULL)
+		return (err_set(err, RC_NO_MEMORY, "%s", text->name));
+	rc = prepare_text(p, id, locking != NULL ? locking : text->text, err);
+	mem_free(locking);
+	p->stmts[id].prepared = rc == RC_OK;
+	return (rc);
+}
+
+/* Runs a prepared statement. */
+static enum rc
+execute(struct db_postgres *p, int id, const struct db_postgres_params *params,
+    PGresult **ret, struct err *err)
+{
+	const char *name = p->db.schema->statements[id].name;
+	int sent;
+
+	sent = PQsendQueryPrepared(p->conn, name, params->n, params->values,
+	    params->lengths, params->formats, 1);
+	return (answer(p, sent == 1, name, ret, err));
+}
+
+/* Rows that ${result} says were changed. */
+static int64_t
+changed_by(PGresult *result)
+{
+
+	return (strtoll(PQcmdTuples(result), NULL, 10));
+}
+
+static enum rc
+each_row(struct db_postgres *p, const PGresult *result, db_row_fn each,
+    void *arg, struct err *err)
+{
+	struct db_postgres_row at = {result, 0};
+	const struct db_row row = {&p->db, &at};
+	enum rc rc = RC_OK;
+	int n = PQntuples(result);
+
+	for (; at.row < n && rc == RC_OK; at.row++)
+		rc = each(arg, &row, err);
+	return (rc);
+}
+
+/* Prepares statement ${id} and makes its parameters of ${nrows} rows. */
+static enum rc
+ready(struct db_postgres *p, int id, const struct db_val *v, size_t n,
+    size_t nrows, struct db_postgres_params *ret, struct err *err)
+{
+	struct db_postgres_stmt *st;
+	enum rc rc;
+
+	rc = db_postgres_prepare(p, id, &st, err);
+	if (rc != RC_OK)
+		return (rc);
+	if (n != st->nparams)
+		return (err_set(err, RC_INTERNAL, "%s: %zu parameters for %u",
+		    p->db.schema->statements[id].name, n, st->nparams));
+	rc = st->set
+		 ? db_postgres_encode_set(st, v, nrows, &p->arrays, ret, err)
+		 : db_postgres_encode(st, v, ret, err);
+	if (rc != RC_OK)
+		return (err_wrap(err, "%s", p->db.schema->statements[id].name));
+	return (RC_OK);
+}
+
+static enum rc
+postgres_run(struct db *db, int id, const struct db_val *v, size_t n,
+    db_row_fn each, void *arg, int64_t *ret_changed, struct err *err)
+{
+	struct db_postgres *p = of(db);
+	struct db_postgres_params params;
+	PGresult *result;
+	enum rc rc;
+
+	p->again = false;
+	rc = ready(p, id, v, n, 1, &params, err);
+	if (rc == RC_OK)
+		rc = execute(p, id, &params, &result, err);
+	if (rc != RC_OK)
+		return (rc);
+	if (ret_changed != NULL)
+		*ret_changed = changed_by(result);
+	if (each != NULL)
+		rc = each_row(p, result, each, arg, err);
+	PQclear(result);
+	return (rc);
+}
+
+/* Rows that go out in one array: more would be a large message for nothing. */
+#define SET_ROWS 512
+
+static enum rc
+postgres_exec_many(struct db *db, int id, const struct db_val *v, size_t n,
+    size_t nrows, int64_t *ret_changed, struct err *err)
+{
+	struct db_postgres *p = of(db);
+	struct db_postgres_params params;
+	struct db_postgres_stmt *st;
+	PGresult *result;
+	size_t i, most;
+	enum rc rc;
+
+	p->again = false;
+	rc = db_postgres_prepare(p, id, &st, err);
+	for (i = 0; i < nrows && rc == RC_OK; i += most) {
+		most = !st->set               ? 1
+		       : nrows - i < SET_ROWS ? nrows - i
+					      : SET_ROWS;
+		rc = ready(p, id, v + i * n, n, most, &params, err);
+		if (rc == RC_OK)
+			rc = execute(p, id, &params, &result, err);
+		if (rc != RC_OK)
+			return (rc);
+		if (ret_changed != NULL)
+			*ret_changed += changed_by(result);
+		PQclear(result);
+	}
+	return (rc);
+}
+
+/* ---- columns ---- */
+
+static bool
+postgres_col_null(const struct db_row *row, int col)
+{
+	const struct db_postgres_row *at = row->handle;
+
+	return (PQgetisnull(at->result, at->row, col) != 0);
+}
+
+static int64_t
+postgres_col_i64(const struct db_row *row, int col)
+{
+	const struct db_postgres_row *at = row->handle;
+
+	return (db_postgres_i64(at->result, at->row, col));
+}
+
+static const void *
+postgres_col_bytes(const struct db_row *row, int col, bool text, size_t *ret_n)
+{
+	const struct db_postgres_row *at = row->handle;
+	bool null = PQgetisnull(at->result, at->row, col) != 0;
+
+	(void)text;
+	if (ret_n != NULL)
+		*ret_n =
+		    null ? 0 : (size_t)PQgetlength(at->result, at->row, col);
+	return (null ? NULL : PQgetvalue(at->result, at->row, col));
+}
+
+/* ---- transactions ---- */
+
+static enum rc
+postgres_begin(struct db *db, struct err *err)
+{
+	struct db_postgres *p = of(db);
+	enum rc rc;
+
+	p->again = false;
+	rc = db_postgres_connect(p, err);
+	if (rc != RC_OK)
+		return (rc);
+	/* A reader's snapshot is taken by its first statement. */
+	return (db_postgres_exec(p,
+	    db->mode == DB_WRITER ? "BEGIN"
+				  : "BEGIN ISOLATION LEVEL REPEATABLE READ "
+				    "READ ONLY",
+	    NULL, err));
+}
+
+static bool
+postgres_in_transaction(const struct db *db)
+{
+	const struct db_postgres *p =
+	    (const struct db_postgres *)(const void *)db;
+
+	return (
+	    p->conn != NULL && PQtransactionStatus(p->conn) != PQTRANS_IDLE);
+}
+
+static enum rc
+postgres_commit(struct db *db, struct err *err)
+{
+	struct db_postgres *p = of(db);
+	PGresult *result;
+	bool refused;
+	enum rc rc;
+
+	if (p->conn == NULL)
+		return (err_set(err, RC_BUSY, "the database is away"));
+	p->again = false;
+	rc = db_postgres_exec(p, "COMMIT", &result, err);
+	if (rc != RC_OK) {
+		/* What it said itself is certain; that nothing came is not. */
+		return (p->conn != NULL
+			    ? rc
+			    : err_set(err, RC_UNCERTAIN,
+				  "the connection was lost in a commit"));
+	}
+	refused = strcmp(PQcmdStatus(result), "COMMIT") != 0;
+	PQclear(result);
+	return (refused ? err_set(err, RC_INTERNAL,
+			      "a transaction had failed and was committed")
+			: RC_OK);
+}
+
+/* The server's COMMIT is its sync, shared by all that commit meanwhile. */
+static enum rc
+postgres_commit_early(struct db *db, bool *ret_owed, struct err *err)
+{
+
+	*ret_owed = false;
+	return (postgres_commit(db, err));
+}
+
+static enum rc
+postgres_sync(struct db *db, struct err *err)
+{
+
+	(void)db;
+	(void)err;
+	return (RC_OK);
+}
+
+static void
+postgres_rollback(struct db *db)
+{
+	struct db_postgres *p = of(db);
+	bool again = p->again;
+
+	if (!postgres_in_transaction(db))
+		return;
+	if (db_postgres_exec(p, "ROLLBACK", NULL, NULL) != RC_OK &&
+	    p->conn != NULL)
+		db_postgres_drop(p);
+	p->again = again;
+}
+
+static bool
+postgres_again(const struct db *db)
+{
+
+	return (((const struct db_postgres *)(const void *)db)->again);
+}
+
+/* ---- what a file has and a server has not ---- */
+
+static enum rc
+postgres_checkpoint(
+    struct db *db, bool truncate, struct db_checkpoint *ret, struct err *err)
+{
+
+	(void)db;
+	(void)truncate;
+	(void)err;
+	if (ret != NULL)
+		*ret = (struct db_checkpoint){0, 0};
+	return (RC_OK);
+}
+
+static enum rc
+postgres_log_cut(struct db *db, struct err *err)
+{
+
+	return (postgres_checkpoint(db, true, NULL, err));
+}
+
+static enum rc
+postgres_backup(
+    struct db *db, const char *path, int64_t log_limit, struct err *err)
+{
+
+	(void)db;
+	(void)path;
+	(void)log_limit;
+	return (err_set(err, RC_INVALID,
+	    "a PostgreSQL database is backed up by its own tools: pg_basebackup "
+	    "with archived logs, or pg_dump"));
+}
+
+static int64_t
+postgres_log_bytes(struct db *db)
+{
+
+	(void)db;
+	return (0);
+}
+
+static void
+postgres_close(struct db *db)
+{
+	struct db_postgres *p = of(db);
+
+	PQfinish(p->conn);
+	buf_fini(&p->arrays);
+	mem_free(p->stmts);
+	mem_free(p->url);
+	mem_free(p);
+}
+
+const struct db_driver db_postgres_driver = {
+    .shared = true,
+    .run = postgres_run,
+    .exec_many = postgres_exec_many,
+    .begin = postgres_begin,
+    .commit = postgres_commit,
+    .commit_early = postgres_commit_early,
+    .sync = postgres_sync,
+    .rollback = postgres_rollback,
+    .in_transaction = postgres_in_transaction,
+    .again = postgres_again,
+    .checkpoint = postgres_checkpoint,
+    .log_cut = postgres_log_cut,
+    .backup = postgres_backup,
+    .log_bytes = postgres_log_bytes,
+    .schema_number = db_postgres_schema_number,
+    .migrate = db_postgres_migrate,
+    .describe = db_postgres_describe,
+    .close = postgres_close,
+    .col_null = postgres_col_null,
+    .col_i64 = postgres_col_i64,
+    .col_bytes = postgres_col_bytes,
+};

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The PostgreSQL driver's connection.  Only db_postgres*.c include this.
+ */
+#ifndef DB_DB_POSTGRES_INTERNAL_H
+#define DB_DB_POSTGRES_INTERNAL_H
+
+#include <libpq-fe.h>
+
+#include "base/buf.h"
+#include "db/db_internal.h"
+
+#define DB_POSTGRES_PARAMS_MAX 24
+#define DB_POSTGRES_COLUMNS_MAX 32
+
+/* How long the server may work on a statement and wait for a lock, and how long
+ * we wait for it: longer, so that it is the server that says no.  Milliseconds.
+ */
+#define DB_POSTGRES_STATEMENT_MS 10000
+#define DB_POSTGRES_LOCK_MS 5000
+#define DB_POSTGRES_ANSWER_MS 15000
+/* A migration, or waiting for another node's. */
+#define DB_POSTGRES_MIGRATE_MS 600000
+/* Who stops in the middle of a transaction loses its locks. */
+#define DB_POSTGRES_IDLE_MS 10000
+#define DB_POSTGRES_CONNECT_S 5
+/* Between two tries to connect again: doubled from the first to the last. */
+#define DB_POSTGRES_RETRY_FIRST_MS 100
+#define DB_POSTGRES_RETRY_LAST_MS 2000
+
+/* A prepared statement, as the server describes it. */
+struct db_postgres_stmt {
+	bool prepared;
+	bool set; /* its parameters are arrays: rows go out together */
+	uint8_t nparams;
+	uint8_t ncolumns;
+	Oid types[DB_POSTGRES_PARAMS_MAX];
+};
+
+struct db_postgres {
+	struct db db; /* first */
+	PGconn *conn; /* NULL: there is none now */
+	char *url;
+	bool again;          /* the last failure was one between transactions */
+	int64_t patience_ms; /* how long an answer may take */
+	int64_t retry_ms;    /* monotonic: not tried before */
+	int64_t backoff_ms;  /* what the next wait is */
+	struct db_postgres_stmt *stmts; /* schema->nstatements */
+	struct buf arrays;              /* the parameters of a set, encoded */
+};
+
+/* What a row's handle points to. */
+struct db_postgres_row {
+	const PGresult *result;
+	int row;
+};
+
+/* One set of parameters, as libpq takes it.  Integers are kept in ${room}. */
+struct db_postgres_params {
+	int n;
+	const char *values[DB_POSTGRES_PARAMS_MAX];
+	int lengths[DB_POSTGRES_PARAMS_MAX];
+	int formats[DB_POSTGRES_PARAMS_MAX];
+	uint8_t room[DB_POSTGRES_PARAMS_MAX][8];
+};
+
+extern const struct db_driver db_postgres_driver;
+
+/* ---- db_postgres_wire.c: values in the server's binary forms ---- */
+
+/* Whether values of type ${type} can be sent and read; *ret_array: it is an
+ * array of such. */
+bool db_postgres_type_known(Oid type, bool *ret_array);
+
+/* Makes the parameters of a plain statement. */
+enum rc db_postgres_encode(const struct db_postgres_stmt *st,
+    const struct db_val *v, struct db_postgres_params *ret,
+    struct err *err) MUST_USE;
+
+/* Makes the parameters of a set: of ${nrows} rows an array for each column, in
+ * ${room}, which must stay as it is until they are sent. */
+enum rc db_postgres_encode_set(const struct db_postgres_stmt *st,
+    const struct db_val *v, size_t nrows, struct buf *room,
+    struct db_postgres_params *ret, struct err *err) MUST_USE;
+
+/* Column ${col} of a row, of whatever integer type. */
+int64_t db_postgres_i64(const PGresult *result, int row, int col);
+
+/* ---- db_postgres.c: asking and waiting ---- */
+
+/* Sends ${sql}, one statement without parameters, and waits for its result.
+ * ${ret} may be NULL; else the caller clears it. */
+enum rc db_postgres_exec(struct db_postgres *p, const char *sql, PGresult **ret,
+    struct err *err) MUST_USE;
+
+/* Prepares statement ${id} if it is not yet on this connection. */
+enum rc db_postgres_prepare(struct db_postgres *p, int id,
+    struct db_postgres_stmt **ret, struct err *err) MUST_USE;
+
+/* Gives up the connection: the next transaction makes another. */
+void db_postgres_drop(struct db_postgres *p);
+
+/* ---- db_postgres_open.c: connections ---- */
+
+/* A connection, if there is none: tried again after a back-off, during which
+ * RC_BUSY is the answer. */
+enum rc db_postgres_connect(struct db_postgres *p, struct err *err) MUST_USE;
+
+/* ---- db_postgres_schema.c: migrations ---- */
+
+/* As db_schema_number(), db_migrate(), db_describe(). */
+enum rc db_postgres_schema_number(
+    struct db *db, int *ret_has, int *ret_newest, struct err *err) MUST_USE;
+enum rc db_postgres_migrate(struct db *db, int64_t now_ms, int *ret_from,
+    int *ret_to, struct err *err) MUST_USE;
+enum rc db_postgres_describe(struct db *db, int id, int *ret_params,
+    int *ret_columns, char *plan, size_t plan_size, struct err *err) MUST_USE;
+
+#endif

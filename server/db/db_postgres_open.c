@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Connections to PostgreSQL: every setting of one is here.
+ *
+ * Promises: what a commit relies on (fsync, synchronous_commit) is read back;
+ * a server that would not keep what it says it has is refused.  A password in
+ * the url is never shown.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clk.h"
+#include "base/mem.h"
+#include "db/db_postgres_internal.h"
+
+/* The oldest that the statements have been tried on. */
+#define SERVER_LEAST 150000
+
+/* What the url says nothing about.  A peer that is gone without a word is
+ * noticed within about ten seconds. */
+static const struct {
+	const char *name, *value;
+} defaults[] = {
+    {"connect_timeout", "5"},
+    {"keepalives_idle", "5"},
+    {"keepalives_interval", "2"},
+    {"keepalives_count", "3"},
+    {"tcp_user_timeout", "10000"},
+    {"target_session_attrs", "read-write"},
+};
+
+/* Room for the url's own settings, ours, and the end. */
+#define SETTINGS_MAX 64
+
+static const char *
+mode_name(const struct db_postgres *p)
+{
+
+	return (p->db.mode == DB_WRITER ? "twinbox writer" : "twinbox reader");
+}
+
+/* Lists what ${options} (of the url) says and what it does not. */
+static void
+list_settings(const struct db_postgres *p, const PQconninfoOption *options,
+    const char *names[SETTINGS_MAX], const char *values[SETTINGS_MAX])
+{
+	size_t i, k, n = 0, nurl;
+
+	for (; options->keyword != NULL && n < SETTINGS_MAX / 2; options++) {
+		if (options->val == NULL)
+			continue;
+		names[n] = options->keyword;
+		values[n++] = options->val;
+	}
+	nurl = n;
+	for (i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++) {
+		for (k = 0; k < nurl; k++)
+			if (strcmp(names[k], defaults[i].name) == 0)
+				break;
+		/* A reader may read from a standby, if that is its url. */
+		if (k < nurl ||
+		    (p->db.mode != DB_WRITER &&
+			strcmp(defaults[i].name, "target_session_attrs") == 0))
+			continue;
+		names[n] = defaults[i].name;
+		values[n++] = defaults[i].value;
+	}
+	names[n] = "client_encoding";
+	values[n++] = "UTF8";
+	names[n] = "application_name";
+	values[n++] = mode_name(p);
+	names[n] = values[n] = NULL;
+}
+
+/* Connects; libpq bounds each try of a host by connect_timeout. */
+static enum rc
+connect_now(struct db_postgres *p, struct err *err)
+{
+	const char *names[SETTINGS_MAX], *values[SETTINGS_MAX];
+	PQconninfoOption *options;
+	const char *text;
+	char *what = NULL;
+	enum rc rc;
+
+	options = PQconninfoParse(p->url, &what);
+	if (options == NULL) {
+		rc = err_set(err, RC_INVALID, "db: %.*s",
+		    (int)strcspn(what != NULL ? what : "", "\n"),
+		    what != NULL ? what : "");
+		PQfreemem(what);
+		return (rc);
+	}
+	list_settings(p, options, names, values);
+	p->conn = PQconnectdbParams(names, values, 0);
+	PQconninfoFree(options);
+	if (p->conn == NULL)
+		return (err_set(err, RC_NO_MEMORY, "db: connect"));
+	if (PQstatus(p->conn) == CONNECTION_OK &&
+	    PQsetnonblocking(p->conn, 1) == 0)
+		return (RC_OK);
+	text = PQerrorMessage(p->conn);
+	rc = err_set(err, RC_BUSY, "db: %.*s", (int)strcspn(text, "\n"), text);
+	db_postgres_drop(p);
+	return (rc);
+}
+
+/* The text of setting ${name}. */
+static enum rc
+show(struct db_postgres *p, const char *name, char ret[32], struct err *err)
+{
+	PGresult *result;
+	char sql[64];
+	enum rc rc;
+
+	(void)snprintf(sql, sizeof(sql), "SHOW %s", name);
+	rc = db_postgres_exec(p, sql, &result, err);
+	if (rc != RC_OK)
+		return (rc);
+	(void)snprintf(ret, 32, "%s", PQgetvalue(result, 0, 0));
+	PQclear(result);
+	return (RC_OK);
+}
+
+/* Whether what the server says is committed will be there. */
+static enum rc
+check_promises(struct db_postgres *p, struct err *err)
+{
+	static const char *const on[] = {"fsync", "full_page_writes"};
+	char text[32];
+	size_t i;
+	enum rc rc;
+
+	for (i = 0; i < sizeof(on) / sizeof(on[0]); i++) {
+		rc = show(p, on[i], text, err);
+		if (rc != RC_OK)
+			return (rc);
+		if (strcmp(text, "on") != 0)
+			return (err_set(err, RC_INVALID,
+			    "the PostgreSQL server has %s=%s: refusing to "
+			    "promise what a power cut could take back",
+			    on[i], text));
+	}
+	rc = show(p, "server_encoding", text, err);
+	if (rc == RC_OK && strcmp(text, "UTF8") != 0)
+		return (err_set(err, RC_INVALID,
+		    "the PostgreSQL database is encoded in %s: create it with "
+		    "ENCODING 'UTF8'",
+		    text));
+	rc = rc == RC_OK ? show(p, "synchronous_commit", text, err) : rc;
+	/* With local a standby may lack it; that is the operator's to say. */
+	if (rc == RC_OK && strcmp(text, "off") == 0)
+		rc = db_postgres_exec(
+		    p, "SET synchronous_commit TO on", NULL, err);
+	return (rc);
+}
+
+static enum rc
+configure(struct db_postgres *p, struct err *err)
+{
+	char sql[512];
+	enum rc rc;
+
+	if (PQserverVersion(p->conn) < SERVER_LEAST)
+		return (err_set(err, RC_INVALID,
+		    "the PostgreSQL server is of version %d: 15 is the oldest "
+		    "that will do",
+		    PQserverVersion(p->conn) / 10000));
+	(void)snprintf(sql, sizeof(sql),
+	    "SET statement_timeout TO %d; SET lock_timeout TO %d; "
+	    "SET idle_in_transaction_session_timeout TO %d; "
+	    "SET jit TO off; SET client_min_messages TO warning; "
+	    "SET default_transaction_isolation TO 'read committed'; "
+	    "SET TimeZone TO 'UTC'",
+	    DB_POSTGRES_STATEMENT_MS, DB_POSTGRES_LOCK_MS, DB_POSTGRES_IDLE_MS);
+	rc = db_postgres_exec(p, sql, NULL, err);
+	return (rc == RC_OK ? check_promises(p, err) : rc);
+}
+
+enum rc
+db_postgres_connect(struct db_postgres *p, struct err *err)
+{
+	int64_t now_ms;
+	enum rc rc;
+
+	if (p->conn != NULL && PQstatus(p->conn) == CONNECTION_OK)
+		return (RC_OK);
+	if (p->conn != NULL)
+		db_postgres_drop(p);
+	now_ms = clk_mono_ms(clk_system());
+	if (p->retry_ms != 0 && now_ms < p->retry_ms)
+		return (err_set(err, RC_BUSY, "the database is away"));
+	rc = connect_now(p, err);
+	if (rc == RC_OK)
+		rc = configure(p, err);
+	if (rc == RC_OK) {
+		p->retry_ms = p->backoff_ms = 0;
+		return (RC_OK);
+	}
+	if (p->conn != NULL)
+		db_postgres_drop(p);
+	p->backoff_ms =
+	    p->backoff_ms == 0 ? DB_POSTGRES_RETRY_FIRST_MS : p->backoff_ms * 2;
+	if (p->backoff_ms > DB_POSTGRES_RETRY_LAST_MS)
+		p->backoff_ms = DB_POSTGRES_RETRY_LAST_MS;
+	p->retry_ms = clk_mono_ms(clk_system()) + p->backoff_ms;
+	return (rc);
+}
+
+enum rc
+db_postgres_open(
+    const struct db_options *options, struct db **ret, struct err *err)
+{
+	struct db_postgres *p;
+	enum rc rc;
+
+	if (options->mode == DB_COPIER)
+		return (db_postgres_driver.backup(NULL, NULL, 0, err));
+	p = mem_zalloc(1, sizeof(*p));
+	if (p == NULL)
+		return (err_set(err, RC_NO_MEMORY, "db: open"));
+	p->db.driver = &db_postgres_driver;
+	p->db.schema = options->schema;
+	p->db.mode = options->mode;
+	p->url = mem_strdup(options->url);
+	p->stmts =
+	    mem_zalloc((size_t)options->schema->nstatements, sizeof(*p->stmts));
+	p->patience_ms = DB_POSTGRES_ANSWER_MS;
+	buf_init(&p->arrays, 0);
+	rc = p->url == NULL || p->stmts == NULL
+		 ? err_set(err, RC_NO_MEMORY, "db: open")
+		 : db_postgres_connect(p, err);
+	if (rc != RC_OK) {
+		db_postgres_driver.close(&p->db);
+		return (rc);
+	}
+	*ret = &p->db;
+	return (RC_OK);
+}
