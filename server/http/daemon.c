@@ -199,6 +199,15 @@ refuse_raw(struct http_request *req)
 
 /* The call with the headers.  Refusals of requests without a body wait for
  * the end, so that the connection may be kept. */
+/* More digits than any length has that can be meant (zeros in front are none).
+ */
+static bool
+has_many_digits(const char *length)
+{
+
+	return (strlen(length + strspn(length, "0")) > 18);
+}
+
 static enum MHD_Result
 access_head(struct http_request *req, const char *method, const char *version)
 {
@@ -229,7 +238,7 @@ access_head(struct http_request *req, const char *method, const char *version)
 		http_answer_header(req, "Allow", req->pattern->allow);
 	if (!req->refused && req->has_body &&
 	    req->head.content_length != NULL &&
-	    (strlen(req->head.content_length) > 18 ||
+	    (has_many_digits(req->head.content_length) ||
 		strtoull(req->head.content_length, NULL, 10) > req->body_limit))
 		body_too_large(req);
 	if (req->refused && (req->close || req->has_body)) {
@@ -419,7 +428,7 @@ has_bad_length(const struct http_request *req)
 	    req->mhd, MHD_HEADER_KIND, "Content-Length");
 
 	return (length != NULL &&
-		(*length == '\0' || strlen(length) > 18 ||
+		(*length == '\0' || has_many_digits(length) ||
 		    length[strspn(length, "0123456789")] != '\0'));
 }
 
