@@ -154,6 +154,8 @@ ack_one(struct tx *tx, struct ack_unit *u, struct err *err)
 
 	u->refusal = (struct refusal)REFUSAL_INIT;
 	rc = ledger_user_by_id(d->ledger, tx, u->user_id, &user, err);
+	if (rc == RC_OK)
+		rc = ledger_inbox(tx, user, err);
 	if (rc != RC_OK)
 		return (rc);
 	u->head = user->counter.head;

@@ -85,7 +85,7 @@ on_begin(void *arg, struct tx *tx, struct err *err)
 	struct domain *d = arg;
 
 	tx->ledger = d;
-	ledger_begin(d->ledger);
+	ledger_begin(d->ledger, tx);
 	d->walk_left = WALK_ROWS;
 	watch_clock(d, tx->now_ms);
 	return (tally_begin(d->tally, tx, err));
@@ -335,6 +335,8 @@ inbox_add(struct tx *tx, const struct inbox_new *i, struct err *err)
 	enum rc rc;
 
 	rc = need_news(d, err);
+	if (rc == RC_OK)
+		rc = ledger_inbox(tx, i->user, err);
 	if (rc == RC_OK)
 		rc = store_rows_next(tx->db, &d->inbox, &v, err);
 	if (rc != RC_OK)

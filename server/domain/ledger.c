@@ -129,15 +129,16 @@ ledger_free(struct ledger *l)
 }
 
 void
-ledger_begin(struct ledger *l)
+ledger_begin(struct ledger *l, struct tx *tx)
 {
 
 	assert(l->dirty_devices == NULL && l->dirty_users == NULL &&
 	       l->dirty_conversations == NULL && l->dirty_lanes == NULL);
-	if (htab_count(l->devices) + htab_count(l->users_by_id) +
-		htab_count(l->conversations_by_id) +
-		htab_count(l->lanes_by_id) >
-	    LEDGER_MAX)
+	if (db_shared(tx->db) || htab_count(l->devices) +
+					 htab_count(l->users_by_id) +
+					 htab_count(l->conversations_by_id) +
+					 htab_count(l->lanes_by_id) >
+				     LEDGER_MAX)
 		forget_all(l);
 }
 
@@ -151,7 +152,7 @@ ledger_abort(struct ledger *l)
 /* ---- users ---- */
 
 static enum rc
-keep_user(struct ledger *l, struct tx *tx, const struct store_user *row,
+keep_user(struct ledger *l, const struct store_user *row,
     struct ledger_user **ret, struct err *err)
 {
 	struct ledger_user *u;
@@ -173,12 +174,6 @@ keep_user(struct ledger *l, struct tx *tx, const struct store_user *row,
 		rc = htab_set(l->users_by_id, &u->user_id, u);
 		goto kept;
 	}
-	rc = store_counter_get(tx->db, u->user_id, &u->counter, err);
-	if (rc == RC_NOT_FOUND)
-		rc =
-		    err_set(err, RC_CORRUPT, "user %s has no inbox", row->name);
-	if (rc != RC_OK)
-		goto undo_user;
 	key = name_key(row->name, n);
 	rc = htab_set(l->users_by_name, &key, u);
 	if (rc == RC_OK) {
@@ -216,7 +211,7 @@ ledger_user_by_name(struct ledger *l, struct tx *tx, const char *name, size_t n,
 		return (RC_OK);
 	rc = store_user_by_name(tx->db, name, n, &row, err);
 	if (rc == RC_OK)
-		rc = keep_user(l, tx, &row, ret, err);
+		rc = keep_user(l, &row, ret, err);
 	return (rc);
 }
 
@@ -232,7 +227,7 @@ ledger_user_by_id(struct ledger *l, struct tx *tx, int64_t user_id,
 		return (RC_OK);
 	rc = store_user_by_id(tx->db, user_id, &row, err);
 	if (rc == RC_OK)
-		rc = keep_user(l, tx, &row, ret, err);
+		rc = keep_user(l, &row, ret, err);
 	return (rc);
 }
 
@@ -272,7 +267,26 @@ ledger_user_remote(struct ledger *l, struct tx *tx, const char *address,
 	if (rc != RC_OK)
 		return (rc);
 	*ret = htab_find(l->users_by_id, &row.user_id);
-	return (*ret != NULL ? RC_OK : keep_user(l, tx, &row, ret, err));
+	return (*ret != NULL ? RC_OK : keep_user(l, &row, ret, err));
+}
+
+enum rc
+ledger_inbox(struct tx *tx, struct ledger_user *u, struct err *err)
+{
+	enum rc rc;
+
+	if (u->counted)
+		return (RC_OK);
+	rc = store_counter_get(tx->db, u->user_id, &u->counter, err);
+	/* Where others write, the first has waited for them, and the second
+	 * sees what they have written. */
+	if (rc == RC_OK && db_shared(tx->db))
+		rc = store_counter_get(tx->db, u->user_id, &u->counter, err);
+	if (rc == RC_NOT_FOUND)
+		rc = err_set(
+		    err, RC_CORRUPT, "user %s has no inbox", u->name->data);
+	u->counted = rc == RC_OK;
+	return (rc);
 }
 
 void
@@ -607,6 +621,26 @@ ledger_lane_to(struct ledger *l, struct tx *tx, struct ledger_conversation *c,
 	return (rc);
 }
 
+/* A lane as it is while its conversation is ours.  Its key, which says whose
+ * it is, never changes. */
+static enum rc
+read_lane(struct ledger *l, struct tx *tx, int64_t lane_id,
+    struct store_lane *ret, struct err *err)
+{
+	struct ledger_conversation *c;
+	enum rc rc;
+
+	rc = store_lane_get(tx->db, lane_id, ret, err);
+	if (rc != RC_OK || !db_shared(tx->db) ||
+	    htab_find(l->conversations_by_id, &ret->conversation_id) != NULL)
+		return (rc);
+	rc = ledger_conversation_by_id(l, tx, ret->conversation_id, &c, err);
+	if (rc == RC_NOT_FOUND)
+		return (
+		    err_set(err, RC_CORRUPT, "a lane without a conversation"));
+	return (rc == RC_OK ? store_lane_get(tx->db, lane_id, ret, err) : rc);
+}
+
 enum rc
 ledger_lane_by_id(struct ledger *l, struct tx *tx, int64_t lane_id,
     struct ledger_lane **ret, struct err *err)
@@ -617,7 +651,7 @@ ledger_lane_by_id(struct ledger *l, struct tx *tx, int64_t lane_id,
 	*ret = htab_find(l->lanes_by_id, &lane_id);
 	if (*ret != NULL)
 		return (RC_OK);
-	rc = store_lane_get(tx->db, lane_id, &row, err);
+	rc = read_lane(l, tx, lane_id, &row, err);
 	if (rc == RC_OK)
 		rc = keep_lane(l, tx, &row, ret, err);
 	return (rc);

@@ -30,7 +30,8 @@ struct ledger_user {
 	struct text *name;
 	bool disabled;
 	int64_t destination_id;       /* 0: he is here */
-	struct store_counter counter; /* of his inbox here */
+	struct store_counter counter; /* of his inbox here, once counted */
+	bool counted;
 	bool dirty;
 	struct ledger_user *next_dirty;
 };
@@ -86,8 +87,9 @@ struct ledger;
 struct ledger *ledger_new(struct uuid_gen *ids);
 void ledger_free(struct ledger *l);
 
-/* A transaction begins: forgets what is too much. */
-void ledger_begin(struct ledger *l);
+/* A transaction begins: forgets what is too much, and where others write to the
+ * database, too, everything. */
+void ledger_begin(struct ledger *l, struct tx *tx);
 
 /* The transaction was abandoned: forgets everything. */
 void ledger_abort(struct ledger *l);
@@ -105,6 +107,11 @@ enum rc ledger_user_by_id(struct ledger *l, struct tx *tx, int64_t user_id,
  * destination are made if there are none. */
 enum rc ledger_user_remote(struct ledger *l, struct tx *tx, const char *address,
     struct ledger_user **ret, struct err *err) MUST_USE;
+
+/* The counters of ${user}'s inbox, which is ours until the transaction ends:
+ * must be called before they are looked at. */
+enum rc ledger_inbox(
+    struct tx *tx, struct ledger_user *user, struct err *err) MUST_USE;
 
 /* The user's read mark has been changed (the others need no writing: the head
  * is the last row's seq, acked the highest of his devices'). */

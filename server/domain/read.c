@@ -270,6 +270,8 @@ read_one(struct tx *tx, struct read_unit *u, struct err *err)
 
 	u->refusal = (struct refusal)REFUSAL_INIT;
 	rc = ledger_user_by_id(d->ledger, tx, u->user_id, &user, err);
+	if (rc == RC_OK)
+		rc = ledger_inbox(tx, user, err);
 	if (rc != RC_OK)
 		return (rc);
 	switch (u->form) {

@@ -197,8 +197,6 @@ refuse_raw(struct http_request *req)
 	answer_raw(req);
 }
 
-/* The call with the headers.  Refusals of requests without a body wait for
- * the end, so that the connection may be kept. */
 /* More digits than any length has that can be meant (zeros in front are none).
  */
 static bool
@@ -208,6 +206,8 @@ has_many_digits(const char *length)
 	return (strlen(length + strspn(length, "0")) > 18);
 }
 
+/* The call with the headers.  Refusals of requests without a body wait for
+ * the end, so that the connection may be kept. */
 static enum MHD_Result
 access_head(struct http_request *req, const char *method, const char *version)
 {
