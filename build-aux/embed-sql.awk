@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: MIT
 # Makes C of SQL.  Standard input: the names of the SQL files.
 #   -v backend=sqlite   the first backend owns the enum
+#   -v backends=LIST    all of them, for the header
+#   -v enum=sql.h       another backend: must have the names of this header
 #   -v out=h            schema/sql.h: enum sql_stmt and what is defined in .c
 #   -v out=c            schema/sql_<backend>.c
 # A file NNNN-name.sql is a migration, taken whole.  Any other file holds
 # statements, each after a line "-- name: message_insert"; comment lines are
-# left out.  Refused: a bad or double name, SQL before the first name, a name
-# without SQL, two statements under a name, migrations that are not 1, 2, 3 ...
+# left out.  A line "-- writer: FOR UPDATE" after the name says what a driver
+# adds for the writer; such a statement is given without its last semicolon.
+# Refused: a bad or double name, SQL before the first name, a name without SQL,
+# two statements under a name, a writer line elsewhere or two of them,
+# migrations that are not 1, 2, 3 ..., and other names than the header has.
 
 function fail(text) {
 	printf "embed-sql: %s:%d: %s\n", file, line, text > "/dev/stderr"
@@ -25,6 +30,16 @@ function c_line(text) {
 function end_statement() {
 	if (nstmt > 0 && stmt_text[nstmt] == "")
 		fail("no SQL under the name " stmt_name[nstmt])
+	if (stmt_writer[nstmt] != "")
+		sub(/;\\n"$/, "\\n\"", stmt_text[nstmt])
+}
+
+function writer_line(text) {
+	if (!in_file || stmt_text[nstmt] != "" || stmt_writer[nstmt] != "")
+		fail("a writer line belongs after a name, once")
+	if (text !~ /^FOR UPDATE( OF [a-z]+)?( SKIP LOCKED)?$/)
+		fail("bad writer line \"" text "\"")
+	stmt_writer[nstmt] = text
 }
 
 function begin_statement(name) {
@@ -67,6 +82,9 @@ function read_statements(s) {
 		if (s ~ /^[ \t]*--[ \t]*name:/) {
 			sub(/^[ \t]*--[ \t]*name:[ \t]*/, "", s)
 			begin_statement(s)
+		} else if (s ~ /^[ \t]*--[ \t]*writer:/) {
+			sub(/^[ \t]*--[ \t]*writer:[ \t]*/, "", s)
+			writer_line(s)
 		} else if (s == "" || s ~ /^[ \t]*--/) {
 			continue
 		} else if (!in_file) {
@@ -98,9 +116,32 @@ function read_statements(s) {
 	close(file)
 }
 
+# The names that the header's enum has and this backend has not, or the other
+# way round.
+function compare_names(s, name, known, i) {
+	file = enum
+	while ((got = (getline s < enum)) > 0) {
+		line++
+		if (s !~ /^\tSQL_[A-Z0-9_]+,$/)
+			continue
+		name = tolower(substr(s, 6, length(s) - 6))
+		known[name] = 1
+		if (!(name in seen) && !partial)
+			fail(backend " has no statement " name)
+	}
+	if (got < 0)
+		fail("cannot be read")
+	for (i = 1; i <= nstmt; i++)
+		if (!(stmt_name[i] in known))
+			fail(backend " alone has a statement " stmt_name[i])
+}
+
 END {
 	if (failed)
 		exit 1
+	line = 0
+	if (enum != "")
+		compare_names()
 	print "/* Made by build-aux/embed-sql.awk from schema/" backend \
 	    "; do not edit. */"
 	if (out == "h")
@@ -109,18 +150,21 @@ END {
 		write_source()
 }
 
-function write_header(i) {
+function write_header(i, n, all) {
 	print "#ifndef SCHEMA_SQL_H\n#define SCHEMA_SQL_H\n"
 	print "#include \"db/db.h\"\n\nenum sql_stmt {"
 	for (i = 1; i <= nstmt; i++)
 		print "\tSQL_" toupper(stmt_name[i]) ","
 	print "\tSQL_STMT_COUNT\n};\n"
-	print "extern const struct sql_text sql_" backend \
-	    "[SQL_STMT_COUNT + 1];"
-	print "extern const struct sql_migration sql_" backend \
-	    "_migrations[];"
-	print "extern const int sql_" backend "_nmigrations;"
-	print "extern const struct db_schema sql_" backend "_schema;"
+	n = split(backends, all, " ")
+	for (i = 1; i <= n; i++) {
+		print "extern const struct sql_text sql_" all[i] \
+		    "[SQL_STMT_COUNT + 1];"
+		print "extern const struct sql_migration sql_" all[i] \
+		    "_migrations[];"
+		print "extern const int sql_" all[i] "_nmigrations;"
+		print "extern const struct db_schema sql_" all[i] "_schema;"
+	}
 	print "\n#endif"
 }
 
@@ -128,8 +172,9 @@ function write_source(i) {
 	print "#include \"db/db.h\"\n#include \"schema/sql.h\"\n"
 	print "const struct sql_text sql_" backend "[SQL_STMT_COUNT + 1] = {"
 	for (i = 1; i <= nstmt; i++)
-		printf "    [SQL_%s] = {\"%s\",%s, NULL},\n", \
-		    toupper(stmt_name[i]), stmt_name[i], stmt_text[i]
+		printf "    [SQL_%s] = {\"%s\",%s, %s},\n", \
+		    toupper(stmt_name[i]), stmt_name[i], stmt_text[i], \
+		    stmt_writer[i] == "" ? "NULL" : "\"" stmt_writer[i] "\""
 	print "    [SQL_STMT_COUNT] = {NULL, NULL, NULL},\n};\n"
 	print "const struct sql_migration sql_" backend "_migrations[] = {"
 	for (i = 1; i <= nmig; i++)

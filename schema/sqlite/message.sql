@@ -14,6 +14,15 @@ SELECT mid, sender_id, fingerprint FROM messages WHERE message_id = $1;
 -- name: message_last_id
 SELECT coalesce(max(mid), 0) FROM messages;
 
+-- The next $1 numbers, ascending.
+-- name: message_ids
+WITH RECURSIVE ids (id) AS (
+    SELECT coalesce(max(mid), 0) + 1 FROM messages
+    UNION ALL
+    SELECT id + 1 FROM ids
+    LIMIT $1)
+SELECT id FROM ids;
+
 -- name: message_uuid
 SELECT message_id FROM messages WHERE mid = $1;
 

@@ -4,6 +4,15 @@
 -- name: outbox_last_id
 SELECT coalesce(max(id), 0) FROM outbox;
 
+-- The next $1 numbers, ascending.
+-- name: outbox_ids
+WITH RECURSIVE ids (id) AS (
+    SELECT coalesce(max(o.id), 0) + 1 FROM outbox o
+    UNION ALL
+    SELECT id + 1 FROM ids
+    LIMIT $1)
+SELECT id FROM ids;
+
 -- name: outbox_insert
 INSERT INTO outbox (id, event_id, kind, mid, conversation_id, conversation_seq,
     sender_id, lane_id, lane_seq, dest_kind, dest_id, priority, state,

@@ -21,7 +21,8 @@
 struct sql_text {
 	const char *name;
 	const char *text;
-	const char *writer; /* appended on a DB_WRITER's connection, or NULL */
+	const char *writer; /* what a DB_WRITER's text ends with (a lock): then
+			     * text has no semicolon at its end; or NULL */
 };
 
 struct sql_migration {

@@ -264,12 +264,9 @@ static char *
 writers_text(const struct sql_text *text)
 {
 	struct buf b = BUF_INIT;
-	size_t n = strlen(text->text);
+	size_t n;
 
-	while (n > 0 && strchr("; \n", text->text[n - 1]) != NULL)
-		n--;
-	buf_add(&b, text->text, n);
-	buf_addc(&b, '\n');
+	buf_adds(&b, text->text);
 	buf_adds(&b, text->writer);
 	buf_addc(&b, '\0');
 	return (buf_take(&b, &n));

@@ -71,8 +71,10 @@ may_scan(const char *name, const char *line)
 	/* What waits, counted by sender at the start. */
 	if (strncmp(name, "outbox_waiting_", 15) == 0)
 		return (true);
-	/* The last of a table: one step. */
+	/* The last of a table: one step; then the numbers after it. */
 	if (strcmp(name, "message_last_id") == 0 ||
+	    strcmp(name, "message_ids") == 0 ||
+	    strcmp(name, "outbox_ids") == 0 ||
 	    strcmp(name, "before_last_id") == 0 ||
 	    strcmp(name, "outbox_last_id") == 0)
 		return (true);

@@ -87,15 +87,21 @@ early_install(void)
 enum { S_ADD, S_CHANGE, S_MARK, S_LAST, S_ALL, S_CHECK, NSTMT };
 
 static const struct sql_text statements[NSTMT] = {
-    [S_ADD] = {"add", "INSERT INTO kept (id, stamp, body) "
-		      "VALUES ($1, $2, $3)"},
-    [S_CHANGE] = {"change", "UPDATE kept SET stamp = $2, body = $3 "
-			    "WHERE id = $1"},
-    [S_MARK] = {"mark", "UPDATE mark SET last = $1"},
-    [S_LAST] = {"last", "SELECT last FROM mark"},
-    [S_ALL] = {"all", "SELECT id, stamp, body FROM kept ORDER BY id"},
-    [S_CHECK] = {"check", "SELECT count(*) FROM pragma_integrity_check "
-			  "WHERE integrity_check <> 'ok'"},
+    [S_ADD] = {"add",
+	"INSERT INTO kept (id, stamp, body) "
+	"VALUES ($1, $2, $3)",
+	NULL},
+    [S_CHANGE] = {"change",
+	"UPDATE kept SET stamp = $2, body = $3 "
+	"WHERE id = $1",
+	NULL},
+    [S_MARK] = {"mark", "UPDATE mark SET last = $1", NULL},
+    [S_LAST] = {"last", "SELECT last FROM mark", NULL},
+    [S_ALL] = {"all", "SELECT id, stamp, body FROM kept ORDER BY id", NULL},
+    [S_CHECK] = {"check",
+	"SELECT count(*) FROM pragma_integrity_check "
+	"WHERE integrity_check <> 'ok'",
+	NULL},
 };
 
 static const struct sql_migration migrations[] = {

@@ -12,26 +12,32 @@
 #include "unit/db_fixture.h"
 
 static const struct sql_text statements[NSTMT] = {
-    [S_INSERT] = {"insert", "INSERT INTO t (id, n, s, b) "
-			    "VALUES ($1, $2, $3, $4)"},
-    [S_GET] = {"get", "SELECT id, n, s, b FROM t WHERE id = $1"},
-    [S_ALL] = {"all", "SELECT id FROM t ORDER BY id"},
-    [S_COUNT] = {"count", "SELECT count(*) FROM t"},
-    [S_SET] = {"set", "UPDATE t SET n = $2 WHERE id >= $1"},
-    [S_ORDER] = {"order", "SELECT $2, $1, $2, $4"},
-    [S_UNNAMED] = {"unnamed", "SELECT ?"},
-    [S_FAR] = {"far", "SELECT $25"},
-    [S_NO_SQL] = {"no_sql", "SELEC 1"},
-    [S_PAGES] = {"pages", "PRAGMA max_page_count=40"},
-    [S_IMPATIENT] = {"impatient", "PRAGMA busy_timeout=0"},
-    [S_FILL] = {"fill", "INSERT INTO t (id, n, b) VALUES ($1, 0, "
-			"randomblob(100000))"},
-    [S_CHECK] = {"check", "PRAGMA integrity_check"},
-    [S_SYNC] = {"sync", "PRAGMA synchronous"},
-    [S_JOURNAL] = {"journal", "PRAGMA journal_mode"},
-    [S_DROP] = {"drop", "DELETE FROM t"},
-    [S_UPSERT] = {"upsert", "INSERT INTO t (id, n) VALUES ($1, 1) "
-			    "ON CONFLICT (id) DO NOTHING"},
+    [S_INSERT] = {"insert",
+	"INSERT INTO t (id, n, s, b) "
+	"VALUES ($1, $2, $3, $4)",
+	NULL},
+    [S_GET] = {"get", "SELECT id, n, s, b FROM t WHERE id = $1", NULL},
+    [S_ALL] = {"all", "SELECT id FROM t ORDER BY id", NULL},
+    [S_COUNT] = {"count", "SELECT count(*) FROM t", NULL},
+    [S_SET] = {"set", "UPDATE t SET n = $2 WHERE id >= $1", NULL},
+    [S_ORDER] = {"order", "SELECT $2, $1, $2, $4", NULL},
+    [S_UNNAMED] = {"unnamed", "SELECT ?", NULL},
+    [S_FAR] = {"far", "SELECT $25", NULL},
+    [S_NO_SQL] = {"no_sql", "SELEC 1", NULL},
+    [S_PAGES] = {"pages", "PRAGMA max_page_count=40", NULL},
+    [S_IMPATIENT] = {"impatient", "PRAGMA busy_timeout=0", NULL},
+    [S_FILL] = {"fill",
+	"INSERT INTO t (id, n, b) VALUES ($1, 0, "
+	"randomblob(100000))",
+	NULL},
+    [S_CHECK] = {"check", "PRAGMA integrity_check", NULL},
+    [S_SYNC] = {"sync", "PRAGMA synchronous", NULL},
+    [S_JOURNAL] = {"journal", "PRAGMA journal_mode", NULL},
+    [S_DROP] = {"drop", "DELETE FROM t", NULL},
+    [S_UPSERT] = {"upsert",
+	"INSERT INTO t (id, n) VALUES ($1, 1) "
+	"ON CONFLICT (id) DO NOTHING",
+	NULL},
 };
 
 static const struct sql_migration migrations[] = {

@@ -118,15 +118,19 @@ shim_reset(void **state)
 enum { S_INSERT, S_SET, S_ONE, S_COUNT, S_SUM, S_CHECK, S_SMALL_CACHE, NSTMT };
 
 static const struct sql_text statements[NSTMT] = {
-    [S_INSERT] = {"insert", "INSERT INTO t (id, b) VALUES ($1, "
-			    "zeroblob(1000))"},
-    [S_SET] = {"set", "UPDATE t SET n = n + 1 WHERE id % 7 = $1"},
-    [S_ONE] = {"one", "UPDATE t SET b = zeroblob(1001) WHERE id = $1"},
-    [S_COUNT] = {"count", "SELECT count(*) FROM t"},
-    [S_SUM] = {"sum", "SELECT coalesce(sum(n), 0) FROM t"},
-    [S_CHECK] = {"check", "SELECT count(*) FROM pragma_integrity_check "
-			  "WHERE integrity_check <> 'ok'"},
-    [S_SMALL_CACHE] = {"small_cache", "PRAGMA cache_size=20"},
+    [S_INSERT] = {"insert",
+	"INSERT INTO t (id, b) VALUES ($1, "
+	"zeroblob(1000))",
+	NULL},
+    [S_SET] = {"set", "UPDATE t SET n = n + 1 WHERE id % 7 = $1", NULL},
+    [S_ONE] = {"one", "UPDATE t SET b = zeroblob(1001) WHERE id = $1", NULL},
+    [S_COUNT] = {"count", "SELECT count(*) FROM t", NULL},
+    [S_SUM] = {"sum", "SELECT coalesce(sum(n), 0) FROM t", NULL},
+    [S_CHECK] = {"check",
+	"SELECT count(*) FROM pragma_integrity_check "
+	"WHERE integrity_check <> 'ok'",
+	NULL},
+    [S_SMALL_CACHE] = {"small_cache", "PRAGMA cache_size=20", NULL},
 };
 
 static const struct sql_migration migrations[] = {

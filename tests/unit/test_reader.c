@@ -27,8 +27,8 @@
 enum { S_INSERT, S_COUNT, NSTMT };
 
 static const struct sql_text statements[NSTMT] = {
-    [S_INSERT] = {"insert", "INSERT INTO t DEFAULT VALUES"},
-    [S_COUNT] = {"count", "SELECT count(*) FROM t"},
+    [S_INSERT] = {"insert", "INSERT INTO t DEFAULT VALUES", NULL},
+    [S_COUNT] = {"count", "SELECT count(*) FROM t", NULL},
 };
 
 static const struct sql_migration migrations[] = {

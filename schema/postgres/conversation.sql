@@ -1,0 +1,133 @@
+-- SPDX-License-Identifier: MIT
+-- Conversations and who takes part.
+
+-- name: conversation_insert
+INSERT INTO conversations (public_id, kind, direct_key, created_at)
+VALUES ($1, $2, $3, $4)
+RETURNING conversation_id;
+
+-- name: conversation_by_key
+-- writer: FOR UPDATE OF c
+SELECT c.conversation_id, c.public_id, c.kind, c.last_seq, c.last_digest
+FROM conversations c WHERE c.direct_key = $1;
+
+-- name: conversation_by_public
+-- writer: FOR UPDATE OF c
+SELECT c.conversation_id, c.public_id, c.kind, c.last_seq, c.last_digest
+FROM conversations c WHERE c.public_id = $1;
+
+-- name: conversation_by_id
+-- writer: FOR UPDATE OF c
+SELECT c.conversation_id, c.public_id, c.kind, c.last_seq, c.last_digest
+FROM conversations c WHERE c.conversation_id = $1;
+
+-- name: participant_insert
+INSERT INTO participants (conversation_id, user_id, role)
+VALUES ($1, $2, $3);
+
+-- name: participants_of
+SELECT p.user_id, u.name, p.role, p.joined_seq, p.left_seq, p.delivered_upto,
+    p.acked_upto, p.read_upto, p.acked_at, p.read_at, p.shown_upto,
+    p.shown_at
+FROM participants p JOIN users u ON u.user_id = p.user_id
+WHERE p.conversation_id = $1 ORDER BY p.user_id;
+
+-- name: participant_get
+SELECT p.user_id, u.name, p.role, p.joined_seq, p.left_seq, p.delivered_upto,
+    p.acked_upto, p.read_upto, p.acked_at, p.read_at, p.shown_upto,
+    p.shown_at
+FROM participants p JOIN users u ON u.user_id = p.user_id
+WHERE p.conversation_id = $1 AND p.user_id = $2;
+
+-- name: participant_set
+UPDATE participants p SET delivered_upto = r.delivered_upto,
+    acked_upto = r.acked_upto, read_upto = r.read_upto,
+    acked_at = r.acked_at, read_at = r.read_at,
+    shown_upto = r.shown_upto, shown_at = r.shown_at
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[],
+    $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[])
+    AS r (conversation_id, user_id, delivered_upto, acked_upto, read_upto,
+        acked_at, read_at, shown_upto, shown_at)
+WHERE p.conversation_id = r.conversation_id AND p.user_id = r.user_id;
+
+-- A member's conversations, newest first, with what he has not read: others'
+-- messages beyond his read mark, up to what has been delivered to him.
+-- name: conversation_list
+SELECT c.conversation_id, c.public_id, c.kind, c.created_at, p.joined_seq,
+    p.left_seq, p.delivered_upto, p.acked_upto, p.read_upto,
+    (SELECT count(*) FROM messages m
+     WHERE m.conversation_id = c.conversation_id
+       AND m.conversation_seq > p.read_upto
+       AND m.conversation_seq <= p.delivered_upto
+       AND m.sender_id <> p.user_id)
+    - (SELECT count(*) FROM outbox o
+     WHERE o.conversation_id = c.conversation_id AND o.dest_id = p.user_id
+       AND o.dest_kind = 'user' AND o.kind = 1
+       AND (o.state = 'failed' OR o.state = 'expired'
+         OR o.state = 'canceled')
+       AND o.conversation_seq > p.read_upto
+       AND o.conversation_seq <= p.delivered_upto),
+    c.last_seq
+FROM participants p
+JOIN conversations c ON c.conversation_id = p.conversation_id
+WHERE p.user_id = $1 AND p.conversation_id < $2
+ORDER BY p.conversation_id DESC LIMIT $3;
+
+-- name: conversation_one
+SELECT c.conversation_id, c.public_id, c.kind, c.created_at, p.joined_seq,
+    p.left_seq, p.delivered_upto, p.acked_upto, p.read_upto,
+    (SELECT count(*) FROM messages m
+     WHERE m.conversation_id = c.conversation_id
+       AND m.conversation_seq > p.read_upto
+       AND m.conversation_seq <= p.delivered_upto
+       AND m.sender_id <> p.user_id)
+    - (SELECT count(*) FROM outbox o
+     WHERE o.conversation_id = c.conversation_id AND o.dest_id = p.user_id
+       AND o.dest_kind = 'user' AND o.kind = 1
+       AND (o.state = 'failed' OR o.state = 'expired'
+         OR o.state = 'canceled')
+       AND o.conversation_seq > p.read_upto
+       AND o.conversation_seq <= p.delivered_upto),
+    c.last_seq
+FROM conversations c
+JOIN participants p ON p.conversation_id = c.conversation_id
+WHERE c.public_id = $2 AND p.user_id = $1;
+
+-- name: unread_list
+SELECT c.public_id, u.n,
+    c.last_seq
+FROM (
+    SELECT p.conversation_id AS cid,
+        (SELECT count(*) FROM messages m
+     WHERE m.conversation_id = p.conversation_id
+       AND m.conversation_seq > p.read_upto
+       AND m.conversation_seq <= p.delivered_upto
+       AND m.sender_id <> p.user_id)
+    - (SELECT count(*) FROM outbox o
+     WHERE o.conversation_id = p.conversation_id AND o.dest_id = p.user_id
+       AND o.dest_kind = 'user' AND o.kind = 1
+       AND (o.state = 'failed' OR o.state = 'expired'
+         OR o.state = 'canceled')
+       AND o.conversation_seq > p.read_upto
+       AND o.conversation_seq <= p.delivered_upto) AS n
+    FROM participants p
+    WHERE p.user_id = $1 AND p.delivered_upto > p.read_upto) u
+JOIN conversations c ON c.conversation_id = u.cid
+WHERE u.n > 0 ORDER BY u.cid;
+
+-- name: unread_total
+SELECT coalesce(sum(
+    (SELECT count(*) FROM messages m
+     WHERE m.conversation_id = p.conversation_id
+       AND m.conversation_seq > p.read_upto
+       AND m.conversation_seq <= p.delivered_upto
+       AND m.sender_id <> p.user_id)
+    - (SELECT count(*) FROM outbox o
+     WHERE o.conversation_id = p.conversation_id AND o.dest_id = p.user_id
+       AND o.dest_kind = 'user' AND o.kind = 1
+       AND (o.state = 'failed' OR o.state = 'expired'
+         OR o.state = 'canceled')
+       AND o.conversation_seq > p.read_upto
+       AND o.conversation_seq <= p.delivered_upto)), 0)::bigint
+FROM participants p
+WHERE p.user_id = $1 AND p.delivered_upto > p.read_upto;

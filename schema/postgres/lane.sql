@@ -1,0 +1,117 @@
+-- SPDX-License-Identifier: MIT
+-- Lanes: one cursor for each conversation, recipient and class.
+
+-- name: lane_insert
+INSERT INTO outbox_lanes (conversation_id, dest_kind, dest_id, class,
+    updated_at, destination_id, state)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
+RETURNING lane_id;
+
+-- A lane with its tail, the last place given.
+-- name: lane_find
+SELECT l.lane_id, l.conversation_id, l.dest_kind, l.dest_id, l.class,
+    l.tail_seq, l.next_seq, l.last_published_seq, l.due_at, l.destination_id, l.state,
+    l.priority, l.lease_token, l.lease_until, l.lease_owner, l.replay_seq
+FROM outbox_lanes l
+WHERE l.conversation_id = $1 AND l.dest_kind = $2 AND l.dest_id = $3
+  AND l.class = $4;
+
+-- name: lane_get
+SELECT l.lane_id, l.conversation_id, l.dest_kind, l.dest_id, l.class,
+    l.tail_seq, l.next_seq, l.last_published_seq, l.due_at, l.destination_id, l.state,
+    l.priority, l.lease_token, l.lease_until, l.lease_owner, l.replay_seq
+FROM outbox_lanes l WHERE l.lane_id = $1;
+
+-- name: lane_set
+UPDATE outbox_lanes l SET next_seq = r.next_seq,
+    last_published_seq = r.last_published_seq, due_at = r.due_at,
+    updated_at = r.updated_at
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[],
+    $5::bigint[])
+    AS r (lane_id, next_seq, last_published_seq, due_at, updated_at)
+WHERE l.lane_id = r.lane_id;
+
+-- All of a lane to another server.
+-- name: lane_remote_set
+UPDATE outbox_lanes l SET next_seq = r.next_seq,
+    last_published_seq = r.last_published_seq, due_at = r.due_at,
+    updated_at = r.updated_at, state = r.state, tail_seq = r.tail_seq,
+    priority = r.priority, lease_token = r.lease_token,
+    lease_until = r.lease_until, lease_owner = r.lease_owner,
+    replay_seq = r.replay_seq
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[],
+    $5::bigint[], $6::text[], $7::bigint[], $8::bigint[], $9::bigint[],
+    $10::bigint[], $11::text[], $12::bigint[])
+    AS r (lane_id, next_seq, last_published_seq, due_at, updated_at, state,
+        tail_seq, priority, lease_token, lease_until, lease_owner, replay_seq)
+WHERE l.lane_id = r.lane_id;
+
+-- The fence: whoever holds the lease with this token, and nobody else, may
+-- settle.
+-- name: lane_fence
+UPDATE outbox_lanes SET state = 'ready', lease_until = NULL,
+    lease_owner = NULL, updated_at = $3
+WHERE lane_id = $1 AND lease_token = $2 AND state = 'leased';
+
+-- The next local lanes after $1 that owe something, at most $2, each with its
+-- due time: one step in the index of what waits for each lane, however much
+-- waits in it.
+-- name: lanes_owing
+WITH RECURSIVE owing (lane_id, n) AS (
+    SELECT min(o.lane_id), 1::bigint FROM outbox o
+    WHERE o.state = 'pending' AND o.lane_seq IS NOT NULL
+      AND o.dest_kind = 'user' AND o.lane_id > $1
+    UNION ALL
+    SELECT (SELECT min(o.lane_id) FROM outbox o
+            WHERE o.state = 'pending' AND o.lane_seq IS NOT NULL
+              AND o.dest_kind = 'user' AND o.lane_id > w.lane_id), w.n + 1
+    FROM owing w WHERE w.lane_id IS NOT NULL AND w.n < $2)
+SELECT l.lane_id, l.due_at FROM owing w JOIN outbox_lanes l
+    ON l.lane_id = w.lane_id
+ORDER BY w.n;
+
+-- The next due time beyond now.
+-- name: lanes_next_due
+SELECT min(due_at) FROM outbox_lanes WHERE due_at > 0 AND due_at > $1;
+
+-- What a destination may be sent now, of one priority, longest due first.
+-- name: lanes_ready
+-- writer: FOR UPDATE SKIP LOCKED
+SELECT lane_id FROM outbox_lanes
+WHERE state = 'ready' AND destination_id = $1 AND priority = $2
+  AND due_at <= $3
+ORDER BY due_at, lane_id LIMIT $4;
+
+-- When a destination's next lane is due, of each priority.
+-- name: lanes_ready_next
+SELECT min(due_at) FROM outbox_lanes
+WHERE state = 'ready' AND destination_id = $1 AND priority = 1
+UNION ALL
+SELECT min(due_at) FROM outbox_lanes
+WHERE state = 'ready' AND destination_id = $1 AND priority = 0
+UNION ALL
+SELECT min(due_at) FROM outbox_lanes
+WHERE state = 'ready' AND destination_id = $1 AND priority = -1;
+
+-- Whether there are lanes that are due after $1.
+-- name: lanes_far
+SELECT min(due_at) FROM outbox_lanes WHERE due_at > 0 AND due_at > $1;
+
+-- Lanes that are due much later than anything is ever put off: the clock has
+-- been put back.
+-- name: lanes_clamp
+UPDATE outbox_lanes SET due_at = $1 WHERE state = 'ready' AND lane_id IN (
+    SELECT lane_id FROM outbox_lanes WHERE due_at > 0 AND due_at > $2
+    LIMIT 1000);
+
+-- Leases that have run out, or that nobody can have given (the clock has been
+-- put back).
+-- name: lanes_stale
+-- writer: FOR UPDATE SKIP LOCKED
+SELECT lane_id, lease_token FROM outbox_lanes
+WHERE state = 'leased' AND (lease_until <= $1 OR lease_until > $2)
+LIMIT $3;
+
+-- When the next lease runs out.
+-- name: lanes_lease_next
+SELECT min(lease_until) FROM outbox_lanes WHERE state = 'leased';

@@ -1,0 +1,118 @@
+-- SPDX-License-Identifier: MIT
+-- Outbox rows.
+
+-- name: outbox_last_id
+SELECT coalesce(max(id), 0) FROM outbox;
+
+-- The next $1 numbers, ascending.
+-- name: outbox_ids
+SELECT nextval('outbox_ids') FROM generate_series(1, $1::bigint);
+
+-- name: outbox_insert
+WITH rows AS (
+    SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::bigint[], $4::bigint[],
+        $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[],
+        $10::text[], $11::bigint[], $12::bigint[], $13::text[],
+        $14::bigint[], $15::bigint[], $16::bigint[], $17::bigint[],
+        $18::bigint[])
+        AS r (id, event_id, kind, mid, conversation_id, conversation_seq,
+            sender_id, lane_id, lane_seq, dest_kind, dest_id, priority, state,
+            deliver_at, expires_at, event_time, created_at, acked_at)),
+tails AS (
+    UPDATE outbox_lanes l SET tail_seq = t.tail_seq
+    FROM (SELECT lane_id, max(lane_seq) AS tail_seq FROM rows
+          WHERE lane_seq IS NOT NULL GROUP BY lane_id) t
+    WHERE l.lane_id = t.lane_id AND l.tail_seq < t.tail_seq)
+INSERT INTO outbox (id, event_id, kind, mid, conversation_id, conversation_seq,
+    sender_id, lane_id, lane_seq, dest_kind, dest_id, priority, state,
+    deliver_at, expires_at, event_time, created_at, last_status_at, sent_at,
+    acked_at)
+SELECT id, event_id, kind, mid, conversation_id, conversation_seq, sender_id,
+    lane_id, lane_seq, dest_kind, dest_id, priority, state, deliver_at,
+    expires_at, event_time, created_at, created_at, acked_at, acked_at
+FROM rows;
+
+-- What a lane owes next, in order.
+-- name: outbox_claim
+SELECT id, event_id, kind, mid, conversation_seq, sender_id, lane_seq, dest_id,
+    event_time, created_at, attempts, expires_at, deliver_at
+FROM outbox
+WHERE lane_id = $1 AND lane_seq IS NOT NULL AND state = 'pending'
+  AND dest_kind = 'user' AND lane_seq >= $2
+ORDER BY lane_seq LIMIT $3;
+
+-- name: outbox_settle_sent
+UPDATE outbox o SET state = 'sent', attempts = o.attempts + 1, sent_at = r.at,
+    last_attempt_at = r.at, last_status_at = r.at, last_error = NULL,
+    next_retry_at = NULL
+FROM unnest($1::bigint[], $2::bigint[]) AS r (id, at)
+WHERE o.id = r.id AND o.state = 'pending';
+
+-- A message that its recipient acked.
+-- name: outbox_settle_acked
+UPDATE outbox o SET state = 'acked', acked_at = r.at, last_status_at = r.at
+FROM unnest($1::bigint[], $2::bigint[]) AS r (id, at)
+WHERE o.id = r.id AND o.state = 'sent';
+
+-- What a person has read is acked, too: others' messages in a conversation.
+-- name: outbox_settle_read
+UPDATE outbox SET state = 'acked', acked_at = $5, last_status_at = $5
+WHERE event_id IN (SELECT m.event_id FROM messages m
+      WHERE m.conversation_id = $1 AND m.conversation_seq > $2
+        AND m.conversation_seq <= $3 AND m.sender_id <> $4)
+  AND dest_kind = 'user' AND dest_id = $4 AND state = 'sent';
+
+-- A receipt of the same kind that has not left yet: it will be moved on.
+-- name: outbox_receipt_pending
+SELECT id FROM outbox
+WHERE lane_id = $1 AND lane_seq IS NOT NULL AND state = 'pending'
+  AND dest_kind = 'user' AND kind = $2 AND sender_id = $3
+ORDER BY lane_seq DESC LIMIT 1;
+
+-- name: outbox_receipt_move
+UPDATE outbox SET mid = $2, conversation_seq = $3, event_time = $4
+WHERE id = $1 AND state = 'pending';
+
+-- name: outbox_of_event
+SELECT o.id, u.name, o.state, o.attempts, o.retry_count, o.last_attempt_at,
+    o.last_status_at, o.next_retry_at, o.sent_at, o.acked_at, o.last_error,
+    o.deliver_at, o.expires_at, p.shown_upto, p.shown_at, o.lane_seq, o.lane_id,
+    o.dest_id, o.reason
+FROM outbox o
+JOIN users u ON u.user_id = o.dest_id
+LEFT JOIN participants p ON p.conversation_id = o.conversation_id
+    AND p.user_id = o.dest_id
+WHERE o.event_id = $1 AND o.dest_kind >= 'server' -- and 'user'
+ORDER BY o.dest_kind, o.dest_id;
+
+-- name: outbox_cancel
+UPDATE outbox SET state = 'canceled', last_status_at = $2
+WHERE id = $1 AND state = 'pending';
+
+-- name: outbox_scheduled_count
+SELECT count(*) FROM outbox
+WHERE state = 'pending' AND lane_seq IS NULL AND sender_id = $1;
+
+-- name: outbox_pending_count
+SELECT count(*) FROM outbox
+WHERE state = 'pending' AND lane_seq IS NOT NULL AND dest_kind = 'user';
+
+-- name: outbox_due
+-- writer: FOR UPDATE OF o SKIP LOCKED
+SELECT o.id, o.event_id, o.mid, o.conversation_id, o.sender_id, o.lane_id,
+    o.event_time, m.message_id, m.salt, m.body, o.priority
+FROM outbox o JOIN messages m ON m.mid = o.mid
+WHERE o.state = 'pending' AND o.lane_seq IS NULL AND o.deliver_at <= $1
+ORDER BY o.deliver_at, o.id LIMIT $2;
+
+-- name: outbox_next_scheduled
+SELECT min(deliver_at) FROM outbox WHERE state = 'pending' AND lane_seq IS NULL;
+
+-- name: outbox_release
+WITH tails AS (
+    UPDATE outbox_lanes l SET tail_seq = $2
+    FROM outbox o
+    WHERE o.id = $1 AND o.state = 'pending' AND o.lane_seq IS NULL
+      AND l.lane_id = o.lane_id AND l.tail_seq < $2)
+UPDATE outbox SET lane_seq = $2, conversation_seq = $3, last_status_at = $4
+WHERE id = $1 AND state = 'pending' AND lane_seq IS NULL;
