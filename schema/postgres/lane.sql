@@ -1,5 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- Lanes: one cursor for each conversation, recipient and class.
+--
+-- Whoever changes a lane, or anything else of a conversation, holds the lock of
+-- its row in conversations; so a lane needs none of its own.
 
 -- name: lane_insert
 INSERT INTO outbox_lanes (conversation_id, dest_kind, dest_id, class,
@@ -74,13 +77,15 @@ ORDER BY w.n;
 -- name: lanes_next_due
 SELECT min(due_at) FROM outbox_lanes WHERE due_at > 0 AND due_at > $1;
 
--- What a destination may be sent now, of one priority, longest due first.
+-- What a destination may be sent now, of one priority, longest due first, as
+-- far as nobody else is at work on its conversation.
 -- name: lanes_ready
--- writer: FOR UPDATE SKIP LOCKED
-SELECT lane_id FROM outbox_lanes
-WHERE state = 'ready' AND destination_id = $1 AND priority = $2
-  AND due_at <= $3
-ORDER BY due_at, lane_id LIMIT $4;
+-- writer: FOR UPDATE OF c SKIP LOCKED
+SELECT l.lane_id FROM outbox_lanes l
+JOIN conversations c ON c.conversation_id = l.conversation_id
+WHERE l.state = 'ready' AND l.destination_id = $1 AND l.priority = $2
+  AND l.due_at <= $3
+ORDER BY l.due_at, l.lane_id LIMIT $4;
 
 -- When a destination's next lane is due, of each priority.
 -- name: lanes_ready_next
@@ -107,9 +112,10 @@ UPDATE outbox_lanes SET due_at = $1 WHERE state = 'ready' AND lane_id IN (
 -- Leases that have run out, or that nobody can have given (the clock has been
 -- put back).
 -- name: lanes_stale
--- writer: FOR UPDATE SKIP LOCKED
-SELECT lane_id, lease_token FROM outbox_lanes
-WHERE state = 'leased' AND (lease_until <= $1 OR lease_until > $2)
+-- writer: FOR UPDATE OF c SKIP LOCKED
+SELECT l.lane_id, l.lease_token FROM outbox_lanes l
+JOIN conversations c ON c.conversation_id = l.conversation_id
+WHERE l.state = 'leased' AND (l.lease_until <= $1 OR l.lease_until > $2)
 LIMIT $3;
 
 -- When the next lease runs out.

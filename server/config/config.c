@@ -246,6 +246,29 @@ set_from_flags(const struct parsing *p, struct err *err)
 
 /* ---- rules ---- */
 
+/* Whether ${s} is ${begin} with something behind it. */
+static bool
+has_text_after(const char *s, const char *begin)
+{
+	size_t n = strlen(begin);
+
+	return (strncmp(s, begin, n) == 0 && s[n] != '\0');
+}
+
+/* Whether ${url} says one: USER:PASSWORD@HOST or ?password=PASSWORD. */
+static bool
+has_password(const char *url)
+{
+	const char *at, *colon, *host = strstr(url, "://");
+
+	if (host == NULL || strncmp(url, "postgres", 8) != 0)
+		return (false);
+	host += 3;
+	at = memchr(host, '@', strcspn(host, "/?"));
+	colon = at != NULL ? memchr(host, ':', (size_t)(at - host)) : NULL;
+	return (colon != NULL || strstr(host, "password=") != NULL);
+}
+
 static enum rc
 check_texts(struct config *config, struct err *err)
 {
@@ -271,11 +294,17 @@ check_texts(struct config *config, struct err *err)
 			return (err_set(
 			    err, RC_INVALID, "data: the path is too long"));
 	}
-	if (strncmp(config->db, sqlite, sizeof(sqlite) - 1) != 0 ||
-	    config->db[sizeof(sqlite) - 1] == '\0')
+	if (has_password(config->db))
 		return (err_set(err, RC_INVALID,
-		    "db: \"%.60s\" is not sqlite:PATH, the only kind of "
-		    "database in this version",
+		    "db: a password in the url is shown to everybody who sees "
+		    "processes or settings: put it into the environment "
+		    "(PGPASSWORD) or a file (?passfile=PATH)"));
+	if (!has_text_after(config->db, sqlite) &&
+	    !has_text_after(config->db, "postgresql://") &&
+	    !has_text_after(config->db, "postgres://"))
+		return (err_set(err, RC_INVALID,
+		    "db: \"%.60s\" is neither sqlite:PATH nor "
+		    "postgresql://[USER@]HOST[:PORT]/NAME",
 		    config->db));
 	return (RC_OK);
 }

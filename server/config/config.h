@@ -46,7 +46,8 @@
 	X(TEXT, data, "data", "./twinbox-data", 0, 0, "DIR",                    \
 	    "Directory of the database, the lock and the control socket")       \
 	X(TEXT, db, "db", "", 0, 0, "URL",                                      \
-	    "The database, sqlite:PATH; if empty, sqlite:DATA/twinbox.db")      \
+	    "The database, sqlite:PATH or postgresql://HOST/NAME; if empty, "   \
+	    "sqlite:DATA/twinbox.db")                                           \
 	X(TEXT, domain, "domain", "localhost", 0, 0, "NAME",                    \
 	    "The domain of the addresses of this server's users")               \
 	X(BOOL, demo, "demo", "false", 0, 0, "BOOL",                            \

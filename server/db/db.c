@@ -6,14 +6,21 @@
 
 #include "db/db_internal.h"
 
+bool
+db_url_shared(const char *url)
+{
+
+	return (strncmp(url, "postgresql://", 13) == 0 ||
+		strncmp(url, "postgres://", 11) == 0);
+}
+
 enum rc
 db_open(const struct db_options *options, struct db **ret, struct err *err)
 {
 
 	if (strncmp(options->url, "sqlite:", 7) == 0)
 		return (db_sqlite_open(options, options->url + 7, ret, err));
-	if (strncmp(options->url, "postgresql://", 13) == 0 ||
-	    strncmp(options->url, "postgres://", 11) == 0)
+	if (db_url_shared(options->url))
 		return (db_postgres_open(options, ret, err));
 	return (err_set(err, RC_INVALID,
 	    "db: \"%s\" is no database url; use sqlite:PATH or "

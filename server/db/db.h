@@ -119,6 +119,9 @@ struct db_row;
 typedef enum rc (*db_row_fn)(
     void *arg, const struct db_row *row, struct err *err);
 
+/* Whether the database of ${url} is one that others write to, too. */
+bool db_url_shared(const char *url);
+
 /* Opens a connection.  RC_CORRUPT/RC_IO when the file is damaged or cannot be
  * read, RC_INVALID for a bad url or a database that is not ours. */
 enum rc db_open(const struct db_options *options, struct db **ret,

@@ -301,8 +301,13 @@ db_postgres_prepare(struct db_postgres *p, int id,
 	enum rc rc;
 
 	*ret = &p->stmts[id];
-	if (p->conn == NULL)
-		return (err_set(err, RC_BUSY, "the database is away"));
+	if (p->conn == NULL) {
+		/* What a transaction has done before is lost with it. */
+		rc = p->open ? err_set(err, RC_BUSY, "the database is away")
+			     : db_postgres_connect(p, err);
+		if (rc != RC_OK)
+			return (rc);
+	}
 	if (p->stmts[id].prepared)
 		return (RC_OK);
 	if (text->writer != NULL && p->db.mode == DB_WRITER &&
@@ -467,14 +472,15 @@ postgres_begin(struct db *db, struct err *err)
 
 	p->again = false;
 	rc = db_postgres_connect(p, err);
-	if (rc != RC_OK)
-		return (rc);
 	/* A reader's snapshot is taken by its first statement. */
-	return (db_postgres_exec(p,
-	    db->mode == DB_WRITER ? "BEGIN"
-				  : "BEGIN ISOLATION LEVEL REPEATABLE READ "
-				    "READ ONLY",
-	    NULL, err));
+	if (rc == RC_OK)
+		rc = db_postgres_exec(p,
+		    db->mode == DB_WRITER ? "BEGIN"
+					  : "BEGIN ISOLATION LEVEL REPEATABLE "
+					    "READ READ ONLY",
+		    NULL, err);
+	p->open = rc == RC_OK;
+	return (rc);
 }
 
 static bool
@@ -495,9 +501,10 @@ postgres_commit(struct db *db, struct err *err)
 	bool refused;
 	enum rc rc;
 
+	p->open = false;
+	p->again = false;
 	if (p->conn == NULL)
 		return (err_set(err, RC_BUSY, "the database is away"));
-	p->again = false;
 	rc = db_postgres_exec(p, "COMMIT", &result, err);
 	if (rc != RC_OK) {
 		/* What it said itself is certain; that nothing came is not. */
@@ -537,6 +544,7 @@ postgres_rollback(struct db *db)
 	struct db_postgres *p = of(db);
 	bool again = p->again;
 
+	p->open = false;
 	if (!postgres_in_transaction(db))
 		return;
 	if (db_postgres_exec(p, "ROLLBACK", NULL, NULL) != RC_OK &&

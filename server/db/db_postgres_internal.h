@@ -41,6 +41,7 @@ struct db_postgres {
 	struct db db; /* first */
 	PGconn *conn; /* NULL: there is none now */
 	char *url;
+	bool open;           /* a transaction was begun */
 	bool again;          /* the last failure was one between transactions */
 	int64_t patience_ms; /* how long an answer may take */
 	int64_t retry_ms;    /* monotonic: not tried before */

@@ -174,6 +174,9 @@ configure(struct db_postgres *p, struct err *err)
 	    "SET TimeZone TO 'UTC'",
 	    DB_POSTGRES_STATEMENT_MS, DB_POSTGRES_LOCK_MS, DB_POSTGRES_IDLE_MS);
 	rc = db_postgres_exec(p, sql, NULL, err);
+	if (rc == RC_OK && p->db.mode != DB_WRITER)
+		rc = db_postgres_exec(
+		    p, "SET default_transaction_read_only TO on", NULL, err);
 	return (rc == RC_OK ? check_promises(p, err) : rc);
 }
 

@@ -60,7 +60,7 @@ forget_all(struct ledger *l)
 	l->dirty_lanes = NULL;
 	l->device_rows.n = l->counter_rows.n = l->mark_rows.n = l->lane_rows.n =
 	    l->remote_rows.n = 0;
-	l->last_mid = l->last_outbox_id = -1;
+	l->mids = l->outbox_ids = (struct ledger_ids){.last = -1};
 }
 
 struct ledger *
@@ -72,7 +72,7 @@ ledger_new(struct uuid_gen *ids)
 	if (l == NULL)
 		return (NULL);
 	l->ids = ids;
-	l->last_mid = l->last_outbox_id = -1;
+	l->mids = l->outbox_ids = (struct ledger_ids){.last = -1};
 	l->devices = htab_new(sizeof(int64_t));
 	l->users_by_name = htab_new(sizeof(struct name_key));
 	l->users_by_id = htab_new(sizeof(int64_t));
@@ -278,10 +278,6 @@ ledger_inbox(struct tx *tx, struct ledger_user *u, struct err *err)
 	if (u->counted)
 		return (RC_OK);
 	rc = store_counter_get(tx->db, u->user_id, &u->counter, err);
-	/* Where others write, the first has waited for them, and the second
-	 * sees what they have written. */
-	if (rc == RC_OK && db_shared(tx->db))
-		rc = store_counter_get(tx->db, u->user_id, &u->counter, err);
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(
 		    err, RC_CORRUPT, "user %s has no inbox", u->name->data);
@@ -683,27 +679,39 @@ ledger_forget_lanes(struct ledger *l)
 
 /* ---- ids ---- */
 
-/* The number after ${*last}, which is asked of the store when not known. */
+/* The next number of ${ids}.  Where nobody else writes it is the one after the
+ * last; else the store gives them out, a handful at a time. */
 static enum rc
-next_id(struct tx *tx, int64_t *last,
-    enum rc (*ask)(struct db *db, int64_t *ret, struct err *err), int64_t *ret,
-    struct err *err)
+next_id(struct tx *tx, struct ledger_ids *ids,
+    enum rc (*last)(struct db *db, int64_t *ret, struct err *err),
+    enum rc (*take)(struct db *db, int64_t *list, size_t n, struct err *err),
+    int64_t *ret, struct err *err)
 {
-	int64_t n;
-	enum rc rc;
+	enum rc rc = RC_OK;
 
-	n = *last;
-	rc = n < 0 ? ask(tx->db, &n, err) : RC_OK;
-	if (rc == RC_OK)
-		*ret = *last = n + 1;
-	return (rc);
+	if (!db_shared(tx->db)) {
+		if (ids->last < 0)
+			rc = last(tx->db, &ids->last, err);
+		if (rc == RC_OK)
+			*ret = ++ids->last;
+		return (rc);
+	}
+	if (ids->left == 0) {
+		rc = take(tx->db, ids->list, LEDGER_IDS, err);
+		if (rc != RC_OK)
+			return (rc);
+		ids->left = LEDGER_IDS;
+	}
+	*ret = ids->list[LEDGER_IDS - ids->left--];
+	return (RC_OK);
 }
 
 enum rc
 ledger_next_mid(struct ledger *l, struct tx *tx, int64_t *ret, struct err *err)
 {
 
-	return (next_id(tx, &l->last_mid, store_message_last_id, ret, err));
+	return (next_id(
+	    tx, &l->mids, store_message_last_id, store_message_ids, ret, err));
 }
 
 enum rc
@@ -711,6 +719,6 @@ ledger_next_outbox_id(
     struct ledger *l, struct tx *tx, int64_t *ret, struct err *err)
 {
 
-	return (
-	    next_id(tx, &l->last_outbox_id, store_outbox_last_id, ret, err));
+	return (next_id(tx, &l->outbox_ids, store_outbox_last_id,
+	    store_outbox_ids, ret, err));
 }

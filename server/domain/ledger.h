@@ -6,7 +6,10 @@
  * Invariants
  * 1. Between transactions nothing is dirty: what the ledger holds equals what
  *    is committed.  The embedded database has one writer, so that it stays
- *    true from one transaction to the next.
+ *    true from one transaction to the next; where others write, too, each
+ *    transaction begins with an empty ledger, and what it reads is locked
+ *    until it ends: a conversation with all that belongs to it (messages,
+ *    members' marks, lanes, outbox rows) by its row, an inbox by its own.
  * 2. An abandoned transaction empties it.
  * 3. Names, conversations' members and lanes' keys never change once made.
  *

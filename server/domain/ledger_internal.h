@@ -22,6 +22,14 @@ struct lane_key {
 	int64_t conversation_id, dest_user, class;
 };
 
+/* Internal ids to be given. */
+#define LEDGER_IDS 32
+struct ledger_ids {
+	int64_t last; /* where only we give them; -1: not read yet */
+	int64_t list[LEDGER_IDS]; /* where others do, too: taken, */
+	size_t left;              /* and not given yet */
+};
+
 struct ledger {
 	struct uuid_gen *ids;
 	struct htab *users_by_name, *users_by_id;
@@ -32,7 +40,7 @@ struct ledger {
 	struct ledger_user *dirty_users;
 	struct ledger_conversation *dirty_conversations;
 	struct ledger_lane *dirty_lanes;
-	int64_t last_mid, last_outbox_id; /* -1: not read yet */
+	struct ledger_ids mids, outbox_ids;
 	struct store_rows device_rows, counter_rows, mark_rows, lane_rows;
 	struct store_rows remote_rows;
 };

@@ -298,12 +298,15 @@ static enum rc
 restore_into(const struct data *data, const struct source *from, bool replace,
     struct fsck_report *report, struct err *err)
 {
-	const char *path = strchr(data->url, ':') + 1;
+	const char *path = data_database(data);
 	struct err ignored = ERR_INIT;
 	char part[URL_SIZE];
 	struct mark mark;
 	enum rc rc;
 
+	if (db_url_shared(data->url))
+		return (err_set(err, RC_INVALID,
+		    "a PostgreSQL database is restored by its own tools"));
 	if (access(path, F_OK) == 0 && !replace)
 		return (err_set(err, RC_EXISTS,
 		    "%s is there already: --replace keeps it as %s.replaced",

@@ -96,6 +96,14 @@ data_name(const struct config *config, struct data *ret)
 		    "sqlite:%s/twinbox.db", config->data);
 }
 
+const char *
+data_database(const struct data *data)
+{
+
+	return (db_url_shared(data->url) ? "the PostgreSQL database"
+					 : strchr(data->url, ':') + 1);
+}
+
 void
 data_new_epoch(struct rnd *rnd, char ret[EPOCH_LEN + 1])
 {
@@ -148,7 +156,8 @@ data_db_options(const struct data *data)
 	return ((struct db_options){.url = data->url,
 	    .mode = DB_READER,
 	    .sync = DB_SYNC_FULL,
-	    .schema = &sql_sqlite_schema});
+	    .schema = db_url_shared(data->url) ? &sql_postgres_schema
+					       : &sql_sqlite_schema});
 }
 
 enum rc
@@ -188,9 +197,9 @@ data_look(const struct config *config, enum db_mode mode, struct db **ret,
 	enum rc rc;
 
 	data_name(config, &data);
-	path = strchr(data.url, ':') + 1;
+	path = data_database(&data);
 	/* SQLite would say less of a file that is not there. */
-	if (access(path, R_OK) != 0)
+	if (!db_url_shared(data.url) && access(path, R_OK) != 0)
 		return (err_set_sys(err, errno == ENOENT ? RC_NOT_FOUND : RC_IO,
 		    errno, "cannot read the database %s", path));
 	options = data_db_options(&data);

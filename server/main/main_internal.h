@@ -35,6 +35,9 @@ struct data {
 /* Says where ${config}'s database is; opens nothing. */
 void data_name(const struct config *config, struct data *ret);
 
+/* What ${data}'s database is called for people: its file. */
+const char *data_database(const struct data *data);
+
 /* Opens the database that is there for looking at it (${mode}: DB_READER or
  * DB_COPIER), whoever serves it: without the lock, and without making any.
  * RC_INVALID: it is of another schema than this program's. */

@@ -84,6 +84,9 @@ write_boot(struct server *s, struct err *err)
 		rc = store_user_any(s->db, &s->was_empty, err);
 	if (rc == RC_OK)
 		rc = db_commit(s->db, err);
+	/* Of nodes that start together one has made it. */
+	if (rc == RC_OK && db_shared(s->db))
+		rc = store_meta_get(s->db, "epoch", text, sizeof(text), err);
 	if (rc != RC_OK) {
 		db_rollback(s->db);
 		return (rc);
@@ -91,6 +94,17 @@ write_boot(struct server *s, struct err *err)
 	s->was_empty = !s->was_empty;
 	(void)snprintf(s->epoch, sizeof(s->epoch), "%.*s", EPOCH_LEN, text);
 	return (RC_OK);
+}
+
+/* A database of many nodes has its own memory of what it has promised. */
+static enum rc
+check_mark(struct server *s, struct err *err)
+{
+
+	if (db_shared(s->db))
+		return (RC_OK);
+	return (data_check_mark(
+	    &s->data, s->db, s->config.accept_rollback, &s->rollback, err));
 }
 
 static enum rc
@@ -102,8 +116,7 @@ start_store(struct server *s, struct err *err)
 	if ((rc = data_open(&s->config, &s->data, err)) != RC_OK)
 		return (rc);
 	if ((rc = data_connect(&s->data, &s->db, err)) != RC_OK ||
-	    (rc = data_check_mark(&s->data, s->db, s->config.accept_rollback,
-		 &s->rollback, err)) != RC_OK ||
+	    (rc = check_mark(s, err)) != RC_OK ||
 	    (rc = data_migrate(&s->data, s->db, err)) != RC_OK ||
 	    (rc = db_checkpoint(s->db, true, &checkpoint, err)) != RC_OK ||
 	    (rc = write_boot(s, err)) != RC_OK)

@@ -101,6 +101,48 @@ store_message_last_id(struct db *db, int64_t *ret, struct err *err)
 	    db_run(db, SQL_MESSAGE_LAST_ID, NULL, 0, take_id, ret, NULL, err));
 }
 
+struct id_list {
+	int64_t *list;
+	size_t n;
+};
+
+static enum rc
+take_next_id(void *arg, const struct db_row *row, struct err *err)
+{
+	struct id_list *ids = arg;
+
+	(void)err;
+	ids->list[ids->n++] = db_row_i64(row, 0);
+	return (RC_OK);
+}
+
+static enum rc
+take_ids(struct db *db, int stmt, int64_t *list, size_t n, struct err *err)
+{
+	const struct db_val v = db_v_i64((int64_t)n);
+	struct id_list ids = {list, 0};
+	enum rc rc;
+
+	rc = db_run(db, stmt, &v, 1, take_next_id, &ids, NULL, err);
+	return (rc == RC_OK && ids.n != n
+		    ? err_set(err, RC_CORRUPT, "no more ids")
+		    : rc);
+}
+
+enum rc
+store_outbox_ids(struct db *db, int64_t *list, size_t n, struct err *err)
+{
+
+	return (take_ids(db, SQL_OUTBOX_IDS, list, n, err));
+}
+
+enum rc
+store_message_ids(struct db *db, int64_t *list, size_t n, struct err *err)
+{
+
+	return (take_ids(db, SQL_MESSAGE_IDS, list, n, err));
+}
+
 enum rc
 store_receipt_pending(struct db *db, int64_t lane_id, int kind,
     int64_t sender_id, int64_t *ret_id, struct err *err)

@@ -83,6 +83,12 @@ enum rc store_outbox_last_id(
 enum rc store_message_last_id(
     struct db *db, int64_t *ret, struct err *err) MUST_USE;
 
+/* The next ${n} ids, ascending, where others give some, too. */
+enum rc store_outbox_ids(
+    struct db *db, int64_t *list, size_t n, struct err *err) MUST_USE;
+enum rc store_message_ids(
+    struct db *db, int64_t *list, size_t n, struct err *err) MUST_USE;
+
 /* A pending receipt of ${kind} by ${sender_id} in a lane; *ret_id 0: none. */
 enum rc store_receipt_pending(struct db *db, int64_t lane_id, int kind,
     int64_t sender_id, int64_t *ret_id, struct err *err) MUST_USE;
