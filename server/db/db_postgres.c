@@ -180,6 +180,9 @@ answer(struct db_postgres *p, bool sent, const char *what, PGresult **ret,
 	enum rc rc;
 
 	*ret = NULL;
+	if (result == NULL && !sent && PQstatus(p->conn) == CONNECTION_OK)
+		return (err_set(err, RC_INTERNAL, "%s: %.*s", what,
+		    line(PQerrorMessage(p->conn)), PQerrorMessage(p->conn)));
 	if (result == NULL)
 		return (fail_connection(p, what, err));
 	status = PQresultStatus(result);
