@@ -126,7 +126,7 @@ function compare_names(s, name, known, i) {
 			continue
 		name = tolower(substr(s, 6, length(s) - 6))
 		known[name] = 1
-		if (!(name in seen) && !partial)
+		if (!(name in seen))
 			fail(backend " has no statement " name)
 	}
 	if (got < 0)

@@ -131,6 +131,12 @@ BEGIN
 END
 $$;
 
+-- A time as in the API.
+CREATE FUNCTION twinbox_time(ms BIGINT) RETURNS TEXT LANGUAGE sql STABLE AS $$
+SELECT to_char(to_timestamp(ms / 1000.0) AT TIME ZONE 'UTC',
+    'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+$$;
+
 CREATE TRIGGER messages_immutable
 BEFORE UPDATE OF mid, message_id, event_id, conversation_id, sender_id,
     content_type, metadata, correlation_id, reply_to, event_time, created_at,

@@ -17,10 +17,11 @@ SELECT user_id, name, display_name, password_hash, admin, disabled_at,
     destination_id
 FROM users WHERE user_id = $1;
 
--- A person on another server.
+-- A person on another server; one that another node has just made is found.
 -- name: user_remote_insert
 INSERT INTO users (name, admin, created_at, destination_id)
 VALUES ($1, 0, $2, $3)
+ON CONFLICT (name) DO UPDATE SET name = excluded.name
 RETURNING user_id;
 
 -- name: user_any

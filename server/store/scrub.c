@@ -89,21 +89,22 @@ take_row(void *arg, const struct db_row *row, struct err *err)
 	struct store_scrub_at *at = r->at;
 	enum rc rc = RC_OK;
 
-	/* Reading a column reads the pages that it lies on. */
-	(void)db_row_text(row, 2, NULL);
 	if (at->table == SCRUB_CHAIN)
 		rc = take_link(r, row, err);
 	else if (at->table == SCRUB_INBOX)
 		r->each->event(r->each->arg, db_row_i64(row, 0),
 		    db_row_i64(row, 1), db_row_i64(row, 2));
+	else /* Reading a column reads the pages that it lies on. */
+		(void)db_row_text(row, 2, NULL);
 	if (rc != RC_OK)
 		return (rc);
-	at->key[0] = db_row_i64(row, 0);
-	at->key[1] = db_row_i64(row, 1);
 	if (tables[at->table].keys == EVENT)
 		at->event_id = db_row_uuid(row, 0);
 	else if (tables[at->table].keys == TEXT)
 		db_row_copy_text(row, 0, at->text, sizeof(at->text));
+	else
+		at->key[0] = db_row_i64(row, 0);
+	at->key[1] = db_row_i64(row, 1);
 	r->n++;
 	return (RC_OK);
 }

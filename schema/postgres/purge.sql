@@ -1,0 +1,92 @@
+-- SPDX-License-Identifier: MIT
+-- What is old enough to go (domain/purge.h).  The janitor looks, a piece at a
+-- time behind a cursor; the writer deletes by key, and looks again whether it
+-- still may.
+
+-- The last outbox row stays, as in SQLite.
+-- name: purge_outbox_look
+SELECT o.id, o.mid, o.kind, o.state, o.last_status_at, o.created_at,
+    o.requeues, o.ack_deadline IS NOT NULL
+FROM outbox o
+WHERE o.id > $1 AND o.id < (SELECT max(l.id) FROM outbox l)
+ORDER BY o.id LIMIT $2;
+
+-- A requeued one stays: it says why its message is out of order.
+-- name: purge_outbox
+DELETE FROM outbox o
+USING unnest($1::bigint[], $2::bigint[]) AS r (id, before)
+WHERE o.id = r.id AND o.last_status_at < r.before AND o.kind <> 5
+  AND o.requeues = 0 AND (o.state = 'acked'
+    OR (o.state = 'sent' AND o.kind <> 1 AND o.ack_deadline IS NULL))
+  AND o.id < (SELECT max(l.id) FROM outbox l);
+
+-- The attempts of a row that has just gone.
+-- name: purge_attempts_of
+DELETE FROM outbox_attempts a USING unnest($1::bigint[]) AS r (outbox_id)
+WHERE a.outbox_id = r.outbox_id
+  AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.id = r.outbox_id);
+
+-- Attempts of rows that stay: those of open dead letters and of what is still
+-- being tried are not for going.
+-- name: purge_attempt_look
+SELECT a.attempt_id, a.started_at,
+    NOT EXISTS (SELECT 1 FROM dead_letter_queue d
+      WHERE d.outbox_id = a.outbox_id AND d.resolution IS NULL)
+    AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.id = a.outbox_id
+      AND (o.state = 'pending' OR o.state = 'sending'))
+FROM outbox_attempts a
+WHERE a.attempt_id > $1 ORDER BY a.attempt_id LIMIT $2;
+
+-- name: purge_attempt
+DELETE FROM outbox_attempts a
+USING unnest($1::bigint[], $2::bigint[]) AS r (attempt_id, before)
+WHERE a.attempt_id = r.attempt_id AND a.started_at < r.before
+  AND NOT EXISTS (SELECT 1 FROM dead_letter_queue d
+    WHERE d.outbox_id = a.outbox_id AND d.resolution IS NULL)
+  AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.id = a.outbox_id
+    AND (o.state = 'pending' OR o.state = 'sending'));
+
+-- name: purge_processed_look
+SELECT event_id, origin, processed_at FROM processed_messages
+WHERE (event_id, origin) > ($1, $2)
+ORDER BY event_id, origin LIMIT $3;
+
+-- name: purge_processed
+DELETE FROM processed_messages p
+USING unnest($1::uuid[], $2::bigint[], $3::bigint[])
+    AS r (event_id, origin, before)
+WHERE p.event_id = r.event_id AND p.origin = r.origin
+  AND p.processed_at < r.before;
+
+-- name: purge_dead_look
+SELECT dead_id, resolved_at FROM dead_letter_queue
+WHERE resolution IS NOT NULL AND resolved_at < $1
+ORDER BY resolved_at LIMIT $2;
+
+-- name: purge_dead
+DELETE FROM dead_letter_queue q
+USING unnest($1::bigint[], $2::bigint[]) AS r (dead_id, before)
+WHERE q.dead_id = r.dead_id AND q.resolution IS NOT NULL
+  AND q.resolved_at < r.before;
+
+-- name: purge_audit_look
+SELECT audit_id, at FROM audit_log
+WHERE audit_id > $1 ORDER BY audit_id LIMIT $2;
+
+-- name: purge_audit
+DELETE FROM audit_log a
+USING unnest($1::bigint[], $2::bigint[]) AS r (audit_id, before)
+WHERE a.audit_id = r.audit_id AND a.at < r.before;
+
+-- The people to whom a message went whose outbox rows are gone: the members of
+-- its conversation, with the inbox row that the delivery made.
+-- name: purged_destinations
+SELECT u.name, p.user_id, p.acked_upto, p.acked_at, p.shown_upto, p.shown_at,
+    i.delivered_at, i.attempt
+FROM participants p JOIN users u ON u.user_id = p.user_id
+LEFT JOIN inbox i ON i.event_id = $2 AND i.user_id = p.user_id
+    AND i.origin = 0
+WHERE p.conversation_id = $1
+  AND (p.user_id <> $3 OR NOT EXISTS (SELECT 1 FROM participants q
+    WHERE q.conversation_id = $1 AND q.user_id <> $3))
+ORDER BY p.user_id;

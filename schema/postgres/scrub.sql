@@ -1,0 +1,77 @@
+-- SPDX-License-Identifier: MIT
+-- What the scrubber reads, a piece at a time behind a position: every row of
+-- every table, so that a damaged page is met, and what must follow from the row
+-- before.
+
+-- name: scrub_chain
+SELECT m.conversation_id, m.conversation_seq, m.message_id, u.name, m.salt,
+    m.body, m.digest, m.metadata, m.deleted_at
+FROM messages m JOIN users u ON u.user_id = m.sender_id
+WHERE m.conversation_seq IS NOT NULL
+  AND (m.conversation_id, m.conversation_seq) > ($1, $2)
+ORDER BY m.conversation_id, m.conversation_seq LIMIT $3;
+
+-- name: scrub_inbox
+SELECT i.user_id, i.seq, b.trimmed, i.attempt
+FROM inbox i JOIN inboxes b ON b.user_id = i.user_id
+WHERE (i.user_id, i.seq) > ($1, $2)
+ORDER BY i.user_id, i.seq LIMIT $3;
+
+-- name: scrub_messages
+SELECT mid, 0, deleted_at::text FROM messages WHERE mid > $1 ORDER BY mid LIMIT $2;
+
+-- name: scrub_outbox
+SELECT id, 0, requeues::text FROM outbox WHERE id > $1 ORDER BY id LIMIT $2;
+
+-- name: scrub_lanes
+SELECT lane_id, 0, replay_seq::text FROM outbox_lanes
+WHERE lane_id > $1 ORDER BY lane_id LIMIT $2;
+
+-- name: scrub_users
+SELECT user_id, 0, destination_id::text FROM users
+WHERE user_id > $1 ORDER BY user_id LIMIT $2;
+
+-- name: scrub_devices
+SELECT device_id, 0, revoked_at::text FROM devices
+WHERE device_id > $1 ORDER BY device_id LIMIT $2;
+
+-- name: scrub_inboxes
+SELECT user_id, 0, read_seq::text FROM inboxes
+WHERE user_id > $1 ORDER BY user_id LIMIT $2;
+
+-- name: scrub_conversations
+SELECT conversation_id, 0, created_at::text FROM conversations
+WHERE conversation_id > $1 ORDER BY conversation_id LIMIT $2;
+
+-- name: scrub_participants
+SELECT conversation_id, user_id, shown_at::text FROM participants
+WHERE (conversation_id, user_id) > ($1, $2)
+ORDER BY conversation_id, user_id LIMIT $3;
+
+-- name: scrub_destinations
+SELECT destination_id, 0, updated_at::text FROM destinations
+WHERE destination_id > $1 ORDER BY destination_id LIMIT $2;
+
+-- name: scrub_attempts
+SELECT attempt_id, 0, error FROM outbox_attempts
+WHERE attempt_id > $1 ORDER BY attempt_id LIMIT $2;
+
+-- name: scrub_dead
+SELECT dead_id, 0, resolved_by FROM dead_letter_queue
+WHERE dead_id > $1 ORDER BY dead_id LIMIT $2;
+
+-- name: scrub_audit
+SELECT audit_id, 0, detail FROM audit_log
+WHERE audit_id > $1 ORDER BY audit_id LIMIT $2;
+
+-- name: scrub_totals
+SELECT node, 0, fenced_total::text FROM outbox_totals
+WHERE node > $1 ORDER BY node LIMIT $2;
+
+-- name: scrub_processed
+SELECT event_id, origin, processed_at::text FROM processed_messages
+WHERE (event_id, origin) > ($1, $2)
+ORDER BY event_id, origin LIMIT $3;
+
+-- name: scrub_meta
+SELECT key, 0, value FROM meta WHERE key > $1 ORDER BY key LIMIT $2;
