@@ -160,6 +160,16 @@ SELECT 1,
     count(*) FILTER (WHERE state = 'canceled')
 FROM outbox WHERE kind = 1;
 
+-- Who serves this database.
+CREATE TABLE nodes (
+	node_id INTEGER PRIMARY KEY AUTOINCREMENT,
+	name TEXT NOT NULL CHECK (length(name) BETWEEN 1 AND 253),
+	url TEXT CHECK (length(url) <= 1024),
+	started_at INTEGER NOT NULL,
+	beat_at INTEGER NOT NULL,
+	left_at INTEGER
+) STRICT;
+
 -- What operators did, newest kept.
 CREATE TABLE audit_log (
 	audit_id INTEGER PRIMARY KEY AUTOINCREMENT,

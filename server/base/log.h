@@ -48,6 +48,10 @@ enum log_format { LOG_FMT_TEXT, LOG_FMT_JSON };
 	X(UPKEEP_GOES, LVL_INFO, "purging goes on")                            \
 	X(SCRUB_FOUND, LVL_ERROR, "the scrubber found damage; run fsck")       \
 	X(SCRUB_ROUND, LVL_INFO, "the scrubber has read everything once")      \
+	X(CLUSTER_NODE, LVL_INFO, "another node of this database was seen")    \
+	X(CLUSTER_GONE, LVL_WARN, "another node is gone; its leases end")      \
+	X(CLUSTER_AWAY, LVL_WARN, "what other nodes tell cannot be heard")     \
+	X(CLUSTER_BACK, LVL_INFO, "what other nodes tell is heard again")      \
 	X(HTTP_REQUEST, LVL_DEBUG, "a request was answered")                   \
 	X(HTTP_REFUSED, LVL_DEBUG, "a request was refused before a route")     \
 	X(HTTP_FAIL, LVL_ERROR, "a request failed on the server's side")       \

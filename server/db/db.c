@@ -70,6 +70,23 @@ db_exec_many(struct db *db, int stmt, const struct db_val *params, size_t n,
 }
 
 enum rc
+db_run_many(struct db *db, int stmt, const struct db_val *params, size_t n,
+    size_t nrows, db_row_fn each, void *arg, struct err *err)
+{
+	enum rc rc = RC_OK;
+	size_t i;
+
+	if (nrows > 0 && db->driver->run_many != NULL) {
+		db->statements++;
+		return (db->driver->run_many(
+		    db, stmt, params, n, nrows, each, arg, err));
+	}
+	for (i = 0; i < nrows && rc == RC_OK; i++)
+		rc = db_run(db, stmt, params + i * n, n, each, arg, NULL, err);
+	return (rc);
+}
+
+enum rc
 db_begin(struct db *db, struct err *err)
 {
 
@@ -184,6 +201,55 @@ db_is_fatal(const struct db *db, enum rc rc)
 
 	return (rc == RC_CORRUPT ||
 		(!db->driver->shared && (rc == RC_IO || rc == RC_UNCERTAIN)));
+}
+
+static enum rc
+nobody_else(struct err *err)
+{
+
+	return (err_set(err, RC_INTERNAL, "db: it has no other nodes"));
+}
+
+enum rc
+db_be_node(struct db *db, int64_t node, struct err *err)
+{
+
+	return (db->driver->be_node != NULL ? db->driver->be_node(db, node, err)
+					    : nobody_else(err));
+}
+
+enum rc
+db_listen(struct db *db, const char *channel, struct err *err)
+{
+
+	return (db->driver->listen != NULL
+		    ? db->driver->listen(db, channel, err)
+		    : nobody_else(err));
+}
+
+enum rc
+db_notify(struct db *db, const char *channel, const char *text, struct err *err)
+{
+
+	return (db->driver->notify != NULL
+		    ? db->driver->notify(db, channel, text, err)
+		    : nobody_else(err));
+}
+
+int
+db_fd(const struct db *db)
+{
+
+	return (db->driver->fd != NULL ? db->driver->fd(db) : -1);
+}
+
+enum rc
+db_notes(struct db *db, db_note_fn each, void *arg, struct err *err)
+{
+
+	return (db->driver->notes != NULL
+		    ? db->driver->notes(db, each, arg, err)
+		    : nobody_else(err));
 }
 
 uint64_t

@@ -141,6 +141,12 @@ enum rc db_run(struct db *db, int stmt, const struct db_val *params, size_t n,
 enum rc db_exec_many(struct db *db, int stmt, const struct db_val *params,
     size_t n, size_t nrows, int64_t *ret_changed, struct err *err) MUST_USE;
 
+/* As db_run() for each of ${nrows} rows of ${n} parameters (a set-based driver
+ * asks once for all of them, and gives the rows in an order of its own). */
+enum rc db_run_many(struct db *db, int stmt, const struct db_val *params,
+    size_t n, size_t nrows, db_row_fn each, void *arg,
+    struct err *err) MUST_USE;
+
 /* Begins a transaction: for writing (BEGIN IMMEDIATE), or a read snapshot,
  * which is taken now. */
 enum rc db_begin(struct db *db, struct err *err) MUST_USE;
@@ -218,6 +224,32 @@ bool db_again(const struct db *db);
 /* Whether after ${rc} this process can never trust the database again.  A lost
  * connection is mended, a lost disk is not. */
 bool db_is_fatal(const struct db *db, enum rc rc);
+
+/* What this connection's rows are written as where each node has its own
+ * (outbox_totals); 0 until it is called. */
+enum rc db_be_node(struct db *db, int64_t node, struct err *err) MUST_USE;
+
+/* ---- notes between the nodes of a shared database ----
+ *
+ * They may be lost: whoever needs what they tell looks for himself now and
+ * then.  After an error the connection must listen again. */
+
+/* From now on notes on ${channel} (a plain word) come in. */
+enum rc db_listen(struct db *db, const char *channel, struct err *err) MUST_USE;
+
+/* Sends ${text} (below 8,000 bytes) to all who listen, ourselves too. */
+enum rc db_notify(struct db *db, const char *channel, const char *text,
+    struct err *err) MUST_USE;
+
+/* The descriptor to wait on for notes; -1: there is no connection. */
+int db_fd(const struct db *db);
+
+/* A note has come; ${text} is borrowed. */
+typedef void (*db_note_fn)(void *arg, const char *text);
+
+/* Gives the notes that have come. */
+enum rc db_notes(
+    struct db *db, db_note_fn each, void *arg, struct err *err) MUST_USE;
 
 /* Statements run, for the tests that count. */
 uint64_t db_statements(const struct db *db);

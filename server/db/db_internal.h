@@ -16,6 +16,17 @@ struct db_driver {
 	enum rc (*exec_many)(struct db *db, int stmt,
 	    const struct db_val *params, size_t n, size_t nrows,
 	    int64_t *ret_changed, struct err *err);
+	enum rc (*run_many)(struct db *db, int stmt,
+	    const struct db_val *params, size_t n, size_t nrows, db_row_fn each,
+	    void *arg, struct err *err); /* NULL: one by one */
+	/* NULL where the database is nobody else's. */
+	enum rc (*be_node)(struct db *db, int64_t node, struct err *err);
+	enum rc (*listen)(struct db *db, const char *channel, struct err *err);
+	enum rc (*notify)(struct db *db, const char *channel, const char *text,
+	    struct err *err);
+	int (*fd)(const struct db *db);
+	enum rc (*notes)(
+	    struct db *db, db_note_fn each, void *arg, struct err *err);
 	enum rc (*begin)(struct db *db, struct err *err);
 	enum rc (*commit)(struct db *db, struct err *err);
 	enum rc (*commit_early)(struct db *db, bool *ret_owed, struct err *err);

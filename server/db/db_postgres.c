@@ -212,6 +212,20 @@ db_postgres_exec(
 	return (rc);
 }
 
+enum rc
+db_postgres_exec_texts(struct db_postgres *p, const char *sql,
+    const char *const texts[], int n, struct err *err)
+{
+	PGresult *result;
+	enum rc rc;
+	int sent;
+
+	sent = PQsendQueryParams(p->conn, sql, n, NULL, texts, NULL, NULL, 1);
+	rc = answer(p, sent == 1, sql, &result, err);
+	PQclear(result);
+	return (rc);
+}
+
 void
 db_postgres_drop(struct db_postgres *p)
 {
@@ -434,6 +448,29 @@ postgres_exec_many(struct db *db, int id, const struct db_val *v, size_t n,
 	return (rc);
 }
 
+static enum rc
+postgres_run_many(struct db *db, int id, const struct db_val *v, size_t n,
+    size_t nrows, db_row_fn each, void *arg, struct err *err)
+{
+	struct db_postgres *p = of(db);
+	struct db_postgres_params params;
+	PGresult *result;
+	enum rc rc;
+
+	p->again = false;
+	rc = ready(p, id, v, n, nrows, &params, err);
+	if (rc == RC_OK && !p->stmts[id].set)
+		rc = err_set(err, RC_INTERNAL, "%s is not for many rows",
+		    db->schema->statements[id].name);
+	if (rc == RC_OK)
+		rc = execute(p, id, &params, &result, err);
+	if (rc != RC_OK)
+		return (rc);
+	rc = each_row(p, result, each, arg, err);
+	PQclear(result);
+	return (rc);
+}
+
 /* ---- columns ---- */
 
 static bool
@@ -622,6 +659,12 @@ const struct db_driver db_postgres_driver = {
     .shared = true,
     .run = postgres_run,
     .exec_many = postgres_exec_many,
+    .run_many = postgres_run_many,
+    .be_node = db_postgres_be_node,
+    .listen = db_postgres_listen,
+    .notify = db_postgres_notify,
+    .fd = db_postgres_fd,
+    .notes = db_postgres_notes,
     .begin = postgres_begin,
     .commit = postgres_commit,
     .commit_early = postgres_commit_early,

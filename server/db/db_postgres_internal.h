@@ -43,6 +43,7 @@ struct db_postgres {
 	char *url;
 	bool open;           /* a transaction was begun */
 	bool again;          /* the last failure was one between transactions */
+	int64_t node;        /* what its rows are written as; 0: not said */
 	int64_t patience_ms; /* how long an answer may take */
 	int64_t retry_ms;    /* monotonic: not tried before */
 	int64_t backoff_ms;  /* what the next wait is */
@@ -98,8 +99,25 @@ enum rc db_postgres_exec(struct db_postgres *p, const char *sql, PGresult **ret,
 enum rc db_postgres_prepare(struct db_postgres *p, int id,
     struct db_postgres_stmt **ret, struct err *err) MUST_USE;
 
+/* As db_postgres_exec(), with ${n} parameters, texts. */
+enum rc db_postgres_exec_texts(struct db_postgres *p, const char *sql,
+    const char *const texts[], int n, struct err *err) MUST_USE;
+
 /* Gives up the connection: the next transaction makes another. */
 void db_postgres_drop(struct db_postgres *p);
+
+/* ---- db_postgres_notes.c: between nodes ---- */
+
+/* As db_be_node() and so on. */
+enum rc db_postgres_be_node(
+    struct db *db, int64_t node, struct err *err) MUST_USE;
+enum rc db_postgres_listen(
+    struct db *db, const char *channel, struct err *err) MUST_USE;
+enum rc db_postgres_notify(struct db *db, const char *channel, const char *text,
+    struct err *err) MUST_USE;
+int db_postgres_fd(const struct db *db);
+enum rc db_postgres_notes(
+    struct db *db, db_note_fn each, void *arg, struct err *err) MUST_USE;
 
 /* ---- db_postgres_open.c: connections ---- */
 

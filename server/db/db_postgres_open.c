@@ -177,7 +177,11 @@ configure(struct db_postgres *p, struct err *err)
 	if (rc == RC_OK && p->db.mode != DB_WRITER)
 		rc = db_postgres_exec(
 		    p, "SET default_transaction_read_only TO on", NULL, err);
-	return (rc == RC_OK ? check_promises(p, err) : rc);
+	if (rc == RC_OK)
+		rc = check_promises(p, err);
+	return (rc == RC_OK && p->node != 0
+		    ? db_postgres_be_node(&p->db, p->node, err)
+		    : rc);
 }
 
 enum rc

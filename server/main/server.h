@@ -9,6 +9,7 @@
 
 #include "admin/admin.h"
 #include "api/api.h"
+#include "cluster/cluster.h"
 #include "main/main_internal.h"
 #include "relay/relay.h"
 #include "upkeep/upkeep.h"
@@ -35,6 +36,7 @@ struct server {
 	struct relay *relay;
 	struct upkeep *upkeep;
 	struct push *push;
+	struct cluster *cluster; /* NULL: the database is only ours */
 	struct admin *admin;
 	struct api *api;
 	struct http_route *routes;

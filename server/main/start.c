@@ -15,6 +15,7 @@
 #include "relay/carrier_fault.h"
 #endif
 #include "store/account.h"
+#include "store/node.h"
 
 #define QUEUE_LIMIT 20000
 #define READS_LIMIT 20000
@@ -26,6 +27,8 @@ on_wake(void *arg, struct wake *wake)
 {
 	struct server *s = arg;
 
+	if (s->cluster != NULL && wake->desk)
+		cluster_tell_desk(s->cluster);
 	if (s->relay != NULL)
 		relay_wake(s->relay, wake);
 	else
@@ -37,6 +40,8 @@ on_news(void *arg, struct news *news)
 {
 	struct server *s = arg;
 
+	if (s->cluster != NULL)
+		cluster_tell(s->cluster, news);
 	if (s->push != NULL)
 		push_news(s->push, news);
 	else
@@ -263,6 +268,41 @@ make_workers(struct server *s, struct err *err)
 	return (rc);
 }
 
+/* Another node's operator has changed destinations. */
+static void
+on_desk(void *arg)
+{
+	struct server *s = arg;
+	struct wake *wake = wake_new();
+
+	if (wake == NULL)
+		return; /* the relay's own poll finds it */
+	wake->desk = true;
+	relay_wake(s->relay, wake);
+}
+
+/* Among other nodes, if the database is one that has them. */
+static enum rc
+make_cluster(struct server *s, struct err *err)
+{
+	struct cluster_options options = {.db = &s->db_options,
+	    .clk = s->clk,
+	    .auth = s->auth,
+	    .push = s->push,
+	    .desk = on_desk,
+	    .arg = s};
+	enum rc rc;
+
+	if (!db_shared(s->db))
+		return (RC_OK);
+	options.name = relay_owner(s->relay);
+	rc = store_node_insert(
+	    s->db, options.name, clk_wall_ms(s->clk), &options.node_id, err);
+	if (rc == RC_OK)
+		rc = db_be_node(s->db, options.node_id, err);
+	return (rc == RC_OK ? cluster_new(&options, &s->cluster, err) : rc);
+}
+
 static enum rc
 make_upkeep(struct server *s, struct err *err)
 {
@@ -439,6 +479,8 @@ start_threads(struct server *s, struct err *err)
 	    (rc = relay_start(s->relay, err)) != RC_OK ||
 	    (rc = upkeep_start(s->upkeep, err)) != RC_OK ||
 	    (rc = push_start(s->push, err)) != RC_OK ||
+	    (s->cluster != NULL &&
+		(rc = cluster_start(s->cluster, err)) != RC_OK) ||
 	    (rc = control_start(
 		 &s->data, s->writer, s->readers, &s->control, err)) != RC_OK)
 		return (rc);
@@ -463,6 +505,7 @@ server_start(struct server *s, struct err *err)
 	if ((rc = start_store(s, err)) != RC_OK ||
 	    (rc = make_domain(s, err)) != RC_OK ||
 	    (rc = make_workers(s, err)) != RC_OK ||
+	    (rc = make_cluster(s, err)) != RC_OK ||
 	    (rc = make_upkeep(s, err)) != RC_OK ||
 	    (rc = make_api(s, err)) != RC_OK ||
 	    (rc = make_http(s, err)) != RC_OK)

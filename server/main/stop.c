@@ -127,6 +127,7 @@ stop_serving(struct server *s)
 	if (s->writer != NULL)
 		writer_stop(s->writer);
 	upkeep_stop(s->upkeep);
+	cluster_stop(s->cluster);
 	if (s->http != NULL && !wait_answers(s)) {
 		/* Freeing what they hold would be worse than not freeing. */
 		log_event(LOG_EV_SERVER_FAIL, "requests=%zu", api_busy(s->api));
@@ -156,6 +157,7 @@ server_stop(struct server *s)
 	carrier_fault_free(s->fault);
 #endif
 	upkeep_free(s->upkeep);
+	cluster_free(s->cluster);
 	writer_free(s->writer);
 	domain_free(s->domain);
 	if (s->db != NULL &&

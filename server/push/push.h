@@ -90,6 +90,27 @@ struct push_note {
 	void (*run)(struct push *p, struct push_note *note);
 };
 
+/* ---- who is here ---- */
+
+/* Sessions and long-polls, a user and a device each (some more than once). */
+struct push_present {
+	struct push_note note; /* push's own */
+
+	/* The lists are there (empty: no memory).  Thread: push. */
+	void (*done)(struct push_present *ask);
+	void *arg;
+	int64_t *users, *devices;
+	size_t n;
+};
+
+/* Asks for the lists (done and arg set).  Thread: any. */
+void push_ask_present(struct push *p, struct push_present *ask);
+
+/* Frees the lists. */
+void push_present_free(struct push_present *ask);
+
+/* ---- waiters ---- */
+
 /*
  * A waiter is embedded in the request that waits.  Register first, then read
  * the store: what commits after the read is told.  For each push_wait() that

@@ -292,6 +292,8 @@ core_start(struct core *c, struct err *err)
 
 	c->wall_ms = clk_wall_ms(c->o.clk);
 	c->mono_ms = clk_mono_ms(c->o.clk);
-	c->rescue_all = true;
+	/* Where there are other nodes a lease may be one of theirs; those of
+	 * the dead are ended by the living. */
+	c->rescue_all = !db_shared(c->o.db);
 	return (core_read_destinations(c, err));
 }

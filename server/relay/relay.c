@@ -226,6 +226,13 @@ relay_new(
 	return (RC_OK);
 }
 
+const char *
+relay_owner(const struct relay *r)
+{
+
+	return (r->owner);
+}
+
 void
 relay_free(struct relay *r)
 {

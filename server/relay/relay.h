@@ -41,6 +41,9 @@ enum rc relay_new(const struct relay_options *options, struct relay **ret,
 /* Frees a stopped relay.  NULL is allowed. */
 void relay_free(struct relay *r);
 
+/* Who holds this relay's leases; as long as ${r}. */
+const char *relay_owner(const struct relay *r);
+
 /* Takes up what is pending and starts the thread. */
 enum rc relay_start(struct relay *r, struct err *err) MUST_USE;
 

@@ -1,0 +1,33 @@
+-- SPDX-License-Identifier: MIT
+-- The nodes of a database, and what one node asks when it may have missed what
+-- the others told.
+
+-- name: node_insert
+INSERT INTO nodes (name, started_at, beat_at) VALUES ($1, $2, $2)
+RETURNING node_id;
+
+-- name: node_beat
+UPDATE nodes SET beat_at = $2, left_at = NULL WHERE node_id = $1;
+
+-- name: node_leave
+UPDATE nodes SET left_at = $2 WHERE node_id = $1 AND left_at IS NULL;
+
+-- name: nodes_here
+SELECT node_id, name, beat_at FROM nodes
+WHERE left_at IS NULL ORDER BY node_id;
+
+-- Leases of a node that is gone run out now.
+-- name: lanes_forsaken
+UPDATE outbox_lanes SET lease_until = $2
+WHERE state = 'leased' AND lease_owner = $1 AND lease_until > $2;
+
+-- name: inbox_heads
+SELECT b.user_id, b.head FROM inboxes b
+WHERE b.user_id = ANY ($1::bigint[]);
+
+-- Of these devices those whose token is worth nothing any more.
+-- name: devices_gone
+SELECT d.device_id, d.token_hash
+FROM devices d JOIN users u ON u.user_id = d.user_id
+WHERE d.device_id = ANY ($1::bigint[])
+  AND (d.revoked_at IS NOT NULL OR u.disabled_at IS NOT NULL);

@@ -1,0 +1,33 @@
+-- SPDX-License-Identifier: MIT
+-- The nodes of a database: this one has one writer, and so one node.
+
+-- name: node_insert
+INSERT INTO nodes (name, started_at, beat_at) VALUES ($1, $2, $2)
+RETURNING node_id;
+
+-- name: node_beat
+UPDATE nodes SET beat_at = $2, left_at = NULL WHERE node_id = $1;
+
+-- name: node_leave
+UPDATE nodes SET left_at = $2 WHERE node_id = $1 AND left_at IS NULL;
+
+-- name: nodes_here
+SELECT node_id, name, beat_at FROM nodes
+WHERE left_at IS NULL ORDER BY node_id;
+
+-- Leases of a node that is gone run out now.
+-- name: lanes_forsaken
+UPDATE outbox_lanes SET lease_until = $2
+WHERE state = 'leased' AND lease_owner = $1 AND lease_until > $2;
+
+-- name: inbox_heads
+SELECT b.user_id, coalesce((SELECT max(i.seq) FROM inbox i
+    WHERE i.user_id = b.user_id), b.trimmed)
+FROM inboxes b WHERE b.user_id = $1;
+
+-- Of these devices those whose token is worth nothing any more.
+-- name: devices_gone
+SELECT d.device_id, d.token_hash
+FROM devices d JOIN users u ON u.user_id = d.user_id
+WHERE d.device_id = $1
+  AND (d.revoked_at IS NOT NULL OR u.disabled_at IS NOT NULL);

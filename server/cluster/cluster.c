@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The thread.  See cluster.h for what it promises.
+ *
+ * Why nothing is missed for longer than a recheck: whoever connects reads the
+ * store after he is known to push; whoever is known to push is in the list that
+ * the recheck asks for; and the recheck reads what is committed.
+ */
+#include <poll.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "cluster/cluster_internal.h"
+#include "model/event.h"
+
+/* Between two tries to be heard again. */
+#define AWAY_MS 250
+
+static void
+wake(struct cluster *c)
+{
+	const uint64_t one = 1;
+
+	/* Full: it is awake anyway. */
+	(void)!write(c->wake_fd, &one, sizeof(one));
+}
+
+/* ---- telling, from any thread ---- */
+
+void
+cluster_tell(struct cluster *c, const struct news *news)
+{
+	bool first;
+
+	if (atomic_load(&c->nnodes) < 2)
+		return;
+	(void)pthread_mutex_lock(&c->lock);
+	first = outbound_empty(&c->out);
+	outbound_news(&c->out, news);
+	(void)pthread_mutex_unlock(&c->lock);
+	if (first)
+		wake(c);
+}
+
+void
+cluster_tell_desk(struct cluster *c)
+{
+
+	if (atomic_load(&c->nnodes) < 2)
+		return;
+	(void)pthread_mutex_lock(&c->lock);
+	outbound_word(&c->out, "D");
+	(void)pthread_mutex_unlock(&c->lock);
+	wake(c);
+}
+
+int
+cluster_nodes(const struct cluster *c)
+{
+
+	return (atomic_load(&c->nnodes));
+}
+
+static enum rc
+send_note(void *arg, const char *note, struct err *err)
+{
+	struct cluster *c = arg;
+
+	return (db_notify(c->db, CHANNEL, note, err));
+}
+
+/* Sends what has gathered. */
+static enum rc
+send_out(struct cluster *c, int64_t now, struct err *err)
+{
+	struct outbound swap;
+
+	if (now < c->sent_ms + CLUSTER_GATHER_MS)
+		return (RC_OK);
+	(void)pthread_mutex_lock(&c->lock);
+	if (outbound_empty(&c->out)) {
+		(void)pthread_mutex_unlock(&c->lock);
+		return (RC_OK);
+	}
+	swap = c->out;
+	c->out = c->spare;
+	c->spare = swap;
+	(void)pthread_mutex_unlock(&c->lock);
+	c->sent_ms = now;
+	return (
+	    outbound_send(&c->spare, c->options.node_id, send_note, c, err));
+}
+
+/* ---- hearing ---- */
+
+static void
+hear(void *arg, const char *text)
+{
+	struct cluster *c = arg;
+	struct inbound in;
+	size_t i;
+
+	inbound_read(text, &in);
+	if (in.node == c->options.node_id) {
+		news_free(in.news);
+		return;
+	}
+	c->missed = c->missed || in.missed;
+	if (in.began) {
+		atomic_store(&c->nnodes, 2); /* until the next beat counts */
+		c->beat_ms = 0;
+	}
+	if (in.desk)
+		c->options.desk(c->options.arg);
+	if (in.news == NULL)
+		return;
+	for (i = 0; i < in.news->nrevoked; i++)
+		auth_forget(c->options.auth, in.news->revoked[i].token_hash);
+	push_news(c->options.push, in.news);
+}
+
+/* ---- looking for ourselves ---- */
+
+/* Thread: push. */
+static void
+present_known(struct push_present *ask)
+{
+	struct cluster *c = ask->arg;
+
+	atomic_store(&c->answered, true);
+	wake(c);
+}
+
+static void
+ask_present(struct cluster *c)
+{
+
+	c->asking = true;
+	atomic_store(&c->answered, false);
+	c->ask.done = present_known;
+	c->ask.arg = c;
+	push_ask_present(c->options.push, &c->ask);
+}
+
+static enum rc
+add_head(void *arg, int64_t user_id, int64_t head, struct err *err)
+{
+	const struct domain_event e = {
+	    .user_id = user_id, .seq = head, .kind = EVENT_MESSAGE};
+
+	return (head > 0 ? news_add_event(arg, &e, err) : RC_OK);
+}
+
+static enum rc
+add_gone(
+    void *arg, int64_t device_id, const uint8_t token_hash[32], struct err *err)
+{
+
+	return (news_add_revoked(arg, device_id, token_hash, err));
+}
+
+/* Asks the store about all who are here. */
+static enum rc
+look(struct cluster *c, struct err *err)
+{
+	struct news *news;
+	enum rc rc;
+
+	c->asking = false;
+	/* What is remembered of tokens may be what somebody was told of. */
+	auth_forget_all(c->options.auth);
+	if ((news = news_new()) == NULL)
+		return (RC_OK);
+	rc = store_inbox_heads(
+	    c->db, c->ask.users, c->ask.n, add_head, news, err);
+	if (rc == RC_OK)
+		rc = store_devices_gone(
+		    c->db, c->ask.devices, c->ask.n, add_gone, news, err);
+	push_present_free(&c->ask);
+	if (rc == RC_OK && !news_empty(news))
+		push_news(c->options.push, news);
+	else
+		news_free(news);
+	return (rc);
+}
+
+static enum rc
+recheck(struct cluster *c, int64_t now, struct err *err)
+{
+
+	if (c->asking && atomic_load(&c->answered))
+		return (look(c, err));
+	if (c->asking || (now < c->recheck_ms && !c->missed))
+		return (RC_OK);
+	c->recheck_ms = now + CLUSTER_RECHECK_MS;
+	if (atomic_load(&c->nnodes) > 1 || c->missed)
+		ask_present(c);
+	c->missed = false;
+	return (RC_OK);
+}
+
+/* ---- the thread ---- */
+
+/* The connection is lost, or there again: what was told meanwhile nobody has
+ * heard. */
+static void
+note_away(struct cluster *c, bool away, const struct err *err)
+{
+
+	if (away && !c->away)
+		log_error(LOG_EV_CLUSTER_AWAY, err, "%s", "");
+	if (!away && c->away)
+		log_event(LOG_EV_CLUSTER_BACK, "node=%lld",
+		    (long long)c->options.node_id);
+	c->missed = c->missed || away;
+	c->away = away;
+}
+
+static enum rc
+beat(struct cluster *c, int64_t now, struct err *err)
+{
+	enum rc rc;
+	int n;
+
+	if (now < c->beat_ms)
+		return (RC_OK);
+	c->beat_ms = now + CLUSTER_BEAT_MS;
+	rc = nodes_turn(c, &n, err);
+	if (rc == RC_OK)
+		atomic_store(&c->nnodes, n);
+	return (rc);
+}
+
+static void
+turn(struct cluster *c)
+{
+	const int64_t now = clk_mono_ms(c->options.clk);
+	struct err err = ERR_INIT;
+	enum rc rc = RC_OK;
+
+	if (c->away)
+		rc = db_listen(c->db, CHANNEL, &err);
+	if (rc == RC_OK)
+		rc = db_notes(c->db, hear, c, &err);
+	if (rc == RC_OK)
+		rc = send_out(c, now, &err);
+	if (rc == RC_OK)
+		rc = beat(c, now, &err);
+	if (rc == RC_OK)
+		rc = recheck(c, now, &err);
+	/* Answers to all that may have brought notes along. */
+	if (rc == RC_OK)
+		rc = db_notes(c->db, hear, c, &err);
+	note_away(c, rc != RC_OK, &err);
+}
+
+/* Until when there is nothing to do. */
+static int
+patience(struct cluster *c)
+{
+	const int64_t now = clk_mono_ms(c->options.clk);
+	int64_t until = c->beat_ms < c->recheck_ms ? c->beat_ms : c->recheck_ms;
+
+	(void)pthread_mutex_lock(&c->lock);
+	if (!outbound_empty(&c->out) && until > c->sent_ms + CLUSTER_GATHER_MS)
+		until = c->sent_ms + CLUSTER_GATHER_MS;
+	(void)pthread_mutex_unlock(&c->lock);
+	if (c->away)
+		until = now + AWAY_MS;
+	return (until <= now ? 0 : (int)(until - now));
+}
+
+static bool
+stopping(struct cluster *c)
+{
+	bool yes;
+
+	(void)pthread_mutex_lock(&c->lock);
+	yes = c->stopping;
+	(void)pthread_mutex_unlock(&c->lock);
+	/* Push may still have the list in its hands. */
+	return (yes && (!c->asking || atomic_load(&c->answered)));
+}
+
+static void
+loop(void *arg)
+{
+	struct cluster *c = arg;
+	struct err err = ERR_INIT;
+	uint64_t many;
+
+	while (!stopping(c)) {
+		struct pollfd fds[2] = {
+		    {c->wake_fd, POLLIN, 0}, {db_fd(c->db), POLLIN, 0}};
+
+		(void)poll(fds, 2, patience(c));
+		(void)!read(c->wake_fd, &many, sizeof(many));
+		turn(c);
+	}
+	push_present_free(&c->ask);
+	/* If that fails the others find out by themselves. */
+	(void)!store_node_leave(
+	    c->db, c->options.node_id, clk_wall_ms(c->options.clk), &err);
+}
+
+/* ---- life ---- */
+
+enum rc
+cluster_new(const struct cluster_options *options, struct cluster **ret,
+    struct err *err)
+{
+	struct db_options db = *options->db;
+	struct cluster *c;
+	char note[48];
+	enum rc rc;
+
+	if ((c = mem_zalloc(1, sizeof(*c))) == NULL)
+		return (err_set(err, RC_NO_MEMORY, "cluster"));
+	c->options = *options;
+	atomic_store(&c->nnodes, 1);
+	(void)pthread_mutex_init(&c->lock, NULL);
+	db.mode = DB_WRITER;
+	rc = (c->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) < 0 ||
+		     !outbound_init(&c->out) || !outbound_init(&c->spare)
+		 ? err_set(err, RC_NO_MEMORY, "cluster")
+		 : db_open(&db, &c->db, err);
+	if (rc == RC_OK)
+		rc = db_listen(c->db, CHANNEL, err);
+	(void)snprintf(
+	    note, sizeof(note), "N%lld J", (long long)options->node_id);
+	if (rc == RC_OK)
+		rc = db_notify(c->db, CHANNEL, note, err);
+	if (rc != RC_OK) {
+		cluster_free(c);
+		return (rc);
+	}
+	*ret = c;
+	return (RC_OK);
+}
+
+enum rc
+cluster_start(struct cluster *c, struct err *err)
+{
+
+	return (thr_start(THR_CLUSTER, 0, loop, c, &c->thread, err));
+}
+
+void
+cluster_stop(struct cluster *c)
+{
+
+	if (c == NULL)
+		return;
+	(void)pthread_mutex_lock(&c->lock);
+	c->stopping = true;
+	(void)pthread_mutex_unlock(&c->lock);
+	wake(c);
+	thr_join(&c->thread);
+}
+
+void
+cluster_free(struct cluster *c)
+{
+
+	if (c == NULL)
+		return;
+	db_close(c->db);
+	if (c->wake_fd >= 0)
+		(void)close(c->wake_fd);
+	outbound_fini(&c->out);
+	outbound_fini(&c->spare);
+	(void)pthread_mutex_destroy(&c->lock);
+	mem_free(c);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The other nodes of a shared database: one thread with a connection of its
+ * own that tells them what has happened here (NOTIFY, after the commit,
+ * coalesced), hears what has happened there (LISTEN), keeps this node's beat,
+ * and ends the leases of nodes whose beat has stopped.
+ *
+ * Promise: nothing depends on a note.  What they tell is where inboxes end,
+ * which entries changed, which devices acked or lost their token; every
+ * RECHECK_MS, and when the connection was away, the same is asked of the
+ * database for everybody who is connected here.
+ */
+#ifndef CLUSTER_CLUSTER_H
+#define CLUSTER_CLUSTER_H
+
+#include "base/clk.h"
+#include "db/db.h"
+#include "domain/auth.h"
+#include "domain/news.h"
+#include "metrics/metrics.h"
+#include "push/push.h"
+
+/* Who is connected here is asked so often whether he has missed something. */
+#define CLUSTER_RECHECK_MS 5000
+/* A beat, and how long one may stand still before its node is dead. */
+#define CLUSTER_BEAT_MS 2000
+#define CLUSTER_DEAD_MS 10000
+/* Notes are gathered for so long before they go out. */
+#define CLUSTER_GATHER_MS 2
+
+struct cluster_options {
+	const struct db_options *db; /* kept */
+	const struct clk *clk;
+	struct metrics *metrics; /* may be NULL */
+	struct auth *auth;
+	struct push *push;
+	const char *name; /* this node's, the owner of its leases; kept */
+	int64_t node_id;
+
+	/* An operator has changed destinations elsewhere.  Thread: cluster. */
+	void (*desk)(void *arg);
+	void *arg;
+};
+
+struct cluster;
+
+/* Opens the connection and listens; no thread yet. */
+enum rc cluster_new(const struct cluster_options *options, struct cluster **ret,
+    struct err *err) MUST_USE;
+
+/* Starts its thread. */
+enum rc cluster_start(struct cluster *c, struct err *err) MUST_USE;
+
+/* Says that this node leaves, and ends the thread; push must still run or be
+ * ended for good.  NULL is allowed. */
+void cluster_stop(struct cluster *c);
+
+/* Frees what is stopped.  NULL is allowed. */
+void cluster_free(struct cluster *c);
+
+/* Tells the others what ${news} say.  Thread: any. */
+void cluster_tell(struct cluster *c, const struct news *news);
+
+/* Tells the others that destinations were changed here.  Thread: any. */
+void cluster_tell_desk(struct cluster *c);
+
+/* How many nodes serve the database, this one included.  Thread: any. */
+int cluster_nodes(const struct cluster *c);
+
+#endif

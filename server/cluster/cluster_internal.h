@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the files of cluster share.  Only cluster/ includes this.
+ */
+#ifndef CLUSTER_CLUSTER_INTERNAL_H
+#define CLUSTER_CLUSTER_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/buf.h"
+#include "base/htab.h"
+#include "base/thr.h"
+#include "cluster/cluster.h"
+#include "store/node.h"
+
+#define CHANNEL "twinbox"
+
+/* ---- notes.c: what goes over the channel ----
+ *
+ * A note is words with a space between: N12 is whose it is; then, of what has
+ * happened, H7:31 an inbox and its end, C7:90:1 an entry and its event, A7:3:30
+ * a device's ack, R3:hash a token lost, D destinations changed, J a node began,
+ * * more than could be told.  Unknown words are passed over, so that versions
+ * can stand side by side. */
+
+/* PostgreSQL takes less than 8,000 bytes. */
+#define NOTE_BYTES 7900
+/* Notes that may wait to go out; what is beyond is "*". */
+#define NOTES_MAX 32
+
+struct outbound {
+	struct buf notes[NOTES_MAX]; /* each NUL-terminated when it goes */
+	size_t n;
+	bool lost;
+	struct htab *heads; /* user -> struct head: told once, at the end */
+};
+
+/* Makes and frees; false: no memory. */
+bool outbound_init(struct outbound *o);
+void outbound_fini(struct outbound *o);
+
+/* Adds what ${news} say, or a word. */
+void outbound_news(struct outbound *o, const struct news *news);
+void outbound_word(struct outbound *o, const char *word);
+
+/* Whether there is anything. */
+bool outbound_empty(const struct outbound *o);
+
+/* Gives each note of node ${node}, whole, and is empty then.  Stops at the
+ * first result other than RC_OK. */
+enum rc outbound_send(struct outbound *o, int64_t node,
+    enum rc (*each)(void *arg, const char *note, struct err *err), void *arg,
+    struct err *err) MUST_USE;
+
+/* What a note said, beside the news that it is turned into. */
+struct inbound {
+	int64_t node;
+	bool missed; /* more than could be told, or no memory */
+	bool desk;
+	bool began;
+	struct news *news;
+};
+
+/* Reads ${text}; ${ret}->news may be NULL, else the caller's. */
+void inbound_read(const char *text, struct inbound *ret);
+
+/* ---- nodes.c: who else there is ---- */
+
+struct peer {
+	int64_t node_id;
+	int64_t beat_at;
+	int64_t seen_ms; /* monotonic: when the beat was seen to move */
+	bool here;
+	char name[STORE_NODE_NAME_SIZE];
+};
+
+#define PEERS_MAX 64
+
+struct nodes {
+	struct peer peers[PEERS_MAX];
+	size_t n;
+};
+
+/* Beats, looks at the others, and ends the leases of the dead.  *ret_n: how
+ * many live, this one included. */
+struct cluster;
+enum rc nodes_turn(struct cluster *c, int *ret_n, struct err *err) MUST_USE;
+
+/* ---- cluster.c ---- */
+
+struct cluster {
+	struct cluster_options options;
+	struct db *db;
+	struct thr *thread;
+	int wake_fd; /* eventfd */
+	pthread_mutex_t lock;
+	struct outbound out;   /* lock */
+	struct outbound spare; /* the thread's own */
+	bool stopping;         /* lock */
+
+	struct nodes nodes;
+	atomic_int nnodes;
+	bool away;       /* the connection is lost */
+	bool missed;     /* everybody is to be looked after */
+	int64_t beat_ms; /* when the next is due; monotonic */
+	int64_t recheck_ms;
+	int64_t sent_ms; /* when notes went out last */
+
+	struct push_present ask;
+	bool asking; /* thread's own: an answer is on its way */
+	atomic_bool answered;
+};
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Beats.  Whether a node is dead is told by our own clock: its beat has not
+ * moved for so long, whatever the time on it; so nodes need not agree on the
+ * time.  A node that was only held up finds its leases' tokens changed (the
+ * fence), and goes on beating.
+ */
+#include <string.h>
+
+#include "base/log.h"
+#include "cluster/cluster_internal.h"
+
+static struct peer *
+find(struct nodes *nodes, int64_t node_id)
+{
+	size_t i;
+
+	for (i = 0; i < nodes->n; i++)
+		if (nodes->peers[i].node_id == node_id)
+			return (&nodes->peers[i]);
+	return (NULL);
+}
+
+static void
+see(void *arg, const struct store_node *node)
+{
+	struct cluster *c = arg;
+	struct nodes *nodes = &c->nodes;
+	struct peer *peer = find(nodes, node->node_id);
+	const int64_t now = clk_mono_ms(c->options.clk);
+
+	if (node->node_id == c->options.node_id)
+		return;
+	if (peer == NULL) {
+		if (nodes->n == PEERS_MAX)
+			return;
+		peer = &nodes->peers[nodes->n++];
+		*peer = (struct peer){.node_id = node->node_id, .seen_ms = now};
+		memcpy(peer->name, node->name, sizeof(peer->name));
+		log_event(LOG_EV_CLUSTER_NODE, "node=%lld name=%s",
+		    (long long)node->node_id, node->name);
+	} else if (peer->beat_at != node->beat_at) {
+		peer->seen_ms = now;
+	}
+	peer->beat_at = node->beat_at;
+	peer->here = true;
+}
+
+/* Its leases run out now; several nodes may say so. */
+static enum rc
+bury(struct cluster *c, const struct peer *peer, struct err *err)
+{
+	const int64_t now = clk_wall_ms(c->options.clk);
+	enum rc rc;
+
+	log_event(LOG_EV_CLUSTER_GONE, "node=%lld name=%s",
+	    (long long)peer->node_id, peer->name);
+	rc = store_lanes_forsaken(c->db, peer->name, now, err);
+	if (rc == RC_OK)
+		rc = store_node_leave(c->db, peer->node_id, now, err);
+	return (rc);
+}
+
+enum rc
+nodes_turn(struct cluster *c, int *ret_n, struct err *err)
+{
+	struct nodes *nodes = &c->nodes;
+	const int64_t now = clk_mono_ms(c->options.clk);
+	enum rc rc;
+	size_t i;
+
+	for (i = 0; i < nodes->n; i++)
+		nodes->peers[i].here = false;
+	rc = store_node_beat(
+	    c->db, c->options.node_id, clk_wall_ms(c->options.clk), err);
+	if (rc == RC_OK)
+		rc = store_nodes_here(c->db, see, c, err);
+	for (i = 0; i < nodes->n && rc == RC_OK;) {
+		struct peer *peer = &nodes->peers[i];
+
+		if (peer->here && now - peer->seen_ms < CLUSTER_DEAD_MS) {
+			i++;
+			continue;
+		}
+		/* Who left by himself has nothing to be taken over. */
+		if (peer->here)
+			rc = bury(c, peer, err);
+		*peer = nodes->peers[--nodes->n];
+	}
+	*ret_n = (int)nodes->n + 1;
+	return (rc);
+}

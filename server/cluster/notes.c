@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Notes, written and read.  Whoever reads one believes nothing but that
+ * something has happened: the store says what.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cluster/cluster_internal.h"
+#include "model/event.h"
+
+#define HASH_LEN 32
+
+struct head {
+	int64_t user_id;
+	int64_t seq;
+};
+
+/* ---- writing ---- */
+
+bool
+outbound_init(struct outbound *o)
+{
+
+	memset(o, 0, sizeof(*o));
+	o->heads = htab_new(sizeof(int64_t));
+	return (o->heads != NULL);
+}
+
+static void
+forget_heads(struct outbound *o)
+{
+	size_t pos = 0;
+	void *p;
+
+	while ((p = htab_next(o->heads, &pos)) != NULL)
+		mem_free(p);
+	htab_clear(o->heads);
+}
+
+void
+outbound_fini(struct outbound *o)
+{
+	size_t i;
+
+	for (i = 0; i < NOTES_MAX; i++)
+		buf_fini(&o->notes[i]);
+	if (o->heads != NULL)
+		forget_heads(o);
+	htab_free(o->heads);
+}
+
+void
+outbound_word(struct outbound *o, const char *word)
+{
+	size_t n = strlen(word) + 1;
+
+	/* Room for the head of the note and its end. */
+	if (o->n == 0 || o->notes[o->n - 1].len + n > NOTE_BYTES - 32) {
+		if (o->n == NOTES_MAX) {
+			o->lost = true;
+			return;
+		}
+		buf_reset(&o->notes[o->n++]);
+	}
+	buf_addc(&o->notes[o->n - 1], ' ');
+	buf_adds(&o->notes[o->n - 1], word);
+}
+
+static void
+add_head(struct outbound *o, int64_t user_id, int64_t seq)
+{
+	struct head *head = htab_find(o->heads, &user_id);
+
+	if (head == NULL) {
+		if ((head = mem_zalloc(1, sizeof(*head))) == NULL) {
+			o->lost = true;
+			return;
+		}
+		head->user_id = user_id;
+		if (htab_set(o->heads, &head->user_id, head) != RC_OK) {
+			mem_free(head);
+			o->lost = true;
+			return;
+		}
+	}
+	if (head->seq < seq)
+		head->seq = seq;
+}
+
+static void
+add_revoked(struct outbound *o, const struct domain_revoked *r)
+{
+	char word[32 + 2 * HASH_LEN + 1];
+	int i, n;
+
+	n = snprintf(word, sizeof(word), "R%lld:", (long long)r->device_id);
+	for (i = 0; i < HASH_LEN; i++)
+		n += snprintf(word + n, sizeof(word) - (size_t)n, "%02x",
+		    r->token_hash[i]);
+	outbound_word(o, word);
+}
+
+void
+outbound_news(struct outbound *o, const struct news *news)
+{
+	char word[80];
+	size_t i;
+
+	for (i = 0; i < news->nevents; i++)
+		add_head(o, news->events[i].user_id, news->events[i].seq);
+	for (i = 0; i < news->nchanges; i++) {
+		(void)snprintf(word, sizeof(word), "C%lld:%lld:%d",
+		    (long long)news->changes[i].user_id,
+		    (long long)news->changes[i].mid,
+		    (int)news->changes[i].event);
+		outbound_word(o, word);
+	}
+	for (i = 0; i < news->nacked; i++) {
+		(void)snprintf(word, sizeof(word), "A%lld:%lld:%lld",
+		    (long long)news->acked[i].user_id,
+		    (long long)news->acked[i].device_id,
+		    (long long)news->acked[i].seq);
+		outbound_word(o, word);
+	}
+	for (i = 0; i < news->nrevoked; i++)
+		add_revoked(o, &news->revoked[i]);
+}
+
+bool
+outbound_empty(const struct outbound *o)
+{
+
+	return (o->n == 0 && !o->lost && htab_count(o->heads) == 0);
+}
+
+/* The heads of inboxes become words. */
+static void
+write_heads(struct outbound *o)
+{
+	const struct head *head;
+	char word[64];
+	size_t pos = 0;
+
+	while ((head = htab_next(o->heads, &pos)) != NULL) {
+		(void)snprintf(word, sizeof(word), "H%lld:%lld",
+		    (long long)head->user_id, (long long)head->seq);
+		outbound_word(o, word);
+	}
+	forget_heads(o);
+}
+
+enum rc
+outbound_send(struct outbound *o, int64_t node,
+    enum rc (*each)(void *arg, const char *note, struct err *err), void *arg,
+    struct err *err)
+{
+	char note[NOTE_BYTES + 1];
+	enum rc rc = RC_OK;
+	size_t i;
+
+	write_heads(o);
+	for (i = 0; i < o->n && rc == RC_OK; i++) {
+		o->lost = o->lost || !buf_ok(&o->notes[i]);
+		if (!buf_ok(&o->notes[i]))
+			continue;
+		(void)snprintf(note, sizeof(note), "N%lld%.*s", (long long)node,
+		    (int)o->notes[i].len, o->notes[i].data);
+		rc = each(arg, note, err);
+	}
+	if (rc == RC_OK && o->lost) {
+		(void)snprintf(note, sizeof(note), "N%lld *", (long long)node);
+		rc = each(arg, note, err);
+	}
+	o->n = 0;
+	o->lost = false;
+	return (rc);
+}
+
+/* ---- reading ---- */
+
+/* Up to three numbers behind the letter, ':' between; how many there were. */
+static int
+numbers(const char *p, int64_t ret[3])
+{
+	char *end;
+	int n;
+
+	for (n = 0; n < 3; n++) {
+		if (*p < '0' || *p > '9')
+			return (n);
+		ret[n] = strtoll(p, &end, 10);
+		p = end;
+		if (*p != ':')
+			return (n + 1);
+		p++;
+	}
+	return (n);
+}
+
+/* An inbox has grown: an event of which only the number is known, so that
+ * whoever waits for it reads the store. */
+static enum rc
+add_event(struct news *news, int64_t user_id, int64_t seq, struct err *err)
+{
+	const struct domain_event e = {
+	    .user_id = user_id, .seq = seq, .kind = EVENT_MESSAGE};
+
+	return (news_add_event(news, &e, err));
+}
+
+static int
+hex_digit(char c)
+{
+
+	if (c >= '0' && c <= '9')
+		return (c - '0');
+	return (c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1);
+}
+
+static enum rc
+read_revoked(struct news *news, const char *word, struct err *err)
+{
+	const char *hex = strchr(word, ':');
+	uint8_t hash[HASH_LEN];
+	int i, high, low;
+
+	if (hex == NULL || strspn(++hex, "0123456789abcdef") < 2 * HASH_LEN)
+		return (RC_OK);
+	for (i = 0; i < HASH_LEN; i++) {
+		high = hex_digit(hex[2 * i]);
+		low = hex_digit(hex[2 * i + 1]);
+		hash[i] = (uint8_t)(high * 16 + low);
+	}
+	return (news_add_revoked(news, strtoll(word + 1, NULL, 10), hash, err));
+}
+
+static enum rc
+read_word(const char *word, struct inbound *in, struct err *err)
+{
+	int64_t v[3];
+	int n = numbers(word + 1, v);
+
+	switch (word[0]) {
+	case 'N':
+		in->node = n >= 1 ? v[0] : 0;
+		return (RC_OK);
+	case 'H':
+		return (n >= 2 ? add_event(in->news, v[0], v[1], err) : RC_OK);
+	case 'C':
+		if (n < 3 || v[2] < 0 || v[2] >= OUTBOX_EVENTS)
+			return (RC_OK);
+		return (news_add_change(in->news,
+		    &(struct domain_change){
+			v[0], v[1], (enum outbox_event)v[2]},
+		    err));
+	case 'A':
+		if (n < 3)
+			return (RC_OK);
+		return (news_add_acked(
+		    in->news, &(struct domain_acked){v[0], v[1], v[2]}, err));
+	case 'R':
+		return (read_revoked(in->news, word, err));
+	case 'D':
+		in->desk = true;
+		return (RC_OK);
+	case 'J':
+		in->began = true;
+		return (RC_OK);
+	case '*':
+		in->missed = true;
+		return (RC_OK);
+	default:
+		return (RC_OK);
+	}
+}
+
+void
+inbound_read(const char *text, struct inbound *ret)
+{
+	struct err err = ERR_INIT;
+
+	memset(ret, 0, sizeof(*ret));
+	if ((ret->news = news_new()) == NULL) {
+		ret->missed = true;
+		return;
+	}
+	while (*text != '\0') {
+		if (read_word(text, ret, &err) != RC_OK)
+			ret->missed = true;
+		text += strcspn(text, " ");
+		text += strspn(text, " ");
+	}
+	if (news_empty(ret->news)) {
+		news_free(ret->news);
+		ret->news = NULL;
+	}
+}

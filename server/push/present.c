@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who is here: for those who look for themselves whether something was missed.
+ */
+#include "base/mem.h"
+#include "push/push_internal.h"
+
+/* In the push thread: lists everybody.  Who comes later reads the store after
+ * this. */
+static void
+list_present(struct push *p, struct push_note *note)
+{
+	struct push_present *ask = (struct push_present *)(void *)note;
+	struct waiting *w;
+	struct session *s;
+	size_t most = 0;
+
+	TAILQ_FOREACH (s, &p->all, all)
+		most++;
+	TAILQ_FOREACH (w, &p->waiters, all)
+		most++;
+	ask->n = 0;
+	ask->users = mem_alloc((most + 1) * sizeof(*ask->users));
+	ask->devices = mem_alloc((most + 1) * sizeof(*ask->devices));
+	if (ask->users == NULL || ask->devices == NULL)
+		goto done;
+	TAILQ_FOREACH (s, &p->all, all) {
+		if (s->state != SESSION_OPEN)
+			continue;
+		ask->users[ask->n] = s->member.user_id;
+		ask->devices[ask->n++] = s->device_id;
+	}
+	TAILQ_FOREACH (w, &p->waiters, all) {
+		ask->users[ask->n] = w->member.user_id;
+		ask->devices[ask->n++] = w->waiter->device_id;
+	}
+done:
+	ask->done(ask);
+}
+
+void
+push_ask_present(struct push *p, struct push_present *ask)
+{
+
+	ask->note.run = list_present;
+	push_post(p, &ask->note);
+}
+
+void
+push_present_free(struct push_present *ask)
+{
+
+	mem_free(ask->users);
+	mem_free(ask->devices);
+	ask->users = ask->devices = NULL;
+	ask->n = 0;
+}

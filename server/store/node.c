@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See node.h.
+ */
+#include "store/node.h"
+
+#include "base/mem.h"
+#include "schema/sql.h"
+
+static enum rc
+take_id(void *arg, const struct db_row *row, struct err *err)
+{
+
+	(void)err;
+	*(int64_t *)arg = db_row_i64(row, 0);
+	return (RC_OK);
+}
+
+enum rc
+store_node_insert(struct db *db, const char *name, int64_t now_ms,
+    int64_t *ret_node_id, struct err *err)
+{
+	const struct db_val v[] = {db_v_str(name), db_v_i64(now_ms)};
+
+	return (
+	    db_run(db, SQL_NODE_INSERT, v, 2, take_id, ret_node_id, NULL, err));
+}
+
+static enum rc
+set_time(
+    struct db *db, int stmt, struct db_val key, int64_t now_ms, struct err *err)
+{
+	const struct db_val v[] = {key, db_v_i64(now_ms)};
+
+	return (db_run(db, stmt, v, 2, NULL, NULL, NULL, err));
+}
+
+enum rc
+store_node_beat(struct db *db, int64_t node_id, int64_t now_ms, struct err *err)
+{
+
+	return (set_time(db, SQL_NODE_BEAT, db_v_i64(node_id), now_ms, err));
+}
+
+enum rc
+store_node_leave(
+    struct db *db, int64_t node_id, int64_t now_ms, struct err *err)
+{
+
+	return (set_time(db, SQL_NODE_LEAVE, db_v_i64(node_id), now_ms, err));
+}
+
+enum rc
+store_lanes_forsaken(
+    struct db *db, const char *owner, int64_t now_ms, struct err *err)
+{
+
+	return (set_time(db, SQL_LANES_FORSAKEN, db_v_str(owner), now_ms, err));
+}
+
+struct node_each {
+	void (*each)(void *arg, const struct store_node *node);
+	void *arg;
+};
+
+static enum rc
+take_node(void *arg, const struct db_row *row, struct err *err)
+{
+	struct node_each *e = arg;
+	struct store_node node;
+
+	(void)err;
+	node.node_id = db_row_i64(row, 0);
+	db_row_copy_text(row, 1, node.name, sizeof(node.name));
+	node.beat_at = db_row_i64(row, 2);
+	e->each(e->arg, &node);
+	return (RC_OK);
+}
+
+enum rc
+store_nodes_here(struct db *db,
+    void (*each)(void *arg, const struct store_node *node), void *arg,
+    struct err *err)
+{
+	struct node_each e = {each, arg};
+
+	return (db_run(db, SQL_NODES_HERE, NULL, 0, take_node, &e, NULL, err));
+}
+
+/* Runs ${stmt} for each of ${n} ids. */
+static enum rc
+run_ids(struct db *db, int stmt, const int64_t *ids, size_t n, db_row_fn each,
+    void *arg, struct err *err)
+{
+	struct db_val *v;
+	enum rc rc;
+	size_t i;
+
+	if (n == 0)
+		return (RC_OK);
+	if ((v = mem_zalloc(n, sizeof(*v))) == NULL)
+		return (err_set(err, RC_NO_MEMORY, "ids"));
+	for (i = 0; i < n; i++)
+		v[i] = db_v_i64(ids[i]);
+	rc = db_run_many(db, stmt, v, 1, n, each, arg, err);
+	mem_free(v);
+	return (rc);
+}
+
+struct head_each {
+	enum rc (*each)(
+	    void *arg, int64_t user_id, int64_t head, struct err *err);
+	void *arg;
+};
+
+static enum rc
+take_head(void *arg, const struct db_row *row, struct err *err)
+{
+	const struct head_each *e = arg;
+
+	return (e->each(e->arg, db_row_i64(row, 0), db_row_i64(row, 1), err));
+}
+
+enum rc
+store_inbox_heads(struct db *db, const int64_t *users, size_t n,
+    enum rc (*each)(void *arg, int64_t user_id, int64_t head, struct err *err),
+    void *arg, struct err *err)
+{
+	struct head_each e = {each, arg};
+
+	return (run_ids(db, SQL_INBOX_HEADS, users, n, take_head, &e, err));
+}
+
+struct gone_each {
+	enum rc (*each)(void *arg, int64_t device_id,
+	    const uint8_t token_hash[32], struct err *err);
+	void *arg;
+};
+
+static enum rc
+take_gone(void *arg, const struct db_row *row, struct err *err)
+{
+	const struct gone_each *e = arg;
+	const void *hash;
+	size_t n;
+
+	hash = db_row_blob(row, 1, &n);
+	if (hash == NULL || n != 32)
+		return (err_set(err, RC_CORRUPT, "a device's token hash"));
+	return (e->each(e->arg, db_row_i64(row, 0), hash, err));
+}
+
+enum rc
+store_devices_gone(struct db *db, const int64_t *devices, size_t n,
+    enum rc (*each)(void *arg, int64_t device_id, const uint8_t token_hash[32],
+	struct err *err),
+    void *arg, struct err *err)
+{
+	struct gone_each e = {each, arg};
+
+	return (run_ids(db, SQL_DEVICES_GONE, devices, n, take_gone, &e, err));
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rows of nodes, and what a node asks for those who are connected to it.
+ * Thread: owner of ${db}.
+ */
+#ifndef STORE_NODE_H
+#define STORE_NODE_H
+
+#include "db/db.h"
+
+#define STORE_NODE_NAME_SIZE 64
+
+struct store_node {
+	int64_t node_id;
+	char name[STORE_NODE_NAME_SIZE]; /* the owner of its leases */
+	int64_t beat_at;                 /* by its own clock */
+};
+
+/* A node begins, beats, leaves (or is said to have left). */
+enum rc store_node_insert(struct db *db, const char *name, int64_t now_ms,
+    int64_t *ret_node_id, struct err *err) MUST_USE;
+enum rc store_node_beat(
+    struct db *db, int64_t node_id, int64_t now_ms, struct err *err) MUST_USE;
+enum rc store_node_leave(
+    struct db *db, int64_t node_id, int64_t now_ms, struct err *err) MUST_USE;
+
+/* Those who have not left. */
+enum rc store_nodes_here(struct db *db,
+    void (*each)(void *arg, const struct store_node *node), void *arg,
+    struct err *err) MUST_USE;
+
+/* Leases of ${owner} run out now. */
+enum rc store_lanes_forsaken(
+    struct db *db, const char *owner, int64_t now_ms, struct err *err) MUST_USE;
+
+/* Where the inboxes of ${n} users end. */
+enum rc store_inbox_heads(struct db *db, const int64_t *users, size_t n,
+    enum rc (*each)(void *arg, int64_t user_id, int64_t head, struct err *err),
+    void *arg, struct err *err) MUST_USE;
+
+/* Which of ${n} devices have lost their token. */
+enum rc store_devices_gone(struct db *db, const int64_t *devices, size_t n,
+    enum rc (*each)(void *arg, int64_t device_id, const uint8_t token_hash[32],
+	struct err *err),
+    void *arg, struct err *err) MUST_USE;
+
+#endif
