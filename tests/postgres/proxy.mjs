@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+//
+// A TCP proxy for tests, between a node and its database: it passes bytes on,
+// and can be told to be a bad network.  What a node sees of each:
+//
+//	cut()           every connection is reset; new ones work
+//	refuse()        and new ones are refused, until accept()
+//	blackhole()     connections stay and new ones are taken, but no byte
+//	                passes in either direction, until forward(): a route
+//	                that is gone, a frozen machine
+//	delay(ms)       each byte arrives that much later, in order
+//	cutAfter(text)  a connection is reset when ${text} passes towards the
+//	                database and has been passed on: a COMMIT whose answer
+//	                is lost
+//
+//	const proxy = await new TcpProxy({ port: cluster.port }).start();
+//	const url = cluster.url('chat', { port: proxy.port });
+//
+// What was held while nothing passed is passed on afterwards, as by a network
+// that repeats.
+
+import net from 'node:net';
+
+/** One direction of a connection. */
+class Pipe {
+	constructor(link, from, to, label)
+	{
+		this.link = link;
+		this.from = from;
+		this.to = to;
+		this.label = label;
+		this.held = []; /* {bytes, at}; bytes undefined: the end */
+		from.on('data', (bytes) => this.take(bytes));
+		from.on('end', () => this.take(undefined));
+	}
+
+	take(bytes)
+	{
+		if (this.link.deaf)
+			return;
+		this.held.push({ bytes, at: Date.now() + this.link.proxy.delayMs });
+		/* The sender must not fill our memory. */
+		if (this.link.proxy.holding || this.held.length > 64)
+			this.from.pause();
+		this.pass();
+	}
+
+	/** Passes on what is due. */
+	pass()
+	{
+		clearTimeout(this.timer);
+		while (!this.link.proxy.holding && this.held.length > 0) {
+			const wait = this.held[0].at - Date.now();
+			if (wait > 0) {
+				this.timer = setTimeout(() => this.pass(), wait);
+				return;
+			}
+			const { bytes } = this.held.shift();
+			if (bytes === undefined)
+				this.to.end();
+			else
+				this.write(bytes);
+		}
+		if (!this.link.proxy.holding)
+			this.from.resume();
+	}
+
+	write(bytes)
+	{
+		const { proxy } = this.link;
+
+		if (this.label !== 'up' || !proxy.bait || bytes.indexOf(proxy.bait) === -1) {
+			proxy.bytes[this.label] += bytes.length;
+			this.to.write(bytes);
+			return;
+		}
+		/* The client is reset, but the database is not: that could take from
+		   it what it has not read. */
+		const { caught } = proxy;
+		proxy.bait = undefined;
+		this.link.deaf = true;
+		this.to.write(bytes, () => {
+			this.link.client.resetAndDestroy();
+			this.link.server.end();
+			caught();
+		});
+	}
+}
+
+class Link {
+	constructor(proxy, client)
+	{
+		this.proxy = proxy;
+		this.client = client;
+		this.server = net.connect({ ...proxy.target, allowHalfOpen: true });
+		this.up = new Pipe(this, client, this.server, 'up');
+		this.down = new Pipe(this, this.server, client, 'down');
+		client.setNoDelay(true);
+		this.server.setNoDelay(true);
+		for (const [one, other] of [[client, this.server], [this.server, client]]) {
+			one.on('error', () => {});
+			one.on('close', (hadError) => {
+				/* A reset goes on as a reset, though not into a hole. */
+				if (hadError && !proxy.holding && !this.deaf)
+					other.resetAndDestroy();
+				if (client.destroyed && this.server.destroyed)
+					proxy.links.delete(this);
+			});
+		}
+	}
+
+	reset()
+	{
+		this.client.resetAndDestroy();
+		this.server.resetAndDestroy();
+	}
+
+	go()
+	{
+		this.up.pass();
+		this.down.pass();
+	}
+}
+
+export class TcpProxy {
+	/** In front of ${host}:${port}. */
+	constructor({ host = '127.0.0.1', port })
+	{
+		this.target = { host, port };
+		this.links = new Set();
+		this.holding = false;
+		this.delayMs = 0;
+		this.bytes = { up: 0, down: 0 };
+		this.taken = 0;
+	}
+
+	/** Listens, from the second time on at the same port. */
+	async start()
+	{
+		this.listener = net.createServer({ allowHalfOpen: true }, (client) => {
+			this.taken++;
+			this.links.add(new Link(this, client));
+		});
+		await new Promise((resolve, reject) => {
+			this.listener.once('error', reject);
+			this.listener.listen(this.port ?? 0, '127.0.0.1', resolve);
+		});
+		this.port = this.listener.address().port;
+		return this;
+	}
+
+	/** Resets every connection. */
+	cut()
+	{
+		for (const link of [...this.links])
+			link.reset();
+	}
+
+	/** Resets every connection, and takes none. */
+	async refuse()
+	{
+		if (!this.listener)
+			return;
+		const closed = new Promise((resolve) => { this.listener.close(resolve); });
+		this.listener = undefined;
+		this.cut();
+		await closed;
+	}
+
+	async accept()
+	{
+		if (!this.listener)
+			await this.start();
+	}
+
+	blackhole()
+	{
+		this.holding = true;
+	}
+
+	forward()
+	{
+		this.holding = false;
+		for (const link of this.links)
+			link.go();
+	}
+
+	/** From now on; what is under way keeps its time. */
+	delay(ms)
+	{
+		this.delayMs = ms;
+	}
+
+	/**
+	 * Resets the next connection in which a piece with ${text} goes to the
+	 * database, once it is there; what the database answers is lost.  The
+	 * promise is fulfilled when it has happened.
+	 */
+	cutAfter(text)
+	{
+		this.bait = Buffer.from(text);
+		return new Promise((resolve) => { this.caught = resolve; });
+	}
+
+	async stop()
+	{
+		this.holding = false;
+		await this.refuse();
+	}
+}
