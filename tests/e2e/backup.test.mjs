@@ -9,6 +9,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 
+import { sqliteOnly } from './backend.mjs';
 import { problem } from './expect.mjs';
 import { assertSound, fsck } from './fsck.mjs';
 import { TWINBOXD, Server, User, run, startServer, tempDir, users, uuid7 } from './harness.mjs';
@@ -41,7 +42,7 @@ async function bodies(user)
 	return (await user.inbox()).events.filter((e) => e.kind === 'message').map((e) => e.body);
 }
 
-describe('backup', () => {
+describe('backup', { skip: sqliteOnly }, () => {
 	it('beside a server at work has all that was accepted before', async (t) => {
 		const server = await startServer();
 		t.after(() => server.running && server.kill());
@@ -100,7 +101,7 @@ describe('backup', () => {
 	});
 });
 
-describe('restore', () => {
+describe('restore', { skip: sqliteOnly }, () => {
 	it('is another epoch: cursors end, and what it lacks comes back', async (t) => {
 		const server = await startServer();
 		t.after(() => server.running && server.kill());

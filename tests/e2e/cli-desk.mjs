@@ -8,6 +8,7 @@
 import assert from 'node:assert/strict';
 import http from 'node:http';
 
+import { dataArgs } from './backend.mjs';
 import { Person } from './cli-client.mjs';
 import { PASSWORD, freshName, run } from './harness.mjs';
 
@@ -199,7 +200,7 @@ export async function operator(server, url = server.url)
 {
 	const one = new Person(url, { name: freshName('root') });
 	const child = run(server.program, ['user', 'add', one.name, '--admin', '--password-stdin',
-		'--data', server.data], { stdio: ['pipe', 'pipe', 'pipe'] });
+		...dataArgs(server.data)], { stdio: ['pipe', 'pipe', 'pipe'] });
 
 	child.stdin.end(`${PASSWORD}\n`);
 	assert.equal((await child.exited).code, 0, child.err);

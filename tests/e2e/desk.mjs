@@ -6,12 +6,13 @@
 
 import assert from 'node:assert/strict';
 
+import { dataArgs } from './backend.mjs';
 import { PASSWORD, User, eventually, expectStatus, freshName, login, run, uuid7 } from './harness.mjs';
 
 /** Runs `twinboxd user …` beside ${server}; {code, text}. */
 export async function userCommand(server, args, password = PASSWORD)
 {
-	const child = run(server.program, ['user', ...args, '--data', server.data],
+	const child = run(server.program, ['user', ...args, ...dataArgs(server.data)],
 		{ stdio: ['pipe', 'pipe', 'pipe'] });
 
 	child.stdin.on('error', () => {}); // who asks for no password reads none

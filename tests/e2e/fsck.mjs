@@ -4,12 +4,13 @@
 
 import assert from 'node:assert/strict';
 
+import { dataArgs } from './backend.mjs';
 import { run } from './harness.mjs';
 
 /** What fsck of ${server}'s data says: {code, text}. */
 export async function fsck(server, program = server.program)
 {
-	const child = run(program, ['fsck', '--data', server.data]);
+	const child = run(program, ['fsck', ...dataArgs(server.data)]);
 	const { code } = await child.exited;
 
 	return { code, text: child.out + child.err };

@@ -9,12 +9,18 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 
+import { ask, onPostgres } from './backend.mjs';
 import { assertSound, fsck } from './fsck.mjs';
 import { TWINBOXD, startServer, tempDir, users } from './harness.mjs';
 
-/** Replaces a text in the database's file, as no server would. */
+/** Replaces a text in the database, as no server would. */
 function change(data, { from, to })
 {
+	if (onPostgres) {
+		assert.equal(ask(data, `UPDATE messages SET body = '${to}' WHERE body = '${from}' ` +
+			'RETURNING 1'), '1');
+		return;
+	}
 	const file = path.join(data, 'twinbox.db');
 	const bytes = fs.readFileSync(file);
 	const at = bytes.indexOf(from);

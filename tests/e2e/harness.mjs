@@ -25,6 +25,7 @@ import { fileURLToPath } from 'node:url';
 
 import WebSocket from 'ws';
 
+import { dataArgs } from './backend.mjs';
 import { checkAnswer, checkFrame } from './contract.mjs';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
@@ -187,7 +188,7 @@ export class Server {
 	command()
 	{
 		return [...this.wrapper, this.program, 'serve', '--demo',
-			'--data', this.data, '--listen', '127.0.0.1:0',
+			...dataArgs(this.data, this.args), '--listen', '127.0.0.1:0',
 			'--rate-limit', 'off', ...this.args];
 	}
 

@@ -9,6 +9,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 
+import { sqliteOnly } from './backend.mjs';
 import { problem } from './expect.mjs';
 import { assertSound, fsck } from './fsck.mjs';
 import {
@@ -97,7 +98,7 @@ describe('R98 R313 R315 R316 purging', () => {
 	});
 });
 
-describe('DATA/mark', () => {
+describe('DATA/mark', { skip: sqliteOnly }, () => {
 	it('refuses a database that was put back by hand, until that is accepted', async (t) => {
 		const server = await serverFor(t);
 		const [ann, bob] = await users(server, 'ann', 'bob');
@@ -218,7 +219,9 @@ describe('DATA/mark', () => {
 	});
 });
 
-describe('a change of the schema', { skip: fs.existsSync(OLD_SCHEMA) ? false : `no ${OLD_SCHEMA}` }, () => {
+describe('a change of the schema', {
+	skip: sqliteOnly || (fs.existsSync(OLD_SCHEMA) ? false : `no ${OLD_SCHEMA}`),
+}, () => {
 	/** A server that is down, whose database is of schema 1. */
 	async function oldServer(t)
 	{
@@ -304,7 +307,7 @@ describe('a change of the schema', { skip: fs.existsSync(OLD_SCHEMA) ? false : `
 	});
 });
 
-describe('the scrubber', () => {
+describe('the scrubber', { skip: sqliteOnly }, () => {
 	it('finds a changed body and a damaged page, and the server goes on', async (t) => {
 		const server = await serverFor(t);
 		const [ann, bob] = await users(server, 'ann', 'bob');

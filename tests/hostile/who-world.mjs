@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { randomBytes } from 'node:crypto';
 
 import { Ledger } from './canary.mjs';
+import { dataArgs } from '../e2e/backend.mjs';
 import { template } from '../e2e/contract.mjs';
 import {
 	TWINBOXD, User, Ws, expectStatus, freshName, rawRequest, run, uuid7, within,
@@ -79,7 +80,7 @@ export function rows(text = TABLE)
 /** Runs `twinboxd user …` beside the server; its password on standard input. */
 export async function userCommand(server, args, password)
 {
-	const child = run(TWINBOXD, ['user', ...args, '--data', server.data],
+	const child = run(TWINBOXD, ['user', ...args, ...dataArgs(server.data)],
 		{ stdio: ['pipe', 'pipe', 'pipe'] });
 
 	child.stdin.end(password === undefined ? '' : `${password}\n`);
