@@ -19,9 +19,13 @@
 /* Text of a message, as the targets are given. */
 #define BENCH_BODY_LEN 200
 
+/* --url may be given so often. */
+#define BENCH_NODES 16
+
 struct bench {
 	/* options */
-	struct sockaddr_in to;
+	struct sockaddr_in nodes[BENCH_NODES]; /* of one deployment */
+	int nnodes;
 	const char *tokens; /* file, or NULL */
 	int pid;            /* of the server; 0: its figures are left out */
 	int first_user;
@@ -44,6 +48,14 @@ struct bench {
 
 	struct uuid_gen ids;
 };
+
+/* The node that turn ${i} falls on. */
+static inline const struct sockaddr_in *
+bench_node(const struct bench *b, int i)
+{
+
+	return (&b->nodes[i % b->nnodes]);
+}
 
 /* The commands.  Each prints one JSON object and returns its exit code. */
 int bench_send(struct bench *b);

@@ -148,7 +148,7 @@ ack_most(struct fill_run *run)
 	char body[64];
 	int64_t before, sum = 0;
 
-	httpc_init(&http, &run->b->to);
+	httpc_init(&http, run->b->nodes);
 	for (int i = 0; i < run->n; i++) {
 		snprintf(body, sizeof(body), "{\"upto\":%lld}",
 		    (long long)(run->people[i].head * 9 / 10));
@@ -162,7 +162,7 @@ ack_most(struct fill_run *run)
 	do {
 		before = sum;
 		nanosleep(&pause, NULL);
-		people_heads(&run->b->to, run->people, run->n);
+		people_heads(run->b->nodes, run->people, run->n);
 		sum = 0;
 		for (int i = 0; i < run->n; i++)
 			sum += run->people[i].head;
@@ -180,8 +180,8 @@ bench_fill(struct bench *b)
 		bench_die("fill needs --messages");
 	run->b = b;
 	run->n = b->users > NEIGHBOURS ? b->users : NEIGHBOURS + 1;
-	run->people = people_get(&b->to, b->tokens, b->first_user, run->n);
-	people_heads(&b->to, run->people, run->n);
+	run->people = people_get(b->nodes, b->tokens, b->first_user, run->n);
+	people_heads(b->nodes, run->people, run->n);
 	for (int i = 0; i < run->n; i++)
 		run->people[i].expected = run->people[i].head;
 	run->loop = loop_new();
@@ -191,13 +191,13 @@ bench_fill(struct bench *b)
 		fillers[i].run = run;
 		fillers[i].conn.ops = &ops;
 		fillers[i].conn.owner = &fillers[i];
-		conn_open(run->loop, &fillers[i].conn, &b->to, 0);
+		conn_open(run->loop, &fillers[i].conn, bench_node(b, i), 0);
 	}
 	do {
 		loop_step(run->loop, NS_PER_S);
 	} while (run->busy > 0 || run->issued < b->messages);
 	answered = mono_ns() - begin;
-	missing = people_wait(&b->to, run->people, run->n, FILL_WAIT_NS);
+	missing = people_wait(b->nodes, run->people, run->n, FILL_WAIT_NS);
 	if (missing > 0)
 		bench_die("%lld deliveries are missing", (long long)missing);
 	ack_most(run);

@@ -94,7 +94,7 @@ open_one(struct idle_run *run, int i)
 	idler->ws.owner = idler;
 	idler->ws.token = run->people[i / each].token;
 	idler->ws.instance = idler->instance;
-	wsc_open(run->loop, &idler->ws, &run->b->to,
+	wsc_open(run->loop, &idler->ws, bench_node(run->b, i),
 	    FIRST_ADDRESS + i / PER_ADDRESS);
 }
 
@@ -104,7 +104,7 @@ open_all(struct idle_run *run)
 	struct bench *b = run->b;
 	int64_t until = mono_ns() + OPEN_LIMIT_NS;
 
-	run->people = people_get(&b->to, b->tokens, b->first_user + 2,
+	run->people = people_get(b->nodes, b->tokens, b->first_user + 2,
 	    (b->sockets + b->instances - 1) / b->instances);
 	run->idlers = bench_zalloc((size_t)b->sockets, sizeof(*run->idlers));
 	while (run->open < b->sockets) {

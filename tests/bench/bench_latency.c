@@ -146,8 +146,8 @@ open_lanes(struct latency_run *run)
 	int64_t until = mono_ns() + LATENCY_WAIT_NS;
 	int n = run->n = b->pairs;
 
-	run->people = people_get(&b->to, b->tokens, b->first_user, 2 * n);
-	people_heads(&b->to, run->people, 2 * n);
+	run->people = people_get(b->nodes, b->tokens, b->first_user, 2 * n);
+	people_heads(b->nodes, run->people, 2 * n);
 	run->lanes = bench_zalloc((size_t)n, sizeof(*run->lanes));
 	for (int i = 0; i < n; i++) {
 		struct lane *lane = &run->lanes[i];
@@ -164,8 +164,8 @@ open_lanes(struct latency_run *run)
 		snprintf(ws->after, sizeof(ws->after), "%s:%lld", to->epoch,
 		    (long long)to->head);
 		letter_http(&lane->letter, run->people[i].token, to->name);
-		conn_open(run->loop, &lane->http, &b->to, 0);
-		wsc_open(run->loop, ws, &b->to, 0);
+		conn_open(run->loop, &lane->http, bench_node(b, i), 0);
+		wsc_open(run->loop, ws, bench_node(b, i + 1), 0);
 	}
 	while (run->ready < 2 * n) {
 		loop_step(run->loop, 100 * NS_PER_MS);

@@ -145,6 +145,15 @@ on_connected(struct conn *c)
 }
 
 static void
+open_conn(struct sender *s)
+{
+	struct send_run *run = s->run;
+
+	conn_open(run->loop, &s->conn,
+	    bench_node(run->b, (int)(s - run->senders)), 0);
+}
+
+static void
 on_closed(struct conn *c, int error)
 {
 	struct sender *s = c->owner;
@@ -156,7 +165,7 @@ on_closed(struct conn *c, int error)
 	}
 	if (s->run->unknown > 1000)
 		bench_die("the server closes connections: %s", strerror(error));
-	conn_open(s->run->loop, c, &s->run->b->to, 0);
+	open_conn(s);
 }
 
 static const struct conn_ops ops = {on_connected, on_input, on_closed};
@@ -224,8 +233,8 @@ start(struct send_run *run)
 	if (n < 2)
 		n = 2;
 	run->nusers = n;
-	run->people = people_get(&b->to, b->tokens, b->first_user, n);
-	people_heads(&b->to, run->people, n);
+	run->people = people_get(b->nodes, b->tokens, b->first_user, n);
+	people_heads(b->nodes, run->people, n);
 	for (int i = 0; i < n; i++)
 		run->people[i].expected = run->people[i].head;
 	if (elsewhere(run))
@@ -246,7 +255,7 @@ start(struct send_run *run)
 		letter_http(&s->letter, run->people[s->from].token, to);
 		s->conn.ops = &ops;
 		s->conn.owner = s;
-		conn_open(run->loop, &s->conn, &b->to, 0);
+		open_conn(s);
 	}
 }
 
@@ -273,7 +282,7 @@ deliver(struct send_run *run, struct proc_sample *a, struct proc_sample *z)
 	if (run->b->outage)
 		proc_sample(run->b->pid, z);
 	missing += people_wait(
-	    &run->b->to, run->people, run->nusers, DELIVERY_LIMIT_NS);
+	    run->b->nodes, run->people, run->nusers, DELIVERY_LIMIT_NS);
 	if (!elsewhere(run))
 		run->last_delivered_ns = mono_ns();
 	return (missing);

@@ -218,14 +218,14 @@ static const struct conn_ops http_ops = {
     on_http_connected, on_http_input, on_http_closed};
 
 static void
-open_session(struct circles *run, struct wsc *ws, struct person *p)
+open_session(struct circles *run, struct wsc *ws, struct person *p, int node)
 {
 
 	ws->token = p->token;
 	ws->instance = "";
 	snprintf(ws->after, sizeof(ws->after), "%s:%lld", p->epoch,
 	    (long long)p->head);
-	wsc_open(run->loop, ws, &run->b->to, 0);
+	wsc_open(run->loop, ws, bench_node(run->b, node), 0);
 }
 
 void
@@ -236,8 +236,8 @@ circles_open(struct circles *run, struct bench *b, struct loop *loop, int n)
 	run->b = b;
 	run->loop = loop;
 	run->n = n;
-	run->people = people_get(&b->to, b->tokens, b->first_user, 2 * n);
-	people_heads(&b->to, run->people, 2 * n);
+	run->people = people_get(b->nodes, b->tokens, b->first_user, 2 * n);
+	people_heads(b->nodes, run->people, 2 * n);
 	until = mono_ns() + STUCK_NS;
 	run->circles = bench_zalloc((size_t)n, sizeof(*run->circles));
 	for (int i = 0; i < n; i++) {
@@ -251,10 +251,10 @@ circles_open(struct circles *run, struct bench *b, struct loop *loop, int n)
 		c->sender.owner = c->recipient.owner = c->http.owner = c;
 		c->http.ops = &http_ops;
 		c->http.fd = -1;
-		open_session(run, &c->sender, from);
-		open_session(run, &c->recipient, to);
+		open_session(run, &c->sender, from, i);
+		open_session(run, &c->recipient, to, i + 1);
 		if (b->http) {
-			conn_open(loop, &c->http, &b->to, 0);
+			conn_open(loop, &c->http, bench_node(b, i), 0);
 			letter_http(&c->letter, from->token, to->name);
 		} else {
 			letter_ws(&c->letter, to->name);

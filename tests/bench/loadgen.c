@@ -22,6 +22,9 @@ static const char usage[] =
     "  idle      idle WebSockets: --sockets N --rounds N --hold S --pid PID\n"
     "  fill      a large database by arrays: --messages M --users N\n"
     "options\n"
+    "  --url URL         again for each further node of one deployment: the\n"
+    "                    connections are spread over them, and a recipient's\n"
+    "                    is on the node after his sender's\n"
     "  --pid PID         of the server, for its processor time and memory\n"
     "  --domain NAME     of a server that the fault carrier plays\n"
     "  --faults DIR      the fault carrier's files, DATA/fault\n"
@@ -72,21 +75,24 @@ static const struct number_option {
 #define NUMBERS (sizeof(numbers) / sizeof(numbers[0]))
 
 static void
-set_url(struct bench *b, const char *url)
+add_url(struct bench *b, const char *url)
 {
 	static const char scheme[] = "http://";
 	char host[64];
 	const char *colon;
+	struct sockaddr_in *to;
 
 	if (strncmp(url, scheme, strlen(scheme)) != 0 ||
 	    (colon = strchr(url + strlen(scheme), ':')) == NULL)
 		bench_die("not http://ADDRESS:PORT: %s", url);
 	url += strlen(scheme);
 	snprintf(host, sizeof(host), "%.*s", (int)(colon - url), url);
-	b->to.sin_family = AF_INET;
-	b->to.sin_port =
-	    htons((uint16_t)bench_number("the port", colon + 1, 1));
-	if (inet_pton(AF_INET, host, &b->to.sin_addr) != 1)
+	if (b->nnodes == BENCH_NODES)
+		bench_die("at most %d nodes", BENCH_NODES);
+	to = &b->nodes[b->nnodes++];
+	to->sin_family = AF_INET;
+	to->sin_port = htons((uint16_t)bench_number("the port", colon + 1, 1));
+	if (inet_pton(AF_INET, host, &to->sin_addr) != 1)
 		bench_die("not an IPv4 address: %s", host);
 }
 
@@ -134,7 +140,7 @@ set_option(struct bench *b, const char *name, const char *value)
 	if (value == NULL)
 		return (false);
 	if (strcmp(name, "url") == 0) {
-		set_url(b, value);
+		add_url(b, value);
 		return (true);
 	}
 	if (text_of(b, name) != NULL) {
@@ -168,7 +174,7 @@ read_options(struct bench *b, char **argv)
 		if (!set_option(b, name + 2, value))
 			return (false);
 	}
-	return (b->to.sin_port != 0);
+	return (b->nnodes > 0);
 }
 
 int

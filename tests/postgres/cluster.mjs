@@ -73,15 +73,16 @@ async function until(probe, what, ms = LIMIT_MS)
 	}
 }
 
-/** Runs a program to its end: what it printed.  ${options.ms}: its limit. */
-function command(program, args, { ms = LIMIT_MS, ...options } = {})
+/** Runs a program to its end: what it printed, with {both} also to standard
+ *  error.  ${ms}: its limit. */
+function command(program, args, { ms = LIMIT_MS, both = false, ...options } = {})
 {
 	return new Promise((resolve, reject) => {
 		execFile(program, args, { timeout: ms, killSignal: 'SIGKILL',
 			maxBuffer: 64 * 1024 * 1024, cwd: '/', ...options },
 		(error, stdout, stderr) => {
 			if (!error) {
-				resolve(stdout);
+				resolve(both ? stderr + stdout : stdout);
 				return;
 			}
 			reject(Object.assign(new Error(`${path.basename(program)}: ` +
@@ -446,6 +447,12 @@ export class Cluster {
 		return (await command(this.program('psql'), ['-XqAt', '-v', 'ON_ERROR_STOP=1',
 			'-d', url ?? this.url(database), '-c', text],
 		{ ms, env: { ...process.env, PGCONNECT_TIMEOUT: '10', PGOPTIONS: '' } })).trimEnd();
+	}
+
+	/** Runs one of PostgreSQL's programs: what it says, on both outputs. */
+	async run(program, args, { ms = LIMIT_MS } = {})
+	{
+		return command(this.program(program), args, { ms, both: true });
 	}
 
 	/** An empty database, or a copy of ${template} (to which nobody may be
