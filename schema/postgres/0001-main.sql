@@ -239,7 +239,7 @@ CREATE UNIQUE INDEX outbox_pending ON outbox (lane_id, lane_seq)
     WHERE state = 'pending' AND lane_seq IS NOT NULL AND dest_kind = 'user';
 CREATE INDEX outbox_owed ON outbox (dest_id, conversation_id, conversation_seq)
     WHERE state = 'failed' OR state = 'expired' OR state = 'canceled';
-CREATE INDEX outbox_scheduled ON outbox (deliver_at)
+CREATE INDEX outbox_scheduled ON outbox (deliver_at, id)
     WHERE state = 'pending' AND lane_seq IS NULL;
 CREATE INDEX outbox_scheduled_by ON outbox (sender_id)
     WHERE state = 'pending' AND lane_seq IS NULL;
@@ -332,7 +332,7 @@ CREATE UNIQUE INDEX dead_open ON dead_letter_queue (outbox_id)
     WHERE resolution IS NULL;
 CREATE INDEX dead_waiting ON dead_letter_queue (dead_id)
     WHERE resolution IS NULL;
-CREATE INDEX dead_of_row ON dead_letter_queue (outbox_id);
+CREATE INDEX dead_of_row ON dead_letter_queue (outbox_id, dead_id);
 CREATE INDEX dead_resolved ON dead_letter_queue (resolved_at)
     WHERE resolution IS NOT NULL;
 

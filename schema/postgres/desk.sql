@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- What an operator looks at.  No statement walks all that waits or all that
 -- ever was: walks go along one index from a cursor, and end after the number of
--- rows that they are given; the caller goes on from the last.
+-- rows that they are given; the caller goes on from the last.  The order of a
+-- set is that of the index that it is to be found by.
 
 -- ---- outbox rows ----
 
@@ -61,7 +62,8 @@ SELECT o.id, o.kind, o.state, o.lane_seq, o.sender_id,
     coalesce(d.destination_id, 1), o.retry_count, o.last_status_at
 FROM outbox o JOIN users d
     ON d.user_id = o.dest_id
-WHERE o.state = 'sending' AND o.last_status_at <= $2 LIMIT $1;
+WHERE o.state = 'sending' AND o.last_status_at <= $2
+ORDER BY o.last_status_at LIMIT $1;
 
 -- name: desk_set_retrying
 SELECT o.id, o.kind, o.state, o.lane_seq, o.sender_id,
@@ -69,14 +71,16 @@ SELECT o.id, o.kind, o.state, o.lane_seq, o.sender_id,
 FROM outbox o JOIN users d
     ON d.user_id = o.dest_id
 WHERE o.retry_count >= $2 AND o.retry_count > 0
-  AND (o.state = 'pending' OR o.state = 'sending') LIMIT $1;
+  AND (o.state = 'pending' OR o.state = 'sending')
+ORDER BY o.retry_count LIMIT $1;
 
 -- name: desk_set_scheduled
 SELECT o.id, o.kind, o.state, o.lane_seq, o.sender_id,
     coalesce(d.destination_id, 1), o.retry_count, o.last_status_at
 FROM outbox o JOIN users d
     ON d.user_id = o.dest_id
-WHERE o.state = 'pending' AND o.lane_seq IS NULL LIMIT $1;
+WHERE o.state = 'pending' AND o.lane_seq IS NULL
+ORDER BY o.deliver_at, o.id LIMIT $1;
 
 -- name: desk_set_pending_here
 SELECT o.id, o.kind, o.state, o.lane_seq, o.sender_id,
@@ -84,20 +88,21 @@ SELECT o.id, o.kind, o.state, o.lane_seq, o.sender_id,
 FROM outbox o JOIN users d
     ON d.user_id = o.dest_id
 WHERE o.state = 'pending' AND o.lane_seq IS NOT NULL AND o.dest_kind = 'user'
-LIMIT $1;
+ORDER BY o.lane_id, o.lane_seq LIMIT $1;
 
 -- name: desk_set_pending_there
 SELECT o.id, o.kind, o.state, o.lane_seq, o.sender_id,
     coalesce(d.destination_id, 1), o.retry_count, o.last_status_at
 FROM outbox o JOIN users d
     ON d.user_id = o.dest_id
-WHERE o.dest_kind = 'server' AND o.state = 'pending' LIMIT $1;
+WHERE o.dest_kind = 'server' AND o.state = 'pending'
+ORDER BY o.expires_at LIMIT $1;
 
 -- ---- figures ----
 
 -- name: desk_dead_count
 SELECT count(*) FROM (SELECT 1 FROM dead_letter_queue
-    WHERE resolution IS NULL LIMIT $1) w;
+    WHERE resolution IS NULL ORDER BY dead_id LIMIT $1) w;
 
 -- name: desk_stuck_count
 SELECT count(*) FROM outbox
@@ -137,32 +142,41 @@ WHERE f.state = 'pending' AND f.lane_seq IS NOT NULL AND f.dest_kind = 'user'
 SELECT kind, created_at, deliver_at, sender_id
 FROM outbox
 WHERE state = 'pending' AND lane_seq IS NOT NULL AND dest_kind = 'user'
-LIMIT $1;
+ORDER BY lane_id, lane_seq LIMIT $1;
 
 -- name: desk_waiting_there
 SELECT kind, created_at, deliver_at, sender_id
 FROM outbox
 WHERE dest_kind = 'server' AND state = 'pending' AND lane_seq IS NOT NULL
-LIMIT $1;
+ORDER BY expires_at LIMIT $1;
 
 -- name: desk_waiting_ready
 SELECT o.kind, o.created_at, o.deliver_at, o.sender_id
-FROM outbox_lanes l JOIN outbox o ON o.lane_id = l.lane_id
-WHERE l.state = 'ready' AND l.destination_id = $2 AND o.dest_kind = 'server'
-  AND o.lane_seq IS NOT NULL AND o.state = 'pending' LIMIT $1;
+FROM outbox_lanes l CROSS JOIN LATERAL (
+    SELECT r.kind, r.created_at, r.deliver_at, r.sender_id FROM outbox r
+    WHERE r.lane_id = l.lane_id AND r.dest_kind = 'server'
+      AND r.lane_seq IS NOT NULL AND r.state = 'pending'
+    ORDER BY r.lane_seq OFFSET 0) o
+WHERE l.state = 'ready' AND l.destination_id = $2
+ORDER BY l.priority DESC, l.due_at, l.lane_id LIMIT $1;
 
 -- name: desk_waiting_leased
 SELECT o.kind, o.created_at, o.deliver_at, o.sender_id
-FROM outbox_lanes l JOIN outbox o ON o.lane_id = l.lane_id
-WHERE l.state = 'leased' AND l.destination_id = $2 AND o.dest_kind = 'server'
-  AND o.lane_seq IS NOT NULL AND o.state = 'pending' LIMIT $1;
+FROM outbox_lanes l CROSS JOIN LATERAL (
+    SELECT r.kind, r.created_at, r.deliver_at, r.sender_id FROM outbox r
+    WHERE r.lane_id = l.lane_id AND r.dest_kind = 'server'
+      AND r.lane_seq IS NOT NULL AND r.state = 'pending'
+    ORDER BY r.lane_seq OFFSET 0) o
+WHERE l.state = 'leased' AND l.destination_id = $2
+ORDER BY l.lease_until LIMIT $1;
 
 -- Lanes that are ready for a destination and the places they hold, over at most
 -- $1 of them.
 -- name: desk_places
 SELECT count(*), coalesce(sum(n), 0)::bigint
 FROM (SELECT tail_seq - next_seq + 1 AS n FROM outbox_lanes
-      WHERE state = 'ready' AND destination_id = $2 LIMIT $1) w;
+      WHERE state = 'ready' AND destination_id = $2
+      ORDER BY priority DESC, due_at, lane_id LIMIT $1) w;
 
 -- ---- destinations ----
 
@@ -197,15 +211,18 @@ WHERE lane_id > $1 ORDER BY lane_id LIMIT $2;
 
 -- name: desk_lanes_ready
 SELECT lane_id, state, destination_id FROM outbox_lanes
-WHERE state = 'ready' LIMIT $1;
+WHERE state = 'ready'
+ORDER BY destination_id, priority DESC, due_at, lane_id LIMIT $1;
 
 -- name: desk_lanes_ready_to
 SELECT lane_id, state, destination_id FROM outbox_lanes
-WHERE state = 'ready' AND destination_id = $2 LIMIT $1;
+WHERE state = 'ready' AND destination_id = $2
+ORDER BY priority DESC, due_at, lane_id LIMIT $1;
 
 -- name: desk_lanes_leased
 SELECT lane_id, state, destination_id FROM outbox_lanes
-WHERE state = 'leased' LIMIT $1;
+WHERE state = 'leased'
+ORDER BY lease_until LIMIT $1;
 
 -- ---- dead letters ----
 

@@ -28,7 +28,8 @@ SELECT min(last_status_at) FROM outbox WHERE state = 'sending';
 
 -- name: figures_lanes_ready
 SELECT count(*) FROM (
-    SELECT 1 FROM outbox_lanes WHERE state = 'ready' LIMIT $1) w;
+    SELECT 1 FROM outbox_lanes WHERE state = 'ready'
+    ORDER BY destination_id, priority DESC, due_at, lane_id LIMIT $1) w;
 
 -- Dead letters that nobody has dealt with, at most $1 of them, by reason.
 -- name: figures_dead
@@ -38,8 +39,8 @@ SELECT count(*),
     count(*) FILTER (WHERE reason = 'expired'),
     count(*) FILTER (WHERE reason = 'poison'),
     count(*) FILTER (WHERE reason = 'too_large')
-FROM (SELECT reason FROM dead_letter_queue WHERE resolution IS NULL LIMIT $1)
-    w;
+FROM (SELECT reason FROM dead_letter_queue WHERE resolution IS NULL
+      ORDER BY dead_id LIMIT $1) w;
 
 -- Destinations with whether something is ready for them.
 -- name: figures_destinations
@@ -59,10 +60,11 @@ SELECT coalesce(sum(w.tail_seq - w.next_seq + 1), 0)::bigint,
          ORDER BY o.lane_seq LIMIT 1))
 FROM ((SELECT lane_id, next_seq, tail_seq FROM outbox_lanes
        WHERE state = 'ready' AND destination_id = $1
-       ORDER BY priority DESC, due_at LIMIT $2)
+       ORDER BY priority DESC, due_at, lane_id LIMIT $2)
       UNION ALL
       (SELECT lane_id, next_seq, tail_seq FROM outbox_lanes
-       WHERE state = 'leased' AND destination_id = $1 LIMIT $2)) w;
+       WHERE state = 'leased' AND destination_id = $1
+       ORDER BY lease_until LIMIT $2)) w;
 
 -- The same for the inboxes here, over at most $1 lanes that owe something.
 -- name: figures_local
@@ -84,4 +86,4 @@ FROM owing w;
 -- name: figures_local_rows
 SELECT count(*) FROM (
     SELECT 1 FROM outbox WHERE state = 'pending' AND lane_seq IS NOT NULL
-      AND dest_kind = 'user' LIMIT $1) w;
+      AND dest_kind = 'user' ORDER BY lane_id, lane_seq LIMIT $1) w;

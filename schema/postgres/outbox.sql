@@ -108,11 +108,15 @@ ORDER BY o.deliver_at, o.id LIMIT $2;
 -- name: outbox_next_scheduled
 SELECT min(deliver_at) FROM outbox WHERE state = 'pending' AND lane_seq IS NULL;
 
+-- By its number, never along the index of what is scheduled, which the planner
+-- takes to be empty as long as its statistics say so: that index is WHERE
+-- lane_seq IS NULL, and it does not see that this is the same.
 -- name: outbox_release
 WITH tails AS (
     UPDATE outbox_lanes l SET tail_seq = $2
     FROM outbox o
-    WHERE o.id = $1 AND o.state = 'pending' AND o.lane_seq IS NULL
+    WHERE o.id = $1 AND o.state = 'pending'
+      AND o.lane_seq IS NOT DISTINCT FROM NULL
       AND l.lane_id = o.lane_id AND l.tail_seq < $2)
 UPDATE outbox SET lane_seq = $2, conversation_seq = $3, last_status_at = $4
-WHERE id = $1 AND state = 'pending' AND lane_seq IS NULL;
+WHERE id = $1 AND state = 'pending' AND lane_seq IS NOT DISTINCT FROM NULL;

@@ -27,13 +27,14 @@ WHERE a.outbox_id = r.outbox_id
   AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.id = r.outbox_id);
 
 -- Attempts of rows that stay: those of open dead letters and of what is still
--- being tried are not for going.
+-- being tried are not for going.  (Counted, because a NOT EXISTS may be made
+-- into a hash table of all such rows.)
 -- name: purge_attempt_look
 SELECT a.attempt_id, a.started_at,
-    NOT EXISTS (SELECT 1 FROM dead_letter_queue d
-      WHERE d.outbox_id = a.outbox_id AND d.resolution IS NULL)
-    AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.id = a.outbox_id
-      AND (o.state = 'pending' OR o.state = 'sending'))
+    (SELECT count(*) FROM dead_letter_queue d
+      WHERE d.outbox_id = a.outbox_id AND d.resolution IS NULL) = 0
+    AND (SELECT count(*) FROM outbox o WHERE o.id = a.outbox_id
+      AND (o.state = 'pending' OR o.state = 'sending')) = 0
 FROM outbox_attempts a
 WHERE a.attempt_id > $1 ORDER BY a.attempt_id LIMIT $2;
 
