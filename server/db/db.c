@@ -14,6 +14,19 @@ db_url_shared(const char *url)
 		strncmp(url, "postgres://", 11) == 0);
 }
 
+#ifndef HAVE_POSTGRES
+enum rc
+db_postgres_open(
+    const struct db_options *options, struct db **ret, struct err *err)
+{
+
+	(void)options;
+	(void)ret;
+	return (err_set(
+	    err, RC_INVALID, "db: this program was built without PostgreSQL"));
+}
+#endif
+
 enum rc
 db_open(const struct db_options *options, struct db **ret, struct err *err)
 {

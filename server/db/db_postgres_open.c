@@ -155,6 +155,16 @@ check_promises(struct db_postgres *p, struct err *err)
 	return (rc);
 }
 
+/* The statements are written to go along indexes; a planner that has seen the
+ * tables while they were empty, or not at all, must not think otherwise.  What
+ * has no index for its order is sorted all the same. */
+static const char plans[] = "SET plan_cache_mode TO force_generic_plan; "
+			    "SET enable_seqscan TO off; "
+			    "SET enable_hashjoin TO off; "
+			    "SET enable_mergejoin TO off; "
+			    "SET enable_sort TO off; "
+			    "SET random_page_cost TO 1.1";
+
 static enum rc
 configure(struct db_postgres *p, struct err *err)
 {
@@ -174,6 +184,8 @@ configure(struct db_postgres *p, struct err *err)
 	    "SET TimeZone TO 'UTC'",
 	    DB_POSTGRES_STATEMENT_MS, DB_POSTGRES_LOCK_MS, DB_POSTGRES_IDLE_MS);
 	rc = db_postgres_exec(p, sql, NULL, err);
+	if (rc == RC_OK)
+		rc = db_postgres_exec(p, plans, NULL, err);
 	if (rc == RC_OK && p->db.mode != DB_WRITER)
 		rc = db_postgres_exec(
 		    p, "SET default_transaction_read_only TO on", NULL, err);

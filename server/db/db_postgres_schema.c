@@ -169,17 +169,13 @@ explain(struct db_postgres *p, int id, int nparams, char *plan, size_t size,
 	enum rc rc;
 	int i;
 
-	buf_addf(&sql, "EXPLAIN EXECUTE %s", p->db.schema->statements[id].name);
+	buf_addf(&sql, "EXPLAIN (COSTS OFF) EXECUTE %s",
+	    p->db.schema->statements[id].name);
 	for (i = 0; i < nparams; i++)
 		buf_adds(&sql, i == 0 ? " (NULL" : ", NULL");
 	buf_adds(&sql, nparams > 0 ? ")" : "");
 	buf_addc(&sql, '\0');
-	rc = db_postgres_exec(p,
-	    "SET plan_cache_mode TO force_generic_plan; "
-	    "SET enable_seqscan TO off",
-	    NULL, err);
-	if (rc == RC_OK)
-		rc = db_postgres_exec(p, sql.data, &result, err);
+	rc = db_postgres_exec(p, sql.data, &result, err);
 	buf_fini(&sql);
 	if (rc != RC_OK)
 		return (rc);
