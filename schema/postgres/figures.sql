@@ -42,11 +42,13 @@ SELECT count(*),
 FROM (SELECT reason FROM dead_letter_queue WHERE resolution IS NULL
       ORDER BY dead_id LIMIT $1) w;
 
--- Destinations with whether something is ready for them.
+-- Destinations with whether something is ready for them.  (Not EXISTS, which may
+-- be made into a hash table of all that is ready.)
 -- name: figures_destinations
 SELECT d.destination_id, d.name, d.breaker, d.paused_at IS NOT NULL,
-    EXISTS (SELECT 1 FROM outbox_lanes l
-            WHERE l.state = 'ready' AND l.destination_id = d.destination_id)
+    (SELECT l.lane_id FROM outbox_lanes l
+     WHERE l.state = 'ready' AND l.destination_id = d.destination_id
+     LIMIT 1) IS NOT NULL
 FROM destinations d ORDER BY d.destination_id;
 
 -- Of a destination $1, over at most $2 lanes that are ready (those first that

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See pg.h.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "contract/pg.h"
+#include "schema/sql.h"
+
+#define VARIABLE "TWINBOX_TEST_POSTGRES"
+
+/* ${url} with the option that puts its connections into ${schema}. */
+static void
+url_in(const char *url, const char *schema, const char *more, char *ret,
+    size_t size)
+{
+	int n;
+
+	n = snprintf(ret, size, "%s%coptions=-csearch_path%%3D%s", url,
+	    strchr(url, '?') != NULL ? '&' : '?', schema);
+	assert_true(n > 0 && (size_t)n < size);
+	for (; more != NULL && *more != '\0'; more++) {
+		n += snprintf(ret + n, size - (size_t)n,
+		    *more == ' ' || *more == '=' ? "%%%02X" : "%c", *more);
+		assert_true((size_t)n < size);
+	}
+}
+
+void
+pg_open(struct pg *pg)
+{
+	static int made;
+	const char *url = getenv(VARIABLE);
+	struct err err = ERR_INIT;
+	char sql[96];
+	struct db *db;
+	int from, to;
+
+	if (url == NULL || url[0] == '\0') {
+		print_message("# SKIP: " VARIABLE " names no database\n");
+		skip();
+	}
+	(void)snprintf(pg->schema, sizeof(pg->schema), "twinbox_test_%ld_%d",
+	    (long)getpid(), ++made);
+	url_in(url, pg->schema, NULL, pg->url, sizeof(pg->url));
+	pg->conn = PQconnectdb(pg->url);
+	if (PQstatus(pg->conn) != CONNECTION_OK)
+		fail_msg("%s: %s", VARIABLE, PQerrorMessage(pg->conn));
+	(void)snprintf(sql, sizeof(sql), "CREATE SCHEMA %s", pg->schema);
+	pg_exec(pg, "SET client_min_messages TO warning");
+	pg_exec(pg, sql);
+	db = pg_db(pg, DB_WRITER, NULL);
+	if (db_migrate(db, 1, &from, &to, &err) != RC_OK)
+		fail_msg("%s", err.text);
+	assert_int_equal(from, 0);
+	assert_int_equal(to, sql_postgres_schema.nmigrations);
+	db_close(db);
+}
+
+void
+pg_close(struct pg *pg)
+{
+	char sql[96];
+
+	(void)snprintf(sql, sizeof(sql), "DROP SCHEMA %s CASCADE", pg->schema);
+	pg_exec(pg, sql);
+	PQfinish(pg->conn);
+}
+
+struct db *
+pg_db(const struct pg *pg, enum db_mode mode, const char *settings)
+{
+	struct db_options options = {
+	    .mode = mode, .schema = &sql_postgres_schema};
+	struct err err = ERR_INIT;
+	char url[640];
+	struct db *db;
+
+	url_in(getenv(VARIABLE), pg->schema, settings, url, sizeof(url));
+	options.url = url;
+	if (db_open(&options, &db, &err) != RC_OK)
+		fail_msg("%s", err.text);
+	return (db);
+}
+
+void
+pg_exec(struct pg *pg, const char *sql)
+{
+	PGresult *result = PQexec(pg->conn, sql);
+	ExecStatusType status = PQresultStatus(result);
+
+	if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
+		fail_msg("%s: %s", sql, PQresultErrorMessage(result));
+	PQclear(result);
+}
+
+const char *
+pg_state(struct pg *pg, const char *sql)
+{
+	static char state[8];
+	PGresult *result = PQexec(pg->conn, sql);
+	const char *said = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+
+	(void)snprintf(state, sizeof(state), "%s", said != NULL ? said : "");
+	PQclear(result);
+	return (state);
+}
+
+int64_t
+pg_number(struct pg *pg, const char *sql)
+{
+	PGresult *result = PQexec(pg->conn, sql);
+	int64_t n = 0;
+
+	if (PQresultStatus(result) != PGRES_TUPLES_OK)
+		fail_msg("%s: %s", sql, PQresultErrorMessage(result));
+	if (PQntuples(result) > 0)
+		n = strtoll(PQgetvalue(result, 0, 0), NULL, 10);
+	PQclear(result);
+	return (n);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A schema of its own in the PostgreSQL database that TWINBOX_TEST_POSTGRES
+ * names (a url), with all migrations, for one test.
+ */
+#ifndef CONTRACT_PG_H
+#define CONTRACT_PG_H
+
+#include <libpq-fe.h>
+
+#include "db/db.h"
+
+struct pg {
+	PGconn *conn; /* a second pair of eyes, in the same schema */
+	char schema[48];
+	char url[512];
+};
+
+/* Makes the schema.  Where the variable is not set the test is skipped, with a
+ * line that says so. */
+void pg_open(struct pg *pg);
+
+/* Drops the schema and closes. */
+void pg_close(struct pg *pg);
+
+/* A connection of the server's own kind, or dies; the caller closes it.
+ * ${settings} (may be NULL) is added to its options: " -cNAME=VALUE". */
+struct db *pg_db(const struct pg *pg, enum db_mode mode, const char *settings);
+
+/* Runs ${sql}, or dies. */
+void pg_exec(struct pg *pg, const char *sql);
+
+/* The SQLSTATE that ${sql} fails with, "" if it does not; static storage. */
+const char *pg_state(struct pg *pg, const char *sql);
+
+/* The number that ${sql} gives; 0 for NULL and for no row. */
+int64_t pg_number(struct pg *pg, const char *sql);
+
+#endif

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Both sets of statements have the same shape: names (the build compares
+ * them), parameters and columns.  Of PostgreSQL's: types that the driver
+ * knows, arrays exactly where rows go out together, a lock exactly where the
+ * writer must hold what it reads, and plans along indexes on an empty database,
+ * whose planner knows nothing yet.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "contract/pg.h"
+#include "contract/rig.h"
+#include "schema/sql.h"
+#include "store/rows.h"
+
+static const char *
+name_of(int stmt)
+{
+
+	return (sql_postgres[stmt].name);
+}
+
+static bool
+begins(const char *text, const char *with)
+{
+
+	return (strncmp(text, with, strlen(with)) == 0);
+}
+
+/* ---- shape ---- */
+
+struct shape {
+	int params, columns;
+};
+
+static struct shape
+describe(struct db *db, int stmt, char *plan, size_t size)
+{
+	struct err err = ERR_INIT;
+	struct shape s;
+
+	if (db_describe(db, stmt, &s.params, &s.columns, plan, size, &err) !=
+	    RC_OK)
+		fail_msg("%s: %s", name_of(stmt), err.text);
+	return (s);
+}
+
+static void
+test_same_shape(void **state)
+{
+	struct db *writer, *reader;
+	struct shape lite, w, r;
+	struct rig rig;
+	struct pg pg;
+	int i;
+
+	(void)state;
+	pg_open(&pg);
+	rig_open(&rig);
+	writer = pg_db(&pg, DB_WRITER, NULL);
+	reader = pg_db(&pg, DB_READER, NULL);
+	for (i = 0; i < SQL_STMT_COUNT; i++) {
+		lite = describe(rig.db, i, NULL, 0);
+		w = describe(writer, i, NULL, 0);
+		r = describe(reader, i, NULL, 0);
+		if (w.params != lite.params || r.params != lite.params)
+			fail_msg("%s: %d parameters, SQLite has %d", name_of(i),
+			    w.params, lite.params);
+		if (w.columns != lite.columns || r.columns != lite.columns)
+			fail_msg("%s: %d columns, SQLite has %d", name_of(i),
+			    w.columns, lite.columns);
+	}
+	print_message("# ok - %d statements have the same shape\n", i);
+	db_close(reader);
+	db_close(writer);
+	rig_close(&rig);
+	pg_close(&pg);
+}
+
+/* ---- types ---- */
+
+/* Run for many rows at once: store/rows.h, and what store/purge.c deletes. */
+static const struct {
+	int stmt, params;
+} sets[] = {
+#define X(id, columns) {SQL_##id, columns},
+    STORE_ROWS_TABLE(X)
+#undef X
+	{SQL_PURGE_OUTBOX, 2},
+    {SQL_PURGE_ATTEMPTS_OF, 1}, {SQL_PURGE_ATTEMPT, 2},
+    {SQL_PURGE_PROCESSED, 3}, {SQL_PURGE_DEAD, 2}, {SQL_PURGE_AUDIT, 2}};
+
+/* How many parameters set ${stmt} has; 0: it is none. */
+static int
+set_params(int stmt)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(sets) / sizeof(sets[0]); i++)
+		if (sets[i].stmt == stmt)
+			return (sets[i].params);
+	return (0);
+}
+
+/* int8, int4, int2, bool, text, varchar, bytea, uuid. */
+static bool
+is_plain(Oid type)
+{
+
+	return (type == 20 || type == 23 || type == 21 || type == 16 ||
+		type == 25 || type == 1043 || type == 17 || type == 2950);
+}
+
+/* int8[], text[], bytea[], uuid[]. */
+static bool
+is_array(Oid type)
+{
+
+	return (type == 1016 || type == 1009 || type == 1001 || type == 2951);
+}
+
+/* Why the described statement ${stmt} will not do, or NULL. */
+static const char *
+bad_types(const PGresult *d, int set)
+{
+	int i, n = PQnparams(d);
+
+	if (set > 0 && set != n)
+		return ("it has another number of parameters than its rows");
+	for (i = 0; i < n; i++)
+		if (set > 0 ? !is_array(PQparamtype(d, i))
+			    : !is_plain(PQparamtype(d, i)))
+			return (set > 0 ? "a parameter is no array"
+					: "a parameter has an unknown type");
+	for (i = 0; i < PQnfields(d); i++)
+		if (!is_plain(PQftype(d, i)))
+			return ("a column has an unknown type");
+	return (NULL);
+}
+
+static const char *
+bad_types_of(struct pg *pg, const char *sql, int set)
+{
+	PGresult *d;
+	const char *why;
+
+	d = PQprepare(pg->conn, "", sql, 0, NULL);
+	if (PQresultStatus(d) != PGRES_COMMAND_OK)
+		fail_msg("%s: %s", sql, PQresultErrorMessage(d));
+	PQclear(d);
+	d = PQdescribePrepared(pg->conn, "");
+	why = bad_types(d, set);
+	PQclear(d);
+	return (why);
+}
+
+static void
+test_types(void **state)
+{
+	const char *why;
+	struct pg pg;
+	int i;
+
+	(void)state;
+	pg_open(&pg);
+	for (i = 0; i < SQL_STMT_COUNT; i++) {
+		why = bad_types_of(&pg, sql_postgres[i].text, set_params(i));
+		if (why != NULL)
+			fail_msg("%s: %s", name_of(i), why);
+	}
+	/* What this must catch. */
+	assert_non_null(bad_types_of(&pg, "SELECT sum(mid) FROM messages", 0));
+	assert_non_null(bad_types_of(
+	    &pg, "SELECT mid FROM messages WHERE mid < $1 + 0.5", 0));
+	assert_non_null(
+	    bad_types_of(&pg, "SELECT 1 WHERE 1 = ANY ($1::bigint[])", 0));
+	assert_non_null(bad_types_of(&pg, "SELECT $1::bigint", 1));
+	assert_non_null(bad_types_of(&pg, "SELECT 1 WHERE 1 = $1", 2));
+	pg_close(&pg);
+}
+
+/* ---- locks ---- */
+
+/* What the writer reads in order to change it.  Lanes are under the lock of
+ * their conversation. */
+static void
+test_locks(void **state)
+{
+	static const int locking[] = {SQL_CONVERSATION_BY_KEY,
+	    SQL_CONVERSATION_BY_PUBLIC, SQL_CONVERSATION_BY_ID, SQL_COUNTER_GET,
+	    SQL_DEVICE_ACKED_GET, SQL_OUTBOX_DUE, SQL_OUTBOX_EXPIRED,
+	    SQL_OUTBOX_EXPIRED_LOCAL, SQL_LANES_READY, SQL_LANES_STALE};
+	size_t k, n = sizeof(locking) / sizeof(locking[0]);
+	int i;
+
+	(void)state;
+	for (i = 0; i < SQL_STMT_COUNT; i++) {
+		assert_null(sql_sqlite[i].writer);
+		for (k = 0; k < n && locking[k] != i; k++)
+			;
+		if ((sql_postgres[i].writer != NULL) != (k < n))
+			fail_msg("%s: %s", name_of(i),
+			    k < n ? "locks nothing" : "locks what it reads");
+	}
+}
+
+/* ---- plans ---- */
+
+static bool
+is_named(const char *name, const char *const *names)
+{
+
+	for (; *names != NULL; names++)
+		if (strcmp(*names, name) == 0)
+			return (true);
+	return (false);
+}
+
+/* Whether statement ${name} may go through ${node} without a condition. */
+static bool
+may_walk(const char *name, const char *node)
+{
+	/* The first row ends it; or a table with a row for each node. */
+	static const char *const one[] = {
+	    "user_any", "before_content", "totals_get", "figures_totals", NULL};
+	/* All that waits, at the start. */
+	static const char *const start[] = {"outbox_pending_count",
+	    "outbox_waiting_local", "outbox_waiting_remote", NULL};
+	/* Partial indexes, as small as what is under way or in trouble; a LIMIT
+	 * ends the walk along those that are not. */
+	static const char *const small[] = {"outbox_scheduled",
+	    "outbox_pending", "outbox_expiry", "outbox_sending",
+	    "outbox_retrying", "lanes_ready", "lanes_leased", "dead_waiting",
+	    "outbox_lanes_put_off", NULL};
+	size_t i;
+
+	if (begins(name, "check_") || is_named(name, one) ||
+	    is_named(name, start))
+		return (true);
+	if (strcmp(name, "figures_destinations") == 0)
+		return (strstr(node, " on destinations") != NULL);
+	for (i = 0; small[i] != NULL; i++)
+		if (strstr(node, small[i]) != NULL)
+			return (true);
+	return (false);
+}
+
+/* Whether ${line} of a plan is a node. */
+static bool
+is_node(const char *line)
+{
+
+	line += strspn(line, " ");
+	return (begins(line, "->") || begins(line, "Index ") ||
+		begins(line, "Seq ") || begins(line, "Bitmap "));
+}
+
+/* Whether the node at ${line} looks something up: a line "Index Cond" before
+ * the next node. */
+static bool
+has_condition(const char *line)
+{
+	const char *next;
+
+	for (;;) {
+		next = strchr(line, '\n');
+		if (next == NULL)
+			return (false);
+		line = next + 1;
+		if (begins(line + strspn(line, " "), "Index Cond"))
+			return (true);
+		if (is_node(line))
+			return (false);
+	}
+}
+
+/* Sorts of what has been found already, which is little. */
+static bool
+may_sort(const char *name, const char *node)
+{
+	/* The rows of one batch; the lanes of one walk. */
+	static const char *const few[] = {
+	    "message_insert", "lanes_owing", NULL};
+
+	return (begins(node, "Sort") && is_named(name, few));
+}
+
+/* The first node of ${plan} that nobody has given a reason for, or NULL; static
+ * storage. */
+static const char *
+bad_node(const char *name, const char *plan)
+{
+	static const char *const bad[] = {
+	    "Seq Scan on ", "Sort", "Hash Join", "Merge Join", NULL};
+	static const char *const index[] = {
+	    "Index Scan ", "Index Only Scan ", "Bitmap Index Scan ", NULL};
+	static char copy[160];
+	const char *line, *node;
+	size_t i;
+
+	for (line = plan; line != NULL && *line != '\0';
+	     line = strchr(line, '\n'), line += line != NULL) {
+		node = line + strspn(line, " ->");
+		(void)snprintf(
+		    copy, sizeof(copy), "%.*s", (int)strcspn(node, "\n"), node);
+		for (i = 0; bad[i] != NULL; i++)
+			if (begins(node, bad[i]) && !begins(node, "Sort Key") &&
+			    !may_sort(name, copy) && !may_walk(name, copy))
+				return (copy);
+		for (i = 0; index[i] != NULL; i++)
+			if (begins(node, index[i]) && !has_condition(line) &&
+			    !may_walk(name, copy))
+				return (copy);
+	}
+	return (NULL);
+}
+
+static void
+test_plans(void **state)
+{
+	static char plan[16384];
+	const char *node;
+	struct db *db;
+	struct pg pg;
+	int i;
+
+	(void)state;
+	pg_open(&pg);
+	db = pg_db(&pg, DB_WRITER, NULL);
+	for (i = 0; i < SQL_STMT_COUNT; i++) {
+		(void)describe(db, i, plan, sizeof(plan));
+		node = bad_node(name_of(i), plan);
+		if (node != NULL)
+			fail_msg("%s: %s\n%s", name_of(i), node, plan);
+	}
+	print_message("# ok - %d statements, their plans read\n", i);
+	db_close(db);
+	pg_close(&pg);
+}
+
+/* What the reading of plans must catch, with the planner's own words. */
+static void
+test_bad_plans(void **state)
+{
+	static const struct {
+		const char *sql;
+		const char *node; /* the beginning; NULL: nothing to say */
+	} table[] = {
+	    {"SELECT mid FROM messages WHERE mid = 1", NULL},
+	    {"SELECT max(mid) FROM messages", NULL},
+	    {"SELECT body FROM messages WHERE created_at = 1",
+		"Seq Scan on messages"},
+	    {"SELECT mid FROM messages ORDER BY mid",
+		"Index Only Scan using messages_pkey"},
+	    {"SELECT o.id FROM outbox o WHERE mid = 1 ORDER BY id",
+		"Index Scan using outbox_pkey"},
+	    {"SELECT seq FROM inbox WHERE user_id = 1 ORDER BY mid", "Sort"},
+	};
+	char plan[4096], sql[256];
+	const char *node;
+	PGresult *result;
+	struct pg pg;
+	size_t i;
+	int k;
+
+	(void)state;
+	pg_open(&pg);
+	pg_exec(&pg, "SET enable_sort TO off; SET enable_seqscan TO off");
+	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		(void)snprintf(
+		    sql, sizeof(sql), "EXPLAIN (COSTS OFF) %s", table[i].sql);
+		result = PQexec(pg.conn, sql);
+		assert_int_equal(PQresultStatus(result), PGRES_TUPLES_OK);
+		for (plan[0] = '\0', k = 0; k < PQntuples(result); k++)
+			(void)snprintf(plan + strlen(plan),
+			    sizeof(plan) - strlen(plan), "%s\n",
+			    PQgetvalue(result, k, 0));
+		PQclear(result);
+		node = bad_node("any", plan);
+		if ((node == NULL) != (table[i].node == NULL) ||
+		    (node != NULL && !begins(node, table[i].node)))
+			fail_msg("%s: %s\n%s", table[i].sql,
+			    node != NULL ? node : "nothing", plan);
+	}
+	pg_close(&pg);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_same_shape),
+	    cmocka_unit_test(test_types),
+	    cmocka_unit_test(test_locks),
+	    cmocka_unit_test(test_plans),
+	    cmocka_unit_test(test_bad_plans),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}
