@@ -1,0 +1,630 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the statements do on PostgreSQL alone: the counters that they keep for
+ * several writers, the locks that a writer takes and a reader does not, numbers
+ * from sequences, totals by node, what does not change.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "contract/pg.h"
+#include "schema/sql.h"
+#include "store/account.h"
+#include "store/conversation.h"
+#include "store/dead.h"
+#include "store/lane.h"
+#include "store/outbox.h"
+#include "store/remote.h"
+#include "store/rows.h"
+
+#define must(call)                                                             \
+	do {                                                                   \
+		if ((call) != RC_OK)                                           \
+			fail_msg("%s: %s", #call, err.text);                   \
+	} while (0)
+
+static struct err err = ERR_INIT;
+
+struct two {
+	struct pg pg;
+	struct db *a, *b; /* writers */
+};
+
+static void
+open_two(struct two *t)
+{
+
+	pg_open(&t->pg);
+	t->a = pg_db(&t->pg, DB_WRITER, " -ctwinbox.node=7");
+	t->b = pg_db(&t->pg, DB_WRITER, " -ctwinbox.node=8");
+}
+
+static void
+close_two(struct two *t)
+{
+
+	db_close(t->a);
+	db_close(t->b);
+	pg_close(&t->pg);
+}
+
+static struct uuid
+id_of(char kind, int64_t n)
+{
+	struct uuid u;
+	char text[32];
+
+	(void)snprintf(text, sizeof(text), "%c%015lld", kind, (long long)n);
+	memcpy(u.b, text, sizeof(u.b));
+	return (u);
+}
+
+/* ---- rows ---- */
+
+static const uint8_t bytes[32] = "0123456789abcdef0123456789abcde";
+
+static int64_t
+make_user(struct two *t, const char *name)
+{
+	struct store_user u = {0};
+	int64_t id = 0;
+
+	(void)snprintf(u.name, sizeof(u.name), "%s", name);
+	must(store_user_insert(t->a, &u, 1, &id, &err));
+	return (id);
+}
+
+static int64_t
+make_conversation(struct two *t, int64_t n)
+{
+	struct uuid id = id_of('c', n);
+	char key[32];
+	int64_t ret = 0;
+
+	(void)snprintf(key, sizeof(key), "a b%lld", (long long)n);
+	must(store_conversation_insert(t->a, &id, key, 1, &ret, &err));
+	return (ret);
+}
+
+/* One row of message_insert; seq 0: scheduled.  The digest is ${fill}. */
+static void
+put_message(struct db_val *v, int64_t mid, int64_t conversation, int64_t seq,
+    uint8_t *digest, uint8_t fill)
+{
+	static struct uuid ids[64];
+
+	memset(digest, fill, 32);
+	ids[mid] = id_of('m', mid);
+	v[0] = db_v_i64(mid);
+	v[1] = v[2] = db_v_uuid(&ids[mid]);
+	v[3] = db_v_i64(conversation);
+	v[4] = db_v_i64_or_null(seq, 0);
+	v[5] = db_v_i64(1);
+	v[6] = db_v_str("text");
+	v[7] = v[8] = v[9] = v[10] = DB_V_NULL;
+	v[11] = db_v_i64(0);
+	v[12] = db_v_i64(1);
+	v[13] = v[14] = db_v_blob(bytes, 16);
+	v[15] = seq == 0 ? DB_V_NULL : db_v_blob(digest, 32);
+}
+
+/* One row of outbox_insert; place 0: scheduled. */
+static void
+put_row(struct db_val *v, int64_t id, const struct store_lane *lane,
+    int64_t place, const char *state)
+{
+	static struct uuid ids[64];
+	int i;
+
+	for (i = 0; i < 18; i++)
+		v[i] = db_v_i64(1);
+	ids[id] = id_of('e', id);
+	v[0] = v[3] = db_v_i64(id);
+	v[1] = db_v_uuid(&ids[id]);
+	v[4] = db_v_i64(lane->conversation_id);
+	v[5] = DB_V_NULL;
+	v[7] = db_v_i64(lane->lane_id);
+	v[8] = db_v_i64_or_null(place, 0);
+	v[9] = db_v_str(lane->destination_id == 1 ? "user" : "server");
+	v[10] = db_v_i64(lane->dest_user);
+	v[12] = db_v_str(state);
+	v[13] = v[14] = v[17] = DB_V_NULL;
+	if (place == 0)
+		v[13] = db_v_i64(5);
+}
+
+static int64_t
+many(struct db *db, int stmt, const struct db_val *v, size_t width, size_t n)
+{
+	int64_t changed;
+
+	must(db_exec_many(db, stmt, v, width, n, &changed, &err));
+	return (changed);
+}
+
+static struct store_conversation
+conversation(struct two *t, int64_t id)
+{
+	struct store_conversation c;
+
+	must(store_conversation_by_id(t->a, id, &c, &err));
+	return (c);
+}
+
+static void
+check_end(struct two *t, int64_t id, int64_t seq, uint8_t fill)
+{
+	struct store_conversation c = conversation(t, id);
+	uint8_t digest[32];
+
+	memset(digest, fill, sizeof(digest));
+	assert_int_equal(c.last_seq, seq);
+	assert_memory_equal(c.digest, digest, sizeof(digest));
+}
+
+/* ---- counters ---- */
+
+static void
+test_conversation_end(void **state)
+{
+	struct db_val v[3 * 16];
+	uint8_t d[3][32];
+	int64_t one, two, changed;
+	struct two t;
+
+	(void)state;
+	open_two(&t);
+	one = make_conversation(&t, 1);
+	two = make_conversation(&t, 2);
+	check_end(&t, one, 0, 0);
+	put_message(v, 1, one, 1, d[0], 'x');
+	put_message(v + 16, 2, two, 1, d[1], 'y');
+	put_message(v + 32, 3, one, 2, d[2], 'z');
+	assert_int_equal(many(t.a, SQL_MESSAGE_INSERT, v, 16, 3), 3);
+	check_end(&t, one, 2, 'z');
+	check_end(&t, two, 1, 'y');
+	/* Scheduled: not at the end yet. */
+	put_message(v, 4, two, 0, d[0], 'w');
+	assert_int_equal(many(t.a, SQL_MESSAGE_INSERT, v, 16, 1), 1);
+	check_end(&t, two, 1, 'y');
+	v[0] = db_v_i64(4);
+	v[1] = db_v_i64(2);
+	v[2] = db_v_blob(d[0], 32);
+	must(
+	    db_run(t.a, SQL_MESSAGE_RELEASE, v, 3, NULL, NULL, &changed, &err));
+	assert_int_equal(changed, 1);
+	check_end(&t, two, 2, 'w');
+	/* A second time nothing moves. */
+	v[1] = db_v_i64(3);
+	must(
+	    db_run(t.a, SQL_MESSAGE_RELEASE, v, 3, NULL, NULL, &changed, &err));
+	assert_int_equal(changed, 0);
+	check_end(&t, two, 2, 'w');
+	close_two(&t);
+}
+
+static struct store_lane
+make_lane(struct two *t, int64_t conversation_id, int64_t destination)
+{
+	struct store_lane l = {0};
+
+	l.conversation_id = conversation_id;
+	l.dest_user = 9;
+	l.destination_id = destination;
+	must(store_lane_insert(t->a, &l, 1, &err));
+	return (l);
+}
+
+static int64_t
+tail(struct two *t, const struct store_lane *lane)
+{
+	struct store_lane l;
+
+	must(store_lane_get(t->a, lane->lane_id, &l, &err));
+	return (l.tail_seq);
+}
+
+static void
+test_lane_tail(void **state)
+{
+	struct store_release r = {.id = 4, .mid = 60, .lane_seq = 3};
+	struct store_lane here, there;
+	struct db_val v[4 * 18];
+	uint8_t d[32];
+	int64_t c;
+	struct two t;
+
+	(void)state;
+	open_two(&t);
+	c = make_conversation(&t, 1);
+	here = make_lane(&t, c, 1);
+	there = make_lane(&t, c, 2);
+	assert_int_equal(tail(&t, &here), 0);
+	put_row(v, 1, &here, 1, "pending");
+	put_row(v + 18, 2, &here, 2, "pending");
+	put_row(v + 36, 3, &there, 1, "pending");
+	put_row(v + 54, 4, &here, 0, "pending");
+	assert_int_equal(many(t.a, SQL_OUTBOX_INSERT, v, 18, 4), 4);
+	assert_int_equal(tail(&t, &here), 2);
+	assert_int_equal(tail(&t, &there), 1);
+	/* Of two that name the same row one finds it. */
+	v[0] = v[2] = db_v_i64(1);
+	v[1] = v[3] = db_v_i64(50);
+	assert_int_equal(many(t.a, SQL_OUTBOX_SETTLE_SENT, v, 2, 2), 1);
+	assert_int_equal(many(t.a, SQL_OUTBOX_SETTLE_ACKED, v, 2, 1), 1);
+	assert_int_equal(tail(&t, &here), 2);
+	/* The scheduled one gets its place. */
+	put_message(v, 60, c, 0, d, 'x');
+	assert_int_equal(many(t.a, SQL_MESSAGE_INSERT, v, 16, 1), 1);
+	r.conversation_seq = 1;
+	memset(d, 'x', sizeof(d));
+	r.digest = d;
+	must(store_outbox_release(t.a, &r, 60, &err));
+	assert_int_equal(tail(&t, &here), 3);
+	assert_int_equal(store_outbox_release(t.a, &r, 60, &err), RC_CONFLICT);
+	/* One that failed gets another. */
+	pg_exec(&t.pg, "UPDATE outbox SET state = 'failed', reason = 'poison' "
+		       "WHERE id = 2");
+	must(store_row_requeue(t.a, 2, 4, 90, 70, &err));
+	assert_int_equal(tail(&t, &here), 4);
+	assert_int_equal(
+	    store_row_requeue(t.a, 2, 5, 90, 70, &err), RC_CONFLICT);
+	assert_int_equal(tail(&t, &here), 4);
+	close_two(&t);
+}
+
+/* One row of inbox_insert. */
+static void
+put_event(struct db_val *v, int64_t user, int64_t seq)
+{
+	static struct uuid ids[64];
+	struct uuid *id = &ids[user * 8 + seq];
+	int i;
+
+	for (i = 0; i < 13; i++)
+		v[i] = db_v_i64(1);
+	*id = id_of('i', user * 8 + seq);
+	v[0] = db_v_i64(user);
+	v[1] = db_v_i64(seq);
+	v[3] = db_v_i64(0);
+	v[4] = db_v_uuid(id);
+	v[9] = DB_V_NULL;
+}
+
+static struct store_counter
+counter(struct two *t, int64_t user)
+{
+	struct store_counter c;
+
+	must(store_counter_get(t->a, user, &c, &err));
+	return (c);
+}
+
+static int64_t
+make_device(struct two *t, int64_t user, int64_t n, int64_t acked)
+{
+	struct store_device d = {.user_id = user, .name = "x"};
+	uint8_t hash[32] = {(uint8_t)n};
+	int64_t id = 0;
+
+	d.public_id = id_of('d', n);
+	d.acked_seq = acked;
+	must(store_device_insert(t->a, &d, hash, &id, &err));
+	return (id);
+}
+
+static void
+test_inbox_counters(void **state)
+{
+	int64_t ann, bob, phone, tablet;
+	struct db_val v[3 * 13];
+	struct two t;
+
+	(void)state;
+	open_two(&t);
+	ann = make_user(&t, "ann");
+	bob = make_user(&t, "bob");
+	assert_int_equal(counter(&t, ann).head, 0);
+	assert_int_equal(counter(&t, ann).oldest, 1);
+	put_event(v, ann, 1);
+	put_event(v + 13, bob, 1);
+	put_event(v + 26, ann, 2);
+	assert_int_equal(many(t.a, SQL_INBOX_INSERT, v, 13, 3), 3);
+	assert_int_equal(counter(&t, ann).head, 2);
+	assert_int_equal(counter(&t, bob).head, 1);
+	/* Twice is once: the whole statement is refused. */
+	put_event(v, ann, 3);
+	put_event(v + 13, bob, 1);
+	assert_int_equal(
+	    db_exec_many(t.a, SQL_INBOX_INSERT, v, 13, 2, NULL, &err),
+	    RC_EXISTS);
+	assert_int_equal(counter(&t, ann).head, 2);
+	/* The highest that any device has. */
+	phone = make_device(&t, ann, 1, 0);
+	tablet = make_device(&t, ann, 2, 1);
+	assert_int_equal(counter(&t, ann).acked, 1);
+	v[0] = db_v_i64(phone);
+	v[1] = db_v_i64(2);
+	v[3] = db_v_i64(tablet);
+	v[4] = db_v_i64(1);
+	v[2] = v[5] = db_v_i64(77);
+	assert_int_equal(many(t.a, SQL_DEVICE_ACKED_SET, v, 3, 2), 2);
+	assert_int_equal(counter(&t, ann).acked, 2);
+	assert_int_equal(counter(&t, bob).acked, 0);
+	v[0] = db_v_i64(bob);
+	v[1] = db_v_i64(1);
+	assert_int_equal(many(t.a, SQL_COUNTER_SET, v, 2, 1), 1);
+	assert_int_equal(counter(&t, bob).read, 1);
+	close_two(&t);
+}
+
+/* ---- locks ---- */
+
+#define LOCKED "55P03" /* lock_not_available */
+
+static void
+test_row_locks(void **state)
+{
+	struct store_conversation c;
+	struct store_counter k;
+	struct db *reader;
+	int64_t ann, phone, acked, id;
+	struct two t;
+
+	(void)state;
+	open_two(&t);
+	reader = pg_db(&t.pg, DB_READER, NULL);
+	ann = make_user(&t, "ann");
+	phone = make_device(&t, ann, 1, 0);
+	id = make_conversation(&t, 1);
+	/* A reader locks nothing. */
+	must(db_begin(reader, &err));
+	must(store_conversation_by_id(reader, id, &c, &err));
+	must(store_counter_get(reader, ann, &k, &err));
+	assert_string_equal(
+	    pg_state(&t.pg, "SELECT 1 FROM conversations FOR UPDATE NOWAIT"),
+	    "");
+	/* A writer does, until it has committed. */
+	must(db_begin(t.a, &err));
+	must(store_conversation_by_id(t.a, id, &c, &err));
+	must(store_counter_get(t.a, ann, &k, &err));
+	must(store_device_acked_get(t.a, phone, &acked, &err));
+	assert_string_equal(
+	    pg_state(&t.pg, "SELECT 1 FROM conversations FOR UPDATE NOWAIT"),
+	    LOCKED);
+	assert_string_equal(
+	    pg_state(&t.pg, "SELECT 1 FROM inboxes FOR UPDATE NOWAIT"), LOCKED);
+	assert_string_equal(
+	    pg_state(&t.pg, "SELECT 1 FROM devices FOR UPDATE NOWAIT"), LOCKED);
+	assert_string_equal(
+	    pg_state(&t.pg, "SELECT 1 FROM users FOR UPDATE NOWAIT"), "");
+	must(db_commit(t.a, &err));
+	assert_string_equal(
+	    pg_state(&t.pg, "SELECT 1 FROM conversations FOR UPDATE NOWAIT"),
+	    "");
+	db_close(reader);
+	close_two(&t);
+}
+
+static enum rc
+count_due(void *arg, const struct store_due *due, struct err *e)
+{
+	int64_t *last = arg;
+
+	(void)e;
+	*last = *last * 10 + due->id;
+	return (RC_OK);
+}
+
+/* What one writer holds another passes over: lanes by their conversations. */
+static void
+test_skip_locked(void **state)
+{
+	struct store_lanes got;
+	struct db_val v[2 * 18];
+	struct store_lane lane;
+	uint8_t d[32];
+	int64_t c, seen;
+	struct two t;
+
+	(void)state;
+	open_two(&t);
+	for (c = 1; c <= 5; c++)
+		assert_int_equal(make_conversation(&t, c), c);
+	pg_exec(&t.pg,
+	    "INSERT INTO outbox_lanes (conversation_id, dest_kind, dest_id, "
+	    "updated_at, destination_id, state, due_at, lease_until) SELECT n, "
+	    "'server', 9, 1, 2, CASE WHEN n < 4 THEN 'ready' ELSE 'leased' END, "
+	    "n, n FROM generate_series(1, 5) n");
+	pg_exec(
+	    &t.pg, "UPDATE outbox_lanes SET lane_id = 100 + conversation_id");
+	must(db_begin(t.a, &err));
+	must(store_lanes_ready(t.a, 2, 0, 2, &got, &err));
+	assert_int_equal(got.n, 2);
+	must(db_begin(t.b, &err));
+	must(store_lanes_ready(t.b, 2, 0, 9, &got, &err));
+	assert_int_equal(got.n, 1);
+	assert_int_equal(got.ids[0], 103);
+	must(store_lanes_stale(t.a, 4, 9, &got, &err));
+	assert_int_equal(got.n, 1);
+	must(store_lanes_stale(t.b, 9, 99, &got, &err));
+	assert_int_equal(got.n, 1);
+	assert_int_equal(got.ids[0], 105);
+	db_rollback(t.a);
+	must(store_lanes_stale(t.b, 9, 99, &got, &err));
+	assert_int_equal(got.n, 2);
+	db_rollback(t.b);
+
+	c = make_conversation(&t, 6);
+	lane = make_lane(&t, c, 1);
+	put_message(v, 1, c, 0, d, 'x');
+	put_message(v + 16, 2, c, 0, d, 'x');
+	assert_int_equal(many(t.a, SQL_MESSAGE_INSERT, v, 16, 2), 2);
+	put_row(v, 1, &lane, 0, "pending");
+	put_row(v + 18, 2, &lane, 0, "pending");
+	assert_int_equal(many(t.a, SQL_OUTBOX_INSERT, v, 18, 2), 2);
+	must(db_begin(t.a, &err));
+	seen = 0;
+	must(store_outbox_due(t.a, 9, 1, count_due, &seen, &err));
+	assert_int_equal(seen, 1);
+	must(db_begin(t.b, &err));
+	seen = 0;
+	must(store_outbox_due(t.b, 9, 9, count_due, &seen, &err));
+	assert_int_equal(seen, 2);
+	db_rollback(t.a);
+	seen = 0;
+	must(store_outbox_due(t.b, 9, 9, count_due, &seen, &err));
+	assert_int_equal(seen, 12);
+	db_rollback(t.b);
+	close_two(&t);
+}
+
+/* ---- numbers and totals ---- */
+
+struct numbers {
+	int64_t at[8];
+	int n;
+};
+
+static enum rc
+take_number(void *arg, const struct db_row *row, struct err *e)
+{
+	struct numbers *got = arg;
+
+	(void)e;
+	got->at[got->n++] = db_row_i64(row, 0);
+	return (RC_OK);
+}
+
+static void
+test_numbers(void **state)
+{
+	static const int stmts[] = {SQL_MESSAGE_IDS, SQL_OUTBOX_IDS};
+	struct db_val three = db_v_i64(3);
+	struct numbers got;
+	struct two t;
+	int i, k;
+
+	(void)state;
+	open_two(&t);
+	for (k = 0; k < 2; k++) {
+		got.n = 0;
+		must(db_begin(t.a, &err));
+		must(db_run(
+		    t.a, stmts[k], &three, 1, take_number, &got, NULL, &err));
+		must(db_run(
+		    t.b, stmts[k], &three, 1, take_number, &got, NULL, &err));
+		/* What was given is given. */
+		db_rollback(t.a);
+		three = db_v_i64(1);
+		must(db_run(
+		    t.a, stmts[k], &three, 1, take_number, &got, NULL, &err));
+		three = db_v_i64(3);
+		assert_int_equal(got.n, 7);
+		for (i = 0; i < 7; i++)
+			assert_int_equal(got.at[i], i + 1);
+	}
+	close_two(&t);
+}
+
+static void
+test_totals(void **state)
+{
+	struct store_totals delta, got;
+	struct two t;
+	int i;
+
+	(void)state;
+	open_two(&t);
+	must(store_totals_get(t.a, &got, &err));
+	for (i = 0; i < STORE_TOTALS; i++) {
+		assert_int_equal(got.n[i], 0);
+		delta.n[i] = i + 1;
+	}
+	/* One does not wait for the other. */
+	must(db_begin(t.a, &err));
+	must(store_totals_add(t.a, &delta, &err));
+	must(db_begin(t.b, &err));
+	must(store_totals_add(t.b, &delta, &err));
+	must(db_commit(t.b, &err));
+	must(db_commit(t.a, &err));
+	delta.n[0] = -5;
+	must(store_totals_add(t.b, &delta, &err));
+	must(store_totals_get(t.a, &got, &err));
+	assert_int_equal(got.n[0], 1 + 1 - 5);
+	for (i = 1; i < STORE_TOTALS; i++)
+		assert_int_equal(got.n[i], 3 * (i + 1));
+	assert_int_equal(
+	    pg_number(&t.pg, "SELECT count(*) FROM outbox_totals"), 2);
+	assert_int_equal(
+	    pg_number(&t.pg, "SELECT fenced_total FROM outbox_totals "
+			     "WHERE node = 8"),
+	    2 * STORE_TOTALS);
+	close_two(&t);
+}
+
+/* ---- what does not change, and what the server itself refuses ---- */
+
+#define CHECKED "23514" /* check_violation */
+
+static void
+test_immutable(void **state)
+{
+	static const char *const never[] = {
+	    "UPDATE messages SET event_time = 9",
+	    "UPDATE messages SET sender_id = sender_id",
+	    "UPDATE outbox SET created_at = 9", "UPDATE outbox SET dest_id = 9",
+	    "UPDATE outbox SET event_time = 9 WHERE kind = 1",
+	    "UPDATE outbox SET state = 'lost'",
+	    "UPDATE messages SET body = repeat('x', 16385)",
+	    "UPDATE conversations SET last_digest = '\\x00'"};
+	struct store_lane lane;
+	struct db_val v[2 * 18];
+	uint8_t d[32];
+	int64_t c;
+	struct two t;
+	size_t i;
+
+	(void)state;
+	open_two(&t);
+	c = make_conversation(&t, 1);
+	lane = make_lane(&t, c, 1);
+	put_message(v, 1, c, 1, d, 'x');
+	assert_int_equal(many(t.a, SQL_MESSAGE_INSERT, v, 16, 1), 1);
+	put_row(v, 1, &lane, 1, "pending");
+	put_row(v + 18, 2, &lane, 2, "pending");
+	v[18 + 2] = db_v_i64(2);
+	assert_int_equal(many(t.a, SQL_OUTBOX_INSERT, v, 18, 2), 2);
+	for (i = 0; i < sizeof(never) / sizeof(never[0]); i++)
+		if (strcmp(pg_state(&t.pg, never[i]), CHECKED) != 0)
+			fail_msg("it was allowed: %s", never[i]);
+	/* A receipt may move while it is here; text may be erased. */
+	must(store_receipt_move(t.a, 2, 1, 1, 9, &err));
+	assert_string_equal(
+	    pg_state(&t.pg, "UPDATE messages SET body = NULL, salt = NULL"),
+	    "");
+	close_two(&t);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_conversation_end),
+	    cmocka_unit_test(test_lane_tail),
+	    cmocka_unit_test(test_inbox_counters),
+	    cmocka_unit_test(test_row_locks),
+	    cmocka_unit_test(test_skip_locked),
+	    cmocka_unit_test(test_numbers),
+	    cmocka_unit_test(test_totals),
+	    cmocka_unit_test(test_immutable),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}
