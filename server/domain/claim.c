@@ -115,6 +115,9 @@ take_back(struct taking *t, struct store_row *row, struct err *err)
 		tally_add(d->tally, TOTAL_EVER_RETRIED, 1);
 	if (rc == RC_OK)
 		rc = wait_add(t->tx, t->lane, row, 1, err);
+	if (rc == RC_OK && row->kind == EVENT_MESSAGE)
+		rc = tell_change(
+		    t->tx, row->sender_id, row->mid, CHANGE_RETRY, err);
 	row->state = OUTBOX_PENDING;
 	row->retry_count++;
 	return (rc);

@@ -153,6 +153,7 @@ on_published(void *arg, void *told, size_t units, int64_t commit_us)
 			auth_forget(
 			    d->options.auth, news->revoked[i].token_hash);
 	metrics_add(m, METRIC_INBOX_EVENTS, (int64_t)news->nevents);
+	subscribers_tell(&d->subscribers, news);
 	d->options.sinks->news(d->options.sinks->arg, news);
 }
 
@@ -451,10 +452,20 @@ domain_new(
 }
 
 enum rc
+domain_subscribe(
+    struct domain *d, const struct subscriber *subscriber, struct err *err)
+{
+
+	assert(!d->started);
+	return (subscribers_add(&d->subscribers, subscriber, err));
+}
+
+enum rc
 domain_start(struct domain *d, struct db *db, struct err *err)
 {
 	struct tx tx = {.db = db};
 
+	d->started = true;
 	return (tally_begin(d->tally, &tx, err));
 }
 

@@ -14,7 +14,7 @@
 #include "base/clk.h"
 #include "base/err.h"
 #include "base/rnd.h"
-#include "domain/news.h"
+#include "domain/subscribers.h"
 #include "metrics/metrics.h"
 #include "model/retry.h"
 #include "store/writer.h"
@@ -48,6 +48,12 @@ struct domain;
 
 /* Makes the domain; ${options} is copied, what it points to is kept. */
 enum rc domain_new(const struct domain_options *options, struct domain **ret,
+    struct err *err) MUST_USE;
+
+/* ${subscriber} (copied) is told of events from now on: see
+ * domain/subscribers.h.  Before domain_start() and the writer's first
+ * transaction: later nobody may.  RC_LIMIT: there are too many. */
+enum rc domain_subscribe(struct domain *d, const struct subscriber *subscriber,
     struct err *err) MUST_USE;
 
 /* Counts what waits in ${db} before the writer starts: its first transaction

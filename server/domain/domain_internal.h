@@ -34,6 +34,8 @@ struct recent {
 
 struct domain {
 	struct domain_options options;
+	struct subscribers subscribers; /* does not change once started */
+	bool started;
 	struct writer_hooks hooks;
 	struct uuid_gen ids;
 	struct ledger *ledger;

@@ -145,8 +145,8 @@ release_one(struct tx *tx, const struct due *due, struct err *err)
 		rc = lane->dest == from ? settle_note(tx, due, lane, err)
 					: begin_wait(tx, due, lane, err);
 	if (rc == RC_OK)
-		rc = tell_change(
-		    tx, from->user_id, due->row.mid, CHANGE_OTHER, err);
+		rc = tell_change(tx, from->user_id, due->row.mid,
+		    lane->dest == from ? CHANGE_ACKED : CHANGE_OTHER, err);
 	return (rc);
 }
 

@@ -20,7 +20,7 @@
 #define QUEUE_LIMIT 20000
 #define READS_LIMIT 20000
 
-/* ---- where committed things go; threads: writer (wake), sync (news) ---- */
+/* ---- where committed things go; threads: writer (wake), sync (else) ---- */
 
 static void
 on_wake(void *arg, struct wake *wake)
@@ -46,6 +46,16 @@ on_news(void *arg, struct news *news)
 		push_news(s->push, news);
 	else
 		news_free(news);
+}
+
+/* A subscriber of the domain like any other: what is told is counted. */
+static void
+on_outbox_event(void *arg, const struct domain_change *change)
+{
+	struct server *s = arg;
+
+	metrics_add_by(s->metrics, METRIC_BY_OUTBOX_EVENTS,
+	    outbox_event_name(change->event), 1);
 }
 
 /*
@@ -181,10 +191,12 @@ make_domain(struct server *s, struct err *err)
 	    .clk = s->clk,
 	    .queue_limit = QUEUE_LIMIT,
 	    .checkpoint_bytes = s->config.checkpoint_size_bytes};
+	const struct subscriber counter = {on_outbox_event, s, EVENTS_ALL};
 	enum rc rc;
 
 	s->sinks = (struct domain_sinks){s, on_wake, on_news, on_fatal};
-	if ((rc = domain_new(&domain_options, &s->domain, err)) != RC_OK)
+	if ((rc = domain_new(&domain_options, &s->domain, err)) != RC_OK ||
+	    (rc = domain_subscribe(s->domain, &counter, err)) != RC_OK)
 		return (rc);
 	writer_options.hooks = domain_hooks(s->domain);
 	if ((rc = writer_new(&writer_options, &s->writer, err)) != RC_OK)

@@ -153,6 +153,12 @@ enum metric_type {
 	X("too_large")                                                         \
 	X("discarded")                                                         \
 	X("other")
+#define METRIC_EVENTS(X)                                                       \
+	X("sent")                                                              \
+	X("acked")                                                             \
+	X("retry")                                                             \
+	X("failed")                                                            \
+	X("other")
 #define METRIC_PURGED_TABLES(X)                                                \
 	X("outbox")                                                            \
 	X("outbox_attempts")                                                   \
@@ -165,6 +171,8 @@ enum metric_type {
 
 /* X(id, name without the prefix, label, its words, help): counters. */
 #define METRICS_BY_TABLE(X)                                                    \
+	X(OUTBOX_EVENTS, "outbox_events_total", "event", METRIC_EVENTS,        \
+	    "Events of outbox entries told to senders and subscribers")        \
 	X(OUTBOX_FAILED, "outbox_failed_total", "reason", METRIC_REASONS,      \
 	    "Messages that have failed, by why")                               \
 	X(PURGED, "purged_total", "table", METRIC_PURGED_TABLES,               \

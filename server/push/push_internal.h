@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/htab.h"
 #include "base/thr.h"
+#include "domain/entry.h"
 #include "model/refusal.h"
 #include "push/hub.h"
 #include "push/push.h"
@@ -71,6 +72,12 @@ struct out_frame {
 /* Frames that wait for the socket. */
 STAILQ_HEAD(out_list, out_frame);
 
+/* What a session is still to be shown of its entries. */
+struct entry_change {
+	int64_t mid;
+	enum outbox_event event;
+};
+
 struct session {
 	struct push *push;
 	struct lws *wsi;
@@ -109,7 +116,7 @@ struct session {
 	int64_t ack_next; /* to be acked next, 0: nothing */
 	bool acking;
 	int sends, reads;
-	int64_t changes[CHANGES_MAX]; /* mids to show */
+	struct entry_change changes[CHANGES_MAX]; /* to show */
 	int nchanges;
 	bool showing;
 
@@ -293,6 +300,10 @@ void *session_request_new(struct session *s, size_t size,
 /* Sends ${r} back to the push thread.  Thread: any. */
 void session_request_back(struct session_request *r);
 
+/* Appends an entry that was asked of the store to the buffer ${arg}. */
+enum rc session_render_entry(
+    void *arg, const struct entry_view *e, int64_t mid, struct err *err);
+
 /* {"type":"ok","re":…: begins the answer to a request that asked for one. */
 struct buf *session_ok_begin(struct session *s, int64_t re);
 
@@ -309,12 +320,17 @@ void session_mark_read(struct session *s, const struct frame *f);
 void session_send(
     struct session *s, struct wire_doc *doc, const struct frame *f);
 
-/* Shows changed outbox entries to a session that asked for them. */
-void session_changed(struct session *s, int64_t mid);
-
 /* An error frame for the request with id ${re}. */
 void session_refuse(
     struct session *s, bool has_re, int64_t re, const struct refusal *refusal);
+
+/* ---- session_outbox.c ---- */
+
+/* Shows changed outbox entries to a session that asked for them. */
+void session_changed(struct session *s, const struct domain_change *change);
+
+/* The same for what waits because no reader was free. */
+void session_show_changes(struct session *s);
 
 /* ---- session_typing.c ---- */
 

@@ -155,7 +155,7 @@ session_change(struct hub_member *m, const struct domain_change *c)
 	struct session *s = of_member(m);
 
 	if (s->state == SESSION_OPEN && s->wants_outbox)
-		session_changed(s, c->mid);
+		session_changed(s, c);
 }
 
 /* Acked here, by REST, or by another instance of the device: it opens the
@@ -206,6 +206,7 @@ session_tick(struct session *s, int64_t now_ms)
 	if (s->state != SESSION_OPEN)
 		return;
 	session_kick(s);
+	session_show_changes(s);
 	if (s->full_since_ms != 0 && !s->told_stalled &&
 	    now_ms - s->full_since_ms >= STALLED_MS) {
 		s->told_stalled = true;

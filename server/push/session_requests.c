@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a client asks for in a session: ack, read, send; and the outbox entries
- * that it wants to see change.  Each request is an object of its own that names
- * its session by number, because the session may be gone when the answer comes.
+ * What a client asks for in a session: ack, read, send.  Each request is an
+ * object of its own that names its session by number, because the session may
+ * be gone when the answer comes.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "domain/entry.h"
 #include "domain/mark.h"
 #include "domain/send.h"
 #include "push/push_internal.h"
@@ -346,8 +345,8 @@ write_sent(struct session *s, struct send_request *r)
 	session_reply(s);
 }
 
-static enum rc
-render_entry(
+enum rc
+session_render_entry(
     void *arg, const struct entry_view *e, int64_t mid, struct err *err)
 {
 
@@ -366,7 +365,7 @@ read_replayed(struct read_job *job, struct db *db, struct err *err)
 
 	r->rc = db == NULL ? err->rc
 			   : entry_get(db, r->unit.sender_id, &r->draft.id,
-				 render_entry, &r->entry, err);
+				 session_render_entry, &r->entry, err);
 	session_request_back(&r->request);
 }
 
@@ -491,110 +490,4 @@ session_send(struct session *s, struct wire_doc *doc, const struct frame *f)
 		return;
 	}
 	s->sends++;
-}
-
-/* ---- outbox frames ---- */
-
-struct show_request {
-	struct session_request request; /* first */
-	struct read_job job;
-	int64_t user_id;
-	int64_t mids[CHANGES_MAX];
-	int n, at;
-	struct buf frames;
-	size_t ends[CHANGES_MAX];
-	int count;
-};
-
-static void
-read_entries(struct read_job *job, struct db *db, struct err *err)
-{
-	struct show_request *r =
-	    (struct show_request *)(void *)((char *)job -
-					    offsetof(struct show_request, job));
-	struct uuid id;
-	size_t start;
-	int i;
-
-	for (i = 0; db != NULL && i < r->n; i++) {
-		if (store_message_uuid(db, r->mids[i], &id, err) != RC_OK)
-			continue;
-		start = r->frames.len;
-		buf_adds(&r->frames, "{\"type\":\"outbox\",\"entry\":");
-		if (entry_get(db, r->user_id, &id, render_entry, &r->frames,
-			err) != RC_OK) {
-			r->frames.len = start;
-			continue;
-		}
-		buf_addc(&r->frames, '}');
-		r->ends[r->count++] = r->frames.len;
-	}
-	session_request_back(&r->request);
-}
-
-static void show_changes(struct session *s);
-
-static void
-entries_read(struct push *p, struct push_note *note)
-{
-	struct show_request *r = (struct show_request *)(void *)note;
-	struct session *s;
-	size_t start;
-	int i;
-
-	s = push_session(p, r->request.no);
-	if (s != NULL && s->state == SESSION_OPEN) {
-		s->showing = false;
-		start = 0;
-		for (i = 0; i < r->count && buf_ok(&r->frames); i++) {
-			buf_add(tx_begin(p), r->frames.data + start,
-			    r->ends[i] - start);
-			session_reply(s);
-			start = r->ends[i];
-		}
-		show_changes(s);
-	}
-	buf_fini(&r->frames);
-	mem_free(r);
-}
-
-static void
-show_changes(struct session *s)
-{
-	struct show_request *r;
-
-	if (s->showing || s->nchanges == 0 || s->state != SESSION_OPEN)
-		return;
-	r = session_request_new(s, sizeof(*r), entries_read);
-	if (r == NULL)
-		return;
-	buf_init(&r->frames, 0);
-	r->user_id = s->member.user_id;
-	r->n = s->nchanges;
-	memcpy(r->mids, s->changes, sizeof(r->mids));
-	r->job.run = read_entries;
-	if (readers_submit(s->push->options.readers, &r->job) != RC_OK) {
-		mem_free(r);
-		return;
-	}
-	s->nchanges = 0;
-	s->showing = true;
-}
-
-void
-session_changed(struct session *s, int64_t mid)
-{
-	int i;
-
-	for (i = 0; i < s->nchanges; i++)
-		if (s->changes[i] == mid)
-			return;
-	/* A hint, not the truth: the oldest gives way. */
-	if (s->nchanges == CHANGES_MAX) {
-		memmove(s->changes, s->changes + 1,
-		    (CHANGES_MAX - 1) * sizeof(s->changes[0]));
-		s->nchanges--;
-	}
-	s->changes[s->nchanges++] = mid;
-	show_changes(s);
 }

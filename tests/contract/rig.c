@@ -46,9 +46,17 @@ on_news(void *arg, struct news *news)
 			: 0;
 		r->events[r->nevents++] = news->events[i];
 	}
-	r->nchanges += (int)news->nchanges;
 	/* The texts' bytes are not looked at later, only the numbers. */
 	news_free(news);
+}
+
+static void
+on_change(void *arg, const struct domain_change *change)
+{
+	struct rig *r = arg;
+
+	if (r->nchanges < 512)
+		r->changes[r->nchanges++] = *change;
 }
 
 static void
@@ -120,6 +128,10 @@ start(struct rig *r, struct err *err)
 	o.expiry_ms = INT64_C(5) * 86400 * 1000;
 	o.sinks = &r->sinks;
 	assert_int_equal(domain_new(&o, &r->domain, err), RC_OK);
+	assert_int_equal(
+	    domain_subscribe(
+		r->domain, &(struct subscriber){on_change, r, EVENTS_ALL}, err),
+	    RC_OK);
 	w.db = r->db;
 	w.clk = &r->clk.clk;
 	w.hooks = domain_hooks(r->domain);

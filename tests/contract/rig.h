@@ -52,6 +52,7 @@ struct rig {
 	struct domain_event events[512];
 	uint64_t stamps[512]; /* of each event, see rig_options */
 	int nevents;
+	struct domain_change changes[512]; /* as subscribers are told */
 	int nchanges;
 	int64_t lanes[512];
 	int nlanes;

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Outbox frames: what has happened to a session's own entries, each with the
+ * entry as it is when it is shown.  A hint, not the truth: a session keeps a
+ * few that wait for a reader, and the oldest gives way.
+ */
+#include <string.h>
+
+#include "base/mem.h"
+#include "push/push_internal.h"
+#include "store/message.h"
+#include "wire/json.h"
+
+struct show_request {
+	struct session_request request; /* first */
+	struct read_job job;
+	int64_t user_id;
+	struct entry_change changes[CHANGES_MAX];
+	int n;
+	struct buf frames;
+	size_t ends[CHANGES_MAX];
+	int count;
+};
+
+static void
+read_entries(struct read_job *job, struct db *db, struct err *err)
+{
+	struct show_request *r =
+	    (struct show_request *)(void *)((char *)job -
+					    offsetof(struct show_request, job));
+	struct uuid id;
+	size_t start;
+	int i;
+
+	for (i = 0; db != NULL && i < r->n; i++) {
+		if (store_message_uuid(db, r->changes[i].mid, &id, err) !=
+		    RC_OK)
+			continue;
+		start = r->frames.len;
+		buf_adds(&r->frames, "{\"type\":\"outbox\"");
+		jw_str(&r->frames, "event",
+		    outbox_event_name(r->changes[i].event));
+		buf_adds(&r->frames, ",\"entry\":");
+		if (entry_get(db, r->user_id, &id, session_render_entry,
+			&r->frames, err) != RC_OK) {
+			r->frames.len = start;
+			continue;
+		}
+		buf_addc(&r->frames, '}');
+		r->ends[r->count++] = r->frames.len;
+	}
+	session_request_back(&r->request);
+}
+
+static void
+entries_read(struct push *p, struct push_note *note)
+{
+	struct show_request *r = (struct show_request *)(void *)note;
+	struct session *s;
+	size_t start;
+	int i;
+
+	s = push_session(p, r->request.no);
+	if (s != NULL && s->state == SESSION_OPEN) {
+		s->showing = false;
+		start = 0;
+		for (i = 0; i < r->count && buf_ok(&r->frames); i++) {
+			buf_add(tx_begin(p), r->frames.data + start,
+			    r->ends[i] - start);
+			session_reply(s);
+			start = r->ends[i];
+		}
+		session_show_changes(s);
+	}
+	buf_fini(&r->frames);
+	mem_free(r);
+}
+
+void
+session_show_changes(struct session *s)
+{
+	struct show_request *r;
+
+	if (s->showing || s->nchanges == 0 || s->state != SESSION_OPEN)
+		return;
+	r = session_request_new(s, sizeof(*r), entries_read);
+	if (r == NULL)
+		return;
+	buf_init(&r->frames, 0);
+	r->user_id = s->member.user_id;
+	r->n = s->nchanges;
+	memcpy(r->changes, s->changes, sizeof(r->changes));
+	r->job.run = read_entries;
+	if (readers_submit(s->push->options.readers, &r->job) != RC_OK) {
+		mem_free(r);
+		return;
+	}
+	s->nchanges = 0;
+	s->showing = true;
+}
+
+static void
+forget_change(struct session *s, int i)
+{
+
+	s->nchanges--;
+	memmove(&s->changes[i], &s->changes[i + 1],
+	    (size_t)(s->nchanges - i) * sizeof(s->changes[0]));
+}
+
+/* The same event of the same entry waits once, where it came last; with room
+ * for no more the oldest gives way. */
+void
+session_changed(struct session *s, const struct domain_change *change)
+{
+	int i;
+
+	for (i = 0; i < s->nchanges; i++)
+		if (s->changes[i].mid == change->mid &&
+		    s->changes[i].event == change->event)
+			break;
+	if (i < s->nchanges)
+		forget_change(s, i);
+	else if (s->nchanges == CHANGES_MAX)
+		forget_change(s, 0);
+	s->changes[s->nchanges++] =
+	    (struct entry_change){change->mid, change->event};
+	session_show_changes(s);
+}

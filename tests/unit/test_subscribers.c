@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who inside the server is told of events: those who asked for them, in order,
+ * once, of what is committed and of nothing else.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "contract/rig.h"
+
+#define DAYS_MS(n) (INT64_C(86400000) * (n))
+
+/* What a listener has heard: a letter for each event, with its message. */
+struct heard {
+	char events[16];
+	int64_t mids[16];
+	int n;
+};
+
+static void
+hear(void *arg, const struct domain_change *change)
+{
+	static const char letters[OUTBOX_EVENTS + 1] = "osarf";
+	struct heard *h = arg;
+
+	assert_true(h->n < 15);
+	h->mids[h->n] = change->mid;
+	h->events[h->n++] = letters[change->event];
+}
+
+static void
+test_who_is_told(void **state)
+{
+	struct domain_change changes[] = {{1, 10, CHANGE_SENT},
+	    {1, 11, CHANGE_OTHER}, {2, 12, CHANGE_RETRY},
+	    {2, 12, CHANGE_FAILED}, {1, 10, CHANGE_ACKED},
+	    {3, 13, CHANGE_SENT}};
+	const struct news news = {.changes = changes, .nchanges = 6};
+	const struct news nothing = {.nchanges = 0};
+	struct heard all = {.n = 0}, four = all, one = all, none = all;
+	const struct subscriber wants[] = {{hear, &all, EVENTS_ALL},
+	    {hear, &four, EVENTS_OF_ENTRIES},
+	    {hear, &one, EVENT_BIT(CHANGE_RETRY)}, {hear, &none, 0}};
+	struct subscribers s = {.n = 0};
+	struct err err = ERR_INIT;
+	size_t i;
+
+	(void)state;
+	subscribers_tell(&s, &news); /* nobody listens */
+	for (i = 0; i < 4; i++)
+		assert_int_equal(subscribers_add(&s, &wants[i], &err), RC_OK);
+	subscribers_tell(&s, &nothing);
+	subscribers_tell(&s, &news);
+	assert_string_equal(all.events, "sorfas");
+	assert_string_equal(four.events, "srfas");
+	assert_string_equal(one.events, "r");
+	assert_string_equal(none.events, "");
+	assert_int_equal(one.mids[0], 12);
+	assert_int_equal(all.mids[5], 13);
+}
+
+static void
+test_bounded(void **state)
+{
+	struct heard h = {.n = 0};
+	const struct subscriber wants = {
+	    hear, &h, EVENT_BIT(CHANGE_SENT) | EVENT_BIT(CHANGE_ACKED)};
+	struct domain_change change = {1, 1, CHANGE_SENT};
+	const struct news news = {.changes = &change, .nchanges = 1};
+	struct subscribers s = {.n = 0};
+	struct err err = ERR_INIT;
+	int i;
+
+	(void)state;
+	for (i = 0; i < SUBSCRIBERS_MAX; i++)
+		assert_int_equal(subscribers_add(&s, &wants, &err), RC_OK);
+	assert_int_equal(subscribers_add(&s, &wants, &err), RC_LIMIT);
+	assert_true(err.text[0] != '\0');
+	subscribers_tell(&s, &news);
+	assert_int_equal(h.n, SUBSCRIBERS_MAX);
+}
+
+/* Dies unless these events (names) were told since the last call, of messages
+ * of user ${sender}. */
+static void
+assert_told(struct rig *r, int64_t sender, const char *want)
+{
+	char have[160];
+	int i;
+
+	have[0] = '\0';
+	for (i = 0; i < r->nchanges; i++) {
+		assert_int_equal(r->changes[i].user_id, sender);
+		(void)snprintf(have + strlen(have), sizeof(have) - strlen(have),
+		    "%s ", outbox_event_name(r->changes[i].event));
+	}
+	rig_forget(r);
+	assert_string_equal(have, want);
+}
+
+/* R63 R64 R65: from acceptance to the inbox, to the device, to the person; and
+ * to the end of what nobody takes in time. */
+static void
+test_a_life(void **state)
+{
+	struct rig r;
+	int64_t ann, ben, device;
+
+	(void)state;
+	rig_open(&r);
+	ann = rig_user(&r, "ann", NULL);
+	ben = rig_user(&r, "ben", &device);
+	(void)rig_send(&r, ann, "ben", "hello", NULL);
+	assert_told(&r, ann, "");
+	assert_int_equal(rig_deliver(&r), 1);
+	assert_told(&r, ann, "sent ");
+	(void)rig_ack(&r, ben, device, 1);
+	assert_told(&r, ann, "acked ");
+	(void)rig_ack(&r, ben, device, 1);
+	assert_told(&r, ann, "");
+	(void)rig_read(&r, ben, device, 1, false);
+	assert_told(&r, ann, "changed ");
+	(void)rig_deliver(&r); /* the receipts: they have no events */
+	assert_told(&r, ann, "");
+
+	(void)rig_send(&r, ann, "ben", "too late", NULL);
+	clk_fake_advance(&r.clk, DAYS_MS(6));
+	(void)rig_deliver(&r); /* a leap of the clock, or so it seems */
+	clk_fake_advance(&r.clk, 120000);
+	(void)rig_deliver(&r);
+	assert_int_equal(
+	    rig_number(
+		&r, "SELECT count(*) FROM outbox WHERE state = 'expired'"),
+	    1);
+	assert_told(&r, ann, "failed ");
+	rig_close(&r);
+}
+
+/* A scheduled message is released, which is none of the four; a note to
+ * oneself is in its inbox then. */
+static void
+test_released(void **state)
+{
+	struct rig r;
+	int64_t ann;
+
+	(void)state;
+	rig_open(&r);
+	ann = rig_user(&r, "ann", NULL);
+	(void)rig_user(&r, "ben", NULL);
+	(void)rig_send_at(&r, ann, "ben", "later", RIG_START_MS + 1000);
+	(void)rig_send_at(&r, ann, "ann", "tea", RIG_START_MS + 2000);
+	assert_told(&r, ann, "");
+	clk_fake_advance(&r.clk, 1000);
+	assert_int_equal(rig_release(&r), 1);
+	assert_told(&r, ann, "changed ");
+	clk_fake_advance(&r.clk, 1000);
+	assert_int_equal(rig_release(&r), 1);
+	assert_told(&r, ann, "acked ");
+	rig_close(&r);
+}
+
+/* Any allocation of a delivery may fail: its transaction is abandoned and done
+ * again, and only what was committed is told, once. */
+static void
+test_told_when_committed(void **state)
+{
+	struct rig r;
+	int64_t ann, k;
+	size_t n;
+	bool all;
+
+	(void)state;
+	rig_open(&r);
+	ann = rig_user(&r, "ann", NULL);
+	(void)rig_user(&r, "ben", NULL);
+	for (k = 1, all = false; !all; k++) {
+		assert_true(k < 500);
+		(void)rig_send(&r, ann, "ben", "hello", NULL);
+		rig_forget(&r);
+		mem_fail_at(k);
+		assert_int_equal(rig_deliver_try(&r, &n), RC_OK);
+		all = mem_fail_pending();
+		mem_fail_at(0);
+		assert_int_equal(r.nchanges,
+		    rig_number(&r, "SELECT state = 'sent' FROM outbox "
+				   "ORDER BY id DESC LIMIT 1"));
+		(void)rig_deliver(&r);
+		assert_told(&r, ann, "sent ");
+		assert_int_equal(rig_number(&r, "SELECT count(*) FROM outbox "
+						"WHERE state = 'pending'"),
+		    0);
+	}
+	assert_true(k > 4); /* some did fail */
+	rig_close(&r);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_who_is_told),
+	    cmocka_unit_test(test_bounded),
+	    cmocka_unit_test(test_a_life),
+	    cmocka_unit_test(test_released),
+	    cmocka_unit_test(test_told_when_committed),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}
