@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Leases that are lost and clocks that leap, a row of the crash matrix each
+ * (README.md): who comes too late is fenced off, what the clock says is not
+ * believed when it cannot be, and nobody is sent twice or given up for it.
+ *
+ * Messages to other servers exist in builds with --enable-faults only;
+ * elsewhere this program skips itself.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "contract/rig.h"
+#include "domain/claim.h"
+#include "domain/settle.h"
+
+#ifdef TWINBOX_FAULTS
+
+#define DAY_MS INT64_C(86400000)
+#define LEASE_MS 60000
+
+static struct rig rig;
+static int64_t ann;
+
+static int
+setup(void **state)
+{
+
+	(void)state;
+	rig_open(&rig);
+	ann = rig_user(&rig, "ann", NULL);
+	return (0);
+}
+
+static int
+teardown(void **state)
+{
+
+	(void)state;
+	rig_check_promises(&rig);
+	rig_close(&rig);
+	return (0);
+}
+
+/* ---- a relay's verbs, one at a time ---- */
+
+static void
+run(struct unit *unit)
+{
+
+	assert_int_equal(writer_submit(rig.writer, unit), RC_OK);
+	assert_true(writer_run_once(rig.writer) > 0);
+	assert_int_equal(unit->rc, RC_OK);
+}
+
+static void
+claimed(struct claim_unit *u)
+{
+
+	(void)u;
+}
+
+static void
+settled(struct settle_unit *u)
+{
+
+	(void)u;
+}
+
+static void
+rescued(struct rescue_unit *u)
+{
+
+	(void)u;
+}
+
+/* What ${owner} takes up now; how many messages. */
+static size_t
+claim(struct parcel *p, const char *owner)
+{
+	struct claim_unit u;
+
+	memset(&u, 0, sizeof(u));
+	memset(p, 0, sizeof(*p));
+	p->destination_id =
+	    rig_number(&rig, "SELECT destination_id FROM destinations "
+			     "WHERE name = 'far.fault.test'");
+	buf_init(&p->text, 0);
+	claim_unit_init(&u);
+	u.parcel = p;
+	u.most = PARCEL_ITEMS;
+	u.lease_ms = LEASE_MS;
+	u.owner = owner;
+	u.finish = claimed;
+	run(&u.unit);
+	return (p->n);
+}
+
+/* The same answer for all of ${p}; how many lanes were somebody else's. */
+static size_t
+settle(struct parcel *p, enum answer answer, bool duplicate)
+{
+	struct settle_unit u;
+	size_t i;
+
+	memset(&u, 0, sizeof(u));
+	settle_unit_init(&u);
+	p->reached = true;
+	for (i = 0; i < p->n; i++) {
+		p->items[i].answer = answer;
+		p->items[i].duplicate = duplicate;
+	}
+	u.parcel = p;
+	u.finish = settled;
+	run(&u.unit);
+	buf_fini(&p->text);
+	return (u.fenced);
+}
+
+/* Leases that ran out, and what has expired. */
+static struct rescue_unit
+rescue(bool expire)
+{
+	struct rescue_unit u;
+
+	memset(&u, 0, sizeof(u));
+	rescue_unit_init(&u);
+	u.expire = expire;
+	u.finish = rescued;
+	run(&u.unit);
+	return (u);
+}
+
+/* Dies unless the one message is so: state, attempts, retries, rescues. */
+static void
+assert_message(const char *want)
+{
+
+	assert_string_equal(
+	    rig_text(&rig, "SELECT state || ' ' || attempts || ' ' || "
+			   "retry_count || ' ' || rescue_count FROM outbox"),
+	    want);
+}
+
+/* Dies unless its attempts ended so, in that order. */
+static void
+assert_outcomes(const char *want)
+{
+
+	assert_string_equal(
+	    rig_text(&rig, "SELECT group_concat(outcome, ' ') FROM "
+			   "(SELECT outcome FROM outbox_attempts "
+			   "ORDER BY outbox_id, attempt)"),
+	    want);
+}
+
+static void
+leap(int64_t ms)
+{
+
+	rig.clk.wall_ms += ms;
+}
+
+/* Two workers: the second has taken over what the first still sends.  The
+ * receiver has it from the first already. */
+static void
+late_settle(struct parcel *first, struct parcel *second)
+{
+
+	assert_int_equal(claim(second, "second"), 1);
+	assert_message("sending 2 0 1");
+	assert_int_equal(settle(first, ANSWER_ACCEPTED, false), 1);
+	assert_message("sending 2 0 1");
+	assert_int_equal(settle(second, ANSWER_ACCEPTED, true), 0);
+	assert_message("sent 2 0 1");
+}
+
+/* ---- the rows ---- */
+
+static void
+test_lease_runs_out(void **state)
+{
+	struct parcel first, second;
+
+	(void)state;
+	(void)rig_send(&rig, ann, "bob@far.fault.test", "x", NULL);
+	assert_int_equal(claim(&first, "first"), 1);
+	clk_fake_advance(&rig.clk, LEASE_MS - 1);
+	assert_int_equal(rescue(false).rescued, 0);
+	assert_message("sending 1 0 0");
+	clk_fake_advance(&rig.clk, 1);
+	assert_int_equal(rescue(false).rescued, 1);
+	assert_message("pending 1 0 1");
+	late_settle(&first, &second);
+	assert_outcomes("lease_lost duplicate");
+	/* And whoever comes again is too late as well. */
+	assert_int_equal(settle(&first, ANSWER_REJECTED, false), 1);
+	assert_message("sent 2 0 1");
+}
+
+static void
+test_a_day_forward(void **state)
+{
+	struct parcel first, second;
+
+	(void)state;
+	(void)rig_send(&rig, ann, "bob@far.fault.test", "x", NULL);
+	assert_int_equal(claim(&first, "first"), 1);
+	leap(DAY_MS);
+	assert_int_equal(rescue(true).rescued, 1);
+	late_settle(&first, &second);
+	assert_outcomes("lease_lost duplicate");
+}
+
+/* Six days forward: it would have expired a day ago.  It is waited for as long
+ * as the clock may be put back. */
+static void
+test_expiry_waits(void **state)
+{
+	int i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		(void)rig_send(&rig, ann, "bob@far.fault.test", "x", NULL);
+		leap(6 * DAY_MS);
+		assert_int_equal(rescue(true).expired, 0);
+		clk_fake_advance(&rig.clk, 59000);
+		assert_int_equal(rescue(true).expired, 0);
+		if (i == 0)
+			leap(-6 * DAY_MS); /* somebody puts it right */
+		clk_fake_advance(&rig.clk, 2000);
+		assert_int_equal(rescue(true).expired, i == 0 ? 0 : 2);
+	}
+	assert_int_equal(
+	    rig_number(&rig, "SELECT count(*) FROM dead_letter_queue"), 2);
+}
+
+/* What waits for its retry, and a lease, are at once tomorrow's. */
+static void
+test_a_day_back(void **state)
+{
+	struct parcel first, second;
+
+	(void)state;
+	(void)rig_send(&rig, ann, "bob@far.fault.test", "x", NULL);
+	assert_int_equal(claim(&first, "first"), 1);
+	assert_int_equal(settle(&first, ANSWER_RETRYABLE, false), 0);
+	assert_message("pending 1 1 0");
+	assert_int_equal(claim(&first, "first"), 0); /* it waits */
+	leap(-DAY_MS);
+	assert_int_equal(rescue(false).rescued, 0);
+	assert_int_equal(claim(&first, "first"), 1);
+	assert_message("sending 2 1 0");
+	leap(-DAY_MS);
+	assert_int_equal(rescue(false).rescued, 1);
+	assert_int_equal(claim(&second, "second"), 1);
+	assert_int_equal(settle(&first, ANSWER_ACCEPTED, false), 1);
+	assert_int_equal(settle(&second, ANSWER_ACCEPTED, true), 0);
+	assert_message("sent 3 1 1");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(
+		test_lease_runs_out, setup, teardown),
+	    cmocka_unit_test_setup_teardown(
+		test_a_day_forward, setup, teardown),
+	    cmocka_unit_test_setup_teardown(test_expiry_waits, setup, teardown),
+	    cmocka_unit_test_setup_teardown(test_a_day_back, setup, teardown),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}
+
+#else
+
+int
+main(void)
+{
+
+	(void)printf("1..0 # SKIP without --enable-faults\n");
+	return (0);
+}
+
+#endif
