@@ -74,7 +74,7 @@ struct parcel {
 	bool reached;
 	int status;             /* of HTTP; 0: none */
 	int64_t retry_after_ms; /* 0: it did not say */
-	char error[PARCEL_ERROR_SIZE];
+	char error[PARCEL_ERROR_SIZE]; /* "": the status says it */
 
 	void (*finish)(struct parcel *parcel); /* called once, by the carrier */
 };

@@ -235,7 +235,7 @@ play(struct carrier_fault *f, struct parcel *p, const struct wishes *w)
 		unreached(p, "no answer in time");
 	} else if (w->status_ != 0 && w->status_ != 200) {
 		p->status = (int)w->status_;
-		unreached(p, "the whole was refused");
+		unreached(p, "");
 	} else {
 		p->status = 200;
 		receive_all(f, p, w);

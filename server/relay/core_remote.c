@@ -383,6 +383,20 @@ core_settle_again(struct core *c)
 
 /* ---- carry ---- */
 
+/* What a carrier did not say in words it has said by the status. */
+static void
+explain(struct parcel *p)
+{
+
+	if (p->reached || p->error[0] != '\0')
+		return;
+	if (p->status != 0)
+		(void)snprintf(
+		    p->error, sizeof(p->error), "HTTP %d", p->status);
+	else
+		(void)snprintf(p->error, sizeof(p->error), "no answer");
+}
+
 static void
 carried_back(struct core *c, struct core_job *job)
 {
@@ -393,6 +407,7 @@ carried_back(struct core *c, struct core_job *job)
 	uint32_t random;
 	bool changed;
 
+	explain(&p->parcel);
 	rnd_fill(c->o.rnd, &random, sizeof(random));
 	if (parcel->reached) {
 		changed = breaker_success(&d->row.breaker, c->wall_ms);

@@ -195,7 +195,7 @@ describe('the lifecycle on the way to another server', { skip }, () => {
 
 		for (const [wishes, error] of [
 			[{ down: 1 }, 'connection refused'],
-			[{ status: 503 }, 'the whole was refused'],
+			[{ status: 503 }, 'HTTP 503'],
 			[{ lost: 100 }, 'the answer was lost'],
 		]) {
 			peer.does(wishes);

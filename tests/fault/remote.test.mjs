@@ -9,8 +9,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
-import { expectStatus, users } from '../e2e/harness.mjs';
+import { operator } from '../e2e/desk.mjs';
 import { assertSound } from '../e2e/fsck.mjs';
+import { expectStatus, users } from '../e2e/harness.mjs';
 import { entryWhen, faultServer, Peer, skip } from './remote.mjs';
 
 describe('other servers', { skip }, () => {
@@ -120,6 +121,25 @@ describe('other servers', { skip }, () => {
 		const log = server.output();
 		assert.match(log, /destination=away\.fault\.test state=open/);
 		assert.match(log, /destination=away\.fault\.test state=closed/);
+	});
+
+	it('what it answers to the whole is its error, and the message\'s (R35, R36)', async (t) => {
+		const server = await faultServer(t);
+		const [root, [ann]] = await Promise.all([operator(server), users(server, 'ann')]);
+		const peer = new Peer(server, 'ill');
+
+		peer.does({ status: 503 });
+		const { id } = await ann.send('bob@ill.fault.test', 'are you well?');
+		const waits = await entryWhen(ann, id, (e) => e.attempts >= 1 && e.state === 'pending', 'it is put off');
+		assert.equal(waits.last_error, 'HTTP 503');
+		assert.equal(waits.retry_count, 0);
+		assert.equal((await root.destination('ill.fault.test')).last_error, 'HTTP 503');
+		peer.does({ status: 418 });
+		await entryWhen(ann, id, (e) => e.last_error === 'HTTP 418', 'it says something else');
+		peer.does({});
+		await entryWhen(ann, id, (e) => e.state === 'sent', 'it is sent');
+		const [row] = (await root.ask(`outbox/${id}`)).rows;
+		assert.deepEqual([row.attempts[0].outcome, row.attempts[0].error], ['unavailable', 'HTTP 503']);
 	});
 
 	it('many that say nothing do not hold up one that answers (R3, R100)', async (t) => {
