@@ -10,8 +10,6 @@
 #include "cli/human.h"
 #include "lib/safe.h"
 
-#define NCOLUMNS(c) ((int)(sizeof(c) / sizeof((c)[0])))
-
 /* The style of state ${state}. */
 static enum style
 state_style(const char *state)
@@ -82,6 +80,18 @@ add_way_note(struct grid *grid, const json_t *row)
 	add_part(b, from, row, "last_error");
 }
 
+static void
+add_entry(struct grid *grid, const struct look *look, const json_t *row)
+{
+
+	render_member(grid_cell(grid, STYLE_PLAIN), row, "id", "?");
+	add_state(grid, row);
+	view_count(grid_cell(grid, STYLE_PLAIN), row, "attempts");
+	view_age(grid_cell(grid, STYLE_PLAIN), look, row, "created_at");
+	add_prospect(grid, look, row);
+	add_way_note(grid, row);
+}
+
 void
 view_outbox(struct buf *b, const struct look *look, const json_t *entries)
 {
@@ -92,23 +102,8 @@ view_outbox(struct buf *b, const struct look *look, const json_t *entries)
 	    {"AGE", true, 0},
 	    {"NEXT TRY", false, 0},
 	};
-	const json_t *row;
-	struct grid grid;
-	size_t i;
 
-	grid_init(&grid, columns, NCOLUMNS(columns));
-	for (i = 0; i < json_array_size(entries); i++) {
-		row = json_array_get(entries, i);
-		grid_row(&grid);
-		render_member(grid_cell(&grid, STYLE_PLAIN), row, "id", "?");
-		add_state(&grid, row);
-		view_count(grid_cell(&grid, STYLE_PLAIN), row, "attempts");
-		view_age(
-		    grid_cell(&grid, STYLE_PLAIN), look, row, "created_at");
-		add_prospect(&grid, look, row);
-		add_way_note(&grid, row);
-	}
-	grid_finish(&grid, b, look);
+	view_list(b, look, entries, &VIEW_TABLE(columns, add_entry));
 }
 
 /* Appends what became of dead letter ${row}, and which message it is. */
@@ -130,6 +125,19 @@ add_letter(struct grid *grid, const struct look *look, const json_t *row)
 	add_part(b, from, row, "last_error");
 }
 
+static void
+add_dead(struct grid *grid, const struct look *look, const json_t *row)
+{
+
+	buf_addi(grid_cell(grid, STYLE_BOLD), view_integer(row, "dead_id", 0));
+	render_member(grid_cell(grid, STYLE_RED), row, "reason", "-");
+	view_count(grid_cell(grid, STYLE_PLAIN), row, "attempts");
+	view_age(grid_cell(grid, STYLE_PLAIN), look, row, "dead_at");
+	view_age(grid_cell(grid, STYLE_PLAIN), look, row, "created_at");
+	add_way(grid_cell(grid, STYLE_PLAIN), row);
+	add_letter(grid, look, row);
+}
+
 void
 view_dead(struct buf *b, const struct look *look, const json_t *dead)
 {
@@ -141,25 +149,8 @@ view_dead(struct buf *b, const struct look *look, const json_t *dead)
 	    {"AGE", true, 0},
 	    {"FROM → TO", false, 12},
 	};
-	const json_t *row;
-	struct grid grid;
-	size_t i;
 
-	grid_init(&grid, columns, NCOLUMNS(columns));
-	for (i = 0; i < json_array_size(dead); i++) {
-		row = json_array_get(dead, i);
-		grid_row(&grid);
-		buf_addi(grid_cell(&grid, STYLE_BOLD),
-		    view_integer(row, "dead_id", 0));
-		render_member(grid_cell(&grid, STYLE_RED), row, "reason", "-");
-		view_count(grid_cell(&grid, STYLE_PLAIN), row, "attempts");
-		view_age(grid_cell(&grid, STYLE_PLAIN), look, row, "dead_at");
-		view_age(
-		    grid_cell(&grid, STYLE_PLAIN), look, row, "created_at");
-		add_way(grid_cell(&grid, STYLE_PLAIN), row);
-		add_letter(&grid, look, row);
-	}
-	grid_finish(&grid, b, look);
+	view_list(b, look, dead, &VIEW_TABLE(columns, add_dead));
 }
 
 /* Appends fact ${name} with the text of member ${member}, unless it is null. */
@@ -198,10 +189,31 @@ add_facts(struct buf *b, const struct look *look, const json_t *json,
 	struct grid grid;
 	size_t i;
 
-	grid_init(&grid, columns, NCOLUMNS(columns));
+	grid_init(&grid, columns, 2);
 	for (i = 0; i < n; i++)
 		add_fact(&grid, look, json, facts[i].name, facts[i].member);
 	grid_finish(&grid, b, look);
+}
+
+static void
+add_attempt(struct grid *grid, const struct look *look, const json_t *row)
+{
+	const int64_t began = render_time_of(row, "started_at");
+	const int64_t ended = render_time_of(row, "finished_at");
+	struct buf *took;
+
+	view_count(grid_cell(grid, STYLE_PLAIN), row, "attempt");
+	human_time(grid_cell(grid, STYLE_PLAIN), look, began);
+	took = grid_cell(grid, STYLE_PLAIN);
+	if (began != 0 && ended != 0)
+		human_span(took, ended - began);
+	else
+		buf_addc(took, '-');
+	render_member(
+	    grid_cell(grid, STYLE_PLAIN), row, "outcome", "under way");
+	view_count(grid_cell(grid, STYLE_PLAIN), row, "status");
+	render_member(grid_cell(grid, STYLE_PLAIN), row, "error", "");
+	render_member(grid_cell(grid, STYLE_DIM), row, "owner", "");
 }
 
 /* What was tried. */
@@ -217,35 +229,11 @@ add_attempts(struct buf *b, const struct look *look, const json_t *attempts)
 	    {"ERROR", false, 12},
 	    {"BY", false, 6},
 	};
-	int64_t began, ended;
-	const json_t *row;
-	struct grid grid;
-	struct buf *cell;
-	size_t i;
 
 	if (json_array_size(attempts) == 0)
 		return;
 	buf_addc(b, '\n');
-	grid_init(&grid, columns, NCOLUMNS(columns));
-	for (i = 0; i < json_array_size(attempts); i++) {
-		row = json_array_get(attempts, i);
-		began = render_time_of(row, "started_at");
-		ended = render_time_of(row, "finished_at");
-		grid_row(&grid);
-		view_count(grid_cell(&grid, STYLE_PLAIN), row, "attempt");
-		human_time(grid_cell(&grid, STYLE_PLAIN), look, began);
-		cell = grid_cell(&grid, STYLE_PLAIN);
-		if (began != 0 && ended != 0)
-			human_span(cell, ended - began);
-		else
-			buf_addc(cell, '-');
-		render_member(
-		    grid_cell(&grid, STYLE_PLAIN), row, "outcome", "under way");
-		view_count(grid_cell(&grid, STYLE_PLAIN), row, "status");
-		render_member(grid_cell(&grid, STYLE_PLAIN), row, "error", "");
-		render_member(grid_cell(&grid, STYLE_DIM), row, "owner", "");
-	}
-	grid_finish(&grid, b, look);
+	view_list(b, look, attempts, &VIEW_TABLE(columns, add_attempt));
 }
 
 /* What happened, and how long after the first of it.  When attempts began is
@@ -270,7 +258,7 @@ add_timeline(struct buf *b, const struct look *look, const json_t *timeline,
 	if (json_array_size(timeline) == 0)
 		return;
 	buf_addc(b, '\n');
-	grid_init(&grid, columns, NCOLUMNS(columns));
+	grid_init(&grid, columns, 4);
 	for (i = 0; i < json_array_size(timeline); i++) {
 		row = json_array_get(timeline, i);
 		at = render_time_of(row, "at");

@@ -16,8 +16,6 @@
 #define VERY_OLD_MS (60 * 60 * 1000)
 #define RELAY_STALLED_MS 10000
 
-#define NCOLUMNS(c) ((int)(sizeof(c) / sizeof((c)[0])))
-
 double
 view_number(const json_t *json, const char *name, double other)
 {
@@ -104,6 +102,21 @@ view_sep(struct buf *b, size_t from)
 
 	if (b->len > from)
 		buf_adds(b, "; ");
+}
+
+void
+view_list(struct buf *b, const struct look *look, const json_t *list,
+    const struct view_table *table)
+{
+	struct grid grid;
+	size_t i;
+
+	grid_init(&grid, table->columns, table->ncolumns);
+	for (i = 0; i < json_array_size(list); i++) {
+		grid_row(&grid);
+		table->add(&grid, look, json_array_get(list, i));
+	}
+	grid_finish(&grid, b, look);
 }
 
 /* A style for a number that should be 0. */
@@ -235,30 +248,28 @@ add_health(struct grid *grid, const json_t *stats)
 	buf_adds(grid_cell(grid, STYLE_DIM), "units wait");
 }
 
+static void
+add_alert(struct grid *grid, const struct look *look, const json_t *row)
+{
+	const char *severity =
+	    json_string_value(json_object_get(row, "severity"));
+	const enum style style =
+	    severity != NULL && strcmp(severity, "warning") == 0 ? STYLE_YELLOW
+								 : STYLE_RED;
+
+	render_member(grid_cell(grid, style), row, "name", "?");
+	view_age(grid_cell(grid, STYLE_DIM), look, row, "since");
+	render_member(grid_cell(grid, style), row, "text", "");
+}
+
 void
 view_alerts(struct buf *b, const struct look *look, const json_t *stats)
 {
 	static const struct grid_column columns[] = {
 	    {NULL, false, 0}, {NULL, true, 0}, {NULL, false, 20}};
-	const json_t *alerts = json_object_get(stats, "alerts"), *row;
-	const char *severity;
-	struct grid grid;
-	enum style style;
-	size_t i;
 
-	grid_init(&grid, columns, NCOLUMNS(columns));
-	for (i = 0; i < json_array_size(alerts); i++) {
-		row = json_array_get(alerts, i);
-		severity = json_string_value(json_object_get(row, "severity"));
-		style = severity != NULL && strcmp(severity, "warning") == 0
-			    ? STYLE_YELLOW
-			    : STYLE_RED;
-		grid_row(&grid);
-		render_member(grid_cell(&grid, style), row, "name", "?");
-		view_age(grid_cell(&grid, STYLE_DIM), look, row, "since");
-		render_member(grid_cell(&grid, style), row, "text", "");
-	}
-	grid_finish(&grid, b, look);
+	view_list(b, look, json_object_get(stats, "alerts"),
+	    &VIEW_TABLE(columns, add_alert));
 }
 
 void
@@ -268,7 +279,7 @@ view_stats(struct buf *b, const struct look *look, const json_t *stats)
 	    {NULL, false, 0}, {NULL, true, 0}, {NULL, false, 10}};
 	struct grid grid;
 
-	grid_init(&grid, columns, NCOLUMNS(columns));
+	grid_init(&grid, columns, 3);
 	add_waiting(&grid, stats);
 	add_done(&grid, stats);
 	add_health(&grid, stats);
@@ -365,7 +376,6 @@ add_destination(struct grid *grid, const struct look *look, const json_t *row)
 	int64_t oldest = view_integer(row, "oldest_pending_age_ms", 0);
 	struct buf *b;
 
-	grid_row(grid);
 	render_member(grid_cell(grid, STYLE_PLAIN), row, "name", "?");
 	add_breaker(grid, row);
 	b = grid_cell(grid, STYLE_PLAIN);
@@ -404,13 +414,8 @@ view_destinations(struct buf *b, const struct look *look, const json_t *list)
 	    {"LIMIT", true, 0},
 	    {"READY", true, 0},
 	};
-	struct grid grid;
-	size_t i;
 
-	grid_init(&grid, columns, NCOLUMNS(columns));
-	for (i = 0; i < json_array_size(list); i++)
-		add_destination(&grid, look, json_array_get(list, i));
-	grid_finish(&grid, b, look);
+	view_list(b, look, list, &VIEW_TABLE(columns, add_destination));
 }
 
 #define BUCKETS_MAX (GRID_COLUMNS_MAX - 2)
@@ -504,7 +509,6 @@ add_lane(struct grid *grid, const struct look *look, const json_t *row)
 	bool leased = state != NULL && strcmp(state, "leased") == 0;
 	struct buf *b;
 
-	grid_row(grid);
 	buf_addi(grid_cell(grid, STYLE_PLAIN), view_integer(row, "lane_id", 0));
 	render_member(grid_cell(grid, STYLE_PLAIN), row, "to", "-");
 	b = grid_cell(grid, STYLE_PLAIN);
@@ -539,76 +543,6 @@ view_lanes(struct buf *b, const struct look *look, const json_t *lanes)
 	    {"TAIL", true, 0},
 	    {"DUE", false, 4},
 	};
-	struct grid grid;
-	size_t i;
 
-	grid_init(&grid, columns, NCOLUMNS(columns));
-	for (i = 0; i < json_array_size(lanes); i++)
-		add_lane(&grid, look, json_array_get(lanes, i));
-	grid_finish(&grid, b, look);
-}
-
-void
-view_users(struct buf *b, const struct look *look, const json_t *users)
-{
-	static const struct grid_column columns[] = {
-	    {"NAME", false, 16},
-	    {"DISPLAY NAME", false, 12},
-	    {"ROLE", false, 0},
-	    {"DEVICES", true, 0},
-	    {"PENDING", true, 0},
-	    {"CREATED", false, 0},
-	};
-	const json_t *row;
-	struct grid grid;
-	size_t i;
-
-	grid_init(&grid, columns, NCOLUMNS(columns));
-	for (i = 0; i < json_array_size(users); i++) {
-		row = json_array_get(users, i);
-		grid_row(&grid);
-		render_member(grid_cell(&grid, STYLE_PLAIN), row, "name", "?");
-		render_member(
-		    grid_cell(&grid, STYLE_PLAIN), row, "display_name", "");
-		if (has_time(row, "disabled_at"))
-			buf_adds(grid_cell(&grid, STYLE_RED), "disabled");
-		else
-			buf_adds(grid_cell(&grid, STYLE_CYAN),
-			    json_is_true(json_object_get(row, "admin"))
-				? "admin"
-				: "");
-		view_count(grid_cell(&grid, STYLE_PLAIN), row, "devices");
-		view_count(grid_cell(&grid, STYLE_PLAIN), row, "pending");
-		human_time(grid_cell(&grid, STYLE_PLAIN), look,
-		    render_time_of(row, "created_at"));
-	}
-	grid_finish(&grid, b, look);
-}
-
-void
-view_audit(struct buf *b, const struct look *look, const json_t *entries)
-{
-	static const struct grid_column columns[] = {
-	    {"WHEN", false, 0},
-	    {"WHO", false, 8},
-	    {"DID", false, 10},
-	    {"TO", false, 12},
-	};
-	const json_t *row;
-	struct grid grid;
-	size_t i;
-
-	grid_init(&grid, columns, NCOLUMNS(columns));
-	for (i = 0; i < json_array_size(entries); i++) {
-		row = json_array_get(entries, i);
-		grid_row(&grid);
-		human_time(grid_cell(&grid, STYLE_PLAIN), look,
-		    render_time_of(row, "at"));
-		render_member(grid_cell(&grid, STYLE_CYAN), row, "actor", "?");
-		render_member(
-		    grid_cell(&grid, STYLE_PLAIN), row, "action", "?");
-		render_member(grid_cell(&grid, STYLE_PLAIN), row, "object", "");
-		render_member(grid_note(&grid, STYLE_DIM), row, "detail", "");
-	}
-	grid_finish(&grid, b, look);
+	view_list(b, look, lanes, &VIEW_TABLE(columns, add_lane));
 }

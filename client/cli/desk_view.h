@@ -36,6 +36,22 @@ void view_due(struct buf *b, const struct look *look, const json_t *json,
 /* Appends "; " if something was appended to ${b} since it had ${from} bytes. */
 void view_sep(struct buf *b, size_t from);
 
+/* A table: its columns, and how an object fills its row. */
+struct view_table {
+	const struct grid_column *columns;
+	int ncolumns;
+	void (*add)(
+	    struct grid *grid, const struct look *look, const json_t *row);
+};
+
+#define VIEW_TABLE(columns, add)                                               \
+	((const struct view_table){                                            \
+	    columns, (int)(sizeof(columns) / sizeof((columns)[0])), add})
+
+/* Appends ${table} with a row for each object of ${list}. */
+void view_list(struct buf *b, const struct look *look, const json_t *list,
+    const struct view_table *table);
+
 /* GET /v1/admin/stats. */
 void view_stats(struct buf *b, const struct look *look, const json_t *stats);
 

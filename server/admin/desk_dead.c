@@ -76,29 +76,27 @@ write_dead(void *arg, const struct desk_dead *dead, struct err *err)
 }
 
 static enum rc
-read_list(struct ask *ask, struct db *db, struct err *err)
+add_rows(struct ask *ask, struct db *db, struct buf *b, int64_t *ret_next,
+    struct err *err)
 {
 	struct list_ask *a = (struct list_ask *)(void *)ask;
 	struct desk_dead_query *q = &a->query;
-	struct buf b = BUF_INIT;
-	int64_t next = 0;
 	enum rc rc;
 
 	rc = desk_resolve(ask, db, &q->names, &q->filter.sender_id,
 	    &q->filter.destination_id, err);
-	if (rc != RC_OK)
-		return (rc == RC_NOT_FOUND ? RC_OK : rc);
-	buf_adds(&b, "{\"dead_letters\":[");
-	rc = store_desk_dead(
-	    db, &q->filter, a->before, a->limit, write_dead, &b, &next, err);
-	if (rc == RC_OK) {
-		buf_addc(&b, ']');
-		desk_next(ask, &b, "before", next);
-		buf_addc(&b, '}');
-		ask_json(ask, 200, &b);
-	}
-	buf_fini(&b);
-	return (rc);
+	return (rc == RC_OK ? store_desk_dead(db, &q->filter, a->before,
+				  a->limit, write_dead, b, ret_next, err)
+			    : rc);
+}
+
+static enum rc
+read_list(struct ask *ask, struct db *db, struct err *err)
+{
+	static const struct desk_list list = {
+	    "dead_letters", "before", add_rows};
+
+	return (desk_list_read(ask, db, &list, err));
 }
 
 void

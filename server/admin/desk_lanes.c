@@ -10,16 +10,6 @@
 
 #define NO_LANE "there is no such lane"
 
-static void
-add_number(struct buf *b, const char *name, int64_t number)
-{
-
-	if (number != 0)
-		jw_int(b, name, number);
-	else
-		jw_null(b, name);
-}
-
 static enum rc
 write_lane(void *arg, const struct desk_lane *l, struct err *err)
 {
@@ -44,7 +34,7 @@ write_lane(void *arg, const struct desk_lane *l, struct err *err)
 	jw_time(b, "lease_until", l->lease_until);
 	jw_int(b, "lease_token", l->lease_token);
 	jw_time(b, "updated_at", l->updated_at);
-	add_number(b, "replay_seq", l->replay_seq);
+	desk_number(b, "replay_seq", l->replay_seq);
 	buf_addc(b, '}');
 	return (RC_OK);
 }
@@ -59,28 +49,26 @@ struct list_ask {
 };
 
 static enum rc
-read_list(struct ask *ask, struct db *db, struct err *err)
+add_rows(struct ask *ask, struct db *db, struct buf *b, int64_t *ret_next,
+    struct err *err)
 {
 	struct list_ask *a = (struct list_ask *)(void *)ask;
-	int64_t nobody, next = 0;
-	struct buf b = BUF_INIT;
+	int64_t nobody;
 	enum rc rc;
 
 	rc = desk_resolve(
 	    ask, db, &a->names, &nobody, &a->filter.destination_id, err);
-	if (rc != RC_OK)
-		return (rc == RC_NOT_FOUND ? RC_OK : rc);
-	buf_adds(&b, "{\"lanes\":[");
-	rc = store_desk_lanes(
-	    db, &a->filter, a->after, a->limit, write_lane, &b, &next, err);
-	if (rc == RC_OK) {
-		buf_addc(&b, ']');
-		desk_next(ask, &b, "after", next);
-		buf_addc(&b, '}');
-		ask_json(ask, 200, &b);
-	}
-	buf_fini(&b);
-	return (rc);
+	return (rc == RC_OK ? store_desk_lanes(db, &a->filter, a->after,
+				  a->limit, write_lane, b, ret_next, err)
+			    : rc);
+}
+
+static enum rc
+read_list(struct ask *ask, struct db *db, struct err *err)
+{
+	static const struct desk_list list = {"lanes", "after", add_rows};
+
+	return (desk_list_read(ask, db, &list, err));
 }
 
 static bool

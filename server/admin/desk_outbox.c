@@ -18,7 +18,6 @@ struct list_ask {
 	struct desk_names names;
 	struct desk_filter filter;
 	int64_t before, limit;
-	struct buf *out;
 };
 
 static enum rc
@@ -35,28 +34,25 @@ list_row(void *arg, const struct desk_row *row, struct err *err)
 }
 
 static enum rc
-read_list(struct ask *ask, struct db *db, struct err *err)
+add_rows(struct ask *ask, struct db *db, struct buf *b, int64_t *ret_next,
+    struct err *err)
 {
 	struct list_ask *a = (struct list_ask *)(void *)ask;
-	struct buf b = BUF_INIT;
-	int64_t next = 0;
 	enum rc rc;
 
 	rc = desk_resolve(ask, db, &a->names, &a->filter.sender_id,
 	    &a->filter.destination_id, err);
-	if (rc != RC_OK)
-		return (rc == RC_NOT_FOUND ? RC_OK : rc);
-	buf_adds(&b, "{\"entries\":[");
-	rc = store_desk_outbox(
-	    db, &a->filter, a->before, a->limit, list_row, &b, &next, err);
-	if (rc == RC_OK) {
-		buf_addc(&b, ']');
-		desk_next(ask, &b, "before", next);
-		buf_addc(&b, '}');
-		ask_json(ask, 200, &b);
-	}
-	buf_fini(&b);
-	return (rc);
+	return (rc == RC_OK ? store_desk_outbox(db, &a->filter, a->before,
+				  a->limit, list_row, b, ret_next, err)
+			    : rc);
+}
+
+static enum rc
+read_list(struct ask *ask, struct db *db, struct err *err)
+{
+	static const struct desk_list list = {"entries", "before", add_rows};
+
+	return (desk_list_read(ask, db, &list, err));
 }
 
 static bool

@@ -144,7 +144,6 @@ struct audit_ask {
 	struct ask ask; /* first */
 	int64_t before, limit;
 	int64_t n, last;
-	bool more;
 	struct buf *out;
 };
 
@@ -156,10 +155,8 @@ take_audit(void *arg, const struct desk_audit *e, struct err *err)
 	struct buf *b = a->out;
 
 	(void)err;
-	if (a->n == a->limit) {
-		a->more = true;
+	if (a->n == a->limit)
 		return (RC_LIMIT);
-	}
 	a->n++;
 	a->last = e->audit_id;
 	jw_comma(b);
@@ -175,25 +172,24 @@ take_audit(void *arg, const struct desk_audit *e, struct err *err)
 }
 
 static enum rc
-read_audit(struct ask *ask, struct db *db, struct err *err)
+add_audit(struct ask *ask, struct db *db, struct buf *b, int64_t *ret_next,
+    struct err *err)
 {
 	struct audit_ask *a = (struct audit_ask *)(void *)ask;
-	struct buf b = BUF_INIT;
 	enum rc rc;
 
-	a->out = &b;
-	buf_adds(&b, "{\"entries\":[");
+	a->out = b;
 	rc = store_desk_audit(db, a->before, a->limit + 1, take_audit, a, err);
-	if (rc == RC_LIMIT)
-		rc = RC_OK;
-	if (rc == RC_OK) {
-		buf_addc(&b, ']');
-		desk_next(ask, &b, "before", a->more ? a->last : 0);
-		buf_addc(&b, '}');
-		ask_json(ask, 200, &b);
-	}
-	buf_fini(&b);
-	return (rc);
+	*ret_next = rc == RC_LIMIT ? a->last : 0;
+	return (rc == RC_LIMIT ? RC_OK : rc);
+}
+
+static enum rc
+read_audit(struct ask *ask, struct db *db, struct err *err)
+{
+	static const struct desk_list list = {"entries", "before", add_audit};
+
+	return (desk_list_read(ask, db, &list, err));
 }
 
 void

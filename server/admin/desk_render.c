@@ -95,7 +95,37 @@ desk_next(struct ask *ask, struct buf *b, const char *cursor, int64_t next)
 	add_link(ask, cursor, text);
 }
 
+enum rc
+desk_list_read(struct ask *ask, struct db *db, const struct desk_list *list,
+    struct err *err)
+{
+	struct buf b = BUF_INIT;
+	int64_t next = 0;
+	enum rc rc;
+
+	buf_addf(&b, "{\"%s\":[", list->name);
+	rc = list->rows(ask, db, &b, &next, err);
+	if (rc == RC_OK) {
+		buf_addc(&b, ']');
+		desk_next(ask, &b, list->cursor, next);
+		buf_addc(&b, '}');
+		ask_json(ask, 200, &b);
+	}
+	buf_fini(&b);
+	return (rc == RC_NOT_FOUND ? RC_OK : rc);
+}
+
 /* ---- rows ---- */
+
+void
+desk_number(struct buf *b, const char *name, int64_t number)
+{
+
+	if (number != 0)
+		jw_int(b, name, number);
+	else
+		jw_null(b, name);
+}
 
 static void
 add_label(struct buf *b, const char *label)
@@ -103,16 +133,6 @@ add_label(struct buf *b, const char *label)
 
 	jw_comma(b);
 	jw_string(b, label, strlen(label));
-}
-
-static void
-add_number(struct buf *b, const char *name, int64_t number)
-{
-
-	if (number != 0)
-		jw_int(b, name, number);
-	else
-		jw_null(b, name);
 }
 
 static void
@@ -149,8 +169,8 @@ desk_row_members(struct buf *b, const struct desk_row *row, const char *count)
 	jw_int(b, "rescue_count", row->rescue_count);
 	add_times(b, row);
 	jw_str(b, "last_error", row->last_error);
-	add_number(b, "lane_id", row->lane_id);
-	add_number(b, "lane_seq", row->lane_seq);
+	desk_number(b, "lane_id", row->lane_id);
+	desk_number(b, "lane_seq", row->lane_seq);
 	jw_member(b, "labels");
 	buf_addc(b, '[');
 	if (pending && row->lane_seq == 0)
