@@ -33,6 +33,7 @@ struct api_options {
 	const char *version;
 	bool registration_open;
 	double rate_limit; /* requests/s a user; 0: off */
+	int max_retries;   /* of a message */
 	int argon2_threads;
 	struct admin *admin; /* for the handlers of server/admin */
 };

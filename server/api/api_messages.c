@@ -49,11 +49,11 @@ static enum rc
 read_replayed(struct ask *ask, struct db *db, struct err *err)
 {
 	struct send_ask *s = (struct send_ask *)(void *)ask;
+	const struct entry_of of = ask_outbox(ask);
 	struct buf b = BUF_INIT;
 	enum rc rc;
 
-	rc = entry_get(
-	    db, ask->who->user_id, &s->item.draft.id, got_entry, &b, err);
+	rc = entry_get(db, &of, &s->item.draft.id, got_entry, &b, err);
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_INTERNAL, "a replayed entry is gone");
 	if (rc == RC_OK)
@@ -167,6 +167,7 @@ add_result(struct buf *b, const struct ask *ask, struct send_item *item,
 static enum rc
 array_answer(struct array_ask *a, struct db *db, struct err *err)
 {
+	const struct entry_of of = ask_outbox(&a->ask);
 	struct buf b = BUF_INIT, entry = BUF_INIT;
 	struct send_item *item;
 	enum rc rc = RC_OK;
@@ -177,8 +178,8 @@ array_answer(struct array_ask *a, struct db *db, struct err *err)
 		item = &a->items[i];
 		buf_reset(&entry);
 		if (item->unit.replayed)
-			rc = entry_get(db, a->ask.who->user_id, &item->draft.id,
-			    got_entry, &entry, err);
+			rc = entry_get(
+			    db, &of, &item->draft.id, got_entry, &entry, err);
 		if (rc == RC_OK)
 			add_result(&b, &a->ask, item,
 			    item->unit.replayed ? &entry : NULL);

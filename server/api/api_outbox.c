@@ -115,12 +115,12 @@ static enum rc
 look_entry(struct poll *poll, struct db *db, bool *ret_tell, struct err *err)
 {
 	struct entry_poll *p = (struct entry_poll *)(void *)poll;
+	const struct entry_of of = ask_outbox(&poll->ask);
 	char tag[ETAG_SIZE];
 	enum rc rc;
 
 	buf_reset(&p->body);
-	rc = entry_get(
-	    db, poll->ask.who->user_id, &p->id, take_entry, &p->body, err);
+	rc = entry_get(db, &of, &p->id, take_entry, &p->body, err);
 	p->found = rc == RC_OK;
 	*ret_tell = true;
 	if (rc == RC_NOT_FOUND || (rc == RC_OK && !buf_ok(&p->body)))
@@ -193,10 +193,11 @@ static enum rc
 read_canceled(struct ask *ask, struct db *db, struct err *err)
 {
 	struct cancel_ask *a = (struct cancel_ask *)(void *)ask;
+	const struct entry_of of = ask_outbox(ask);
 	struct buf b = BUF_INIT;
 	enum rc rc;
 
-	rc = entry_get(db, ask->who->user_id, &a->unit.id, take_entry, &b, err);
+	rc = entry_get(db, &of, &a->unit.id, take_entry, &b, err);
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_INTERNAL, "a canceled entry is gone");
 	if (rc == RC_OK)
@@ -246,11 +247,11 @@ static enum rc
 read_retried(struct ask *ask, struct db *db, struct err *err)
 {
 	struct retry_ask *a = (struct retry_ask *)(void *)ask;
+	const struct entry_of of = ask_outbox(ask);
 	struct buf b = BUF_INIT;
 	enum rc rc;
 
-	rc = entry_get(
-	    db, ask->who->user_id, &a->unit.message, take_entry, &b, err);
+	rc = entry_get(db, &of, &a->unit.message, take_entry, &b, err);
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_INTERNAL, "a retried entry is gone");
 	if (rc == RC_OK)
@@ -383,6 +384,7 @@ take_mid(void *arg, const struct entry_view *e, int64_t mid, struct err *err)
 static enum rc
 list_read(struct list_ask *a, struct db *db, struct err *err)
 {
+	const struct entry_of of = ask_outbox(&a->ask);
 	int64_t chunk;
 	enum rc rc;
 
@@ -390,8 +392,8 @@ list_read(struct list_ask *a, struct db *db, struct err *err)
 	    a->state < 0 && a->label == LABEL_NONE ? a->limit + 1 : SCAN_CHUNK;
 	do {
 		a->in_chunk = 0;
-		rc = entry_list(db, a->ask.who->user_id, a->last_mid, chunk,
-		    list_entry, a, err);
+		rc =
+		    entry_list(db, &of, a->last_mid, chunk, list_entry, a, err);
 	} while (rc == RC_OK && a->in_chunk == chunk && a->scanned < SCAN_MAX);
 	if (rc == RC_OK && a->in_chunk == chunk)
 		a->more = true;
@@ -423,14 +425,15 @@ static enum rc
 read_list(struct ask *ask, struct db *db, struct err *err)
 {
 	struct list_ask *a = (struct list_ask *)(void *)ask;
+	const struct entry_of of = ask_outbox(ask);
 	struct buf b = BUF_INIT;
 	enum rc rc = RC_OK;
 
 	a->out = &b;
 	a->last_mid = INT64_MAX;
 	if (a->has_before)
-		rc = entry_get(db, ask->who->user_id, &a->before, take_mid,
-		    &a->last_mid, err);
+		rc =
+		    entry_get(db, &of, &a->before, take_mid, &a->last_mid, err);
 	if (rc == RC_NOT_FOUND) {
 		ask_problem(ask, PROBLEM_BAD_REQUEST, "",
 		    "parameter \"before\" names no message of yours");

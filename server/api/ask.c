@@ -79,6 +79,13 @@ ask_read(struct ask *ask, ask_read_fn read)
 	}
 }
 
+struct entry_of
+ask_outbox(const struct ask *ask)
+{
+
+	return ((struct entry_of){ask->who->user_id, ask->api->o.max_retries});
+}
+
 bool
 ask_submit(struct ask *ask, struct unit *unit)
 {

@@ -16,6 +16,7 @@
 
 #include "api/api.h"
 #include "base/uuid.h"
+#include "domain/entry.h"
 #include "wire/json.h"
 #include "wire/wire.h"
 
@@ -39,6 +40,9 @@ void *ask_new(struct api *api, struct http_request *req, size_t size);
 
 /* Runs ${read} in a reader's thread. */
 void ask_read(struct ask *ask, ask_read_fn read);
+
+/* Whose outbox it is about: his who asks. */
+struct entry_of ask_outbox(const struct ask *ask);
 
 /* Hands ${unit} to the writer; false: answered. */
 bool ask_submit(struct ask *ask, struct unit *unit);

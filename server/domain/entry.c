@@ -14,7 +14,7 @@
 
 struct loading {
 	struct db *db;
-	int64_t sender_id;
+	const struct entry_of *of;
 	entry_fn each;
 	void *arg;
 	struct store_destination *rows; /* DESTINATIONS_MAX */
@@ -65,7 +65,7 @@ view_entry(void *arg, const struct store_entry *e, struct err *err)
 	rc = store_destinations(l->db, &e->event_id, take_destination, l, err);
 	if (rc == RC_OK && l->n == 0)
 		rc = store_purged_destinations(
-		    l->db, e, l->sender_id, take_destination, l, err);
+		    l->db, e, l->of->sender_id, take_destination, l, err);
 	if (rc != RC_OK)
 		return (rc);
 	memset(&v, 0, sizeof(v));
@@ -73,7 +73,7 @@ view_entry(void *arg, const struct store_entry *e, struct err *err)
 	v.conversation = e->conversation;
 	v.conversation_seq = e->conversation_seq;
 	v.priority = e->priority;
-	v.max_retries = ENTRY_MAX_RETRIES;
+	v.max_retries = l->of->max_retries;
 	v.event_time = e->event_time;
 	v.created_at = e->created_at;
 	v.message = e->message;
@@ -90,40 +90,40 @@ view_entry(void *arg, const struct store_entry *e, struct err *err)
 }
 
 static enum rc
-load(struct db *db, int64_t sender_id, const struct uuid *id, int64_t before,
-    int64_t limit, struct loading *l, struct err *err)
+load(struct db *db, const struct uuid *id, int64_t before, int64_t limit,
+    struct loading *l, struct err *err)
 {
 	enum rc rc;
 
 	l->db = db;
-	l->sender_id = sender_id;
 	l->n = 0;
 	l->rows = mem_alloc(DESTINATIONS_MAX * sizeof(*l->rows));
 	if (l->rows == NULL)
 		return (err_set(err, RC_NO_MEMORY, "entry"));
 	if (id != NULL)
-		rc = store_entry_get(db, sender_id, id, view_entry, l, err);
+		rc = store_entry_get(
+		    db, l->of->sender_id, id, view_entry, l, err);
 	else
 		rc = store_entries(
-		    db, sender_id, before, limit, view_entry, l, err);
+		    db, l->of->sender_id, before, limit, view_entry, l, err);
 	mem_free(l->rows);
 	return (rc);
 }
 
 enum rc
-entry_get(struct db *db, int64_t sender_id, const struct uuid *id,
+entry_get(struct db *db, const struct entry_of *of, const struct uuid *id,
     entry_fn each, void *arg, struct err *err)
 {
-	struct loading l = {.each = each, .arg = arg};
+	struct loading l = {.of = of, .each = each, .arg = arg};
 
-	return (load(db, sender_id, id, 0, 0, &l, err));
+	return (load(db, id, 0, 0, &l, err));
 }
 
 enum rc
-entry_list(struct db *db, int64_t sender_id, int64_t before, int64_t limit,
-    entry_fn each, void *arg, struct err *err)
+entry_list(struct db *db, const struct entry_of *of, int64_t before,
+    int64_t limit, entry_fn each, void *arg, struct err *err)
 {
-	struct loading l = {.each = each, .arg = arg};
+	struct loading l = {.of = of, .each = each, .arg = arg};
 
-	return (load(db, sender_id, NULL, before, limit, &l, err));
+	return (load(db, NULL, before, limit, &l, err));
 }

@@ -10,20 +10,23 @@
 #include "model/outbox.h"
 #include "store/message.h"
 
-/* The failures a message may have before it is given up (sources: 10). */
-#define ENTRY_MAX_RETRIES 10
+/* Whose entries, and what is the same in all of them. */
+struct entry_of {
+	int64_t sender_id;
+	int max_retries; /* of the profile that the server runs with */
+};
 
 /* Gets an entry with its internal id; views are borrowed. */
 typedef enum rc (*entry_fn)(
     void *arg, const struct entry_view *entry, int64_t mid, struct err *err);
 
-/* ${sender_id}'s entry for message ${id}; RC_NOT_FOUND if it is not his. */
-enum rc entry_get(struct db *db, int64_t sender_id, const struct uuid *id,
-    entry_fn each, void *arg, struct err *err) MUST_USE;
+/* The sender's entry for message ${id}; RC_NOT_FOUND if it is not his. */
+enum rc entry_get(struct db *db, const struct entry_of *of,
+    const struct uuid *id, entry_fn each, void *arg, struct err *err) MUST_USE;
 
 /* His entries with internal id below ${before} (INT64_MAX: from the newest),
  * newest first; ${each} sees at most ${limit} of them. */
-enum rc entry_list(struct db *db, int64_t sender_id, int64_t before,
+enum rc entry_list(struct db *db, const struct entry_of *of, int64_t before,
     int64_t limit, entry_fn each, void *arg, struct err *err) MUST_USE;
 
 #endif

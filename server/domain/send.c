@@ -13,7 +13,6 @@
 #include "crypt/crypt.h"
 #include "domain/digest.h"
 #include "domain/domain_internal.h"
-#include "domain/entry.h"
 #include "domain/order.h"
 #include "domain/send.h"
 #include "model/event.h"
@@ -141,7 +140,7 @@ send_unit_view(const struct send_unit *u, struct send_view *ret)
 	e->conversation_seq = u->conversation_seq;
 	e->to = u->recipient;
 	e->priority = m->priority;
-	e->max_retries = ENTRY_MAX_RETRIES;
+	e->max_retries = u->max_retries;
 	e->event_time = e->created_at = u->created_at;
 	e->deliver_at = u->deliver_at;
 	e->expires_at = u->expires_at;
@@ -515,6 +514,7 @@ send_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
 		u = (struct send_unit *)(void *)units[i];
 		clear_answer(u);
 		u->metrics = d->options.metrics;
+		u->max_retries = retry_most(d->options.retry);
 		if (htab_find(d->batch_ids, &u->draft->id) != NULL) {
 			rc = write_rows(tx, err);
 			if (rc != RC_OK)

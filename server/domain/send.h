@@ -36,6 +36,7 @@ struct send_unit {
 	int64_t created_at;
 	int64_t deliver_at;
 	int64_t expires_at;
+	int max_retries; /* of the profile that the server runs with */
 
 	struct metrics *metrics; /* the domain's own */
 

@@ -171,6 +171,14 @@ at_most_files(int64_t wanted)
 	return (n < most ? n : most);
 }
 
+/* How often a message may be refused, as whoever shows one is told. */
+static int
+most_retries(const struct server *s)
+{
+
+	return (retry_most((enum retry_profile)s->config.retry_profile));
+}
+
 /* ---- modules ---- */
 
 static enum rc
@@ -258,6 +266,7 @@ make_workers(struct server *s, struct err *err)
 	    .domain = s->config.domain,
 	    .session_limit = at_most_files(s->config.ws_limit),
 	    .rate_limit = (double)s->config.rate_limit,
+	    .max_retries = most_retries(s),
 	    .admits = on_send,
 	    .admits_arg = s};
 	struct buf origins = BUF_INIT;
@@ -393,8 +402,7 @@ make_api(struct server *s, struct err *err)
 	    .version = PACKAGE_VERSION,
 	    .max_pending = s->config.max_pending,
 	    .max_pending_total = s->config.max_pending_total,
-	    .max_retries =
-		retry_most((enum retry_profile)s->config.retry_profile),
+	    .max_retries = most_retries(s),
 	    .ready = is_ready,
 	    .ready_arg = s,
 	    .watch_ms = s->config.alert_interval_ms};
@@ -408,6 +416,7 @@ make_api(struct server *s, struct err *err)
 	    .epoch = s->epoch,
 	    .domain = s->config.domain,
 	    .version = PACKAGE_VERSION,
+	    .max_retries = most_retries(s),
 	    .registration_open = s->config.registration == REGISTRATION_OPEN,
 	    .rate_limit = (double)s->config.rate_limit,
 	    .argon2_threads = (int)s->config.argon2_threads};

@@ -37,6 +37,7 @@ struct push_options {
 	size_t session_limit;
 	size_t news_limit; /* bytes of news that may wait for the thread */
 	double rate_limit; /* requests/s a user; 0: off */
+	int max_retries;   /* of a message */
 	/* Whether a user may send one more message now; NULL: yes. */
 	bool (*admits)(void *arg, int64_t user_id, int *ret_wait_s);
 	void *admits_arg;

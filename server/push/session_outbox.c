@@ -14,7 +14,7 @@
 struct show_request {
 	struct session_request request; /* first */
 	struct read_job job;
-	int64_t user_id;
+	struct entry_of of;
 	struct entry_change changes[CHANGES_MAX];
 	int n;
 	struct buf frames;
@@ -41,7 +41,7 @@ read_entries(struct read_job *job, struct db *db, struct err *err)
 		jw_str(&r->frames, "event",
 		    outbox_event_name(r->changes[i].event));
 		buf_adds(&r->frames, ",\"entry\":");
-		if (entry_get(db, r->user_id, &id, session_render_entry,
+		if (entry_get(db, &r->of, &id, session_render_entry,
 			&r->frames, err) != RC_OK) {
 			r->frames.len = start;
 			continue;
@@ -87,7 +87,8 @@ session_show_changes(struct session *s)
 	if (r == NULL)
 		return;
 	buf_init(&r->frames, 0);
-	r->user_id = s->member.user_id;
+	r->of.sender_id = s->member.user_id;
+	r->of.max_retries = s->push->options.max_retries;
 	r->n = s->nchanges;
 	memcpy(r->changes, s->changes, sizeof(r->changes));
 	r->job.run = read_entries;

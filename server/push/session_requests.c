@@ -362,9 +362,10 @@ read_replayed(struct read_job *job, struct db *db, struct err *err)
 	struct send_request *r =
 	    (struct send_request *)(void *)((char *)job -
 					    offsetof(struct send_request, job));
+	const struct entry_of of = {r->unit.sender_id, r->unit.max_retries};
 
 	r->rc = db == NULL ? err->rc
-			   : entry_get(db, r->unit.sender_id, &r->draft.id,
+			   : entry_get(db, &of, &r->draft.id,
 				 session_render_entry, &r->entry, err);
 	session_request_back(&r->request);
 }

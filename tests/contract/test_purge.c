@@ -143,7 +143,9 @@ entry_of(struct upkept *k, int64_t sender, const struct uuid *id)
 	struct err err = ERR_INIT;
 	struct seen s = {.state = -1};
 
-	assert_int_equal(entry_get(k->r.db, sender, id, see, &s, &err), RC_OK);
+	assert_int_equal(entry_get(k->r.db, &(struct entry_of){sender, 10}, id,
+			     see, &s, &err),
+	    RC_OK);
 	return (s);
 }
 

@@ -126,10 +126,25 @@ describe('the lifecycle on the way to another server', { skip }, () => {
 		const { ann, peer, to } = await world(t, 'patient', { args: ['--retry-profile', 'relay'] });
 
 		peer.does({ retry: 100 });
-		const { id } = await ann.send(to, 'patience');
+		const ws = await ann.ws({ outbox: true });
+		const { id, max_retries } = await ann.send(to, 'patience');
+		assert.equal(max_retries, 5, 'of the answer to the send');
 		const waits = await entryWhen(ann, id, (e) => e.retry_count === 1, 'it waits for a retry');
 		const delay = time(waits.next_retry_at) - time(waits.last_status_at);
 		assert.ok(delay >= 24_000 && delay <= 36_000, `retry after ${delay} ms`);
+		// The same wherever an entry is shown.
+		const again = { id, to, body: 'patience' };
+		const shown = {
+			entry: waits,
+			listed: (await ann.get('/v1/outbox')).body.entries[0],
+			replayed: (await ann.post('/v1/messages', again)).body,
+			replayedInArray: (await ann.post('/v1/messages', [again])).body[0].entry,
+			frame: (await ws.wait((f) => f.type === 'outbox' && f.entry.id === id, 'the entry as frame')).entry,
+			sent: (await ws.request({ type: 'send', message: again })).entry,
+		};
+		for (const [where, entry] of Object.entries(shown))
+			assert.deepEqual([where, entry.id, entry.max_retries], [where, id, 5]);
+		await ws.close();
 		// Its sender may be less patient.
 		peer.does({});
 		expectStatus(await ann.post(`/v1/outbox/${id}/retry`), 200);
