@@ -64,6 +64,9 @@ CREATE UNIQUE INDEX outbox_pending ON outbox (lane_id, lane_seq)
 -- What lanes to other servers hold: their rows until they are settled for good.
 CREATE UNIQUE INDEX outbox_remote ON outbox (lane_id, lane_seq)
     WHERE dest_kind = 'server' AND lane_seq IS NOT NULL;
+-- How urgent a lane to another server is: one step, however much waits in it.
+CREATE INDEX outbox_urgent ON outbox (lane_id, priority)
+    WHERE dest_kind = 'server' AND state = 'pending' AND lane_seq IS NOT NULL;
 CREATE INDEX outbox_expiry ON outbox (expires_at)
     WHERE dest_kind = 'server' AND state = 'pending';
 CREATE INDEX outbox_sending ON outbox (last_status_at)

@@ -45,6 +45,12 @@ UPDATE outbox_lanes SET next_seq = $2, last_published_seq = $3, due_at = $4,
     lease_token = $9, lease_until = $10, lease_owner = $11, replay_seq = $12
 WHERE lane_id = $1;
 
+-- The highest priority of what waits in a lane to another server.
+-- name: lane_urgency
+SELECT max(o.priority) FROM outbox o
+WHERE o.lane_id = $1 AND o.dest_kind = 'server' AND o.state = 'pending'
+  AND o.lane_seq IS NOT NULL;
+
 -- The fence: whoever holds the lease with this token, and nobody else, may
 -- settle.
 -- name: lane_fence

@@ -120,6 +120,8 @@ take_back(struct taking *t, struct store_row *row, struct err *err)
 		    t->tx, row->sender_id, row->mid, CHANGE_RETRY, err);
 	row->state = OUTBOX_PENDING;
 	row->retry_count++;
+	if (t->lane->lane.priority < row->priority)
+		t->lane->lane.priority = row->priority;
 	return (rc);
 }
 

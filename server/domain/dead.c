@@ -93,6 +93,7 @@ dead_make(struct tx *tx, const struct store_row *row, enum outbox_reason reason,
 	if (rc != RC_OK)
 		return (rc);
 	tally_move(d->tally, row->kind, row->state, dead.state);
+	ledger_lane_fell(d->ledger, lane, row->priority);
 	/* A receipt that dies is counted by its state and no more: nobody
 	 * waits for it. */
 	if (row->kind != EVENT_MESSAGE)

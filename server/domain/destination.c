@@ -131,6 +131,7 @@ lane_rewind(struct tx *tx, int64_t lane_id, int64_t seq, const char *by,
 	if (lane->lane.state == LANE_IDLE) {
 		lane->lane.state = LANE_READY;
 		lane->lane.due_at = 0;
+		lane->lane.priority = PRIORITY_LOW; /* nothing waits */
 	}
 	ledger_lane_touch(d->ledger, lane);
 	(void)snprintf(object, sizeof(object), "%lld", (long long)lane_id);

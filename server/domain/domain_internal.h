@@ -10,6 +10,7 @@
 #include "domain/ledger.h"
 #include "domain/tally.h"
 #include "model/event.h"
+#include "model/message.h"
 #include "store/message.h"
 #include "store/rows.h"
 

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "domain/ledger_internal.h"
+#include "model/message.h"
 #include "store/destination.h"
 
 /* When it holds more objects than this, it starts anew: about 60 MB. */
@@ -662,6 +663,17 @@ ledger_lane_touch(struct ledger *l, struct ledger_lane *lane)
 	lane->dirty = true;
 	lane->next_dirty = l->dirty_lanes;
 	l->dirty_lanes = lane;
+}
+
+void
+ledger_lane_fell(struct ledger *l, struct ledger_lane *lane, int priority)
+{
+
+	if (!ledger_lane_remote(lane) || priority < lane->lane.priority ||
+	    lane->lane.priority == PRIORITY_LOW)
+		return;
+	lane->fell = true;
+	ledger_lane_touch(l, lane);
 }
 
 void

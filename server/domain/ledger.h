@@ -80,6 +80,7 @@ struct ledger_lane {
 	struct store_lane lane;
 	struct ledger_conversation *conversation;
 	struct ledger_user *dest;
+	bool fell; /* its priority may be too high */
 	bool dirty;
 	struct ledger_lane *next_dirty;
 };
@@ -169,8 +170,13 @@ ledger_lane_remote(const struct ledger_lane *lane)
 	return (lane->lane.state != LANE_LOCAL);
 }
 
+/* Something of ${priority} waits no more in ${lane}, which goes on: when
+ * nothing else is as urgent its priority falls, as it is written.  A lane that
+ * is leased is not looked at: who ends its lease says so again. */
+void ledger_lane_fell(struct ledger *l, struct ledger_lane *lane, int priority);
+
 /* Writes the lanes that are dirty, so that statements which look for lanes see
- * them. */
+ * them.  The rows of the outbox must have been written. */
 enum rc ledger_flush_lanes(
     struct ledger *l, struct tx *tx, struct err *err) MUST_USE;
 

@@ -71,6 +71,21 @@ flush_marks(
 	return (store_rows_write(tx->db, r, true, err));
 }
 
+/* One look at an index, and only for a lane that others may see as more urgent
+ * than it is. */
+static enum rc
+weigh(struct ledger_lane *lane, struct tx *tx, struct err *err)
+{
+
+	if (!lane->fell)
+		return (RC_OK);
+	lane->fell = false;
+	if (lane->lane.state != LANE_READY)
+		return (RC_OK);
+	return (store_lane_urgency(
+	    tx->db, lane->lane.lane_id, &lane->lane.priority, err));
+}
+
 enum rc
 ledger_flush_lanes(struct ledger *l, struct tx *tx, struct err *err)
 {
@@ -81,7 +96,9 @@ ledger_flush_lanes(struct ledger *l, struct tx *tx, struct err *err)
 
 	for (lane = l->dirty_lanes; lane != NULL; lane = lane->next_dirty) {
 		r = ledger_lane_remote(lane) ? &l->remote_rows : &l->lane_rows;
-		rc = store_rows_next(tx->db, r, &v, err);
+		rc = weigh(lane, tx, err);
+		if (rc == RC_OK)
+			rc = store_rows_next(tx->db, r, &v, err);
 		if (rc != RC_OK)
 			return (rc);
 		store_lane_values(&lane->lane, tx->now_ms, v);

@@ -43,6 +43,7 @@ rescue_lane(struct tx *tx, int64_t lane_id, bool charge, struct err *err)
 	struct domain *d = domain_of(tx);
 	struct store_row rows[PARCEL_LANE_ROWS];
 	struct ledger_lane *lane;
+	int back = PRIORITY_LOW;
 	size_t i, n;
 	enum rc rc;
 
@@ -54,8 +55,10 @@ rescue_lane(struct tx *tx, int64_t lane_id, bool charge, struct err *err)
 		    tx->db, lane_id, rows, PARCEL_LANE_ROWS, &n, err);
 	if (rc != RC_OK)
 		return (rc);
-	for (i = 0; i < n && rc == RC_OK; i++)
+	for (i = 0; i < n && rc == RC_OK; i++) {
 		rc = rescue_row(tx, &rows[i], charge, err);
+		back = rows[i].priority > back ? rows[i].priority : back;
+	}
 	FAULT("rescue.rows.after");
 	/* The cursor stands before all of them: it moves when they are
 	 * settled. */
@@ -64,6 +67,8 @@ rescue_lane(struct tx *tx, int64_t lane_id, bool charge, struct err *err)
 	lane->lane.lease_owner[0] = '\0';
 	lane->lane.state = LANE_READY;
 	lane->lane.due_at = 0;
+	if (back < lane->lane.priority)
+		ledger_lane_fell(d->ledger, lane, lane->lane.priority);
 	ledger_lane_touch(d->ledger, lane);
 	if (rc == RC_OK)
 		rc = wake_lane(tx, lane, lane->lane.priority, err);

@@ -27,6 +27,7 @@ struct run {
 
 	int64_t held; /* the first place that is not settled; 0: none */
 	int64_t due;  /* when it is; 0: now */
+	int back;     /* the highest priority of what waits again */
 };
 
 static const char *const outcomes[ANSWERS] = {
@@ -69,12 +70,23 @@ hold(struct run *r, const struct parcel_item *item, int64_t due)
 	r->due = due;
 }
 
+/* The row waits again. */
+static void
+wait_again(struct run *r, const struct parcel_item *item, int64_t due)
+{
+
+	tally_move(domain_of(r->tx)->tally, item->row.kind, OUTBOX_SENDING,
+	    OUTBOX_PENDING);
+	if (r->back < item->row.priority)
+		r->back = item->row.priority;
+	hold(r, item, due);
+}
+
 /* Back to where it was, charged for nothing. */
 static enum rc
 put_off(struct run *r, const struct parcel_item *item, const char *outcome,
     const char *error, struct err *err)
 {
-	struct domain *d = domain_of(r->tx);
 	const struct store_back back = {
 	    item->row.id, item->row.retry_count, 0, error};
 	enum rc rc;
@@ -82,8 +94,7 @@ put_off(struct run *r, const struct parcel_item *item, const char *outcome,
 	rc = end_attempt(r, item, outcome, error, err);
 	if (rc == RC_OK)
 		rc = store_remote_back(r->tx->db, &back, r->tx->now_ms, err);
-	tally_move(d->tally, item->row.kind, OUTBOX_SENDING, OUTBOX_PENDING);
-	hold(r, item, 0);
+	wait_again(r, item, 0);
 	return (rc);
 }
 
@@ -166,8 +177,7 @@ refused(struct run *r, const struct parcel_item *item, struct err *err)
 				item->retry_after_ms,
 				r->random + (uint32_t)item->row.lane_seq);
 	rc = store_remote_back(r->tx->db, &back, r->tx->now_ms, err);
-	tally_move(d->tally, item->row.kind, OUTBOX_SENDING, OUTBOX_PENDING);
-	hold(r, item, back.next_retry_at);
+	wait_again(r, item, back.next_retry_at);
 	if (rc != RC_OK || item->row.kind != EVENT_MESSAGE)
 		return (rc);
 	tally_add(d->tally, TOTAL_EVER_RETRIED, 1);
@@ -246,6 +256,9 @@ move_on(struct run *r)
 								    : LANE_IDLE;
 	if (l->state == LANE_IDLE)
 		l->due_at = 0;
+	else if (r->back < l->priority)
+		ledger_lane_fell(
+		    domain_of(r->tx)->ledger, r->lane, l->priority);
 }
 
 static enum rc
@@ -303,6 +316,7 @@ settle_one(struct tx *tx, struct settle_unit *u, struct err *err)
 		r.items = &p->items[i];
 		r.n = k - i;
 		r.random = u->random;
+		r.back = PRIORITY_LOW;
 		rc = settle_lane(&r, &u->fenced, err);
 	}
 	if (rc == RC_OK)

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "model/message.h"
 #include "schema/sql.h"
 #include "store/lane.h"
 
@@ -251,6 +252,25 @@ store_lanes_far(struct db *db, int64_t beyond_ms, bool *ret, struct err *err)
 	rc = run_least(db, SQL_LANES_FAR, &v, 1, &due, err);
 	*ret = due != 0;
 	return (rc);
+}
+
+static enum rc
+take_urgency(void *arg, const struct db_row *row, struct err *err)
+{
+
+	(void)err;
+	*(int *)arg =
+	    db_row_null(row, 0) ? PRIORITY_LOW : (int)db_row_i64(row, 0);
+	return (RC_OK);
+}
+
+enum rc
+store_lane_urgency(struct db *db, int64_t lane_id, int *ret, struct err *err)
+{
+	const struct db_val v = db_v_i64(lane_id);
+
+	return (
+	    db_run(db, SQL_LANE_URGENCY, &v, 1, take_urgency, ret, NULL, err));
 }
 
 enum rc

@@ -97,6 +97,11 @@ enum rc store_lanes_ready(struct db *db, int64_t destination_id, int priority,
 enum rc store_lanes_ready_next(struct db *db, int64_t destination_id,
     int64_t *ret, struct err *err) MUST_USE;
 
+/* The highest priority of what waits in a lane to another server, PRIORITY_LOW
+ * when nothing does. */
+enum rc store_lane_urgency(
+    struct db *db, int64_t lane_id, int *ret, struct err *err) MUST_USE;
+
 /* The fence: ends the lease of a lane if ${token} is still its token.
  * RC_CONFLICT (without a text): somebody else has it. */
 enum rc store_lane_fence(struct db *db, int64_t lane_id, int64_t token,

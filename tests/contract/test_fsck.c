@@ -98,7 +98,7 @@ test_sound(void **state)
 	assert_int_equal(report.census.outbox_rows, 8 + 3);
 	/* Both sides of six, the copy of one that waits, and those three. */
 	assert_int_equal(report.census.events, 2 * 6 + 1 + 3);
-	assert_int_equal(report.kinds, 17);
+	assert_int_equal(report.kinds, 18);
 	rig_close(&r);
 }
 
@@ -188,6 +188,13 @@ static const struct damage {
      "UPDATE outbox SET dest_kind='server' WHERE state='pending' AND lane_seq "
      "NOTNULL",
 	"waits, and nobody will look for it: outbox row "},
+    {"UPDATE outbox_lanes SET state='ready', tail_seq=9, priority=1 WHERE "
+     "lane_id=(SELECT lane_id FROM outbox WHERE state='pending' AND lane_seq "
+     "NOTNULL);"
+     "UPDATE outbox SET dest_kind='server' WHERE state='pending' AND lane_seq "
+     "NOTNULL",
+	"its lane is not as urgent as what waits in it: lane 4 has priority 1, "
+	"the highest in it is 0"},
     {"UPDATE devices SET acked_seq=100 WHERE user_id=2",
 	"a mark beyond what there is: device 2 has acked 100, the inbox of "
 	"user 2 ends before"},

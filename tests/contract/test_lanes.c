@@ -1,0 +1,592 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Lanes to other servers, claimed and settled by hand: a lane is as urgent as
+ * the most urgent of what waits in it, whatever happens to that.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "contract/rig.h"
+#include "domain/claim.h"
+#include "domain/desk.h"
+#include "domain/settle.h"
+
+#define PEOPLE 3
+#define FARS 2
+#define PARCELS 4
+#define LEASE_MS 60000
+
+static const char *const fars[FARS] = {"a.example", "b.example"};
+
+static struct rig rig;
+static struct parcel parcels[PARCELS];
+static struct uuid ids[4096];
+static size_t nids;
+
+/* ---- statements, counted ---- */
+
+static int looks; /* at how urgent a lane is */
+
+static int
+on_statement(unsigned kind, void *arg, void *stmt, void *text)
+{
+
+	(void)kind;
+	(void)arg;
+	(void)text;
+	if (strncmp(sqlite3_sql(stmt), "SELECT max(o.priority)", 22) == 0)
+		looks++;
+	return (0);
+}
+
+/* Of each connection that is opened from now on. */
+static int
+watch(sqlite3 *db, char **error, const void *api)
+{
+
+	(void)error;
+	(void)api;
+	return (sqlite3_trace_v2(db, SQLITE_TRACE_STMT, on_statement, NULL));
+}
+
+/* ---- verbs ---- */
+
+static void
+run(struct unit *unit)
+{
+
+	assert_int_equal(writer_submit(rig.writer, unit), RC_OK);
+	assert_int_equal(writer_run_once(rig.writer), 1);
+	assert_int_equal(unit->rc, RC_OK);
+}
+
+static void
+send_finished(struct send_unit *u)
+{
+
+	(void)u;
+}
+
+static void
+send_far(int64_t from, const char *to, int priority, int64_t deliver_at)
+{
+	struct message_draft draft = {0};
+	struct send_unit u;
+
+	draft.has_id = true;
+	draft.id = uuid_gen_next(&rig.ids);
+	draft.to = (struct span){"ann", 3};
+	draft.body = (struct span){"hello", 5};
+	draft.priority = priority;
+	draft.deliver_at_ms = deliver_at;
+	memset(&u, 0, sizeof(u));
+	send_unit_init(&u);
+	u.finish = send_finished;
+	assert_true(send_unit_ask(&u, from, &draft, "localhost"));
+	(void)snprintf(u.to, sizeof(u.to), "%s", to);
+	run(&u.unit);
+	assert_int_equal(u.refusal.problem, PROBLEM_NONE);
+	assert_true(nids < sizeof(ids) / sizeof(ids[0]));
+	ids[nids++] = draft.id;
+}
+
+static void
+claim_finished(struct claim_unit *u)
+{
+
+	(void)u;
+}
+
+/* What ${far} may be sent, at most ${most}, of ${priority} first. */
+static struct parcel *
+claim_far(struct parcel *p, const char *far, size_t most, int priority)
+{
+	struct claim_unit u;
+	char sql[96];
+
+	(void)snprintf(sql, sizeof(sql),
+	    "SELECT destination_id FROM destinations WHERE name = '%s'", far);
+	buf_fini(&p->text);
+	memset(p, 0, sizeof(*p));
+	buf_init(&p->text, 0);
+	p->destination_id = rig_number(&rig, sql);
+	claim_unit_init(&u);
+	u.parcel = p;
+	u.most = most;
+	u.priority = priority;
+	u.lease_ms = LEASE_MS;
+	u.owner = "test";
+	u.finish = claim_finished;
+	run(&u.unit);
+	return (p);
+}
+
+static void
+settle_finished(struct settle_unit *u)
+{
+
+	(void)u;
+}
+
+/* Writes down the answers of ${p}, which is empty then; how many of its lanes
+ * somebody else had. */
+static size_t
+settle_far(struct parcel *p)
+{
+	struct settle_unit u;
+
+	settle_unit_init(&u);
+	u.parcel = p;
+	u.random = 200;
+	u.finish = settle_finished;
+	run(&u.unit);
+	p->n = 0;
+	return (u.fenced);
+}
+
+/* The same answer to all of it. */
+static size_t
+answer_far(struct parcel *p, enum answer answer)
+{
+	size_t i;
+
+	p->reached = answer != ANSWER_NONE;
+	for (i = 0; i < p->n; i++)
+		p->items[i].answer = answer;
+	return (settle_far(p));
+}
+
+static void
+rescue_finished(struct rescue_unit *u)
+{
+
+	(void)u;
+}
+
+static size_t
+rescue_far(bool all)
+{
+	struct rescue_unit u;
+
+	rescue_unit_init(&u);
+	u.all = all;
+	u.expire = true;
+	u.finish = rescue_finished;
+	run(&u.unit);
+	return (u.rescued);
+}
+
+static void
+desk_finished(struct desk_unit *u)
+{
+
+	(void)u;
+}
+
+static bool
+do_desk(struct desk_unit *u)
+{
+
+	u->finish = desk_finished;
+	run(&u->unit);
+	return (u->refusal.problem == PROBLEM_NONE);
+}
+
+static bool
+do_desk_message(enum desk_op op, const struct uuid *id)
+{
+	struct desk_unit u;
+
+	desk_unit_init(&u, op, "op");
+	u.message = *id;
+	return (do_desk(&u));
+}
+
+static bool
+rewind_lane(int64_t lane, int64_t seq)
+{
+	struct desk_unit u;
+
+	desk_unit_init(&u, DESK_REWIND, "op");
+	u.lane_id = lane;
+	u.number = seq;
+	return (do_desk(&u));
+}
+
+static int64_t
+lane_priority(void)
+{
+
+	return (rig_number(
+	    &rig, "SELECT priority FROM outbox_lanes WHERE state <> 'local'"));
+}
+
+/* ---- a world ---- */
+
+static int
+open_rig(void **state)
+{
+
+	(void)state;
+	nids = 0;
+	looks = 0;
+	memset(parcels, 0, sizeof(parcels));
+	assert_int_equal(
+	    sqlite3_auto_extension((void (*)(void))watch), SQLITE_OK);
+	rig_open(&rig);
+	(void)rig_user(&rig, "ann", NULL);
+	(void)rig_user(&rig, "ben", NULL);
+	(void)rig_user(&rig, "cyd", NULL);
+	return (0);
+}
+
+static int
+close_rig(void **state)
+{
+	size_t i;
+
+	(void)state;
+	(void)sqlite3_cancel_auto_extension((void (*)(void))watch);
+	for (i = 0; i < PARCELS; i++)
+		buf_fini(&parcels[i].text);
+	rig_close(&rig);
+	return (0);
+}
+
+/* ---- priorities: examples ---- */
+
+/* What was urgent has gone: what is left is not. */
+static void
+test_falls(void **state)
+{
+	struct parcel *p = &parcels[0];
+
+	(void)state;
+	send_far(1, "bob@a.example", PRIORITY_HIGH, 0);
+	send_far(1, "bob@a.example", PRIORITY_NORMAL, 0);
+	send_far(1, "bob@a.example", PRIORITY_LOW, 0);
+	assert_int_equal(lane_priority(), PRIORITY_HIGH);
+	assert_int_equal(claim_far(p, "a.example", 1, 0)->n, 1);
+	assert_int_equal(answer_far(p, ANSWER_ACCEPTED), 0);
+	assert_int_equal(lane_priority(), PRIORITY_NORMAL);
+	/* Refused and put off it still waits. */
+	assert_int_equal(claim_far(p, "a.example", 1, 0)->n, 1);
+	assert_int_equal(answer_far(p, ANSWER_RETRYABLE), 0);
+	assert_int_equal(lane_priority(), PRIORITY_NORMAL);
+	/* Canceled it does not. */
+	assert_int_equal(
+	    rig_cancel(&rig, 1, &ids[1]).refusal.problem, PROBLEM_NONE);
+	assert_int_equal(lane_priority(), PRIORITY_LOW);
+	/* Another comes. */
+	send_far(1, "bob@a.example", PRIORITY_HIGH, 0);
+	assert_int_equal(lane_priority(), PRIORITY_HIGH);
+	/* It is discarded. */
+	assert_true(do_desk_message(DESK_DISCARD, &ids[3]));
+	assert_int_equal(lane_priority(), PRIORITY_LOW);
+	rig_check_promises(&rig);
+}
+
+/* While a lane is leased what waits in it may change: whoever ends the lease
+ * looks. */
+static void
+test_leased(void **state)
+{
+	struct parcel *p = &parcels[0];
+
+	(void)state;
+	send_far(1, "bob@a.example", PRIORITY_LOW, 0);
+	send_far(1, "bob@a.example", PRIORITY_HIGH, 0);
+	assert_int_equal(claim_far(p, "a.example", 1, 0)->n, 1);
+	(void)rig_cancel(&rig, 1, &ids[1]);
+	clk_fake_advance(&rig.clk, LEASE_MS + 1);
+	assert_int_equal(rescue_far(false), 1);
+	assert_int_equal(lane_priority(), PRIORITY_LOW);
+	/* And the same, settled as refused. */
+	send_far(1, "bob@a.example", PRIORITY_HIGH, 0);
+	assert_int_equal(claim_far(p, "a.example", 1, 0)->n, 1);
+	assert_int_equal(lane_priority(), PRIORITY_HIGH);
+	(void)rig_cancel(&rig, 1, &ids[2]);
+	(void)answer_far(p, ANSWER_RETRYABLE);
+	assert_int_equal(lane_priority(), PRIORITY_LOW);
+	rig_check_promises(&rig);
+}
+
+/* A message for later is no reason to hurry before its time. */
+static void
+test_scheduled(void **state)
+{
+
+	(void)state;
+	send_far(1, "bob@a.example", PRIORITY_LOW, 0);
+	send_far(1, "bob@a.example", PRIORITY_HIGH, rig.clk.wall_ms + 60000);
+	send_far(1, "bob@a.example", PRIORITY_NORMAL, 0);
+	assert_int_equal(lane_priority(), PRIORITY_NORMAL);
+	(void)rig_cancel(&rig, 1, &ids[2]);
+	assert_int_equal(lane_priority(), PRIORITY_LOW);
+	clk_fake_advance(&rig.clk, 60000);
+	assert_int_equal(rig_release(&rig), 1);
+	assert_int_equal(lane_priority(), PRIORITY_HIGH);
+	rig_check_promises(&rig);
+}
+
+/* Whoever owes an answer does not wait, until its time is up. */
+static void
+test_later(void **state)
+{
+	struct parcel *p = &parcels[0];
+
+	(void)state;
+	send_far(1, "bob@a.example", PRIORITY_HIGH, 0);
+	send_far(1, "bob@a.example", PRIORITY_LOW, 0);
+	assert_int_equal(claim_far(p, "a.example", 1, 0)->n, 1);
+	(void)answer_far(p, ANSWER_LATER);
+	assert_int_equal(lane_priority(), PRIORITY_LOW);
+	assert_int_equal(claim_far(p, "a.example", 1, 0)->n, 0);
+	clk_fake_advance(&rig.clk, 60001);
+	assert_int_equal(claim_far(p, "a.example", 1, 0)->n, 1);
+	(void)answer_far(p, ANSWER_RETRYABLE);
+	assert_int_equal(lane_priority(), PRIORITY_HIGH);
+	rig_check_promises(&rig);
+}
+
+/* What is offered again after a rewind is nothing that waits. */
+static void
+test_rewound(void **state)
+{
+	struct parcel *p = &parcels[0];
+
+	(void)state;
+	send_far(1, "bob@a.example", PRIORITY_HIGH, 0);
+	assert_int_equal(claim_far(p, "a.example", 1, 0)->n, 1);
+	(void)answer_far(p, ANSWER_ACCEPTED);
+	assert_true(rewind_lane(1, 1));
+	assert_int_equal(lane_priority(), PRIORITY_LOW);
+	send_far(1, "bob@a.example", PRIORITY_NORMAL, 0);
+	assert_int_equal(lane_priority(), PRIORITY_NORMAL);
+	rig_check_promises(&rig);
+}
+
+/* The looks that it costs: none when a lane is empty then, none when nothing
+ * can have fallen, one a parcel when more of it waits. */
+static void
+test_looks(void **state)
+{
+	struct parcel *p = &parcels[0];
+	int i;
+
+	(void)state;
+	for (i = 0; i < 10; i++)
+		send_far(1, "bob@a.example", PRIORITY_NORMAL, 0);
+	(void)claim_far(p, "a.example", 50, 0);
+	(void)answer_far(p, ANSWER_RETRYABLE);
+	assert_int_equal(looks, 0); /* as urgent as before */
+	clk_fake_advance(&rig.clk, 60000);
+	(void)claim_far(p, "a.example", 50, 0);
+	(void)answer_far(p, ANSWER_ACCEPTED);
+	assert_int_equal(looks, 1); /* nine wait */
+	(void)claim_far(p, "a.example", 50, 0);
+	assert_int_equal(p->n, 9);
+	(void)answer_far(p, ANSWER_ACCEPTED);
+	assert_int_equal(looks, 1); /* empty */
+	for (i = 0; i < 10; i++)
+		send_far(1, "bob@a.example", PRIORITY_LOW, 0);
+	(void)claim_far(p, "a.example", 5, 0);
+	(void)answer_far(p, ANSWER_ACCEPTED);
+	assert_int_equal(looks, 1); /* it cannot be less urgent */
+	/* Many taken out in one unit: one look. */
+	send_far(2, "bob@a.example", PRIORITY_LOW, 0);
+	for (i = 0; i < 10; i++)
+		send_far(2, "bob@a.example", PRIORITY_NORMAL, 0);
+	clk_fake_advance(&rig.clk, INT64_C(6) * 86400 * 1000);
+	looks = 0;
+	(void)rescue_far(false);
+	assert_int_equal(looks, 1);
+	assert_int_equal(
+	    rig_number(
+		&rig, "SELECT count(*) FROM outbox WHERE state = 'pending'"),
+	    0);
+	rig_check_promises(&rig);
+}
+
+/* ---- priorities: a property ---- */
+
+static struct {
+	int sends, claims, settles, cancels, discards, requeues, rescues,
+	    rewinds, releases, fenced, falls;
+} did;
+
+static uint64_t
+dice(uint64_t bound)
+{
+
+	return (rnd_below(&rig.rnd.rnd, bound));
+}
+
+static int
+some_priority(void)
+{
+
+	return ((int)dice(3) - 1);
+}
+
+static void
+send_some(void)
+{
+	char to[32];
+
+	(void)snprintf(to, sizeof(to), "%s@%s", dice(2) == 0 ? "bob" : "dan",
+	    fars[dice(FARS)]);
+	send_far(1 + (int64_t)dice(PEOPLE), to, some_priority(),
+	    dice(8) == 0 ? rig.clk.wall_ms + 1000 + (int64_t)dice(5000) : 0);
+	did.sends++;
+}
+
+static void
+claim_some(struct parcel *p)
+{
+
+	if (p->n > 0 ||
+	    rig_number(&rig, "SELECT count(*) FROM destinations") < 2 + FARS)
+		return;
+	did.claims +=
+	    claim_far(p, fars[dice(FARS)], 1 + dice(6), some_priority())->n > 0;
+}
+
+static void
+settle_some(struct parcel *p)
+{
+	size_t i;
+
+	if (p->n == 0)
+		return;
+	p->reached = dice(5) > 0;
+	for (i = 0; i < p->n; i++)
+		p->items[i].answer =
+		    dice(2) == 0 ? ANSWER_ACCEPTED : (enum answer)dice(ANSWERS);
+	did.fenced += (int)settle_far(p);
+	did.settles++;
+}
+
+static void
+desk_some(void)
+{
+	const struct uuid *id = &ids[dice(nids)];
+	int64_t lane = rig_number(&rig,
+	    "SELECT lane_id FROM outbox_lanes WHERE state <> 'local' "
+	    "ORDER BY (next_seq * 7) % 5 LIMIT 1");
+
+	switch (dice(5)) {
+	case 0:
+		did.discards += do_desk_message(DESK_DISCARD, id);
+		break;
+	case 1:
+		did.rewinds += rewind_lane(lane, 1);
+		break;
+	case 2:
+	case 3:
+		did.requeues += do_desk_message(DESK_RETRY, id);
+		break;
+	default:
+		did.cancels += rig_cancel(&rig, 1 + (int64_t)dice(PEOPLE), id)
+				   .refusal.problem == PROBLEM_NONE;
+	}
+}
+
+static void
+act(void)
+{
+	struct parcel *p = &parcels[dice(PARCELS)];
+
+	switch (dice(10)) {
+	case 0:
+	case 1:
+	case 2:
+		send_some();
+		break;
+	case 3:
+	case 4:
+		claim_some(p);
+		break;
+	case 5:
+	case 6:
+		settle_some(p);
+		break;
+	case 7:
+		if (nids > 0)
+			desk_some();
+		break;
+	case 8:
+		clk_fake_advance(&rig.clk, (int64_t)dice(20000));
+		did.releases += (int)rig_release(&rig);
+		break;
+	default:
+		if (dice(10) == 0)
+			did.rescues += (int)rescue_far(dice(2) == 0);
+	}
+}
+
+static int64_t
+sum_of_priorities(void)
+{
+
+	return (rig_number(&rig,
+	    "SELECT coalesce(sum(priority), 0) FROM outbox_lanes "
+	    "WHERE state = 'ready'"));
+}
+
+/* After each step each lane that is ready is exactly as urgent as the most
+ * urgent of what waits in it; and fsck agrees at the end. */
+static void
+test_urgency(void **state)
+{
+	static const char wrong[] =
+	    "SELECT count(*) FROM outbox_lanes l WHERE l.state = 'ready' AND "
+	    "l.priority <> coalesce((SELECT max(priority) FROM outbox o WHERE "
+	    "o.lane_id = l.lane_id AND o.state = 'pending' AND o.lane_seq > 0"
+	    "), -1)";
+	int64_t before;
+	int i;
+
+	(void)state;
+	for (i = 0; i < 6000; i++) {
+		before = sum_of_priorities();
+		act();
+		if (rig_number(&rig, wrong) != 0)
+			fail_msg("wrong after step %d", i);
+		did.falls += sum_of_priorities() < before;
+		if (i % 500 == 0)
+			rig_check_promises(&rig);
+	}
+	rig_check_promises(&rig);
+	print_message("# sends %d, claims %d, settles %d, fenced %d, cancels "
+		      "%d, discards %d, requeues %d, rescues %d, rewinds %d, "
+		      "releases %d, falls %d, looks %d\n",
+	    did.sends, did.claims, did.settles, did.fenced, did.cancels,
+	    did.discards, did.requeues, did.rescues, did.rewinds, did.releases,
+	    did.falls, looks);
+	assert_true(did.sends > 0 && did.claims > 0 && did.settles > 0 &&
+		    did.fenced > 0 && did.cancels > 0 && did.discards > 0 &&
+		    did.requeues > 0 && did.rescues > 0 && did.rewinds > 0 &&
+		    did.releases > 0 && did.falls > 0 && looks > 0);
+}
+
+int
+main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_rig, close_rig)
+	const struct CMUnitTest tests[] = {
+	    TEST(test_falls),
+	    TEST(test_leased),
+	    TEST(test_scheduled),
+	    TEST(test_later),
+	    TEST(test_rewound),
+	    TEST(test_looks),
+	    TEST(test_urgency),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}
