@@ -72,8 +72,8 @@ struct parcel {
 	/* Answered: the destination as a whole.  false: it could not be
 	 * reached, or said nothing that can be read; no item has an answer. */
 	bool reached;
-	int status;             /* of HTTP; 0: none */
-	int64_t retry_after_ms; /* 0: it did not say */
+	int status;                    /* of HTTP; 0: none */
+	int64_t retry_after_ms;        /* 0: it did not say */
 	char error[PARCEL_ERROR_SIZE]; /* "": the status says it */
 
 	void (*finish)(struct parcel *parcel); /* called once, by the carrier */
