@@ -245,6 +245,8 @@ CREATE INDEX outbox_scheduled_by ON outbox (sender_id)
     WHERE state = 'pending' AND lane_seq IS NULL;
 CREATE UNIQUE INDEX outbox_remote ON outbox (lane_id, lane_seq)
     WHERE dest_kind = 'server' AND lane_seq IS NOT NULL;
+CREATE INDEX outbox_urgent ON outbox (lane_id, priority)
+    WHERE dest_kind = 'server' AND state = 'pending' AND lane_seq IS NOT NULL;
 CREATE INDEX outbox_expiry ON outbox (expires_at)
     WHERE dest_kind = 'server' AND state = 'pending';
 CREATE INDEX outbox_sending ON outbox (last_status_at)

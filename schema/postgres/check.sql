@@ -163,6 +163,18 @@ WHERE o.lane_seq IS NOT NULL AND o.dest_kind = 'server' AND (
     OR (o.state = 'sending' AND l.state <> 'leased'))
 LIMIT $1;
 
+-- A lane to another server is as urgent as the most urgent of what waits in it
+-- (one that is leased is weighed when its lease ends).
+-- name: check_urgency
+SELECT 'lane ' || w.lane_id || ' has priority ' || w.priority ||
+    ', the highest in it is ' || w.highest
+FROM (SELECT l.lane_id, l.priority, coalesce((SELECT max(o.priority)
+	FROM outbox o WHERE o.lane_id = l.lane_id AND o.dest_kind = 'server'
+	AND o.state = 'pending' AND o.lane_seq IS NOT NULL), -1) AS highest
+    FROM outbox_lanes l WHERE l.state = 'ready') AS w
+WHERE w.priority <> w.highest
+LIMIT $1;
+
 -- name: check_state
 SELECT 'outbox row ' || id || ' is ' || state || ', sent at ' ||
     coalesce(CAST(sent_at AS TEXT), 'no time') || ', acked at ' ||

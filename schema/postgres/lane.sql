@@ -49,6 +49,12 @@ FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[],
         tail_seq, priority, lease_token, lease_until, lease_owner, replay_seq)
 WHERE l.lane_id = r.lane_id;
 
+-- The highest priority of what waits in a lane to another server.
+-- name: lane_urgency
+SELECT max(o.priority) FROM outbox o
+WHERE o.lane_id = $1 AND o.dest_kind = 'server' AND o.state = 'pending'
+  AND o.lane_seq IS NOT NULL;
+
 -- The fence: whoever holds the lease with this token, and nobody else, may
 -- settle.
 -- name: lane_fence
