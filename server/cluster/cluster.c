@@ -13,6 +13,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/fault.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "cluster/cluster_internal.h"
@@ -105,6 +106,8 @@ hear(void *arg, const char *text)
 	struct inbound in;
 	size_t i;
 
+	if (FAULT_FAILS("cluster.note"))
+		return;
 	inbound_read(text, &in);
 	if (in.node == c->options.node_id) {
 		news_free(in.news);

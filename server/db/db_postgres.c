@@ -90,7 +90,8 @@ fail_result(struct db_postgres *p, const PGresult *result, const char *what,
 	if (text == NULL)
 		text = PQerrorMessage(p->conn);
 	rc = rc_of(state);
-	p->again = strncmp(state, "40", 2) == 0;
+	/* A row that another transaction has just made will be found. */
+	p->again = strncmp(state, "40", 2) == 0 || rc == RC_EXISTS;
 	(void)err_set(
 	    err, rc, "%s: %.*s (PostgreSQL %s)", what, line(text), text, state);
 	/* What the server says while it leaves, or has become a standby. */

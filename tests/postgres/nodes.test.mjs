@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+//
+// Three nodes on one PostgreSQL: what one accepts another delivers and pushes;
+// receipts come back, tokens end everywhere; notes between nodes may be lost;
+// nodes die and others go on; and whatever they do at the same time, every
+// inbox is whole and in order, and fsck finds nothing.
+
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+
+import { contiguous } from '../e2e/expect.mjs';
+import {
+	Server, User, Ws, TWINBOXD, eventually, expectStatus, killAll, run, tempDir, users,
+} from '../e2e/harness.mjs';
+import { Cluster } from './cluster.mjs';
+
+const FAULTS = process.env.TWINBOXD_FAULTS && path.resolve(process.env.TWINBOXD_FAULTS);
+const skipFaults = FAULTS || process.env.TWINBOX_FAULTS_REQUIRED ? false :
+	'TWINBOXD_FAULTS names no build with --enable-faults';
+
+let cluster;
+let databases = 0;
+
+before(async () => {
+	cluster = await new Cluster().start();
+});
+after(async () => {
+	await killAll();
+	await cluster?.remove();
+});
+
+/** ${n} nodes on a database of their own, started together. */
+async function nodes(t, n, options = () => ({}))
+{
+	const url = await cluster.createDatabase(`nodes_${++databases}`);
+	const list = Array.from({ length: n }, (_, i) => new Server({
+		...options(i), args: ['--db', url, ...options(i).args ?? []] }));
+
+	await Promise.all(list.map((node) => node.start()));
+	t.after(() => Promise.all(list.map((node) => node.running && node.stop())));
+	list.url = url;
+	return list;
+}
+
+/** ${user}, but asking ${node}. */
+const at = (user, node) => new User(node, user.name, user.token, user.device_name);
+
+async function connected(user, node, more = {})
+{
+	const ws = new Ws(node, { token: user.token });
+
+	await ws.opened();
+	ws.welcome = await ws.hello(more);
+	await ws.type('caught_up');
+	return ws;
+}
+
+/** Ends the token that ${user} has, at ${node}. */
+async function revoke(user, node)
+{
+	const here = at(user, node);
+	const { devices } = expectStatus(await here.get('/v1/tokens'), 200).body;
+
+	expectStatus(await here.delete(`/v1/tokens/${devices.find((one) => one.current).id}`), 204);
+}
+
+/** fsck of the nodes' database finds nothing. */
+async function assertSound(list)
+{
+	const child = run(TWINBOXD, ['fsck', '--data', path.join(tempDir(), 'd'), '--db', list.url]);
+	const { code } = await child.exited;
+
+	assert.equal(code, 0, child.out + child.err);
+}
+
+describe('three nodes', () => {
+	it('start together on an empty database: one makes it', async (t) => {
+		const list = await nodes(t, 3);
+		const made = list.filter((node) => /store\.migrate/.test(node.output()));
+
+		assert.equal(made.length, 1);
+		const epochs = await Promise.all(list.map(async (node) => {
+			const [ann] = await users(node, 'ann');
+			return (await ann.get('/v1/inbox')).body.epoch;
+		}));
+		assert.equal(new Set(epochs).size, 1);
+	});
+
+	it('what one accepts is pushed by another, and its receipts come back', async (t) => {
+		const [a, b, c] = await nodes(t, 3);
+		const [ann, bob] = await users(a, 'ann', 'bob');
+		const ws = await connected(bob, b);
+		const sender = await connected(ann, c);
+
+		for (let i = 0; i < 20; i++) {
+			const { id } = await ann.send(bob.name, `message ${i}`);
+			const event = await ws.received(id);
+			assert.equal(event.body, `message ${i}`);
+		}
+		ws.ack(20);
+		const delivered = (event) => event.kind === 'receipt' &&
+			event.state === 'delivered' && event.upto === 20;
+		await sender.event(delivered, 'the receipt');
+		contiguous(ws.events(), 1);
+		contiguous(sender.events(), 1);
+		await at(bob, c).read({ upto: 20 });
+		await sender.event((event) => event.state === 'read' && event.upto === 20);
+		await Promise.all([ws.close(), sender.close()]);
+	});
+
+	it('a long-poll on one comes back with what another accepted', async (t) => {
+		const [a, b] = await nodes(t, 2);
+		const [ann, bob] = await users(a, 'ann', 'bob');
+		const poll = at(bob, b).get('/v1/inbox?after=0&wait=20');
+		const { id } = await ann.send(bob.name, 'are you there?');
+		const { body } = expectStatus(await poll, 200);
+
+		assert.deepEqual(body.events.map((event) => event.id), [id]);
+	});
+
+	it('a token that one revokes ends the sessions of another', async (t) => {
+		const [a, b] = await nodes(t, 2);
+		const [ann] = await users(a, 'ann');
+		const second = await ann.device();
+		const ws = await connected(second, b);
+
+		expectStatus(await at(second, b).get('/v1/inbox'), 200);
+		await revoke(second, a);
+		assert.equal((await ws.closing()).code, 4401);
+		await eventually(async () => (await at(second, b).get('/v1/inbox')).status === 401,
+			'the token is worth nothing on the other node');
+	});
+
+	it('notes may be lost: who is connected is looked after', { skip: skipFaults }, async (t) => {
+		const lost = Array.from({ length: 32 }, (_, i) => `cluster.note:${i + 1}:fail`).join();
+		const [a, b] = await nodes(t, 2, () => ({ program: FAULTS, env: { TWINBOX_FAULT: lost } }));
+		const [ann, bob] = await users(a, 'ann', 'bob');
+		const second = await bob.device();
+		const ws = await connected(bob, b);
+		const doomed = await connected(second, b);
+
+		const { id } = await ann.send(bob.name, 'nobody told you');
+		await ws.received(id);
+		await revoke(second, a);
+		assert.equal((await doomed.closing()).code, 4401);
+		await ws.close();
+	});
+
+	it('a node is killed: its sessions go on at another, from their cursors', async (t) => {
+		const [a, b, c] = await nodes(t, 3);
+		const [ann, bob] = await users(a, 'ann', 'bob');
+		const ws = await connected(bob, b);
+		const first = await ann.send(bob.name, 'before');
+
+		await ws.received(first.id);
+		await b.kill();
+		await ws.closing();
+		const meanwhile = await ann.send(bob.name, 'meanwhile');
+		const again = await connected(bob, c, { after: ws.events().at(-1).seq });
+		await again.received(meanwhile.id);
+		const later = await ann.send(bob.name, 'later');
+		await again.received(later.id);
+		contiguous([...ws.events(), ...again.events()], 1);
+		await again.close();
+	});
+
+	it('all at once, everybody to everybody: whole, in order, once', async (t) => {
+		const list = await nodes(t, 3);
+		const people = await users(list[0], 'ann', 'bob', 'cat', 'dan');
+		const sent = new Map(people.map((person) => [person.name, []]));
+
+		// Each person at all nodes at the same time, each node a thread of talk.
+		await Promise.all(people.flatMap((person) => list.map(async (node, k) => {
+			const here = at(person, node);
+			for (let i = 0; i < 25; i++) {
+				const others = people.filter((one) => one !== person);
+				const to = others[(i + k) % others.length];
+				const { id } = await here.send(to.name, `${person.name} ${k} ${i}`);
+				sent.get(to.name).push(id);
+			}
+		})));
+		for (const person of people) {
+			const wanted = sent.get(person.name).sort();
+			const { events } = await eventually(async () => {
+				const inbox = await person.inbox();
+				const got = inbox.events.filter((e) => e.kind === 'message' && !e.own);
+				return got.length >= wanted.length && inbox;
+			}, `all messages of ${person.name}`);
+			const got = events.filter((e) => e.kind === 'message' && !e.own);
+
+			contiguous(events, 1);
+			assert.deepEqual(got.map((e) => e.id).sort(), wanted);
+			const threads = new Map();
+			for (const { body } of got) {
+				const [from, k, i] = body.split(' ');
+				const last = threads.get(from + k) ?? -1;
+				assert.ok(Number(i) > last, `${body} after ${last}`);
+				threads.set(from + k, Number(i));
+			}
+			await person.ack(events.at(-1).seq);
+		}
+		await assertSound(list);
+	});
+});
