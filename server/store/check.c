@@ -71,10 +71,10 @@ struct walk {
 	void *arg;
 };
 
-static enum rc
-take_link(void *arg, const struct db_row *row, struct err *err)
+enum rc
+store_link_tell(
+    const struct db_row *row, store_link_fn each, void *arg, struct err *err)
 {
-	const struct walk *w = arg;
 	struct store_link link;
 	char sender[512];
 
@@ -86,7 +86,15 @@ take_link(void *arg, const struct db_row *row, struct err *err)
 	link.salt = db_row_blob(row, 4, &link.salt_len);
 	link.body = db_row_text(row, 5, &link.body_len);
 	link.digest = db_row_blob(row, 6, &link.digest_len);
-	return (w->each(w->arg, &link, err));
+	return (each(arg, &link, err));
+}
+
+static enum rc
+take_link(void *arg, const struct db_row *row, struct err *err)
+{
+	const struct walk *w = arg;
+
+	return (store_link_tell(row, w->each, w->arg, err));
 }
 
 enum rc

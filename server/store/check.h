@@ -38,6 +38,11 @@ typedef enum rc (*store_link_fn)(
 enum rc store_links(
     struct db *db, store_link_fn each, void *arg, struct err *err) MUST_USE;
 
+/* Tells ${each} of the link in ${row}: conversation, number, id, sender, salt,
+ * body and digest. */
+enum rc store_link_tell(const struct db_row *row, store_link_fn each, void *arg,
+    struct err *err) MUST_USE;
+
 /* How many rows there are. */
 struct store_census {
 	int64_t users, messages, outbox_rows, events;

@@ -109,20 +109,36 @@ look_outbox(void *arg, const struct db_row *row, struct err *err)
 	return (seen(l, &key));
 }
 
+/* A row ${id} of ${at}, which may go when it is old and ${over}. */
 static enum rc
-look_attempt(void *arg, const struct db_row *row, struct err *err)
+look(struct store_purge_list *l, int64_t id, int64_t at, bool over)
 {
-	struct store_purge_list *l = arg;
-	struct store_purge_key key = {.id = db_row_i64(row, 0)};
+	struct store_purge_key key = {.id = id};
 
-	(void)err;
-	if (too_young(l, db_row_i64(row, 1))) {
+	if (too_young(l, at)) {
 		l->end = true;
 		return (RC_LIMIT);
 	}
-	if (db_row_i64(row, 1) < l->before_ms && db_row_i64(row, 2) != 0)
+	if (at < l->before_ms && over)
 		keep(l, &key);
 	return (seen(l, &key));
+}
+
+static enum rc
+look_attempt(void *arg, const struct db_row *row, struct err *err)
+{
+
+	(void)err;
+	return (look(arg, db_row_i64(row, 0), db_row_i64(row, 1),
+	    db_row_i64(row, 2) != 0));
+}
+
+static enum rc
+look_by_id(void *arg, const struct db_row *row, struct err *err)
+{
+
+	(void)err;
+	return (look(arg, db_row_i64(row, 0), db_row_i64(row, 1), true));
 }
 
 /* Foreign ids are in no order of time: the walk goes to the table's end. */
@@ -135,22 +151,6 @@ look_processed(void *arg, const struct db_row *row, struct err *err)
 	(void)err;
 	key.event_id = db_row_uuid(row, 0);
 	if (db_row_i64(row, 2) < l->before_ms)
-		keep(l, &key);
-	return (seen(l, &key));
-}
-
-static enum rc
-look_by_id(void *arg, const struct db_row *row, struct err *err)
-{
-	struct store_purge_list *l = arg;
-	struct store_purge_key key = {.id = db_row_i64(row, 0)};
-
-	(void)err;
-	if (too_young(l, db_row_i64(row, 1))) {
-		l->end = true;
-		return (RC_LIMIT);
-	}
-	if (db_row_i64(row, 1) < l->before_ms)
 		keep(l, &key);
 	return (seen(l, &key));
 }

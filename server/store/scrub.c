@@ -66,20 +66,10 @@ store_scrub_name(enum store_scrub table)
 static enum rc
 take_link(const struct reading *r, const struct db_row *row, struct err *err)
 {
-	struct store_link link;
-	char sender[512];
 	size_t n;
 
-	db_row_copy_text(row, 3, sender, sizeof(sender));
-	link.conversation_id = db_row_i64(row, 0);
-	link.conversation_seq = db_row_i64(row, 1);
-	link.id = db_row_uuid(row, 2);
-	link.sender = sender;
-	link.salt = db_row_blob(row, 4, &link.salt_len);
-	link.body = db_row_text(row, 5, &link.body_len);
-	link.digest = db_row_blob(row, 6, &link.digest_len);
 	(void)db_row_text(row, 7, &n);
-	return (r->each->link(r->each->arg, &link, err));
+	return (store_link_tell(row, r->each->link, r->each->arg, err));
 }
 
 static enum rc
