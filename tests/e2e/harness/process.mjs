@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+//
+// Programs and directories of a test, all of them gone when its process ends;
+// and waiting, with a patience that has an end.
+
+import { spawn } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+
+/** Long enough for argon2 on a loaded machine, short enough to be noticed. */
+export const START_TIMEOUT_MS = 20_000;
+export const WAIT_MS = 10_000;
+
+/** Every patience is longer by this factor. */
+const SLOW = Number(process.env.TWINBOX_SLOW ?? 1);
+
+export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+const children = new Set();
+const directories = new Set();
+
+/** Makes a directory that is removed when the test process ends. */
+export function tempDir(prefix = 'twinbox-e2e-')
+{
+	const dir = fs.mkdtempSync(path.join(os.tmpdir(), prefix));
+	directories.add(dir);
+	return dir;
+}
+
+/** Removes a directory of tempDir() now. */
+export function removeDir(dir)
+{
+	directories.delete(dir);
+	if (!process.env.TWINBOX_KEEP)
+		fs.rmSync(dir, { recursive: true, force: true });
+}
+
+/** Kills every program that was started here; for tests that failed halfway. */
+export function killAll()
+{
+	for (const child of children) {
+		try {
+			child.kill('SIGKILL');
+		} catch {
+			// It has ended already.
+		}
+	}
+}
+
+process.on('exit', () => {
+	killAll();
+	for (const dir of [...directories])
+		removeDir(dir);
+});
+
+/**
+ * Starts a program whose end is awaited by `exited`; its output is kept in
+ * `out` and `err`.
+ */
+export function run(program, args, options = {})
+{
+	const child = spawn(program, args,
+		{ stdio: ['ignore', 'pipe', 'pipe'], ...options });
+	children.add(child);
+	child.out = '';
+	child.err = '';
+	child.stdout?.setEncoding('utf8').on('data', (text) => {
+		child.out += text;
+		child.emit('twinbox-output');
+	});
+	child.stderr?.setEncoding('utf8').on('data', (text) => {
+		child.err += text;
+		child.emit('twinbox-output');
+		if (process.env.TWINBOX_LOG)
+			process.stderr.write(text);
+	});
+	child.exited = new Promise((resolve) => {
+		child.on('error', (error) => {
+			children.delete(child);
+			resolve({ code: null, signal: null, error });
+		});
+		child.on('close', (code, signal) => {
+			children.delete(child);
+			resolve({ code, signal });
+		});
+	});
+	return child;
+}
+
+/** The result of ${promise}, or an error that says ${what} after ${ms}. */
+export async function within(promise, ms, what)
+{
+	let timer;
+	const late = new Promise((_resolve, reject) => {
+		timer = setTimeout(() => reject(new Error(
+			`${typeof what === 'function' ? what() : what}: not within ${ms} ms`)),
+		ms * SLOW);
+	});
+	try {
+		return await Promise.race([promise, late]);
+	} finally {
+		clearTimeout(timer);
+	}
+}
+
+/**
+ * Calls ${probe} until it gives something true; that is the result.  What it
+ * throws is no end, unless the error says `final`.
+ */
+export async function eventually(probe, what, ms = WAIT_MS)
+{
+	const end = Date.now() + ms * SLOW;
+	let pause = 2;
+	let last;
+
+	for (;;) {
+		try {
+			const value = await probe();
+			if (value)
+				return value;
+			last = undefined;
+		} catch (error) {
+			if (error.final)
+				throw error;
+			last = error;
+		}
+		if (Date.now() > end) {
+			throw new Error(`${what}: not within ${ms} ms`,
+				{ cause: last });
+		}
+		await sleep(pause);
+		pause = Math.min(pause * 2, 50);
+	}
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+//
+// The server under test.
+
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { dataArgs } from '../backend.mjs';
+import { START_TIMEOUT_MS, run, tempDir, within } from './process.mjs';
+import { Rest } from './rest.mjs';
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+
+export const TWINBOXD = path.resolve(
+	process.env.TWINBOXD ?? path.join(here, '../../../build/twinboxd'));
+
+/**
+ * A twinboxd and its data directory, over any number of lives.  `url`
+ * changes with each start: the port is chosen by the system.
+ */
+export class Server {
+	/**
+	 * Options: data (directory; default: a fresh one), args (further
+	 * arguments), env (added to the environment), wrapper (program and
+	 * arguments in front: strace …), program.
+	 */
+	constructor({ data, args = [], env = {}, wrapper = [], program = TWINBOXD } = {})
+	{
+		this.data = data ?? path.join(tempDir(), 'data');
+		this.args = args;
+		this.env = env;
+		this.wrapper = wrapper;
+		this.program = program;
+		this.log = '';
+		this.starts = 0;
+		this.child = null;
+	}
+
+	command()
+	{
+		return [...this.wrapper, this.program, 'serve', '--demo',
+			...dataArgs(this.data, this.args), '--listen', '127.0.0.1:0',
+			'--rate-limit', 'off', ...this.args];
+	}
+
+	get pid()
+	{
+		return this.child?.pid;
+	}
+
+	get running()
+	{
+		return this.child !== null;
+	}
+
+	/** Starts the process, without waiting for it to listen. */
+	spawn({ env = {} } = {})
+	{
+		if (this.child)
+			throw new Error('the server is running');
+		const [program, ...args] = this.command();
+		const child = run(program, args, {
+			env: { ...process.env, ...this.env, ...env },
+		});
+		this.child = child;
+		this.starts++;
+		this.url = undefined;
+		child.exited = child.exited.then((end) => {
+			this.log += child.out + child.err;
+			if (this.child === child)
+				this.child = null;
+			this.last = { ...end, out: child.out, err: child.err };
+			return end;
+		});
+		return child;
+	}
+
+	/** Starts and waits until it says where it listens. */
+	async start(options = {})
+	{
+		const child = this.spawn(options);
+		const listening = new Promise((resolve, reject) => {
+			const look = () => {
+				const found = /^listening: (http:\/\/\S+)$/m.exec(child.out);
+				if (found)
+					resolve(found[1]);
+			};
+			child.on('twinbox-output', look);
+			child.exited.then(({ code, signal, error }) => reject(new Error(
+				`${this.program} ended before it listened: ` +
+				`${error?.message ?? `code ${code} signal ${signal}`}\n` +
+				`${child.out}${child.err}`)));
+			look();
+		});
+		try {
+			this.url = await within(listening, options.timeout ?? START_TIMEOUT_MS,
+				() => `no "listening:" line from ${this.program}\n${child.out}${child.err}`);
+		} catch (error) {
+			if (this.child === child) {
+				child.kill('SIGKILL');
+				await child.exited;
+			}
+			throw error;
+		}
+		return this;
+	}
+
+	/** Sends ${signal} and waits for the end: {code, signal}. */
+	async stop(signal = 'SIGTERM', timeout = 15_000)
+	{
+		const child = this.child;
+
+		if (!child)
+			return this.last;
+		child.kill(signal);
+		try {
+			return await within(child.exited, timeout,
+				() => `the server did not end on ${signal}\n${child.err}`);
+		} catch (error) {
+			child.kill('SIGKILL');
+			await child.exited;
+			throw error;
+		}
+	}
+
+	async kill()
+	{
+		return this.stop('SIGKILL');
+	}
+
+	async restart(signal = 'SIGTERM')
+	{
+		await this.stop(signal);
+		return this.start();
+	}
+
+	/** All that the server has said so far, over all its lives. */
+	output()
+	{
+		return this.log + (this.child ? this.child.out + this.child.err : '');
+	}
+
+	rest(token)
+	{
+		return new Rest(this, token);
+	}
+}
+
+/** A started server; see Server for the options. */
+export async function startServer(options)
+{
+	return new Server(options).start();
+}
+
+/**
+ * For a test file: starts one server before its tests and stops it after them
+ * (it must end well), showing its log when a test failed.  ${setup} is called
+ * once it listens (a second root hook would run beside the first).
+ *
+ *	const server = serverForFile({ before, after, afterEach });
+ */
+export function serverForFile(hooks, setup, options)
+{
+	const server = new Server(options);
+	let failed = false;
+
+	hooks.before(async () => {
+		await server.start();
+		await setup?.();
+	});
+	hooks.afterEach?.((context) => {
+		failed ||= context?.passed === false;
+	});
+	hooks.after(async () => {
+		const end = await server.stop();
+		if (failed)
+			process.stderr.write(`---- log of the server ----\n${server.output()}\n`);
+		if (end && end.code !== 0)
+			throw new Error(`the server ended with ${JSON.stringify(end)}\n${server.output()}`);
+	});
+	return server;
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+//
+// People: registered, logged in, with what they do.
+
+import { randomBytes } from 'node:crypto';
+
+import { WAIT_MS, eventually, sleep } from './process.mjs';
+import { Rest, expectStatus } from './rest.mjs';
+import { Ws } from './ws.mjs';
+
+export const PASSWORD = 'correct horse battery';
+
+let serial = 0;
+
+/** A name that no other test of this process has. */
+export function freshName(stem = 'user')
+{
+	return `${stem}-${(serial++).toString(36)}${randomBytes(3).toString('hex')}`;
+}
+
+/**
+ * A registered user with one device.  Further devices: user.device('phone').
+ */
+export class User extends Rest {
+	constructor(server, name, token, device)
+	{
+		super(server, token);
+		this.name = name;
+		this.device_name = device;
+	}
+
+	/** Another device of the same user: a User with a token of its own. */
+	async device(device = 'second')
+	{
+		return login(this.server, this.name, device);
+	}
+
+	/** Sends a message; the outbox entry. */
+	async send(to, body, more = {})
+	{
+		const answer = await this.post('/v1/messages', { to, body, ...more });
+		return expectStatus(answer, 200, 201).body;
+	}
+
+	/** The whole inbox after ${after}, read page by page. */
+	async inbox(after = 0, limit = 200)
+	{
+		const events = [];
+		let page;
+		let cursor = after;
+
+		do {
+			page = expectStatus(await this.get(
+				`/v1/inbox?after=${cursor}&limit=${limit}`), 200).body;
+			events.push(...page.events);
+			cursor = page.next;
+		} while (page.has_more);
+		return { ...page, events };
+	}
+
+	/** The inbox once it holds an event that ${wanted} likes. */
+	async event(wanted, what = 'the event', ms = WAIT_MS)
+	{
+		return eventually(async () => (await this.inbox()).events.find(wanted),
+			`${what} in the inbox of ${this.name}`, ms);
+	}
+
+	/** The event of message ${id}, once it is there. */
+	async received(id)
+	{
+		return this.event((e) => e.kind === 'message' && e.id === id, `message ${id}`);
+	}
+
+	async ack(upto)
+	{
+		return expectStatus(await this.post('/v1/inbox/ack', { upto }), 200).body;
+	}
+
+	async read(what)
+	{
+		return expectStatus(await this.post('/v1/inbox/read', what), 200).body;
+	}
+
+	async entry(id)
+	{
+		return expectStatus(await this.get(`/v1/outbox/${id}`), 200).body;
+	}
+
+	/** The outbox entry of ${id} once ${wanted} likes it. */
+	async entryWhen(id, wanted, what)
+	{
+		return eventually(async () => {
+			const entry = await this.entry(id);
+			return wanted(entry) && entry;
+		}, `outbox entry ${id} ${what}`);
+	}
+
+	async unread()
+	{
+		return expectStatus(await this.get('/v1/inbox/unread'), 200).body;
+	}
+
+	/** An open WebSocket after its welcome. */
+	async ws(hello = {}, options = {})
+	{
+		const ws = new Ws(this.server, { token: this.token, ...options });
+		await ws.opened();
+		ws.welcome = await ws.hello(hello);
+		return ws;
+	}
+}
+
+/** As a good client: waits and repeats while the server says that it is busy. */
+async function patiently(ask)
+{
+	for (;;) {
+		const answer = await ask();
+		if (answer.status !== 503)
+			return expectStatus(answer, 201);
+		await sleep(Number(answer.headers.get('retry-after')) * 1000);
+	}
+}
+
+/** Registers ${name} and logs it in. */
+export async function register(server, name, device = 'first')
+{
+	await patiently(() => server.rest().post('/v1/users', { name, password: PASSWORD }));
+	return login(server, name, device);
+}
+
+export async function login(server, name, device = 'first')
+{
+	const { body } = await patiently(() => server.rest().post('/v1/tokens',
+		{ name, password: PASSWORD, device }));
+	return new User(server, name, body.token, device);
+}
+
+/** Registered users with fresh names made from ${stems}, in order. */
+export async function users(server, ...stems)
+{
+	return Promise.all(stems.map((stem) => register(server, freshName(stem))));
+}
+
+/** What ${make} makes, made once: for tests that change nothing (argon2 is slow). */
+export function once(make)
+{
+	let made;
+
+	return () => (made ??= make());
+}
+
+/** A UUIDv7 (RFC 9562), as clients should make them. */
+export function uuid7(now = Date.now())
+{
+	const bytes = randomBytes(16);
+
+	bytes.writeUIntBE(now, 0, 6);
+	bytes[6] = 0x70 | (bytes[6] & 0x0f);
+	bytes[8] = 0x80 | (bytes[8] & 0x3f);
+	const hex = bytes.toString('hex');
+	return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16),
+		hex.slice(16, 20), hex.slice(20)].join('-');
+}

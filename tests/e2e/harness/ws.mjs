@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+//
+// A WebSocket client, whose frames are all held to the contract.
+
+import WebSocket from 'ws';
+
+import { checkFrame } from '../contract.mjs';
+import { WAIT_MS, within } from './process.mjs';
+
+/**
+ * A WebSocket client.  Every frame is kept in `frames`, in order; waiting for
+ * one looks at those that came already.  `closed` resolves to {code, reason}.
+ */
+export class Ws {
+	/** Options: token, headers, target, protocols. */
+	constructor(server, { token, headers = {}, target = '/v1/ws', protocols = ['twinbox.v1'] } = {})
+	{
+		const url = new URL(target, server.url);
+
+		url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
+		this.token = token;
+		this.frames = [];
+		this.pongs = 0;
+		this.pings = 0;
+		this.waiting = new Set();
+		this.sent = 0;
+		this.socket = new WebSocket(url, protocols,
+			{ headers, perMessageDeflate: false, handshakeTimeout: WAIT_MS,
+				...server.tls });
+		this.closed = new Promise((resolve) => {
+			this.socket.on('close', (code, reason) => {
+				this.ended = { code, reason: reason.toString() };
+				resolve(this.ended);
+				this.wake();
+			});
+		});
+		this.socket.on('error', (error) => {
+			this.error = error;
+		});
+		this.socket.on('unexpected-response', (_request, response) => {
+			this.refused = response.statusCode;
+			this.refusal = response.headers;
+			response.resume();
+			this.socket.terminate();
+		});
+		this.socket.on('ping', () => {
+			this.pings++;
+			this.wake();
+		});
+		this.socket.on('pong', () => {
+			this.pongs++;
+			this.wake();
+		});
+		this.socket.on('message', (data, binary) => {
+			const frame = binary ? { type: '(binary)' } : JSON.parse(data.toString());
+			checkFrame(frame);
+			this.frames.push(frame);
+			this.onframe?.(frame);
+			this.wake();
+		});
+	}
+
+	wake()
+	{
+		for (const look of [...this.waiting])
+			look();
+	}
+
+	/** Waits for the upgrade; throws when it is refused. */
+	async opened()
+	{
+		await within(new Promise((resolve, reject) => {
+			if (this.socket.readyState === WebSocket.OPEN)
+				resolve();
+			this.socket.on('open', resolve);
+			this.closed.then(() => reject(this.error ?? new Error('closed')));
+		}), WAIT_MS, 'the upgrade to WebSocket');
+		return this;
+	}
+
+	/** Sends an object, or text or bytes as they are. */
+	send(frame)
+	{
+		this.socket.send(typeof frame === 'string' || Buffer.isBuffer(frame) ?
+			frame : JSON.stringify(frame));
+	}
+
+	/** The first frame from place ${from} on that ${wanted} likes. */
+	async wait(wanted, what = 'a frame', { from = 0, ms = WAIT_MS } = {})
+	{
+		let place = from;
+		let found;
+
+		await within(new Promise((resolve, reject) => {
+			const look = () => {
+				for (; place < this.frames.length; place++) {
+					if (wanted(this.frames[place])) {
+						found = this.frames[place];
+						this.waiting.delete(look);
+						resolve();
+						return;
+					}
+				}
+				if (this.ended) {
+					this.waiting.delete(look);
+					reject(new Error(`${what}: the socket was closed: ` +
+						`${JSON.stringify(this.ended)}; frames: ` +
+						JSON.stringify(this.frames.slice(-5))));
+				}
+			};
+			this.waiting.add(look);
+			look();
+		}), ms, () => `${what}; last frames: ${JSON.stringify(this.frames.slice(-5))}`);
+		return found;
+	}
+
+	/** The next frame of type ${type} from place ${from} on. */
+	type(type, options)
+	{
+		return this.wait((frame) => frame.type === type, `a ${type} frame`, options);
+	}
+
+	/** Sends a request and waits for its reply. */
+	async request(frame, options)
+	{
+		const id = frame.id ?? ++this.sent;
+		const from = this.frames.length;
+
+		this.send({ ...frame, id });
+		return this.wait((reply) => reply.re === id, `the reply to ${frame.type}`,
+			{ from, ...options });
+	}
+
+	/** Says hello; the welcome. */
+	async hello(more = {})
+	{
+		const frame = { type: 'hello', ...more };
+
+		if (this.token && frame.token === undefined)
+			frame.token = this.token;
+		const reply = await this.request(frame);
+		if (reply.type !== 'welcome')
+			throw new Error(`no welcome: ${JSON.stringify(reply)}`);
+		return reply;
+	}
+
+	/** The events seen, in order of arrival. */
+	events()
+	{
+		return this.frames.filter((frame) => frame.type === 'event');
+	}
+
+	/** The event that ${wanted} likes. */
+	event(wanted, what = 'an event', options)
+	{
+		return this.wait((frame) => frame.type === 'event' && wanted(frame), what, options);
+	}
+
+	/** The event of message ${id}. */
+	received(id)
+	{
+		return this.event((e) => e.kind === 'message' && e.id === id, `message ${id}`);
+	}
+
+	/** Waits until the session has sent all up to ${seq}. */
+	upTo(seq)
+	{
+		return this.event((e) => e.seq >= seq, `event ${seq}`);
+	}
+
+	ack(upto)
+	{
+		this.send({ type: 'ack', upto });
+	}
+
+	/** Closes and waits for the end. */
+	async close(code = 1000)
+	{
+		this.socket.close(code);
+		return within(this.closed, WAIT_MS, 'the end of the WebSocket');
+	}
+
+	/** The close that the server does. */
+	async closing(ms = WAIT_MS)
+	{
+		return within(this.closed, ms, 'a close by the server');
+	}
+}
