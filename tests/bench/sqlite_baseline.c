@@ -9,7 +9,8 @@
  * accepted (message, outbox row, own inbox copy), the N of the transaction
  * before delivered, those delivered before that acked with a receipt, and the
  * receipts before that delivered, as far as ${steps} goes.  Counters of a
- * user, lane or conversation are written once a transaction.
+ * user, lane or conversation and the totals of the outbox are written once a
+ * transaction.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@
 #include "db/db.h"
 #include "model/event.h"
 #include "schema/sql.h"
+#include "store/dead.h"
 
 #include "bench.h"
 #include "util.h"
@@ -255,6 +257,37 @@ flush(struct chain *c)
 	}
 }
 
+/* What the transaction has added to the totals: ${n} were accepted, delivered
+ * and acked. */
+static void
+add_totals(struct chain *c, const int n[STEPS])
+{
+	struct store_totals t = {{0}};
+	struct err err = ERR_INIT;
+
+	t.n[TOTAL_PENDING] = n[ACCEPT] - n[DELIVER];
+	t.n[TOTAL_SENT] = n[DELIVER] - n[ACK];
+	t.n[TOTAL_EVER_ACCEPTED] = n[ACCEPT];
+	t.n[TOTAL_EVER_SENT] = n[DELIVER];
+	t.n[TOTAL_EVER_ACKED] = n[ACK];
+	must(store_totals_add(c->db, &t, &err), &err);
+}
+
+/* Dies unless the totals say what was done: else something else was measured
+ * than what the server does. */
+static void
+check_totals(struct chain *c)
+{
+	struct store_totals t;
+	struct err err = ERR_INIT;
+
+	must(store_totals_get(c->db, &t, &err), &err);
+	if (t.n[TOTAL_EVER_ACCEPTED] != c->mid ||
+	    t.n[TOTAL_PENDING] + t.n[TOTAL_EVER_SENT] != c->mid ||
+	    t.n[TOTAL_SENT] + t.n[TOTAL_EVER_ACKED] != t.n[TOTAL_EVER_SENT])
+		bench_die("the totals of the outbox are not what was written");
+}
+
 /* One transaction of ${batch} new messages. */
 static void
 run_batch(struct chain *c, enum step last, int batch)
@@ -263,7 +296,7 @@ run_batch(struct chain *c, enum step last, int batch)
 	struct err err = ERR_INIT;
 	struct db_checkpoint seen;
 	int64_t end;
-	int n[STEPS];
+	int n[STEPS], done[STEPS] = {0};
 
 	memcpy(before, c->items, sizeof(before));
 	memcpy(n, c->n, sizeof(n));
@@ -279,6 +312,10 @@ run_batch(struct chain *c, enum step last, int batch)
 	for (int i = 0; last >= RECEIPT && i < n[ACK]; i++)
 		deliver_receipt(c, &before[ACK][i]);
 	flush(c);
+	done[ACCEPT] = batch;
+	done[DELIVER] = last >= DELIVER ? n[ACCEPT] : 0;
+	done[ACK] = last >= ACK ? n[DELIVER] : 0;
+	add_totals(c, done);
 	must(db_commit(c->db, &err), &err);
 	/* A log that is shorter than before has begun anew. */
 	end = db_log_bytes(c->db);
@@ -394,6 +431,7 @@ measure(const char *path, enum step last, int batch, int64_t run_ns)
 	report_f64(key, (double)(c->mid - first) * 1e9 / (double)(end - begin));
 	snprintf(key, sizeof(key), "%s_%d_log_bytes", step_names[last], batch);
 	report_f64(key, (double)c->log_bytes / (double)(c->mid - first));
+	check_totals(c);
 	db_close(c->db);
 	mem_free(c);
 	remove_files(path);
