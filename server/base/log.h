@@ -64,6 +64,7 @@ enum log_format { LOG_FMT_TEXT, LOG_FMT_JSON };
 	X(RELAY_FAIL, LVL_WARN, "the relay met an error")                      \
 	X(RELAY_RECOVER, LVL_INFO, "the relay took up what was pending")       \
 	X(RELAY_RESCUE, LVL_WARN, "leases were ended")                         \
+	X(RELAY_LOST, LVL_WARN, "leases were lost with a request under way")   \
 	X(RELAY_BREAKER, LVL_WARN, "a destination's breaker has changed")      \
 	X(ALERT_WARNING, LVL_WARN, "something needs an operator's look")       \
 	X(ALERT_ERROR, LVL_ERROR, "something needs an operator's hand")        \

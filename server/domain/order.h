@@ -9,6 +9,7 @@
 enum unit_order {
 	ORDER_ACCOUNT = 10, /* users and devices first: others refer to them */
 	ORDER_SETTLE = 14,  /* answers before new claims */
+	ORDER_RENEW = 15,   /* … and what is still held, before the rescue */
 	ORDER_RESCUE = 16,
 	ORDER_DELIVER = 20,
 	ORDER_CLAIM = 24,

@@ -174,7 +174,7 @@ core_turn(
     struct core *c, struct mbox_node *wakes, struct core_job *jobs, bool going)
 {
 	struct core_job *job;
-	int64_t until;
+	int64_t until, renewal;
 
 	c->wall_ms = clk_wall_ms(c->o.clk);
 	c->mono_ms = clk_mono_ms(c->o.clk);
@@ -188,10 +188,12 @@ core_turn(
 	if (!going)
 		return (c->mono_ms + CORE_PAUSE_MS);
 	poll(c);
+	renewal = core_renew(c);
 	rescue(c);
 	core_deliver(c);
 	core_send(c);
 	until = sooner(c->next_poll_ms, c->next_parked_ms);
+	until = sooner(until, renewal);
 	if (!c->rescuing)
 		until = sooner(until, c->next_rescue_ms);
 	/* Also when something has just been refused. */
@@ -207,7 +209,7 @@ core_idle(const struct core *c)
 {
 
 	return (core_in_flight(c) == 0 && !c->releasing && !c->rescuing &&
-		c->saves == 0);
+		!c->renewing && c->saves == 0);
 }
 
 size_t

@@ -11,6 +11,7 @@
 #include "domain/claim.h"
 #include "domain/destination.h"
 #include "domain/release.h"
+#include "domain/renew.h"
 #include "domain/settle.h"
 #include "relay/core.h"
 #include "relay/schedule.h"
@@ -33,6 +34,14 @@
 #define CORE_POLL_DESTINATIONS 100
 /* How often leases and expiry are looked at, at least. */
 #define CORE_RESCUE_MS 10000
+
+/* A lease, unless the options say another.  It is renewed after a third of it,
+ * so that a renewal may fail once and come late.  It is renewed for two leases'
+ * time at most: what takes longer than that will not come, and who waits behind
+ * it has waited long enough. */
+#define CORE_LEASE_MS 60000
+#define CORE_RENEW_PARTS 3
+#define CORE_RENEW_LEASES 2
 
 struct delivery {
 	struct deliver_unit unit; /* first */
@@ -73,7 +82,19 @@ struct parcel_job {
 	struct core_job job;
 	struct core *core;
 	struct destination *to;
-	bool doubtful;           /* it was, when this was claimed */
+	bool doubtful; /* it was, when this was claimed */
+
+	/* Its leases (core_lease.c). */
+	struct held {
+		int64_t lane_id, token;
+	} held[PARCEL_ITEMS];
+	size_t nheld;       /* those that are not known to be lost */
+	bool holding;       /* under way, or its answer is not written yet */
+	bool lost;          /* some, or all */
+	uint64_t number;    /* of its claim: no other has the same */
+	int64_t claimed_ms; /* monotonic */
+	int64_t renew_ms;   /* monotonic: when they are renewed next */
+
 	struct parcel_job *next; /* idle, or waiting to be settled */
 };
 
@@ -107,6 +128,21 @@ struct core {
 	int64_t next_rescue_ms;
 	int64_t expire_after, expire_upto; /* local lanes, behind a pause */
 
+	/* Leases that are being renewed, of several parcels. */
+	struct renew_unit renew;
+	struct core_job renew_job;
+	bool renewing;
+	int64_t renew_asked_ms;
+	int64_t renew_after_ms; /* monotonic: when it failed, not before */
+	struct renew_lease renewals[CORE_PARCELS * PARCEL_ITEMS];
+	struct renewed {
+		struct parcel_job *parcel;
+		uint64_t number;
+		size_t n;
+	} renewed[CORE_PARCELS];
+	size_t nrenewed;
+	uint64_t claims; /* so many have filled a parcel */
+
 	/* Destinations. */
 	struct htab *destinations;
 	struct destination_queue runnable, doubtful;
@@ -133,6 +169,19 @@ void core_deliver(struct core *c);
 /* Looks for local lanes that owe something, and releases what is due.  Returns
  * when the next scheduled message is, in monotonic time; 0: none. */
 int64_t core_poll_local(struct core *c);
+
+/* ---- core_lease.c ---- */
+
+/* How long a lease is. */
+int64_t core_lease_ms(const struct core *c);
+
+/* ${p} was claimed: its lanes are held. */
+void core_hold(struct core *c, struct parcel_job *p);
+
+/* Renews the leases of what is held, when a third of them is over.  Returns
+ * when there will be some to renew, in monotonic time; 0: none, or not before
+ * something comes back. */
+int64_t core_renew(struct core *c);
 
 /* ---- core_remote.c ---- */
 

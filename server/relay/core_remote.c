@@ -15,7 +15,6 @@
 #include "relay/core_internal.h"
 
 #define TIMEOUT_MS 20000
-#define LEASE_MS 60000
 
 /* ---- places ---- */
 
@@ -301,6 +300,7 @@ parcel_done(struct core *c, struct parcel_job *p, int64_t next_due)
 {
 	struct destination *d = p->to;
 
+	p->holding = false;
 	d->in_flight--;
 	c->under_way--;
 	c->doubtful_under_way -= p->doubtful ? 1 : 0;
@@ -334,6 +334,7 @@ settle_back(struct core *c, struct core_job *job)
 	/* What was said must not be forgotten for want of room: the answers
 	 * are kept until they are written, or the lease is lost. */
 	core_pause(c, rc, "settling put off");
+	p->holding = true;
 	p->next = c->unsettled;
 	c->unsettled = p;
 }
@@ -353,6 +354,8 @@ settle(struct core *c, struct parcel_job *p)
 	uint32_t random;
 	enum rc rc;
 
+	/* From here on it is the settling's. */
+	p->holding = false;
 	settle_unit_init(&p->settle);
 	p->settle.parcel = &p->parcel;
 	rnd_fill(c->o.rnd, &random, sizeof(random));
@@ -461,6 +464,7 @@ claim_back(struct core *c, struct core_job *job)
 		parcel_done(c, p, p->claim.next_due);
 		return;
 	}
+	core_hold(c, p);
 	d->tokens -= (double)p->parcel.n;
 	if (breaker_leave(&d->row.breaker, c->wall_ms))
 		save(c, d);
@@ -510,7 +514,7 @@ claim(struct core *c, struct destination *d)
 	p->claim.parcel = &p->parcel;
 	p->claim.most = most_of(d);
 	p->claim.priority = schedule_class(d->turn++);
-	p->claim.lease_ms = c->o.lease_ms != 0 ? c->o.lease_ms : LEASE_MS;
+	p->claim.lease_ms = core_lease_ms(c);
 	p->claim.owner = c->o.owner;
 	p->claim.finish = claim_finished;
 	p->claim.arg = p;
@@ -585,12 +589,14 @@ look_at(void *arg, const struct store_destination_row *row, struct err *err)
 	look->n++;
 	rc = take_row(c, row, err);
 	d = find(c, row->destination_id);
-	if (rc != RC_OK || d == NULL || d->may_work || d->claiming)
+	if (rc != RC_OK || d == NULL)
 		return (rc);
-	rc = store_lanes_ready_next(
-	    c->o.db, d->row.destination_id, &d->next_due, err);
+	if (!d->may_work && !d->claiming)
+		rc = store_lanes_ready_next(
+		    c->o.db, d->row.destination_id, &d->next_due, err);
 	if (d->next_due != 0 && d->next_due <= c->wall_ms)
 		d->may_work = true;
+	/* Also one that is new to us. */
 	review(c, d);
 	return (rc);
 }

@@ -291,6 +291,24 @@ store_lane_fence(struct db *db, int64_t lane_id, int64_t token, int64_t now_ms,
 }
 
 enum rc
+store_lane_renew(struct db *db, const struct store_renewal *r, int64_t now_ms,
+    struct err *err)
+{
+	struct db_val v[4];
+	int64_t changed;
+	enum rc rc;
+
+	v[0] = db_v_i64(r->lane_id);
+	v[1] = db_v_i64(r->token);
+	v[2] = db_v_i64(r->until_ms);
+	v[3] = db_v_i64(now_ms);
+	rc = db_run(db, SQL_LANE_RENEW, v, 4, NULL, NULL, &changed, err);
+	if (rc == RC_OK && changed != 1)
+		rc = RC_CONFLICT;
+	return (rc);
+}
+
+enum rc
 store_lanes_stale(struct db *db, int64_t now_ms, int64_t beyond_ms,
     struct store_lanes *ret, struct err *err)
 {

@@ -107,6 +107,16 @@ enum rc store_lane_urgency(
 enum rc store_lane_fence(struct db *db, int64_t lane_id, int64_t token,
     int64_t now_ms, struct err *err) MUST_USE;
 
+/* A lease that is to run until ${until_ms}. */
+struct store_renewal {
+	int64_t lane_id, token, until_ms;
+};
+
+/* Renews a lease if its token is still that of the lane.  RC_CONFLICT (without
+ * a text): it was ended, or somebody else has it. */
+enum rc store_lane_renew(struct db *db, const struct store_renewal *r,
+    int64_t now_ms, struct err *err) MUST_USE;
+
 /* Lanes whose leases have run out at ${now_ms}, or run beyond ${beyond_ms}. */
 enum rc store_lanes_stale(struct db *db, int64_t now_ms, int64_t beyond_ms,
     struct store_lanes *ret, struct err *err) MUST_USE;

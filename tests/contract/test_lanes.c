@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lanes to other servers, claimed and settled by hand: a lane is as urgent as
- * the most urgent of what waits in it, whatever happens to that.
+ * Lanes to other servers, claimed and settled by hand: leases and their
+ * renewal; a lane is as urgent as the most urgent of what waits in it, whatever
+ * happens to that.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +14,7 @@
 #include "contract/rig.h"
 #include "domain/claim.h"
 #include "domain/desk.h"
+#include "domain/renew.h"
 #include "domain/settle.h"
 
 #define PEOPLE 3
@@ -255,6 +257,91 @@ close_rig(void **state)
 		buf_fini(&parcels[i].text);
 	rig_close(&rig);
 	return (0);
+}
+
+/* ---- leases ---- */
+
+static void
+renew_finished(struct renew_unit *u)
+{
+
+	(void)u;
+}
+
+/* What ${p} holds is held for ${ms} from now on, as far as ${token} is that of
+ * the lease; true if it is. */
+static bool
+renew_far(const struct parcel *p, int64_t token, int64_t ms)
+{
+	struct renew_lease lease = {p->items[0].row.lane_id, token, false};
+	struct renew_unit u;
+
+	renew_unit_init(&u);
+	u.leases = &lease;
+	u.n = 1;
+	u.lease_ms = ms;
+	u.finish = renew_finished;
+	run(&u.unit);
+	assert_int_equal(u.lost, lease.lost);
+	return (!lease.lost);
+}
+
+static int64_t
+lease_left(void)
+{
+
+	return (rig_number(&rig,
+		    "SELECT coalesce(lease_until, 0) FROM outbox_lanes WHERE "
+		    "state <> 'local'") -
+		rig.clk.wall_ms);
+}
+
+static void
+test_renew(void **state)
+{
+	struct parcel *p = &parcels[0];
+	int64_t token;
+
+	(void)state;
+	send_far(1, "bob@a.example", PRIORITY_NORMAL, 0);
+	assert_int_equal(claim_far(p, "a.example", 1, 0)->n, 1);
+	token = p->items[0].lane_token;
+	assert_int_equal(lease_left(), LEASE_MS);
+	clk_fake_advance(&rig.clk, LEASE_MS - 1);
+	assert_true(renew_far(p, token, LEASE_MS));
+	assert_int_equal(lease_left(), LEASE_MS);
+	/* Nor does it fall back when the lane grows. */
+	send_far(1, "bob@a.example", PRIORITY_NORMAL, 0);
+	assert_int_equal(lease_left(), LEASE_MS);
+	/* What was to end it finds it going on. */
+	clk_fake_advance(&rig.clk, LEASE_MS - 1);
+	assert_int_equal(rescue_far(false), 0);
+	/* Nobody else can hold it. */
+	assert_false(renew_far(p, token - 1, LEASE_MS));
+	assert_false(renew_far(p, token + 1, LEASE_MS));
+	assert_int_equal(lease_left(), 1);
+	/* And nobody when it was ended. */
+	clk_fake_advance(&rig.clk, 1);
+	assert_int_equal(rescue_far(false), 1);
+	assert_false(renew_far(p, token, LEASE_MS));
+	assert_false(renew_far(p, token + 1, LEASE_MS));
+	assert_string_equal(
+	    rig_text(&rig,
+		"SELECT state || coalesce(lease_until, ' for nobody') FROM "
+		"outbox_lanes WHERE state <> 'local'"),
+	    "ready for nobody");
+	/* It knows what it wrote: the next one is leased for its own time. */
+	assert_int_equal(claim_far(p, "a.example", 1, 0)->n, 1);
+	assert_int_equal(lease_left(), LEASE_MS);
+	assert_true(renew_far(p, p->items[0].lane_token, 2 * LEASE_MS));
+	assert_int_equal(answer_far(p, ANSWER_ACCEPTED), 0);
+	assert_false(renew_far(p, p->items[0].lane_token, LEASE_MS));
+	assert_string_equal(
+	    rig_text(&rig,
+		"SELECT state || coalesce(lease_until, ' for nobody') FROM "
+		"outbox_lanes WHERE state <> 'local'"),
+	    "ready for nobody");
+	rig_check_promises(&rig);
 }
 
 /* ---- priorities: examples ---- */
@@ -579,6 +666,7 @@ main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_rig, close_rig)
 	const struct CMUnitTest tests[] = {
+	    TEST(test_renew),
 	    TEST(test_falls),
 	    TEST(test_leased),
 	    TEST(test_scheduled),

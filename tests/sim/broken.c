@@ -24,6 +24,8 @@ struct edit {
 static const struct edit edits[] = {
     {"fence", "lane_fence", "lease_token = $2 AND state = 'leased'", "$2 >= 0"},
     {"rescue", "lanes_stale", "state = 'leased'", "state = 'never'"},
+    {"renew", "lane_renew", "SET lease_until = $3",
+	"SET lease_until = $3 - $3 + lease_until"},
     {"outage", "remote_back", "retry_count = $3",
 	"retry_count = $3 + ($4 IS NULL)"},
     {"order", "remote_claim", "ORDER BY o.lane_seq",
@@ -34,8 +36,8 @@ static const struct edit edits[] = {
 
 /* Besides: dedup, the peer's memory is written after its inbox; sync, the log
  * is not synced at each commit. */
-const char *const sim_breakable[] = {
-    "fence", "dedup", "outage", "order", "order-here", "rescue", "sync", NULL};
+const char *const sim_breakable[] = {"fence", "dedup", "outage", "order",
+    "order-here", "renew", "rescue", "sync", NULL};
 
 bool
 sim_is_broken(const struct sim *s, const char *what)

@@ -15,6 +15,8 @@
  * before the parcel leaves. */
 #define LEASE_MS 60000
 #define MOMENT_MS 1000
+/* With its renewals a lease holds so many times as long, and a little. */
+#define LEASES_HELD 3
 /* So many parcels in an outage of four hours are more than a breaker lets
  * through, also when the server is started again and again. */
 #define KNOCKS 80
@@ -223,7 +225,7 @@ gone(struct sim *s, struct cargo *c)
 	sim_after(s, way_back(s), comes_back, c, 0);
 }
 
-/* Whether it chokes on it: nothing is answered as long as a lease holds. */
+/* Whether it chokes on it: nothing is answered as long as a lease is held. */
 static bool
 chokes(struct sim *s, struct cargo *c)
 {
@@ -238,7 +240,7 @@ chokes(struct sim *s, struct cargo *c)
 		return (false);
 	s->counts.choked++;
 	c->answer = CARGO_GONE;
-	sim_after(s, 2 * lease_of(s), comes_back, c, 0);
+	sim_after(s, (LEASES_HELD + 1) * lease_of(s), comes_back, c, 0);
 	return (true);
 }
 
@@ -283,6 +285,18 @@ reaches(struct sim *s, void *arg, int64_t n)
 	sim_after(s, way_back(s), comes_back, c, 0);
 }
 
+/* How long nobody else has a lane after a parcel of it has left: with its
+ * renewals, unless the store would not always take them. */
+static int64_t
+held(const struct sim *s)
+{
+	const struct sim_counts *c = &s->counts;
+
+	if (c->full_disks + c->starved + c->disk_errors > 0)
+		return (lease_of(s));
+	return (LEASES_HELD * lease_of(s) - lease_of(s) / 2);
+}
+
 /* One batch of a lane at a time, as long as its lease holds. */
 static void
 check_alone(struct sim *s, const struct cargo *c)
@@ -293,7 +307,7 @@ check_alone(struct sim *s, const struct cargo *c)
 	for (o = s->peers[c->peer].cargoes; o != NULL; o = o->next) {
 		if (o == c || o->answered || o->incarnation != c->incarnation ||
 		    s->counts.jumps > 0 ||
-		    c->sent_at - o->sent_at + MOMENT_MS >= lease_of(s))
+		    c->sent_at - o->sent_at + MOMENT_MS >= held(s))
 			continue;
 		for (i = 0; i < c->n; i++)
 			for (k = 0; k < o->n; k++)

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The batch verb `renew`.  It comes after the answers of its batch, whose lanes
+ * are leased no more, and before the rescue, which finds what is renewed here
+ * not stale.
+ */
+#include "domain/renew.h"
+#include "domain/domain_internal.h"
+#include "domain/order.h"
+
+static enum rc
+renew_lease(struct tx *tx, struct renew_unit *u, struct renew_lease *lease,
+    struct err *err)
+{
+	const int64_t until = tx->now_ms + u->lease_ms;
+	struct domain *d = domain_of(tx);
+	struct ledger_lane *lane;
+	enum rc rc;
+
+	lease->lost = false;
+	rc = ledger_lane_by_id(d->ledger, tx, lease->lane_id, &lane, err);
+	if (rc == RC_NOT_FOUND)
+		rc = err_set(err, RC_CORRUPT, "a lane that is not there");
+	if (rc == RC_OK)
+		rc = store_lane_renew(tx->db,
+		    &(struct store_renewal){
+			lease->lane_id, lease->token, until},
+		    tx->now_ms, err);
+	if (rc == RC_CONFLICT) {
+		lease->lost = true;
+		u->lost++;
+		return (RC_OK);
+	}
+	if (rc == RC_OK)
+		lane->lane.lease_until = until;
+	return (rc);
+}
+
+static enum rc
+renew_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
+{
+	struct renew_unit *u;
+	size_t i, k;
+	enum rc rc;
+
+	/* A claim of this batch must be seen by the fence. */
+	rc = ledger_flush_lanes(domain_of(tx)->ledger, tx, err);
+	for (i = 0; i < n && rc == RC_OK; i++) {
+		u = (struct renew_unit *)(void *)units[i];
+		u->lost = 0;
+		for (k = 0; k < u->n && rc == RC_OK; k++)
+			rc = renew_lease(tx, u, &u->leases[k], err);
+	}
+	return (rc == RC_OK ? rc : err_wrap(err, "renew"));
+}
+
+static void
+renew_done(struct unit *unit)
+{
+	struct renew_unit *u = (struct renew_unit *)(void *)unit;
+
+	u->finish(u);
+}
+
+static const struct unit_kind renew_kind = {
+    "renew", UNIT_DELIVERY, ORDER_RENEW, renew_apply, renew_done};
+
+void
+renew_unit_init(struct renew_unit *u)
+{
+
+	u->unit.kind = &renew_kind;
+	u->unit.bytes = 4096;
+	u->lost = 0;
+}
