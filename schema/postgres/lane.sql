@@ -62,6 +62,11 @@ UPDATE outbox_lanes SET state = 'ready', lease_until = NULL,
     lease_owner = NULL, updated_at = $3
 WHERE lane_id = $1 AND lease_token = $2 AND state = 'leased';
 
+-- The same token holds it for longer.
+-- name: lane_renew
+UPDATE outbox_lanes SET lease_until = $3, updated_at = $4
+WHERE lane_id = $1 AND lease_token = $2 AND state = 'leased';
+
 -- The next local lanes after $1 that owe something, at most $2, each with its
 -- due time: one step in the index of what waits for each lane, however much
 -- waits in it.
