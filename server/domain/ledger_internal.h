@@ -45,4 +45,22 @@ struct ledger {
 	struct store_rows remote_rows;
 };
 
+/* A name as a key. */
+struct name_key ledger_name_key(const char *name, size_t n);
+
+/* Rows that were read become objects of the ledger: a user, a conversation
+ * without its members, a member (ascending by user), a lane whose conversation
+ * and user are kept. */
+enum rc ledger_keep_user(struct ledger *l, const struct store_user *row,
+    struct ledger_user **ret, struct err *err) MUST_USE;
+enum rc ledger_keep_conversation(struct ledger *l,
+    const struct store_conversation *row, struct ledger_conversation **ret,
+    struct err *err) MUST_USE;
+enum rc ledger_keep_member(struct ledger_conversation *c,
+    struct ledger_user *user, const struct store_participant *p,
+    struct err *err) MUST_USE;
+enum rc ledger_keep_lane(struct ledger *l, struct tx *tx,
+    const struct store_lane *row, struct ledger_lane **ret,
+    struct err *err) MUST_USE;
+
 #endif
