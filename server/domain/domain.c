@@ -105,6 +105,15 @@ need_news(struct domain *d, struct err *err)
 }
 
 static enum rc
+on_gather(
+    void *arg, struct tx *tx, struct unit **units, size_t n, struct err *err)
+{
+
+	(void)arg;
+	return (gather(tx, units, n, err));
+}
+
+static enum rc
 on_flush(void *arg, struct tx *tx, struct err *err)
 {
 	struct domain *d = arg;
@@ -430,8 +439,8 @@ domain_new(
 	if (d == NULL)
 		return (err_set(err, RC_NO_MEMORY, "domain"));
 	d->options = *options;
-	d->hooks = (struct writer_hooks){d, on_begin, on_flush, on_committed,
-	    on_published, on_lost, on_aborted, on_fatal};
+	d->hooks = (struct writer_hooks){d, on_begin, on_gather, on_flush,
+	    on_committed, on_published, on_lost, on_aborted, on_fatal};
 	uuid_gen_init(&d->ids, options->clk, options->rnd);
 	recent_clear(d);
 	d->ledger = ledger_new(&d->ids);

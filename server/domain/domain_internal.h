@@ -66,6 +66,10 @@ domain_of(const struct tx *tx)
 	return (tx->ledger);
 }
 
+/* Reads and locks what ${n} units will work with (gather.c). */
+enum rc gather(
+    struct tx *tx, struct unit **units, size_t n, struct err *err) MUST_USE;
+
 /* Makes news and wake-up for the running transaction if there are none. */
 enum rc need_news(struct domain *d, struct err *err) MUST_USE;
 

@@ -61,7 +61,10 @@ forget_all(struct ledger *l)
 	l->dirty_lanes = NULL;
 	l->device_rows.n = l->counter_rows.n = l->mark_rows.n = l->lane_rows.n =
 	    l->remote_rows.n = 0;
-	l->mids = l->outbox_ids = (struct ledger_ids){.last = -1};
+	l->mids.last = l->outbox_ids.last = -1;
+	l->mids.n = l->mids.at = l->outbox_ids.n = l->outbox_ids.at = 0;
+	htab_clear(l->taken);
+	l->gathered = false;
 }
 
 struct ledger *
@@ -73,7 +76,8 @@ ledger_new(struct uuid_gen *ids)
 	if (l == NULL)
 		return (NULL);
 	l->ids = ids;
-	l->mids = l->outbox_ids = (struct ledger_ids){.last = -1};
+	l->mids.last = l->outbox_ids.last = -1;
+	l->taken = htab_new(sizeof(struct uuid));
 	l->devices = htab_new(sizeof(int64_t));
 	l->users_by_name = htab_new(sizeof(struct name_key));
 	l->users_by_id = htab_new(sizeof(int64_t));
@@ -82,9 +86,9 @@ ledger_new(struct uuid_gen *ids)
 	l->conversations_by_id = htab_new(sizeof(int64_t));
 	l->lanes_by_key = htab_new(sizeof(struct lane_key));
 	l->lanes_by_id = htab_new(sizeof(int64_t));
-	if (l->devices == NULL || l->users_by_name == NULL ||
-	    l->users_by_id == NULL || l->direct == NULL ||
-	    l->conversations_by_public == NULL ||
+	if (l->taken == NULL || l->devices == NULL ||
+	    l->users_by_name == NULL || l->users_by_id == NULL ||
+	    l->direct == NULL || l->conversations_by_public == NULL ||
 	    l->conversations_by_id == NULL || l->lanes_by_key == NULL ||
 	    l->lanes_by_id == NULL ||
 	    !store_rows_init(
@@ -107,12 +111,13 @@ ledger_free(struct ledger *l)
 
 	if (l == NULL)
 		return;
-	if (l->devices != NULL && l->users_by_name != NULL &&
-	    l->users_by_id != NULL && l->direct != NULL &&
-	    l->conversations_by_public != NULL &&
+	if (l->taken != NULL && l->devices != NULL &&
+	    l->users_by_name != NULL && l->users_by_id != NULL &&
+	    l->direct != NULL && l->conversations_by_public != NULL &&
 	    l->conversations_by_id != NULL && l->lanes_by_key != NULL &&
 	    l->lanes_by_id != NULL)
 		forget_all(l);
+	htab_free(l->taken);
 	htab_free(l->devices);
 	htab_free(l->users_by_name);
 	htab_free(l->users_by_id);
@@ -300,29 +305,39 @@ ledger_user_touch(struct ledger *l, struct ledger_user *u)
 /* ---- devices ---- */
 
 enum rc
+ledger_keep_device(
+    struct ledger *l, int64_t device_id, int64_t acked, struct err *err)
+{
+	struct ledger_device *device;
+
+	device = mem_zalloc(1, sizeof(*device));
+	if (device == NULL)
+		return (err_set(err, RC_NO_MEMORY, "ledger: device"));
+	device->device_id = device_id;
+	device->acked = acked;
+	if (htab_set(l->devices, &device->device_id, device) != RC_OK) {
+		mem_free(device);
+		return (err_set(err, RC_NO_MEMORY, "ledger: device"));
+	}
+	return (RC_OK);
+}
+
+enum rc
 ledger_device_by_id(struct ledger *l, struct tx *tx, int64_t device_id,
     struct ledger_device **ret, struct err *err)
 {
-	struct ledger_device *device;
+	int64_t acked;
 	enum rc rc;
 
 	*ret = htab_find(l->devices, &device_id);
 	if (*ret != NULL)
 		return (RC_OK);
-	device = mem_zalloc(1, sizeof(*device));
-	if (device == NULL)
-		return (err_set(err, RC_NO_MEMORY, "ledger: device"));
-	device->device_id = device_id;
-	rc = store_device_acked_get(tx->db, device_id, &device->acked, err);
-	if (rc == RC_OK &&
-	    htab_set(l->devices, &device->device_id, device) != RC_OK)
-		rc = err_set(err, RC_NO_MEMORY, "ledger: device");
-	if (rc != RC_OK) {
-		mem_free(device);
-		return (rc);
-	}
-	*ret = device;
-	return (RC_OK);
+	rc = store_device_acked_get(tx->db, device_id, &acked, err);
+	if (rc == RC_OK)
+		rc = ledger_keep_device(l, device_id, acked, err);
+	if (rc == RC_OK)
+		*ret = htab_find(l->devices, &device_id);
+	return (rc);
 }
 
 void
@@ -337,6 +352,27 @@ ledger_device_touch(struct ledger *l, struct ledger_device *device)
 }
 
 /* ---- ids ---- */
+
+/* Taken when what was reserved is not enough. */
+#define LEDGER_IDS_AGAIN 8
+
+/* Takes ${n} ids (at most LEDGER_IDS), of which none was left. */
+static enum rc
+reserve(struct tx *tx, struct ledger_ids *ids,
+    enum rc (*take)(struct db *db, int64_t *list, size_t n, struct err *err),
+    size_t n, struct err *err)
+{
+	enum rc rc = RC_OK;
+
+	ids->n = ids->at = 0;
+	if (n > LEDGER_IDS)
+		n = LEDGER_IDS;
+	if (n > 0)
+		rc = take(tx->db, ids->list, n, err);
+	if (rc == RC_OK)
+		ids->n = n;
+	return (rc);
+}
 
 /* The next number of ${ids}.  Where nobody else writes it is the one after the
  * last; else the store gives them out, a handful at a time. */
@@ -355,14 +391,32 @@ next_id(struct tx *tx, struct ledger_ids *ids,
 			*ret = ++ids->last;
 		return (rc);
 	}
-	if (ids->left == 0) {
-		rc = take(tx->db, ids->list, LEDGER_IDS, err);
+	if (ids->at == ids->n) {
+		rc = reserve(tx, ids, take, LEDGER_IDS_AGAIN, err);
 		if (rc != RC_OK)
 			return (rc);
-		ids->left = LEDGER_IDS;
 	}
-	*ret = ids->list[LEDGER_IDS - ids->left--];
+	*ret = ids->list[ids->at++];
 	return (RC_OK);
+}
+
+enum rc
+ledger_reserve(struct ledger *l, struct tx *tx, size_t messages, size_t rows,
+    struct err *err)
+{
+	enum rc rc;
+
+	rc = reserve(tx, &l->mids, store_message_ids, messages, err);
+	if (rc == RC_OK)
+		rc = reserve(tx, &l->outbox_ids, store_outbox_ids, rows, err);
+	return (rc);
+}
+
+bool
+ledger_id_free(const struct ledger *l, const struct uuid *id)
+{
+
+	return (l->gathered && htab_find(l->taken, id) == NULL);
 }
 
 enum rc

@@ -186,6 +186,10 @@ void ledger_forget_lanes(struct ledger *l);
 /* The lane's cursor has moved (a local one's tail needs no writing). */
 void ledger_lane_touch(struct ledger *l, struct ledger_lane *lane);
 
+/* Whether it is known, without asking, that no message has this id: what the
+ * batch brings was asked at once (gather.c). */
+bool ledger_id_free(const struct ledger *l, const struct uuid *id);
+
 /* The next internal id of a message, of an outbox row. */
 enum rc ledger_next_mid(
     struct ledger *l, struct tx *tx, int64_t *ret, struct err *err) MUST_USE;

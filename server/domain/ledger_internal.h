@@ -23,11 +23,11 @@ struct lane_key {
 };
 
 /* Internal ids to be given. */
-#define LEDGER_IDS 32
+#define LEDGER_IDS 512
 struct ledger_ids {
 	int64_t last; /* where only we give them; -1: not read yet */
-	int64_t list[LEDGER_IDS]; /* where others do, too: taken, */
-	size_t left;              /* and not given yet */
+	int64_t list[LEDGER_IDS]; /* where others do, too: taken … */
+	size_t n, at;             /* … and given */
 };
 
 struct ledger {
@@ -41,6 +41,8 @@ struct ledger {
 	struct ledger_conversation *dirty_conversations;
 	struct ledger_lane *dirty_lanes;
 	struct ledger_ids mids, outbox_ids;
+	struct htab *taken; /* of the batch's message ids, once gathered */
+	bool gathered;
 	struct store_rows device_rows, counter_rows, mark_rows, lane_rows;
 	struct store_rows remote_rows;
 };
@@ -49,8 +51,8 @@ struct ledger {
 struct name_key ledger_name_key(const char *name, size_t n);
 
 /* Rows that were read become objects of the ledger: a user, a conversation
- * without its members, a member (ascending by user), a lane whose conversation
- * and user are kept. */
+ * without its members, a member (ascending by user), a device, a lane whose
+ * conversation and user are kept. */
 enum rc ledger_keep_user(struct ledger *l, const struct store_user *row,
     struct ledger_user **ret, struct err *err) MUST_USE;
 enum rc ledger_keep_conversation(struct ledger *l,
@@ -59,8 +61,14 @@ enum rc ledger_keep_conversation(struct ledger *l,
 enum rc ledger_keep_member(struct ledger_conversation *c,
     struct ledger_user *user, const struct store_participant *p,
     struct err *err) MUST_USE;
+enum rc ledger_keep_device(struct ledger *l, int64_t device_id, int64_t acked,
+    struct err *err) MUST_USE;
 enum rc ledger_keep_lane(struct ledger *l, struct tx *tx,
     const struct store_lane *row, struct ledger_lane **ret,
     struct err *err) MUST_USE;
+
+/* Takes ids for so many messages and outbox rows. */
+enum rc ledger_reserve(struct ledger *l, struct tx *tx, size_t messages,
+    size_t rows, struct err *err) MUST_USE;
 
 #endif

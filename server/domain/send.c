@@ -171,10 +171,13 @@ send_unit_view(const struct send_unit *u, struct send_view *ret)
 static enum rc
 check_key(struct tx *tx, struct send_unit *u, bool *ret_done, struct err *err)
 {
+	struct domain *d = domain_of(tx);
 	struct store_message_key key;
 	enum rc rc;
 
 	*ret_done = false;
+	if (!u->repeated && ledger_id_free(d->ledger, &u->draft->id))
+		return (RC_OK);
 	rc = store_message_key(tx->db, &u->draft->id, &key, err);
 	if (rc == RC_NOT_FOUND)
 		return (RC_OK);
@@ -515,7 +518,8 @@ send_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
 		clear_answer(u);
 		u->metrics = d->options.metrics;
 		u->max_retries = retry_most(d->options.retry);
-		if (htab_find(d->batch_ids, &u->draft->id) != NULL) {
+		u->repeated = htab_find(d->batch_ids, &u->draft->id) != NULL;
+		if (u->repeated) {
 			rc = write_rows(tx, err);
 			if (rc != RC_OK)
 				return (rc);

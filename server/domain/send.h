@@ -38,6 +38,7 @@ struct send_unit {
 	int64_t expires_at;
 	int max_retries; /* of the profile that the server runs with */
 
+	bool repeated; /* the batch has another with its id; domain's own */
 	struct metrics *metrics; /* the domain's own */
 
 	/* Called once; owns the unit again.  Thread: as unit_kind.done. */

@@ -6,6 +6,7 @@
 
 #include "schema/sql.h"
 #include "store/account.h"
+#include "store/read.h"
 
 /* ---- users ---- */
 
@@ -60,12 +61,10 @@ store_user_remote_insert(struct db *db, const char *address,
 	    db, SQL_USER_REMOTE_INSERT, v, 3, take_id, ret_user_id, NULL, err));
 }
 
-static enum rc
-take_user(void *arg, const struct db_row *row, struct err *err)
+void
+store_read_user(const struct db_row *row, struct store_user *u)
 {
-	struct store_user *u = arg;
 
-	(void)err;
 	u->user_id = db_row_i64(row, 0);
 	db_row_copy_text(row, 1, u->name, sizeof(u->name));
 	db_row_copy_text(row, 2, u->display_name, sizeof(u->display_name));
@@ -73,6 +72,14 @@ take_user(void *arg, const struct db_row *row, struct err *err)
 	u->admin = db_row_i64(row, 4) != 0;
 	u->disabled = !db_row_null(row, 5);
 	u->destination_id = db_row_i64(row, 6);
+}
+
+static enum rc
+take_user(void *arg, const struct db_row *row, struct err *err)
+{
+
+	(void)err;
+	store_read_user(row, arg);
 	return (RC_OK);
 }
 

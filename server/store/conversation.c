@@ -7,6 +7,7 @@
 
 #include "schema/sql.h"
 #include "store/conversation.h"
+#include "store/read.h"
 
 void
 store_direct_key(const char *a, const char *b, char ret[STORE_DIRECT_KEY_SIZE])
@@ -79,10 +80,10 @@ is_direct(const struct db_row *row, int col)
 	return (kind != NULL && n == 6 && memcmp(kind, "direct", 6) == 0);
 }
 
-static enum rc
-take_conversation(void *arg, const struct db_row *row, struct err *err)
+enum rc
+store_read_conversation(
+    const struct db_row *row, struct store_conversation *c, struct err *err)
 {
-	struct store_conversation *c = arg;
 	const void *digest;
 	size_t n;
 
@@ -98,6 +99,13 @@ take_conversation(void *arg, const struct db_row *row, struct err *err)
 		return (err_set(err, RC_CORRUPT, "a conversation's digest"));
 	memcpy(c->digest, digest, n);
 	return (RC_OK);
+}
+
+static enum rc
+take_conversation(void *arg, const struct db_row *row, struct err *err)
+{
+
+	return (store_read_conversation(row, arg, err));
 }
 
 static enum rc
@@ -155,8 +163,8 @@ store_participant_insert(
 	    db_run(db, SQL_PARTICIPANT_INSERT, v, 3, NULL, NULL, NULL, err));
 }
 
-static void
-read_participant(const struct db_row *row, struct store_participant *p)
+void
+store_read_participant(const struct db_row *row, struct store_participant *p)
 {
 
 	p->user_id = db_row_i64(row, 0);
@@ -184,7 +192,7 @@ each_participant(void *arg, const struct db_row *row, struct err *err)
 	struct participant_each *e = arg;
 	struct store_participant p;
 
-	read_participant(row, &p);
+	store_read_participant(row, &p);
 	return (e->each(e->arg, &p, err));
 }
 
@@ -207,7 +215,7 @@ take_participant(void *arg, const struct db_row *row, struct err *err)
 {
 
 	(void)err;
-	read_participant(row, arg);
+	store_read_participant(row, arg);
 	return (RC_OK);
 }
 

@@ -7,6 +7,7 @@
 #include "model/message.h"
 #include "schema/sql.h"
 #include "store/lane.h"
+#include "store/read.h"
 
 static const char *const names[LANE_STATES] = {
 #define X(id, name) name,
@@ -41,13 +42,11 @@ take_id(void *arg, const struct db_row *row, struct err *err)
 	return (RC_OK);
 }
 
-static enum rc
-take_lane(void *arg, const struct db_row *row, struct err *err)
+void
+store_read_lane(const struct db_row *row, struct store_lane *l)
 {
-	struct store_lane *l = arg;
 	char state[16];
 
-	(void)err;
 	l->lane_id = db_row_i64(row, 0);
 	l->conversation_id = db_row_i64(row, 1);
 	l->dest_user = db_row_i64(row, 3);
@@ -67,6 +66,14 @@ take_lane(void *arg, const struct db_row *row, struct err *err)
 	l->lease_until = db_row_i64(row, 13);
 	db_row_copy_text(row, 14, l->lease_owner, sizeof(l->lease_owner));
 	l->replay_seq = db_row_i64(row, 15);
+}
+
+static enum rc
+take_lane(void *arg, const struct db_row *row, struct err *err)
+{
+
+	(void)err;
+	store_read_lane(row, arg);
 	return (RC_OK);
 }
 

@@ -266,6 +266,8 @@ transact_once(struct writer *w, struct unit **units, size_t n, struct err *err)
 	if (rc != RC_OK)
 		return (rc);
 	rc = w->hooks->begin(w->hooks->arg, &tx, err);
+	if (rc == RC_OK && db_shared(w->db))
+		rc = w->hooks->gather(w->hooks->arg, &tx, units, n, err);
 	FAULT("writer.apply.before");
 	if (rc == RC_OK)
 		rc = apply(&tx, units, n, err);

@@ -80,6 +80,11 @@ struct writer_hooks {
 	 */
 	enum rc (*begin)(void *arg, struct tx *tx, struct err *err);
 
+	/* Where the database is shared: reads and locks what the units will
+	 * work with, before the first of them is applied. */
+	enum rc (*gather)(void *arg, struct tx *tx, struct unit **units,
+	    size_t n, struct err *err);
+
 	/* All units are applied: write what is left to write. */
 	enum rc (*flush)(void *arg, struct tx *tx, struct err *err);
 

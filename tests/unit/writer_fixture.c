@@ -297,7 +297,7 @@ world_set_up_limited(void **state, size_t limit)
 	assert_non_null(world);
 	world->db.driver = &fake_driver;
 	clk_fake_init(&world->clk, 1700000000000);
-	world->hooks = (struct writer_hooks){world, on_begin, on_flush,
+	world->hooks = (struct writer_hooks){world, on_begin, NULL, on_flush,
 	    on_committed, on_published, on_lost, on_aborted, on_fatal};
 	o.db = &world->db;
 	o.clk = &world->clk.clk;

@@ -1,0 +1,73 @@
+-- SPDX-License-Identifier: MIT
+-- What a batch works with, all of it at once and locked before its first write:
+-- conversations, then inboxes, then devices, each in the order of their ids, so
+-- that batches of several writers wait for one another and never in a circle.
+
+-- Whose lanes these are.
+-- name: hold_lanes
+SELECT lane_id, conversation_id, dest_id, destination_id FROM outbox_lanes
+WHERE lane_id = ANY ($1::bigint[]);
+
+-- By id or by name.
+-- name: hold_users
+SELECT user_id, name, display_name, password_hash, admin, disabled_at,
+    destination_id
+FROM users WHERE user_id = ANY ($1::bigint[])
+UNION
+SELECT user_id, name, display_name, password_hash, admin, disabled_at,
+    destination_id
+FROM users WHERE name = ANY ($2::text[]);
+
+-- By id, public id or the key of a direct one.
+-- name: hold_conversations
+-- writer: FOR UPDATE OF c
+SELECT c.conversation_id, c.public_id, c.kind, c.last_seq, c.last_digest
+FROM conversations c
+WHERE c.conversation_id = ANY (ARRAY (
+    SELECT unnest($1::bigint[])
+    UNION SELECT p.conversation_id FROM conversations p
+        WHERE p.public_id = ANY ($2::uuid[])
+    UNION SELECT k.conversation_id FROM conversations k
+        WHERE k.direct_key = ANY ($3::text[])))
+ORDER BY c.conversation_id;
+
+-- name: hold_members
+SELECT p.user_id, u.name, p.role, p.joined_seq, p.left_seq, p.delivered_upto,
+    p.acked_upto, p.read_upto, p.acked_at, p.read_at, p.shown_upto,
+    p.shown_at, p.conversation_id, u.disabled_at, u.destination_id
+FROM participants p JOIN users u ON u.user_id = p.user_id
+WHERE p.conversation_id = ANY ($1::bigint[])
+ORDER BY p.conversation_id, p.user_id;
+
+-- name: hold_lanes_of
+SELECT l.lane_id, l.conversation_id, l.dest_kind, l.dest_id, l.class,
+    l.tail_seq, l.next_seq, l.last_published_seq, l.due_at, l.destination_id,
+    l.state, l.priority, l.lease_token, l.lease_until, l.lease_owner,
+    l.replay_seq
+FROM outbox_lanes l WHERE l.conversation_id = ANY ($1::bigint[]);
+
+-- name: hold_inboxes
+-- writer: FOR UPDATE
+SELECT user_id, head, trimmed + 1, acked, read_seq FROM inboxes
+WHERE user_id = ANY ($1::bigint[]) ORDER BY user_id;
+
+-- name: hold_devices
+-- writer: FOR UPDATE
+SELECT device_id, acked_seq FROM devices
+WHERE device_id = ANY ($1::bigint[]) ORDER BY device_id;
+
+-- Which of these ids are taken.
+-- name: hold_keys
+SELECT message_id, mid, sender_id, fingerprint FROM messages
+WHERE message_id = ANY ($1::uuid[]);
+
+-- Whose messages an ack up to $2 is about.
+-- name: hold_acked
+SELECT DISTINCT a.conversation_id
+FROM unnest($1::bigint[], $2::bigint[]) AS r (user_id, upto)
+JOIN inboxes b ON b.user_id = r.user_id
+CROSS JOIN LATERAL (
+    SELECT i.conversation_id FROM inbox i
+    WHERE i.user_id = r.user_id AND i.seq > b.acked AND i.seq <= r.upto
+      AND i.kind = 1 AND i.own = 0
+    ORDER BY i.seq LIMIT 2000) AS a;

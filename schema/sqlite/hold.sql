@@ -1,0 +1,67 @@
+-- SPDX-License-Identifier: MIT
+-- What a batch works with where there are several writers (schema/postgres/
+-- hold.sql).  The only writer of this database never asks; these say the same,
+-- a row at a time.
+
+-- name: hold_lanes
+SELECT lane_id, conversation_id, dest_id, destination_id FROM outbox_lanes
+WHERE lane_id = $1;
+
+-- name: hold_users
+SELECT user_id, name, display_name, password_hash, admin, disabled_at,
+    destination_id
+FROM users WHERE user_id = $1
+UNION
+SELECT user_id, name, display_name, password_hash, admin, disabled_at,
+    destination_id
+FROM users WHERE name = $2;
+
+-- name: hold_conversations
+SELECT c.conversation_id, c.public_id, c.kind, m.conversation_seq, m.digest
+FROM conversations c LEFT JOIN messages m
+    ON m.conversation_id = c.conversation_id AND m.conversation_seq = (
+        SELECT max(l.conversation_seq) FROM messages l
+        WHERE l.conversation_id = c.conversation_id
+          AND l.conversation_seq > 0)
+WHERE c.conversation_id = coalesce($1,
+    (SELECT p.conversation_id FROM conversations p WHERE p.public_id = $2),
+    (SELECT k.conversation_id FROM conversations k WHERE k.direct_key = $3));
+
+-- name: hold_members
+SELECT p.user_id, u.name, p.role, p.joined_seq, p.left_seq, p.delivered_upto,
+    p.acked_upto, p.read_upto, p.acked_at, p.read_at, p.shown_upto,
+    p.shown_at, p.conversation_id, u.disabled_at, u.destination_id
+FROM participants p JOIN users u ON u.user_id = p.user_id
+WHERE p.conversation_id = $1
+ORDER BY p.user_id;
+
+-- name: hold_lanes_of
+SELECT l.lane_id, l.conversation_id, l.dest_kind, l.dest_id, l.class,
+    CASE WHEN l.state = 'local' THEN
+      (SELECT max(o.lane_seq) FROM outbox o WHERE o.lane_id = l.lane_id
+       AND o.lane_seq IS NOT NULL AND o.state = 'pending'
+       AND o.dest_kind = 'user')
+    ELSE l.tail_seq END,
+    l.next_seq, l.last_published_seq, l.due_at, l.destination_id, l.state,
+    l.priority, l.lease_token, l.lease_until, l.lease_owner, l.replay_seq
+FROM outbox_lanes l WHERE l.conversation_id = $1;
+
+-- name: hold_inboxes
+SELECT b.user_id, coalesce((SELECT max(i.seq) FROM inbox i
+    WHERE i.user_id = b.user_id), b.trimmed), b.trimmed + 1,
+    (SELECT coalesce(max(d.acked_seq), 0) FROM devices d
+     WHERE d.user_id = b.user_id), b.read_seq
+FROM inboxes b WHERE b.user_id = $1;
+
+-- name: hold_devices
+SELECT device_id, acked_seq FROM devices WHERE device_id = $1;
+
+-- name: hold_keys
+SELECT message_id, mid, sender_id, fingerprint FROM messages
+WHERE message_id = $1;
+
+-- name: hold_acked
+SELECT DISTINCT i.conversation_id FROM inbox i
+WHERE i.user_id = $1 AND i.seq <= $2 AND i.kind = 1 AND i.own = 0
+  AND i.seq > (SELECT coalesce(max(d.acked_seq), 0) FROM devices d
+      WHERE d.user_id = i.user_id);

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Before the first write of a batch, where there are several writers: what its
+ * units will work with is read and locked at once, a statement a kind of thing
+ * however many units there are, conversations first, then inboxes, then
+ * devices, each in the order of their ids.  So batches of several writers wait
+ * for one another, and not in a circle, and a unit finds in the ledger what it
+ * would have asked for.
+ *
+ * It may leave out what is rare (a new conversation, another server, a read of
+ * single messages): the unit asks then itself, and if that comes to a deadlock
+ * the batch is run again.
+ */
+#include <string.h>
+
+#include "base/mem.h"
+#include "domain/deliver.h"
+#include "domain/domain_internal.h"
+#include "domain/ledger_internal.h"
+#include "domain/mark.h"
+#include "domain/order.h"
+#include "domain/send.h"
+#include "store/hold.h"
+#include "store/outbox.h"
+
+/* A list of ids that is large enough from the beginning, or grows. */
+struct ids {
+	int64_t *v;
+	size_t n, cap;
+};
+
+struct gather {
+	struct ledger *l;
+	struct tx *tx;
+	struct ids lanes, users, conversations, inboxes, devices;
+	struct store_user_key *names;
+	struct store_conversation_key *keys;
+	struct store_ack_key *acks;
+	struct uuid *messages;
+	char (*direct)[STORE_DIRECT_KEY_SIZE];
+	size_t nnames, nkeys, nacks, nmessages, ndirect;
+};
+
+static enum rc
+add(struct ids *ids, int64_t id, struct err *err)
+{
+	size_t cap = ids->cap == 0 ? 64 : ids->cap * 2;
+	int64_t *v;
+
+	if (ids->n == ids->cap) {
+		v = mem_realloc(ids->v, cap * sizeof(*v));
+		if (v == NULL)
+			return (err_set(err, RC_NO_MEMORY, "gather"));
+		ids->v = v;
+		ids->cap = cap;
+	}
+	ids->v[ids->n++] = id;
+	return (RC_OK);
+}
+
+/* ---- what the units will ask for ---- */
+
+static enum rc
+want_send(struct gather *g, const struct send_unit *u, struct err *err)
+{
+	enum rc rc;
+
+	g->messages[g->nmessages++] = u->draft->id;
+	rc = add(&g->inboxes, u->sender_id, err);
+	if (rc == RC_OK)
+		rc = add(&g->users, u->sender_id, err);
+	if (rc != RC_OK)
+		return (rc);
+	if (u->to[0] == '\0')
+		g->keys[g->nkeys++] = (struct store_conversation_key){
+		    .public_id = &u->draft->conversation};
+	else if (strchr(u->to, '@') == NULL)
+		g->names[g->nnames++] =
+		    (struct store_user_key){0, u->to, strlen(u->to)};
+	return (RC_OK);
+}
+
+static enum rc
+want_deliver(struct gather *g, const struct deliver_unit *u, struct err *err)
+{
+	enum rc rc = RC_OK;
+	size_t i;
+
+	for (i = 0; i < u->nlanes && rc == RC_OK; i++)
+		rc = add(&g->lanes, u->lanes[i], err);
+	return (rc);
+}
+
+/* An ack, or a read up to a number in the inbox. */
+static enum rc
+want_upto(struct gather *g, int64_t user_id, int64_t device_id, int64_t upto,
+    struct err *err)
+{
+	enum rc rc;
+
+	if (upto > 0)
+		g->acks[g->nacks++] = (struct store_ack_key){user_id, upto};
+	rc = add(&g->users, user_id, err);
+	if (rc == RC_OK)
+		rc = add(&g->inboxes, user_id, err);
+	if (rc == RC_OK)
+		rc = add(&g->devices, device_id, err);
+	return (rc);
+}
+
+static enum rc
+want_read(struct gather *g, const struct read_unit *u, struct err *err)
+{
+
+	if (u->form == READ_CONVERSATION)
+		g->keys[g->nkeys++] = (struct store_conversation_key){
+		    .public_id = &u->conversation};
+	return (want_upto(g, u->user_id, u->device_id,
+	    u->form == READ_UPTO ? u->upto : 0, err));
+}
+
+static enum rc
+want(struct gather *g, struct unit *unit, struct err *err)
+{
+	const struct ack_unit *ack;
+
+	switch (unit->kind->order) {
+	case ORDER_SEND:
+		return (
+		    want_send(g, (const struct send_unit *)(void *)unit, err));
+	case ORDER_DELIVER:
+		return (want_deliver(
+		    g, (const struct deliver_unit *)(void *)unit, err));
+	case ORDER_ACK:
+		ack = (const struct ack_unit *)(void *)unit;
+		return (
+		    want_upto(g, ack->user_id, ack->device_id, ack->upto, err));
+	case ORDER_READ:
+		return (
+		    want_read(g, (const struct read_unit *)(void *)unit, err));
+	default:
+		return (RC_OK);
+	}
+}
+
+/* ---- what comes back ---- */
+
+static enum rc
+take_lane_owner(void *arg, const struct store_lane_owner *lane, struct err *err)
+{
+	struct gather *g = arg;
+	enum rc rc;
+
+	rc = add(&g->conversations, lane->conversation_id, err);
+	if (rc == RC_OK && lane->destination_id == DESTINATION_LOCAL)
+		rc = add(&g->inboxes, lane->dest_user, err);
+	return (rc);
+}
+
+static enum rc
+take_user(void *arg, const struct store_user *row, struct err *err)
+{
+	struct gather *g = arg;
+	struct ledger_user *user;
+
+	if (htab_find(g->l->users_by_id, &row->user_id) != NULL)
+		return (RC_OK);
+	return (ledger_keep_user(g->l, row, &user, err));
+}
+
+static enum rc
+take_acked(void *arg, int64_t conversation_id, struct err *err)
+{
+	struct gather *g = arg;
+
+	return (add(&g->conversations, conversation_id, err));
+}
+
+static enum rc
+take_conversation(
+    void *arg, const struct store_conversation *row, struct err *err)
+{
+	struct gather *g = arg;
+	struct ledger_conversation *c;
+	enum rc rc;
+
+	if (htab_find(g->l->conversations_by_id, &row->conversation_id) != NULL)
+		return (RC_OK);
+	rc = ledger_keep_conversation(g->l, row, &c, err);
+	return (rc == RC_OK ? add(&g->conversations, c->id, err) : rc);
+}
+
+static enum rc
+take_member(void *arg, const struct store_held_member *m, struct err *err)
+{
+	struct gather *g = arg;
+	struct ledger_conversation *c;
+	struct ledger_user *user;
+	enum rc rc;
+
+	rc = take_user(g, &m->user, err);
+	c = htab_find(g->l->conversations_by_id, &m->conversation_id);
+	user = htab_find(g->l->users_by_id, &m->user.user_id);
+	if (rc != RC_OK || c == NULL)
+		return (rc);
+	return (ledger_keep_member(c, user, &m->participant, err));
+}
+
+static enum rc
+take_lane(void *arg, const struct store_lane *row, struct err *err)
+{
+	struct gather *g = arg;
+	struct ledger_lane *lane;
+
+	return (ledger_keep_lane(g->l, g->tx, row, &lane, err));
+}
+
+static enum rc
+take_inbox(void *arg, int64_t user_id, const struct store_counter *counter,
+    struct err *err)
+{
+	struct gather *g = arg;
+	struct ledger_user *user = htab_find(g->l->users_by_id, &user_id);
+
+	(void)err;
+	if (user != NULL) {
+		user->counter = *counter;
+		user->counted = true;
+	}
+	return (RC_OK);
+}
+
+static enum rc
+take_device(void *arg, int64_t device_id, int64_t acked, struct err *err)
+{
+	struct gather *g = arg;
+
+	return (ledger_keep_device(g->l, device_id, acked, err));
+}
+
+static enum rc
+take_key(void *arg, const struct uuid *id, struct err *err)
+{
+	struct gather *g = arg;
+
+	if (htab_set(g->l->taken, id, g->l) != RC_OK)
+		return (err_set(err, RC_NO_MEMORY, "gather"));
+	return (RC_OK);
+}
+
+/* ---- in order ---- */
+
+/* The keys of direct conversations, now that all names are known. */
+static void
+direct_keys(struct gather *g, struct unit **units, size_t n)
+{
+	const struct ledger_user *from, *to;
+	const struct send_unit *u;
+	struct name_key key;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		u = (const struct send_unit *)(void *)units[i];
+		if (units[i]->kind->order != ORDER_SEND || u->to[0] == '\0' ||
+		    strlen(u->to) > LIMIT_NAME_LEN)
+			continue;
+		key = ledger_name_key(u->to, strlen(u->to));
+		from = htab_find(g->l->users_by_id, &u->sender_id);
+		to = htab_find(g->l->users_by_name, &key);
+		if (from == NULL || to == NULL)
+			continue;
+		store_direct_key(
+		    from->name->data, to->name->data, g->direct[g->ndirect]);
+		g->keys[g->nkeys++] = (struct store_conversation_key){
+		    .direct = g->direct[g->ndirect++]};
+	}
+}
+
+/* Direct conversations are found by their members. */
+static enum rc
+note_direct(struct gather *g, struct err *err)
+{
+	const struct ledger_conversation *c;
+	struct pair_key key;
+	size_t pos = 0;
+
+	while ((c = htab_next(g->l->conversations_by_id, &pos)) != NULL) {
+		if (!c->direct || c->nmembers == 0)
+			continue;
+		key.low = c->members[0].user->user_id;
+		key.high = c->members[c->nmembers - 1].user->user_id;
+		if (htab_set(g->l->direct, &key, (void *)(uintptr_t)c) != RC_OK)
+			return (err_set(err, RC_NO_MEMORY, "gather"));
+	}
+	return (RC_OK);
+}
+
+/* The conversations by id that are asked for join the keys. */
+static enum rc
+add_keys(struct gather *g, struct err *err)
+{
+	struct store_conversation_key *keys;
+	size_t i;
+
+	keys = mem_realloc(
+	    g->keys, (g->nkeys + g->conversations.n + 1) * sizeof(*keys));
+	if (keys == NULL)
+		return (err_set(err, RC_NO_MEMORY, "gather"));
+	g->keys = keys;
+	for (i = 0; i < g->conversations.n; i++)
+		g->keys[g->nkeys++] = (struct store_conversation_key){
+		    .id = g->conversations.v[i]};
+	g->conversations.n = 0;
+	return (RC_OK);
+}
+
+static enum rc
+hold_all(struct gather *g, struct unit **units, size_t n, struct err *err)
+{
+	struct db *db = g->tx->db;
+	enum rc rc;
+
+	rc = store_hold_lanes(
+	    db, g->lanes.v, g->lanes.n, take_lane_owner, g, err);
+	if (rc == RC_OK)
+		rc =
+		    store_hold_acked(db, g->acks, g->nacks, take_acked, g, err);
+	if (rc == RC_OK)
+		rc = store_hold_users(
+		    db, g->names, g->nnames, take_user, g, err);
+	direct_keys(g, units, n);
+	if (rc == RC_OK)
+		rc = add_keys(g, err);
+	if (rc == RC_OK)
+		rc = store_hold_conversations(
+		    db, g->keys, g->nkeys, take_conversation, g, err);
+	if (rc == RC_OK)
+		rc = store_hold_members(db, g->conversations.v,
+		    g->conversations.n, take_member, g, err);
+	if (rc == RC_OK)
+		rc = store_hold_lanes_of(db, g->conversations.v,
+		    g->conversations.n, take_lane, g, err);
+	if (rc == RC_OK)
+		rc = store_hold_inboxes(
+		    db, g->inboxes.v, g->inboxes.n, take_inbox, g, err);
+	if (rc == RC_OK)
+		rc = store_hold_devices(
+		    db, g->devices.v, g->devices.n, take_device, g, err);
+	/* After the locks: what was being accepted elsewhere is there now. */
+	if (rc == RC_OK)
+		rc = store_hold_keys(
+		    db, g->messages, g->nmessages, take_key, g, err);
+	if (rc == RC_OK)
+		rc = note_direct(g, err);
+	return (rc);
+}
+
+/* Users by id go with those by name. */
+static void
+names_of_users(struct gather *g)
+{
+	size_t i;
+
+	for (i = 0; i < g->users.n; i++)
+		g->names[g->nnames++] =
+		    (struct store_user_key){g->users.v[i], NULL, 0};
+}
+
+static void
+release(struct gather *g)
+{
+
+	mem_free(g->lanes.v);
+	mem_free(g->users.v);
+	mem_free(g->conversations.v);
+	mem_free(g->inboxes.v);
+	mem_free(g->devices.v);
+	mem_free(g->names);
+	mem_free(g->keys);
+	mem_free(g->acks);
+	mem_free(g->messages);
+	mem_free(g->direct);
+}
+
+enum rc
+gather(struct tx *tx, struct unit **units, size_t n, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct gather g = {.l = d->ledger, .tx = tx};
+	enum rc rc = RC_OK;
+	size_t i;
+
+	/* A unit names one person, besides itself one, and has two keys. */
+	g.names = mem_zalloc(2 * n + 1, sizeof(*g.names));
+	g.keys = mem_zalloc(2 * n + 1, sizeof(*g.keys));
+	g.acks = mem_zalloc(n + 1, sizeof(*g.acks));
+	g.messages = mem_zalloc(n + 1, sizeof(*g.messages));
+	g.direct = mem_zalloc(n + 1, sizeof(*g.direct));
+	if (g.names == NULL || g.keys == NULL || g.acks == NULL ||
+	    g.messages == NULL || g.direct == NULL)
+		rc = err_set(err, RC_NO_MEMORY, "gather");
+	for (i = 0; i < n && rc == RC_OK; i++)
+		rc = want(&g, units[i], err);
+	if (rc == RC_OK) {
+		names_of_users(&g);
+		rc = hold_all(&g, units, n, err);
+	}
+	if (rc == RC_OK)
+		rc = ledger_reserve(
+		    d->ledger, tx, g.nmessages, g.nmessages + g.nacks, err);
+	d->ledger->gathered = rc == RC_OK;
+	release(&g);
+	return (rc);
+}
