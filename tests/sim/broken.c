@@ -24,6 +24,11 @@ struct edit {
 static const struct edit edits[] = {
     {"fence", "lane_fence", "lease_token = $2 AND state = 'leased'", "$2 >= 0"},
     {"rescue", "lanes_stale", "state = 'leased'", "state = 'never'"},
+    {"confirm", "remote_confirm", "SET ack_deadline = NULL",
+	"SET ack_deadline = ack_deadline"},
+    {"rate", "destinations_after", "per_second", "0"},
+    {"rate", "destination_by_id", "per_second", "0"},
+    {"priority", "lanes_ready", "priority = $2", "priority = -$2"},
     {"renew", "lane_renew", "SET lease_until = $3",
 	"SET lease_until = $3 - $3 + lease_until"},
     {"outage", "remote_back", "retry_count = $3",
@@ -36,8 +41,9 @@ static const struct edit edits[] = {
 
 /* Besides: dedup, the peer's memory is written after its inbox; sync, the log
  * is not synced at each commit. */
-const char *const sim_breakable[] = {"fence", "dedup", "outage", "order",
-    "order-here", "renew", "rescue", "sync", NULL};
+const char *const sim_breakable[] = {"confirm", "dedup", "fence", "order",
+    "order-here", "outage", "priority", "rate", "renew", "rescue", "sync",
+    NULL};
 
 bool
 sim_is_broken(const struct sim *s, const char *what)

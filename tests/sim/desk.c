@@ -35,6 +35,7 @@ struct desk_unit {
 	int64_t id, n;
 	const char *name;
 	struct refusal refusal;
+	bool waited; /* DESK_CONFIRM: the row had been called "later" */
 };
 
 static const char *const names[NAMES] = {
@@ -43,6 +44,19 @@ static const char *const words[] = {"requeue", "discard", "retry", "pause",
     "resume", "rate", "rewind", "confirm"};
 
 /* ---- the unit ---- */
+
+static enum rc
+confirm(struct tx *tx, struct desk_unit *u, struct err *err)
+{
+	struct store_row row;
+	enum rc rc;
+
+	rc = store_row_get(tx->db, u->id, &row, err);
+	if (rc != RC_OK)
+		return (rc == RC_NOT_FOUND ? RC_OK : rc);
+	u->waited = row.state == OUTBOX_SENT && row.ack_deadline != 0;
+	return (settle_confirm(tx, u->id, err));
+}
 
 static enum rc
 apply_one(struct tx *tx, struct desk_unit *u, struct err *err)
@@ -68,7 +82,7 @@ apply_one(struct tx *tx, struct desk_unit *u, struct err *err)
 		return (lane_rewind(tx, u->id, u->n, "op", ret, err));
 	case DESK_CONFIRM:
 	default:
-		return (settle_confirm(tx, u->id, err));
+		return (confirm(tx, u, err));
 	}
 }
 
@@ -104,6 +118,10 @@ desk_done(struct unit *unit)
 	c->pauses += u->kind == DESK_PAUSE;
 	c->rewinds += u->kind == DESK_REWIND;
 	c->confirms += u->kind == DESK_CONFIRM;
+	if (!u->waited || u->s->nconfirmed == 2 * SIM_MESSAGES)
+		return;
+	c->confirmed++;
+	u->s->confirmed[u->s->nconfirmed++] = u->id;
 }
 
 static const struct unit_kind desk_kind = {
@@ -185,7 +203,17 @@ act_on_destination(struct sim *s, enum desk_kind kind)
 	struct desk_unit *u = unit_new(s, kind);
 
 	u->name = names[sim_dice(s, NAMES)];
-	u->n = sim_chance(s, 300) ? 0 : 1 + (int64_t)sim_dice(s, 20);
+	submit(s, u);
+}
+
+/* So few that what people send has to wait for it. */
+static void
+set_rate(struct sim *s)
+{
+	struct desk_unit *u = unit_new(s, DESK_RATE);
+
+	u->name = names[sim_dice(s, SIM_PEERS)];
+	u->n = sim_chance(s, 200) ? 0 : 1 + (int64_t)sim_dice(s, 6);
 	submit(s, u);
 }
 
@@ -218,12 +246,12 @@ desk_acts(struct sim *s)
 		act_on_letter(s, DESK_DISCARD);
 	else if (what < 48)
 		act_on_letter(s, DESK_RETRY);
-	else if (what < 63)
+	else if (what < 58)
 		act_on_destination(s, DESK_PAUSE);
-	else if (what < 78)
+	else if (what < 70)
 		act_on_destination(s, DESK_RESUME);
 	else if (what < 84)
-		act_on_destination(s, DESK_RATE);
+		set_rate(s);
 	else
 		rewind_lane(s);
 }

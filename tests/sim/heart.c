@@ -10,6 +10,7 @@
 
 #include "relay/core.h"
 #include "sim/heart.h"
+#include "sim/leaving.h"
 #include "sim/server.h"
 
 struct heart {
@@ -61,51 +62,6 @@ back(void *arg, struct core_job *job)
 	turn_in(s, (int64_t)sim_dice(s, 3));
 }
 
-/* What leaves has been claimed: its row says so, and its attempt is noted. */
-static void
-check_claimed(struct sim *s, const struct parcel_item *item)
-{
-	sqlite3_stmt *st;
-
-	if (item->replay) {
-		s->counts.replayed_rows++;
-		return;
-	}
-	st = server_ask(s,
-	    "SELECT 1 FROM outbox o JOIN outbox_attempts a ON a.outbox_id = "
-	    "o.id AND a.attempt = ?2 AND a.outcome IS NULL WHERE o.id = ?1 "
-	    "AND o.state = 'sending'");
-	if (st == NULL)
-		return;
-	(void)sqlite3_bind_int64(st, 1, item->row.id);
-	(void)sqlite3_bind_int64(st, 2, item->row.attempts);
-	/* Out of reach is no answer. */
-	if (sqlite3_step(st) == SQLITE_DONE)
-		sim_bad(s, "outbox row %lld leaves and is not claimed",
-		    (long long)item->row.id);
-	server_asked(st);
-}
-
-/* Nobody is sent to who was paused a while ago. */
-static void
-check_paused(struct sim *s, const struct parcel *parcel)
-{
-	sqlite3_stmt *st;
-
-	if (s->counts.jumps > 0)
-		return;
-	st = server_ask(s,
-	    "SELECT 1 FROM destinations WHERE (destination_id = 0 OR "
-	    "destination_id = ?1) AND paused_at < ?2");
-	if (st == NULL)
-		return;
-	(void)sqlite3_bind_int64(st, 1, parcel->destination_id);
-	(void)sqlite3_bind_int64(st, 2, s->clk.wall_ms - SIM_MINUTE_MS);
-	if (sqlite3_step(st) == SQLITE_ROW)
-		sim_bad(s, "%s is paused, and a parcel leaves", parcel->name);
-	server_asked(st);
-}
-
 /* A parcel leaves for a peer. */
 static void
 carry(void *arg, struct parcel *parcel)
@@ -117,11 +73,10 @@ carry(void *arg, struct parcel *parcel)
 
 	cargo = cargo_new(s, parcel->name[0] == 'a' ? 0 : 1);
 	cargo->ref = parcel;
-	check_paused(s, parcel);
+	leaving_judge(s, cargo->peer, parcel);
 	cargo->n = parcel->n;
 	for (i = 0; i < parcel->n; i++) {
 		to = &cargo->items[i];
-		check_claimed(s, &parcel->items[i]);
 		to->outbox_id = parcel->items[i].row.id;
 		to->lane_id = parcel->items[i].row.lane_id;
 		to->event_id = parcel->items[i].row.event_id;

@@ -417,6 +417,29 @@ judge_ends(struct sim *s)
 	}
 }
 
+/* What a peer has confirmed is sent, and its recipient is known to have it. */
+static void
+judge_confirmed(struct sim *s)
+{
+	sqlite3_stmt *st;
+	size_t i;
+
+	st = server_ask(s,
+	    "SELECT 1 FROM outbox o JOIN participants p ON p.conversation_id = "
+	    "o.conversation_id AND p.user_id = o.dest_id WHERE o.id = ?1 AND "
+	    "o.ack_deadline IS NULL AND (o.state = 'sent' OR o.state = "
+	    "'acked') AND (o.kind <> 1 OR p.delivered_upto >= "
+	    "o.conversation_seq)");
+	for (i = 0; i < s->nconfirmed; i++) {
+		(void)sqlite3_bind_int64(st, 1, s->confirmed[i]);
+		if (sqlite3_step(st) != SQLITE_ROW)
+			sim_bad(s, "outbox row %lld was confirmed to no effect",
+			    (long long)s->confirmed[i]);
+		(void)sqlite3_reset(st);
+	}
+	server_asked(st);
+}
+
 /* ---- order at the peers ---- */
 
 /* Promise 3, elsewhere: of what has arrived for good and was never requeued,
@@ -481,6 +504,7 @@ sim_judge(struct sim *s)
 	sim_note_time(s);
 	sim_judge_kept(s);
 	judge_ends(s);
+	judge_confirmed(s);
 	for (k = 0; k < SIM_PEERS; k++)
 		judge_order(s, k);
 }

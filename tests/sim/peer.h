@@ -13,6 +13,7 @@
 
 #define CARGO_MOST 100
 #define PEER_TAKEN 256
+#define SIM_URGENT 16
 
 enum verdict {
 	VERDICT_NONE, /* it says nothing of it */
@@ -86,6 +87,26 @@ struct peer {
 	} refused[PEER_TAKEN];
 	size_t nrefused;
 	struct cargo *cargoes;
+
+	/* What has left for it (leaving.c): under a rate, and with something
+	 * urgent left behind. */
+	struct pace {
+		int64_t rate;
+		int64_t from_ms; /* simulated: since then it holds */
+		struct {
+			int64_t at_ms, messages;
+		} left[PEER_TAKEN];
+		size_t n;
+	} pace;
+	struct urgency {
+		uint64_t incarnation;
+		int64_t at_ms; /* wall: when the last parcel left */
+		struct urgent {
+			int64_t lane_id, updated_at;
+			unsigned passed_over;
+		} lanes[SIM_URGENT];
+		size_t n;
+	} urgency;
 };
 
 struct peer *peers_new(void);

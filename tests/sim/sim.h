@@ -94,6 +94,9 @@ typedef void (*sim_event_fn)(struct sim *s, void *arg, int64_t n);
 	X(rewinds, "lanes rewound")                                            \
 	X(replayed_rows, "messages offered again after a rewind")              \
 	X(confirms, "messages that a peer confirmed later")                    \
+	X(confirmed, "of these, those that waited for it")                     \
+	X(paced, "parcels under a rate")                                       \
+	X(urgent, "times that an urgent lane was passed over once")            \
 	X(days, "days simulated")                                              \
 	X(events, "events")
 
@@ -173,6 +176,10 @@ struct sim {
 	size_t nmessages;
 	struct op *ops;         /* all that clients have under way */
 	struct desk_unit *desk; /* all that the operator has asked for */
+
+	/* Outbox rows that a peer has confirmed, as answered. */
+	int64_t confirmed[2 * SIM_MESSAGES];
+	size_t nconfirmed;
 
 	struct sim_counts counts;
 	bool tracing;

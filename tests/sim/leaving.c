@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What leaves.  See leaving.h.
+ */
+#include "sim/leaving.h"
+#include "sim/peer.h"
+#include "sim/server.h"
+
+/* A rate holds from so long after it is first seen in the store: the relay must
+ * have read it, and what was claimed before must have left. */
+#define KNOWN_MS 1000
+/* What a rate lets go is claimed first: one claim may take so much longer than
+ * another. */
+#define CLAIM_MS 50
+
+/* What leaves has been claimed: its row says so, and its attempt is noted. */
+static void
+check_claimed(struct sim *s, const struct parcel_item *item)
+{
+	sqlite3_stmt *st;
+
+	if (item->replay) {
+		s->counts.replayed_rows++;
+		return;
+	}
+	st = server_ask(s,
+	    "SELECT 1 FROM outbox o JOIN outbox_attempts a ON a.outbox_id = "
+	    "o.id AND a.attempt = ?2 AND a.outcome IS NULL WHERE o.id = ?1 "
+	    "AND o.state = 'sending'");
+	if (st == NULL)
+		return;
+	(void)sqlite3_bind_int64(st, 1, item->row.id);
+	(void)sqlite3_bind_int64(st, 2, item->row.attempts);
+	/* Out of reach is no answer. */
+	if (sqlite3_step(st) == SQLITE_DONE)
+		sim_bad(s, "outbox row %lld leaves and is not claimed",
+		    (long long)item->row.id);
+	server_asked(st);
+}
+
+/* Nobody is sent to who was paused a while ago. */
+static void
+check_paused(struct sim *s, const struct parcel *parcel)
+{
+	sqlite3_stmt *st;
+
+	if (s->counts.jumps > 0)
+		return;
+	st = server_ask(s,
+	    "SELECT 1 FROM destinations WHERE (destination_id = 0 OR "
+	    "destination_id = ?1) AND paused_at < ?2");
+	if (st == NULL)
+		return;
+	(void)sqlite3_bind_int64(st, 1, parcel->destination_id);
+	(void)sqlite3_bind_int64(st, 2, s->clk.wall_ms - SIM_MINUTE_MS);
+	if (sqlite3_step(st) == SQLITE_ROW)
+		sim_bad(s, "%s is paused, and a parcel leaves", parcel->name);
+	server_asked(st);
+}
+
+/* Whether the store has never refused anything: else the relay may not know
+ * what it says, or have lost a turn. */
+static bool
+undisturbed(const struct sim *s)
+{
+	const struct sim_counts *c = &s->counts;
+
+	return (c->full_disks + c->starved + c->disk_errors == 0);
+}
+
+/* What a peer has confirmed is its own, and never offered again. */
+static void
+check_confirmed(struct sim *s, const struct parcel_item *item)
+{
+	size_t i;
+
+	for (i = 0; i < s->nconfirmed && !item->replay; i++)
+		if (s->confirmed[i] == item->row.id)
+			sim_bad(s,
+			    "outbox row %lld was confirmed, and leaves again",
+			    (long long)item->row.id);
+}
+
+/* ---- rates ---- */
+
+static int64_t
+rate_of(struct sim *s, const struct parcel *parcel)
+{
+	sqlite3_stmt *st = server_ask(
+	    s, "SELECT per_second FROM destinations WHERE destination_id = ?1");
+	int64_t rate = 0;
+
+	if (st == NULL)
+		return (0);
+	(void)sqlite3_bind_int64(st, 1, parcel->destination_id);
+	if (sqlite3_step(st) == SQLITE_ROW)
+		rate = sqlite3_column_int64(st, 0);
+	server_asked(st);
+	return (rate);
+}
+
+/* In no time that ends now have more left than the rate lets, and one second's
+ * worth that may have been saved up. */
+static void
+check_rate(struct sim *s, int peer, const struct parcel *parcel)
+{
+	struct pace *p = &s->peers[peer].pace;
+	int64_t rate = rate_of(s, parcel), now = sim_now(s), sum = 0;
+	size_t i;
+
+	if (rate != p->rate || !undisturbed(s)) {
+		p->rate = rate;
+		p->from_ms = now + KNOWN_MS;
+		p->n = 0;
+	}
+	if (rate == 0 || now < p->from_ms || p->n == PEER_TAKEN)
+		return;
+	p->left[p->n].at_ms = now;
+	p->left[p->n++].messages = (int64_t)parcel->n;
+	s->counts.paced++;
+	for (i = p->n; i-- > 0;) {
+		sum += p->left[i].messages;
+		if (sum * 1000 <=
+		    rate * (now - p->left[i].at_ms + CLAIM_MS + 1000))
+			continue;
+		sim_bad(s, "%lld messages leave for %s in %lld ms, at %lld/s",
+		    (long long)sum, parcel->name,
+		    (long long)(now - p->left[i].at_ms), (long long)rate);
+		return;
+	}
+}
+
+/* ---- priorities ---- */
+
+/* Whether something leaves of a lane that is not urgent. */
+static bool
+leaves_less_urgent(struct sim *s, const struct parcel *parcel)
+{
+	sqlite3_stmt *st = server_ask(s,
+	    "SELECT 1 FROM outbox_lanes WHERE lane_id = ?1 AND priority < 1");
+	bool less = false;
+	size_t i;
+
+	for (i = 0; st != NULL && i < parcel->n && !less; i++) {
+		(void)sqlite3_bind_int64(st, 1, parcel->items[i].row.lane_id);
+		less = sqlite3_step(st) == SQLITE_ROW;
+		(void)sqlite3_reset(st);
+	}
+	server_asked(st);
+	return (less);
+}
+
+static unsigned
+passed_over(const struct urgency *u, const struct urgent *seen)
+{
+	size_t i;
+
+	for (i = 0; i < u->n; i++)
+		if (u->lanes[i].lane_id == seen->lane_id &&
+		    u->lanes[i].updated_at == seen->updated_at)
+			return (u->lanes[i].passed_over + 1);
+	return (0);
+}
+
+/* Of two claims that follow each other one looks at urgent lanes first, and
+ * what it looks at it takes or writes to: so no lane that is urgent, ready and
+ * due sees two parcels leave with something less urgent, untouched.  Times are
+ * compared, and what happens in the same millisecond is left out. */
+static void
+check_urgent(struct sim *s, int peer, const struct parcel *parcel)
+{
+	struct urgency *u = &s->peers[peer].urgency, now = {0};
+	bool counts = u->incarnation == s->server->incarnation &&
+		      u->at_ms < s->clk.wall_ms && undisturbed(s) &&
+		      s->counts.jumps == 0 && leaves_less_urgent(s, parcel);
+	sqlite3_stmt *st;
+	struct urgent *l;
+
+	now.incarnation = s->server->incarnation;
+	now.at_ms = s->clk.wall_ms;
+	st = server_ask(s,
+	    "SELECT lane_id, updated_at FROM outbox_lanes WHERE destination_id "
+	    "= ?1 AND state = 'ready' AND priority = 1 AND due_at <= ?2 AND "
+	    "updated_at < ?2 LIMIT 16");
+	if (st == NULL)
+		return;
+	(void)sqlite3_bind_int64(st, 1, parcel->destination_id);
+	(void)sqlite3_bind_int64(st, 2, now.at_ms);
+	while (sqlite3_step(st) == SQLITE_ROW && now.n < SIM_URGENT) {
+		l = &now.lanes[now.n++];
+		l->lane_id = sqlite3_column_int64(st, 0);
+		l->updated_at = sqlite3_column_int64(st, 1);
+		l->passed_over = counts ? passed_over(u, l) : 0;
+		s->counts.urgent += l->passed_over > 0;
+		if (l->passed_over > 1)
+			sim_bad(s,
+			    "lane %lld to %s is urgent, and parcels leave "
+			    "with something else",
+			    (long long)l->lane_id, parcel->name);
+	}
+	server_asked(st);
+	*u = now;
+}
+
+void
+leaving_judge(struct sim *s, int peer, const struct parcel *parcel)
+{
+	size_t i;
+
+	check_paused(s, parcel);
+	for (i = 0; i < parcel->n; i++) {
+		check_claimed(s, &parcel->items[i]);
+		check_confirmed(s, &parcel->items[i]);
+	}
+	check_rate(s, peer, parcel);
+	check_urgent(s, peer, parcel);
+}
