@@ -320,4 +320,6 @@ view_message(struct buf *b, const struct look *look, const json_t *message)
 	add_facts(b, look, message, facts, sizeof(facts) / sizeof(facts[0]));
 	for (i = 0; i < json_array_size(rows); i++)
 		add_row(b, look, json_array_get(rows, i));
+	if (i == 0)
+		buf_adds(b, "\nnothing of it is left in the outbox\n");
 }

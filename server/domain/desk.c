@@ -45,6 +45,35 @@ found_own(void *arg, const struct store_entry *e, struct err *err)
 	return (RC_OK);
 }
 
+static enum rc
+found_message(void *arg, const struct desk_message *m, struct err *err)
+{
+
+	(void)arg;
+	(void)m;
+	(void)err;
+	return (RC_OK);
+}
+
+/* A message without outbox rows: it has reached everybody long ago, and they
+ * are purged; or there is none. */
+static enum rc
+refuse_without_rows(struct tx *tx, struct desk_unit *u, struct err *err)
+{
+	enum rc rc;
+
+	rc = store_desk_message(tx->db, &u->message, found_message, NULL, err);
+	if (rc == RC_OK)
+		refusal_set(&u->refusal, PROBLEM_CONFLICT, "",
+		    "everybody has it, and its outbox rows are purged: there "
+		    "is nothing to %s",
+		    u->op == DESK_DISCARD ? "give up" : "try again");
+	else if (rc == RC_NOT_FOUND)
+		refusal_set(&u->refusal, PROBLEM_NOT_FOUND, "",
+		    "there is no such message");
+	return (rc == RC_NOT_FOUND ? RC_OK : rc);
+}
+
 /* Does ${each} with all rows of the message that allow it; if none does, the
  * first refusal is the unit's. */
 static enum rc
@@ -68,9 +97,8 @@ each_row(struct tx *tx, struct desk_unit *u, row_fn each, struct err *err)
 	if (rc != RC_OK)
 		return (rc);
 	if (n == 0)
-		refusal_set(&u->refusal, PROBLEM_NOT_FOUND, "",
-		    "there is no such message");
-	else if (u->done > 0)
+		return (refuse_without_rows(tx, u, err));
+	if (u->done > 0)
 		u->refusal = (struct refusal)REFUSAL_INIT;
 	return (RC_OK);
 }

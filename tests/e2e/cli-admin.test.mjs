@@ -147,6 +147,19 @@ describe('the operator\'s lists', () => {
 		assert.match(shown.out, /^ +2 .* - +under way +- +relay-1$/m);
 		assert.match(shown.out, /^\d\d:.* \+11s +retry +HTTP 503$/m);
 		assert.doesNotMatch(shown.out, /attempt 1 by/);
+		assert.doesNotMatch(shown.out, /nothing of it is left/);
+	});
+
+	it('a message whose rows are purged says so', async (t) => {
+		const [one, ann] = await desk(t);
+		const target = `/v1/admin/outbox/${id(1)}`;
+
+		one.answers[target] = { id: id(1), from: 'ann', conversation: id(9), conversation_seq: 3,
+			event_time: ago(90_000), created_at: ago(90_000), correlation_id: null, rows: [] };
+		const { out } = await ann.run('admin', 'show', id(1));
+		tame(out);
+		assert.match(out, /^from +ann$/m);
+		assert.match(out, /^nothing of it is left in the outbox$/m);
 	});
 
 	it('destinations: breakers, who paused, how old what waits is', async (t) => {

@@ -10,10 +10,12 @@ import path from 'node:path';
 import { describe, it } from 'node:test';
 
 import { sqliteOnly } from './backend.mjs';
+import { operator } from './desk.mjs';
 import { problem } from './expect.mjs';
 import { assertSound, fsck } from './fsck.mjs';
 import {
 	TWINBOXD, Server, User, eventually, expectStatus, run, startServer, tempDir, users,
+	uuid7,
 } from './harness.mjs';
 import {
 	archived, markFile, metric, purged, putFiles, readMark, refusedStart, said, takeFiles,
@@ -95,6 +97,51 @@ describe('R98 R313 R315 R316 purging', () => {
 			assert.deepEqual(line.tries, []);
 		}
 		assert.ok(!JSON.stringify(lines).includes('message 0'), 'no bodies');
+	});
+});
+
+describe('what is purged, when somebody asks for it', () => {
+	const standing = async (root) => {
+		const { states, total_retries, dead_letters_open } = await root.ask('stats');
+
+		return { states, total_retries, dead_letters_open, audit: await root.all('audit', 'entries') };
+	};
+
+	it('shows that nothing of it is left, and cannot be tried again or given up', async (t) => {
+		const server = await serverFor(t, { args: QUICK });
+		const [root, [ann, bob]] = await Promise.all([operator(server), users(server, 'ann', 'bob')]);
+		const sent = await ann.send(bob.name, 'long ago');
+		const { seq } = await bob.received(sent.id);
+
+		await bob.ack(seq);
+		await eventually(async () => await purged(server) >= 1, 'its row is purged');
+		const entry = await ann.entry(sent.id);
+		assert.equal(entry.state, 'acked');
+		const before = await standing(root);
+
+		const shown = await root.ask(`outbox/${sent.id}`);
+		assert.deepEqual([shown.id, shown.from, shown.conversation, shown.rows],
+			[sent.id, ann.name, sent.conversation, []]);
+
+		const own = await ann.post(`/v1/outbox/${sent.id}/retry`);
+		problem(own, 409, 'conflict');
+		assert.match(own.body.detail, /purged: there is nothing to try again/);
+		for (const [verb, what] of [['retry', 'try again'], ['discard', 'give up']]) {
+			const refused = await root.post(`/v1/admin/outbox/${sent.id}/${verb}`);
+			problem(refused, 409, 'conflict');
+			assert.match(refused.body.detail, new RegExp(`purged: there is nothing to ${what}`));
+		}
+		// Others, and who asks for what never was, are told the same as ever.
+		problem(await bob.post(`/v1/outbox/${sent.id}/retry`), 404, 'not_found');
+		for (const target of [`/v1/outbox/${uuid7()}/retry`, `/v1/admin/outbox/${uuid7()}/retry`,
+			`/v1/admin/outbox/${uuid7()}/discard`])
+			problem(await (target.includes('admin') ? root : ann).post(target), 404, 'not_found');
+		problem(await root.get(`/v1/admin/outbox/${uuid7()}`), 404, 'not_found');
+
+		assert.deepEqual(await ann.entry(sent.id), entry);
+		assert.deepEqual(await standing(root), before);
+		await server.stop();
+		await assertSound(server);
 	});
 });
 
