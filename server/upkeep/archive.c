@@ -21,30 +21,65 @@
 #define TAIL_SIZE 4096
 
 struct archive {
+	char *dir;
 	int dir_fd;
 	struct buf lines;
 };
+
+/* Errors name the place, and what an operator can do about it: a service that
+ * may write below its state directory only meets one of these first. */
+static const char *
+cure(int sys)
+{
+
+	switch (sys) {
+	case EROFS:
+		return (" (as a service: ReadWritePaths= for it, by systemctl "
+			"edit twinboxd)");
+	case EACCES:
+	case EPERM:
+		return (" (the server's user must own it; as a service: "
+			"ReadWritePaths= for it, by systemctl edit twinboxd)");
+	default:
+		return ("");
+	}
+}
+
+static enum rc
+fail(const char *what, const char *place, struct err *err)
+{
+	int sys = errno;
+
+	return (
+	    err_set_sys(err, sys == ENOSPC || sys == EDQUOT ? RC_FULL : RC_IO,
+		sys, "archive: cannot %s %s%s", what, place, cure(sys)));
+}
 
 enum rc
 archive_open(const char *dir, struct archive **ret, struct err *err)
 {
 	struct archive *a;
 
+	enum rc rc;
+
 	if (mkdir(dir, 0700) != 0 && errno != EEXIST)
-		return (err_set_sys(
-		    err, RC_IO, errno, "archive: cannot make %s", dir));
+		return (fail("make", dir, err));
 	if ((a = mem_zalloc(1, sizeof(*a))) == NULL)
 		return (err_set(err, RC_NO_MEMORY, "archive"));
 	a->lines = (struct buf)BUF_INIT;
+	a->dir = mem_strdup(dir);
 	a->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (a->dir_fd < 0 || faccessat(a->dir_fd, ".", W_OK, 0) != 0) {
-		(void)err_set_sys(
-		    err, RC_IO, errno, "archive: cannot write in %s", dir);
+	if (a->dir == NULL)
+		rc = err_set(err, RC_NO_MEMORY, "archive");
+	else if (a->dir_fd < 0 || faccessat(a->dir_fd, ".", W_OK, 0) != 0)
+		rc = fail("write in", dir, err);
+	else
+		rc = RC_OK;
+	if (rc == RC_OK)
+		*ret = a;
+	else
 		archive_close(a);
-		return (err->rc);
-	}
-	*ret = a;
-	return (RC_OK);
+	return (rc);
 }
 
 void
@@ -56,6 +91,7 @@ archive_close(struct archive *a)
 	if (a->dir_fd >= 0)
 		(void)close(a->dir_fd);
 	buf_fini(&a->lines);
+	mem_free(a->dir);
 	mem_free(a);
 }
 
@@ -75,16 +111,6 @@ archive_forget(struct archive *a)
 
 	buf_fini(&a->lines);
 	a->lines = (struct buf)BUF_INIT;
-}
-
-static enum rc
-fail(const char *what, const char *name, struct err *err)
-{
-	int sys = errno;
-
-	return (
-	    err_set_sys(err, sys == ENOSPC || sys == EDQUOT ? RC_FULL : RC_IO,
-		sys, "archive: cannot %s %s", what, name));
 }
 
 /* Where the last whole line of ${fd} ends; -1: it cannot be read. */
@@ -147,7 +173,7 @@ write_all(int fd, const struct buf *b, off_t at)
 enum rc
 archive_write(struct archive *a, int64_t now_ms, struct err *err)
 {
-	char name[NAME_SIZE], day[CLK_RFC3339_SIZE];
+	char name[NAME_SIZE], day[CLK_RFC3339_SIZE], what[NAME_SIZE + 16];
 	enum rc rc = RC_OK;
 	off_t end = 0;
 	int fd;
@@ -156,10 +182,11 @@ archive_write(struct archive *a, int64_t now_ms, struct err *err)
 		return (RC_OK);
 	clk_format_rfc3339(now_ms, day);
 	(void)snprintf(name, sizeof(name), "twinbox-%.10s.jsonl", day);
+	(void)snprintf(what, sizeof(what), "write %s in", name);
 	if ((fd = open_day(a, name, &end)) < 0)
-		return (fail("open", name, err));
+		return (fail(what, a->dir, err));
 	if (!write_all(fd, &a->lines, end) || fdatasync(fd) != 0) {
-		rc = fail("write", name, err);
+		rc = fail(what, a->dir, err);
 		/* The rest of a line is cut off by the next one if not now. */
 		(void)!ftruncate(fd, end);
 	}

@@ -5,12 +5,15 @@
  */
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -141,6 +144,89 @@ test_archive_file(void **state)
 	remove_folder(dir);
 
 	assert_int_equal(archive_open("/proc/none", &a, &err), RC_IO);
+}
+
+/* Whether the error says place, cure and reason, of ${dir} when it is opened,
+ * or with ${held} (which has it open) of a line: 1 or 0; 2: there is no error.
+ */
+static int
+cure_is_said(const char *dir, struct archive *held)
+{
+	struct err err = ERR_INIT;
+	struct archive *a;
+	enum rc rc;
+
+	if (held == NULL)
+		rc = archive_open(dir, &a, &err);
+	else if ((rc = archive_add(held, "{}", 2, &err)) == RC_OK)
+		rc = archive_write(held, RIG_START_MS, &err);
+	if (rc == RC_OK)
+		return (2);
+	return (rc == RC_IO && strstr(err.text, dir) != NULL &&
+		strstr(err.text, "ReadWritePaths=") != NULL &&
+		strstr(err.text, strerror(err.sys)) != NULL);
+}
+
+#define SOMEBODY 65534
+#define NO_NAMESPACE 77
+
+/* In a child: ${dir} is another's, or on a file system that is read only. */
+static int
+refused(const char *dir, struct archive *held, bool read_only)
+{
+
+	if (!read_only)
+		return (geteuid() == 0 && setuid(SOMEBODY) != 0
+			    ? NO_NAMESPACE
+			    : cure_is_said(dir, held));
+	if (unshare(geteuid() == 0 ? CLONE_NEWNS
+				   : CLONE_NEWUSER | CLONE_NEWNS) != 0 ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+	    mount(dir, dir, NULL, MS_BIND, NULL) != 0 ||
+	    mount(NULL, dir, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL) != 0)
+		return (NO_NAMESPACE);
+	return (cure_is_said(dir, NULL));
+}
+
+static int
+in_child(const char *dir, struct archive *held, bool read_only)
+{
+	int status;
+	pid_t pid;
+
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		_exit(refused(dir, held, read_only));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return (WEXITSTATUS(status));
+}
+
+/* Where it may not write, the place and the cure are said: at the start, and
+ * when a directory is lost later. */
+static void
+test_archive_refused(void **state)
+{
+	struct err err = ERR_INIT;
+	struct archive *a;
+	char dir[64];
+	int said;
+
+	(void)state;
+	make_folder(dir);
+	assert_int_equal(archive_open(dir, &a, &err), RC_OK);
+	assert_int_equal(chmod(dir, 0500), 0);
+	assert_int_equal(in_child(dir, NULL, false), 1);
+	assert_int_equal(in_child(dir, a, false), 1);
+	assert_int_equal(chmod(dir, 0700), 0);
+	said = in_child(dir, NULL, true);
+	if (said == NO_NAMESPACE)
+		print_message("# no namespace: read only is not tried\n");
+	else
+		assert_int_equal(said, 1);
+	archive_close(a);
+	remove_folder(dir);
 }
 
 /* ---- the mark ---- */
@@ -597,6 +683,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_archive_file),
+	    cmocka_unit_test(test_archive_refused),
 	    cmocka_unit_test(test_mark_file),
 	    cmocka_unit_test(test_scrub_sound),
 	    cmocka_unit_test(test_scrub_finds),
