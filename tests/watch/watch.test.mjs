@@ -61,7 +61,7 @@ describe('the page of metrics', () => {
 					labels.set(label, name);
 			}
 		}
-		assert.deepEqual([...labels.keys()].sort(), ['alert', 'destination', 'le', 'reason',
+		assert.deepEqual([...labels.keys()].sort(), ['alert', 'destination', 'event', 'le', 'reason',
 			'severity', 'state', 'table', 'version']);
 		const breakers = families.get('twinbox_destination_breaker').samples;
 		assert.deepEqual(breakers.map((s) => [s.labels.destination, s.labels.state, s.value]), [
