@@ -3,6 +3,7 @@
 
 -- name: destination_insert
 INSERT INTO destinations (name, created_at, updated_at) VALUES ($1, $2, $2)
+ON CONFLICT (name) DO UPDATE SET updated_at = destinations.updated_at
 RETURNING destination_id;
 
 -- name: destination_by_name

@@ -21,6 +21,7 @@ FROM users WHERE user_id = $1;
 -- name: user_remote_insert
 INSERT INTO users (name, admin, created_at, destination_id)
 VALUES ($1, 0, $2, $3)
+ON CONFLICT (name) DO UPDATE SET name = excluded.name
 RETURNING user_id;
 
 -- name: user_any

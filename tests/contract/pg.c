@@ -75,11 +75,11 @@ pg_close(struct pg *pg)
 	PQfinish(pg->conn);
 }
 
-struct db *
-pg_db(const struct pg *pg, enum db_mode mode, const char *settings)
+static struct db *
+open_db(const struct pg *pg, enum db_mode mode, const char *settings,
+    const struct db_schema *schema)
 {
-	struct db_options options = {
-	    .mode = mode, .schema = &sql_postgres_schema};
+	struct db_options options = {.mode = mode, .schema = schema};
 	struct err err = ERR_INIT;
 	char url[640];
 	struct db *db;
@@ -89,6 +89,20 @@ pg_db(const struct pg *pg, enum db_mode mode, const char *settings)
 	if (db_open(&options, &db, &err) != RC_OK)
 		fail_msg("%s", err.text);
 	return (db);
+}
+
+struct db *
+pg_db(const struct pg *pg, enum db_mode mode, const char *settings)
+{
+
+	return (open_db(pg, mode, settings, &sql_postgres_schema));
+}
+
+struct db *
+pg_db_with(const struct pg *pg, const struct db_schema *schema)
+{
+
+	return (open_db(pg, DB_WRITER, NULL, schema));
 }
 
 void

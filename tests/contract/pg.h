@@ -27,6 +27,9 @@ void pg_close(struct pg *pg);
  * ${settings} (may be NULL) is added to its options: " -cNAME=VALUE". */
 struct db *pg_db(const struct pg *pg, enum db_mode mode, const char *settings);
 
+/* The same with statements of one's own. */
+struct db *pg_db_with(const struct pg *pg, const struct db_schema *schema);
+
 /* Runs ${sql}, or dies. */
 void pg_exec(struct pg *pg, const char *sql);
 
