@@ -184,7 +184,10 @@ run(struct db *db, const struct shape *s, const struct db_val *v, int nrows,
 	r->changed = 0;
 	r->nrows = 0;
 	r->used = 0;
-	if (nrows > 1)
+	if (nrows > 1 && s->ncolumns > 0)
+		r->rc = db_run_many(db, s->stmt, v, (size_t)s->nparams,
+		    (size_t)nrows, take_row, r, &err);
+	else if (nrows > 1)
 		r->rc = db_exec_many(db, s->stmt, v, (size_t)s->nparams,
 		    (size_t)nrows, &r->changed, &err);
 	else

@@ -68,6 +68,9 @@ may_scan(const char *name, const char *line)
 		return (strstr(line, "outbox_scheduled") != NULL);
 	if (strcmp(name, "lanes_lease_next") == 0)
 		return (strstr(line, "lanes_leased") != NULL);
+	/* There are few of them. */
+	if (strcmp(name, "nodes_here") == 0)
+		return (strcmp(line, "SCAN nodes") == 0);
 	/* What waits, counted by sender at the start. */
 	if (strncmp(name, "outbox_waiting_", 15) == 0)
 		return (true);

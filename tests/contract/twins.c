@@ -14,9 +14,8 @@
 #include "contract/twins.h"
 #include "schema/sql.h"
 
-#define UUID(kind, n) "CAST(printf('" kind "%015d', " n ") AS BLOB)"
-#define HASH(kind, n) "CAST(printf('" kind "%031d', " n ") AS BLOB)"
-#define FROM_N(n) " FROM n WHERE i <= " n ";"
+/* Ids and hashes are id(kind, number) and hash(kind, number): a letter and the
+ * number. */
 
 /* Users 1-8 are here (7 is disabled), 9-12 on servers 2 and 3; conversation 9
  * is with 9, 10 is a group without messages; messages 55-60 are scheduled. */
@@ -24,61 +23,59 @@ static const char people[] =
     "CREATE TEMP TABLE n AS WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL "
     "SELECT i + 1 FROM c WHERE i < 80) SELECT i FROM c;"
     "INSERT INTO destinations (destination_id, name, breaker, failures, "
-    "next_probe_at, last_error, paused_at, paused_by, per_second, created_at, "
-    "updated_at) SELECT 1 + i, 's' || i || '.example', CASE i WHEN 1 THEN "
-    "'open' ELSE 'closed' END, i, 900 + i, 'away', CASE i WHEN 3 THEN 7 END, "
-    "CASE i WHEN 3 THEN 'u1' END, i, 10, 11" FROM_N(
-	"4") "INSERT INTO users (user_id, name, display_name, password_hash, admin, "
-	     "created_at, disabled_at, destination_id) SELECT i, CASE WHEN i > 8 THEN "
-	     "'r' || i || '@s' || (i % 2 + 1) || '.example' ELSE 'u' || i END, "
-	     "CASE WHEN i % 2 THEN 'Zo\xc3\xab ' || i END, CASE WHEN i < 5 THEN 'hash' "
-	     "END, i = 1, i, CASE i WHEN 7 THEN 70 END, CASE WHEN i > 8 THEN i % 2 + 2 "
-	     "END" FROM_N(
-		 "12") "INSERT INTO inboxes (user_id, trimmed, read_seq) SELECT i, 3 * (i = 8), "
-		       "i % 4" FROM_N(
-			   "8") "INSERT INTO devices (device_id, public_id, user_id, name, token_hash, "
-				"acked_seq, created_at, last_seen_at, revoked_at) SELECT i, " UUID(
-				    "d",
-				    "i") ", 1 + i % 6, 'phone ' || i, " HASH("t",
-				    "i") ", i % 4, i, 20 + i, "
-					 "CASE WHEN i % 5 = 0 THEN 30 END" FROM_N(
-					     "14") "INSERT INTO conversations (conversation_id, public_id, kind, direct_key, "
-						   "created_at) SELECT i, " UUID(
-						       "c",
-						       "i") ", CASE WHEN i < 10 THEN 'direct' "
-							    "ELSE 'group' END, CASE WHEN i < 10 THEN 'u' || i || ' u' || (i + 1) END, "
-							    "40 + i" FROM_N(
-								"10") "INSERT INTO participants (conversation_id, user_id, role, delivered_upto, "
-								      "acked_upto, read_upto, shown_upto, acked_at, shown_at) SELECT i, "
-								      "1 + i % 8, 'member', 6, i % 6, i % 3, 1, 50 + i, 60 + i" FROM_N(
-									  "10") "INSERT INTO participants (conversation_id, user_id, role, delivered_upto, "
-										"acked_upto, read_upto, read_at) SELECT i, CASE i WHEN 9 THEN 9 ELSE "
-										"1 + (i + 3) % 8 END, 'owner', 5, i % 5, i % 4, 80 + i" FROM_N(
-										    "10");
+    "next_probe_at, last_error, paused_at, paused_by, per_second, "
+    "created_at, updated_at) SELECT 1 + i, 's' || i || '.example', CASE i "
+    "WHEN 1 THEN 'open' ELSE 'closed' END, i, 900 + i, 'away', CASE i WHEN "
+    "3 THEN 7 END, CASE i WHEN 3 THEN 'u1' END, i, 10, 11 FROM n WHERE i <= "
+    "4;"
+    "INSERT INTO users (user_id, name, display_name, password_hash, admin, "
+    "created_at, disabled_at, destination_id) SELECT i, CASE WHEN i > 8 "
+    "THEN 'r' || i || '@s' || (i % 2 + 1) || '.example' ELSE 'u' || i END, "
+    "CASE WHEN i % 2 THEN 'Zo\xc3\xab ' || i END, CASE WHEN i < 5 THEN "
+    "'hash' END, i = 1, i, CASE i WHEN 7 THEN 70 END, CASE WHEN i > 8 THEN "
+    "i % 2 + 2 END FROM n WHERE i <= 12;"
+    "INSERT INTO inboxes (user_id, trimmed, read_seq) SELECT i, 3 * (i = "
+    "8), i % 4 FROM n WHERE i <= 8;"
+    "INSERT INTO devices (device_id, public_id, user_id, name, token_hash, "
+    "acked_seq, created_at, last_seen_at, revoked_at) SELECT i, id('d', i), "
+    "1 + i % 6, 'phone ' || i, hash('t', i), i % 4, i, 20 + i, CASE WHEN i "
+    "% 5 = 0 THEN 30 END FROM n WHERE i <= 14;"
+    "INSERT INTO conversations (conversation_id, public_id, kind, "
+    "direct_key, created_at) SELECT i, id('c', i), CASE WHEN i < 10 THEN "
+    "'direct' ELSE 'group' END, CASE WHEN i < 10 THEN 'u' || i || ' u' || "
+    "(i + 1) END, 40 + i FROM n WHERE i <= 10;"
+    "INSERT INTO participants (conversation_id, user_id, role, "
+    "delivered_upto, acked_upto, read_upto, shown_upto, acked_at, shown_at) "
+    "SELECT i, 1 + i % 8, 'member', 6, i % 6, i % 3, 1, 50 + i, 60 + i FROM "
+    "n WHERE i <= 10;"
+    "INSERT INTO participants (conversation_id, user_id, role, "
+    "delivered_upto, acked_upto, read_upto, read_at) SELECT i, CASE i WHEN "
+    "9 THEN 9 ELSE 1 + (i + 3) % 8 END, 'owner', 5, i % 5, i % 4, 80 + i "
+    "FROM n WHERE i <= 10;";
 
 static const char messages[] =
     "INSERT INTO messages (mid, message_id, event_id, conversation_id, "
     "conversation_seq, sender_id, body, content_type, metadata, "
-    "correlation_id, reply_to, priority, event_time, created_at, fingerprint, "
-    "salt, digest) SELECT i, " UUID("m", "i") ", " UUID("e",
-	"i") ", 1 + i % 9, CASE WHEN i < 55 THEN 1 + (i - 1) / 9 END, 1 + (1 + i % 9 + "
-	     "3 * (i % 2)) % 8, 'text \xe2\x82\xac ' || i, CASE WHEN i % 5 = 0 THEN "
-	     "'text/markdown' END, CASE WHEN i % 4 = 0 THEN '{\"n\":1}' END, "
-	     "CASE WHEN i % 3 = 0 THEN 'k' || i END, CASE WHEN i % 7 = 0 THEN " UUID(
-		 "m", "i - 1") " END, i % 3 - 1, 1000 + i, 2000 + i, " UUID("f",
-		 "i") ", " UUID("s", "i") ", CASE WHEN i < 55 THEN " HASH("g",
-		 "i") " END" FROM_N("60") "INSERT INTO outbox_lanes (lane_id, conversation_id, dest_kind, dest_id, "
-					  "class, next_seq, last_published_seq, due_at, updated_at) SELECT i, "
-					  "1 + i % 9, 'user', 1 + i % 8, i / 9, i, i - 1, CASE WHEN i = 4 THEN 4000 "
-					  "ELSE 0 END, 90 + i" FROM_N(
-					      "10") "INSERT INTO outbox_lanes (lane_id, conversation_id, dest_kind, dest_id, "
-						    "priority, next_seq, due_at, lease_owner, lease_token, lease_until, "
-						    "updated_at, destination_id, state, tail_seq, replay_seq) SELECT 10 + i, i, "
-						    "'server', 8 + i, CASE i WHEN 4 THEN 1 ELSE 0 END, 10 + i, 100 + i, "
-						    "CASE i WHEN 3 THEN 'node' END, i, CASE WHEN i IN (3, 6) THEN 200 + i END, "
-						    "99, 2 + (i > 4), CASE WHEN i IN (3, 6) THEN 'leased' WHEN i = 1 THEN "
-						    "'idle' ELSE 'ready' END, 60, CASE i WHEN 2 THEN 5 END" FROM_N(
-							"8");
+    "correlation_id, reply_to, priority, event_time, created_at, "
+    "fingerprint, salt, digest) SELECT i, id('m', i), id('e', i), 1 + i % "
+    "9, CASE WHEN i < 55 THEN 1 + (i - 1) / 9 END, 1 + (1 + i % 9 + 3 * (i "
+    "% 2)) % 8, 'text \xe2\x82\xac ' || i, CASE WHEN i % 5 = 0 THEN "
+    "'text/markdown' END, CASE WHEN i % 4 = 0 THEN '{\"n\":1}' END, CASE "
+    "WHEN i % 3 = 0 THEN 'k' || i END, CASE WHEN i % 7 = 0 THEN id('m', i - "
+    "1) END, i % 3 - 1, 1000 + i, 2000 + i, id('f', i), id('s', i), CASE "
+    "WHEN i < 55 THEN hash('g', i) END FROM n WHERE i <= 60;"
+    "INSERT INTO outbox_lanes (lane_id, conversation_id, dest_kind, "
+    "dest_id, class, next_seq, last_published_seq, due_at, updated_at) "
+    "SELECT i, 1 + i % 9, 'user', 1 + i % 8, i / 9, i, i - 1, CASE WHEN i = "
+    "4 THEN 4000 ELSE 0 END, 90 + i FROM n WHERE i <= 10;"
+    "INSERT INTO outbox_lanes (lane_id, conversation_id, dest_kind, "
+    "dest_id, priority, next_seq, due_at, lease_owner, lease_token, "
+    "lease_until, updated_at, destination_id, state, tail_seq, replay_seq) "
+    "SELECT 10 + i, i, 'server', 8 + i, CASE i WHEN 4 THEN 1 ELSE 0 END, 10 "
+    "+ i, 100 + i, CASE i WHEN 3 THEN 'node' END, i, CASE WHEN i IN (3, 6) "
+    "THEN 200 + i END, 99, 2 + (i > 4), CASE WHEN i IN (3, 6) THEN 'leased' "
+    "WHEN i = 1 THEN 'idle' ELSE 'ready' END, 60, CASE i WHEN 2 THEN 5 END "
+    "FROM n WHERE i <= 8;";
 
 /* Outbox rows 1-60 are of the messages, in lanes by turns; 61-80 receipts and
  * bounces. */
@@ -88,51 +85,55 @@ static const char outbox[] =
     "priority, state, attempts, retry_count, rescue_count, next_retry_at, "
     "deliver_at, expires_at, event_time, created_at, last_attempt_at, "
     "last_status_at, sent_at, acked_at, last_error, ack_deadline, reason, "
-    "requeues) SELECT i, " UUID("e",
-	"i") ", CASE WHEN i <= 60 THEN 1 ELSE "
-	     "2 + i / 8 % 4 END, 1 + (i - 1) % 60, 1 + i % 9, CASE WHEN i < 55 OR i > 60 THEN "
-	     "1 + (i - 1) % 60 / 9 END, 1 + i % 6, 1 + i % 18, CASE WHEN i < 55 OR "
-	     "i > 60 THEN i END, CASE WHEN i % 18 > 9 THEN 'server' ELSE 'user' END, "
-	     "CASE WHEN i % 18 > 9 THEN 9 + i % 4 ELSE 1 + i % 8 END, i % 3 - 1, st, "
-	     "i % 4, i % 3, i % 2, CASE WHEN i % 6 = 0 THEN 3100 + i END, CASE WHEN "
-	     "i BETWEEN 55 AND 60 THEN 3000 + i END, 5000 + i, 1000 + i, 2000 + i, "
-	     "CASE WHEN i % 4 > 0 THEN 2500 + i END, 3000 + i, CASE WHEN st IN ('sent', "
-	     "'acked') THEN 2600 + i END, CASE st WHEN 'acked' THEN 2700 + i END, "
-	     "CASE WHEN i % 5 = 0 THEN 'no \xe2\x80\xa6' END, CASE WHEN st = 'sent' AND "
-	     "i % 18 > 9 THEN 4000 + i END, CASE WHEN st IN ('failed', 'expired') THEN "
-	     "'poison' END, i % 11 = 0 FROM (SELECT i, CASE WHEN i BETWEEN 55 AND 60 "
-	     "THEN 'pending' ELSE CASE i % 8 WHEN 0 THEN 'sent' WHEN 1 THEN 'acked' "
-	     "WHEN 2 THEN 'sending' WHEN 3 THEN 'failed' WHEN 4 THEN 'expired' WHEN 5 "
-	     "THEN 'canceled' ELSE 'pending' END END AS st FROM n);"
-	     "INSERT INTO outbox_attempts (attempt_id, outbox_id, attempt, "
-	     "destination_id, owner, started_at, finished_at, outcome, status, error) "
-	     "SELECT i, CASE i WHEN 30 THEN 90 ELSE 1 + i / 2 END, 1 + i % 2, 2, 'node', 500 + i, CASE WHEN i % 3 THEN "
-	     "600 + i END, CASE WHEN i % 3 THEN 'retry' END, 503, 'x\"y'" FROM_N(
-		 "30") "INSERT INTO dead_letter_queue (dead_id, outbox_id, mid, sender_id, "
-		       "dest_id, destination_id, state, reason, last_error, attempts, "
-		       "retry_count, event_time, created_at, dead_at, resolution, resolved_at, "
-		       "resolved_by) SELECT i, 3 + 8 * (i % 5), 3 + i, 1 + i % 6, 9, 2, 'failed', "
-		       "CASE i % 3 WHEN 0 THEN 'poison' WHEN 1 THEN 'rejected' ELSE 'max_retries' "
-		       "END, 'no', i, 1, 1000 + i, 2000 + i, 700 + i, CASE WHEN i > 5 THEN "
-		       "'requeued' END, CASE WHEN i > 5 THEN 800 + i END, CASE WHEN i > 5 THEN "
-		       "'u1' END" FROM_N("12");
+    "requeues) SELECT i, id('e', i), CASE WHEN i <= 60 THEN 1 ELSE 2 + i / "
+    "8 % 4 END, 1 + (i - 1) % 60, 1 + i % 9, CASE WHEN i < 55 OR i > 60 "
+    "THEN 1 + (i - 1) % 60 / 9 END, 1 + i % 6, 1 + i % 18, CASE WHEN i < 55 "
+    "OR i > 60 THEN i END, CASE WHEN i % 18 > 9 THEN 'server' ELSE 'user' "
+    "END, CASE WHEN i % 18 > 9 THEN 9 + i % 4 ELSE 1 + i % 8 END, i % 3 - "
+    "1, st, i % 4, i % 3, i % 2, CASE WHEN i % 6 = 0 THEN 3100 + i END, "
+    "CASE WHEN i BETWEEN 55 AND 60 THEN 3000 + i END, 5000 + i, 1000 + i, "
+    "2000 + i, CASE WHEN i % 4 > 0 THEN 2500 + i END, 3000 + i, CASE WHEN "
+    "st IN ('sent', 'acked') THEN 2600 + i END, CASE st WHEN 'acked' THEN "
+    "2700 + i END, CASE WHEN i % 5 = 0 THEN 'no \xe2\x80\xa6' END, CASE "
+    "WHEN st = 'sent' AND i % 18 > 9 THEN 4000 + i END, CASE WHEN st IN "
+    "('failed', 'expired') THEN 'poison' END, i % 11 = 0 FROM (SELECT i, "
+    "CASE WHEN i BETWEEN 55 AND 60 THEN 'pending' ELSE CASE i % 8 WHEN 0 "
+    "THEN 'sent' WHEN 1 THEN 'acked' WHEN 2 THEN 'sending' WHEN 3 THEN "
+    "'failed' WHEN 4 THEN 'expired' WHEN 5 THEN 'canceled' ELSE 'pending' "
+    "END END AS st FROM n);"
+    "INSERT INTO outbox_attempts (attempt_id, outbox_id, attempt, "
+    "destination_id, owner, started_at, finished_at, outcome, status, "
+    "error) SELECT i, CASE i WHEN 30 THEN 90 ELSE 1 + i / 2 END, 1 + i % 2, "
+    "2, 'node', 500 + i, CASE WHEN i % 3 THEN 600 + i END, CASE WHEN i % 3 "
+    "THEN 'retry' END, 503, 'x\"y' FROM n WHERE i <= 30;"
+    "INSERT INTO dead_letter_queue (dead_id, outbox_id, mid, sender_id, "
+    "dest_id, destination_id, state, reason, last_error, attempts, "
+    "retry_count, event_time, created_at, dead_at, resolution, resolved_at, "
+    "resolved_by) SELECT i, 3 + 8 * (i % 5), 3 + i, 1 + i % 6, 9, 2, "
+    "'failed', CASE i % 3 WHEN 0 THEN 'poison' WHEN 1 THEN 'rejected' ELSE "
+    "'max_retries' END, 'no', i, 1, 1000 + i, 2000 + i, 700 + i, CASE WHEN "
+    "i > 5 THEN 'requeued' END, CASE WHEN i > 5 THEN 800 + i END, CASE WHEN "
+    "i > 5 THEN 'u1' END FROM n WHERE i <= 12;";
 
 static const char inbox[] =
     "INSERT INTO inbox (user_id, seq, kind, own, event_id, mid, "
     "conversation_id, conversation_seq, actor_id, outbox_id, event_time, "
     "delivered_at, attempt) SELECT u, s, CASE WHEN m % 6 = 0 THEN 2 + m % 4 "
-    "ELSE 1 END, m % 5 = 0, " UUID("e",
-	"m") ", m, 1 + m % 9, 1 + (m - 1) / 9, "
-	     "1 + (m + 2) % 8, CASE WHEN m % 5 THEN m END, 1000 + m, 3000 + m, 1 FROM "
-	     "(SELECT i AS m, 1 + i % 7 AS u, 1 + (i - 1) / 7 AS s FROM n WHERE "
-	     "i <= 49);"
-	     "INSERT INTO processed_messages (origin, event_id, processed_at) SELECT "
-	     "2 + i % 2, " UUID("p", "i") ", 300 + i" FROM_N(
-		 "10") "INSERT INTO audit_log (audit_id, at, actor, action, object, detail) "
-		       "SELECT i, 400 + i, 'u1', 'pause', 's1.example', 'why ' || i" FROM_N(
-			   "8") "INSERT OR REPLACE INTO meta (key, value) VALUES ('purge_mark', '20'), "
-				"('epoch', 'e1');"
-				"UPDATE outbox_totals SET pending = 3, sent = 4, acked_total = 5;";
+    "ELSE 1 END, m % 5 = 0, id('e', m), m, 1 + m % 9, 1 + (m - 1) / 9, 1 + "
+    "(m + 2) % 8, CASE WHEN m % 5 THEN m END, 1000 + m, 3000 + m, 1 FROM "
+    "(SELECT i AS m, 1 + i % 7 AS u, 1 + (i - 1) / 7 AS s FROM n WHERE i <= "
+    "49);"
+    "INSERT INTO processed_messages (origin, event_id, processed_at) SELECT "
+    "2 + i % 2, id('p', i), 300 + i FROM n WHERE i <= 10;"
+    "INSERT INTO audit_log (audit_id, at, actor, action, object, detail) "
+    "SELECT i, 400 + i, 'u1', 'pause', 's1.example', 'why ' || i FROM n "
+    "WHERE i <= 8;"
+    "INSERT INTO nodes (node_id, name, started_at, beat_at, left_at) SELECT "
+    "i, 'node' || i, i, 10 + i, CASE i WHEN 2 THEN 20 END FROM n WHERE i <= "
+    "3;"
+    "INSERT OR REPLACE INTO meta (key, value) VALUES ('purge_mark', '20'), "
+    "('epoch', 'e1');"
+    "UPDATE outbox_totals SET pending = 3, sent = 4, acked_total = 5;";
 
 /* What fsck finds: a message without an outbox row, one that is twice in an
  * inbox and out of order there, holes, times that a state does not bear out. */
@@ -140,22 +141,20 @@ static const char errors[] =
     "DELETE FROM outbox WHERE id = 30;"
     "INSERT INTO inbox (user_id, seq, kind, own, event_id, mid, "
     "conversation_id, conversation_seq, actor_id, event_time, delivered_at) "
-    "SELECT 4, 8, 1, 0, " UUID("x",
-	"1") ", mid, conversation_id, "
-	     "conversation_seq, actor_id, 1, 1 FROM inbox WHERE user_id = 4 AND kind = 1 "
-	     "AND seq < 4 ORDER BY seq LIMIT 1;"
-	     "UPDATE inbox SET conversation_id = 5, actor_id = 3 WHERE user_id = 4;"
-	     "INSERT INTO inbox (user_id, seq, kind, own, event_id, mid, "
-	     "conversation_id, conversation_seq, actor_id, event_time, delivered_at) "
-	     "VALUES (5, 12, 1, 0, " UUID("x",
-		 "2") ", 1, 1, 1, 1, 1, 1);"
-		      "UPDATE messages SET conversation_seq = 9 WHERE mid = 54;"
-		      "UPDATE outbox SET acked_at = 1 WHERE id = 8;";
+    "SELECT 4, 8, 1, 0, id('x', 1), mid, conversation_id, conversation_seq, "
+    "actor_id, 1, 1 FROM inbox WHERE user_id = 4 AND kind = 1 AND seq < 4 "
+    "ORDER BY seq LIMIT 1;"
+    "UPDATE inbox SET conversation_id = 5, actor_id = 3 WHERE user_id = 4;"
+    "INSERT INTO inbox (user_id, seq, kind, own, event_id, mid, "
+    "conversation_id, conversation_seq, actor_id, event_time, delivered_at) "
+    "VALUES (5, 12, 1, 0, id('x', 2), 1, 1, 1, 1, 1, 1);"
+    "UPDATE messages SET conversation_seq = 9 WHERE mid = 54;"
+    "UPDATE outbox SET acked_at = 1 WHERE id = 8;";
 
 static const char *const tables[] = {"meta", "destinations", "users", "devices",
     "inboxes", "conversations", "participants", "messages", "outbox_lanes",
     "outbox", "inbox", "processed_messages", "outbox_attempts",
-    "dead_letter_queue", "audit_log", "outbox_totals"};
+    "dead_letter_queue", "audit_log", "outbox_totals", "nodes"};
 _Static_assert(sizeof(tables) / sizeof(tables[0]) == TWINS_TABLES, "tables");
 
 /* What the statements keep of the rows that were copied. */
@@ -258,9 +257,24 @@ copy_table(struct twins *t, const char *table)
 	(void)sqlite3_finalize(st);
 }
 
+/* id(kind, number) and hash(kind, number). */
+static void
+letter_and_number(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+	int n = *(const int *)sqlite3_user_data(context);
+	char text[40];
+
+	(void)argc;
+	(void)snprintf(text, sizeof(text), "%.1s%0*d",
+	    (const char *)sqlite3_value_text(argv[0]), n - 1,
+	    sqlite3_value_int(argv[1]));
+	sqlite3_result_blob(context, text, n, SQLITE_TRANSIENT);
+}
+
 static void
 fill(struct rig *r)
 {
+	static int sizes[] = {16, 32};
 	static const char *const all[] = {
 	    people, messages, outbox, inbox, errors};
 	char *why = NULL;
@@ -268,6 +282,11 @@ fill(struct rig *r)
 	size_t i;
 
 	assert_int_equal(sqlite3_open(r->path, &db), SQLITE_OK);
+	for (i = 0; i < 2; i++)
+		assert_int_equal(
+		    sqlite3_create_function(db, i == 0 ? "id" : "hash", 2,
+			SQLITE_UTF8, &sizes[i], letter_and_number, NULL, NULL),
+		    SQLITE_OK);
 	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (sqlite3_exec(db, all[i], NULL, NULL, &why) != SQLITE_OK)
 			fail_msg("%zu: %s", i, why);
@@ -450,7 +469,7 @@ twins_number(struct twins *t)
 	    {"devices", "device_id"}, {"conversations", "conversation_id"},
 	    {"destinations", "destination_id"}, {"outbox_lanes", "lane_id"},
 	    {"outbox_attempts", "attempt_id"}, {"dead_letter_queue", "dead_id"},
-	    {"audit_log", "audit_id"}};
+	    {"audit_log", "audit_id"}, {"nodes", "node_id"}};
 	char sql[2048];
 	size_t i, at = 0;
 

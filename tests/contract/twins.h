@@ -10,7 +10,7 @@
 #include "contract/rig.h"
 #include "schema/sql.h"
 
-#define TWINS_TABLES 16
+#define TWINS_TABLES 17
 
 struct twins {
 	struct rig rig;
