@@ -121,7 +121,7 @@ draw_number(int stmt, int param)
 	if (is_limit(stmt, param, &all))
 		return (all ? 1000 : 1 + (int64_t)draw(20));
 	if (draw(3) == 0)
-		return (1 + (int64_t)draw(80));
+		return (1 + (int64_t)draw(100));
 	return (some[draw(sizeof(some) / sizeof(some[0]))]);
 }
 
@@ -134,7 +134,7 @@ static const struct {
 	bool by_row;
 } ranges[] = {
     {SQL_MESSAGE_INSERT, 1, 100, 1, true},
-    {SQL_OUTBOX_INSERT, 1, 100, 1, true},
+    {SQL_OUTBOX_INSERT, 1, 200, 1, true},
     {SQL_MESSAGE_INSERT, 5, 20, 1, true},
     {SQL_INBOX_INSERT, 2, 30, 1, true},
     {SQL_OUTBOX_INSERT, 8, 1, 10, false},
@@ -173,9 +173,10 @@ static const struct {
     {SQL_OUTBOX_RECEIPT_PENDING, 1, 7, 2, false},
     {SQL_OUTBOX_RECEIPT_PENDING, 2, 3, 1, false},
     {SQL_OUTBOX_RECEIPT_PENDING, 3, 1, 3, false},
+    {SQL_PURGE_OUTBOX, 2, 3040, 80, false},
     {SQL_PURGE_DEAD, 1, 4, 9, false},
     {SQL_PURGE_DEAD, 2, 805, 9, false},
-    {SQL_OUTBOX_RECEIPT_MOVE, 1, 61, 20, false},
+    {SQL_OUTBOX_RECEIPT_MOVE, 1, 61, 40, false},
     {SQL_LANES_READY, 1, 2, 2, false},
     {SQL_PURGE_PROCESSED, 2, 2, 2, false},
     {SQL_ATTEMPT_END, 1, 1, 15, false},
@@ -189,7 +190,7 @@ static const struct {
     {SQL_REMOTE_REPLAY, 3, 60, 20, false},
     {SQL_OUTBOX_EXPIRED_LOCAL, 2, 10, 10, false},
     {SQL_OUTBOX_EXPIRED_LOCAL, 3, 5000, 90, false},
-    {SQL_PURGE_ATTEMPTS_OF, 1, 89, 2, false},
+    {SQL_PURGE_ATTEMPTS_OF, 1, 108, 2, false},
     {SQL_LANES_STALE, 1, 200, 6, false},
     {SQL_LANES_STALE, 2, 205, 3, false},
     {SQL_LANE_FENCE, 1, 13, 4, false},

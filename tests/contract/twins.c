@@ -21,7 +21,7 @@
  * is with 9, 10 is a group without messages; messages 55-60 are scheduled. */
 static const char people[] =
     "CREATE TEMP TABLE n AS WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL "
-    "SELECT i + 1 FROM c WHERE i < 80) SELECT i FROM c;"
+    "SELECT i + 1 FROM c WHERE i < 100) SELECT i FROM c;"
     "INSERT INTO destinations (destination_id, name, breaker, failures, "
     "next_probe_at, last_error, paused_at, paused_by, per_second, "
     "created_at, updated_at) SELECT 1 + i, 's' || i || '.example', CASE i "
@@ -77,7 +77,7 @@ static const char messages[] =
     "WHEN i = 1 THEN 'idle' ELSE 'ready' END, 60, CASE i WHEN 2 THEN 5 END "
     "FROM n WHERE i <= 8;";
 
-/* Outbox rows 1-60 are of the messages, in lanes by turns; 61-80 receipts and
+/* Outbox rows 1-60 are of the messages, in lanes by turns; 61-100 receipts and
  * bounces. */
 static const char outbox[] =
     "INSERT INTO outbox (id, event_id, kind, mid, conversation_id, "
@@ -103,7 +103,7 @@ static const char outbox[] =
     "END END AS st FROM n);"
     "INSERT INTO outbox_attempts (attempt_id, outbox_id, attempt, "
     "destination_id, owner, started_at, finished_at, outcome, status, "
-    "error) SELECT i, CASE i WHEN 30 THEN 90 ELSE 1 + i / 2 END, 1 + i % 2, "
+    "error) SELECT i, CASE i WHEN 30 THEN 109 ELSE 1 + i / 2 END, 1 + i % 2, "
     "2, 'node', 500 + i, CASE WHEN i % 3 THEN 600 + i END, CASE WHEN i % 3 "
     "THEN 'retry' END, 503, 'x\"y' FROM n WHERE i <= 30;"
     "INSERT INTO dead_letter_queue (dead_id, outbox_id, mid, sender_id, "
