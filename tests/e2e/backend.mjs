@@ -8,6 +8,8 @@
 //	TWINBOX_TEST_BACKEND=postgres tests/postgres/with-postgres \
 //	    node --test tests/e2e/send.test.mjs
 //
+// (A password has to be in the environment, PGPASSWORD, or in a file.)
+//
 // Without it, or with sqlite, it is the file in the data directory, and nothing
 // here does anything.
 

@@ -10,6 +10,7 @@ import { after, afterEach, before, describe, it } from 'node:test';
 
 import YAML from 'yaml';
 
+import { databaseUrl } from './backend.mjs';
 import { Terminal } from './cli-terminal.mjs';
 import { document, seen } from './contract.mjs';
 import { problem } from './expect.mjs';
@@ -149,7 +150,7 @@ describe('the start', () => {
 		const { out } = server.child;
 		assert.match(out, /twinboxd? \d+\.\d+\.\d+/);
 		assert.match(out, /^listening: http:\/\/127\.0\.0\.1:\d+$/m);
-		assert.ok(out.includes(server.data), out);
+		assert.ok(out.includes(databaseUrl(server.data) ?? server.data), out);
 		assert.match(out, /curl /);
 	});
 

@@ -196,12 +196,15 @@ export class Cluster {
 	}
 
 	/** A libpq URL of ${database}: by the Unix socket, or with {tcp: true} by
-	 *  127.0.0.1 and a password; {port}: another one, of a proxy. */
+	 *  127.0.0.1 and a password, which is in a file; {port}: another one, of
+	 *  a proxy, or several with commas between. */
 	url(database = 'postgres', { tcp = false, port } = {})
 	{
 		if (tcp || port) {
-			return `postgresql://${ROLE}:${this.password}@127.0.0.1:` +
-				`${port ?? this.port}/${database}`;
+			const hosts = String(port ?? this.port).split(',')
+				.map((one) => `127.0.0.1:${one}`).join(',');
+			return `postgresql://${ROLE}@${hosts}/${database}?passfile=` +
+				encodeURIComponent(`${this.dir}/passfile`);
 		}
 		return `postgresql://${ROLE}@/${database}?host=` +
 			`${encodeURIComponent(`${this.dir}/s`)}&port=${this.port}`;
@@ -236,6 +239,8 @@ export class Cluster {
 				fs.chownSync(one, uid, gid);
 		}
 		this.data = `${this.dir}/data`;
+		fs.writeFileSync(`${this.dir}/passfile`, `*:*:*:${ROLE}:${this.password}\n`,
+			{ mode: 0o600 });
 	}
 
 	async initialise()

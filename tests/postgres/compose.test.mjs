@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+//
+// The samples in contrib/compose are what their comments say: settings that
+// twinboxd and PostgreSQL know, the nginx that the proxy's tests run, a
+// network that is believed and is the proxy's, an image with all that the
+// programs load.
+
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+import { TWINBOXD, tempDir } from '../e2e/harness.mjs';
+import { Cluster } from './cluster.mjs';
+
+const YAML = createRequire(new URL('../e2e/package.json', import.meta.url))('yaml');
+const contrib = path.join(path.dirname(fileURLToPath(import.meta.url)), '../../contrib');
+const read = (name) => fs.readFileSync(path.join(contrib, name), 'utf8');
+const parse = (name) => YAML.parse(read(`compose/${name}`), { merge: true });
+const compose = parse('compose.yaml');
+const replica = parse('replica.yaml');
+const NODES = ['node1', 'node2', 'node3'];
+
+/** The settings "-c name=value" of a command, as an object. */
+function settingsOf(words)
+{
+	return Object.fromEntries(words.filter((_word, i) => words[i - 1] === '-c')
+		.map((word) => word.split('=')));
+}
+
+describe('contrib/compose', () => {
+	it('has three nodes that differ in nothing', () => {
+		assert.deepEqual(Object.keys(compose.services), ['postgres', ...NODES, 'nginx']);
+		for (const name of NODES) {
+			assert.deepEqual(compose.services[name], compose.services.node1);
+			assert.deepEqual(replica.services[name], replica.services.node1);
+		}
+	});
+
+	it('names networks, volumes and services that are there', () => {
+		const services = { ...compose.services, ...replica.services };
+		const volumes = { ...compose.volumes, ...replica.volumes };
+		let mounts = 0;
+
+		for (const [name, service] of Object.entries({ ...compose.services, replica: replica.services.replica })) {
+			for (const network of service.networks)
+				assert.ok(network in compose.networks, `${name}: ${network}`);
+			for (const other of [service.depends_on ?? []].flat()
+				.flatMap((one) => (typeof one === 'string' ? one : Object.keys(one))))
+				assert.ok(other in services, `${name}: ${other}`);
+			for (const volume of service.volumes ?? []) {
+				const [from] = volume.split(':');
+				mounts++;
+				/* tls is the operator's to make. */
+				assert.ok(from in volumes || from === './tls' ||
+					fs.existsSync(path.join(contrib, 'compose', from)), `${name}: ${volume}`);
+			}
+		}
+		assert.equal(mounts, 5);
+		/* Nodes have nothing that outlives them; PostgreSQL has. */
+		assert.equal(compose.services.node1.volumes, undefined);
+		assert.deepEqual(compose.services.postgres.networks, ['back']);
+		assert.equal(compose.networks.back.internal, true);
+	});
+
+	it('sets what twinboxd knows', () => {
+		const help = execFileSync(TWINBOXD, ['--help'], { encoding: 'utf8' });
+		const known = [...help.matchAll(/\[(TWINBOX_[A-Z_]+)\]/g)].map((m) => m[1]);
+		let seen = 0;
+
+		for (const { environment } of [compose.services.node1, replica.services.node1]) {
+			for (const name of Object.keys(environment).filter((one) => one !== 'PGPASSWORD')) {
+				assert.ok(known.includes(name), name);
+				seen++;
+			}
+		}
+		assert.ok(seen > 5);
+		/* All of them together are accepted. */
+		const values = Object.fromEntries(Object.entries({
+			...compose.services.node1.environment, ...replica.services.node1.environment,
+		}).map(([name, value]) => [name, value.replace(/\$\{\w+:[-?](.*)\}/, '$1')]));
+		const { status, stderr, stdout } = spawnSync(TWINBOXD, ['check-config'],
+			{ env: { PATH: process.env.PATH, ...values }, encoding: 'utf8' });
+		assert.equal(status, 0, stderr);
+		assert.match(stdout, /172\.31\.85\.0\/24/);
+		assert.equal(compose.networks.front.ipam.config[0].subnet, '172.31.85.0/24');
+	});
+
+	it('sets what PostgreSQL knows, and leaves its promises alone', async () => {
+		const own = settingsOf(compose.services.postgres.command);
+		const [script] = replica.services.replica.command;
+		const others = settingsOf(script.split(/[\s\\]+/));
+
+		for (const name of ['fsync', 'full_page_writes', 'synchronous_commit']) {
+			assert.ok(!(name in own), name);
+			assert.ok(!(name in others), name);
+		}
+		/* A replica refuses to start with fewer connections than its leader. */
+		assert.ok(Number(others.max_connections) >= Number(own.max_connections));
+		const cluster = await new Cluster({ settings: own }).start();
+		try {
+			for (const [name, value] of Object.entries({ ...own, ...others })) {
+				const shown = await cluster.sql(`SELECT name FROM pg_settings WHERE name = '${name}'`);
+				assert.equal(shown, name, `${name}=${value}`);
+			}
+			assert.equal(await cluster.sql('SHOW max_connections'), own.max_connections);
+		} finally {
+			await cluster.remove();
+		}
+		assert.equal(spawnSync('bash', ['-n', '-c', script.replaceAll('$$', '$')]).status, 0);
+	});
+
+	it('has the nginx that is tested, with three nodes', () => {
+		const body = (text) => text.slice(text.indexOf('\n# Requests go over kept-alive'));
+		const servers = NODES.map((name) => `\tserver ${name}:8080 max_fails=1 fail_timeout=5s;`)
+			.join('\n');
+		const sample = body(read('nginx/twinbox.conf'))
+			.replaceAll('\tserver 127.0.0.1:8080;', servers)
+			.replace('upstream twinbox_ws {\n', 'upstream twinbox_ws {\n\tleast_conn;\n')
+			.replaceAll('/etc/ssl/twinbox', '/etc/nginx/tls/twinbox')
+			.replaceAll('server_name chat.example;', 'server_name _;')
+			.replace('https://chat.example$', 'https://$host$');
+
+		assert.ok(sample.length > 2000);
+		assert.equal(body(read('compose/nginx.conf')), sample);
+	});
+
+	it('nginx takes it', () => {
+		const dir = tempDir();
+		const at = (name) => path.join(dir, name);
+		execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt',
+			'ec_paramgen_curve:P-256', '-nodes', '-days', '2', '-subj', '/CN=localhost',
+			'-keyout', at('twinbox.key'), '-out', at('twinbox.pem')], { stdio: 'pipe' });
+		fs.writeFileSync(at('site.conf'), read('compose/nginx.conf')
+			.replaceAll('/etc/nginx/tls/', `${dir}/`)
+			/* Names that only the network of compose knows. */
+			.replaceAll(/server node([123]):/g, 'server 127.0.0.$1:'));
+		fs.writeFileSync(at('nginx.conf'), `pid ${dir}/pid;\nevents {}\nhttp {\n` +
+			`access_log off;\ninclude ${dir}/site.conf;\n}\n`);
+		const { status, stderr } = spawnSync('nginx', ['-t', '-e', 'stderr', '-p', dir, '-c', at('nginx.conf')],
+			{ encoding: 'utf8', env: { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/sbin` } });
+		assert.equal(status, 0, stderr);
+	});
+
+	it('has an image with every library that the programs ask for', () => {
+		const programs = [TWINBOXD, path.join(path.dirname(TWINBOXD), 'twinbox')];
+		const image = read('compose/Dockerfile');
+		const seen = new Set();
+
+		for (const program of programs) {
+			const needed = [...execFileSync('readelf', ['-d', program], { encoding: 'utf8' })
+				.matchAll(/\(NEEDED\).*\[(.+)\]/g)].map((m) => m[1]);
+			const found = new Map(execFileSync('ldd', [program], { encoding: 'utf8' }).split('\n')
+				.map((line) => /^\s*(\S+) => (\/\S+)/.exec(line)).filter(Boolean)
+				.map((m) => [m[1], m[2]]));
+			for (const name of needed.filter((one) => found.has(one))) {
+				const file = fs.realpathSync(found.get(name));
+				/* dpkg knows some of them by their place before /usr was merged. */
+				const { stdout } = spawnSync('dpkg', ['-S', file, file.replace(/^\/usr/, '')],
+					{ encoding: 'utf8' });
+				const [owner] = stdout.split(':');
+				/* The base image has the C library, and sanitizers are not for it. */
+				if (/^(libc6|libgcc-s1|lib(a|ub|t)san\d)$/.test(owner))
+					continue;
+				assert.match(image, new RegExp(`\\s${owner}\\s`), `${owner} for ${name}`);
+				seen.add(owner);
+			}
+		}
+		assert.ok(seen.size >= 8, [...seen].join());
+	});
+});

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+//
+// A node whose URL names two servers, of which one leads: when the leader is
+// killed and its replica promoted, the node goes on by itself.  What was
+// accepted while the replica was waited for is there, once and in order; what
+// was answered otherwise may be repeated with its id.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+
+import { contiguous } from '../e2e/expect.mjs';
+import { Server, eventually, expectStatus, sleep, users, uuid7 } from '../e2e/harness.mjs';
+import { Cluster } from './cluster.mjs';
+
+const SENDERS = 4;
+
+describe('failover', () => {
+	let cluster;
+	let replica;
+	let server;
+	let ann;
+	let bob;
+
+	before(async () => {
+		cluster = await new Cluster().start();
+		await cluster.createDatabase('chat');
+		replica = await cluster.replica('replica');
+		await cluster.synchronous('replica');
+		/* Both, the leader first; the replica's turn comes. */
+		const url = cluster.url('chat', { port: `${cluster.port},${replica.port}` });
+		server = await new Server({ args: ['--db', url] }).start();
+		[ann, bob] = await users(server, 'ann', 'bob');
+	});
+	after(async () => {
+		await server?.kill();
+		await replica?.remove();
+		await cluster?.remove();
+	});
+
+	it('loses nothing that was accepted, and doubles nothing', async () => {
+		const accepted = [];
+		const unknown = [];
+		let going = true;
+		let later = 0;
+
+		const load = Array.from({ length: SENDERS }, async (_none, who) => {
+			for (let i = 0; going; i++) {
+				const message = { id: uuid7(), to: bob.name, body: `${who}:${i}` };
+				try {
+					const { status } = await ann.post('/v1/messages', message);
+					if (status === 201) {
+						accepted.push(message.id);
+						later += replica.upstream ? 0 : 1;
+						continue;
+					}
+					assert.ok(status >= 500, `${status}`);
+				} catch (error) {
+					if (error.code === 'ERR_ASSERTION')
+						throw error;
+				}
+				unknown.push(message);
+				await sleep(50);
+			}
+		});
+		try {
+			await eventually(() => accepted.length > 50, 'load');
+			await cluster.kill();
+			await replica.promote();
+			await eventually(() => later > 50, 'the node goes on', 60_000);
+		} finally {
+			going = false;
+			await Promise.all(load);
+		}
+		for (const message of unknown) {
+			await eventually(async () => [200, 201].includes(
+				(await ann.post('/v1/messages', message)).status), 'a repeat is accepted');
+		}
+		const wanted = new Set([...accepted, ...unknown.map((one) => one.id)]);
+		const { events } = await eventually(async () => {
+			const inbox = await bob.inbox();
+			return inbox.head >= wanted.size && inbox;
+		}, `${wanted.size} messages in the inbox`, 60_000);
+
+		contiguous(events);
+		assert.equal(events.length, wanted.size);
+		assert.deepEqual(new Set(events.map((e) => e.id)), wanted);
+		assert.equal(expectStatus(await server.rest().get('/readyz'), 200).status, 200);
+		await server.stop();
+	});
+});
