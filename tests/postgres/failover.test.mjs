@@ -37,7 +37,24 @@ describe('failover', () => {
 		await cluster?.remove();
 	});
 
+	it('accepts nothing that the replica does not have', async () => {
+		const message = { id: uuid7(), to: bob.name, body: 'waits' };
+		let status;
+
+		await replica.pause();
+		try {
+			({ status } = await ann.post('/v1/messages', message));
+		} finally {
+			replica.resume();
+		}
+		assert.equal(status, 503);
+		await eventually(async () => [200, 201].includes(
+			(await ann.post('/v1/messages', message)).status), 'a repeat is accepted', 60_000);
+		await bob.received(message.id);
+	});
+
 	it('loses nothing that was accepted, and doubles nothing', async () => {
+		const { head } = await bob.inbox();
 		const accepted = [];
 		const unknown = [];
 		let going = true;
@@ -77,11 +94,11 @@ describe('failover', () => {
 		}
 		const wanted = new Set([...accepted, ...unknown.map((one) => one.id)]);
 		const { events } = await eventually(async () => {
-			const inbox = await bob.inbox();
-			return inbox.head >= wanted.size && inbox;
+			const inbox = await bob.inbox(head);
+			return inbox.head >= head + wanted.size && inbox;
 		}, `${wanted.size} messages in the inbox`, 60_000);
 
-		contiguous(events);
+		contiguous(events, head + 1);
 		assert.equal(events.length, wanted.size);
 		assert.deepEqual(new Set(events.map((e) => e.id)), wanted);
 		assert.equal(expectStatus(await server.rest().get('/readyz'), 200).status, 200);
