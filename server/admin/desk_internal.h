@@ -67,16 +67,17 @@ void desk_next(
 void desk_next_text(
     struct ask *ask, struct buf *b, const char *cursor, const char *next);
 
-/* A page of a list: {"${name}":[…],"next":…}, where ${cursor} is the parameter
- * that a next page is asked for by.  ${rows} appends the page's objects; in
- * *ret_next the number behind the last, 0 without more; RC_NOT_FOUND: what was
- * asked for is unknown, which it has answered.  Thread: reader. */
+/* A list: {"${name}":[…],"next":…}, where ${cursor} is the parameter that a
+ * next page is asked for by.  ${rows} appends a page's objects; in *ret_next
+ * the number behind the last, 0 without more; RC_NOT_FOUND: what was asked for
+ * is unknown, which it has answered. */
 struct desk_list {
 	const char *name, *cursor;
 	enum rc (*rows)(struct ask *ask, struct db *db, struct buf *b,
 	    int64_t *ret_next, struct err *err);
 };
 
+/* Answers with a page of ${list}.  Thread: reader. */
 enum rc desk_list_read(struct ask *ask, struct db *db,
     const struct desk_list *list, struct err *err) MUST_USE;
 

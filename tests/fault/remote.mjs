@@ -51,7 +51,8 @@ export class Peer {
 			if (e.code !== 'ENOENT')
 				throw e;
 		}
-		return text.split('\n').filter(Boolean).map((line) => {
+		// Whole lines only: the last may still be being written.
+		return text.split('\n').slice(0, -1).map((line) => {
 			const [id, to, from, place, attempt] = line.split(' ');
 			return { id, to, from, place: Number(place), attempt: Number(attempt) };
 		});
