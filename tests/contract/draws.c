@@ -46,6 +46,7 @@ static const struct {
     {SQL_DEAD_INSERT, 6, "failed expired"},
     {SQL_DEAD_RESOLVE, 2, "requeued discarded"},
     {SQL_DESK_WALK_ENDED, 3, "failed expired canceled"},
+    {SQL_HOLD_CONVERSATIONS, 3, "u1_u2 u9_u10 x"},
     {SQL_CONVERSATION_BY_KEY, 1, "u1_u2 u9_u10 x"},
     {SQL_DESK_DESTINATION, 1, "s1.example local x"},
     {SQL_DESTINATION_BY_NAME, 1, "s1.example * x"},
@@ -218,7 +219,7 @@ uuids_of(const char *name)
 
 	if (strncmp(name, "device", 6) == 0)
 		return ("d");
-	if (strncmp(name, "conversation", 12) == 0)
+	if (strstr(name, "conversation") != NULL)
 		return ("c");
 	if (strcmp(name, "inbox_message") == 0 ||
 	    strncmp(name, "message_entr", 12) == 0 ||
@@ -261,12 +262,17 @@ draw_params(const struct shape *s, int nrows, struct db_val *v)
 {
 	static char rooms[DRAWS_ROWS * DRAWS_PARAMS][40];
 	bool set = shape_is_set(s);
-	int i, k;
+	int i, k, only;
 
 	for (i = 0; i < nrows; i++)
 		for (k = 0; k < s->nparams; k++)
 			v[i * s->nparams + k] =
 			    draw_value(s, k, i, rooms[i * s->nparams + k]);
+	/* By one of its keys. */
+	for (i = 0; i < nrows && s->stmt == SQL_HOLD_CONVERSATIONS; i++)
+		for (k = 0, only = (int)draw(3); k < 3; k++)
+			if (k != only)
+				v[i * 3 + k] = DB_V_NULL;
 	for (i = 1; i < nrows && set; i++)
 		for (k = 0; k < i; k++)
 			if (v[i * s->nparams].type == DB_I64 &&

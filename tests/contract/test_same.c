@@ -36,7 +36,8 @@ static const struct {
 } known[] = {{SQL_CONVERSATION_BY_KEY, 3, false},
     {SQL_CONVERSATION_BY_PUBLIC, 3, false}, {SQL_CONVERSATION_BY_ID, 3, false},
     {SQL_CONVERSATION_LIST, 10, false}, {SQL_CONVERSATION_ONE, 10, false},
-    {SQL_UNREAD_LIST, 2, false}, {SQL_LANE_FIND, 5, true},
+    {SQL_UNREAD_LIST, 2, false}, {SQL_HOLD_CONVERSATIONS, 3, false},
+    {SQL_HOLD_LANES_OF, 5, true}, {SQL_LANE_FIND, 5, true},
     {SQL_LANE_GET, 5, true}, {SQL_DESK_LANE, 9, true}};
 
 /* 0: it must be the same, 1: NULL is 0, 2: anything. */
@@ -167,6 +168,18 @@ compare_rows(const void *a, const void *b)
 	return (strcmp(*(char *const *)a, *(char *const *)b));
 }
 
+/* Who asks for many at once is told of each once. */
+static int
+unique(char **rows, int n)
+{
+	int i, k;
+
+	for (i = k = 0; i < n; i++)
+		if (k == 0 || strcmp(rows[i], rows[k - 1]) != 0)
+			rows[k++] = rows[i];
+	return (k);
+}
+
 static bool
 is_ordered(int stmt)
 {
@@ -195,11 +208,13 @@ run(struct db *db, const struct shape *s, const struct db_val *v, int nrows,
 	else
 		r->rc = db_run(db, s->stmt, v, (size_t)s->nparams, take_row, r,
 		    &r->changed, &err);
-	if (s->ncolumns > 0)
-		r->changed = r->nrows;
-	if (!is_ordered(s->stmt))
+	if (!is_ordered(s->stmt) || shape_is_set(s))
 		qsort(r->rows, (size_t)r->nrows, sizeof(r->rows[0]),
 		    compare_rows);
+	if (shape_is_set(s))
+		r->nrows = unique(r->rows, r->nrows);
+	if (s->ncolumns > 0)
+		r->changed = r->nrows;
 	(void)snprintf(
 	    r->why, sizeof(r->why), "%s", r->rc == RC_OK ? "" : err.text);
 }
