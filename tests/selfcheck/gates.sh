@@ -27,11 +27,22 @@ result() { # result STATUS TEXT: with the output of the gate in $tmp/out
 	fi
 }
 
+embed() { # embed BACKEND OPTION...: as schema/module.am does
+	backend=$1
+	shift
+	find "schema/$backend" -name '*.sql' | LC_ALL=C sort |
+	    $AWK -f "$aux/embed-sql.awk" -v backend="$backend" "$@"
+}
+
+embed_sql() ( # embed_sql ROOT
+	cd "$1" && embed sqlite -v out=c && embed sqlite -v out=h >sql.h &&
+	    embed postgres -v out=c -v enum=sql.h
+)
+
 gate() { # gate NAME ROOT
 	case $1 in
 	embed-sql)
-		(cd "$2" && find schema/sqlite -name '*.sql' | LC_ALL=C sort |
-		    $AWK -v backend=sqlite -f "$aux/embed-sql.awk" out=c)
+		embed_sql "$2"
 		;;
 	api-docs)
 		node "$aux/lint/check-api-docs.mjs" "$2"

@@ -1,0 +1,3 @@
+-- name: x
+-- writer: FOR SHARE
+SELECT 1;

@@ -1,0 +1,3 @@
+-- name: x
+SELECT 1
+-- writer: FOR UPDATE

@@ -1,0 +1,2 @@
+-- SPDX-License-Identifier: MIT
+CREATE TABLE message (id BIGINT PRIMARY KEY, body TEXT);
