@@ -148,11 +148,26 @@ class Bench {
 			for (const node of this.nodes)
 				await node.start();
 			return await body();
+		} catch (error) {
+			error.message += this.complaints();
+			throw error;
 		} finally {
 			for (const node of this.nodes.splice(0))
 				if (node.child !== undefined)
 					await node.stop();
 		}
+	}
+
+	// The last that nodes and PostgreSQL have said of what went wrong.
+	complaints() {
+		const wrong = (text) => text.split('\n')
+		    .filter((line) => /\b(warn|error|ERROR|DETAIL)\b/.test(line))
+		    .slice(-6).map((line) => `\n  ${line}`).join('');
+
+		return [...this.nodes.map((node, i) => [`node ${i + 1}`,
+			node.output]), ['PostgreSQL', this.cluster.log()]]
+		    .map(([name, text]) => wrong(text) && `\n${name}:` +
+			wrong(text)).join('');
 	}
 
 	loadgen(args) {

@@ -21,6 +21,8 @@ const backend = process.env.TWINBOX_TEST_BACKEND || 'sqlite';
 if (!['sqlite', 'postgres'].includes(backend))
 	throw new Error(`TWINBOX_TEST_BACKEND: ${backend} is neither sqlite nor postgres`);
 
+const PATIENCE_MS = 10_000;
+
 export const onPostgres = backend === 'postgres';
 
 /** Why a test is skipped that is about a file of SQLite: for { skip }. */
@@ -57,17 +59,42 @@ export function withDatabase(url, name)
 	return `${found[1]}/${name}${found[2] ?? ''}`;
 }
 
+function createFor(data, template)
+{
+	const name = `e2e_${randomBytes(8).toString('hex')}`;
+
+	psql(`CREATE DATABASE ${name} TEMPLATE ${template}`);
+	databases.set(data, { name, url: withDatabase(superuser(), name) });
+	return databases.get(data);
+}
+
 function databaseFor(data)
 {
-	let database = databases.get(data);
+	return databases.get(data) ?? createFor(data, 'template0');
+}
 
-	if (!database) {
-		const name = `e2e_${randomBytes(8).toString('hex')}`;
-		psql(`CREATE DATABASE ${name} TEMPLATE template0`);
-		database = { name, url: withDatabase(superuser(), name) };
-		databases.set(data, database);
+/** Gives data directory ${to} a copy of the database of ${from}, whose server has
+ *  ended; the sessions of one that was killed may take a moment to end. */
+export function copyDatabase(from, to)
+{
+	const end = Date.now() + PATIENCE_MS;
+
+	while (databases.has(from) && !databases.has(to)) {
+		try {
+			createFor(to, databases.get(from).name);
+		} catch (error) {
+			if (!/being accessed by other users/.test(error.stderr) || Date.now() > end)
+				throw error;
+		}
 	}
-	return database;
+}
+
+/** Drops the database of ${data} now, if it has one. */
+export function dropDatabase(data)
+{
+	if (databases.has(data))
+		psql(`DROP DATABASE ${databases.get(data).name} WITH (FORCE)`);
+	databases.delete(data);
 }
 
 /** The URL of the database of data directory ${data}, or undefined. */

@@ -11,6 +11,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+import { copyDatabase, dropDatabase } from '../e2e/backend.mjs';
 import { copyFiles } from '../e2e/files.mjs';
 import {
 	Server, User, eventually, expectStatus, removeDir, tempDir, users, uuid7,
@@ -49,11 +50,13 @@ export function copyData(from)
 	const to = path.join(tempDir('twinbox-fault-'), 'data');
 
 	copyFiles(from, to);
+	copyDatabase(from, to);
 	return to;
 }
 
 export function dropData(data)
 {
+	dropDatabase(data);
 	removeDir(path.dirname(data));
 }
 
