@@ -152,10 +152,19 @@ class Bench {
 			error.message += this.complaints();
 			throw error;
 		} finally {
-			for (const node of this.nodes.splice(0))
-				if (node.child !== undefined)
-					await node.stop();
+			await this.stopNodes();
 		}
+	}
+
+	// All of them, also when one does not end as it should.
+	async stopNodes() {
+		const started = this.nodes.filter((node) => node.child);
+		const ends = await Promise.allSettled(started.map(
+		    (node) => node.stop()));
+
+		this.nodes = [];
+		this.failures.push(...ends.filter((end) => end.reason)
+		    .map((end) => end.reason.message));
 	}
 
 	// The last that nodes and PostgreSQL have said of what went wrong.
