@@ -61,7 +61,7 @@ SELECT message_id, mid, sender_id, fingerprint FROM messages
 WHERE message_id = $1;
 
 -- name: hold_acked
-SELECT DISTINCT i.conversation_id FROM inbox i
+SELECT i.conversation_id FROM inbox i
 WHERE i.user_id = $1 AND i.seq <= $2 AND i.kind = 1 AND i.own = 0
   AND i.seq > (SELECT coalesce(max(d.acked_seq), 0) FROM devices d
       WHERE d.user_id = i.user_id);

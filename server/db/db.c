@@ -83,19 +83,19 @@ db_exec_many(struct db *db, int stmt, const struct db_val *params, size_t n,
 }
 
 enum rc
-db_run_many(struct db *db, int stmt, const struct db_val *params, size_t n,
-    size_t nrows, db_row_fn each, void *arg, struct err *err)
+db_run_many(struct db *db, int stmt, const struct db_set *set, db_row_fn each,
+    void *arg, struct err *err)
 {
 	enum rc rc = RC_OK;
 	size_t i;
 
-	if (nrows > 0 && db->driver->run_many != NULL) {
+	if (set->n > 0 && db->driver->run_many != NULL) {
 		db->statements++;
-		return (db->driver->run_many(
-		    db, stmt, params, n, nrows, each, arg, err));
+		return (db->driver->run_many(db, stmt, set, each, arg, err));
 	}
-	for (i = 0; i < nrows && rc == RC_OK; i++)
-		rc = db_run(db, stmt, params + i * n, n, each, arg, NULL, err);
+	for (i = 0; i < set->n && rc == RC_OK; i++)
+		rc = db_run(db, stmt, set->v + i * set->width, set->width, each,
+		    arg, NULL, err);
 	return (rc);
 }
 

@@ -141,11 +141,16 @@ enum rc db_run(struct db *db, int stmt, const struct db_val *params, size_t n,
 enum rc db_exec_many(struct db *db, int stmt, const struct db_val *params,
     size_t n, size_t nrows, int64_t *ret_changed, struct err *err) MUST_USE;
 
-/* As db_run() for each of ${nrows} rows of ${n} parameters (a set-based driver
- * asks once for all of them, and gives the rows in an order of its own). */
-enum rc db_run_many(struct db *db, int stmt, const struct db_val *params,
-    size_t n, size_t nrows, db_row_fn each, void *arg,
-    struct err *err) MUST_USE;
+/* ${n} rows of ${width} parameters, one after another. */
+struct db_set {
+	const struct db_val *v;
+	size_t width, n;
+};
+
+/* As db_run() for each row of ${set} (a set-based driver asks once for all of
+ * them, and gives the rows in an order of its own). */
+enum rc db_run_many(struct db *db, int stmt, const struct db_set *set,
+    db_row_fn each, void *arg, struct err *err) MUST_USE;
 
 /* Begins a transaction: for writing (BEGIN IMMEDIATE), or a read snapshot,
  * which is taken now. */

@@ -16,9 +16,8 @@ struct db_driver {
 	enum rc (*exec_many)(struct db *db, int stmt,
 	    const struct db_val *params, size_t n, size_t nrows,
 	    int64_t *ret_changed, struct err *err);
-	enum rc (*run_many)(struct db *db, int stmt,
-	    const struct db_val *params, size_t n, size_t nrows, db_row_fn each,
-	    void *arg, struct err *err); /* NULL: one by one */
+	enum rc (*run_many)(struct db *db, int stmt, const struct db_set *set,
+	    db_row_fn each, void *arg, struct err *err); /* NULL: one by one */
 	/* NULL where the database is nobody else's. */
 	enum rc (*be_node)(struct db *db, int64_t node, struct err *err);
 	enum rc (*listen)(struct db *db, const char *channel, struct err *err);

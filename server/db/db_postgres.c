@@ -450,8 +450,8 @@ postgres_exec_many(struct db *db, int id, const struct db_val *v, size_t n,
 }
 
 static enum rc
-postgres_run_many(struct db *db, int id, const struct db_val *v, size_t n,
-    size_t nrows, db_row_fn each, void *arg, struct err *err)
+postgres_run_many(struct db *db, int id, const struct db_set *set,
+    db_row_fn each, void *arg, struct err *err)
 {
 	struct db_postgres *p = of(db);
 	struct db_postgres_params params;
@@ -459,7 +459,7 @@ postgres_run_many(struct db *db, int id, const struct db_val *v, size_t n,
 	enum rc rc;
 
 	p->again = false;
-	rc = ready(p, id, v, n, nrows, &params, err);
+	rc = ready(p, id, set->v, set->width, set->n, &params, err);
 	if (rc == RC_OK && !p->stmts[id].set)
 		rc = err_set(err, RC_INTERNAL, "%s is not for many rows",
 		    db->schema->statements[id].name);

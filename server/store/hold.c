@@ -9,30 +9,37 @@
 #include "store/hold.h"
 #include "store/read.h"
 
-/* Runs ${stmt} for ${n} rows of ${width} values, which are freed. */
+/* Rows of values on their way. */
+struct rows {
+	struct db_val *v; /* NULL: there was no memory */
+	size_t width, n;
+};
+
+/* Runs ${stmt} for ${rows}, which are freed. */
 static enum rc
-run(struct db *db, int stmt, struct db_val *v, size_t width, size_t n,
-    db_row_fn each, void *arg, struct err *err)
+run(struct db *db, int stmt, struct rows rows, db_row_fn each, void *arg,
+    struct err *err)
 {
+	const struct db_set set = {rows.v, rows.width, rows.n};
 	enum rc rc;
 
-	if (v == NULL)
+	if (rows.v == NULL)
 		return (err_set(err, RC_NO_MEMORY, "hold"));
-	rc = db_run_many(db, stmt, v, width, n, each, arg, err);
-	mem_free(v);
+	rc = db_run_many(db, stmt, &set, each, arg, err);
+	mem_free(rows.v);
 	return (rc);
 }
 
-/* A value for each of ${n} ids; NULL: no memory. */
-static struct db_val *
+/* A value for each of ${n} ids. */
+static struct rows
 of_ids(const int64_t *ids, size_t n)
 {
-	struct db_val *v = mem_zalloc(n, sizeof(*v));
+	struct rows rows = {mem_zalloc(n, sizeof(*rows.v)), 1, n};
 	size_t i;
 
-	for (i = 0; v != NULL && i < n; i++)
-		v[i] = db_v_i64(ids[i]);
-	return (v);
+	for (i = 0; rows.v != NULL && i < n; i++)
+		rows.v[i] = db_v_i64(ids[i]);
+	return (rows);
 }
 
 /* What a row is given to.  The callbacks' types differ, so each function has
@@ -76,8 +83,8 @@ store_hold_lanes(struct db *db, const int64_t *ids, size_t n,
 
 	if (n == 0)
 		return (RC_OK);
-	return (run(db, SQL_HOLD_LANES, of_ids(ids, n), 1, n, take_lane_owner,
-	    &e, err));
+	return (
+	    run(db, SQL_HOLD_LANES, of_ids(ids, n), take_lane_owner, &e, err));
 }
 
 /* ---- users ---- */
@@ -111,7 +118,8 @@ store_hold_users(struct db *db, const struct store_user_key *keys, size_t n,
 		mem_free(v);
 		return (RC_OK);
 	}
-	return (run(db, SQL_HOLD_USERS, v, 2, n, take_user, &e, err));
+	return (run(
+	    db, SQL_HOLD_USERS, (struct rows){v, 2, n}, take_user, &e, err));
 }
 
 /* ---- conversations ---- */
@@ -148,8 +156,8 @@ store_hold_conversations(struct db *db,
 				   : DB_V_NULL;
 		v[3 * i + 2] = db_v_str(keys[i].direct);
 	}
-	return (run(
-	    db, SQL_HOLD_CONVERSATIONS, v, 3, n, take_conversation, &e, err));
+	return (run(db, SQL_HOLD_CONVERSATIONS, (struct rows){v, 3, n},
+	    take_conversation, &e, err));
 }
 
 static enum rc
@@ -178,8 +186,8 @@ store_hold_members(struct db *db, const int64_t *conversations, size_t n,
 
 	if (n == 0)
 		return (RC_OK);
-	return (run(db, SQL_HOLD_MEMBERS, of_ids(conversations, n), 1, n,
-	    take_member, &e, err));
+	return (run(db, SQL_HOLD_MEMBERS, of_ids(conversations, n), take_member,
+	    &e, err));
 }
 
 static enum rc
@@ -201,8 +209,8 @@ store_hold_lanes_of(struct db *db, const int64_t *conversations, size_t n,
 
 	if (n == 0)
 		return (RC_OK);
-	return (run(db, SQL_HOLD_LANES_OF, of_ids(conversations, n), 1, n,
-	    take_lane, &e, err));
+	return (run(db, SQL_HOLD_LANES_OF, of_ids(conversations, n), take_lane,
+	    &e, err));
 }
 
 /* ---- inboxes and devices ---- */
@@ -229,8 +237,8 @@ store_hold_inboxes(struct db *db, const int64_t *users, size_t n,
 
 	if (n == 0)
 		return (RC_OK);
-	return (run(
-	    db, SQL_HOLD_INBOXES, of_ids(users, n), 1, n, take_inbox, &e, err));
+	return (
+	    run(db, SQL_HOLD_INBOXES, of_ids(users, n), take_inbox, &e, err));
 }
 
 static enum rc
@@ -251,8 +259,8 @@ store_hold_devices(struct db *db, const int64_t *devices, size_t n,
 
 	if (n == 0)
 		return (RC_OK);
-	return (run(db, SQL_HOLD_DEVICES, of_ids(devices, n), 1, n, take_device,
-	    &e, err));
+	return (run(
+	    db, SQL_HOLD_DEVICES, of_ids(devices, n), take_device, &e, err));
 }
 
 /* ---- message ids and acks ---- */
@@ -280,7 +288,8 @@ store_hold_keys(struct db *db, const struct uuid *ids, size_t n,
 	v = mem_zalloc(n, sizeof(*v));
 	for (i = 0; v != NULL && i < n; i++)
 		v[i] = db_v_uuid(&ids[i]);
-	return (run(db, SQL_HOLD_KEYS, v, 1, n, take_key, &e, err));
+	return (
+	    run(db, SQL_HOLD_KEYS, (struct rows){v, 1, n}, take_key, &e, err));
 }
 
 static enum rc
@@ -307,5 +316,6 @@ store_hold_acked(struct db *db, const struct store_ack_key *keys, size_t n,
 		v[2 * i] = db_v_i64(keys[i].user_id);
 		v[2 * i + 1] = db_v_i64(keys[i].upto);
 	}
-	return (run(db, SQL_HOLD_ACKED, v, 2, n, take_acked, &e, err));
+	return (run(
+	    db, SQL_HOLD_ACKED, (struct rows){v, 2, n}, take_acked, &e, err));
 }

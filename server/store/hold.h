@@ -35,11 +35,13 @@ struct store_lane_owner {
 	int64_t destination_id;
 };
 
+/* The owners of lanes. */
 enum rc store_hold_lanes(struct db *db, const int64_t *ids, size_t n,
     enum rc (*each)(
 	void *arg, const struct store_lane_owner *lane, struct err *err),
     void *arg, struct err *err) MUST_USE;
 
+/* Users, in no order. */
 enum rc store_hold_users(struct db *db, const struct store_user_key *keys,
     size_t n,
     enum rc (*each)(void *arg, const struct store_user *user, struct err *err),

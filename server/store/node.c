@@ -102,7 +102,7 @@ run_ids(struct db *db, int stmt, const int64_t *ids, size_t n, db_row_fn each,
 		return (err_set(err, RC_NO_MEMORY, "ids"));
 	for (i = 0; i < n; i++)
 		v[i] = db_v_i64(ids[i]);
-	rc = db_run_many(db, stmt, v, 1, n, each, arg, err);
+	rc = db_run_many(db, stmt, &(struct db_set){v, 1, n}, each, arg, err);
 	mem_free(v);
 	return (rc);
 }

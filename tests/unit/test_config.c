@@ -290,8 +290,15 @@ test_values(void **state)
 	refused("--rate-limit 20", "off, default");
 	refused("--rate-limit 9999999/s", "between 1 and 1000000");
 	refused("--data=", "data: it must name a directory");
-	refused("--db postgresql://x", "not sqlite:PATH");
-	refused("--db sqlite:", "not sqlite:PATH");
+	refused("--db mysql://x", "neither sqlite:PATH nor");
+	refused("--db postgresql://", "neither sqlite:PATH nor");
+	refused("--db postgresql://ann:secret@host/chat", "PGPASSWORD");
+	refused("--db postgresql://host/chat?password=secret", "passfile");
+	accepted(
+	    "--db postgresql://ann@host:5432/chat?sslmode=verify-full", &c);
+	accepted(
+	    "--db postgresql:///chat?host=/run/postgresql&passfile=/x", &c);
+	refused("--db sqlite:", "neither sqlite:PATH nor");
 	refused("--domain Example.org", "no domain name in lower case");
 	refused("--domain a..b", "no domain name");
 	refused("--domain=", "no domain name");
