@@ -263,6 +263,9 @@ claim_lane(struct tx *tx, struct claim_unit *u, int64_t lane_id, bool *ret_full,
 		rc = err_set(err, RC_CORRUPT, "a lane that is not there");
 	if (rc != RC_OK)
 		return (rc);
+	/* Another node was faster, after we looked and before it was ours. */
+	if (t.lane->lane.state != LANE_READY)
+		return (RC_OK);
 	if (t.lane->lane.replay_seq != 0)
 		rc = take_replay(&t, err);
 	if (rc == RC_OK && u->parcel->n == t.before)

@@ -37,6 +37,19 @@ rescue_row(
 	return (rc);
 }
 
+/* Whether the lane's lease is still to be ended: another node may have done it
+ * after we looked and before it was ours. */
+static bool
+is_stale(const struct tx *tx, const struct ledger_lane *lane, bool charge)
+{
+	const struct store_lane *l = &lane->lane;
+
+	if (l->state != LANE_LEASED)
+		return (false);
+	return (!charge || l->lease_until <= tx->now_ms ||
+		l->lease_until > tx->now_ms + LEASE_MAX_MS);
+}
+
 static enum rc
 rescue_lane(struct tx *tx, int64_t lane_id, bool charge, struct err *err)
 {
@@ -50,6 +63,8 @@ rescue_lane(struct tx *tx, int64_t lane_id, bool charge, struct err *err)
 	rc = ledger_lane_by_id(d->ledger, tx, lane_id, &lane, err);
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_CORRUPT, "a lane that is not there");
+	if (rc == RC_OK && !is_stale(tx, lane, charge))
+		return (RC_OK);
 	if (rc == RC_OK)
 		rc = store_remote_in_flight(
 		    tx->db, lane_id, rows, PARCEL_LANE_ROWS, &n, err);
