@@ -546,6 +546,7 @@ postgres_commit(struct db *db, struct err *err)
 	p->again = false;
 	if (p->conn == NULL)
 		return (err_set(err, RC_BUSY, "the database is away"));
+	p->warned = false;
 	rc = db_postgres_exec(p, "COMMIT", &result, err);
 	if (rc != RC_OK) {
 		/* What it said itself is certain; that nothing came is not. */
@@ -556,6 +557,9 @@ postgres_commit(struct db *db, struct err *err)
 	}
 	refused = strcmp(PQcmdStatus(result), "COMMIT") != 0;
 	PQclear(result);
+	if (!refused && p->warned)
+		return (err_set(err, RC_UNCERTAIN,
+		    "the server warned in a commit: a standby may lack it"));
 	return (refused ? err_set(err, RC_INTERNAL,
 			      "a transaction had failed and was committed")
 			: RC_OK);

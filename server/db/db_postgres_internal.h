@@ -42,6 +42,7 @@ struct db_postgres {
 	PGconn *conn; /* NULL: there is none now */
 	char *url;
 	bool open;           /* a transaction was begun */
+	bool warned;         /* by the server, since this was cleared */
 	bool again;          /* the last failure was one between transactions */
 	int64_t node;        /* what its rows are written as; 0: not said */
 	int64_t patience_ms; /* how long an answer may take */

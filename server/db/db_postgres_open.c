@@ -73,6 +73,17 @@ list_settings(const struct db_postgres *p, const PQconninfoOption *options,
 	names[n] = values[n] = NULL;
 }
 
+/* The server warns: nothing that it does so in may be believed to have gone
+ * well (a commit that was told not to wait for its standbys). */
+static void
+note_warning(void *arg, const PGresult *result)
+{
+	struct db_postgres *p = arg;
+
+	(void)result;
+	p->warned = true;
+}
+
 /* Connects; libpq bounds each try of a host by connect_timeout. */
 static enum rc
 connect_now(struct db_postgres *p, struct err *err)
@@ -96,6 +107,7 @@ connect_now(struct db_postgres *p, struct err *err)
 	PQconninfoFree(options);
 	if (p->conn == NULL)
 		return (err_set(err, RC_NO_MEMORY, "db: connect"));
+	(void)PQsetNoticeReceiver(p->conn, note_warning, p);
 	if (PQstatus(p->conn) == CONNECTION_OK &&
 	    PQsetnonblocking(p->conn, 1) == 0)
 		return (RC_OK);

@@ -11,6 +11,11 @@
 #include "model/outbox.h"
 
 #define SENDERS_MAX 100000
+/* Where others write, too, what waits is counted anew so often, in
+ * milliseconds; less often the more it is, as a million takes most of a second.
+ */
+#define RECOUNT_MS 30000
+#define RECOUNT_PER_MS 20
 /* Changes of one transaction that can be taken back. */
 #define NOTES_MAX 4096
 
@@ -27,7 +32,8 @@ struct note {
 struct tally {
 	struct store_totals delta;
 	bool dirty;
-	bool known; /* what waits has been counted */
+	bool known;         /* what waits has been counted … */
+	int64_t recount_at; /* … and is to be again, where others write */
 	struct htab *senders, *destinations;
 	size_t senders_most; /* then those who have nothing are forgotten */
 	int64_t waiting;
@@ -256,6 +262,8 @@ tally_begin(struct tally *t, struct tx *tx, struct err *err)
 	t->lost = false;
 	/* Those for whom nothing waits any more are kept until they are many.
 	 */
+	if (db_shared(tx->db) && tx->now_ms >= t->recount_at)
+		t->known = false;
 	if (t->known && htab_count(t->senders) < t->senders_most)
 		return (RC_OK);
 	forget(t->senders);
@@ -263,6 +271,7 @@ tally_begin(struct tally *t, struct tx *tx, struct err *err)
 	t->waiting = 0;
 	rc = store_waiting(tx->db, take_waiting, t, err);
 	t->known = rc == RC_OK;
+	t->recount_at = tx->now_ms + RECOUNT_MS + t->waiting / RECOUNT_PER_MS;
 	t->senders_most = SENDERS_MAX + 2 * htab_count(t->senders);
 	return (rc);
 }

@@ -4,7 +4,9 @@
  *
  * The totals are a row that each transaction adds its differences to.  What
  * waits is counted in memory, from the store at the start; what an abandoned
- * transaction changed is taken back, or all is counted anew.  Both are of
+ * transaction changed is taken back, or all is counted anew.  Where other nodes
+ * write as well, theirs is counted only now and then: a limit may be passed by
+ * what they accept meanwhile.  Both are of
  * messages only: receipts and bounces are never refused for want of room.
  * Thread: writer.
  */
