@@ -306,6 +306,8 @@ loop(void *arg)
 		turn(c);
 	}
 	push_present_free(&c->ask);
+	if (c->away)
+		return;
 	/* If that fails the others find out by themselves. */
 	(void)!store_node_leave(
 	    c->db, c->options.node_id, clk_wall_ms(c->options.clk), &err);

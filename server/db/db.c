@@ -194,6 +194,14 @@ db_describe(struct db *db, int stmt, int *ret_params, int *ret_columns,
 	    db, stmt, ret_params, ret_columns, plan, plan_size, err));
 }
 
+enum rc
+db_take_time(struct db *db, struct err *err)
+{
+
+	return (db->driver->take_time != NULL ? db->driver->take_time(db, err)
+					      : RC_OK);
+}
+
 bool
 db_shared(const struct db *db)
 {

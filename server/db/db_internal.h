@@ -18,6 +18,8 @@ struct db_driver {
 	    int64_t *ret_changed, struct err *err);
 	enum rc (*run_many)(struct db *db, int stmt, const struct db_set *set,
 	    db_row_fn each, void *arg, struct err *err); /* NULL: one by one */
+	enum rc (*take_time)(
+	    struct db *db, struct err *err); /* NULL: it does */
 	/* NULL where the database is nobody else's. */
 	enum rc (*be_node)(struct db *db, int64_t node, struct err *err);
 	enum rc (*listen)(struct db *db, const char *channel, struct err *err);

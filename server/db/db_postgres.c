@@ -10,12 +10,10 @@
  * Relies on: one thread a connection; statements whose names are the same in
  * both schemas; synchronous_commit, which db_postgres_open.c insists on.
  */
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clk.h"
 #include "base/mem.h"
 #include "db/db_postgres_internal.h"
 
@@ -24,218 +22,6 @@ of(struct db *db)
 {
 
 	return ((struct db_postgres *)(void *)db);
-}
-
-/* ---- errors ---- */
-
-/* X(the first characters of an SQLSTATE, result): the first that matches
- * counts.  Documentation, appendix A. */
-#define STATES(X)                                                              \
-	X("23505", RC_EXISTS)  /* unique_violation */                          \
-	X("40", RC_CONFLICT)   /* serialization, deadlock: run again */        \
-	X("53100", RC_FULL)    /* disk_full */                                 \
-	X("53200", RC_BUSY)    /* its memory, not ours */                      \
-	X("53", RC_BUSY)       /* too many connections */                      \
-	X("55P03", RC_BUSY)    /* lock_not_available */                        \
-	X("57", RC_BUSY)       /* canceled, shut down, starting */             \
-	X("08", RC_BUSY)       /* connections */                               \
-	X("25006", RC_BUSY)    /* read-only: a standby */                      \
-	X("25P03", RC_BUSY)    /* idle_in_transaction_session_timeout */       \
-	X("58", RC_BUSY)       /* its disk, which may be mended */             \
-	X("XX001", RC_CORRUPT) /* data_corrupted */                            \
-	X("XX002", RC_CORRUPT) /* index_corrupted */                           \
-	X("28", RC_DENIED)     /* who we are */                                \
-	X("3D", RC_NOT_FOUND)  /* no such database */                          \
-	X("42501", RC_DENIED)  /* insufficient_privilege */
-
-static enum rc
-rc_of(const char *state)
-{
-	static const struct {
-		const char *begin;
-		enum rc rc;
-	} states[] = {
-#define X(begin, rc) {begin, rc},
-	    STATES(X)
-#undef X
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(states) / sizeof(states[0]); i++)
-		if (strncmp(state, states[i].begin, strlen(states[i].begin)) ==
-		    0)
-			return (states[i].rc);
-	return (RC_INTERNAL);
-}
-
-/* The length of ${s} without its end of line. */
-static int
-line(const char *s)
-{
-
-	return ((int)strcspn(s, "\n"));
-}
-
-/* Says what the server said in ${result}. */
-static enum rc
-fail_result(struct db_postgres *p, const PGresult *result, const char *what,
-    struct err *err)
-{
-	const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-	const char *text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-	enum rc rc;
-
-	if (state == NULL)
-		state = "08006";
-	if (text == NULL)
-		text = PQerrorMessage(p->conn);
-	rc = rc_of(state);
-	/* A row that another transaction has just made will be found. */
-	p->again = strncmp(state, "40", 2) == 0 || rc == RC_EXISTS;
-	(void)err_set(
-	    err, rc, "%s: %.*s (PostgreSQL %s)", what, line(text), text, state);
-	/* What the server says while it leaves, or has become a standby. */
-	if (PQstatus(p->conn) != CONNECTION_OK ||
-	    strncmp(state, "57P", 3) == 0 || strcmp(state, "25006") == 0 ||
-	    strncmp(state, "08", 2) == 0)
-		db_postgres_drop(p);
-	return (rc);
-}
-
-/* The connection is of no use any more. */
-static enum rc
-fail_connection(struct db_postgres *p, const char *what, struct err *err)
-{
-	const char *text = PQerrorMessage(p->conn);
-	enum rc rc;
-
-	rc = err_set(err, RC_BUSY, "%s: the database does not answer: %.*s",
-	    what, line(text), text);
-	db_postgres_drop(p);
-	return (rc);
-}
-
-/* ---- asking and waiting ---- */
-
-/* Waits until the socket is ready for ${events}; false: time is up. */
-static bool
-wait_socket(struct db_postgres *p, short events, int64_t until_ms)
-{
-	struct pollfd fd = {PQsocket(p->conn), events, 0};
-	int64_t left;
-
-	for (;;) {
-		left = until_ms - clk_mono_ms(clk_system());
-		if (left <= 0)
-			return (false);
-		if (poll(&fd, 1, (int)left) > 0)
-			return (true);
-	}
-}
-
-/* All that was asked goes out; false: the connection failed or time is up. */
-static bool
-send_all(struct db_postgres *p, int64_t until_ms)
-{
-	int left;
-
-	while ((left = PQflush(p->conn)) > 0) {
-		if (!wait_socket(p, POLLIN | POLLOUT, until_ms) ||
-		    PQconsumeInput(p->conn) == 0)
-			return (false);
-	}
-	return (left == 0);
-}
-
-/* The result of what was asked; NULL: the connection failed or time is up. */
-static PGresult *
-await(struct db_postgres *p, int64_t until_ms)
-{
-	PGresult *result, *next;
-
-	if (!send_all(p, until_ms))
-		return (NULL);
-	for (result = NULL;; result = next) {
-		while (PQisBusy(p->conn)) {
-			if (!wait_socket(p, POLLIN, until_ms) ||
-			    PQconsumeInput(p->conn) == 0) {
-				PQclear(result);
-				return (NULL);
-			}
-		}
-		next = PQgetResult(p->conn);
-		if (next == NULL)
-			return (result);
-		PQclear(result);
-	}
-}
-
-/* What came of a question that was ${sent}; the caller clears *ret. */
-static enum rc
-answer(struct db_postgres *p, bool sent, const char *what, PGresult **ret,
-    struct err *err)
-{
-	const int64_t until = clk_mono_ms(clk_system()) + p->patience_ms;
-	PGresult *result = sent ? await(p, until) : NULL;
-	ExecStatusType status;
-	enum rc rc;
-
-	*ret = NULL;
-	if (result == NULL && !sent && PQstatus(p->conn) == CONNECTION_OK)
-		return (err_set(err, RC_INTERNAL, "%s: %.*s", what,
-		    line(PQerrorMessage(p->conn)), PQerrorMessage(p->conn)));
-	if (result == NULL)
-		return (fail_connection(p, what, err));
-	status = PQresultStatus(result);
-	if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK) {
-		*ret = result;
-		return (RC_OK);
-	}
-	rc = fail_result(p, result, what, err);
-	PQclear(result);
-	return (rc);
-}
-
-enum rc
-db_postgres_exec(
-    struct db_postgres *p, const char *sql, PGresult **ret, struct err *err)
-{
-	PGresult *result;
-	enum rc rc;
-
-	if (p->conn == NULL)
-		return (err_set(err, RC_BUSY, "the database is away"));
-	rc = answer(p, PQsendQuery(p->conn, sql) == 1, sql, &result, err);
-	if (rc == RC_OK && ret != NULL)
-		*ret = result;
-	else
-		PQclear(result);
-	return (rc);
-}
-
-enum rc
-db_postgres_exec_texts(struct db_postgres *p, const char *sql,
-    const char *const texts[], int n, struct err *err)
-{
-	PGresult *result;
-	enum rc rc;
-	int sent;
-
-	sent = PQsendQueryParams(p->conn, sql, n, NULL, texts, NULL, NULL, 1);
-	rc = answer(p, sent == 1, sql, &result, err);
-	PQclear(result);
-	return (rc);
-}
-
-void
-db_postgres_drop(struct db_postgres *p)
-{
-	int i;
-
-	PQfinish(p->conn);
-	p->conn = NULL;
-	for (i = 0; i < p->db.schema->nstatements; i++)
-		p->stmts[i].prepared = false;
 }
 
 /* ---- statements ---- */
@@ -297,12 +83,14 @@ prepare_text(struct db_postgres *p, int id, const char *sql, struct err *err)
 	PGresult *result;
 	enum rc rc;
 
-	rc = answer(p, PQsendPrepare(p->conn, name, sql, 0, NULL) == 1, name,
-	    &result, err);
+	rc = db_postgres_answer(p,
+	    PQsendPrepare(p->conn, name, sql, 0, NULL) == 1, name, &result,
+	    err);
 	PQclear(result);
 	if (rc == RC_OK)
-		rc = answer(p, PQsendDescribePrepared(p->conn, name) == 1, name,
-		    &result, err);
+		rc = db_postgres_answer(p,
+		    PQsendDescribePrepared(p->conn, name) == 1, name, &result,
+		    err);
 	if (rc != RC_OK)
 		return (rc);
 	rc = take_description(p, id, result, err);
@@ -347,7 +135,7 @@ execute(struct db_postgres *p, int id, const struct db_postgres_params *params,
 
 	sent = PQsendQueryPrepared(p->conn, name, params->n, params->values,
 	    params->lengths, params->formats, 1);
-	return (answer(p, sent == 1, name, ret, err));
+	return (db_postgres_answer(p, sent == 1, name, ret, err));
 }
 
 /* Rows that ${result} says were changed. */
@@ -358,9 +146,9 @@ changed_by(PGresult *result)
 	return (strtoll(PQcmdTuples(result), NULL, 10));
 }
 
-static enum rc
-each_row(struct db_postgres *p, const PGresult *result, db_row_fn each,
-    void *arg, struct err *err)
+enum rc
+db_postgres_each_row(struct db_postgres *p, const PGresult *result,
+    db_row_fn each, void *arg, struct err *err)
 {
 	struct db_postgres_row at = {result, 0};
 	const struct db_row row = {&p->db, &at};
@@ -405,6 +193,9 @@ postgres_run(struct db *db, int id, const struct db_val *v, size_t n,
 
 	p->again = false;
 	rc = ready(p, id, v, n, 1, &params, err);
+	if (rc == RC_OK && p->slow && p->open && each != NULL)
+		return (db_postgres_run_slow(
+		    p, id, &params, &(struct db_each){each, arg}, err));
 	if (rc == RC_OK)
 		rc = execute(p, id, &params, &result, err);
 	if (rc != RC_OK)
@@ -412,7 +203,7 @@ postgres_run(struct db *db, int id, const struct db_val *v, size_t n,
 	if (ret_changed != NULL)
 		*ret_changed = changed_by(result);
 	if (each != NULL)
-		rc = each_row(p, result, each, arg, err);
+		rc = db_postgres_each_row(p, result, each, arg, err);
 	PQclear(result);
 	return (rc);
 }
@@ -467,7 +258,7 @@ postgres_run_many(struct db *db, int id, const struct db_set *set,
 		rc = execute(p, id, &params, &result, err);
 	if (rc != RC_OK)
 		return (rc);
-	rc = each_row(p, result, each, arg, err);
+	rc = db_postgres_each_row(p, result, each, arg, err);
 	PQclear(result);
 	return (rc);
 }
@@ -664,6 +455,7 @@ const struct db_driver db_postgres_driver = {
     .shared = true,
     .run = postgres_run,
     .exec_many = postgres_exec_many,
+    .take_time = db_postgres_take_time,
     .run_many = postgres_run_many,
     .be_node = db_postgres_be_node,
     .listen = db_postgres_listen,

@@ -42,12 +42,14 @@ struct db_postgres {
 	PGconn *conn; /* NULL: there is none now */
 	char *url;
 	bool open;           /* a transaction was begun */
+	bool slow;           /* it reads everything, and takes its time */
 	bool warned;         /* by the server, since this was cleared */
 	bool again;          /* the last failure was one between transactions */
 	int64_t node;        /* what its rows are written as; 0: not said */
 	int64_t patience_ms; /* how long an answer may take */
 	int64_t retry_ms;    /* monotonic: not tried before */
 	int64_t backoff_ms;  /* what the next wait is */
+	unsigned cursors;    /* opened so far */
 	struct db_postgres_stmt *stmts; /* schema->nstatements */
 	struct buf arrays;              /* the parameters of a set, encoded */
 };
@@ -89,7 +91,7 @@ enum rc db_postgres_encode_set(const struct db_postgres_stmt *st,
 /* Column ${col} of a row, of whatever integer type. */
 int64_t db_postgres_i64(const PGresult *result, int row, int col);
 
-/* ---- db_postgres.c: asking and waiting ---- */
+/* ---- db_postgres_ask.c, db_postgres.c: asking and waiting ---- */
 
 /* Sends ${sql}, one statement without parameters, and waits for its result.
  * ${ret} may be NULL; else the caller clears it. */
@@ -103,6 +105,15 @@ enum rc db_postgres_prepare(struct db_postgres *p, int id,
 /* As db_postgres_exec(), with ${n} parameters, texts. */
 enum rc db_postgres_exec_texts(struct db_postgres *p, const char *sql,
     const char *const texts[], int n, struct err *err) MUST_USE;
+
+/* What came of a question that was ${sent}; the caller clears *ret (NULL after
+ * an error). */
+enum rc db_postgres_answer(struct db_postgres *p, bool sent, const char *what,
+    PGresult **ret, struct err *err) MUST_USE;
+
+/* Calls ${each} for the rows of ${result}. */
+enum rc db_postgres_each_row(struct db_postgres *p, const PGresult *result,
+    db_row_fn each, void *arg, struct err *err) MUST_USE;
 
 /* Gives up the connection: the next transaction makes another. */
 void db_postgres_drop(struct db_postgres *p);
@@ -119,6 +130,22 @@ enum rc db_postgres_notify(struct db *db, const char *channel, const char *text,
 int db_postgres_fd(const struct db *db);
 enum rc db_postgres_notes(
     struct db *db, db_note_fn each, void *arg, struct err *err) MUST_USE;
+
+/* ---- db_postgres_slow.c: reading everything ---- */
+
+/* Who gets the rows. */
+struct db_each {
+	db_row_fn fn;
+	void *arg;
+};
+
+/* As db_take_time(). */
+enum rc db_postgres_take_time(struct db *db, struct err *err) MUST_USE;
+
+/* Runs statement ${id}, which is prepared, by a cursor.  In a transaction. */
+enum rc db_postgres_run_slow(struct db_postgres *p, int id,
+    const struct db_postgres_params *params, const struct db_each *each,
+    struct err *err) MUST_USE;
 
 /* ---- db_postgres_open.c: connections ---- */
 

@@ -28,7 +28,9 @@ run(const struct config *config, struct fsck_report *report, struct err *err)
 
 	if ((rc = data_look(config, DB_READER, &db, err)) != RC_OK)
 		return (rc);
-	rc = fsck_run(db, print_found, NULL, report, err);
+	rc = db_take_time(db, err);
+	if (rc == RC_OK)
+		rc = fsck_run(db, print_found, NULL, report, err);
 	db_close(db);
 	return (rc);
 }
