@@ -200,8 +200,9 @@ run(struct db *db, const struct shape *s, const struct db_val *v, int nrows,
 	r->nrows = 0;
 	r->used = 0;
 	if (nrows > 1 && s->ncolumns > 0)
-		r->rc = db_run_many(db, s->stmt, v, (size_t)s->nparams,
-		    (size_t)nrows, take_row, r, &err);
+		r->rc = db_run_many(db, s->stmt,
+		    &(struct db_set){v, (size_t)s->nparams, (size_t)nrows},
+		    take_row, r, &err);
 	else if (nrows > 1)
 		r->rc = db_exec_many(db, s->stmt, v, (size_t)s->nparams,
 		    (size_t)nrows, &r->changed, &err);
