@@ -126,5 +126,5 @@ export function until(user, id, state)
 export function untilDead(root, n)
 {
 	return eventually(async () => (await root.ask('stats')).dead_letters_open === n,
-		`${n} open dead letters`);
+		`${n} open dead letters`, 30_000);
 }
