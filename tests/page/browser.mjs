@@ -199,9 +199,18 @@ export class Person {
 		await this.page.screenshot({ path: path.join(SHOTS, `${name}.png`) });
 	}
 
+	/** Waits until nothing fades any more: half a colour has half a contrast. */
+	async still()
+	{
+		await this.page.evaluate(() => Promise.allSettled(document.getAnimations()
+			.filter((one) => one.effect?.getComputedTiming().endTime !== Infinity)
+			.map((one) => one.finished)));
+	}
+
 	/** What axe finds that is serious or critical. */
 	async axe()
 	{
+		await this.still();
 		await this.page.evaluate(AXE);
 		const { violations, passes } = await this.page.evaluate(() => globalThis.axe.run());
 		assert.ok(passes.length > 10, `axe looked: ${passes.length} rules passed`);
