@@ -197,15 +197,6 @@ refuse_raw(struct http_request *req)
 	answer_raw(req);
 }
 
-/* More digits than any length has that can be meant (zeros in front are none).
- */
-static bool
-has_many_digits(const char *length)
-{
-
-	return (strlen(length + strspn(length, "0")) > 18);
-}
-
 /* The call with the headers.  Refusals of requests without a body wait for
  * the end, so that the connection may be kept. */
 static enum MHD_Result
@@ -238,7 +229,7 @@ access_head(struct http_request *req, const char *method, const char *version)
 		http_answer_header(req, "Allow", req->pattern->allow);
 	if (!req->refused && req->has_body &&
 	    req->head.content_length != NULL &&
-	    (has_many_digits(req->head.content_length) ||
+	    (strlen(req->head.content_length) > 18 ||
 		strtoull(req->head.content_length, NULL, 10) > req->body_limit))
 		body_too_large(req);
 	if (req->refused && (req->close || req->has_body)) {
@@ -428,7 +419,7 @@ has_bad_length(const struct http_request *req)
 	    req->mhd, MHD_HEADER_KIND, "Content-Length");
 
 	return (length != NULL &&
-		(*length == '\0' || has_many_digits(length) ||
+		(*length == '\0' || strlen(length) > 18 ||
 		    length[strspn(length, "0123456789")] != '\0'));
 }
 

@@ -236,6 +236,10 @@ framing_check(struct scan *scan, const char *version)
 		head->content_length[strspn(
 		    head->content_length, "0123456789")] != '\0'))
 		return ("Content-Length is not a number");
+	/* Others may read so many of them differently. */
+	if (head->content_length != NULL && head->content_length[0] == '0' &&
+	    strlen(head->content_length) > 18)
+		return ("Content-Length has too many noughts");
 	return (NULL);
 }
 

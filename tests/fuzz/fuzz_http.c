@@ -264,11 +264,7 @@ take_header(const char *line, size_t n, struct framing *f)
 	if (memchr(line, '\0', n) != NULL)
 		return (false);
 	if (name == 14 && strncasecmp(colon - 14, "Content-Length", 14) == 0) {
-		if (f->has_length || f->chunked || n == 0)
-			return (false);
-		while (n > 1 && *line == '0')
-			line++, n--;
-		if (n > 18)
+		if (f->has_length || f->chunked || n == 0 || n > 18)
 			return (false);
 		for (i = 0; i < n; i++) {
 			if (line[i] < '0' || line[i] > '9')

@@ -70,6 +70,7 @@ export const framing = [
 	['length 2^64 + 3', post('Content-Length: 18446744073709551619\r\n', 'abc'), refused([400, 413])],
 	['length of 60 digits', post(`Content-Length: ${'9'.repeat(60)}\r\n`, 'abc'), refused([400, 413])],
 	['length with leading noughts', post(`Content-Length: 000${MESSAGE.length}\r\n`, MESSAGE), served(201)],
+	['length of 20 noughts and nothing else', post(`Content-Length: ${'0'.repeat(20)}\r\n`, '{}'), refused([400])],
 	['length with 60 leading noughts', post(`Content-Length: ${'0'.repeat(60)}3\r\n`, 'abc'), refused([400, 413])],
 	['Content-Length with a blank before the colon', post('Content-Length : 3\r\n', 'abc'), refused(400)],
 	['Content-Length with a tab before the colon', post('Content-Length\t: 3\r\n', 'abc'), refused(400)],
