@@ -37,13 +37,15 @@ rescue_row(
 	return (rc);
 }
 
-/* Whether the lane's lease is still to be ended: another node may have done it
- * after we looked and before it was ours. */
+/* Whether the lane's lease is still to be ended: another node, where there are
+ * some, may have done it after we looked and before it was ours. */
 static bool
 is_stale(const struct tx *tx, const struct ledger_lane *lane, bool charge)
 {
 	const struct store_lane *l = &lane->lane;
 
+	if (!db_shared(tx->db))
+		return (true);
 	if (l->state != LANE_LEASED)
 		return (false);
 	return (!charge || l->lease_until <= tx->now_ms ||
