@@ -138,7 +138,7 @@
 	X(TEXT, archive, "archive", "", 0, 0, "DIR",                            \
 	    "Where rows are written before they are purged, a file of JSON "    \
 	    "lines a day, without bodies; if empty, nowhere.  Outside of data " \
-	    "the systemd unit needs ReadWritePaths= for it")                    \
+	    "the systemd unit needs ReadWritePaths for it")                     \
 	X(INT, purge_rate, "purge-rate", "2000", 1, 20000, "N",                 \
 	    "Rows a second that purging looks at, at most")                     \
 	X(INT, scrub_rate, "scrub-rate", "200", 0, 100000, "N",                 \
