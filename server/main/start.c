@@ -76,38 +76,46 @@ on_fatal(void *arg, const struct err *err)
 
 /* ---- the database ---- */
 
-/* The epoch, made once and again where the database has gone back; the boot
- * row, which shows that it can be written. */
+/* The epoch, as ${ret}: made once, by the first of the nodes that start
+ * together; and again where the database has gone back. */
+static enum rc
+make_epoch(struct server *s, char ret[EPOCH_LEN + 1], struct err *err)
+{
+	char made[64];
+	enum rc rc;
+
+	data_new_epoch(s->rnd, made);
+	rc = s->rollback ? store_meta_set(s->db, "epoch", made, err)
+			 : store_meta_make(s->db, "epoch", made, err);
+	if (rc == RC_OK)
+		rc = store_meta_get(s->db, "epoch", made, sizeof(made), err);
+	(void)snprintf(ret, EPOCH_LEN + 1, "%.*s", EPOCH_LEN, made);
+	return (rc);
+}
+
+/* The epoch; the boot row, which shows that the database can be written. */
 static enum rc
 write_boot(struct server *s, struct err *err)
 {
-	char now[24], text[64];
+	char now[24];
 	enum rc rc;
 
 	(void)snprintf(
 	    now, sizeof(now), "%lld", (long long)clk_wall_ms(s->clk));
 	if ((rc = db_begin(s->db, err)) != RC_OK)
 		return (rc);
-	rc = store_meta_get(s->db, "epoch", text, sizeof(text), err);
-	if (rc == RC_NOT_FOUND || (rc == RC_OK && s->rollback)) {
-		data_new_epoch(s->rnd, text);
-		rc = store_meta_set(s->db, "epoch", text, err);
-	}
+	rc = make_epoch(s, s->epoch, err);
 	if (rc == RC_OK)
 		rc = store_meta_set(s->db, "booted_at", now, err);
 	if (rc == RC_OK)
 		rc = store_user_any(s->db, &s->was_empty, err);
 	if (rc == RC_OK)
 		rc = db_commit(s->db, err);
-	/* Of nodes that start together one has made it. */
-	if (rc == RC_OK && db_shared(s->db))
-		rc = store_meta_get(s->db, "epoch", text, sizeof(text), err);
 	if (rc != RC_OK) {
 		db_rollback(s->db);
 		return (rc);
 	}
 	s->was_empty = !s->was_empty;
-	(void)snprintf(s->epoch, sizeof(s->epoch), "%.*s", EPOCH_LEN, text);
 	return (RC_OK);
 }
 

@@ -397,13 +397,29 @@ store_meta_get(
 	return (rc);
 }
 
-enum rc
-store_meta_set(
-    struct db *db, const char *key, const char *value, struct err *err)
+static enum rc
+say_meta(
+    struct db *db, int id, const char *key, const char *value, struct err *err)
 {
 	struct db_val v[2];
 
 	v[0] = db_v_str(key);
 	v[1] = db_v_str(value);
-	return (db_run(db, SQL_META_SET, v, 2, NULL, NULL, NULL, err));
+	return (db_run(db, id, v, 2, NULL, NULL, NULL, err));
+}
+
+enum rc
+store_meta_set(
+    struct db *db, const char *key, const char *value, struct err *err)
+{
+
+	return (say_meta(db, SQL_META_SET, key, value, err));
+}
+
+enum rc
+store_meta_make(
+    struct db *db, const char *key, const char *value, struct err *err)
+{
+
+	return (say_meta(db, SQL_META_MAKE, key, value, err));
 }

@@ -122,5 +122,9 @@ enum rc store_meta_get(struct db *db, const char *key, char *ret, size_t size,
     struct err *err) MUST_USE;
 enum rc store_meta_set(struct db *db, const char *key, const char *value,
     struct err *err) MUST_USE;
+/* Says ${value}, but not where ${key} is said already: whoever else says it at
+ * the same time is waited for, and store_meta_get then tells who was first. */
+enum rc store_meta_make(struct db *db, const char *key, const char *value,
+    struct err *err) MUST_USE;
 
 #endif

@@ -4,6 +4,7 @@
  * several writers, the locks that a writer takes and a reader does not, numbers
  * from sequences, totals by node, what does not change.
  */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -533,6 +534,49 @@ test_numbers(void **state)
 	close_two(&t);
 }
 
+/* What a node that starts says the epoch is, and what it finds it is. */
+struct starting {
+	struct db *db;
+	const char *says;
+	char finds[16];
+};
+
+static void *
+start_node(void *arg)
+{
+	struct starting *n = arg;
+	struct err e = ERR_INIT;
+
+	if (db_begin(n->db, &e) != RC_OK ||
+	    store_meta_make(n->db, "epoch", n->says, &e) != RC_OK ||
+	    store_meta_get(n->db, "epoch", n->finds, sizeof(n->finds), &e) !=
+		RC_OK ||
+	    db_commit(n->db, &e) != RC_OK)
+		(void)snprintf(n->finds, sizeof(n->finds), "error");
+	return (NULL);
+}
+
+/* Nodes that start together on an empty database: whoever comes while another
+ * is not done yet waits, and takes what that one has said. */
+static void
+test_first_word_stands(void **state)
+{
+	struct starting second = {.says = "second"};
+	pthread_t thread;
+	struct two t;
+
+	(void)state;
+	open_two(&t);
+	must(db_begin(t.a, &err));
+	must(store_meta_make(t.a, "epoch", "first", &err));
+	second.db = t.b;
+	assert_int_equal(pthread_create(&thread, NULL, start_node, &second), 0);
+	must(db_commit(t.a, &err));
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_string_equal(second.finds, "first");
+	close_two(&t);
+}
+
 static void
 test_totals(void **state)
 {
@@ -622,6 +666,7 @@ main(void)
 	    cmocka_unit_test(test_row_locks),
 	    cmocka_unit_test(test_skip_locked),
 	    cmocka_unit_test(test_numbers),
+	    cmocka_unit_test(test_first_word_stands),
 	    cmocka_unit_test(test_totals),
 	    cmocka_unit_test(test_immutable),
 	};
