@@ -34,12 +34,18 @@ FROM rows;
 
 -- What a lane owes next, in order.
 -- name: outbox_claim
-SELECT id, event_id, kind, mid, conversation_seq, sender_id, lane_seq, dest_id,
-    event_time, created_at, attempts, expires_at, deliver_at
-FROM outbox
-WHERE lane_id = $1 AND lane_seq IS NOT NULL AND state = 'pending'
-  AND dest_kind = 'user' AND lane_seq >= $2
-ORDER BY lane_seq LIMIT $3;
+SELECT o.id, o.event_id, o.kind, o.mid, o.conversation_seq, o.sender_id,
+    o.lane_seq, o.dest_id, o.event_time, o.created_at, o.attempts,
+    o.expires_at, o.deliver_at, o.lane_id
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) WITH ORDINALITY
+    AS r (lane_id, from_seq, most, place)
+CROSS JOIN LATERAL (
+    SELECT * FROM outbox w
+    WHERE w.lane_id = r.lane_id AND w.lane_seq IS NOT NULL
+      AND w.state = 'pending' AND w.dest_kind = 'user'
+      AND w.lane_seq >= r.from_seq
+    ORDER BY w.lane_seq LIMIT r.most) AS o
+ORDER BY r.place, o.lane_seq;
 
 -- name: outbox_settle_sent
 UPDATE outbox o SET state = 'sent', attempts = o.attempts + 1, sent_at = r.at,

@@ -24,7 +24,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
 -- What a lane owes next, in order.
 -- name: outbox_claim
 SELECT id, event_id, kind, mid, conversation_seq, sender_id, lane_seq, dest_id,
-    event_time, created_at, attempts, expires_at, deliver_at
+    event_time, created_at, attempts, expires_at, deliver_at, lane_id
 FROM outbox
 WHERE lane_id = $1 AND lane_seq IS NOT NULL AND state = 'pending'
   AND dest_kind = 'user' AND lane_seq >= $2

@@ -129,50 +129,118 @@ deliver_row(struct tx *tx, struct ledger_lane *lane,
 	return (rc);
 }
 
-/* One turn of a lane.  Event ids in the rows point into d->claimed, so the
- * rows are written before the next turn. */
-static enum rc
-deliver_lane(struct tx *tx, struct ledger_lane *lane, bool *ret_more,
-    size_t *ret_n, struct err *err)
-{
-	struct domain *d = domain_of(tx);
-	size_t i, n;
-	enum rc rc;
+/* ---- turns ---- */
 
-	rc = store_outbox_claim(tx->db, lane->lane.lane_id, lane->lane.next_seq,
-	    d->claimed, DELIVER_ROWS, &n, err);
-	for (i = 0; i < n && rc == RC_OK; i++)
-		rc = deliver_row(tx, lane, &d->claimed[i], err);
-	FAULT("deliver.inbox.before");
-	if (rc == RC_OK)
-		rc = store_rows_write(tx->db, &d->inbox, true, err);
-	FAULT("deliver.settle.before");
-	if (rc == RC_OK)
-		rc = store_rows_write(tx->db, &d->sent, true, err);
-	FAULT("deliver.settle.after");
+/* Lanes that are delivered together: read at once, written at once.  A lane is
+ * in a turn once. */
+#define TURN_LANES STORE_CLAIMS
+
+struct turn {
+	struct tx *tx;
+	struct ledger_lane *lanes[TURN_LANES];
+	struct deliver_unit *units[TURN_LANES]; /* whose lane it is */
+	size_t places[TURN_LANES];              /* where in the unit */
+	size_t n;
+};
+
+/* Rows of each lane of a turn: the room shared out, and never more than a lane
+ * has in a turn of its own. */
+static size_t
+rows_each(const struct turn *t)
+{
+	size_t most = CLAIMED_ROWS / t->n;
+
+	return (most < DELIVER_ROWS ? most : DELIVER_ROWS);
+}
+
+/* Delivers what was read of lane ${i}: ${n} rows at ${rows}, of at most
+ * ${most}. */
+static enum rc
+deliver_lane(struct turn *t, size_t i, const struct store_claimed *rows,
+    size_t n, struct err *err)
+{
+	struct domain *d = domain_of(t->tx);
+	struct ledger_lane *lane = t->lanes[i];
+	const size_t most = rows_each(t);
+	enum rc rc = RC_OK;
+	size_t k;
+
+	for (k = 0; k < n && rc == RC_OK; k++)
+		rc = deliver_row(t->tx, lane, &rows[k], err);
 	if (rc != RC_OK)
 		return (rc);
 	/* Fewer rows than asked for: what is left of the lane is gaps of
 	 * canceled or expired rows. */
-	if (n < DELIVER_ROWS)
+	if (n < most)
 		lane->lane.next_seq = lane->lane.tail_seq + 1;
 	ledger_lane_touch(d->ledger, lane);
-	*ret_more =
-	    n == DELIVER_ROWS && lane->lane.next_seq <= lane->lane.tail_seq;
-	*ret_n = n;
+	t->units[i]->more[t->places[i]] =
+	    n == most && lane->lane.next_seq <= lane->lane.tail_seq;
+	t->units[i]->delivered += n;
 	return (RC_OK);
+}
+
+/* Reads the lanes' rows; event ids in the rows that are gathered point into
+ * d->claimed, so that these are written before the next turn. */
+static enum rc
+take_turn(struct turn *t, struct err *err)
+{
+	struct domain *d = domain_of(t->tx);
+	struct store_claim claims[TURN_LANES];
+	size_t i, n, at = 0, end;
+	enum rc rc;
+
+	for (i = 0; i < t->n; i++)
+		claims[i] = (struct store_claim){t->lanes[i]->lane.lane_id,
+		    t->lanes[i]->lane.next_seq, (int64_t)rows_each(t)};
+	rc = store_outbox_claim(t->tx->db, claims, t->n, d->claimed, &n, err);
+	for (i = 0; i < t->n && rc == RC_OK; i++) {
+		for (end = at; end < n && d->claimed[end].lane_id ==
+					      t->lanes[i]->lane.lane_id;
+		     end++)
+			continue;
+		rc = deliver_lane(t, i, d->claimed + at, end - at, err);
+		t->lanes[i]->in_turn = false;
+		at = end;
+	}
+	FAULT("deliver.inbox.before");
+	if (rc == RC_OK)
+		rc = store_rows_write(t->tx->db, &d->inbox, true, err);
+	FAULT("deliver.settle.before");
+	if (rc == RC_OK)
+		rc = store_rows_write(t->tx->db, &d->sent, true, err);
+	FAULT("deliver.settle.after");
+	t->n = 0;
+	return (rc);
+}
+
+/* Lane ${place} of ${u} has its turn, with others. */
+static enum rc
+join_turn(struct turn *t, struct ledger_lane *lane, struct deliver_unit *u,
+    size_t place, struct err *err)
+{
+	enum rc rc = RC_OK;
+
+	if (t->n == TURN_LANES)
+		rc = take_turn(t, err);
+	lane->in_turn = true;
+	t->lanes[t->n] = lane;
+	t->units[t->n] = u;
+	t->places[t->n++] = place;
+	return (rc);
 }
 
 /* The first message of a lane has made its delivery break off too often. */
 static enum rc
 take_poison(struct tx *tx, struct ledger_lane *lane, struct err *err)
 {
+	const struct store_claim claim = {
+	    lane->lane.lane_id, lane->lane.next_seq, 1};
 	struct domain *d = domain_of(tx);
 	size_t n;
 	enum rc rc;
 
-	rc = store_outbox_claim(tx->db, lane->lane.lane_id, lane->lane.next_seq,
-	    d->claimed, 1, &n, err);
+	rc = store_outbox_claim(tx->db, &claim, 1, d->claimed, &n, err);
 	if (rc != RC_OK || n == 0)
 		return (rc);
 	lane->lane.next_seq = d->claimed[0].lane_seq + 1;
@@ -181,48 +249,53 @@ take_poison(struct tx *tx, struct ledger_lane *lane, struct err *err)
 }
 
 static enum rc
-deliver_unit_apply(struct tx *tx, struct deliver_unit *u, struct err *err)
+deliver_unit_apply(struct turn *t, struct deliver_unit *u, struct err *err)
 {
-	struct domain *d = domain_of(tx);
+	struct domain *d = domain_of(t->tx);
 	struct ledger_lane *lane;
-	size_t i, n;
-	enum rc rc;
+	enum rc rc = RC_OK;
+	size_t i;
 
 	u->delivered = 0;
-	for (i = 0; i < u->nlanes; i++) {
+	for (i = 0; i < u->nlanes && rc == RC_OK; i++) {
 		u->more[i] = false;
-		rc = ledger_lane_by_id(d->ledger, tx, u->lanes[i], &lane, err);
-		if (rc == RC_NOT_FOUND)
+		rc = ledger_lane_by_id(
+		    d->ledger, t->tx, u->lanes[i], &lane, err);
+		if (rc == RC_NOT_FOUND) {
+			rc = RC_OK;
 			continue;
+		}
 		if (rc != RC_OK)
 			return (rc);
-		if (lane->lane.next_seq > lane->lane.tail_seq ||
-		    lane->lane.due_at > tx->now_ms)
+		/* Who is in a turn already is looked at after it. */
+		if (lane->in_turn)
+			rc = take_turn(t, err);
+		if (rc != RC_OK || lane->lane.next_seq > lane->lane.tail_seq ||
+		    lane->lane.due_at > t->tx->now_ms)
 			continue;
-		if (u->poison)
-			rc = take_poison(tx, lane, err);
+		if (u->poison && t->n > 0)
+			rc = take_turn(t, err);
+		if (rc == RC_OK && u->poison)
+			rc = take_poison(t->tx, lane, err);
 		if (rc == RC_OK)
-			rc = deliver_lane(tx, lane, &u->more[i], &n, err);
-		if (rc != RC_OK)
-			return (rc);
-		u->delivered += n;
+			rc = join_turn(t, lane, u, i, err);
 	}
-	return (RC_OK);
+	return (rc);
 }
 
 static enum rc
 deliver_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
 {
+	struct turn turn = {.tx = tx};
+	enum rc rc = RC_OK;
 	size_t i;
-	enum rc rc;
 
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < n && rc == RC_OK; i++)
 		rc = deliver_unit_apply(
-		    tx, (struct deliver_unit *)(void *)units[i], err);
-		if (rc != RC_OK)
-			return (err_wrap(err, "deliver"));
-	}
-	return (RC_OK);
+		    &turn, (struct deliver_unit *)(void *)units[i], err);
+	if (rc == RC_OK && turn.n > 0)
+		rc = take_turn(&turn, err);
+	return (rc == RC_OK ? rc : err_wrap(err, "deliver"));
 }
 
 static void

@@ -23,6 +23,9 @@
  * as that. */
 #define CLOCK_JUMP_MS 60000
 
+/* Rows of lanes to inboxes here that are delivered together. */
+#define CLAIMED_ROWS 2048
+
 /* Rows that acks and reads of one batch walk at most: a person who comes back
  * to a full inbox must not hold up everybody's commit. */
 #define WALK_ROWS 2000
@@ -54,7 +57,7 @@ struct domain {
 		uint8_t digest[32];
 		struct uuid event_id;
 	} scratch[BATCH_ROWS];
-	struct store_claimed claimed[100];
+	struct store_claimed claimed[CLAIMED_ROWS];
 	struct htab *batch_ids; /* message ids seen in the running batch */
 };
 

@@ -80,7 +80,8 @@ struct ledger_lane {
 	struct store_lane lane;
 	struct ledger_conversation *conversation;
 	struct ledger_user *dest;
-	bool fell; /* its priority may be too high */
+	bool fell;    /* its priority may be too high */
+	bool in_turn; /* it is being delivered (deliver.c) */
 	bool dirty;
 	struct ledger_lane *next_dirty;
 };

@@ -2,6 +2,7 @@
 /*
  * Rows of lanes and outbox, and how they become structs.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "model/outbox.h"
@@ -66,21 +67,27 @@ take_claimed(void *arg, const struct db_row *row, struct err *err)
 	r->attempts = (int)db_row_i64(row, 10);
 	r->expires_at = db_row_i64(row, 11);
 	r->deliver_at = db_row_i64(row, 12);
+	r->lane_id = db_row_i64(row, 13);
 	return (RC_OK);
 }
 
 enum rc
-store_outbox_claim(struct db *db, int64_t lane_id, int64_t from_seq,
-    struct store_claimed *ret, size_t limit, size_t *ret_n, struct err *err)
+store_outbox_claim(struct db *db, const struct store_claim *claims, size_t n,
+    struct store_claimed *ret, size_t *ret_n, struct err *err)
 {
+	struct db_val v[STORE_CLAIMS * 3];
+	const struct db_set set = {v, 3, n};
 	struct claim c = {ret, 0};
-	struct db_val v[3];
 	enum rc rc;
+	size_t i;
 
-	v[0] = db_v_i64(lane_id);
-	v[1] = db_v_i64(from_seq);
-	v[2] = db_v_i64((int64_t)limit);
-	rc = db_run(db, SQL_OUTBOX_CLAIM, v, 3, take_claimed, &c, NULL, err);
+	assert(n <= STORE_CLAIMS);
+	for (i = 0; i < n; i++) {
+		v[3 * i] = db_v_i64(claims[i].lane_id);
+		v[3 * i + 1] = db_v_i64(claims[i].from_seq);
+		v[3 * i + 2] = db_v_i64(claims[i].most);
+	}
+	rc = db_run_many(db, SQL_OUTBOX_CLAIM, &set, take_claimed, &c, err);
 	*ret_n = c.n;
 	return (rc);
 }

@@ -27,6 +27,7 @@ struct store_claimed {
 	int attempts;
 	int64_t expires_at; /* 0: never */
 	int64_t deliver_at; /* 0: it was for at once */
+	int64_t lane_id;
 };
 
 /* A row as a sender sees it, with its recipient's marks. */
@@ -72,9 +73,19 @@ struct store_due {
 enum rc store_outbox_next_due(
     struct db *db, int64_t now_ms, int64_t *ret, struct err *err) MUST_USE;
 
-/* At most ${limit} pending rows of a lane from ${from_seq} on, in order. */
-enum rc store_outbox_claim(struct db *db, int64_t lane_id, int64_t from_seq,
-    struct store_claimed *ret, size_t limit, size_t *ret_n,
+/* What is asked of a lane: at most so many of its pending rows, from a place
+ * on. */
+struct store_claim {
+	int64_t lane_id;
+	int64_t from_seq;
+	int64_t most;
+};
+
+/* The rows of ${n} lanes (at most STORE_CLAIMS) into ${ret}, which has room for
+ * all that is asked: lane by lane, each in order. */
+#define STORE_CLAIMS 64
+enum rc store_outbox_claim(struct db *db, const struct store_claim *claims,
+    size_t n, struct store_claimed *ret, size_t *ret_n,
     struct err *err) MUST_USE;
 
 /* The highest ids given so far. */
