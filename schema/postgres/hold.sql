@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- What a batch works with, all of it at once and locked before its first write:
--- conversations, then inboxes, then devices, each in the order of their ids, so
--- that batches of several writers wait for one another and never in a circle.
+-- conversations, then devices, and inboxes after its last, each in the order of
+-- their ids, so that batches of several writers wait for one another and never
+-- in a circle.
 
 -- Whose lanes these are.
 -- name: hold_lanes
@@ -45,6 +46,12 @@ SELECT l.lane_id, l.conversation_id, l.dest_kind, l.dest_id, l.class,
     l.state, l.priority, l.lease_token, l.lease_until, l.lease_owner,
     l.replay_seq
 FROM outbox_lanes l WHERE l.conversation_id = ANY ($1::bigint[]);
+
+-- What acks and reads are compared with: it only grows, so that they need not
+-- lock it.
+-- name: hold_counters
+SELECT user_id, head, trimmed + 1, acked, read_seq FROM inboxes
+WHERE user_id = ANY ($1::bigint[]) ORDER BY user_id;
 
 -- name: hold_inboxes
 -- writer: FOR UPDATE

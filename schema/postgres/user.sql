@@ -91,11 +91,10 @@ FROM marks r WHERE d.device_id = r.device_id;
 INSERT INTO inboxes (user_id) VALUES ($1);
 
 -- name: counter_get
--- writer: FOR UPDATE OF b
 SELECT b.head, b.trimmed + 1, b.acked, b.read_seq
 FROM inboxes b WHERE b.user_id = $1;
 
 -- name: counter_set
-UPDATE inboxes b SET read_seq = r.read_seq
+UPDATE inboxes b SET read_seq = greatest(b.read_seq, r.read_seq)
 FROM unnest($1::bigint[], $2::bigint[]) AS r (user_id, read_seq)
 WHERE b.user_id = r.user_id;

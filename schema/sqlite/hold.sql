@@ -46,6 +46,13 @@ SELECT l.lane_id, l.conversation_id, l.dest_kind, l.dest_id, l.class,
     l.priority, l.lease_token, l.lease_until, l.lease_owner, l.replay_seq
 FROM outbox_lanes l WHERE l.conversation_id = $1;
 
+-- name: hold_counters
+SELECT b.user_id, coalesce((SELECT max(i.seq) FROM inbox i
+    WHERE i.user_id = b.user_id), b.trimmed), b.trimmed + 1,
+    (SELECT coalesce(max(d.acked_seq), 0) FROM devices d
+     WHERE d.user_id = b.user_id), b.read_seq
+FROM inboxes b WHERE b.user_id = $1;
+
 -- name: hold_inboxes
 SELECT b.user_id, coalesce((SELECT max(i.seq) FROM inbox i
     WHERE i.user_id = b.user_id), b.trimmed), b.trimmed + 1,

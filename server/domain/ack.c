@@ -130,6 +130,7 @@ mark_acked(struct tx *tx, struct ledger_user *user, int64_t device_id,
 	if (device->acked < upto)
 		device->acked = upto;
 	ledger_device_touch(d->ledger, device);
+	ledger_inbox_touch(d->ledger, user);
 	*ret_acked = device->acked;
 	rc = need_news(d, err);
 	told = (struct domain_acked){user->user_id, device_id, *ret_acked};

@@ -94,7 +94,7 @@ add_own_delete(struct tx *tx, struct cancel_unit *u, const struct finding *f,
 	i.message_id = &u->id;
 	rc = inbox_add(tx, &i, err);
 	if (rc == RC_OK)
-		rc = store_rows_write(tx->db, &d->inbox, true, err);
+		rc = inbox_write(tx, err);
 	return (rc);
 }
 

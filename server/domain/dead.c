@@ -64,7 +64,7 @@ add_bounce(struct tx *tx, const struct store_row *row, struct ledger_lane *lane,
 	if (rc == RC_OK)
 		rc = inbox_add(tx, &i, err);
 	if (rc == RC_OK)
-		rc = store_rows_write(tx->db, &d->inbox, true, err);
+		rc = inbox_write(tx, err);
 	metrics_add(d->options.metrics, METRIC_BOUNCES, 1);
 	return (rc);
 }

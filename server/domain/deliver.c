@@ -205,7 +205,7 @@ take_turn(struct turn *t, struct err *err)
 	}
 	FAULT("deliver.inbox.before");
 	if (rc == RC_OK)
-		rc = store_rows_write(t->tx->db, &d->inbox, true, err);
+		rc = inbox_write(t->tx, err);
 	FAULT("deliver.settle.before");
 	if (rc == RC_OK)
 		rc = store_rows_write(t->tx->db, &d->sent, true, err);

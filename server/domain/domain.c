@@ -119,9 +119,12 @@ on_flush(void *arg, struct tx *tx, struct err *err)
 	struct domain *d = arg;
 	enum rc rc;
 
-	assert(d->messages.n == 0 && d->outbox.n == 0 && d->inbox.n == 0);
+	assert(d->messages.n == 0 && d->outbox.n == 0);
 	rc = ledger_flush(d->ledger, tx, err);
-	return (rc == RC_OK ? tally_flush(d->tally, tx, err) : rc);
+	if (rc == RC_OK)
+		rc = tally_flush(d->tally, tx, err);
+	/* What others wait for most is held for the shortest time. */
+	return (rc == RC_OK ? inbox_flush(tx, err) : rc);
 }
 
 /* The relay may begin at once: what it delivers comes in a later transaction,
@@ -332,58 +335,6 @@ outbox_add(struct tx *tx, const struct outbox_new *o,
 	v[16] = db_v_i64(tx->now_ms);
 	v[17] = o->lane != NULL ? DB_V_NULL : db_v_i64(tx->now_ms);
 	return (rc);
-}
-
-enum rc
-inbox_add(struct tx *tx, const struct inbox_new *i, struct err *err)
-{
-	struct domain *d = domain_of(tx);
-	struct ledger_conversation *c = i->conversation;
-	struct ledger_member *other;
-	struct domain_event e;
-	struct db_val *v;
-	enum rc rc;
-
-	rc = need_news(d, err);
-	if (rc == RC_OK)
-		rc = ledger_inbox(tx, i->user, err);
-	if (rc == RC_OK)
-		rc = store_rows_next(tx->db, &d->inbox, &v, err);
-	if (rc != RC_OK)
-		return (rc);
-	i->user->counter.head++;
-	v[0] = db_v_i64(i->user->user_id);
-	v[1] = db_v_i64(i->user->counter.head);
-	v[2] = db_v_i64(i->kind);
-	v[3] = db_v_i64(i->own ? 1 : 0);
-	v[4] = db_v_uuid(i->event_id);
-	v[5] = db_v_i64(i->mid);
-	v[6] = db_v_i64(c->id);
-	v[7] = db_v_i64(i->conversation_seq);
-	v[8] = db_v_i64(i->actor->user_id);
-	v[9] = db_v_i64_or_null(i->outbox_id, 0);
-	v[10] = db_v_i64(i->event_time);
-	v[11] = db_v_i64(tx->now_ms);
-	v[12] = db_v_i64(i->attempt);
-
-	other = ledger_member_other(c, i->actor->user_id);
-	memset(&e, 0, sizeof(e));
-	e.user_id = i->user->user_id;
-	e.seq = i->user->counter.head;
-	e.kind = i->kind;
-	e.own = i->own;
-	e.event_id = *i->event_id;
-	e.conversation = c->public_id;
-	e.conversation_seq = i->conversation_seq;
-	e.from = text_ref(i->actor->name);
-	e.to = other != NULL ? text_ref(other->user->name) : NULL;
-	e.of = *i->message_id;
-	e.message = i->message != NULL ? text_ref(i->message) : NULL;
-	e.event_time = i->event_time;
-	e.delivered_at = tx->now_ms;
-	e.attempt = i->attempt;
-	e.reason = i->reason;
-	return (news_add_event(d->news, &e, err));
 }
 
 enum rc

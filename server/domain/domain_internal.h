@@ -134,7 +134,7 @@ struct inbox_new {
 	struct ledger_user *user;
 	int kind;
 	bool own;
-	const struct uuid *event_id; /* valid until the set is written */
+	const struct uuid *event_id; /* valid until inbox_write() */
 	int64_t mid;
 	struct ledger_conversation *conversation;
 	int64_t conversation_seq;
@@ -147,9 +147,14 @@ struct inbox_new {
 	struct text *message;          /* rendered part or NULL; borrowed */
 };
 
-/* Gives the event its seq, adds its row and tells the news. */
+/* Adds the event to an inbox and tells the news (inbox.c). */
 enum rc inbox_add(
     struct tx *tx, const struct inbox_new *i, struct err *err) MUST_USE;
+
+/* Writes what was added: at once, or, where others write as well, only when all
+ * else is written. */
+enum rc inbox_write(struct tx *tx, struct err *err) MUST_USE;
+enum rc inbox_flush(struct tx *tx, struct err *err) MUST_USE;
 
 /* Message ${mid} if it is still in memory (borrowed until the next is put). */
 const struct recent *recent_find(struct domain *d, int64_t mid);

@@ -2,10 +2,10 @@
 /*
  * Before the first write of a batch, where there are several writers: what its
  * units will work with is read and locked at once, a statement a kind of thing
- * however many units there are, conversations first, then inboxes, then
- * devices, each in the order of their ids.  So batches of several writers wait
- * for one another, and not in a circle, and a unit finds in the ledger what it
- * would have asked for.
+ * however many units there are, conversations first, then devices, each in the
+ * order of their ids; inboxes come when all else is written (inbox.c).  So
+ * batches of several writers wait for one another, and not in a circle, and a
+ * unit finds in the ledger what it would have asked for.
  *
  * It may leave out what is rare (a new conversation, another server, a read of
  * single messages): the unit asks then itself, and if that comes to a deadlock
@@ -66,9 +66,7 @@ want_send(struct gather *g, const struct send_unit *u, struct err *err)
 	enum rc rc;
 
 	g->messages[g->nmessages++] = u->draft->id;
-	rc = add(&g->inboxes, u->sender_id, err);
-	if (rc == RC_OK)
-		rc = add(&g->users, u->sender_id, err);
+	rc = add(&g->users, u->sender_id, err);
 	if (rc != RC_OK)
 		return (rc);
 	if (u->to[0] == '\0')
@@ -149,12 +147,8 @@ static enum rc
 take_lane_owner(void *arg, const struct store_lane_owner *lane, struct err *err)
 {
 	struct gather *g = arg;
-	enum rc rc;
 
-	rc = add(&g->conversations, lane->conversation_id, err);
-	if (rc == RC_OK && lane->destination_id == DESTINATION_LOCAL)
-		rc = add(&g->inboxes, lane->dest_user, err);
-	return (rc);
+	return (add(&g->conversations, lane->conversation_id, err));
 }
 
 static enum rc
@@ -216,7 +210,7 @@ take_lane(void *arg, const struct store_lane *row, struct err *err)
 }
 
 static enum rc
-take_inbox(void *arg, int64_t user_id, const struct store_counter *counter,
+take_counter(void *arg, int64_t user_id, const struct store_counter *counter,
     struct err *err)
 {
 	struct gather *g = arg;
@@ -341,11 +335,11 @@ hold_all(struct gather *g, struct unit **units, size_t n, struct err *err)
 		rc = store_hold_lanes_of(db, g->conversations.v,
 		    g->conversations.n, take_lane, g, err);
 	if (rc == RC_OK)
-		rc = store_hold_inboxes(
-		    db, g->inboxes.v, g->inboxes.n, take_inbox, g, err);
-	if (rc == RC_OK)
 		rc = store_hold_devices(
 		    db, g->devices.v, g->devices.n, take_device, g, err);
+	if (rc == RC_OK)
+		rc = store_hold_counters(
+		    db, g->inboxes.v, g->inboxes.n, take_counter, g, err);
 	/* After the locks: what was being accepted elsewhere is there now. */
 	if (rc == RC_OK)
 		rc = store_hold_keys(

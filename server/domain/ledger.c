@@ -10,6 +10,7 @@
 #include "domain/ledger_internal.h"
 #include "model/message.h"
 #include "store/destination.h"
+#include "store/hold.h"
 
 /* When it holds more objects than this, it starts anew: about 60 MB. */
 #define LEDGER_MAX 200000
@@ -57,6 +58,7 @@ forget_all(struct ledger *l)
 	htab_clear(l->lanes_by_id);
 	l->dirty_devices = NULL;
 	l->dirty_users = NULL;
+	l->filling = NULL;
 	l->dirty_conversations = NULL;
 	l->dirty_lanes = NULL;
 	l->device_rows.n = l->counter_rows.n = l->mark_rows.n = l->lane_rows.n =
@@ -139,12 +141,13 @@ ledger_begin(struct ledger *l, struct tx *tx)
 {
 
 	assert(l->dirty_devices == NULL && l->dirty_users == NULL &&
-	       l->dirty_conversations == NULL && l->dirty_lanes == NULL);
-	if (db_shared(tx->db) || htab_count(l->devices) +
-					 htab_count(l->users_by_id) +
-					 htab_count(l->conversations_by_id) +
-					 htab_count(l->lanes_by_id) >
-				     LEDGER_MAX)
+	       l->dirty_conversations == NULL && l->dirty_lanes == NULL &&
+	       l->filling == NULL);
+	l->shared = db_shared(tx->db);
+	if (l->shared || htab_count(l->devices) + htab_count(l->users_by_id) +
+				 htab_count(l->conversations_by_id) +
+				 htab_count(l->lanes_by_id) >
+			     LEDGER_MAX)
 		forget_all(l);
 }
 
@@ -292,9 +295,70 @@ ledger_inbox(struct tx *tx, struct ledger_user *u, struct err *err)
 }
 
 void
+ledger_inbox_touch(struct ledger *l, struct ledger_user *u)
+{
+
+	if (!l->shared || u->filling)
+		return;
+	u->filling = true;
+	u->next_filling = l->filling;
+	l->filling = u;
+}
+
+static enum rc
+take_head(void *arg, int64_t user_id, const struct store_counter *counter,
+    struct err *err)
+{
+	struct ledger *l = arg;
+	struct ledger_user *u = htab_find(l->users_by_id, &user_id);
+
+	(void)err;
+	u->counter.head = counter->head;
+	u->filling = false;
+	return (RC_OK);
+}
+
+/* Whoever was listed and not found has no inbox. */
+static enum rc
+all_held(struct ledger *l, struct err *err)
+{
+	const struct ledger_user *u;
+
+	for (u = l->filling; u != NULL; u = u->next_filling)
+		if (u->filling)
+			return (err_set(err, RC_CORRUPT, "user %s has no inbox",
+			    u->name->data));
+	l->filling = NULL;
+	return (RC_OK);
+}
+
+enum rc
+ledger_hold_inboxes(struct ledger *l, struct tx *tx, struct err *err)
+{
+	const struct ledger_user *u;
+	int64_t *ids;
+	size_t n = 0, k = 0;
+	enum rc rc;
+
+	if (l->filling == NULL)
+		return (RC_OK);
+	for (u = l->filling; u != NULL; u = u->next_filling)
+		n++;
+	ids = mem_alloc(n * sizeof(*ids));
+	if (ids == NULL)
+		return (err_set(err, RC_NO_MEMORY, "ledger: inboxes"));
+	for (u = l->filling; u != NULL; u = u->next_filling)
+		ids[k++] = u->user_id;
+	rc = store_hold_inboxes(tx->db, ids, n, take_head, l, err);
+	mem_free(ids);
+	return (rc == RC_OK ? all_held(l, err) : rc);
+}
+
+void
 ledger_user_touch(struct ledger *l, struct ledger_user *u)
 {
 
+	ledger_inbox_touch(l, u);
 	if (u->dirty)
 		return;
 	u->dirty = true;

@@ -9,7 +9,8 @@
  *    true from one transaction to the next; where others write, too, each
  *    transaction begins with an empty ledger, and what it reads is locked
  *    until it ends: a conversation with all that belongs to it (messages,
- *    members' marks, lanes, outbox rows) by its row, an inbox by its own.
+ *    members' marks, lanes, outbox rows) by its row; an inbox by its own, but
+ *    only when it is written.
  * 2. An abandoned transaction empties it.
  * 3. Names, conversations' members and lanes' keys never change once made.
  *
@@ -37,6 +38,8 @@ struct ledger_user {
 	bool counted;
 	bool dirty;
 	struct ledger_user *next_dirty;
+	bool filling; /* his inbox gets events, or his marks in it move */
+	struct ledger_user *next_filling;
 };
 
 struct ledger_device {
@@ -113,10 +116,18 @@ enum rc ledger_user_by_id(struct ledger *l, struct tx *tx, int64_t user_id,
 enum rc ledger_user_remote(struct ledger *l, struct tx *tx, const char *address,
     struct ledger_user **ret, struct err *err) MUST_USE;
 
-/* The counters of ${user}'s inbox, which is ours until the transaction ends:
- * must be called before they are looked at. */
+/* The counters of ${user}'s inbox: must be called before they are looked at.
+ * They only grow; where others write as well, they may have done so since. */
 enum rc ledger_inbox(
     struct tx *tx, struct ledger_user *user, struct err *err) MUST_USE;
+
+/* ${user}'s inbox will be written. */
+void ledger_inbox_touch(struct ledger *l, struct ledger_user *user);
+
+/* Inboxes that will be written are ours from now on until the transaction ends,
+ * and their heads are the last ones. */
+enum rc ledger_hold_inboxes(
+    struct ledger *l, struct tx *tx, struct err *err) MUST_USE;
 
 /* The user's read mark has been changed (the others need no writing: the head
  * is the last row's seq, acked the highest of his devices'). */

@@ -138,12 +138,15 @@ ledger_flush(struct ledger *l, struct tx *tx, struct err *err)
 {
 	enum rc rc;
 
-	rc = flush_devices(l, tx, &l->device_rows, err);
-	if (rc == RC_OK)
-		rc = flush_users(l, tx, &l->counter_rows, err);
-	if (rc == RC_OK)
-		rc = flush_marks(l, tx, &l->mark_rows, err);
+	rc = flush_marks(l, tx, &l->mark_rows, err);
 	if (rc == RC_OK)
 		rc = ledger_flush_lanes(l, tx, err);
+	/* These move marks of inboxes. */
+	if (rc == RC_OK && (l->dirty_devices != NULL || l->dirty_users != NULL))
+		rc = ledger_hold_inboxes(l, tx, err);
+	if (rc == RC_OK)
+		rc = flush_devices(l, tx, &l->device_rows, err);
+	if (rc == RC_OK)
+		rc = flush_users(l, tx, &l->counter_rows, err);
 	return (rc);
 }

@@ -32,12 +32,14 @@ struct ledger_ids {
 
 struct ledger {
 	struct uuid_gen *ids;
+	bool shared; /* others write as well */
 	struct htab *users_by_name, *users_by_id;
 	struct htab *direct, *conversations_by_public, *conversations_by_id;
 	struct htab *lanes_by_key, *lanes_by_id;
 	struct htab *devices;
 	struct ledger_device *dirty_devices;
 	struct ledger_user *dirty_users;
+	struct ledger_user *filling;
 	struct ledger_conversation *dirty_conversations;
 	struct ledger_lane *dirty_lanes;
 	struct ledger_ids mids, outbox_ids;

@@ -56,7 +56,7 @@ add_own_read(struct tx *tx, struct ledger_user *user,
 	if (rc == RC_OK)
 		rc = inbox_add(tx, &i, err);
 	if (rc == RC_OK)
-		rc = store_rows_write(tx->db, &d->inbox, true, err);
+		rc = inbox_write(tx, err);
 	return (rc);
 }
 

@@ -60,7 +60,7 @@ add_own_copy(struct tx *tx, const struct due *due, struct ledger_user *from,
 	i.message = recent != NULL ? recent->message : NULL;
 	rc = inbox_add(tx, &i, err);
 	if (rc == RC_OK)
-		rc = store_rows_write(tx->db, &d->inbox, true, err);
+		rc = inbox_write(tx, err);
 	return (rc);
 }
 

@@ -458,7 +458,7 @@ write_rows(struct tx *tx, struct err *err)
 		rc = store_rows_write(tx->db, &d->outbox, true, err);
 	FAULT("send.copy.before");
 	if (rc == RC_OK)
-		rc = store_rows_write(tx->db, &d->inbox, true, err);
+		rc = inbox_write(tx, err);
 	FAULT("send.copy.after");
 	return (rc);
 }

@@ -227,18 +227,35 @@ take_inbox(void *arg, const struct db_row *row, struct err *err)
 	return (e->each(e->arg, db_row_i64(row, 0), &counter, err));
 }
 
-enum rc
-store_hold_inboxes(struct db *db, const int64_t *users, size_t n,
-    enum rc (*each)(void *arg, int64_t user_id,
-	const struct store_counter *counter, struct err *err),
+static enum rc
+counters(struct db *db, int stmt, struct rows users, store_counter_fn each,
     void *arg, struct err *err)
 {
 	struct inbox_each e = {each, arg};
 
+	return (run(db, stmt, users, take_inbox, &e, err));
+}
+
+enum rc
+store_hold_counters(struct db *db, const int64_t *users, size_t n,
+    store_counter_fn each, void *arg, struct err *err)
+{
+
 	if (n == 0)
 		return (RC_OK);
 	return (
-	    run(db, SQL_HOLD_INBOXES, of_ids(users, n), take_inbox, &e, err));
+	    counters(db, SQL_HOLD_COUNTERS, of_ids(users, n), each, arg, err));
+}
+
+enum rc
+store_hold_inboxes(struct db *db, const int64_t *users, size_t n,
+    store_counter_fn each, void *arg, struct err *err)
+{
+
+	if (n == 0)
+		return (RC_OK);
+	return (
+	    counters(db, SQL_HOLD_INBOXES, of_ids(users, n), each, arg, err));
 }
 
 static enum rc

@@ -75,11 +75,16 @@ enum rc store_hold_lanes_of(struct db *db, const int64_t *conversations,
     enum rc (*each)(void *arg, const struct store_lane *lane, struct err *err),
     void *arg, struct err *err) MUST_USE;
 
-/* Locks inboxes, in the order of their users. */
+typedef enum rc (*store_counter_fn)(void *arg, int64_t user_id,
+    const struct store_counter *counter, struct err *err);
+
+/* The counters of inboxes, which are not locked: they only grow. */
+enum rc store_hold_counters(struct db *db, const int64_t *users, size_t n,
+    store_counter_fn each, void *arg, struct err *err) MUST_USE;
+
+/* The same of inboxes that are locked, in the order of their users. */
 enum rc store_hold_inboxes(struct db *db, const int64_t *users, size_t n,
-    enum rc (*each)(void *arg, int64_t user_id,
-	const struct store_counter *counter, struct err *err),
-    void *arg, struct err *err) MUST_USE;
+    store_counter_fn each, void *arg, struct err *err) MUST_USE;
 
 /* Locks devices, in their order. */
 enum rc store_hold_devices(struct db *db, const int64_t *devices, size_t n,
