@@ -100,6 +100,43 @@ db_run_many(struct db *db, int stmt, const struct db_set *set, db_row_fn each,
 }
 
 enum rc
+db_write(struct db *db, int stmt, const struct db_set *set, struct err *err)
+{
+	int64_t changed;
+	enum rc rc;
+
+	if (set->n > 0 && db->driver->write != NULL) {
+		db->statements++;
+		return (db->driver->write(db, stmt, set, err));
+	}
+	rc = db_exec_many(db, stmt, set->v, set->width, set->n, &changed, err);
+	if (rc == RC_OK && changed != (int64_t)set->n)
+		rc = err_set(err, RC_CONFLICT,
+		    "%s: a row is not in the state it should be in",
+		    db->schema->statements[stmt].name);
+	return (rc);
+}
+
+enum rc
+db_ask(struct db *db, int stmt, const struct db_set *set, db_row_fn each,
+    void *arg, struct err *err)
+{
+
+	if (set->n == 0 || db->driver->ask == NULL)
+		return (db_run_many(db, stmt, set, each, arg, err));
+	db->statements++;
+	return (db->driver->ask(db, stmt, set, each, arg, err));
+}
+
+enum rc
+db_answers(struct db *db, struct err *err)
+{
+
+	return (
+	    db->driver->answers != NULL ? db->driver->answers(db, err) : RC_OK);
+}
+
+enum rc
 db_begin(struct db *db, struct err *err)
 {
 

@@ -152,6 +152,21 @@ struct db_set {
 enum rc db_run_many(struct db *db, int stmt, const struct db_set *set,
     db_row_fn each, void *arg, struct err *err) MUST_USE;
 
+/* Runs ${stmt} for each row of ${set}, which must change exactly one row of a
+ * table: else RC_CONFLICT (a fence: memory and disk disagree).  In a
+ * transaction of a server that is a journey away it is answered later: what
+ * goes wrong is then told by whatever is asked next, the commit at the latest.
+ * ${set} is not needed any more. */
+enum rc db_write(struct db *db, int stmt, const struct db_set *set,
+    struct err *err) MUST_USE;
+
+/* As db_run_many(), but the rows may come as late as db_answers(), which waits
+ * for them: until then ${each} must stay callable with ${arg}.  Questions are
+ * answered in their order. */
+enum rc db_ask(struct db *db, int stmt, const struct db_set *set,
+    db_row_fn each, void *arg, struct err *err) MUST_USE;
+enum rc db_answers(struct db *db, struct err *err) MUST_USE;
+
 /* Begins a transaction: for writing (BEGIN IMMEDIATE), or a read snapshot,
  * which is taken now. */
 enum rc db_begin(struct db *db, struct err *err) MUST_USE;

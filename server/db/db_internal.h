@@ -18,6 +18,12 @@ struct db_driver {
 	    int64_t *ret_changed, struct err *err);
 	enum rc (*run_many)(struct db *db, int stmt, const struct db_set *set,
 	    db_row_fn each, void *arg, struct err *err); /* NULL: one by one */
+	/* NULL: everything is answered at once. */
+	enum rc (*write)(
+	    struct db *db, int stmt, const struct db_set *set, struct err *err);
+	enum rc (*ask)(struct db *db, int stmt, const struct db_set *set,
+	    db_row_fn each, void *arg, struct err *err);
+	enum rc (*answers)(struct db *db, struct err *err);
 	enum rc (*take_time)(
 	    struct db *db, struct err *err); /* NULL: it does */
 	/* NULL where the database is nobody else's. */

@@ -116,6 +116,9 @@ db_postgres_prepare(struct db_postgres *p, int id,
 	}
 	if (p->stmts[id].prepared)
 		return (RC_OK);
+	rc = db_postgres_settle(p, err);
+	if (rc != RC_OK)
+		return (rc);
 	if (text->writer != NULL && p->db.mode == DB_WRITER &&
 	    (locking = writers_text(text)) == NULL)
 		return (err_set(err, RC_NO_MEMORY, "%s", text->name));
@@ -131,8 +134,15 @@ execute(struct db_postgres *p, int id, const struct db_postgres_params *params,
     PGresult **ret, struct err *err)
 {
 	const char *name = p->db.schema->statements[id].name;
+	const struct db_postgres_later later = {.what = name, .id = id};
+	enum rc rc;
 	int sent;
 
+	if (p->nlater > 0) {
+		rc = db_postgres_later(p, params, &later, err);
+		return (
+		    rc == RC_OK ? db_postgres_settle_last(p, ret, err) : rc);
+	}
 	sent = PQsendQueryPrepared(p->conn, name, params->n, params->values,
 	    params->lengths, params->formats, 1);
 	return (db_postgres_answer(p, sent == 1, name, ret, err));
@@ -210,6 +220,67 @@ postgres_run(struct db *db, int id, const struct db_val *v, size_t n,
 
 /* Rows that go out in one array: more would be a large message for nothing. */
 #define SET_ROWS 512
+
+/* Asks for ${n} rows at ${v}, which is answered later. */
+static enum rc
+ask_rows(struct db_postgres *p, int id, const struct db_set *set, bool exact,
+    struct db_each each, struct err *err)
+{
+	const struct db_postgres_later later = {
+	    .what = p->db.schema->statements[id].name,
+	    .id = id,
+	    .exact = exact,
+	    .rows = (int64_t)set->n,
+	    .each = each.fn,
+	    .arg = each.arg};
+	struct db_postgres_params params;
+	enum rc rc;
+
+	rc = ready(p, id, set->v, set->width, set->n, &params, err);
+	if (rc == RC_OK)
+		rc = db_postgres_later(p, &params, &later, err);
+	/* Nothing that would ask for it may come for a long time. */
+	return (rc == RC_OK && !p->open ? db_postgres_settle(p, err) : rc);
+}
+
+static enum rc
+postgres_write(struct db *db, int id, const struct db_set *all, struct err *err)
+{
+	struct db_postgres *p = of(db);
+	struct db_postgres_stmt *st;
+	struct db_set set = {all->v, all->width, 0};
+	size_t i, most;
+	enum rc rc;
+
+	p->again = false;
+	rc = db_postgres_prepare(p, id, &st, err);
+	for (i = 0; i < all->n && rc == RC_OK; i += set.n) {
+		most = st->set ? SET_ROWS : 1;
+		set.v = all->v + i * all->width;
+		set.n = all->n - i < most ? all->n - i : most;
+		rc = ask_rows(
+		    p, id, &set, true, (struct db_each){NULL, NULL}, err);
+	}
+	return (rc);
+}
+
+static enum rc
+postgres_ask(struct db *db, int id, const struct db_set *set, db_row_fn each,
+    void *arg, struct err *err)
+{
+	struct db_postgres *p = of(db);
+
+	p->again = false;
+	return (ask_rows(p, id, set, false, (struct db_each){each, arg}, err));
+}
+
+static enum rc
+postgres_answers(struct db *db, struct err *err)
+{
+
+	of(db)->again = false;
+	return (db_postgres_settle(of(db), err));
+}
 
 static enum rc
 postgres_exec_many(struct db *db, int id, const struct db_val *v, size_t n,
@@ -296,6 +367,7 @@ postgres_col_bytes(const struct db_row *row, int col, bool text, size_t *ret_n)
 
 /* ---- transactions ---- */
 
+/* It goes out with the first question, which takes a reader's snapshot. */
 static enum rc
 postgres_begin(struct db *db, struct err *err)
 {
@@ -304,13 +376,12 @@ postgres_begin(struct db *db, struct err *err)
 
 	p->again = false;
 	rc = db_postgres_connect(p, err);
-	/* A reader's snapshot is taken by its first statement. */
 	if (rc == RC_OK)
-		rc = db_postgres_exec(p,
+		rc = db_postgres_later_text(p,
 		    db->mode == DB_WRITER ? "BEGIN"
 					  : "BEGIN ISOLATION LEVEL REPEATABLE "
 					    "READ READ ONLY",
-		    NULL, err);
+		    err);
 	p->open = rc == RC_OK;
 	return (rc);
 }
@@ -325,23 +396,40 @@ postgres_in_transaction(const struct db *db)
 	    p->conn != NULL && PQtransactionStatus(p->conn) != PQTRANS_IDLE);
 }
 
+/* Sends COMMIT with what was asked before, if nothing in that may turn out to
+ * be wrong when it is too late; else after it. */
+static enum rc
+commit_all(struct db_postgres *p, PGresult **ret, struct err *err)
+{
+	enum rc rc = RC_OK;
+
+	if (!db_postgres_later_only_inserts(p))
+		rc = db_postgres_settle(p, err);
+	if (rc == RC_OK && p->conn == NULL)
+		rc = err_set(err, RC_BUSY, "the database is away");
+	if (rc != RC_OK)
+		return (rc);
+	p->committing = true;
+	p->warned = false;
+	rc = db_postgres_later_text(p, "COMMIT", err);
+	return (rc == RC_OK ? db_postgres_settle_last(p, ret, err) : rc);
+}
+
 static enum rc
 postgres_commit(struct db *db, struct err *err)
 {
 	struct db_postgres *p = of(db);
-	PGresult *result;
+	PGresult *result = NULL;
 	bool refused;
 	enum rc rc;
 
 	p->open = false;
 	p->again = false;
-	if (p->conn == NULL)
-		return (err_set(err, RC_BUSY, "the database is away"));
-	p->warned = false;
-	rc = db_postgres_exec(p, "COMMIT", &result, err);
+	p->committing = false;
+	rc = commit_all(p, &result, err);
 	if (rc != RC_OK) {
 		/* What it said itself is certain; that nothing came is not. */
-		return (p->conn != NULL
+		return (p->conn != NULL || !p->committing
 			    ? rc
 			    : err_set(err, RC_UNCERTAIN,
 				  "the connection was lost in a commit"));
@@ -379,12 +467,14 @@ postgres_rollback(struct db *db)
 {
 	struct db_postgres *p = of(db);
 	bool again = p->again;
+	enum rc rc;
 
 	p->open = false;
-	if (!postgres_in_transaction(db))
-		return;
-	if (db_postgres_exec(p, "ROLLBACK", NULL, NULL) != RC_OK &&
-	    p->conn != NULL)
+	/* Whatever the open questions come to is of no interest any more. */
+	rc = db_postgres_settle(p, NULL);
+	if (postgres_in_transaction(db))
+		rc = db_postgres_exec(p, "ROLLBACK", NULL, NULL);
+	if (rc != RC_OK && postgres_in_transaction(db))
 		db_postgres_drop(p);
 	p->again = again;
 }
@@ -457,6 +547,9 @@ const struct db_driver db_postgres_driver = {
     .exec_many = postgres_exec_many,
     .take_time = db_postgres_take_time,
     .run_many = postgres_run_many,
+    .write = postgres_write,
+    .ask = postgres_ask,
+    .answers = postgres_answers,
     .be_node = db_postgres_be_node,
     .listen = db_postgres_listen,
     .notify = db_postgres_notify,

@@ -130,6 +130,21 @@ send_all(struct db_postgres *p, int64_t until_ms)
 	return (left == 0);
 }
 
+/* The next result, NULL where there is none; false: the connection failed or
+ * time is up. */
+static bool
+next_result(struct db_postgres *p, int64_t until_ms, PGresult **ret)
+{
+
+	while (PQisBusy(p->conn)) {
+		if (!wait_socket(p, POLLIN, until_ms) ||
+		    PQconsumeInput(p->conn) == 0)
+			return (false);
+	}
+	*ret = PQgetResult(p->conn);
+	return (true);
+}
+
 /* The result of what was asked; NULL: the connection failed or time is up. */
 static PGresult *
 await(struct db_postgres *p, int64_t until_ms)
@@ -139,18 +154,33 @@ await(struct db_postgres *p, int64_t until_ms)
 	if (!send_all(p, until_ms))
 		return (NULL);
 	for (result = NULL;; result = next) {
-		while (PQisBusy(p->conn)) {
-			if (!wait_socket(p, POLLIN, until_ms) ||
-			    PQconsumeInput(p->conn) == 0) {
-				PQclear(result);
-				return (NULL);
-			}
+		if (!next_result(p, until_ms, &next)) {
+			PQclear(result);
+			return (NULL);
 		}
-		next = PQgetResult(p->conn);
 		if (next == NULL)
 			return (result);
 		PQclear(result);
 	}
+}
+
+/* What ${result} says; it is the caller's or, after an error, freed. */
+static enum rc
+judge(struct db_postgres *p, PGresult *result, const char *what, PGresult **ret,
+    struct err *err)
+{
+	ExecStatusType status = PQresultStatus(result);
+	enum rc rc;
+
+	if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK) {
+		*ret = result;
+		return (RC_OK);
+	}
+	rc = status == PGRES_PIPELINE_ABORTED
+		 ? RC_CONFLICT
+		 : fail_result(p, result, what, err);
+	PQclear(result);
+	return (rc);
 }
 
 enum rc
@@ -159,8 +189,6 @@ db_postgres_answer(struct db_postgres *p, bool sent, const char *what,
 {
 	const int64_t until = clk_mono_ms(clk_system()) + p->patience_ms;
 	PGresult *result = sent ? await(p, until) : NULL;
-	ExecStatusType status;
-	enum rc rc;
 
 	*ret = NULL;
 	if (result == NULL && !sent && PQstatus(p->conn) == CONNECTION_OK)
@@ -168,14 +196,33 @@ db_postgres_answer(struct db_postgres *p, bool sent, const char *what,
 		    line(PQerrorMessage(p->conn)), PQerrorMessage(p->conn)));
 	if (result == NULL)
 		return (fail_connection(p, what, err));
-	status = PQresultStatus(result);
-	if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK) {
-		*ret = result;
-		return (RC_OK);
-	}
-	rc = fail_result(p, result, what, err);
+	return (judge(p, result, what, ret, err));
+}
+
+enum rc
+db_postgres_result(struct db_postgres *p, int64_t until_ms, const char *what,
+    PGresult **ret, struct err *err)
+{
+	PGresult *result;
+
+	*ret = NULL;
+	result = await(p, until_ms);
+	if (result == NULL)
+		return (fail_connection(p, what, err));
+	return (judge(p, result, what, ret, err));
+}
+
+bool
+db_postgres_synced(struct db_postgres *p, int64_t until_ms)
+{
+	PGresult *result;
+	bool synced;
+
+	if (!send_all(p, until_ms) || !next_result(p, until_ms, &result))
+		return (false);
+	synced = PQresultStatus(result) == PGRES_PIPELINE_SYNC;
 	PQclear(result);
-	return (rc);
+	return (synced && PQexitPipelineMode(p->conn) == 1);
 }
 
 enum rc
@@ -185,6 +232,9 @@ db_postgres_exec(
 	PGresult *result;
 	enum rc rc;
 
+	rc = db_postgres_settle(p, err);
+	if (rc != RC_OK)
+		return (rc);
 	if (p->conn == NULL)
 		return (err_set(err, RC_BUSY, "the database is away"));
 	rc = db_postgres_answer(
@@ -204,6 +254,9 @@ db_postgres_exec_texts(struct db_postgres *p, const char *sql,
 	enum rc rc;
 	int sent;
 
+	rc = db_postgres_settle(p, err);
+	if (rc != RC_OK)
+		return (rc);
 	sent = PQsendQueryParams(p->conn, sql, n, NULL, texts, NULL, NULL, 1);
 	rc = db_postgres_answer(p, sent == 1, sql, &result, err);
 	PQclear(result);
@@ -217,6 +270,7 @@ db_postgres_drop(struct db_postgres *p)
 
 	PQfinish(p->conn);
 	p->conn = NULL;
+	p->nlater = 0;
 	for (i = 0; i < p->db.schema->nstatements; i++)
 		p->stmts[i].prepared = false;
 }

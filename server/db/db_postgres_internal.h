@@ -31,11 +31,25 @@
 /* A prepared statement, as the server describes it. */
 struct db_postgres_stmt {
 	bool prepared;
-	bool set; /* its parameters are arrays: rows go out together */
+	bool set;     /* its parameters are arrays: rows go out together */
+	bool inserts; /* as its first answer has shown */
 	uint8_t nparams;
 	uint8_t ncolumns;
 	Oid types[DB_POSTGRES_PARAMS_MAX];
 };
+
+/* A question that is answered with the next one that somebody waits for. */
+struct db_postgres_later {
+	const char *what; /* the statement's name, or its text */
+	int id;           /* -1: a text */
+	bool exact;       /* so many ${rows} must change */
+	int64_t rows;
+	db_row_fn each; /* NULL: it gives none */
+	void *arg;
+};
+
+/* So many questions may be open. */
+#define DB_POSTGRES_LATER_MAX 24
 
 struct db_postgres {
 	struct db db; /* first */
@@ -43,6 +57,7 @@ struct db_postgres {
 	char *url;
 	bool open;           /* a transaction was begun */
 	bool slow;           /* it reads everything, and takes its time */
+	bool committing;     /* COMMIT was sent */
 	bool warned;         /* by the server, since this was cleared */
 	bool again;          /* the last failure was one between transactions */
 	int64_t node;        /* what its rows are written as; 0: not said */
@@ -50,6 +65,8 @@ struct db_postgres {
 	int64_t retry_ms;    /* monotonic: not tried before */
 	int64_t backoff_ms;  /* what the next wait is */
 	unsigned cursors;    /* opened so far */
+	struct db_postgres_later later[DB_POSTGRES_LATER_MAX];
+	int nlater;
 	struct db_postgres_stmt *stmts; /* schema->nstatements */
 	struct buf arrays;              /* the parameters of a set, encoded */
 };
@@ -111,12 +128,38 @@ enum rc db_postgres_exec_texts(struct db_postgres *p, const char *sql,
 enum rc db_postgres_answer(struct db_postgres *p, bool sent, const char *what,
     PGresult **ret, struct err *err) MUST_USE;
 
+/* In pipeline mode: the answer of the next question, as db_postgres_answer();
+ * and whether the end of all of them came, which ends that mode. */
+enum rc db_postgres_result(struct db_postgres *p, int64_t until_ms,
+    const char *what, PGresult **ret, struct err *err) MUST_USE;
+bool db_postgres_synced(struct db_postgres *p, int64_t until_ms) MUST_USE;
+
 /* Calls ${each} for the rows of ${result}. */
 enum rc db_postgres_each_row(struct db_postgres *p, const PGresult *result,
     db_row_fn each, void *arg, struct err *err) MUST_USE;
 
 /* Gives up the connection: the next transaction makes another. */
 void db_postgres_drop(struct db_postgres *p);
+
+/* ---- db_postgres_later.c: questions that nobody waits for ---- */
+
+/* Asks ${sql}, or a prepared statement with ${params}, which may be freed. */
+enum rc db_postgres_later_text(
+    struct db_postgres *p, const char *sql, struct err *err) MUST_USE;
+enum rc db_postgres_later(struct db_postgres *p,
+    const struct db_postgres_params *params,
+    const struct db_postgres_later *later, struct err *err) MUST_USE;
+
+/* Waits for all answers; the first failure is what it returns.  *ret: the last
+ * one, which the caller clears (there must be a question). */
+enum rc db_postgres_settle(struct db_postgres *p, struct err *err) MUST_USE;
+enum rc db_postgres_settle_last(
+    struct db_postgres *p, PGresult **ret, struct err *err) MUST_USE;
+
+/* Whether no answer that is still to come may say that something is not as it
+ * should be: what only inserts changes as many rows as it was given, or
+ * fails. */
+bool db_postgres_later_only_inserts(const struct db_postgres *p);
 
 /* ---- db_postgres_notes.c: between nodes ---- */
 

@@ -101,7 +101,9 @@ db_postgres_run_slow(struct db_postgres *p, int id,
 	int n = 1;
 
 	(void)snprintf(name, sizeof(name), "slow_%u", ++p->cursors);
-	rc = declare(p, id, name, params, err);
+	rc = db_postgres_settle(p, err);
+	if (rc == RC_OK)
+		rc = declare(p, id, name, params, err);
 	while (rc == RC_OK && n > 0)
 		rc = fetch(p, name, each, &n, err);
 	(void)snprintf(close, sizeof(close), "CLOSE %s", name);

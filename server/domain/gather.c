@@ -32,6 +32,7 @@ struct ids {
 struct gather {
 	struct ledger *l;
 	struct tx *tx;
+	struct store_holder holder; /* that we are */
 	struct ids lanes, users, conversations, inboxes, devices;
 	struct store_user_key *names;
 	struct store_conversation_key *keys;
@@ -242,6 +243,34 @@ take_key(void *arg, const struct uuid *id, struct err *err)
 	return (RC_OK);
 }
 
+static enum rc
+take_message_id(void *arg, int64_t id, struct err *err)
+{
+	struct gather *g = arg;
+
+	return (ledger_keep_id(&g->l->mids, id, err));
+}
+
+static enum rc
+take_outbox_id(void *arg, int64_t id, struct err *err)
+{
+	struct gather *g = arg;
+
+	return (ledger_keep_id(&g->l->outbox_ids, id, err));
+}
+
+static const struct store_holder holding = {.lane_owner = take_lane_owner,
+    .user = take_user,
+    .conversation = take_conversation,
+    .member = take_member,
+    .lane = take_lane,
+    .counter = take_counter,
+    .device = take_device,
+    .key = take_key,
+    .acked = take_acked,
+    .message_id = take_message_id,
+    .outbox_id = take_outbox_id};
+
 /* ---- in order ---- */
 
 /* The keys of direct conversations, now that all names are known. */
@@ -308,45 +337,77 @@ add_keys(struct gather *g, struct err *err)
 	return (RC_OK);
 }
 
+/* What can be asked for from the beginning. */
 static enum rc
-hold_all(struct gather *g, struct unit **units, size_t n, struct err *err)
+ask_owners(struct gather *g, struct err *err)
 {
 	struct db *db = g->tx->db;
 	enum rc rc;
 
-	rc = store_hold_lanes(
-	    db, g->lanes.v, g->lanes.n, take_lane_owner, g, err);
+	rc = store_hold_lanes(db, g->lanes.v, g->lanes.n, &g->holder, err);
 	if (rc == RC_OK)
-		rc =
-		    store_hold_acked(db, g->acks, g->nacks, take_acked, g, err);
+		rc = store_hold_acked(db, g->acks, g->nacks, &g->holder, err);
 	if (rc == RC_OK)
-		rc = store_hold_users(
-		    db, g->names, g->nnames, take_user, g, err);
-	direct_keys(g, units, n);
-	if (rc == RC_OK)
-		rc = add_keys(g, err);
+		rc = store_hold_users(db, g->names, g->nnames, &g->holder, err);
+	return (rc == RC_OK ? store_hold_answers(db, err) : rc);
+}
+
+static enum rc
+ask_conversations(struct gather *g, struct err *err)
+{
+	struct db *db = g->tx->db;
+	enum rc rc;
+
+	rc = add_keys(g, err);
 	if (rc == RC_OK)
 		rc = store_hold_conversations(
-		    db, g->keys, g->nkeys, take_conversation, g, err);
+		    db, g->keys, g->nkeys, &g->holder, err);
+	return (rc == RC_OK ? store_hold_answers(db, err) : rc);
+}
+
+/* What hangs on conversations that are locked now; what was being accepted
+ * elsewhere is there. */
+static enum rc
+ask_rest(struct gather *g, struct err *err)
+{
+	const struct store_holder *h = &g->holder;
+	struct db *db = g->tx->db;
+	enum rc rc;
+
+	rc = store_hold_members(
+	    db, g->conversations.v, g->conversations.n, h, err);
 	if (rc == RC_OK)
-		rc = store_hold_members(db, g->conversations.v,
-		    g->conversations.n, take_member, g, err);
+		rc = store_hold_lanes_of(
+		    db, g->conversations.v, g->conversations.n, h, err);
 	if (rc == RC_OK)
-		rc = store_hold_lanes_of(db, g->conversations.v,
-		    g->conversations.n, take_lane, g, err);
+		rc = store_hold_devices(db, g->devices.v, g->devices.n, h, err);
 	if (rc == RC_OK)
-		rc = store_hold_devices(
-		    db, g->devices.v, g->devices.n, take_device, g, err);
+		rc =
+		    store_hold_counters(db, g->inboxes.v, g->inboxes.n, h, err);
 	if (rc == RC_OK)
-		rc = store_hold_counters(
-		    db, g->inboxes.v, g->inboxes.n, take_counter, g, err);
-	/* After the locks: what was being accepted elsewhere is there now. */
+		rc = store_hold_keys(db, g->messages, g->nmessages, h, err);
 	if (rc == RC_OK)
-		rc = store_hold_keys(
-		    db, g->messages, g->nmessages, take_key, g, err);
+		rc = store_hold_message_ids(db, g->nmessages, h, err);
 	if (rc == RC_OK)
-		rc = note_direct(g, err);
-	return (rc);
+		rc = store_hold_outbox_ids(
+		    db, ledger_ids_room(g->nmessages + g->nacks), h, err);
+	return (rc == RC_OK ? store_hold_answers(db, err) : rc);
+}
+
+/* Three journeys, however much is asked for. */
+static enum rc
+hold_all(struct gather *g, struct unit **units, size_t n, struct err *err)
+{
+	enum rc rc;
+
+	rc = ask_owners(g, err);
+	if (rc == RC_OK) {
+		direct_keys(g, units, n);
+		rc = ask_conversations(g, err);
+	}
+	if (rc == RC_OK)
+		rc = ask_rest(g, err);
+	return (rc == RC_OK ? note_direct(g, err) : rc);
 }
 
 /* Users by id go with those by name. */
@@ -380,10 +441,11 @@ enum rc
 gather(struct tx *tx, struct unit **units, size_t n, struct err *err)
 {
 	struct domain *d = domain_of(tx);
-	struct gather g = {.l = d->ledger, .tx = tx};
+	struct gather g = {.l = d->ledger, .tx = tx, .holder = holding};
 	enum rc rc = RC_OK;
 	size_t i;
 
+	g.holder.arg = &g;
 	/* A unit names one person, besides itself one, and has two keys. */
 	g.names = mem_zalloc(2 * n + 1, sizeof(*g.names));
 	g.keys = mem_zalloc(2 * n + 1, sizeof(*g.keys));
@@ -399,9 +461,6 @@ gather(struct tx *tx, struct unit **units, size_t n, struct err *err)
 		names_of_users(&g);
 		rc = hold_all(&g, units, n, err);
 	}
-	if (rc == RC_OK)
-		rc = ledger_reserve(
-		    d->ledger, tx, g.nmessages, g.nmessages + g.nacks, err);
 	d->ledger->gathered = rc == RC_OK;
 	release(&g);
 	return (rc);

@@ -335,6 +335,7 @@ all_held(struct ledger *l, struct err *err)
 enum rc
 ledger_hold_inboxes(struct ledger *l, struct tx *tx, struct err *err)
 {
+	const struct store_holder holder = {.counter = take_head, .arg = l};
 	const struct ledger_user *u;
 	int64_t *ids;
 	size_t n = 0, k = 0;
@@ -349,8 +350,10 @@ ledger_hold_inboxes(struct ledger *l, struct tx *tx, struct err *err)
 		return (err_set(err, RC_NO_MEMORY, "ledger: inboxes"));
 	for (u = l->filling; u != NULL; u = u->next_filling)
 		ids[k++] = u->user_id;
-	rc = store_hold_inboxes(tx->db, ids, n, take_head, l, err);
+	rc = store_hold_inboxes(tx->db, ids, n, &holder, err);
 	mem_free(ids);
+	if (rc == RC_OK)
+		rc = store_hold_answers(tx->db, err);
 	return (rc == RC_OK ? all_held(l, err) : rc);
 }
 
@@ -420,22 +423,21 @@ ledger_device_touch(struct ledger *l, struct ledger_device *device)
 /* Taken when what was reserved is not enough. */
 #define LEDGER_IDS_AGAIN 8
 
-/* Takes ${n} ids (at most LEDGER_IDS), of which none was left. */
-static enum rc
-reserve(struct tx *tx, struct ledger_ids *ids,
-    enum rc (*take)(struct db *db, int64_t *list, size_t n, struct err *err),
-    size_t n, struct err *err)
+size_t
+ledger_ids_room(size_t n)
 {
-	enum rc rc = RC_OK;
 
-	ids->n = ids->at = 0;
-	if (n > LEDGER_IDS)
-		n = LEDGER_IDS;
-	if (n > 0)
-		rc = take(tx->db, ids->list, n, err);
-	if (rc == RC_OK)
-		ids->n = n;
-	return (rc);
+	return (n < LEDGER_IDS ? n : LEDGER_IDS);
+}
+
+enum rc
+ledger_keep_id(struct ledger_ids *ids, int64_t id, struct err *err)
+{
+
+	if (ids->n == LEDGER_IDS)
+		return (err_set(err, RC_INTERNAL, "more ids than asked for"));
+	ids->list[ids->n++] = id;
+	return (RC_OK);
 }
 
 /* The next number of ${ids}.  Where nobody else writes it is the one after the
@@ -456,24 +458,14 @@ next_id(struct tx *tx, struct ledger_ids *ids,
 		return (rc);
 	}
 	if (ids->at == ids->n) {
-		rc = reserve(tx, ids, take, LEDGER_IDS_AGAIN, err);
+		ids->n = ids->at = 0;
+		rc = take(tx->db, ids->list, LEDGER_IDS_AGAIN, err);
 		if (rc != RC_OK)
 			return (rc);
+		ids->n = LEDGER_IDS_AGAIN;
 	}
 	*ret = ids->list[ids->at++];
 	return (RC_OK);
-}
-
-enum rc
-ledger_reserve(struct ledger *l, struct tx *tx, size_t messages, size_t rows,
-    struct err *err)
-{
-	enum rc rc;
-
-	rc = reserve(tx, &l->mids, store_message_ids, messages, err);
-	if (rc == RC_OK)
-		rc = reserve(tx, &l->outbox_ids, store_outbox_ids, rows, err);
-	return (rc);
 }
 
 bool

@@ -69,8 +69,11 @@ enum rc ledger_keep_lane(struct ledger *l, struct tx *tx,
     const struct store_lane *row, struct ledger_lane **ret,
     struct err *err) MUST_USE;
 
-/* Takes ids for so many messages and outbox rows. */
-enum rc ledger_reserve(struct ledger *l, struct tx *tx, size_t messages,
-    size_t rows, struct err *err) MUST_USE;
+/* Of ${n} ids that may be needed as many as there is room for. */
+size_t ledger_ids_room(size_t n);
+
+/* An id to be given. */
+enum rc ledger_keep_id(
+    struct ledger_ids *ids, int64_t id, struct err *err) MUST_USE;
 
 #endif

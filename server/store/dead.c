@@ -13,12 +13,12 @@ store_totals_add(
     struct db *db, const struct store_totals *delta, struct err *err)
 {
 	struct db_val v[STORE_TOTALS];
+	const struct db_set set = {v, STORE_TOTALS, 1};
 	int i;
 
 	for (i = 0; i < STORE_TOTALS; i++)
 		v[i] = db_v_i64(delta->n[i]);
-	return (
-	    db_run(db, SQL_TOTALS_ADD, v, STORE_TOTALS, NULL, NULL, NULL, err));
+	return (db_write(db, SQL_TOTALS_ADD, &set, err));
 }
 
 static enum rc

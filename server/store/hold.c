@@ -15,17 +15,17 @@ struct rows {
 	size_t width, n;
 };
 
-/* Runs ${stmt} for ${rows}, which are freed. */
+/* Asks ${stmt} for ${rows}, which are freed; ${each} gets the holder. */
 static enum rc
-run(struct db *db, int stmt, struct rows rows, db_row_fn each, void *arg,
-    struct err *err)
+ask(struct db *db, int stmt, struct rows rows, db_row_fn each,
+    const struct store_holder *h, struct err *err)
 {
 	const struct db_set set = {rows.v, rows.width, rows.n};
 	enum rc rc;
 
 	if (rows.v == NULL)
 		return (err_set(err, RC_NO_MEMORY, "hold"));
-	rc = db_run_many(db, stmt, &set, each, arg, err);
+	rc = db_ask(db, stmt, &set, each, (void *)(uintptr_t)h, err);
 	mem_free(rows.v);
 	return (rc);
 }
@@ -42,49 +42,33 @@ of_ids(const int64_t *ids, size_t n)
 	return (rows);
 }
 
-/* What a row is given to.  The callbacks' types differ, so each function has
- * its own. */
-#define EACH(type, ...)                                                        \
-	struct type {                                                          \
-		enum rc (*each)(__VA_ARGS__);                                  \
-		void *arg;                                                     \
-	}
+enum rc
+store_hold_answers(struct db *db, struct err *err)
+{
 
-EACH(lane_owner_each, void *, const struct store_lane_owner *, struct err *);
-EACH(user_each, void *, const struct store_user *, struct err *);
-EACH(
-    conversation_each, void *, const struct store_conversation *, struct err *);
-EACH(member_each, void *, const struct store_held_member *, struct err *);
-EACH(lane_each, void *, const struct store_lane *, struct err *);
-EACH(inbox_each, void *, int64_t, const struct store_counter *, struct err *);
-EACH(device_each, void *, int64_t, int64_t, struct err *);
-EACH(key_each, void *, const struct uuid *, struct err *);
-EACH(acked_each, void *, int64_t, struct err *);
+	return (db_answers(db, err));
+}
 
 /* ---- lanes' owners ---- */
 
 static enum rc
 take_lane_owner(void *arg, const struct db_row *row, struct err *err)
 {
-	const struct lane_owner_each *e = arg;
+	const struct store_holder *h = arg;
 	const struct store_lane_owner lane = {db_row_i64(row, 0),
 	    db_row_i64(row, 1), db_row_i64(row, 2), db_row_i64(row, 3)};
 
-	return (e->each(e->arg, &lane, err));
+	return (h->lane_owner(h->arg, &lane, err));
 }
 
 enum rc
 store_hold_lanes(struct db *db, const int64_t *ids, size_t n,
-    enum rc (*each)(
-	void *arg, const struct store_lane_owner *lane, struct err *err),
-    void *arg, struct err *err)
+    const struct store_holder *h, struct err *err)
 {
-	struct lane_owner_each e = {each, arg};
-
 	if (n == 0)
 		return (RC_OK);
 	return (
-	    run(db, SQL_HOLD_LANES, of_ids(ids, n), take_lane_owner, &e, err));
+	    ask(db, SQL_HOLD_LANES, of_ids(ids, n), take_lane_owner, h, err));
 }
 
 /* ---- users ---- */
@@ -92,19 +76,17 @@ store_hold_lanes(struct db *db, const int64_t *ids, size_t n,
 static enum rc
 take_user(void *arg, const struct db_row *row, struct err *err)
 {
-	const struct user_each *e = arg;
+	const struct store_holder *h = arg;
 	struct store_user user;
 
 	store_read_user(row, &user);
-	return (e->each(e->arg, &user, err));
+	return (h->user(h->arg, &user, err));
 }
 
 enum rc
 store_hold_users(struct db *db, const struct store_user_key *keys, size_t n,
-    enum rc (*each)(void *arg, const struct store_user *user, struct err *err),
-    void *arg, struct err *err)
+    const struct store_holder *h, struct err *err)
 {
-	struct user_each e = {each, arg};
 	struct db_val *v = mem_zalloc(2 * n + 1, sizeof(*v));
 	size_t i;
 
@@ -118,8 +100,8 @@ store_hold_users(struct db *db, const struct store_user_key *keys, size_t n,
 		mem_free(v);
 		return (RC_OK);
 	}
-	return (run(
-	    db, SQL_HOLD_USERS, (struct rows){v, 2, n}, take_user, &e, err));
+	return (
+	    ask(db, SQL_HOLD_USERS, (struct rows){v, 2, n}, take_user, h, err));
 }
 
 /* ---- conversations ---- */
@@ -127,22 +109,19 @@ store_hold_users(struct db *db, const struct store_user_key *keys, size_t n,
 static enum rc
 take_conversation(void *arg, const struct db_row *row, struct err *err)
 {
-	const struct conversation_each *e = arg;
+	const struct store_holder *h = arg;
 	struct store_conversation c;
 	enum rc rc;
 
 	rc = store_read_conversation(row, &c, err);
-	return (rc == RC_OK ? e->each(e->arg, &c, err) : rc);
+	return (rc == RC_OK ? h->conversation(h->arg, &c, err) : rc);
 }
 
 enum rc
 store_hold_conversations(struct db *db,
     const struct store_conversation_key *keys, size_t n,
-    enum rc (*each)(
-	void *arg, const struct store_conversation *c, struct err *err),
-    void *arg, struct err *err)
+    const struct store_holder *h, struct err *err)
 {
-	struct conversation_each e = {each, arg};
 	struct db_val *v;
 	size_t i;
 
@@ -156,14 +135,14 @@ store_hold_conversations(struct db *db,
 				   : DB_V_NULL;
 		v[3 * i + 2] = db_v_str(keys[i].direct);
 	}
-	return (run(db, SQL_HOLD_CONVERSATIONS, (struct rows){v, 3, n},
-	    take_conversation, &e, err));
+	return (ask(db, SQL_HOLD_CONVERSATIONS, (struct rows){v, 3, n},
+	    take_conversation, h, err));
 }
 
 static enum rc
 take_member(void *arg, const struct db_row *row, struct err *err)
 {
-	const struct member_each *e = arg;
+	const struct store_holder *h = arg;
 	struct store_held_member m;
 
 	memset(&m, 0, sizeof(m));
@@ -173,44 +152,37 @@ take_member(void *arg, const struct db_row *row, struct err *err)
 	memcpy(m.user.name, m.participant.name, sizeof(m.participant.name));
 	m.user.disabled = !db_row_null(row, 13);
 	m.user.destination_id = db_row_i64(row, 14);
-	return (e->each(e->arg, &m, err));
+	return (h->member(h->arg, &m, err));
 }
 
 enum rc
 store_hold_members(struct db *db, const int64_t *conversations, size_t n,
-    enum rc (*each)(
-	void *arg, const struct store_held_member *m, struct err *err),
-    void *arg, struct err *err)
+    const struct store_holder *h, struct err *err)
 {
-	struct member_each e = {each, arg};
-
 	if (n == 0)
 		return (RC_OK);
-	return (run(db, SQL_HOLD_MEMBERS, of_ids(conversations, n), take_member,
-	    &e, err));
+	return (ask(db, SQL_HOLD_MEMBERS, of_ids(conversations, n), take_member,
+	    h, err));
 }
 
 static enum rc
 take_lane(void *arg, const struct db_row *row, struct err *err)
 {
-	const struct lane_each *e = arg;
+	const struct store_holder *h = arg;
 	struct store_lane lane;
 
 	store_read_lane(row, &lane);
-	return (e->each(e->arg, &lane, err));
+	return (h->lane(h->arg, &lane, err));
 }
 
 enum rc
 store_hold_lanes_of(struct db *db, const int64_t *conversations, size_t n,
-    enum rc (*each)(void *arg, const struct store_lane *lane, struct err *err),
-    void *arg, struct err *err)
+    const struct store_holder *h, struct err *err)
 {
-	struct lane_each e = {each, arg};
-
 	if (n == 0)
 		return (RC_OK);
-	return (run(db, SQL_HOLD_LANES_OF, of_ids(conversations, n), take_lane,
-	    &e, err));
+	return (ask(db, SQL_HOLD_LANES_OF, of_ids(conversations, n), take_lane,
+	    h, err));
 }
 
 /* ---- inboxes and devices ---- */
@@ -218,66 +190,53 @@ store_hold_lanes_of(struct db *db, const int64_t *conversations, size_t n,
 static enum rc
 take_inbox(void *arg, const struct db_row *row, struct err *err)
 {
-	const struct inbox_each *e = arg;
+	const struct store_holder *h = arg;
 	const struct store_counter counter = {.head = db_row_i64(row, 1),
 	    .oldest = db_row_i64(row, 2),
 	    .acked = db_row_i64(row, 3),
 	    .read = db_row_i64(row, 4)};
 
-	return (e->each(e->arg, db_row_i64(row, 0), &counter, err));
-}
-
-static enum rc
-counters(struct db *db, int stmt, struct rows users, store_counter_fn each,
-    void *arg, struct err *err)
-{
-	struct inbox_each e = {each, arg};
-
-	return (run(db, stmt, users, take_inbox, &e, err));
+	return (h->counter(h->arg, db_row_i64(row, 0), &counter, err));
 }
 
 enum rc
 store_hold_counters(struct db *db, const int64_t *users, size_t n,
-    store_counter_fn each, void *arg, struct err *err)
+    const struct store_holder *h, struct err *err)
 {
 
 	if (n == 0)
 		return (RC_OK);
 	return (
-	    counters(db, SQL_HOLD_COUNTERS, of_ids(users, n), each, arg, err));
+	    ask(db, SQL_HOLD_COUNTERS, of_ids(users, n), take_inbox, h, err));
 }
 
 enum rc
 store_hold_inboxes(struct db *db, const int64_t *users, size_t n,
-    store_counter_fn each, void *arg, struct err *err)
+    const struct store_holder *h, struct err *err)
 {
 
 	if (n == 0)
 		return (RC_OK);
 	return (
-	    counters(db, SQL_HOLD_INBOXES, of_ids(users, n), each, arg, err));
+	    ask(db, SQL_HOLD_INBOXES, of_ids(users, n), take_inbox, h, err));
 }
 
 static enum rc
 take_device(void *arg, const struct db_row *row, struct err *err)
 {
-	const struct device_each *e = arg;
+	const struct store_holder *h = arg;
 
-	return (e->each(e->arg, db_row_i64(row, 0), db_row_i64(row, 1), err));
+	return (h->device(h->arg, db_row_i64(row, 0), db_row_i64(row, 1), err));
 }
 
 enum rc
 store_hold_devices(struct db *db, const int64_t *devices, size_t n,
-    enum rc (*each)(
-	void *arg, int64_t device_id, int64_t acked, struct err *err),
-    void *arg, struct err *err)
+    const struct store_holder *h, struct err *err)
 {
-	struct device_each e = {each, arg};
-
 	if (n == 0)
 		return (RC_OK);
-	return (run(
-	    db, SQL_HOLD_DEVICES, of_ids(devices, n), take_device, &e, err));
+	return (
+	    ask(db, SQL_HOLD_DEVICES, of_ids(devices, n), take_device, h, err));
 }
 
 /* ---- message ids and acks ---- */
@@ -285,18 +244,16 @@ store_hold_devices(struct db *db, const int64_t *devices, size_t n,
 static enum rc
 take_key(void *arg, const struct db_row *row, struct err *err)
 {
-	const struct key_each *e = arg;
+	const struct store_holder *h = arg;
 	const struct uuid id = db_row_uuid(row, 0);
 
-	return (e->each(e->arg, &id, err));
+	return (h->key(h->arg, &id, err));
 }
 
 enum rc
 store_hold_keys(struct db *db, const struct uuid *ids, size_t n,
-    enum rc (*each)(void *arg, const struct uuid *id, struct err *err),
-    void *arg, struct err *err)
+    const struct store_holder *h, struct err *err)
 {
-	struct key_each e = {each, arg};
 	struct db_val *v;
 	size_t i;
 
@@ -306,23 +263,21 @@ store_hold_keys(struct db *db, const struct uuid *ids, size_t n,
 	for (i = 0; v != NULL && i < n; i++)
 		v[i] = db_v_uuid(&ids[i]);
 	return (
-	    run(db, SQL_HOLD_KEYS, (struct rows){v, 1, n}, take_key, &e, err));
+	    ask(db, SQL_HOLD_KEYS, (struct rows){v, 1, n}, take_key, h, err));
 }
 
 static enum rc
 take_acked(void *arg, const struct db_row *row, struct err *err)
 {
-	const struct acked_each *e = arg;
+	const struct store_holder *h = arg;
 
-	return (e->each(e->arg, db_row_i64(row, 0), err));
+	return (h->acked(h->arg, db_row_i64(row, 0), err));
 }
 
 enum rc
 store_hold_acked(struct db *db, const struct store_ack_key *keys, size_t n,
-    enum rc (*each)(void *arg, int64_t conversation_id, struct err *err),
-    void *arg, struct err *err)
+    const struct store_holder *h, struct err *err)
 {
-	struct acked_each e = {each, arg};
 	struct db_val *v;
 	size_t i;
 
@@ -333,6 +288,52 @@ store_hold_acked(struct db *db, const struct store_ack_key *keys, size_t n,
 		v[2 * i] = db_v_i64(keys[i].user_id);
 		v[2 * i + 1] = db_v_i64(keys[i].upto);
 	}
-	return (run(
-	    db, SQL_HOLD_ACKED, (struct rows){v, 2, n}, take_acked, &e, err));
+	return (ask(
+	    db, SQL_HOLD_ACKED, (struct rows){v, 2, n}, take_acked, h, err));
+}
+
+/* ---- new ids ---- */
+
+static enum rc
+take_message_id(void *arg, const struct db_row *row, struct err *err)
+{
+	const struct store_holder *h = arg;
+
+	return (h->message_id(h->arg, db_row_i64(row, 0), err));
+}
+
+static enum rc
+take_outbox_id(void *arg, const struct db_row *row, struct err *err)
+{
+	const struct store_holder *h = arg;
+
+	return (h->outbox_id(h->arg, db_row_i64(row, 0), err));
+}
+
+static enum rc
+ask_ids(struct db *db, int stmt, size_t n, db_row_fn each,
+    const struct store_holder *h, struct err *err)
+{
+	const struct db_val v = db_v_i64((int64_t)n);
+	const struct db_set set = {&v, 1, 1};
+
+	return (n == 0
+		    ? RC_OK
+		    : db_ask(db, stmt, &set, each, (void *)(uintptr_t)h, err));
+}
+
+enum rc
+store_hold_message_ids(
+    struct db *db, size_t n, const struct store_holder *h, struct err *err)
+{
+
+	return (ask_ids(db, SQL_MESSAGE_IDS, n, take_message_id, h, err));
+}
+
+enum rc
+store_hold_outbox_ids(
+    struct db *db, size_t n, const struct store_holder *h, struct err *err)
+{
+
+	return (ask_ids(db, SQL_OUTBOX_IDS, n, take_outbox_id, h, err));
 }

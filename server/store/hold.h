@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a batch works with, read and locked at once, where there are several
- * writers.  Each function is one statement for any number of rows; what does
+ * writers.  Each function asks by one statement for any number of rows, which
+ * the holder gets at the latest when store_hold_answers() is called; what does
  * not exist is not given.  Thread: owner of ${db}, in a transaction.
  */
 #ifndef STORE_HOLD_H
@@ -35,25 +36,6 @@ struct store_lane_owner {
 	int64_t destination_id;
 };
 
-/* The owners of lanes. */
-enum rc store_hold_lanes(struct db *db, const int64_t *ids, size_t n,
-    enum rc (*each)(
-	void *arg, const struct store_lane_owner *lane, struct err *err),
-    void *arg, struct err *err) MUST_USE;
-
-/* Users, in no order. */
-enum rc store_hold_users(struct db *db, const struct store_user_key *keys,
-    size_t n,
-    enum rc (*each)(void *arg, const struct store_user *user, struct err *err),
-    void *arg, struct err *err) MUST_USE;
-
-/* Locks them, in the order of their ids. */
-enum rc store_hold_conversations(struct db *db,
-    const struct store_conversation_key *keys, size_t n,
-    enum rc (*each)(
-	void *arg, const struct store_conversation *c, struct err *err),
-    void *arg, struct err *err) MUST_USE;
-
 /* A member of one of the conversations, with what is known of him as a user
  * (id, name, disabled, destination). */
 struct store_held_member {
@@ -62,40 +44,69 @@ struct store_held_member {
 	struct store_user user;
 };
 
-/* Their members, ascending by user in each. */
+/* Who gets what was asked for, each from the function below that names it.  It
+ * must stay as it is until all answers have come. */
+struct store_holder {
+	enum rc (*lane_owner)(
+	    void *arg, const struct store_lane_owner *lane, struct err *err);
+	enum rc (*user)(
+	    void *arg, const struct store_user *user, struct err *err);
+	enum rc (*conversation)(
+	    void *arg, const struct store_conversation *c, struct err *err);
+	enum rc (*member)(
+	    void *arg, const struct store_held_member *m, struct err *err);
+	enum rc (*lane)(
+	    void *arg, const struct store_lane *lane, struct err *err);
+	enum rc (*counter)(void *arg, int64_t user_id,
+	    const struct store_counter *counter, struct err *err);
+	enum rc (*device)(
+	    void *arg, int64_t device_id, int64_t acked, struct err *err);
+	enum rc (*key)(void *arg, const struct uuid *id, struct err *err);
+	enum rc (*acked)(void *arg, int64_t conversation_id, struct err *err);
+	enum rc (*message_id)(void *arg, int64_t id, struct err *err);
+	enum rc (*outbox_id)(void *arg, int64_t id, struct err *err);
+	void *arg;
+};
+
+/* Waits for all that was asked for. */
+enum rc store_hold_answers(struct db *db, struct err *err) MUST_USE;
+
+/* lane_owner: the owners of lanes. */
+enum rc store_hold_lanes(struct db *db, const int64_t *ids, size_t n,
+    const struct store_holder *h, struct err *err) MUST_USE;
+
+/* user: in no order. */
+enum rc store_hold_users(struct db *db, const struct store_user_key *keys,
+    size_t n, const struct store_holder *h, struct err *err) MUST_USE;
+
+/* conversation: locks them, in the order of their ids. */
+enum rc store_hold_conversations(struct db *db,
+    const struct store_conversation_key *keys, size_t n,
+    const struct store_holder *h, struct err *err) MUST_USE;
+
+/* member: of conversations, ascending by user in each. */
 enum rc store_hold_members(struct db *db, const int64_t *conversations,
-    size_t n,
-    enum rc (*each)(
-	void *arg, const struct store_held_member *m, struct err *err),
-    void *arg, struct err *err) MUST_USE;
+    size_t n, const struct store_holder *h, struct err *err) MUST_USE;
 
-/* All of their lanes. */
+/* lane: all of conversations. */
 enum rc store_hold_lanes_of(struct db *db, const int64_t *conversations,
-    size_t n,
-    enum rc (*each)(void *arg, const struct store_lane *lane, struct err *err),
-    void *arg, struct err *err) MUST_USE;
+    size_t n, const struct store_holder *h, struct err *err) MUST_USE;
 
-typedef enum rc (*store_counter_fn)(void *arg, int64_t user_id,
-    const struct store_counter *counter, struct err *err);
-
-/* The counters of inboxes, which are not locked: they only grow. */
+/* counter: of inboxes, which are not locked, because they only grow. */
 enum rc store_hold_counters(struct db *db, const int64_t *users, size_t n,
-    store_counter_fn each, void *arg, struct err *err) MUST_USE;
+    const struct store_holder *h, struct err *err) MUST_USE;
 
-/* The same of inboxes that are locked, in the order of their users. */
+/* counter: of inboxes, which are locked, in the order of their users. */
 enum rc store_hold_inboxes(struct db *db, const int64_t *users, size_t n,
-    store_counter_fn each, void *arg, struct err *err) MUST_USE;
+    const struct store_holder *h, struct err *err) MUST_USE;
 
-/* Locks devices, in their order. */
+/* device: locks them, in their order. */
 enum rc store_hold_devices(struct db *db, const int64_t *devices, size_t n,
-    enum rc (*each)(
-	void *arg, int64_t device_id, int64_t acked, struct err *err),
-    void *arg, struct err *err) MUST_USE;
+    const struct store_holder *h, struct err *err) MUST_USE;
 
-/* Which of these message ids are taken. */
+/* key: which of these message ids are taken. */
 enum rc store_hold_keys(struct db *db, const struct uuid *ids, size_t n,
-    enum rc (*each)(void *arg, const struct uuid *id, struct err *err),
-    void *arg, struct err *err) MUST_USE;
+    const struct store_holder *h, struct err *err) MUST_USE;
 
 /* An ack of an inbox up to a number. */
 struct store_ack_key {
@@ -103,10 +114,14 @@ struct store_ack_key {
 	int64_t upto;
 };
 
-/* The conversations whose messages the acks are about. */
+/* acked: the conversations whose messages the acks are about. */
 enum rc store_hold_acked(struct db *db, const struct store_ack_key *keys,
-    size_t n,
-    enum rc (*each)(void *arg, int64_t conversation_id, struct err *err),
-    void *arg, struct err *err) MUST_USE;
+    size_t n, const struct store_holder *h, struct err *err) MUST_USE;
+
+/* message_id, outbox_id: the next ${n} ids, ascending. */
+enum rc store_hold_message_ids(struct db *db, size_t n,
+    const struct store_holder *h, struct err *err) MUST_USE;
+enum rc store_hold_outbox_ids(struct db *db, size_t n,
+    const struct store_holder *h, struct err *err) MUST_USE;
 
 #endif

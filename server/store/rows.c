@@ -40,18 +40,16 @@ enum rc
 store_rows_write(
     struct db *db, struct store_rows *rows, bool exact, struct err *err)
 {
+	const struct db_set set = {rows->v, rows->width, rows->n};
 	int64_t changed = 0;
-	size_t n;
 	enum rc rc;
 
-	n = rows->n;
 	rows->n = 0;
+	if (exact)
+		return (db_write(db, rows->stmt, &set, err));
 	rc = db_exec_many(
-	    db, rows->stmt, rows->v, rows->width, n, &changed, err);
+	    db, rows->stmt, set.v, set.width, set.n, &changed, err);
 	rows->changed += changed;
-	if (rc == RC_OK && exact && changed != (int64_t)n)
-		rc = err_set(err, RC_CONFLICT,
-		    "a row is not in the state it should be in");
 	return (rc);
 }
 

@@ -36,7 +36,7 @@ struct store_rows {
 	size_t width;
 	size_t n;        /* rows gathered */
 	size_t cap;      /* rows that it holds */
-	int64_t changed; /* rows of the table, by all writes so far */
+	int64_t changed; /* rows of the table, by writes that were not exact */
 	struct db_val *v;
 };
 
@@ -53,7 +53,7 @@ enum rc store_rows_next(struct db *db, struct store_rows *rows,
     struct db_val **ret, struct err *err) MUST_USE;
 
 /* Writes what is gathered.  ${exact}: each row must change one row of the
- * table, else RC_CONFLICT (a fence: memory and disk disagree). */
+ * table, as db_write(). */
 enum rc store_rows_write(struct db *db, struct store_rows *rows, bool exact,
     struct err *err) MUST_USE;
 

@@ -386,6 +386,7 @@ test_row_locks(void **state)
 {
 	struct store_conversation c;
 	struct store_counter k;
+	const struct store_holder holder = {.counter = take_counter, .arg = &k};
 	struct db *reader;
 	int64_t ann, phone, acked, id;
 	struct two t;
@@ -414,10 +415,12 @@ test_row_locks(void **state)
 	    pg_state(&t.pg, "SELECT 1 FROM devices FOR UPDATE NOWAIT"), LOCKED);
 	/* Inboxes are what all meet in: only when they are written. */
 	must(store_counter_get(t.a, ann, &k, &err));
-	must(store_hold_counters(t.a, &ann, 1, take_counter, &k, &err));
+	must(store_hold_counters(t.a, &ann, 1, &holder, &err));
+	must(store_hold_answers(t.a, &err));
 	assert_string_equal(
 	    pg_state(&t.pg, "SELECT 1 FROM inboxes FOR UPDATE NOWAIT"), "");
-	must(store_hold_inboxes(t.a, &ann, 1, take_counter, &k, &err));
+	must(store_hold_inboxes(t.a, &ann, 1, &holder, &err));
+	must(store_hold_answers(t.a, &err));
 	assert_string_equal(
 	    pg_state(&t.pg, "SELECT 1 FROM inboxes FOR UPDATE NOWAIT"), LOCKED);
 	assert_string_equal(
