@@ -6,12 +6,16 @@
  * (domain) writing back what they keep in memory in `flush`.
  *
  * No artificial delay: while one batch is synced the next one is applied, and
- * what comes meanwhile gathers.
+ * what comes meanwhile gathers.  A server's commit is waited for; those whom it
+ * answers ask again at once, but a moment after the next batch was taken, so
+ * that two halves of the clients would take turns, each batch half as large as
+ * it could be: there the writer waits for them, as long as they do come.
  */
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/fault.h"
 #include "base/log.h"
@@ -26,6 +30,12 @@
 #define BATCH_UPKEEP (BATCH_UNITS / 10)
 /* How often a batch is run again that met another one's locks. */
 #define AGAIN_MOST 5
+/* How long who was answered is waited for: a part of what a batch takes, at
+ * most so long.  When nobody came, that many batches go without, doubled each
+ * time up to the last. */
+#define RETURN_PART 4
+#define RETURN_US 1000
+#define RETURN_SKIP 63
 
 struct queue {
 	struct mbox_node *head, **tail;
@@ -46,6 +56,12 @@ struct writer {
 	bool stopping;
 	bool truncate; /* the log is to be cut; lock */
 	atomic_size_t waiting;
+	size_t wanted; /* wake the writer when so many wait; lock */
+
+	/* Whom the last batch has answered, and how long it took. */
+	size_t answered;
+	int64_t batch_us;
+	int skip, skipped; /* batches that wait for nobody */
 
 	struct thr *thread;
 	struct commits_hooks commits_hooks;
@@ -96,7 +112,7 @@ enum rc
 writer_submit(struct writer *w, struct unit *unit)
 {
 	struct queue *q;
-	bool was_empty;
+	size_t waiting;
 	enum rc rc;
 
 	rc = RC_OK;
@@ -108,10 +124,10 @@ writer_submit(struct writer *w, struct unit *unit)
 	} else if (q->count >= w->queue_limit) {
 		rc = RC_BUSY;
 	} else {
-		was_empty = atomic_load_explicit(
-				&w->waiting, memory_order_relaxed) == 0;
 		put(w, unit);
-		if (was_empty)
+		waiting =
+		    atomic_load_explicit(&w->waiting, memory_order_relaxed);
+		if (waiting == 1 || waiting == w->wanted)
 			(void)pthread_cond_signal(&w->wake);
 	}
 	(void)pthread_mutex_unlock(&w->lock);
@@ -138,6 +154,59 @@ take_from(struct writer *w, struct queue *q, size_t most, size_t *bytes)
 	}
 }
 
+static size_t
+waiting_now(const struct writer *w)
+{
+
+	return (atomic_load_explicit(&w->waiting, memory_order_relaxed));
+}
+
+/* When a wait for who was answered is given up. */
+static struct timespec
+return_until(const struct writer *w)
+{
+	struct timespec t;
+	int64_t us = w->batch_us / RETURN_PART;
+
+	if (us > RETURN_US)
+		us = RETURN_US;
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_nsec += (long)us * 1000;
+	if (t.tv_nsec >= 1000000000L) {
+		t.tv_sec++;
+		t.tv_nsec -= 1000000000L;
+	}
+	return (t);
+}
+
+/* Some wait; those who were answered a moment ago may be about to join them.
+ * Lock held. */
+static void
+await_return(struct writer *w)
+{
+	const size_t begun = waiting_now(w), answered = w->answered;
+	struct timespec until;
+
+	w->answered = 0;
+	if (answered == 0 || begun == 0 || w->stopping)
+		return;
+	if (w->skipped < w->skip) {
+		w->skipped++;
+		return;
+	}
+	until = return_until(w);
+	w->wanted = begun + answered;
+	while (!w->stopping && waiting_now(w) < w->wanted &&
+	       pthread_cond_timedwait(&w->wake, &w->lock, &until) == 0)
+		continue;
+	w->wanted = 0;
+	w->skipped = 0;
+	if ((waiting_now(w) - begun) * 2 >= answered)
+		w->skip = 0;
+	else if (w->skip < RETURN_SKIP)
+		w->skip = w->skip * 2 + 1;
+}
+
 /* Fills the batch; waits for work if ${wait}.  False: stopped and empty. */
 static bool
 take_batch(struct writer *w, bool wait)
@@ -148,8 +217,9 @@ take_batch(struct writer *w, bool wait)
 	w->nbatch = 0;
 	bytes = 0;
 	(void)pthread_mutex_lock(&w->lock);
-	while (wait && !w->stopping && !w->truncate &&
-	       atomic_load_explicit(&w->waiting, memory_order_relaxed) == 0)
+	if (wait)
+		await_return(w);
+	while (wait && !w->stopping && !w->truncate && waiting_now(w) == 0)
 		(void)pthread_cond_wait(&w->wake, &w->lock);
 	take_from(w, &w->queues[UNIT_DELIVERY], BATCH_UNITS / 2, &bytes);
 	take_from(w, &w->queues[UNIT_UPKEEP], BATCH_UPKEEP, &bytes);
@@ -435,11 +505,27 @@ maybe_checkpoint(struct writer *w)
 	    (long long)(clk_mono_us(w->clk) - began_us) / 1000);
 }
 
+/* How many clients of the batch will be answered when it has been committed; 0
+ * where that is not waited for. */
+static size_t
+clients(const struct writer *w)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < w->nbatch && db_shared(w->db); i++)
+		if (w->batch[i]->kind->queue == UNIT_CLIENT)
+			n++;
+	return (n);
+}
+
 static size_t
 run_once(struct writer *w)
 {
+	int64_t began_us = clk_mono_us(w->clk);
 
+	w->answered = clients(w);
 	run_batch(w);
+	w->batch_us = clk_mono_us(w->clk) - began_us;
 	maybe_checkpoint(w);
 	return (w->nbatch);
 }
@@ -500,6 +586,7 @@ enum rc
 writer_new(
     const struct writer_options *options, struct writer **ret, struct err *err)
 {
+	pthread_condattr_t monotonic;
 	struct writer *w;
 	int i;
 
@@ -522,7 +609,10 @@ writer_new(
 	for (i = 0; i < UNIT_QUEUES; i++)
 		queue_init(&w->queues[i]);
 	(void)pthread_mutex_init(&w->lock, NULL);
-	(void)pthread_cond_init(&w->wake, NULL);
+	(void)pthread_condattr_init(&monotonic);
+	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(&w->wake, &monotonic);
+	(void)pthread_condattr_destroy(&monotonic);
 	*ret = w;
 	return (RC_OK);
 }
@@ -591,7 +681,7 @@ size_t
 writer_waiting(const struct writer *w)
 {
 
-	return (atomic_load_explicit(&w->waiting, memory_order_relaxed));
+	return (waiting_now(w));
 }
 
 struct writer_stats
