@@ -157,8 +157,8 @@ enum rc db_postgres_settle_last(
     struct db_postgres *p, PGresult **ret, struct err *err) MUST_USE;
 
 /* Whether no answer that is still to come may say that something is not as it
- * should be: what only inserts changes as many rows as it was given, or
- * fails. */
+ * should be, but that a statement failed: what only inserts adds as many rows
+ * as it was given, or fails. */
 bool db_postgres_later_only_inserts(const struct db_postgres *p);
 
 /* ---- db_postgres_notes.c: between nodes ---- */

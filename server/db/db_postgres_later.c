@@ -175,7 +175,8 @@ db_postgres_later_only_inserts(const struct db_postgres *p)
 	int i;
 
 	for (i = 0; i < p->nlater; i++)
-		if (p->later[i].exact && !p->stmts[p->later[i].id].inserts)
+		if (p->later[i].each != NULL ||
+		    (p->later[i].exact && !p->stmts[p->later[i].id].inserts))
 			return (false);
 	return (true);
 }
