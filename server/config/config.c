@@ -269,10 +269,29 @@ has_password(const char *url)
 	return (colon != NULL || strstr(host, "password=") != NULL);
 }
 
+enum rc
+config_check_url(const char *name, const char *url, struct err *err)
+{
+
+	if (has_password(url))
+		return (err_set(err, RC_INVALID,
+		    "%s: a password in the url is shown to everybody who sees "
+		    "processes or settings: put it into the environment "
+		    "(PGPASSWORD) or a file (?passfile=PATH)",
+		    name));
+	if (!has_text_after(url, "sqlite:") &&
+	    !has_text_after(url, "postgresql://") &&
+	    !has_text_after(url, "postgres://"))
+		return (err_set(err, RC_INVALID,
+		    "%s: \"%.60s\" is neither sqlite:PATH nor "
+		    "postgresql://[USER@]HOST[:PORT]/NAME",
+		    name, url));
+	return (RC_OK);
+}
+
 static enum rc
 check_texts(struct config *config, struct err *err)
 {
-	static const char sqlite[] = "sqlite:";
 	int n;
 
 	if (!config_listen_check(config->listen, &config->is_loopback))
@@ -288,25 +307,13 @@ check_texts(struct config *config, struct err *err)
 		return (err_set(err, RC_INVALID,
 		    "data: it must name a directory, such as ./twinbox-data"));
 	if (config->db[0] == '\0') {
-		n = snprintf(config->db, sizeof(config->db), "%s%s/twinbox.db",
-		    sqlite, config->data);
+		n = snprintf(config->db, sizeof(config->db),
+		    "sqlite:%s/twinbox.db", config->data);
 		if (n < 0 || (size_t)n >= sizeof(config->db))
 			return (err_set(
 			    err, RC_INVALID, "data: the path is too long"));
 	}
-	if (has_password(config->db))
-		return (err_set(err, RC_INVALID,
-		    "db: a password in the url is shown to everybody who sees "
-		    "processes or settings: put it into the environment "
-		    "(PGPASSWORD) or a file (?passfile=PATH)"));
-	if (!has_text_after(config->db, sqlite) &&
-	    !has_text_after(config->db, "postgresql://") &&
-	    !has_text_after(config->db, "postgres://"))
-		return (err_set(err, RC_INVALID,
-		    "db: \"%.60s\" is neither sqlite:PATH nor "
-		    "postgresql://[USER@]HOST[:PORT]/NAME",
-		    config->db));
-	return (RC_OK);
+	return (config_check_url("db", config->db, err));
 }
 
 static enum rc

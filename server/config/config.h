@@ -227,6 +227,11 @@ typedef char *(*config_env_fn)(const char *name);
 enum rc config_parse(int argc, char **argv, config_env_fn env,
     struct config *ret, struct err *err) MUST_USE;
 
+/* Whether ${url}, which the user calls ${name}, may be a database's; what it
+ * names is not looked at.  RC_INVALID with the cure. */
+enum rc config_check_url(
+    const char *name, const char *url, struct err *err) MUST_USE;
+
 /* Appends the description of all settings, for --help.  Main puts its own
  * usage line before it. */
 void config_write_help(struct buf *out);

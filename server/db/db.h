@@ -233,8 +233,8 @@ enum rc db_migrate(struct db *db, int64_t now_ms, int *ret_from, int *ret_to,
 enum rc db_describe(struct db *db, int stmt, int *ret_params, int *ret_columns,
     char *plan, size_t plan_size, struct err *err) MUST_USE;
 
-/* What follows reads everything: each statement may take an hour, and its rows
- * come as they are found.  For readers, before db_begin(). */
+/* What follows reads (or, of a writer, writes) everything: each statement may
+ * take an hour, and its rows come as they are found.  Before db_begin(). */
 enum rc db_take_time(struct db *db, struct err *err) MUST_USE;
 
 /* Whether others write to this database, too: what one transaction has read may

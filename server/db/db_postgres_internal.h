@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "db/db_internal.h"
 
-#define DB_POSTGRES_PARAMS_MAX 24
+#define DB_POSTGRES_PARAMS_MAX 32
 #define DB_POSTGRES_COLUMNS_MAX 32
 
 /* How long the server may work on a statement and wait for a lock, and how long

@@ -10,7 +10,7 @@
 #include "db/db_internal.h"
 
 #define DB_SQLITE_APPLICATION_ID 0x54774278 /* "TwBx" */
-#define DB_SQLITE_PARAMS_MAX 24
+#define DB_SQLITE_PARAMS_MAX 32
 #define DB_SQLITE_BUSY_MS 5000
 
 /* A prepared statement and where its $n are. */

@@ -8,23 +8,30 @@
 
 #define END                                                                    \
 	{                                                                      \
-		NULL, 0, NULL                                                  \
+		NULL, 0, NULL, NULL                                            \
 	}
 
 #define PASSWORD_OPTION                                                        \
 	{                                                                      \
 		"password-stdin", 0,                                           \
-		    "Read the password from the first line of standard input"  \
+		    "Read the password from the first line of standard input", \
+		    NULL                                                       \
 	}
 
 static const struct main_option add_options[] = {
-    {"admin", 0, "Make an administrator"},
+    {"admin", 0, "Make an administrator", NULL},
     PASSWORD_OPTION,
     END,
 };
 
 static const struct main_option restore_options[] = {
-    {"replace", 0, "Keep the database that is there under another name"},
+    {"replace", 0, "Keep the database that is there under another name", NULL},
+    END,
+};
+
+static const struct main_option copy_options[] = {
+    {"from", 0, "The database to copy; without it that of the settings", "URL"},
+    {"to", 0, "The empty database that it is copied into", "URL"},
     END,
 };
 
@@ -34,8 +41,8 @@ static const struct main_option passwd_options[] = {
 };
 
 const struct main_option main_options[] = {
-    {"help", 'h', "Print this text"},
-    {"version", 0, "Print the version, and those of the libraries"},
+    {"help", 'h', "Print this text", NULL},
+    {"version", 0, "Print the version, and those of the libraries", NULL},
     END,
 };
 
@@ -53,6 +60,8 @@ const struct main_command main_commands[] = {
 	"Copy the database and prove the copy; also while it serves"},
     {"restore", "FILE", restore_options, true,
 	"Begin again with a copy that backup has made"},
+    {"copy", "", copy_options, true,
+	"Copy all into an empty database, between SQLite and PostgreSQL"},
     {"user add", "NAME", add_options, true,
 	"Make a user; the password is asked for"},
     {"user passwd", "NAME", passwd_options, true,
@@ -74,7 +83,9 @@ write_call(const struct main_command *command, struct buf *out)
 		buf_adds(out, command->operands);
 	}
 	for (; option != NULL && option->name != NULL; option++)
-		buf_addf(out, " [--%s]", option->name);
+		buf_addf(out, " [--%s%s%s]", option->name,
+		    option->value != NULL ? " " : "",
+		    option->value != NULL ? option->value : "");
 	if (command->settings)
 		buf_adds(out, " [SETTING...]");
 }
@@ -118,7 +129,9 @@ write_option(const struct main_option *option, struct buf *out)
 	buf_adds(out, "  ");
 	if (option->letter != '\0')
 		buf_addf(out, "-%c, ", option->letter);
-	buf_addf(out, "--%s\n      %s.\n", option->name, option->help);
+	buf_addf(out, "--%s%s%s\n      %s.\n", option->name,
+	    option->value != NULL ? " " : "",
+	    option->value != NULL ? option->value : "", option->help);
 }
 
 void

@@ -15,6 +15,7 @@ struct main_option {
 	const char *name;
 	char letter; /* '\0': none */
 	const char *help;
+	const char *value; /* what it takes; NULL: nothing */
 };
 
 /* The list of them ends with words NULL. */

@@ -46,18 +46,12 @@ exit_code(enum rc rc)
 }
 
 int
-fsck_main(int argc, char **argv)
+fsck_show(const struct config *config)
 {
 	struct fsck_report report = {.violations = 0};
 	struct err err = ERR_INIT;
-	struct config config;
-	int code;
 
-	if ((code = settings(argc, argv, &config)) >= 0 ||
-	    (code = no_operands(&config)) >= 0)
-		return (code);
-	log_set_level(LVL_WARN);
-	if (crypt_init(&err) != RC_OK || run(&config, &report, &err) != RC_OK)
+	if (crypt_init(&err) != RC_OK || run(config, &report, &err) != RC_OK)
 		return (complain(exit_code(err.rc),
 		    "fsck could not look at everything: %s", err.text));
 	(void)printf("%" PRId64 " users, %" PRId64 " messages, %" PRId64
@@ -75,4 +69,17 @@ fsck_main(int argc, char **argv)
 	    report.violations, report.violations == 1 ? "" : "s", FSCK_PLACES);
 	(void)fflush(stdout);
 	return (EX_DATAERR);
+}
+
+int
+fsck_main(int argc, char **argv)
+{
+	struct config config;
+	int code;
+
+	if ((code = settings(argc, argv, &config)) >= 0 ||
+	    (code = no_operands(&config)) >= 0)
+		return (code);
+	log_set_level(LVL_WARN);
+	return (fsck_show(&config));
 }

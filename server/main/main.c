@@ -129,15 +129,6 @@ migrate_main(int argc, char **argv)
 	return (EX_OK);
 }
 
-static int
-later_main(int argc, char **argv)
-{
-
-	(void)argc;
-	return (
-	    complain(EX_UNAVAILABLE, "%s is not in this version", argv[-1]));
-}
-
 static void
 write_routes(struct buf *out, const struct http_route *route)
 {
@@ -186,7 +177,7 @@ static const struct {
     {"backup", backup_main},
     {"restore", restore_main},
     {"routes", routes_main},
-    {"copy", later_main},
+    {"copy", copy_main},
 };
 
 int

@@ -116,6 +116,10 @@ enum rc user_command_run(const struct user_command *command, struct db *db,
  */
 int take_flag(int argc, char **argv, const char *flag, bool *ret);
 
+/* The same of a flag with a value, "--flag VALUE" or "--flag=VALUE"; *ret is
+ * untouched if it is not there, "" without a value. */
+int take_value(int argc, char **argv, const char *flag, const char **ret);
+
 /* `twinboxd user …`: the exit code. */
 int users_main(int argc, char **argv);
 
@@ -129,6 +133,15 @@ int restore_main(int argc, char **argv);
 
 /* `twinboxd fsck …`: the exit code. */
 int fsck_main(int argc, char **argv);
+
+/* Looks at ${config}'s database and prints what was found, as fsck does: the
+ * exit code. */
+int fsck_show(const struct config *config);
+
+/* ---- into another database (copy.c) ---- */
+
+/* `twinboxd copy …`: the exit code. */
+int copy_main(int argc, char **argv);
 
 /* ---- the control socket (control.c) ---- */
 

@@ -28,8 +28,8 @@ print_option(const char *words, const struct main_option *option)
 {
 	char letter[2] = {option->letter, '\0'};
 
-	(void)printf("option\t%s\t%s\t%s\t\t%s\n", words, option->name, letter,
-	    option->help);
+	(void)printf("option\t%s\t%s\t%s\t%s\t%s\n", words, option->name,
+	    letter, option->value != NULL ? option->value : "", option->help);
 }
 
 int

@@ -315,6 +315,24 @@ take_flag(int argc, char **argv, const char *flag, bool *ret)
 	return (n);
 }
 
+int
+take_value(int argc, char **argv, const char *flag, const char **ret)
+{
+	size_t len = strlen(flag);
+	int i, n = 0;
+
+	for (i = 0; i < argc; i++) {
+		if (strcmp(argv[i], flag) == 0)
+			*ret = i + 1 < argc ? argv[++i] : "";
+		else if (strncmp(argv[i], flag, len) == 0 &&
+			 argv[i][len] == '=')
+			*ret = argv[i] + len + 1;
+		else
+			argv[n++] = argv[i];
+	}
+	return (n);
+}
+
 /* Fills ${ret} from the operands; false: they are none. */
 static bool
 read_command(const struct config *config, struct user_command *ret)

@@ -11,7 +11,7 @@
 #include "db/db.h"
 
 #define DRAWS_ROWS 3
-#define DRAWS_PARAMS 24
+#define DRAWS_PARAMS 32
 #define DRAWS_COLUMNS 32
 
 /* A statement as PostgreSQL describes it. */

@@ -1,0 +1,350 @@
+-- SPDX-License-Identifier: MIT
+-- A whole database into an empty one, perhaps of the other kind (store/copy.h):
+-- of each table all columns in the order of schema/postgres, which has counters
+-- where this one looks at the last row.
+
+-- Who copies into it is alone: a transaction that writes is.
+-- name: copy_alone
+DELETE FROM meta WHERE key = '' AND value = '';
+
+-- What a migration puts there comes with the copy.
+-- name: copy_clear
+DELETE FROM destinations WHERE destination_id IN (0, 1);
+
+-- How many rows each table has, by its number in store/copy.h; of the totals,
+-- whether there are any.
+-- name: copy_counts
+SELECT 0, count(*) FROM meta
+UNION ALL
+SELECT 1, count(*) FROM nodes
+UNION ALL
+SELECT 2, count(*) FROM users
+UNION ALL
+SELECT 3, count(*) FROM devices
+UNION ALL
+SELECT 4, count(*) FROM inboxes
+UNION ALL
+SELECT 5, count(*) FROM conversations
+UNION ALL
+SELECT 6, count(*) FROM participants
+UNION ALL
+SELECT 7, count(*) FROM messages
+UNION ALL
+SELECT 8, count(*) FROM destinations
+UNION ALL
+SELECT 9, count(*) FROM outbox_lanes
+UNION ALL
+SELECT 10, count(*) FROM outbox
+UNION ALL
+SELECT 11, count(*) FROM inbox
+UNION ALL
+SELECT 12, count(*) FROM processed_messages
+UNION ALL
+SELECT 13, count(*) FROM outbox_attempts
+UNION ALL
+SELECT 14, count(*) FROM dead_letter_queue
+UNION ALL
+SELECT 15, (coalesce(sum(accepted_total), 0) > 0)
+FROM outbox_totals
+UNION ALL
+SELECT 16, count(*) FROM audit_log;
+
+-- The last number given in each table that numbers its rows, by the name that
+-- PostgreSQL has for it.
+-- name: copy_numbers_get
+SELECT 'message_ids', coalesce(max(mid), 0) FROM messages
+UNION ALL
+SELECT 'outbox_ids', coalesce(max(id), 0) FROM outbox
+UNION ALL
+SELECT 'users_user_id_seq',
+    coalesce((SELECT seq FROM sqlite_sequence
+      WHERE name = 'users'), 0)
+UNION ALL
+SELECT 'devices_device_id_seq',
+    coalesce((SELECT seq FROM sqlite_sequence
+      WHERE name = 'devices'), 0)
+UNION ALL
+SELECT 'nodes_node_id_seq',
+    coalesce((SELECT seq FROM sqlite_sequence
+      WHERE name = 'nodes'), 0)
+UNION ALL
+SELECT 'conversations_conversation_id_seq',
+    coalesce((SELECT seq FROM sqlite_sequence
+      WHERE name = 'conversations'), 0)
+UNION ALL
+SELECT 'destinations_destination_id_seq',
+    coalesce((SELECT seq FROM sqlite_sequence
+      WHERE name = 'destinations'), 0)
+UNION ALL
+SELECT 'outbox_lanes_lane_id_seq',
+    coalesce((SELECT seq FROM sqlite_sequence
+      WHERE name = 'outbox_lanes'), 0)
+UNION ALL
+SELECT 'outbox_attempts_attempt_id_seq',
+    coalesce((SELECT seq FROM sqlite_sequence
+      WHERE name = 'outbox_attempts'), 0)
+UNION ALL
+SELECT 'dead_letter_queue_dead_id_seq',
+    coalesce((SELECT seq FROM sqlite_sequence
+      WHERE name = 'dead_letter_queue'), 0)
+UNION ALL
+SELECT 'audit_log_audit_id_seq',
+    coalesce((SELECT seq FROM sqlite_sequence
+      WHERE name = 'audit_log'), 0);
+
+-- Where rows have been deleted a number may be higher than any there is.
+-- name: copy_numbers_put
+UPDATE sqlite_sequence SET seq = max(seq, $2)
+WHERE substr($1, 1, length(name) + 1) = name || '_'
+RETURNING seq;
+
+-- name: copy_meta_get
+SELECT key, value
+FROM meta ORDER BY key;
+
+-- name: copy_meta_put
+INSERT INTO meta (key, value)
+VALUES ($1, $2);
+
+-- name: copy_nodes_get
+SELECT node_id, name, url, started_at, beat_at, left_at
+FROM nodes ORDER BY node_id;
+
+-- name: copy_nodes_put
+INSERT INTO nodes (node_id, name, url, started_at, beat_at, left_at)
+VALUES ($1, $2, $3, $4, $5, $6);
+
+-- name: copy_users_get
+SELECT user_id, name, display_name, password_hash, admin, created_at,
+    disabled_at, destination_id
+FROM users ORDER BY user_id;
+
+-- name: copy_users_put
+INSERT INTO users (user_id, name, display_name, password_hash, admin,
+    created_at, disabled_at, destination_id)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8);
+
+-- name: copy_devices_get
+SELECT device_id, public_id, user_id, name, token_hash, acked_seq, created_at,
+    last_seen_at, revoked_at
+FROM devices ORDER BY device_id;
+
+-- name: copy_devices_put
+INSERT INTO devices (device_id, public_id, user_id, name, token_hash,
+    acked_seq, created_at, last_seen_at, revoked_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9);
+
+-- Its counters are what is found in other tables (counter_get).
+-- name: copy_inboxes_get
+SELECT b.user_id, b.trimmed, b.read_seq,
+    coalesce((SELECT max(i.seq) FROM inbox i WHERE i.user_id = b.user_id),
+        b.trimmed),
+    (SELECT coalesce(max(d.acked_seq), 0) FROM devices d
+     WHERE d.user_id = b.user_id)
+FROM inboxes b ORDER BY b.user_id;
+
+-- name: copy_inboxes_put
+INSERT INTO inboxes (user_id, trimmed, read_seq)
+SELECT $1, $2, $3 WHERE $4 >= $2 AND $5 >= 0;
+
+-- The last number and the end of the chain are the last message's.
+-- name: copy_conversations_get
+SELECT c.conversation_id, c.public_id, c.kind, c.direct_key, c.created_at,
+    coalesce(m.conversation_seq, 0), m.digest
+FROM conversations c LEFT JOIN messages m
+    ON m.conversation_id = c.conversation_id AND m.conversation_seq = (
+        SELECT max(l.conversation_seq) FROM messages l
+        WHERE l.conversation_id = c.conversation_id
+          AND l.conversation_seq > 0)
+ORDER BY c.conversation_id;
+
+-- name: copy_conversations_put
+INSERT INTO conversations (conversation_id, public_id, kind, direct_key,
+    created_at)
+SELECT $1, $2, $3, $4, $5 WHERE ($6 = 0) = ($7 IS NULL);
+
+-- name: copy_participants_get
+SELECT conversation_id, user_id, role, joined_seq, left_seq, delivered_upto,
+    acked_upto, read_upto, shown_upto, acked_at, read_at, shown_at
+FROM participants ORDER BY conversation_id, user_id;
+
+-- name: copy_participants_put
+INSERT INTO participants (conversation_id, user_id, role, joined_seq, left_seq,
+    delivered_upto, acked_upto, read_upto, shown_upto, acked_at, read_at,
+    shown_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12);
+
+-- name: copy_messages_get
+SELECT mid, message_id, event_id, conversation_id, conversation_seq, sender_id,
+    body, content_type, metadata, correlation_id, reply_to, priority,
+    event_time, created_at, fingerprint, salt, digest, deleted_at
+FROM messages ORDER BY mid;
+
+-- name: copy_messages_put
+INSERT INTO messages (mid, message_id, event_id, conversation_id,
+    conversation_seq, sender_id, body, content_type, metadata, correlation_id,
+    reply_to, priority, event_time, created_at, fingerprint, salt, digest,
+    deleted_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
+    $17, $18);
+
+-- name: copy_destinations_get
+SELECT destination_id, name, breaker, failures, successes, interval_ms,
+    next_probe_at, failing_since, last_success_at, last_failure_at, last_error,
+    paused_at, paused_by, pause_reason, per_second, created_at, updated_at
+FROM destinations ORDER BY destination_id;
+
+-- name: copy_destinations_put
+INSERT INTO destinations (destination_id, name, breaker, failures, successes,
+    interval_ms, next_probe_at, failing_since, last_success_at,
+    last_failure_at, last_error, paused_at, paused_by, pause_reason,
+    per_second, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
+    $17);
+
+-- The tail of a local lane is the last place given: what has left it is
+-- below its cursor, what waits and what ended badly is in two small indexes.
+-- name: copy_outbox_lanes_get
+SELECT l.lane_id, l.conversation_id, l.dest_kind, l.dest_id, l.class,
+    l.priority, l.next_seq, l.last_published_seq, l.due_at, l.lease_owner,
+    l.lease_token, l.lease_until, l.updated_at, l.destination_id, l.state,
+    CASE WHEN l.state = 'local' THEN max(l.next_seq - 1,
+      coalesce((SELECT max(o.lane_seq) FROM outbox o
+        WHERE o.lane_id = l.lane_id AND o.lane_seq IS NOT NULL
+          AND o.state = 'pending' AND o.dest_kind = 'user'), 0),
+      coalesce((SELECT max(o.lane_seq) FROM outbox o
+        WHERE o.dest_id = l.dest_id AND o.conversation_id = l.conversation_id
+          AND (o.state = 'failed' OR o.state = 'expired'
+            OR o.state = 'canceled')
+          AND o.lane_id = l.lane_id), 0))
+    ELSE l.tail_seq END,
+    l.replay_seq
+FROM outbox_lanes l ORDER BY l.lane_id;
+
+-- name: copy_outbox_lanes_put
+INSERT INTO outbox_lanes (lane_id, conversation_id, dest_kind, dest_id, class,
+    priority, next_seq, last_published_seq, due_at, lease_owner, lease_token,
+    lease_until, updated_at, destination_id, state, tail_seq, replay_seq)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
+    CASE WHEN $15 = 'local' THEN 0 ELSE $16 END, $17);
+
+-- name: copy_outbox_get
+SELECT id, event_id, kind, mid, conversation_id, conversation_seq, sender_id,
+    lane_id, lane_seq, dest_kind, dest_id, priority, state, attempts,
+    retry_count, rescue_count, next_retry_at, deliver_at, expires_at,
+    event_time, created_at, last_attempt_at, last_status_at, sent_at, acked_at,
+    last_error, ack_deadline, reason, requeues
+FROM outbox ORDER BY id;
+
+-- name: copy_outbox_put
+INSERT INTO outbox (id, event_id, kind, mid, conversation_id, conversation_seq,
+    sender_id, lane_id, lane_seq, dest_kind, dest_id, priority, state,
+    attempts, retry_count, rescue_count, next_retry_at, deliver_at, expires_at,
+    event_time, created_at, last_attempt_at, last_status_at, sent_at, acked_at,
+    last_error, ack_deadline, reason, requeues)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
+    $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29);
+
+-- name: copy_inbox_get
+SELECT user_id, seq, kind, own, event_id, origin, mid, conversation_id,
+    conversation_seq, actor_id, outbox_id, event_time, delivered_at, attempt
+FROM inbox ORDER BY user_id, seq;
+
+-- name: copy_inbox_put
+INSERT INTO inbox (user_id, seq, kind, own, event_id, origin, mid,
+    conversation_id, conversation_seq, actor_id, outbox_id, event_time,
+    delivered_at, attempt)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14);
+
+-- name: copy_processed_messages_get
+SELECT origin, event_id, processed_at
+FROM processed_messages ORDER BY event_id, origin;
+
+-- name: copy_processed_messages_put
+INSERT INTO processed_messages (origin, event_id, processed_at)
+VALUES ($1, $2, $3);
+
+-- name: copy_outbox_attempts_get
+SELECT attempt_id, outbox_id, attempt, destination_id, owner, started_at,
+    finished_at, outcome, status, error
+FROM outbox_attempts ORDER BY attempt_id;
+
+-- name: copy_outbox_attempts_put
+INSERT INTO outbox_attempts (attempt_id, outbox_id, attempt, destination_id,
+    owner, started_at, finished_at, outcome, status, error)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
+
+-- name: copy_dead_letter_queue_get
+SELECT dead_id, outbox_id, mid, sender_id, dest_id, destination_id, state,
+    reason, last_error, attempts, retry_count, event_time, created_at, dead_at,
+    resolution, resolved_at, resolved_by
+FROM dead_letter_queue ORDER BY dead_id;
+
+-- name: copy_dead_letter_queue_put
+INSERT INTO dead_letter_queue (dead_id, outbox_id, mid, sender_id, dest_id,
+    destination_id, state, reason, last_error, attempts, retry_count,
+    event_time, created_at, dead_at, resolution, resolved_at, resolved_by)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
+    $17);
+
+-- name: copy_outbox_totals_get
+SELECT 0, pending, sending, sent, failed, expired, canceled, scheduled,
+    accepted_total, sent_total, acked_total, retries_total, failed_total,
+    expired_total, canceled_total, requeued_total, rescues_total, fenced_total
+FROM outbox_totals WHERE one = 1;
+
+-- The only row is there from the beginning.
+-- name: copy_outbox_totals_put
+INSERT INTO outbox_totals (one, pending, sending, sent, failed, expired,
+    canceled, scheduled, accepted_total, sent_total, acked_total,
+    retries_total, failed_total, expired_total, canceled_total, requeued_total,
+    rescues_total, fenced_total)
+VALUES ($1 + 1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
+    $16, $17, $18)
+ON CONFLICT (one) DO UPDATE SET
+    pending = excluded.pending, sending = excluded.sending,
+    sent = excluded.sent, failed = excluded.failed, expired = excluded.expired,
+    canceled = excluded.canceled, scheduled = excluded.scheduled,
+    accepted_total = excluded.accepted_total, sent_total = excluded.sent_total,
+    acked_total = excluded.acked_total, retries_total = excluded.retries_total,
+    failed_total = excluded.failed_total,
+    expired_total = excluded.expired_total,
+    canceled_total = excluded.canceled_total,
+    requeued_total = excluded.requeued_total,
+    rescues_total = excluded.rescues_total,
+    fenced_total = excluded.fenced_total;
+
+-- name: copy_audit_log_get
+SELECT audit_id, at, actor, action, object, detail
+FROM audit_log ORDER BY audit_id;
+
+-- name: copy_audit_log_put
+INSERT INTO audit_log (audit_id, at, actor, action, object, detail)
+VALUES ($1, $2, $3, $4, $5, $6);
+
+-- As after a restart (domain/rescue.c with `all`), in this order: whoever held
+-- a lease is not here, and nobody is charged.
+-- name: copy_rescue_attempts
+UPDATE outbox_attempts SET finished_at = $1, outcome = 'restart'
+WHERE outcome IS NULL
+  AND outbox_id IN (SELECT o.id FROM outbox o WHERE o.state = 'sending');
+
+-- name: copy_rescue_totals
+UPDATE outbox_totals SET
+    pending = pending + (SELECT count(*) FROM outbox o
+        WHERE o.state = 'sending' AND o.kind = 1),
+    sending = sending - (SELECT count(*) FROM outbox o
+        WHERE o.state = 'sending' AND o.kind = 1)
+WHERE one = 1;
+
+-- name: copy_rescue_rows
+UPDATE outbox SET state = 'pending', last_status_at = $1
+WHERE state = 'sending';
+
+-- name: copy_rescue_lanes
+UPDATE outbox_lanes SET state = 'ready', lease_token = lease_token + 1,
+    lease_until = NULL, lease_owner = NULL, due_at = 0, updated_at = $1,
+    priority = coalesce((SELECT max(o.priority) FROM outbox o
+        WHERE o.lane_id = outbox_lanes.lane_id AND o.dest_kind = 'server'
+          AND o.state = 'pending' AND o.lane_seq IS NOT NULL), priority)
+WHERE state = 'leased';

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `twinboxd copy`: a whole database into an empty one, from SQLite to
+ * PostgreSQL, back, or between two of a kind.
+ *
+ * Promises: the source is read in one snapshot on a connection that cannot
+ * write, and nobody serves it meanwhile.  The target gets all in one
+ * transaction, after the rows of every table have been counted on both sides:
+ * a copy that is interrupted leaves an empty database, which can be copied into
+ * again, and never half of one.  Then fsck proves it.
+ *
+ * The epoch is copied like all else: every id and every number is the same, so
+ * that clients' cursors stay good.
+ */
+#include <inttypes.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <string.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "base/fault.h"
+#include "base/log.h"
+#include "main/main_internal.h"
+#include "store/before.h"
+#include "store/copy.h"
+#include "store/node.h"
+
+/* A node that has beaten within this time serves, whatever the difference of
+ * the clocks; one that was killed has to be waited for. */
+#define NODE_QUIET_MS 30000
+#define SQLITE "sqlite:"
+
+struct side {
+	const char *word; /* "source" */
+	const char *flag; /* "--from" */
+	struct config config;
+	struct data data;
+	struct db *db;
+	int64_t counts[STORE_COPY_TABLES];
+};
+
+/* ---- opening ---- */
+
+/* Makes ${side} that of the database at ${url} (NULL: the settings' own).  The
+ * lock of an SQLite database is in the data directory that the settings name
+ * with it, else where the file is. */
+static enum rc
+side_init(struct side *side, const struct config *config, const char *url,
+    struct err *err)
+{
+	char path[CONFIG_TEXT_SIZE];
+	char *folder;
+	enum rc rc;
+
+	side->config = *config;
+	side->data = (struct data)DATA_INIT;
+	side->db = NULL;
+	if (url == NULL || strcmp(url, config->db) == 0)
+		return (RC_OK);
+	rc = config_check_url(side->flag, url, err);
+	if (rc == RC_OK && strlen(url) >= sizeof(side->config.db))
+		rc = err_set(
+		    err, RC_INVALID, "%s: the url is too long", side->flag);
+	if (rc != RC_OK)
+		return (rc);
+	memcpy(side->config.db, url, strlen(url) + 1);
+	if (db_url_shared(url))
+		return (RC_OK);
+	memcpy(path, url + strlen(SQLITE), strlen(url + strlen(SQLITE)) + 1);
+	folder = dirname(path);
+	memcpy(side->config.data, folder, strlen(folder) + 1);
+	return (RC_OK);
+}
+
+/* Nobody else serves an SQLite database from here on. */
+static enum rc
+side_lock(struct side *side, struct err *err)
+{
+	enum rc rc;
+
+	if (db_url_shared(side->config.db))
+		return (RC_OK);
+	rc = data_open(&side->config, &side->data, err);
+	return (rc == RC_BUSY ? err_set(err, RC_BUSY,
+				    "the %s is being served (%s/lock is held): "
+				    "stop that twinboxd first",
+				    side->word, side->config.data)
+			      : rc);
+}
+
+static void
+side_close(struct side *side)
+{
+
+	db_close(side->db);
+	data_close(&side->data);
+}
+
+struct beats {
+	int64_t now_ms;
+	struct store_node node; /* one that serves; "": none */
+};
+
+static void
+look_at_node(void *arg, const struct store_node *node)
+{
+	struct beats *b = arg;
+
+	if (node->beat_at > b->now_ms - NODE_QUIET_MS)
+		b->node = *node;
+}
+
+static enum rc
+refuse_served(struct side *side, struct err *err)
+{
+	struct beats b = {.now_ms = clk_wall_ms(clk_system())};
+	enum rc rc;
+
+	rc = store_nodes_here(side->db, look_at_node, &b, err);
+	if (rc == RC_OK && b.node.name[0] != '\0')
+		rc = err_set(err, RC_BUSY,
+		    "the %s is being served by node %s: stop all nodes first, "
+		    "and wait %d s for one that was killed",
+		    side->word, b.node.name, NODE_QUIET_MS / 1000);
+	return (rc);
+}
+
+/* Its snapshot is taken here. */
+static enum rc
+open_source(struct side *side, struct err *err)
+{
+	const char *path = side->config.db + strlen(SQLITE);
+	enum rc rc;
+
+	/* Before a directory would be made for it. */
+	if (!db_url_shared(side->config.db) && access(path, F_OK) != 0)
+		return (err_set(
+		    err, RC_NOT_FOUND, "there is no database %s", path));
+	if ((rc = side_lock(side, err)) != RC_OK ||
+	    (rc = data_look(&side->config, DB_READER, &side->db, err)) !=
+		RC_OK ||
+	    (rc = refuse_served(side, err)) != RC_OK ||
+	    (rc = db_take_time(side->db, err)) != RC_OK ||
+	    (rc = db_begin(side->db, err)) != RC_OK)
+		return (rc);
+	return (store_copy_counts(side->db, side->counts, err));
+}
+
+/* A database that has ever held something is none to copy into. */
+static enum rc
+refuse_content(const struct side *side, struct err *err)
+{
+	enum store_copy_table i;
+
+	for (i = 0; i < STORE_COPY_TABLES; i++)
+		if (side->counts[i] > store_copy_born_with(i))
+			return (err_set(err, RC_EXISTS,
+			    "the target is not empty (%s: %" PRId64
+			    "): copy into a new database",
+			    store_copy_name(i), side->counts[i]));
+	return (RC_OK);
+}
+
+/* Its transaction has begun, and nobody else begins to serve it. */
+static enum rc
+open_target(struct side *side, struct err *err)
+{
+	struct store_before before;
+	enum rc rc;
+
+	if ((rc = side_lock(side, err)) != RC_OK)
+		return (rc);
+	if (db_url_shared(side->config.db))
+		data_name(&side->config, &side->data);
+	if ((rc = data_connect(&side->data, &side->db, err)) != RC_OK ||
+	    (rc = store_before_get(side->db, &before, err)) != RC_OK)
+		return (rc);
+	/* It is not brought up to date for nothing, nor counted. */
+	if (before.content || before.epoch[0] != '\0')
+		return (err_set(err, RC_EXISTS,
+		    "the target is not empty: copy into a new database"));
+	if ((rc = data_migrate(&side->data, side->db, err)) != RC_OK ||
+	    (rc = db_take_time(side->db, err)) != RC_OK ||
+	    (rc = db_begin(side->db, err)) != RC_OK ||
+	    (rc = store_copy_alone(side->db, err)) != RC_OK ||
+	    (rc = store_copy_counts(side->db, side->counts, err)) != RC_OK)
+		return (rc);
+	return (refuse_content(side, err));
+}
+
+/* ---- copying ---- */
+
+/* Prints how many rows each table has on both sides; how many differ. */
+static int
+show_counts(const struct side *from, const struct side *to)
+{
+	enum store_copy_table i;
+	int differ = 0;
+	bool same;
+
+	(void)printf("%-20s %12s %12s\n", "table", "source", "target");
+	for (i = 0; i < STORE_COPY_TABLES; i++) {
+		same = from->counts[i] == to->counts[i];
+		(void)printf("%-20s %12" PRId64 " %12" PRId64 "%s\n",
+		    store_copy_name(i), from->counts[i], to->counts[i],
+		    same ? "" : "  differ");
+		differ += same ? 0 : 1;
+	}
+	return (differ);
+}
+
+static enum rc
+commit(struct side *to, struct err *err)
+{
+	enum rc rc;
+
+	FAULT("copy.commit.before");
+	rc = db_commit(to->db, err);
+	if (rc == RC_UNCERTAIN)
+		return (err_set(err, rc,
+		    "the target may have the copy or not (the connection was "
+		    "lost in the commit): copy once more, it is refused if it "
+		    "has"));
+	/* Of a file: out of the log. */
+	if (rc == RC_OK)
+		rc = db_checkpoint(to->db, true, NULL, err);
+	return (rc);
+}
+
+static enum rc
+copy(struct side *from, struct side *to, struct err *err)
+{
+	int differ;
+	enum rc rc;
+
+	if ((rc = open_source(from, err)) != RC_OK ||
+	    (rc = open_target(to, err)) != RC_OK ||
+	    (rc = store_copy_rows(from->db, to->db, err)) != RC_OK ||
+	    (rc = store_copy_rescue(to->db, clk_wall_ms(clk_system()), err)) !=
+		RC_OK ||
+	    (rc = store_copy_counts(to->db, to->counts, err)) != RC_OK)
+		return (rc);
+	differ = show_counts(from, to);
+	if (differ > 0)
+		return (err_set(err, RC_INVALID,
+		    "%d table%s would not have the rows of the source: nothing "
+		    "was kept",
+		    differ, differ == 1 ? "" : "s"));
+	return (commit(to, err));
+}
+
+int
+copy_main(int argc, char **argv)
+{
+	const char *from_url = NULL, *to_url = NULL;
+	struct side from = {.word = "source", .flag = "--from"};
+	struct side to = {.word = "target", .flag = "--to"};
+	struct err err = ERR_INIT;
+	struct config config;
+	int code;
+	enum rc rc;
+
+	argc = take_value(argc, argv, "--from", &from_url);
+	argc = take_value(argc, argv, "--to", &to_url);
+	if ((code = settings(argc, argv, &config)) >= 0 ||
+	    (code = no_operands(&config)) >= 0)
+		return (code);
+	if (to_url == NULL)
+		return (complain(EX_USAGE,
+		    "usage: twinboxd copy [--from URL] --to URL "
+		    "[SETTING...]"));
+	log_set_level(LVL_WARN);
+	if (side_init(&from, &config, from_url, &err) != RC_OK ||
+	    side_init(&to, &config, to_url, &err) != RC_OK)
+		return (complain(EX_USAGE, "%s", err.text));
+	if (!db_url_shared(from.config.db) && !db_url_shared(to.config.db))
+		return (complain(
+		    EX_USAGE, "from file to file is what backup is for"));
+	rc = copy(&from, &to, &err);
+	side_close(&from);
+	side_close(&to);
+	if (rc != RC_OK)
+		return (
+		    complain(rc == RC_NOT_FOUND ? EX_NOINPUT : rc_exit_code(rc),
+			"%s", err.text));
+	(void)printf("copied; fsck of the target: ");
+	(void)fflush(stdout);
+	return (fsck_show(&to.config));
+}
