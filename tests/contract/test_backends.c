@@ -87,7 +87,7 @@ test_same_shape(void **state)
 /* ---- types ---- */
 
 /* Run for many rows at once: store/rows.h, what store/purge.c deletes, what
- * store/node.c asks and all of store/hold.c. */
+ * store/node.c asks, what store/copy.c puts and all of store/hold.c. */
 #define ANY_NUMBER 100
 static const struct {
 	int stmt, params;
@@ -100,6 +100,16 @@ static const struct {
     {SQL_PURGE_PROCESSED, 3}, {SQL_PURGE_DEAD, 2}, {SQL_PURGE_AUDIT, 2},
     {SQL_INBOX_HEADS, 1}, {SQL_DEVICES_GONE, 1}, {SQL_OUTBOX_CLAIM, 3}};
 
+/* Rows of a table that is copied; the last numbers are no table. */
+static bool
+is_copied_row(int stmt)
+{
+	const char *name = name_of(stmt);
+
+	return (begins(name, "copy_") && stmt != SQL_COPY_NUMBERS_PUT &&
+		strcmp(name + strlen(name) - 4, "_put") == 0);
+}
+
 /* How many parameters set ${stmt} has; 0: it is none. */
 static int
 set_params(int stmt)
@@ -109,7 +119,9 @@ set_params(int stmt)
 	for (i = 0; i < sizeof(sets) / sizeof(sets[0]); i++)
 		if (sets[i].stmt == stmt)
 			return (sets[i].params);
-	return (begins(name_of(stmt), "hold_") ? ANY_NUMBER : 0);
+	return (begins(name_of(stmt), "hold_") || is_copied_row(stmt)
+		    ? ANY_NUMBER
+		    : 0);
 }
 
 /* int8, int4, int2, bool, text, varchar, bytea, uuid. */
@@ -245,8 +257,8 @@ may_walk(const char *name, const char *node)
 	    "outbox_lanes_put_off", NULL};
 	size_t i;
 
-	if (begins(name, "check_") || is_named(name, one) ||
-	    is_named(name, start))
+	if (begins(name, "check_") || begins(name, "copy_") ||
+	    is_named(name, one) || is_named(name, start))
 		return (true);
 	/* There are few of them. */
 	if (strcmp(name, "nodes_here") == 0)

@@ -51,8 +51,8 @@ static bool
 may_scan(const char *name, const char *line)
 {
 
-	/* fsck looks at everything. */
-	if (strncmp(name, "check_", 6) == 0)
+	/* fsck looks at everything, and so does who copies all of it. */
+	if (strncmp(name, "check_", 6) == 0 || strncmp(name, "copy_", 5) == 0)
 		return (true);
 	if (strncmp(name, "desk_", 5) == 0)
 		return (desk_may_scan(name, line));
