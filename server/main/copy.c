@@ -207,6 +207,7 @@ show_counts(const struct side *from, const struct side *to)
 		    same ? "" : "  differ");
 		differ += same ? 0 : 1;
 	}
+	(void)fflush(stdout);
 	return (differ);
 }
 
