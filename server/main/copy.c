@@ -211,6 +211,25 @@ show_counts(const struct side *from, const struct side *to)
 	return (differ);
 }
 
+/* A server of the source that holds another lock than ours has shown itself,
+ * if anything came or went since the snapshot. */
+static enum rc
+refuse_changed(struct side *from, struct err *err)
+{
+	int64_t now[STORE_COPY_TABLES];
+	enum rc rc;
+
+	db_rollback(from->db);
+	if ((rc = db_begin(from->db, err)) != RC_OK ||
+	    (rc = store_copy_counts(from->db, now, err)) != RC_OK)
+		return (rc);
+	if (memcmp(now, from->counts, sizeof(now)) != 0)
+		return (err_set(err, RC_CONFLICT,
+		    "the source has changed while it was copied: stop whoever "
+		    "serves it first"));
+	return (RC_OK);
+}
+
 static enum rc
 commit(struct side *to, struct err *err)
 {
@@ -248,7 +267,8 @@ copy(struct side *from, struct side *to, struct err *err)
 		    "%d table%s would not have the rows of the source: nothing "
 		    "was kept",
 		    differ, differ == 1 ? "" : "s"));
-	return (commit(to, err));
+	rc = refuse_changed(from, err);
+	return (rc == RC_OK ? commit(to, err) : rc);
 }
 
 int
@@ -285,7 +305,7 @@ copy_main(int argc, char **argv)
 		return (
 		    complain(rc == RC_NOT_FOUND ? EX_NOINPUT : rc_exit_code(rc),
 			"%s", err.text));
-	(void)printf("copied; fsck of the target: ");
+	(void)printf("copied; fsck of the target:\n");
 	(void)fflush(stdout);
 	return (fsck_show(&to.config));
 }

@@ -33,7 +33,7 @@ dashed() {
 	    tr ' ' '\n' | grep . | LC_ALL=C sort -u
 }
 
-offer 'serve check-config sample-config migrate fsck backup restore user' twinboxd ''
+offer 'serve check-config sample-config migrate fsck backup restore copy user' twinboxd ''
 offer user twinboxd us
 offer user twinboxd --data /srv/chat us
 offer user twinboxd --data = /srv/chat us
@@ -46,6 +46,7 @@ offer warn twinboxd --log-level = w
 offer '' twinboxd serve --adm
 offer '--admin' twinboxd user add --adm
 offer '--password-stdin' twinboxd user passwd ann --pass
+offer '--from' twinboxd copy --fr
 offer '' twinboxd --listen ''
 offer 'low normal high' twinbox send --priority ''
 offer 'delivered read' twinbox send --wait ''
@@ -90,9 +91,10 @@ while read -r command; do
 done < <(client_commands)
 agree "$TWINBOX_BUILD/twinbox" --help -- twinbox
 server_help() { "$TWINBOX_BUILD/twinboxd" --help | grep -vE "$1"; }
-agree server_help '^  --(admin|password-stdin|replace)' -- twinboxd
-agree server_help '^  --(version|replace)' -- twinboxd user add
-agree server_help '^  --(version|admin|replace)' -- twinboxd user passwd
+agree server_help '^  --(admin|password-stdin|replace|from|to)\b' -- twinboxd
+agree server_help '^  --(version|replace|from|to)\b' -- twinboxd user add
+agree server_help '^  --(version|admin|replace|from|to)\b' -- twinboxd user passwd
+agree server_help '^  --(version|admin|password-stdin|replace)\b' -- twinboxd copy
 [ "$wrong" -eq 0 ] && [ "$all" -gt 150 ]
 check $? "bash: the $all flags of all commands are those of --help"
 

@@ -269,7 +269,7 @@ describe('a server that has seen a good deal', { skip: skipFaults }, () => {
 		assert.ok(shown.messages[1] > ROWS);
 		assert.ok(shown.outbox_attempts[1] > 2);
 		assert.equal(shown.dead_letter_queue[1], 1);
-		assert.match(copied.out, /^copied; fsck .*: \d+ kinds of violation looked for, none found$/m);
+		assert.match(copied.out, /^copied; fsck of the target:\n.*: \d+ kinds of violation looked for, none found$/m);
 	});
 
 	it('serves the same on PostgreSQL, with the tokens of before', async (t) => {
@@ -384,6 +384,40 @@ describe('refused', () => {
 			/the source is being served by node \S+: stop all nodes first/);
 		await node.stop();
 		pasting(await copy(db.url, urlOf(path.join(tempDir(), 'new'))));
+	});
+
+	it('a source that changes, whose server has its lock elsewhere', async (t) => {
+		const elsewhere = path.join(tempDir(), 'else');
+		const db = await freshDatabase();
+
+		fs.mkdirSync(elsewhere);
+		const server = await new Server({ args: ['--db', urlOf(elsewhere)] }).start();
+		t.after(() => server.running && server.stop());
+		const [ann, bob] = await users(server, 'ann', 'bob');
+
+		/* The copy is held in its first table until something has come. */
+		pasting(await twinboxd(['migrate', '--data', path.join(tempDir(), 'x'), '--db', db.url]));
+		await cluster.sql('CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS ' +
+			"'BEGIN PERFORM set_config(''lock_timeout'', ''0'', true); " +
+			"PERFORM pg_advisory_xact_lock(77); RETURN NEW; END'; " +
+			'CREATE TRIGGER hold BEFORE INSERT ON meta FOR EACH ROW EXECUTE FUNCTION hold()',
+		{ database: db.name });
+		const holder = run(cluster.program('psql'), ['-XqAt', '-d', db.url,
+			'-c', 'SELECT pg_advisory_lock(77)', '-c', 'SELECT pg_sleep(3600)']);
+		t.after(() => holder.kill('SIGKILL'));
+		const locks = async (granted) => await cluster.sql('SELECT count(*) FROM pg_locks WHERE ' +
+			`locktype = 'advisory' AND objid = 77 AND ${granted}`) === '1';
+		await eventually(() => locks('granted'), 'the lock is held');
+		const copying = copy(urlOf(elsewhere), db.url);
+		await eventually(() => locks('NOT granted'), 'the copy is held');
+		const { id } = await ann.send(bob.name, 'meanwhile');
+		await bob.received(id);
+		await cluster.sql("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE " +
+			"locktype = 'advisory' AND objid = 77 AND granted");
+		const changed = await copying;
+		assert.equal(changed.code, 75, changed.text);
+		assert.match(changed.text, /the source has changed while it was copied/);
+		assert.ok(await isEmpty(db));
 	});
 
 	it('a target with content, or that was ever served', async () => {
