@@ -5,63 +5,29 @@
  * Relies on: the db connection being the only one that commits; the hooks
  * (domain) writing back what they keep in memory in `flush`.
  *
- * No artificial delay: while one batch is synced the next one is applied, and
- * what comes meanwhile gathers.  A server's commit is waited for; those whom it
- * answers ask again at once, but a moment after the next batch was taken, so
- * that two halves of the clients would take turns, each batch half as large as
- * it could be: there the writer waits for them, as long as they do come.
+ * While one batch is synced the next one is applied, and what comes meanwhile
+ * gathers.
  */
 #include <assert.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thr.h"
 #include "store/commits.h"
+#include "store/intake.h"
 #include "store/writer.h"
 
-#define BATCH_UNITS 512
-#define BATCH_BYTES (4 << 20)
-/* Upkeep gets at most a tenth of a batch. */
-#define BATCH_UPKEEP (BATCH_UNITS / 10)
 /* How often a batch is run again that met another one's locks. */
 #define AGAIN_MOST 5
-/* How long who was answered is waited for: a part of what a batch takes, at
- * most so long.  When nobody came, that many batches go without, doubled each
- * time up to the last. */
-#define RETURN_PART 4
-#define RETURN_US 1000
-#define RETURN_SKIP 63
-
-struct queue {
-	struct mbox_node *head, **tail;
-	size_t count;
-};
-
 struct writer {
 	struct db *db;
 	const struct clk *clk;
 	const struct writer_hooks *hooks;
-	size_t queue_limit;
 	int64_t checkpoint_bytes;
-
-	/* The mailbox: one lock for three bounded queues. */
-	pthread_mutex_t lock;
-	pthread_cond_t wake;
-	struct queue queues[UNIT_QUEUES];
-	bool stopping;
-	bool truncate; /* the log is to be cut; lock */
-	atomic_size_t waiting;
-	size_t wanted; /* wake the writer when so many wait; lock */
-
-	/* Whom the last batch has answered, and how long it took. */
-	size_t answered;
-	int64_t batch_us;
-	int skip, skipped; /* batches that wait for nobody */
+	struct intake intake;
 
 	struct thr *thread;
 	struct commits_hooks commits_hooks;
@@ -76,159 +42,6 @@ struct writer {
 	atomic_int_fast64_t log_bytes;
 	int64_t checkpoint_at; /* log size at which to checkpoint next */
 };
-
-static struct unit *
-unit_of(struct mbox_node *node)
-{
-
-	return ((struct unit *)(void *)node);
-}
-
-/* ---- the mailbox ---- */
-
-static void
-queue_init(struct queue *q)
-{
-
-	q->head = NULL;
-	q->tail = &q->head;
-	q->count = 0;
-}
-
-/* Lock held. */
-static void
-put(struct writer *w, struct unit *unit)
-{
-	struct queue *q = &w->queues[unit->kind->queue];
-
-	unit->node.next = NULL;
-	*q->tail = &unit->node;
-	q->tail = &unit->node.next;
-	q->count++;
-	atomic_fetch_add_explicit(&w->waiting, 1, memory_order_relaxed);
-}
-
-enum rc
-writer_submit(struct writer *w, struct unit *unit)
-{
-	struct queue *q;
-	size_t waiting;
-	enum rc rc;
-
-	rc = RC_OK;
-	unit->rc = RC_OK;
-	(void)pthread_mutex_lock(&w->lock);
-	q = &w->queues[unit->kind->queue];
-	if (w->stopping) {
-		rc = RC_CLOSED;
-	} else if (q->count >= w->queue_limit) {
-		rc = RC_BUSY;
-	} else {
-		put(w, unit);
-		waiting =
-		    atomic_load_explicit(&w->waiting, memory_order_relaxed);
-		if (waiting == 1 || waiting == w->wanted)
-			(void)pthread_cond_signal(&w->wake);
-	}
-	(void)pthread_mutex_unlock(&w->lock);
-	return (rc);
-}
-
-/* Moves units from ${q} into the batch, at most ${most}.  Lock held. */
-static void
-take_from(struct writer *w, struct queue *q, size_t most, size_t *bytes)
-{
-	struct unit *unit;
-
-	while (q->head != NULL && most > 0 && w->nbatch < BATCH_UNITS &&
-	       *bytes < BATCH_BYTES) {
-		unit = unit_of(q->head);
-		q->head = unit->node.next;
-		if (q->head == NULL)
-			q->tail = &q->head;
-		q->count--;
-		atomic_fetch_sub_explicit(&w->waiting, 1, memory_order_relaxed);
-		w->batch[w->nbatch++] = unit;
-		*bytes += unit->bytes;
-		most--;
-	}
-}
-
-static size_t
-waiting_now(const struct writer *w)
-{
-
-	return (atomic_load_explicit(&w->waiting, memory_order_relaxed));
-}
-
-/* When a wait for who was answered is given up. */
-static struct timespec
-return_until(const struct writer *w)
-{
-	struct timespec t;
-	int64_t us = w->batch_us / RETURN_PART;
-
-	if (us > RETURN_US)
-		us = RETURN_US;
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_nsec += (long)us * 1000;
-	if (t.tv_nsec >= 1000000000L) {
-		t.tv_sec++;
-		t.tv_nsec -= 1000000000L;
-	}
-	return (t);
-}
-
-/* Some wait; those who were answered a moment ago may be about to join them.
- * Lock held. */
-static void
-await_return(struct writer *w)
-{
-	const size_t begun = waiting_now(w), answered = w->answered;
-	struct timespec until;
-
-	w->answered = 0;
-	if (answered == 0 || begun == 0 || w->stopping)
-		return;
-	if (w->skipped < w->skip) {
-		w->skipped++;
-		return;
-	}
-	until = return_until(w);
-	w->wanted = begun + answered;
-	while (!w->stopping && waiting_now(w) < w->wanted &&
-	       pthread_cond_timedwait(&w->wake, &w->lock, &until) == 0)
-		continue;
-	w->wanted = 0;
-	w->skipped = 0;
-	if ((waiting_now(w) - begun) * 2 >= answered)
-		w->skip = 0;
-	else if (w->skip < RETURN_SKIP)
-		w->skip = w->skip * 2 + 1;
-}
-
-/* Fills the batch; waits for work if ${wait}.  False: stopped and empty. */
-static bool
-take_batch(struct writer *w, bool wait)
-{
-	size_t bytes;
-	bool more;
-
-	w->nbatch = 0;
-	bytes = 0;
-	(void)pthread_mutex_lock(&w->lock);
-	if (wait)
-		await_return(w);
-	while (wait && !w->stopping && !w->truncate && waiting_now(w) == 0)
-		(void)pthread_cond_wait(&w->wake, &w->lock);
-	take_from(w, &w->queues[UNIT_DELIVERY], BATCH_UNITS / 2, &bytes);
-	take_from(w, &w->queues[UNIT_UPKEEP], BATCH_UPKEEP, &bytes);
-	take_from(w, &w->queues[UNIT_CLIENT], BATCH_UNITS, &bytes);
-	take_from(w, &w->queues[UNIT_DELIVERY], BATCH_UNITS, &bytes);
-	more = w->nbatch > 0 || !w->stopping;
-	(void)pthread_mutex_unlock(&w->lock);
-	return (more);
-}
 
 /* ---- one transaction ---- */
 
@@ -271,28 +84,6 @@ apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
 	return (RC_OK);
 }
 
-/* Lists the units that are finished, and puts the others back. */
-static void
-link_finished(struct writer *w, struct unit **units, size_t n, struct commit *c)
-{
-	struct mbox_node *first = NULL, **tail = &first;
-	size_t i;
-
-	(void)pthread_mutex_lock(&w->lock);
-	for (i = 0; i < n; i++) {
-		if (units[i]->again) {
-			put(w, units[i]);
-			continue;
-		}
-		*tail = &units[i]->node;
-		tail = &units[i]->node.next;
-		c->n++;
-	}
-	(void)pthread_mutex_unlock(&w->lock);
-	*tail = NULL;
-	c->units = first != NULL ? unit_of(first) : NULL;
-}
-
 /* Commits early, and hands the units to the thread that syncs and answers. */
 static enum rc
 commit(struct writer *w, struct tx *tx, struct unit **units, size_t n,
@@ -307,7 +98,7 @@ commit(struct writer *w, struct tx *tx, struct unit **units, size_t n,
 	FAULT("writer.commit.after");
 	if (rc == RC_OK) {
 		atomic_fetch_add(&w->batches, 1);
-		link_finished(w, units, n, &c);
+		intake_put_again(&w->intake, units, n, &c.units, &c.n);
 		atomic_fetch_add(&w->units, c.n);
 		c.told = w->hooks->committed(w->hooks->arg, tx);
 	} else {
@@ -523,9 +314,9 @@ run_once(struct writer *w)
 {
 	int64_t began_us = clk_mono_us(w->clk);
 
-	w->answered = clients(w);
+	w->intake.answered = clients(w);
 	run_batch(w);
-	w->batch_us = clk_mono_us(w->clk) - began_us;
+	w->intake.batch_us = clk_mono_us(w->clk) - began_us;
 	maybe_checkpoint(w);
 	return (w->nbatch);
 }
@@ -535,14 +326,10 @@ static void
 idle(struct writer *w)
 {
 	struct err err = ERR_INIT;
-	bool wanted;
 	enum rc rc;
 
-	(void)pthread_mutex_lock(&w->lock);
-	wanted = w->truncate;
-	w->truncate = false;
-	(void)pthread_mutex_unlock(&w->lock);
-	if (!wanted || w->failed || !commits_settled(w->commits))
+	if (!intake_truncate_said(&w->intake) || w->failed ||
+	    !commits_settled(w->commits))
 		return;
 	rc = db_log_cut(w->db, &err);
 	if (db_is_fatal(w->db, rc))
@@ -560,7 +347,8 @@ size_t
 writer_run_once(struct writer *w)
 {
 
-	if (!take_batch(w, false) || w->nbatch == 0) {
+	if (!intake_take(&w->intake, w->batch, &w->nbatch, false) ||
+	    w->nbatch == 0) {
 		idle(w);
 		return (0);
 	}
@@ -572,7 +360,7 @@ loop(void *arg)
 {
 	struct writer *w = arg;
 
-	while (take_batch(w, true)) {
+	while (intake_take(&w->intake, w->batch, &w->nbatch, true)) {
 		if (w->nbatch > 0)
 			(void)run_once(w);
 		else
@@ -586,9 +374,7 @@ enum rc
 writer_new(
     const struct writer_options *options, struct writer **ret, struct err *err)
 {
-	pthread_condattr_t monotonic;
 	struct writer *w;
-	int i;
 
 	w = mem_zalloc(1, sizeof(*w));
 	if (w == NULL)
@@ -596,7 +382,6 @@ writer_new(
 	w->db = options->db;
 	w->clk = options->clk;
 	w->hooks = options->hooks;
-	w->queue_limit = options->queue_limit;
 	w->checkpoint_bytes = options->checkpoint_bytes;
 	w->checkpoint_at = options->checkpoint_bytes;
 	w->commits_hooks =
@@ -606,13 +391,7 @@ writer_new(
 		mem_free(w);
 		return (err_set(err, RC_NO_MEMORY, "writer"));
 	}
-	for (i = 0; i < UNIT_QUEUES; i++)
-		queue_init(&w->queues[i]);
-	(void)pthread_mutex_init(&w->lock, NULL);
-	(void)pthread_condattr_init(&monotonic);
-	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	(void)pthread_cond_init(&w->wake, &monotonic);
-	(void)pthread_condattr_destroy(&monotonic);
+	intake_init(&w->intake, options->queue_limit);
 	*ret = w;
 	return (RC_OK);
 }
@@ -625,8 +404,7 @@ writer_free(struct writer *w)
 		return;
 	assert(w->thread == NULL);
 	commits_free(w->commits);
-	(void)pthread_cond_destroy(&w->wake);
-	(void)pthread_mutex_destroy(&w->lock);
+	intake_fini(&w->intake);
 	mem_free(w);
 }
 
@@ -648,26 +426,28 @@ void
 writer_stop(struct writer *w)
 {
 
-	(void)pthread_mutex_lock(&w->lock);
-	w->stopping = true;
-	(void)pthread_cond_broadcast(&w->wake);
-	(void)pthread_mutex_unlock(&w->lock);
+	intake_stop(&w->intake);
 	if (w->thread != NULL)
 		thr_join(&w->thread);
 	else
-		while (take_batch(w, false) && w->nbatch > 0)
+		while (intake_take(&w->intake, w->batch, &w->nbatch, false) &&
+		       w->nbatch > 0)
 			(void)run_once(w);
 	commits_stop(w->commits);
+}
+
+enum rc
+writer_submit(struct writer *w, struct unit *unit)
+{
+
+	return (intake_put(&w->intake, unit));
 }
 
 void
 writer_truncate_log(struct writer *w)
 {
 
-	(void)pthread_mutex_lock(&w->lock);
-	w->truncate = true;
-	(void)pthread_cond_signal(&w->wake);
-	(void)pthread_mutex_unlock(&w->lock);
+	intake_truncate(&w->intake);
 }
 
 struct commits *
@@ -681,7 +461,7 @@ size_t
 writer_waiting(const struct writer *w)
 {
 
-	return (waiting_now(w));
+	return (intake_waiting(&w->intake));
 }
 
 struct writer_stats

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What waits for the writer: three bounded queues under one lock, of which it
+ * takes a batch at a time.  Only writer.c uses this.
+ */
+#ifndef STORE_INTAKE_H
+#define STORE_INTAKE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "store/writer.h"
+
+#define BATCH_UNITS 512
+
+struct queue {
+	struct mbox_node *head, **tail;
+	size_t count;
+};
+
+struct intake {
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	struct queue queues[UNIT_QUEUES];
+	size_t queue_limit;
+	bool stopping;
+	bool truncate; /* the log is to be cut */
+	atomic_size_t waiting;
+	size_t wanted; /* wake the writer when so many wait */
+
+	/* The writer's: whom the last batch has answered, how long it took, and
+	 * how many batches wait for nobody. */
+	size_t answered;
+	int64_t batch_us;
+	int skip, skipped;
+};
+
+/* Empty queues, of ${limit} units each. */
+void intake_init(struct intake *in, size_t limit);
+void intake_fini(struct intake *in);
+
+/* As writer_submit().  Thread: any. */
+enum rc intake_put(struct intake *in, struct unit *unit) MUST_USE;
+
+/* Puts units that are not done at the end of their queues, whatever their
+ * length, and lists the others: *ret_n of them from *ret on. */
+void intake_put_again(struct intake *in, struct unit **units, size_t n,
+    struct unit **ret, size_t *ret_n);
+
+/* Moves the next batch to ${batch} (BATCH_UNITS); waits for work if ${wait}.
+ * False: stopped and empty. */
+bool intake_take(
+    struct intake *in, struct unit **batch, size_t *ret_n, bool wait);
+
+/* No more is taken in.  Thread: any. */
+void intake_stop(struct intake *in);
+
+/* The log is to be cut when nothing waits; whether it was said.  Thread: any;
+ * the writer's. */
+void intake_truncate(struct intake *in);
+bool intake_truncate_said(struct intake *in);
+
+static inline size_t
+intake_waiting(const struct intake *in)
+{
+
+	return (atomic_load_explicit(&in->waiting, memory_order_relaxed));
+}
+
+#endif
