@@ -16,6 +16,8 @@
 // `views` is a Map from user to {rest, ws, head, outbox}: all events as REST
 // and as WebSocket give them, the head of the inbox, all outbox entries.
 
+import { eventually, sleep } from '../e2e/harness.mjs';
+
 /** What the clients saw. */
 export class History {
 	constructor()
@@ -100,11 +102,13 @@ class Findings {
 	{
 		this.violations = [];
 		this.total = 0;
+		this.found = Object.fromEntries(rules.map((rule) => [rule, 0]));
 	}
 
 	add(rule, detail)
 	{
 		this.total++;
+		this.found[rule]++;
 		if (this.violations.length < MAX_TOLD)
 			this.violations.push({ rule, meaning: RULES[rule], detail });
 	}
@@ -329,7 +333,8 @@ function checkReceipts(findings, history, views, places)
 	return count;
 }
 
-/** Holds ${views} against ${history}: {violations, total, counts}. */
+/** Holds ${views} against ${history}: {violations, total, found, counts}; `found`
+ * says how often each rule was broken. */
 export function check(history, views)
 {
 	const findings = new Findings();
@@ -365,7 +370,19 @@ export function check(history, views)
 	counts.conversations = checkNumbers(findings, views);
 	checkOutbox(findings, history, views, places);
 	counts.receipts = checkReceipts(findings, history, views, places);
-	return { violations: findings.violations, total: findings.total, counts };
+	return { violations: findings.violations, total: findings.total, found: findings.found,
+		counts };
+}
+
+/** What was looked at and what was found, in one line: "accepted=12 … lost=0". */
+export function told({ counts, found, total }, more = {})
+{
+	const { sent, accepted, unknown, replayed, shown, receipts, events } = counts;
+	const { lost, twice, hole, order } = found;
+
+	return Object.entries({ ...more, sent, accepted, unknown, replayed, shown, receipts, events,
+		lost, twice, hole, order, violations: total })
+		.map(([name, n]) => `${name}=${n}`).join(' ');
 }
 
 /** The whole of ${user}'s inbox and outbox, by REST and by WebSocket. */
@@ -384,6 +401,35 @@ export async function viewOf(user)
 	}
 	return { rest: page.events, ws: await wsView(user), head: page.head,
 		acked: page.acked, outbox };
+}
+
+/** Waits until what ${all} have sent is delivered and their receipts are in. */
+export async function settled(all)
+{
+	await eventually(async () => (await Promise.all(all.map((user) =>
+		user.get('/v1/outbox?state=pending')))).every((a) => a.body.entries.length === 0),
+	'I8 everything is delivered', 30_000);
+	/* Receipts of the last acks are on their way; heads stand still when they
+	   are in. */
+	let heads;
+	await eventually(async () => {
+		const was = heads;
+		await sleep(100);
+		heads = JSON.stringify(await Promise.all(all.map(async (user) =>
+			(await user.get('/v1/inbox?limit=1')).body.head)));
+		return heads === was;
+	}, 'the inboxes stand still');
+}
+
+/** Holds what ${all} have now against ${history}, as check() does. */
+export async function judge(history, all)
+{
+	const views = new Map();
+
+	await settled(all);
+	for (const user of all)
+		views.set(user.name, await viewOf(user));
+	return check(history, views);
 }
 
 /** All events by WebSocket, a window at a time: acking would change marks. */

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
-import { History, check, rules } from './crash-checker.mjs';
+import { History, check, rules, told } from './crash-checker.mjs';
 
 /** ann sent bob three messages; bob acked two; all is well. */
 function sound()
@@ -107,9 +107,23 @@ describe('the checker', () => {
 			const all = sound();
 			assert.ok(breaks[rule], 'no sample breaks this rule');
 			breaks[rule](all);
-			const { violations } = check(all.history, all.views);
+			const { violations, found } = check(all.history, all.views);
 			assert.ok(violations.some((one) => one.rule === rule),
 				`found only ${JSON.stringify(violations)}`);
+			assert.ok(found[rule] > 0);
 		});
 	}
+
+	it('says in its line of figures what it found', () => {
+		const { history, views } = sound();
+		assert.match(told(check(history, views), { rounds: 7 }),
+			/^rounds=7 .* lost=0 twice=0 hole=0 order=0 violations=0$/);
+		for (const rule of ['lost', 'twice', 'hole', 'order']) {
+			const all = sound();
+			breaks[rule](all);
+			const line = told(check(all.history, all.views));
+			assert.match(line, new RegExp(` ${rule}=[1-9]`));
+			assert.doesNotMatch(line, /violations=0$/);
+		}
+	});
 });

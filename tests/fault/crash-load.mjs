@@ -4,16 +4,50 @@
 // with the same id, until it has one; readers by WebSocket and by long-poll
 // that go on by their cursor and ack what they have.  All that they ask and
 // are told goes into a History.
+//
+// Where several nodes are on one database, each request goes to any of them,
+// and a session goes on at another than the one that it was at.
 
-import { Ws, sleep, uuid7 } from '../e2e/harness.mjs';
+import { User, Ws, sleep, uuid7, within } from '../e2e/harness.mjs';
+
+/* A frozen node is left for another after this long; a server that is alone
+ * has more time. */
+const NODE_PATIENCE_MS = 3000;
+const PING_MS = 500;
+
+/** mulberry32: small, and the same everywhere. */
+export function random(seed)
+{
+	let a = seed;
+
+	return () => {
+		a = (a + 0x6d2b79f5) | 0;
+		let t = Math.imul(a ^ (a >>> 15), 1 | a);
+		t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+		return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
+	};
+}
 
 /** A server that comes and goes, as its clients see it. */
 export class Target {
-	constructor(server)
+	constructor(server, patience = 10_000)
 	{
 		this.server = server;
+		this.patience = patience;
 		this.over = false;
 		this.down();
+	}
+
+	/** ${user} as who asks it. */
+	at(user)
+	{
+		return user;
+	}
+
+	/** What a request is given along. */
+	patient()
+	{
+		return { signal: AbortSignal.timeout(this.patience) };
 	}
 
 	up()
@@ -35,15 +69,34 @@ export class Target {
 	}
 }
 
-const patience = () => AbortSignal.timeout(10_000);
+/** Several nodes on one database, each of which comes and goes: whoever asks
+ * takes any that runs. */
+export class Nodes extends Target {
+	constructor(nodes)
+	{
+		super(nodes[0], NODE_PATIENCE_MS);
+		this.nodes = nodes;
+		this.up();
+	}
+
+	at(user)
+	{
+		const up = this.nodes.filter((node) => node.running && node.url);
+
+		if (up.length === 0)
+			throw new Error('no node listens');
+		return new User(up[Math.floor(Math.random() * up.length)], user.name, user.token,
+			user.device_name);
+	}
+}
 
 /** Asks until there is an answer that decides: the answer. */
-async function insist(target, history, ask)
+export async function insist(target, history, user, ask)
 {
 	for (;;) {
 		await target.reachable;
 		try {
-			const answer = await ask();
+			const answer = await ask(target.at(user), target.patient());
 			if (answer.status < 500)
 				return answer;
 		} catch (error) {
@@ -64,17 +117,56 @@ export async function sender(target, history, user, others, client)
 		const message = { id: uuid7(), to, body: `${client} ${n} ${'x'.repeat(n % 200)}` };
 		const call = history.invoke({ client, from: user.name, to, id: message.id,
 			body: message.body });
-		const send = () => user.post('/v1/messages', message, { signal: patience() });
-		const answer = await insist(target, history, send);
+		const send = (here, patient) => here.post('/v1/messages', message, patient);
+		const answer = await insist(target, history, user, send);
 		if (answer.status !== 201 && answer.status !== 200)
 			throw new Error(`send: ${answer.status} ${answer.text}`);
 		history.accepted(call, answer.body, answer.status === 200);
 		// What was answered may be asked again: it must be known.
 		if (n % 16 === 15) {
-			const again = await insist(target, history, send);
+			const again = await insist(target, history, user, send);
 			if (again.status !== 200 || again.body.id !== message.id)
 				throw new Error(`accepted, and not known: ${again.status} ${again.text}`);
 		}
+	}
+}
+
+/** A session of ${user} at any node, after its welcome; ${onframe} is told of each
+ * frame. */
+async function open(target, user, hello, onframe)
+{
+	const ws = new Ws(target.at(user).server, { token: user.token });
+
+	ws.onframe = onframe?.(ws);
+	try {
+		await within((async () => {
+			await ws.opened();
+			await ws.hello(hello);
+		})(), target.patience, 'a welcome');
+	} catch (error) {
+		ws.onframe = undefined;
+		ws.socket.terminate();
+		throw error;
+	}
+	return ws;
+}
+
+/** Waits until ${ws} has ended, nothing comes back from there, or all is over. */
+async function attend(target, ws)
+{
+	let asked = 0;
+	let at = 0;
+
+	while (!target.over && !ws.ended) {
+		const waits = Date.now() - at;
+		if (ws.pongs < asked && waits > target.patience)
+			ws.socket.terminate();
+		if (ws.pongs === asked && waits > PING_MS) {
+			ws.socket.ping();
+			asked++;
+			at = Date.now();
+		}
+		await Promise.race([ws.closed, sleep(50)]);
 	}
 }
 
@@ -87,7 +179,7 @@ export async function socketSender(target, history, user, others, client)
 		await target.reachable;
 		let ws;
 		try {
-			ws = await user.ws({ instance: `sender ${client}` });
+			ws = await open(target, user, { instance: `sender ${client}` });
 			for (;;) {
 				// Repeats come first and in their order, then new ones.
 				if (open.length === 0 && target.over)
@@ -100,7 +192,7 @@ export async function socketSender(target, history, user, others, client)
 				}
 				const batch = open;
 				const replies = await Promise.allSettled(batch.map(({ message }) =>
-					ws.request({ type: 'send', message })));
+					ws.request({ type: 'send', message }, { ms: target.patience })));
 				for (const [i, { value, reason }] of replies.entries()) {
 					if (value?.type === 'sent')
 						history.accepted(batch[i].call, value.entry, value.replayed);
@@ -130,34 +222,32 @@ export async function reader(target, history, user)
 {
 	let cursor = 0;
 
+	const take = (ws) => (frame) => {
+		if (frame.type !== 'event')
+			return;
+		if (frame.seq !== cursor + 1)
+			throw new Error(`contract: seq ${frame.seq} after ${cursor}`);
+		cursor = frame.seq;
+		history.shown(user.name, frame);
+		if (cursor % 7 === 0)
+			ws.request({ type: 'ack', upto: cursor }).then(({ acked }) => {
+				if (acked !== undefined)
+					history.acked(user.name, user.device_name, acked);
+			}, () => {});
+	};
+
 	while (!target.over) {
 		await target.reachable;
-		const ws = new Ws(target.server, { token: user.token });
 		try {
-			await ws.opened();
-			ws.onframe = (frame) => {
-				if (frame.type !== 'event')
-					return;
-				if (frame.seq !== cursor + 1)
-					throw new Error(`contract: seq ${frame.seq} after ${cursor}`);
-				cursor = frame.seq;
-				history.shown(user.name, frame);
-				if (cursor % 7 === 0)
-					ws.request({ type: 'ack', upto: cursor }).then(({ acked }) => {
-						if (acked !== undefined)
-							history.acked(user.name, user.device_name, acked);
-					}, () => {});
-			};
-			await ws.hello({ after: String(cursor), instance: 'reader' });
-			while (!target.over && !ws.ended)
-				await Promise.race([ws.closed, sleep(50)]);
+			const ws = await open(target, user, { after: String(cursor), instance: 'reader' },
+				take);
+			await attend(target, ws);
 			ws.onframe = undefined;
 			if (!ws.ended)
 				await ws.close();
 		} catch (error) {
 			if (/^contract:/.test(error.message))
 				throw error;
-			ws.socket.terminate();
 			await sleep(5 + Math.random() * 20);
 		}
 	}
@@ -169,16 +259,38 @@ export async function poller(target, history, user)
 	let cursor = 0;
 
 	while (!target.over) {
-		const answer = await insist(target, history, () => user.get(
-			`/v1/inbox?after=${cursor}&limit=200&wait=1`, { signal: patience() }));
+		const answer = await insist(target, history, user, (here, patient) => here.get(
+			`/v1/inbox?after=${cursor}&limit=200&wait=1`, patient));
 		if (answer.status !== 200)
 			throw new Error(`inbox: ${answer.status} ${answer.text}`);
 		answer.body.events.forEach((event) => history.shown(user.name, event));
 		cursor = answer.body.events.at(-1)?.seq ?? cursor;
-		const { status, body, text } = await insist(target, history, () =>
-			user.post('/v1/inbox/ack', { upto: cursor }, { signal: patience() }));
+		const { status, body, text } = await insist(target, history, user, (here, patient) =>
+			here.post('/v1/inbox/ack', { upto: cursor }, patient));
 		if (status !== 200)
 			throw new Error(`ack: ${status} ${text}`);
 		history.acked(user.name, user.device_name, body.acked);
 	}
+}
+
+/** The clients of ${all}, at work: everybody writes to everybody and reads what
+ * comes, each in another way.  ${ended} comes with the end of the last; ${broken}
+ * is what the first died of. */
+export function crowd(target, history, all)
+{
+	const clients = all.flatMap((user, n) => {
+		const others = all.filter((other) => other !== user);
+		return [
+			sender(target, history, user, others, `${n}a`),
+			n % 2 ? sender(target, history, user, others, `${n}b`) :
+				socketSender(target, history, user, others, `${n}b`),
+			n % 3 ? reader(target, history, user) : poller(target, history, user),
+		];
+	});
+	const work = { ended: Promise.all(clients) };
+
+	work.ended.catch((error) => {
+		work.broken = error;
+	});
+	return work;
 }

@@ -12,25 +12,12 @@ import assert from 'node:assert/strict';
 import { after, it } from 'node:test';
 
 import { assertSound } from '../e2e/fsck.mjs';
-import { eventually, killAll, sleep, startServer, users } from '../e2e/harness.mjs';
-import { History, check, viewOf } from './crash-checker.mjs';
-import { Target, poller, reader, sender, socketSender } from './crash-load.mjs';
+import { killAll, sleep, startServer, users } from '../e2e/harness.mjs';
+import { History, judge, told } from './crash-checker.mjs';
+import { Target, crowd, random } from './crash-load.mjs';
 
 const ROUNDS = Number(process.env.CRASH_ROUNDS ?? 50);
 const SEED = Number(process.env.CRASH_SEED ?? Date.now() % 1_000_000);
-
-/** mulberry32: small, and the same everywhere. */
-function random(seed)
-{
-	let a = seed;
-
-	return () => {
-		a = (a + 0x6d2b79f5) | 0;
-		let t = Math.imul(a ^ (a >>> 15), 1 | a);
-		t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-		return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
-	};
-}
 
 async function startAgain(server, target, rnd, kills, starts)
 {
@@ -61,20 +48,8 @@ it('R1 R2 R4 R89 R90 R91 R93 R237 R119 R191 R211 R212 R231 R235 I1 I2 I3 I7 ' +
 	t.after(() => server.kill());
 	const all = await users(server, 'ann', 'bob', 'cat', 'dan', 'eve', 'fox');
 	target.up();
-	const clients = all.flatMap((user, n) => {
-		const others = all.filter((other) => other !== user);
-		return [
-			sender(target, history, user, others, `${n}a`),
-			n % 2 ? sender(target, history, user, others, `${n}b`) :
-				socketSender(target, history, user, others, `${n}b`),
-			n % 3 ? reader(target, history, user) : poller(target, history, user),
-		];
-	});
-	let broken;
-	clients.forEach((client) => client.catch((error) => {
-		broken ??= error;
-	}));
-	for (let round = 0; round < ROUNDS && !broken; round++) {
+	const clients = crowd(target, history, all);
+	for (let round = 0; round < ROUNDS && !clients.broken; round++) {
 		await sleep(30 + rnd() * 500);
 		target.down();
 		await server.kill();
@@ -83,28 +58,15 @@ it('R1 R2 R4 R89 R90 R91 R93 R237 R119 R191 R211 R212 R231 R235 I1 I2 I3 I7 ' +
 		await startAgain(server, target, rnd, kills, starts);
 	}
 	target.end();
-	await Promise.all(clients);
-	await eventually(async () => (await Promise.all(all.map((user) =>
-		user.get('/v1/outbox?state=pending')))).every((a) => a.body.entries.length === 0),
-		'I8 everything is delivered', 30_000);
-	// Receipts of the last acks are on their way; heads stand still when they are in.
-	let heads;
-	await eventually(async () => {
-		const was = heads;
-		await sleep(100);
-		heads = JSON.stringify(await Promise.all(all.map(async (user) =>
-			(await user.get('/v1/inbox?limit=1')).body.head)));
-		return heads === was;
-	}, 'the inboxes stand still');
-	const views = new Map();
-	for (const user of all)
-		views.set(user.name, await viewOf(user));
-	const { violations, total, counts } = check(history, views);
+	await clients.ended;
+	const verdict = await judge(history, all);
+	const { violations, counts } = verdict;
 	starts.sort((a, b) => a - b);
-	t.diagnostic(`seed ${SEED}: ${kills.running} kills under load, ${kills.starting} while ` +
-		`starting; ${JSON.stringify(counts)}; start to ready median ` +
-		`${starts[starts.length >> 1].toFixed(0)} ms, longest ${starts.at(-1).toFixed(0)} ms`);
-	t.diagnostic(`${total} violations; fsck after each kill, and now: ${await assertSound(server)}`);
+	t.diagnostic(`seed ${SEED}: ${told(verdict, { rounds: ROUNDS,
+		killed: kills.running + kills.starting, starting: kills.starting })}`);
+	t.diagnostic(`start to ready median ${starts[starts.length >> 1].toFixed(0)} ms, longest ` +
+		`${starts.at(-1).toFixed(0)} ms; fsck after each kill, and now: ` +
+		await assertSound(server));
 	assert.deepEqual(violations, []);
 	assert.equal(kills.running, ROUNDS);
 	assert.equal(counts.accepted, counts.sent);

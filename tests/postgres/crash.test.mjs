@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+//
+// Two and three nodes on one PostgreSQL under load, and accidents: nodes are
+// killed, also while they start, and all at once; PostgreSQL is killed, with
+// and without a node, stopped at once, and loses one of its processes; a node
+// is frozen until the others hold it dead.  Clients go on at other nodes.
+// Nothing answered 201 is lost, nothing is twice, order holds, every inbox is
+// contiguous; fsck finds nothing after any of them.  Prints what it counted.
+//
+// Environment: CRASH_PG_ROUNDS (of each of the first two tests, default 15),
+// CRASH_PG_PAUSES (default 4), CRASH_SEED (printed; repeats the accidents and
+// their instants, not the interleaving).
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { after, describe, it } from 'node:test';
+
+import {
+	eventually, expectStatus, killAll, sleep, tempDir, users, uuid7,
+} from '../e2e/harness.mjs';
+import { insist } from '../fault/crash-load.mjs';
+import { Peer, program as FAULTS, skip as skipFaults } from '../fault/remote.mjs';
+import { World } from './world.mjs';
+
+const ROUNDS = Number(process.env.CRASH_PG_ROUNDS ?? 15);
+const PAUSES = Number(process.env.CRASH_PG_PAUSES ?? 4);
+const SEED = Number(process.env.CRASH_SEED ?? Date.now() % 1_000_000);
+/* A node is held dead after 10 s. */
+const DEAD_WAIT_MS = 30_000;
+
+/** Starts ${node}, which may be killed at that. */
+async function startAgain(world, node)
+{
+	while (world.rnd() < 0.2) {
+		node.spawn();
+		await world.moment(100);
+		await world.kill(node);
+	}
+	await node.start();
+}
+
+const ACCIDENTS = {
+	async 'a node is killed'(world) {
+		const node = world.pick(world.nodes);
+
+		await world.kill(node);
+		await world.moment(500);
+		await startAgain(world, node);
+	},
+	async 'all nodes are killed'(world) {
+		await Promise.all(world.nodes.map((node) => world.kill(node)));
+		await Promise.all(world.nodes.map((node) => node.start()));
+	},
+	async 'all nodes but one are killed'(world) {
+		const stays = world.pick(world.nodes);
+		const killed = world.nodes.filter((node) => node !== stays);
+
+		await Promise.all(killed.map((node) => world.kill(node)));
+		await world.moment(500);
+		for (const node of killed)
+			await startAgain(world, node);
+	},
+	async 'PostgreSQL is killed'(world) {
+		await world.cluster.kill();
+		world.killed++;
+		await world.moment(1000);
+		await world.cluster.start();
+	},
+	async 'PostgreSQL stops at once'(world) {
+		await world.cluster.restart('immediate');
+		world.killed++;
+	},
+	async 'one process of PostgreSQL is killed, which ends all sessions'(world) {
+		const { pid } = world.cluster;
+		const pids = (await world.cluster.sql('SELECT pid FROM pg_stat_activity ' +
+			"WHERE application_name LIKE 'twinbox%'")).split('\n').map(Number);
+
+		const { length } = world.cluster.log();
+		assert.ok(pids.length > 1, `${pids}`);
+		world.cluster.signal([world.pick(pids)], 'SIGKILL');
+		world.killed++;
+		await eventually(() => /terminating any other active server processes/.test(
+			world.cluster.log().slice(length)), 'PostgreSQL starts again by itself');
+		await eventually(() => world.cluster.sql('SELECT true'), 'it takes connections');
+		assert.equal(world.cluster.pid, pid);
+	},
+	async 'PostgreSQL and a node are killed'(world) {
+		const node = world.pick(world.nodes);
+
+		await Promise.all([world.cluster.kill(), world.kill(node)]);
+		world.killed++;
+		await world.cluster.start();
+		await startAgain(world, node);
+	},
+};
+
+after(killAll);
+
+describe('nodes on one PostgreSQL', { concurrency: true }, () => {
+	for (const n of [2, 3]) {
+		it(`${n} nodes, ${ROUNDS} accidents`, { timeout: 600_000 }, async (t) => {
+			const world = await new World(t, SEED + n).begin(n);
+			let names = [];
+
+			for (let i = 0; i < ROUNDS && !world.clients.broken; i++) {
+				/* Each of them, in an order that the seed gives. */
+				if (names.length === 0)
+					names = Object.keys(ACCIDENTS);
+				const name = world.pick(names);
+				names = names.filter((one) => one !== name);
+				await world.round(name, ACCIDENTS[name]);
+			}
+			await world.verdict();
+			assert.equal(world.rounds, ROUNDS);
+		});
+	}
+
+	it(`3 nodes, one frozen until it is held dead, ${PAUSES} times: the fence keeps it from ` +
+	   'settling', { skip: skipFaults, timeout: 600_000 }, async (t) => {
+		const outside = path.join(tempDir(), 'fault');
+		fs.mkdirSync(outside);
+		const world = await new World(t, SEED).begin(3, () => {
+			/* Other servers are the same for all nodes. */
+			const data = path.join(tempDir(), 'data');
+			fs.mkdirSync(data, { mode: 0o700 });
+			fs.symlinkSync(outside, path.join(data, 'fault'));
+			return { data, program: FAULTS };
+		});
+		const others = await Promise.all(['one', 'two'].map((name) => abroad(world, name)));
+		const fenced = async () => Number(await world.cluster.sql(
+			'SELECT sum(fenced_total) FROM outbox_totals', { database: 'chat' }));
+
+		for (let i = 0; i < PAUSES && !world.clients.broken; i++) {
+			await world.round('a node is frozen', async () => {
+				const was = await fenced();
+				const node = await freezeAtWork(world);
+
+				await eventually(() => world.nodes.some((one) => one !== node &&
+					goneOf(one).includes(node.pid)), 'it is held dead', DEAD_WAIT_MS);
+				await eventually(async () => (await owners(world)).every((pid) => pid !== node.pid),
+					'its leases are taken over', DEAD_WAIT_MS);
+				await world.moment(1000);
+				node.child.kill('SIGCONT');
+				await eventually(async () => await fenced() > was,
+					'what it would have settled is fenced off', DEAD_WAIT_MS);
+			});
+		}
+		for (const other of others)
+			await other.end();
+		await world.verdict({ fenced: await fenced(), abroad: others.reduce(
+			(sum, other) => sum + other.accepted.length, 0) });
+		assert.equal(world.rounds, PAUSES);
+	});
+});
+
+// ---- frozen nodes ------------------------------------------------------------
+
+/** Process ids of those whom ${node} holds dead. */
+function goneOf(node)
+{
+	return [...node.output().matchAll(/cluster\.gone .*name=[^:\s]+:(\d+):/g)]
+		.map(([, pid]) => Number(pid));
+}
+
+/** Process ids of those that hold a lease. */
+async function owners(world)
+{
+	const rows = await world.cluster.sql("SELECT split_part(lease_owner, ':', 2) " +
+		"FROM outbox_lanes WHERE state = 'leased'", { database: 'chat' });
+
+	return rows.split('\n').filter(Boolean).map(Number);
+}
+
+/** Freezes a node while it has something on its way to another server. */
+async function freezeAtWork(world)
+{
+	return eventually(async () => {
+		const pid = world.pick(await owners(world));
+		const node = world.nodes.find((one) => one.pid === pid);
+
+		if (!node)
+			return undefined;
+		node.child.kill('SIGSTOP');
+		await sleep(100);
+		if ((await owners(world)).includes(pid))
+			return node;
+		node.child.kill('SIGCONT');
+		return undefined;
+	}, 'a node holds a lease');
+}
+
+/** Somebody who writes to one at another server, which answers after a while;
+ *  `end` waits until all is there and says whether it is there as it should. */
+async function abroad(world, name)
+{
+	const [user] = await users(world.nodes[0], 'gus');
+	const peer = new Peer(world.nodes[0], name);
+	const accepted = [];
+	let over = false;
+
+	peer.does({ latency: 300 });
+	const work = (async () => {
+		while (!over) {
+			const message = { id: uuid7(), to: `zoe@${peer.name}`, body: `${accepted.length}` };
+
+			expectStatus(await insist(world.target, world.history, user, (here, patient) =>
+				here.post('/v1/messages', message, patient)), 200, 201);
+			accepted.push(message.id);
+			await sleep(100);
+		}
+	})();
+	work.catch(() => {});
+	return {
+		accepted,
+		async end() {
+			over = true;
+			await work;
+			await eventually(async () => {
+				const { body } = expectStatus(await world.target.at(user).get(
+					'/v1/outbox?state=pending'), 200);
+				return body.entries.length === 0 && (await owners(world)).length === 0;
+			}, 'all is sent', 60_000);
+			/* What comes again the other server knows by its id. */
+			assert.deepEqual([...new Set(peer.has().map((got) => got.id))], accepted);
+		},
+	};
+}
