@@ -67,6 +67,13 @@ cluster_nodes(const struct cluster *c)
 	return (atomic_load(&c->nnodes));
 }
 
+bool
+cluster_away(const struct cluster *c)
+{
+
+	return (c != NULL && atomic_load(&c->away));
+}
+
 static enum rc
 send_note(void *arg, const char *note, struct err *err)
 {
@@ -201,8 +208,9 @@ recheck(struct cluster *c, int64_t now, struct err *err)
 	if (c->asking || (now < c->recheck_ms && !c->missed))
 		return (RC_OK);
 	c->recheck_ms = now + CLUSTER_RECHECK_MS;
-	if (atomic_load(&c->nnodes) > 1 || c->missed)
-		ask_present(c);
+	/* Also alone: the answer to one of our own commits may be lost, and
+	 * with it all that the commit had to tell. */
+	ask_present(c);
 	c->missed = false;
 	return (RC_OK);
 }
@@ -215,13 +223,14 @@ static void
 note_away(struct cluster *c, bool away, const struct err *err)
 {
 
-	if (away && !c->away)
+	const bool was = atomic_exchange(&c->away, away);
+
+	if (away && !was)
 		log_error(LOG_EV_CLUSTER_AWAY, err, "%s", "");
-	if (!away && c->away)
+	if (!away && was)
 		log_event(LOG_EV_CLUSTER_BACK, "node=%lld",
 		    (long long)c->options.node_id);
 	c->missed = c->missed || away;
-	c->away = away;
 }
 
 static enum rc
@@ -246,7 +255,7 @@ turn(struct cluster *c)
 	struct err err = ERR_INIT;
 	enum rc rc = RC_OK;
 
-	if (c->away)
+	if (atomic_load(&c->away))
 		rc = db_listen(c->db, CHANNEL, &err);
 	if (rc == RC_OK)
 		rc = db_notes(c->db, hear, c, &err);
@@ -273,7 +282,7 @@ patience(struct cluster *c)
 	if (!outbound_empty(&c->out) && until > c->sent_ms + CLUSTER_GATHER_MS)
 		until = c->sent_ms + CLUSTER_GATHER_MS;
 	(void)pthread_mutex_unlock(&c->lock);
-	if (c->away)
+	if (atomic_load(&c->away))
 		until = now + AWAY_MS;
 	return (until <= now ? 0 : (int)(until - now));
 }
@@ -306,7 +315,7 @@ loop(void *arg)
 		turn(c);
 	}
 	push_present_free(&c->ask);
-	if (c->away)
+	if (atomic_load(&c->away))
 		return;
 	/* If that fails the others find out by themselves. */
 	(void)!store_node_leave(

@@ -8,7 +8,8 @@
  * Promise: nothing depends on a note.  What they tell is where inboxes end,
  * which entries changed, which devices acked or lost their token; every
  * RECHECK_MS, and when the connection was away, the same is asked of the
- * database for everybody who is connected here.
+ * database for everybody who is connected here.  That also finds what commits
+ * of this node have done whose answer was lost (RC_UNCERTAIN).
  */
 #ifndef CLUSTER_CLUSTER_H
 #define CLUSTER_CLUSTER_H
@@ -66,5 +67,9 @@ void cluster_tell_desk(struct cluster *c);
 
 /* How many nodes serve the database, this one included.  Thread: any. */
 int cluster_nodes(const struct cluster *c);
+
+/* Whether the database cannot be reached from here, as far as is known; NULL: it
+ * is a file.  Thread: any. */
+bool cluster_away(const struct cluster *c);
 
 #endif

@@ -80,6 +80,7 @@ struct peer {
 struct nodes {
 	struct peer peers[PEERS_MAX];
 	size_t n;
+	int64_t looked_ms; /* monotonic: when they were last looked at */
 };
 
 /* Beats, looks at the others, and ends the leases of the dead.  *ret_n: how
@@ -101,7 +102,7 @@ struct cluster {
 
 	struct nodes nodes;
 	atomic_int nnodes;
-	bool away;       /* the connection is lost */
+	atomic_bool away; /* the connection is lost */
 	bool missed;     /* everybody is to be looked after */
 	int64_t beat_ms; /* when the next is due; monotonic */
 	int64_t recheck_ms;

@@ -61,6 +61,20 @@ bury(struct cluster *c, const struct peer *peer, struct err *err)
 	return (rc);
 }
 
+/* While we were held up, or the database was away, nobody's beat could be seen
+ * to move: that time is not theirs. */
+static void
+forgive(struct nodes *nodes, int64_t now)
+{
+	const int64_t blind = now - nodes->looked_ms - CLUSTER_BEAT_MS;
+	size_t i;
+
+	for (i = 0; i < nodes->n && blind > CLUSTER_BEAT_MS; i++)
+		if (nodes->peers[i].seen_ms < now)
+			nodes->peers[i].seen_ms += blind;
+	nodes->looked_ms = now;
+}
+
 enum rc
 nodes_turn(struct cluster *c, int *ret_n, struct err *err)
 {
@@ -75,6 +89,8 @@ nodes_turn(struct cluster *c, int *ret_n, struct err *err)
 	    c->db, c->options.node_id, clk_wall_ms(c->options.clk), err);
 	if (rc == RC_OK)
 		rc = store_nodes_here(c->db, see, c, err);
+	if (rc == RC_OK)
+		forgive(nodes, now);
 	for (i = 0; i < nodes->n && rc == RC_OK;) {
 		struct peer *peer = &nodes->peers[i];
 

@@ -362,7 +362,10 @@ is_ready(void *arg, const char **ret_why)
 	struct server *s = arg;
 
 	*ret_why = "it starts or stops";
-	return (atomic_load(&s->ready));
+	if (!atomic_load(&s->ready))
+		return (false);
+	*ret_why = "the database is away";
+	return (!cluster_away(s->cluster));
 }
 
 /* One table of the routes of api and admin. */

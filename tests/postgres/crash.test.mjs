@@ -136,8 +136,7 @@ describe('nodes on one PostgreSQL', { concurrency: true }, () => {
 				const was = await fenced();
 				const node = await freezeAtWork(world);
 
-				await eventually(() => world.nodes.some((one) => one !== node &&
-					goneOf(one).includes(node.pid)), 'it is held dead', DEAD_WAIT_MS);
+				await eventually(() => world.holdDead(node), 'it is held dead', DEAD_WAIT_MS);
 				await eventually(async () => (await owners(world)).every((pid) => pid !== node.pid),
 					'its leases are taken over', DEAD_WAIT_MS);
 				await world.moment(1000);
@@ -155,13 +154,6 @@ describe('nodes on one PostgreSQL', { concurrency: true }, () => {
 });
 
 // ---- frozen nodes ------------------------------------------------------------
-
-/** Process ids of those whom ${node} holds dead. */
-function goneOf(node)
-{
-	return [...node.output().matchAll(/cluster\.gone .*name=[^:\s]+:(\d+):/g)]
-		.map(([, pid]) => Number(pid));
-}
 
 /** Process ids of those that hold a lease. */
 async function owners(world)

@@ -11,7 +11,8 @@
 //	delay(ms)       each byte arrives that much later, in order
 //	cutAfter(text)  a connection is reset when ${text} passes towards the
 //	                database and has been passed on: a COMMIT whose answer
-//	                is lost
+//	                is lost; or the first one after another text, on the
+//	                same connection
 //
 //	const proxy = await new TcpProxy({ port: cluster.port }).start();
 //	const url = cluster.url('chat', { port: proxy.port });
@@ -65,11 +66,26 @@ class Pipe {
 			this.from.resume();
 	}
 
+	/** Whether what is waited for is in ${bytes}. */
+	tempted(bytes)
+	{
+		const { bait, first } = this.link.proxy;
+		let from = 0;
+
+		if (first && this.ready !== first) {
+			from = bytes.indexOf(first);
+			if (from === -1)
+				return false;
+			this.ready = first;
+		}
+		return bytes.indexOf(bait, from) !== -1;
+	}
+
 	write(bytes)
 	{
 		const { proxy } = this.link;
 
-		if (this.label !== 'up' || !proxy.bait || bytes.indexOf(proxy.bait) === -1) {
+		if (this.label !== 'up' || !proxy.bait || !this.tempted(bytes)) {
 			proxy.bytes[this.label] += bytes.length;
 			this.to.write(bytes);
 			return;
@@ -193,12 +209,14 @@ export class TcpProxy {
 
 	/**
 	 * Resets the next connection in which a piece with ${text} goes to the
-	 * database, once it is there; what the database answers is lost.  The
-	 * promise is fulfilled when it has happened.
+	 * database, once it is there; what the database answers is lost.  With
+	 * ${first} only where that has passed before.  The promise is fulfilled
+	 * when it has happened.
 	 */
-	cutAfter(text)
+	cutAfter(text, first)
 	{
 		this.bait = Buffer.from(text);
+		this.first = first && Buffer.from(first);
 		return new Promise((resolve) => { this.caught = resolve; });
 	}
 

@@ -188,6 +188,21 @@ describe('a proxy for tests', () => {
 		next.socket.destroy();
 	});
 
+	it('waits for another text before it', async () => {
+		const [client, other] = [new Client(proxy.port), new Client(proxy.port)];
+
+		await client.say('before');
+		const caught = proxy.cutAfter('COMMIT', 'DELETE');
+		await client.say('COMMIT;');
+		await client.say('DELETE;');
+		await other.say('COMMIT;');
+		client.socket.write('COMMIT;');
+		await within(caught, 10_000, 'the text is seen');
+		assert.equal(await client.ended(), 'ECONNRESET');
+		await other.say('still here');
+		other.socket.destroy();
+	});
+
 	it('resets a client when nothing listens behind it', async () => {
 		const nobody = await new TcpProxy({ port: 1 }).start();
 

@@ -67,6 +67,14 @@ export class World {
 		return list[Math.floor(this.rnd() * list.length)];
 	}
 
+	/** Whether another node has said that it holds ${node} dead. */
+	holdDead(node)
+	{
+		const name = new RegExp(`cluster\\.gone .*name=[^:\\s]+:${node.pid}:`);
+
+		return this.nodes.some((one) => one !== node && name.test(one.output()));
+	}
+
 	async kill(node)
 	{
 		await node.kill();

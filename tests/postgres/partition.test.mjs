@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+//
+// A node that cannot reach the database for longer than every time-out: it says
+// 503 with Retry-After, is not ready, hangs nobody and accepts nothing, while the
+// others hold it dead and go on; when the network is mended it goes on without a
+// restart, nothing is half done, and what was repeated with its id is there once.
+// And commits whose answer is lost.
+
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+
+import { contiguous } from '../e2e/expect.mjs';
+import {
+	Server, User, Ws, PASSWORD, eventually, expectStatus, killAll, sleep, users, uuid7,
+} from '../e2e/harness.mjs';
+import { Cluster } from './cluster.mjs';
+import { TcpProxy } from './proxy.mjs';
+import { World } from './world.mjs';
+
+const SLOW = Number(process.env.TWINBOX_SLOW ?? 1);
+/* An answer of the database is given up after 15 s, a connection after 5; what
+ * waits behind one that waits comes after both.  Beyond this it is a hang. */
+const HANG_MS = 45_000 * SLOW;
+const DEAD_WAIT_MS = 60_000;
+
+const at = (user, node) => new User(node, user.name, user.token, user.device_name);
+const patient = () => ({ signal: AbortSignal.timeout(HANG_MS) });
+
+/** A session of ${user} at ${node} that has all there is. */
+async function connected(user, node, hello = {})
+{
+	const ws = new Ws(node, { token: user.token });
+
+	await ws.opened();
+	await ws.hello(hello);
+	await ws.type('caught_up');
+	return ws;
+}
+
+/** Why ${socket} came to nothing: "1011", "503" of an upgrade that was refused. */
+async function fate(user, node)
+{
+	const ws = new Ws(node, { token: user.token });
+
+	try {
+		await ws.opened();
+		ws.send({ type: 'hello', id: 1, token: user.token });
+		return String((await ws.closing(HANG_MS / SLOW)).code);
+	} catch (error) {
+		if (ws.refused)
+			return String(ws.refused);
+		throw error;
+	}
+}
+
+after(killAll);
+
+describe('a node without its database', { concurrency: true }, () => {
+	const ways = {
+		'no byte passes': [(proxy) => proxy.blackhole(), (proxy) => proxy.forward()],
+		'connections are refused': [(proxy) => proxy.refuse(), (proxy) => proxy.accept()],
+	};
+
+	for (const [name, [cut, mend]] of Object.entries(ways)) {
+		it(`${name}: 503 meanwhile, the others go on, full recovery after`,
+			{ timeout: 300_000 }, async (t) => {
+			let proxy;
+			const world = new World(t, 1);
+			t.after(() => proxy?.stop());
+			await world.begin(3, async (i) => {
+				if (i > 0)
+					return {};
+				proxy = await new TcpProxy({ port: world.cluster.port }).start();
+				return { url: world.cluster.url('chat', { port: proxy.port }) };
+			});
+			const [lonely, other] = world.nodes;
+			const [ann, bob, cat] = await users(other, 'ann', 'bob', 'cat');
+			const here = at(ann, lonely);
+			const [there, fresh] = [await connected(bob, other), await connected(bob, lonely)];
+			const sender = await connected(ann, lonely, { instance: 'sender' });
+			const { id: first } = await here.send(bob.name, 'before');
+			await Promise.all([there.received(first), fresh.received(first)]);
+
+			await cut(proxy);
+			const refused = await meanwhile({ world, lonely, other, ann, bob, cat, there, sender });
+			t.diagnostic(`${refused.length} requests refused, and what they asked for repeated`);
+			await mend(proxy);
+
+			await eventually(async () => (await lonely.rest().get('/readyz')).status === 200,
+				'it is ready again', 60_000);
+			assert.equal(lonely.starts, 1);
+			/* What was refused is asked again, at once and by everybody. */
+			await Promise.all(refused.map((message) => eventually(async () =>
+				[200, 201].includes((await here.post('/v1/messages', message)).status),
+			'a repeat is accepted', 30_000)));
+			await recovered({ lonely, bob, there, fresh, refused, first });
+			await world.recovered();
+			await world.assertSound();
+			world.rounds++;
+			await world.verdict({ refused: refused.length });
+		});
+	}
+});
+
+/** What happens at ${lonely} until all have noticed; the messages it refused. */
+async function meanwhile({ world, lonely, other, ann, bob, cat, there, sender })
+{
+	const here = at(ann, lonely);
+	const refused = [];
+	const refuses = async (what, ask) => {
+		const { status, text } = await ask();
+		assert.equal(status, 503, `${what}: ${status} ${text}`);
+	};
+	const send = () => {
+		const message = { id: uuid7(), to: bob.name, body: `${refused.length}` };
+		refused.push(message);
+		return refuses('send', () => here.post('/v1/messages', message, patient()));
+	};
+
+	/* All at once, while nobody knows of it. */
+	await Promise.all([
+		send(), send(),
+		refuses('inbox', () => at(bob, lonely).get('/v1/inbox', patient())),
+		refuses('long-poll', () => at(cat, lonely).get('/v1/inbox?after=0&wait=2', patient())),
+		refuses('entry', () => here.get(`/v1/outbox/${uuid7()}`, patient())),
+		refuses('ack', () => at(bob, lonely).post('/v1/inbox/ack', { upto: 1 }, patient())),
+		refuses('log-in', () => lonely.rest().post('/v1/tokens',
+			{ name: ann.name, password: PASSWORD, device: 'new' }, patient())),
+		(async () => {
+			const message = { id: uuid7(), to: bob.name, body: 'by WebSocket' };
+			refused.push(message);
+			const reply = await sender.request({ type: 'send', message }, { ms: HANG_MS / SLOW });
+			assert.equal(reply.type, 'error', JSON.stringify(reply));
+			assert.equal(reply.problem.status, 503, JSON.stringify(reply));
+		})(),
+		(async () => assert.match(await fate(cat, lonely), /^(1011|1013|503)$/))(),
+	]);
+	/* And until everybody does; the others go on. */
+	await eventually(async () => {
+		await send().catch((error) => {
+			throw Object.assign(error, { final: true });
+		});
+		expectStatus(await other.rest().get('/readyz'), 200);
+		const { id } = await at(ann, other).send(bob.name, 'meanwhile');
+		await there.received(id);
+		await sleep(200);
+		return (await lonely.rest().get('/readyz')).status === 503 && world.holdDead(lonely);
+	}, 'it is not ready, and held dead', DEAD_WAIT_MS);
+	expectStatus(await lonely.rest().get('/healthz'), 200);
+	return refused;
+}
+
+/** All that ${refused} asked for is in the inbox, once, and comes by every
+ *  session, also by those that were there before. */
+async function recovered({ lonely, bob, there, fresh, refused, first })
+{
+	const { events } = await at(bob, lonely).inbox();
+	const ids = events.filter((event) => event.kind === 'message').map((event) => event.id);
+
+	contiguous(events, 1);
+	assert.equal(new Set(ids).size, ids.length);
+	assert.equal(ids[0], first);
+	const missing = refused.filter(({ id }) => !ids.includes(id)).map(({ id }) => id);
+	for (const id of missing)
+		await there.received(id);
+	await there.upTo(events.at(-1).seq);
+	/* One whose reading failed was told to come again. */
+	const again = fresh.ended ? await connected(bob, lonely,
+		{ after: String(fresh.events().at(-1).seq) }) : fresh;
+	await again.upTo(events.at(-1).seq);
+	contiguous(there.events(), 1);
+	contiguous([...fresh.events(), ...again === fresh ? [] : again.events()], 1);
+	if (fresh.ended)
+		assert.match(String(fresh.ended.code), /^(1011|1013)$/);
+	await Promise.all([there.close(), again.close()]);
+}
+
+describe('a commit whose answer is lost', () => {
+	it('is answered 503, known when it is repeated, and delivered; what was delivered so is ' +
+	   'shown all the same', async (t) => {
+		const cluster = await new Cluster().start();
+		t.after(() => cluster.remove());
+		const proxy = await new TcpProxy({ port: cluster.port }).start();
+		t.after(() => proxy.stop());
+		await cluster.createDatabase('chat');
+		const server = await new Server({
+			args: ['--db', cluster.url('chat', { port: proxy.port })] }).start();
+		t.after(() => server.running && server.stop());
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		const ws = await connected(bob, server);
+
+		for (const after of ['message_insert', 'outbox_settle_sent']) {
+			const message = { id: uuid7(), to: bob.name, body: 'hello' };
+			const caught = proxy.cutAfter('COMMIT', after);
+			const { status, text } = await ann.post('/v1/messages', message);
+			await caught;
+			assert.equal(status, after === 'message_insert' ? 503 : 201, text);
+			await ws.received(message.id);
+			await eventually(async () => (await ann.post('/v1/messages', message)).status === 200,
+				'it is known');
+		}
+		contiguous(ws.events(), 1);
+		const { events } = await bob.inbox();
+		assert.equal(events.length, 2);
+		await ws.close();
+	});
+});
