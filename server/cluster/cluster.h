@@ -68,8 +68,8 @@ void cluster_tell_desk(struct cluster *c);
 /* How many nodes serve the database, this one included.  Thread: any. */
 int cluster_nodes(const struct cluster *c);
 
-/* Whether the database cannot be reached from here, as far as is known; NULL: it
- * is a file.  Thread: any. */
+/* Whether the database cannot be reached from here, as far as is known; NULL:
+ * it is a file.  Thread: any. */
 bool cluster_away(const struct cluster *c);
 
 #endif

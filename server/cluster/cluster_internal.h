@@ -103,8 +103,8 @@ struct cluster {
 	struct nodes nodes;
 	atomic_int nnodes;
 	atomic_bool away; /* the connection is lost */
-	bool missed;     /* everybody is to be looked after */
-	int64_t beat_ms; /* when the next is due; monotonic */
+	bool missed;      /* everybody is to be looked after */
+	int64_t beat_ms;  /* when the next is due; monotonic */
 	int64_t recheck_ms;
 	int64_t sent_ms; /* when notes went out last */
 
