@@ -207,6 +207,7 @@ access_head(struct http_request *req, const char *method, const char *version)
 	req->phase = REQUEST_BODY;
 	req->counted = true;
 	atomic_fetch_add(&http->pending, 1);
+	atomic_fetch_add(&http->taken, 1);
 	guard_check(req, method, version);
 	request_id_set(req);
 	if (!req->close && is_stray_upgrade(req)) {
@@ -215,7 +216,7 @@ access_head(struct http_request *req, const char *method, const char *version)
 	}
 	if (req->refused) {
 		req->close = true; /* its target: no route, no trust */
-	} else if (atomic_load(&http->draining)) {
+	} else if (atomic_load(&http->refusing)) {
 		request_refuse(
 		    req, PROBLEM_DRAINING, "this server takes no more");
 		req->close = true;

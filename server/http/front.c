@@ -27,6 +27,8 @@
 
 #define EVENTS_MAX 64
 #define ACCEPT_MAX 64
+/* So often at the end: more than the kernel keeps. */
+#define DRAIN_MAX 64
 #define PAUSE_MS 100
 #define SHED_MAX 16
 
@@ -340,7 +342,8 @@ front_take(struct front *front, int fd, const struct sockaddr_storage *addr,
 	conn_list_add(&front->conns, conn);
 }
 
-static void
+/* Takes what waits; true: perhaps not all. */
+static bool
 front_accept(struct front *front)
 {
 	struct sockaddr_storage addr;
@@ -363,8 +366,23 @@ front_accept(struct front *front)
 			front_log(front, errno, "accept");
 			front_pause(front);
 		}
-		return;
+		return (false);
 	}
+	return (true);
+}
+
+/* No more connections.  Those that the kernel has made for us already are ours:
+ * closing the socket would reset them under whoever has sent his request. */
+static void
+front_drain(struct front *front)
+{
+
+	int i;
+
+	for (i = 0; i < DRAIN_MAX && front_accept(front); i++)
+		continue;
+	(void)close(front->listen_fd);
+	front->listen_fd = -1;
 }
 
 /* ---- the thread ---- */
@@ -384,7 +402,7 @@ front_event(struct front *front, const struct epoll_event *ev)
 	}
 	if (ev->data.ptr == front) {
 		if (front->listen_fd >= 0)
-			front_accept(front);
+			(void)front_accept(front);
 		return;
 	}
 	conn = ev->data.ptr;
@@ -446,10 +464,8 @@ front_main(void *arg)
 		n = epoll_wait(
 		    front->epoll_fd, events, EVENTS_MAX, front_timeout(front));
 		if (atomic_load(&front->http->draining) &&
-		    front->listen_fd >= 0) {
-			(void)close(front->listen_fd);
-			front->listen_fd = -1;
-		}
+		    front->listen_fd >= 0)
+			front_drain(front);
 		for (i = 0; i < n; i++)
 			front_event(front, &events[i]);
 		front_expire(front);

@@ -203,11 +203,33 @@ http_drain(struct http *http)
 		    http->loops[i].mbox, &http->loops[i].wake_msg.node);
 }
 
+void
+http_refuse(struct http *http)
+{
+
+	http_drain(http);
+	atomic_store(&http->refusing, true);
+}
+
 size_t
 http_pending(const struct http *http)
 {
 
 	return (atomic_load(&http->pending));
+}
+
+uint64_t
+http_taken(const struct http *http)
+{
+
+	return (atomic_load(&http->taken));
+}
+
+size_t
+http_connections(const struct http *http)
+{
+
+	return (atomic_load(&http->connections));
 }
 
 void
@@ -217,7 +239,7 @@ http_stop(struct http *http)
 
 	if (http == NULL)
 		return;
-	http_drain(http);
+	http_refuse(http);
 	atomic_store(&http->front_stop, true);
 	front_wake(&http->front);
 	thr_join(&http->front.thr);

@@ -112,12 +112,20 @@ int http_port(const struct http *http);
 
 /* Stops accepting (closes the listening socket).  Requests under way go on;
  * those that wait with a timer are woken at once; answers from now on say
- * "Connection: close"; new requests on kept connections are answered 503
- * draining.  Thread: any.  Blocks: never. */
+ * "Connection: close".  What still comes on kept connections is served, each
+ * one's last: a proxy has sent it before it could know, and repeats nothing
+ * that is not idempotent.  Thread: any.  Blocks: never. */
 void http_drain(struct http *http);
 
-/* Requests whose head has been read and whose answer has not gone out. */
+/* Drains, and answers new requests on kept connections 503 draining.  Thread:
+ * any.  Blocks: never. */
+void http_refuse(struct http *http);
+
+/* Requests whose head has been read and whose answer has not gone out; how many
+ * have ever begun; connections that there are. */
 size_t http_pending(const struct http *http);
+uint64_t http_taken(const struct http *http);
+size_t http_connections(const struct http *http);
 
 /* Ends the threads: what is answered goes out (for at most a second), what is
  * not answered gets 503, every connection is closed.  Frees.  NULL is allowed.

@@ -479,11 +479,13 @@ struct http {
 	struct door door;
 	struct loop *loops; /* options.loops and the long-polls' one */
 	int loop_count;
-	bool layout_known; /* libmicrohttpd parses in place (guard.c) */
-	atomic_bool draining;
+	bool layout_known;    /* libmicrohttpd parses in place (guard.c) */
+	atomic_bool draining; /* no new connections */
+	atomic_bool refusing; /* no new requests either */
 	atomic_bool front_stop;
 	atomic_bool loops_stop;
 	atomic_size_t pending;
+	atomic_uint_fast64_t taken; /* requests that have begun */
 	atomic_size_t connections;
 };
 

@@ -5,13 +5,12 @@
  * hangs (on a disk, say).  Nothing accepted depends on a good end: it is on
  * disk since its 201.
  *
- *	drain     no new connections or requests; sessions are told to
- *	          reconnect, long-polls come back
- *	requests  those under way are answered
- *	api       no more passwords; handlers answer 503
- *	relay     deliveries under way come back
- *	writer    what waits is committed and answered
- *	upkeep    its unit is back; the last mark
+ *	drain     no new connections; sessions are told to reconnect, long-polls
+ *	          come back
+ *	requests  those under way are answered, and those that still come on
+ *kept connections, until none has come for a while api       no more passwords;
+ *handlers answer 503 relay     deliveries under way come back writer    what
+ *waits is committed and answered upkeep    its unit is back; the last mark
  *	answers   readers and push give back what they have of requests
  *	http      connections are closed
  *	rest      push, readers; checkpoint, so that the next start is quick
@@ -31,6 +30,9 @@
 
 #define REQUESTS_MS 5000
 #define ANSWERS_MS 2000
+/* Who keeps a connection has noticed by then that new ones are refused, or has
+ * nothing to ask. */
+#define QUIET_MS 200
 /* An answer that its client does not read is given up after so long. */
 #define SLOW_CLIENT_MS 1000
 #define TICK_MS 5
@@ -72,20 +74,26 @@ tick(void)
 	(void)nanosleep(&t, NULL);
 }
 
-/* Until every request is answered and its answer sent; those that are still
- * coming in are not waited for. */
+/* Until every request is answered and its answer sent, and no more come; those
+ * that are still coming in are not waited for. */
 static void
 wait_requests(struct server *s)
 {
-	int64_t start = clk_mono_ms(s->clk), idle = start, now;
+	int64_t start = clk_mono_ms(s->clk), idle = start, quiet = start, now;
+	uint64_t taken = http_taken(s->http);
 
 	for (;;) {
 		now = clk_mono_ms(s->clk);
-		if (http_pending(s->http) == 0 || now - start > REQUESTS_MS)
-			return;
+		if (http_taken(s->http) != taken) {
+			taken = http_taken(s->http);
+			quiet = idle = now;
+		}
 		if (api_busy(s->api) > 0)
 			idle = now;
-		if (now - idle > SLOW_CLIENT_MS)
+		if (http_pending(s->http) == 0 &&
+		    (http_connections(s->http) == 0 || now - quiet > QUIET_MS))
+			return;
+		if (now - idle > SLOW_CLIENT_MS || now - start > REQUESTS_MS)
 			return;
 		tick();
 	}
@@ -117,6 +125,8 @@ stop_serving(struct server *s)
 		push_drain(s->push);
 	if (s->http != NULL)
 		wait_requests(s);
+	if (s->http != NULL)
+		http_refuse(s->http);
 	control_stop(s->control);
 	if (s->admin != NULL)
 		admin_stop(s->admin);

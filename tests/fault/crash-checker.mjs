@@ -26,6 +26,8 @@ export class History {
 		this.by_id = new Map();
 		this.seen = new Map();
 		this.acks = new Map();
+		this.reasons = new Map();
+		this.ends = new Map();
 		this.clock = 0;
 		this.counts = { unknown: 0, replayed: 0 };
 	}
@@ -51,10 +53,20 @@ export class History {
 		}
 	}
 
-	/** No answer, or one that does not say: it may have happened. */
-	unknown()
+	/** No answer, or one that does not say: it may have happened.  ${why}: what
+	 *  the client saw of it. */
+	unknown(why)
 	{
 		this.counts.unknown++;
+		this.reasons.set(why, (this.reasons.get(why) ?? 0) + 1);
+	}
+
+	/** A session has ended, by ${code}; it was told to reconnect, or not. */
+	ended(code, reconnect)
+	{
+		const end = `${code}${reconnect ? ' reconnect' : ''}`;
+
+		this.ends.set(end, (this.ends.get(end) ?? 0) + 1);
 	}
 
 	/** ${user} was shown ${event}. */
@@ -342,6 +354,8 @@ export function check(history, views)
 	const counts = {
 		sent: history.calls.length,
 		accepted: history.calls.filter((call) => call.end !== null).length,
+		clients: new Set(history.calls.filter((call) => call.end !== null)
+			.map((call) => call.client)).size,
 		...history.counts,
 		inboxes: views.size, events: 0, ws_events: 0, shown: 0,
 		acks: history.acks.size,

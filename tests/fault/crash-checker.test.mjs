@@ -98,7 +98,7 @@ describe('the checker', () => {
 		const { history, views } = sound();
 		const { violations, counts } = check(history, views);
 		assert.deepEqual(violations, []);
-		assert.deepEqual(counts, { sent: 3, accepted: 3, unknown: 0, replayed: 0, inboxes: 2,
+		assert.deepEqual(counts, { sent: 3, accepted: 3, clients: 1, unknown: 0, replayed: 0, inboxes: 2,
 			events: 7, ws_events: 7, shown: 3, acks: 1, conversations: 1, receipts: 1 });
 	});
 

@@ -94,17 +94,21 @@ export class Nodes extends Target {
 export async function insist(target, history, user, ask)
 {
 	for (;;) {
+		let why;
+
 		await target.reachable;
 		try {
 			const answer = await ask(target.at(user), target.patient());
 			if (answer.status < 500)
 				return answer;
+			why = `${answer.status} ${answer.body?.detail}`;
 		} catch (error) {
 			// A broken contract is no crash.
 			if (/^contract:/.test(error.message))
 				throw error;
+			why = error.cause?.code ?? error.code ?? error.message;
 		}
-		history.unknown();
+		history.unknown(why);
 		await sleep(5 + Math.random() * 20);
 	}
 }
@@ -133,7 +137,7 @@ export async function sender(target, history, user, others, client)
 
 /** A session of ${user} at any node, after its welcome; ${onframe} is told of each
  * frame. */
-async function open(target, user, hello, onframe)
+async function session(target, history, user, hello, onframe)
 {
 	const ws = new Ws(target.at(user).server, { token: user.token });
 
@@ -143,6 +147,8 @@ async function open(target, user, hello, onframe)
 			await ws.opened();
 			await ws.hello(hello);
 		})(), target.patience, 'a welcome');
+		ws.closed.then(({ code }) => history.ended(code,
+			ws.frames.some((frame) => frame.type === 'reconnect')));
 	} catch (error) {
 		ws.onframe = undefined;
 		ws.socket.terminate();
@@ -179,7 +185,7 @@ export async function socketSender(target, history, user, others, client)
 		await target.reachable;
 		let ws;
 		try {
-			ws = await open(target, user, { instance: `sender ${client}` });
+			ws = await session(target, history, user, { instance: `sender ${client}` });
 			for (;;) {
 				// Repeats come first and in their order, then new ones.
 				if (open.length === 0 && target.over)
@@ -203,7 +209,7 @@ export async function socketSender(target, history, user, others, client)
 				}
 				open = batch.filter(({ call }) => call.end === null);
 				if (open.length > 0) {
-					history.unknown();
+					history.unknown(`WebSocket ${ws.ended?.code ?? 'stays'}`);
 					break;
 				}
 			}
@@ -239,8 +245,8 @@ export async function reader(target, history, user)
 	while (!target.over) {
 		await target.reachable;
 		try {
-			const ws = await open(target, user, { after: String(cursor), instance: 'reader' },
-				take);
+			const ws = await session(target, history, user,
+				{ after: String(cursor), instance: 'reader' }, take);
 			await attend(target, ws);
 			ws.onframe = undefined;
 			if (!ws.ended)

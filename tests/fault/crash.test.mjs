@@ -70,6 +70,7 @@ it('R1 R2 R4 R89 R90 R91 R93 R237 R119 R191 R211 R212 R231 R235 I1 I2 I3 I7 ' +
 	assert.deepEqual(violations, []);
 	assert.equal(kills.running, ROUNDS);
 	assert.equal(counts.accepted, counts.sent);
+	assert.equal(counts.clients, 12, 'every client was at work');
 	assert.ok(counts.accepted > ROUNDS * 10, 'there was hardly any load');
 	assert.ok(counts.unknown > ROUNDS / 2, 'hardly a kill hit a request');
 	assert.ok(counts.shown > counts.accepted / 2, 'hardly anything was read');

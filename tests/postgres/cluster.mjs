@@ -134,7 +134,7 @@ function owner()
 
 /** A port that was free a moment ago, below those that the system gives out by
  *  itself, so that nobody gets it while a server is away. */
-async function freePort()
+export async function freePort()
 {
 	for (;;) {
 		const port = 10_000 + randomBytes(4).readUInt32BE() % 20_000;

@@ -126,6 +126,7 @@ export class World {
 		assert.deepEqual(verdict.violations, []);
 		const { counts } = verdict;
 		assert.equal(counts.accepted, counts.sent);
+		assert.equal(counts.clients, 12, 'every client was at work');
 		assert.ok(counts.accepted > this.rounds * 10, 'there was hardly any load');
 		assert.ok(counts.unknown >= this.rounds, 'hardly an accident hit a request');
 		assert.ok(counts.shown > counts.accepted / 2, 'hardly anything was read');

@@ -434,16 +434,19 @@ test_quiet(void **state)
 static void
 test_drain(void **state)
 {
-	int hold, poll, kept, partial, upload, i;
+	int hold, poll, kept, late, partial, upload, i;
 
 	(void)state;
 	hold = client_open(&f);
 	poll = client_open(&f);
 	kept = client_open(&f);
+	late = client_open(&f);
 	partial = client_open(&f);
 	upload = client_open(&f);
 	client_send(kept, GET("/hello"));
 	client_read(kept, &r, 0);
+	client_send(late, GET("/hello"));
+	client_read(late, &r, 0);
 	client_send(hold, GET("/hold"));
 	client_send(poll, GET("/poll?wait=60000"));
 	client_send(partial, "GET /hello HTTP/1.1\r\n");
@@ -465,17 +468,25 @@ test_drain(void **state)
 	client_read(upload, &r, 0);
 	assert_string_equal(r.body, "{}");
 	assert_string_equal(reply_header(&r, "Connection"), "close");
-	/* What begins now does not. */
+	/* What begins now on a kept connection is its last. */
 	client_send(kept, GET("/hello"));
 	client_read(kept, &r, 0);
-	assert_int_equal(r.status, 503);
-	assert_non_null(strstr(r.body, "\"code\":\"draining\""));
-	assert_non_null(reply_header(&r, "Retry-After"));
+	assert_int_equal(r.status, 200);
+	assert_string_equal(reply_header(&r, "Connection"), "close");
 	assert_true(client_closed(kept, 1000));
 	client_send(partial, HOST "\r\n");
 	client_read(partial, &r, 0);
-	assert_int_equal(r.status, 503);
+	assert_int_equal(r.status, 200);
 	assert_int_equal(client_open(&f), -1);
+	/* Until nothing begins any more. */
+	assert_true(http_connections(f.http) > 0);
+	http_refuse(f.http);
+	client_send(late, GET("/hello"));
+	client_read(late, &r, 0);
+	assert_int_equal(r.status, 503);
+	assert_non_null(strstr(r.body, "\"code\":\"draining\""));
+	assert_non_null(reply_header(&r, "Retry-After"));
+	assert_true(client_closed(late, 1000));
 	/* An answer is there a moment before its request is gone. */
 	for (i = 0; i < 1000 && http_pending(f.http) != 1; i++)
 		(void)usleep(1000);
@@ -490,6 +501,7 @@ test_drain(void **state)
 	(void)close(hold);
 	(void)close(poll);
 	(void)close(kept);
+	(void)close(late);
 	(void)close(partial);
 	(void)close(upload);
 }

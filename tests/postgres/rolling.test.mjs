@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+//
+// Three nodes behind the nginx of the samples, restarted one after the other
+// under load: no request fails, sessions are told to reconnect and go on at
+// another node from where they were, and in the end everything is there, once,
+// in order.  Clients do not repeat anything: what nginx tries again by itself is
+// what its sample says, connections that were not made and nothing that is not
+// idempotent.
+
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+
+import { Server, eventually, killAll, run, sleep, tempDir, users } from '../e2e/harness.mjs';
+import { History, judge, told } from '../fault/crash-checker.mjs';
+import { Target, crowd } from '../fault/crash-load.mjs';
+import { Behind, Proxy, Site } from '../proxy/proxy.mjs';
+import { Cluster, freePort } from './cluster.mjs';
+
+const NODES = 3;
+const ROUNDS = Number(process.env.ROLLING_ROUNDS ?? 2);
+
+/** A node at a port that stays its own while it is away. */
+class Node extends Behind {
+	async start(options)
+	{
+		this.port ??= await freePort();
+		return super.start(options);
+	}
+}
+
+/** The nginx sample with all of ${nodes} in it, as in contrib/compose. */
+function balancer(nodes)
+{
+	const [{ port }] = nodes;
+	const servers = nodes.map((node) =>
+		`server 127.0.0.1:${node.port} max_fails=1 fail_timeout=5s;`).join('\n\t');
+
+	return new Proxy('nginx', port, [[`server 127.0.0.1:${port};`, servers, 2]]).start();
+}
+
+after(killAll);
+
+describe('a rolling restart', () => {
+	it(`of ${NODES} nodes, ${ROUNDS} times: no request fails`, { timeout: 300_000 }, async (t) => {
+		const cluster = await new Cluster().start();
+		t.after(() => cluster.remove());
+		const url = await cluster.createDatabase('chat');
+		const nodes = Array.from({ length: NODES }, () => new Node({ args: ['--db', url] }));
+		t.after(() => Promise.all(nodes.map((node) => node.running && node.kill())));
+		await Promise.all(nodes.map((node) => node.start()));
+		const proxy = await balancer(nodes);
+		t.after(() => proxy.stop());
+		const site = new Site(proxy, { maxSockets: 32 });
+		t.after(() => site.close());
+
+		const history = new History();
+		const target = new Target(site);
+		const people = await users(site, 'ann', 'bob', 'cat', 'dan', 'eve', 'fox');
+		target.up();
+		const clients = crowd(target, history, people);
+		t.after(() => target.end());
+		let restarted = 0;
+
+		for (let round = 0; round < ROUNDS; round++) {
+			for (const node of nodes) {
+				await eventually(() => history.calls.length > 100 * (restarted + 1), 'load');
+				assert.equal((await node.stop()).code, 0);
+				await sleep(100);
+				await node.start();
+				/* nginx leaves it alone for 5 s; the next one waits until it
+				   is back at work. */
+				await eventually(() => node.child.err.split('path=/v1/messages').length > 20,
+					'it is given requests again', 30_000);
+				restarted++;
+			}
+		}
+		target.end();
+		await clients.ended;
+		const verdict = await judge(history, people);
+		const { counts, violations } = verdict;
+		const reconnects = history.ends.get('1012 reconnect') ?? 0;
+		t.diagnostic(told(verdict, { rounds: ROUNDS, restarted, failed: counts.unknown,
+			reconnects }));
+		assert.deepEqual(violations, []);
+		assert.deepEqual([...history.reasons], [], 'requests failed');
+		assert.equal(counts.clients, 12, 'every client was at work');
+		assert.equal(restarted, ROUNDS * NODES);
+		/* No session ended otherwise, but those that its client closed. */
+		assert.deepEqual([...history.ends.keys()].filter((end) =>
+			!['1000', '1012 reconnect'].includes(end)), []);
+		assert.ok(reconnects >= restarted, `${reconnects} sessions were told to reconnect`);
+	});
+});
