@@ -74,8 +74,8 @@ tick(void)
 	(void)nanosleep(&t, NULL);
 }
 
-/* Until every request is answered and its answer sent, and no more come; those
- * that are still coming in are not waited for. */
+/* Until every request is answered and its answer sent, and no more come, by
+ * HTTP or by sessions; those that are still coming in are not waited for. */
 static void
 wait_requests(struct server *s)
 {
@@ -91,6 +91,7 @@ wait_requests(struct server *s)
 		if (api_busy(s->api) > 0)
 			idle = now;
 		if (http_pending(s->http) == 0 &&
+		    (s->push == NULL || push_drained(s->push)) &&
 		    (http_connections(s->http) == 0 || now - quiet > QUIET_MS))
 			return;
 		if (now - idle > SLOW_CLIENT_MS || now - start > REQUESTS_MS)

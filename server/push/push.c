@@ -23,6 +23,7 @@
 #include "wire/json.h"
 
 #define TICK_MS 1000
+#define LEAVE_TICK_MS 20
 
 /* ---- the mailboxes, from any thread ---- */
 
@@ -450,12 +451,12 @@ tell(struct push *p, const struct news *news)
 		tell_revoked(p, news->revoked[i].device_id);
 }
 
+static void on_tick(uv_timer_t *timer);
+
 static void
 tell_reconnect(struct push *p)
 {
 	struct waiting *w, *next;
-	struct session *s;
-	struct buf *b;
 
 	p->drained = true;
 	rx_drain(p);
@@ -463,15 +464,8 @@ tell_reconnect(struct push *p)
 		next = TAILQ_NEXT(w, all);
 		waiter_release(w, false);
 	}
-	TAILQ_FOREACH (s, &p->all, all) {
-		if (s->state == SESSION_CLOSING)
-			continue;
-		b = tx_begin(p);
-		buf_adds(b, "{\"type\":\"reconnect\",\"after_ms\":2000,"
-			    "\"reason\":\"restart\"}");
-		session_reply(s);
-		session_close(s, 1012, "restart");
-	}
+	leave_all(p);
+	(void)uv_timer_start(&p->timer, on_tick, LEAVE_TICK_MS, LEAVE_TICK_MS);
 }
 
 /* News have been dropped: everybody looks for himself. */
@@ -545,6 +539,8 @@ on_tick(uv_timer_t *timer)
 		rx_session_tick(s, now);
 	}
 	rx_tick(p, now);
+	if (p->drained)
+		leave_tick(p, now);
 	close_sessions(p);
 	metrics_set(p->options.metrics, METRIC_WS_SESSIONS,
 	    (int64_t)atomic_load(&p->nsessions));
@@ -654,6 +650,13 @@ push_drain(struct push *p)
 
 	atomic_store(&p->draining, true);
 	(void)uv_async_send(&p->async);
+}
+
+bool
+push_drained(const struct push *p)
+{
+
+	return (p->thread == NULL || atomic_load(&p->left));
 }
 
 size_t

@@ -50,9 +50,13 @@ enum rc push_new(const struct push_options *options, struct push **ret,
 /* Starts the thread. */
 enum rc push_start(struct push *p, struct err *err) MUST_USE;
 
-/* Tells every session to reconnect and closes it with 1012; new connections
- * are closed; waiting long-polls come back.  Thread: any. */
+/* Tells every session to reconnect and closes it with 1012 when what it has
+ * asked is answered, within a second; new connections are closed; waiting
+ * long-polls come back.  Thread: any. */
 void push_drain(struct push *p);
+
+/* Whether all of them are closed, after push_drain().  Thread: any. */
+bool push_drained(const struct push *p);
 
 /* Open WebSocket sessions.  Thread: any. */
 size_t push_sessions(const struct push *p);

@@ -135,6 +135,7 @@ struct session {
 
 	struct out_list out;
 	size_t out_frames, out_bytes;
+	int64_t leaving_ms;  /* told to reconnect then; 0: not */
 	int close_code;      /* while SESSION_CLOSING */
 	int64_t close_by_ms; /* monotonic: whoever does not read is cut */
 	bool told_close;     /* the close frame has gone to the library */
@@ -197,7 +198,8 @@ struct push {
 	atomic_size_t nsessions;
 	atomic_bool draining, stopping;
 	bool drained;
-	struct buf tx; /* LWS_PRE bytes, then the frame being written */
+	atomic_bool left; /* drained, and nobody has anything under way */
+	struct buf tx;    /* LWS_PRE bytes, then the frame being written */
 	char *allow_origin;
 
 	/* What is read from clients: one set of descriptors, watched by one
@@ -245,6 +247,15 @@ void session_write_control(struct session *s, const char *payload, int n);
 
 /* Writes the frame that waits longest.  There must be one. */
 void session_flush_one(struct session *s);
+
+/* ---- push_leave.c: the stop ---- */
+
+/* Tells every session to reconnect, and closes those that have not begun. */
+void leave_all(struct push *p);
+
+/* Closes those that have nothing under way any more, or whose time is up; notes
+ * when nobody is left. */
+void leave_tick(struct push *p, int64_t now);
 
 /* ---- session*.c: hello, cursor, window ---- */
 

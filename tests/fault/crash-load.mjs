@@ -188,9 +188,10 @@ export async function socketSender(target, history, user, others, client)
 			ws = await session(target, history, user, { instance: `sender ${client}` });
 			for (;;) {
 				// Repeats come first and in their order, then new ones.
-				if (open.length === 0 && target.over)
+				const leave = ws.frames.some((frame) => frame.type === 'reconnect');
+				if (open.length === 0 && (target.over || leave))
 					break;
-				while (open.length < 4 && !target.over) {
+				while (open.length < 4 && !target.over && !leave) {
 					const to = others[Math.floor(Math.random() * others.length)].name;
 					const message = { id: uuid7(), to, body: `${client} ${n++}` };
 					open.push({ message, call: history.invoke({ client, from: user.name, to,
