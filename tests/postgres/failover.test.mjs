@@ -3,7 +3,8 @@
 // A node whose URL names two servers, of which one leads: when the leader is
 // killed and its replica promoted, the node goes on by itself.  What was
 // accepted while the replica was waited for is there, once and in order; what
-// was answered otherwise may be repeated with its id.
+// was answered otherwise may be repeated with its id.  The same with three nodes
+// and many clients, whose sessions go on by their cursors.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -11,6 +12,7 @@ import { after, before, describe, it } from 'node:test';
 import { contiguous } from '../e2e/expect.mjs';
 import { Server, eventually, expectStatus, sleep, users, uuid7 } from '../e2e/harness.mjs';
 import { Cluster } from './cluster.mjs';
+import { World } from './world.mjs';
 
 const SENDERS = 4;
 
@@ -103,5 +105,39 @@ describe('failover', () => {
 		assert.deepEqual(new Set(events.map((e) => e.id)), wanted);
 		assert.equal(expectStatus(await server.rest().get('/readyz'), 200).status, 200);
 		await server.stop();
+	});
+});
+
+describe('failover of three nodes under load', () => {
+	it('loses nothing that was answered; clients go on by their cursors', { timeout: 300_000 },
+		async (t) => {
+		const world = new World(t, 1);
+		let making;
+
+		const replica = async () => {
+			const other = await world.cluster.replica('replica');
+			t.after(() => other.remove());
+			await world.cluster.synchronous('replica');
+			return other;
+		};
+		await world.begin(3, async () => {
+			const other = await (making ??= replica());
+			return { url: world.cluster.url('chat',
+				{ port: `${world.cluster.port},${other.port}` }) };
+		});
+		const other = await making;
+		const before = () => world.history.calls.filter((call) => call.end !== null).length;
+
+		await eventually(() => before() > 200, 'load');
+		await world.round('the leader is lost and its replica promoted', async () => {
+			await world.cluster.kill();
+			world.killed++;
+			await other.promote();
+			world.url = other.url('chat');
+		});
+		const after = before();
+		await eventually(() => before() > after + 200, 'load goes on', 60_000);
+		await world.verdict();
+		assert.ok(world.nodes.every((node) => node.starts === 1));
 	});
 });
