@@ -8,9 +8,11 @@
  *	drain     no new connections; sessions are told to reconnect, long-polls
  *	          come back
  *	requests  those under way are answered, and those that still come on
- *kept connections, until none has come for a while api       no more passwords;
- *handlers answer 503 relay     deliveries under way come back writer    what
- *waits is committed and answered upkeep    its unit is back; the last mark
+ *	          kept connections, until none has come for a while
+ *	api       no more passwords; handlers answer 503
+ *	relay     deliveries under way come back
+ *	writer    what waits is committed and answered
+ *	upkeep    its unit is back; the last mark
  *	answers   readers and push give back what they have of requests
  *	http      connections are closed
  *	rest      push, readers; checkpoint, so that the next start is quick
