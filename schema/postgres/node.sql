@@ -6,8 +6,13 @@
 INSERT INTO nodes (name, started_at, beat_at) VALUES ($1, $2, $2)
 RETURNING node_id;
 
+-- Makes the row again if others have forgotten a node that was only held up.
 -- name: node_beat
-UPDATE nodes SET beat_at = $2, left_at = NULL WHERE node_id = $1;
+INSERT INTO nodes (node_id, name, started_at, beat_at) VALUES ($1, $3, $2, $2)
+ON CONFLICT (node_id) DO UPDATE SET beat_at = excluded.beat_at, left_at = NULL;
+
+-- name: node_get
+SELECT beat_at FROM nodes WHERE node_id = $1;
 
 -- name: node_leave
 UPDATE nodes SET left_at = $2 WHERE node_id = $1 AND left_at IS NULL;

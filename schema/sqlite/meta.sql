@@ -4,6 +4,9 @@
 -- name: meta_get
 SELECT value FROM meta WHERE key = $1;
 
+-- name: meta_lock
+SELECT value FROM meta WHERE key = $1;
+
 -- name: meta_set
 INSERT INTO meta (key, value) VALUES ($1, $2)
 ON CONFLICT (key) DO UPDATE SET value = excluded.value;

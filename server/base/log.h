@@ -52,6 +52,13 @@ enum log_format { LOG_FMT_TEXT, LOG_FMT_JSON };
 	X(CLUSTER_GONE, LVL_WARN, "another node is gone; its leases end")      \
 	X(CLUSTER_AWAY, LVL_WARN, "what other nodes tell cannot be heard")     \
 	X(CLUSTER_BACK, LVL_INFO, "what other nodes tell is heard again")      \
+	X(CLUSTER_LINE, LVL_INFO,                                              \
+	    "another server leads, and lacks nothing: cursors stay good")      \
+	X(CLUSTER_EPOCH, LVL_WARN,                                             \
+	    "the database may have gone back: it has another epoch, and "      \
+	    "serving begins anew")                                             \
+	X(CLUSTER_WAIT, LVL_INFO,                                              \
+	    "another server leads; nodes that know more are waited for")       \
 	X(HTTP_REQUEST, LVL_DEBUG, "a request was answered")                   \
 	X(HTTP_REFUSED, LVL_DEBUG, "a request was refused before a route")     \
 	X(HTTP_FAIL, LVL_ERROR, "a request failed on the server's side")       \

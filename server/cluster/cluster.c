@@ -100,8 +100,7 @@ send_out(struct cluster *c, int64_t now, struct err *err)
 	c->spare = swap;
 	(void)pthread_mutex_unlock(&c->lock);
 	c->sent_ms = now;
-	return (
-	    outbound_send(&c->spare, c->options.node_id, send_note, c, err));
+	return (outbound_send(&c->spare, c->node.node_id, send_note, c, err));
 }
 
 /* ---- hearing ---- */
@@ -116,11 +115,13 @@ hear(void *arg, const char *text)
 	if (FAULT_FAILS("cluster.note"))
 		return;
 	inbound_read(text, &in);
-	if (in.node == c->options.node_id) {
+	if (in.node == c->node.node_id) {
 		news_free(in.news);
 		return;
 	}
 	c->missed = c->missed || in.missed;
+	if (in.epoch)
+		c->beat_ms = 0;
 	if (in.began) {
 		atomic_store(&c->nnodes, 2); /* until the next beat counts */
 		c->beat_ms = 0;
@@ -229,8 +230,50 @@ note_away(struct cluster *c, bool away, const struct err *err)
 		log_error(LOG_EV_CLUSTER_AWAY, err, "%s", "");
 	if (!away && was)
 		log_event(LOG_EV_CLUSTER_BACK, "node=%lld",
-		    (long long)c->options.node_id);
+		    (long long)c->node.node_id);
 	c->missed = c->missed || away;
+}
+
+/* Another epoch: what is served here is over, and the others are told. */
+static void
+end_epoch(struct cluster *c)
+{
+	struct err err = ERR_INIT;
+	char note[48];
+
+	c->over = true;
+	c->away = false; /* or it could not say that it leaves */
+	atomic_store(c->options.line, DB_LINE_NOWHERE);
+	log_event(LOG_EV_CLUSTER_EPOCH, "node=%lld line=%s why=%s",
+	    (long long)c->node.node_id, c->node.line.name, c->node.why);
+	(void)snprintf(
+	    note, sizeof(note), "N%lld E", (long long)c->node.node_id);
+	/* If that fails the others find out by themselves. */
+	(void)!db_notify(c->db, CHANNEL, note, &err);
+	c->options.over(c->options.arg);
+}
+
+/* Beats, and sees whether the database is still what it was. */
+static enum rc
+look_line(struct cluster *c, struct err *err)
+{
+	enum store_line_verdict verdict;
+	enum rc rc;
+
+	rc = store_line_beat(c->db, &c->node, clk_wall_ms(c->options.clk),
+	    c->again, &verdict, err);
+	if (rc != RC_OK)
+		return (rc);
+	c->again = false;
+	if (verdict == STORE_LINE_OTHER) {
+		end_epoch(c);
+		return (RC_OK);
+	}
+	if (verdict == STORE_LINE_KEPT)
+		log_event(LOG_EV_CLUSTER_LINE, "node=%lld line=%s",
+		    (long long)c->node.node_id, c->node.line.name);
+	atomic_store(c->options.line, c->node.line.id);
+	return (RC_OK);
 }
 
 static enum rc
@@ -242,10 +285,23 @@ beat(struct cluster *c, int64_t now, struct err *err)
 	if (now < c->beat_ms)
 		return (RC_OK);
 	c->beat_ms = now + CLUSTER_BEAT_MS;
+	rc = look_line(c, err);
+	if (rc != RC_OK || c->over)
+		return (rc);
 	rc = nodes_turn(c, &n, err);
 	if (rc == RC_OK)
 		atomic_store(&c->nnodes, n);
 	return (rc);
+}
+
+/* Connects and listens again, and looks before anything else is done. */
+static enum rc
+come_back(struct cluster *c, struct err *err)
+{
+
+	c->again = true;
+	c->beat_ms = 0;
+	return (db_listen(c->db, CHANNEL, err));
 }
 
 static void
@@ -255,14 +311,18 @@ turn(struct cluster *c)
 	struct err err = ERR_INIT;
 	enum rc rc = RC_OK;
 
+	if (c->over)
+		return;
 	if (atomic_load(&c->away))
-		rc = db_listen(c->db, CHANNEL, &err);
+		rc = come_back(c, &err);
+	if (rc == RC_OK)
+		rc = beat(c, now, &err);
+	if (c->over)
+		return;
 	if (rc == RC_OK)
 		rc = db_notes(c->db, hear, c, &err);
 	if (rc == RC_OK)
 		rc = send_out(c, now, &err);
-	if (rc == RC_OK)
-		rc = beat(c, now, &err);
 	if (rc == RC_OK)
 		rc = recheck(c, now, &err);
 	/* Answers to all that may have brought notes along. */
@@ -284,6 +344,8 @@ patience(struct cluster *c)
 	(void)pthread_mutex_unlock(&c->lock);
 	if (atomic_load(&c->away))
 		until = now + AWAY_MS;
+	if (c->over)
+		return (-1);
 	return (until <= now ? 0 : (int)(until - now));
 }
 
@@ -319,7 +381,7 @@ loop(void *arg)
 		return;
 	/* If that fails the others find out by themselves. */
 	(void)!store_node_leave(
-	    c->db, c->options.node_id, clk_wall_ms(c->options.clk), &err);
+	    c->db, c->node.node_id, clk_wall_ms(c->options.clk), &err);
 }
 
 /* ---- life ---- */
@@ -336,9 +398,11 @@ cluster_new(const struct cluster_options *options, struct cluster **ret,
 	if ((c = mem_zalloc(1, sizeof(*c))) == NULL)
 		return (err_set(err, RC_NO_MEMORY, "cluster"));
 	c->options = *options;
+	c->node = options->node;
 	atomic_store(&c->nnodes, 1);
 	(void)pthread_mutex_init(&c->lock, NULL);
 	db.mode = DB_WRITER;
+	db.line = NULL;
 	rc = (c->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) < 0 ||
 		     !outbound_init(&c->out) || !outbound_init(&c->spare)
 		 ? err_set(err, RC_NO_MEMORY, "cluster")
@@ -346,7 +410,7 @@ cluster_new(const struct cluster_options *options, struct cluster **ret,
 	if (rc == RC_OK)
 		rc = db_listen(c->db, CHANNEL, err);
 	(void)snprintf(
-	    note, sizeof(note), "N%lld J", (long long)options->node_id);
+	    note, sizeof(note), "N%lld J", (long long)options->node.node_id);
 	if (rc == RC_OK)
 		rc = db_notify(c->db, CHANNEL, note, err);
 	if (rc != RC_OK) {

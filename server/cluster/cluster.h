@@ -10,6 +10,11 @@
  * RECHECK_MS, and when the connection was away, the same is asked of the
  * database for everybody who is connected here.  That also finds what commits
  * of this node have done whose answer was lost (RC_UNCERTAIN).
+ *
+ * Each beat sees whether the database is still the one that is served
+ * (store/line.h).  Connections of the node begin transactions on the line that
+ * was looked at last and on no other, so that nothing of another epoch is read
+ * or written by who does not know it.
  */
 #ifndef CLUSTER_CLUSTER_H
 #define CLUSTER_CLUSTER_H
@@ -20,6 +25,7 @@
 #include "domain/news.h"
 #include "metrics/metrics.h"
 #include "push/push.h"
+#include "store/line.h"
 
 /* Who is connected here is asked so often whether he has missed something. */
 #define CLUSTER_RECHECK_MS 5000
@@ -35,11 +41,18 @@ struct cluster_options {
 	struct metrics *metrics; /* may be NULL */
 	struct auth *auth;
 	struct push *push;
-	const char *name; /* this node's, the owner of its leases; kept */
-	int64_t node_id;
+
+	/* This node, as store_line_begin() has left it; the name is the owner
+	 * of its leases. */
+	struct store_line_node node;
+	/* Where its connections' transactions may begin; kept, and moved. */
+	atomic_int_fast64_t *line;
 
 	/* An operator has changed destinations elsewhere.  Thread: cluster. */
 	void (*desk)(void *arg);
+	/* The database is of another epoch: nothing of what this process knows
+	 * of it is true.  No transaction begins any more.  Thread: cluster. */
+	void (*over)(void *arg);
 	void *arg;
 };
 

@@ -21,8 +21,8 @@
  * A note is words with a space between: N12 is whose it is; then, of what has
  * happened, H7:31 an inbox and its end, C7:90:1 an entry and its event, A7:3:30
  * a device's ack, R3:hash a token lost, D destinations changed, J a node began,
- * * more than could be told.  Unknown words are passed over, so that versions
- * can stand side by side. */
+ * E the epoch is another, * more than could be told.  Unknown words are passed
+ * over, so that versions can stand side by side. */
 
 /* PostgreSQL takes less than 8,000 bytes. */
 #define NOTE_BYTES 7900
@@ -59,6 +59,7 @@ struct inbound {
 	bool missed; /* more than could be told, or no memory */
 	bool desk;
 	bool began;
+	bool epoch; /* is another, perhaps */
 	struct news *news;
 };
 
@@ -83,7 +84,7 @@ struct nodes {
 	int64_t looked_ms; /* monotonic: when they were last looked at */
 };
 
-/* Beats, looks at the others, and ends the leases of the dead.  *ret_n: how
+/* Looks at the others, and ends the leases of the dead.  *ret_n: how
  * many live, this one included. */
 struct cluster;
 enum rc nodes_turn(struct cluster *c, int *ret_n, struct err *err) MUST_USE;
@@ -100,6 +101,9 @@ struct cluster {
 	struct outbound spare; /* the thread's own */
 	bool stopping;         /* lock */
 
+	struct store_line_node node; /* this one */
+	bool again;                  /* the connection is a new one */
+	bool over;                   /* the epoch is another */
 	struct nodes nodes;
 	atomic_int nnodes;
 	atomic_bool away; /* the connection is lost */

@@ -29,7 +29,7 @@ see(void *arg, const struct store_node *node)
 	struct peer *peer = find(nodes, node->node_id);
 	const int64_t now = clk_mono_ms(c->options.clk);
 
-	if (node->node_id == c->options.node_id)
+	if (node->node_id == c->node.node_id)
 		return;
 	if (peer == NULL) {
 		if (nodes->n == PEERS_MAX)
@@ -85,10 +85,7 @@ nodes_turn(struct cluster *c, int *ret_n, struct err *err)
 
 	for (i = 0; i < nodes->n; i++)
 		nodes->peers[i].here = false;
-	rc = store_node_beat(
-	    c->db, c->options.node_id, clk_wall_ms(c->options.clk), err);
-	if (rc == RC_OK)
-		rc = store_nodes_here(c->db, see, c, err);
+	rc = store_nodes_here(c->db, see, c, err);
 	if (rc == RC_OK)
 		forgive(nodes, now);
 	for (i = 0; i < nodes->n && rc == RC_OK;) {

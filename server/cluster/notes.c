@@ -266,6 +266,9 @@ read_word(const char *word, struct inbound *in, struct err *err)
 	case 'D':
 		in->desk = true;
 		return (RC_OK);
+	case 'E':
+		in->epoch = true;
+		return (RC_OK);
 	case 'J':
 		in->began = true;
 		return (RC_OK);

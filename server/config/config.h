@@ -151,7 +151,8 @@
 	    "Size of the write-ahead log that asks for a checkpoint")           \
 	X(BOOL, accept_rollback, "accept-rollback", "false", 0, 0, "BOOL",      \
 	    "Start with a database that is older than its mark (a restored "    \
-	    "back-up); this changes the epoch")
+	    "back-up); this changes the epoch.  On PostgreSQL, which has no "   \
+	    "mark, it is always changed: say it once")
 
 /* A network; IPv4 as ::ffff:a.b.c.d with 96 more bits. */
 struct config_cidr {

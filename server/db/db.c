@@ -276,6 +276,22 @@ db_be_node(struct db *db, int64_t node, struct err *err)
 					    : nobody_else(err));
 }
 
+void
+db_follow(struct db *db, const atomic_int_fast64_t *line)
+{
+
+	db->line = line;
+}
+
+enum rc
+db_line_get(struct db *db, struct db_line *ret, struct err *err)
+{
+
+	return (db->driver->line_get != NULL
+		    ? db->driver->line_get(db, ret, err)
+		    : nobody_else(err));
+}
+
 enum rc
 db_listen(struct db *db, const char *channel, struct err *err)
 {

@@ -11,6 +11,7 @@
 #ifndef DB_DB_H
 #define DB_DB_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -49,12 +50,33 @@ enum db_mode {
  * test alone, which must see it fail; no setting reaches it. */
 enum db_sync { DB_SYNC_FULL, DB_SYNC_NORMAL };
 
+/* The id of no line: nowhere does a transaction begin. */
+#define DB_LINE_NOWHERE INT64_C(-1)
+
+/*
+ * Where a shared database is in its history: one that was promoted, restored or
+ * copied goes on from an earlier moment in a line of its own.  A server that is
+ * not a standby stays on its line for as long as a connection to it lives.
+ */
+#define DB_LINE_SIZE 80
+
+struct db_line {
+	int64_t id;              /* of this name; not 0, not DB_LINE_NOWHERE */
+	char name[DB_LINE_SIZE]; /* SYSTEM/DATABASE/TIMELINE */
+	bool standbys;           /* there are some that commits may wait for */
+	bool waits;              /* and those of this connection do */
+};
+
 struct db_options {
 	const char *url; /* "sqlite:PATH", "postgresql://..." */
 	enum db_mode mode;
 	enum db_sync sync;
 	const char *vfs; /* SQLite VFS name for tests, or NULL */
 	const struct db_schema *schema;
+
+	/* Kept.  Transactions begin only at a server whose line has this id; 0:
+	 * at any.  NULL: at any, standbys too. */
+	const atomic_int_fast64_t *line;
 };
 
 enum db_type { DB_NULL, DB_I64, DB_TEXT, DB_BLOB };
@@ -248,6 +270,13 @@ bool db_again(const struct db *db);
 /* Whether after ${rc} this process can never trust the database again.  A lost
  * connection is mended, a lost disk is not. */
 bool db_is_fatal(const struct db *db, enum rc rc);
+
+/* From now on transactions begin only where db_options.line says.  Kept. */
+void db_follow(struct db *db, const atomic_int_fast64_t *line);
+
+/* On which line the server is.  RC_BUSY: it is a standby. */
+enum rc db_line_get(
+    struct db *db, struct db_line *ret, struct err *err) MUST_USE;
 
 /* What this connection's rows are written as where each node has its own
  * (outbox_totals); 0 until it is called. */

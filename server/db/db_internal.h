@@ -28,6 +28,8 @@ struct db_driver {
 	    struct db *db, struct err *err); /* NULL: it does */
 	/* NULL where the database is nobody else's. */
 	enum rc (*be_node)(struct db *db, int64_t node, struct err *err);
+	enum rc (*line_get)(
+	    struct db *db, struct db_line *ret, struct err *err);
 	enum rc (*listen)(struct db *db, const char *channel, struct err *err);
 	enum rc (*notify)(struct db *db, const char *channel, const char *text,
 	    struct err *err);
@@ -64,6 +66,7 @@ struct db {
 	const struct db_driver *driver;
 	const struct db_schema *schema;
 	enum db_mode mode;
+	const atomic_int_fast64_t *line; /* may be NULL */
 	uint64_t statements;
 };
 

@@ -551,6 +551,7 @@ const struct db_driver db_postgres_driver = {
     .ask = postgres_ask,
     .answers = postgres_answers,
     .be_node = db_postgres_be_node,
+    .line_get = db_postgres_line_get,
     .listen = db_postgres_listen,
     .notify = db_postgres_notify,
     .fd = db_postgres_fd,

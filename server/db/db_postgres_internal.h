@@ -55,6 +55,7 @@ struct db_postgres {
 	struct db db; /* first */
 	PGconn *conn; /* NULL: there is none now */
 	char *url;
+	int64_t line;        /* of the server, once it was asked; 0 */
 	bool open;           /* a transaction was begun */
 	bool slow;           /* it reads everything, and takes its time */
 	bool committing;     /* COMMIT was sent */
@@ -173,6 +174,18 @@ enum rc db_postgres_notify(struct db *db, const char *channel, const char *text,
 int db_postgres_fd(const struct db *db);
 enum rc db_postgres_notes(
     struct db *db, db_note_fn each, void *arg, struct err *err) MUST_USE;
+
+/* ---- db_postgres_line.c: which server's history it is ---- */
+
+/* As db_line_get(). */
+enum rc db_postgres_line_get(
+    struct db *db, struct db_line *ret, struct err *err) MUST_USE;
+
+/* Whether the connection may be used where its owner follows a line. */
+bool db_postgres_line_kept(const struct db_postgres *p);
+
+/* The same of a fresh connection, whose server is asked; RC_BUSY: not yet. */
+enum rc db_postgres_line_check(struct db_postgres *p, struct err *err) MUST_USE;
 
 /* ---- db_postgres_slow.c: reading everything ---- */
 

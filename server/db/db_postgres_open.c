@@ -203,6 +203,8 @@ configure(struct db_postgres *p, struct err *err)
 		    p, "SET default_transaction_read_only TO on", NULL, err);
 	if (rc == RC_OK)
 		rc = check_promises(p, err);
+	if (rc == RC_OK)
+		rc = db_postgres_line_check(p, err);
 	return (rc == RC_OK && p->node != 0
 		    ? db_postgres_be_node(&p->db, p->node, err)
 		    : rc);
@@ -214,7 +216,8 @@ db_postgres_connect(struct db_postgres *p, struct err *err)
 	int64_t now_ms;
 	enum rc rc;
 
-	if (p->conn != NULL && PQstatus(p->conn) == CONNECTION_OK)
+	if (p->conn != NULL && PQstatus(p->conn) == CONNECTION_OK &&
+	    db_postgres_line_kept(p))
 		return (RC_OK);
 	if (p->conn != NULL)
 		db_postgres_drop(p);
@@ -253,6 +256,7 @@ db_postgres_open(
 	p->db.driver = &db_postgres_driver;
 	p->db.schema = options->schema;
 	p->db.mode = options->mode;
+	p->db.line = options->line;
 	p->url = mem_strdup(options->url);
 	p->stmts =
 	    mem_zalloc((size_t)options->schema->nstatements, sizeof(*p->stmts));

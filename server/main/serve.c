@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sysexits.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -18,14 +19,14 @@
 /* What the service manager gives us beyond the deadline of the stop. */
 #define STOP_SPARE_MS 5000
 
-/* The address as a URL; the port may have been chosen by the system. */
+/* Where it listens; the port may have been chosen by the system. */
 static void
-url_write(const struct server *s, char *ret, size_t size)
+address_write(const struct server *s, char *ret, size_t size)
 {
 	const char *listen = s->config.listen;
 	const char *colon = strrchr(listen, ':');
 
-	(void)snprintf(ret, size, "http://%.*s:%d",
+	(void)snprintf(ret, size, "%.*s:%d",
 	    colon == NULL ? 0 : (int)(colon - listen), listen,
 	    http_port(s->http));
 }
@@ -34,10 +35,11 @@ url_write(const struct server *s, char *ret, size_t size)
 static void
 tell(const struct server *s)
 {
+	char address[CONFIG_TEXT_SIZE + 16], url[CONFIG_TEXT_SIZE + 32];
 	struct buf b = BUF_INIT;
-	char url[CONFIG_TEXT_SIZE + 32];
 
-	url_write(s, url, sizeof(url));
+	address_write(s, address, sizeof(address));
+	(void)snprintf(url, sizeof(url), "http://%s", address);
 	buf_addf(&b,
 	    "twinboxd %s\nlistening: %s\ndatabase: %s\nconfig file: %s\n",
 	    PACKAGE_VERSION, url, s->data.url,
@@ -78,9 +80,19 @@ reload(int argc, char **argv)
 	log_set_level((enum log_level)config.log_level);
 }
 
-/* Waits until it is told to stop. */
+/* The main thread waits for signals, so that this is one. */
+void
+serve_anew(void *arg)
+{
+	struct server *s = arg;
+
+	atomic_store(&s->anew, true);
+	(void)kill(getpid(), SIGUSR1);
+}
+
+/* Waits until it is told to stop, or to begin anew (SIGUSR1). */
 static int
-wait_stop(int argc, char **argv)
+wait_stop(struct server *s, int argc, char **argv)
 {
 	sigset_t set;
 	int sig;
@@ -89,13 +101,68 @@ wait_stop(int argc, char **argv)
 	(void)sigaddset(&set, SIGTERM);
 	(void)sigaddset(&set, SIGINT);
 	(void)sigaddset(&set, SIGHUP);
+	(void)sigaddset(&set, SIGUSR1);
 	for (;;) {
 		if (sigwait(&set, &sig) != 0)
 			continue;
-		if (sig != SIGHUP)
+		if (sig == SIGHUP)
+			reload(argc, argv);
+		else if (sig != SIGUSR1 || atomic_load(&s->anew))
 			return (sig);
-		reload(argc, argv);
 	}
+}
+
+/* A moment for a database that is away; the signal that ends it, or 0. */
+static int
+rest(void)
+{
+	const struct timespec moment = {.tv_sec = 1};
+	sigset_t set;
+	int sig;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGTERM);
+	(void)sigaddset(&set, SIGINT);
+	sig = sigtimedwait(&set, NULL, &moment);
+	return (sig < 0 ? 0 : sig);
+}
+
+/*
+ * Serves until it is told to stop.  Where the database is of another epoch,
+ * everything that was made from the one before ends, in the order of any stop,
+ * before anything is made of the new one: so nothing has to know which of what
+ * it remembers is still true.  Clients are told to reconnect, and find the
+ * other epoch where they look for theirs.
+ */
+static enum rc
+serve_on(struct server *s, int argc, char **argv, struct err *err)
+{
+	char address[CONFIG_TEXT_SIZE + 16];
+	enum rc rc;
+	int sig;
+
+	if ((rc = server_start(s, err)) != RC_OK)
+		return (rc);
+	tell(s);
+	while ((sig = wait_stop(s, argc, argv)) == SIGUSR1) {
+		address_write(s, address, sizeof(address));
+		do {
+			server_stop(s);
+			server_again(s, address);
+			if (rc != RC_OK && (sig = rest()) != 0)
+				break;
+			*err = (struct err)ERR_INIT;
+			rc = server_start(s, err);
+		} while (rc == RC_BUSY || rc == RC_UNCERTAIN);
+		if (rc != RC_OK)
+			break;
+	}
+	if (sig != SIGTERM && sig != SIGINT)
+		return (rc);
+	log_event(
+	    LOG_EV_SERVER_STOP, "signal=%s", sig == SIGINT ? "INT" : "TERM");
+	tell_stop(s);
+	return (RC_OK);
 }
 
 /* What is in memory are passwords and other people's messages: no core file of
@@ -120,7 +187,7 @@ serve(struct server *s, int argc, char **argv)
 	    .format = (enum log_format)s->config.log_format,
 	    .clk = s->clk};
 	struct err err = ERR_INIT;
-	int code = EX_OK, sig;
+	int code = EX_OK;
 
 	if (!s->config.demo)
 		hide_memory();
@@ -128,13 +195,7 @@ serve(struct server *s, int argc, char **argv)
 		return (complain(EX_OSERR, "%s", err.text));
 	log_event(LOG_EV_SERVER_START, "version=%s data=%s", PACKAGE_VERSION,
 	    s->config.data);
-	if (server_start(s, &err) == RC_OK) {
-		tell(s);
-		sig = wait_stop(argc, argv);
-		log_event(LOG_EV_SERVER_STOP, "signal=%s",
-		    sig == SIGINT ? "INT" : "TERM");
-		tell_stop(s);
-	} else {
+	if (serve_on(s, argc, argv, &err) != RC_OK) {
 		log_error(LOG_EV_SERVER_FAIL, &err, "%s", "");
 		/* What is there is not what this start is for: no repetition
 		 * helps, and the service manager must know. */

@@ -15,10 +15,17 @@
 #include "upkeep/upkeep.h"
 
 struct server {
+	/* What stays when serving begins anew (server_again). */
 	struct config config;
 	const struct clk *clk;
 	struct rnd *rnd;
-	struct data data;
+
+	struct data data; /* the first that does not */
+	atomic_bool anew; /* it is to, because the epoch is another */
+	/* Of a database of many nodes: who we are to it, and the line on which
+	 * transactions may begin. */
+	struct store_line_node node;
+	atomic_int_fast64_t line;
 	char epoch[EPOCH_LEN + 1];
 	bool rollback;  /* the database is behind its mark: a new epoch */
 	bool was_empty; /* the database had no users */
@@ -51,6 +58,13 @@ enum rc server_start(struct server *s, struct err *err) MUST_USE;
 /* Ends everything that server_start() began, in the reverse order, losing
  * nothing that was accepted; at most config.drain_deadline_ms. */
 void server_stop(struct server *s);
+
+/* Serving is to begin anew: ${arg} is the server.  Thread: any. */
+void serve_anew(void *arg);
+
+/* Makes ${s}, which is stopped, ready for another server_start(), where the one
+ * before was listening at ${listen}. */
+void server_again(struct server *s, const char *listen);
 
 /* The users of --demo, in an empty database, and what to tell of them
  * (demo.c). */

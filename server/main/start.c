@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -76,8 +77,13 @@ on_fatal(void *arg, const struct err *err)
 
 /* ---- the database ---- */
 
-/* The epoch, as ${ret}: made once, by the first of the nodes that start
- * together; and again where the database has gone back. */
+/* How long nodes that have served before are waited for, and how often it is
+ * looked whether they have said something. */
+#define VOUCH_MS (CLUSTER_DEAD_MS + CLUSTER_BEAT_MS)
+#define VOUCH_LOOK_MS 250
+
+/* The epoch, as ${ret}: made once, and again where the database has gone back.
+ */
 static enum rc
 make_epoch(struct server *s, char ret[EPOCH_LEN + 1], struct err *err)
 {
@@ -93,9 +99,27 @@ make_epoch(struct server *s, char ret[EPOCH_LEN + 1], struct err *err)
 	return (rc);
 }
 
+/* The same of a database of many nodes. */
+static enum rc
+find_epoch(struct server *s, enum store_line_doubt doubt,
+    enum store_line_verdict *ret, struct err *err)
+{
+	struct store_line_node *node = &s->node;
+	enum rc rc;
+
+	data_new_epoch(s->rnd, node->spare);
+	rc = store_line_begin(s->db, node, doubt, ret, err);
+	(void)snprintf(
+	    s->epoch, sizeof(s->epoch), "%.*s", EPOCH_LEN, node->epoch);
+	/* That one may be in use now. */
+	data_new_epoch(s->rnd, node->spare);
+	return (rc);
+}
+
 /* The epoch; the boot row, which shows that the database can be written. */
 static enum rc
-write_boot(struct server *s, struct err *err)
+write_boot(struct server *s, enum store_line_doubt doubt,
+    enum store_line_verdict *ret, struct err *err)
 {
 	char now[24];
 	enum rc rc;
@@ -104,7 +128,13 @@ write_boot(struct server *s, struct err *err)
 	    now, sizeof(now), "%lld", (long long)clk_wall_ms(s->clk));
 	if ((rc = db_begin(s->db, err)) != RC_OK)
 		return (rc);
-	rc = make_epoch(s, s->epoch, err);
+	*ret = STORE_LINE_SAME;
+	rc = db_shared(s->db) ? find_epoch(s, doubt, ret, err)
+			      : make_epoch(s, s->epoch, err);
+	if (*ret == STORE_LINE_WAIT) {
+		db_rollback(s->db);
+		return (rc);
+	}
 	if (rc == RC_OK)
 		rc = store_meta_set(s->db, "booted_at", now, err);
 	if (rc == RC_OK)
@@ -116,6 +146,44 @@ write_boot(struct server *s, struct err *err)
 		return (rc);
 	}
 	s->was_empty = !s->was_empty;
+	return (RC_OK);
+}
+
+/* Writes the boot row; where another server leads than the one of the epoch,
+ * and lacks nothing perhaps, nodes that have served there are given time to say
+ * so.
+ */
+static enum rc
+boot(struct server *s, struct err *err)
+{
+	const struct timespec rest = {.tv_nsec = VOUCH_LOOK_MS * 1000000L};
+	const int64_t until = clk_mono_ms(s->clk) + VOUCH_MS;
+	enum store_line_doubt doubt = STORE_LINE_ASK;
+	enum store_line_verdict verdict;
+	bool waited = false;
+	enum rc rc;
+
+	if (s->config.accept_rollback)
+		doubt = STORE_LINE_ROLLBACK;
+	for (;;) {
+		rc = write_boot(s, doubt, &verdict, err);
+		if (rc != RC_OK || verdict != STORE_LINE_WAIT)
+			break;
+		if (!waited)
+			log_event(LOG_EV_CLUSTER_WAIT, "line=%s ms=%d",
+			    s->node.line.name, VOUCH_MS);
+		waited = true;
+		(void)nanosleep(&rest, NULL);
+		if (clk_mono_ms(s->clk) >= until)
+			doubt = STORE_LINE_ALONE;
+	}
+	if (rc != RC_OK || !db_shared(s->db))
+		return (rc);
+	if (verdict == STORE_LINE_OTHER)
+		log_event(LOG_EV_CLUSTER_EPOCH, "line=%s why=%s",
+		    s->node.line.name, s->node.why);
+	atomic_store(&s->line, s->node.line.id);
+	db_follow(s->db, &s->line);
 	return (RC_OK);
 }
 
@@ -142,9 +210,10 @@ start_store(struct server *s, struct err *err)
 	    (rc = check_mark(s, err)) != RC_OK ||
 	    (rc = data_migrate(&s->data, s->db, err)) != RC_OK ||
 	    (rc = db_checkpoint(s->db, true, &checkpoint, err)) != RC_OK ||
-	    (rc = write_boot(s, err)) != RC_OK)
+	    (rc = boot(s, err)) != RC_OK)
 		return (rc);
 	s->db_options = data_db_options(&s->data);
+	s->db_options.line = db_shared(s->db) ? &s->line : NULL;
 	/* After the new epoch: if it comes to a crash in between, the start is
 	 * refused once more. */
 	return (s->rollback ? data_set_mark(&s->data, s->db, err) : RC_OK);
@@ -318,17 +387,22 @@ make_cluster(struct server *s, struct err *err)
 	    .clk = s->clk,
 	    .auth = s->auth,
 	    .push = s->push,
+	    .line = &s->line,
 	    .desk = on_desk,
+	    .over = serve_anew,
 	    .arg = s};
+	struct store_line_node *node = &s->node;
 	enum rc rc;
 
 	if (!db_shared(s->db))
 		return (RC_OK);
-	options.name = relay_owner(s->relay);
+	(void)snprintf(
+	    node->name, sizeof(node->name), "%s", relay_owner(s->relay));
 	rc = store_node_insert(
-	    s->db, options.name, clk_wall_ms(s->clk), &options.node_id, err);
+	    s->db, node->name, clk_wall_ms(s->clk), &node->node_id, err);
 	if (rc == RC_OK)
-		rc = db_be_node(s->db, options.node_id, err);
+		rc = db_be_node(s->db, node->node_id, err);
+	options.node = *node;
 	return (rc == RC_OK ? cluster_new(&options, &s->cluster, err) : rc);
 }
 

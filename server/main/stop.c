@@ -18,6 +18,8 @@
  *	rest      push, readers; checkpoint, so that the next start is quick
  */
 #include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/time.h>
 #include <time.h>
@@ -35,6 +37,8 @@
 /* Who keeps a connection has noticed by then that new ones are refused, or has
  * nothing to ask. */
 #define QUIET_MS 200
+/* The same of a database that does not answer: longer than it is waited for. */
+#define AWAY_MS 20000
 /* An answer that its client does not read is given up after so long. */
 #define SLOW_CLIENT_MS 1000
 #define TICK_MS 5
@@ -107,9 +111,10 @@ static bool
 wait_answers(struct server *s)
 {
 	int64_t start = clk_mono_ms(s->clk);
+	int64_t most = atomic_load(&s->anew) ? AWAY_MS : ANSWERS_MS;
 
 	while (api_busy(s->api) > 0) {
-		if (clk_mono_ms(s->clk) - start > ANSWERS_MS)
+		if (clk_mono_ms(s->clk) - start > most)
 			return (false);
 		tick();
 	}
@@ -156,7 +161,8 @@ server_stop(struct server *s)
 	struct db_checkpoint checkpoint;
 	struct err err = ERR_INIT;
 
-	arm(s->config.drain_deadline_ms);
+	arm(s->config.drain_deadline_ms +
+	    (atomic_load(&s->anew) ? AWAY_MS : 0));
 	stop_serving(s);
 	/* Readers hand jobs back to push, and push hands jobs to readers:
 	 * first its thread ends, then theirs, then it is freed. */
@@ -181,4 +187,18 @@ server_stop(struct server *s)
 	metrics_free(s->metrics);
 	mem_free(s->routes);
 	data_close(&s->data);
+	arm(0);
+}
+
+void
+server_again(struct server *s, const char *listen)
+{
+
+	(void)snprintf(
+	    s->config.listen, sizeof(s->config.listen), "%s", listen);
+	/* An operator has said it of what there was. */
+	s->config.accept_rollback = false;
+	memset((char *)s + offsetof(struct server, data), 0,
+	    sizeof(*s) - offsetof(struct server, data));
+	s->data = (struct data)DATA_INIT;
 }

@@ -382,19 +382,34 @@ take_meta(void *arg, const struct db_row *row, struct err *err)
 	return (RC_OK);
 }
 
+static enum rc
+ask_meta(struct db *db, int id, const char *key, struct meta_text *t,
+    struct err *err)
+{
+	struct db_val v;
+	enum rc rc;
+
+	v = db_v_str(key);
+	rc = db_run(db, id, &v, 1, take_meta, t, NULL, err);
+	return (rc == RC_OK && !t->found ? RC_NOT_FOUND : rc);
+}
+
 enum rc
 store_meta_get(
     struct db *db, const char *key, char *ret, size_t size, struct err *err)
 {
 	struct meta_text t = {ret, size, false};
-	struct db_val v;
-	enum rc rc;
 
-	v = db_v_str(key);
-	rc = db_run(db, SQL_META_GET, &v, 1, take_meta, &t, NULL, err);
-	if (rc == RC_OK && !t.found)
-		rc = RC_NOT_FOUND;
-	return (rc);
+	return (ask_meta(db, SQL_META_GET, key, &t, err));
+}
+
+enum rc
+store_meta_lock(
+    struct db *db, const char *key, char *ret, size_t size, struct err *err)
+{
+	struct meta_text t = {ret, size, false};
+
+	return (ask_meta(db, SQL_META_LOCK, key, &t, err));
 }
 
 static enum rc

@@ -120,6 +120,10 @@ enum rc store_counter_get(struct db *db, int64_t user_id,
  * RC_NOT_FOUND when ${key} was never set. */
 enum rc store_meta_get(struct db *db, const char *key, char *ret, size_t size,
     struct err *err) MUST_USE;
+/* The same; where others write, too, they wait until the transaction has ended.
+ */
+enum rc store_meta_lock(struct db *db, const char *key, char *ret, size_t size,
+    struct err *err) MUST_USE;
 enum rc store_meta_set(struct db *db, const char *key, const char *value,
     struct err *err) MUST_USE;
 /* Says ${value}, but not where ${key} is said already: whoever else says it at

@@ -36,10 +36,25 @@ set_time(
 }
 
 enum rc
-store_node_beat(struct db *db, int64_t node_id, int64_t now_ms, struct err *err)
+store_node_beat(struct db *db, int64_t node_id, const char *name,
+    int64_t now_ms, struct err *err)
 {
+	const struct db_val v[] = {
+	    db_v_i64(node_id), db_v_i64(now_ms), db_v_str(name)};
 
-	return (set_time(db, SQL_NODE_BEAT, db_v_i64(node_id), now_ms, err));
+	return (db_run(db, SQL_NODE_BEAT, v, 3, NULL, NULL, NULL, err));
+}
+
+enum rc
+store_node_get(
+    struct db *db, int64_t node_id, int64_t *ret_beat_at, struct err *err)
+{
+	const struct db_val v = db_v_i64(node_id);
+	enum rc rc;
+
+	*ret_beat_at = -1;
+	rc = db_run(db, SQL_NODE_GET, &v, 1, take_id, ret_beat_at, NULL, err);
+	return (rc == RC_OK && *ret_beat_at < 0 ? RC_NOT_FOUND : rc);
 }
 
 enum rc

@@ -19,10 +19,14 @@ struct store_node {
 /* A node begins, beats, leaves (or is said to have left). */
 enum rc store_node_insert(struct db *db, const char *name, int64_t now_ms,
     int64_t *ret_node_id, struct err *err) MUST_USE;
-enum rc store_node_beat(
-    struct db *db, int64_t node_id, int64_t now_ms, struct err *err) MUST_USE;
+enum rc store_node_beat(struct db *db, int64_t node_id, const char *name,
+    int64_t now_ms, struct err *err) MUST_USE;
 enum rc store_node_leave(
     struct db *db, int64_t node_id, int64_t now_ms, struct err *err) MUST_USE;
+
+/* When it has beaten last.  RC_NOT_FOUND: there is no such node. */
+enum rc store_node_get(struct db *db, int64_t node_id, int64_t *ret_beat_at,
+    struct err *err) MUST_USE;
 
 /* Those who have not left. */
 enum rc store_nodes_here(struct db *db,

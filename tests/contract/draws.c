@@ -52,6 +52,7 @@ static const struct {
     {SQL_DESTINATION_BY_NAME, 1, "s1.example * x"},
     {SQL_DESK_DESTINATIONS, 1, "s1.example * x"},
     {SQL_LANES_FORSAKEN, 1, "node x"}, {SQL_META_GET, 1, "epoch purge_mark x"},
+    {SQL_META_LOCK, 1, "epoch purge_mark x"},
     {SQL_META_MAKE, 1, "epoch purge_mark x"},
     {-1, 0, "u1 u3 u7 r10@s1.example neu poison epoch s1.example"}};
 
