@@ -36,3 +36,14 @@ SELECT d.device_id, d.token_hash
 FROM devices d JOIN users u ON u.user_id = d.user_id
 WHERE d.device_id = ANY ($1::bigint[])
   AND (d.revoked_at IS NOT NULL OR u.disabled_at IS NOT NULL);
+
+-- Those who have left so long ago, and to whom no lease is given.
+-- name: nodes_gone
+SELECT n.node_id FROM nodes n
+WHERE n.left_at < $1
+  AND NOT EXISTS (SELECT 1 FROM outbox_lanes l WHERE l.state = 'leased'
+    AND l.lease_until > 0 AND l.lease_owner = n.name)
+ORDER BY n.node_id LIMIT $2;
+
+-- name: node_forget
+DELETE FROM nodes WHERE node_id = $1 AND left_at < $2;

@@ -24,6 +24,10 @@ UPDATE outbox_totals SET pending = pending + $1, sending = sending + $2,
     rescues_total = rescues_total + $16, fenced_total = fenced_total + $17
 WHERE one = 1;
 
+-- There is one row for all, in which everything is already.
+-- name: totals_fold
+UPDATE outbox_totals SET one = 1 WHERE one = 1 AND $1 = 0;
+
 -- name: totals_get
 SELECT pending, sending, sent, failed, expired, canceled, scheduled,
     accepted_total, sent_total, acked_total, retries_total, failed_total,

@@ -74,6 +74,13 @@ cluster_away(const struct cluster *c)
 	return (c != NULL && atomic_load(&c->away));
 }
 
+bool
+cluster_first(const struct cluster *c)
+{
+
+	return (atomic_load(&c->first));
+}
+
 static enum rc
 send_note(void *arg, const char *note, struct err *err)
 {
@@ -232,6 +239,9 @@ note_away(struct cluster *c, bool away, const struct err *err)
 		log_event(LOG_EV_CLUSTER_BACK, "node=%lld",
 		    (long long)c->node.node_id);
 	c->missed = c->missed || away;
+	/* Others will say that they are. */
+	if (away)
+		atomic_store(&c->first, false);
 }
 
 /* Another epoch: what is served here is over, and the others are told. */
@@ -242,6 +252,7 @@ end_epoch(struct cluster *c)
 	char note[48];
 
 	c->over = true;
+	atomic_store(&c->first, false);
 	c->away = false; /* or it could not say that it leaves */
 	atomic_store(c->options.line, DB_LINE_NOWHERE);
 	log_event(LOG_EV_CLUSTER_EPOCH, "node=%lld line=%s why=%s",

@@ -32,6 +32,9 @@
 /* A beat, and how long one may stand still before its node is dead. */
 #define CLUSTER_BEAT_MS 2000
 #define CLUSTER_DEAD_MS 10000
+/* Nodes that have left are forgotten after so long; looked at so often. */
+#define CLUSTER_FORGET_MS 3600000
+#define CLUSTER_TIDY_MS 60000
 /* Notes are gathered for so long before they go out. */
 #define CLUSTER_GATHER_MS 2
 
@@ -77,6 +80,11 @@ void cluster_tell(struct cluster *c, const struct news *news);
 
 /* Tells the others that destinations were changed here.  Thread: any. */
 void cluster_tell_desk(struct cluster *c);
+
+/* Whether this node does what one of them is to do for all: it is the one that
+ * has begun first of those who live.  For a beat or so there may be two of
+ * them, where one was held up, or none.  Thread: any. */
+bool cluster_first(const struct cluster *c);
 
 /* How many nodes serve the database, this one included.  Thread: any. */
 int cluster_nodes(const struct cluster *c);

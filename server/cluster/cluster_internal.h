@@ -106,9 +106,11 @@ struct cluster {
 	bool over;                   /* the epoch is another */
 	struct nodes nodes;
 	atomic_int nnodes;
-	atomic_bool away; /* the connection is lost */
-	bool missed;      /* everybody is to be looked after */
-	int64_t beat_ms;  /* when the next is due; monotonic */
+	atomic_bool first; /* of those who live */
+	int64_t tidy_ms;   /* when those who are gone are forgotten next */
+	atomic_bool away;  /* the connection is lost */
+	bool missed;       /* everybody is to be looked after */
+	int64_t beat_ms;   /* when the next is due; monotonic */
 	int64_t recheck_ms;
 	int64_t sent_ms; /* when notes went out last */
 

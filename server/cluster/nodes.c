@@ -75,6 +75,39 @@ forgive(struct nodes *nodes, int64_t now)
 	nodes->looked_ms = now;
 }
 
+/* Ids ascend, so that who comes later never takes it away. */
+static void
+see_first(struct cluster *c)
+{
+	bool first = true;
+	size_t i;
+
+	for (i = 0; i < c->nodes.n; i++)
+		if (c->nodes.peers[i].node_id < c->node.node_id)
+			first = false;
+	if (first && !atomic_load(&c->first))
+		log_event(LOG_EV_CLUSTER_FIRST, "node=%lld",
+		    (long long)c->node.node_id);
+	atomic_store(&c->first, first);
+}
+
+/* Forgets who has left long ago. */
+static enum rc
+tidy(struct cluster *c, int64_t now, struct err *err)
+{
+	const int64_t wall = clk_wall_ms(c->options.clk);
+	size_t n;
+	enum rc rc;
+
+	if (!atomic_load(&c->first) || now < c->tidy_ms)
+		return (RC_OK);
+	c->tidy_ms = now + CLUSTER_TIDY_MS;
+	do {
+		rc = store_nodes_fold(c->db, wall - CLUSTER_FORGET_MS, &n, err);
+	} while (rc == RC_OK && n == STORE_NODES_FOLD);
+	return (rc);
+}
+
 enum rc
 nodes_turn(struct cluster *c, int *ret_n, struct err *err)
 {
@@ -101,5 +134,8 @@ nodes_turn(struct cluster *c, int *ret_n, struct err *err)
 		*peer = nodes->peers[--nodes->n];
 	}
 	*ret_n = (int)nodes->n + 1;
-	return (rc);
+	if (rc != RC_OK)
+		return (rc);
+	see_first(c);
+	return (tidy(c, now, err));
 }

@@ -406,6 +406,15 @@ make_cluster(struct server *s, struct err *err)
 	return (rc == RC_OK ? cluster_new(&options, &s->cluster, err) : rc);
 }
 
+/* One node of a database does the upkeep for all. */
+static bool
+is_upkeep_ours(void *arg)
+{
+	const struct server *s = arg;
+
+	return (s->cluster == NULL || cluster_first(s->cluster));
+}
+
 static enum rc
 make_upkeep(struct server *s, struct err *err)
 {
@@ -425,7 +434,9 @@ make_upkeep(struct server *s, struct err *err)
 		},
 	    .purge_rate = s->config.purge_rate,
 	    .scrub_rate = s->config.scrub_rate,
-	    .archive = s->config.archive};
+	    .archive = s->config.archive,
+	    .ours = is_upkeep_ours,
+	    .arg = s};
 
 	return (upkeep_new(&options, &s->upkeep, err));
 }

@@ -91,7 +91,7 @@ enum metric_type {
 	    "Broken promises and damage found in the background")              \
 	X(PURGE_LAST, "purge_last_run_timestamp_seconds", METRIC_GAUGE,        \
 	    "When old rows were last purged, in seconds since 1970; until "    \
-	    "then the start")                                                  \
+	    "then the start; 0 where another node does it")                    \
 	X(RELAY_TURN, "relay_last_turn_seconds", METRIC_GAUGE,                 \
 	    "Since the relay last turned")                                     \
 	X(RELAY_IN_FLIGHT, "relay_in_flight", METRIC_GAUGE,                    \

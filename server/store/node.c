@@ -102,6 +102,65 @@ store_nodes_here(struct db *db,
 	return (db_run(db, SQL_NODES_HERE, NULL, 0, take_node, &e, NULL, err));
 }
 
+struct gone_nodes {
+	int64_t ids[STORE_NODES_FOLD];
+	size_t n;
+};
+
+static enum rc
+take_gone_node(void *arg, const struct db_row *row, struct err *err)
+{
+	struct gone_nodes *gone = arg;
+
+	(void)err;
+	gone->ids[gone->n++] = db_row_i64(row, 0);
+	return (RC_OK);
+}
+
+/* In a transaction.  A node that beats again meanwhile waits, and makes both of
+ * its rows anew. */
+static enum rc
+fold_one(struct db *db, int64_t node_id, int64_t before_ms, bool *ret_folded,
+    struct err *err)
+{
+	const struct db_val v[] = {db_v_i64(node_id), db_v_i64(before_ms)};
+	int64_t changed;
+	enum rc rc;
+
+	rc = db_run(db, SQL_NODE_FORGET, v, 2, NULL, NULL, &changed, err);
+	*ret_folded = rc == RC_OK && changed > 0;
+	if (*ret_folded)
+		rc = db_run(db, SQL_TOTALS_FOLD, v, 1, NULL, NULL, NULL, err);
+	return (rc);
+}
+
+enum rc
+store_nodes_fold(
+    struct db *db, int64_t before_ms, size_t *ret_n, struct err *err)
+{
+	const struct db_val v[] = {
+	    db_v_i64(before_ms), db_v_i64(STORE_NODES_FOLD)};
+	struct gone_nodes gone = {.n = 0};
+	bool folded;
+	enum rc rc;
+	size_t i;
+
+	*ret_n = 0;
+	rc = db_run(db, SQL_NODES_GONE, v, 2, take_gone_node, &gone, NULL, err);
+	for (i = 0; i < gone.n && rc == RC_OK; i++) {
+		if ((rc = db_begin(db, err)) != RC_OK)
+			break;
+		rc = fold_one(db, gone.ids[i], before_ms, &folded, err);
+		if (rc == RC_OK)
+			rc = db_commit(db, err);
+		if (rc != RC_OK)
+			db_rollback(db);
+		else
+			*ret_n += folded ? 1 : 0;
+	}
+	return (rc);
+}
+
 /* Runs ${stmt} for each of ${n} ids. */
 static enum rc
 run_ids(struct db *db, int stmt, const int64_t *ids, size_t n, db_row_fn each,

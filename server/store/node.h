@@ -33,6 +33,14 @@ enum rc store_nodes_here(struct db *db,
     void (*each)(void *arg, const struct store_node *node), void *arg,
     struct err *err) MUST_USE;
 
+/* Forgets nodes that have left before ${before_ms} and hold no lease: what they
+ * have counted goes to row 0 of the totals, in one transaction with the row of
+ * the node.  At most STORE_NODES_FOLD at a time; *ret_n: how many.  Not in a
+ * transaction. */
+#define STORE_NODES_FOLD 16
+enum rc store_nodes_fold(
+    struct db *db, int64_t before_ms, size_t *ret_n, struct err *err) MUST_USE;
+
 /* Leases of ${owner} run out now. */
 enum rc store_lanes_forsaken(
     struct db *db, const char *owner, int64_t now_ms, struct err *err) MUST_USE;

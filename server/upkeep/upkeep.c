@@ -41,6 +41,7 @@ struct upkeep {
 	uint64_t batches; /* of the writer, at the last look */
 	int64_t idle_since_ms;
 	int64_t hook_due_ms[UPKEEP_HOOKS];
+	bool elsewhere; /* another process purges */
 
 	struct thr *thread;
 	pthread_mutex_t lock;
@@ -145,6 +146,20 @@ hooks_turn(struct upkeep *u, int64_t now)
 	return (next);
 }
 
+/* Whether this process purges; its figure says since when it could have. */
+static bool
+is_ours(struct upkeep *u)
+{
+	bool ours = u->options.ours == NULL || u->options.ours(u->options.arg);
+
+	if (ours != u->elsewhere)
+		return (ours);
+	u->elsewhere = !ours;
+	metrics_set(u->options.metrics, METRIC_PURGE_LAST,
+	    ours ? clk_wall_ms(u->options.clk) / 1000 : 0);
+	return (ours);
+}
+
 int64_t
 upkeep_turn(struct upkeep *u)
 {
@@ -155,6 +170,9 @@ upkeep_turn(struct upkeep *u)
 		idle_turn(u, now);
 	}
 	next = sooner(u->mark_due_ms, hooks_turn(u, now));
+	/* Asked again at the next mark. */
+	if (!is_ours(u))
+		return (next);
 	next = sooner(next, janitor_turn(u->janitor));
 	if (u->scrub != NULL)
 		next = sooner(next, scrub_turn(u->scrub));

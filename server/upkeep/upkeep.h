@@ -37,6 +37,10 @@ struct upkeep_options {
 	int64_t purge_rate;  /* rows examined a second */
 	int64_t scrub_rate;  /* rows read a second; 0: none */
 	const char *archive; /* a folder; "": none */
+	/* Whether purging and scrubbing are this process's now; NULL: always.
+	 * What it has begun elsewhere may be done again. */
+	bool (*ours)(void *arg);
+	void *arg;
 	struct upkeep_hook hooks[UPKEEP_HOOKS];
 	int nhooks;
 };

@@ -197,6 +197,8 @@ static const struct {
     {SQL_LANES_STALE, 1, 200, 6, false},
     {SQL_LANES_STALE, 2, 205, 3, false},
     {SQL_LANE_FENCE, 1, 13, 4, false},
+    {SQL_NODE_FORGET, 1, 2, 1, false},
+    {SQL_NODE_FORGET, 2, 15, 20, false},
     {SQL_LANE_FENCE, 2, 3, 4, false},
 };
 

@@ -53,12 +53,12 @@ tolerance(int stmt, int column)
 	return (0);
 }
 
-/* Looks at what each has of its own. */
+/* Looks at what each has of its own: a file; a row of totals for each node. */
 static bool
 is_own(int stmt)
 {
 
-	return (stmt == SQL_CHECK_FILE);
+	return (stmt == SQL_CHECK_FILE || stmt == SQL_TOTALS_FOLD);
 }
 
 /* Is compared as a whole: what it has put into a new database is what was in

@@ -74,6 +74,8 @@ may_scan(const char *name, const char *line)
 	/* There are few of them. */
 	if (strcmp(name, "nodes_here") == 0)
 		return (strcmp(line, "SCAN nodes") == 0);
+	if (strcmp(name, "nodes_gone") == 0)
+		return (strcmp(line, "SCAN n") == 0);
 	/* What waits, counted by sender at the start. */
 	if (strncmp(name, "outbox_waiting_", 15) == 0)
 		return (true);

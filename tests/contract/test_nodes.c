@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Nodes that have left leave nothing behind but what they have counted.
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "contract/pg.h"
+#include "store/dead.h"
+#include "store/node.h"
+
+#define must(call)                                                             \
+	do {                                                                   \
+		if ((call) != RC_OK)                                           \
+			fail_msg("%s: %s", #call, err.text);                   \
+	} while (0)
+
+static struct err err = ERR_INIT;
+
+struct two {
+	struct pg pg;
+	struct db *a, *b; /* writers */
+};
+
+static void
+open_two(struct two *t)
+{
+
+	pg_open(&t->pg);
+	t->a = pg_db(&t->pg, DB_WRITER, " -ctwinbox.node=7");
+	t->b = pg_db(&t->pg, DB_WRITER, " -ctwinbox.node=8");
+}
+
+static void
+close_two(struct two *t)
+{
+
+	db_close(t->a);
+	db_close(t->b);
+	pg_close(&t->pg);
+}
+
+/* Nodes that have left are forgotten, and what they have counted is not. */
+static void
+test_fold(void **state)
+{
+	struct store_totals delta, before, got;
+	struct two t;
+	size_t n;
+	int i;
+
+	(void)state;
+	open_two(&t);
+	for (i = 0; i < STORE_TOTALS; i++)
+		delta.n[i] = i + 1;
+	must(store_totals_add(t.a, &delta, &err));
+	delta.n[0] = -5;
+	must(store_totals_add(t.b, &delta, &err));
+	must(store_totals_get(t.a, &before, &err));
+	pg_exec(&t.pg,
+	    "INSERT INTO nodes (node_id, name, started_at, beat_at, left_at) "
+	    "VALUES (7, 'seven', 1, 1, 50), (8, 'eight', 1, 1, 99), "
+	    "(9, 'nine', 1, 1, NULL), (10, 'ten', 1, 1, 1), "
+	    "(11, 'eleven', 1, 1, 1)");
+	pg_exec(&t.pg,
+	    "INSERT INTO outbox_lanes (conversation_id, dest_kind, dest_id, "
+	    "updated_at, destination_id, state, lease_owner, lease_until) "
+	    "VALUES (1, 'server', 9, 1, 2, 'leased', 'ten', 70)");
+	/* Not who is here, who left a moment ago, or who is named by a lease.
+	 */
+	must(store_nodes_fold(t.a, 60, &n, &err));
+	assert_int_equal(n, 2);
+	assert_int_equal(pg_number(&t.pg, "SELECT count(*) FROM nodes"), 3);
+	assert_int_equal(
+	    pg_number(&t.pg, "SELECT count(*) FROM nodes WHERE node_id IN "
+			     "(8, 9, 10)"),
+	    3);
+	must(store_totals_get(t.a, &got, &err));
+	assert_memory_equal(&got, &before, sizeof(got));
+	assert_int_equal(
+	    pg_number(&t.pg, "SELECT sum(node) FROM outbox_totals"), 8);
+	assert_int_equal(
+	    pg_number(&t.pg, "SELECT count(*) FROM outbox_totals"), 2);
+	/* Into a row that is there; and the node that was only held up goes on
+	 * with rows of its own. */
+	must(store_nodes_fold(t.a, 100, &n, &err));
+	assert_int_equal(n, 1);
+	must(store_totals_get(t.a, &got, &err));
+	assert_memory_equal(&got, &before, sizeof(got));
+	must(store_node_beat(t.b, 8, "eight", 200, &err));
+	must(store_totals_add(t.b, &delta, &err));
+	assert_int_equal(
+	    pg_number(&t.pg, "SELECT beat_at FROM nodes WHERE node_id = 8"),
+	    200);
+	assert_int_equal(
+	    pg_number(&t.pg, "SELECT count(*) FROM outbox_totals"), 2);
+	must(store_totals_get(t.a, &got, &err));
+	for (i = 0; i < STORE_TOTALS; i++)
+		assert_int_equal(got.n[i], before.n[i] + delta.n[i]);
+	/* With the lease its node goes. */
+	pg_exec(&t.pg, "UPDATE outbox_lanes SET lease_owner = 'nine'");
+	must(store_nodes_fold(t.a, 100, &n, &err));
+	assert_int_equal(n, 1);
+	close_two(&t);
+}
+
+/* While a writer adds to a node's totals they are not folded past it. */
+static void *
+fold_nodes(void *arg)
+{
+	struct err e = ERR_INIT;
+	size_t n = 0;
+
+	if (store_nodes_fold(arg, 100, &n, &e) != RC_OK)
+		n = 99;
+	return ((void *)(intptr_t)n);
+}
+
+static void
+test_fold_waits(void **state)
+{
+	struct store_totals delta, got;
+	pthread_t thread;
+	struct two t;
+	void *folded;
+	int i;
+
+	(void)state;
+	open_two(&t);
+	for (i = 0; i < STORE_TOTALS; i++)
+		delta.n[i] = i + 1;
+	must(store_totals_add(t.a, &delta, &err));
+	pg_exec(&t.pg,
+	    "INSERT INTO nodes (node_id, name, started_at, beat_at, left_at) "
+	    "VALUES (7, 'seven', 1, 1, 50)");
+	must(db_begin(t.a, &err));
+	must(store_totals_add(t.a, &delta, &err));
+	assert_int_equal(pthread_create(&thread, NULL, fold_nodes, t.b), 0);
+	while (pg_number(&t.pg, "SELECT count(*) FROM pg_locks WHERE NOT "
+				"granted AND pid <> pg_backend_pid()") == 0)
+		continue;
+	must(db_commit(t.a, &err));
+	assert_int_equal(pthread_join(thread, &folded), 0);
+	assert_int_equal((intptr_t)folded, 1);
+	must(store_totals_get(t.a, &got, &err));
+	for (i = 0; i < STORE_TOTALS; i++)
+		assert_int_equal(got.n[i], 2 * (i + 1));
+	assert_int_equal(
+	    pg_number(&t.pg, "SELECT max(node) FROM outbox_totals"), 0);
+	close_two(&t);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_fold),
+	    cmocka_unit_test(test_fold_waits),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}
