@@ -58,9 +58,9 @@ list_settings(const struct db_postgres *p, const PQconninfoOption *options,
 		for (k = 0; k < nurl; k++)
 			if (strcmp(names[k], defaults[i].name) == 0)
 				break;
-		/* A reader may read from a standby, if that is its url. */
+		/* A reader that follows no line may read from a standby. */
 		if (k < nurl ||
-		    (p->db.mode != DB_WRITER &&
+		    (p->db.mode != DB_WRITER && p->db.line == NULL &&
 			strcmp(defaults[i].name, "target_session_attrs") == 0))
 			continue;
 		names[n] = defaults[i].name;

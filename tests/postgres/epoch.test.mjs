@@ -70,7 +70,9 @@ describe('the epoch', () => {
 		made.push(() => replica.remove());
 		if (sync)
 			await leader.synchronous('replica');
-		const url = leader.url('chat', { port: `${leader.port},${replica.port}` });
+		/* Whoever is named first, it is the one that leads that counts. */
+		const ports = sync ? [replica.port, leader.port] : [leader.port, replica.port];
+		const url = leader.url('chat', { port: ports.join() });
 		const nodes = Array.from({ length: n }, () => new Server({ args: ['--db', url, ...args] }));
 		await Promise.all(nodes.map((node) => node.start()));
 		return { leader, replica, nodes, url };
@@ -204,6 +206,24 @@ describe('the epoch', () => {
 		await cold.start({ timeout: LONG_MS });
 		assert.match(cold.output(), /cluster\.wait/);
 		assert.notEqual(await epochOf(ann, cold), second);
+	});
+
+	it('is another while the database is away: nodes begin anew when it is back', async () => {
+		const { leader, nodes: [a, b] } = await start(2);
+		const [ann] = await users(a, 'ann');
+		const epoch = await epochOf(ann, a);
+		const { pid } = a;
+
+		/* As if another node had made it. */
+		await leader.sql("UPDATE meta SET value = 'elsewhere' WHERE key = 'epoch'",
+			{ database: 'chat' });
+		await eventually(() => /cluster\.epoch/.test(a.output()) &&
+			/cluster\.epoch/.test(b.output()), 'the nodes have seen it', LONG_MS);
+		await leader.kill();
+		await leader.start();
+		const now = await agreed(ann, [a, b], (e) => e !== epoch, 'another epoch');
+		assert.equal(now, 'elsewhere');
+		assert.equal(a.pid, pid);
 	});
 
 	it('is another in a copy, and when an operator says so, at all nodes', async () => {
