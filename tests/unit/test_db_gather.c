@@ -146,7 +146,7 @@ static enum rc
 open_as(const char *url, enum db_mode mode, const char *vfs, struct db **ret,
     struct err *err)
 {
-	struct db_options o = {url, mode, DB_SYNC_FULL, vfs, &schema};
+	struct db_options o = {url, mode, DB_SYNC_FULL, vfs, &schema, NULL};
 
 	return (db_open(&o, ret, err));
 }
