@@ -107,6 +107,9 @@ db_postgres_prepare(struct db_postgres *p, int id,
 	enum rc rc;
 
 	*ret = &p->stmts[id];
+	if (p->taking)
+		return (err_set(err, RC_INTERNAL,
+		    "%s is asked while answers are taken", text->name));
 	if (p->conn == NULL) {
 		/* What a transaction has done before is lost with it. */
 		rc = p->open ? err_set(err, RC_BUSY, "the database is away")
@@ -468,9 +471,15 @@ postgres_rollback(struct db *db)
 	struct db_postgres *p = of(db);
 	bool again = p->again;
 	enum rc rc;
+	int i;
 
 	p->open = false;
-	/* Whatever the open questions come to is of no interest any more. */
+	/* Whatever the open questions come to is of no interest any more, and
+	 * who asked them may be gone. */
+	for (i = 0; i < p->nlater; i++) {
+		p->later[i].each = NULL;
+		p->later[i].exact = false;
+	}
 	rc = db_postgres_settle(p, NULL);
 	if (postgres_in_transaction(db))
 		rc = db_postgres_exec(p, "ROLLBACK", NULL, NULL);

@@ -68,6 +68,7 @@ struct db_postgres {
 	unsigned cursors;    /* opened so far */
 	struct db_postgres_later later[DB_POSTGRES_LATER_MAX];
 	int nlater;
+	bool taking; /* their answers: nothing may be asked */
 	struct db_postgres_stmt *stmts; /* schema->nstatements */
 	struct buf arrays;              /* the parameters of a set, encoded */
 };

@@ -96,6 +96,18 @@ take(struct db_postgres *p, const struct db_postgres_later *later,
 	return (RC_OK);
 }
 
+/* The failure of a question that nobody waits for.  Who waits for another
+ * (${ret}) might think that it is his own: that what he makes exists, that his
+ * lease is lost. */
+static enum rc
+anothers(enum rc rc, PGresult *const *ret)
+{
+
+	if (rc == RC_EXISTS || rc == RC_CONFLICT)
+		return (ret != NULL ? RC_INTERNAL : RC_CONFLICT);
+	return (rc);
+}
+
 /* The answers of all that was asked; *ret (NULL: not wanted): the last one. */
 static enum rc
 take_all(
@@ -106,6 +118,7 @@ take_all(
 	enum rc rc = RC_OK, one;
 	int i;
 
+	p->taking = true;
 	for (i = 0; i < n && p->conn != NULL; i++) {
 		/* What comes after a failure was passed over. */
 		one = db_postgres_result(p, until_ms, p->later[i].what, &result,
@@ -113,15 +126,14 @@ take_all(
 		if (one == RC_OK && rc == RC_OK)
 			one = take(p, &p->later[i], result, err);
 		if (rc == RC_OK)
-			/* It is not what the one who waits has asked. */
-			rc = one == RC_EXISTS && (ret == NULL || i < n - 1)
-				 ? RC_CONFLICT
-				 : one;
+			rc = ret != NULL && i == n - 1 ? one
+						       : anothers(one, ret);
 		if (ret != NULL && i == n - 1 && rc == RC_OK)
 			*ret = result;
 		else
 			PQclear(result);
 	}
+	p->taking = false;
 	return (rc);
 }
 

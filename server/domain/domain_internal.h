@@ -156,6 +156,11 @@ enum rc inbox_add(
 enum rc inbox_write(struct tx *tx, struct err *err) MUST_USE;
 enum rc inbox_flush(struct tx *tx, struct err *err) MUST_USE;
 
+/* Who looks for what is in the inbox of ${user_id} from a conversation finds
+ * all of it. */
+enum rc inbox_flush_of(struct tx *tx, int64_t user_id, int64_t conversation_id,
+    struct err *err) MUST_USE;
+
 /* Message ${mid} if it is still in memory (borrowed until the next is put). */
 const struct recent *recent_find(struct domain *d, int64_t mid);
 

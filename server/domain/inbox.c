@@ -21,10 +21,10 @@ place(struct tx *tx, struct ledger_user *user, int64_t *ret, struct err *err)
 
 	*ret = 0;
 	if (db_shared(tx->db)) {
-		/* No room for more: these are numbered early. */
-		rc = d->inbox.n == d->inbox.cap ? inbox_flush(tx, err) : RC_OK;
 		ledger_inbox_touch(d->ledger, user);
-		return (rc);
+		return (d->inbox.n == d->inbox.cap
+			    ? store_rows_grow(&d->inbox, err)
+			    : RC_OK);
 	}
 	rc = ledger_inbox(tx, user, err);
 	if (rc == RC_OK)
@@ -130,4 +130,18 @@ inbox_flush(struct tx *tx, struct err *err)
 	rc = number(tx, err);
 	return (
 	    rc == RC_OK ? store_rows_write(tx->db, &d->inbox, true, err) : rc);
+}
+
+enum rc
+inbox_flush_of(
+    struct tx *tx, int64_t user_id, int64_t conversation_id, struct err *err)
+{
+	const struct store_rows *rows = &domain_of(tx)->inbox;
+	const struct db_val *v = rows->v;
+	size_t i;
+
+	for (i = 0; i < rows->n; i++, v += rows->width)
+		if (v[0].u.i64 == user_id && v[6].u.i64 == conversation_id)
+			return (inbox_flush(tx, err));
+	return (RC_OK);
 }

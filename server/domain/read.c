@@ -124,8 +124,11 @@ conversation_read(struct tx *tx, const struct read_unit *u,
 	if (!u->is_private)
 		show(m, upto, tx->now_ms);
 	ledger_member_touch(d->ledger, c, m);
-	rc = store_last_of_others(
-	    tx->db, c->id, user->user_id, before, upto, &last, err);
+	/* What this batch has delivered is read by it, too. */
+	rc = inbox_flush_of(tx, user->user_id, c->id, err);
+	if (rc == RC_OK)
+		rc = store_last_of_others(
+		    tx->db, c->id, user->user_id, before, upto, &last, err);
 	if (rc == RC_NOT_FOUND)
 		return (RC_OK);
 	if (rc == RC_OK)

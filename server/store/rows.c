@@ -37,6 +37,19 @@ store_rows_fini(struct store_rows *rows)
 }
 
 enum rc
+store_rows_grow(struct store_rows *rows, struct err *err)
+{
+	struct db_val *v = mem_realloc(
+	    rows->v, 2 * rows->cap * rows->width * sizeof(*rows->v));
+
+	if (v == NULL)
+		return (err_set(err, RC_NO_MEMORY, "rows"));
+	rows->v = v;
+	rows->cap *= 2;
+	return (RC_OK);
+}
+
+enum rc
 store_rows_write(
     struct db *db, struct store_rows *rows, bool exact, struct err *err)
 {

@@ -52,6 +52,9 @@ void store_rows_fini(struct store_rows *rows);
 enum rc store_rows_next(struct db *db, struct store_rows *rows,
     struct db_val **ret, struct err *err) MUST_USE;
 
+/* Room for twice as many. */
+enum rc store_rows_grow(struct store_rows *rows, struct err *err) MUST_USE;
+
 /* Writes what is gathered.  ${exact}: each row must change one row of the
  * table, as db_write(). */
 enum rc store_rows_write(struct db *db, struct store_rows *rows, bool exact,

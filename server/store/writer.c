@@ -155,6 +155,9 @@ transact(struct writer *w, struct unit **units, size_t n, struct err *err)
 	do {
 		rc = transact_once(w, units, n, err);
 	} while (rc != RC_OK && db_again(w->db) && ++i < AGAIN_MOST);
+	/* It is others who were in the way, and not what it holds. */
+	if ((rc == RC_CONFLICT || rc == RC_INTERNAL) && db_again(w->db))
+		rc = RC_BUSY;
 	return (rc);
 }
 

@@ -261,7 +261,7 @@ may_walk(const char *name, const char *node)
 	    is_named(name, one) || is_named(name, start))
 		return (true);
 	/* There are few of them. */
-	if (strcmp(name, "nodes_here") == 0)
+	if (strcmp(name, "nodes_here") == 0 || strcmp(name, "nodes_gone") == 0)
 		return (strstr(node, " on nodes") != NULL);
 	if (strcmp(name, "figures_destinations") == 0)
 		return (strstr(node, " on destinations") != NULL);
