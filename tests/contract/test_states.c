@@ -43,6 +43,7 @@ static const struct mover movers[] = {
     {SQL_OUTBOX_DEAD, "iFw0n", false},
     {SQL_OUTBOX_DEAD, "iEw0n", false},
     {SQL_OUTBOX_REQUEUE, "ipnn", false},
+    {SQL_COPY_RESCUE_ROWS, "n", false},
 };
 
 #define NMOVERS (sizeof(movers) / sizeof(movers[0]))

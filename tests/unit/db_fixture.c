@@ -22,7 +22,7 @@ static const struct sql_text statements[NSTMT] = {
     [S_SET] = {"set", "UPDATE t SET n = $2 WHERE id >= $1", NULL},
     [S_ORDER] = {"order", "SELECT $2, $1, $2, $4", NULL},
     [S_UNNAMED] = {"unnamed", "SELECT ?", NULL},
-    [S_FAR] = {"far", "SELECT $25", NULL},
+    [S_FAR] = {"far", "SELECT $33", NULL},
     [S_NO_SQL] = {"no_sql", "SELEC 1", NULL},
     [S_PAGES] = {"pages", "PRAGMA max_page_count=40", NULL},
     [S_IMPATIENT] = {"impatient", "PRAGMA busy_timeout=0", NULL},

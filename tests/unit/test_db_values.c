@@ -139,14 +139,14 @@ static void
 test_parameters(void **state)
 {
 	struct err err = ERR_INIT;
-	struct db_val v[25];
+	struct db_val v[33];
 	int64_t got[4];
 	struct scratch s;
 	struct db *db;
 	size_t i;
 
 	(void)state;
-	for (i = 0; i < 25; i++)
+	for (i = 0; i < 33; i++)
 		v[i] = db_v_i64((int64_t)i + 1);
 	scratch_open(&s);
 	db = db_fixture_ready(&s);
@@ -162,7 +162,7 @@ test_parameters(void **state)
 	assert_int_equal(
 	    db_run(db, S_UNNAMED, v, 1, NULL, NULL, NULL, &err), RC_INTERNAL);
 	assert_int_equal(
-	    db_run(db, S_FAR, v, 25, NULL, NULL, NULL, &err), RC_INTERNAL);
+	    db_run(db, S_FAR, v, 33, NULL, NULL, NULL, &err), RC_INTERNAL);
 	assert_int_equal(
 	    db_run(db, S_NO_SQL, NULL, 0, NULL, NULL, NULL, &err), RC_INTERNAL);
 	assert_non_null(strstr(err.text, "no_sql"));

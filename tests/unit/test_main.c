@@ -447,8 +447,9 @@ test_commands_help(void **state)
 		assert_non_null(strstr(help.data, command->summary));
 		option = command->options;
 		for (; option != NULL && option->name != NULL; option++) {
-			(void)snprintf(
-			    word, sizeof(word), "\n  --%s\n", option->name);
+			(void)snprintf(word, sizeof(word), "\n  --%s%s%s\n",
+			    option->name, option->value != NULL ? " " : "",
+			    option->value != NULL ? option->value : "");
 			assert_non_null(strstr(help.data, word));
 		}
 	}
