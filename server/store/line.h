@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Whether a shared database is still the one that its clients' cursors are
- * about.  A server that was promoted, restored or copied goes on in another line
- * (db_line), and may lack what was told already; then the epoch is another.
+ * about.  A server that was promoted, restored or copied goes on in another
+ * line (db_line), and may lack what was told already; then the epoch is
+ * another.
  *
  * The rows `epoch` and `line` of meta say of which line the epoch is, and
  * whether all that nodes tell on it is on a standby, too.
