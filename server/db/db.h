@@ -190,7 +190,7 @@ enum rc db_ask(struct db *db, int stmt, const struct db_set *set,
 enum rc db_answers(struct db *db, struct err *err) MUST_USE;
 
 /* Begins a transaction: for writing (BEGIN IMMEDIATE), or a read snapshot,
- * which is taken now. */
+ * which is taken now (by a server: with the first question). */
 enum rc db_begin(struct db *db, struct err *err) MUST_USE;
 
 /* Commits.  RC_UNCERTAIN or RC_IO: it may or may not be durable. */
