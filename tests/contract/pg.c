@@ -141,3 +141,21 @@ pg_number(struct pg *pg, const char *sql)
 	PQclear(result);
 	return (n);
 }
+
+void
+pg_two_open(struct pg_two *t)
+{
+
+	pg_open(&t->pg);
+	t->a = pg_db(&t->pg, DB_WRITER, " -ctwinbox.node=7");
+	t->b = pg_db(&t->pg, DB_WRITER, " -ctwinbox.node=8");
+}
+
+void
+pg_two_close(struct pg_two *t)
+{
+
+	db_close(t->a);
+	db_close(t->b);
+	pg_close(&t->pg);
+}

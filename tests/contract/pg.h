@@ -30,6 +30,21 @@ struct db *pg_db(const struct pg *pg, enum db_mode mode, const char *settings);
 /* The same with statements of one's own. */
 struct db *pg_db_with(const struct pg *pg, const struct db_schema *schema);
 
+/* Two writers of one schema, as nodes 7 and 8. */
+struct pg_two {
+	struct pg pg;
+	struct db *a, *b;
+};
+void pg_two_open(struct pg_two *t);
+void pg_two_close(struct pg_two *t);
+
+/* The test fails with the text of its ${err} unless ${call} is RC_OK. */
+#define must(call)                                                             \
+	do {                                                                   \
+		if ((call) != RC_OK)                                           \
+			fail_msg("%s: %s", #call, err.text);                   \
+	} while (0)
+
 /* Runs ${sql}, or dies. */
 void pg_exec(struct pg *pg, const char *sql);
 

@@ -17,12 +17,6 @@
 #include "store/account.h"
 #include "store/line.h"
 
-#define must(call)                                                             \
-	do {                                                                   \
-		if ((call) != RC_OK)                                           \
-			fail_msg("%s: %s", #call, err.text);                   \
-	} while (0)
-
 static struct err err = ERR_INIT;
 
 struct rig {

@@ -16,48 +16,19 @@
 #include "store/dead.h"
 #include "store/node.h"
 
-#define must(call)                                                             \
-	do {                                                                   \
-		if ((call) != RC_OK)                                           \
-			fail_msg("%s: %s", #call, err.text);                   \
-	} while (0)
-
 static struct err err = ERR_INIT;
-
-struct two {
-	struct pg pg;
-	struct db *a, *b; /* writers */
-};
-
-static void
-open_two(struct two *t)
-{
-
-	pg_open(&t->pg);
-	t->a = pg_db(&t->pg, DB_WRITER, " -ctwinbox.node=7");
-	t->b = pg_db(&t->pg, DB_WRITER, " -ctwinbox.node=8");
-}
-
-static void
-close_two(struct two *t)
-{
-
-	db_close(t->a);
-	db_close(t->b);
-	pg_close(&t->pg);
-}
 
 /* Nodes that have left are forgotten, and what they have counted is not. */
 static void
 test_fold(void **state)
 {
 	struct store_totals delta, before, got;
-	struct two t;
+	struct pg_two t;
 	size_t n;
 	int i;
 
 	(void)state;
-	open_two(&t);
+	pg_two_open(&t);
 	for (i = 0; i < STORE_TOTALS; i++)
 		delta.n[i] = i + 1;
 	must(store_totals_add(t.a, &delta, &err));
@@ -108,7 +79,7 @@ test_fold(void **state)
 	pg_exec(&t.pg, "UPDATE outbox_lanes SET lease_owner = 'nine'");
 	must(store_nodes_fold(t.a, 100, &n, &err));
 	assert_int_equal(n, 1);
-	close_two(&t);
+	pg_two_close(&t);
 }
 
 /* While a writer adds to a node's totals they are not folded past it. */
@@ -128,12 +99,12 @@ test_fold_waits(void **state)
 {
 	struct store_totals delta, got;
 	pthread_t thread;
-	struct two t;
+	struct pg_two t;
 	void *folded;
 	int i;
 
 	(void)state;
-	open_two(&t);
+	pg_two_open(&t);
 	for (i = 0; i < STORE_TOTALS; i++)
 		delta.n[i] = i + 1;
 	must(store_totals_add(t.a, &delta, &err));
@@ -156,7 +127,7 @@ test_fold_waits(void **state)
 		assert_int_equal(got.n[i], 2 * (i + 1));
 	assert_int_equal(
 	    pg_number(&t.pg, "SELECT max(node) FROM outbox_totals"), 0);
-	close_two(&t);
+	pg_two_close(&t);
 }
 
 int

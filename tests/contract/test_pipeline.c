@@ -14,12 +14,6 @@
 
 #include "contract/pg.h"
 
-#define must(call)                                                             \
-	do {                                                                   \
-		if ((call) != RC_OK)                                           \
-			fail_msg("%s: %s", #call, err.text);                   \
-	} while (0)
-
 enum { PUT, SET, LIST, PUT_ONE, STATEMENTS };
 
 static const struct sql_text statements[] = {

@@ -25,36 +25,7 @@
 #include "store/remote.h"
 #include "store/rows.h"
 
-#define must(call)                                                             \
-	do {                                                                   \
-		if ((call) != RC_OK)                                           \
-			fail_msg("%s: %s", #call, err.text);                   \
-	} while (0)
-
 static struct err err = ERR_INIT;
-
-struct two {
-	struct pg pg;
-	struct db *a, *b; /* writers */
-};
-
-static void
-open_two(struct two *t)
-{
-
-	pg_open(&t->pg);
-	t->a = pg_db(&t->pg, DB_WRITER, " -ctwinbox.node=7");
-	t->b = pg_db(&t->pg, DB_WRITER, " -ctwinbox.node=8");
-}
-
-static void
-close_two(struct two *t)
-{
-
-	db_close(t->a);
-	db_close(t->b);
-	pg_close(&t->pg);
-}
 
 static struct uuid
 id_of(char kind, int64_t n)
@@ -72,7 +43,7 @@ id_of(char kind, int64_t n)
 static const uint8_t bytes[32] = "0123456789abcdef0123456789abcde";
 
 static int64_t
-make_user(struct two *t, const char *name)
+make_user(struct pg_two *t, const char *name)
 {
 	struct store_user u = {0};
 	int64_t id = 0;
@@ -83,7 +54,7 @@ make_user(struct two *t, const char *name)
 }
 
 static int64_t
-make_conversation(struct two *t, int64_t n)
+make_conversation(struct pg_two *t, int64_t n)
 {
 	struct uuid id = id_of('c', n);
 	char key[32];
@@ -151,7 +122,7 @@ many(struct db *db, int stmt, const struct db_val *v, size_t width, size_t n)
 }
 
 static struct store_conversation
-conversation(struct two *t, int64_t id)
+conversation(struct pg_two *t, int64_t id)
 {
 	struct store_conversation c;
 
@@ -160,7 +131,7 @@ conversation(struct two *t, int64_t id)
 }
 
 static void
-check_end(struct two *t, int64_t id, int64_t seq, uint8_t fill)
+check_end(struct pg_two *t, int64_t id, int64_t seq, uint8_t fill)
 {
 	struct store_conversation c = conversation(t, id);
 	uint8_t digest[32];
@@ -178,10 +149,10 @@ test_conversation_end(void **state)
 	struct db_val v[3 * 16];
 	uint8_t d[3][32];
 	int64_t one, two, changed;
-	struct two t;
+	struct pg_two t;
 
 	(void)state;
-	open_two(&t);
+	pg_two_open(&t);
 	one = make_conversation(&t, 1);
 	two = make_conversation(&t, 2);
 	check_end(&t, one, 0, 0);
@@ -208,11 +179,11 @@ test_conversation_end(void **state)
 	    db_run(t.a, SQL_MESSAGE_RELEASE, v, 3, NULL, NULL, &changed, &err));
 	assert_int_equal(changed, 0);
 	check_end(&t, two, 2, 'w');
-	close_two(&t);
+	pg_two_close(&t);
 }
 
 static struct store_lane
-make_lane(struct two *t, int64_t conversation_id, int64_t destination)
+make_lane(struct pg_two *t, int64_t conversation_id, int64_t destination)
 {
 	struct store_lane l = {0};
 
@@ -224,7 +195,7 @@ make_lane(struct two *t, int64_t conversation_id, int64_t destination)
 }
 
 static int64_t
-tail(struct two *t, const struct store_lane *lane)
+tail(struct pg_two *t, const struct store_lane *lane)
 {
 	struct store_lane l;
 
@@ -240,10 +211,10 @@ test_lane_tail(void **state)
 	struct db_val v[4 * 18];
 	uint8_t d[32];
 	int64_t c;
-	struct two t;
+	struct pg_two t;
 
 	(void)state;
-	open_two(&t);
+	pg_two_open(&t);
 	c = make_conversation(&t, 1);
 	here = make_lane(&t, c, 1);
 	there = make_lane(&t, c, 2);
@@ -278,7 +249,7 @@ test_lane_tail(void **state)
 	assert_int_equal(
 	    store_row_requeue(t.a, 2, 5, 90, 70, &err), RC_CONFLICT);
 	assert_int_equal(tail(&t, &here), 4);
-	close_two(&t);
+	pg_two_close(&t);
 }
 
 /* One row of inbox_insert. */
@@ -300,7 +271,7 @@ put_event(struct db_val *v, int64_t user, int64_t seq)
 }
 
 static struct store_counter
-counter(struct two *t, int64_t user)
+counter(struct pg_two *t, int64_t user)
 {
 	struct store_counter c;
 
@@ -309,7 +280,7 @@ counter(struct two *t, int64_t user)
 }
 
 static int64_t
-make_device(struct two *t, int64_t user, int64_t n, int64_t acked)
+make_device(struct pg_two *t, int64_t user, int64_t n, int64_t acked)
 {
 	struct store_device d = {.user_id = user, .name = "x"};
 	uint8_t hash[32] = {(uint8_t)n};
@@ -326,10 +297,10 @@ test_inbox_counters(void **state)
 {
 	int64_t ann, bob, phone, tablet;
 	struct db_val v[3 * 13];
-	struct two t;
+	struct pg_two t;
 
 	(void)state;
-	open_two(&t);
+	pg_two_open(&t);
 	ann = make_user(&t, "ann");
 	bob = make_user(&t, "bob");
 	assert_int_equal(counter(&t, ann).head, 0);
@@ -363,7 +334,7 @@ test_inbox_counters(void **state)
 	v[1] = db_v_i64(1);
 	assert_int_equal(many(t.a, SQL_COUNTER_SET, v, 2, 1), 1);
 	assert_int_equal(counter(&t, bob).read, 1);
-	close_two(&t);
+	pg_two_close(&t);
 }
 
 /* ---- locks ---- */
@@ -389,10 +360,10 @@ test_row_locks(void **state)
 	const struct store_holder holder = {.counter = take_counter, .arg = &k};
 	struct db *reader;
 	int64_t ann, phone, acked, id;
-	struct two t;
+	struct pg_two t;
 
 	(void)state;
-	open_two(&t);
+	pg_two_open(&t);
 	reader = pg_db(&t.pg, DB_READER, NULL);
 	ann = make_user(&t, "ann");
 	phone = make_device(&t, ann, 1, 0);
@@ -430,7 +401,7 @@ test_row_locks(void **state)
 	    pg_state(&t.pg, "SELECT 1 FROM conversations FOR UPDATE NOWAIT"),
 	    "");
 	db_close(reader);
-	close_two(&t);
+	pg_two_close(&t);
 }
 
 static enum rc
@@ -452,10 +423,10 @@ test_skip_locked(void **state)
 	struct store_lane lane;
 	uint8_t d[32];
 	int64_t c, seen;
-	struct two t;
+	struct pg_two t;
 
 	(void)state;
-	open_two(&t);
+	pg_two_open(&t);
 	for (c = 1; c <= 5; c++)
 		assert_int_equal(make_conversation(&t, c), c);
 	pg_exec(&t.pg,
@@ -503,7 +474,7 @@ test_skip_locked(void **state)
 	must(store_outbox_due(t.b, 9, 9, count_due, &seen, &err));
 	assert_int_equal(seen, 12);
 	db_rollback(t.b);
-	close_two(&t);
+	pg_two_close(&t);
 }
 
 /* ---- numbers and totals ---- */
@@ -529,11 +500,11 @@ test_numbers(void **state)
 	static const int stmts[] = {SQL_MESSAGE_IDS, SQL_OUTBOX_IDS};
 	struct db_val three = db_v_i64(3);
 	struct numbers got;
-	struct two t;
+	struct pg_two t;
 	int i, k;
 
 	(void)state;
-	open_two(&t);
+	pg_two_open(&t);
 	for (k = 0; k < 2; k++) {
 		got.n = 0;
 		must(db_begin(t.a, &err));
@@ -551,7 +522,7 @@ test_numbers(void **state)
 		for (i = 0; i < 7; i++)
 			assert_int_equal(got.at[i], i + 1);
 	}
-	close_two(&t);
+	pg_two_close(&t);
 }
 
 /* What a node that starts says the epoch is, and what it finds it is. */
@@ -583,10 +554,10 @@ test_first_word_stands(void **state)
 {
 	struct starting second = {.says = "second"};
 	pthread_t thread;
-	struct two t;
+	struct pg_two t;
 
 	(void)state;
-	open_two(&t);
+	pg_two_open(&t);
 	must(db_begin(t.a, &err));
 	must(store_meta_make(t.a, "epoch", "first", &err));
 	second.db = t.b;
@@ -594,18 +565,18 @@ test_first_word_stands(void **state)
 	must(db_commit(t.a, &err));
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	assert_string_equal(second.finds, "first");
-	close_two(&t);
+	pg_two_close(&t);
 }
 
 static void
 test_totals(void **state)
 {
 	struct store_totals delta, got;
-	struct two t;
+	struct pg_two t;
 	int i;
 
 	(void)state;
-	open_two(&t);
+	pg_two_open(&t);
 	must(store_totals_get(t.a, &got, &err));
 	for (i = 0; i < STORE_TOTALS; i++) {
 		assert_int_equal(got.n[i], 0);
@@ -630,7 +601,7 @@ test_totals(void **state)
 	    pg_number(&t.pg, "SELECT fenced_total FROM outbox_totals "
 			     "WHERE node = 8"),
 	    2 * STORE_TOTALS);
-	close_two(&t);
+	pg_two_close(&t);
 }
 
 /* ---- what does not change, and what the server itself refuses ---- */
@@ -652,11 +623,11 @@ test_immutable(void **state)
 	struct db_val v[2 * 18];
 	uint8_t d[32];
 	int64_t c;
-	struct two t;
+	struct pg_two t;
 	size_t i;
 
 	(void)state;
-	open_two(&t);
+	pg_two_open(&t);
 	c = make_conversation(&t, 1);
 	lane = make_lane(&t, c, 1);
 	put_message(v, 1, c, 1, d, 'x');
@@ -673,7 +644,7 @@ test_immutable(void **state)
 	assert_string_equal(
 	    pg_state(&t.pg, "UPDATE messages SET body = NULL, salt = NULL"),
 	    "");
-	close_two(&t);
+	pg_two_close(&t);
 }
 
 int
