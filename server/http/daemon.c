@@ -25,29 +25,6 @@
 #define LOG_WINDOW_MS 10000
 #define LOG_LINES_MAX 5
 
-/* ---- connections ---- */
-
-static void
-notify_connection(void *arg, struct MHD_Connection *mhd, void **context,
-    enum MHD_ConnectionNotificationCode what)
-{
-	struct loop *loop = arg;
-	struct conn *conn;
-
-	(void)mhd;
-	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-		*context = loop->adding;
-		loop->adding = NULL;
-		return;
-	}
-	if ((conn = *context) == NULL)
-		return;
-	*context = NULL;
-	conn_list_remove(&loop->conns, conn);
-	atomic_fetch_sub(&loop->connections, 1);
-	http_conn_free(conn);
-}
-
 /* ---- the beginning of a request ---- */
 
 static struct conn *
@@ -355,6 +332,22 @@ count_answer(const struct http_request *req)
 	log_request(req);
 }
 
+/* ${req} is over, whatever became of it. */
+static void
+request_over(struct http_request *req)
+{
+	struct loop *loop = req->loop;
+
+	req->conn->phase = CONN_IDLE;
+	req->conn->idle_since_ms = loop->now_ms;
+	req->conn->deadline_ms =
+	    loop->now_ms + loop->http->options.idle_deadline_ms;
+	loop_timer_cancel(loop, req);
+	if (req->counted)
+		atomic_fetch_sub(&loop->http->pending, 1);
+	request_free(req);
+}
+
 static void
 completed(void *arg, struct MHD_Connection *mhd, void **context,
     enum MHD_RequestTerminationCode code)
@@ -375,14 +368,45 @@ completed(void *arg, struct MHD_Connection *mhd, void **context,
 		metrics_add(loop->http->options.metrics, METRIC_HTTP_STRAY, 1);
 	if (req->phase == REQUEST_QUEUED)
 		count_answer(req);
-	req->conn->phase = CONN_IDLE;
-	req->conn->idle_since_ms = loop->now_ms;
-	req->conn->deadline_ms =
-	    loop->now_ms + loop->http->options.idle_deadline_ms;
-	loop_timer_cancel(loop, req);
-	if (req->counted)
-		atomic_fetch_sub(&loop->http->pending, 1);
-	request_free(req);
+	request_over(req);
+}
+
+/* ---- connections ---- */
+
+/* When a second thing is wrong with a head, libmicrohttpd 0.9.75 closes without
+ * a word: completed() is not called, and the request would stay behind. */
+static void
+drop_request_of(struct loop *loop, const struct conn *conn)
+{
+	struct http_request *req = loop->requests;
+
+	while (req != NULL && req->conn != conn)
+		req = req->next;
+	if (req != NULL)
+		request_over(req);
+}
+
+static void
+notify_connection(void *arg, struct MHD_Connection *mhd, void **context,
+    enum MHD_ConnectionNotificationCode what)
+{
+	struct loop *loop = arg;
+	struct conn *conn;
+
+	(void)mhd;
+	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+		*context = loop->adding;
+		loop->adding = NULL;
+		return;
+	}
+	if ((conn = *context) == NULL)
+		return;
+	*context = NULL;
+	if (conn->phase != CONN_IDLE)
+		drop_request_of(loop, conn);
+	conn_list_remove(&loop->conns, conn);
+	atomic_fetch_sub(&loop->connections, 1);
+	http_conn_free(conn);
 }
 
 /* ---- starting ---- */
@@ -395,21 +419,24 @@ add_memory(void *arg, enum MHD_ValueKind kind, const char *name,
 
 	(void)name;
 	(void)value;
-	/* Its bytes, which a cookie shares with its header, and a record. */
+	/* Its bytes, which a cookie shares with its header and a parameter with
+	 * the target, and a record. */
 	*sum += (kind == MHD_HEADER_KIND ? name_len + value_len + 4 : 0) +
 		HEADER_RECORD;
 	return (MHD_YES);
 }
 
-/* What the headers that have been read so far take of the connection's memory,
- * at least. */
+/* What has been read of the head so far takes of the connection's memory, at
+ * least.  It has parameters when hide_query() did not see them: behind a NUL.
+ */
 static size_t
 head_memory(const struct http_request *req)
 {
 	size_t sum = req->target_len;
 
-	(void)MHD_get_connection_values_n(
-	    req->mhd, MHD_HEADER_KIND | MHD_COOKIE_KIND, add_memory, &sum);
+	(void)MHD_get_connection_values_n(req->mhd,
+	    MHD_HEADER_KIND | MHD_COOKIE_KIND | MHD_GET_ARGUMENT_KIND,
+	    add_memory, &sum);
 	return (sum);
 }
 

@@ -182,7 +182,9 @@ layout_begin(struct scan *scan, const char *method, const char *version)
 	scan->expected = version + strlen(version) + 2;
 }
 
-/* Ends it: two bytes, the empty line, are all that may be left. */
+/* Ends it: two bytes, the empty line, are all that may be left.  What ended a
+ * line has become NUL; a letter there is one of a line ":t", which the library
+ * takes for an empty one. */
 static void
 layout_end(struct scan *scan, const char *method)
 {
@@ -193,7 +195,9 @@ layout_end(struct scan *scan, const char *method)
 		return;
 	info = MHD_get_connection_info(
 	    req->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
-	if (info != NULL && scan->expected + 2 != method + info->header_size)
+	if (info != NULL &&
+	    (scan->expected + 2 != method + info->header_size ||
+		scan->expected[0] != '\0' || scan->expected[1] != '\0'))
 		scan->bad = "a header has a NUL, or its line does not end with "
 			    "CR LF";
 }
