@@ -56,8 +56,12 @@ db_postgres_notify(
 
 	if (p->conn == NULL)
 		return (err_set(err, RC_BUSY, "the database is away"));
-	return (db_postgres_exec_texts(
-	    p, "SELECT pg_notify($1, $2)", texts, 2, err));
+	/* What may be lost need not be on the disk first: each note would be a
+	 * sync that commits wait for. */
+	return (db_postgres_exec_texts(p,
+	    "SELECT set_config('synchronous_commit', 'off', true), "
+	    "pg_notify($1, $2)",
+	    texts, 2, err));
 }
 
 int
