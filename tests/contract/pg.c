@@ -142,6 +142,69 @@ pg_number(struct pg *pg, const char *sql)
 	return (n);
 }
 
+const char *
+pg_text(struct pg *pg, const char *sql)
+{
+	static char text[4096];
+	PGresult *result = PQexec(pg->conn, sql);
+
+	if (PQresultStatus(result) != PGRES_TUPLES_OK)
+		fail_msg("%s: %s", sql, PQresultErrorMessage(result));
+	assert_int_equal(PQntuples(result), 1);
+	(void)snprintf(text, sizeof(text), "%s",
+	    PQgetisnull(result, 0, 0) ? "(null)" : PQgetvalue(result, 0, 0));
+	PQclear(result);
+	return (text);
+}
+
+const char *
+pg_list(struct pg *pg, const char *sql)
+{
+	static char text[4096];
+	PGresult *result = PQexec(pg->conn, sql);
+	size_t n = 0;
+	int i;
+
+	if (PQresultStatus(result) != PGRES_TUPLES_OK)
+		fail_msg("%s: %s", sql, PQresultErrorMessage(result));
+	text[0] = '\0';
+	for (i = 0; i < PQntuples(result) && n < sizeof(text); i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s",
+		    n > 0 ? " " : "", PQgetvalue(result, i, 0));
+	PQclear(result);
+	return (text);
+}
+
+size_t
+pg_numbers(struct pg *pg, const char *sql, int64_t *ret, size_t max)
+{
+	PGresult *result = PQexec(pg->conn, sql);
+	size_t i, n;
+
+	if (PQresultStatus(result) != PGRES_TUPLES_OK)
+		fail_msg("%s: %s", sql, PQresultErrorMessage(result));
+	n = (size_t)PQntuples(result);
+	assert_true(n <= max);
+	for (i = 0; i < n; i++)
+		ret[i] = strtoll(PQgetvalue(result, (int)i, 0), NULL, 10);
+	PQclear(result);
+	return (n);
+}
+
+int64_t
+pg_change(struct pg *pg, const char *sql)
+{
+	PGresult *result = PQexec(pg->conn, sql);
+	int64_t n;
+
+	if (PQresultStatus(result) != PGRES_COMMAND_OK &&
+	    PQresultStatus(result) != PGRES_TUPLES_OK)
+		fail_msg("%s: %s", sql, PQresultErrorMessage(result));
+	n = strtoll(PQcmdTuples(result), NULL, 10);
+	PQclear(result);
+	return (n);
+}
+
 void
 pg_two_open(struct pg_two *t)
 {

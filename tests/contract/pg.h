@@ -54,4 +54,16 @@ const char *pg_state(struct pg *pg, const char *sql);
 /* The number that ${sql} gives; 0 for NULL and for no row. */
 int64_t pg_number(struct pg *pg, const char *sql);
 
+/* The text that ${sql} gives, "(null)" for NULL; static storage. */
+const char *pg_text(struct pg *pg, const char *sql);
+
+/* The first column of all rows, with blanks between; static storage. */
+const char *pg_list(struct pg *pg, const char *sql);
+
+/* Numbers by SQL, at most ${max}; how many. */
+size_t pg_numbers(struct pg *pg, const char *sql, int64_t *ret, size_t max);
+
+/* Runs statements; rows that the last one has changed. */
+int64_t pg_change(struct pg *pg, const char *sql);
+
 #endif

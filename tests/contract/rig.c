@@ -12,13 +12,10 @@
 
 #include <cmocka.h>
 
-#include "contract/rig.h"
+#include "contract/rig_internal.h"
 #include "crypt/crypt.h"
-#include "domain/fsck.h"
 #include "schema/sql.h"
 #include "store/outbox.h"
-
-#define BROKEN_SIZE 512
 
 /* ---- sinks ---- */
 
@@ -112,7 +109,7 @@ start(struct rig *r, struct err *err)
 	db.mode = DB_WRITER;
 	db.sync = r->options.sync;
 	db.vfs = r->options.vfs;
-	db.schema = &sql_sqlite_schema;
+	db.schema = rig_schema(r);
 	rc = db_open(&db, &r->db, err);
 	if (rc != RC_OK)
 		return (rc);
@@ -138,9 +135,10 @@ start(struct rig *r, struct err *err)
 	w.queue_limit = 10000;
 	w.checkpoint_bytes = r->options.checkpoint_bytes;
 	assert_int_equal(writer_new(&w, &r->writer, err), RC_OK);
-	assert_int_equal(sqlite3_open_v2(r->path, &r->look,
-			     SQLITE_OPEN_READONLY, r->options.vfs),
-	    SQLITE_OK);
+	if (r->pg == NULL)
+		assert_int_equal(sqlite3_open_v2(r->path, &r->look,
+				     SQLITE_OPEN_READONLY, r->options.vfs),
+		    SQLITE_OK);
 	return (RC_OK);
 }
 
@@ -149,6 +147,7 @@ stop(struct rig *r)
 {
 
 	(void)sqlite3_close(r->look);
+	r->look = NULL;
 	db_close(r->eyes);
 	r->eyes = NULL;
 	writer_stop(r->writer);
@@ -164,6 +163,8 @@ remove_folder(struct rig *r)
 	char path[128];
 	size_t i;
 
+	if (r->pg != NULL)
+		rig_schema_drop(r);
 	if (r->options.path != NULL)
 		return;
 	for (i = 0; i < 3; i++) {
@@ -192,6 +193,7 @@ rig_open_try(struct rig *r, const struct rig_options *options, struct err *err)
 		(void)snprintf(r->path, sizeof(r->path), "%s", options->path);
 	}
 	(void)snprintf(r->url, sizeof(r->url), "sqlite:%s", r->path);
+	rig_schema_make(r);
 	clk_fake_init(
 	    &r->clk, options->now_ms != 0 ? options->now_ms : RIG_START_MS);
 	rnd_seeded_init(&r->rnd, options->seed != 0 ? options->seed : 42);
@@ -503,75 +505,4 @@ rig_release(struct rig *r)
 	assert_true(done);
 	assert_int_equal(u.unit.rc, RC_OK);
 	return (u.released);
-}
-
-/* ---- looking ---- */
-
-static void
-keep_first(void *arg, const char *what, const char *place)
-{
-	char *text = arg;
-
-	if (text[0] == '\0')
-		(void)snprintf(text, BROKEN_SIZE, "%s: %s", what, place);
-}
-
-const char *
-rig_broken_promise(struct rig *r)
-{
-	static char text[BROKEN_SIZE];
-	struct db_options options = {.url = r->url,
-	    .mode = DB_READER,
-	    .vfs = r->options.vfs,
-	    .schema = &sql_sqlite_schema};
-	struct fsck_report report;
-	struct err err = ERR_INIT;
-
-	if (r->eyes == NULL && db_open(&options, &r->eyes, &err) != RC_OK)
-		fail_msg("fsck: %s", err.text);
-	text[0] = '\0';
-	if (fsck_run(r->eyes, keep_first, text, &report, &err) != RC_OK)
-		(void)snprintf(text, sizeof(text), "fsck: %s", err.text);
-	return (text[0] != '\0' ? text : NULL);
-}
-
-void
-rig_check_promises(struct rig *r)
-{
-	const char *broken;
-
-	broken = rig_broken_promise(r);
-	if (broken != NULL)
-		fail_msg("%s", broken);
-}
-
-int64_t
-rig_number(struct rig *r, const char *sql)
-{
-	sqlite3_stmt *st;
-	int64_t n;
-
-	if (sqlite3_prepare_v2(r->look, sql, -1, &st, NULL) != SQLITE_OK)
-		fail_msg("%s: %s", sql, sqlite3_errmsg(r->look));
-	assert_int_equal(sqlite3_step(st), SQLITE_ROW);
-	n = sqlite3_column_int64(st, 0);
-	(void)sqlite3_finalize(st);
-	return (n);
-}
-
-const char *
-rig_text(struct rig *r, const char *sql)
-{
-	static char text[4096];
-	sqlite3_stmt *st;
-	const unsigned char *p;
-
-	if (sqlite3_prepare_v2(r->look, sql, -1, &st, NULL) != SQLITE_OK)
-		fail_msg("%s: %s", sql, sqlite3_errmsg(r->look));
-	assert_int_equal(sqlite3_step(st), SQLITE_ROW);
-	p = sqlite3_column_text(st, 0);
-	(void)snprintf(
-	    text, sizeof(text), "%s", p != NULL ? (const char *)p : "(null)");
-	(void)sqlite3_finalize(st);
-	return (text);
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The domain on a fresh database, in one thread, with a clock that stands
- * still and seeded randomness: what the contract tests run on.
+ * still and seeded randomness: what the contract tests run on.  The database is
+ * a file of SQLite; where TWINBOX_TEST_RIG is "postgres" and the options name
+ * no file, a schema of the PostgreSQL that TWINBOX_TEST_POSTGRES names.
  */
 #ifndef CONTRACT_RIG_H
 #define CONTRACT_RIG_H
@@ -34,10 +36,12 @@ struct rig_options {
 	void *stamp_arg;
 };
 
+struct pg;
+
 struct rig {
 	char dir[64];
 	char path[96];
-	char url[112];
+	char url[512];
 	struct clk_fake clk;
 	struct rnd_seeded rnd;
 	struct uuid_gen ids; /* a client's */
@@ -46,6 +50,7 @@ struct rig {
 	struct writer *writer;
 	struct domain_sinks sinks;
 	sqlite3 *look;   /* a second pair of eyes */
+	struct pg *pg;   /* the same on PostgreSQL; else NULL */
 	struct db *eyes; /* fsck's, opened when needed */
 
 	/* What was published. */
@@ -118,7 +123,23 @@ size_t rig_release(struct rig *r);
 /* One number by SQL, looked at from outside. */
 int64_t rig_number(struct rig *r, const char *sql);
 
+/* Numbers by SQL, at most ${max}; how many. */
+size_t rig_numbers(struct rig *r, const char *sql, int64_t *ret, size_t max);
+
 /* One text by SQL; static storage. */
 const char *rig_text(struct rig *r, const char *sql);
+
+/* The first column of all rows, with blanks between; static storage. */
+const char *rig_list(struct rig *r, const char *sql);
+
+/* Runs statements past the writer, which is idle; rows that the last one has
+ * changed. */
+int64_t rig_exec(struct rig *r, const char *sql);
+
+/* Whether the database refuses ${sql}, and nothing has changed. */
+bool rig_refuses(struct rig *r, const char *sql);
+
+/* A reader of the same database; the caller closes it. */
+struct db *rig_reader(struct rig *r);
 
 #endif

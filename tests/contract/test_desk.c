@@ -33,17 +33,43 @@ static void run(struct rig *r, const char *fmt, ...)
 static void
 run(struct rig *r, const char *fmt, ...)
 {
-	char sql[4096], *why = NULL;
-	sqlite3 *db;
+	char sql[4096];
 	va_list ap;
 
 	va_start(ap, fmt);
 	(void)vsnprintf(sql, sizeof(sql), fmt, ap);
 	va_end(ap);
-	assert_int_equal(sqlite3_open(r->path, &db), SQLITE_OK);
-	if (sqlite3_exec(db, sql, NULL, NULL, &why) != SQLITE_OK)
-		fail_msg("%s: %s", sql, why);
-	(void)sqlite3_close(db);
+	(void)rig_exec(r, sql);
+}
+
+/* SQL for an id, and for a fingerprint, of the number ${column}: of 16 bytes.
+ */
+static const char *
+id_sql(const struct rig *r, const char *column)
+{
+	static char sql[96];
+
+	(void)snprintf(sql, sizeof(sql),
+	    r->pg != NULL ? "CAST(lpad(to_hex(%s), 32, '0') AS UUID)"
+			  : "CAST(printf('%%016d', %s) AS BLOB)",
+	    column);
+	return (sql);
+}
+
+static const char *
+print_sql(const struct rig *r)
+{
+
+	return (r->pg != NULL ? "decode(lpad(to_hex(i), 32, '0'), 'hex')"
+			      : "CAST(printf('%016d', i) AS BLOB)");
+}
+
+static void
+drop_immutable(struct rig *r)
+{
+
+	run(r, "DROP TRIGGER IF EXISTS outbox_immutable%s",
+	    r->pg != NULL ? " ON outbox" : "");
 }
 
 /* Two people here, one at each of two other servers, and their lanes. */
@@ -57,11 +83,12 @@ make_people(struct rig *r)
 	       "INSERT INTO users (user_id, name, created_at, destination_id) "
 	       "VALUES (101, 'ann', 0, NULL), (102, 'bob', 0, NULL), "
 	       "(103, 'x@far.example', 0, 2), (104, 'y@near.example', 0, 3);");
-	run(r, "INSERT INTO conversations (conversation_id, public_id, kind, "
-	       "direct_key, created_at) SELECT value, "
-	       "CAST(printf('%%016d', value) AS BLOB), 'direct', "
-	       "'k' || value, 0 FROM (SELECT 1 AS value UNION SELECT 2 "
-	       "UNION SELECT 3 UNION SELECT 4)");
+	run(r,
+	    "INSERT INTO conversations (conversation_id, public_id, kind, "
+	    "direct_key, created_at) SELECT value, %s, 'direct', "
+	    "'k' || value, 0 FROM (SELECT 1 AS value UNION SELECT 2 "
+	    "UNION SELECT 3 UNION SELECT 4) AS v",
+	    id_sql(r, "value"));
 }
 
 /* ${n} rows with ids from ${first} on, of ${state} (an SQL expression of i). */
@@ -73,11 +100,11 @@ make_rows(struct rig *r, int64_t first, int64_t n, const char *state,
 	run(r,
 	    "CREATE TEMP TABLE t AS WITH RECURSIVE c (i) AS (SELECT %lld "
 	    "UNION ALL SELECT i + 1 FROM c WHERE i < %lld) SELECT i, "
-	    "CAST(printf('%%016d', i) AS BLOB) AS b, (%s) AS state, (%s) AS "
-	    "dest, 101 + (i %% 5 = 0) AS sender FROM c;"
+	    "%s AS b, %s AS f, (%s) AS state, (%s) AS dest, "
+	    "CASE WHEN i %% 5 = 0 THEN 102 ELSE 101 END AS sender FROM c;"
 	    "INSERT INTO messages (mid, message_id, event_id, conversation_id, "
 	    "sender_id, event_time, created_at, fingerprint) SELECT i, b, b, "
-	    "1, sender, %lld, %lld, b FROM t;"
+	    "1, sender, %lld, %lld, f FROM t;"
 	    "INSERT INTO outbox (id, event_id, kind, mid, conversation_id, "
 	    "sender_id, lane_id, lane_seq, dest_kind, dest_id, state, "
 	    "expires_at, event_time, created_at, last_status_at) SELECT i, b, "
@@ -87,27 +114,17 @@ make_rows(struct rig *r, int64_t first, int64_t n, const char *state,
 	    "CASE WHEN state = 'scheduled' THEN 'pending' ELSE state END, "
 	    "i + 1, %lld, %lld, %lld FROM t;"
 	    "UPDATE outbox SET deliver_at = 1 WHERE lane_seq IS NULL;"
-	    "%s",
-	    (long long)first, (long long)(first + n - 1), state, dest,
-	    (long long)NOW, (long long)NOW, (long long)NOW, (long long)NOW,
-	    (long long)NOW, more);
+	    "%s DROP TABLE t",
+	    (long long)first, (long long)(first + n - 1), id_sql(r, "i"),
+	    print_sql(r), state, dest, (long long)NOW, (long long)NOW,
+	    (long long)NOW, (long long)NOW, (long long)NOW, more);
 }
 
 /* The ids that ${sql} gives, in its order; how many. */
 static size_t
 ids_of(struct rig *r, const char *sql)
 {
-	sqlite3_stmt *st;
-	size_t n;
-
-	if (sqlite3_prepare_v2(r->look, sql, -1, &st, NULL) != SQLITE_OK)
-		fail_msg("%s: %s", sql, sqlite3_errmsg(r->look));
-	for (n = 0; sqlite3_step(st) == SQLITE_ROW; n++) {
-		assert_true(n < IDS_MAX);
-		expected[n] = sqlite3_column_int64(st, 0);
-	}
-	(void)sqlite3_finalize(st);
-	return (n);
+	return (rig_numbers(r, sql, expected, IDS_MAX));
 }
 
 /* ---- outbox rows ---- */
@@ -175,7 +192,7 @@ static const struct {
 	struct desk_filter filter;
 	const char *where;
 } filters[] = {
-    {ANY, "1"},
+    {ANY, "true"},
     {{.state = OUTBOX_PENDING, .destination_id = -1},
 	"o.state = 'pending' AND o.lane_seq IS NOT NULL"},
     {{.state = OUTBOX_PENDING, .scheduled = true, .destination_id = -1},
@@ -199,7 +216,8 @@ static const struct {
 	"o.sender_id = 102"},
     {{.state = -1, .destination_id = -1, .unchanged_since = NOW - 1000},
 	"o.state = 'sending' AND o.last_status_at <= 1699999999000"},
-    {{.state = OUTBOX_SENT, .destination_id = -1, .unchanged_since = NOW}, "0"},
+    {{.state = OUTBOX_SENT, .destination_id = -1, .unchanged_since = NOW},
+	"false"},
     {{.state = -1, .destination_id = -1, .retry_count = 7},
 	"o.retry_count >= 7 AND (o.state = 'pending' OR o.state = 'sending')"},
     {{.state = OUTBOX_SENDING, .destination_id = -1, .retry_count = 1},
@@ -256,7 +274,7 @@ test_large_sets(void **state)
 		rig_open(&r);
 		make_people(&r);
 		make_rows(&r, 1, DESK_WALK + 3000, states[k],
-		    "CASE WHEN i % 2 THEN 102 ELSE 103 END",
+		    "CASE WHEN i % 2 = 1 THEN 102 ELSE 103 END",
 		    "UPDATE outbox SET retry_count = 8 WHERE id % 100 = 0;");
 		make_rows(&r, DESK_WALK + 5000, DESK_WALK + 100,
 		    "CASE WHEN i = 25000 THEN 'failed' ELSE 'sent' END", "102",
@@ -321,9 +339,9 @@ test_ages(void **state)
 		make_rows(&r, i + 1, 1, "'pending'", "102", "");
 		make_rows(&r, i + 101, 1, "'pending'", "103", "");
 		make_rows(&r, i + 201, 1, "'pending'", "104", "");
+		drop_immutable(&r);
 		run(&r,
-		    "DROP TRIGGER IF EXISTS outbox_immutable; UPDATE outbox "
-		    "SET created_at = %lld WHERE id %% 100 = %lld",
+		    "UPDATE outbox SET created_at = %lld WHERE id %% 100 = %lld",
 		    (long long)(NOW - desk_age_limits_ms[i / 2] + i % 2),
 		    (long long)(i + 1));
 	}
@@ -370,8 +388,8 @@ test_figures(void **state)
 	make_rows(&r, 3, 4, "'pending'", "103",
 	    "UPDATE outbox SET retry_count = 6 + id % 2 WHERE id >= 3;");
 	make_rows(&r, 8, 3, "'sent'", "102", "");
+	drop_immutable(&r);
 	run(&r,
-	    "DROP TRIGGER outbox_immutable;"
 	    "UPDATE outbox SET last_status_at = %lld + id - 1 WHERE id < 3;"
 	    "UPDATE outbox SET created_at = %lld WHERE id = 4;"
 	    "UPDATE outbox SET sent_at = %lld WHERE id = 8;"
@@ -431,7 +449,7 @@ test_lanes(void **state)
 			(void)snprintf(sql, sizeof(sql),
 			    "SELECT lane_id FROM outbox_lanes WHERE "
 			    "(%d < 0 OR destination_id = %d) AND "
-			    "(%d OR state = '%s') ORDER BY lane_id",
+			    "(%d = 1 OR state = '%s') ORDER BY lane_id",
 			    (int)destination, (int)destination,
 			    states[i] == NULL,
 			    states[i] == NULL ? "" : states[i]);
@@ -469,7 +487,8 @@ static void
 make_letters(struct rig *r, int64_t n)
 {
 
-	make_rows(r, 1, n, "CASE WHEN i % 2 THEN 'failed' ELSE 'expired' END",
+	make_rows(r, 1, n,
+	    "CASE WHEN i % 2 = 1 THEN 'failed' ELSE 'expired' END",
 	    "101 + i % 4", "");
 	run(r,
 	    "INSERT INTO dead_letter_queue (outbox_id, mid, sender_id, "
@@ -489,7 +508,7 @@ static const struct {
 } dead_filters[] = {
     {{DESK_OPEN, "", -1, 0}, "resolution IS NULL"},
     {{DESK_RESOLVED, "", -1, 0}, "resolution IS NOT NULL"},
-    {{DESK_BOTH, "", -1, 0}, "1"},
+    {{DESK_BOTH, "", -1, 0}, "true"},
     {{DESK_OPEN, "poison", -1, 0}, "resolution IS NULL AND reason = 'poison'"},
     {{DESK_OPEN, "poison", 2, BOB},
 	"resolution IS NULL AND reason = 'poison' AND destination_id = 2 AND "

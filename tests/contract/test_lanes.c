@@ -31,7 +31,8 @@ static size_t nids;
 
 /* ---- statements, counted ---- */
 
-static int looks; /* at how urgent a lane is */
+/* At how urgent a lane is; on SQLite, which tells of its statements. */
+static int looks;
 
 static int
 on_statement(unsigned kind, void *arg, void *stmt, void *text)
@@ -327,7 +328,7 @@ test_renew(void **state)
 	assert_false(renew_far(p, token + 1, LEASE_MS));
 	assert_string_equal(
 	    rig_text(&rig,
-		"SELECT state || coalesce(lease_until, ' for nobody') FROM "
+		"SELECT state || coalesce(CAST(lease_until AS TEXT), ' for nobody') FROM "
 		"outbox_lanes WHERE state <> 'local'"),
 	    "ready for nobody");
 	/* It knows what it wrote: the next one is leased for its own time. */
@@ -338,7 +339,7 @@ test_renew(void **state)
 	assert_false(renew_far(p, p->items[0].lane_token, LEASE_MS));
 	assert_string_equal(
 	    rig_text(&rig,
-		"SELECT state || coalesce(lease_until, ' for nobody') FROM "
+		"SELECT state || coalesce(CAST(lease_until AS TEXT), ' for nobody') FROM "
 		"outbox_lanes WHERE state <> 'local'"),
 	    "ready for nobody");
 	rig_check_promises(&rig);
@@ -466,6 +467,10 @@ test_looks(void **state)
 	int i;
 
 	(void)state;
+	if (rig.pg != NULL) {
+		print_message("# passed over: it does not tell\n");
+		return;
+	}
 	for (i = 0; i < 10; i++)
 		send_far(1, "bob@a.example", PRIORITY_NORMAL, 0);
 	(void)claim_far(p, "a.example", 50, 0);
@@ -658,7 +663,8 @@ test_urgency(void **state)
 	assert_true(did.sends > 0 && did.claims > 0 && did.settles > 0 &&
 		    did.fenced > 0 && did.cancels > 0 && did.discards > 0 &&
 		    did.requeues > 0 && did.rescues > 0 && did.rewinds > 0 &&
-		    did.releases > 0 && did.falls > 0 && looks > 0);
+		    did.releases > 0 && did.falls > 0 &&
+		    (looks > 0 || rig.pg != NULL));
 }
 
 int

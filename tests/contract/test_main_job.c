@@ -306,8 +306,7 @@ test_scheduled(void **state)
 	assert_int_equal(rig_release(&r), 1);
 	assert_int_equal(rig_deliver(&r), 1);
 	assert_string_equal(
-	    rig_text(&r, "SELECT group_concat(body, ' ') FROM (SELECT body "
-			 "FROM messages ORDER BY conversation_seq)"),
+	    rig_list(&r, "SELECT body FROM messages ORDER BY conversation_seq"),
 	    "now later");
 	assert_int_equal(
 	    rig_number(&r, "SELECT count(*) FROM outbox WHERE retry_count=0"),
