@@ -524,8 +524,9 @@ describe('the desk asks', () => {
 		const operator = await timed(t, standin);
 		let open;
 		standin.gate = new Promise((resolve) => { open = resolve; });
+		// All of it within the 20 s after which a question is given up.
 		await pass(operator, 2500);
-		await pass(operator, 15_000);
+		await pass(operator, 8000);
 		await operator.link('slow');
 		const waiting = beats(standin);
 		await pass(operator, 3000);
