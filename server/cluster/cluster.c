@@ -89,13 +89,21 @@ send_note(void *arg, const char *note, struct err *err)
 	return (db_notify(c->db, CHANNEL, note, err));
 }
 
+/* When the next note may go out (a leaky bucket). */
+static int64_t
+note_due(const struct cluster *c)
+{
+
+	return (c->paid_ms - CLUSTER_BURST_MS);
+}
+
 /* Sends what has gathered. */
 static enum rc
 send_out(struct cluster *c, int64_t now, struct err *err)
 {
 	struct outbound swap;
 
-	if (now < c->sent_ms + CLUSTER_GATHER_MS)
+	if (now < note_due(c))
 		return (RC_OK);
 	(void)pthread_mutex_lock(&c->lock);
 	if (outbound_empty(&c->out)) {
@@ -106,7 +114,7 @@ send_out(struct cluster *c, int64_t now, struct err *err)
 	c->out = c->spare;
 	c->spare = swap;
 	(void)pthread_mutex_unlock(&c->lock);
-	c->sent_ms = now;
+	c->paid_ms = (c->paid_ms > now ? c->paid_ms : now) + CLUSTER_GATHER_MS;
 	return (outbound_send(&c->spare, c->node.node_id, send_note, c, err));
 }
 
@@ -350,8 +358,8 @@ patience(struct cluster *c)
 	int64_t until = c->beat_ms < c->recheck_ms ? c->beat_ms : c->recheck_ms;
 
 	(void)pthread_mutex_lock(&c->lock);
-	if (!outbound_empty(&c->out) && until > c->sent_ms + CLUSTER_GATHER_MS)
-		until = c->sent_ms + CLUSTER_GATHER_MS;
+	if (!outbound_empty(&c->out) && until > note_due(c))
+		until = note_due(c);
 	(void)pthread_mutex_unlock(&c->lock);
 	if (atomic_load(&c->away))
 		until = now + AWAY_MS;

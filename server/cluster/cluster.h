@@ -35,8 +35,11 @@
 /* Nodes that have left are forgotten after so long; looked at so often. */
 #define CLUSTER_FORGET_MS 3600000
 #define CLUSTER_TIDY_MS 60000
-/* Notes are gathered for so long before they go out. */
+/* Notes go out at once while there are few; when many come they are gathered,
+ * so that on average there is one in GATHER_MS: BURST_MS / GATHER_MS of them
+ * may go ahead of that. */
 #define CLUSTER_GATHER_MS 2
+#define CLUSTER_BURST_MS 16
 
 struct cluster_options {
 	const struct db_options *db; /* kept */

@@ -112,7 +112,7 @@ struct cluster {
 	bool missed;       /* everybody is to be looked after */
 	int64_t beat_ms;   /* when the next is due; monotonic */
 	int64_t recheck_ms;
-	int64_t sent_ms; /* when notes went out last */
+	int64_t paid_ms; /* until when what went out has used up the rate */
 
 	struct push_present ask;
 	bool asking; /* thread's own: an answer is on its way */
