@@ -5,7 +5,8 @@
  * No artificial delay, but one: a server's commit is waited for; those whom it
  * answers ask again at once, but a moment after the next batch was taken, so
  * that two halves of the clients would take turns, each batch half as large as
- * it could be.  There the writer waits for them, as long as they do come.
+ * it could be; and what they sent is delivered in a batch of its own.  There
+ * the writer waits for them and for that delivery, as long as they do come.
  */
 #include <time.h>
 
@@ -176,6 +177,15 @@ take_from(struct intake *in, struct queue *q, size_t most, struct taking *t)
 	}
 }
 
+/* Waits until there is something to do.  Lock held. */
+static void
+await_any(struct intake *in)
+{
+
+	while (!in->stopping && !in->truncate && intake_waiting(in) == 0)
+		(void)pthread_cond_wait(&in->wake, &in->lock);
+}
+
 /* When a wait for who was answered is given up. */
 static struct timespec
 return_until(const struct intake *in)
@@ -194,29 +204,31 @@ return_until(const struct intake *in)
 	return (t);
 }
 
-/* Some wait; those who were answered a moment ago may be about to join them.
- * Lock held. */
+/* Those who were answered a moment ago may be about to ask again, and what they
+ * sent to be delivered: one unit more.  Lock held. */
 static void
 await_return(struct intake *in)
 {
-	const size_t begun = intake_waiting(in), answered = in->answered;
+	const struct queue *clients = &in->queues[UNIT_CLIENT];
+	const size_t answered = in->answered, begun = clients->count;
 	struct timespec until;
 
 	in->answered = 0;
-	if (answered == 0 || begun == 0 || in->stopping)
+	if (answered == 0)
 		return;
 	if (in->skipped < in->skip) {
 		in->skipped++;
 		return;
 	}
+	in->wanted = intake_waiting(in) + answered + 1;
+	await_any(in);
 	until = return_until(in);
-	in->wanted = begun + answered;
 	while (!in->stopping && intake_waiting(in) < in->wanted &&
 	       pthread_cond_timedwait(&in->wake, &in->lock, &until) == 0)
 		continue;
 	in->wanted = 0;
 	in->skipped = 0;
-	if ((intake_waiting(in) - begun) * 2 >= answered)
+	if ((clients->count - begun) * 2 >= answered)
 		in->skip = 0;
 	else if (in->skip < RETURN_SKIP)
 		in->skip = in->skip * 2 + 1;
@@ -229,11 +241,10 @@ intake_take(struct intake *in, struct unit **batch, size_t *ret_n, bool wait)
 	bool more;
 
 	(void)pthread_mutex_lock(&in->lock);
-	if (wait)
+	if (wait) {
 		await_return(in);
-	while (
-	    wait && !in->stopping && !in->truncate && intake_waiting(in) == 0)
-		(void)pthread_cond_wait(&in->wake, &in->lock);
+		await_any(in);
+	}
 	take_from(in, &in->queues[UNIT_DELIVERY], BATCH_UNITS / 2, &t);
 	take_from(in, &in->queues[UNIT_UPKEEP], BATCH_UPKEEP, &t);
 	take_from(in, &in->queues[UNIT_CLIENT], BATCH_UNITS, &t);

@@ -2,6 +2,7 @@
 /*
  * What waits for the writer.
  */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -163,6 +164,51 @@ test_nobody_returns(void **state)
 	close_bench(k);
 }
 
+struct comer {
+	struct bench *k;
+	const struct unit_kind *kind;
+};
+
+static void *
+come(void *arg)
+{
+	struct comer *c = arg;
+
+	put(c->k, 0, c->kind);
+	return (NULL);
+}
+
+/* A batch that begins when a unit of ${kind} comes; how many wait for nobody
+ * after it. */
+static int
+skip_after(const struct unit_kind *kind)
+{
+	struct bench *k = open_bench(UNITS);
+	struct comer c = {k, kind};
+	pthread_t thread;
+	int skip;
+
+	k->in.answered = 1;
+	k->in.batch_us = 40;
+	assert_int_equal(pthread_create(&thread, NULL, come, &c), 0);
+	assert_true(intake_take(&k->in, k->batch, &k->n, true));
+	assert_int_equal(k->n, 1);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	skip = k->in.skip;
+	close_bench(k);
+	return (skip);
+}
+
+/* It is clients who return; that what they sent is delivered tells nothing. */
+static void
+test_who_returns(void **state)
+{
+
+	(void)state;
+	assert_int_equal(skip_after(&client), 0);
+	assert_int_equal(skip_after(&delivery), 1);
+}
+
 int
 main(void)
 {
@@ -171,6 +217,7 @@ main(void)
 	    cmocka_unit_test(test_shares),
 	    cmocka_unit_test(test_again),
 	    cmocka_unit_test(test_nobody_returns),
+	    cmocka_unit_test(test_who_returns),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));
