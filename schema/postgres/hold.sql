@@ -4,11 +4,6 @@
 -- their ids, so that batches of several writers wait for one another and never
 -- in a circle.
 
--- Whose lanes these are.
--- name: hold_lanes
-SELECT lane_id, conversation_id, dest_id, destination_id FROM outbox_lanes
-WHERE lane_id = ANY ($1::bigint[]);
-
 -- By id or by name.
 -- name: hold_users
 SELECT user_id, name, display_name, password_hash, admin, disabled_at,
@@ -19,17 +14,33 @@ SELECT user_id, name, display_name, password_hash, admin, disabled_at,
     destination_id
 FROM users WHERE name = ANY ($2::text[]);
 
--- By id, public id or the key of a direct one.
+-- By public id ($1), as the direct one of $2 with $3, by a lane ($4), and those
+-- whose messages an ack of $2 up to $5 is about.
 -- name: hold_conversations
 -- writer: FOR UPDATE OF c
 SELECT c.conversation_id, c.public_id, c.kind, c.last_seq, c.last_digest
 FROM conversations c
 WHERE c.conversation_id = ANY (ARRAY (
-    SELECT unnest($1::bigint[])
-    UNION SELECT p.conversation_id FROM conversations p
-        WHERE p.public_id = ANY ($2::uuid[])
-    UNION SELECT k.conversation_id FROM conversations k
-        WHERE k.direct_key = ANY ($3::text[])))
+    SELECT p.conversation_id FROM conversations p
+        WHERE p.public_id = ANY ($1::uuid[])
+    UNION ALL SELECT k.conversation_id
+        FROM unnest($2::bigint[], $3::text[]) AS r (user_id, name)
+        JOIN users u ON u.user_id = r.user_id
+        JOIN conversations k ON k.direct_key =
+            least(u.name COLLATE "C", r.name) || ' ' ||
+            greatest(u.name COLLATE "C", r.name)
+        WHERE r.name IS NOT NULL
+    UNION ALL SELECT l.conversation_id FROM outbox_lanes l
+        WHERE l.lane_id = ANY ($4::bigint[])
+    UNION ALL SELECT a.conversation_id
+        FROM unnest($2::bigint[], $5::bigint[]) AS r (user_id, upto)
+        JOIN inboxes b ON b.user_id = r.user_id
+        CROSS JOIN LATERAL (
+            SELECT i.conversation_id FROM inbox i
+            WHERE i.user_id = r.user_id AND i.seq > b.acked
+              AND i.seq <= r.upto AND i.kind = 1 AND i.own = 0
+            ORDER BY i.seq LIMIT 2000) AS a
+        WHERE r.upto IS NOT NULL))
 ORDER BY c.conversation_id;
 
 -- name: hold_members
@@ -67,14 +78,3 @@ WHERE device_id = ANY ($1::bigint[]) ORDER BY device_id;
 -- name: hold_keys
 SELECT message_id, mid, sender_id, fingerprint FROM messages
 WHERE message_id = ANY ($1::uuid[]);
-
--- Whose messages an ack up to $2 is about.
--- name: hold_acked
-SELECT DISTINCT a.conversation_id
-FROM unnest($1::bigint[], $2::bigint[]) AS r (user_id, upto)
-JOIN inboxes b ON b.user_id = r.user_id
-CROSS JOIN LATERAL (
-    SELECT i.conversation_id FROM inbox i
-    WHERE i.user_id = r.user_id AND i.seq > b.acked AND i.seq <= r.upto
-      AND i.kind = 1 AND i.own = 0
-    ORDER BY i.seq LIMIT 2000) AS a;

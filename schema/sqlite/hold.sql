@@ -3,10 +3,6 @@
 -- hold.sql).  The only writer of this database never asks; these say the same,
 -- a row at a time.
 
--- name: hold_lanes
-SELECT lane_id, conversation_id, dest_id, destination_id FROM outbox_lanes
-WHERE lane_id = $1;
-
 -- name: hold_users
 SELECT user_id, name, display_name, password_hash, admin, disabled_at,
     destination_id
@@ -23,9 +19,17 @@ FROM conversations c LEFT JOIN messages m
         SELECT max(l.conversation_seq) FROM messages l
         WHERE l.conversation_id = c.conversation_id
           AND l.conversation_seq > 0)
-WHERE c.conversation_id = coalesce($1,
-    (SELECT p.conversation_id FROM conversations p WHERE p.public_id = $2),
-    (SELECT k.conversation_id FROM conversations k WHERE k.direct_key = $3));
+WHERE c.conversation_id IN (
+    SELECT p.conversation_id FROM conversations p WHERE p.public_id = $1
+    UNION SELECT k.conversation_id FROM users u JOIN conversations k
+        ON k.direct_key = min(u.name, $3) || ' ' || max(u.name, $3)
+        WHERE u.user_id = $2
+    UNION SELECT l.conversation_id FROM outbox_lanes l WHERE l.lane_id = $4
+    UNION SELECT i.conversation_id FROM inbox i
+        WHERE i.user_id = $2 AND i.seq <= $5 AND i.kind = 1 AND i.own = 0
+          AND i.seq > (SELECT coalesce(max(d.acked_seq), 0) FROM devices d
+              WHERE d.user_id = i.user_id))
+ORDER BY c.conversation_id;
 
 -- name: hold_members
 SELECT p.user_id, u.name, p.role, p.joined_seq, p.left_seq, p.delivered_upto,
@@ -66,9 +70,3 @@ SELECT device_id, acked_seq FROM devices WHERE device_id = $1;
 -- name: hold_keys
 SELECT message_id, mid, sender_id, fingerprint FROM messages
 WHERE message_id = $1;
-
--- name: hold_acked
-SELECT i.conversation_id FROM inbox i
-WHERE i.user_id = $1 AND i.seq <= $2 AND i.kind = 1 AND i.own = 0
-  AND i.seq > (SELECT coalesce(max(d.acked_seq), 0) FROM devices d
-      WHERE d.user_id = i.user_id);

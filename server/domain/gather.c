@@ -33,13 +33,11 @@ struct gather {
 	struct ledger *l;
 	struct tx *tx;
 	struct store_holder holder; /* that we are */
-	struct ids lanes, users, conversations, inboxes, devices;
+	struct ids users, conversations, inboxes, devices;
 	struct store_user_key *names;
 	struct store_conversation_key *keys;
-	struct store_ack_key *acks;
 	struct uuid *messages;
-	char (*direct)[STORE_DIRECT_KEY_SIZE];
-	size_t nnames, nkeys, nacks, nmessages, ndirect;
+	size_t nnames, nkeys, keys_cap, nacks, nmessages;
 };
 
 static enum rc
@@ -59,34 +57,58 @@ add(struct ids *ids, int64_t id, struct err *err)
 	return (RC_OK);
 }
 
+static enum rc
+add_key(
+    struct gather *g, const struct store_conversation_key *key, struct err *err)
+{
+	size_t cap = g->keys_cap == 0 ? 64 : g->keys_cap * 2;
+	struct store_conversation_key *keys;
+
+	if (g->nkeys == g->keys_cap) {
+		keys = mem_realloc(g->keys, cap * sizeof(*keys));
+		if (keys == NULL)
+			return (err_set(err, RC_NO_MEMORY, "gather"));
+		g->keys = keys;
+		g->keys_cap = cap;
+	}
+	g->keys[g->nkeys++] = *key;
+	return (RC_OK);
+}
+
 /* ---- what the units will ask for ---- */
 
 static enum rc
 want_send(struct gather *g, const struct send_unit *u, struct err *err)
 {
+	struct store_conversation_key key = {NULL};
 	enum rc rc;
 
 	g->messages[g->nmessages++] = u->draft->id;
 	rc = add(&g->users, u->sender_id, err);
-	if (rc != RC_OK)
+	if (rc != RC_OK || strchr(u->to, '@') != NULL)
 		return (rc);
-	if (u->to[0] == '\0')
-		g->keys[g->nkeys++] = (struct store_conversation_key){
-		    .public_id = &u->draft->conversation};
-	else if (strchr(u->to, '@') == NULL)
+	if (u->to[0] == '\0') {
+		key.public_id = &u->draft->conversation;
+	} else {
+		key.user_id = u->sender_id;
+		key.with = u->to;
 		g->names[g->nnames++] =
 		    (struct store_user_key){0, u->to, strlen(u->to)};
-	return (RC_OK);
+	}
+	return (add_key(g, &key, err));
 }
 
 static enum rc
 want_deliver(struct gather *g, const struct deliver_unit *u, struct err *err)
 {
+	struct store_conversation_key key = {NULL};
 	enum rc rc = RC_OK;
 	size_t i;
 
-	for (i = 0; i < u->nlanes && rc == RC_OK; i++)
-		rc = add(&g->lanes, u->lanes[i], err);
+	for (i = 0; i < u->nlanes && rc == RC_OK; i++) {
+		key.lane_id = u->lanes[i];
+		rc = add_key(g, &key, err);
+	}
 	return (rc);
 }
 
@@ -95,11 +117,16 @@ static enum rc
 want_upto(struct gather *g, int64_t user_id, int64_t device_id, int64_t upto,
     struct err *err)
 {
-	enum rc rc;
+	const struct store_conversation_key key = {
+	    .user_id = user_id, .acked_upto = upto};
+	enum rc rc = RC_OK;
 
-	if (upto > 0)
-		g->acks[g->nacks++] = (struct store_ack_key){user_id, upto};
-	rc = add(&g->users, user_id, err);
+	if (upto > 0) {
+		g->nacks++;
+		rc = add_key(g, &key, err);
+	}
+	if (rc == RC_OK)
+		rc = add(&g->users, user_id, err);
 	if (rc == RC_OK)
 		rc = add(&g->inboxes, user_id, err);
 	if (rc == RC_OK)
@@ -110,12 +137,15 @@ want_upto(struct gather *g, int64_t user_id, int64_t device_id, int64_t upto,
 static enum rc
 want_read(struct gather *g, const struct read_unit *u, struct err *err)
 {
+	const struct store_conversation_key key = {
+	    .public_id = &u->conversation};
+	enum rc rc = RC_OK;
 
 	if (u->form == READ_CONVERSATION)
-		g->keys[g->nkeys++] = (struct store_conversation_key){
-		    .public_id = &u->conversation};
-	return (want_upto(g, u->user_id, u->device_id,
-	    u->form == READ_UPTO ? u->upto : 0, err));
+		rc = add_key(g, &key, err);
+	return (rc == RC_OK ? want_upto(g, u->user_id, u->device_id,
+				  u->form == READ_UPTO ? u->upto : 0, err)
+			    : rc);
 }
 
 static enum rc
@@ -145,14 +175,6 @@ want(struct gather *g, struct unit *unit, struct err *err)
 /* ---- what comes back ---- */
 
 static enum rc
-take_lane_owner(void *arg, const struct store_lane_owner *lane, struct err *err)
-{
-	struct gather *g = arg;
-
-	return (add(&g->conversations, lane->conversation_id, err));
-}
-
-static enum rc
 take_user(void *arg, const struct store_user *row, struct err *err)
 {
 	struct gather *g = arg;
@@ -161,14 +183,6 @@ take_user(void *arg, const struct store_user *row, struct err *err)
 	if (htab_find(g->l->users_by_id, &row->user_id) != NULL)
 		return (RC_OK);
 	return (ledger_keep_user(g->l, row, &user, err));
-}
-
-static enum rc
-take_acked(void *arg, int64_t conversation_id, struct err *err)
-{
-	struct gather *g = arg;
-
-	return (add(&g->conversations, conversation_id, err));
 }
 
 static enum rc
@@ -259,45 +273,17 @@ take_outbox_id(void *arg, int64_t id, struct err *err)
 	return (ledger_keep_id(&g->l->outbox_ids, id, err));
 }
 
-static const struct store_holder holding = {.lane_owner = take_lane_owner,
-    .user = take_user,
+static const struct store_holder holding = {.user = take_user,
     .conversation = take_conversation,
     .member = take_member,
     .lane = take_lane,
     .counter = take_counter,
     .device = take_device,
     .key = take_key,
-    .acked = take_acked,
     .message_id = take_message_id,
     .outbox_id = take_outbox_id};
 
 /* ---- in order ---- */
-
-/* The keys of direct conversations, now that all names are known. */
-static void
-direct_keys(struct gather *g, struct unit **units, size_t n)
-{
-	const struct ledger_user *from, *to;
-	const struct send_unit *u;
-	struct name_key key;
-	size_t i;
-
-	for (i = 0; i < n; i++) {
-		u = (const struct send_unit *)(void *)units[i];
-		if (units[i]->kind->order != ORDER_SEND || u->to[0] == '\0' ||
-		    strlen(u->to) > LIMIT_NAME_LEN)
-			continue;
-		key = ledger_name_key(u->to, strlen(u->to));
-		from = htab_find(g->l->users_by_id, &u->sender_id);
-		to = htab_find(g->l->users_by_name, &key);
-		if (from == NULL || to == NULL)
-			continue;
-		store_direct_key(
-		    from->name->data, to->name->data, g->direct[g->ndirect]);
-		g->keys[g->nkeys++] = (struct store_conversation_key){
-		    .direct = g->direct[g->ndirect++]};
-	}
-}
 
 /* Direct conversations are found by their members. */
 static enum rc
@@ -318,47 +304,14 @@ note_direct(struct gather *g, struct err *err)
 	return (RC_OK);
 }
 
-/* The conversations by id that are asked for join the keys. */
-static enum rc
-add_keys(struct gather *g, struct err *err)
-{
-	struct store_conversation_key *keys;
-	size_t i;
-
-	keys = mem_realloc(
-	    g->keys, (g->nkeys + g->conversations.n + 1) * sizeof(*keys));
-	if (keys == NULL)
-		return (err_set(err, RC_NO_MEMORY, "gather"));
-	g->keys = keys;
-	for (i = 0; i < g->conversations.n; i++)
-		g->keys[g->nkeys++] = (struct store_conversation_key){
-		    .id = g->conversations.v[i]};
-	g->conversations.n = 0;
-	return (RC_OK);
-}
-
-/* What can be asked for from the beginning. */
-static enum rc
-ask_owners(struct gather *g, struct err *err)
-{
-	struct db *db = g->tx->db;
-	enum rc rc;
-
-	rc = store_hold_lanes(db, g->lanes.v, g->lanes.n, &g->holder, err);
-	if (rc == RC_OK)
-		rc = store_hold_acked(db, g->acks, g->nacks, &g->holder, err);
-	if (rc == RC_OK)
-		rc = store_hold_users(db, g->names, g->nnames, &g->holder, err);
-	return (rc == RC_OK ? store_hold_answers(db, err) : rc);
-}
-
+/* Who takes part, and the conversations, locked. */
 static enum rc
 ask_conversations(struct gather *g, struct err *err)
 {
 	struct db *db = g->tx->db;
 	enum rc rc;
 
-	rc = add_keys(g, err);
+	rc = store_hold_users(db, g->names, g->nnames, &g->holder, err);
 	if (rc == RC_OK)
 		rc = store_hold_conversations(
 		    db, g->keys, g->nkeys, &g->holder, err);
@@ -394,17 +347,13 @@ ask_rest(struct gather *g, struct err *err)
 	return (rc == RC_OK ? store_hold_answers(db, err) : rc);
 }
 
-/* Three journeys, however much is asked for. */
+/* Two journeys, however much is asked for. */
 static enum rc
-hold_all(struct gather *g, struct unit **units, size_t n, struct err *err)
+hold_all(struct gather *g, struct err *err)
 {
 	enum rc rc;
 
-	rc = ask_owners(g, err);
-	if (rc == RC_OK) {
-		direct_keys(g, units, n);
-		rc = ask_conversations(g, err);
-	}
+	rc = ask_conversations(g, err);
 	if (rc == RC_OK)
 		rc = ask_rest(g, err);
 	return (rc == RC_OK ? note_direct(g, err) : rc);
@@ -425,16 +374,13 @@ static void
 release(struct gather *g)
 {
 
-	mem_free(g->lanes.v);
 	mem_free(g->users.v);
 	mem_free(g->conversations.v);
 	mem_free(g->inboxes.v);
 	mem_free(g->devices.v);
 	mem_free(g->names);
 	mem_free(g->keys);
-	mem_free(g->acks);
 	mem_free(g->messages);
-	mem_free(g->direct);
 }
 
 enum rc
@@ -446,20 +392,16 @@ gather(struct tx *tx, struct unit **units, size_t n, struct err *err)
 	size_t i;
 
 	g.holder.arg = &g;
-	/* A unit names one person, besides itself one, and has two keys. */
+	/* A unit names one person, besides itself one. */
 	g.names = mem_zalloc(2 * n + 1, sizeof(*g.names));
-	g.keys = mem_zalloc(2 * n + 1, sizeof(*g.keys));
-	g.acks = mem_zalloc(n + 1, sizeof(*g.acks));
 	g.messages = mem_zalloc(n + 1, sizeof(*g.messages));
-	g.direct = mem_zalloc(n + 1, sizeof(*g.direct));
-	if (g.names == NULL || g.keys == NULL || g.acks == NULL ||
-	    g.messages == NULL || g.direct == NULL)
+	if (g.names == NULL || g.messages == NULL)
 		rc = err_set(err, RC_NO_MEMORY, "gather");
 	for (i = 0; i < n && rc == RC_OK; i++)
 		rc = want(&g, units[i], err);
 	if (rc == RC_OK) {
 		names_of_users(&g);
-		rc = hold_all(&g, units, n, err);
+		rc = hold_all(&g, err);
 	}
 	d->ledger->gathered = rc == RC_OK;
 	release(&g);

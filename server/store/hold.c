@@ -49,28 +49,6 @@ store_hold_answers(struct db *db, struct err *err)
 	return (db_answers(db, err));
 }
 
-/* ---- lanes' owners ---- */
-
-static enum rc
-take_lane_owner(void *arg, const struct db_row *row, struct err *err)
-{
-	const struct store_holder *h = arg;
-	const struct store_lane_owner lane = {db_row_i64(row, 0),
-	    db_row_i64(row, 1), db_row_i64(row, 2), db_row_i64(row, 3)};
-
-	return (h->lane_owner(h->arg, &lane, err));
-}
-
-enum rc
-store_hold_lanes(struct db *db, const int64_t *ids, size_t n,
-    const struct store_holder *h, struct err *err)
-{
-	if (n == 0)
-		return (RC_OK);
-	return (
-	    ask(db, SQL_HOLD_LANES, of_ids(ids, n), take_lane_owner, h, err));
-}
-
 /* ---- users ---- */
 
 static enum rc
@@ -122,20 +100,23 @@ store_hold_conversations(struct db *db,
     const struct store_conversation_key *keys, size_t n,
     const struct store_holder *h, struct err *err)
 {
-	struct db_val *v;
+	struct db_val *v, *row;
 	size_t i;
 
 	if (n == 0)
 		return (RC_OK);
-	v = mem_zalloc(3 * n, sizeof(*v));
+	v = mem_zalloc(n * 5, sizeof(*v));
 	for (i = 0; v != NULL && i < n; i++) {
-		v[3 * i] = db_v_i64_or_null(keys[i].id, 0);
-		v[3 * i + 1] = keys[i].public_id != NULL
-				   ? db_v_uuid(keys[i].public_id)
-				   : DB_V_NULL;
-		v[3 * i + 2] = db_v_str(keys[i].direct);
+		row = v + i * 5;
+		row[0] = keys[i].public_id != NULL
+			     ? db_v_uuid(keys[i].public_id)
+			     : DB_V_NULL;
+		row[1] = db_v_i64_or_null(keys[i].user_id, 0);
+		row[2] = db_v_str(keys[i].with);
+		row[3] = db_v_i64_or_null(keys[i].lane_id, 0);
+		row[4] = db_v_i64_or_null(keys[i].acked_upto, 0);
 	}
-	return (ask(db, SQL_HOLD_CONVERSATIONS, (struct rows){v, 3, n},
+	return (ask(db, SQL_HOLD_CONVERSATIONS, (struct rows){v, 5, n},
 	    take_conversation, h, err));
 }
 
@@ -239,7 +220,7 @@ store_hold_devices(struct db *db, const int64_t *devices, size_t n,
 	    ask(db, SQL_HOLD_DEVICES, of_ids(devices, n), take_device, h, err));
 }
 
-/* ---- message ids and acks ---- */
+/* ---- message ids ---- */
 
 static enum rc
 take_key(void *arg, const struct db_row *row, struct err *err)
@@ -264,32 +245,6 @@ store_hold_keys(struct db *db, const struct uuid *ids, size_t n,
 		v[i] = db_v_uuid(&ids[i]);
 	return (
 	    ask(db, SQL_HOLD_KEYS, (struct rows){v, 1, n}, take_key, h, err));
-}
-
-static enum rc
-take_acked(void *arg, const struct db_row *row, struct err *err)
-{
-	const struct store_holder *h = arg;
-
-	return (h->acked(h->arg, db_row_i64(row, 0), err));
-}
-
-enum rc
-store_hold_acked(struct db *db, const struct store_ack_key *keys, size_t n,
-    const struct store_holder *h, struct err *err)
-{
-	struct db_val *v;
-	size_t i;
-
-	if (n == 0)
-		return (RC_OK);
-	v = mem_zalloc(2 * n, sizeof(*v));
-	for (i = 0; v != NULL && i < n; i++) {
-		v[2 * i] = db_v_i64(keys[i].user_id);
-		v[2 * i + 1] = db_v_i64(keys[i].upto);
-	}
-	return (ask(
-	    db, SQL_HOLD_ACKED, (struct rows){v, 2, n}, take_acked, h, err));
 }
 
 /* ---- new ids ---- */

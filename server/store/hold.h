@@ -20,20 +20,15 @@ struct store_user_key {
 	size_t n;
 };
 
-/* A conversation by internal id, public id or the key of a direct one; the
- * others are 0 or NULL. */
+/* A conversation by public id, as the direct one of a user with another, or by
+ * one of its lanes; or those whose messages an ack of the user up to a number
+ * of his inbox is about.  What is not meant is 0 or NULL. */
 struct store_conversation_key {
-	int64_t id;
 	const struct uuid *public_id; /* borrowed */
-	const char *direct;           /* borrowed */
-};
-
-/* Whose lane it is. */
-struct store_lane_owner {
+	int64_t user_id;
+	const char *with; /* borrowed */
 	int64_t lane_id;
-	int64_t conversation_id;
-	int64_t dest_user;
-	int64_t destination_id;
+	int64_t acked_upto;
 };
 
 /* A member of one of the conversations, with what is known of him as a user
@@ -47,8 +42,6 @@ struct store_held_member {
 /* Who gets what was asked for, each from the function below that names it.  It
  * must stay as it is until all answers have come. */
 struct store_holder {
-	enum rc (*lane_owner)(
-	    void *arg, const struct store_lane_owner *lane, struct err *err);
 	enum rc (*user)(
 	    void *arg, const struct store_user *user, struct err *err);
 	enum rc (*conversation)(
@@ -62,7 +55,6 @@ struct store_holder {
 	enum rc (*device)(
 	    void *arg, int64_t device_id, int64_t acked, struct err *err);
 	enum rc (*key)(void *arg, const struct uuid *id, struct err *err);
-	enum rc (*acked)(void *arg, int64_t conversation_id, struct err *err);
 	enum rc (*message_id)(void *arg, int64_t id, struct err *err);
 	enum rc (*outbox_id)(void *arg, int64_t id, struct err *err);
 	void *arg;
@@ -70,10 +62,6 @@ struct store_holder {
 
 /* Waits for all that was asked for. */
 enum rc store_hold_answers(struct db *db, struct err *err) MUST_USE;
-
-/* lane_owner: the owners of lanes. */
-enum rc store_hold_lanes(struct db *db, const int64_t *ids, size_t n,
-    const struct store_holder *h, struct err *err) MUST_USE;
 
 /* user: in no order. */
 enum rc store_hold_users(struct db *db, const struct store_user_key *keys,
@@ -107,16 +95,6 @@ enum rc store_hold_devices(struct db *db, const int64_t *devices, size_t n,
 /* key: which of these message ids are taken. */
 enum rc store_hold_keys(struct db *db, const struct uuid *ids, size_t n,
     const struct store_holder *h, struct err *err) MUST_USE;
-
-/* An ack of an inbox up to a number. */
-struct store_ack_key {
-	int64_t user_id;
-	int64_t upto;
-};
-
-/* acked: the conversations whose messages the acks are about. */
-enum rc store_hold_acked(struct db *db, const struct store_ack_key *keys,
-    size_t n, const struct store_holder *h, struct err *err) MUST_USE;
 
 /* message_id, outbox_id: the next ${n} ids, ascending. */
 enum rc store_hold_message_ids(struct db *db, size_t n,

@@ -46,7 +46,7 @@ static const struct {
     {SQL_DEAD_INSERT, 6, "failed expired"},
     {SQL_DEAD_RESOLVE, 2, "requeued discarded"},
     {SQL_DESK_WALK_ENDED, 3, "failed expired canceled"},
-    {SQL_HOLD_CONVERSATIONS, 3, "u1_u2 u9_u10 x"},
+    {SQL_HOLD_CONVERSATIONS, 3, "u1 u2 u3 u9 u10 x"},
     {SQL_CONVERSATION_BY_KEY, 1, "u1_u2 u9_u10 x"},
     {SQL_DESK_DESTINATION, 1, "s1.example local x"},
     {SQL_DESTINATION_BY_NAME, 1, "s1.example * x"},
@@ -157,6 +157,7 @@ static const struct {
     {SQL_PARTICIPANT_GET, 2, 1, 9, false},
     {SQL_PARTICIPANT_SET, 2, 1, 9, false},
     {SQL_CONVERSATION_ONE, 1, 1, 9, false},
+    {SQL_HOLD_CONVERSATIONS, 2, 1, 9, false},
     {SQL_LANE_FIND, 1, 1, 9, false},
     {SQL_INBOX_MESSAGE, 2, 1, 9, false},
     {SQL_MESSAGE_ENTRY, 2, 1, 9, false},
@@ -265,18 +266,19 @@ void
 draw_params(const struct shape *s, int nrows, struct db_val *v)
 {
 	static char rooms[DRAWS_ROWS * DRAWS_PARAMS][40];
+	/* The parameters that say which conversations. */
+	static const char *const keys[] = {"1", "23", "4", "25"};
 	bool set = shape_is_set(s);
-	int i, k, only;
+	int i, k, one;
 
 	for (i = 0; i < nrows; i++)
 		for (k = 0; k < s->nparams; k++)
 			v[i * s->nparams + k] =
 			    draw_value(s, k, i, rooms[i * s->nparams + k]);
-	/* By one of its keys. */
 	for (i = 0; i < nrows && s->stmt == SQL_HOLD_CONVERSATIONS; i++)
-		for (k = 0, only = (int)draw(3); k < 3; k++)
-			if (k != only)
-				v[i * 3 + k] = DB_V_NULL;
+		for (k = 0, one = (int)draw(4); k < 5; k++)
+			if (strchr(keys[one], '1' + k) == NULL)
+				v[i * 5 + k] = DB_V_NULL;
 	for (i = 1; i < nrows && set; i++)
 		for (k = 0; k < i; k++)
 			if (v[i * s->nparams].type == DB_I64 &&

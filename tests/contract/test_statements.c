@@ -68,9 +68,6 @@ may_scan(const char *name, const char *line)
 		return (strstr(line, "outbox_scheduled") != NULL);
 	if (strcmp(name, "lanes_lease_next") == 0)
 		return (strstr(line, "lanes_leased") != NULL);
-	/* The conversations of one ack, and never asked of this database. */
-	if (strcmp(name, "hold_acked") == 0)
-		return (strcmp(line, "USE TEMP B-TREE FOR DISTINCT") == 0);
 	/* There are few of them. */
 	if (strcmp(name, "nodes_here") == 0)
 		return (strcmp(line, "SCAN nodes") == 0);
