@@ -32,7 +32,7 @@ WHERE c.conversation_id = ANY (ARRAY (
         WHERE r.name IS NOT NULL
     UNION ALL SELECT l.conversation_id FROM outbox_lanes l
         WHERE l.lane_id = ANY ($4::bigint[])
-    UNION ALL SELECT a.conversation_id
+    UNION ALL SELECT DISTINCT a.conversation_id
         FROM unnest($2::bigint[], $5::bigint[]) AS r (user_id, upto)
         JOIN inboxes b ON b.user_id = r.user_id
         CROSS JOIN LATERAL (

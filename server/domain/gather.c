@@ -8,8 +8,8 @@
  * unit finds in the ledger what it would have asked for.
  *
  * It may leave out what is rare (a new conversation, another server, a read of
- * single messages): the unit asks then itself, and if that comes to a deadlock
- * the batch is run again.
+ * single messages or of what was acked long ago): the unit asks then itself,
+ * and if that comes to a deadlock the batch is run again.
  */
 #include <string.h>
 

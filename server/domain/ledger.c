@@ -16,8 +16,9 @@
 #define LEDGER_MAX 200000
 #define FLUSH_ROWS 128
 
-struct name_key
-ledger_name_key(const char *name, size_t n)
+/* A name as a key. */
+static struct name_key
+name_key(const char *name, size_t n)
 {
 	struct name_key key;
 
@@ -183,7 +184,7 @@ ledger_keep_user(struct ledger *l, const struct store_user *row,
 		rc = htab_set(l->users_by_id, &u->user_id, u);
 		goto kept;
 	}
-	key = ledger_name_key(row->name, n);
+	key = name_key(row->name, n);
 	rc = htab_set(l->users_by_name, &key, u);
 	if (rc == RC_OK) {
 		rc = htab_set(l->users_by_id, &u->user_id, u);
@@ -214,7 +215,7 @@ ledger_user_by_name(struct ledger *l, struct tx *tx, const char *name, size_t n,
 
 	if (n == 0 || n > LIMIT_NAME_LEN)
 		return (RC_NOT_FOUND);
-	key = ledger_name_key(name, n);
+	key = name_key(name, n);
 	*ret = htab_find(l->users_by_name, &key);
 	if (*ret != NULL)
 		return (RC_OK);

@@ -49,9 +49,6 @@ struct ledger {
 	struct store_rows remote_rows;
 };
 
-/* A name as a key. */
-struct name_key ledger_name_key(const char *name, size_t n);
-
 /* Rows that were read become objects of the ledger: a user, a conversation
  * without its members, a member (ascending by user), a device, a lane whose
  * conversation and user are kept. */

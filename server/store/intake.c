@@ -16,8 +16,8 @@
 /* Upkeep gets at most a tenth of a batch. */
 #define BATCH_UPKEEP (BATCH_UNITS / 10)
 /* How long who was answered is waited for: a part of what a batch takes, at
- * most so long.  When nobody came, that many batches go without, doubled each
- * time up to the last. */
+ * most so long.  When fewer than half came, that many batches go without,
+ * doubled each time up to the last. */
 #define RETURN_PART 4
 #define RETURN_US 1000
 #define RETURN_SKIP 63
@@ -36,6 +36,7 @@ intake_init(struct intake *in, size_t limit)
 	int i;
 
 	in->queue_limit = limit;
+	in->patience_us = RETURN_US;
 	for (i = 0; i < UNIT_QUEUES; i++) {
 		in->queues[i].head = NULL;
 		in->queues[i].tail = &in->queues[i].head;
@@ -57,6 +58,16 @@ intake_fini(struct intake *in)
 }
 
 /* ---- in ---- */
+
+/* Whether those who were answered are back, and what they sent is there to be
+ * delivered.  Lock held. */
+static bool
+enough(const struct intake *in)
+{
+
+	return (in->queues[UNIT_CLIENT].count >= in->wanted &&
+		(in->alone || in->queues[UNIT_DELIVERY].count > 0));
+}
 
 /* Lock held. */
 static void
@@ -86,7 +97,7 @@ intake_put(struct intake *in, struct unit *unit)
 		rc = RC_BUSY;
 	} else {
 		put(in, unit);
-		if (intake_waiting(in) == 1 || intake_waiting(in) == in->wanted)
+		if (in->wanted > 0 ? enough(in) : intake_waiting(in) == 1)
 			(void)pthread_cond_signal(&in->wake);
 	}
 	(void)pthread_mutex_unlock(&in->lock);
@@ -177,15 +188,6 @@ take_from(struct intake *in, struct queue *q, size_t most, struct taking *t)
 	}
 }
 
-/* Waits until there is something to do.  Lock held. */
-static void
-await_any(struct intake *in)
-{
-
-	while (!in->stopping && !in->truncate && intake_waiting(in) == 0)
-		(void)pthread_cond_wait(&in->wake, &in->lock);
-}
-
 /* When a wait for who was answered is given up. */
 static struct timespec
 return_until(const struct intake *in)
@@ -193,10 +195,11 @@ return_until(const struct intake *in)
 	struct timespec t;
 	int64_t us = in->batch_us / RETURN_PART;
 
-	if (us > RETURN_US)
-		us = RETURN_US;
+	if (us > in->patience_us)
+		us = in->patience_us;
 	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_nsec += (long)us * 1000;
+	t.tv_sec += us / 1000000;
+	t.tv_nsec += (long)(us % 1000000) * 1000;
 	if (t.tv_nsec >= 1000000000L) {
 		t.tv_sec++;
 		t.tv_nsec -= 1000000000L;
@@ -204,8 +207,8 @@ return_until(const struct intake *in)
 	return (t);
 }
 
-/* Those who were answered a moment ago may be about to ask again, and what they
- * sent to be delivered: one unit more.  Lock held. */
+/* Those who were answered just now may be about to ask again, and what they
+ * sent to be delivered.  Lock held. */
 static void
 await_return(struct intake *in)
 {
@@ -214,18 +217,19 @@ await_return(struct intake *in)
 	struct timespec until;
 
 	in->answered = 0;
-	if (answered == 0)
+	if (answered == 0 || intake_waiting(in) >= BATCH_UNITS)
 		return;
 	if (in->skipped < in->skip) {
 		in->skipped++;
 		return;
 	}
-	in->wanted = intake_waiting(in) + answered + 1;
-	await_any(in);
 	until = return_until(in);
-	while (!in->stopping && intake_waiting(in) < in->wanted &&
+	in->wanted = begun + answered;
+	while (!in->stopping && !enough(in) &&
 	       pthread_cond_timedwait(&in->wake, &in->lock, &until) == 0)
 		continue;
+	in->alone = clients->count >= in->wanted &&
+		    in->queues[UNIT_DELIVERY].count == 0;
 	in->wanted = 0;
 	in->skipped = 0;
 	if ((clients->count - begun) * 2 >= answered)
@@ -241,10 +245,12 @@ intake_take(struct intake *in, struct unit **batch, size_t *ret_n, bool wait)
 	bool more;
 
 	(void)pthread_mutex_lock(&in->lock);
-	if (wait) {
+	if (wait)
 		await_return(in);
-		await_any(in);
-	}
+	while (
+	    wait && !in->stopping && !in->truncate && intake_waiting(in) == 0)
+		(void)pthread_cond_wait(&in->wake, &in->lock);
+	in->alone = in->alone && in->queues[UNIT_DELIVERY].count == 0;
 	take_from(in, &in->queues[UNIT_DELIVERY], BATCH_UNITS / 2, &t);
 	take_from(in, &in->queues[UNIT_UPKEEP], BATCH_UPKEEP, &t);
 	take_from(in, &in->queues[UNIT_CLIENT], BATCH_UNITS, &t);

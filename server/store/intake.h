@@ -26,12 +26,14 @@ struct intake {
 	bool stopping;
 	bool truncate; /* the log is to be cut */
 	atomic_size_t waiting;
-	size_t wanted; /* wake the writer when so many wait */
+	size_t wanted; /* the writer waits for so many of clients; 0: not */
+	bool alone;    /* and for no delivery: they send nothing that has one */
 
-	/* The writer's: whom the last batch has answered, how long it took, and
+	/* The writer's: how many of clients the last batch has answered, how
+	 * long it took, how long who was answered is waited for at most, and
 	 * how many batches wait for nobody. */
 	size_t answered;
-	int64_t batch_us;
+	int64_t batch_us, patience_us;
 	int skip, skipped;
 };
 

@@ -299,8 +299,8 @@ maybe_checkpoint(struct writer *w)
 	    (long long)(clk_mono_us(w->clk) - began_us) / 1000);
 }
 
-/* How many clients of the batch will be answered when it has been committed; 0
- * where that is not waited for. */
+/* How many of clients' units will be answered when the batch has been
+ * committed; 0 where that is not waited for. */
 static size_t
 clients(const struct writer *w)
 {

@@ -46,7 +46,7 @@ static const struct {
     {SQL_DEAD_INSERT, 6, "failed expired"},
     {SQL_DEAD_RESOLVE, 2, "requeued discarded"},
     {SQL_DESK_WALK_ENDED, 3, "failed expired canceled"},
-    {SQL_HOLD_CONVERSATIONS, 3, "u1 u2 u3 u9 u10 x"},
+    {SQL_HOLD_CONVERSATIONS, 3, "u1 u2 u3 u4 u8 x"},
     {SQL_CONVERSATION_BY_KEY, 1, "u1_u2 u9_u10 x"},
     {SQL_DESK_DESTINATION, 1, "s1.example local x"},
     {SQL_DESTINATION_BY_NAME, 1, "s1.example * x"},

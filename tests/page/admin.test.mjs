@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import { after, afterEach, before, describe, it } from 'node:test';
 
-import { eventually, serverForFile } from '../e2e/harness.mjs';
+import { eventually, serverForFile, sleep } from '../e2e/harness.mjs';
 import { badDay, busy, empty } from './admin-scenes.mjs';
 import { Operator, StandIn, dead, problem, stats, uuid } from './admin-standin.mjs';
 import { browserForFile } from './browser.mjs';
@@ -437,6 +437,20 @@ describe('the desk asks', () => {
 	{
 		const operator = await at(t, standin, { ...options, start: 'admin' });
 		await operator.link('live');
+		await operator.page.addInitScript(() => {
+			const ask = window.fetch;
+			window.unanswered = 0;
+			window.fetch = async (...args) => {
+				window.unanswered++;
+				try {
+					const answer = await ask(...args);
+					await answer.clone().text();
+					return answer;
+				} finally {
+					window.unanswered--;
+				}
+			};
+		});
 		await operator.page.clock.install();
 		await operator.page.reload();
 		await operator.link('live');
@@ -446,11 +460,14 @@ describe('the desk asks', () => {
 
 	const beats = (standin) => standin.count('/v1/admin/stats');
 
-	/** Lets ${ms} pass, in steps of which each has its answers. */
+	/** Lets ${ms} pass, in steps of which each has its answers, where there are
+	 *  any, however long they take by the clock of the machine. */
 	async function pass(operator, ms)
 	{
 		for (let gone = 0; gone < ms; gone += 500) {
 			await operator.page.clock.runFor(500);
+			while (!operator.standin.gate && await operator.page.evaluate(() => window.unanswered) > 0)
+				await sleep(2);
 			await operator.page.evaluate(() => new Promise((resolve) => {
 				const channel = new MessageChannel();
 				channel.port1.onmessage = resolve;

@@ -164,49 +164,100 @@ test_nobody_returns(void **state)
 	close_bench(k);
 }
 
+/* Who comes while the writer waits for somebody. */
 struct comer {
 	struct bench *k;
-	const struct unit_kind *kind;
+	const struct unit_kind *kinds[2];
+	int n;
 };
 
 static void *
 come(void *arg)
 {
 	struct comer *c = arg;
+	bool begun = false;
+	enum rc rc = RC_OK;
+	int i;
 
-	put(c->k, 0, c->kind);
+	while (!begun) {
+		(void)pthread_mutex_lock(&c->k->in.lock);
+		begun = c->k->in.answered == 0;
+		(void)pthread_mutex_unlock(&c->k->in.lock);
+	}
+	for (i = 0; i < c->n && rc == RC_OK; i++)
+		rc = intake_put(&c->k->in, unit(c->k, i, c->kinds[i]));
 	return (NULL);
 }
 
-/* A batch that begins when a unit of ${kind} comes; how many wait for nobody
- * after it. */
-static int
-skip_after(const struct unit_kind *kind)
+/* What the writer knows after it has waited. */
+struct after {
+	int skip;
+	bool alone;
+};
+
+/* One was answered, and ${before} deliveries wait; then ${kinds} come, for
+ * which the writer waits at most ${patience_us}. */
+static struct after
+after(const struct unit_kind *first, const struct unit_kind *second,
+    bool before, int64_t patience_us)
 {
 	struct bench *k = open_bench(UNITS);
-	struct comer c = {k, kind};
+	struct comer c = {k, {first, second}, second != NULL ? 2 : 1};
+	struct after a;
 	pthread_t thread;
-	int skip;
 
 	k->in.answered = 1;
-	k->in.batch_us = 40;
+	k->in.batch_us = INT64_MAX;
+	k->in.patience_us = patience_us;
+	if (before)
+		put(k, 9, &delivery);
 	assert_int_equal(pthread_create(&thread, NULL, come, &c), 0);
 	assert_true(intake_take(&k->in, k->batch, &k->n, true));
-	assert_int_equal(k->n, 1);
 	assert_int_equal(pthread_join(thread, NULL), 0);
-	skip = k->in.skip;
+	assert_int_equal(k->n, (size_t)c.n + before);
+	a = (struct after){k->in.skip, k->in.alone};
 	close_bench(k);
-	return (skip);
+	return (a);
 }
 
-/* It is clients who return; that what they sent is delivered tells nothing. */
+#define HOUR_US 3600000000
+#define SECOND_US 1000000
+
+/* The client who was answered and a delivery are all that is waited for. */
 static void
-test_who_returns(void **state)
+test_all_come(void **state)
 {
 
 	(void)state;
-	assert_int_equal(skip_after(&client), 0);
-	assert_int_equal(skip_after(&delivery), 1);
+	assert_int_equal(after(&client, NULL, true, HOUR_US).skip, 0);
+	assert_int_equal(after(&client, &delivery, false, HOUR_US).skip, 0);
+	assert_int_equal(after(&delivery, &client, false, HOUR_US).skip, 0);
+}
+
+/* It is clients who return: deliveries tell nothing. */
+static void
+test_no_client(void **state)
+{
+
+	(void)state;
+	assert_int_equal(after(&delivery, NULL, false, SECOND_US).skip, 1);
+}
+
+/* Where clients send nothing that is delivered nobody waits for that again. */
+static void
+test_no_delivery(void **state)
+{
+	struct bench *k = open_bench(UNITS);
+	struct after a = after(&client, NULL, false, SECOND_US);
+
+	(void)state;
+	assert_int_equal(a.skip, 0);
+	assert_true(a.alone);
+	k->in.alone = true;
+	put(k, 0, &delivery);
+	assert_true(intake_take(&k->in, k->batch, &k->n, true));
+	assert_false(k->in.alone);
+	close_bench(k);
 }
 
 int
@@ -217,7 +268,9 @@ main(void)
 	    cmocka_unit_test(test_shares),
 	    cmocka_unit_test(test_again),
 	    cmocka_unit_test(test_nobody_returns),
-	    cmocka_unit_test(test_who_returns),
+	    cmocka_unit_test(test_all_come),
+	    cmocka_unit_test(test_no_client),
+	    cmocka_unit_test(test_no_delivery),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a batch holds before its first write, where others write as well: which
+ * conversations, and that they are what the last who held them has left.
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "contract/pg.h"
+#include "store/conversation.h"
+#include "store/hold.h"
+
+static struct err err = ERR_INIT;
+
+#define NAMES 4
+
+/* In the order of bytes: '-' is before digits, and these before letters.  In
+ * that of a language it is passed over. */
+static const char *const names[NAMES] = {"a-b", "a1", "aa", "ab"};
+
+struct scene {
+	struct pg_two t;
+	int64_t users[NAMES];
+	int64_t direct[NAMES][NAMES]; /* conversations */
+};
+
+static int64_t
+make_direct(struct scene *s, int i, int k)
+{
+	char key[STORE_DIRECT_KEY_SIZE];
+	struct uuid id;
+	int64_t ret = 0;
+
+	memset(&id, 16 * i + k, sizeof(id));
+	store_direct_key(names[i], names[k], key);
+	must(store_conversation_insert(s->t.a, &id, key, 1, &ret, &err));
+	return (ret);
+}
+
+static void
+open_scene(struct scene *s)
+{
+	struct store_user u = {0};
+	int i, k;
+
+	pg_two_open(&s->t);
+	for (i = 0; i < NAMES; i++) {
+		(void)snprintf(u.name, sizeof(u.name), "%s", names[i]);
+		must(store_user_insert(s->t.a, &u, 1, &s->users[i], &err));
+	}
+	pg_exec(&s->t.pg, "INSERT INTO inboxes (user_id) SELECT user_id "
+			  "FROM users ON CONFLICT DO NOTHING");
+	for (i = 0; i < NAMES; i++)
+		for (k = i; k < NAMES; k++)
+			s->direct[i][k] = s->direct[k][i] =
+			    make_direct(s, i, k);
+}
+
+struct found {
+	struct store_conversation c[8];
+	size_t n;
+};
+
+static enum rc
+take(void *arg, const struct store_conversation *c, struct err *e)
+{
+	struct found *f = arg;
+
+	(void)e;
+	if (f->n < sizeof(f->c) / sizeof(f->c[0]))
+		f->c[f->n++] = *c;
+	return (RC_OK);
+}
+
+static enum rc
+hold(struct db *db, const struct store_conversation_key *keys, size_t n,
+    struct found *ret, struct err *e)
+{
+	const struct store_holder h = {.conversation = take, .arg = ret};
+	enum rc rc;
+
+	ret->n = 0;
+	rc = store_hold_conversations(db, keys, n, &h, e);
+	return (rc == RC_OK ? store_hold_answers(db, e) : rc);
+}
+
+static void
+test_direct(void **state)
+{
+	struct store_conversation_key key = {NULL};
+	struct found f;
+	struct scene s;
+	int i, k;
+
+	(void)state;
+	open_scene(&s);
+	for (i = 0; i < NAMES; i++)
+		for (k = 0; k < NAMES; k++) {
+			key.user_id = s.users[i];
+			key.with = names[k];
+			must(hold(s.t.b, &key, 1, &f, &err));
+			assert_int_equal(f.n, 1);
+			assert_int_equal(
+			    f.c[0].conversation_id, s.direct[i][k]);
+		}
+	key.with = "nobody";
+	must(hold(s.t.b, &key, 1, &f, &err));
+	assert_int_equal(f.n, 0);
+	pg_two_close(&s.t);
+}
+
+/* Each kind of key, mixed, some of the same conversation: each comes once, by
+ * id. */
+static void
+test_kinds(void **state)
+{
+	struct store_conversation_key keys[5] = {{NULL}};
+	struct uuid id;
+	struct found f;
+	struct scene s;
+
+	(void)state;
+	open_scene(&s);
+	pg_exec(&s.t.pg,
+	    "INSERT INTO outbox_lanes (lane_id, conversation_id, dest_kind, "
+	    "dest_id, updated_at, destination_id, state) "
+	    "VALUES (50, 3, 'user', 1, 1, 1, 'local')");
+	pg_exec(&s.t.pg,
+	    "INSERT INTO inbox (user_id, seq, kind, own, event_id, mid, "
+	    "conversation_id, conversation_seq, actor_id, event_time, "
+	    "delivered_at, attempt) SELECT 1, n, 1, 0, gen_random_uuid(), n, "
+	    "CASE WHEN n > 4 THEN 6 ELSE 4 END, n, 2, 1, 1, 1 "
+	    "FROM generate_series(1, 6) n");
+	pg_exec(&s.t.pg, "UPDATE inboxes SET acked = 2 WHERE user_id = 1");
+	memset(&id, 16 * 0 + 1, sizeof(id)); /* conversation 2 */
+	keys[0].user_id = s.users[0];
+	keys[0].acked_upto = 4;
+	keys[1].lane_id = 50;
+	keys[2].public_id = &id;
+	keys[3].user_id = s.users[1];
+	keys[3].with = names[0];
+	keys[4].lane_id = 51;
+	must(hold(s.t.b, keys, 5, &f, &err));
+	assert_int_equal(f.n, 3);
+	assert_int_equal(f.c[0].conversation_id, 2);
+	assert_int_equal(f.c[1].conversation_id, 3);
+	assert_int_equal(f.c[2].conversation_id, 4);
+	/* What was acked before is of no interest, what comes later not yet. */
+	keys[0].acked_upto = 2;
+	must(hold(s.t.b, keys, 1, &f, &err));
+	assert_int_equal(f.n, 0);
+	keys[0].acked_upto = 6;
+	must(hold(s.t.b, keys, 1, &f, &err));
+	assert_int_equal(f.n, 2);
+	pg_two_close(&s.t);
+}
+
+static const char only_that[] =
+    "SELECT 1 FROM conversations WHERE direct_key = 'a-b ab' FOR UPDATE NOWAIT";
+static const char others[] =
+    "SELECT 1 FROM conversations WHERE direct_key <> 'a-b ab' "
+    "FOR UPDATE NOWAIT";
+
+/* What was found is held until the transaction ends, and nothing else. */
+static void
+test_locks(void **state)
+{
+	struct store_conversation_key key = {.with = names[0]};
+	struct found f;
+	struct scene s;
+
+	(void)state;
+	open_scene(&s);
+	key.user_id = s.users[3];
+	must(db_begin(s.t.a, &err));
+	must(hold(s.t.a, &key, 1, &f, &err));
+	assert_string_equal(pg_state(&s.t.pg, only_that), "55P03");
+	assert_string_equal(pg_state(&s.t.pg, others), "");
+	must(db_commit(s.t.a, &err));
+	assert_string_equal(pg_state(&s.t.pg, only_that), "");
+	pg_two_close(&s.t);
+}
+
+struct waiter {
+	struct db *db;
+	struct store_conversation_key key;
+	struct found found;
+	enum rc rc;
+};
+
+static void *
+hold_waiting(void *arg)
+{
+	struct waiter *w = arg;
+	struct err e = ERR_INIT;
+
+	w->rc = db_begin(w->db, &e);
+	if (w->rc == RC_OK)
+		w->rc = hold(w->db, &w->key, 1, &w->found, &e);
+	if (w->rc == RC_OK)
+		w->rc = db_commit(w->db, &e);
+	return (NULL);
+}
+
+/* Who waits for a conversation finds where it ends now, and not where it ended
+ * when he began to wait. */
+static void
+test_waits(void **state)
+{
+	struct waiter w = {.rc = RC_INTERNAL, .key.with = names[0]};
+	pthread_t thread;
+	struct scene s;
+
+	(void)state;
+	open_scene(&s);
+	w.db = s.t.a;
+	w.key.user_id = s.users[3];
+	pg_exec(&s.t.pg, "BEGIN");
+	pg_exec(&s.t.pg, "UPDATE conversations SET last_seq = 7, last_digest = "
+			 "sha256('7') WHERE direct_key = 'a-b ab'");
+	assert_int_equal(pthread_create(&thread, NULL, hold_waiting, &w), 0);
+	while (pg_number(&s.t.pg,
+		   "SELECT count(*) FROM pg_locks WHERE NOT granted") == 0)
+		continue;
+	pg_exec(&s.t.pg, "COMMIT");
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(w.rc, RC_OK);
+	assert_int_equal(w.found.n, 1);
+	assert_int_equal(w.found.c[0].last_seq, 7);
+	pg_two_close(&s.t);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_direct),
+	    cmocka_unit_test(test_kinds),
+	    cmocka_unit_test(test_locks),
+	    cmocka_unit_test(test_waits),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}
