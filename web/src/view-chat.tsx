@@ -159,7 +159,10 @@ function Messages(props: MessagesProps): JSX.Element
 	};
 
 	const scrolled = () => {
-		const at = box.current!;
+		const at = box.current;
+		// The browser tells a frame later: the conversation may be closed.
+		if (!at)
+			return;
 		was.current.stick = at.scrollHeight - at.scrollTop - at.clientHeight < BOTTOM_PX;
 		was.current.top = at.scrollTop;
 		if (at.scrollTop < TOP_PX)
