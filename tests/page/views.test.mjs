@@ -151,12 +151,12 @@ for (const scheme of ['light', 'dark']) {
 			// The browser's own way back does the same.
 			await person.item(bob.name).tap();
 			await person.sees('From the tram');
-			await page.evaluate(() => { window.closed = document.querySelector('.messages'); });
+			await page.evaluate(() => { window.leftBehind = document.querySelector('.messages'); });
 			await page.goBack();
 			await person.item(bob.name).waitFor();
 			assert.equal(await page.locator('.chat').count(), 0);
 			// That it scrolled may be told after it was closed.
-			await page.evaluate(() => window.closed.dispatchEvent(new Event('scroll')));
+			await page.evaluate(() => window.leftBehind.dispatchEvent(new Event('scroll')));
 			assert.deepEqual(report, []);
 			assert.deepEqual(person.troubles, []);
 		});
