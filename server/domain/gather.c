@@ -80,7 +80,7 @@ add_key(
 static enum rc
 want_send(struct gather *g, const struct send_unit *u, struct err *err)
 {
-	struct store_conversation_key key = {NULL};
+	struct store_conversation_key key = {.public_id = NULL};
 	enum rc rc;
 
 	g->messages[g->nmessages++] = u->draft->id;
@@ -101,7 +101,7 @@ want_send(struct gather *g, const struct send_unit *u, struct err *err)
 static enum rc
 want_deliver(struct gather *g, const struct deliver_unit *u, struct err *err)
 {
-	struct store_conversation_key key = {NULL};
+	struct store_conversation_key key = {.public_id = NULL};
 	enum rc rc = RC_OK;
 	size_t i;
 

@@ -94,7 +94,7 @@ hold(struct db *db, const struct store_conversation_key *keys, size_t n,
 static void
 test_direct(void **state)
 {
-	struct store_conversation_key key = {NULL};
+	struct store_conversation_key key = {.public_id = NULL};
 	struct found f;
 	struct scene s;
 	int i, k;
@@ -121,7 +121,7 @@ test_direct(void **state)
 static void
 test_kinds(void **state)
 {
-	struct store_conversation_key keys[5] = {{NULL}};
+	struct store_conversation_key keys[5] = {{.public_id = NULL}};
 	struct uuid id;
 	struct found f;
 	struct scene s;
