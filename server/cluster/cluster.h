@@ -35,9 +35,9 @@
 /* Nodes that have left are forgotten after so long; looked at so often. */
 #define CLUSTER_FORGET_MS 3600000
 #define CLUSTER_TIDY_MS 60000
-/* Notes go out at once while there are few; when many come they are gathered,
- * so that on average there is one in GATHER_MS: BURST_MS / GATHER_MS of them
- * may go ahead of that. */
+/* What there is to tell goes out at once while that is seldom; when it is often
+ * it is gathered, so that on average it goes out once in GATHER_MS, and at most
+ * BURST_MS / GATHER_MS times ahead of that. */
 #define CLUSTER_GATHER_MS 2
 #define CLUSTER_BURST_MS 16
 

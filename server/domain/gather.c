@@ -57,6 +57,7 @@ add(struct ids *ids, int64_t id, struct err *err)
 	return (RC_OK);
 }
 
+/* There are as many as lanes: more than units. */
 static enum rc
 add_key(
     struct gather *g, const struct store_conversation_key *key, struct err *err)
