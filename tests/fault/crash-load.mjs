@@ -62,10 +62,20 @@ export class Target {
 		});
 	}
 
-	/** Nobody begins anything new from now on. */
+	/** Nobody begins anything new from now on; all that was begun is seen
+	 *  through. */
 	end()
 	{
 		this.over = true;
+	}
+
+	/** Nobody waits for anything any more: the test has come to nothing, and
+	 *  its servers are gone. */
+	abandon()
+	{
+		this.over = true;
+		this.abandoned = true;
+		this.up();
 	}
 }
 
@@ -97,6 +107,8 @@ export async function insist(target, history, user, ask)
 		let why;
 
 		await target.reachable;
+		if (target.abandoned)
+			throw new Error('the target was abandoned');
 		try {
 			const answer = await ask(target.at(user), target.patient());
 			if (answer.status < 500)
@@ -181,7 +193,7 @@ export async function socketSender(target, history, user, others, client)
 {
 	let open = [];
 
-	for (let n = 0; !target.over || open.length > 0;) {
+	for (let n = 0; !target.abandoned && (!target.over || open.length > 0);) {
 		await target.reachable;
 		let ws;
 		try {

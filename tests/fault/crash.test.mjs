@@ -45,7 +45,10 @@ it('R1 R2 R4 R89 R90 R91 R93 R237 R119 R191 R211 R212 R231 R235 I1 I2 I3 I7 ' +
 	const kills = { running: 0, starting: 0 };
 	const starts = [];
 
-	t.after(() => server.kill());
+	t.after(() => {
+		target.abandon();
+		return server.kill();
+	});
 	const all = await users(server, 'ann', 'bob', 'cat', 'dan', 'eve', 'fox');
 	target.up();
 	const clients = crowd(target, history, all);

@@ -58,7 +58,7 @@ describe('a rolling restart', () => {
 		const people = await users(site, 'ann', 'bob', 'cat', 'dan', 'eve', 'fox');
 		target.up();
 		const clients = crowd(target, history, people);
-		t.after(() => target.end());
+		t.after(() => target.abandon());
 		let restarted = 0;
 
 		for (let round = 0; round < ROUNDS; round++) {

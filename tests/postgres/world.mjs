@@ -51,7 +51,7 @@ export class World {
 
 	async end()
 	{
-		this.target?.end();
+		this.target?.abandon();
 		await Promise.all((this.nodes ?? []).map((node) => node.running && node.kill()));
 		await this.cluster?.remove();
 	}

@@ -77,7 +77,9 @@ run_programs() { # run_programs EGREP-PATTERN [WRAPPER...]
 
 # Runs files of node's test runner on the programs of the build in use, adds
 # their counts and shows their diagnostics (the lines "# ...").  What they need
-# is installed by npm in tests/e2e.
+# is installed by npm in tests/e2e.  A file that does not end within a quarter
+# of an hour has failed, and one whose tests are over ends, whatever a failed
+# one has left running.
 run_node() { # run_node FILE...
 	node_packages || {
 		check 1 'npm ci in tests/e2e'
@@ -96,7 +98,10 @@ run_node() { # run_node FILE...
 	export TWINBOXD="$TWINBOX_BUILD/twinboxd"
 	export TWINBOX="$TWINBOX_BUILD/twinbox"
 	out=$TWINBOX_BUILD/node.tap
-	node --test --test-reporter=tap "$@" 2>&1 | tee "$out" |
+	# shellcheck disable=SC2046
+	node --test --test-reporter=tap \
+	    $(node_knows --test-force-exit --test-timeout=900000) \
+	    "$@" 2>&1 | tee "$out" |
 	    awk -f tests/stages/node-tap.awk
 	p=$(sed -n 's/^# pass //p' "$out" | tail -n 1)
 	f=$(sed -n 's/^# fail //p' "$out" | tail -n 1)
@@ -107,6 +112,13 @@ run_node() { # run_node FILE...
 		tail -n 20 "$out"
 		check 1 "node --test $1 ran something"
 	fi
+}
+
+# Those of the options that this node has: Debian's 18 lacks some.
+node_knows() { # node_knows OPTION...
+	for option; do
+		node "$option" --version >/dev/null 2>&1 && echo "$option"
+	done
 }
 
 # What the lock file in DIR (tests/e2e) names is installed.

@@ -54,6 +54,9 @@ process.on('exit', () => {
 		removeDir(dir);
 });
 
+/* A test process that is ended, because it takes too long, cleans up as well. */
+process.on('SIGTERM', () => process.exit(143));
+
 /**
  * Starts a program whose end is awaited by `exited`; its output is kept in
  * `out` and `err`.

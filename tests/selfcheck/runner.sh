@@ -1,0 +1,119 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# That the runner itself cannot be hung or fooled: scripts/test on stages that
+# fail, show nothing or never end, and run_node on files that do.  Prints TAP.
+set -u
+root=${TWINBOX_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
+tmp=$(mktemp -d) || exit 99
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 99' INT TERM
+out=$tmp/out
+number=0
+
+result() { # result STATUS TEXT
+	number=$((number + 1))
+	if [ "$1" -eq 0 ]; then
+		echo "ok $number - $2"
+	else
+		sed 's/^/# | /' "$out"
+		echo "not ok $number - $2"
+	fi
+}
+
+says() { # says TEXT PATTERN
+	grep -qE -- "$2" "$out"
+	result $? "$1"
+}
+
+# A project of nothing but its runner; what it needs is there.
+project() {
+	rm -rf "$tmp/project"
+	mkdir -p "$tmp/project/scripts" "$tmp/project/tests/stages" \
+	    "$tmp/project/tests/e2e"
+	cd "$tmp/project" || exit 99
+	cp "$root/scripts/test" scripts/
+	cp "$root"/tests/stages/{lib.sh,node-tap.awk} tests/stages/
+	printf '#!/bin/sh\n' >scripts/deps
+	chmod +x scripts/deps
+}
+
+stage() { # stage NAME: its commands from standard input
+	{
+		printf '#!/bin/bash\n'
+		cat
+	} >"tests/stages/$1"
+	chmod +x "tests/stages/$1"
+}
+
+run() { # run VARIABLE=VALUE...
+	env -u TWINBOX_TEST_LIMIT -u TWINBOX_STAGE_LIMIT "$@" \
+	    timeout 120 scripts/test >"$out" 2>&1
+	status=$?
+}
+
+# --- stages -------------------------------------------------------------------
+project
+stage 10-good <<<'echo "stage: 3 passed, 0 failed"'
+run
+[ "$status" -eq 0 ]
+result $? 'runner: passes what passes'
+says 'runner: counts it' '^3 passed, 0 failed$'
+
+stage 20-bad <<<'echo "ok - one"; echo "not ok - two"'
+stage 30-silent <<<'true'
+stage 40-status <<<'echo "ok - one"; exit 3'
+run
+[ "$status" -eq 1 ]
+result $? 'runner: catches failures'
+says 'runner: counts them' '^5 passed, 3 failed$'
+says 'runner: catches silence' 'not ok - the stage showed nothing'
+says 'runner: catches a status' 'not ok - the stage ended with status 3'
+
+project
+# Its child ignores the signal, and has the pipe.
+stage 10-hung <<<'echo "ok - one"; (trap "" TERM; sleep 60; sleep 60) & wait'
+stage 20-good <<<'echo "ok - two"'
+run TWINBOX_STAGE_LIMIT=2
+[ "$status" -eq 1 ]
+result $? 'runner: ends a stage that does not end'
+says 'runner: says which' '^10-hung: not ok - 10-hung did not end within 2 s$'
+says 'runner: goes on behind it' '^2 passed, 1 failed$'
+
+project
+stage 10-long <<<'echo "ok - one"; sleep 60'
+stage 20-late <<<'sleep 60; echo "ok - two"'
+run TWINBOX_TEST_LIMIT=3
+says 'runner: ends all in time' '^1 passed, 2 failed$'
+
+# --- files of node's test runner ----------------------------------------------
+project
+printf '{}' >tests/e2e/package.json
+printf '{}' >tests/e2e/package-lock.json
+mkdir tests/e2e/node_modules
+cksum tests/e2e/package-lock.json >tests/e2e/node_modules/.of-lock
+mkdir build
+printf '#!/bin/sh\n' | tee build/twinboxd >build/twinbox
+chmod +x build/*
+cat >tests/e2e/bad.test.mjs <<'EOF'
+import { spawn } from 'node:child_process';
+import { it } from 'node:test';
+
+it('passes', () => {});
+it('fails and leaves a child, a pipe and a timer', () => {
+	setInterval(() => {}, 100);
+	const child = spawn('sleep', ['60']);
+	process.on('exit', () => child.kill());
+	throw new Error('why it failed');
+});
+EOF
+stage 10-node <<'EOF'
+. "$(dirname "$0")/lib.sh"
+run_node tests/e2e/*.test.mjs
+finish
+EOF
+# The node of Debian 12 waits for what was left, and is ended.
+run TWINBOX_STAGE_LIMIT=30
+[ "$status" -eq 1 ]
+result $? 'runner: a failed test that leaves something running ends'
+says 'runner: says which failed' '^not ok .*fails and leaves a child'
+says 'runner: says why' 'why it failed'
