@@ -270,6 +270,7 @@ db_postgres_drop(struct db_postgres *p)
 
 	PQfinish(p->conn);
 	p->conn = NULL;
+	p->listens = false;
 	p->nlater = 0;
 	for (i = 0; i < p->db.schema->nstatements; i++)
 		p->stmts[i].prepared = false;

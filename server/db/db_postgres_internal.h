@@ -59,10 +59,12 @@ struct db_postgres {
 	bool open;           /* a transaction was begun */
 	bool slow;           /* it reads everything, and takes its time */
 	bool committing;     /* COMMIT was sent */
+	bool listens;        /* this connection, to a channel */
 	bool warned;         /* by the server, since this was cleared */
 	bool again;          /* the last failure was one between transactions */
 	int64_t node;        /* what its rows are written as; 0: not said */
 	int64_t patience_ms; /* how long an answer may take */
+	int64_t tried_ms;    /* monotonic: when to connect was tried last */
 	int64_t retry_ms;    /* monotonic: not tried before */
 	int64_t backoff_ms;  /* what the next wait is */
 	unsigned cursors;    /* opened so far */
@@ -206,8 +208,9 @@ enum rc db_postgres_run_slow(struct db_postgres *p, int id,
 
 /* ---- db_postgres_open.c: connections ---- */
 
-/* A connection, if there is none: tried again after a back-off, during which
- * RC_BUSY is the answer. */
+/* A connection, if there is none, or the server has left: tried again after a
+ * back-off, during which RC_BUSY is the answer, or when another connection of
+ * this process has been made. */
 enum rc db_postgres_connect(struct db_postgres *p, struct err *err) MUST_USE;
 
 /* ---- db_postgres_schema.c: migrations ---- */

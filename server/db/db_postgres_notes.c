@@ -44,7 +44,10 @@ db_postgres_listen(struct db *db, const char *channel, struct err *err)
 
 	rc = db_postgres_connect(p, err);
 	(void)snprintf(sql, sizeof(sql), "LISTEN %s", channel);
-	return (rc == RC_OK ? db_postgres_exec(p, sql, NULL, err) : rc);
+	if (rc == RC_OK)
+		rc = db_postgres_exec(p, sql, NULL, err);
+	p->listens = rc == RC_OK;
+	return (rc);
 }
 
 enum rc

@@ -6,6 +6,8 @@
  * a server that would not keep what it says it has is refused.  A password in
  * the url is never shown.
  */
+#include <poll.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -210,25 +212,62 @@ configure(struct db_postgres *p, struct err *err)
 		    : rc);
 }
 
+/* ---- staying connected ---- */
+
+/* What a server says to a connection that asks nothing: that a setting has
+ * changed, or that it leaves. */
+#define UNASKED_MAX 8
+
+/* Whether the server has not left while nothing was asked: whoever begins now
+ * would be told that the database is away, which may be back long since. */
+static bool
+is_there(struct db_postgres *p)
+{
+	struct pollfd fd = {PQsocket(p->conn), POLLIN, 0};
+	int i;
+
+	/* Who listens waits on the descriptor for what is said, and has to
+	 * know when that has an end. */
+	p->warned = false;
+	for (i = 0; !p->listens && i < UNASKED_MAX && poll(&fd, 1, 0) > 0; i++)
+		if (PQconsumeInput(p->conn) == 0 || PQisBusy(p->conn) != 0)
+			return (false);
+	/* Its farewell may come before its end. */
+	return (PQstatus(p->conn) == CONNECTION_OK && !p->warned);
+}
+
+/* When any connection of this process was made last, monotonic: the database
+ * is back, and nobody has to wait for the end of a pause. */
+static atomic_int_fast64_t reached_ms;
+
+/* Whether it was tried in vain a moment ago. */
+static bool
+is_pausing(const struct db_postgres *p, int64_t now_ms)
+{
+
+	return (now_ms < p->retry_ms && atomic_load(&reached_ms) < p->tried_ms);
+}
+
 enum rc
 db_postgres_connect(struct db_postgres *p, struct err *err)
 {
 	int64_t now_ms;
 	enum rc rc;
 
-	if (p->conn != NULL && PQstatus(p->conn) == CONNECTION_OK &&
-	    db_postgres_line_kept(p))
+	if (p->conn != NULL && is_there(p) && db_postgres_line_kept(p))
 		return (RC_OK);
 	if (p->conn != NULL)
 		db_postgres_drop(p);
 	now_ms = clk_mono_ms(clk_system());
-	if (p->retry_ms != 0 && now_ms < p->retry_ms)
+	if (is_pausing(p, now_ms))
 		return (err_set(err, RC_BUSY, "the database is away"));
+	p->tried_ms = now_ms;
 	rc = connect_now(p, err);
 	if (rc == RC_OK)
 		rc = configure(p, err);
 	if (rc == RC_OK) {
 		p->retry_ms = p->backoff_ms = 0;
+		atomic_store(&reached_ms, clk_mono_ms(clk_system()));
 		return (RC_OK);
 	}
 	if (p->conn != NULL)

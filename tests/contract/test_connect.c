@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Connections that PostgreSQL has ended, and a PostgreSQL that takes none for a
+ * while: whoever begins a transaction is not told of what was over before, and
+ * does not wait for a pause when others are connected again.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "contract/pg.h"
+
+enum { WHO, LISTEN, STATEMENTS };
+
+static const struct sql_text statements[] = {
+    {"who", "SELECT pg_backend_pid()::bigint", NULL},
+    {"listen", "LISTEN twinbox_test_told", NULL}};
+
+static const struct db_schema schema = {
+    .statements = statements, .nstatements = STATEMENTS};
+
+static struct err err = ERR_INIT;
+
+/* A role of its own, whose connections can be ended and forbidden.  (The server
+ * must let it in without a password, as that of with-postgres does.) */
+struct guest {
+	struct pg pg;
+	char url[640];
+};
+
+/* Runs ${before}, the role's name and ${after}. */
+static void
+say(struct guest *g, const char *before, const char *after)
+{
+	char sql[256];
+
+	(void)snprintf(sql, sizeof(sql), "%s%s%s", before, g->pg.schema, after);
+	pg_exec(&g->pg, sql);
+}
+
+static void
+open_guest(struct guest *g)
+{
+
+	pg_open(&g->pg);
+	say(g, "CREATE ROLE ", " LOGIN");
+	(void)snprintf(
+	    g->url, sizeof(g->url), "%s&user=%s", g->pg.url, g->pg.schema);
+	err = (struct err)ERR_INIT;
+}
+
+static void
+close_guest(struct guest *g)
+{
+
+	say(g, "DROP ROLE ", "");
+	pg_close(&g->pg);
+}
+
+static struct db *
+connect_as(const struct guest *g, enum db_mode mode)
+{
+	const struct db_options options = {
+	    .mode = mode, .schema = &schema, .url = g->url};
+	struct db *db;
+
+	must(db_open(&options, &db, &err));
+	return (db);
+}
+
+/* All that it has open is ended, and that is known here. */
+static void
+end_all(struct guest *g)
+{
+	const struct timespec moment = {0, 1000000};
+	char sql[128];
+
+	say(g,
+	    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE "
+	    "usename = '",
+	    "'");
+	(void)snprintf(sql, sizeof(sql),
+	    "SELECT count(*) FROM pg_stat_activity WHERE usename = '%s'",
+	    g->pg.schema);
+	while (pg_number(&g->pg, sql) > 0)
+		(void)nanosleep(&moment, NULL);
+}
+
+static enum rc
+see(void *arg, const struct db_row *row, struct err *e)
+{
+
+	(void)e;
+	*(int64_t *)arg = db_row_i64(row, 0);
+	return (RC_OK);
+}
+
+/* Which process serves a transaction. */
+static enum rc
+who(struct db *db, int64_t *ret)
+{
+	enum rc rc = db_begin(db, &err);
+
+	if (rc != RC_OK)
+		return (rc);
+	rc = db_run(db, WHO, NULL, 0, see, ret, NULL, &err);
+	db_rollback(db);
+	return (rc);
+}
+
+/* As after a restart of PostgreSQL while nothing was asked. */
+static void
+test_left(void **state)
+{
+	struct db *reader, *writer;
+	int64_t was, is;
+	struct guest g;
+	int i;
+
+	(void)state;
+	open_guest(&g);
+	reader = connect_as(&g, DB_READER);
+	writer = connect_as(&g, DB_WRITER);
+	for (i = 0; i < 3; i++) {
+		must(who(reader, &was));
+		end_all(&g);
+		must(who(reader, &is));
+		assert_true(is != was);
+		must(who(writer, &is));
+	}
+	db_close(reader);
+	db_close(writer);
+	close_guest(&g);
+}
+
+/* What comes unasked is no end. */
+static void
+test_told(void **state)
+{
+	int64_t was, is;
+	struct guest g;
+	struct db *db;
+	int i;
+
+	(void)state;
+	open_guest(&g);
+	db = connect_as(&g, DB_READER);
+	must(who(db, &was));
+	must(db_run(db, LISTEN, NULL, 0, NULL, NULL, NULL, &err));
+	for (i = 0; i < 20; i++) {
+		pg_exec(&g.pg, "NOTIFY twinbox_test_told");
+		must(who(db, &is));
+		assert_int_equal(is, was);
+	}
+	db_close(db);
+	close_guest(&g);
+}
+
+static void
+test_pauses_end(void **state)
+{
+	struct db *a, *b, *fresh;
+	struct guest g;
+	int64_t pid;
+	int i;
+
+	(void)state;
+	open_guest(&g);
+	a = connect_as(&g, DB_READER);
+	b = connect_as(&g, DB_WRITER);
+	say(&g, "ALTER ROLE ", " NOLOGIN");
+	end_all(&g);
+	/* The pause grows with each try in vain: up to 400 ms here. */
+	for (i = 0; i < 3;) {
+		assert_int_equal(who(b, &pid), RC_BUSY);
+		i += strstr(err.text, "away") == NULL;
+	}
+	assert_int_equal(who(a, &pid), RC_BUSY);
+	assert_int_equal(who(a, &pid), RC_BUSY);
+	assert_non_null(strstr(err.text, "away"));
+	say(&g, "ALTER ROLE ", " LOGIN");
+	assert_int_equal(who(b, &pid), RC_BUSY);
+	assert_non_null(strstr(err.text, "away"));
+	fresh = connect_as(&g, DB_READER);
+	must(who(a, &pid));
+	must(who(b, &pid));
+	db_close(fresh);
+	db_close(a);
+	db_close(b);
+	close_guest(&g);
+}
+
+static void
+hear(void *arg, const char *text)
+{
+
+	(void)snprintf(arg, 8, "%s", text);
+}
+
+/* Who listens is told when that has ended, instead of hearing nothing more. */
+static void
+test_listener_is_told(void **state)
+{
+	char heard[8] = "";
+	struct guest g;
+	struct db *db;
+	int64_t pid;
+
+	(void)state;
+	open_guest(&g);
+	db = connect_as(&g, DB_WRITER);
+	must(db_listen(db, g.pg.schema, &err));
+	end_all(&g);
+	assert_int_equal(who(db, &pid), RC_BUSY);
+	must(db_listen(db, g.pg.schema, &err));
+	must(db_notify(db, g.pg.schema, "hello", &err));
+	must(db_notes(db, hear, heard, &err));
+	assert_string_equal(heard, "hello");
+	db_close(db);
+	close_guest(&g);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_left),
+	    cmocka_unit_test(test_told),
+	    cmocka_unit_test(test_pauses_end),
+	    cmocka_unit_test(test_listener_is_told),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}
