@@ -11,7 +11,7 @@ import { after, describe, it } from 'node:test';
 
 import { contiguous } from '../e2e/expect.mjs';
 import {
-	Server, User, Ws, PASSWORD, eventually, expectStatus, killAll, sleep, users, uuid7,
+	Server, User, Ws, PASSWORD, eventually, expectStatus, killAll, sleep, users, uuid7, within,
 } from '../e2e/harness.mjs';
 import { Cluster } from './cluster.mjs';
 import { TcpProxy } from './proxy.mjs';
@@ -193,7 +193,7 @@ describe('a commit whose answer is lost', () => {
 			const message = { id: uuid7(), to: bob.name, body: 'hello' };
 			const caught = proxy.cutAfter('COMMIT', after);
 			const { status, text } = await ann.post('/v1/messages', message);
-			await caught;
+			await within(caught, HANG_MS / SLOW, 'the commit passes');
 			assert.equal(status, after === 'message_insert' ? 503 : 201, text);
 			await ws.received(message.id);
 			await eventually(async () => (await ann.post('/v1/messages', message)).status === 200,
