@@ -64,17 +64,15 @@ schema_now(struct db_postgres *p, int64_t *ret, struct err *err)
 	return (rc);
 }
 
-enum rc
-db_postgres_schema_number(
-    struct db *db, int *ret_has, int *ret_newest, struct err *err)
+/* On the connection that there is. */
+static enum rc
+schema_number(struct db *db, int *ret_has, int *ret_newest, struct err *err)
 {
 	const struct db_schema *schema = db->schema;
 	int64_t version;
 	enum rc rc;
 
-	rc = db_postgres_connect(of(db), err);
-	if (rc == RC_OK)
-		rc = schema_now(of(db), &version, err);
+	rc = schema_now(of(db), &version, err);
 	if (rc != RC_OK)
 		return (rc);
 	*ret_has = (int)version;
@@ -85,6 +83,15 @@ db_postgres_schema_number(
 		    "newer program",
 		    (int)version, *ret_newest));
 	return (RC_OK);
+}
+
+enum rc
+db_postgres_schema_number(
+    struct db *db, int *ret_has, int *ret_newest, struct err *err)
+{
+	enum rc rc = db_postgres_connect(of(db), err);
+
+	return (rc == RC_OK ? schema_number(db, ret_has, ret_newest, err) : rc);
 }
 
 static enum rc
@@ -119,7 +126,8 @@ migrate_one(struct db_postgres *p, const struct sql_migration *m,
 	return (rc);
 }
 
-/* With the lock held, so that another node may have done it meanwhile. */
+/* With the lock held, so that another node may have done it meanwhile, and on
+ * the connection that holds it. */
 static enum rc
 migrate_all(
     struct db *db, int64_t now_ms, int *ret_from, int *ret_to, struct err *err)
@@ -128,7 +136,7 @@ migrate_all(
 	enum rc rc;
 	int i;
 
-	rc = db_postgres_schema_number(db, ret_from, ret_to, err);
+	rc = schema_number(db, ret_from, ret_to, err);
 	for (i = 0; i < schema->nmigrations && rc == RC_OK; i++)
 		if (schema->migrations[i].number > *ret_from)
 			rc = migrate_one(

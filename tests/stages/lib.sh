@@ -77,9 +77,10 @@ run_programs() { # run_programs EGREP-PATTERN [WRAPPER...]
 
 # Runs files of node's test runner on the programs of the build in use, adds
 # their counts and shows their diagnostics (the lines "# ...").  What they need
-# is installed by npm in tests/e2e.  A file that does not end within a quarter
-# of an hour has failed, and one whose tests are over ends, whatever a failed
-# one has left running.
+# is installed by npm in tests/e2e.  NODE_FILES of them run at a time (3: most
+# of what they do is to wait).  A file that does not end within a quarter of an
+# hour has failed, and one whose tests are over ends, whatever a failed one has
+# left running.
 run_node() { # run_node FILE...
 	node_packages || {
 		check 1 'npm ci in tests/e2e'
@@ -100,7 +101,8 @@ run_node() { # run_node FILE...
 	out=$TWINBOX_BUILD/node.tap
 	# shellcheck disable=SC2046
 	node --test --test-reporter=tap \
-	    $(node_knows --test-force-exit --test-timeout=900000) \
+	    $(node_knows --test-concurrency="${NODE_FILES:-3}" \
+	    --test-force-exit --test-timeout=900000) \
 	    "$@" 2>&1 | tee "$out" |
 	    awk -f tests/stages/node-tap.awk
 	p=$(sed -n 's/^# pass //p' "$out" | tail -n 1)
