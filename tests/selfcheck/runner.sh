@@ -85,6 +85,24 @@ stage 20-late <<<'sleep 60; echo "ok - two"'
 run TWINBOX_TEST_LIMIT=3
 says 'runner: ends all in time' '^1 passed, 2 failed$'
 
+project
+stage 10-hung <<<'echo $$ >pid; echo "ok - one"; sleep 60'
+scripts/test >"$out" 2>&1 &
+runner=$!
+until grep -q '^ok - one' "$out"; do
+	sleep 0.1
+done
+kill "$runner"
+wait "$runner"
+[ $? -eq 143 ] && ! grep -q passed "$out"
+result $? 'runner: ends when it is ended'
+for _ in {1..50}; do
+	kill -0 "$(cat pid)" 2>>"$out" || break
+	sleep 0.1
+done
+! kill -0 "$(cat pid)" 2>>"$out"
+result $? 'runner: leaves nothing running'
+
 # --- files of node's test runner ----------------------------------------------
 project
 printf '{}' >tests/e2e/package.json
