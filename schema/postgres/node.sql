@@ -30,12 +30,14 @@ WHERE state = 'leased' AND lease_owner = $1 AND lease_until > $2;
 SELECT b.user_id, b.head FROM inboxes b
 WHERE b.user_id = ANY ($1::bigint[]);
 
--- Of these devices those whose token is worth nothing any more.
--- name: devices_gone
-SELECT d.device_id, d.token_hash
+-- How far these devices have acked, and the hash of a token that is worth
+-- nothing any more.
+-- name: devices_now
+SELECT d.device_id, d.user_id, d.acked_seq,
+    CASE WHEN d.revoked_at IS NOT NULL OR u.disabled_at IS NOT NULL
+    THEN d.token_hash END
 FROM devices d JOIN users u ON u.user_id = d.user_id
-WHERE d.device_id = ANY ($1::bigint[])
-  AND (d.revoked_at IS NOT NULL OR u.disabled_at IS NOT NULL);
+WHERE d.device_id = ANY ($1::bigint[]);
 
 -- Those who have left so long ago, and to whom no lease is given.
 -- name: nodes_gone

@@ -30,12 +30,14 @@ SELECT b.user_id, coalesce((SELECT max(i.seq) FROM inbox i
     WHERE i.user_id = b.user_id), b.trimmed)
 FROM inboxes b WHERE b.user_id = $1;
 
--- Of these devices those whose token is worth nothing any more.
--- name: devices_gone
-SELECT d.device_id, d.token_hash
+-- How far a device has acked, and the hash of its token if that is worth
+-- nothing any more.
+-- name: devices_now
+SELECT d.device_id, d.user_id, d.acked_seq,
+    CASE WHEN d.revoked_at IS NOT NULL OR u.disabled_at IS NOT NULL
+    THEN d.token_hash END
 FROM devices d JOIN users u ON u.user_id = d.user_id
-WHERE d.device_id = $1
-  AND (d.revoked_at IS NOT NULL OR u.disabled_at IS NOT NULL);
+WHERE d.device_id = $1;
 
 -- Those who have left so long ago, and to whom no lease is given.
 -- name: nodes_gone

@@ -183,11 +183,15 @@ add_head(void *arg, int64_t user_id, int64_t head, struct err *err)
 }
 
 static enum rc
-add_gone(
-    void *arg, int64_t device_id, const uint8_t token_hash[32], struct err *err)
+add_device(void *arg, const struct store_device_now *now, struct err *err)
 {
+	const struct domain_acked acked = {.user_id = now->user_id,
+	    .device_id = now->device_id,
+	    .seq = now->acked};
 
-	return (news_add_revoked(arg, device_id, token_hash, err));
+	if (now->gone != NULL)
+		return (news_add_revoked(arg, now->device_id, now->gone, err));
+	return (acked.seq > 0 ? news_add_acked(arg, &acked, err) : RC_OK);
 }
 
 /* Asks the store about all who are here. */
@@ -205,8 +209,8 @@ look(struct cluster *c, struct err *err)
 	rc = store_inbox_heads(
 	    c->db, c->ask.users, c->ask.n, add_head, news, err);
 	if (rc == RC_OK)
-		rc = store_devices_gone(
-		    c->db, c->ask.devices, c->ask.n, add_gone, news, err);
+		rc = store_devices_now(
+		    c->db, c->ask.devices, c->ask.n, add_device, news, err);
 	push_present_free(&c->ask);
 	if (rc == RC_OK && !news_empty(news))
 		push_news(c->options.push, news);

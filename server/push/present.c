@@ -15,6 +15,8 @@ list_present(struct push *p, struct push_note *note)
 	struct session *s;
 	size_t most = 0;
 
+	waiters_recheck(p);
+
 	TAILQ_FOREACH (s, &p->all, all)
 		most++;
 	TAILQ_FOREACH (w, &p->waiters, all)

@@ -95,123 +95,6 @@ push_adopt(struct push *p, int fd, const struct push_peer *peer)
 	push_post(p, &a->note);
 }
 
-/* ---- long-polls ---- */
-
-enum waiter_state { WAITING = 1, CANCELING, DONE };
-
-static void
-waiter_finish(struct waiting *w, bool woken)
-{
-	struct push_waiter *waiter = w->waiter;
-
-	hub_leave(w->push->hub, &w->member);
-	TAILQ_REMOVE(&w->push->waiters, w, all);
-	metrics_add(w->push->options.metrics, METRIC_LONG_POLLS, -1);
-	mem_free(w);
-	waiter->done(waiter, woken);
-}
-
-static void
-waiter_release(struct waiting *w, bool woken)
-{
-	int expected = WAITING;
-
-	/* If it is being canceled, the note of that is on its way. */
-	if (atomic_compare_exchange_strong(&w->waiter->state, &expected, DONE))
-		waiter_finish(w, woken);
-}
-
-static void
-waiter_event(struct hub_member *m, const struct domain_event *e)
-{
-	struct waiting *w = (struct waiting *)(void *)m;
-
-	if (!w->waiter->outbox && e->seq > w->waiter->after)
-		waiter_release(w, true);
-}
-
-static void
-waiter_change(struct hub_member *m, const struct domain_change *c)
-{
-	struct waiting *w = (struct waiting *)(void *)m;
-
-	(void)c;
-	if (w->waiter->outbox)
-		waiter_release(w, true);
-}
-
-static const struct hub_ops waiter_ops = {
-    .event = waiter_event, .change = waiter_change};
-
-static void
-waiter_register(struct push *p, struct push_note *note)
-{
-	struct push_waiter *waiter =
-	    (struct push_waiter *)(void *)((char *)note -
-					   offsetof(struct push_waiter, note));
-	struct waiting *w;
-
-	w = mem_zalloc(1, sizeof(*w));
-	if (w != NULL) {
-		w->waiter = waiter;
-		w->push = p;
-		w->member.ops = &waiter_ops;
-		w->member.user_id = waiter->user_id;
-		waiter->entry = w;
-	}
-	if (w == NULL || p->drained || hub_join(p->hub, &w->member) != RC_OK) {
-		/* Nothing will tell it: as if something had happened. */
-		waiter->entry = NULL;
-		mem_free(w);
-		hub_unexpect(p->hub, waiter->user_id);
-		if (atomic_exchange(&waiter->state, DONE) == WAITING)
-			waiter->done(waiter, !p->drained);
-		return;
-	}
-	hub_unexpect(p->hub, waiter->user_id);
-	TAILQ_INSERT_TAIL(&p->waiters, w, all);
-	metrics_add(p->options.metrics, METRIC_LONG_POLLS, 1);
-}
-
-static void
-waiter_cancel(struct push *p, struct push_note *note)
-{
-	struct push_waiter *waiter =
-	    (struct push_waiter *)(void *)((char *)note -
-					   offsetof(struct push_waiter,
-					       cancel_note));
-
-	(void)p;
-	if (waiter->entry != NULL)
-		waiter_finish(waiter->entry, false);
-	else
-		waiter->done(waiter, false);
-}
-
-enum rc
-push_wait(struct push *p, struct push_waiter *w)
-{
-
-	if (atomic_load(&p->draining))
-		return (RC_CLOSED);
-	w->entry = NULL;
-	w->note.run = waiter_register;
-	w->cancel_note.run = waiter_cancel;
-	atomic_store(&w->state, WAITING);
-	hub_expect(p->hub, w->user_id);
-	push_post(p, &w->note);
-	return (RC_OK);
-}
-
-void
-push_wait_cancel(struct push *p, struct push_waiter *w)
-{
-	int expected = WAITING;
-
-	if (atomic_compare_exchange_strong(&w->state, &expected, CANCELING))
-		push_post(p, &w->cancel_note);
-}
-
 /* ---- sessions ---- */
 
 struct session *
@@ -423,17 +306,12 @@ close_sessions(struct push *p)
 static void
 tell_revoked(struct push *p, int64_t device_id)
 {
-	struct waiting *w, *next;
 	struct session *s;
 
 	TAILQ_FOREACH (s, &p->all, all)
 		if (s->device_id == device_id)
 			session_close(s, 4401, "token revoked");
-	for (w = TAILQ_FIRST(&p->waiters); w != NULL; w = next) {
-		next = TAILQ_NEXT(w, all);
-		if (w->waiter->device_id == device_id)
-			waiter_release(w, true);
-	}
+	waiters_revoked(p, device_id);
 }
 
 static void
@@ -456,14 +334,10 @@ static void on_tick(uv_timer_t *timer);
 static void
 tell_reconnect(struct push *p)
 {
-	struct waiting *w, *next;
 
 	p->drained = true;
 	rx_drain(p);
-	for (w = TAILQ_FIRST(&p->waiters); w != NULL; w = next) {
-		next = TAILQ_NEXT(w, all);
-		waiter_release(w, false);
-	}
+	waiters_release(p, false);
 	leave_all(p);
 	(void)uv_timer_start(&p->timer, on_tick, LEAVE_TICK_MS, LEAVE_TICK_MS);
 }
@@ -472,14 +346,10 @@ tell_reconnect(struct push *p)
 static void
 overflow(struct push *p)
 {
-	struct waiting *w, *next;
 	struct session *s;
 
 	metrics_add(p->options.metrics, METRIC_PUSH_OVERFLOWS, 1);
-	for (w = TAILQ_FIRST(&p->waiters); w != NULL; w = next) {
-		next = TAILQ_NEXT(w, all);
-		waiter_release(w, true);
-	}
+	waiters_release(p, true);
 	TAILQ_FOREACH (s, &p->all, all)
 		session_overflow(s);
 }

@@ -108,7 +108,8 @@ struct push_present {
 	size_t n;
 };
 
-/* Asks for the lists (done and arg set).  Thread: any. */
+/* Asks for the lists (done and arg set).  Long-polls for outbox entries are not
+ * on them: they look again at once.  Thread: any. */
 void push_ask_present(struct push *p, struct push_present *ask);
 
 /* Frees the lists. */

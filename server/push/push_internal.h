@@ -248,6 +248,18 @@ void session_write_control(struct session *s, const char *payload, int n);
 /* Writes the frame that waits longest.  There must be one. */
 void session_flush_one(struct session *s);
 
+/* ---- waiters.c: long-polls ---- */
+
+/* Releases all of them: ${woken}, to look again; otherwise for good. */
+void waiters_release(struct push *p, bool woken);
+
+/* Those of a device that lost its token look again, and see that. */
+void waiters_revoked(struct push *p, int64_t device_id);
+
+/* Those who wait for a change of their entries look again: there is no number
+ * by which the store could be asked whether they have missed one. */
+void waiters_recheck(struct push *p);
+
 /* ---- push_leave.c: the stop ---- */
 
 /* Tells every session to reconnect, and closes those that have not begun. */

@@ -205,32 +205,35 @@ store_inbox_heads(struct db *db, const int64_t *users, size_t n,
 	return (run_ids(db, SQL_INBOX_HEADS, users, n, take_head, &e, err));
 }
 
-struct gone_each {
-	enum rc (*each)(void *arg, int64_t device_id,
-	    const uint8_t token_hash[32], struct err *err);
+struct now_each {
+	enum rc (*each)(
+	    void *arg, const struct store_device_now *now, struct err *err);
 	void *arg;
 };
 
 static enum rc
-take_gone(void *arg, const struct db_row *row, struct err *err)
+take_now(void *arg, const struct db_row *row, struct err *err)
 {
-	const struct gone_each *e = arg;
-	const void *hash;
+	const struct now_each *e = arg;
+	struct store_device_now now;
 	size_t n;
 
-	hash = db_row_blob(row, 1, &n);
-	if (hash == NULL || n != 32)
+	now.device_id = db_row_i64(row, 0);
+	now.user_id = db_row_i64(row, 1);
+	now.acked = db_row_i64(row, 2);
+	now.gone = db_row_blob(row, 3, &n);
+	if (now.gone != NULL && n != 32)
 		return (err_set(err, RC_CORRUPT, "a device's token hash"));
-	return (e->each(e->arg, db_row_i64(row, 0), hash, err));
+	return (e->each(e->arg, &now, err));
 }
 
 enum rc
-store_devices_gone(struct db *db, const int64_t *devices, size_t n,
-    enum rc (*each)(void *arg, int64_t device_id, const uint8_t token_hash[32],
-	struct err *err),
+store_devices_now(struct db *db, const int64_t *devices, size_t n,
+    enum rc (*each)(
+	void *arg, const struct store_device_now *now, struct err *err),
     void *arg, struct err *err)
 {
-	struct gone_each e = {each, arg};
+	struct now_each e = {each, arg};
 
-	return (run_ids(db, SQL_DEVICES_GONE, devices, n, take_gone, &e, err));
+	return (run_ids(db, SQL_DEVICES_NOW, devices, n, take_now, &e, err));
 }

@@ -50,10 +50,18 @@ enum rc store_inbox_heads(struct db *db, const int64_t *users, size_t n,
     enum rc (*each)(void *arg, int64_t user_id, int64_t head, struct err *err),
     void *arg, struct err *err) MUST_USE;
 
-/* Which of ${n} devices have lost their token. */
-enum rc store_devices_gone(struct db *db, const int64_t *devices, size_t n,
-    enum rc (*each)(void *arg, int64_t device_id, const uint8_t token_hash[32],
-	struct err *err),
+/* A device as it is now. */
+struct store_device_now {
+	int64_t device_id;
+	int64_t user_id;
+	int64_t acked;       /* the highest seq that it has acked */
+	const uint8_t *gone; /* the hash of the token that it lost, or NULL */
+};
+
+/* What ${n} devices are now. */
+enum rc store_devices_now(struct db *db, const int64_t *devices, size_t n,
+    enum rc (*each)(
+	void *arg, const struct store_device_now *now, struct err *err),
     void *arg, struct err *err) MUST_USE;
 
 #endif

@@ -98,7 +98,7 @@ static const struct {
 	{SQL_PURGE_OUTBOX, 2},
     {SQL_PURGE_ATTEMPTS_OF, 1}, {SQL_PURGE_ATTEMPT, 2},
     {SQL_PURGE_PROCESSED, 3}, {SQL_PURGE_DEAD, 2}, {SQL_PURGE_AUDIT, 2},
-    {SQL_INBOX_HEADS, 1}, {SQL_DEVICES_GONE, 1}, {SQL_OUTBOX_CLAIM, 3}};
+    {SQL_INBOX_HEADS, 1}, {SQL_DEVICES_NOW, 1}, {SQL_OUTBOX_CLAIM, 3}};
 
 /* Rows of a table that is copied; the last numbers are no table. */
 static bool

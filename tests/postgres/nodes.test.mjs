@@ -6,18 +6,24 @@
 // inbox is whole and in order, and fsck finds nothing.
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 
 import { contiguous } from '../e2e/expect.mjs';
 import {
 	Server, User, Ws, TWINBOXD, eventually, expectStatus, killAll, run, tempDir, users,
+	within,
 } from '../e2e/harness.mjs';
+import { metric } from '../e2e/upkeep.mjs';
 import { Cluster } from './cluster.mjs';
 
 const FAULTS = process.env.TWINBOXD_FAULTS && path.resolve(process.env.TWINBOXD_FAULTS);
 const skipFaults = FAULTS || process.env.TWINBOX_FAULTS_REQUIRED ? false :
 	'TWINBOXD_FAULTS names no build with --enable-faults';
+
+// As many as the server takes.
+const MOST_FAULTS = 32;
 
 let cluster;
 let databases = 0;
@@ -34,8 +40,10 @@ after(async () => {
 async function nodes(t, n, options = () => ({}))
 {
 	const url = await cluster.createDatabase(`nodes_${++databases}`);
-	const list = Array.from({ length: n }, (_, i) => new Server({
-		...options(i), args: ['--db', url, ...options(i).args ?? []] }));
+	const list = Array.from({ length: n }, (_, i) => {
+		const { args = [], ...more } = options(i);
+		return new Server({ ...more, args: ['--db', url, ...args] });
+	});
 
 	await Promise.all(list.map((node) => node.start()));
 	t.after(() => Promise.all(list.map((node) => node.running && node.stop())));
@@ -132,21 +140,6 @@ describe('three nodes', () => {
 			'the token is worth nothing on the other node');
 	});
 
-	it('notes may be lost: who is connected is looked after', { skip: skipFaults }, async (t) => {
-		const lost = Array.from({ length: 32 }, (_, i) => `cluster.note:${i + 1}:fail`).join();
-		const [a, b] = await nodes(t, 2, () => ({ program: FAULTS, env: { TWINBOX_FAULT: lost } }));
-		const [ann, bob] = await users(a, 'ann', 'bob');
-		const second = await bob.device();
-		const ws = await connected(bob, b);
-		const doomed = await connected(second, b);
-
-		const { id } = await ann.send(bob.name, 'nobody told you');
-		await ws.received(id);
-		await revoke(second, a);
-		assert.equal((await doomed.closing()).code, 4401);
-		await ws.close();
-	});
-
 	it('a node is killed: its sessions go on at another, from their cursors', async (t) => {
 		const [a, b, c] = await nodes(t, 3);
 		const [ann, bob] = await users(a, 'ann', 'bob');
@@ -201,5 +194,103 @@ describe('three nodes', () => {
 			await person.ack(events.at(-1).seq);
 		}
 		await assertSound(list);
+	});
+});
+
+/** Two nodes that hear nothing of one another. */
+async function deafNodes(t)
+{
+	const deaf = Array.from({ length: MOST_FAULTS }, (_, i) => `cluster.note:${i + 1}:fail`).join();
+	const traces = [];
+	const list = await nodes(t, 2, (i) => {
+		traces[i] = path.join(tempDir(), 'trace');
+		return { program: FAULTS, env: { TWINBOX_FAULT: deaf, TWINBOX_FAULT_TRACE: traces[i] } };
+	});
+
+	// There were notes, and none got through.
+	list.assertDeaf = () => {
+		for (const trace of traces) {
+			const n = readFileSync(trace, 'utf8').split('\n')
+				.filter((line) => line === 'cluster.note').length;
+			assert.ok(n > 0 && n <= MOST_FAULTS, `${n} notes have come`);
+		}
+	};
+	return list;
+}
+
+describe('two nodes that hear nothing of one another', { skip: skipFaults }, () => {
+	it('what is sent at one is pushed by the other', async (t) => {
+		const list = await deafNodes(t);
+		const [a, b] = list;
+		const [ann, bob] = await users(a, 'ann', 'bob');
+		const ws = await connected(bob, b);
+
+		const { id } = await ann.send(bob.name, 'nobody told you');
+		await ws.received(id);
+		list.assertDeaf();
+		await ws.close();
+	});
+
+	it('a long-poll at one comes back with what the other accepted', async (t) => {
+		const list = await deafNodes(t);
+		const [a, b] = list;
+		const [ann, bob] = await users(a, 'ann', 'bob');
+		const poll = at(bob, b).get('/v1/inbox?after=0&wait=50');
+		const { id } = await ann.send(bob.name, 'are you there?');
+		const answer = await within(poll, 30_000, 'an answer long before the wait is over');
+
+		assert.deepEqual(expectStatus(answer, 200).body.events.map((event) => event.id), [id]);
+		list.assertDeaf();
+	});
+
+	it('a revoked token is worth nothing at the other: session, long-poll, request', async (t) => {
+		const list = await deafNodes(t);
+		const [a, b] = list;
+		const [bob] = await users(a, 'bob');
+		const second = await bob.device();
+		const ws = await connected(second, b);
+		const poll = at(second, b).get('/v1/inbox?after=0&wait=50');
+
+		expectStatus(await at(second, b).get('/v1/inbox'), 200);
+		await revoke(second, a);
+		assert.equal((await ws.closing()).code, 4401);
+		expectStatus(await poll, 401);
+		await eventually(async () => (await at(second, b).get('/v1/inbox')).status === 401,
+			'the token is worth nothing on the other node');
+		list.assertDeaf();
+	});
+
+	it('a full window is opened by what the device acked at the other', async (t) => {
+		const list = await deafNodes(t);
+		const [a, b] = list;
+		const [ann, bob] = await users(a, 'ann', 'bob');
+		const ws = await connected(bob, b, { window: 2 });
+		const sent = [];
+
+		for (let i = 0; i < 4; i++)
+			sent.push((await ann.send(bob.name, `message ${i}`)).id);
+		await ws.received(sent[1]);
+		await bob.ack(2);
+		await ws.received(sent[3]);
+		assert.deepEqual(ws.events().map((event) => event.id), sent);
+		list.assertDeaf();
+		await ws.close();
+	});
+
+	it('who waits at one for an entry sees what has become of it at the other', async (t) => {
+		const list = await deafNodes(t);
+		const [a, b] = list;
+		const [ann, bob] = await users(a, 'ann', 'bob');
+		const { id } = await ann.send(bob.name, 'ack me');
+
+		await ann.entryWhen(id, (entry) => entry.state === 'sent', 'is sent');
+		const etag = (await ann.get(`/v1/outbox/${id}`)).headers.get('etag');
+		const poll = at(ann, b).get(`/v1/outbox/${id}?wait=50`,
+			{ headers: { 'if-none-match': etag } });
+		await eventually(async () => await metric(b, 'long_polls') === 1, 'the request waits');
+		await at(bob, a).ack(1);
+		const answer = await within(poll, 30_000, 'an answer long before the wait is over');
+		assert.equal(expectStatus(answer, 200).body.state, 'acked');
+		list.assertDeaf();
 	});
 });
