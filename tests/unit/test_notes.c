@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What nodes tell one another: everything that is told is heard, once, in notes
+ * that PostgreSQL takes; what is too much is told as that; and a note that
+ * nobody has written changes nothing.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "cluster/cluster_internal.h"
+
+/* PostgreSQL refuses longer ones (NOTIFY: "shorter than 8000 bytes"). */
+#define POSTGRES_MOST 7999
+#define NODE 12
+#define SENT_MOST 64
+
+struct channel {
+	char *notes[SENT_MOST];
+	size_t n;
+	size_t fails_at; /* the note that is not sent; 0: all are */
+};
+
+static enum rc
+put(void *arg, const char *note, struct err *err)
+{
+	struct channel *ch = arg;
+
+	assert_true(ch->n < SENT_MOST);
+	assert_true(strlen(note) <= POSTGRES_MOST);
+	if (ch->n + 1 == ch->fails_at)
+		return (err_set(err, RC_BUSY, "away"));
+	ch->notes[ch->n] = mem_strdup(note);
+	assert_non_null(ch->notes[ch->n++]);
+	return (RC_OK);
+}
+
+static void
+clear(struct channel *ch)
+{
+
+	while (ch->n > 0)
+		mem_free(ch->notes[--ch->n]);
+}
+
+static void
+change(struct news *news, int64_t user_id, int64_t mid)
+{
+	struct err err = ERR_INIT;
+	const struct domain_change c = {user_id, mid, CHANGE_ACKED};
+
+	assert_int_equal(news_add_change(news, &c, &err), RC_OK);
+}
+
+static void
+head(struct news *news, int64_t user_id, int64_t seq)
+{
+	struct err err = ERR_INIT;
+	const struct domain_event e = {.user_id = user_id, .seq = seq};
+
+	assert_int_equal(news_add_event(news, &e, &err), RC_OK);
+}
+
+/* Tells ${n} changes of user 7, mids from 1 on. */
+static void
+tell_changes(struct outbound *o, int n)
+{
+	struct news *news = news_new();
+	int i;
+
+	assert_non_null(news);
+	for (i = 1; i <= n; i++)
+		change(news, 7, i);
+	outbound_news(o, news);
+	news_free(news);
+}
+
+static void
+test_all_is_heard(void **state)
+{
+	const struct domain_acked acked = {7, 3, 30};
+	struct channel ch = {.n = 0};
+	struct err err = ERR_INIT;
+	struct outbound o;
+	struct inbound in;
+	struct news *news = news_new();
+	uint8_t hash[32];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(hash); i++)
+		hash[i] = (uint8_t)(i * 11);
+	assert_non_null(news);
+	head(news, 7, 31);
+	head(news, 8, 2);
+	head(news, 7, 33);
+	head(news, 7, 32);
+	change(news, 9, 90);
+	assert_int_equal(news_add_acked(news, &acked, &err), RC_OK);
+	assert_int_equal(news_add_revoked(news, 5, hash, &err), RC_OK);
+	assert_true(outbound_init(&o));
+	assert_true(outbound_empty(&o));
+	outbound_news(&o, news);
+	news_free(news);
+	assert_false(outbound_empty(&o));
+	assert_int_equal(outbound_send(&o, NODE, put, &ch, &err), RC_OK);
+	assert_true(outbound_empty(&o));
+	assert_int_equal(ch.n, 1);
+
+	inbound_read(ch.notes[0], &in);
+	assert_int_equal(in.node, NODE);
+	assert_false(in.missed || in.desk || in.began || in.epoch);
+	assert_non_null(in.news);
+	/* Of each inbox only where it ends. */
+	assert_int_equal(in.news->nevents, 2);
+	for (i = 0; i < 2; i++)
+		assert_int_equal(in.news->events[i].seq,
+		    in.news->events[i].user_id == 7 ? 33 : 2);
+	assert_int_equal(in.news->nchanges, 1);
+	assert_int_equal(in.news->changes[0].user_id, 9);
+	assert_int_equal(in.news->changes[0].mid, 90);
+	assert_int_equal(in.news->changes[0].event, CHANGE_ACKED);
+	assert_int_equal(in.news->nacked, 1);
+	assert_int_equal(in.news->acked[0].user_id, 7);
+	assert_int_equal(in.news->acked[0].device_id, 3);
+	assert_int_equal(in.news->acked[0].seq, 30);
+	assert_int_equal(in.news->nrevoked, 1);
+	assert_int_equal(in.news->revoked[0].device_id, 5);
+	assert_memory_equal(in.news->revoked[0].token_hash, hash, sizeof(hash));
+	news_free(in.news);
+	clear(&ch);
+	outbound_fini(&o);
+}
+
+static void
+test_words(void **state)
+{
+	struct channel ch = {.n = 0};
+	struct err err = ERR_INIT;
+	struct outbound o;
+	struct inbound in;
+
+	(void)state;
+	assert_true(outbound_init(&o));
+	outbound_word(&o, "D");
+	outbound_word(&o, "J");
+	outbound_word(&o, "E");
+	assert_int_equal(outbound_send(&o, NODE, put, &ch, &err), RC_OK);
+	assert_int_equal(ch.n, 1);
+	assert_string_equal(ch.notes[0], "N12 D J E");
+	inbound_read(ch.notes[0], &in);
+	assert_true(in.desk && in.began && in.epoch && !in.missed);
+	assert_null(in.news);
+	clear(&ch);
+	outbound_fini(&o);
+}
+
+/* More than one note holds: all of it in the next ones, in order. */
+static void
+test_splits(void **state)
+{
+	struct channel ch = {.n = 0};
+	struct err err = ERR_INIT;
+	struct outbound o;
+	struct inbound in;
+	int64_t next = 1;
+	size_t i, k;
+
+	(void)state;
+	assert_true(outbound_init(&o));
+	tell_changes(&o, 3000);
+	assert_int_equal(outbound_send(&o, INT64_MAX, put, &ch, &err), RC_OK);
+	assert_true(ch.n > 1 && ch.n <= NOTES_MAX);
+	for (i = 0; i < ch.n; i++) {
+		inbound_read(ch.notes[i], &in);
+		assert_true(in.node == INT64_MAX);
+		assert_false(in.missed);
+		assert_non_null(in.news);
+		for (k = 0; k < in.news->nchanges; k++)
+			assert_int_equal(in.news->changes[k].mid, next++);
+		news_free(in.news);
+	}
+	assert_int_equal(next, 3001);
+	clear(&ch);
+	outbound_fini(&o);
+}
+
+/* More than may wait: what fits, and that there was more; the next time it is
+ * forgotten. */
+static void
+test_too_much(void **state)
+{
+	struct channel ch = {.n = 0};
+	struct err err = ERR_INIT;
+	struct outbound o;
+	struct inbound in;
+
+	(void)state;
+	assert_true(outbound_init(&o));
+	tell_changes(&o, 60000);
+	assert_int_equal(outbound_send(&o, NODE, put, &ch, &err), RC_OK);
+	assert_int_equal(ch.n, NOTES_MAX + 1);
+	assert_string_equal(ch.notes[NOTES_MAX], "N12 *");
+	inbound_read(ch.notes[NOTES_MAX], &in);
+	assert_true(in.missed);
+	assert_null(in.news);
+	clear(&ch);
+
+	assert_true(outbound_empty(&o));
+	tell_changes(&o, 1);
+	assert_int_equal(outbound_send(&o, NODE, put, &ch, &err), RC_OK);
+	assert_int_equal(ch.n, 1);
+	assert_string_equal(ch.notes[0], "N12 C7:1:2");
+	clear(&ch);
+	outbound_fini(&o);
+}
+
+/* What cannot be sent is not sent later: the others look for themselves. */
+static void
+test_not_sent(void **state)
+{
+	struct channel ch = {.n = 0, .fails_at = 2};
+	struct err err = ERR_INIT;
+	struct outbound o;
+
+	(void)state;
+	assert_true(outbound_init(&o));
+	tell_changes(&o, 3000);
+	assert_int_equal(outbound_send(&o, NODE, put, &ch, &err), RC_BUSY);
+	assert_int_equal(ch.n, 1);
+	assert_true(outbound_empty(&o));
+	clear(&ch);
+	outbound_fini(&o);
+}
+
+/* Notes of another version, of another program, or cut: what can be read of
+ * them counts, and the rest is passed over. */
+static void
+test_strange(void **state)
+{
+	static const struct {
+		const char *note;
+		size_t events, changes, acked, revoked;
+	} rows[] = {
+	    {"", 0, 0, 0, 0},
+	    {" ", 0, 0, 0, 0},
+	    {"hello", 0, 0, 0, 0},
+	    {"N", 0, 0, 0, 0},
+	    {"N12 ", 0, 0, 0, 0},
+	    {"N12 H", 0, 0, 0, 0},
+	    {"N12 H7", 0, 0, 0, 0},
+	    {"N12 H7:", 0, 0, 0, 0},
+	    {"N12 H7:x", 0, 0, 0, 0},
+	    {"N12 H-7:3", 0, 0, 0, 0},
+	    {"N12 Z9:9 H7:3", 1, 0, 0, 0},
+	    {"N12  H7:3  H8:4 ", 2, 0, 0, 0},
+	    {"N12 C7:90", 0, 0, 0, 0},
+	    {"N12 C7:90:99", 0, 0, 0, 0},
+	    {"N12 C7:90:-1", 0, 0, 0, 0},
+	    {"N12 C7:90:1 C", 0, 1, 0, 0},
+	    {"N12 A7:3", 0, 0, 0, 0},
+	    {"N12 A7:3:30:40", 0, 0, 1, 0},
+	    {"N12 R", 0, 0, 0, 0},
+	    {"N12 R3", 0, 0, 0, 0},
+	    {"N12 R3:", 0, 0, 0, 0},
+	    {"N12 R3:abcd", 0, 0, 0, 0},
+	    {"N12 R3:zz00000000000000000000000000000000000000000000000000000000"
+	     "00000000",
+		0, 0, 0, 0},
+	    {"N12 R3:0000000000000000000000000000000000000000000000000000000000"
+	     "000000",
+		0, 0, 0, 1},
+	    {"H99999999999999999999:99999999999999999999", 1, 0, 0, 0},
+	};
+	struct inbound in;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		inbound_read(rows[i].note, &in);
+		assert_false(in.missed);
+		assert_int_equal(
+		    in.news != NULL, rows[i].events + rows[i].changes +
+					     rows[i].acked + rows[i].revoked >
+					 0);
+		if (in.news == NULL)
+			continue;
+		assert_int_equal(in.news->nevents, rows[i].events);
+		assert_int_equal(in.news->nchanges, rows[i].changes);
+		assert_int_equal(in.news->nacked, rows[i].acked);
+		assert_int_equal(in.news->nrevoked, rows[i].revoked);
+		news_free(in.news);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_all_is_heard),
+	    cmocka_unit_test(test_words),
+	    cmocka_unit_test(test_splits),
+	    cmocka_unit_test(test_too_much),
+	    cmocka_unit_test(test_not_sent),
+	    cmocka_unit_test(test_strange),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}
