@@ -285,6 +285,7 @@ connection_start(struct session *session)
 	char host[300];
 	const char *rest = strstr(session->server, "://") + 3;
 	bool tls = strncmp(session->server, "https", 5) == 0;
+	bool made;
 	size_t n;
 
 	session_move(session, SESSION_CONNECTING);
@@ -314,9 +315,12 @@ connection_start(struct session *session)
 	info.opaque_user_data = session;
 	info.pwsi = &session->wsi;
 	loop_timer_set(session->timer, PATIENCE_MS);
-	/* On failure the callback has told so already, or never will. */
-	if (lws_client_connect_via_info(&info) == NULL &&
-	    session->state == SESSION_CONNECTING)
+	/* A connection that fails at once may be named all the same, though it
+	 * is gone (4.1.6); or it fails without a word. */
+	made = lws_client_connect_via_info(&info) != NULL;
+	if (session->state != SESSION_CONNECTING)
+		session->wsi = NULL;
+	else if (!made)
 		lost(session);
 }
 
@@ -442,6 +446,10 @@ session_callback(struct lws *wsi, enum lws_callback_reasons reason, void *user,
 		note_close(session, in, len);
 		return (0);
 	case LWS_CALLBACK_CLIENT_CLOSED:
+	/* While the server's answer was waited for; and where the library has
+	 * nothing else to say. */
+	case LWS_CALLBACK_CLOSED_CLIENT_HTTP:
+	case LWS_CALLBACK_WSI_DESTROY:
 		(void)lws_set_opaque_user_data(wsi, NULL);
 		lost(session);
 		return (0);
