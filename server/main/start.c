@@ -17,6 +17,7 @@
 #endif
 #include "store/account.h"
 #include "store/node.h"
+#include "store/start.h"
 
 #define QUEUE_LIMIT 20000
 #define READS_LIMIT 20000
@@ -116,70 +117,75 @@ find_epoch(struct server *s, enum store_line_doubt doubt,
 	return (rc);
 }
 
-/* The epoch; the boot row, which shows that the database can be written. */
-static enum rc
-write_boot(struct server *s, enum store_line_doubt doubt,
-    enum store_line_verdict *ret, struct err *err)
-{
-	char now[24];
-	enum rc rc;
+/* ---- the start of the store (store/start.h) ---- */
 
-	(void)snprintf(
-	    now, sizeof(now), "%lld", (long long)clk_wall_ms(s->clk));
-	if ((rc = db_begin(s->db, err)) != RC_OK)
-		return (rc);
-	*ret = STORE_LINE_SAME;
-	rc = db_shared(s->db) ? find_epoch(s, doubt, ret, err)
-			      : make_epoch(s, s->epoch, err);
-	if (*ret == STORE_LINE_WAIT) {
-		db_rollback(s->db);
-		return (rc);
-	}
-	if (rc == RC_OK)
-		rc = store_meta_set(s->db, "booted_at", now, err);
-	if (rc == RC_OK)
-		rc = store_user_any(s->db, &s->was_empty, err);
-	if (rc == RC_OK)
-		rc = db_commit(s->db, err);
-	if (rc != RC_OK) {
-		db_rollback(s->db);
-		return (rc);
-	}
-	s->was_empty = !s->was_empty;
-	return (RC_OK);
+struct starting {
+	struct server *s;
+	enum store_line_doubt doubt;
+	enum store_line_verdict verdict;
+	int64_t until_ms; /* monotonic: so long others are waited for */
+	bool waited;
+};
+
+static enum rc
+migrate(void *arg, struct db *db, struct err *err)
+{
+	struct starting *g = arg;
+
+	return (data_migrate(&g->s->data, db, err));
 }
 
-/* Writes the boot row; where another server leads than the one of the epoch,
- * and lacks nothing perhaps, nodes that have served there are given time to say
- * so.
- */
+/* The epoch.  Where another server leads than the one of the epoch, and lacks
+ * nothing perhaps, nodes that have served there are given time to say so. */
+static enum rc
+enter(void *arg, struct db *db, bool *ret_wait, struct err *err)
+{
+	struct starting *g = arg;
+	struct server *s = g->s;
+	bool any;
+	enum rc rc;
+
+	g->verdict = STORE_LINE_SAME;
+	rc = db_shared(db) ? find_epoch(s, g->doubt, &g->verdict, err)
+			   : make_epoch(s, s->epoch, err);
+	*ret_wait = g->verdict == STORE_LINE_WAIT;
+	if (rc != RC_OK || *ret_wait)
+		return (rc);
+	if ((rc = store_user_any(db, &any, err)) == RC_OK)
+		s->was_empty = !any;
+	return (rc);
+}
+
+static void
+rest(void *arg)
+{
+	const struct timespec pause = {.tv_nsec = VOUCH_LOOK_MS * 1000000L};
+	struct starting *g = arg;
+
+	if (!g->waited) {
+		log_event(LOG_EV_CLUSTER_WAIT, "line=%s ms=%d",
+		    g->s->node.line.name, VOUCH_MS);
+		g->until_ms = clk_mono_ms(g->s->clk) + VOUCH_MS;
+	}
+	g->waited = true;
+	(void)nanosleep(&pause, NULL);
+	if (clk_mono_ms(g->s->clk) >= g->until_ms)
+		g->doubt = STORE_LINE_ALONE;
+}
+
 static enum rc
 boot(struct server *s, struct err *err)
 {
-	const struct timespec rest = {.tv_nsec = VOUCH_LOOK_MS * 1000000L};
-	const int64_t until = clk_mono_ms(s->clk) + VOUCH_MS;
-	enum store_line_doubt doubt = STORE_LINE_ASK;
-	enum store_line_verdict verdict;
-	bool waited = false;
+	struct starting g = {.s = s, .doubt = STORE_LINE_ASK};
+	const struct store_start how = {s->clk, &g, migrate, enter, rest};
 	enum rc rc;
 
 	if (s->config.accept_rollback)
-		doubt = STORE_LINE_ROLLBACK;
-	for (;;) {
-		rc = write_boot(s, doubt, &verdict, err);
-		if (rc != RC_OK || verdict != STORE_LINE_WAIT)
-			break;
-		if (!waited)
-			log_event(LOG_EV_CLUSTER_WAIT, "line=%s ms=%d",
-			    s->node.line.name, VOUCH_MS);
-		waited = true;
-		(void)nanosleep(&rest, NULL);
-		if (clk_mono_ms(s->clk) >= until)
-			doubt = STORE_LINE_ALONE;
-	}
+		g.doubt = STORE_LINE_ROLLBACK;
+	rc = store_start(s->db, &how, err);
 	if (rc != RC_OK || !db_shared(s->db))
 		return (rc);
-	if (verdict == STORE_LINE_OTHER)
+	if (g.verdict == STORE_LINE_OTHER)
 		log_event(LOG_EV_CLUSTER_EPOCH, "line=%s why=%s",
 		    s->node.line.name, s->node.why);
 	atomic_store(&s->line, s->node.line.id);
@@ -201,16 +207,12 @@ check_mark(struct server *s, struct err *err)
 static enum rc
 start_store(struct server *s, struct err *err)
 {
-	struct db_checkpoint checkpoint;
 	enum rc rc;
 
 	if ((rc = data_open(&s->config, &s->data, err)) != RC_OK)
 		return (rc);
 	if ((rc = data_connect(&s->data, &s->db, err)) != RC_OK ||
-	    (rc = check_mark(s, err)) != RC_OK ||
-	    (rc = data_migrate(&s->data, s->db, err)) != RC_OK ||
-	    (rc = db_checkpoint(s->db, true, &checkpoint, err)) != RC_OK ||
-	    (rc = boot(s, err)) != RC_OK)
+	    (rc = check_mark(s, err)) != RC_OK || (rc = boot(s, err)) != RC_OK)
 		return (rc);
 	s->db_options = data_db_options(&s->data);
 	s->db_options.line = db_shared(s->db) ? &s->line : NULL;

@@ -14,8 +14,8 @@
 
 #include "contract/rig_internal.h"
 #include "crypt/crypt.h"
-#include "schema/sql.h"
 #include "store/outbox.h"
+#include "store/start.h"
 
 /* ---- sinks ---- */
 
@@ -70,31 +70,12 @@ on_fatal(void *arg, const struct err *err)
 enum rc
 rig_boot(struct db *db, int64_t now_ms, struct err *err)
 {
-	static int64_t boots;
-	struct db_val v[2];
-	char text[24];
-	int from, to;
-	enum rc rc;
+	struct store_start how = {0};
+	struct clk_fake clk;
 
-	/* SQLite writes nothing when the value is the same. */
-	(void)snprintf(
-	    text, sizeof(text), "%lld", (long long)(now_ms + ++boots));
-	v[0] = db_v_str("booted_at");
-	v[1] = db_v_str(text);
-
-	rc = db_checkpoint(db, true, NULL, err);
-	if (rc == RC_OK)
-		rc = db_migrate(db, now_ms, &from, &to, err);
-	if (rc == RC_OK)
-		rc = db_begin(db, err);
-	if (rc != RC_OK)
-		return (rc);
-	rc = db_run(db, SQL_META_SET, v, 2, NULL, NULL, NULL, err);
-	if (rc == RC_OK)
-		rc = db_commit(db, err);
-	if (rc != RC_OK)
-		db_rollback(db);
-	return (rc);
+	clk_fake_init(&clk, now_ms);
+	how.clk = &clk.clk;
+	return (store_start(db, &how, err));
 }
 
 static enum rc

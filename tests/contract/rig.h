@@ -81,8 +81,7 @@ void rig_close(struct rig *r);
 /* Closes and opens the same database again, as a restart does. */
 void rig_restart(struct rig *r);
 
-/* What the server does on ${db} before it listens: the log into the file, the
- * schema, one committed row with a sync. */
+/* What the server does on ${db} before it listens (store_start). */
 enum rc rig_boot(struct db *db, int64_t now_ms, struct err *err) MUST_USE;
 
 /* A promise that does not hold, by fsck on a connection of its own, with its
