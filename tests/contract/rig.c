@@ -116,6 +116,8 @@ start(struct rig *r, struct err *err)
 	w.queue_limit = 10000;
 	w.checkpoint_bytes = r->options.checkpoint_bytes;
 	assert_int_equal(writer_new(&w, &r->writer, err), RC_OK);
+	if (r->options.held)
+		rig_hold(r);
 	if (r->pg == NULL)
 		assert_int_equal(sqlite3_open_v2(r->path, &r->look,
 				     SQLITE_OPEN_READONLY, r->options.vfs),
@@ -131,6 +133,7 @@ stop(struct rig *r)
 	r->look = NULL;
 	db_close(r->eyes);
 	r->eyes = NULL;
+	rig_let_go(r);
 	writer_stop(r->writer);
 	writer_free(r->writer);
 	domain_free(r->domain);
@@ -227,12 +230,29 @@ rig_forget(struct rig *r)
 	r->nevents = r->nchanges = r->nlanes = 0;
 }
 
+/* Until it is answered. */
 static void
 submit(struct rig *r, struct unit *unit)
 {
 
 	assert_int_equal(writer_submit(r->writer, unit), RC_OK);
-	assert_true(writer_run_once(r->writer) > 0);
+	rig_run(r, 1);
+	rig_turn(r);
+}
+
+/* What the asker of a unit keeps until it is. */
+struct asked {
+	struct rig *rig;
+	bool done;
+};
+
+static void
+done(void *arg, enum rc rc)
+{
+	struct asked *a = arg;
+
+	a->done = true;
+	rig_answered(a->rig, rc);
 }
 
 /* ---- verbs ---- */
@@ -241,22 +261,22 @@ static void
 account_finished(struct account_unit *u)
 {
 
-	*(bool *)u->arg = true;
+	done(u->arg, u->unit.rc);
 }
 
 int64_t
 rig_user(struct rig *r, const char *name, int64_t *ret_device)
 {
 	struct account_unit u;
-	bool done = false;
+	struct asked asked = {r, false};
 	int64_t id;
 
 	account_unit_init(&u, ACCOUNT_ADD);
 	(void)snprintf(u.user.name, sizeof(u.user.name), "%s", name);
 	u.finish = account_finished;
-	u.arg = &done;
+	u.arg = &asked;
 	submit(r, &u.unit);
-	assert_true(done);
+	assert_true(asked.done);
 	assert_int_equal(u.unit.rc, RC_OK);
 	assert_int_equal(u.refusal.problem, PROBLEM_NONE);
 	id = u.user.user_id;
@@ -265,7 +285,7 @@ rig_user(struct rig *r, const char *name, int64_t *ret_device)
 	(void)snprintf(u.device.name, sizeof(u.device.name), "phone");
 	rnd_fill(&r->rnd.rnd, u.token_hash, sizeof(u.token_hash));
 	u.finish = account_finished;
-	u.arg = &done;
+	u.arg = &asked;
 	submit(r, &u.unit);
 	assert_int_equal(u.unit.rc, RC_OK);
 	if (ret_device != NULL)
@@ -277,22 +297,22 @@ static void
 send_finished(struct send_unit *u)
 {
 
-	*(bool *)u->arg = true;
+	done(u->arg, u->unit.rc);
 }
 
 static struct send_unit
 send_draft(struct rig *r, int64_t from, struct message_draft *draft)
 {
 	struct send_unit u;
-	bool done = false;
+	struct asked asked = {r, false};
 
 	memset(&u, 0, sizeof(u));
 	send_unit_init(&u);
 	u.finish = send_finished;
-	u.arg = &done;
+	u.arg = &asked;
 	assert_true(send_unit_ask(&u, from, draft, "localhost"));
 	submit(r, &u.unit);
-	assert_true(done);
+	assert_true(asked.done);
 	return (u);
 }
 
@@ -340,7 +360,24 @@ static void
 deliver_finished(struct deliver_unit *u)
 {
 
-	*(bool *)u->arg = true;
+	done(u->arg, u->unit.rc);
+}
+
+enum rc
+rig_deliver_unit(
+    struct rig *r, struct deliver_unit *ret, bool *ret_none, struct err *err)
+{
+	struct ready ready = {.n = 0};
+	int64_t last;
+	enum rc rc;
+
+	rc = store_lanes_owing(r->db, r->clk.wall_ms, 0, DELIVER_LANES,
+	    take_lane, &ready, &last, err);
+	deliver_unit_init(ret);
+	memcpy(ret->lanes, ready.lanes, sizeof(ret->lanes));
+	ret->nlanes = ready.n;
+	*ret_none = ready.n == 0;
+	return (rc);
 }
 
 enum rc
@@ -348,26 +385,20 @@ rig_deliver_try(struct rig *r, size_t *ret)
 {
 	struct err err = ERR_INIT;
 	struct deliver_unit u;
-	struct ready ready;
-	int64_t last;
-	bool done;
+	struct asked asked;
+	bool none;
 	size_t n;
 	enum rc rc;
 
 	for (n = 0;; n += u.delivered) {
-		ready.n = 0;
-		rc = store_lanes_owing(r->db, r->clk.wall_ms, 0, DELIVER_LANES,
-		    take_lane, &ready, &last, &err);
-		if (rc != RC_OK || ready.n == 0)
+		rc = rig_deliver_unit(r, &u, &none, &err);
+		if (rc != RC_OK || none)
 			break;
-		deliver_unit_init(&u);
-		memcpy(u.lanes, ready.lanes, sizeof(u.lanes));
-		u.nlanes = ready.n;
 		u.finish = deliver_finished;
-		u.arg = &done;
-		done = false;
+		u.arg = &asked;
+		asked = (struct asked){r, false};
 		submit(r, &u.unit);
-		assert_true(done);
+		assert_true(asked.done);
 		rc = u.unit.rc;
 		if (rc != RC_OK)
 			break;
@@ -392,14 +423,14 @@ static void
 ack_finished(struct ack_unit *u)
 {
 
-	*(bool *)u->arg = true;
+	done(u->arg, u->unit.rc);
 }
 
 struct ack_unit
 rig_ack(struct rig *r, int64_t user, int64_t device, int64_t upto)
 {
 	struct ack_unit u;
-	bool done = false;
+	struct asked asked = {r, false};
 
 	memset(&u, 0, sizeof(u));
 	ack_unit_init(&u);
@@ -407,9 +438,9 @@ rig_ack(struct rig *r, int64_t user, int64_t device, int64_t upto)
 	u.device_id = device;
 	u.upto = upto;
 	u.finish = ack_finished;
-	u.arg = &done;
+	u.arg = &asked;
 	submit(r, &u.unit);
-	assert_true(done);
+	assert_true(asked.done);
 	return (u);
 }
 
@@ -417,7 +448,7 @@ static void
 read_finished(struct read_unit *u)
 {
 
-	*(bool *)u->arg = true;
+	done(u->arg, u->unit.rc);
 }
 
 struct read_unit
@@ -425,7 +456,7 @@ rig_read(
     struct rig *r, int64_t user, int64_t device, int64_t upto, bool is_private)
 {
 	struct read_unit u;
-	bool done = false;
+	struct asked asked = {r, false};
 
 	memset(&u, 0, sizeof(u));
 	read_unit_init(&u);
@@ -435,9 +466,9 @@ rig_read(
 	u.upto = upto;
 	u.is_private = is_private;
 	u.finish = read_finished;
-	u.arg = &done;
+	u.arg = &asked;
 	submit(r, &u.unit);
-	assert_true(done);
+	assert_true(asked.done);
 	return (u);
 }
 
@@ -445,23 +476,23 @@ static void
 cancel_finished(struct cancel_unit *u)
 {
 
-	*(bool *)u->arg = true;
+	done(u->arg, u->unit.rc);
 }
 
 struct cancel_unit
 rig_cancel(struct rig *r, int64_t user, const struct uuid *id)
 {
 	struct cancel_unit u;
-	bool done = false;
+	struct asked asked = {r, false};
 
 	memset(&u, 0, sizeof(u));
 	cancel_unit_init(&u);
 	u.sender_id = user;
 	u.id = *id;
 	u.finish = cancel_finished;
-	u.arg = &done;
+	u.arg = &asked;
 	submit(r, &u.unit);
-	assert_true(done);
+	assert_true(asked.done);
 	return (u);
 }
 
@@ -469,21 +500,21 @@ static void
 release_finished(struct release_unit *u)
 {
 
-	*(bool *)u->arg = true;
+	done(u->arg, u->unit.rc);
 }
 
 size_t
 rig_release(struct rig *r)
 {
 	struct release_unit u;
-	bool done = false;
+	struct asked asked = {r, false};
 
 	memset(&u, 0, sizeof(u));
 	release_unit_init(&u);
 	u.finish = release_finished;
-	u.arg = &done;
+	u.arg = &asked;
 	submit(r, &u.unit);
-	assert_true(done);
+	assert_true(asked.done);
 	assert_int_equal(u.unit.rc, RC_OK);
 	return (u.released);
 }

@@ -31,12 +31,17 @@ struct rig_options {
 	uint64_t seed;            /* of the randomness; 0: 42 */
 	int64_t now_ms;           /* 0: RIG_START_MS */
 	bool unsafe_start;        /* without the start sequence, as a control */
+	/* Commits go the product's way: early, and a thread syncs, publishes
+	 * and answers, at each rig_turn(). */
+	bool held;
+	bool drops_syncs; /* the thread's are not made, as a control */
 	/* Asked when an event is published; NULL: 0. */
 	uint64_t (*stamp)(void *arg);
 	void *stamp_arg;
 };
 
 struct pg;
+struct held;
 
 struct rig {
 	char dir[64];
@@ -49,9 +54,10 @@ struct rig {
 	struct domain *domain;
 	struct writer *writer;
 	struct domain_sinks sinks;
-	sqlite3 *look;   /* a second pair of eyes */
-	struct pg *pg;   /* the same on PostgreSQL; else NULL */
-	struct db *eyes; /* fsck's, opened when needed */
+	sqlite3 *look;     /* a second pair of eyes */
+	struct pg *pg;     /* the same on PostgreSQL; else NULL */
+	struct db *eyes;   /* fsck's, opened when needed */
+	struct held *held; /* the thread that syncs; NULL: not held */
 
 	/* What was published. */
 	struct domain_event events[512];
@@ -84,6 +90,23 @@ void rig_restart(struct rig *r);
 /* What the server does on ${db} before it listens (store_start). */
 enum rc rig_boot(struct db *db, int64_t now_ms, struct err *err) MUST_USE;
 
+/* Runs the writer once, for the ${n} units that were submitted.  Held: they are
+ * not answered yet; each must call rig_answered() when it is, at the end, with
+ * what it came to. */
+void rig_run(struct rig *r, size_t n);
+void rig_answered(struct rig *r, enum rc rc);
+
+/* Held: the turn of the thread that syncs, until all is answered that was
+ * committed.  Also from within rig_run(), among its calls of the disk; then of
+ * what was committed before. */
+void rig_turn(struct rig *r);
+
+/* Held: what there was of it. */
+struct rig_turns {
+	size_t syncs, owed_most; /* batches that waited at the same time */
+};
+struct rig_turns rig_turns(const struct rig *r);
+
 /* A promise that does not hold, by fsck on a connection of its own, with its
  * place; static storage.  NULL: all hold. */
 const char *rig_broken_promise(struct rig *r);
@@ -110,6 +133,11 @@ size_t rig_deliver(struct rig *r);
 
 /* The same, but an error comes back. */
 enum rc rig_deliver_try(struct rig *r, size_t *ret) MUST_USE;
+
+/* Makes ${ret} a unit that delivers what is due in some lanes; *ret_none: there
+ * is nothing. */
+enum rc rig_deliver_unit(struct rig *r, struct deliver_unit *ret,
+    bool *ret_none, struct err *err) MUST_USE;
 
 struct ack_unit rig_ack(
     struct rig *r, int64_t user, int64_t device, int64_t upto);

@@ -15,4 +15,9 @@ void rig_schema_drop(struct rig *r);
 /* The statements of the backend. */
 const struct db_schema *rig_schema(const struct rig *r);
 
+/* Starts and holds the thread that syncs; ends it when all is answered
+ * (nothing, if it is not held). */
+void rig_hold(struct rig *r);
+void rig_let_go(struct rig *r);
+
 #endif

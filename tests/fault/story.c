@@ -54,42 +54,136 @@ count(struct story *s, enum rc rc, bool fatal)
 		s->ok_after_fatal++;
 }
 
-void
-story_begin(struct story *s, struct plvfs *disk, enum db_sync sync)
+static void
+begin(struct story *s)
 {
-	struct rig_options o = {0};
 	int i;
 
-	memset(s, 0, sizeof(*s));
-	s->disk = disk;
-	o.path = plvfs_path(disk);
-	o.sync = sync;
-	o.checkpoint_bytes = 160 << 10;
-	o.stamp = stamp;
-	o.stamp_arg = s;
-	rig_open_with(&s->rig, &o);
+	s->options.path = plvfs_path(s->disk);
+	s->options.checkpoint_bytes = 160 << 10;
+	s->options.stamp = stamp;
+	s->options.stamp_arg = s;
+	rig_open_with(&s->rig, &s->options);
 	for (i = 0; i < STORY_USERS; i++) {
 		s->users[i].id =
 		    rig_user(&s->rig, names[i], &s->users[i].device);
-		s->users[i].answered = plvfs_ops(disk);
+		s->users[i].answered = plvfs_ops(s->disk);
 	}
+}
+
+void
+story_begin(struct story *s, struct plvfs *disk, enum db_sync sync)
+{
+
+	memset(s, 0, sizeof(*s));
+	s->disk = disk;
+	s->options.sync = sync;
+	begin(s);
+}
+
+/* ---- held: the turns of the thread that syncs ---- */
+
+static void
+turn(struct story *s)
+{
+
+	s->owed = s->countdown = 0;
+	s->turn++;
+	rig_turn(&s->rig);
+}
+
+/* Among the writes of a batch. */
+static void
+at_call(void *arg, enum plvfs_call call)
+{
+	struct story *s = arg;
+
+	if (call != PLVFS_WRITE || s->countdown == 0 || --s->countdown > 0)
+		return;
+	s->among_writes++;
+	turn(s);
+}
+
+/* A batch has run. */
+static void
+ran(struct story *s)
+{
+	static const size_t together[] = {1, 2, 3, 1, 3, 2, 2};
+	static const size_t how[] = {1, 0, 1, 2, 1};
+
+	if (!s->options.held || s->stalled ||
+	    ++s->owed <
+		together[s->turn % (sizeof(together) / sizeof(together[0]))])
+		return;
+	s->countdown = how[s->turn % (sizeof(how) / sizeof(how[0]))];
+	if (s->countdown == 0)
+		turn(s);
+}
+
+void
+story_begin_held(struct story *s, struct plvfs *disk, bool drops)
+{
+
+	memset(s, 0, sizeof(*s));
+	s->disk = disk;
+	s->options.held = true;
+	s->options.drops_syncs = drops;
+	begin(s);
+	plvfs_watch(disk, at_call, s);
+}
+
+void
+story_end(struct story *s)
+{
+
+	if (s->options.held)
+		turn(s);
+	plvfs_watch(s->disk, NULL, NULL);
+	take_events(s);
+	rig_close(&s->rig);
+}
+
+void
+story_kill(struct story *s)
+{
+	size_t answered;
+
+	turn(s);
+	answered = story_answered(s);
+	s->stalled = true;
+	story_send(s, BOB, ALICE, 2, 20);
+	story_deliver(s);
+	s->stalled = false;
+	assert_int_equal(story_answered(s), answered);
+	plvfs_watch(s->disk, NULL, NULL);
+	take_events(s);
+	plvfs_dead(s->disk, true);
+	rig_close(&s->rig);
+	plvfs_dead(s->disk, false);
+	/* Another seed, for other ids. */
+	s->options.seed = 4711;
+	s->options.now_ms = s->rig.clk.wall_ms;
+	s->taken = 0;
+	s->owed = s->countdown = 0;
+	rig_open_with(&s->rig, &s->options);
+	plvfs_watch(s->disk, at_call, s);
+	story_retry(s);
 }
 
 /* ---- sending ---- */
 
-struct waiting {
-	struct story *s;
-	struct story_send *send;
-};
-
+/* Thread: the test's, or held the one that syncs, while the test waits. */
 static void
 on_send(struct send_unit *u)
 {
-	struct waiting *w = u->arg;
+	struct story_send *m = u->arg;
+	struct story *s = m->story;
 
-	assert_int_equal(u->refusal.problem, PROBLEM_NONE);
+	s->refused += u->refusal.problem != PROBLEM_NONE;
 	if (u->unit.rc == RC_OK)
-		w->send->answered = plvfs_ops(w->s->disk);
+		m->answered = plvfs_ops(s->disk);
+	count(s, u->unit.rc, m->fatal);
+	rig_answered(&s->rig, u->unit.rc);
 }
 
 static struct story_send *
@@ -100,6 +194,7 @@ new_send(struct story *s, enum story_user from, enum story_user to, size_t size)
 
 	assert_true(s->nsends < STORY_SENDS);
 	m = &s->sends[s->nsends++];
+	m->story = s;
 	m->from = from;
 	m->to = to;
 	m->submitted = plvfs_ops(s->disk);
@@ -118,25 +213,24 @@ new_send(struct story *s, enum story_user from, enum story_user to, size_t size)
 static void
 submit(struct story *s, struct story_send *m, size_t n)
 {
-	struct waiting waiting[STORY_SENDS];
 	bool fatal;
 	size_t i;
 
 	fatal = s->rig.fatal > 0;
 	for (i = 0; i < n; i++) {
-		waiting[i] = (struct waiting){s, &m[i]};
+		m[i].fatal = fatal;
 		memset(&m[i].unit, 0, sizeof(m[i].unit));
 		send_unit_init(&m[i].unit);
 		assert_true(send_unit_ask(&m[i].unit, s->users[m[i].from].id,
 		    &m[i].draft, "localhost"));
 		m[i].unit.finish = on_send;
-		m[i].unit.arg = &waiting[i];
+		m[i].unit.arg = &m[i];
 		assert_int_equal(
 		    writer_submit(s->rig.writer, &m[i].unit.unit), RC_OK);
 	}
-	assert_int_equal(writer_run_once(s->rig.writer), n);
-	for (i = 0; i < n; i++)
-		count(s, m[i].unit.unit.rc, fatal);
+	rig_run(&s->rig, n);
+	ran(s);
+	assert_int_equal(s->refused, 0);
 	take_events(s);
 }
 
@@ -172,6 +266,7 @@ story_retry(struct story *s)
 		if (s->sends[i].answered != SIZE_MAX)
 			continue;
 		submit(s, &s->sends[i], 1);
+		rig_turn(&s->rig);
 		assert_int_equal(s->sends[i].unit.unit.rc, RC_OK);
 	}
 }
@@ -188,6 +283,43 @@ story_answered(const struct story *s)
 
 /* ---- the other verbs ---- */
 
+static void
+on_deliver(struct deliver_unit *u)
+{
+	struct story_deliver *d = u->arg;
+	struct story *s = d->story;
+
+	count(s, u->unit.rc, d->fatal && u->delivered > 0);
+	rig_answered(&s->rig, u->unit.rc);
+}
+
+/* The next batches need not wait for its answer. */
+static void
+deliver_held(struct story *s)
+{
+	struct err err = ERR_INIT;
+	struct story_deliver *d;
+	bool none;
+
+	for (;;) {
+		d = &s->delivers[s->ndelivers % STORY_DELIVERS];
+		assert_int_equal(
+		    rig_deliver_unit(&s->rig, &d->unit, &none, &err), RC_OK);
+		if (none)
+			return;
+		s->ndelivers++;
+		d->story = s;
+		d->fatal = s->rig.fatal > 0;
+		d->unit.finish = on_deliver;
+		d->unit.arg = d;
+		assert_int_equal(
+		    writer_submit(s->rig.writer, &d->unit.unit), RC_OK);
+		rig_run(&s->rig, 1);
+		ran(s);
+		take_events(s);
+	}
+}
+
 void
 story_deliver(struct story *s)
 {
@@ -195,6 +327,10 @@ story_deliver(struct story *s)
 	size_t n;
 	enum rc rc;
 
+	if (s->options.held) {
+		deliver_held(s);
+		return;
+	}
 	fatal = s->rig.fatal > 0;
 	rc = rig_deliver_try(&s->rig, &n);
 	count(s, rc, fatal && n > 0);
@@ -212,6 +348,9 @@ mark(struct story *s, enum story_user user, bool read)
 	size_t i;
 	enum rc rc;
 
+	if (s->options.held)
+		turn(s);
+	take_events(s);
 	/* All that this user was ever told. */
 	for (i = 0, upto = 0; i < s->nevents; i++)
 		if (s->events[i].user_id == s->users[user].id &&
@@ -245,24 +384,24 @@ static void
 released(struct release_unit *u)
 {
 
-	*(enum rc *)u->arg = u->unit.rc;
+	struct story *s = u->arg;
+
+	count(s, u->unit.rc, s->rig.fatal > 0);
+	rig_answered(&s->rig, u->unit.rc);
 }
 
 static void
 release(struct story *s)
 {
 	struct release_unit u;
-	bool fatal;
-	enum rc rc = RC_INTERNAL;
 
-	fatal = s->rig.fatal > 0;
 	memset(&u, 0, sizeof(u));
 	release_unit_init(&u);
 	u.finish = released;
-	u.arg = &rc;
+	u.arg = s;
 	assert_int_equal(writer_submit(s->rig.writer, &u.unit), RC_OK);
-	assert_int_equal(writer_run_once(s->rig.writer), 1);
-	count(s, rc, fatal);
+	rig_run(&s->rig, 1);
+	rig_turn(&s->rig);
 	take_events(s);
 }
 

@@ -26,6 +26,8 @@ struct story_send {
 	char body[STORY_BODY];
 	enum story_user from, to;
 	struct send_unit unit;
+	struct story *story;
+	bool fatal; /* the store had failed when it was submitted */
 	size_t submitted, answered; /* crash points; SIZE_MAX: never */
 };
 
@@ -44,8 +46,18 @@ struct story_event {
 	size_t published;
 };
 
+/* More than may wait for their sync. */
+#define STORY_DELIVERS 4
+
+struct story_deliver {
+	struct deliver_unit unit;
+	struct story *story;
+	bool fatal;
+};
+
 struct story {
 	struct plvfs *disk;
+	struct rig_options options;
 	struct rig rig;
 	struct {
 		int64_t id, device;
@@ -62,12 +74,30 @@ struct story {
 
 	/* What the units came to. */
 	size_t results[RC_COUNT];
-	size_t ok_after_fatal;
+	size_t ok_after_fatal, refused;
+
+	/* Held: deliveries under way; the sync that is to come, after so many
+	 * batches or writes; those that came among writes. */
+	struct story_deliver delivers[STORY_DELIVERS];
+	size_t ndelivers, owed, turn, countdown, among_writes;
+	bool stalled; /* no sync comes */
 };
 
 /* Opens the rig over ${disk} and makes the users, none of which
  * may fail. */
 void story_begin(struct story *s, struct plvfs *disk, enum db_sync sync);
+
+/* The same with commits as the product makes them (rig_options.held): syncs
+ * come after 1, 2 or 3 batches, at once or among the writes of the next;
+ * ${drops}: they are not made, as a control. */
+void story_begin_held(struct story *s, struct plvfs *disk, bool drops);
+
+/* Held: two sends and their delivery are committed, and not synced when the
+ * process is killed and started again; what has no answer is sent again. */
+void story_kill(struct story *s);
+
+/* Closes the rig. */
+void story_end(struct story *s);
 
 /* The script's two halves: batches of sends, deliveries, acks, reads, a
  * scheduled message and its release, checkpoints by the writer.  What fails is

@@ -16,6 +16,8 @@
 #define SEEDS 3
 /* Every so many points the power is cut once more, in the start after it. */
 #define AGAIN_EVERY 23
+/* The controls look at fewer places. */
+#define CONTROL_STRIDE 3
 
 /* How much of the unsynced survives, by seed. */
 static const unsigned keep[SEEDS] = {0, 45, 85};
@@ -62,6 +64,16 @@ note(struct tally *t, const char *bad, const char *when, size_t point, int seed)
 		    "crash point %zu%s, seed %d: %s", point, when, seed, bad);
 }
 
+static void
+check_played(const struct story *s)
+{
+
+	assert_int_equal(s->rig.fatal, 0);
+	assert_int_equal(story_answered(s), s->nsends);
+	assert_true(s->nsends >= 20);
+	assert_true(s->nevents > 2 * s->nsends);
+}
+
 /* The run, from an empty disk, with a restart in the middle. */
 static void
 play(struct story *s, enum db_sync sync)
@@ -74,11 +86,34 @@ play(struct story *s, enum db_sync sync)
 	rig_restart(&s->rig);
 	story_second_half(s);
 	assert_true(writer_stats_get(s->rig.writer).checkpoints > 0);
-	rig_close(&s->rig);
-	assert_int_equal(s->rig.fatal, 0);
-	assert_int_equal(story_answered(s), s->nsends);
-	assert_true(s->nsends >= 20);
-	assert_true(s->nevents > 2 * s->nsends);
+	story_end(s);
+	check_played(s);
+}
+
+/* The same with commits as the product makes them: early, and answered by the
+ * thread that syncs, whose turns are the story's.  In the middle the process is
+ * killed with a sync owed.  ${drops}: as a control, syncs are not made. */
+static void
+play_held(struct story *s, bool drops)
+{
+	struct rig_turns before, after;
+
+	plvfs_clear(disk);
+	story_begin_held(s, disk, drops);
+	story_first_half(s);
+	assert_true(writer_stats_get(s->rig.writer).checkpoints > 0);
+	before = rig_turns(&s->rig);
+	story_kill(s);
+	story_second_half(s);
+	assert_true(writer_stats_get(s->rig.writer).checkpoints > 0);
+	after = rig_turns(&s->rig);
+	story_end(s);
+	check_played(s);
+	print_message("# held: %zu syncs (%zu among writes), at most %zu "
+		      "batches before one\n",
+	    before.syncs + after.syncs, s->among_writes, before.owed_most);
+	assert_true(before.syncs + after.syncs > 10 && s->among_writes > 3);
+	assert_true(before.owed_most == 3);
 }
 
 /* The disk `image` was started and written to: cuts the power at each point of
@@ -124,10 +159,10 @@ cut_here(struct story *s, const struct plvfs_replay *r, size_t point,
 	t->points++;
 }
 
-/* Cuts the power at every point; ${again}: at some of them once more, in the
- * start that follows. */
+/* Cuts the power at every ${stride}-th point; ${again}: at some of them once
+ * more, in the start that follows. */
 static void
-cut_everywhere(struct story *s, bool again, struct tally *t)
+cut_everywhere(struct story *s, size_t stride, bool again, struct tally *t)
 {
 	struct plvfs_replay *r;
 	size_t point;
@@ -136,7 +171,7 @@ cut_everywhere(struct story *s, bool again, struct tally *t)
 	point = 0;
 	r = plvfs_replay_new(disk);
 	do {
-		if (point % story_stride() == 0)
+		if (point % (stride * story_stride()) == 0)
 			cut_here(
 			    s, r, point, again && point % AGAIN_EVERY == 0, t);
 		point++;
@@ -150,9 +185,8 @@ static void
 report(const struct story *s, const char *mode, const struct tally *t)
 {
 
-	print_message(
-	    "# synchronous=%s: %zu sends, %zu events, %zu crash points, "
-	    "%zu images (%zu of a second cut), %zu with a loss\n",
+	print_message("# %s: %zu sends, %zu events, %zu crash points, "
+		      "%zu images (%zu of a second cut), %zu with a loss\n",
 	    mode, s->nsends, s->nevents, t->points, t->images, t->again,
 	    t->bad);
 }
@@ -166,8 +200,8 @@ test_full(void **state)
 
 	(void)state;
 	play(&s, DB_SYNC_FULL);
-	cut_everywhere(&s, true, &t);
-	report(&s, "FULL", &t);
+	cut_everywhere(&s, 1, true, &t);
+	report(&s, "synchronous=FULL", &t);
 	if (t.bad > 0)
 		fail_msg("%zu of %zu: %s", t.bad, t.images, t.first);
 }
@@ -181,8 +215,39 @@ test_normal_loses(void **state)
 
 	(void)state;
 	play(&s, DB_SYNC_NORMAL);
-	cut_everywhere(&s, false, &t);
-	report(&s, "NORMAL", &t);
+	cut_everywhere(&s, CONTROL_STRIDE, false, &t);
+	report(&s, "control, synchronous=NORMAL", &t);
+	print_message("# first: %s\n", t.first);
+	assert_true(t.bad > 0);
+	assert_non_null(strstr(t.first, "lost"));
+}
+
+/* The same of commits that wait for their sync. */
+static void
+test_held(void **state)
+{
+	static struct story s;
+	struct tally t;
+
+	(void)state;
+	play_held(&s, false);
+	cut_everywhere(&s, 1, true, &t);
+	report(&s, "synced beside the writer", &t);
+	if (t.bad > 0)
+		fail_msg("%zu of %zu: %s", t.bad, t.images, t.first);
+}
+
+/* The control: what is answered without that sync is lost. */
+static void
+test_held_without_sync_loses(void **state)
+{
+	static struct story s;
+	struct tally t;
+
+	(void)state;
+	play_held(&s, true);
+	cut_everywhere(&s, CONTROL_STRIDE, false, &t);
+	report(&s, "control, not synced beside it", &t);
 	print_message("# first: %s\n", t.first);
 	assert_true(t.bad > 0);
 	assert_non_null(strstr(t.first, "lost"));
@@ -194,6 +259,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_full),
 	    cmocka_unit_test(test_normal_loses),
+	    cmocka_unit_test(test_held),
+	    cmocka_unit_test(test_held_without_sync_loses),
 	};
 
 	return (cmocka_run_group_tests(tests, setup, teardown));
