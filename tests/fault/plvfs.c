@@ -329,7 +329,7 @@ register_vfs(void)
 	assert(parent != NULL);
 	vfs = *parent;
 	vfs.pNext = NULL;
-	vfs.zName = "power-loss";
+	vfs.zName = PLVFS_NAME;
 	if (vfs.szOsFile < (int)sizeof(struct conn))
 		vfs.szOsFile = (int)sizeof(struct conn);
 	vfs.xOpen = disk_open;

@@ -26,6 +26,9 @@
 
 struct plvfs;
 
+/* SQLite's name of the VFS: by it nothing is stacked upon it. */
+#define PLVFS_NAME "power-loss"
+
 /* What a connection asks of the disk; bits for struct plvfs_fault. */
 enum plvfs_call {
 	PLVFS_OPEN = 1,

@@ -81,6 +81,17 @@ story_begin(struct story *s, struct plvfs *disk, enum db_sync sync)
 	begin(s);
 }
 
+void
+story_begin_plain(struct story *s, struct plvfs *disk, enum db_sync sync)
+{
+
+	memset(s, 0, sizeof(*s));
+	s->disk = disk;
+	s->options.sync = sync;
+	s->options.vfs = PLVFS_NAME;
+	begin(s);
+}
+
 /* ---- held: the turns of the thread that syncs ---- */
 
 static void

@@ -87,6 +87,9 @@ struct story {
  * may fail. */
 void story_begin(struct story *s, struct plvfs *disk, enum db_sync sync);
 
+/* The same with a log that SQLite writes itself, not gathered. */
+void story_begin_plain(struct story *s, struct plvfs *disk, enum db_sync sync);
+
 /* The same with commits as the product makes them (rig_options.held): syncs
  * come after 1, 2 or 3 batches, at once or among the writes of the next;
  * ${drops}: they are not made, as a control. */
