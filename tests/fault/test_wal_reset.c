@@ -139,6 +139,90 @@ test_one_checkpointer_keeps(void **state)
 		fail_msg("%s", bad);
 }
 
+/* ---- the thread that syncs, inside a checkpoint ---- */
+
+static uint64_t writes_left; /* of the checkpoint, until that thread's turn */
+static size_t synced_inside;
+
+static void
+sync_now(void *arg, enum plvfs_call call)
+{
+	size_t before = rig_turns(&s.rig).syncs;
+
+	(void)arg;
+	if (call != PLVFS_WRITE || writes_left == 0 || --writes_left > 0)
+		return;
+	rig_turn(&s.rig);
+	synced_inside += rig_turns(&s.rig).syncs - before;
+}
+
+/* Before the ${k}-th write of a checkpoint the log is synced by another thread,
+ * which answers what was committed before.  False: there are fewer writes. */
+static bool
+sync_inside(uint64_t k)
+{
+	struct err err = ERR_INIT;
+	size_t answered;
+
+	plvfs_clear(disk);
+	story_begin_held(&s, disk, false);
+	story_send(&s, ALICE, BOB, 10, 400);
+	rig_turn(&s.rig);
+	answered = story_answered(&s);
+	assert_int_equal(answered, s.nsends);
+	s.stalled = true;
+	story_send(&s, ALICE, BOB, 2, 20);
+	story_send(&s, ALICE, CAROL, 2, 3000);
+	assert_int_equal(story_answered(&s), answered);
+	writes_left = k;
+	synced_inside = 0;
+	plvfs_watch(disk, sync_now, NULL);
+	assert_int_equal(db_checkpoint(s.rig.db, false, NULL, &err), RC_OK);
+	plvfs_watch(disk, NULL, NULL);
+	assert_int_equal(synced_inside > 0, writes_left == 0);
+	assert_int_equal(
+	    story_answered(&s), synced_inside > 0 ? s.nsends : answered);
+	/* The log begins anew. */
+	story_send(&s, BOB, ALICE, 2, 400);
+	rig_turn(&s.rig);
+	assert_int_equal(story_answered(&s), s.nsends);
+	plvfs_dead(disk, true);
+	rig_close(&s.rig);
+	plvfs_dead(disk, false);
+	return (synced_inside > 0);
+}
+
+static void
+check_story(struct plvfs *on, uint64_t k)
+{
+	const char *bad;
+
+	bad = story_verify(&s, STORY_ALL, on, false, NULL);
+	if (bad != NULL)
+		fail_msg("write %llu: %s", (unsigned long long)k, bad);
+}
+
+static void
+test_sync_inside_checkpoint_keeps(void **state)
+{
+	struct plvfs_replay *replay;
+	uint64_t k;
+
+	(void)state;
+	for (k = 1; sync_inside(k); k++) {
+		replay = plvfs_replay_new(disk);
+		while (plvfs_replay_next(replay))
+			continue;
+		plvfs_replay_image(replay, k, 0, 0, image);
+		plvfs_replay_free(replay);
+		check_story(image, k);
+		check_story(disk, k);
+	}
+	print_message("# synced before each of %llu writes of a checkpoint\n",
+	    (unsigned long long)k - 1);
+	assert_true(k > 10);
+}
+
 /* ---- the product's topology, call by call ---- */
 
 struct reading {
@@ -510,6 +594,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_second_checkpointer_loses),
 	    cmocka_unit_test(test_one_checkpointer_keeps),
+	    cmocka_unit_test(test_sync_inside_checkpoint_keeps),
 	    cmocka_unit_test(test_readers_between_calls),
 	    cmocka_unit_test(test_readers_never_checkpoint),
 	    cmocka_unit_test(test_threads),
