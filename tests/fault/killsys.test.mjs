@@ -6,84 +6,25 @@
 // script is run to its end, the checker finds nothing, the end is the golden
 // one.
 //
-// strace counts for each thread and each kind of call on its own, so each kind
-// has a k of its own, and it is attached once the server listens: only the
-// writer writes then.  Its -P leaves out logs and sockets.
+// strace counts for each thread and each kind of call on its own (strace.mjs),
+// so each kind has a k of its own.
 //
 // Environment: KILLSYS_STRIDE (default 1: every k), KILLSYS_WORKERS (default 3).
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import fs from 'node:fs';
 import path from 'node:path';
 import { after, it } from 'node:test';
 
-import { entriesIn } from '../e2e/files.mjs';
-import { Server, TWINBOXD, eventually, killAll, run, within } from '../e2e/harness.mjs';
+import { Server, TWINBOXD, killAll, within } from '../e2e/harness.mjs';
 import {
 	Died, Script, copyData, dropData, goldenEnd, inParallel, prepare,
 } from './crash-scenario.mjs';
+import { attach, counted, noStrace, watched } from './strace.mjs';
 
 const CALLS = ['write', 'writev', 'pwrite64', 'pwritev', 'pwritev2', 'fdatasync', 'fsync',
 	'ftruncate', 'fallocate', 'sync_file_range', 'unlink', 'unlinkat', 'rename', 'renameat2'];
 const STRIDE = Number(process.env.KILLSYS_STRIDE ?? 1);
 const WORKERS = Number(process.env.KILLSYS_WORKERS ?? 3);
-
-/** Why it cannot be done here; false: it can. */
-function obstacle()
-{
-	const scope = '/proc/sys/kernel/yama/ptrace_scope';
-
-	if (spawnSync('strace', ['-V']).status !== 0)
-		return 'strace is missing';
-	if (process.getuid() !== 0 && fs.existsSync(scope) &&
-	    fs.readFileSync(scope, 'utf8').trim() !== '0')
-		return 'only root may attach strace here (kernel.yama.ptrace_scope)';
-	return false;
-}
-
-const noStrace = obstacle();
-
-const filesIn = (data) => entriesIn(data).filter(({ stat }) => stat.isFile())
-	.map(({ file }) => file);
-
-/** The files that the database has or may come to have. */
-function watched(data)
-{
-	const files = new Set(filesIn(data));
-
-	for (const name of [...files]) {
-		if (/\.(db|sqlite3?)$/.test(name))
-			['-wal', '-shm', '-journal'].forEach((end) => files.add(name + end));
-	}
-	return [...files].flatMap((name) => ['-P', name]);
-}
-
-/** Attaches strace with ${more} to ${pid}; resolves once it watches. */
-async function attach(pid, more)
-{
-	const strace = run('strace', ['-f', '-p', String(pid), ...more]);
-
-	await eventually(() => {
-		if (strace.exitCode !== null)
-			throw new Error(`strace ended: ${strace.err}`);
-		return /attached/.test(strace.err);
-	}, 'strace is attached');
-	return strace;
-}
-
-/** The calls in a trace of strace, by kind. */
-function counted(trace)
-{
-	const calls = {};
-
-	for (const line of fs.readFileSync(trace, 'utf8').split('\n')) {
-		const found = /^(?:\d+ +)?(\w+)\(/.exec(line);
-		if (found)
-			calls[found[1]] = (calls[found[1]] ?? 0) + 1;
-	}
-	return calls;
-}
 
 /** How many calls of each kind a whole run makes. */
 async function surveyRun(made)

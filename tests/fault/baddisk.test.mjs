@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+//
+// A disk that fails under the real process: the k-th sync gives EIO, for many k,
+// under load, in a checkpoint and at the start.  The process must say so and end
+// with 74, and nobody may have been told of what was not on disk.
+//
+// What EIO leaves in the page cache a restart would still find, so the log is
+// cut back to what the last good sync had taken, as a loss of power would, before
+// it is looked at again: by fsck, by a start, by clients that go on.
+//
+// strace plays the disk (strace.mjs); where it cannot, the tests are skipped and
+// say why.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { after, it } from 'node:test';
+
+import { assertSound } from '../e2e/fsck.mjs';
+import { Server, TWINBOXD, killAll, tempDir, users, within } from '../e2e/harness.mjs';
+import { History, judge, told } from './crash-checker.mjs';
+import { Target, crowd } from './crash-load.mjs';
+import { Script, copyData, dropData, goldenEnd, prepare } from './crash-scenario.mjs';
+import { attach, counted, noStrace, watched } from './strace.mjs';
+
+const SYNCS = 'fdatasync,fsync';
+const DATABASE = 'twinbox.db';
+const LOG = 'twinbox.db-wal';
+const EX_IOERR = 74;
+
+/** ${end} is that of a server whose disk has failed while it served. */
+function assertFailed({ code, signal, err })
+{
+	assert.deepEqual({ code, signal }, { code: EX_IOERR, signal: null }, err);
+	assert.match(err.trimEnd().split('\n').at(-1), /^\S+ error +store\.fail .*\bexit=74\b/);
+}
+
+/** ${end} is that of a start which found a disk that fails. */
+function assertRefused({ code, signal, err })
+{
+	assert.deepEqual({ code, signal }, { code: EX_IOERR, signal: null }, err);
+	assert.equal(err.split('\n').filter((line) => line.startsWith('twinboxd: ')).length, 1, err);
+}
+
+/** The system calls of ${trace} in the order of their ends: {name, args, began,
+ * result}; ${began} is the line of its beginning. */
+function callsIn(trace)
+{
+	const open = new Map();
+	const calls = [];
+
+	for (const [n, line] of fs.readFileSync(trace, 'latin1').split('\n').entries()) {
+		const [, pid, rest] = /^(\d+) +(.*)$/.exec(line) ?? [];
+		const begins = /^(\w+)\((.*?)(?:\) += (-?\d+).*| <unfinished \.\.\.>)$/.exec(rest);
+		const ends = /^<\.\.\. \w+ resumed>.*\) += (-?\d+)/.exec(rest);
+		if (ends && open.has(pid))
+			calls.push({ ...open.get(pid), result: Number(ends[1]) });
+		else if (begins && begins[3] !== undefined)
+			calls.push({ name: begins[1], args: begins[2], began: n, ended: n,
+				result: Number(begins[3]) });
+		else if (begins)
+			open.set(pid, { name: begins[1], args: begins[2], began: n });
+		if (calls.length > 0)
+			calls.at(-1).ended ??= n;
+	}
+	return calls;
+}
+
+/** How much of the log was on disk at the end of ${trace}, of ${base} bytes at its
+ * beginning: what was written before a sync began that came back well. */
+function durable(trace, base)
+{
+	const calls = callsIn(trace);
+	const syncs = calls.filter(({ name, result }) => /sync/.test(name) && result === 0);
+	const until = Math.max(-1, ...syncs.map(({ began }) => began));
+	const ends = calls.filter(({ name, ended, result }) =>
+		name === 'pwrite64' && ended < until && result > 0)
+		.map(({ args, result }) => Number(/(\d+)$/.exec(args)[1]) + result);
+
+	return { bytes: Math.max(base, ...ends), syncs: syncs.length,
+		failed: calls.filter(({ name, result }) => /sync/.test(name) && result < 0).length };
+}
+
+/** Takes from the log of ${data} what was never on disk; how much. */
+function cutLog(data, bytes)
+{
+	const log = path.join(data, LOG);
+	const { size } = fs.statSync(log);
+
+	if (size > bytes)
+		fs.truncateSync(log, bytes);
+	fs.rmSync(`${path.join(data, DATABASE)}-shm`, { force: true });
+	return Math.max(0, size - bytes);
+}
+
+/** Clients at work over lives of ${server} each of which a failing sync of ${file}
+ * ends, the k-th for each of ${ks}; then all is proved.  What the lives were. */
+async function underLoad(t, server, file, ks)
+{
+	const history = new History();
+	const target = new Target(server);
+	const sum = { syncs: 0, cut: 0 };
+
+	await server.start();
+	t.after(() => {
+		target.abandon();
+		return server.kill();
+	});
+	const all = await users(server, 'ann', 'bob', 'cat');
+	const clients = crowd(target, history, all);
+	for (const k of ks) {
+		const trace = path.join(path.dirname(server.data), 'trace');
+		const base = fs.statSync(path.join(server.data, LOG)).size;
+		const strace = await attach(server.pid, ['-o', trace, '-e', `trace=pwrite64,${SYNCS}`,
+			'-e', `inject=${SYNCS}:error=EIO:when=${k}`, '-P', path.join(server.data, file)]);
+		target.up();
+		await within(server.child.exited, 30_000, `the end at sync ${k} of ${file}`);
+		target.down();
+		await within(strace.exited, 5000, 'the end of strace');
+		assertFailed(server.last);
+		const disk = durable(trace, base);
+		assert.equal(disk.failed, 1, 'a sync was made after one that failed');
+		sum.syncs += disk.syncs;
+		if (file === LOG)
+			sum.cut += cutLog(server.data, disk.bytes);
+		await assertSound(server);
+		await server.start();
+		if (clients.broken)
+			break;
+	}
+	target.up();
+	target.end();
+	await clients.ended;
+	const verdict = await judge(history, all);
+	t.diagnostic(told(verdict, { lives: ks.length, synced: sum.syncs, cut: sum.cut }));
+	assert.deepEqual(verdict.violations, []);
+	assert.equal(verdict.counts.accepted, verdict.counts.sent);
+	await assertSound(server);
+	assert.equal((await server.stop()).code, 0);
+	return { ...sum, ...verdict.counts };
+}
+
+after(killAll);
+
+it('R1 R4 R211 F8 a failed sync of the log ends the process; nobody was told of what it lost',
+	{ timeout: 300_000, skip: noStrace }, async (t) => {
+		const server = new Server({ data: path.join(tempDir('twinbox-fault-'), 'data') });
+		const ks = [1, 2, 3, 4, 5, 6, 7, 8, 12, 20, 35, 60];
+		const sum = await underLoad(t, server, LOG, ks);
+
+		assert.ok(sum.syncs >= ks.reduce((n, k) => n + k - 1, 0), `${sum.syncs} good syncs`);
+		assert.ok(sum.cut > 0, 'nothing was lost by any of them');
+	});
+
+it('F8 a failed sync in a checkpoint ends the process; the log has it all',
+	{ timeout: 300_000, skip: noStrace }, async (t) => {
+		const server = new Server({ data: path.join(tempDir('twinbox-fault-'), 'data'),
+			args: ['--checkpoint-size', '1MiB'] });
+
+		await underLoad(t, server, DATABASE, [1, 2, 3]);
+	});
+
+it('F8 a failed sync at the start: a clear end with 74, then a start',
+	{ timeout: 300_000, skip: noStrace }, async (t) => {
+		const made = await prepare(TWINBOXD, { halfway: true });
+		const golden = await goldenEnd(made);
+		const trace = path.join(path.dirname(made.data), 'trace');
+		const failed = {};
+		const start = async (order, deed) => {
+			const data = copyData(made.data);
+			const server = new Server({ data, wrapper: ['strace', '-D', '-f', '-qq', '-o', trace,
+				'-e', `trace=${SYNCS}`, ...order, ...watched(data)] });
+			const came = await server.start().then(() => true, (error) => {
+				if (server.last?.code === null)
+					throw error;
+				return false;
+			});
+			if (came)
+				await server.kill();
+			await deed?.(server, came);
+			dropData(data);
+			return came;
+		};
+
+		await start([]);
+		const calls = counted(trace);
+		for (const [call, most] of Object.entries(calls)) {
+			failed[call] = 0;
+			for (let k = 1; k <= most; k++) {
+				await start(['-e', `inject=${call}:error=EIO:when=${k}`], async (server, came) => {
+					if (!came) {
+						assertRefused(server.last);
+						failed[call]++;
+					}
+					const script = new Script(made);
+					server.wrapper = [];
+					await server.start();
+					await script.run(server);
+					await script.prove(golden);
+					await server.kill();
+				});
+			}
+		}
+		t.diagnostic(`a start syncs ${JSON.stringify(calls)}; ended by ${JSON.stringify(failed)}`);
+		// The log's, and the database's when the log is moved into it.
+		assert.ok(failed.fdatasync >= 2, JSON.stringify(failed));
+		dropData(made.data);
+	});

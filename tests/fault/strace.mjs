@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+//
+// strace as what breaks a server from outside: at the k-th system call of a kind
+// on the files of its database it is killed, or the call fails.  It counts for
+// each thread and each kind of call on its own.  Attached once the server
+// listens, it sees only the writer and who syncs for it; its -P leaves out logs
+// and sockets.
+
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+
+import { entriesIn } from '../e2e/files.mjs';
+import { eventually, run } from '../e2e/harness.mjs';
+
+/** Why it cannot be done here; false: it can. */
+function obstacle()
+{
+	const scope = '/proc/sys/kernel/yama/ptrace_scope';
+
+	if (spawnSync('strace', ['-V']).status !== 0)
+		return 'strace is missing';
+	if (process.getuid() !== 0 && fs.existsSync(scope) &&
+	    fs.readFileSync(scope, 'utf8').trim() !== '0')
+		return 'only root may attach strace here (kernel.yama.ptrace_scope)';
+	return false;
+}
+
+/** A reason to skip what needs strace; false: there is none. */
+export const noStrace = obstacle();
+
+/** The arguments that name the files which the database in ${data} has or may
+ * come to have. */
+export function watched(data)
+{
+	const files = new Set(entriesIn(data).filter(({ stat }) => stat.isFile())
+		.map(({ file }) => file));
+
+	for (const name of [...files]) {
+		if (/\.(db|sqlite3?)$/.test(name))
+			['-wal', '-shm', '-journal'].forEach((end) => files.add(name + end));
+	}
+	return [...files].flatMap((name) => ['-P', name]);
+}
+
+/** Attaches strace with ${more} to ${pid}; resolves once it watches. */
+export async function attach(pid, more)
+{
+	const strace = run('strace', ['-f', '-p', String(pid), ...more]);
+
+	await eventually(() => {
+		if (strace.exitCode !== null)
+			throw new Error(`strace ended: ${strace.err}`);
+		return /attached/.test(strace.err);
+	}, 'strace is attached');
+	return strace;
+}
+
+/** The calls in a trace of strace, by kind. */
+export function counted(trace)
+{
+	const calls = {};
+
+	for (const line of fs.readFileSync(trace, 'utf8').split('\n')) {
+		const found = /^(?:\d+ +)?(\w+)\(/.exec(line);
+		if (found)
+			calls[found[1]] = (calls[found[1]] ?? 0) + 1;
+	}
+	return calls;
+}
