@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
 // A disk that fails under the real process: the k-th sync gives EIO, for many k,
-// under load, in a checkpoint and at the start.  The process must say so and end
-// with 74, and nobody may have been told of what was not on disk.
+// under load, in a checkpoint and at the start; from the k-th write on it is
+// read-only, or each gives EIO; it is mounted read-only before a start.  The
+// process must say so and end with 74, and nobody may have been told of what was
+// not on disk.
 //
 // What EIO leaves in the page cache a restart would still find, so the log is
 // cut back to what the last good sync had taken, as a loss of power would, before
 // it is looked at again: by fsck, by a start, by clients that go on.
 //
-// strace plays the disk (strace.mjs); where it cannot, the tests are skipped and
-// say why.
+// strace plays the disk (strace.mjs), or a mount of our own is one (shortage.mjs);
+// where neither can be, the tests are skipped and say why.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -21,9 +23,11 @@ import { Server, TWINBOXD, killAll, tempDir, users, within } from '../e2e/harnes
 import { History, judge, told } from './crash-checker.mjs';
 import { Target, crowd } from './crash-load.mjs';
 import { Script, copyData, dropData, goldenEnd, prepare } from './crash-scenario.mjs';
+import { MIB, SmallDisk, noDisk } from './shortage.mjs';
 import { attach, counted, noStrace, watched } from './strace.mjs';
 
 const SYNCS = 'fdatasync,fsync';
+const WRITES = 'pwrite64,ftruncate,fallocate,write';
 const DATABASE = 'twinbox.db';
 const LOG = 'twinbox.db-wal';
 const EX_IOERR = 74;
@@ -35,11 +39,14 @@ function assertFailed({ code, signal, err })
 	assert.match(err.trimEnd().split('\n').at(-1), /^\S+ error +store\.fail .*\bexit=74\b/);
 }
 
-/** ${end} is that of a start which found a disk that fails. */
+/** ${end} is that of a start which found a disk that fails: the line for people. */
 function assertRefused({ code, signal, err })
 {
+	const said = err.split('\n').filter((line) => line.startsWith('twinboxd: '));
+
 	assert.deepEqual({ code, signal }, { code: EX_IOERR, signal: null }, err);
-	assert.equal(err.split('\n').filter((line) => line.startsWith('twinboxd: ')).length, 1, err);
+	assert.equal(said.length, 1, err);
+	return said[0];
 }
 
 /** The system calls of ${trace} in the order of their ends: {name, args, began,
@@ -78,7 +85,7 @@ function durable(trace, base)
 		.map(({ args, result }) => Number(/(\d+)$/.exec(args)[1]) + result);
 
 	return { bytes: Math.max(base, ...ends), syncs: syncs.length,
-		failed: calls.filter(({ name, result }) => /sync/.test(name) && result < 0).length };
+		failed: calls.filter(({ result }) => result < 0).length };
 }
 
 /** Takes from the log of ${data} what was never on disk; how much. */
@@ -93,9 +100,10 @@ function cutLog(data, bytes)
 	return Math.max(0, size - bytes);
 }
 
-/** Clients at work over lives of ${server} each of which a failing sync of ${file}
- * ends, the k-th for each of ${ks}; then all is proved.  What the lives were. */
-async function underLoad(t, server, file, ks)
+/** Clients at work over lives of ${server} each of which ends when ${file} fails:
+ * by what ${fails} orders of strace for each k of ${ks}.  Then all is proved.
+ * What the lives were. */
+async function underLoad(t, server, file, fails, ks)
 {
 	const history = new History();
 	const target = new Target(server);
@@ -111,15 +119,15 @@ async function underLoad(t, server, file, ks)
 	for (const k of ks) {
 		const trace = path.join(path.dirname(server.data), 'trace');
 		const base = fs.statSync(path.join(server.data, LOG)).size;
-		const strace = await attach(server.pid, ['-o', trace, '-e', `trace=pwrite64,${SYNCS}`,
-			'-e', `inject=${SYNCS}:error=EIO:when=${k}`, '-P', path.join(server.data, file)]);
+		const strace = await attach(server.pid, ['-o', trace, '-e', `trace=${WRITES},${SYNCS}`,
+			'-e', `inject=${fails(k)}`, '-P', path.join(server.data, file)]);
 		target.up();
-		await within(server.child.exited, 30_000, `the end at sync ${k} of ${file}`);
+		await within(server.child.exited, 30_000, `the end by ${fails(k)} of ${file}`);
 		target.down();
 		await within(strace.exited, 5000, 'the end of strace');
 		assertFailed(server.last);
 		const disk = durable(trace, base);
-		assert.equal(disk.failed, 1, 'a sync was made after one that failed');
+		assert.equal(disk.failed, 1, 'it went on after what had failed');
 		sum.syncs += disk.syncs;
 		if (file === LOG)
 			sum.cut += cutLog(server.data, disk.bytes);
@@ -140,13 +148,15 @@ async function underLoad(t, server, file, ks)
 	return { ...sum, ...verdict.counts };
 }
 
+const failingSync = (k) => `${SYNCS}:error=EIO:when=${k}`;
+
 after(killAll);
 
 it('R1 R4 R211 F8 a failed sync of the log ends the process; nobody was told of what it lost',
 	{ timeout: 300_000, skip: noStrace }, async (t) => {
 		const server = new Server({ data: path.join(tempDir('twinbox-fault-'), 'data') });
 		const ks = [1, 2, 3, 4, 5, 6, 7, 8, 12, 20, 35, 60];
-		const sum = await underLoad(t, server, LOG, ks);
+		const sum = await underLoad(t, server, LOG, failingSync, ks);
 
 		assert.ok(sum.syncs >= ks.reduce((n, k) => n + k - 1, 0), `${sum.syncs} good syncs`);
 		assert.ok(sum.cut > 0, 'nothing was lost by any of them');
@@ -157,7 +167,7 @@ it('F8 a failed sync in a checkpoint ends the process; the log has it all',
 		const server = new Server({ data: path.join(tempDir('twinbox-fault-'), 'data'),
 			args: ['--checkpoint-size', '1MiB'] });
 
-		await underLoad(t, server, DATABASE, [1, 2, 3]);
+		await underLoad(t, server, DATABASE, failingSync, [1, 2, 3]);
 	});
 
 it('F8 a failed sync at the start: a clear end with 74, then a start',
@@ -205,4 +215,49 @@ it('F8 a failed sync at the start: a clear end with 74, then a start',
 		// The log's, and the database's when the log is moved into it.
 		assert.ok(failed.fdatasync >= 2, JSON.stringify(failed));
 		dropData(made.data);
+	});
+
+for (const [fault, error] of [['F10', 'EIO'], ['F13', 'EROFS']]) {
+	it(`${fault} writes of the log give ${error}: it ends with 74, and nobody was told of what it lost`,
+		{ timeout: 300_000, skip: noStrace }, async (t) => {
+			const server = new Server({ data: path.join(tempDir('twinbox-fault-'), 'data') });
+
+			await underLoad(t, server, LOG, (k) => `${WRITES}:error=${error}:when=${k}+`,
+				[1, 2, 3, 4, 5, 8, 13, 30]);
+		});
+}
+
+it('F13 a start on a disk that is read-only: a clear end with 74; writable again, a start',
+	{ timeout: 300_000, skip: noDisk }, async (t) => {
+		const disk = await new SmallDisk(16 * MIB).make();
+		const server = disk.server();
+		const stopped = await prepare(TWINBOXD);
+		const killed = await prepare(TWINBOXD, { halfway: true });
+
+		for (const made of [null, stopped, killed]) {
+			const golden = made && await goldenEnd(made);
+			disk.load(made?.data);
+			disk.readOnly(true);
+			server.spawn();
+			await within(server.child.exited, 15_000, 'the end of a start');
+			const said = assertRefused(server.last);
+			assert.match(said, /: Read-only file system$/);
+			assert.ok(said.includes(disk.data), said);
+			t.diagnostic(said.replaceAll(disk.dir, ''));
+			disk.readOnly(false);
+			await server.start();
+			assert.equal((await server.stop()).code, 0);
+			if (!made)
+				continue;
+			// Outside, where fsck finds it.
+			const again = new Server({ data: copyData(disk.file()) });
+			const script = new Script(made);
+			await again.start();
+			await script.run(again);
+			await script.prove(golden);
+			await again.kill();
+			dropData(again.data);
+			dropData(made.data);
+		}
+		await disk.end();
 	});

@@ -11,6 +11,7 @@ import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 
+import { copyFiles } from '../e2e/files.mjs';
 import {
 	Server, eventually, removeDir, run, sleep, tempDir, within,
 } from '../e2e/harness.mjs';
@@ -127,15 +128,23 @@ export class SmallDisk {
 		fs.rmSync(path.join(this.outside, 'ballast'), { force: true });
 	}
 
+	/** May be written to, or not; nobody has a file open there for writing. */
+	readOnly(yes)
+	{
+		const [program, ...args] = this.wrapper;
+		const { status, stderr } = spawnSync(program, [...args, 'mount', '-o',
+			`remount,${yes ? 'ro' : 'rw'}`, this.dir], { encoding: 'utf8' });
+
+		assert.equal(status, 0, stderr);
+	}
+
 	/** Has exactly what is in ${data} and nothing else. */
 	load(data)
 	{
 		this.room();
 		fs.rmSync(this.file(), { recursive: true, force: true });
-		if (data) {
-			fs.cpSync(data, this.file(), { recursive: true });
-			fs.chmodSync(this.file(), 0o700);
-		}
+		if (data)
+			copyFiles(data, this.file());
 	}
 
 	async end()
