@@ -9,6 +9,7 @@
  * Relies on: one thread a connection (only db_sync comes from another); the
  * lock file that keeps a second server away (main/).
  */
+#include <errno.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,11 +27,39 @@ of(struct db *db)
 	return ((struct db_sqlite *)(void *)db);
 }
 
-/* What a caller can do about an SQLite result. */
-static enum rc
-rc_of(int code)
+/* What an operator reads where there is no room. */
+#define CURE "free room on the disk of the database"
+
+/* What the system said to ${code}, 0: nothing.  With other codes SQLite keeps
+ * what it said before. */
+static int
+sys_of(const struct db_sqlite *s, int code)
 {
 
+	if ((code & 0xff) != SQLITE_IOERR && (code & 0xff) != SQLITE_CANTOPEN)
+		return (0);
+	return (s->handle != NULL ? sqlite3_system_errno(s->handle) : 0);
+}
+
+/* Whether there was no room for what ${code} and ${sys} speak of.  Only what
+ * makes a file larger is asked about: after a sync that found no room, what it
+ * was for is lost, and that is the disk's failure. */
+static bool
+is_full(int code, int sys)
+{
+
+	return ((sys == ENOSPC || sys == EDQUOT) &&
+		(code == SQLITE_IOERR_WRITE || code == SQLITE_IOERR_SHMSIZE));
+}
+
+/* What a caller can do about an SQLite result, to which the system said ${sys}.
+ */
+static enum rc
+rc_of(int code, int sys)
+{
+
+	if (is_full(code, sys))
+		return (RC_FULL);
 	switch (code & 0xff) {
 	case SQLITE_OK:
 	case SQLITE_ROW:
@@ -69,24 +98,26 @@ db_sqlite_fail(struct db_sqlite *s, int code, const char *what, struct err *err)
 {
 	enum rc rc;
 	int ext, sys;
+	bool full;
 
 	ext = s->handle != NULL ? sqlite3_extended_errcode(s->handle) : code;
 	if ((ext & 0xff) != (code & 0xff))
 		ext = code;
-	rc = rc_of(ext);
+	sys = sys_of(s, ext);
+	rc = rc_of(ext, sys);
 	if (rc == RC_OK)
 		rc = RC_INTERNAL;
+	/* A copy is elsewhere. */
+	full = rc == RC_FULL && s->db.mode != DB_COPIER;
 	/* An operator needs to read "No space left on device". */
-	sys = s->handle != NULL && rc == RC_IO ? sqlite3_system_errno(s->handle)
-					       : 0;
 	if (sys != 0)
 		(void)err_set_sys(err, rc, sys, "%s: %s (SQLite %d)", what,
-		    sqlite3_errmsg(s->handle), ext);
+		    full ? CURE : sqlite3_errmsg(s->handle), ext);
 	else
-		(void)err_set(err, rc, "%s: %s (SQLite %d)", what,
+		(void)err_set(err, rc, "%s: %s (SQLite %d)%s", what,
 		    s->handle != NULL ? sqlite3_errmsg(s->handle)
 				      : sqlite3_errstr(code),
-		    ext);
+		    ext, full ? ": " CURE : "");
 	if (err != NULL)
 		err->ext = ext;
 	return (rc);
@@ -323,6 +354,7 @@ static enum rc
 step_plain(
     struct db_sqlite *s, sqlite3_stmt **st, const char *sql, struct err *err)
 {
+	enum rc rc;
 	int code;
 
 	if (*st == NULL) {
@@ -333,9 +365,9 @@ step_plain(
 	}
 	code = sqlite3_step(*st);
 	if (code != SQLITE_DONE && code != SQLITE_ROW) {
-		(void)db_sqlite_fail(s, code, sql, err);
+		rc = db_sqlite_fail(s, code, sql, err);
 		sqlite3_reset(*st);
-		return (rc_of(code) == RC_OK ? RC_INTERNAL : rc_of(code));
+		return (rc);
 	}
 	sqlite3_reset(*st);
 	return (RC_OK);
@@ -390,7 +422,7 @@ index_ahead(struct db_sqlite *s, struct err *err)
 	if (code == SQLITE_OK)
 		return (RC_OK);
 	return (err_set(err, code == SQLITE_IOERR_SHMSIZE ? RC_FULL : RC_IO,
-	    "no room for the index of the log (SQLite %d)", code));
+	    "no room for the index of the log (SQLite %d): " CURE, code));
 }
 
 static enum rc
@@ -398,10 +430,18 @@ sqlite_commit(struct db *db, struct err *err)
 {
 	struct db_sqlite *s = of(db);
 	enum rc rc;
+	int ext;
 
 	if ((rc = index_ahead(s, err)) != RC_OK)
 		return (rc);
-	return (step_plain(s, &s->commit, "COMMIT", err));
+	rc = step_plain(s, &s->commit, "COMMIT", err);
+	/* What SQLite has of the system's answer is an older one here, and
+	 * frames may be in the log already. */
+	ext = sqlite3_extended_errcode(s->handle);
+	if (rc == RC_FULL && (ext & 0xff) == SQLITE_IOERR)
+		return (err_set(err, RC_IO, "COMMIT: %s (SQLite %d)",
+		    sqlite3_errstr(ext), ext));
+	return (rc);
 }
 
 static enum rc

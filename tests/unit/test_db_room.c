@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which of the system's answers mean "no room" to a caller (RC_FULL: he goes on
+ * when there is some) and which that the disk has failed (RC_IO: nothing is
+ * believed any more); over a VFS that gives them on demand.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <sqlite3.h>
+
+#include "unit/db_fixture.h"
+
+enum call { NO_CALL, WRITE, SYNC, MAP };
+
+/* What fails, how, and what the system says to it; after how many that do not.
+ */
+static struct {
+	enum call call;
+	int code, sys, after;
+} fault;
+
+static sqlite3_vfs *unix_vfs, shim_vfs;
+static const sqlite3_io_methods *unix_methods;
+static sqlite3_io_methods shim_methods; /* for databases */
+
+static int
+fails(enum call call)
+{
+
+	if (fault.call != call || fault.after-- > 0)
+		return (SQLITE_OK);
+	errno = fault.sys;
+	return (fault.code);
+}
+
+static int
+shim_write(sqlite3_file *file, const void *p, int n, sqlite3_int64 at)
+{
+	int code = fails(WRITE);
+
+	return (
+	    code != SQLITE_OK ? code : unix_methods->xWrite(file, p, n, at));
+}
+
+static int
+shim_sync(sqlite3_file *file, int flags)
+{
+	int code = fails(SYNC);
+
+	return (code != SQLITE_OK ? code : unix_methods->xSync(file, flags));
+}
+
+static int
+shim_map(
+    sqlite3_file *file, int block, int size, int extend, void volatile **ret)
+{
+	int code = fails(MAP);
+
+	return (code != SQLITE_OK
+		    ? code
+		    : unix_methods->xShmMap(file, block, size, extend, ret));
+}
+
+static int
+shim_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags,
+    int *ret_flags)
+{
+	int code;
+
+	(void)vfs;
+	code = unix_vfs->xOpen(unix_vfs, name, file, flags, ret_flags);
+	if (code != SQLITE_OK || (flags & SQLITE_OPEN_MAIN_DB) == 0)
+		return (code);
+	unix_methods = file->pMethods;
+	shim_methods = *unix_methods;
+	shim_methods.xWrite = shim_write;
+	shim_methods.xSync = shim_sync;
+	shim_methods.xShmMap = shim_map;
+	file->pMethods = &shim_methods;
+	return (SQLITE_OK);
+}
+
+static int
+shim_install(void **state)
+{
+
+	(void)state;
+	unix_vfs = sqlite3_vfs_find(NULL);
+	assert_non_null(unix_vfs);
+	shim_vfs = *unix_vfs;
+	shim_vfs.pNext = NULL;
+	shim_vfs.zName = "shim";
+	shim_vfs.xOpen = shim_open;
+	return (sqlite3_vfs_register(&shim_vfs, 1));
+}
+
+static void
+well(void)
+{
+
+	fault.call = NO_CALL;
+}
+
+static void
+check_text(const struct err *err, enum rc rc, int sys)
+{
+	const char *cure = "free room on the disk of the database";
+
+	assert_int_equal(err->rc, rc);
+	assert_int_equal(err->sys, sys);
+	assert_non_null(strstr(err->text, strerror(sys)));
+	assert_int_equal(strstr(err->text, cure) != NULL, rc == RC_FULL);
+}
+
+/* A checkpoint, which writes to the database. */
+static void
+test_checkpoint(void **state)
+{
+	static const struct {
+		enum call call;
+		int code, sys;
+		enum rc rc;
+	} rows[] = {
+	    {WRITE, SQLITE_IOERR_WRITE, EDQUOT, RC_FULL},
+	    {WRITE, SQLITE_IOERR_WRITE, ENOSPC, RC_FULL},
+	    {WRITE, SQLITE_IOERR_WRITE, EIO, RC_IO},
+	    {WRITE, SQLITE_IOERR_WRITE, EROFS, RC_IO},
+	    /* What it was for is lost. */
+	    {SYNC, SQLITE_IOERR_FSYNC, ENOSPC, RC_IO},
+	    {SYNC, SQLITE_IOERR_FSYNC, EDQUOT, RC_IO},
+	    {SYNC, SQLITE_IOERR_FSYNC, EIO, RC_IO},
+	};
+	struct err err;
+	struct scratch s;
+	struct db *db;
+	int64_t id;
+	size_t i;
+
+	(void)state;
+	scratch_open(&s);
+	db = db_fixture_ready(&s);
+	assert_int_equal(db_checkpoint(db, true, NULL, &err), RC_OK);
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		err = (struct err)ERR_INIT;
+		id = (int64_t)i + 1;
+		assert_int_equal(db_fixture_insert(db, id, 1, &err), RC_OK);
+		fault.call = rows[i].call;
+		fault.code = rows[i].code;
+		fault.sys = rows[i].sys;
+		fault.after = 0;
+		assert_int_equal(
+		    db_checkpoint(db, true, NULL, &err), rows[i].rc);
+		well();
+		check_text(&err, rows[i].rc, rows[i].sys);
+		/* Nothing is lost by it. */
+		assert_int_equal(db_checkpoint(db, true, NULL, &err), RC_OK);
+		assert_int_equal(db_fixture_number(db, S_COUNT), id + 1);
+	}
+	db_close(db);
+	scratch_close(&s);
+}
+
+/* An open, which makes the index of the log. */
+static void
+test_open(void **state)
+{
+	static const struct {
+		int sys;
+		enum rc rc;
+	} rows[] = {{ENOSPC, RC_FULL}, {EDQUOT, RC_FULL}, {EIO, RC_IO}};
+	struct err err;
+	struct scratch s;
+	struct db *db;
+	size_t i;
+
+	(void)state;
+	scratch_open(&s);
+	db_close(db_fixture_ready(&s));
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		err = (struct err)ERR_INIT;
+		fault.call = MAP;
+		fault.code = SQLITE_IOERR_SHMSIZE;
+		fault.sys = rows[i].sys;
+		fault.after = 0;
+		assert_int_equal(db_fixture_open(s.url, DB_WRITER,
+				     &db_fixture_schema, &db, &err),
+		    rows[i].rc);
+		well();
+		check_text(&err, rows[i].rc, rows[i].sys);
+		assert_int_equal(db_fixture_open(s.url, DB_WRITER,
+				     &db_fixture_schema, &db, &err),
+		    RC_OK);
+		db_close(db);
+	}
+	scratch_close(&s);
+}
+
+/* A commit of more frames than one block of the index holds, of whose maps the
+ * one after ${after} fails. */
+static void
+commit_much(struct db *db, int after, enum rc want)
+{
+	struct err err = ERR_INIT;
+	struct db_val v;
+	int64_t id;
+
+	assert_int_equal(db_begin(db, &err), RC_OK);
+	for (id = 101; id <= 200; id++) {
+		v = db_v_i64(id);
+		assert_int_equal(
+		    db_run(db, S_FILL, &v, 1, NULL, NULL, NULL, &err), RC_OK);
+	}
+	fault.call = MAP;
+	fault.code = SQLITE_IOERR_SHMSIZE;
+	fault.sys = ENOSPC;
+	fault.after = after;
+	assert_int_equal(db_commit(db, &err), want);
+	well();
+	assert_int_equal(err.rc, want);
+	db_rollback(db);
+}
+
+/* No room for the index when a commit begins: it is refused and comes to
+ * nothing.  When its frames are in the log already, nobody may be told that,
+ * whatever the system has said before. */
+static void
+test_commit(void **state)
+{
+	struct err err = ERR_INIT;
+	struct scratch s;
+	struct db *db;
+
+	(void)state;
+	scratch_open(&s);
+	db = db_fixture_ready(&s);
+	commit_much(db, 0, RC_FULL);
+	assert_int_equal(db_fixture_number(db, S_COUNT), 1);
+	assert_int_equal(db_fixture_insert(db, 1, 1, &err), RC_OK);
+	fault.call = WRITE;
+	fault.code = SQLITE_IOERR_WRITE;
+	assert_int_equal(db_checkpoint(db, true, NULL, &err), RC_FULL);
+	well();
+	assert_int_equal(db_checkpoint(db, true, NULL, &err), RC_OK);
+	assert_int_equal(db_fixture_insert(db, 2, 1, &err), RC_OK);
+	commit_much(db, 1, RC_IO);
+	db_close(db);
+	scratch_close(&s);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_checkpoint),
+	    cmocka_unit_test(test_open),
+	    cmocka_unit_test(test_commit),
+	};
+
+	return (cmocka_run_group_tests(tests, shim_install, NULL));
+}
