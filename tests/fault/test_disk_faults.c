@@ -18,9 +18,19 @@
 #define MOST 20000
 /* SQLite allocates some thousand times: every so many. */
 #define HEAP_STEP 5
+/* A small cache writes some hundred times. */
+#define SPILL_STEP 3
 
 static struct plvfs *disk, *image;
 static struct story s;
+
+/* The writer's connection, and what its transactions were undone by. */
+static struct {
+	sqlite3 *handle;
+	bool committing;
+	int before;                              /* changes, when it began */
+	size_t by_statement, halfway, by_commit; /* halfway: with changes */
+} undone;
 
 /* SQLite's own allocator, with one failure on order. */
 static sqlite3_mem_methods heap;
@@ -47,6 +57,18 @@ heap_realloc(void *p, int n)
 	return (heap_fails() ? NULL : heap.xRealloc(p, n));
 }
 
+/* SQLite calls it for each connection that opens. */
+static int
+on_open(sqlite3 *handle, char **ret_error, const struct sqlite3_api_routines *x)
+{
+
+	(void)ret_error;
+	(void)x;
+	if (sqlite3_db_readonly(handle, "main") == 0)
+		undone.handle = handle;
+	return (SQLITE_OK);
+}
+
 static int
 setup(void **state)
 {
@@ -61,7 +83,7 @@ setup(void **state)
 	assert_int_equal(sqlite3_config(SQLITE_CONFIG_MALLOC, &m), SQLITE_OK);
 	disk = plvfs_new("disk");
 	image = plvfs_new("image");
-	return (0);
+	return (sqlite3_auto_extension((void (*)(void))on_open));
 }
 
 static int
@@ -268,13 +290,103 @@ test_read_fails(void **state)
 
 /* ---- no room ---- */
 
+static int
+on_statement(unsigned event, void *arg, void *statement, void *sql)
+{
+
+	(void)event;
+	(void)arg;
+	(void)statement;
+	undone.committing = false;
+	if (strncmp(sql, "BEGIN", 5) == 0)
+		undone.before = sqlite3_total_changes(undone.handle);
+	return (0);
+}
+
+static int
+on_commit(void *arg)
+{
+
+	(void)arg;
+	undone.committing = true;
+	return (0);
+}
+
+static void
+on_rollback(void *arg)
+{
+
+	(void)arg;
+	undone.by_commit += undone.committing;
+	undone.by_statement += !undone.committing;
+	undone.halfway += !undone.committing &&
+			  sqlite3_total_changes(undone.handle) > undone.before;
+}
+
+/* A number that the writer's connection says or takes. */
+static int64_t
+pragma(const char *name, int64_t value)
+{
+	sqlite3_stmt *st;
+	char sql[64];
+
+	(void)snprintf(sql, sizeof(sql),
+	    value < 0 ? "PRAGMA %s" : "PRAGMA %s=%lld", name, (long long)value);
+	assert_int_equal(
+	    sqlite3_prepare_v2(undone.handle, sql, -1, &st, NULL), SQLITE_OK);
+	value =
+	    sqlite3_step(st) == SQLITE_ROW ? sqlite3_column_int64(st, 0) : -1;
+	assert_int_equal(sqlite3_finalize(st), SQLITE_OK);
+	return (value);
+}
+
+/* What follows when a batch of the first half was refused at ${k}, and there is
+ * room again. */
+static void
+after_full(const char *what, uint64_t k)
+{
+	const char *bad;
+	size_t n;
+
+	assert_int_equal(s.rig.fatal, 0);
+	check_results(RC_FULL, RC_FULL, what, k);
+	/* Reading goes on, and shows nothing by halves. */
+	bad = rig_broken_promise(&s.rig);
+	if (bad != NULL)
+		fail_msg("%s %llu: %s", what, (unsigned long long)k, bad);
+	n = (size_t)rig_number(&s.rig, "SELECT count(*) FROM messages");
+	assert_int_equal(n, story_answered(&s));
+	plvfs_fail(disk, NULL);
+	(void)pragma("max_page_count", INT32_MAX);
+	story_retry(&s);
+	story_deliver(&s);
+	story_send(&s, ALICE, BOB, 3, 20);
+	assert_int_equal(story_answered(&s), s.nsends);
+	rig_check_promises(&s.rig);
+	end(k % 2 == 0);
+	verify_twice(what, k);
+}
+
+/* After a begin(): its transactions are looked at from now on. */
+static void
+watch_undone(void)
+{
+
+	assert_ptr_equal(
+	    sqlite3_commit_hook(undone.handle, on_commit, NULL), NULL);
+	assert_ptr_equal(
+	    sqlite3_rollback_hook(undone.handle, on_rollback, NULL), NULL);
+	assert_int_equal(sqlite3_trace_v2(undone.handle, SQLITE_TRACE_STMT,
+			     on_statement, NULL),
+	    SQLITE_OK);
+}
+
 /* From the k-th write on there is no room, or only at the k-th. */
 static void
 sweep_full(bool stays, bool partly, const char *what)
 {
 	struct plvfs_fault f = {PLVFS_WRITE, 0, SQLITE_FULL, stays, partly};
-	size_t refused = 0, n;
-	const char *bad;
+	size_t refused = 0;
 
 	for (f.at = 1; f.at < MOST; f.at += story_stride()) {
 		begin();
@@ -282,25 +394,8 @@ sweep_full(bool stays, bool partly, const char *what)
 		story_first_half(&s);
 		if (!plvfs_failed(disk))
 			break;
-		assert_int_equal(s.rig.fatal, 0);
-		check_results(RC_FULL, RC_FULL, what, f.at);
 		refused += s.results[RC_FULL];
-		/* Reading goes on, and shows nothing by halves. */
-		bad = rig_broken_promise(&s.rig);
-		if (bad != NULL)
-			fail_msg(
-			    "%s %llu: %s", what, (unsigned long long)f.at, bad);
-		n = (size_t)rig_number(&s.rig, "SELECT count(*) FROM messages");
-		assert_int_equal(n, story_answered(&s));
-		/* There is room again. */
-		plvfs_fail(disk, NULL);
-		story_retry(&s);
-		story_deliver(&s);
-		story_send(&s, ALICE, BOB, 3, 20);
-		assert_int_equal(story_answered(&s), s.nsends);
-		rig_check_promises(&s.rig);
-		end(f.at % 2 == 0);
-		verify_twice(what, f.at);
+		after_full(what, f.at);
 	}
 	assert_true(f.at > 1 && f.at < MOST);
 	end(false);
@@ -316,6 +411,69 @@ test_full(void **state)
 	(void)state;
 	sweep_full(true, false, "no room");
 	sweep_full(false, true, "half a write, once");
+}
+
+/* The database may have ${k} pages more, for each k: a statement finds no room,
+ * and nothing has been written. */
+static void
+test_full_by_statement(void **state)
+{
+	const char *what = "no more pages";
+	size_t refused = 0;
+	int64_t k;
+
+	(void)state;
+	undone.by_statement = undone.halfway = undone.by_commit = 0;
+	for (k = 0; k < MOST; k += (int64_t)story_stride()) {
+		begin();
+		watch_undone();
+		(void)pragma("max_page_count", pragma("page_count", -1) + k);
+		story_first_half(&s);
+		if (s.results[RC_FULL] == 0)
+			break;
+		refused += s.results[RC_FULL];
+		after_full(what, (uint64_t)k);
+	}
+	assert_true(k > 1 && k < MOST);
+	end(false);
+	assert_int_equal(undone.by_commit, 0);
+	assert_true(undone.halfway > 1);
+	print_message(
+	    "# %s: %lld limits, %zu units refused, %zu batches undone "
+	    "by a statement, %zu of them halfway\n",
+	    what, (long long)k, refused, undone.by_statement, undone.halfway);
+}
+
+/* The writer's cache holds next to nothing, so that pages go to the disk in the
+ * middle of a batch, and find no room there. */
+static void
+test_full_by_spill(void **state)
+{
+	struct plvfs_fault f = {PLVFS_WRITE, 0, SQLITE_FULL, true, true};
+	const char *what = "no room for a page of the cache";
+	size_t refused = 0;
+
+	(void)state;
+	undone.by_statement = undone.halfway = undone.by_commit = 0;
+	for (f.at = 1; f.at < MOST; f.at += SPILL_STEP * story_stride()) {
+		begin();
+		watch_undone();
+		(void)pragma("cache_size", 1);
+		plvfs_fail(disk, &f);
+		story_first_half(&s);
+		if (!plvfs_failed(disk))
+			break;
+		refused += s.results[RC_FULL];
+		after_full(what, f.at);
+	}
+	assert_true(f.at > 1 && f.at < MOST);
+	end(false);
+	print_message(
+	    "# %s: %llu places, every %dth, %zu units refused, %zu batches undone "
+	    "by a statement, %zu of them halfway, %zu by COMMIT\n",
+	    what, (unsigned long long)f.at - 1, SPILL_STEP, refused,
+	    undone.by_statement, undone.halfway, undone.by_commit);
+	assert_true(undone.halfway > 1);
 }
 
 /* ---- no memory ---- */
@@ -389,6 +547,8 @@ main(void)
 	    cmocka_unit_test(test_write_fails),
 	    cmocka_unit_test(test_read_fails),
 	    cmocka_unit_test(test_full),
+	    cmocka_unit_test(test_full_by_statement),
+	    cmocka_unit_test(test_full_by_spill),
 	    cmocka_unit_test(test_no_memory),
 	    cmocka_unit_test(test_no_memory_for_sqlite),
 	};
