@@ -24,7 +24,7 @@ import { History, judge, told } from './crash-checker.mjs';
 import { Target, crowd } from './crash-load.mjs';
 import { Script, copyData, dropData, goldenEnd, prepare } from './crash-scenario.mjs';
 import { MIB, SmallDisk, noDisk } from './shortage.mjs';
-import { attach, counted, noStrace, watched } from './strace.mjs';
+import { attach, callsIn, counted, noStrace, watched } from './strace.mjs';
 
 const SYNCS = 'fdatasync,fsync';
 const WRITES = 'pwrite64,ftruncate,fallocate,write';
@@ -47,30 +47,6 @@ function assertRefused({ code, signal, err })
 	assert.deepEqual({ code, signal }, { code: EX_IOERR, signal: null }, err);
 	assert.equal(said.length, 1, err);
 	return said[0];
-}
-
-/** The system calls of ${trace} in the order of their ends: {name, args, began,
- * result}; ${began} is the line of its beginning. */
-function callsIn(trace)
-{
-	const open = new Map();
-	const calls = [];
-
-	for (const [n, line] of fs.readFileSync(trace, 'latin1').split('\n').entries()) {
-		const [, pid, rest] = /^(\d+) +(.*)$/.exec(line) ?? [];
-		const begins = /^(\w+)\((.*?)(?:\) += (-?\d+).*| <unfinished \.\.\.>)$/.exec(rest);
-		const ends = /^<\.\.\. \w+ resumed>.*\) += (-?\d+)/.exec(rest);
-		if (ends && open.has(pid))
-			calls.push({ ...open.get(pid), result: Number(ends[1]) });
-		else if (begins && begins[3] !== undefined)
-			calls.push({ name: begins[1], args: begins[2], began: n, ended: n,
-				result: Number(begins[3]) });
-		else if (begins)
-			open.set(pid, { name: begins[1], args: begins[2], began: n });
-		if (calls.length > 0)
-			calls.at(-1).ended ??= n;
-	}
-	return calls;
 }
 
 /** How much of the log was on disk at the end of ${trace}, of ${base} bytes at its

@@ -7,7 +7,8 @@
 // one.
 //
 // strace counts for each thread and each kind of call on its own (strace.mjs),
-// so each kind has a k of its own.
+// so each kind has a k of its own.  That a run was not killed at the k-th is
+// believed only if none of its threads made so many.
 //
 // Environment: KILLSYS_STRIDE (default 1: every k), KILLSYS_WORKERS (default 3).
 
@@ -71,14 +72,25 @@ async function recover(server, script, golden)
 	dropData(server.data);
 }
 
-/** One run that is killed at the k-th ${call}; false when it was not. */
+/** How many calls ${call} one thread made that was to be killed at the k-th. */
+function notMore(trace, call, k)
+{
+	const n = counted(trace)[call] ?? 0;
+
+	assert.ok(n < k, `${call} number ${k} was made, of ${n}, and did not kill`);
+	return n;
+}
+
+/** One run that is killed at the k-th ${call}: {killed, calls}. */
 async function runKilled(made, golden, call, k)
 {
 	const server = new Server({ data: copyData(made.data) });
 	const script = new Script(made);
 
+	const trace = path.join(path.dirname(server.data), 'trace');
+
 	await server.start();
-	const strace = await attach(server.pid, ['-o', '/dev/null', '-e', `trace=${call}`,
+	const strace = await attach(server.pid, ['-o', trace, '-e', `trace=${call}`,
 		'-e', `inject=${call}:signal=SIGKILL:when=${k}`, ...watched(server.data)]);
 	const killed = await script.run(server).then(() => false, (error) => {
 		if (error instanceof Died)
@@ -88,15 +100,17 @@ async function runKilled(made, golden, call, k)
 	const end = killed ? server.last : await server.kill();
 	await within(strace.exited, 5000, 'the end of strace');
 	assert.equal(end.signal, 'SIGKILL');
+	const calls = notMore(trace, call, k);
 	await recover(server, script, golden);
-	return killed;
+	return { killed, calls };
 }
 
-/** One start that is killed at the k-th ${call}; false when it was not. */
+/** One start that is killed at the k-th ${call}: {killed, calls}. */
 async function startKilled(made, golden, call, k)
 {
 	const data = copyData(made.data);
-	const server = new Server({ data, wrapper: ['strace', '-D', '-f', '-qq', '-o', '/dev/null',
+	const trace = path.join(path.dirname(data), 'trace');
+	const server = new Server({ data, wrapper: ['strace', '-D', '-f', '-qq', '-o', trace,
 		'-e', `trace=${call}`, '-e', `inject=${call}:signal=SIGKILL:when=${k}`,
 		...watched(data)] });
 	const killed = await server.start().then(() => false, (error) => {
@@ -107,32 +121,62 @@ async function startKilled(made, golden, call, k)
 
 	if (!killed)
 		await server.kill();
+	const calls = notMore(trace, call, k);
 	await recover(server, new Script(made), golden);
-	return killed;
+	return { killed, calls };
 }
 
-/** k = 1, 2, 3 … until three in a row were not killed: how many were. */
-async function untilItPasses(call, one)
+/** k = 1, 2, 3 … until three in a row were not killed: how many were.  They must
+ * have gone as far as a run goes that makes ${surveyed} calls, or makes the
+ * fewest of those that were not killed. */
+async function untilItPasses(call, surveyed, one)
 {
-	let kills = 0;
-	let passed = 0;
+	const passed = new Set();
+	const killed = [];
+	let fewest = surveyed;
+	const over = () => [...passed].some((k) =>
+		passed.has(k + STRIDE) && passed.has(k + 2 * STRIDE));
 	const work = (function* () {
-		for (let k = 1; passed < 3; k += STRIDE)
+		for (let k = 1; !over(); k += STRIDE)
 			yield k;
 	})();
 
 	await inParallel(WORKERS, work, async (k) => {
-		let killed;
+		let run;
 		try {
-			killed = await one(k);
+			run = await one(k);
 		} catch (error) {
 			throw new Error(`killed at ${call} number ${k}: ${error.message}`, { cause: error });
 		}
-		if (killed)
-			kills++;
-		else
-			passed++;
+		if (run.killed) {
+			killed.push(k);
+		} else {
+			passed.add(k);
+			fewest = Math.min(fewest, run.calls);
+		}
 	});
+	const furthest = Math.max(0, ...killed);
+	assert.ok(furthest + STRIDE > fewest,
+		`the kills reach ${call} number ${furthest}, and a run makes ${fewest}`);
+	return killed.length;
+}
+
+/** Writes and syncs are among ${calls}. */
+function assertSeen(calls)
+{
+	for (const kind of [/write/, /sync/])
+		assert.ok(Object.keys(calls).some((call) => kind.test(call)), `no ${kind} was seen`);
+}
+
+/** That for each kind of ${calls}: how many kills each has had. */
+async function killAtEach(calls, one)
+{
+	const kills = {};
+
+	for (const [call, surveyed] of Object.entries(calls)) {
+		kills[call] = await untilItPasses(call, surveyed, (k) => one(call, k));
+		assert.ok(kills[call] > 0, `no kill at ${call}`);
+	}
 	return kills;
 }
 
@@ -144,18 +188,11 @@ it(`${TITLE} of a run of 5 messages`, { timeout: 900_000, skip: noStrace }, asyn
 	const made = await prepare(TWINBOXD);
 	const golden = await goldenEnd(made);
 	const calls = await surveyRun(made);
-	const kills = {};
 
 	t.diagnostic(`a run makes ${JSON.stringify(calls)}`);
-	assert.ok(Object.keys(calls).some((call) => /write/.test(call)), 'no writes were seen');
-	assert.ok(Object.keys(calls).some((call) => /sync/.test(call)), 'no sync was seen');
-	for (const call of Object.keys(calls))
-		kills[call] = await untilItPasses(call, (k) => runKilled(made, golden, call, k));
+	assertSeen(calls);
+	const kills = await killAtEach(calls, (call, k) => runKilled(made, golden, call, k));
 	t.diagnostic(`killed at ${JSON.stringify(kills)}; nothing lost, nothing twice, golden end`);
-	for (const call of Object.keys(calls)) {
-		assert.ok(kills[call] >= Math.floor(calls[call] / STRIDE / 2),
-			`${kills[call]} kills at ${calls[call]} calls of ${call}`);
-	}
 	dropData(made.data);
 });
 
@@ -163,12 +200,10 @@ it(`${TITLE} of a start with a log to recover`, { timeout: 900_000, skip: noStra
 	const made = await prepare(TWINBOXD, { halfway: true });
 	const golden = await goldenEnd(made);
 	const calls = await surveyStart(made);
-	const kills = {};
 
 	t.diagnostic(`a start makes ${JSON.stringify(calls)}`);
-	for (const call of Object.keys(calls))
-		kills[call] = await untilItPasses(call, (k) => startKilled(made, golden, call, k));
+	assertSeen(calls);
+	const kills = await killAtEach(calls, (call, k) => startKilled(made, golden, call, k));
 	t.diagnostic(`killed at ${JSON.stringify(kills)}`);
-	assert.ok(Object.values(kills).some((n) => n > 0), 'no start was killed');
 	dropData(made.data);
 });

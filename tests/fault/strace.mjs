@@ -55,15 +55,36 @@ export async function attach(pid, more)
 	return strace;
 }
 
-/** The calls in a trace of strace, by kind. */
-export function counted(trace)
+/** The system calls of ${trace} that came back, in that order: {pid, name, args,
+ * result, began, ended}, the last two as lines. */
+export function callsIn(trace)
 {
-	const calls = {};
+	const open = new Map();
+	const calls = [];
 
-	for (const line of fs.readFileSync(trace, 'utf8').split('\n')) {
-		const found = /^(?:\d+ +)?(\w+)\(/.exec(line);
-		if (found)
-			calls[found[1]] = (calls[found[1]] ?? 0) + 1;
+	for (const [ended, line] of fs.readFileSync(trace, 'latin1').split('\n').entries()) {
+		const [, pid, rest] = /^(?:(\d+) +)?(.*)$/.exec(line);
+		const begun = /^(\w+)\((.*?)(?: <unfinished \.\.\.>|\) += \S+(?: E\w+ \(.*\))?)$/.exec(rest);
+		const end = /\) += (-?\d+)(?: E\w+ \(.*\))?$/.exec(rest);
+		if (begun)
+			open.set(pid, { pid, name: begun[1], args: begun[2], began: ended });
+		if (end && open.has(pid))
+			calls.push({ ...open.get(pid), result: Number(end[1]), ended });
 	}
 	return calls;
+}
+
+/** How many calls of each kind in ${trace} came back, of the thread that made the
+ * most: what strace's k goes up to. */
+export function counted(trace)
+{
+	const by = {};
+	const most = {};
+
+	for (const { pid, name } of callsIn(trace)) {
+		const key = `${pid} ${name}`;
+		by[key] = (by[key] ?? 0) + 1;
+		most[name] = Math.max(most[name] ?? 0, by[key]);
+	}
+	return most;
 }
