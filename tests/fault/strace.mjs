@@ -16,9 +16,13 @@ import { eventually, run } from '../e2e/harness.mjs';
 function obstacle()
 {
 	const scope = '/proc/sys/kernel/yama/ptrace_scope';
+	const { error, status, stderr } = spawnSync('strace', ['-f', '-o', '/dev/null', 'true'],
+		{ encoding: 'utf8' });
 
-	if (spawnSync('strace', ['-V']).status !== 0)
-		return 'strace is missing';
+	if (error)
+		return `strace: ${error.message}`;
+	if (status !== 0)
+		return `strace may not be used here: ${stderr.trim()}`;
 	if (process.getuid() !== 0 && fs.existsSync(scope) &&
 	    fs.readFileSync(scope, 'utf8').trim() !== '0')
 		return 'only root may attach strace here (kernel.yama.ptrace_scope)';

@@ -70,6 +70,36 @@ says 'runner: catches silence' 'not ok - the stage showed nothing'
 says 'runner: catches a status' 'not ok - the stage ended with status 3'
 
 project
+stage 10-skips <<'EOF'
+. "$(dirname "$0")/lib.sh"
+check 0 one
+printf '%s\n' 'ok 1 - two # SKIP no disk' '    ok 3 - nested # SKIP' >tap
+count_skips tap
+finish
+EOF
+stage 20-plain <<<'echo "ok 1 - three"; echo "ok 2 - four # SKIP no time"'
+run
+[ "$status" -eq 0 ]
+result $? 'runner: what is skipped is no failure'
+says 'runner: counts it' '^2 passed, 0 failed, 3 skipped$'
+says 'runner: says what was skipped, and why' '^10-skips: two: no disk$'
+says 'runner: at any depth' '^10-skips: nested: no reason given$'
+says 'runner: without that the line itself' '^20-plain: ok 2 - four # SKIP no time$'
+
+stage 30-strict <<'EOF'
+. "$(dirname "$0")/lib.sh"
+skips_allowed='no (time|disk)'
+printf '%s\n' 'ok 1 - five # SKIP no disk' 'ok 2 - six # SKIP no disks' >tap
+count_skips tap
+finish
+EOF
+run
+[ "$status" -eq 1 ]
+result $? 'runner: what may not be skipped is a failure'
+says 'runner: says which' '^30-strict: not ok - skipped: six: no disks$'
+says 'runner: counts both' '^2 passed, 1 failed, 5 skipped$'
+
+project
 # Its child ignores the signal, and has the pipe.
 stage 10-hung <<<'echo "ok - one"; (trap "" TERM; sleep 60; sleep 60) & wait'
 stage 20-good <<<'echo "ok - two"'
@@ -123,6 +153,9 @@ it('fails and leaves a child, a pipe and a timer', () => {
 	process.on('exit', () => child.kill());
 	throw new Error('why it failed');
 });
+it('is within', async (t) => {
+	await t.test('cannot be done', { skip: 'no tool' }, () => {});
+});
 EOF
 stage 10-node <<'EOF'
 . "$(dirname "$0")/lib.sh"
@@ -135,3 +168,4 @@ run TWINBOX_STAGE_LIMIT=30
 result $? 'runner: a failed test that leaves something running ends'
 says 'runner: says which failed' '^not ok .*fails and leaves a child'
 says 'runner: says why' 'why it failed'
+says 'runner: says what was not done' '^10-node: cannot be done: no tool$'

@@ -8,6 +8,9 @@ export TWINBOX_BUILD="${TWINBOX_BUILD:-$PWD/build}"
 export TWINBOX_BUILDS="${TWINBOX_BUILDS:-$PWD/build-test}"
 passed=0
 failed=0
+skipped=0
+# What a stage may skip: reasons, as a regular expression that fits all of one.
+skips_allowed='.*'
 
 # The result of one thing that the stage itself looked at.
 check() { # check STATUS TEXT
@@ -18,6 +21,26 @@ check() { # check STATUS TEXT
 		failed=$((failed + 1))
 		echo "not ok - $2"
 	fi
+}
+
+# Counts the tests in the TAP of FILE that were skipped, at any depth, and says
+# which and why in lines "# skipped: TEST: REASON".  Where TWINBOX_STRICT is 1 a
+# reason that is not among skips_allowed is a failure.
+count_skips() { # count_skips FILE
+	grep -E '^ *ok [0-9]+ .*# SKIP' "$1" |
+	    sed 's/^ *ok [0-9]* //; s/^- //' >"$1.skips"
+	while IFS= read -r line; do
+		what=${line%"# SKIP"*}
+		what=${what% }
+		reason=${line##*"# SKIP"}
+		reason=${reason# }
+		skipped=$((skipped + 1))
+		echo "# skipped: $what: ${reason:-no reason given}"
+		[ "${TWINBOX_STRICT:-0}" != 1 ] ||
+		    printf '%s\n' "$reason" | grep -qxE -- "$skips_allowed" ||
+		    check 1 "skipped: $what: ${reason:-no reason given}"
+	done <"$1.skips"
+	rm -f "$1.skips"
 }
 
 # Makes the build NAME in $TWINBOX_BUILDS and sets TWINBOX_BUILD to it; ends
@@ -65,6 +88,7 @@ run_programs() { # run_programs EGREP-PATTERN [WRAPPER...]
 			sed -n '/^# ok - /d; s/^# /#   /p' "$result" 2>/dev/null |
 			    cut -c 1-400
 		fi
+		[ ! -e "$result" ] || count_skips "$result"
 	done
 	if [ "$status" -ne 0 ] && [ "$failed" -eq "$before" ]; then
 		tail -n 40 "$log"
@@ -110,6 +134,7 @@ run_node() { # run_node FILE...
 	c=$(sed -n 's/^# cancelled //p' "$out" | tail -n 1)
 	passed=$((passed + ${p:-0}))
 	failed=$((failed + ${f:-0} + ${c:-0}))
+	count_skips "$out"
 	if [ -z "$p" ] || [ $((p + f + c)) -eq 0 ]; then
 		tail -n 20 "$out"
 		check 1 "node --test $1 ran something"
@@ -166,7 +191,9 @@ sanitizer_end() {
 }
 
 finish() {
-	echo "stage: $passed passed, $failed failed"
+	counts="$passed passed, $failed failed"
+	[ "$skipped" -eq 0 ] || counts="$counts, $skipped skipped"
+	echo "stage: $counts"
 	[ "$failed" -eq 0 ]
 	exit $?
 }
