@@ -31,6 +31,51 @@ function settingsOf(words)
 		.map((word) => word.split('=')));
 }
 
+/**
+ * What docs/scaling.md says of the server's settings, one for each name: {name,
+ * where, value, standard}; standard is whether the value is PostgreSQL's own.
+ */
+function documented()
+{
+	const text = fs.readFileSync(path.join(contrib, '../docs/scaling.md'), 'utf8');
+	const [section] = text.split('\n## Settings that matter\n')[1].split('\n## ');
+
+	return section.split('\n').filter((line) => /^\| `/.test(line)).flatMap((line) => {
+		const [, first, where, said] = line.split('|').map((cell) => cell.trim());
+		const names = [...first.matchAll(/`([^`]+)`/g)].map((m) => m[1]);
+		const values = said.replace(/ \(defaults?\)$/, '').split(', ');
+
+		if (!['server', 'replica'].includes(where))
+			return [];
+		assert.ok(values.length === names.length || values.length === 1, line);
+		return names.map((name, i) => ({
+			name, where, value: values[i] ?? values[0], standard: / \(defaults?\)$/.test(said),
+		}));
+	});
+}
+
+/** A number with its unit, in the smallest: bytes or milliseconds. */
+function measure(text)
+{
+	const units = { B: 1, kB: 1024, MB: 1024 ** 2, GB: 1024 ** 3, ms: 1, s: 1000, min: 60_000 };
+	const [, number, unit] = /^([0-9.]+) ?([A-Za-z]*)$/.exec(text) ?? [];
+
+	assert.ok(unit === '' || unit in units, text);
+	return Number(number) * (units[unit] ?? 1);
+}
+
+/** Whether ${is} is what the document means by ${said}. */
+function follows(is, said, connections)
+{
+	if (said === '3 × (all nodes\' connections) + 20')
+		return Number(is) >= 3 * connections + 20;
+	if (said === 'a quarter of the memory')
+		return measure(is) > 0;
+	if (said.endsWith(' or more'))
+		return measure(is) >= measure(said.replace(' or more', ''));
+	return is === said || measure(is) === measure(said);
+}
+
 describe('contrib/compose', () => {
 	it('has three nodes that differ in nothing', () => {
 		assert.deepEqual(Object.keys(compose.services), ['postgres', ...NODES, 'nginx']);
@@ -107,10 +152,42 @@ describe('contrib/compose', () => {
 				assert.equal(shown, name, `${name}=${value}`);
 			}
 			assert.equal(await cluster.sql('SHOW max_connections'), own.max_connections);
+			/* What the document calls a default is one. */
+			for (const { name, value } of documented().filter((one) => one.standard)) {
+				const shown = await cluster.sql(`SELECT current_setting(name)
+					FROM pg_settings WHERE name = '${name}' AND setting = boot_val`);
+				assert.ok(shown && follows(shown, value), `${name}: ${shown}`);
+			}
 		} finally {
 			await cluster.remove();
 		}
 		assert.equal(spawnSync('bash', ['-n', '-c', script.replaceAll('$$', '$')]).status, 0);
+	});
+
+	it('sets what docs/scaling.md says, and that says what it sets', () => {
+		const own = settingsOf(compose.services.postgres.command);
+		const others = settingsOf(replica.services.replica.command[0].split(/[\s\\]+/));
+		const said = documented();
+		const { stdout } = spawnSync(TWINBOXD, ['check-config'],
+			{ env: { PATH: process.env.PATH }, encoding: 'utf8' });
+		const readers = Number(/^readers = (\d+) ;/m.exec(stdout)[1]);
+		const connections = NODES.length * (readers + 5);
+
+		assert.ok(said.length > 15);
+		for (const { name, where, value, standard } of said) {
+			const leader = where === 'server' && !standard;
+			assert.equal(name in own, leader, `${name} in compose.yaml`);
+			assert.equal(name in others, !standard, `${name} in replica.yaml`);
+			if (leader)
+				assert.ok(follows(own[name], value, connections), `${name}=${own[name]}: ${value}`);
+			if (!standard)
+				assert.ok(follows(others[name], value, connections), `${name}=${others[name]}: ${value}`);
+		}
+		for (const name of Object.keys({ ...own, ...others }))
+			assert.ok(said.some((one) => one.name === name), `${name} in docs/scaling.md`);
+		/* The replica may lead one day. */
+		for (const [name, value] of Object.entries(own))
+			assert.equal(others[name], value, `${name} in replica.yaml`);
 	});
 
 	it('has the nginx that is tested, with three nodes', () => {
