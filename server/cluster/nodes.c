@@ -21,6 +21,23 @@ find(struct nodes *nodes, int64_t node_id)
 	return (NULL);
 }
 
+/* Once a process.  Who is not looked after dies unseen: what it had leased is
+ * free when the lease is over, not when its beat is silent. */
+static void
+tell_crowded(void)
+{
+	static bool told; /* thread cluster's */
+
+	if (told)
+		return;
+	told = true;
+	log_event(LOG_EV_ALERT_WARNING,
+	    "too_many_nodes severity=warning text=more than %d nodes on one "
+	    "database: a node looks after %d others and not after the rest; "
+	    "stop some, or split people into cells (docs/scaling.md)",
+	    PEERS_MAX + 1, PEERS_MAX);
+}
+
 static void
 see(void *arg, const struct store_node *node)
 {
@@ -32,8 +49,10 @@ see(void *arg, const struct store_node *node)
 	if (node->node_id == c->node.node_id)
 		return;
 	if (peer == NULL) {
-		if (nodes->n == PEERS_MAX)
+		if (nodes->n == PEERS_MAX) {
+			tell_crowded();
 			return;
+		}
 		peer = &nodes->peers[nodes->n++];
 		*peer = (struct peer){.node_id = node->node_id, .seen_ms = now};
 		memcpy(peer->name, node->name, sizeof(peer->name));

@@ -158,6 +158,29 @@ describe('three nodes', () => {
 		await again.close();
 	});
 
+	it('more nodes than a node looks after: said once, with what to do', async (t) => {
+		const list = await nodes(t, 1);
+		const [node] = list;
+		const lines = (pattern) => node.output().split('\n').filter((line) => pattern.test(line));
+
+		/* Rows that never beat: 64 others are as many as are looked after. */
+		const join = (name, n) => cluster.sql(`INSERT INTO nodes (name, started_at, beat_at)
+			SELECT '${name}' || i, 1, 1 FROM generate_series(1, ${n}) i`, { url: list.url });
+		await join('early', 64);
+		await eventually(() => lines(/ cluster\.node .* name=early/).length === 64,
+			'64 others are seen', 30_000);
+		assert.deepEqual(lines(/too_many_nodes/), []);
+		await join('late', 2);
+		await eventually(() => lines(/too_many_nodes/).length > 0, 'the warning', 30_000);
+		/* Several beats later the dead make room. */
+		await eventually(() => lines(/ cluster\.node .* name=late/).length === 2,
+			'those that were too many', 60_000);
+		assert.equal(lines(/too_many_nodes/).length, 1);
+		assert.match(lines(/too_many_nodes/)[0],
+			/ warn alert\.warning too_many_nodes .*more than 65 nodes.* cells /);
+		expectStatus(await node.rest().get('/readyz'), 200);
+	});
+
 	it('all at once, everybody to everybody: whole, in order, once', async (t) => {
 		const list = await nodes(t, 3);
 		const people = await users(list[0], 'ann', 'bob', 'cat', 'dan');
