@@ -133,7 +133,7 @@ describe('one conversation', () => {
 	}
 });
 
-describe('R217 R232 history', () => {
+describe('R232 history', () => {
 	const shared = once(() => talk(1));
 
 	it('both see the same messages, numbered without a hole', async () => {

@@ -203,7 +203,7 @@ describe('the lifecycle on the way to another server', { skip }, () => {
 
 	// Each kind of trouble until it has been felt; but for the last, which is
 	// the messages' own, nobody is charged.
-	it('R40 R126 R128 R196 R234 R238 R415 R417 R425 downtime of every kind, then all of it, once and ' +
+	it('R40 R126 R196 R234 R238 R415 R417 R425 downtime of every kind, then all of it, once and ' +
 	   'in order', async (t) => {
 		const { server, root, ann, peer, to } = await world(t, 'storm');
 		const ids = [];
