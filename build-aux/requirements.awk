@@ -91,10 +91,14 @@ function plain(s) {
 	return substr(s, 2)
 }
 
-# A title without its tags.
+# A title without its tags, and without brackets in which there were only tags.
 function bare(s) {
+	gsub(/–/, "-", s)
+	gsub(/[ \t]*\(R[0-9]+(-R?[0-9]+)?([ ,;]+R[0-9]+(-R?[0-9]+)?)*\)/, "", s)
 	tags(s, "count")
 	s = rest
+	gsub(/\([ ,;]+/, "(", s)
+	gsub(/[ ,;]+\)/, ")", s)
 	gsub(/[ \t]+/, " ", s)
 	sub(/^[ ,:;.]+/, "", s)
 	sub(/ +$/, "", s)

@@ -6,6 +6,7 @@ import { describe, it } from 'node:test';
 const TITLE = 'R1 it\'s a constant';
 
 describe('R1 a group', () => {
+	it('in brackets (R2, R3), or with words (R2, and more) (R3)', () => {});
 	it('R2-R3, a title of ' +
 	   'two parts', () => {});
 
