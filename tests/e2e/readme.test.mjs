@@ -2,24 +2,27 @@
 //
 // The README tried as a new user tries it: every block of shell commands in it
 // is typed line by line into a shell, with nothing changed but the address, the
-// directory and the port, and what the text around it promises is looked for.
-// A block, or a line of one, that is not known here is a failure, so that
-// nothing can be written there that nobody has run.
+// directory and the port, and what the text around it promises is looked for;
+// so are the commands within the text, those with a screen in a terminal.
+// A block, a line of one or a command that is not known here is a failure, so
+// that nothing can be written there that nobody has run.
 //
 // Environment: TWINBOXD and TWINBOX as for the other tests; scripts/run makes
 // and starts the plain build, and is left out when TWINBOX_SANITIZED is set.
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-import { TWINBOX } from './cli-client.mjs';
+import { Cluster } from '../postgres/cluster.mjs';
+import { EX, Proxy, TWINBOX } from './cli-client.mjs';
 import { Terminal } from './cli-terminal.mjs';
 import {
 	PASSWORD, Rest, START_TIMEOUT_MS, TWINBOXD, eventually, expectStatus, killAll, login, run,
-	startServer, tempDir, within,
+	sleep, startServer, tempDir, within,
 } from './harness.mjs';
 
 const top = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
@@ -27,6 +30,8 @@ const README = fs.readFileSync(path.join(top, 'README.md'), 'utf8');
 
 /** Long enough for a build from nothing. */
 const BUILD_MS = 600_000;
+
+const ID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
 
 after(killAll);
 
@@ -74,6 +79,16 @@ function block(name)
 
 	assert.equal(found.length, 1, `blocks "${name}" of README.md`);
 	return found[0];
+}
+
+/** The README without its blocks. */
+const prose = README.replace(/^ *(`{3,}|~{3,})[^]*?^ *\1 *$/gm, '');
+
+/** The command ${text}, as it stands in the text. */
+function inline(text)
+{
+	assert.equal(prose.split(`\`${text}\``).length, 2, `"${text}" in the text of README.md`);
+	return text;
 }
 
 /** ${line} with ${from} replaced, which must be in it. */
@@ -207,6 +222,26 @@ describe('README.md', () => {
 		]);
 	});
 
+	it('has no command in its text that is not tried', () => {
+		const spans = [...prose.matchAll(/`([^`\n]+)`/g)].map((m) => m[1]);
+
+		assert.deepEqual(spans.filter((one) =>
+			/^(build|scripts)\/|^(twinboxd|make|configure|ls|send|show|requeue)\b/.test(one)).sort(), [
+			'build/twinbox --profile alice chat bob', 'build/twinbox --profile bob tail',
+			'build/twinbox admin dlq', 'build/twinbox admin top',
+			/* A build of its own, which no test makes. */
+			'configure --disable-page',
+			'ls tests/stages',
+			/* The first is what scripts/build runs, the last tests/package/dist.sh. */
+			'make', 'make -C build bench', 'make dist',
+			'requeue --all --destination far.example',
+			/* Is what runs this. */
+			'scripts/test', 'scripts/test unit e2e',
+			'send --wait read', 'show ID',
+			'twinboxd --help', 'twinboxd copy --to postgresql://db.example/chat',
+		]);
+	});
+
 	it('links to files that exist', () => {
 		const links = [...README.matchAll(/\]\(([^)#]+)[^)]*\)/g)].map((m) => m[1]);
 
@@ -220,12 +255,18 @@ for (const shell of ['sh', 'bash']) {
 	describe(`README.md, try it, with ${shell}`, () => {
 		it('R5 R49 R157 R224 its first page, then the same with the client', async (t) => {
 			const server = await startServer();
-			t.after(() => server.stop());
+			/* One address, whenever the server is started. */
+			const proxy = await new Proxy(server).listen();
+			t.after(async () => {
+				await proxy.close();
+				await server.stop();
+			});
 			const dir = workplace();
 			const typist = new Shell(shell, dir);
 
-			await quickstart(typist, server.url);
-			await client(typist, server.url);
+			await quickstart(typist, proxy.url);
+			await client(typist, proxy.url);
+			await live(t, typist, server, dir);
 			await typist.end();
 			assert.equal((await server.stop()).code, 0);
 		});
@@ -277,12 +318,116 @@ async function client(shell, url)
 	await shell.works(bob);
 	await shell.works(alice);
 	const { out } = await shell.works(send);
-	const id = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/.exec(out)?.[0];
+	const id = ID.exec(out)?.[0];
 	assert.ok(id, out);
 	await shell.tells((text) => /alice +Are you there\?$/m.test(text), inbox);
 	assert.match((await shell.works(history)).out,
 		/alice +Hello Bob\n.*alice +Are you there\?\n/);
 	await shell.tells((text) => new RegExp(`^${id} +bob +sent `, 'm').test(text), outbox);
+}
+
+/** ${command} in a terminal, typed in ${dir}. */
+function terminal(t, dir, command, more = {})
+{
+	const it = new Terminal('sh', ['-c', `cd ${dir} && exec ${command}`],
+		{ env: { ...newcomer(dir), ...more } });
+
+	t.after(() => it.kill());
+	return it;
+}
+
+/** What the text says of the client when it is live. */
+async function live(t, shell, server, dir)
+{
+	const { out: url } = await shell.works('printf %s "$TWINBOX_SERVER"');
+	const env = { TWINBOX_SERVER: url };
+	const tail = terminal(t, dir, inline('build/twinbox --profile bob tail'), env);
+	const chat = terminal(t, dir, inline('build/twinbox --profile alice chat bob'), env);
+	// Behind the text, or below it where the screen cannot be changed any more.
+	const ticks = (text, mark, word) => chat.shows((screen) =>
+		new RegExp(`you +${text} {2}${mark}$|${mark.split(' ')[0]} ${word}: ${text}$`, 'm').test(screen),
+	`${mark} of: ${text}`);
+	const read = async () => {
+		const { head } = JSON.parse(
+			(await shell.works('build/twinbox --profile bob inbox --json')).out);
+		await shell.works(`build/twinbox --profile bob read --upto ${head}`);
+	};
+
+	// Line editing: to the beginning of the line, and what was left out there.
+	await chat.shows(/^>/m, 'the prompt');
+	chat.type('ello Bob, once more\x01H\r');
+	await tail.shows(/alice +Hello Bob, once more$/m);
+	await ticks('Hello Bob, once more', '✓✓', 'delivered');
+	await read();
+	await ticks('Hello Bob, once more', '✓✓ read', 'read');
+
+	await server.restart();
+	chat.type('after a restart\r');
+	await tail.shows(/alice +after a restart$/m);
+	await ticks('after a restart', '✓✓', 'delivered');
+
+	const waits = run('sh', ['-c',
+		`exec build/twinbox --profile alice ${inline('send --wait read')} bob 'Read this'`],
+	{ cwd: dir, env: { ...newcomer(dir), ...env } });
+	await tail.shows(/alice +Read this$/m);
+	await ticks('Read this', '✓✓', 'delivered');
+	assert.equal(waits.exitCode, null, 'it waits until it has been read');
+	await read();
+	assert.equal((await within(waits.exited, 20_000, 'the end of send --wait read')).code, 0,
+		waits.err);
+
+	chat.type('\x04');
+	assert.equal(await within(chat.ended(), 20_000, 'the end of chat'), 0);
+	tail.type('\x03');
+	await within(tail.ended(), 20_000, 'the end of tail');
+	for (const one of [tail, chat])
+		assert.equal(one.screen.text().split('Hello Bob, once more').length, 2, 'it is there once');
+}
+
+/** The operator's desk in a terminal: ann's, who has written to ben. */
+async function desk(t, dir, url)
+{
+	const shell = new Shell('sh', dir);
+	const admin = inline('build/twinbox admin dlq').replace(/ dlq$/, '');
+
+	await shell.works(`export TWINBOX_SERVER=${url}`);
+	await shell.works(`echo '${PASSWORD}' | build/twinbox login ann --password-stdin`);
+	const { out: sent } = await shell.works("build/twinbox send ben 'Not for the desk'");
+	const [id] = ID.exec(sent);
+
+	const top = terminal(t, dir, inline('build/twinbox admin top'), { TWINBOX_SERVER: url });
+	await top.shows(/^pending +0 +accepted +/m);
+	top.type('q');
+	assert.equal(await within(top.ended(), 20_000, 'the end of top'), 0);
+
+	// A dead letter: its time is over before anything goes out again.
+	await shell.works(`${admin} pause local`);
+	const { out: late } = await shell.works("build/twinbox send ben 'Not for the desk' --expires-in 1s");
+	await sleep(1500);
+	await shell.works(`${admin} resume local`);
+	const [dead] = ID.exec(late);
+	await shell.tells((out) => out.includes(dead), `${admin} dlq`);
+
+	const requeue = inline('requeue --all --destination far.example');
+	const commands = [
+		['top --once', /^twinbox top [^]*^dead letters +1 /m],
+		['dlq', new RegExp(`^ *1 +expired .* ann → ben\n +${dead}$`, 'm')],
+		[inline('show ID').replace('ID', id), new RegExp(`^id +${id}\n[^]*^→ ben +sent$`, 'm')],
+		[instead(requeue, 'far.example', 'local'), /^requeued [01]$/m],
+	];
+	for (const [command, said] of commands) {
+		const { out: json } = await shell.works(`${admin} ${command} --json`);
+		for (const line of json.trimEnd().split('\n'))
+			JSON.parse(line);
+		const { out } = await shell.works(`${admin} ${command}`);
+		assert.match(out, said, command);
+		assert.doesNotMatch(out + json, /Not for the desk/);
+	}
+	await shell.tells((out) => out === '', `${admin} dlq`);
+	const unknown = await shell.type(`${admin} ${requeue}`);
+	assert.equal(unknown.code, EX.DATAERR);
+	assert.match(unknown.err, /nobody and nothing here is called "far\.example"/);
+	await shell.end();
 }
 
 describe('README.md, use it', () => {
@@ -330,7 +475,7 @@ describe('README.md, use it', () => {
 			/^scripts\/build /m);
 	});
 
-	it('the first user, then the server, then a user while it runs', async () => {
+	it('the first user, then the server, then a user while it runs', async (t) => {
 		assert.match(await addUser(add), /ann .*administrator/);
 
 		const [program, ...args] = words(serve);
@@ -343,6 +488,8 @@ describe('README.md, use it', () => {
 		const second = await addUser(instead(instead(add, ' ann', ' ben'), ' --admin', ''));
 		assert.doesNotMatch(second, /administrator/);
 		await login({ url, rest: () => new Rest({ url }) }, 'ben');
+
+		await desk(t, dir, url);
 
 		const closed = await new Rest({ url }).post('/v1/users',
 			{ name: 'eve', password: PASSWORD });
@@ -358,11 +505,31 @@ describe('README.md, use it', () => {
 			`${server.out}${server.err}`);
 	});
 
+	it('all of it moves to PostgreSQL, and back', async () => {
+		const cluster = await new Cluster().start();
+		try {
+			const to = await cluster.createDatabase('chat');
+			const there = instead(inline('twinboxd copy --to postgresql://db.example/chat'),
+				'postgresql://db.example/chat', to).split(' ');
+			const back = ['twinboxd', 'copy', '--from', to, '--to', `sqlite:${dir}/back/twinbox.db`];
+
+			fs.mkdirSync(path.join(dir, 'back'));
+			for (const [program, ...args] of [[...there, '--data', data], back]) {
+				const told = run(path.join(dir, 'build', program), args, { cwd: dir, env });
+				assert.equal((await told.exited).code, 0, told.out + told.err);
+				assert.match(told.out, /^messages +2 +2$[^]*^2 users, 2 messages, .*none found$/m);
+			}
+		} finally {
+			await cluster.remove();
+		}
+	});
+
 	it('check-config tells every setting, its value and where it came from', async () => {
 		const [program, ...args] = check.split(' ');
 		const told = run(path.join(dir, program), args,
 			{ cwd: dir, env: { ...env, TWINBOX_DOMAIN: 'chat.example' } });
-		const help = run(path.join(dir, program), ['--help'], { cwd: dir, env });
+		const help = run(path.join(dir, 'build', 'twinboxd'),
+			inline('twinboxd --help').split(' ').slice(1), { cwd: dir, env });
 
 		assert.equal((await told.exited).code, 0, told.err);
 		assert.equal((await help.exited).code, 0, help.err);
@@ -380,7 +547,7 @@ describe('README.md, use it', () => {
 describe('README.md, scripts', () => {
 	const skip = process.env.TWINBOX_SANITIZED ? 'it runs the plain build' : false;
 
-	it('scripts/run makes, starts and tells what to copy', { timeout: BUILD_MS, skip }, async () => {
+	it('scripts/run makes, starts and tells what to copy', { timeout: BUILD_MS, skip }, async (t) => {
 		const { lines } = block('Try it');
 		assert.deepEqual(lines, ['scripts/run']);
 
@@ -398,8 +565,9 @@ describe('README.md, scripts', () => {
 		const told = child.out.slice(child.out.indexOf('With curl'));
 		const shown = told.split('\n').filter((line) => /^ {2}/.test(line)).join('\n')
 			.replaceAll('\\\n', '');
-		const copied = shown.split('\n').map((line) => line.trim())
-			.filter((line) => !/ tail$/.test(line));
+		const copied = shown.split('\n').map((line) => line.trim());
+		/* The last one stays: it is tried in a terminal. */
+		const tail = copied.pop();
 		assert.ok(copied.some((line) => line.includes(`curl -s ${url}/v1/`)), child.out);
 		assert.ok(copied.some((line) => line.includes('build/twinbox login')), child.out);
 		fs.symlinkSync(path.join(top, 'build'), path.join(dir, 'build'));
@@ -411,9 +579,31 @@ describe('README.md, scripts', () => {
 				assert.ok(status < 300, `${line}\n${answer.out}${answer.err}`);
 		}
 		await shell.end();
+		const screen = terminal(t, dir, instead(tail, ' tail', ' tail'));
+		await screen.shows(/alice +Hello, Bob\.$/m);
+		screen.type('\x03');
+		await within(screen.ended(), 20_000, 'the end of tail');
 
 		assert.deepEqual(await sigterm(child), { code: 0, signal: null },
 			'scripts/run is the server once it has started it');
+	});
+
+	it('make bench measures', { timeout: BUILD_MS, skip }, async () => {
+		const [program, ...args] = inline('make -C build bench').split(' ');
+		/* Its smallest part. */
+		const told = run(program, args, { cwd: top, env: {
+			...newcomer(tempDir()), BENCH_ONLY: 'latency', BENCH_RUNS: 1, BENCH_SECONDS: 1 } });
+
+		assert.equal((await within(told.exited, BUILD_MS, 'the bench')).code, 0, told.out + told.err);
+		assert.match(told.out, /^send to frame at 500\/s, p99, ms +<= /m);
+	});
+
+	it('scripts/test knows the stages that the text names', () => {
+		const names = execFileSync('sh', ['-c', inline('ls tests/stages')],
+			{ cwd: top, encoding: 'utf8' }).split('\n');
+
+		for (const stage of inline('scripts/test unit e2e').split(' ').slice(1))
+			assert.ok(names.some((name) => name.replace(/^\d\d-/, '') === stage), stage);
 	});
 
 	it('scripts/test is what CI runs', () => {
