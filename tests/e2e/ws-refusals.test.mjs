@@ -167,35 +167,23 @@ describe('bad frames close with 4400', () => {
 });
 
 describe('a cursor that cannot be served', () => {
-	for (const cursor of ['another-epoch:1', '0123456789abcdef:0']) {
-		it(`${cursor}: recovered is false, or 4410`, async () => {
+	for (const [what, cursor] of [
+		['of another epoch', 'another-epoch:1'], ['of another epoch, at 0', '0123456789abcdef:0'],
+		['beyond the head', '1000'],
+	]) {
+		it(`${what}: cursor_expired, with where the inbox stands, and 4410`, async () => {
 			const ws = await raw();
 			ws.send({ type: 'hello', id: 1, token: bob.token, after: cursor });
-			const frame = await ws.wait((one) => one.re === 1, 'a reply');
-			const { epoch } = (await bob.get('/v1/inbox')).body;
-			if (frame.type === 'welcome') {
-				assert.equal(frame.recovered, false);
-				assert.equal(frame.epoch, epoch);
-				assert.equal(frame.oldest, 1);
-			} else {
-				problemBody(frame.problem, 'cursor_expired');
-				assert.equal(frame.problem.epoch, epoch);
-				assert.equal((await ws.closing()).code, 4410);
-			}
-			ws.socket.terminate();
+			const { problem } = await ws.type('error');
+			const { epoch, oldest, head } = (await bob.get('/v1/inbox')).body;
+
+			assert.equal(ws.frames[0].re, 1);
+			problemBody(problem, 'cursor_expired', '/after');
+			assert.deepEqual([problem.epoch, problem.oldest, problem.head], [epoch, oldest, head]);
+			assert.equal((await ws.closing()).code, 4410);
+			assert.equal(ws.frames.length, 1);
 		});
 	}
-
-	it('beyond the head: recovered is false, or 4410', async () => {
-		const ws = await raw();
-		ws.send({ type: 'hello', id: 1, token: bob.token, after: '1000' });
-		const frame = await ws.wait((one) => one.re === 1, 'a reply');
-		if (frame.type === 'welcome')
-			assert.equal(frame.recovered, false);
-		else
-			assert.equal((await ws.closing()).code, 4410);
-		ws.socket.terminate();
-	});
 });
 
 describe('upgrades', () => {
