@@ -336,6 +336,98 @@ test_busy(void **state)
 	assert_int_equal(world->fatals, 0);
 }
 
+/* ---- others are in the way ---- */
+
+#define ATTEMPT "BEGIN begin first: a second: b flush "
+#define LOSES ATTEMPT "deadlock ROLLBACK aborted "
+#define WINS ATTEMPT "COMMIT committed SYNC published a=ok b=ok "
+
+/* A batch of two with ${n} deadlocks of ${rc} in its way. */
+static void
+run_deadlocks(int n, enum rc rc, struct work w[2])
+{
+
+	world_forget();
+	world->deadlocks = n;
+	world->deadlock_rc = rc;
+	assert_int_equal(world_submit(&w[0], &world_delivery, 'a'), RC_OK);
+	assert_int_equal(world_submit(&w[1], &world_client, 'b'), RC_OK);
+	assert_int_equal(writer_run_once(world->writer), 2);
+	assert_int_equal(w[0].dones, 1);
+	assert_int_equal(w[1].dones, 1);
+}
+
+/* The whole batch is run again, and nobody is told. */
+static void
+test_again(void **state)
+{
+	struct work w[2];
+
+	(void)state;
+	run_deadlocks(1, RC_CONFLICT, w);
+	assert_string_equal(world->story, LOSES WINS);
+	run_deadlocks(4, RC_INTERNAL, w);
+	assert_string_equal(world->story, LOSES LOSES LOSES LOSES WINS);
+	run_deadlocks(1, RC_EXISTS, w);
+	assert_string_equal(world->story, LOSES WINS);
+	assert_int_equal(writer_stats_get(world->writer).units, 6);
+	assert_int_equal(writer_stats_get(world->writer).abandoned, 0);
+	assert_int_equal(world->fatals, 0);
+}
+
+/* After five times it is given up.  Nothing is wrong with the units: they may
+ * be sent again, and are not tried singly. */
+static void
+test_again_in_vain(void **state)
+{
+	static const enum rc said[] = {RC_CONFLICT, RC_INTERNAL};
+	struct work w[2];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
+		run_deadlocks(9, said[i], w);
+		assert_string_equal(world->story,
+		    LOSES LOSES LOSES LOSES LOSES "a=RC_BUSY b=RC_BUSY ");
+		assert_int_equal(world->deadlocks, 4);
+		run_deadlocks(5, said[i], w);
+		assert_int_equal(w[0].unit.rc, RC_BUSY);
+		run_deadlocks(0, RC_OK, w);
+		assert_string_equal(world->story, WINS);
+	}
+	assert_int_equal(writer_stats_get(world->writer).abandoned, 0);
+	assert_int_equal(world->fatals, 0);
+}
+
+/* What exists five times is in one of the units: they are tried singly. */
+static void
+test_again_exists(void **state)
+{
+	struct work w[2];
+
+	(void)state;
+	run_deadlocks(5, RC_EXISTS, w);
+	assert_string_equal(world->story, LOSES LOSES LOSES LOSES LOSES
+	    "BEGIN begin first: a flush COMMIT committed SYNC published a=ok "
+	    "BEGIN begin second: b flush COMMIT committed SYNC published "
+	    "b=ok ");
+	assert_int_equal(writer_stats_get(world->writer).abandoned, 1);
+}
+
+/* Another failure ends it: only what others did is worth another try. */
+static void
+test_again_ends(void **state)
+{
+	struct work w[2];
+
+	(void)state;
+	world->commit_rc = RC_FULL;
+	run_deadlocks(2, RC_CONFLICT, w);
+	assert_string_equal(world->story, LOSES LOSES ATTEMPT
+	    "commit-fails ROLLBACK aborted a=RC_FULL b=RC_FULL ");
+	assert_int_equal(writer_stats_get(world->writer).full, 1);
+}
+
 /* ---- checkpoints ---- */
 
 static void
@@ -445,6 +537,10 @@ main(void)
 	    T(test_owes_nothing),
 	    T(test_failed_commits_are_not_waited_for),
 	    T(test_busy),
+	    T(test_again),
+	    T(test_again_in_vain),
+	    T(test_again_exists),
+	    T(test_again_ends),
 	    T(test_checkpoint),
 	    T(test_checkpoint_busy),
 	    T(test_checkpoint_fails),

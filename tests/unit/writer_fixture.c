@@ -72,6 +72,7 @@ fake_begin(struct db *db, struct err *err)
 
 	(void)db;
 	assert_false(world->open);
+	world->again = false;
 	tell("BEGIN");
 	world->open = world->begin_rc == RC_OK;
 	return (take_rc(&world->begin_rc, err));
@@ -84,6 +85,12 @@ fake_commit(struct db *db, struct err *err)
 	(void)db;
 	assert_true(world->open);
 	let_pass(world->commit_ms);
+	if (world->deadlocks > 0) {
+		world->deadlocks--;
+		world->again = true;
+		tell("deadlock");
+		return (err_set(err, world->deadlock_rc, "on purpose"));
+	}
 	if (world->commit_after > 0) {
 		world->commit_after--;
 		tell("COMMIT");
@@ -123,6 +130,14 @@ fake_rollback(struct db *db)
 	world->open = false;
 }
 
+static bool
+fake_again(const struct db *db)
+{
+
+	(void)db;
+	return (world->again);
+}
+
 static enum rc
 fake_checkpoint(
     struct db *db, bool truncate, struct db_checkpoint *ret, struct err *err)
@@ -151,6 +166,7 @@ static const struct db_driver fake_driver = {
     .commit_early = fake_commit_early,
     .sync = fake_sync,
     .rollback = fake_rollback,
+    .again = fake_again,
     .checkpoint = fake_checkpoint,
     .log_bytes = fake_log_bytes,
 };

@@ -18,6 +18,9 @@ struct world {
 	/* What the next calls do; RC_OK for good afterwards. */
 	enum rc begin_rc, hook_rc, flush_rc, commit_rc, sync_rc, checkpoint_rc;
 	int commit_after; /* commits that still succeed before commit_rc */
+	int deadlocks; /* commits before that that others are in the way of */
+	enum rc deadlock_rc;
+	bool again; /* the last failure was one of those */
 
 	int64_t log_bytes;
 	int64_t log_frames, done_frames;
