@@ -55,6 +55,34 @@ describe('failover', () => {
 		await bob.received(message.id);
 	});
 
+	for (const [name, call, said] of [
+		['cancelled', 'pg_cancel_backend', 'canceling wait for synchronous replication'],
+		['ended with its session', 'pg_terminate_backend', 'canceling the wait for synchronous'],
+	]) {
+		it(`does not take a commit whose wait for the replica is ${name} for one`, async () => {
+			const message = { id: uuid7(), to: bob.name, body: name };
+			const { length } = cluster.log();
+			let status;
+
+			await replica.pause();
+			try {
+				const answer = ann.post('/v1/messages', message);
+				await eventually(() => cluster.sql(`SELECT ${call}(pid) FROM pg_stat_activity ` +
+					"WHERE application_name = 'twinbox writer' AND wait_event = 'SyncRep'"),
+				'the commit waits');
+				({ status } = await answer);
+			} finally {
+				replica.resume();
+			}
+			assert.equal(status, 503);
+			assert.ok(cluster.log().slice(length).includes(said));
+			/* It was done all the same, and what is repeated is not done again. */
+			await eventually(async () => (await ann.post('/v1/messages', message)).status === 200,
+				'it is known', 60_000);
+			await bob.received(message.id);
+		});
+	}
+
 	it('loses nothing that was accepted, and doubles nothing', async () => {
 		const { head } = await bob.inbox();
 		const accepted = [];
