@@ -2,7 +2,8 @@
 /*
  * Connections that PostgreSQL has ended, and a PostgreSQL that takes none for a
  * while: whoever begins a transaction is not told of what was over before, and
- * does not wait for a pause when others are connected again.
+ * does not wait for a pause when others are connected again.  What each of them
+ * is set to, so that none waits for ever.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,11 +16,19 @@
 
 #include "contract/pg.h"
 
-enum { WHO, LISTEN, STATEMENTS };
+enum { WHO, LISTEN, SETTINGS, IMPATIENT, STATEMENTS };
 
 static const struct sql_text statements[] = {
     {"who", "SELECT pg_backend_pid()::bigint", NULL},
-    {"listen", "LISTEN twinbox_test_told", NULL}};
+    {"listen", "LISTEN twinbox_test_told", NULL},
+    {"settings",
+	"SELECT string_agg(name || '=' || setting, ' ' ORDER BY name) "
+	"FROM pg_settings WHERE name IN ('application_name', "
+	"'default_transaction_isolation', 'default_transaction_read_only', "
+	"'idle_in_transaction_session_timeout', 'lock_timeout', "
+	"'statement_timeout', 'synchronous_commit', 'transaction_isolation')",
+	NULL},
+    {"impatient", "SET LOCAL idle_in_transaction_session_timeout TO 1", NULL}};
 
 static const struct db_schema schema = {
     .statements = statements, .nstatements = STATEMENTS};
@@ -225,6 +234,105 @@ test_listener_is_told(void **state)
 	close_guest(&g);
 }
 
+/* ---- what a connection is set to ---- */
+
+static enum rc
+keep_text(void *arg, const struct db_row *row, struct err *e)
+{
+	size_t n;
+	const char *text = db_row_text(row, 0, &n);
+
+	(void)e;
+	(void)snprintf(arg, 512, "%.*s", (int)n, text);
+	return (RC_OK);
+}
+
+/* As it sees itself in a transaction. */
+static void
+check_settings(struct db *db, const char *want)
+{
+	char got[512] = "";
+
+	must(db_begin(db, &err));
+	must(db_run(db, SETTINGS, NULL, 0, keep_text, got, NULL, &err));
+	db_rollback(db);
+	assert_string_equal(got, want);
+}
+
+#define TIMES                                                                  \
+	"idle_in_transaction_session_timeout=10000 lock_timeout=5000 "         \
+	"statement_timeout=10000 synchronous_commit=on "
+#define SETTINGS_OF(mode, read_only, isolation)                                \
+	"application_name=twinbox " mode                                       \
+	" default_transaction_isolation=read committed "                       \
+	"default_transaction_read_only=" read_only " " TIMES                   \
+	"transaction_isolation=" isolation
+
+/* A lock is waited for no longer than a statement may take, and that less than
+ * its answer is waited for (15 s); whatever the role is set to. */
+static void
+test_settings(void **state)
+{
+	static const char writers[] =
+	    SETTINGS_OF("writer", "off", "read committed");
+	static const char readers[] =
+	    SETTINGS_OF("reader", "on", "repeatable read");
+	static const char *const of_role[] = {" SET statement_timeout TO 0",
+	    " SET lock_timeout TO 0",
+	    " SET idle_in_transaction_session_timeout TO 0",
+	    " SET synchronous_commit TO off",
+	    " SET default_transaction_isolation TO serializable"};
+	struct db *reader, *writer;
+	struct guest g;
+	size_t i;
+
+	(void)state;
+	open_guest(&g);
+	reader = connect_as(&g, DB_READER);
+	writer = connect_as(&g, DB_WRITER);
+	check_settings(reader, readers);
+	check_settings(writer, writers);
+	for (i = 0; i < sizeof(of_role) / sizeof(of_role[0]); i++)
+		say(&g, "ALTER ROLE ", of_role[i]);
+	/* Connections that were made again are no others. */
+	end_all(&g);
+	check_settings(reader, readers);
+	check_settings(writer, writers);
+	db_close(reader);
+	db_close(writer);
+	close_guest(&g);
+}
+
+/* Who stops in the middle of a transaction has lost it, and begins another. */
+static void
+test_idle(void **state)
+{
+	const struct timespec moment = {0, 1000000};
+	struct guest g;
+	struct db *db;
+	int64_t pid;
+	char sql[96];
+
+	(void)state;
+	open_guest(&g);
+	db = connect_as(&g, DB_WRITER);
+	must(db_begin(db, &err));
+	must(db_run(db, WHO, NULL, 0, see, &pid, NULL, &err));
+	must(db_run(db, IMPATIENT, NULL, 0, NULL, NULL, NULL, &err));
+	(void)snprintf(sql, sizeof(sql),
+	    "SELECT count(*) FROM pg_stat_activity WHERE pid = %lld",
+	    (long long)pid);
+	while (pg_number(&g.pg, sql) > 0)
+		(void)nanosleep(&moment, NULL);
+	assert_int_equal(
+	    db_run(db, WHO, NULL, 0, see, &pid, NULL, &err), RC_BUSY);
+	assert_false(db_again(db));
+	db_rollback(db);
+	must(who(db, &pid));
+	db_close(db);
+	close_guest(&g);
+}
+
 int
 main(void)
 {
@@ -233,6 +341,8 @@ main(void)
 	    cmocka_unit_test(test_told),
 	    cmocka_unit_test(test_pauses_end),
 	    cmocka_unit_test(test_listener_is_told),
+	    cmocka_unit_test(test_settings),
+	    cmocka_unit_test(test_idle),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));
