@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+//
+// Somebody else holds a row that a node has to write, for longer than a lock is
+// waited for (an operator's psql that was left open): what needs it is answered
+// 503 with Retry-After and leaves nothing, other nodes go on with all that does
+// not, and when the row is free again so does everybody.
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import path from 'node:path';
+import { after, describe, it } from 'node:test';
+
+import { contiguous } from '../e2e/expect.mjs';
+import {
+	Server, TWINBOXD, User, eventually, expectStatus, killAll, run, tempDir, users, uuid7,
+} from '../e2e/harness.mjs';
+import { Cluster } from './cluster.mjs';
+
+/* A lock is given up after 5 s, what waits behind one that waits after as much
+ * again.  Beyond this it is a hang, however much the machine has to do. */
+const HANG_MS = 30_000 * Number(process.env.TWINBOX_SLOW ?? 1);
+
+/** A transaction of psql that stays open once it has run ${sql}. */
+class Holder {
+	constructor(cluster, database, sql)
+	{
+		this.out = '';
+		this.child = spawn(cluster.program('psql'), ['-XqAt', '-v', 'ON_ERROR_STOP=1',
+			'-d', cluster.url(database)], { stdio: ['pipe', 'pipe', 'inherit'], cwd: '/' });
+		this.child.stdout.on('data', (text) => { this.out += text; });
+		this.ended = new Promise((resolve) => { this.child.on('exit', resolve); });
+		this.child.stdin.on('error', () => {});
+		this.child.stdin.write(`BEGIN;\n${sql};\n\\echo held\n`);
+	}
+
+	async held()
+	{
+		await eventually(() => /^held$/m.test(this.out), 'psql holds the row');
+		return this;
+	}
+
+	/** Ends it: its exit code. */
+	async release()
+	{
+		this.child.stdin.end('COMMIT;\n');
+		return this.ended;
+	}
+}
+
+after(killAll);
+
+describe('a row that somebody else holds', () => {
+	let cluster;
+
+	const number = async (sql) => Number(await cluster.sql(sql, { database: 'chat' }));
+	const patient = () => ({ signal: AbortSignal.timeout(HANG_MS) });
+
+	/** How many of ${messages} have left something. */
+	const traces = (messages) => {
+		const ids = messages.map(({ id }) => `'${id}'`).join(', ');
+		return number(`SELECT (SELECT count(*) FROM messages WHERE message_id IN (${ids})) + ` +
+			`(SELECT count(*) FROM outbox WHERE event_id IN (${ids})) + ` +
+			`(SELECT count(*) FROM inbox WHERE event_id IN (${ids}))`);
+	};
+
+	it('a conversation: its messages are refused, nothing of them stays, all goes on after',
+		{ timeout: 120_000 }, async (t) => {
+		cluster = await new Cluster().start();
+		t.after(() => cluster.remove());
+		const url = await cluster.createDatabase('chat');
+		const nodes = await Promise.all([0, 1].map(() =>
+			new Server({ args: ['--db', url] }).start()));
+		const [here, there] = nodes;
+		const [ann, bob, cat, dan] = await users(here, 'ann', 'bob', 'cat', 'dan');
+		const catThere = new User(there, cat.name, cat.token, cat.device_name);
+
+		const { id: first } = await ann.send(bob.name, 'before');
+		await catThere.send(dan.name, 'before');
+		await bob.received(first);
+		const holder = await new Holder(cluster, 'chat', 'SELECT 1 FROM conversations c ' +
+			`JOIN messages m USING (conversation_id) WHERE m.message_id = '${first}' ` +
+			'FOR UPDATE OF c').held();
+		t.after(() => holder.child.kill('SIGKILL'));
+
+		/* Alone, in an array, by WebSocket. */
+		const refused = [];
+		const message = () => {
+			const one = { id: uuid7(), to: bob.name, body: `${refused.length}` };
+			refused.push(one);
+			return one;
+		};
+		const send = async () => {
+			const { status, headers, text } = await ann.post('/v1/messages', message(), patient());
+			assert.equal(status, 503, text);
+			assert.match(headers.get('retry-after') ?? '', /^[1-9][0-9]*$/);
+		};
+		const sendArray = async () => {
+			const { body } = expectStatus(await ann.post('/v1/messages',
+				[message(), message()], patient()), 200);
+			assert.deepEqual(body.map(({ status }) => status), [503, 503]);
+			for (const { problem } of body)
+				assert.ok(problem.retry_after >= 1, JSON.stringify(problem));
+		};
+		const ws = await ann.ws({ instance: 'sender' });
+		let waits = true;
+		const all = Promise.all([send(), send(), sendArray(),
+			(async () => {
+				const { type, problem } = await ws.request({ type: 'send', message: message() },
+					{ ms: HANG_MS });
+				assert.equal(`${type} ${problem?.status}`, 'error 503');
+			})()]).finally(() => { waits = false; });
+		all.catch(() => {});
+		/* Meanwhile the other node is not held up, nor is who only reads here. */
+		let others = 0;
+		while (waits) {
+			expectStatus(await catThere.post('/v1/messages',
+				{ id: uuid7(), to: dan.name, body: 'meanwhile' }, patient()), 201);
+			expectStatus(await bob.get('/v1/inbox?limit=1', patient()), 200);
+			others++;
+		}
+		await all;
+		t.diagnostic(`${refused.length} messages refused, ${others} others accepted meanwhile`);
+		assert.ok(others > 10, `${others}`);
+		assert.equal(await traces(refused), 0);
+		assert.equal((await bob.inbox()).events.length, 1);
+
+		assert.equal(await holder.release(), 0);
+		for (const one of refused)
+			expectStatus(await ann.post('/v1/messages', one, patient()), 201);
+		for (const one of refused)
+			assert.equal((await ann.post('/v1/messages', one)).status, 200);
+		await bob.received(refused.at(-1).id);
+		const { events } = await bob.inbox();
+		contiguous(events, 1);
+		assert.deepEqual(events.filter((event) => event.kind === 'message').map(({ id }) => id),
+			[first, ...refused.map(({ id }) => id)]);
+		await ws.close();
+		for (const node of nodes) {
+			expectStatus(await node.rest().get('/readyz'), 200);
+			assert.equal((await node.stop()).code, 0);
+		}
+		const fsck = run(TWINBOXD, ['fsck', '--data', path.join(tempDir(), 'd'), '--db', url]);
+		assert.equal((await fsck.exited).code, 0, fsck.out + fsck.err);
+	});
+});
