@@ -18,13 +18,18 @@ import { TcpProxy } from './proxy.mjs';
 import { World } from './world.mjs';
 
 const SLOW = Number(process.env.TWINBOX_SLOW ?? 1);
-/* An answer of the database is given up after 15 s, a connection after 5; what
- * waits behind one that waits comes after both.  Beyond this it is a hang. */
-const HANG_MS = 45_000 * SLOW;
+/* docs/scaling.md promises an answer to what was under way within 15 s (so long
+ * an answer of the database is waited for), to what waited behind it within 20 (a
+ * connection is given up after 5).  A machine that has more to do than it can,
+ * with these tests beside one another, may add to it; beyond this it does not
+ * hold. */
+const LOADED_MS = 8000;
+const UNDER_WAY_MS = (15_000 + LOADED_MS) * SLOW;
+const BEHIND_MS = (20_000 + LOADED_MS) * SLOW;
 const DEAD_WAIT_MS = 60_000;
 
 const at = (user, node) => new User(node, user.name, user.token, user.device_name);
-const patient = () => ({ signal: AbortSignal.timeout(HANG_MS) });
+const patient = (ms = BEHIND_MS) => ({ signal: AbortSignal.timeout(ms) });
 
 /** A session of ${user} at ${node} that has all there is. */
 async function connected(user, node, hello = {})
@@ -45,7 +50,7 @@ async function fate(user, node)
 	try {
 		await ws.opened();
 		ws.send({ type: 'hello', id: 1, token: user.token });
-		return String((await ws.closing(HANG_MS / SLOW)).code);
+		return String((await ws.closing(BEHIND_MS / SLOW)).code);
 	} catch (error) {
 		if (ws.refused)
 			return String(ws.refused);
@@ -100,6 +105,45 @@ describe('a node without its database', { concurrency: true }, () => {
 			await world.verdict({ refused: refused.length });
 		});
 	}
+
+	it('one with nothing else to do: what is under way is answered within 15 s, what waits ' +
+	   'behind that within 20', async (t) => {
+		const cluster = await new Cluster().start();
+		t.after(() => cluster.remove());
+		const proxy = await new TcpProxy({ port: cluster.port }).start();
+		t.after(() => proxy.stop());
+		await cluster.createDatabase('chat');
+		const server = await new Server({
+			args: ['--db', cluster.url('chat', { port: proxy.port })] }).start();
+		t.after(() => server.running && server.kill());
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		const { id } = await ann.send(bob.name, 'before');
+		const message = { id: uuid7(), to: bob.name, body: 'meanwhile' };
+		const took = [];
+		const refuses = async (what, ask) => {
+			const from = Date.now();
+			const answer = await ask();
+			took.push(`${what} ${Date.now() - from} ms`);
+			assert.equal(answer.status, 503, answer.text);
+			assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]/);
+		};
+
+		await bob.received(id);
+		proxy.blackhole();
+		/* The second of them may have to wait for the first. */
+		await Promise.all([
+			refuses('inbox', () => bob.get('/v1/inbox', patient(UNDER_WAY_MS))),
+			refuses('send', () => ann.post('/v1/messages', message, patient())),
+			sleep(1000).then(() => refuses('a send after it', () => ann.post('/v1/messages',
+				{ ...message, id: uuid7() }, patient()))),
+		]);
+		t.diagnostic(took.join(', '));
+		proxy.forward();
+		await eventually(async () => [200, 201].includes(
+			(await ann.post('/v1/messages', message)).status), 'a repeat is accepted', 30_000);
+		await bob.received(message.id);
+		await server.stop();
+	});
 });
 
 /** What happens at ${lonely} until all have noticed; the messages it refused. */
@@ -129,7 +173,7 @@ async function meanwhile({ world, lonely, other, ann, bob, cat, there, sender })
 		(async () => {
 			const message = { id: uuid7(), to: bob.name, body: 'by WebSocket' };
 			refused.push(message);
-			const reply = await sender.request({ type: 'send', message }, { ms: HANG_MS / SLOW });
+			const reply = await sender.request({ type: 'send', message }, { ms: BEHIND_MS / SLOW });
 			assert.equal(reply.type, 'error', JSON.stringify(reply));
 			assert.equal(reply.problem.status, 503, JSON.stringify(reply));
 		})(),
@@ -193,7 +237,7 @@ describe('a commit whose answer is lost', () => {
 			const message = { id: uuid7(), to: bob.name, body: 'hello' };
 			const caught = proxy.cutAfter('COMMIT', after);
 			const { status, text } = await ann.post('/v1/messages', message);
-			await within(caught, HANG_MS / SLOW, 'the commit passes');
+			await within(caught, BEHIND_MS / SLOW, 'the commit passes');
 			assert.equal(status, after === 'message_insert' ? 503 : 201, text);
 			await ws.received(message.id);
 			await eventually(async () => (await ann.post('/v1/messages', message)).status === 200,
