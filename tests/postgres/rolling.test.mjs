@@ -5,9 +5,11 @@
 // another node from where they were, and in the end everything is there, once,
 // in order.  Clients do not repeat anything: what nginx tries again by itself is
 // what its sample says, connections that were not made and nothing that is not
-// idempotent.
+// idempotent.  A balancer that asks a node itself, on connections that it keeps, is
+// told that it is not ready any more.
 
 import assert from 'node:assert/strict';
+import http from 'node:http';
 import { after, describe, it } from 'node:test';
 
 import { Server, eventually, killAll, run, sleep, tempDir, users } from '../e2e/harness.mjs';
@@ -38,6 +40,45 @@ function balancer(nodes)
 	return new Proxy('nginx', port, [[`server 127.0.0.1:${port};`, servers, 2]]).start();
 }
 
+/** Asks ${node} itself whether it is ready, all the time and on one connection,
+ *  until that is closed: each answer, {status, kept, last}. */
+async function watch(node)
+{
+	const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+	const said = [];
+	const ask = () => new Promise((resolve) => {
+		const request = http.get(new URL('/readyz', node.url), { agent }, (response) => {
+			response.resume();
+			response.on('end', () => resolve({ status: response.statusCode,
+				kept: request.reusedSocket, last: response.headers.connection === 'close' }));
+		});
+		request.on('error', () => resolve(undefined));
+	});
+
+	for (let one = await ask(); one; one = !one.last && await ask()) {
+		said.push(one);
+		await sleep(2);
+	}
+	agent.destroy();
+	return said;
+}
+
+/** What was ${said} to each of those who watch a node that stops; how many were told
+ *  so. */
+function toldNotReady(said)
+{
+	for (const answers of said) {
+		const statuses = answers.map(({ status }) => status);
+		const last = answers.at(-1);
+
+		assert.match(statuses.join(' '), /^200( 200)*( 503)*$/);
+		assert.ok(answers.slice(1).every(({ kept }) => kept), 'on one connection');
+		/* Where no answer was under way when it was closed. */
+		assert.ok(last.status === 200 || last.last, JSON.stringify(last));
+	}
+	return said.filter((answers) => answers.at(-1).status === 503).length;
+}
+
 after(killAll);
 
 describe('a rolling restart', () => {
@@ -60,11 +101,15 @@ describe('a rolling restart', () => {
 		const clients = crowd(target, history, people);
 		t.after(() => target.abandon());
 		let restarted = 0;
+		let notReady = 0;
 
 		for (let round = 0; round < ROUNDS; round++) {
 			for (const node of nodes) {
 				await eventually(() => history.calls.length > 100 * (restarted + 1), 'load');
+				const watched = [watch(node), watch(node)];
+				await sleep(100);
 				assert.equal((await node.stop()).code, 0);
+				notReady += toldNotReady(await Promise.all(watched));
 				await sleep(100);
 				await node.start();
 				/* nginx leaves it alone for 5 s; the next one waits until it
@@ -80,11 +125,12 @@ describe('a rolling restart', () => {
 		const { counts, violations } = verdict;
 		const reconnects = history.ends.get('1012 reconnect') ?? 0;
 		t.diagnostic(told(verdict, { rounds: ROUNDS, restarted, failed: counts.unknown,
-			reconnects }));
+			reconnects, notReady }));
 		assert.deepEqual(violations, []);
 		assert.deepEqual([...history.reasons], [], 'requests failed');
 		assert.equal(counts.clients, 12, 'every client was at work');
 		assert.equal(restarted, ROUNDS * NODES);
+		assert.ok(notReady > 0, 'nobody was told that a node is not ready');
 		/* No session ended otherwise, but those that its client closed. */
 		assert.deepEqual([...history.ends.keys()].filter((end) =>
 			!['1000', '1000 reconnect', '1012 reconnect'].includes(end)), []);
