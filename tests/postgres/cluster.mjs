@@ -20,9 +20,9 @@
 // what survives.  Text sorts by a language's rules unless a column says
 // COLLATE "C", so that one which forgot to is found.
 //
-// Environment: TWINBOX_PG_BINDIR says where initdb and postgres are (default:
-// the newest in /usr/lib/postgresql, else in the PATH); TWINBOX_SLOW and
-// TWINBOX_KEEP as in tests/e2e/harness.mjs.
+// Environment: TWINBOX_PG_BINDIR says where initdb and postgres are (default: 15
+// in /usr/lib/postgresql, the oldest that nodes take, else the newest there, else
+// in the PATH); TWINBOX_SLOW and TWINBOX_KEEP as in tests/e2e/harness.mjs.
 
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -36,6 +36,9 @@ const here = path.dirname(fileURLToPath(import.meta.url));
 const SLOW = Number(process.env.TWINBOX_SLOW ?? 1);
 const LIMIT_MS = 60_000 * SLOW;
 const ROLE = 'twinbox';
+/* What works with the oldest version works with those after it; the other way
+ * round nobody knows. */
+const OLDEST = '15';
 /* sun_path has 108 bytes; the socket is DIR/s/.s.PGSQL.NNNNN. */
 const DIR_MAX = 80;
 
@@ -94,13 +97,13 @@ function command(program, args, { ms = LIMIT_MS, both = false, ...options } = {}
 
 // ---- where PostgreSQL is, and as whom it runs --------------------------------
 
-/** The directory of PostgreSQL's programs, or undefined. */
-export function findBinaries()
+/** The directory of PostgreSQL's programs, or undefined; ${root}: where Debian has
+ *  them, by version. */
+export function findBinaries(root = '/usr/lib/postgresql')
 {
-	const root = '/usr/lib/postgresql';
 	const debian = fs.existsSync(root) ? fs.readdirSync(root)
 		.filter((name) => /^[0-9]+$/.test(name))
-		.sort((a, b) => Number(b) - Number(a))
+		.sort((a, b) => (b === OLDEST) - (a === OLDEST) || Number(b) - Number(a))
 		.map((name) => path.join(root, name, 'bin')) : [];
 
 	return [process.env.TWINBOX_PG_BINDIR, ...debian,

@@ -243,6 +243,43 @@ describe('what is left', () => {
 	});
 });
 
+describe('the PostgreSQL that is taken', () => {
+	const programs = ['initdb', 'postgres', 'psql', 'pg_basebackup'];
+	const told = process.env.TWINBOX_PG_BINDIR;
+
+	before(() => { delete process.env.TWINBOX_PG_BINDIR; });
+	after(() => {
+		if (told !== undefined)
+			process.env.TWINBOX_PG_BINDIR = told;
+	});
+
+	/** A folder as Debian's with ${versions}, of which some are ${broken}. */
+	const installed = (versions, broken = []) => {
+		const root = tempDir();
+
+		for (const version of versions) {
+			fs.mkdirSync(path.join(root, version, 'bin'), { recursive: true });
+			for (const program of broken.includes(version) ? ['psql'] : programs)
+				fs.writeFileSync(path.join(root, version, 'bin', program), '');
+		}
+		return root;
+	};
+	const taken = (...args) => {
+		const root = installed(...args);
+
+		return path.relative(root, findBinaries(root));
+	};
+
+	it('is 15, the oldest that nodes take, else the newest that is whole', () => {
+		assert.equal(taken(['13', '15', '16', '17']), '15/bin');
+		assert.equal(taken(['16', '9', '17', '14']), '17/bin');
+		assert.equal(taken(['15', '16', '17'], ['15', '17']), '16/bin');
+		process.env.TWINBOX_PG_BINDIR = path.join(installed(['16']), '16', 'bin');
+		assert.equal(findBinaries(installed(['15'])), process.env.TWINBOX_PG_BINDIR);
+		delete process.env.TWINBOX_PG_BINDIR;
+	});
+});
+
 describe('with-postgres', () => {
 	const env = { ...process.env };
 	delete env.TWINBOX_TEST_POSTGRES;
