@@ -188,7 +188,7 @@ async function meanwhile({ world, lonely, other, ann, bob, cat, there, sender })
 		const { id } = await at(ann, other).send(bob.name, 'meanwhile');
 		await there.received(id);
 		await sleep(200);
-		return (await lonely.rest().get('/readyz')).status === 503 && world.holdDead(lonely);
+		return (await lonely.rest().get('/readyz')).status === 503 && world.heldDead(lonely) > 0;
 	}, 'it is not ready, and held dead', DEAD_WAIT_MS);
 	expectStatus(await lonely.rest().get('/healthz'), 200);
 	return refused;

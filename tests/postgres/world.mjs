@@ -67,12 +67,14 @@ export class World {
 		return list[Math.floor(this.rnd() * list.length)];
 	}
 
-	/** Whether another node has said that it holds ${node} dead. */
-	holdDead(node)
+	/** How many times another node has said that it holds ${node} dead, which is or
+	 *  was process ${pid}. */
+	heldDead(node, pid = node.pid)
 	{
-		const name = new RegExp(`cluster\\.gone .*name=[^:\\s]+:${node.pid}:`);
+		const name = new RegExp(`cluster\\.gone .*name=[^:\\s]+:${pid}:`, 'g');
 
-		return this.nodes.some((one) => one !== node && name.test(one.output()));
+		return Math.max(...this.nodes.filter((one) => one !== node).map((one) =>
+			one.output().match(name)?.length ?? 0));
 	}
 
 	async kill(node)
