@@ -17,15 +17,13 @@ interface NewToken {
 }
 
 /** In words that help whoever types. */
-function wordsFor(error: unknown, registering: boolean): string
+function wordsFor(error: unknown): string
 {
 	if (!(error instanceof Refused))
 		return 'The server cannot be reached. Is the network there?';
 	const { status, code, detail, retry_after } = error.problem;
 	if (status === 401)
 		return 'Name or password is wrong.';
-	if (registering && status === 409)
-		return 'This name is taken.';
 	if (code === 'rate_limited' || status === 503)
 		return `Too much at once. Try again in ${retry_after ?? 1} s.`;
 	return sentence(detail);
@@ -33,17 +31,20 @@ function wordsFor(error: unknown, registering: boolean): string
 
 function Field(props: { label: string; name: string; hint?: string; value: string;
 	type?: string; complete?: string; min?: number; max: number; pattern?: string;
-	change: (value: string) => void; }): JSX.Element
+	wrong?: string; change: (value: string) => void; }): JSX.Element
 {
 	const id = `login-${props.name}`;
+	const described = [props.wrong && `${id}-wrong`, props.hint && `${id}-hint`].filter(Boolean);
 	return (
 		<div class="field">
 			<label for={id}>{props.label}</label>
 			<input id={id} name={props.name} type={props.type ?? 'text'} value={props.value}
 				required minLength={props.min} maxLength={props.max} pattern={props.pattern}
 				autocomplete={props.complete ?? 'off'} autocapitalize="none"
-				spellcheck={false} aria-describedby={props.hint ? `${id}-hint` : undefined}
+				spellcheck={false} aria-invalid={props.wrong ? true : undefined}
+				aria-describedby={described.join(' ') || undefined}
 				onInput={(event) => props.change(event.currentTarget.value)} />
+			{props.wrong && <p class="wrong" role="alert" id={`${id}-wrong`}>{props.wrong}</p>}
 			{props.hint && <p class="hint" id={`${id}-hint`}>{props.hint}</p>}
 		</div>
 	);
@@ -60,6 +61,7 @@ export function LoginView(props: { notice: string; forgotten: string | null;
 	const [device, setDevice] = useState(deviceName);
 	const [busy, setBusy] = useState(false);
 	const [wrong, setWrong] = useState('');
+	const [taken, setTaken] = useState('');
 	const form = useRef<HTMLFormElement>(null);
 
 	useEffect(() => {
@@ -74,14 +76,20 @@ export function LoginView(props: { notice: string; forgotten: string | null;
 		event.preventDefault();
 		setBusy(true);
 		setWrong('');
+		setTaken('');
 		try {
 			if (registering)
 				await api.post('/v1/users', { name, password });
 			const made = await api.post<NewToken>('/v1/tokens', { name, password, device });
 			props.done({ token: made.token, user: made.user, device: made.device });
 		} catch (error) {
-			setWrong(wordsFor(error, registering));
 			setBusy(false);
+			if (registering && error instanceof Refused && error.problem.status === 409) {
+				setTaken(name);
+				form.current?.querySelector('input')?.focus();
+			} else {
+				setWrong(wordsFor(error));
+			}
 		}
 	}
 
@@ -106,7 +114,8 @@ export function LoginView(props: { notice: string; forgotten: string | null;
 				<form ref={form} onSubmit={submit}>
 					<Field label="Name" name="username" value={name} complete="username" max={32}
 						pattern="[a-z0-9._\-]+" change={(value) => setName(value.trim().toLowerCase())}
-						{...(registering ? { hint: 'Letters a to z, digits, dot, dash, underscore.' } : {})} />
+						{...(registering ? { hint: 'Letters a to z, digits, dot, dash, underscore.' } : {})}
+						{...(registering && taken === name && taken ? { wrong: 'This name is taken.' } : {})} />
 					<Field label="Password" name="password" type="password" value={password}
 						max={1024} change={setPassword}
 						complete={registering ? 'new-password' : 'current-password'}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+//
+// An account is made by the page, without a mouse, and is one like any other.
+
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, it } from 'node:test';
+
+import { PASSWORD, eventually, freshName, login, serverForFile, users } from '../e2e/harness.mjs';
+import { Person, browserForFile } from './browser.mjs';
+
+const holder = browserForFile({ before, after });
+const server = serverForFile({ before, after, afterEach });
+
+/** Somebody without an account, at the form that makes one. */
+async function newcomer(t, name)
+{
+	const person = await Person.make(holder, server, name);
+	t.after(() => person.close());
+	const { page } = person;
+
+	await page.getByRole('button', { name: 'Register' }).waitFor();
+	// From the name, where the focus is at first, back to the tabs above.
+	await focused(person, 'login-username');
+	await page.keyboard.press('Shift+Tab');
+	await focused(person, 'Register');
+	await page.keyboard.press('Enter');
+	await page.getByText('At least 8 characters.').waitFor();
+	await page.keyboard.press('Tab');
+	await focused(person, 'login-username');
+	return person;
+}
+
+/** Waits until the focus is on the element of this id or text. */
+async function focused({ page }, wanted)
+{
+	await eventually(() => page.evaluate((one) => [document.activeElement.id,
+		document.activeElement.textContent].includes(one), wanted), `the focus on ${wanted}`);
+}
+
+/** Fills in what comes behind the name, and sends the form. */
+async function enter(person)
+{
+	await person.page.keyboard.press('Tab');
+	await person.page.keyboard.type(PASSWORD);
+	await person.page.keyboard.press('Enter');
+}
+
+describe('registering', () => {
+	it('makes an account that is live, writes, and is written to', async (t) => {
+		const [bob] = await users(server, 'bob');
+		const ann = await newcomer(t, freshName('ann'));
+		const { page } = ann;
+		await page.keyboard.type(ann.name);
+		await enter(ann);
+		await ann.link('live');
+
+		for (let i = 0; i < 10 && !await page.evaluate(() =>
+			document.activeElement.getAttribute('aria-label') === 'New conversation'); i++)
+			await page.keyboard.press('Tab');
+		await page.keyboard.press('Enter');
+		await focused(ann, 'new-name');
+		await page.keyboard.type(bob.name);
+		await page.keyboard.press('Enter');
+		await focused(ann, 'text');
+		await page.keyboard.type('I am new here');
+		await page.keyboard.press('Enter');
+		await ann.tick('I am new here', 'accepted');
+
+		const got = await bob.event((e) => e.kind === 'message', 'her message');
+		assert.deepEqual([got.from, got.body], [ann.name, 'I am new here']);
+		await bob.ack(got.seq);
+		await ann.tick('I am new here', 'delivered');
+		await bob.send(ann.name, 'Welcome!');
+		await ann.sees('Welcome!');
+		// Elsewhere too: the password is the one that she typed.
+		const phone = await login(server, ann.name, 'phone');
+		assert.equal((await phone.get('/v1/tokens')).body.devices.length, 2);
+		await ann.unharmed();
+	});
+
+	it('under a name that is taken is told at the field, and another one does', async (t) => {
+		const [bob] = await users(server, 'bob');
+		const ann = await newcomer(t, freshName('ann'));
+		const { page } = ann;
+		await page.keyboard.type(bob.name);
+		await enter(ann);
+		await page.getByRole('alert').getByText('This name is taken.').waitFor();
+		const field = page.getByLabel('Name');
+		await focused(ann, 'login-username');
+		assert.equal(await field.getAttribute('aria-invalid'), 'true');
+		// What a screen reader says with the field, and its place below it.
+		assert.match(await field.evaluate((input) => input.getAttribute('aria-describedby').split(' ')
+			.map((id) => document.getElementById(id).textContent).join(' ')), /^This name is taken\. Letters/);
+		const boxes = await Promise.all([field, page.getByText('This name is taken.'),
+			page.getByLabel('Password')].map((one) => one.boundingBox()));
+		assert.ok(boxes[0].y < boxes[1].y && boxes[1].y < boxes[2].y, JSON.stringify(boxes));
+		assert.equal(await page.getByText('This name is taken.').count(), 1);
+
+		// It goes when the name is another.
+		await page.keyboard.press('Control+A');
+		await page.keyboard.type(ann.name);
+		await page.getByText('This name is taken.').waitFor({ state: 'detached' });
+		assert.equal(await field.getAttribute('aria-invalid'), null);
+		await page.keyboard.press('Enter');
+		await ann.link('live');
+		// And the one who had the name has his account still.
+		await login(server, bob.name, 'phone');
+		await ann.unharmed();
+	});
+});
