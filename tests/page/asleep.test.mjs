@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+//
+// A connection that has died without a word, as after a machine's sleep or
+// behind a router that forgot it: bytes go into a hole in both directions, and
+// nothing is closed.  Who looks at the page again is told within seconds, who
+// does not after the next ping; nothing is lost and nothing comes twice.
+//
+// The time of the page stands still while that is looked at: it goes on only
+// as far as a test says, however slow the machine is.
+
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, it } from 'node:test';
+
+import { eventually, serverForFile, users } from '../e2e/harness.mjs';
+import { TcpProxy } from '../postgres/proxy.mjs';
+import { Person, browserForFile } from './browser.mjs';
+
+const holder = browserForFile({ before, after });
+const server = serverForFile({ before, after, afterEach });
+
+// What web/src/socket.ts says, in milliseconds.
+const LOOKED_AT = 5_000;
+const PING_EVERY = 25_000;
+const PONG = 10_000;
+
+/** Its clock is ours, and it counts what its WebSockets have heard. */
+async function prepare(context)
+{
+	await context.clock.install();
+	await context.addInitScript(() => {
+		globalThis.heard = 0;
+		globalThis.WebSocket = class extends WebSocket {
+			constructor(...args)
+			{
+				super(...args);
+				this.addEventListener('message', () => { globalThis.heard++; });
+			}
+		};
+	});
+}
+
+/** Somebody whose way to the server can be cut off, in the middle of a
+ * conversation with somebody else, and time stands still for him. */
+async function dozing(t)
+{
+	const [one, other] = await users(server, 'ann', 'bob');
+	const wire = await new TcpProxy({ port: Number(new URL(server.url).port) }).start();
+	const ann = await Person.make(holder, { url: `http://127.0.0.1:${wire.port}` }, one.name,
+		{ prepare });
+	t.after(async () => {
+		await ann.close();
+		await wire.stop();
+	});
+	const bob = other;
+	ann.wire = wire;
+	ann.rest = one;
+	await ann.logIn();
+	await ann.writeTo(bob.name);
+	await ann.say('Before');
+	await bob.event((e) => e.body === 'Before', 'her first');
+	await ann.tick('Before', 'accepted');
+	await ann.page.clock.pauseAt(await ann.page.evaluate(() => Date.now() + 1_000));
+	return [ann, bob];
+}
+
+/** The connections that there are die; new ones wait until the wire forwards. */
+function forget(wire)
+{
+	assert.ok(wire.links.size > 0);
+	wire.blackhole();
+	for (const link of wire.links)
+		link.deaf = true;
+}
+
+/** What is written while nothing comes through; nobody knows yet that nothing does. */
+async function intoTheHole(ann, bob)
+{
+	await bob.send(ann.name, 'Meanwhile');
+	await ann.say('Into the hole');
+	await ann.page.clock.runFor(100);
+	await ann.tick('Into the hole', 'unsent');
+	await says(ann, 'Live', 'live');
+	assert.equal(await ann.message('Meanwhile').count(), 0);
+}
+
+/** The words about the connection now, and its state. */
+async function says({ page }, words, ...states)
+{
+	const line = page.locator('[role=status]');
+
+	assert.match(await line.textContent(), new RegExp(`^${words}`));
+	assert.ok(states.includes(await line.getAttribute('data-link')));
+}
+
+/** The page has noticed and says so; time goes on, and all is well again. */
+async function comesBack(ann, bob)
+{
+	await says(ann, '(Not connected\\. Reconnecting|Connecting)', 'waiting', 'connecting');
+	await ann.tick('Into the hole', 'unsent');
+	ann.wire.forward();
+	await ann.page.clock.resume();
+	await ann.link('live');
+	await ann.sees('Meanwhile');
+	await ann.tick('Into the hole', 'accepted');
+	await ann.say('After');
+	await ann.tick('After', 'accepted');
+	await bob.send(ann.name, 'Good morning');
+	await ann.sees('Good morning');
+	assert.deepEqual((await ann.texts()).sort(),
+		['After', 'Before', 'Good morning', 'Into the hole', 'Meanwhile']);
+	assert.deepEqual((await bob.inbox()).events.filter((e) => e.kind === 'message' && !e.own)
+		.map((e) => e.body), ['Before', 'Into the hole', 'After']);
+	// What is shown is what is kept.
+	for (const link of ann.wire.links)
+		if (link.deaf)
+			link.reset();
+	await ann.page.reload();
+	await ann.sees('Good morning');
+	assert.equal((await ann.texts()).length, 5);
+	await ann.unharmed();
+}
+
+const dispatch = ({ page }, where, name) => page.evaluate(([target, event]) =>
+	globalThis[target].dispatchEvent(new Event(event)), [where, name]);
+
+describe('a connection that died without a word', () => {
+	for (const [where, name] of [['document', 'visibilitychange'], ['window', 'pageshow']]) {
+		it(`is noticed when the page is looked at again: ${name}`, async (t) => {
+			const [ann, bob] = await dozing(t);
+			forget(ann.wire);
+			await intoTheHole(ann, bob);
+			await dispatch(ann, where, name);
+			await ann.page.clock.runFor(LOOKED_AT - 500);
+			await says(ann, 'Live', 'live');
+			await ann.page.clock.runFor(600);
+			await comesBack(ann, bob);
+		});
+	}
+
+	it('is noticed by the next ping when nobody looks', async (t) => {
+		const [ann, bob] = await dozing(t);
+		forget(ann.wire);
+		await intoTheHole(ann, bob);
+		// A hidden page that is told of is not looked at.
+		await ann.page.evaluate(() => {
+			Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true });
+			document.dispatchEvent(new Event('visibilitychange'));
+		});
+		await ann.page.clock.runFor(LOOKED_AT + 500);
+		await says(ann, 'Live', 'live');
+		await ann.page.clock.runFor(PING_EVERY + PONG - LOOKED_AT);
+		await comesBack(ann, bob);
+	});
+
+	it('which gives up late what it had swallowed doubles nothing', async (t) => {
+		const [ann, bob] = await dozing(t);
+		ann.wire.blackhole();
+		await intoTheHole(ann, bob);
+		await dispatch(ann, 'document', 'visibilitychange');
+		await ann.page.clock.runFor(LOOKED_AT + 100);
+		await comesBack(ann, bob);
+	});
+
+	it('one that lives stays, however often the page is looked at', async (t) => {
+		const [ann, bob] = await dozing(t);
+		const sockets = [];
+		ann.page.on('websocket', (ws) => sockets.push(ws.url()));
+		const heard = () => ann.page.evaluate(() => globalThis.heard);
+		for (let i = 0; i < 5; i++) {
+			const known = await heard();
+			await dispatch(ann, 'document', 'visibilitychange');
+			await eventually(async () => await heard() > known, 'a pong');
+			await ann.page.clock.runFor(LOOKED_AT + 100);
+			await says(ann, 'Live', 'live');
+		}
+		await bob.send(ann.name, 'Still there?');
+		await eventually(async () => {
+			await ann.page.clock.runFor(50);
+			return await ann.message('Still there?').count() === 1;
+		}, 'the message');
+		assert.deepEqual(sockets, []);
+		await ann.unharmed();
+	});
+});
