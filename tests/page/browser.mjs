@@ -32,8 +32,8 @@ export const PHONE = { width: 390, height: 780 };
  * away, or refuses what somebody typed. */
 const NETWORK = /the server responded with a status of 4|ERR_(CONNECTION_REFUSED|CONNECTION_RESET|INTERNET_DISCONNECTED|EMPTY_RESPONSE|SOCKET_NOT_CONNECTED)|WebSocket connection to/;
 
-/** A browser for a test file, closed after it. */
-export function browserForFile(hooks)
+/** A browser for a test file, closed after it; ${args} makes arguments of it. */
+export function browserForFile(hooks, args = () => [])
 {
 	const holder = {};
 
@@ -41,7 +41,7 @@ export function browserForFile(hooks)
 		holder.browser = await chromium.launch({
 			executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
 			// Chromium's own sandbox does not work for root.
-			args: process.getuid() === 0 ? ['--no-sandbox'] : [],
+			args: [...(process.getuid() === 0 ? ['--no-sandbox'] : []), ...args()],
 		});
 	});
 	hooks.after(() => holder.browser?.close());
