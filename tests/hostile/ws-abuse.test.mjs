@@ -10,6 +10,7 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { contiguous, problemBody } from '../e2e/expect.mjs';
 import { Ws, eventually, serverForFile, sleep, startServer, users, uuid7 }
 	from '../e2e/harness.mjs';
+import { SECOND, sessionEndedAt } from './logged.mjs';
 import { connect, text } from './rawws.mjs';
 
 let ann, bob, cat, dan, eve, ours, theirs;
@@ -378,14 +379,21 @@ describe('tokens', () => {
 });
 
 describe('S12 who may no longer', () => {
-	it('a revoked token ends its sessions, and no others, within a second', async () => {
+	it('a revoked token ends its sessions, and no others, within a second', async (t) => {
 		rows++;
-		const phone = await eve.device('phone');
-		const [lost, kept] = [await phone.ws(), await eve.ws({ instance: 'kept' })];
-		const { devices } = (await eve.get('/v1/tokens')).body;
+		const other = await startServer({ args: ['--log-level', 'debug'] });
+		t.after(() => other.stop());
+		const [fay] = await users(other, 'fay');
+		const phone = await fay.device('phone');
+		const [lost, kept] = [await phone.ws(), await fay.ws({ instance: 'kept' })];
+		const { devices } = (await fay.get('/v1/tokens')).body;
 		const { id } = devices.find((one) => one.name === 'phone');
-		assert.equal((await eve.delete(`/v1/tokens/${id}`)).status, 204);
+		assert.equal((await fay.delete(`/v1/tokens/${id}`)).status, 204);
+		const since = Date.now();
 		assert.equal((await lost.closing()).code, 4401);
+		const took = await sessionEndedAt(other, lost) - since;
+		t.diagnostic(`ended after ${took} ms`);
+		assert.ok(took < SECOND, `${took} ms`);
 		assert.equal((await kept.request({ type: 'ping' })).type, 'pong');
 		await kept.close();
 	});
