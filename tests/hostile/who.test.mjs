@@ -139,9 +139,10 @@ describe('what exists looks like what does not', () => {
 		});
 	}
 
-	it('… by the clock too, which is only told', async (t) => {
+	it('… by the clock too', async (t) => {
 		const took = { there: [], nowhere: [] };
 		const row = rest.find((one) => one.method === 'GET' && one.path === '/v1/outbox/{id}');
+		// In turns, so that what else the machine does concerns both alike.
 		for (let i = 0; i < 200; i++) {
 			const which = i % 2 ? 'there' : 'nowhere';
 			const start = performance.now();
@@ -149,8 +150,11 @@ describe('what exists looks like what does not', () => {
 			took[which].push(performance.now() - start);
 		}
 		const middle = (list) => list.sort((a, b) => a - b)[list.length >> 1];
-		t.diagnostic(`another's entry ${middle(took.there).toFixed(3)} ms, none ${middle(took.nowhere).toFixed(3)} ms (medians of 100)`);
-		assert.equal(took.there.length, took.nowhere.length);
+		const [there, nowhere] = [middle(took.there), middle(took.nowhere)];
+		const told = `another's entry ${there.toFixed(3)} ms, none ${nowhere.toFixed(3)} ms (medians of 100)`;
+		t.diagnostic(told);
+		// Noise is less than that; work that is done for one of them only is more.
+		assert.ok(there < 3 * nowhere + 1 && nowhere < 3 * there + 1, told);
 	});
 
 	it('of a message that is answered', async () => {
