@@ -132,7 +132,7 @@ export class RawSocket {
 		this.pieces = [];
 		this.size = 0;
 		this.waiting = new Set();
-		this.closed = false; // the server has closed its side, or reset
+		this.closed = false; // the server has closed its side, or reset: closedAt
 		this.reset = false;
 		this.socket = net.connect({ port: Number(url.port), host: url.hostname.replace(/^\[|\]$/g, ''),
 			localAddress, allowHalfOpen: true, noDelay: true });
@@ -163,6 +163,7 @@ export class RawSocket {
 	end()
 	{
 		this.closed = true;
+		this.closedAt ??= performance.now();
 		this.wake();
 	}
 
