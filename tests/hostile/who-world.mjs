@@ -81,9 +81,11 @@ export function rows(text = TABLE)
 export async function userCommand(server, args, password)
 {
 	const child = run(TWINBOXD, ['user', ...args, ...dataArgs(server.data)],
-		{ stdio: ['pipe', 'pipe', 'pipe'] });
+		{ stdio: [password === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] });
 
-	child.stdin.end(password === undefined ? '' : `${password}\n`);
+	// One that has ended already says why by its code.
+	child.stdin?.on('error', () => {});
+	child.stdin?.end(`${password}\n`);
 	const end = await child.exited;
 	if (end.code !== 0)
 		throw new Error(`twinboxd user ${args.join(' ')}: ${JSON.stringify(end)} ${child.err}`);
