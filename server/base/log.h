@@ -50,6 +50,7 @@ enum log_format { LOG_FMT_TEXT, LOG_FMT_JSON };
 	X(SCRUB_ROUND, LVL_INFO, "the scrubber has read everything once")      \
 	X(CLUSTER_NODE, LVL_INFO, "another node of this database was seen")    \
 	X(CLUSTER_GONE, LVL_WARN, "another node is gone; its leases end")      \
+	X(CLUSTER_FULL, LVL_WARN, "more nodes than one looks after")           \
 	X(CLUSTER_FIRST, LVL_INFO, "upkeep is this node's, for all")           \
 	X(CLUSTER_AWAY, LVL_WARN, "what other nodes tell cannot be heard")     \
 	X(CLUSTER_BACK, LVL_INFO, "what other nodes tell is heard again")      \

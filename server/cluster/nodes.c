@@ -31,11 +31,10 @@ tell_crowded(void)
 	if (told)
 		return;
 	told = true;
-	log_event(LOG_EV_ALERT_WARNING,
-	    "too_many_nodes severity=warning text=more than %d nodes on one "
-	    "database: a node looks after %d others and not after the rest; "
-	    "stop some, or split people into cells (docs/scaling.md)",
-	    PEERS_MAX + 1, PEERS_MAX);
+	log_event(LOG_EV_CLUSTER_FULL,
+	    "nodes_most=%d cure=stop some, or split people into cells "
+	    "(docs/scaling.md)",
+	    PEERS_MAX + 1);
 }
 
 static void

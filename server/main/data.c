@@ -15,6 +15,14 @@
 #include "main/main_internal.h"
 #include "schema/sql.h"
 
+/* No room is no failure of the disk: the service may be started again. */
+static enum rc
+rc_of_errno(int code)
+{
+
+	return (code == ENOSPC || code == EDQUOT ? RC_FULL : RC_IO);
+}
+
 /* Makes ${path} and what is missing above it. */
 static enum rc
 make_directory(const char *path, struct err *err)
@@ -26,13 +34,13 @@ make_directory(const char *path, struct err *err)
 	     slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
 		if (mkdir(text, 0700) != 0 && errno != EEXIST)
-			return (err_set_sys(
-			    err, RC_IO, errno, "data: cannot make %s", text));
+			return (err_set_sys(err, rc_of_errno(errno), errno,
+			    "data: cannot make %s", text));
 		*slash = '/';
 	}
 	if (mkdir(text, 0700) != 0 && errno != EEXIST)
-		return (err_set_sys(
-		    err, RC_IO, errno, "data: cannot make %s", text));
+		return (err_set_sys(err, rc_of_errno(errno), errno,
+		    "data: cannot make %s", text));
 	return (RC_OK);
 }
 
@@ -66,8 +74,8 @@ take_lock(struct data *data, struct err *err)
 
 	fd = openat(data->dir_fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (fd < 0)
-		return (err_set_sys(
-		    err, RC_IO, errno, "data: cannot open %s/lock", data->dir));
+		return (err_set_sys(err, rc_of_errno(errno), errno,
+		    "data: cannot open %s/lock", data->dir));
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
 		data->lock_fd = fd;
 		return (RC_OK);

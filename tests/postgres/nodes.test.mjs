@@ -169,15 +169,15 @@ describe('three nodes', () => {
 		await join('early', 64);
 		await eventually(() => lines(/ cluster\.node .* name=early/).length === 64,
 			'64 others are seen', 30_000);
-		assert.deepEqual(lines(/too_many_nodes/), []);
+		assert.deepEqual(lines(/cluster\.full/), []);
 		await join('late', 2);
-		await eventually(() => lines(/too_many_nodes/).length > 0, 'the warning', 30_000);
+		await eventually(() => lines(/cluster\.full/).length > 0, 'the warning', 30_000);
 		/* Several beats later the dead make room. */
 		await eventually(() => lines(/ cluster\.node .* name=late/).length === 2,
 			'those that were too many', 60_000);
-		assert.equal(lines(/too_many_nodes/).length, 1);
-		assert.match(lines(/too_many_nodes/)[0],
-			/ warn alert\.warning too_many_nodes .*more than 65 nodes.* cells /);
+		assert.equal(lines(/cluster\.full/).length, 1);
+		assert.match(lines(/cluster\.full/)[0],
+			/ warn cluster\.full .*nodes_most=65 .* cells /);
 		expectStatus(await node.rest().get('/readyz'), 200);
 	});
 

@@ -18,6 +18,7 @@
 #include "sim/client.h"
 #include "sim/heart.h"
 #include "sim/server.h"
+#include "store/start.h"
 
 static const char *const names[SIM_CLIENTS] = {"ann", "ben", "cyd", "dot"};
 
@@ -248,35 +249,6 @@ server_look_after(struct sim *s)
 
 /* ---- starting ---- */
 
-/* What the server does on its database before it listens. */
-static enum rc
-boot(struct sim *s, struct err *err)
-{
-	struct server *v = s->server;
-	struct db_val p[2];
-	char text[48];
-	int from, to;
-	enum rc rc;
-
-	(void)snprintf(text, sizeof(text), "%lld %llu",
-	    (long long)s->clk.wall_ms, (unsigned long long)v->incarnation);
-	p[0] = db_v_str("booted_at");
-	p[1] = db_v_str(text);
-	rc = db_checkpoint(v->db, true, NULL, err);
-	if (rc == RC_OK)
-		rc = db_migrate(v->db, s->clk.wall_ms, &from, &to, err);
-	if (rc == RC_OK)
-		rc = db_begin(v->db, err);
-	if (rc != RC_OK)
-		return (rc);
-	rc = db_run(v->db, SQL_META_SET, p, 2, NULL, NULL, NULL, err);
-	if (rc == RC_OK)
-		rc = db_commit(v->db, err);
-	if (rc != RC_OK)
-		db_rollback(v->db);
-	return (rc);
-}
-
 static enum rc
 make(struct sim *s, struct err *err)
 {
@@ -321,7 +293,8 @@ start(struct sim *s, struct err *err)
 	o.schema = sim_schema(s);
 	rc = db_open(&o, &v->db, err);
 	if (rc == RC_OK)
-		rc = boot(s, err);
+		rc = store_start(
+		    v->db, &(struct store_start){.clk = &s->clk.clk}, err);
 	if (rc == RC_OK)
 		rc = make(s, err);
 	if (rc == RC_OK && sqlite3_open_v2(plvfs_path(server_disk(s)), &v->look,
