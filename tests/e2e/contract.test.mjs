@@ -86,6 +86,35 @@ describe('answers', () => {
 		it(`fails: ${what}`, () =>
 			assert.throws(() => checkAnswer(answer, URL_HERE), /^Error: contract: /));
 	}
+
+	// Each is a whole problem document, and fits `default`.
+	for (const [method, target, status, code] of [
+		['GET', '/v1/inbox', 500, 'internal'],
+		['GET', '/v1/inbox', 418, 'bad_request'],
+		['GET', '/v1/inbox', 507, 'inbox_full'],
+		['POST', '/v1/messages', 500, 'internal'],
+		['POST', '/v1/messages', 405, 'method_not_allowed'],
+		['GET', '/healthz', 401, 'unauthenticated'],
+		['GET', '/metrics', 418, 'bad_request'],
+		['HEAD', '/metrics', 500, 'internal'],
+		['GET', '/v1/nonsense', 500, 'internal'],
+		['BREW', '/v1/inbox', 418, 'bad_request'],
+	]) {
+		it(`fails: ${method} ${target} is ${status}, which is not listed`, () => {
+			const answer = refusal({ headers: { allow: 'GET' }, answer: { method, target, status },
+				body: { status, code, type: `/problems/${code.replaceAll('_', '-')}` } });
+			assert.throws(() => checkAnswer(answer, URL_HERE),
+				/openapi\.yaml (does not list this status|has no such operation)/);
+		});
+	}
+
+	it('fails: a body that is no problem, where there is no operation', () => {
+		const answer = refusal({ answer: { target: '/v1/nonsense', status: 404 },
+			body: { status: 404, code: 'not_found', type: '/problems/not-found' } });
+		checkAnswer(answer, URL_HERE);
+		answer.body.colour = 'red';
+		assert.throws(() => checkAnswer(answer, URL_HERE), /must NOT have/);
+	});
 });
 
 describe('frames', () => {
