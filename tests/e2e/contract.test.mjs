@@ -4,6 +4,10 @@
 // rule each.  No server is needed.
 
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
 import { describe, it } from 'node:test';
 
 import { checkAnswer, checkFrame, seen, template } from './contract.mjs';
@@ -108,6 +112,16 @@ describe('answers', () => {
 		});
 	}
 
+	it('what answers nobody knows what is listed somewhere', () => {
+		const unknown = (status, code) => refusal({ answer: { target: undefined, status },
+			body: { status, code, type: `/problems/${code.replaceAll('_', '-')}` } });
+		checkAnswer(unknown(413, 'body_too_large'), URL_HERE);
+		checkAnswer(page({ answer: { target: undefined } }), URL_HERE);
+		assert.throws(() => checkAnswer(unknown(500, 'internal'), URL_HERE), /no such operation/);
+		assert.throws(() => checkAnswer(page({ answer: { target: undefined, status: 203 } }), URL_HERE),
+			/no such operation/);
+	});
+
 	it('fails: a body that is no problem, where there is no operation', () => {
 		const answer = refusal({ answer: { target: '/v1/nonsense', status: 404 },
 			body: { status: 404, code: 'not_found', type: '/problems/not-found' } });
@@ -139,4 +153,40 @@ describe('frames', () => {
 			title: 'x', status: 503, detail: 'x' } }],
 	])
 		it(`fails: ${what}`, () => assert.throws(() => checkFrame(frame), /contract: /));
+});
+
+describe('the count at the end of a test file', () => {
+	const ended = (...lines) => {
+		const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'twinbox-contract-'));
+		const file = path.join(dir, 'one.test.mjs');
+		const { NODE_TEST_CONTEXT: _context, ...env } = process.env;
+
+		try {
+			fs.writeFileSync(file, [`import { checkFrame, expectAnswers } from '${
+				new URL('contract.mjs', import.meta.url)}';`, ...lines].join('\n'));
+			const { status, stdout } = spawnSync(process.execPath,
+				['--test', '--test-reporter=tap', file], { env, encoding: 'utf8' });
+			return { status, stdout };
+		} finally {
+			fs.rmSync(dir, { recursive: true });
+		}
+	};
+
+	it('is told', () => {
+		const { status, stdout } = ended('expectAnswers();', "checkFrame({ type: 'caught_up', seq: 0 });");
+		assert.equal(status, 0, stdout);
+		assert.match(stdout, /^# contract: one\.test\.mjs: 0 answers, 0 bodies, 1 frames$/m);
+	});
+
+	it('fails: a server was asked, and nothing was checked', () => {
+		const { status, stdout } = ended('expectAnswers();');
+		assert.notEqual(status, 0, stdout);
+		assert.match(stdout, /^# contract: a server was asked, and nothing that it said was checked$/m);
+	});
+
+	it('is nothing to a file that asks no server', () => {
+		const { status, stdout } = ended('');
+		assert.equal(status, 0, stdout);
+		assert.doesNotMatch(stdout, /# contract: /);
+	});
 });

@@ -19,7 +19,7 @@ after(killAll);
 /** Asks on ${socket}; the answer. */
 async function ask(socket)
 {
-	socket.pieces = [];
+	socket.forget();
 	return (await socket.send(ASK).answers(1))[0];
 }
 

@@ -88,7 +88,7 @@ async function attack(begin, pieces, kept)
 		socket.send(`${GET}\r\n`);
 		const [answer] = await socket.answers(1);
 		assert.equal(answer.status, 200);
-		socket.pieces = [];
+		socket.forget();
 		began = performance.now();
 	}
 	socket.began = began;

@@ -10,11 +10,13 @@
 //	const [answer] = await socket.answers(1);
 //	await socket.ended();
 //
+// Each answer is held to the contract (contract.mjs) when it is first looked at.
 // A socket that is not read (`paused`) has a full window after a while, as a
 // hostile reader's has.  All sockets of a test file are destroyed by closeAll().
 
 import net from 'node:net';
 
+import { checkAnswer, expectAnswers } from '../e2e/contract.mjs';
 import { WAIT_MS, within } from '../e2e/harness.mjs';
 
 const sockets = new Set();
@@ -112,6 +114,23 @@ export function readAnswers(buffer, methods = [])
 	return { list, rest: buffer.subarray(at) };
 }
 
+const FIRST_LEN = 4096;
+
+/** {method, target} of what ${text} asks for first, if there is no doubt. */
+function firstAsked(text)
+{
+	const [, method, target] = /^([A-Z]+) (\/[\w/.?=&-]*) HTTP\/1\.1\r\n/.exec(text) ?? [];
+
+	return target === undefined || /\/[./]/.test(target) ? { target: undefined } : { method, target };
+}
+
+/** What libmicrohttpd answers by itself has nothing of ours. */
+function isOfLibrary({ status, headers })
+{
+	return [400, 413, 414, 431, 505].includes(status) && !headers.has('x-request-id') &&
+		headers.get('connection') === 'close';
+}
+
 // ---- the socket ------------------------------------------------------------
 
 export class RawSocket {
@@ -128,6 +147,10 @@ export class RawSocket {
 	{
 		const url = new URL(server.url);
 
+		expectAnswers();
+		this.url = server.url;
+		this.first = '';
+		this.held = 0;
 		this.methods = methods;
 		this.pieces = [];
 		this.size = 0;
@@ -192,8 +215,30 @@ export class RawSocket {
 
 	send(data)
 	{
+		if (this.first.length < FIRST_LEN)
+			this.first += bytes(data).toString('latin1', 0, FIRST_LEN);
 		this.socket.write(bytes(data));
 		return this;
+	}
+
+	/** Leaves out what came so far, which answers all that was sent so far. */
+	forget()
+	{
+		this.pieces = [];
+		this.held = 0;
+		this.first = '';
+	}
+
+	/** Holds those of the answers to the contract that were not yet. */
+	hold(list)
+	{
+		for (; this.held < list.length; this.held++) {
+			const answer = list[this.held];
+			const asked = this.held === 0 ? firstAsked(this.first) : { target: undefined };
+			if (answer.status >= 200 && !isOfLibrary(answer))
+				checkAnswer({ ...answer, ...asked }, this.url);
+		}
+		return list;
 	}
 
 	/** Ends our side; the server's may go on. */
@@ -244,7 +289,7 @@ export class RawSocket {
 				throw new Error(`${list.length} answers, not ${n}, and the end: ` +
 					readable(this.received, 400));
 			}
-			return list.length >= n && list.slice(0, n);
+			return list.length >= n && this.hold(list.slice(0, n));
 		}, `${n} answers`, ms);
 	}
 
@@ -255,7 +300,7 @@ export class RawSocket {
 		const { list, rest } = readAnswers(this.received, this.methods);
 		if (rest.length > 0)
 			throw new Malformed(`half an answer at the end: ${readable(rest)}`);
-		return list;
+		return this.hold(list);
 	}
 }
 
@@ -291,7 +336,7 @@ export class Counters {
 	async page()
 	{
 		for (;;) {
-			this.socket.pieces = [];
+			this.socket.forget();
 			this.socket.send('GET /metrics HTTP/1.1\r\nHost: metrics\r\n\r\n');
 			try {
 				return (await this.socket.answers(1))[0].text;

@@ -157,13 +157,12 @@ export class World {
 	/** OPTIONS, which openapi.yaml does not list with each path. */
 	async options(reader, target, token)
 	{
-		const { status, headers, ...response } = await within(fetch(new URL(target, this.server.url), {
-			method: 'OPTIONS', headers: token ? { authorization: `Bearer ${token}` } : {},
-		}).then(async (got) => ({ status: got.status, headers: got.headers, text: await got.text() })),
-		10_000, `OPTIONS ${target}`);
+		const answer = await within(this.server.rest(token).request('OPTIONS', target),
+			10_000, `OPTIONS ${target}`);
 
-		this.ledger.see(reader, `OPTIONS ${target}`, `${JSON.stringify([...headers])}\n${response.text}`);
-		return { method: 'OPTIONS', target, status, headers, ...response };
+		this.ledger.see(reader, `OPTIONS ${target}`,
+			`${JSON.stringify([...answer.headers])}\n${answer.text}`);
+		return answer;
 	}
 
 	/** A WebSocket of ${reader}, whose frames are kept. */

@@ -576,7 +576,7 @@ describe('S13 floods', () => {
 			}));
 		}
 		await eventually(async () => /^twinbox_ws_sessions 0$/m.test(
-			await (await fetch(new URL('/metrics', server.url))).text()), 'no sessions', 30_000);
+			(await server.rest().get('/metrics')).text), 'no sessions', 30_000);
 	});
 });
 

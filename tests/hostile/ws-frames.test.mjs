@@ -410,7 +410,7 @@ describe('all the while', () => {
 
 	it('no session is left over', async () => {
 		await eventually(async () => /^twinbox_ws_sessions 0$/m.test(
-			await (await fetch(new URL('/metrics', server.url))).text()), 'no sessions', 30_000);
+			(await server.rest().get('/metrics')).text), 'no sessions', 30_000);
 	});
 
 	it('the table of frames', (t) => {

@@ -416,7 +416,7 @@ describe('slow hands and full tables', () => {
 
 	it('counts what it refuses', async () => {
 		const metric = async () => Number(/^twinbox_ws_refused_total (\d+)$/m
-			.exec(await (await fetch(new URL('/metrics', server.url))).text())[1]);
+			.exec((await server.rest().get('/metrics')).text)[1]);
 		const first = await metric();
 		const ws = await connect(server);
 		ws.write(handshake(server, { Origin: 'null' }));

@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 
+import { checkFrame } from '../e2e/contract.mjs';
 import { serverForFile, users, uuid7, within } from '../e2e/harness.mjs';
 import { WebSocket } from './rawws.mjs';
 
@@ -30,7 +31,9 @@ async function open(options = {}, hello = {}, protocols = ['twinbox.v1'])
 		ws.failed = error;
 	});
 	ws.on('message', (data) => {
-		ws.frames.push(JSON.parse(`${data}`));
+		const frame = JSON.parse(`${data}`);
+		checkFrame(frame);
+		ws.frames.push(frame);
 		for (const look of waiting)
 			look();
 	});

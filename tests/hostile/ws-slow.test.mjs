@@ -33,7 +33,7 @@ function resident(server)
 
 async function metric(name, server)
 {
-	const page = await (await fetch(new URL('/metrics', server.url))).text();
+	const page = (await server.rest().get('/metrics')).text;
 	return Number(new RegExp(`^twinbox_${name} (\\d+)$`, 'm').exec(page)[1]);
 }
 

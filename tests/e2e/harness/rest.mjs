@@ -4,7 +4,7 @@
 
 import http from 'node:http';
 
-import { checkAnswer } from '../contract.mjs';
+import { checkAnswer, expectAnswers } from '../contract.mjs';
 import { WAIT_MS, within } from './process.mjs';
 
 /**
@@ -28,6 +28,7 @@ export class Rest {
 		const token = options.token === undefined ? this.token : options.token;
 		let body = options.body;
 
+		expectAnswers();
 		if (token)
 			headers.set('authorization', `Bearer ${token}`);
 		if (options.json !== undefined) {
@@ -69,7 +70,8 @@ export class Rest {
 	}
 }
 
-function parseBody(answer)
+/** Sets ${answer}.body: what its text says, if that is JSON. */
+export function parseBody(answer)
 {
 	answer.body = undefined;
 	if (answer.text !== '' &&
@@ -85,6 +87,7 @@ export function rawRequest(server, method, target, { headers = {}, body, token }
 {
 	const url = new URL(server.url);
 
+	expectAnswers();
 	return within(new Promise((resolve, reject) => {
 		const request = http.request({
 			host: url.hostname, port: url.port, method, path: target,

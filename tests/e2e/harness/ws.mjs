@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// A WebSocket client, whose frames are all held to the contract.
+// A WebSocket client, whose frames and refusals are all held to the contract.
 
 import WebSocket from 'ws';
 
-import { checkFrame } from '../contract.mjs';
+import { checkAnswer, checkFrame, expectAnswers } from '../contract.mjs';
 import { WAIT_MS, within } from './process.mjs';
+import { parseBody } from './rest.mjs';
 
 /**
  * A WebSocket client.  Every frame is kept in `frames`, in order; waiting for
@@ -17,6 +18,7 @@ export class Ws {
 	{
 		const url = new URL(target, server.url);
 
+		expectAnswers();
 		url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
 		this.token = token;
 		this.frames = [];
@@ -40,8 +42,7 @@ export class Ws {
 		this.socket.on('unexpected-response', (_request, response) => {
 			this.refused = response.statusCode;
 			this.refusal = response.headers;
-			response.resume();
-			this.socket.terminate();
+			this.refusedWith(response, server, target);
 		});
 		this.socket.on('ping', () => {
 			this.pings++;
@@ -57,6 +58,26 @@ export class Ws {
 			this.frames.push(frame);
 			this.onframe?.(frame);
 			this.wake();
+		});
+	}
+
+	/** Reads the refusal of the upgrade, which is held to the contract. */
+	refusedWith(response, server, target)
+	{
+		const pieces = [];
+
+		response.on('data', (piece) => pieces.push(piece));
+		response.on('error', () => this.socket.terminate());
+		response.on('end', () => {
+			const text = Buffer.concat(pieces).toString();
+			this.socket.terminate();
+			/* Not what a proxy in front answers by itself. */
+			if (server.fetch && !response.headers['x-request-id'])
+				return;
+			const answer = { method: 'GET', target, status: response.statusCode,
+				headers: new Headers(response.headers), text };
+			parseBody(answer);
+			checkAnswer(answer, server.url);
 		});
 	}
 
