@@ -382,8 +382,11 @@ drop_request_of(struct loop *loop, const struct conn *conn)
 
 	while (req != NULL && req->conn != conn)
 		req = req->next;
-	if (req != NULL)
-		request_over(req);
+	if (req == NULL)
+		return;
+	if (req->phase == REQUEST_QUEUED)
+		count_answer(req);
+	request_over(req);
 }
 
 static void

@@ -9,7 +9,7 @@ import fs from 'node:fs';
 import { after, afterEach, describe, it } from 'node:test';
 
 import { checkProblem } from './http-expect.mjs';
-import { Counters, RawSocket, closeAll } from './raw.mjs';
+import { Counters, RawSocket, closeAll, untilClosed } from './raw.mjs';
 import { Server, eventually, expectStatus, killAll, sleep, startServer } from '../e2e/harness.mjs';
 
 const ASK = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
@@ -212,5 +212,23 @@ describe('no descriptors', () => {
 		await served(server);
 		const { code } = await server.stop();
 		assert.equal(code, 0);
+	});
+});
+
+describe('refusals past the library', () => {
+	it('are counted each time, also where there is no other connection', async () => {
+		const server = await startServer();
+		const counters = await new Counters(server).open();
+		const refused = async () => (await counters.read()).http_refused_total;
+
+		for (let i = 0; i < 4; i++) {
+			const was = await refused();
+			const [answer] = await untilClosed(server,
+				`GET /healthz\0?${'&'.repeat(2000)} HTTP/1.1\r\nHost: x\r\n\r\n`);
+			assert.equal(answer.status, 431);
+			await eventually(async () => await refused() === was + 1, `refusal ${i + 1}`);
+		}
+		counters.close();
+		await server.stop();
 	});
 });
