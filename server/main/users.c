@@ -57,8 +57,11 @@ user_command_result(const struct account_unit *unit, struct err *err)
 {
 
 	if (unit->unit.rc != RC_OK)
-		return (err_set(err, unit->unit.rc, "the database: %s",
-		    rc_text(unit->unit.rc)));
+		return (err_set(err, unit->unit.rc, "the database: %s%s",
+		    rc_text(unit->unit.rc),
+		    unit->unit.rc == RC_FULL
+			? "; free room on the disk of the database"
+			: ""));
 	if (unit->refusal.problem == PROBLEM_NOT_FOUND)
 		return (err_set(err, RC_NOT_FOUND, "%s", unit->refusal.detail));
 	if (unit->refusal.problem != PROBLEM_NONE)
