@@ -3,7 +3,7 @@
 // it is connected.
 
 import type { JSX } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 
 import { loadLogin, onLogin, saveLogin } from '../data.ts';
 import { Brand, Close } from '../icons.tsx';
@@ -136,7 +136,9 @@ function DeskView({ desk }: { desk: Desk }): JSX.Element
 	const user = useMemo(() => ({ desk,
 		say: (words: string, bad = false) => setSaid({ words, bad }) }), [desk]);
 
-	useEffect(() => {
+	// With the view, not after it has been seen: the focus would be taken from
+	// who types there already.
+	useLayoutEffect(() => {
 		document.title = `${titleOf(place)} – twinbox desk`;
 		// Who goes to another view begins at its top, also by ear.
 		if (was.current !== place.view) {
