@@ -3,7 +3,7 @@
 // is connected.
 
 import { Fragment, type JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 import { Unreachable } from './api.ts';
 import { Session } from './core.ts';
@@ -93,7 +93,8 @@ function LogOut(props: { session: Session; done: (left: boolean) => void }): JSX
 	const [busy, setBusy] = useState(false);
 	const unsent = session.unsent.length;
 
-	useEffect(() => dialog.current?.showModal(), []);
+	// Before it is seen: the next key is for it already.
+	useLayoutEffect(() => dialog.current?.showModal(), []);
 
 	async function leave(anyway: boolean): Promise<void>
 	{
@@ -176,7 +177,7 @@ function Home(props: { login: Login; left: (notice: string, kept: boolean) => vo
 	}, []);
 
 	// Who comes back to the list finds the focus where it was.
-	useEffect(() => {
+	useLayoutEffect(() => {
 		if (hash === '' && was.current !== '')
 			document.querySelector<HTMLElement>(`nav a[href="#${CSS.escape(was.current)}"]`)?.focus();
 		was.current = hash;

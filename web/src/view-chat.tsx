@@ -245,7 +245,7 @@ function Composer({ session, place, hash, name }: { session: Session; place: Pla
 		at.style.height = 'auto';
 		at.style.height = `${at.scrollHeight + 2}px`;
 	}, [text]);
-	useEffect(() => {
+	useLayoutEffect(() => {
 		// Not on a phone, where it would bring up the keyboard.
 		if (matchMedia('(hover: hover)').matches)
 			field.current!.focus();
@@ -303,7 +303,7 @@ export function ChatView(props: { session: Session; place: Place; hash: string;
 	const people = c ? others(c, session.me).length : 1;
 
 	// Where the field is not given the focus, a screen reader begins here.
-	useEffect(() => {
+	useLayoutEffect(() => {
 		if (!matchMedia('(hover: hover)').matches)
 			heading.current?.focus();
 	}, []);

@@ -2,7 +2,7 @@
 // The list of conversations, and starting a new one.
 
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 import type { Session } from './core.ts';
 import { loadDraft } from './data.ts';
@@ -68,7 +68,7 @@ function NewForm({ session, done }: { session: Session; done: () => void }): JSX
 	const [name, setName] = useState('');
 	const field = useRef<HTMLInputElement>(null);
 
-	useEffect(() => field.current?.focus(), []);
+	useLayoutEffect(() => field.current?.focus(), []);
 	return (
 		<form class="new" onSubmit={(event) => {
 			event.preventDefault();

@@ -2,7 +2,7 @@
 // Logging in and registering.
 
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 import { Api, Refused } from './api.ts';
 import { deviceName } from './data.ts';
@@ -64,7 +64,7 @@ export function LoginView(props: { notice: string; forgotten: string | null;
 	const [taken, setTaken] = useState('');
 	const form = useRef<HTMLFormElement>(null);
 
-	useEffect(() => {
+	useLayoutEffect(() => {
 		new Api().get<ServerInfo>('/v1').then(setInfo, () => undefined);
 		form.current?.querySelector('input')?.focus();
 	}, []);

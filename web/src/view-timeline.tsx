@@ -2,7 +2,7 @@
 // The time line of one message of mine: how far it got and when.
 
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 import type { Session } from './core.ts';
 import { Close } from './icons.tsx';
@@ -79,7 +79,7 @@ export function TimelineView(props: { session: Session; id: string; done: () => 
 	const version = `${session.entries.get(id) ?? 0}.${session.entries.get('') ?? 0}.${
 		session.link.state}`;
 
-	useEffect(() => {
+	useLayoutEffect(() => {
 		dialog.current?.showModal();
 	}, []);
 	useEffect(() => {

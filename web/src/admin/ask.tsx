@@ -3,7 +3,7 @@
 // the server refused of it.
 
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 import { why } from './desk.ts';
 import { useDesk } from './use.ts';
@@ -26,7 +26,8 @@ export function Ask(props: AskProps): JSX.Element
 	const [wrong, setWrong] = useState('');
 	const [busy, setBusy] = useState(false);
 
-	useEffect(() => dialog.current?.showModal(), []);
+	// Before it is seen: the next key is for it already.
+	useLayoutEffect(() => dialog.current?.showModal(), []);
 
 	async function run(): Promise<void>
 	{

@@ -4,7 +4,7 @@
 // were counted.
 
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 import type { Desk } from './desk.ts';
 import { why } from './desk.ts';
@@ -82,7 +82,7 @@ export function Batch(props: { verb: Verb; which: Which; words: string; done: ()
 	const [wrong, setWrong] = useState('');
 	const words = verbWords[verb];
 
-	useEffect(() => {
+	useLayoutEffect(() => {
 		dialog.current?.showModal();
 		if ('filter' in which)
 			countDead(desk, which.filter).then(setFound, (error) => setWrong(why(error)));

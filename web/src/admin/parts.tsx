@@ -3,7 +3,7 @@
 // with a shape and a word, filters, the way to older rows.
 
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 import { hashOf, messageHash, type Params } from './place.ts';
 import type { Next } from './types.ts';
@@ -162,7 +162,7 @@ function Typed(props: { name: string; value: string; hint: string; list: string 
 	const { name, value } = props;
 	const [text, setText] = useState(value);
 
-	useEffect(() => setText(value), [value]);
+	useLayoutEffect(() => setText(value), [value]);
 	return <input id={`f-${name}`} name={name} value={text} maxLength={286} autocomplete="off"
 		autocapitalize="none" spellcheck={false} placeholder={props.hint} list={props.list}
 		onInput={(event) => setText(event.currentTarget.value)} />;

@@ -2,7 +2,7 @@
 // Dead letters: what failed or expired and waits for somebody to decide.
 
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 
 import { AttemptsTable } from './attempts.tsx';
 import { Batch, verbWords, type Verb, type Which } from './batch.tsx';
@@ -96,7 +96,7 @@ export function DeadView({ params }: { params: Params }): JSX.Element
 	const picked = free.filter((one) => chosen.has(one.dead_id));
 	const query = queryOf(params);
 
-	useEffect(() => setChosen(new Set()), [query]);
+	useLayoutEffect(() => setChosen(new Set()), [query]);
 
 	const choose = (id: number, yes: boolean) => {
 		const next = new Set(chosen);
