@@ -244,6 +244,32 @@ describe('one goes away and comes back', () => {
 			numbered('Kept', 3));
 	});
 
+	it('what is sent in the instant before the page goes away is sent when it is back', async (t) => {
+		const [ann, bob] = await pair(t, 'ann', 'bob');
+		await ann.logIn();
+		await ann.writeTo(bob.name);
+		await ann.say('Before');
+		await ann.tick('Before', 'accepted');
+		// From now on IndexedDB takes everything and never comes to an end with it.
+		await ann.page.evaluate(() => {
+			const hole = new Proxy(() => hole, { get: () => hole, apply: () => hole, set: () => true });
+			const begin = IDBDatabase.prototype.transaction;
+			IDBDatabase.prototype.transaction = function (stores, mode) {
+				return mode === 'readwrite' ? hole : begin.call(this, stores, mode);
+			};
+		});
+		for (const text of numbered('Gone', 3))
+			await ann.say(text);
+		await ann.page.reload();
+		await shows(ann, ['Before', ...numbered('Gone', 3)]);
+		await ann.tick('Gone 3', 'accepted');
+		await eventually(async () => (await bob.rest.inbox()).events.length === 4, 'all of them');
+		const { events } = await bob.rest.inbox();
+		assert.deepEqual(events.map((event) => event.body), ['Before', ...numbered('Gone', 3)]);
+		assert.deepEqual(await ann.page.evaluate(() => Object.keys(localStorage)
+			.filter((key) => key.includes('>'))), []);
+	});
+
 	it('an answer that is lost on the way doubles nothing', async (t) => {
 		const [ann, bob] = await pair(t, 'ann', 'bob');
 		await ann.logIn();

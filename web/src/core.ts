@@ -7,6 +7,7 @@
 // promises what a reload would not find.
 
 import { Api, Refused } from './api.ts';
+import { held, hold, release } from './data.ts';
 import { Disk, type Batch } from './disk.ts';
 import {
 	chain, isFor, mergeConversation, mergeMessage, messageOf, previewOf, targetOf,
@@ -89,7 +90,13 @@ export class Session {
 		if (this.ended)
 			return;
 		this.conversations = new Map(kept.conversations.map((one) => [one.id, one]));
-		this.unsent = kept.unsent.sort((a, b) => (a.id < b.id ? -1 : 1));
+		// What a page could not put there any more; it had no answer for it.
+		const late = held(this.me).filter((one) => !kept.unsent.some((there) => there.id === one.id));
+		if (late.length > 0)
+			await this.disk.write({ unsent: late });
+		this.unsent = [...kept.unsent, ...late].sort((a, b) => (a.id < b.id ? -1 : 1));
+		for (const one of this.unsent)
+			release(this.me, one.id);
 		this.cursor = kept.cursor;
 		this.loaded = kept.cursor !== null;
 		this.socket.connect();
@@ -261,8 +268,10 @@ export class Session {
 		const unsent: Unsent = { id: uuid7(), target, body, at: Date.now() };
 
 		this.unsent = [...this.unsent, unsent];
+		hold(this.me, unsent);
 		this.user.changed();
 		await this.disk.write({ unsent: [unsent] });
+		release(this.me, unsent.id);
 		this.kick();
 	}
 

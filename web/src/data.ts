@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The little things that outlive the page: who is logged in, and drafts.
+// The little things that outlive the page: who is logged in, drafts, and
+// messages that are not on the disk yet.
 //
 // The token is in localStorage: a log-in lasts over the browser's restart and
 // is one device for all tabs, which a token per tab would not be.  A cookie
@@ -8,7 +9,7 @@
 // policy allows only the server's own file, no inline script and no HTML made
 // of strings, and whatever people write is only ever text.
 
-import type { Login } from './types.ts';
+import type { Login, Unsent } from './types.ts';
 
 const LOGIN = 'twinbox.login';
 const DRAFT = 'twinbox.draft.';
@@ -54,6 +55,29 @@ export function saveDraft(user: string, place: string, text: string): void
 {
 	guarded(() => text === '' ? localStorage.removeItem(draftKey(user, place)) :
 		localStorage.setItem(draftKey(user, place), text), undefined);
+}
+
+// ---- messages on their way to the disk ----
+//
+// IndexedDB answers later, localStorage at once: what was sent in the instant
+// before the page goes away is there when it comes back.  Erased with drafts.
+
+const heldKey = (user: string, id = '') => draftKey(user, `>${id}`);
+
+export function hold(user: string, unsent: Unsent): void
+{
+	guarded(() => localStorage.setItem(heldKey(user, unsent.id), JSON.stringify(unsent)), undefined);
+}
+
+export function release(user: string, id: string): void
+{
+	guarded(() => localStorage.removeItem(heldKey(user, id)), undefined);
+}
+
+export function held(user: string): Unsent[]
+{
+	return guarded(() => Object.keys(localStorage).filter((key) => key.startsWith(heldKey(user)))
+		.map((key) => JSON.parse(localStorage.getItem(key)!) as Unsent), []);
 }
 
 export function eraseDrafts(user: string): void
