@@ -30,6 +30,9 @@ const PAUSES = Number(process.env.CRASH_PG_PAUSES ?? 4);
 const SEED = Number(process.env.CRASH_SEED ?? Date.now() % 1_000_000);
 /* A node is held dead after 10 s. */
 const DEAD_WAIT_MS = 30_000;
+// A lane whose conversation is being written to is passed over, and looked at
+// again 10 s later: under this load that may be several times.
+const TAKEN_WAIT_MS = 150_000;
 /* An answer of PostgreSQL is given up after 15 s, a statement by itself after 10. */
 const FROZEN_MS = 20_000;
 
@@ -195,7 +198,7 @@ async function inherited(world, { node, pid, times })
 {
 	await eventually(() => world.heldDead(node, pid) > times, 'it is held dead', DEAD_WAIT_MS);
 	await eventually(async () => !(await owners(world)).includes(pid),
-		'its leases are taken over', DEAD_WAIT_MS);
+		'its leases are taken over', TAKEN_WAIT_MS);
 }
 
 /** Accident: a node is frozen until it is held dead, and goes on. */
