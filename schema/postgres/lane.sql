@@ -114,11 +114,17 @@ WHERE state = 'ready' AND destination_id = $1 AND priority = -1;
 SELECT min(due_at) FROM outbox_lanes WHERE due_at > 0 AND due_at > $1;
 
 -- Lanes that are due much later than anything is ever put off: the clock has
--- been put back.
+-- been put back.  As far as nobody is at work on their conversations.
 -- name: lanes_clamp
-UPDATE outbox_lanes SET due_at = $1 WHERE state = 'ready' AND lane_id IN (
-    SELECT lane_id FROM outbox_lanes WHERE due_at > 0 AND due_at > $2
-    LIMIT 1000);
+WITH held AS (
+    SELECT l.lane_id FROM outbox_lanes l
+    JOIN conversations c ON c.conversation_id = l.conversation_id
+    WHERE l.due_at > 0 AND l.due_at > $2
+    LIMIT 1000
+    FOR UPDATE OF c SKIP LOCKED)
+UPDATE outbox_lanes l SET due_at = $1
+FROM held WHERE l.lane_id = held.lane_id
+  AND l.state = 'ready' AND l.due_at > 0 AND l.due_at > $2;
 
 -- Leases that have run out, or that nobody can have given (the clock has been
 -- put back).

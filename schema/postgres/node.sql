@@ -21,9 +21,21 @@ UPDATE nodes SET left_at = $2 WHERE node_id = $1 AND left_at IS NULL;
 SELECT node_id, name, beat_at FROM nodes
 WHERE left_at IS NULL ORDER BY node_id;
 
--- Leases of a node that is gone run out now.
+-- Leases of a node that is gone run out now, as far as nobody is at work on their
+-- conversations, who would write back what he has read of the lane.
 -- name: lanes_forsaken
-UPDATE outbox_lanes SET lease_until = $2
+WITH held AS (
+    SELECT l.lane_id FROM outbox_lanes l
+    JOIN conversations c ON c.conversation_id = l.conversation_id
+    WHERE l.state = 'leased' AND l.lease_owner = $1 AND l.lease_until > $2
+    FOR UPDATE OF c SKIP LOCKED)
+UPDATE outbox_lanes l SET lease_until = $2
+FROM held WHERE l.lane_id = held.lane_id
+  AND l.state = 'leased' AND l.lease_owner = $1 AND l.lease_until > $2;
+
+-- Those that have not run out.
+-- name: lanes_leased_to
+SELECT count(*) FROM outbox_lanes
 WHERE state = 'leased' AND lease_owner = $1 AND lease_until > $2;
 
 -- name: inbox_heads

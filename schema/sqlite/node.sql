@@ -25,6 +25,11 @@ WHERE left_at IS NULL ORDER BY node_id;
 UPDATE outbox_lanes SET lease_until = $2
 WHERE state = 'leased' AND lease_owner = $1 AND lease_until > $2;
 
+-- Those that have not run out.
+-- name: lanes_leased_to
+SELECT count(*) FROM outbox_lanes
+WHERE state = 'leased' AND lease_owner = $1 AND lease_until > $2;
+
 -- name: inbox_heads
 SELECT b.user_id, coalesce((SELECT max(i.seq) FROM inbox i
     WHERE i.user_id = b.user_id), b.trimmed)

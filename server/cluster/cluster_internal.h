@@ -73,6 +73,7 @@ struct peer {
 	int64_t beat_at;
 	int64_t seen_ms; /* monotonic: when the beat was seen to move */
 	bool here;
+	bool dead; /* and said to be; not buried yet */
 	char name[STORE_NODE_NAME_SIZE];
 };
 

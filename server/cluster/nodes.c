@@ -59,24 +59,32 @@ see(void *arg, const struct store_node *node)
 		    (long long)node->node_id, node->name);
 	} else if (peer->beat_at != node->beat_at) {
 		peer->seen_ms = now;
+		peer->dead = false;
 	}
 	peer->beat_at = node->beat_at;
 	peer->here = true;
 }
 
-/* Its leases run out now; several nodes may say so. */
+/* Its leases run out now; several nodes may say so.  *ret: whether that is all;
+ * a lease whose conversation somebody holds at this moment is ended at a later
+ * beat. */
 static enum rc
-bury(struct cluster *c, const struct peer *peer, struct err *err)
+bury(struct cluster *c, struct peer *peer, bool *ret, struct err *err)
 {
 	const int64_t now = clk_wall_ms(c->options.clk);
+	int64_t left;
 	enum rc rc;
 
-	log_event(LOG_EV_CLUSTER_GONE, "node=%lld name=%s",
-	    (long long)peer->node_id, peer->name);
-	rc = store_lanes_forsaken(c->db, peer->name, now, err);
-	if (rc == RC_OK)
-		rc = store_node_leave(c->db, peer->node_id, now, err);
-	return (rc);
+	if (!peer->dead)
+		log_event(LOG_EV_CLUSTER_GONE, "node=%lld name=%s",
+		    (long long)peer->node_id, peer->name);
+	peer->dead = true;
+	*ret = false;
+	rc = store_lanes_forsaken(c->db, peer->name, now, &left, err);
+	if (rc != RC_OK || left != 0)
+		return (rc);
+	*ret = true;
+	return (store_node_leave(c->db, peer->node_id, now, err));
 }
 
 /* While we were held up, or the database was away, nobody's beat could be seen
@@ -101,7 +109,8 @@ see_first(struct cluster *c)
 	size_t i;
 
 	for (i = 0; i < c->nodes.n; i++)
-		if (c->nodes.peers[i].node_id < c->node.node_id)
+		if (!c->nodes.peers[i].dead &&
+		    c->nodes.peers[i].node_id < c->node.node_id)
 			first = false;
 	if (first && !atomic_load(&c->first))
 		log_event(LOG_EV_CLUSTER_FIRST, "node=%lld",
@@ -126,6 +135,30 @@ tidy(struct cluster *c, int64_t now, struct err *err)
 	return (rc);
 }
 
+/* Buries who is dead, and forgets who is gone. */
+static enum rc
+part(struct cluster *c, int64_t now, struct err *err)
+{
+	struct nodes *nodes = &c->nodes;
+	enum rc rc = RC_OK;
+	bool gone;
+	size_t i;
+
+	for (i = 0; i < nodes->n && rc == RC_OK;) {
+		struct peer *peer = &nodes->peers[i];
+
+		/* Who left by himself has nothing to be taken over. */
+		gone = !peer->here;
+		if (peer->here && now - peer->seen_ms >= CLUSTER_DEAD_MS)
+			rc = bury(c, peer, &gone, err);
+		if (rc == RC_OK && gone)
+			*peer = nodes->peers[--nodes->n];
+		else
+			i++;
+	}
+	return (rc);
+}
+
 enum rc
 nodes_turn(struct cluster *c, int *ret_n, struct err *err)
 {
@@ -137,20 +170,10 @@ nodes_turn(struct cluster *c, int *ret_n, struct err *err)
 	for (i = 0; i < nodes->n; i++)
 		nodes->peers[i].here = false;
 	rc = store_nodes_here(c->db, see, c, err);
-	if (rc == RC_OK)
-		forgive(nodes, now);
-	for (i = 0; i < nodes->n && rc == RC_OK;) {
-		struct peer *peer = &nodes->peers[i];
-
-		if (peer->here && now - peer->seen_ms < CLUSTER_DEAD_MS) {
-			i++;
-			continue;
-		}
-		/* Who left by himself has nothing to be taken over. */
-		if (peer->here)
-			rc = bury(c, peer, err);
-		*peer = nodes->peers[--nodes->n];
-	}
+	if (rc != RC_OK)
+		return (rc);
+	forgive(nodes, now);
+	rc = part(c, now, err);
 	*ret_n = (int)nodes->n + 1;
 	if (rc != RC_OK)
 		return (rc);

@@ -66,11 +66,17 @@ store_node_leave(
 }
 
 enum rc
-store_lanes_forsaken(
-    struct db *db, const char *owner, int64_t now_ms, struct err *err)
+store_lanes_forsaken(struct db *db, const char *owner, int64_t now_ms,
+    int64_t *ret_left, struct err *err)
 {
+	const struct db_val v[] = {db_v_str(owner), db_v_i64(now_ms)};
+	enum rc rc;
 
-	return (set_time(db, SQL_LANES_FORSAKEN, db_v_str(owner), now_ms, err));
+	rc = db_run(db, SQL_LANES_FORSAKEN, v, 2, NULL, NULL, NULL, err);
+	if (rc == RC_OK)
+		rc = db_run(db, SQL_LANES_LEASED_TO, v, 2, take_id, ret_left,
+		    NULL, err);
+	return (rc);
 }
 
 struct node_each {

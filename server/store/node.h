@@ -41,9 +41,10 @@ enum rc store_nodes_here(struct db *db,
 enum rc store_nodes_fold(
     struct db *db, int64_t before_ms, size_t *ret_n, struct err *err) MUST_USE;
 
-/* Leases of ${owner} run out now. */
-enum rc store_lanes_forsaken(
-    struct db *db, const char *owner, int64_t now_ms, struct err *err) MUST_USE;
+/* Leases of ${owner} run out now, as far as nobody is at work on their
+ * conversations; *ret_left: how many do not.  Not in a transaction. */
+enum rc store_lanes_forsaken(struct db *db, const char *owner, int64_t now_ms,
+    int64_t *ret_left, struct err *err) MUST_USE;
 
 /* Where the inboxes of ${n} users end. */
 enum rc store_inbox_heads(struct db *db, const int64_t *users, size_t n,

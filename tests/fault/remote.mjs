@@ -7,7 +7,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 
-import { eventually, startServer, TWINBOXD } from '../e2e/harness.mjs';
+import { eventually, startServer, tempDir, TWINBOXD } from '../e2e/harness.mjs';
 
 export const program = process.env.TWINBOXD_FAULTS && path.resolve(process.env.TWINBOXD_FAULTS);
 export const skip = program || process.env.TWINBOX_FAULTS_REQUIRED ? false :
@@ -20,6 +20,22 @@ export async function faultServer(t, options = {})
 
 	t.after(() => server.running && server.stop());
 	return server;
+}
+
+/** For nodes of the fault build that are to have the same other servers: a function
+ *  that gives each its options. */
+export function sameDestinations()
+{
+	const outside = path.join(tempDir(), 'fault');
+
+	fs.mkdirSync(outside);
+	return () => {
+		const data = path.join(tempDir(), 'data');
+
+		fs.mkdirSync(data, { mode: 0o700 });
+		fs.symlinkSync(outside, path.join(data, 'fault'));
+		return { data, program: program ?? TWINBOXD };
+	};
 }
 
 /** A destination of ${server}: what it does and what it has. */

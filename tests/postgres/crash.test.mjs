@@ -14,15 +14,13 @@
 // their instants, not the interleaving).
 
 import assert from 'node:assert/strict';
-import fs from 'node:fs';
-import path from 'node:path';
 import { after, describe, it } from 'node:test';
 
 import {
-	eventually, expectStatus, killAll, sleep, tempDir, users, uuid7,
+	eventually, expectStatus, killAll, sleep, users, uuid7,
 } from '../e2e/harness.mjs';
 import { insist } from '../fault/crash-load.mjs';
-import { Peer, program as FAULTS, skip as skipFaults } from '../fault/remote.mjs';
+import { Peer, sameDestinations, skip as skipFaults } from '../fault/remote.mjs';
 import { World } from './world.mjs';
 
 const ROUNDS = Number(process.env.CRASH_PG_ROUNDS ?? 15);
@@ -30,9 +28,6 @@ const PAUSES = Number(process.env.CRASH_PG_PAUSES ?? 4);
 const SEED = Number(process.env.CRASH_SEED ?? Date.now() % 1_000_000);
 /* A node is held dead after 10 s. */
 const DEAD_WAIT_MS = 30_000;
-// A lane whose conversation is being written to is passed over, and looked at
-// again 10 s later: under this load that may be several times.
-const TAKEN_WAIT_MS = 150_000;
 /* An answer of PostgreSQL is given up after 15 s, a statement by itself after 10. */
 const FROZEN_MS = 20_000;
 
@@ -152,7 +147,7 @@ describe('nodes on one PostgreSQL', { concurrency: true }, () => {
 		it(`${n} nodes that carry messages to other servers, one frozen until it is held dead or ` +
 		   `killed, ${PAUSES} times: its leases are taken over, the fence keeps it from settling`,
 		{ skip: skipFaults, timeout: 600_000 }, async (t) => {
-			const world = await beginAbroad(t, n);
+			const world = await new World(t, SEED + n).begin(n, sameDestinations());
 			const others = await Promise.all(['one', 'two'].map((name) => abroad(world, name)));
 
 			for (let i = 0; i < PAUSES && !world.clients.broken; i++) {
@@ -170,21 +165,6 @@ describe('nodes on one PostgreSQL', { concurrency: true }, () => {
 
 // ---- nodes that carry messages to other servers --------------------------------
 
-/** ${n} nodes with a network of faults, of which the other servers are the same
- *  for all of them. */
-async function beginAbroad(t, n)
-{
-	const outside = path.join(tempDir(), 'fault');
-
-	fs.mkdirSync(outside);
-	return new World(t, SEED + n).begin(n, () => {
-		const data = path.join(tempDir(), 'data');
-		fs.mkdirSync(data, { mode: 0o700 });
-		fs.symlinkSync(outside, path.join(data, 'fault'));
-		return { data, program: FAULTS };
-	});
-}
-
 /** What nodes would have settled that were not owners any more. */
 async function fenced(world)
 {
@@ -198,7 +178,7 @@ async function inherited(world, { node, pid, times })
 {
 	await eventually(() => world.heldDead(node, pid) > times, 'it is held dead', DEAD_WAIT_MS);
 	await eventually(async () => !(await owners(world)).includes(pid),
-		'its leases are taken over', TAKEN_WAIT_MS);
+		'its leases are taken over', DEAD_WAIT_MS);
 }
 
 /** Accident: a node is frozen until it is held dead, and goes on. */

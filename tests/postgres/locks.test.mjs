@@ -3,17 +3,20 @@
 // Somebody else holds a row that a node has to write, for longer than a lock is
 // waited for (an operator's psql that was left open): what needs it is answered
 // 503 with Retry-After and leaves nothing, other nodes go on with all that does
-// not, and when the row is free again so does everybody.
+// not, and when the row is free again so does everybody.  And whoever holds it may
+// write back all that he has read of a lane: the lease of a node that has died
+// meanwhile ends all the same.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import path from 'node:path';
-import { after, describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 
 import { contiguous } from '../e2e/expect.mjs';
 import {
-	Server, TWINBOXD, User, eventually, expectStatus, killAll, run, tempDir, users, uuid7,
+	Server, TWINBOXD, User, eventually, expectStatus, killAll, run, sleep, tempDir, users, uuid7,
 } from '../e2e/harness.mjs';
+import { Peer, sameDestinations, skip as skipFaults } from '../fault/remote.mjs';
 import { Cluster } from './cluster.mjs';
 
 /* A lock is given up after 5 s, what waits behind one that waits after as much
@@ -39,18 +42,26 @@ class Holder {
 		return this;
 	}
 
-	/** Ends it: its exit code. */
-	async release()
+	/** Does ${sql} and ends it: its exit code. */
+	async release(sql = '')
 	{
-		this.child.stdin.end('COMMIT;\n');
+		this.child.stdin.end(`${sql};\nCOMMIT;\n`);
 		return this.ended;
 	}
 }
 
 after(killAll);
 
+/* Others hold a node dead after 10 s, and look for leases every 10 s. */
+const TAKEN_MS = 30_000 * Number(process.env.TWINBOX_SLOW ?? 1);
+
 describe('a row that somebody else holds', () => {
 	let cluster;
+
+	before(async () => {
+		cluster = await new Cluster().start();
+	});
+	after(() => cluster?.remove());
 
 	const number = async (sql) => Number(await cluster.sql(sql, { database: 'chat' }));
 	const patient = () => ({ signal: AbortSignal.timeout(HANG_MS) });
@@ -65,8 +76,6 @@ describe('a row that somebody else holds', () => {
 
 	it('a conversation: its messages are refused, nothing of them stays, all goes on after',
 		{ timeout: 120_000 }, async (t) => {
-		cluster = await new Cluster().start();
-		t.after(() => cluster.remove());
 		const url = await cluster.createDatabase('chat');
 		const nodes = await Promise.all([0, 1].map(() =>
 			new Server({ args: ['--db', url] }).start()));
@@ -139,6 +148,50 @@ describe('a row that somebody else holds', () => {
 			expectStatus(await node.rest().get('/readyz'), 200);
 			assert.equal((await node.stop()).code, 0);
 		}
+		const fsck = run(TWINBOXD, ['fsck', '--data', path.join(tempDir(), 'd'), '--db', url]);
+		assert.equal((await fsck.exited).code, 0, fsck.out + fsck.err);
+	});
+
+	it('a conversation with a lease in it, when the node that has the lease dies: it is taken over',
+		{ skip: skipFaults, timeout: 180_000 }, async (t) => {
+		const url = await cluster.createDatabase('lease');
+		const options = sameDestinations();
+		const nodes = await Promise.all([0, 1].map(() =>
+			new Server({ ...options(), args: ['--db', url] }).start()));
+		const there = new Peer(nodes[0], 'there');
+		const [ann] = await users(nodes[0], 'ann');
+		const sql = (text) => cluster.sql(text, { database: 'lease' });
+		/* Whose the lease is, and until when. */
+		const lease = async () => {
+			const row = await sql("SELECT split_part(lease_owner, ':', 2), lease_until, " +
+				"conversation_id FROM outbox_lanes WHERE state = 'leased'");
+			const [pid, until, conversation] = row.split('|').map(Number);
+			return row !== '' && { node: nodes.find((one) => one.pid === pid), pid, until,
+				conversation };
+		};
+
+		there.does({ latency: 120_000 });
+		const { id } = expectStatus(await ann.post('/v1/messages',
+			{ id: uuid7(), to: `zoe@${there.name}`, body: 'once' }), 201).body;
+		const { node, pid, until, conversation } = await eventually(lease, 'it is on its way');
+		const heir = nodes.find((one) => one !== node);
+		const holder = await new Holder(cluster, 'lease', 'SELECT 1 FROM conversations ' +
+			`WHERE conversation_id = ${conversation} FOR UPDATE`).held();
+		t.after(() => holder.child.kill('SIGKILL'));
+		await node.kill();
+		await eventually(() => heir.output().includes(`:${pid}:`) &&
+			/cluster\.gone/.test(heir.output()), 'it is held dead', TAKEN_MS);
+		/* Several looks of the heir, which would have done it. */
+		await sleep(3000);
+		assert.equal((await lease()).pid, pid, 'nobody takes over what somebody else holds');
+		/* As who sends does: all of the lane, as it was when he read it. */
+		assert.equal(await holder.release('UPDATE outbox_lanes SET tail_seq = tail_seq, ' +
+			`lease_until = ${until} WHERE conversation_id = ${conversation}`), 0);
+		there.does({ latency: 0 });
+		await eventually(async () => (await lease()).pid !== pid, 'it is taken over', TAKEN_MS);
+		await eventually(() => there.has().length > 0, 'it is there', TAKEN_MS);
+		assert.deepEqual(there.has().map((got) => got.id), [id]);
+		assert.equal((await heir.stop()).code, 0);
 		const fsck = run(TWINBOXD, ['fsck', '--data', path.join(tempDir(), 'd'), '--db', url]);
 		assert.equal((await fsck.exited).code, 0, fsck.out + fsck.err);
 	});

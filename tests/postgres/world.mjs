@@ -67,14 +67,14 @@ export class World {
 		return list[Math.floor(this.rnd() * list.length)];
 	}
 
-	/** How many times another node has said that it holds ${node} dead, which is or
-	 *  was process ${pid}. */
+	/** How many times others have said that they hold ${node} dead, which is or was
+	 *  process ${pid}; whoever says it spares the rest. */
 	heldDead(node, pid = node.pid)
 	{
 		const name = new RegExp(`cluster\\.gone .*name=[^:\\s]+:${pid}:`, 'g');
 
-		return Math.max(...this.nodes.filter((one) => one !== node).map((one) =>
-			one.output().match(name)?.length ?? 0));
+		return this.nodes.filter((one) => one !== node).reduce((sum, one) =>
+			sum + (one.output().match(name)?.length ?? 0), 0);
 	}
 
 	async kill(node)

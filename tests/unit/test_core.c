@@ -27,6 +27,7 @@ static struct core_job *jobs, **jobs_tail;
 static struct parcel *carried[4];
 static size_t ncarried;
 static const char *refused; /* units of this kind are not taken */
+static bool passes_over;    /* the next rescue, which finds the lane held */
 static int renewals;        /* statements */
 
 /* ---- the world around the core ---- */
@@ -53,11 +54,27 @@ watch(sqlite3 *db, char **error, const void *api)
 	return (sqlite3_trace_v2(db, SQLITE_TRACE_STMT, on_statement, NULL));
 }
 
+/* A rescue that leaves the lease as it is, because somebody else is at work on
+ * its conversation. */
+static void
+pass_over(struct rescue_unit *u)
+{
+
+	passes_over = false;
+	u->unit.rc = RC_OK;
+	u->next_lease = rig.clk.wall_ms;
+	u->finish(u);
+}
+
 static enum rc
 submit(void *arg, struct unit *unit)
 {
 
 	(void)arg;
+	if (passes_over && strcmp(unit->kind->name, "rescue") == 0) {
+		pass_over((struct rescue_unit *)(void *)unit);
+		return (RC_OK);
+	}
 	if (refused != NULL && strcmp(unit->kind->name, refused) == 0)
 		return (RC_BUSY);
 	return (writer_submit(rig.writer, unit));
@@ -197,6 +214,7 @@ open_core(void **state)
 	ncarried = 0;
 	renewals = 0;
 	refused = NULL;
+	passes_over = false;
 	assert_int_equal(
 	    sqlite3_auto_extension((void (*)(void))watch), SQLITE_OK);
 	rig_open(&rig);
@@ -350,6 +368,26 @@ test_lost(void **state)
 	rig_check_promises(&rig);
 }
 
+/* A lease that has run out is passed over: it is looked for again at once, not
+ * with the next look of every 10 s. */
+static void
+test_passed_over(void **state)
+{
+
+	(void)state;
+	send_far("bob@a.example");
+	pass(SECOND);
+	assert_int_equal(ncarried, 1);
+	refused = "renew";
+	passes_over = true;
+	pass(lease_left());
+	assert_false(passes_over);
+	assert_int_equal(count("outbox WHERE rescue_count > 0"), 0);
+	pass(SECOND);
+	assert_int_equal(count("outbox WHERE rescue_count = 1"), 1);
+	rig_check_promises(&rig);
+}
+
 /* One of a parcel's lanes is lost: the others are held. */
 static void
 test_one_lost(void **state)
@@ -443,6 +481,7 @@ main(void)
 	    TEST(test_hanging),
 	    TEST(test_settled),
 	    TEST(test_lost),
+	    TEST(test_passed_over),
 	    TEST(test_one_lost),
 	    TEST(test_unsettled),
 	    TEST(test_renewal_refused),
