@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "fault/disks.h"
 #include "fault/story.h"
 
 /* A sweep that never ends has a bug. */
@@ -21,7 +22,6 @@
 /* A small cache writes some hundred times. */
 #define SPILL_STEP 3
 
-static struct plvfs *disk, *image;
 static struct story s;
 
 /* The writer's connection, and what its transactions were undone by. */
@@ -74,26 +74,14 @@ setup(void **state)
 {
 	sqlite3_mem_methods m;
 
-	(void)state;
 	assert_int_equal(
 	    sqlite3_config(SQLITE_CONFIG_GETMALLOC, &heap), SQLITE_OK);
 	m = heap;
 	m.xMalloc = heap_alloc;
 	m.xRealloc = heap_realloc;
 	assert_int_equal(sqlite3_config(SQLITE_CONFIG_MALLOC, &m), SQLITE_OK);
-	disk = plvfs_new("disk");
-	image = plvfs_new("image");
+	(void)disks_setup(state);
 	return (sqlite3_auto_extension((void (*)(void))on_open));
-}
-
-static int
-teardown(void **state)
-{
-
-	(void)state;
-	plvfs_free(disk);
-	plvfs_free(image);
-	return (0);
 }
 
 static void
@@ -124,18 +112,6 @@ verify(struct plvfs *on, bool adopt, const char *what, uint64_t k)
 		fail_msg("%s %llu: %s", what, (unsigned long long)k, bad);
 }
 
-static void
-cut_power(uint64_t seed)
-{
-	struct plvfs_replay *r;
-
-	r = plvfs_replay_new(disk);
-	while (plvfs_replay_next(r))
-		continue;
-	plvfs_replay_image(r, seed, 0, 0, image);
-	plvfs_replay_free(r);
-}
-
 /* The start after the fault, on what the kernel still shows; then a power cut,
  * after which all that has been answered by now, also to retries, is there. */
 static void
@@ -144,7 +120,7 @@ verify_twice(const char *what, uint64_t k)
 
 	verify(disk, true, what, k);
 	assert_int_equal(story_answered(&s), s.nsends);
-	cut_power(k);
+	plvfs_cut(disk, k, 0, 0, image);
 	verify(image, false, what, k);
 }
 
@@ -236,7 +212,7 @@ test_unsafe_start_loses(void **state)
 		end(true);
 		s.unsafe_start = true;
 		verify(disk, true, "unsafe start", f.at);
-		cut_power(f.at);
+		plvfs_cut(disk, f.at, 0, 0, image);
 		s.unsafe_start = false;
 		lost += story_verify(&s, STORY_ALL, image, false, NULL) != NULL;
 	}
@@ -553,5 +529,5 @@ main(void)
 	    cmocka_unit_test(test_no_memory_for_sqlite),
 	};
 
-	return (cmocka_run_group_tests(tests, setup, teardown));
+	return (cmocka_run_group_tests(tests, setup, disks_teardown));
 }
