@@ -137,6 +137,21 @@ check_results(enum rc a, enum rc b, const char *what, uint64_t k)
 			    rc_name((enum rc)i));
 }
 
+/* The fault at ${k} is over: what was refused is taken now, and more, and all
+ * is there after the end. */
+static void
+go_on(const char *what, uint64_t k)
+{
+
+	story_retry(&s);
+	story_deliver(&s);
+	story_send(&s, ALICE, BOB, 3, 20);
+	assert_int_equal(story_answered(&s), s.nsends);
+	rig_check_promises(&s.rig);
+	end(k % 2 == 0);
+	verify_twice(what, k);
+}
+
 /* ---- errors after which the store cannot be trusted ---- */
 
 /* Every k-th of ${calls} fails once with ${code}: nothing is answered after
@@ -334,13 +349,7 @@ after_full(const char *what, uint64_t k)
 	assert_int_equal(n, story_answered(&s));
 	plvfs_fail(disk, NULL);
 	(void)pragma("max_page_count", INT32_MAX);
-	story_retry(&s);
-	story_deliver(&s);
-	story_send(&s, ALICE, BOB, 3, 20);
-	assert_int_equal(story_answered(&s), s.nsends);
-	rig_check_promises(&s.rig);
-	end(k % 2 == 0);
-	verify_twice(what, k);
+	go_on(what, k);
 }
 
 /* After a begin(): its transactions are looked at from now on. */
@@ -462,13 +471,7 @@ after_no_memory(const char *what, uint64_t k)
 	assert_int_equal(s.rig.fatal, 0);
 	check_results(RC_NO_MEMORY, RC_NO_MEMORY, what, k);
 	rig_check_promises(&s.rig);
-	story_retry(&s);
-	story_deliver(&s);
-	story_send(&s, ALICE, BOB, 3, 20);
-	assert_int_equal(story_answered(&s), s.nsends);
-	rig_check_promises(&s.rig);
-	end(k % 2 == 0);
-	verify_twice(what, k);
+	go_on(what, k);
 }
 
 static void
