@@ -16,7 +16,6 @@ list_present(struct push *p, struct push_note *note)
 	size_t most = 0;
 
 	waiters_recheck(p);
-
 	TAILQ_FOREACH (s, &p->all, all)
 		most++;
 	TAILQ_FOREACH (w, &p->waiters, all)

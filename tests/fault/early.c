@@ -11,13 +11,12 @@
 #include <sqlite3.h>
 
 #include "fault/early.h"
+#include "unit/shim.h"
 
 #define BODY_MAX 20000
 
 /* ---- a disk that can put off the sync of a log's header ---- */
 
-static sqlite3_vfs *below;
-static sqlite3_io_methods below_methods, log_methods;
 static struct early_run *playing; /* NULL: nothing is put off */
 
 static int
@@ -27,7 +26,7 @@ log_write(sqlite3_file *f, const void *p, int n, sqlite3_int64 at)
 	int code;
 
 	/* A sync from within the write is not the header's. */
-	code = below_methods.xWrite(f, p, n, at);
+	code = shim_below->xWrite(f, p, n, at);
 	if (r != NULL && at == 0) {
 		assert_true(r->logs < EARLY_LOGS);
 		r->header_at[r->logs++] = plvfs_ops(r->disk);
@@ -48,38 +47,23 @@ log_sync(sqlite3_file *f, int flags)
 			return (SQLITE_OK);
 		}
 	}
-	return (below_methods.xSync(f, flags));
+	return (shim_below->xSync(f, flags));
 }
 
-static int
-log_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int flags,
-    int *ret_flags)
+static void
+log_opened(sqlite3_io_methods *calls)
 {
-	int code;
 
-	(void)vfs;
-	code = below->xOpen(below, name, f, flags, ret_flags);
-	if (code != SQLITE_OK || (flags & SQLITE_OPEN_WAL) == 0)
-		return (code);
-	below_methods = log_methods = *f->pMethods;
-	log_methods.xWrite = log_write;
-	log_methods.xSync = log_sync;
-	f->pMethods = &log_methods;
-	return (SQLITE_OK);
+	calls->xWrite = log_write;
+	calls->xSync = log_sync;
 }
 
 void
 early_install(void)
 {
-	static sqlite3_vfs vfs;
+	static const struct shim shim = {SQLITE_OPEN_WAL, NULL, log_opened};
 
-	below = sqlite3_vfs_find(NULL);
-	assert_non_null(below);
-	vfs = *below;
-	vfs.pNext = NULL;
-	vfs.zName = "headers";
-	vfs.xOpen = log_open;
-	assert_int_equal(sqlite3_vfs_register(&vfs, 1), SQLITE_OK);
+	shim_install(&shim);
 }
 
 /* ---- the database ---- */

@@ -97,4 +97,8 @@ bool plvfs_replay_next(struct plvfs_replay *r);
 void plvfs_replay_image(const struct plvfs_replay *r, uint64_t seed,
     unsigned keep, unsigned torn, struct plvfs *into);
 
+/* The same after the last operation. */
+void plvfs_cut(const struct plvfs *v, uint64_t seed, unsigned keep,
+    unsigned torn, struct plvfs *into);
+
 #endif

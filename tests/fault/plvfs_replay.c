@@ -231,3 +231,16 @@ plvfs_replay_image(const struct plvfs_replay *r, uint64_t seed, unsigned keep,
 		    image_file(r, folder.names[i].file, &dice, into));
 	into->base_folder = into->folder;
 }
+
+void
+plvfs_cut(const struct plvfs *v, uint64_t seed, unsigned keep, unsigned torn,
+    struct plvfs *into)
+{
+	struct plvfs_replay *r;
+
+	r = plvfs_replay_new(v);
+	while (plvfs_replay_next(r))
+		continue;
+	plvfs_replay_image(r, seed, keep, torn, into);
+	plvfs_replay_free(r);
+}

@@ -155,6 +155,15 @@ story_end(struct story *s)
 }
 
 void
+story_kill_rig(struct plvfs *disk, struct rig *rig)
+{
+
+	plvfs_dead(disk, true);
+	rig_close(rig);
+	plvfs_dead(disk, false);
+}
+
+void
 story_kill(struct story *s)
 {
 	size_t answered;
@@ -168,9 +177,7 @@ story_kill(struct story *s)
 	assert_int_equal(story_answered(s), answered);
 	plvfs_watch(s->disk, NULL, NULL);
 	take_events(s);
-	plvfs_dead(s->disk, true);
-	rig_close(&s->rig);
-	plvfs_dead(s->disk, false);
+	story_kill_rig(s->disk, &s->rig);
 	/* Another seed, for other ids. */
 	s->options.seed = 4711;
 	s->options.now_ms = s->rig.clk.wall_ms;

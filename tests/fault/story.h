@@ -102,6 +102,10 @@ void story_kill(struct story *s);
 /* Closes the rig. */
 void story_end(struct story *s);
 
+/* Closes a rig as the kill of its process does: nothing of it reaches ${disk}.
+ */
+void story_kill_rig(struct plvfs *disk, struct rig *rig);
+
 /* The script's two halves: batches of sends, deliveries, acks, reads, a
  * scheduled message and its release, checkpoints by the writer.  What fails is
  * counted in results and goes on. */

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "fault/disks.h"
 #include "fault/story.h"
 
 /* A sweep that never ends has a bug. */
@@ -21,7 +22,6 @@
 /* A small cache writes some hundred times. */
 #define SPILL_STEP 3
 
-static struct plvfs *disk, *image;
 static struct story s;
 
 /* The writer's connection, and what its transactions were undone by. */
@@ -74,26 +74,14 @@ setup(void **state)
 {
 	sqlite3_mem_methods m;
 
-	(void)state;
 	assert_int_equal(
 	    sqlite3_config(SQLITE_CONFIG_GETMALLOC, &heap), SQLITE_OK);
 	m = heap;
 	m.xMalloc = heap_alloc;
 	m.xRealloc = heap_realloc;
 	assert_int_equal(sqlite3_config(SQLITE_CONFIG_MALLOC, &m), SQLITE_OK);
-	disk = plvfs_new("disk");
-	image = plvfs_new("image");
+	(void)disks_setup(state);
 	return (sqlite3_auto_extension((void (*)(void))on_open));
-}
-
-static int
-teardown(void **state)
-{
-
-	(void)state;
-	plvfs_free(disk);
-	plvfs_free(image);
-	return (0);
 }
 
 static void
@@ -124,18 +112,6 @@ verify(struct plvfs *on, bool adopt, const char *what, uint64_t k)
 		fail_msg("%s %llu: %s", what, (unsigned long long)k, bad);
 }
 
-static void
-cut_power(uint64_t seed)
-{
-	struct plvfs_replay *r;
-
-	r = plvfs_replay_new(disk);
-	while (plvfs_replay_next(r))
-		continue;
-	plvfs_replay_image(r, seed, 0, 0, image);
-	plvfs_replay_free(r);
-}
-
 /* The start after the fault, on what the kernel still shows; then a power cut,
  * after which all that has been answered by now, also to retries, is there. */
 static void
@@ -144,7 +120,7 @@ verify_twice(const char *what, uint64_t k)
 
 	verify(disk, true, what, k);
 	assert_int_equal(story_answered(&s), s.nsends);
-	cut_power(k);
+	plvfs_cut(disk, k, 0, 0, image);
 	verify(image, false, what, k);
 }
 
@@ -159,6 +135,21 @@ check_results(enum rc a, enum rc b, const char *what, uint64_t k)
 			fail_msg("%s %llu: %zu units came to %s", what,
 			    (unsigned long long)k, s.results[i],
 			    rc_name((enum rc)i));
+}
+
+/* The fault at ${k} is over: what was refused is taken now, and more, and all
+ * is there after the end. */
+static void
+go_on(const char *what, uint64_t k)
+{
+
+	story_retry(&s);
+	story_deliver(&s);
+	story_send(&s, ALICE, BOB, 3, 20);
+	assert_int_equal(story_answered(&s), s.nsends);
+	rig_check_promises(&s.rig);
+	end(k % 2 == 0);
+	verify_twice(what, k);
 }
 
 /* ---- errors after which the store cannot be trusted ---- */
@@ -236,7 +227,7 @@ test_unsafe_start_loses(void **state)
 		end(true);
 		s.unsafe_start = true;
 		verify(disk, true, "unsafe start", f.at);
-		cut_power(f.at);
+		plvfs_cut(disk, f.at, 0, 0, image);
 		s.unsafe_start = false;
 		lost += story_verify(&s, STORY_ALL, image, false, NULL) != NULL;
 	}
@@ -358,13 +349,7 @@ after_full(const char *what, uint64_t k)
 	assert_int_equal(n, story_answered(&s));
 	plvfs_fail(disk, NULL);
 	(void)pragma("max_page_count", INT32_MAX);
-	story_retry(&s);
-	story_deliver(&s);
-	story_send(&s, ALICE, BOB, 3, 20);
-	assert_int_equal(story_answered(&s), s.nsends);
-	rig_check_promises(&s.rig);
-	end(k % 2 == 0);
-	verify_twice(what, k);
+	go_on(what, k);
 }
 
 /* After a begin(): its transactions are looked at from now on. */
@@ -486,13 +471,7 @@ after_no_memory(const char *what, uint64_t k)
 	assert_int_equal(s.rig.fatal, 0);
 	check_results(RC_NO_MEMORY, RC_NO_MEMORY, what, k);
 	rig_check_promises(&s.rig);
-	story_retry(&s);
-	story_deliver(&s);
-	story_send(&s, ALICE, BOB, 3, 20);
-	assert_int_equal(story_answered(&s), s.nsends);
-	rig_check_promises(&s.rig);
-	end(k % 2 == 0);
-	verify_twice(what, k);
+	go_on(what, k);
 }
 
 static void
@@ -553,5 +532,5 @@ main(void)
 	    cmocka_unit_test(test_no_memory_for_sqlite),
 	};
 
-	return (cmocka_run_group_tests(tests, setup, teardown));
+	return (cmocka_run_group_tests(tests, setup, disks_teardown));
 }

@@ -11,13 +11,12 @@
 
 #include <cmocka.h>
 
+#include "fault/disks.h"
 #include "fault/story.h"
 #include "schema/sql.h"
 
 #define MOST 20000
 #define SENDS 20
-
-static struct plvfs *disk, *image;
 
 /* The first schema, that as it is, and a later one. */
 static struct sql_migration steps[16];
@@ -28,9 +27,6 @@ setup(void **state)
 {
 	int n = sql_sqlite_schema.nmigrations;
 
-	(void)state;
-	disk = plvfs_new("disk");
-	image = plvfs_new("image");
 	assert_true(n > 0 && n < 16);
 	memcpy(
 	    steps, sql_sqlite_schema.migrations, (size_t)n * sizeof(steps[0]));
@@ -44,17 +40,7 @@ setup(void **state)
 	later = sql_sqlite_schema;
 	later.migrations = steps;
 	later.nmigrations = n + 1;
-	return (0);
-}
-
-static int
-teardown(void **state)
-{
-
-	(void)state;
-	plvfs_free(disk);
-	plvfs_free(image);
-	return (0);
+	return (disks_setup(state));
 }
 
 /* Opens, starts and closes. */
@@ -127,9 +113,7 @@ leave_log(void)
 		assert_int_equal(
 		    rig_send(&r, alice, "bob", "hello", NULL).unit.rc, RC_OK);
 	assert_int_equal(rig_deliver(&r), SENDS);
-	plvfs_dead(disk, true);
-	rig_close(&r);
-	plvfs_dead(disk, false);
+	story_kill_rig(disk, &r);
 }
 
 /* The database has ${n} messages and can be used. */
@@ -177,19 +161,6 @@ static const struct sweep sweeps[] = {
     {"no shared memory", PLVFS_SHM, SQLITE_IOERR_SHMMAP, false, RC_IO, false},
 };
 
-/* The power is cut after whatever the start has done. */
-static void
-cut_power(void)
-{
-	struct plvfs_replay *r;
-
-	r = plvfs_replay_new(disk);
-	while (plvfs_replay_next(r))
-		continue;
-	plvfs_replay_image(r, 0, 0, 0, image);
-	plvfs_replay_free(r);
-}
-
 /* ${log}: not the first start, but one that finds a log. */
 static void
 run_sweep(const struct sweep *w, bool log)
@@ -220,7 +191,8 @@ run_sweep(const struct sweep *w, bool log)
 			fail_msg("%s %llu: %s: %s", w->what,
 			    (unsigned long long)f.at, rc_name(rc), err.text);
 		failed += rc != RC_OK;
-		cut_power();
+		/* The power is cut after whatever the start has done. */
+		plvfs_cut(disk, 0, 0, 0, image);
 		check_usable(image, log ? SENDS : 0);
 		must_start(disk, &sql_sqlite_schema);
 		check_usable(disk, log ? SENDS : 0);
@@ -340,5 +312,5 @@ main(void)
 	    cmocka_unit_test(test_newer_is_refused),
 	};
 
-	return (cmocka_run_group_tests(tests, setup, teardown));
+	return (cmocka_run_group_tests(tests, setup, disks_teardown));
 }

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fault/disks.h"
 #include "fault/early.h"
 #include "fault/story.h"
 #include <cmocka.h>
@@ -31,28 +32,12 @@
 static const unsigned keep[SEEDS] = {0, 45, 85, 98, 100, 1};
 static const unsigned torn[SEEDS] = {0, 10, 10, 1, 0, 0};
 
-static struct plvfs *disk, *image, *second;
-
 static int
 setup(void **state)
 {
 
-	(void)state;
-	disk = plvfs_new("run");
-	image = plvfs_new("image");
-	second = plvfs_new("second");
+	(void)disks_setup(state);
 	early_install();
-	return (0);
-}
-
-static int
-teardown(void **state)
-{
-
-	(void)state;
-	plvfs_free(disk);
-	plvfs_free(image);
-	plvfs_free(second);
 	return (0);
 }
 
@@ -144,8 +129,8 @@ cut_again(const struct early_run *r, size_t point, size_t found, size_t more_at,
 	do {
 		for (seed = 0; seed < SEEDS; seed++) {
 			plvfs_replay_image(replay, (uint64_t)seed + 77,
-			    keep[seed], torn[seed], second);
-			bad = verify(r, second, found, &s, NULL);
+			    keep[seed], torn[seed], second_image);
+			bad = verify(r, second_image, found, &s, NULL);
 			if (bad == NULL && at >= more_at && !s.more)
 				bad = "what was synced after the start is lost";
 			note(t, bad, " and again", point, seed);
@@ -360,5 +345,5 @@ main(void)
 	    cmocka_unit_test(test_header_put_off_loses),
 	};
 
-	return (cmocka_run_group_tests(tests, setup, teardown));
+	return (cmocka_run_group_tests(tests, setup, disks_teardown));
 }

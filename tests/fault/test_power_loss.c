@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "fault/disks.h"
 #include "fault/story.h"
 
 #define SEEDS 3
@@ -25,30 +26,6 @@ struct tally {
 	size_t points, images, again, bad;
 	char first[600];
 };
-
-static struct plvfs *disk, *image, *second;
-
-static int
-setup(void **state)
-{
-
-	(void)state;
-	disk = plvfs_new("run");
-	image = plvfs_new("image");
-	second = plvfs_new("second");
-	return (0);
-}
-
-static int
-teardown(void **state)
-{
-
-	(void)state;
-	plvfs_free(disk);
-	plvfs_free(image);
-	plvfs_free(second);
-	return (0);
-}
 
 static void
 note(struct tally *t, const char *bad, const char *when, size_t point, int seed)
@@ -127,8 +104,9 @@ cut_again(struct story *s, size_t point, size_t started, struct tally *t)
 	for (i = 0; i <= started; i++) {
 		for (seed = 0; seed < SEEDS; seed++) {
 			plvfs_replay_image(r, (uint64_t)seed + 77, keep[seed],
-			    torn[seed], second);
-			note(t, story_verify(s, point, second, false, NULL),
+			    torn[seed], second_image);
+			note(t,
+			    story_verify(s, point, second_image, false, NULL),
 			    " and again", point, seed);
 			t->again++;
 		}
@@ -298,5 +276,5 @@ main(void)
 	    cmocka_unit_test(test_held_without_sync_loses),
 	};
 
-	return (cmocka_run_group_tests(tests, setup, teardown));
+	return (cmocka_run_group_tests(tests, disks_setup, disks_teardown));
 }

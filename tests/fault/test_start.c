@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "fault/disks.h"
 #include "fault/story.h"
 #include "schema/sql.h"
 #include "store/account.h"
@@ -18,7 +19,6 @@
 
 #define WAITS 2
 
-static struct plvfs *disk, *image;
 static struct story s;
 
 /* What a start has done; numbers count its steps. */
@@ -32,26 +32,6 @@ struct steps {
 	enum rc migrate_rc, enter_rc;
 };
 
-static int
-setup(void **state)
-{
-
-	(void)state;
-	disk = plvfs_new("disk");
-	image = plvfs_new("image");
-	return (0);
-}
-
-static int
-teardown(void **state)
-{
-
-	(void)state;
-	plvfs_free(disk);
-	plvfs_free(image);
-	return (0);
-}
-
 /* ---- a database that was killed, and a start of it ---- */
 
 static void
@@ -61,9 +41,7 @@ leave_log(void)
 	plvfs_clear(disk);
 	story_begin(&s, disk, DB_SYNC_FULL);
 	story_send(&s, ALICE, BOB, 5, 400);
-	plvfs_dead(disk, true);
-	rig_close(&s.rig);
-	plvfs_dead(disk, false);
+	story_kill_rig(disk, &s.rig);
 }
 
 static struct db *
@@ -168,14 +146,9 @@ start(struct steps *t, struct db *db, int64_t now_ms, struct err *err)
 static void
 check_durable(const char *row)
 {
-	struct plvfs_replay *r;
 	struct db *db;
 
-	r = plvfs_replay_new(disk);
-	while (plvfs_replay_next(r))
-		continue;
-	plvfs_replay_image(r, 1, 0, 0, image);
-	plvfs_replay_free(r);
+	plvfs_cut(disk, 1, 0, 0, image);
 	db = open_db(image);
 	assert_string_equal(meta(db, "booted_at"), row);
 	db_close(db);
@@ -277,5 +250,5 @@ main(void)
 	    cmocka_unit_test(test_errors_end_it),
 	};
 
-	return (cmocka_run_group_tests(tests, setup, teardown));
+	return (cmocka_run_group_tests(tests, disks_setup, disks_teardown));
 }

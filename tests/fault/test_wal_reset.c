@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "fault/disks.h"
 #include "fault/story.h"
 #include "schema/sql.h"
 #include "store/outbox.h"
@@ -22,28 +23,6 @@
 
 #define READERS 4
 #define COMMITS 400
-
-static struct plvfs *disk, *image;
-
-static int
-setup(void **state)
-{
-
-	(void)state;
-	disk = plvfs_new("disk");
-	image = plvfs_new("image");
-	return (0);
-}
-
-static int
-teardown(void **state)
-{
-
-	(void)state;
-	plvfs_free(disk);
-	plvfs_free(image);
-	return (0);
-}
 
 /* ---- the control ---- */
 
@@ -107,9 +86,7 @@ checkpoint_while_committing(bool second)
 	story_send(&s, ALICE, BOB, 1, 20);
 	assert_int_equal(story_answered(&s), s.nsends);
 	(void)sqlite3_close(other);
-	plvfs_dead(disk, true);
-	rig_close(&s.rig);
-	plvfs_dead(disk, false);
+	story_kill_rig(disk, &s.rig);
 	return (story_verify(&s, STORY_ALL, disk, false, NULL));
 }
 
@@ -186,9 +163,7 @@ sync_inside(uint64_t k)
 	story_send(&s, BOB, ALICE, 2, 400);
 	rig_turn(&s.rig);
 	assert_int_equal(story_answered(&s), s.nsends);
-	plvfs_dead(disk, true);
-	rig_close(&s.rig);
-	plvfs_dead(disk, false);
+	story_kill_rig(disk, &s.rig);
 	return (synced_inside > 0);
 }
 
@@ -205,16 +180,11 @@ check_story(struct plvfs *on, uint64_t k)
 static void
 test_sync_inside_checkpoint_keeps(void **state)
 {
-	struct plvfs_replay *replay;
 	uint64_t k;
 
 	(void)state;
 	for (k = 1; sync_inside(k); k++) {
-		replay = plvfs_replay_new(disk);
-		while (plvfs_replay_next(replay))
-			continue;
-		plvfs_replay_image(replay, k, 0, 0, image);
-		plvfs_replay_free(replay);
+		plvfs_cut(disk, k, 0, 0, image);
 		check_story(image, k);
 		check_story(disk, k);
 	}
@@ -375,14 +345,9 @@ static void
 check_disk(const struct uuid *ids, size_t n)
 {
 	struct rig_options o = {.path = plvfs_path(image)};
-	struct plvfs_replay *replay;
 	struct rig r;
 
-	replay = plvfs_replay_new(disk);
-	while (plvfs_replay_next(replay))
-		continue;
-	plvfs_replay_image(replay, 1, 0, 0, image);
-	plvfs_replay_free(replay);
+	plvfs_cut(disk, 1, 0, 0, image);
 	rig_open_with(&r, &o);
 	check_kept(&r, ids, n);
 	o.path = plvfs_path(disk);
@@ -433,9 +398,7 @@ test_readers_between_calls(void **state)
 	    t.snapshots, t.old);
 	assert_true(stats.checkpoints > 30 && emptied > 0);
 	assert_true(t.snapshots > 100 && t.old > 100);
-	plvfs_dead(disk, true);
-	rig_close(&t.rig);
-	plvfs_dead(disk, false);
+	story_kill_rig(disk, &t.rig);
 	check_disk(t.ids, t.nids);
 }
 
@@ -467,9 +430,7 @@ test_readers_never_checkpoint(void **state)
 	    db_run(reader, SQL_META_SET, v, 2, NULL, NULL, NULL, &err), RC_OK);
 	assert_int_equal(plvfs_ops(disk), ops);
 	/* The writer is gone, killed; the readers close after it. */
-	plvfs_dead(disk, true);
-	rig_close(&t->rig);
-	plvfs_dead(disk, false);
+	story_kill_rig(disk, &t->rig);
 	for (int i = 0; i < READERS; i++)
 		db_close(t->readers[i].db);
 	assert_int_equal(plvfs_ops(disk), ops);
@@ -600,5 +561,5 @@ main(void)
 	    cmocka_unit_test(test_threads),
 	};
 
-	return (cmocka_run_group_tests(tests, setup, teardown));
+	return (cmocka_run_group_tests(tests, disks_setup, disks_teardown));
 }

@@ -31,6 +31,19 @@ const DEAD_WAIT_MS = 60_000;
 const at = (user, node) => new User(node, user.name, user.token, user.device_name);
 const patient = (ms = BEHIND_MS) => ({ signal: AbortSignal.timeout(ms) });
 
+/** A server and the proxy between it and its database; the test ends the server. */
+async function behindProxy(t)
+{
+	const cluster = await new Cluster().start();
+	t.after(() => cluster.remove());
+	const proxy = await new TcpProxy({ port: cluster.port }).start();
+	t.after(() => proxy.stop());
+
+	await cluster.createDatabase('chat');
+	const url = cluster.url('chat', { port: proxy.port });
+	return { proxy, server: await new Server({ args: ['--db', url] }).start() };
+}
+
 /** A session of ${user} at ${node} that has all there is. */
 async function connected(user, node, hello = {})
 {
@@ -108,13 +121,7 @@ describe('a node without its database', { concurrency: true }, () => {
 
 	it('one with nothing else to do: what is under way is answered within 15 s, what waits ' +
 	   'behind that within 20', async (t) => {
-		const cluster = await new Cluster().start();
-		t.after(() => cluster.remove());
-		const proxy = await new TcpProxy({ port: cluster.port }).start();
-		t.after(() => proxy.stop());
-		await cluster.createDatabase('chat');
-		const server = await new Server({
-			args: ['--db', cluster.url('chat', { port: proxy.port })] }).start();
+		const { proxy, server } = await behindProxy(t);
 		t.after(() => server.running && server.kill());
 		const [ann, bob] = await users(server, 'ann', 'bob');
 		const { id } = await ann.send(bob.name, 'before');
@@ -222,13 +229,7 @@ async function recovered({ lonely, bob, there, fresh, refused, first })
 describe('a commit whose answer is lost', () => {
 	it('is answered 503, known when it is repeated, and delivered; what was delivered so is ' +
 	   'shown all the same', async (t) => {
-		const cluster = await new Cluster().start();
-		t.after(() => cluster.remove());
-		const proxy = await new TcpProxy({ port: cluster.port }).start();
-		t.after(() => proxy.stop());
-		await cluster.createDatabase('chat');
-		const server = await new Server({
-			args: ['--db', cluster.url('chat', { port: proxy.port })] }).start();
+		const { proxy, server } = await behindProxy(t);
 		t.after(() => server.running && server.stop());
 		const [ann, bob] = await users(server, 'ann', 'bob');
 		const ws = await connected(bob, server);

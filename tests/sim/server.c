@@ -99,15 +99,10 @@ cut_power(struct sim *s)
 {
 	static const unsigned keep[] = {0, 45, 85, 100};
 	struct server *v = s->server;
-	struct plvfs_replay *r;
 	unsigned kept = keep[sim_dice(s, 4)];
 
-	r = plvfs_replay_new(server_disk(s));
-	while (plvfs_replay_next(r))
-		continue;
-	plvfs_replay_image(r, sim_dice(s, 1 << 20), kept,
+	plvfs_cut(server_disk(s), sim_dice(s, 1 << 20), kept,
 	    kept == 100 ? 0 : (unsigned)sim_dice(s, 15), v->disks[1 - v->disk]);
-	plvfs_replay_free(r);
 	v->disk = 1 - v->disk;
 }
 
@@ -418,24 +413,18 @@ static void
 make_template(struct sim *s)
 {
 	struct server *v = s->server;
-	struct plvfs_replay *r;
 
 	server_start(s);
 	assert(v->up);
 	add_people(s);
 	take_down(s);
-	r = plvfs_replay_new(server_disk(s));
-	while (plvfs_replay_next(r))
-		continue;
-	plvfs_replay_image(r, 0, 100, 0, template);
-	plvfs_replay_free(r);
+	plvfs_cut(server_disk(s), 0, 100, 0, template);
 }
 
 struct server *
 server_new(struct sim *s)
 {
 	static struct plvfs *disks[2];
-	struct plvfs_replay *r;
 	struct server *v;
 	struct err err = ERR_INIT;
 
@@ -453,9 +442,7 @@ server_new(struct sim *s)
 	}
 	memset(v, 0, sizeof(*v));
 	memcpy(v->disks, disks, sizeof(disks));
-	r = plvfs_replay_new(template);
-	plvfs_replay_image(r, 0, 100, 0, v->disks[0]);
-	plvfs_replay_free(r);
+	plvfs_cut(template, 0, 100, 0, v->disks[0]);
 	return (v);
 }
 

@@ -17,14 +17,10 @@
 
 #include "db/db.h"
 #include "unit/scratch.h"
+#include "unit/shim.h"
 
 /* ---- a VFS that counts and fails, below all others ---- */
 
-#define SHIM "shim"
-
-static sqlite3_vfs *unix_vfs, shim_vfs;
-static const sqlite3_io_methods *unix_methods;
-static sqlite3_io_methods shim_methods; /* for logs: the system's but three */
 static int log_writes, log_syncs, log_open_now;
 static int write_fails, sync_fails; /* codes, 0: they do not */
 static int open_fails;
@@ -35,7 +31,7 @@ shim_close(sqlite3_file *file)
 {
 
 	log_open_now--;
-	return (unix_methods->xClose(file));
+	return (shim_below->xClose(file));
 }
 
 static int
@@ -48,10 +44,10 @@ shim_write(sqlite3_file *file, const void *p, int n, sqlite3_int64 at)
 		biggest_write = n;
 	if (write_fails != 0) {
 		/* Half of it is on the disk. */
-		code = unix_methods->xWrite(file, p, n / 2, at);
+		code = shim_below->xWrite(file, p, n / 2, at);
 		return (code != SQLITE_OK ? code : write_fails);
 	}
-	return (unix_methods->xWrite(file, p, n, at));
+	return (shim_below->xWrite(file, p, n, at));
 }
 
 static int
@@ -61,45 +57,34 @@ shim_sync(sqlite3_file *file, int flags)
 	log_syncs++;
 	if (sync_fails != 0)
 		return (sync_fails);
-	return (unix_methods->xSync(file, flags));
+	return (shim_below->xSync(file, flags));
 }
 
 static int
-shim_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags,
-    int *ret_flags)
+log_open(void)
 {
-	int code;
 
-	(void)vfs;
-	file->pMethods = NULL;
-	if ((flags & SQLITE_OPEN_WAL) != 0 && open_fails != 0)
-		return (open_fails);
-	code = unix_vfs->xOpen(unix_vfs, name, file, flags, ret_flags);
-	if (code != SQLITE_OK || (flags & SQLITE_OPEN_WAL) == 0)
-		return (code);
+	return (open_fails);
+}
+
+static void
+log_opened(sqlite3_io_methods *calls)
+{
+
 	log_open_now++;
-	unix_methods = file->pMethods;
-	shim_methods = *unix_methods;
-	shim_methods.xClose = shim_close;
-	shim_methods.xWrite = shim_write;
-	shim_methods.xSync = shim_sync;
-	file->pMethods = &shim_methods;
-	return (SQLITE_OK);
+	calls->xClose = shim_close;
+	calls->xWrite = shim_write;
+	calls->xSync = shim_sync;
 }
 
-/* It becomes the system's VFS: what gathers will stand on it. */
 static int
-shim_install(void **state)
+setup(void **state)
 {
+	static const struct shim shim = {SQLITE_OPEN_WAL, log_open, log_opened};
 
 	(void)state;
-	unix_vfs = sqlite3_vfs_find(NULL);
-	assert_non_null(unix_vfs);
-	shim_vfs = *unix_vfs;
-	shim_vfs.pNext = NULL;
-	shim_vfs.zName = SHIM;
-	shim_vfs.xOpen = shim_open;
-	return (sqlite3_vfs_register(&shim_vfs, 1));
+	shim_install(&shim);
+	return (0);
 }
 
 static int
@@ -278,7 +263,7 @@ test_same_bytes(void **state)
 	(void)state;
 	scratch_open(&plain);
 	scratch_open(&gathered);
-	a = open_ready(&plain, SHIM);
+	a = open_ready(&plain, SHIM_NAME);
 	work(a);
 	writes = log_writes;
 	syncs = log_syncs;
@@ -696,5 +681,5 @@ main(void)
 	    cmocka_unit_test_setup(test_same_bytes, shim_reset),
 	};
 
-	return (cmocka_run_group_tests(tests, shim_install, NULL));
+	return (cmocka_run_group_tests(tests, setup, NULL));
 }

@@ -15,6 +15,7 @@
 #include <sqlite3.h>
 
 #include "unit/db_fixture.h"
+#include "unit/shim.h"
 
 enum call { NO_CALL, WRITE, SYNC, MAP };
 
@@ -24,10 +25,6 @@ static struct {
 	enum call call;
 	int code, sys, after;
 } fault;
-
-static sqlite3_vfs *unix_vfs, shim_vfs;
-static const sqlite3_io_methods *unix_methods;
-static sqlite3_io_methods shim_methods; /* for databases */
 
 static int
 fails(enum call call)
@@ -44,8 +41,7 @@ shim_write(sqlite3_file *file, const void *p, int n, sqlite3_int64 at)
 {
 	int code = fails(WRITE);
 
-	return (
-	    code != SQLITE_OK ? code : unix_methods->xWrite(file, p, n, at));
+	return (code != SQLITE_OK ? code : shim_below->xWrite(file, p, n, at));
 }
 
 static int
@@ -53,7 +49,7 @@ shim_sync(sqlite3_file *file, int flags)
 {
 	int code = fails(SYNC);
 
-	return (code != SQLITE_OK ? code : unix_methods->xSync(file, flags));
+	return (code != SQLITE_OK ? code : shim_below->xSync(file, flags));
 }
 
 static int
@@ -64,40 +60,26 @@ shim_map(
 
 	return (code != SQLITE_OK
 		    ? code
-		    : unix_methods->xShmMap(file, block, size, extend, ret));
+		    : shim_below->xShmMap(file, block, size, extend, ret));
+}
+
+static void
+opened(sqlite3_io_methods *calls)
+{
+
+	calls->xWrite = shim_write;
+	calls->xSync = shim_sync;
+	calls->xShmMap = shim_map;
 }
 
 static int
-shim_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags,
-    int *ret_flags)
+setup(void **state)
 {
-	int code;
-
-	(void)vfs;
-	code = unix_vfs->xOpen(unix_vfs, name, file, flags, ret_flags);
-	if (code != SQLITE_OK || (flags & SQLITE_OPEN_MAIN_DB) == 0)
-		return (code);
-	unix_methods = file->pMethods;
-	shim_methods = *unix_methods;
-	shim_methods.xWrite = shim_write;
-	shim_methods.xSync = shim_sync;
-	shim_methods.xShmMap = shim_map;
-	file->pMethods = &shim_methods;
-	return (SQLITE_OK);
-}
-
-static int
-shim_install(void **state)
-{
+	static const struct shim shim = {SQLITE_OPEN_MAIN_DB, NULL, opened};
 
 	(void)state;
-	unix_vfs = sqlite3_vfs_find(NULL);
-	assert_non_null(unix_vfs);
-	shim_vfs = *unix_vfs;
-	shim_vfs.pNext = NULL;
-	shim_vfs.zName = "shim";
-	shim_vfs.xOpen = shim_open;
-	return (sqlite3_vfs_register(&shim_vfs, 1));
+	shim_install(&shim);
+	return (0);
 }
 
 static void
@@ -262,5 +244,5 @@ main(void)
 	    cmocka_unit_test(test_commit),
 	};
 
-	return (cmocka_run_group_tests(tests, shim_install, NULL));
+	return (cmocka_run_group_tests(tests, setup, NULL));
 }

@@ -140,11 +140,21 @@ test_all_is_heard(void **state)
 	outbound_fini(&o);
 }
 
+/* What waits is ${n} notes, the last of them ${last}. */
+static void
+check_sends(struct outbound *o, struct channel *ch, size_t n, const char *last)
+{
+	struct err err = ERR_INIT;
+
+	assert_int_equal(outbound_send(o, NODE, put, ch, &err), RC_OK);
+	assert_int_equal(ch->n, n);
+	assert_string_equal(ch->notes[n - 1], last);
+}
+
 static void
 test_words(void **state)
 {
 	struct channel ch = {.n = 0};
-	struct err err = ERR_INIT;
 	struct outbound o;
 	struct inbound in;
 
@@ -153,9 +163,7 @@ test_words(void **state)
 	outbound_word(&o, "D");
 	outbound_word(&o, "J");
 	outbound_word(&o, "E");
-	assert_int_equal(outbound_send(&o, NODE, put, &ch, &err), RC_OK);
-	assert_int_equal(ch.n, 1);
-	assert_string_equal(ch.notes[0], "N12 D J E");
+	check_sends(&o, &ch, 1, "N12 D J E");
 	inbound_read(ch.notes[0], &in);
 	assert_true(in.desk && in.began && in.epoch && !in.missed);
 	assert_null(in.news);
@@ -199,16 +207,13 @@ static void
 test_too_much(void **state)
 {
 	struct channel ch = {.n = 0};
-	struct err err = ERR_INIT;
 	struct outbound o;
 	struct inbound in;
 
 	(void)state;
 	assert_true(outbound_init(&o));
 	tell_changes(&o, 60000);
-	assert_int_equal(outbound_send(&o, NODE, put, &ch, &err), RC_OK);
-	assert_int_equal(ch.n, NOTES_MAX + 1);
-	assert_string_equal(ch.notes[NOTES_MAX], "N12 *");
+	check_sends(&o, &ch, NOTES_MAX + 1, "N12 *");
 	inbound_read(ch.notes[NOTES_MAX], &in);
 	assert_true(in.missed);
 	assert_null(in.news);
@@ -216,9 +221,7 @@ test_too_much(void **state)
 
 	assert_true(outbound_empty(&o));
 	tell_changes(&o, 1);
-	assert_int_equal(outbound_send(&o, NODE, put, &ch, &err), RC_OK);
-	assert_int_equal(ch.n, 1);
-	assert_string_equal(ch.notes[0], "N12 C7:1:2");
+	check_sends(&o, &ch, 1, "N12 C7:1:2");
 	clear(&ch);
 	outbound_fini(&o);
 }

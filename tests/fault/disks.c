@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See disks.h.
+ */
+#include "fault/disks.h"
+
+struct plvfs *disk, *image, *second_image;
+
+int
+disks_setup(void **state)
+{
+
+	(void)state;
+	disk = plvfs_new("disk");
+	image = plvfs_new("image");
+	second_image = plvfs_new("second");
+	return (0);
+}
+
+int
+disks_teardown(void **state)
+{
+
+	(void)state;
+	plvfs_free(disk);
+	plvfs_free(image);
+	plvfs_free(second_image);
+	return (0);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The disks of a test program: one on which it runs, one for what a power cut
+ * leaves of it, and one for what a second cut leaves of that.
+ */
+#ifndef FAULT_DISKS_H
+#define FAULT_DISKS_H
+
+#include "fault/plvfs.h"
+
+extern struct plvfs *disk, *image, *second_image;
+
+/* cmocka: makes them, and frees them, for all tests of the program. */
+int disks_setup(void **state);
+int disks_teardown(void **state);
+
+#endif
