@@ -27,6 +27,12 @@ RETURNING user_id;
 -- name: user_any
 SELECT user_id FROM users WHERE destination_id IS NULL LIMIT 1;
 
+-- Whose password is about to be changed, or was looked at before.
+-- name: user_hold
+SELECT user_id, name, display_name, password_hash, admin, disabled_at,
+    destination_id
+FROM users WHERE user_id = $1;
+
 -- name: user_password_set
 UPDATE users SET password_hash = $2 WHERE user_id = $1;
 

@@ -21,7 +21,6 @@ struct account_ask {
 	struct span name, password, new_password, display_name, device;
 	struct pool_job job;
 	struct account_unit unit;
-	char stored[CRYPT_PASSWORD_SIZE]; /* "": unknown or disabled */
 	char token[CRYPT_TOKEN_LEN + 1];
 	struct guess guess;
 	bool guessed; /* … counts as wrong until now */
@@ -241,7 +240,8 @@ end_guess(struct account_ask *a, bool right)
 	a->guessed = false;
 }
 
-/* RC_OK: the password is the stored one.  Who has none costs the same.
+/* RC_OK: the password is the stored one.  Who has none, is unknown or disabled,
+ * costs the same.
  * Thread: argon2. */
 static enum rc
 verify_password(struct account_ask *a, struct err *err)
@@ -249,9 +249,9 @@ verify_password(struct account_ask *a, struct err *err)
 	enum rc rc;
 
 	metrics_add(a->ask.api->o.metrics, METRIC_PASSWORDS, 1);
-	if (a->stored[0] != '\0')
+	if (a->unit.verified[0] != '\0')
 		rc = crypt_password_verify(
-		    a->stored, a->password.p, a->password.n, err);
+		    a->unit.verified, a->password.p, a->password.n, err);
 	else
 		rc = crypt_password_dummy(a->password.p, a->password.n, err);
 	if (rc != RC_DENIED)
@@ -322,10 +322,9 @@ take_stored(struct account_ask *a, const struct store_user *u)
 {
 
 	a->unit.user.user_id = u->user_id;
-	if (u->disabled || u->password_hash[0] == '\0' ||
-	    strlen(u->password_hash) >= sizeof(a->stored))
-		return;
-	memcpy(a->stored, u->password_hash, strlen(u->password_hash) + 1);
+	if (!u->disabled)
+		memcpy(a->unit.verified, u->password_hash,
+		    sizeof(a->unit.verified));
 }
 
 static enum rc

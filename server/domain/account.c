@@ -2,14 +2,19 @@
 /*
  * The batch verb `account`.
  */
+#include <assert.h>
 #include <string.h>
 #include <strings.h>
 
+#include "crypt/crypt.h"
 #include "domain/account.h"
 #include "domain/auth.h"
 #include "domain/domain_internal.h"
 #include "domain/order.h"
 #include "store/dead.h"
+
+static_assert(
+    STORE_PASSWORD_SIZE == CRYPT_PASSWORD_SIZE, "a stored password is cut");
 
 bool
 account_password_weak(
@@ -35,16 +40,36 @@ add_user(struct tx *tx, struct account_unit *u, struct err *err)
 	return (rc);
 }
 
+/* Whether the password that was looked at is still his; he is held.  A look
+ * takes argon2 its time, in which he may have changed it: because of who is
+ * looking. */
+static enum rc
+hold_verified(
+    struct tx *tx, const struct account_unit *u, bool *ret, struct err *err)
+{
+	struct store_user now;
+	enum rc rc;
+
+	rc = store_user_hold(tx->db, u->user.user_id, &now, err);
+	*ret = rc == RC_OK && (u->verified[0] == '\0' ||
+				  strcmp(now.password_hash, u->verified) == 0);
+	return (rc == RC_NOT_FOUND ? RC_OK : rc);
+}
+
 static enum rc
 add_device(struct tx *tx, struct account_unit *u, struct err *err)
 {
 	struct domain *d = domain_of(tx);
 	struct ledger_user *user;
+	bool his;
 	int64_t n;
 	enum rc rc;
 
-	rc = ledger_user_by_id(d->ledger, tx, u->user.user_id, &user, err);
-	if (rc == RC_NOT_FOUND || (rc == RC_OK && user->disabled)) {
+	rc = hold_verified(tx, u, &his, err);
+	if (rc == RC_OK && his)
+		rc = ledger_user_by_id(
+		    d->ledger, tx, u->user.user_id, &user, err);
+	if (rc == RC_NOT_FOUND || (rc == RC_OK && (!his || user->disabled))) {
 		refusal_set(&u->refusal, PROBLEM_UNAUTHENTICATED, "",
 		    "wrong name or password");
 		return (RC_OK);
@@ -126,10 +151,18 @@ rename_device(struct tx *tx, struct account_unit *u, struct err *err)
 static enum rc
 set_password(struct tx *tx, struct account_unit *u, struct err *err)
 {
+	bool his;
 	enum rc rc;
 
-	rc = store_user_password_set(
-	    tx->db, u->user.user_id, u->user.password_hash, err);
+	rc = hold_verified(tx, u, &his, err);
+	if (rc == RC_OK && !his) {
+		refusal_set(&u->refusal, PROBLEM_FORBIDDEN, "/password",
+		    "this is not your password");
+		return (RC_OK);
+	}
+	if (rc == RC_OK)
+		rc = store_user_password_set(
+		    tx->db, u->user.user_id, u->user.password_hash, err);
 	if (rc == RC_OK)
 		rc = revoke(tx, u, NULL, err);
 	return (rc);

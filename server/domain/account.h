@@ -13,10 +13,12 @@
 
 enum account_op {
 	ACCOUNT_ADD,      /* user (name, display_name, password_hash, admin) */
-	ACCOUNT_LOGIN,    /* a device for user.user_id with token_hash */
+	ACCOUNT_LOGIN,    /* a device for user.user_id with token_hash;
+			     verified */
 	ACCOUNT_REVOKE,   /* device.public_id of user.user_id */
 	ACCOUNT_RENAME,   /* device.public_id gets device.name */
-	ACCOUNT_PASSWORD, /* user.password_hash; other devices are revoked */
+	ACCOUNT_PASSWORD, /* user.password_hash; other devices are revoked;
+			     verified */
 	ACCOUNT_DISABLE   /* user.user_id and all his devices */
 };
 
@@ -28,6 +30,9 @@ struct account_unit {
 	struct store_user user;
 	struct store_device device;
 	uint8_t token_hash[STORE_HASH_LEN];
+	/* The stored hash that a password was held against.  Refused if he has
+	 * another by now; "": whoever asks needs none. */
+	char verified[STORE_PASSWORD_SIZE];
 	const char *operator; /* who does it for others, NULL: nobody; kept */
 
 	struct refusal refusal;

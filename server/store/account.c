@@ -113,6 +113,14 @@ store_user_by_id(
 }
 
 enum rc
+store_user_hold(
+    struct db *db, int64_t user_id, struct store_user *ret, struct err *err)
+{
+
+	return (get_user(db, SQL_USER_HOLD, db_v_i64(user_id), ret, err));
+}
+
+enum rc
 store_user_any(struct db *db, bool *ret, struct err *err)
 {
 	int64_t id;

@@ -13,11 +13,14 @@
 
 #define STORE_HASH_LEN 32
 
+/* A stored password with its NUL. */
+#define STORE_PASSWORD_SIZE 128
+
 struct store_user {
 	int64_t user_id;
 	char name[LIMIT_ADDRESS_LEN + 1];
 	char display_name[LIMIT_DISPLAY_NAME_LEN + 1];
-	char password_hash[129]; /* "": cannot log in */
+	char password_hash[STORE_PASSWORD_SIZE]; /* "": cannot log in */
 	bool admin;
 	bool disabled;
 	int64_t destination_id; /* 0: he is here; else where he is */
@@ -52,6 +55,11 @@ enum rc store_user_insert(struct db *db, const struct store_user *user,
 enum rc store_user_by_name(struct db *db, const char *name, size_t n,
     struct store_user *ret, struct err *err) MUST_USE;
 enum rc store_user_by_id(struct db *db, int64_t user_id, struct store_user *ret,
+    struct err *err) MUST_USE;
+
+/* By id, in a transaction: until its end nobody changes his password, nor logs
+ * in with it. */
+enum rc store_user_hold(struct db *db, int64_t user_id, struct store_user *ret,
     struct err *err) MUST_USE;
 
 /* Adds a person on another server, who has no inbox here. */

@@ -10,7 +10,7 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { problem } from './expect.mjs';
 import {
 	PASSWORD, eventually, expectStatus, freshName, login, register,
-	serverForFile, startServer, users,
+	serverForFile, sleep, startServer, users,
 } from './harness.mjs';
 
 const server = serverForFile({ before, after, afterEach });
@@ -265,6 +265,32 @@ describe('renaming and passwords', () => {
 			{ name: ann.name, password: PASSWORD, device: 'x' }), 401, 'unauthenticated');
 		expectStatus(await server.rest().post('/v1/tokens',
 			{ name: ann.name, password: 'another password', device: 'x' }), 201);
+	});
+
+	/* Either is looked at for as long as argon2 takes. */
+	it('who logs in with the old one meanwhile has nothing of it', async () => {
+		const tried = await Promise.all([0, 20, 40, 60, 80, 100].map(async (ms) => {
+			const [ann] = await users(server, 'ann');
+			const changing = ann.post('/v1/me/password',
+				{ password: PASSWORD, new_password: 'another password' });
+
+			await sleep(ms);
+			const { status, body } = await server.rest().post('/v1/tokens',
+				{ name: ann.name, password: PASSWORD, device: 'x' });
+			expectStatus(await changing, 204);
+			if (status === 201)
+				problem(await server.rest(body.token).get('/v1/inbox'), 401, 'unauthenticated');
+			return status;
+		}));
+		assert.ok(tried.every((status) => status === 201 || status === 401), `${tried}`);
+	});
+
+	it('of two changes from the same one, one is done', async () => {
+		const [ann] = await users(server, 'ann');
+		const made = await Promise.all(['one password', 'two passwords'].map((new_password) =>
+			ann.post('/v1/me/password', { password: PASSWORD, new_password })));
+
+		assert.deepEqual(made.map(({ status }) => status).sort(), [204, 403]);
 	});
 });
 

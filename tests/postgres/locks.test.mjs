@@ -3,9 +3,9 @@
 // Somebody else holds a row that a node has to write, for longer than a lock is
 // waited for (an operator's psql that was left open): what needs it is answered
 // 503 with Retry-After and leaves nothing, other nodes go on with all that does
-// not, and when the row is free again so does everybody.  And whoever holds it may
-// write back all that he has read of a lane: the lease of a node that has died
-// meanwhile ends all the same.
+// not, and when the row is free again so does everybody.  What he writes counts:
+// a password that is another now; all of a lane as he has read it, and still the
+// lease of a node that has died meanwhile ends.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -14,7 +14,8 @@ import { after, before, describe, it } from 'node:test';
 
 import { contiguous } from '../e2e/expect.mjs';
 import {
-	Server, TWINBOXD, User, eventually, expectStatus, killAll, run, sleep, tempDir, users, uuid7,
+	PASSWORD, Server, TWINBOXD, User, eventually, expectStatus, killAll, run, sleep, tempDir,
+	users, uuid7,
 } from '../e2e/harness.mjs';
 import { Peer, sameDestinations, skip as skipFaults } from '../fault/remote.mjs';
 import { Cluster } from './cluster.mjs';
@@ -150,6 +151,24 @@ describe('a row that somebody else holds', () => {
 		}
 		const fsck = run(TWINBOXD, ['fsck', '--data', path.join(tempDir(), 'd'), '--db', url]);
 		assert.equal((await fsck.exited).code, 0, fsck.out + fsck.err);
+	});
+
+	it('a person, to change his password: who logs in waits, and is told that it is another',
+		{ timeout: 120_000 }, async (t) => {
+		const url = await cluster.createDatabase('person');
+		const node = await new Server({ args: ['--db', url] }).start();
+		const [ann] = await users(node, 'ann');
+		const holder = await new Holder(cluster, 'person', "UPDATE users SET password_hash = 'x' " +
+			`WHERE name = '${ann.name}'`).held();
+		t.after(() => holder.child.kill('SIGKILL'));
+		const login = node.rest().post('/v1/tokens',
+			{ name: ann.name, password: PASSWORD, device: 'second' }, patient());
+
+		await eventually(async () => await cluster.sql('SELECT count(*) FROM pg_stat_activity ' +
+			"WHERE datname = 'person' AND wait_event_type = 'Lock'") === '1', 'it waits', HANG_MS);
+		assert.equal(await holder.release(), 0);
+		expectStatus(await login, 401);
+		assert.equal((await node.stop()).code, 0);
 	});
 
 	it('a conversation with a lease in it, when the node that has the lease dies: it is taken over',

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Corners of the use cases on a real database: scheduled notes to oneself,
- * tokens and their revocation, what a transaction that was given up leaves in
- * memory, and the order in which one batch does things.
+ * tokens and their revocation, a password changed meanwhile, what a transaction
+ * that was given up leaves in memory, and the order in which one batch does
+ * things.
  */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -192,8 +194,8 @@ account_finished(struct account_unit *u)
 	*(bool *)u->arg = true;
 }
 
-static void
-run_account(struct rig *r, struct account_unit *u)
+static enum problem
+ask_account(struct rig *r, struct account_unit *u)
 {
 	bool done = false;
 
@@ -203,7 +205,14 @@ run_account(struct rig *r, struct account_unit *u)
 	assert_int_equal(writer_run_once(r->writer), 1);
 	assert_true(done);
 	assert_int_equal(u->unit.rc, RC_OK);
-	assert_int_equal(u->refusal.problem, PROBLEM_NONE);
+	return (u->refusal.problem);
+}
+
+static void
+run_account(struct rig *r, struct account_unit *u)
+{
+
+	assert_int_equal(ask_account(r, u), PROBLEM_NONE);
 }
 
 static struct account_unit
@@ -269,6 +278,54 @@ test_tokens(void **state)
 	u.user.user_id = alice;
 	run_account(&r, &u);
 	assert_int_equal(load(&r, 3, &p), RC_NOT_FOUND);
+	rig_close(&r);
+}
+
+/* A unit for ${user}, who gave the password of ${verified}. */
+static void
+verified_unit(struct account_unit *u, enum account_op op, int64_t user,
+    const char *verified)
+{
+
+	account_unit_init(u, op);
+	u->user.user_id = user;
+	(void)snprintf(u->verified, sizeof(u->verified), "%s", verified);
+	memcpy(u->device.name, "phone", 6);
+	memset(u->token_hash, 1, sizeof(u->token_hash));
+}
+
+/* Between the look at a password and what it opens there was another. */
+static void
+test_password_of_before(void **state)
+{
+	struct account_unit u;
+	struct principal p;
+	struct rig r;
+	int64_t alice;
+
+	(void)state;
+	rig_open(&r);
+	alice = rig_user(&r, "alice", NULL);
+	/* An operator's, who verifies none. */
+	verified_unit(&u, ACCOUNT_PASSWORD, alice, "");
+	memcpy(u.user.password_hash, "first", 6);
+	run_account(&r, &u);
+	verified_unit(&u, ACCOUNT_PASSWORD, alice, "first");
+	memcpy(u.user.password_hash, "second", 7);
+	run_account(&r, &u);
+	verified_unit(&u, ACCOUNT_LOGIN, alice, "first");
+	assert_int_equal(ask_account(&r, &u), PROBLEM_UNAUTHENTICATED);
+	assert_int_equal(load(&r, 1, &p), RC_NOT_FOUND);
+	verified_unit(&u, ACCOUNT_PASSWORD, alice, "first");
+	memcpy(u.user.password_hash, "third", 6);
+	assert_int_equal(ask_account(&r, &u), PROBLEM_FORBIDDEN);
+	assert_string_equal(
+	    rig_text(&r, "SELECT password_hash FROM users"), "second");
+	verified_unit(&u, ACCOUNT_LOGIN, alice, "second");
+	run_account(&r, &u);
+	assert_int_equal(load(&r, 1, &p), RC_OK);
+	verified_unit(&u, ACCOUNT_LOGIN, alice + 1, "second");
+	assert_int_equal(ask_account(&r, &u), PROBLEM_UNAUTHENTICATED);
 	rig_close(&r);
 }
 
@@ -451,6 +508,7 @@ main(void)
 	    cmocka_unit_test(test_scheduled_note_canceled),
 	    cmocka_unit_test(test_many_scheduled),
 	    cmocka_unit_test(test_tokens),
+	    cmocka_unit_test(test_password_of_before),
 	    cmocka_unit_test(test_order_in_a_batch),
 	    cmocka_unit_test(test_deliver_nothing),
 	    cmocka_unit_test(test_send_without_memory),
