@@ -119,12 +119,12 @@ SELECT min(due_at) FROM outbox_lanes WHERE due_at > 0 AND due_at > $1;
 WITH held AS (
     SELECT l.lane_id FROM outbox_lanes l
     JOIN conversations c ON c.conversation_id = l.conversation_id
-    WHERE l.due_at > 0 AND l.due_at > $2
+    WHERE l.state = 'ready' AND l.due_at > 0 AND l.due_at > $2
     LIMIT 1000
     FOR UPDATE OF c SKIP LOCKED)
-UPDATE outbox_lanes l SET due_at = $1
-FROM held WHERE l.lane_id = held.lane_id
-  AND l.state = 'ready' AND l.due_at > 0 AND l.due_at > $2;
+UPDATE outbox_lanes SET due_at = $1
+WHERE lane_id = ANY (ARRAY (SELECT lane_id FROM held))
+  AND state = 'ready' AND due_at > 0 AND due_at > $2;
 
 -- Leases that have run out, or that nobody can have given (the clock has been
 -- put back).

@@ -17,6 +17,11 @@ SELECT beat_at FROM nodes WHERE node_id = $1;
 -- name: node_leave
 UPDATE nodes SET left_at = $2 WHERE node_id = $1 AND left_at IS NULL;
 
+-- Unless it has beaten again.
+-- name: node_bury
+UPDATE nodes SET left_at = $2
+WHERE node_id = $1 AND left_at IS NULL AND beat_at = $3;
+
 -- name: nodes_here
 SELECT node_id, name, beat_at FROM nodes
 WHERE left_at IS NULL ORDER BY node_id;
@@ -29,9 +34,9 @@ WITH held AS (
     JOIN conversations c ON c.conversation_id = l.conversation_id
     WHERE l.state = 'leased' AND l.lease_owner = $1 AND l.lease_until > $2
     FOR UPDATE OF c SKIP LOCKED)
-UPDATE outbox_lanes l SET lease_until = $2
-FROM held WHERE l.lane_id = held.lane_id
-  AND l.state = 'leased' AND l.lease_owner = $1 AND l.lease_until > $2;
+UPDATE outbox_lanes SET lease_until = $2
+WHERE lane_id = ANY (ARRAY (SELECT lane_id FROM held))
+  AND state = 'leased' AND lease_owner = $1 AND lease_until > $2;
 
 -- Those that have not run out.
 -- name: lanes_leased_to

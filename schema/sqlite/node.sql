@@ -16,6 +16,11 @@ SELECT beat_at FROM nodes WHERE node_id = $1;
 -- name: node_leave
 UPDATE nodes SET left_at = $2 WHERE node_id = $1 AND left_at IS NULL;
 
+-- Unless it has beaten again.
+-- name: node_bury
+UPDATE nodes SET left_at = $2
+WHERE node_id = $1 AND left_at IS NULL AND beat_at = $3;
+
 -- name: nodes_here
 SELECT node_id, name, beat_at FROM nodes
 WHERE left_at IS NULL ORDER BY node_id;

@@ -73,7 +73,8 @@ struct peer {
 	int64_t beat_at;
 	int64_t seen_ms; /* monotonic: when the beat was seen to move */
 	bool here;
-	bool dead; /* and said to be; not buried yet */
+	bool dead;       /* and said to be; not buried yet */
+	int64_t dead_ms; /* monotonic: since when */
 	char name[STORE_NODE_NAME_SIZE];
 };
 

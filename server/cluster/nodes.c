@@ -65,6 +65,9 @@ see(void *arg, const struct store_node *node)
 	peer->here = true;
 }
 
+/* A lease that is left after so long was given since, or has run out. */
+#define BURY_MS 60000
+
 /* Its leases run out now; several nodes may say so.  *ret: whether that is all;
  * a lease whose conversation somebody holds at this moment is ended at a later
  * beat. */
@@ -72,19 +75,22 @@ static enum rc
 bury(struct cluster *c, struct peer *peer, bool *ret, struct err *err)
 {
 	const int64_t now = clk_wall_ms(c->options.clk);
+	const int64_t mono = clk_mono_ms(c->options.clk);
 	int64_t left;
 	enum rc rc;
 
-	if (!peer->dead)
+	if (!peer->dead) {
 		log_event(LOG_EV_CLUSTER_GONE, "node=%lld name=%s",
 		    (long long)peer->node_id, peer->name);
-	peer->dead = true;
+		peer->dead = true;
+		peer->dead_ms = mono;
+	}
 	*ret = false;
 	rc = store_lanes_forsaken(c->db, peer->name, now, &left, err);
-	if (rc != RC_OK || left != 0)
+	if (rc != RC_OK || (left != 0 && mono - peer->dead_ms < BURY_MS))
 		return (rc);
 	*ret = true;
-	return (store_node_leave(c->db, peer->node_id, now, err));
+	return (store_node_bury(c->db, peer->node_id, peer->beat_at, now, err));
 }
 
 /* While we were held up, or the database was away, nobody's beat could be seen

@@ -34,6 +34,8 @@
 #define CORE_POLL_DESTINATIONS 100
 /* How often leases and expiry are looked at, at least. */
 #define CORE_RESCUE_MS 10000
+/* … and at a lease that has run out and was passed over. */
+#define CORE_RESCUE_AGAIN_MS 1000
 
 /* A lease, unless the options say another.  It is renewed after a third of it,
  * so that a renewal may fail once and come late.  It is renewed for two leases'

@@ -154,6 +154,27 @@ store_line_begin(struct db *db, struct store_line_node *node,
 
 /* ---- beating ---- */
 
+/* What is to be recorded by a node on ${here}, which is ${sure} that commits
+ * wait for a standby; false: it stands there. */
+static bool
+to_record(const struct recorded *recorded, const struct db_line *here,
+    bool sure, enum mode *ret)
+{
+	const bool here_now = same(recorded->name, here->name);
+
+	if (!here_now)
+		*ret = MODE_ASYNC;
+	else if (here->waits)
+		*ret = sure && recorded->mode != MODE_LOCAL ? MODE_SYNC
+							    : recorded->mode;
+	else if (here->standbys)
+		*ret = MODE_LOCAL;
+	else
+		*ret =
+		    recorded->mode == MODE_SYNC ? MODE_ASYNC : recorded->mode;
+	return (!here_now || *ret != recorded->mode);
+}
+
 /* On the line that ${node} knows.  What is bad news it knows at once, what is
  * good (in ${next}) when this is committed. */
 static enum rc
@@ -162,6 +183,7 @@ stay(struct db *db, struct store_line_node *node, const struct db_line *here,
 {
 	struct recorded recorded;
 	char text[TEXT_SIZE];
+	enum mode mode;
 	enum rc rc;
 
 	next->line = *here;
@@ -172,18 +194,23 @@ stay(struct db *db, struct store_line_node *node, const struct db_line *here,
 	if ((rc = store_meta_get(db, ROW, text, sizeof(text), err)) != RC_OK)
 		return (rc);
 	parse(text, &recorded);
-	if (!same(recorded.name, here->name))
-		return (record(db, here->name, MODE_ASYNC, err));
-	if (!here->waits && here->standbys && recorded.mode != MODE_LOCAL)
-		return (record(db, here->name, MODE_LOCAL, err));
-	if (!here->waits && recorded.mode == MODE_SYNC)
-		return (record(db, here->name, MODE_ASYNC, err));
-	if (!here->waits || recorded.mode == MODE_LOCAL)
+	if (here->waits && recorded.mode != MODE_LOCAL &&
+	    same(recorded.name, here->name)) {
+		next->waited++;
+		next->sure =
+		    recorded.mode == MODE_SYNC || next->waited >= WAITED;
+	}
+	if (!to_record(&recorded, here, next->sure, &mode))
 		return (RC_OK);
-	next->waited++;
-	next->sure = recorded.mode == MODE_SYNC || next->waited >= WAITED;
-	return (next->sure && recorded.mode != MODE_SYNC
-		    ? record(db, here->name, MODE_SYNC, err)
+	/* Another may have recorded something since. */
+	rc = store_meta_lock(db, ROW, text, sizeof(text), err);
+	if (rc != RC_OK)
+		return (rc);
+	parse(text, &recorded);
+	if (recorded.mode == MODE_LOCAL || !same(recorded.name, here->name))
+		next->sure = node->sure;
+	return (to_record(&recorded, here, next->sure, &mode)
+		    ? record(db, here->name, mode, err)
 		    : RC_OK);
 }
 

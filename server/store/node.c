@@ -66,6 +66,16 @@ store_node_leave(
 }
 
 enum rc
+store_node_bury(struct db *db, int64_t node_id, int64_t beat_at, int64_t now_ms,
+    struct err *err)
+{
+	const struct db_val v[] = {
+	    db_v_i64(node_id), db_v_i64(now_ms), db_v_i64(beat_at)};
+
+	return (db_run(db, SQL_NODE_BURY, v, 3, NULL, NULL, NULL, err));
+}
+
+enum rc
 store_lanes_forsaken(struct db *db, const char *owner, int64_t now_ms,
     int64_t *ret_left, struct err *err)
 {

@@ -16,13 +16,17 @@ struct store_node {
 	int64_t beat_at;                 /* by its own clock */
 };
 
-/* A node begins, beats, leaves (or is said to have left). */
+/* A node begins, beats, leaves. */
 enum rc store_node_insert(struct db *db, const char *name, int64_t now_ms,
     int64_t *ret_node_id, struct err *err) MUST_USE;
 enum rc store_node_beat(struct db *db, int64_t node_id, const char *name,
     int64_t now_ms, struct err *err) MUST_USE;
 enum rc store_node_leave(
     struct db *db, int64_t node_id, int64_t now_ms, struct err *err) MUST_USE;
+
+/* Says that a node has left, unless it has beaten since ${beat_at}. */
+enum rc store_node_bury(struct db *db, int64_t node_id, int64_t beat_at,
+    int64_t now_ms, struct err *err) MUST_USE;
 
 /* When it has beaten last.  RC_NOT_FOUND: there is no such node. */
 enum rc store_node_get(struct db *db, int64_t node_id, int64_t *ret_beat_at,

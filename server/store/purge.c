@@ -265,11 +265,14 @@ enum rc
 store_purge_mark_set(struct db *db, int64_t mid, struct err *err)
 {
 	char text[24];
-	int64_t before;
 	enum rc rc;
 
-	rc = store_purge_mark_get(db, &before, err);
-	if (rc != RC_OK || mid <= before)
+	/* Until a node notices that it is not the first any more there are two
+	 * that purge. */
+	rc = store_meta_make(db, MARK_KEY, "0", err);
+	if (rc == RC_OK)
+		rc = store_meta_lock(db, MARK_KEY, text, sizeof(text), err);
+	if (rc != RC_OK || mid <= strtoll(text, NULL, 10))
 		return (rc);
 	(void)snprintf(text, sizeof(text), "%" PRId64, mid);
 	return (store_meta_set(db, MARK_KEY, text, err));

@@ -368,7 +368,7 @@ test_lost(void **state)
 	rig_check_promises(&rig);
 }
 
-/* A lease that has run out is passed over: it is looked for again at once, not
+/* A lease that has run out is passed over: it is looked for again soon, not
  * with the next look of every 10 s. */
 static void
 test_passed_over(void **state)
