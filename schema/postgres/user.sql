@@ -75,6 +75,9 @@ UPDATE devices SET name = $3
 WHERE user_id = $1 AND public_id = $2 AND revoked_at IS NULL
 RETURNING device_id;
 
+-- name: device_hold
+SELECT device_id FROM devices WHERE device_id = $1 AND revoked_at IS NULL FOR UPDATE;
+
 -- name: device_acked_get
 -- writer: FOR UPDATE
 SELECT acked_seq FROM devices WHERE device_id = $1;

@@ -148,13 +148,33 @@ rename_device(struct tx *tx, struct account_unit *u, struct err *err)
 	return (rc);
 }
 
+/* Whether the device by which it is asked is still his: the person who revoked
+ * it must not be revoked by it.  An operator has none. */
+static enum rc
+hold_device(
+    struct tx *tx, const struct account_unit *u, bool *ret, struct err *err)
+{
+
+	*ret = true;
+	return (u->device.device_id == 0
+		    ? RC_OK
+		    : store_device_hold(tx->db, u->device.device_id, ret, err));
+}
+
 static enum rc
 set_password(struct tx *tx, struct account_unit *u, struct err *err)
 {
-	bool his;
+	bool his, here;
 	enum rc rc;
 
 	rc = hold_verified(tx, u, &his, err);
+	if (rc == RC_OK)
+		rc = hold_device(tx, u, &here, err);
+	if (rc == RC_OK && !here) {
+		refusal_set(&u->refusal, PROBLEM_UNAUTHENTICATED, "",
+		    "this device has been revoked");
+		return (RC_OK);
+	}
 	if (rc == RC_OK && !his) {
 		refusal_set(&u->refusal, PROBLEM_FORBIDDEN, "/password",
 		    "this is not your password");

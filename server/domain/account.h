@@ -17,8 +17,8 @@ enum account_op {
 			     verified */
 	ACCOUNT_REVOKE,   /* device.public_id of user.user_id */
 	ACCOUNT_RENAME,   /* device.public_id gets device.name */
-	ACCOUNT_PASSWORD, /* user.password_hash; other devices are revoked;
-			     verified */
+	ACCOUNT_PASSWORD, /* user.password_hash, by device.device_id (0: an
+			     operator); other devices are revoked; verified */
 	ACCOUNT_DISABLE   /* user.user_id and all his devices */
 };
 

@@ -11,6 +11,7 @@
 #include "domain/tally.h"
 #include "model/event.h"
 #include "model/message.h"
+#include "model/refusal.h"
 #include "store/message.h"
 #include "store/rows.h"
 
@@ -84,6 +85,10 @@ enum rc tell_change(struct tx *tx, int64_t sender_id, int64_t mid,
  * the relay. */
 enum rc wake_lane(struct tx *tx, const struct ledger_lane *lane, int priority,
     struct err *err) MUST_USE;
+
+/* Whether ${sender_id} may have one more waiting; if not, ${ret} says so. */
+bool sender_has_room(
+    struct domain *d, int64_t sender_id, struct refusal *ret) MUST_USE;
 
 /* ${n} messages that were sent are acked now. */
 static inline void

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "domain/dead.h"
 #include "domain/digest.h"
 #include "domain/domain_internal.h"
 #include "domain/order.h"
@@ -104,9 +105,24 @@ begin_wait(struct tx *tx, const struct due *due, struct ledger_lane *lane,
 	enum rc rc;
 
 	rc = tally_wait(domain_of(tx)->tally, &key, 1, err);
+	/* Who it is for has gone since it was accepted. */
+	if (rc == RC_OK && lane->dest->disabled)
+		return (dead_by_id(tx, due->row.id, REASON_REJECTED,
+		    "the recipient is here no more", err));
 	if (rc == RC_OK)
 		rc = wake_lane(tx, lane, due->row.priority, err);
 	return (rc);
+}
+
+/* Who wrote it has gone since: nobody gets anything from him any more. */
+static enum rc
+drop(struct tx *tx, const struct due *due, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+
+	tally_add(d->tally, TOTAL_SCHEDULED, -1);
+	tally_move(d->tally, EVENT_MESSAGE, -1, OUTBOX_CANCELED);
+	return (store_outbox_cancel(tx->db, due->row.id, tx->now_ms, err));
 }
 
 static enum rc
@@ -129,6 +145,8 @@ release_one(struct tx *tx, const struct due *due, struct err *err)
 		rc = need_news(d, err);
 	if (rc != RC_OK)
 		return (rc);
+	if (from->disabled)
+		return (drop(tx, due, err));
 	c = lane->conversation;
 	c->last_seq++;
 	digest_next(c->digest, c->last_seq, &due->row.message_id,

@@ -200,26 +200,40 @@ check_key(struct tx *tx, struct send_unit *u, bool *ret_done, struct err *err)
 	return (RC_OK);
 }
 
+bool
+sender_has_room(struct domain *d, int64_t sender_id, struct refusal *ret)
+{
+	const int64_t most = d->options.pending_most;
+
+	if (most == 0 || tally_of_sender(d->tally, sender_id) < most)
+		return (true);
+	refusal_set(ret, PROBLEM_QUEUE_FULL, "",
+	    "%lld of your messages wait for delivery, the most there may be",
+	    (long long)most);
+	metrics_add(d->options.metrics, METRIC_QUEUE_FULL, 1);
+	return (false);
+}
+
 /* Back-pressure: what one sender, one destination, everybody may have waiting.
- * What is for later and what is for oneself does not wait. */
+ * What is for oneself does not wait.  What is for later will, and counts then:
+ * its sender must have room now, and may schedule no more than so many. */
 static bool
 has_room(struct domain *d, struct send_unit *u, const struct ledger_user *from,
     const struct ledger_user *to)
 {
 	const struct domain_options *o = &d->options;
-	const int64_t most = o->pending_most, total = o->pending_most_total;
+	const int64_t total = o->pending_most_total;
 	const int64_t waiting = tally_waiting(d->tally);
 	const int64_t destination =
 	    to->destination_id != 0 ? to->destination_id : DESTINATION_LOCAL;
 
-	if (u->draft->deliver_at_ms > d->seen_wall_ms || from == to)
+	if (from == to)
 		return (true);
-	if (most != 0 && tally_of_sender(d->tally, u->sender_id) >= most)
-		refusal_set(&u->refusal, PROBLEM_QUEUE_FULL, "",
-		    "%lld of your messages wait for delivery, the most there "
-		    "may be",
-		    (long long)most);
-	else if (total != 0 && waiting >= total)
+	if (!sender_has_room(d, u->sender_id, &u->refusal))
+		return (false);
+	if (u->draft->deliver_at_ms > d->seen_wall_ms)
+		return (true);
+	if (total != 0 && waiting >= total)
 		refusal_set(&u->refusal, PROBLEM_QUEUE_FULL, "",
 		    "too many messages wait for delivery on this server");
 	else if (total != 0 && tally_of_destination(d->tally, destination) >=

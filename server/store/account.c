@@ -331,6 +331,18 @@ store_device_rename(struct db *db, int64_t user_id,
 }
 
 enum rc
+store_device_hold(struct db *db, int64_t device_id, bool *ret, struct err *err)
+{
+	const struct db_val v = db_v_i64(device_id);
+	int64_t id = 0;
+	enum rc rc;
+
+	rc = db_run(db, SQL_DEVICE_HOLD, &v, 1, take_id, &id, NULL, err);
+	*ret = id != 0;
+	return (rc);
+}
+
+enum rc
 store_device_acked_get(
     struct db *db, int64_t device_id, int64_t *ret, struct err *err)
 {

@@ -89,6 +89,11 @@ enum rc store_device_by_token(struct db *db,
     const uint8_t token_hash[STORE_HASH_LEN], struct store_device *ret,
     struct err *err) MUST_USE;
 
+/* Whether a device is not revoked; until the end of the transaction it stays
+ * so. */
+enum rc store_device_hold(
+    struct db *db, int64_t device_id, bool *ret, struct err *err) MUST_USE;
+
 /* How many devices ${user_id} has. */
 enum rc store_device_count(
     struct db *db, int64_t user_id, int64_t *ret, struct err *err) MUST_USE;

@@ -213,10 +213,29 @@ describe('other servers', { skip }, () => {
 		assert.equal(full.body.code, 'queue_full');
 		assert.ok(Number(full.headers.get('retry-after')) >= 1);
 		expectStatus(await ann.post('/v1/messages', { to: eve.name, body: 'also not' }), 429);
+		expectStatus(await ann.post('/v1/messages', { to: eve.name, body: 'nor later',
+			deliver_at: new Date(Date.now() + 3_600_000).toISOString() }), 429);
 		// Others are not held up, and what is received makes receipts still.
 		const { id } = await eve.send(ann.name, 'hello');
 		const event = await ann.received(id);
 		await ann.ack(event.seq);
 		await eve.event((e) => e.kind === 'receipt', 'the receipt');
+	});
+
+	it('what has expired waits again where its sender has room for it', async (t) => {
+		const server = await faultServer(t, { args: ['--max-pending', '3'] });
+		const [ann] = await users(server, 'ann');
+
+		new Peer(server, 'slow').does({ down: 1 });
+		const { id } = await ann.send('bob@slow.fault.test', 'over', { expires_in: '1s' });
+		await entryWhen(ann, id, (e) => e.state === 'expired', 'it has expired');
+		const others = [];
+		for (let i = 0; i < 3; i++)
+			others.push((await ann.send('bob@slow.fault.test', `${i}`)).id);
+		const full = expectStatus(await ann.post(`/v1/outbox/${id}/retry`), 429);
+		assert.equal(full.body.code, 'queue_full');
+		expectStatus(await ann.post(`/v1/outbox/${others[0]}/retry`), 200);
+		expectStatus(await ann.delete(`/v1/outbox/${others[2]}`), 200);
+		expectStatus(await ann.post(`/v1/outbox/${id}/retry`), 200);
 	});
 });

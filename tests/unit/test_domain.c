@@ -329,6 +329,82 @@ test_password_of_before(void **state)
 	rig_close(&r);
 }
 
+/* A device that was revoked while its password was looked at changes nothing:
+ * whoever revoked it stays. */
+static void
+test_password_of_a_lost_device(void **state)
+{
+	struct account_unit lost, u;
+	struct principal p;
+	struct rig r;
+	int64_t alice;
+
+	(void)state;
+	rig_open(&r);
+	alice = rig_user(&r, "alice", NULL);
+	lost = log_in(&r, alice, 1);
+	(void)log_in(&r, alice, 2);
+	account_unit_init(&u, ACCOUNT_REVOKE);
+	u.user.user_id = alice;
+	u.device.public_id = lost.device.public_id;
+	run_account(&r, &u);
+	account_unit_init(&u, ACCOUNT_PASSWORD);
+	u.user.user_id = alice;
+	u.device.device_id = lost.device.device_id;
+	memcpy(u.user.password_hash, "his", 4);
+	assert_int_equal(ask_account(&r, &u), PROBLEM_UNAUTHENTICATED);
+	assert_int_equal(load(&r, 2, &p), RC_OK);
+	assert_int_equal(
+	    rig_number(
+		&r, "SELECT count(*) FROM users WHERE password_hash = 'his'"),
+	    0);
+	rig_close(&r);
+}
+
+/* What was scheduled by or for somebody who is disabled before it is due: his
+ * own is canceled, what is for him fails, and its sender is told. */
+static void
+test_scheduled_by_the_gone(void **state)
+{
+	int64_t alice, bob, carl;
+	struct account_unit u;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	alice = rig_user(&r, "alice", NULL);
+	bob = rig_user(&r, "bob", NULL);
+	carl = rig_user(&r, "carl", NULL);
+	(void)rig_send_at(&r, alice, "bob", "one", RIG_START_MS + HOUR_MS);
+	(void)rig_send_at(&r, bob, "carl", "two", RIG_START_MS + HOUR_MS);
+	account_unit_init(&u, ACCOUNT_DISABLE);
+	u.user.user_id = alice;
+	run_account(&r, &u);
+	account_unit_init(&u, ACCOUNT_DISABLE);
+	u.user.user_id = carl;
+	run_account(&r, &u);
+	clk_fake_advance(&r.clk, HOUR_MS);
+	assert_int_equal(rig_release(&r), 2);
+	assert_int_equal(rig_deliver(&r), 0);
+	assert_string_equal(
+	    rig_text(&r, "SELECT group_concat(state || ' ' || "
+			 "ifnull(reason, '-'), ', ') FROM (SELECT * FROM "
+			 "outbox WHERE kind = 1 ORDER BY id)"),
+	    "canceled -, failed rejected");
+	/* Nothing but bob's copy of his own, and that it has failed. */
+	assert_string_equal(
+	    rig_text(&r, "SELECT group_concat(name || ' ' || kind, ', ') "
+			 "FROM (SELECT * FROM inbox JOIN users USING "
+			 "(user_id) ORDER BY seq)"),
+	    "bob 1, bob 5");
+	assert_int_equal(
+	    rig_number(
+		&r, "SELECT sum(scheduled + pending) FROM outbox_totals"),
+	    0);
+	rig_check_promises(&r);
+	rig_close(&r);
+}
+
 /* ---- one batch ---- */
 
 static void
@@ -509,6 +585,8 @@ main(void)
 	    cmocka_unit_test(test_many_scheduled),
 	    cmocka_unit_test(test_tokens),
 	    cmocka_unit_test(test_password_of_before),
+	    cmocka_unit_test(test_password_of_a_lost_device),
+	    cmocka_unit_test(test_scheduled_by_the_gone),
 	    cmocka_unit_test(test_order_in_a_batch),
 	    cmocka_unit_test(test_deliver_nothing),
 	    cmocka_unit_test(test_send_without_memory),
