@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+//
+// What one node has read another may change before the first has it locked: what
+// it does then goes by what it is, not by what it was.  A psql holds the
+// conversation until all who want it wait for it, each where it hurts.
+
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+
+import { Operator } from '../e2e/desk.mjs';
+import {
+	Server, TWINBOXD, User, eventually, expectStatus, killAll, login, run, tempDir, users,
+} from '../e2e/harness.mjs';
+import { Cluster } from './cluster.mjs';
+import { Holder } from './holder.mjs';
+
+let cluster;
+let databases = 0;
+
+before(async () => {
+	cluster = await new Cluster().start();
+});
+after(async () => {
+	await killAll();
+	await cluster?.remove();
+});
+
+/** ${n} nodes on a database of their own, and hands on it. */
+async function world(t, n, options = () => ({}))
+{
+	const database = `meanwhile_${++databases}`;
+	const url = await cluster.createDatabase(database);
+	const nodes = Array.from({ length: n }, () =>
+		new Server({ ...options(), args: ['--db', url] }));
+	const sql = (text) => cluster.sql(text, { database });
+
+	await Promise.all(nodes.map((node) => node.start()));
+	t.after(() => Promise.all(nodes.map((node) => node.running && node.stop())));
+	return {
+		nodes, sql,
+		/** Holds the conversation of message ${id}. */
+		async hold(id)
+		{
+			const holder = new Holder(cluster, database, 'SELECT 1 FROM conversations c ' +
+				`JOIN messages m USING (conversation_id) WHERE m.message_id = '${id}' ` +
+				'FOR UPDATE OF c');
+
+			t.after(() => holder.child.kill('SIGKILL'));
+			return holder.held();
+		},
+		/** Waits until ${k} nodes wait for what somebody holds. */
+		async waiting(k)
+		{
+			await eventually(async () => Number(await sql('SELECT count(*) ' +
+				'FROM pg_stat_activity WHERE datname = current_database() ' +
+				"AND application_name = 'twinbox writer' AND wait_event_type = 'Lock'")) === k,
+			`${k} nodes wait`);
+		},
+		/** An administrator, at each node. */
+		async operators()
+		{
+			const [{ name }] = await users(nodes[0], 'root');
+
+			await sql(`UPDATE users SET admin = 1 WHERE name = '${name}'`);
+			const { token, device_name } = await login(nodes[0], name);
+			return nodes.map((node) => new Operator(node, name, token, device_name));
+		},
+		/** fsck finds nothing. */
+		async sound()
+		{
+			const fsck = run(TWINBOXD, ['fsck', '--data', path.join(tempDir(), 'd'), '--db', url]);
+
+			assert.equal((await fsck.exited).code, 0, fsck.out + fsck.err);
+		},
+	};
+}
+
+describe('what is read before it is locked', () => {
+	it('canceled here while it is released there: it is taken out of the inbox of its sender',
+		{ timeout: 120_000 }, async (t) => {
+		const { nodes, hold, waiting, operators, sound } = await world(t, 2);
+		const [ann, bob] = await users(nodes[0], 'ann', 'bob');
+		const first = await ann.send(bob.name, 'before');
+		await bob.received(first.id);
+		/* Else it may be his before it can be canceled. */
+		for (const root of await operators())
+			await root.pause();
+
+		const { id } = await ann.send(bob.name, 'never',
+			{ deliver_at: new Date(Date.now() + 2000).toISOString() });
+		const holder = await hold(first.id);
+		await waiting(1);
+		/* Where it is released the cancel waits its turn, at the other node for
+		 * the release. */
+		const answers = nodes.map((node) =>
+			new User(node, ann.name, ann.token).delete(`/v1/outbox/${id}`));
+		await waiting(2);
+		assert.equal(await holder.release(), 0);
+		assert.deepEqual((await Promise.all(answers)).map(({ status }) => status).sort(),
+			[200, 409]);
+		assert.equal((await ann.entry(id)).state, 'canceled');
+		assert.deepEqual((await ann.inbox()).events.filter((event) => event.id === id ||
+			event.of === id).map((event) => event.kind), ['message', 'delete']);
+		assert.equal((await bob.inbox()).head, 1);
+		await sound();
+	});
+});
