@@ -8,12 +8,17 @@ import assert from 'node:assert/strict';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 
-import { Operator } from '../e2e/desk.mjs';
+import { Operator, until } from '../e2e/desk.mjs';
+import { problem } from '../e2e/expect.mjs';
 import {
 	Server, TWINBOXD, User, eventually, expectStatus, killAll, login, run, tempDir, users,
 } from '../e2e/harness.mjs';
+import { Peer, sameDestinations, skip as skipFaults } from '../fault/remote.mjs';
 import { Cluster } from './cluster.mjs';
 import { Holder } from './holder.mjs';
+
+/* Leases that ran out are looked for every 10 s. */
+const TAKEN_MS = 30_000 * Number(process.env.TWINBOX_SLOW ?? 1);
 
 let cluster;
 let databases = 0;
@@ -103,6 +108,41 @@ describe('what is read before it is locked', () => {
 		assert.deepEqual((await ann.inbox()).events.filter((event) => event.id === id ||
 			event.of === id).map((event) => event.kind), ['message', 'delete']);
 		assert.equal((await bob.inbox()).head, 1);
+		await sound();
+	});
+
+	it('discarded here while it leaves there: it is on its way, and the operator is told',
+		{ skip: skipFaults, timeout: 120_000 }, async (t) => {
+		const { nodes, hold, waiting, operators, sql, sound } =
+			await world(t, 1, sameDestinations());
+		const [root] = await operators();
+		const [ann] = await users(nodes[0], 'ann');
+		const there = new Peer(nodes[0], 'there');
+		const first = await ann.send(`zoe@${there.name}`, 'before');
+		await until(ann, first.id, 'sent');
+
+		await root.pause(there.name);
+		const { id } = await ann.send(`zoe@${there.name}`, 'once');
+		const holder = await hold(id);
+		const answer = root.post(`/v1/admin/outbox/${id}/discard`);
+		await waiting(1);
+		/* As the claim of another node does, whose lease has run out at once. */
+		const row = '(SELECT id FROM outbox JOIN messages USING (mid) ' +
+			`WHERE message_id = '${id}')`;
+		assert.equal(await holder.release(`
+			UPDATE outbox SET state = 'sending', attempts = 1 WHERE id = ${row};
+			INSERT INTO outbox_attempts (outbox_id, attempt, destination_id, owner, started_at)
+				SELECT ${row}, 1, destination_id, 'other:1', 1 FROM outbox_lanes
+				WHERE state = 'ready';
+			UPDATE outbox_lanes SET state = 'leased', lease_until = 1, lease_token = 99,
+				lease_owner = 'other:1' WHERE state = 'ready';
+			INSERT INTO outbox_totals (node, pending, sending) VALUES (65, -1, 1)`), 0);
+		problem(await answer, 409, 'conflict');
+		assert.equal(await sql('SELECT count(*) FROM dead_letter_queue'), '0');
+		await root.resume(there.name);
+		await eventually(() => there.has().length > 1, 'it is there', TAKEN_MS);
+		await until(ann, id, 'sent');
+		assert.deepEqual(there.has().map((got) => got.id), [first.id, id]);
 		await sound();
 	});
 });
