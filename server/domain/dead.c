@@ -154,6 +154,16 @@ find(struct tx *tx, int64_t outbox_id, struct store_row *ret_row,
 	return (rc);
 }
 
+enum rc
+dead_hold(struct tx *tx, int64_t outbox_id, struct err *err)
+{
+	struct refusal none = REFUSAL_INIT;
+	struct ledger_lane *lane;
+	struct store_row row;
+
+	return (find(tx, outbox_id, &row, &lane, &none, err));
+}
+
 static bool
 is_dead(const struct store_row *row)
 {

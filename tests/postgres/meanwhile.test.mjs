@@ -145,4 +145,36 @@ describe('what is read before it is locked', () => {
 		assert.deepEqual(there.has().map((got) => got.id), [first.id, id]);
 		await sound();
 	});
+
+	const past = { discard: 'discarded', requeue: 'requeued' };
+	for (const [one, other] of [['discard', 'requeue'], ['requeue', 'discard']]) {
+		it(`two operators, one letter: who comes to ${other} it after a ${one} is told`,
+			{ skip: skipFaults, timeout: 120_000 }, async (t) => {
+			const { nodes, hold, waiting, operators, sql, sound } =
+				await world(t, 2, sameDestinations());
+			const roots = await operators();
+			const [ann] = await users(nodes[0], 'ann');
+			const there = new Peer(nodes[0], 'there');
+
+			there.does({ reject: 100 });
+			const { id } = await ann.send(`zoe@${there.name}`, 'unwanted');
+			await until(ann, id, 'failed');
+			const [{ dead_id }] = await roots[0].all('dead-letters', 'dead_letters');
+			there.does({});
+			const holder = await hold(id);
+			const first = roots[0].do('POST', `dead-letters/${one}`, { dead_ids: [dead_id] });
+			await waiting(1);
+			const second = roots[1].do('POST', `dead-letters/${other}`, { dead_ids: [dead_id] });
+			await waiting(2);
+			assert.equal(await holder.release(), 0);
+			assert.equal((await first)[past[one]], 1);
+			const refused = await second;
+			assert.equal(refused[past[other]], 0);
+			assert.match(JSON.stringify(refused), /somebody has dealt with it already/);
+			await until(ann, id, one === 'discard' ? 'failed' : 'sent');
+			assert.equal(await sql("SELECT string_agg(resolution, ' ') FROM dead_letter_queue"),
+				past[one]);
+			await sound();
+		});
+	}
 });
