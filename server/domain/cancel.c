@@ -125,7 +125,12 @@ cancel_one(struct tx *tx, struct cancel_unit *u, struct err *err)
 		    "it is no longer pending for any recipient");
 		return (RC_OK);
 	}
-	if (f.entry.conversation_seq != 0)
+	/* Its rows are ours now: a release at another node, which we have
+	 * waited for, has given it its place and its sender his copy. */
+	if (f.entry.conversation_seq == 0 && db_shared(tx->db))
+		rc = store_entry_get(
+		    tx->db, u->sender_id, &u->id, found_entry, &f, err);
+	if (rc == RC_OK && f.entry.conversation_seq != 0)
 		rc = add_own_delete(tx, u, &f, err);
 	if (rc == RC_OK)
 		rc = need_news(d, err);

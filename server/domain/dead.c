@@ -127,7 +127,9 @@ dead_by_id(struct tx *tx, int64_t outbox_id, enum outbox_reason reason,
 
 /* ---- coming back ---- */
 
-/* The row and its lane; *ret refuses when there is no such row. */
+/* The row and its lane; *ret refuses when there is no such row.  Where there
+ * are other nodes the row is read again when the lane is ours: it may be on its
+ * way by then, or back. */
 static enum rc
 find(struct tx *tx, int64_t outbox_id, struct store_row *ret_row,
     struct ledger_lane **ret_lane, struct refusal *ret, struct err *err)
@@ -135,15 +137,31 @@ find(struct tx *tx, int64_t outbox_id, struct store_row *ret_row,
 	enum rc rc;
 
 	rc = store_row_get(tx->db, outbox_id, ret_row, err);
-	if (rc == RC_OK && ret_row->lane_id != 0)
-		return (ledger_lane_by_id(domain_of(tx)->ledger, tx,
-		    ret_row->lane_id, ret_lane, err));
+	if (rc == RC_OK && ret_row->lane_id != 0) {
+		rc = ledger_lane_by_id(
+		    domain_of(tx)->ledger, tx, ret_row->lane_id, ret_lane, err);
+		if (rc != RC_OK || !db_shared(tx->db))
+			return (rc);
+		rc = store_row_get(tx->db, outbox_id, ret_row, err);
+		if (rc == RC_OK)
+			return (rc);
+	}
 	if (rc == RC_OK || rc == RC_NOT_FOUND) {
 		refusal_set(ret, PROBLEM_NOT_FOUND, "",
 		    "there is no such message on its way");
 		rc = RC_OK;
 	}
 	return (rc);
+}
+
+enum rc
+dead_hold(struct tx *tx, int64_t outbox_id, struct err *err)
+{
+	struct refusal none = REFUSAL_INIT;
+	struct ledger_lane *lane;
+	struct store_row row;
+
+	return (find(tx, outbox_id, &row, &lane, &none, err));
 }
 
 static bool

@@ -22,6 +22,10 @@ enum rc dead_make(struct tx *tx, const struct store_row *row,
 enum rc dead_by_id(struct tx *tx, int64_t outbox_id, enum outbox_reason reason,
     const char *error, struct err *err) MUST_USE;
 
+/* Where there are other nodes: the row with ${outbox_id}, if there is one, is
+ * ours until the end of the transaction. */
+enum rc dead_hold(struct tx *tx, int64_t outbox_id, struct err *err) MUST_USE;
+
 /* A failed or expired row is pending again, at the end of its lane, with a
  * fresh budget and a fresh expiry; ${by}: who says so.  ${ret} refuses when it
  * is in another state or too old. */

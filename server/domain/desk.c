@@ -139,6 +139,22 @@ do_own_retry(struct tx *tx, struct desk_unit *u, struct err *err)
 
 /* ---- dead letters ---- */
 
+/* What letter ${dead_id} is about.  Where there are other nodes an open one is
+ * looked at again when its message is ours: somebody may have dealt with it. */
+static enum rc
+find_letter(struct tx *tx, int64_t dead_id, struct desk_dead_object *ret,
+    struct err *err)
+{
+	enum rc rc;
+
+	rc = store_desk_dead_object(tx->db, dead_id, ret, err);
+	if (rc != RC_OK || !ret->open || !db_shared(tx->db))
+		return (rc);
+	rc = dead_hold(tx, ret->outbox_id, err);
+	return (rc == RC_OK ? store_desk_dead_object(tx->db, dead_id, ret, err)
+			    : rc);
+}
+
 static enum rc
 do_letter(struct tx *tx, struct desk_unit *u, struct desk_letter *letter,
     struct err *err)
@@ -150,7 +166,7 @@ do_letter(struct tx *tx, struct desk_unit *u, struct desk_letter *letter,
 	enum rc rc;
 
 	letter->refused = false;
-	rc = store_desk_dead_object(tx->db, letter->dead_id, &about, err);
+	rc = find_letter(tx, letter->dead_id, &about, err);
 	if (rc == RC_NOT_FOUND) {
 		refusal_set(
 		    &r, PROBLEM_NOT_FOUND, "", "there is no such dead letter");

@@ -245,8 +245,10 @@ move_on(struct run *r)
 	l->lease_until = 0;
 	l->lease_owner[0] = '\0';
 	if (last->replay) {
-		/* As far as it came: an outage offers it again. */
-		if (r->parcel->reached)
+		/* As far as it came: an outage offers it again, and whoever
+		 * has rewound meanwhile has said where to go on. */
+		if (r->parcel->reached &&
+		    l->replay_seq == r->items[0].row.lane_seq)
 			l->replay_seq = last->row.lane_seq + 1;
 	} else {
 		l->next_seq = r->held != 0 ? r->held : last->row.lane_seq + 1;

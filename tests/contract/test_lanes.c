@@ -297,6 +297,15 @@ lease_left(void)
 		rig.clk.wall_ms);
 }
 
+static const char *
+lease(void)
+{
+
+	return (rig_text(&rig,
+	    "SELECT state || coalesce(CAST(lease_until AS TEXT), ' for nobody')"
+	    " FROM outbox_lanes WHERE state <> 'local'"));
+}
+
 static void
 test_renew(void **state)
 {
@@ -326,22 +335,14 @@ test_renew(void **state)
 	assert_int_equal(rescue_far(false), 1);
 	assert_false(renew_far(p, token, LEASE_MS));
 	assert_false(renew_far(p, token + 1, LEASE_MS));
-	assert_string_equal(
-	    rig_text(&rig,
-		"SELECT state || coalesce(CAST(lease_until AS TEXT), ' for nobody') FROM "
-		"outbox_lanes WHERE state <> 'local'"),
-	    "ready for nobody");
+	assert_string_equal(lease(), "ready for nobody");
 	/* It knows what it wrote: the next one is leased for its own time. */
 	assert_int_equal(claim_far(p, "a.example", 1, 0)->n, 1);
 	assert_int_equal(lease_left(), LEASE_MS);
 	assert_true(renew_far(p, p->items[0].lane_token, 2 * LEASE_MS));
 	assert_int_equal(answer_far(p, ANSWER_ACCEPTED), 0);
 	assert_false(renew_far(p, p->items[0].lane_token, LEASE_MS));
-	assert_string_equal(
-	    rig_text(&rig,
-		"SELECT state || coalesce(CAST(lease_until AS TEXT), ' for nobody') FROM "
-		"outbox_lanes WHERE state <> 'local'"),
-	    "ready for nobody");
+	assert_string_equal(lease(), "ready for nobody");
 	rig_check_promises(&rig);
 }
 
@@ -441,7 +442,8 @@ test_later(void **state)
 	rig_check_promises(&rig);
 }
 
-/* What is offered again after a rewind is nothing that waits. */
+/* What is offered again after a rewind is nothing that waits; who rewinds while
+ * it is on its way is heard. */
 static void
 test_rewound(void **state)
 {
@@ -455,6 +457,16 @@ test_rewound(void **state)
 	assert_int_equal(lane_priority(), PRIORITY_LOW);
 	send_far(1, "bob@a.example", PRIORITY_NORMAL, 0);
 	assert_int_equal(lane_priority(), PRIORITY_NORMAL);
+	(void)answer_far(claim_far(p, "a.example", 2, 0), ANSWER_ACCEPTED);
+	(void)answer_far(claim_far(p, "a.example", 2, 0), ANSWER_ACCEPTED);
+	assert_true(rewind_lane(1, 2));
+	assert_int_equal(claim_far(p, "a.example", 2, 0)->n, 1);
+	assert_true(rewind_lane(1, 1));
+	(void)answer_far(p, ANSWER_ACCEPTED);
+	assert_int_equal(claim_far(p, "a.example", 2, 0)->n, 2);
+	assert_int_equal(p->items[0].row.lane_seq, 1);
+	(void)answer_far(p, ANSWER_ACCEPTED);
+	assert_int_equal(claim_far(p, "a.example", 2, 0)->n, 0);
 	rig_check_promises(&rig);
 }
 

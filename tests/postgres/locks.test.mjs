@@ -8,7 +8,6 @@
 // lease of a node that has died meanwhile ends.
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 
@@ -19,37 +18,11 @@ import {
 } from '../e2e/harness.mjs';
 import { Peer, sameDestinations, skip as skipFaults } from '../fault/remote.mjs';
 import { Cluster } from './cluster.mjs';
+import { Holder } from './holder.mjs';
 
 /* A lock is given up after 5 s, what waits behind one that waits after as much
  * again.  Beyond this it is a hang, however much the machine has to do. */
 const HANG_MS = 30_000 * Number(process.env.TWINBOX_SLOW ?? 1);
-
-/** A transaction of psql that stays open once it has run ${sql}. */
-class Holder {
-	constructor(cluster, database, sql)
-	{
-		this.out = '';
-		this.child = spawn(cluster.program('psql'), ['-XqAt', '-v', 'ON_ERROR_STOP=1',
-			'-d', cluster.url(database)], { stdio: ['pipe', 'pipe', 'inherit'], cwd: '/' });
-		this.child.stdout.on('data', (text) => { this.out += text; });
-		this.ended = new Promise((resolve) => { this.child.on('exit', resolve); });
-		this.child.stdin.on('error', () => {});
-		this.child.stdin.write(`BEGIN;\n${sql};\n\\echo held\n`);
-	}
-
-	async held()
-	{
-		await eventually(() => /^held$/m.test(this.out), 'psql holds the row');
-		return this;
-	}
-
-	/** Does ${sql} and ends it: its exit code. */
-	async release(sql = '')
-	{
-		this.child.stdin.end(`${sql};\nCOMMIT;\n`);
-		return this.ended;
-	}
-}
 
 after(killAll);
 

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+//
+// Who holds rows of a database that nodes want to write: a psql whose transaction
+// stays open until it is told to end.
+
+import { spawn } from 'node:child_process';
+
+import { eventually } from '../e2e/harness.mjs';
+
+/** A transaction of psql that stays open once it has run ${sql}. */
+export class Holder {
+	constructor(cluster, database, sql)
+	{
+		this.out = '';
+		this.child = spawn(cluster.program('psql'), ['-XqAt', '-v', 'ON_ERROR_STOP=1',
+			'-d', cluster.url(database)], { stdio: ['pipe', 'pipe', 'inherit'], cwd: '/' });
+		this.child.stdout.on('data', (text) => { this.out += text; });
+		this.ended = new Promise((resolve) => { this.child.on('exit', resolve); });
+		this.child.stdin.on('error', () => {});
+		this.child.stdin.write(`BEGIN;\n${sql};\n\\echo held\n`);
+	}
+
+	async held()
+	{
+		await eventually(() => /^held$/m.test(this.out), 'psql holds the row');
+		return this;
+	}
+
+	/** Does ${sql} and ends it: its exit code. */
+	async release(sql = '')
+	{
+		this.child.stdin.end(`${sql};\nCOMMIT;\n`);
+		return this.ended;
+	}
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+//
+// What one node has read another may change before the first has it locked: what
+// it does then goes by what it is, not by what it was.  A psql holds the
+// conversation until all who want it wait for it, each where it hurts.
+
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+
+import { Operator, until } from '../e2e/desk.mjs';
+import { problem } from '../e2e/expect.mjs';
+import {
+	Server, TWINBOXD, User, eventually, expectStatus, killAll, login, run, tempDir, users,
+} from '../e2e/harness.mjs';
+import { Peer, sameDestinations, skip as skipFaults } from '../fault/remote.mjs';
+import { Cluster } from './cluster.mjs';
+import { Holder } from './holder.mjs';
+
+/* Leases that ran out are looked for every 10 s. */
+const TAKEN_MS = 30_000 * Number(process.env.TWINBOX_SLOW ?? 1);
+
+let cluster;
+let databases = 0;
+
+before(async () => {
+	cluster = await new Cluster().start();
+});
+after(async () => {
+	await killAll();
+	await cluster?.remove();
+});
+
+/** ${n} nodes on a database of their own, and hands on it. */
+async function world(t, n, options = () => ({}))
+{
+	const database = `meanwhile_${++databases}`;
+	const url = await cluster.createDatabase(database);
+	const nodes = Array.from({ length: n }, () =>
+		new Server({ ...options(), args: ['--db', url] }));
+	const sql = (text) => cluster.sql(text, { database });
+
+	await Promise.all(nodes.map((node) => node.start()));
+	t.after(() => Promise.all(nodes.map((node) => node.running && node.stop())));
+	return {
+		nodes, sql,
+		/** Holds the conversation of message ${id}. */
+		async hold(id)
+		{
+			const holder = new Holder(cluster, database, 'SELECT 1 FROM conversations c ' +
+				`JOIN messages m USING (conversation_id) WHERE m.message_id = '${id}' ` +
+				'FOR UPDATE OF c');
+
+			t.after(() => holder.child.kill('SIGKILL'));
+			return holder.held();
+		},
+		/** Waits until ${k} nodes wait for what somebody holds. */
+		async waiting(k)
+		{
+			await eventually(async () => Number(await sql('SELECT count(*) ' +
+				'FROM pg_stat_activity WHERE datname = current_database() ' +
+				"AND application_name = 'twinbox writer' AND wait_event_type = 'Lock'")) === k,
+			`${k} nodes wait`);
+		},
+		/** An administrator, at each node. */
+		async operators()
+		{
+			const [{ name }] = await users(nodes[0], 'root');
+
+			await sql(`UPDATE users SET admin = 1 WHERE name = '${name}'`);
+			const { token, device_name } = await login(nodes[0], name);
+			return nodes.map((node) => new Operator(node, name, token, device_name));
+		},
+		/** fsck finds nothing. */
+		async sound()
+		{
+			const fsck = run(TWINBOXD, ['fsck', '--data', path.join(tempDir(), 'd'), '--db', url]);
+
+			assert.equal((await fsck.exited).code, 0, fsck.out + fsck.err);
+		},
+	};
+}
+
+describe('what is read before it is locked', () => {
+	it('canceled here while it is released there: it is taken out of the inbox of its sender',
+		{ timeout: 120_000 }, async (t) => {
+		const { nodes, hold, waiting, operators, sound } = await world(t, 2);
+		const [ann, bob] = await users(nodes[0], 'ann', 'bob');
+		const first = await ann.send(bob.name, 'before');
+		await bob.received(first.id);
+		/* Else it may be his before it can be canceled. */
+		for (const root of await operators())
+			await root.pause();
+
+		const { id } = await ann.send(bob.name, 'never',
+			{ deliver_at: new Date(Date.now() + 2000).toISOString() });
+		const holder = await hold(first.id);
+		await waiting(1);
+		/* Where it is released the cancel waits its turn, at the other node for
+		 * the release. */
+		const answers = nodes.map((node) =>
+			new User(node, ann.name, ann.token).delete(`/v1/outbox/${id}`));
+		await waiting(2);
+		assert.equal(await holder.release(), 0);
+		assert.deepEqual((await Promise.all(answers)).map(({ status }) => status).sort(),
+			[200, 409]);
+		assert.equal((await ann.entry(id)).state, 'canceled');
+		assert.deepEqual((await ann.inbox()).events.filter((event) => event.id === id ||
+			event.of === id).map((event) => event.kind), ['message', 'delete']);
+		assert.equal((await bob.inbox()).head, 1);
+		await sound();
+	});
+
+	it('discarded here while it leaves there: it is on its way, and the operator is told',
+		{ skip: skipFaults, timeout: 120_000 }, async (t) => {
+		const { nodes, hold, waiting, operators, sql, sound } =
+			await world(t, 1, sameDestinations());
+		const [root] = await operators();
+		const [ann] = await users(nodes[0], 'ann');
+		const there = new Peer(nodes[0], 'there');
+		const first = await ann.send(`zoe@${there.name}`, 'before');
+		await until(ann, first.id, 'sent');
+
+		await root.pause(there.name);
+		const { id } = await ann.send(`zoe@${there.name}`, 'once');
+		const holder = await hold(id);
+		const answer = root.post(`/v1/admin/outbox/${id}/discard`);
+		await waiting(1);
+		/* As the claim of another node does, whose lease has run out at once. */
+		const row = '(SELECT id FROM outbox JOIN messages USING (mid) ' +
+			`WHERE message_id = '${id}')`;
+		assert.equal(await holder.release(`
+			UPDATE outbox SET state = 'sending', attempts = 1 WHERE id = ${row};
+			INSERT INTO outbox_attempts (outbox_id, attempt, destination_id, owner, started_at)
+				SELECT ${row}, 1, destination_id, 'other:1', 1 FROM outbox_lanes
+				WHERE state = 'ready';
+			UPDATE outbox_lanes SET state = 'leased', lease_until = 1, lease_token = 99,
+				lease_owner = 'other:1' WHERE state = 'ready';
+			INSERT INTO outbox_totals (node, pending, sending) VALUES (65, -1, 1)`), 0);
+		problem(await answer, 409, 'conflict');
+		assert.equal(await sql('SELECT count(*) FROM dead_letter_queue'), '0');
+		await root.resume(there.name);
+		await eventually(() => there.has().length > 1, 'it is there', TAKEN_MS);
+		await until(ann, id, 'sent');
+		assert.deepEqual(there.has().map((got) => got.id), [first.id, id]);
+		await sound();
+	});
+
+	const past = { discard: 'discarded', requeue: 'requeued' };
+	for (const [one, other] of [['discard', 'requeue'], ['requeue', 'discard']]) {
+		it(`two operators, one letter: who comes to ${other} it after a ${one} is told`,
+			{ skip: skipFaults, timeout: 120_000 }, async (t) => {
+			const { nodes, hold, waiting, operators, sql, sound } =
+				await world(t, 2, sameDestinations());
+			const roots = await operators();
+			const [ann] = await users(nodes[0], 'ann');
+			const there = new Peer(nodes[0], 'there');
+
+			there.does({ reject: 100 });
+			const { id } = await ann.send(`zoe@${there.name}`, 'unwanted');
+			await until(ann, id, 'failed');
+			const [{ dead_id }] = await roots[0].all('dead-letters', 'dead_letters');
+			there.does({});
+			const holder = await hold(id);
+			const first = roots[0].do('POST', `dead-letters/${one}`, { dead_ids: [dead_id] });
+			await waiting(1);
+			const second = roots[1].do('POST', `dead-letters/${other}`, { dead_ids: [dead_id] });
+			await waiting(2);
+			assert.equal(await holder.release(), 0);
+			assert.equal((await first)[past[one]], 1);
+			const refused = await second;
+			assert.equal(refused[past[other]], 0);
+			assert.match(JSON.stringify(refused), /somebody has dealt with it already/);
+			await until(ann, id, one === 'discard' ? 'failed' : 'sent');
+			assert.equal(await sql("SELECT string_agg(resolution, ' ') FROM dead_letter_queue"),
+				past[one]);
+			await sound();
+		});
+	}
+});
