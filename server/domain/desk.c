@@ -119,6 +119,23 @@ do_message(struct tx *tx, struct desk_unit *u, struct err *err)
 	    tx, u, discard ? "discard" : "retry", &u->message, detail, err));
 }
 
+/* What is over waits again, and counts as its sender's. */
+static enum rc
+retry_own(struct tx *tx, int64_t outbox_id, const char *by, struct refusal *ret,
+    struct err *err)
+{
+	struct store_row row;
+	enum rc rc;
+
+	rc = store_row_get(tx->db, outbox_id, &row, err);
+	if (rc == RC_OK &&
+	    (row.state == OUTBOX_FAILED || row.state == OUTBOX_EXPIRED) &&
+	    !sender_has_room(domain_of(tx), row.sender_id, ret))
+		return (RC_OK);
+	return (
+	    rc == RC_OK ? outbox_retry_now(tx, outbox_id, by, ret, err) : rc);
+}
+
 /* The sender's own: no operator, no audit. */
 static enum rc
 do_own_retry(struct tx *tx, struct desk_unit *u, struct err *err)
@@ -134,7 +151,7 @@ do_own_retry(struct tx *tx, struct desk_unit *u, struct err *err)
 	}
 	if (rc != RC_OK)
 		return (rc);
-	return (each_row(tx, u, outbox_retry_now, err));
+	return (each_row(tx, u, retry_own, err));
 }
 
 /* ---- dead letters ---- */
