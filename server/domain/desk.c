@@ -132,8 +132,9 @@ retry_own(struct tx *tx, int64_t outbox_id, const char *by, struct refusal *ret,
 	    (row.state == OUTBOX_FAILED || row.state == OUTBOX_EXPIRED) &&
 	    !sender_has_room(domain_of(tx), row.sender_id, ret))
 		return (RC_OK);
-	return (
-	    rc == RC_OK ? outbox_retry_now(tx, outbox_id, by, ret, err) : rc);
+	return (rc == RC_OK || rc == RC_NOT_FOUND
+		    ? outbox_retry_now(tx, outbox_id, by, ret, err)
+		    : rc);
 }
 
 /* The sender's own: no operator, no audit. */
