@@ -136,6 +136,8 @@ static const struct {
 	int stmt, param, first, count;
 	bool by_row;
 } ranges[] = {
+    {SQL_NODE_BURY, 1, 1, 3, false},
+    {SQL_NODE_BURY, 3, 11, 3, false},
     {SQL_MESSAGE_INSERT, 1, 100, 1, true},
     {SQL_OUTBOX_INSERT, 1, 200, 1, true},
     {SQL_MESSAGE_INSERT, 5, 20, 1, true},
