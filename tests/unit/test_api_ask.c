@@ -376,6 +376,72 @@ test_pieces_no_store(void **state)
 	assert_cut(&req);
 }
 
+/* ---- guesses ---- */
+
+#define TRIES 100 /* five times as many as wrong passwords are heard */
+
+static struct principal ann = {.user_id = 5, .device_id = 6, .name = "ann"};
+
+static void
+log_in(void)
+{
+	struct http_request req = {
+	    .body = "{\"name\":\"ann\",\"password\":\"right or wrong\","
+		    "\"device\":\"x\"}"};
+
+	api_tokens_post(&req, &api);
+	if (world.job != NULL)
+		reader_turn(false);
+	request_end(&req);
+}
+
+static void
+change_password(void)
+{
+	struct http_request req = {.body = "{\"password\":\"right or wrong\","
+					   "\"new_password\":\"another one\"}",
+	    .who = &ann};
+
+	assert_true(api_enter(&api, &req)); /* as api_authorize() does */
+	api_password_post(&req, &api);
+	if (world.job != NULL)
+		reader_turn(false);
+	request_end(&req);
+}
+
+/* Too much waits already: nobody looks at the password. */
+static void
+test_guess_refused(void **state)
+{
+	int i;
+
+	(void)state;
+	world.submit_rc = RC_BUSY;
+	for (i = 0; i < TRIES; i++) {
+		log_in();
+		assert_int_equal(PROBLEM_BUSY, world.problem);
+		change_password();
+		assert_int_equal(PROBLEM_BUSY, world.problem);
+	}
+	assert_int_equal(2 * TRIES, world.refusals);
+	assert_int_equal(0, world.failures);
+}
+
+/* A reader comes to it, and has no store. */
+static void
+test_guess_no_store(void **state)
+{
+	int i;
+
+	(void)state;
+	for (i = 0; i < TRIES; i++) {
+		log_in();
+		change_password();
+	}
+	assert_int_equal(2 * TRIES, world.failures);
+	assert_int_equal(0, world.refusals);
+}
+
 int
 main(void)
 {
@@ -386,6 +452,10 @@ main(void)
 		test_pieces_unknown, setup, teardown),
 	    cmocka_unit_test_setup_teardown(
 		test_pieces_no_store, setup, teardown),
+	    cmocka_unit_test_setup_teardown(
+		test_guess_refused, setup, teardown),
+	    cmocka_unit_test_setup_teardown(
+		test_guess_no_store, setup, teardown),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));
