@@ -139,19 +139,12 @@ next_named(struct many_ask *a)
 }
 
 static enum rc
-read_next(struct ask *ask, struct db *db, struct err *err)
+next_filtered(struct many_ask *a, struct db *db, struct err *err)
 {
-	struct many_ask *a = (struct many_ask *)(void *)ask;
 	int64_t ids[DESK_LETTERS], last, want = a->limit - a->done;
 	size_t i, n;
-	enum rc rc = RC_OK;
+	enum rc rc;
 
-	if (!a->resolved)
-		rc = desk_resolve(ask, db, &a->names, &a->filter.sender_id,
-		    &a->filter.destination_id, err);
-	if (rc != RC_OK)
-		return (rc == RC_NOT_FOUND ? RC_OK : rc);
-	a->resolved = true;
 	rc = store_desk_dead_ids(db, &a->filter, a->last, ids,
 	    (size_t)(want < DESK_LETTERS ? want : DESK_LETTERS), &n, &last,
 	    err);
@@ -165,11 +158,47 @@ read_next(struct ask *ask, struct db *db, struct err *err)
 	for (i = 0; i < n; i++)
 		a->letters[i].dead_id = ids[i];
 	a->unit.nletters = n;
-	if (n > 0)
+	return (RC_OK);
+}
+
+/* Each unit is somebody's who may have it done when it begins. */
+static enum rc
+read_next(struct ask *ask, struct db *db, struct err *err)
+{
+	struct many_ask *a = (struct many_ask *)(void *)ask;
+	enum rc rc;
+
+	if ((rc = api_still_admitted(ask, db, err)) == RC_NOT_FOUND) {
+		ask_refuse_stranger(ask);
+		return (RC_OK);
+	}
+	if (rc == RC_OK && a->ids == NULL && !a->resolved) {
+		rc = desk_resolve(ask, db, &a->names, &a->filter.sender_id,
+		    &a->filter.destination_id, err);
+		if (rc == RC_NOT_FOUND)
+			return (RC_OK);
+		a->resolved = true;
+	}
+	if (rc == RC_OK && a->ids == NULL)
+		rc = next_filtered(a, db, err);
+	else if (rc == RC_OK)
+		next_named(a);
+	if (rc != RC_OK)
+		return (rc);
+	if (a->unit.nletters > 0)
 		submit(a);
 	else
 		ask_read(ask, read_end);
 	return (RC_OK);
+}
+
+static bool
+is_done(const struct many_ask *a)
+{
+
+	if (a->ids != NULL)
+		return (a->at == json_array_size(a->ids));
+	return (a->ended || a->done >= a->limit || a->tried >= TRIED_MAX);
 }
 
 /* The next unit, or the answer. */
@@ -177,17 +206,7 @@ static void
 go_on(struct many_ask *a)
 {
 
-	if (a->ids != NULL) {
-		next_named(a);
-		if (a->unit.nletters > 0)
-			submit(a);
-		else
-			ask_read(&a->ask, read_end);
-	} else if (a->ended || a->done >= a->limit || a->tried >= TRIED_MAX) {
-		ask_read(&a->ask, read_end);
-	} else {
-		ask_read(&a->ask, read_next);
-	}
+	ask_read(&a->ask, is_done(a) ? read_end : read_next);
 }
 
 /* ---- the question ---- */

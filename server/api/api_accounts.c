@@ -23,7 +23,7 @@ struct account_ask {
 	struct account_unit unit;
 	char token[CRYPT_TOKEN_LEN + 1];
 	struct guess guess;
-	bool guessed; /* … counts as wrong until now */
+	bool guessed; /* … is counted, and may still be taken back */
 };
 
 static void
@@ -35,8 +35,6 @@ copy_span(char *ret, size_t size, const struct span *s)
 		memcpy(ret, s->p, n);
 	ret[n] = '\0';
 }
-
-static void end_guess(struct account_ask *a, bool right);
 
 /* Hands the job to the pool. */
 static void
@@ -50,7 +48,6 @@ submit_job(struct account_ask *a, void (*run)(struct pool_job *job))
 	a->job.owner = htab_hash(network, strlen(network));
 	a->job.run = run;
 	if ((rc = pool_submit(a->ask.api->pool, &a->job)) != RC_OK) {
-		end_guess(a, false);
 		refusal_of_rc(&r, rc);
 		ask_refuse(&a->ask, &r);
 	}
@@ -207,6 +204,26 @@ api_users_post(struct http_request *req, void *arg)
 
 /* ---- guesses ---- */
 
+/* It was the right password, or was not looked at. */
+static void
+end_guess(struct account_ask *a, bool right)
+{
+	struct api *api = a->ask.api;
+
+	if (a->guessed)
+		guess_end(
+		    api->guesses, &a->guess, right, clk_mono_ms(api->o.clk));
+	a->guessed = false;
+}
+
+/* Nobody has looked at the password: the store failed, or too much waited. */
+static void
+drop_guess(void *arg)
+{
+
+	end_guess(arg, false);
+}
+
 /* Counts a guess until it turns out to be none; false: answered. */
 static bool
 begin_guess(struct account_ask *a)
@@ -215,6 +232,10 @@ begin_guess(struct account_ask *a)
 	struct refusal r = REFUSAL_INIT;
 	int wait_s = 1;
 
+	if (http_on_free(a->ask.req, drop_guess, a) != RC_OK) {
+		ask_problem(&a->ask, PROBLEM_BUSY, "", "out of memory");
+		return (false);
+	}
 	if (guess_begin(api->guesses, &a->name, http_peer(a->ask.req),
 		clk_mono_ms(api->o.clk), &a->guess, &wait_s)) {
 		a->guessed = true;
@@ -226,18 +247,6 @@ begin_guess(struct account_ask *a)
 	r.retry_after_s = wait_s;
 	ask_refuse(&a->ask, &r);
 	return (false);
-}
-
-/* It was the right password, or was not looked at. */
-static void
-end_guess(struct account_ask *a, bool right)
-{
-	struct api *api = a->ask.api;
-
-	if (a->guessed)
-		guess_end(
-		    api->guesses, &a->guess, right, clk_mono_ms(api->o.clk));
-	a->guessed = false;
 }
 
 /* RC_OK: the password is the stored one.  Who has none, is unknown or disabled,
@@ -254,7 +263,9 @@ verify_password(struct account_ask *a, struct err *err)
 		    a->unit.verified, a->password.p, a->password.n, err);
 	else
 		rc = crypt_password_dummy(a->password.p, a->password.n, err);
-	if (rc != RC_DENIED)
+	if (rc == RC_DENIED)
+		a->guessed = false; /* it stays counted */
+	else
 		end_guess(a, rc == RC_OK);
 	return (rc);
 }
@@ -338,10 +349,8 @@ read_login(struct ask *ask, struct db *db, struct err *err)
 		rc = store_user_by_name(db, a->name.p, a->name.n, &user, err);
 	if (rc == RC_OK)
 		take_stored(a, &user);
-	if (rc != RC_OK && rc != RC_NOT_FOUND) {
-		end_guess(a, false);
+	if (rc != RC_OK && rc != RC_NOT_FOUND)
 		return (rc);
-	}
 	submit_job(a, verify_login);
 	return (RC_OK);
 }
@@ -428,10 +437,8 @@ read_change(struct ask *ask, struct db *db, struct err *err)
 	rc = store_user_by_id(db, ask->who->user_id, &user, err);
 	if (rc == RC_OK)
 		take_stored(a, &user);
-	if (rc != RC_OK && rc != RC_NOT_FOUND) {
-		end_guess(a, false);
+	if (rc != RC_OK && rc != RC_NOT_FOUND)
 		return (rc);
-	}
 	submit_job(a, verify_change);
 	return (RC_OK);
 }

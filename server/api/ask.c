@@ -214,12 +214,17 @@ run_piece(struct read_job *job, struct db *db, struct err *err)
 {
 	struct ask *ask =
 	    (struct ask *)(void *)((char *)job - offsetof(struct ask, job));
+	enum rc rc = RC_OK;
 
-	if (db != NULL && ask->read(ask, db, err) == RC_OK)
+	/* Whoever reads slowly may have lost his token since the last one. */
+	if (db != NULL)
+		rc = api_still_admitted(ask, db, err);
+	if (db != NULL && rc == RC_OK && ask->read(ask, db, err) == RC_OK)
 		return;
-	log_error(LOG_EV_HTTP_FAIL, err, "request=%s method=%s path=%s",
-	    http_request_id(ask->req), http_method(ask->req),
-	    http_path(ask->req));
+	if (rc != RC_NOT_FOUND)
+		log_error(LOG_EV_HTTP_FAIL, err, "request=%s method=%s path=%s",
+		    http_request_id(ask->req), http_method(ask->req),
+		    http_path(ask->req));
 	cut_off(ask);
 }
 

@@ -77,8 +77,8 @@ void ask_problem(struct ask *ask, enum problem p, const char *pointer,
     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 /* Answers in pieces (http.h): ${first}, then whatever ${next} hands to
- * ask_piece(), once a call; an error of its cuts the answer off.  Thread of
- * ${next}: reader. */
+ * ask_piece(), once a call; an error of its cuts the answer off, and so does
+ * the end of the token.  Thread of ${next}: reader. */
 void ask_pieces(struct ask *ask, const char *content_type, struct buf *first,
     ask_read_fn next);
 void ask_piece(struct ask *ask, enum http_piece kind, struct buf *piece);

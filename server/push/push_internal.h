@@ -196,6 +196,7 @@ struct push {
 	struct waiting_list waiters;
 	int64_t last_no;
 	atomic_size_t nsessions;
+	size_t adopting; /* the library has them, and they are no session yet */
 	atomic_bool draining, stopping;
 	bool drained;
 	atomic_bool left; /* drained, and nobody has anything under way */

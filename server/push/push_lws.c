@@ -68,12 +68,17 @@ confirm_upgrade(struct lws *wsi)
 
 /* ---- one connection ---- */
 
-/* What is known of the peer is not needed any more. */
+/* What is known of the peer is not needed any more: it is a session now, or it
+ * ends without having been one. */
 static void
 forget_peer(struct lws *wsi)
 {
+	struct adopt_note *note = lws_get_opaque_user_data(wsi);
 
-	mem_free(lws_get_opaque_user_data(wsi));
+	if (note == NULL)
+		return;
+	push_of(wsi)->adopting--;
+	mem_free(note);
 	lws_set_opaque_user_data(wsi, NULL);
 }
 
@@ -149,13 +154,17 @@ lws_glue_adopt(struct push *p, struct adopt_note *note)
 	 * kernel would take some 3 MB for each. */
 	(void)setsockopt(sock, IPPROTO_TCP, TCP_NOTSENT_LOWAT,
 	    &(int){UNSENT_BYTES}, sizeof(int));
-	/* On failure the library has closed it. */
+	/* On failure the library has closed it.  It reads nothing before the
+	 * next turn of the loop, so that until then nobody asks for the note.
+	 */
 	wsi = lws_adopt_descriptor_vhost(
 	    p->vhost, LWS_ADOPT_SOCKET | LWS_ADOPT_HTTP, fd, NULL, NULL);
-	if (wsi == NULL)
+	if (wsi == NULL) {
 		mem_free(note);
-	else
-		lws_set_opaque_user_data(wsi, note);
+		return;
+	}
+	p->adopting++;
+	lws_set_opaque_user_data(wsi, note);
 }
 
 void

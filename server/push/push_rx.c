@@ -154,6 +154,17 @@ look(struct push *p, const struct arrival *a, struct refusal *r)
 	return (ws_head_read(p->rx, (size_t)n, &rules, r));
 }
 
+/* Whether one more may become a session.  Those count too that the library is
+ * still to answer: many handshakes may come in one turn of the loop. */
+static bool
+has_room(struct push *p)
+{
+
+	return (atomic_load(&p->nsessions) + p->adopting <
+		    p->options.session_limit &&
+		!atomic_load(&p->draining));
+}
+
 static void
 arrival_ready(struct push *p, struct arrival *a)
 {
@@ -165,9 +176,7 @@ arrival_ready(struct push *p, struct arrival *a)
 		case WS_HEAD_MORE:
 			return;
 		case WS_HEAD_WHOLE:
-			if (atomic_load(&p->nsessions) <
-				p->options.session_limit &&
-			    !atomic_load(&p->draining)) {
+			if (has_room(p)) {
 				(void)epoll_ctl(
 				    p->rx_fd, EPOLL_CTL_DEL, a->fd, NULL);
 				a->note = NULL;

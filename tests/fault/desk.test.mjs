@@ -7,12 +7,14 @@
 // tests are skipped, with TWINBOX_FAULTS_REQUIRED=1 they fail.
 
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
 import { describe, it } from 'node:test';
 
-import { operator, sendMany, until } from '../e2e/desk.mjs';
+import { operator, sendMany, until, untilDead, userCommand } from '../e2e/desk.mjs';
 import { problem, time } from '../e2e/expect.mjs';
 import { assertSound } from '../e2e/fsck.mjs';
-import { eventually, expectStatus, users } from '../e2e/harness.mjs';
+import { eventually, expectStatus, tempDir, users } from '../e2e/harness.mjs';
 import { faultServer, Peer, skip } from './remote.mjs';
 
 async function world(t, name, options)
@@ -216,6 +218,34 @@ describe('the desk and other servers', { skip }, () => {
 		assert.deepEqual([row.action, row.object, row.actor], ['rewind', String(lane.lane_id), root.name]);
 		await assertSound(server);
 	});
+
+	for (const [how, asked] of [['by filter', () => ({ filter: {}, limit: 1000 })],
+		['by name', (letters) => ({ dead_ids: letters.map((one) => one.dead_id) })]]) {
+		it(`many at once, ${how}: an operator who is disabled has no more of them requeued`, async (t) => {
+			const UNITS = 6;
+			const trace = path.join(tempDir(), 'trace');
+			// Each unit takes a while: the command has the time of all of them.
+			const { server, root, ann, eve } = await world(t, 'many', { env: { TWINBOX_FAULT_TRACE: trace,
+				TWINBOX_FAULT: Array.from({ length: UNITS }, (_, i) =>
+					`requeue.row.after:${100 * i + 1}:delay=2000`).join() } });
+			const other = await operator(server);
+
+			await root.pause();
+			await sendMany(ann, eve.name, 100 * UNITS, { expires_in: 1 });
+			await untilDead(root, 100 * UNITS);
+			const asks = root.post('/v1/admin/dead-letters/requeue',
+				asked(await root.all('dead-letters', 'dead_letters')));
+			await eventually(() => /^requeue\./m.test(fs.readFileSync(trace, 'utf8')), 'it has begun');
+			assert.equal((await userCommand(server, ['disable', root.name])).code, 0);
+			problem(await asks, 401, 'unauthenticated');
+			// The units under way when he lost his token are done; no other is begun.
+			const left = (await other.ask('stats')).dead_letters_open;
+			assert.ok(left > 0 && left < 100 * UNITS && left % 100 === 0, `${left} are left`);
+			assert.equal((await other.do('POST', 'dead-letters/requeue', { filter: {}, limit: 1000 })).requeued,
+				left);
+			await assertSound(server);
+		});
+	}
 
 	it('nothing that was said is told', async (t) => {
 		const { root, ann, peer, to } = await world(t, 'spy');

@@ -6,11 +6,13 @@
 // whoever is not meant goes on.  How long it took is told.
 
 import assert from 'node:assert/strict';
+import net from 'node:net';
 import { after, afterEach, before, describe, it } from 'node:test';
 
+import { operator, sendMany, untilDead } from '../e2e/desk.mjs';
 import { problem } from '../e2e/expect.mjs';
 import {
-	PASSWORD, WAIT_MS, Ws, eventually, expectStatus, login, serverForFile, sleep, users, within,
+	PASSWORD, WAIT_MS, Ws, eventually, expectStatus, login, serverForFile, sleep, startServer, users, within,
 } from '../e2e/harness.mjs';
 import { SECOND, refusedAt, sessionEndedAt } from './logged.mjs';
 import { userCommand } from './who-world.mjs';
@@ -130,6 +132,44 @@ describe('a session ends when', () => {
 			await control.close();
 		});
 	}
+});
+
+describe('an answer that is read slowly', () => {
+	const LETTERS = 24_000; // more by far than the kernel takes of an answer
+	const LAST = '\r\n0\r\n\r\n';
+
+	it('is cut off when whoever asked is disabled', async (t) => {
+		const own = await startServer({ args: ['--max-pending', String(LETTERS)] });
+		t.after(() => own.stop());
+		const [root, [ann, bob]] = await Promise.all([operator(own), users(own, 'ann', 'bob')]);
+		await root.pause();
+		await sendMany(ann, bob.name, LETTERS, { expires_in: 1 });
+		await untilDead(root, LETTERS);
+
+		const { hostname, port } = new URL(own.url);
+		const socket = net.connect({ host: hostname, port: Number(port) });
+		let text = '';
+		const begun = new Promise((resolve) => socket.on('data', (data) => {
+			if (text === '')
+				socket.pause();
+			text += data.toString('latin1');
+			resolve();
+		}));
+		const ended = new Promise((resolve) => {
+			socket.on('close', resolve);
+			socket.on('error', resolve);
+		});
+		socket.write('GET /v1/admin/dead-letters/export HTTP/1.1\r\n' +
+			`Host: x\r\nConnection: close\r\nAuthorization: Bearer ${root.token}\r\n\r\n`);
+		await within(begun, WAIT_MS, 'the beginning of the export');
+		await userCommand(own, ['disable', root.name]);
+		socket.resume();
+		await within(ended, WAIT_MS, 'the end of the export');
+		assert.match(text, /^HTTP\/1\.1 200 /);
+		const lines = text.split('"dead_id"').length - 1;
+		t.diagnostic(`${lines} of ${LETTERS} letters were read`);
+		assert.ok(lines > 0 && lines < LETTERS && !text.endsWith(LAST), `${lines} letters`);
+	});
 });
 
 describe('afterwards', () => {

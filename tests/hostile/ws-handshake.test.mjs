@@ -414,6 +414,44 @@ describe('slow hands and full tables', () => {
 		}
 	});
 
+	it('a burst takes no more places than there are; whoever leaves during it keeps none', async () => {
+		rows++;
+		const LIMIT = 10;
+		const small = await startServer({ args: ['--ws-limit', String(LIMIT)] });
+		const open = async () => Number(/^twinbox_ws_sessions (\d+)$/m
+			.exec((await small.rest().get('/metrics')).text)[1]);
+		/* As many at once as a restart brings back. */
+		const burst = async () => {
+			const all = await Promise.all(Array.from({ length: 40 }, () => connect(small)));
+			all.forEach((ws) => ws.write(handshake(small)));
+			return all;
+		};
+		const taken = async (all) => {
+			const statuses = await Promise.all(all.map(async (ws) => (await ws.answer()).status));
+			assert.deepEqual(statuses.filter((status) => status !== 101 && status !== 503), []);
+			return statuses.filter((status) => status === 101).length;
+		};
+		try {
+			const first = await burst();
+			assert.equal(await taken(first), LIMIT);
+			await eventually(async () => await open() === LIMIT, 'all places are taken');
+			first.forEach((ws) => ws.destroy());
+			await eventually(async () => await open() === 0, 'all places are free');
+			for (let i = 0; i < 5; i++)
+				(await burst()).forEach((ws) => ws.socket.resetAndDestroy());
+			const both = await users(small, 'bob', 'cid');
+			for (let i = 0; i < LIMIT; i++) {
+				await eventually(() => both[i % 2].ws({ instance: `i${i}` }).catch(() => null),
+					'a free place');
+			}
+			const last = await connect(small);
+			last.write(handshake(small));
+			await refused(last, 503);
+		} finally {
+			await small.stop();
+		}
+	});
+
 	it('counts what it refuses', async () => {
 		const metric = async () => Number(/^twinbox_ws_refused_total (\d+)$/m
 			.exec((await server.rest().get('/metrics')).text)[1]);

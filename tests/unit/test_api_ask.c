@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Asks whose turn does not come, or comes too late: http and the readers are
+ * played here, so that a reader is without a store, or refuses, when it is
+ * wanted, and a token ends between two pieces.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "api/api_internal.h"
+
+#define FINIS 8
+
+/* ---- the others ---- */
+
+struct http_request {
+	const char *body;
+	struct principal *who;
+	void *memory[FINIS]; /* what http_alloc() gave */
+	int nmemory;
+	struct {
+		void (*fn)(void *arg);
+		void *arg;
+	} finis[FINIS];
+	int nfinis;
+};
+
+static struct {
+	struct read_job *job; /* submitted */
+	enum rc submit_rc;
+	bool revoked;           /* the token */
+	enum rc store_rc;       /* what asking for it gives otherwise */
+	enum problem problem;   /* of the last refusal */
+	int refusals, failures; /* answers */
+	http_more_fn more;
+	void *more_arg;
+	int pieces[3]; /* of each kind */
+	int reads;
+} world;
+
+static struct api api;
+
+enum rc
+readers_submit(struct readers *readers, struct read_job *job)
+{
+
+	(void)readers;
+	assert_null(world.job);
+	if (world.submit_rc == RC_OK)
+		world.job = job;
+	return (world.submit_rc);
+}
+
+enum rc
+api_still_admitted(struct ask *ask, struct db *db, struct err *err)
+{
+
+	(void)ask;
+	assert_non_null(db);
+	if (world.revoked)
+		return (RC_NOT_FOUND);
+	if (world.store_rc != RC_OK)
+		return (err_set(err, world.store_rc, "the store"));
+	return (RC_OK);
+}
+
+void *
+http_alloc(struct http_request *req, size_t size)
+{
+
+	assert_in_range(req->nmemory, 0, FINIS - 1);
+	req->memory[req->nmemory] = calloc(1, size);
+	assert_non_null(req->memory[req->nmemory]);
+	return (req->memory[req->nmemory++]);
+}
+
+enum rc
+http_on_free(struct http_request *req, void (*fini)(void *arg), void *arg)
+{
+
+	assert_in_range(req->nfinis, 0, FINIS - 1);
+	req->finis[req->nfinis].fn = fini;
+	req->finis[req->nfinis++].arg = arg;
+	return (RC_OK);
+}
+
+static void
+request_end(struct http_request *req)
+{
+
+	while (req->nfinis-- > 0)
+		req->finis[req->nfinis].fn(req->finis[req->nfinis].arg);
+	while (req->nmemory-- > 0)
+		free(req->memory[req->nmemory]);
+}
+
+void *
+http_principal(const struct http_request *req)
+{
+
+	return (req->who);
+}
+
+const char *
+http_body(const struct http_request *req, size_t *ret_len)
+{
+
+	*ret_len = strlen(req->body);
+	return (req->body);
+}
+
+void
+http_query_each(const struct http_request *req,
+    bool (*each)(void *arg, const char *name, const char *value), void *arg)
+{
+
+	(void)req;
+	(void)each;
+	(void)arg;
+}
+
+const char *
+http_query(const struct http_request *req, const char *name)
+{
+
+	(void)req;
+	(void)name;
+	return (NULL);
+}
+
+const char *
+http_path_param(const struct http_request *req, const char *name)
+{
+
+	(void)req;
+	(void)name;
+	return (NULL);
+}
+
+const char *
+http_header(const struct http_request *req, const char *name)
+{
+
+	(void)req;
+	(void)name;
+	return (NULL);
+}
+
+bool
+http_etag_listed(const char *list, const char *tag)
+{
+
+	(void)list;
+	(void)tag;
+	return (false);
+}
+
+const char *
+http_method(const struct http_request *req)
+{
+
+	(void)req;
+	return ("GET");
+}
+
+const char *
+http_path(const struct http_request *req)
+{
+
+	(void)req;
+	return ("/");
+}
+
+const char *
+http_request_id(const struct http_request *req)
+{
+
+	(void)req;
+	return ("1");
+}
+
+const char *
+http_peer(const struct http_request *req)
+{
+
+	(void)req;
+	return ("192.0.2.1");
+}
+
+void
+http_answer(struct http_request *req, int status, const char *content_type,
+    struct buf *body)
+{
+
+	(void)req;
+	(void)status;
+	(void)content_type;
+	(void)body;
+	fail();
+}
+
+void
+http_answer_header(
+    struct http_request *req, const char *name, const char *value)
+{
+
+	(void)req;
+	(void)name;
+	(void)value;
+}
+
+void
+http_answer_refusal(struct http_request *req, const struct refusal *r)
+{
+
+	(void)req;
+	world.problem = r->problem;
+	world.refusals++;
+}
+
+void
+http_answer_error(struct http_request *req, const struct err *err)
+{
+
+	(void)req;
+	assert_int_not_equal(RC_OK, err->rc);
+	world.failures++;
+}
+
+void
+http_answer_pieces(struct http_request *req, const char *content_type,
+    struct buf *first, http_more_fn more, void *arg)
+{
+
+	(void)req;
+	(void)content_type;
+	(void)first;
+	world.more = more;
+	world.more_arg = arg;
+}
+
+void
+http_answer_piece(
+    struct http_request *req, enum http_piece kind, struct buf *piece)
+{
+
+	(void)req;
+	buf_fini(piece);
+	world.pieces[kind]++;
+}
+
+static int
+setup(void **state)
+{
+	static struct clk_fake clk;
+
+	(void)state;
+	memset(&world, 0, sizeof(world));
+	memset(&api, 0, sizeof(api));
+	clk_fake_init(&clk, 0);
+	api.o.clk = &clk.clk;
+	api.guesses = guesses_new();
+	api.o.metrics = metrics_new();
+	assert_non_null(api.guesses);
+	assert_non_null(api.o.metrics);
+	return (0);
+}
+
+static int
+teardown(void **state)
+{
+
+	(void)state;
+	assert_int_equal(0, atomic_load(&api.busy));
+	guesses_free(api.guesses);
+	metrics_free(api.o.metrics);
+	return (0);
+}
+
+/* A reader takes the job, with a store or without. */
+static void
+reader_turn(bool store)
+{
+	static char nothing;
+	struct read_job *job = world.job;
+	struct err err = ERR_INIT;
+
+	assert_non_null(job);
+	world.job = NULL;
+	if (!store)
+		(void)err_set(&err, RC_IO, "no store");
+	job->run(job, store ? (struct db *)(void *)&nothing : NULL, &err);
+}
+
+/* ---- pieces ---- */
+
+static enum rc
+next_piece(struct ask *ask, struct db *db, struct err *err)
+{
+	struct buf b = BUF_INIT;
+
+	(void)err;
+	assert_non_null(db);
+	world.reads++;
+	ask_piece(ask, HTTP_PIECE_MORE, &b);
+	return (RC_OK);
+}
+
+/* An answer in pieces of which one has been read. */
+static void
+begin_pieces(struct http_request *req)
+{
+	struct buf first = BUF_INIT;
+	struct ask *ask;
+
+	assert_true(api_enter(&api, req));
+	assert_non_null(ask = ask_new(&api, req, sizeof(*ask)));
+	ask_pieces(ask, "text/plain", &first, next_piece);
+	world.more(req, world.more_arg);
+	reader_turn(true);
+	assert_int_equal(1, world.pieces[HTTP_PIECE_MORE]);
+	world.more(req, world.more_arg);
+}
+
+static void
+assert_cut(struct http_request *req)
+{
+
+	assert_int_equal(1, world.reads);
+	assert_int_equal(1, world.pieces[HTTP_PIECE_MORE]);
+	assert_int_equal(0, world.pieces[HTTP_PIECE_LAST]);
+	assert_int_equal(1, world.pieces[HTTP_PIECE_CUT]);
+	request_end(req);
+}
+
+/* Whoever reads slowly reads nothing more once his token has ended. */
+static void
+test_pieces_revoked(void **state)
+{
+	struct http_request req = {.body = ""};
+
+	(void)state;
+	begin_pieces(&req);
+	world.revoked = true;
+	reader_turn(true);
+	assert_cut(&req);
+}
+
+/* Nor when it cannot be said whether it has. */
+static void
+test_pieces_unknown(void **state)
+{
+	struct http_request req = {.body = ""};
+
+	(void)state;
+	begin_pieces(&req);
+	world.store_rc = RC_IO;
+	reader_turn(true);
+	assert_cut(&req);
+}
+
+static void
+test_pieces_no_store(void **state)
+{
+	struct http_request req = {.body = ""};
+
+	(void)state;
+	begin_pieces(&req);
+	reader_turn(false);
+	assert_cut(&req);
+}
+
+/* ---- guesses ---- */
+
+#define TRIES 100 /* five times as many as wrong passwords are heard */
+
+static struct principal ann = {.user_id = 5, .device_id = 6, .name = "ann"};
+
+static void
+log_in(void)
+{
+	struct http_request req = {
+	    .body = "{\"name\":\"ann\",\"password\":\"right or wrong\","
+		    "\"device\":\"x\"}"};
+
+	api_tokens_post(&req, &api);
+	if (world.job != NULL)
+		reader_turn(false);
+	request_end(&req);
+}
+
+static void
+change_password(void)
+{
+	struct http_request req = {.body = "{\"password\":\"right or wrong\","
+					   "\"new_password\":\"another one\"}",
+	    .who = &ann};
+
+	assert_true(api_enter(&api, &req)); /* as api_authorize() does */
+	api_password_post(&req, &api);
+	if (world.job != NULL)
+		reader_turn(false);
+	request_end(&req);
+}
+
+/* Too much waits already: nobody looks at the password. */
+static void
+test_guess_refused(void **state)
+{
+	int i;
+
+	(void)state;
+	world.submit_rc = RC_BUSY;
+	for (i = 0; i < TRIES; i++) {
+		log_in();
+		assert_int_equal(PROBLEM_BUSY, world.problem);
+		change_password();
+		assert_int_equal(PROBLEM_BUSY, world.problem);
+	}
+	assert_int_equal(2 * TRIES, world.refusals);
+	assert_int_equal(0, world.failures);
+}
+
+/* A reader comes to it, and has no store. */
+static void
+test_guess_no_store(void **state)
+{
+	int i;
+
+	(void)state;
+	for (i = 0; i < TRIES; i++) {
+		log_in();
+		change_password();
+	}
+	assert_int_equal(2 * TRIES, world.failures);
+	assert_int_equal(0, world.refusals);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(
+		test_pieces_revoked, setup, teardown),
+	    cmocka_unit_test_setup_teardown(
+		test_pieces_unknown, setup, teardown),
+	    cmocka_unit_test_setup_teardown(
+		test_pieces_no_store, setup, teardown),
+	    cmocka_unit_test_setup_teardown(
+		test_guess_refused, setup, teardown),
+	    cmocka_unit_test_setup_teardown(
+		test_guess_no_store, setup, teardown),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}
