@@ -431,6 +431,19 @@ test_quiet(void **state)
 
 /* ---- draining and stopping; each has a server of its own ---- */
 
+/* The front's thread closes its socket when it is woken: soon, and for good. */
+static bool
+nobody_listens(void)
+{
+	int fd = -1, i;
+
+	for (i = 0; i < 3000 && (fd = client_open(&f)) >= 0; i++) {
+		(void)close(fd);
+		(void)usleep(1000);
+	}
+	return (fd < 0);
+}
+
 static void
 test_drain(void **state)
 {
@@ -477,7 +490,7 @@ test_drain(void **state)
 	client_send(partial, HOST "\r\n");
 	client_read(partial, &r, 0);
 	assert_int_equal(r.status, 200);
-	assert_int_equal(client_open(&f), -1);
+	assert_true(nobody_listens());
 	/* Until nothing begins any more. */
 	assert_true(http_connections(f.http) > 0);
 	http_refuse(f.http);
