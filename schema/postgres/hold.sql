@@ -1,8 +1,17 @@
 -- SPDX-License-Identifier: MIT
 -- What a batch works with, all of it at once and locked before its first write:
--- conversations, then devices, and inboxes after its last, each in the order of
--- their ids, so that batches of several writers wait for one another and never
--- in a circle.
+-- names that are new, then conversations, then devices, and inboxes after its
+-- last, each in the order of their ids, so that batches of several writers wait
+-- for one another and never in a circle.
+
+-- Whoever makes a conversation, a person of another server or that server holds
+-- its name before he holds any row: what is not there yet has none to wait for,
+-- and whoever met it only when he makes it himself would wait holding others.
+-- The class of these locks is "box" in ASCII.
+-- name: hold_names
+SELECT pg_advisory_xact_lock(6451064, s.number)::text
+FROM (SELECT hashtext(r.name) AS number FROM unnest($1::text[]) AS r (name)
+    ORDER BY number) AS s;
 
 -- By id or by name.
 -- name: hold_users

@@ -3,6 +3,9 @@
 -- hold.sql).  The only writer of this database never asks; these say the same,
 -- a row at a time.
 
+-- name: hold_names
+SELECT substr($1, 1, 0);
+
 -- name: hold_users
 SELECT user_id, name, display_name, password_hash, admin, disabled_at,
     destination_id

@@ -81,12 +81,15 @@ prepare_text(struct db_postgres *p, int id, const char *sql, struct err *err)
 {
 	const char *name = p->db.schema->statements[id].name;
 	PGresult *result;
-	enum rc rc;
+	enum rc rc = RC_OK;
 
-	rc = db_postgres_answer(p,
-	    PQsendPrepare(p->conn, name, sql, 0, NULL) == 1, name, &result,
-	    err);
-	PQclear(result);
+	if (!p->stmts[id].parsed) {
+		rc = db_postgres_answer(p,
+		    PQsendPrepare(p->conn, name, sql, 0, NULL) == 1, name,
+		    &result, err);
+		PQclear(result);
+		p->stmts[id].parsed = rc == RC_OK;
+	}
 	if (rc == RC_OK)
 		rc = db_postgres_answer(p,
 		    PQsendDescribePrepared(p->conn, name) == 1, name, &result,

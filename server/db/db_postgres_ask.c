@@ -273,5 +273,5 @@ db_postgres_drop(struct db_postgres *p)
 	p->listens = false;
 	p->nlater = 0;
 	for (i = 0; i < p->db.schema->nstatements; i++)
-		p->stmts[i].prepared = false;
+		p->stmts[i].parsed = p->stmts[i].prepared = false;
 }

@@ -30,7 +30,8 @@
 
 /* A prepared statement, as the server describes it. */
 struct db_postgres_stmt {
-	bool prepared;
+	bool parsed; /* the server has it … */
+	bool prepared; /* … and we know what it says of it */
 	bool set;     /* its parameters are arrays: rows go out together */
 	bool inserts; /* as its first answer has shown */
 	uint8_t nparams;

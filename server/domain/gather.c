@@ -7,10 +7,15 @@
  * batches of several writers wait for one another, and not in a circle, and a
  * unit finds in the ledger what it would have asked for.
  *
- * It may leave out what is rare (a new conversation, another server, a read of
- * single messages or of what was acked long ago): the unit asks then itself,
- * and if that comes to a deadlock the batch is run again.
+ * What is to be made has no row to wait for: its name is held instead, before
+ * all rows.  That something is missing shows only when these are held; then the
+ * transaction, which has written nothing, begins anew with the names.
+ *
+ * It may leave out what is rare (a read of single messages or of what was acked
+ * long ago): the unit asks then itself, and if that comes to a deadlock the
+ * batch is run again.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -33,6 +38,8 @@ struct gather {
 	struct ledger *l;
 	struct tx *tx;
 	struct store_holder holder; /* that we are */
+	struct unit **units;
+	size_t nunits;
 	struct ids users, conversations, inboxes, devices;
 	struct store_user_key *names;
 	struct store_conversation_key *keys;
@@ -86,7 +93,7 @@ want_send(struct gather *g, const struct send_unit *u, struct err *err)
 
 	g->messages[g->nmessages++] = u->draft->id;
 	rc = add(&g->users, u->sender_id, err);
-	if (rc != RC_OK || strchr(u->to, '@') != NULL)
+	if (rc != RC_OK)
 		return (rc);
 	if (u->to[0] == '\0') {
 		key.public_id = &u->draft->conversation;
@@ -360,6 +367,129 @@ hold_all(struct gather *g, struct err *err)
 	return (rc == RC_OK ? note_direct(g, err) : rc);
 }
 
+/* ---- what is to be made ---- */
+
+/* Names of it, in order of their units. */
+struct missing {
+	char (*names)[STORE_DIRECT_KEY_SIZE];
+	const char **list;
+	size_t n;
+};
+
+/* ${u} of the batch, if it names its recipient. */
+static const struct send_unit *
+names_recipient(struct unit *unit)
+{
+	const struct send_unit *u = (const struct send_unit *)(void *)unit;
+
+	return (
+	    unit->kind->order == ORDER_SEND && u->to[0] != '\0' ? u : NULL);
+}
+
+/* Whether ${u} will make the direct conversation of its sender and recipient:
+ * *ret_to is he, or NULL if he is still to be made, too. */
+static bool
+makes_direct(const struct ledger *l, const struct send_unit *u,
+    struct ledger_user **ret_from, struct ledger_user **ret_to)
+{
+	struct ledger_user *from, *to;
+
+	from = htab_find(l->users_by_id, &u->sender_id);
+	to = ledger_user_known(l, u->to);
+	*ret_from = from;
+	*ret_to = to;
+	if (from == NULL)
+		return (false);
+	if (to == NULL)
+		return (strchr(u->to, '@') != NULL);
+	return (!to->disabled && ledger_direct_known(l, from, to) == NULL);
+}
+
+static void
+list_name(struct missing *m, const char *name)
+{
+	char *room = m->names[m->n];
+
+	(void)snprintf(room, sizeof(m->names[0]), "%s", name);
+	m->list[m->n++] = room;
+}
+
+/* A unit makes a conversation, and perhaps a person of another server and that
+ * server. */
+#define UNIT_MAKES 3
+
+static enum rc
+list_missing(const struct gather *g, struct missing *m, struct err *err)
+{
+	char key[STORE_DIRECT_KEY_SIZE];
+	struct ledger_user *from, *to;
+	const struct send_unit *u;
+	size_t i, n = 0;
+
+	for (i = 0; i < g->nunits; i++) {
+		u = names_recipient(g->units[i]);
+		if (u != NULL && makes_direct(g->l, u, &from, &to))
+			n++;
+	}
+	if (n == 0)
+		return (RC_OK);
+	m->names = mem_zalloc(n * UNIT_MAKES, sizeof(*m->names));
+	m->list = mem_zalloc(n * UNIT_MAKES, sizeof(*m->list));
+	if (m->names == NULL || m->list == NULL)
+		return (err_set(err, RC_NO_MEMORY, "gather"));
+	for (i = 0; i < g->nunits; i++) {
+		u = names_recipient(g->units[i]);
+		if (u == NULL || !makes_direct(g->l, u, &from, &to))
+			continue;
+		store_direct_key(from->name->data, u->to, key);
+		list_name(m, key);
+		if (to == NULL) {
+			list_name(m, u->to);
+			list_name(m, strchr(u->to, '@') + 1);
+		}
+	}
+	return (RC_OK);
+}
+
+/* Nothing of the transaction is written yet: it lets go of all that it holds,
+ * and begins anew with the names. */
+static enum rc
+begin_with(struct gather *g, const struct missing *m, struct err *err)
+{
+	struct domain *d = domain_of(g->tx);
+	struct db *db = g->tx->db;
+	enum rc rc;
+
+	db_rollback(db);
+	ledger_abort(g->l);
+	tally_abort(d->tally);
+	g->conversations.n = 0;
+	rc = db_begin(db, err);
+	if (rc == RC_OK)
+		rc = d->hooks.begin(d, g->tx, err);
+	if (rc == RC_OK)
+		rc = store_hold_names(db, m->list, m->n, err);
+	return (rc == RC_OK ? hold_all(g, err) : rc);
+}
+
+/* Holds all, and before it the names of what is missing.  Something may be
+ * missing again (who was to get it was made meanwhile): that is rare. */
+static enum rc
+hold(struct gather *g, struct err *err)
+{
+	struct missing m = {.n = 0};
+	enum rc rc;
+
+	rc = hold_all(g, err);
+	if (rc == RC_OK)
+		rc = list_missing(g, &m, err);
+	if (rc == RC_OK && m.n > 0)
+		rc = begin_with(g, &m, err);
+	mem_free(m.names);
+	mem_free(m.list);
+	return (rc);
+}
+
 /* Users by id go with those by name. */
 static void
 names_of_users(struct gather *g)
@@ -388,7 +518,11 @@ enum rc
 gather(struct tx *tx, struct unit **units, size_t n, struct err *err)
 {
 	struct domain *d = domain_of(tx);
-	struct gather g = {.l = d->ledger, .tx = tx, .holder = holding};
+	struct gather g = {.l = d->ledger,
+	    .tx = tx,
+	    .holder = holding,
+	    .units = units,
+	    .nunits = n};
 	enum rc rc = RC_OK;
 	size_t i;
 
@@ -402,7 +536,7 @@ gather(struct tx *tx, struct unit **units, size_t n, struct err *err)
 		rc = want(&g, units[i], err);
 	if (rc == RC_OK) {
 		names_of_users(&g);
-		rc = hold_all(&g, err);
+		rc = hold(&g, err);
 	}
 	d->ledger->gathered = rc == RC_OK;
 	release(&g);

@@ -51,6 +51,7 @@ forget_all(struct ledger *l)
 		mem_free(p);
 	htab_clear(l->devices);
 	htab_clear(l->users_by_name);
+	htab_clear(l->users_by_address);
 	htab_clear(l->users_by_id);
 	htab_clear(l->direct);
 	htab_clear(l->conversations_by_public);
@@ -83,6 +84,7 @@ ledger_new(struct uuid_gen *ids)
 	l->taken = htab_new(sizeof(struct uuid));
 	l->devices = htab_new(sizeof(int64_t));
 	l->users_by_name = htab_new(sizeof(struct name_key));
+	l->users_by_address = htab_new(sizeof(uint64_t));
 	l->users_by_id = htab_new(sizeof(int64_t));
 	l->direct = htab_new(sizeof(struct pair_key));
 	l->conversations_by_public = htab_new(sizeof(struct uuid));
@@ -90,7 +92,8 @@ ledger_new(struct uuid_gen *ids)
 	l->lanes_by_key = htab_new(sizeof(struct lane_key));
 	l->lanes_by_id = htab_new(sizeof(int64_t));
 	if (l->taken == NULL || l->devices == NULL ||
-	    l->users_by_name == NULL || l->users_by_id == NULL ||
+	    l->users_by_name == NULL || l->users_by_address == NULL ||
+	    l->users_by_id == NULL ||
 	    l->direct == NULL || l->conversations_by_public == NULL ||
 	    l->conversations_by_id == NULL || l->lanes_by_key == NULL ||
 	    l->lanes_by_id == NULL ||
@@ -115,7 +118,8 @@ ledger_free(struct ledger *l)
 	if (l == NULL)
 		return;
 	if (l->taken != NULL && l->devices != NULL &&
-	    l->users_by_name != NULL && l->users_by_id != NULL &&
+	    l->users_by_name != NULL && l->users_by_address != NULL &&
+	    l->users_by_id != NULL &&
 	    l->direct != NULL && l->conversations_by_public != NULL &&
 	    l->conversations_by_id != NULL && l->lanes_by_key != NULL &&
 	    l->lanes_by_id != NULL)
@@ -123,6 +127,7 @@ ledger_free(struct ledger *l)
 	htab_free(l->taken);
 	htab_free(l->devices);
 	htab_free(l->users_by_name);
+	htab_free(l->users_by_address);
 	htab_free(l->users_by_id);
 	htab_free(l->direct);
 	htab_free(l->conversations_by_public);
@@ -161,12 +166,41 @@ ledger_abort(struct ledger *l)
 
 /* ---- users ---- */
 
+/* Where ${u} is found by his name. */
+static enum rc
+index_name(struct ledger *l, struct ledger_user *u)
+{
+	struct name_key name;
+	uint64_t address;
+
+	if (u->destination_id != 0) {
+		address = htab_hash(u->name->data, u->name->len);
+		return (htab_set(l->users_by_address, &address, u));
+	}
+	name = name_key(u->name->data, u->name->len);
+	return (htab_set(l->users_by_name, &name, u));
+}
+
+static void
+unindex_name(struct ledger *l, const struct ledger_user *u)
+{
+	struct name_key name;
+	uint64_t address;
+
+	if (u->destination_id != 0) {
+		address = htab_hash(u->name->data, u->name->len);
+		(void)htab_remove(l->users_by_address, &address);
+	} else {
+		name = name_key(u->name->data, u->name->len);
+		(void)htab_remove(l->users_by_name, &name);
+	}
+}
+
 enum rc
 ledger_keep_user(struct ledger *l, const struct store_user *row,
     struct ledger_user **ret, struct err *err)
 {
 	struct ledger_user *u;
-	struct name_key key;
 	size_t n;
 	enum rc rc;
 
@@ -180,29 +214,37 @@ ledger_keep_user(struct ledger *l, const struct store_user *row,
 	u->user_id = row->user_id;
 	u->disabled = row->disabled;
 	u->destination_id = row->destination_id;
-	if (u->destination_id != 0) {
-		rc = htab_set(l->users_by_id, &u->user_id, u);
-		goto kept;
-	}
-	key = name_key(row->name, n);
-	rc = htab_set(l->users_by_name, &key, u);
+	rc = index_name(l, u);
 	if (rc == RC_OK) {
 		rc = htab_set(l->users_by_id, &u->user_id, u);
 		if (rc != RC_OK)
-			(void)htab_remove(l->users_by_name, &key);
+			unindex_name(l, u);
 	}
-kept:
 	if (rc != RC_OK) {
-		rc = err_set(err, rc, "ledger: user");
-		goto undo_user;
+		text_unref(u->name);
+		mem_free(u);
+		return (err_set(err, rc, "ledger: user"));
 	}
 	*ret = u;
 	return (RC_OK);
+}
 
-undo_user:
-	text_unref(u->name);
-	mem_free(u);
-	return (rc);
+struct ledger_user *
+ledger_user_known(const struct ledger *l, const char *to)
+{
+	const size_t n = strlen(to);
+	struct ledger_user *u;
+	struct name_key name;
+	uint64_t address;
+
+	if (strchr(to, '@') != NULL) {
+		address = htab_hash(to, n);
+		u = htab_find(l->users_by_address, &address);
+		/* Another one with this hash is asked for again. */
+		return (u != NULL && strcmp(u->name->data, to) == 0 ? u : NULL);
+	}
+	name = name_key(to, n);
+	return (htab_find(l->users_by_name, &name));
 }
 
 enum rc
@@ -265,6 +307,9 @@ ledger_user_remote(struct ledger *l, struct tx *tx, const char *address,
 	enum rc rc;
 
 	assert(at != NULL);
+	*ret = ledger_user_known(l, address);
+	if (*ret != NULL)
+		return (RC_OK);
 	rc = store_user_by_name(tx->db, address, strlen(address), &row, err);
 	if (rc == RC_NOT_FOUND) {
 		memset(&row, 0, sizeof(row));
@@ -274,10 +319,7 @@ ledger_user_remote(struct ledger *l, struct tx *tx, const char *address,
 			rc = store_user_remote_insert(tx->db, address,
 			    row.destination_id, tx->now_ms, &row.user_id, err);
 	}
-	if (rc != RC_OK)
-		return (rc);
-	*ret = htab_find(l->users_by_id, &row.user_id);
-	return (*ret != NULL ? RC_OK : ledger_keep_user(l, &row, ret, err));
+	return (rc == RC_OK ? ledger_keep_user(l, &row, ret, err) : rc);
 }
 
 enum rc

@@ -167,17 +167,33 @@ make_direct(struct ledger *l, struct tx *tx, const char *key,
 	return (rc);
 }
 
+static struct pair_key
+pair_key(const struct ledger_user *a, const struct ledger_user *b)
+{
+	const bool ordered = a->user_id < b->user_id;
+
+	return ((struct pair_key){ordered ? a->user_id : b->user_id,
+	    ordered ? b->user_id : a->user_id});
+}
+
+struct ledger_conversation *
+ledger_direct_known(const struct ledger *l, const struct ledger_user *a,
+    const struct ledger_user *b)
+{
+	const struct pair_key key = pair_key(a, b);
+
+	return (htab_find(l->direct, &key));
+}
+
 enum rc
 ledger_direct(struct ledger *l, struct tx *tx, struct ledger_user *a,
     struct ledger_user *b, struct ledger_conversation **ret, struct err *err)
 {
+	const struct pair_key key = pair_key(a, b);
 	char text[STORE_DIRECT_KEY_SIZE];
 	struct store_conversation row;
-	struct pair_key key;
 	enum rc rc;
 
-	key.low = a->user_id < b->user_id ? a->user_id : b->user_id;
-	key.high = a->user_id < b->user_id ? b->user_id : a->user_id;
 	*ret = htab_find(l->direct, &key);
 	if (*ret != NULL)
 		return (RC_OK);

@@ -34,6 +34,7 @@ struct ledger {
 	struct uuid_gen *ids;
 	bool shared; /* others write as well */
 	struct htab *users_by_name, *users_by_id;
+	struct htab *users_by_address; /* of other servers, by its hash */
 	struct htab *direct, *conversations_by_public, *conversations_by_id;
 	struct htab *lanes_by_key, *lanes_by_id;
 	struct htab *devices;
@@ -65,6 +66,13 @@ enum rc ledger_keep_device(struct ledger *l, int64_t device_id, int64_t acked,
 enum rc ledger_keep_lane(struct ledger *l, struct tx *tx,
     const struct store_lane *row, struct ledger_lane **ret,
     struct err *err) MUST_USE;
+
+/* Who is kept with the name, or the address, ${to}; NULL: nobody. */
+struct ledger_user *ledger_user_known(const struct ledger *l, const char *to);
+
+/* The direct conversation of ${a} and ${b} that is kept; NULL: none. */
+struct ledger_conversation *ledger_direct_known(const struct ledger *l,
+    const struct ledger_user *a, const struct ledger_user *b);
 
 /* Of ${n} ids that may be needed as many as there is room for. */
 size_t ledger_ids_room(size_t n);

@@ -49,6 +49,21 @@ store_hold_answers(struct db *db, struct err *err)
 	return (db_answers(db, err));
 }
 
+/* ---- new names ---- */
+
+enum rc
+store_hold_names(
+    struct db *db, const char *const *names, size_t n, struct err *err)
+{
+	struct db_val *v = mem_zalloc(n, sizeof(*v));
+	size_t i;
+
+	for (i = 0; v != NULL && i < n; i++)
+		v[i] = db_v_str(names[i]);
+	return (
+	    ask(db, SQL_HOLD_NAMES, (struct rows){v, 1, n}, NULL, NULL, err));
+}
+
 /* ---- users ---- */
 
 static enum rc

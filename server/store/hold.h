@@ -63,6 +63,13 @@ struct store_holder {
 /* Waits for all that was asked for. */
 enum rc store_hold_answers(struct db *db, struct err *err) MUST_USE;
 
+/* Holds ${n} names of what may have to be made: a conversation's direct key, an
+ * address, a server; before all else that is held here.  Nobody else who does
+ * so makes any of these until the transaction ends, and what was made before
+ * is found by whatever is asked next. */
+enum rc store_hold_names(struct db *db, const char *const *names, size_t n,
+    struct err *err) MUST_USE;
+
 /* user: in no order. */
 enum rc store_hold_users(struct db *db, const struct store_user_key *keys,
     size_t n, const struct store_holder *h, struct err *err) MUST_USE;

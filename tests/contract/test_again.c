@@ -15,14 +15,15 @@
 
 #include "contract/pg.h"
 
-enum { BUMP, PUT, SEE, SNAPSHOT, PATIENCE, STATEMENTS };
+enum { BUMP, PUT, SEE, SNAPSHOT, PATIENCE, STRANGE, STATEMENTS };
 
 static const struct sql_text statements[] = {
     {"bump", "UPDATE things SET b = b + 1 WHERE a = $1", NULL},
     {"put", "INSERT INTO things (a) SELECT * FROM unnest($1::bigint[])", NULL},
     {"see", "SELECT b FROM things WHERE a = $1", NULL},
     {"snapshot", "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", NULL},
-    {"patience", "SET LOCAL lock_timeout TO 10", NULL}};
+    {"patience", "SET LOCAL lock_timeout TO 10", NULL},
+    {"strange", "SELECT pg_advisory_unlock_all()", NULL}};
 
 static const struct db_schema schema = {
     .statements = statements, .nstatements = STATEMENTS};
@@ -334,6 +335,29 @@ test_not_again(void **state)
 	close_bench(&k);
 }
 
+/* A statement that cannot be used says the same each time, and is in nobody's
+ * way. */
+static void
+test_strange(void **state)
+{
+	struct bench k;
+	int i;
+
+	(void)state;
+	open_bench(&k);
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(db_run(k.a.db, STRANGE, NULL, 0, NULL, NULL,
+				     NULL, &err),
+		    RC_INTERNAL);
+		assert_non_null(strstr(err.text,
+		    "strange: column 0 is of type 2278: cast it"));
+		err = (struct err)ERR_INIT;
+		must(bump(&k.a, 1));
+	}
+	assert_int_equal(sum(&k), 3);
+	close_bench(&k);
+}
+
 int
 main(void)
 {
@@ -343,6 +367,7 @@ main(void)
 	    cmocka_unit_test(test_deadlock_in_commit),
 	    cmocka_unit_test(test_serialization),
 	    cmocka_unit_test(test_not_again),
+	    cmocka_unit_test(test_strange),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));

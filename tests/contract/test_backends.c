@@ -306,7 +306,7 @@ may_sort(const char *name, const char *node)
 {
 	/* The rows of one batch; the lanes of one walk. */
 	static const char *const few[] = {
-	    "message_insert", "lanes_owing", NULL};
+	    "message_insert", "lanes_owing", "hold_names", NULL};
 
 	return (begins(node, "Sort") && is_named(name, few));
 }

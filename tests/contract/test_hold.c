@@ -188,8 +188,18 @@ test_locks(void **state)
 	pg_two_close(&s.t);
 }
 
+static void
+wait_until_waits(struct pg *pg)
+{
+
+	while (pg_number(
+		   pg, "SELECT count(*) FROM pg_locks WHERE NOT granted") == 0)
+		continue;
+}
+
 struct waiter {
 	struct db *db;
+	const char *name; /* that is held before; may be NULL */
 	struct store_conversation_key key;
 	struct found found;
 	enum rc rc;
@@ -202,6 +212,8 @@ hold_waiting(void *arg)
 	struct err e = ERR_INIT;
 
 	w->rc = db_begin(w->db, &e);
+	if (w->rc == RC_OK && w->name != NULL)
+		w->rc = store_hold_names(w->db, &w->name, 1, &e);
 	if (w->rc == RC_OK)
 		w->rc = hold(w->db, &w->key, 1, &w->found, &e);
 	if (w->rc == RC_OK)
@@ -226,14 +238,48 @@ test_waits(void **state)
 	pg_exec(&s.t.pg, "UPDATE conversations SET last_seq = 7, last_digest = "
 			 "sha256('7') WHERE direct_key = 'a-b ab'");
 	assert_int_equal(pthread_create(&thread, NULL, hold_waiting, &w), 0);
-	while (pg_number(&s.t.pg,
-		   "SELECT count(*) FROM pg_locks WHERE NOT granted") == 0)
-		continue;
+	wait_until_waits(&s.t.pg);
 	pg_exec(&s.t.pg, "COMMIT");
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	assert_int_equal(w.rc, RC_OK);
 	assert_int_equal(w.found.n, 1);
 	assert_int_equal(w.found.c[0].last_seq, 7);
+	pg_two_close(&s.t);
+}
+
+/* Who holds the name of what is not there yet is the only one to make it; who
+ * waited for that finds what was made.  Other names are nobody's business. */
+static void
+test_names(void **state)
+{
+	const char *const made[] = {"z a-b", "a-b z"}, *other = "a-b y";
+	struct waiter w = {
+	    .rc = RC_INTERNAL, .key.with = "z", .name = "a-b z"};
+	struct uuid id = {.b = {9}};
+	int64_t conversation;
+	pthread_t thread;
+	struct scene s;
+
+	(void)state;
+	open_scene(&s);
+	w.db = s.t.b;
+	w.key.user_id = s.users[0];
+	must(db_begin(s.t.a, &err));
+	must(store_hold_names(s.t.a, made, 2, &err));
+	must(store_hold_answers(s.t.a, &err));
+	must(db_begin(s.t.b, &err));
+	must(store_hold_names(s.t.b, &other, 1, &err));
+	must(store_hold_answers(s.t.b, &err));
+	must(db_commit(s.t.b, &err));
+	assert_int_equal(pthread_create(&thread, NULL, hold_waiting, &w), 0);
+	wait_until_waits(&s.t.pg);
+	must(store_conversation_insert(
+	    s.t.a, &id, made[1], 1, &conversation, &err));
+	must(db_commit(s.t.a, &err));
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(w.rc, RC_OK);
+	assert_int_equal(w.found.n, 1);
+	assert_int_equal(w.found.c[0].conversation_id, conversation);
 	pg_two_close(&s.t);
 }
 
@@ -245,6 +291,7 @@ main(void)
 	    cmocka_unit_test(test_kinds),
 	    cmocka_unit_test(test_locks),
 	    cmocka_unit_test(test_waits),
+	    cmocka_unit_test(test_names),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));

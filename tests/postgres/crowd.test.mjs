@@ -3,8 +3,10 @@
 // A crowd at three nodes: 64 clients of 16 people send arrays to everybody, in any
 // order, and ack what they have, all at the same time and each request at another
 // node, so that every conversation and every inbox is wanted by all nodes at once.
-// All of it is there, once and in order; and no two of their transactions ever
-// stood in each other's way: the database has seen no deadlock.
+// Then people who have never written to one another all do so at once, so that every
+// node wants to make every conversation.  All of it is there, once and in order; and
+// no two of their transactions ever stood in each other's way: the database has seen
+// no deadlock.
 
 import assert from 'node:assert/strict';
 import path from 'node:path';
@@ -12,28 +14,28 @@ import { after, describe, it } from 'node:test';
 
 import { contiguous } from '../e2e/expect.mjs';
 import {
-	Server, TWINBOXD, expectStatus, killAll, run, tempDir, users, uuid7,
+	Server, TWINBOXD, eventually, expectStatus, killAll, run, tempDir, users, uuid7,
 } from '../e2e/harness.mjs';
 import { History, judge, told } from '../fault/crash-checker.mjs';
 import { Nodes, insist, random } from '../fault/crash-load.mjs';
+import { Peer, sameDestinations, skip as skipFaults } from '../fault/remote.mjs';
 import { Cluster } from './cluster.mjs';
 
 const NODES = 3;
 const PEOPLE = 16;
 const CLIENTS = 64;
+const STRANGERS = 40;
+const SERVERS = 4;
 const MS = Number(process.env.CROWD_MS ?? 4000);
 const ARRAY_MOST = 12;
 const SEED = Number(process.env.CROWD_SEED ?? Date.now() % 1_000_000);
 
-/** ${user} sends to some of ${all}, himself too, in one request; repeated as a whole
+/** ${user} sends to each of ${to} in one request, in this order; repeated as a whole
  *  until each of them is accepted. */
-async function sendArray({ target, history, rnd, user, all, client })
+async function sendAll({ target, history, user, to, client })
 {
-	const calls = Array.from({ length: 1 + Math.floor(rnd() * ARRAY_MOST) }, (_, i) => {
-		const to = all[Math.floor(rnd() * all.length)].name;
-		return history.invoke({ client, from: user.name, to, id: uuid7(), body: `${client} ${i}` });
-	});
-	let open = calls;
+	let open = to.map(({ name }, i) => history.invoke({ client, from: user.name, to: name,
+		id: uuid7(), body: `${client} ${i}` }));
 
 	while (open.length > 0) {
 		const messages = open.map(({ to, id, body }) => ({ to, id, body }));
@@ -53,6 +55,20 @@ async function sendArray({ target, history, rnd, user, all, client })
 	}
 }
 
+/** ${user} sends to some of ${all}, himself too. */
+async function sendArray({ target, history, rnd, user, all, client })
+{
+	const to = Array.from({ length: 1 + Math.floor(rnd() * ARRAY_MOST) },
+		() => all[Math.floor(rnd() * all.length)]);
+	await sendAll({ target, history, user, to, client });
+}
+
+/** ${list} in another order. */
+function shuffled(list, rnd)
+{
+	return list.map((one) => [rnd(), one]).sort(([a], [b]) => a - b).map(([, one]) => one);
+}
+
 /** ${user} acks all that he has, or half of it. */
 async function ack({ target, history, rnd, user })
 {
@@ -65,20 +81,54 @@ async function ack({ target, history, rnd, user })
 	history.acked(user.name, user.device_name, body.acked);
 }
 
+/** ${NODES} nodes at one database, each with its ${options}, and so many people. */
+async function start(t, people, options = () => ({}))
+{
+	const cluster = await new Cluster().start();
+	t.after(() => cluster.remove());
+	const url = await cluster.createDatabase('chat');
+	const nodes = Array.from({ length: NODES }, () =>
+		new Server({ ...options(), args: ['--db', url] }));
+	await Promise.all(nodes.map((node) => node.start()));
+	const target = new Nodes(nodes);
+	t.after(() => target.abandon());
+	const all = await users(nodes[0], ...Array.from({ length: people }, (_, i) => `p${i}`));
+	return { cluster, url, nodes, target, all };
+}
+
+/** What clients saw is right and complete. */
+async function look(t, { target, all }, history, done)
+{
+	const verdict = await judge(history, all.map((user) => target.at(user)));
+	t.diagnostic(`seed ${SEED}: ${told(verdict, done)}`);
+	assert.deepEqual(verdict.violations, []);
+	assert.equal(verdict.counts.accepted, verdict.counts.sent);
+	for (const user of all) {
+		const { events } = await target.at(user).inbox();
+		contiguous(events, 1);
+	}
+	return verdict;
+}
+
+/** Ends it: what is stored is right, and nobody stood in another's way for good. */
+async function finish({ cluster, url, nodes })
+{
+	const fsck = run(TWINBOXD, ['fsck', '--data', path.join(tempDir(), 'd'), '--db', url]);
+	assert.equal((await fsck.exited).code, 0, fsck.out + fsck.err);
+	assert.deepEqual(cluster.log().match(/deadlock detected[^]{0,3000}/g) ?? [], []);
+	assert.equal(await cluster.sql("SELECT deadlocks FROM pg_stat_database WHERE datname = 'chat'"),
+		'0');
+	for (const node of nodes)
+		assert.equal((await node.stop()).code, 0);
+}
+
 after(killAll);
 
 describe('a crowd', () => {
 	it(`of ${CLIENTS} at ${NODES} nodes: all is there, and there was no deadlock`,
 		{ timeout: 300_000 }, async (t) => {
-		const cluster = await new Cluster().start();
-		t.after(() => cluster.remove());
-		const url = await cluster.createDatabase('chat');
-		const nodes = Array.from({ length: NODES }, () => new Server({ args: ['--db', url] }));
-		await Promise.all(nodes.map((node) => node.start()));
-		const target = new Nodes(nodes);
-		t.after(() => target.abandon());
-		const all = await users(nodes[0],
-			...Array.from({ length: PEOPLE }, (_, i) => `p${i}`));
+		const scene = await start(t, PEOPLE);
+		const { target, all } = scene;
 		const history = new History();
 		const done = { array: 0, ack: 0 };
 		const end = Date.now() + MS;
@@ -93,23 +143,51 @@ describe('a crowd', () => {
 				done[what]++;
 			}
 		}));
-		const verdict = await judge(history, all.map((user) => target.at(user)));
-		t.diagnostic(`seed ${SEED}: ${told(verdict, done)}`);
-		assert.deepEqual(verdict.violations, []);
-		const { counts } = verdict;
-		assert.equal(counts.accepted, counts.sent);
+		const { counts } = await look(t, scene, history, done);
 		assert.equal(counts.clients, CLIENTS, 'every client was at work');
 		assert.ok(done.array > CLIENTS && done.ack > CLIENTS, 'there was hardly any load');
-		for (const user of all) {
-			const { events } = await target.at(user).inbox();
-			contiguous(events, 1);
-		}
-		const fsck = run(TWINBOXD, ['fsck', '--data', path.join(tempDir(), 'd'), '--db', url]);
-		assert.equal((await fsck.exited).code, 0, fsck.out + fsck.err);
-		assert.equal((cluster.log().match(/deadlock detected/g) ?? []).length, 0, 'deadlocks');
-		assert.equal(await cluster.sql("SELECT deadlocks FROM pg_stat_database WHERE datname = 'chat'"),
-			'0');
-		for (const node of nodes)
-			assert.equal((await node.stop()).code, 0);
+		await finish(scene);
+	});
+
+	it(`of ${STRANGERS} strangers at ${NODES} nodes, who all write to each other at once: ` +
+		'each conversation is made once, and there was no deadlock',
+		{ timeout: 300_000 }, async (t) => {
+		const scene = await start(t, STRANGERS);
+		const { cluster, target, all } = scene;
+		const history = new History();
+
+		await Promise.all(all.map((user, client) => {
+			const to = shuffled(all, random(SEED + client));
+			return sendAll({ target, history, user, to, client });
+		}));
+		const { counts } = await look(t, scene, history, { array: STRANGERS });
+		assert.equal(counts.sent, STRANGERS ** 2);
+		assert.equal(await cluster.sql('SELECT count(*) FROM conversations', { database: 'chat' }),
+			`${STRANGERS * (STRANGERS + 1) / 2}`);
+		await finish(scene);
+	});
+
+	it(`of ${PEOPLE} at ${NODES} nodes who all write to people of other servers that nobody ` +
+		'has written to: each is made once, and there was no deadlock',
+		{ skip: skipFaults, timeout: 300_000 }, async (t) => {
+		const scene = await start(t, PEOPLE, sameDestinations());
+		const { cluster, nodes, target, all } = scene;
+		const peers = Array.from({ length: SERVERS }, (_, i) => new Peer(nodes[0], `s${i}`));
+		const abroad = peers.flatMap(({ name }) =>
+			Array.from({ length: PEOPLE }, (_, i) => `q${i}@${name}`));
+		const number = async (sql) => Number(await cluster.sql(sql, { database: 'chat' }));
+
+		await Promise.all(all.map(async (user, client) => {
+			const { body } = expectStatus(await target.at(user).post('/v1/messages',
+				shuffled(abroad, random(SEED + client)).map((to) => ({ id: uuid7(), to, body: 'x' })),
+				{ signal: AbortSignal.timeout(60_000) }), 200);
+			assert.deepEqual(body.filter(({ status }) => status !== 201), []);
+		}));
+		for (const peer of peers)
+			await eventually(() => peer.has().length >= PEOPLE ** 2, `${peer.name} has all`, 60_000);
+		assert.deepEqual(peers.map((peer) => peer.has().length), peers.map(() => PEOPLE ** 2));
+		assert.equal(await number('SELECT count(*) FROM conversations'), PEOPLE * abroad.length);
+		assert.equal(await number('SELECT count(*) FROM users WHERE destination_id > 0'), abroad.length);
+		await finish(scene);
 	});
 });

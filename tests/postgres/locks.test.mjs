@@ -126,6 +126,42 @@ describe('a row that somebody else holds', () => {
 		assert.equal((await fsck.exited).code, 0, fsck.out + fsck.err);
 	});
 
+	it('the name of a conversation that he is making: who wants it, too, holds nothing meanwhile',
+		{ timeout: 120_000 }, async (t) => {
+		const url = await cluster.createDatabase('name');
+		const node = await new Server({ args: ['--db', url] }).start();
+		const [ann, bob, cat] = await users(node, 'ann', 'bob', 'cat');
+		const sql = (text) => cluster.sql(text, { database: 'name' });
+		const key = [ann.name, cat.name].sort().join(' ');
+		const person = (user) => `(SELECT user_id FROM users WHERE name = '${user.name}')`;
+
+		const { id } = await ann.send(bob.name, 'before');
+		await bob.received(id);
+		/* As a node does. */
+		const holder = await new Holder(cluster, 'name',
+			`SELECT pg_advisory_xact_lock(6451064, hashtext('${key}')); ` +
+			'INSERT INTO conversations (public_id, kind, direct_key, created_at) ' +
+			`VALUES (gen_random_uuid(), 'direct', '${key}', 1); ` +
+			'INSERT INTO participants (conversation_id, user_id) SELECT ' +
+			`conversation_id, unnest(ARRAY [${person(ann)}, ${person(cat)}]) ` +
+			`FROM conversations WHERE direct_key = '${key}'`).held();
+		t.after(() => holder.child.kill('SIGKILL'));
+		const answer = ann.post('/v1/messages', [bob, cat].map(({ name }) =>
+			({ id: uuid7(), to: name, body: 'meanwhile' })), patient());
+
+		await eventually(async () => await sql('SELECT count(*) FROM pg_locks ' +
+			"WHERE locktype = 'advisory' AND NOT granted") === '1', 'it waits', HANG_MS);
+		/* Nor do rows that it wants as well wait for it. */
+		assert.equal(await sql('SELECT count(*) FROM (SELECT 1 FROM conversations ' +
+			'FOR UPDATE NOWAIT) c'), '1');
+		assert.equal(await holder.release(), 0);
+		const { body } = expectStatus(await answer, 200);
+		assert.deepEqual(body.map(({ status }) => status), [201, 201]);
+		await cat.received(body[1].entry.id);
+		assert.equal(await sql('SELECT count(*) FROM conversations'), '2');
+		assert.equal((await node.stop()).code, 0);
+	});
+
 	it('a person, to change his password: who logs in waits, and is told that it is another',
 		{ timeout: 120_000 }, async (t) => {
 		const url = await cluster.createDatabase('person');
