@@ -37,7 +37,7 @@ function end_statement() {
 function writer_line(text) {
 	if (!in_file || stmt_text[nstmt] != "" || stmt_writer[nstmt] != "")
 		fail("a writer line belongs after a name, once")
-	if (text !~ /^FOR UPDATE( OF [a-z]+)?( SKIP LOCKED)?$/)
+	if (text !~ /^FOR UPDATE( OF [a-z]+)?( SKIP LOCKED| NOWAIT)?$/)
 		fail("bad writer line \"" text "\"")
 	stmt_writer[nstmt] = text
 }

@@ -23,8 +23,8 @@ SELECT user_id, name, display_name, password_hash, admin, disabled_at,
     destination_id
 FROM users WHERE name = ANY ($2::text[]);
 
--- By public id ($1), as the direct one of $2 with $3, by a lane ($4), and those
--- whose messages an ack of $2 up to $5 is about.
+-- By public id ($1), as the direct one of $2 with $3, by a lane ($4), those whose
+-- messages an ack of $2 up to $5 is about, and by id ($6).
 -- name: hold_conversations
 -- writer: FOR UPDATE OF c
 SELECT c.conversation_id, c.public_id, c.kind, c.last_seq, c.last_digest
@@ -49,8 +49,20 @@ WHERE c.conversation_id = ANY (ARRAY (
             WHERE i.user_id = r.user_id AND i.seq > b.acked
               AND i.seq <= r.upto AND i.kind = 1 AND i.own = 0
             ORDER BY i.seq LIMIT 2000) AS a
-        WHERE r.upto IS NOT NULL))
+        WHERE r.upto IS NOT NULL
+    UNION ALL SELECT unnest($6::bigint[])))
 ORDER BY c.conversation_id;
+
+-- Those of the first $2 scheduled messages that are due, as far as nobody else is
+-- at work on them: who comes last would find nothing left to do.
+-- name: hold_due
+-- writer: FOR UPDATE OF c SKIP LOCKED
+SELECT c.conversation_id, c.public_id, c.kind, c.last_seq, c.last_digest
+FROM conversations c
+WHERE c.conversation_id = ANY (ARRAY (
+    SELECT o.conversation_id FROM outbox o
+    WHERE o.state = 'pending' AND o.lane_seq IS NULL AND o.deliver_at <= $1
+    ORDER BY o.deliver_at, o.id LIMIT $2));
 
 -- name: hold_members
 SELECT p.user_id, u.name, p.role, p.joined_seq, p.left_seq, p.delivered_upto,

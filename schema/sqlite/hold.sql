@@ -31,8 +31,21 @@ WHERE c.conversation_id IN (
     UNION SELECT i.conversation_id FROM inbox i
         WHERE i.user_id = $2 AND i.seq <= $5 AND i.kind = 1 AND i.own = 0
           AND i.seq > (SELECT coalesce(max(d.acked_seq), 0) FROM devices d
-              WHERE d.user_id = i.user_id))
+              WHERE d.user_id = i.user_id)
+    UNION SELECT $6)
 ORDER BY c.conversation_id;
+
+-- name: hold_due
+SELECT c.conversation_id, c.public_id, c.kind, m.conversation_seq, m.digest
+FROM conversations c LEFT JOIN messages m
+    ON m.conversation_id = c.conversation_id AND m.conversation_seq = (
+        SELECT max(l.conversation_seq) FROM messages l
+        WHERE l.conversation_id = c.conversation_id
+          AND l.conversation_seq > 0)
+WHERE c.conversation_id IN (
+    SELECT o.conversation_id FROM outbox o
+    WHERE o.state = 'pending' AND o.lane_seq IS NULL AND o.deliver_at <= $1
+    ORDER BY o.deliver_at, o.id LIMIT $2);
 
 -- name: hold_members
 SELECT p.user_id, u.name, p.role, p.joined_seq, p.left_seq, p.delivered_upto,

@@ -59,6 +59,20 @@ line(const char *s)
 	return ((int)strcspn(s, "\n"));
 }
 
+/* Whether ${what} is a statement that does not wait for a row. */
+static bool
+never_waits(const struct db_postgres *p, const char *what)
+{
+	const struct sql_text *text = p->db.schema->statements;
+	int i;
+
+	for (i = 0; i < p->db.schema->nstatements; i++)
+		if (text[i].name == what)
+			return (text[i].writer != NULL &&
+				strstr(text[i].writer, " NOWAIT") != NULL);
+	return (false);
+}
+
 /* Says what the server said in ${result}. */
 static enum rc
 fail_result(struct db_postgres *p, const PGresult *result, const char *what,
@@ -73,8 +87,10 @@ fail_result(struct db_postgres *p, const PGresult *result, const char *what,
 	if (text == NULL)
 		text = PQerrorMessage(p->conn);
 	rc = rc_of(state);
-	/* A row that another transaction has just made will be found. */
-	p->again = strncmp(state, "40", 2) == 0 || rc == RC_EXISTS;
+	/* A row that another transaction has just made will be found; one that
+	 * it has will be free. */
+	p->again = strncmp(state, "40", 2) == 0 || rc == RC_EXISTS ||
+		   (strcmp(state, "55P03") == 0 && never_waits(p, what));
 	(void)err_set(
 	    err, rc, "%s: %.*s (PostgreSQL %s)", what, line(text), text, state);
 	/* What the server says while it leaves, or has become a standby. */

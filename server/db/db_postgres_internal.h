@@ -30,10 +30,10 @@
 
 /* A prepared statement, as the server describes it. */
 struct db_postgres_stmt {
-	bool parsed; /* the server has it … */
+	bool parsed;   /* the server has it … */
 	bool prepared; /* … and we know what it says of it */
-	bool set;     /* its parameters are arrays: rows go out together */
-	bool inserts; /* as its first answer has shown */
+	bool set;      /* its parameters are arrays: rows go out together */
+	bool inserts;  /* as its first answer has shown */
 	uint8_t nparams;
 	uint8_t ncolumns;
 	Oid types[DB_POSTGRES_PARAMS_MAX];

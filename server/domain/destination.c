@@ -144,6 +144,32 @@ lane_rewind(struct tx *tx, int64_t lane_id, int64_t seq, const char *by,
 
 /* ---- the relay's own ---- */
 
+static int64_t
+destination_of(const struct unit *unit)
+{
+
+	return (((const struct breaker_unit *)(const void *)unit)
+		    ->row.destination_id);
+}
+
+/* By destination, and what is of one stays in its order: rows that several
+ * writers change are locked in the order of their ids. */
+static void
+sort_breakers(struct unit **units, size_t n)
+{
+	struct unit *unit;
+	size_t i, k;
+
+	for (i = 1; i < n; i++) {
+		unit = units[i];
+		for (k = i; k > 0 &&
+			    destination_of(units[k - 1]) > destination_of(unit);
+		     k--)
+			units[k] = units[k - 1];
+		units[k] = unit;
+	}
+}
+
 static enum rc
 breaker_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
 {
@@ -151,6 +177,7 @@ breaker_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
 	enum rc rc;
 	size_t i;
 
+	sort_breakers(units, n);
 	for (i = 0; i < n; i++) {
 		u = (struct breaker_unit *)(void *)units[i];
 		rc = store_destination_breaker_set(

@@ -11,9 +11,10 @@
  * all rows.  That something is missing shows only when these are held; then the
  * transaction, which has written nothing, begins anew with the names.
  *
- * It may leave out what is rare (a read of single messages or of what was acked
- * long ago): the unit asks then itself, and if that comes to a deadlock the
- * batch is run again.
+ * It leaves out what only the unit itself can find (a read of single messages,
+ * a dead letter): the unit asks then itself, and never waits; what another
+ * writer has is remembered, and the transaction tried again, which gathers
+ * that, too.
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +25,10 @@
 #include "domain/ledger_internal.h"
 #include "domain/mark.h"
 #include "domain/order.h"
+#include "domain/release.h"
+#include "domain/renew.h"
 #include "domain/send.h"
+#include "domain/settle.h"
 #include "store/hold.h"
 #include "store/outbox.h"
 
@@ -45,6 +49,7 @@ struct gather {
 	struct store_conversation_key *keys;
 	struct uuid *messages;
 	size_t nnames, nkeys, keys_cap, nacks, nmessages;
+	bool releases; /* what is scheduled and due */
 };
 
 static enum rc
@@ -107,14 +112,60 @@ want_send(struct gather *g, const struct send_unit *u, struct err *err)
 }
 
 static enum rc
+want_lane(struct gather *g, int64_t lane_id, struct err *err)
+{
+	const struct store_conversation_key key = {.lane_id = lane_id};
+
+	return (add_key(g, &key, err));
+}
+
+static enum rc
 want_deliver(struct gather *g, const struct deliver_unit *u, struct err *err)
 {
-	struct store_conversation_key key = {.public_id = NULL};
 	enum rc rc = RC_OK;
 	size_t i;
 
-	for (i = 0; i < u->nlanes && rc == RC_OK; i++) {
-		key.lane_id = u->lanes[i];
+	for (i = 0; i < u->nlanes && rc == RC_OK; i++)
+		rc = want_lane(g, u->lanes[i], err);
+	return (rc);
+}
+
+/* The items of a lane follow one another. */
+static enum rc
+want_settle(struct gather *g, const struct settle_unit *u, struct err *err)
+{
+	const struct parcel *p = u->parcel;
+	enum rc rc = RC_OK;
+	size_t i;
+
+	for (i = 0; i < p->n && rc == RC_OK; i++)
+		if (i == 0 ||
+		    p->items[i].row.lane_id != p->items[i - 1].row.lane_id)
+			rc = want_lane(g, p->items[i].row.lane_id, err);
+	return (rc);
+}
+
+static enum rc
+want_renew(struct gather *g, const struct renew_unit *u, struct err *err)
+{
+	enum rc rc = RC_OK;
+	size_t i;
+
+	for (i = 0; i < u->n && rc == RC_OK; i++)
+		rc = want_lane(g, u->leases[i].lane_id, err);
+	return (rc);
+}
+
+/* What an earlier try of this transaction met that another writer had. */
+static enum rc
+want_met(struct gather *g, struct err *err)
+{
+	struct store_conversation_key key = {.conversation_id = 0};
+	enum rc rc = RC_OK;
+	size_t i;
+
+	for (i = 0; i < g->l->nmet && rc == RC_OK; i++) {
+		key.conversation_id = g->l->met[i];
 		rc = add_key(g, &key, err);
 	}
 	return (rc);
@@ -175,6 +226,15 @@ want(struct gather *g, struct unit *unit, struct err *err)
 	case ORDER_READ:
 		return (
 		    want_read(g, (const struct read_unit *)(void *)unit, err));
+	case ORDER_SETTLE:
+		return (want_settle(
+		    g, (const struct settle_unit *)(void *)unit, err));
+	case ORDER_RENEW:
+		return (want_renew(
+		    g, (const struct renew_unit *)(void *)unit, err));
+	case ORDER_RELEASE:
+		g->releases = true;
+		return (RC_OK);
 	default:
 		return (RC_OK);
 	}
@@ -323,6 +383,10 @@ ask_conversations(struct gather *g, struct err *err)
 	if (rc == RC_OK)
 		rc = store_hold_conversations(
 		    db, g->keys, g->nkeys, &g->holder, err);
+	/* It waits for nobody: after what does. */
+	if (rc == RC_OK && g->releases)
+		rc = store_hold_due(
+		    db, g->tx->now_ms, RELEASE_ROWS, &g->holder, err);
 	return (rc == RC_OK ? store_hold_answers(db, err) : rc);
 }
 
@@ -382,8 +446,7 @@ names_recipient(struct unit *unit)
 {
 	const struct send_unit *u = (const struct send_unit *)(void *)unit;
 
-	return (
-	    unit->kind->order == ORDER_SEND && u->to[0] != '\0' ? u : NULL);
+	return (unit->kind->order == ORDER_SEND && u->to[0] != '\0' ? u : NULL);
 }
 
 /* Whether ${u} will make the direct conversation of its sender and recipient:
@@ -534,6 +597,8 @@ gather(struct tx *tx, struct unit **units, size_t n, struct err *err)
 		rc = err_set(err, RC_NO_MEMORY, "gather");
 	for (i = 0; i < n && rc == RC_OK; i++)
 		rc = want(&g, units[i], err);
+	if (rc == RC_OK)
+		rc = want_met(&g, err);
 	if (rc == RC_OK) {
 		names_of_users(&g);
 		rc = hold(&g, err);

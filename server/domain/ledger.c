@@ -93,8 +93,8 @@ ledger_new(struct uuid_gen *ids)
 	l->lanes_by_id = htab_new(sizeof(int64_t));
 	if (l->taken == NULL || l->devices == NULL ||
 	    l->users_by_name == NULL || l->users_by_address == NULL ||
-	    l->users_by_id == NULL ||
-	    l->direct == NULL || l->conversations_by_public == NULL ||
+	    l->users_by_id == NULL || l->direct == NULL ||
+	    l->conversations_by_public == NULL ||
 	    l->conversations_by_id == NULL || l->lanes_by_key == NULL ||
 	    l->lanes_by_id == NULL ||
 	    !store_rows_init(
@@ -119,8 +119,8 @@ ledger_free(struct ledger *l)
 		return;
 	if (l->taken != NULL && l->devices != NULL &&
 	    l->users_by_name != NULL && l->users_by_address != NULL &&
-	    l->users_by_id != NULL &&
-	    l->direct != NULL && l->conversations_by_public != NULL &&
+	    l->users_by_id != NULL && l->direct != NULL &&
+	    l->conversations_by_public != NULL &&
 	    l->conversations_by_id != NULL && l->lanes_by_key != NULL &&
 	    l->lanes_by_id != NULL)
 		forget_all(l);
@@ -150,6 +150,8 @@ ledger_begin(struct ledger *l, struct tx *tx)
 	       l->dirty_conversations == NULL && l->dirty_lanes == NULL &&
 	       l->filling == NULL);
 	l->shared = db_shared(tx->db);
+	if (tx->tries == 0)
+		l->nmet = 0;
 	if (l->shared || htab_count(l->devices) + htab_count(l->users_by_id) +
 				 htab_count(l->conversations_by_id) +
 				 htab_count(l->lanes_by_id) >

@@ -140,6 +140,8 @@ ledger_conversation_by_id(struct ledger *l, struct tx *tx, int64_t id,
 	if (*ret != NULL)
 		return (RC_OK);
 	rc = store_conversation_by_id(tx->db, id, &row, err);
+	if (rc == RC_BUSY && db_again(tx->db) && l->nmet < LEDGER_MET)
+		l->met[l->nmet++] = id;
 	if (rc == RC_OK)
 		rc = keep_conversation(l, tx, &row, ret, err);
 	return (rc);
@@ -209,6 +211,13 @@ ledger_direct(struct ledger *l, struct tx *tx, struct ledger_user *a,
 	if (rc == RC_OK && htab_set(l->direct, &key, *ret) != RC_OK)
 		rc = err_set(err, RC_NO_MEMORY, "ledger: direct");
 	return (rc);
+}
+
+bool
+ledger_conversation_ours(const struct ledger *l, int64_t id)
+{
+
+	return (!l->shared || htab_find(l->conversations_by_id, &id) != NULL);
 }
 
 struct ledger_member *

@@ -30,6 +30,9 @@ struct ledger_ids {
 	size_t n, at;             /* … and given */
 };
 
+/* Conversations that are remembered as met; the others are met again. */
+#define LEDGER_MET 64
+
 struct ledger {
 	struct uuid_gen *ids;
 	bool shared; /* others write as well */
@@ -46,6 +49,10 @@ struct ledger {
 	struct ledger_ids mids, outbox_ids;
 	struct htab *taken; /* of the batch's message ids, once gathered */
 	bool gathered;
+	/* What a unit met that another writer had: the next try of the
+	 * transaction holds it from the beginning. */
+	int64_t met[LEDGER_MET];
+	size_t nmet;
 	struct store_rows device_rows, counter_rows, mark_rows, lane_rows;
 	struct store_rows remote_rows;
 };

@@ -171,6 +171,7 @@ release_one(struct tx *tx, const struct due *due, struct err *err)
 static enum rc
 release_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
 {
+	const struct ledger *l = domain_of(tx)->ledger;
 	struct due_list dues;
 	struct release_unit *u;
 	size_t i, k;
@@ -181,11 +182,17 @@ release_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
 		dues.n = 0;
 		rc = store_outbox_due(
 		    tx->db, tx->now_ms, RELEASE_ROWS, take_due, &dues, err);
-		for (k = 0; k < dues.n && rc == RC_OK; k++)
+		u->released = 0;
+		for (k = 0; k < dues.n && rc == RC_OK; k++) {
+			if (!ledger_conversation_ours(
+				l, dues.list[k].row.conversation_id))
+				continue;
 			rc = release_one(tx, &dues.list[k], err);
+			u->released++;
+		}
 		if (rc != RC_OK)
 			return (err_wrap(err, "release"));
-		u->released = dues.n;
+		u->passed_over = u->released < dues.n;
 	}
 	return (RC_OK);
 }
@@ -208,4 +215,5 @@ release_unit_init(struct release_unit *u)
 	u->unit.kind = &release_kind;
 	u->unit.bytes = 4096;
 	u->released = 0;
+	u->passed_over = false;
 }

@@ -36,6 +36,8 @@
 #define CORE_RESCUE_MS 10000
 /* … and at a lease that has run out and was passed over. */
 #define CORE_RESCUE_AGAIN_MS 1000
+/* … and at a message that is due and was passed over. */
+#define CORE_RELEASE_AGAIN_MS 100
 
 /* A lease, unless the options say another.  It is renewed after a third of it,
  * so that a renewal may fail once and come late.  It is renewed for two leases'

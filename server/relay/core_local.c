@@ -111,9 +111,14 @@ release_back(struct core *c, struct core_job *job)
 
 	(void)job;
 	c->releasing = false;
+	if (c->release.unit.rc != RC_OK)
+		return;
 	/* There may be more that is due: looked for at once. */
-	if (c->release.unit.rc == RC_OK && c->release.released == RELEASE_ROWS)
+	if (c->release.released == RELEASE_ROWS)
 		c->next_poll_ms = 0;
+	else if (c->release.passed_over &&
+		 c->next_poll_ms > c->mono_ms + CORE_RELEASE_AGAIN_MS)
+		c->next_poll_ms = c->mono_ms + CORE_RELEASE_AGAIN_MS;
 }
 
 /* Thread: sync or writer. */

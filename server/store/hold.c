@@ -120,9 +120,9 @@ store_hold_conversations(struct db *db,
 
 	if (n == 0)
 		return (RC_OK);
-	v = mem_zalloc(n * 5, sizeof(*v));
+	v = mem_zalloc(n * 6, sizeof(*v));
 	for (i = 0; v != NULL && i < n; i++) {
-		row = v + i * 5;
+		row = v + i * 6;
 		row[0] = keys[i].public_id != NULL
 			     ? db_v_uuid(keys[i].public_id)
 			     : DB_V_NULL;
@@ -130,9 +130,20 @@ store_hold_conversations(struct db *db,
 		row[2] = db_v_str(keys[i].with);
 		row[3] = db_v_i64_or_null(keys[i].lane_id, 0);
 		row[4] = db_v_i64_or_null(keys[i].acked_upto, 0);
+		row[5] = db_v_i64_or_null(keys[i].conversation_id, 0);
 	}
-	return (ask(db, SQL_HOLD_CONVERSATIONS, (struct rows){v, 5, n},
+	return (ask(db, SQL_HOLD_CONVERSATIONS, (struct rows){v, 6, n},
 	    take_conversation, h, err));
+}
+
+enum rc
+store_hold_due(struct db *db, int64_t now_ms, int64_t limit,
+    const struct store_holder *h, struct err *err)
+{
+	const struct db_val v[2] = {db_v_i64(now_ms), db_v_i64(limit)};
+
+	return (db_ask(db, SQL_HOLD_DUE, &(struct db_set){v, 2, 1},
+	    take_conversation, (void *)(uintptr_t)h, err));
 }
 
 static enum rc

@@ -20,10 +20,11 @@ struct store_user_key {
 	size_t n;
 };
 
-/* A conversation by public id, as the direct one of a user with another, or by
- * one of its lanes; or those whose messages an ack of the user up to a number
- * of his inbox is about.  What is not meant is 0 or NULL. */
+/* A conversation by its id, by public id, as the direct one of a user with
+ * another, or by one of its lanes; or those whose messages an ack of the user
+ * up to a number of his inbox is about.  What is not meant is 0 or NULL. */
 struct store_conversation_key {
+	int64_t conversation_id;
 	const struct uuid *public_id; /* borrowed */
 	int64_t user_id;
 	const char *with; /* borrowed */
@@ -77,6 +78,11 @@ enum rc store_hold_users(struct db *db, const struct store_user_key *keys,
 /* conversation: locks them, in the order of their ids. */
 enum rc store_hold_conversations(struct db *db,
     const struct store_conversation_key *keys, size_t n,
+    const struct store_holder *h, struct err *err) MUST_USE;
+
+/* conversation: locks those of the first ${limit} scheduled messages that are
+ * due at ${now_ms}, but for those that somebody else has. */
+enum rc store_hold_due(struct db *db, int64_t now_ms, int64_t limit,
     const struct store_holder *h, struct err *err) MUST_USE;
 
 /* member: of conversations, ascending by user in each. */

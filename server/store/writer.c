@@ -20,8 +20,9 @@
 #include "store/intake.h"
 #include "store/writer.h"
 
-/* How often a batch is run again that met another one's locks. */
-#define AGAIN_MOST 5
+/* How often a batch is tried that meets other ones' locks. */
+#define TRIES_MOST 10
+
 struct writer {
 	struct db *db;
 	const struct clk *clk;
@@ -108,12 +109,13 @@ commit(struct writer *w, struct tx *tx, struct unit **units, size_t n,
 	return (rc);
 }
 
-/* Runs ${n} units as one transaction.  On failure everything is undone and the
- * units are still the caller's. */
+/* Runs ${n} units as one transaction, after ${tries} that came to nothing.  On
+ * failure everything is undone and the units are still the caller's. */
 static enum rc
-transact_once(struct writer *w, struct unit **units, size_t n, struct err *err)
+transact_once(
+    struct writer *w, struct unit **units, size_t n, int tries, struct err *err)
 {
-	struct tx tx = {.db = w->db, .now_ms = 0, .ledger = NULL};
+	struct tx tx = {.db = w->db, .tries = tries};
 	enum rc rc;
 	size_t i;
 
@@ -145,16 +147,17 @@ transact_once(struct writer *w, struct unit **units, size_t n, struct err *err)
 	return (rc);
 }
 
-/* The same, again when a deadlock was broken at our cost. */
+/* The same, again when another writer was in the way: he had a row that we must
+ * not wait for where we met it, or a deadlock was broken at our cost. */
 static enum rc
 transact(struct writer *w, struct unit **units, size_t n, struct err *err)
 {
 	enum rc rc;
-	int i = 0;
+	int tries = 0;
 
 	do {
-		rc = transact_once(w, units, n, err);
-	} while (rc != RC_OK && db_again(w->db) && ++i < AGAIN_MOST);
+		rc = transact_once(w, units, n, tries, err);
+	} while (rc != RC_OK && db_again(w->db) && ++tries < TRIES_MOST);
 	/* It is others who were in the way, and not what it holds. */
 	if ((rc == RC_CONFLICT || rc == RC_INTERNAL) && db_again(w->db))
 		rc = RC_BUSY;
@@ -255,8 +258,8 @@ run_batch(struct writer *w)
 		log_error(LOG_EV_STORE_FULL, &err, "units=%zu", w->nbatch);
 		atomic_fetch_add(&w->full, 1);
 		refuse(w->batch, w->nbatch, rc);
-	} else if (rc == RC_BUSY || rc == RC_UNCERTAIN) {
-		/* Somebody else has the lock, or the database is away: units
+	} else if ((rc == RC_BUSY && !db_again(w->db)) || rc == RC_UNCERTAIN) {
+		/* Somebody else keeps the lock, or the database is away: units
 		 * run singly would wait for it one after another, each its
 		 * whole time.  What is uncertain its client asks again. */
 		log_error(LOG_EV_STORE_FAIL, &err, "units=%zu", w->nbatch);

@@ -113,6 +113,7 @@ struct writer_hooks {
 struct tx {
 	struct db *db;
 	int64_t now_ms; /* one wall time for the whole transaction */
+	int tries;      /* how often the same was tried before */
 	void *ledger;   /* the domain's, set by its begin hook */
 };
 

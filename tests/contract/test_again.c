@@ -346,11 +346,11 @@ test_strange(void **state)
 	(void)state;
 	open_bench(&k);
 	for (i = 0; i < 3; i++) {
-		assert_int_equal(db_run(k.a.db, STRANGE, NULL, 0, NULL, NULL,
-				     NULL, &err),
+		assert_int_equal(
+		    db_run(k.a.db, STRANGE, NULL, 0, NULL, NULL, NULL, &err),
 		    RC_INTERNAL);
-		assert_non_null(strstr(err.text,
-		    "strange: column 0 is of type 2278: cast it"));
+		assert_non_null(strstr(
+		    err.text, "strange: column 0 is of type 2278: cast it"));
 		err = (struct err)ERR_INIT;
 		must(bump(&k.a, 1));
 	}

@@ -253,8 +253,7 @@ static void
 test_names(void **state)
 {
 	const char *const made[] = {"z a-b", "a-b z"}, *other = "a-b y";
-	struct waiter w = {
-	    .rc = RC_INTERNAL, .key.with = "z", .name = "a-b z"};
+	struct waiter w = {.rc = RC_INTERNAL, .key.with = "z", .name = "a-b z"};
 	struct uuid id = {.b = {9}};
 	int64_t conversation;
 	pthread_t thread;
