@@ -23,6 +23,12 @@ FROM conversations c WHERE c.public_id = $1;
 SELECT c.conversation_id, c.public_id, c.kind, c.last_seq, c.last_digest
 FROM conversations c WHERE c.conversation_id = $1;
 
+-- Unless another writer has it.
+-- name: conversation_if_free
+-- writer: FOR UPDATE OF c SKIP LOCKED
+SELECT c.conversation_id, c.public_id, c.kind, c.last_seq, c.last_digest
+FROM conversations c WHERE c.conversation_id = $1;
+
 -- name: participant_insert
 INSERT INTO participants (conversation_id, user_id, role)
 VALUES ($1, $2, $3);

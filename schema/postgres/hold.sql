@@ -23,6 +23,16 @@ SELECT user_id, name, display_name, password_hash, admin, disabled_at,
     destination_id
 FROM users WHERE name = ANY ($2::text[]);
 
+-- Which conversations messages ($1) and dead letters ($2) are of: which that is
+-- never changes.
+-- name: hold_about
+SELECT m.conversation_id FROM messages m
+WHERE m.message_id = ANY ($1::uuid[])
+UNION ALL
+SELECT o.conversation_id FROM dead_letter_queue d
+JOIN outbox o ON o.id = d.outbox_id
+WHERE d.dead_id = ANY ($2::bigint[]);
+
 -- By public id ($1), as the direct one of $2 with $3, by a lane ($4), those whose
 -- messages an ack of $2 up to $5 is about, and by id ($6).
 -- name: hold_conversations
@@ -87,6 +97,13 @@ WHERE user_id = ANY ($1::bigint[]) ORDER BY user_id;
 
 -- name: hold_inboxes
 -- writer: FOR UPDATE
+SELECT user_id, head, trimmed + 1, acked, read_seq FROM inboxes
+WHERE user_id = ANY ($1::bigint[]) ORDER BY user_id;
+
+-- When some are held already: another writer's is not waited for, he may wait for
+-- one of these.  The transaction begins anew, and holds all at once.
+-- name: hold_more_inboxes
+-- writer: FOR UPDATE NOWAIT
 SELECT user_id, head, trimmed + 1, acked, read_seq FROM inboxes
 WHERE user_id = ANY ($1::bigint[]) ORDER BY user_id;
 

@@ -33,6 +33,15 @@ FROM conversations c LEFT JOIN messages m
           AND l.conversation_seq > 0)
 WHERE c.conversation_id = $1;
 
+-- name: conversation_if_free
+SELECT c.conversation_id, c.public_id, c.kind, m.conversation_seq, m.digest
+FROM conversations c LEFT JOIN messages m
+    ON m.conversation_id = c.conversation_id AND m.conversation_seq = (
+        SELECT max(l.conversation_seq) FROM messages l
+        WHERE l.conversation_id = c.conversation_id
+          AND l.conversation_seq > 0)
+WHERE c.conversation_id = $1;
+
 -- name: participant_insert
 INSERT INTO participants (conversation_id, user_id, role)
 VALUES ($1, $2, $3);

@@ -15,6 +15,12 @@ SELECT user_id, name, display_name, password_hash, admin, disabled_at,
     destination_id
 FROM users WHERE name = $2;
 
+-- name: hold_about
+SELECT m.conversation_id FROM messages m WHERE m.message_id = $1
+UNION ALL
+SELECT o.conversation_id FROM dead_letter_queue d
+JOIN outbox o ON o.id = d.outbox_id WHERE d.dead_id = $2;
+
 -- name: hold_conversations
 SELECT c.conversation_id, c.public_id, c.kind, m.conversation_seq, m.digest
 FROM conversations c LEFT JOIN messages m
@@ -74,6 +80,13 @@ SELECT b.user_id, coalesce((SELECT max(i.seq) FROM inbox i
 FROM inboxes b WHERE b.user_id = $1;
 
 -- name: hold_inboxes
+SELECT b.user_id, coalesce((SELECT max(i.seq) FROM inbox i
+    WHERE i.user_id = b.user_id), b.trimmed), b.trimmed + 1,
+    (SELECT coalesce(max(d.acked_seq), 0) FROM devices d
+     WHERE d.user_id = b.user_id), b.read_seq
+FROM inboxes b WHERE b.user_id = $1;
+
+-- name: hold_more_inboxes
 SELECT b.user_id, coalesce((SELECT max(i.seq) FROM inbox i
     WHERE i.user_id = b.user_id), b.trimmed), b.trimmed + 1,
     (SELECT coalesce(max(d.acked_seq), 0) FROM devices d

@@ -197,7 +197,7 @@ breaker_done(struct unit *unit)
 }
 
 static const struct unit_kind breaker_kind = {
-    "breaker", UNIT_DELIVERY, ORDER_DESK, breaker_apply, breaker_done};
+    "breaker", UNIT_DELIVERY, ORDER_BREAKER, breaker_apply, breaker_done};
 
 void
 breaker_unit_init(struct breaker_unit *u)

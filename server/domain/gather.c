@@ -16,12 +16,14 @@
  * writer has is remembered, and the transaction tried again, which gathers
  * that, too.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "domain/cancel.h"
 #include "domain/deliver.h"
+#include "domain/desk.h"
 #include "domain/domain_internal.h"
+#include "domain/gather_names.h"
 #include "domain/ledger_internal.h"
 #include "domain/mark.h"
 #include "domain/order.h"
@@ -47,9 +49,11 @@ struct gather {
 	struct ids users, conversations, inboxes, devices;
 	struct store_user_key *names;
 	struct store_conversation_key *keys;
+	struct store_about *about;
 	struct uuid *messages;
-	size_t nnames, nkeys, keys_cap, nacks, nmessages;
+	size_t nnames, nkeys, keys_cap, nabout, about_cap, nacks, nmessages;
 	bool releases; /* what is scheduled and due */
+	bool has_ids;  /* numbers, which nobody takes back */
 };
 
 static enum rc
@@ -85,6 +89,25 @@ add_key(
 		g->keys_cap = cap;
 	}
 	g->keys[g->nkeys++] = *key;
+	return (RC_OK);
+}
+
+/* A conversation that is known by a message of it, or (NULL) a dead letter. */
+static enum rc
+add_about(struct gather *g, const struct uuid *message_id, int64_t dead_id,
+    struct err *err)
+{
+	size_t cap = g->about_cap == 0 ? 16 : g->about_cap * 2;
+	struct store_about *about;
+
+	if (g->nabout == g->about_cap) {
+		about = mem_realloc(g->about, cap * sizeof(*about));
+		if (about == NULL)
+			return (err_set(err, RC_NO_MEMORY, "gather"));
+		g->about = about;
+		g->about_cap = cap;
+	}
+	g->about[g->nabout++] = (struct store_about){message_id, dead_id};
 	return (RC_OK);
 }
 
@@ -156,16 +179,43 @@ want_renew(struct gather *g, const struct renew_unit *u, struct err *err)
 	return (rc);
 }
 
+static enum rc
+want_desk(struct gather *g, const struct desk_unit *u, struct err *err)
+{
+	enum rc rc = RC_OK;
+	size_t i;
+
+	switch (u->op) {
+	case DESK_OWN_RETRY:
+	case DESK_RETRY:
+	case DESK_DISCARD:
+		return (add_about(g, &u->message, 0, err));
+	case DESK_REQUEUE_LETTERS:
+	case DESK_DISCARD_LETTERS:
+		for (i = 0; i < u->nletters && rc == RC_OK; i++)
+			rc = add_about(g, NULL, u->letters[i].dead_id, err);
+		return (rc);
+	case DESK_REWIND:
+		return (want_lane(g, u->lane_id, err));
+	case DESK_PAUSE:
+	case DESK_RESUME:
+	case DESK_RATE:
+	default:
+		return (RC_OK);
+	}
+}
+
 /* What an earlier try of this transaction met that another writer had. */
 static enum rc
 want_met(struct gather *g, struct err *err)
 {
+	const struct ledger_met *met = &g->l->met_conversations;
 	struct store_conversation_key key = {.conversation_id = 0};
 	enum rc rc = RC_OK;
 	size_t i;
 
-	for (i = 0; i < g->l->nmet && rc == RC_OK; i++) {
-		key.conversation_id = g->l->met[i];
+	for (i = 0; i < met->n && rc == RC_OK; i++) {
+		key.conversation_id = met->ids[i];
 		rc = add_key(g, &key, err);
 	}
 	return (rc);
@@ -199,9 +249,13 @@ want_read(struct gather *g, const struct read_unit *u, struct err *err)
 	const struct store_conversation_key key = {
 	    .public_id = &u->conversation};
 	enum rc rc = RC_OK;
+	size_t i;
 
 	if (u->form == READ_CONVERSATION)
 		rc = add_key(g, &key, err);
+	else if (u->form == READ_IDS)
+		for (i = 0; i < u->nids && rc == RC_OK; i++)
+			rc = add_about(g, &u->ids[i], 0, err);
 	return (rc == RC_OK ? want_upto(g, u->user_id, u->device_id,
 				  u->form == READ_UPTO ? u->upto : 0, err)
 			    : rc);
@@ -232,6 +286,12 @@ want(struct gather *g, struct unit *unit, struct err *err)
 	case ORDER_RENEW:
 		return (want_renew(
 		    g, (const struct renew_unit *)(void *)unit, err));
+	case ORDER_CANCEL:
+		return (add_about(g,
+		    &((const struct cancel_unit *)(void *)unit)->id, 0, err));
+	case ORDER_DESK:
+		return (
+		    want_desk(g, (const struct desk_unit *)(void *)unit, err));
 	case ORDER_RELEASE:
 		g->releases = true;
 		return (RC_OK);
@@ -251,6 +311,15 @@ take_user(void *arg, const struct store_user *row, struct err *err)
 	if (htab_find(g->l->users_by_id, &row->user_id) != NULL)
 		return (RC_OK);
 	return (ledger_keep_user(g->l, row, &user, err));
+}
+
+static enum rc
+take_about(void *arg, int64_t conversation_id, struct err *err)
+{
+	const struct store_conversation_key key = {
+	    .conversation_id = conversation_id};
+
+	return (add_key(arg, &key, err));
 }
 
 static enum rc
@@ -342,6 +411,7 @@ take_outbox_id(void *arg, int64_t id, struct err *err)
 }
 
 static const struct store_holder holding = {.user = take_user,
+    .about = take_about,
     .conversation = take_conversation,
     .member = take_member,
     .lane = take_lane,
@@ -411,9 +481,9 @@ ask_rest(struct gather *g, struct err *err)
 		    store_hold_counters(db, g->inboxes.v, g->inboxes.n, h, err);
 	if (rc == RC_OK)
 		rc = store_hold_keys(db, g->messages, g->nmessages, h, err);
-	if (rc == RC_OK)
+	if (rc == RC_OK && !g->has_ids)
 		rc = store_hold_message_ids(db, g->nmessages, h, err);
-	if (rc == RC_OK)
+	if (rc == RC_OK && !g->has_ids)
 		rc = store_hold_outbox_ids(
 		    db, ledger_ids_room(g->nmessages + g->nacks), h, err);
 	return (rc == RC_OK ? store_hold_answers(db, err) : rc);
@@ -433,92 +503,13 @@ hold_all(struct gather *g, struct err *err)
 
 /* ---- what is to be made ---- */
 
-/* Names of it, in order of their units. */
-struct missing {
-	char (*names)[STORE_DIRECT_KEY_SIZE];
-	const char **list;
-	size_t n;
-};
-
-/* ${u} of the batch, if it names its recipient. */
-static const struct send_unit *
-names_recipient(struct unit *unit)
-{
-	const struct send_unit *u = (const struct send_unit *)(void *)unit;
-
-	return (unit->kind->order == ORDER_SEND && u->to[0] != '\0' ? u : NULL);
-}
-
-/* Whether ${u} will make the direct conversation of its sender and recipient:
- * *ret_to is he, or NULL if he is still to be made, too. */
-static bool
-makes_direct(const struct ledger *l, const struct send_unit *u,
-    struct ledger_user **ret_from, struct ledger_user **ret_to)
-{
-	struct ledger_user *from, *to;
-
-	from = htab_find(l->users_by_id, &u->sender_id);
-	to = ledger_user_known(l, u->to);
-	*ret_from = from;
-	*ret_to = to;
-	if (from == NULL)
-		return (false);
-	if (to == NULL)
-		return (strchr(u->to, '@') != NULL);
-	return (!to->disabled && ledger_direct_known(l, from, to) == NULL);
-}
-
-static void
-list_name(struct missing *m, const char *name)
-{
-	char *room = m->names[m->n];
-
-	(void)snprintf(room, sizeof(m->names[0]), "%s", name);
-	m->list[m->n++] = room;
-}
-
-/* A unit makes a conversation, and perhaps a person of another server and that
- * server. */
-#define UNIT_MAKES 3
-
+/* Nothing of the transaction is written yet: it lets go of all that it holds
+ * but the numbers, and begins anew with the names. */
 static enum rc
-list_missing(const struct gather *g, struct missing *m, struct err *err)
+begin_with(struct gather *g, const struct gather_names *names, struct err *err)
 {
-	char key[STORE_DIRECT_KEY_SIZE];
-	struct ledger_user *from, *to;
-	const struct send_unit *u;
-	size_t i, n = 0;
-
-	for (i = 0; i < g->nunits; i++) {
-		u = names_recipient(g->units[i]);
-		if (u != NULL && makes_direct(g->l, u, &from, &to))
-			n++;
-	}
-	if (n == 0)
-		return (RC_OK);
-	m->names = mem_zalloc(n * UNIT_MAKES, sizeof(*m->names));
-	m->list = mem_zalloc(n * UNIT_MAKES, sizeof(*m->list));
-	if (m->names == NULL || m->list == NULL)
-		return (err_set(err, RC_NO_MEMORY, "gather"));
-	for (i = 0; i < g->nunits; i++) {
-		u = names_recipient(g->units[i]);
-		if (u == NULL || !makes_direct(g->l, u, &from, &to))
-			continue;
-		store_direct_key(from->name->data, u->to, key);
-		list_name(m, key);
-		if (to == NULL) {
-			list_name(m, u->to);
-			list_name(m, strchr(u->to, '@') + 1);
-		}
-	}
-	return (RC_OK);
-}
-
-/* Nothing of the transaction is written yet: it lets go of all that it holds,
- * and begins anew with the names. */
-static enum rc
-begin_with(struct gather *g, const struct missing *m, struct err *err)
-{
+	const struct ledger_ids mids = g->l->mids;
+	const struct ledger_ids outbox_ids = g->l->outbox_ids;
 	struct domain *d = domain_of(g->tx);
 	struct db *db = g->tx->db;
 	enum rc rc;
@@ -531,7 +522,10 @@ begin_with(struct gather *g, const struct missing *m, struct err *err)
 	if (rc == RC_OK)
 		rc = d->hooks.begin(d, g->tx, err);
 	if (rc == RC_OK)
-		rc = store_hold_names(db, m->list, m->n, err);
+		rc = store_hold_names(db, names->list, names->n, err);
+	g->l->mids = mids;
+	g->l->outbox_ids = outbox_ids;
+	g->has_ids = true;
 	return (rc == RC_OK ? hold_all(g, err) : rc);
 }
 
@@ -540,16 +534,21 @@ begin_with(struct gather *g, const struct missing *m, struct err *err)
 static enum rc
 hold(struct gather *g, struct err *err)
 {
-	struct missing m = {.n = 0};
-	enum rc rc;
+	struct gather_names names = {.n = 0};
+	struct db *db = g->tx->db;
+	enum rc rc = RC_OK;
 
-	rc = hold_all(g, err);
+	if (g->nabout > 0)
+		rc = store_hold_about(db, g->about, g->nabout, &g->holder, err);
+	if (rc == RC_OK && g->nabout > 0)
+		rc = store_hold_answers(db, err);
 	if (rc == RC_OK)
-		rc = list_missing(g, &m, err);
-	if (rc == RC_OK && m.n > 0)
-		rc = begin_with(g, &m, err);
-	mem_free(m.names);
-	mem_free(m.list);
+		rc = hold_all(g, err);
+	if (rc == RC_OK)
+		rc = gather_names(g->l, g->units, g->nunits, &names, err);
+	if (rc == RC_OK && names.n > 0)
+		rc = begin_with(g, &names, err);
+	gather_names_free(&names);
 	return (rc);
 }
 
@@ -574,6 +573,7 @@ release(struct gather *g)
 	mem_free(g->devices.v);
 	mem_free(g->names);
 	mem_free(g->keys);
+	mem_free(g->about);
 	mem_free(g->messages);
 }
 

@@ -68,7 +68,16 @@ forget_all(struct ledger *l)
 	l->mids.last = l->outbox_ids.last = -1;
 	l->mids.n = l->mids.at = l->outbox_ids.n = l->outbox_ids.at = 0;
 	htab_clear(l->taken);
-	l->gathered = false;
+	l->gathered = l->holds_inboxes = false;
+}
+
+void
+ledger_meet(struct ledger_met *met, int64_t id, const struct db *db, enum rc rc)
+{
+
+	if (rc == RC_BUSY && db_again(db) &&
+	    met->n < sizeof(met->ids) / sizeof(met->ids[0]))
+		met->ids[met->n++] = id;
 }
 
 struct ledger *
@@ -151,7 +160,7 @@ ledger_begin(struct ledger *l, struct tx *tx)
 	       l->filling == NULL);
 	l->shared = db_shared(tx->db);
 	if (tx->tries == 0)
-		l->nmet = 0;
+		l->met_conversations.n = l->met_inboxes.n = 0;
 	if (l->shared || htab_count(l->devices) + htab_count(l->users_by_id) +
 				 htab_count(l->conversations_by_id) +
 				 htab_count(l->lanes_by_id) >
@@ -358,6 +367,9 @@ take_head(void *arg, int64_t user_id, const struct store_counter *counter,
 	struct ledger_user *u = htab_find(l->users_by_id, &user_id);
 
 	(void)err;
+	/* One that an earlier try met is not asked for yet. */
+	if (u == NULL)
+		return (RC_OK);
 	u->counter.head = counter->head;
 	u->filling = false;
 	return (RC_OK);
@@ -381,13 +393,15 @@ enum rc
 ledger_hold_inboxes(struct ledger *l, struct tx *tx, struct err *err)
 {
 	const struct store_holder holder = {.counter = take_head, .arg = l};
+	const bool more = l->holds_inboxes;
 	const struct ledger_user *u;
 	int64_t *ids;
-	size_t n = 0, k = 0;
+	size_t n, k = 0;
 	enum rc rc;
 
 	if (l->filling == NULL)
 		return (RC_OK);
+	n = more ? 0 : l->met_inboxes.n;
 	for (u = l->filling; u != NULL; u = u->next_filling)
 		n++;
 	ids = mem_alloc(n * sizeof(*ids));
@@ -395,10 +409,15 @@ ledger_hold_inboxes(struct ledger *l, struct tx *tx, struct err *err)
 		return (err_set(err, RC_NO_MEMORY, "ledger: inboxes"));
 	for (u = l->filling; u != NULL; u = u->next_filling)
 		ids[k++] = u->user_id;
-	rc = store_hold_inboxes(tx->db, ids, n, &holder, err);
-	mem_free(ids);
+	if (!more)
+		memcpy(ids + k, l->met_inboxes.ids, (n - k) * sizeof(*ids));
+	l->holds_inboxes = true;
+	rc = store_hold_inboxes(tx->db, ids, n, more, &holder, err);
 	if (rc == RC_OK)
 		rc = store_hold_answers(tx->db, err);
+	for (k = 0; more && k < n; k++)
+		ledger_meet(&l->met_inboxes, ids[k], tx->db, rc);
+	mem_free(ids);
 	return (rc == RC_OK ? all_held(l, err) : rc);
 }
 

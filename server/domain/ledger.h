@@ -153,6 +153,10 @@ enum rc ledger_conversation_by_public(struct ledger *l, struct tx *tx,
 enum rc ledger_conversation_by_id(struct ledger *l, struct tx *tx, int64_t id,
     struct ledger_conversation **ret, struct err *err) MUST_USE;
 
+/* The same; RC_NOT_FOUND, too, while another writer has it. */
+enum rc ledger_conversation_if_free(struct ledger *l, struct tx *tx, int64_t id,
+    struct ledger_conversation **ret, struct err *err) MUST_USE;
+
 /* Whether nobody else changes the conversation: there are no others, or we have
  * it, as what the batch has gathered or asked for. */
 bool ledger_conversation_ours(const struct ledger *l, int64_t id);

@@ -140,8 +140,23 @@ ledger_conversation_by_id(struct ledger *l, struct tx *tx, int64_t id,
 	if (*ret != NULL)
 		return (RC_OK);
 	rc = store_conversation_by_id(tx->db, id, &row, err);
-	if (rc == RC_BUSY && db_again(tx->db) && l->nmet < LEDGER_MET)
-		l->met[l->nmet++] = id;
+	ledger_meet(&l->met_conversations, id, tx->db, rc);
+	if (rc == RC_OK)
+		rc = keep_conversation(l, tx, &row, ret, err);
+	return (rc);
+}
+
+enum rc
+ledger_conversation_if_free(struct ledger *l, struct tx *tx, int64_t id,
+    struct ledger_conversation **ret, struct err *err)
+{
+	struct store_conversation row;
+	enum rc rc;
+
+	*ret = htab_find(l->conversations_by_id, &id);
+	if (*ret != NULL)
+		return (RC_OK);
+	rc = store_conversation_if_free(tx->db, id, &row, err);
 	if (rc == RC_OK)
 		rc = keep_conversation(l, tx, &row, ret, err);
 	return (rc);

@@ -30,8 +30,13 @@ struct ledger_ids {
 	size_t n, at;             /* … and given */
 };
 
-/* Conversations that are remembered as met; the others are met again. */
-#define LEDGER_MET 64
+/* Ids of what a unit met that another writer had: the next try of the
+ * transaction holds it from the beginning, or with the first of its kind.  What
+ * there is no room for is met again. */
+struct ledger_met {
+	int64_t ids[64];
+	size_t n;
+};
 
 struct ledger {
 	struct uuid_gen *ids;
@@ -49,10 +54,8 @@ struct ledger {
 	struct ledger_ids mids, outbox_ids;
 	struct htab *taken; /* of the batch's message ids, once gathered */
 	bool gathered;
-	/* What a unit met that another writer had: the next try of the
-	 * transaction holds it from the beginning. */
-	int64_t met[LEDGER_MET];
-	size_t nmet;
+	bool holds_inboxes;
+	struct ledger_met met_conversations, met_inboxes;
 	struct store_rows device_rows, counter_rows, mark_rows, lane_rows;
 	struct store_rows remote_rows;
 };
@@ -80,6 +83,10 @@ struct ledger_user *ledger_user_known(const struct ledger *l, const char *to);
 /* The direct conversation of ${a} and ${b} that is kept; NULL: none. */
 struct ledger_conversation *ledger_direct_known(const struct ledger *l,
     const struct ledger_user *a, const struct ledger_user *b);
+
+/* ${id} was met, if ${rc} and ${db} say so. */
+void ledger_meet(
+    struct ledger_met *met, int64_t id, const struct db *db, enum rc rc);
 
 /* Of ${n} ids that may be needed as many as there is room for. */
 size_t ledger_ids_room(size_t n);

@@ -92,6 +92,26 @@ rescue_lane(struct tx *tx, int64_t lane_id, bool charge, struct err *err)
 	return (rc);
 }
 
+/* ${row} has expired; if somebody else is at work on its conversation, it will
+ * be found again. */
+static enum rc
+expire_row(struct tx *tx, struct rescue_unit *u, const struct store_row *row,
+    struct err *err)
+{
+	struct ledger_conversation *c;
+	enum rc rc;
+
+	if (row->lane_seq == 0)
+		return (RC_OK);
+	rc = ledger_conversation_if_free(
+	    domain_of(tx)->ledger, tx, row->conversation_id, &c, err);
+	if (rc == RC_NOT_FOUND)
+		return (RC_OK);
+	u->expired++;
+	return (
+	    rc == RC_OK ? dead_make(tx, row, REASON_EXPIRED, NULL, err) : rc);
+}
+
 static enum rc
 expire(struct tx *tx, struct rescue_unit *u, struct err *err)
 {
@@ -109,9 +129,7 @@ expire(struct tx *tx, struct rescue_unit *u, struct err *err)
 		rc = store_rows_expired_local(
 		    tx->db, &local, rows + n, EXPIRE_ROWS - n, &more, err);
 	for (i = 0; i < n + more && rc == RC_OK; i++)
-		if (rows[i].lane_seq != 0)
-			rc = dead_make(tx, &rows[i], REASON_EXPIRED, NULL, err);
-	u->expired = n + more;
+		rc = expire_row(tx, u, &rows[i], err);
 	return (rc);
 }
 

@@ -32,7 +32,7 @@ rescue_later(struct core *c, int64_t lease, int64_t expiry)
 	c->next_rescue_ms = c->mono_ms + CORE_RESCUE_MS;
 	/* Run out and still there: somebody was at work on its conversation,
 	 * and it was passed over. */
-	if (lease != 0 && lease <= c->wall_ms)
+	if (next != 0 && next <= c->wall_ms)
 		c->next_rescue_ms = c->mono_ms + CORE_RESCUE_AGAIN_MS;
 	else if (next > c->wall_ms && next - c->wall_ms < CORE_RESCUE_MS)
 		c->next_rescue_ms = c->mono_ms + next - c->wall_ms;

@@ -148,6 +148,15 @@ store_conversation_by_id(
 	    db, SQL_CONVERSATION_BY_ID, db_v_i64(id), ret, err));
 }
 
+enum rc
+store_conversation_if_free(
+    struct db *db, int64_t id, struct store_conversation *ret, struct err *err)
+{
+
+	return (get_conversation(
+	    db, SQL_CONVERSATION_IF_FREE, db_v_i64(id), ret, err));
+}
+
 /* ---- participants ---- */
 
 enum rc

@@ -73,6 +73,10 @@ enum rc store_conversation_by_public(struct db *db, const struct uuid *id,
 enum rc store_conversation_by_id(struct db *db, int64_t id,
     struct store_conversation *ret, struct err *err) MUST_USE;
 
+/* The same; RC_NOT_FOUND, too, while another writer has it. */
+enum rc store_conversation_if_free(struct db *db, int64_t id,
+    struct store_conversation *ret, struct err *err) MUST_USE;
+
 /* Adds a member from the beginning of the conversation on. */
 enum rc store_participant_insert(struct db *db, int64_t conversation_id,
     int64_t user_id, struct err *err) MUST_USE;

@@ -100,6 +100,31 @@ store_hold_users(struct db *db, const struct store_user_key *keys, size_t n,
 /* ---- conversations ---- */
 
 static enum rc
+take_about(void *arg, const struct db_row *row, struct err *err)
+{
+	const struct store_holder *h = arg;
+
+	return (h->about(h->arg, db_row_i64(row, 0), err));
+}
+
+enum rc
+store_hold_about(struct db *db, const struct store_about *about, size_t n,
+    const struct store_holder *h, struct err *err)
+{
+	struct db_val *v = mem_zalloc(2 * n, sizeof(*v));
+	size_t i;
+
+	for (i = 0; v != NULL && i < n; i++) {
+		v[2 * i] = about[i].message_id != NULL
+			       ? db_v_uuid(about[i].message_id)
+			       : DB_V_NULL;
+		v[2 * i + 1] = db_v_i64_or_null(about[i].dead_id, 0);
+	}
+	return (ask(
+	    db, SQL_HOLD_ABOUT, (struct rows){v, 2, n}, take_about, h, err));
+}
+
+static enum rc
 take_conversation(void *arg, const struct db_row *row, struct err *err)
 {
 	const struct store_holder *h = arg;
@@ -218,14 +243,14 @@ store_hold_counters(struct db *db, const int64_t *users, size_t n,
 }
 
 enum rc
-store_hold_inboxes(struct db *db, const int64_t *users, size_t n,
+store_hold_inboxes(struct db *db, const int64_t *users, size_t n, bool more,
     const struct store_holder *h, struct err *err)
 {
 
 	if (n == 0)
 		return (RC_OK);
-	return (
-	    ask(db, SQL_HOLD_INBOXES, of_ids(users, n), take_inbox, h, err));
+	return (ask(db, more ? SQL_HOLD_MORE_INBOXES : SQL_HOLD_INBOXES,
+	    of_ids(users, n), take_inbox, h, err));
 }
 
 static enum rc

@@ -32,6 +32,12 @@ struct store_conversation_key {
 	int64_t acked_upto;
 };
 
+/* What a conversation is looked for by: a message, or (NULL) a dead letter. */
+struct store_about {
+	const struct uuid *message_id; /* borrowed */
+	int64_t dead_id;
+};
+
 /* A member of one of the conversations, with what is known of him as a user
  * (id, name, disabled, destination). */
 struct store_held_member {
@@ -45,6 +51,7 @@ struct store_held_member {
 struct store_holder {
 	enum rc (*user)(
 	    void *arg, const struct store_user *user, struct err *err);
+	enum rc (*about)(void *arg, int64_t conversation_id, struct err *err);
 	enum rc (*conversation)(
 	    void *arg, const struct store_conversation *c, struct err *err);
 	enum rc (*member)(
@@ -75,6 +82,10 @@ enum rc store_hold_names(struct db *db, const char *const *names, size_t n,
 enum rc store_hold_users(struct db *db, const struct store_user_key *keys,
     size_t n, const struct store_holder *h, struct err *err) MUST_USE;
 
+/* about: the conversations of ${about}; locks nothing. */
+enum rc store_hold_about(struct db *db, const struct store_about *about,
+    size_t n, const struct store_holder *h, struct err *err) MUST_USE;
+
 /* conversation: locks them, in the order of their ids. */
 enum rc store_hold_conversations(struct db *db,
     const struct store_conversation_key *keys, size_t n,
@@ -97,9 +108,11 @@ enum rc store_hold_lanes_of(struct db *db, const int64_t *conversations,
 enum rc store_hold_counters(struct db *db, const int64_t *users, size_t n,
     const struct store_holder *h, struct err *err) MUST_USE;
 
-/* counter: of inboxes, which are locked, in the order of their users. */
+/* counter: of inboxes, which are locked, in the order of their users; when some
+ * are held already (${more}), RC_BUSY and db_again() if another writer has one
+ * of them. */
 enum rc store_hold_inboxes(struct db *db, const int64_t *users, size_t n,
-    const struct store_holder *h, struct err *err) MUST_USE;
+    bool more, const struct store_holder *h, struct err *err) MUST_USE;
 
 /* device: locks them, in their order. */
 enum rc store_hold_devices(struct db *db, const int64_t *devices, size_t n,

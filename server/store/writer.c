@@ -21,7 +21,7 @@
 #include "store/writer.h"
 
 /* How often a batch is tried that meets other ones' locks. */
-#define TRIES_MOST 10
+#define TRIES_MOST 5
 
 struct writer {
 	struct db *db;
@@ -158,10 +158,13 @@ transact(struct writer *w, struct unit **units, size_t n, struct err *err)
 	do {
 		rc = transact_once(w, units, n, tries, err);
 	} while (rc != RC_OK && db_again(w->db) && ++tries < TRIES_MOST);
+	if (rc == RC_OK || !db_again(w->db))
+		return (rc);
+	/* Each time it met something else: a unit alone needs less. */
+	if (rc == RC_BUSY)
+		return (n > 1 ? RC_CONFLICT : RC_BUSY);
 	/* It is others who were in the way, and not what it holds. */
-	if ((rc == RC_CONFLICT || rc == RC_INTERNAL) && db_again(w->db))
-		rc = RC_BUSY;
-	return (rc);
+	return (rc == RC_CONFLICT || rc == RC_INTERNAL ? RC_BUSY : rc);
 }
 
 static void
@@ -258,8 +261,8 @@ run_batch(struct writer *w)
 		log_error(LOG_EV_STORE_FULL, &err, "units=%zu", w->nbatch);
 		atomic_fetch_add(&w->full, 1);
 		refuse(w->batch, w->nbatch, rc);
-	} else if ((rc == RC_BUSY && !db_again(w->db)) || rc == RC_UNCERTAIN) {
-		/* Somebody else keeps the lock, or the database is away: units
+	} else if (rc == RC_BUSY || rc == RC_UNCERTAIN) {
+		/* Somebody else has the lock, or the database is away: units
 		 * run singly would wait for it one after another, each its
 		 * whole time.  What is uncertain its client asks again. */
 		log_error(LOG_EV_STORE_FAIL, &err, "units=%zu", w->nbatch);

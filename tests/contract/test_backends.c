@@ -119,7 +119,8 @@ set_params(int stmt)
 	for (i = 0; i < sizeof(sets) / sizeof(sets[0]); i++)
 		if (sets[i].stmt == stmt)
 			return (sets[i].params);
-	return (begins(name_of(stmt), "hold_") || is_copied_row(stmt)
+	return ((begins(name_of(stmt), "hold_") && stmt != SQL_HOLD_DUE) ||
+			is_copied_row(stmt)
 		    ? ANY_NUMBER
 		    : 0);
 }
@@ -210,9 +211,10 @@ test_locks(void **state)
 {
 	static const int locking[] = {SQL_CONVERSATION_BY_KEY,
 	    SQL_CONVERSATION_BY_PUBLIC, SQL_CONVERSATION_BY_ID,
-	    SQL_HOLD_CONVERSATIONS, SQL_HOLD_INBOXES, SQL_HOLD_DEVICES,
-	    SQL_DEVICE_ACKED_GET, SQL_OUTBOX_DUE, SQL_OUTBOX_EXPIRED,
-	    SQL_OUTBOX_EXPIRED_LOCAL, SQL_LANES_READY, SQL_LANES_STALE};
+	    SQL_CONVERSATION_IF_FREE, SQL_HOLD_CONVERSATIONS, SQL_HOLD_DUE,
+	    SQL_HOLD_INBOXES, SQL_HOLD_MORE_INBOXES, SQL_HOLD_DEVICES,
+	    SQL_DEVICE_ACKED_GET, SQL_OUTBOX_EXPIRED, SQL_OUTBOX_EXPIRED_LOCAL,
+	    SQL_LANES_READY, SQL_LANES_STALE};
 	size_t k, n = sizeof(locking) / sizeof(locking[0]);
 	int i;
 

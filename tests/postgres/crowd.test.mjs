@@ -122,6 +122,66 @@ async function finish({ cluster, url, nodes })
 		assert.equal((await node.stop()).code, 0);
 }
 
+/** One of ${list}, which has some. */
+function pick(list, rnd)
+{
+	return list[Math.floor(rnd() * list.length)];
+}
+
+/** What somebody may do, each with his own ${ids} so far: the answer. */
+const DEEDS = {
+	async send({ user, rnd, all, ids })
+	{
+		return this.array(user, ids, Array.from({ length: 1 + Math.floor(rnd() * 4) },
+			() => ({ to: pick(all, rnd).name })));
+	},
+
+	async schedule({ user, rnd, all, ids })
+	{
+		return this.array(user, ids, Array.from({ length: 3 }, () => ({ to: pick(all, rnd).name,
+			deliver_at: new Date(Date.now() + 200 + 600 * rnd()).toISOString() })));
+	},
+
+	async abroad({ user, rnd, abroad, ids })
+	{
+		return this.array(user, ids, Array.from({ length: 1 + Math.floor(rnd() * 4) },
+			() => ({ to: pick(abroad, rnd) })));
+	},
+
+	async array(user, ids, messages)
+	{
+		const made = messages.map((one) => ({ id: uuid7(), body: 'x', ...one }));
+
+		ids.push(...made.map(({ id }) => id));
+		return user.post('/v1/messages', made);
+	},
+
+	async cancel({ user, rnd, ids })
+	{
+		return user.delete(`/v1/outbox/${pick(ids, rnd)}`);
+	},
+
+	async retry({ user, rnd, ids })
+	{
+		return user.post(`/v1/outbox/${pick(ids, rnd)}/retry`);
+	},
+
+	async read({ user, rnd })
+	{
+		const { body } = await user.get(`/v1/inbox?limit=20&after=${Math.floor(rnd() * 50)}`);
+		const seen = body.events?.filter(({ kind, own }) => kind === 'message' && !own) ?? [];
+
+		return seen.length === 0 ? { status: 200 } :
+			user.post('/v1/inbox/read', { ids: seen.map(({ id }) => id) });
+	},
+
+	async ack({ user })
+	{
+		const { body: { head } } = await user.get('/v1/inbox?limit=1');
+		return user.post('/v1/inbox/ack', { upto: head });
+	},
+};
+
 after(killAll);
 
 describe('a crowd', () => {
@@ -188,6 +248,47 @@ describe('a crowd', () => {
 		assert.deepEqual(peers.map((peer) => peer.has().length), peers.map(() => PEOPLE ** 2));
 		assert.equal(await number('SELECT count(*) FROM conversations'), PEOPLE * abroad.length);
 		assert.equal(await number('SELECT count(*) FROM users WHERE destination_id > 0'), abroad.length);
+		await finish(scene);
+	});
+
+	it(`of ${CLIENTS} at ${NODES} nodes who do whatever they may, with other servers that ` +
+		'fail: nothing is refused for it, and there was no deadlock',
+		{ skip: skipFaults, timeout: 300_000 }, async (t) => {
+		const scene = await start(t, PEOPLE, sameDestinations());
+		const { nodes, target, all } = scene;
+		const peers = [{ latency: 5 }, { reject: 50 }, { lost: 30, double: 20 }, { down: 1 }]
+			.map((wishes, i) => {
+				const peer = new Peer(nodes[0], `s${i}`);
+				peer.does(wishes);
+				return peer;
+			});
+		const abroad = peers.flatMap(({ name }) => ['q', 'r', 's'].map((who) => `${who}@${name}`));
+		const end = Date.now() + MS;
+		const answers = {};
+
+		await Promise.all(Array.from({ length: CLIENTS }, async (_, client) => {
+			const rnd = random(SEED + client);
+			const of = all[client % PEOPLE];
+			const ids = [];
+
+			await DEEDS.send({ user: target.at(of), rnd, all, ids });
+			while (Date.now() < end) {
+				const deed = pick(['send', 'schedule', 'abroad', 'cancel', 'retry', 'read', 'ack'], rnd);
+				const { status, body } = await DEEDS[deed]({ user: target.at(of), rnd, all, abroad, ids });
+				const each = Array.isArray(body) ? body.map((one) => one.status) : [status];
+
+				for (const one of each)
+					answers[`${deed} ${one}`] = (answers[`${deed} ${one}`] ?? 0) + 1;
+			}
+		}));
+		t.diagnostic(`seed ${SEED}: ${JSON.stringify(answers)}`);
+		assert.deepEqual(Object.keys(answers).filter((one) => / 5..$/.test(one)), []);
+		for (const deed of ['send 201', 'schedule 201', 'abroad 201', 'cancel 200', 'read 200', 'ack 200'])
+			assert.ok(answers[deed] > 0, `none: ${deed}`);
+		for (const user of all) {
+			const { events } = await target.at(user).inbox();
+			contiguous(events, 1);
+		}
 		await finish(scene);
 	});
 });
