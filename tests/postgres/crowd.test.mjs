@@ -281,7 +281,8 @@ describe('a crowd', () => {
 					answers[`${deed} ${one}`] = (answers[`${deed} ${one}`] ?? 0) + 1;
 			}
 		}));
-		t.diagnostic(`seed ${SEED}: ${JSON.stringify(answers)}`);
+		const met = scene.cluster.log().match(/could not obtain lock/g)?.length ?? 0;
+		t.diagnostic(`seed ${SEED}: met=${met} ${JSON.stringify(answers)}`);
 		assert.deepEqual(Object.keys(answers).filter((one) => / 5..$/.test(one)), []);
 		for (const deed of ['send 201', 'schedule 201', 'abroad 201', 'cancel 200', 'read 200', 'ack 200'])
 			assert.ok(answers[deed] > 0, `none: ${deed}`);

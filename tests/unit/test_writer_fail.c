@@ -399,6 +399,10 @@ test_again_in_vain(void **state)
 	assert_int_equal(world->fatals, 0);
 }
 
+#define SINGLY                                                                 \
+	"BEGIN begin first: a flush COMMIT committed SYNC published a=ok "     \
+	"BEGIN begin second: b flush COMMIT committed SYNC published b=ok "
+
 /* What exists five times is in one of the units: they are tried singly. */
 static void
 test_again_exists(void **state)
@@ -407,11 +411,27 @@ test_again_exists(void **state)
 
 	(void)state;
 	run_deadlocks(5, RC_EXISTS, w);
-	assert_string_equal(world->story, LOSES LOSES LOSES LOSES LOSES
-	    "BEGIN begin first: a flush COMMIT committed SYNC published a=ok "
-	    "BEGIN begin second: b flush COMMIT committed SYNC published "
-	    "b=ok ");
+	assert_string_equal(world->story, LOSES LOSES LOSES LOSES LOSES SINGLY);
 	assert_int_equal(writer_stats_get(world->writer).abandoned, 1);
+}
+
+/* A batch that meets what others have, each time something else, has too much
+ * in it: its units are tried singly, and refused only when that is in vain. */
+static void
+test_again_met(void **state)
+{
+	struct work w[2];
+
+	(void)state;
+	run_deadlocks(2, RC_BUSY, w);
+	assert_string_equal(world->story, LOSES LOSES WINS);
+	run_deadlocks(5, RC_BUSY, w);
+	assert_string_equal(world->story, LOSES LOSES LOSES LOSES LOSES SINGLY);
+	run_deadlocks(15, RC_BUSY, w);
+	assert_int_equal(world->deadlocks, 0);
+	assert_int_equal(w[0].unit.rc, RC_BUSY);
+	assert_int_equal(w[1].unit.rc, RC_BUSY);
+	assert_int_equal(world->fatals, 0);
 }
 
 /* Another failure ends it: only what others did is worth another try. */
@@ -540,6 +560,7 @@ main(void)
 	    T(test_again),
 	    T(test_again_in_vain),
 	    T(test_again_exists),
+	    T(test_again_met),
 	    T(test_again_ends),
 	    T(test_checkpoint),
 	    T(test_checkpoint_busy),
