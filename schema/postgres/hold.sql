@@ -34,7 +34,8 @@ JOIN outbox o ON o.id = d.outbox_id
 WHERE d.dead_id = ANY ($2::bigint[]);
 
 -- By public id ($1), as the direct one of $2 with $3, by a lane ($4), those whose
--- messages an ack of $2 up to $5 is about, and by id ($6).
+-- messages an ack of $2 up to $5 is about, by id ($6), and those whose messages a
+-- read of $2 up to $7 is about.
 -- name: hold_conversations
 -- writer: FOR UPDATE OF c
 SELECT c.conversation_id, c.public_id, c.kind, c.last_seq, c.last_digest
@@ -60,7 +61,16 @@ WHERE c.conversation_id = ANY (ARRAY (
               AND i.seq <= r.upto AND i.kind = 1 AND i.own = 0
             ORDER BY i.seq LIMIT 2000) AS a
         WHERE r.upto IS NOT NULL
-    UNION ALL SELECT unnest($6::bigint[])))
+    UNION ALL SELECT unnest($6::bigint[])
+    UNION ALL SELECT DISTINCT a.conversation_id
+        FROM unnest($2::bigint[], $7::bigint[]) AS r (user_id, upto)
+        JOIN inboxes b ON b.user_id = r.user_id
+        CROSS JOIN LATERAL (
+            SELECT i.conversation_id FROM inbox i
+            WHERE i.user_id = r.user_id AND i.seq > b.read_seq
+              AND i.seq <= r.upto AND i.kind = 1 AND i.own = 0
+            ORDER BY i.seq LIMIT 2000) AS a
+        WHERE r.upto IS NOT NULL))
 ORDER BY c.conversation_id;
 
 -- Those of the first $2 scheduled messages that are due, as far as nobody else is

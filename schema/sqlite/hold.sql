@@ -38,7 +38,11 @@ WHERE c.conversation_id IN (
         WHERE i.user_id = $2 AND i.seq <= $5 AND i.kind = 1 AND i.own = 0
           AND i.seq > (SELECT coalesce(max(d.acked_seq), 0) FROM devices d
               WHERE d.user_id = i.user_id)
-    UNION SELECT $6)
+    UNION SELECT $6
+    UNION SELECT i.conversation_id FROM inbox i JOIN inboxes b
+        ON b.user_id = i.user_id
+        WHERE i.user_id = $2 AND i.seq <= $7 AND i.kind = 1 AND i.own = 0
+          AND i.seq > b.read_seq)
 ORDER BY c.conversation_id;
 
 -- name: hold_due

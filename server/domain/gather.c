@@ -221,18 +221,16 @@ want_met(struct gather *g, struct err *err)
 	return (rc);
 }
 
-/* An ack, or a read up to a number in the inbox. */
+/* What ${user_id} does with device ${device_id}. */
 static enum rc
-want_upto(struct gather *g, int64_t user_id, int64_t device_id, int64_t upto,
-    struct err *err)
+want_inbox(struct gather *g, int64_t user_id, int64_t device_id,
+    const struct store_conversation_key *key, struct err *err)
 {
-	const struct store_conversation_key key = {
-	    .user_id = user_id, .acked_upto = upto};
 	enum rc rc = RC_OK;
 
-	if (upto > 0) {
+	if (key->acked_upto > 0 || key->read_upto > 0) {
 		g->nacks++;
-		rc = add_key(g, &key, err);
+		rc = add_key(g, key, err);
 	}
 	if (rc == RC_OK)
 		rc = add(&g->users, user_id, err);
@@ -244,27 +242,44 @@ want_upto(struct gather *g, int64_t user_id, int64_t device_id, int64_t upto,
 }
 
 static enum rc
-want_read(struct gather *g, const struct read_unit *u, struct err *err)
+want_ack(struct gather *g, const struct ack_unit *u, struct err *err)
 {
 	const struct store_conversation_key key = {
+	    .user_id = u->user_id, .acked_upto = u->upto};
+
+	return (want_inbox(g, u->user_id, u->device_id, &key, err));
+}
+
+/* A read up to a number of the inbox acks, too. */
+static enum rc
+want_read(struct gather *g, const struct read_unit *u, struct err *err)
+{
+	const struct store_conversation_key conversation = {
 	    .public_id = &u->conversation};
+	struct store_conversation_key key = {.user_id = u->user_id};
 	enum rc rc = RC_OK;
 	size_t i;
 
-	if (u->form == READ_CONVERSATION)
-		rc = add_key(g, &key, err);
-	else if (u->form == READ_IDS)
+	switch (u->form) {
+	case READ_UPTO:
+		key.acked_upto = key.read_upto = u->upto;
+		break;
+	case READ_CONVERSATION:
+		rc = add_key(g, &conversation, err);
+		break;
+	case READ_IDS:
+	default:
 		for (i = 0; i < u->nids && rc == RC_OK; i++)
 			rc = add_about(g, &u->ids[i], 0, err);
-	return (rc == RC_OK ? want_upto(g, u->user_id, u->device_id,
-				  u->form == READ_UPTO ? u->upto : 0, err)
+		break;
+	}
+	return (rc == RC_OK ? want_inbox(g, u->user_id, u->device_id, &key, err)
 			    : rc);
 }
 
 static enum rc
 want(struct gather *g, struct unit *unit, struct err *err)
 {
-	const struct ack_unit *ack;
 
 	switch (unit->kind->order) {
 	case ORDER_SEND:
@@ -274,9 +289,8 @@ want(struct gather *g, struct unit *unit, struct err *err)
 		return (want_deliver(
 		    g, (const struct deliver_unit *)(void *)unit, err));
 	case ORDER_ACK:
-		ack = (const struct ack_unit *)(void *)unit;
 		return (
-		    want_upto(g, ack->user_id, ack->device_id, ack->upto, err));
+		    want_ack(g, (const struct ack_unit *)(void *)unit, err));
 	case ORDER_READ:
 		return (
 		    want_read(g, (const struct read_unit *)(void *)unit, err));

@@ -145,9 +145,9 @@ store_hold_conversations(struct db *db,
 
 	if (n == 0)
 		return (RC_OK);
-	v = mem_zalloc(n * 6, sizeof(*v));
+	v = mem_zalloc(n * 7, sizeof(*v));
 	for (i = 0; v != NULL && i < n; i++) {
-		row = v + i * 6;
+		row = v + i * 7;
 		row[0] = keys[i].public_id != NULL
 			     ? db_v_uuid(keys[i].public_id)
 			     : DB_V_NULL;
@@ -156,8 +156,9 @@ store_hold_conversations(struct db *db,
 		row[3] = db_v_i64_or_null(keys[i].lane_id, 0);
 		row[4] = db_v_i64_or_null(keys[i].acked_upto, 0);
 		row[5] = db_v_i64_or_null(keys[i].conversation_id, 0);
+		row[6] = db_v_i64_or_null(keys[i].read_upto, 0);
 	}
-	return (ask(db, SQL_HOLD_CONVERSATIONS, (struct rows){v, 6, n},
+	return (ask(db, SQL_HOLD_CONVERSATIONS, (struct rows){v, 7, n},
 	    take_conversation, h, err));
 }
 

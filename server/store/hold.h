@@ -22,14 +22,15 @@ struct store_user_key {
 
 /* A conversation by its id, by public id, as the direct one of a user with
  * another, or by one of its lanes; or those whose messages an ack of the user
- * up to a number of his inbox is about.  What is not meant is 0 or NULL. */
+ * up to a number of his inbox is about, or a read.  What is not meant is 0 or
+ * NULL. */
 struct store_conversation_key {
 	int64_t conversation_id;
 	const struct uuid *public_id; /* borrowed */
 	int64_t user_id;
 	const char *with; /* borrowed */
 	int64_t lane_id;
-	int64_t acked_upto;
+	int64_t acked_upto, read_upto;
 };
 
 /* What a conversation is looked for by: a message, or (NULL) a dead letter. */

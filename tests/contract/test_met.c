@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a unit needs that was not foreseen, while another writer has it: it is
+ * not waited for by who holds rows already; the transaction begins anew, holds
+ * it before all else, and then waits.
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "contract/pg.h"
+#include "contract/rig.h"
+#include "domain/domain_internal.h"
+#include "domain/ledger.h"
+
+/* A unit that needs conversations, and then inboxes, each by itself. */
+struct need {
+	struct unit unit; /* first */
+	int64_t conversations[2], inboxes[2];
+	int tries, done;
+};
+
+static enum rc
+hold_inbox(struct tx *tx, int64_t user_id, struct err *e)
+{
+	struct ledger *l = domain_of(tx)->ledger;
+	struct ledger_user *user;
+	enum rc rc;
+
+	rc = ledger_user_by_id(l, tx, user_id, &user, e);
+	if (rc != RC_OK)
+		return (rc);
+	ledger_inbox_touch(l, user);
+	return (ledger_hold_inboxes(l, tx, e));
+}
+
+static enum rc
+need_apply(struct tx *tx, struct unit **units, size_t n, struct err *e)
+{
+	struct need *need = (struct need *)(void *)units[0];
+	struct ledger_conversation *c;
+	enum rc rc = RC_OK;
+	int i;
+
+	assert_int_equal(n, 1);
+	need->tries++;
+	for (i = 0; i < 2 && rc == RC_OK; i++)
+		if (need->conversations[i] != 0)
+			rc = ledger_conversation_by_id(domain_of(tx)->ledger,
+			    tx, need->conversations[i], &c, e);
+	for (i = 0; i < 2 && rc == RC_OK; i++)
+		if (need->inboxes[i] != 0)
+			rc = hold_inbox(tx, need->inboxes[i], e);
+	return (rc);
+}
+
+static void
+need_done(struct unit *unit)
+{
+
+	((struct need *)(void *)unit)->done++;
+}
+
+static const struct unit_kind need_kind = {
+    "need", UNIT_CLIENT, 90, need_apply, need_done};
+
+/* Two people who have written to each other and to themselves. */
+struct scene {
+	struct rig r;
+	int64_t users[2];
+};
+
+static void
+open_scene(struct scene *s)
+{
+	static const char *const names[] = {"ann", "bob"};
+	int64_t device;
+	int i;
+
+	rig_open(&s->r);
+	if (s->r.pg == NULL) {
+		rig_close(&s->r);
+		skip();
+	}
+	for (i = 0; i < 2; i++)
+		s->users[i] = rig_user(&s->r, names[i], &device);
+	(void)rig_send(&s->r, s->users[0], "bob", "x", NULL);
+	(void)rig_send(&s->r, s->users[0], "ann", "x", NULL);
+	assert_int_equal(rig_number(&s->r, "SELECT count(*) FROM conversations"
+					   " WHERE conversation_id IN (1, 2)"),
+	    2);
+}
+
+static void *
+run(void *arg)
+{
+	struct rig *r = arg;
+
+	(void)writer_run_once(r->writer);
+	return (NULL);
+}
+
+static void
+submit(struct scene *s, struct need *need)
+{
+
+	need->unit.kind = &need_kind;
+	need->unit.bytes = 1;
+	assert_int_equal(writer_submit(s->r.writer, &need->unit), RC_OK);
+}
+
+/* Runs ${need} while the other one has what ${theirs} selects; before he lets
+ * go, what ${ours} selects must be free. */
+static void
+run_beside(
+    struct scene *s, struct need *need, const char *theirs, const char *ours)
+{
+	struct pg *pg = s->r.pg;
+	pthread_t thread;
+
+	pg_exec(pg, "BEGIN");
+	pg_exec(pg, theirs);
+	submit(s, need);
+	assert_int_equal(pthread_create(&thread, NULL, run, &s->r), 0);
+	while (pg_number(
+		   pg, "SELECT count(*) FROM pg_locks WHERE NOT granted") == 0)
+		continue;
+	pg_exec(pg, ours);
+	pg_exec(pg, "COMMIT");
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(need->unit.rc, RC_OK);
+	assert_int_equal(need->done, 1);
+	assert_int_equal(need->tries, 2);
+}
+
+#define CONVERSATION(id)                                                       \
+	"SELECT 1 FROM conversations WHERE conversation_id = " id " FOR UPDATE"
+
+static void
+test_conversation(void **state)
+{
+	struct need need = {.conversations = {1, 2}}, other = {.tries = 0};
+	struct scene s;
+
+	(void)state;
+	open_scene(&s);
+	run_beside(&s, &need, CONVERSATION("2"), CONVERSATION("1") " NOWAIT");
+	/* The next one has nothing to do with it. */
+	pg_exec(s.r.pg, "BEGIN");
+	pg_exec(s.r.pg, CONVERSATION("2"));
+	submit(&s, &other);
+	(void)run(&s.r);
+	assert_int_equal(other.unit.rc, RC_OK);
+	assert_int_equal(other.tries, 1);
+	pg_exec(s.r.pg, "COMMIT");
+	rig_close(&s.r);
+}
+
+#define INBOX(name)                                                            \
+	"SELECT 1 FROM inboxes WHERE user_id = (SELECT user_id FROM users "    \
+	"WHERE name = '" name "') FOR UPDATE"
+
+/* In the order of their ids, however they were met. */
+static void
+test_inbox(void **state)
+{
+	struct need need = {.tries = 0};
+	struct scene s;
+
+	(void)state;
+	open_scene(&s);
+	need.inboxes[0] = s.users[1];
+	need.inboxes[1] = s.users[0];
+	run_beside(&s, &need, INBOX("ann"), INBOX("bob") " NOWAIT");
+	rig_close(&s.r);
+}
+
+/* Who never lets go: it is refused, and may be asked again. */
+static void
+test_in_vain(void **state)
+{
+	struct need need = {.conversations = {1, 2}};
+	struct scene s;
+
+	(void)state;
+	open_scene(&s);
+	pg_exec(s.r.pg, "BEGIN");
+	pg_exec(s.r.pg, CONVERSATION("2"));
+	submit(&s, &need);
+	(void)run(&s.r);
+	assert_int_equal(need.unit.rc, RC_BUSY);
+	assert_int_equal(need.tries, 1);
+	pg_exec(s.r.pg, "COMMIT");
+	rig_close(&s.r);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_conversation),
+	    cmocka_unit_test(test_inbox),
+	    cmocka_unit_test(test_in_vain),
+	};
+
+	(void)setenv("TWINBOX_TEST_RIG", "postgres", 1);
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}
