@@ -6,18 +6,18 @@ INSERT INTO conversations (public_id, kind, direct_key, created_at)
 VALUES ($1, $2, $3, $4)
 RETURNING conversation_id;
 
+-- What was not foreseen (schema/postgres/hold.sql): rows are held by then, so that
+-- another writer's is not waited for; the transaction begins anew with it.
 -- name: conversation_by_key
--- writer: FOR UPDATE OF c
+-- writer: FOR UPDATE OF c NOWAIT
 SELECT c.conversation_id, c.public_id, c.kind, c.last_seq, c.last_digest
 FROM conversations c WHERE c.direct_key = $1;
 
 -- name: conversation_by_public
--- writer: FOR UPDATE OF c
+-- writer: FOR UPDATE OF c NOWAIT
 SELECT c.conversation_id, c.public_id, c.kind, c.last_seq, c.last_digest
 FROM conversations c WHERE c.public_id = $1;
 
--- What was not foreseen (schema/postgres/hold.sql): rows are held by then, so that
--- another writer's is not waited for; the transaction begins anew with it.
 -- name: conversation_by_id
 -- writer: FOR UPDATE OF c NOWAIT
 SELECT c.conversation_id, c.public_id, c.kind, c.last_seq, c.last_digest

@@ -6,7 +6,8 @@
 
 -- Whoever makes a conversation, a person of another server or that server holds
 -- its name before he holds any row: what is not there yet has none to wait for,
--- and whoever met it only when he makes it himself would wait holding others.
+-- and whoever met it only when he makes it himself would wait holding others.  Who
+-- changes an account holds its name, or "#" and its number.
 -- The class of these locks is "box" in ASCII.
 -- name: hold_names
 SELECT pg_advisory_xact_lock(6451064, s.number)::text

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- The business rows.
 
+-- In the order of what clients choose, for which writers wait.
 -- name: message_insert
 WITH rows AS (
     SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::uuid[], $4::bigint[],
@@ -25,7 +26,7 @@ INSERT INTO messages (mid, message_id, event_id, conversation_id,
 SELECT mid, message_id, event_id, conversation_id, conversation_seq, sender_id,
     body, content_type, metadata, correlation_id, reply_to, priority,
     event_time, event_time, fingerprint, salt, digest
-FROM rows;
+FROM rows ORDER BY message_id;
 
 -- name: message_key
 SELECT mid, sender_id, fingerprint FROM messages WHERE message_id = $1;

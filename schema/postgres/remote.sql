@@ -104,7 +104,6 @@ WHERE id = $1 AND state = 'pending';
 
 -- What has expired on its way to other servers.
 -- name: outbox_expired
--- writer: FOR UPDATE OF o SKIP LOCKED
 SELECT o.id, o.event_id, o.kind, o.mid, o.conversation_id, o.conversation_seq,
     o.sender_id, o.lane_id, o.lane_seq, o.dest_id, o.state, o.attempts,
     o.retry_count, o.rescue_count, o.next_retry_at, o.deliver_at, o.expires_at,
@@ -120,7 +119,6 @@ WHERE dest_kind = 'server' AND state = 'pending' AND expires_at > 0;
 
 -- What has expired in a local lane that is held.
 -- name: outbox_expired_local
--- writer: FOR UPDATE OF o SKIP LOCKED
 SELECT o.id, o.event_id, o.kind, o.mid, o.conversation_id, o.conversation_seq,
     o.sender_id, o.lane_id, o.lane_seq, o.dest_id, o.state, o.attempts,
     o.retry_count, o.rescue_count, o.next_retry_at, o.deliver_at, o.expires_at,

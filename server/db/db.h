@@ -263,8 +263,9 @@ enum rc db_take_time(struct db *db, struct err *err) MUST_USE;
  * be another's by the next. */
 bool db_shared(const struct db *db);
 
-/* Whether the last failure was one between transactions (a deadlock): the same
- * transaction may succeed if it is run again at once. */
+/* Whether the last failure was one between transactions (a deadlock, a row that
+ * is not waited for, one that another has just made): the same transaction may
+ * succeed if it is run again at once. */
 bool db_again(const struct db *db);
 
 /* Whether after ${rc} this process can never trust the database again.  A lost

@@ -125,8 +125,8 @@ cancel_one(struct tx *tx, struct cancel_unit *u, struct err *err)
 		    "it is no longer pending for any recipient");
 		return (RC_OK);
 	}
-	/* Its rows are ours now: a release at another node, which we have
-	 * waited for, has given it its place and its sender his copy. */
+	/* Its rows are ours now: a release at another node may have given it
+	 * its place and its sender his copy. */
 	if (f.entry.conversation_seq == 0 && db_shared(tx->db))
 		rc = store_entry_get(
 		    tx->db, u->sender_id, &u->id, found_entry, &f, err);

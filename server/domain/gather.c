@@ -11,10 +11,9 @@
  * all rows.  That something is missing shows only when these are held; then the
  * transaction, which has written nothing, begins anew with the names.
  *
- * It leaves out what only the unit itself can find (a read of single messages,
- * a dead letter): the unit asks then itself, and never waits; what another
- * writer has is remembered, and the transaction tried again, which gathers
- * that, too.
+ * A unit that needs what was not foreseen asks itself, and never waits: what
+ * another writer has is remembered, and the transaction tried again, which
+ * gathers that, too.
  */
 #include <string.h>
 
@@ -543,24 +542,31 @@ begin_with(struct gather *g, const struct gather_names *names, struct err *err)
 	return (rc == RC_OK ? hold_all(g, err) : rc);
 }
 
-/* Holds all, and before it the names of what is missing.  Something may be
- * missing again (who was to get it was made meanwhile): that is rare. */
+/* Holds all, and before it the names of accounts, and of what is missing: that
+ * begins anew, for names have an order, too.  Something may be missing again
+ * (who was to get it was made meanwhile): that is rare. */
 static enum rc
 hold(struct gather *g, struct err *err)
 {
 	struct gather_names names = {.n = 0};
 	struct db *db = g->tx->db;
-	enum rc rc = RC_OK;
+	size_t known;
+	enum rc rc;
 
-	if (g->nabout > 0)
+	rc = gather_names_accounts(g->units, g->nunits, &names, err);
+	known = names.n;
+	if (rc == RC_OK && known > 0)
+		rc = store_hold_names(db, names.list, known, err);
+	if (rc == RC_OK && g->nabout > 0)
 		rc = store_hold_about(db, g->about, g->nabout, &g->holder, err);
 	if (rc == RC_OK && g->nabout > 0)
 		rc = store_hold_answers(db, err);
 	if (rc == RC_OK)
 		rc = hold_all(g, err);
 	if (rc == RC_OK)
-		rc = gather_names(g->l, g->units, g->nunits, &names, err);
-	if (rc == RC_OK && names.n > 0)
+		rc = gather_names_missing(
+		    g->l, g->units, g->nunits, &names, err);
+	if (rc == RC_OK && names.n > known)
 		rc = begin_with(g, &names, err);
 	gather_names_free(&names);
 	return (rc);

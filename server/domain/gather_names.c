@@ -2,10 +2,12 @@
 /*
  * See gather_names.h.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "domain/account.h"
 #include "domain/gather_names.h"
 #include "domain/ledger_internal.h"
 #include "domain/order.h"
@@ -39,6 +41,25 @@ makes_direct(const struct ledger *l, const struct send_unit *u,
 	return (!to->disabled && ledger_direct_known(l, from, to) == NULL);
 }
 
+/* A unit makes a conversation, and perhaps a person of another server and that
+ * server. */
+#define UNIT_MAKES 3
+
+/* Room for all that ${n} units may name. */
+static enum rc
+need_room(struct gather_names *names, size_t n, struct err *err)
+{
+
+	if (names->names == NULL)
+		names->names =
+		    mem_alloc(n * UNIT_MAKES * sizeof(*names->names));
+	if (names->list == NULL)
+		names->list = mem_alloc(n * UNIT_MAKES * sizeof(*names->list));
+	return (names->names != NULL && names->list != NULL
+		    ? RC_OK
+		    : err_set(err, RC_NO_MEMORY, "gather"));
+}
+
 static void
 add(struct gather_names *names, const char *name)
 {
@@ -48,42 +69,55 @@ add(struct gather_names *names, const char *name)
 	names->list[names->n++] = room;
 }
 
-/* A unit makes a conversation, and perhaps a person of another server and that
- * server. */
-#define UNIT_MAKES 3
+enum rc
+gather_names_accounts(
+    struct unit **units, size_t n, struct gather_names *names, struct err *err)
+{
+	const struct account_unit *u;
+	char number[24];
+	enum rc rc = RC_OK;
+	size_t i;
+
+	for (i = 0; i < n && rc == RC_OK; i++) {
+		if (units[i]->kind->order != ORDER_ACCOUNT)
+			continue;
+		u = (const struct account_unit *)(void *)units[i];
+		/* No name has a "#". */
+		(void)snprintf(
+		    number, sizeof(number), "#%" PRId64, u->user.user_id);
+		rc = need_room(names, n, err);
+		if (rc == RC_OK)
+			add(names,
+			    u->op == ACCOUNT_ADD ? u->user.name : number);
+	}
+	return (rc);
+}
 
 enum rc
-gather_names(const struct ledger *l, struct unit **units, size_t n,
-    struct gather_names *ret, struct err *err)
+gather_names_missing(const struct ledger *l, struct unit **units, size_t n,
+    struct gather_names *names, struct err *err)
 {
 	char key[STORE_DIRECT_KEY_SIZE];
 	struct ledger_user *from, *to;
 	const struct send_unit *u;
-	size_t i, made = 0;
+	enum rc rc = RC_OK;
+	size_t i;
 
-	for (i = 0; i < n; i++) {
-		u = names_recipient(units[i]);
-		if (u != NULL && makes_direct(l, u, &from, &to))
-			made++;
-	}
-	if (made == 0)
-		return (RC_OK);
-	ret->names = mem_zalloc(made * UNIT_MAKES, sizeof(*ret->names));
-	ret->list = mem_zalloc(made * UNIT_MAKES, sizeof(*ret->list));
-	if (ret->names == NULL || ret->list == NULL)
-		return (err_set(err, RC_NO_MEMORY, "gather"));
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < n && rc == RC_OK; i++) {
 		u = names_recipient(units[i]);
 		if (u == NULL || !makes_direct(l, u, &from, &to))
 			continue;
+		rc = need_room(names, n, err);
+		if (rc != RC_OK)
+			return (rc);
 		store_direct_key(from->name->data, u->to, key);
-		add(ret, key);
+		add(names, key);
 		if (to == NULL) {
-			add(ret, u->to);
-			add(ret, strchr(u->to, '@') + 1);
+			add(names, u->to);
+			add(names, strchr(u->to, '@') + 1);
 		}
 	}
-	return (RC_OK);
+	return (rc);
 }
 
 void

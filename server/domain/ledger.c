@@ -75,9 +75,19 @@ void
 ledger_meet(struct ledger_met *met, int64_t id, const struct db *db, enum rc rc)
 {
 
-	if (rc == RC_BUSY && db_again(db) &&
-	    met->n < sizeof(met->ids) / sizeof(met->ids[0]))
-		met->ids[met->n++] = id;
+	size_t cap = met->cap == 0 ? 16 : met->cap * 2;
+	int64_t *ids;
+
+	if (rc != RC_BUSY || !db_again(db))
+		return;
+	if (met->n == met->cap) {
+		ids = mem_realloc(met->ids, cap * sizeof(*ids));
+		if (ids == NULL)
+			return;
+		met->ids = ids;
+		met->cap = cap;
+	}
+	met->ids[met->n++] = id;
 }
 
 struct ledger *
@@ -133,6 +143,8 @@ ledger_free(struct ledger *l)
 	    l->conversations_by_id != NULL && l->lanes_by_key != NULL &&
 	    l->lanes_by_id != NULL)
 		forget_all(l);
+	mem_free(l->met_conversations.ids);
+	mem_free(l->met_inboxes.ids);
 	htab_free(l->taken);
 	htab_free(l->devices);
 	htab_free(l->users_by_name);
@@ -330,7 +342,10 @@ ledger_user_remote(struct ledger *l, struct tx *tx, const char *address,
 			rc = store_user_remote_insert(tx->db, address,
 			    row.destination_id, tx->now_ms, &row.user_id, err);
 	}
-	return (rc == RC_OK ? ledger_keep_user(l, &row, ret, err) : rc);
+	if (rc != RC_OK)
+		return (rc);
+	*ret = htab_find(l->users_by_id, &row.user_id);
+	return (*ret != NULL ? RC_OK : ledger_keep_user(l, &row, ret, err));
 }
 
 enum rc
@@ -409,7 +424,7 @@ ledger_hold_inboxes(struct ledger *l, struct tx *tx, struct err *err)
 		return (err_set(err, RC_NO_MEMORY, "ledger: inboxes"));
 	for (u = l->filling; u != NULL; u = u->next_filling)
 		ids[k++] = u->user_id;
-	if (!more)
+	if (k < n)
 		memcpy(ids + k, l->met_inboxes.ids, (n - k) * sizeof(*ids));
 	l->holds_inboxes = true;
 	rc = store_hold_inboxes(tx->db, ids, n, more, &holder, err);

@@ -125,7 +125,8 @@ enum rc ledger_inbox(
 void ledger_inbox_touch(struct ledger *l, struct ledger_user *user);
 
 /* Inboxes that will be written are ours from now on until the transaction ends,
- * and their heads are the last ones. */
+ * and their heads are the last ones.  When some are ours already another
+ * writer's are not waited for: RC_BUSY, and the next try holds them at once. */
 enum rc ledger_hold_inboxes(
     struct ledger *l, struct tx *tx, struct err *err) MUST_USE;
 

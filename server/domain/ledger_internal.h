@@ -31,11 +31,11 @@ struct ledger_ids {
 };
 
 /* Ids of what a unit met that another writer had: the next try of the
- * transaction holds it from the beginning, or with the first of its kind.  What
- * there is no room for is met again. */
+ * transaction holds it from the beginning, or with the first of its kind.
+ * Without memory it is met again. */
 struct ledger_met {
-	int64_t ids[64];
-	size_t n;
+	int64_t *ids;
+	size_t n, cap;
 };
 
 struct ledger {

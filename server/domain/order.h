@@ -8,6 +8,7 @@
 
 enum unit_order {
 	ORDER_ACCOUNT = 10, /* users and devices first: others refer to them */
+	ORDER_BREAKER = 12, /* destinations before inboxes */
 	ORDER_SETTLE = 14,  /* answers before new claims */
 	ORDER_RENEW = 15,   /* … and what is still held, before the rescue */
 	ORDER_RESCUE = 16,
@@ -16,7 +17,6 @@ enum unit_order {
 	ORDER_ACK = 30,
 	ORDER_READ = 40,
 	ORDER_CANCEL = 50,
-	ORDER_BREAKER = 54,
 	ORDER_DESK = 55,
 	ORDER_RELEASE = 60,
 	ORDER_SEND = 70,

@@ -92,24 +92,27 @@ rescue_lane(struct tx *tx, int64_t lane_id, bool charge, struct err *err)
 	return (rc);
 }
 
-/* ${row} has expired; if somebody else is at work on its conversation, it will
- * be found again. */
+/* ${found} has expired, and still waits when its conversation is ours; if
+ * somebody else is at work on that, the row will be found again. */
 static enum rc
-expire_row(struct tx *tx, struct rescue_unit *u, const struct store_row *row,
+expire_row(struct tx *tx, struct rescue_unit *u, const struct store_row *found,
     struct err *err)
 {
 	struct ledger_conversation *c;
+	struct store_row row;
 	enum rc rc;
 
-	if (row->lane_seq == 0)
-		return (RC_OK);
 	rc = ledger_conversation_if_free(
-	    domain_of(tx)->ledger, tx, row->conversation_id, &c, err);
+	    domain_of(tx)->ledger, tx, found->conversation_id, &c, err);
+	if (rc == RC_OK)
+		rc = store_row_get(tx->db, found->id, &row, err);
 	if (rc == RC_NOT_FOUND)
 		return (RC_OK);
+	if (rc != RC_OK || row.state != OUTBOX_PENDING || row.lane_seq == 0 ||
+	    !expired(tx, row.expires_at))
+		return (rc);
 	u->expired++;
-	return (
-	    rc == RC_OK ? dead_make(tx, row, REASON_EXPIRED, NULL, err) : rc);
+	return (dead_make(tx, &row, REASON_EXPIRED, NULL, err));
 }
 
 static enum rc

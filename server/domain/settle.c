@@ -376,12 +376,15 @@ settle_confirm(struct tx *tx, int64_t outbox_id, struct err *err)
 	enum rc rc;
 
 	rc = store_row_get(tx->db, outbox_id, &row, err);
+	/* What it is when its lane is ours. */
+	if (rc == RC_OK && row.lane_id != 0)
+		rc =
+		    ledger_lane_by_id(d->ledger, tx, row.lane_id, &r.lane, err);
+	if (rc == RC_OK)
+		rc = store_row_get(tx->db, outbox_id, &row, err);
 	if (rc != RC_OK || row.state != OUTBOX_SENT || row.ack_deadline == 0)
 		return (rc == RC_NOT_FOUND ? RC_OK : rc);
 	rc = store_remote_confirm(tx->db, outbox_id, tx->now_ms, err);
-	if (rc == RC_OK)
-		rc =
-		    ledger_lane_by_id(d->ledger, tx, row.lane_id, &r.lane, err);
 	if (rc != RC_OK)
 		return (rc);
 	mark_delivered(&r, &row);

@@ -23,6 +23,7 @@
 struct need {
 	struct unit unit; /* first */
 	int64_t conversations[2], inboxes[2];
+	size_t crowd; /* so many inboxes more at once, from id 1000 on */
 	int tries, done;
 };
 
@@ -38,6 +39,23 @@ hold_inbox(struct tx *tx, int64_t user_id, struct err *e)
 		return (rc);
 	ledger_inbox_touch(l, user);
 	return (ledger_hold_inboxes(l, tx, e));
+}
+
+/* ${n} at once. */
+static enum rc
+hold_crowd(struct tx *tx, size_t n, struct err *e)
+{
+	struct ledger *l = domain_of(tx)->ledger;
+	struct ledger_user *user;
+	enum rc rc = RC_OK;
+	size_t i;
+
+	for (i = 0; i < n && rc == RC_OK; i++) {
+		rc = ledger_user_by_id(l, tx, (int64_t)(1000 + i), &user, e);
+		if (rc == RC_OK)
+			ledger_inbox_touch(l, user);
+	}
+	return (rc == RC_OK ? ledger_hold_inboxes(l, tx, e) : rc);
 }
 
 static enum rc
@@ -57,7 +75,8 @@ need_apply(struct tx *tx, struct unit **units, size_t n, struct err *e)
 	for (i = 0; i < 2 && rc == RC_OK; i++)
 		if (need->inboxes[i] != 0)
 			rc = hold_inbox(tx, need->inboxes[i], e);
-	return (rc);
+	return (rc == RC_OK && need->crowd > 0 ? hold_crowd(tx, need->crowd, e)
+					       : rc);
 }
 
 static void
@@ -181,6 +200,25 @@ test_inbox(void **state)
 	rig_close(&s.r);
 }
 
+/* However many are met, whichever of them was another's. */
+static void
+test_crowd(void **state)
+{
+	struct need need = {.crowd = 500};
+	struct scene s;
+
+	(void)state;
+	open_scene(&s);
+	need.inboxes[0] = s.users[1];
+	pg_exec(s.r.pg,
+	    "INSERT INTO users (user_id, name, password_hash, created_at) "
+	    "SELECT n, 'p' || n, '', 1 FROM generate_series(1000, 1499) n");
+	pg_exec(s.r.pg, "INSERT INTO inboxes (user_id) "
+			"SELECT n FROM generate_series(1000, 1499) n");
+	run_beside(&s, &need, INBOX("p1000"), INBOX("p1499") " NOWAIT");
+	rig_close(&s.r);
+}
+
 /* Who never lets go: it is refused, and may be asked again. */
 static void
 test_in_vain(void **state)
@@ -206,6 +244,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_conversation),
 	    cmocka_unit_test(test_inbox),
+	    cmocka_unit_test(test_crowd),
 	    cmocka_unit_test(test_in_vain),
 	};
 

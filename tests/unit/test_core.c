@@ -27,8 +27,9 @@ static struct core_job *jobs, **jobs_tail;
 static struct parcel *carried[4];
 static size_t ncarried;
 static const char *refused; /* units of this kind are not taken */
-static bool passes_over;    /* the next rescue, which finds the lane held */
-static int renewals;        /* statements */
+/* The next rescue or release finds what it is about held by somebody else. */
+static const char *passes_over;
+static int renewals; /* statements */
 
 /* ---- the world around the core ---- */
 
@@ -60,9 +61,18 @@ static void
 pass_over(struct rescue_unit *u)
 {
 
-	passes_over = false;
 	u->unit.rc = RC_OK;
 	u->next_lease = rig.clk.wall_ms;
+	u->finish(u);
+}
+
+/* The same of what is due. */
+static void
+pass_over_due(struct release_unit *u)
+{
+
+	u->unit.rc = RC_OK;
+	u->passed_over = true;
 	u->finish(u);
 }
 
@@ -71,8 +81,12 @@ submit(void *arg, struct unit *unit)
 {
 
 	(void)arg;
-	if (passes_over && strcmp(unit->kind->name, "rescue") == 0) {
-		pass_over((struct rescue_unit *)(void *)unit);
+	if (passes_over != NULL && strcmp(unit->kind->name, passes_over) == 0) {
+		if (strcmp(passes_over, "rescue") == 0)
+			pass_over((struct rescue_unit *)(void *)unit);
+		else
+			pass_over_due((struct release_unit *)(void *)unit);
+		passes_over = NULL;
 		return (RC_OK);
 	}
 	if (refused != NULL && strcmp(unit->kind->name, refused) == 0)
@@ -214,7 +228,7 @@ open_core(void **state)
 	ncarried = 0;
 	renewals = 0;
 	refused = NULL;
-	passes_over = false;
+	passes_over = NULL;
 	assert_int_equal(
 	    sqlite3_auto_extension((void (*)(void))watch), SQLITE_OK);
 	rig_open(&rig);
@@ -379,12 +393,29 @@ test_passed_over(void **state)
 	pass(SECOND);
 	assert_int_equal(ncarried, 1);
 	refused = "renew";
-	passes_over = true;
+	passes_over = "rescue";
 	pass(lease_left());
-	assert_false(passes_over);
+	assert_null(passes_over);
 	assert_int_equal(count("outbox WHERE rescue_count > 0"), 0);
 	pass(SECOND);
 	assert_int_equal(count("outbox WHERE rescue_count = 1"), 1);
+	rig_check_promises(&rig);
+}
+
+/* What is due and was passed over is looked at again soon, and not with the
+ * next poll. */
+static void
+test_due_passed_over(void **state)
+{
+
+	(void)state;
+	(void)rig_send_at(&rig, 1, "ann", "later", rig.clk.wall_ms + SECOND);
+	passes_over = "release";
+	pass(SECOND);
+	assert_null(passes_over);
+	assert_int_equal(count("outbox WHERE lane_seq IS NULL"), 1);
+	pass(100);
+	assert_int_equal(count("outbox WHERE lane_seq IS NULL"), 0);
 	rig_check_promises(&rig);
 }
 
@@ -482,6 +513,7 @@ main(void)
 	    TEST(test_settled),
 	    TEST(test_lost),
 	    TEST(test_passed_over),
+	    TEST(test_due_passed_over),
 	    TEST(test_one_lost),
 	    TEST(test_unsettled),
 	    TEST(test_renewal_refused),
