@@ -291,8 +291,10 @@ make_domain(struct server *s, struct err *err)
 	if (s->config.demo && s->was_empty &&
 	    (rc = demo_users(s, err)) != RC_OK)
 		return (rc);
+	/* What a shared database shows is on its disk. */
 	return (readers_start(&s->db_options, (int)s->config.readers,
-	    READS_LIMIT, writer_commits(s->writer), &s->readers, err));
+	    READS_LIMIT, db_shared(s->db) ? NULL : writer_commits(s->writer),
+	    &s->readers, err));
 }
 
 /* A send over a WebSocket is a request like any other. */

@@ -4,7 +4,7 @@
 // 503 with Retry-After, is not ready, hangs nobody and accepts nothing, while the
 // others hold it dead and go on; when the network is mended it goes on without a
 // restart, nothing is half done, and what was repeated with its id is there once.
-// And commits whose answer is lost.
+// And commits that take their time, and whose answer is lost.
 
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
@@ -229,6 +229,36 @@ async function recovered({ lonely, bob, there, fresh, refused, first })
 		assert.match(String(fresh.ended.code), /^(1011|1013)$/);
 	await Promise.all([there.close(), again.close()]);
 }
+
+describe('a commit under way', () => {
+	it('holds up nobody who reads', { timeout: 120_000 }, async (t) => {
+		const cluster = await new Cluster().start();
+		t.after(() => cluster.remove());
+		const server = await new Server({
+			args: ['--db', await cluster.createDatabase('chat')] }).start();
+		t.after(() => server.running && server.stop());
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		const { id } = await ann.send(bob.name, 'before');
+		await bob.received(id);
+		const standby = async (name) => {
+			await cluster.sql(`ALTER SYSTEM SET synchronous_standby_names = '${name}'`);
+			await cluster.sql('SELECT pg_reload_conf()');
+		};
+
+		/* Commits wait for one that there is not. */
+		await standby('nobody');
+		let underWay = true;
+		const sent = ann.post('/v1/messages', { id: uuid7(), to: bob.name, body: 'slow' }, patient())
+			.finally(() => { underWay = false; });
+		await eventually(async () => await cluster.sql('SELECT count(*) FROM pg_stat_activity ' +
+			"WHERE wait_event = 'SyncRep'") === '1', 'the commit waits');
+		expectStatus(await bob.get('/v1/inbox', patient()), 200);
+		assert.equal((await ann.entry(id)).id, id);
+		assert.ok(underWay, 'who reads waited for who writes');
+		await standby('');
+		expectStatus(await sent, 201);
+	});
+});
 
 describe('a commit whose answer is lost', () => {
 	it('is answered 503, known when it is repeated, and delivered; what was delivered so is ' +
