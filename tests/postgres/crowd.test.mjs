@@ -26,6 +26,7 @@ const PEOPLE = 16;
 const CLIENTS = 64;
 const STRANGERS = 40;
 const SERVERS = 4;
+const PATIENCE_MS = 60_000;
 const MS = Number(process.env.CROWD_MS ?? 4000);
 const ARRAY_MOST = 12;
 const SEED = Number(process.env.CROWD_SEED ?? Date.now() % 1_000_000);
@@ -285,6 +286,9 @@ describe('a crowd', () => {
 		const abroad = peers.flatMap(({ name }) => ['q', 'r', 's'].map((who) => `${who}@${name}`));
 		const end = Date.now() + MS;
 		const answers = {};
+		/* On a slow machine until each deed has succeeded. */
+		const goesOn = () => Date.now() < end || (Date.now() < end + PATIENCE_MS &&
+			Object.entries(MAY).some(([deed, status]) => !answers[`${deed} ${status}`]));
 
 		await Promise.all(Array.from({ length: CLIENTS }, async (_, client) => {
 			const rnd = random(SEED + client);
@@ -292,7 +296,7 @@ describe('a crowd', () => {
 			const ids = [];
 
 			await DEEDS.send({ user: target.at(of), rnd, all, ids });
-			while (Date.now() < end) {
+			while (goesOn()) {
 				const deed = pick(Object.keys(MAY), rnd);
 				/* A password takes as long as a hundred other deeds. */
 				if (deed === 'login' && rnd() > 0.05)
