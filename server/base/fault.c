@@ -60,6 +60,23 @@ read_number(const char *p, size_t n, long *ret)
 	return (value > 0);
 }
 
+long
+fault_number(const char *name, long otherwise, long most)
+{
+	const char *text = getenv(name);
+	long value;
+
+	if (text == NULL)
+		return (otherwise);
+	if (!read_number(text, strlen(text), &value) || value > most) {
+		(void)fprintf(stderr,
+		    "%s: not a number from 1 to %ld: \"%s\"\n", name, most,
+		    text);
+		_exit(EXIT_SYNTAX);
+	}
+	return (value);
+}
+
 static bool
 read_action(const char *p, size_t n, struct fault *f)
 {

@@ -6,6 +6,9 @@
  * sends SIGKILL to the process, `exit` calls _exit(99), `fail` makes
  * FAULT_FAILS true once, `delay=MS` sleeps.  TWINBOX_FAULT_TRACE=FILE appends
  * the name of every point passed, one a line, so that a test can list them.
+ *
+ * The same builds heed TWINBOX_TIME_SCALE (base/timing.h) and
+ * TWINBOX_CHEAP_PASSWORDS (crypt/password.c).
  */
 #ifndef BASE_FAULT_H
 #define BASE_FAULT_H
@@ -15,6 +18,9 @@
 #ifdef TWINBOX_FAULTS
 /* Whether the point ${name} is to fail; what is armed there happens first. */
 bool fault_hit(const char *name);
+/* The number from 1 to ${most} that the environment variable ${name} holds, or
+ * ${otherwise} when it is not set.  Any other text ends the program. */
+long fault_number(const char *name, long otherwise, long most);
 #define FAULT(name) ((void)fault_hit(name))
 #define FAULT_FAILS(name) (fault_hit(name))
 #else

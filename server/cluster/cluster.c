@@ -20,7 +20,6 @@
 #include "model/event.h"
 
 /* Between two tries to be heard again. */
-#define AWAY_MS 250
 
 static void
 wake(struct cluster *c)
@@ -227,7 +226,7 @@ recheck(struct cluster *c, int64_t now, struct err *err)
 		return (look(c, err));
 	if (c->asking || (now < c->recheck_ms && !c->missed))
 		return (RC_OK);
-	c->recheck_ms = now + CLUSTER_RECHECK_MS;
+	c->recheck_ms = now + c->options.timing->cluster_recheck_ms;
 	/* Also alone: the answer to one of our own commits may be lost, and
 	 * with it all that the commit had to tell. */
 	ask_present(c);
@@ -307,7 +306,7 @@ beat(struct cluster *c, int64_t now, struct err *err)
 
 	if (now < c->beat_ms)
 		return (RC_OK);
-	c->beat_ms = now + CLUSTER_BEAT_MS;
+	c->beat_ms = now + c->options.timing->cluster_beat_ms;
 	rc = look_line(c, err);
 	if (rc != RC_OK || c->over)
 		return (rc);
@@ -366,7 +365,7 @@ patience(struct cluster *c)
 		until = note_due(c);
 	(void)pthread_mutex_unlock(&c->lock);
 	if (atomic_load(&c->away))
-		until = now + AWAY_MS;
+		until = now + c->options.timing->cluster_away_ms;
 	if (c->over)
 		return (-1);
 	return (until <= now ? 0 : (int)(until - now));
@@ -421,6 +420,7 @@ cluster_new(const struct cluster_options *options, struct cluster **ret,
 	if ((c = mem_zalloc(1, sizeof(*c))) == NULL)
 		return (err_set(err, RC_NO_MEMORY, "cluster"));
 	c->options = *options;
+	c->options.timing = timing_or_real(options->timing);
 	c->node = options->node;
 	atomic_store(&c->nnodes, 1);
 	(void)pthread_mutex_init(&c->lock, NULL);

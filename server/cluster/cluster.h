@@ -20,6 +20,7 @@
 #define CLUSTER_CLUSTER_H
 
 #include "base/clk.h"
+#include "base/timing.h"
 #include "db/db.h"
 #include "domain/auth.h"
 #include "domain/news.h"
@@ -27,14 +28,9 @@
 #include "push/push.h"
 #include "store/line.h"
 
-/* Who is connected here is asked so often whether he has missed something. */
-#define CLUSTER_RECHECK_MS 5000
-/* A beat, and how long one may stand still before its node is dead. */
-#define CLUSTER_BEAT_MS 2000
-#define CLUSTER_DEAD_MS 10000
-/* Nodes that have left are forgotten after so long; looked at so often. */
+/* The row of a node that has left is folded into the common one after an hour.
+ */
 #define CLUSTER_FORGET_MS 3600000
-#define CLUSTER_TIDY_MS 60000
 /* What there is to tell goes out at once while that is seldom; when it is often
  * it is gathered, so that on average it goes out once in GATHER_MS, and at most
  * BURST_MS / GATHER_MS times ahead of that. */
@@ -44,7 +40,8 @@
 struct cluster_options {
 	const struct db_options *db; /* kept */
 	const struct clk *clk;
-	struct metrics *metrics; /* may be NULL */
+	const struct timing *timing; /* kept; NULL: timing_real() */
+	struct metrics *metrics;     /* may be NULL */
 	struct auth *auth;
 	struct push *push;
 

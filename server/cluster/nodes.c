@@ -65,9 +65,6 @@ see(void *arg, const struct store_node *node)
 	peer->here = true;
 }
 
-/* A lease that is left after so long was given since, or has run out. */
-#define BURY_MS 60000
-
 /* Its leases run out now; several nodes may say so.  *ret: whether that is all;
  * a lease whose conversation somebody holds at this moment is ended at a later
  * beat. */
@@ -87,7 +84,10 @@ bury(struct cluster *c, struct peer *peer, bool *ret, struct err *err)
 	}
 	*ret = false;
 	rc = store_lanes_forsaken(c->db, peer->name, now, &left, err);
-	if (rc != RC_OK || (left != 0 && mono - peer->dead_ms < BURY_MS))
+	/* A lease that is left after that was given since, or has run out. */
+	if (rc != RC_OK ||
+	    (left != 0 &&
+		mono - peer->dead_ms < c->options.timing->cluster_bury_ms))
 		return (rc);
 	*ret = true;
 	return (store_node_bury(c->db, peer->node_id, peer->beat_at, now, err));
@@ -96,12 +96,12 @@ bury(struct cluster *c, struct peer *peer, bool *ret, struct err *err)
 /* While we were held up, or the database was away, nobody's beat could be seen
  * to move: that time is not theirs. */
 static void
-forgive(struct nodes *nodes, int64_t now)
+forgive(struct nodes *nodes, int64_t beat_ms, int64_t now)
 {
-	const int64_t blind = now - nodes->looked_ms - CLUSTER_BEAT_MS;
+	const int64_t blind = now - nodes->looked_ms - beat_ms;
 	size_t i;
 
-	for (i = 0; i < nodes->n && blind > CLUSTER_BEAT_MS; i++)
+	for (i = 0; i < nodes->n && blind > beat_ms; i++)
 		if (nodes->peers[i].seen_ms < now)
 			nodes->peers[i].seen_ms += blind;
 	nodes->looked_ms = now;
@@ -134,7 +134,7 @@ tidy(struct cluster *c, int64_t now, struct err *err)
 
 	if (!atomic_load(&c->first) || now < c->tidy_ms)
 		return (RC_OK);
-	c->tidy_ms = now + CLUSTER_TIDY_MS;
+	c->tidy_ms = now + c->options.timing->cluster_tidy_ms;
 	do {
 		rc = store_nodes_fold(c->db, wall - CLUSTER_FORGET_MS, &n, err);
 	} while (rc == RC_OK && n == STORE_NODES_FOLD);
@@ -155,7 +155,8 @@ part(struct cluster *c, int64_t now, struct err *err)
 
 		/* Who left by himself has nothing to be taken over. */
 		gone = !peer->here;
-		if (peer->here && now - peer->seen_ms >= CLUSTER_DEAD_MS)
+		if (peer->here &&
+		    now - peer->seen_ms >= c->options.timing->cluster_dead_ms)
 			rc = bury(c, peer, &gone, err);
 		if (rc == RC_OK && gone)
 			*peer = nodes->peers[--nodes->n];
@@ -178,7 +179,7 @@ nodes_turn(struct cluster *c, int *ret_n, struct err *err)
 	rc = store_nodes_here(c->db, see, c, err);
 	if (rc != RC_OK)
 		return (rc);
-	forgive(nodes, now);
+	forgive(nodes, c->options.timing->cluster_beat_ms, now);
 	rc = part(c, now, err);
 	*ret_n = (int)nodes->n + 1;
 	if (rc != RC_OK)

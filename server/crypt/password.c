@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Passwords: argon2id at libsodium's "interactive" cost (64 MiB, two passes),
- * the one setting there is.
+ * the one setting there is.  Builds with --enable-faults take the lowest cost
+ * there is when TWINBOX_CHEAP_PASSWORDS is 1: tests make thousands of users.
  *
  * The stored form is libsodium's own, but it is compared here:
  * crypto_pwhash_str_verify() calls want of memory a wrong password (EINVAL for
@@ -14,10 +15,9 @@
 
 #include <sodium.h>
 
+#include "base/fault.h"
 #include "crypt/crypt.h"
 
-#define OPS crypto_pwhash_argon2id_OPSLIMIT_INTERACTIVE
-#define MEM crypto_pwhash_argon2id_MEMLIMIT_INTERACTIVE
 #define RESULT_SIZE 32
 #define BASE64 sodium_base64_VARIANT_ORIGINAL_NO_PADDING
 
@@ -28,11 +28,45 @@
 static_assert(CRYPT_PASSWORD_SIZE == crypto_pwhash_argon2id_STRBYTES,
     "the size of a stored password");
 
-/* What an unknown name is compared with: same cost, a password that was 32
- * random bytes and is forgotten. */
-static const char dummy[] =
+/* What a new password is hashed with. */
+struct cost {
+	unsigned long long passes;
+	size_t bytes;
+	/* What an unknown name is compared with: the same cost, a password that
+	 * was 32 random bytes and is forgotten. */
+	const char *dummy;
+};
+
+static const struct cost real = {crypto_pwhash_argon2id_OPSLIMIT_INTERACTIVE,
+    crypto_pwhash_argon2id_MEMLIMIT_INTERACTIVE,
     "$argon2id$v=19$m=65536,t=2,p=1$qYjKuEruyaarTfmCyP1MVg"
-    "$BqkDaz3zwAsgzFbJ2wy5sHO2/PZcnbdDMPD0fQ+mEYk";
+    "$BqkDaz3zwAsgzFbJ2wy5sHO2/PZcnbdDMPD0fQ+mEYk"};
+
+#ifdef TWINBOX_FAULTS
+
+static const struct cost lowest = {crypto_pwhash_argon2id_OPSLIMIT_MIN,
+    crypto_pwhash_argon2id_MEMLIMIT_MIN,
+    "$argon2id$v=19$m=8,t=1,p=1$RHFLsWz4itxq+VJkO633og"
+    "$o3cqJw6oQulD5IKa4k99s1ii2YMx0Enq3WtD24sBX80"};
+
+static const struct cost *
+cost(void)
+{
+
+	return (fault_number("TWINBOX_CHEAP_PASSWORDS", 0, 1) == 1 ? &lowest
+								   : &real);
+}
+
+#else
+
+static const struct cost *
+cost(void)
+{
+
+	return (&real);
+}
+
+#endif
 
 struct stored {
 	unsigned long long ops;
@@ -45,8 +79,10 @@ enum rc
 crypt_password_hash(const char *password, size_t n,
     char ret[CRYPT_PASSWORD_SIZE], struct err *err)
 {
+	const struct cost *c = cost();
 
-	if (crypto_pwhash_argon2id_str(ret, password, n, OPS, MEM) != 0)
+	if (crypto_pwhash_argon2id_str(ret, password, n, c->passes, c->bytes) !=
+	    0)
 		return (err_set_sys(
 		    err, RC_NO_MEMORY, errno, "cannot hash a password"));
 	return (RC_OK);
@@ -132,7 +168,7 @@ crypt_password_dummy(const char *password, size_t n, struct err *err)
 {
 	enum rc rc;
 
-	rc = crypt_password_verify(dummy, password, n, err);
+	rc = crypt_password_verify(cost()->dummy, password, n, err);
 	if (rc == RC_OK)
 		return (err_set(err, RC_DENIED, "there is no such user"));
 	return (rc);

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/timing.h"
 #include "base/uuid.h"
 
 struct sql_text {
@@ -73,6 +74,8 @@ struct db_options {
 	enum db_sync sync;
 	const char *vfs; /* SQLite VFS name for tests, or NULL */
 	const struct db_schema *schema;
+
+	const struct timing *timing; /* kept; NULL: timing_real() */
 
 	/* Kept.  Transactions begin only at a server whose line has this id; 0:
 	 * at any.  NULL: at any, standbys too. */

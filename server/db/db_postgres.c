@@ -3,9 +3,9 @@
  * PostgreSQL behind the seam.
  *
  * Promises: whatever happens to the server or the network, a call ends within
- * DB_POSTGRES_ANSWER_MS (a migration: _MIGRATE_MS).  A commit whose answer was
- * lost is RC_UNCERTAIN, and nothing else is.  A connection that failed is never
- * used again; the next transaction makes another.
+ * db_answer of base/timing.h (a migration: DB_POSTGRES_MIGRATE_MS).  A commit
+ * whose answer was lost is RC_UNCERTAIN, and nothing else is.  A connection
+ * that failed is never used again; the next transaction makes another.
  *
  * Relies on: one thread a connection; statements whose names are the same in
  * both schemas; synchronous_commit, which db_postgres_open.c insists on.

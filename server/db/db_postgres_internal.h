@@ -13,20 +13,9 @@
 #define DB_POSTGRES_PARAMS_MAX 32
 #define DB_POSTGRES_COLUMNS_MAX 32
 
-/* How long the server may work on a statement and wait for a lock, and how long
- * we wait for it: longer, so that it is the server that says no.  Milliseconds.
- */
-#define DB_POSTGRES_STATEMENT_MS 10000
-#define DB_POSTGRES_LOCK_MS 5000
-#define DB_POSTGRES_ANSWER_MS 15000
 /* A migration, or waiting for another node's. */
 #define DB_POSTGRES_MIGRATE_MS 600000
-/* Who stops in the middle of a transaction loses its locks. */
-#define DB_POSTGRES_IDLE_MS 10000
 #define DB_POSTGRES_CONNECT_S 5
-/* Between two tries to connect again: doubled from the first to the last. */
-#define DB_POSTGRES_RETRY_FIRST_MS 100
-#define DB_POSTGRES_RETRY_LAST_MS 2000
 
 /* A prepared statement, as the server describes it. */
 struct db_postgres_stmt {
@@ -56,6 +45,9 @@ struct db_postgres {
 	struct db db; /* first */
 	PGconn *conn; /* NULL: there is none now */
 	char *url;
+	/* db_answer is longer than db_statement and db_lock, so that it is the
+	 * server that says no. */
+	const struct timing *timing;
 	int64_t line;        /* of the server, once it was asked; 0 */
 	bool open;           /* a transaction was begun */
 	bool slow;           /* it reads everything, and takes its time */

@@ -196,7 +196,8 @@ configure(struct db_postgres *p, struct err *err)
 	    "SET jit TO off; SET client_min_messages TO warning; "
 	    "SET default_transaction_isolation TO 'read committed'; "
 	    "SET TimeZone TO 'UTC'",
-	    DB_POSTGRES_STATEMENT_MS, DB_POSTGRES_LOCK_MS, DB_POSTGRES_IDLE_MS);
+	    (int)p->timing->db_statement_ms, (int)p->timing->db_lock_ms,
+	    (int)p->timing->db_idle_ms);
 	rc = db_postgres_exec(p, sql, NULL, err);
 	if (rc == RC_OK)
 		rc = db_postgres_exec(p, plans, NULL, err);
@@ -272,10 +273,10 @@ db_postgres_connect(struct db_postgres *p, struct err *err)
 	}
 	if (p->conn != NULL)
 		db_postgres_drop(p);
-	p->backoff_ms =
-	    p->backoff_ms == 0 ? DB_POSTGRES_RETRY_FIRST_MS : p->backoff_ms * 2;
-	if (p->backoff_ms > DB_POSTGRES_RETRY_LAST_MS)
-		p->backoff_ms = DB_POSTGRES_RETRY_LAST_MS;
+	p->backoff_ms = p->backoff_ms == 0 ? p->timing->db_retry_first_ms
+					   : p->backoff_ms * 2;
+	if (p->backoff_ms > p->timing->db_retry_most_ms)
+		p->backoff_ms = p->timing->db_retry_most_ms;
 	p->retry_ms = clk_mono_ms(clk_system()) + p->backoff_ms;
 	return (rc);
 }
@@ -299,7 +300,8 @@ db_postgres_open(
 	p->url = mem_strdup(options->url);
 	p->stmts =
 	    mem_zalloc((size_t)options->schema->nstatements, sizeof(*p->stmts));
-	p->patience_ms = DB_POSTGRES_ANSWER_MS;
+	p->timing = timing_or_real(options->timing);
+	p->patience_ms = p->timing->db_answer_ms;
 	buf_init(&p->arrays, 0);
 	rc = p->url == NULL || p->stmts == NULL
 		 ? err_set(err, RC_NO_MEMORY, "db: open")

@@ -158,7 +158,7 @@ db_postgres_migrate(
 	    NULL, err);
 	if (rc == RC_OK)
 		rc = migrate_all(db, now_ms, ret_from, ret_to, err);
-	p->patience_ms = DB_POSTGRES_ANSWER_MS;
+	p->patience_ms = p->timing->db_answer_ms;
 	/* A new connection has neither the lock nor the settings. */
 	db_postgres_drop(p);
 	return (rc == RC_OK ? db_postgres_connect(p, err) : rc);

@@ -22,7 +22,6 @@
 
 #define CONNECTION_MEMORY 32768
 #define HEADER_RECORD 64 /* of libmicrohttpd, for each header */
-#define LOG_WINDOW_MS 10000
 #define LOG_LINES_MAX 5
 
 /* ---- the beginning of a request ---- */
@@ -521,7 +520,8 @@ library_log(void *arg, const char *fmt, va_list ap)
 	size_t n;
 
 	count_library(loop, fmt);
-	if (loop->now_ms - loop->log_window_ms >= LOG_WINDOW_MS) {
+	if (loop->now_ms - loop->log_window_ms >=
+	    loop->http->options.timing->http_log_window_ms) {
 		if (loop->log_dropped > 0)
 			log_event(LOG_EV_HTTP_LIBRARY,
 			    "loop=%d dropped=%d text=more of the kind",

@@ -29,7 +29,6 @@
 #define ACCEPT_MAX 64
 /* So often at the end: more than the kernel keeps. */
 #define DRAIN_MAX 64
-#define PAUSE_MS 100
 #define SHED_MAX 16
 
 /* ---- telling requests apart ---- */
@@ -237,7 +236,8 @@ static void
 front_pause(struct front *front)
 {
 
-	front->resume_ms = clk_mono_ms(front->http->options.clk) + PAUSE_MS;
+	front->resume_ms = clk_mono_ms(front->http->options.clk) +
+			   front->http->options.timing->http_accept_pause_ms;
 	front_listen(front, false);
 }
 

@@ -136,6 +136,7 @@ http_new(const struct http_options *options, struct http **ret, struct err *err)
 	if ((http = mem_zalloc(1, sizeof(*http))) == NULL)
 		return (err_set(err, RC_NO_MEMORY, "http"));
 	http->options = *options;
+	http->options.timing = timing_or_real(options->timing);
 	http->front.epoll_fd = http->front.wake_fd = -1;
 	http->front.listen_fd = http->front.reserve_fd = -1;
 	http->layout_known =

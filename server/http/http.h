@@ -20,6 +20,7 @@
 #include "base/buf.h"
 #include "base/clk.h"
 #include "base/err.h"
+#include "base/timing.h"
 #include "metrics/metrics.h"
 #include "model/refusal.h"
 
@@ -96,6 +97,7 @@ struct http_options {
 	size_t address_limit; /* connections of one address; 0: no limit */
 	struct http_networks believed; /* proxies whose headers count */
 	const struct clk *clk;
+	const struct timing *timing; /* kept; NULL: timing_real() */
 	struct metrics *metrics;
 };
 

@@ -15,7 +15,6 @@
 #include "base/mem.h"
 #include "http/http_internal.h"
 
-#define LINGER_MS 2000
 #define LINGER_BYTES (4 * 1024 * 1024)
 #define LINGERS_MAX 128
 
@@ -44,7 +43,8 @@ linger_start(struct loop *loop, int fd)
 	    (left = mem_zalloc(1, sizeof(*left))) == NULL)
 		return;
 	left->source.kind = SOURCE_LEFTOVER;
-	left->deadline_ms = loop->now_ms + LINGER_MS;
+	left->deadline_ms =
+	    loop->now_ms + loop->http->options.timing->http_linger_ms;
 	if ((left->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0)) < 0) {
 		mem_free(left);
 		return;

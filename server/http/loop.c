@@ -28,7 +28,6 @@
 #define EVENTS_MAX 64
 /* The kernel counts in ticks of up to 10 ms. */
 #define TICK_SLACK_MS 20
-#define STOP_MS 1000
 
 static _Thread_local struct loop *self;
 
@@ -489,7 +488,8 @@ loop_stop(struct loop *loop)
 	struct http *http = loop->http;
 	struct refusal r = REFUSAL_INIT;
 	struct http_request *req;
-	int64_t end = clk_mono_ms(http->options.clk) + STOP_MS;
+	int64_t end =
+	    clk_mono_ms(http->options.clk) + http->options.timing->http_stop_ms;
 
 	refusal_set(&r, PROBLEM_DRAINING, "", "this server has stopped");
 	take_messages(loop);

@@ -162,6 +162,7 @@ data_db_options(const struct data *data)
 {
 
 	return ((struct db_options){.url = data->url,
+	    .timing = timing_process(),
 	    .mode = DB_READER,
 	    .sync = DB_SYNC_FULL,
 	    .schema = db_url_shared(data->url) ? &sql_postgres_schema

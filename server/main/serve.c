@@ -222,6 +222,7 @@ serve_main(int argc, char **argv)
 		    complain(EX_USAGE, "there is no command \"%s\"; see --help",
 			server.config.operands[0]));
 	server.clk = clk_system();
+	server.timing = timing_process();
 	server.rnd = rnd_system();
 	return (serve(&server, argc, argv));
 }

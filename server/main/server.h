@@ -18,6 +18,7 @@ struct server {
 	/* What stays when serving begins anew (server_again). */
 	struct config config;
 	const struct clk *clk;
+	const struct timing *timing;
 	struct rnd *rnd;
 
 	struct data data; /* the first that does not */

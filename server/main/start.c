@@ -80,7 +80,6 @@ on_fatal(void *arg, const struct err *err)
 
 /* How long nodes that have served before are waited for, and how often it is
  * looked whether they have said something. */
-#define VOUCH_MS (CLUSTER_DEAD_MS + CLUSTER_BEAT_MS)
 #define VOUCH_LOOK_MS 250
 
 /* The epoch, as ${ret}: made once, and again where the database has gone back.
@@ -161,11 +160,13 @@ rest(void *arg)
 {
 	const struct timespec pause = {.tv_nsec = VOUCH_LOOK_MS * 1000000L};
 	struct starting *g = arg;
+	const struct timing *t = g->s->timing;
+	const int64_t vouch_ms = t->cluster_dead_ms + t->cluster_beat_ms;
 
 	if (!g->waited) {
-		log_event(LOG_EV_CLUSTER_WAIT, "line=%s ms=%d",
-		    g->s->node.line.name, VOUCH_MS);
-		g->until_ms = clk_mono_ms(g->s->clk) + VOUCH_MS;
+		log_event(LOG_EV_CLUSTER_WAIT, "line=%s ms=%lld",
+		    g->s->node.line.name, (long long)vouch_ms);
+		g->until_ms = clk_mono_ms(g->s->clk) + vouch_ms;
 	}
 	g->waited = true;
 	(void)nanosleep(&pause, NULL);
@@ -334,11 +335,13 @@ make_workers(struct server *s, struct err *err)
 	    .carrier = carrier_local(s->writer),
 	    .writer = s->writer,
 	    .clk = s->clk,
+	    .timing = s->timing,
 	    .rnd = s->rnd,
-	    .poll_ms = RELAY_POLL_MS,
+	    .poll_ms = s->timing->relay_poll_ms,
 	    .lease_ms = s->config.lease_ms,
 	    .timeout_ms = s->config.delivery_timeout_ms};
 	struct push_options push_options = {.clk = s->clk,
+	    .timing = s->timing,
 	    .metrics = s->metrics,
 	    .writer = s->writer,
 	    .readers = s->readers,
@@ -389,6 +392,7 @@ make_cluster(struct server *s, struct err *err)
 {
 	struct cluster_options options = {.db = &s->db_options,
 	    .clk = s->clk,
+	    .timing = s->timing,
 	    .auth = s->auth,
 	    .push = s->push,
 	    .line = &s->line,
@@ -559,6 +563,7 @@ make_http(struct server *s, struct err *err)
 	    .connection_limit = at_most_files(s->config.connection_limit),
 	    .address_limit = address_limit(&s->config),
 	    .clk = s->clk,
+	    .timing = s->timing,
 	    .metrics = s->metrics};
 	const struct config_cidrs *proxies = &s->config.behind_proxy;
 	int i;

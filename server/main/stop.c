@@ -32,15 +32,6 @@
 #include "relay/carrier_fault.h"
 #endif
 
-#define REQUESTS_MS 5000
-#define ANSWERS_MS 2000
-/* Who keeps a connection has noticed by then that new ones are refused, or has
- * nothing to ask. */
-#define QUIET_MS 200
-/* The same of a database that does not answer: longer than it is waited for. */
-#define AWAY_MS 20000
-/* An answer that its client does not read is given up after so long. */
-#define SLOW_CLIENT_MS 1000
 #define TICK_MS 5
 
 static void
@@ -98,9 +89,11 @@ wait_requests(struct server *s)
 			idle = now;
 		if (http_pending(s->http) == 0 &&
 		    (s->push == NULL || push_drained(s->push)) &&
-		    (http_connections(s->http) == 0 || now - quiet > QUIET_MS))
+		    (http_connections(s->http) == 0 ||
+			now - quiet > s->timing->stop_quiet_ms))
 			return;
-		if (now - idle > SLOW_CLIENT_MS || now - start > REQUESTS_MS)
+		if (now - idle > s->timing->stop_slow_client_ms ||
+		    now - start > s->timing->stop_requests_ms)
 			return;
 		tick();
 	}
@@ -111,7 +104,8 @@ static bool
 wait_answers(struct server *s)
 {
 	int64_t start = clk_mono_ms(s->clk);
-	int64_t most = atomic_load(&s->anew) ? AWAY_MS : ANSWERS_MS;
+	int64_t most = atomic_load(&s->anew) ? s->timing->stop_away_ms
+					     : s->timing->stop_answers_ms;
 
 	while (api_busy(s->api) > 0) {
 		if (clk_mono_ms(s->clk) - start > most)
@@ -162,7 +156,7 @@ server_stop(struct server *s)
 	struct err err = ERR_INIT;
 
 	arm(s->config.drain_deadline_ms +
-	    (atomic_load(&s->anew) ? AWAY_MS : 0));
+	    (atomic_load(&s->anew) ? s->timing->stop_away_ms : 0));
 	stop_serving(s);
 	/* Readers hand jobs back to push, and push hands jobs to readers:
 	 * first its thread ends, then theirs, then it is freed. */

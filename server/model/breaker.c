@@ -8,9 +8,6 @@
 #include "model/breaker.h"
 #include "model/retry.h"
 
-/* While it is still closed: 250 ms after the first failure, then twice. */
-#define PAUSE_MS INT64_C(250)
-
 static const char *const names[BREAKER_STATES] = {
 #define X(id, name) name,
     BREAKER_STATE_TABLE(X)
@@ -127,26 +124,28 @@ breaker_success(struct breaker *b, int64_t now_ms)
 
 /* Opens it for twice as long as before, times 0.8 to 1.4. */
 static void
-open_it(struct breaker *b, int64_t now_ms, int64_t hint_ms, uint32_t random)
+open_it(struct breaker *b, int64_t now_ms, int64_t hint_ms, uint32_t random,
+    const struct timing *t)
 {
 	int64_t wait;
 
 	b->state = BREAKER_OPEN;
 	b->successes = 0;
 	b->interval_ms =
-	    b->interval_ms == 0 ? BREAKER_FIRST_MS : b->interval_ms * 2;
-	if (b->interval_ms > BREAKER_MAX_MS)
-		b->interval_ms = BREAKER_MAX_MS;
+	    b->interval_ms == 0 ? t->breaker_first_ms : b->interval_ms * 2;
+	if (b->interval_ms > t->breaker_most_ms)
+		b->interval_ms = t->breaker_most_ms;
 	wait = b->interval_ms * (800 + (int64_t)(random % 601)) / 1000;
-	if (wait > BREAKER_MAX_MS)
-		wait = BREAKER_MAX_MS;
+	if (wait > t->breaker_most_ms)
+		wait = t->breaker_most_ms;
 	b->next_probe_at = now_ms + (hint_ms > 0 ? hint_ms : wait);
 }
 
 bool
 breaker_failure(struct breaker *b, int64_t left_ms, int64_t now_ms,
-    int64_t hint_ms, uint32_t random)
+    int64_t hint_ms, uint32_t random, const struct timing *timing)
 {
+	int64_t wait;
 
 	if (hint_ms > RETRY_HINT_MAX_MS)
 		hint_ms = RETRY_HINT_MAX_MS;
@@ -161,11 +160,11 @@ breaker_failure(struct breaker *b, int64_t left_ms, int64_t now_ms,
 	b->window_milli =
 	    b->window_milli > 2000 ? b->window_milli - 1000 : 1000;
 	if (b->state != BREAKER_CLOSED || b->failures >= BREAKER_FAILURES) {
-		open_it(b, now_ms, hint_ms, random);
+		open_it(b, now_ms, hint_ms, random, timing);
 		return (true);
 	}
-	b->next_probe_at =
-	    now_ms + (hint_ms > 0 ? hint_ms : PAUSE_MS << (b->failures - 1));
+	wait = timing->breaker_pause_ms << (b->failures - 1);
+	b->next_probe_at = now_ms + (hint_ms > 0 ? hint_ms : wait);
 	return (true);
 }
 

@@ -23,11 +23,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/timing.h"
+
 #define BREAKER_FAILURES 5
 #define BREAKER_SUCCESSES 2
 #define BREAKER_WINDOW_MAX 4
-#define BREAKER_FIRST_MS INT64_C(2000)
-#define BREAKER_MAX_MS INT64_C(600000)
 /* Longer than any wait that we set: a clock that was put back shows by it. */
 #define BREAKER_SANE_MS INT64_C(4500000)
 
@@ -82,9 +82,10 @@ int breaker_batch(const struct breaker *b, int most);
 bool breaker_success(struct breaker *b, int64_t now_ms);
 
 /* A batch that left at ${left_ms} was not answered.  ${hint_ms}: what the
- * destination asked us to wait, 0: nothing.  True: store it. */
+ * destination asked us to wait, 0: nothing.  ${timing}: the members breaker_*
+ * are read.  True: store it. */
 bool breaker_failure(struct breaker *b, int64_t left_ms, int64_t now_ms,
-    int64_t hint_ms, uint32_t random);
+    int64_t hint_ms, uint32_t random, const struct timing *timing);
 
 /* It was heard of (it wrote to us, or an operator said so): a probe at once.
  * True: store it. */

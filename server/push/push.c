@@ -22,7 +22,6 @@
 #include "push/push_internal.h"
 #include "wire/json.h"
 
-#define TICK_MS 1000
 #define LEAVE_TICK_MS 20
 
 /* ---- the mailboxes, from any thread ---- */
@@ -240,7 +239,8 @@ session_close(struct session *s, int code, const char *reason)
 		return;
 	s->state = SESSION_CLOSING;
 	s->close_code = code;
-	s->close_by_ms = clk_mono_ms(s->push->options.clk) + CLOSE_MS;
+	s->close_by_ms = clk_mono_ms(s->push->options.clk) +
+			 s->push->options.timing->push_close_ms;
 	(void)snprintf(s->close_reason, sizeof(s->close_reason), "%s", reason);
 	hub_leave(s->push->hub, &s->member);
 	TAILQ_INSERT_TAIL(&s->push->closing, s, closing);
@@ -465,12 +465,14 @@ enum rc
 push_new(const struct push_options *options, struct push **ret, struct err *err)
 {
 	struct push *p;
+	uint64_t tick_ms;
 	enum rc rc;
 
 	p = mem_zalloc(1, sizeof(*p));
 	if (p == NULL)
 		return (err_set(err, RC_NO_MEMORY, "push"));
 	p->options = *options;
+	p->options.timing = timing_or_real(options->timing);
 	TAILQ_INIT(&p->all);
 	TAILQ_INIT(&p->closing);
 	TAILQ_INIT(&p->arrivals);
@@ -495,7 +497,8 @@ push_new(const struct push_options *options, struct push **ret, struct err *err)
 	p->async.data = p;
 	p->timer.data = p;
 	p->loop_ready = true;
-	(void)uv_timer_start(&p->timer, on_tick, TICK_MS, TICK_MS);
+	tick_ms = (uint64_t)p->options.timing->push_tick_ms;
+	(void)uv_timer_start(&p->timer, on_tick, tick_ms, tick_ms);
 	rc = rx_open(p, err);
 	if (rc == RC_OK)
 		rc = lws_glue_open(p, err);

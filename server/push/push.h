@@ -16,6 +16,7 @@
 
 #include "base/clk.h"
 #include "base/err.h"
+#include "base/timing.h"
 #include "domain/auth.h"
 #include "domain/news.h"
 #include "metrics/metrics.h"
@@ -26,6 +27,7 @@ struct push;
 
 struct push_options {
 	const struct clk *clk;
+	const struct timing *timing; /* kept; NULL: timing_real() */
 	struct metrics *metrics;
 	struct writer *writer;
 	struct readers *readers;

@@ -19,16 +19,6 @@
 #include "push/ws_reader.h"
 #include "wire/wire.h"
 
-/* hello must come within this time. */
-#define HELLO_MS 5000
-/* A full window for this long is told with a `stalled` frame. */
-#define STALLED_MS 60000
-/* What is queued for a session that is closed must go out within this. */
-#define CLOSE_MS 3000
-/* A frame that the socket does not take whole within this ends the session. */
-#define STUCK_MS 60000
-#define PING_S 25
-#define SILENCE_S 35
 /* Frames (replies, whispers) that may wait for a slow reader.  While any waits
  * the session is not read: more than what one RX_LEN asks for, and the requests
  * under way, cannot come together. */
@@ -54,7 +44,6 @@
 #define RX_LEN 8192
 /* Connections whose handshake has not come whole; one more cuts the oldest. */
 #define ARRIVALS_MAX 512
-#define ARRIVAL_MS 5000
 
 enum session_state {
 	SESSION_HELLO,   /* waits for hello */

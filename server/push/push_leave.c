@@ -6,18 +6,15 @@
  */
 #include "push/push_internal.h"
 
-/* Who is told to reconnect has stopped asking by then; who has not is cut. */
-#define LEAVE_QUIET_MS 50
-#define LEAVE_MOST_MS 1000
-
 static bool
 leaves(const struct session *s, int64_t now)
 {
+	const struct timing *t = s->push->options.timing;
 	const bool busy = s->sends > 0 || s->reads > 0 || s->acking;
 
-	return (now - s->leaving_ms >= LEAVE_MOST_MS ||
-		(!busy && now - s->leaving_ms >= LEAVE_QUIET_MS &&
-		    now - s->heard_ms >= LEAVE_QUIET_MS));
+	return (now - s->leaving_ms >= t->push_leave_most_ms ||
+		(!busy && now - s->leaving_ms >= t->push_leave_quiet_ms &&
+		    now - s->heard_ms >= t->push_leave_quiet_ms));
 }
 
 void

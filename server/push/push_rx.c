@@ -22,7 +22,6 @@
 #include "push/ws_head.h"
 
 #define EVENTS_MAX 64
-#define LINGER_MS 2000
 #define LINGER_BYTES (1024 * 1024)
 
 /* What epoll gives back: an arrival's address, or a session's number, since a
@@ -102,7 +101,7 @@ refuse(struct push *p, struct arrival *a, const struct refusal *r)
 	buf_fini(&b);
 	(void)shutdown(a->fd, SHUT_WR);
 	a->refused = true;
-	a->until_ms = now_ms(p) + LINGER_MS;
+	a->until_ms = now_ms(p) + p->options.timing->push_linger_ms;
 }
 
 static void
@@ -219,7 +218,7 @@ rx_arrive(struct push *p, struct adopt_note *note)
 	}
 	a->fd = fd;
 	a->note = note;
-	a->until_ms = now_ms(p) + ARRIVAL_MS;
+	a->until_ms = now_ms(p) + p->options.timing->push_arrival_ms;
 	TAILQ_INSERT_TAIL(&p->arrivals, a, entry);
 	p->narrivals++;
 	arrival_ready(p, a);
@@ -441,6 +440,7 @@ session_ready(struct push *p, struct session *s, uint32_t events)
 void
 rx_session_tick(struct session *s, int64_t now)
 {
+	const struct timing *t = s->push->options.timing;
 
 	if (s->told_close && now >= s->close_by_ms) {
 		lws_glue_kill(s);
@@ -452,9 +452,9 @@ rx_session_tick(struct session *s, int64_t now)
 	}
 	if (s->state == SESSION_CLOSING)
 		return;
-	if (now - s->heard_ms >= SILENCE_S * 1000 && !s->paused) {
+	if (now - s->heard_ms >= t->push_silence_ms && !s->paused) {
 		session_close(s, 4408, "silent");
-	} else if (now - s->heard_ms >= PING_S * 1000 && !s->pinged) {
+	} else if (now - s->heard_ms >= t->push_ping_ms && !s->pinged) {
 		s->pinged = true;
 		session_write_control(s, "", -1);
 	}

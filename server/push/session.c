@@ -190,16 +190,18 @@ tick_stuck(struct session *s, int64_t now_ms)
 		s->stuck_ms = 0;
 	else if (s->stuck_ms == 0)
 		s->stuck_ms = now_ms;
-	else if (now_ms - s->stuck_ms >= STUCK_MS)
+	else if (now_ms - s->stuck_ms >= s->push->options.timing->push_stuck_ms)
 		session_close(s, 1013, "you read too slowly");
 }
 
 void
 session_tick(struct session *s, int64_t now_ms)
 {
+	const struct timing *t = s->push->options.timing;
 
 	tick_stuck(s, now_ms);
-	if (s->state == SESSION_HELLO && now_ms - s->opened_ms >= HELLO_MS) {
+	if (s->state == SESSION_HELLO &&
+	    now_ms - s->opened_ms >= t->push_hello_ms) {
 		session_close(s, 4408, "no hello");
 		return;
 	}
@@ -208,7 +210,7 @@ session_tick(struct session *s, int64_t now_ms)
 	session_kick(s);
 	session_show_changes(s);
 	if (s->full_since_ms != 0 && !s->told_stalled &&
-	    now_ms - s->full_since_ms >= STALLED_MS) {
+	    now_ms - s->full_since_ms >= t->push_stalled_ms) {
 		s->told_stalled = true;
 		buf_adds(tx_begin(s->push), "{\"type\":\"stalled\"}");
 		session_reply(s);

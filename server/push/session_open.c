@@ -125,7 +125,7 @@ write_welcome(struct session *s, const struct opening_job *j, bool recovered)
 	jw_int(b, "acked", j->acked);
 	jw_int(b, "unread", j->unread);
 	jw_bool(b, "recovered", recovered);
-	jw_int(b, "ping_ms", PING_S * 1000);
+	jw_int(b, "ping_ms", s->push->options.timing->push_ping_ms);
 	jw_int(b, "window", s->window);
 	buf_addc(b, '}');
 	session_reply(s);

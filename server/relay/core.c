@@ -16,7 +16,8 @@ core_pause(struct core *c, enum rc rc, const char *what)
 	(void)err_set(&err, rc, "%s: %s", what, rc_text(rc));
 	log_error(LOG_EV_RELAY_FAIL, &err, "%s", "");
 	c->pause_until_ms =
-	    c->mono_ms + (rc == RC_FULL ? CORE_PAUSE_FULL_MS : CORE_PAUSE_MS);
+	    c->mono_ms + (rc == RC_FULL ? c->o.timing->relay_pause_full_ms
+					: c->o.timing->relay_pause_ms);
 }
 
 /* ---- leases and expiry ---- */
@@ -29,12 +30,14 @@ rescue_later(struct core *c, int64_t lease, int64_t expiry)
 
 	if (next == 0 || (expiry != 0 && expiry < next))
 		next = expiry;
-	c->next_rescue_ms = c->mono_ms + CORE_RESCUE_MS;
+	c->next_rescue_ms = c->mono_ms + c->o.timing->relay_rescue_ms;
 	/* Run out and still there: somebody was at work on its conversation,
 	 * and it was passed over. */
 	if (next != 0 && next <= c->wall_ms)
-		c->next_rescue_ms = c->mono_ms + CORE_RESCUE_AGAIN_MS;
-	else if (next > c->wall_ms && next - c->wall_ms < CORE_RESCUE_MS)
+		c->next_rescue_ms =
+		    c->mono_ms + c->o.timing->relay_rescue_again_ms;
+	else if (next > c->wall_ms &&
+		 next - c->wall_ms < c->o.timing->relay_rescue_ms)
 		c->next_rescue_ms = c->mono_ms + next - c->wall_ms;
 }
 
@@ -45,7 +48,7 @@ rescue_back(struct core *c, struct core_job *job)
 
 	(void)job;
 	c->rescuing = false;
-	c->next_rescue_ms = c->mono_ms + CORE_PAUSE_MS;
+	c->next_rescue_ms = c->mono_ms + c->o.timing->relay_pause_ms;
 	if (u->unit.rc == RC_CLOSED)
 		c->closed = true;
 	if (u->unit.rc != RC_OK)
@@ -89,7 +92,7 @@ rescue_needed(struct core *c)
 		    c->o.db, c->wall_ms + BREAKER_SANE_MS, &far, &err);
 	if (rc != RC_OK) {
 		log_error(LOG_EV_RELAY_FAIL, &err, "poll=4");
-		c->next_rescue_ms = c->mono_ms + CORE_PAUSE_MS;
+		c->next_rescue_ms = c->mono_ms + c->o.timing->relay_pause_ms;
 		return (false);
 	}
 	stale = lease != 0 &&
@@ -120,7 +123,7 @@ rescue(struct core *c)
 	c->rescue_job.back = rescue_back;
 	c->rescuing = c->o.submit(c->o.arg, &c->rescue.unit) == RC_OK;
 	if (!c->rescuing)
-		c->next_rescue_ms = c->mono_ms + CORE_PAUSE_MS;
+		c->next_rescue_ms = c->mono_ms + c->o.timing->relay_pause_ms;
 }
 
 /* ---- a turn ---- */
@@ -168,7 +171,7 @@ poll(struct core *c)
 	 * name them. */
 	c->next_poll_ms =
 	    c->mono_ms + (c->poll_after != 0 || c->poll_destination != -1
-				 ? CORE_PAUSE_MS
+				 ? c->o.timing->relay_pause_ms
 				 : c->o.poll_ms);
 	c->next_poll_ms = sooner(c->next_poll_ms, due);
 }
@@ -190,7 +193,7 @@ core_turn(
 	}
 	core_settle_again(c);
 	if (!going)
-		return (c->mono_ms + CORE_PAUSE_MS);
+		return (c->mono_ms + c->o.timing->relay_pause_ms);
 	poll(c);
 	renewal = core_renew(c);
 	rescue(c);
@@ -250,6 +253,7 @@ core_new(const struct core_options *options, struct core **ret, struct err *err)
 	if ((c = mem_zalloc(1, sizeof(*c))) == NULL)
 		return (err_set(err, RC_NO_MEMORY, "relay"));
 	c->o = *options;
+	c->o.timing = timing_or_real(options->timing);
 	TAILQ_INIT(&c->runnable);
 	TAILQ_INIT(&c->doubtful);
 	c->poll_destination = -1;

@@ -18,6 +18,7 @@
 
 #include "base/clk.h"
 #include "base/rnd.h"
+#include "base/timing.h"
 #include "domain/news.h"
 #include "model/breaker.h"
 #include "relay/carrier.h"
@@ -45,6 +46,7 @@ struct core_options {
 
 	struct db *db; /* read-only, the core's alone */
 	const struct clk *clk;
+	const struct timing *timing; /* kept; NULL: timing_real() */
 	struct rnd *rnd;
 	const char *owner;  /* of leases: who we are */
 	int64_t poll_ms;    /* safety poll */

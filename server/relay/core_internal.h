@@ -25,19 +25,9 @@
  * last time: each may be silent until its time-out, and were they all such,
  * nobody else would be sent anything. */
 #define CORE_PARCELS_DOUBTFUL 8
-/* After a unit that failed, how long until the next try; when the disk is full
- * that is not worth a try, and two log lines, so soon. */
-#define CORE_PAUSE_MS 200
-#define CORE_PAUSE_FULL_MS 2000
 /* Lanes, and destinations, looked at by one safety poll. */
 #define CORE_POLL_LANES 1000
 #define CORE_POLL_DESTINATIONS 100
-/* How often leases and expiry are looked at, at least. */
-#define CORE_RESCUE_MS 10000
-/* … and at a lease that has run out and was passed over. */
-#define CORE_RESCUE_AGAIN_MS 1000
-/* … and at a message that is due and was passed over. */
-#define CORE_RELEASE_AGAIN_MS 100
 
 /* A lease, unless the options say another.  It is renewed after a third of it,
  * so that a renewal may fail once and come late.  It is renewed for two leases'

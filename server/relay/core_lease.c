@@ -78,7 +78,7 @@ put_off(struct core *c, enum rc rc)
 	struct err err = ERR_INIT;
 
 	c->closed = c->closed || rc == RC_CLOSED;
-	c->renew_after_ms = c->mono_ms + CORE_PAUSE_MS;
+	c->renew_after_ms = c->mono_ms + c->o.timing->relay_pause_ms;
 	if (c->closed)
 		return;
 	(void)err_set(&err, rc, "renewing put off: %s", rc_text(rc));

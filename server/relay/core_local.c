@@ -65,7 +65,7 @@ put_back(struct core *c, struct delivery *d, enum rc rc)
 	d->next_idle = c->idle_deliveries;
 	c->idle_deliveries = d;
 	c->closed = c->closed || rc == RC_CLOSED;
-	c->pause_until_ms = c->mono_ms + CORE_PAUSE_MS;
+	c->pause_until_ms = c->mono_ms + c->o.timing->relay_pause_ms;
 }
 
 void
@@ -117,8 +117,10 @@ release_back(struct core *c, struct core_job *job)
 	if (c->release.released == RELEASE_ROWS)
 		c->next_poll_ms = 0;
 	else if (c->release.passed_over &&
-		 c->next_poll_ms > c->mono_ms + CORE_RELEASE_AGAIN_MS)
-		c->next_poll_ms = c->mono_ms + CORE_RELEASE_AGAIN_MS;
+		 c->next_poll_ms >
+		     c->mono_ms + c->o.timing->relay_release_again_ms)
+		c->next_poll_ms =
+		    c->mono_ms + c->o.timing->relay_release_again_ms;
 }
 
 /* Thread: sync or writer. */

@@ -418,7 +418,7 @@ carried_back(struct core *c, struct core_job *job)
 		(void)snprintf(d->row.last_error, sizeof(d->row.last_error),
 		    "%s", parcel->error);
 		changed = breaker_failure(&d->row.breaker, parcel->left_ms,
-		    c->wall_ms, parcel->retry_after_ms, random);
+		    c->wall_ms, parcel->retry_after_ms, random, c->o.timing);
 	}
 	if (changed)
 		save(c, d);
@@ -565,7 +565,7 @@ core_send(struct core *c)
 		if (rc == RC_OK)
 			continue;
 		c->closed = rc == RC_CLOSED;
-		c->pause_until_ms = c->mono_ms + CORE_PAUSE_MS;
+		c->pause_until_ms = c->mono_ms + c->o.timing->relay_pause_ms;
 	}
 }
 

@@ -209,6 +209,7 @@ relay_new(
 	    .arg = r,
 	    .db = r->db,
 	    .clk = options->clk,
+	    .timing = options->timing,
 	    .rnd = options->rnd,
 	    .owner = r->owner,
 	    .poll_ms = options->poll_ms,

@@ -17,9 +17,6 @@
 #include "relay/core.h"
 #include "store/writer.h"
 
-/* How often the safety poll looks, if nobody says otherwise. */
-#define RELAY_POLL_MS 1000
-
 struct relay;
 
 struct relay_options {
@@ -28,6 +25,7 @@ struct relay_options {
 	struct carrier remote;       /* to other servers; its stop is called */
 	struct writer *writer;
 	const struct clk *clk;
+	const struct timing *timing; /* kept; NULL: timing_real() */
 	struct rnd *rnd;
 	int64_t poll_ms;    /* safety poll */
 	int64_t lease_ms;   /* 0: 60 s */

@@ -131,7 +131,11 @@ static enum rc
 open_as(const char *url, enum db_mode mode, const char *vfs, struct db **ret,
     struct err *err)
 {
-	struct db_options o = {url, mode, DB_SYNC_FULL, vfs, &schema, NULL};
+	struct db_options o = {.url = url,
+	    .mode = mode,
+	    .sync = DB_SYNC_FULL,
+	    .vfs = vfs,
+	    .schema = &schema};
 
 	return (db_open(&o, ret, err));
 }

@@ -94,7 +94,8 @@ failing(struct breaker *b, int64_t now, int n)
 			now = b->next_probe_at;
 		assert_true(breaker_admits(b, 0, now));
 		(void)breaker_leave(b, now);
-		assert_true(breaker_failure(b, now, now + 1, 0, ONCE));
+		assert_true(
+		    breaker_failure(b, now, now + 1, 0, ONCE, timing_real()));
 		now++;
 	}
 	return (now);
@@ -149,7 +150,8 @@ test_backs_off(void **state)
 		/* One at a time, of one message. */
 		assert_false(breaker_admits(&b, 1, now));
 		assert_int_equal(breaker_batch(&b, 50), 1);
-		assert_true(breaker_failure(&b, now, now, 0, ONCE));
+		assert_true(
+		    breaker_failure(&b, now, now, 0, ONCE, timing_real()));
 	}
 }
 
@@ -186,12 +188,16 @@ test_counts_once(void **state)
 
 	(void)state;
 	breaker_init(&b);
-	assert_true(breaker_failure(&b, NOW, NOW + 10, 0, ONCE));
-	assert_false(breaker_failure(&b, NOW + 1, NOW + 11, 0, ONCE));
-	assert_false(breaker_failure(&b, NOW + 2, NOW + 12, 0, ONCE));
-	assert_false(breaker_failure(&b, NOW + 10, NOW + 13, 0, ONCE));
+	assert_true(breaker_failure(&b, NOW, NOW + 10, 0, ONCE, timing_real()));
+	assert_false(
+	    breaker_failure(&b, NOW + 1, NOW + 11, 0, ONCE, timing_real()));
+	assert_false(
+	    breaker_failure(&b, NOW + 2, NOW + 12, 0, ONCE, timing_real()));
+	assert_false(
+	    breaker_failure(&b, NOW + 10, NOW + 13, 0, ONCE, timing_real()));
 	assert_int_equal(b.failures, 1);
-	assert_true(breaker_failure(&b, NOW + 11, NOW + 14, 0, ONCE));
+	assert_true(
+	    breaker_failure(&b, NOW + 11, NOW + 14, 0, ONCE, timing_real()));
 	assert_int_equal(b.failures, 2);
 	/* One that comes and goes is remembered. */
 	(void)breaker_success(&b, NOW + 20);
@@ -215,7 +221,7 @@ test_window(void **state)
 	assert_int_equal(last, BREAKER_WINDOW_MAX);
 	assert_true(breaker_admits(&b, 3, NOW));
 	assert_false(breaker_admits(&b, 4, NOW));
-	(void)breaker_failure(&b, NOW, NOW, 0, ONCE);
+	(void)breaker_failure(&b, NOW, NOW, 0, ONCE, timing_real());
 	assert_int_equal(breaker_window(&b), BREAKER_WINDOW_MAX - 1);
 }
 
@@ -228,12 +234,12 @@ test_destination_hint(void **state)
 
 	(void)state;
 	breaker_init(&b);
-	(void)breaker_failure(&b, NOW, NOW, 30000, ONCE);
+	(void)breaker_failure(&b, NOW, NOW, 30000, ONCE, timing_real());
 	assert_int_equal(b.next_probe_at, NOW + 30000);
 	now = failing(&b, NOW + 30000, 4);
 	now = b.next_probe_at;
 	(void)breaker_leave(&b, now);
-	(void)breaker_failure(&b, now, now, INT64_MAX, ONCE);
+	(void)breaker_failure(&b, now, now, INT64_MAX, ONCE, timing_real());
 	assert_int_equal(b.next_probe_at, now + 3600000);
 }
 

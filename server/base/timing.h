@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Deadlines, intervals and pauses that are fixed in the program: one table, in
+ * milliseconds.  A module takes them as data from its options, so that a test
+ * gives short ones.  What an operator may choose is a setting instead
+ * (config/config.h); times that follow from the kernel or a library stand
+ * where they are used.
+ *
+ * Builds with --enable-faults divide all of them by TWINBOX_TIME_SCALE (1 to
+ * 100): a test that has to wait for a deadline of the real server waits for a
+ * tenth of it.  tests/unit/test_timing.c keeps the values.
+ */
+#ifndef BASE_TIMING_H
+#define BASE_TIMING_H
+
+#include <stdint.h>
+
+/* X(name, ms, meaning): the member is name_ms. */
+#define TIMING_TABLE(X)                                                        \
+	X(push_tick, 1000, "between two looks at the sessions' deadlines")     \
+	X(push_arrival, 5000, "from a connection to its whole handshake")      \
+	X(push_hello, 5000, "from a handshake to the frame hello")             \
+	X(push_ping, 25000, "of silence before a session is pinged")           \
+	X(push_silence, 35000, "of silence before a session is closed")        \
+	X(push_stalled, 60000, "of a full window before the frame stalled")    \
+	X(push_stuck, 60000, "that a socket may take nothing of a frame")      \
+	X(push_close, 3000, "for what is queued when a session is closed")     \
+	X(push_linger, 2000, "that a refused handshake's rest is read")        \
+	X(push_leave_quiet, 50, "of silence before a leaving session closes")  \
+	X(push_leave_most, 1000, "that a leaving session is served at most")   \
+	X(http_linger, 2000, "that the rest of a refused request is read")     \
+	X(http_accept_pause, 100, "without accepting, when files run out")     \
+	X(http_log_window, 10000,                                              \
+	    "in which the library's errors are one line")                      \
+	X(http_stop, 1000, "for answers that are on their way at a stop")      \
+	X(cluster_recheck, 5000, "between two questions for missed notes")     \
+	X(cluster_beat, 2000, "between two heartbeats of a node")              \
+	X(cluster_dead, 10000, "without a heartbeat before a node is dead")    \
+	X(cluster_bury, 60000, "between two tries to clear a dead node")       \
+	X(cluster_tidy, 60000, "between two clean-ups of nodes' rows")         \
+	X(cluster_away, 250, "before the database is connected to again")      \
+	X(relay_poll, 1000, "between two safety polls of the outbox")          \
+	X(relay_pause, 200, "after an error of the database")                  \
+	X(relay_pause_full, 2000, "after the disk was full")                   \
+	X(relay_rescue, 10000, "between two looks for leases that ran out")    \
+	X(relay_rescue_again, 1000, "the same, when one was passed over")      \
+	X(relay_release_again, 100, "before more scheduled rows are released") \
+	X(breaker_pause, 250, "after the first failure, doubling")             \
+	X(breaker_first, 2000, "that a breaker is open at first, doubling")    \
+	X(breaker_most, 600000, "that a breaker is open at most")              \
+	X(db_answer, 15000, "that PostgreSQL may leave a query unanswered")    \
+	X(db_statement, 10000, "that a statement may run on PostgreSQL")       \
+	X(db_idle, 10000, "that a transaction may ask nothing there")          \
+	X(db_lock, 5000, "that a statement may wait for a lock there")         \
+	X(db_retry_first, 100, "before a lost connection is made again")       \
+	X(db_retry_most, 2000, "the same, after doubling")                     \
+	X(stop_requests, 5000, "for requests under way at a stop")             \
+	X(stop_answers, 2000, "for readers to give back what they have")       \
+	X(stop_away, 20000, "the same, when the database does not answer")     \
+	X(stop_quiet, 200, "without a request before connections close")       \
+	X(stop_slow_client, 1000, "for an answer that its client does not read")
+
+struct timing {
+#define X(name, ms, meaning) int64_t name##_ms;
+	TIMING_TABLE(X)
+#undef X
+};
+
+/* The values of the table.  Static storage.  Thread: any. */
+const struct timing *timing_real(void);
+
+/* ${timing}, or the values of the table if it is NULL. */
+static inline const struct timing *
+timing_or_real(const struct timing *timing)
+{
+
+	return (timing != 0 ? timing : timing_real());
+}
+
+/* The values that this process uses: those of the table; in builds with
+ * --enable-faults divided by TWINBOX_TIME_SCALE, which is read at the first
+ * call.  Static storage.  Thread: any. */
+const struct timing *timing_process(void);
+
+#endif
