@@ -15,13 +15,15 @@ files=$(find server client tests -path tests/selfcheck -prune -o \
     -path '*/node_modules' -prune -o -name '*.[ch]' -print 2>/dev/null |
     LC_ALL=C sort)
 seen=$(printf '%s' "$files" | grep -c .)
+# One process sees them all and names those that differ.
+differ=$(printf '%s\n' "$files" | grep . |
+    xargs -r "$format" --style="$style" --dry-run --Werror 2>&1 |
+    sed -n 's/^\([^:]*\):[0-9]*:[0-9]*: error: .*/\1/p' | LC_ALL=C sort -u)
 bad=0
-for file in $files; do
-	"$format" --style="$style" "$file" | diff -q "$file" - >/dev/null || {
-		echo "$file: layout differs (run $format -i $file)"
-		"$format" --style="$style" "$file" | diff -u "$file" - | sed -n 3,12p
-		bad=$((bad + 1))
-	}
+for file in $differ; do
+	echo "$file: layout differs (run $format -i $file)"
+	"$format" --style="$style" "$file" | diff -u "$file" - | sed -n 3,12p
+	bad=$((bad + 1))
 done
 echo "check-format: $seen files, $bad with errors"
 [ "$seen" -gt 0 ] && [ "$bad" -eq 0 ]

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: store
 //
 // Registering, logging in, tokens as devices, revoking; what a stranger can
 // learn (nothing).

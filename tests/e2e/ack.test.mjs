@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: store quick
 //
 // ack: this device has it.  Cumulative, monotone, per device; the first of a
 // user's devices makes the sender's delivered receipt.

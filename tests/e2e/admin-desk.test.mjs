@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: store
 //
 // What an operator sees at the desk: figures, messages by every filter, one
 // with its story, destinations, lanes, users, audit; pages without holes or

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: store
 //
 // Dead letters at the desk, and the ways back: what expired or was discarded is
 // listed, exported, requeued one by one or many at once, by the operator or by

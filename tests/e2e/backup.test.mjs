@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: surface
 //
 // twinboxd backup and restore: a copy made under load has all that was accepted
 // before it began and keeps every promise; what is restored is another epoch,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: surface
 //
 // Bad input gets a clear problem document and loses nothing: a table of bad
 // requests, each with its status, code and JSON pointer, and after each of

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: surface
 //
 // The operator's commands against the server itself: what waits is seen, what
 // died is requeued, exported and discarded, and who did it is written down.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: surface
 //
 // twinbox admin top: what is on the screen, keys, sizes, signals, a server that
 // goes away and comes back, and the picture for those without a terminal.

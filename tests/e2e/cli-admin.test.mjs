@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: store
 //
 // The operator's commands against a desk that a test plays by hand: what is
 // asked, what is shown for people and for programs, and what is said when

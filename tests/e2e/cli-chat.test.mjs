@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: surface
 //
 // twinbox in a terminal: the chat, the password prompt, colours.  What counts
 // is what a person would see on the screen.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: surface
 //
 // The client against a server that a test plays by hand: what it does about
 // gaps, repetitions, close codes, another epoch, Retry-After, and answers that

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: surface
 //
 // twinbox tail and the client's own outbox against a server that is away, comes
 // back, loses answers: nothing is lost, nothing is shown or sent twice.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: surface
 //
 // The command line client: every command, for people and for programs, and
 // what it says and with which exit code when something is wrong.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: surface
 //
 // The contract check must be able to fail: answers and frames that break one
 // rule each.  No server is needed.

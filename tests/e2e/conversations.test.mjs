@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: store
 //
 // Direct conversations: one a pair, their list with unread, last message and
 // marks, and their history.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: store quick
 //
 // What has happened to an outbox entry, told to its sender's sessions: the
 // four events sent, acked, retry and failed, each by its name, with the entry

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: store quick
 //
 // The flows and examples of the source documents, step by step, as a user
 // lives them: inbox, outbox, both together, a chat.

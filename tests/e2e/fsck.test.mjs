@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: surface
 //
 // twinboxd fsck: beside a server under load, after its death, on a database
 // that somebody has changed, and on what is no database.

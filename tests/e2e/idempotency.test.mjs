@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: store quick
 //
 // The idempotency key is the message id (DECISIONS 7): the same send twice is
 // one message, whatever happens between; another content is refused.

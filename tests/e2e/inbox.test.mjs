@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: store
 //
 // Reading the inbox: cursor, epoch, pages, long-poll, 410.
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: store
 //
 // The lifecycle of an outbox message as the source documents tell it, for
 // people of this server: the five steps of the outbox, and the five things

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: store quick
 //
 // Order and privacy among many: 64 users send to each other at once over REST
 // and WebSocket; every inbox is contiguous, shows each sender's messages in the

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: store
 //
 // The sender's outbox: list, entry, long-poll, timeline, scheduling and
 // cancelling.

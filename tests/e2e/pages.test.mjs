@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: surface
 //
 // What needs no token: health, readiness, metrics, the formal documents, the
 // pages that explain problems; and start-up as its user sees it.

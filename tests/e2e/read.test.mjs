@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: store
 //
 // read: a person saw it.  Cumulative per user and conversation, only forward,
 // in three forms; its receipt, its privacy, and the unread counts.

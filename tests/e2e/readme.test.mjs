@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: surface
 //
 // The README tried as a new user tries it: every block of shell commands in it
 // is typed line by line into a shell, with nothing changed but the address, the

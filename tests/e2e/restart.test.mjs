@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: store
 //
 // SIGTERM drains: reconnect frame, close 1012, no accepted message lost, within
 // its time; after any restart everybody goes on by his cursor.

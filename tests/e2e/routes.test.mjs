@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: surface
 //
 // The contract's whole list of routes stands in openapi.yaml; those of later
 // versions answer 501, those of this one never do.

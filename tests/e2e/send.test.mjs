@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: store quick
 //
 // Sending: POST /v1/messages with an object and with an array, and the curl
 // shortcut POST /v1/to/{user}; what arrives is what was sent.

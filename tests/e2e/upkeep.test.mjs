@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: store
 //
 // Upkeep, as people and operators meet it: what a sender sees of purged rows,
 // a database that was put back by hand, a schema that changes, damage that the

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: surface
 //
 // The WebSocket against clients that do not keep to it: bad frames, frames
 // before hello, silence, wrong epochs, wrong tokens, refused upgrades.

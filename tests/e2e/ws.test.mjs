@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: store
 //
 // The WebSocket twinbox.v1 as a good client uses it: hello, events, caught_up,
 // window, ack, read, send, outbox frames, instances, typing, resuming.

@@ -5,6 +5,12 @@
 # must say; warnings/ holds a file for each warning.  On good/ alone each gate must pass, on an empty tree fail.
 # Prints TAP.  TWINBOX_SOURCE and TWINBOX_BUILD say where (make check sets
 # them); TWINBOX_STRICT=1 makes a missing tool a failure.
+#
+# GATE_SAMPLES=all (the default) tries every sample; `one` the first of each
+# gate, and all those of a gate that has changed since GATE_BASE (a commit);
+# `none` looks at the project alone.  GATE_ANALYZE=changed shows the analyzer,
+# which takes longest, only the sources that have changed since GATE_BASE, none
+# leaves it out; the other gates see everything.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=${TWINBOX_SOURCE:-$(cd "$here/../.." && pwd)}
@@ -15,6 +21,16 @@ export AWK CC
 tmp=$(mktemp -d) || exit 99
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 99' INT TERM
+
+cd "$root" || exit 99
+# Files that differ from GATE_BASE, those that git does not know among them.
+changed=
+if [ -n "${GATE_BASE:-}" ]; then
+	changed=$({
+		git diff --name-only "$GATE_BASE" -- &&
+		    git ls-files --others --exclude-standard
+	}) || exit 99
+fi
 
 number=0
 result() { # result STATUS TEXT: with the output of the gate in $tmp/out
@@ -48,6 +64,11 @@ gate() { # gate NAME ROOT
 		node "$aux/lint/check-api-docs.mjs" "$2"
 		;;
 	analyze)
+		if [ "${GATE_ANALYZE:-all}" = changed ] && [ "$2" = "$root" ]; then
+			export ANALYZE_FILES="$changed"
+		else
+			unset ANALYZE_FILES
+		fi
 		GATE_CPPFLAGS="${GATE_CPPFLAGS+$defines}" \
 		    sh "$aux/check-analyze.sh" "$2"
 		;;
@@ -74,12 +95,22 @@ defines="$defines -I$build"
 
 # --- the project itself, then the samples -----------------------------------
 for name in layers format banned headers comments limits spdx sql-list \
-    requirements systemd api-docs analyze; do
+    requirements systemd tags api-docs analyze; do
 	if ! usable "$name"; then
 		number=$((number + 1))
 		echo "ok $number - $name # SKIP its tool is missing"
 		continue
 	fi
+	case $name-${GATE_ANALYZE:-all} in
+	analyze-none) continue ;;
+	analyze-changed)
+		if ! printf '%s\n' "$changed" |
+		    grep -qE '^(server|client)/.*\.c$'; then
+			echo '# analyze: no source has changed'
+			continue
+		fi
+		;;
+	esac
 	gate "$name" "$root"
 	status=$?
 	tail -n 1 "$tmp/out" | sed 's/^/# /'
@@ -87,8 +118,13 @@ for name in layers format banned headers comments limits spdx sql-list \
 done
 
 for name in layers format banned headers comments limits spdx sql-list \
-    requirements systemd embed-sql api-docs analyze; do
+    requirements systemd tags embed-sql api-docs analyze; do
 	usable "$name" || continue
+	wanted=${GATE_SAMPLES:-all}
+	[ "$wanted" != none ] || break
+	! printf '%s\n' "$changed" | grep -qE \
+	    "^(build-aux/(check-$name\.|embed-sql|strip-c|lint/)|tests/selfcheck/($name|good)/)" ||
+	    wanted=all
 	rm -rf "$tmp/tree"
 	cp -R "$here/good" "$tmp/tree"
 	chmod -R u+w "$tmp/tree" # distcheck has a tree that cannot be written
@@ -107,6 +143,7 @@ for name in layers format banned headers comments limits spdx sql-list \
 	samples=0
 	for sample in "$here/$name"/*/; do
 		[ -f "$sample/expect" ] || continue
+		[ "$wanted" = all ] || [ "$samples" -eq 0 ] || continue
 		samples=$((samples + 1))
 		rm -rf "$tmp/tree"
 		cp -R "$here/good" "$tmp/tree"
@@ -123,6 +160,11 @@ for name in layers format banned headers comments limits spdx sql-list \
 	[ "$samples" -gt 0 ]
 	result $? "$name: has samples"
 done
+
+[ "${GATE_SAMPLES:-all}" != none ] || {
+	echo "1..$number"
+	exit
+}
 
 # --- warnings: what the build compiles with refuses each of warnings/NAME.c ---
 # A build without --enable-werror only warns, which will do where nothing is

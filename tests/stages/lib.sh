@@ -6,11 +6,16 @@ cd "$(dirname "$0")/../.." || exit 2
 export TWINBOX_SOURCE="${TWINBOX_SOURCE:-$PWD}"
 export TWINBOX_BUILD="${TWINBOX_BUILD:-$PWD/build}"
 export TWINBOX_BUILDS="${TWINBOX_BUILDS:-$PWD/build-test}"
+export TWINBOX_LOGS="${TWINBOX_LOGS:-$TWINBOX_BUILDS/log}"
+export TWINBOX_STAGE="${TWINBOX_STAGE:-$(basename "$0")}"
+export TWINBOX_TIER="${TWINBOX_TIER:-default}"
+mkdir -p "$TWINBOX_LOGS"
 passed=0
 failed=0
 skipped=0
 # What a stage may skip: reasons, as a regular expression that fits all of one.
-skips_allowed='.*'
+# A stage that skips something says so here, by name.
+skips_allowed='none'
 
 # The result of one thing that the stage itself looked at.
 check() { # check STATUS TEXT
@@ -23,95 +28,184 @@ check() { # check STATUS TEXT
 	fi
 }
 
-# Counts the tests in the TAP of FILE that were skipped, at any depth, and says
-# which and why in lines "# skipped: TEST: REASON".  Where TWINBOX_STRICT is 1 a
-# reason that is not among skips_allowed is a failure.
+# Whether the run is of this tier.
+tier() { # tier quick|default|full
+	[ "$TWINBOX_TIER" = "$1" ]
+}
+
+# Lists the tests in the TAP of FILE that were skipped, at any depth, a line
+# "TEST: REASON" each.  A whole program that is skipped ("1..0 # SKIP"), and
+# what a program says it passed over, are among them.
+list_skips() { # list_skips FILE
+	sed -nE \
+	    -e 's/^ *ok [0-9]+ -? ?(.*)# SKIP ?(.*)$/\1: \2/Ip' \
+	    -e 's/^ *1\.\.0 # SKIP ?(.*)$/the program: \1/Ip' \
+	    -e 's/^(# )?# passed over: ?(.*)$/passed over: \2/Ip' "$1" |
+	    sed 's/ *: */: /; s/: $/: no reason given/'
+}
+
+# Counts what the TAP of FILE says was skipped, and says which and why in lines
+# "# skipped: TEST: REASON".  Where TWINBOX_STRICT is 1 a reason that is not
+# among skips_allowed is a failure.
 count_skips() { # count_skips FILE
-	grep -E '^ *ok [0-9]+ .*# SKIP' "$1" |
-	    sed 's/^ *ok [0-9]* //; s/^- //' >"$1.skips"
+	list_skips "$1" >"$1.skips"
 	while IFS= read -r line; do
-		what=${line%"# SKIP"*}
-		what=${what% }
-		reason=${line##*"# SKIP"}
-		reason=${reason# }
 		skipped=$((skipped + 1))
-		echo "# skipped: $what: ${reason:-no reason given}"
+		echo "# skipped: $line"
 		[ "${TWINBOX_STRICT:-0}" != 1 ] ||
-		    printf '%s\n' "$reason" | grep -qxE -- "$skips_allowed" ||
-		    check 1 "skipped: $what: ${reason:-no reason given}"
+		    printf '%s\n' "${line#*: }" | grep -qxE -- "$skips_allowed" ||
+		    check 1 "skipped: $line"
 	done <"$1.skips"
 	rm -f "$1.skips"
 }
 
-# Makes the build NAME in $TWINBOX_BUILDS and sets TWINBOX_BUILD to it; ends
-# the stage if that fails.
-use_build() { # use_build NAME CONFIGURE-OPTION...
-	TWINBOX_BUILD=$TWINBOX_BUILDS/$1
+# The commit that a change is compared with: TWINBOX_BASE, else where the branch
+# left its upstream; nothing where there is neither.
+base_commit() {
+	if [ -n "${TWINBOX_BASE:-}" ]; then
+		git rev-parse --verify --quiet "$TWINBOX_BASE^{commit}"
+	else
+		git merge-base HEAD '@{upstream}' 2>/dev/null
+	fi
+}
+
+# The files that have the tag TAG: their first comment has a line "// tags: ...".
+tagged() { # tagged TAG FILE...
+	wanted=$1
 	shift
-	scripts/build --dir "$TWINBOX_BUILD" "$@" || {
+	grep -lE "^// tags:.* $wanted( |\$)" "$@"
+}
+
+# Runs a command and shows what it said only if it failed.
+quietly() { # quietly COMMAND...
+	said=$(mktemp "$TWINBOX_LOGS/said.XXXXXX")
+	"$@" >"$said" 2>&1 </dev/null
+	set -- $?
+	[ "$1" -eq 0 ] || grep -vE '^  (CC|CCLD|AR|GEN) ' "$said" | tail -n 60 >&2
+	rm -f "$said"
+	return "$1"
+}
+
+# Makes the build NAME and sets TWINBOX_BUILD to it; ends the stage if that
+# fails.  Two stages may ask for the same build at the same time.
+#
+#	plain   what is installed: optimised, hardened, without fault points
+#	quick   fault points and little optimisation, for the daily loop
+#	strict  fault points, AddressSanitizer, UBSan: what bears it runs here
+#	tsan    fault points, ThreadSanitizer
+#	fuzz    clang's libFuzzer
+use_build() { # use_build NAME
+	build_name=$1
+	case $1 in
+	plain) set -- --enable-werror ;;
+	quick) set -- --enable-werror --enable-faults 'CFLAGS=-O1 -g1' ;;
+	strict)
+		set -- --enable-werror --enable-faults \
+		    --enable-sanitizers=address,undefined 'CFLAGS=-O1 -g1'
+		;;
+	tsan)
+		set -- --enable-faults --enable-sanitizers=thread 'CFLAGS=-O1 -g1'
+		;;
+	fuzz) set -- CC=clang-14 --enable-fuzzers --enable-werror ;;
+	*)
+		check 1 "there is no build $1"
+		finish
+		;;
+	esac
+	TWINBOX_BUILD=$TWINBOX_BUILDS/$build_name
+	[ "$build_name" != plain ] || TWINBOX_BUILD=$TWINBOX_SOURCE/build
+	mkdir -p "$TWINBOX_BUILDS"
+	quietly flock "$TWINBOX_BUILDS/$build_name.lock" \
+	    scripts/build --dir "$TWINBOX_BUILD" "$@" || {
 		check 1 "build of $TWINBOX_BUILD"
 		finish
 	}
+	export TWINBOXD="$TWINBOX_BUILD/twinboxd" TWINBOX="$TWINBOX_BUILD/twinbox"
+	unset TWINBOXD_FAULTS TWINBOX_FAULTS_REQUIRED TWINBOX_CHEAP_PASSWORDS
+	case $build_name in
+	quick | strict | tsan)
+		export TWINBOXD_FAULTS="$TWINBOXD" TWINBOX_FAULTS_REQUIRED=1
+		# Who wants the real cost says so (tests/e2e/harness/server.mjs).
+		export TWINBOX_CHEAP_PASSWORDS=1
+		;;
+	esac
+	case $build_name in
+	strict | tsan) sanitizer_begin ;;
+	esac
 }
 
-# Runs those test programs of make check whose name matches the pattern, adds
-# their counts and shows what they print in lines "# ...".  Further arguments
-# are a command before each program.
-run_programs() { # run_programs EGREP-PATTERN [WRAPPER...]
-	pattern=$1
+# The build that the tier runs what is not bound to another one on.
+use_tier_build() {
+	if tier quick; then
+		use_build quick
+	else
+		use_build strict
+	fi
+}
+
+# Adds to the counts what the files of this stage have given so far.
+count_results() {
+	[ -f "$TWINBOX_LOGS/results" ] || return 0
+	while read -r stage _ p f s _; do
+		[ "$stage" = "$TWINBOX_STAGE" ] || continue
+		passed=$((passed + p))
+		failed=$((failed + f))
+		skipped=$((skipped + s))
+	done <"$TWINBOX_LOGS/results"
+	sed -i "/^$TWINBOX_STAGE /d" "$TWINBOX_LOGS/results"
+}
+
+# Runs test files, JOBS of them at a time and those that took longest first,
+# each by tests/stages/one.  A file is DIR/NAME: unit/test_relay, e2e/send.
+run_files() { # run_files JOBS FILE...
+	jobs=$1
 	shift
-	programs=$(make -s --no-print-directory -C "$TWINBOX_BUILD" \
-	    print-tests | grep -E "$pattern" | tr '\n' ' ')
-	if [ -z "${programs% }" ]; then
-		check 1 "there are test programs $pattern"
+	[ $# -gt 0 ] || {
+		check 1 'there are test files'
 		return
-	fi
-	log=$TWINBOX_BUILD/check.log
-	make -C "$TWINBOX_BUILD" --no-print-directory -k \
-	    -j"$(getconf _NPROCESSORS_ONLN)" check TESTS="$programs" \
-	    LOG_COMPILER="$*" >"$log" 2>&1
-	status=$?
-	before=$failed
-	p=$(sed -n 's/^# PASS: *//p' "$log" | tail -n 1)
-	f=$(sed -n 's/^# FAIL: *//p' "$log" | tail -n 1)
-	e=$(sed -n 's/^# ERROR: *//p' "$log" | tail -n 1)
-	passed=$((passed + ${p:-0}))
-	failed=$((failed + ${f:-0} + ${e:-0}))
-	grep -E '^(FAIL|ERROR):' "$log" | sed 's/^/not ok - /'
-	for program in $programs; do
-		result=$TWINBOX_BUILD/$program.log
-		n=$(grep -c '^ok' "$result" 2>/dev/null)
-		echo "# $program: ${n:-0}"
-		if grep -qE '^not ok|^Bail|: error:|Sanitizer' "$result" 2>/dev/null; then
-			sed 's/^/#   /' "$result" | tail -n 60
-		else
-			sed -n '/^# ok - /d; s/^# /#   /p' "$result" 2>/dev/null |
-			    cut -c 1-400
-		fi
-		[ ! -e "$result" ] || count_skips "$result"
-	done
-	if [ "$status" -ne 0 ] && [ "$failed" -eq "$before" ]; then
-		tail -n 40 "$log"
-		check 1 "make check $pattern"
-	fi
-	if [ $((${p:-0} + failed - before)) -eq 0 ]; then
-		check 1 "make check $pattern ran something"
-	fi
+	}
+	export skips_allowed
+	printf '%s\n' "$@" | longest_first |
+	    xargs -P "$jobs" -n 1 tests/stages/one
+	count_results
 }
 
-# Runs files of node's test runner on the programs of the build in use, adds
-# their counts and shows their diagnostics (the lines "# ...").  What they need
-# is installed by npm in tests/e2e.  NODE_FILES of them run at a time (3: most
-# of what they do is to wait).  A file that does not end within a quarter of an
-# hour has failed, and one whose tests are over ends, whatever a failed one has
-# left running.
+# Sorts names of test files by their budget, the longest first.
+longest_first() {
+	awk 'NR == FNR { if ($1 !~ /^#/) budget[$1] = $2; next }
+	    { print ($1 in budget ? budget[$1] : 1), $1 }' \
+	    tests/stages/budget - | LC_ALL=C sort -k1,1gr -k2 | sed 's/^[^ ]* //'
+}
+
+# Makes those programs of make check whose name matches the pattern, and shows
+# their names without tests/ and without their folder in the build.
+programs() { # programs EGREP-PATTERN
+	list=$(make -s --no-print-directory -C "$TWINBOX_BUILD" print-tests |
+	    grep -E "$1" | tr '\n' ' ')
+	[ -n "${list% }" ] || return 1
+	# shellcheck disable=SC2086
+	quietly flock "$TWINBOX_BUILDS/${build_name:-plain}.lock" \
+	    make -s --no-print-directory -C "$TWINBOX_BUILD" \
+	    -j"$(getconf _NPROCESSORS_ONLN)" $list || return 1
+	printf '%s\n' $list | sed 's,^tests/,,'
+}
+
+# Runs those test programs whose name matches the pattern, JOBS at a time.
+run_programs() { # run_programs EGREP-PATTERN [JOBS]
+	names=$(programs "$1") || {
+		check 1 "the test programs $1 are made"
+		return
+	}
+	# shellcheck disable=SC2086
+	run_files "${2:-$(getconf _NPROCESSORS_ONLN)}" $names
+}
+
+# Runs files of node's test runner on the programs of the build in use.  What
+# they need is installed by npm in tests/e2e.  NODE_FILES of them run at a time
+# (4: most of what they do is to wait).
 run_node() { # run_node FILE...
 	node_packages || {
 		check 1 'npm ci in tests/e2e'
-		return
-	}
-	[ -e "$1" ] || {
-		check 1 "there are tests $1"
 		return
 	}
 	for program in twinboxd twinbox; do
@@ -122,43 +216,30 @@ run_node() { # run_node FILE...
 	done
 	export TWINBOXD="$TWINBOX_BUILD/twinboxd"
 	export TWINBOX="$TWINBOX_BUILD/twinbox"
-	out=$TWINBOX_BUILD/node.tap
 	# shellcheck disable=SC2046
-	node --test --test-reporter=tap \
-	    $(node_knows --test-concurrency="${NODE_FILES:-3}" \
-	    --test-force-exit --test-timeout=900000) \
-	    "$@" 2>&1 | tee "$out" |
-	    awk -f tests/stages/node-tap.awk
-	p=$(sed -n 's/^# pass //p' "$out" | tail -n 1)
-	f=$(sed -n 's/^# fail //p' "$out" | tail -n 1)
-	c=$(sed -n 's/^# cancelled //p' "$out" | tail -n 1)
-	passed=$((passed + ${p:-0}))
-	failed=$((failed + ${f:-0} + ${c:-0}))
-	count_skips "$out"
-	if [ -z "$p" ] || [ $((p + f + c)) -eq 0 ]; then
-		tail -n 20 "$out"
-		check 1 "node --test $1 ran something"
-	fi
+	run_files "${NODE_FILES:-4}" $(printf '%s\n' "$@" |
+	    sed 's,^tests/,,; s,\.test\.mjs$,,')
 }
 
-# Those of the options that this node has: Debian's 18 lacks some.
-node_knows() { # node_knows OPTION...
-	for option; do
-		node "$option" --version >/dev/null 2>&1 && echo "$option"
-	done
-}
-
-# What the lock file in DIR (tests/e2e) names is installed.
+# What the lock file in DIR (tests/e2e) names is installed.  Two stages may ask
+# at the same time.
 node_packages() { # node_packages [DIR]
 	dir=${1:-tests/e2e}
 	[ -f "$dir/package.json" ] || return 1
 	want=$(cksum "$dir/package-lock.json") || return 1
 	[ "$want" = "$(cat "$dir/node_modules/.of-lock" 2>/dev/null)" ] &&
 	    return 0
-	echo "# npm ci in $dir"
-	(cd "$dir" && npm ci --no-audit --no-fund --loglevel=error) || return 1
-	mkdir -p "$dir/node_modules"
-	echo "$want" >"$dir/node_modules/.of-lock"
+	mkdir -p "$TWINBOX_BUILDS"
+	(
+		flock 9
+		[ "$want" != "$(cat "$dir/node_modules/.of-lock" 2>/dev/null)" ] ||
+		    exit 0
+		echo "# npm ci in $dir"
+		(cd "$dir" && npm ci --no-audit --no-fund --loglevel=error) ||
+		    exit 1
+		mkdir -p "$dir/node_modules"
+		echo "$want" >"$dir/node_modules/.of-lock"
+	) 9>"$TWINBOX_BUILDS/npm.lock"
 }
 
 # Collects what the sanitizers report, from programs of ours and from servers
@@ -167,7 +248,7 @@ node_packages() { # node_packages [DIR]
 # ran it fails.)  Use after return is not looked for: gcc's stack for that does
 # not keep _Alignas.  A suppression that was used is no report.
 sanitizer_begin() {
-	reports=$TWINBOX_BUILD/reports
+	reports=$TWINBOX_LOGS/reports-$TWINBOX_STAGE
 	rm -rf "$reports"
 	mkdir -p "$reports"
 	# Readable by whoever the server runs as.
@@ -190,7 +271,9 @@ sanitizer_end() {
 	check $? "no sanitizer reports ($n)"
 }
 
+# The end of a stage.
 finish() {
+	[ -z "${reports:-}" ] || sanitizer_end
 	counts="$passed passed, $failed failed"
 	[ "$skipped" -eq 0 ] || counts="$counts, $skipped skipped"
 	echo "stage: $counts"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: store
 //
 // A sample that every gate must let pass.
 import { describe, it } from 'node:test';

@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: MIT
+// tags: surface
+// Asks /v1/others/1.
