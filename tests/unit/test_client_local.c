@@ -18,6 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <sqlite3.h>
+
 #include "lib/local.h"
 #include "lib/sender.h"
 
@@ -207,6 +209,89 @@ test_cursor(void **state)
 	json_decref(events);
 }
 
+/* Runs ${sql} over a connection of its own. */
+static void
+outside(struct fixture *f, const char *sql)
+{
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+/* Events and the cursor behind them are stored together or not at all: a
+ * cursor without its events would never show them again. */
+static void
+test_cursor_stays_without_its_events(void **state)
+{
+	struct fixture *f = *state;
+	json_t *first = json_pack("[{ss si}]", "event_id", "e1", "seq", 1);
+	json_t *next = json_pack("[{ss si} {ss si} {ss si}]", "event_id", "e2",
+	    "seq", 2, "event_id", "e3", "seq", 3, "event_id", "e4", "seq", 4);
+	struct fail fail = FAIL_INIT;
+
+	assert_int_equal(
+	    local_shown(f->local, first, "tail", "E", 1, &f->fail), RC_OK);
+	outside(f, "CREATE TRIGGER no BEFORE INSERT ON event WHEN"
+		   " NEW.event_id = 'e3' BEGIN SELECT RAISE(ABORT, 'no'); END");
+	assert_int_equal(
+	    local_shown(f->local, next, "tail", "E", 4, &fail), RC_IO);
+	assert_non_null(strstr(fail.what, "no"));
+	assert_cursor(f, "E", 1);
+	assert_false(local_has_shown(f->local, "e2"));
+	reopen(f);
+	assert_cursor(f, "E", 1);
+	assert_true(local_has_shown(f->local, "e1"));
+	assert_false(local_has_shown(f->local, "e2"));
+	assert_false(local_has_shown(f->local, "e4"));
+	/* The other way round: events without their cursor would be shown as
+	 * new ones again. */
+	outside(f, "DROP TRIGGER no; CREATE TRIGGER no BEFORE UPDATE ON cursor"
+		   " BEGIN SELECT RAISE(ABORT, 'no'); END");
+	assert_int_equal(
+	    local_shown(f->local, next, "tail", "E", 4, &fail), RC_IO);
+	assert_false(local_has_shown(f->local, "e2"));
+	outside(f, "DROP TRIGGER no");
+	assert_int_equal(
+	    local_shown(f->local, next, "tail", "E", 4, &f->fail), RC_OK);
+	assert_cursor(f, "E", 4);
+	assert_true(local_has_shown(f->local, "e3"));
+	json_decref(first);
+	json_decref(next);
+}
+
+/* A new epoch is stored with all that follows from it, or not at all. */
+static void
+test_new_epoch_fails(void **state)
+{
+	struct fixture *f = *state;
+	json_t *none = json_array();
+	struct fail fail = FAIL_INIT;
+	bool changed = true;
+
+	assert_int_equal(submit(f, "a", "bob", "1"), RC_OK);
+	assert_int_equal(local_outbox_answered(f->local, "a", &f->fail), RC_OK);
+	assert_int_equal(
+	    local_epoch_seen(f->local, "E", &changed, &f->fail), RC_OK);
+	assert_int_equal(
+	    local_shown(f->local, none, "tail", "E", 9, &f->fail), RC_OK);
+	outside(f, "CREATE TRIGGER no BEFORE UPDATE ON outbox"
+		   " BEGIN SELECT RAISE(ABORT, 'no'); END");
+	assert_int_equal(
+	    local_epoch_seen(f->local, "F", &changed, &fail), RC_IO);
+	assert_false(changed);
+	assert_cursor(f, "E", 9);
+	assert_string_equal(waiting(f), "");
+	outside(f, "DROP TRIGGER no");
+	assert_int_equal(
+	    local_epoch_seen(f->local, "F", &changed, &f->fail), RC_OK);
+	assert_true(changed);
+	assert_cursor(f, "", -1);
+	assert_string_equal(waiting(f), "a ");
+	json_decref(none);
+}
+
 static void
 test_new_epoch(void **state)
 {
@@ -348,7 +433,9 @@ main(void)
 	    TEST(test_same_id),
 	    TEST(test_key),
 	    TEST(test_cursor),
+	    TEST(test_cursor_stays_without_its_events),
 	    TEST(test_new_epoch),
+	    TEST(test_new_epoch_fails),
 	    TEST(test_history),
 	    TEST(test_processes),
 	    TEST(test_permissions_and_damage),
