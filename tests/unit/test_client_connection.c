@@ -1,0 +1,628 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A session's connection: how long it waits before it connects again, what it
+ * writes and acks over several connections, how it ends.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "unit/fake_time.h"
+#include "unit/session_fixture.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+#define ACK(n) "{\"type\":\"ack\",\"upto\":" #n "}\n"
+#define SEND(id, body)                                                         \
+	"{\"type\":\"send\",\"id\":" #id ",\"message\":{\"body\":\"" body      \
+	"\"}}\n"
+
+static int
+setup(void **state)
+{
+
+	*state = test_calloc(1, sizeof(struct scene));
+	return (0);
+}
+
+static int
+teardown(void **state)
+{
+
+	scene_close(*state);
+	test_free(*state);
+	return (0);
+}
+
+/* Begins again in the same test, with another session. */
+static void
+again(struct scene *s)
+{
+
+	scene_close(s);
+	memset(s, 0, sizeof(*s));
+	scene_open(s, "", -1, true);
+}
+
+/* Hands in events ${first} to ${last}. */
+static void
+events(struct scene *s, int first, int last)
+{
+
+	for (; first <= last; first++)
+		scene_say(s, "{'type':'event','seq':%d}", first);
+}
+
+/* Sends a message with ${body}; returns what session_send() did. */
+static int64_t
+send_body(struct scene *s, const char *body)
+{
+	json_t *message = json_pack("{ss}", "body", body);
+	int64_t id = session_send(s->session, message);
+
+	/* The session has a copy of its own. */
+	(void)json_object_clear(message);
+	json_decref(message);
+	return (id);
+}
+
+/* ---- the back-off ---- */
+
+/* Each failure doubles the longest wait, up to 20 s. */
+static void
+test_backoff_grows(void **state)
+{
+	static const int waits[] = {
+	    500, 1000, 2000, 4000, 8000, 16000, 20000, 20000, 20000};
+	struct scene *s = *state;
+	char wanted[64];
+	size_t i;
+
+	scene_open(s, "", -1, true);
+	for (i = 0; i < COUNT(waits); i++) {
+		scene_timer(s);
+		scene_refuse(s, 0, "Connection refused");
+		(void)snprintf(wanted, sizeof(wanted),
+		    "lost unreachable, %d ms; ", waits[i]);
+		assert_string_equal(scene_told(s), wanted);
+		assert_int_equal(scene_timer_ms(s), waits[i]);
+	}
+	assert_int_equal(s->connects, COUNT(waits));
+}
+
+/* Fails three times, then is welcome for ${lived_ms} before the connection
+ * breaks; returns the wait after that. */
+static int64_t
+wait_after(struct scene *s, int64_t lived_ms)
+{
+	int i;
+
+	again(s);
+	for (i = 0; i < 3; i++) {
+		scene_timer(s);
+		scene_refuse(s, 0, NULL);
+	}
+	assert_int_equal(scene_timer_ms(s), 2000);
+	scene_welcome(s, "E", 0);
+	fake_time_move(lived_ms);
+	scene_cut(s);
+	return (scene_timer_ms(s));
+}
+
+static void
+test_backoff_after_a_stable_session(void **state)
+{
+	struct scene *s = *state;
+
+	assert_int_equal(wait_after(s, 5000), 500);
+	/* From there it grows as it did: one session is counted once. */
+	scene_timer(s);
+	fake_time_move(60000);
+	scene_refuse(s, 0, NULL);
+	assert_int_equal(scene_timer_ms(s), 1000);
+	scene_timer(s);
+	scene_refuse(s, 0, NULL);
+	assert_int_equal(scene_timer_ms(s), 2000);
+}
+
+static void
+test_backoff_after_an_unstable_session(void **state)
+{
+	struct scene *s = *state;
+
+	assert_int_equal(wait_after(s, 0), 4000);
+	assert_int_equal(wait_after(s, 4999), 4000);
+	scene_welcome(s, "E", 0);
+	scene_cut(s);
+	assert_int_equal(scene_timer_ms(s), 8000);
+}
+
+/* A connection that is never welcomed is not stable, however long it takes. */
+static void
+test_backoff_without_welcome(void **state)
+{
+	struct scene *s = *state;
+	int i;
+
+	scene_open(s, "", -1, true);
+	for (i = 0; i < 3; i++) {
+		(void)scene_hello(s);
+		fake_time_move(9000);
+		scene_cut(s);
+		assert_int_equal(scene_timer_ms(s), 500 << i);
+	}
+}
+
+/* What the server asks for is a least wait, once. */
+static void
+test_retry_after(void **state)
+{
+	struct scene *s = *state;
+	int i;
+
+	scene_open(s, "", -1, true);
+	(void)scene_hello(s);
+	scene_say(s, "{'type':'error','re':1,'problem':{'status':503,"
+		     "'code':'busy','retry_after':7}}");
+	assert_string_equal(scene_told(s), "lost busy, 7000 ms; ");
+	scene_timer(s);
+	assert_int_equal(fake_time_ms(), 7000);
+	scene_refuse(s, 0, NULL);
+	assert_int_equal(scene_timer_ms(s), 1000);
+	for (i = 0; i < 5; i++) {
+		scene_timer(s);
+		scene_refuse(s, 0, NULL);
+	}
+	assert_int_equal(scene_timer_ms(s), 20000);
+	/* A back-off that is longer stays. */
+	(void)scene_hello(s);
+	scene_say(s, "{'type':'error','re':1,'problem':{'status':503,"
+		     "'code':'busy','retry_after':7}}");
+	assert_int_equal(scene_timer_ms(s), 20000);
+}
+
+/* To come at once because of the epoch is no failure of the server's. */
+static void
+test_at_once_is_no_failure(void **state)
+{
+	struct scene *s = *state;
+
+	scene_open(s, "E", 5, true);
+	(void)scene_hello(s);
+	scene_end(s, 4410);
+	assert_string_equal(scene_told(s), "new epoch; ");
+	assert_int_equal(scene_timer_ms(s), 0);
+	(void)scene_hello(s);
+	scene_cut(s);
+	assert_string_equal(scene_told(s), "lost unreachable, 500 ms; ");
+}
+
+/* ---- making a connection ---- */
+
+static void
+test_address(void **state)
+{
+	static const struct {
+		const char *server, *address;
+		int port;
+		bool tls;
+	} cases[] = {
+	    {"http://host.example", "host.example", 80, false},
+	    {"https://host.example", "host.example", 443, true},
+	    {"http://10.0.0.1:8080", "10.0.0.1", 8080, false},
+	    {"https://[::1]:65535", "::1", 65535, true},
+	    {"http://[fe80::1]", "fe80::1", 80, false},
+	};
+	struct scene *s = *state;
+	size_t i;
+
+	for (i = 0; i < COUNT(cases); i++) {
+		scene_close(s);
+		memset(s, 0, sizeof(*s));
+		s->server = cases[i].server;
+		scene_open(s, "", -1, true);
+		scene_timer(s);
+		assert_string_equal(s->address, cases[i].address);
+		assert_string_equal(s->path, "/v1/ws");
+		assert_int_equal(s->port, cases[i].port);
+		assert_int_equal(s->tls, cases[i].tls);
+	}
+}
+
+/* Why there is no connection decides whether it is tried again. */
+static void
+test_refused_connections(void **state)
+{
+	static const struct {
+		unsigned status;
+		const char *told;
+	} cases[] = {
+	    {0, "lost unreachable, 500 ms; "},
+	    {401, "ended unauthenticated; "},
+	    {403, "ended forbidden; "},
+	    {429, "lost rate-limited, 500 ms; "},
+	    {503, "lost busy, 500 ms; "},
+	    {301, "ended protocol; "},
+	    {404, "ended protocol; "},
+	    {502, "lost unreachable, 500 ms; "},
+	};
+	struct scene *s = *state;
+	size_t i;
+
+	for (i = 0; i < COUNT(cases); i++) {
+		again(s);
+		scene_timer(s);
+		scene_refuse(s, cases[i].status, "HS: ws upgrade\033[2J");
+		assert_string_equal(scene_told(s), cases[i].told);
+	}
+}
+
+/* libwebsockets knows at once that there will be none: it says nothing, or
+ * names one that is gone. */
+static void
+test_fails_at_once(void **state)
+{
+	struct scene *s = *state;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		again(s);
+		s->connect_fails = i == 0;
+		s->connect_breaks = i == 1;
+		scene_timer(s);
+		assert_string_equal(
+		    scene_told(s), "lost unreachable, 500 ms; ");
+		s->connect_fails = s->connect_breaks = false;
+		scene_welcome(s, "E", 0);
+		assert_string_equal(scene_told(s), "welcome; ");
+	}
+}
+
+/* A server that says nothing has ten seconds. */
+static void
+test_patience(void **state)
+{
+	struct scene *s = *state;
+
+	scene_open(s, "", -1, true);
+	scene_timer(s);
+	assert_int_equal(scene_timer_ms(s), 10000);
+	scene_timer(s);
+	assert_string_equal(scene_told(s), "lost unreachable, 500 ms; ");
+	(void)scene_hello(s);
+	assert_int_equal(scene_timer_ms(s), 10000);
+	scene_timer(s);
+	assert_string_equal(scene_told(s), "lost unreachable, 1000 ms; ");
+	/* With the welcome it is over. */
+	scene_welcome(s, "E", 0);
+	assert_int_equal(scene_timer_ms(s), -1);
+}
+
+/* The close codes in words. */
+static void
+test_close_codes(void **state)
+{
+	static const struct {
+		int code;
+		const char *told;
+	} cases[] = {
+	    {1000, "lost unreachable, 500 ms; "},
+	    {1012, "lost unreachable, 500 ms; "},
+	    {4408, "lost unreachable, 500 ms; "},
+	    {1003, "ended protocol; "},
+	    {4400, "ended protocol; "},
+	    {4401, "ended not_logged_in; "},
+	    {4403, "ended not_logged_in; "},
+	    {4409, "ended replaced; "},
+	    {4410, "new epoch; "},
+	};
+	struct scene *s = *state;
+	size_t i;
+
+	for (i = 0; i < COUNT(cases); i++) {
+		again(s);
+		scene_welcome(s, "E", 0);
+		assert_string_equal(scene_told(s), "welcome; ");
+		scene_end(s, cases[i].code);
+		assert_string_equal(scene_told(s), cases[i].told);
+	}
+}
+
+/* ---- frames that come in pieces ---- */
+
+static void
+test_pieces(void **state)
+{
+	static const char one[] = "{\"type\":\"event\",\"seq\":1}";
+	struct scene *s = *state;
+	size_t i;
+
+	scene_open(s, "", -1, true);
+	scene_welcome(s, "E", 0);
+	(void)scene_told(s);
+	for (i = 0; i < sizeof(one) - 1; i++) {
+		assert_string_equal(scene_told(s), "");
+		scene_say_piece(s, one + i, 1, i == sizeof(one) - 2);
+	}
+	assert_string_equal(scene_told(s), "event 1; ");
+	/* Half a frame goes with its connection. */
+	scene_say_piece(s, one, 10, false);
+	scene_cut(s);
+	(void)scene_told(s);
+	scene_welcome(s, "E", 0);
+	events(s, 2, 2);
+	assert_string_equal(scene_told(s), "welcome; event 2; ");
+}
+
+static void
+test_endless_frame(void **state)
+{
+	static char piece[1 << 20];
+	struct scene *s = *state;
+	int i;
+
+	memset(piece, ' ', sizeof(piece));
+	scene_open(s, "", -1, true);
+	scene_welcome(s, "E", 0);
+	(void)scene_told(s);
+	for (i = 0; i < 4; i++)
+		scene_say_piece(s, piece, sizeof(piece), false);
+	assert_string_equal(scene_told(s), "");
+	scene_say_piece(s, piece, 1, false);
+	assert_string_equal(scene_told(s), "ended protocol; ");
+}
+
+/* ---- what is written ---- */
+
+/* Frames keep their order, whether the queue is empty between them or not. */
+static void
+test_queue(void **state)
+{
+	struct scene *s = *state;
+
+	scene_open(s, "", -1, true);
+	assert_int_equal(send_body(s, "too soon"), 0);
+	(void)scene_hello(s);
+	assert_int_equal(send_body(s, "too soon"), 0);
+	session_read(s->session, "c", 3);
+	scene_say(s, "{'type':'welcome','epoch':'E','acked':0}");
+	assert_string_equal(scene_written(s), "");
+	assert_int_equal(send_body(s, "a"), 2);
+	scene_settle(s);
+	assert_string_equal(scene_written(s), SEND(2, "a"));
+	assert_int_equal(send_body(s, "b"), 3);
+	scene_settle(s);
+	assert_string_equal(scene_written(s), SEND(3, "b"));
+	assert_int_equal(send_body(s, "c"), 4);
+	session_read(s->session, "talk", 9);
+	assert_int_equal(send_body(s, "d"), 5);
+	scene_settle(s);
+	assert_string_equal(scene_written(s),
+	    SEND(4, "c") "{\"type\":\"read\",\"conversation\":\"talk\","
+			 "\"upto_conversation_seq\":9}\n" SEND(5, "d"));
+}
+
+/* What was not written goes with its connection: the owner sends it again.
+ * Numbers are never used twice. */
+static void
+test_queue_goes_with_its_connection(void **state)
+{
+	struct scene *s = *state;
+
+	scene_open(s, "", -1, true);
+	scene_welcome(s, "E", 0);
+	(void)scene_written(s);
+	s->blocked = true;
+	assert_int_equal(send_body(s, "a"), 2);
+	assert_int_equal(send_body(s, "b"), 3);
+	scene_cut(s);
+	assert_int_equal(send_body(s, "too late"), 0);
+	s->blocked = false;
+	scene_welcome(s, "E", 0);
+	assert_string_equal(scene_written(s), "");
+	assert_int_equal(send_body(s, "a"), 4);
+	scene_settle(s);
+	assert_string_equal(scene_written(s), SEND(4, "a"));
+}
+
+static void
+test_write_fails(void **state)
+{
+	struct scene *s = *state;
+
+	scene_open(s, "", -1, true);
+	scene_welcome(s, "E", 0);
+	(void)scene_told(s);
+	s->write_fails = true;
+	assert_int_equal(send_body(s, "a"), 2);
+	scene_settle(s);
+	assert_string_equal(scene_told(s), "lost unreachable, 500 ms; ");
+}
+
+/* Only the newest ack is written, and only a higher one. */
+static void
+test_acks(void **state)
+{
+	struct scene *s = *state;
+
+	scene_open(s, "E", 5, true);
+	session_ack(s->session, 3);
+	(void)scene_hello(s);
+	session_ack(s->session, 4);
+	scene_settle(s);
+	assert_string_equal(scene_written(s), "");
+	scene_say(s, "{'type':'welcome','epoch':'E','acked':0}");
+	assert_string_equal(scene_written(s), ACK(4));
+	events(s, 6, 9);
+	session_ack(s->session, 6);
+	session_ack(s->session, 8);
+	session_ack(s->session, 7);
+	scene_settle(s);
+	assert_string_equal(scene_written(s), ACK(8));
+	session_ack(s->session, 8);
+	session_ack(s->session, 2);
+	scene_settle(s);
+	assert_string_equal(scene_written(s), "");
+}
+
+/* An ack that the server does not know of is repeated, and no other. */
+static void
+test_acks_after_a_break(void **state)
+{
+	struct scene *s = *state;
+
+	scene_open(s, "", -1, true);
+	scene_welcome(s, "E", 0);
+	(void)scene_written(s);
+	events(s, 1, 3);
+	session_ack(s->session, 3);
+	scene_settle(s);
+	assert_string_equal(scene_written(s), ACK(3));
+	scene_cut(s);
+	scene_welcome(s, "E", 2);
+	assert_string_equal(scene_written(s), ACK(3));
+	scene_cut(s);
+	scene_welcome(s, "E", 3);
+	assert_string_equal(scene_written(s), "");
+}
+
+/* A server that was restored while the session ran: acks begin anew, as the
+ * cursor does. */
+static void
+test_acks_in_a_new_epoch(void **state)
+{
+	static const char *const answers[] = {
+	    "{'type':'welcome','epoch':'F','acked':0}",
+	    "{'type':'error','re':1,'problem':{'status':410,"
+	    "'code':'cursor_expired','epoch':'F'}}",
+	    NULL, /* close code 4410 */
+	};
+	struct scene *s = *state;
+	size_t i;
+
+	for (i = 0; i < COUNT(answers); i++) {
+		again(s);
+		scene_welcome(s, "E", 0);
+		events(s, 1, 5);
+		session_ack(s->session, 5);
+		scene_settle(s);
+		scene_cut(s);
+		(void)scene_told(s);
+		(void)scene_hello(s);
+		if (answers[i] != NULL)
+			scene_say(s, "%s", answers[i]);
+		else
+			scene_end(s, 4410);
+		assert_string_equal(scene_told(s), "new epoch; ");
+		assert_int_equal(session_seq(s->session), 0);
+		assert_string_equal(session_epoch(s->session), "");
+		scene_welcome(s, "F", 0);
+		/* The acks of the old epoch say nothing about this one. */
+		assert_string_equal(scene_written(s), "");
+		events(s, 1, 2);
+		session_ack(s->session, 1);
+		scene_settle(s);
+		assert_string_equal(scene_written(s), ACK(1));
+		session_ack(s->session, 2);
+		scene_settle(s);
+		assert_string_equal(scene_written(s), ACK(2));
+		assert_string_equal(
+		    scene_told(s), "welcome; event 1; event 2; ");
+	}
+}
+
+/* ---- the end ---- */
+
+static void
+test_finish(void **state)
+{
+	struct scene *s = *state;
+
+	scene_open(s, "", -1, true);
+	scene_welcome(s, "E", 0);
+	(void)scene_told(s);
+	(void)scene_written(s);
+	assert_int_equal(send_body(s, "last"), 2);
+	session_ack(s->session, 4);
+	session_finish(s->session);
+	session_finish(s->session);
+	assert_int_equal(send_body(s, "too late"), 0);
+	assert_string_equal(scene_told(s), "");
+	scene_settle(s);
+	assert_string_equal(scene_written(s), SEND(2, "last") ACK(4));
+	assert_int_equal(s->closed_with, 1000);
+	assert_string_equal(scene_told(s), "ended well; ");
+	assert_int_equal(scene_timer_ms(s), -1);
+	session_finish(s->session);
+	assert_string_equal(scene_told(s), "");
+}
+
+static void
+test_finish_without_connection(void **state)
+{
+	struct scene *s = *state;
+
+	scene_open(s, "", -1, true);
+	session_finish(s->session);
+	assert_string_equal(scene_told(s), "ended well; ");
+	assert_int_equal(scene_timer_ms(s), -1);
+	again(s);
+	scene_timer(s);
+	session_finish(s->session);
+	assert_string_equal(scene_told(s), "ended well; ");
+}
+
+/* A connection that takes nothing holds the end up for a second. */
+static void
+test_finish_blocked(void **state)
+{
+	struct scene *s = *state;
+
+	scene_open(s, "", -1, true);
+	scene_welcome(s, "E", 0);
+	(void)scene_told(s);
+	s->blocked = true;
+	assert_int_equal(send_body(s, "last"), 2);
+	session_finish(s->session);
+	assert_int_equal(scene_timer_ms(s), 1000);
+	scene_timer(s);
+	assert_string_equal(scene_told(s), "ended well; ");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    TEST(test_backoff_grows),
+	    TEST(test_backoff_after_a_stable_session),
+	    TEST(test_backoff_after_an_unstable_session),
+	    TEST(test_backoff_without_welcome),
+	    TEST(test_retry_after),
+	    TEST(test_at_once_is_no_failure),
+	    TEST(test_address),
+	    TEST(test_refused_connections),
+	    TEST(test_fails_at_once),
+	    TEST(test_patience),
+	    TEST(test_close_codes),
+	    TEST(test_pieces),
+	    TEST(test_endless_frame),
+	    TEST(test_queue),
+	    TEST(test_queue_goes_with_its_connection),
+	    TEST(test_write_fails),
+	    TEST(test_acks),
+	    TEST(test_acks_after_a_break),
+	    TEST(test_acks_in_a_new_epoch),
+	    TEST(test_finish),
+	    TEST(test_finish_without_connection),
+	    TEST(test_finish_blocked),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}
