@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The client's relay against a server that the test plays: what goes out when
+ * and in which order, what stays for later, and what is refused for good.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <sqlite3.h>
+
+#include "lib/sender.h"
+#include "unit/fake_time.h"
+#include "unit/scratch.h"
+
+/* What the server answers to one POST. */
+struct answer {
+	int status;       /* 0: the connection breaks before an answer */
+	const char *code; /* of the problem, NULL: no document */
+	int retry_after_s;
+};
+
+/* The end of a list of answers: from here on all is accepted. */
+#define ACCEPTED                                                               \
+	{                                                                      \
+		.status = 201                                                  \
+	}
+
+struct rest {
+	const struct answer *answers; /* until ACCEPTED; NULL: all accepted */
+	char log[1024];               /* "ID@MS " of each POST */
+};
+
+struct fixture {
+	struct scratch scratch;
+	struct local *local;
+	struct rest rest;
+	struct rnd rnd;
+	struct sender sender;
+	char told[256]; /* "ID answered; ", "ID refused CODE; " */
+	struct fail fail;
+};
+
+/* ---- in the place of lib/rest.c ---- */
+
+enum rc
+rest_call(struct rest *rest, const struct rest_request *request,
+    struct rest_reply *ret, struct fail *fail)
+{
+	const struct answer *a = rest->answers;
+	const char *id =
+	    json_string_value(json_object_get(request->body, "id"));
+	size_t n = strlen(rest->log);
+	json_t *problem = NULL;
+
+	assert_string_equal(request->method, "POST");
+	assert_string_equal(request->path, "/v1/messages");
+	/* The sender waits itself, with its drafts in view. */
+	assert_int_equal(request->patience_ms, 0);
+	(void)snprintf(rest->log + n, sizeof(rest->log) - n, "%s@%lld ",
+	    request->key != NULL ? request->key : id,
+	    (long long)fake_time_ms());
+	memset(ret, 0, sizeof(*ret));
+	if (a == NULL || a->status == 201) {
+		ret->status = 201;
+		ret->json = json_pack("{ss}", "state", "pending");
+		return (RC_OK);
+	}
+	rest->answers++;
+	if (a->status == 0)
+		return (fail_set(fail, FAIL_UNCERTAIN, "no answer"));
+	if (a->code != NULL)
+		problem =
+		    json_pack("{ss ss}", "code", a->code, "detail", a->code);
+	(void)fail_problem(fail, a->status, problem, a->retry_after_s);
+	json_decref(problem);
+	return (fail->rc);
+}
+
+void
+rest_reply_fini(struct rest_reply *reply)
+{
+
+	json_decref(reply->json);
+	reply->json = NULL;
+}
+
+void
+rest_sleep(int64_t ms)
+{
+
+	assert_true(ms >= 0);
+	fake_time_move(ms);
+}
+
+/* ---- the test's side ---- */
+
+static void
+on_settled(void *arg, const struct local_draft *draft,
+    enum sender_outcome outcome, const struct rest_reply *reply,
+    const struct fail *why)
+{
+	struct fixture *f = arg;
+	size_t n = strlen(f->told);
+
+	if (outcome == SENDER_ANSWERED) {
+		assert_null(why);
+		assert_non_null(reply->json);
+		(void)snprintf(f->told + n, sizeof(f->told) - n,
+		    "%s answered; ", draft->ref);
+	} else {
+		assert_null(reply);
+		(void)snprintf(f->told + n, sizeof(f->told) - n,
+		    "%s refused %s; ", draft->ref, why->code);
+	}
+}
+
+static int
+setup(void **state)
+{
+	struct fixture *f = test_calloc(1, sizeof(*f));
+
+	fake_time_start();
+	scratch_open(&f->scratch);
+	if (local_open(f->scratch.path, &f->local, &f->fail) != RC_OK)
+		return (-1);
+	f->sender.local = f->local;
+	f->sender.rest = &f->rest;
+	f->sender.rnd = &f->rnd;
+	f->sender.fn = on_settled;
+	f->sender.arg = f;
+	*state = f;
+	return (0);
+}
+
+static int
+teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	local_close(f->local);
+	scratch_close(&f->scratch);
+	test_free(f);
+	return (0);
+}
+
+/* Stores a message under ${id} with ${name} "to" or "conversation". */
+static void
+submit(struct fixture *f, const char *id, const char *name, const char *value)
+{
+	json_t *message =
+	    json_pack("{ss ss ss}", "id", id, name, value, "body", "hello");
+	char ref[LOCAL_REF_SIZE];
+
+	assert_int_equal(
+	    sender_submit(f->local, message, NULL, ref, &f->fail), RC_OK);
+	json_decref(message);
+}
+
+/* Submits what waits to a server with ${answers}, from time 0 on. */
+static enum rc
+flush(struct fixture *f, const struct answer *answers, int64_t patience_ms)
+{
+
+	fake_time_start();
+	f->rest.answers = answers;
+	f->rest.log[0] = '\0';
+	f->told[0] = '\0';
+	memset(&f->fail, 0, sizeof(f->fail));
+	return (sender_flush(&f->sender, patience_ms, &f->fail));
+}
+
+/* Draft ${ref} is in ${state}, was tried ${attempts} times in vain, the last
+ * time because of ${error}. */
+static void
+assert_draft(struct fixture *f, const char *ref, const char *state,
+    int attempts, const char *error)
+{
+	struct local_draft draft;
+	struct fail fail;
+
+	assert_int_equal(
+	    local_outbox_find(f->local, ref, &draft, &fail), RC_OK);
+	assert_string_equal(draft.state, state);
+	assert_int_equal(draft.attempts, attempts);
+	assert_string_equal(draft.last_error, error);
+	local_draft_fini(&draft);
+}
+
+/* ---- order ---- */
+
+static void
+test_in_order(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(flush(f, NULL, 0), RC_OK);
+	assert_string_equal(f->rest.log, "");
+	submit(f, "c", "to", "bob");
+	submit(f, "a", "to", "eve");
+	submit(f, "b", "conversation", "talk");
+	assert_int_equal(flush(f, NULL, 0), RC_OK);
+	assert_string_equal(f->rest.log, "c@0 a@0 b@0 ");
+	assert_string_equal(f->told, "c answered; a answered; b answered; ");
+	assert_draft(f, "a", "answered", 0, "");
+	/* Once is enough. */
+	assert_int_equal(flush(f, NULL, 0), RC_OK);
+	assert_string_equal(f->rest.log, "");
+}
+
+/* A recipient without room holds back the later drafts to the same one, in
+ * their order, and nobody else's. */
+static void
+test_inbox_full(void **state)
+{
+	static const struct answer full[] = {{507, "inbox_full", 0}, ACCEPTED};
+	struct fixture *f = *state;
+
+	submit(f, "a", "to", "bob");
+	submit(f, "b", "to", "bob");
+	submit(f, "c", "to", "eve");
+	submit(f, "d", "to", "bob");
+	submit(f, "e", "to", "eve");
+	assert_int_equal(flush(f, full, 0), RC_FULL);
+	assert_string_equal(f->rest.log, "a@0 c@0 e@0 ");
+	assert_string_equal(f->told, "c answered; e answered; ");
+	assert_string_equal(f->fail.code, "inbox_full");
+	assert_draft(f, "a", "waiting", 1, "inbox_full");
+	assert_draft(f, "b", "waiting", 0, "");
+	assert_draft(f, "d", "waiting", 0, "");
+	assert_int_equal(flush(f, NULL, 0), RC_OK);
+	assert_string_equal(f->rest.log, "a@0 b@0 d@0 ");
+}
+
+/* Two of them, each held by itself; a conversation is a recipient too. */
+static void
+test_inbox_full_twice(void **state)
+{
+	static const struct answer full[] = {
+	    {507, "inbox_full", 0}, {507, "inbox_full", 0}, ACCEPTED};
+	struct fixture *f = *state;
+
+	submit(f, "a", "conversation", "talk");
+	submit(f, "b", "to", "bob");
+	submit(f, "c", "conversation", "talk");
+	submit(f, "d", "to", "bob");
+	submit(f, "e", "conversation", "other");
+	assert_int_equal(flush(f, full, 500), RC_OK);
+	/* The next pass begins anew: room may have come. */
+	assert_string_equal(
+	    f->rest.log, "a@0 b@0 e@0 a@500 b@500 c@500 d@500 ");
+}
+
+/* ---- refused for good ---- */
+
+static void
+test_refused(void **state)
+{
+	static const struct answer answers[] = {
+	    {422, "unknown_recipient", 0},
+	    {422, "key_reused", 0},
+	    {501, "not_implemented", 0},
+	    ACCEPTED,
+	};
+	struct fixture *f = *state;
+
+	submit(f, "a", "to", "nobody");
+	submit(f, "b", "to", "bob");
+	submit(f, "c", "to", "bob");
+	submit(f, "d", "to", "nobody");
+	assert_int_equal(flush(f, answers, 60000), RC_OK);
+	assert_string_equal(f->rest.log, "a@0 b@0 c@0 d@0 ");
+	assert_string_equal(f->told,
+	    "a refused unknown_recipient; b refused key_reused; "
+	    "c refused not_implemented; d answered; ");
+	assert_draft(f, "a", "refused", 0, "unknown_recipient");
+	assert_draft(f, "d", "answered", 0, "");
+	assert_int_equal(flush(f, NULL, 0), RC_OK);
+	assert_string_equal(f->rest.log, "");
+}
+
+/* An id, or a key, that stands for another text already is refused here; the
+ * text that it stands for stays. */
+static void
+test_other_text(void **state)
+{
+	struct fixture *f = *state;
+	json_t *one = json_pack("{ss ss}", "to", "bob", "body", "one");
+	json_t *two = json_pack("{ss ss}", "to", "bob", "body", "two");
+	char ref[LOCAL_REF_SIZE] = "none";
+
+	assert_int_equal(
+	    sender_submit(f->local, one, "k", ref, &f->fail), RC_OK);
+	assert_string_equal(ref, "key:k");
+	(void)snprintf(ref, sizeof(ref), "none");
+	assert_int_equal(
+	    sender_submit(f->local, two, "k", ref, &f->fail), RC_INVALID);
+	assert_string_equal(ref, "none");
+	assert_string_equal(f->fail.cure, "use a fresh --id or --key");
+	assert_int_equal(flush(f, NULL, 0), RC_OK);
+	assert_string_equal(f->rest.log, "k@0 ");
+	/* So it is once it has gone out; the same text goes out again. */
+	assert_int_equal(
+	    sender_submit(f->local, two, "k", ref, &f->fail), RC_INVALID);
+	assert_int_equal(flush(f, NULL, 0), RC_OK);
+	assert_string_equal(f->rest.log, "");
+	assert_int_equal(
+	    sender_submit(f->local, one, "k", ref, &f->fail), RC_OK);
+	assert_int_equal(flush(f, NULL, 0), RC_OK);
+	assert_string_equal(f->rest.log, "k@0 ");
+	json_decref(one);
+	json_decref(two);
+}
+
+/* ---- kept for later ---- */
+
+/* What only a person can help is not repeated, and loses nothing. */
+static void
+test_kept(void **state)
+{
+	static const struct {
+		struct answer answers[2];
+		enum rc rc;
+		const char *code;
+	} cases[] = {
+	    {{{401, "unauthenticated", 0}, ACCEPTED}, RC_DENIED,
+		"unauthenticated"},
+	    /* Some other server's answers. */
+	    {{{404, NULL, 0}, ACCEPTED}, RC_PEER, "protocol"},
+	    {{{302, NULL, 0}, ACCEPTED}, RC_PEER, "protocol"},
+	};
+	struct fixture *f = *state;
+	struct local_draft draft;
+	size_t i;
+
+	submit(f, "a", "to", "bob");
+	submit(f, "b", "to", "eve");
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(
+		    flush(f, cases[i].answers, 60000), cases[i].rc);
+		assert_string_equal(f->fail.code, cases[i].code);
+		assert_string_equal(f->rest.log, "a@0 ");
+		assert_string_equal(f->told, "");
+		assert_int_equal(
+		    local_outbox_find(f->local, "a", &draft, &f->fail), RC_OK);
+		assert_string_equal(draft.state, "waiting");
+		assert_int_equal(draft.attempts, i + 1);
+		assert_string_not_equal(draft.last_error, "");
+		local_draft_fini(&draft);
+	}
+	assert_draft(f, "b", "waiting", 0, "");
+	assert_int_equal(flush(f, NULL, 0), RC_OK);
+	assert_string_equal(f->rest.log, "a@0 b@0 ");
+}
+
+/* ---- again and again ---- */
+
+/* Without an answer the same draft goes out again, each time after a longer
+ * wait, for as long as there is patience. */
+static void
+test_backoff(void **state)
+{
+	static const struct answer lost[] = {{0, NULL, 0}, {0, NULL, 0},
+	    {0, NULL, 0}, {0, NULL, 0}, {0, NULL, 0}, {0, NULL, 0},
+	    {0, NULL, 0}, {0, NULL, 0}, ACCEPTED};
+	struct fixture *f = *state;
+
+	submit(f, "a", "to", "bob");
+	submit(f, "b", "to", "eve");
+	assert_int_equal(flush(f, lost, 600000), RC_OK);
+	assert_string_equal(f->rest.log,
+	    "a@0 a@500 a@1500 a@3500 a@7500 a@15500 a@31500 a@51500 "
+	    "a@71500 b@71500 ");
+	assert_string_equal(f->told, "a answered; b answered; ");
+	assert_draft(f, "a", "answered", 8, "");
+}
+
+static void
+test_patience(void **state)
+{
+	static const struct answer busy[] = {{503, "busy", 0}, {503, "busy", 0},
+	    {503, "busy", 0}, {503, "busy", 0}, ACCEPTED};
+	struct fixture *f = *state;
+
+	submit(f, "a", "to", "bob");
+	assert_int_equal(flush(f, busy, 0), RC_BUSY);
+	assert_string_equal(f->rest.log, "a@0 ");
+	assert_int_equal(fake_time_ms(), 0);
+	/* A wait that would be too long is not begun. */
+	assert_int_equal(flush(f, busy, 1499), RC_BUSY);
+	assert_string_equal(f->rest.log, "a@0 a@500 ");
+	assert_int_equal(fake_time_ms(), 500);
+	assert_string_equal(f->fail.code, "busy");
+	assert_int_equal(flush(f, busy, 1500), RC_BUSY);
+	assert_string_equal(f->rest.log, "a@0 a@500 a@1500 ");
+	assert_draft(f, "a", "waiting", 6, "busy");
+}
+
+/* The longer of what the server asks for and the back-off. */
+static void
+test_retry_after(void **state)
+{
+	static const struct answer busy[] = {{503, "busy", 7},
+	    {429, "rate_limited", 2}, {429, "queue_full", 1},
+	    {507, "inbox_full", 30}, ACCEPTED};
+	static const struct answer long_wait[] = {
+	    {429, "rate_limited", 60}, ACCEPTED};
+	struct fixture *f = *state;
+
+	submit(f, "a", "to", "bob");
+	assert_int_equal(flush(f, busy, 60000), RC_OK);
+	assert_string_equal(f->rest.log, "a@0 a@7000 a@9000 a@11000 a@41000 ");
+	/* One that there is no patience for is not waited out in part. */
+	submit(f, "b", "to", "bob");
+	assert_int_equal(flush(f, long_wait, 59999), RC_LIMIT);
+	assert_string_equal(f->rest.log, "b@0 ");
+	assert_int_equal(fake_time_ms(), 0);
+	assert_int_equal(f->fail.retry_after_s, 60);
+}
+
+/* ---- its own database ---- */
+
+/* An answer that cannot be stored: the draft waits, nothing is told, and the
+ * next one is not sent. */
+static void
+test_answer_not_stored(void **state)
+{
+	static const struct answer refused[] = {
+	    {422, "unknown_recipient", 0}, ACCEPTED};
+	struct fixture *f = *state;
+	sqlite3 *db;
+	int i;
+
+	submit(f, "a", "to", "bob");
+	submit(f, "b", "to", "bob");
+	assert_int_equal(sqlite3_open(f->scratch.path, &db), SQLITE_OK);
+	assert_int_equal(
+	    sqlite3_exec(db,
+		"CREATE TRIGGER no BEFORE UPDATE OF state ON outbox"
+		" BEGIN SELECT RAISE(ABORT, 'no'); END",
+		NULL, NULL, NULL),
+	    SQLITE_OK);
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(
+		    flush(f, i == 0 ? NULL : refused, 60000), RC_IO);
+		assert_string_equal(f->rest.log, "a@0 ");
+		assert_string_equal(f->told, "");
+		assert_draft(f, "a", "waiting", 0, "");
+	}
+	assert_int_equal(
+	    sqlite3_exec(db, "DROP TRIGGER no", NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_close(db), SQLITE_OK);
+	assert_int_equal(flush(f, NULL, 0), RC_OK);
+	assert_string_equal(f->rest.log, "a@0 b@0 ");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    TEST(test_in_order),
+	    TEST(test_inbox_full),
+	    TEST(test_inbox_full_twice),
+	    TEST(test_refused),
+	    TEST(test_other_text),
+	    TEST(test_kept),
+	    TEST(test_backoff),
+	    TEST(test_patience),
+	    TEST(test_retry_after),
+	    TEST(test_answer_not_stored),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}
