@@ -432,6 +432,9 @@ session_callback(struct lws *wsi, enum lws_callback_reasons reason, void *user,
 		connect_failed(session, wsi, in, len);
 		return (0);
 	case LWS_CALLBACK_CLIENT_ESTABLISHED:
+		/* session_finish() did not wait for this connection. */
+		if (session->state == SESSION_ENDED)
+			return (-1);
 		session->wsi = wsi;
 		session_move(session, SESSION_GREETING);
 		return (queue_hello(session) ? 0 : -1);

@@ -594,6 +594,23 @@ test_finish_blocked(void **state)
 	assert_string_equal(scene_told(s), "ended well; ");
 }
 
+/* The session is ended while it connects, and the server's answer is there
+ * before the program has left its loop. */
+static void
+test_finish_before_the_answer(void **state)
+{
+	struct scene *s = *state;
+
+	scene_open(s, "", -1, true);
+	scene_timer(s);
+	session_finish(s->session);
+	assert_string_equal(scene_told(s), "ended well; ");
+	scene_accept(s);
+	assert_int_equal(session_state(s->session), SESSION_ENDED);
+	assert_string_equal(scene_told(s), "");
+	assert_string_equal(scene_written(s), "");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int
@@ -622,6 +639,7 @@ main(void)
 	    TEST(test_finish),
 	    TEST(test_finish_without_connection),
 	    TEST(test_finish_blocked),
+	    TEST(test_finish_before_the_answer),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));
