@@ -367,7 +367,7 @@ receive(struct session *session, struct lws *wsi, const void *in, size_t len)
 		return (true);
 	ok = session_frame_read(session);
 	buf_reset(&session->in);
-	if (session->state >= SESSION_CATCHING_UP)
+	if (session->state >= SESSION_CATCHING_UP && !session->finishing)
 		loop_timer_cancel(session->timer);
 	return (ok && session->state != SESSION_ENDED);
 }

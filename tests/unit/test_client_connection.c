@@ -594,6 +594,24 @@ test_finish_blocked(void **state)
 	assert_string_equal(scene_told(s), "ended well; ");
 }
 
+/* What the server says meanwhile does not prolong that second. */
+static void
+test_finish_blocked_while_events_come(void **state)
+{
+	struct scene *s = *state;
+
+	scene_open(s, "", -1, true);
+	scene_welcome(s, "E", 0);
+	s->blocked = true;
+	assert_int_equal(send_body(s, "last"), 2);
+	session_finish(s->session);
+	events(s, 1, 1);
+	(void)scene_told(s);
+	assert_int_equal(scene_timer_ms(s), 1000);
+	scene_timer(s);
+	assert_string_equal(scene_told(s), "ended well; ");
+}
+
 /* The session is ended while it connects, and the server's answer is there
  * before the program has left its loop. */
 static void
@@ -639,6 +657,7 @@ main(void)
 	    TEST(test_finish),
 	    TEST(test_finish_without_connection),
 	    TEST(test_finish_blocked),
+	    TEST(test_finish_blocked_while_events_come),
 	    TEST(test_finish_before_the_answer),
 	};
 
