@@ -129,7 +129,7 @@ export async function people(url, ...names)
  * A TCP proxy in front of ${server}, under one address for ever.  It refuses
  * while `open` is false; `swallow` = n lets the next n requests through and
  * cuts their connections before the answer; `hold` keeps all that the server
- * says.
+ * says.  `refused` counts the connections that it refused since down().
  */
 export class Proxy {
 	constructor(server)
@@ -138,6 +138,7 @@ export class Proxy {
 		this.open = true;
 		this.swallow = 0;
 		this.hold = false;
+		this.refused = 0;
 		this.sockets = new Set();
 	}
 
@@ -156,6 +157,7 @@ export class Proxy {
 	{
 		client.on('error', () => {});
 		if (!this.open || !this.server.url) {
+			this.refused++;
 			client.resetAndDestroy();
 			return;
 		}
@@ -194,6 +196,7 @@ export class Proxy {
 	down()
 	{
 		this.open = false;
+		this.refused = 0;
 		this.cut();
 	}
 

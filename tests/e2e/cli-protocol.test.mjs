@@ -12,7 +12,7 @@ import { afterEach, describe, it } from 'node:test';
 import { WebSocketServer } from 'ws';
 
 import { EX, Person } from './cli-client.mjs';
-import { eventually, sleep, within } from './harness.mjs';
+import { eventually, within } from './harness.mjs';
 
 const open = new Set();
 
@@ -178,7 +178,10 @@ describe('the cursor', () => {
 		});
 		const follow = server.tail(await server.person(), '--no-ack');
 		await eventually(() => follow.seqs().length === 1, 'it is there');
-		await sleep(200);
+		// An ack that is due is written before the end.
+		follow.kill('SIGTERM');
+		assert.equal((await follow.exited).code, 0);
+		await eventually(() => server.socket.readyState === 3, 'all it wrote is here');
 		assert.deepEqual(server.socket.frames.map((frame) => frame.type), ['hello']);
 	});
 
@@ -345,12 +348,22 @@ describe('close codes', () => {
 		assert.ok(server.times[1] - server.times[0] >= 1500, `${server.times}`);
 	});
 
-	it('waits longer and longer, and never long', async () => {
-		const server = new Played({ session: (socket) => socket.close(1013) });
-		server.tail(await server.person());
-		await sleep(4000);
-		// 0.5 + 1 + 2 + 4 s at most, with full jitter: some tries, no storm.
-		assert.ok(server.hellos.length >= 3 && server.hellos.length <= 25, `${server.hellos.length}`);
+	// How long it waits between them: tests/unit/test_client_connection.
+	it('comes again as often as it is sent away', async () => {
+		const server = new Played({
+			session(socket, hello, n)
+			{
+				if (n < 3) {
+					socket.close(1013);
+					return;
+				}
+				socket.welcome('E1');
+				socket.event(1);
+			},
+		});
+		const follow = server.tail(await server.person());
+		await eventually(() => follow.seqs().length === 1, 'it is back');
+		assert.equal(server.hellos.length, 4);
 	});
 
 	it('a frame that is none ends it, loudly', async () => {

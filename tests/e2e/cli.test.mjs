@@ -311,9 +311,10 @@ describe('inbox, ack, read', () => {
 
 	it('--wait waits for the first one', async () => {
 		const [ann, bob] = await people(server.url, 'ann', 'bob');
+		const polls = async () => Number(/^twinbox_long_polls (\d+)$/m.exec(
+			(await server.rest().get('/metrics')).text)[1]);
 		const waiting = bob.start('inbox', '--wait', '20s', '--json');
-		await sleep(400);
-		assert.equal(waiting.exitCode, null);
+		await until(async () => await polls() === 1);
 		await ann.run('send', bob.name, 'now');
 		assert.equal((await waiting.exited).code, 0);
 		assert.equal(JSON.parse(waiting.out).events[0].body, 'now');
