@@ -15,7 +15,7 @@ failed=0
 skipped=0
 # What a stage may skip: reasons, as a regular expression that fits all of one.
 # A stage that skips something says so here, by name.
-skips_allowed='none'
+skips_allowed=none
 
 # The result of one thing that the stage itself looked at.
 check() { # check STATUS TEXT
@@ -35,9 +35,11 @@ tier() { # tier quick|default|full
 
 # Lists the tests in the TAP of FILE that were skipped, at any depth, a line
 # "TEST: REASON" each.  A whole program that is skipped ("1..0 # SKIP"), and
-# what a program says it passed over, are among them.
+# what a program says it passed over, are among them; cmocka's skip() is shown as
+# "not ok N # SKIP TEST".
 list_skips() { # list_skips FILE
 	sed -nE \
+	    -e 's/^not ok [0-9]+ # SKIP ?(.*)$/\1: skip()/p' \
 	    -e 's/^ *ok [0-9]+ -? ?(.*)# SKIP ?(.*)$/\1: \2/Ip' \
 	    -e 's/^ *1\.\.0 # SKIP ?(.*)$/the program: \1/Ip' \
 	    -e 's/^(# )?# passed over: ?(.*)$/passed over: \2/Ip' "$1" |
