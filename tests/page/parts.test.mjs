@@ -2,37 +2,17 @@
 //
 // The parts of the page that need no browser: ids, the way back after a lost
 // connection, how news is joined with what is known, links in texts, times.
-// The build's own compiler makes them ready for node.
 
 import assert from 'node:assert/strict';
-import { webcrypto } from 'node:crypto';
-import { createRequire } from 'node:module';
-import path from 'node:path';
 import { before, describe, it } from 'node:test';
-import { pathToFileURL } from 'node:url';
 
-import { tempDir } from '../e2e/harness.mjs';
-import { BUILD, SOURCE } from './browser.mjs';
+import { bundle, modules } from './modules.mjs';
 
 const page = {};
 
 before(async () => {
-	const out = path.join(tempDir(), 'parts.mjs');
-	const web = path.join(SOURCE, 'web/src');
-	const { buildSync } = createRequire(path.join(BUILD, 'web/work/package.json'))('esbuild');
-	const parts = ['uuid', 'backoff', 'merge', 'time', 'data'].map((name) => `${name}.ts`);
-	buildSync({
-		stdin: {
-			contents: [...parts, 'view-text.tsx', 'view-timeline.tsx'].map((file) =>
-				`export * from './${file}';`).join('\n'),
-			resolveDir: web, loader: 'ts',
-		},
-		bundle: true, format: 'esm', outfile: out, jsx: 'automatic', jsxImportSource: 'preact',
-		nodePaths: [path.join(BUILD, 'web/work/node_modules')],
-	});
-	// Browsers have it everywhere, node 18 has not.
-	globalThis.crypto ??= webcrypto;
-	Object.assign(page, await import(pathToFileURL(out)));
+	Object.assign(page, await modules('uuid.ts', 'backoff.ts', 'merge.ts', 'time.ts', 'data.ts', 'view-text.tsx',
+		'view-timeline.tsx'));
 });
 
 const ANN = 'ann';
@@ -212,12 +192,78 @@ describe('links', () => {
 	});
 });
 
+// The tests above run in the time zone of whoever runs them; these in each.
+describe('days and times are those of the reader', () => {
+	const MINUTE = 60_000;
+	const HOUR = 60 * MINUTE;
+
+	/** The module as a browser in ${zone} loads it. */
+	async function timeIn(t, zone)
+	{
+		const was = process.env.TZ;
+
+		t.after(() => {
+			if (was === undefined)
+				delete process.env.TZ;
+			else
+				process.env.TZ = was;
+		});
+		process.env.TZ = zone;
+		assert.equal(new Intl.DateTimeFormat().resolvedOptions().timeZone, zone);
+		return import(bundle('web/src', 'time.ts'));
+	}
+
+	// Each with the UTC time of a midnight there.
+	for (const [zone, midnight] of [
+		['Pacific/Auckland', '2026-05-19T12:00:00Z'], ['Asia/Tokyo', '2026-05-19T15:00:00Z'],
+		['America/Los_Angeles', '2026-05-20T07:00:00Z'], ['Europe/Berlin', '2026-05-19T22:00:00Z'],
+		['America/St_Johns', '2026-05-20T02:30:00Z'], ['Pacific/Kiritimati', '2026-05-19T10:00:00Z'],
+	]) it(zone, async (t) => {
+		const time = await timeIn(t, zone);
+		const start = Date.parse(midnight);
+		const wednesday = time.dayOf(start);
+		for (const at of [start + MINUTE, start + 12 * HOUR, start + 24 * HOUR - 1])
+			assert.equal(time.dayOf(at), wednesday, new Date(at).toISOString());
+		assert.equal(time.dayOf(start - 1), wednesday - 1);
+		assert.equal(time.dayOf(start + 24 * HOUR), wednesday + 1);
+
+		const late = start - 30 * MINUTE; // 23:30
+		const early = start + 30 * MINUTE; // 00:30
+		assert.equal(time.dayName(late, early), 'Yesterday');
+		assert.equal(time.dayName(early, start + 24 * HOUR - 1), 'Today');
+		assert.equal(time.whenOf(late, early), 'Yesterday');
+		const written = (options, at) => new Intl.DateTimeFormat(undefined, { timeZone: zone, ...options }).format(at);
+		const clock = { hour: 'numeric', minute: '2-digit' };
+		assert.equal(time.whenOf(early, start + 12 * HOUR), written(clock, early));
+		assert.equal(time.timeOf(late), written(clock, late));
+		assert.match(time.timeOf(late), /11:30.PM|23:30/);
+		assert.equal(time.dayName(late, early + 6 * 24 * HOUR), written({ dateStyle: 'long' }, late));
+		assert.match(time.dayName(late, early + 6 * 24 * HOUR), /19/);
+		assert.equal(time.dayName(early, start + 6 * 24 * HOUR), written({ weekday: 'long' }, early));
+		assert.match(time.exactly(late), /19/);
+	});
+
+	it('a day of 23 hours and a day of 25 are one day each', async (t) => {
+		const time = await timeIn(t, 'Europe/Berlin');
+		for (const [first, hours] of [['2026-03-28T23:00:00Z', 23], ['2026-10-24T22:00:00Z', 25]]) {
+			const start = Date.parse(first);
+			const end = start + hours * HOUR;
+			assert.equal(time.dayOf(end - 1), time.dayOf(start));
+			assert.equal(time.dayOf(end), time.dayOf(start) + 1);
+			assert.equal(time.dayOf(start - 1), time.dayOf(start) - 1);
+			assert.equal(time.dayName(start, end), 'Yesterday');
+			assert.equal(time.dayName(start, end - 1), 'Today');
+		}
+	});
+});
+
 describe('words', () => {
 	it('days and spans', () => {
 		const now = new Date(2026, 4, 20, 12).getTime();
 		assert.equal(page.dayName(now - 3600_000, now), 'Today');
 		assert.equal(page.dayName(now - 86_400_000, now), 'Yesterday');
 		assert.notEqual(page.dayOf(now), page.dayOf(now - 13 * 3600_000));
+		assert.equal(page.dayOf(now), page.dayOf(now + 11 * 3600_000));
 		assert.deepEqual([5, 1500, 90_000, 7_200_000, 3 * 86_400_000].map((ms) => page.span(0, ms)),
 			['5 ms', '1.5 s', '2 min', '2 h', '3 d']);
 	});
