@@ -31,9 +31,9 @@ afterEach((t) => {
 });
 
 /** ${rest} with a browser, logged in, at the desk; all that it is told is kept. */
-async function atDesk(t, rest = root, hash = '')
+async function atDesk(t, rest = root, hash = '', options = {})
 {
-	const person = await Operator.make(holder, server, rest.name, { start: `admin${hash}` });
+	const person = await Operator.make(holder, server, rest.name, { start: `admin${hash}`, ...options });
 
 	t.after(() => person.close());
 	person.told = [];
@@ -213,14 +213,27 @@ describe('an operator', () => {
 	});
 
 	it('is told when the server dies, and is back when it is', async (t) => {
-		const person = await atDesk(t);
+		const person = await atDesk(t, root, '', { prepare: (context) => context.clock.install() });
+		const { page } = person;
+		const open = new Set();
+		page.on('request', (request) => open.add(request));
+		for (const end of ['requestfinished', 'requestfailed'])
+			page.on(end, (request) => open.delete(request));
 		await person.link('live');
-		await person.page.getByText('While this page was open').waitFor();
+		await page.getByText('While this page was open').waitFor();
 		await server.kill();
 		await person.link('waiting');
-		await person.page.getByText('What is shown is what was known before.').waitFor();
+		await page.getByText('What is shown is what was known before.').waitFor();
+		// With the page's time at a stop only the button can ask again.
+		await page.clock.pauseAt(await page.evaluate(() => Date.now() + 1_000));
+		await eventually(() => open.size === 0, 'the end of what was asked');
+		await person.link('waiting');
 		await server.start();
-		await person.page.getByRole('button', { name: 'Try now' }).click().catch(() => undefined);
+		const asked = page.waitForRequest((request) =>
+			new URL(request.url()).pathname === '/v1/admin/stats');
+		await person.button('Try now').click();
+		await asked;
+		await page.clock.resume();
 		await person.link('live');
 		await person.unharmed();
 	});
