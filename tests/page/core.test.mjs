@@ -434,6 +434,18 @@ describe('a text', () => {
 		assert.deepEqual(s.sends.map((one) => one.message.body), ['Hello', 'More']);
 	});
 
+	it('that the server cannot take now waits as long as it says, also when more is written', async (t) => {
+		const s = await live(t);
+		await s.session.send({ to: 'bob' }, 'Hello');
+		await s.refuse(s.sends[0], 429, 'rate_limited', { retry_after: 5 });
+		await s.session.send({ to: 'bob' }, 'More');
+		await s.clock.pass(5000);
+		assert.equal(s.sends.length, 1);
+		assert.deepEqual(s.session.unsent.map((one) => one.refused), [undefined, undefined]);
+		await s.clock.pass(1000);
+		assert.deepEqual(s.sends.map((one) => one.message.body), ['Hello', 'Hello']);
+	});
+
 	it('that is refused says why, and holds nothing up', async (t) => {
 		const s = await live(t);
 		await s.session.send({ to: 'nobody' }, 'Hello');

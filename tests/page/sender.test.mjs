@@ -151,6 +151,23 @@ describe('a refusal', () => {
 		assert.deepEqual(s.ids(), ['a', 'a']);
 	});
 
+	it('what is written, or a new connection, does not shorten the time', async (t) => {
+		const s = scene(t, text('a'));
+		void s.sender.kick();
+		await s.refuse(429, { retry_after: 7 });
+		s.queue.push(text('b'));
+		void s.sender.kick();
+		await s.clock.pass(7000);
+		void s.sender.kick();
+		assert.deepEqual(s.ids(), ['a']);
+		await s.clock.pass(AGAIN / 2);
+		assert.deepEqual(s.ids(), ['a', 'a']);
+		await s.accept();
+		await s.accept();
+		await s.clock.pass(DAY);
+		assert.deepEqual(s.ids(), ['a', 'a', 'b'], 'one more try, not one a kick');
+	});
+
 	it('a pause that ends while there is no connection waits for the next one', async (t) => {
 		const s = scene(t, text('a'));
 		void s.sender.kick();

@@ -31,12 +31,14 @@ export class Sender {
 		this.user = user;
 	}
 
-	/** There is something to send, or a connection to send it by. */
+	/**
+	 * There is something to send, or a connection to send it by.  Neither
+	 * shortens a pause that the server asked for.
+	 */
 	async kick(): Promise<void>
 	{
-		if (this.busy)
+		if (this.busy || this.timer !== undefined)
 			return;
-		clearTimeout(this.timer);
 		this.busy = true;
 		try {
 			for (;;) {
@@ -74,8 +76,10 @@ export class Sender {
 		}
 		const problem = reply.problem!;
 		if (isPassing(problem)) {
-			this.timer = setTimeout(() => void this.kick(),
-				(problem.retry_after ?? 0) * 1000 + Math.random() * AGAIN_MS);
+			this.timer = setTimeout(() => {
+				this.timer = undefined;
+				void this.kick();
+			}, (problem.retry_after ?? 0) * 1000 + Math.random() * AGAIN_MS);
 			return false;
 		}
 		this.user.refused(unsent, problem);
