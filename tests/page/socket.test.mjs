@@ -169,6 +169,15 @@ describe('the first frames', () => {
 		assert.deepEqual(browser.socket.fresh(), [{ type: 'typing' }]);
 	});
 
+	it('a request before the welcome is not sent: the server would close with 4400', async (t) => {
+		const { browser, socket } = begun(t);
+		socket.connect();
+		await turn();
+		browser.socket.opened();
+		await inDoubt(socket.request('send', {}));
+		assert.deepEqual(browser.socket.sent('send'), []);
+	});
+
 	for (const opened of [false, true]) it(`no ${opened ? 'welcome' : 'handshake'} within 15 s: the next connection is tried`, async (t) => {
 		const { browser, socket, user, clock } = begun(t);
 		browser.random = 1;

@@ -118,8 +118,16 @@ export class Socket {
 		return true;
 	}
 
-	/** Sends a request; its reply, or SocketClosed when it is not known. */
+	/**
+	 * Sends a request; its reply, or SocketClosed when it is not known.  The
+	 * server closes a connection with 4400 that asks before its welcome.
+	 */
 	request(type: string, members: object): Promise<Frame>
+	{
+		return this.live ? this.ask(type, members) : Promise.reject(new SocketClosed());
+	}
+
+	private ask(type: string, members: object): Promise<Frame>
 	{
 		const ws = this.ws;
 		const id = ++this.lastId;
@@ -156,7 +164,7 @@ export class Socket {
 		this.expect(HELLO_MS);
 		ws.onopen = () => {
 			const { token, after } = hello!;
-			this.request('hello', {
+			this.ask('hello', {
 				token, instance: this.instance, outbox: true,
 				after: `${after.epoch}:${after.seq}`,
 			}).catch(() => undefined);
