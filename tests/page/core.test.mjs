@@ -280,6 +280,15 @@ describe('where the page begins', () => {
 		assert.equal(s.session.loaded, false);
 	});
 
+	it('in a new browser, when the first events are not kept any more, as the refusal says', async (t) => {
+		const s = new Scene(t);
+		s.browser.answers['GET /v1/inbox'] = () => [410, problem(410, 'cursor_expired',
+			{ epoch: 'e1', head: 900, oldest: 801 })];
+		s.open();
+		await s.begin();
+		assert.equal(s.hello.after, 'e1:800');
+	});
+
 	it('else behind what is on the disk, without a question', async (t) => {
 		const disk = new FakeDisk();
 		await disk.write({ cursor: { epoch: 'e7', seq: 41 }, conversations: [] });

@@ -90,17 +90,20 @@ function parse(text: string): unknown
 	}
 }
 
-/** A proxy's error page is no problem document; it becomes one here. */
+/**
+ * A proxy's error page is no problem document; it becomes one here.  Members
+ * that only some problems have are kept: a 410 says where the inbox begins.
+ */
 function problemOf(body: unknown, status: number): Problem
 {
 	const problem = body as Partial<Problem> | null;
 
 	return {
+		...problem,
 		title: problem?.title ?? 'Error',
 		status,
 		detail: problem?.detail ?? `The server answered ${status}.`,
 		code: problem?.code ?? (status >= 500 ? 'busy' : 'bad_request'),
-		...(problem?.retry_after ? { retry_after: problem.retry_after } : {}),
 	};
 }
 
