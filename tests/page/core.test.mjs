@@ -741,6 +741,19 @@ describe('the list', () => {
 		assert.deepEqual(s.seen.words, ['bob: text 1']);
 	});
 
+	it('shows the last line also of what the replay did not reach', async (t) => {
+		const s = new Scene(t);
+		s.list = [listed({ last: 9 })];
+		s.browser.answers[`GET /v1/conversations/${CHAT}/messages`] = ({ searchParams }) => {
+			assert.equal(searchParams.get('limit'), '1');
+			return [200, { messages: [event(9)], has_more: true }];
+		};
+		s.open();
+		await (await s.begin()).welcome();
+		assert.equal(s.conversation().preview.body, 'text 9');
+		assert.equal(s.conversation().at, Browser.NOW + 9);
+	});
+
 	it('the last written to comes first, by what is unsent as well', async (t) => {
 		const s = await live(t, { prepare: (scene) => {
 			scene.list = [listed(), listed({ id: GROUP, kind: 'group', created_at: iso(Browser.NOW - DAY / 2) })];

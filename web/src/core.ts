@@ -632,8 +632,10 @@ export class Session {
 	{
 		const c = this.conversations.get(id);
 
-		if (c)
-			this.batch?.conversations.push(this.put(how(c)));
+		if (!c)
+			return;
+		const changed = this.put(how(c));
+		this.batch?.conversations.push(changed);
 	}
 
 	private changeMessage(conversation: string, id: string, how: (m: Message) => Message): void
