@@ -239,6 +239,25 @@ describe('an ack', () => {
 		assert.deepEqual(s.acks(), [4]);
 	});
 
+	it('that was lost with its connection is sent on the next one', async (t) => {
+		const s = await live(t);
+		s.disk.hold();
+		await s.come(event(1), event(2));
+		s.socket.ends(1006);
+		s.disk.letGo();
+		await s.clock.pass(20_000);
+		s.socket.opened();
+		assert.deepEqual(s.acks(), [], 'not before the welcome');
+		await s.welcome({ acked: 1 });
+		assert.deepEqual(s.acks(), [2]);
+		await (await s.again()).welcome({ acked: 2 });
+		assert.deepEqual(s.acks(), [], 'the server has it');
+		// And so in a page that was closed before it could say so.
+		s.open();
+		await (await s.begin()).welcome({ acked: 0 });
+		assert.deepEqual(s.acks(), [2]);
+	});
+
 	it('of what is on no disk is not sent, wherever the page begins', async (t) => {
 		const s = await live(t, { prepare: (scene) => { scene.inbox.head = 5000; } });
 		assert.equal(s.hello.after, 'e1:3000');

@@ -60,6 +60,7 @@ export class Session {
 	private readonly sender: Sender;
 	private disk!: Disk; // from start() on
 	private cursor: Cursor | null = null;
+	private stored: Cursor | null = null; // as it is on the disk
 	private messages = new Map<string, Map<string, Message>>();
 	private batch: Required<Pick<Batch, 'messages' | 'conversations'>> & { seq: number } | null = null;
 	private writing: Promise<void> = Promise.resolve();
@@ -98,6 +99,7 @@ export class Session {
 		for (const one of this.unsent)
 			release(this.me, one.id);
 		this.cursor = kept.cursor;
+		this.stored = kept.cursor;
 		this.loaded = kept.cursor !== null;
 		this.socket.connect();
 		this.user.changed();
@@ -345,6 +347,9 @@ export class Session {
 	{
 		if (!welcome.recovered)
 			this.cursor = { epoch: welcome.epoch, seq: Math.max(0, welcome.oldest - 1) };
+		// An ack is lost with its connection, and the next event may be far away.
+		if (this.stored?.epoch === welcome.epoch && this.stored.seq > welcome.acked)
+			this.socket.send({ type: 'ack', upto: this.stored.seq });
 		void this.refresh();
 		this.kick();
 		this.tellReads();
@@ -538,12 +543,14 @@ export class Session {
 			// before it.
 			const kept = new Map((await this.disk.find(
 				batch.messages.map((m) => m.id)).catch(() => [])).map((m) => [m.id, m]));
+			const behind = { epoch: cursor.epoch, seq: batch.seq };
 			await this.disk.write({
 				messages: batch.messages.map((m) => mergeMessage(kept.get(m.id), m)),
 				conversations: [...new Set(batch.conversations.map((one) => one.id))]
 					.map((id) => this.conversations.get(id)!),
-				cursor: { epoch: cursor.epoch, seq: batch.seq },
+				cursor: behind,
 			});
+			this.stored = behind;
 			this.socket.send({ type: 'ack', upto: batch.seq });
 		});
 	}

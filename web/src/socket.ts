@@ -18,6 +18,7 @@ export interface Welcome {
 	epoch: string;
 	head: number;
 	oldest: number;
+	acked: number; // by this device
 	recovered: boolean;
 }
 
