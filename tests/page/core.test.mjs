@@ -580,6 +580,15 @@ describe('a restored database', () => {
 		assert.deepEqual([...s.disk.kept.unsent], []);
 	});
 
+	it('a second restore offers nothing twice', async (t) => {
+		const s = await restored(t);
+		s.socket.ends(4410);
+		await s.clock.pass(0);
+		s.socket.opened();
+		await s.welcome();
+		assert.deepEqual(s.session.unsent.map((one) => one.id), ['a-sent', 'b-sent', 'd-recent', 'x-queued']);
+	});
+
 	it('the page begins anew: no cursor, no marks, and what is kept is marked', async (t) => {
 		const s = await restored(t);
 		assert.equal(s.hello.after, 'e2:0');
