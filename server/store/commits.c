@@ -209,13 +209,6 @@ commits_add(struct commits *c, const struct commit *commit)
 }
 
 bool
-commits_settled(const struct commits *c)
-{
-
-	return (atomic_load(&c->durable) >= atomic_load(&c->announced));
-}
-
-bool
 commits_wait(struct commits *c)
 {
 	uint64_t upto;

@@ -75,9 +75,6 @@ void commits_announce(struct commits *c);
  * Thread: writer. */
 void commits_add(struct commits *c, const struct commit *commit);
 
-/* Whether all that was announced is on disk.  Thread: writer. */
-bool commits_settled(const struct commits *c);
-
 /* Waits until all that a snapshot opened before can show is on disk.  False:
  * it never will be.  Thread: any but the writer's and the syncing one. */
 bool commits_wait(struct commits *c) MUST_USE;

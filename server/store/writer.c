@@ -330,15 +330,16 @@ run_once(struct writer *w)
 	return (w->nbatch);
 }
 
-/* There is nothing else to do, and perhaps the log is to be cut. */
+/* There is nothing else to do, and perhaps the log is to be cut.  A sync may be
+ * owed then, as it may in maybe_checkpoint(): SQLite syncs the log before it
+ * moves anything, and the file before it cuts the log. */
 static void
 idle(struct writer *w)
 {
 	struct err err = ERR_INIT;
 	enum rc rc;
 
-	if (!intake_truncate_said(&w->intake) || w->failed ||
-	    !commits_settled(w->commits))
+	if (!intake_truncate_said(&w->intake) || w->failed)
 		return;
 	rc = db_log_cut(w->db, &err);
 	if (db_is_fatal(w->db, rc))

@@ -384,6 +384,24 @@ checkpoint(struct early_run *r)
 	plvfs_watch(r->disk, NULL, NULL);
 }
 
+/* As the idle writer does, with a sync owed; a reader may be in the way.  What
+ * was moved into the file is durable there. */
+static void
+cut(struct early_run *r)
+{
+	struct err err = ERR_INIT;
+	enum rc rc;
+
+	assert_true(r->waiting > 0);
+	plvfs_watch(r->disk, at_call, r);
+	rc = db_log_cut(r->db, &err);
+	plvfs_watch(r->disk, NULL, NULL);
+	if (rc == RC_BUSY || !went(r, rc, &err) || r->failed)
+		return;
+	all_durable(r, r->commits);
+	r->cuts++;
+}
+
 /* The second connection sees each commit at once, or stays with its snapshot
  * and holds the log's checkpoint and its new start back. */
 static void
@@ -427,8 +445,8 @@ kill_and_start(struct early_run *r)
 	transact(r, false);
 }
 
-/* A commit, perhaps with a sync among its writes or those of the checkpoint
- * after it; else one when it is due. */
+/* A commit, perhaps with a sync among its writes or those of the checkpoint or
+ * the cut after it; else one when it is due. */
 static void
 step(struct early_run *r)
 {
@@ -443,6 +461,8 @@ step(struct early_run *r)
 	transact(r, true);
 	if (!r->ended && r->commits % 6 == 5)
 		checkpoint(r);
+	if (!r->ended && r->commits % 8 == 3)
+		cut(r);
 	if (!r->ended)
 		read_step(r);
 	if (!r->ended && r->countdown > 0)

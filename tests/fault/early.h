@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A scripted run of early commits over a power-loss disk, through db.h without
- * the writer: db_commit_early(), db_sync() and db_checkpoint() in the order in
- * which the writer's two threads come to call them.  A sync comes after every
- * 1, 2 or 3 commits: at once, among the writes of the commit after, or among
- * those of a checkpoint; the log starts anew several times; a second connection
- * reads; once the process is killed with a sync owed, and started again.
+ * the writer: db_commit_early(), db_sync(), db_checkpoint() and db_log_cut() in
+ * the order in which the writer's two threads come to call them.  A sync comes
+ * after every 1, 2 or 3 commits: at once, among the writes of the commit after,
+ * or among those of a checkpoint or of a cut, which come while it is owed; the
+ * log starts anew several times; a second connection reads; once the process is
+ * killed with a sync owed, and started again.
  *
  * It remembers what the database was after each commit, when the commit
  * returned and when it was durable.
@@ -52,6 +53,7 @@ struct early_run {
 	/* The sync that is to come, and those that came. */
 	size_t turn, waiting, countdown;
 	size_t syncs, among_writes;
+	size_t cuts; /* of the log, while a sync was owed */
 	bool failed, killed, ended;
 
 	/* The headers of new logs: where they were written. */

@@ -230,12 +230,13 @@ static void
 report(const struct early_run *r, const char *what, const struct tally *t)
 {
 
-	print_message("# %s: %zu commits, %zu syncs (%zu among writes), %zu "
-		      "logs, %zu crash points, %zu images (%zu of a second "
-		      "cut, %zu with more than was promised), %zu with a "
-		      "loss\n",
-	    what, r->commits, r->syncs, r->among_writes, r->logs, t->points,
-	    t->images, t->again, t->ahead, t->bad);
+	print_message(
+	    "# %s: %zu commits, %zu syncs (%zu among writes), %zu "
+	    "logs, %zu cuts, %zu crash points, %zu images (%zu of a second "
+	    "cut, %zu with more than was promised), %zu with a "
+	    "loss\n",
+	    what, r->commits, r->syncs, r->among_writes, r->logs, r->cuts,
+	    t->points, t->images, t->again, t->ahead, t->bad);
 }
 
 /* ---- tests ---- */
@@ -257,6 +258,7 @@ test_prefix(void **state)
 	assert_int_equal(run.commits, EARLY_COMMITS);
 	assert_true(run.syncs > EARLY_COMMITS / 3 && run.among_writes > 10);
 	assert_true(run.logs > 6 && run.killed);
+	assert_true(run.cuts > 4);
 	cut_everywhere(&run, run.durable, 0, story_stride(), true, &t);
 	report(&run, "promised when synced", &t);
 	cut_behind_headers(&run, &behind);

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/thr.h"
+#include "store/commits.h"
 #include "unit/writer_fixture.h"
 
 /* ---- one batch ---- */
@@ -268,6 +269,55 @@ test_threads(void **state)
 	assert_int_equal(writer_stats_get(world->writer).units, SENDERS * SENT);
 }
 
+/* ---- the cut of the log ---- */
+
+/* Once for each time that it is asked for, and not before what waits. */
+static void
+test_cut(void **state)
+{
+	struct work w;
+
+	(void)state;
+	world->log_bytes = 500;
+	writer_truncate_log(world->writer);
+	assert_int_equal(world_submit(&w, &world_client, 'a'), RC_OK);
+	assert_int_equal(writer_run_once(world->writer), 1);
+	assert_null(strstr(world->story, "CUT"));
+	assert_int_equal(writer_stats_get(world->writer).log_bytes, 500);
+	world_forget();
+	assert_int_equal(writer_run_once(world->writer), 0);
+	assert_int_equal(writer_run_once(world->writer), 0);
+	assert_string_equal(world->story, "CUT ");
+	assert_int_equal(writer_stats_get(world->writer).log_bytes, 0);
+	assert_int_equal(writer_stats_get(world->writer).checkpoints, 1);
+}
+
+/* A sync that is still owed does not put it off: SQLite syncs the log itself
+ * before it moves anything (tests/fault/test_power_early). */
+static void
+test_cut_before_sync(void **state)
+{
+	struct commits *commits = writer_commits(world->writer);
+	struct err err = ERR_INIT;
+	struct work w;
+	sem_t gate;
+
+	(void)state;
+	(void)sem_init(&gate, 0, 0);
+	world->sync_gate = &gate;
+	assert_int_equal(commits_start(commits, &err), RC_OK);
+	assert_int_equal(world_submit(&w, &world_client, 'a'), RC_OK);
+	assert_int_equal(writer_run_once(world->writer), 1);
+	writer_truncate_log(world->writer);
+	assert_int_equal(writer_run_once(world->writer), 0);
+	(void)sem_post(&gate);
+	commits_stop(commits);
+	assert_string_equal(world->story,
+	    "BEGIN begin second: a flush COMMIT committed CUT SYNC published "
+	    "a=ok ");
+	(void)sem_destroy(&gate);
+}
+
 #define T(test)                                                                \
 	cmocka_unit_test_setup_teardown(test, world_set_up, world_tear_down)
 
@@ -283,6 +333,8 @@ main(void)
 	    T(test_bounds),
 	    T(test_stop_drains),
 	    T(test_threads),
+	    T(test_cut),
+	    T(test_cut_before_sync),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));

@@ -534,6 +534,29 @@ test_checkpoint_fails(void **state)
 	assert_int_equal(w.unit.rc, RC_CLOSED);
 }
 
+/* A reader in the way of the cut costs nothing; the disk is another matter. */
+static void
+test_cut_fails(void **state)
+{
+
+	(void)state;
+	world->cut_rc = RC_BUSY;
+	writer_truncate_log(world->writer);
+	assert_int_equal(writer_run_once(world->writer), 0);
+	assert_string_equal(world->story, "CUT ");
+	assert_int_equal(world->fatals, 0);
+	assert_int_equal(writer_stats_get(world->writer).checkpoints, 0);
+	world->cut_rc = RC_IO;
+	writer_truncate_log(world->writer);
+	assert_int_equal(writer_run_once(world->writer), 0);
+	assert_int_equal(world->fatals, 1);
+	/* Then it is no more. */
+	world_forget();
+	writer_truncate_log(world->writer);
+	assert_int_equal(writer_run_once(world->writer), 0);
+	assert_string_equal(world->story, "");
+}
+
 #define T(test)                                                                \
 	cmocka_unit_test_setup_teardown(test, world_set_up, world_tear_down)
 
@@ -565,6 +588,7 @@ main(void)
 	    T(test_checkpoint),
 	    T(test_checkpoint_busy),
 	    T(test_checkpoint_fails),
+	    T(test_cut_fails),
 	};
 
 	/* Whoever waits for ever ends the test. */

@@ -116,6 +116,8 @@ fake_sync(struct db *db, struct err *err)
 {
 
 	(void)db;
+	if (world->sync_gate != NULL)
+		(void)sem_wait(world->sync_gate);
 	let_pass(world->sync_ms);
 	tell(world->sync_rc == RC_OK ? "SYNC" : "sync-fails");
 	return (take_rc(&world->sync_rc, err));
@@ -152,6 +154,18 @@ fake_checkpoint(
 	return (take_rc(&world->checkpoint_rc, err));
 }
 
+static enum rc
+fake_log_cut(struct db *db, struct err *err)
+{
+
+	(void)db;
+	assert_false(world->open);
+	tell("CUT");
+	if (world->cut_rc == RC_OK)
+		world->log_bytes = 0;
+	return (take_rc(&world->cut_rc, err));
+}
+
 static int64_t
 fake_log_bytes(struct db *db)
 {
@@ -168,6 +182,7 @@ static const struct db_driver fake_driver = {
     .rollback = fake_rollback,
     .again = fake_again,
     .checkpoint = fake_checkpoint,
+    .log_cut = fake_log_cut,
     .log_bytes = fake_log_bytes,
 };
 

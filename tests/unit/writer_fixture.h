@@ -6,6 +6,8 @@
 #ifndef TESTS_WRITER_FIXTURE_H
 #define TESTS_WRITER_FIXTURE_H
 
+#include <semaphore.h>
+
 #include "db/db_internal.h"
 #include "store/writer.h"
 
@@ -16,7 +18,8 @@ struct world {
 	bool open; /* a transaction is */
 
 	/* What the next calls do; RC_OK for good afterwards. */
-	enum rc begin_rc, hook_rc, flush_rc, commit_rc, sync_rc, checkpoint_rc;
+	enum rc begin_rc, hook_rc, flush_rc, commit_rc, sync_rc, checkpoint_rc,
+	    cut_rc;
 	int commit_after; /* commits that still succeed before commit_rc */
 	int deadlocks; /* commits before that that others are in the way of */
 	enum rc deadlock_rc;
@@ -28,6 +31,7 @@ struct world {
 	size_t published;  /* units, as the hook was told */
 	int64_t commit_ms; /* what a commit takes */
 	int64_t sync_ms;   /* and its sync */
+	sem_t *sync_gate;  /* a sync waits for it; NULL: none does */
 	bool owes_nothing; /* commits are durable at once */
 	int told;          /* its address is what a transaction tells */
 	struct clk_fake clk;
