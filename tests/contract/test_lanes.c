@@ -11,16 +11,13 @@
 
 #include <cmocka.h>
 
-#include "contract/rig.h"
-#include "domain/claim.h"
+#include "contract/far.h"
 #include "domain/desk.h"
 #include "domain/renew.h"
-#include "domain/settle.h"
 
 #define PEOPLE 3
 #define FARS 2
 #define PARCELS 4
-#define LEASE_MS 60000
 
 static const char *const fars[FARS] = {"a.example", "b.example"};
 
@@ -68,119 +65,11 @@ run(struct unit *unit)
 }
 
 static void
-send_finished(struct send_unit *u)
-{
-
-	(void)u;
-}
-
-static void
 send_far(int64_t from, const char *to, int priority, int64_t deliver_at)
 {
-	struct message_draft draft = {0};
-	struct send_unit u;
 
-	draft.has_id = true;
-	draft.id = uuid_gen_next(&rig.ids);
-	draft.to = (struct span){"ann", 3};
-	draft.body = (struct span){"hello", 5};
-	draft.priority = priority;
-	draft.deliver_at_ms = deliver_at;
-	memset(&u, 0, sizeof(u));
-	send_unit_init(&u);
-	u.finish = send_finished;
-	assert_true(send_unit_ask(&u, from, &draft, "localhost"));
-	(void)snprintf(u.to, sizeof(u.to), "%s", to);
-	run(&u.unit);
-	assert_int_equal(u.refusal.problem, PROBLEM_NONE);
 	assert_true(nids < sizeof(ids) / sizeof(ids[0]));
-	ids[nids++] = draft.id;
-}
-
-static void
-claim_finished(struct claim_unit *u)
-{
-
-	(void)u;
-}
-
-/* What ${far} may be sent, at most ${most}, of ${priority} first. */
-static struct parcel *
-claim_far(struct parcel *p, const char *far, size_t most, int priority)
-{
-	struct claim_unit u;
-	char sql[96];
-
-	(void)snprintf(sql, sizeof(sql),
-	    "SELECT destination_id FROM destinations WHERE name = '%s'", far);
-	buf_fini(&p->text);
-	memset(p, 0, sizeof(*p));
-	buf_init(&p->text, 0);
-	p->destination_id = rig_number(&rig, sql);
-	claim_unit_init(&u);
-	u.parcel = p;
-	u.most = most;
-	u.priority = priority;
-	u.lease_ms = LEASE_MS;
-	u.owner = "test";
-	u.finish = claim_finished;
-	run(&u.unit);
-	return (p);
-}
-
-static void
-settle_finished(struct settle_unit *u)
-{
-
-	(void)u;
-}
-
-/* Writes down the answers of ${p}, which is empty then; how many of its lanes
- * somebody else had. */
-static size_t
-settle_far(struct parcel *p)
-{
-	struct settle_unit u;
-
-	settle_unit_init(&u);
-	u.parcel = p;
-	u.random = 200;
-	u.finish = settle_finished;
-	run(&u.unit);
-	p->n = 0;
-	return (u.fenced);
-}
-
-/* The same answer to all of it. */
-static size_t
-answer_far(struct parcel *p, enum answer answer)
-{
-	size_t i;
-
-	p->reached = answer != ANSWER_NONE;
-	for (i = 0; i < p->n; i++)
-		p->items[i].answer = answer;
-	return (settle_far(p));
-}
-
-static void
-rescue_finished(struct rescue_unit *u)
-{
-
-	(void)u;
-}
-
-static size_t
-rescue_far(bool all)
-{
-	struct rescue_unit u;
-
-	rescue_unit_init(&u);
-	u.all = all;
-	u.expire = true;
-	u.finish = rescue_finished;
-	run(&u.unit);
-	return (u.rescued);
+	ids[nids++] = far_send(&rig, from, to, priority, deliver_at);
 }
 
 static void
@@ -314,34 +203,34 @@ test_renew(void **state)
 
 	(void)state;
 	send_far(1, "bob@a.example", PRIORITY_NORMAL, 0);
-	assert_int_equal(claim_far(p, "a.example", 1, 0)->n, 1);
+	assert_int_equal(far_claim(&rig, p, "a.example", 1, 0)->n, 1);
 	token = p->items[0].lane_token;
-	assert_int_equal(lease_left(), LEASE_MS);
-	clk_fake_advance(&rig.clk, LEASE_MS - 1);
-	assert_true(renew_far(p, token, LEASE_MS));
-	assert_int_equal(lease_left(), LEASE_MS);
+	assert_int_equal(lease_left(), FAR_LEASE_MS);
+	clk_fake_advance(&rig.clk, FAR_LEASE_MS - 1);
+	assert_true(renew_far(p, token, FAR_LEASE_MS));
+	assert_int_equal(lease_left(), FAR_LEASE_MS);
 	/* Nor does it fall back when the lane grows. */
 	send_far(1, "bob@a.example", PRIORITY_NORMAL, 0);
-	assert_int_equal(lease_left(), LEASE_MS);
+	assert_int_equal(lease_left(), FAR_LEASE_MS);
 	/* What was to end it finds it going on. */
-	clk_fake_advance(&rig.clk, LEASE_MS - 1);
-	assert_int_equal(rescue_far(false), 0);
+	clk_fake_advance(&rig.clk, FAR_LEASE_MS - 1);
+	assert_int_equal(far_rescue(&rig, false), 0);
 	/* Nobody else can hold it. */
-	assert_false(renew_far(p, token - 1, LEASE_MS));
-	assert_false(renew_far(p, token + 1, LEASE_MS));
+	assert_false(renew_far(p, token - 1, FAR_LEASE_MS));
+	assert_false(renew_far(p, token + 1, FAR_LEASE_MS));
 	assert_int_equal(lease_left(), 1);
 	/* And nobody when it was ended. */
 	clk_fake_advance(&rig.clk, 1);
-	assert_int_equal(rescue_far(false), 1);
-	assert_false(renew_far(p, token, LEASE_MS));
-	assert_false(renew_far(p, token + 1, LEASE_MS));
+	assert_int_equal(far_rescue(&rig, false), 1);
+	assert_false(renew_far(p, token, FAR_LEASE_MS));
+	assert_false(renew_far(p, token + 1, FAR_LEASE_MS));
 	assert_string_equal(lease(), "ready for nobody");
 	/* It knows what it wrote: the next one is leased for its own time. */
-	assert_int_equal(claim_far(p, "a.example", 1, 0)->n, 1);
-	assert_int_equal(lease_left(), LEASE_MS);
-	assert_true(renew_far(p, p->items[0].lane_token, 2 * LEASE_MS));
-	assert_int_equal(answer_far(p, ANSWER_ACCEPTED), 0);
-	assert_false(renew_far(p, p->items[0].lane_token, LEASE_MS));
+	assert_int_equal(far_claim(&rig, p, "a.example", 1, 0)->n, 1);
+	assert_int_equal(lease_left(), FAR_LEASE_MS);
+	assert_true(renew_far(p, p->items[0].lane_token, 2 * FAR_LEASE_MS));
+	assert_int_equal(far_answer(&rig, p, ANSWER_ACCEPTED), 0);
+	assert_false(renew_far(p, p->items[0].lane_token, FAR_LEASE_MS));
 	assert_string_equal(lease(), "ready for nobody");
 	rig_check_promises(&rig);
 }
@@ -359,12 +248,12 @@ test_falls(void **state)
 	send_far(1, "bob@a.example", PRIORITY_NORMAL, 0);
 	send_far(1, "bob@a.example", PRIORITY_LOW, 0);
 	assert_int_equal(lane_priority(), PRIORITY_HIGH);
-	assert_int_equal(claim_far(p, "a.example", 1, 0)->n, 1);
-	assert_int_equal(answer_far(p, ANSWER_ACCEPTED), 0);
+	assert_int_equal(far_claim(&rig, p, "a.example", 1, 0)->n, 1);
+	assert_int_equal(far_answer(&rig, p, ANSWER_ACCEPTED), 0);
 	assert_int_equal(lane_priority(), PRIORITY_NORMAL);
 	/* Refused and put off it still waits. */
-	assert_int_equal(claim_far(p, "a.example", 1, 0)->n, 1);
-	assert_int_equal(answer_far(p, ANSWER_RETRYABLE), 0);
+	assert_int_equal(far_claim(&rig, p, "a.example", 1, 0)->n, 1);
+	assert_int_equal(far_answer(&rig, p, ANSWER_RETRYABLE), 0);
 	assert_int_equal(lane_priority(), PRIORITY_NORMAL);
 	/* Canceled it does not. */
 	assert_int_equal(
@@ -389,17 +278,17 @@ test_leased(void **state)
 	(void)state;
 	send_far(1, "bob@a.example", PRIORITY_LOW, 0);
 	send_far(1, "bob@a.example", PRIORITY_HIGH, 0);
-	assert_int_equal(claim_far(p, "a.example", 1, 0)->n, 1);
+	assert_int_equal(far_claim(&rig, p, "a.example", 1, 0)->n, 1);
 	(void)rig_cancel(&rig, 1, &ids[1]);
-	clk_fake_advance(&rig.clk, LEASE_MS + 1);
-	assert_int_equal(rescue_far(false), 1);
+	clk_fake_advance(&rig.clk, FAR_LEASE_MS + 1);
+	assert_int_equal(far_rescue(&rig, false), 1);
 	assert_int_equal(lane_priority(), PRIORITY_LOW);
 	/* And the same, settled as refused. */
 	send_far(1, "bob@a.example", PRIORITY_HIGH, 0);
-	assert_int_equal(claim_far(p, "a.example", 1, 0)->n, 1);
+	assert_int_equal(far_claim(&rig, p, "a.example", 1, 0)->n, 1);
 	assert_int_equal(lane_priority(), PRIORITY_HIGH);
 	(void)rig_cancel(&rig, 1, &ids[2]);
-	(void)answer_far(p, ANSWER_RETRYABLE);
+	(void)far_answer(&rig, p, ANSWER_RETRYABLE);
 	assert_int_equal(lane_priority(), PRIORITY_LOW);
 	rig_check_promises(&rig);
 }
@@ -431,13 +320,13 @@ test_later(void **state)
 	(void)state;
 	send_far(1, "bob@a.example", PRIORITY_HIGH, 0);
 	send_far(1, "bob@a.example", PRIORITY_LOW, 0);
-	assert_int_equal(claim_far(p, "a.example", 1, 0)->n, 1);
-	(void)answer_far(p, ANSWER_LATER);
+	assert_int_equal(far_claim(&rig, p, "a.example", 1, 0)->n, 1);
+	(void)far_answer(&rig, p, ANSWER_LATER);
 	assert_int_equal(lane_priority(), PRIORITY_LOW);
-	assert_int_equal(claim_far(p, "a.example", 1, 0)->n, 0);
+	assert_int_equal(far_claim(&rig, p, "a.example", 1, 0)->n, 0);
 	clk_fake_advance(&rig.clk, 60001);
-	assert_int_equal(claim_far(p, "a.example", 1, 0)->n, 1);
-	(void)answer_far(p, ANSWER_RETRYABLE);
+	assert_int_equal(far_claim(&rig, p, "a.example", 1, 0)->n, 1);
+	(void)far_answer(&rig, p, ANSWER_RETRYABLE);
 	assert_int_equal(lane_priority(), PRIORITY_HIGH);
 	rig_check_promises(&rig);
 }
@@ -451,22 +340,24 @@ test_rewound(void **state)
 
 	(void)state;
 	send_far(1, "bob@a.example", PRIORITY_HIGH, 0);
-	assert_int_equal(claim_far(p, "a.example", 1, 0)->n, 1);
-	(void)answer_far(p, ANSWER_ACCEPTED);
+	assert_int_equal(far_claim(&rig, p, "a.example", 1, 0)->n, 1);
+	(void)far_answer(&rig, p, ANSWER_ACCEPTED);
 	assert_true(rewind_lane(1, 1));
 	assert_int_equal(lane_priority(), PRIORITY_LOW);
 	send_far(1, "bob@a.example", PRIORITY_NORMAL, 0);
 	assert_int_equal(lane_priority(), PRIORITY_NORMAL);
-	(void)answer_far(claim_far(p, "a.example", 2, 0), ANSWER_ACCEPTED);
-	(void)answer_far(claim_far(p, "a.example", 2, 0), ANSWER_ACCEPTED);
+	(void)far_answer(
+	    &rig, far_claim(&rig, p, "a.example", 2, 0), ANSWER_ACCEPTED);
+	(void)far_answer(
+	    &rig, far_claim(&rig, p, "a.example", 2, 0), ANSWER_ACCEPTED);
 	assert_true(rewind_lane(1, 2));
-	assert_int_equal(claim_far(p, "a.example", 2, 0)->n, 1);
+	assert_int_equal(far_claim(&rig, p, "a.example", 2, 0)->n, 1);
 	assert_true(rewind_lane(1, 1));
-	(void)answer_far(p, ANSWER_ACCEPTED);
-	assert_int_equal(claim_far(p, "a.example", 2, 0)->n, 2);
+	(void)far_answer(&rig, p, ANSWER_ACCEPTED);
+	assert_int_equal(far_claim(&rig, p, "a.example", 2, 0)->n, 2);
 	assert_int_equal(p->items[0].row.lane_seq, 1);
-	(void)answer_far(p, ANSWER_ACCEPTED);
-	assert_int_equal(claim_far(p, "a.example", 2, 0)->n, 0);
+	(void)far_answer(&rig, p, ANSWER_ACCEPTED);
+	assert_int_equal(far_claim(&rig, p, "a.example", 2, 0)->n, 0);
 	rig_check_promises(&rig);
 }
 
@@ -485,21 +376,21 @@ test_looks(void **state)
 	}
 	for (i = 0; i < 10; i++)
 		send_far(1, "bob@a.example", PRIORITY_NORMAL, 0);
-	(void)claim_far(p, "a.example", 50, 0);
-	(void)answer_far(p, ANSWER_RETRYABLE);
+	(void)far_claim(&rig, p, "a.example", 50, 0);
+	(void)far_answer(&rig, p, ANSWER_RETRYABLE);
 	assert_int_equal(looks, 0); /* as urgent as before */
 	clk_fake_advance(&rig.clk, 60000);
-	(void)claim_far(p, "a.example", 50, 0);
-	(void)answer_far(p, ANSWER_ACCEPTED);
+	(void)far_claim(&rig, p, "a.example", 50, 0);
+	(void)far_answer(&rig, p, ANSWER_ACCEPTED);
 	assert_int_equal(looks, 1); /* nine wait */
-	(void)claim_far(p, "a.example", 50, 0);
+	(void)far_claim(&rig, p, "a.example", 50, 0);
 	assert_int_equal(p->n, 9);
-	(void)answer_far(p, ANSWER_ACCEPTED);
+	(void)far_answer(&rig, p, ANSWER_ACCEPTED);
 	assert_int_equal(looks, 1); /* empty */
 	for (i = 0; i < 10; i++)
 		send_far(1, "bob@a.example", PRIORITY_LOW, 0);
-	(void)claim_far(p, "a.example", 5, 0);
-	(void)answer_far(p, ANSWER_ACCEPTED);
+	(void)far_claim(&rig, p, "a.example", 5, 0);
+	(void)far_answer(&rig, p, ANSWER_ACCEPTED);
 	assert_int_equal(looks, 1); /* it cannot be less urgent */
 	/* Many taken out in one unit: one look. */
 	send_far(2, "bob@a.example", PRIORITY_LOW, 0);
@@ -507,7 +398,7 @@ test_looks(void **state)
 		send_far(2, "bob@a.example", PRIORITY_NORMAL, 0);
 	clk_fake_advance(&rig.clk, INT64_C(6) * 86400 * 1000);
 	looks = 0;
-	(void)rescue_far(false);
+	(void)far_rescue(&rig, false);
 	assert_int_equal(looks, 1);
 	assert_int_equal(
 	    rig_number(
@@ -557,7 +448,8 @@ claim_some(struct parcel *p)
 	    rig_number(&rig, "SELECT count(*) FROM destinations") < 2 + FARS)
 		return;
 	did.claims +=
-	    claim_far(p, fars[dice(FARS)], 1 + dice(6), some_priority())->n > 0;
+	    far_claim(&rig, p, fars[dice(FARS)], 1 + dice(6), some_priority())
+		->n > 0;
 }
 
 static void
@@ -571,7 +463,7 @@ settle_some(struct parcel *p)
 	for (i = 0; i < p->n; i++)
 		p->items[i].answer =
 		    dice(2) == 0 ? ANSWER_ACCEPTED : (enum answer)dice(ANSWERS);
-	did.fenced += (int)settle_far(p);
+	did.fenced += (int)far_settle(&rig, p);
 	did.settles++;
 }
 
@@ -629,7 +521,7 @@ act(void)
 		break;
 	default:
 		if (dice(10) == 0)
-			did.rescues += (int)rescue_far(dice(2) == 0);
+			did.rescues += (int)far_rescue(&rig, dice(2) == 0);
 	}
 }
 

@@ -2,7 +2,8 @@
 /*
  * What a unit needs that was not foreseen, while another writer has it: it is
  * not waited for by who holds rows already; the transaction begins anew, holds
- * it before all else, and then waits.
+ * it before all else, and then waits.  And what changes between a look and the
+ * lock.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -14,10 +15,12 @@
 
 #include <cmocka.h>
 
+#include "contract/far.h"
 #include "contract/pg.h"
-#include "contract/rig.h"
+#include "db/db_internal.h"
 #include "domain/domain_internal.h"
 #include "domain/ledger.h"
+#include "schema/sql.h"
 
 /* A unit that needs conversations, and then inboxes, each by itself. */
 struct need {
@@ -238,6 +241,74 @@ test_in_vain(void **state)
 	rig_close(&s.r);
 }
 
+/* ---- what changes between a look and the lock ---- */
+
+/* The rig's driver, and the same but for what another node does behind one
+ * statement. */
+static const struct db_driver *real;
+static struct db_driver meddled;
+static struct pg *meddler;
+
+/* The owner of all leases renews them as soon as somebody has seen that they
+ * have run out. */
+static enum rc
+run_meddled(struct db *db, int stmt, const struct db_val *params, size_t n,
+    db_row_fn each, void *arg, int64_t *ret_changed, struct err *err)
+{
+	enum rc rc;
+
+	rc = real->run(db, stmt, params, n, each, arg, ret_changed, err);
+	if (stmt == SQL_LANES_STALE)
+		assert_int_equal(
+		    pg_change(meddler,
+			"UPDATE outbox_lanes SET lease_until = lease_until + "
+			"60000 WHERE state = 'leased'"),
+		    1);
+	return (rc);
+}
+
+static const char *
+lease(struct rig *r)
+{
+
+	return (rig_text(r,
+	    "SELECT state || ' ' || lease_token || ' ' || "
+	    "coalesce(lease_until - 1700000000000, 0) || ' ' || (SELECT "
+	    "state || ' ' || rescue_count FROM outbox WHERE dest_kind = "
+	    "'server') FROM outbox_lanes WHERE state <> 'local'"));
+}
+
+/* A lease that its owner renewed after it was seen to have run out and before
+ * its lane was ours is not ended: its messages are on their way. */
+static void
+test_renewed_meanwhile(void **state)
+{
+	struct parcel p = {.n = 0};
+	struct scene s;
+
+	(void)state;
+	open_scene(&s);
+	(void)far_send(&s.r, s.users[0], "dan@a.example", PRIORITY_NORMAL, 0);
+	assert_int_equal(
+	    far_claim(&s.r, &p, "a.example", 1, PRIORITY_NORMAL)->n, 1);
+	assert_string_equal(lease(&s.r), "leased 1 60000 sending 0");
+	clk_fake_advance(&s.r.clk, FAR_LEASE_MS);
+	meddler = s.r.pg;
+	real = s.r.db->driver;
+	meddled = *real;
+	meddled.run = run_meddled;
+	s.r.db->driver = &meddled;
+	(void)far_rescue(&s.r, false);
+	s.r.db->driver = real;
+	assert_string_equal(lease(&s.r), "leased 1 120000 sending 0");
+	/* One that nobody has renewed is. */
+	clk_fake_advance(&s.r.clk, FAR_LEASE_MS);
+	assert_int_equal(far_rescue(&s.r, false), 1);
+	assert_string_equal(lease(&s.r), "ready 2 0 pending 1");
+	buf_fini(&p.text);
+	rig_close(&s.r);
+}
+
 int
 main(void)
 {
@@ -246,6 +317,7 @@ main(void)
 	    cmocka_unit_test(test_inbox),
 	    cmocka_unit_test(test_crowd),
 	    cmocka_unit_test(test_in_vain),
+	    cmocka_unit_test(test_renewed_meanwhile),
 	};
 
 	(void)setenv("TWINBOX_TEST_RIG", "postgres", 1);
