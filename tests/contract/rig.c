@@ -104,6 +104,7 @@ start(struct rig *r, struct err *err)
 	o.clk = &r->clk.clk;
 	o.rnd = &r->rnd.rnd;
 	o.expiry_ms = INT64_C(5) * 86400 * 1000;
+	o.pending_most_total = r->options.pending_most_total;
 	o.sinks = &r->sinks;
 	assert_int_equal(domain_new(&o, &r->domain, err), RC_OK);
 	assert_int_equal(

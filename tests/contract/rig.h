@@ -27,10 +27,11 @@ struct rig_options {
 	const char *vfs;  /* an SQLite VFS by name */
 	const char *path; /* of the database; NULL: in a fresh folder */
 	enum db_sync sync;
-	int64_t checkpoint_bytes; /* 0: 1 MiB */
-	uint64_t seed;            /* of the randomness; 0: 42 */
-	int64_t now_ms;           /* 0: RIG_START_MS */
-	bool unsafe_start;        /* without the start sequence, as a control */
+	int64_t checkpoint_bytes;   /* 0: 1 MiB */
+	uint64_t seed;              /* of the randomness; 0: 42 */
+	int64_t now_ms;             /* 0: RIG_START_MS */
+	int64_t pending_most_total; /* what all may have waiting; 0: any */
+	bool unsafe_start; /* without the start sequence, as a control */
 	/* Commits go the product's way: early, and a thread syncs, publishes
 	 * and answers, at each rig_turn(). */
 	bool held;

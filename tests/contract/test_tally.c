@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What waits, as the tally counts it: an abandoned transaction is taken back
- * without reading anything; only where that cannot be done all is counted.
+ * without reading anything; only where that cannot be done all is counted.  And
+ * what is refused by it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "contract/rig.h"
+#include "contract/far.h"
 #include "domain/tally.h"
 #include "model/event.h"
 #include "model/outbox.h"
@@ -118,12 +119,101 @@ test_counted_anew(void **state)
 	close_bench(&b);
 }
 
+/* ---- what it is counted for ---- */
+
+static void
+open_limited(struct rig *r, int64_t most)
+{
+	const struct rig_options options = {.pending_most_total = most};
+
+	rig_open_with(r, &options);
+	(void)rig_user(r, "ann", NULL);
+	(void)rig_user(r, "bob", NULL);
+}
+
+/* What became of a message to bob: "" or where it was refused. */
+static void
+sends(struct rig *r, int64_t from, bool accepted, const char *pointer)
+{
+	const struct send_unit u = rig_send(r, from, "bob", "hello", NULL);
+
+	assert_int_equal(
+	    u.refusal.problem, accepted ? PROBLEM_NONE : PROBLEM_QUEUE_FULL);
+	assert_string_equal(u.refusal.pointer, pointer);
+}
+
+static void
+sends_far(struct rig *r, const char *to, bool accepted, const char *pointer)
+{
+	const struct refusal u = far_send_try(r, 1, to);
+
+	assert_int_equal(
+	    u.problem, accepted ? PROBLEM_NONE : PROBLEM_QUEUE_FULL);
+	assert_string_equal(u.pointer, pointer);
+}
+
+/* Of all together exactly as many may wait as the limit says, whoever sends
+ * them; what has been delivered, or is for oneself, does not wait. */
+static void
+test_total(void **state)
+{
+	struct rig r;
+	int i;
+
+	(void)state;
+	open_limited(&r, 10);
+	for (i = 0; i < 7; i++)
+		sends(&r, 1 + i % 2, true, "");
+	assert_int_equal(rig_deliver(&r), 4);
+	for (i = 0; i < 5; i++)
+		sends_far(&r, "dan@a.example", true, "");
+	for (i = 0; i < 5; i++)
+		sends_far(&r, "eve@b.example", true, "");
+	sends_far(&r, "fay@c.example", false, "");
+	sends(&r, 1, false, "");
+	sends(&r, 2, true, ""); /* a note to himself */
+	rig_check_promises(&r);
+	rig_close(&r);
+}
+
+/* One destination may have four fifths of that: another server that is away
+ * leaves room for the rest, and so does this one. */
+static void
+test_share(void **state)
+{
+	struct rig r;
+	int i;
+
+	(void)state;
+	open_limited(&r, 10);
+	for (i = 0; i < 8; i++)
+		sends_far(&r, i % 2 == 0 ? "dan@a.example" : "eve@a.example",
+		    true, "");
+	sends_far(&r, "dan@a.example", false, "/to");
+	sends_far(&r, "eve@a.example", false, "/to");
+	sends(&r, 1, true, "");
+	sends_far(&r, "dan@b.example", true, "");
+	sends(&r, 1, false, "");
+	rig_close(&r);
+	open_limited(&r, 10);
+	for (i = 0; i < 8; i++)
+		sends(&r, 1, true, "");
+	sends(&r, 1, false, "/to");
+	sends_far(&r, "dan@a.example", true, "");
+	assert_int_equal(rig_deliver(&r), 8);
+	sends(&r, 1, true, "");
+	rig_check_promises(&r);
+	rig_close(&r);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_taken_back),
 	    cmocka_unit_test(test_counted_anew),
+	    cmocka_unit_test(test_total),
+	    cmocka_unit_test(test_share),
 	};
 
 	return (cmocka_run_group_tests_name("tally", tests, NULL, NULL));

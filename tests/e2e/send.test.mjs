@@ -9,7 +9,8 @@ import { after, afterEach, before, describe, it } from 'node:test';
 
 import { UUID } from './contract.mjs';
 import { entryForm, messageEvent, problem, problemBody, time } from './expect.mjs';
-import { expectStatus, serverForFile, users, uuid7 } from './harness.mjs';
+import { operator } from './desk.mjs';
+import { eventually, expectStatus, serverForFile, startServer, users, uuid7 } from './harness.mjs';
 
 let ann, bob, eve;
 const server = serverForFile({ before, after, afterEach }, async () => {
@@ -154,7 +155,29 @@ describe('one message', () => {
 	});
 });
 
-describe('R103 an array', () => {
+describe('what all together may have waiting', () => {
+	it('is --max-pending-total messages: one more is refused, whoever sends it', async (t) => {
+		const full = await startServer({ args: ['--max-pending-total', '3'] });
+
+		t.after(() => full.stop());
+		const [root, [one, two]] = await Promise.all([operator(full), users(full, 'one', 'two')]);
+
+		await root.pause();
+		for (const [from, to] of [[one, two], [two, one], [one, two]])
+			await from.send(to.name, 'waits');
+		const fourth = { to: one.name, body: 'the fourth', id: uuid7() };
+		const refused = await two.post('/v1/messages', fourth);
+		problem(refused, 429, 'queue_full');
+		assert.ok(!('pointer' in refused.body), 'it is about no member of the request');
+		await two.send(two.name, 'a note to oneself does not wait');
+		await root.resume();
+		await eventually(async () =>
+			(await two.post('/v1/messages', fourth)).status === 201, 'there is room again');
+		await one.received(fourth.id);
+	});
+});
+
+describe('an array', () => {
 	it('is answered item by item, in order', async () => {
 		const items = Array.from({ length: 100 }, (_, i) => ({
 			id: uuid7(), to: i % 2 ? bob.name : eve.name, body: `item ${i}`,
