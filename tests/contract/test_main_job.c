@@ -85,6 +85,89 @@ test_deliver(void **state)
 	rig_close(&r);
 }
 
+static void
+turn_finished(struct deliver_unit *u)
+{
+
+	*(bool *)u->arg = true;
+}
+
+/* One turn of the lane that owes something; whether there is more of it. */
+static bool
+turn(struct rig *r, size_t want)
+{
+	struct deliver_unit u;
+	struct err err = ERR_INIT;
+	bool none, done = false;
+
+	assert_int_equal(rig_deliver_unit(r, &u, &none, &err), RC_OK);
+	assert_false(none);
+	assert_int_equal(u.nlanes, 1);
+	u.finish = turn_finished;
+	u.arg = &done;
+	assert_int_equal(writer_submit(r->writer, &u.unit), RC_OK);
+	assert_int_equal(writer_run_once(r->writer), 1);
+	assert_true(done);
+	assert_int_equal(u.delivered, want);
+	return (u.more[0]);
+}
+
+/* A turn says whether its lane has more, to the last message: whoever takes
+ * turns does not look for it. */
+static void
+test_more(void **state)
+{
+	int64_t alice;
+	struct rig r;
+	int i;
+
+	(void)state;
+	rig_open(&r);
+	alice = rig_user(&r, "alice", NULL);
+	(void)rig_user(&r, "bob", NULL);
+	for (i = 0; i < DELIVER_ROWS + 1; i++)
+		(void)rig_send(&r, alice, "bob", "hello", NULL);
+	assert_true(turn(&r, DELIVER_ROWS));
+	assert_false(turn(&r, 1));
+	for (i = 0; i < DELIVER_ROWS; i++)
+		(void)rig_send(&r, alice, "bob", "hello", NULL);
+	assert_false(turn(&r, DELIVER_ROWS));
+	assert_int_equal(rig_deliver(&r), 0);
+	rig_check_promises(&r);
+	rig_close(&r);
+}
+
+/* A pause ends after the life of what waited behind it: that fails as expired,
+ * and what came later is delivered. */
+static void
+test_expired_behind_pause(void **state)
+{
+	struct rig r;
+	int64_t alice;
+
+	(void)state;
+	rig_open(&r);
+	alice = rig_user(&r, "alice", NULL);
+	(void)rig_user(&r, "bob", NULL);
+	(void)rig_send(&r, alice, "bob", "old", NULL);
+	clk_fake_advance(&r.clk,
+	    rig_number(&r, "SELECT expires_at FROM outbox") - RIG_START_MS);
+	(void)rig_send(&r, alice, "bob", "new", NULL);
+	(void)rig_deliver(&r);
+	assert_string_equal(
+	    rig_list(&r, "SELECT state FROM outbox WHERE kind = 1 ORDER BY id"),
+	    "expired sent");
+	assert_string_equal(
+	    rig_list(&r,
+		"SELECT m.body FROM inbox i JOIN messages m ON m.mid = i.mid "
+		"WHERE i.own = 0 AND i.kind = 1"),
+	    "new");
+	assert_int_equal(
+	    rig_number(&r, "SELECT count(*) FROM dead_letter_queue"), 1);
+	rig_check_promises(&r);
+	rig_close(&r);
+}
+
 /* R42 R53 R247: the same id is accepted once; another content or another
  * sender under it is refused. */
 static void
@@ -315,6 +398,34 @@ test_scheduled(void **state)
 	rig_close(&r);
 }
 
+/* Of one sender a hundred wait for their time at most. */
+static void
+test_scheduled_most(void **state)
+{
+	struct send_unit u;
+	struct rig r;
+	int64_t alice, bob;
+	int i;
+
+	(void)state;
+	rig_open(&r);
+	alice = rig_user(&r, "alice", NULL);
+	bob = rig_user(&r, "bob", NULL);
+	for (i = 0; i < LIMIT_SCHEDULED; i++) {
+		u = rig_send_at(
+		    &r, alice, "bob", "later", RIG_START_MS + 3600000);
+		assert_int_equal(u.refusal.problem, PROBLEM_NONE);
+	}
+	u = rig_send_at(&r, alice, "bob", "later", RIG_START_MS + 3600000);
+	assert_int_equal(u.refusal.problem, PROBLEM_QUEUE_FULL);
+	assert_string_equal(u.refusal.pointer, "/deliver_at");
+	u = rig_send_at(&r, bob, "alice", "later", RIG_START_MS + 3600000);
+	assert_int_equal(u.refusal.problem, PROBLEM_NONE);
+	u = rig_send(&r, alice, "bob", "now", NULL);
+	assert_int_equal(u.refusal.problem, PROBLEM_NONE);
+	rig_close(&r);
+}
+
 /* A note to oneself: the own copy is the delivery. */
 static void
 test_note_to_self(void **state)
@@ -456,12 +567,15 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_send_writes_all),
 	    cmocka_unit_test(test_deliver),
+	    cmocka_unit_test(test_more),
+	    cmocka_unit_test(test_expired_behind_pause),
 	    cmocka_unit_test(test_idempotency),
 	    cmocka_unit_test(test_same_id_in_one_batch),
 	    cmocka_unit_test(test_ack_and_receipts),
 	    cmocka_unit_test(test_read),
 	    cmocka_unit_test(test_cancel),
 	    cmocka_unit_test(test_scheduled),
+	    cmocka_unit_test(test_scheduled_most),
 	    cmocka_unit_test(test_note_to_self),
 	    cmocka_unit_test(test_unknown_recipient),
 	    cmocka_unit_test(test_abandoned_batch),

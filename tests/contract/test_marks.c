@@ -204,6 +204,99 @@ test_read_acks(void **state)
 	rig_close(&r);
 }
 
+/* Reads up to ${upto} of the conversation. */
+static void
+read_conversation(struct rig *r, const struct three *t, int64_t upto)
+{
+	struct read_unit u;
+	int done = 0;
+
+	memset(&u, 0, sizeof(u));
+	read_unit_init(&u);
+	u.user_id = t->bob;
+	u.device_id = t->phone;
+	u.form = READ_CONVERSATION;
+	u.upto = upto;
+	u.conversation = t->conversation;
+	u.finish = read_finished;
+	u.arg = &done;
+	assert_int_equal(writer_submit(r->writer, &u.unit), RC_OK);
+	assert_int_equal(writer_run_once(r->writer), 1);
+	assert_int_equal(done, 1);
+	assert_int_equal(u.refusal.problem, PROBLEM_NONE);
+}
+
+/* Who has read has received: an ack by inbox number that stays behind it moves
+ * no mark back, and its receipt would be old news. */
+static void
+test_ack_behind_read(void **state)
+{
+	struct three t;
+	struct rig r;
+	int i;
+
+	(void)state;
+	open_three(&r, &t);
+	for (i = 0; i < 5; i++)
+		t.conversation =
+		    rig_send(&r, t.alice, "bob", "hello", NULL).conversation;
+	assert_int_equal(rig_deliver(&r), 5);
+	read_conversation(&r, &t, 5);
+	assert_int_equal(rig_deliver(&r), 1); /* its receipt */
+	assert_int_equal(rig_ack(&r, t.bob, t.phone, 3).acked, 3);
+	assert_int_equal(
+	    rig_number(&r, "SELECT max(acked_upto) FROM participants"), 5);
+	assert_int_equal(
+	    rig_number(&r, "SELECT count(*) FROM outbox WHERE kind = 2"), 0);
+	/* What comes after it is new. */
+	(void)rig_send(&r, t.alice, "bob", "hello", NULL);
+	assert_int_equal(rig_deliver(&r), 1);
+	(void)rig_ack(&r, t.bob, t.phone,
+	    rig_number(&r, "SELECT max(seq) FROM inbox WHERE own = 0 "
+			   "AND conversation_seq = 6"));
+	assert_int_equal(
+	    rig_number(&r, "SELECT max(acked_upto) FROM participants"), 6);
+	assert_string_equal(
+	    rig_list(&r, "SELECT conversation_seq FROM outbox WHERE kind = 2"),
+	    "6");
+	rig_check_promises(&r);
+	rig_close(&r);
+}
+
+/* Reading on as far as a message of one's own, when all that the other one
+ * wrote before it is read already, is nobody's news. */
+static void
+test_read_of_own(void **state)
+{
+	struct three t;
+	struct rig r;
+
+	(void)state;
+	open_three(&r, &t);
+	t.conversation = rig_send(&r, t.alice, "bob", "one", NULL).conversation;
+	assert_int_equal(rig_deliver(&r), 1);
+	read_conversation(&r, &t, 1);
+	assert_int_equal(rig_deliver(&r), 1); /* its receipt */
+	(void)rig_send(&r, t.bob, "alice", "two", NULL);
+	(void)rig_send(&r, t.alice, "bob", "three", NULL);
+	assert_int_equal(rig_deliver(&r), 2);
+	read_conversation(&r, &t, 2);
+	assert_int_equal(
+	    rig_number(&r, "SELECT max(read_upto) FROM participants"), 2);
+	assert_int_equal(rig_deliver(&r), 0);
+	assert_int_equal(
+	    rig_number(&r, "SELECT count(*) FROM outbox WHERE kind = 3"), 1);
+	assert_int_equal(
+	    rig_number(&r, "SELECT count(*) FROM inbox WHERE kind = 4"), 1);
+	read_conversation(&r, &t, 3);
+	assert_int_equal(
+	    rig_number(&r, "SELECT count(*) FROM outbox WHERE kind = 3"), 2);
+	assert_int_equal(
+	    rig_number(&r, "SELECT count(*) FROM inbox WHERE kind = 4"), 2);
+	rig_check_promises(&r);
+	rig_close(&r);
+}
+
 /* A canceled message is nobody's to read. */
 static void
 test_unread(void **state)
@@ -307,6 +400,8 @@ main(void)
 	    cmocka_unit_test(test_long_ack),
 	    cmocka_unit_test(test_long_read),
 	    cmocka_unit_test(test_read_acks),
+	    cmocka_unit_test(test_ack_behind_read),
+	    cmocka_unit_test(test_read_of_own),
 	    cmocka_unit_test(test_unread),
 	    cmocka_unit_test(test_disabled),
 	    cmocka_unit_test(test_expiry),

@@ -5,7 +5,7 @@
  * each move of the table must be one that some statement makes.
  *
  * A statement that sets a state and has no row in `movers` fails the test, so
- * that none is forgotten.
+ * that none is forgotten.  And which states the recipient may see.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,10 +15,13 @@
 #include <cmocka.h>
 
 #include "contract/rig.h"
+#include "domain/desk.h"
 #include "model/outbox.h"
 #include "schema/sql.h"
+#include "store/message.h"
 
 #define PARAMS 12
+#define HISTORY_SIZE 400
 
 /* A statement and its parameters, a letter each: i the row's id, n now, l its
  * lane, p its place in it, c its conversation, m below and M above all numbers
@@ -344,6 +347,106 @@ test_claim_and_retry(void **state)
 	assert_int_equal(claimable(&t), 1);
 }
 
+/* ---- what the recipient sees of it ---- */
+
+static enum rc
+take_history(void *arg, const struct store_history *h, struct err *err)
+{
+	char *text = arg;
+	size_t n = strlen(text);
+
+	(void)err;
+	(void)snprintf(text + n, HISTORY_SIZE - n, "%.*s ",
+	    (int)h->message.body_len, h->message.body);
+	return (RC_OK);
+}
+
+/* What ${user} sees of the only conversation, in the order of reading. */
+static const char *
+history(struct rig *r, int64_t user, bool before)
+{
+	static char text[HISTORY_SIZE];
+	struct err err = ERR_INIT;
+	struct store_history_query q = {
+	    .conversation_id =
+		rig_number(r, "SELECT conversation_id FROM conversations"),
+	    .user_id = user,
+	    .before = before,
+	    .seq = before ? 100 : 0,
+	    .delivered_upto =
+		rig_number(r, "SELECT max(delivered_upto) FROM participants"),
+	    .limit = 100};
+
+	text[0] = '\0';
+	if (store_history(r->db, &q, take_history, text, &err) != RC_OK)
+		fail_msg("%s", err.text);
+	return (text);
+}
+
+static void
+desk_finished(struct desk_unit *u)
+{
+
+	(void)u;
+}
+
+/* An operator discards message ${id}, which fails. */
+static void
+discard(struct rig *r, const struct uuid *id)
+{
+	struct desk_unit u;
+
+	desk_unit_init(&u, DESK_DISCARD, "op");
+	u.message = *id;
+	u.finish = desk_finished;
+	assert_int_equal(writer_submit(r->writer, &u.unit), RC_OK);
+	assert_int_equal(writer_run_once(r->writer), 1);
+	assert_int_equal(u.unit.rc, RC_OK);
+	assert_int_equal(u.refusal.problem, PROBLEM_NONE);
+}
+
+/* What was canceled, has failed or has expired in the middle of a conversation
+ * is seen by its sender and by nobody else, also when what came after it has
+ * been delivered. */
+static void
+test_history(void **state)
+{
+	struct uuid canceled, failed;
+	int64_t alice, bob;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	alice = rig_user(&r, "alice", NULL);
+	bob = rig_user(&r, "bob", NULL);
+	canceled = uuid_gen_next(&r.ids);
+	failed = uuid_gen_next(&r.ids);
+	(void)rig_send(&r, alice, "bob", "first", NULL);
+	assert_int_equal(rig_deliver(&r), 1);
+	(void)rig_send(&r, alice, "bob", "canceled", &canceled);
+	(void)rig_send(&r, alice, "bob", "failed", &failed);
+	(void)rig_send(&r, alice, "bob", "expired", NULL);
+	(void)rig_cancel(&r, alice, &canceled);
+	discard(&r, &failed);
+	clk_fake_advance(
+	    &r.clk, rig_number(&r, "SELECT max(expires_at) FROM outbox") -
+			RIG_START_MS);
+	(void)rig_send(&r, alice, "bob", "fifth", NULL);
+	(void)rig_deliver(&r);
+	(void)rig_send(&r, alice, "bob", "waiting", NULL);
+	assert_string_equal(
+	    rig_list(&r, "SELECT state FROM outbox WHERE kind = 1 ORDER BY id"),
+	    "sent canceled failed expired sent pending");
+	assert_string_equal(history(&r, bob, false), "first fifth ");
+	assert_string_equal(history(&r, bob, true), "fifth first ");
+	assert_string_equal(history(&r, alice, false),
+	    "first canceled failed expired fifth waiting ");
+	assert_string_equal(history(&r, alice, true),
+	    "waiting fifth expired failed canceled first ");
+	rig_check_promises(&r);
+	rig_close(&r);
+}
+
 static void
 test_every_move_made(void **state)
 {
@@ -371,6 +474,7 @@ main(void)
 	    cmocka_unit_test(test_none_forgotten),
 	    cmocka_unit_test(test_no_other_state),
 	    cmocka_unit_test(test_claim_and_retry),
+	    cmocka_unit_test(test_history),
 	    cmocka_unit_test(test_every_move_made),
 	};
 

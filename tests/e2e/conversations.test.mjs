@@ -7,6 +7,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 
+import { operator, sendMany, until } from './desk.mjs';
 import { contiguous, problem } from './expect.mjs';
 import { expectStatus, once, serverForFile, users } from './harness.mjs';
 
@@ -178,6 +179,32 @@ describe('R232 history', () => {
 			assert.ok(seqs.length <= 9, 'a page comes twice');
 		}
 		assert.deepEqual([...seqs].sort((a, b) => a - b), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+	});
+
+	it('hides from its recipient what was canceled, failed or expired in its middle', async () => {
+		const [root, [ann, bob]] = await Promise.all([operator(server), users(server, 'ann', 'bob')]);
+		const { id: first, conversation } = await ann.send(bob.name, 'first');
+		const seen = async (user, query) => expectStatus(await user.get(
+			`/v1/conversations/${conversation}/messages?${query}`), 200).body.messages
+			.sort((a, b) => a.conversation_seq - b.conversation_seq).map((one) => one.id);
+
+		await until(ann, first, 'sent');
+		await root.pause();
+		const [canceled, failed] = await sendMany(ann, bob.name, 2);
+		const [expired] = await sendMany(ann, bob.name, 1, { expires_in: 1 });
+		expectStatus(await ann.delete(`/v1/outbox/${canceled}`), 200);
+		await root.do('POST', `outbox/${failed}/discard`);
+		await until(ann, expired, 'expired');
+		const { id: last } = await ann.send(bob.name, 'last');
+		await root.resume();
+		await bob.received(last);
+		for (const query of ['before=100', 'after=0']) {
+			assert.deepEqual(await seen(bob, query), [first, last], query);
+			assert.deepEqual(await seen(ann, query),
+				[first, canceled, failed, expired, last], query);
+		}
+		for (const id of [canceled, failed, expired])
+			problem(await bob.get(`/v1/messages/${id}`), 404, 'not_found');
 	});
 
 	for (const query of ['before=x', 'after=-1', 'limit=0', 'limit=201', 'limit=x', 'nonsense=1',
