@@ -2,7 +2,8 @@
 /*
  * The relay's core in one thread, on a real store, with a clock that the test
  * moves and a carrier that brings nothing back until it is told to: leases of
- * what is under way are renewed, for so long and no longer.
+ * what is under way are renewed, for so long and no longer.  And what wakes it,
+ * and what it sends together.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -120,15 +121,22 @@ carry(void *arg, struct parcel *parcel)
 	carried[ncarried++] = parcel;
 }
 
-/* One turn of the core, without the writer's. */
+/* One turn of the core, without the writer's, that ${wake} may cause. */
 static void
-turn(void)
+turn_by(struct wake *wake)
 {
 	struct core_job *list = jobs;
 
 	jobs = NULL;
 	jobs_tail = &jobs;
-	(void)core_turn(core, NULL, list, true);
+	(void)core_turn(core, wake != NULL ? &wake->node : NULL, list, true);
+}
+
+static void
+turn(void)
+{
+
+	turn_by(NULL);
 }
 
 /* Lets ${ms} pass, and then all happen that is to happen at once. */
@@ -504,6 +512,67 @@ test_renewal_refused(void **state)
 	assert_int_equal(count("outbox WHERE state = 'sent'"), 1);
 }
 
+/* ---- wake-ups ---- */
+
+/* Who commits for another server wakes the relay, which claims and sends at
+ * once: the clock stands still here, so that no safety poll comes. */
+static void
+test_wake(void **state)
+{
+	struct err err = ERR_INIT;
+	struct wake *wake;
+
+	(void)state;
+	send_far("bob@a.example");
+	pass(SECOND); /* the poll meets a server that nobody has told of */
+	answer(carried[0]);
+	pass(0);
+	assert_int_equal(ncarried, 1);
+	send_far("bob@a.example");
+	pass(0);
+	assert_int_equal(ncarried, 1);
+	wake = wake_new();
+	assert_non_null(wake);
+	assert_int_equal(
+	    wake_add_destination(wake,
+		rig_number(&rig, "SELECT destination_id FROM destinations "
+				 "WHERE name = 'a.example'"),
+		&err),
+	    RC_OK);
+	turn_by(wake);
+	(void)writer_run_once(rig.writer);
+	turn();
+	assert_int_equal(ncarried, 2);
+	answer(carried[1]);
+	pass(0);
+	assert_int_equal(count("outbox WHERE state = 'sent'"), 2);
+	rig_check_promises(&rig);
+}
+
+/* ---- parcels ---- */
+
+/* R103: what waits for a server leaves in parcels of fifty. */
+static void
+test_parcels_of_fifty(void **state)
+{
+	int i;
+
+	(void)state;
+	for (i = 0; i < 51; i++)
+		send_far(i % 2 == 0 ? "bob@a.example" : "dan@a.example");
+	pass(SECOND);
+	assert_int_equal(carried[0]->n, 50);
+	answer(carried[0]);
+	pass(0);
+	assert_int_equal(ncarried, 2);
+	assert_int_equal(carried[1]->n, 1);
+	answer(carried[1]);
+	pass(0);
+	assert_int_equal(ncarried, 2);
+	assert_int_equal(count("outbox WHERE state = 'sent'"), 51);
+	rig_check_promises(&rig);
+}
+
 int
 main(void)
 {
@@ -517,6 +586,8 @@ main(void)
 	    TEST(test_one_lost),
 	    TEST(test_unsettled),
 	    TEST(test_renewal_refused),
+	    TEST(test_wake),
+	    TEST(test_parcels_of_fifty),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));
