@@ -70,6 +70,7 @@ enum log_format { LOG_FMT_TEXT, LOG_FMT_JSON };
 	X(PUSH_OPEN, LVL_DEBUG, "a WebSocket session began")                   \
 	X(PUSH_CLOSE, LVL_DEBUG, "a WebSocket session ended")                  \
 	X(PUSH_LIBRARY, LVL_WARN, "libwebsockets says")                        \
+	X(RELAY_TURN, LVL_DEBUG, "messages were handed over")                  \
 	X(RELAY_FAIL, LVL_WARN, "the relay met an error")                      \
 	X(RELAY_RECOVER, LVL_INFO, "the relay took up what was pending")       \
 	X(RELAY_RESCUE, LVL_WARN, "leases were ended")                         \

@@ -38,6 +38,9 @@ delivery_back(struct core *c, struct core_job *job)
 		c->closed = true;
 	else if (d->unit.unit.rc != RC_OK)
 		core_pause(c, d->unit.unit.rc, "delivery put off");
+	else if (d->unit.delivered > 0)
+		log_event(LOG_EV_RELAY_TURN, "destination=local rows=%zu",
+		    d->unit.delivered);
 	for (i = 0; i < d->unit.nlanes; i++)
 		schedule_done(
 		    c->schedule, d->unit.lanes[i], outcome_of(&d->unit, i));

@@ -322,6 +322,9 @@ settle_back(struct core *c, struct core_job *job)
 	enum rc rc = p->settle.unit.rc;
 
 	if (rc == RC_OK) {
+		if (p->parcel.reached)
+			log_event(LOG_EV_RELAY_TURN, "destination=%s rows=%zu",
+			    p->parcel.name, p->parcel.n);
 		parcel_done(c, p, p->settle.next_due);
 		return;
 	}

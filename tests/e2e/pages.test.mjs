@@ -231,14 +231,16 @@ describe('the start', () => {
 		assert.doesNotMatch(given_up.raw, /half/);
 	});
 
-	it('R431 the log is one structured line an event, also as JSON', async (t) => {
+	it('R431 the log is one structured line an event, also as JSON, and tells what was handed over', async (t) => {
 		const json = await startServer({ args: ['--log-format', 'json', '--log-level', 'debug'] });
 		t.after(() => json.stop());
-		await users(json, 'ann');
+		const [ann, bob] = await users(json, 'ann', 'bob');
+		await bob.received((await ann.send(bob.name, 'hello')).id);
 		await json.stop();
-		const lines = json.last.err.split('\n').filter(Boolean);
-		assert.ok(lines.length > 0);
-		for (const line of lines)
-			assert.equal(typeof JSON.parse(line), 'object', line);
+		const lines = json.last.err.split('\n').filter(Boolean).map((line) => JSON.parse(line));
+		assert.ok(lines.every((line) => typeof line === 'object'));
+		const turns = lines.filter((line) => line.event === 'relay.turn');
+		assert.deepEqual(turns.map(({ level, destination, rows }) => [level, destination, Number(rows)]),
+			[['debug', 'local', 1]]);
 	});
 });

@@ -3,15 +3,18 @@
  * The relay's core in one thread, on a real store, with a clock that the test
  * moves and a carrier that brings nothing back until it is told to: leases of
  * what is under way are renewed, for so long and no longer.  And what wakes it,
- * and what it sends together.
+ * what it sends together, what it logs.
  */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "base/log.h"
 #include "contract/rig.h"
 #include "domain/settle.h"
 #include "relay/core.h"
@@ -573,6 +576,46 @@ test_parcels_of_fifty(void **state)
 	rig_check_promises(&rig);
 }
 
+/* ---- the log ---- */
+
+/* R431: each turn that has handed something over is a line of the log, with
+ * where it went and how many rows it was. */
+static void
+test_turns_are_logged(void **state)
+{
+	struct log_options o = {
+	    .level = LVL_DEBUG, .format = LOG_FMT_TEXT, .clk = &rig.clk.clk};
+	struct err err = ERR_INIT;
+	char text[4096];
+	int fds[2];
+	ssize_t n;
+
+	(void)state;
+	(void)rig_user(&rig, "ben", NULL);
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	o.fd = fds[1];
+	assert_int_equal(log_start(&o, &err), RC_OK);
+	(void)rig_send(&rig, 1, "ben", "one", NULL);
+	(void)rig_send(&rig, 1, "ben", "two", NULL);
+	send_far("bob@a.example");
+	pass(SECOND);
+	answer(carried[0]);
+	pass(SECOND); /* with nothing to do */
+	log_stop();
+	(void)close(fds[1]);
+	n = read(fds[0], text, sizeof(text) - 1);
+	assert_true(n > 0);
+	text[n] = '\0';
+	(void)close(fds[0]);
+	assert_non_null(
+	    strstr(text, "debug relay.turn destination=local rows=2\n"));
+	assert_non_null(
+	    strstr(text, "debug relay.turn destination=a.example rows=1\n"));
+	assert_ptr_equal(
+	    strstr(strstr(text, "destination=local") + 1, "destination=local"),
+	    NULL);
+}
+
 int
 main(void)
 {
@@ -588,6 +631,7 @@ main(void)
 	    TEST(test_renewal_refused),
 	    TEST(test_wake),
 	    TEST(test_parcels_of_fifty),
+	    TEST(test_turns_are_logged),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The log (R431): lines as text and JSON, values that try to break out of
+ * The log: lines as text and JSON, values that try to break out of
  * them, a reader that does not read (no caller waits, what is lost is counted
  * and told), a descriptor that cannot be written, stopping in time.
  */
