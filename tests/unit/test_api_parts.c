@@ -85,6 +85,79 @@ test_limiter_bounded(void **state)
 	limiter_free(l);
 }
 
+/* A crowd of threads empties a bucket, and another one, until the threads have
+ * really met: on a busy machine each may have its turn alone for a long time. A
+ * thread knows by the others' progress while it makes its own, a few times in a
+ * row. */
+#define TAKERS 8
+#define BURST 200000
+#define ROUNDS 300
+#define TAKES 100 /* between two looks at the others */
+#define LOOKS 5   /* in a row, in which they went on */
+#define MEETINGS 200
+
+struct crowd {
+	struct limiter *limiter;
+	pthread_barrier_t together;
+	atomic_long looks, taken;
+	atomic_int meetings;
+};
+
+/* Takes at most TAKES; how many there were. */
+static int
+take_some(struct crowd *c)
+{
+	int i, wait_s;
+
+	for (i = 0; i < TAKES; i++)
+		if (!limiter_take(c->limiter, "ann", 3, 1000, &wait_s))
+			break;
+	atomic_fetch_add(&c->taken, i);
+	return (i);
+}
+
+static void *
+take_all(void *arg)
+{
+	struct crowd *c = arg;
+	int row = 0;
+	long looks;
+
+	(void)pthread_barrier_wait(&c->together);
+	for (looks = 0; take_some(c) == TAKES;
+	     looks = atomic_fetch_add(&c->looks, 1) + 1) {
+		row = atomic_load(&c->looks) != looks ? row + 1 : 0;
+		if (row % LOOKS == LOOKS - 1)
+			atomic_fetch_add(&c->meetings, 1);
+	}
+	return (NULL);
+}
+
+/* All together get the burst and no more. */
+static void
+test_limiter_threads(void **state)
+{
+	struct crowd c = {.meetings = 0};
+	pthread_t threads[TAKERS];
+	int i, round;
+
+	(void)state;
+	assert_int_equal(pthread_barrier_init(&c.together, NULL, TAKERS), 0);
+	for (round = 0; round < ROUNDS && c.meetings < MEETINGS; round++) {
+		c.limiter = limiter_new(1, BURST);
+		c.taken = 0;
+		for (i = 0; i < TAKERS; i++)
+			assert_int_equal(
+			    pthread_create(&threads[i], NULL, take_all, &c), 0);
+		for (i = 0; i < TAKERS; i++)
+			assert_int_equal(pthread_join(threads[i], NULL), 0);
+		assert_int_equal(BURST, c.taken);
+		limiter_free(c.limiter);
+	}
+	print_message("# %d rounds\n", round);
+	(void)pthread_barrier_destroy(&c.together);
+}
+
 /* ---- the pool ---- */
 
 struct count_job {
@@ -555,6 +628,7 @@ main(void)
 	    cmocka_unit_test(test_limiter),
 	    cmocka_unit_test(test_limiter_slow),
 	    cmocka_unit_test(test_limiter_bounded),
+	    cmocka_unit_test(test_limiter_threads),
 	    cmocka_unit_test(test_pool),
 	    cmocka_unit_test(test_pool_share),
 	    cmocka_unit_test(test_networks),
