@@ -25,6 +25,7 @@ static const struct column columns[] = {
     {"outbox", "id", "INTEGER", true, "", 1},
     {"outbox", "conversation_id", "INTEGER", false, "", 0},
     {"outbox", "event_id", "BLOB", false, "", 0},
+    {"outbox", "kind", "INTEGER", false, "", 0},
     {"outbox", "mid", "INTEGER", false, "", 0},
     {"outbox", "created_at", "INTEGER", false, "", 0},
     {"outbox", "event_time", "INTEGER", false, "", 0},
@@ -82,7 +83,7 @@ teardown(void **state)
 
 /* ---- the schema ---- */
 
-/* R12-R21 R57-R61 R85 R87 R174-R177 R180-R185 R285 R380 R381 R398-R403: the
+/* R12-R21 R57-R61 R85 R87 R174-R176 R180-R185 R285 R380 R381 R398-R403: the
  * columns, their types and what they are without being told. */
 static void
 test_columns(void **state)

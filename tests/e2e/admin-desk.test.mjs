@@ -22,7 +22,7 @@ const server = serverForFile({ before, after, afterEach }, async () => {
 
 const secret = { body: CANARY, metadata: { [CANARY]: CANARY } };
 
-describe('R371 R372 R373 the figures', () => {
+describe('R67 R371 R372 R373 the figures', () => {
 	it('R370 count messages by state, and tell how old what waits is', async () => {
 		const was = await root.ask('stats');
 		const { id } = await ann.send(bob.name, CANARY);

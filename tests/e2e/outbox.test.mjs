@@ -111,7 +111,7 @@ describe('?wait=', () => {
 	}
 });
 
-describe('R67 R370 the list', () => {
+describe('R370 the list', () => {
 	const shared = once(() => users(server, 'ann'));
 
 	it('newest first, in pages', async () => {

@@ -41,7 +41,7 @@ function core({ id, to, state, counts, sent_at, labels, destinations })
 		states: destinations.map((d) => d.state) };
 }
 
-describe('R98 R313 R315 R316 purging', () => {
+describe('R98 R313 R315 R316 R426 purging', () => {
 	it('leaves what the sender sees, counts, history and acks', async (t) => {
 		const archive = path.join(tempDir(), 'archive');
 		const server = await serverFor(t, { args: [...QUICK, '--archive', archive] });

@@ -178,7 +178,7 @@ describe('the desk and other servers', { skip }, () => {
 		assert.deepEqual(await root.all('outbox?near_failure=9', 'entries'), []);
 	});
 
-	it('paused, nothing leaves; given up, it fails and its sender is told (R328, R330)', async (t) => {
+	it('paused, nothing leaves; given up, it fails and its sender is told', async (t) => {
 		const { root, ann, eve, peer, to } = await world(t, 'held');
 		const first = await ann.send(to, 'before');
 		await until(ann, first.id, 'sent');

@@ -66,7 +66,7 @@ describe('the lifecycle on the way to another server', { skip }, () => {
 
 	// Its destination asks for a millisecond between retries, so that ten of
 	// them take no five minutes.
-	it('R28 R47 R48 R64 R72 R73 R75 R87 R293 R317 R319 R321 R323 R347 R353 R363 R127 R171 R194 R213 R214 R236 ' +
+	it('R28 R47 R48 R64 R72 R73 R75 R87 R293 R317 R319 R321 R323 R328 R347 R353 R363 R127 R171 R194 R213 R214 R236 ' +
 	   'the eleventh refusal is the last', async (t) => {
 		const { server, root, ann, peer, to } = await world(t, 'full');
 		const ws = await ann.ws({ outbox: true });

@@ -112,7 +112,7 @@ async function play(story, server, env)
 
 after(killAll);
 
-it('R2 R4 R88 R306 a kill at every point on the way to other servers ends the same',
+it('R2 R4 R88 a kill at every point on the way to other servers ends the same',
 	{ timeout: 900_000, skip }, async (t) => {
 	assert.ok(program, 'TWINBOXD_FAULTS is not set');
 	const made = await prepare();

@@ -181,6 +181,7 @@ late_settle(struct parcel *first, struct parcel *second)
 
 /* ---- the rows ---- */
 
+/* R306: who held the lease before settles nothing. */
 static void
 test_lease_runs_out(void **state)
 {

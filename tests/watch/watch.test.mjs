@@ -82,7 +82,7 @@ describe('the page of metrics', () => {
 });
 
 describe('the names', () => {
-	it('R71 are those of the server: in the alerts', async () => {
+	it('are those of the server: in the alerts', async () => {
 		const families = parsePage(await page());
 		const alerts = alertsOf(rules);
 		assert.ok(alerts.length > 20);
