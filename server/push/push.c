@@ -395,10 +395,9 @@ on_async(uv_async_t *async)
 		uv_stop(&p->loop);
 }
 
-static void
-on_tick(uv_timer_t *timer)
+void
+push_tick(struct push *p)
 {
-	struct push *p = timer->data;
 	struct session *s, *next;
 	int64_t now;
 
@@ -414,6 +413,13 @@ on_tick(uv_timer_t *timer)
 	close_sessions(p);
 	metrics_set(p->options.metrics, METRIC_WS_SESSIONS,
 	    (int64_t)atomic_load(&p->nsessions));
+}
+
+static void
+on_tick(uv_timer_t *timer)
+{
+
+	push_tick(timer->data);
 }
 
 static void

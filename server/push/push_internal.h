@@ -215,6 +215,10 @@ void push_post(struct push *p, struct push_note *note);
 /* The session ${no}; NULL when it is gone. */
 struct session *push_session(struct push *p, int64_t no);
 
+/* Checks every deadline against the clock in the options.  The loop's timer
+ * calls this; tests with a clock of their own stop that timer. */
+void push_tick(struct push *p);
+
 /* Sends ${code} and closes when the socket takes it. */
 void session_close(struct session *s, int code, const char *reason);
 

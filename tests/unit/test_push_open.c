@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Begin and end of a session: hello and its deadline, the first cursor,
+ * instances of a device, close frames.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "unit/push_fixture.h"
+
+#define CURSOR(text) ",\"after\":\"" text "\""
+#define INSTANCE(text) ",\"instance\":\"" text "\""
+
+/* ---- hello ---- */
+
+static void
+test_hello_deadline(void **state)
+{
+	struct lws *a, *b;
+
+	(void)state;
+	a = client_connect();
+	b = client_connect();
+	pass(times.push_hello_ms - 1);
+	assert_frames(a, "");
+	say(b, "{\"type\":\"hello\",\"token\":\"u1d1\"}");
+	pass(1);
+	assert_frames(a, "CLOSE:4408");
+	/* The deadline ends with hello: the store may take longer. */
+	pass(times.push_hello_ms);
+	assert_frames(b, "");
+	jobs_run();
+	assert_frames(b, "welcome caught_up=0");
+}
+
+static void
+test_hello_comes_first_and_once(void **state)
+{
+	struct lws *a;
+
+	(void)state;
+	a = client_connect();
+	say(a, "{\"type\":\"ping\",\"id\":7}");
+	assert_frames(a, "error=7:400 CLOSE:4400");
+	a = client_hello("u1d1", "");
+	say(a, "{\"type\":\"ping\",\"id\":8}");
+	assert_frames(a, "error=8:400 CLOSE:4400");
+	jobs_run();
+	assert_frames(a, "");
+	a = client_open("u1d1", "");
+	say(a, "{\"type\":\"hello\",\"token\":\"u1d1\"}");
+	assert_frames(a, "CLOSE:4400");
+}
+
+/* A bad frame with an id gets an error frame.  A bad frame without one ends the
+ * session. */
+static void
+test_bad_frames(void **state)
+{
+	struct lws *a;
+
+	(void)state;
+	a = client_open("u1d1", "");
+	say(a, "{\"type\":\"ack\",\"id\":3}");
+	assert_frames(a, "error=3:400");
+	say(a, "{\"type\":\"ping\",\"id\":4}");
+	assert_frames(a, "pong=4");
+	say(a, "{\"type\":\"ack\"}");
+	assert_frames(a, "error:400 CLOSE:4400");
+	a = client_open("u1d1", "");
+	say(a, "{\"type\":");
+	assert_frames(a, "error:400 CLOSE:4400");
+}
+
+static void
+test_tokens(void **state)
+{
+	struct lws *a;
+
+	(void)state;
+	a = client_connect();
+	say(a, "{\"type\":\"hello\",\"id\":1}");
+	assert_frames(a, "error=1:401 CLOSE:4401");
+	a = client_hello("none", ",\"id\":2");
+	jobs_run();
+	assert_frames(a, "error=2:401 CLOSE:4401");
+	/* The token is revoked after it was found and before the session has
+	 * its place: the session looks the token up again. */
+	a = client_hello("u1d1", ",\"id\":3");
+	job_read();
+	turn();
+	publish_revoked(1);
+	jobs_run();
+	assert_frames(a, "CLOSE:4401");
+	a = client_hello("u1d2", ",\"id\":4");
+	job_read();
+	scene->revoked[2] = true;
+	turn();
+	jobs_run();
+	assert_frames(a, "error=4:401 CLOSE:4401");
+}
+
+static void
+test_store_fails(void **state)
+{
+	struct lws *a;
+
+	(void)state;
+	scene->readers_rc = RC_BUSY;
+	a = client_hello("u1d1", "");
+	assert_frames(a, "CLOSE:1013");
+	scene->readers_rc = RC_OK;
+	a = client_hello("u1d1", "");
+	job_read();
+	scene->readers_rc = RC_BUSY;
+	turn();
+	assert_frames(a, "CLOSE:1013");
+	scene->readers_rc = RC_OK;
+	a = client_hello("u1d1", "");
+	job_read();
+	turn();
+	scene->store_rc = RC_IO;
+	jobs_run();
+	assert_frames(a, "CLOSE:1011");
+	a = client_hello("u1d1", "");
+	jobs_run();
+	assert_frames(a, "CLOSE:1011");
+}
+
+/* ---- where it starts ---- */
+
+static void
+test_welcome(void **state)
+{
+	struct lws *a;
+
+	(void)state;
+	scene->inboxes[1] = (struct inbox){.head = 9, .oldest = 3, .unread = 5};
+	scene->acked[1] = 7;
+	a = client_hello("u1d1", ",\"window\":1,\"id\":6");
+	job_read();
+	turn();
+	job_read();
+	turn();
+	assert_frames(a, "welcome=6");
+	assert_non_null(strstr(a->last, "\"user\":\"u1\""));
+	assert_non_null(strstr(a->last, "\"epoch\":\"e1\""));
+	assert_non_null(strstr(a->last, "\"head\":9"));
+	assert_non_null(strstr(a->last, "\"oldest\":3"));
+	assert_non_null(strstr(a->last, "\"acked\":7"));
+	assert_non_null(strstr(a->last, "\"unread\":5"));
+	assert_non_null(strstr(a->last, "\"recovered\":true"));
+	assert_non_null(strstr(a->last, "\"window\":1"));
+	jobs_run();
+	assert_frames(a, "event=8");
+}
+
+/* The cursor is the one in hello, else the ack mark of the device. */
+static void
+test_cursor(void **state)
+{
+	struct lws *a;
+
+	(void)state;
+	scene->inboxes[1] = (struct inbox){.head = 9, .oldest = 1};
+	scene->acked[1] = 6;
+	a = client_hello("u1d1", CURSOR("e1:8") ",\"window\":1");
+	jobs_run();
+	assert_frames(a, "welcome event=9 caught_up=9");
+	/* A cursor before the mark: acked events take no room in the window. */
+	a = client_hello("u1d1", CURSOR("e1:4") ",\"window\":1");
+	jobs_run();
+	assert_frames(a, "welcome event=5 event=6 event=7");
+	a = client_hello("u1d1", CURSOR("9"));
+	jobs_run();
+	assert_frames(a, "welcome caught_up=9");
+	a = client_hello("u1d1", CURSOR("10"));
+	jobs_run();
+	assert_frames(a, "error:410 CLOSE:4410");
+	assert_non_null(strstr(a->last, "\"head\":9"));
+	a = client_hello("u1d1", CURSOR("e2:8"));
+	jobs_run();
+	assert_frames(a, "error:410 CLOSE:4410");
+}
+
+/* Events before oldest are gone: the session skips them, and welcome says
+ * so. */
+static void
+test_cursor_before_the_oldest(void **state)
+{
+	struct lws *a;
+
+	(void)state;
+	scene->inboxes[1] = (struct inbox){.head = 9, .oldest = 8};
+	a = client_hello("u1d1", CURSOR("6"));
+	job_read();
+	turn();
+	job_read();
+	turn();
+	assert_non_null(strstr(a->last, "\"recovered\":false"));
+	jobs_run();
+	assert_frames(a, "welcome event=8 event=9 caught_up=9");
+	a = client_hello("u1d1", CURSOR("7"));
+	job_read();
+	turn();
+	job_read();
+	turn();
+	assert_non_null(strstr(a->last, "\"recovered\":true"));
+	jobs_run();
+	assert_frames(a, "welcome event=8 event=9 caught_up=9");
+}
+
+/* The session gets the news of an event that commits after its cursor was read.
+ * A page with an older snapshot is then not the end. */
+static void
+test_event_while_opening(void **state)
+{
+	struct lws *a;
+
+	(void)state;
+	a = client_hello("u1d1", "");
+	job_read();
+	turn();
+	job_read();
+	arrive(1);
+	scene->inboxes[1].head = 0;
+	job_read();
+	scene->inboxes[1].head = 1;
+	jobs_run();
+	assert_frames(a, "welcome event=1 caught_up=1");
+}
+
+/* ---- its place ---- */
+
+/* A session replaces the one of the same device and instance, and no other. */
+static void
+test_same_instance_is_replaced(void **state)
+{
+	struct lws *a, *b, *none, *other, *again;
+
+	(void)state;
+	a = client_open("u1d1", INSTANCE("a"));
+	b = client_open("u1d1", INSTANCE("b"));
+	none = client_open("u1d1", "");
+	other = client_open("u1d2", INSTANCE("a"));
+	again = client_open("u1d1", INSTANCE("a"));
+	assert_frames(a, "CLOSE:4409");
+	assert_frames(b, "");
+	assert_frames(none, "");
+	assert_frames(other, "");
+	arrive(1);
+	assert_frames(b, "event=1");
+	assert_frames(none, "event=1");
+	assert_frames(other, "event=1");
+	assert_frames(again, "event=1");
+	assert_frames(a, "");
+	/* A missing name is a name, too. */
+	again = client_open("u1d1", "");
+	assert_frames(none, "CLOSE:4409");
+	assert_frames(again, "");
+}
+
+static void
+test_instances_of_a_device(void **state)
+{
+	struct lws *some[LIMIT_INSTANCES_PER_DEVICE], *late;
+	char name[64];
+	int i;
+
+	(void)state;
+	for (i = 0; i < LIMIT_INSTANCES_PER_DEVICE; i++) {
+		(void)snprintf(name, sizeof(name), ",\"instance\":\"%d\"", i);
+		some[i] = client_open("u1d1", name);
+	}
+	late = client_hello("u1d1", INSTANCE("late"));
+	jobs_run();
+	assert_frames(late, "CLOSE:4429");
+	(void)client_open("u1d2", INSTANCE("late"));
+	/* A session that is replaced makes room, and so does one that ends. */
+	late = client_open("u1d1", INSTANCE("0"));
+	assert_frames(some[0], "CLOSE:4409");
+	hang_up(some[1]);
+	assert_frames(some[1], "END");
+	(void)client_open("u1d1", INSTANCE("late"));
+}
+
+static void
+test_revoked(void **state)
+{
+	struct lws *a, *b, *other;
+
+	(void)state;
+	a = client_open("u1d1", INSTANCE("a"));
+	b = client_open("u1d1", INSTANCE("b"));
+	other = client_open("u1d2", "");
+	publish_revoked(1);
+	assert_frames(a, "CLOSE:4401");
+	assert_frames(b, "CLOSE:4401");
+	assert_frames(other, "");
+}
+
+/* ---- its end ---- */
+
+static void
+test_client_closes(void **state)
+{
+	struct lws *a;
+
+	(void)state;
+	a = client_open("u1d1", "");
+	say_frame(a, 0x88, "\x0f\xa0");
+	assert_frames(a, "CLOSE:4000 END");
+	a = client_open("u1d1", "");
+	say_frame(a, 0x88, "");
+	assert_frames(a, "CLOSE END");
+	a = client_open("u1d1", "");
+	hang_up(a);
+	assert_frames(a, "END");
+	assert_int_equal(push_sessions(scene->push), 0);
+}
+
+/* The server waits for the answer to its close frame, up to a deadline. */
+static void
+test_we_close(void **state)
+{
+	struct lws *answers, *silent, *stuck;
+
+	(void)state;
+	answers = client_open("u1d1", INSTANCE("a"));
+	silent = client_open("u1d1", INSTANCE("b"));
+	stuck = client_open("u1d1", INSTANCE("c"));
+	stuck->full = true;
+	publish_revoked(1);
+	assert_frames(answers, "CLOSE:4401");
+	assert_frames(silent, "CLOSE:4401");
+	/* The server ignores any other frame. */
+	say(answers, "{\"type\":\"ping\"}");
+	assert_frames(answers, "");
+	say_frame(answers, 0x88, "\x0f\xa1");
+	assert_frames(answers, "END");
+	pass(times.push_close_ms - 1);
+	assert_frames(silent, "");
+	assert_frames(stuck, "");
+	pass(1);
+	assert_frames(silent, "END");
+	assert_frames(stuck, "END");
+}
+
+/* Queued frames are written before the close frame. */
+static void
+test_last_frames(void **state)
+{
+	struct lws *a;
+
+	(void)state;
+	a = client_open("u1d1", "");
+	a->full = true;
+	say(a, "{\"type\":\"ping\",\"id\":1}");
+	publish_revoked(1);
+	assert_frames(a, "");
+	a->full = false;
+	turn();
+	assert_frames(a, "pong=1 CLOSE:4401");
+}
+
+/* At a stop a session stays open until its requests are answered. */
+static void
+test_leave(void **state)
+{
+	struct lws *idle, *asks, *hello;
+
+	(void)state;
+	idle = client_open("u1d1", "");
+	asks = client_open("u1d2", "");
+	hello = client_connect();
+	say(asks, "{\"type\":\"ack\",\"upto\":0,\"id\":1}");
+	push_drain(scene->push);
+	turn();
+	(void)uv_timer_stop(&scene->push->timer);
+	assert_frames(idle, "reconnect");
+	assert_frames(asks, "reconnect");
+	assert_frames(hello, "reconnect CLOSE:1012");
+	idle->mute = asks->mute = true;
+	pass(times.push_leave_quiet_ms);
+	assert_frames(idle, "CLOSE:1012");
+	assert_frames(asks, "");
+	finish_ack(0, RC_OK);
+	pass(1);
+	assert_frames(asks, "ok=1 CLOSE:1012");
+}
+
+/* A stop waits for an answer up to a deadline. */
+static void
+test_leave_deadline(void **state)
+{
+	struct lws *a;
+
+	(void)state;
+	a = client_open("u1d1", "");
+	say_ack(a, 1);
+	push_drain(scene->push);
+	turn();
+	(void)uv_timer_stop(&scene->push->timer);
+	pass(times.push_leave_most_ms - 1);
+	assert_frames(a, "reconnect");
+	pass(1);
+	assert_frames(a, "CLOSE:1012");
+}
+
+#define T(test)                                                                \
+	cmocka_unit_test_setup_teardown(test, scene_set_up, scene_tear_down)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    T(test_hello_deadline),
+	    T(test_hello_comes_first_and_once),
+	    T(test_bad_frames),
+	    T(test_tokens),
+	    T(test_store_fails),
+	    T(test_welcome),
+	    T(test_cursor),
+	    T(test_cursor_before_the_oldest),
+	    T(test_event_while_opening),
+	    T(test_same_instance_is_replaced),
+	    T(test_instances_of_a_device),
+	    T(test_revoked),
+	    T(test_client_closes),
+	    T(test_we_close),
+	    T(test_last_frames),
+	    T(test_leave),
+	    T(test_leave_deadline),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reading from clients: pings and silence, limits on frames and on queued
+ * answers, deadlines of handshakes.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "unit/push_fixture.h"
+
+#define PING "{\"type\":\"ping\"}"
+#define WS_PING 0x89
+#define WS_PONG 0x8a
+
+/* The number of frames that the client got; all must be ${word}. */
+static int
+count(struct lws *c, const char *word)
+{
+	const char *p = c->frames;
+	int n = 0;
+
+	for (; *p != '\0'; p += strlen(word), n++) {
+		if (*p == ' ')
+			p++;
+		assert_memory_equal(p, word, strlen(word));
+	}
+	assert_frames(c, c->frames);
+	return (n);
+}
+
+/* ---- pings and silence ---- */
+
+static void
+test_ping_when_quiet(void **state)
+{
+	struct lws *a;
+
+	(void)state;
+	a = client_open("u1d1", "");
+	a->mute = true;
+	pass(times.push_ping_ms - 1);
+	assert_frames(a, "");
+	pass(1);
+	assert_frames(a, "PING");
+	/* One ping, until the client sends anything. */
+	pass(times.push_silence_ms - times.push_ping_ms - 1);
+	assert_frames(a, "");
+	say_frame(a, WS_PONG, "");
+	pass(times.push_ping_ms - 1);
+	assert_frames(a, "");
+	pass(1);
+	assert_frames(a, "PING");
+	/* Any frame counts as an answer. */
+	say(a, PING);
+	assert_frames(a, "pong");
+	pass(times.push_ping_ms - 1);
+	assert_frames(a, "");
+}
+
+static void
+test_silence(void **state)
+{
+	struct lws *a, *b;
+
+	(void)state;
+	a = client_open("u1d1", "");
+	b = client_open("u1d2", "");
+	a->mute = true;
+	pass(times.push_silence_ms - 1);
+	assert_frames(a, "PING");
+	pass(1);
+	assert_frames(a, "CLOSE:4408");
+	pass(times.push_silence_ms);
+	assert_frames(a, "END");
+	assert_frames(b, "");
+}
+
+/* A pong has the payload of its ping.  While the socket is full, only the last
+ * pong waits. */
+static void
+test_pongs(void **state)
+{
+	struct lws *a;
+
+	(void)state;
+	a = client_open("u1d1", "");
+	say_frame(a, WS_PING, "one");
+	say_frame(a, WS_PING, "");
+	assert_frames(a, "PONG:one PONG:");
+	a->full = true;
+	say_frame(a, WS_PING, "two");
+	say_frame(a, WS_PING, "three");
+	assert_frames(a, "");
+	a->full = false;
+	turn();
+	assert_frames(a, "PONG:three");
+	a->full = true;
+	arrive(1);
+	a->full = false;
+	turn();
+	jobs_run();
+	assert_frames(a, "event=1");
+}
+
+/* ---- limits ---- */
+
+/* Control frames have a burst and a rate. */
+static void
+test_control_frames(void **state)
+{
+	struct lws *a, *b, *c;
+	int i;
+
+	(void)state;
+	a = client_open("u1d1", "");
+	b = client_open("u1d2", "");
+	c = client_open("u1d3", "");
+	a->mute = b->mute = true;
+	for (i = 0; i < CONTROL_BURST; i++) {
+		say_frame(a, WS_PING, "x");
+		say_frame(b, i % 2 == 0 ? WS_PING : WS_PONG, "x");
+	}
+	assert_int_equal(count(a, "PONG:x"), CONTROL_BURST);
+	assert_int_equal(count(b, "PONG:x"), CONTROL_BURST / 2);
+	say_frame(b, WS_PONG, "x");
+	assert_frames(b, "CLOSE:4429");
+	pass(1000);
+	for (i = 0; i < CONTROL_RATE; i++)
+		say_frame(a, WS_PING, "x");
+	assert_int_equal(count(a, "PONG:x"), CONTROL_RATE);
+	/* Credit does not grow beyond the burst. */
+	pass(20000);
+	for (i = 0; i < CONTROL_BURST; i++)
+		say_frame(a, WS_PING, "x");
+	assert_int_equal(count(a, "PONG:x"), CONTROL_BURST);
+	say_frame(a, WS_PING, "x");
+	assert_frames(a, "CLOSE:4429");
+	assert_frames(c, "");
+}
+
+/* A client over its pace is not closed; the server stops reading it for a
+ * while. */
+static void
+test_pace(void **state)
+{
+	struct lws *a, *b;
+
+	(void)state;
+	scene->push->options.rate_limit = 1;
+	a = client_open("u1d1", "");
+	b = client_open("u1d2", "");
+	a->mute = true;
+	say_often(a, PING, 3 * PACE_FACTOR);
+	assert_int_equal(count(a, "pong"), 3 * PACE_FACTOR);
+	say(a, PING);
+	say(b, PING);
+	assert_frames(a, "");
+	assert_frames(b, "pong");
+	pass(1000);
+	assert_frames(a, "");
+	pass(2000);
+	assert_frames(a, "pong");
+	/* Credit does not grow while the client is idle. */
+	pass(20000);
+	say_often(a, PING, 3 * PACE_FACTOR);
+	assert_int_equal(count(a, "pong"), 3 * PACE_FACTOR);
+	say(a, PING);
+	pass(1000);
+	assert_frames(a, "");
+	pass(2000);
+	assert_frames(a, "pong");
+}
+
+/* The pace counts bytes as well as frames. */
+static void
+test_pace_of_bytes(void **state)
+{
+	char text[4096];
+	struct lws *a;
+	int i;
+
+	(void)state;
+	scene->push->options.rate_limit = 1;
+	a = client_open("u1d1", "");
+	a->mute = true;
+	pass(1000);
+	(void)snprintf(text, sizeof(text), "{\"type\":\"ping\"%*s}", 4000, "");
+	for (i = 0; i < PACE_FACTOR / 4; i++)
+		say(a, text);
+	assert_int_equal(count(a, "pong"), PACE_FACTOR / 4);
+	say(a, PING);
+	assert_frames(a, "");
+	pass(1000);
+	assert_frames(a, "pong");
+}
+
+/* The server stops reading a client that leaves its answers unread, and does
+ * not close it as silent. */
+static void
+test_answers_wait(void **state)
+{
+	struct lws *a;
+
+	(void)state;
+	a = client_open("u1d1", "");
+	a->mute = true;
+	a->full = true;
+	say(a, "{\"type\":\"ping\",\"id\":1}");
+	say(a, "{\"type\":\"ping\",\"id\":2}");
+	assert_int_equal(session_of(a)->out_frames, 1);
+	pass(times.push_stuck_ms - 1000);
+	assert_int_equal(session_of(a)->state, SESSION_OPEN);
+	a->full = false;
+	turn();
+	assert_frames(a, "pong=1 pong=2");
+}
+
+/* An event does not overtake queued answers. */
+static void
+test_answers_go_first(void **state)
+{
+	struct lws *a;
+
+	(void)state;
+	a = client_open("u1d1", "");
+	a->full = true;
+	say_often(a, PING, 3);
+	/* The socket has room, and the news arrive before the writable
+	 * callback. */
+	a->takes = 1;
+	a->full = false;
+	arrive(1);
+	jobs_run();
+	assert_frames(a, "pong");
+	a->takes = 2;
+	a->full = false;
+	turn();
+	jobs_run();
+	assert_frames(a, "pong pong");
+	a->full = false;
+	turn();
+	jobs_run();
+	assert_frames(a, "event=1");
+}
+
+static void
+reply(struct session *s, size_t n)
+{
+	struct buf *b = tx_begin(s->push);
+
+	buf_adds(b, "{\"type\":\"pong\",\"pad\":\"");
+	while (n-- > 0)
+		buf_addc(b, 'x');
+	buf_adds(b, "\"}");
+	session_reply(s);
+}
+
+/* The queue of answers is limited in frames and in bytes. */
+static void
+test_answers_have_limits(void **state)
+{
+	struct lws *a;
+	int i;
+
+	(void)state;
+	a = client_open("u1d1", "");
+	a->full = true;
+	for (i = 0; i < OUT_FRAMES; i++)
+		reply(session_of(a), 0);
+	assert_int_equal(session_of(a)->state, SESSION_OPEN);
+	reply(session_of(a), 0);
+	assert_int_equal(session_of(a)->close_code, 1013);
+	a = client_open("u1d2", "");
+	a->full = true;
+	for (i = 0; i < 4; i++)
+		reply(session_of(a), OUT_BYTES / 4 - 64);
+	assert_int_equal(session_of(a)->state, SESSION_OPEN);
+	reply(session_of(a), 300);
+	assert_int_equal(session_of(a)->close_code, 1013);
+	/* The queued answers are written once, before the close frame. */
+	a->full = false;
+	turn();
+	assert_frames(a, "pong pong pong pong CLOSE:1013");
+}
+
+/* ---- handshakes ---- */
+
+static int
+arrive_silent(const char *text)
+{
+	const struct push_peer peer = {.address = "192.0.2.1"};
+	ssize_t n = (ssize_t)strlen(text);
+	int fds[2];
+
+	assert_int_equal(
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+	assert_int_equal(send(fds[1], text, (size_t)n, MSG_NOSIGNAL), n);
+	push_adopt(scene->push, fds[0], &peer);
+	turn();
+	return (fds[1]);
+}
+
+static void
+assert_open(int fd)
+{
+	char c;
+
+	assert_int_equal(recv(fd, &c, 1, MSG_DONTWAIT), -1);
+	assert_int_equal(errno, EAGAIN);
+}
+
+/* The end of the stream, or a reset because unread bytes were discarded. */
+static void
+assert_closed(int fd)
+{
+	char c;
+
+	if (recv(fd, &c, 1, MSG_DONTWAIT) != 0)
+		assert_int_equal(errno, ECONNRESET);
+	(void)close(fd);
+}
+
+static void
+test_arrival_deadline(void **state)
+{
+	int silent, half, late;
+
+	(void)state;
+	silent = arrive_silent("");
+	half = arrive_silent("GET /v1/ws HTTP/1.1\r\n");
+	pass(times.push_arrival_ms - 1);
+	assert_open(silent);
+	assert_open(half);
+	late = arrive_silent("");
+	pass(1);
+	assert_closed(silent);
+	assert_closed(half);
+	assert_open(late);
+	assert_int_equal(metrics_get(scene->metrics, METRIC_HTTP_DEADLINES), 2);
+	(void)close(late);
+	turn();
+}
+
+/* At the limit of sessions a handshake gets 503. */
+static void
+test_session_limit(void **state)
+{
+	static const char head[] =
+	    "GET /v1/ws HTTP/1.1\r\nHost: localhost\r\n"
+	    "Connection: Upgrade\r\nUpgrade: websocket\r\n"
+	    "Sec-WebSocket-Version: 13\r\n"
+	    "Sec-WebSocket-Protocol: twinbox.v1\r\n"
+	    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+	char answer[2048] = "";
+	struct lws *a;
+	int fd;
+
+	(void)state;
+	scene->push->options.session_limit = 1;
+	a = client_open("u1d1", "");
+	fd = arrive_silent(head);
+	assert_ptr_equal(library_newest(), a);
+	assert_true(recv(fd, answer, sizeof(answer) - 1, MSG_DONTWAIT) > 0);
+	assert_memory_equal(answer, "HTTP/1.1 503", 12);
+	(void)close(fd);
+	turn();
+	hang_up(a);
+	(void)client_open("u1d1", "");
+}
+
+#define T(test)                                                                \
+	cmocka_unit_test_setup_teardown(test, scene_set_up, scene_tear_down)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    T(test_ping_when_quiet),
+	    T(test_silence),
+	    T(test_pongs),
+	    T(test_control_frames),
+	    T(test_pace),
+	    T(test_pace_of_bytes),
+	    T(test_answers_wait),
+	    T(test_answers_go_first),
+	    T(test_answers_have_limits),
+	    T(test_arrival_deadline),
+	    T(test_session_limit),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}
