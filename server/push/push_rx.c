@@ -275,8 +275,12 @@ void
 rx_resume(struct session *s)
 {
 
-	if (s->paused && !s->killed && s->pace >= 0 && s->out_frames == 0)
-		watch(s, true);
+	if (!s->paused || s->killed || s->pace < 0 || s->out_frames > 0)
+		return;
+	watch(s, true);
+	/* Nothing was read meanwhile: silence counts from now. */
+	s->heard_ms = now_ms(s->push);
+	s->pinged = false;
 }
 
 void
@@ -454,7 +458,8 @@ rx_session_tick(struct session *s, int64_t now)
 		return;
 	if (now - s->heard_ms >= t->push_silence_ms && !s->paused) {
 		session_close(s, 4408, "silent");
-	} else if (now - s->heard_ms >= t->push_ping_ms && !s->pinged) {
+	} else if (now - s->heard_ms >= t->push_ping_ms && !s->pinged &&
+		   session_writable(s)) {
 		s->pinged = true;
 		session_write_control(s, "", -1);
 	}

@@ -82,6 +82,53 @@ test_silence(void **state)
 	assert_frames(b, "");
 }
 
+/* A ping that is due while the socket is full is written when the socket is
+ * writable again. */
+static void
+test_ping_waits_for_the_socket(void **state)
+{
+	struct lws *a;
+
+	(void)state;
+	a = client_open("u1d1", "");
+	a->mute = true;
+	a->full = true;
+	pass(times.push_ping_ms);
+	a->full = false;
+	turn();
+	pass(1);
+	assert_frames(a, "PING");
+	pass(times.push_silence_ms - times.push_ping_ms - 2);
+	assert_frames(a, "");
+	pass(1);
+	assert_frames(a, "CLOSE:4408");
+}
+
+/* The server does not read a client that leaves its answers unread.  Silence
+ * counts from the moment when the server reads again. */
+static void
+test_silence_after_a_pause(void **state)
+{
+	struct lws *a;
+
+	(void)state;
+	a = client_open("u1d1", "");
+	a->mute = true;
+	a->full = true;
+	say(a, PING);
+	assert_true(session_of(a)->paused);
+	pass(times.push_silence_ms + 5000);
+	a->full = false;
+	turn();
+	assert_frames(a, "pong");
+	pass(times.push_ping_ms - 1);
+	assert_frames(a, "");
+	pass(1);
+	assert_frames(a, "PING");
+	pass(times.push_silence_ms - times.push_ping_ms);
+	assert_frames(a, "CLOSE:4408");
+}
+
 /* A pong has the payload of its ping.  While the socket is full, only the last
  * pong waits. */
 static void
@@ -384,6 +431,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    T(test_ping_when_quiet),
 	    T(test_silence),
+	    T(test_ping_waits_for_the_socket),
+	    T(test_silence_after_a_pause),
 	    T(test_pongs),
 	    T(test_control_frames),
 	    T(test_pace),
