@@ -18,7 +18,7 @@ struct guest {
 	struct hub_member member; /* first */
 	struct hub *hub;
 	bool leaves; /* when he is told anything */
-	int events, changes, whispers;
+	int events, changes, marks, whispers;
 	int64_t last;
 	char text[16];
 };
@@ -48,6 +48,18 @@ on_change(struct hub_member *m, const struct domain_change *c)
 }
 
 static void
+on_acked(struct hub_member *m, const struct domain_acked *a)
+{
+	struct guest *g = (struct guest *)(void *)m;
+
+	assert_int_equal(a->user_id, m->user_id);
+	g->marks++;
+	g->last = a->seq;
+	if (g->leaves)
+		hub_leave(g->hub, m);
+}
+
+static void
 on_whisper(struct hub_member *m, const char *frame, size_t n)
 {
 	struct guest *g = (struct guest *)(void *)m;
@@ -59,8 +71,10 @@ on_whisper(struct hub_member *m, const char *frame, size_t n)
 		hub_leave(g->hub, m);
 }
 
-static const struct hub_ops all_ops = {
-    .event = on_event, .change = on_change, .whisper = on_whisper};
+static const struct hub_ops all_ops = {.event = on_event,
+    .change = on_change,
+    .acked = on_acked,
+    .whisper = on_whisper};
 static const struct hub_ops no_ops = {.event = NULL};
 
 static void
@@ -80,9 +94,11 @@ tell(struct hub *h, int64_t user, int64_t n)
 {
 	struct domain_event e = {.user_id = user, .seq = n};
 	struct domain_change c = {.user_id = user, .mid = n};
+	struct domain_acked a = {.user_id = user, .seq = n};
 
 	hub_event(h, &e);
 	hub_change(h, &c);
+	hub_acked(h, &a);
 	hub_whisper(h, user, "hush", 4);
 }
 
@@ -106,13 +122,15 @@ test_tells_members_only(void **state)
 	tell(h, 3, 8);
 	assert_int_equal(a1.events, 1);
 	assert_int_equal(a1.changes, 1);
+	assert_int_equal(a1.marks, 1);
 	assert_int_equal(a1.whispers, 1);
 	assert_int_equal(a1.last, 7);
 	assert_string_equal(a1.text, "hush");
 	assert_int_equal(a2.events, 1);
 	assert_int_equal(a2.changes, 1);
+	assert_int_equal(a2.marks, 1);
 	assert_int_equal(a2.whispers, 1);
-	assert_int_equal(b.events + b.changes + b.whispers, 0);
+	assert_int_equal(b.events + b.changes + b.marks + b.whispers, 0);
 	hub_leave(h, &a1.member);
 	assert_false(a1.member.joined);
 	tell(h, 1, 9);
@@ -153,6 +171,7 @@ test_leave_while_told(void **state)
 		for (i = 0; i < 5; i++) {
 			assert_int_equal(g[i].events, 1);
 			assert_int_equal(g[i].changes, i == leaver ? 0 : 1);
+			assert_int_equal(g[i].marks, i == leaver ? 0 : 1);
 			hub_leave(h, &g[i].member);
 		}
 		assert_false(hub_present(h, 1));
@@ -165,6 +184,13 @@ test_leave_while_told(void **state)
 	tell(h, 1, 4);
 	for (i = 0; i < 5; i++)
 		assert_int_equal(g[i].events + g[i].changes, 1);
+	assert_false(hub_present(h, 1));
+	/* Leaving during a mark or a whisper. */
+	join(h, &g[0], 1);
+	join(h, &g[1], 1);
+	g[0].leaves = g[1].leaves = true;
+	hub_acked(h, &(struct domain_acked){.user_id = 1, .seq = 2});
+	assert_int_equal(g[0].marks + g[1].marks, 2);
 	assert_false(hub_present(h, 1));
 	join(h, &g[0], 1);
 	g[0].leaves = true;

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "base/limits.h"
 #include "push/ws_head.h"
 #include "push/ws_reader.h"
 
@@ -261,6 +262,110 @@ test_broken_once(void **state)
 	}
 }
 
+/* Adds the head of a frame with ${n} bytes, with its length in the shortest
+ * form or, if ${wide}, in the next longer one. */
+static size_t
+add_head(char *at, int first, size_t n, bool wide)
+{
+	const int form = (n > 125) + (n > UINT16_MAX) + wide;
+	const int bytes[] = {0, 2, 8};
+	size_t len = 2;
+	int i;
+
+	at[0] = (char)first;
+	at[1] = (char)(0x80 | (form == 0 ? (int)n : 125 + form));
+	for (i = bytes[form] - 1; i >= 0; i--)
+		at[len++] = (char)((uint64_t)n >> (8 * i));
+	memset(at + len, 0, 4);
+	return (len + 4);
+}
+
+/* The reader accepts a length in its shortest form only. */
+static void
+test_lengths(void **state)
+{
+	static const size_t lengths[] = {
+	    0, 1, 125, 126, 127, UINT16_MAX, UINT16_MAX + 1};
+	static char bytes[LIMIT_REQUEST_LEN];
+	struct told t = {.stops = false};
+	char want[64];
+	size_t i, n, len;
+
+	(void)state;
+	for (i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		n = lengths[i];
+		len = add_head(bytes, 0x81, n, false);
+		memset(bytes + len, 'x', n);
+		feed(bytes, len + n, 1000, &t);
+		(void)snprintf(want, sizeof(want), "m:%.*s;",
+		    (int)(n < 40 ? n : 40),
+		    "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx");
+		assert_string_equal(t.text, want);
+		if (n > UINT16_MAX)
+			continue;
+		len = add_head(bytes, 0x81, n, true);
+		feed(bytes, len, len, &t);
+		assert_string_equal(t.text, "b:1002;");
+	}
+}
+
+/* The limit of a message holds for all its frames together.  The reader refuses
+ * at the head of a frame, before the payload arrives. */
+static void
+test_longest_message(void **state)
+{
+	static char bytes[2 * LIMIT_REQUEST_LEN];
+	struct told t = {.stops = false};
+	size_t at, len;
+
+	(void)state;
+	memset(bytes, 'x', sizeof(bytes));
+	len = add_head(bytes, 0x81, LIMIT_REQUEST_LEN, false);
+	feed(bytes, len + LIMIT_REQUEST_LEN, 1000, &t);
+	assert_memory_equal(t.text, "m:xxxx", 6);
+	len = add_head(bytes, 0x81, LIMIT_REQUEST_LEN + 1, false);
+	feed(bytes, len, len, &t);
+	assert_string_equal(t.text, "b:1009;");
+	/* Two fragments of LIMIT_REQUEST_LEN bytes together, then a byte
+	 * more. */
+	memset(bytes, 'x', sizeof(bytes));
+	at = add_head(bytes, 0x01, 1000, false) + 1000;
+	len = add_head(bytes + at, 0x80, LIMIT_REQUEST_LEN - 1000, false);
+	feed(bytes, at + len + LIMIT_REQUEST_LEN - 1000, 1000, &t);
+	assert_memory_equal(t.text, "m:xxxx", 6);
+	len = add_head(bytes + at, 0x80, LIMIT_REQUEST_LEN - 999, false);
+	feed(bytes, at + len, 1000, &t);
+	assert_string_equal(t.text, "b:1009;");
+}
+
+/* A message has at most 256 fragments.  The count starts anew with each
+ * message. */
+static void
+test_fragments(void **state)
+{
+	static char bytes[8 * 1024];
+	struct told t = {.stops = false};
+	size_t i, k, n = 0;
+
+	(void)state;
+	for (k = 0; k < 2; k++) {
+		n += add(bytes + n, 0x01, "a");
+		for (i = 2; i < 256; i++)
+			n += add(bytes + n, 0x00, "");
+		n += add(bytes + n, 0x80, "b");
+	}
+	feed(bytes, n, 1000, &t);
+	assert_string_equal(t.text, "m:ab;m:ab;");
+	n = add(bytes, 0x01, "a");
+	for (i = 2; i <= 256; i++)
+		n += add(bytes + n, 0x00, "");
+	feed(bytes, n, 1000, &t);
+	assert_string_equal(t.text, "");
+	n += add(bytes + n, 0x80, "b");
+	feed(bytes, n, 1000, &t);
+	assert_string_equal(t.text, "b:1009;");
+}
+
 static void
 test_stops_when_told(void **state)
 {
@@ -283,6 +388,9 @@ main(void)
 	    cmocka_unit_test(test_head_too_long),
 	    cmocka_unit_test(test_frames_in_portions),
 	    cmocka_unit_test(test_broken_once),
+	    cmocka_unit_test(test_lengths),
+	    cmocka_unit_test(test_longest_message),
+	    cmocka_unit_test(test_fragments),
 	    cmocka_unit_test(test_stops_when_told),
 	};
 
