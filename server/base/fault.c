@@ -36,16 +36,22 @@ static struct fault faults[FAULTS_MAX];
 static size_t fault_count;
 static int trace_fd = -1;
 
-static void __attribute__((noreturn)) refuse(const char *what)
+void
+fault_refuse(const char *name, const char *at)
 {
 
-	(void)fprintf(stderr, "TWINBOX_FAULT: cannot use \"%s\"\n", what);
+	(void)fprintf(stderr, "%s: cannot use \"%s\"\n", name, at);
 	_exit(EXIT_SYNTAX);
 }
 
-/* Reads a positive number that ends where ${n} bytes end. */
-static bool
-read_number(const char *p, size_t n, long *ret)
+static void __attribute__((noreturn)) refuse(const char *what)
+{
+
+	fault_refuse("TWINBOX_FAULT", what);
+}
+
+bool
+fault_read_number(const char *p, size_t n, long *ret)
 {
 	long value = 0;
 
@@ -68,12 +74,8 @@ fault_number(const char *name, long otherwise, long most)
 
 	if (text == NULL)
 		return (otherwise);
-	if (!read_number(text, strlen(text), &value) || value > most) {
-		(void)fprintf(stderr,
-		    "%s: not a number from 1 to %ld: \"%s\"\n", name, most,
-		    text);
-		_exit(EXIT_SYNTAX);
-	}
+	if (!fault_read_number(text, strlen(text), &value) || value > most)
+		fault_refuse(name, text);
 	return (value);
 }
 
@@ -83,7 +85,7 @@ read_action(const char *p, size_t n, struct fault *f)
 
 	f->action = ACT_DELAY;
 	if (n > 6 && memcmp(p, "delay=", 6) == 0)
-		return (read_number(p + 6, n - 6, &f->delay_ms));
+		return (fault_read_number(p + 6, n - 6, &f->delay_ms));
 	if (n != 4)
 		return (false);
 	if (memcmp(p, "kill", 4) == 0)
@@ -112,9 +114,9 @@ read_fault(const char *p, size_t n, struct fault *f)
 		return (false);
 	memcpy(f->name, p, (size_t)(first - p));
 	f->name[first - p] = '\0';
-	return (
-	    read_number(first + 1, (size_t)(second - first - 1), &f->left) &&
-	    read_action(second + 1, (size_t)(end - second - 1), f));
+	return (fault_read_number(
+		    first + 1, (size_t)(second - first - 1), &f->left) &&
+		read_action(second + 1, (size_t)(end - second - 1), f));
 }
 
 static void

@@ -14,6 +14,7 @@
 #define BASE_FAULT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #ifdef TWINBOX_FAULTS
 /* Whether the point ${name} is to fail; what is armed there happens first. */
@@ -21,6 +22,12 @@ bool fault_hit(const char *name);
 /* The number from 1 to ${most} that the environment variable ${name} holds, or
  * ${otherwise} when it is not set.  Any other text ends the program. */
 long fault_number(const char *name, long otherwise, long most);
+/* Reads ${n} bytes at ${p} as a number from 1 to 999999999; false if they are
+ * none. */
+bool fault_read_number(const char *p, size_t n, long *ret);
+/* Ends the program: the environment variable ${name} cannot be read at ${at}.
+ */
+void fault_refuse(const char *name, const char *at) __attribute__((noreturn));
 #define FAULT(name) ((void)fault_hit(name))
 #define FAULT_FAILS(name) (fault_hit(name))
 #else

@@ -6,9 +6,11 @@
  * (config/config.h); times that follow from the kernel or a library stand
  * where they are used.
  *
- * Builds with --enable-faults divide all of them by TWINBOX_TIME_SCALE (1 to
- * 100): a test that has to wait for a deadline of the real server waits for a
- * tenth of it.  tests/unit/test_timing.c keeps the values.
+ * Builds with --enable-faults divide them by what TWINBOX_TIME_SCALE says, so
+ * that a test waits for a twentieth of a deadline of the real server:
+ * "cluster=4,push_stalled=20" divides all members that begin with cluster by 4
+ * and one of push by 20; "10" divides all.  The last that fits counts; numbers
+ * are 1 to 100.  tests/unit/test_timing.c keeps the values.
  */
 #ifndef BASE_TIMING_H
 #define BASE_TIMING_H
@@ -78,8 +80,8 @@ timing_or_real(const struct timing *timing)
 }
 
 /* The values that this process uses: those of the table; in builds with
- * --enable-faults divided by TWINBOX_TIME_SCALE, which is read at the first
- * call.  Static storage.  Thread: any. */
+ * --enable-faults divided as TWINBOX_TIME_SCALE says, which is read at the
+ * first call.  Static storage.  Thread: any. */
 const struct timing *timing_process(void);
 
 #endif

@@ -10,11 +10,12 @@ import { after, afterEach, before, describe, it } from 'node:test';
 
 import { problem } from './expect.mjs';
 import {
-	PASSWORD, eventually, expectStatus, freshName, login, register,
+	PASSWORD, REAL_PASSWORDS, eventually, expectStatus, freshName, login, register,
 	serverForFile, sleep, startServer, users,
 } from './harness.mjs';
 
-const server = serverForFile({ before, after, afterEach });
+const server = serverForFile({ before, after, afterEach }, undefined,
+	{ env: REAL_PASSWORDS });
 
 describe('registration', () => {
 	it('a user registers and is known', async () => {

@@ -18,6 +18,7 @@
 // TWINBOX_KEEP=1 keeps the directories, TWINBOX_LOG=1 shows the logs.
 
 export * from './harness/process.mjs';
+export * from './harness/faults.mjs';
 export * from './harness/server.mjs';
 export * from './harness/rest.mjs';
 export * from './harness/users.mjs';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// tags: surface
+// tags: surface plain
 //
 // The README tried as a new user tries it: every block of shell commands in it
 // is typed line by line into a shell, with nothing changed but the address, the
@@ -473,7 +473,9 @@ describe('README.md, use it', () => {
 	it('scripts/build is what the first stage of the tests runs', () => {
 		fs.accessSync(path.join(top, build), fs.constants.X_OK);
 		assert.match(fs.readFileSync(path.join(top, 'tests/stages/00-build'), 'utf8'),
-			/^scripts\/build /m);
+			/^use_build plain$/m);
+		assert.match(fs.readFileSync(path.join(top, 'tests/stages/lib.sh'), 'utf8'),
+			/^\tplain\) set -- --enable-werror ;;[^]*scripts\/build --dir/m);
 	});
 
 	it('the first user, then the server, then a user while it runs', async (t) => {

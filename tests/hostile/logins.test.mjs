@@ -12,12 +12,13 @@ import { after, afterEach, before, describe, it } from 'node:test';
 
 import { problem } from '../e2e/expect.mjs';
 import {
-	PASSWORD, User, eventually, expectStatus, freshName, serverForFile, startServer, users, within,
+	PASSWORD, REAL_PASSWORDS, User, eventually, expectStatus, freshName, serverForFile, startServer, users, within,
 } from '../e2e/harness.mjs';
 import { userCommand } from './who-world.mjs';
 
 const GUESSES = 20; // of one name from one network
-const server = serverForFile({ before, after, afterEach });
+const server = serverForFile({ before, after, afterEach }, undefined,
+	{ env: REAL_PASSWORDS });
 
 let network = 1;
 /** An address that nobody else has used. */
@@ -250,7 +251,8 @@ describe('what waits for argon2', () => {
 
 describe('new users', () => {
 	it('are limited by network where requests are', async (t) => {
-		const other = await startServer({ args: ['--rate-limit', 'default'] });
+		const other = await startServer({
+			args: ['--rate-limit', 'default'], env: REAL_PASSWORDS });
 		t.after(() => other.stop());
 		const from = address();
 		const counts = {};
@@ -270,7 +272,8 @@ describe('new users', () => {
 	});
 
 	it('a user\'s requests are limited, and those of another are not', async (t) => {
-		const other = await startServer({ args: ['--rate-limit', '5/s'] });
+		const other = await startServer({
+			args: ['--rate-limit', '5/s'], env: REAL_PASSWORDS });
 		t.after(() => other.stop());
 		const [ann, bob] = await users(other, 'ann', 'bob');
 		assert.ok(ann instanceof User);

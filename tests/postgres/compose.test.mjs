@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: plain
 //
 // The samples in contrib/compose are what their comments say: settings that
 // twinboxd and PostgreSQL know, the nginx that the proxy's tests run, a

@@ -15,7 +15,7 @@ failed=0
 skipped=0
 # What a stage may skip: reasons, as a regular expression that fits all of one.
 # A stage that skips something says so here, by name.
-skips_allowed=none
+: "${skips_allowed:=none}"
 
 # The result of one thing that the stage itself looked at.
 check() { # check STATUS TEXT
@@ -34,31 +34,33 @@ tier() { # tier quick|default|full
 }
 
 # Lists the tests in the TAP of FILE that were skipped, at any depth, a line
-# "TEST: REASON" each.  A whole program that is skipped ("1..0 # SKIP"), and
+# "TEST<tab>REASON" each.  A whole program that is skipped ("1..0 # SKIP"), and
 # what a program says it passed over, are among them; cmocka's skip() is shown as
 # "not ok N # SKIP TEST".
 list_skips() { # list_skips FILE
 	sed -nE \
-	    -e 's/^not ok [0-9]+ # SKIP ?(.*)$/\1: skip()/p' \
-	    -e 's/^ *ok [0-9]+ -? ?(.*)# SKIP ?(.*)$/\1: \2/Ip' \
-	    -e 's/^ *1\.\.0 # SKIP ?(.*)$/the program: \1/Ip' \
-	    -e 's/^(# )?# passed over: ?(.*)$/passed over: \2/Ip' "$1" |
-	    sed 's/ *: */: /; s/: $/: no reason given/'
+	    -e 's/^not ok [0-9]+ # SKIP ?(.*)$/\1\tskip()/p' \
+	    -e 's/^ *ok [0-9]+ -? ?(.*)# SKIP ?(.*)$/\1\t\2/Ip' \
+	    -e 's/^ *1\.\.0 # SKIP ?(.*)$/the program\t\1/Ip' \
+	    -e 's/^(# )?# passed over: ?(.*)$/passed over\t\2/Ip' "$1" |
+	    sed 's/ *\t/\t/; s/\t$/\tno reason given/'
+}
+
+# Whether a stage may skip something for this reason.  Everything may be skipped
+# where TWINBOX_STRICT is not 1.
+may_skip() { # may_skip REASON
+	[ "${TWINBOX_STRICT:-0}" != 1 ] ||
+	    printf '%s\n' "$1" | grep -qxE -- "$skips_allowed"
 }
 
 # Counts what the TAP of FILE says was skipped, and says which and why in lines
-# "# skipped: TEST: REASON".  Where TWINBOX_STRICT is 1 a reason that is not
-# among skips_allowed is a failure.
+# "# skipped: TEST: REASON"; what may not be skipped is a failure.
 count_skips() { # count_skips FILE
-	list_skips "$1" >"$1.skips"
-	while IFS= read -r line; do
+	while IFS='	' read -r what reason; do
 		skipped=$((skipped + 1))
-		echo "# skipped: $line"
-		[ "${TWINBOX_STRICT:-0}" != 1 ] ||
-		    printf '%s\n' "${line#*: }" | grep -qxE -- "$skips_allowed" ||
-		    check 1 "skipped: $line"
-	done <"$1.skips"
-	rm -f "$1.skips"
+		echo "# skipped: $what: $reason"
+		may_skip "$reason" || check 1 "skipped: $what: $reason"
+	done < <(list_skips "$1")
 }
 
 # The commit that a change is compared with: TWINBOX_BASE, else where the branch
@@ -76,6 +78,13 @@ tagged() { # tagged TAG FILE...
 	wanted=$1
 	shift
 	grep -lE "^// tags:.* $wanted( |\$)" "$@"
+}
+
+# The others.
+untagged() { # untagged TAG FILE...
+	wanted=$1
+	shift
+	grep -LE "^// tags:.* $wanted( |\$)" "$@"
 }
 
 # Runs a command and shows what it said only if it failed.

@@ -7,7 +7,7 @@
 left > 0 && indent > outer { print; fflush(); left--; next }
 { left = 0 }
 
-/^ +ok / || /^# (tests|suites|skipped|todo|duration_ms) / { next }
+/^ *# Subtest:/ || /^ +ok / || /^# (tests|suites|skipped|todo|duration_ms) / { next }
 /^ *(not ok|ok|# )/ || /(error|expected|actual|message|stack):/ || /^ +at / {
 	print
 	# What has been reached is seen, should the runner be ended.

@@ -153,8 +153,9 @@ run_scaled(const char *scale, int64_t by)
 static void
 test_scale(void **state)
 {
-	static const char *const bad[] = {
-	    "", "0", "-1", "101", "2x", " 2", "1e3", "99999999999"};
+	static const char *const bad[] = {"", "0", "-1", "101", "2x", " 2",
+	    "1e3", "99999999999", ",", "2,", ",2", "=2", "push=", "push=0",
+	    "push=101", "nothing=2", "push=2,nothing=2"};
 	size_t i;
 
 	(void)state;
@@ -166,6 +167,29 @@ test_scale(void **state)
 		assert_int_equal(run_scaled(bad[i], 1), 98);
 }
 
+/* Members by their names' beginnings; the last that fits counts. */
+static void
+test_names(void **state)
+{
+	const struct timing *t;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	if ((pid = fork()) == 0) {
+		(void)setenv("TWINBOX_TIME_SCALE",
+		    "cluster=4,push_stalled=20,cluster_beat=2", 1);
+		t = timing_process();
+		_exit(t->cluster_dead_ms != 2500 ||
+		      t->cluster_beat_ms != 1000 ||
+		      t->push_stalled_ms != 3000 || t->push_stuck_ms != 60000);
+	}
+	assert_true(pid > 0);
+	assert_int_equal(pid, waitpid(pid, &status, 0));
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int
 main(void)
 {
@@ -174,6 +198,7 @@ main(void)
 	    cmocka_unit_test(test_relations),
 	    cmocka_unit_test(test_default),
 	    cmocka_unit_test(test_scale),
+	    cmocka_unit_test(test_names),
 	};
 
 	return (cmocka_run_group_tests_name("timing", tests, NULL, NULL));
