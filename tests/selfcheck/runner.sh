@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # That the runner itself cannot be hung or fooled: scripts/test on stages that
-# fail, show nothing or never end, and run_node on files that do.  Prints TAP.
+# fail, show nothing or never end, and tests/stages/one on files and programs
+# that do.  Prints TAP.
 set -u
 root=${TWINBOX_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 tmp=$(mktemp -d) || exit 99
@@ -27,12 +28,13 @@ says() { # says TEXT PATTERN
 
 # A project of nothing but its runner; what it needs is there.
 project() {
+	cd "$tmp" || exit 99
 	rm -rf "$tmp/project"
 	mkdir -p "$tmp/project/scripts" "$tmp/project/tests/stages" \
 	    "$tmp/project/tests/e2e"
 	cd "$tmp/project" || exit 99
 	cp "$root/scripts/test" scripts/
-	cp "$root"/tests/stages/{lib.sh,node-tap.awk} tests/stages/
+	cp "$root"/tests/stages/{lib.sh,node-tap.awk,one,budget} tests/stages/
 	printf '#!/bin/sh\n' >scripts/deps
 	chmod +x scripts/deps
 }
@@ -46,10 +48,13 @@ stage() { # stage NAME: its commands from standard input
 }
 
 run() { # run VARIABLE=VALUE...
-	env -u TWINBOX_TEST_LIMIT -u TWINBOX_STAGE_LIMIT "$@" \
-	    timeout 120 scripts/test >"$out" 2>&1
+	# shellcheck disable=SC2086
+	env -u TWINBOX_TEST_LIMIT -u TWINBOX_STAGE_LIMIT -u skips_allowed \
+	    -u TWINBOX_STAGE -u TWINBOX_LOGS -u TWINBOX_BASE "$@" \
+	    timeout 120 scripts/test $tier >"$out" 2>&1
 	status=$?
 }
+tier=
 
 # --- stages -------------------------------------------------------------------
 project
@@ -72,6 +77,7 @@ says 'runner: catches a status' 'not ok - the stage ended with status 3'
 project
 stage 10-skips <<'EOF'
 . "$(dirname "$0")/lib.sh"
+skips_allowed='no disk|no reason given'
 check 0 one
 printf '%s\n' 'ok 1 - two # SKIP no disk' '    ok 3 - nested # SKIP' >tap
 count_skips tap
@@ -114,6 +120,80 @@ stage 10-long <<<'echo "ok - one"; sleep 60'
 stage 20-late <<<'sleep 60; echo "ok - two"'
 run TWINBOX_TEST_LIMIT=3
 says 'runner: ends all in time' '^1 passed, 2 failed$'
+
+# --- lanes and tiers ------------------------------------------------------------
+project
+printf '%s\n' '10-first first quick default' '20-wait wait quick default' \
+    '30-compute compute default' '40-full compute full' >tests/stages/plan
+stage 10-first <<<'mkfifo a b; echo "ok - one"'
+# Each waits for the other: one after another they would not end.
+stage 20-wait <<<'echo x >a; cat b >c; echo "ok - two"'
+stage 30-compute <<<'cat a >d; echo x >b; echo "ok - three"'
+stage 40-full <<<'echo "ok - four"'
+run TWINBOX_STAGE_LIMIT=20
+[ "$status" -eq 0 ]
+result $? 'runner: runs two lanes side by side'
+says 'runner: counts those of the tier' '^3 passed, 0 failed$'
+says 'runner: shows the seconds of each stage' '^30-compute +1 passed +0 failed +[0-9]+ s$'
+tier=full
+run
+says 'runner: takes the stages of the tier that is asked for' '^1 passed, 0 failed$'
+tier=30-compute/none
+run
+[ "$status" -eq 64 ]
+result $? 'runner: refuses what it does not know'
+says 'runner: says what there is' 'stages are: 10-first 20-wait'
+tier=
+
+project
+stage 10-lock <<<'scripts/test; echo "ok - one, status $?"'
+run
+says 'runner: is there once' 'another run is under way'
+says 'runner: refuses the other with a status of its own' '^ok - one, status 75$'
+
+# --- programs -------------------------------------------------------------------
+project
+mkdir -p build/tests/unit
+program() { # program NAME: its commands from standard input
+	{
+		printf '#!/bin/sh\n'
+		cat
+	} >"build/tests/unit/$1"
+	chmod +x "build/tests/unit/$1"
+}
+program good <<<'echo 1..2; echo "ok 1 - one"; echo "not ok 2 # SKIP two"'
+program bad <<<'echo 1..1; echo "not ok 1 - three"; echo "what it says"; exit 1'
+program short <<<'echo 1..2; echo "ok 1 - four"'
+program killed <<<'echo 1..1; echo "ok 1 - five"; kill -SEGV $$'
+program silent <<<'true'
+program hung <<<'echo 1..1; sleep 60'
+program slow <<<'echo 1..1; sleep 4; echo "ok 1 - six"; echo "# flaky: the second try"'
+echo 'unit/slow 0.5' >>tests/stages/budget
+stage 10-programs <<'EOF'
+. "$(dirname "$0")/lib.sh"
+skips_allowed='skip\(\)'
+export TWINBOX_PROGRAM_LIMIT=6
+run_files 4 unit/good unit/bad unit/short unit/killed unit/silent unit/hung unit/slow
+finish
+EOF
+run
+[ "$status" -eq 1 ]
+result $? 'runner: programs that fail'
+says 'runner: counts what passed, failed and was skipped' '^4 passed, 5 failed, 1 skipped$'
+says 'runner: names the test that failed' '^not ok 1 - three \(unit/bad\)$'
+says 'runner: shows what its program said' '^# \| what it says$'
+says 'runner: catches a plan that is not kept' '^not ok - unit/short has a plan of 2 and 1 results$'
+says 'runner: catches a program that is killed' '^not ok - unit/killed ended with status 139$'
+says 'runner: catches a program that shows nothing' '^not ok - unit/silent showed nothing$'
+says 'runner: ends a program that does not end' '^not ok - unit/hung did not end in time$'
+says 'runner: says what a program skipped' '^10-programs: unit/good: two: skip\(\)$'
+says 'runner: counts what passed by a repetition' '^flaky: 1$'
+says 'runner: says what' 'flaky: unit/slow: the second try$'
+says 'runner: names a file above its budget' 'unit/slow \(10-programs\): its budget is 0.5 s$'
+sed -i 's/^skips_allowed=.*/skips_allowed=none/; s,unit/hung ,,' tests/stages/10-programs
+run
+says 'runner: a skip that is not allowed is a failure' '^not ok - skipped: unit/good: two: skip\(\)$'
+says 'runner: and counted' '^4 passed, 5 failed, 1 skipped$'
 
 project
 stage 10-hung <<<'echo $$ >pid; echo "ok - one"; sleep 60'
@@ -159,6 +239,7 @@ it('is within', async (t) => {
 EOF
 stage 10-node <<'EOF'
 . "$(dirname "$0")/lib.sh"
+skips_allowed='no tool'
 run_node tests/e2e/*.test.mjs
 finish
 EOF
@@ -168,4 +249,4 @@ run TWINBOX_STAGE_LIMIT=30
 result $? 'runner: a failed test that leaves something running ends'
 says 'runner: says which failed' '^not ok .*fails and leaves a child'
 says 'runner: says why' 'why it failed'
-says 'runner: says what was not done' '^10-node: cannot be done: no tool$'
+says 'runner: says what was not done' '^10-node: e2e/bad: cannot be done: no tool$'
