@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-# The Debian packages: built from a clean copy and from the tarball, read by
-# lintian.  Sets $debs to where they are.  Sourced by the stage.
+# The Debian packages: built from a clean copy and from the tarball that
+# dist.sh has unpacked, read by lintian.  Sets $debs to where they are.
+# Sourced by the stage.
 
 # build_packages NAME: in $tmp/NAME/twinbox, with what it needs hidden.
 build_packages() {
@@ -12,8 +13,6 @@ build_packages() {
 	    '^twinbox-(server|client)_[0-9.]+_[a-z0-9]+\.deb$')" = 2 ]
 }
 
-mkdir -p "$tmp/tarball" && tar xzf "$tarball" -C "$tmp/tarball" &&
-    mv "$tmp/tarball"/twinbox-* "$tmp/tarball/twinbox"
 without build_packages tarball
 check $? 'deb: dpkg-buildpackage in the tarball'
 [ ! -s "$tmp/called" ]
@@ -22,7 +21,16 @@ grep -qE ' warning: ' "$tmp/tarball/log"
 [ $? -eq 1 ]
 check $? 'deb: no warning of the compiler'
 
-if [ -s "$tmp/tracked" ]; then
+# dpkg-buildpackage has left files in the tarball's folders, which a tarball
+# of whole folders would hold.
+again=$tmp/tarball/twinbox/debian/build
+without make -C "$again" dist >"$tmp/out" 2>&1 &&
+    list_tarball "$again"/twinbox-*.tar.gz | cmp "$tmp/packed" - >>"$tmp/out"
+status=$?
+[ "$status" -eq 0 ] || tail -n 20 "$tmp/out" | sed 's/^/# /'
+check "$status" 'dist: the tarball makes a tarball of the same files'
+
+if [ -e "$TWINBOX_SOURCE/.git" ]; then
 	# As git would clone what stands here, committed or not.
 	mkdir -p "$tmp/clone/twinbox"
 	(cd "$TWINBOX_SOURCE" && tar cf - --files-from="$tmp/tracked") |

@@ -1,23 +1,29 @@
 # SPDX-License-Identifier: MIT
-# make distcheck, and the tarball: complete, and built without git and npm.
-# Sourced by the stage.
+# make distcheck, and the tarball: it holds what git tracks, and needs neither
+# git nor npm.  Sourced by the stage.
 
 # In distcheck's make check only the gates run: the test programs are compiled
 # and passed by the stages before this one, and doing both again would take
-# longer than all the rest.  That their sources are in the tarball is looked at
-# below.  `make distcheck` by hand runs everything.
+# longer than all the rest.  The list of files below shows that their sources
+# are in the tarball.  `make distcheck` by hand runs everything.
 only_gates='check_PROGRAMS= check_LIBRARIES= TESTS=tests/selfcheck/gates.sh'
 
-# Programs that a tarball must not need: they note that they were called.
+# Programs that a tarball must not need: they note that they were called.  In a
+# clone make dist asks git for the list of files.
 mkdir -p "$tmp/refuse"
 for program in git npm npx node; do
 	printf '#!/bin/sh\necho "%s $*" >>"%s"\nexit 1\n' \
 	    "$program" "$tmp/called" >"$tmp/refuse/$program"
 	chmod 755 "$tmp/refuse/$program"
 done
+if [ -e "$TWINBOX_SOURCE/.git" ]; then
+	sed -i "2i [ \"\$*\" != ls-files ] || ! [ . -ef '$TWINBOX_SOURCE' ] || exec '$(command -v git)' ls-files" \
+	    "$tmp/refuse/git"
+fi
 without() { PATH="$tmp/refuse:$PATH" "$@"; }
 (without git status) 2>/dev/null
-[ "$(cat "$tmp/called" 2>/dev/null)" = 'git status' ]
+(cd "$tmp" && without git ls-files) 2>/dev/null
+[ "$(cat "$tmp/called" 2>/dev/null)" = "$(printf 'git status\ngit ls-files')" ]
 check $? 'dist: a call of git would be seen'
 : >"$tmp/called"
 
@@ -33,22 +39,48 @@ f=$(sed -n 's/^# FAIL: *//p' "$log" | tail -n 1)
 [ "$status" -eq 0 ] && [ "${p:-0}" -gt 50 ] && [ "${f:-1}" -eq 0 ]
 check $? "dist: make distcheck, with ${p:-0} checks of the gates in it"
 [ ! -s "$tmp/called" ]
-check $? 'dist: neither git nor npm was called'
+check $? 'dist: the tarball called neither git nor npm'
+
+# list_tarball TARBALL: its files, without the folder that holds them.
+list_tarball() {
+	tar tzf "$1" | sed 's,^[^/]*/,,' | grep -v '/$' | grep . | LC_ALL=C sort
+}
+
+# list_scripts: of the names that are read, those of files that may be run.
+list_scripts() {
+	while read -r file; do
+		[ ! -x "$file" ] || echo "$file"
+	done
+}
 
 tarball=$(ls "$TWINBOX_BUILD"/twinbox-*.tar.gz)
-tar tzf "$tarball" | sed 's,^[^/]*/,,' | grep -v '/$' | grep . |
-    LC_ALL=C sort >"$tmp/packed"
+list_tarball "$tarball" >"$tmp/packed"
 if [ -e "$TWINBOX_SOURCE/.git" ]; then
-	# -s would be simpler, but what is not committed yet counts, too.
-	git -C "$TWINBOX_SOURCE" ls-files --cached --others --exclude-standard |
-	    grep -vE '(^|/)\.gitignore$' | while read -r file; do
-		[ ! -e "$TWINBOX_SOURCE/$file" ] || echo "$file"
-	done | LC_ALL=C sort >"$tmp/tracked"
-	LC_ALL=C comm -23 "$tmp/tracked" "$tmp/packed" >"$tmp/missing"
-	sed 's/^/# not in the tarball: /' "$tmp/missing" | head -n 20
-	[ ! -s "$tmp/missing" ] && [ "$(wc -l <"$tmp/tracked")" -gt 300 ]
-	check $? "dist: the tarball has all $(wc -l <"$tmp/tracked") files of the project"
-fi
+	git -C "$TWINBOX_SOURCE" ls-files
+else
+	cat "$TWINBOX_SOURCE/MANIFEST"
+fi | LC_ALL=C sort >"$tmp/tracked"
+LC_ALL=C comm -23 "$tmp/tracked" "$tmp/packed" >"$tmp/missing"
+sed 's/^/# not in the tarball: /' "$tmp/missing" | head -n 20
+[ ! -s "$tmp/missing" ] && [ "$(wc -l <"$tmp/tracked")" -gt 300 ]
+check $? "dist: the tarball has all $(wc -l <"$tmp/tracked") files of the project"
+# What autoreconf and make dist make, and nothing that merely lies around.
+printf '%s\n' MANIFEST Makefile.in aclocal.m4 build-aux/ar-lib \
+    build-aux/compile build-aux/depcomp build-aux/install-sh \
+    build-aux/missing build-aux/tap-driver.sh configure \
+    web/dist/page.list >"$tmp/made"
+LC_ALL=C comm -13 "$tmp/tracked" "$tmp/packed" |
+    sed 's,^web/dist/.*,web/dist/page.list,' | LC_ALL=C sort -u >"$tmp/others"
+diff "$tmp/made" "$tmp/others" >"$tmp/out"
+status=$?
+sed 's/^/# made: /' "$tmp/out"
+check "$status" 'dist: besides, it has what is made for it, and nothing else'
+mkdir -p "$tmp/tarball" && tar xzf "$tarball" -C "$tmp/tarball" &&
+    mv "$tmp/tarball"/twinbox-* "$tmp/tarball/twinbox"
+(cd "$TWINBOX_SOURCE" && list_scripts) <"$tmp/tracked" >"$tmp/scripts"
+(cd "$tmp/tarball/twinbox" && list_scripts) <"$tmp/tracked" |
+    cmp -s "$tmp/scripts" - && [ -s "$tmp/scripts" ]
+check $? "dist: $(wc -l <"$tmp/scripts") files of it can be run, as here"
 version=$(sed -n 's/^AC_INIT(\[twinbox\], \[\(.*\)\])$/\1/p' \
     "$TWINBOX_SOURCE/configure.ac")
 [ -n "$version" ] && [ "$(basename "$tarball")" = "twinbox-$version.tar.gz" ] &&
