@@ -6,7 +6,7 @@
 set -u
 aux=$(cd "$(dirname "$0")" && pwd)
 cd "${1:-$aux/..}" || exit 2
-files=$(find server client tests -path tests/selfcheck -prune -o \
+files=$(find server client bench tests -path tests/selfcheck -prune -o \
     -path '*/node_modules' -prune -o -name '*.[ch]' -print 2>/dev/null |
     LC_ALL=C sort)
 seen=0

@@ -11,7 +11,7 @@ command -v "$format" >/dev/null || {
 	echo "check-format: $format is missing"
 	exit 2
 }
-files=$(find server client tests -path tests/selfcheck -prune -o \
+files=$(find server client bench tests -path tests/selfcheck -prune -o \
     -path '*/node_modules' -prune -o -name '*.[ch]' -print 2>/dev/null |
     LC_ALL=C sort)
 seen=$(printf '%s' "$files" | grep -c .)

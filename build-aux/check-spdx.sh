@@ -10,7 +10,8 @@ files=$(find . \( -path ./tests/selfcheck -o -path ./.git -o -path ./build \
     -o -name node_modules -o -name 'autom4te.cache' \
     -o -path './demo-data*' -o -path './twinbox-*' \) -prune -o -type f \
     \( -path './server/*.[ch]' -o -path './client/*.[ch]' \
-    -o -path './tests/*.[ch]' -o -name '*.am' -o -name '*.ac' \
+    -o -path './bench/*.[ch]' -o -path './tests/*.[ch]' \
+    -o -name '*.am' -o -name '*.ac' \
     -o -path './m4/*.m4' -o -name '*.sql' -o -name '*.awk' \
     -o -name 'check-*.sh' -o -name '*.mjs' -o -name '*.js' -o -name '*.ts' \
     -o -name '*.tsx' -o -name '*.css' -o -path './tests/stages/*' \

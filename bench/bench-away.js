@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The groups of tests/bench/run that need other servers, and so a build with
+// The groups of bench/run that need other servers, and so a build with
 // the fault carrier: "dead", where a million messages wait behind one that is
 // gone, and "drain", where one comes back.  See README.md.
 'use strict';
@@ -28,7 +28,7 @@ const SIDES = ['dead', 'settled', 'none'];
 // Builds what BUILD is configured to be, with --enable-faults, beside it.
 function makeFaults(build) {
 	const dir = path.join(build, 'bench-faults');
-	const configure = path.resolve(__dirname, '..', '..', 'configure');
+	const configure = path.resolve(__dirname, '..', 'configure');
 	const run = (script) => execFileSync('sh', ['-ec', script],
 		{ cwd: dir, stdio: ['ignore', 'ignore', 'inherit'],
 			env: { ...process.env, CONFIGURE: configure } });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What tests/bench/run and tests/bench/ab share: starting and stopping a
+// What bench/run and bench/ab share: starting and stopping a
 // server on a data directory, running a tool and reading its one line of
 // JSON, medians, tables.  Nothing here runs while something is measured,
 // except a process that waits.

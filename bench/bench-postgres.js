@@ -5,7 +5,7 @@
 // on the same one, in interleaved runs, and the time from a send at one node to
 // the frame at another.  See README.md beside this file.
 //
-//	tests/bench/bench-postgres.js [--build DIR] [--server FILE]
+//	bench/bench-postgres.js [--build DIR] [--server FILE]
 'use strict';
 
 const { execFileSync } = require('node:child_process');
@@ -14,7 +14,7 @@ const os = require('node:os');
 const path = require('node:path');
 const lib = require('./bench-lib.js');
 
-const TOP = path.resolve(__dirname, '..', '..');
+const TOP = path.resolve(__dirname, '..');
 const GROUPS = ['pgbench', 'nodes', 'latency'];
 const USERS = 64;
 const PAIRS = 32;
@@ -61,7 +61,7 @@ function optionsOf(argv) {
 			fail(`BENCH_ONLY: ${group} is none of ` +
 			    GROUPS.join(' '));
 	options.server ??= path.join(options.build, 'twinboxd');
-	options.loadgen = path.join(options.build, 'tests/bench/loadgen');
+	options.loadgen = path.join(options.build, 'bench/loadgen');
 	return options;
 }
 
@@ -285,7 +285,7 @@ function tableOf(bench) {
 
 async function main() {
 	const options = optionsOf(process.argv.slice(2));
-	const { Cluster } = await import('../postgres/cluster.mjs');
+	const { Cluster } = await import('../tests/postgres/cluster.mjs');
 	const cluster = await new Cluster({ dir: options.dir,
 		locale: 'C.UTF-8', settings: { max_wal_size: '2GB' } }).start();
 	const bench = new Bench(options, cluster);

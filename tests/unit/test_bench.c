@@ -18,10 +18,10 @@
 #include "base/mem.h"
 #include "base/rnd.h"
 
-#include "bench.h"
-#include "httpc.h"
-#include "peer.h"
-#include "util.h"
+#include "bench/bench.h"
+#include "bench/httpc.h"
+#include "bench/peer.h"
+#include "bench/util.h"
 
 static void
 test_hist_percentiles(void **state)
