@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Runs a fuzz target without libFuzzer, as a test of make check: every input
- * that is kept in tests/fuzz/corpus/NAME and tests/fuzz/cases/NAME (what was
- * found once), or in the files and folders given.  Prints TAP.  An input that
- * is a find ends the program, after its name.
+ * that is kept in tests/fuzz/corpus/NAME.txt and tests/fuzz/cases/NAME (what
+ * was found once), or in the files and folders given.  Prints TAP.  An input
+ * that is a find ends the program, after its name.
  */
 #include <sys/stat.h>
 
@@ -16,9 +16,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fuzz/corpus.h"
 #include "fuzz/fuzz.h"
 
-static char current[PATH_MAX];
+/* The path of the input, and its line in a corpus. */
+static char current[PATH_MAX + 16];
 
 static void
 say(const char *text)
@@ -85,6 +87,38 @@ replay(const char *path)
 	return (n);
 }
 
+/* The number of inputs in the corpus ${path}; -1 if there is none.  Its lines
+ * are in order and differ, or tests/fuzz/keep did not write it. */
+static int
+replay_corpus(const char *path)
+{
+	char *line = NULL, *last = NULL;
+	size_t room = 0, size;
+	uint8_t *data;
+	FILE *file;
+	int n = 0;
+
+	if ((file = fopen(path, "re")) == NULL)
+		return (-1);
+	while (getline(&line, &room, file) > 0) {
+		(void)snprintf(current, sizeof(current), "%s:%d", path, ++n);
+		line[strcspn(line, "\n")] = '\0';
+		MUST(last == NULL || strcmp(last, line) < 0);
+		data = corpus_input(line, &size);
+		MUST(data != NULL);
+		MUST(LLVMFuzzerTestOneInput(data, size) == 0);
+		free(data);
+		free(last);
+		last = line;
+		line = NULL;
+	}
+	MUST(!ferror(file));
+	free(last);
+	free(line);
+	(void)fclose(file);
+	return (n);
+}
+
 /* The target that this program runs: fuzz_NAME. */
 static const char *
 target_name(const char *program)
@@ -114,9 +148,9 @@ main(int argc, char **argv)
 	}
 	if (source == NULL)
 		source = ".";
-	(void)snprintf(path, sizeof(path), "%s/tests/fuzz/corpus/%s", source,
-	    target_name(argv[0]));
-	n = replay(path);
+	(void)snprintf(path, sizeof(path), "%s/tests/fuzz/corpus/%s.txt",
+	    source, target_name(argv[0]));
+	n = replay_corpus(path);
 	empty = n <= 0;
 	(void)printf(
 	    "%sok 1 - %d inputs of the corpus\n", empty ? "not " : "", n);
