@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: unit
 //
 // The parts of the operator's desk that need no browser: what was measured and
 // its bound, what needs somebody first, the story of a message, words.

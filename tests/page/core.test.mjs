@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: unit
 //
 // A person's session in the page (web/src/core.ts) in node: what is acked and
 // when, where the inbox begins, what becomes of a text until the server has

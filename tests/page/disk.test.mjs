@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: unit
 //
 // What the page keeps in the browser (web/src/disk.ts) in node, on an
 // IndexedDB in memory: a batch is written as a whole, is there for the next

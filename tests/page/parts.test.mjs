@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: unit
 //
 // The parts of the page that need no browser: ids, the way back after a lost
 // connection, how news is joined with what is known, links in texts, times.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: unit
 //
 // How the page brings texts to the server (web/src/sender.ts) in node: one
 // after the other, each by its own id, again when the answer was lost, later

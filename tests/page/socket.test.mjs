@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: unit
 //
 // The page's WebSocket (web/src/socket.ts) in node: when it connects, when it
 // comes back after its end, how it finds a dead connection, which reply

@@ -73,6 +73,38 @@ base_commit() {
 	fi
 }
 
+# Of names DIR/NAME those that stand on what has changed since the base commit
+# (tests/stages/changed).
+standing_on_changes() {
+	changes=$(tests/stages/changed "$(base_commit)")
+	while read -r name; do
+		stands_on_changes "$name" && echo "$name"
+	done
+}
+
+# Whether NAME does, by the words in $changes.
+stands_on_changes() { # stands_on_changes DIR/NAME
+	changed all || changed "test $1" || changed "folder ${1%%/*}" && return 0
+	case $1 in
+	unit/*)
+		for module in $(grep -lw "tests/$1" tests/unit/*.am |
+		    sed 's,.*/,,; s,\.am$,,; s,^client$,client_lib client_cli,'); do
+			changed "module $module" && return 0
+		done
+		return 1
+		;;
+	contract/*) changed 'module domain' ;;
+	sim) changed 'module relay' ;;
+	page/*) changed page || changed 'module page' ;;
+	e2e/cli*) changed 'module main' || changed 'module client_cli' ;;
+	*) changed 'module main' ;;
+	esac
+}
+
+changed() { # changed WORD
+	printf '%s\n' "$changes" | grep -qxF -- "$1"
+}
+
 # The files that have the tag TAG: their first comment has a line "// tags: ...".
 tagged() { # tagged TAG FILE...
 	wanted=$1
@@ -175,6 +207,14 @@ run_files() { # run_files JOBS FILE...
 		check 1 'there are test files'
 		return
 	}
+	if [ -n "${TWINBOX_CHANGED:-}" ]; then
+		# shellcheck disable=SC2046
+		set -- $(printf '%s\n' "$@" | standing_on_changes)
+		[ $# -gt 0 ] || {
+			check 0 'no file here stands on what has changed'
+			return
+		}
+	fi
 	export skips_allowed
 	printf '%s\n' "$@" | longest_first |
 	    xargs -P "$jobs" -n 1 tests/stages/one
