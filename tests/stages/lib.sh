@@ -232,12 +232,18 @@ longest_first() {
 # their names without tests/ and without their folder in the build.
 programs() { # programs EGREP-PATTERN
 	list=$(make -s --no-print-directory -C "$TWINBOX_BUILD" print-tests |
-	    grep -E "$1" | tr '\n' ' ')
-	[ -n "${list% }" ] || return 1
+	    grep -E "$1")
+	[ -n "$list" ] || return 1
+	[ -z "${TWINBOX_CHANGED:-}" ] ||
+	    list=$(printf '%s\n' "$list" | sed 's,^tests/,,' |
+		standing_on_changes | sed 's,^,tests/,; s,^tests/bench/,bench/,')
+	list=$(printf '%s' "$list" | tr '\n' ' ')
+	[ -n "$list" ] || return 0
 	# shellcheck disable=SC2086
 	quietly flock "$TWINBOX_BUILDS/${build_name:-plain}.lock" \
 	    make -s --no-print-directory -C "$TWINBOX_BUILD" \
 	    -j"$(getconf _NPROCESSORS_ONLN)" $list || return 1
+	# shellcheck disable=SC2086
 	printf '%s\n' $list | sed 's,^tests/,,'
 }
 
@@ -245,6 +251,10 @@ programs() { # programs EGREP-PATTERN
 run_programs() { # run_programs EGREP-PATTERN [JOBS]
 	names=$(programs "$1") || {
 		check 1 "the test programs $1 are made"
+		return
+	}
+	[ -n "$names" ] || {
+		check 0 "no program $1 stands on what has changed"
 		return
 	}
 	# shellcheck disable=SC2086
