@@ -367,7 +367,7 @@ test_processes(void **state)
 	struct local *local;
 	struct local_draft draft;
 	struct fail fail;
-	char ref[LOCAL_REF_SIZE], id[16];
+	char ref[LOCAL_REF_SIZE], id[32];
 	json_t *message;
 	int64_t row = 0;
 	int i, j, status, n = 0;
