@@ -68,12 +68,15 @@ WHERE event_id IN (SELECT m.event_id FROM messages m
         AND m.conversation_seq <= $3 AND m.sender_id <> $4)
   AND dest_kind = 'user' AND dest_id = $4 AND state = 'sent';
 
--- A receipt of the same kind that has not left yet: it will be moved on.
+-- A receipt of the same kind that has not left yet: it will be moved on.  Not
+-- a read receipt ($2 is 3) before a delivered one: moved on it would cover what
+-- comes after it.
 -- name: outbox_receipt_pending
-SELECT id FROM outbox
-WHERE lane_id = $1 AND lane_seq IS NOT NULL AND state = 'pending'
-  AND dest_kind = 'user' AND kind = $2 AND sender_id = $3
-ORDER BY lane_seq DESC LIMIT 1;
+SELECT r.id FROM outbox r
+WHERE r.kind = $2 AND r.id = (SELECT o.id FROM outbox o
+    WHERE o.lane_id = $1 AND o.lane_seq IS NOT NULL AND o.state = 'pending'
+      AND o.dest_kind = 'user' AND o.kind <= $2 AND o.sender_id = $3
+    ORDER BY o.lane_seq DESC LIMIT 1);
 
 -- name: outbox_receipt_move
 UPDATE outbox SET mid = $2, conversation_seq = $3, event_time = $4

@@ -297,6 +297,39 @@ test_read_of_own(void **state)
 	rig_close(&r);
 }
 
+/* Receipts that wait are moved on, but no read receipt overtakes a delivered
+ * one: nobody is told that a message was received when he was told before that
+ * it was read. */
+static void
+test_receipts_in_order(void **state)
+{
+	struct three t;
+	struct rig r;
+	int i;
+
+	(void)state;
+	open_three(&r, &t);
+	for (i = 0; i < 4; i++)
+		t.conversation =
+		    rig_send(&r, t.alice, "bob", "hello", NULL).conversation;
+	assert_int_equal(rig_deliver(&r), 4);
+	read_conversation(&r, &t, 1);
+	(void)rig_ack(&r, t.bob, t.phone, 2);
+	read_conversation(&r, &t, 2);
+	/* Of those that may be moved on there is one of each kind. */
+	(void)rig_ack(&r, t.bob, t.phone, 3);
+	read_conversation(&r, &t, 3);
+	(void)rig_ack(&r, t.bob, t.phone, 4);
+	read_conversation(&r, &t, 4);
+	(void)rig_deliver(&r);
+	assert_string_equal(
+	    rig_list(&r, "SELECT kind * 10 + conversation_seq FROM inbox "
+			 "WHERE kind IN (2, 3) ORDER BY seq"),
+	    "31 24 34");
+	rig_check_promises(&r);
+	rig_close(&r);
+}
+
 /* A canceled message is nobody's to read. */
 static void
 test_unread(void **state)
@@ -402,6 +435,7 @@ main(void)
 	    cmocka_unit_test(test_read_acks),
 	    cmocka_unit_test(test_ack_behind_read),
 	    cmocka_unit_test(test_read_of_own),
+	    cmocka_unit_test(test_receipts_in_order),
 	    cmocka_unit_test(test_unread),
 	    cmocka_unit_test(test_disabled),
 	    cmocka_unit_test(test_expiry),
