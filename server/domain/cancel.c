@@ -46,10 +46,9 @@ count_canceled(struct tx *tx, int64_t id, struct err *err)
 	}
 	tally_move(d->tally, row.kind, OUTBOX_PENDING, OUTBOX_CANCELED);
 	rc = ledger_lane_by_id(d->ledger, tx, row.lane_id, &lane, err);
-	if (rc != RC_OK)
-		return (rc);
-	ledger_lane_fell(d->ledger, lane, row.priority);
-	return (wait_add(tx, lane, &row, -1, err));
+	if (rc == RC_OK)
+		rc = lane_row_gone(tx, lane, &row, err);
+	return (rc == RC_OK ? wait_add(tx, lane, &row, -1, err) : rc);
 }
 
 static enum rc

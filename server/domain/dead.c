@@ -93,11 +93,11 @@ dead_make(struct tx *tx, const struct store_row *row, enum outbox_reason reason,
 	if (rc != RC_OK)
 		return (rc);
 	tally_move(d->tally, row->kind, row->state, dead.state);
-	ledger_lane_fell(d->ledger, lane, row->priority);
+	rc = lane_row_gone(tx, lane, row, err);
 	/* A receipt that dies is counted by its state and no more: nobody
 	 * waits for it. */
-	if (row->kind != EVENT_MESSAGE)
-		return (RC_OK);
+	if (rc != RC_OK || row->kind != EVENT_MESSAGE)
+		return (rc);
 	if (dead.state == OUTBOX_FAILED)
 		metrics_add_by(d->options.metrics, METRIC_BY_OUTBOX_FAILED,
 		    outbox_reason_word(reason), 1);

@@ -284,6 +284,21 @@ lane_place(struct tx *tx, struct ledger_lane *lane, int priority)
 	return (++lane->lane.tail_seq);
 }
 
+enum rc
+lane_row_gone(struct tx *tx, struct ledger_lane *lane,
+    const struct store_row *row, struct err *err)
+{
+
+	ledger_lane_fell(domain_of(tx)->ledger, lane, row->priority);
+	if (!ledger_lane_remote(lane) || lane->lane.state != LANE_READY ||
+	    lane->lane.next_seq != row->lane_seq ||
+	    lane->lane.due_at <= tx->now_ms)
+		return (RC_OK);
+	lane->lane.due_at = 0;
+	ledger_lane_touch(domain_of(tx)->ledger, lane);
+	return (wake_lane(tx, lane, row->priority, err));
+}
+
 /* $1 id … $18 sent_at and acked_at of a row that is born acked. */
 enum rc
 outbox_add(struct tx *tx, const struct outbox_new *o,

@@ -108,6 +108,11 @@ bool expired(const struct tx *tx, int64_t expires_at);
 /* The next place at the end of ${lane}, which is ready then. */
 int64_t lane_place(struct tx *tx, struct ledger_lane *lane, int priority);
 
+/* ${row} waits in ${lane} no more and never left.  If the lane waited for the
+ * row's next attempt, what stands behind the row may go now. */
+enum rc lane_row_gone(struct tx *tx, struct ledger_lane *lane,
+    const struct store_row *row, struct err *err) MUST_USE;
+
 /* What waits in ${lane} by ${row}'s sender changes by ${n} messages. */
 enum rc wait_add(struct tx *tx, const struct ledger_lane *lane,
     const struct store_row *row, int64_t n, struct err *err) MUST_USE;
