@@ -33,6 +33,15 @@ static const struct edit edits[] = {
 	"SET lease_until = $3 - $3 + lease_until"},
     {"outage", "remote_back", "retry_count = $3",
 	"retry_count = $3 + ($4 IS NULL)"},
+    {"restart", "remote_rescue", "rescue_count + $3",
+	"rescue_count + 1 + 0 * $3"},
+    {"receipt", "message_last_of_others", "m.conversation_seq > $4", "$4 >= 0"},
+    {"receipt-order", "outbox_receipt_pending", "o.kind <= $2", "o.kind = $2"},
+    {"mark", "participant_set", "read_upto = $5", "read_upto = min($5, $4)"},
+    {"private", "participant_set", "shown_upto = $8",
+	"shown_upto = max($8, $5)"},
+    {"turn", "lanes_ready", "ORDER BY due_at, lane_id", "ORDER BY lane_id"},
+    {"together", "remote_claim", "o.retry_count", "0"},
     {"order", "remote_claim", "ORDER BY o.lane_seq",
 	"ORDER BY o.lane_seq DESC"},
     {"order-here", "outbox_claim", "ORDER BY lane_seq",
@@ -41,8 +50,9 @@ static const struct edit edits[] = {
 
 /* Besides: dedup, the peer's memory is written after its inbox; sync, the log
  * is not synced at each commit. */
-const char *const sim_breakable[] = {"confirm", "dedup", "fence", "order",
-    "order-here", "outage", "priority", "rate", "renew", "rescue", "sync",
+const char *const sim_breakable[] = {"confirm", "dedup", "fence", "mark",
+    "order", "order-here", "outage", "priority", "private", "rate", "receipt",
+    "receipt-order", "renew", "rescue", "restart", "sync", "together", "turn",
     NULL};
 
 bool

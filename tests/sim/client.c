@@ -28,8 +28,7 @@ struct op {
 	size_t client;
 	struct message *m; /* of a send or a cancel */
 	int device;
-	int64_t upto;
-	bool is_private;
+	struct mark mark; /* of an ack or a read */
 	bool over;
 	bool asked; /* on its way, or with the server */
 	uint64_t incarnation;
@@ -50,9 +49,7 @@ struct op {
 };
 
 static const char *const words[] = {"send", "cancel", "ack", "read"};
-static const char *const people[SIM_CLIENTS] = {"ann", "ben", "cyd", "dot"};
-static const char *const elsewhere[SIM_PEERS] = {
-    "a.fault.test", "b.fault.test"};
+const char *const client_names[SIM_CLIENTS] = {"ann", "ben", "cyd", "dot"};
 
 static void ask(struct sim *s, void *arg, int64_t n);
 
@@ -99,20 +96,21 @@ answered_mark(struct op *op)
 	struct sim *s = op->s;
 	struct client *c = &s->clients[op->client];
 
+	const struct mark *m = &op->mark;
+
 	if (op->problem != PROBLEM_NONE)
 		sim_bad(s, "%s of %lld by %s was refused: problem %d",
-		    words[op->kind], (long long)op->upto, people[op->client],
-		    (int)op->problem);
-	if (op->kind == OP_READ) {
-		s->counts.reads++;
-		if (c->read < op->upto)
-			c->read = op->upto;
-	} else {
-		s->counts.acks++;
-	}
-	/* Read implies ack. */
-	if (c->acked[op->device] < op->upto)
-		c->acked[op->device] = op->upto;
+		    words[op->kind], (long long)m->upto,
+		    client_names[op->client], (int)op->problem);
+	s->counts.acks += m->ack;
+	s->counts.reads += !m->ack && m->form == READ_UPTO;
+	s->counts.talks_read += !m->ack && m->form == READ_CONVERSATION;
+	s->counts.ids_read += !m->ack && m->form == READ_IDS;
+	s->counts.secrets += !m->ack && m->is_private;
+	/* A read by inbox number implies an ack. */
+	if ((m->ack || m->form == READ_UPTO) && c->acked[op->device] < m->upto)
+		c->acked[op->device] = m->upto;
+	marks_answered(c, m);
 	op->over = true;
 }
 
@@ -160,8 +158,8 @@ leaves(struct op *op, enum rc rc, enum problem problem)
 	if (rc == RC_FULL)
 		s->counts.full_disks++;
 	sim_tell(s, "server: %s by %s #%zd: %s, problem %d", words[op->kind],
-	    people[op->client],
-	    op->m != NULL ? op->m - s->messages : (ssize_t)op->upto,
+	    client_names[op->client],
+	    op->m != NULL ? op->m - s->messages : (ssize_t)op->mark.upto,
 	    rc_text(rc), (int)problem);
 	if (sim_chance(s, s->weather.lost)) {
 		s->counts.lost_answers++;
@@ -258,7 +256,7 @@ make_unit(struct op *op)
 		ack_unit_init(&op->u.ack);
 		op->u.ack.user_id = c->user_id;
 		op->u.ack.device_id = c->devices[op->device];
-		op->u.ack.upto = op->upto;
+		op->u.ack.upto = op->mark.upto;
 		op->u.ack.finish = ack_done;
 		op->u.ack.arg = op;
 		return (&op->u.ack.unit);
@@ -268,9 +266,13 @@ make_unit(struct op *op)
 		read_unit_init(&op->u.read);
 		op->u.read.user_id = c->user_id;
 		op->u.read.device_id = c->devices[op->device];
-		op->u.read.form = READ_UPTO;
-		op->u.read.upto = op->upto;
-		op->u.read.is_private = op->is_private;
+		op->u.read.form = op->mark.form;
+		op->u.read.upto = op->mark.upto;
+		op->u.read.conversation = op->mark.public_id;
+		op->u.read.ids = op->mark.ids;
+		op->u.read.nids =
+		    op->mark.form == READ_IDS ? (size_t)op->mark.upto : 0;
+		op->u.read.is_private = op->mark.is_private;
 		op->u.read.finish = read_done;
 		op->u.read.arg = op;
 		return (&op->u.read.unit);
@@ -370,6 +372,7 @@ show(struct sim *s, struct client *c, sqlite3_stmt *st)
 	e->conversation = sqlite3_column_int64(st, 5);
 	e->conversation_seq = sqlite3_column_int64(st, 6);
 	e->actor = sqlite3_column_int64(st, 7);
+	marks_told(s, c, e);
 	if (e->kind != 1)
 		return;
 	for (i = 0; i < c->nseen - 1; i++)
@@ -420,108 +423,51 @@ client_hears(struct sim *s, int64_t user_id)
 	}
 }
 
-/* ---- acting ---- */
-
-static void
-act_send(struct sim *s, size_t client)
+void
+client_looks(struct sim *s, size_t client)
 {
-	struct message *m;
-	size_t to;
 
-	if (s->nmessages == SIM_MESSAGES)
-		return;
-	m = &s->messages[s->nmessages++];
-	memset(m, 0, sizeof(*m));
-	m->client = client;
-	m->id = uuid_gen_next(&s->ids);
-	m->peer = -1;
-	m->asked_us = s->clk.mono_us;
-	/* Some pairs talk more, so that their messages meet in a lane. */
-	to = sim_chance(s, 600) ? (client + 1) % SIM_CLIENTS
-				: (size_t)sim_dice(s, SIM_CLIENTS);
-	if (sim_chance(s, s->weather.remote)) {
-		m->peer = sim_chance(s, 650) ? 0 : 1;
-		(void)snprintf(m->to, sizeof(m->to), "%s@%s",
-		    sim_chance(s, 700) ? "zoe" : "yan", elsewhere[m->peer]);
-	} else {
-		(void)snprintf(m->to, sizeof(m->to), "%s", people[to]);
-	}
-	(void)snprintf(m->body, sizeof(m->body), "message %zu", s->nmessages);
-	if (sim_chance(s, 100))
-		m->deliver_at =
-		    s->clk.wall_ms + 1 +
-		    (int64_t)sim_dice(
-			s, sim_chance(s, 300) ? 20 * SIM_MINUTE_MS : 5000);
-	if (sim_chance(s, 150))
-		m->expires_in = 1000 + (int64_t)sim_dice(s, 5 * SIM_MINUTE_MS);
-	m->priority = sim_chance(s, 300) ? (int)sim_dice(s, 3) - 1 : 0;
-	s->counts.sends++;
-	s->counts.scheduled += m->deliver_at != 0;
-	sim_tell(s, "client: %s sends #%zu to %s%s", people[client],
-	    s->nmessages - 1, m->to, m->deliver_at != 0 ? ", later" : "");
-	do {
-		struct op *op = op_new(s, OP_SEND, client);
-
-		op->m = m;
-		ask(s, op, 0);
-		/* The same once more, at the same time. */
-	} while (sim_chance(s, 80));
+	look(s, &s->clients[client], 0);
 }
 
-static void
-act_cancel(struct sim *s, size_t client)
-{
-	struct message *m;
-	struct op *op;
+/* ---- asking ---- */
 
-	if (s->nmessages == 0)
-		return;
-	/* One of the newest, which may still be pending. */
-	m = &s->messages[s->nmessages - 1 -
-			 sim_dice(s, s->nmessages < 6 ? s->nmessages : 6)];
-	if (m->client != client || m->cancel_asked)
-		return;
-	m->cancel_asked = true;
-	sim_tell(s, "client: %s cancels #%zd", people[client], m - s->messages);
-	op = op_new(s, OP_CANCEL, client);
+void
+client_send(struct sim *s, struct message *m)
+{
+	struct op *op = op_new(s, OP_SEND, m->client);
+
 	op->m = m;
 	ask(s, op, 0);
 }
 
-static void
-act_mark(struct sim *s, size_t client, enum op_kind kind)
+void
+client_cancel(struct sim *s, struct message *m)
 {
-	struct client *c = &s->clients[client];
 	struct op *op;
 
-	if (c->nseen == 0)
-		return;
-	op = op_new(s, kind, client);
-	op->device = (int)sim_dice(s, CLIENT_DEVICES);
-	op->upto = sim_chance(s, 800)
-		       ? c->nseen
-		       : 1 + (int64_t)sim_dice(s, (uint64_t)c->nseen);
-	op->is_private = sim_chance(s, 200);
-	sim_tell(s, "client: %s says %s %lld", people[client], words[kind],
-	    (long long)op->upto);
+	m->cancel_asked = true;
+	sim_tell(s, "client: %s cancels #%zd", client_names[m->client],
+	    m - s->messages);
+	op = op_new(s, OP_CANCEL, m->client);
+	op->m = m;
 	ask(s, op, 0);
 }
 
 void
-client_acts(struct sim *s, size_t client)
+client_mark(struct sim *s, size_t client, const struct mark *m)
 {
-	uint64_t what = sim_dice(s, 100);
+	static const char *const forms[] = {"", " in a conversation", " by id"};
+	struct op *op = op_new(s, m->ack ? OP_ACK : OP_READ, client);
 
-	if (what < 60)
-		act_send(s, client);
-	else if (what < 70)
-		act_cancel(s, client);
-	else if (what < 82)
-		act_mark(s, client, OP_ACK);
-	else if (what < 90)
-		act_mark(s, client, OP_READ);
-	else
-		look(s, &s->clients[client], 0);
+	op->device = (int)sim_dice(s, CLIENT_DEVICES);
+	op->mark = *m;
+	op->mark.nseen = s->clients[client].nseen;
+	marks_asked(&s->clients[client], &op->mark);
+	sim_tell(s, "client: %s says %s %lld%s%s", client_names[client],
+	    words[op->kind], (long long)m->upto, forms[m->form],
+	    m->is_private ? ", privately" : "");
+	ask(s, op, 0);
 }
 
 void
@@ -529,7 +475,7 @@ clients_catch_up(struct sim *s)
 {
 	struct client *c;
 	size_t i, before;
-	struct op *op;
+	struct mark m;
 
 	for (i = 0; i < SIM_CLIENTS && s->server->up; i++) {
 		c = &s->clients[i];
@@ -538,9 +484,8 @@ clients_catch_up(struct sim *s)
 		if (c->nseen == 0 ||
 		    (c->acked[0] >= c->nseen && before == (size_t)c->nseen))
 			continue;
-		op = op_new(s, OP_ACK, i);
-		op->upto = c->nseen;
-		ask(s, op, 0);
+		m = (struct mark){.ack = true, .upto = c->nseen};
+		client_mark(s, i, &m);
 	}
 }
 

@@ -6,6 +6,7 @@
 #ifndef SIM_CLIENT_H
 #define SIM_CLIENT_H
 
+#include "sim/marks.h"
 #include "sim/sim.h"
 
 #define CLIENT_DEVICES 2
@@ -26,9 +27,12 @@ struct client {
 	struct seen seen[CLIENT_SEEN]; /* seq 1 and on */
 	int64_t nseen;
 	int64_t acked[CLIENT_DEVICES]; /* as answered */
-	int64_t read;
+	struct talk talks[MARK_TALKS];
+	size_t ntalks;
 	bool look_ahead; /* a look is under way */
 };
+
+extern const char *const client_names[SIM_CLIENTS];
 
 /* The people of a run. */
 struct client *clients_new(void);
@@ -37,11 +41,25 @@ void clients_free(struct sim *s);
 /* ${client} does one thing of his own: a send, an ack, a cancel … */
 void client_acts(struct sim *s, size_t client);
 
+/* One person sends another here ${n} messages. */
+void client_piles_up(struct sim *s, int64_t n);
+
 /* Something has come for ${user_id}: he may look soon. */
 void client_hears(struct sim *s, int64_t user_id);
 
 /* The server is gone: what was asked has no answer, and is asked again. */
 void clients_lose(struct sim *s);
+
+/* The same, by those who decide what he does: he sends ${m}, cancels it, acks
+ * or reads, or looks into his inbox. */
+void client_send(struct sim *s, struct message *m);
+void client_cancel(struct sim *s, struct message *m);
+void client_mark(struct sim *s, size_t client, const struct mark *m);
+void client_looks(struct sim *s, size_t client);
+
+/* Something for ${c} to ack or to read; false: there is nothing. */
+bool client_draw_mark(
+    struct sim *s, const struct client *c, bool ack, struct mark *ret);
 
 /* Everybody looks, and acks all that he has. */
 void clients_catch_up(struct sim *s);

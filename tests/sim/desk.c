@@ -15,6 +15,7 @@
 #include "sim/server.h"
 
 #define NAMES 4
+#define NAME_HERE 2
 
 enum desk_kind {
 	DESK_REQUEUE,
@@ -100,6 +101,29 @@ desk_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
 	return (RC_OK);
 }
 
+/* The answer that the lane waited for has come: it waits no more. */
+static void
+check_goes_on(struct sim *s, int64_t outbox_id)
+{
+	sqlite3_stmt *st = server_ask(s,
+	    "SELECT l.lane_id, l.due_at FROM outbox o JOIN outbox_lanes l ON "
+	    "l.lane_id = o.lane_id WHERE o.id = ?1 AND l.state = 'ready' AND "
+	    "l.due_at > ?2");
+
+	if (st == NULL)
+		return;
+	(void)sqlite3_bind_int64(st, 1, outbox_id);
+	(void)sqlite3_bind_int64(st, 2, s->clk.wall_ms);
+	if (sqlite3_step(st) == SQLITE_ROW)
+		sim_bad(s,
+		    "outbox row %lld was confirmed, and lane %lld waits for "
+		    "%lld ms more",
+		    (long long)outbox_id,
+		    (long long)sqlite3_column_int64(st, 0),
+		    (long long)(sqlite3_column_int64(st, 1) - s->clk.wall_ms));
+	server_asked(st);
+}
+
 static void
 desk_done(struct unit *unit)
 {
@@ -120,6 +144,7 @@ desk_done(struct unit *unit)
 	c->confirms += u->kind == DESK_CONFIRM;
 	if (!u->waited || u->s->nconfirmed == 2 * SIM_MESSAGES)
 		return;
+	check_goes_on(u->s, u->id);
 	c->confirmed++;
 	u->s->confirmed[u->s->nconfirmed++] = u->id;
 }
@@ -206,9 +231,18 @@ act_on_destination(struct sim *s, enum desk_kind kind)
 	submit(s, u);
 }
 
+void
+desk_pauses_here(struct sim *s)
+{
+	struct desk_unit *u = unit_new(s, DESK_PAUSE);
+
+	u->name = names[NAME_HERE];
+	submit(s, u);
+}
+
 /* So few that what people send has to wait for it. */
-static void
-set_rate(struct sim *s)
+void
+desk_paces(struct sim *s)
 {
 	struct desk_unit *u = unit_new(s, DESK_RATE);
 
@@ -251,7 +285,7 @@ desk_acts(struct sim *s)
 	else if (what < 70)
 		act_on_destination(s, DESK_RESUME);
 	else if (what < 84)
-		set_rate(s);
+		desk_paces(s);
 	else
 		rewind_lane(s);
 }

@@ -11,6 +11,12 @@
 /* He does one thing. */
 void desk_acts(struct sim *s);
 
+/* He gives a peer another rate, mostly a low one. */
+void desk_paces(struct sim *s);
+
+/* He pauses what goes to people here. */
+void desk_pauses_here(struct sim *s);
+
 /* Calm comes: nothing is paused any more. */
 void desk_resumes_all(struct sim *s);
 

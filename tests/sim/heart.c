@@ -9,9 +9,11 @@
 #include <string.h>
 
 #include "relay/core.h"
+#include "sim/charges.h"
 #include "sim/heart.h"
 #include "sim/leaving.h"
 #include "sim/server.h"
+#include "sim/turns.h"
 
 struct heart {
 	struct db *db;
@@ -69,16 +71,19 @@ carry(void *arg, struct parcel *parcel)
 	struct sim *s = arg;
 	struct cargo_item *to;
 	struct cargo *cargo;
+	int peer = parcel->name[0] == 'a' ? 0 : 1;
 	size_t i;
 
-	cargo = cargo_new(s, parcel->name[0] == 'a' ? 0 : 1);
+	leaving_judge(s, peer, parcel);
+	turns_judge(s, peer, parcel);
+	cargo = cargo_new(s, peer);
 	cargo->ref = parcel;
-	leaving_judge(s, cargo->peer, parcel);
 	cargo->n = parcel->n;
 	for (i = 0; i < parcel->n; i++) {
 		to = &cargo->items[i];
 		to->outbox_id = parcel->items[i].row.id;
 		to->lane_id = parcel->items[i].row.lane_id;
+		to->attempt = parcel->items[i].row.attempts;
 		to->event_id = parcel->items[i].row.event_id;
 		to->mid = parcel->items[i].row.mid;
 		to->sender_id = parcel->items[i].row.sender_id;
@@ -110,10 +115,14 @@ static const int statuses[] = {
 void
 heart_answer(struct sim *s, struct cargo *cargo)
 {
+	struct peer *from = &s->peers[cargo->peer];
 	struct parcel *p = cargo->ref;
 	struct parcel_item *to;
 	size_t i;
 
+	charges_heard(s, cargo);
+	from->failing = cargo->answer != CARGO_ITEMS;
+	from->free_from = s->clk.wall_ms;
 	sim_tell(s, "peer %d: parcel %zu is answered with %d", cargo->peer,
 	    cargo->number, statuses[cargo->answer]);
 	p->reached = cargo->answer == CARGO_ITEMS;

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "domain/fsck.h"
 #include "schema/sql.h"
+#include "sim/charges.h"
 #include "sim/client.h"
 #include "sim/peer.h"
 #include "sim/server.h"
@@ -492,17 +493,23 @@ sim_judge_kept(struct sim *s)
 	judge_sends(s);
 	for (i = 0; i < SIM_CLIENTS && s->bad[0] == '\0'; i++)
 		judge_shown(s, i);
+	marks_judge(s);
 	s->server->doom_at = doom_at;
 }
 
 void
 sim_judge(struct sim *s)
 {
+	size_t i;
 	int k;
 
 	assert(s->server->up);
 	sim_note_time(s);
+	for (i = 0; i < SIM_CLIENTS; i++)
+		client_looks(s, i);
 	sim_judge_kept(s);
+	marks_judge_told(s);
+	charges_judge(s);
 	judge_ends(s);
 	judge_confirmed(s);
 	for (k = 0; k < SIM_PEERS; k++)

@@ -3,6 +3,7 @@
  * What leaves.  See leaving.h.
  */
 #include "sim/leaving.h"
+#include "domain/claim.h"
 #include "sim/peer.h"
 #include "sim/server.h"
 
@@ -13,26 +14,57 @@
  * another. */
 #define CLAIM_MS 50
 
+/* What was refused before has nothing of its lane with it, and what may be
+ * poison has nothing at all. */
+static void
+check_alone(struct sim *s, const struct parcel *parcel,
+    const struct parcel_item *item, int retries, int rescues)
+{
+	size_t i, of_lane = 0;
+
+	if (retries == 0 && rescues < CLAIM_ALONE_AFTER)
+		return;
+	for (i = 0; i < parcel->n; i++)
+		of_lane += parcel->items[i].row.lane_id == item->row.lane_id;
+	s->counts.again++;
+	if (retries > 0 && of_lane > 1)
+		sim_bad(s,
+		    "outbox row %lld was refused before, and %zu of its lane "
+		    "leave together",
+		    (long long)item->row.id, of_lane);
+	if (rescues >= CLAIM_ALONE_AFTER && parcel->n > 1)
+		sim_bad(s,
+		    "outbox row %lld has lost %d leases, and %zu leave "
+		    "together",
+		    (long long)item->row.id, rescues, parcel->n);
+}
+
 /* What leaves has been claimed: its row says so, and its attempt is noted. */
 static void
-check_claimed(struct sim *s, const struct parcel_item *item)
+check_claimed(
+    struct sim *s, const struct parcel *parcel, const struct parcel_item *item)
 {
 	sqlite3_stmt *st;
+	int code;
 
 	if (item->replay) {
 		s->counts.replayed_rows++;
 		return;
 	}
 	st = server_ask(s,
-	    "SELECT 1 FROM outbox o JOIN outbox_attempts a ON a.outbox_id = "
-	    "o.id AND a.attempt = ?2 AND a.outcome IS NULL WHERE o.id = ?1 "
-	    "AND o.state = 'sending'");
+	    "SELECT o.retry_count, o.rescue_count FROM outbox o JOIN "
+	    "outbox_attempts a ON a.outbox_id = o.id AND a.attempt = ?2 AND "
+	    "a.outcome IS NULL WHERE o.id = ?1 AND o.state = 'sending'");
 	if (st == NULL)
 		return;
 	(void)sqlite3_bind_int64(st, 1, item->row.id);
 	(void)sqlite3_bind_int64(st, 2, item->row.attempts);
+	code = sqlite3_step(st);
+	if (code == SQLITE_ROW)
+		check_alone(s, parcel, item, sqlite3_column_int(st, 0),
+		    sqlite3_column_int(st, 1));
 	/* Out of reach is no answer. */
-	if (sqlite3_step(st) == SQLITE_DONE)
+	if (code == SQLITE_DONE)
 		sim_bad(s, "outbox row %lld leaves and is not claimed",
 		    (long long)item->row.id);
 	server_asked(st);
@@ -56,16 +88,6 @@ check_paused(struct sim *s, const struct parcel *parcel)
 	if (sqlite3_step(st) == SQLITE_ROW)
 		sim_bad(s, "%s is paused, and a parcel leaves", parcel->name);
 	server_asked(st);
-}
-
-/* Whether the store has never refused anything: else the relay may not know
- * what it says, or have lost a turn. */
-static bool
-undisturbed(const struct sim *s)
-{
-	const struct sim_counts *c = &s->counts;
-
-	return (c->full_disks + c->starved + c->disk_errors == 0);
 }
 
 /* What a peer has confirmed is its own, and never offered again. */
@@ -108,7 +130,7 @@ check_rate(struct sim *s, int peer, const struct parcel *parcel)
 	int64_t rate = rate_of(s, parcel), now = sim_now(s), sum = 0;
 	size_t i;
 
-	if (rate != p->rate || !undisturbed(s)) {
+	if (rate != p->rate || !sim_undisturbed(s)) {
 		p->rate = rate;
 		p->from_ms = now + KNOWN_MS;
 		p->n = 0;
@@ -171,7 +193,7 @@ check_urgent(struct sim *s, int peer, const struct parcel *parcel)
 {
 	struct urgency *u = &s->peers[peer].urgency, now = {0};
 	bool counts = u->incarnation == s->server->incarnation &&
-		      u->at_ms < s->clk.wall_ms && undisturbed(s) &&
+		      u->at_ms < s->clk.wall_ms && sim_undisturbed(s) &&
 		      s->counts.jumps == 0 && leaves_less_urgent(s, parcel);
 	sqlite3_stmt *st;
 	struct urgent *l;
@@ -209,7 +231,7 @@ leaving_judge(struct sim *s, int peer, const struct parcel *parcel)
 
 	check_paused(s, parcel);
 	for (i = 0; i < parcel->n; i++) {
-		check_claimed(s, &parcel->items[i]);
+		check_claimed(s, parcel, &parcel->items[i]);
 		check_confirmed(s, &parcel->items[i]);
 	}
 	check_rate(s, peer, parcel);

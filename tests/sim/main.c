@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,6 +186,10 @@ main(int argc, char **argv)
 		}
 	if (optind != argc || a.to == 0)
 		usage();
+	/* One thread needs no locks, and nobody reads how much memory is used.
+	 */
+	(void)sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
+	(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 	/* What the server logs has real times and is not part of the story. */
 	log_set_level((enum log_level)(LVL_ERROR + 1));
 	return (run_range(&a));

@@ -109,13 +109,29 @@ held_back(const struct cargo *c, size_t k)
 	return (false);
 }
 
+/* Whether a careless peer says of ${i}, too, that it will not have it now.  It
+ * never takes it: order is kept in any case. */
+static bool
+refuses_behind(struct sim *s, struct peer *p, const struct cargo_item *i)
+{
+	struct refused *r;
+
+	if (!p->careless || knows(p, &i->event_id))
+		return (false);
+	r = opinion(s, p, &i->event_id);
+	/* What one was refused for may be true of the next. */
+	if (r->left == 0 && sim_chance(s, 500))
+		r->left = 1 + (unsigned)sim_dice(s, 2);
+	return (r->left > 0);
+}
+
 static enum verdict
 judge(struct sim *s, struct peer *p, struct cargo *c, size_t k)
 {
 	struct cargo_item *i = &c->items[k];
 	struct refused *r;
 
-	if (held_back(c, k))
+	if (held_back(c, k) && !refuses_behind(s, p, i))
 		return (VERDICT_PREDECESSOR);
 	i->duplicate = knows(p, &i->event_id);
 	if (i->duplicate) {

@@ -37,6 +37,7 @@ enum cargo_answer {
 struct cargo_item {
 	int64_t outbox_id;
 	int64_t lane_id;
+	int64_t attempt;
 	struct uuid event_id;
 	int64_t mid;
 	int64_t sender_id;
@@ -73,7 +74,10 @@ struct peer {
 	size_t nknown;
 	int64_t gone_until; /* simulated ms */
 	enum cargo_answer gone_as;
-	int knocks; /* parcels since it is gone */
+	int knocks;        /* parcels since it is gone */
+	bool careless;     /* looks at what stands behind what it refused */
+	bool failing;      /* its last answer was none that can be read */
+	int64_t free_from; /* wall: that answer */
 	/* Messages that it refuses: how often it said so. */
 	struct refused {
 		struct uuid event_id;

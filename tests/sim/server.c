@@ -17,6 +17,7 @@
 #include "schema/sql.h"
 #include "sim/client.h"
 #include "sim/heart.h"
+#include "sim/rows.h"
 #include "sim/server.h"
 #include "store/start.h"
 
@@ -311,6 +312,7 @@ server_start(struct sim *s)
 	v->incarnation++;
 	if (start(s, &err) == RC_OK && !v->doomed) {
 		v->up = true;
+		rows_server_up(s);
 		sim_tell(s, "server: up");
 		if (v->incarnation > 1 && sim_chance(s, 300)) {
 			s->counts.looks++;

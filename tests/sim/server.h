@@ -13,7 +13,7 @@
 #include "sim/sim.h"
 
 /* Statements that are kept prepared for looking. */
-#define SERVER_ASKS 32
+#define SERVER_ASKS 48
 
 struct heart;
 

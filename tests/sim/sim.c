@@ -7,9 +7,11 @@
 
 #include "base/htab.h"
 #include "base/mem.h"
+#include "sim/charges.h"
 #include "sim/client.h"
 #include "sim/desk.h"
 #include "sim/peer.h"
+#include "sim/rows.h"
 #include "sim/server.h"
 
 /* When calm has come, all must be settled within so long; a message lives no
@@ -57,6 +59,7 @@ calm_comes(struct sim *s)
 	/* Most clocks are put right soon; the others run behind for days. */
 	if (sim_chance(s, 800) && s->clk.wall_ms < s->latest_ms) {
 		s->clk.wall_ms = s->latest_ms;
+		sim_disturb(s, SIM_MINUTE_MS);
 		sim_tell(s, "clock: put right");
 	}
 	desk_resumes_all(s);
@@ -125,15 +128,18 @@ sim_run(const struct sim_options *options, struct sim *ret)
 
 	begin(ret, options);
 	weather_draw(ret);
+	rows_watch(ret);
 	server_start(ret);
 	weather_begin(ret);
 	play(ret);
 	if (ret->bad[0] == '\0')
 		sim_judge(ret);
 	ret->counts.days += (uint64_t)(sim_now(ret) / SIM_DAY_MS);
+	rows_watch(NULL);
 	sim_events_free(ret);
 	server_free(ret);
 	desk_free(ret);
 	clients_free(ret);
 	peers_free(ret);
+	charges_free(ret);
 }

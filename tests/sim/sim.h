@@ -54,10 +54,15 @@ typedef void (*sim_event_fn)(struct sim *s, void *arg, int64_t n);
 	X(accepted, "messages accepted")                                       \
 	X(replayed, "sends repeated and known")                                \
 	X(scheduled, "messages for later")                                     \
+	X(piled, "messages in a long lane")                                    \
 	X(lost_asks, "requests lost")                                          \
 	X(lost_answers, "answers lost")                                        \
 	X(acks, "acks")                                                        \
-	X(reads, "reads")                                                      \
+	X(reads, "reads by inbox number")                                      \
+	X(talks_read, "reads in a conversation")                               \
+	X(ids_read, "reads by ids")                                            \
+	X(secrets, "private reads")                                            \
+	X(receipts, "receipts shown")                                          \
 	X(cancels, "messages canceled")                                        \
 	X(polls, "looks into an inbox")                                        \
 	X(kills, "kills")                                                      \
@@ -73,6 +78,7 @@ typedef void (*sim_event_fn)(struct sim *s, void *arg, int64_t n);
 	X(taken, "messages that peers took")                                   \
 	X(duplicates, "duplicates that peers met")                             \
 	X(retryable, "messages refused for now")                               \
+	X(refused_behind, "messages refused behind one that waits")            \
 	X(rejected, "messages refused for good")                               \
 	X(unavailable, "parcels to somebody unavailable")                      \
 	X(late_answers, "answers later than a lease")                          \
@@ -96,7 +102,11 @@ typedef void (*sim_event_fn)(struct sim *s, void *arg, int64_t n);
 	X(confirms, "messages that a peer confirmed later")                    \
 	X(confirmed, "of these, those that waited for it")                     \
 	X(paced, "parcels under a rate")                                       \
+	X(again, "messages that left after a refusal, or as poison")           \
 	X(urgent, "times that an urgent lane was passed over once")            \
+	X(at_once, "messages that left unhindered")                            \
+	X(put_off, "lanes that left when their wait was over")                 \
+	X(prompt, "deliveries here that nothing was in the way of")            \
 	X(days, "days simulated")                                              \
 	X(events, "events")
 
@@ -140,6 +150,8 @@ struct weather {
 	unsigned twice;      /* of a parcel: it comes twice */
 	unsigned desk;       /* of an action: the operator does something */
 	unsigned remote;     /* of a message: it goes to a peer */
+	bool paced;          /* peers have rates from the start */
+	bool piled;          /* one lane here is long; nothing else is */
 	int64_t gap_ms;      /* between actions, about */
 	int actions;
 };
@@ -177,9 +189,15 @@ struct sim {
 	struct op *ops;         /* all that clients have under way */
 	struct desk_unit *desk; /* all that the operator has asked for */
 
+	/* Wall time: nothing has been in the way of messages since. */
+	int64_t quiet_from;
+	int paused_here; /* pauses of all destinations, or of those here */
+
 	/* Outbox rows that a peer has confirmed, as answered. */
 	int64_t confirmed[2 * SIM_MESSAGES];
 	size_t nconfirmed;
+	struct charge *charges; /* what peers have refused (charges.c) */
+	size_t ncharges, charges_cap;
 
 	struct sim_counts counts;
 	bool tracing;
@@ -226,6 +244,13 @@ int64_t sim_now(const struct sim *s);
 
 /* The clock is about to be changed, or its time of importance. */
 void sim_note_time(struct sim *s);
+
+/* Something is in the way of messages, for ${ms} from now. */
+void sim_disturb(struct sim *s, int64_t ms);
+
+/* Whether the store has never refused anything: else the relay may not know
+ * what it says, or have lost a turn. */
+bool sim_undisturbed(const struct sim *s);
 
 /* One line of the story. */
 void sim_tell(struct sim *s, const char *fmt, ...)

@@ -4,10 +4,16 @@
  * another.  A run has a few kinds of trouble, each much or little; one that
  * has all of them at once would see less.
  */
+#include "domain/deliver.h"
 #include "sim/client.h"
 #include "sim/desk.h"
 #include "sim/peer.h"
 #include "sim/server.h"
+
+/* What a disk's fault and its repair take, and the relay to find out; and a
+ * jump of the clock. */
+#define FAULT_MS 30000
+#define JUMP_MS 60000
 
 /* Nothing, in half of all runs; else up to ${most}. */
 static unsigned
@@ -37,15 +43,23 @@ weather_draw(struct sim *s)
 	w->twice = some(s, 300);
 	w->desk = some(s, 200);
 	w->remote = sim_chance(s, 200) ? 0 : (unsigned)sim_dice(s, 1000);
+	w->paced = sim_chance(s, 250);
+	/* Lanes meet where few may leave at a time and some are put off. */
+	if (w->paced) {
+		w->remote = 600 + (unsigned)sim_dice(s, 400);
+		w->refuse = 100 + (unsigned)sim_dice(s, 300);
+	}
 	w->gap_ms = sim_chance(s, 500) ? 20 : 2000;
 	w->actions = 30 + (int)sim_dice(s, 170);
+	if (sim_chance(s, 20))
+		*w = (struct weather){.piled = true};
 	/* Days pass in some of the runs with jumps. */
 	u->poll_ms = w->jump == 0 && sim_chance(s, 250) ? 1000 : 30000;
 	u->lease_ms = sim_chance(s, 500) ? 0 : 5000;
 	u->expiry_ms = sim_chance(s, 500)
 			   ? 5 * SIM_DAY_MS
 			   : (5 + (int64_t)sim_dice(s, 60)) * SIM_MINUTE_MS;
-	u->pending_most = sim_chance(s, 300) ? 10 : 0;
+	u->pending_most = sim_chance(s, 300) && !w->piled ? 10 : 0;
 	u->retry = sim_chance(s, 700) ? RETRY_CHAT : RETRY_RELAY;
 }
 
@@ -61,6 +75,8 @@ jump_clock(struct sim *s)
 		ms = -ms;
 	sim_note_time(s);
 	s->clk.wall_ms += ms;
+	/* A time of another clock says nothing. */
+	s->quiet_from = s->clk.wall_ms + JUMP_MS;
 	s->counts.jumps++;
 	sim_tell(s, "clock: jumps by %lld ms", (long long)ms);
 }
@@ -105,6 +121,7 @@ disk_fails(struct sim *s)
 	sim_tell(s, "disk: call %llu of kind %u will fail with %d",
 	    (unsigned long long)f.at, f.calls, f.code);
 	plvfs_fail(server_disk(s), &f);
+	sim_disturb(s, FAULT_MS);
 	sim_after(s, 500 + sim_delay(s), disk_recovers, NULL,
 	    (int64_t)s->server->incarnation);
 }
@@ -152,6 +169,8 @@ act(struct sim *s, void *arg, int64_t n)
 		jump_clock(s);
 	else if (sim_chance(s, w->outage))
 		outage(s);
+	else if (w->paced && n % 8 == 0)
+		desk_paces(s);
 	else if (sim_chance(s, w->desk))
 		desk_acts(s);
 	else
@@ -166,9 +185,32 @@ act(struct sim *s, void *arg, int64_t n)
 		calm_comes(s);
 }
 
+/* One person writes to another here, who is paused, more than a lane has in one
+ * turn; nothing else happens. */
+static void
+pile_up(struct sim *s, void *arg, int64_t n)
+{
+
+	(void)arg;
+	if (n == 0)
+		calm_comes(s);
+	else
+		client_piles_up(s, n);
+}
+
 void
 weather_begin(struct sim *s)
 {
+	size_t i;
 
-	sim_after(s, 0, act, NULL, s->weather.actions);
+	for (i = 0; i < SIM_PEERS; i++)
+		s->peers[i].careless = sim_chance(s, 300);
+	if (!s->weather.piled) {
+		sim_after(s, 0, act, NULL, s->weather.actions);
+		return;
+	}
+	desk_pauses_here(s);
+	sim_after(s, 1000, pile_up, NULL,
+	    DELIVER_ROWS + (sim_chance(s, 700) ? 1 : (int64_t)sim_dice(s, 4)));
+	sim_after(s, SIM_MINUTE_MS, pile_up, NULL, 0);
 }

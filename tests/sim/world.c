@@ -114,6 +114,22 @@ sim_events_free(struct sim *s)
 	s->nevents = s->events_cap = 0;
 }
 
+void
+sim_disturb(struct sim *s, int64_t ms)
+{
+
+	if (s->quiet_from < s->clk.wall_ms + ms)
+		s->quiet_from = s->clk.wall_ms + ms;
+}
+
+bool
+sim_undisturbed(const struct sim *s)
+{
+	const struct sim_counts *c = &s->counts;
+
+	return (c->full_disks + c->starved + c->disk_errors == 0);
+}
+
 /* ---- dice ---- */
 
 uint64_t

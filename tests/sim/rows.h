@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The judge of each row that the server changes, at the moment of the change:
+ * what only goes forward, which moves an outbox row makes, what it is charged,
+ * and whether a delivery here waited for nothing.
+ */
+#ifndef SIM_ROWS_H
+#define SIM_ROWS_H
+
+#include "sim/sim.h"
+
+/* From now on ${s} hears of every row that any connection changes; NULL:
+ * nobody does. */
+void rows_watch(struct sim *s);
+
+/* The server is up: reads what is paused. */
+void rows_server_up(struct sim *s);
+
+#endif
