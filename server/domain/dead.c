@@ -146,7 +146,12 @@ find(struct tx *tx, int64_t outbox_id, struct store_row *ret_row,
 		if (rc == RC_OK)
 			return (rc);
 	}
-	if (rc == RC_OK || rc == RC_NOT_FOUND) {
+	if (rc == RC_OK) {
+		/* To oneself: it never waits. */
+		refusal_set(ret, PROBLEM_CONFLICT, "",
+		    "it is %s, and was never on its way",
+		    outbox_state_name(ret_row->state));
+	} else if (rc == RC_NOT_FOUND) {
 		refusal_set(ret, PROBLEM_NOT_FOUND, "",
 		    "there is no such message on its way");
 		rc = RC_OK;

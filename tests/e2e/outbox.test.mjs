@@ -221,6 +221,18 @@ describe('R299 R300 R364 R365 scheduled messages', () => {
 	});
 });
 
+describe('trying again', () => {
+	it('what is sent is 409, to others and to myself', async () => {
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		for (const to of [bob.name, ann.name]) {
+			const { id } = await ann.send(to, 'sent');
+			await ann.entryWhen(id, (e) => e.state !== 'pending', 'is sent');
+			problem(await ann.post(`/v1/outbox/${id}/retry`), 409, 'conflict');
+		}
+		problem(await ann.post(`/v1/outbox/${uuid7()}/retry`), 404, 'not_found');
+	});
+});
+
 describe('cancelling', () => {
 	it('what is not sent is canceled and never arrives', async () => {
 		const [ann, bob] = await users(server, 'ann', 'bob');
