@@ -14,7 +14,7 @@ let server;
 let proxy;
 
 before(async () => {
-	server = await startServer();
+	server = await startServer({ unlimited: 'one user sends 600 messages at once' });
 	proxy = await new Proxy(server).listen();
 });
 

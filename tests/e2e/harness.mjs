@@ -17,9 +17,12 @@
 // TWINBOX_SLOW=5 makes every patience five times as long (sanitizers),
 // TWINBOX_KEEP=1 keeps the directories, TWINBOX_LOG=1 shows the logs.
 
+export * from './harness/flaky.mjs';
 export * from './harness/process.mjs';
 export * from './harness/faults.mjs';
 export * from './harness/server.mjs';
 export * from './harness/rest.mjs';
+export * from './harness/receive.mjs';
+export * from './harness/seed.mjs';
 export * from './harness/users.mjs';
 export * from './harness/ws.mjs';

@@ -11,7 +11,8 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { bare, contiguous } from './expect.mjs';
 import { eventually, expectStatus, serverForFile, users, uuid7 } from './harness.mjs';
 
-const server = serverForFile({ before, after, afterEach });
+const server = serverForFile({ before, after, afterEach }, undefined,
+	{ unlimited: 'eight connections of one user send as fast as they can' });
 
 const USERS = 64;
 const EACH = 30;

@@ -357,7 +357,7 @@ describe('a change of the schema', {
 
 describe('the scrubber', { skip: sqliteOnly }, () => {
 	it('finds a changed body and a damaged page, and the server goes on', async (t) => {
-		const server = await serverFor(t);
+		const server = await serverFor(t, { unlimited: 'one user sends 300 messages' });
 		const [ann, bob] = await users(server, 'ann', 'bob');
 		for (let i = 0; i < 300; i++)
 			await ann.send(bob.name, `this is message ${i} of them`);

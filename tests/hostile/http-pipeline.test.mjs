@@ -21,7 +21,7 @@ let ann, bob;
 const server = serverForFile({ before, after, afterEach }, async () => {
 	[ann, bob] = await users(server, 'ann', 'bob');
 	await table.begin();
-});
+}, { unlimited: 'one user makes hundreds of requests on a connection' });
 const table = new Rows(server);
 after(closeAll);
 

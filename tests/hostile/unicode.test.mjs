@@ -15,7 +15,7 @@ import {
 let ann, bob;
 const server = serverForFile({ before, after, afterEach }, async () => {
 	[ann, bob] = await users(server, 'ann', 'bob');
-});
+}, { unlimited: 'one user sends every text' });
 
 const range = (from, to, step = 1) => {
 	let text = '';

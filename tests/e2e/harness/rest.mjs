@@ -81,9 +81,11 @@ export function parseBody(answer)
 
 /**
  * A request that fetch would not send as it is given: any method and any
- * target, byte for byte.  Same answers as Rest.request().
+ * target, byte for byte; from an address of the loopback network (localAddress);
+ * answered within ${ms}.  Same answers as Rest.request().
  */
-export function rawRequest(server, method, target, { headers = {}, body, token } = {})
+export function rawRequest(server, method, target,
+	{ headers = {}, body, token, localAddress, ms = WAIT_MS } = {})
 {
 	const url = new URL(server.url);
 
@@ -91,7 +93,7 @@ export function rawRequest(server, method, target, { headers = {}, body, token }
 	return within(new Promise((resolve, reject) => {
 		const request = http.request({
 			host: url.hostname, port: url.port, method, path: target,
-			agent: false,
+			agent: false, localAddress,
 			headers: token ? { ...headers, authorization: `Bearer ${token}` } : headers,
 		}, (response) => {
 			const pieces = [];
@@ -112,7 +114,7 @@ export function rawRequest(server, method, target, { headers = {}, body, token }
 		});
 		request.on('error', reject);
 		request.end(body);
-	}), WAIT_MS, `${method} ${target}`);
+	}), ms, `${method} ${target}`);
 }
 
 /** Throws unless ${answer} has ${status}; gives it back. */

@@ -6,8 +6,8 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { dataArgs } from '../backend.mjs';
-import { START_TIMEOUT_MS, run, tempDir, within } from './process.mjs';
-import { Rest } from './rest.mjs';
+import { START_TIMEOUT_MS, eventually, run, tempDir, within } from './process.mjs';
+import { Rest, expectStatus } from './rest.mjs';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 
@@ -22,10 +22,14 @@ export class Server {
 	/**
 	 * Options: data (directory; default: a fresh one), args (further
 	 * arguments), env (added to the environment), wrapper (program and
-	 * arguments in front: strace …), program.
+	 * arguments in front: strace …), program; unlimited: why a user of this
+	 * server has to make more requests than the default --rate-limit admits.
 	 */
-	constructor({ data, args = [], env = {}, wrapper = [], program = TWINBOXD } = {})
+	constructor({ data, args = [], env = {}, wrapper = [], program = TWINBOXD, unlimited } = {})
 	{
+		if (unlimited !== undefined && !/\w/.test(unlimited))
+			throw new TypeError('unlimited: the reason is missing');
+		this.unlimited = unlimited;
 		this.data = data ?? path.join(tempDir(), 'data');
 		this.args = args;
 		this.env = env;
@@ -40,7 +44,13 @@ export class Server {
 	{
 		return [...this.wrapper, this.program, 'serve', '--demo',
 			...dataArgs(this.data, this.args), '--listen', '127.0.0.1:0',
-			'--rate-limit', 'off', ...this.args];
+			...this.limit(), ...this.args];
+	}
+
+	/** What the command says of the limiter: nothing, as most servers. */
+	limit()
+	{
+		return this.unlimited === undefined ? [] : ['--rate-limit', 'off'];
 	}
 
 	get pid()
@@ -143,6 +153,24 @@ export class Server {
 	rest(token)
 	{
 		return new Rest(this, token);
+	}
+
+	/** The value of ${name} in /metrics, without its prefix, with its labels. */
+	async metric(name)
+	{
+		const { text } = expectStatus(await this.rest().get('/metrics'), 200);
+		const line = text.split('\n').find((one) => one.startsWith(`twinbox_${name} `));
+
+		if (line === undefined)
+			throw new Error(`no metric ${name}`);
+		return Number(line.split(' ')[1]);
+	}
+
+	/** Waits until ${n} long-polls wait for something to happen. */
+	async polled(n)
+	{
+		return eventually(async () => await this.metric('long_polls') === n,
+			`${n} long-polls wait`);
 	}
 }
 
