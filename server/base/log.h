@@ -27,6 +27,8 @@ enum log_format { LOG_FMT_TEXT, LOG_FMT_JSON };
 	X(SERVER_START, LVL_INFO, "the program begins to start")               \
 	X(SERVER_READY, LVL_INFO, "it listens and serves")                     \
 	X(SERVER_STOP, LVL_INFO, "it was told to stop")                        \
+	X(SERVER_LATE, LVL_WARN,                                               \
+	    "the stop goes on without waiting longer for requests")            \
 	X(SERVER_STOPPED, LVL_INFO, "everything is stopped")                   \
 	X(SERVER_FAIL, LVL_ERROR, "it cannot start or go on")                  \
 	X(STORE_OPEN, LVL_INFO, "the database is open")                        \

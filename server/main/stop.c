@@ -94,9 +94,12 @@ wait_requests(struct server *s)
 			return;
 		if (now - idle > s->timing->stop_slow_client_ms ||
 		    now - start > s->timing->stop_requests_ms)
-			return;
+			break;
 		tick();
 	}
+	log_event(LOG_EV_SERVER_LATE, "pending=%zu connections=%zu busy=%zu",
+	    http_pending(s->http), http_connections(s->http),
+	    api_busy(s->api));
 }
 
 /* Until no other thread has anything of a request. */
