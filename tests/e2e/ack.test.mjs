@@ -8,23 +8,23 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 
 import { problem, time } from './expect.mjs';
-import { expectStatus, once, serverForFile, sleep, users } from './harness.mjs';
+import {
+	expectStatus, filled as filledAt, once, receiptsUpTo, serverForFile, users,
+} from './harness.mjs';
 
 const server = serverForFile({ before, after, afterEach });
 
-async function filled(n)
+const filled = (n) => filledAt(server, n);
+
+/** The two markers: bob shows that he has read both messages of ann, who answers
+ *  in the same way to one of his. */
+async function showRead(ann, bob, conversation)
 {
-	const [ann, bob] = await users(server, 'ann', 'bob');
-	const entries = [];
-
-	for (let i = 1; i <= n; i++)
-		entries.push(await ann.send(bob.name, `message ${i}`));
-	await bob.received(entries.at(-1).id);
-	return { ann, bob, entries };
+	await bob.read({ conversation, upto_conversation_seq: 2 });
+	const { id } = await bob.send(ann.name, 'an answer');
+	await ann.received(id);
+	await ann.read({ conversation, upto_conversation_seq: 3 });
 }
-
-const receipts = async (user) =>
-	(await user.inbox()).events.filter((e) => e.kind === 'receipt');
 
 describe('R51 R135 R224 ack', () => {
 	const shared = once(() => filled(1));
@@ -122,33 +122,32 @@ describe('R10 R27 R49 R294 the delivered receipt', () => {
 		const { seq } = await bob.received(next.id);
 		await phone.ack(seq);
 		await ann.entryWhen(next.id, (e) => e.state === 'acked', 'is acked');
-		await ann.event((e) => e.kind === 'receipt' && e.upto === 2, 'the second receipt');
-		assert.deepEqual((await receipts(ann)).map((e) => e.upto), [1, 2]);
+		assert.deepEqual(await receiptsUpTo(ann, ['delivered', 2]),
+			[['delivered', 1], ['delivered', 2]]);
 		assert.equal((await ann.entry(entries[0].id)).state, 'acked');
 	});
 
 	it('the same ack again makes none, nor does acking receipts', async () => {
-		const { ann, bob } = await filled(2);
+		const { ann, bob, conversation } = await filled(2);
 		await bob.ack(2);
+		const receipt = await ann.event((e) => e.kind === 'receipt', 'a receipt');
 		await bob.ack(2);
 		await bob.ack(1);
-		const receipt = await ann.event((e) => e.kind === 'receipt', 'a receipt');
 		await ann.ack(receipt.seq);
-		await sleep(200);
-		assert.equal((await receipts(ann)).length, 1);
-		assert.equal((await receipts(bob)).length, 0);
-		assert.equal((await bob.inbox()).head, 2);
+		await showRead(ann, bob, conversation);
+		assert.deepEqual(await receiptsUpTo(ann, ['read', 2]), [['delivered', 2], ['read', 2]]);
+		assert.deepEqual(await receiptsUpTo(bob, ['read', 3]), [['read', 3]]);
 	});
 
 	it('own copies neither cause receipts nor move marks', async () => {
-		const { ann, bob, entries } = await filled(2);
+		const { ann, bob, entries, conversation } = await filled(2);
 		const { events } = await ann.inbox();
 		await ann.ack(events.at(-1).seq);
-		await sleep(200);
-		assert.equal((await receipts(ann)).length, 0);
-		assert.equal((await receipts(bob)).length, 0);
 		for (const { id } of entries)
 			assert.equal((await ann.entry(id)).state, 'sent');
+		await showRead(ann, bob, conversation);
+		assert.deepEqual(await receiptsUpTo(ann, ['read', 2]), [['read', 2]]);
+		assert.deepEqual(await receiptsUpTo(bob, ['read', 3]), [['read', 3]]);
 	});
 
 	it('receipts are not in the outbox list', async () => {

@@ -8,23 +8,13 @@ import { after, afterEach, before, describe, it } from 'node:test';
 
 import { contiguous, messageEvent, problem } from './expect.mjs';
 import {
-	eventually, expectStatus, once, rawRequest, serverForFile, sleep, users,
+	WAIT_MS, eventually, expectStatus, filled as filledAt, once, rawRequest, serverForFile, users,
+	within,
 } from './harness.mjs';
 
 const server = serverForFile({ before, after, afterEach });
 
-/** bob with ${n} messages from ann in his inbox. */
-async function filled(n)
-{
-	const [ann, bob] = await users(server, 'ann', 'bob');
-	const entries = [];
-
-	for (let i = 1; i <= n; i++)
-		entries.push(await ann.send(bob.name, `message ${i}`));
-	if (n)
-		await bob.received(entries.at(-1).id);
-	return { ann, bob, entries };
-}
+const filled = (n) => filledAt(server, n);
 
 describe('an inbox', () => {
 	it('is empty at first', async () => {
@@ -117,8 +107,7 @@ describe('an inbox', () => {
 			body: 'message 2' });
 		assert.deepEqual(body, (await bob.get('/v1/inbox?after=1&limit=1')).body.events[0]);
 		for (const seq of ['0', '99', '-1', 'x', '1.5', '99999999999999999999'])
-			assert.ok([400, 404].includes((await bob.get(`/v1/inbox/${seq}`)).status), seq);
-		problem(await bob.get('/v1/inbox/99'), 404, 'not_found');
+			problem(await bob.get(`/v1/inbox/${seq}`), 404, 'not_found');
 	});
 
 	it('every inbox has numbers of its own', async () => {
@@ -178,12 +167,10 @@ describe('the cursor', () => {
 describe('long-poll', () => {
 	it('R136 R391 ends as soon as something arrives', async () => {
 		const { ann, bob } = await filled(1);
-		const start = performance.now();
-		const poll = bob.get('/v1/inbox?after=1&wait=20');
-		await sleep(300);
+		const poll = bob.get('/v1/inbox?after=1&wait=55');
+		await server.polled(1);
 		const entry = await ann.send(bob.name, 'now');
-		const { body } = expectStatus(await poll, 200);
-		assert.ok(performance.now() - start < 5000);
+		const { body } = expectStatus(await within(poll, WAIT_MS, 'the end of the poll'), 200);
 		assert.equal(body.events.length, 1);
 		assert.equal(body.events[0].id, entry.id);
 		assert.equal(body.head, 2);
@@ -191,18 +178,16 @@ describe('long-poll', () => {
 
 	it('answers at once when there is something', async () => {
 		const { bob } = await filled(1);
-		const start = performance.now();
-		const { body } = await bob.get('/v1/inbox?after=0&wait=20');
-		assert.ok(performance.now() - start < 5000);
+		const { body } = await within(bob.get('/v1/inbox?after=0&wait=55'), WAIT_MS, 'an answer');
 		assert.equal(body.events.length, 1);
 	});
 
 	it('ends after its time, empty, with the cursor unchanged', async () => {
 		const { bob } = await filled(1);
 		const start = performance.now();
-		const { body } = expectStatus(await bob.get('/v1/inbox?after=1&wait=1'), 200);
-		const took = performance.now() - start;
-		assert.ok(took >= 900 && took < 4000, `${took} ms`);
+		const { body } = expectStatus(await within(bob.get('/v1/inbox?after=1&wait=1'), WAIT_MS,
+			'the end of the poll'), 200);
+		assert.ok(performance.now() - start >= 900, 'it did not wait');
 		assert.deepEqual(body.events, []);
 		assert.equal(body.has_more, false);
 		assert.deepEqual((await bob.get(`/v1/inbox?after=${body.next}`)).body.events, []);
@@ -210,8 +195,9 @@ describe('long-poll', () => {
 
 	it('a hundred at once all hear of it', async () => {
 		const { ann, bob } = await filled(1);
-		const polls = Array.from({ length: 100 }, () => bob.get('/v1/inbox?after=1&wait=20'));
-		await sleep(500);
+		const polls = Array.from({ length: 100 }, (_, i) =>
+			(i % 2 ? ann : bob).get('/v1/inbox?after=1&wait=20'));
+		await server.polled(100);
 		const entry = await ann.send(bob.name, 'to all');
 		for (const { status, body } of await Promise.all(polls)) {
 			assert.equal(status, 200);
@@ -224,10 +210,11 @@ describe('long-poll', () => {
 		const gone = new AbortController();
 		const polls = Array.from({ length: 20 }, () =>
 			bob.get('/v1/inbox?after=1&wait=20', { signal: gone.signal }).catch(() => 'gone'));
-		await sleep(200);
+		await server.polled(20);
 		expectStatus(await bob.get('/v1/inbox?after=0'), 200);
 		gone.abort();
 		assert.deepEqual(new Set(await Promise.all(polls)), new Set(['gone']));
+		await server.polled(0);
 		const entry = await ann.send(bob.name, 'after they went');
 		await bob.received(entry.id);
 	});
@@ -235,7 +222,7 @@ describe('long-poll', () => {
 	it('HEAD is GET without the body', async () => {
 		const { bob } = await filled(1);
 		const answer = await rawRequest(server, 'HEAD', '/v1/inbox', { token: bob.token });
-		assert.ok([200, 405].includes(answer.status));
+		assert.equal(answer.status, 200);
 		assert.equal(answer.text, '');
 	});
 });

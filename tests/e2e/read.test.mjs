@@ -8,23 +8,22 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 
 import { problem, time } from './expect.mjs';
-import { once, serverForFile, sleep, users, uuid7 } from './harness.mjs';
+import {
+	filled as filledAt, once, receiptsUpTo, serverForFile, users, uuid7,
+} from './harness.mjs';
 
 const server = serverForFile({ before, after, afterEach });
 
-async function filled(n)
+const filled = (n) => filledAt(server, n);
+
+/** The marker: bob acks a further message of ann, which is his number ${n}. */
+async function ackOneMore(ann, bob, n)
 {
-	const [ann, bob] = await users(server, 'ann', 'bob');
-	const entries = [];
+	const { seq } = await bob.received((await ann.send(bob.name, 'one more')).id);
 
-	for (let i = 1; i <= n; i++)
-		entries.push(await ann.send(bob.name, `message ${i}`));
-	await bob.received(entries.at(-1).id);
-	return { ann, bob, entries, conversation: entries[0].conversation };
+	await bob.ack(seq);
+	return ['delivered', n];
 }
-
-const readReceipts = async (user) =>
-	(await user.inbox()).events.filter((e) => e.kind === 'receipt' && e.state === 'read');
 
 describe('R140 R142 R155 R210 read', () => {
 	const shared = once(() => filled(1));
@@ -145,20 +144,21 @@ describe('R210 R224 the read receipt', () => {
 
 	it('again makes no other', async () => {
 		const { ann, bob, conversation } = await filled(2);
-		for (const upto_conversation_seq of [2, 2, 1])
-			await bob.read({ conversation, upto_conversation_seq });
+		await bob.read({ conversation, upto_conversation_seq: 2 });
 		await ann.event((e) => e.kind === 'receipt' && e.state === 'read', 'a read receipt');
-		await sleep(200);
-		assert.equal((await readReceipts(ann)).length, 1);
+		for (const upto_conversation_seq of [2, 1])
+			await bob.read({ conversation, upto_conversation_seq });
+		assert.deepEqual(await receiptsUpTo(ann, await ackOneMore(ann, bob, 3)),
+			[['read', 2], ['delivered', 3]]);
 	});
 
 	it('a private read tells nobody, and counts for me', async () => {
 		const { ann, bob, entries } = await filled(2);
 		assert.deepEqual(await bob.read({ upto: 2, private: true }), { unread: 0 });
 		assert.equal((await bob.unread()).total, 0);
-		await ann.entryWhen(entries[1].id, (e) => e.state === 'acked', 'is acked');
-		await sleep(200);
-		assert.equal((await readReceipts(ann)).length, 0);
+		assert.deepEqual(await receiptsUpTo(ann, ['delivered', 2]), [['delivered', 2]]);
+		assert.deepEqual(await receiptsUpTo(ann, await ackOneMore(ann, bob, 3)),
+			[['delivered', 2], ['delivered', 3]]);
 		const entry = await ann.entry(entries[1].id);
 		assert.equal(entry.read_at, null);
 		assert.ok(!entry.labels.includes('read'));

@@ -8,21 +8,13 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 
 import { bare, contiguous, entryForm, messageEvent, problemBody } from './expect.mjs';
-import { Ws, eventually, serverForFile, sleep, users, uuid7 } from './harness.mjs';
+import {
+	Ws, eventsBy, eventually, filled as filledAt, serverForFile, startServer, users, uuid7,
+} from './harness.mjs';
 
 const server = serverForFile({ before, after, afterEach });
 
-async function filled(n)
-{
-	const [ann, bob] = await users(server, 'ann', 'bob');
-	const entries = [];
-
-	for (let i = 1; i <= n; i++)
-		entries.push(await ann.send(bob.name, `message ${i}`));
-	if (n)
-		await bob.received(entries.at(-1).id);
-	return { ann, bob, entries, conversation: entries[0]?.conversation };
-}
+const filled = (n) => filledAt(server, n);
 
 describe('hello', () => {
 	it('is answered by a welcome with the state of the inbox', async () => {
@@ -213,66 +205,70 @@ describe('R216 two devices of one user', () => {
 });
 
 describe('the window', () => {
+	/** bob with ${n} messages, a session of his with a window of ${window} that
+	 *  begins before them, and one that sees all; first he ${does} something. */
+	async function narrow(n, window, does = async () => {})
+	{
+		const { ann, bob } = await filled(n);
+
+		await does(bob);
+		return { ann, bob, ws: await bob.ws({ after: '0', window, instance: 'narrow' }),
+			witness: await bob.ws({ instance: 'witness' }) };
+	}
+
 	it('never more than window un-acked events; an ack lets more through', async () => {
-		const { bob } = await filled(10);
-		const ws = await bob.ws({ after: '0', window: 4 });
+		const { ann, bob, ws, witness } = await narrow(10, 4);
 		assert.equal(ws.welcome.window, 4);
 		await ws.upTo(4);
-		await sleep(300);
-		assert.equal(ws.events().length, 4);
+		assert.equal((await eventsBy(ws, witness, ann, bob)).length, 4);
 		ws.ack(2);
 		await ws.upTo(6);
-		await sleep(300);
-		assert.equal(ws.events().length, 6);
+		assert.equal((await eventsBy(ws, witness, ann, bob)).length, 6);
 		assert.ok(!ws.frames.some((frame) => frame.type === 'caught_up'));
 		ws.ack(6);
 		await ws.upTo(10);
-		assert.equal((await ws.type('caught_up')).seq, 10);
+		ws.ack(10);
+		assert.equal((await ws.type('caught_up')).seq, 12);
 		contiguous(ws.events());
-		await ws.close();
+		await Promise.all([ws.close(), witness.close()]);
 	});
 
 	it('opens by an ack that came by REST, too', async () => {
-		const { bob } = await filled(4);
-		const ws = await bob.ws({ after: '0', window: 2 });
+		const { ann, bob, ws, witness } = await narrow(3, 2);
 		await ws.upTo(2);
-		await sleep(100);
-		assert.equal(ws.events().length, 2);
+		assert.equal((await eventsBy(ws, witness, ann, bob)).length, 2);
 		await bob.post('/v1/inbox/ack', { upto: 2 });
 		await ws.upTo(4);
 		await ws.type('caught_up');
 		contiguous(ws.events());
-		await ws.close();
+		await Promise.all([ws.close(), witness.close()]);
 	});
 
 	it('of one works', async () => {
-		const { bob } = await filled(3);
-		const ws = await bob.ws({ after: '0', window: 1 });
-		for (let seq = 1; seq <= 3; seq++) {
+		const { ann, bob, ws, witness } = await narrow(2, 1);
+		for (let seq = 1; seq <= 2; seq++) {
 			await ws.upTo(seq);
-			await sleep(50);
-			assert.equal(ws.events().length, seq);
+			assert.equal((await eventsBy(ws, witness, ann, bob)).length, seq);
 			ws.ack(seq);
 		}
+		await ws.upTo(3);
+		ws.ack(3);
+		await ws.upTo(4);
 		await ws.type('caught_up');
-		await ws.close();
+		await Promise.all([ws.close(), witness.close()]);
 	});
 
 	it('counts what this connection sent, not what was acked before', async () => {
-		const { ann, bob } = await filled(6);
-		await bob.ack(6);
-		const ws = await bob.ws({ after: '0', window: 3 });
+		const { ann, bob, ws, witness } = await narrow(6, 3, async (user) => user.ack(6));
 		await ws.upTo(6);
 		await ws.type('caught_up');
-		const ids = [];
 		for (let i = 0; i < 5; i++)
-			ids.push((await ann.send(bob.name, `more ${i}`)).id);
+			await ann.send(bob.name, `more ${i}`);
 		await ws.upTo(9);
-		await sleep(300);
-		assert.equal(ws.events().length, 9);
+		assert.equal((await eventsBy(ws, witness, ann, bob)).length, 9);
 		ws.ack(9);
-		await ws.received(ids[4]);
-		await ws.close();
+		await ws.upTo(12);
+		await Promise.all([ws.close(), witness.close()]);
 	});
 
 	it('a slow reader loses nothing: 2,000 events at a window of 16', async () => {
@@ -391,8 +387,10 @@ describe('send', () => {
 		await ws.close();
 	});
 
-	it('of too many in flight each is accepted or told busy, and may be repeated', async () => {
-		const [ann, bob] = await users(server, 'ann', 'bob');
+	it('of too many in flight each is accepted or told busy, and may be repeated', async (t) => {
+		const other = await startServer({ unlimited: 'one user sends 300 messages at once' });
+		t.after(() => other.stop());
+		const [ann, bob] = await users(other, 'ann', 'bob');
 		const ws = await ann.ws();
 		let open = Array.from({ length: 300 }, (_, i) => ({ id: uuid7(), to: bob.name, body: `${i}` }));
 		const ids = new Set(open.map((message) => message.id));
@@ -492,7 +490,8 @@ describe('instances', () => {
 		const phone = await bob.device('phone');
 		const one = await bob.ws({ instance: 'x' });
 		const two = await phone.ws({ instance: 'x' });
-		await sleep(200);
+		for (const ws of [two, one])
+			await ws.request({ type: 'ack', upto: 0 });
 		assert.equal(one.ended, undefined);
 		await one.close();
 		await two.close();
@@ -536,27 +535,33 @@ describe('typing', () => {
 		const frame = await watching.type('typing');
 		assert.deepEqual(frame, { type: 'typing', conversation, from: ann.name });
 		assert.equal((await bob.inbox()).head, 1);
-		await sleep(100);
+		await ws.request({ type: 'ack', upto: 0 });
 		assert.ok(!ws.frames.some((one) => one.type === 'typing'), 'it came back to its sender');
 		await ws.close();
 		await watching.close();
 	});
 
 	it("in another's conversation is not passed on", async () => {
-		const { bob, conversation } = await filled(1);
+		const { ann, bob, conversation } = await filled(1);
 		const [eve] = await users(server, 'eve');
 		const watching = await bob.ws();
-		const ws = await eve.ws();
-		ws.send({ type: 'typing', conversation });
-		await sleep(300);
-		assert.ok(!watching.frames.some((frame) => frame.type === 'typing'));
-		await watching.close();
+		const [ws, allowed] = [await eve.ws(), await ann.ws()];
+		// Eve is not told that there is such a conversation.
+		assert.equal((await ws.request({ type: 'typing', conversation })).type, 'ok');
+		// What may be passed on comes after what was not.
+		await allowed.request({ type: 'typing', conversation });
+		await watching.type('typing');
+		assert.deepEqual(watching.frames.filter((frame) => frame.type === 'typing')
+			.map((frame) => frame.from), [ann.name]);
+		await Promise.all([watching, ws, allowed].map((one) => one.close()));
 	});
 });
 
 describe('I7 resuming', () => {
-	it('a session that ended goes on by its cursor, without loss or repetition', async () => {
-		const [ann, bob] = await users(server, 'ann', 'bob');
+	it('a session that ended goes on by its cursor, without loss or repetition', async (t) => {
+		const other = await startServer({ unlimited: 'one user sends as fast as can be' });
+		t.after(() => other.stop());
+		const [ann, bob] = await users(other, 'ann', 'bob');
 		const got = [];
 		let sending = true;
 		const sender = (async () => {
@@ -568,7 +573,7 @@ describe('I7 resuming', () => {
 		let cursor = '0';
 		for (let round = 0; round < 10; round++) {
 			const ws = await bob.ws({ after: cursor });
-			await sleep(60);
+			await eventually(() => ws.events().length > round, 'some events');
 			ws.socket.terminate();
 			await ws.closed;
 			got.push(...ws.events());

@@ -10,7 +10,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { after, describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 
 import { problem } from '../e2e/expect.mjs';
 import { entriesIn, unlessGone } from '../e2e/files.mjs';
@@ -159,15 +159,14 @@ for (const format of ['text', 'json']) {
 	describe(`a day with the log as ${format}`, () => {
 		const server = new Server({ args: ['--log-level', 'debug', '--log-format', format] });
 		let world, typed;
-		after(async () => {
-			const end = await server.stop();
-			assert.equal(end.code, 0);
-		});
-
-		it('goes by', async () => {
+		before(async () => {
 			await server.start();
 			world = await new World(server).make();
 			typed = await life(world);
+		});
+		after(async () => {
+			const end = await server.stop();
+			assert.equal(end.code, 0);
 		});
 
 		it('nobody was told what is not his', (t) => {
