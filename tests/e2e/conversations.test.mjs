@@ -129,8 +129,7 @@ describe('one conversation', () => {
 		});
 		it(`an id that is none: ${target || '(itself)'}`, async () => {
 			const [eve] = await users(server, 'eve');
-			const answer = await eve.get(`/v1/conversations/nonsense${target}`);
-			assert.ok([400, 404].includes(answer.status), answer.text);
+			problem(await eve.get(`/v1/conversations/nonsense${target}`), 404, 'not_found');
 		});
 	}
 });
