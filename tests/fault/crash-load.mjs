@@ -100,6 +100,10 @@ export class Nodes extends Target {
 	}
 }
 
+/* A server that is busy, or whose disk is full, or asked by somebody too often:
+ * it says so, and is asked again.  Any other 5xx is a fault of the server. */
+const AGAIN = [429, 503, 507];
+
 /** Asks until there is an answer that decides: the answer. */
 export async function insist(target, history, user, ask)
 {
@@ -111,9 +115,11 @@ export async function insist(target, history, user, ask)
 			throw new Error('the target was abandoned');
 		try {
 			const answer = await ask(target.at(user), target.patient());
-			if (answer.status < 500)
-				return answer;
 			why = `${answer.status} ${answer.body?.detail}`;
+			if (answer.status >= 500 && !AGAIN.includes(answer.status))
+				throw new Error(`contract: ${answer.method} ${answer.target}: ${answer.text}`);
+			if (!AGAIN.includes(answer.status))
+				return answer;
 		} catch (error) {
 			// A broken contract is no crash.
 			if (/^contract:/.test(error.message))

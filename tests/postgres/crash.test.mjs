@@ -10,14 +10,14 @@
 // contiguous; fsck finds nothing after any of them.  Prints what it counted.
 //
 // Environment: CRASH_PG_ROUNDS (of each of the first two tests, default 15),
-// CRASH_PG_PAUSES (of each of the last two, default 4), CRASH_SEED (printed; repeats the accidents and
-// their instants, not the interleaving).
+// CRASH_PG_PAUSES (of each of the last two, default 4), CRASH_SEED (default: of the
+// commit; printed; repeats the accidents and their instants, not the interleaving).
 
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 
 import {
-	eventually, expectStatus, killAll, sleep, users, uuid7,
+	eventually, expectStatus, killAll, seedOf, sleep, users, uuid7,
 } from '../e2e/harness.mjs';
 import { insist } from '../fault/crash-load.mjs';
 import { Peer, sameDestinations, skip as skipFaults } from '../fault/remote.mjs';
@@ -25,7 +25,7 @@ import { World } from './world.mjs';
 
 const ROUNDS = Number(process.env.CRASH_PG_ROUNDS ?? 15);
 const PAUSES = Number(process.env.CRASH_PG_PAUSES ?? 4);
-const SEED = Number(process.env.CRASH_SEED ?? Date.now() % 1_000_000);
+const SEED = seedOf('CRASH_SEED');
 /* A node is held dead after 10 s. */
 const DEAD_WAIT_MS = 30_000;
 /* An answer of PostgreSQL is given up after 15 s, a statement by itself after 10. */

@@ -40,7 +40,8 @@ export class World {
 		this.url = await this.cluster.createDatabase('chat');
 		this.nodes = await Promise.all(Array.from({ length: n }, async (_, i) => {
 			const { url = this.url, args = [], ...more } = await options(i);
-			return new Server({ ...more, args: ['--db', url, ...args] });
+			return new Server({ unlimited: 'the load is as much as there can be', ...more,
+				args: ['--db', url, ...args] });
 		}));
 		await Promise.all(this.nodes.map((node) => node.start()));
 		this.target = new Nodes(this.nodes);
