@@ -184,7 +184,7 @@ cursor(void)
 	    "|| (updated_at - 1700000000000)) FROM outbox_lanes"));
 }
 
-/* R243 R301 R311 R381 R382 R384 R386 R389 R394 R404 R410 R411 R413 R430: the
+/* R301 R311 R381 R382 R384 R386 R389 R394 R404 R410 R411 R413 R430: the
  * first message makes the cursor, at 1 and 0; others find it; what is delivered
  * moves it, with the time. */
 static void

@@ -13,7 +13,7 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { onPostgres } from './backend.mjs';
 import { operator } from './desk.mjs';
 import { time } from './expect.mjs';
-import { eventually, once, serverForFile, users } from './harness.mjs';
+import { eventually, expectStatus, once, serverForFile, users, uuid7 } from './harness.mjs';
 
 const server = serverForFile({ before, after, afterEach });
 const desk = once(() => operator(server));
@@ -35,6 +35,32 @@ describe('the five steps of the outbox', () => {
 		await bob.ack((await bob.received(entry.id)).seq);          // 5
 		const acked = await ann.entryWhen(entry.id, (e) => e.state === 'acked', 'is acked');
 		assert.ok(time(acked.acked_at) >= time(sent.sent_at));
+	});
+});
+
+describe('sending', () => {
+	it('R112 R405 R406 R416 is accepted while nothing is delivered, in every way to send', async () => {
+		const [root, [ann, bob]] = await Promise.all([desk(), users(server, 'ann', 'bob')]);
+		const message = (body) => ({ id: uuid7(), to: bob.name, body });
+		const ws = await ann.ws();
+
+		await root.pause();
+		const one = expectStatus(await ann.post('/v1/messages', message('by itself')), 201).body;
+		const [two] = expectStatus(await ann.post('/v1/messages', [message('in an array')]), 200).body;
+		assert.equal(two.status, 201);
+		const three = await ws.request({ type: 'send', message: message('by WebSocket') });
+		assert.equal(three.type, 'sent');
+		const ids = [one, two.entry, three.entry].map(({ id, state }) => {
+			assert.equal(state, 'pending');
+			return id;
+		});
+		for (const id of ids)
+			assert.deepEqual([(await ann.entry(id)).state, (await ann.entry(id)).attempts], ['pending', 0]);
+		assert.equal((await bob.inbox()).head, 0);
+		await root.resume();
+		await bob.received(ids[2]);
+		assert.deepEqual((await bob.inbox()).events.map((e) => e.id), ids);
+		await ws.close();
 	});
 });
 

@@ -478,7 +478,7 @@ describe('README.md, use it', () => {
 			/^\tplain\) set -- --enable-werror ;;[^]*scripts\/build --dir/m);
 	});
 
-	it('the first user, then the server, then a user while it runs', async (t) => {
+	it('R243 the first user, then the server, then a user while it runs: one program, one file', async (t) => {
 		assert.match(await addUser(add), /ann .*administrator/);
 
 		const [program, ...args] = words(serve);
@@ -506,6 +506,7 @@ describe('README.md, use it', () => {
 		}
 		assert.deepEqual(await sigterm(server), { code: 0, signal: null },
 			`${server.out}${server.err}`);
+		assert.deepEqual(fs.readdirSync(data).filter((name) => /\.db/.test(name)), ['twinbox.db']);
 	});
 
 	it('all of it moves to PostgreSQL, and back', async () => {

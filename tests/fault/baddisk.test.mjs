@@ -128,7 +128,7 @@ const failingSync = (k) => `${SYNCS}:error=EIO:when=${k}`;
 
 after(killAll);
 
-it('R1 R4 R211 F8 a failed sync of the log ends the process; nobody was told of what it lost',
+it('R1 R4 R153 R211 F8 a failed sync of the log ends the process; nobody was told of what it lost',
 	{ timeout: 300_000, skip: noStrace }, async (t) => {
 		const server = new Server({ data: path.join(tempDir('twinbox-fault-'), 'data') });
 		const ks = [1, 2, 3, 4, 5, 6, 7, 8, 12, 20, 35, 60];
