@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// tags: surface quick
 //
 // The limiter of requests, asked by many connections at the same time: a user
 // has a burst of two seconds' worth and then the rate, whatever devices and

@@ -9,6 +9,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
+import { sendMany } from '../e2e/desk.mjs';
 import { eventually, expectStatus, users } from '../e2e/harness.mjs';
 import { parsePage } from '../watch/names.mjs';
 import { entryWhen, faultServer, Peer, skip } from './remote.mjs';
@@ -39,8 +40,7 @@ describe('the server\'s own alerts', { skip }, () => {
 		const at = { destination: peer.name };
 
 		peer.does({ down: 1 });
-		for (let i = 0; i < 100; i++)
-			await ann.send(`bob@${peer.name}`, `number ${i}`);
+		await sendMany(ann, `bob@${peer.name}`, 100);
 		await eventually(async () => (await look(server))('outbox_pending') === 100 &&
 			(await look(server))('destination_breaker', { ...at, state: 'closed' }) === 0,
 		'100 wait and the breaker has opened', 30_000);

@@ -124,13 +124,16 @@ async function underLoad(t, server, file, fails, ks)
 	return { ...sum, ...verdict.counts };
 }
 
+const LOAD = 'the load is as much as there can be';
+
 const failingSync = (k) => `${SYNCS}:error=EIO:when=${k}`;
 
 after(killAll);
 
 it('R1 R4 R153 R211 F8 a failed sync of the log ends the process; nobody was told of what it lost',
 	{ timeout: 300_000, skip: noStrace }, async (t) => {
-		const server = new Server({ data: path.join(tempDir('twinbox-fault-'), 'data') });
+		const server = new Server({ data: path.join(tempDir('twinbox-fault-'), 'data'),
+			unlimited: LOAD });
 		const ks = [1, 2, 3, 4, 5, 6, 7, 8, 12, 20, 35, 60];
 		const sum = await underLoad(t, server, LOG, failingSync, ks);
 
@@ -141,7 +144,7 @@ it('R1 R4 R153 R211 F8 a failed sync of the log ends the process; nobody was tol
 it('F8 a failed sync in a checkpoint ends the process; the log has it all',
 	{ timeout: 300_000, skip: noStrace }, async (t) => {
 		const server = new Server({ data: path.join(tempDir('twinbox-fault-'), 'data'),
-			args: ['--checkpoint-size', '1MiB'] });
+			args: ['--checkpoint-size', '1MiB'], unlimited: LOAD });
 
 		await underLoad(t, server, DATABASE, failingSync, [1, 2, 3]);
 	});
@@ -196,7 +199,8 @@ it('F8 a failed sync at the start: a clear end with 74, then a start',
 for (const [fault, error] of [['F10', 'EIO'], ['F13', 'EROFS']]) {
 	it(`${fault} writes of the log give ${error}: it ends with 74, and nobody was told of what it lost`,
 		{ timeout: 300_000, skip: noStrace }, async (t) => {
-			const server = new Server({ data: path.join(tempDir('twinbox-fault-'), 'data') });
+			const server = new Server({ data: path.join(tempDir('twinbox-fault-'), 'data'),
+				unlimited: LOAD });
 
 			await underLoad(t, server, LOG, (k) => `${WRITES}:error=${error}:when=${k}+`,
 				[1, 2, 3, 4, 5, 8, 13, 30]);

@@ -97,6 +97,8 @@ function isNoRoom({ headers, body })
 		assert.match(headers.get('retry-after'), /^[1-9][0-9]*$/);
 }
 
+const PRESS = 'a few users fill the disk';
+
 /** Several clients send until ${refusals} were refused, or ${most} were sent. */
 async function press(ledger, all, { refusals = Infinity, most, bytes = 2000 })
 {
@@ -180,7 +182,7 @@ after(killAll);
 it('F11 a full disk: 507, reads go on, accepted again when there is room',
 	{ timeout: 180_000, skip: noDisk }, async (t) => {
 		const disk = await new SmallDisk(24 * MIB).make();
-		const server = disk.server({ args: ['--checkpoint-size', '1MiB'] });
+		const server = disk.server({ args: ['--checkpoint-size', '1MiB'], unlimited: PRESS });
 		const ledger = new Ledger();
 
 		await server.start();
@@ -236,7 +238,7 @@ it('F11 a full disk: 507, reads go on, accepted again when there is room',
 it('F11 a disk that is full when the index of the log has to grow',
 	{ timeout: 120_000, skip: noDisk }, async (t) => {
 		const disk = await new SmallDisk(64 * MIB).make();
-		const server = disk.server({ args: ['--checkpoint-size', '64MiB'] });
+		const server = disk.server({ args: ['--checkpoint-size', '64MiB'], unlimited: PRESS });
 		const ledger = new Ledger();
 		// One block of the index covers so many frames of the log.
 		const covered = (frames) => 32 + frames * (PAGE + 24);
@@ -317,7 +319,7 @@ async function startOrSay(server)
 /** Data directories with messages in them: stopped, killed, cut from power. */
 async function madeData()
 {
-	const server = new Server();
+	const server = new Server({ unlimited: PRESS });
 	const ledger = new Ledger();
 
 	await server.start();

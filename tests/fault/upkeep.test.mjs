@@ -33,7 +33,7 @@ after(killAll);
 /** A server that is down, with ${n} messages from ann to bob, all of them acked. */
 async function ackedServer(n, options)
 {
-	const server = await new Server(options).start();
+	const server = await new Server({ unlimited: `one user sends ${n} messages`, ...options }).start();
 	const [ann, bob] = await users(server, 'ann', 'bob');
 	const ids = [];
 

@@ -30,7 +30,8 @@ describe('failover', () => {
 		await cluster.synchronous('replica');
 		/* Both, the leader first; the replica's turn comes. */
 		const url = cluster.url('chat', { port: `${cluster.port},${replica.port}` });
-		server = await new Server({ args: ['--db', url] }).start();
+		server = await new Server({ args: ['--db', url],
+			unlimited: 'one user sends as fast as can be' }).start();
 		[ann, bob] = await users(server, 'ann', 'bob');
 	});
 	after(async () => {

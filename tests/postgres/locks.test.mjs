@@ -51,8 +51,8 @@ describe('a row that somebody else holds', () => {
 	it('a conversation: its messages are refused, nothing of them stays, all goes on after',
 		{ timeout: 120_000 }, async (t) => {
 		const url = await cluster.createDatabase('chat');
-		const nodes = await Promise.all([0, 1].map(() =>
-			new Server({ args: ['--db', url] }).start()));
+		const nodes = await Promise.all([0, 1].map(() => new Server({ args: ['--db', url],
+			unlimited: 'one user sends on while a conversation is locked' }).start()));
 		const [here, there] = nodes;
 		const [ann, bob, cat, dan] = await users(here, 'ann', 'bob', 'cat', 'dan');
 		const catThere = new User(there, cat.name, cat.token, cat.device_name);
