@@ -98,8 +98,7 @@ wait_requests(struct server *s)
 		tick();
 	}
 	log_event(LOG_EV_SERVER_LATE, "pending=%zu connections=%zu busy=%zu",
-	    http_pending(s->http), http_connections(s->http),
-	    api_busy(s->api));
+	    http_pending(s->http), http_connections(s->http), api_busy(s->api));
 }
 
 /* Until no other thread has anything of a request. */

@@ -81,10 +81,12 @@ check_networks(const struct config_cidrs *list)
 		c = &list->list[i];
 		MUST(c->bits >= 0 && c->bits <= 128);
 		for (byte = 0; byte < 16; byte++) {
-			rest = c->bits >= 8 * byte + 8 ? 0
-			       : c->bits <= 8 * byte
-				   ? 0xff
-				   : (uint8_t)(0xff >> (c->bits - 8 * byte));
+			if (c->bits >= 8 * byte + 8)
+				rest = 0;
+			else if (c->bits <= 8 * byte)
+				rest = 0xff;
+			else
+				rest = (uint8_t)(0xffu >> (c->bits - 8 * byte));
 			MUST((c->address[byte] & rest) == 0);
 		}
 	}

@@ -66,7 +66,8 @@ const server = serverForFile({ before, after, afterEach }, async () => {
 	for (let i = 0; i < LARGE; i++)
 		await ann.send(bob.name, 'x'.repeat(16_000));
 	counters = await new Counters(server).open();
-}, { args: ['--request-deadline', `${DEADLINE / 1000}s`, '--idle-deadline', `${IDLE / 1000}s`] });
+}, { args: ['--request-deadline', `${DEADLINE / 1000}s`, '--idle-deadline', `${IDLE / 1000}s`],
+	unlimited: 'the good client asks all the while' });
 after(closeAll);
 
 /** Sends the ${pieces} in turn, until the server ends the connection. */

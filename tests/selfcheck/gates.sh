@@ -88,6 +88,9 @@ usable() {
 	esac
 }
 
+# What make has to say about itself is said before it is asked for flags.
+MAKEFLAGS='' make -s --no-print-directory -C "$build" Makefile >/dev/null 2>&1
+
 # Macros and search paths of the build, for the gate that compiles.
 defines=$(MAKEFLAGS='' make -s --no-print-directory -C "$build" print-cflags \
     2>/dev/null | grep -oE '(^| )-[DI]([^ \\]|\\.)+' | tr '\n' ' ')
