@@ -122,6 +122,20 @@ describe('the lifecycle on the way to another server', { skip }, () => {
 		assert.deepEqual(await attempts(root, id), [['later', null], ['accepted', null]]);
 	});
 
+	it('R314 what was accepted is not offered again, however long its person is away', async (t) => {
+		const { root, ann, peer, to } = await world(t, 'once', { args: ['--ack-timeout', '1s'] });
+
+		const { id } = await ann.send(to, 'for good');
+		const sent = await entryWhen(ann, id, (e) => e.state === 'sent', 'it is sent');
+		// The marker is due when any answer that was owed would be late.
+		const later = await ann.send(to, 'the marker',
+			{ deliver_at: new Date(Date.now() + 2500).toISOString() });
+		await entryWhen(ann, later.id, (e) => e.state === 'sent', 'the marker is sent');
+		assert.deepEqual(peer.has().map((got) => [got.id, got.attempt]), [[id, 1], [later.id, 1]]);
+		assert.deepEqual(await ann.entry(id), sent);
+		assert.deepEqual(await attempts(root, id), [['accepted', null]]);
+	});
+
 	it('R349 R354 the profile of retries is a setting: half a minute after the first refusal', async (t) => {
 		const { ann, peer, to } = await world(t, 'patient', { args: ['--retry-profile', 'relay'] });
 
