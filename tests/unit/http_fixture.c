@@ -20,6 +20,7 @@
 
 #include "base/mbox.h"
 #include "base/thr.h"
+#include "http_leap.h"
 
 int client_send_errors;
 
@@ -76,6 +77,14 @@ on_freed(void *arg)
 }
 
 /* ---- handlers ---- */
+
+static void
+get_turn(struct http_request *req, void *arg)
+{
+
+	(void)arg;
+	answer_text(req, "turn", 4);
+}
 
 static void
 get_hello(struct http_request *req, void *arg)
@@ -167,14 +176,16 @@ get_query(struct http_request *req, void *arg)
 	buf_fini(&b);
 }
 
+/* GET /big?mb= */
 static void
 get_big(struct http_request *req, void *arg)
 {
+	const char *mb = http_query(req, "mb");
 	struct buf b = BUF_INIT;
-	int i;
+	int i, n = (mb == NULL) ? 1 : (int)strtoll(mb, NULL, 10);
 
 	atomic_fetch_add(&((struct fixture *)arg)->handled, 1);
-	for (i = 0; i < 1024 * 1024 / 16; i++)
+	for (i = 0; i < n * 1024 * 1024 / 16; i++)
 		buf_addf(&b, "%015d\n", i);
 	http_answer(req, 200, "text/plain", &b);
 	buf_fini(&b);
@@ -245,7 +256,7 @@ static void
 poll_wake(struct http_request *req, void *arg)
 {
 
-	if (now_ms() < *(int64_t *)arg - 1)
+	if (clk_mono_ms(leap_clk()) < *(int64_t *)arg - 1)
 		atomic_fetch_add(&current->early, 1);
 	answer_text(req, "woken", 5);
 }
@@ -256,7 +267,8 @@ poll_set(struct http_request *req)
 	const char *wait = http_query(req, "wait");
 	int64_t *at = http_alloc(req, sizeof(*at));
 
-	*at = now_ms() + (wait == NULL ? 50 : strtoll(wait, NULL, 10));
+	*at = clk_mono_ms(leap_clk()) +
+	      (wait == NULL ? 50 : strtoll(wait, NULL, 10));
 	http_set_timer(req, *at, poll_wake, at);
 }
 
@@ -329,6 +341,7 @@ authorize(struct http_request *req, void *arg)
 }
 
 static const struct http_route routes[] = {
+    {"GET", "/turn", get_turn, HTTP_PUBLIC},
     {"GET", "/hello", get_hello, HTTP_PUBLIC},
     {"GET", "/later", get_later, HTTP_PUBLIC},
     {"POST", "/echo", post_echo, HTTP_PUBLIC},
@@ -363,11 +376,11 @@ upgrade(int fd, const struct http_from *from, void *arg)
 /* ---- the server ---- */
 
 void
-fixture_start(struct fixture *f, size_t limit)
+fixture_start(struct fixture *f, int loops, size_t limit)
 {
 	struct http_options options = {
 	    .listen = "127.0.0.1:0",
-	    .loops = 2,
+	    .loops = loops,
 	    .routes = routes,
 	    .route_arg = f,
 	    .authorize = authorize,
@@ -377,12 +390,15 @@ fixture_start(struct fixture *f, size_t limit)
 	    .request_deadline_ms = REQUEST_DEADLINE_MS,
 	    .idle_deadline_ms = IDLE_DEADLINE_MS,
 	    .connection_limit = limit,
-	    .clk = clk_system(),
+	    .clk = leap_clk(),
+	    .timing = &f->timing,
 	};
 	struct err err = ERR_INIT;
 
 	memset(f, 0, sizeof(*f));
 	current = f;
+	f->timing = *timing_real();
+	f->timing.http_linger_ms = HOUR_MS;
 	f->metrics = metrics_new();
 	assert_non_null(f->metrics);
 	options.metrics = f->metrics;
@@ -409,30 +425,77 @@ fixture_stop(struct fixture *f)
 	metrics_free(f->metrics);
 }
 
+static struct {
+	struct fixture *fixture;
+	int loops;
+	size_t limit;
+} group;
+
+static int
+group_start(void **state)
+{
+
+	(void)state;
+	fixture_start(group.fixture, group.loops, group.limit);
+	return (0);
+}
+
+static int
+group_stop(void **state)
+{
+
+	(void)state;
+	fixture_stop(group.fixture);
+	return (0);
+}
+
+int
+fixture_run(struct fixture *f, int loops, size_t limit,
+    const struct CMUnitTest *tests, size_t n)
+{
+
+	group.fixture = f;
+	group.loops = loops;
+	group.limit = limit;
+	return (_cmocka_run_group_tests(
+	    "tests", tests, n, group_start, group_stop));
+}
+
 void
 fixture_release(struct fixture *f)
 {
-	struct http_request *req;
 
-	while ((req = atomic_exchange(&f->held, NULL)) == NULL)
-		(void)usleep(1000);
-	answer_text(req, "released", 8);
+	AWAIT(atomic_load(&f->held) != NULL);
+	answer_text(atomic_exchange(&f->held, NULL), "released", 8);
+}
+
+/* A turn of each thread takes all its events before it looks at its deadlines,
+ * and a loop looks before it answers.  The front has looked when it takes a
+ * second connection. */
+void
+fixture_turn(struct fixture *f)
+{
+	static struct reply reply;
+
+	assert_int_equal(ask(f, GET("/turn"), &reply, NULL), 200);
+	assert_int_equal(ask(f, GET("/turn?wait=1"), &reply, NULL), 200);
+}
+
+void
+fixture_leap(struct fixture *f, int64_t ms)
+{
+
+	leap_by(ms);
+	fixture_turn(f);
 }
 
 /* ---- the client ---- */
-
-int64_t
-now_ms(void)
-{
-
-	return (clk_mono_ms(clk_system()));
-}
 
 int
 client_open(const struct fixture *f)
 {
 	struct sockaddr_in in = {.sin_family = AF_INET};
-	struct timeval tv = {.tv_sec = 3};
+	struct timeval tv = {.tv_sec = 20};
 	int fd;
 
 	in.sin_port = htons((uint16_t)f->port);
@@ -447,6 +510,7 @@ client_open(const struct fixture *f)
 		(void)close(fd);
 		return (-1);
 	}
+	leap_note_send(fd);
 	return (fd);
 }
 
@@ -455,6 +519,7 @@ client_send_n(int fd, const char *text, size_t n)
 {
 	ssize_t sent;
 
+	leap_note_send(fd);
 	while (n > 0) {
 		sent = send(fd, text, n, MSG_NOSIGNAL);
 		if (sent <= 0) {
@@ -524,15 +589,40 @@ client_read(int fd, struct reply *ret, int head_only)
 	ret->body_len = n;
 }
 
-int
-client_closed(int fd, int64_t ms)
+static bool
+is_closed(int fd, int wait_ms)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN | POLLRDHUP};
 	char c;
 
-	if (poll(&p, 1, (int)ms) <= 0)
-		return (0);
+	if (poll(&p, 1, wait_ms) <= 0)
+		return (false);
 	return (recv(fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) <= 0);
+}
+
+bool
+client_closed(int fd)
+{
+
+	return (is_closed(fd, 20000));
+}
+
+bool
+client_is_closed(int fd)
+{
+
+	return (is_closed(fd, 0));
+}
+
+bool
+client_is_kept(int fd)
+{
+	static struct reply reply;
+
+	client_send(fd, GET("/turn"));
+	client_read(fd, &reply, 0);
+	assert_true(reply.status == 200 || reply.status == 0);
+	return (reply.status == 200);
 }
 
 int
@@ -545,7 +635,7 @@ ask(const struct fixture *f, const char *text, struct reply *reply,
 	client_send(fd, text);
 	client_read(fd, reply, strncmp(text, "HEAD ", 5) == 0);
 	if (ret_closed != NULL)
-		*ret_closed = client_closed(fd, 100);
+		*ret_closed = !client_is_kept(fd);
 	(void)close(fd);
 	return (reply->status);
 }

@@ -2,6 +2,7 @@
 /*
  * A real HTTP server on a free port with a small table of routes, and a client
  * of raw sockets, for the tests of server/http.
+ * The server's deadlines are hours, and its clock leaps (http_leap.h).
  */
 #ifndef TESTS_HTTP_FIXTURE_H
 #define TESTS_HTTP_FIXTURE_H
@@ -9,19 +10,40 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "http/http.h"
 
-#define REQUEST_DEADLINE_MS 400
-#define IDLE_DEADLINE_MS 1500
+#define HOST "Host: localhost\r\n"
+#define GET(target) "GET " target " HTTP/1.1\r\n" HOST "\r\n"
+#define POST "POST /echo HTTP/1.1\r\n" HOST "Content-Type: application/json\r\n"
+
+#define MINUTE_MS 60000
+#define HOUR_MS (60 * MINUTE_MS)
+#define REQUEST_DEADLINE_MS HOUR_MS
+#define IDLE_DEADLINE_MS (3 * HOUR_MS)
+
+/* Waits until ${condition} holds; fails where it does not within 20 s. */
+#define AWAIT(condition)                                                       \
+	do {                                                                   \
+		int await_ms_;                                                 \
+                                                                               \
+		for (await_ms_ = 0; await_ms_ < 20000 && !(condition);         \
+		     await_ms_++)                                              \
+			(void)usleep(1000);                                    \
+		if (!(condition))                                              \
+			fail_msg("it does not happen: %s", #condition);        \
+	} while (0)
 
 struct fixture {
 	struct http *http;
 	struct metrics *metrics;
+	struct timing timing; /* the server's; as real, but for http_linger */
 	int port;
 	atomic_int handled;  /* calls of handlers */
 	atomic_int upgrades; /* sockets given to the upgrade function */
@@ -31,16 +53,28 @@ struct fixture {
 	struct http_request *_Atomic held; /* GET /hold, to be answered */
 };
 
-/* Starts a server; ${limit}: connections.  Also the worker thread. */
-void fixture_start(struct fixture *f, size_t limit);
+/* Starts a server of ${loops} loops (and that of the long-polls) for at most
+ * ${limit} connections, and the worker thread. */
+void fixture_start(struct fixture *f, int loops, size_t limit);
 void fixture_stop(struct fixture *f);
+
+/* Runs ${tests} (an array) on one server in ${f}. */
+#define FIXTURE_RUN(f, loops, limit, tests)                                    \
+	fixture_run(f, loops, limit, tests, sizeof(tests) / sizeof((tests)[0]))
+int fixture_run(struct fixture *f, int loops, size_t limit,
+    const struct CMUnitTest *tests, size_t n);
 
 /* Answers the request that GET /hold keeps. */
 void fixture_release(struct fixture *f);
 
-int64_t now_ms(void);
+/* Moves the server's clock on by ${ms}, then fixture_turn(). */
+void fixture_leap(struct fixture *f, int64_t ms);
 
-/* A connected socket with a receive time-out of 3 s. */
+/* Returns when the front has handled what the kernel had for it at the call,
+ * and its deadlines; in a server with one loop the loops have, too. */
+void fixture_turn(struct fixture *f);
+
+/* A connected socket with time-outs of 20 s. */
 int client_open(const struct fixture *f);
 /* Errors are counted in client_send_errors, as the server may close. */
 extern int client_send_errors;
@@ -58,11 +92,17 @@ struct reply {
 /* Reads one answer (${head_only}: to HEAD). */
 void client_read(int fd, struct reply *ret, int head_only);
 
-/* Whether the server has closed, waiting for it at most ${ms}. */
-int client_closed(int fd, int64_t ms);
+/* Waits until the server has closed; false: it does not, or sends more. */
+bool client_closed(int fd);
 
-/* Opens, sends, reads, and says in *ret_closed (may be NULL) whether the
- * server closed afterwards, at once; returns the status. */
+/* Whether the server has closed by now. */
+bool client_is_closed(int fd);
+
+/* Whether the server answers another request; else it has closed. */
+bool client_is_kept(int fd);
+
+/* Opens, sends, reads, and says in *ret_closed (may be NULL) whether the server
+ * closed afterwards or serves another request; returns the status. */
 int ask(const struct fixture *f, const char *text, struct reply *reply,
     int *ret_closed);
 

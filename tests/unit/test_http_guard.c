@@ -9,32 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HOST "Host: localhost\r\n"
-#define GET(path) "GET " path " HTTP/1.1\r\n" HOST "\r\n"
-
 static struct fixture f;
 static struct reply r;
 
-static int
-setup(void **state)
-{
-
-	(void)state;
-	fixture_start(&f, 1000);
-	return (0);
-}
-
-static int
-teardown(void **state)
-{
-
-	(void)state;
-	fixture_stop(&f);
-	return (0);
-}
-
 #define LINE "GET /hello HTTP/1.1\r\n" HOST
-#define POST "POST /echo HTTP/1.1\r\n" HOST "Content-Type: application/json\r\n"
 
 /* Each is refused with 400 (or closed without an answer, where libmicrohttpd
  * does that itself: 0), and the connection ends. */
@@ -144,7 +122,7 @@ test_ambiguous(void **state)
 		fd = client_open(&f);
 		client_send_n(fd, ambiguous[i].text, ambiguous[i].len);
 		client_read(fd, &r, 0);
-		closed = client_closed(fd, 1000);
+		closed = client_closed(fd);
 		if (r.status != ambiguous[i].status || !closed)
 			fail_msg("%s: %d%s\n%s%s", ambiguous[i].name, r.status,
 			    closed ? "" : ", not closed", r.head, r.body);
@@ -169,7 +147,7 @@ test_ambiguous_later(void **state)
 		assert_int_equal(r.status, 200);
 		client_send_n(fd, ambiguous[i].text, ambiguous[i].len);
 		client_read(fd, &r, 0);
-		if (r.status != ambiguous[i].status || !client_closed(fd, 1000))
+		if (r.status != ambiguous[i].status || !client_closed(fd))
 			fail_msg("%s: %d", ambiguous[i].name, r.status);
 		(void)close(fd);
 	}
@@ -238,5 +216,5 @@ main(void)
 	    cmocka_unit_test(test_harmless),
 	};
 
-	return (cmocka_run_group_tests(tests, setup, teardown));
+	return (FIXTURE_RUN(&f, 2, 1000, tests));
 }

@@ -15,28 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define HOST "Host: localhost\r\n"
-#define GET(target) "GET " target " HTTP/1.1\r\n" HOST "\r\n"
-
 static struct fixture f;
-
-static int
-setup(void **state)
-{
-
-	(void)state;
-	fixture_start(&f, 1000);
-	return (0);
-}
-
-static int
-teardown(void **state)
-{
-
-	(void)state;
-	fixture_stop(&f);
-	return (0);
-}
 
 static void
 sleep_ms(long ms)
@@ -222,14 +201,12 @@ test_slow_reader(void **state)
 static void
 test_client_goes(void **state)
 {
-	int fd = client_open(&f), freed = atomic_load(&f.freed), i;
+	int fd = client_open(&f), freed = atomic_load(&f.freed);
 
 	(void)state;
 	client_send(fd, GET("/pieces?n=400&size=262144"));
 	(void)close(fd);
-	for (i = 0; i < 500 && atomic_load(&f.freed) == freed; i++)
-		sleep_ms(10);
-	assert_int_equal(atomic_load(&f.freed), freed + 1);
+	AWAIT(atomic_load(&f.freed) == freed + 1);
 }
 
 /* The server stops while some answers are half out: teardown must come back,
@@ -246,10 +223,11 @@ test_stop(void **state)
 		client_send(fd[i], GET("/pieces?n=400&size=262144"));
 		assert_int_equal(recv(fd[i], &byte, 1, 0), 1);
 	}
+	f.timing.http_stop_ms = 20; /* none of them will be read */
 	fixture_stop(&f);
 	for (i = 0; i < 4; i++)
 		(void)close(fd[i]);
-	fixture_start(&f, 1000);
+	fixture_start(&f, 2, 1000);
 }
 
 int
@@ -265,5 +243,5 @@ main(void)
 	    cmocka_unit_test(test_stop),
 	};
 
-	return (cmocka_run_group_tests(tests, setup, teardown));
+	return (FIXTURE_RUN(&f, 2, 1000, tests));
 }
