@@ -16,6 +16,7 @@
 #include "crypt/crypt.h"
 #include "store/outbox.h"
 #include "store/start.h"
+#include "unit/folder.h"
 
 /* ---- sinks ---- */
 
@@ -170,9 +171,7 @@ rig_open_try(struct rig *r, const struct rig_options *options, struct err *err)
 		r->options.checkpoint_bytes = 1 << 20;
 	assert_int_equal(crypt_init(err), RC_OK);
 	if (options->path == NULL) {
-		(void)snprintf(
-		    r->dir, sizeof(r->dir), "/tmp/twinbox-rig-XXXXXX");
-		assert_non_null(mkdtemp(r->dir));
+		assert_true(folder_make("rig", r->dir, sizeof(r->dir)));
 		(void)snprintf(r->path, sizeof(r->path), "%s/db", r->dir);
 	} else {
 		(void)snprintf(r->path, sizeof(r->path), "%s", options->path);

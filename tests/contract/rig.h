@@ -72,6 +72,9 @@ struct rig {
 	struct rig_options options;
 };
 
+/* Whether rigs that name no file are on PostgreSQL. */
+bool rig_is_postgres(void);
+
 /* A fresh database in a fresh folder, or dies. */
 void rig_open(struct rig *r);
 
@@ -128,6 +131,12 @@ struct send_unit rig_send(struct rig *r, int64_t from, const char *to,
 /* The same, into a conversation, to be delivered at ${deliver_at} (0: now). */
 struct send_unit rig_send_at(struct rig *r, int64_t from, const char *to,
     const char *body, int64_t deliver_at);
+
+/* Sends ${n} messages, at most 300, in one transaction: the relay's and the
+ * release's limits want many.  Each is accepted; that of number ${i} is to be
+ * delivered at ${deliver_at}(${i}). */
+void rig_send_many(struct rig *r, int64_t from, const char *to, int n,
+    int64_t (*deliver_at)(int i));
 
 /* Delivers everything that is due, as the relay would; returns how many. */
 size_t rig_deliver(struct rig *r);

@@ -23,14 +23,25 @@
 
 /* ---- on PostgreSQL ---- */
 
+bool
+rig_is_postgres(void)
+{
+#ifdef HAVE_POSTGRES
+	const char *backend = getenv("TWINBOX_TEST_RIG");
+
+	return (backend != NULL && strcmp(backend, "postgres") == 0);
+#else
+	return (false);
+#endif
+}
+
 #ifdef HAVE_POSTGRES
 void
 rig_schema_make(struct rig *r)
 {
-	const char *backend = getenv("TWINBOX_TEST_RIG");
 
-	if (backend == NULL || strcmp(backend, "postgres") != 0 ||
-	    r->options.path != NULL || r->options.vfs != NULL)
+	if (!rig_is_postgres() || r->options.path != NULL ||
+	    r->options.vfs != NULL)
 		return;
 	assert_non_null(r->pg = mem_zalloc(1, sizeof(*r->pg)));
 	pg_open(r->pg);

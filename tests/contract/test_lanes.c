@@ -12,8 +12,10 @@
 #include <cmocka.h>
 
 #include "contract/far.h"
+#include "contract/watched.h"
 #include "domain/desk.h"
 #include "domain/renew.h"
+#include "unit/skip.h"
 
 #define PEOPLE 3
 #define FARS 2
@@ -30,28 +32,6 @@ static size_t nids;
 
 /* At how urgent a lane is; on SQLite, which tells of its statements. */
 static int looks;
-
-static int
-on_statement(unsigned kind, void *arg, void *stmt, void *text)
-{
-
-	(void)kind;
-	(void)arg;
-	(void)text;
-	if (strncmp(sqlite3_sql(stmt), "SELECT max(o.priority)", 22) == 0)
-		looks++;
-	return (0);
-}
-
-/* Of each connection that is opened from now on. */
-static int
-watch(sqlite3 *db, char **error, const void *api)
-{
-
-	(void)error;
-	(void)api;
-	return (sqlite3_trace_v2(db, SQLITE_TRACE_STMT, on_statement, NULL));
-}
 
 /* ---- verbs ---- */
 
@@ -119,33 +99,48 @@ lane_priority(void)
 
 /* ---- a world ---- */
 
+/* ${seed} 0: the rig's own. */
+static void
+open_world(uint64_t seed)
+{
+	const struct rig_options options = {.seed = seed};
+
+	nids = 0;
+	memset(parcels, 0, sizeof(parcels));
+	rig_open_with(&rig, &options);
+	(void)rig_user(&rig, "ann", NULL);
+	(void)rig_user(&rig, "ben", NULL);
+	(void)rig_user(&rig, "cyd", NULL);
+}
+
+static void
+close_world(void)
+{
+	size_t i;
+
+	for (i = 0; i < PARCELS; i++)
+		buf_fini(&parcels[i].text);
+	rig_close(&rig);
+}
+
 static int
 open_rig(void **state)
 {
 
 	(void)state;
-	nids = 0;
 	looks = 0;
-	memset(parcels, 0, sizeof(parcels));
-	assert_int_equal(
-	    sqlite3_auto_extension((void (*)(void))watch), SQLITE_OK);
-	rig_open(&rig);
-	(void)rig_user(&rig, "ann", NULL);
-	(void)rig_user(&rig, "ben", NULL);
-	(void)rig_user(&rig, "cyd", NULL);
+	watched_start("SELECT max(o.priority)", &looks);
+	open_world(0);
 	return (0);
 }
 
 static int
 close_rig(void **state)
 {
-	size_t i;
 
 	(void)state;
-	(void)sqlite3_cancel_auto_extension((void (*)(void))watch);
-	for (i = 0; i < PARCELS; i++)
-		buf_fini(&parcels[i].text);
-	rig_close(&rig);
+	watched_stop();
+	close_world();
 	return (0);
 }
 
@@ -370,10 +365,6 @@ test_looks(void **state)
 	int i;
 
 	(void)state;
-	if (rig.pg != NULL) {
-		print_message("# passed over: it does not tell\n");
-		return;
-	}
 	for (i = 0; i < 10; i++)
 		send_far(1, "bob@a.example", PRIORITY_NORMAL, 0);
 	(void)far_claim(&rig, p, "a.example", 50, 0);
@@ -534,30 +525,44 @@ sum_of_priorities(void)
 	    "WHERE state = 'ready'"));
 }
 
-/* After each step each lane that is ready is exactly as urgent as the most
- * urgent of what waits in it; and fsck agrees at the end. */
 static void
-test_urgency(void **state)
+act_and_look(int steps)
 {
 	static const char wrong[] =
 	    "SELECT count(*) FROM outbox_lanes l WHERE l.state = 'ready' AND "
 	    "l.priority <> coalesce((SELECT max(priority) FROM outbox o WHERE "
 	    "o.lane_id = l.lane_id AND o.state = 'pending' AND o.lane_seq > 0"
 	    "), -1)";
-	int64_t before;
+	int64_t before, sum = sum_of_priorities();
 	int i;
 
-	(void)state;
-	for (i = 0; i < 6000; i++) {
-		before = sum_of_priorities();
+	for (i = 0; i < steps; i++) {
+		before = sum;
 		act();
 		if (rig_number(&rig, wrong) != 0)
 			fail_msg("wrong after step %d", i);
-		did.falls += sum_of_priorities() < before;
+		sum = sum_of_priorities();
+		did.falls += sum < before;
 		if (i % 500 == 0)
 			rig_check_promises(&rig);
 	}
 	rig_check_promises(&rig);
+}
+
+/* After each step each lane that is ready is exactly as urgent as the most
+ * urgent of what waits in it; and fsck agrees at the end.  Several small worlds
+ * take less time than one in which every look finds thousands of rows. */
+static void
+test_urgency(void **state)
+{
+	uint64_t seed;
+
+	(void)state;
+	for (seed = 1; seed <= 8; seed++) {
+		close_world();
+		open_world(seed);
+		act_and_look(750);
+	}
 	print_message("# sends %d, claims %d, settles %d, fenced %d, cancels "
 		      "%d, discards %d, requeues %d, rescues %d, rewinds %d, "
 		      "releases %d, falls %d, looks %d\n",
@@ -575,7 +580,7 @@ int
 main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_rig, close_rig)
-	const struct CMUnitTest tests[] = {
+	struct CMUnitTest tests[] = {
 	    TEST(test_renew),
 	    TEST(test_falls),
 	    TEST(test_leased),
@@ -586,5 +591,8 @@ main(void)
 	    TEST(test_urgency),
 	};
 
+	if (rig_is_postgres())
+		SKIP_TEST(tests, test_looks,
+		    "PostgreSQL does not tell of its statements");
 	return (cmocka_run_group_tests(tests, NULL, NULL));
 }

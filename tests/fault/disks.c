@@ -2,6 +2,8 @@
 /*
  * See disks.h.
  */
+#include <stdio.h>
+
 #include "fault/disks.h"
 
 struct plvfs *disk, *image, *second_image;
@@ -26,4 +28,17 @@ disks_teardown(void **state)
 	plvfs_free(image);
 	plvfs_free(second_image);
 	return (0);
+}
+
+void
+tally_note(
+    struct tally *t, const char *bad, const char *when, size_t point, int seed)
+{
+
+	t->images++;
+	if (bad == NULL)
+		return;
+	if (t->bad++ == 0)
+		(void)snprintf(t->first, sizeof(t->first),
+		    "crash point %zu%s, seed %d: %s", point, when, seed, bad);
 }

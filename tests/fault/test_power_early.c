@@ -43,23 +43,6 @@ setup(void **state)
 
 /* ---- the check ---- */
 
-struct tally {
-	size_t points, images, again, bad, ahead;
-	char first[300];
-};
-
-static void
-note(struct tally *t, const char *bad, const char *when, size_t point, int seed)
-{
-
-	t->images++;
-	if (bad == NULL)
-		return;
-	if (t->bad++ == 0)
-		(void)snprintf(t->first, sizeof(t->first),
-		    "crash point %zu%s, seed %d: %s", point, when, seed, bad);
-}
-
 /* Whether ${db} shows the first commits, at least ${least}.  NULL, or what is
  * wrong. */
 static const char *
@@ -133,7 +116,7 @@ cut_again(const struct early_run *r, size_t point, size_t found, size_t more_at,
 			bad = verify(r, second_image, found, &s, NULL);
 			if (bad == NULL && at >= more_at && !s.more)
 				bad = "what was synced after the start is lost";
-			note(t, bad, " and again", point, seed);
+			tally_note(t, bad, " and again", point, seed);
 			t->again++;
 		}
 		at++;
@@ -154,7 +137,7 @@ cut_here(const struct early_run *r, const struct plvfs_replay *replay,
 		plvfs_replay_image(
 		    replay, (uint64_t)seed, keep[seed], torn[seed], image);
 		bad = verify(r, image, least, &s, &more_at);
-		note(t, bad, "", point, seed);
+		tally_note(t, bad, "", point, seed);
 		t->ahead += bad == NULL && (size_t)s.last > least;
 		if (bad == NULL && again && seed == 3)
 			cut_again(r, point, (size_t)s.last, more_at, t);
@@ -216,7 +199,7 @@ cut_behind_headers(const struct early_run *r, struct tally *t)
 			continue;
 		for (seed = 0; seed < BEHIND_SEEDS; seed++) {
 			plvfs_replay_image(replay, (uint64_t)seed, 1, 0, image);
-			note(t,
+			tally_note(t,
 			    verify(r, image, least_at(r, r->durable, point), &s,
 				NULL),
 			    "", point, seed);

@@ -22,23 +22,6 @@
 static const unsigned keep[SEEDS] = {0, 45, 85};
 static const unsigned torn[SEEDS] = {0, 10, 10};
 
-struct tally {
-	size_t points, images, again, bad;
-	char first[600];
-};
-
-static void
-note(struct tally *t, const char *bad, const char *when, size_t point, int seed)
-{
-
-	t->images++;
-	if (bad == NULL)
-		return;
-	if (t->bad++ == 0)
-		(void)snprintf(t->first, sizeof(t->first),
-		    "crash point %zu%s, seed %d: %s", point, when, seed, bad);
-}
-
 static void
 check_played(const struct story *s)
 {
@@ -105,7 +88,7 @@ cut_again(struct story *s, size_t point, size_t started, struct tally *t)
 		for (seed = 0; seed < SEEDS; seed++) {
 			plvfs_replay_image(r, (uint64_t)seed + 77, keep[seed],
 			    torn[seed], second_image);
-			note(t,
+			tally_note(t,
 			    story_verify(s, point, second_image, false, NULL),
 			    " and again", point, seed);
 			t->again++;
@@ -127,8 +110,8 @@ cut_here(struct story *s, const struct plvfs_replay *r, size_t point,
 		started = 0;
 		plvfs_replay_image(
 		    r, (uint64_t)seed, keep[seed], torn[seed], image);
-		note(t, story_verify(s, point, image, false, &started), "",
-		    point, seed);
+		tally_note(t, story_verify(s, point, image, false, &started),
+		    "", point, seed);
 		if (again && seed == 1)
 			cut_again(s, point, started, t);
 	}

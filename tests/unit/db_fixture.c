@@ -56,44 +56,54 @@ const struct db_schema db_fixture_schema = {statements, NSTMT, migrations, 2};
 const struct db_schema db_fixture_older = {statements, NSTMT, migrations, 1};
 const struct db_schema db_fixture_broken = {statements, NSTMT, migrations, 3};
 
+static struct db_options
+options_for(const char *url, enum db_mode mode, const struct db_schema *which)
+{
+
+	return ((struct db_options){
+	    .url = url, .mode = mode, .sync = DB_SYNC_FULL, .schema = which});
+}
+
 enum rc
 db_fixture_open(const char *url, enum db_mode mode,
     const struct db_schema *which, struct db **ret, struct err *err)
 {
-	struct db_options o = {0};
+	const struct db_options o = options_for(url, mode, which);
 
-	o.url = url;
-	o.mode = mode;
-	o.sync = DB_SYNC_FULL;
-	o.schema = which;
 	return (db_open(&o, ret, err));
 }
 
 struct db *
-db_fixture_ready(const struct scratch *s)
+db_fixture_with(const struct db_options *o)
 {
 	struct err err = ERR_INIT;
 	struct db *db;
 	int from, to;
 
-	if (db_fixture_open(s->url, DB_WRITER, &db_fixture_schema, &db, &err) !=
-	    RC_OK)
+	if (db_open(o, &db, &err) != RC_OK)
 		fail_msg("%s", err.text);
-	if (db_migrate(db, 1, &from, &to, &err) != RC_OK)
+	if (o->mode == DB_WRITER &&
+	    db_migrate(db, 1, &from, &to, &err) != RC_OK)
 		fail_msg("%s", err.text);
 	return (db);
 }
 
 struct db *
+db_fixture_ready(const struct scratch *s)
+{
+	const struct db_options o =
+	    options_for(s->url, DB_WRITER, &db_fixture_schema);
+
+	return (db_fixture_with(&o));
+}
+
+struct db *
 db_fixture_reader(const struct scratch *s)
 {
-	struct err err = ERR_INIT;
-	struct db *db;
+	const struct db_options o =
+	    options_for(s->url, DB_READER, &db_fixture_schema);
 
-	if (db_fixture_open(s->url, DB_READER, &db_fixture_schema, &db, &err) !=
-	    RC_OK)
-		fail_msg("%s", err.text);
-	return (db);
+	return (db_fixture_with(&o));
 }
 
 static enum rc

@@ -37,7 +37,11 @@ extern const struct db_schema db_fixture_broken;
 enum rc db_fixture_open(const char *url, enum db_mode mode,
     const struct db_schema *which, struct db **ret, struct err *err);
 
-/* A writer on a migrated database; a reader; or the test fails. */
+/* A connection with ${o}, a writer's on a migrated database, or the test fails.
+ */
+struct db *db_fixture_with(const struct db_options *o);
+
+/* The same with the schema of this fixture: a writer; a reader. */
 struct db *db_fixture_ready(const struct scratch *s);
 struct db *db_fixture_reader(const struct scratch *s);
 

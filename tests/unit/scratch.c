@@ -14,14 +14,14 @@
 
 #include <cmocka.h>
 
+#include "unit/folder.h"
 #include "unit/scratch.h"
 
 void
 scratch_open(struct scratch *s)
 {
 
-	(void)snprintf(s->dir, sizeof(s->dir), "/tmp/twinbox-unit-XXXXXX");
-	assert_non_null(mkdtemp(s->dir));
+	assert_true(folder_make("unit", s->dir, sizeof(s->dir)));
 	(void)snprintf(s->path, sizeof(s->path), "%s/db", s->dir);
 	(void)snprintf(s->url, sizeof(s->url), "sqlite:%s", s->path);
 }

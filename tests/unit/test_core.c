@@ -16,6 +16,7 @@
 
 #include "base/log.h"
 #include "contract/rig.h"
+#include "contract/watched.h"
 #include "domain/settle.h"
 #include "relay/core.h"
 #include "schema/sql.h"
@@ -36,28 +37,6 @@ static const char *passes_over;
 static int renewals; /* statements */
 
 /* ---- the world around the core ---- */
-
-static int
-on_statement(unsigned kind, void *arg, void *stmt, void *text)
-{
-
-	(void)kind;
-	(void)arg;
-	(void)text;
-	renewals += strstr(sqlite3_sql(stmt),
-			"UPDATE outbox_lanes SET lease_until") != NULL;
-	return (0);
-}
-
-/* Of each connection that is opened from now on. */
-static int
-watch(sqlite3 *db, char **error, const void *api)
-{
-
-	(void)error;
-	(void)api;
-	return (sqlite3_trace_v2(db, SQLITE_TRACE_STMT, on_statement, NULL));
-}
 
 /* A rescue that leaves the lease as it is, because somebody else is at work on
  * its conversation. */
@@ -240,8 +219,7 @@ open_core(void **state)
 	renewals = 0;
 	refused = NULL;
 	passes_over = NULL;
-	assert_int_equal(
-	    sqlite3_auto_extension((void (*)(void))watch), SQLITE_OK);
+	watched_start("UPDATE outbox_lanes SET lease_until", &renewals);
 	rig_open(&rig);
 	(void)rig_user(&rig, "ann", NULL);
 	db.url = rig.url;
@@ -267,7 +245,7 @@ close_core(void **state)
 {
 
 	(void)state;
-	(void)sqlite3_cancel_auto_extension((void (*)(void))watch);
+	watched_stop();
 	core_free(core);
 	db_close(reader);
 	rig_close(&rig);

@@ -398,9 +398,11 @@ test_backup(void **state)
 	scratch_open(&s);
 	db = db_fixture_ready(&s);
 	before = db_fixture_number(db, S_COUNT);
+	assert_int_equal(db_begin(db, &err), RC_OK);
 	for (i = 1001; i <= 6000; i++)
 		if (db_fixture_insert(db, i, i, &err) != RC_OK)
 			fail_msg("%s", err.text);
+	assert_int_equal(db_commit(db, &err), RC_OK);
 	assert_true(db_log_bytes(db) > 0);
 	(void)snprintf(path, sizeof(path), "%s/copy", s.dir);
 	(void)snprintf(url, sizeof(url), "sqlite:%s", path);

@@ -15,8 +15,7 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
-#include "db/db.h"
-#include "unit/scratch.h"
+#include "unit/db_fixture.h"
 #include "unit/shim.h"
 
 /* ---- a VFS that counts and fails, below all others ---- */
@@ -100,22 +99,31 @@ shim_reset(void **state)
 
 /* ---- a database ---- */
 
-enum { S_INSERT, S_SET, S_ONE, S_COUNT, S_SUM, S_CHECK, S_SMALL_CACHE, NSTMT };
+enum {
+	G_INSERT,
+	G_SET,
+	G_ONE,
+	G_COUNT,
+	G_SUM,
+	G_CHECK,
+	G_SMALL_CACHE,
+	G_NSTMT
+};
 
-static const struct sql_text statements[NSTMT] = {
-    [S_INSERT] = {"insert",
+static const struct sql_text statements[G_NSTMT] = {
+    [G_INSERT] = {"insert",
 	"INSERT INTO t (id, b) VALUES ($1, "
 	"zeroblob(1000))",
 	NULL},
-    [S_SET] = {"set", "UPDATE t SET n = n + 1 WHERE id % 7 = $1", NULL},
-    [S_ONE] = {"one", "UPDATE t SET b = zeroblob(1001) WHERE id = $1", NULL},
-    [S_COUNT] = {"count", "SELECT count(*) FROM t", NULL},
-    [S_SUM] = {"sum", "SELECT coalesce(sum(n), 0) FROM t", NULL},
-    [S_CHECK] = {"check",
+    [G_SET] = {"set", "UPDATE t SET n = n + 1 WHERE id % 7 = $1", NULL},
+    [G_ONE] = {"one", "UPDATE t SET b = zeroblob(1001) WHERE id = $1", NULL},
+    [G_COUNT] = {"count", "SELECT count(*) FROM t", NULL},
+    [G_SUM] = {"sum", "SELECT coalesce(sum(n), 0) FROM t", NULL},
+    [G_CHECK] = {"check",
 	"SELECT count(*) FROM pragma_integrity_check "
 	"WHERE integrity_check <> 'ok'",
 	NULL},
-    [S_SMALL_CACHE] = {"small_cache", "PRAGMA cache_size=20", NULL},
+    [G_SMALL_CACHE] = {"small_cache", "PRAGMA cache_size=20", NULL},
 };
 
 static const struct sql_migration migrations[] = {
@@ -125,64 +133,33 @@ static const struct sql_migration migrations[] = {
 	"CREATE INDEX t_n ON t (n);"},
 };
 
-static const struct db_schema schema = {statements, NSTMT, migrations, 1};
+static const struct db_schema schema = {statements, G_NSTMT, migrations, 1};
 
-static enum rc
-open_as(const char *url, enum db_mode mode, const char *vfs, struct db **ret,
-    struct err *err)
+static struct db_options
+options_for(const char *url, enum db_mode mode, const char *vfs)
 {
-	struct db_options o = {.url = url,
+
+	return ((struct db_options){.url = url,
 	    .mode = mode,
 	    .sync = DB_SYNC_FULL,
 	    .vfs = vfs,
-	    .schema = &schema};
-
-	return (db_open(&o, ret, err));
+	    .schema = &schema});
 }
 
 static struct db *
 open_ready(const struct scratch *s, const char *vfs)
 {
-	struct err err = ERR_INIT;
-	struct db *db;
-	int from, to;
+	const struct db_options o = options_for(s->url, DB_WRITER, vfs);
 
-	if (open_as(s->url, DB_WRITER, vfs, &db, &err) != RC_OK)
-		fail_msg("%s", err.text);
-	if (db_migrate(db, 1, &from, &to, &err) != RC_OK)
-		fail_msg("%s", err.text);
-	return (db);
+	return (db_fixture_with(&o));
 }
 
 static struct db *
 open_reader(const struct scratch *s)
 {
-	struct err err = ERR_INIT;
-	struct db *db;
+	const struct db_options o = options_for(s->url, DB_READER, NULL);
 
-	if (open_as(s->url, DB_READER, NULL, &db, &err) != RC_OK)
-		fail_msg("%s", err.text);
-	return (db);
-}
-
-static enum rc
-take_number(void *arg, const struct db_row *row, struct err *err)
-{
-
-	(void)err;
-	*(int64_t *)arg = db_row_i64(row, 0);
-	return (RC_OK);
-}
-
-static int64_t
-number(struct db *db, int stmt)
-{
-	struct err err = ERR_INIT;
-	int64_t n = -1;
-
-	if (db_run(db, stmt, NULL, 0, take_number, &n, NULL, &err) != RC_OK)
-		fail_msg("%s", err.text);
-	return (n);
+	return (db_fixture_with(&o));
 }
 
 static void
@@ -222,7 +199,7 @@ insert_early(struct db *db, int64_t id)
 	bool owed = false;
 
 	begin(db);
-	run(db, S_INSERT, id);
+	run(db, G_INSERT, id);
 	if (db_commit_early(db, &owed, &err) != RC_OK)
 		fail_msg("%s", err.text);
 	return (owed);
@@ -240,8 +217,8 @@ work(struct db *db)
 	for (i = 0; i < 30; i++) {
 		begin(db);
 		for (k = 0; k < 1 + i * 3; k++)
-			run(db, S_INSERT, ++id);
-		run(db, S_SET, i % 7);
+			run(db, G_INSERT, ++id);
+		run(db, G_SET, i % 7);
 		if (i % 5 == 4)
 			db_rollback(db);
 		else
@@ -285,7 +262,7 @@ test_same_bytes(void **state)
 	assert_int_equal(db_checkpoint(a, true, NULL, &err), RC_OK);
 	assert_int_equal(db_checkpoint(b, true, NULL, &err), RC_OK);
 	assert_true(scratch_same(plain.path, gathered.path));
-	assert_int_equal(number(b, S_CHECK), 0);
+	assert_int_equal(db_fixture_number(b, G_CHECK), 0);
 	/* Gathering, commits can be early, also in a file made just now: only
 	 * the header of the new log is synced. */
 	(void)shim_reset(NULL);
@@ -315,10 +292,10 @@ test_readers_see_commits(void **state)
 	r = open_reader(&s);
 	for (id = 1; id <= 20; id++) {
 		begin(w);
-		run(w, S_INSERT, id);
-		assert_int_equal(number(r, S_COUNT), id - 1);
+		run(w, G_INSERT, id);
+		assert_int_equal(db_fixture_number(r, G_COUNT), id - 1);
 		commit(w);
-		assert_int_equal(number(r, S_COUNT), id);
+		assert_int_equal(db_fixture_number(r, G_COUNT), id);
 	}
 	db_close(r);
 	db_close(w);
@@ -341,8 +318,8 @@ count_after_crash(const struct scratch *s)
 	(void)snprintf(to, sizeof(to), "%s-wal", crashed.path);
 	scratch_copy(from, to);
 	db = open_ready(&crashed, NULL);
-	assert_int_equal(number(db, S_CHECK), 0);
-	n = number(db, S_COUNT);
+	assert_int_equal(db_fixture_number(db, G_CHECK), 0);
+	n = db_fixture_number(db, G_COUNT);
 	db_close(db);
 	scratch_close(&crashed);
 	log_syncs = syncs; /* what it made is not looked at */
@@ -363,36 +340,36 @@ test_spill(void **state)
 	scratch_open(&s);
 	w = open_ready(&s, NULL);
 	r = open_reader(&s);
-	assert_int_equal(number(w, S_SMALL_CACHE), -1);
+	assert_int_equal(db_fixture_number(w, G_SMALL_CACHE), -1);
 	begin(w);
 	for (id = 1; id <= 300; id++)
-		run(w, S_INSERT, id);
+		run(w, G_INSERT, id);
 	commit(w);
 	(void)shim_reset(NULL);
 	begin(w);
 	for (; id <= 900; id++)
-		run(w, S_INSERT, id);
+		run(w, G_INSERT, id);
 	for (i = 0; i < 14; i++)
-		run(w, S_SET, i % 7);
+		run(w, G_SET, i % 7);
 	assert_true(log_writes > 0);
 	assert_int_equal(log_syncs, 0);
-	assert_int_equal(number(w, S_COUNT), 900);
-	sum = number(w, S_SUM);
+	assert_int_equal(db_fixture_number(w, G_COUNT), 900);
+	sum = db_fixture_number(w, G_SUM);
 	assert_int_equal(sum, 2 * 900);
-	assert_int_equal(number(r, S_COUNT), 300);
+	assert_int_equal(db_fixture_number(r, G_COUNT), 300);
 	assert_int_equal(count_after_crash(&s), 300);
 	/* Undone, then again and committed. */
 	db_rollback(w);
-	assert_int_equal(number(w, S_COUNT), 300);
-	assert_int_equal(number(w, S_CHECK), 0);
+	assert_int_equal(db_fixture_number(w, G_COUNT), 300);
+	assert_int_equal(db_fixture_number(w, G_CHECK), 0);
 	begin(w);
 	for (id = 301; id <= 900; id++)
-		run(w, S_INSERT, id);
-	run(w, S_SET, 3);
+		run(w, G_INSERT, id);
+	run(w, G_SET, 3);
 	commit(w);
-	assert_int_equal(number(r, S_COUNT), 900);
-	assert_int_equal(number(r, S_SUM), 129);
-	assert_int_equal(number(w, S_CHECK), 0);
+	assert_int_equal(db_fixture_number(r, G_COUNT), 900);
+	assert_int_equal(db_fixture_number(r, G_SUM), 129);
+	assert_int_equal(db_fixture_number(w, G_CHECK), 0);
 	assert_int_equal(count_after_crash(&s), 900);
 	db_close(r);
 	db_close(w);
@@ -412,20 +389,20 @@ test_read_back(void **state)
 	(void)state;
 	scratch_open(&s);
 	w = open_ready(&s, NULL);
-	assert_int_equal(number(w, S_SMALL_CACHE), -1);
+	assert_int_equal(db_fixture_number(w, G_SMALL_CACHE), -1);
 	begin(w);
 	for (id = 1; id <= 200; id++)
-		run(w, S_INSERT, id);
+		run(w, G_INSERT, id);
 	commit(w);
 	for (pages = 15; pages < 30; pages++) {
 		begin(w);
 		for (i = 0; i < 2 * pages; i++)
-			run(w, S_ONE, 1 + (i % pages) * 5);
-		assert_int_equal(number(w, S_CHECK), 0);
+			run(w, G_ONE, 1 + (i % pages) * 5);
+		assert_int_equal(db_fixture_number(w, G_CHECK), 0);
 		commit(w);
 	}
-	assert_int_equal(number(w, S_CHECK), 0);
-	assert_int_equal(number(w, S_COUNT), 200);
+	assert_int_equal(db_fixture_number(w, G_CHECK), 0);
+	assert_int_equal(db_fixture_number(w, G_COUNT), 200);
 	db_close(w);
 	scratch_close(&s);
 }
@@ -445,11 +422,11 @@ check_failed_commit(int write_code, int sync_code, enum rc expect)
 	r = open_reader(&s);
 	begin(w);
 	for (id = 1; id <= 10; id++)
-		run(w, S_INSERT, id);
+		run(w, G_INSERT, id);
 	commit(w);
 	begin(w);
 	for (; id <= 15; id++)
-		run(w, S_INSERT, id);
+		run(w, G_INSERT, id);
 	write_fails = write_code;
 	sync_fails = sync_code;
 	assert_int_equal(db_commit(w, &err), expect);
@@ -457,25 +434,25 @@ check_failed_commit(int write_code, int sync_code, enum rc expect)
 	(void)shim_reset(NULL);
 	db_rollback(w);
 	assert_false(db_in_transaction(w));
-	assert_int_equal(number(w, S_COUNT), 10);
-	assert_int_equal(number(r, S_COUNT), 10);
+	assert_int_equal(db_fixture_number(w, G_COUNT), 10);
+	assert_int_equal(db_fixture_number(r, G_COUNT), 10);
 	if (write_code != 0)
 		assert_int_equal(count_after_crash(&s), 10);
 	/* What the system forgot to write is not known: never again. */
 	if (sync_code != 0) {
 		begin(w);
-		run(w, S_INSERT, 11);
+		run(w, G_INSERT, 11);
 		assert_int_equal(db_commit(w, &err), expect);
 		db_rollback(w);
-		assert_int_equal(number(r, S_COUNT), 10);
+		assert_int_equal(db_fixture_number(r, G_COUNT), 10);
 		db_close(w);
 		w = open_ready(&s, NULL);
 	}
 	begin(w);
-	run(w, S_INSERT, 11);
+	run(w, G_INSERT, 11);
 	commit(w);
-	assert_int_equal(number(r, S_COUNT), 11);
-	assert_int_equal(number(w, S_CHECK), 0);
+	assert_int_equal(db_fixture_number(r, G_COUNT), 11);
+	assert_int_equal(db_fixture_number(w, G_CHECK), 0);
 	assert_int_equal(count_after_crash(&s), 11);
 	db_close(r);
 	db_close(w);
@@ -507,22 +484,22 @@ test_error_before_commit(void **state)
 	(void)state;
 	scratch_open(&s);
 	w = open_ready(&s, NULL);
-	assert_int_equal(number(w, S_SMALL_CACHE), -1);
+	assert_int_equal(db_fixture_number(w, G_SMALL_CACHE), -1);
 	begin(w);
 	write_fails = SQLITE_FULL;
 	rc = RC_OK;
 	for (id = 1; id <= 2000 && rc == RC_OK; id++) {
 		v = db_v_i64(id);
-		rc = db_run(w, S_INSERT, &v, 1, NULL, NULL, NULL, &err);
+		rc = db_run(w, G_INSERT, &v, 1, NULL, NULL, NULL, &err);
 	}
 	assert_int_equal(rc, RC_FULL);
 	(void)shim_reset(NULL);
 	db_rollback(w);
-	assert_int_equal(number(w, S_COUNT), 0);
+	assert_int_equal(db_fixture_number(w, G_COUNT), 0);
 	begin(w);
-	run(w, S_INSERT, 1);
+	run(w, G_INSERT, 1);
 	commit(w);
-	assert_int_equal(number(w, S_CHECK), 0);
+	assert_int_equal(db_fixture_number(w, G_CHECK), 0);
 	assert_int_equal(count_after_crash(&s), 1);
 	db_close(w);
 	scratch_close(&s);
@@ -532,6 +509,7 @@ static void
 test_log_cannot_be_opened(void **state)
 {
 	struct err err = ERR_INIT;
+	struct db_options o;
 	struct scratch s;
 	struct db *db;
 
@@ -539,7 +517,8 @@ test_log_cannot_be_opened(void **state)
 	scratch_open(&s);
 	db_close(open_ready(&s, NULL));
 	open_fails = SQLITE_CANTOPEN;
-	assert_int_equal(open_as(s.url, DB_WRITER, NULL, &db, &err), RC_IO);
+	o = options_for(s.url, DB_WRITER, NULL);
+	assert_int_equal(db_open(&o, &db, &err), RC_IO);
 	assert_int_equal(log_open_now, 0);
 	(void)shim_reset(NULL);
 	db = open_ready(&s, NULL);
@@ -560,7 +539,7 @@ open_early(struct scratch *s)
 	db_close(open_ready(s, NULL));
 	db = open_ready(s, NULL);
 	begin(db);
-	run(db, S_INSERT, 1);
+	run(db, G_INSERT, 1);
 	commit(db);
 	(void)shim_reset(NULL);
 	return (db);
@@ -582,7 +561,7 @@ test_early(void **state)
 	r = open_reader(&s);
 	for (id = 2; id <= 4; id++) {
 		assert_true(insert_early(w, id));
-		assert_int_equal(number(r, S_COUNT), id);
+		assert_int_equal(db_fixture_number(r, G_COUNT), id);
 		assert_int_equal(count_after_crash(&s), id);
 	}
 	assert_int_equal(log_syncs, 0);
@@ -591,16 +570,16 @@ test_early(void **state)
 	/* An ordinary commit is synced as ever, also after an early one that
 	 * failed. */
 	begin(w);
-	run(w, S_INSERT, 5);
+	run(w, G_INSERT, 5);
 	write_fails = SQLITE_FULL;
 	assert_int_equal(db_commit_early(w, &owed, &err), RC_FULL);
 	(void)shim_reset(NULL);
 	db_rollback(w);
 	begin(w);
-	run(w, S_INSERT, 5);
+	run(w, G_INSERT, 5);
 	commit(w);
 	assert_int_equal(log_syncs, 1);
-	assert_int_equal(number(r, S_COUNT), 5);
+	assert_int_equal(db_fixture_number(r, G_COUNT), 5);
 	db_close(r);
 	/* A checkpoint syncs first.  Then the log begins anew: its header is
 	 * synced before frames follow, since old ones may lie behind it. */
@@ -642,7 +621,7 @@ check_early_lost(bool in_checkpoint)
 	(void)shim_reset(NULL);
 	assert_int_equal(db_sync(w, &err), RC_IO);
 	begin(w);
-	run(w, S_INSERT, 3);
+	run(w, G_INSERT, 3);
 	assert_int_equal(db_commit(w, &err), RC_IO);
 	db_rollback(w);
 	assert_int_equal(db_checkpoint(w, false, NULL, &err), RC_IO);
@@ -653,7 +632,7 @@ check_early_lost(bool in_checkpoint)
 	assert_true(scratch_same(s.path, before.path));
 	/* The next process begins anew. */
 	w = open_ready(&s, NULL);
-	assert_int_equal(number(w, S_CHECK), 0);
+	assert_int_equal(db_fixture_number(w, G_CHECK), 0);
 	(void)insert_early(w, 4);
 	assert_int_equal(db_sync(w, &err), RC_OK);
 	db_close(w);

@@ -111,45 +111,6 @@ test_scheduled_note_canceled(void **state)
 	rig_close(&r);
 }
 
-static void
-finish_send(struct send_unit *u)
-{
-
-	(*(int *)u->arg)++;
-}
-
-/* ${n} messages in one transaction, for the time that they take. */
-static void
-send_many(struct rig *r, int64_t from, const char *to, int n,
-    int64_t (*deliver_at)(int i))
-{
-	static struct message_draft drafts[300];
-	static struct send_unit units[300];
-	int i, sent = 0;
-
-	assert_true(n <= 300);
-	memset(drafts, 0, sizeof(drafts));
-	memset(units, 0, sizeof(units));
-	for (i = 0; i < n; i++) {
-		drafts[i].has_id = true;
-		drafts[i].id = uuid_gen_next(&r->ids);
-		drafts[i].to = (struct span){to, strlen(to)};
-		drafts[i].body = (struct span){"x", 1};
-		drafts[i].deliver_at_ms = deliver_at(i);
-		send_unit_init(&units[i]);
-		assert_true(
-		    send_unit_ask(&units[i], from, &drafts[i], "localhost"));
-		units[i].finish = finish_send;
-		units[i].arg = &sent;
-		assert_int_equal(
-		    writer_submit(r->writer, &units[i].unit), RC_OK);
-	}
-	assert_int_equal(writer_run_once(r->writer), n);
-	assert_int_equal(sent, n);
-	for (i = 0; i < n; i++)
-		assert_int_equal(units[i].refusal.problem, PROBLEM_NONE);
-}
-
 static int64_t
 at_some_time(int i)
 {
@@ -168,8 +129,8 @@ test_many_scheduled(void **state)
 	rig_open(&r);
 	alice = rig_user(&r, "alice", NULL);
 	bob = rig_user(&r, "bob", NULL);
-	send_many(&r, alice, "bob", LIMIT_SCHEDULED, at_some_time);
-	send_many(&r, bob, "alice", RELEASE_ROWS + 20 - LIMIT_SCHEDULED,
+	rig_send_many(&r, alice, "bob", LIMIT_SCHEDULED, at_some_time);
+	rig_send_many(&r, bob, "alice", RELEASE_ROWS + 20 - LIMIT_SCHEDULED,
 	    at_some_time);
 	clk_fake_advance(&r.clk, HOUR_MS + 200);
 	assert_int_equal(rig_release(&r), RELEASE_ROWS);
@@ -412,6 +373,13 @@ finish_deliver(struct deliver_unit *u)
 {
 
 	(void)u;
+}
+
+static void
+finish_send(struct send_unit *u)
+{
+
+	(*(int *)u->arg)++;
 }
 
 /* A delivery, a cancelling and a send of one batch: what was pending before is

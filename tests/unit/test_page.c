@@ -6,11 +6,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "page/page_internal.h"
+#include "skip.h"
 
 static void
 test_accepts(void **state)
@@ -75,10 +77,6 @@ test_table(void **state)
 			assert_string_not_equal(file->etag, other->etag);
 		}
 	}
-	if (page_file_count == 0) {
-		print_message("# passed over: built without the page\n");
-		return; /* skip() of cmocka is a failure to TAP */
-	}
 	file = page_find("index.html", NULL);
 	assert_non_null(file);
 	assert_string_equal("", file->encoding);
@@ -92,10 +90,15 @@ test_table(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
+	struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_accepts),
 	    cmocka_unit_test(test_table),
 	};
+	const char *strict = getenv("TWINBOX_STRICT");
+
+	if (page_file_count == 0 &&
+	    (strict == NULL || strcmp(strict, "1") != 0))
+		SKIP_TEST(tests, test_table, "built without the page");
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));
 }
