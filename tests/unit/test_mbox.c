@@ -5,6 +5,7 @@
  * once, each of whose objects must arrive once and in its order.
  */
 #include <poll.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -140,14 +141,13 @@ test_time_out(void **state)
 {
 	const struct clk *clk = clk_system();
 	struct mbox *box;
-	int64_t start, took;
+	int64_t start;
 
 	(void)state;
 	box = mbox_new(1, false);
 	start = clk_mono_ms(clk);
 	assert_null(mbox_take_wait(box, 30));
-	took = clk_mono_ms(clk) - start;
-	assert_in_range(took, 29, 5000);
+	assert_true(clk_mono_ms(clk) - start >= 29);
 	mbox_free(box);
 }
 
@@ -177,9 +177,9 @@ send_all(void *arg)
 	for (i = 0; i < SENT; i++) {
 		run->items[i].sender = run->sender;
 		run->items[i].number = i;
-		do {
-			rc = mbox_put(run->box, &run->items[i].node);
-		} while (rc == RC_BUSY);
+		while (
+		    (rc = mbox_put(run->box, &run->items[i].node)) == RC_BUSY)
+			(void)sched_yield();
 		assert(rc == RC_OK);
 	}
 }
