@@ -8,6 +8,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include <errno.h>
 #include <poll.h>
@@ -23,6 +24,16 @@
 #include "http_leap.h"
 
 int client_send_errors;
+
+#define TESTS_MAX 32
+#define CLIENTS_MAX 1024
+
+/* Clients of the test that runs: its sockets, which it may have closed. */
+static struct {
+	int fd;
+	ino_t inode;
+} clients[CLIENTS_MAX];
+static size_t nclients;
 
 static struct mbox *work;
 static struct thr *worker;
@@ -425,6 +436,8 @@ fixture_stop(struct fixture *f)
 	metrics_free(f->metrics);
 }
 
+static void client_close_left(void);
+
 static struct {
 	struct fixture *fixture;
 	int loops;
@@ -449,16 +462,37 @@ group_stop(void **state)
 	return (0);
 }
 
+/* What a failed test has left would fail those after it, too. */
+static int
+clean_up(void **state)
+{
+	struct fixture *f = group.fixture;
+
+	(void)state;
+	client_close_left();
+	if (atomic_load(&f->held) != NULL)
+		fixture_release(f);
+	atomic_store(&f->early, 0);
+	return (0);
+}
+
 int
 fixture_run(struct fixture *f, int loops, size_t limit,
     const struct CMUnitTest *tests, size_t n)
 {
+	struct CMUnitTest copies[TESTS_MAX];
+	size_t i;
 
+	assert(n <= TESTS_MAX);
+	for (i = 0; i < n; i++) {
+		copies[i] = tests[i];
+		copies[i].teardown_func = clean_up;
+	}
 	group.fixture = f;
 	group.loops = loops;
 	group.limit = limit;
 	return (_cmocka_run_group_tests(
-	    "tests", tests, n, group_start, group_stop));
+	    "tests", copies, n, group_start, group_stop));
 }
 
 void
@@ -491,11 +525,24 @@ fixture_leap(struct fixture *f, int64_t ms)
 
 /* ---- the client ---- */
 
+static void
+client_close_left(void)
+{
+	struct stat st;
+
+	while (nclients-- > 0)
+		if (fstat(clients[nclients].fd, &st) == 0 &&
+		    st.st_ino == clients[nclients].inode)
+			(void)close(clients[nclients].fd);
+	nclients = 0;
+}
+
 int
 client_open(const struct fixture *f)
 {
 	struct sockaddr_in in = {.sin_family = AF_INET};
 	struct timeval tv = {.tv_sec = 20};
+	struct stat st;
 	int fd;
 
 	in.sin_port = htons((uint16_t)f->port);
@@ -511,6 +558,10 @@ client_open(const struct fixture *f)
 		return (-1);
 	}
 	leap_note_send(fd);
+	if (nclients < CLIENTS_MAX && fstat(fd, &st) == 0) {
+		clients[nclients].fd = fd;
+		clients[nclients++].inode = st.st_ino;
+	}
 	return (fd);
 }
 

@@ -28,12 +28,12 @@
 #define REQUEST_DEADLINE_MS HOUR_MS
 #define IDLE_DEADLINE_MS (3 * HOUR_MS)
 
-/* Waits until ${condition} holds; fails where it does not within 20 s. */
+/* Waits until ${condition} holds; fails where it does not within 10 s. */
 #define AWAIT(condition)                                                       \
 	do {                                                                   \
 		int await_ms_;                                                 \
                                                                                \
-		for (await_ms_ = 0; await_ms_ < 20000 && !(condition);         \
+		for (await_ms_ = 0; await_ms_ < 10000 && !(condition);         \
 		     await_ms_++)                                              \
 			(void)usleep(1000);                                    \
 		if (!(condition))                                              \
@@ -58,7 +58,8 @@ struct fixture {
 void fixture_start(struct fixture *f, int loops, size_t limit);
 void fixture_stop(struct fixture *f);
 
-/* Runs ${tests} (an array) on one server in ${f}. */
+/* Runs ${tests} (an array) on one server in ${f}; closes after each what it has
+ * left open. */
 #define FIXTURE_RUN(f, loops, limit, tests)                                    \
 	fixture_run(f, loops, limit, tests, sizeof(tests) / sizeof((tests)[0]))
 int fixture_run(struct fixture *f, int loops, size_t limit,

@@ -210,6 +210,8 @@ test_passwords_damaged(void **state)
 	    "$BqkDaz3zwAsgzFbJ2wy5sHO2/PZcnbdDMPD0fQ+mEY",
 	    "$argon2id$v=19$m=65536,t=2,p=1$qYjKuEruyaarTfmCyP1MVg"
 	    "$BqkDaz3zwAsgzFbJ2wy5sHO2/PZcnbdDMPD0fQ+mEYkA",
+	    "$argon2id$v=19$m=65536,t=2,p=1$qYjKuEruyaarTfmCyP1MVg"
+	    "$BqkDaz3zwAsgzFbJ2wy5sHO2/PZcnbdDMPD0fQ+mEYk$",
 	};
 	struct err err = ERR_INIT;
 	size_t i;

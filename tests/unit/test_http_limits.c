@@ -532,7 +532,7 @@ test_stop(void **state)
 	AWAIT(http_pending(f.http) == 2);
 	/* None of them is waited for. */
 	f.timing.http_stop_ms = HOUR_MS;
-	(void)alarm(60);
+	(void)alarm(20);
 	fixture_stop(&f);
 	(void)alarm(0);
 	client_read(hold, &r, 0);
