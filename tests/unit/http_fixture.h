@@ -96,6 +96,9 @@ void client_read(int fd, struct reply *ret, int head_only);
 /* Waits until the server has closed; false: it does not, or sends more. */
 bool client_closed(int fd);
 
+/* Closes the sockets of client_open() that the test has left open. */
+void client_close_left(void);
+
 /* Whether the server has closed by now. */
 bool client_is_closed(int fd);
 
