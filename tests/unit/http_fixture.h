@@ -96,7 +96,8 @@ void client_read(int fd, struct reply *ret, int head_only);
 /* Waits until the server has closed; false: it does not, or sends more. */
 bool client_closed(int fd);
 
-/* Closes the sockets of client_open() that the test has left open. */
+/* Closes a socket; closes those of client_open() that are still open. */
+void client_close(int fd);
 void client_close_left(void);
 
 /* Whether the server has closed by now. */

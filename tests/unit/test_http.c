@@ -65,7 +65,7 @@ test_answer_at_once(void **state)
 		assert_int_equal(uuid_version(&id), 7);
 		assert_null(reply_header(&r, "Connection"));
 	}
-	(void)close(fd);
+	client_close(fd);
 	/* The last one is freed after its answer has left. */
 	AWAIT(atomic_load(&f.freed) == 3);
 }
@@ -83,7 +83,7 @@ test_answer_from_another_thread(void **state)
 		assert_string_equal(r.body, "later");
 		assert_non_null(strstr(reply_header(&r, "X-Thread"), "writer"));
 	}
-	(void)close(fd);
+	client_close(fd);
 }
 
 static void
@@ -289,7 +289,7 @@ post_n(const char *path, size_t n, bool chunked, int *ret_closed)
 		client_send(fd, "0\r\n\r\n");
 	client_read(fd, &r, 0);
 	*ret_closed = !client_is_kept(fd);
-	(void)close(fd);
+	client_close(fd);
 	return (r.status);
 }
 
@@ -342,7 +342,7 @@ test_expect(void **state)
 	client_read(fd, &r, 0);
 	assert_problem(413, "body_too_large");
 	assert_true(client_closed(fd));
-	(void)close(fd);
+	client_close(fd);
 }
 
 /* ---- upgrades ---- */
@@ -360,7 +360,7 @@ test_upgrade(void **state)
 	client_send(fd, text);
 	assert_int_equal(recv(fd, got, sizeof(got), MSG_WAITALL), 7);
 	assert_memory_equal(got, "GET /v1", 7);
-	(void)close(fd);
+	client_close(fd);
 	assert_int_equal(atomic_load(&f.upgrades), 1);
 	/* The path decides, however it is cut into segments. */
 	fd = client_open(&f);
@@ -373,7 +373,7 @@ test_upgrade(void **state)
 	client_send(fd, " ");
 	assert_true(recv(fd, got, sizeof(got), 0) > 0);
 	assert_int_equal(atomic_load(&f.upgrades), 2);
-	(void)close(fd);
+	client_close(fd);
 	assert_int_equal(ask(&f, GET("/v1/wsx"), &r, NULL), 404);
 	assert_int_equal(
 	    ask(&f, "POST /v1/ws HTTP/1.1\r\n" HOST "\r\n", &r, NULL), 404);
@@ -400,7 +400,7 @@ test_upgrade_kept_alive(void **state)
 		client_send(fd, asks[i]);
 		client_read(fd, &r, 0);
 		assert_int_equal(r.status, 0);
-		(void)close(fd);
+		client_close(fd);
 	}
 	assert_int_equal(atomic_load(&f.upgrades), upgrades);
 }
@@ -428,7 +428,7 @@ test_pipelining(void **state)
 						: "{}");
 	}
 	buf_fini(&b);
-	(void)close(fd);
+	client_close(fd);
 }
 
 /* libmicrohttpd's own loop waits although exactly 128 connections are ready. */
@@ -453,7 +453,7 @@ test_no_stall(void **state)
 			}
 		}
 		for (i = 0; i < n; i++)
-			(void)close(fds[i]);
+			client_close(fds[i]);
 	}
 }
 
@@ -475,7 +475,7 @@ test_large_answer(void **state)
 	}
 	client_read(fd, &r, 0);
 	assert_int_equal(r.status, 200);
-	(void)close(fd);
+	client_close(fd);
 }
 
 /* ---- without memory ---- */
@@ -498,7 +498,7 @@ test_no_memory(void **state)
 			client_send(fd, asks[i]);
 			client_read(fd, &r, 0);
 			mem_fail_at(0);
-			(void)close(fd);
+			client_close(fd);
 			if (r.status == 0 || r.status == 503)
 				refused++;
 			assert_int_not_equal(r.status, -1);

@@ -126,7 +126,7 @@ test_ambiguous(void **state)
 		if (r.status != ambiguous[i].status || !closed)
 			fail_msg("%s: %d%s\n%s%s", ambiguous[i].name, r.status,
 			    closed ? "" : ", not closed", r.head, r.body);
-		(void)close(fd);
+		client_close(fd);
 	}
 	assert_int_equal(atomic_load(&f.handled), handled);
 	print_message("%zu ambiguous requests refused\n", i);
@@ -149,7 +149,7 @@ test_ambiguous_later(void **state)
 		client_read(fd, &r, 0);
 		if (r.status != ambiguous[i].status || !client_closed(fd))
 			fail_msg("%s: %d", ambiguous[i].name, r.status);
-		(void)close(fd);
+		client_close(fd);
 	}
 }
 

@@ -82,7 +82,7 @@ assert_cut(const int *fds, size_t n)
 	for (i = 0; i < n; i++) {
 		if (!client_is_closed(fds[i]))
 			fail_msg("%zu: not cut", i);
-		(void)close(fds[i]);
+		client_close(fds[i]);
 	}
 }
 
@@ -145,7 +145,7 @@ test_silent(void **state)
 	assert_false(client_is_closed(fd));
 	fixture_leap(&f, MINUTE_MS);
 	assert_true(client_is_closed(fd));
-	(void)close(fd);
+	client_close(fd);
 }
 
 /* Returns when the server is done with the request, too. */
@@ -173,7 +173,7 @@ test_idle(void **state)
 	assert_false(client_is_closed(fd));
 	fixture_leap(&f, MINUTE_MS + LOOK_MS);
 	assert_true(client_is_closed(fd));
-	(void)close(fd);
+	client_close(fd);
 }
 
 /* A client that does not read its answer. */
@@ -195,7 +195,7 @@ test_unread(void **state)
 	assert_true(passed >= IDLE_DEADLINE_MS);
 	assert_int_equal(
 	    metrics_get(f.metrics, METRIC_HTTP_DEADLINES), cuts + 1);
-	(void)close(fd);
+	client_close(fd);
 }
 
 /* ---- waiting ---- */
@@ -222,7 +222,7 @@ test_poll(void **state)
 	client_send(fd, GET("/hello"));
 	client_read(fd, &r, 0);
 	assert_int_equal(r.status, 200);
-	(void)close(fd);
+	client_close(fd);
 	/* Elsewhere the connection ends, so that the next begins right. */
 	fd = client_open(&f);
 	client_send(fd, GET("/hello"));
@@ -231,7 +231,7 @@ test_poll(void **state)
 	client_read(fd, &r, 0);
 	assert_string_equal(r.body, "woken");
 	assert_string_equal(reply_header(&r, "Connection"), "close");
-	(void)close(fd);
+	client_close(fd);
 	assert_int_equal(atomic_load(&f.early), 0);
 }
 
@@ -257,7 +257,7 @@ test_many_polls(void **state)
 	for (i = 0; i < 30; i++) {
 		client_read(fds[i], &r, 0);
 		assert_string_equal(r.body, "woken");
-		(void)close(fds[i]);
+		client_close(fds[i]);
 	}
 	assert_int_equal(atomic_load(&f.early), 0);
 	await(METRIC_LONG_POLLS, 0);
@@ -273,7 +273,7 @@ test_client_gone(void **state)
 	client_send(fd, GET("/poll?wait=3600000"));
 	await(METRIC_LONG_POLLS, 1);
 	assert_int_equal(atomic_load(&f.early), 0);
-	(void)close(fd);
+	client_close(fd);
 	await(METRIC_LONG_POLLS, 0);
 	await_no_connections();
 	assert_int_equal(atomic_load(&f.early), 1);
@@ -305,7 +305,7 @@ test_half_closed(void **state)
 		assert_non_null(reply_header(&r, "X-Request-Id"));
 		fixture_leap(&f, LOOK_MS);
 		assert_true(client_closed(fd));
-		(void)close(fd);
+		client_close(fd);
 	}
 	/* When several are answered at once libmicrohttpd gives them up. */
 	for (i = 0; i < 30; i++) {
@@ -317,7 +317,7 @@ test_half_closed(void **state)
 		client_read(many[i], &r, 0);
 		assert_int_equal(r.status, 200);
 		assert_string_equal(r.body, "later");
-		(void)close(many[i]);
+		client_close(many[i]);
 	}
 	await_no_connections();
 	atomic_store(&f.early, 0);
@@ -338,7 +338,7 @@ test_gone_before_answer(void **state)
 		if (i == 1)
 			(void)setsockopt(
 			    fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
-		(void)close(fd);
+		client_close(fd);
 		fixture_turn(&f); /* the server has seen the end */
 		fixture_release(&f);
 		await_no_connections();
@@ -368,7 +368,7 @@ test_connection_limit(void **state)
 	client_read(fds[7], &r, 0);
 	assert_int_equal(r.status, 200);
 	for (i = 0; i < LIMIT; i++)
-		(void)close(fds[i]);
+		client_close(fds[i]);
 	await_no_connections();
 	assert_int_equal(ask(&f, GET("/hello"), &r, NULL), 200);
 }
@@ -403,7 +403,7 @@ test_no_descriptors(void **state)
 	assert_true(leap_is_quiet());
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 	for (i = 0; i < 60; i++)
-		(void)close(fds[i]);
+		client_close(fds[i]);
 	/* It accepts again when the pause is over. */
 	fixture_leap(&f, f.timing.http_accept_pause_ms);
 }
@@ -425,7 +425,7 @@ test_quiet(void **state)
 	assert_true(leap_is_quiet());
 	fixture_release(&f);
 	for (i = 0; i < 3; i++)
-		(void)close(fds[i]);
+		client_close(fds[i]);
 	await_no_connections();
 	atomic_store(&f.early, 0);
 }
@@ -439,7 +439,7 @@ nobody_listens(void)
 	int fd = -1, i;
 
 	for (i = 0; i < 20000 && (fd = client_open(&f)) >= 0; i++) {
-		(void)close(fd);
+		client_close(fd);
 		(void)usleep(1000);
 	}
 	return (fd < 0);
@@ -506,12 +506,12 @@ test_drain(void **state)
 	assert_string_equal(r.body, "released");
 	assert_string_equal(reply_header(&r, "Connection"), "close");
 	AWAIT(http_pending(f.http) == 0);
-	(void)close(hold);
-	(void)close(poll);
-	(void)close(kept);
-	(void)close(late);
-	(void)close(partial);
-	(void)close(upload);
+	client_close(hold);
+	client_close(poll);
+	client_close(kept);
+	client_close(late);
+	client_close(partial);
+	client_close(upload);
 }
 
 static void
@@ -542,10 +542,10 @@ test_stop(void **state)
 	assert_string_equal(r.body, "woken");
 	assert_true(client_is_closed(idle));
 	assert_true(client_is_closed(silent));
-	(void)close(hold);
-	(void)close(poll);
-	(void)close(idle);
-	(void)close(silent);
+	client_close(hold);
+	client_close(poll);
+	client_close(idle);
+	client_close(silent);
 	fixture_start(&f, 1, LIMIT);
 }
 

@@ -106,7 +106,7 @@ check(const char *request, size_t pieces, size_t size)
 	assert_true(dechunk(text, n, &n));
 	assert_int_equal(n, 5 + pieces * size);
 	free(text);
-	(void)close(fd);
+	client_close(fd);
 }
 
 static void
@@ -134,7 +134,7 @@ test_old_client(void **state)
 	text = read_all(fd, &n);
 	assert_non_null(strstr(text, "\r\n\r\nfirstbbbaaa"));
 	free(text);
-	(void)close(fd);
+	client_close(fd);
 }
 
 /* Its head, and not one byte more. */
@@ -153,7 +153,7 @@ test_head(void **state)
 	assert_ptr_equal(strstr(text, "\r\n\r\n"), text + n - 4);
 	assert_int_equal(atomic_load(&f.pieces), asked);
 	free(text);
-	(void)close(fd);
+	client_close(fd);
 }
 
 /* No last chunk comes: nobody takes it for the whole. */
@@ -170,7 +170,7 @@ test_cut(void **state)
 	assert_non_null(strstr(text, "cccccccccc"));
 	assert_false(dechunk(text, n, &n));
 	free(text);
-	(void)close(fd);
+	client_close(fd);
 }
 
 /* 400 pieces of 256 KiB, and a client that does not read: the server asks for
@@ -195,7 +195,7 @@ test_slow_reader(void **state)
 	assert_true(dechunk(text, n, &n));
 	assert_int_equal(n, 5 + 400 * 262144);
 	free(text);
-	(void)close(fd);
+	client_close(fd);
 }
 
 static void
@@ -205,7 +205,7 @@ test_client_goes(void **state)
 
 	(void)state;
 	client_send(fd, GET("/pieces?n=400&size=262144"));
-	(void)close(fd);
+	client_close(fd);
 	AWAIT(atomic_load(&f.freed) == freed + 1);
 }
 
@@ -226,7 +226,7 @@ test_stop(void **state)
 	f.timing.http_stop_ms = 20; /* none of them will be read */
 	fixture_stop(&f);
 	for (i = 0; i < 4; i++)
-		(void)close(fd[i]);
+		client_close(fd[i]);
 	fixture_start(&f, 2, 1000);
 }
 
