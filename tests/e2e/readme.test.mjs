@@ -12,7 +12,6 @@
 // and starts the plain build, and is left out when TWINBOX_SANITIZED is set.
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { after, describe, it } from 'node:test';
@@ -232,12 +231,12 @@ describe('README.md', () => {
 			'build/twinbox admin dlq', 'build/twinbox admin top',
 			/* A build of its own, which no test makes. */
 			'configure --disable-page',
-			'ls tests/stages',
 			/* The first is what scripts/build runs, the last tests/package/dist.sh. */
 			'make', 'make -C build bench', 'make dist',
 			'requeue --all --destination far.example',
 			/* Is what runs this. */
-			'scripts/test', 'scripts/test unit e2e',
+			'scripts/test', 'scripts/test full', 'scripts/test quick',
+			'scripts/test unit/test_relay',
 			'send --wait read', 'show ID',
 			'twinboxd --help', 'twinboxd copy --to postgresql://db.example/chat',
 		]);
@@ -602,12 +601,21 @@ describe('README.md, scripts', () => {
 		assert.match(told.out, /^send to frame at 500\/s, p99, ms +<= /m);
 	});
 
-	it('scripts/test knows the stages that the text names', () => {
-		const names = execFileSync('sh', ['-c', inline('ls tests/stages')],
-			{ cwd: top, encoding: 'utf8' }).split('\n');
+	it('scripts/test knows the runs that the text names', () => {
+		const plan = fs.readFileSync(path.join(top, 'tests/stages/plan'), 'utf8');
 
-		for (const stage of inline('scripts/test unit e2e').split(' ').slice(1))
-			assert.ok(names.some((name) => name.replace(/^\d\d-/, '') === stage), stage);
+		for (const command of ['scripts/test quick', 'scripts/test full'])
+			assert.match(plan, new RegExp(`^00-build .*\\b${inline(command).split(' ')[1]}\\b`, 'm'));
+	});
+
+	it('scripts/test runs one file', { timeout: BUILD_MS, skip }, async () => {
+		const [program, ...args] = inline('scripts/test unit/test_relay').split(' ');
+		const told = run(program, args, { cwd: top,
+			env: { ...newcomer(tempDir()), PATH: process.env.PATH } });
+
+		assert.equal((await within(told.exited, BUILD_MS, 'the test')).code, 0, told.out + told.err);
+		assert.match(told.out, /^# unit\/test_relay: \d+ passed, [\d.]+ s$/m);
+		assert.match(told.out, /^\d+ passed, 0 failed$/m);
 	});
 
 	it('scripts/test is what CI runs', () => {
