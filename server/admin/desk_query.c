@@ -75,8 +75,12 @@ desk_resolve(struct ask *ask, struct db *db, const struct desk_names *names,
 	if (rc == RC_OK && destination != NULL && destination[0] != '\0') {
 		rc = store_desk_destination(
 		    db, destination, take_destination, ret_destination, err);
-		if (rc == RC_NOT_FOUND)
+		if (rc == RC_NOT_FOUND) {
+			/* It is answered: what it owns, perhaps the results
+			 * too, may be gone. */
 			refuse_name(ask, names, "destination", destination);
+			return (rc);
+		}
 		/* That of all is no limit. */
 		if (*ret_destination == 0)
 			*ret_destination = -1;
