@@ -10,14 +10,7 @@ import path from 'node:path';
 import { eventually, within } from './harness.mjs';
 
 /** The value of metric ${name} (without its prefix, with its labels). */
-export async function metric(server, name)
-{
-	const { text } = await server.rest().get('/metrics');
-	const line = text.split('\n').find((one) => one.startsWith(`twinbox_${name} `));
-
-	assert.ok(line, `there is a metric ${name}`);
-	return Number(line.split(' ')[1]);
-}
+export const metric = (server, name) => server.metric(name);
 
 export const purged = (server, table = 'outbox') =>
 	metric(server, `purged_total{table="${table}"}`);

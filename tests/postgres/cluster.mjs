@@ -32,6 +32,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+import { flaky } from '../e2e/harness/flaky.mjs';
+
 const here = path.dirname(fileURLToPath(import.meta.url));
 const SLOW = Number(process.env.TWINBOX_SLOW ?? 1);
 const LIMIT_MS = 60_000 * SLOW;
@@ -281,6 +283,7 @@ export class Cluster {
 			/* Somebody was faster. */
 			if (tries === 5 || this.started || !/could not bind|in use/.test(error.message))
 				throw error;
+			flaky(`port ${this.port} was taken before PostgreSQL had it`);
 			this.port = undefined;
 		}
 	}

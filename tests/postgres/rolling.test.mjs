@@ -86,7 +86,8 @@ describe('a rolling restart', () => {
 		const cluster = await new Cluster().start();
 		t.after(() => cluster.remove());
 		const url = await cluster.createDatabase('chat');
-		const nodes = Array.from({ length: NODES }, () => new Node({ args: ['--db', url] }));
+		const nodes = Array.from({ length: NODES }, () => new Node({ args: ['--db', url],
+			unlimited: 'the load is as much as there can be' }));
 		t.after(() => Promise.all(nodes.map((node) => node.running && node.kill())));
 		await Promise.all(nodes.map((node) => node.start()));
 		const proxy = await balancer(nodes);

@@ -48,7 +48,7 @@ async function vainUpgrade(proxy, user)
 
 for (const kind of PROXIES) {
 	describe(`${kind}: kept-alive connections`, () => {
-		const on = stage(hooks, kind);
+		const on = stage(hooks, kind, { unlimited: 'one user makes a thousand requests' });
 
 		it('a thousand requests from connections that come and go, none fails', async (t) => {
 			const [ann, bob] = await users(on.site, 'ann', 'bob');
@@ -133,7 +133,8 @@ for (const kind of PROXIES) {
 	});
 
 	describe(`${kind}: an upgrade on a kept-alive connection`, () => {
-		const on = stage(hooks, kind, { edit: SHARED[kind] });
+		const on = stage(hooks, kind, { edit: SHARED[kind],
+			unlimited: 'one user asks for hundreds of upgrades' });
 
 		it('is closed by the server without a byte, and only then', async () => {
 			const stray = await on.server.metric('http_stray_upgrades_total');
@@ -180,7 +181,7 @@ for (const kind of PROXIES) {
 	});
 
 	describe(`F44 ${kind}: the server restarts behind it`, () => {
-		const on = stage(hooks, kind);
+		const on = stage(hooks, kind, { unlimited: 'one user sends as fast as can be' });
 
 		it('every 201 is there once; clients see 502 or 503 at worst', async (t) => {
 			const [ann, bob] = await users(on.site, 'ann', 'bob');

@@ -215,7 +215,7 @@ export class Behind extends Server {
 	{
 		return [this.program, 'serve', '--registration', 'open',
 			'--behind-proxy', '127.0.0.1', '--data', this.data,
-			'--listen', `127.0.0.1:${this.port}`, '--rate-limit', 'off',
+			'--listen', `127.0.0.1:${this.port}`, ...this.limit(),
 			'--log-level', 'debug', ...this.args];
 	}
 
@@ -223,16 +223,6 @@ export class Behind extends Server {
 	{
 		this.port ??= await freePort();
 		return super.start(options);
-	}
-
-	/** A counter or gauge of the server itself. */
-	async metric(name)
-	{
-		const text = await (await fetch(new URL('/metrics', this.url))).text();
-		const found = new RegExp(`^twinbox_${name} (\\d+)$`, 'm').exec(text);
-
-		assert.ok(found, `no metric ${name}`);
-		return Number(found[1]);
 	}
 }
 
@@ -357,13 +347,13 @@ export class Site2 extends Site {
  * For a test file: a server and a proxy before its tests.  The result fills
  * itself: {server, proxy, site}.
  */
-export function stage(hooks, kind, { edit, args, site } = {})
+export function stage(hooks, kind, { edit, args, site, unlimited } = {})
 {
 	const it = { kind };
 	let failed = false;
 
 	hooks.before(async () => {
-		it.server = new Behind({ args });
+		it.server = new Behind({ args, unlimited });
 		await it.server.start();
 		it.proxy = await new Proxy(kind, it.server.port, edit).start();
 		it.site = new Site(it.proxy, site);
