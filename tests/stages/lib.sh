@@ -13,8 +13,8 @@ mkdir -p "$TWINBOX_LOGS"
 passed=0
 failed=0
 skipped=0
-# What a stage may skip: reasons, as a regular expression that fits all of one.
-# A stage that skips something says so here, by name.
+# The reasons for which tests of this stage may be skipped, as a regular expression
+# that matches the whole reason.  A stage sets it before it runs files.
 : "${skips_allowed:=none}"
 
 # The result of one thing that the stage itself looked at.
@@ -63,8 +63,8 @@ count_skips() { # count_skips FILE
 	done < <(list_skips "$1")
 }
 
-# The commit that a change is compared with: TWINBOX_BASE, else where the branch
-# left its upstream; nothing where there is neither.
+# Prints the commit that a change is compared with: TWINBOX_BASE, or the commit
+# where the branch left its upstream; nothing if there is neither.
 base_commit() {
 	if [ -n "${TWINBOX_BASE:-}" ]; then
 		git rev-parse --verify --quiet "$TWINBOX_BASE^{commit}"
@@ -73,8 +73,8 @@ base_commit() {
 	fi
 }
 
-# Of names DIR/NAME those that stand on what has changed since the base commit
-# (tests/stages/changed).
+# Reads names DIR/NAME and prints those that depend on a file changed since the
+# base commit (tests/stages/changed).
 standing_on_changes() {
 	changes=$(tests/stages/changed "$(base_commit)")
 	while read -r name; do
@@ -82,7 +82,7 @@ standing_on_changes() {
 	done
 }
 
-# Whether NAME does, by the words in $changes.
+# Whether the test depends on a changed file, according to $changes.
 stands_on_changes() { # stands_on_changes DIR/NAME
 	changed all || changed "test $1" || changed "folder ${1%%/*}" && return 0
 	case $1 in
@@ -129,12 +129,12 @@ quietly() { # quietly COMMAND...
 	return "$1"
 }
 
-# Makes the build NAME and sets TWINBOX_BUILD to it; ends the stage if that
-# fails.  Two stages may ask for the same build at the same time.
+# Makes the build NAME and sets TWINBOX_BUILD to it; ends the stage on failure.
+# A lock lets two stages ask for the same build at the same time.
 #
-#	plain   what is installed: optimised, hardened, without fault points
+#	plain   the release build: optimised, hardened, without fault points
 #	quick   fault points and little optimisation, for the daily loop
-#	strict  fault points, AddressSanitizer, UBSan: what bears it runs here
+#	strict  fault points, AddressSanitizer, UBSan: the default for tests
 #	tsan    fault points, ThreadSanitizer
 #	fuzz    clang's libFuzzer
 use_build() { # use_build NAME
@@ -168,7 +168,7 @@ use_build() { # use_build NAME
 	case $build_name in
 	quick | strict | tsan)
 		export TWINBOXD_FAULTS="$TWINBOXD" TWINBOX_FAULTS_REQUIRED=1
-		# Who wants the real cost says so (tests/e2e/harness/server.mjs).
+		# A test of the real cost unsets it (tests/e2e/harness/faults.mjs).
 		export TWINBOX_CHEAP_PASSWORDS=1
 		;;
 	esac
@@ -177,7 +177,7 @@ use_build() { # use_build NAME
 	esac
 }
 
-# The build that the tier runs what is not bound to another one on.
+# The build for tests that need no particular one.
 use_tier_build() {
 	if tier quick; then
 		use_build quick
@@ -186,7 +186,7 @@ use_tier_build() {
 	fi
 }
 
-# Adds to the counts what the files of this stage have given so far.
+# Adds the results of this stage's files to its counts.
 count_results() {
 	[ -f "$TWINBOX_LOGS/results" ] || return 0
 	while read -r stage _ p f s _; do
@@ -198,8 +198,8 @@ count_results() {
 	sed -i "/^$TWINBOX_STAGE /d" "$TWINBOX_LOGS/results"
 }
 
-# Runs test files, JOBS of them at a time and those that took longest first,
-# each by tests/stages/one.  A file is DIR/NAME: unit/test_relay, e2e/send.
+# Runs test files with tests/stages/one, JOBS at a time, the longest first.  A file
+# is DIR/NAME: unit/test_relay, e2e/send.
 run_files() { # run_files JOBS FILE...
 	jobs=$1
 	shift
@@ -228,8 +228,8 @@ longest_first() {
 	    tests/stages/budget - | LC_ALL=C sort -k1,1gr -k2 | sed 's/^[^ ]* //'
 }
 
-# Makes those programs of make check whose name matches the pattern, and shows
-# their names without tests/ and without their folder in the build.
+# Builds the programs of make check whose name matches the pattern and prints
+# their names without tests/.
 programs() { # programs EGREP-PATTERN
 	list=$(make -s --no-print-directory -C "$TWINBOX_BUILD" print-tests |
 	    grep -E "$1")
@@ -247,7 +247,7 @@ programs() { # programs EGREP-PATTERN
 	printf '%s\n' $list | sed 's,^tests/,,'
 }
 
-# Runs those test programs whose name matches the pattern, JOBS at a time.
+# Runs the test programs whose name matches the pattern, JOBS at a time.
 run_programs() { # run_programs EGREP-PATTERN [JOBS]
 	names=$(programs "$1") || {
 		check 1 "the test programs $1 are made"
