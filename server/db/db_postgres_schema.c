@@ -43,19 +43,17 @@ schema_now(struct db_postgres *p, int64_t *ret, struct err *err)
 	enum rc rc;
 
 	*ret = 0;
+	/* One statement, one snapshot: another node may make the tables at this
+	 * moment, and a second look would see them without having seen ours. */
 	rc = ask(p,
-	    "SELECT count(*) FROM pg_tables WHERE schemaname = "
-	    "current_schema() AND tablename = 'schema_migrations'",
+	    "SELECT CASE WHEN bool_or(tablename = 'schema_migrations') "
+	    "THEN -1 ELSE count(*) END FROM pg_tables "
+	    "WHERE schemaname = current_schema()",
 	    &n, err);
-	if (rc == RC_OK && n != 0)
+	if (rc == RC_OK && n == -1)
 		return (ask(p,
 		    "SELECT coalesce(max(number), 0) FROM schema_migrations",
 		    ret, err));
-	if (rc == RC_OK)
-		rc = ask(p,
-		    "SELECT count(*) FROM pg_tables "
-		    "WHERE schemaname = current_schema()",
-		    &n, err);
 	if (rc == RC_OK && n != 0)
 		return (err_set(err, RC_INVALID,
 		    "the database has %lld tables, but none of twinbox: give it "
