@@ -7,6 +7,9 @@
 // node wants to make every conversation.  All of it is there, once and in order; and
 // no two of their transactions ever stood in each other's way: the database has seen
 // no deadlock.
+//
+// Environment: CROWD_MS (of each crowd, default 4000), CROWD_SEED (default: of the
+// commit; printed; repeats who does what, not the interleaving).
 
 import assert from 'node:assert/strict';
 import path from 'node:path';
