@@ -28,7 +28,7 @@
 static_assert(CRYPT_PASSWORD_SIZE == crypto_pwhash_argon2id_STRBYTES,
     "the size of a stored password");
 
-/* What a new password is hashed with. */
+/* The argon2id parameters of a new hash. */
 struct cost {
 	unsigned long long passes;
 	size_t bytes;
