@@ -315,7 +315,7 @@ is_list && $1 == "source" && NF == 3 {
 	source_text[$2] = $3
 	next
 }
-is_list && $1 == "mark" && NF == 4 && ($3 == "open" || $3 == "no code") {
+is_list && $1 == "mark" && NF == 4 && $3 ~ /^(open|no code|shown)$/ {
 	mark[++nmarks] = $2
 	mark_class[$2] = $3
 	mark_text[$2] = $4
@@ -348,9 +348,12 @@ function verdict(r, n) {
 	n = substr(r, 2)
 	if (n in where) {
 		class = "shown"
-		return where[n]
+		if (mark_class[row_mark[r]] != "shown")
+			return where[n]
+		partly[row_mark[r]]++
+		return where[n] "<br>" mark_text[row_mark[r]]
 	}
-	if (row_mark[r] == "-") {
+	if (row_mark[r] == "-" || mark_class[row_mark[r]] == "shown") {
 		class = "open"
 		return "**open**"
 	}
@@ -365,7 +368,7 @@ END {
 		count[class]++
 		count[row_source[r], class]++
 		if (class != "shown")
-			why[row_mark[r]]++
+			why[mark_class[row_mark[r]] == "shown" ? "-" : row_mark[r]]++
 	}
 	print "# Requirements: which test shows which row"
 	print "<!-- made by scripts/requirements of docs/requirements.txt and the tags in tests/ -->"
@@ -387,9 +390,16 @@ END {
 	print "| without a test | rows |"
 	print "|---|---|"
 	for (i = 1; i <= nmarks; i++)
-		printf "| %s: %s | %d |\n", mark_class[mark[i]], \
-		    mark_text[mark[i]], why[mark[i]]
+		if (mark_class[mark[i]] != "shown")
+			printf "| %s: %s | %d |\n", mark_class[mark[i]], \
+			    mark_text[mark[i]], why[mark[i]]
 	printf "| open | %d |\n", why["-"]
+	for (i = 1; i <= nmarks; i++)
+		if (mark_class[mark[i]] == "shown") {
+			if (!headed++)
+				print "\n| shown by a test, but | rows |\n|---|---|"
+			printf "| %s | %d |\n", mark_text[mark[i]], partly[mark[i]]
+		}
 	last = ""
 	for (i = 1; i <= nrows; i++) {
 		r = row[i]
