@@ -294,6 +294,23 @@ fill_zero(struct rnd *rnd, void *p, size_t n)
 	memset(p, 0, n);
 }
 
+int
+scene_set_up(void **state)
+{
+
+	*state = test_calloc(1, sizeof(struct scene));
+	return (0);
+}
+
+int
+scene_tear_down(void **state)
+{
+
+	scene_close(*state);
+	test_free(*state);
+	return (0);
+}
+
 void
 scene_open(struct scene *s, const char *epoch, int64_t seq, bool acks)
 {
@@ -324,6 +341,15 @@ scene_close(struct scene *s)
 
 	session_free(s->session);
 	s->session = NULL;
+}
+
+void
+scene_again(struct scene *s, const char *epoch, int64_t seq, bool acks)
+{
+
+	scene_close(s);
+	memset(s, 0, sizeof(*s));
+	scene_open(s, epoch, seq, acks);
 }
 
 int64_t

@@ -43,12 +43,19 @@ struct scene {
 	char written[8192];
 };
 
+/* For cmocka: makes a scene without a session; frees it. */
+int scene_set_up(void **state);
+int scene_tear_down(void **state);
+
 /* Starts a session with cursor ${epoch}, ${seq}; it connects once
  * scene_timer() is called.  Fails the test if it cannot. */
 void scene_open(struct scene *s, const char *epoch, int64_t seq, bool acks);
 
 /* Frees the session. */
 void scene_close(struct scene *s);
+
+/* Frees the session, clears the scene and starts another session. */
+void scene_again(struct scene *s, const char *epoch, int64_t seq, bool acks);
 
 /* How long the session's timer is set for; -1: it is not set. */
 int64_t scene_timer_ms(const struct scene *s);

@@ -22,33 +22,6 @@
 	"{\"type\":\"send\",\"id\":" #id ",\"message\":{\"body\":\"" body      \
 	"\"}}\n"
 
-static int
-setup(void **state)
-{
-
-	*state = test_calloc(1, sizeof(struct scene));
-	return (0);
-}
-
-static int
-teardown(void **state)
-{
-
-	scene_close(*state);
-	test_free(*state);
-	return (0);
-}
-
-/* Begins again in the same test, with another session. */
-static void
-again(struct scene *s)
-{
-
-	scene_close(s);
-	memset(s, 0, sizeof(*s));
-	scene_open(s, "", -1, true);
-}
-
 /* Hands in events ${first} to ${last}. */
 static void
 events(struct scene *s, int first, int last)
@@ -102,7 +75,7 @@ wait_after(struct scene *s, int64_t lived_ms)
 {
 	int i;
 
-	again(s);
+	scene_again(s, "", -1, true);
 	for (i = 0; i < 3; i++) {
 		scene_timer(s);
 		scene_refuse(s, 0, NULL);
@@ -255,7 +228,7 @@ test_refused_connections(void **state)
 	size_t i;
 
 	for (i = 0; i < COUNT(cases); i++) {
-		again(s);
+		scene_again(s, "", -1, true);
 		scene_timer(s);
 		scene_refuse(s, cases[i].status, "HS: ws upgrade\033[2J");
 		assert_string_equal(scene_told(s), cases[i].told);
@@ -271,7 +244,7 @@ test_fails_at_once(void **state)
 	int i;
 
 	for (i = 0; i < 2; i++) {
-		again(s);
+		scene_again(s, "", -1, true);
 		s->connect_fails = i == 0;
 		s->connect_breaks = i == 1;
 		scene_timer(s);
@@ -325,7 +298,7 @@ test_close_codes(void **state)
 	size_t i;
 
 	for (i = 0; i < COUNT(cases); i++) {
-		again(s);
+		scene_again(s, "", -1, true);
 		scene_welcome(s, "E", 0);
 		assert_string_equal(scene_told(s), "welcome; ");
 		scene_end(s, cases[i].code);
@@ -506,7 +479,7 @@ test_acks_in_a_new_epoch(void **state)
 	size_t i;
 
 	for (i = 0; i < COUNT(answers); i++) {
-		again(s);
+		scene_again(s, "", -1, true);
 		scene_welcome(s, "E", 0);
 		events(s, 1, 5);
 		session_ack(s->session, 5);
@@ -571,7 +544,7 @@ test_finish_without_connection(void **state)
 	session_finish(s->session);
 	assert_string_equal(scene_told(s), "ended well; ");
 	assert_int_equal(scene_timer_ms(s), -1);
-	again(s);
+	scene_again(s, "", -1, true);
 	scene_timer(s);
 	session_finish(s->session);
 	assert_string_equal(scene_told(s), "ended well; ");
@@ -629,7 +602,8 @@ test_finish_before_the_answer(void **state)
 	assert_string_equal(scene_written(s), "");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name)                                                             \
+	cmocka_unit_test_setup_teardown(name, scene_set_up, scene_tear_down)
 
 int
 main(void)

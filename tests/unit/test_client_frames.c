@@ -19,39 +19,12 @@
 /* An epoch of 39 characters, the longest that is taken. */
 #define LONGEST "epoch-that-is-39-characters-long-and-ok"
 
-static int
-setup(void **state)
-{
-
-	*state = test_calloc(1, sizeof(struct scene));
-	return (0);
-}
-
-static int
-teardown(void **state)
-{
-
-	scene_close(*state);
-	test_free(*state);
-	return (0);
-}
-
-/* Begins again in the same test, with another session. */
-static void
-again(struct scene *s, const char *epoch, int64_t seq, bool acks)
-{
-
-	scene_close(s);
-	memset(s, 0, sizeof(*s));
-	scene_open(s, epoch, seq, acks);
-}
-
 /* A session that is live, at event ${seq} of epoch E. */
 static void
 live(struct scene *s, int seq)
 {
 
-	again(s, "E", seq, true);
+	scene_again(s, "E", seq, true);
 	scene_welcome(s, "E", seq);
 	scene_say(s, "{'type':'caught_up','seq':%d}", seq);
 	assert_int_equal(session_state(s->session), SESSION_LIVE);
@@ -135,7 +108,7 @@ test_welcome_malformed(void **state)
 	size_t i;
 
 	for (i = 0; i < COUNT(frames); i++) {
-		again(s, "", -1, true);
+		scene_again(s, "", -1, true);
 		(void)scene_hello(s);
 		scene_say(s, "%s", frames[i]);
 		assert_string_equal(scene_told(s), "ended protocol; ");
@@ -172,7 +145,7 @@ test_welcome_gap(void **state)
 	size_t i;
 
 	for (i = 0; i < COUNT(cases); i++) {
-		again(s, "E", 1, true);
+		scene_again(s, "E", 1, true);
 		(void)scene_hello(s);
 		scene_say(s,
 		    "{'type':'welcome','epoch':'E','acked':0,'head':9,"
@@ -196,7 +169,7 @@ test_welcome_restored(void **state)
 	size_t i;
 
 	for (i = 0; i < COUNT(frames); i++) {
-		again(s, "E", 5, true);
+		scene_again(s, "E", 5, true);
 		(void)scene_hello(s);
 		scene_say(s, "%s", frames[i]);
 		assert_string_equal(scene_told(s), "new epoch; ");
@@ -204,7 +177,7 @@ test_welcome_restored(void **state)
 		assert_non_null(strstr(scene_hello(s), ",\"after\":\"0\"}\n"));
 	}
 	/* A head that is the cursor is nothing new. */
-	again(s, "E", 5, true);
+	scene_again(s, "E", 5, true);
 	(void)scene_hello(s);
 	scene_say(s, "{'type':'welcome','epoch':'E','acked':0,'head':5}");
 	assert_string_equal(scene_told(s), "welcome; ");
@@ -276,7 +249,7 @@ test_event_malformed(void **state)
 		assert_int_equal(session_seq(s->session), 3);
 	}
 	/* Before the welcome nobody knows what follows it. */
-	again(s, "E", 3, true);
+	scene_again(s, "E", 3, true);
 	(void)scene_hello(s);
 	event(s, 4);
 	assert_string_equal(scene_told(s), "ended protocol; ");
@@ -291,7 +264,7 @@ test_event_window(void **state)
 	int acked;
 
 	for (acked = 0; acked <= 2; acked += 2) {
-		again(s, "E", 1, false);
+		scene_again(s, "E", 1, false);
 		(void)scene_hello(s);
 		scene_say(s,
 		    "{'type':'welcome','epoch':'E','acked':%d,'window':3}",
@@ -310,7 +283,7 @@ test_event_window(void **state)
 		assert_int_equal(scene_timer_ms(s), 0);
 	}
 	/* Who acks has no need of that. */
-	again(s, "E", 0, true);
+	scene_again(s, "E", 0, true);
 	(void)scene_hello(s);
 	scene_say(s, "{'type':'welcome','epoch':'E','acked':0,'window':1}");
 	event(s, 1);
@@ -427,7 +400,7 @@ test_error_for_hello(void **state)
 	size_t i;
 
 	for (i = 0; i < COUNT(cases); i++) {
-		again(s, "", -1, true);
+		scene_again(s, "", -1, true);
 		(void)scene_hello(s);
 		scene_say(s, "%s", cases[i].frame);
 		assert_string_equal(scene_told(s), cases[i].told);
@@ -456,7 +429,7 @@ test_error_cursor(void **state)
 	size_t i;
 
 	for (i = 0; i < COUNT(cases); i++) {
-		again(s, "E", 5, true);
+		scene_again(s, "E", 5, true);
 		(void)scene_hello(s);
 		scene_say(s,
 		    "{'type':'error','re':1,'problem':{'status':410,"
@@ -586,7 +559,8 @@ test_deaf_owner(void **state)
 	assert_int_equal(session_state(s->session), SESSION_ENDED);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name)                                                             \
+	cmocka_unit_test_setup_teardown(name, scene_set_up, scene_tear_down)
 
 int
 main(void)
