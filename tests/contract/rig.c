@@ -257,6 +257,26 @@ done(void *arg, enum rc rc)
 
 /* ---- verbs ---- */
 
+static enum rc
+fail_always(struct tx *tx, struct unit **units, size_t n, struct err *err)
+{
+
+	(void)tx;
+	(void)units;
+	(void)n;
+	return (err_set(err, RC_CONFLICT, "a failing unit"));
+}
+
+static void
+ignore(struct unit *unit)
+{
+
+	(void)unit;
+}
+
+const struct unit_kind rig_failing = {
+    "failing", UNIT_UPKEEP, 99, fail_always, ignore};
+
 static void
 account_finished(struct account_unit *u)
 {

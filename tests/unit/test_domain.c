@@ -468,34 +468,15 @@ test_deliver_nothing(void **state)
 
 /* ---- memory ---- */
 
-static enum rc
-fail_on_purpose(struct tx *tx, struct unit **units, size_t n, struct err *err)
-{
-
-	(void)tx;
-	(void)units;
-	(void)n;
-	return (err_set(err, RC_CONFLICT, "on purpose"));
-}
-
-static void
-ignore_done(struct unit *unit)
-{
-
-	(void)unit;
-}
-
-/* A transaction that is given up empties the ledger. */
+/* Abandons a transaction, which empties the ledger. */
 static void
 forget_ledger(struct rig *r)
 {
-	static const struct unit_kind kind = {
-	    "bad", UNIT_UPKEEP, 99, fail_on_purpose, ignore_done};
-	struct unit bad = {.kind = &kind};
+	struct unit failing = {.kind = &rig_failing};
 
-	assert_int_equal(writer_submit(r->writer, &bad), RC_OK);
+	assert_int_equal(writer_submit(r->writer, &failing), RC_OK);
 	assert_int_equal(writer_run_once(r->writer), 1);
-	assert_int_equal(bad.rc, RC_CONFLICT);
+	assert_int_equal(failing.rc, RC_CONFLICT);
 }
 
 /* Any allocation of a send may fail: the send is refused or accepted, never
