@@ -22,6 +22,10 @@ function failed(done, code, what)
 	assert.match(done.err, what);
 }
 
+/** The number of long-polls that wait at the server. */
+const polls = async () => Number(/^twinbox_long_polls (\d+)$/m.exec(
+	(await server.rest().get('/metrics')).text)[1]);
+
 const COMMANDS = ['register', 'login', 'logout', 'whoami', 'send', 'inbox', 'tail', 'chat',
 	'read', 'ack', 'outbox', 'history', 'conversations', 'devices'];
 
@@ -205,23 +209,34 @@ describe('send', () => {
 
 	it('--wait delivered and read', async () => {
 		const [ann, bob] = await people(server.url, 'ann', 'bob');
-		const waiting = ann.start('send', bob.name, 'are you there', '--wait', 'delivered');
-		await until(() => waiting.out.includes('accepted'));
-		await sleep(300);
-		assert.equal(waiting.exitCode, null, 'it did not wait');
-		const [event] = await bob.events();
-		await bob.run('ack', event.seq);
+		const [one, other] = [uuid7(), uuid7()];
+		const state = async (id) => (await ann.json('outbox', id)).state;
+		const deliver = (...more) => ann.start('send', bob.name, 'are you there', '--id', one, '--wait', 'delivered', ...more);
+		const waiting = deliver();
+		await until(async () => (await bob.events()).length === 1);
+		await until(async () => await state(one) === 'sent');
+		// Sent is not delivered: a command that starts now waits as well.
+		const late = deliver('--json');
+		await until(async () => await polls() === 2);
+		await bob.run('ack', 1);
 		assert.equal((await waiting.exited).code, 0);
 		assert.match(waiting.out, /accepted.*\n✓✓ delivered\n$/);
+		assert.equal((await late.exited).code, 0);
+		assert.equal(JSON.parse(late.out).state, 'acked');
 
-		const reading = ann.start('send', bob.name, 'read this', '--wait', 'read', '--json');
+		const read = () => ann.start('send', bob.name, 'read this', '--id', other, '--wait', 'read', '--json');
+		const readers = [read()];
 		await until(async () => (await bob.events()).length === 2);
 		await bob.run('ack', 2);
-		await sleep(300);
-		assert.equal(reading.exitCode, null, 'ack is not read');
+		await until(async () => await state(other) === 'acked');
+		// Acked is not read.
+		readers.push(read());
+		await until(async () => await polls() === 2);
 		await bob.run('read', '--upto', 2);
-		assert.equal((await reading.exited).code, 0);
-		assert.ok(JSON.parse(reading.out).labels.includes('read'));
+		for (const reading of readers) {
+			assert.equal((await reading.exited).code, 0);
+			assert.ok(JSON.parse(reading.out).labels.includes('read'));
+		}
 
 		const start = performance.now();
 		failed(await ann.try(['send', bob.name, 'x', '--wait', 'read', '--timeout', '1s']),
@@ -311,8 +326,6 @@ describe('inbox, ack, read', () => {
 
 	it('--wait waits for the first one', async () => {
 		const [ann, bob] = await people(server.url, 'ann', 'bob');
-		const polls = async () => Number(/^twinbox_long_polls (\d+)$/m.exec(
-			(await server.rest().get('/metrics')).text)[1]);
 		const waiting = bob.start('inbox', '--wait', '20s', '--json');
 		await until(async () => await polls() === 1);
 		await ann.run('send', bob.name, 'now');
