@@ -12,18 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "sleeps.h"
+
 static struct fixture f;
-
-static void
-sleep_ms(long ms)
-{
-	const struct timespec t = {.tv_nsec = ms * 1000000L};
-
-	(void)nanosleep(&t, NULL);
-}
 
 /* All that comes until the end of the answer in chunks, or of the connection;
  * freed by the caller. */
@@ -173,24 +166,20 @@ test_cut(void **state)
 	client_close(fd);
 }
 
-/* 400 pieces of 256 KiB, and a client that does not read: the server asks for
- * no more than the sockets hold. */
+/* 400 pieces of 256 KiB, and a client that does not read: when all threads wait
+ * the server has asked for no more than the sockets hold. */
 static void
 test_slow_reader(void **state)
 {
-	int fd = client_open(&f), asked = atomic_load(&f.pieces), last, now,
-	    still = 0;
+	int fd = client_open(&f), asked = atomic_load(&f.pieces);
 	char *text;
 	size_t n;
 
 	(void)state;
 	client_send(fd, GET("/pieces?n=400&size=262144"));
-	for (last = -1; still < 20; last = now) {
-		sleep_ms(10);
-		now = atomic_load(&f.pieces) - asked;
-		still = now == last && now > 0 ? still + 1 : 0;
-	}
-	assert_true(last < 100);
+	AWAIT(atomic_load(&f.pieces) > asked);
+	AWAIT(others_sleep());
+	assert_true(atomic_load(&f.pieces) - asked < 100);
 	text = read_all(fd, &n);
 	assert_true(dechunk(text, n, &n));
 	assert_int_equal(n, 5 + 400 * 262144);
