@@ -7,10 +7,12 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "store/intake.h"
+#include "unit/sleeps.h"
 
 static const struct unit_kind delivery = {
     "delivery", UNIT_DELIVERY, 1, NULL, NULL};
@@ -132,7 +134,9 @@ test_again(void **state)
 	close_bench(k);
 }
 
-/* Nobody comes back: so many batches go without a wait. */
+/* Nobody comes back: the given numbers of batches go without a wait.  A wait
+ * ends after a quarter of batch_us or after patience_us; both are 10 us here.
+ */
 static void
 test_nobody_returns(void **state)
 {
@@ -145,7 +149,8 @@ test_nobody_returns(void **state)
 	for (i = 0; i < sizeof(skips) / sizeof(skips[0]); i++) {
 		put(k, 0, &client);
 		k->in.answered = 4;
-		k->in.batch_us = 40;
+		k->in.batch_us = i % 2 == 0 ? 40 : INT64_MAX;
+		k->in.patience_us = i % 2 == 0 ? INT64_MAX : 10;
 		assert_true(intake_take(&k->in, k->batch, &k->n, true));
 		assert_int_equal(k->n, 1);
 		assert_int_equal(k->in.skip, skips[i]);
@@ -164,11 +169,15 @@ test_nobody_returns(void **state)
 	close_bench(k);
 }
 
-/* Who comes while the writer waits for somebody. */
+/* A thread that puts ${n} units while the writer waits for clients to return.
+ * With ${stops} the writer must go on waiting then, until the thread stops the
+ * intake. */
 struct comer {
 	struct bench *k;
 	const struct unit_kind *kinds[2];
 	int n;
+	bool stops;
+	bool waits; /* the writer did go on */
 };
 
 static void *
@@ -186,6 +195,16 @@ come(void *arg)
 	}
 	for (i = 0; i < c->n && rc == RC_OK; i++)
 		rc = intake_put(&c->k->in, unit(c->k, i, c->kinds[i]));
+	if (c->stops) {
+		/* If the units have woken the writer, it sleeps again only
+		 * when it has taken them. */
+		while (!sleeps((int)getpid()))
+			continue;
+		(void)pthread_mutex_lock(&c->k->in.lock);
+		c->waits = c->k->in.wanted > 0;
+		(void)pthread_mutex_unlock(&c->k->in.lock);
+		intake_stop(&c->k->in);
+	}
 	return (NULL);
 }
 
@@ -195,60 +214,61 @@ struct after {
 	bool alone;
 };
 
-/* One was answered, and ${before} deliveries wait; then ${kinds} come, for
- * which the writer waits at most ${patience_us}. */
+/* One client was answered, and ${before} deliveries wait; then units of the
+ * kinds ${first} and ${second} (NULL: none) come.  They end the writer's wait
+ * or, if ${stops}, do not. */
 static struct after
 after(const struct unit_kind *first, const struct unit_kind *second,
-    bool before, int64_t patience_us)
+    bool before, bool stops)
 {
 	struct bench *k = open_bench(UNITS);
-	struct comer c = {k, {first, second}, second != NULL ? 2 : 1};
+	struct comer c = {
+	    k, {first, second}, second != NULL ? 2 : 1, stops, false};
 	struct after a;
 	pthread_t thread;
 
 	k->in.answered = 1;
 	k->in.batch_us = INT64_MAX;
-	k->in.patience_us = patience_us;
+	k->in.patience_us = INT64_C(3600000000);
 	if (before)
 		put(k, 9, &delivery);
 	assert_int_equal(pthread_create(&thread, NULL, come, &c), 0);
 	assert_true(intake_take(&k->in, k->batch, &k->n, true));
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	assert_int_equal(k->n, (size_t)c.n + before);
+	assert_int_equal(c.waits, stops);
 	a = (struct after){k->in.skip, k->in.alone};
 	close_bench(k);
 	return (a);
 }
 
-#define HOUR_US 3600000000
-#define SECOND_US 1000000
-
-/* The client who was answered and a delivery are all that is waited for. */
+/* The wait ends with the client who was answered and a delivery. */
 static void
 test_all_come(void **state)
 {
 
 	(void)state;
-	assert_int_equal(after(&client, NULL, true, HOUR_US).skip, 0);
-	assert_int_equal(after(&client, &delivery, false, HOUR_US).skip, 0);
-	assert_int_equal(after(&delivery, &client, false, HOUR_US).skip, 0);
+	assert_int_equal(after(&client, NULL, true, false).skip, 0);
+	assert_int_equal(after(&client, &delivery, false, false).skip, 0);
+	assert_int_equal(after(&delivery, &client, false, false).skip, 0);
 }
 
-/* It is clients who return: deliveries tell nothing. */
+/* A delivery does not count as a returned client. */
 static void
 test_no_client(void **state)
 {
 
 	(void)state;
-	assert_int_equal(after(&delivery, NULL, false, SECOND_US).skip, 1);
+	assert_int_equal(after(&delivery, NULL, false, true).skip, 1);
 }
 
-/* Where clients send nothing that is delivered nobody waits for that again. */
+/* Where clients send nothing that is delivered, the next wait is for clients
+ * alone, until a delivery comes. */
 static void
 test_no_delivery(void **state)
 {
 	struct bench *k = open_bench(UNITS);
-	struct after a = after(&client, NULL, false, SECOND_US);
+	struct after a = after(&client, NULL, false, true);
 
 	(void)state;
 	assert_int_equal(a.skip, 0);
