@@ -32,8 +32,7 @@
 #define OUT_SIZE 65536
 /* A pipe that polls as writable takes this much without blocking. */
 #define PIPE_CHUNK 4096
-#define STOP_MS 1000
-/* By how much the log thread may miss that before it is left behind. */
+/* How long after log_stop_ms the log thread is left behind. */
 #define STOP_GRACE_MS 500
 
 enum sink { SINK_FILE, SINK_PIPE, SINK_SOCKET };
@@ -396,6 +395,7 @@ run_new(const struct log_options *options)
 	if (run == NULL)
 		return (NULL);
 	run->options = *options;
+	run->options.timing = timing_or_real(options->timing);
 	buf_init(&run->out, OUT_SIZE);
 	run->ring = mem_alloc(RING_SIZE);
 	if (run->ring == NULL || buf_reserve(&run->out, OUT_SIZE) == NULL) {
@@ -456,13 +456,13 @@ log_stop(void)
 	int64_t stop_by;
 	int error = 0;
 
-	stop_by = now_ms() + STOP_MS;
-	by.tv_sec = (time_t)((stop_by + STOP_GRACE_MS) / 1000);
-	by.tv_nsec = (long)((stop_by + STOP_GRACE_MS) % 1000) * 1000000;
 	(void)pthread_mutex_lock(&lock);
 	run = current;
 	current = NULL;
 	if (run != NULL) {
+		stop_by = now_ms() + run->options.timing->log_stop_ms;
+		by.tv_sec = (time_t)((stop_by + STOP_GRACE_MS) / 1000);
+		by.tv_nsec = (long)((stop_by + STOP_GRACE_MS) % 1000) * 1000000;
 		atomic_store(&run->stop_by_ms, stop_by);
 		(void)pthread_cond_broadcast(&arrived);
 		while (!run->done && error == 0)

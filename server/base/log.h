@@ -15,6 +15,7 @@
 
 #include "base/clk.h"
 #include "base/err.h"
+#include "base/timing.h"
 
 enum log_level { LVL_DEBUG, LVL_INFO, LVL_WARN, LVL_ERROR };
 
@@ -100,15 +101,16 @@ struct log_options {
 	enum log_level level;
 	enum log_format format;
 	const struct clk *clk;
+	const struct timing *timing; /* kept; NULL: timing_real() */
 };
 
-/* Starts the log thread; none may run yet.  The descriptor and the clock must
- * last until log_stop().  Before it, and after log_stop(), lines go straight
- * to stderr. */
+/* Starts the log thread; none may run yet.  The descriptor, the clock and the
+ * timing must last until log_stop().  Before it, and after log_stop(), lines go
+ * straight to stderr. */
 enum rc log_start(const struct log_options *options, struct err *err) MUST_USE;
 
-/* Writes what is left (for at most a second) and ends the thread.  Does nothing
- * when none runs. */
+/* Writes the lines that wait, for at most the time log_stop_ms, and ends the
+ * thread.  Does nothing when none runs. */
 void log_stop(void);
 
 /* Changes the level while running. */

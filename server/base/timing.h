@@ -60,7 +60,9 @@
 	X(stop_answers, 2000, "for readers to give back what they have")       \
 	X(stop_away, 20000, "the same, when the database does not answer")     \
 	X(stop_quiet, 200, "without a request before connections close")       \
-	X(stop_slow_client, 1000, "for an answer that its client does not read")
+	X(stop_slow_client, 1000,                                              \
+	    "for an answer that its client does not read")                     \
+	X(log_stop, 1000, "for lines that wait when the log stops")
 
 struct timing {
 #define X(name, ms, meaning) int64_t name##_ms;

@@ -185,7 +185,8 @@ serve(struct server *s, int argc, char **argv)
 	struct log_options log = {.fd = STDERR_FILENO,
 	    .level = (enum log_level)s->config.log_level,
 	    .format = (enum log_format)s->config.log_format,
-	    .clk = s->clk};
+	    .clk = s->clk,
+	    .timing = s->timing};
 	struct err err = ERR_INIT;
 	int code = EX_OK;
 

@@ -32,17 +32,21 @@ static struct clk_fake fake;
 static char got[1 << 21];
 
 static void
-start_on(int fd, enum log_format format, enum log_level level)
+start_with(const struct log_options *options)
 {
-	struct log_options options;
 	struct err err = ERR_INIT;
 
 	clk_fake_init(&fake, WALL);
-	options.fd = fd;
-	options.level = level;
-	options.format = format;
-	options.clk = &fake.clk;
-	assert_int_equal(log_start(&options, &err), RC_OK);
+	assert_int_equal(log_start(options, &err), RC_OK);
+}
+
+static void
+start_on(int fd, enum log_format format, enum log_level level)
+{
+	const struct log_options options = {
+	    .fd = fd, .level = level, .format = format, .clk = &fake.clk};
+
+	start_with(&options);
 }
 
 /* Reads what is there until the other side is closed. */
@@ -447,10 +451,16 @@ test_cut_between_fields(void **state)
 	}
 }
 
-/* Nobody ever reads: stopping takes a second, and the rest is counted. */
+/* Nobody ever reads: the stop ends after log_stop_ms, and counts the lines that
+ * are left. */
 static void
 test_stop_with_full_pipe(void **state)
 {
+	struct timing timing = *timing_real();
+	struct log_options options = {.level = LVL_INFO,
+	    .format = LOG_FMT_TEXT,
+	    .clk = &fake.clk,
+	    .timing = &timing};
 	uint64_t before, lines = 0;
 	int64_t start;
 	char *line;
@@ -459,13 +469,15 @@ test_stop_with_full_pipe(void **state)
 	(void)state;
 	before = log_dropped();
 	assert_int_equal(pipe2(fd, O_CLOEXEC), 0);
-	start_on(fd[1], LOG_FMT_TEXT, LVL_INFO);
+	options.fd = fd[1];
+	timing.log_stop_ms = 20;
+	start_with(&options);
 	for (i = 0; i < 5000; i++)
 		log_event(LOG_EV_SERVER_READY, "n=%d", i);
 	start = now_ms();
 	log_stop();
-	assert_in_range(now_ms() - start, 900, 3000);
-	/* What was lost is known now: no thread was left behind. */
+	assert_in_range(now_ms() - start, 20, timing_real()->log_stop_ms - 1);
+	/* The lost lines are counted: no thread was left behind. */
 	lines = log_dropped() - before;
 	(void)close(fd[1]);
 	(void)read_all(fd[0]);

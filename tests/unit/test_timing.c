@@ -67,6 +67,7 @@ static const struct {
     {"stop_away", 20000, offsetof(struct timing, stop_away_ms)},
     {"stop_quiet", 200, offsetof(struct timing, stop_quiet_ms)},
     {"stop_slow_client", 1000, offsetof(struct timing, stop_slow_client_ms)},
+    {"log_stop", 1000, offsetof(struct timing, log_stop_ms)},
 };
 
 static int64_t
