@@ -31,8 +31,8 @@ describe('an ack', () => {
 		s.disk.hold();
 		await s.come(event(1));
 		await s.come(event(2));
-		// Disk.write() of the page ends without an error, whatever happens; if
-		// one came through it would be an error of the page.
+		// The page's own Disk.write() never fails; a failure that reached the
+		// session all the same must not become an ack.
 		const writing = assert.rejects(s.session.writing, /broken/);
 		s.disk.broken = new Error('broken');
 		s.disk.letGo();
@@ -91,7 +91,7 @@ describe('an ack', () => {
 		assert.deepEqual(s.acks(), [2]);
 		await (await s.again()).welcome({ acked: 2 });
 		assert.deepEqual(s.acks(), [], 'the server has it');
-		// And so in a page that was closed before it could say so.
+		// The same holds for a page that was closed before it sent the ack.
 		s.open();
 		await (await s.begin()).welcome({ acked: 0 });
 		assert.deepEqual(s.acks(), [2]);

@@ -126,7 +126,7 @@ describe('the list', () => {
 });
 
 describe('history', () => {
-	/** Answers with the messages of ${pages}, newest first; the last page is the first of all. */
+	/** The server answers with ${pages}, newest first; the last one has the oldest messages. */
 	const history = (s, pages) => {
 		s.browser.answers[`GET /v1/conversations/${CHAT}/messages`] = ({ searchParams }) => {
 			const at = pages.findIndex((one) => one.before === (searchParams.get('before') ?? ''));
@@ -142,7 +142,7 @@ describe('history', () => {
 		assert.deepEqual([seqs(), s.session.shown(CHAT).before], [[7, 9], 7]);
 		await s.session.older(CHAT, 7);
 		assert.deepEqual([seqs(), s.session.shown(CHAT).before], [[2, 4, 7, 9], 0]);
-		// And so from the disk alone.
+		// The disk alone shows the same.
 		s.open();
 		await s.begin();
 		s.browser.answers[`GET /v1/conversations/${CHAT}/messages`] = () => null;

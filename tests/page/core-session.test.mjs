@@ -83,7 +83,7 @@ describe('where the page begins', () => {
 describe('a restored database', () => {
 	const own = (id, more = {}) => message(3, { id, own: true, from: 'ann', at: Browser.NOW - DAY, sent: { to: 'bob' }, ...more });
 
-	/** A page with messages of all kinds, whose cursor is of another epoch. */
+	/** Returns the scene of a page with messages of all kinds whose cursor has another epoch than the server. */
 	async function restored(t, more = () => undefined)
 	{
 		const disk = new FakeDisk();

@@ -142,7 +142,7 @@ describe('a text', () => {
 		assert.deepEqual(s.seen.words, ['Not sent: Nobody is not known here.']);
 		await s.accept(s.sends[1]);
 		assert.deepEqual(s.session.newNames(), ['nobody']);
-		// It is not tried by itself, in this page or the next.
+		// Neither this page nor the next sends a refused text by itself.
 		await (await s.again()).welcome();
 		assert.deepEqual(s.sends, []);
 		s.open();
@@ -190,7 +190,7 @@ describe('a text', () => {
 });
 
 describe('what becomes of a message of mine', () => {
-	/** A page that shows message `mine`, which bob has not got yet. */
+	/** A page that shows a message of ann's that bob has not received yet. */
 	async function sent(t)
 	{
 		const s = await live(t);
