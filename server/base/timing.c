@@ -6,6 +6,7 @@
 
 #ifdef TWINBOX_FAULTS
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,13 +35,14 @@ timing_real(void)
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct timing scaled;
 
-/* Divides, of the member ${name}, the time ${ms} by what ${text} says; notes in
- * ${used} which items of it were meant. */
+/* Of the member ${name}, divides the time ${ms} by what ${text} says: N, or 1/N
+ * to make it longer; notes in ${used} which items of it were meant. */
 static int64_t
 scale_one(const char *text, const char *name, int64_t ms, uint32_t *used)
 {
 	const char *end, *equals, *number;
-	int64_t by = 1;
+	int64_t by = 1, times = 1;
+	bool longer;
 	int item;
 	long n;
 
@@ -48,18 +50,21 @@ scale_one(const char *text, const char *name, int64_t ms, uint32_t *used)
 		end = text + strcspn(text, ",");
 		equals = memchr(text, '=', (size_t)(end - text));
 		number = equals == NULL ? text : equals + 1;
+		longer = strncmp(number, "1/", 2) == 0;
+		number += longer ? 2 : 0;
 		if (!fault_read_number(number, (size_t)(end - number), &n) ||
 		    equals == text || n > SCALE_MAX || item == ITEMS_MAX)
 			fault_refuse(VARIABLE, text);
 		if (equals == NULL ||
 		    strncmp(name, text, (size_t)(equals - text)) == 0) {
-			by = n;
+			by = longer ? 1 : n;
+			times = longer ? n : 1;
 			*used |= UINT32_C(1) << item;
 		}
 		if (*end == '\0')
 			break;
 	}
-	return ((ms + by - 1) / by);
+	return ((ms * times + by - 1) / by);
 }
 
 static void

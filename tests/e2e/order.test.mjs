@@ -18,7 +18,7 @@ const USERS = 64;
 const EACH = 30;
 
 describe('R41 R414 R432 order', () => {
-	it(`of ${USERS} users, each sending ${EACH} messages to many`, { timeout: 120_000 }, async () => {
+	it(`of ${USERS} users, each sending ${EACH} messages to many`, async () => {
 		const all = await users(server, ...Array.from({ length: USERS }, (_, i) => `u${i}`));
 		const by_name = new Map(all.map((user) => [user.name, user]));
 		const sockets = await Promise.all(all.map((user) => user.ws({ after: '0' })));

@@ -131,7 +131,7 @@ const failingSync = (k) => `${SYNCS}:error=EIO:when=${k}`;
 after(killAll);
 
 it('R1 R4 R153 R211 F8 a failed sync of the log ends the process; nobody was told of what it lost',
-	{ timeout: 300_000, skip: noStrace }, async (t) => {
+	{ skip: noStrace }, async (t) => {
 		const server = new Server({ data: path.join(tempDir('twinbox-fault-'), 'data'),
 			unlimited: LOAD });
 		const ks = [1, 2, 3, 4, 5, 6, 7, 8, 12, 20, 35, 60];
@@ -142,7 +142,7 @@ it('R1 R4 R153 R211 F8 a failed sync of the log ends the process; nobody was tol
 	});
 
 it('F8 a failed sync in a checkpoint ends the process; the log has it all',
-	{ timeout: 300_000, skip: noStrace }, async (t) => {
+	{ skip: noStrace }, async (t) => {
 		const server = new Server({ data: path.join(tempDir('twinbox-fault-'), 'data'),
 			args: ['--checkpoint-size', '1MiB'], unlimited: LOAD });
 
@@ -150,7 +150,7 @@ it('F8 a failed sync in a checkpoint ends the process; the log has it all',
 	});
 
 it('F8 a failed sync at the start: a clear end with 74, then a start',
-	{ timeout: 300_000, skip: noStrace }, async (t) => {
+	{ skip: noStrace }, async (t) => {
 		const made = await prepare(TWINBOXD, { halfway: true });
 		const golden = await goldenEnd(made);
 		const trace = path.join(path.dirname(made.data), 'trace');
@@ -198,7 +198,7 @@ it('F8 a failed sync at the start: a clear end with 74, then a start',
 
 for (const [fault, error] of [['F10', 'EIO'], ['F13', 'EROFS']]) {
 	it(`${fault} writes of the log give ${error}: it ends with 74, and nobody was told of what it lost`,
-		{ timeout: 300_000, skip: noStrace }, async (t) => {
+		{ skip: noStrace }, async (t) => {
 			const server = new Server({ data: path.join(tempDir('twinbox-fault-'), 'data'),
 				unlimited: LOAD });
 
@@ -208,7 +208,7 @@ for (const [fault, error] of [['F10', 'EIO'], ['F13', 'EROFS']]) {
 }
 
 it('F13 a start on a disk that is read-only: a clear end with 74; writable again, a start',
-	{ timeout: 300_000, skip: noDisk }, async (t) => {
+	{ skip: noDisk }, async (t) => {
 		const disk = await new SmallDisk(16 * MIB).make();
 		const server = disk.server();
 		const stopped = await prepare(TWINBOXD);

@@ -37,7 +37,7 @@ async function startAgain(server, target, rnd, kills, starts)
 after(killAll);
 
 it('R1 R2 R4 R89 R90 R91 R93 R237 R119 R191 R211 R212 R231 R235 I1 I2 I3 I7 ' +
-   `SIGKILL under load, ${ROUNDS} times`, { timeout: 600_000 }, async (t) => {
+   `SIGKILL under load, ${ROUNDS} times`, async (t) => {
 	const rnd = random(SEED);
 	const server = await startServer({ unlimited: 'the load is as much as there can be' });
 	const history = new History();

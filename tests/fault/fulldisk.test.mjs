@@ -180,7 +180,7 @@ async function refusedStays(data, ledger, all)
 after(killAll);
 
 it('F11 a full disk: 507, reads go on, accepted again when there is room',
-	{ timeout: 180_000, skip: noDisk }, async (t) => {
+	{ skip: noDisk }, async (t) => {
 		const disk = await new SmallDisk(24 * MIB).make();
 		const server = disk.server({ args: ['--checkpoint-size', '1MiB'], unlimited: PRESS });
 		const ledger = new Ledger();
@@ -236,7 +236,7 @@ it('F11 a full disk: 507, reads go on, accepted again when there is room',
 	});
 
 it('F11 a disk that is full when the index of the log has to grow',
-	{ timeout: 120_000, skip: noDisk }, async (t) => {
+	{ skip: noDisk }, async (t) => {
 		const disk = await new SmallDisk(64 * MIB).make();
 		const server = disk.server({ args: ['--checkpoint-size', '64MiB'], unlimited: PRESS });
 		const ledger = new Ledger();
@@ -336,7 +336,7 @@ async function madeData()
 }
 
 it('F12 a start without room for the log and its index: a clear end, then a start',
-	{ timeout: 180_000, skip: noDisk }, async (t) => {
+	{ skip: noDisk }, async (t) => {
 		const made = await madeData();
 		const disk = await new SmallDisk(8 * MIB).make();
 		const server = disk.server();
@@ -420,7 +420,7 @@ class Crowd {
 }
 
 it('F14 no descriptors left: no spinning, no storm in the log, served when clients leave',
-	{ timeout: 60_000 }, async (t) => {
+	async (t) => {
 		const limit = 64;
 		const server = new Server({ wrapper: ['prlimit', `--nofile=${limit}:${limit}`] });
 		const open = () => fs.readdirSync(`/proc/${server.pid}/fd`).length;
@@ -549,7 +549,7 @@ const REQUESTS = 6000; // more lines than the log's ring and any pipe hold
 
 for (const kind of ['pipe', 'socket']) {
 	it(`F15 a log that nobody reads (a ${kind}) holds up nobody, and tells what it dropped`,
-		{ timeout: 60_000 }, async (t) => {
+		async (t) => {
 			const server = new Server({ args: ['--log-level', 'debug'] });
 			const log = kind === 'pipe' ? pipeLog() : socketLog(server);
 			let text = '';

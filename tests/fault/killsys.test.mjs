@@ -184,7 +184,7 @@ after(killAll);
 
 const TITLE = 'R1 R4 R191 R211 F1 SIGKILL before every write-class system call';
 
-it(`${TITLE} of a run of 5 messages`, { timeout: 900_000, skip: noStrace }, async (t) => {
+it(`${TITLE} of a run of 5 messages`, { skip: noStrace }, async (t) => {
 	const made = await prepare(TWINBOXD);
 	const golden = await goldenEnd(made);
 	const calls = await surveyRun(made);
@@ -196,7 +196,7 @@ it(`${TITLE} of a run of 5 messages`, { timeout: 900_000, skip: noStrace }, asyn
 	dropData(made.data);
 });
 
-it(`${TITLE} of a start with a log to recover`, { timeout: 900_000, skip: noStrace }, async (t) => {
+it(`${TITLE} of a start with a log to recover`, { skip: noStrace }, async (t) => {
 	const made = await prepare(TWINBOXD, { halfway: true });
 	const golden = await goldenEnd(made);
 	const calls = await surveyStart(made);

@@ -86,7 +86,7 @@ const LOST_ONLY = /^cluster\./;
 after(killAll);
 
 it('R1 R4 R168 R191 F2 a kill at every fault point ends golden',
-   { timeout: 900_000, skip }, async (t) => {
+   { skip }, async (t) => {
 	assert.ok(program, 'TWINBOXD_FAULTS is not set');
 	const made = await prepare(program);
 	const golden = await goldenEnd(made, { program });

@@ -113,7 +113,7 @@ async function play(story, server, env)
 after(killAll);
 
 it('R2 R4 R88 a kill at every point on the way to other servers ends the same',
-	{ timeout: 900_000, skip }, async (t) => {
+	{ skip }, async (t) => {
 	assert.ok(program, 'TWINBOXD_FAULTS is not set');
 	const made = await prepare();
 	const trace = path.join(path.dirname(made.data), 'trace');

@@ -72,7 +72,7 @@ async function allPurged({ server, ann, ids }, already = 0)
 }
 
 for (const point of ['janitor.archived', 'purge.deleted']) {
-	it(`a kill at ${point}: a line twice at most, none is lost`, { timeout: 120_000, skip },
+	it(`a kill at ${point}: a line twice at most, none is lost`, { skip },
 		async () => {
 			const archive = path.join(tempDir(), 'archive');
 			const made = await ackedServer(400, { program });
@@ -96,7 +96,7 @@ for (const point of ['janitor.archived', 'purge.deleted']) {
 		});
 }
 
-it('kills at any moment of purging: nothing is lost', { timeout: 120_000 }, async (t) => {
+it('kills at any moment of purging: nothing is lost', async (t) => {
 	const archive = path.join(tempDir(), 'archive');
 	const made = await ackedServer(1200);
 	const { server, ids } = made;
@@ -118,7 +118,7 @@ it('kills at any moment of purging: nothing is lost', { timeout: 120_000 }, asyn
 	t.diagnostic(`${kills} kills: ${times.filter((n) => n > 1).length} of ${ids.length} lines twice`);
 });
 
-it('a unit that fails is not archived again', { timeout: 60_000, skip }, async () => {
+it('a unit that fails is not archived again', { skip }, async () => {
 	const archive = path.join(tempDir(), 'archive');
 	const made = await ackedServer(100, { program });
 	const { server, ids } = made;
@@ -133,7 +133,7 @@ it('a unit that fails is not archived again', { timeout: 60_000, skip }, async (
 	assert.equal(Math.max(...timesArchived(archive, ids)), 1);
 });
 
-it('the mark is taken from what is synced, not from what is committed', { timeout: 60_000, skip },
+it('the mark is taken from what is synced, not from what is committed', { skip },
 	async () => {
 		const { server, ann, bob } = await ackedServer(1, { program });
 		let answered = false;
@@ -158,7 +158,7 @@ it('the mark is taken from what is synced, not from what is committed', { timeou
 	});
 
 it('no room for the archive: purging waits, nothing else does',
-	{ timeout: 120_000, skip: noDisk }, async (t) => {
+	{ skip: noDisk }, async (t) => {
 		const disk = await new SmallDisk(1 * MIB).make();
 		const archive = path.join(disk.dir, 'archive');
 		const made = await ackedServer(300, { wrapper: disk.wrapper });
@@ -192,7 +192,7 @@ it('no room for the archive: purging waits, nothing else does',
 	});
 
 it('no room for the copy before a change of the schema: refused, and nothing has changed',
-	{ timeout: 120_000, skip: noDisk || (fs.existsSync(OLD_SCHEMA) ? false : `no ${OLD_SCHEMA}`) },
+	{ skip: noDisk || (fs.existsSync(OLD_SCHEMA) ? false : `no ${OLD_SCHEMA}`) },
 	async () => {
 		const made = await ackedServer(100);
 		const file = path.join(made.server.data, 'twinbox.db');

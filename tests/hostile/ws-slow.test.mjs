@@ -18,7 +18,6 @@ import { connect, ping, text } from './rawws.mjs';
 const DEBUG = { args: ['--log-level', 'debug'] };
 const server = serverForFile({ before, after, afterEach }, undefined, DEBUG);
 const SANITIZED = process.env.TWINBOX_SANITIZED !== undefined;
-const TIMEOUT = { timeout: 600_000 };
 // What a client that does not read may cost, in KiB: a page on its way to it,
 // of which a frame stays; and its session, with what malloc adds.
 const PAGE = 64;
@@ -125,7 +124,7 @@ async function live(from, to, watching)
 
 describe('slow and silent clients', { concurrency: true }, () => {
 	it('24 that read nothing: memory is bounded, the others are served, all is there later',
-		TIMEOUT, async (t) => {
+		async (t) => {
 			const other = await startServer(DEBUG);
 			t.after(() => other.stop());
 			const [ann, bob, dan] = await users(other, 'ann', 'bob', 'dan');
@@ -155,7 +154,7 @@ describe('slow and silent clients', { concurrency: true }, () => {
 		});
 
 	it('64 that read a byte a second and send pings: as bounded; dropped when a frame is stuck for 60 s',
-		TIMEOUT, async (t) => {
+		async (t) => {
 			const other = await startServer(DEBUG);
 			t.after(() => other.stop());
 			const [ann, bob, dan] = await users(other, 'ann', 'bob', 'dan');
@@ -206,7 +205,7 @@ describe('slow and silent clients', { concurrency: true }, () => {
 			await watching.close();
 		});
 
-	it('one that never answers a ping gets one after 25 s, and 4408 after 35 s', TIMEOUT, async () => {
+	it('one that never answers a ping gets one after 25 s, and 4408 after 35 s', async () => {
 		const [bob] = await users(server, 'bob');
 		const ws = await (await connect(server)).hello(bob);
 		const start = performance.now();
@@ -218,7 +217,7 @@ describe('slow and silent clients', { concurrency: true }, () => {
 		ws.destroy();
 	});
 
-	it('one that answers pings stays, though it says nothing else', TIMEOUT, async () => {
+	it('one that answers pings stays, though it says nothing else', async () => {
 		const [bob] = await users(server, 'bob');
 		const ws = await bob.ws();
 		await eventually(() => ws.pings >= 2, 'two pings', 120_000);
@@ -227,7 +226,7 @@ describe('slow and silent clients', { concurrency: true }, () => {
 		await ws.close();
 	});
 
-	it('one that reads no answers is not read either, and dropped after 60 s', TIMEOUT, async () => {
+	it('one that reads no answers is not read either, and dropped after 60 s', async () => {
 		const [ann, bob] = await users(server, 'ann', 'bob');
 		const big = await ann.send(bob.name, 'x'.repeat(16_000));
 		await bob.received(big.id);

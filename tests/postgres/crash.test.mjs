@@ -101,7 +101,7 @@ after(killAll);
 
 describe('nodes on one PostgreSQL', { concurrency: true }, () => {
 	for (const n of [2, 3]) {
-		it(`${n} nodes, ${ROUNDS} accidents`, { timeout: 600_000 }, async (t) => {
+		it(`${n} nodes, ${ROUNDS} accidents`, async (t) => {
 			const world = await new World(t, SEED + n).begin(n);
 			let names = [];
 
@@ -118,8 +118,7 @@ describe('nodes on one PostgreSQL', { concurrency: true }, () => {
 		});
 	}
 
-	it('2 nodes, PostgreSQL frozen for longer than anything is waited for', { timeout: 600_000 },
-		async (t) => {
+	it('2 nodes, PostgreSQL frozen for longer than anything is waited for', async (t) => {
 		const world = await new World(t, SEED).begin(2);
 
 		await eventually(() => world.history.calls.length > 100, 'load');
@@ -146,7 +145,7 @@ describe('nodes on one PostgreSQL', { concurrency: true }, () => {
 	for (const n of [2, 3]) {
 		it(`${n} nodes that carry messages to other servers, one frozen until it is held dead or ` +
 		   `killed, ${PAUSES} times: its leases are taken over, the fence keeps it from settling`,
-		{ skip: skipFaults, timeout: 600_000 }, async (t) => {
+		{ skip: skipFaults }, async (t) => {
 			const world = await new World(t, SEED + n).begin(n, sameDestinations());
 			const others = await Promise.all(['one', 'two'].map((name) => abroad(world, name)));
 

@@ -239,7 +239,7 @@ after(killAll);
 
 describe('a crowd', () => {
 	it(`of ${CLIENTS} at ${NODES} nodes: all is there, and there was no deadlock`,
-		{ timeout: 300_000 }, async (t) => {
+		async (t) => {
 		const scene = await start(t, PEOPLE);
 		const { target, all } = scene;
 		const history = new History();
@@ -269,7 +269,7 @@ describe('a crowd', () => {
 
 	it(`of ${STRANGERS} strangers at ${NODES} nodes, who all write to each other at once: ` +
 		'each conversation is made once, and there was no deadlock',
-		{ timeout: 300_000 }, async (t) => {
+		async (t) => {
 		const scene = await start(t, STRANGERS);
 		const { cluster, target, all } = scene;
 		const history = new History();
@@ -287,7 +287,7 @@ describe('a crowd', () => {
 
 	it(`of ${PEOPLE} at ${NODES} nodes who all write to people of other servers that nobody ` +
 		'has written to: each is made once, and there was no deadlock',
-		{ skip: skipFaults, timeout: 300_000 }, async (t) => {
+		{ skip: skipFaults }, async (t) => {
 		const scene = await start(t, PEOPLE, sameDestinations());
 		const { cluster, nodes, target, all } = scene;
 		const peers = Array.from({ length: SERVERS }, (_, i) => new Peer(nodes[0], `s${i}`));
@@ -311,7 +311,7 @@ describe('a crowd', () => {
 
 	it(`of ${CLIENTS} at ${NODES} nodes who do whatever they may, with other servers that ` +
 		'fail: nothing is refused for it, and there was no deadlock',
-		{ skip: skipFaults, timeout: 300_000 }, async (t) => {
+		{ skip: skipFaults }, async (t) => {
 		const scene = await start(t, PEOPLE, sameDestinations());
 		const { nodes, target, all } = scene;
 		const peers = [{ latency: 5 }, { reject: 50 }, { lost: 30, double: 20 }, { down: 1 }]

@@ -138,8 +138,7 @@ describe('failover', () => {
 });
 
 describe('failover of three nodes under load', () => {
-	it('loses nothing that was answered; clients go on by their cursors', { timeout: 300_000 },
-		async (t) => {
+	it('loses nothing that was answered; clients go on by their cursors', async (t) => {
 		const world = new World(t, 1);
 		let making;
 

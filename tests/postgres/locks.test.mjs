@@ -49,7 +49,7 @@ describe('a row that somebody else holds', () => {
 	};
 
 	it('a conversation: its messages are refused, nothing of them stays, all goes on after',
-		{ timeout: 120_000 }, async (t) => {
+		async (t) => {
 		const url = await cluster.createDatabase('chat');
 		const nodes = await Promise.all([0, 1].map(() => new Server({ args: ['--db', url],
 			unlimited: 'one user sends on while a conversation is locked' }).start()));
@@ -127,7 +127,7 @@ describe('a row that somebody else holds', () => {
 	});
 
 	it('the name of a conversation that he is making: who wants it, too, holds nothing meanwhile',
-		{ timeout: 120_000 }, async (t) => {
+		async (t) => {
 		const url = await cluster.createDatabase('name');
 		const node = await new Server({ args: ['--db', url] }).start();
 		const [ann, bob, cat] = await users(node, 'ann', 'bob', 'cat');
@@ -163,7 +163,7 @@ describe('a row that somebody else holds', () => {
 	});
 
 	it('a person, to change his password: who logs in waits, and is told that it is another',
-		{ timeout: 120_000 }, async (t) => {
+		async (t) => {
 		const url = await cluster.createDatabase('person');
 		const node = await new Server({ args: ['--db', url] }).start();
 		const [ann] = await users(node, 'ann');
@@ -181,7 +181,7 @@ describe('a row that somebody else holds', () => {
 	});
 
 	it('a conversation with a lease in it, when the node that has the lease dies: it is taken over',
-		{ skip: skipFaults, timeout: 180_000 }, async (t) => {
+		{ skip: skipFaults }, async (t) => {
 		const url = await cluster.createDatabase('lease');
 		const options = sameDestinations();
 		const nodes = await Promise.all([0, 1].map(() =>

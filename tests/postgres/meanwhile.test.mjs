@@ -84,7 +84,7 @@ async function world(t, n, options = () => ({}))
 
 describe('what is read before it is locked', () => {
 	it('canceled at two nodes when it is due: once, whether it was released before or not',
-		{ timeout: 120_000 }, async (t) => {
+		async (t) => {
 		const { nodes, hold, waiting, operators, sound } = await world(t, 2);
 		const [ann, bob] = await users(nodes[0], 'ann', 'bob');
 		const first = await ann.send(bob.name, 'before');
@@ -114,7 +114,7 @@ describe('what is read before it is locked', () => {
 	});
 
 	it('due while somebody has its conversation: others go on, and it comes when that is free',
-		{ timeout: 120_000 }, async (t) => {
+		async (t) => {
 		const { nodes, hold, waiting, sound } = await world(t, 1);
 		const [ann, bob, cat] = await users(nodes[0], 'ann', 'bob', 'cat');
 		const first = await ann.send(bob.name, 'before');
@@ -133,7 +133,7 @@ describe('what is read before it is locked', () => {
 	});
 
 	it('expired while somebody has its conversation: others go on, and it is told when that is free',
-		{ skip: skipFaults, timeout: 120_000 }, async (t) => {
+		{ skip: skipFaults }, async (t) => {
 		const { nodes, hold, waiting, sound } = await world(t, 1, sameDestinations());
 		const [ann] = await users(nodes[0], 'ann');
 		const there = new Peer(nodes[0], 'there');
@@ -151,7 +151,7 @@ describe('what is read before it is locked', () => {
 	});
 
 	it('discarded here while it leaves there: it is on its way, and the operator is told',
-		{ skip: skipFaults, timeout: 120_000 }, async (t) => {
+		{ skip: skipFaults }, async (t) => {
 		const { nodes, hold, waiting, operators, sql, sound } =
 			await world(t, 1, sameDestinations());
 		const [root] = await operators();
@@ -188,7 +188,7 @@ describe('what is read before it is locked', () => {
 	const past = { discard: 'discarded', requeue: 'requeued' };
 	for (const [one, other] of [['discard', 'requeue'], ['requeue', 'discard']]) {
 		it(`two operators, one letter: who comes to ${other} it after a ${one} is told`,
-			{ skip: skipFaults, timeout: 120_000 }, async (t) => {
+			{ skip: skipFaults }, async (t) => {
 			const { nodes, hold, waiting, operators, sql, sound } =
 				await world(t, 2, sameDestinations());
 			const roots = await operators();

@@ -82,7 +82,7 @@ describe('a node without its database', { concurrency: true }, () => {
 
 	for (const [name, [cut, mend]] of Object.entries(ways)) {
 		it(`${name}: 503 meanwhile, the others go on, full recovery after`,
-			{ timeout: 300_000 }, async (t) => {
+			async (t) => {
 			let proxy;
 			const world = new World(t, 1);
 			t.after(() => proxy?.stop());
@@ -231,7 +231,7 @@ async function recovered({ lonely, bob, there, fresh, refused, first })
 }
 
 describe('a commit under way', () => {
-	it('holds up nobody who reads', { timeout: 120_000 }, async (t) => {
+	it('holds up nobody who reads', async (t) => {
 		const cluster = await new Cluster().start();
 		t.after(() => cluster.remove());
 		const server = await new Server({

@@ -33,7 +33,7 @@ static const struct {
     {"push_stuck", 60000, offsetof(struct timing, push_stuck_ms)},
     {"push_close", 3000, offsetof(struct timing, push_close_ms)},
     {"push_linger", 2000, offsetof(struct timing, push_linger_ms)},
-    {"push_leave_quiet", 50, offsetof(struct timing, push_leave_quiet_ms)},
+    {"push_leave_quiet", 250, offsetof(struct timing, push_leave_quiet_ms)},
     {"push_leave_most", 1000, offsetof(struct timing, push_leave_most_ms)},
     {"http_linger", 2000, offsetof(struct timing, http_linger_ms)},
     {"http_accept_pause", 100, offsetof(struct timing, http_accept_pause_ms)},
@@ -155,8 +155,9 @@ static void
 test_scale(void **state)
 {
 	static const char *const bad[] = {"", "0", "-1", "101", "2x", " 2",
-	    "1e3", "99999999999", ",", "2,", ",2", "=2", "push=", "push=0",
-	    "push=101", "nothing=2", "push=2,nothing=2"};
+	    "1/", "1/0", "1/101", "2/3", "1/2/3", "1e3", "99999999999", ",",
+	    "2,", ",2", "=2", "push=", "push=0", "push=101", "nothing=2",
+	    "push=2,nothing=2"};
 	size_t i;
 
 	(void)state;
@@ -179,11 +180,12 @@ test_names(void **state)
 	(void)state;
 	if ((pid = fork()) == 0) {
 		(void)setenv("TWINBOX_TIME_SCALE",
-		    "cluster=4,push_stalled=20,cluster_beat=2", 1);
+		    "cluster=4,push_stalled=20,cluster_beat=2,relay=1/3", 1);
 		t = timing_process();
 		_exit(t->cluster_dead_ms != 2500 ||
 		      t->cluster_beat_ms != 1000 ||
-		      t->push_stalled_ms != 3000 || t->push_stuck_ms != 60000);
+		      t->push_stalled_ms != 3000 || t->push_stuck_ms != 60000 ||
+		      t->relay_pause_ms != 600);
 	}
 	assert_true(pid > 0);
 	assert_int_equal(pid, waitpid(pid, &status, 0));

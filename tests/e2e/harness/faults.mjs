@@ -21,3 +21,17 @@ export function scaledTimes(name, by)
 		ms: (real) => Math.ceil(real / (FAULTS ? by : 1)),
 	};
 }
+
+/**
+ * Environment of a server whose fixed times that begin with one of ${names} are
+ * ${by} times as long, besides what the environment of the test says: for times
+ * that would be too short for a client on a machine that has much else to do.
+ */
+export function longerTimes(names, by)
+{
+	const items = names.map((name) => `${name}=1/${by}`);
+
+	if (process.env.TWINBOX_TIME_SCALE)
+		items.unshift(process.env.TWINBOX_TIME_SCALE);
+	return { TWINBOX_TIME_SCALE: FAULTS ? items.join(',') : undefined };
+}
