@@ -52,9 +52,10 @@ struct destination {
 	bool may_work;    /* it may have lanes that are due */
 	int64_t next_due; /* wall time of its next lane; 0: none known */
 	bool claiming;    /* a claim is with the writer */
+	bool woken;       /* since that claim was handed over */
 	int in_flight;    /* parcels, claimed or carried */
 	unsigned turn;    /* of the classes of priority */
-	double tokens;    /* what its rate still allows */
+	double tokens;              /* what its rate still allows */
 	int64_t tokens_at;
 
 	enum place place;

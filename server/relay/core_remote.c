@@ -232,6 +232,7 @@ core_wake_destination(struct core *c, int64_t id)
 	if (d == NULL)
 		return;
 	d->may_work = true;
+	d->woken = true;
 	review(c, d);
 }
 
@@ -461,7 +462,9 @@ claim_back(struct core *c, struct core_job *job)
 		review(c, d);
 		return;
 	}
-	d->may_work = p->claim.next_due != 0 && p->claim.next_due <= c->wall_ms;
+	/* The claim may not have seen what a wake-up has told of meanwhile. */
+	d->may_work = d->woken || (p->claim.next_due != 0 &&
+				      p->claim.next_due <= c->wall_ms);
 	d->next_due = p->claim.next_due;
 	if (p->parcel.n == 0) {
 		parcel_done(c, p, p->claim.next_due);
@@ -531,6 +534,7 @@ claim(struct core *c, struct destination *d)
 	c->doubtful_under_way += p->doubtful ? 1 : 0;
 	d->in_flight++;
 	d->claiming = true;
+	d->woken = false;
 	review(c, d);
 	return (RC_OK);
 }

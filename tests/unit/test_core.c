@@ -495,13 +495,30 @@ test_renewal_refused(void **state)
 
 /* ---- wake-ups ---- */
 
+/* In these tests the clock stands still after the wake-up, so that no safety
+ * poll comes. */
+
+static struct wake *
+wake_of_far(void)
+{
+	struct err err = ERR_INIT;
+	struct wake *wake = wake_new();
+
+	assert_non_null(wake);
+	assert_int_equal(
+	    wake_add_destination(wake,
+		rig_number(&rig, "SELECT destination_id FROM destinations "
+				 "WHERE name = 'a.example'"),
+		&err),
+	    RC_OK);
+	return (wake);
+}
+
 /* Who commits for another server wakes the relay, which claims and sends at
- * once: the clock stands still here, so that no safety poll comes. */
+ * once. */
 static void
 test_wake(void **state)
 {
-	struct err err = ERR_INIT;
-	struct wake *wake;
 
 	(void)state;
 	send_far("bob@a.example");
@@ -512,17 +529,41 @@ test_wake(void **state)
 	send_far("bob@a.example");
 	pass(0);
 	assert_int_equal(ncarried, 1);
-	wake = wake_new();
-	assert_non_null(wake);
-	assert_int_equal(
-	    wake_add_destination(wake,
-		rig_number(&rig, "SELECT destination_id FROM destinations "
-				 "WHERE name = 'a.example'"),
-		&err),
-	    RC_OK);
-	turn_by(wake);
+	turn_by(wake_of_far());
 	(void)writer_run_once(rig.writer);
 	turn();
+	assert_int_equal(ncarried, 2);
+	answer(carried[1]);
+	pass(0);
+	assert_int_equal(count("outbox WHERE state = 'sent'"), 2);
+	rig_check_promises(&rig);
+}
+
+/* A wake-up that arrives between a claim, which has found nothing, and its
+ * result is not lost. */
+static void
+test_wake_before_claim_is_back(void **state)
+{
+	struct core_job *claim_job;
+
+	(void)state;
+	send_far("bob@a.example");
+	pass(SECOND);
+	answer(carried[0]);
+	pass(0);
+	turn_by(wake_of_far());
+	assert_int_equal(writer_run_once(rig.writer), 1);
+	claim_job = jobs;
+	assert_non_null(claim_job);
+	assert_null(claim_job->next);
+	jobs = NULL;
+	jobs_tail = &jobs;
+	send_far("bob@a.example");
+	turn_by(wake_of_far());
+	assert_int_equal(writer_waiting(rig.writer), 0);
+	jobs = claim_job;
+	jobs_tail = &claim_job->next;
+	pass(0);
 	assert_int_equal(ncarried, 2);
 	answer(carried[1]);
 	pass(0);
@@ -608,6 +649,7 @@ main(void)
 	    TEST(test_unsettled),
 	    TEST(test_renewal_refused),
 	    TEST(test_wake),
+	    TEST(test_wake_before_claim_is_back),
 	    TEST(test_parcels_of_fifty),
 	    TEST(test_turns_are_logged),
 	};
