@@ -88,15 +88,16 @@ ORDER BY w.n;
 -- name: lanes_next_due
 SELECT min(due_at) FROM outbox_lanes WHERE due_at > 0 AND due_at > $1;
 
--- What a destination may be sent now, of one priority, longest due first, as
--- far as nobody else is at work on its conversation.
+-- What a destination may be sent, of one priority: lanes that are due at $3, in
+-- the order of the index from behind lane $5, which was due at $4, as far as
+-- nobody else is at work on their conversation.
 -- name: lanes_ready
 -- writer: FOR UPDATE OF c SKIP LOCKED
-SELECT l.lane_id FROM outbox_lanes l
+SELECT l.lane_id, l.due_at FROM outbox_lanes l
 JOIN conversations c ON c.conversation_id = l.conversation_id
 WHERE l.state = 'ready' AND l.destination_id = $1 AND l.priority = $2
-  AND l.due_at <= $3
-ORDER BY l.due_at, l.lane_id LIMIT $4;
+  AND l.due_at <= $3 AND (l.due_at, l.lane_id) > ($4, $5)
+ORDER BY l.due_at, l.lane_id LIMIT $6;
 
 -- When a destination's next lane is due, of each priority.
 -- name: lanes_ready_next

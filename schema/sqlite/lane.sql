@@ -84,12 +84,22 @@ SELECT l.lane_id, l.due_at FROM owing w JOIN outbox_lanes l
 -- name: lanes_next_due
 SELECT min(due_at) FROM outbox_lanes WHERE due_at > 0 AND due_at > $1;
 
--- What a destination may be sent now, of one priority, longest due first.
+-- What a destination may be sent, of one priority: lanes that are due at $3, in
+-- the order of the index from behind lane $5, which was due at $4.  In two parts,
+-- because SQLite looks up a comparison of pairs only by its first column.
 -- name: lanes_ready
-SELECT lane_id FROM outbox_lanes
-WHERE state = 'ready' AND destination_id = $1 AND priority = $2
-  AND due_at <= $3
-ORDER BY due_at, lane_id LIMIT $4;
+SELECT * FROM (
+    SELECT lane_id, due_at FROM outbox_lanes
+    WHERE state = 'ready' AND destination_id = $1 AND priority = $2
+      AND due_at = $4 AND due_at <= $3 AND lane_id > $5
+    ORDER BY lane_id LIMIT $6)
+UNION ALL
+SELECT * FROM (
+    SELECT lane_id, due_at FROM outbox_lanes
+    WHERE state = 'ready' AND destination_id = $1 AND priority = $2
+      AND due_at > $4 AND due_at <= $3
+    ORDER BY due_at, lane_id LIMIT $6)
+LIMIT $6;
 
 -- When a destination's next lane is due, of each priority.
 -- name: lanes_ready_next

@@ -5,6 +5,11 @@
  * A lane's rows are taken from its cursor on, as far as they are due and have
  * room; what has expired on the way, or has lost its lease too often, is taken
  * out.  A lane that yields nothing gets its cursor and its due time put right.
+ *
+ * Lanes take turns.  A pass goes over the lanes that are due when it begins, in
+ * the order of the time at which they were due; a claim goes on where the one
+ * before ended.  Were each claim to begin with the first lane, a lane that
+ * always has more to send than a parcel holds would keep all others waiting.
  */
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +27,7 @@ struct taking {
 	struct ledger_lane *lane;
 	size_t before; /* items in the parcel of other lanes */
 	bool full;     /* the parcel takes no more */
+	bool next;     /* the next parcel begins with this lane */
 };
 
 /* ---- one message ---- */
@@ -162,9 +168,12 @@ judge(struct taking *t, struct store_row *row, enum verdict *ret,
 	    row->next_retry_at <= now + BREAKER_SANE_MS)
 		return (RC_OK);
 	*ret_due = 0;
-	/* What may be poison travels in a parcel of its own. */
-	if (row->rescue_count >= CLAIM_ALONE_AFTER && t->u->parcel->n > 0)
+	/* What may be poison travels in a parcel of its own: the next one, if
+	 * it is the lane's turn. */
+	if (row->rescue_count >= CLAIM_ALONE_AFTER && t->u->parcel->n > 0) {
+		t->next = t->u->parcel->n == t->before;
 		return (RC_OK);
+	}
 	*ret = TAKE;
 	return (RC_OK);
 }
@@ -234,7 +243,7 @@ take_rows(struct taking *t, struct err *err)
 		if (rows[i].retry_count > 0)
 			break;
 	}
-	if (rc != RC_OK || t->u->parcel->n > t->before)
+	if (rc != RC_OK || t->u->parcel->n > t->before || t->next)
 		return (rc);
 	/* Nothing may go now: the cursor stands at what is held, or at the
 	 * end. */
@@ -252,12 +261,13 @@ take_rows(struct taking *t, struct err *err)
 	return (RC_OK);
 }
 
+/* *ret_next: nothing was taken, because the lane wants a parcel of its own. */
 static enum rc
 claim_lane(struct tx *tx, struct claim_unit *u, int64_t lane_id, bool *ret_full,
-    struct err *err)
+    bool *ret_next, struct err *err)
 {
 	struct domain *d = domain_of(tx);
-	struct taking t = {tx, u, NULL, u->parcel->n, false};
+	struct taking t = {tx, u, NULL, u->parcel->n, false, false};
 	enum rc rc;
 
 	rc = ledger_lane_by_id(d->ledger, tx, lane_id, &t.lane, err);
@@ -275,7 +285,8 @@ claim_lane(struct tx *tx, struct claim_unit *u, int64_t lane_id, bool *ret_full,
 	if (rc == RC_OK && u->parcel->n > t.before)
 		lease(&t);
 	ledger_lane_touch(d->ledger, t.lane);
-	*ret_full = t.full;
+	*ret_full = t.full || t.next;
+	*ret_next = t.next;
 	return (rc);
 }
 
@@ -296,27 +307,68 @@ priority_at(int asked, int i)
 	return (PRIORITY_LOW);
 }
 
+/* Goes on with ${pass} until the parcel is full or the pass is at its end. */
+static enum rc
+claim_pass(struct tx *tx, struct claim_unit *u, int priority,
+    struct store_pass *pass, bool *ret_full, struct err *err)
+{
+	struct store_lanes lanes;
+	bool next = false;
+	enum rc rc;
+	size_t k;
+
+	/* The clock may have been put back. */
+	if (pass->upto_ms > tx->now_ms)
+		pass->upto_ms = tx->now_ms;
+	rc = store_lanes_ready(
+	    tx->db, u->parcel->destination_id, priority, pass, &lanes, err);
+	for (k = 0; k < lanes.n && rc == RC_OK && !*ret_full; k++) {
+		rc = claim_lane(tx, u, lanes.ids[k], ret_full, &next, err);
+		if (next)
+			break;
+		pass->due_at = lanes.due[k];
+		pass->lane_id = lanes.ids[k];
+	}
+	if (!*ret_full && lanes.n < STORE_LANES)
+		memset(pass, 0, sizeof(*pass));
+	return (rc);
+}
+
+/* The lanes of ${priority}: what is left of the pass under way, then those of a
+ * new one. */
+static enum rc
+claim_priority(struct tx *tx, struct claim_unit *u, int priority,
+    bool *ret_full, struct err *err)
+{
+	struct store_pass *pass = &u->upto.of[priority - PRIORITY_LOW];
+	enum rc rc = RC_OK;
+
+	if (pass->upto_ms != 0)
+		rc = claim_pass(tx, u, priority, pass, ret_full, err);
+	if (rc != RC_OK || *ret_full || pass->upto_ms != 0)
+		return (rc);
+	pass->upto_ms = tx->now_ms;
+	pass->due_at = -1;
+	return (claim_pass(tx, u, priority, pass, ret_full, err));
+}
+
 static enum rc
 claim_one(struct tx *tx, struct claim_unit *u, struct err *err)
 {
 	struct domain *d = domain_of(tx);
 	struct parcel *p = u->parcel;
-	struct store_lanes lanes;
 	bool full = false;
 	enum rc rc;
-	size_t k;
 	int i;
 
 	p->n = 0;
 	buf_reset(&p->text);
 	p->left_ms = tx->now_ms;
+	u->upto = u->from;
 	rc = ledger_flush_lanes(d->ledger, tx, err);
-	for (i = 0; i < 3 && rc == RC_OK && !full; i++) {
-		rc = store_lanes_ready(tx->db, p->destination_id,
-		    priority_at(u->priority, i), tx->now_ms, &lanes, err);
-		for (k = 0; k < lanes.n && rc == RC_OK && !full; k++)
-			rc = claim_lane(tx, u, lanes.ids[k], &full, err);
-	}
+	for (i = 0; i < PRIORITIES && rc == RC_OK && !full; i++)
+		rc = claim_priority(
+		    tx, u, priority_at(u->priority, i), &full, err);
 	FAULT("claim.rows.after");
 	if (p->n > 0)
 		metrics_observe_size(
@@ -360,5 +412,6 @@ claim_unit_init(struct claim_unit *u)
 
 	u->unit.kind = &claim_kind;
 	u->unit.bytes = 4096;
+	memset(&u->from, 0, sizeof(u->from));
 	u->next_due = 0;
 }

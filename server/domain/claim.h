@@ -11,11 +11,21 @@
 #include "domain/parcel.h"
 #include "model/breaker.h"
 #include "model/message.h"
+#include "store/lane.h"
 
 /* How often a lease may be lost before a message travels alone, and before it
  * is taken out as poison. */
 #define CLAIM_ALONE_AFTER 3
 #define CLAIM_POISON_AFTER 5
+
+/* The passes over the ready lanes of a destination, by priority from the
+ * lowest. Whoever claims keeps them from one claim to the next: a parcel that
+ * is full ends a claim, and the next one goes on behind its last lane.  So each
+ * lane has its turn, however much waits in the others.  All zero: from the
+ * first lane. */
+struct claim_passes {
+	struct store_pass of[PRIORITIES];
+};
 
 struct claim_unit {
 	struct unit unit; /* first */
@@ -27,9 +37,12 @@ struct claim_unit {
 	int64_t lease_ms;
 	const char *owner;
 
+	struct claim_passes from; /* how far earlier claims have come */
+
 	/* Answered, when unit.rc is RC_OK.  When the destination's next lane
 	 * is due: 0 none is ready, else wall time, now or later. */
 	int64_t next_due;
+	struct claim_passes upto; /* how far this one has come */
 
 	void (*finish)(struct claim_unit *unit);
 	void *arg;

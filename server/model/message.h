@@ -17,6 +17,7 @@
 
 /* Priorities choose between lanes, never inside one. */
 enum priority { PRIORITY_LOW = -1, PRIORITY_NORMAL = 0, PRIORITY_HIGH = 1 };
+#define PRIORITIES 3
 
 /* A piece of text inside a buffer that somebody else owns. */
 struct span {

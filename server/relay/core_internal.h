@@ -55,6 +55,7 @@ struct destination {
 	bool woken;       /* since that claim was handed over */
 	int in_flight;    /* parcels, claimed or carried */
 	unsigned turn;    /* of the classes of priority */
+	struct claim_passes passes; /* how far claims have come */
 	double tokens;              /* what its rate still allows */
 	int64_t tokens_at;
 

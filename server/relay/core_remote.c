@@ -462,6 +462,7 @@ claim_back(struct core *c, struct core_job *job)
 		review(c, d);
 		return;
 	}
+	d->passes = p->claim.upto;
 	/* The claim may not have seen what a wake-up has told of meanwhile. */
 	d->may_work = d->woken || (p->claim.next_due != 0 &&
 				      p->claim.next_due <= c->wall_ms);
@@ -522,6 +523,7 @@ claim(struct core *c, struct destination *d)
 	p->claim.priority = schedule_class(d->turn++);
 	p->claim.lease_ms = core_lease_ms(c);
 	p->claim.owner = c->o.owner;
+	p->claim.from = d->passes;
 	p->claim.finish = claim_finished;
 	p->claim.arg = p;
 	p->job.back = claim_back;

@@ -185,18 +185,31 @@ add_lane(void *arg, const struct db_row *row, struct err *err)
 	return (RC_OK);
 }
 
+static enum rc
+add_ready_lane(void *arg, const struct db_row *row, struct err *err)
+{
+	struct store_lanes *l = arg;
+
+	if (l->n < STORE_LANES)
+		l->due[l->n] = db_row_i64(row, 1);
+	return (add_lane(arg, row, err));
+}
+
 enum rc
 store_lanes_ready(struct db *db, int64_t destination_id, int priority,
-    int64_t now_ms, struct store_lanes *ret, struct err *err)
+    const struct store_pass *pass, struct store_lanes *ret, struct err *err)
 {
-	struct db_val v[4];
+	struct db_val v[6];
 
 	ret->n = 0;
 	v[0] = db_v_i64(destination_id);
 	v[1] = db_v_i64(priority);
-	v[2] = db_v_i64(now_ms);
-	v[3] = db_v_i64(STORE_LANES);
-	return (db_run(db, SQL_LANES_READY, v, 4, add_lane, ret, NULL, err));
+	v[2] = db_v_i64(pass->upto_ms);
+	v[3] = db_v_i64(pass->due_at);
+	v[4] = db_v_i64(pass->lane_id);
+	v[5] = db_v_i64(STORE_LANES);
+	return (
+	    db_run(db, SQL_LANES_READY, v, 6, add_ready_lane, ret, NULL, err));
 }
 
 struct least {

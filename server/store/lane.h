@@ -41,7 +41,15 @@ enum lane_state {
 #define STORE_LANES 50
 struct store_lanes {
 	int64_t ids[STORE_LANES];
+	int64_t due[STORE_LANES]; /* only of store_lanes_ready() */
 	size_t n;
+};
+
+/* How far a pass over the ready lanes of one destination and priority has
+ * come.  All zero: the next pass is to begin. */
+struct store_pass {
+	int64_t upto_ms;         /* only lanes that were due then, wall time */
+	int64_t due_at, lane_id; /* the last lane that it has dealt with */
 };
 
 struct store_lane {
@@ -87,10 +95,12 @@ enum rc store_lanes_owing(struct db *db, int64_t now_ms, int64_t after,
     int64_t limit, void (*each)(void *arg, int64_t lane_id), void *arg,
     int64_t *ret_last, struct err *err) MUST_USE;
 
-/* Lanes to ${destination_id} of ${priority} that are ready and due, longest
- * due first. */
+/* Lanes to ${destination_id} of ${priority} that are ready and that ${pass} has
+ * still to deal with: by the time at which they were due, then by id.  Fewer
+ * than STORE_LANES: there are no others. */
 enum rc store_lanes_ready(struct db *db, int64_t destination_id, int priority,
-    int64_t now_ms, struct store_lanes *ret, struct err *err) MUST_USE;
+    const struct store_pass *pass, struct store_lanes *ret,
+    struct err *err) MUST_USE;
 
 /* When the next lane to ${destination_id} is due, now or later; 0: none is
  * ready. */

@@ -82,6 +82,16 @@ struct parcel *
 far_claim(struct rig *r, struct parcel *p, const char *name, size_t most,
     int priority)
 {
+	struct claim_passes passes;
+
+	memset(&passes, 0, sizeof(passes));
+	return (far_claim_on(r, p, name, most, priority, &passes));
+}
+
+struct parcel *
+far_claim_on(struct rig *r, struct parcel *p, const char *name, size_t most,
+    int priority, struct claim_passes *passes)
+{
 	struct claim_unit u;
 	char sql[96];
 
@@ -97,8 +107,10 @@ far_claim(struct rig *r, struct parcel *p, const char *name, size_t most,
 	u.priority = priority;
 	u.lease_ms = FAR_LEASE_MS;
 	u.owner = "test";
+	u.from = *passes;
 	u.finish = claim_finished;
 	run(r, &u.unit);
+	*passes = u.upto;
 	return (p);
 }
 

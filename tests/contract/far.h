@@ -27,6 +27,10 @@ struct refusal far_send_try(struct rig *r, int64_t from, const char *to);
 struct parcel *far_claim(struct rig *r, struct parcel *p, const char *name,
     size_t most, int priority);
 
+/* The same, going on with ${passes}, which are kept for the next call. */
+struct parcel *far_claim_on(struct rig *r, struct parcel *p, const char *name,
+    size_t most, int priority, struct claim_passes *passes);
+
 /* Writes down the answers of ${p}, which is empty then; how many of its lanes
  * somebody else had. */
 size_t far_settle(struct rig *r, struct parcel *p);

@@ -39,13 +39,15 @@ write_pile(struct rig *r, const char *domain, bool settled)
 static size_t
 ready(struct rig *r, const char *domain, struct store_lanes *ret)
 {
+	const struct store_pass pass = {
+	    .upto_ms = clk_wall_ms(clk_system()), .due_at = -1};
 	struct store_destination_row row;
 	struct err err = ERR_INIT;
 
 	assert_int_equal(
 	    store_destination_by_name(r->db, domain, &row, &err), RC_OK);
-	assert_int_equal(store_lanes_ready(r->db, row.destination_id, 0,
-			     clk_wall_ms(clk_system()), ret, &err),
+	assert_int_equal(
+	    store_lanes_ready(r->db, row.destination_id, 0, &pass, ret, &err),
 	    RC_OK);
 	return (ret->n);
 }

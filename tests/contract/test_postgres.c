@@ -452,10 +452,12 @@ test_skip_locked(void **state)
 	pg_exec(
 	    &t.pg, "UPDATE outbox_lanes SET lane_id = 100 + conversation_id");
 	must(db_begin(t.a, &err));
-	must(store_lanes_ready(t.a, 2, 0, 2, &got, &err));
+	must(store_lanes_ready(
+	    t.a, 2, 0, &(struct store_pass){2, -1, 0}, &got, &err));
 	assert_int_equal(got.n, 2);
 	must(db_begin(t.b, &err));
-	must(store_lanes_ready(t.b, 2, 0, 9, &got, &err));
+	must(store_lanes_ready(
+	    t.b, 2, 0, &(struct store_pass){9, -1, 0}, &got, &err));
 	assert_int_equal(got.n, 1);
 	assert_int_equal(got.ids[0], 103);
 	must(store_lanes_stale(t.a, 4, 9, &got, &err));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who is charged for what happens on the way to another server, what travels
- * together, and in which order lanes get their turn.
+ * Who is charged for what happens on the way to another server, and what
+ * travels together.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -267,42 +267,6 @@ test_confirm(void **state)
 	assert_string_equal(rows("retry_count"), "0 0");
 }
 
-/* ---- turns ---- */
-
-/* Of the lanes that are ready the one that has been due for the longest time
- * comes first, whatever their numbers: else those of the highest would starve.
- */
-static void
-test_longest_due(void **state)
-{
-	static const char *const people[] = {
-	    BOB, "dan@" FAR, "eve@" FAR, "fay@" FAR, "bob@b.example"};
-	struct store_lanes lanes;
-	int64_t destination;
-	char got[80] = "";
-	size_t i, n;
-
-	(void)state;
-	for (i = 0; i < sizeof(people) / sizeof(people[0]); i++)
-		(void)far_send(&rig, 1, people[i], PRIORITY_NORMAL, 0);
-	assert_int_equal(
-	    rig_exec(
-		&rig, "UPDATE outbox_lanes SET due_at = 1000 - 100 * lane_id"),
-	    5);
-	destination = rig_number(&rig,
-	    "SELECT destination_id FROM destinations WHERE name = '" FAR "'");
-	assert_int_equal(db_begin(rig.db, &err), RC_OK);
-	assert_int_equal(store_lanes_ready(rig.db, destination, PRIORITY_NORMAL,
-			     800, &lanes, &err),
-	    RC_OK);
-	db_rollback(rig.db);
-	for (i = n = 0; i < lanes.n; i++)
-		n += (size_t)snprintf(got + n, sizeof(got) - n, "%lld ",
-		    (long long)(lanes.ids[i] - lanes.ids[lanes.n - 1]));
-	/* Not the first, which is not due, nor the other server's. */
-	assert_string_equal(got, "2 1 0 ");
-}
-
 /* ---- the fence ---- */
 
 /* Only the token of the lease that stands opens it. */
@@ -356,7 +320,6 @@ main(void)
 	    TEST(test_last_refusal),
 	    TEST(test_restart_charges_nobody),
 	    TEST(test_confirm),
-	    TEST(test_longest_due),
 	    TEST(test_fence_token),
 	    TEST(test_fenced),
 	};

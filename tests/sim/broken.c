@@ -40,7 +40,7 @@ static const struct edit edits[] = {
     {"mark", "participant_set", "read_upto = $5", "read_upto = min($5, $4)"},
     {"private", "participant_set", "shown_upto = $8",
 	"shown_upto = max($8, $5)"},
-    {"turn", "lanes_ready", "ORDER BY due_at, lane_id", "ORDER BY lane_id"},
+    {"turn", "lanes_ready", "lane_id > $5", "lane_id > 0 * $5"},
     {"together", "remote_claim", "o.retry_count", "0"},
     {"order", "remote_claim", "ORDER BY o.lane_seq",
 	"ORDER BY o.lane_seq DESC"},

@@ -14,6 +14,7 @@
 #define CARGO_MOST 100
 #define PEER_TAKEN 256
 #define SIM_URGENT 16
+#define SIM_TURNS 16
 
 enum verdict {
 	VERDICT_NONE, /* it says nothing of it */
@@ -111,6 +112,23 @@ struct peer {
 		} lanes[SIM_URGENT];
 		size_t n;
 	} urgency;
+
+	/* Lanes that were ready when the last parcel left, and which lanes have
+	 * left since they wait (turns.c). */
+	struct turns {
+		uint64_t incarnation;
+		int64_t at_ms; /* wall */
+		struct waiting_lane {
+			int64_t lane_id, updated_at;
+			int priority;
+			struct {
+				int64_t lane_id;
+				unsigned times;
+			} others[SIM_TURNS];
+			size_t n;
+		} lanes[SIM_TURNS];
+		size_t n;
+	} turns;
 };
 
 struct peer *peers_new(void);

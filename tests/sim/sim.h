@@ -105,7 +105,7 @@ typedef void (*sim_event_fn)(struct sim *s, void *arg, int64_t n);
 	X(again, "messages that left after a refusal, or as poison")           \
 	X(urgent, "times that an urgent lane was passed over once")            \
 	X(at_once, "messages that left unhindered")                            \
-	X(put_off, "lanes that left when their wait was over")                 \
+	X(turns, "times that a lane waited for another one's second turn")     \
 	X(prompt, "deliveries here that nothing was in the way of")            \
 	X(days, "days simulated")                                              \
 	X(events, "events")

@@ -2,73 +2,144 @@
 /*
  * Whose turn it is.  See turns.h.
  */
-#include "sim/turns.h"
+#include <string.h>
+
 #include "sim/server.h"
+#include "sim/turns.h"
 
 /* What nothing hinders has left by then; the relay's safety poll comes later
  * in the runs where that is judged. */
 #define SOON_MS 5000
 
-/* ---- longest due first ---- */
+/* ---- each in turn ---- */
 
-/* When the latest due of the lanes that leave was due, with ${priority}; -1:
- * none leaves.  A lane that has become more urgent since it was looked at is
- * left out: by a new message, or by one that a peer had promised to answer. */
-static int64_t
-latest_due(struct sim *s, const struct parcel *parcel, int priority)
+/* How often a lane leaves while another waits: once in the pass under way,
+ * which may have been beyond the other one's place, and once in the next. */
+#define TURNS_BEFORE 2
+
+/* The lane in ${t} that waits as ${w} does, untouched since; NULL: none. */
+static struct waiting_lane *
+find_waiting(struct turns *t, const struct waiting_lane *w)
 {
-	sqlite3_stmt *st = server_ask(s,
-	    "SELECT due_at FROM outbox_lanes WHERE lane_id = ?1 AND "
-	    "priority = ?2");
-	int64_t due = -1, lane = 0;
 	size_t i;
 
-	for (i = 0; st != NULL && i < parcel->n; i++) {
-		if (parcel->items[i].row.lane_id == lane ||
-		    parcel->items[i].row.priority != priority ||
-		    parcel->items[i].row.ack_deadline != 0)
-			continue;
-		lane = parcel->items[i].row.lane_id;
-		(void)sqlite3_bind_int64(st, 1, lane);
-		(void)sqlite3_bind_int(st, 2, priority);
-		if (sqlite3_step(st) == SQLITE_ROW &&
-		    sqlite3_column_int64(st, 0) > due)
-			due = sqlite3_column_int64(st, 0);
-		(void)sqlite3_reset(st);
-	}
-	server_asked(st);
-	return (due);
+	for (i = 0; i < t->n; i++)
+		if (t->lanes[i].lane_id == w->lane_id &&
+		    t->lanes[i].updated_at == w->updated_at &&
+		    t->lanes[i].priority == w->priority)
+			return (&t->lanes[i]);
+	return (NULL);
 }
 
-/* Whoever claims looks at lanes in their order and writes to each that it looks
- * at: so none that was ready before the claim, and due before one that leaves,
- * is untouched. */
-static void
-check_longest_due(struct sim *s, const struct parcel *parcel, int priority)
+/* Lane ${lane_id} leaves while ${w} waits; how often it has done so. */
+static unsigned
+pass_over(struct waiting_lane *w, int64_t lane_id)
 {
-	int64_t due = latest_due(s, parcel, priority);
+	size_t i;
+
+	for (i = 0; i < w->n && w->others[i].lane_id != lane_id; i++)
+		continue;
+	if (i == SIM_TURNS)
+		return (0);
+	if (i == w->n) {
+		w->others[w->n].lane_id = lane_id;
+		w->others[w->n++].times = 0;
+	}
+	return (++w->others[i].times);
+}
+
+/* The priority that a lane in ${parcel} had when it was claimed, or UNKNOWN: it
+ * may have become more urgent since, by a new message or by one that a peer had
+ * promised to answer.  The lane's items begin at ${i}; *ret_end: behind them.
+ */
+#define UNKNOWN 2
+
+static int
+priority_of(
+    struct sim *s, const struct parcel *parcel, size_t i, size_t *ret_end)
+{
+	const struct parcel_item *item = &parcel->items[i];
+	sqlite3_stmt *st = server_ask(
+	    s, "SELECT priority FROM outbox_lanes WHERE lane_id = ?1");
+	int priority = UNKNOWN;
+	bool has = false;
+	size_t k;
+
+	if (st != NULL) {
+		(void)sqlite3_bind_int64(st, 1, item->row.lane_id);
+		if (sqlite3_step(st) == SQLITE_ROW)
+			priority = sqlite3_column_int(st, 0);
+		server_asked(st);
+	}
+	for (k = i;
+	     k < parcel->n && parcel->items[k].row.lane_id == item->row.lane_id;
+	     k++)
+		has = has || parcel->items[k].row.priority == priority;
+	*ret_end = k;
+	return (has && item->row.ack_deadline == 0 ? priority : UNKNOWN);
+}
+
+/* The lanes of ${parcel} leave before ${w}. */
+static void
+check_passed_over(
+    struct sim *s, const struct parcel *parcel, struct waiting_lane *w)
+{
+	int64_t lane_id;
+	unsigned times;
+	size_t i, end;
+
+	for (i = 0; i < parcel->n; i = end) {
+		lane_id = parcel->items[i].row.lane_id;
+		if (priority_of(s, parcel, i, &end) != w->priority)
+			continue;
+		times = pass_over(w, lane_id);
+		s->counts.turns += times == TURNS_BEFORE;
+		if (times > TURNS_BEFORE)
+			sim_bad(s,
+			    "lane %lld to %s waits, and lane %lld has left %u "
+			    "times",
+			    (long long)w->lane_id, parcel->name,
+			    (long long)lane_id, times);
+	}
+}
+
+/* Of the lanes that are ready, due and as urgent as each other none leaves
+ * again and again while another waits untouched.  Times are compared, and what
+ * happens in the same millisecond is left out. */
+static void
+check_in_turn(struct sim *s, int peer, const struct parcel *parcel)
+{
+	struct turns *before = &s->peers[peer].turns, now = {0};
+	bool counts = before->incarnation == s->server->incarnation &&
+		      before->at_ms < s->clk.wall_ms && sim_undisturbed(s) &&
+		      s->counts.jumps == 0;
+	struct waiting_lane w, *known;
 	sqlite3_stmt *st;
 
-	if (due <= 0)
-		return;
-	s->counts.put_off++;
+	now.incarnation = s->server->incarnation;
+	now.at_ms = s->clk.wall_ms;
 	st = server_ask(s,
-	    "SELECT lane_id, due_at FROM outbox_lanes WHERE destination_id "
-	    "= ?1 AND state = 'ready' AND priority = ?2 AND due_at < ?3 AND "
-	    "updated_at < ?4 LIMIT 1");
+	    "SELECT lane_id, updated_at, priority FROM outbox_lanes WHERE "
+	    "destination_id = ?1 AND state = 'ready' AND due_at <= ?2 AND "
+	    "updated_at < ?2 ORDER BY lane_id DESC");
 	if (st == NULL)
 		return;
 	(void)sqlite3_bind_int64(st, 1, parcel->destination_id);
-	(void)sqlite3_bind_int(st, 2, priority);
-	(void)sqlite3_bind_int64(st, 3, due);
-	(void)sqlite3_bind_int64(st, 4, parcel->left_ms);
-	if (sqlite3_step(st) == SQLITE_ROW)
-		sim_bad(s,
-		    "lane %lld to %s is due since %lld, and one that is due "
-		    "since %lld leaves first",
-		    (long long)sqlite3_column_int64(st, 0), parcel->name,
-		    (long long)sqlite3_column_int64(st, 1), (long long)due);
+	(void)sqlite3_bind_int64(st, 2, now.at_ms);
+	while (sqlite3_step(st) == SQLITE_ROW && now.n < SIM_TURNS) {
+		memset(&w, 0, sizeof(w));
+		w.lane_id = sqlite3_column_int64(st, 0);
+		w.updated_at = sqlite3_column_int64(st, 1);
+		w.priority = sqlite3_column_int(st, 2);
+		known = counts ? find_waiting(before, &w) : NULL;
+		if (known != NULL) {
+			w = *known;
+			check_passed_over(s, parcel, &w);
+		}
+		now.lanes[now.n++] = w;
+	}
 	server_asked(st);
+	*before = now;
 }
 
 /* ---- at once ---- */
@@ -138,10 +209,6 @@ check_at_once(struct sim *s, int peer, const struct parcel *parcel)
 void
 turns_judge(struct sim *s, int peer, const struct parcel *parcel)
 {
-	int priority;
-
-	if (s->counts.jumps == 0 && sim_undisturbed(s))
-		for (priority = -1; priority <= 1; priority++)
-			check_longest_due(s, parcel, priority);
+	check_in_turn(s, peer, parcel);
 	check_at_once(s, peer, parcel);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Whose turn it is.  Of the lanes to a server that are ready and as urgent as
- * each other the one that is due for longest goes first, and what nothing
+ * each other none goes again and again while another waits, and what nothing
  * hinders goes at once.
  */
 #ifndef SIM_TURNS_H
