@@ -34,6 +34,10 @@ struct sight {
 enum rc sight_take(struct admin *admin, struct db *db, struct sight *ret,
     struct err *err) MUST_USE;
 
+/* Brings the metrics of messages up to ${totals}, which outlive the process.
+ * Only one thread at a time. */
+void sight_totals(struct metrics *metrics, const struct figures_totals *totals);
+
 /* Appends what ${sight} has for the page of metrics. */
 void sight_metrics_write(
     const struct admin *admin, const struct sight *sight, struct buf *out);

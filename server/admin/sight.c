@@ -19,8 +19,8 @@ catch_up(struct metrics *m, enum metric id, int64_t value)
 	metrics_add(m, id, value - metrics_get(m, id));
 }
 
-static void
-take_over_totals(struct metrics *m, const struct figures_totals *t)
+void
+sight_totals(struct metrics *m, const struct figures_totals *t)
 {
 
 	metrics_set(m, METRIC_OUTBOX_PENDING, t->pending);
@@ -51,7 +51,7 @@ take_over(struct admin *admin, const struct sight *s)
 		sending_ms =
 		    clk_wall_ms(admin->o.clk) - s->figures.oldest_sending_at;
 	(void)pthread_mutex_lock(&admin->lock);
-	take_over_totals(m, &s->figures.totals);
+	sight_totals(m, &s->figures.totals);
 	metrics_set(m, METRIC_OUTBOX_OLDEST_SENDING, sending_ms / 1000);
 	metrics_set(m, METRIC_LANES_READY, s->figures.lanes_ready);
 	metrics_set(m, METRIC_WAL_BYTES, s->log_bytes);

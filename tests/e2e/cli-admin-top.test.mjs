@@ -45,6 +45,13 @@ function given_back(screen)
 const looks = (one) => one.requests.filter(({ path }) => path.endsWith('/stats')).length;
 
 describe('the live view', () => {
+	it('a server without a limit of what may wait is not full', async (t) => {
+		const [, ann] = await desk(t, { '/v1/admin/stats': () => stats({ limits: { max_pending_total: 0 } }) });
+		const screen = await top(t, ann);
+
+		await screen.shows(/^relay turned 210ms ago, 8 in flight; writer: 0 wait; log 3\.1 MiB$/m);
+	});
+
 	it('overview: what waits, rates of successive totals, trouble first', async (t) => {
 		let n = 0;
 		const [, ann] = await desk(t, { '/v1/admin/stats': () => later(n++) });

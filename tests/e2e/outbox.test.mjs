@@ -252,7 +252,10 @@ describe('cancelling', () => {
 		const later = await ann.send(bob.name, 'the marker', { deliver_at: inSeconds(1.5) });
 		const answer = expectStatus(await ann.delete(`/v1/outbox/${entry.id}`), 200);
 		assert.equal(answer.body.state, 'canceled');
-		assert.equal((await ann.entry(entry.id)).state, 'canceled');
+		const canceled = await ann.entry(entry.id);
+		assert.equal(canceled.state, 'canceled');
+		assert.deepEqual(canceled.timeline.map((step) => step.state), ['pending', 'canceled']);
+		assert.ok(time(canceled.timeline[1].at) >= time(canceled.created_at));
 		assert.deepEqual((await ann.get('/v1/outbox?state=canceled')).body.entries
 			.map((e) => e.id), [entry.id]);
 		for (const user of [ann, bob]) {

@@ -166,6 +166,54 @@ test_sight(void **state)
 	admin_free(admin);
 }
 
+/* Each total of the store has its metric, also when it grows. */
+static void
+test_totals(void **state)
+{
+	struct figures_totals t = {0};
+	static const struct {
+		enum metric metric;
+		size_t offset;
+	} rows[] = {
+#define ROW(metric, member)                                                    \
+	{METRIC_##metric, offsetof(struct figures_totals, member)}
+	    ROW(OUTBOX_PENDING, pending),
+	    ROW(OUTBOX_SCHEDULED, scheduled),
+	    ROW(OUTBOX_SENDING, sending),
+	    ROW(OUTBOX_SENT_NOW, sent),
+	    ROW(OUTBOX_FAILED_NOW, failed),
+	    ROW(OUTBOX_EXPIRED_NOW, expired),
+	    ROW(OUTBOX_SENT, sent_total),
+	    ROW(OUTBOX_ACKED, acked_total),
+	    ROW(OUTBOX_RETRIES, retries_total),
+	    ROW(OUTBOX_EXPIRED, expired_total),
+	    ROW(OUTBOX_CANCELED, canceled_total),
+	    ROW(OUTBOX_REQUEUED, requeued_total),
+	    ROW(OUTBOX_RESCUES, rescues_total),
+	    ROW(OUTBOX_FENCED, fenced_total),
+#undef ROW
+	};
+	struct metrics *m = metrics_new();
+	int64_t value;
+	int round;
+	size_t i;
+
+	(void)state;
+	assert_non_null(m);
+	for (round = 1; round <= 2; round++) {
+		for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+			value = 100 * round + (int64_t)i;
+			memcpy(
+			    (char *)&t + rows[i].offset, &value, sizeof(value));
+		}
+		sight_totals(m, &t);
+		for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+			assert_int_equal(metrics_get(m, rows[i].metric),
+			    100 * round + (int64_t)i);
+	}
+	metrics_free(m);
+}
+
 /* Both tables go into one: no route stands in both, and each has a handler. */
 static void
 test_routes(void **state)
@@ -190,6 +238,7 @@ main(void)
 	    cmocka_unit_test(test_documents),
 	    cmocka_unit_test(test_process),
 	    cmocka_unit_test(test_sight),
+	    cmocka_unit_test(test_totals),
 	    cmocka_unit_test(test_routes),
 	};
 

@@ -50,6 +50,28 @@ test_appends(void **state)
 	buf_fini(&b);
 }
 
+/* Text that has just room enough needs no more memory. */
+static void
+test_fits_exactly(void **state)
+{
+	struct buf b = BUF_INIT;
+	size_t cap;
+
+	(void)state;
+	buf_adds(&b, "x");
+	cap = b.cap;
+	buf_addf(&b, "%*s", (int)(cap - 1), "y");
+	assert_true(buf_ok(&b));
+	assert_int_equal(b.len, cap);
+	assert_int_equal(b.cap, cap);
+	assert_int_equal(b.data[cap - 1], 'y');
+	buf_addf(&b, "%s", "z");
+	assert_int_equal(b.len, cap + 1);
+	assert_true(b.cap > cap);
+	assert_int_equal(b.data[cap], 'z');
+	buf_fini(&b);
+}
+
 static void
 test_numbers(void **state)
 {
@@ -221,6 +243,7 @@ main(void)
 {
 	static const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_appends),
+	    cmocka_unit_test(test_fits_exactly),
 	    cmocka_unit_test(test_numbers),
 	    cmocka_unit_test(test_grows),
 	    cmocka_unit_test(test_limit_is_exact),

@@ -448,17 +448,21 @@ nobody_listens(void)
 static void
 test_drain(void **state)
 {
-	int hold, poll, kept, late, partial, upload;
+	int hold, poll, kept, waits, late, partial, upload;
+	int64_t start;
 
 	(void)state;
 	hold = client_open(&f);
 	poll = client_open(&f);
 	kept = client_open(&f);
+	waits = client_open(&f);
 	late = client_open(&f);
 	partial = client_open(&f);
 	upload = client_open(&f);
 	client_send(kept, GET("/hello"));
 	client_read(kept, &r, 0);
+	client_send(waits, GET("/hello"));
+	client_read(waits, &r, 0);
 	client_send(late, GET("/hello"));
 	client_read(late, &r, 0);
 	client_send(hold, GET("/hold"));
@@ -475,6 +479,12 @@ test_drain(void **state)
 	client_read(poll, &r, 0);
 	assert_string_equal(r.body, "woken");
 	assert_string_equal(reply_header(&r, "Connection"), "close");
+	/* Who begins to wait now waits for as long as it asks, whatever else
+	 * happens meanwhile. */
+	await(METRIC_LONG_POLLS, 0);
+	start = clk_mono_ms(clk_system());
+	client_send(waits, GET("/poll?wait=300"));
+	await(METRIC_LONG_POLLS, 1);
 	/* What has begun goes on. */
 	client_send(upload, "}");
 	client_read(upload, &r, 0);
@@ -489,6 +499,8 @@ test_drain(void **state)
 	client_send(partial, HOST "\r\n");
 	client_read(partial, &r, 0);
 	assert_int_equal(r.status, 200);
+	client_read(waits, &r, 0);
+	assert_true(clk_mono_ms(clk_system()) - start >= 300);
 	assert_true(nobody_listens());
 	/* Until nothing begins any more. */
 	assert_true(http_connections(f.http) > 0);
@@ -509,6 +521,7 @@ test_drain(void **state)
 	client_close(hold);
 	client_close(poll);
 	client_close(kept);
+	client_close(waits);
 	client_close(late);
 	client_close(partial);
 	client_close(upload);
