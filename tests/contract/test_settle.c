@@ -187,7 +187,17 @@ test_restart_charges_nobody(void **state)
 	    0);
 	assert_int_equal(claim(50), 2);
 	clk_fake_advance(&rig.clk, FAR_LEASE_MS);
+	assert_string_equal(
+	    rig_text(&rig, "SELECT lease_owner FROM outbox_lanes WHERE state = "
+			   "'leased'"),
+	    "test");
 	assert_int_equal(far_rescue(&rig, false), 1);
+	/* The lane is nobody's. */
+	assert_int_equal(
+	    rig_number(&rig, "SELECT count(*) FROM outbox_lanes WHERE "
+			     "lease_owner IS NULL AND lease_until IS NULL "
+			     "AND state = 'ready'"),
+	    1);
 	assert_string_equal(rows("rescue_count"), "1 1");
 	assert_int_equal(rig_number(&rig, "SELECT count(*) FROM outbox_attempts"
 					  " WHERE outcome = 'lease_lost'"),

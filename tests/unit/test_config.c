@@ -84,6 +84,26 @@ refused(const char *line, const char *says)
 	assert_contains(err.text, says);
 }
 
+/* A name has room or is refused whole. */
+static void
+test_long_file_name(void **state)
+{
+	char line[CONFIG_TEXT_SIZE + 16];
+	struct err err = ERR_INIT;
+	struct config config;
+	size_t n;
+
+	(void)state;
+	for (n = CONFIG_TEXT_SIZE - 1; n <= CONFIG_TEXT_SIZE; n++) {
+		(void)snprintf(
+		    line, sizeof(line), "--config=/%0*d", (int)n - 1, 0);
+		assert_int_not_equal(RC_OK, parse(line, &config, &err));
+		assert_contains(err.text, n < CONFIG_TEXT_SIZE
+					      ? "cannot read the settings"
+					      : "--config needs the name");
+	}
+}
+
 static char path[64];
 
 static void
@@ -543,6 +563,7 @@ main(void)
 	    cmocka_unit_test(test_precedence),
 	    cmocka_unit_test(test_config_variable),
 	    cmocka_unit_test(test_flags),
+	    cmocka_unit_test(test_long_file_name),
 	    cmocka_unit_test(test_values),
 	    cmocka_unit_test(test_networks),
 	    cmocka_unit_test(test_origins),

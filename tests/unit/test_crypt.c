@@ -180,6 +180,12 @@ test_passwords_wrong(void **state)
 	struct err err = ERR_INIT;
 
 	(void)state;
+	/* Each digit of a cost counts, a 0 too. */
+	assert_int_equal(0, crypto_pwhash_argon2id_str(
+				stored, "correct horse", 13, 10, 1000 * 1024));
+	assert_non_null(strstr(stored, "$m=1000,t=10,p=1$"));
+	assert_int_equal(
+	    RC_OK, crypt_password_verify(stored, "correct horse", 13, &err));
 	assert_int_equal(0, crypto_pwhash_argon2id_str(stored, "correct horse",
 				13, crypto_pwhash_argon2id_OPSLIMIT_MIN,
 				crypto_pwhash_argon2id_MEMLIMIT_MIN));
