@@ -650,8 +650,7 @@ test_turns(void **state)
 	keep_up(&k, 1100);
 	assert_int_equal(mark_number(&k), 301); /* the receipt */
 	assert_true(log_size(&k.r) > 256 * 1024);
-	/* The look each second sees the commit at most a second late; ten
-	 * seconds after that look the log is cut. */
+	/* Ten seconds after the look that sees the last commit it is cut. */
 	keep_up(&k, 10 * SECOND - 1100);
 	assert_true(log_size(&k.r) > 0);
 	keep_up(&k, SECOND + 1);

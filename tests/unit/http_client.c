@@ -5,7 +5,9 @@
 #include "http_fixture.h"
 
 #include <arpa/inet.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <errno.h>
@@ -141,6 +143,22 @@ client_read(int fd, struct reply *ret, int head_only)
 	}
 	ret->memory[n] = '\0';
 	ret->body_len = n;
+}
+
+/* Whether the server's kernel has told that it has all. */
+static bool
+has_arrived(int fd)
+{
+	int left;
+
+	return (ioctl(fd, SIOCOUTQ, &left) == 0 && left == 0);
+}
+
+void
+client_arrived(int fd)
+{
+
+	AWAIT(has_arrived(fd));
 }
 
 static bool

@@ -93,6 +93,10 @@ struct reply {
 /* Reads one answer (${head_only}: to HEAD). */
 void client_read(int fd, struct reply *ret, int head_only);
 
+/* Waits until what was sent is at the server's socket: on a machine that is
+ * busy another socket may overtake it. */
+void client_arrived(int fd);
+
 /* Waits until the server has closed; false: it does not, or sends more. */
 bool client_closed(int fd);
 
