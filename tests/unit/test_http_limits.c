@@ -150,7 +150,7 @@ test_silent(void **state)
 	fixture_leap(&f, REQUEST_DEADLINE_MS - MINUTE_MS);
 	assert_false(client_is_closed(fd));
 	fixture_leap(&f, MINUTE_MS);
-	assert_true(client_is_closed(fd));
+	assert_true(client_closed(fd));
 	client_close(fd);
 }
 
@@ -178,7 +178,7 @@ test_idle(void **state)
 	fixture_leap(&f, IDLE_DEADLINE_MS - MINUTE_MS);
 	assert_false(client_is_closed(fd));
 	fixture_leap(&f, MINUTE_MS + LOOK_MS);
-	assert_true(client_is_closed(fd));
+	assert_true(client_closed(fd));
 	client_close(fd);
 }
 
@@ -559,8 +559,8 @@ test_stop(void **state)
 	assert_non_null(strstr(r.body, "\"code\":\"draining\""));
 	client_read(poll, &r, 0);
 	assert_string_equal(r.body, "woken");
-	assert_true(client_is_closed(idle));
-	assert_true(client_is_closed(silent));
+	assert_true(client_closed(idle));
+	assert_true(client_closed(silent));
 	client_close(hold);
 	client_close(poll);
 	client_close(idle);
