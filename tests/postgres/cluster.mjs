@@ -27,12 +27,12 @@
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
-import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { flaky } from '../e2e/harness/flaky.mjs';
+import { freePort } from '../e2e/harness/port.mjs';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const SLOW = Number(process.env.TWINBOX_SLOW ?? 1);
@@ -135,24 +135,6 @@ function owner()
 	if (!servant)
 		throw new Error('PostgreSQL refuses root, and there is neither postgres nor nobody');
 	return servant;
-}
-
-/** A port that was free a moment ago, below those that the system gives out by
- *  itself, so that nobody gets it while a server is away. */
-export async function freePort()
-{
-	for (;;) {
-		const port = 10_000 + randomBytes(4).readUInt32BE() % 20_000;
-		const probe = net.createServer();
-		const free = await new Promise((resolve) => {
-			probe.once('error', () => resolve(false));
-			probe.listen(port, '127.0.0.1', () => resolve(true));
-		});
-		if (free) {
-			await new Promise((resolve) => { probe.close(resolve); });
-			return port;
-		}
-	}
 }
 
 /** Whether role and database ${name} need no quotes. */

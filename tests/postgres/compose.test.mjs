@@ -15,7 +15,8 @@ import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 import { TWINBOXD, tempDir } from '../e2e/harness.mjs';
-import { Cluster, freePort } from './cluster.mjs';
+import { freePort } from '../e2e/harness/port.mjs';
+import { Cluster } from './cluster.mjs';
 
 const YAML = createRequire(new URL('../e2e/package.json', import.meta.url))('yaml');
 const contrib = path.join(path.dirname(fileURLToPath(import.meta.url)), '../../contrib');

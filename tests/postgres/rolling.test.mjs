@@ -14,10 +14,11 @@ import { after, describe, it } from 'node:test';
 
 import { Server, eventually, killAll, run, sleep, tempDir, users } from '../e2e/harness.mjs';
 import { longerTimes } from '../e2e/harness/faults.mjs';
+import { freePort } from '../e2e/harness/port.mjs';
 import { History, judge, told } from '../fault/crash-checker.mjs';
 import { Target, crowd } from '../fault/crash-load.mjs';
 import { Behind, Proxy, Site } from '../proxy/proxy.mjs';
-import { Cluster, freePort } from './cluster.mjs';
+import { Cluster } from './cluster.mjs';
 
 const NODES = 3;
 const ROUNDS = Number(process.env.ROLLING_ROUNDS ?? 1);
@@ -89,7 +90,7 @@ describe('a rolling restart', () => {
 		const url = await cluster.createDatabase('chat');
 		// A stop gives clients time to hear of it, which they may need where
 		// three nodes, PostgreSQL and nginx share the processors.
-		const env = longerTimes(['push_leave', 'stop_'], 8);
+		const env = longerTimes(['push_leave', 'stop_'], 4);
 		const nodes = Array.from({ length: NODES }, () => new Node({ args: ['--db', url], env,
 			unlimited: 'the load is as much as there can be' }));
 		t.after(() => Promise.all(nodes.map((node) => node.running && node.kill())));

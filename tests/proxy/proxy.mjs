@@ -24,26 +24,12 @@ import { fileURLToPath } from 'node:url';
 import {
 	Rest, Server, WAIT_MS, eventually, removeDir, run, sleep, tempDir, within,
 } from '../e2e/harness.mjs';
+import { freePort } from '../e2e/harness/port.mjs';
 
 const contrib = path.join(path.dirname(fileURLToPath(import.meta.url)), '../../contrib');
 
 /** Who is not told another address comes from here. */
 export const SOMEBODY = '127.0.0.2';
-
-/** A port that was free a moment ago. */
-export async function freePort()
-{
-	const probe = net.createServer();
-
-	await new Promise((resolve) => {
-		probe.listen(0, '127.0.0.1', resolve);
-	});
-	const { port } = probe.address();
-	await new Promise((resolve) => {
-		probe.close(resolve);
-	});
-	return port;
-}
 
 // ---- the private authority -------------------------------------------------
 
@@ -191,7 +177,10 @@ export class Proxy {
 				resolve(true);
 			});
 			probe.on('error', () => resolve(false));
-		}), `${program} listens`)]);
+		}), `${program} listens`)]).catch((error) => {
+			error.message += `\n${this.child.err}`;
+			throw error;
+		});
 		return this;
 	}
 
