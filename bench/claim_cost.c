@@ -58,6 +58,7 @@ take_letter(void *arg, const struct store_letter *letter, struct err *err)
 static void
 look(struct db *db, int64_t destination_id, int64_t now_ms, struct found *ret)
 {
+	const struct store_pass pass = {.upto_ms = now_ms, .due_at = -1};
 	struct store_row rows[PARCEL_LANE_ROWS];
 	struct err err = ERR_INIT;
 	struct store_lanes lanes;
@@ -67,7 +68,7 @@ look(struct db *db, int64_t destination_id, int64_t now_ms, struct found *ret)
 
 	for (int p = PRIORITY_HIGH; p >= PRIORITY_LOW && room > 0; p--) {
 		must(store_lanes_ready(
-			 db, destination_id, p, now_ms, &lanes, &err),
+			 db, destination_id, p, &pass, &lanes, &err),
 		    &err);
 		for (size_t i = 0; i < lanes.n && room > 0; i++) {
 			must(store_lane_get(db, lanes.ids[i], &lane, &err),
