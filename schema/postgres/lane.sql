@@ -88,9 +88,9 @@ ORDER BY w.n;
 -- name: lanes_next_due
 SELECT min(due_at) FROM outbox_lanes WHERE due_at > 0 AND due_at > $1;
 
--- What a destination may be sent, of one priority: lanes that are due at $3, in
--- the order of the index from behind lane $5, which was due at $4, as far as
--- nobody else is at work on their conversation.
+-- The lanes of one destination and priority that are ready and due at $3, in the
+-- order of the index, behind lane $5, which was due at $4.  Lanes are left out
+-- while another writer holds their conversation.
 -- name: lanes_ready
 -- writer: FOR UPDATE OF c SKIP LOCKED
 SELECT l.lane_id, l.due_at FROM outbox_lanes l

@@ -84,9 +84,9 @@ SELECT l.lane_id, l.due_at FROM owing w JOIN outbox_lanes l
 -- name: lanes_next_due
 SELECT min(due_at) FROM outbox_lanes WHERE due_at > 0 AND due_at > $1;
 
--- What a destination may be sent, of one priority: lanes that are due at $3, in
--- the order of the index from behind lane $5, which was due at $4.  In two parts,
--- because SQLite looks up a comparison of pairs only by its first column.
+-- The lanes of one destination and priority that are ready and due at $3, in the
+-- order of the index, behind lane $5, which was due at $4.  The statement has two
+-- parts, because SQLite looks up a comparison of pairs only by its first column.
 -- name: lanes_ready
 SELECT * FROM (
     SELECT lane_id, due_at FROM outbox_lanes

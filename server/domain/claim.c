@@ -168,8 +168,8 @@ judge(struct taking *t, struct store_row *row, enum verdict *ret,
 	    row->next_retry_at <= now + BREAKER_SANE_MS)
 		return (RC_OK);
 	*ret_due = 0;
-	/* What may be poison travels in a parcel of its own: the next one, if
-	 * it is the lane's turn. */
+	/* A message that may be poison travels in a parcel of its own: the next
+	 * one, unless the lane has something in this parcel. */
 	if (row->rescue_count >= CLAIM_ALONE_AFTER && t->u->parcel->n > 0) {
 		t->next = t->u->parcel->n == t->before;
 		return (RC_OK);

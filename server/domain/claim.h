@@ -19,10 +19,9 @@
 #define CLAIM_POISON_AFTER 5
 
 /* The passes over the ready lanes of a destination, by priority from the
- * lowest. Whoever claims keeps them from one claim to the next: a parcel that
- * is full ends a claim, and the next one goes on behind its last lane.  So each
- * lane has its turn, however much waits in the others.  All zero: from the
- * first lane. */
+ * lowest.  The relay keeps them from one claim to the next: a full parcel ends
+ * a claim, and the next claim goes on behind its last lane.  So each lane has
+ * its turn, however much waits in the others.  All zero: the first lane. */
 struct claim_passes {
 	struct store_pass of[PRIORITIES];
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who is charged for what happens on the way to another server, and what
- * travels together.
+ * The charges for what happens on the way to another server, and the messages
+ * that travel together.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -194,8 +194,8 @@ test_pass_ends(void **state)
 	assert_string_equal(left, "b d e b d e ");
 }
 
-/* What may be poison travels alone, and has its turn although there is always
- * something to fill a parcel with before it. */
+/* A message that may be poison travels alone.  Its lane has its turn even if
+ * the lanes before it could always fill the parcel. */
 static void
 test_alone_in_turn(void **state)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // tags: unit
 //
-// What the page does with a text that its user writes (web/src/core.ts) in
+// The path of a text that the page's user writes (web/src/core.ts), run in
 // node: storage, order, retry, refusal, and the later state of the message.
 
 import assert from 'node:assert/strict';
