@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The relay's core in one thread, on a real store, with a clock that the test
- * moves and a carrier that brings nothing back until it is told to: leases of
- * what is under way are renewed, for so long and no longer.  And what wakes it,
- * what it sends together, what it logs.
+ * The relay's core (core_fixture.h): leases of what is under way are renewed,
+ * for so long and no longer.  And what wakes it, what it sends together, what
+ * it logs.
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -15,242 +14,11 @@
 #include <cmocka.h>
 
 #include "base/log.h"
-#include "contract/rig.h"
-#include "contract/watched.h"
 #include "domain/settle.h"
-#include "relay/core.h"
-#include "schema/sql.h"
+#include "unit/core_fixture.h"
 
-#define SECOND 1000
 #define LEASE (60 * SECOND)
 #define THIRD (LEASE / 3)
-
-static struct rig rig;
-static struct db *reader;
-static struct core *core;
-static struct core_job *jobs, **jobs_tail;
-static struct parcel *carried[4];
-static size_t ncarried;
-static const char *refused; /* units of this kind are not taken */
-/* The next rescue or release finds what it is about held by somebody else. */
-static const char *passes_over;
-static int renewals; /* statements */
-
-/* ---- the world around the core ---- */
-
-/* A rescue that leaves the lease as it is, because somebody else is at work on
- * its conversation. */
-static void
-pass_over(struct rescue_unit *u)
-{
-
-	u->unit.rc = RC_OK;
-	u->next_lease = rig.clk.wall_ms;
-	u->finish(u);
-}
-
-/* The same of what is due. */
-static void
-pass_over_due(struct release_unit *u)
-{
-
-	u->unit.rc = RC_OK;
-	u->passed_over = true;
-	u->finish(u);
-}
-
-static enum rc
-submit(void *arg, struct unit *unit)
-{
-
-	(void)arg;
-	if (passes_over != NULL && strcmp(unit->kind->name, passes_over) == 0) {
-		if (strcmp(passes_over, "rescue") == 0)
-			pass_over((struct rescue_unit *)(void *)unit);
-		else
-			pass_over_due((struct release_unit *)(void *)unit);
-		passes_over = NULL;
-		return (RC_OK);
-	}
-	if (refused != NULL && strcmp(unit->kind->name, refused) == 0)
-		return (RC_BUSY);
-	return (writer_submit(rig.writer, unit));
-}
-
-static enum rc
-deliver(void *arg, struct deliver_unit *unit)
-{
-
-	return (submit(arg, &unit->unit));
-}
-
-static void
-back(void *arg, struct core_job *job)
-{
-
-	(void)arg;
-	job->next = NULL;
-	*jobs_tail = job;
-	jobs_tail = &job->next;
-}
-
-static void
-carry(void *arg, struct parcel *parcel)
-{
-
-	(void)arg;
-	assert_true(ncarried < sizeof(carried) / sizeof(carried[0]));
-	carried[ncarried++] = parcel;
-}
-
-/* One turn of the core, without the writer's, that ${wake} may cause. */
-static void
-turn_by(struct wake *wake)
-{
-	struct core_job *list = jobs;
-
-	jobs = NULL;
-	jobs_tail = &jobs;
-	(void)core_turn(core, wake != NULL ? &wake->node : NULL, list, true);
-}
-
-static void
-turn(void)
-{
-
-	turn_by(NULL);
-}
-
-/* Lets ${ms} pass, and then all happen that is to happen at once. */
-static void
-pass(int64_t ms)
-{
-	int i;
-
-	clk_fake_advance(&rig.clk, ms);
-	for (i = 0; i < 50; i++) {
-		turn();
-		(void)writer_run_once(rig.writer);
-	}
-}
-
-/* ${ms}, a second at a time. */
-static void
-pass_slowly(int64_t ms)
-{
-
-	for (; ms > 0; ms -= SECOND)
-		pass(SECOND);
-}
-
-/* The carrier comes back with all of ${p} accepted. */
-static void
-answer(struct parcel *p)
-{
-	size_t i;
-
-	p->reached = true;
-	p->status = 200;
-	for (i = 0; i < p->n; i++)
-		p->items[i].answer = ANSWER_ACCEPTED;
-	p->finish(p);
-}
-
-static void
-send_finished(struct send_unit *u)
-{
-
-	(void)u;
-}
-
-static void
-send_far(const char *to)
-{
-	struct message_draft draft = {0};
-	struct send_unit u;
-
-	draft.has_id = true;
-	draft.id = uuid_gen_next(&rig.ids);
-	draft.to = (struct span){"ann", 3};
-	draft.body = (struct span){"hello", 5};
-	memset(&u, 0, sizeof(u));
-	send_unit_init(&u);
-	u.finish = send_finished;
-	assert_true(send_unit_ask(&u, 1, &draft, "localhost"));
-	(void)snprintf(u.to, sizeof(u.to), "%s", to);
-	assert_int_equal(writer_submit(rig.writer, &u.unit), RC_OK);
-	assert_int_equal(writer_run_once(rig.writer), 1);
-	assert_int_equal(u.unit.rc, RC_OK);
-	assert_int_equal(u.refusal.problem, PROBLEM_NONE);
-}
-
-static int64_t
-lease_left(void)
-{
-
-	return (rig_number(&rig,
-		    "SELECT coalesce(max(lease_until), 0) FROM outbox_lanes "
-		    "WHERE state = 'leased'") -
-		rig.clk.wall_ms);
-}
-
-static int64_t
-count(const char *what)
-{
-	char sql[160];
-
-	(void)snprintf(sql, sizeof(sql), "SELECT count(*) FROM %s", what);
-	return (rig_number(&rig, sql));
-}
-
-/* ---- life ---- */
-
-static int
-open_core(void **state)
-{
-	struct core_options o = {0};
-	struct db_options db = {0};
-	struct err err = ERR_INIT;
-
-	(void)state;
-	jobs = NULL;
-	jobs_tail = &jobs;
-	ncarried = 0;
-	renewals = 0;
-	refused = NULL;
-	passes_over = NULL;
-	watched_start("UPDATE outbox_lanes SET lease_until", &renewals);
-	rig_open(&rig);
-	(void)rig_user(&rig, "ann", NULL);
-	db.url = rig.url;
-	db.mode = DB_READER;
-	db.schema = &sql_sqlite_schema;
-	assert_int_equal(db_open(&db, &reader, &err), RC_OK);
-	o.local = (struct carrier){.submit = deliver};
-	o.remote = (struct carrier){.send = carry};
-	o.submit = submit;
-	o.back = back;
-	o.db = reader;
-	o.clk = &rig.clk.clk;
-	o.rnd = &rig.rnd.rnd;
-	o.owner = "test";
-	o.poll_ms = 500;
-	assert_int_equal(core_new(&o, &core, &err), RC_OK);
-	assert_int_equal(core_start(core, &err), RC_OK);
-	return (0);
-}
-
-static int
-close_core(void **state)
-{
-
-	(void)state;
-	watched_stop();
-	core_free(core);
-	db_close(reader);
-	rig_close(&rig);
-	return (0);
-}
 
 /* ---- a carrier that hangs ---- */
 
@@ -263,42 +31,43 @@ test_hanging(void **state)
 	int i;
 
 	(void)state;
-	send_far("bob@a.example");
-	send_far("dan@a.example");
-	pass(SECOND);
-	assert_int_equal(ncarried, 1);
-	assert_int_equal(carried[0]->n, 2);
-	assert_int_equal(lease_left(), LEASE);
-	pass_slowly(THIRD - SECOND);
-	assert_int_equal(renewals, 0);
+	scene_send("bob@a.example");
+	scene_send("dan@a.example");
+	scene_pass(SECOND);
+	assert_int_equal(scene.ncarried, 1);
+	assert_int_equal(scene.carried[0]->n, 2);
+	assert_int_equal(scene_lease_left(), LEASE);
+	scene_pass_slowly(THIRD - SECOND);
+	assert_int_equal(scene.renewals, 0);
 	for (i = 1; i <= 5; i++) {
-		pass(SECOND);
-		assert_int_equal(lease_left(), LEASE);
+		scene_pass(SECOND);
+		assert_int_equal(scene_lease_left(), LEASE);
 		/* A statement for each lane. */
-		assert_int_equal(renewals, 2 * i);
-		pass_slowly(THIRD - SECOND);
-		assert_int_equal(lease_left(), LEASE - THIRD + SECOND);
+		assert_int_equal(scene.renewals, 2 * i);
+		scene_pass_slowly(THIRD - SECOND);
+		assert_int_equal(scene_lease_left(), LEASE - THIRD + SECOND);
 	}
-	pass_slowly(LEASE - THIRD);
-	assert_int_equal(renewals, 10);
-	assert_int_equal(lease_left(), SECOND);
-	assert_int_equal(count("outbox WHERE rescue_count > 0"), 0);
-	pass_slowly(2 * SECOND);
-	assert_int_equal(count("outbox WHERE rescue_count = 1"), 2);
+	scene_pass_slowly(LEASE - THIRD);
+	assert_int_equal(scene.renewals, 10);
+	assert_int_equal(scene_lease_left(), SECOND);
+	assert_int_equal(scene_count("outbox WHERE rescue_count > 0"), 0);
+	scene_pass_slowly(2 * SECOND);
+	assert_int_equal(scene_count("outbox WHERE rescue_count = 1"), 2);
 	/* Whoever says nothing is sent nothing more. */
-	pass_slowly(60 * SECOND);
-	assert_int_equal(ncarried, 1);
-	answer(carried[0]);
-	pass(SECOND);
-	assert_int_equal(ncarried, 2);
-	assert_int_equal(carried[1]->n, 2);
+	scene_pass_slowly(60 * SECOND);
+	assert_int_equal(scene.ncarried, 1);
+	scene_answer(scene.carried[0]);
+	scene_pass(SECOND);
+	assert_int_equal(scene.ncarried, 2);
+	assert_int_equal(scene.carried[1]->n, 2);
 	assert_int_equal(
-	    rig_number(&rig, "SELECT fenced_total FROM outbox_totals"), 2);
-	assert_int_equal(count("outbox WHERE state = 'sent'"), 0);
-	answer(carried[1]);
-	pass(0);
-	assert_int_equal(count("outbox WHERE state = 'sent'"), 2);
-	rig_check_promises(&rig);
+	    rig_number(&scene.rig, "SELECT fenced_total FROM outbox_totals"),
+	    2);
+	assert_int_equal(scene_count("outbox WHERE state = 'sent'"), 0);
+	scene_answer(scene.carried[1]);
+	scene_pass(0);
+	assert_int_equal(scene_count("outbox WHERE state = 'sent'"), 2);
+	rig_check_promises(&scene.rig);
 }
 
 /* What is settled is not held: neither later nor when its renewal is with the
@@ -308,29 +77,30 @@ test_settled(void **state)
 {
 
 	(void)state;
-	send_far("bob@a.example");
-	pass(SECOND);
-	answer(carried[0]);
-	pass(0);
-	assert_int_equal(count("outbox WHERE state = 'sent'"), 1);
-	pass_slowly(3 * LEASE);
-	assert_int_equal(renewals, 0);
+	scene_send("bob@a.example");
+	scene_pass(SECOND);
+	scene_answer(scene.carried[0]);
+	scene_pass(0);
+	assert_int_equal(scene_count("outbox WHERE state = 'sent'"), 1);
+	scene_pass_slowly(3 * LEASE);
+	assert_int_equal(scene.renewals, 0);
 
-	send_far("bob@a.example");
-	pass(SECOND);
-	assert_int_equal(ncarried, 2);
-	clk_fake_advance(&rig.clk, THIRD);
-	turn(); /* the renewal is asked for */
-	answer(carried[1]);
-	turn(); /* and the settling, in the same batch */
-	assert_int_equal(writer_waiting(rig.writer), 2);
-	pass(0);
-	assert_int_equal(renewals, 1);
-	assert_int_equal(count("outbox WHERE state = 'sent'"), 2);
+	scene_send("bob@a.example");
+	scene_pass(SECOND);
+	assert_int_equal(scene.ncarried, 2);
+	clk_fake_advance(&scene.rig.clk, THIRD);
+	(void)scene_turn(); /* the renewal is asked for */
+	scene_answer(scene.carried[1]);
+	(void)scene_turn(); /* and the settling, in the same batch */
+	assert_int_equal(writer_waiting(scene.rig.writer), 2);
+	scene_pass(0);
+	assert_int_equal(scene.renewals, 1);
+	assert_int_equal(scene_count("outbox WHERE state = 'sent'"), 2);
 	assert_int_equal(
-	    count("outbox_lanes WHERE state = 'idle' AND lease_until IS NULL"),
+	    scene_count(
+		"outbox_lanes WHERE state = 'idle' AND lease_until IS NULL"),
 	    1);
-	rig_check_promises(&rig);
+	rig_check_promises(&scene.rig);
 }
 
 static void
@@ -348,27 +118,29 @@ test_lost(void **state)
 	struct rescue_unit u;
 
 	(void)state;
-	send_far("bob@a.example");
-	pass(SECOND);
-	assert_int_equal(ncarried, 1);
-	refused = "claim";
+	scene_send("bob@a.example");
+	scene_pass(SECOND);
+	assert_int_equal(scene.ncarried, 1);
+	scene.refused = "claim";
 	rescue_unit_init(&u);
 	u.all = true;
 	u.finish = rescue_finished;
-	assert_int_equal(writer_submit(rig.writer, &u.unit), RC_OK);
-	assert_int_equal(writer_run_once(rig.writer), 1);
+	assert_int_equal(writer_submit(scene.rig.writer, &u.unit), RC_OK);
+	assert_int_equal(writer_run_once(scene.rig.writer), 1);
 	assert_int_equal(u.rescued, 1);
-	pass_slowly(LEASE);
-	assert_int_equal(renewals, 1);
+	scene_pass_slowly(LEASE);
+	assert_int_equal(scene.renewals, 1);
 	assert_int_equal(
-	    count("outbox_lanes WHERE state = 'ready' AND lease_until IS NULL"),
+	    scene_count(
+		"outbox_lanes WHERE state = 'ready' AND lease_until IS NULL"),
 	    1);
-	answer(carried[0]);
-	pass(SECOND);
+	scene_answer(scene.carried[0]);
+	scene_pass(SECOND);
 	assert_int_equal(
-	    rig_number(&rig, "SELECT fenced_total FROM outbox_totals"), 1);
-	assert_int_equal(count("outbox WHERE state = 'pending'"), 1);
-	rig_check_promises(&rig);
+	    rig_number(&scene.rig, "SELECT fenced_total FROM outbox_totals"),
+	    1);
+	assert_int_equal(scene_count("outbox WHERE state = 'pending'"), 1);
+	rig_check_promises(&scene.rig);
 }
 
 /* A lease that has run out is passed over: it is looked for again soon, not
@@ -378,17 +150,17 @@ test_passed_over(void **state)
 {
 
 	(void)state;
-	send_far("bob@a.example");
-	pass(SECOND);
-	assert_int_equal(ncarried, 1);
-	refused = "renew";
-	passes_over = "rescue";
-	pass(lease_left());
-	assert_null(passes_over);
-	assert_int_equal(count("outbox WHERE rescue_count > 0"), 0);
-	pass(SECOND);
-	assert_int_equal(count("outbox WHERE rescue_count = 1"), 1);
-	rig_check_promises(&rig);
+	scene_send("bob@a.example");
+	scene_pass(SECOND);
+	assert_int_equal(scene.ncarried, 1);
+	scene.refused = "renew";
+	scene.passes_over = "rescue";
+	scene_pass(scene_lease_left());
+	assert_null(scene.passes_over);
+	assert_int_equal(scene_count("outbox WHERE rescue_count > 0"), 0);
+	scene_pass(SECOND);
+	assert_int_equal(scene_count("outbox WHERE rescue_count = 1"), 1);
+	rig_check_promises(&scene.rig);
 }
 
 /* What is due and was passed over is looked at again soon, and not with the
@@ -398,14 +170,15 @@ test_due_passed_over(void **state)
 {
 
 	(void)state;
-	(void)rig_send_at(&rig, 1, "ann", "later", rig.clk.wall_ms + SECOND);
-	passes_over = "release";
-	pass(SECOND);
-	assert_null(passes_over);
-	assert_int_equal(count("outbox WHERE lane_seq IS NULL"), 1);
-	pass(100);
-	assert_int_equal(count("outbox WHERE lane_seq IS NULL"), 0);
-	rig_check_promises(&rig);
+	(void)rig_send_at(
+	    &scene.rig, 1, "ann", "later", scene.rig.clk.wall_ms + SECOND);
+	scene.passes_over = "release";
+	scene_pass(SECOND);
+	assert_null(scene.passes_over);
+	assert_int_equal(scene_count("outbox WHERE lane_seq IS NULL"), 1);
+	scene_pass(100);
+	assert_int_equal(scene_count("outbox WHERE lane_seq IS NULL"), 0);
+	rig_check_promises(&scene.rig);
 }
 
 /* One of a parcel's lanes is lost: the others are held. */
@@ -416,11 +189,11 @@ test_one_lost(void **state)
 	sqlite3 *hand;
 
 	(void)state;
-	send_far("bob@a.example");
-	send_far("dan@a.example");
-	pass(SECOND);
-	assert_int_equal(carried[0]->n, 2);
-	assert_int_equal(sqlite3_open(rig.path, &hand), SQLITE_OK);
+	scene_send("bob@a.example");
+	scene_send("dan@a.example");
+	scene_pass(SECOND);
+	assert_int_equal(scene.carried[0]->n, 2);
+	assert_int_equal(sqlite3_open(scene.rig.path, &hand), SQLITE_OK);
 	assert_int_equal(
 	    sqlite3_exec(hand,
 		"UPDATE outbox_lanes SET lease_token = lease_token + 1 WHERE "
@@ -429,21 +202,21 @@ test_one_lost(void **state)
 		NULL, NULL, NULL),
 	    SQLITE_OK);
 	(void)sqlite3_close(hand);
-	pass_slowly(THIRD);
-	assert_int_equal(renewals, 2);
-	pass_slowly(THIRD);
-	assert_int_equal(renewals, 3);
+	scene_pass_slowly(THIRD);
+	assert_int_equal(scene.renewals, 2);
+	scene_pass_slowly(THIRD);
+	assert_int_equal(scene.renewals, 3);
 	(void)snprintf(state_of, sizeof(state_of), "%s",
-	    rig_text(&rig,
+	    rig_text(&scene.rig,
 		"SELECT group_concat(lease_until - updated_at, ' ') FROM "
 		"(SELECT * FROM outbox_lanes WHERE state = 'leased' ORDER BY "
 		"lane_id)"));
 	assert_string_equal(state_of, "60000 60000");
-	assert_int_equal(lease_left(), LEASE);
+	assert_int_equal(scene_lease_left(), LEASE);
 	assert_int_equal(
-	    count("outbox_lanes WHERE lease_until = 60000 + (SELECT "
-		  "min(updated_at) FROM outbox_lanes WHERE state "
-		  "= 'leased')"),
+	    scene_count("outbox_lanes WHERE lease_until = 60000 + (SELECT "
+			"min(updated_at) FROM outbox_lanes WHERE state "
+			"= 'leased')"),
 	    1);
 }
 
@@ -454,23 +227,23 @@ test_unsettled(void **state)
 {
 
 	(void)state;
-	send_far("bob@a.example");
-	pass(SECOND);
-	refused = "settle";
-	pass(SECOND);
-	answer(carried[0]);
-	pass_slowly(LEASE + THIRD);
-	assert_true(renewals >= 3);
-	assert_int_equal(count("outbox WHERE state = 'sending'"), 1);
-	assert_true(lease_left() > LEASE - THIRD - SECOND);
-	refused = NULL;
-	pass_slowly(SECOND);
-	assert_int_equal(count("outbox WHERE state = 'sent'"), 1);
-	assert_int_equal(count("outbox WHERE rescue_count > 0"), 0);
-	renewals = 0;
-	pass_slowly(2 * LEASE);
-	assert_int_equal(renewals, 0);
-	rig_check_promises(&rig);
+	scene_send("bob@a.example");
+	scene_pass(SECOND);
+	scene.refused = "settle";
+	scene_pass(SECOND);
+	scene_answer(scene.carried[0]);
+	scene_pass_slowly(LEASE + THIRD);
+	assert_true(scene.renewals >= 3);
+	assert_int_equal(scene_count("outbox WHERE state = 'sending'"), 1);
+	assert_true(scene_lease_left() > LEASE - THIRD - SECOND);
+	scene.refused = NULL;
+	scene_pass_slowly(SECOND);
+	assert_int_equal(scene_count("outbox WHERE state = 'sent'"), 1);
+	assert_int_equal(scene_count("outbox WHERE rescue_count > 0"), 0);
+	scene.renewals = 0;
+	scene_pass_slowly(2 * LEASE);
+	assert_int_equal(scene.renewals, 0);
+	rig_check_promises(&scene.rig);
 }
 
 /* The renewal itself is not taken: it is asked for again soon. */
@@ -479,18 +252,18 @@ test_renewal_refused(void **state)
 {
 
 	(void)state;
-	send_far("bob@a.example");
-	pass(SECOND);
-	refused = "renew";
-	pass_slowly(THIRD + 5 * SECOND);
-	assert_int_equal(renewals, 0);
-	refused = NULL;
-	pass(SECOND);
-	assert_int_equal(renewals, 1);
-	assert_int_equal(lease_left(), LEASE);
-	answer(carried[0]);
-	pass(0);
-	assert_int_equal(count("outbox WHERE state = 'sent'"), 1);
+	scene_send("bob@a.example");
+	scene_pass(SECOND);
+	scene.refused = "renew";
+	scene_pass_slowly(THIRD + 5 * SECOND);
+	assert_int_equal(scene.renewals, 0);
+	scene.refused = NULL;
+	scene_pass(SECOND);
+	assert_int_equal(scene.renewals, 1);
+	assert_int_equal(scene_lease_left(), LEASE);
+	scene_answer(scene.carried[0]);
+	scene_pass(0);
+	assert_int_equal(scene_count("outbox WHERE state = 'sent'"), 1);
 }
 
 /* ---- wake-ups ---- */
@@ -505,11 +278,11 @@ wake_of_far(void)
 	struct wake *wake = wake_new();
 
 	assert_non_null(wake);
-	assert_int_equal(
-	    wake_add_destination(wake,
-		rig_number(&rig, "SELECT destination_id FROM destinations "
+	assert_int_equal(wake_add_destination(wake,
+			     rig_number(&scene.rig,
+				 "SELECT destination_id FROM destinations "
 				 "WHERE name = 'a.example'"),
-		&err),
+			     &err),
 	    RC_OK);
 	return (wake);
 }
@@ -521,22 +294,23 @@ test_wake(void **state)
 {
 
 	(void)state;
-	send_far("bob@a.example");
-	pass(SECOND); /* the poll meets a server that nobody has told of */
-	answer(carried[0]);
-	pass(0);
-	assert_int_equal(ncarried, 1);
-	send_far("bob@a.example");
-	pass(0);
-	assert_int_equal(ncarried, 1);
-	turn_by(wake_of_far());
-	(void)writer_run_once(rig.writer);
-	turn();
-	assert_int_equal(ncarried, 2);
-	answer(carried[1]);
-	pass(0);
-	assert_int_equal(count("outbox WHERE state = 'sent'"), 2);
-	rig_check_promises(&rig);
+	scene_send("bob@a.example");
+	scene_pass(
+	    SECOND); /* the poll meets a server that nobody has told of */
+	scene_answer(scene.carried[0]);
+	scene_pass(0);
+	assert_int_equal(scene.ncarried, 1);
+	scene_send("bob@a.example");
+	scene_pass(0);
+	assert_int_equal(scene.ncarried, 1);
+	(void)scene_turn_by(wake_of_far());
+	(void)writer_run_once(scene.rig.writer);
+	(void)scene_turn();
+	assert_int_equal(scene.ncarried, 2);
+	scene_answer(scene.carried[1]);
+	scene_pass(0);
+	assert_int_equal(scene_count("outbox WHERE state = 'sent'"), 2);
+	rig_check_promises(&scene.rig);
 }
 
 /* A wake-up that arrives between a claim, which has found nothing, and its
@@ -547,28 +321,28 @@ test_wake_before_claim_is_back(void **state)
 	struct core_job *claim_job;
 
 	(void)state;
-	send_far("bob@a.example");
-	pass(SECOND);
-	answer(carried[0]);
-	pass(0);
-	turn_by(wake_of_far());
-	assert_int_equal(writer_run_once(rig.writer), 1);
-	claim_job = jobs;
+	scene_send("bob@a.example");
+	scene_pass(SECOND);
+	scene_answer(scene.carried[0]);
+	scene_pass(0);
+	(void)scene_turn_by(wake_of_far());
+	assert_int_equal(writer_run_once(scene.rig.writer), 1);
+	claim_job = scene.jobs;
 	assert_non_null(claim_job);
 	assert_null(claim_job->next);
-	jobs = NULL;
-	jobs_tail = &jobs;
-	send_far("bob@a.example");
-	turn_by(wake_of_far());
-	assert_int_equal(writer_waiting(rig.writer), 0);
-	jobs = claim_job;
-	jobs_tail = &claim_job->next;
-	pass(0);
-	assert_int_equal(ncarried, 2);
-	answer(carried[1]);
-	pass(0);
-	assert_int_equal(count("outbox WHERE state = 'sent'"), 2);
-	rig_check_promises(&rig);
+	scene.jobs = NULL;
+	scene.jobs_tail = &scene.jobs;
+	scene_send("bob@a.example");
+	(void)scene_turn_by(wake_of_far());
+	assert_int_equal(writer_waiting(scene.rig.writer), 0);
+	scene.jobs = claim_job;
+	scene.jobs_tail = &claim_job->next;
+	scene_pass(0);
+	assert_int_equal(scene.ncarried, 2);
+	scene_answer(scene.carried[1]);
+	scene_pass(0);
+	assert_int_equal(scene_count("outbox WHERE state = 'sent'"), 2);
+	rig_check_promises(&scene.rig);
 }
 
 /* ---- parcels ---- */
@@ -581,18 +355,18 @@ test_parcels_of_fifty(void **state)
 
 	(void)state;
 	for (i = 0; i < 51; i++)
-		send_far(i % 2 == 0 ? "bob@a.example" : "dan@a.example");
-	pass(SECOND);
-	assert_int_equal(carried[0]->n, 50);
-	answer(carried[0]);
-	pass(0);
-	assert_int_equal(ncarried, 2);
-	assert_int_equal(carried[1]->n, 1);
-	answer(carried[1]);
-	pass(0);
-	assert_int_equal(ncarried, 2);
-	assert_int_equal(count("outbox WHERE state = 'sent'"), 51);
-	rig_check_promises(&rig);
+		scene_send(i % 2 == 0 ? "bob@a.example" : "dan@a.example");
+	scene_pass(SECOND);
+	assert_int_equal(scene.carried[0]->n, 50);
+	scene_answer(scene.carried[0]);
+	scene_pass(0);
+	assert_int_equal(scene.ncarried, 2);
+	assert_int_equal(scene.carried[1]->n, 1);
+	scene_answer(scene.carried[1]);
+	scene_pass(0);
+	assert_int_equal(scene.ncarried, 2);
+	assert_int_equal(scene_count("outbox WHERE state = 'sent'"), 51);
+	rig_check_promises(&scene.rig);
 }
 
 /* ---- the log ---- */
@@ -602,24 +376,25 @@ test_parcels_of_fifty(void **state)
 static void
 test_turns_are_logged(void **state)
 {
-	struct log_options o = {
-	    .level = LVL_DEBUG, .format = LOG_FMT_TEXT, .clk = &rig.clk.clk};
+	struct log_options o = {.level = LVL_DEBUG,
+	    .format = LOG_FMT_TEXT,
+	    .clk = &scene.rig.clk.clk};
 	struct err err = ERR_INIT;
 	char text[4096];
 	int fds[2];
 	ssize_t n;
 
 	(void)state;
-	(void)rig_user(&rig, "ben", NULL);
+	(void)rig_user(&scene.rig, "ben", NULL);
 	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
 	o.fd = fds[1];
 	assert_int_equal(log_start(&o, &err), RC_OK);
-	(void)rig_send(&rig, 1, "ben", "one", NULL);
-	(void)rig_send(&rig, 1, "ben", "two", NULL);
-	send_far("bob@a.example");
-	pass(SECOND);
-	answer(carried[0]);
-	pass(SECOND); /* with nothing to do */
+	(void)rig_send(&scene.rig, 1, "ben", "one", NULL);
+	(void)rig_send(&scene.rig, 1, "ben", "two", NULL);
+	scene_send("bob@a.example");
+	scene_pass(SECOND);
+	scene_answer(scene.carried[0]);
+	scene_pass(SECOND); /* with nothing to do */
 	log_stop();
 	(void)close(fds[1]);
 	n = read(fds[0], text, sizeof(text) - 1);
@@ -638,7 +413,8 @@ test_turns_are_logged(void **state)
 int
 main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_core, close_core)
+#define TEST(name)                                                             \
+	cmocka_unit_test_setup_teardown(name, scene_set_up, scene_tear_down)
 	const struct CMUnitTest tests[] = {
 	    TEST(test_hanging),
 	    TEST(test_settled),
