@@ -16,8 +16,8 @@
 #include <cmocka.h>
 
 #include "admin/alerts.h"
-#include "base/log.h"
 #include "base/mem.h"
+#include "unit/logged.h"
 
 #define MINUTE ALERTS_MINUTE_MS
 #define START INT64_C(1700000000000)
@@ -29,14 +29,11 @@ struct rig {
 	struct metrics *metrics;
 	struct alerts *alerts;
 	struct alerts_look look;
-	FILE *log;
 };
 
 static void
 rig_open(struct rig *r)
 {
-	struct log_options log = {.level = LVL_DEBUG, .format = LOG_FMT_TEXT};
-	struct err err = ERR_INIT;
 
 	memset(&figures, 0, sizeof(figures));
 	memset(r, 0, sizeof(*r));
@@ -46,25 +43,15 @@ rig_open(struct rig *r)
 	assert_non_null(r->alerts);
 	r->look.figures = &figures;
 	r->look.relay_age_ms = -1;
-	r->log = tmpfile();
-	assert_non_null(r->log);
-	log.fd = fileno(r->log);
-	log.clk = &r->clk.clk;
-	assert_int_equal(log_start(&log, &err), RC_OK);
+	logged_start(&r->clk.clk);
 }
 
 /* All that was logged: at the end. */
 static const char *
 rig_close(struct rig *r)
 {
-	static char text[65536];
-	size_t n;
+	const char *text = logged_stop();
 
-	log_stop();
-	rewind(r->log);
-	n = fread(text, 1, sizeof(text) - 1, r->log);
-	text[n] = '\0';
-	(void)fclose(r->log);
 	alerts_free(r->alerts);
 	metrics_free(r->metrics);
 	return (text);

@@ -4,18 +4,16 @@
  * for so long and no longer.  And what wakes it, what it sends together, what
  * it logs.
  */
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
-#include "base/log.h"
 #include "domain/settle.h"
 #include "unit/core_fixture.h"
+#include "unit/logged.h"
 
 #define LEASE (60 * SECOND)
 #define THIRD (LEASE / 3)
@@ -376,31 +374,18 @@ test_parcels_of_fifty(void **state)
 static void
 test_turns_are_logged(void **state)
 {
-	struct log_options o = {.level = LVL_DEBUG,
-	    .format = LOG_FMT_TEXT,
-	    .clk = &scene.rig.clk.clk};
-	struct err err = ERR_INIT;
-	char text[4096];
-	int fds[2];
-	ssize_t n;
+	const char *text;
 
 	(void)state;
 	(void)rig_user(&scene.rig, "ben", NULL);
-	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
-	o.fd = fds[1];
-	assert_int_equal(log_start(&o, &err), RC_OK);
+	logged_start(&scene.rig.clk.clk);
 	(void)rig_send(&scene.rig, 1, "ben", "one", NULL);
 	(void)rig_send(&scene.rig, 1, "ben", "two", NULL);
 	scene_send("bob@a.example");
 	scene_pass(SECOND);
 	scene_answer(scene.carried[0]);
 	scene_pass(SECOND); /* with nothing to do */
-	log_stop();
-	(void)close(fds[1]);
-	n = read(fds[0], text, sizeof(text) - 1);
-	assert_true(n > 0);
-	text[n] = '\0';
-	(void)close(fds[0]);
+	text = logged_stop();
 	assert_non_null(
 	    strstr(text, "debug relay.turn destination=local rows=2\n"));
 	assert_non_null(

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "unit/logged.h"
 #include "unit/push_fixture.h"
 
 #define CURSOR(text) ",\"after\":\"" text "\""
@@ -411,6 +412,31 @@ test_leave_deadline(void **state)
 	assert_frames(a, "CLOSE:1012");
 }
 
+/* The log has a line for the beginning and for the end of each session, with
+ * its number and its close code: 1006 where the connection ended without a
+ * close frame. */
+static void
+test_sessions_are_logged(void **state)
+{
+	struct lws *a;
+
+	(void)state;
+	logged_start(&scene->clk.clk);
+	a = client_open("u1d1", "");
+	hang_up(a);
+	a = client_open("u1d1", "");
+	publish_revoked(1);
+	say_frame(a, 0x88, "\x0f\xa1");
+	assert_frames(a, "CLOSE:4401 END");
+#define AT "2023-11-14T22:13:21.000Z debug push."
+	assert_string_equal(logged_stop(),
+	    AT "open session=s1 peer=192.0.2.1\n" AT
+	       "close session=s1 code=1006\n" AT
+	       "open session=s2 peer=192.0.2.1\n" AT
+	       "close session=s2 code=4401\n");
+#undef AT
+}
+
 #define T(test)                                                                \
 	cmocka_unit_test_setup_teardown(test, scene_set_up, scene_tear_down)
 
@@ -435,6 +461,7 @@ main(void)
 	    T(test_last_frames),
 	    T(test_leave),
 	    T(test_leave_deadline),
+	    T(test_sessions_are_logged),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));

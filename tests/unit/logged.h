@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a test logs, as text, on every level.
+ */
+#ifndef TESTS_LOGGED_H
+#define TESTS_LOGGED_H
+
+#include <stdio.h>
+
+#include "base/log.h"
+
+static FILE *logged_file;
+
+/* The log goes to a file from here on; ${clk} (NULL: the system's) is where its
+ * times come from. */
+static inline void
+logged_start(const struct clk *clk)
+{
+	struct log_options log = {.level = LVL_DEBUG,
+	    .format = LOG_FMT_TEXT,
+	    .clk = clk != NULL ? clk : clk_system()};
+	struct err err = ERR_INIT;
+
+	logged_file = tmpfile();
+	assert_non_null(logged_file);
+	log.fd = fileno(logged_file);
+	assert_int_equal(log_start(&log, &err), RC_OK);
+}
+
+/* Stops the log and returns all of it; static storage. */
+static inline const char *
+logged_stop(void)
+{
+	static char text[65536];
+	size_t n;
+
+	log_stop();
+	rewind(logged_file);
+	n = fread(text, 1, sizeof(text) - 1, logged_file);
+	text[n] = '\0';
+	(void)fclose(logged_file);
+	return (text);
+}
+
+#endif
