@@ -241,22 +241,24 @@ send_finished(struct send_unit *u)
 	(void)u;
 }
 
-void
-scene_send_expiring(const char *to, int64_t ms)
+static void
+send(const char *here, const char *elsewhere, int64_t expires_in_ms)
 {
 	struct message_draft draft = {0};
 	struct send_unit u;
 
 	draft.has_id = true;
 	draft.id = uuid_gen_next(&scene.rig.ids);
-	draft.to = (struct span){"ann", 3};
+	draft.to = (struct span){here, strlen(here)};
 	draft.body = (struct span){"hello", 5};
-	draft.expires_in_ms = ms;
+	draft.expires_in_ms = expires_in_ms;
 	memset(&u, 0, sizeof(u));
 	send_unit_init(&u);
 	u.finish = send_finished;
 	assert_true(send_unit_ask(&u, 1, &draft, "localhost"));
-	(void)snprintf(u.to, sizeof(u.to), "%s", to);
+	/* An address elsewhere would be refused before it is a unit. */
+	if (elsewhere != NULL)
+		(void)snprintf(u.to, sizeof(u.to), "%s", elsewhere);
 	assert_int_equal(writer_submit(scene.rig.writer, &u.unit), RC_OK);
 	assert_int_equal(writer_run_once(scene.rig.writer), 1);
 	assert_int_equal(u.unit.rc, RC_OK);
@@ -264,10 +266,40 @@ scene_send_expiring(const char *to, int64_t ms)
 }
 
 void
+scene_send_here(const char *to, int64_t ms)
+{
+
+	send(to, NULL, ms);
+}
+
+void
+scene_send_expiring(const char *to, int64_t ms)
+{
+
+	send("ann", to, ms);
+}
+
+void
 scene_send(const char *to)
 {
 
 	scene_send_expiring(to, 0);
+}
+
+struct wake *
+scene_wake(const char *name)
+{
+	struct err err = ERR_INIT;
+	struct wake *wake = wake_new();
+	char sql[128];
+
+	(void)snprintf(sql, sizeof(sql),
+	    "SELECT destination_id FROM destinations WHERE name = '%s'", name);
+	assert_non_null(wake);
+	assert_int_equal(
+	    wake_add_destination(wake, rig_number(&scene.rig, sql), &err),
+	    RC_OK);
+	return (wake);
 }
 
 int64_t

@@ -83,6 +83,12 @@ void scene_fail(struct parcel *parcel, int status, int64_t retry_after_ms);
 void scene_send(const char *to);
 void scene_send_expiring(const char *to, int64_t ms);
 
+/* The same to a user here; ${ms} 0: the default. */
+void scene_send_here(const char *to, int64_t ms);
+
+/* A wake-up for the server ${name}, which the store knows. */
+struct wake *scene_wake(const char *name);
+
 /* How long the leases that end last are still valid. */
 int64_t scene_lease_left(void);
 

@@ -35,6 +35,7 @@ logged_stop(void)
 	size_t n;
 
 	log_stop();
+	log_set_level(LVL_INFO);
 	rewind(logged_file);
 	n = fread(text, 1, sizeof(text) - 1, logged_file);
 	text[n] = '\0';

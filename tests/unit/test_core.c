@@ -269,22 +269,6 @@ test_renewal_refused(void **state)
 /* In these tests the clock stands still after the wake-up, so that no safety
  * poll comes. */
 
-static struct wake *
-wake_of_far(void)
-{
-	struct err err = ERR_INIT;
-	struct wake *wake = wake_new();
-
-	assert_non_null(wake);
-	assert_int_equal(wake_add_destination(wake,
-			     rig_number(&scene.rig,
-				 "SELECT destination_id FROM destinations "
-				 "WHERE name = 'a.example'"),
-			     &err),
-	    RC_OK);
-	return (wake);
-}
-
 /* Who commits for another server wakes the relay, which claims and sends at
  * once. */
 static void
@@ -301,7 +285,7 @@ test_wake(void **state)
 	scene_send("bob@a.example");
 	scene_pass(0);
 	assert_int_equal(scene.ncarried, 1);
-	(void)scene_turn_by(wake_of_far());
+	(void)scene_turn_by(scene_wake("a.example"));
 	(void)writer_run_once(scene.rig.writer);
 	(void)scene_turn();
 	assert_int_equal(scene.ncarried, 2);
@@ -323,7 +307,7 @@ test_wake_before_claim_is_back(void **state)
 	scene_pass(SECOND);
 	scene_answer(scene.carried[0]);
 	scene_pass(0);
-	(void)scene_turn_by(wake_of_far());
+	(void)scene_turn_by(scene_wake("a.example"));
 	assert_int_equal(writer_run_once(scene.rig.writer), 1);
 	claim_job = scene.jobs;
 	assert_non_null(claim_job);
@@ -331,7 +315,7 @@ test_wake_before_claim_is_back(void **state)
 	scene.jobs = NULL;
 	scene.jobs_tail = &scene.jobs;
 	scene_send("bob@a.example");
-	(void)scene_turn_by(wake_of_far());
+	(void)scene_turn_by(scene_wake("a.example"));
 	assert_int_equal(writer_waiting(scene.rig.writer), 0);
 	scene.jobs = claim_job;
 	scene.jobs_tail = &claim_job->next;

@@ -11,7 +11,9 @@
 
 #include <cmocka.h>
 
+#include "store/lane.h"
 #include "unit/core_fixture.h"
+#include "unit/logged.h"
 
 static void
 no_answer(struct parcel *parcel)
@@ -68,7 +70,7 @@ send_here(void)
 {
 
 	(void)rig_user(&scene.rig, "ben", NULL);
-	(void)rig_send(&scene.rig, 1, "ben", "hello", NULL);
+	scene_send_here("ben", 0);
 }
 
 /* ---- turns ---- */
@@ -315,6 +317,8 @@ test_settling_never_again(void **state)
 	scene_send("bob@a.example");
 	scene.fails = "settle";
 	scene.fails_with = RC_CLOSED;
+	scene_run(100);
+	scene_send("bob@b.example");
 	scene_run(10 * SECOND);
 	expect("0 claim\n0 carry a.example 1\n0 breaker\n0 settle\n");
 	assert_int_equal(core_in_flight(scene.core), 0);
@@ -379,6 +383,185 @@ test_renewal_put_off(void **state)
 	scene.fails_with = RC_CLOSED;
 	scene_run(30 * SECOND);
 	expect("10200 renew\n");
+}
+
+/* ---- leases ---- */
+
+/* Leases that stand at the start are ended at once: nobody else can hold one.
+ * Later ones are not. */
+static void
+test_leases_at_the_start(void **state)
+{
+
+	(void)state;
+	scene_send("bob@a.example");
+	scene_run(100);
+	assert_int_equal(scene.ncarried, 1);
+	scene_answer(scene.carried[0]); /* nobody hears of that */
+	scene_restart(500, 0);
+	logged_start(&scene.rig.clk.clk);
+	scene_run(SECOND);
+	assert_non_null(
+	    strstr(logged_stop(), "relay.rescue lanes=1 why=restart\n"));
+	expect("0 rescue\n0 claim\n0 carry a.example 1\n");
+	scene_run(18 * SECOND);
+	expect("");
+	assert_int_equal(scene_count("outbox WHERE state = 'sending'"), 1);
+}
+
+/* A lease that has run out is ended at its time. */
+static void
+test_lease_runs_out(void **state)
+{
+
+	(void)state;
+	scene_send("bob@a.example");
+	scene_run(0);
+	scene.refused = "renew";
+	scene_run(21 * SECOND);
+	scene_forget();
+	scene_run(39 * SECOND - 1);
+	assert_null(strstr(scene.told, "rescue"));
+	scene_forget();
+	logged_start(&scene.rig.clk.clk);
+	scene_run(1);
+	assert_non_null(
+	    strstr(logged_stop(), "relay.rescue lanes=1 why=lease\n"));
+	assert_non_null(strstr(scene.told, "1 rescue\n"));
+	assert_int_equal(scene_count("outbox WHERE rescue_count = 1"), 1);
+}
+
+static void
+test_rescue_put_off(void **state)
+{
+
+	(void)state;
+	scene_send_expiring("dan@b.example", SECOND);
+	(void)rig_exec(&scene.rig,
+	    "UPDATE destinations SET paused_at = 1 WHERE name = 'b.example'");
+	scene.refused = "rescue";
+	scene_run(1399);
+	expect("1000 rescue\n1200 rescue\n");
+	scene.refused = NULL;
+	scene.fails = "rescue";
+	scene_run(201);
+	expect("1 rescue\n201 rescue\n");
+	scene.fails_with = RC_CLOSED;
+	scene_run(10 * SECOND);
+	expect("200 rescue\n");
+}
+
+/* Two parcels that left at different times are renewed at theirs. */
+static void
+test_renewals(void **state)
+{
+
+	(void)state;
+	scene_send("bob@a.example");
+	scene_run(5 * SECOND);
+	scene_send("bob@b.example");
+	scene_run(20 * SECOND);
+	expect("0 claim\n0 carry a.example 1\n"
+	       "5500 claim\n5500 carry b.example 1\n20000 renew\n");
+	scene_run(21 * SECOND);
+	expect("500 renew\n15000 renew\n20500 renew\n");
+}
+
+/* ---- wake-ups ---- */
+
+/* A wake-up that finds nothing costs one claim. */
+static void
+test_needless_wake(void **state)
+{
+
+	(void)state;
+	scene.answers = scene_answer;
+	scene_send("bob@a.example");
+	scene_run(100);
+	scene_forget();
+	(void)scene_turn_by(scene_wake("a.example"));
+	scene_run(10 * SECOND);
+	expect("0 claim\n");
+}
+
+static struct wake *
+wake_by_desk(void)
+{
+	struct wake *wake = wake_new();
+
+	assert_non_null(wake);
+	wake->desk = true;
+	return (wake);
+}
+
+/* What an operator has paused or released is known as soon as the core is
+ * told. */
+static void
+test_desk(void **state)
+{
+	static const char *const rows[] = {
+	    "name = 'a.example'", "destination_id = 0"};
+	char sql[96];
+	size_t i;
+
+	(void)state;
+	scene.answers = scene_answer;
+	scene_send("bob@a.example");
+	scene_run(100);
+	for (i = 0; i < 2; i++) {
+		(void)snprintf(sql, sizeof(sql),
+		    "UPDATE destinations SET paused_at = 1 WHERE %s", rows[i]);
+		(void)rig_exec(&scene.rig, sql);
+		(void)scene_turn_by(wake_by_desk());
+		scene_send("bob@a.example");
+		scene_forget();
+		(void)scene_turn_by(scene_wake("a.example"));
+		scene_run(50);
+		expect("");
+		(void)snprintf(sql, sizeof(sql),
+		    "UPDATE destinations SET paused_at = NULL WHERE %s",
+		    rows[i]);
+		(void)rig_exec(&scene.rig, sql);
+		(void)scene_turn_by(wake_by_desk());
+		scene_run(50);
+		expect("0 claim\n0 carry a.example 1\n0 settle\n");
+	}
+}
+
+/* Local deliveries stop for a pause of their own and for one of all; what
+ * expires behind it does so all the same. */
+static void
+test_local_pause(void **state)
+{
+	int64_t id;
+
+	(void)state;
+	(void)rig_user(&scene.rig, "ben", NULL);
+	for (id = DESTINATION_ALL; id <= DESTINATION_LOCAL; id++) {
+		(void)rig_exec(
+		    &scene.rig, id == DESTINATION_ALL
+				    ? "UPDATE destinations SET paused_at = 1 "
+				      "WHERE destination_id = 0"
+				    : "UPDATE destinations SET paused_at = 1 "
+				      "WHERE destination_id = 1");
+		(void)scene_turn_by(wake_by_desk());
+		scene_run(0);
+		scene_forget();
+		scene_send_here("ben", 1200);
+		scene_send_here("ben", 60 * SECOND);
+		scene_run(20 * SECOND);
+		assert_null(strstr(scene.told, "deliver"));
+		assert_int_equal(
+		    scene_count("outbox WHERE state = 'expired'"), id + 1);
+		(void)rig_exec(
+		    &scene.rig, "UPDATE destinations SET paused_at = NULL");
+		(void)scene_turn_by(wake_by_desk());
+		scene_run(SECOND);
+		assert_non_null(strstr(scene.told, "deliver"));
+		assert_int_equal(
+		    scene_count("outbox WHERE state = 'sent'"), id + 1);
+	}
+	rig_check_promises(&scene.rig);
 }
 
 /* ---- what is due ---- */
@@ -580,6 +763,13 @@ main(void)
 	    TEST(test_delivery_put_off),
 	    TEST(test_delivery_never_again),
 	    TEST(test_renewal_put_off),
+	    TEST(test_leases_at_the_start),
+	    TEST(test_lease_runs_out),
+	    TEST(test_rescue_put_off),
+	    TEST(test_renewals),
+	    TEST(test_needless_wake),
+	    TEST(test_desk),
+	    TEST(test_local_pause),
 	    TEST(test_release),
 	    TEST(test_release_put_off),
 	    TEST(test_expiry),

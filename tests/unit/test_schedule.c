@@ -155,6 +155,123 @@ test_priorities(void **state)
 	schedule_free(s);
 }
 
+/* Takes one lane and says which (0: none). */
+static int64_t
+take_one(struct schedule *s)
+{
+	int64_t lane = 0;
+
+	(void)take(s, &lane, 1);
+	return (lane);
+}
+
+static void
+wake_as(struct schedule *s, int64_t lane, int priority)
+{
+
+	assert_int_equal(schedule_wake(s, lane, priority), RC_OK);
+}
+
+/* A lane is as urgent as the most urgent that woke it: while it waits, and when
+ * it was woken while it was under way. */
+static void
+test_woken_by_more_urgent(void **state)
+{
+	struct schedule *s;
+
+	(void)state;
+	s = schedule_new();
+	wake_as(s, 1, PRIORITY_NORMAL);
+	wake_as(s, 2, PRIORITY_LOW);
+	wake_as(s, 2, PRIORITY_HIGH);
+	wake_as(s, 2, PRIORITY_NORMAL);
+	assert_int_equal(take_one(s), 2);
+	/* Lane 2 is under way; what woke it decides, and what it was does
+	 * not. */
+	wake_as(s, 2, PRIORITY_LOW);
+	schedule_done(s, 2, LANE_DONE);
+	assert_int_equal(take_one(s), 1);
+	wake_as(s, 1, PRIORITY_HIGH);
+	wake_as(s, 1, PRIORITY_LOW);
+	schedule_done(s, 1, LANE_DONE);
+	wake_as(s, 3, PRIORITY_NORMAL);
+	assert_int_equal(take_one(s), 1);
+	schedule_done(s, 1, LANE_DONE);
+	assert_int_equal(take_one(s), 3);
+	assert_int_equal(take_one(s), 2);
+	assert_counts(s, 0, 2);
+	schedule_free(s);
+}
+
+/* With nothing of the class whose turn it is, the highest class is next. */
+static void
+test_highest_instead(void **state)
+{
+	struct schedule *s;
+	int i;
+
+	(void)state;
+	s = schedule_new();
+	for (i = 1; i <= 13; i++)
+		wake_as(s, i, PRIORITY_LOW);
+	wake_as(s, 20, PRIORITY_NORMAL);
+	assert_int_equal(take_one(s), 20);
+	for (i = 1; i <= 13; i++)
+		assert_int_equal(take_one(s), i);
+	assert_int_equal(take_one(s), 0);
+	schedule_free(s);
+}
+
+/* A lane whose delivery broke off travels alone and before all others, until it
+ * succeeds; after the fifth time in a row that it breaks off alone it is
+ * poison. A delivery that could not be tried counts for nothing. */
+static void
+test_broken(void **state)
+{
+	int64_t lanes[8];
+	struct schedule_take t = {.lanes = lanes, .max = 8};
+	struct schedule *s;
+	int i;
+
+	(void)state;
+	s = schedule_new();
+	wake(s, 1);
+	wake(s, 2);
+	assert_int_equal(schedule_take(s, &t), 2);
+	assert_false(t.poison);
+	schedule_done(s, 1, LANE_BROKEN);
+	schedule_done(s, 2, LANE_BROKEN);
+	wake_as(s, 3, PRIORITY_HIGH);
+	/* Lane 2 succeeds alone, with more to do: it waits with the others. */
+	assert_int_equal(take_one(s), 1);
+	schedule_done(s, 1, LANE_LATER);
+	assert_int_equal(take_one(s), 2);
+	schedule_done(s, 2, LANE_MORE);
+	for (i = 1; i <= SCHEDULE_POISON_AFTER; i++) {
+		lanes[0] = 0;
+		assert_int_equal(schedule_take(s, &t), 1);
+		assert_int_equal(lanes[0], 1);
+		assert_false(t.poison);
+		schedule_done(s, 1, LANE_BROKEN);
+	}
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(schedule_take(s, &t), 1);
+		assert_int_equal(lanes[0], 1);
+		assert_true(t.poison);
+		schedule_done(s, 1, i == 0 ? LANE_LATER : LANE_MORE);
+	}
+	/* Its first message is out: it begins anew. */
+	assert_int_equal(schedule_take(s, &t), 3);
+	assert_int_equal(lanes[0], 3);
+	assert_int_equal(lanes[1], 2);
+	assert_int_equal(lanes[2], 1);
+	assert_false(t.poison);
+	schedule_done(s, 1, LANE_BROKEN);
+	assert_int_equal(schedule_take(s, &t), 1);
+	assert_false(t.poison);
+	schedule_free(s);
+}
+
 #define MANY 20000
 
 /* Many lanes, coming and going: each that was woken is taken, and the table
@@ -220,6 +337,9 @@ main(void)
 	    cmocka_unit_test(test_woken_while_busy),
 	    cmocka_unit_test(test_first_in_first_out),
 	    cmocka_unit_test(test_priorities),
+	    cmocka_unit_test(test_woken_by_more_urgent),
+	    cmocka_unit_test(test_highest_instead),
+	    cmocka_unit_test(test_broken),
 	    cmocka_unit_test(test_many),
 	    cmocka_unit_test(test_no_memory),
 	};
