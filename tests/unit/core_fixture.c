@@ -207,6 +207,14 @@ scene_forget(void)
 	scene.since_ms = scene_now();
 }
 
+void
+scene_expect(const char *told)
+{
+
+	assert_string_equal(scene.told, told);
+	scene_forget();
+}
+
 /* ---- the carrier's answers ---- */
 
 void

@@ -74,6 +74,9 @@ void scene_run(int64_t ms);
 /* Forgets what was told; the times count from now. */
 void scene_forget(void);
 
+/* Fails the test unless ${told} is what was told; forgets it. */
+void scene_expect(const char *told);
+
 /* The carrier comes back: all of ${parcel} is accepted; there is no answer, or
  * ${status} with ${retry_after_ms}. */
 void scene_answer(struct parcel *parcel);

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "domain/settle.h"
+#include "store/lane.h"
 #include "unit/core_fixture.h"
 #include "unit/logged.h"
 
@@ -264,6 +265,88 @@ test_renewal_refused(void **state)
 	assert_int_equal(scene_count("outbox WHERE state = 'sent'"), 1);
 }
 
+/* ---- leases that end ---- */
+
+/* Leases that stand at the start are ended at once: nobody else can hold one.
+ * Later ones are not. */
+static void
+test_leases_at_the_start(void **state)
+{
+
+	(void)state;
+	scene_send("bob@a.example");
+	scene_run(100);
+	assert_int_equal(scene.ncarried, 1);
+	scene_answer(scene.carried[0]); /* nobody hears of that */
+	scene_restart(500, 0);
+	logged_start(&scene.rig.clk.clk);
+	scene_run(SECOND);
+	assert_non_null(
+	    strstr(logged_stop(), "relay.rescue lanes=1 why=restart\n"));
+	scene_expect("0 rescue\n0 claim\n0 carry a.example 1\n");
+	scene_run(18 * SECOND);
+	scene_expect("");
+	assert_int_equal(scene_count("outbox WHERE state = 'sending'"), 1);
+}
+
+/* A lease that has run out is ended at its time. */
+static void
+test_lease_runs_out(void **state)
+{
+
+	(void)state;
+	scene_send("bob@a.example");
+	scene_run(0);
+	scene.refused = "renew";
+	scene_run(21 * SECOND);
+	scene_forget();
+	scene_run(39 * SECOND - 1);
+	assert_null(strstr(scene.told, "rescue"));
+	scene_forget();
+	logged_start(&scene.rig.clk.clk);
+	scene_run(1);
+	assert_non_null(
+	    strstr(logged_stop(), "relay.rescue lanes=1 why=lease\n"));
+	assert_non_null(strstr(scene.told, "1 rescue\n"));
+	assert_int_equal(scene_count("outbox WHERE rescue_count = 1"), 1);
+}
+
+static void
+test_rescue_put_off(void **state)
+{
+
+	(void)state;
+	scene_send_expiring("dan@b.example", SECOND);
+	(void)rig_exec(&scene.rig,
+	    "UPDATE destinations SET paused_at = 1 WHERE name = 'b.example'");
+	scene.refused = "rescue";
+	scene_run(1399);
+	scene_expect("1000 rescue\n1200 rescue\n");
+	scene.refused = NULL;
+	scene.fails = "rescue";
+	scene_run(201);
+	scene_expect("1 rescue\n201 rescue\n");
+	scene.fails_with = RC_CLOSED;
+	scene_run(10 * SECOND);
+	scene_expect("200 rescue\n");
+}
+
+/* Two parcels that left at different times are renewed at theirs. */
+static void
+test_renewals(void **state)
+{
+
+	(void)state;
+	scene_send("bob@a.example");
+	scene_run(5 * SECOND);
+	scene_send("bob@b.example");
+	scene_run(20 * SECOND);
+	scene_expect("0 claim\n0 carry a.example 1\n"
+		     "5500 claim\n5500 carry b.example 1\n20000 renew\n");
+	scene_run(21 * SECOND);
+	scene_expect("500 renew\n15000 renew\n20500 renew\n");
+}
+
 /* ---- wake-ups ---- */
 
 /* In these tests the clock stands still after the wake-up, so that no safety
@@ -324,6 +407,103 @@ test_wake_before_claim_is_back(void **state)
 	scene_answer(scene.carried[1]);
 	scene_pass(0);
 	assert_int_equal(scene_count("outbox WHERE state = 'sent'"), 2);
+	rig_check_promises(&scene.rig);
+}
+
+/* ---- pauses ---- */
+
+/* A wake-up that finds nothing costs one claim. */
+static void
+test_needless_wake(void **state)
+{
+
+	(void)state;
+	scene.answers = scene_answer;
+	scene_send("bob@a.example");
+	scene_run(100);
+	scene_forget();
+	(void)scene_turn_by(scene_wake("a.example"));
+	scene_run(10 * SECOND);
+	scene_expect("0 claim\n");
+}
+
+static struct wake *
+wake_by_desk(void)
+{
+	struct wake *wake = wake_new();
+
+	assert_non_null(wake);
+	wake->desk = true;
+	return (wake);
+}
+
+/* What an operator has paused or released is known as soon as the core is
+ * told. */
+static void
+test_desk(void **state)
+{
+	static const char *const rows[] = {
+	    "name = 'a.example'", "destination_id = 0"};
+	char sql[96];
+	size_t i;
+
+	(void)state;
+	scene.answers = scene_answer;
+	scene_send("bob@a.example");
+	scene_run(100);
+	for (i = 0; i < 2; i++) {
+		(void)snprintf(sql, sizeof(sql),
+		    "UPDATE destinations SET paused_at = 1 WHERE %s", rows[i]);
+		(void)rig_exec(&scene.rig, sql);
+		(void)scene_turn_by(wake_by_desk());
+		scene_send("bob@a.example");
+		scene_forget();
+		(void)scene_turn_by(scene_wake("a.example"));
+		scene_run(50);
+		scene_expect("");
+		(void)snprintf(sql, sizeof(sql),
+		    "UPDATE destinations SET paused_at = NULL WHERE %s",
+		    rows[i]);
+		(void)rig_exec(&scene.rig, sql);
+		(void)scene_turn_by(wake_by_desk());
+		scene_run(50);
+		scene_expect("0 claim\n0 carry a.example 1\n0 settle\n");
+	}
+}
+
+/* Local deliveries stop for a pause of their own and for one of all; what
+ * expires behind it does so all the same. */
+static void
+test_local_pause(void **state)
+{
+	int64_t id;
+
+	(void)state;
+	(void)rig_user(&scene.rig, "ben", NULL);
+	for (id = DESTINATION_ALL; id <= DESTINATION_LOCAL; id++) {
+		(void)rig_exec(
+		    &scene.rig, id == DESTINATION_ALL
+				    ? "UPDATE destinations SET paused_at = 1 "
+				      "WHERE destination_id = 0"
+				    : "UPDATE destinations SET paused_at = 1 "
+				      "WHERE destination_id = 1");
+		(void)scene_turn_by(wake_by_desk());
+		scene_run(0);
+		scene_forget();
+		scene_send_here("ben", 1200);
+		scene_send_here("ben", 60 * SECOND);
+		scene_run(20 * SECOND);
+		assert_null(strstr(scene.told, "deliver"));
+		assert_int_equal(
+		    scene_count("outbox WHERE state = 'expired'"), id + 1);
+		(void)rig_exec(
+		    &scene.rig, "UPDATE destinations SET paused_at = NULL");
+		(void)scene_turn_by(wake_by_desk());
+		scene_run(SECOND);
+		assert_non_null(strstr(scene.told, "deliver"));
+		assert_int_equal(
+		    scene_count("outbox WHERE state = 'sent'"), id + 1);
+	}
 	rig_check_promises(&scene.rig);
 }
 
@@ -393,6 +573,13 @@ main(void)
 	    TEST(test_one_lost),
 	    TEST(test_unsettled),
 	    TEST(test_renewal_refused),
+	    TEST(test_leases_at_the_start),
+	    TEST(test_lease_runs_out),
+	    TEST(test_rescue_put_off),
+	    TEST(test_renewals),
+	    TEST(test_needless_wake),
+	    TEST(test_desk),
+	    TEST(test_local_pause),
 	    TEST(test_wake),
 	    TEST(test_wake_before_claim_is_back),
 	    TEST(test_parcels_of_fifty),
