@@ -3,6 +3,7 @@
  * Reading from clients: pings and silence, limits on frames and on queued
  * answers, deadlines of handshakes.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -395,17 +396,41 @@ test_arrival_deadline(void **state)
 	turn();
 }
 
-/* At the limit of sessions a handshake gets 503. */
+static const char head[] = "GET /v1/ws HTTP/1.1\r\nHost: localhost\r\n"
+			   "Connection: Upgrade\r\nUpgrade: websocket\r\n"
+			   "Sec-WebSocket-Version: 13\r\n"
+			   "Sec-WebSocket-Protocol: twinbox.v1\r\n"
+			   "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+			   "\r\n";
+
+/* What the client was answered, with # for each hexadecimal digit of an id. */
+static const char *
+answer_to(int fd)
+{
+	static char answer[2048];
+	char *at;
+	ssize_t n;
+
+	n = recv(fd, answer, sizeof(answer) - 1, MSG_DONTWAIT);
+	assert_true(n >= 0);
+	answer[n] = '\0';
+	for (at = answer; (at = strstr(at, "018bcfe5")) != NULL;)
+		while (isxdigit((unsigned char)*at) || *at == '-')
+			*at++ = '#';
+	return (answer);
+}
+
+#define ID "####################################"
+#define REFUSAL(status, retry, length, body)                                   \
+	"HTTP/1.1 " status "\r\nContent-Type: application/problem+json\r\n"    \
+	"Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"       \
+	"Sec-WebSocket-Version: 13\r\n" retry "X-Request-Id: " ID "\r\n"       \
+	"Connection: close\r\nContent-Length: " length "\r\n\r\n" body
+
+/* At the limit of sessions a handshake gets 503, and when to come again. */
 static void
 test_session_limit(void **state)
 {
-	static const char head[] =
-	    "GET /v1/ws HTTP/1.1\r\nHost: localhost\r\n"
-	    "Connection: Upgrade\r\nUpgrade: websocket\r\n"
-	    "Sec-WebSocket-Version: 13\r\n"
-	    "Sec-WebSocket-Protocol: twinbox.v1\r\n"
-	    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
-	char answer[2048] = "";
 	struct lws *a;
 	int fd;
 
@@ -414,12 +439,112 @@ test_session_limit(void **state)
 	a = client_open("u1d1", "");
 	fd = arrive_silent(head);
 	assert_ptr_equal(library_newest(), a);
-	assert_true(recv(fd, answer, sizeof(answer) - 1, MSG_DONTWAIT) > 0);
-	assert_memory_equal(answer, "HTTP/1.1 503", 12);
+	assert_string_equal(answer_to(fd),
+	    REFUSAL("503 The server is busy", "Retry-After: 1\r\n", "224",
+		"{\"type\":\"/problems/busy\",\"title\":\"The server is "
+		"busy\",\"status\":503,\"detail\":\"as many WebSockets are "
+		"open as there may be\",\"instance\":\"/v1/ws\",\"code\":"
+		"\"busy\",\"request_id\":\"" ID "\",\"retry_after\":1}"));
 	(void)close(fd);
 	turn();
 	hang_up(a);
 	(void)client_open("u1d1", "");
+}
+
+/* A server that stops takes no session. */
+static void
+test_handshake_while_draining(void **state)
+{
+	int fd;
+
+	(void)state;
+	push_drain(scene->push);
+	turn();
+	(void)uv_timer_stop(&scene->push->timer);
+	fd = arrive_silent(head);
+	assert_string_equal(answer_to(fd),
+	    REFUSAL("503 The server is stopping", "Retry-After: 1\r\n", "215",
+		"{\"type\":\"/problems/draining\",\"title\":\"The server is "
+		"stopping\",\"status\":503,\"detail\":\"the server is "
+		"stopping\",\"instance\":\"/v1/ws\",\"code\":\"draining\","
+		"\"request_id\":\"" ID "\",\"retry_after\":1}"));
+	(void)close(fd);
+	turn();
+}
+
+/* A handshake with an error gets its answer; what the client still sends is
+ * read for a moment, so that the answer is not lost. */
+static void
+test_bad_handshake(void **state)
+{
+	char junk[1024];
+	int bad, silent, talks, i;
+
+	(void)state;
+	bad = arrive_silent("GET /v1/ws HTTP/1.1\r\nHost: localhost\r\n\r\n");
+	assert_string_equal(answer_to(bad),
+	    REFUSAL("400 The request is not understood", "", "231",
+		"{\"type\":\"/problems/bad-request\",\"title\":\"The request "
+		"is not understood\",\"status\":400,\"detail\":\"only a "
+		"WebSocket upgrade is answered here\",\"instance\":"
+		"\"/v1/ws\",\"code\":\"bad_request\",\"request_id\":\"" ID
+		"\"}"));
+	(void)close(bad);
+	turn();
+	silent = arrive_silent("POST /v1/ws HTTP/1.1\r\n\r\n");
+	talks = arrive_silent("POST /v1/ws HTTP/1.1\r\n\r\n");
+	assert_non_null(
+	    strstr(answer_to(silent), "\"a WebSocket upgrade is a GET\""));
+	assert_int_equal(scene->push->narrivals, 2);
+	memset(junk, 'x', sizeof(junk));
+	for (i = 0; scene->push->narrivals == 2; i++) {
+		assert_true(i < 2000);
+		assert_true(send(talks, junk, sizeof(junk), MSG_NOSIGNAL) > 0);
+		turn();
+	}
+	pass(times.push_linger_ms - 1);
+	assert_int_equal(scene->push->narrivals, 1);
+	pass(1);
+	assert_int_equal(scene->push->narrivals, 0);
+	assert_int_equal(metrics_get(scene->metrics, METRIC_HTTP_DEADLINES), 0);
+	assert_int_equal(metrics_get(scene->metrics, METRIC_WS_REFUSED), 3);
+	(void)close(silent);
+	(void)close(talks);
+}
+
+/* A client that closes before it has said anything is no refusal. */
+static void
+test_closes_before_handshake(void **state)
+{
+
+	(void)state;
+	(void)close(arrive_silent(""));
+	turn();
+	assert_int_equal(scene->push->narrivals, 0);
+	assert_int_equal(metrics_get(scene->metrics, METRIC_WS_REFUSED), 0);
+}
+
+/* With as many unfinished handshakes as there may be the oldest gives way. */
+static void
+test_most_arrivals(void **state)
+{
+	static int fds[ARRIVALS_MAX + 1];
+	int i;
+
+	(void)state;
+	for (i = 0; i < ARRIVALS_MAX; i++)
+		fds[i] = arrive_silent("");
+	assert_open(fds[0]);
+	fds[ARRIVALS_MAX] = arrive_silent("");
+	assert_closed(fds[0]);
+	for (i = 1; i <= ARRIVALS_MAX; i++) {
+		assert_open(fds[i]);
+		(void)close(fds[i]);
+	}
+	/* A turn takes some of them. */
+	for (i = 0; i < 8; i++)
+		turn();
+	assert_int_equal(scene->push->narrivals, 0);
 }
 
 #define T(test)                                                                \
@@ -442,6 +567,10 @@ main(void)
 	    T(test_answers_have_limits),
 	    T(test_arrival_deadline),
 	    T(test_session_limit),
+	    T(test_handshake_while_draining),
+	    T(test_bad_handshake),
+	    T(test_closes_before_handshake),
+	    T(test_most_arrivals),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));
