@@ -208,7 +208,6 @@ begin_opening(struct session *s, struct opening_job *j)
 {
 	const struct principal *who = &j->principal;
 
-	s->state = SESSION_OPENING;
 	s->device_id = who->device_id;
 	s->device = who->device;
 	(void)snprintf(

@@ -451,6 +451,29 @@ test_session_limit(void **state)
 	(void)client_open("u1d1", "");
 }
 
+/* A handshake may come in parts. */
+static void
+test_handshake_in_parts(void **state)
+{
+	ssize_t rest;
+	char first[65];
+	int fd;
+
+	(void)state;
+	memcpy(first, head, sizeof(first) - 1);
+	first[sizeof(first) - 1] = '\0';
+	fd = arrive_silent(first);
+	assert_null(library_newest());
+	rest = (ssize_t)(strlen(head) - strlen(first));
+	assert_int_equal(
+	    send(fd, head + strlen(first), (size_t)rest, MSG_NOSIGNAL), rest);
+	turn();
+	assert_non_null(library_newest());
+	assert_int_equal(scene->push->narrivals, 0);
+	(void)close(fd);
+	turn();
+}
+
 /* A server that stops takes no session. */
 static void
 test_handshake_while_draining(void **state)
@@ -567,6 +590,7 @@ main(void)
 	    T(test_answers_have_limits),
 	    T(test_arrival_deadline),
 	    T(test_session_limit),
+	    T(test_handshake_in_parts),
 	    T(test_handshake_while_draining),
 	    T(test_bad_handshake),
 	    T(test_closes_before_handshake),

@@ -36,6 +36,107 @@ test_next_event_is_written(void **state)
 	assert_int_equal(metrics_get(scene->metrics, METRIC_WS_BEHIND), 0);
 }
 
+/* Publishes ${e} to user 1, from "u2" and about CONVERSATION. */
+static void
+publish(struct domain_event e, const char *to, const char *message)
+{
+	struct news *news = news_new();
+	struct err err = ERR_INIT;
+
+	e.user_id = 1;
+	assert_true(
+	    uuid_parse(CONVERSATION, strlen(CONVERSATION), &e.conversation));
+	e.event_id = e.of = e.conversation;
+	e.from = text_new("u2", 2);
+	e.to = to != NULL ? text_new(to, strlen(to)) : NULL;
+	if (message != NULL)
+		e.message = text_new(message, strlen(message));
+	e.event_time = 1700000000001;
+	e.delivered_at = 1700000000002;
+	assert_int_equal(news_add_event(news, &e, &err), RC_OK);
+	push_news(scene->push, news);
+	turn();
+}
+
+#define AT "2023-11-14T22:13:20.00"
+
+/* All of an event that is written without a page. */
+static void
+test_whole_event(void **state)
+{
+	struct lws *a;
+
+	(void)state;
+	a = client_open("u1d1", "");
+	publish((struct domain_event){.seq = 1,
+		    .kind = EVENT_MESSAGE,
+		    .conversation_seq = 7,
+		    .attempt = 3},
+	    "u1", "\"id\":\"m\"");
+	assert_string_equal(a->last, "{\"type\":\"event\","
+				     "\"seq\":1,"
+				     "\"event_id\":\"" CONVERSATION "\","
+				     "\"kind\":\"message\","
+				     "\"own\":false,"
+				     "\"conversation\":\"" CONVERSATION "\","
+				     "\"conversation_seq\":7,"
+				     "\"from\":\"u2\","
+				     "\"to\":\"u1\","
+				     "\"id\":\"m\","
+				     "\"event_time\":\"" AT "1Z\","
+				     "\"delivered_at\":\"" AT "2Z\","
+				     "\"read_at\":null,"
+				     "\"attempt\":3}");
+	publish((struct domain_event){.seq = 2,
+		    .kind = EVENT_MESSAGE,
+		    .own = true,
+		    .conversation_seq = 8},
+	    NULL, "\"id\":\"m\"");
+	assert_string_equal(a->last, "{\"type\":\"event\","
+				     "\"seq\":2,"
+				     "\"event_id\":\"" CONVERSATION "\","
+				     "\"kind\":\"message\","
+				     "\"own\":true,"
+				     "\"conversation\":\"" CONVERSATION "\","
+				     "\"conversation_seq\":8,"
+				     "\"from\":\"u2\","
+				     "\"to\":null,"
+				     "\"id\":\"m\","
+				     "\"event_time\":\"" AT "1Z\","
+				     "\"delivered_at\":\"" AT "2Z\","
+				     "\"read_at\":null,"
+				     "\"attempt\":0}");
+	publish(
+	    (struct domain_event){
+		.seq = 3, .kind = EVENT_READ, .conversation_seq = 8},
+	    "u1", NULL);
+	assert_string_equal(a->last, "{\"type\":\"event\","
+				     "\"seq\":3,"
+				     "\"event_id\":\"" CONVERSATION "\","
+				     "\"kind\":\"receipt\","
+				     "\"of\":\"" CONVERSATION "\","
+				     "\"conversation\":\"" CONVERSATION "\","
+				     "\"upto\":8,"
+				     "\"by\":\"u2\","
+				     "\"state\":\"read\","
+				     "\"at\":\"" AT "1Z\"}");
+	publish(
+	    (struct domain_event){
+		.seq = 4, .kind = EVENT_BOUNCE, .reason = REASON_EXPIRED},
+	    "u1", NULL);
+	assert_string_equal(a->last,
+	    "{\"type\":\"event\","
+	    "\"seq\":4,"
+	    "\"event_id\":\"" CONVERSATION "\","
+	    "\"kind\":\"bounce\","
+	    "\"of\":\"" CONVERSATION "\","
+	    "\"conversation\":\"" CONVERSATION "\","
+	    "\"to\":\"u1\","
+	    "\"state\":\"expired\","
+	    "\"reason\":\"it could not be delivered before it expired\","
+	    "\"at\":\"" AT "1Z\"}");
+}
+
 /* An event that does not follow the cursor is not written: the session reads a
  * page, which has the missing events, too. */
 static void
@@ -50,6 +151,7 @@ test_gap_is_read(void **state)
 	publish_event(1, 4);
 	assert_frames(a, "event=1");
 	assert_int_equal(scene->njobs, 1);
+	assert_int_equal(metrics_get(scene->metrics, METRIC_WS_BEHIND), 1);
 	/* A session that is behind writes only what it reads. */
 	arrive(1);
 	assert_frames(a, "");
@@ -507,6 +609,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    T(test_next_event_is_written),
+	    T(test_whole_event),
 	    T(test_gap_is_read),
 	    T(test_bare_event_is_read),
 	    T(test_window_of_news),
