@@ -344,14 +344,20 @@ test_delivery_put_off(void **state)
 static void
 test_delivery_never_again(void **state)
 {
+	int fails;
 
 	(void)state;
-	send_here();
-	scene.refused = "deliver";
-	scene.refused_with = RC_CLOSED;
-	scene_run(10 * SECOND);
-	scene_expect("0 deliver\n");
-	assert_true(core_idle(scene.core));
+	for (fails = 0; fails < 2; fails++) {
+		(void)scene_tear_down(NULL);
+		(void)scene_set_up(NULL);
+		send_here();
+		scene.refused = fails ? NULL : "deliver";
+		scene.fails = fails ? "deliver" : NULL;
+		scene.refused_with = scene.fails_with = RC_CLOSED;
+		scene_run(10 * SECOND);
+		scene_expect("0 deliver\n");
+		assert_true(core_idle(scene.core));
+	}
 }
 
 /* Its renewal has a pause of its own. */

@@ -6,12 +6,14 @@
  * carrier into local inboxes.
  */
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -19,20 +21,13 @@
 #include "contract/rig.h"
 #include "relay/relay.h"
 #include "schema/sql.h"
+#include "unit/sleeps.h"
 
 #define LONG_MS 3600000
 #define MOST 1200
 
 /* What the carrier does with a unit. */
-enum mood {
-	TAKE,
-	HOLD,
-	REFUSE_BUSY,
-	REFUSE_CLOSED,
-	FAIL_ONCE,
-	FAIL_CLOSED,
-	HANG
-};
+enum mood { TAKE, HOLD, REFUSE_BUSY, FAIL_ONCE, HANG };
 
 struct post {
 	pthread_mutex_t lock;
@@ -98,15 +93,9 @@ offer(void *arg, struct deliver_unit *u)
 		post.mood = TAKE;
 		rc = RC_BUSY;
 		break;
-	case REFUSE_CLOSED:
-		rc = RC_CLOSED;
-		break;
 	case FAIL_ONCE:
 		post.mood = TAKE;
 		u->unit.rc = RC_FULL;
-		break;
-	case FAIL_CLOSED:
-		u->unit.rc = RC_CLOSED;
 		break;
 	case HANG:
 	case TAKE:
@@ -423,45 +412,16 @@ test_failed_is_tried_again(void **state)
 	assert_int_equal(times(2), 1);
 }
 
-/* A closed carrier, or a store that failed for good, is asked no more. */
-static void
-check_closed(enum mood mood)
-{
-	struct timespec ts = {0, mood == REFUSE_CLOSED ? 30000000 : 0};
-	struct relay *relay;
-
-	relay = start_fake(&common, mood, 5);
-	wake(relay, 1, 3);
-	wait_offers(1);
-	wake(relay, 4, 6);
-	/* Longer than the pause after a refusal, which would hide a second
-	 * offer. */
-	(void)nanosleep(&ts, NULL);
-	stop(relay);
-	assert_int_equal(post.offers, 1);
-	assert_int_equal(post.nseen, 0);
-}
-
-static void
-test_closed(void **state)
-{
-
-	(void)state;
-	check_closed(REFUSE_CLOSED);
-	check_closed(FAIL_CLOSED);
-}
-
 static atomic_bool let_go;
 
+/* Answers when the thread of the test, which stops the relay, waits for it. */
 static void
 answer_late(void *arg)
 {
-	struct timespec ts = {0, 30000000};
 
 	(void)arg;
-	/* Not needed for the result: gives a stop that does not wait the time
-	 * to be seen. */
-	(void)nanosleep(&ts, NULL);
+	while (!sleeps(getpid()))
+		(void)sched_yield();
 	atomic_store(&let_go, true);
 	answer_held(TAKE);
 }
@@ -652,7 +612,6 @@ main(void)
 	    cmocka_unit_test(test_lost_wake),
 	    cmocka_unit_test(test_busy_is_tried_again),
 	    cmocka_unit_test(test_failed_is_tried_again),
-	    cmocka_unit_test(test_closed),
 	    cmocka_unit_test(test_stop_waits),
 	    cmocka_unit_test(test_never_started),
 	    cmocka_unit_test(test_many_lanes_at_start),
