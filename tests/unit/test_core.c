@@ -331,20 +331,24 @@ test_rescue_put_off(void **state)
 	scene_expect("200 rescue\n");
 }
 
-/* Two parcels that left at different times are renewed at theirs. */
+/* Two parcels that left at different times are renewed at theirs, without a
+ * poll that would do so by the way. */
 static void
 test_renewals(void **state)
 {
 
 	(void)state;
+	scene_restart(3600 * SECOND, 0);
 	scene_send("bob@a.example");
 	scene_run(5 * SECOND);
 	scene_send("bob@b.example");
-	scene_run(20 * SECOND);
-	scene_expect("0 claim\n0 carry a.example 1\n"
-		     "5500 claim\n5500 carry b.example 1\n20000 renew\n");
+	(void)scene_turn_by(scene_wake("b.example"));
 	scene_run(21 * SECOND);
-	scene_expect("500 renew\n15000 renew\n20500 renew\n");
+	scene_expect("0 claim\n0 carry a.example 1\n"
+		     "5000 claim\n5000 carry b.example 1\n"
+		     "20000 renew\n25000 renew\n");
+	scene_run(20 * SECOND);
+	scene_expect("14000 renew\n19000 renew\n");
 }
 
 /* ---- wake-ups ---- */
