@@ -313,19 +313,21 @@ restore_into(const struct data *data, const struct source *from, bool replace,
 		    path, path));
 	(void)snprintf(
 	    part, sizeof(part), "%.*s.restoring", URL_SIZE - 64, path);
-	if ((rc = copy_file(from->fd, from->name, part, err)) != RC_OK ||
-	    (rc = renew(part, &mark, err)) != RC_OK ||
-	    (rc = prove(part, from->name, report, err)) != RC_OK ||
-	    (rc = sync_path(part, O_RDONLY, err)) != RC_OK ||
-	    (rc = keep_replaced(data, path, err)) != RC_OK ||
-	    (rc = mark_remove(data->dir_fd, err)) != RC_OK ||
-	    (rc = rename_synced(part, path, err)) != RC_OK) {
-		remove_all(part);
-		return (rc);
-	}
+	/* The log that an interrupted one has left is not this one's. */
+	remove_all(part);
+	if ((rc = copy_file(from->fd, from->name, part, err)) == RC_OK &&
+	    (rc = renew(part, &mark, err)) == RC_OK &&
+	    (rc = prove(part, from->name, report, err)) == RC_OK &&
+	    (rc = sync_path(part, O_RDONLY, err)) == RC_OK &&
+	    (rc = keep_replaced(data, path, err)) == RC_OK &&
+	    (rc = mark_remove(data->dir_fd, err)) == RC_OK)
+		rc = rename_synced(part, path, err);
+	/* Who has only read it leaves an empty log. */
+	remove_all(part);
 	/* Without it the next start makes one. */
-	(void)!mark_write(data->dir_fd, &mark, &ignored);
-	return (RC_OK);
+	if (rc == RC_OK)
+		(void)!mark_write(data->dir_fd, &mark, &ignored);
+	return (rc);
 }
 
 int

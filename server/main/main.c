@@ -30,6 +30,19 @@ complain(int code, const char *fmt, ...)
 	return (code);
 }
 
+/* Prints ${b} and frees it. */
+static int
+print(struct buf *b)
+{
+	bool written;
+
+	if (!buf_ok(b))
+		return (complain(EX_OSERR, "out of memory"));
+	written = fwrite(b->data, 1, b->len, stdout) == b->len;
+	buf_fini(b);
+	return (fflush(stdout) == 0 && written ? EX_OK : EX_IOERR);
+}
+
 /* Prints what ${write} appends. */
 static int
 show(void (*write)(struct buf *out))
@@ -37,11 +50,7 @@ show(void (*write)(struct buf *out))
 	struct buf b = BUF_INIT;
 
 	write(&b);
-	if (!buf_ok(&b))
-		return (complain(EX_OSERR, "out of memory"));
-	(void)fwrite(b.data, 1, b.len, stdout);
-	buf_fini(&b);
-	return (fflush(stdout) == 0 ? EX_OK : EX_IOERR);
+	return (print(&b));
 }
 
 static void
@@ -91,11 +100,7 @@ check_config_main(int argc, char **argv)
 	    (code = no_operands(&config)) >= 0)
 		return (code);
 	config_write(&config, &b);
-	if (!buf_ok(&b))
-		return (complain(EX_OSERR, "out of memory"));
-	(void)fwrite(b.data, 1, b.len, stdout);
-	buf_fini(&b);
-	return (EX_OK);
+	return (print(&b));
 }
 
 static int
@@ -157,11 +162,7 @@ routes_main(int argc, char **argv)
 	for (i = 0; wire_frame_name(i) != NULL; i++)
 		buf_addf(&b, "WS %s %s\n", wire_frame_name(i),
 		    i == 0 ? "public" : "token");
-	if (!buf_ok(&b))
-		return (complain(EX_OSERR, "out of memory"));
-	(void)fwrite(b.data, 1, b.len, stdout);
-	buf_fini(&b);
-	return (fflush(stdout) == 0 ? EX_OK : EX_IOERR);
+	return (print(&b));
 }
 
 static const struct {

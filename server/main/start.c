@@ -465,19 +465,17 @@ is_ready(void *arg, const char **ret_why)
 static enum rc
 merge_routes(struct server *s, struct err *err)
 {
-	const struct http_route *tables[] = {api_routes(), admin_routes()};
-	const struct http_route *route;
-	size_t i, n = 1;
+	const struct http_route *route, end = {.method = NULL};
+	struct buf all = BUF_INIT;
 
-	for (i = 0; i < 2; i++)
-		for (route = tables[i]; route->method != NULL; route++)
-			n++;
-	if ((s->routes = mem_zalloc(n, sizeof(*s->routes))) == NULL)
+	for (route = api_routes(); route->method != NULL; route++)
+		buf_add(&all, route, sizeof(*route));
+	for (route = admin_routes(); route->method != NULL; route++)
+		buf_add(&all, route, sizeof(*route));
+	buf_add(&all, &end, sizeof(end));
+	s->routes = (struct http_route *)(void *)buf_take(&all, NULL);
+	if (s->routes == NULL)
 		return (err_set(err, RC_NO_MEMORY, "routes"));
-	n = 0;
-	for (i = 0; i < 2; i++)
-		for (route = tables[i]; route->method != NULL; route++)
-			s->routes[n++] = *route;
 	return (RC_OK);
 }
 

@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: MIT
+// tags: surface
+//
+// The command line of twinboxd: the whole text and the exit code of each
+// command, of each refusal, and what an operator is asked on the terminal.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+
+import { dataArgs, databaseUrl, onPostgres, sqliteOnly } from './backend.mjs';
+import { Terminal } from './cli-terminal.mjs';
+import { document } from './contract.mjs';
+import { TWINBOXD, Server, run, startServer, tempDir } from './harness.mjs';
+
+const SETTINGS = '[SETTING...]';
+const USER_USAGE = `usage: twinboxd user add NAME [--admin] [--password-stdin] ${SETTINGS}
+       twinboxd user passwd NAME [--password-stdin] ${SETTINGS}
+       twinboxd user disable NAME ${SETTINGS}
+`;
+const PASSWORD = 'a good password';
+
+/** Runs a command of twinboxd: [code, standard output, standard error]. */
+async function command(args, { input = '', wrapper = [], env = {} } = {})
+{
+	const [program, ...rest] = [...wrapper, TWINBOXD, ...args];
+	const child = run(program, rest,
+		{ stdio: ['pipe', 'pipe', 'pipe'], env: { ...process.env, ...env } });
+
+	child.stdin.on('error', () => {}); // not every command reads
+	child.stdin.end(input);
+	const { code } = await child.exited;
+	return [code, child.out, child.err];
+}
+
+/** The same of a command that has to fail: [code, its one line]. */
+async function refused(args, options)
+{
+	const [code, out, err] = await command(args, options);
+
+	assert.equal(out, '');
+	assert.match(err, /^twinboxd: .*\n$/);
+	return [code, err.slice('twinboxd: '.length, -1)];
+}
+
+const user = (data, args, password = PASSWORD) =>
+	command(['user', ...args, ...dataArgs(data)], { input: `${password}\n` });
+
+describe('what is no command', () => {
+	it('is refused by its name', async () => {
+		assert.deepEqual(await refused(['shave']), [64, 'there is no command "shave"; see --help']);
+		assert.deepEqual(await refused(['']), [64, 'there is no command ""; see --help']);
+		assert.deepEqual(await refused(['serve', 'all']), [64, 'there is no command "all"; see --help']);
+		assert.deepEqual(await refused(['--demo', 'all']), [64, 'there is no command "all"; see --help']);
+	});
+
+	it('operands that a command does not take are refused', async () => {
+		for (const name of ['check-config', 'migrate', 'fsck', 'copy'])
+			assert.deepEqual(await refused([name, 'all']), [64, '"all" is not expected; see --help'], name);
+		assert.deepEqual(await refused(['routes', 'all']), [64, 'routes takes nothing']);
+		assert.deepEqual(await refused(['sample-config', '--demo']), [64, 'sample-config takes nothing']);
+	});
+
+	it('settings that do not exist are refused', async () => {
+		for (const name of ['serve', 'check-config', 'migrate', 'fsck', 'backup', 'restore', 'copy', 'user']) {
+			assert.deepEqual(await refused([name, '--reders', '3']),
+				[78, '--reders there is no setting "reders"; did you mean "readers"?'], name);
+		}
+	});
+
+	it('a file of settings that is not there is a failure of another kind', async () => {
+		assert.deepEqual(await refused(['check-config', '--config', '/nonexistent/x']),
+			[74, 'cannot read the settings in /nonexistent/x: No such file or directory']);
+	});
+});
+
+describe('what the program says of itself', () => {
+	it('help is the same for each command that has settings', async () => {
+		const [code, help, err] = await command(['--help']);
+
+		assert.deepEqual([code, err], [0, '']);
+		assert.match(help, /^usage: twinboxd \[COMMAND\] \[SETTING\.\.\.\]\n\nCommands:\n {2}serve \[SETTING/);
+		assert.match(help, /\n\nSettings \(flags win/);
+		for (const args of [['-h'], ['serve', '-h'], ['user', 'add', '--help'], ['fsck', '--help']])
+			assert.deepEqual(await command(args), [0, help, '']);
+	});
+
+	it('the version names each library once', async () => {
+		const [code, out, err] = await command(['--version']);
+
+		assert.deepEqual([code, err], [0, '']);
+		assert.deepEqual(out.replace(/ [\w.+-]+$/gm, ' VERSION').split('\n'), ['twinboxd VERSION',
+			'libmicrohttpd VERSION', 'libwebsockets VERSION', 'libuv VERSION', 'SQLite VERSION',
+			'jansson VERSION', 'libsodium VERSION', '']);
+	});
+
+	it('the routes are those of openapi.yaml and the frames of asyncapi.yaml', async () => {
+		const [code, out, err] = await command(['routes']);
+		const said = out.trimEnd().split('\n');
+		const frames = said.filter((line) => line.startsWith('WS '));
+		const documented = Object.entries(document('openapi.yaml').paths).flatMap(([where, item]) =>
+			['get', 'put', 'post', 'delete', 'patch'].filter((method) => item[method])
+				.map((method) => `${method.toUpperCase()} ${where}`));
+
+		assert.deepEqual([code, err], [0, '']);
+		const plain = (line) => line.replace(/ \w+$/, '').replaceAll(/\{\w+\}/g, '{}');
+		const routes = new Set(said.filter((line) => !line.startsWith('WS ')).map(plain));
+		assert.deepEqual(documented.map((line) => line.replaceAll(/\{\w+\}/g, '{}'))
+			.filter((line) => !routes.has(line)), []);
+		// hello names who it is; whatever comes after it needs that.
+		assert.deepEqual(frames.map((line) => line.split(' ')[2]),
+			frames.map((_, i) => (i === 0 ? 'public' : 'token')));
+		assert.equal(frames[0], 'WS hello public');
+		assert.ok(said.includes('GET /v1/ws public'));
+		assert.ok(said.includes('GET /v1/inbox token'));
+		assert.ok(said.includes('GET /v1/admin/stats admin'));
+		assert.equal(new Set(said).size, said.length);
+	});
+
+	it('a full disk for what is printed is an error', async () => {
+		for (const name of ['routes', 'check-config', 'sample-config', '--help', '--version']) {
+			const child = run('sh', ['-c', `exec "$0" ${name} >/dev/full`, TWINBOXD]);
+			assert.equal((await child.exited).code, 74, name);
+		}
+	});
+});
+
+describe('user', () => {
+	it('without a command and a name shows how it is called', async () => {
+		const data = path.join(tempDir(), 'd');
+
+		for (const args of [[], ['add'], ['add', 'ann', 'bob'], ['shave', 'ann'], ['ann', 'add']])
+			assert.deepEqual(await user(data, args), [64, '', USER_USAGE], args.join(' '));
+		assert.ok(!fs.existsSync(data));
+	});
+
+	it('a name that is none is refused before a password is read', async () => {
+		const data = path.join(tempDir(), 'd');
+
+		for (const name of ['Ann', '', 'a b', 'x'.repeat(33)]) {
+			assert.deepEqual(await refused(['user', 'add', name, '--password-stdin', ...dataArgs(data)]),
+				[65, `"${name}" is no name: 1 to 32 of a-z, 0-9, '.', '_', '-'`]);
+		}
+		assert.ok(!fs.existsSync(data));
+	});
+
+	it('a password has 8 to 1024 bytes, and is not the name', async () => {
+		const data = path.join(tempDir(), 'd');
+		const add = (name, input) => command(['user', 'add', name, '--password-stdin', ...dataArgs(data)], { input });
+		const none = [65, '', 'twinboxd: standard input holds no password, or too long a one\n'];
+		const size = (n) => [65, '', `twinboxd: a password has 8 to 1024 bytes, this one has ${n}\n`];
+
+		assert.deepEqual(await add('ann', ''), none);
+		assert.deepEqual(await add('ann', '\n'), size(0));
+		assert.deepEqual(await add('ann', 'seven77\n'), size(7));
+		assert.deepEqual(await add('ann', 'ä'.repeat(512) + 'x\n'), size(1025));
+		assert.deepEqual(await add('ann', 'x'.repeat(1026)), none);
+		assert.deepEqual(await add('alexandra', 'alexandra\n'),
+			[65, '', 'twinboxd: the password is the name, which is the first that is tried\n']);
+		assert.ok(!fs.existsSync(data));
+		assert.deepEqual(await add('ann', 'eight888\n'), [0, 'user ann added\n', '']);
+		// The end of the file ends the line, too.
+		assert.deepEqual(await add('bob', 'x'.repeat(1024)), [0, 'user bob added\n', '']);
+		assert.deepEqual(await add('x'.repeat(32), 'eight888\nsecond line\n'),
+			[0, `user ${'x'.repeat(32)} added\n`, '']);
+	});
+
+	it('says what it has done, and what there is not', async () => {
+		const data = path.join(tempDir(), 'd');
+
+		assert.deepEqual(await user(data, ['add', 'ann', '--admin', '--password-stdin']),
+			[0, 'user ann added as administrator\n', '']);
+		assert.deepEqual(await user(data, ['add', 'bob', '--password-stdin']), [0, 'user bob added\n', '']);
+		assert.deepEqual(await user(data, ['passwd', 'bob', '--admin', '--password-stdin']),
+			[0, 'user bob has a new password\n', '']);
+		assert.deepEqual(await user(data, ['disable', 'bob']), [0, 'user bob disabled\n', '']);
+		const [code, out, err] = await user(data, ['add', 'ann', '--password-stdin']);
+		assert.deepEqual([code, out], [73, '']);
+		assert.match(err, /^twinboxd: .*ann.*\n$/);
+		for (const what of ['passwd', 'disable']) {
+			assert.deepEqual(await user(data, [what, 'cid', '--password-stdin']),
+				[68, '', 'twinboxd: there is no user "cid"\n']);
+		}
+	});
+
+	it('without a terminal there is nobody to ask', async () => {
+		const data = path.join(tempDir(), 'd');
+
+		assert.deepEqual(await refused(['user', 'add', 'ann', ...dataArgs(data)], { wrapper: ['setsid', '-w'] }),
+			[65, 'there is no terminal to ask for the password: use --password-stdin']);
+	});
+
+	describe('on the terminal', () => {
+		const data = path.join(tempDir(), 'd');
+
+		/** Asks for the password of ${name}: [code, the last line]. */
+		const ask = async (t, name, first, second) => {
+			const terminal = new Terminal(TWINBOXD, ['user', 'add', name, ...dataArgs(data)]);
+			t.after(() => terminal.kill());
+			await terminal.shows('password:');
+			terminal.type(first);
+			if (second !== undefined) {
+				await terminal.shows('again:');
+				terminal.type(second);
+			}
+			const code = await terminal.ended();
+			return [code, terminal.screen.lines().at(-1)];
+		};
+
+		it('keys that take back take back whole characters', async (t) => {
+			const want = [0, 'user zoe added'];
+
+			// ä and € are taken back by one key each, and there is nothing to take back.
+			assert.deepEqual(await ask(t, 'zoe', '\x7f\bgood pässwordä\x7f€\b\r',
+				'nonsense\x15good pässword\n'), want);
+			const terminal = new Terminal(TWINBOXD, ['user', 'add', 'yan', ...dataArgs(data)]);
+			t.after(() => terminal.kill());
+			await terminal.shows('password:');
+			terminal.type('good password\x04\r');
+			await terminal.shows('again:');
+			terminal.type('good password\x04\r');
+			assert.equal(await terminal.ended(), 0);
+			assert.deepEqual(terminal.screen.lines(), ['password:', 'again:', 'user yan added']);
+		});
+
+		it('two that differ are refused', async (t) => {
+			assert.deepEqual(await ask(t, 'ann', 'good password\r', 'good passwore\r'),
+				[65, 'twinboxd: the two passwords are not the same']);
+			assert.deepEqual(await ask(t, 'ann', 'short\r', 'short\r'),
+				[65, 'twinboxd: a password has 8 to 1024 bytes, this one has 5']);
+		});
+
+		it('the keys that give up give up, at either question', async (t) => {
+			const none = [65, 'twinboxd: no password was given'];
+
+			assert.deepEqual(await ask(t, 'ann', '\x04'), none);
+			assert.deepEqual(await ask(t, 'ann', 'half\x15\x04'), none);
+			assert.deepEqual(await ask(t, 'ann', 'good password\r', '\x03'), none);
+		});
+
+		it('what is too long is refused as it is typed', async (t) => {
+			assert.deepEqual(await ask(t, 'ann', 'x'.repeat(1026)),
+				[65, 'twinboxd: no password was given']);
+			assert.deepEqual(await ask(t, 'ann', `${'x'.repeat(1025)}\r`, `${'x'.repeat(1024)}\r`),
+				[65, 'twinboxd: the two passwords are not the same']);
+			assert.deepEqual(await ask(t, 'ann', `${'x'.repeat(1024)}\r`, `${'x'.repeat(1024)}\r`),
+				[0, 'user ann added']);
+		});
+	});
+});
+
+describe('migrate', () => {
+	it('makes a database, and says where', async () => {
+		const data = path.join(tempDir(), 'a', 'b');
+		const url = databaseUrl(data) ?? `sqlite:${data}/twinbox.db`;
+
+		for (let i = 0; i < 2; i++) {
+			const [code, out] = await command(['migrate', ...dataArgs(data)]);
+			assert.deepEqual([code, out], [0, `${url} is up to date\n`]);
+		}
+	});
+
+	it('what cannot be a directory is named', async () => {
+		const dir = tempDir();
+		const file = path.join(dir, 'file');
+
+		fs.writeFileSync(file, '');
+		assert.deepEqual(await refused(['migrate', '--data', file]),
+			[74, `data: cannot open ${file}: Not a directory`]);
+		assert.deepEqual(await refused(['migrate', '--data', path.join(file, 'x')]),
+			[74, `data: cannot make ${file}/x: Not a directory`]);
+	});
+});
+
+describe('backup and restore', { skip: sqliteOnly }, () => {
+	const data = path.join(tempDir(), 'data');
+
+	before(async () => {
+		await user(data, ['add', 'ann', '--password-stdin']);
+	});
+
+	it('take one file', async () => {
+		const backup = [64, `usage: twinboxd backup FILE ${SETTINGS}`];
+		const restore = [64, `usage: twinboxd restore FILE [--replace] ${SETTINGS}`];
+
+		assert.deepEqual(await refused(['backup', '--data', data]), backup);
+		assert.deepEqual(await refused(['backup', 'a', 'b', '--data', data]), backup);
+		assert.deepEqual(await refused(['restore', '--data', data]), restore);
+		assert.deepEqual(await refused(['restore', 'a', 'b', '--data', data]), restore);
+	});
+
+	it('report what is in the copy', async () => {
+		const folder = tempDir();
+		const file = path.join(folder, 'copy.db');
+		const counts = '1 users, 0 messages, 0 inbox events; fsck found nothing wrong';
+
+		// What an interrupted one has left is replaced.
+		fs.writeFileSync(`${file}.part`, 'half');
+		assert.deepEqual(await command(['backup', file, '--data', data]),
+			[0, `backed up to ${file}: ${counts}\n`, '']);
+		assert.deepEqual(fs.readdirSync(folder), ['copy.db']);
+		assert.equal(fs.statSync(file).mode & 0o777, 0o600);
+		assert.deepEqual(await refused(['backup', file, '--data', data]),
+			[73, `${file} is there already: a back-up replaces nothing`]);
+		const to = path.join(folder, 'data');
+		assert.deepEqual(await command(['restore', file, '--data', to]),
+			[0, `restored from ${file}: ${counts}\n`, '']);
+		assert.deepEqual(fs.readdirSync(to).sort(), ['lock', 'mark', 'twinbox.db']);
+		assert.deepEqual(await refused(['restore', file, '--data', to]),
+			[73, `${to}/twinbox.db is there already: --replace keeps it as ${to}/twinbox.db.replaced`]);
+		for (let i = 0; i < 2; i++) {
+			assert.deepEqual(await command(['restore', file, '--replace', '--data', to]),
+				[0, `restored from ${file}: ${counts}\n`, '']);
+			assert.deepEqual(fs.readdirSync(to).sort(),
+				['lock', 'mark', 'twinbox.db', 'twinbox.db.replaced']);
+		}
+	});
+
+	it('the log of a restore that was interrupted is not taken for that of the next one', async () => {
+		const folder = tempDir();
+		const file = path.join(folder, 'copy.db');
+		const server = await startServer({ data: path.join(folder, 'other') });
+
+		await server.kill();
+		assert.ok(fs.statSync(path.join(server.data, 'twinbox.db-wal')).size > 0);
+		await command(['backup', file, '--data', data]);
+		const to = path.join(folder, 'data');
+		fs.mkdirSync(to);
+		for (const tail of ['-wal', '-shm']) {
+			fs.copyFileSync(path.join(server.data, `twinbox.db${tail}`),
+				path.join(to, `twinbox.db.restoring${tail}`));
+		}
+		const [code, out] = await command(['restore', file, '--data', to]);
+		assert.equal(code, 0);
+		assert.match(out, /: 1 users, 0 messages, /);
+		assert.deepEqual(fs.readdirSync(to).sort(), ['lock', 'mark', 'twinbox.db']);
+	});
+
+	it('name what they cannot have', async () => {
+		const folder = tempDir();
+		const none = path.join(folder, 'none');
+
+		assert.deepEqual(await refused(['restore', none, '--data', path.join(folder, 'd')]),
+			[68, `cannot open ${none}: No such file or directory`]);
+		assert.deepEqual(await refused(['backup', 'x'.repeat(5000), '--data', data]),
+			[64, 'the name of the file is too long']);
+		const [code, text] = await refused(['restore', folder, '--data', path.join(folder, 'd')]);
+		assert.deepEqual([code, text], [74, `cannot read ${folder}: Is a directory`]);
+		assert.deepEqual(fs.readdirSync(path.join(folder, 'd')), ['lock']);
+	});
+
+	it('a PostgreSQL database is not restored', async () => {
+		const file = path.join(data, 'twinbox.db');
+
+		assert.deepEqual(await refused(['restore', file, '--data', path.join(tempDir(), 'd'),
+			'--db', 'postgresql://127.0.0.1:1/none']),
+		[65, 'a PostgreSQL database is restored by its own tools']);
+	});
+});
+
+describe('serve', () => {
+	let server;
+
+	before(async () => {
+		server = await startServer();
+	});
+
+	after(() => server.kill());
+
+	it('prints lines to copy', () => {
+		const { url } = server;
+		const where = databaseUrl(server.data) ?? `sqlite:${server.data}/twinbox.db`;
+
+		assert.equal(server.child.out.replace(/^twinboxd \S+$/m, 'twinboxd VERSION'), `twinboxd VERSION
+listening: ${url}
+database: ${where}
+config file: none
+demo users: alice, bob, carol (password: twinbox-demo)
+
+With curl:
+  TOKEN=$(curl -s ${url}/v1/tokens -H 'Content-Type: application/json' \\
+    -d '{"name":"alice","password":"twinbox-demo","device":"curl"}' | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')
+  curl -s ${url}/v1/to/bob -H "Authorization: Bearer $TOKEN" --data-binary 'Hello, Bob.'
+  curl -s ${url}/v1/inbox?after=0 -H "Authorization: Bearer $TOKEN"
+
+With the client, in another terminal:
+  echo twinbox-demo | build/twinbox login bob --server ${url} --password-stdin
+  build/twinbox tail
+
+`);
+	});
+
+	it('commands of users go to the server that runs', { skip: sqliteOnly }, async () => {
+		assert.deepEqual(await user(server.data, ['add', 'ann', '--admin', '--password-stdin']),
+			[0, 'user ann added as administrator\n', '']);
+		assert.deepEqual(await user(server.data, ['disable', 'ann']), [0, 'user ann disabled\n', '']);
+		assert.deepEqual(await user(server.data, ['disable', 'cid']),
+			[68, '', 'twinboxd: there is no user "cid"\n']);
+		assert.deepEqual(await refused(['migrate', '--data', server.data]),
+			[75, `data: ${server.data} is in use: another twinboxd holds its lock`]);
+	});
+
+	it('reads its settings again on SIGHUP, and goes on with the old ones if they are wrong', async (t) => {
+		const conf = path.join(tempDir(), 'conf');
+
+		fs.writeFileSync(conf, 'log-level = error\n');
+		const quiet = new Server({ args: ['--config', conf] });
+		await quiet.start();
+		t.after(() => quiet.kill());
+		assert.match(quiet.child.out, new RegExp(`^config file: ${conf}$`, 'm'));
+		assert.equal(quiet.child.err, '');
+		const hear = (wanted) => new Promise((resolve) => {
+			const look = () => wanted.test(quiet.child.err) && resolve();
+			quiet.child.on('twinbox-output', look);
+			look();
+		});
+		fs.writeFileSync(conf, 'log-level = loud\n');
+		quiet.child.kill('SIGHUP');
+		await hear(/ error server\.fail .*reload=refused/);
+		fs.writeFileSync(conf, 'log-level = info\n');
+		quiet.child.kill('SIGHUP');
+		// It is read before the signal that comes after it.
+		const { child } = quiet;
+		assert.equal((await quiet.stop('SIGINT')).code, 0);
+		assert.match(child.err, / info server\.stop signal=INT/);
+		assert.match(child.err, / info server\.stopped/);
+	});
+
+	it('says which signal has ended it', async () => {
+		const one = await startServer();
+		const { child } = one;
+
+		assert.equal((await one.stop()).code, 0);
+		assert.match(child.err, / info server\.stop signal=TERM/);
+	});
+
+	it('a start that cannot be is one line for people, and in JSON none', { skip: onPostgres && sqliteOnly }, async () => {
+		const data = path.join(tempDir(), 'd');
+
+		fs.mkdirSync(data);
+		fs.writeFileSync(path.join(data, 'twinbox.db'), 'this is no database, however long it is'.repeat(200));
+		const serve = ['serve', '--data', data, '--listen', '127.0.0.1:0'];
+		const [code, out, err] = await command(serve);
+		assert.deepEqual([code, out], [74, '']);
+		assert.match(err, /^twinboxd: .*not a database.*$/m);
+		const json = await command([...serve, '--log-format', 'json']);
+		assert.deepEqual(json.slice(0, 2), [74, '']);
+		for (const line of json[2].trimEnd().split('\n'))
+			assert.ok(JSON.parse(line).event, line);
+	});
+});
