@@ -265,6 +265,7 @@ config_write(const struct config *config, struct buf *out)
 			     ? " ; "
 			     : "\n; ");
 		buf_add(out, source.data, source.len);
+		out->failed = out->failed || source.failed;
 		buf_addc(out, '\n');
 		buf_reset(&source);
 	}

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <wchar.h>
 
 #include <cmocka.h>
 
@@ -55,7 +56,7 @@ static void
 test_fits_exactly(void **state)
 {
 	struct buf b = BUF_INIT;
-	size_t cap;
+	size_t cap, i;
 
 	(void)state;
 	buf_adds(&b, "x");
@@ -69,6 +70,13 @@ test_fits_exactly(void **state)
 	assert_int_equal(b.len, cap + 1);
 	assert_true(b.cap > cap);
 	assert_int_equal(b.data[cap], 'z');
+	cap = b.cap;
+	buf_reset(&b);
+	for (i = 0; i < cap; i++)
+		buf_addc(&b, 'w');
+	assert_true(buf_ok(&b));
+	assert_int_equal(b.len, cap);
+	assert_int_equal(b.cap, cap);
 	buf_fini(&b);
 }
 
@@ -171,6 +179,25 @@ test_failure_sticks(void **state)
 	buf_fini(&b);
 }
 
+/* A text that printf() cannot write (a wide character that the locale "C" does
+ * not have) is a failure, with and without memory. */
+static void
+test_unprintable(void **state)
+{
+	static const wchar_t wide[] = {0x20ac, 0};
+	struct buf b = BUF_INIT;
+
+	(void)state;
+	buf_addf(&b, "%ls", wide);
+	assert_false(buf_ok(&b));
+	buf_reset(&b);
+	buf_adds(&b, "ab");
+	buf_addf(&b, "%ls", wide);
+	assert_false(buf_ok(&b));
+	assert_int_equal(b.len, 2);
+	buf_fini(&b);
+}
+
 static void
 test_take_empty(void **state)
 {
@@ -248,6 +275,7 @@ main(void)
 	    cmocka_unit_test(test_grows),
 	    cmocka_unit_test(test_limit_is_exact),
 	    cmocka_unit_test(test_failure_sticks),
+	    cmocka_unit_test(test_unprintable),
 	    cmocka_unit_test(test_take_empty),
 	    cmocka_unit_test(test_reserve),
 	    cmocka_unit_test(test_every_allocation_fails),

@@ -138,6 +138,78 @@ test_misspelt_lists(void **state)
 }
 
 static void
+pass_nothing(void)
+{
+
+	(void)FAULT_FAILS("nothing");
+}
+
+/* The longest name, the longest number and the most faults are taken; what is
+ * one more is refused. */
+static void
+test_room(void **state)
+{
+	char list[1024], name[65];
+	size_t len = 0;
+	int i;
+
+	(void)state;
+	memset(name, 'n', sizeof(name));
+	name[64] = '\0';
+	(void)snprintf(list, sizeof(list), "%.63s:1:fail,a.x:1:fail", name);
+	assert_exits(run_child(list, pass_three_times), 11);
+	(void)snprintf(list, sizeof(list), "%.64s:1:fail,a.x:1:fail", name);
+	assert_exits(run_child(list, pass_three_times), 98);
+	assert_exits(run_child("a.x:999999999:fail", pass_three_times), 0);
+	for (i = 0; i < 33; i++) {
+		len += (size_t)snprintf(list + len, sizeof(list) - len,
+		    "%sb.%d:1:fail", i > 0 ? "," : "", i);
+		assert_exits(run_child(list, pass_nothing), i < 32 ? 0 : 98);
+	}
+}
+
+static void
+read_limit(void)
+{
+
+	_exit((int)fault_number("TWINBOX_TEST_LIMIT", 7, 90));
+}
+
+static void
+test_number(void **state)
+{
+	static const struct {
+		const char *text;
+		int code;
+	} rows[] = {{"1", 1}, {"89", 89}, {"90", 90}, {"91", 98}, {"0", 98},
+	    {"", 98}, {"-1", 98}, {"x", 98}, {"9x", 98}, {"1234567890", 98}};
+	size_t i;
+
+	(void)state;
+	assert_exits(run_child(NULL, read_limit), 7);
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		(void)setenv("TWINBOX_TEST_LIMIT", rows[i].text, 1);
+		assert_exits(run_child(NULL, read_limit), rows[i].code);
+	}
+	(void)unsetenv("TWINBOX_TEST_LIMIT");
+}
+
+/* A trace that cannot be written would look like a point that is not passed. */
+static void
+test_no_trace(void **state)
+{
+
+	(void)state;
+	(void)setenv("TWINBOX_FAULT_TRACE", "/nonexistent/trace", 1);
+	assert_exits(run_child(NULL, pass_three_times), 98);
+	(void)setenv("TWINBOX_FAULT_TRACE", "/dev/full", 1);
+	assert_exits(run_child(NULL, pass_three_times), 98);
+	(void)setenv("TWINBOX_FAULT_TRACE", "", 1);
+	assert_exits(run_child(NULL, pass_three_times), 0);
+	(void)unsetenv("TWINBOX_FAULT_TRACE");
+}
+
+static void
 test_trace(void **state)
 {
 	char path[] = "/tmp/test_fault.XXXXXX", text[200];
@@ -166,6 +238,9 @@ main(void)
 	    cmocka_unit_test(test_exit_and_kill),
 	    cmocka_unit_test(test_delay),
 	    cmocka_unit_test(test_misspelt_lists),
+	    cmocka_unit_test(test_room),
+	    cmocka_unit_test(test_number),
+	    cmocka_unit_test(test_no_trace),
 	    cmocka_unit_test(test_trace),
 	};
 

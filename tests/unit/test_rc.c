@@ -125,6 +125,11 @@ test_one_line_cut_between_characters(void **state)
 	assert_int_equal(strlen(err.text), 255);
 	err_set(&err, RC_IO, "%s", text + 1);
 	assert_int_equal(strlen(err.text), 254);
+	/* One byte more than there is room for. */
+	err_set(&err, RC_IO, "%0*d", (int)sizeof(err.text), 0);
+	assert_int_equal(strlen(err.text), 255);
+	assert_int_equal(err.sys, 0);
+	err_set(&err, RC_IO, "%s", text + 1);
 	err_wrap(&err, "c");
 	assert_memory_equal(err.text, "c: \xc3\xa4", 5);
 	assert_int_equal(strlen(err.text), 255);
