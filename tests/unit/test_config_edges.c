@@ -355,6 +355,7 @@ test_texts(void **state)
 		assert_int_equal(parse(arg, &c, &err),
 		    n < CONFIG_TEXT_SIZE ? RC_OK : RC_INVALID);
 	}
+	assert_memory_equal(err.text, "--db: \"sqlite:", 14);
 	/* With "sqlite:" and "/twinbox.db" around it. */
 	for (n = CONFIG_TEXT_SIZE - 20; n <= CONFIG_TEXT_SIZE - 18; n++) {
 		(void)snprintf(arg, sizeof(arg), "--data=%0*d", n, 0);
@@ -509,6 +510,12 @@ test_long_lines(void **state)
 	variable = "TWINBOX_INSECURE";
 	variable_value = data;
 	memcpy(data, "yes", 4);
+	accepted("--rate-limit=20/s", &c);
+	config_write(&c, &b);
+	buf_addc(&b, '\0');
+	assert_non_null(
+	    strstr(b.data, "\nrate-limit = 20/s ; --rate-limit\n"));
+	buf_fini(&b);
 	accepted("--allow-origin=", &c);
 	variable = NULL;
 	config_write(&c, &b);
