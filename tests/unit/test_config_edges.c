@@ -513,8 +513,7 @@ test_long_lines(void **state)
 	accepted("--rate-limit=20/s", &c);
 	config_write(&c, &b);
 	buf_addc(&b, '\0');
-	assert_non_null(
-	    strstr(b.data, "\nrate-limit = 20/s ; --rate-limit\n"));
+	assert_non_null(strstr(b.data, "\nrate-limit = 20/s ; --rate-limit\n"));
 	buf_fini(&b);
 	accepted("--allow-origin=", &c);
 	variable = NULL;

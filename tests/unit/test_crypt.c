@@ -123,6 +123,7 @@ test_tokens(void **state)
 	uint8_t found[CRYPT_HASH_SIZE], hash[CRYPT_HASH_SIZE];
 	struct rnd_seeded rnd;
 	uint8_t secret[CRYPT_TOKEN_BYTES], seen[CRYPT_TOKEN_BYTES];
+	const char *p;
 	size_t got;
 	int i;
 
@@ -152,6 +153,14 @@ test_tokens(void **state)
 		other[i] = (text[i] == 'a') ? 'b' : 'a';
 		if (crypt_token_hash(other, strlen(other), found))
 			assert_memory_not_equal(hash, found, sizeof(hash));
+	}
+	/* Each letter and digit, and what stands beside them. */
+	memcpy(other, text, sizeof(other));
+	for (p = "azAZ09-_`{@[/:"; *p != '\0'; p++) {
+		memset(other + 3, *p, CRYPT_TOKEN_LEN - 3);
+		assert_int_equal(
+		    crypt_token_hash(other, CRYPT_TOKEN_LEN, found),
+		    strchr("azAZ09-_", *p) != NULL);
 	}
 	assert_false(crypt_token_hash(text, strlen(text) - 1, found));
 	assert_false(crypt_token_hash("", 0, found));
@@ -226,6 +235,12 @@ test_passwords_damaged(void **state)
 	for (i = 0; i < COUNT(rows); i++)
 		assert_int_equal(
 		    RC_CORRUPT, crypt_password_verify(rows[i], "x", 1, &err));
+	/* A number with a 9 is a number. */
+	assert_int_equal(
+	    RC_DENIED, crypt_password_verify(
+			   "$argon2id$v=19$m=9,t=1,p=1$qYjKuEruyaarTfmCyP1MVg"
+			   "$BqkDaz3zwAsgzFbJ2wy5sHO2/PZcnbdDMPD0fQ+mEYk",
+			   "x", 1, &err));
 }
 
 /* Runs ${check} where 64 MiB are not to be had, in a process of its own. */

@@ -117,6 +117,7 @@ test_json_lines(void **state)
 	begin(LOG_FMT_JSON, LVL_INFO);
 	log_event(LOG_EV_SERVER_READY, "url=%s port=%d", "a \"b\" \\c", 80);
 	log_event(LOG_EV_AUTH_LOGIN, "%s event=%s", "an-id", "x");
+	log_event(LOG_EV_AUTH_LOGIN, "az.AZ-0_9=%d z=%d Z=%d 9=%d", 1, 2, 3, 4);
 	log_event(LOG_EV_AUTH_LOGIN, "%s empty=%s", "some words", "");
 	assert_string_equal(finish(),
 	    "{\"time\":\"2026-11-21T10:20:30.123Z\",\"level\":\"info\","
@@ -125,6 +126,9 @@ test_json_lines(void **state)
 	    "{\"time\":\"2026-11-21T10:20:30.123Z\",\"level\":\"info\","
 	    "\"event\":\"auth.login\",\"thread\":\"other\","
 	    "\"id\":\"an-id\",\"event_\":\"x\"}\n"
+	    "{\"time\":\"2026-11-21T10:20:30.123Z\",\"level\":\"info\","
+	    "\"event\":\"auth.login\",\"thread\":\"other\","
+	    "\"az.AZ-0_9\":\"1\",\"z\":\"2\",\"Z\":\"3\",\"9\":\"4\"}\n"
 	    "{\"time\":\"2026-11-21T10:20:30.123Z\",\"level\":\"info\","
 	    "\"event\":\"auth.login\",\"thread\":\"other\","
 	    "\"text\":\"some words\",\"empty\":\"\"}\n");
@@ -394,8 +398,10 @@ fill_and_read(int write_fd, int read_fd)
 	thr_join(&reader);
 	(void)close(read_fd);
 	lost = log_dropped() - before;
-	for (line = got; (line = strchr(line, '\n')) != NULL; line++)
+	for (line = got; *line != '\0'; line = strchr(line, '\n') + 1) {
+		assert_memory_equal(line, PREFIX, strlen(PREFIX));
 		lines++;
+	}
 	for (line = got; (line = strstr(line, "log.dropped n=")) != NULL;) {
 		n = strtoull(line + 14, &line, 10);
 		told += n;

@@ -134,6 +134,41 @@ test_below_is_even(void **state)
 	assert_in_range(high, 4800, 5200);
 }
 
+/* A source that gives the numbers of a list. */
+struct listed {
+	struct rnd rnd; /* first */
+	const uint64_t *next;
+};
+
+static void
+listed_fill(struct rnd *rnd, void *p, size_t n)
+{
+	struct listed *l = (struct listed *)(void *)rnd;
+	uint8_t *b = p;
+	size_t i;
+
+	assert_int_equal(n, 8);
+	for (i = 0; i < 8; i++)
+		b[i] = (uint8_t)(*l->next >> 8 * i);
+	l->next++;
+}
+
+/* Of 2^64 numbers 2^62 are too many for a bound of 3 * 2^62: the lowest. */
+static void
+test_below_rejects(void **state)
+{
+	static const uint64_t numbers[] = {
+	    0, (UINT64_C(1) << 62) - 1, UINT64_C(1) << 62, UINT64_MAX, 77};
+	struct listed l = {{listed_fill}, numbers};
+
+	(void)state;
+	assert_true(rnd_below(&l.rnd, UINT64_C(3) << 62) == UINT64_C(1) << 62);
+	assert_ptr_equal(l.next, numbers + 3);
+	assert_true(
+	    rnd_below(&l.rnd, UINT64_C(3) << 62) == (UINT64_C(1) << 62) - 1);
+	assert_int_equal(rnd_below(&l.rnd, 10), 7);
+}
+
 int
 main(void)
 {
@@ -142,6 +177,7 @@ main(void)
 	    cmocka_unit_test(test_system_fills_all_sizes),
 	    cmocka_unit_test(test_seeded_is_fixed),
 	    cmocka_unit_test(test_below_is_even),
+	    cmocka_unit_test(test_below_rejects),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));

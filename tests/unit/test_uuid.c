@@ -192,6 +192,16 @@ test_text(void **state)
 	assert_string_equal(text, lower);
 	b.b[15] ^= 1;
 	assert_false(uuid_equal(&a, &b));
+	/* Each digit, the large ones in either form. */
+	assert_true(uuid_parse(
+	    "01234567-89ab-cdef-0123-456789abcdef", UUID_TEXT_LEN, &a));
+	assert_true(uuid_parse(
+	    "01234567-89AB-CDEF-0123-456789ABCDEF", UUID_TEXT_LEN, &b));
+	assert_memory_equal(a.b,
+	    "\x01\x23\x45\x67\x89\xab\xcd\xef\x01\x23\x45\x67\x89\xab"
+	    "\xcd\xef",
+	    16);
+	assert_true(uuid_equal(&a, &b));
 }
 
 static void
