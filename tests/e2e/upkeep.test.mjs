@@ -293,11 +293,14 @@ describe('a change of the schema', {
 		const early = await fsck(server);
 		assert.equal(early.code, 65);
 		assert.match(early.text, /has schema 1, this program looks at \d+: see twinboxd migrate/);
-		const old = 'before-schema-0001.db';
+		const later = 'before-schema-9999.db';
+		const old = ['before-schema-0001.db', 'before-schema-1.db'];
+		const others = ['before-schema-', 'before-schema-0.db', 'before-schema-10000.db',
+			'before-schema-1.dbx', 'before-schema-x.db', 'before-schem-1.db'];
 
-		// What older changes have left: two copies stay.
-		fs.writeFileSync(path.join(server.data, old), 'old');
-		fs.writeFileSync(path.join(server.data, 'before-schema-x.db'), 'not ours');
+		// What other changes have left: two copies stay, and what is none.
+		for (const name of [later, ...old, ...others])
+			fs.writeFileSync(path.join(server.data, name), name);
 		await server.start();
 		const [, copy, newest] = await said(server,
 			/info store\.copy file=(.*\/before-schema-(\d+)\.db)$/m);
@@ -311,7 +314,7 @@ describe('a change of the schema', {
 		await server.stop();
 		await assertSound(server);
 		assert.deepEqual(fs.readdirSync(server.data).filter((one) => one.startsWith('before')).sort(),
-			[old, path.basename(copy), 'before-schema-x.db']);
+			[later, path.basename(copy), ...others].sort());
 
 		// The copy is a database of schema 1, whole.
 		assert.equal(fs.readFileSync(copy).readUInt32BE(60), 1);

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,7 +39,8 @@ put(void *arg, const char *note, struct err *err)
 	assert_true(strlen(note) <= POSTGRES_MOST);
 	if (ch->n + 1 == ch->fails_at)
 		return (err_set(err, RC_BUSY, "away"));
-	ch->notes[ch->n] = mem_strdup(note);
+	/* Not an allocation that a test lets fail. */
+	ch->notes[ch->n] = strdup(note);
 	assert_non_null(ch->notes[ch->n++]);
 	return (RC_OK);
 }
@@ -48,7 +50,7 @@ clear(struct channel *ch)
 {
 
 	while (ch->n > 0)
-		mem_free(ch->notes[--ch->n]);
+		free(ch->notes[--ch->n]);
 }
 
 static void
@@ -244,6 +246,103 @@ test_not_sent(void **state)
 	outbound_fini(&o);
 }
 
+/* A note that is just full is one; a byte more is two. */
+static void
+test_full_note(void **state)
+{
+	struct channel ch = {.n = 0};
+	struct err err = ERR_INIT;
+	char word[NOTE_BYTES];
+	struct outbound o;
+	size_t more;
+
+	(void)state;
+	for (more = 0; more < 2; more++) {
+		assert_true(outbound_init(&o));
+		outbound_word(&o, "D");
+		memset(word, 'x', sizeof(word));
+		/* " D", a blank, and what there is room for. */
+		word[NOTE_BYTES - 32 - 3 + more] = '\0';
+		outbound_word(&o, word);
+		assert_int_equal(outbound_send(&o, NODE, put, &ch, &err), RC_OK);
+		assert_int_equal(ch.n, 1 + more);
+		assert_int_equal(strlen(ch.notes[0]),
+		    more == 0 ? NOTE_BYTES - 32 + 3 : 5);
+		clear(&ch);
+		outbound_fini(&o);
+	}
+}
+
+/* Whichever allocation fails: what was told is sent, or that it is lost. */
+static void
+test_no_memory(void **state)
+{
+	struct channel ch = {.n = 0};
+	struct err err = ERR_INIT;
+	struct outbound o;
+	struct news *news;
+	bool pending;
+	int k, lost = 0;
+
+	(void)state;
+	mem_fail_at(1);
+	assert_false(outbound_init(&o));
+	outbound_fini(&o);
+	for (k = 1;; k++) {
+		assert_true(k < 50);
+		assert_true(outbound_init(&o));
+		news = news_new();
+		assert_non_null(news);
+		head(news, 7, 31);
+		change(news, 9, 90);
+		mem_fail_at(k);
+		outbound_news(&o, news);
+		assert_int_equal(
+		    outbound_send(&o, NODE, put, &ch, &err), RC_OK);
+		pending = mem_fail_pending();
+		mem_fail_at(0);
+		if (strcmp(ch.notes[ch.n - 1], "N12 *") == 0)
+			lost++;
+		else
+			assert_string_equal(ch.notes[0], "N12 C9:90:2 H7:31");
+		/* The next time it is forgotten. */
+		clear(&ch);
+		outbound_news(&o, news);
+		check_sends(&o, &ch, 1, "N12 C9:90:2 H7:31");
+		clear(&ch);
+		news_free(news);
+		outbound_fini(&o);
+		if (pending)
+			break;
+	}
+	assert_int_equal(lost, k - 1);
+	assert_true(lost > 2);
+	mem_fail_at(1);
+	inbound_read("N12 H7:31", &(struct inbound){.node = 0});
+	assert_false(mem_fail_pending());
+}
+
+/* The first and the last event that there is, and one more. */
+static void
+test_events(void **state)
+{
+	struct inbound in;
+	char note[40];
+	int event;
+
+	(void)state;
+	for (event = 0; event <= OUTBOX_EVENTS; event++) {
+		(void)snprintf(note, sizeof(note), "N12 C7:90:%d", event);
+		inbound_read(note, &in);
+		assert_int_equal(in.news != NULL, event < OUTBOX_EVENTS);
+		if (in.news == NULL)
+			continue;
+		assert_int_equal(in.news->nchanges, 1);
+		assert_int_equal(in.news->changes[0].event, event);
+		news_free(in.news);
+	}
+}
+
 /* Notes of another version, of another program, or cut: what can be read of
  * them counts, and the rest is passed over. */
 static void
@@ -315,6 +414,9 @@ main(void)
 	    cmocka_unit_test(test_splits),
 	    cmocka_unit_test(test_too_much),
 	    cmocka_unit_test(test_not_sent),
+	    cmocka_unit_test(test_full_note),
+	    cmocka_unit_test(test_no_memory),
+	    cmocka_unit_test(test_events),
 	    cmocka_unit_test(test_strange),
 	};
 
