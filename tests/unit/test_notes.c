@@ -264,10 +264,11 @@ test_full_note(void **state)
 		/* " D", a blank, and what there is room for. */
 		word[NOTE_BYTES - 32 - 3 + more] = '\0';
 		outbound_word(&o, word);
-		assert_int_equal(outbound_send(&o, NODE, put, &ch, &err), RC_OK);
+		assert_int_equal(
+		    outbound_send(&o, NODE, put, &ch, &err), RC_OK);
 		assert_int_equal(ch.n, 1 + more);
-		assert_int_equal(strlen(ch.notes[0]),
-		    more == 0 ? NOTE_BYTES - 32 + 3 : 5);
+		assert_int_equal(
+		    strlen(ch.notes[0]), more == 0 ? NOTE_BYTES - 32 + 3 : 5);
 		clear(&ch);
 		outbound_fini(&o);
 	}
