@@ -82,8 +82,9 @@ describe('what the program says of itself', () => {
 		assert.deepEqual([code, err], [0, '']);
 		assert.match(help, /^usage: twinboxd \[COMMAND\] \[SETTING\.\.\.\]\n\nCommands:\n {2}serve \[SETTING/);
 		assert.match(help, /\n\nSettings \(flags win/);
-		for (const args of [['-h'], ['serve', '-h'], ['user', 'add', '--help'], ['fsck', '--help']])
-			assert.deepEqual(await command(args), [0, help, '']);
+		for (const args of [['-h'], ['serve', '-h'], ['user', 'add', '--help'],
+			...['check-config', 'migrate', 'fsck', 'backup', 'restore', 'copy'].map((name) => [name, '--help'])])
+			assert.deepEqual(await command(args), [0, help, ''], args.join(' '));
 	});
 
 	it('the version names each library once', async () => {
@@ -389,6 +390,14 @@ With the client, in another terminal:
   build/twinbox tail
 
 `);
+	});
+
+	it('the users that it names are there', async () => {
+		for (const name of ['alice', 'bob', 'carol']) {
+			const { status } = await server.rest().post('/v1/tokens',
+				{ name, password: 'twinbox-demo', device: 'curl' });
+			assert.equal(status, 201, name);
+		}
 	});
 
 	it('commands of users go to the server that runs', { skip: sqliteOnly }, async () => {

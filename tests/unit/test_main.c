@@ -320,6 +320,127 @@ test_control(void **state)
 	assert_string_equal(HASH, user_of(w, "ann").password_hash);
 }
 
+/* A server that is none: it gives the next connection ${answer}, whatever was
+ * asked. */
+struct liar {
+	int fd;
+	const char *answer;
+	char asked[2000];
+};
+
+static void
+lie(void *arg)
+{
+	struct liar *liar = arg;
+	size_t n = 0;
+	ssize_t got;
+	int fd;
+
+	fd = accept(liar->fd, NULL, NULL);
+	while (
+	    fd >= 0 && memchr(liar->asked, '\n', n) == NULL &&
+	    (got = read(fd, liar->asked + n, sizeof(liar->asked) - 1 - n)) > 0)
+		n += (size_t)got;
+	liar->asked[n] = '\0';
+	n = strlen(liar->answer);
+	if (fd < 0 || write(fd, liar->answer, n) != (ssize_t)n)
+		liar->asked[0] = '\0';
+	(void)close(fd);
+}
+
+/* What a command makes of ${answer}, and what it has asked. */
+static void
+check_answer(struct world *w, const struct user_command *c, const char *asked,
+    const char *answer, enum rc rc, const char *text)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	struct liar liar = {.answer = answer};
+	struct err err = ERR_INIT;
+	struct thr *thr;
+
+	(void)snprintf(
+	    addr.sun_path, sizeof(addr.sun_path), "%s/a/data/control", w->dir);
+	liar.fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	assert_true(liar.fd >= 0);
+	assert_int_equal(
+	    0, bind(liar.fd, (struct sockaddr *)(void *)&addr, sizeof(addr)));
+	assert_int_equal(0, listen(liar.fd, 1));
+	assert_int_equal(
+	    RC_OK, thr_start(THR_OTHER, 0, lie, &liar, &thr, NULL));
+	assert_int_equal(rc, control_call(&w->data, c, &err));
+	thr_join(&thr);
+	(void)close(liar.fd);
+	assert_int_equal(0, unlink(addr.sun_path));
+	assert_string_equal(text, err.text);
+	assert_string_equal(asked, liar.asked);
+}
+
+static void
+test_control_answers(void **state)
+{
+	struct world *w = *state;
+	struct user_command c = command_of(USER_ADD, "ann", HASH);
+	const char *const add =
+	    "{\"command\":\"user.add\",\"name\":\"ann\","
+	    "\"password_hash\":\"" HASH "\",\"admin\":true}\n";
+	const char *const disable =
+	    "{\"command\":\"user.disable\",\"name\":\"ann\",\"admin\":false}\n";
+	char line[200];
+
+	c.admin = true;
+	check_answer(w, &c, add, "{\"ok\":true,\"rc\":0}\n", RC_OK, "");
+	c = command_of(USER_DISABLE, "ann", "");
+	check_answer(w, &c, disable,
+	    "{\"ok\":false,\"rc\":1,\"error\":\"it is so\"}\n", (enum rc)1,
+	    "it is so");
+	(void)snprintf(
+	    line, sizeof(line), "{\"ok\":false,\"rc\":%d}\n", RC_COUNT - 1);
+	check_answer(w, &c, disable, line, (enum rc)(RC_COUNT - 1), "");
+	/* Results that there are not. */
+	(void)snprintf(
+	    line, sizeof(line), "{\"ok\":false,\"rc\":%d}\n", RC_COUNT);
+	check_answer(w, &c, disable, line, RC_PEER, "");
+	check_answer(w, &c, disable, "{\"ok\":false,\"rc\":0}\n", RC_PEER, "");
+	check_answer(w, &c, disable, "{\"ok\":false,\"rc\":-1}\n", RC_PEER, "");
+	check_answer(w, &c, disable, "", RC_UNCERTAIN,
+	    "the server did not answer in time");
+	check_answer(w, &c, disable, "{\"ok\":true", RC_UNCERTAIN,
+	    "the server did not answer in time");
+}
+
+/* What is no answer is said to be none. */
+static void
+test_control_no_answers(void **state)
+{
+	static const char *const bad[] = {
+	    "\n", "x\n", "{}\n", "[]\n", "{\"ok\":true}\n", "{\"rc\":0}\n"};
+	struct world *w = *state;
+	struct user_command c = command_of(USER_DISABLE, "ann", "");
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	struct err err;
+	struct thr *thr;
+	size_t i;
+
+	(void)snprintf(
+	    addr.sun_path, sizeof(addr.sun_path), "%s/a/data/control", w->dir);
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct liar liar = {.answer = bad[i]};
+
+		liar.fd = socket(AF_UNIX, SOCK_STREAM, 0);
+		assert_int_equal(
+		    0, bind(liar.fd, (struct sockaddr *)(void *)&addr,
+			   sizeof(addr)));
+		assert_int_equal(0, listen(liar.fd, 1));
+		assert_int_equal(
+		    RC_OK, thr_start(THR_OTHER, 0, lie, &liar, &thr, NULL));
+		assert_int_equal(RC_PEER, control_call(&w->data, &c, &err));
+		assert_memory_equal(err.text, "the server's answer: ", 21);
+		thr_join(&thr);
+		(void)close(liar.fd);
+		assert_int_equal(0, unlink(addr.sun_path));
+	}
+}
+
 /* Sends ${text} to the socket as it is; true if the answer holds ${answer}. */
 static bool
 raw_call(struct world *w, const char *text, const char *answer)
@@ -360,6 +481,17 @@ test_control_nonsense(void **state)
 	world_serve(w);
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_true(raw_call(w, bad[i], "\"ok\":false"));
+	assert_true(raw_call(w, "{\"command\":\"user.bad\",\"name\":\"ann\"}\n",
+	    "\"error\":\"this server does not know that command\"}\n"));
+	assert_true(raw_call(w, "{\"command\":\"user.ad\",\"name\":\"ann\"}\n",
+	    "\"error\":\"this server does not know that command\"}\n"));
+	assert_true(raw_call(w, "{\"command\":\"user.add\",\"name\":\"A N\"}\n",
+	    "\"error\":\"bad name\"}\n"));
+	assert_true(raw_call(w, "{\"command\":\"user.add\",\"name\":\"ann\"}\n",
+	    "\"error\":\"no argon2id hash\"}\n"));
+	assert_true(
+	    raw_call(w, "{\"command\":\"user.disable\",\"name\":\"bob\"}\n",
+		"\"error\":\"there is no user \\\"bob\\\"\"}\n"));
 	/* No line at all: no answer, and the next one is served. */
 	assert_true(raw_call(w, "{\"command\"", ""));
 	assert_int_equal(RC_OK, control_call(&w->data, &c, &err));
@@ -453,6 +585,50 @@ test_commands_help(void **state)
 		}
 	}
 	assert_true(n >= 7);
+	assert_string_equal(help.data,
+	    "usage: twinboxd [COMMAND] [SETTING...]\n\nCommands:\n"
+	    "  serve [SETTING...]\n"
+	    "      Serve until SIGTERM or SIGINT; what is done without a "
+	    "command.\n"
+	    "  check-config [SETTING...]\n"
+	    "      Print every setting, its value and where that came from.\n"
+	    "  sample-config\n"
+	    "      Print a file with every setting, its meaning and its "
+	    "default.\n"
+	    "  migrate [SETTING...]\n"
+	    "      Bring the database up to date.\n"
+	    "  fsck [SETTING...]\n"
+	    "      Prove that the database is whole; also while it serves.\n"
+	    "  backup FILE [SETTING...]\n"
+	    "      Copy the database and prove the copy; also while it "
+	    "serves.\n"
+	    "  restore FILE [--replace] [SETTING...]\n"
+	    "      Begin again with a copy that backup has made.\n"
+	    "  copy [--from URL] [--to URL] [SETTING...]\n"
+	    "      Copy all into an empty database, between SQLite and "
+	    "PostgreSQL.\n"
+	    "  user add NAME [--admin] [--password-stdin] [SETTING...]\n"
+	    "      Make a user; the password is asked for.\n"
+	    "  user passwd NAME [--password-stdin] [SETTING...]\n"
+	    "      Change a user's password and end the user's sessions.\n"
+	    "  user disable NAME [SETTING...]\n"
+	    "      Lock a user out and end the user's sessions.\n"
+	    "\nFlags:\n"
+	    "  -h, --help\n"
+	    "      Print this text.\n"
+	    "  --version\n"
+	    "      Print the version, and those of the libraries.\n"
+	    "  --replace\n"
+	    "      Keep the database that is there under another name.\n"
+	    "  --from URL\n"
+	    "      The database to copy; without it that of the settings.\n"
+	    "  --to URL\n"
+	    "      The empty database that it is copied into.\n"
+	    "  --admin\n"
+	    "      Make an administrator.\n"
+	    "  --password-stdin\n"
+	    "      Read the password from the first line of standard input.\n"
+	    "\n");
 	commands_write_usage("user ", &usage);
 	buf_addc(&usage, '\0');
 	assert_string_equal(usage.data,
@@ -482,6 +658,10 @@ main(void)
 		test_commands, world_open, world_remove),
 	    cmocka_unit_test_setup_teardown(
 		test_control, world_open, world_remove),
+	    cmocka_unit_test_setup_teardown(
+		test_control_answers, world_open, world_remove),
+	    cmocka_unit_test_setup_teardown(
+		test_control_no_answers, world_open, world_remove),
 	    cmocka_unit_test_setup_teardown(
 		test_control_nonsense, world_open, world_remove),
 	};

@@ -223,6 +223,11 @@ test_dies(void **state)
 	    "end node7 at 22000;bury 7 beat 7 at 22000;fold -3578000;");
 	assert_true(first());
 	assert_int_equal(c.nodes.n, 0);
+	/* It was only held up, and counts again. */
+	a->beat_at++;
+	turn(2000, 2, "");
+	assert_int_equal(c.nodes.n, 1);
+	assert_false(first());
 }
 
 /* Leases that somebody holds are asked about at each beat, for a minute; who
