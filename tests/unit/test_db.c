@@ -254,6 +254,12 @@ test_snapshot(void **state)
 	assert_int_equal(db_fixture_number(r, S_COUNT), 1);
 	db_rollback(r);
 	assert_int_equal(db_fixture_number(r, S_COUNT), 3);
+	/* That moment is the beginning, not the first question. */
+	assert_int_equal(db_begin(r, &err), RC_OK);
+	assert_int_equal(db_fixture_insert(w, 3, 1, &err), RC_OK);
+	assert_int_equal(db_fixture_number(r, S_COUNT), 3);
+	db_rollback(r);
+	assert_int_equal(db_fixture_number(r, S_COUNT), 4);
 	db_close(r);
 	db_close(w);
 	scratch_close(&s);
