@@ -22,7 +22,6 @@
 #include "base/mem.h"
 #include "base/rnd.h"
 #include "base/thr.h"
-#include "main/commands.h"
 #include "main/main_internal.h"
 #include "skip.h"
 #include "wire/wire.h"
@@ -497,157 +496,10 @@ test_control_nonsense(void **state)
 	assert_int_equal(RC_OK, control_call(&w->data, &c, &err));
 }
 
-/* ---- the service manager ---- */
-
-/* A manager at ${name} ("@" for an abstract one); the datagram that it got is
- * in ${ret}. */
-static void
-hear(const char *name, char *ret, size_t size)
-{
-	struct sockaddr_un addr = {.sun_family = AF_UNIX};
-	size_t n = strlen(name);
-	ssize_t got;
-	int fd;
-
-	memcpy(addr.sun_path, name, n);
-	if (name[0] == '@')
-		addr.sun_path[0] = '\0';
-	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	assert_true(fd >= 0);
-	assert_int_equal(
-	    0, bind(fd, (struct sockaddr *)&addr,
-		   (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n)));
-	assert_int_equal(0, setenv("NOTIFY_SOCKET", name, 1));
-	assert_true(notify_manager("READY=1\nSTATUS=at %s", "port"));
-	got = recv(fd, ret, size - 1, MSG_DONTWAIT);
-	assert_true(got >= 0);
-	ret[got] = '\0';
-	(void)close(fd);
-	/* Nobody listens there any more. */
-	assert_false(notify_manager("READY=1"));
-}
-
-static void
-test_notify(void **state)
-{
-	static const char *const bad[] = {
-	    "", "/", "@", "relative", "vsock:2:1"};
-	struct world *w = *state;
-	char long_name[300], name[200], text[100];
-	size_t i;
-
-	(void)snprintf(name, sizeof(name), "%s/notify", w->dir);
-	hear(name, text, sizeof(text));
-	assert_string_equal("READY=1\nSTATUS=at port", text);
-	assert_int_equal(0, unlink(name));
-	(void)snprintf(name, sizeof(name), "@twinbox-test-%ld", (long)getpid());
-	hear(name, text, sizeof(text));
-	assert_string_equal("READY=1\nSTATUS=at port", text);
-
-	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		assert_int_equal(0, setenv("NOTIFY_SOCKET", bad[i], 1));
-		assert_false(notify_manager("READY=1"));
-	}
-	memset(long_name, 'x', sizeof(long_name) - 1);
-	long_name[0] = '/';
-	long_name[sizeof(long_name) - 1] = '\0';
-	assert_int_equal(0, setenv("NOTIFY_SOCKET", long_name, 1));
-	assert_false(notify_manager("READY=1"));
-	assert_int_equal(0, unsetenv("NOTIFY_SOCKET"));
-	assert_false(notify_manager("READY=1"));
-}
-
-/* ---- the table of commands ---- */
-
-static void
-test_commands_help(void **state)
-{
-	const struct main_command *command;
-	const struct main_option *option;
-	struct buf help = BUF_INIT, usage = BUF_INIT;
-	char word[40];
-	int n = 0;
-
-	(void)state;
-	commands_write_help(&help);
-	buf_addc(&help, '\0');
-	assert_true(buf_ok(&help));
-	for (command = main_commands; command->words != NULL; command++) {
-		n++;
-		assert_non_null(strstr(help.data, command->words));
-		assert_non_null(strstr(help.data, command->summary));
-		option = command->options;
-		for (; option != NULL && option->name != NULL; option++) {
-			(void)snprintf(word, sizeof(word), "\n  --%s%s%s\n",
-			    option->name, option->value != NULL ? " " : "",
-			    option->value != NULL ? option->value : "");
-			assert_non_null(strstr(help.data, word));
-		}
-	}
-	assert_true(n >= 7);
-	assert_string_equal(help.data,
-	    "usage: twinboxd [COMMAND] [SETTING...]\n\nCommands:\n"
-	    "  serve [SETTING...]\n"
-	    "      Serve until SIGTERM or SIGINT; what is done without a "
-	    "command.\n"
-	    "  check-config [SETTING...]\n"
-	    "      Print every setting, its value and where that came from.\n"
-	    "  sample-config\n"
-	    "      Print a file with every setting, its meaning and its "
-	    "default.\n"
-	    "  migrate [SETTING...]\n"
-	    "      Bring the database up to date.\n"
-	    "  fsck [SETTING...]\n"
-	    "      Prove that the database is whole; also while it serves.\n"
-	    "  backup FILE [SETTING...]\n"
-	    "      Copy the database and prove the copy; also while it "
-	    "serves.\n"
-	    "  restore FILE [--replace] [SETTING...]\n"
-	    "      Begin again with a copy that backup has made.\n"
-	    "  copy [--from URL] [--to URL] [SETTING...]\n"
-	    "      Copy all into an empty database, between SQLite and "
-	    "PostgreSQL.\n"
-	    "  user add NAME [--admin] [--password-stdin] [SETTING...]\n"
-	    "      Make a user; the password is asked for.\n"
-	    "  user passwd NAME [--password-stdin] [SETTING...]\n"
-	    "      Change a user's password and end the user's sessions.\n"
-	    "  user disable NAME [SETTING...]\n"
-	    "      Lock a user out and end the user's sessions.\n"
-	    "\nFlags:\n"
-	    "  -h, --help\n"
-	    "      Print this text.\n"
-	    "  --version\n"
-	    "      Print the version, and those of the libraries.\n"
-	    "  --replace\n"
-	    "      Keep the database that is there under another name.\n"
-	    "  --from URL\n"
-	    "      The database to copy; without it that of the settings.\n"
-	    "  --to URL\n"
-	    "      The empty database that it is copied into.\n"
-	    "  --admin\n"
-	    "      Make an administrator.\n"
-	    "  --password-stdin\n"
-	    "      Read the password from the first line of standard input.\n"
-	    "\n");
-	commands_write_usage("user ", &usage);
-	buf_addc(&usage, '\0');
-	assert_string_equal(usage.data,
-	    "usage: twinboxd user add NAME [--admin] [--password-stdin] "
-	    "[SETTING...]\n"
-	    "       twinboxd user passwd NAME [--password-stdin] "
-	    "[SETTING...]\n"
-	    "       twinboxd user disable NAME [SETTING...]\n");
-	buf_fini(&help);
-	buf_fini(&usage);
-}
-
 int
 main(void)
 {
 	struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_commands_help),
-	    cmocka_unit_test_setup_teardown(
-		test_notify, world_open, world_remove),
 	    cmocka_unit_test_setup_teardown(
 		test_root_becomes_owner, world_open, world_remove),
 	    cmocka_unit_test_setup_teardown(
