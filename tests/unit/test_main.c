@@ -286,6 +286,33 @@ test_commands(void **state)
 	assert_non_null(strstr(err.text, "bob"));
 }
 
+/* What a unit is to do, for whom, and what its end is called. */
+static void
+test_results(void **state)
+{
+	struct world *w = *state;
+	struct user_command c = command_of(USER_ADD, "ann", HASH);
+	struct account_unit unit;
+	struct err err = ERR_INIT;
+
+	c.admin = true;
+	assert_int_equal(RC_OK, user_command_unit(&c, w->db, &unit, &err));
+	assert_string_equal("operator", unit.operator);
+	assert_string_equal("ann", unit.user.name);
+	assert_string_equal(HASH, unit.user.password_hash);
+	assert_true(unit.user.admin);
+	unit.unit.rc = RC_OK;
+	assert_int_equal(RC_OK, user_command_result(&unit, &err));
+	unit.unit.rc = RC_BUSY;
+	assert_int_equal(RC_BUSY, user_command_result(&unit, &err));
+	assert_string_equal("the database: busy", err.text);
+	unit.unit.rc = RC_FULL;
+	assert_int_equal(RC_FULL, user_command_result(&unit, &err));
+	assert_memory_equal("the database: ", err.text, 14);
+	assert_non_null(
+	    strstr(err.text, "; free room on the disk of the database"));
+}
+
 static void
 test_control(void **state)
 {
@@ -508,6 +535,8 @@ main(void)
 		test_directory_that_is_none, world_open, world_remove),
 	    cmocka_unit_test_setup_teardown(
 		test_commands, world_open, world_remove),
+	    cmocka_unit_test_setup_teardown(
+		test_results, world_open, world_remove),
 	    cmocka_unit_test_setup_teardown(
 		test_control, world_open, world_remove),
 	    cmocka_unit_test_setup_teardown(
