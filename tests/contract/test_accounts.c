@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is done to accounts: each operation, what refuses it word by word, what
+ * it writes into the audit log, and which devices lose their token.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/limits.h"
+#include "contract/rig.h"
+#include "domain/account.h"
+#include "domain/auth.h"
+
+static struct rig rig;
+
+static void
+finished(struct account_unit *u)
+{
+
+	*(bool *)u->arg = true;
+}
+
+/* The refusal's place and text; "" if it is none. */
+static const char *
+run(struct account_unit *u)
+{
+	static char said[REFUSAL_POINTER_SIZE + REFUSAL_DETAIL_SIZE + 16];
+	bool done = false;
+
+	u->finish = finished;
+	u->arg = &done;
+	assert_int_equal(writer_submit(rig.writer, &u->unit), RC_OK);
+	while (!done)
+		(void)writer_run_once(rig.writer);
+	assert_int_equal(u->unit.rc, RC_OK);
+	if (u->refusal.problem == PROBLEM_NONE)
+		return ("");
+	(void)snprintf(said, sizeof(said), "%d %s: %s",
+	    problem_status(u->refusal.problem), u->refusal.pointer,
+	    u->refusal.detail);
+	return (said);
+}
+
+static const char *
+add(struct account_unit *u, const char *name, bool admin, const char *operator)
+{
+
+	account_unit_init(u, ACCOUNT_ADD);
+	(void)snprintf(u->user.name, sizeof(u->user.name), "%s", name);
+	(void)snprintf(u->user.display_name, sizeof(u->user.display_name),
+	    "%s the first", name);
+	(void)snprintf(u->user.password_hash, sizeof(u->user.password_hash),
+	    "hash of %s", name);
+	u->user.admin = admin;
+	u->operator= operator;
+	return (run(u));
+}
+
+/* Logs in with a token of bytes ${fill}. */
+static const char *
+log_in(struct account_unit *u, int64_t user, uint8_t fill)
+{
+
+	account_unit_init(u, ACCOUNT_LOGIN);
+	u->user.user_id = user;
+	(void)snprintf(u->device.name, sizeof(u->device.name), "d%d", fill);
+	memset(u->token_hash, fill, sizeof(u->token_hash));
+	return (run(u));
+}
+
+/* Whose token of bytes ${fill} it is: "name device admin"; "": nobody's. */
+static const char *
+owner(uint8_t fill)
+{
+	static char said[sizeof(((struct principal *)0)->name) + 64];
+	uint8_t hash[STORE_HASH_LEN];
+	struct err err = ERR_INIT;
+	struct principal p;
+
+	memset(hash, fill, sizeof(hash));
+	memset(&p, 0x55, sizeof(p));
+	if (auth_load(rig.db, hash, &p, &err) != RC_OK)
+		return ("");
+	(void)snprintf(said, sizeof(said), "%s %d %d %d", p.name,
+	    (int)p.user_id, (int)p.device_id, p.admin);
+	return (said);
+}
+
+static const char *
+audits(void)
+{
+
+	return (rig_list(&rig,
+	    "SELECT (at - 1700000000000) || '/' || actor || '/' || action || "
+	    "'/' || object || '/' || coalesce(detail, '-') FROM audit_log "
+	    "ORDER BY audit_id"));
+}
+
+static void
+test_add(void **state)
+{
+	struct account_unit u;
+
+	(void)state;
+	rig_open(&rig);
+	assert_string_equal(add(&u, "ann", true, "root"), "");
+	assert_int_equal(u.user.user_id, 1);
+	clk_fake_advance(&rig.clk, 1);
+	assert_string_equal(add(&u, "ben", false, "ann"), "");
+	clk_fake_advance(&rig.clk, 1);
+	/* Who registers by himself is in no audit. */
+	assert_string_equal(add(&u, "cat", false, NULL), "");
+	assert_string_equal(add(&u, "ben", true, "ann"),
+	    "409 /name: the name \"ben\" is taken (names are never given "
+	    "twice)");
+	assert_string_equal(
+	    rig_list(&rig, "SELECT user_id || '/' || name || '/' || "
+			   "display_name || '/' || password_hash || '/' "
+			   "|| CAST(admin AS INTEGER) || '/' || "
+			   "(created_at - 1700000000000) FROM users "
+			   "ORDER BY user_id"),
+	    "1/ann/ann the first/hash of ann/1/0 "
+	    "2/ben/ben the first/hash of ben/0/1 "
+	    "3/cat/cat the first/hash of cat/0/2");
+	assert_string_equal(audits(), "0/root/user_add/ann/administrator "
+				      "1/ann/user_add/ben/-");
+	rig_check_promises(&rig);
+	rig_close(&rig);
+}
+
+static void
+test_devices(void **state)
+{
+	struct account_unit u, v;
+	int i;
+
+	(void)state;
+	rig_open(&rig);
+	assert_string_equal(add(&u, "ann", true, NULL), "");
+	assert_string_equal(add(&u, "ben", false, NULL), "");
+	clk_fake_advance(&rig.clk, 5);
+	assert_string_equal(log_in(&u, 1, 1), "");
+	assert_string_equal(u.device.user_name, "ann");
+	assert_int_equal(u.device.user_id, 1);
+	assert_int_equal(u.device.created_at, RIG_START_MS + 5);
+	assert_int_equal(u.device.last_seen_at, RIG_START_MS + 5);
+	assert_int_equal(u.device.acked_seq, 0);
+	assert_string_equal(log_in(&v, 2, 2), "");
+	assert_string_equal(owner(1), "ann 1 1 1");
+	assert_string_equal(owner(2), "ben 2 2 0");
+	assert_string_equal(owner(3), "");
+	assert_string_equal(log_in(&v, 3, 3), "401 : wrong name or password");
+
+	/* The last that there may be, and one more; one that is revoked makes
+	 * room. */
+	for (i = 1; i < LIMIT_DEVICES_PER_USER; i++)
+		assert_string_equal(log_in(&v, 1, (uint8_t)(100 + i)), "");
+	assert_string_equal(log_in(&v, 1, 3),
+	    "409 /device: you have 64 devices, the most there may be: revoke "
+	    "one with DELETE /v1/tokens/{id}");
+	assert_string_equal(log_in(&v, 2, 4), "");
+	account_unit_init(&v, ACCOUNT_REVOKE);
+	v.user.user_id = 1;
+	v.device.public_id = u.device.public_id;
+	assert_string_equal(run(&v), "");
+	assert_string_equal(owner(1), "");
+	assert_string_equal(run(&v), "404 : you have no such device");
+	assert_string_equal(log_in(&v, 1, 3), "");
+
+	/* A name for one, and not for another's. */
+	account_unit_init(&u, ACCOUNT_RENAME);
+	u.user.user_id = 1;
+	u.device.public_id = v.device.public_id;
+	(void)snprintf(u.device.name, sizeof(u.device.name), "desk");
+	assert_string_equal(run(&u), "");
+	assert_int_equal(u.device.device_id, v.device.device_id);
+	assert_string_equal(rig_text(&rig, "SELECT name FROM devices "
+					   "ORDER BY device_id DESC LIMIT 1"),
+	    "desk");
+	u.user.user_id = 2;
+	assert_string_equal(run(&u), "404 : you have no such device");
+	account_unit_init(&u, ACCOUNT_REVOKE);
+	u.user.user_id = 2;
+	u.device.public_id = v.device.public_id;
+	assert_string_equal(run(&u), "404 : you have no such device");
+	assert_string_equal(audits(), "");
+	rig_close(&rig);
+}
+
+static void
+test_password(void **state)
+{
+	struct account_unit u, phone;
+
+	(void)state;
+	rig_open(&rig);
+	assert_string_equal(add(&u, "ann", false, NULL), "");
+	assert_string_equal(log_in(&phone, 1, 1), "");
+	assert_string_equal(log_in(&u, 1, 2), "");
+
+	account_unit_init(&u, ACCOUNT_PASSWORD);
+	u.user.user_id = 1;
+	u.device.device_id = phone.device.device_id;
+	(void)snprintf(u.verified, sizeof(u.verified), "hash of ben");
+	(void)snprintf(
+	    u.user.password_hash, sizeof(u.user.password_hash), "new");
+	assert_string_equal(
+	    run(&u), "403 /password: this is not your password");
+	assert_string_equal(owner(2), "ann 1 2 0");
+	(void)snprintf(u.verified, sizeof(u.verified), "hash of ann");
+	assert_string_equal(run(&u), "");
+	assert_string_equal(owner(1), "ann 1 1 0");
+	assert_string_equal(owner(2), "");
+	assert_string_equal(
+	    rig_text(&rig, "SELECT password_hash FROM users"), "new");
+	assert_string_equal(audits(), "");
+
+	/* An operator needs neither password nor device, and leaves none. */
+	clk_fake_advance(&rig.clk, 7);
+	account_unit_init(&u, ACCOUNT_PASSWORD);
+	u.user.user_id = 1;
+	(void)snprintf(u.user.name, sizeof(u.user.name), "ann");
+	(void)snprintf(
+	    u.user.password_hash, sizeof(u.user.password_hash), "newer");
+	u.operator= "root";
+	assert_string_equal(run(&u), "");
+	assert_string_equal(owner(1), "");
+	assert_string_equal(
+	    rig_text(&rig, "SELECT password_hash FROM users"), "newer");
+	assert_string_equal(audits(), "7/root/user_passwd/ann/-");
+
+	/* By a device that has been revoked, with the right password. */
+	u.operator= NULL;
+	u.device.device_id = phone.device.device_id;
+	(void)snprintf(u.verified, sizeof(u.verified), "newer");
+	assert_string_equal(run(&u), "401 : this device has been revoked");
+	rig_close(&rig);
+}
+
+static void
+test_disable(void **state)
+{
+	struct account_unit u;
+
+	(void)state;
+	rig_open(&rig);
+	assert_string_equal(add(&u, "ann", false, NULL), "");
+	assert_string_equal(add(&u, "ben", false, NULL), "");
+	assert_string_equal(log_in(&u, 1, 1), "");
+	assert_string_equal(log_in(&u, 1, 2), "");
+	assert_string_equal(log_in(&u, 2, 3), "");
+	clk_fake_advance(&rig.clk, 9);
+	account_unit_init(&u, ACCOUNT_DISABLE);
+	u.user.user_id = 1;
+	u.device.device_id = 1;
+	(void)snprintf(u.user.name, sizeof(u.user.name), "ann");
+	u.operator= "root";
+	assert_string_equal(run(&u), "");
+	assert_string_equal(owner(1), "");
+	assert_string_equal(owner(2), "");
+	assert_string_equal(owner(3), "ben 2 3 0");
+	assert_string_equal(
+	    rig_list(&rig, "SELECT coalesce(revoked_at, 0) FROM devices "
+			   "ORDER BY device_id"),
+	    "1700000000009 1700000000009 0");
+	assert_string_equal(audits(), "9/root/user_disable/ann/-");
+	/* Again, and one who never was: refused, and in no audit. */
+	assert_string_equal(
+	    run(&u), "404 : there is no such user, or he is disabled");
+	u.user.user_id = 77;
+	assert_string_equal(
+	    run(&u), "404 : there is no such user, or he is disabled");
+	assert_string_equal(audits(), "9/root/user_disable/ann/-");
+	assert_string_equal(log_in(&u, 1, 4), "401 : wrong name or password");
+	/* Also to a server that starts after it. */
+	rig_restart(&rig);
+	assert_string_equal(log_in(&u, 1, 4), "401 : wrong name or password");
+	assert_string_equal(log_in(&u, 2, 4), "");
+	rig_close(&rig);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_add),
+	    cmocka_unit_test(test_devices),
+	    cmocka_unit_test(test_password),
+	    cmocka_unit_test(test_disable),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}
