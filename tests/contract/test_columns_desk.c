@@ -386,6 +386,37 @@ test_desk_people(void **state)
 	rig_close(&rig);
 }
 
+/* ---- totals ---- */
+
+/* Each total is its own, and nothing behind them is written. */
+static void
+test_totals(void **state)
+{
+	struct {
+		struct store_totals t;
+		int64_t behind;
+	} got;
+	struct store_totals before, delta;
+	struct err err = ERR_INIT;
+	int i;
+
+	(void)state;
+	rig_open(&rig);
+	assert_int_equal(store_totals_get(rig.db, &before, &err), RC_OK);
+	for (i = 0; i < STORE_TOTALS; i++)
+		delta.n[i] = 100 + i;
+	assert_int_equal(db_begin(rig.db, &err), RC_OK);
+	assert_int_equal(store_totals_add(rig.db, &delta, &err), RC_OK);
+	assert_int_equal(db_commit(rig.db, &err), RC_OK);
+	memset(&got, 0x55, sizeof(got));
+	got.behind = 77;
+	assert_int_equal(store_totals_get(rig.db, &got.t, &err), RC_OK);
+	for (i = 0; i < STORE_TOTALS; i++)
+		assert_int_equal(got.t.n[i], before.n[i] + 100 + i);
+	assert_int_equal(got.behind, 77);
+	rig_close(&rig);
+}
+
 int
 main(void)
 {
@@ -395,6 +426,7 @@ main(void)
 	    cmocka_unit_test(test_desk_letters),
 	    cmocka_unit_test(test_desk_places),
 	    cmocka_unit_test(test_desk_people),
+	    cmocka_unit_test(test_totals),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));
