@@ -28,7 +28,7 @@ write_rows(const char *sql)
 	const char *pg;
 	char *end;
 	size_t n = 0;
-	long number;
+	long long number;
 	int digits;
 
 	for (; *sql != '\0'; sql++) {
@@ -38,7 +38,7 @@ write_rows(const char *sql)
 		}
 		digits = *sql == '$' ? 64 : 32;
 		pg = rig.pg == NULL ? "" : *sql == '#' ? "CAST(" : "decode(";
-		number = strtol(sql + 1, &end, 10);
+		number = strtoll(sql + 1, &end, 10);
 		n += (size_t)snprintf(out + n, sizeof(out) - n, "%s%s'%0*lx'%s",
 		    pg, rig.pg == NULL ? "X" : "", digits,
 		    (unsigned long)number,
@@ -52,11 +52,10 @@ write_rows(const char *sql)
 	(void)rig_exec(&rig, out);
 }
 
-void
-open_rows(void)
+static void
+write_people(void)
 {
 
-	rig_open(&rig);
 	write_rows(
 	    "INSERT INTO destinations (destination_id, name, breaker,"
 	    " failures, successes, interval_ms, next_probe_at, failing_since,"
@@ -89,6 +88,12 @@ open_rows(void)
 	    " (61, 1, 'member', 1, NULL, 0, 0, 0, 0, NULL, NULL, NULL),"
 	    " (61, 2, 'member', 2, 49, 48, 47, 46, 45, 621, 622, 623),"
 	    " (62, 1, 'member', 1, NULL, 4, 3, 1, 1, 624, 625, 626)");
+}
+
+static void
+write_messages(void)
+{
+
 	write_rows(
 	    "INSERT INTO messages (mid, message_id, event_id, conversation_id,"
 	    " conversation_seq, sender_id, body, content_type, metadata,"
@@ -110,6 +115,12 @@ open_rows(void)
 	    " 2, 'leased', 29, 20),"
 	    " (93, 61, 'server', 3, 0, 1, 33, 31, 931, NULL, 932, NULL, 933, 2,"
 	    " 'ready', 30, NULL)");
+}
+
+static void
+write_outbox(void)
+{
+
 	write_rows(
 	    "INSERT INTO outbox (id, event_id, kind, mid, conversation_id,"
 	    " conversation_seq, sender_id, lane_id, lane_seq, dest_kind,"
@@ -152,6 +163,16 @@ open_rows(void)
 	    " (2, 2, 1, 1, #82, 72, 61, 44, 2, NULL, 1303, 1304, 1),"
 	    " (2, 3, 5, 1, #85, 72, 61, 44, 2, 101, 1305, 1306, 1),"
 	    " (1, 9, 1, 0, #82, 72, 61, 44, 2, 102, 1307, 1308, 2)");
+}
+
+void
+open_rows(void)
+{
+
+	rig_open(&rig);
+	write_people();
+	write_messages();
+	write_outbox();
 	/* What SQLite looks up, PostgreSQL keeps in columns. */
 	if (rig.pg != NULL)
 		write_rows(

@@ -232,10 +232,9 @@ rescue(bool all)
 /* ---- stories ---- */
 
 static void
-test_answers(void **state)
+all_answers(void)
 {
 
-	(void)state;
 	send_far(6, PRIORITY_NORMAL);
 	assert_string_equal(told(),
 	    "lanes: ready next 1 tail 6 published 0 due 0 priority 0 token 0 "
@@ -296,6 +295,12 @@ test_answers(void **state)
 	    "change: 3 failed\n"
 	    "change: 4 failed\n"
 	    "change: 5 sent\n");
+}
+
+static void
+broken_promise(void)
+{
+
 	/* What was promised has not come: it is offered once more. */
 	assert_string_equal(claim(5), "");
 	clk_fake_advance(&rig.clk, 60000);
@@ -322,10 +327,18 @@ test_answers(void **state)
 }
 
 static void
-test_refusals(void **state)
+test_answers(void **state)
 {
 
 	(void)state;
+	all_answers();
+	broken_promise();
+}
+
+static void
+refused_twice(void)
+{
+
 	send_far(4, PRIORITY_NORMAL);
 	(void)claim(9);
 	answer(0, ANSWER_ACCEPTED, "", 0);
@@ -369,6 +382,12 @@ test_refusals(void **state)
 	    "predecessor 0 -; 4.1 to 2 of test 1000-1000 accepted 0 -;\n"
 	    "letters: \n"
 	    "change: 2 retry\n");
+}
+
+static void
+put_off_twice(void)
+{
+
 	clk_fake_advance(&rig.clk, 90000);
 	(void)claim(9);
 	answer(0, ANSWER_PREDECESSOR, "", 0);
@@ -406,6 +425,15 @@ test_refusals(void **state)
 	    "unavailable 0 no route; 3.1 to 2 of test 1000-1000 predecessor 0 "
 	    "-; 4.1 to 2 of test 1000-1000 accepted 0 -;\n"
 	    "letters: \n");
+}
+
+static void
+test_refusals(void **state)
+{
+
+	(void)state;
+	refused_twice();
+	put_off_twice();
 }
 
 static void
