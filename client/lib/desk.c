@@ -145,8 +145,10 @@ desk_call(struct rest *rest, struct rest_request *request, char *path,
 		rc = fail_set(fail, FAIL_PROTOCOL,
 		    "%.80s answers with something that is no object",
 		    rest_server(rest));
-	} else if (rc != RC_OK && path != NULL)
+	} else if (rc != RC_OK && path != NULL) {
 		advise(path, fail);
+		rc = fail->rc;
+	}
 	request->path = NULL;
 	mem_free(path);
 	return (rc);

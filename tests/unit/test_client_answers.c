@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a client takes from an answer of a server that the test plays: headers,
+ * statuses, bodies whole and in pieces; which servers there are; and what an
+ * operator is told of a refusal.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "lib/desk.h"
+#include "lib/rest.h"
+#include "unit/played.h"
+
+struct fixture {
+	struct played *played;
+	struct rest *rest;
+	struct fail fail;
+};
+
+static int
+setup(void **state)
+{
+	struct fixture *f = test_calloc(1, sizeof(*f));
+
+	f->played = played_start();
+	if (rest_new(played_url(f->played), "tb_secret", &f->rest, &f->fail) !=
+	    RC_OK)
+		return (-1);
+	*state = f;
+	return (0);
+}
+
+static int
+teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	rest_free(f->rest);
+	played_stop(f->played);
+	test_free(f);
+	return (0);
+}
+
+/* GET /x, of which nothing but success is expected. */
+static void
+get(struct fixture *f, struct rest_reply *reply)
+{
+	const struct rest_request request = {.path = "/x"};
+
+	assert_int_equal(rest_call(f->rest, &request, reply, &f->fail), RC_OK);
+}
+
+/* Does ${request}, which fails with ${rc}. */
+static void
+assert_fails(struct fixture *f, const struct rest_request *request, enum rc rc)
+{
+	struct rest_reply reply;
+
+	memset(&f->fail, 0, sizeof(f->fail));
+	assert_int_equal(rest_call(f->rest, request, &reply, &f->fail), rc);
+	assert_int_equal(f->fail.rc, rc);
+}
+
+/* ---- what is taken from an answer ---- */
+
+#define X31 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+#define X124 X31 X31 X31 X31
+
+static void
+test_headers(void **state)
+{
+	static const struct {
+		const char *headers;
+		const char *etag;
+		bool replayed;
+		int64_t date_ms;
+	} table[] = {
+	    {"", "", false, 0},
+	    {"ETag: \"a\"\r\nIdempotency-Replayed: true\r\n"
+	     "Date: Sat, 21 Nov 2026 12:00:00 GMT\r\n",
+		"\"a\"", true, INT64_C(1795262400000)},
+	    {"etag:b\r\nIDEMPOTENCY-REPLAYED:TRUE\r\n", "b", true, 0},
+	    {"ETag: \t c \t\r\nIdempotency-Replayed: \ttrue \r\n", "c", true,
+		0},
+	    {"ETag: d e\r\nIdempotency-Replayed: truex\r\n", "d e", false, 0},
+	    {"ETag:\r\nIdempotency-Replayed: tru\r\n", "", false, 0},
+	    {"ETag:   \r\nIdempotency-Replayed: false\r\n", "", false, 0},
+	    {"ETags: x\r\nIdempotency-Replayed-Not: true\r\n", "", false, 0},
+	    {"ETa: x\r\nX-ETag: x\r\n", "", false, 0},
+	    {"Xtag: x\r\n", "", false, 0},
+	    {"ETag: xxx" X124 "\r\n", "xxx" X124, false, 0},
+	    {"ETag: xxxx" X124 "\r\n", "", false, 0},
+	    {"Date: some day\r\n", "", false, 0},
+	    {"Date: Thu, 01 Jan 1970 00:00:01 GMT\r\n", "", false, 1000},
+	    /* 39 bytes, and 40. */
+	    {"Date: Sat,           21 Nov 2026 12:00:00 GMT\r\n", "", false,
+		INT64_C(1795262400000)},
+	    {"Date: Sat,            21 Nov 2026 12:00:00 GMT\r\n", "", false,
+		0},
+	};
+	struct fixture *f = *state;
+	struct rest_reply reply;
+	size_t i;
+
+	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		played_say_more(f->played, 200, table[i].headers, "{}");
+		get(f, &reply);
+		assert_string_equal(reply.etag, table[i].etag);
+		assert_int_equal(reply.replayed, table[i].replayed);
+		assert_int_equal(reply.date_ms, table[i].date_ms);
+		rest_reply_fini(&reply);
+	}
+}
+
+static void
+test_not_modified(void **state)
+{
+	struct fixture *f = *state;
+	struct rest_reply reply;
+
+	played_say_more(f->played, 304, "ETag: \"a\"\r\n", "");
+	get(f, &reply);
+	assert_int_equal(reply.status, 304);
+	assert_string_equal(reply.etag, "\"a\"");
+	assert_null(reply.json);
+}
+
+static void
+test_statuses(void **state)
+{
+	static const struct {
+		int status;
+		const char *body;
+		enum rc rc;
+		const char *code;
+	} table[] = {
+	    {200, "{'a': 1}", RC_OK, ""},
+	    {299, "[]", RC_OK, ""},
+	    {200, "", RC_OK, ""},
+	    {300, "{}", RC_PEER, "protocol"},
+	    {305, "", RC_PEER, "protocol"},
+	    {200, "{", RC_PEER, "protocol"},
+	    {200, "x", RC_PEER, "protocol"},
+	    {200, "{'a': 1, 'a': 2}", RC_PEER, "protocol"},
+	    {403, "{'code': 'forbidden', 'detail': 'no'}", RC_DENIED,
+		"forbidden"},
+	    {404, "<html>", RC_PEER, "protocol"},
+	};
+	struct fixture *f = *state;
+	const struct rest_request request = {.path = "/x"};
+	struct rest_reply reply;
+	char what[200];
+	size_t i;
+
+	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		played_say(f->played, table[i].status, table[i].body);
+		if (table[i].rc == RC_OK) {
+			get(f, &reply);
+			assert_int_equal(reply.status, table[i].status);
+			assert_int_equal(
+			    reply.json != NULL, table[i].body[0] != '\0');
+			rest_reply_fini(&reply);
+			continue;
+		}
+		assert_fails(f, &request, table[i].rc);
+		assert_string_equal(f->fail.code, table[i].code);
+		if (table[i].status == 200) {
+			(void)snprintf(what, sizeof(what),
+			    "%s answers with something that is no JSON",
+			    played_url(f->played));
+			assert_string_equal(f->fail.what, what);
+		}
+	}
+}
+
+static void
+test_objects(void **state)
+{
+	static const char *const none[] = {"[]", ""};
+	struct fixture *f = *state;
+	char what[200];
+	json_t *json;
+	size_t i;
+
+	played_say(f->played, 200, "{'a': 1}");
+	assert_int_equal(rest_get(f->rest, "/o", &json, &f->fail), RC_OK);
+	assert_string_equal(played_asked(f->played), "GET /o\n");
+	json_decref(json);
+	(void)snprintf(what, sizeof(what),
+	    "%s answers with something that is no object",
+	    played_url(f->played));
+	for (i = 0; i < 2; i++) {
+		played_say(f->played, 200, none[i]);
+		assert_int_equal(
+		    rest_get(f->rest, "/o", &json, &f->fail), RC_PEER);
+		assert_string_equal(f->fail.what, what);
+	}
+	played_say(f->played, 403, "{'code': 'forbidden'}");
+	assert_int_equal(rest_get(f->rest, "/o", &json, &f->fail), RC_DENIED);
+}
+
+/* ---- a body in pieces ---- */
+
+static bool
+take_all(void *arg, const char *p, size_t n)
+{
+
+	buf_add(arg, p, n);
+	return (true);
+}
+
+static bool
+take_none(void *arg, const char *p, size_t n)
+{
+
+	(void)p;
+	*(size_t *)arg += n;
+	return (false);
+}
+
+static void
+test_sink(void **state)
+{
+	struct fixture *f = *state;
+	struct buf taken = BUF_INIT;
+	size_t n = 0;
+	struct rest_request request = {
+	    .path = "/x", .sink = take_all, .sink_arg = &taken};
+	struct rest_reply reply;
+
+	played_say(f->played, 200, "no JSON");
+	assert_int_equal(rest_call(f->rest, &request, &reply, &f->fail), RC_OK);
+	assert_null(reply.json);
+	assert_int_equal(taken.len, 7);
+	assert_memory_equal(taken.data, "no JSON", 7);
+	/* A refusal is not among what was asked for. */
+	buf_reset(&taken);
+	played_say(f->played, 300, "{'detail': 'elsewhere'}");
+	assert_fails(f, &request, RC_PEER);
+	assert_string_equal(f->fail.what, "elsewhere");
+	played_say(f->played, 409, "{'detail': 'not now'}");
+	assert_fails(f, &request, RC_PEER);
+	assert_string_equal(f->fail.what, "not now");
+	assert_int_equal(taken.len, 0);
+	request.sink = take_none;
+	request.sink_arg = &n;
+	played_say(f->played, 200, "no JSON");
+	assert_fails(f, &request, RC_PEER);
+	assert_int_equal(n, 7);
+	buf_fini(&taken);
+}
+
+/* ---- addresses ---- */
+
+static void
+test_servers(void **state)
+{
+	static const char *const bad[] = {"http://m\xc3\xbcller.test",
+	    "http://a b", "http://a\x7f", "http://u@h", "http://h?q",
+	    "http://h/path", "ftp://h", "httpx://h", "http://h/?q"};
+	struct fixture *f = *state;
+	char server[32];
+	char *path;
+	size_t i;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_int_equal(
+		    rest_server_parse(bad[i], server, sizeof(server), &f->fail),
+		    RC_INVALID);
+		assert_string_equal(
+		    f->fail.cure, "write it as http://HOST:PORT");
+	}
+	assert_int_equal(
+	    rest_server_parse("x\033y", server, sizeof(server), &f->fail),
+	    RC_INVALID);
+	assert_string_equal(f->fail.what, "\"x\\x1by\" is no server");
+	/* 12 bytes and the end. */
+	assert_int_equal(
+	    rest_server_parse("http://a.b:1", server, 13, &f->fail), RC_OK);
+	assert_string_equal(server, "http://a.b:1");
+	assert_int_equal(
+	    rest_server_parse("http://a.b:1", server, 12, &f->fail),
+	    RC_INVALID);
+	assert_int_equal(
+	    rest_server_parse("https://a~/", server, 32, &f->fail), RC_OK);
+	assert_string_equal(server, "https://a~");
+	assert_false(rest_server_local("localhost"));
+	assert_false(rest_server_local("http://localhosts"));
+	assert_false(rest_server_local("http://localhos:1"));
+	assert_false(rest_server_local("http://localhosx"));
+	assert_true(rest_server_local("https://localhost:1"));
+	assert_true(rest_server_local("http://127.1:1"));
+	assert_false(rest_server_local("http://128.0.0.1"));
+	assert_false(rest_server_local("http://127.0.0.1.test:1"));
+	path = rest_path("/a/", "@AZ[`az{/09:", "/b");
+	assert_string_equal(path, "/a/%40AZ%5B%60az%7B%2F09%3A/b");
+	mem_free(path);
+}
+
+/* ---- the desk ---- */
+
+/* What a refusal means to an operator. */
+static void
+test_desk_call(void **state)
+{
+	struct fixture *f = *state;
+	struct rest_request request = {.method = NULL};
+	struct buf taken = BUF_INIT;
+	struct rest_reply reply;
+	char what[200];
+
+	played_say(f->played, 200, "{'a': 1}");
+	assert_int_equal(desk_call(f->rest, &request, desk_path("stats", NULL),
+			     &reply, &f->fail),
+	    RC_OK);
+	assert_null(request.path);
+	assert_non_null(json_object_get(reply.json, "a"));
+	rest_reply_fini(&reply);
+	assert_string_equal(played_asked(f->played), "GET /v1/admin/stats\n");
+	played_say(f->played, 200, "[1]");
+	assert_int_equal(desk_call(f->rest, &request, desk_path("stats", NULL),
+			     &reply, &f->fail),
+	    RC_PEER);
+	(void)snprintf(what, sizeof(what),
+	    "%s answers with something that is no object",
+	    played_url(f->played));
+	assert_string_equal(f->fail.what, what);
+	played_say(f->played, 403, "{'code': 'forbidden', 'detail': 'no'}");
+	assert_int_equal(desk_call(f->rest, &request, desk_path("stats", NULL),
+			     &reply, &f->fail),
+	    RC_DENIED);
+	assert_string_equal(f->fail.what, "no");
+	assert_string_equal(f->fail.cure,
+	    "log in as an administrator (the operator makes one: twinboxd "
+	    "user add NAME --admin)");
+	played_say(f->played, 404, "{'code': 'not_found', 'detail': 'no'}");
+	assert_int_equal(desk_call(f->rest, &request, desk_path("stats", NULL),
+			     &reply, &f->fail),
+	    RC_PEER);
+	assert_string_equal(f->fail.what, "this server has no operator's desk");
+	assert_string_equal(f->fail.cure, "use a newer server");
+	assert_int_equal(f->fail.status, 404);
+	played_say(f->played, 404, "{'code': 'not_found', 'detail': 'no'}");
+	assert_int_equal(desk_call(f->rest, &request,
+			     desk_path_of("lanes", "7", ""), &reply, &f->fail),
+	    RC_NOT_FOUND);
+	assert_string_equal(f->fail.what, "no");
+	played_say(f->played, 409, "{'code': 'conflict', 'detail': 'no'}");
+	assert_int_equal(desk_call(f->rest, &request, desk_path("stats", NULL),
+			     &reply, &f->fail),
+	    RC_EXISTS);
+	assert_string_equal(f->fail.cure, "choose another name or id");
+	assert_int_equal(
+	    desk_call(f->rest, &request, NULL, &reply, &f->fail), RC_NO_MEMORY);
+	/* What is taken in pieces is no object. */
+	request.sink = take_all;
+	request.sink_arg = &taken;
+	played_say(f->played, 200, "[1]");
+	assert_int_equal(desk_call(f->rest, &request, desk_path("stats", NULL),
+			     &reply, &f->fail),
+	    RC_OK);
+	assert_int_equal(taken.len, 3);
+	buf_fini(&taken);
+}
+
+static void
+test_desk_paths(void **state)
+{
+	struct desk_filter filter = DESK_FILTER_INIT;
+	char *path;
+
+	(void)state;
+	filter.state = "s";
+	filter.reason = "r";
+	filter.destination = "d";
+	filter.sender = "u";
+	filter.stuck_ms = 0;
+	filter.near_failure = 0;
+	filter.resolved = "any";
+	filter.before = "b";
+	filter.after = "a";
+	filter.limit = 0;
+	path = desk_path("x", &filter);
+	assert_string_equal(path,
+	    "/v1/admin/x?state=s&reason=r&destination=d&sender=u&stuck=0s"
+	    "&near_failure=0&resolved=any&before=b&after=a&limit=0");
+	mem_free(path);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    TEST(test_headers),
+	    TEST(test_not_modified),
+	    TEST(test_statuses),
+	    TEST(test_objects),
+	    TEST(test_sink),
+	    TEST(test_servers),
+	    TEST(test_desk_call),
+	    TEST(test_desk_paths),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}
