@@ -511,10 +511,7 @@ add_lane(struct grid *grid, const struct look *look, const json_t *row)
 
 	buf_addi(grid_cell(grid, STYLE_PLAIN), view_integer(row, "lane_id", 0));
 	render_member(grid_cell(grid, STYLE_PLAIN), row, "to", "-");
-	b = grid_cell(grid, STYLE_PLAIN);
-	render_member(b, row, "class", "-");
-	if (json_is_integer(json_object_get(row, "class")))
-		buf_addi(b, view_integer(row, "class", 0));
+	render_member(grid_cell(grid, STYLE_PLAIN), row, "class", "-");
 	render_member(grid_cell(grid, leased ? STYLE_CYAN : STYLE_PLAIN), row,
 	    "state", "-");
 	view_count(grid_cell(grid, STYLE_PLAIN), row, "pending");
