@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * register, login, logout, whoami, devices: what the server is told, what the
+ * profile holds afterwards, and which account it is not overwritten by.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "unit/cli_stage.h"
+
+#define LOGGED_IN "{'token': 'tb_new', 'device': {'id': 'd2', 'name': 'x'}}"
+#define INTERNAL "{'code': 'internal', 'detail': 'oh'}"
+#define TOKENS "POST /v1/tokens\n"
+
+#define X32 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+#define X64 X32 X32
+
+/* The request with which ann logs in from device ${device}. */
+#define LOGIN(device)                                                          \
+	TOKENS "{\"name\":\"ann\",\"password\":\"secret 12\","                 \
+	       "\"device\":\"" device "\"}\n"
+
+/* The stored profile is this one; token "": there is none. */
+static void
+assert_stored(struct stage *s, const char *user, const char *token,
+    const char *token_id, const char *device)
+{
+	struct profile p;
+	struct fail why;
+
+	assert_int_equal(profile_load("default", &p, &why), RC_OK);
+	assert_string_equal(p.user, user);
+	assert_string_equal(p.token, token);
+	assert_string_equal(p.token_id, token_id);
+	assert_string_equal(p.device, device);
+	assert_string_equal(
+	    p.server, token[0] != '\0' ? played_url(s->played) : "");
+}
+
+/* Nobody is logged in yet. */
+static void
+forget(struct stage *s)
+{
+
+	s->profile.server[0] = s->profile.user[0] = s->profile.token[0] = '\0';
+	s->profile.token_id[0] = s->profile.device[0] = '\0';
+}
+
+/* ---- login ---- */
+
+static void
+test_login(void **state)
+{
+	struct stage *s = *state;
+	char said[200];
+
+	forget(s);
+	s->input = "secret 12\r\nmore\n";
+	played_say(s->played, 201, LOGGED_IN);
+	(void)snprintf(said, sizeof(said),
+	    "logged in as ann at %s (profile default)\n",
+	    played_url(s->played));
+	SHOWS(s, LOGIN("lap"), said, "", "login", "ann", "--device", "lap",
+	    "--password-stdin");
+	assert_null(strstr(played_head(s->played), "Authorization"));
+	assert_stored(s, "ann", "tb_new", "d2", "lap");
+	/* Again: the token of before is of no use any more. */
+	assert_int_equal(profile_load("default", &s->profile, &s->fail), RC_OK);
+	played_say(s->played, 201, "{'token': 'tb_3', 'device': {'id': 'd3'}}");
+	played_say(s->played, 204, "");
+	(void)snprintf(said, sizeof(said),
+	    "{\"user\":\"ann\",\"device\":\"lap\",\"server\":\"%s\","
+	    "\"profile\":\"default\"}\n",
+	    played_url(s->played));
+	SHOWS(s, LOGIN("lap") "DELETE /v1/tokens/d2\n", said, "", "login",
+	    "ann", "--device", "lap", "--password-stdin", "--json");
+	assert_non_null(
+	    strstr(played_head(s->played), "Authorization: Bearer tb_3\r\n"));
+	assert_stored(s, "ann", "tb_3", "d3", "lap");
+	/* It is no failure if that one cannot be revoked. */
+	played_say(s->played, 201, "{'token': 'tb_4', 'device': {'id': 'd4'}}");
+	played_say(s->played, 500, INTERNAL);
+	SHOWS(s, LOGIN("lap") "DELETE /v1/tokens/d2\n", said, "", "login",
+	    "ann", "--device", "lap", "--password-stdin", "--json");
+	/* The same token is not revoked. */
+	played_say(s->played, 201, "{'token': 'tb_5', 'device': {'id': 'd2'}}");
+	SHOWS(s, LOGIN("lap"), said, "", "login", "ann", "--device", "lap",
+	    "--password-stdin", "--json");
+	assert_stored(s, "ann", "tb_5", "d2", "lap");
+}
+
+static void
+test_login_device(void **state)
+{
+	struct stage *s = *state;
+	char host[48], asked[200];
+
+	forget(s);
+	s->input = "secret 12";
+	played_say(s->played, 201, LOGGED_IN);
+	assert_int_equal(RUN(s, "login", "ann", "--password-stdin"), RC_OK);
+	assert_int_equal(gethostname(host, sizeof(host)), 0);
+	(void)snprintf(asked, sizeof(asked), LOGIN("twinbox on %s"), host);
+	assert_string_equal(played_asked(s->played), asked);
+	played_say(s->played, 201, LOGGED_IN);
+	assert_int_equal(
+	    RUN(s, "login", "ann", "--password-stdin", "--device", X64), RC_OK);
+	assert_string_equal(played_asked(s->played), LOGIN(X64));
+	assert_stored(s, "ann", "tb_new", "d2", X64);
+	REFUSES(s, "", EX_USAGE,
+	    "the device's name is longer than 64 bytes; see twinbox --help",
+	    "login", "ann", "--password-stdin", "--device", X64 "x");
+}
+
+static void
+test_login_refused(void **state)
+{
+	struct stage *s = *state;
+
+	forget(s);
+	s->input = "secret 12\n";
+	played_say(s->played, 401, "{'code': 'unauthenticated'}");
+	REFUSES(s, LOGIN("lap"), EX_NOPERM,
+	    "wrong name or password; check both; twinbox register NAME makes "
+	    "an account",
+	    "login", "ann", "--device", "lap", "--password-stdin");
+	played_say(s->played, 500, INTERNAL);
+	REFUSES(s, LOGIN("lap"), EX_SOFTWARE,
+	    "oh; repeat with the same id, which is safe; tell the operator",
+	    "login", "ann", "--device", "lap", "--password-stdin");
+	assert_stored(s, "", "", "", "");
+	REFUSES(s, "", EX_USAGE,
+	    "\"An\\x1b\" is no user name; names have up to 32 of a-z 0-9 . _ "
+	    "-",
+	    "login", "An\033", "--password-stdin");
+	s->input = "\n";
+	REFUSES(s, "", EX_DATAERR,
+	    "the password is empty; choose one of at least 8 characters",
+	    "login", "ann", "--password-stdin");
+}
+
+/* A token that the profile has no room for, and none at all. */
+static void
+test_login_token(void **state)
+{
+	struct stage *s = *state;
+	char token[257], answer[300];
+
+	forget(s);
+	s->input = "secret 12\n";
+	memset(token, 't', sizeof(token));
+	token[256] = '\0';
+	(void)snprintf(answer, sizeof(answer), "{'token': '%s'}", token);
+	played_say(s->played, 201, answer);
+	REFUSES(s, LOGIN("lap"), EX_PROTOCOL,
+	    "the server gave no token; check that --server names a twinbox "
+	    "server",
+	    "login", "ann", "--device", "lap", "--password-stdin");
+	played_say(s->played, 201, "{'device': {'id': 'd2'}}");
+	REFUSES(s, LOGIN("lap"), EX_PROTOCOL,
+	    "the server gave no token; check that --server names a twinbox "
+	    "server",
+	    "login", "ann", "--device", "lap", "--password-stdin");
+	assert_stored(s, "", "", "", "");
+	token[255] = '\0';
+	(void)snprintf(answer, sizeof(answer), "{'token': '%s'}", token);
+	played_say(s->played, 201, answer);
+	assert_int_equal(
+	    RUN(s, "login", "ann", "--device", "lap", "--password-stdin"),
+	    RC_OK);
+	assert_stored(s, "ann", token, "", "lap");
+}
+
+/* Another account in the profile stays; the same one may come anew, also at
+ * another port of this machine. */
+static void
+test_login_over_another(void **state)
+{
+	struct stage *s = *state;
+	char said[200];
+
+	s->input = "secret 12\n";
+	(void)snprintf(said, sizeof(said),
+	    "profile default is ann at %s already; add --profile bob, or log "
+	    "out first: twinbox logout",
+	    played_url(s->played));
+	REFUSES(s, "", EX_CONFIG, said, "login", "bob", "--password-stdin");
+	REFUSES(s, "", EX_CONFIG, said, "register", "bob", "--password-stdin");
+	(void)snprintf(
+	    s->profile.server, sizeof(s->profile.server), "http://far.test");
+	REFUSES(s, "", EX_CONFIG,
+	    "profile default is ann at http://far.test already; add --profile "
+	    "ann, or log out first: twinbox logout",
+	    "login", "ann", "--password-stdin");
+	(void)snprintf(
+	    s->profile.server, sizeof(s->profile.server), "http://localhost:1");
+	s->profile.token_id[0] = '\0';
+	played_say(s->played, 201, LOGGED_IN);
+	assert_int_equal(
+	    RUN(s, "login", "ann", "--device", "lap", "--password-stdin"),
+	    RC_OK);
+	assert_string_equal(played_asked(s->played), LOGIN("lap"));
+	/* Who was logged out is nobody's hindrance. */
+	s->profile.token[0] = '\0';
+	played_say(s->played, 201, LOGGED_IN);
+	assert_int_equal(
+	    RUN(s, "login", "bob", "--device", "lap", "--password-stdin"),
+	    RC_OK);
+	assert_stored(s, "bob", "tb_new", "d2", "lap");
+	(void)played_asked(s->played);
+}
+
+/* ---- register ---- */
+
+#define USERS(more)                                                            \
+	"POST /v1/users\n{\"name\":\"ann\",\"password\":\"secret 12\"" more    \
+	"}\n"
+
+static void
+test_register(void **state)
+{
+	struct stage *s = *state;
+	char said[200];
+
+	forget(s);
+	s->input = "secret 12\n";
+	(void)snprintf(said, sizeof(said),
+	    "logged in as ann at %s (profile default)\n",
+	    played_url(s->played));
+	played_say(s->played, 201, "{'name': 'ann'}");
+	played_say(s->played, 201, LOGGED_IN);
+	SHOWS(s, USERS("") LOGIN("lap"), said, "", "register", "ann",
+	    "--device", "lap", "--password-stdin");
+	assert_stored(s, "ann", "tb_new", "d2", "lap");
+	assert_int_equal(unlink(stage_path(s, "twinbox/default.json")), 0);
+	played_say(s->played, 201, "{'name': 'ann'}");
+	SHOWS(s, USERS(",\"display_name\":\"Ann\""), "registered ann\n", "",
+	    "register", "ann", "--display-name", "Ann", "--no-login",
+	    "--password-stdin");
+	assert_stored(s, "", "", "", "");
+	played_say(s->played, 201, "{'name': 'ann'}");
+	SHOWS(s, USERS(""), "{\"name\":\"ann\"}\n", "", "register", "ann",
+	    "--no-login", "--password-stdin", "--json");
+	played_say(s->played, 403, "{'code': 'forbidden', 'detail': 'no'}");
+	REFUSES(s, USERS(""), EX_NOPERM,
+	    "no; this server is closed: ask its operator for an account",
+	    "register", "ann", "--password-stdin");
+	played_say(s->played, 409, "{'code': 'conflict', 'detail': 'taken'}");
+	REFUSES(s, USERS(""), EX_CANTCREAT,
+	    "taken; choose another name, or log in: twinbox login ann",
+	    "register", "ann", "--password-stdin");
+	played_say(
+	    s->played, 400, "{'code': 'bad_request', 'detail': 'short'}");
+	REFUSES(s, USERS(""), EX_DATAERR, "short; correct what is named",
+	    "register", "ann", "--no-login", "--password-stdin");
+	REFUSES(s, "", EX_USAGE,
+	    "\"A\" is no user name; names have up to 32 of a-z 0-9 . _ -",
+	    "register", "A", "--no-login", "--password-stdin");
+	assert_stored(s, "", "", "", "");
+}
+
+/* Only to register needs no room in the profile. */
+static void
+test_register_another(void **state)
+{
+	struct stage *s = *state;
+
+	s->input = "secret 12\n";
+	played_say(s->played, 201, "{'name': 'bob'}");
+	SHOWS(s,
+	    "POST /v1/users\n"
+	    "{\"name\":\"bob\",\"password\":\"secret 12\"}\n",
+	    "registered bob\n", "", "register", "bob", "--no-login",
+	    "--password-stdin");
+}
+
+/* ---- logout, whoami ---- */
+
+static void
+test_logout(void **state)
+{
+	static const int fine[] = {204, 401, 404};
+	struct stage *s = *state;
+	size_t i;
+
+	for (i = 0; i < sizeof(fine) / sizeof(fine[0]); i++) {
+		assert_int_equal(profile_save(&s->profile, &s->fail), RC_OK);
+		played_say(s->played, fine[i],
+		    fine[i] == 204 ? ""
+				   : "{'code': 'not_found', 'detail': 'no'}");
+		SHOWS(s, "DELETE /v1/tokens/t1\n", "logged out ann\n", "",
+		    "logout");
+		assert_stored(s, "", "", "", "");
+	}
+	assert_int_equal(profile_save(&s->profile, &s->fail), RC_OK);
+	played_say(s->played, 500, INTERNAL);
+	REFUSES(s, "DELETE /v1/tokens/t1\n", EX_SOFTWARE,
+	    "oh; repeat with the same id, which is safe; tell the operator",
+	    "logout");
+	assert_stored(s, "ann", "tb_x", "t1", "desk");
+	played_say(s->played, 204, "");
+	SHOWS(s, "DELETE /v1/tokens/t1\n",
+	    "{\"user\":\"ann\",\"profile\":\"default\"}\n", "", "logout",
+	    "--json");
+}
+
+static void
+test_whoami(void **state)
+{
+	struct stage *s = *state;
+	char said[200];
+
+	played_say(s->played, 200, "{'user': {'name': 'ann'}}");
+	(void)snprintf(said, sizeof(said), "ann at %s (profile default)\n",
+	    played_url(s->played));
+	SHOWS(s, "GET /v1\n", said, "", "whoami");
+	played_say(s->played, 200, "{'user': {'name': 'ann'}}");
+	(void)snprintf(said, sizeof(said),
+	    "{\"user\":\"ann\",\"device\":\"desk\",\"server\":\"%s\","
+	    "\"profile\":\"default\"}\n",
+	    played_url(s->played));
+	SHOWS(s, "GET /v1\n", said, "", "whoami", "--json");
+	played_say(s->played, 200, "{'user': null}");
+	REFUSES(s, "GET /v1\n", EX_NOPERM,
+	    "the server does not know this device any more; twinbox login "
+	    "NAME",
+	    "whoami");
+	played_say(s->played, 500, INTERNAL);
+	REFUSES(s, "GET /v1\n", EX_SOFTWARE,
+	    "oh; repeat with the same id, which is safe; tell the operator",
+	    "whoami");
+}
+
+/* ---- devices ---- */
+
+static void
+test_devices(void **state)
+{
+	struct stage *s = *state;
+	static const char devices[] =
+	    "{'devices': [{'id': 'd1', 'name': 'desk', 'current': true,"
+	    " 'last_seen_at': '2030-01-01T10:00:00Z'},"
+	    " {'id': 'd2', 'name': 'l\\u001b', 'current': false,"
+	    " 'last_seen_at': null}, {}]}";
+
+	played_say(s->played, 200, devices);
+	SHOWS(s, "GET /v1/tokens\n",
+	    "ID  DEVICE  LAST SEEN  \n"
+	    "d1  desk    10:00      this one\n"
+	    "d2  l\\x1b              \n"
+	    "                       \n",
+	    "", "devices");
+	played_say(s->played, 200, "{'devices': []}");
+	SHOWS(s, "GET /v1/tokens\n", "{\"devices\":[]}\n", "", "devices",
+	    "--json");
+	played_say(s->played, 500, INTERNAL);
+	REFUSES(s, "GET /v1/tokens\n", EX_SOFTWARE,
+	    "oh; repeat with the same id, which is safe; tell the operator",
+	    "devices");
+	played_say(s->played, 204, "");
+	SHOWS(s, "DELETE /v1/tokens/a%2Fb\n", "revoked\n", "", "devices",
+	    "revoke", "a/b");
+	played_say(s->played, 204, "");
+	SHOWS(s, "DELETE /v1/tokens/d2\n", "{\"revoked\":\"d2\"}\n", "",
+	    "devices", "revoke", "d2", "--json");
+	played_say(s->played, 404, "{'code': 'not_found', 'detail': 'no'}");
+	REFUSES(s, "DELETE /v1/tokens/d2\n", EX_DATAERR,
+	    "no; twinbox devices lists them", "devices", "revoke", "d2");
+	played_say(s->played, 500, INTERNAL);
+	REFUSES(s, "DELETE /v1/tokens/d2\n", EX_SOFTWARE,
+	    "oh; repeat with the same id, which is safe; tell the operator",
+	    "devices", "revoke", "d2");
+	REFUSES(s, "", EX_USAGE,
+	    "that is neither \"devices\" nor \"devices revoke ID\"; see "
+	    "twinbox devices --help",
+	    "devices", "remove", "d2");
+	REFUSES(s, "", EX_USAGE,
+	    "that is neither \"devices\" nor \"devices revoke ID\"; see "
+	    "twinbox devices --help",
+	    "devices", "revoke");
+}
+
+#define TEST(name)                                                             \
+	cmocka_unit_test_setup_teardown(name, stage_set_up, stage_tear_down)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    TEST(test_login),
+	    TEST(test_login_device),
+	    TEST(test_login_refused),
+	    TEST(test_login_token),
+	    TEST(test_login_over_another),
+	    TEST(test_register),
+	    TEST(test_register_another),
+	    TEST(test_logout),
+	    TEST(test_whoami),
+	    TEST(test_devices),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}

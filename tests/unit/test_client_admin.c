@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The operator's commands: what each asks the server for, what it prints for
+ * people and for programs, and what it says when it is refused.  How tables
+ * look is in test_client_views.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <sys/stat.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "unit/cli_stage.h"
+
+#define ID "01987a1c-0000-7000-8000-0000000000ab"
+#define BIG_ID "01987A1C-0000-7000-8000-0000000000AB"
+#define ADMIN "/v1/admin/"
+#define NOT_FOUND "{'code': 'not_found', 'detail': 'it is not there'}"
+#define CONFLICT "{'code': 'conflict', 'detail': 'it has left'}"
+
+/* ---- lists ---- */
+
+static void
+test_list_filters(void **state)
+{
+	struct stage *s = *state;
+
+	played_say(s->played, 200, "{'entries': [], 'next': null}");
+	SHOWS(s, "GET " ADMIN "outbox?state=acked&limit=50\n", "", "", "admin",
+	    "outbox", "--state", "delivered");
+	played_say(s->played, 200, "{'entries': [], 'next': null}");
+	SHOWS(s,
+	    "GET " ADMIN "outbox?state=sent&destination=d&sender=u&stuck=60s"
+	    "&near_failure=0&before=b%2F&limit=1\n",
+	    "{\"entries\":[],\"next\":null}\n", "", "admin", "outbox",
+	    "--state", "sent", "--destination", "d", "--sender", "u", "--stuck",
+	    "1m", "--near-failure", "0", "--before", "b/", "--limit", "1",
+	    "--json");
+	played_say(s->played, 200, "{'dead_letters': [], 'next': null}");
+	SHOWS(s,
+	    "GET " ADMIN "dead-letters?reason=poison&resolved=any"
+	    "&limit=200\n",
+	    "", "", "admin", "dlq", "--reason", "poison", "--resolved", "any",
+	    "--limit", "200");
+	played_say(s->played, 200, "{'lanes': [], 'next': null}");
+	SHOWS(s, "GET " ADMIN "lanes?after=7&limit=50\n", "", "", "admin",
+	    "lanes", "--after", "7");
+	REFUSES(s, "", EX_USAGE,
+	    "--stuck takes a time such as 30s, 5m, 2h or 3d, not \"x\"; see "
+	    "twinbox admin outbox --help",
+	    "admin", "outbox", "--stuck", "x");
+	REFUSES(s, "", EX_USAGE,
+	    "--limit takes a whole number from 1 to 100000, not \"0\"; see "
+	    "twinbox admin outbox --help",
+	    "admin", "outbox", "--limit", "0");
+	REFUSES(s, "", EX_USAGE,
+	    "--limit takes a whole number from 1 to 100000, not \"100001\"; "
+	    "see twinbox admin outbox --help",
+	    "admin", "outbox", "--limit", "100001");
+	REFUSES(s, "", EX_USAGE,
+	    "--near-failure takes a whole number from 0 to 1000, not "
+	    "\"1001\"; see twinbox admin outbox --help",
+	    "admin", "outbox", "--near-failure", "1001");
+}
+
+/* People at a terminal hear that there is nothing, or more. */
+static void
+test_list_notes(void **state)
+{
+	static const char user[] =
+	    "NAME  DISPLAY NAME  ROLE  DEVICES  PENDING  CREATED\n"
+	    "ann                             -        -  -\n";
+	static const struct {
+		const char *next;
+		const char *note;
+	} table[] = {
+	    {"'z'", "twinbox: admin users: there is more: --after z\n"},
+	    {"12", "twinbox: admin users: there is more: --after 12\n"},
+	    {"'a\\u001bb'",
+		"twinbox: admin users: there is more: --after a\\x1bb\n"},
+	    {"null", ""},
+	    {"1.5", ""},
+	};
+	struct stage *s = *state;
+	char answer[100];
+	size_t i;
+
+	s->terminal = true;
+	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		(void)snprintf(answer, sizeof(answer),
+		    "{'users': [{'name': 'ann'}], 'next': %s}", table[i].next);
+		played_say(s->played, 200, answer);
+		SHOWS(s, "GET " ADMIN "users?limit=1\n", user, table[i].note,
+		    "admin", "users", "--limit", "1");
+	}
+	played_say(s->played, 200, "{'users': [], 'next': null}");
+	SHOWS(s, "GET " ADMIN "users?limit=50\n", "",
+	    "twinbox: admin users: nothing\n", "admin", "users");
+	played_say(s->played, 200, "{'entries': [{}], 'next': 'y'}");
+	SHOWS(s, "GET " ADMIN "audit?limit=1\n",
+	    "WHEN  WHO  DID  TO\n-     ?    ?\n",
+	    "twinbox: admin audit: there is more: --before y\n", "admin",
+	    "audit", "--limit", "1");
+	played_say(s->played, 200, "{'users': [{'name': 'ann'}], 'next': 'z'}");
+	SHOWS(s, "GET " ADMIN "users?limit=1\n",
+	    "{\"users\":[{\"name\":\"ann\"}],\"next\":\"z\"}\n", "", "admin",
+	    "users", "--limit", "1", "--json");
+	s->terminal = false;
+	played_say(s->played, 200, "{'users': [{'name': 'ann'}], 'next': 'z'}");
+	SHOWS(s, "GET " ADMIN "users?limit=1\n", user, "", "admin", "users",
+	    "--limit", "1");
+}
+
+/* A list goes on over pages until it has as many rows as are wanted. */
+static void
+test_list_pages(void **state)
+{
+	char longest[600], answer[700], asked[700];
+	struct stage *s = *state;
+
+	played_say(
+	    s->played, 200, "{'users': [{'n': 1}, {'n': 2}], 'next': 'b'}");
+	played_say(s->played, 200, "{'users': [], 'next': 5}");
+	played_say(s->played, 200, "{'users': [{'n': 3}], 'next': 'x y'}");
+	SHOWS(s,
+	    "GET " ADMIN "users?limit=3\nGET " ADMIN "users?after=b&limit=1\n"
+	    "GET " ADMIN "users?after=5&limit=1\n",
+	    "{\"users\":[{\"n\":1},{\"n\":2},{\"n\":3}],\"next\":\"x y\"}\n",
+	    "", "admin", "users", "--limit", "3", "--json");
+	/* A cursor that stays ends it. */
+	played_say(s->played, 200, "{'entries': [{'n': 1}], 'next': 9}");
+	played_say(s->played, 200, "{'entries': [{'n': 2}], 'next': 9}");
+	SHOWS(s,
+	    "GET " ADMIN "audit?limit=200\n"
+	    "GET " ADMIN "audit?before=9&limit=200\n",
+	    "{\"entries\":[{\"n\":1},{\"n\":2}],\"next\":9}\n", "", "admin",
+	    "audit", "--limit", "201", "--json");
+	/* One that is too long to be a cursor does, too. */
+	memset(longest, 'c', sizeof(longest));
+	longest[512] = '\0';
+	(void)snprintf(
+	    answer, sizeof(answer), "{'users': [], 'next': '%s'}", longest);
+	played_say(s->played, 200, answer);
+	SHOWS(s, "GET " ADMIN "users?limit=50\n", "", "", "admin", "users");
+	longest[511] = '\0';
+	(void)snprintf(
+	    answer, sizeof(answer), "{'users': [], 'next': '%s'}", longest);
+	played_say(s->played, 200, answer);
+	played_say(s->played, 200, "{'users': [], 'next': null}");
+	(void)snprintf(asked, sizeof(asked),
+	    "GET " ADMIN "users?limit=50\n"
+	    "GET " ADMIN "users?after=%s&limit=50\n",
+	    longest);
+	SHOWS(s, asked, "", "", "admin", "users");
+	/* Nothing is shown of a list that cannot be had whole. */
+	played_say(s->played, 200, "{'users': [{'n': 1}], 'next': 'b'}");
+	played_say(s->played, 200, "{'users': 7}");
+	REFUSES(s,
+	    "GET " ADMIN "users?limit=50\n"
+	    "GET " ADMIN "users?after=b&limit=49\n",
+	    EX_PROTOCOL,
+	    "the server's answer has no users; check that --server names a "
+	    "twinbox server",
+	    "admin", "users");
+	assert_string_equal(s->out, "");
+}
+
+/* Ages are by the server's clock. */
+static void
+test_clock(void **state)
+{
+	struct stage *s = *state;
+
+	played_say_more(s->played, 200,
+	    "Date: Tue, 01 Jan 2030 00:03:20 GMT\r\n",
+	    "{'entries': [{'id': 'i', 'state': 'sent',"
+	    " 'created_at': '2030-01-01T00:00:00Z'}], 'next': null}");
+	SHOWS(s, "GET " ADMIN "outbox?limit=50\n",
+	    "ID  STATE  TRIES     AGE  NEXT TRY\n"
+	    "i   sent       -  3m 20s\n    ? → group\n",
+	    "", "admin", "outbox");
+	played_say(s->played, 200,
+	    "{'entries': [{'id': 'i', 'state': 'sent',"
+	    " 'created_at': '2029-12-31T23:59:00Z'}], 'next': null}");
+	SHOWS(s, "GET " ADMIN "outbox?limit=50\n",
+	    "ID  STATE  TRIES  AGE  NEXT TRY\n"
+	    "i   sent       -   1m\n    ? → group\n",
+	    "", "admin", "outbox");
+}
+
+/* ---- what is shown ---- */
+
+static void
+test_stats_and_destinations(void **state)
+{
+	struct stage *s = *state;
+
+	played_say(s->played, 200, "{'states': {'pending': 7}}");
+	SHOWS(s, "GET " ADMIN "stats\n", "{\"states\":{\"pending\":7}}\n", "",
+	    "admin", "stats", "--json");
+	played_say(s->played, 200, "{'states': {'pending': 7}}");
+	assert_int_equal(RUN(s, "admin", "stats"), RC_OK);
+	assert_memory_equal(s->out, "pending       7\n", 16);
+	played_say(s->played, 403, "{'code': 'forbidden', 'detail': 'no'}");
+	REFUSES(s, "GET " ADMIN "stats\nGET " ADMIN "stats\n", EX_NOPERM,
+	    "no; log in as an administrator (the operator makes one: "
+	    "twinboxd user add NAME --admin)",
+	    "admin", "stats");
+	played_say(s->played, 200,
+	    "{'destinations': [{'name': 'a'}], 'age_limits_ms': [],"
+	    " 'next': 'a'}");
+	played_say(
+	    s->played, 200, "{'destinations': [{'name': 'b'}], 'next': null}");
+	SHOWS(s,
+	    "GET " ADMIN "destinations?limit=200\n"
+	    "GET " ADMIN "destinations?after=a&limit=200\n",
+	    "DESTINATION  BREAKER  SENDING  PENDING  OLDEST  LIMIT  READY\n"
+	    "a            -              -        -       -      -      -\n"
+	    "b            -              -        -       -      -      -\n"
+	    "\nPENDING BY AGE  ALL\na                 0\nb                 0\n",
+	    "", "admin", "destinations");
+	played_say(s->played, 200, "{'destinations': [], 'next': null}");
+	SHOWS(s, "GET " ADMIN "destinations?limit=200\n",
+	    "{\"destinations\":[],\"next\":null}\n", "", "admin",
+	    "destinations", "--json");
+}
+
+static void
+test_show(void **state)
+{
+	struct stage *s = *state;
+
+	played_say(s->played, 200, "{'id': 'x', 'rows': []}");
+	SHOWS(s, "GET " ADMIN "outbox/" ID "\n",
+	    "id  x\n\nnothing of it is left in the outbox\n", "", "admin",
+	    "show", BIG_ID);
+	played_say(s->played, 200, "{'id': 'x', 'rows': []}");
+	SHOWS(s, "GET " ADMIN "outbox/" ID "\n", "{\"id\":\"x\",\"rows\":[]}\n",
+	    "", "admin", "show", ID, "--json");
+	played_say(s->played, 404, NOT_FOUND);
+	REFUSES(s, "GET " ADMIN "outbox/" ID "\n", EX_DATAERR,
+	    "it is not there; twinbox admin outbox and dlq list the ids",
+	    "admin", "show", ID);
+	REFUSES(s, "", EX_USAGE,
+	    "the id \"x\" is no UUID; copy it whole: 8-4-4-4-12 hex digits",
+	    "admin", "show", "x");
+}
+
+/* ---- messages ---- */
+
+static void
+test_retry_and_discard(void **state)
+{
+	struct stage *s = *state;
+
+	played_say(s->played, 200, "{'id': 'x'}");
+	SHOWS(s, "POST " ADMIN "outbox/" ID "/retry\n", ID " is tried again\n",
+	    "", "admin", "retry", BIG_ID);
+	played_say(s->played, 200, "{'id': 'x'}");
+	SHOWS(s, "POST " ADMIN "outbox/" ID "/retry\n", "{\"id\":\"x\"}\n", "",
+	    "admin", "retry", ID, "--json");
+	played_say(s->played, 200, "{'id': 'x'}");
+	SHOWS(s, "POST " ADMIN "outbox/" ID "/discard\n", ID " is discarded\n",
+	    "", "admin", "discard", ID);
+	played_say(s->played, 409, CONFLICT);
+	REFUSES(s, "POST " ADMIN "outbox/" ID "/retry\n", EX_DATAERR,
+	    "it has left; see twinbox admin show ID", "admin", "retry", ID);
+	played_say(s->played, 404, NOT_FOUND);
+	REFUSES(s, "POST " ADMIN "outbox/" ID "/discard\n", EX_DATAERR,
+	    "it is not there; twinbox admin outbox and dlq list the ids",
+	    "admin", "discard", ID);
+	played_say(s->played, 500, "{'code': 'internal', 'detail': 'oh'}");
+	REFUSES(s, "POST " ADMIN "outbox/" ID "/retry\n", EX_SOFTWARE,
+	    "oh; repeat with the same id, which is safe; tell the operator",
+	    "admin", "retry", ID);
+	REFUSES(s, "", EX_USAGE,
+	    "the id \"7\" is no UUID; copy it whole: 8-4-4-4-12 hex digits",
+	    "admin", "retry", "7");
+}
+
+/* ---- destinations, lanes ---- */
+
+static void
+test_pause_and_resume(void **state)
+{
+	struct stage *s = *state;
+
+	played_say(s->played, 200, "{'name': 'far'}");
+	SHOWS(s, "POST " ADMIN "destinations/far/pause\n{}\n",
+	    "far is paused\n", "", "admin", "pause", "far");
+	played_say(s->played, 200, "{'name': 'far'}");
+	SHOWS(s,
+	    "POST " ADMIN "destinations/%2A/pause\n{\"reason\":\"disk\"}\n",
+	    "everything is paused\n", "", "admin", "pause", "*", "--reason",
+	    "disk");
+	played_say(s->played, 200, "{'name': 'far'}");
+	SHOWS(s, "POST " ADMIN "destinations/%1B/resume\n{}\n",
+	    "\\x1b goes on\n", "", "admin", "resume", "\033");
+	played_say(s->played, 200, "{'name': 'far'}");
+	SHOWS(s, "POST " ADMIN "destinations/far/resume\n{}\n",
+	    "{\"name\":\"far\"}\n", "", "admin", "resume", "far", "--json");
+	played_say(s->played, 404, NOT_FOUND);
+	REFUSES(s, "POST " ADMIN "destinations/far/pause\n{}\n", EX_DATAERR,
+	    "it is not there; twinbox admin destinations lists them", "admin",
+	    "pause", "far");
+	played_say(s->played, 409, CONFLICT);
+	REFUSES(s, "POST " ADMIN "destinations/far/pause\n{}\n", EX_CANTCREAT,
+	    "it has left; choose another name or id", "admin", "pause", "far");
+	REFUSES(s, "", EX_USAGE,
+	    "the reason is not in UTF-8; see twinbox --help", "admin", "pause",
+	    "far", "--reason", "\xff");
+}
+
+static void
+test_rate(void **state)
+{
+	static const char *const bad[] = {"1000001", "x", "1x", ""};
+	struct stage *s = *state;
+	size_t i;
+
+	played_say(s->played, 200, "{}");
+	SHOWS(s, "PATCH " ADMIN "destinations/far\n{\"per_second\":null}\n",
+	    "far has no limit\n", "", "admin", "rate", "far", "0");
+	played_say(s->played, 200, "{}");
+	SHOWS(s, "PATCH " ADMIN "destinations/far\n{\"per_second\":1}\n",
+	    "far gets at most 1 a second\n", "", "admin", "rate", "far", "1");
+	played_say(s->played, 200, "{}");
+	SHOWS(s, "PATCH " ADMIN "destinations/far\n{\"per_second\":1000000}\n",
+	    "far gets at most 1000000 a second\n", "", "admin", "rate", "far",
+	    "1000000");
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		REFUSES(s, "", EX_USAGE,
+		    "N is a whole number of messages a second up to 1000000; "
+		    "0 takes the limit away",
+		    "admin", "rate", "far", bad[i]);
+}
+
+static void
+test_rewind(void **state)
+{
+	struct stage *s = *state;
+
+	played_say(s->played, 200, "{'lane_id': 1}");
+	SHOWS(s, "POST " ADMIN "lanes/1/rewind\n{\"seq\":1}\n",
+	    "lane 1 is offered again from 1\n", "", "admin", "rewind", "1",
+	    "1");
+	played_say(s->played, 200, "{'lane_id': 1}");
+	SHOWS(s, "POST " ADMIN "lanes/7/rewind\n{\"seq\":8}\n",
+	    "{\"lane_id\":1}\n", "", "admin", "rewind", "7", "8", "--json");
+	played_say(s->played, 409, CONFLICT);
+	REFUSES(s, "POST " ADMIN "lanes/7/rewind\n{\"seq\":8}\n", EX_DATAERR,
+	    "it has left; twinbox admin lanes shows how they are", "admin",
+	    "rewind", "7", "8");
+	played_say(s->played, 404, NOT_FOUND);
+	REFUSES(s, "POST " ADMIN "lanes/7/rewind\n{\"seq\":8}\n", EX_DATAERR,
+	    "it is not there; twinbox admin lanes shows how they are", "admin",
+	    "rewind", "7", "8");
+	played_say(s->played, 429,
+	    "{'code': 'rate_limited', 'detail': 'no',"
+	    " 'retry_after': 60}");
+	REFUSES(s, "POST " ADMIN "lanes/7/rewind\n{\"seq\":8}\n", EX_TEMPFAIL,
+	    "no; wait, then repeat (the server asks for 60 s)", "admin",
+	    "rewind", "7", "8");
+	REFUSES(s, "", EX_USAGE,
+	    "LANE and SEQ are whole numbers; take them from twinbox admin "
+	    "lanes",
+	    "admin", "rewind", "0", "1");
+	REFUSES(s, "", EX_USAGE,
+	    "LANE and SEQ are whole numbers; take them from twinbox admin "
+	    "lanes",
+	    "admin", "rewind", "1", "0");
+}
+
+/* What is busy is asked for again, for ten seconds. */
+static void
+test_patience(void **state)
+{
+	struct stage *s = *state;
+
+	played_say_more(s->played, 503, "Retry-After: 10\r\n",
+	    "{'code': 'busy', 'detail': 'later'}");
+	played_say(s->played, 200, "{'entries': [], 'next': null}");
+	SHOWS(s, "GET " ADMIN "audit?limit=50\nGET " ADMIN "audit?limit=50\n",
+	    "", "", "admin", "audit");
+	assert_string_equal(s->waits, "10000 ");
+	played_say_more(s->played, 503, "Retry-After: 11\r\n",
+	    "{'code': 'busy', 'detail': 'later'}");
+	REFUSES(s, "GET " ADMIN "audit?limit=50\n", EX_TEMPFAIL,
+	    "later; repeat in a moment (the server asks for 11 s)", "admin",
+	    "audit");
+	assert_string_equal(s->waits, "");
+}
+
+#define TEST(name)                                                             \
+	cmocka_unit_test_setup_teardown(name, stage_set_up, stage_tear_down)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    TEST(test_list_filters),
+	    TEST(test_list_notes),
+	    TEST(test_list_pages),
+	    TEST(test_clock),
+	    TEST(test_stats_and_destinations),
+	    TEST(test_show),
+	    TEST(test_retry_and_discard),
+	    TEST(test_pause_and_resume),
+	    TEST(test_rate),
+	    TEST(test_rewind),
+	    TEST(test_patience),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}
