@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * send: the message that the arguments make, which are refused, what becomes
+ * of it at the server, and what is kept on this computer for later commands.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <sysexits.h>
+
+#include "unit/cli_stage.h"
+
+#define ID "01987a1c-0000-7000-8000-0000000000ab"
+#define BIG_ID "01987A1C-0000-7000-8000-0000000000AB"
+#define POST "POST /v1/messages\n"
+#define ACCEPTED "{'id': '" ID "', 'state': 'pending'}"
+#define BUSY "{'code': 'busy', 'detail': 'busy'}"
+#define UNKNOWN "{'code': 'unknown_recipient', 'detail': 'nobody'}"
+#define USAGE(what) what "; see twinbox --help"
+#define TEXT(text) "{\"to\":\"bob\",\"body\":\"" text "\",\"id\":\"" ID "\"}\n"
+
+/* ---- the message ---- */
+
+static void
+test_message(void **state)
+{
+	struct stage *s = *state;
+
+	played_say(s->played, 201, ACCEPTED);
+	SHOWS(s, POST TEXT("a b  c"), "✓ accepted  " ID "\n", "", "send", "bob",
+	    "a", "b ", "c", "--id", BIG_ID);
+	assert_null(strstr(played_head(s->played), "Idempotency-Key"));
+	played_say_more(
+	    s->played, 201, "Idempotency-Replayed: true\r\n", ACCEPTED);
+	SHOWS(s, POST "{\"to\":\"bob\",\"body\":\"a\"}\n",
+	    "✓ accepted before  " ID "\n", "", "send", "bob", "a", "--key",
+	    "order 7");
+	assert_non_null(
+	    strstr(played_head(s->played), "\r\nIdempotency-Key: order 7\r\n"));
+	played_say(s->played, 201, ACCEPTED);
+	SHOWS(s, POST "{\"conversation\":\"" ID "\",\"body\":\"a b\"}\n",
+	    "{\"id\":\"" ID "\",\"state\":\"pending\"}\n", "", "send", "a", "b",
+	    "--conversation", BIG_ID, "--key", "k", "--json");
+	/* In --in two hours, which the clock of this computer says. */
+	played_say(s->played, 201, "{'state': 'pending'}");
+	SHOWS(s,
+	    POST "{\"to\":\"bob\",\"body\":\"a\",\"priority\":\"high\","
+		 "\"content_type\":\"text/x\",\"reply_to\":\"r\","
+		 "\"correlation_id\":\"c\","
+		 "\"metadata\":{\"n\":\"t=u\",\"m\":\"\"},"
+		 "\"deliver_at\":\"2030-01-01T02:00:00.000Z\","
+		 "\"expires_in\":60}\n",
+	    "✓ accepted  ?\n", "", "send", "bob", "a", "--key", "k2",
+	    "--priority", "high", "--content-type", "text/x", "--reply-to", "r",
+	    "--correlation-id", "c", "--metadata", "n=t=u", "--metadata",
+	    "m=", "--in", "2h", "--expires-in", "1m");
+	played_say(s->played, 201, ACCEPTED);
+	SHOWS(s,
+	    POST "{\"to\":\"bob\",\"body\":\"a\","
+		 "\"deliver_at\":\"2031-02-03T04:05:06.000Z\"}\n",
+	    "✓ accepted  " ID "\n", "", "send", "bob", "a", "--key", "k3",
+	    "--at", "2031-02-03T04:05:06Z");
+	played_say(s->played, 201, ACCEPTED);
+	SHOWS(s,
+	    POST "{\"to\":\"bob\",\"body\":\"a\","
+		 "\"deliver_at\":\"2030-01-01T00:00:00.000Z\","
+		 "\"expires_in\":0}\n",
+	    "✓ accepted  " ID "\n", "", "send", "bob", "a", "--key", "k4",
+	    "--in", "0s", "--expires-in", "0s");
+}
+
+/* Without an id or a key the message has an id of its own. */
+static void
+test_own_id(void **state)
+{
+	static const char begin[] = POST "{\"to\":\"bob\",\"body\":\"a\","
+					 "\"id\":\"";
+	struct stage *s = *state;
+	char first[200];
+
+	played_say(s->played, 201, ACCEPTED);
+	assert_int_equal(RUN(s, "send", "bob", "a"), RC_OK);
+	(void)snprintf(first, sizeof(first), "%s", played_asked(s->played));
+	assert_memory_equal(first, begin, strlen(begin));
+	/* A UUIDv7 of 1 Jan 2030. */
+	assert_memory_equal(first + strlen(begin), "01b8dac5-b400-7", 15);
+	assert_string_equal(first + strlen(begin) + 36, "\"}\n");
+	played_say(s->played, 201, ACCEPTED);
+	assert_int_equal(RUN(s, "send", "bob", "a"), RC_OK);
+	assert_string_not_equal(played_asked(s->played), first);
+}
+
+static void
+test_input(void **state)
+{
+	static const struct {
+		const char *input;
+		const char *body;
+	} table[] = {{"one\ntwo\n", "one\\ntwo"}, {"one", "one"},
+	    {"\n\n", "\\n"}, {" \n", " "}};
+	struct stage *s = *state;
+	char asked[200], key[8], *long_text;
+	size_t i;
+
+	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		s->input = table[i].input;
+		(void)snprintf(key, sizeof(key), "k%zu", i);
+		(void)snprintf(asked, sizeof(asked),
+		    POST "{\"to\":\"bob\",\"body\":\"%s\"}\n", table[i].body);
+		played_say(s->played, 201, ACCEPTED);
+		SHOWS(s, asked, "✓ accepted  " ID "\n", "", "send", "bob", "-",
+		    "--key", key);
+	}
+	/* With more words it is one of them. */
+	played_say(s->played, 201, ACCEPTED);
+	SHOWS(s, POST TEXT("- a"), "✓ accepted  " ID "\n", "", "send", "bob",
+	    "-", "a", "--id", ID);
+	for (i = 0; i < 2; i++) {
+		s->input = i == 0 ? "" : "\n";
+		REFUSES(s, "", EX_DATAERR, "the text is empty; say something",
+		    "send", "bob", "-");
+	}
+	s->input = "a\xff";
+	REFUSES(s, "", EX_DATAERR,
+	    "the text is not text in UTF-8; convert it, for example with "
+	    "iconv",
+	    "send", "bob", "-");
+	long_text = test_calloc(1, 16384 + 2);
+	memset(long_text, 'x', 16384 + 1);
+	s->input = long_text;
+	REFUSES(s, "", EX_DATAERR,
+	    "the text is longer than 16384 bytes; send less in one message",
+	    "send", "bob", "-");
+	long_text[16384] = '\n';
+	played_say(s->played, 201, ACCEPTED);
+	assert_int_equal(RUN(s, "send", "bob", "-"), RC_OK);
+	assert_true(strlen(played_asked(s->played)) > 16384);
+	long_text[16384] = '\0';
+	played_say(s->played, 201, ACCEPTED);
+	assert_int_equal(RUN(s, "send", "bob", "-"), RC_OK);
+	(void)played_asked(s->played);
+	test_free(long_text);
+}
+
+/* ---- what is refused here ---- */
+
+static void
+test_mistakes(void **state)
+{
+	static const char at[] =
+	    "--at takes a time such as 2030-01-31T09:00:00Z, and stands "
+	    "without --in; see twinbox send --help";
+	static const char none[] =
+	    "there is no text to send; twinbox send TO TEXT, or - to read it "
+	    "from standard input";
+	struct stage *s = *state;
+
+	REFUSES(s, "", EX_USAGE, none, "send", "bob");
+	REFUSES(s, "", EX_DATAERR, "the text is empty; say something", "send",
+	    "bob", "");
+	REFUSES(s, "", EX_USAGE, at, "send", "bob", "a", "--at", "soon");
+	REFUSES(s, "", EX_USAGE, at, "send", "bob", "a", "--at",
+	    "2031-02-03T04:05:06Z", "--in", "0s");
+	REFUSES(s, "", EX_USAGE,
+	    "--in takes a time such as 30s, 5m, 2h or 3d, not \"x\"; see "
+	    "twinbox send --help",
+	    "send", "bob", "a", "--in", "x");
+	REFUSES(s, "", EX_USAGE,
+	    "--expires-in takes a time such as 30s, 5m, 2h or 3d, not "
+	    "\"x\"; see twinbox send --help",
+	    "send", "bob", "a", "--expires-in", "x");
+	REFUSES(s, "", EX_USAGE, USAGE("--metadata takes NAME=TEXT"), "send",
+	    "bob", "a", "--metadata", "a=b", "--metadata", "name");
+	REFUSES(s, "", EX_USAGE, USAGE("--metadata takes NAME=TEXT"), "send",
+	    "bob", "a", "--metadata==text");
+	REFUSES(s, "", EX_USAGE, USAGE("--id and --key exclude each other"),
+	    "send", "bob", "a", "--id", ID, "--key", "k");
+	REFUSES(s, "", EX_USAGE,
+	    "--id \"x\" is no UUID; copy it whole: 8-4-4-4-12 hex digits",
+	    "send", "bob", "a", "--id", "x");
+	REFUSES(s, "", EX_USAGE,
+	    "--conversation \"x\" is no UUID; copy it whole: 8-4-4-4-12 hex "
+	    "digits",
+	    "send", "a", "--conversation", "x");
+	REFUSES(s, "", EX_USAGE,
+	    "--wait takes \"delivered\" or \"read\"; see twinbox send --help",
+	    "send", "bob", "a", "--wait", "seen");
+	REFUSES(s, "", EX_USAGE,
+	    "--try-for takes a time such as 30s, 5m, 2h or 3d, not \"x\"; "
+	    "see twinbox send --help",
+	    "send", "bob", "a", "--try-for", "x");
+}
+
+static void
+test_keys(void **state)
+{
+	static const char *const bad[] = {"", "a\nb", "a\rb", "\xff"};
+	struct stage *s = *state;
+	char key[257];
+	size_t i;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		REFUSES(s, "", EX_USAGE,
+		    USAGE("--key takes a text of 1 to 255 bytes"), "send",
+		    "bob", "a", "--key", bad[i]);
+	memset(key, 'k', sizeof(key));
+	key[256] = '\0';
+	REFUSES(s, "", EX_USAGE, USAGE("--key takes a text of 1 to 255 bytes"),
+	    "send", "bob", "a", "--key", key);
+	key[255] = '\0';
+	played_say(s->played, 201, ACCEPTED);
+	assert_int_equal(RUN(s, "send", "bob", "a", "--key", key), RC_OK);
+	assert_non_null(strstr(played_head(s->played), key));
+	(void)played_asked(s->played);
+}
+
+/* ---- what becomes of it ---- */
+
+static void
+test_refused(void **state)
+{
+	struct stage *s = *state;
+
+	played_say(s->played, 422, UNKNOWN);
+	REFUSES(s, POST TEXT("a"), EX_NOUSER,
+	    "nobody; check the spelling of the address", "send", "bob", "a",
+	    "--id", ID);
+	assert_string_equal(s->out, "");
+	/* It is not kept. */
+	played_say(s->played, 200, "{'entries': []}");
+	SHOWS(s, "GET /v1/outbox?limit=50\n",
+	    "{\"entries\":[],\"waiting_here\":[]}\n", "", "outbox", "--json");
+	/* Nor is an id that stands for another text here. */
+	REFUSES(s, "", EX_DATAERR,
+	    "this id or key was used for another text; use a fresh --id or "
+	    "--key",
+	    "send", "bob", "b", "--id", ID);
+}
+
+static void
+test_kept(void **state)
+{
+	struct stage *s = *state;
+
+	played_say(s->played, 503, BUSY);
+	REFUSES(s, POST TEXT("a"), EX_TEMPFAIL,
+	    "not sent yet: busy; it is kept as " ID
+	    " and goes out with the next twinbox command",
+	    "send", "bob", "a", "--id", ID, "--try-for", "0s");
+	assert_string_equal(s->waits, "");
+	/* People see it before what the server has. */
+	played_say(s->played, 200, "{'entries': [{'id': 'x', 'to': 'eve'}]}");
+	SHOWS(s, "GET /v1/outbox?limit=50\n",
+	    "ID                                    TO   STATE    CREATED  "
+	    "LAST ERROR\n" ID "  bob  waiting  00:00    busy\n"
+	    "x                                     eve  ?                 \n",
+	    "", "outbox");
+	played_say(s->played, 200, "{'entries': []}");
+	SHOWS(s, "GET /v1/outbox?limit=50\n",
+	    "{\"entries\":[],\"waiting_here\":[{\"id\":\"" ID
+	    "\",\"to\":\"bob\",\"state\":\"waiting\","
+	    "\"created_at\":\"2030-01-01T00:00:00.000Z\",\"attempts\":1,"
+	    "\"last_error\":\"busy\"}]}\n",
+	    "", "outbox", "--json");
+	/* Also where the server has no list to give, which is a failure. */
+	played_say(s->played, 500, "{'code': 'internal', 'detail': 'oh'}");
+	REFUSES(s, "GET /v1/outbox?limit=50\n", EX_SOFTWARE,
+	    "oh; repeat with the same id, which is safe; tell the operator",
+	    "outbox");
+	assert_string_equal(s->out,
+	    "ID                                    TO   STATE    CREATED  "
+	    "LAST ERROR\n" ID "  bob  waiting  00:00    busy\n");
+	played_say(s->played, 500, "{'code': 'internal', 'detail': 'oh'}");
+	REFUSES(s, "GET /v1/outbox?limit=50\n", EX_SOFTWARE,
+	    "oh; repeat with the same id, which is safe; tell the operator",
+	    "outbox", "--json");
+	assert_string_equal(s->out, "");
+	/* The next message does not overtake it, and says what became of it. */
+	played_say(s->played, 201, "{'id': 'first'}");
+	played_say(s->played, 201, "{'id': 'second'}");
+	SHOWS(s, POST TEXT("a") POST "{\"to\":\"bob\",\"body\":\"b\"}\n",
+	    "✓ accepted  second\n",
+	    "twinbox: send: an earlier message to bob has gone out\n", "send",
+	    "bob", "b", "--key", "k");
+}
+
+/* What only a person can help is kept, too. */
+static void
+test_not_logged_in(void **state)
+{
+	struct stage *s = *state;
+
+	played_say(
+	    s->played, 401, "{'code': 'unauthenticated', 'detail': 'who?'}");
+	REFUSES(s, POST TEXT("a"), EX_NOPERM,
+	    "who?; it is kept here until you have; twinbox login NAME", "send",
+	    "bob", "a", "--id", ID);
+	played_say(s->played, 404, "<html>");
+	REFUSES(s, POST TEXT("a"), EX_PROTOCOL,
+	    "the server answered HTTP 404 without saying why; it is kept here "
+	    "until you have; see above",
+	    "send", "bob", "a", "--id", ID);
+	played_say(s->played, 422, UNKNOWN);
+	played_say(s->played, 201, ACCEPTED);
+	SHOWS(s, POST TEXT("a") POST "{\"to\":\"eve\",\"body\":\"b\"}\n",
+	    "✓ accepted  " ID "\n",
+	    "twinbox: send: an earlier message to bob was refused: nobody\n",
+	    "send", "eve", "b", "--key", "k");
+}
+
+/* It tries for as long as it is told to. */
+static void
+test_tries(void **state)
+{
+	struct stage *s = *state;
+
+	played_say_more(s->played, 503, "Retry-After: 20\r\n", BUSY);
+	played_say(s->played, 201, ACCEPTED);
+	SHOWS(s, POST TEXT("a") POST TEXT("a"), "✓ accepted  " ID "\n", "",
+	    "send", "bob", "a", "--id", ID, "--try-for", "1m");
+	assert_string_equal(s->waits, "20000 ");
+	/* 15 seconds where nothing is said. */
+	played_say_more(s->played, 503, "Retry-After: 16\r\n", BUSY);
+	REFUSES(s, POST TEXT("a"), EX_TEMPFAIL,
+	    "not sent yet: busy; it is kept as " ID
+	    " and goes out with the next twinbox command",
+	    "send", "bob", "a", "--id", ID);
+	assert_string_equal(s->waits, "");
+	played_say_more(s->played, 503, "Retry-After: 14\r\n", BUSY);
+	played_say(s->played, 201, ACCEPTED);
+	SHOWS(s, POST TEXT("a") POST TEXT("a"), "✓ accepted  " ID "\n", "",
+	    "send", "bob", "a", "--id", ID);
+	assert_string_equal(s->waits, "14000 ");
+}
+
+/* ---- taken back, tried again ---- */
+
+/* Keeps a message here that the server was asked ${times} to take. */
+static void
+keep(struct stage *s, int times)
+{
+
+	while (times-- > 0) {
+		played_say(s->played, 503, BUSY);
+		assert_int_not_equal(
+		    RUN(s, "send", "bob", "a", "--id", ID, "--try-for", "0s"),
+		    RC_OK);
+	}
+	(void)played_asked(s->played);
+}
+
+static void
+assert_nothing_waits(struct stage *s)
+{
+
+	played_say(s->played, 200, "{}");
+	SHOWS(s, "GET /v1/outbox?limit=50\n", "{\"waiting_here\":[]}\n", "",
+	    "outbox", "--json");
+}
+
+static void
+test_cancel(void **state)
+{
+	struct stage *s = *state;
+	struct local_draft draft = {.ref = ID, .recipient = "bob"};
+	char path[PATH_MAX];
+	struct local *local;
+
+	/* What was tried may be there though its answer did not come. */
+	keep(s, 1);
+	played_say(s->played, 404, "{'code': 'not_found', 'detail': 'no'}");
+	SHOWS(s, "DELETE /v1/outbox/" ID "\n", "canceled " ID "\n", "",
+	    "outbox", "cancel", ID);
+	assert_nothing_waits(s);
+	keep(s, 1);
+	played_say(s->played, 200, "{'id': 'i', 'state': 'canceled'}");
+	SHOWS(s, "DELETE /v1/outbox/" ID "\n",
+	    "{\"id\":\"i\",\"state\":\"canceled\"}\n", "", "outbox", "cancel",
+	    ID, "--json");
+	assert_nothing_waits(s);
+	keep(s, 1);
+	played_say(s->played, 409, "{'code': 'already_sent', 'detail': 'no'}");
+	REFUSES(s, "DELETE /v1/outbox/" ID "\n", EX_DATAERR,
+	    "no; what has left cannot be canceled", "outbox", "cancel", ID);
+	played_say(s->played, 201, "{'id': 'i'}");
+	SHOWS(s, POST TEXT("a"), "trying " ID " again\n", "", "outbox", "retry",
+	    ID);
+	assert_nothing_waits(s);
+	/* What was never tried is nowhere else. */
+	assert_int_equal(
+	    profile_state_path(&s->profile, path, &s->fail), RC_OK);
+	assert_int_equal(local_open(path, &local, &s->fail), RC_OK);
+	assert_int_equal(local_outbox_remove(local, ID, &s->fail), RC_OK);
+	draft.request = json_pack("{ss}", "id", ID);
+	assert_int_equal(local_outbox_add(local, &draft, &s->fail), RC_OK);
+	json_decref(draft.request);
+	local_close(local);
+	SHOWS(s, "", "{\"id\":\"" ID "\",\"state\":\"canceled\"}\n", "",
+	    "outbox", "cancel", ID, "--json");
+	assert_nothing_waits(s);
+}
+
+static void
+test_retry(void **state)
+{
+	struct stage *s = *state;
+
+	keep(s, 2);
+	played_say(s->played, 503, BUSY);
+	REFUSES(s, POST TEXT("a"), EX_TEMPFAIL, "busy; repeat in a moment",
+	    "outbox", "retry", ID);
+	played_say(s->played, 201, ACCEPTED);
+	SHOWS(s, POST TEXT("a"), "{\"id\":\"" ID "\"}\n", "", "outbox", "retry",
+	    ID, "--json");
+	assert_nothing_waits(s);
+	/* From now on it is the server's. */
+	played_say(s->played, 200, "{'id': 'i'}");
+	SHOWS(s, "POST /v1/outbox/" ID "/retry\n", "trying " ID " again\n", "",
+	    "outbox", "retry", ID);
+}
+
+/* ---- another epoch ---- */
+
+/* A server that was restored gets the own messages again. */
+static void
+test_restored(void **state)
+{
+	struct stage *s = *state;
+
+	played_say(s->played, 200, "{'epoch': 'E', 'events': []}");
+	SHOWS(s, "GET /v1/inbox?limit=50\n", "", "", "inbox");
+	played_say(s->played, 201, ACCEPTED);
+	assert_int_equal(RUN(s, "send", "bob", "a", "--id", ID), RC_OK);
+	(void)played_asked(s->played);
+	played_say(s->played, 200, "{'epoch': 'F', 'events': []}");
+	played_say(s->played, 201, ACCEPTED);
+	SHOWS(s, "GET /v1/inbox?limit=50\n" POST TEXT("a"), "",
+	    "twinbox: inbox: the server was restored; it gets your messages "
+	    "again\n"
+	    "twinbox: inbox: an earlier message to bob has gone out\n",
+	    "inbox");
+	played_say(s->played, 200, "{'epoch': 'G', 'events': []}");
+	played_say(s->played, 503, BUSY);
+	SHOWS(s, "GET /v1/inbox?limit=50\n" POST TEXT("a"), "",
+	    "twinbox: inbox: the server was restored; it gets your messages "
+	    "again\n"
+	    "twinbox: inbox: messages still wait here: busy\n",
+	    "inbox");
+	played_say(s->played, 200, "{'epoch': 'G', 'events': []}");
+	SHOWS(s, "GET /v1/inbox?limit=50\n", "", "", "inbox");
+}
+
+/* ---- until it is there ---- */
+
+static void
+test_wait(void **state)
+{
+	struct stage *s = *state;
+
+	played_say(s->played, 201, ACCEPTED);
+	played_say(s->played, 200, "{'state': 'acked'}");
+	SHOWS(s, POST TEXT("a") "GET /v1/outbox/" ID "?wait=0\n",
+	    "✓ accepted  " ID "\n✓✓ delivered\n", "", "send", "bob", "a",
+	    "--id", ID, "--wait", "delivered");
+	played_say(s->played, 201, ACCEPTED);
+	played_say(s->played, 200, "{'state': 'acked', 'labels': ['read']}");
+	SHOWS(s, POST TEXT("a") "GET /v1/outbox/" ID "?wait=0\n",
+	    "✓ accepted  " ID "\n✓✓ read\n", "", "send", "bob", "a", "--id", ID,
+	    "--wait", "read");
+	played_say(s->played, 201, ACCEPTED);
+	played_say(s->played, 200, "{'state': 'acked'}");
+	SHOWS(s, POST TEXT("a") "GET /v1/outbox/" ID "?wait=0\n",
+	    "{\"state\":\"acked\"}\n", "", "send", "bob", "a", "--id", ID,
+	    "--wait", "delivered", "--json");
+	played_say(s->played, 201, "{'state': 'pending'}");
+	REFUSES(s, POST TEXT("a"), EX_PROTOCOL,
+	    "the server told no id; check that --server names a twinbox "
+	    "server",
+	    "send", "bob", "a", "--id", ID, "--wait", "read");
+	played_say(s->played, 201, ACCEPTED);
+	REFUSES(s, POST TEXT("a"), EX_USAGE,
+	    "--timeout takes a time such as 30s, 5m, 2h or 3d, not \"x\"; "
+	    "see twinbox send --help",
+	    "send", "bob", "a", "--id", ID, "--wait", "read", "--timeout", "x");
+}
+
+#define TEST(name)                                                             \
+	cmocka_unit_test_setup_teardown(name, stage_set_up, stage_tear_down)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    TEST(test_message),
+	    TEST(test_own_id),
+	    TEST(test_input),
+	    TEST(test_mistakes),
+	    TEST(test_keys),
+	    TEST(test_refused),
+	    TEST(test_kept),
+	    TEST(test_not_logged_in),
+	    TEST(test_tries),
+	    TEST(test_cancel),
+	    TEST(test_retry),
+	    TEST(test_restored),
+	    TEST(test_wait),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}
