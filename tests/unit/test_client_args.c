@@ -199,6 +199,246 @@ test_two_words(void **state)
 	args_fini(&args);
 }
 
+/* ---- with a small table of commands ---- */
+
+static enum rc
+run_nothing(struct cli *cli, struct fail *fail)
+{
+
+	(void)cli;
+	(void)fail;
+	return (RC_OK);
+}
+
+static const struct option small_options[] = {
+    {"plain", 0, NULL, "no value"},
+    {"two", 't', "N", "one line\nand another"},
+    /* 30, 31 and 32 columns. */
+    {"abcdefghijklmnopqrst", 0, "U", "30"},
+    {"abcdefghijklmnopqrst", 'a', "UV", "31"},
+    {"abcdefghijklmnopqrst", 0, "UVW", "32\nmore"},
+    {NULL, 0, NULL, NULL},
+};
+
+static const struct command small_commands[] = {
+    {"first", "A [B]", "do it", "It is done\nhere.", small_options, 1, 2,
+	NEEDS_NOTHING, run_nothing},
+    {"group", "COMMAND", "several", "", NULL, 1, -1, NEEDS_NOTHING, NULL},
+    {"group one", "", "the one", "", NULL, 0, 0, NEEDS_NOTHING, run_nothing},
+    {"group other", "X...", "the other", "Of two.", NULL, 1, -1, NEEDS_NOTHING,
+	run_nothing},
+    {"groupie", "", "none of them", "", NULL, 0, 0, NEEDS_NOTHING, run_nothing},
+    {NULL, NULL, NULL, NULL, NULL, 0, 0, NEEDS_NOTHING, NULL},
+};
+
+#define COMMON                                                                 \
+	"      --json                   one JSON object a line, for "          \
+	"programs\n"                                                           \
+	"      --server URL             the server (default: the one logged "  \
+	"in at,\n"                                                             \
+	"                               TWINBOX_SERVER, or "                   \
+	"http://127.0.0.1:8080)\n"                                             \
+	"  -p, --profile NAME           one of several accounts (or "          \
+	"TWINBOX_PROFILE)\n"                                                   \
+	"  -h, --help                   this text\n"
+
+static void
+test_small_help(void **state)
+{
+	struct buf b = BUF_INIT;
+
+	(void)state;
+	args_help(&b, &small_commands[0]);
+	buf_addc(&b, '\0');
+	assert_string_equal(b.data,
+	    "usage: twinbox first [options] A [B]\n\ndo it.\n\n"
+	    "It is done\nhere.\n\noptions:\n"
+	    "      --plain                  no value\n"
+	    "  -t, --two N                  one line\n"
+	    "                               and another\n"
+	    "      --abcdefghijklmnopqrst U 30\n"
+	    "  -a, --abcdefghijklmnopqrst UV\n"
+	    "                               31\n"
+	    "      --abcdefghijklmnopqrst UVW\n"
+	    "                               32\n"
+	    "                               more\n" COMMON);
+	buf_reset(&b);
+	args_help(&b, &small_commands[1]);
+	buf_addc(&b, '\0');
+	assert_string_equal(b.data,
+	    "usage: twinbox group COMMAND\n\nseveral.\n\ncommands:\n"
+	    "  one            the one\n  other          the other\n\n"
+	    "twinbox group COMMAND --help tells more.\n\noptions:\n" COMMON);
+	buf_reset(&b);
+	args_help(&b, &small_commands[2]);
+	buf_addc(&b, '\0');
+	assert_string_equal(b.data,
+	    "usage: twinbox group one\n\nthe one.\n\noptions:\n" COMMON);
+	buf_reset(&b);
+	args_overview(&b, small_commands);
+	buf_addc(&b, '\0');
+	assert_string_equal(b.data,
+	    "usage: twinbox COMMAND [options] ...\n\ncommands:\n"
+	    "  first          do it\n  group          several\n"
+	    "  groupie        none of them\n\n"
+	    "options of every command:\n" COMMON
+	    "\noptions without a command:\n"
+	    "  -V, --version                print the version, and those of "
+	    "libraries\n\n"
+	    "twinbox COMMAND --help tells more.  Exit codes are those of "
+	    "sysexits.h: 64 usage,\n65 data, 67 no such user, 69 no server, "
+	    "75 try again, 77 not allowed.\n");
+	buf_fini(&b);
+}
+
+/* Reads ${line}, words with a space between, by the small table; returns what
+ * went wrong: "what; cure", "" if nothing. */
+static const char *
+read_line(const char *line, struct args *args)
+{
+	static char words[512], said[512];
+	char *argv[80] = {(char[]){"twinbox"}}, *save = NULL;
+	struct fail fail = FAIL_INIT;
+	int argc = 1;
+
+	(void)snprintf(words, sizeof(words), "%s", line);
+	for (argv[argc] = strtok_r(words, " ", &save); argv[argc] != NULL;
+	     argv[argc] = strtok_r(NULL, " ", &save))
+		argc++;
+	said[0] = '\0';
+	if (args_parse(argc, argv, small_commands, args, &fail) != RC_OK) {
+		(void)snprintf(
+		    said, sizeof(said), "%s; %s", fail.what, fail.cure);
+		assert_int_equal(fail.exit, EX_USAGE);
+	}
+	return (said);
+}
+
+/* What is said of each mistake, whole. */
+static void
+test_small_mistakes(void **state)
+{
+	static const char *const table[][2] = {
+	    {"first x", ""},
+	    {"first x y", ""},
+	    {"first - -t=5 --two=6 -t 7", ""},
+	    {"first -- -t", ""},
+	    {"group one", ""},
+	    {"group other a b c", ""},
+	    {"--help", ""},
+	    {"-V", ""},
+	    {"first -h", ""},
+	    {"group --help", ""},
+	    {"--json", "no command was given; see twinbox --help"},
+	    {"first",
+		"something is missing: twinbox first A [B]; see twinbox first "
+		"--help"},
+	    {"first x y z",
+		"too many words: twinbox first A [B]; see twinbox first "
+		"--help"},
+	    {"group",
+		"something is missing: twinbox group COMMAND; see twinbox "
+		"group --help"},
+	    {"groupie x",
+		"too many words: twinbox groupie ; see twinbox groupie "
+		"--help"},
+	    {"secon", "there is no command \"secon\"; see twinbox --help"},
+	    {"one", "there is no command \"one\"; see twinbox --help"},
+	    {"group on", "there is no command \"group on\"; see twinbox group "
+			 "--help"},
+	    {"group group",
+		"there is no command \"group group\"; see twinbox group "
+		"--help"},
+	    {"first --plai", "there is no option --plai; see twinbox first "
+			     "--help"},
+	    {"first -x=1", "there is no option -x; see twinbox first --help"},
+	    {"first --version",
+		"there is no option --version; see twinbox first --help"},
+	    {"--two", "there is no option --two; see twinbox --help"},
+	    {"first --plain=1",
+		"--plain takes no value; see twinbox first --help"},
+	    {"first -t", "-t needs a value: N; see twinbox first --help"},
+	};
+	struct args args;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		assert_string_equal(read_line(table[i][0], &args), table[i][1]);
+		args_fini(&args);
+	}
+	assert_string_equal(read_line("first - -t=5 --two=6 -t 7", &args), "");
+	assert_int_equal(args.noperands, 1);
+	assert_string_equal(args.operands[0], "-");
+	assert_string_equal(args_value(&args, "two"), "7");
+	assert_false(args_has(&args, "plain"));
+	args_fini(&args);
+}
+
+/* As many options as there is room for, and one more. */
+static void
+test_many_options(void **state)
+{
+	struct buf b = BUF_INIT;
+	struct args args;
+	int i;
+
+	(void)state;
+	buf_adds(&b, "first x");
+	for (i = 0; i < ARGS_GIVEN_MAX; i++)
+		buf_adds(&b, " -t=1");
+	buf_addc(&b, '\0');
+	assert_string_equal(read_line(b.data, &args), "");
+	assert_int_equal(args.ngiven, ARGS_GIVEN_MAX);
+	args_fini(&args);
+	b.len--;
+	buf_adds(&b, " -t=1");
+	buf_addc(&b, '\0');
+	assert_string_equal(
+	    read_line(b.data, &args), "too many options; see twinbox --help");
+	args_fini(&args);
+	buf_fini(&b);
+}
+
+static void
+test_limits(void **state)
+{
+	struct args args;
+	struct fail fail = FAIL_INIT;
+	int64_t n = -1;
+
+	(void)state;
+	assert_true(args_number("999999999999999999", 0, INT64_MAX, &n));
+	assert_int_equal(n, INT64_C(999999999999999999));
+	assert_false(args_number("1000000000000000000", 0, INT64_MAX, &n));
+	assert_true(args_number("5", 5, 9, &n) && n == 5);
+	assert_true(args_number("9", 5, 9, &n) && n == 9);
+	assert_false(args_number("4", 5, 9, &n));
+	assert_false(args_number("10", 5, 9, &n));
+	assert_false(args_number("6/", 5, 9, &n));
+	assert_false(args_number("6:", 5, 9, &n));
+	assert_true(args_number("0", 0, 0, &n) && n == 0);
+	assert_string_equal(read_line("first x -t a\033", &args), "");
+	n = 3;
+	assert_int_equal(
+	    args_integer(&args, "two", -1, INT64_MAX, &n, &fail), RC_INVALID);
+	assert_string_equal(
+	    fail.what, "--two takes a whole number from -1, not \"a\\x1b\"");
+	assert_string_equal(fail.cure, "see twinbox first --help");
+	assert_int_equal(
+	    args_integer(&args, "two", -1, 7, &n, &fail), RC_INVALID);
+	assert_string_equal(fail.what,
+	    "--two takes a whole number from -1 to 7, not \"a\\x1b\"");
+	assert_int_equal(args_duration(&args, "two", &n, &fail), RC_INVALID);
+	assert_string_equal(fail.what,
+	    "--two takes a time such as 30s, 5m, 2h or 3d, not \"a\\x1b\"");
+	/* What is not given stays. */
+	assert_int_equal(args_integer(&args, "plain", 0, 1, &n, &fail), RC_OK);
+	assert_int_equal(args_duration(&args, "plain", &n, &fail), RC_OK);
+	assert_int_equal(n, 3);
+	args_fini(&args);
+}
+
 static void
 test_help_needs_no_operands(void **state)
 {
@@ -222,6 +462,10 @@ main(void)
 	    cmocka_unit_test(test_help),
 	    cmocka_unit_test(test_two_words),
 	    cmocka_unit_test(test_help_needs_no_operands),
+	    cmocka_unit_test(test_small_help),
+	    cmocka_unit_test(test_small_mistakes),
+	    cmocka_unit_test(test_many_options),
+	    cmocka_unit_test(test_limits),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));

@@ -87,6 +87,160 @@ test_round_trip(void **state)
 	assert_string_equal(q.user, "");
 }
 
+/* Writes ${text} as the file of profile "desk". */
+static void
+write_file(const char *text)
+{
+	char path[128];
+	FILE *file;
+
+	(void)snprintf(path, sizeof(path), "%s/twinbox", folder);
+	(void)mkdir(path, 0700);
+	(void)snprintf(path, sizeof(path), "%s/twinbox/desk.json", folder);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	(void)fputs(text, file);
+	(void)fclose(file);
+	assert_int_equal(chmod(path, 0600), 0);
+}
+
+#define X16 "xxxxxxxxxxxxxxxx"
+#define X64 X16 X16 X16 X16
+
+/* Members that are missing, null, as long as may be, too long, or no text. */
+static void
+test_members(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *user; /* NULL: damaged */
+	} table[] = {
+	    {"{}", ""},
+	    {"{\"user\": null}", ""},
+	    {"{\"user\": \"" X16 X16 "\"}", X16 X16},
+	    {"{\"user\": \"" X16 X16 "x\"}", NULL},
+	    {"{\"user\": 7}", NULL},
+	    {"{\"server\": 7}", NULL},
+	    {"{\"token\": 7}", NULL},
+	    {"{\"token\": \"" X64 X64 X64 X64 "\"}", NULL},
+	    {"{\"token_id\": 7}", NULL},
+	    {"{\"token_id\": \"" X64 "\"}", NULL},
+	    {"{\"device\": 7}", NULL},
+	    {"{\"device\": \"" X64 "\"}", ""},
+	    {"{\"device\": \"" X64 "x\"}", NULL},
+	    {"{\"user\": \"a\", \"user\": \"b\"}", NULL},
+	    {"[]", NULL},
+	    {"", NULL},
+	};
+	struct profile p;
+	struct fail fail;
+	char what[200];
+	size_t i;
+
+	(void)state;
+	(void)snprintf(
+	    what, sizeof(what), "%s/twinbox/desk.json is damaged", folder);
+	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		write_file(table[i].text);
+		if (table[i].user != NULL) {
+			assert_int_equal(
+			    profile_load("desk", &p, &fail), RC_OK);
+			assert_string_equal(p.user, table[i].user);
+			continue;
+		}
+		assert_int_equal(profile_load("desk", &p, &fail), RC_INVALID);
+		assert_string_equal(fail.what, what);
+		assert_string_equal(fail.cure, "remove it and log in again");
+	}
+	assert_int_equal(profile_remove(&p, &fail), RC_OK);
+	/* It is gone already: all the better. */
+	assert_int_equal(profile_remove(&p, &fail), RC_OK);
+}
+
+/* Where the files are: the folders of the environment, or those of HOME. */
+static void
+test_folders(void **state)
+{
+	struct profile p = {.name = "desk", .user = "ann"};
+	static const char *const made[] = {".local/state/twinbox/desk",
+	    ".local/state/twinbox", ".local/state", ".local"};
+	char path[PATH_MAX], wanted[PATH_MAX], *longest;
+	struct fail fail;
+	size_t i;
+
+	(void)state;
+	(void)snprintf(p.server, sizeof(p.server), "a/b:1");
+	assert_int_equal(setenv("XDG_STATE_HOME", "relative", 1), 0);
+	assert_int_equal(setenv("HOME", folder, 1), 0);
+	assert_int_equal(profile_state_path(&p, path, &fail), RC_OK);
+	(void)snprintf(wanted, sizeof(wanted),
+	    "%s/.local/state/twinbox/desk/ann@a_b_1.db", folder);
+	assert_string_equal(path, wanted);
+	assert_int_equal(unsetenv("XDG_STATE_HOME"), 0);
+	assert_int_equal(setenv("HOME", "relative", 1), 0);
+	assert_int_equal(profile_state_path(&p, path, &fail), RC_INVALID);
+	assert_string_equal(
+	    fail.what, "neither XDG_STATE_HOME nor HOME names a folder");
+	assert_string_equal(fail.cure, "set HOME");
+	assert_int_equal(unsetenv("HOME"), 0);
+	assert_int_equal(profile_state_path(&p, path, &fail), RC_INVALID);
+	assert_int_equal(setenv("XDG_STATE_HOME", "/dev/null/x", 1), 0);
+	assert_int_equal(profile_state_path(&p, path, &fail), RC_IO);
+	assert_string_equal(
+	    fail.what, "cannot make the folder /dev/null/x: Not a directory");
+	/* Names that follow need some room: 1024 bytes of PATH_MAX. */
+	longest = test_calloc(1, PATH_MAX);
+	memset(longest, '/', PATH_MAX - 1024 - 8);
+	assert_int_equal(setenv("XDG_CONFIG_HOME", longest, 1), 0);
+	assert_int_equal(profile_load("desk", &p, &fail), RC_INVALID);
+	assert_string_equal(
+	    fail.what, "the path in XDG_CONFIG_HOME or HOME is too long");
+	longest[PATH_MAX - 1024 - 9] = '\0';
+	assert_int_equal(setenv("XDG_CONFIG_HOME", longest, 1), 0);
+	assert_int_equal(profile_load("desk", &p, &fail), RC_OK);
+	test_free(longest);
+	assert_int_equal(setenv("XDG_CONFIG_HOME", folder, 1), 0);
+	assert_int_equal(setenv("XDG_STATE_HOME", folder, 1), 0);
+	for (i = 0; i < sizeof(made) / sizeof(made[0]); i++) {
+		(void)snprintf(path, sizeof(path), "%s/%s", folder, made[i]);
+		assert_int_equal(rmdir(path), 0);
+	}
+}
+
+/* What cannot be read or written is said with its path. */
+static void
+test_files_that_fail(void **state)
+{
+	struct profile p = {.name = "desk", .user = "ann"};
+	char path[128], what[300];
+	struct fail fail;
+
+	(void)state;
+	(void)snprintf(path, sizeof(path), "%s/twinbox", folder);
+	(void)mkdir(path, 0700);
+	(void)snprintf(path, sizeof(path), "%s/twinbox/desk.json", folder);
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(profile_save(&p, &fail), RC_IO);
+	(void)snprintf(
+	    what, sizeof(what), "cannot write %s: Is a directory", path);
+	assert_string_equal(fail.what, what);
+	assert_int_equal(profile_remove(&p, &fail), RC_IO);
+	(void)snprintf(
+	    what, sizeof(what), "cannot remove %s: Is a directory", path);
+	assert_string_equal(fail.what, what);
+	assert_string_equal(p.user, "ann");
+	assert_int_equal(rmdir(path), 0);
+	assert_int_equal(symlink("desk.json", path), 0);
+	assert_int_equal(profile_load("desk", &p, &fail), RC_INVALID);
+	(void)snprintf(what, sizeof(what),
+	    "cannot read %s: Too many levels of symbolic links", path);
+	assert_string_equal(fail.what, what);
+	assert_int_equal(unlink(path), 0);
+	/* No temporary file is left behind. */
+	(void)snprintf(path, sizeof(path), "%s/twinbox", folder);
+	assert_int_equal(rmdir(path), 0);
+}
+
 static void
 test_names(void **state)
 {
@@ -159,7 +313,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_files_that_fail),
 	    cmocka_unit_test(test_round_trip),
+	    cmocka_unit_test(test_members),
+	    cmocka_unit_test(test_folders),
 	    cmocka_unit_test(test_names),
 	    cmocka_unit_test(test_servers),
 	    cmocka_unit_test(test_paths),

@@ -135,6 +135,135 @@ test_cut(void **state)
 	assert_string_equal(small, "");
 }
 
+/* The first and the last character of each length, and what is beside them. */
+static void
+test_limits_of_utf8(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *shown; /* NULL: as it is */
+	} table[] = {
+	    {"\xc1\xbf", "\\xc1\\xbf"},
+	    {"\xc2\xa0", NULL},
+	    {"\xdf\xbf", NULL},
+	    {"\xe0\x9f\xbf", "\\xe0\\x9f\\xbf"},
+	    {"\xe0\xa0\x80", NULL},
+	    {"\xed\x9f\xbf", NULL},
+	    {"\xed\xa0\x80", "\\xed\\xa0\\x80"},
+	    {"\xed\xbf\xbf", "\\xed\\xbf\\xbf"},
+	    {"\xee\x80\x80", NULL},
+	    {"\xef\xbf\xbf", NULL},
+	    {"\xf0\x8f\xbf\xbf", "\\xf0\\x8f\\xbf\\xbf"},
+	    {"\xf0\x90\x80\x80", NULL},
+	    {"\xf4\x8f\xbf\xbf", NULL},
+	    {"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"},
+	    {"\xf5\x80\x80\x80", "\\xf5\\x80\\x80\\x80"},
+	    {"\xc3(", "\\xc3("},
+	    {"\xe2\x82(", "\\xe2\\x82("},
+	};
+	struct buf b = BUF_INIT;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		safe_add(&b, table[i].text, strlen(table[i].text));
+		buf_addc(&b, '\0');
+		assert_string_equal(b.data,
+		    table[i].shown != NULL ? table[i].shown : table[i].text);
+		buf_reset(&b);
+	}
+	buf_fini(&b);
+}
+
+/* Writes ${c} in UTF-8 into ${ret}. */
+static void
+encode(uint32_t c, char ret[5])
+{
+	size_t n = 0;
+
+	if (c < 0x80)
+		ret[n++] = (char)c;
+	else if (c < 0x800)
+		ret[n++] = (char)(0xc0 | c >> 6);
+	else if (c < 0x10000)
+		ret[n++] = (char)(0xe0 | c >> 12);
+	else {
+		ret[n++] = (char)(0xf0 | c >> 18);
+		ret[n++] = (char)(0x80 | (c >> 12 & 0x3f));
+	}
+	if (c >= 0x800)
+		ret[n++] = (char)(0x80 | (c >> 6 & 0x3f));
+	if (c >= 0x80)
+		ret[n++] = (char)(0x80 | (c & 0x3f));
+	ret[n] = '\0';
+}
+
+/* What is shown as an escape, and its neighbours, which are not. */
+static void
+test_limits_of_escapes(void **state)
+{
+	static const struct {
+		uint32_t first, last;
+		const char *first_shown, *last_shown;
+	} table[] = {
+	    {0x01, 0x1f, "\\x01", "\\x1f"},
+	    {0x7f, 0x9f, "\\x7f", "\\x9f"},
+	    {0x061c, 0x061c, "\\u061c", "\\u061c"},
+	    {0x200e, 0x200f, "\\u200e", "\\u200f"},
+	    {0x2028, 0x202e, "\\u2028", "\\u202e"},
+	    {0x2066, 0x206f, "\\u2066", "\\u206f"},
+	    {0xfeff, 0xfeff, "\\ufeff", "\\ufeff"},
+	    {0xfff9, 0xfffb, "\\ufff9", "\\ufffb"},
+	    {0xe0000, 0xe007f, "\\U000e0000", "\\U000e007f"},
+	};
+	char text[5], shown[32];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		encode(table[i].first, text);
+		safe_line(text, strlen(text), shown, sizeof(shown));
+		assert_string_equal(shown, table[i].first_shown);
+		encode(table[i].last, text);
+		safe_line(text, strlen(text), shown, sizeof(shown));
+		assert_string_equal(shown, table[i].last_shown);
+		encode(table[i].last + 1, text);
+		safe_line(text, strlen(text), shown, sizeof(shown));
+		assert_string_equal(shown, text);
+		encode(table[i].first - 1, text);
+		safe_line(text, strlen(text), shown, sizeof(shown));
+		if (i > 0)
+			assert_string_equal(shown, text);
+	}
+}
+
+/* Room for all of it, and one byte less. */
+static void
+test_limits_of_room(void **state)
+{
+	struct buf b = BUF_INIT;
+	char line[8];
+
+	(void)state;
+	safe_line("ab\n", 3, line, 5);
+	assert_string_equal(line, "ab\\n");
+	memset(line, 'x', sizeof(line));
+	safe_line("ab\n", 3, line, 4);
+	assert_string_equal(line, "ab");
+	safe_line("ab", 2, line, 1);
+	assert_string_equal(line, "");
+	assert_int_equal(safe_width("a\xff\xc3\xbc", 4), 3);
+	assert_int_equal(safe_cut("a\xff\xc3\xbc", 4, 2), 2);
+	assert_int_equal(safe_cut("", 0, 5), 0);
+	assert_int_equal(safe_cut("abc", 3, 0), 0);
+	/* A line end of two bytes at the very end, and half of one. */
+	safe_add_lines(&b, "a\r\n", 3, 2);
+	safe_add_lines(&b, "b\r\n", 2, 2);
+	buf_addc(&b, '\0');
+	assert_string_equal(b.data, "a\n  b\\x0d");
+	buf_fini(&b);
+}
+
 int
 main(void)
 {
@@ -143,6 +272,9 @@ main(void)
 	    cmocka_unit_test(test_every_character),
 	    cmocka_unit_test(test_lines_are_indented),
 	    cmocka_unit_test(test_cut),
+	    cmocka_unit_test(test_limits_of_utf8),
+	    cmocka_unit_test(test_limits_of_escapes),
+	    cmocka_unit_test(test_limits_of_room),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));
