@@ -423,6 +423,151 @@ test_permissions_and_damage(void **state)
 	assert_non_null(strstr(f->fail.cure, "move the file away"));
 }
 
+/* ---- what is old, newer, damaged ---- */
+
+/* The number that ${sql} gives over a connection of its own. */
+static int
+number(struct fixture *f, const char *sql)
+{
+	sqlite3_stmt *s;
+	sqlite3 *db;
+	int n;
+
+	assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &s, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(s), SQLITE_ROW);
+	n = sqlite3_column_int(s, 0);
+	(void)sqlite3_finalize(s);
+	assert_int_equal(sqlite3_close(db), SQLITE_OK);
+	return (n);
+}
+
+/* Drafts that were answered or refused are kept for 14 days, what waits for
+ * ever; of the events the last 20,000. */
+static void
+test_old(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(submit(f, "a", "bob", "1"), RC_OK);
+	assert_int_equal(submit(f, "b", "bob", "2"), RC_OK);
+	assert_int_equal(submit(f, "c", "bob", "3"), RC_OK);
+	assert_int_equal(submit(f, "d", "bob", "4"), RC_OK);
+	assert_int_equal(local_outbox_answered(f->local, "a", &f->fail), RC_OK);
+	assert_int_equal(local_outbox_answered(f->local, "b", &f->fail), RC_OK);
+	assert_int_equal(
+	    local_outbox_refused(f->local, "c", "no", &f->fail), RC_OK);
+	outside(f, "UPDATE outbox SET created_at = (strftime('%s') - 14 * 86400"
+		   " + CASE ref WHEN 'b' THEN 600 ELSE -600 END) * 1000;"
+		   "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL"
+		   " SELECT i + 1 FROM n WHERE i < 20001)"
+		   " INSERT INTO event (event_id, event)"
+		   " SELECT 'e' || i, '{}' FROM n");
+	reopen(f);
+	assert_int_equal(number(f, "SELECT count(*) FROM outbox"), 2);
+	assert_int_equal(
+	    number(f, "SELECT count(*) FROM outbox WHERE ref IN ('b', 'd')"),
+	    2);
+	assert_int_equal(number(f, "SELECT count(*) FROM event"), 20000);
+	assert_false(local_has_shown(f->local, "e1"));
+	assert_true(local_has_shown(f->local, "e2"));
+	assert_true(local_has_shown(f->local, "e20001"));
+}
+
+static void
+test_newer_version(void **state)
+{
+	struct fixture *f = *state;
+	char what[200];
+
+	local_close(f->local);
+	f->local = NULL;
+	outside(f, "PRAGMA user_version = 2");
+	assert_int_equal(local_open(f->path, &f->local, &f->fail), RC_INVALID);
+	(void)snprintf(
+	    what, sizeof(what), "%s was made by a newer twinbox", f->path);
+	assert_string_equal(f->fail.what, what);
+	assert_string_equal(f->fail.cure, "use that one");
+}
+
+/* An epoch has up to 39 characters; what is longer is none. */
+static void
+test_long_epoch(void **state)
+{
+	struct fixture *f = *state;
+	json_t *none = json_array();
+	char epoch[LOCAL_EPOCH_SIZE + 1];
+	bool changed = true;
+
+	memset(epoch, 'e', sizeof(epoch));
+	epoch[LOCAL_EPOCH_SIZE] = '\0';
+	assert_int_equal(
+	    local_epoch_seen(f->local, "E", &changed, &f->fail), RC_OK);
+	assert_int_equal(
+	    local_shown(f->local, none, "tail", "E", 9, &f->fail), RC_OK);
+	changed = true;
+	assert_int_equal(
+	    local_epoch_seen(f->local, epoch, &changed, &f->fail), RC_OK);
+	assert_false(changed);
+	assert_cursor(f, "E", 9);
+	epoch[LOCAL_EPOCH_SIZE - 1] = '\0';
+	assert_int_equal(
+	    local_epoch_seen(f->local, epoch, &changed, &f->fail), RC_OK);
+	assert_true(changed);
+	assert_cursor(f, "", -1);
+	assert_int_equal(
+	    local_epoch_seen(f->local, epoch, &changed, &f->fail), RC_OK);
+	assert_false(changed);
+	json_decref(none);
+}
+
+static void
+test_damaged_rows(void **state)
+{
+	struct fixture *f = *state;
+	struct local_draft draft;
+	char bob[] = "bob", what[200];
+	json_t *found;
+
+	assert_int_equal(submit(f, "a", "bob", "1"), RC_OK);
+	outside(f, "UPDATE outbox SET request = '{';"
+		   "INSERT INTO event (event_id, event) VALUES"
+		   " ('e1', '{\"from\": \"bob\"}'), ('e2', '{')");
+	assert_int_equal(
+	    local_outbox_next(f->local, 0, &draft, &f->fail), RC_IO);
+	(void)snprintf(what, sizeof(what), "%s: a damaged draft", f->path);
+	assert_string_equal(f->fail.what, what);
+	assert_int_equal(
+	    local_history(f->local, from_bob, bob, 9, &found), RC_OK);
+	assert_int_equal(json_array_size(found), 1);
+	json_decref(found);
+	assert_int_equal(
+	    local_history(f->local, from_bob, bob, 0, &found), RC_OK);
+	assert_int_equal(json_array_size(found), 0);
+	json_decref(found);
+}
+
+static void
+test_cannot_open(void **state)
+{
+	struct fixture *f = *state;
+	struct local *local = NULL;
+	char what[200], path[100], lock[110];
+
+	assert_int_equal(local_open("/nowhere/a.db", &local, &f->fail), RC_IO);
+	assert_string_equal(f->fail.what,
+	    "cannot lock /nowhere/a.db.lock: No such file or directory");
+	(void)snprintf(path, sizeof(path), "%s/dir", f->folder);
+	(void)snprintf(lock, sizeof(lock), "%s.lock", path);
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(local_open(path, &local, &f->fail), RC_IO);
+	(void)snprintf(what, sizeof(what), "cannot open %s", path);
+	assert_string_equal(f->fail.what, what);
+	assert_null(local);
+	assert_int_equal(rmdir(path), 0);
+	assert_int_equal(unlink(lock), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int
@@ -439,6 +584,11 @@ main(void)
 	    TEST(test_history),
 	    TEST(test_processes),
 	    TEST(test_permissions_and_damage),
+	    TEST(test_old),
+	    TEST(test_newer_version),
+	    TEST(test_long_epoch),
+	    TEST(test_damaged_rows),
+	    TEST(test_cannot_open),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));

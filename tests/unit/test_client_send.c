@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include <sqlite3.h>
 #include <sysexits.h>
 
 #include "unit/cli_stage.h"
@@ -340,6 +341,47 @@ test_tries(void **state)
 	assert_string_equal(s->waits, "14000 ");
 }
 
+/* Another process settles it each time before this one can: it is asked for
+ * again, ten times at most. */
+static void
+test_settled_elsewhere(void **state)
+{
+	struct stage *s = *state;
+	char path[PATH_MAX];
+	sqlite3_stmt *count;
+	sqlite3 *db;
+
+	played_say(s->played, 201, ACCEPTED);
+	assert_int_equal(RUN(s, "send", "bob", "a", "--key", "k"), RC_OK);
+	(void)played_asked(s->played);
+	assert_int_equal(
+	    profile_state_path(&s->profile, path, &s->fail), RC_OK);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(
+	    sqlite3_exec(db,
+		"CREATE TABLE seen (ref TEXT);"
+		"CREATE TRIGGER added AFTER INSERT ON outbox BEGIN"
+		" UPDATE outbox SET state = 'answered'"
+		" WHERE ref = NEW.ref; END;"
+		"CREATE TRIGGER again AFTER UPDATE OF state ON outbox"
+		" WHEN NEW.state = 'waiting' BEGIN"
+		" INSERT INTO seen VALUES (NEW.ref);"
+		" UPDATE outbox SET state = 'answered'"
+		" WHERE ref = NEW.ref; END",
+		NULL, NULL, NULL),
+	    SQLITE_OK);
+	REFUSES(s, "", EX_SOFTWARE,
+	    "the message is gone from the own outbox; report this as a bug",
+	    "send", "bob", "b", "--id", ID);
+	assert_int_equal(sqlite3_prepare_v2(
+			     db, "SELECT count(*) FROM seen", -1, &count, NULL),
+	    SQLITE_OK);
+	assert_int_equal(sqlite3_step(count), SQLITE_ROW);
+	assert_int_equal(sqlite3_column_int(count, 0), 10);
+	(void)sqlite3_finalize(count);
+	assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
 /* ---- taken back, tried again ---- */
 
 /* Keeps a message here that the server was asked ${times} to take. */
@@ -507,6 +549,7 @@ main(void)
 	    TEST(test_kept),
 	    TEST(test_not_logged_in),
 	    TEST(test_tries),
+	    TEST(test_settled_elsewhere),
 	    TEST(test_cancel),
 	    TEST(test_retry),
 	    TEST(test_restored),
