@@ -279,6 +279,13 @@ describe('what an operator may meet', () => {
 		assert.match(wide.out, /とても長い\.fault\.test$/m);
 		tame(wide.out, 160);
 		tame((await ann.try(['admin', 'dlq'], { env: { COLUMNS: '60' } })).out, 60);
+		/* What cannot be a width is none: 80 columns. */
+		const [usual, least] = await Promise.all(['80', '20'].map(async (COLUMNS) =>
+			(await ann.try(['admin', 'dlq'], { env: { COLUMNS } })).out));
+		assert.notEqual(least, usual);
+		for (const COLUMNS of ['', '0', '19', '1001', 'x', '200x'])
+			assert.equal((await ann.try(['admin', 'dlq'], { env: { COLUMNS } })).out, usual, COLUMNS);
+		assert.match((await ann.try(['admin', 'dlq'], { env: { COLUMNS: '1000' } })).out, /とても長い\.fault\.test$/m);
 		const screen = new Terminal(TWINBOX, ['admin', 'dlq'], { env: ann.env, columns: 120 });
 		assert.equal(await screen.ended(), 0);
 		assert.match(screen.screen.text(), /とても長い\.fault\.test$/m);
@@ -292,7 +299,9 @@ describe('what an operator may meet', () => {
 			return screen.raw;
 		};
 		assert.match(await raw({}), /\x1b\[31mopen\x1b\[0m/);
+		assert.match(await raw({ NO_COLOR: '' }), /\x1b\[31mopen\x1b\[0m/);
 		assert.doesNotMatch(await raw({ NO_COLOR: '1' }), /\x1b/);
+		assert.doesNotMatch(await raw({ TERM: 'dumb' }), /\x1b/);
 		assert.doesNotMatch((await ann.run('admin', 'destinations')).out, /\x1b/);
 	});
 

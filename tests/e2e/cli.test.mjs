@@ -51,6 +51,46 @@ describe('help', () => {
 	});
 });
 
+describe('what a command begins with', () => {
+	it('the version, and those of libraries', async () => {
+		const { out } = await new Person(server.url).run('--version');
+		assert.match(out, /^twinbox \d+\.\S+\nlibcurl \d+\.\S+\nlibwebsockets \d+\.\S+\nSQLite 3\.\S+\njansson \d+\.\S+\n$/);
+	});
+
+	it('a mistake is one line, with --json an object too', async () => {
+		const nobody = new Person(server.url);
+		const none = await nobody.try(['--json']);
+		assert.equal(none.err, 'twinbox: no command was given; see twinbox --help\n');
+		assert.deepEqual(JSON.parse(none.out), { error: { code: 'usage', detail: 'no command was given',
+			cure: 'see twinbox --help', exit: EX.USAGE, status: 0, retry_after: 0 } });
+		const early = await nobody.try(['whoami']);
+		assert.equal(early.out, '');
+		assert.equal(early.err,
+			'twinbox: whoami: nobody is logged in with profile default; twinbox login NAME\n');
+		assert.equal((await nobody.try(['whoami', '-p', 'work'])).err,
+			'twinbox: whoami: nobody is logged in with profile work; twinbox login NAME --profile work\n');
+		const bad = await nobody.withPassword(['login', 'ann', '--server', 'ftp://x']);
+		assert.equal(bad.err, 'twinbox: login: "ftp://x" is no server; write it as http://HOST:PORT\n');
+		assert.equal(bad.code, EX.USAGE);
+	});
+
+	it('the server is that of the option, of the environment, of the profile', async () => {
+		const [ann] = await people(server.url, 'ann');
+		const local = server.url.replace('127.0.0.1', 'localhost');
+		const at = async (args, env) => JSON.parse((await ann.try(['whoami', '--json', ...args], { env })).out);
+		const gone = 'http://127.0.0.1:1';
+		assert.equal((await at(['--server', local], { TWINBOX_SERVER: gone })).server, local);
+		assert.equal((await at([], { TWINBOX_SERVER: local })).server, local);
+		assert.equal((await at([], { TWINBOX_SERVER: '' })).server, server.url);
+		assert.equal((await at([], { TWINBOX_SERVER: undefined })).server, server.url);
+		assert.match((await at([], { TWINBOX_SERVER: gone })).error.detail, /^cannot reach http:\/\/127\.0\.0\.1:1: /);
+		assert.equal((await at([], { TWINBOX_PROFILE: '' })).profile, 'default');
+		const far = await ann.try(['whoami', '--server', 'http://chat.example.invalid']);
+		assert.equal(far.err, `twinbox: whoami: profile default is logged in at ${server.url}, not at ` +
+			'http://chat.example.invalid; log in there with another --profile, or leave --server out\n');
+	});
+});
+
 describe('accounts', () => {
 	it('register logs in; whoami, logout', async () => {
 		const [ann] = await people(server.url, 'ann');
