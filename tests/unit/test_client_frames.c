@@ -88,6 +88,12 @@ test_welcome_names_the_epoch(void **state)
 	assert_string_equal(scene_told(s), "welcome; ");
 	assert_string_equal(session_epoch(s->session), "E");
 	assert_int_equal(session_seq(s->session), 3);
+	/* Its first place is one, too. */
+	scene_again(s, "", 0, true);
+	assert_non_null(strstr(scene_hello(s), ",\"after\":\"0\"}\n"));
+	scene_say(s, "{'type':'welcome','epoch':'E','acked':9,'head':9}");
+	assert_string_equal(scene_told(s), "welcome; ");
+	assert_int_equal(session_seq(s->session), 0);
 }
 
 static void
