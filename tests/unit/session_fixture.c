@@ -82,6 +82,8 @@ lws_client_connect_via_info(const struct lws_client_connect_info *info)
 	(void)snprintf(
 	    scene->address, sizeof(scene->address), "%s", info->address);
 	(void)snprintf(scene->path, sizeof(scene->path), "%s", info->path);
+	(void)snprintf(scene->host, sizeof(scene->host), "%s",
+	    info->host != NULL ? info->host : "");
 	scene->port = info->port;
 	scene->tls = (info->ssl_connection & LCCSCF_USE_SSL) != 0;
 	if (scene->connect_fails)

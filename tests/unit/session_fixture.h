@@ -34,7 +34,7 @@ struct scene {
 
 	/* What the session asked of the library. */
 	int connects;
-	char address[64], path[32];
+	char address[64], host[64], path[32];
 	int port;
 	bool tls;
 	int closed_with; /* the last close code that it wrote, 0: none */

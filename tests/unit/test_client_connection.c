@@ -201,6 +201,8 @@ test_address(void **state)
 		scene_open(s, "", -1, true);
 		scene_timer(s);
 		assert_string_equal(s->address, cases[i].address);
+		assert_string_equal(
+		    s->host, strstr(cases[i].server, "://") + 3);
 		assert_string_equal(s->path, "/v1/ws");
 		assert_int_equal(s->port, cases[i].port);
 		assert_int_equal(s->tls, cases[i].tls);

@@ -447,6 +447,28 @@ test_error_cursor(void **state)
 	}
 }
 
+/* A server that forgets more each time is followed three times; then all is
+ * asked for. */
+static void
+test_error_cursor_again(void **state)
+{
+	static const char *const told[] = {
+	    "gap 6 to 9; ", "gap 10 to 19; ", "gap 20 to 29; ", "new epoch; "};
+	struct scene *s = *state;
+	size_t i;
+
+	scene_open(s, "E", 5, true);
+	for (i = 0; i < COUNT(told); i++) {
+		(void)scene_hello(s);
+		scene_say(s,
+		    "{'type':'error','re':1,'problem':{'status':410,"
+		    "'code':'cursor_expired','epoch':'E','oldest':%d}}",
+		    10 * ((int)i + 1));
+		assert_string_equal(scene_told(s), told[i]);
+	}
+	assert_non_null(strstr(scene_hello(s), ",\"after\":\"0\"}\n"));
+}
+
 /* ---- reconnect ---- */
 
 /* The longer of what is asked for and the back-off; nonsense is passed over. */
@@ -591,6 +613,7 @@ main(void)
 	    TEST(test_error_about_the_session),
 	    TEST(test_error_for_hello),
 	    TEST(test_error_cursor),
+	    TEST(test_error_cursor_again),
 	    TEST(test_reconnect),
 	    TEST(test_unknown_kinds),
 	    TEST(test_malformed_frames),
