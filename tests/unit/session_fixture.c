@@ -18,6 +18,7 @@
 struct lws {
 	void *session; /* opaque user data; NULL: not its own any more */
 	bool there;    /* asked for, and not gone */
+	bool freed;    /* gone, and its last callback has returned */
 	bool wants_write, killed;
 	bool final;
 	unsigned status;
@@ -97,6 +98,7 @@ lws_client_connect_via_info(const struct lws_client_connect_info *info)
 		connection.there = false;
 		(void)session_callback(
 		    &connection, LWS_CALLBACK_WSI_DESTROY, NULL, NULL, 0);
+		connection.freed = true;
 		*info->pwsi = &connection;
 	}
 	return (&connection);
@@ -113,6 +115,7 @@ void
 lws_set_opaque_user_data(struct lws *wsi, void *data)
 {
 
+	assert_false(wsi->freed);
 	wsi->session = data;
 }
 
@@ -384,6 +387,7 @@ gone(void)
 	(void)session_callback(
 	    &connection, LWS_CALLBACK_CLIENT_CLOSED, NULL, NULL, 0);
 	assert_null(connection.session);
+	connection.freed = true;
 }
 
 /* Calls the session back for ${reason}; a connection that it does not want any
@@ -459,6 +463,7 @@ scene_refuse(struct scene *s, unsigned status, const char *why)
 	    LWS_CALLBACK_CLIENT_CONNECTION_ERROR, NULL,
 	    why != NULL ? copy : NULL, strlen(copy));
 	assert_null(connection.session);
+	connection.freed = true;
 }
 
 void
