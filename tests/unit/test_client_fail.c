@@ -100,6 +100,42 @@ test_answers_without_document(void **state)
 	assert_true(fail_may_retry(&fail));
 }
 
+/* How long the server asks for: its header, or else its document; at most a
+ * day by that. */
+static void
+test_retry_after(void **state)
+{
+	static const struct {
+		int header, document, wait;
+	} table[] = {{0, 0, 0}, {0, 1, 1}, {1, 2, 1}, {0, -1, 0},
+	    {0, 86399, 86399}, {0, 86400, 0}};
+	struct fail fail;
+	json_t *problem;
+	char cure[100];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		problem = json_pack("{ss si}", "code", "busy", "retry_after",
+		    table[i].document);
+		(void)fail_problem(&fail, 503, problem, table[i].header);
+		json_decref(problem);
+		assert_int_equal(fail.retry_after_s, table[i].wait);
+		(void)snprintf(cure, sizeof(cure),
+		    "repeat in a moment (the server asks for %d s)",
+		    table[i].wait);
+		if (table[i].wait == 0)
+			cure[strlen("repeat in a moment")] = '\0';
+		assert_string_equal(fail.cure, cure);
+	}
+	/* It is not that of the next failure. */
+	(void)fail_problem(&fail, 503, NULL, 7);
+	(void)fail_set(&fail, FAIL_TIMEOUT, "x");
+	assert_int_equal(fail.retry_after_s, 0);
+	assert_int_equal(fail.status, 0);
+	assert_string_equal(fail.cure, "repeat later");
+}
+
 static void
 test_own_kinds(void **state)
 {
@@ -169,6 +205,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_problems),
 	    cmocka_unit_test(test_answers_without_document),
+	    cmocka_unit_test(test_retry_after),
 	    cmocka_unit_test(test_own_kinds),
 	    cmocka_unit_test(test_close_codes),
 	    cmocka_unit_test(test_backoff),
