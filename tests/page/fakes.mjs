@@ -216,8 +216,9 @@ export class FakeDisk {
  * Puts a browser into this process until test ${t} ends.  Members: clock,
  * random (what Math.random returns), sockets (all that were made), storage,
  * requests (REST, in order), answers ("METHOD /path" without the query: a
- * function of the URL that returns [status, body], or null for no answer at
- * all), page and document (their events), navigator.
+ * function of the URL that returns [status, body], null for no answer at all,
+ * or a promise of either; a body that is a string is sent as it is), page and
+ * document (their events), navigator.
  */
 export class Browser {
 	static NOW = Date.UTC(2026, 4, 20, 12);
@@ -274,20 +275,22 @@ export class Browser {
 		}
 	}
 
-	async fetch(path, { method, signal, headers, body })
+	async fetch(path, { method = 'GET', signal, headers, body, cache, credentials })
 	{
 		const url = new URL(path, location.href);
 		const what = `${method} ${url.pathname}`;
 		const answer = this.answers[what];
 
 		this.requests.push({ what, query: url.search, authorization: headers.Authorization,
+			accept: headers.Accept, type: headers['Content-Type'], cache, credentials,
 			json: body && JSON.parse(body) });
 		assert.ok(answer, `an answer to ${what}`);
 		const [status, json] = await answer(url) ??
 			await new Promise((_resolve, reject) => {
 				signal.addEventListener('abort', () => reject(signal.reason));
 			});
-		return { ok: status < 300, status, text: async () => JSON.stringify(json) };
+		const text = typeof json === 'string' ? json : JSON.stringify(json);
+		return { ok: status < 300, status, text: async () => text, blob: async () => new Blob([text]) };
 	}
 
 	/** The connection that the page made last. */

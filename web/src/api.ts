@@ -73,6 +73,9 @@ export class Api {
 			clearTimeout(timer);
 		}
 		const body = parse(text);
+		// A network that wants a log-in answers everything with a page of its own.
+		if (response.ok && body === undefined)
+			throw new Unreachable();
 		if (response.ok)
 			return body as T;
 		if (response.status === 401 && this.token)
@@ -81,12 +84,13 @@ export class Api {
 	}
 }
 
+/** What ${text} says; null: nothing, undefined: it is no JSON. */
 function parse(text: string): unknown
 {
 	try {
-		return JSON.parse(text);
+		return text === '' ? null : JSON.parse(text);
 	} catch {
-		return null;
+		return undefined;
 	}
 }
 

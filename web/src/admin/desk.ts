@@ -253,7 +253,6 @@ export class Desk {
 
 	private later(one: Watch, ms: number): void
 	{
-		clearTimeout(one.timer);
 		if (this.wanted(one))
 			one.timer = setTimeout(() => void this.ask(one), ms);
 	}
