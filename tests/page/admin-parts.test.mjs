@@ -75,6 +75,61 @@ describe('what was measured', () => {
 		assert.deepEqual(history.times(), [1]);
 	});
 
+	it('five questions without an answer are a hole, fewer are not', () => {
+		const history = new desk.History();
+		for (const ms of [0, 10_000, 20_001])
+			history.add(at(ms), 2000);
+		assert.deepEqual(history.times(), [0, 10, 10.001, 20.001]);
+		assert.deepEqual(history.figure((one) => one.states.pending), [0, 0, null, 0]);
+	});
+
+	it('a clock that is set back by less than a question is no new beginning', () => {
+		const history = new desk.History();
+		for (const ms of [10_000, 12_000, 10_001])
+			history.add(at(ms), 2000);
+		assert.deepEqual(history.times(), [10, 12]);
+		history.add(at(10_000), 2000);
+		assert.deepEqual(history.times(), [10]);
+	});
+
+	it('a rate is over the last ten seconds, a retry rate over the last minute', () => {
+		const history = new desk.History();
+		const add = (ms, sent, retries) => history.add(at(ms, { totals: { sent, retries } }), MIN);
+		for (const [ms, sent, retries] of [[0, 0, 0], [4000, 40, 10], [10_000, 40, 10], [14_000, 60, 20],
+			[24_001, 60, 20], [60_000, 260, 20], [60_001, 260, 20]])
+			add(ms, sent, retries);
+		assert.deepEqual(history.rate((one) => one.totals.sent), [null, 10, 4, 2, null, null, 0]);
+		assert.deepEqual(history.retryRate(), [null, 0.2, 0.2, 0.25, 0.25, 20 / 280, 10 / 230]);
+		assert.deepEqual([MIN - 1, MIN, MIN + 1].map((ms) => history.growth((one) => one.totals.sent, ms)), [220, 220, 260]);
+	});
+
+	it('a rate is nothing after a hole, and where all has begun again', () => {
+		const history = new desk.History();
+		const add = (ms, sent, retries) => history.add(at(ms, { totals: { sent, retries } }), 2000);
+		for (const [ms, sent, retries] of [[0, 100, 50], [2000, 100, 50], [4000, 20, 10], [6000, 30, 10]])
+			add(ms, sent, retries);
+		assert.deepEqual(history.rate((one) => one.totals.sent), [null, 0, null, null]);
+		assert.deepEqual(history.retryRate(), [null, null, null, null]);
+		add(60_000, 40, 10);
+		add(62_000, 40, 20);
+		assert.deepEqual(history.rate((one) => one.totals.sent).slice(4), [null, null, 0]);
+		assert.deepEqual(history.retryRate().slice(4), [null, null, 1]);
+		assert.equal(history.growth((one) => one.totals.sent, MIN), -60);
+		assert.equal(history.growth((one) => one.totals.sent, 3000), 0, 'not over the hole');
+	});
+
+	it('the retry rate of now is known after half a minute, of twenty tries', () => {
+		for (const [samples, sent, rate] of [[15, 95, null], [16, 95, 0.05], [16, 18, 0.1], [16, 17, 0], [16, 0, 0]]) {
+			const history = new desk.History();
+			for (let i = 0; i < samples; i++) {
+				const last = i === samples - 1;
+				const retries = sent === 95 ? 5 : 2;
+				history.add(at(i * 2000, { totals: { sent: last ? sent : 0, retries: last ? retries : 0 } }), 2000);
+			}
+			assert.equal(history.recentRetryRate(), rate, `${samples} samples, ${sent} sent`);
+		}
+	});
+
 	it('a few retries are no rate', () => {
 		const history = new desk.History();
 		for (let i = 0; i <= 40; i++)
@@ -341,6 +396,51 @@ describe('words', () => {
 		assert.equal(desk.duration(-5), '0 ms', 'clocks may differ');
 	});
 
+	it('how long, at the limits of each unit', () => {
+		const said = [-1, 1.4, 10_000, 10_900, 59_999, 61_000, 3_599_999, 3_660_000, 24 * HOUR - 1, 24 * HOUR, 99 * 24 * HOUR + HOUR,
+			100 * 24 * HOUR + HOUR, 1000 * 24 * HOUR].map(desk.duration);
+		assert.deepEqual(said, ['0 ms', '1 ms', '10 s', '10 s', '59 s', '1 min 1 s', '59 min 59 s', '1 h 1 min', '23 h 59 min',
+			'1 d', '99 d 1 h', '100 d', '1,000 d']);
+		assert.deepEqual([0, 340, 999, 1000, 2400, 10_400, 59_000, 60_000, 150_000, 13 * MIN, HOUR, 9.5 * HOUR, 24 * HOUR,
+			60 * HOUR, 240 * HOUR].map(desk.brief), ['0 ms', '340 ms', '999 ms', '1 s', '2.4 s', '10 s', '59 s', '1 min', '3 min',
+			'13 min', '1 h', '9.5 h', '1 d', '2.5 d', '10 d']);
+	});
+
+	it('when', () => {
+		const NOW = Date.UTC(2026, 4, 20, 12);
+		assert.deepEqual([-1000, -999, 0, 999, 1000].map((ms) => desk.distance(NOW + ms, NOW)),
+			['1 s ago', 'now', 'now', 'now', 'in 1 s']);
+		assert.deepEqual([-599_000, -600_000, -601_000, 601_000].map((ms) => desk.distance(NOW + ms, NOW)),
+			['9 min 59 s ago', '10 min ago', '10 min ago', 'in 10 min 1 s']);
+		assert.deepEqual([null, undefined, '', 'x', '1970-01-01T00:00:01Z'].map(desk.ms), [null, null, null, null, 1000]);
+		const noon = new Date(2026, 4, 20, 12, 3, 4, 50).getTime();
+		assert.equal(desk.precise(noon), '12:03:04.050');
+		assert.equal(desk.moment(noon, noon + 11 * HOUR), '12:03:04');
+		assert.match(desk.moment(noon, noon + 12 * HOUR), /20.*, 12:03:04$/);
+	});
+
+	it('why, how and whom', () => {
+		assert.deepEqual(['max_retries', 'a_new_reason'].map(desk.reasonWords), ['every retry used up', 'a new reason']);
+		assert.deepEqual(['no_answer', 'a_new_one', null].map(desk.outcomeWords), ['no answer', 'a new one', 'under way']);
+		assert.deepEqual([null, 'predecessor', 'restart', 'lease_lost', 'fenced', 'accepted', 'duplicate', 'later', 'rejected',
+			'a_new_one'].map(desk.outcomeKind), ['open', 'open', 'open', 'open', 'open', 'good', 'good', 'good', 'bad', 'bad']);
+		assert.deepEqual(['*', 'local', 'a.example'].map(desk.destinationName), ['everything', 'inboxes here', 'a.example']);
+		assert.deepEqual(desk.ageHeads([MIN, HOUR]), ['< 1 min', '< 1 h', 'older']);
+		assert.deepEqual(['x'.repeat(13), `01234567${'x'.repeat(5)}`, '0123456789abcd'].map(desk.shortId),
+			['x'.repeat(13), '01234567xxxxx', '01234567…abcd']);
+	});
+
+	it('who needs somebody first', () => {
+		const paused = { paused_at: new Date().toISOString() };
+		const list = [destination('b'), destination('a'), destination('few', { pending: 1 }), destination('many', { pending: 2 }),
+			destination('half', { breaker: 'half_open' }), destination('paused', paused),
+			destination('both', { ...paused, breaker: 'half_open' }), destination('open', { breaker: 'open' }), destination('*')];
+		const given = [...list];
+		assert.deepEqual(desk.byNeed(list).map((one) => one.name),
+			['*', 'open', 'both', 'paused', 'half', 'many', 'few', 'a', 'b']);
+		assert.deepEqual(list, given, 'the list itself stays');
+	});
+
 	it('how much', () => {
 		assert.equal(desk.bytes(65 * 1024 * 1024), '65 MiB');
 		assert.equal(desk.bytes(1500), '1.5 KiB');
@@ -349,6 +449,12 @@ describe('words', () => {
 		assert.equal(desk.many(12_000, 'message'), '12,000 messages');
 		assert.deepEqual([0, 1, 2, 50, 100].map((n) => desk.shade(n, 100)), [0, 1, 2, 4, 5]);
 		assert.deepEqual([0, 1].map((n) => desk.shade(n, 1)), [0, 1]);
+		assert.deepEqual([desk.shade(-1, 100), desk.shade(5, 0), desk.shade(200, 100), desk.shade(2, 2)], [0, 1, 5, 5]);
+		assert.deepEqual([0.25, 9.94, 10.4, 1234].map(desk.rate), ['0.3/s', '9.9/s', '10/s', '1,234/s']);
+		assert.deepEqual([2.4, 1023, 1024, 10.4 * 1024, 3 * 1024 ** 4, 2000 * 1024 ** 4].map(desk.bytes),
+			['2 B', '1,023 B', '1 KiB', '10 KiB', '3 TiB', '2,000 TiB']);
+		assert.deepEqual([0, 1, 2].map((n) => desk.many(n, 'box', 'boxes')), ['0 boxes', '1 box', '2 boxes']);
+		assert.equal(desk.percent(0.1234), '12.3 %');
 	});
 
 	it('a place and back', () => {
@@ -356,7 +462,10 @@ describe('words', () => {
 		assert.deepEqual(place, { view: 'dead', id: '', params: { reason: 'rejected', destination: 'a&b.example' } });
 		assert.equal(desk.hashOf('dead', place.params), '#dead?reason=rejected&destination=a%26b.example');
 		assert.deepEqual(desk.placeOf(''), { view: 'overview', id: '', params: {} });
-		assert.equal(desk.placeOf('#message/x').id, 'x');
+		assert.deepEqual(desk.placeOf('#message/x'), { view: 'message', id: 'x', params: {} });
+		assert.deepEqual(desk.placeOf('dead/a/b?x=1&y'), { view: 'dead', id: 'a', params: { x: '1' } });
+		assert.deepEqual([desk.queryOf({}), desk.queryOf({ a: '' }), desk.queryOf({ a: '', b: '1 2' })], ['', '', '?b=1+2']);
+		assert.deepEqual([desk.hashOf('dead'), desk.messageHash('a/b')], ['#dead', '#message/a%2Fb']);
 	});
 
 	it('a pause grows, has a cap, and hears what the server asks for', () => {

@@ -41,8 +41,8 @@ export class History {
 			this.samples.push({ at: last.at + 1, stats: null });
 		}
 		this.samples.push({ at, stats });
-		if (this.samples.length > KEPT)
-			this.samples.splice(0, this.samples.length - KEPT);
+		// Less than none is none.
+		this.samples.splice(0, this.samples.length - KEPT);
 	}
 
 	/** Seconds since the epoch, for the axis. */
