@@ -5,31 +5,18 @@
 // its bound, what needs somebody first, the story of a message, words.
 
 import assert from 'node:assert/strict';
-import { createRequire } from 'node:module';
-import path from 'node:path';
 import { before, describe, it } from 'node:test';
-import { pathToFileURL } from 'node:url';
 
-import { tempDir } from '../e2e/harness.mjs';
 import { destination, failedStory, fullRow, readStory, stats } from './admin-standin.mjs';
-import { BUILD, SOURCE } from './browser.mjs';
+import { bundle } from './modules.mjs';
 
 const MIN = 60_000;
 const HOUR = 60 * MIN;
 const desk = {};
 
 before(async () => {
-	const out = path.join(tempDir(), 'desk.mjs');
-	const { buildSync } = createRequire(path.join(BUILD, 'web/work/package.json'))('esbuild');
-	const parts = ['alerts.ts', 'batch.tsx', 'desk.ts', 'history.ts', 'picture.tsx', 'place.ts', 'story.ts',
-		'words.ts'];
-	buildSync({
-		stdin: { contents: parts.map((file) => `export * from './${file}';`).join('\n'),
-			resolveDir: path.join(SOURCE, 'web/src/admin'), loader: 'ts' },
-		bundle: true, format: 'esm', outfile: out, jsx: 'automatic', jsxImportSource: 'preact',
-		nodePaths: [path.join(BUILD, 'web/work/node_modules')],
-	});
-	Object.assign(desk, await import(pathToFileURL(out)));
+	Object.assign(desk, await import(bundle('web/src/admin', 'alerts.ts', 'batch.tsx', 'desk.ts', 'history.ts',
+		'picture.tsx', 'place.ts', 'story.ts', 'words.ts')));
 });
 
 const at = (ms, more = {}) => ({ ...stats(more), at: new Date(ms).toISOString() });

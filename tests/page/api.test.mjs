@@ -21,16 +21,19 @@ before(async () => {
 
 const PROBLEM = { type: 'about:blank', title: 'No', status: 410, detail: 'gone', code: 'cursor_expired', oldest: 7 };
 
-/** A client whose requests are answered by ${answer}. */
-function client(t, answer, token = 'secret')
+/** A browser and a client in it, whose requests are answered by ${answer}. */
+function client(t, answer)
 {
 	const browser = new Browser(t);
 	const logouts = [];
-	const api = new page.Api(token, () => logouts.push(token));
+	const api = new page.Api('secret', () => logouts.push('logged out'));
+	const answers = (next) => {
+		for (const method of ['GET', 'POST', 'DELETE'])
+			browser.answers[`${method} ${PATH}`] = next;
+	};
 
-	for (const method of ['GET', 'POST', 'DELETE'])
-		browser.answers[`${method} ${PATH}`] = answer;
-	return { api, browser, logouts };
+	answers(answer);
+	return { api, browser, logouts, answers };
 }
 
 describe('a request', () => {
@@ -72,32 +75,39 @@ describe('a request', () => {
 });
 
 describe('an answer', () => {
-	/** What the page makes of the refusal ${answer}. */
-	async function refused(t, ...answer)
+	/** A function that says what the page makes of the refusal that it is given. */
+	function refusals(t)
 	{
-		const { api, logouts } = client(t, () => answer);
-		const error = await api.get(PATH).then(() => assert.fail('it is refused'), (why) => why);
-		assert.ok(error instanceof page.Refused, String(error));
-		return { ...error.problem, message: error.message, logouts: logouts.length };
+		const { api, logouts, answers } = client(t);
+
+		return async (...answer) => {
+			answers(() => answer);
+			const error = await api.get(PATH).then(() => assert.fail('it is refused'), (why) => why);
+			assert.ok(error instanceof page.Refused, String(error));
+			return { ...error.problem, message: error.message, logouts: logouts.splice(0).length };
+		};
 	}
 
 	it('a problem document is thrown as it is', async (t) => {
-		assert.deepEqual(await refused(t, 410, PROBLEM), { ...PROBLEM, message: 'gone', logouts: 0 });
-		assert.equal((await refused(t, 410, { ...PROBLEM, detail: '' })).message, 'No');
+		const refused = refusals(t);
+		assert.deepEqual(await refused(410, PROBLEM), { ...PROBLEM, message: 'gone', logouts: 0 });
+		assert.equal((await refused(410, { ...PROBLEM, detail: '' })).message, 'No');
 	});
 
 	for (const [status, code] of [[400, 'bad_request'], [404, 'bad_request'], [499, 'bad_request'],
 		[500, 'busy'], [502, 'busy'], [504, 'busy']])
 		it(`${status} of a proxy becomes a problem document`, async (t) => {
-			assert.deepEqual(await refused(t, status, '<html>nginx</html>'), { title: 'Error', status, code,
+			const refused = refusals(t);
+			assert.deepEqual(await refused(status, '<html>nginx</html>'), { title: 'Error', status, code,
 				detail: `The server answered ${status}.`, message: `The server answered ${status}.`, logouts: 0 });
-			assert.equal((await refused(t, status, '')).code, code);
+			assert.equal((await refused(status, '')).code, code);
 		});
 
 	it('401 says that the token is none any more; nothing else does', async (t) => {
-		assert.equal((await refused(t, 401, { ...PROBLEM, status: 401 })).logouts, 1);
-		assert.equal((await refused(t, 403, { ...PROBLEM, status: 403 })).logouts, 0);
-		assert.equal((await refused(t, 404, '')).logouts, 0);
+		const refused = refusals(t);
+		assert.equal((await refused(401, { ...PROBLEM, status: 401 })).logouts, 1);
+		assert.equal((await refused(403, { ...PROBLEM, status: 403 })).logouts, 0);
+		assert.equal((await refused(404, '')).logouts, 0);
 	});
 
 	it('401 to who has no token is a refusal like any other', async (t) => {
@@ -125,8 +135,9 @@ describe('an answer', () => {
 	});
 
 	it('whatever it is, ends the waiting', async (t) => {
+		const { api, browser, answers } = client(t);
 		for (const answer of [() => [200, {}], () => [500, ''], () => { throw new TypeError('Failed to fetch'); }]) {
-			const { api, browser } = client(t, answer);
+			answers(answer);
 			await api.get(PATH).catch(() => undefined);
 			assert.equal(browser.clock.timers.size, 0);
 		}

@@ -58,13 +58,13 @@ export class Scene {
 	/** Opens a page; the page before it ends as if its tab had crashed. */
 	open()
 	{
-		const seen = { words: [], logouts: 0 };
+		const seen = { words: [], logouts: 0, changes: 0 };
 
 		this.browser.put(page.Disk, { open: async () => this.disk });
 		this.session?.end();
 		this.seen = seen;
 		this.session = new page.Session(LOGIN, {
-			changed: () => undefined,
+			changed: () => { seen.changes++; },
 			loggedOut: () => { seen.logouts++; },
 			say: (words) => seen.words.push(words),
 		});
@@ -80,6 +80,21 @@ export class Scene {
 		await turn();
 		this.socket.opened();
 		return this;
+	}
+
+	/** Whether the page was told to draw since this was last asked. */
+	drawn()
+	{
+		return this.seen.changes - (this.seen.changes = 0) > 0;
+	}
+
+	/** GET ${path} has no answer until the function that this returns is given one. */
+	withhold(path)
+	{
+		let give;
+		const waiting = new Promise((resolve) => { give = resolve; });
+		this.browser.answers[`GET ${path}`] = () => waiting;
+		return give;
 	}
 
 	get socket()

@@ -490,6 +490,7 @@ describe('while nobody looks', () => {
 		await s.clock.pass(EVERY);
 		s.browser.seen('visible');
 		assert.equal(s.desk.link.state, 'waiting');
+		await turn();
 	});
 });
 

@@ -62,6 +62,7 @@ export class Session {
 	private cursor: Cursor | null = null;
 	private stored: Cursor | null = null; // as it is on the disk
 	private messages = new Map<string, Map<string, Message>>();
+	private opened = new Set<string>(); // conversations whose messages were read from the disk
 	private batch: Required<Pick<Batch, 'messages' | 'conversations'>> & { seq: number } | null = null;
 	private writing: Promise<void> = Promise.resolve();
 	private reads = new Map<string, number>(); // said by me, not yet confirmed
@@ -102,7 +103,6 @@ export class Session {
 		this.stored = kept.cursor;
 		this.loaded = kept.cursor !== null;
 		this.socket.connect();
-		this.user.changed();
 		this.api.get<ServerInfo>('/v1').then((info) => {
 			this.limit = info.limits.text;
 			this.admin = info.user?.admin ?? false;
@@ -221,9 +221,10 @@ export class Session {
 	/** Opens a conversation: from the disk at once, then what is newer. */
 	async open(id: string): Promise<void>
 	{
-		if (!this.messages.has(id)) {
+		if (!this.opened.has(id)) {
 			const kept = await this.disk.messages(id, KEPT_SHOWN);
 			const known = this.known(id);
+			this.opened.add(id);
 			for (const m of kept)
 				if (!known.has(m.id))
 					known.set(m.id, m);
@@ -248,10 +249,9 @@ export class Session {
 			fresh.push(mergeMessage(known.get(m.id), messageOf(m, prev)));
 		});
 		// And what was shown last stands right behind this page.
-		if (before > 0)
-			for (const m of known.values())
-				if (m.seq === before && !m.stale)
-					fresh.push({ ...m, prev: seqOf(0) });
+		for (const m of known.values())
+			if (m.seq === before && !m.stale)
+				fresh.push({ ...m, prev: seqOf(0) });
 		for (const m of fresh)
 			known.set(m.id, m);
 		const c = this.conversations.get(id);
@@ -654,7 +654,6 @@ export class Session {
 			known!.set(id, how(m));
 		void this.disk.find([id]).then(([kept]) =>
 			kept && this.disk.write({ messages: [how(kept)] }));
-		this.user.changed();
 	}
 }
 
