@@ -171,6 +171,15 @@ describe('a restored database', () => {
 		assert.deepEqual(s.session.shown(CHAT).shown.filter((one) => one.id === 'b-sent').length, 1);
 	});
 
+	it('a read mark that was not confirmed means nothing now', async (t) => {
+		const s = await restored(t, async (scene) => {
+			await scene.welcome({ acked: 41 });
+			scene.session.read(CHAT, 5);
+			assert.equal(scene.socket.sent('read').length, 1);
+		});
+		assert.deepEqual(s.socket.sent('read'), []);
+	});
+
 	it('what was shown keeps its place in the page, marked', async (t) => {
 		const s = await restored(t, async (scene) => {
 			await scene.welcome({ acked: 41 });
@@ -183,6 +192,15 @@ describe('a restored database', () => {
 });
 
 describe('logging out', () => {
+	it('elsewhere ends this page as well; what is kept stays', async (t) => {
+		const s = await live(t);
+		s.socket.ends(4401);
+		assert.deepEqual([s.seen.logouts, s.disk.closed, s.disk.erased], [1, true, undefined]);
+		s.session.retryNow();
+		await s.clock.pass(DAY);
+		assert.deepEqual([s.browser.sockets.length, s.browser.listeners], [1, 0]);
+	});
+
 	for (const status of [204, 401, 404]) it(`${status}: the token is gone, and so is what was kept`, async (t) => {
 		const s = await live(t);
 		s.browser.answers['DELETE /v1/tokens/d1'] = () => [status, status === 204 ? null : problem(status, 'x')];

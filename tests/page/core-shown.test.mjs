@@ -371,12 +371,13 @@ describe('a text', () => {
 		await s.session.send({ to: 'carol' }, 'Hello');
 		await s.session.send({ to: 'carol' }, 'More');
 		await s.session.send({ conversation: GROUP }, 'Hello');
-		assert.deepEqual(s.session.newNames(), ['carol']);
+		await s.session.send({ to: 'dave' }, 'Hello');
+		assert.deepEqual(s.session.newNames(), ['carol', 'dave']);
 		assert.deepEqual(s.session.unsentFor({ to: 'carol' }).map((one) => one.body), ['Hello', 'More']);
 		s.list = [listed({ id: GROUP, members: [member('ann'), member('carol')] })];
 		await s.accept(s.sends[1], { conversation: GROUP });
 		assert.equal(s.browser.asked('GET /v1/conversations'), 2);
-		assert.deepEqual(s.session.newNames(), []);
+		assert.deepEqual(s.session.newNames(), ['dave']);
 		assert.equal(s.session.withPerson('carol').id, GROUP);
 	});
 

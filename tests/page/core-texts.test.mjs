@@ -83,6 +83,7 @@ describe('a text', () => {
 		const [sent] = s.sends;
 		await s.come(event(1, { id: sent.message.id, own: true, from: 'ann', to: 'bob', body: 'Hello' }));
 		assert.deepEqual([s.session.unsent, [...s.disk.kept.unsent]], [[], []]);
+		assert.deepEqual(s.disk.kept.messages.get(sent.message.id).sent, { to: 'bob' });
 		await s.accept(sent);
 		assert.deepEqual(s.session.shown(CHAT).shown.map((one) => [one.id, one.seq]), [[sent.message.id, 1]]);
 		const kept = s.disk.kept.messages.get(sent.message.id);

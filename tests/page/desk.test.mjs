@@ -168,6 +168,14 @@ describe('who is at the desk', () => {
 			await s.asksNothing();
 		});
 
+	it('nobody any more, when what an operator does is answered with 401', async (t) => {
+		const s = await live(t, LANES);
+		s.browser.answers['POST /v1/admin/lanes/7/rewind'] = () => problem(401);
+		await assert.rejects(s.desk.api.post('/v1/admin/lanes/7/rewind', {}), page.Refused);
+		assert.deepEqual([s.desk.stage, s.clock.timers.size, s.drawn()], ['login', 0, 1]);
+		await s.asksNothing();
+	});
+
 	for (const [what, answer, why] of [
 		['cannot be reached', unreachable, 'The server cannot be reached.'],
 		['is busy', () => problem(503), 'So not.'],
@@ -215,8 +223,9 @@ describe('what is watched', () => {
 	it('and is not watched any more is not asked for again, nor shown when it comes late', async (t) => {
 		const s = await live(t, LANES, AUDIT);
 		const [lanes, audit] = s.watches;
+		const timers = s.clock.timers.size;
 		s.desk.unwatch(lanes);
-		assert.equal(s.desk.watches.size, 1);
+		assert.deepEqual([s.desk.watches.size, s.clock.timers.size], [1, timers - 1]);
 		await s.asksAfter(1000, [STATS], 'figures');
 		await s.asksAfter(1000, [AUDIT], 'the other');
 		const give = s.held(AUDIT);
@@ -497,8 +506,9 @@ describe('while nobody looks', () => {
 describe('the end of the desk', () => {
 	it('nothing is asked or drawn any more, whatever happens', async (t) => {
 		const s = await live(t, LANES);
+		assert.ok(s.browser.listeners > 0);
 		s.desk.end();
-		assert.equal(s.clock.timers.size, 0);
+		assert.deepEqual([s.clock.timers.size, s.browser.listeners], [0, 0]);
 		s.browser.seen('hidden');
 		s.browser.seen('visible');
 		s.desk.refresh();

@@ -113,6 +113,23 @@ export class FakeWebSocket {
 	}
 }
 
+/** Something that has events, and knows how many listeners there are. */
+class FakeTarget extends EventTarget {
+	listeners = 0;
+
+	addEventListener(...args)
+	{
+		this.listeners++;
+		super.addEventListener(...args);
+	}
+
+	removeEventListener(...args)
+	{
+		this.listeners--;
+		super.removeEventListener(...args);
+	}
+}
+
 /** localStorage, of which a test sees what is kept: each key is a property. */
 class FakeStorage {
 	getItem(key)
@@ -233,8 +250,8 @@ export class Browser {
 		this.storage = new FakeStorage();
 		this.requests = [];
 		this.answers = {};
-		this.page = new EventTarget();
-		this.document = Object.assign(new EventTarget(), { visibilityState: 'visible' });
+		this.page = new FakeTarget();
+		this.document = Object.assign(new FakeTarget(), { visibilityState: 'visible' });
 		this.navigator = { onLine: true, userAgent: 'node' };
 		this.undo = [];
 		this.put(globalThis, {
@@ -309,6 +326,12 @@ export class Browser {
 	happens(name)
 	{
 		this.page.dispatchEvent(new Event(name));
+	}
+
+	/** How many listeners to its events the page has. */
+	get listeners()
+	{
+		return this.page.listeners + this.document.listeners;
 	}
 
 	/** The page is looked at, or not any more. */

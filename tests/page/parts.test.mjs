@@ -43,6 +43,20 @@ describe('uuid7', () => {
 	});
 });
 
+describe('uuid7 within a millisecond', () => {
+	it('counts up to 0xfff, then borrows from the next one', () => {
+		const now = Date.now() + 86_400_000;
+		const ids = Array.from({ length: 5000 }, () => page.uuid7(now).replace(/-/g, ''));
+		const counts = (at) => ids.filter((one) => parseInt(one.slice(0, 12), 16) === at)
+			.map((one) => parseInt(one.slice(13, 16), 16));
+		const [first, next] = [counts(now), counts(now + 1)];
+		assert.deepEqual([first.at(-1), next[0]], [0xfff, 0]);
+		for (const list of [first, next])
+			assert.deepEqual(list, list.map((_n, i) => list[0] + i));
+		assert.ok(first[0] < 0x100, 'and leaves room for many');
+	});
+});
+
 describe('the way back', () => {
 	it('full jitter below 0.5 s × 2ⁿ, at most 20 s', () => {
 		const bounds = [0, 1, 2, 3, 4, 5, 6, 50].map((n) => page.delay(n, () => 1));
@@ -95,6 +109,13 @@ describe('chain', () => {
 		assert.deepEqual(page.chain([message(8), message(9), older]).shown.map((m) => m.id),
 			['m8', 'm9'], 'only as far as the shown goes back');
 	});
+
+	it('what is as old as the oldest that is shown stands behind it', () => {
+		const old = (id, at) => message(7, { id, stale: true, at });
+		assert.deepEqual(page.chain([message(8), message(9), old('b', 9000), old('a', 8000), old('c', 9001), old('d', 7999)]).shown
+			.map((m) => m.id), ['m8', 'a', 'm9', 'b', 'c']);
+		assert.deepEqual(page.chain([old('b', 2), old('a', 1)]).shown.map((m) => m.id), ['a', 'b'], 'and where there is no other');
+	});
 });
 
 describe('messages', () => {
@@ -112,6 +133,22 @@ describe('messages', () => {
 		assert.equal(merged.seq, 5);
 		assert.equal(page.mergeMessage({ ...merged, stale: true }, message(5)).stale, undefined);
 		assert.equal(page.mergeMessage(message(5, { end: 'failed', why: 'x' }), message(5)).end, 'failed');
+		assert.equal(page.mergeMessage(undefined, mine), mine);
+		const old = message(4, { prev: 3, sent: { to: 'bob' }, end: 'failed', why: 'x' });
+		assert.deepEqual(page.mergeMessage(old, message(null)), { ...message(null), seq: 4, prev: 3, sent: { to: 'bob' },
+			end: 'failed', why: 'x' });
+		const fresh = message(5, { prev: 2, sent: { to: 'eve' }, end: 'expired', why: 'y' });
+		assert.deepEqual(page.mergeMessage(old, fresh), fresh, 'what is fresh is better');
+		assert.deepEqual(page.mergeMessage({ ...old, stale: true, sent: undefined, end: undefined }, message(5)), message(5));
+		assert.deepEqual(Object.keys(page.mergeMessage(message(4, { end: 'expired' }), message(4))), Object.keys(message(4, { end: 1 })));
+	});
+
+	it('are made of what the server says', () => {
+		const said = { id: 'm1', own: true, conversation: CHAT, conversation_seq: 4, from: ANN, to: 'bob', body: 'x',
+			event_time: '1970-01-01T00:00:01.000Z' };
+		const kept = { id: 'm1', conversation: CHAT, seq: 4, from: ANN, own: true, body: 'x', at: 1000 };
+		assert.deepEqual([page.messageOf(said), page.messageOf(said, 0), page.messageOf(said, 3)],
+			[kept, { ...kept, prev: 0 }, { ...kept, prev: 3 }]);
 	});
 });
 
@@ -124,6 +161,36 @@ describe('conversations', () => {
 		assert.equal(c.last, 3);
 		assert.equal(c.preview.body, 'text 3');
 		assert.equal(page.withMessage(c, message(4, { own: true, from: ANN }), ANN).unread, 3);
+	});
+
+	it('what was read before it came is not new', () => {
+		const c = page.withMark(chat({ last: 2 }), ANN, 3, true);
+		assert.deepEqual([3, 4].map((n) => page.withMessage(c, message(n), ANN).unread), [0, 1]);
+		const stranger = { ...c, members: [] };
+		assert.equal(page.withMessage(stranger, message(3), ANN).unread, 1);
+		assert.equal(page.withMessage(c, message(null), ANN), c, 'nor is what has no number');
+	});
+
+	it('the last line is that of the newest, as it is now', () => {
+		const c = page.withMessage(chat({ at: 9000 }), message(4, { body: 'x'.repeat(161) }), ANN);
+		assert.deepEqual([c.preview, c.at], [{ seq: 4, id: 'm4', from: 'bob', body: 'x'.repeat(160) }, 9000]);
+		assert.equal(page.withMessage(c, message(3), ANN).preview.id, 'm4');
+		assert.equal(page.withMessage(c, message(4, { body: null }), ANN).preview.body, '');
+		assert.equal(page.previewOf(message(null)).seq, 0);
+	});
+
+	it('are called after the others in them', () => {
+		const named = (kind, ...names) => chat({ kind, members: names.map((address) => ({ address, delivered: 0, read: 0 })) });
+		for (const [c, name, target] of [
+			[named('direct', ANN, 'bob'), 'bob', { to: 'bob' }],
+			[named('direct', ANN), 'Notes to myself', { to: ANN }],
+			[named('group', ANN, 'bob', 'carol'), 'bob, carol', { conversation: CHAT }],
+		]) {
+			assert.deepEqual([page.nameOf(c, ANN), page.targetOf(c, ANN)], [name, target]);
+			assert.deepEqual([{ to: 'bob' }, { to: ANN }, { conversation: CHAT }, { conversation: 'x' }]
+				.filter((one) => page.isFor({ target: one }, c, ANN)), [target, { conversation: CHAT }]
+				.filter((one, at) => at === 1 || c.kind === 'direct'));
+		}
 	});
 
 	it('marks go only forward', () => {
@@ -140,6 +207,10 @@ describe('conversations', () => {
 		assert.equal(page.withRead(c, ANN, 2, known).unread, 2);
 		assert.equal(page.withRead(c, ANN, 4, []).unread, 0);
 		assert.equal(page.withRead({ ...c, unread: 1 }, ANN, 1, known).unread, 1);
+		const others = [message(3, { own: true }), message(4, { stale: true }), message(null)];
+		assert.equal(page.withRead(c, ANN, 2, others).unread, 0, 'what is not to be read does not count');
+		assert.equal(page.withRead(c, ANN, 4, [message(5)]).unread, 0, 'nor what the history has before its event');
+		assert.deepEqual(page.withRead(c, ANN, 2, known).members[0], { address: ANN, delivered: 2, read: 2 });
 	});
 
 	it('the list of the server and faster events', () => {
@@ -150,6 +221,22 @@ describe('conversations', () => {
 		assert.deepEqual([faster.last, faster.unread], [5, 4]);
 		const read = page.mergeConversation(page.withMark(chat({ last: 3 }), ANN, 3, true), server, ANN);
 		assert.equal(read.unread, 0, 'read here, the server does not know yet');
+	});
+
+	it('what is known here and what the server says make one', () => {
+		const members = (delivered, read) => [{ address: ANN, delivered: 0, read: 0 }, { address: 'bob', delivered, read }];
+		const server = { id: CHAT, kind: 'direct', created_at: '2026-01-01T00:00:00.000Z', last: 3, unread: 2,
+			members: members(3, 1) };
+		const created = Date.parse(server.created_at);
+		const fresh = { id: CHAT, kind: 'direct', at: created, last: 3, unread: 2, members: server.members };
+		assert.deepEqual(page.mergeConversation(undefined, server, ANN), fresh);
+		assert.deepEqual(page.mergeConversation(chat(), server, ANN), fresh);
+		const preview = { seq: 2, id: 'm2', from: 'bob', body: 'x' };
+		assert.deepEqual(page.mergeConversation(chat({ at: created + 5, last: 3, unread: 7, preview, members: members(2, 2) }), server, ANN),
+			{ ...fresh, at: created + 5, preview, members: members(3, 2) });
+		assert.equal(page.mergeConversation(chat({ last: 4, unread: 1 }), server, ANN).unread, 2);
+		for (const [read, unread] of [[2, 2], [3, 0], [4, 0]])
+			assert.equal(page.mergeConversation(page.withMark(chat(), ANN, read, true), server, ANN).unread, unread);
 	});
 });
 
@@ -164,6 +251,11 @@ describe('ticks', () => {
 		assert.equal(page.tickOf(mine(4), group, ANN), 'delivered');
 		assert.equal(page.tickOf(mine(5), group, ANN), 'accepted');
 		assert.equal(page.tickOf(mine(null), group, ANN), 'accepted');
+	});
+
+	it('of a conversation that is not known: accepted; of notes to oneself: read', () => {
+		assert.equal(page.tickOf(mine(2), undefined, ANN), 'accepted');
+		assert.equal(page.tickOf(mine(2), chat({ members: group.members.slice(0, 1) }), ANN), 'read');
 	});
 
 	it('what failed stays failed, whatever is read after it', () => {
@@ -267,6 +359,26 @@ describe('words', () => {
 		assert.equal(page.dayOf(now), page.dayOf(now + 11 * 3600_000));
 		assert.deepEqual([5, 1500, 90_000, 7_200_000, 3 * 86_400_000].map((ms) => page.span(0, ms)),
 			['5 ms', '1.5 s', '2 min', '2 h', '3 d']);
+		assert.deepEqual([-1, 0, 999, 1000, 59_999, 60_000, 3_599_999, 3_600_000, 86_399_999, 86_400_000].map((ms) => page.span(7, 7 + ms)),
+			['0 ms', '0 ms', '999 ms', '1.0 s', '60.0 s', '1 min', '60 min', '1 h', '24 h', '1 d']);
+	});
+
+	it('a day by its distance', () => {
+		const noon = (days) => new Date(2026, 4, 20 - days, 12).getTime();
+		const said = (how, days) => page[how](noon(days), noon(0));
+		const written = (options, days) => new Intl.DateTimeFormat(undefined, options).format(noon(days));
+		for (const days of [2, 6])
+			assert.equal(said('dayName', days), written({ weekday: 'long' }, days));
+		for (const days of [-1, 7])
+			assert.equal(said('dayName', days), written({ dateStyle: 'long' }, days));
+		for (const days of [-1, 0])
+			assert.equal(said('whenOf', days), written({ hour: 'numeric', minute: '2-digit' }, days));
+		assert.equal(said('whenOf', 2), written({ day: 'numeric', month: 'short' }, 2));
+	});
+
+	it('sentences', () => {
+		assert.deepEqual(['too late', 'Too late.', 'really?', 'no!', ''].map(page.sentence),
+			['Too late.', 'Too late.', 'Really?', 'No!', '.']);
 	});
 
 	it('devices', () => {

@@ -247,6 +247,20 @@ describe('replies', () => {
 		await inDoubt(socket.request('send', {}));
 	});
 
+	it('a request on a connection that is closing is in doubt, and what wants no reply is not sent', async (t) => {
+		const { browser, socket } = await live(t);
+		browser.socket.readyState = WebSocket.CLOSED;
+		await inDoubt(socket.request('send', {}));
+		assert.equal(socket.send({ type: 'typing' }), false);
+		assert.equal(socket.waiting.size, 0);
+		browser.socket.readyState = WebSocket.OPEN;
+		const lost = socket.request('send', {});
+		assert.equal(socket.waiting.size, 1);
+		browser.socket.ends(1006);
+		await inDoubt(lost);
+		assert.equal(socket.waiting.size, 0);
+	});
+
 	it('the reply of a connection before does not answer a request of this one', async (t) => {
 		const scene = await live(t);
 		const { browser, socket, clock, user } = scene;
@@ -471,6 +485,17 @@ describe('a reason to hurry', () => {
 		assert.equal(browser.sockets.length, 2, 'what was being waited for is not made as well');
 	});
 
+	it('and a connection that is refused for good then is the last', async (t) => {
+		const { browser, socket, user, clock } = await live(t);
+		browser.random = 1;
+		browser.socket.ends(1006);
+		socket.connect();
+		await turn();
+		browser.socket.ends(4409);
+		await clock.pass(DAY);
+		assert.deepEqual([browser.sockets.length, user.link.state], [2, 'stopped']);
+	});
+
 	it('a page that is hidden does not hurry', async (t) => {
 		const scene = await live(t);
 		const { browser } = scene;
@@ -501,9 +526,10 @@ describe('the end', () => {
 		const { browser, socket, user, clock } = await live(t);
 		const reply = socket.request('send', {});
 		const links = user.links.length;
+		assert.ok(browser.listeners > 0);
 		socket.end();
 		await inDoubt(reply);
-		assert.equal(browser.socket.closed, 1000);
+		assert.deepEqual([browser.socket.closed, browser.listeners], [1000, 0]);
 		browser.happens('online');
 		browser.seen('visible');
 		browser.happens('offline');

@@ -189,7 +189,6 @@ export class Desk {
 	{
 		const since = Date.now();
 
-		clearTimeout(this.slow);
 		this.slow = setTimeout(() => {
 			if (this.link.state === 'waiting' || !this.wanted(this.heart))
 				return;

@@ -106,9 +106,8 @@ export class History {
 			while (one.at - this.samples[from]!.at > ms)
 				from++;
 			const first = this.samples[from]!;
-			if (first === one || !first.stats)
-				return null;
-			const value = made(first.stats, one.stats, one.at - first.at);
+			const value = first.stats && made(first.stats, one.stats, one.at - first.at);
+			// Nor is the first sample a rate: it is 0 / 0.
 			return value !== null && value >= 0 && Number.isFinite(value) ? value : null;
 		});
 	}

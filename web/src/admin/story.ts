@@ -190,7 +190,7 @@ export function inWords(story: Story, clock: (at: number) => string): string[]
 	let before: number | null = null;
 
 	return story.points.map((one) => {
-		const after = before === null || one.at === null || one.kind === 'coming' ? '' :
+		const after = before === null || one.at === null ? '' :
 			`, ${duration(one.at - before)} later`;
 		const tail = one.detail === '' ? '' : ` (${one.detail})`;
 		if (one.at !== null)
