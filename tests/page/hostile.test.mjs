@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import http from 'node:http';
 import { after, afterEach, before, describe, it } from 'node:test';
 
-import { eventually, serverForFile, sleep, users } from '../e2e/harness.mjs';
+import { eventually, serverForFile, users } from '../e2e/harness.mjs';
 import { Person, browserForFile } from './browser.mjs';
 
 const holder = browserForFile({ before, after });
@@ -62,6 +62,19 @@ const CORPUS = [
 	'👩‍👩‍👧‍👦🏳️‍🌈 مرحبا שלום नमस्ते \u{e0041}\u{1f3f4}',
 ];
 
+/**
+ * Waits until ${page} has loaded and done what it was asked for so far: an image
+ * that it is asked for now has failed, and a frame has been drawn after that.
+ */
+async function settled(page)
+{
+	await page.evaluate(() => new Promise((resolve) => {
+		const marker = new Image();
+		marker.onerror = () => requestAnimationFrame(() => setTimeout(resolve, 0));
+		marker.src = `/marker-${performance.now()}`;
+	}));
+}
+
 async function pair(t)
 {
 	const [one, other] = await users(server, 'ann', 'eve');
@@ -95,7 +108,7 @@ describe('what people write is text', () => {
 			[...document.querySelectorAll('script, iframe, object, embed, base, style, link[rel=stylesheet]')]
 				.map((one) => one.getAttribute('src') ?? one.getAttribute('href') ?? one.tagName)
 				.filter((name) => !name.startsWith('/assets/'))), []);
-		await sleep(200); // for what would come late
+		await settled(ann.page); // what would come late
 		await ann.unharmed();
 
 		// Sent by oneself, kept, and shown again after a reload; as a draft as well.
@@ -130,7 +143,7 @@ describe('what people write is text', () => {
 			`#c/${'0'.repeat(36)}`, '#<script>alert(1)</script>', '#to/javascript:alert(1)', '#to/__proto__',
 			'#to/constructor']) {
 			await page.evaluate((to) => { location.hash = to; }, hash);
-			await sleep(30);
+			await settled(page);
 		}
 		// A name that JavaScript knows is a name like any other.
 		await page.getByRole('heading', { name: 'constructor' }).waitFor();
