@@ -13,7 +13,7 @@ import { Browser, turn } from './fakes.mjs';
 import { modules } from './modules.mjs';
 
 const packages = createRequire(new URL('../e2e/package.json', import.meta.url));
-const { IDBDatabase, IDBFactory, IDBKeyRange, IDBTransaction } = packages('fake-indexeddb');
+const { IDBDatabase, IDBFactory, IDBIndex, IDBKeyRange, IDBTransaction } = packages('fake-indexeddb');
 
 const CHAT = '01900000-0000-7000-8000-00000000000c';
 const OTHER = '01900000-0000-7000-8000-00000000000d';
@@ -176,6 +176,19 @@ describe('a disk that fails', () => {
 		await disk.erase();
 	});
 
+	it('and cannot be read says so', async (t) => {
+		const { prototype } = IDBIndex;
+		const { openCursor: was } = prototype;
+		const disk = await opened(t);
+		prototype.openCursor = () => {
+			const request = { error: new Error('broken') };
+			queueMicrotask(() => request.onerror());
+			return request;
+		};
+		t.after(() => { prototype.openCursor = was; });
+		await assert.rejects(disk.messages(CHAT, 5), { message: 'broken' });
+	});
+
 	it('a session goes on with its acks, and the next page asks for what was not written', async (t) => {
 		const browser = new Browser(t);
 		Object.assign(browser.answers, {
@@ -226,6 +239,13 @@ describe('erasing', () => {
 		const next = await opened(t);
 		assert.deepEqual([await next.load(), await next.everything()], [{ conversations: [], unsent: [], cursor: null }, []]);
 		assert.equal((await bob.everything()).length, 1);
+	});
+
+	it('that is forbidden ends what is kept all the same', async (t) => {
+		const disk = await opened(t);
+		indexedDB.deleteDatabase = () => { throw new Error('forbidden'); };
+		await disk.erase();
+		assert.equal(disk.lasting, false);
 	});
 
 	it('another tab lets go of what is erased', async (t) => {

@@ -115,6 +115,8 @@ describe('chain', () => {
 		assert.deepEqual(page.chain([message(8), message(9), old('b', 9000), old('a', 8000), old('c', 9001), old('d', 7999)]).shown
 			.map((m) => m.id), ['m8', 'a', 'm9', 'b', 'c']);
 		assert.deepEqual(page.chain([old('b', 2), old('a', 1)]).shown.map((m) => m.id), ['a', 'b'], 'and where there is no other');
+		assert.deepEqual(page.chain([message(1), old('a', 999), old('b', 1000)]).shown.map((m) => m.id), ['a', 'm1', 'b'],
+			'before the first when the whole is shown');
 	});
 });
 
@@ -234,6 +236,7 @@ describe('conversations', () => {
 		const preview = { seq: 2, id: 'm2', from: 'bob', body: 'x' };
 		assert.deepEqual(page.mergeConversation(chat({ at: created + 5, last: 3, unread: 7, preview, members: members(2, 2) }), server, ANN),
 			{ ...fresh, at: created + 5, preview, members: members(3, 2) });
+		assert.deepEqual(page.mergeConversation(chat({ members: members(5, 0) }), server, ANN).members, members(5, 1));
 		assert.equal(page.mergeConversation(chat({ last: 4, unread: 1 }), server, ANN).unread, 2);
 		for (const [read, unread] of [[2, 2], [3, 0], [4, 0]])
 			assert.equal(page.mergeConversation(page.withMark(chat(), ANN, read, true), server, ANN).unread, unread);

@@ -544,6 +544,7 @@ describe('the end', () => {
 		const { browser, socket, clock } = await live(t);
 		browser.socket.ends(1006);
 		socket.end();
+		assert.equal(clock.timers.size, 0);
 		await clock.pass(DAY);
 		assert.equal(browser.sockets.length, 1);
 	});

@@ -70,7 +70,7 @@ export class Disk {
 			// Another tab logs out, or is of a newer version.
 			disk.db.onversionchange = () => disk.close();
 		} catch {
-			disk.db = null;
+			// There is none, which is what it begins with.
 		}
 		return disk;
 	}
