@@ -407,6 +407,7 @@ cmd_chat(struct cli *cli, struct fail *fail)
 	memset(&chat, 0, sizeof(chat));
 	chat.follow.cli = cli;
 	chat.follow.acks = true;
+	chat.follow.signals = -1;
 	chat.peer = cli->args.operands[0];
 	chat.own = json_object();
 	chat.asked = json_object();

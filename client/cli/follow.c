@@ -184,6 +184,8 @@ follow_end(struct follow *f, const struct fail *fail)
 	f->ended = true;
 	if (fail != NULL)
 		f->fail = *fail;
+	if (f->loop == NULL)
+		return; /* it has not begun */
 	follow_flush(f);
 	if (f->session != NULL && session_state(f->session) != SESSION_ENDED)
 		session_finish(f->session);

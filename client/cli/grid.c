@@ -93,7 +93,6 @@ struct buf *
 grid_note(struct grid *grid, enum style style)
 {
 
-	end_cell(grid);
 	if (grid->nrows == 0 || grid->failed)
 		return (&grid->text);
 	return (begin_cell(grid, &grid->rows[grid->nrows - 1].note, style));

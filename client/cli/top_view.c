@@ -467,7 +467,7 @@ add_window(struct buf *b, struct top_view *view, const struct buf *page,
 	if (view->scroll > most)
 		view->scroll = most;
 	view->below = most - view->scroll;
-	for (shown = 0; shown < fixed && shown < rows && p < end; shown++) {
+	for (shown = 0; shown < fixed; shown++) {
 		from = p;
 		p = next_line(p, end);
 		buf_add(b, from, (size_t)(p - from));
@@ -476,8 +476,7 @@ add_window(struct buf *b, struct top_view *view, const struct buf *page,
 		p = next_line(p, end);
 	for (; shown < rows; shown++) {
 		from = p;
-		if (p < end)
-			p = next_line(p, end);
+		p = next_line(p, end);
 		if (p > from)
 			buf_add(b, from, (size_t)(p - from));
 		else

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The screen of a chat: what is written above the line being edited, which is
+ * wiped before and drawn again after, and when the lowest line can be replaced.
+ * The test stands in the place of libedit, whose calls become <words>.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <locale.h>
+#include <unistd.h>
+
+#include <editline/readline.h>
+
+#include "cli/screen.h"
+
+static int in, out;      /* the true ones */
+static int typed, shown; /* our ends of the pipes */
+static char text[4096];
+static rl_vcpfunc_t *handler;
+
+static void
+note(const char *word)
+{
+
+	assert_int_equal(
+	    write(STDOUT_FILENO, word, strlen(word)), strlen(word));
+}
+
+/* ---- in the place of libedit ---- */
+
+const char *rl_readline_name;
+int rl_catch_signals = 1;
+char *rl_line_buffer;
+int rl_point, rl_end;
+
+int
+rl_initialize(void)
+{
+
+	return (0);
+}
+
+void
+using_history(void)
+{
+}
+
+int
+add_history(const char *line)
+{
+
+	note("<history ");
+	note(line);
+	note(">");
+	return (0);
+}
+
+int
+rl_insert(int count, int c)
+{
+
+	(void)count;
+	(void)c;
+	return (0);
+}
+
+int
+rl_bind_key(int key, rl_command_func_t *fn)
+{
+
+	assert_int_equal(key, '\t');
+	assert_ptr_equal(fn, rl_insert);
+	return (0);
+}
+
+void
+rl_callback_handler_install(const char *prompt, rl_vcpfunc_t *fn)
+{
+
+	handler = fn;
+	note("<");
+	note(prompt);
+	note(">");
+}
+
+void
+rl_callback_handler_remove(void)
+{
+
+	note("<remove>");
+}
+
+void
+rl_callback_read_char(void)
+{
+	char c;
+
+	assert_int_equal(read(STDIN_FILENO, &c, 1), 1);
+	note("<key>");
+}
+
+void
+rl_forced_update_display(void)
+{
+
+	note("<draw>");
+}
+
+void
+rl_resize_terminal(void)
+{
+
+	note("<resize>");
+}
+
+/* ---- */
+
+static void
+entered(void *arg, const char *line)
+{
+
+	assert_ptr_equal(arg, text);
+	note("<line ");
+	note(line != NULL ? line : "end");
+	note(">");
+}
+
+/* What was written since the last call. */
+static const char *
+written(void)
+{
+	ssize_t n = read(shown, text, sizeof(text) - 1);
+
+	text[n > 0 ? n : 0] = '\0';
+	return (text);
+}
+
+/* ${line} is being edited, the cursor is before byte ${point}. */
+static void
+edit(const char *line, int point)
+{
+	static char buffer[256];
+
+	(void)snprintf(buffer, sizeof(buffer), "%s", line);
+	rl_line_buffer = buffer;
+	rl_point = point;
+	rl_end = (int)strlen(line);
+}
+
+static int
+set_up(void **state)
+{
+	int a[2], b[2];
+
+	if (setlocale(LC_CTYPE, "C.UTF-8") == NULL || pipe(a) != 0 ||
+	    pipe(b) != 0)
+		return (-1);
+	in = dup(STDIN_FILENO);
+	out = dup(STDOUT_FILENO);
+	(void)fflush(stdout);
+	(void)dup2(a[0], STDIN_FILENO);
+	(void)dup2(b[1], STDOUT_FILENO);
+	(void)close(a[0]);
+	(void)close(b[1]);
+	typed = a[1];
+	shown = b[0];
+	(void)fcntl(shown, F_SETFL, O_NONBLOCK);
+	edit("", 0);
+	*state = screen_open("> ", entered, text);
+	return (*state == NULL ? -1 : 0);
+}
+
+static int
+tear_down(void **state)
+{
+
+	screen_close(*state);
+	(void)dup2(in, STDIN_FILENO);
+	(void)dup2(out, STDOUT_FILENO);
+	(void)close(in);
+	(void)close(out);
+	(void)close(shown);
+	if (typed >= 0)
+		(void)close(typed);
+	return (0);
+}
+
+static void
+print(struct screen *screen, const char *lines, const char *tag)
+{
+	struct buf b = BUF_INIT;
+
+	buf_adds(&b, lines);
+	screen_print(screen, &b, tag);
+	assert_null(b.data);
+}
+
+/* Whether ${line} could take the place of the one with ${tag}. */
+static bool
+replace(struct screen *screen, const char *line, const char *tag)
+{
+	struct buf b = BUF_INIT;
+	bool ret;
+
+	buf_adds(&b, line);
+	ret = screen_replace(screen, &b, tag);
+	assert_true(!ret || b.data == NULL);
+	buf_fini(&b);
+	return (ret);
+}
+
+/* Lines are as wide as the terminal, 80 columns: the prompt has two. */
+static void
+test_print(void **state)
+{
+	static char long_line[200];
+	struct screen *screen = *state;
+	struct buf b = BUF_INIT;
+
+	memset(long_line, 'x', sizeof(long_line) - 1);
+	assert_string_equal(written(), "<> >");
+	print(screen, "one\n", NULL);
+	assert_string_equal(written(), "\r\033[Jone\n<draw>");
+	print(screen, "", NULL);
+	assert_string_equal(written(), "\r\033[J<draw>");
+	/* Half a text, for want of memory, is none. */
+	buf_adds(&b, "half");
+	b.failed = true;
+	screen_print(screen, &b, NULL);
+	assert_string_equal(written(), "\r\033[J<draw>");
+	edit(long_line, 77);
+	print(screen, "a\n", NULL);
+	assert_string_equal(written(), "\r\033[Ja\n<draw>");
+	edit(long_line, 78);
+	print(screen, "b\n", NULL);
+	assert_string_equal(written(), "\033[1A\r\033[Jb\n<draw>");
+	edit(long_line, 158);
+	print(screen, "c\n", NULL);
+	assert_string_equal(written(), "\033[2A\r\033[Jc\n<draw>");
+	/* The cursor is nowhere in the line. */
+	edit("short", 78);
+	print(screen, "d\n", NULL);
+	assert_string_equal(written(), "\r\033[Jd\n<draw>");
+	edit("short", -1);
+	print(screen, "e\n", NULL);
+	assert_string_equal(written(), "\r\033[Je\n<draw>");
+}
+
+static void
+test_lines(void **state)
+{
+	static char long_line[100];
+	struct screen *screen = *state;
+
+	(void)written();
+	handler(strdup("hi"));
+	assert_string_equal(
+	    written(), "\033[1A\r\033[J<history hi><line hi><> >");
+	handler(strdup(""));
+	assert_string_equal(written(), "\033[1A\r\033[J<line ><> >");
+	memset(long_line, 'x', 78);
+	handler(strdup(long_line));
+	assert_memory_equal(written(), "\033[2A\r\033[J<history xx", 18);
+	assert_true(screen_read(screen));
+	handler(NULL);
+	assert_string_equal(written(), "<line end>");
+	/* Nothing is edited any more. */
+	print(screen, "a\n", NULL);
+	assert_string_equal(written(), "a\n");
+	assert_int_equal(write(typed, "k", 1), 1);
+	assert_false(screen_read(screen));
+	assert_string_equal(written(), "");
+}
+
+static void
+test_replace(void **state)
+{
+	char line[120];
+	struct screen *screen = *state;
+
+	print(screen, "one\n", "m1");
+	(void)written();
+	assert_false(replace(screen, "two\n", "m2"));
+	assert_false(replace(screen, "", "m1"));
+	assert_false(replace(screen, "two", "m1"));
+	assert_false(replace(screen, "two\nthree\n", "m1"));
+	assert_string_equal(written(), "");
+	edit("abc", 3);
+	assert_true(replace(screen, "two\n", "m1"));
+	assert_string_equal(written(), "\r\033[J\033[1A\r\033[Jtwo\n<draw>");
+	/* Colours take no room; a line of 80 columns takes two rows. */
+	(void)snprintf(line, sizeof(line), "\033[31m%079d\033[0m\n", 0);
+	assert_true(replace(screen, line, "m1"));
+	(void)snprintf(line, sizeof(line), "\033[31m%080d\033[0m\n", 0);
+	assert_false(replace(screen, line, "m1"));
+	assert_true(replace(screen, "\033[31m\n", "m1"));
+	print(screen, "other\n", NULL);
+	assert_false(replace(screen, "two\n", "m1"));
+	print(screen, "one\n", "m1");
+	(void)written();
+	screen_resize(screen);
+	assert_string_equal(written(), "<resize>");
+	assert_false(replace(screen, "two\n", "m1"));
+}
+
+static void
+test_keys(void **state)
+{
+	struct screen *screen = *state;
+
+	(void)written();
+	assert_true(screen_read(screen));
+	assert_string_equal(written(), "");
+	assert_int_equal(write(typed, "ab", 2), 2);
+	assert_true(screen_read(screen));
+	assert_string_equal(written(), "<key>");
+	assert_true(screen_read(screen));
+	(void)close(typed);
+	typed = -1;
+	assert_false(screen_read(screen));
+}
+
+static void
+test_clear_line(void **state)
+{
+	struct screen *screen = *state;
+
+	(void)written();
+	assert_false(screen_clear_line(screen));
+	assert_string_equal(written(), "\r\033[J<remove><> >");
+	edit("a", 0);
+	assert_true(screen_clear_line(screen));
+	assert_int_equal(rl_end, 0);
+	assert_int_equal(rl_point, 0);
+	assert_string_equal(written(), "\r\033[J<remove><> >");
+	assert_int_equal(rl_catch_signals, 0);
+	assert_string_equal(rl_readline_name, "twinbox");
+}
+
+static void
+test_close(void **state)
+{
+
+	(void)written();
+	edit("half a line", 4);
+	screen_close(*state);
+	*state = NULL;
+	assert_string_equal(written(), "\r\033[J<remove>");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(test_print, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_lines, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_replace, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_keys, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_clear_line, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_close, set_up, tear_down),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}
