@@ -8,7 +8,7 @@
 #define TESTS_CLI_STAGE_H
 
 #include "cli/cli.h"
-#include "unit/played.h"
+#include "unit/played_server.h"
 
 /* 1 Jan 2030, where the wall clock stands. */
 #define STAGE_NOW_MS INT64_C(1893456000000)

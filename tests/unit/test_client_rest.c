@@ -21,7 +21,7 @@
 
 #include "base/mem.h"
 #include "lib/rest.h"
-#include "unit/played.h"
+#include "unit/played_server.h"
 
 struct fixture {
 	struct played *played;

@@ -4,8 +4,8 @@
  * the answers that the test has given, and keeps what it was asked.  Each
  * connection has one request.
  */
-#ifndef TESTS_PLAYED_H
-#define TESTS_PLAYED_H
+#ifndef TESTS_PLAYED_SERVER_H
+#define TESTS_PLAYED_SERVER_H
 
 struct played;
 

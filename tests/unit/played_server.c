@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The server that a test plays by hand.  See played.h.
+ * The server that a test plays by hand.  See played_server.h.
  */
-#include "unit/played.h"
+#include "unit/played_server.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
