@@ -67,6 +67,11 @@ test_strings(void **state)
 	(void)state;
 	jw_string(&b, "", 0);
 	assert_buf("\"\"", &b);
+	/* No byte behind its length, however clean. */
+	jw_string(&b, "abcdef", 3);
+	assert_buf("\"abc\"", &b);
+	jw_string(&b, "0123456789", 8);
+	assert_buf("\"01234567\"", &b);
 	jw_string(&b, "a\"b\\c/\b\f\n\r\t\x01\x1f\x7f", 14);
 	assert_buf("\"a\\\"b\\\\c/\\b\\f\\n\\r\\t\\u0001\\u001f\x7f\"", &b);
 	jw_string(&b, "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", 9);
@@ -544,6 +549,36 @@ test_problem_pages(void **state)
 	buf_fini(&b);
 }
 
+/* Both forms of a page in full. */
+static void
+test_problem_page_texts(void **state)
+{
+	const enum problem p = PROBLEM_NOT_FOUND;
+	struct buf b = BUF_INIT, want = BUF_INIT;
+
+	(void)state;
+	wire_problem_page(&b, p, false);
+	buf_addf(&want,
+	    "# %s\n\n`not-found`, HTTP status 404\n\n## Cause\n\n%s\n\n"
+	    "## Cure\n\n%s\n",
+	    problem_title(p), problem_cause(p), problem_cure(p));
+	buf_addc(&want, '\0');
+	assert_buf(want.data, &b);
+	buf_reset(&want);
+	wire_problem_page(&b, p, true);
+	buf_addf(&want,
+	    "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
+	    "<meta name=\"viewport\" content=\"width=device-width\">\n"
+	    "<title>%s</title>\n<h1>%s</h1>\n<p><code>not-found</code>, HTTP "
+	    "status 404</p>\n<h2>Cause</h2>\n<p>%s</p>\n<h2>Cure</h2>\n"
+	    "<p>%s</p>\n</html>\n",
+	    problem_title(p), problem_title(p), problem_cause(p),
+	    problem_cure(p));
+	buf_addc(&want, '\0');
+	assert_buf(want.data, &b);
+	buf_fini(&want);
+}
+
 int
 main(void)
 {
@@ -560,6 +595,7 @@ main(void)
 	    cmocka_unit_test(test_entry_labels),
 	    cmocka_unit_test(test_problem),
 	    cmocka_unit_test(test_problem_pages),
+	    cmocka_unit_test(test_problem_page_texts),
 	};
 
 	return (cmocka_run_group_tests_name("wire_write", tests, NULL, NULL));
