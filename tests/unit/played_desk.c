@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See played_desk.h.
+ */
+#include "played_desk.h"
+
+#include <string.h>
+
+#include "store/account.h"
+#include "store/lane.h"
+
+struct played_desk desk;
+
+static struct uuid
+id_of(const char *text)
+{
+	struct uuid id;
+
+	assert_true(uuid_parse(text, strlen(text), &id));
+	return (id);
+}
+
+__typeof__(store_user_by_name) __wrap_store_user_by_name;
+__typeof__(store_desk_destination) __wrap_store_desk_destination;
+__typeof__(store_desk_destinations) __wrap_store_desk_destinations;
+__typeof__(store_desk_waiting) __wrap_store_desk_waiting;
+__typeof__(store_desk_outbox) __wrap_store_desk_outbox;
+__typeof__(store_desk_row) __wrap_store_desk_row;
+__typeof__(store_desk_message) __wrap_store_desk_message;
+__typeof__(store_desk_message_rows) __wrap_store_desk_message_rows;
+__typeof__(store_desk_attempts) __wrap_store_desk_attempts;
+__typeof__(store_desk_dead) __wrap_store_desk_dead;
+__typeof__(store_desk_dead_of) __wrap_store_desk_dead_of;
+__typeof__(store_desk_stats) __wrap_store_desk_stats;
+__typeof__(store_desk_lanes) __wrap_store_desk_lanes;
+__typeof__(store_desk_users) __wrap_store_desk_users;
+__typeof__(store_desk_senders) __wrap_store_desk_senders;
+__typeof__(store_desk_audit) __wrap_store_desk_audit;
+__typeof__(relay_stats) __wrap_relay_stats;
+__typeof__(writer_stats_get) __wrap_writer_stats_get;
+__typeof__(writer_waiting) __wrap_writer_waiting;
+
+enum rc
+__wrap_store_user_by_name(struct db *db, const char *name, size_t n,
+    struct store_user *ret, struct err *err)
+{
+
+	(void)db;
+	played_note("user %.*s", (int)n, name);
+	if (strcmp(name, "nobody") == 0)
+		return (RC_NOT_FOUND);
+	ret->user_id = 3;
+	return (played_store(err));
+}
+
+enum rc
+__wrap_store_desk_destination(struct db *db, const char *name,
+    desk_destination_fn each, void *arg, struct err *err)
+{
+	const struct desk_destination d = {
+	    .destination_id = strcmp(name, "*") == 0 ? 0 : 9, .name = name};
+	enum rc rc;
+
+	(void)db;
+	played_note("destination %s", name);
+	if (strcmp(name, "nowhere") == 0)
+		return (RC_NOT_FOUND);
+	if ((rc = played_store(err)) != RC_OK)
+		return (rc);
+	return (each(arg, &d, err));
+}
+
+static const struct desk_destination far = {.destination_id = 9,
+    .name = "far.example",
+    .breaker = "open",
+    .failures = 4,
+    .successes = 5,
+    .next_probe_at = NOW + 1,
+    .failing_since = NOW + 2,
+    .last_success_at = NOW + 3,
+    .last_failure_at = NOW + 4,
+    .last_error = "refused",
+    .paused_at = NOW + 5,
+    .paused_by = "ann",
+    .pause_reason = "moving",
+    .per_second = 6};
+static const struct desk_destination near = {
+    .destination_id = 10, .name = "near", .breaker = "closed"};
+
+enum rc
+__wrap_store_desk_destinations(struct db *db, const char *after, int64_t limit,
+    desk_destination_fn each, void *arg, struct err *err)
+{
+	enum rc rc;
+
+	(void)db;
+	played_note(
+	    "destinations after=%s limit=%lld", after, (long long)limit);
+	if ((rc = played_store(err)) != RC_OK || desk.empty)
+		return (rc);
+	if ((rc = each(arg, &far, err)) == RC_OK)
+		rc = each(arg, &near, err);
+	return (rc);
+}
+
+enum rc
+__wrap_store_desk_waiting(struct db *db, int64_t destination_id, int64_t now_ms,
+    int64_t budget, struct desk_waiting *ret, struct err *err)
+{
+
+	(void)db;
+	played_note("waiting of %lld at %lld, budget %lld",
+	    (long long)destination_id, (long long)now_ms, (long long)budget);
+	*ret = (struct desk_waiting){.pending = 0};
+	if (destination_id == 9)
+		*ret =
+		    (struct desk_waiting){11, 12, now_ms - 13 + desk.shift_ms,
+			{1, 2, 3, 4, 5, 6, 7, 8}, true};
+	return (played_store(err));
+}
+
+struct desk_row
+desk_row_full(void)
+{
+
+	return ((struct desk_row){.id = 1,
+	    .message_id = id_of(UUID_A),
+	    .kind = EVENT_MESSAGE,
+	    .from = "ann",
+	    .to = "bob@far.example",
+	    .destination = "far.example",
+	    .state = "sending",
+	    .reason = "max_retries",
+	    .priority = PRIORITY_HIGH,
+	    .attempts = 2,
+	    .retry_count = 3,
+	    .rescue_count = 4,
+	    .event_time = NOW + 1,
+	    .created_at = NOW + 2,
+	    .last_attempt_at = NOW + 3,
+	    .last_status_at = NOW + 4,
+	    .next_retry_at = NOW + 5,
+	    .deliver_at = NOW + 6,
+	    .expires_at = NOW + 7,
+	    .sent_at = NOW + 8,
+	    .acked_at = NOW + 9,
+	    .read_at = NOW + 10,
+	    .last_error = "timeout",
+	    .lane_id = 5,
+	    .lane_seq = 6});
+}
+
+static struct desk_row
+bare_row(const char *state)
+{
+
+	return ((struct desk_row){.id = 2,
+	    .message_id = id_of(UUID_B),
+	    .kind = EVENT_MESSAGE,
+	    .from = "ann",
+	    .to = "bob",
+	    .destination = "",
+	    .state = state,
+	    .created_at = NOW + 2});
+}
+
+static void
+note_page(int64_t before, int64_t limit, int64_t *ret_next)
+{
+
+	played_note(
+	    "before=%lld limit=%lld", (long long)before, (long long)limit);
+	*ret_next = desk.more ? 2 : 0;
+}
+
+enum rc
+__wrap_store_desk_outbox(struct db *db, const struct desk_filter *f,
+    int64_t before, int64_t limit, desk_row_fn each, void *arg,
+    int64_t *ret_next, struct err *err)
+{
+	struct desk_row rows[4] = {desk_row_full(), bare_row("pending"),
+	    bare_row("pending"), bare_row("sent")};
+	enum rc rc;
+	int i;
+
+	(void)db;
+	played_note("outbox state=%d scheduled=%d destination=%lld sender=%lld "
+		    "unchanged=%lld retried=%lld",
+	    f->state, f->scheduled, (long long)f->destination_id,
+	    (long long)f->sender_id, (long long)f->unchanged_since,
+	    (long long)f->retry_count);
+	note_page(before, limit, ret_next);
+	/* A retry that waits is labelled, one of a row that is over is not. */
+	rows[2].retry_count = 1;
+	rows[2].lane_seq = 1;
+	rows[3].retry_count = 1;
+	rc = played_store(err);
+	for (i = 0; i < 4 && rc == RC_OK && !desk.empty; i++)
+		rc = each(arg, &rows[i], err);
+	return (rc);
+}
+
+enum rc
+__wrap_store_desk_row(
+    struct db *db, int64_t id, desk_row_fn each, void *arg, struct err *err)
+{
+	struct desk_row bare = bare_row("canceled");
+	enum rc rc;
+
+	(void)db;
+	bare.last_status_at = NOW + 20;
+	if ((rc = played_store(err)) != RC_OK)
+		return (rc);
+	return (each(arg, id == 1 ? &desk.shown : &bare, err));
+}
+
+enum rc
+__wrap_store_desk_message(struct db *db, const struct uuid *id,
+    enum rc (*each)(void *arg, const struct desk_message *m, struct err *err),
+    void *arg, struct err *err)
+{
+	const struct desk_message m = {*id, id_of(UUID_B), "ann",
+	    desk.conversation_seq == 0 ? NULL : "c1", desk.conversation_seq,
+	    NOW + 1, NOW + 2};
+	enum rc rc;
+
+	(void)db;
+	if (desk.message_rc != RC_OK)
+		return (desk.message_rc);
+	if ((rc = played_store(err)) != RC_OK)
+		return (rc);
+	return (each(arg, &m, err));
+}
+
+enum rc
+__wrap_store_desk_message_rows(struct db *db, const struct uuid *id,
+    int64_t *ret, size_t max, size_t *ret_n, struct err *err)
+{
+
+	(void)db;
+	(void)id;
+	assert_int_equal(max, 256);
+	ret[0] = 1;
+	ret[1] = 2;
+	*ret_n = 2;
+	return (played_store(err));
+}
+
+enum rc
+__wrap_store_desk_attempts(struct db *db, int64_t outbox_id, int64_t limit,
+    enum rc (*each)(void *arg, const struct desk_attempt *a, struct err *err),
+    void *arg, struct err *err)
+{
+	static const struct desk_attempt attempts[] = {
+	    {2, NOW + 8, 0, NULL, NULL, "r2", 0},
+	    {1, NOW + 4, NOW + 4, "retry", "slow", "r1", 503},
+	    {0, NOW + 3, NOW + 4, NULL, NULL, "r0", 0}};
+	enum rc rc = played_store(err);
+	int i;
+
+	(void)db;
+	assert_int_equal(limit, 200);
+	for (i = 0; i < 3 && rc == RC_OK && outbox_id == 1; i++)
+		rc = each(arg, &attempts[i], err);
+	return (rc);
+}
+
+static struct desk_dead
+full_dead(void)
+{
+
+	return ((struct desk_dead){21, 22, id_of(UUID_A), "ann", "bob",
+	    "far.example", "failed", "max_retries", "refused", 3, 2, NOW + 1,
+	    NOW + 2, NOW + 3, "requeued", "eve", NOW + 4});
+}
+
+static const struct desk_dead bare_dead = {.dead_id = 20,
+    .outbox_id = 2,
+    .from = "ann",
+    .to = "bob",
+    .destination = "",
+    .state = "expired",
+    .reason = "expired",
+    .dead_at = NOW + 3};
+
+enum rc
+__wrap_store_desk_dead(struct db *db, const struct desk_dead_filter *f,
+    int64_t before, int64_t limit, desk_dead_fn each, void *arg,
+    int64_t *ret_next, struct err *err)
+{
+	const struct desk_dead full = full_dead();
+	enum rc rc = played_store(err);
+
+	(void)db;
+	played_note("dead resolved=%d reason=%s destination=%lld sender=%lld",
+	    (int)f->resolved, f->reason, (long long)f->destination_id,
+	    (long long)f->sender_id);
+	note_page(before, limit, ret_next);
+	if (desk.dead_pages > 0)
+		*ret_next = 100 + --desk.dead_pages;
+	if (rc != RC_OK || desk.empty)
+		return (rc);
+	rc = each(arg, &full, err);
+	return (rc == RC_OK ? each(arg, &bare_dead, err) : rc);
+}
+
+enum rc
+__wrap_store_desk_dead_of(struct db *db, int64_t outbox_id, int64_t limit,
+    desk_dead_fn each, void *arg, struct err *err)
+{
+	const struct desk_dead second = {.dead_id = 2,
+	    .state = "failed",
+	    .reason = "rejected",
+	    .dead_at = NOW + 30,
+	    .resolved_at = NOW + 30};
+	const struct desk_dead first = {.dead_id = 1,
+	    .state = "expired",
+	    .reason = "expired",
+	    .dead_at = NOW + 12,
+	    .resolution = "requeued",
+	    .resolved_by = "eve",
+	    .resolved_at = NOW + 13};
+	enum rc rc = played_store(err);
+
+	(void)db;
+	assert_int_equal(limit, 50);
+	if (rc != RC_OK || !desk.died || outbox_id != 1)
+		return (rc);
+	if ((rc = each(arg, &second, err)) == RC_OK)
+		rc = each(arg, &first, err);
+	return (rc);
+}
+
+enum rc
+__wrap_store_desk_stats(struct db *db, int64_t stuck_before,
+    int64_t retry_count, int64_t since, struct desk_stats *ret, struct err *err)
+{
+	int i;
+
+	(void)db;
+	played_note("stats stuck=%lld retried=%lld since=%lld",
+	    (long long)(stuck_before - NOW), (long long)retry_count,
+	    (long long)(since - NOW));
+	memset(ret, 0, sizeof(*ret));
+	for (i = 0; i < (int)STORE_TOTALS && desk.counted; i++)
+		ret->totals.n[i] = 100 + i;
+	ret->dead_open = 5;
+	ret->oldest_at = desk.old ? NOW + desk.shift_ms : 0;
+	ret->stuck_sending = 6;
+	ret->near_failure = 7;
+	ret->latency_count = desk.counted ? 4 : 0;
+	ret->latency_ms = 4010;
+	return (played_store(err));
+}
+
+enum rc
+__wrap_store_desk_lanes(struct db *db, const struct desk_lane_filter *f,
+    int64_t after, int64_t limit, desk_lane_fn each, void *arg,
+    int64_t *ret_next, struct err *err)
+{
+	const struct desk_lane lanes[2] = {
+	    {31, id_of(UUID_A), "bob", "far.example", "leased", "r1",
+		LANE_RECEIPTS, 1, 4, 3, 8, NOW + 1, NOW + 2, 9, NOW + 3, 10},
+	    {.lane_id = 32,
+		.conversation = id_of(UUID_B),
+		.to = "cy",
+		.destination = "",
+		.state = "idle",
+		.class = LANE_MESSAGES,
+		.next_seq = 1}};
+	enum rc rc = played_store(err);
+
+	(void)db;
+	played_note("lanes destination=%lld state=%s",
+	    (long long)f->destination_id, f->state == NULL ? "-" : f->state);
+	note_page(after, limit, ret_next);
+	if (rc != RC_OK || desk.empty)
+		return (rc);
+	rc = each(arg, &lanes[0], err);
+	return (rc == RC_OK ? each(arg, &lanes[1], err) : rc);
+}
+
+enum rc
+__wrap_store_desk_users(struct db *db, const char *after, int64_t limit,
+    enum rc (*each)(void *arg, const struct desk_user *u, struct err *err),
+    void *arg, struct err *err)
+{
+	/* Their ids in another order than their names. */
+	static const struct desk_user users[] = {
+	    {8, "ann", "Ann", true, true, NOW + 1, NOW + 2, 3},
+	    {9, "bob@far.example", NULL, false, false, 0, NOW, 0},
+	    {7, "cy", NULL, false, true, 0, NOW + 3, 0},
+	    {6, "dan", NULL, false, true, 0, NOW + 4, 1}};
+	enum rc rc = played_store(err);
+	int i;
+
+	(void)db;
+	played_note("users after=%s limit=%lld", after, (long long)limit);
+	for (i = 0; i < 4 && rc == RC_OK && !desk.empty; i++)
+		rc = each(arg, &users[i], err);
+	return (rc);
+}
+
+enum rc
+__wrap_store_desk_senders(struct db *db,
+    void (*each)(void *arg, int64_t sender_id), void *arg, bool *ret_all,
+    struct err *err)
+{
+	static const int64_t senders[] = {7, 8, 9, 7, 7, 5, 100, 6};
+	size_t i;
+
+	(void)db;
+	for (i = 0; i < sizeof(senders) / sizeof(senders[0]); i++)
+		each(arg, senders[i]);
+	*ret_all = !desk.more;
+	return (played_store(err));
+}
+
+enum rc
+__wrap_store_desk_audit(struct db *db, int64_t before, int64_t limit,
+    enum rc (*each)(void *arg, const struct desk_audit *a, struct err *err),
+    void *arg, struct err *err)
+{
+	static const struct desk_audit rows[] = {
+	    {42, NOW + 1, "ann", "pause", "far.example", "moving"},
+	    {41, NOW, "bob", "retry", "x", NULL}};
+	enum rc rc = played_store(err);
+
+	(void)db;
+	played_note("audit before=%lld limit=%lld", (long long)before,
+	    (long long)limit);
+	if (rc != RC_OK || desk.empty)
+		return (rc);
+	rc = each(arg, &rows[0], err);
+	return (rc == RC_OK ? each(arg, &rows[1], err) : rc);
+}
+
+void
+__wrap_relay_stats(struct relay *r, struct relay_stats *ret)
+{
+
+	(void)r;
+	ret->last_turn_ms = 4800;
+	ret->in_flight = 2;
+	ret->n = 2;
+	ret->destinations[0].destination_id = 8;
+	ret->destinations[1].destination_id = 9;
+	ret->destinations[1].window = 4;
+	ret->destinations[1].in_flight = 3;
+}
+
+struct writer_stats
+__wrap_writer_stats_get(const struct writer *w)
+{
+
+	(void)w;
+	return ((struct writer_stats){.log_bytes = 777});
+}
+
+size_t
+__wrap_writer_waiting(const struct writer *w)
+{
+
+	(void)w;
+	return (8);
+}
+
+int
+desk_setup(void **state)
+{
+
+	desk = (struct played_desk){.conversation_seq = 12};
+	desk.shown = desk_row_full();
+	return (played_setup(state));
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The store as the desk sees it: each list has a row with everything and one
+ * with nothing.  What it is asked is noted (played.h).
+ */
+#ifndef TESTS_PLAYED_DESK_H
+#define TESTS_PLAYED_DESK_H
+
+#include "played.h"
+
+#include "admin/desk_internal.h"
+
+struct played_desk {
+	bool empty;         /* lists have no rows */
+	bool more;          /* lists have a next page; not all was looked at */
+	bool old;           /* something waits */
+	bool counted;       /* there are totals */
+	bool died;          /* the message has dead letters */
+	enum rc message_rc; /* what asking for a message gives */
+	int dead_pages;     /* pages of dead letters that follow */
+	int64_t shift_ms;   /* what waits does so since so much later */
+	int64_t conversation_seq;
+	struct desk_row shown; /* the first row of a message */
+};
+
+extern struct played_desk desk;
+
+/* A row with everything. */
+struct desk_row desk_row_full(void);
+
+/* played_setup(), and the above. */
+int desk_setup(void **state);
+
+#endif

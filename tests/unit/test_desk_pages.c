@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the desk shows, to the letter (desk_pages.txt), and what it says when
+ * something goes wrong.
+ */
+#include "played_desk.h"
+
+#include <string.h>
+
+static bool
+set(const char *name, int64_t value)
+{
+
+	if (strcmp(name, "empty") == 0)
+		desk.empty = value != 0;
+	else if (strcmp(name, "more") == 0)
+		desk.more = value != 0;
+	else if (strcmp(name, "old") == 0)
+		desk.old = value != 0;
+	else if (strcmp(name, "counted") == 0)
+		desk.counted = value != 0;
+	else if (strcmp(name, "shift") == 0)
+		desk.shift_ms = value;
+	else if (strcmp(name, "relay") == 0)
+		played.admin->o.relay =
+		    value != 0 ? (struct relay *)(void *)&desk : NULL;
+	else if (strcmp(name, "dead_pages") == 0)
+		desk.dead_pages = (int)value;
+	else if (strcmp(name, "died") == 0)
+		desk.died = value != 0;
+	else if (strcmp(name, "failed") == 0)
+		desk.shown.state = "failed";
+	else if (strcmp(name, "expired") == 0) {
+		desk.shown.state = "expired";
+		desk.shown.deliver_at = 0;
+	} else if (strcmp(name, "seq") == 0)
+		desk.conversation_seq = value;
+	else if (strcmp(name, "message_rc") == 0)
+		desk.message_rc = RC_NOT_FOUND;
+	else
+		return (false);
+	return (true);
+}
+
+static void
+test_pages(void **state)
+{
+
+	(void)state;
+	played_transcript("desk_pages.txt", admin_routes(), set);
+}
+
+/* All that is read with a token of an administrator's. */
+static bool
+reading(const struct http_route *route, struct question *q)
+{
+
+	if (strcmp(route->method, "GET") != 0 ||
+	    (route->flags & HTTP_ADMIN) == 0)
+		return (false);
+	q->params[0] = "id";
+	q->params[1] = UUID_A;
+	q->query = NULL;
+	return (true);
+}
+
+static void
+test_failures(void **state)
+{
+
+	(void)state;
+	played_failures(admin_routes(), reading);
+}
+
+/* An export whose reader loses its token, its store or its place between two
+ * pieces is cut off. */
+static void
+test_export_is_cut(void **state)
+{
+	static const struct question q;
+	const http_handler_fn get = played_route(
+	    admin_routes(), "GET", "/v1/admin/dead-letters/export");
+	const char *text;
+	int k;
+
+	(void)state;
+	played.revoked = true;
+	desk.dead_pages = 1;
+	text = played_ask(get, &q);
+	assert_string_equal(text + strlen(text) - 12, "\npiece: cut\n");
+	played.revoked = false;
+	for (k = 2; k <= 3; k++) {
+		played.store_fails = k;
+		desk.dead_pages = 1;
+		text = played_ask(get, &q);
+		assert_string_equal(text + strlen(text) - 12, "\npiece: cut\n");
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(
+		test_pages, desk_setup, played_teardown),
+	    cmocka_unit_test_setup_teardown(
+		test_failures, desk_setup, played_teardown),
+	    cmocka_unit_test_setup_teardown(
+		test_export_is_cut, desk_setup, played_teardown),
+	};
+
+	return (cmocka_run_group_tests_name("desk_pages", tests, NULL, NULL));
+}
