@@ -293,7 +293,8 @@ get_error(struct http_request *req, void *arg)
 	struct err err = ERR_INIT;
 
 	(void)arg;
-	(void)err_set(&err, RC_IO, "the secret story");
+	(void)err_set(&err, http_query(req, "busy") == NULL ? RC_IO : RC_BUSY,
+	    "the secret story");
 	http_answer_error(req, &err);
 }
 
@@ -304,8 +305,20 @@ get_busy(struct http_request *req, void *arg)
 
 	(void)arg;
 	refusal_set(&r, PROBLEM_BUSY, "", "a queue is full");
-	r.retry_after_s = 7;
+	r.retry_after_s = http_query(req, "now") == NULL ? 7 : 0;
 	http_answer_refusal(req, &r);
+}
+
+/* Says who asks, and which thread answers. */
+static void
+get_peer(struct http_request *req, void *arg)
+{
+	struct buf b = BUF_INIT;
+
+	(void)arg;
+	buf_addf(&b, "%s %s", http_peer(req), thr_self_name());
+	http_answer(req, 200, "text/plain", &b);
+	buf_fini(&b);
 }
 
 static void
@@ -335,7 +348,7 @@ authorize(struct http_request *req, void *arg)
 	}
 }
 
-static const struct http_route routes[] = {
+const struct http_route fixture_routes[] = {
     {"GET", "/turn", get_turn, HTTP_PUBLIC},
     {"GET", "/hello", get_hello, HTTP_PUBLIC},
     {"GET", "/later", get_later, HTTP_PUBLIC},
@@ -353,6 +366,7 @@ static const struct http_route routes[] = {
     {"GET", "/hold", get_hold, HTTP_PUBLIC},
     {"GET", "/error", get_error, HTTP_PUBLIC},
     {"GET", "/busy", get_busy, HTTP_PUBLIC},
+    {"GET", "/peer", get_peer, HTTP_PUBLIC},
     {"GET", "/private", get_private, 0}, {NULL, NULL, NULL, 0}};
 
 /* The WebSocket's side: shows what it can still read. */
@@ -376,7 +390,7 @@ fixture_start(struct fixture *f, int loops, size_t limit)
 	struct http_options options = {
 	    .listen = "127.0.0.1:0",
 	    .loops = loops,
-	    .routes = routes,
+	    .routes = fixture_routes,
 	    .route_arg = f,
 	    .authorize = authorize,
 	    .upgrade_path = "/v1/ws",

@@ -53,6 +53,9 @@ struct fixture {
 	struct http_request *_Atomic held; /* GET /hold, to be answered */
 };
 
+/* Its routes, for servers that a test makes by itself. */
+extern const struct http_route fixture_routes[];
+
 /* Starts a server of ${loops} loops (and that of the long-polls) for at most
  * ${limit} connections, and the worker thread. */
 void fixture_start(struct fixture *f, int loops, size_t limit);
