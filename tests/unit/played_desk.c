@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "domain/desk.h"
 #include "store/account.h"
 #include "store/lane.h"
 
@@ -33,6 +34,9 @@ __typeof__(store_desk_dead) __wrap_store_desk_dead;
 __typeof__(store_desk_dead_of) __wrap_store_desk_dead_of;
 __typeof__(store_desk_stats) __wrap_store_desk_stats;
 __typeof__(store_desk_lanes) __wrap_store_desk_lanes;
+__typeof__(store_desk_lane) __wrap_store_desk_lane;
+__typeof__(store_desk_dead_ids) __wrap_store_desk_dead_ids;
+__typeof__(store_desk_dead_left) __wrap_store_desk_dead_left;
 __typeof__(store_desk_users) __wrap_store_desk_users;
 __typeof__(store_desk_senders) __wrap_store_desk_senders;
 __typeof__(store_desk_audit) __wrap_store_desk_audit;
@@ -242,7 +246,7 @@ __wrap_store_desk_message_rows(struct db *db, const struct uuid *id,
 	assert_int_equal(max, 256);
 	ret[0] = 1;
 	ret[1] = 2;
-	*ret_n = 2;
+	*ret_n = desk.bare ? 0 : 2;
 	return (played_store(err));
 }
 
@@ -465,11 +469,99 @@ __wrap_writer_waiting(const struct writer *w)
 	return (8);
 }
 
+enum rc
+__wrap_store_desk_lane(struct db *db, int64_t lane_id, desk_lane_fn each,
+    void *arg, struct err *err)
+{
+	const struct desk_lane lane = {.lane_id = lane_id,
+	    .to = "cy",
+	    .destination = "",
+	    .state = "idle",
+	    .next_seq = 1};
+	enum rc rc;
+
+	(void)db;
+	played_note("lane %lld", (long long)lane_id);
+	if (lane_id == 404)
+		return (RC_NOT_FOUND);
+	if ((rc = played_store(err)) != RC_OK)
+		return (rc);
+	return (each(arg, &lane, err));
+}
+
+/* Letters 1 to desk.letters, of which one call looks at desk.looked. */
+enum rc
+__wrap_store_desk_dead_ids(struct db *db, const struct desk_dead_filter *f,
+    int64_t after, int64_t *ret, size_t max, size_t *ret_n, int64_t *ret_last,
+    struct err *err)
+{
+	int64_t id;
+
+	(void)db;
+	played_note("ids after %lld, %zu at most, resolved=%d reason=%s "
+		    "destination=%lld sender=%lld",
+	    (long long)after, max, (int)f->resolved, f->reason,
+	    (long long)f->destination_id, (long long)f->sender_id);
+	*ret_n = 0;
+	for (id = after + 1; id <= desk.letters && *ret_n < max; id++) {
+		if (desk.looked != 0 && id > after + desk.looked)
+			break;
+		ret[(*ret_n)++] = id;
+	}
+	*ret_last = id <= desk.letters ? id - 1 : 0;
+	return (played_store(err));
+}
+
+enum rc
+__wrap_store_desk_dead_left(struct db *db, const struct desk_dead_filter *f,
+    int64_t after, int64_t *ret, bool *ret_all, struct err *err)
+{
+
+	(void)db;
+	played_note("left after %lld, reason=%s", (long long)after, f->reason);
+	*ret = desk.letters - after;
+	*ret_all = !desk.more;
+	return (played_store(err));
+}
+
+/* What an operator asks for; every tenth letter, from 3 on, is refused. */
+void
+desk_apply(struct unit *unit)
+{
+	struct desk_unit *u = (struct desk_unit *)(void *)unit;
+	struct desk_letter *l;
+	char id[UUID_TEXT_LEN + 1];
+	size_t i;
+
+	uuid_format(&u->message, id);
+	played_note("unit %d by %s: sender=%lld message=%s name=%s reason=%s "
+		    "number=%lld lane=%lld letters=%zu",
+	    (int)u->op, u->by, (long long)u->sender_id, id, u->name, u->reason,
+	    (long long)u->number, (long long)u->lane_id, u->nletters);
+	if (desk.refused) {
+		refusal_set(&u->refusal, PROBLEM_NOT_FOUND, "/p", "not here");
+		return;
+	}
+	for (i = 0; i < u->nletters; i++) {
+		l = &u->letters[i];
+		if (i == 0 || i + 1 == u->nletters)
+			played_note("letter %lld", (long long)l->dead_id);
+		l->refused = l->dead_id % 10 == 3;
+		if (l->refused)
+			memcpy(l->detail, "is \"open\"", 10);
+		else
+			u->done++;
+	}
+}
+
 int
 desk_setup(void **state)
 {
 
 	desk = (struct played_desk){.conversation_seq = 12};
 	desk.shown = desk_row_full();
-	return (played_setup(state));
+	if (played_setup(state) != 0)
+		return (-1);
+	played.apply = desk_apply;
+	return (0);
 }

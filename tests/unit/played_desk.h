@@ -15,18 +15,24 @@ struct played_desk {
 	bool more;          /* lists have a next page; not all was looked at */
 	bool old;           /* something waits */
 	bool counted;       /* there are totals */
+	bool bare;          /* the message has no rows */
 	bool died;          /* the message has dead letters */
 	enum rc message_rc; /* what asking for a message gives */
 	int dead_pages;     /* pages of dead letters that follow */
 	int64_t shift_ms;   /* what waits does so since so much later */
 	int64_t conversation_seq;
-	struct desk_row shown; /* the first row of a message */
+	int64_t letters, looked; /* open ones; what one look finds, 0: all */
+	bool refused;            /* what an operator asks for */
+	struct desk_row shown;   /* the first row of a message */
 };
 
 extern struct played_desk desk;
 
 /* A row with everything. */
 struct desk_row desk_row_full(void);
+
+/* Notes what a unit of the desk's asks, and answers it. */
+void desk_apply(struct unit *unit);
 
 /* played_setup(), and the above. */
 int desk_setup(void **state);

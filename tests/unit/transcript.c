@@ -13,7 +13,7 @@
 
 struct asking {
 	char line[LINE_MAX]; /* "ask …", taken apart */
-	char path[256], value[256], body[LINE_MAX];
+	char path[512], value[512], body[LINE_MAX];
 	char headers[HEADERS_MAX][256];
 	int nheaders;
 	bool open; /* a question waits for its answer */

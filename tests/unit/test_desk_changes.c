@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What operators have done at the desk, to the letter (desk_changes.txt), and
+ * what the desk says when something goes wrong.
+ */
+#include "played_desk.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool
+set(const char *name, int64_t value)
+{
+
+	if (strcmp(name, "bare") == 0)
+		desk.bare = value != 0;
+	else if (strcmp(name, "letters") == 0)
+		desk.letters = value;
+	else if (strcmp(name, "looked") == 0)
+		desk.looked = value;
+	else if (strcmp(name, "more") == 0)
+		desk.more = value != 0;
+	else if (strcmp(name, "refused") == 0)
+		desk.refused = value != 0;
+	else if (strcmp(name, "missing") == 0)
+		desk.message_rc = value != 0 ? RC_NOT_FOUND : RC_OK;
+	else if (strcmp(name, "unit_rc") == 0)
+		played.unit_rc = (enum rc)value;
+	else if (strcmp(name, "revoked") == 0)
+		played.revoked = value != 0;
+	else
+		return (false);
+	return (true);
+}
+
+static void
+test_changes(void **state)
+{
+
+	(void)state;
+	played_transcript("desk_changes.txt", admin_routes(), set);
+}
+
+/* All that operators change. */
+static bool
+changing(const struct http_route *route, struct question *q)
+{
+	const char *end = strrchr(route->path, '/');
+
+	if (strcmp(route->method, "GET") == 0)
+		return (false);
+	q->params[0] = strstr(route->path, "{name}") != NULL ? "name" : "id";
+	q->params[1] = "far.example";
+	if (strstr(route->path, "outbox") != NULL)
+		q->params[1] = UUID_A;
+	if (strstr(route->path, "lanes") != NULL)
+		q->params[1] = "5";
+	if (strcmp(end, "/rewind") == 0)
+		q->body = "{\"seq\":1}";
+	else if (strcmp(route->method, "PATCH") == 0)
+		q->body = "{\"per_second\":1}";
+	else if (strstr(route->path, "dead-letters") != NULL)
+		q->body = "{\"filter\":{\"sender\":\"bob\"}}";
+	return (true);
+}
+
+static void
+test_failures(void **state)
+{
+
+	(void)state;
+	desk.letters = 2;
+	played_failures(admin_routes(), changing);
+}
+
+/* Asks to requeue ${n} letters by name. */
+static const char *
+requeue(int n)
+{
+	static struct buf b = BUF_INIT;
+	struct question q = {.method = "POST"};
+	const char *text;
+	int i;
+
+	buf_reset(&b);
+	buf_adds(&b, "{\"dead_ids\":[");
+	for (i = 0; i < n; i++)
+		buf_addf(&b, "%s%d", i == 0 ? "" : ",", i + 1);
+	buf_adds(&b, "]}");
+	buf_addc(&b, '\0');
+	assert_true(buf_ok(&b));
+	q.body = b.data;
+	text = played_ask(played_route(admin_routes(), "POST",
+			      "/v1/admin/dead-letters/requeue"),
+	    &q);
+	buf_fini(&b);
+	return (text);
+}
+
+static void
+test_most(void **state)
+{
+
+	(void)state;
+	assert_non_null(strstr(requeue(99), "'requeued':89,"));
+	assert_non_null(strstr(requeue(100), "'requeued':90,"));
+	assert_non_null(strstr(requeue(101), "'requeued':91,"));
+	assert_non_null(strstr(requeue(1000), "'requeued':900,"));
+	assert_non_null(strstr(requeue(1000), "'remaining':100,"));
+	assert_string_equal(requeue(1001),
+	    "400 bad-request: /dead_ids: 'dead_ids' must be a list of 1 to "
+	    "1000 numbers\n");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(
+		test_changes, desk_setup, played_teardown),
+	    cmocka_unit_test_setup_teardown(
+		test_failures, desk_setup, played_teardown),
+	    cmocka_unit_test_setup_teardown(
+		test_most, desk_setup, played_teardown),
+	};
+
+	return (cmocka_run_group_tests_name("desk_changes", tests, NULL, NULL));
+}
