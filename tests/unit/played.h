@@ -23,6 +23,10 @@
 
 /* 2023-11-14T22:13:20Z */
 #define NOW INT64_C(1700000000000)
+/* What is said when too much waits. */
+#define PLAYED_FULL                                                            \
+	"503 busy: too much waits already; repeat with the same id\n"          \
+	"retry after 1\n"
 #define UUID_A "01890a5d-ac96-774b-bcce-b302099a8057"
 #define UUID_B "01890a5d-ac96-774b-bcce-b302099a8058"
 
@@ -34,6 +38,7 @@ struct question {
 	const char *query;      /* "a=1&b=2", taken as it is */
 	const char *headers[6]; /* names and values */
 	const char *body;
+	bool stranger; /* nobody has logged in */
 };
 
 struct played {
@@ -97,8 +102,10 @@ http_handler_fn played_route(
 /* Asks each route of ${routes} that ${question} knows (false: not this one)
  * with everything going wrong, one thing at a time: an unknown parameter, want
  * of memory, a store that fails at each of its calls, readers and a writer that
- * are full.  Each is answered once, as it should be. */
+ * are full.  Each is answered once, as it should be; ${full_readers} may say
+ * how where it is not the usual answer. */
 void played_failures(const struct http_route *routes,
-    bool (*question)(const struct http_route *route, struct question *ret));
+    bool (*question)(const struct http_route *route, struct question *ret),
+    const char *(*full_readers)(const struct http_route *route));
 
 #endif

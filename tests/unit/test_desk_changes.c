@@ -70,7 +70,7 @@ test_failures(void **state)
 
 	(void)state;
 	desk.letters = 2;
-	played_failures(admin_routes(), changing);
+	played_failures(admin_routes(), changing, NULL);
 }
 
 /* Asks to requeue ${n} letters by name. */

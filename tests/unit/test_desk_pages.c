@@ -69,7 +69,7 @@ test_failures(void **state)
 {
 
 	(void)state;
-	played_failures(admin_routes(), reading);
+	played_failures(admin_routes(), reading, NULL);
 }
 
 /* An export whose reader loses its token, its store or its place between two

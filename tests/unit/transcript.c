@@ -14,7 +14,7 @@
 struct asking {
 	char line[LINE_MAX]; /* "ask …", taken apart */
 	char path[512], value[512], body[LINE_MAX];
-	char headers[HEADERS_MAX][256];
+	char headers[HEADERS_MAX][512];
 	int nheaders;
 	bool open; /* a question waits for its answer */
 	struct question q;
@@ -115,6 +115,8 @@ take_part(struct asking *a, const char *line)
 	if (strncmp(line, "body ", 5) == 0) {
 		copy(a->body, sizeof(a->body), line + 5);
 		a->q.body = a->body;
+	} else if (strcmp(line, "stranger") == 0) {
+		a->q.stranger = true;
 	} else if (strncmp(line, "header ", 7) == 0) {
 		assert_in_range(a->nheaders, 0, HEADERS_MAX / 2 - 1);
 		copy(a->headers[a->nheaders], sizeof(a->headers[0]), line + 7);
