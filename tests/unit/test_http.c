@@ -390,6 +390,7 @@ test_upgrade_kept_alive(void **state)
 	    "Connection: Upgrade\r\nUpgrade: WebSocket\r\n\r\n"};
 	size_t i;
 	int fd, upgrades = atomic_load(&f.upgrades);
+	int64_t strays = metrics_get(f.metrics, METRIC_HTTP_STRAY);
 
 	(void)state;
 	for (i = 0; i < sizeof(asks) / sizeof(asks[0]); i++) {
@@ -403,6 +404,7 @@ test_upgrade_kept_alive(void **state)
 		client_close(fd);
 	}
 	assert_int_equal(atomic_load(&f.upgrades), upgrades);
+	AWAIT(metrics_get(f.metrics, METRIC_HTTP_STRAY) == strays + 3);
 }
 
 /* ---- many at once ---- */

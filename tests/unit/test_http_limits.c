@@ -173,6 +173,8 @@ test_idle(void **state)
 
 	(void)state;
 	ask_hello(fd);
+	/* It is looked at, and nothing has come since. */
+	fixture_leap(&f, LOOK_MS);
 	fixture_leap(&f, REQUEST_DEADLINE_MS + LOOK_MS);
 	ask_hello(fd);
 	fixture_leap(&f, IDLE_DEADLINE_MS - MINUTE_MS);
@@ -323,6 +325,12 @@ test_half_closed(void **state)
 		client_read(many[i], &r, 0);
 		assert_int_equal(r.status, 200);
 		assert_string_equal(r.body, "later");
+		assert_string_equal(reply_header(&r, "Content-Type"),
+		    "text/plain; "
+		    "charset=utf-8");
+		assert_non_null(reply_header(&r, "X-Thread"));
+		assert_string_equal(
+		    reply_header(&r, "Cache-Control"), "no-store");
 		client_close(many[i]);
 	}
 	await_no_connections();

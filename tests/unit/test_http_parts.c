@@ -211,6 +211,26 @@ test_list(void **state)
 }
 
 static void
+test_etags(void **state)
+{
+	static const struct {
+		const char *list; /* of If-None-Match */
+		bool has;         /* "ab" */
+	} rows[] = {{NULL, false}, {"", false}, {"\"ab\"", true}, {"*", true},
+	    {"W/\"ab\"", true}, {" \t\"ab\" \t", true}, {"\"x\",\"ab\"", true},
+	    {"\"x\", W/\"y\" , W/\"ab\"", true}, {"\"x\",*", true},
+	    {"ab", false}, {"\"abc\"", false}, {"\"a\"", false},
+	    {"\"x\",\"y\"", false}, {",,", false}, {"W/", false},
+	    {"w/\"ab\"", false}, {"\"ab\",\"x\"", true}, {"\"AB\"", false}};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (http_etag_listed(rows[i].list, "\"ab\"") != rows[i].has)
+			fail_msg("%s", rows[i].list);
+}
+
+static void
 handler(struct http_request *req, void *arg)
 {
 
@@ -303,6 +323,7 @@ main(void)
 	    cmocka_unit_test(test_door),
 	    cmocka_unit_test(test_media),
 	    cmocka_unit_test(test_list),
+	    cmocka_unit_test(test_etags),
 	    cmocka_unit_test(test_router),
 	    cmocka_unit_test(test_router_refuses),
 	};
