@@ -315,10 +315,28 @@ test_limits(void **state)
 	assert_int_equal(ask_host(301), 400);
 	assert_int_equal(ask_id(64), 64);
 	assert_int_equal(ask_id(65), 36);
+	assert_int_equal(
+	    ask(&f, "GET /hello HTTP/1.1\r\n" HOST "X-Request-Id:\r\n\r\n", &r,
+		NULL),
+	    200);
+	assert_int_equal(strlen(reply_header(&r, "X-Request-Id")), 36);
 	assert_int_equal(ask(&f, GET("/1/2/3/4/5/6/7/8"), &r, NULL), 404);
 	assert_non_null(strstr(r.body, "there is no /1/2/3/4/5/6/7/8\""));
 	assert_int_equal(ask(&f, GET("/1/2/3/4/5/6/7/8/9"), &r, NULL), 404);
 	assert_non_null(strstr(r.body, "there is no /1/2/3/4/5/6/7/8/9\""));
+}
+
+/* Requests are counted when they begin; a stop waits by that. */
+static void
+test_taken(void **state)
+{
+	uint64_t taken = http_taken(f.http);
+
+	(void)state;
+	assert_int_equal(ask(&f, GET("/hello"), &r, NULL), 200);
+	assert_int_equal(http_taken(f.http), taken + 1);
+	assert_int_equal(ask(&f, GET("/none"), &r, NULL), 404);
+	assert_int_equal(http_taken(f.http), taken + 2);
 }
 
 /* ---- before a request ---- */
@@ -492,6 +510,7 @@ main(void)
 	    cmocka_unit_test(test_reasons),
 	    cmocka_unit_test(test_borders),
 	    cmocka_unit_test(test_limits),
+	    cmocka_unit_test(test_taken),
 	    cmocka_unit_test(test_turned_away),
 	    cmocka_unit_test(test_fewest),
 	    cmocka_unit_test(test_no_memory_for_target),

@@ -122,6 +122,7 @@ static const struct row rows[] = {
     {F "for=192.0.2.1, proto=https", PEER, ""},
     {F "for=192.0.2.1;proto=gopher", "192.0.2.1", ""},
     {F "for=192.0.2.1;host=\"a b\"", "192.0.2.1", ""},
+    {F "for=192.0.2.1;host=\"a\x7f\"", "192.0.2.1", ""},
 
     /* Forwarded: nothing of a malformed line counts */
     {F "for=\", for=192.0.2.1", PEER, ""},

@@ -260,13 +260,15 @@ test_router(void **state)
 	    {"GET", "/a/{x}", handler, 0}, {"GET", "/", handler, 0},
 	    {"GET", "/a/b", handler, 0}, {"POST", "/a/{x}", handler, 0},
 	    {"GET", "/{x}/b/c", handler, 0}, {"GET", "/a/b/{y}", handler, 0},
-	    {"GET", "/a", handler, 0}, {NULL, NULL, NULL, 0}};
+	    {"GET", "/a", handler, 0}, {"GET", "/1/2/3/4/5/6/7/8", handler, 0},
+	    {NULL, NULL, NULL, 0}};
 	static const struct {
 		const char *path;
 		int route; /* -1: none */
 	} table[] = {{"/", 1}, {"/a", 6}, {"/a/b", 2}, {"/a/c", 0},
 	    {"/z/b/c", 4}, {"/a/b/d", 5}, {"/b", -1}, {"/z/c/c", -1},
-	    {"/a/b/c/d", -1}};
+	    {"/a/b/c/d", -1}, {"/1/2/3/4/5/6/7/8", 7}, {"/1/2/3/4/5/6/7/9", -1},
+	    {"/1/2/3/4/5/6/7", -1}};
 	struct router *router;
 	const struct pattern *p;
 	struct err err = ERR_INIT;
