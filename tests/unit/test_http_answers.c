@@ -38,23 +38,23 @@ assert_head(const char *want)
 	assert_string_equal(r.head, want);
 }
 
-/* The refusal in full. */
+/* The refusal in full; ${rest} follows its request id. */
 static void
-assert_refusal(int status, const char *slug, const char *title,
-    const char *detail, const char *instance, const char *code,
+assert_refusal(enum problem problem, const char *detail, const char *instance,
     const char *rest)
 {
-	char want[1024], place[128];
+	char want[1024], code[64], *dash;
 
-	place[0] = '\0';
-	if (instance != NULL)
-		(void)snprintf(
-		    place, sizeof(place), "\"instance\":\"%s\",", instance);
+	(void)snprintf(code, sizeof(code), "%s", problem_slug(problem));
+	while ((dash = strchr(code, '-')) != NULL)
+		*dash = '_';
 	(void)snprintf(want, sizeof(want),
 	    "{\"type\":\"/problems/%s\",\"title\":\"%s\",\"status\":%d,"
-	    "\"detail\":\"%s\",%s\"code\":\"%s\",\"request_id\":\"r1\"%s}",
-	    slug, title, status, detail, place, code, rest);
-	assert_int_equal(r.status, status);
+	    "\"detail\":\"%s\",\"instance\":\"%s\",\"code\":\"%s\","
+	    "\"request_id\":\"r1\"%s}",
+	    problem_slug(problem), problem_title(problem),
+	    problem_status(problem), detail, instance, code, rest);
+	assert_int_equal(r.status, problem_status(problem));
 	assert_string_equal(r.body, want);
 }
 
@@ -64,132 +64,122 @@ test_refusals(void **state)
 
 	(void)state;
 	(void)ask(&f, "GET /none HTTP/1.1\r\n" HOST ID "\r\n", &r, NULL);
-	assert_refusal(404, "not-found", problem_title(PROBLEM_NOT_FOUND),
-	    "there is no /none", "/none", "not_found", "");
+	assert_refusal(PROBLEM_NOT_FOUND, "there is no /none", "/none", "");
 	assert_head("HTTP/1.1 404 Not Found\r\n"
 		    "Content-Type: application/problem+json\r\n"
 		    "X-Request-Id: r1\r\nX-Content-Type-Options: nosniff\r\n"
 		    "Cache-Control: no-store\r\nContent-Length: 152\r\n\r\n");
 	(void)ask(&f, "GET /busy HTTP/1.1\r\n" HOST ID "\r\n", &r, NULL);
-	assert_refusal(503, "busy", problem_title(PROBLEM_BUSY),
-	    "a queue is full", "/busy", "busy", ",\"retry_after\":7");
+	assert_refusal(
+	    PROBLEM_BUSY, "a queue is full", "/busy", ",\"retry_after\":7");
 	assert_string_equal(reply_header(&r, "Retry-After"), "7");
 	/* A second at least. */
 	(void)ask(&f, "GET /busy?now HTTP/1.1\r\n" HOST ID "\r\n", &r, NULL);
-	assert_refusal(503, "busy", problem_title(PROBLEM_BUSY),
-	    "a queue is full", "/busy", "busy", ",\"retry_after\":1");
+	assert_refusal(
+	    PROBLEM_BUSY, "a queue is full", "/busy", ",\"retry_after\":1");
 	assert_string_equal(reply_header(&r, "Retry-After"), "1");
 	(void)ask(&f, "GET /error HTTP/1.1\r\n" HOST ID "\r\n", &r, NULL);
-	assert_refusal(500, "internal", problem_title(PROBLEM_INTERNAL),
-	    "the server failed; its log has the story", "/error", "internal",
-	    "");
+	assert_refusal(PROBLEM_INTERNAL,
+	    "the server failed; its log has the story", "/error", "");
 	assert_null(reply_header(&r, "Retry-After"));
 	(void)ask(&f, "GET /error?busy HTTP/1.1\r\n" HOST ID "\r\n", &r, NULL);
-	assert_refusal(503, "busy", problem_title(PROBLEM_BUSY),
-	    rc_text(RC_BUSY), "/error", "busy", ",\"retry_after\":1");
+	assert_refusal(
+	    PROBLEM_BUSY, rc_text(RC_BUSY), "/error", ",\"retry_after\":1");
 	(void)ask(&f, "GET /private HTTP/1.1\r\n" HOST ID "\r\n", &r, NULL);
-	assert_refusal(401, "unauthenticated",
-	    problem_title(PROBLEM_UNAUTHENTICATED), "no token", "/private",
-	    "unauthenticated", "");
+	assert_refusal(PROBLEM_UNAUTHENTICATED, "no token", "/private", "");
 	(void)ask(&f, "PUT /echo HTTP/1.1\r\n" HOST ID "\r\n", &r, NULL);
-	assert_refusal(405, "method-not-allowed",
-	    problem_title(PROBLEM_METHOD_NOT_ALLOWED),
-	    "this path takes POST, DELETE, OPTIONS", "/echo",
-	    "method_not_allowed", "");
+	assert_refusal(PROBLEM_METHOD_NOT_ALLOWED,
+	    "this path takes POST, DELETE, OPTIONS", "/echo", "");
 }
 
 /* Each reason to refuse a head or a body, in the words that its sender gets. */
+static const struct {
+	const char *text;
+	int status;
+	const char *detail;
+} reasons[] = {
+    {LINE "Content-Type: a/b\r\nContent-Type: a/b\r\n\r\n", 400,
+	"there is more than one Content-Type"},
+    {LINE "Authorization: a\r\nAuthorization: a\r\n\r\n", 400,
+	"there is more than one Authorization"},
+    {LINE "Expect: 100-continue\r\nExpect: 100-continue\r\n\r\n", 400,
+	"there is more than one Expect"},
+    {LINE "X(A: 1\r\n\r\n", 400,
+	"a header's name is empty or has a character that names do "
+	"not have"},
+    {LINE "X-A: a\x7f\r\n\r\n", 400,
+	"a header's value has a control character"},
+    {LINE "X-A: 1\nX-B: 2\r\n\r\n", 400,
+	"a header is folded, has a NUL, or its line does not end with "
+	"CR LF"},
+    {"GET  /hello HTTP/1.1\r\n" HOST "\r\n", 400,
+	"the request line has superfluous spaces or a NUL"},
+    {"GET /hello HTTP/1.9\r\n" HOST "\r\n", 400,
+	"the version must be HTTP/1.1 or HTTP/1.0"},
+    {LINE HOST "\r\n", 400, "there must be exactly one Host"},
+    {"GET /hello HTTP/1.1\r\n\r\n", 400, "there must be exactly one Host"},
+    {"GET /hello HTTP/1.0\r\n" HOST HOST "\r\n", 400,
+	"there must be exactly one Host"},
+    {"GET /hello HTTP/1.1\r\nHost: a/b\r\n\r\n", 400, "Host is malformed"},
+    {POST "Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}", 400,
+	"there is more than one Content-Length"},
+    {POST "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n", 400,
+	"Content-Length and Transfer-Encoding exclude each other"},
+    {POST "Transfer-Encoding: gzip\r\n\r\n", 400,
+	"Transfer-Encoding can only be \\\"chunked\\\", once, in "
+	"HTTP/1.1"},
+    {POST "Content-Length: x\r\n\r\n", 400,
+	"Content-Length is not a number, or too large a one"},
+    {POST "Content-Length: 0000000000000000002\r\n\r\n{}", 400,
+	"Content-Length has too many noughts"},
+    {"BREW /hello HTTP/1.1\r\n" HOST "\r\n", 400, "the method is unknown"},
+    {LINE "Content-Length: 2\r\n\r\n{}", 400, "this method takes no body"},
+    {"HEAD /hello HTTP/1.1\r\n" HOST "Content-Length: 2\r\n\r\n{}", 400, NULL},
+    {"OPTIONS /hello HTTP/1.1\r\n" HOST "Content-Length: 2\r\n\r\n{}", 400,
+	"this method takes no body"},
+    {POST "Content-Length: 2\r\nExpect: 200-ok\r\n\r\n{}", 417,
+	"Expect can only be \\\"100-continue\\\""},
+    {LINE "Expect: 100-continue\r\n\r\n", 417, "there is no body to wait for"},
+    {"GET hello HTTP/1.1\r\n" HOST "\r\n", 400,
+	"the request target must be a path"},
+    {"GET /hello#x HTTP/1.1\r\n" HOST "\r\n", 400,
+	"the request target has a character that must be "
+	"percent-encoded"},
+    {"GET /%zz HTTP/1.1\r\n" HOST "\r\n", 400,
+	"the path has a broken escape, a dot segment, an encoded slash "
+	"or control character, or is not UTF-8"},
+    {"GET /query?a=%zz HTTP/1.1\r\n" HOST "\r\n", 400,
+	"the query has a broken escape, is not UTF-8, or has more than "
+	"32 parameters"},
+    {"DELETE /echo HTTP/1.1\r\n" HOST "Content-Length: 2\r\n\r\n{}", 400,
+	"this route takes no body"},
+    {"POST /echo HTTP/1.1\r\n" HOST "Content-Length: 2\r\n\r\n{}", 415,
+	"the Content-Type must be application/json"},
+    {"POST /text HTTP/1.1\r\n" HOST "Content-Type: image/png\r\n"
+     "Content-Length: 2\r\n\r\n{}",
+	415, "the Content-Type must be text or JSON in UTF-8"},
+    {POST "Content-Length: 131073\r\n\r\n", 413,
+	"this route takes at most 131072 bytes"},
+};
+
 static void
 test_reasons(void **state)
 {
-	static const struct {
-		const char *text;
-		int status;
-		const char *detail;
-	} rows[] = {
-	    {LINE "Content-Type: a/b\r\nContent-Type: a/b\r\n\r\n", 400,
-		"there is more than one Content-Type"},
-	    {LINE "Authorization: a\r\nAuthorization: a\r\n\r\n", 400,
-		"there is more than one Authorization"},
-	    {LINE "Expect: 100-continue\r\nExpect: 100-continue\r\n\r\n", 400,
-		"there is more than one Expect"},
-	    {LINE "X(A: 1\r\n\r\n", 400,
-		"a header's name is empty or has a character that names do "
-		"not have"},
-	    {LINE "X-A: a\x7f\r\n\r\n", 400,
-		"a header's value has a control character"},
-	    {LINE "X-A: 1\nX-B: 2\r\n\r\n", 400,
-		"a header is folded, has a NUL, or its line does not end with "
-		"CR LF"},
-	    {"GET  /hello HTTP/1.1\r\n" HOST "\r\n", 400,
-		"the request line has superfluous spaces or a NUL"},
-	    {"GET /hello HTTP/1.9\r\n" HOST "\r\n", 400,
-		"the version must be HTTP/1.1 or HTTP/1.0"},
-	    {LINE HOST "\r\n", 400, "there must be exactly one Host"},
-	    {"GET /hello HTTP/1.1\r\n\r\n", 400,
-		"there must be exactly one Host"},
-	    {"GET /hello HTTP/1.0\r\n" HOST HOST "\r\n", 400,
-		"there must be exactly one Host"},
-	    {"GET /hello HTTP/1.1\r\nHost: a/b\r\n\r\n", 400,
-		"Host is malformed"},
-	    {POST "Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}", 400,
-		"there is more than one Content-Length"},
-	    {POST "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n",
-		400, "Content-Length and Transfer-Encoding exclude each other"},
-	    {POST "Transfer-Encoding: gzip\r\n\r\n", 400,
-		"Transfer-Encoding can only be \\\"chunked\\\", once, in "
-		"HTTP/1.1"},
-	    {POST "Content-Length: x\r\n\r\n", 400,
-		"Content-Length is not a number, or too large a one"},
-	    {POST "Content-Length: 0000000000000000002\r\n\r\n{}", 400,
-		"Content-Length has too many noughts"},
-	    {"BREW /hello HTTP/1.1\r\n" HOST "\r\n", 400,
-		"the method is unknown"},
-	    {LINE "Content-Length: 2\r\n\r\n{}", 400,
-		"this method takes no body"},
-	    {"HEAD /hello HTTP/1.1\r\n" HOST "Content-Length: 2\r\n\r\n{}", 400,
-		NULL},
-	    {"OPTIONS /hello HTTP/1.1\r\n" HOST "Content-Length: 2\r\n\r\n{}",
-		400, "this method takes no body"},
-	    {POST "Content-Length: 2\r\nExpect: 200-ok\r\n\r\n{}", 417,
-		"Expect can only be \\\"100-continue\\\""},
-	    {LINE "Expect: 100-continue\r\n\r\n", 417,
-		"there is no body to wait for"},
-	    {"GET hello HTTP/1.1\r\n" HOST "\r\n", 400,
-		"the request target must be a path"},
-	    {"GET /hello#x HTTP/1.1\r\n" HOST "\r\n", 400,
-		"the request target has a character that must be "
-		"percent-encoded"},
-	    {"GET /%zz HTTP/1.1\r\n" HOST "\r\n", 400,
-		"the path has a broken escape, a dot segment, an encoded slash "
-		"or control character, or is not UTF-8"},
-	    {"GET /query?a=%zz HTTP/1.1\r\n" HOST "\r\n", 400,
-		"the query has a broken escape, is not UTF-8, or has more than "
-		"32 parameters"},
-	    {"DELETE /echo HTTP/1.1\r\n" HOST "Content-Length: 2\r\n\r\n{}",
-		400, "this route takes no body"},
-	    {"POST /echo HTTP/1.1\r\n" HOST "Content-Length: 2\r\n\r\n{}", 415,
-		"the Content-Type must be application/json"},
-	    {"POST /text HTTP/1.1\r\n" HOST "Content-Type: image/png\r\n"
-	     "Content-Length: 2\r\n\r\n{}",
-		415, "the Content-Type must be text or JSON in UTF-8"},
-	    {POST "Content-Length: 131073\r\n\r\n", 413,
-		"this route takes at most 131072 bytes"},
-	};
 	char want[256];
 	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		(void)ask(&f, rows[i].text, &r, NULL);
-		if (rows[i].detail == NULL) {
-			assert_int_equal(r.status, rows[i].status);
+	for (i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+		(void)ask(&f, reasons[i].text, &r, NULL);
+		if (reasons[i].detail == NULL) {
+			assert_int_equal(r.status, reasons[i].status);
 			continue;
 		}
-		(void)snprintf(
-		    want, sizeof(want), "\"detail\":\"%s\",", rows[i].detail);
-		if (r.status != rows[i].status || strstr(r.body, want) == NULL)
-			fail_msg("%s is answered %s%s", rows[i].text, r.head,
+		(void)snprintf(want, sizeof(want), "\"detail\":\"%s\",",
+		    reasons[i].detail);
+		if (r.status != reasons[i].status ||
+		    strstr(r.body, want) == NULL)
+			fail_msg("%s is answered %s%s", reasons[i].text, r.head,
 			    r.body);
 	}
 }
