@@ -234,6 +234,16 @@ dead_requeue(struct tx *tx, int64_t outbox_id, const char *by,
 	return (rc);
 }
 
+/* The state of ${row} in the words of a refusal. */
+static const char *
+state_in_words(const struct store_row *row)
+{
+
+	return (row->state == OUTBOX_PENDING && row->lane_seq == 0
+		    ? "scheduled"
+		    : outbox_state_name(row->state));
+}
+
 enum rc
 dead_discard(struct tx *tx, int64_t outbox_id, const char *by,
     struct refusal *ret, struct err *err)
@@ -253,7 +263,7 @@ dead_discard(struct tx *tx, int64_t outbox_id, const char *by,
 		refusal_set(ret, PROBLEM_CONFLICT, "",
 		    "it is %s: only what waits, has failed or has expired is "
 		    "discarded",
-		    outbox_state_name(row.state));
+		    state_in_words(&row));
 		return (RC_OK);
 	}
 	rc = store_dead_resolve(
@@ -283,8 +293,7 @@ outbox_retry_now(struct tx *tx, int64_t outbox_id, const char *by,
 	if (row.state != OUTBOX_PENDING || row.lane_seq == 0) {
 		refusal_set(ret, PROBLEM_CONFLICT, "",
 		    "it is %s: there is nothing to try again",
-		    row.lane_seq == 0 ? "scheduled"
-				      : outbox_state_name(row.state));
+		    state_in_words(&row));
 		return (RC_OK);
 	}
 	rc = store_row_due_now(tx->db, row.id, tx->now_ms, err);

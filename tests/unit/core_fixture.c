@@ -35,9 +35,12 @@ tell(const char *format, ...)
 	n += (size_t)snprintf(scene.told + n, sizeof(scene.told) - n, "%lld ",
 	    (long long)(scene_now() - scene.since_ms));
 	va_start(ap, format);
-	(void)vsnprintf(scene.told + n, sizeof(scene.told) - n, format, ap);
+	n += (size_t)vsnprintf(
+	    scene.told + n, sizeof(scene.told) - n, format, ap);
 	va_end(ap);
-	(void)strncat(scene.told, "\n", 2);
+	assert_true(n < sizeof(scene.told) - 1);
+	scene.told[n] = '\n';
+	scene.told[n + 1] = '\0';
 }
 
 /* ---- the world around the core ---- */

@@ -5,7 +5,13 @@
 #ifndef TESTS_LOGGED_H
 #define TESTS_LOGGED_H
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+
+#include <cmocka.h>
 
 #include "base/log.h"
 
