@@ -32,6 +32,18 @@ on_wake(void *arg, struct wake *wake)
 }
 
 static void
+keep_event(struct rig *r, const struct domain_event *e)
+{
+	struct text *texts[] = {e->from, e->to, e->message};
+	size_t i;
+
+	for (i = 0; i < 3; i++)
+		if (texts[i] != NULL)
+			(void)text_ref(texts[i]);
+	r->events[r->nevents++] = *e;
+}
+
+static void
 on_news(void *arg, struct news *news)
 {
 	struct rig *r = arg;
@@ -42,9 +54,8 @@ on_news(void *arg, struct news *news)
 		    r->options.stamp != NULL
 			? r->options.stamp(r->options.stamp_arg)
 			: 0;
-		r->events[r->nevents++] = news->events[i];
+		keep_event(r, &news->events[i]);
 	}
-	/* The texts' bytes are not looked at later, only the numbers. */
 	news_free(news);
 }
 
@@ -209,6 +220,7 @@ void
 rig_close(struct rig *r)
 {
 
+	rig_forget(r);
 	stop(r);
 	remove_folder(r);
 }
@@ -226,7 +238,13 @@ rig_restart(struct rig *r)
 void
 rig_forget(struct rig *r)
 {
+	int i;
 
+	for (i = 0; i < r->nevents; i++) {
+		text_unref(r->events[i].from);
+		text_unref(r->events[i].to);
+		text_unref(r->events[i].message);
+	}
 	r->nevents = r->nchanges = r->nlanes = 0;
 }
 

@@ -172,7 +172,7 @@ static void
 read_limit(void)
 {
 
-	_exit((int)fault_number("TWINBOX_TEST_LIMIT", 7, 90));
+	_exit((int)fault_number("TWINBOX_TEST_NUMBER", 7, 90));
 }
 
 static void
@@ -188,10 +188,10 @@ test_number(void **state)
 	(void)state;
 	assert_exits(run_child(NULL, read_limit), 7);
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		(void)setenv("TWINBOX_TEST_LIMIT", rows[i].text, 1);
+		(void)setenv("TWINBOX_TEST_NUMBER", rows[i].text, 1);
 		assert_exits(run_child(NULL, read_limit), rows[i].code);
 	}
-	(void)unsetenv("TWINBOX_TEST_LIMIT");
+	(void)unsetenv("TWINBOX_TEST_NUMBER");
 }
 
 /* A trace that cannot be written would look like a point that is not passed. */
