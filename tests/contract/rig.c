@@ -216,12 +216,26 @@ rig_open(struct rig *r)
 	rig_open_with(r, &none);
 }
 
+/* The numbers of the events stay, for those who look after the close. */
+static void
+free_texts(struct rig *r)
+{
+	struct domain_event *e;
+
+	for (e = r->events; e < r->events + r->nevents; e++) {
+		text_unref(e->from);
+		text_unref(e->to);
+		text_unref(e->message);
+		e->from = e->to = e->message = NULL;
+	}
+}
+
 void
 rig_close(struct rig *r)
 {
 
-	rig_forget(r);
 	stop(r);
+	free_texts(r);
 	remove_folder(r);
 }
 
@@ -238,13 +252,8 @@ rig_restart(struct rig *r)
 void
 rig_forget(struct rig *r)
 {
-	int i;
 
-	for (i = 0; i < r->nevents; i++) {
-		text_unref(r->events[i].from);
-		text_unref(r->events[i].to);
-		text_unref(r->events[i].message);
-	}
+	free_texts(r);
 	r->nevents = r->nchanges = r->nlanes = 0;
 }
 
