@@ -629,6 +629,25 @@ test_idle(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* Of two entity tags the last one is meant, and none of the first is left. */
+static void
+test_entity_tag(void **state)
+{
+	struct fixture *f = *state;
+	struct rest_request request = {.path = "/x"};
+	struct rest_reply reply;
+
+	played_say_more(
+	    f->played, 200, "ETag: \"longer\"\r\nETag: \"b\"\r\n", "{}");
+	assert_int_equal(rest_call(f->rest, &request, &reply, &f->fail), RC_OK);
+	assert_string_equal(reply.etag, "\"b\"");
+	rest_reply_fini(&reply);
+	played_say(f->played, 200, "{}");
+	assert_int_equal(rest_call(f->rest, &request, &reply, &f->fail), RC_OK);
+	assert_string_equal(reply.etag, "");
+	rest_reply_fini(&reply);
+}
+
 int
 main(void)
 {
@@ -647,6 +666,7 @@ main(void)
 	    TEST(test_no_path),
 	    TEST(test_no_memory),
 	    TEST(test_idle),
+	    TEST(test_entity_tag),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));
