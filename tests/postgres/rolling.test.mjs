@@ -43,8 +43,9 @@ function balancer(nodes)
 }
 
 /** Asks ${node} itself whether it is ready, all the time and on one connection,
- *  until that is closed: each answer, {status, kept, last}. */
-async function watch(node)
+ *  until that is closed, and calls ${begun} at the first answer; returns each answer,
+ *  {status, kept, last}. */
+async function watch(node, begun)
 {
 	const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
 	const said = [];
@@ -59,6 +60,7 @@ async function watch(node)
 
 	for (let one = await ask(); one; one = !one.last && await ask()) {
 		said.push(one);
+		begun();
 		await sleep(2);
 	}
 	agent.destroy();
@@ -112,8 +114,9 @@ describe('a rolling restart', () => {
 		for (let round = 0; round < ROUNDS; round++) {
 			for (const node of nodes) {
 				await eventually(() => history.calls.length > 100 * (restarted + 1), 'load');
-				const watched = [watch(node), watch(node)];
-				await sleep(100);
+				const begun = new Set();
+				const watched = [1, 2].map((one) => watch(node, () => begun.add(one)));
+				await eventually(() => begun.size === 2, 'both watch the node');
 				assert.equal((await node.stop()).code, 0);
 				notReady += toldNotReady(await Promise.all(watched));
 				await sleep(100);
