@@ -31,8 +31,8 @@ struct parcel *far_claim(struct rig *r, struct parcel *p, const char *name,
 struct parcel *far_claim_on(struct rig *r, struct parcel *p, const char *name,
     size_t most, int priority, struct claim_passes *passes);
 
-/* Writes down the answers of ${p}, which is empty then; how many of its lanes
- * somebody else had. */
+/* Stores the answers of ${p} and empties it; returns the number of its lanes
+ * whose lease another node holds. */
 size_t far_settle(struct rig *r, struct parcel *p);
 
 /* The same with ${answer} to all of it; ANSWER_NONE: it was not reached. */

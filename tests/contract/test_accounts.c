@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is done to accounts: each operation, what refuses it word by word, what
- * it writes into the audit log, and which devices lose their token.
+ * Operations on accounts: for each the full text of its refusals, its entries
+ * in the audit log, and the devices whose tokens it revokes.
  */
 #include <setjmp.h>
 #include <stdarg.h>

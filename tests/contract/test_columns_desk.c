@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the desk reads, column by column (columns.h).
+ * The queries of the operators' desk return every column of their rows
+ * (columns.h).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -110,7 +111,7 @@ test_desk_rows(void **state)
 	rig_close(&rig);
 }
 
-/* When its person has let others know that he has read it. */
+/* The time up to which the user has published read receipts. */
 static void
 test_desk_read(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is done at the desk, and by readers: each verb in each state that it may
- * meet, what refuses it word by word, and what it leaves in the audit log.
+ * Each operation of the desk, and each mark of a reader, in each state of its
+ * message: the full text of its refusals, and its entries in the audit log.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -52,8 +52,8 @@ desk_finished(struct desk_unit *u)
 	(void)u;
 }
 
-/* What became of ${u}: its refusal, or how many it has changed; then what was
- * written into the audit log. */
+/* Returns the result of ${u}: its refusal or the number of changed rows,
+ * followed by the new entries of the audit log. */
 static const char *
 done(struct desk_unit *u)
 {
@@ -385,7 +385,7 @@ test_readers(void **state)
 	assert_string_equal(read_by(&u),
 	    "422 /upto_conversation_seq: the conversation ends at 4, head 4 | "
 	    "2/1/1/1");
-	/* No further than what he has been given. */
+	/* A mark cannot pass the last event of the inbox. */
 	u.upto = 4;
 	assert_string_equal(read_by(&u), "0 : , head -1 | 2/2/2/2");
 	u.conversation = rig_send(&rig, ann, "ann", "mine", NULL).conversation;

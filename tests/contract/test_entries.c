@@ -173,7 +173,8 @@ send_draft(struct send_unit *u, struct message_draft *d)
 	assert_int_equal(u->unit.rc, RC_OK);
 }
 
-/* What is shown of ${d} when it is accepted is what the store says then. */
+/* The entry in the answer to a send equals the entry that the store returns for
+ * draft ${d} afterwards. */
 static void
 send_and_compare(struct message_draft *d)
 {
@@ -290,7 +291,7 @@ test_way(void **state)
 	    "until 0\n"
 	    "text/plain  - 0 0\n"
 	    "ann acked tries 0 0 last 0 10 next 0 sent 10 acked 10 read 0 -\n");
-	/* Nobody has told that he read it, nor that he has it. */
+	/* No receipt has been published, neither delivered nor read. */
 	(void)rig_exec(&rig,
 	    "UPDATE participants SET read_upto = 0, shown_upto = 0 "
 	    "WHERE user_id = 2");

@@ -176,8 +176,8 @@ settle_finished(struct settle_unit *u)
 	(void)u;
 }
 
-/* Settles the parcel; when its destination is due again, and how many lanes
- * somebody else had. */
+/* Settles the parcel; returns the time at which its destination is due again
+ * and the number of lanes whose lease another node holds. */
 static const char *
 settle(bool reached)
 {
@@ -499,7 +499,7 @@ test_leases(void **state)
 	    1);
 }
 
-/* What waits too long is taken out; what is on its way is not. */
+/* A waiting message expires; a message under way does not. */
 static void
 test_expiry(void **state)
 {

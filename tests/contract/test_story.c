@@ -322,7 +322,7 @@ test_times(void **state)
 	rig_close(&rig);
 }
 
-/* What has expired comes back as a bounce. */
+/* A message that expires returns to its sender as a bounce. */
 static void
 test_bounce(void **state)
 {

@@ -89,7 +89,8 @@ void played_expect(
 void played_transcript(const char *name, const struct http_route *routes,
     bool (*set)(const char *name, int64_t value));
 
-/* For stubs of the store: notes what was asked, in a line. */
+/* Adds a line to the record of calls.  Functions that stand in for the store's
+ * call it. */
 void played_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* For the same: RC_OK, or the failure that is wanted now. */

@@ -17,57 +17,7 @@
 #include "base/mem.h"
 #include "lib/desk.h"
 #include "lib/rest.h"
-#include "unit/played_server.h"
-
-struct fixture {
-	struct played *played;
-	struct rest *rest;
-	struct fail fail;
-};
-
-static int
-setup(void **state)
-{
-	struct fixture *f = test_calloc(1, sizeof(*f));
-
-	f->played = played_start();
-	if (rest_new(played_url(f->played), "tb_secret", &f->rest, &f->fail) !=
-	    RC_OK)
-		return (-1);
-	*state = f;
-	return (0);
-}
-
-static int
-teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	rest_free(f->rest);
-	played_stop(f->played);
-	test_free(f);
-	return (0);
-}
-
-/* GET /x, of which nothing but success is expected. */
-static void
-get(struct fixture *f, struct rest_reply *reply)
-{
-	const struct rest_request request = {.path = "/x"};
-
-	assert_int_equal(rest_call(f->rest, &request, reply, &f->fail), RC_OK);
-}
-
-/* Does ${request}, which fails with ${rc}. */
-static void
-assert_fails(struct fixture *f, const struct rest_request *request, enum rc rc)
-{
-	struct rest_reply reply;
-
-	memset(&f->fail, 0, sizeof(f->fail));
-	assert_int_equal(rest_call(f->rest, request, &reply, &f->fail), rc);
-	assert_int_equal(f->fail.rc, rc);
-}
+#include "unit/rest_fixture.h"
 
 /* ---- what is taken from an answer ---- */
 
@@ -395,7 +345,8 @@ test_desk_paths(void **state)
 	mem_free(path);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name)                                                             \
+	cmocka_unit_test_setup_teardown(name, rest_set_up, rest_tear_down)
 
 int
 main(void)

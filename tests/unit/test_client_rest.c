@@ -21,13 +21,7 @@
 
 #include "base/mem.h"
 #include "lib/rest.h"
-#include "unit/played_server.h"
-
-struct fixture {
-	struct played *played;
-	struct rest *rest;
-	struct fail fail;
-};
+#include "unit/rest_fixture.h"
 
 /* ---- in the place of the C library's and of libcurl's ---- */
 
@@ -110,50 +104,12 @@ curl_easy_setopt(CURL *curl, CURLoption option, ...)
 static int
 setup(void **state)
 {
-	struct fixture *f = test_calloc(1, sizeof(*f));
-
 	(void)unsetenv("CURL_CA_BUNDLE");
 	(void)unsetenv("SSL_CERT_FILE");
 	(void)unsetenv("http_proxy");
 	slept_ms = 0;
 	options[0] = '\0';
-	f->played = played_start();
-	if (rest_new(played_url(f->played), "tb_secret", &f->rest, &f->fail) !=
-	    RC_OK)
-		return (-1);
-	*state = f;
-	return (0);
-}
-
-static int
-teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	rest_free(f->rest);
-	played_stop(f->played);
-	test_free(f);
-	return (0);
-}
-
-/* GET /x, of which nothing but success is expected. */
-static void
-get(struct fixture *f, struct rest_reply *reply)
-{
-	const struct rest_request request = {.path = "/x"};
-
-	assert_int_equal(rest_call(f->rest, &request, reply, &f->fail), RC_OK);
-}
-
-/* Does ${request}, which fails with ${rc}. */
-static void
-assert_fails(struct fixture *f, const struct rest_request *request, enum rc rc)
-{
-	struct rest_reply reply;
-
-	memset(&f->fail, 0, sizeof(f->fail));
-	assert_int_equal(rest_call(f->rest, request, &reply, &f->fail), rc);
-	assert_int_equal(f->fail.rc, rc);
+	return (rest_set_up(state));
 }
 
 /* Whether the last request had ${line}. */
@@ -627,7 +583,7 @@ test_idle(void **state)
 	(void)close(beside.pipe[1]);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, rest_tear_down)
 
 /* Of two entity tags the last one is meant, and none of the first is left. */
 static void
