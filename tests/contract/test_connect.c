@@ -16,7 +16,7 @@
 
 #include "contract/pg.h"
 
-enum { WHO, LISTEN, SETTINGS, IMPATIENT, STATEMENTS };
+enum { WHO, LISTEN, SETTINGS, IMPATIENT, ROWS, STATEMENTS };
 
 static const struct sql_text statements[] = {
     {"who", "SELECT pg_backend_pid()::bigint", NULL},
@@ -28,7 +28,8 @@ static const struct sql_text statements[] = {
 	"'idle_in_transaction_session_timeout', 'lock_timeout', "
 	"'statement_timeout', 'synchronous_commit', 'transaction_isolation')",
 	NULL},
-    {"impatient", "SET LOCAL idle_in_transaction_session_timeout TO 1", NULL}};
+    {"impatient", "SET LOCAL idle_in_transaction_session_timeout TO 1", NULL},
+    {"rows", "SELECT generate_series(1, $1::bigint)", NULL}};
 
 static const struct db_schema schema = {
     .statements = statements, .nstatements = STATEMENTS};
@@ -144,6 +145,80 @@ test_left(void **state)
 	}
 	db_close(reader);
 	db_close(writer);
+	close_guest(&g);
+}
+
+/* Who asks without a transaction is told of the end once. */
+static void
+test_left_alone(void **state)
+{
+	struct guest g;
+	struct db *db;
+	int64_t is;
+
+	(void)state;
+	open_guest(&g);
+	db = connect_as(&g, DB_READER);
+	must(who(db, &is));
+	end_all(&g);
+	assert_int_equal(
+	    db_run(db, WHO, NULL, 0, see, &is, NULL, &err), RC_BUSY);
+	must(db_run(db, WHO, NULL, 0, see, &is, NULL, &err));
+	assert_true(is > 0);
+	db_close(db);
+	close_guest(&g);
+}
+
+/* What a reading of ROWS gave. */
+struct rows {
+	int64_t n;    /* 1, 2, ... n */
+	int64_t upto; /* and fails here */
+};
+
+static enum rc
+count_row(void *arg, const struct db_row *row, struct err *e)
+{
+	struct rows *r = arg;
+
+	assert_int_equal(db_row_i64(row, 0), ++r->n);
+	return (r->n == r->upto ? err_set(e, RC_CORRUPT, "enough") : RC_OK);
+}
+
+static enum rc
+read_rows(struct db *db, int64_t n, int64_t upto, struct rows *ret)
+{
+	const struct db_val v = db_v_i64(n);
+	enum rc rc;
+
+	*ret = (struct rows){0, upto};
+	must(db_begin(db, &err));
+	rc = db_run(db, ROWS, &v, 1, count_row, ret, NULL, &err);
+	db_rollback(db);
+	return (rc);
+}
+
+/* Who reads everything is given all rows, in portions, or stops. */
+static void
+test_everything(void **state)
+{
+	static const int64_t counts[] = {0, 1, 499, 500, 501, 1000, 1700};
+	struct guest g;
+	struct rows r;
+	struct db *db;
+	size_t i;
+
+	(void)state;
+	open_guest(&g);
+	db = connect_as(&g, DB_READER);
+	must(db_take_time(db, &err));
+	for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		must(read_rows(db, counts[i], -1, &r));
+		assert_int_equal(r.n, counts[i]);
+	}
+	assert_int_equal(read_rows(db, 1700, 600, &r), RC_CORRUPT);
+	assert_int_equal(r.n, 600);
+	must(read_rows(db, 1, -1, &r));
+	db_close(db);
 	close_guest(&g);
 }
 
@@ -338,6 +413,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_left),
+	    cmocka_unit_test(test_left_alone),
+	    cmocka_unit_test(test_everything),
 	    cmocka_unit_test(test_told),
 	    cmocka_unit_test(test_pauses_end),
 	    cmocka_unit_test(test_listener_is_told),

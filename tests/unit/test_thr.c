@@ -127,6 +127,38 @@ test_no_memory(void **state)
 	thr_join(&thr);
 }
 
+/* The system refuses a thread: its stack would be too large.  Several are
+ * tried, because the leak checker may still see the last one. */
+static void
+test_refused(void **state)
+{
+	struct err err = ERR_INIT;
+	struct thr *thr = NULL;
+	pthread_attr_t before, huge;
+	sigset_t mask, after;
+	enum rc rc;
+	int i;
+
+	(void)state;
+	assert_int_equal(pthread_getattr_default_np(&before), 0);
+	assert_int_equal(pthread_attr_init(&huge), 0);
+	assert_int_equal(pthread_attr_setstacksize(&huge, (size_t)1 << 46), 0);
+	(void)pthread_sigmask(SIG_BLOCK, NULL, &mask);
+	assert_int_equal(pthread_setattr_default_np(&huge), 0);
+	for (i = 0, rc = RC_NO_MEMORY; i < 10 && rc == RC_NO_MEMORY; i++)
+		rc = thr_start(THR_WRITER, 0, look, NULL, &thr, &err);
+	assert_int_equal(pthread_setattr_default_np(&before), 0);
+	assert_int_equal(rc, RC_NO_MEMORY);
+	assert_int_equal(err.rc, RC_NO_MEMORY);
+	assert_non_null(strstr(err.text, "cannot start thread writer"));
+	assert_null(thr);
+	(void)pthread_sigmask(SIG_BLOCK, NULL, &after);
+	for (i = 1; i < 32; i++)
+		assert_int_equal(sigismember(&mask, i), sigismember(&after, i));
+	(void)pthread_attr_destroy(&huge);
+	(void)pthread_attr_destroy(&before);
+}
+
 int
 main(void)
 {
@@ -135,6 +167,7 @@ main(void)
 	    cmocka_unit_test(test_names_and_roles),
 	    cmocka_unit_test(test_signals_are_blocked),
 	    cmocka_unit_test(test_no_memory),
+	    cmocka_unit_test(test_refused),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));

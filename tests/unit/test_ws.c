@@ -262,6 +262,34 @@ test_broken_once(void **state)
 	}
 }
 
+/* The codes with which a client may close (RFC 6455, 7.4). */
+static void
+test_close_codes(void **state)
+{
+	static const struct {
+		int from, to;
+		bool may;
+	} ranges[] = {{0, 999, false}, {1000, 1003, true}, {1004, 1006, false},
+	    {1007, 1014, true}, {1015, 2999, false}, {3000, 4999, true},
+	    {5000, 5001, false}, {65535, 65535, false}};
+	char frame[8] = "\x88\x82", want[16];
+	struct told t = {.stops = false};
+	size_t i;
+	int code;
+
+	(void)state;
+	for (i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
+		for (code = ranges[i].from; code <= ranges[i].to; code++) {
+			frame[6] = (char)(code >> 8);
+			frame[7] = (char)code;
+			feed(frame, sizeof(frame), sizeof(frame), &t);
+			(void)snprintf(want, sizeof(want), "%s:%d;",
+			    ranges[i].may ? "c" : "b",
+			    ranges[i].may ? code : 1002);
+			assert_string_equal(t.text, want);
+		}
+}
+
 /* Adds the head of a frame with ${n} bytes, with its length in the shortest
  * form or, if ${wide}, in the next longer one. */
 static size_t
@@ -388,6 +416,7 @@ main(void)
 	    cmocka_unit_test(test_head_too_long),
 	    cmocka_unit_test(test_frames_in_portions),
 	    cmocka_unit_test(test_broken_once),
+	    cmocka_unit_test(test_close_codes),
 	    cmocka_unit_test(test_lengths),
 	    cmocka_unit_test(test_longest_message),
 	    cmocka_unit_test(test_fragments),
