@@ -19,6 +19,7 @@
 
 #include "base/clk.h"
 #include "base/mem.h"
+#include "base/stdfds.h"
 #include "cli/cli.h"
 
 #define DEFAULT_SERVER "http://127.0.0.1:8080"
@@ -182,6 +183,8 @@ main(int argc, char **argv)
 	struct fail fail = FAIL_INIT;
 	enum rc rc;
 
+	if (!stdfds_open())
+		return (EX_OSERR);
 	memset(&cli, 0, sizeof(cli));
 	set_locale();
 	rc = args_parse(argc, argv, cli_commands, &cli.args, &fail);

@@ -12,6 +12,7 @@
 #include "admin/admin.h"
 #include "api/api.h"
 #include "base/log.h"
+#include "base/stdfds.h"
 #include "base/thr.h"
 #include "main/commands.h"
 #include "main/main_internal.h"
@@ -186,6 +187,8 @@ main(int argc, char **argv)
 {
 	size_t i;
 
+	if (!stdfds_open())
+		return (EX_OSERR);
 	thr_init_main();
 	wire_init();
 	/* The database, the lock, the socket: nobody else's. */

@@ -473,6 +473,14 @@ describe('output that cannot be written', () => {
 		fs.closeSync(full);
 	});
 
+	it('a closed standard output is an error', async () => {
+		const [ann] = await people(server.url, 'ann');
+		const child = run('sh', ['-c', 'exec "$0" whoami >&-', TWINBOX],
+			{ env: ann.env, stdio: ['ignore', 'ignore', 'pipe'] });
+		assert.equal((await child.exited).code, EX.IOERR);
+		assert.match(child.err, /cannot write the output: Bad file descriptor/);
+	});
+
 	it('a state folder that cannot be made', async () => {
 		const [ann] = await people(server.url, 'ann');
 		const done = await ann.try(['send', ann.name, 'x'], { env: { XDG_STATE_HOME: '/dev/null/x' } });

@@ -125,6 +125,21 @@ describe('what the program says of itself', () => {
 			assert.equal((await child.exited).code, 74, name);
 		}
 	});
+
+	it('a closed standard output is an error', async () => {
+		const child = run('sh', ['-c', 'exec "$0" routes >&-', TWINBOXD]);
+		assert.equal((await child.exited).code, 74);
+	});
+
+	it('a server started without standard input and error opens no file or socket in their place', async () => {
+		const server = new Server({ wrapper: ['sh', '-c', 'exec "$0" "$@" <&- 2>&-'] });
+		const target = (fd) => fs.readlinkSync(`/proc/${server.pid}/fd/${fd}`);
+
+		await server.start();
+		assert.deepEqual([target(0), target(2)], ['/dev/null', '/dev/null']);
+		assert.equal((await fetch(`${server.url}/readyz`)).status, 200);
+		assert.equal((await server.stop()).code, 0);
+	});
 });
 
 describe('user', () => {
