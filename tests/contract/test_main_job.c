@@ -92,9 +92,10 @@ turn_finished(struct deliver_unit *u)
 	*(bool *)u->arg = true;
 }
 
-/* One turn of the lane that owes something; whether there is more of it. */
-static bool
-turn(struct rig *r, size_t want)
+/* One delivery from the only lane that has pending rows; returns the finished
+ * unit. */
+static struct deliver_unit
+deliver_once(struct rig *r)
 {
 	struct deliver_unit u;
 	struct err err = ERR_INIT;
@@ -108,6 +109,16 @@ turn(struct rig *r, size_t want)
 	assert_int_equal(writer_submit(r->writer, &u.unit), RC_OK);
 	assert_int_equal(writer_run_once(r->writer), 1);
 	assert_true(done);
+	return (u);
+}
+
+/* The same, which delivers ${want} messages; returns whether the lane has more.
+ */
+static bool
+turn(struct rig *r, size_t want)
+{
+	const struct deliver_unit u = deliver_once(r);
+
 	assert_int_equal(u.delivered, want);
 	return (u.more[0]);
 }
@@ -541,6 +552,30 @@ test_full_queue(void **state)
 	rig_close(&r);
 }
 
+/* A lane whose conversation does not exist is a damaged database.  On SQLite
+ * that ends the process; a message that is "not found" would only end the unit.
+ */
+static void
+test_damaged_lane(void **state)
+{
+	struct rig r;
+	int64_t ann;
+
+	(void)state;
+	rig_open(&r);
+	ann = rig_user(&r, "ann", NULL);
+	(void)rig_user(&r, "bob", NULL);
+	(void)rig_send(&r, ann, "bob", "hello", NULL);
+	assert_int_equal(
+	    rig_exec(&r, "UPDATE outbox_lanes "
+			 "SET conversation_id = conversation_id + 1000"),
+	    1);
+	rig_restart(&r);
+	assert_int_equal(deliver_once(&r).unit.rc, RC_CORRUPT);
+	assert_int_equal(r.fatal, 1);
+	rig_close(&r);
+}
+
 int
 main(void)
 {
@@ -560,6 +595,7 @@ main(void)
 	    cmocka_unit_test(test_unknown_recipient),
 	    cmocka_unit_test(test_abandoned_batch),
 	    cmocka_unit_test(test_full_queue),
+	    cmocka_unit_test(test_damaged_lane),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));

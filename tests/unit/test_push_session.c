@@ -334,6 +334,33 @@ test_long_pages(void **state)
 	assert_frames(a, "event=3 event=4 event=5 caught_up=5");
 }
 
+/* A page that has exactly PAGE_BYTES takes no further event. */
+static void
+test_full_page(void **state)
+{
+	const struct event_view e = {
+	    .kind = EVENT_MESSAGE, .from = "u1", .seq = 1, .message.body = ""};
+	struct buf frame = BUF_INIT;
+	struct lws *a;
+
+	(void)state;
+	wire_event(&frame, &e, NULL, 0, "event");
+	assert_true(buf_ok(&frame));
+	scene->inboxes[1].head = 3;
+	scene->body = PAGE_BYTES / 2 - LWS_PRE - frame.len;
+	buf_fini(&frame);
+	a = client_hello("u1d1", "");
+	job_read();
+	turn();
+	job_read();
+	turn();
+	job_read();
+	turn();
+	assert_frames(a, "welcome event=1 event=2");
+	jobs_run();
+	assert_frames(a, "event=3 caught_up=3");
+}
+
 /* caught_up is written once, also when there is nothing to read. */
 static void
 test_caught_up_once(void **state)
@@ -618,6 +645,7 @@ main(void)
 	    T(test_stalled),
 	    T(test_pages),
 	    T(test_long_pages),
+	    T(test_full_page),
 	    T(test_caught_up_once),
 	    T(test_event_while_reading),
 	    T(test_busy_readers),
