@@ -552,9 +552,8 @@ test_full_queue(void **state)
 	rig_close(&r);
 }
 
-/* A lane whose conversation does not exist is a damaged database.  On SQLite
- * that ends the process; a message that is "not found" would only end the unit.
- */
+/* A lane whose conversation does not exist is a damaged database, which ends
+ * the process.  RC_NOT_FOUND would only refuse the unit, again and again. */
 static void
 test_damaged_lane(void **state)
 {
