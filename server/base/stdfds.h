@@ -10,11 +10,11 @@
 
 #include <stdbool.h>
 
-/* Opens /dev/null as each of the three descriptors that is closed: 0 for writing
- * only, 1 and 2 for reading only.  A read from standard input or a write to
- * standard output or error therefore still fails with EBADF, so that lost output
- * is reported.  Call it first in main(), before other threads exist.  Returns
- * false, with errno set, if /dev/null cannot be opened. */
+/* Opens /dev/null as each of the three descriptors that is closed: 0 for
+ * writing only, 1 and 2 for reading only.  A read from standard input or a
+ * write to standard output or error therefore still fails with EBADF, so that
+ * lost output is reported.  Call it first in main(), before other threads
+ * exist.  Returns false, with errno set, if /dev/null cannot be opened. */
 bool stdfds_open(void);
 
 #endif
