@@ -350,50 +350,79 @@ sqlite_col_bytes(const struct db_row *row, int col, bool text, size_t *ret_n)
 
 /* ---- transactions ---- */
 
-static enum rc
-step_plain(
-    struct db_sqlite *s, sqlite3_stmt **st, const char *sql, struct err *err)
+/* The statements that begin and end transactions are prepared with the
+ * connection.  Preparing takes memory: a ROLLBACK that is prepared when it is
+ * needed fails when memory has run out, and leaves its transaction open. */
+enum rc
+db_sqlite_prepare_plain(struct db_sqlite *s, struct err *err)
 {
-	enum rc rc;
+	static const char *const texts[DB_SQLITE_PLAIN] = {
+	    [DB_SQLITE_BEGIN] = "BEGIN",
+	    [DB_SQLITE_BEGIN_WRITE] = "BEGIN IMMEDIATE",
+	    [DB_SQLITE_SNAPSHOT] = "PRAGMA user_version",
+	    [DB_SQLITE_COMMIT] = "COMMIT",
+	    [DB_SQLITE_ROLLBACK] = "ROLLBACK"};
+	int i, code;
+
+	for (i = 0; i < DB_SQLITE_PLAIN; i++) {
+		code = sqlite3_prepare_v3(s->handle, texts[i], -1,
+		    SQLITE_PREPARE_PERSISTENT, &s->plain[i], NULL);
+		if (code != SQLITE_OK)
+			return (db_sqlite_fail(s, code, texts[i], err));
+	}
+	return (RC_OK);
+}
+
+static enum rc
+step_plain(struct db_sqlite *s, enum db_sqlite_plain which, struct err *err)
+{
+	sqlite3_stmt *st = s->plain[which];
+	enum rc rc = RC_OK;
 	int code;
 
-	if (*st == NULL) {
-		code = sqlite3_prepare_v3(
-		    s->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, st, NULL);
-		if (code != SQLITE_OK)
-			return (db_sqlite_fail(s, code, sql, err));
-	}
-	code = sqlite3_step(*st);
-	if (code != SQLITE_DONE && code != SQLITE_ROW) {
-		rc = db_sqlite_fail(s, code, sql, err);
-		sqlite3_reset(*st);
-		return (rc);
-	}
-	sqlite3_reset(*st);
-	return (RC_OK);
+	code = sqlite3_step(st);
+	if (code != SQLITE_DONE && code != SQLITE_ROW)
+		rc = db_sqlite_fail(s, code, sqlite3_sql(st), err);
+	(void)sqlite3_reset(st);
+	return (rc);
+}
+
+static bool
+sqlite_in_transaction(const struct db *db)
+{
+	const struct db_sqlite *s = (const struct db_sqlite *)(const void *)db;
+
+	return (sqlite3_get_autocommit(s->handle) == 0);
 }
 
 static void
 sqlite_rollback(struct db *db)
 {
-	struct db_sqlite *s = of(db);
+	struct err ignored = ERR_INIT;
 
-	if (sqlite3_get_autocommit(s->handle) == 0)
-		(void)sqlite3_exec(s->handle, "ROLLBACK", NULL, NULL, NULL);
+	if (sqlite_in_transaction(db))
+		(void)!step_plain(of(db), DB_SQLITE_ROLLBACK, &ignored);
 }
 
 static enum rc
 sqlite_begin(struct db *db, struct err *err)
 {
 	struct db_sqlite *s = of(db);
-
 	enum rc rc;
 
-	rc = step_plain(s, &s->begin,
-	    db->mode == DB_WRITER ? "BEGIN IMMEDIATE" : "BEGIN", err);
+	/* It is ended, so that the next BEGIN succeeds, but the caller is told:
+	 * what was written before must not go into another transaction. */
+	if (sqlite_in_transaction(db)) {
+		sqlite_rollback(db);
+		return (err_set(err, RC_INTERNAL,
+		    "BEGIN: a transaction was open and has been rolled back"));
+	}
+	rc = step_plain(s,
+	    db->mode == DB_WRITER ? DB_SQLITE_BEGIN_WRITE : DB_SQLITE_BEGIN,
+	    err);
 	/* The first read takes the snapshot. */
 	if (rc == RC_OK && db->mode == DB_READER) {
-		rc = step_plain(s, &s->snapshot, "PRAGMA user_version", err);
+		rc = step_plain(s, DB_SQLITE_SNAPSHOT, err);
 		if (rc != RC_OK)
 			sqlite_rollback(db);
 	}
@@ -434,7 +463,7 @@ sqlite_commit(struct db *db, struct err *err)
 
 	if ((rc = index_ahead(s, err)) != RC_OK)
 		return (rc);
-	rc = step_plain(s, &s->commit, "COMMIT", err);
+	rc = step_plain(s, DB_SQLITE_COMMIT, err);
 	/* What SQLite has of the system's answer is an older one here, and
 	 * frames may be in the log already. */
 	ext = sqlite3_extended_errcode(s->handle);
@@ -474,12 +503,23 @@ sqlite_sync(struct db *db, struct err *err)
 	    sqlite3_errstr(code), code));
 }
 
-static bool
-sqlite_in_transaction(const struct db *db)
+/* Moves the log into the file, and cuts it if ${truncate}.  A sync of the file
+ * that a signal interrupted is made again: the whole checkpoint is, since
+ * SQLite makes it anew from the log. */
+static int
+checkpoint(struct db_sqlite *s, bool truncate, int *ret_log, int *ret_done)
 {
-	const struct db_sqlite *s = (const struct db_sqlite *)(const void *)db;
+	int code, tries = 0;
 
-	return (sqlite3_get_autocommit(s->handle) == 0);
+	do {
+		code = sqlite3_wal_checkpoint_v2(s->handle, NULL,
+		    truncate ? SQLITE_CHECKPOINT_TRUNCATE
+			     : SQLITE_CHECKPOINT_PASSIVE,
+		    ret_log, ret_done);
+	} while (code == SQLITE_IOERR_FSYNC &&
+		 sqlite3_system_errno(s->handle) == EINTR &&
+		 ++tries < DB_SQLITE_INTERRUPTS);
+	return (code);
 }
 
 static enum rc
@@ -492,9 +532,7 @@ sqlite_checkpoint(
 	if (db->mode != DB_WRITER)
 		return (err_set(err, RC_INTERNAL,
 		    "checkpoint: only the writer's connection may"));
-	code = sqlite3_wal_checkpoint_v2(s->handle, NULL,
-	    truncate ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE,
-	    &log, &done);
+	code = checkpoint(s, truncate, &log, &done);
 	if (code != SQLITE_OK)
 		return (db_sqlite_fail(s, code, "checkpoint", err));
 	/* An error while it opens the log is not reported otherwise. */
@@ -661,9 +699,8 @@ sqlite_close(struct db *db)
 	if (s->stmts != NULL)
 		for (i = 0; i < db->schema->nstatements; i++)
 			sqlite3_finalize(s->stmts[i].handle);
-	sqlite3_finalize(s->begin);
-	sqlite3_finalize(s->snapshot);
-	sqlite3_finalize(s->commit);
+	for (i = 0; i < DB_SQLITE_PLAIN; i++)
+		sqlite3_finalize(s->plain[i]);
 	(void)sqlite3_close(s->handle);
 	mem_free(s->stmts);
 	mem_free(s);

@@ -18,6 +18,7 @@
  * index shows its frames to other connections).  Only the log of the writer's
  * connection is wrapped; all other files are the parent's.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -58,6 +59,30 @@ of(sqlite3_file *file)
 	return ((struct gather *)(void *)file);
 }
 
+/* What the system said to the last call of the log that failed. */
+static int
+log_errno(struct gather *g)
+{
+	int sys = 0;
+
+	(void)g->log->pMethods->xFileControl(
+	    g->log, SQLITE_FCNTL_LAST_ERRNO, &sys);
+	return (sys);
+}
+
+/* SQLite's own VFS says SQLITE_FULL for ENOSPC only.  A quota that is used up
+ * (EDQUOT) is the same to a caller: there is no room, and the disk is sound. */
+static int
+log_write(struct gather *g, const void *p, int n, sqlite3_int64 at)
+{
+	int code;
+
+	code = g->log->pMethods->xWrite(g->log, p, n, at);
+	if (code == SQLITE_IOERR_WRITE && log_errno(g) == EDQUOT)
+		return (SQLITE_FULL);
+	return (code);
+}
+
 /* Writes what is gathered.  It is forgotten also when that fails: then the
  * transaction is, too. */
 static int
@@ -69,7 +94,7 @@ flush(struct gather *g)
 	g->n = 0;
 	if (n == 0)
 		return (SQLITE_OK);
-	return (g->log->pMethods->xWrite(g->log, g->data, n, g->start));
+	return (log_write(g, g->data, n, g->start));
 }
 
 static int
@@ -112,7 +137,7 @@ gather_write(sqlite3_file *file, const void *p, int n, sqlite3_int64 at)
 			return (code);
 	}
 	if (n > GATHER_BYTES)
-		return (g->log->pMethods->xWrite(g->log, p, n, at));
+		return (log_write(g, p, n, at));
 	if (g->n == 0)
 		g->start = at;
 	memcpy(g->data + g->n, p, (size_t)n);
@@ -136,12 +161,17 @@ int
 db_sqlite_gather_sync(sqlite3_file *file)
 {
 	struct gather *g = of(file);
-	int code;
+	int code, tries = 0;
 
 	(void)pthread_mutex_lock(&g->sync_lock);
 	code = g->failed;
+	/* A sync that a signal interrupted has lost nothing: it is repeated. */
 	if (code == SQLITE_OK)
-		code = g->log->pMethods->xSync(g->log, SQLITE_SYNC_NORMAL);
+		do {
+			code =
+			    g->log->pMethods->xSync(g->log, SQLITE_SYNC_NORMAL);
+		} while (code != SQLITE_OK && log_errno(g) == EINTR &&
+			 ++tries < DB_SQLITE_INTERRUPTS);
 	g->failed = code;
 	(void)pthread_mutex_unlock(&g->sync_lock);
 	return (code);

@@ -12,6 +12,8 @@
 #define DB_SQLITE_APPLICATION_ID 0x54774278 /* "TwBx" */
 #define DB_SQLITE_PARAMS_MAX 32
 #define DB_SQLITE_BUSY_MS 5000
+/* How often a sync that signals interrupt (EINTR) is tried. */
+#define DB_SQLITE_INTERRUPTS 100
 
 /* A prepared statement and where its $n are. */
 struct db_sqlite_stmt {
@@ -21,12 +23,22 @@ struct db_sqlite_stmt {
 	size_t nparams;
 };
 
+/* The statements that begin and end transactions. */
+enum db_sqlite_plain {
+	DB_SQLITE_BEGIN,
+	DB_SQLITE_BEGIN_WRITE,
+	DB_SQLITE_SNAPSHOT,
+	DB_SQLITE_COMMIT,
+	DB_SQLITE_ROLLBACK,
+	DB_SQLITE_PLAIN
+};
+
 struct db_sqlite {
 	struct db db; /* first */
 	sqlite3 *handle;
 	int64_t log_frames; /* in the write-ahead log now */
 	sqlite3_file *log;  /* the writer's, when it is a gathering one */
-	sqlite3_stmt *begin, *snapshot, *commit;
+	sqlite3_stmt *plain[DB_SQLITE_PLAIN];
 	struct db_sqlite_stmt *stmts; /* schema->nstatements */
 };
 
@@ -35,6 +47,9 @@ extern const struct db_driver db_sqlite_driver;
 /* Says in ${err} what ${what} failed with, and gives what a caller can do. */
 enum rc db_sqlite_fail(
     struct db_sqlite *s, int code, const char *what, struct err *err);
+
+/* Prepares the statements that begin and end transactions. */
+enum rc db_sqlite_prepare_plain(struct db_sqlite *s, struct err *err) MUST_USE;
 
 /* Runs ${sql}, one or more statements without parameters. */
 enum rc db_sqlite_exec(

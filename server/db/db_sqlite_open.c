@@ -100,6 +100,8 @@ configure(
 	if (rc == RC_OK && options->mode == DB_READER)
 		rc = db_sqlite_exec(
 		    s, "PRAGMA query_only=ON;PRAGMA cache_size=-8192", err);
+	if (rc == RC_OK)
+		rc = db_sqlite_prepare_plain(s, err);
 	return (rc);
 }
 

@@ -5,6 +5,7 @@
  * believed any more); over a VFS that gives them on demand.
  */
 #include <errno.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,11 +20,11 @@
 
 enum call { NO_CALL, WRITE, SYNC, MAP };
 
-/* What fails, how, and what the system says to it; after how many that do not.
- */
+/* What fails, how, and what the system says to it; after how many that do not;
+ * how many times (0: always). */
 static struct {
 	enum call call;
-	int code, sys, after;
+	int code, sys, after, times;
 } fault;
 
 static int
@@ -32,6 +33,8 @@ fails(enum call call)
 
 	if (fault.call != call || fault.after-- > 0)
 		return (SQLITE_OK);
+	if (fault.times > 0 && --fault.times == 0)
+		fault.call = NO_CALL;
 	errno = fault.sys;
 	return (fault.code);
 }
@@ -87,6 +90,7 @@ well(void)
 {
 
 	fault.call = NO_CALL;
+	fault.times = 0;
 }
 
 static void
@@ -144,6 +148,36 @@ test_checkpoint(void **state)
 		assert_int_equal(db_checkpoint(db, true, NULL, &err), RC_OK);
 		assert_int_equal(db_fixture_number(db, S_COUNT), id + 1);
 	}
+	db_close(db);
+	scratch_close(&s);
+}
+
+/* A sync of the database that signals interrupt: the checkpoint is made again,
+ * but not for ever. */
+static void
+test_interrupted(void **state)
+{
+	struct err err = ERR_INIT;
+	struct scratch s;
+	struct db *db;
+
+	(void)state;
+	scratch_open(&s);
+	db = db_fixture_ready(&s);
+	assert_int_equal(db_fixture_insert(db, 1, 1, &err), RC_OK);
+	fault.call = SYNC;
+	fault.code = SQLITE_IOERR_FSYNC;
+	fault.sys = EINTR;
+	fault.after = 0;
+	fault.times = 3;
+	assert_int_equal(db_checkpoint(db, true, NULL, &err), RC_OK);
+	assert_int_equal(fault.times, 0);
+	assert_int_equal(db_fixture_insert(db, 2, 1, &err), RC_OK);
+	fault.call = SYNC;
+	fault.times = INT_MAX;
+	assert_int_equal(db_checkpoint(db, true, NULL, &err), RC_IO);
+	well();
+	check_text(&err, RC_IO, EINTR);
 	db_close(db);
 	scratch_close(&s);
 }
@@ -240,6 +274,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_checkpoint),
+	    cmocka_unit_test(test_interrupted),
 	    cmocka_unit_test(test_open),
 	    cmocka_unit_test(test_commit),
 	};

@@ -364,10 +364,14 @@ test_busy(void **state)
 	assert_int_equal(db_fixture_insert(b, 1, 1, &err), RC_BUSY);
 	assert_int_equal(db_commit(a, &err), RC_OK);
 	assert_int_equal(db_begin(b, &err), RC_OK);
-	/* A second begin is a mistake of ours, and leaves the first open. */
+	/* A second begin is an error of the caller.  It ends the first one,
+	 * whose rows are not in the next. */
+	assert_int_equal(db_fixture_insert(b, 1, 1, &err), RC_OK);
 	assert_int_equal(db_begin(b, &err), RC_INTERNAL);
-	assert_true(db_in_transaction(b));
+	assert_false(db_in_transaction(b));
+	assert_int_equal(db_begin(b, &err), RC_OK);
 	assert_int_equal(db_commit(b, &err), RC_OK);
+	assert_int_equal(db_fixture_number(b, S_COUNT), 1);
 	assert_int_equal(db_commit(b, &err), RC_INTERNAL);
 	db_close(b);
 	db_close(a);
