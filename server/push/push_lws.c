@@ -120,12 +120,9 @@ static void
 closed(struct slot *slot)
 {
 	struct session *s = slot->session;
-	struct push *p;
+	struct push *p = s->push;
 
-	if (s == NULL)
-		return;
 	slot->session = NULL;
-	p = s->push;
 	log_event(LOG_EV_PUSH_CLOSE, "session=s%lld code=%d", (long long)s->no,
 	    s->state == SESSION_CLOSING ? s->close_code : 0);
 	(void)htab_remove(p->sessions, &s->no);
@@ -203,6 +200,8 @@ callback(struct lws *wsi, enum lws_callback_reasons reason, void *user,
     void *in, size_t len)
 {
 	struct slot *slot = user;
+	/* Without memory for the slot the library calls with none. */
+	struct session *s = slot != NULL ? slot->session : NULL;
 
 	/* The library has many more reasons than we need. */
 #pragma GCC diagnostic push
@@ -216,21 +215,22 @@ callback(struct lws *wsi, enum lws_callback_reasons reason, void *user,
 		    wsi, HTTP_STATUS_BAD_REQUEST, "a WebSocket upgrade only");
 		return (-1);
 	case LWS_CALLBACK_ESTABLISHED:
-		return (established(wsi, slot));
+		return (slot != NULL ? established(wsi, slot) : -1);
 	case LWS_CALLBACK_RECEIVE:
 		/* Frames that came before the handshake was answered. */
-		if (slot->session != NULL)
-			session_close(slot->session, 1002, "too early");
+		if (s != NULL)
+			session_close(s, 1002, "too early");
 		return (0);
 	case LWS_CALLBACK_SERVER_WRITEABLE:
-		if (slot->session != NULL)
-			writeable(slot->session);
+		if (s != NULL)
+			writeable(s);
 		return (0);
 	case LWS_CALLBACK_WSI_DESTROY:
 		forget_peer(wsi);
 		return (0);
 	case LWS_CALLBACK_CLOSED:
-		closed(slot);
+		if (s != NULL)
+			closed(slot);
 		return (0);
 	default:
 		return (lws_callback_http_dummy(wsi, reason, user, in, len));

@@ -22,7 +22,7 @@ struct lws {
 	int fd;       /* the server's end */
 	int client;   /* the client's end; -1: closed */
 	void *opaque; /* push's own */
-	void *slot;   /* push's own */
+	void *slot;   /* push's own; NULL: there was no memory for it */
 	bool begun, ended;
 
 	/* Set by tests. */
@@ -48,6 +48,9 @@ struct lws {
 
 /* The connection that was made last; NULL: none. */
 struct lws *library_newest(void);
+
+/* While ${starve}, new connections get no slot: their callbacks have none. */
+void library_starve(bool starve);
 
 /* Makes the callbacks that are due: new connections are established, and a
  * socket that is not full is writable. */

@@ -38,6 +38,24 @@ test_hello_deadline(void **state)
 	assert_frames(b, "welcome caught_up=0");
 }
 
+/* The library has no memory for what it keeps of a connection: that one ends,
+ * and the next one is served. */
+static void
+test_no_slot(void **state)
+{
+	struct lws *a;
+
+	(void)state;
+	library_starve(true);
+	a = client_connect();
+	turn();
+	library_starve(false);
+	assert_true(a->ended);
+	assert_int_equal(push_sessions(scene->push), 0);
+	a = client_open("u1d1", "");
+	assert_frames(a, "");
+}
+
 static void
 test_hello_comes_first_and_once(void **state)
 {
@@ -445,6 +463,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    T(test_hello_deadline),
+	    T(test_no_slot),
 	    T(test_hello_comes_first_and_once),
 	    T(test_bad_frames),
 	    T(test_tokens),
