@@ -32,7 +32,8 @@ struct commits {
 	pthread_cond_t synced;     /* durable or failed */
 	uint64_t added, taken;     /* lock */
 	struct commit ring[AHEAD]; /* lock for [taken, added) */
-	bool stopping, failed;
+	bool stopping;             /* lock */
+	atomic_bool failed;        /* set under lock, and never cleared */
 
 	struct thr *thread;
 };
@@ -86,23 +87,33 @@ finish(struct unit *units, enum rc rc)
 	}
 }
 
-/* The log is synced, or ${rc} says that it cannot be: for good. */
-static void
-settle(struct commits *c, uint64_t upto, enum rc rc)
+void
+commits_fail(struct commits *c)
 {
 
 	(void)pthread_mutex_lock(&c->lock);
-	if (rc != RC_OK)
-		c->failed = true;
-	else
-		atomic_store(&c->durable, upto);
+	atomic_store(&c->failed, true);
 	(void)pthread_cond_broadcast(&c->synced);
 	(void)pthread_mutex_unlock(&c->lock);
 }
 
 static void
-publish(struct commits *c, const struct commit *commit, enum rc rc)
+settle(struct commits *c, uint64_t upto)
 {
+
+	(void)pthread_mutex_lock(&c->lock);
+	atomic_store(&c->durable, upto);
+	(void)pthread_cond_broadcast(&c->synced);
+	(void)pthread_mutex_unlock(&c->lock);
+}
+
+/* A dying disk may report a sync as done and fail the next one, microseconds
+ * later.  What is not told by then is not told at all: its client repeats the
+ * request with the same id, as after any lost answer. */
+static void
+publish(struct commits *c, const struct commit *commit)
+{
+	const enum rc rc = atomic_load(&c->failed) ? RC_IO : RC_OK;
 
 	if (rc != RC_OK)
 		c->hooks->lost(c->hooks->arg, commit->told);
@@ -125,17 +136,19 @@ take(struct commits *c, const struct commit *list, size_t n, uint64_t upto)
 
 	for (i = 0, owed = false; i < n; i++)
 		owed = owed || list[i].owed;
-	rc = c->failed ? RC_IO : RC_OK;
-	if (rc == RC_OK && owed) {
+	if (owed && !atomic_load(&c->failed)) {
 		FAULT("writer.sync.before");
 		rc = db_sync(c->db, &err);
 		FAULT("writer.sync.after");
-		if (rc != RC_OK)
+		if (rc != RC_OK) {
+			commits_fail(c);
 			c->hooks->fatal(c->hooks->arg, &err);
+		}
 	}
-	settle(c, upto, rc);
+	if (!atomic_load(&c->failed))
+		settle(c, upto);
 	for (i = 0; i < n; i++)
-		publish(c, &list[i], rc);
+		publish(c, &list[i]);
 }
 
 static void
@@ -212,15 +225,13 @@ bool
 commits_wait(struct commits *c)
 {
 	uint64_t upto;
-	bool failed;
 
 	upto = atomic_load(&c->announced);
 	if (atomic_load(&c->durable) >= upto)
 		return (true);
 	(void)pthread_mutex_lock(&c->lock);
-	while (!c->failed && atomic_load(&c->durable) < upto)
+	while (!atomic_load(&c->failed) && atomic_load(&c->durable) < upto)
 		(void)pthread_cond_wait(&c->synced, &c->lock);
-	failed = c->failed;
 	(void)pthread_mutex_unlock(&c->lock);
-	return (!failed);
+	return (atomic_load(&c->durable) >= upto);
 }

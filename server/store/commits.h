@@ -75,6 +75,10 @@ void commits_announce(struct commits *c);
  * Thread: writer. */
 void commits_add(struct commits *c, const struct commit *commit);
 
+/* The store has failed for good: nothing is published or answered with success
+ * any more, also what is synced already.  Thread: any. */
+void commits_fail(struct commits *c);
+
 /* Waits until all that a snapshot opened before can show is on disk.  False:
  * it never will be.  Thread: any but the writer's and the syncing one. */
 bool commits_wait(struct commits *c) MUST_USE;

@@ -182,6 +182,7 @@ static void
 fail_for_good(struct writer *w, const struct err *err)
 {
 
+	commits_fail(w->commits);
 	if (!atomic_exchange(&w->failed, true))
 		w->hooks->fatal(w->hooks->arg, err);
 }

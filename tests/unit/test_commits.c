@@ -49,6 +49,7 @@ struct rig {
 
 	atomic_bool held;      /* each sync waits for go */
 	enum rc sync_rc;       /* of the next sync; RC_OK afterwards */
+	char fails_at;         /* the store fails when this one is answered */
 	sem_t begun, go;       /* of held syncs */
 	sem_t answered;        /* units */
 	int64_t began_us;      /* of commits that are given */
@@ -155,6 +156,8 @@ done(struct unit *unit)
 	struct item *item = (struct item *)(void *)unit;
 
 	tell("", item->name, unit->rc == RC_OK ? "" : rc_name(unit->rc));
+	if (rig->fails_at == item->name)
+		commits_fail(rig->commits);
 	(void)sem_post(&rig->answered);
 }
 
@@ -592,6 +595,49 @@ test_sync_fails(void **state)
 
 #define T(test, set_up) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
+/* Another sync fails while one is under way that succeeds: its commit is not
+ * told any more, and who has read it gets no answer. */
+static void
+test_fails_elsewhere(void **state)
+{
+	struct runner r;
+
+	(void)state;
+	give('a', 1, true);
+	await(&rig->begun, 1);
+	assert_true(waits(&r, run_wait));
+	commits_fail(rig->commits);
+	thr_join(&r.thr);
+	assert_false(r.result);
+	(void)sem_post(&rig->go);
+	await(&rig->answered, 1);
+	assert_string_equal(story(), "sync( ) -a aRC_IO ");
+	assert_int_equal(rig->fatals, 0);
+	/* Later ones are not even synced. */
+	give('b', 1, true);
+	await(&rig->answered, 1);
+	assert_string_equal(story(), "sync( ) -a aRC_IO -b bRC_IO ");
+}
+
+/* Two commits share a sync; the store fails while the first is told: the second
+ * is not. */
+static void
+test_fails_between(void **state)
+{
+
+	(void)state;
+	rig->fails_at = 'b';
+	give('a', 1, true);
+	await(&rig->begun, 1);
+	give('b', 1, true);
+	give('c', 1, true);
+	(void)sem_post(&rig->go);
+	await(&rig->begun, 1);
+	(void)sem_post(&rig->go);
+	await(&rig->answered, 3);
+	assert_string_equal(story(), "sync( ) +a1 a sync( ) +b1 b -c cRC_IO ");
+}
+
 int
 main(void)
 {
@@ -607,6 +653,8 @@ main(void)
 	    T(test_wait_for_sync, set_up_held),
 	    T(test_wait_behind, set_up_held),
 	    T(test_sync_fails, set_up_held),
+	    T(test_fails_elsewhere, set_up_held),
+	    T(test_fails_between, set_up_held),
 	};
 
 	/* Whoever waits for ever ends the test. */
