@@ -7,6 +7,7 @@
 
 #include "admin/admin_internal.h"
 #include "base/mem.h"
+#include "base/owner.h"
 
 #define TEXT_METRICS "text/plain; version=0.0.4; charset=utf-8"
 
@@ -62,6 +63,7 @@ admin_metrics(struct http_request *req, void *arg)
 		return;
 	if ((a = http_alloc(req, sizeof(*a))) != NULL) {
 		a->job.run = run_metrics;
+		a->job.owner = owner_peer(http_peer(req));
 		a->req = req;
 		a->api = api;
 		rc = readers_submit(api_admin(api)->o.readers, &a->job);

@@ -14,6 +14,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mbox.h"
+#include "base/owner.h"
 #include "base/uuid.h"
 #include "wire/json.h"
 #include "wire/wire.h"
@@ -79,12 +80,6 @@ void limiter_return(
     struct limiter *l, const void *key, size_t n, int64_t now_ms);
 
 /* ---- guesses (guesses.c) ---- */
-
-#define NETWORK_SIZE 64
-
-/* The network that is limited as one: an IPv4 address, the /64 of an IPv6
- * address; what is neither is taken as it is. */
-void network_of(const char *peer, char ret[NETWORK_SIZE]);
 
 /* One attempt to log in. */
 struct guess {

@@ -50,6 +50,9 @@ ask_new(struct api *api, struct http_request *req, size_t size)
 	ask->api = api;
 	ask->req = req;
 	ask->who = http_principal(req);
+	ask->owner = ask->who != NULL ? owner_user(ask->who->user_id)
+				      : owner_peer(http_peer(req));
+	ask->job.owner = ask->owner;
 	return (ask);
 }
 

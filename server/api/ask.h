@@ -31,6 +31,7 @@ struct ask {
 	struct api *api;
 	struct http_request *req;
 	const struct principal *who; /* NULL: nobody is logged in */
+	uint64_t owner;              /* the user, or the client's network */
 	struct read_job job;
 	ask_read_fn read;
 };

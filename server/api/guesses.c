@@ -9,7 +9,6 @@
  * Tokens that exist do not pass here at all.  A name that nobody has is counted
  * like any other.
  */
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -67,29 +66,6 @@ guesses_free(struct guesses *guesses)
 	limiter_free(guesses->names);
 	(void)pthread_mutex_destroy(&guesses->lock);
 	mem_free(guesses);
-}
-
-void
-network_of(const char *peer, char ret[NETWORK_SIZE])
-{
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-	struct in6_addr in6;
-	size_t n = strcspn(peer, "%"); /* without the zone */
-
-	if (n >= NETWORK_SIZE)
-		n = NETWORK_SIZE - 1;
-	memcpy(ret, peer, n);
-	ret[n] = '\0';
-	if (inet_pton(AF_INET6, ret, &in6) != 1)
-		return;
-	if (memcmp(in6.s6_addr, mapped, sizeof(mapped)) == 0) {
-		(void)inet_ntop(AF_INET, in6.s6_addr + 12, ret, NETWORK_SIZE);
-		return;
-	}
-	memset(in6.s6_addr + 8, 0, 8);
-	(void)inet_ntop(AF_INET6, &in6, ret, NETWORK_SIZE);
-	n = strlen(ret);
-	(void)snprintf(ret + n, NETWORK_SIZE - n, "/64");
 }
 
 /* The key of the pair; a name has no space. */

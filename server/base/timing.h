@@ -41,6 +41,8 @@
 	X(cluster_bury, 60000, "between two tries to clear a dead node")       \
 	X(cluster_tidy, 60000, "between two clean-ups of nodes' rows")         \
 	X(cluster_away, 250, "before the database is connected to again")      \
+	X(reader_retry, 1000,                                                  \
+	    "before a reader that failed to begin tries again")                \
 	X(relay_poll, 1000, "between two safety polls of the outbox")          \
 	X(relay_pause, 200, "after an error of the database")                  \
 	X(relay_pause_full, 2000, "after the disk was full")                   \

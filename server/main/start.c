@@ -458,7 +458,10 @@ is_ready(void *arg, const char **ret_why)
 	if (!atomic_load(&s->ready))
 		return (false);
 	*ret_why = "the database is away";
-	return (!cluster_away(s->cluster));
+	if (cluster_away(s->cluster))
+		return (false);
+	*ret_why = "transactions cannot begin; the log says why (store.fail)";
+	return (writer_can_begin(s->writer) && readers_can_begin(s->readers));
 }
 
 /* One table of the routes of api and admin. */

@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/htab.h"
+#include "base/owner.h"
 #include "base/thr.h"
 #include "domain/entry.h"
 #include "model/refusal.h"
@@ -76,6 +77,8 @@ struct session {
 	TAILQ_ENTRY(session) all;
 	TAILQ_ENTRY(session) closing; /* while CLOSING and not told_close */
 	int64_t opened_ms;            /* monotonic */
+
+	uint64_t owner; /* until hello its network, then its user */
 
 	/* From hello. */
 	int64_t device_id;
@@ -267,6 +270,11 @@ void leave_tick(struct push *p, int64_t now);
 
 /* Makes ${s} the session of ${wsi}, waiting for hello. */
 void session_init(struct session *s, struct push *p, struct lws *wsi);
+
+/* Hands ${job} to a reader, which calls ${run}; it takes the turn of the owner
+ * of ${s}.  As readers_submit(). */
+enum rc session_read(struct session *s, struct read_job *job,
+    void (*run)(struct read_job *job, struct db *db, struct err *err)) MUST_USE;
 
 /* Leaves the hub and frees what ${s} holds, not ${s}. */
 void session_fini(struct session *s);

@@ -94,6 +94,8 @@ established(struct lws *wsi, struct slot *slot)
 	if (s == NULL)
 		return (-1);
 	session_init(s, p, wsi);
+	if (from != NULL)
+		s->owner = owner_peer(from->peer.address);
 	if (rx_begin(s, lws_get_socket_fd(wsi)) != RC_OK ||
 	    htab_set(p->sessions, &s->no, s) != RC_OK) {
 		rx_end(s);

@@ -51,6 +51,16 @@ session_init(struct session *s, struct push *p, struct lws *wsi)
 	STAILQ_INIT(&s->out);
 }
 
+enum rc
+session_read(struct session *s, struct read_job *job,
+    void (*run)(struct read_job *job, struct db *db, struct err *err))
+{
+
+	job->run = run;
+	job->owner = s->owner;
+	return (readers_submit(s->push->options.readers, job));
+}
+
 void
 session_fini(struct session *s)
 {

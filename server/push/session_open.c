@@ -47,11 +47,10 @@ submit(struct session *s, struct opening_job *j,
     void (*back)(struct push *p, struct push_note *note))
 {
 
-	j->job.run = run;
 	j->note.run = back;
 	j->push = s->push;
 	j->no = s->no;
-	if (readers_submit(s->push->options.readers, &j->job) == RC_OK)
+	if (session_read(s, &j->job, run) == RC_OK)
 		return (true);
 	mem_free(j);
 	return (false);
@@ -213,6 +212,7 @@ begin_opening(struct session *s, struct opening_job *j)
 	(void)snprintf(
 	    s->user, sizeof(s->user), "%.*s", LIMIT_NAME_LEN, who->name);
 	s->member.user_id = who->user_id;
+	s->owner = owner_user(who->user_id);
 	if (!make_room(s)) {
 		session_close(s, 4429, "too many instances of this device");
 		mem_free(j);

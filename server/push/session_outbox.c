@@ -91,8 +91,7 @@ session_show_changes(struct session *s)
 	r->of.max_retries = s->push->options.max_retries;
 	r->n = s->nchanges;
 	memcpy(r->changes, s->changes, sizeof(r->changes));
-	r->job.run = read_entries;
-	if (readers_submit(s->push->options.readers, &r->job) != RC_OK) {
+	if (session_read(s, &r->job, read_entries) != RC_OK) {
 		mem_free(r);
 		return;
 	}

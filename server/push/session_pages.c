@@ -53,11 +53,10 @@ submit(struct session *s, struct page_job *j,
     void (*back)(struct push *p, struct push_note *note))
 {
 
-	j->job.run = run;
 	j->note.run = back;
 	j->push = s->push;
 	j->no = s->no;
-	if (readers_submit(s->push->options.readers, &j->job) == RC_OK)
+	if (session_read(s, &j->job, run) == RC_OK)
 		return (true);
 	page_free(j);
 	return (false);

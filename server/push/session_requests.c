@@ -242,8 +242,7 @@ read_done(struct push *p, struct push_note *note)
 	if (r->unit.unit.rc == RC_OK && r->has_re && !r->counted &&
 	    r->unit.refusal.problem == PROBLEM_NONE) {
 		r->counted = true;
-		r->job.run = count_unread;
-		if (readers_submit(p->options.readers, &r->job) == RC_OK)
+		if (session_read(s, &r->job, count_unread) == RC_OK)
 			return;
 		r->unit.unit.rc = RC_BUSY;
 	}
@@ -386,8 +385,7 @@ sent(struct push *p, struct push_note *note)
 		refuse_rc(refusal, r->unit.unit.rc);
 	if (refusal->problem == PROBLEM_NONE && r->unit.replayed &&
 	    r->entry.len == 0 && r->rc == RC_OK) {
-		r->job.run = read_replayed;
-		if (readers_submit(p->options.readers, &r->job) == RC_OK)
+		if (session_read(s, &r->job, read_replayed) == RC_OK)
 			return;
 		refuse_rc(refusal, RC_BUSY);
 	}

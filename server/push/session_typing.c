@@ -99,8 +99,7 @@ session_typing(struct session *s, const struct frame *f)
 	r->conversation = f->conversation;
 	r->user_id = s->member.user_id;
 	memcpy(r->user, s->user, sizeof(r->user));
-	r->job.run = read_typing;
-	if (readers_submit(s->push->options.readers, &r->job) != RC_OK) {
+	if (session_read(s, &r->job, read_typing) != RC_OK) {
 		mem_free(r);
 		if (f->has_re)
 			session_refuse_busy(s, f, s->reads);

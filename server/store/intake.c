@@ -138,25 +138,25 @@ intake_stop(struct intake *in)
 }
 
 void
-intake_truncate(struct intake *in)
+intake_ask(struct intake *in, enum errand errand)
 {
 
 	(void)pthread_mutex_lock(&in->lock);
-	in->truncate = true;
+	in->errands |= (unsigned)errand;
 	(void)pthread_cond_signal(&in->wake);
 	(void)pthread_mutex_unlock(&in->lock);
 }
 
-bool
-intake_truncate_said(struct intake *in)
+unsigned
+intake_errands(struct intake *in)
 {
-	bool said;
+	unsigned errands;
 
 	(void)pthread_mutex_lock(&in->lock);
-	said = in->truncate;
-	in->truncate = false;
+	errands = in->errands;
+	in->errands = 0;
 	(void)pthread_mutex_unlock(&in->lock);
-	return (said);
+	return (errands);
 }
 
 /* ---- out ---- */
@@ -247,8 +247,8 @@ intake_take(struct intake *in, struct unit **batch, size_t *ret_n, bool wait)
 	(void)pthread_mutex_lock(&in->lock);
 	if (wait)
 		await_return(in);
-	while (
-	    wait && !in->stopping && !in->truncate && intake_waiting(in) == 0)
+	while (wait && !in->stopping && in->errands == 0 &&
+	       intake_waiting(in) == 0)
 		(void)pthread_cond_wait(&in->wake, &in->lock);
 	in->alone = in->alone && in->queues[UNIT_DELIVERY].count == 0;
 	take_from(in, &in->queues[UNIT_DELIVERY], BATCH_UNITS / 2, &t);

@@ -24,7 +24,7 @@ struct intake {
 	struct queue queues[UNIT_QUEUES];
 	size_t queue_limit;
 	bool stopping;
-	bool truncate; /* the log is to be cut */
+	unsigned errands; /* see intake_ask(); lock */
 	atomic_size_t waiting;
 	size_t wanted; /* the writer waits for so many of clients; 0: not */
 	bool alone;    /* and for no delivery: they send nothing that has one */
@@ -57,10 +57,17 @@ bool intake_take(
 /* No more is taken in.  Thread: any. */
 void intake_stop(struct intake *in);
 
-/* The log is to be cut when nothing waits; whether it was said.  Thread: any;
- * the writer's. */
-void intake_truncate(struct intake *in);
-bool intake_truncate_said(struct intake *in);
+/* What the writer does when no unit waits. */
+enum errand {
+	ERRAND_CUT = 1,  /* cut the log */
+	ERRAND_BEGIN = 2 /* see whether a transaction can begin */
+};
+
+/* Asks for an errand, once however often it is asked for.  Thread: any. */
+void intake_ask(struct intake *in, enum errand errand);
+
+/* Takes the errands, a set of bits.  Thread: the writer's. */
+unsigned intake_errands(struct intake *in);
 
 static inline size_t
 intake_waiting(const struct intake *in)

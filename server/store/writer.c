@@ -33,7 +33,8 @@ struct writer {
 	struct thr *thread;
 	struct commits_hooks commits_hooks;
 	struct commits *commits;
-	atomic_bool failed; /* the store is gone: every unit is refused */
+	atomic_bool failed;   /* the store is gone: every unit is refused */
+	atomic_bool no_begin; /* the last transaction could not begin */
 
 	struct unit *batch[BATCH_UNITS];
 	struct unit *sorted[BATCH_UNITS];
@@ -109,6 +110,15 @@ commit(struct writer *w, struct tx *tx, struct unit **units, size_t n,
 	return (rc);
 }
 
+static enum rc
+begin(struct writer *w, struct err *err)
+{
+	const enum rc rc = db_begin(w->db, err);
+
+	atomic_store_explicit(&w->no_begin, rc != RC_OK, memory_order_relaxed);
+	return (rc);
+}
+
 /* Runs ${n} units as one transaction, after ${tries} that came to nothing.  On
  * failure everything is undone and the units are still the caller's. */
 static enum rc
@@ -125,7 +135,7 @@ transact_once(
 	}
 	tx.now_ms = clk_wall_ms(w->clk);
 	FAULT("writer.begin.before");
-	rc = db_begin(w->db, err);
+	rc = begin(w, err);
 	if (rc != RC_OK)
 		return (rc);
 	rc = w->hooks->begin(w->hooks->arg, &tx, err);
@@ -331,17 +341,14 @@ run_once(struct writer *w)
 	return (w->nbatch);
 }
 
-/* There is nothing else to do, and perhaps the log is to be cut.  A sync may be
- * owed then, as it may in maybe_checkpoint(): SQLite syncs the log before it
- * moves anything, and the file before it cuts the log. */
+/* A sync may be owed then, as it may in maybe_checkpoint(): SQLite syncs the
+ * log before it moves anything, and the file before it cuts the log. */
 static void
-idle(struct writer *w)
+cut_log(struct writer *w)
 {
 	struct err err = ERR_INIT;
 	enum rc rc;
 
-	if (!intake_truncate_said(&w->intake) || w->failed)
-		return;
 	rc = db_log_cut(w->db, &err);
 	if (db_is_fatal(w->db, rc))
 		fail_for_good(w, &err);
@@ -352,6 +359,21 @@ idle(struct writer *w)
 	    &w->log_bytes, db_log_bytes(w->db), memory_order_relaxed);
 	w->checkpoint_at = w->checkpoint_bytes;
 	log_event(LOG_EV_STORE_CHECKPOINT, "cut=1");
+}
+
+/* No unit waits. */
+static void
+idle(struct writer *w)
+{
+	const unsigned errands = intake_errands(&w->intake);
+	struct err ignored = ERR_INIT;
+
+	if (w->failed)
+		return;
+	if ((errands & ERRAND_BEGIN) != 0 && begin(w, &ignored) == RC_OK)
+		db_rollback(w->db);
+	if ((errands & ERRAND_CUT) != 0)
+		cut_log(w);
 }
 
 size_t
@@ -458,7 +480,17 @@ void
 writer_truncate_log(struct writer *w)
 {
 
-	intake_truncate(&w->intake);
+	intake_ask(&w->intake, ERRAND_CUT);
+}
+
+bool
+writer_can_begin(struct writer *w)
+{
+
+	if (!atomic_load_explicit(&w->no_begin, memory_order_relaxed))
+		return (true);
+	intake_ask(&w->intake, ERRAND_BEGIN);
+	return (false);
 }
 
 struct commits *

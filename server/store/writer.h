@@ -160,6 +160,11 @@ size_t writer_run_once(struct writer *w);
  * Thread: any. */
 void writer_truncate_log(struct writer *w);
 
+/* Whether the last transaction could begin.  If it could not, the writer tries
+ * again, without a unit, before the next call: a server that says that it is
+ * not ready gets no units that would show it.  Thread: any. */
+bool writer_can_begin(struct writer *w);
+
 /* The commits on their way to the disk, for readers.  Thread: any. */
 struct commits *writer_commits(struct writer *w);
 

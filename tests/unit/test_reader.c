@@ -22,6 +22,7 @@
 #include "store/commits.h"
 #include "store/reader.h"
 #include "unit/scratch.h"
+#include "unit/shim.h"
 #include "unit/sleeps.h"
 
 enum { S_INSERT, S_COUNT, NSTMT };
@@ -55,7 +56,8 @@ start(struct rig *r, int n, size_t limit)
 	r->options = (struct db_options){.url = r->scratch.url,
 	    .mode = DB_WRITER,
 	    .sync = DB_SYNC_FULL,
-	    .schema = &schema};
+	    .schema = &schema,
+	    .timing = r->options.timing};
 	if (db_open(&r->options, &r->db, &err) != RC_OK ||
 	    db_migrate(r->db, 1, &from, &to, &err) != RC_OK ||
 	    readers_start(
@@ -117,6 +119,7 @@ job_init(
 {
 
 	j->job.run = run;
+	j->job.owner = 0;
 	(void)sem_init(&j->begun, 0, 0);
 	(void)sem_init(&j->go, 0, 0);
 	(void)sem_init(&j->ended, 0, 0);
@@ -131,11 +134,14 @@ look_twice(struct read_job *job, struct db *db, struct err *err)
 
 	j->role = thr_self();
 	j->had_db = db != NULL;
-	j->before = count(db);
+	j->before = db != NULL ? count(db) : -1;
 	(void)sem_post(&j->begun);
 	(void)sem_wait(&j->go);
-	j->after = count(db);
-	j->write_rc = db_run(db, S_INSERT, NULL, 0, NULL, NULL, NULL, err);
+	if (db != NULL) {
+		j->after = count(db);
+		j->write_rc =
+		    db_run(db, S_INSERT, NULL, 0, NULL, NULL, NULL, err);
+	}
 	(void)sem_post(&j->ended);
 }
 
@@ -211,10 +217,12 @@ test_bounded_and_drained(void **state)
 	start(&r, 1, 3);
 	job_init(&first, look_twice);
 	job_init(&refused, look_twice);
+	refused.job.owner = 3;
 	assert_int_equal(readers_submit(r.readers, &first.job), RC_OK);
 	(void)sem_wait(&first.begun);
 	for (i = 0; i < 3; i++) {
 		job_init(&waiting[i], look_twice);
+		waiting[i].job.owner = (uint64_t)i;
 		(void)sem_post(&waiting[i].go);
 		assert_int_equal(
 		    readers_submit(r.readers, &waiting[i].job), RC_OK);
@@ -228,6 +236,47 @@ test_bounded_and_drained(void **state)
 		assert_int_equal(waiting[i].before, 1);
 	}
 	assert_int_not_equal(sem_trywait(&refused.begun), 0);
+	stop(&r);
+}
+
+static char order[16];
+static atomic_size_t norder;
+
+static void
+note_owner(struct read_job *job, struct db *db, struct err *err)
+{
+
+	(void)db;
+	(void)err;
+	order[atomic_fetch_add(&norder, 1)] = (char)job->owner;
+}
+
+/* A user with one read is not behind all those of a user with many; and one
+ * user has at most a quarter of the places. */
+static void
+test_owners_take_turns(void **state)
+{
+	static const char owners[] = "aaaaab";
+	struct read_job jobs[sizeof(owners)];
+	struct rig r = {.commits = NULL};
+	struct job first;
+	int i;
+
+	(void)state;
+	start(&r, 1, 20);
+	job_init(&first, look_twice);
+	assert_int_equal(readers_submit(r.readers, &first.job), RC_OK);
+	(void)sem_wait(&first.begun);
+	for (i = 0; owners[i] != '\0'; i++) {
+		jobs[i].run = note_owner;
+		jobs[i].owner = (uint64_t)owners[i];
+		assert_int_equal(readers_submit(r.readers, &jobs[i]), RC_OK);
+	}
+	jobs[i].owner = 'a';
+	assert_int_equal(readers_submit(r.readers, &jobs[i]), RC_BUSY);
+	(void)sem_post(&first.go);
+	readers_stop(r.readers);
+	assert_string_equal(order, "abaaaa");
 	stop(&r);
 }
 
@@ -422,6 +471,72 @@ test_sync_fails(void **state)
 	stop_early(&r);
 }
 
+/* ---- snapshots that cannot be opened ---- */
+
+static atomic_bool locks_fail;
+static sem_t lock_tried;
+
+static int
+shim_lock(sqlite3_file *file, int offset, int n, int flags)
+{
+
+	if (!atomic_load(&locks_fail))
+		return (shim_below->xShmLock(file, offset, n, flags));
+	(void)sem_post(&lock_tried);
+	return (SQLITE_IOERR_LOCK);
+}
+
+static void
+opened(sqlite3_io_methods *calls)
+{
+
+	calls->xShmLock = shim_lock;
+}
+
+static int
+install_shim(void **state)
+{
+	static const struct shim shim = {SQLITE_OPEN_MAIN_DB, NULL, opened};
+
+	(void)state;
+	shim_install(&shim);
+	return (sem_init(&lock_tried, 0, 0));
+}
+
+/* A reader that cannot begin says so, and finds by itself that it can again. */
+static void
+test_begins_again(void **state)
+{
+	static const struct timing soon = {.reader_retry_ms = 1};
+	struct rig r = {.commits = NULL};
+	struct job j;
+
+	(void)state;
+	r.options.timing = &soon;
+	start(&r, 1, 10);
+	assert_true(readers_can_begin(r.readers));
+	job_init(&j, look_twice);
+	(void)sem_post(&j.go);
+	atomic_store(&locks_fail, true);
+	assert_int_equal(readers_submit(r.readers, &j.job), RC_OK);
+	(void)sem_wait(&j.ended);
+	assert_false(j.had_db);
+	assert_false(readers_can_begin(r.readers));
+	while (sem_trywait(&lock_tried) == 0)
+		continue;
+	(void)sem_wait(&lock_tried);
+	assert_false(readers_can_begin(r.readers));
+	atomic_store(&locks_fail, false);
+	while (!readers_can_begin(r.readers))
+		(void)sched_yield();
+	(void)sem_post(&j.go);
+	assert_int_equal(readers_submit(r.readers, &j.job), RC_OK);
+	(void)sem_wait(&j.ended);
+	assert_true(j.had_db);
+	readers_stop(r.readers);
+	stop(&r);
+}
+
 static void
 test_cannot_open(void **state)
 {
@@ -447,13 +562,15 @@ main(void)
 	    cmocka_unit_test(test_snapshot),
 	    cmocka_unit_test(test_side_by_side),
 	    cmocka_unit_test(test_bounded_and_drained),
+	    cmocka_unit_test(test_owners_take_turns),
 	    cmocka_unit_test(test_closed),
 	    cmocka_unit_test(test_waits_for_sync),
 	    cmocka_unit_test(test_sync_fails),
+	    cmocka_unit_test(test_begins_again),
 	    cmocka_unit_test(test_cannot_open),
 	};
 
 	/* Whoever waits for ever ends the test. */
 	(void)alarm(60);
-	return (cmocka_run_group_tests(tests, NULL, NULL));
+	return (cmocka_run_group_tests(tests, install_shim, NULL));
 }

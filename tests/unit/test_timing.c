@@ -45,6 +45,7 @@ static const struct {
     {"cluster_bury", 60000, offsetof(struct timing, cluster_bury_ms)},
     {"cluster_tidy", 60000, offsetof(struct timing, cluster_tidy_ms)},
     {"cluster_away", 250, offsetof(struct timing, cluster_away_ms)},
+    {"reader_retry", 1000, offsetof(struct timing, reader_retry_ms)},
     {"relay_poll", 1000, offsetof(struct timing, relay_poll_ms)},
     {"relay_pause", 200, offsetof(struct timing, relay_pause_ms)},
     {"relay_pause_full", 2000, offsetof(struct timing, relay_pause_full_ms)},

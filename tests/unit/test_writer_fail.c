@@ -150,6 +150,33 @@ test_fatal_begin(void **state)
 	check_fatal(RC_CORRUPT);
 }
 
+/* A transaction that cannot begin, for want of memory say: the writer says so,
+ * and when it is asked tries again without a unit. */
+static void
+test_cannot_begin(void **state)
+{
+	struct work w;
+
+	(void)state;
+	assert_true(writer_can_begin(world->writer));
+	world->begin_rc = RC_BUSY;
+	assert_int_equal(world_submit(&w, &world_client, 'a'), RC_OK);
+	assert_int_equal(writer_run_once(world->writer), 1);
+	assert_int_equal(w.unit.rc, RC_BUSY);
+	world->begin_rc = RC_BUSY;
+	assert_false(writer_can_begin(world->writer));
+	world_forget();
+	assert_int_equal(writer_run_once(world->writer), 0);
+	assert_false(writer_can_begin(world->writer));
+	assert_int_equal(writer_run_once(world->writer), 0);
+	assert_true(writer_can_begin(world->writer));
+	assert_string_equal(world->story, "BEGIN BEGIN ROLLBACK ");
+	/* Nothing is tried when nothing is wrong. */
+	world_forget();
+	assert_int_equal(writer_run_once(world->writer), 0);
+	assert_string_equal(world->story, "");
+}
+
 static void
 test_fatal_flush(void **state)
 {
@@ -571,6 +598,7 @@ main(void)
 	    T(test_full),
 	    T(test_fatal_commit),
 	    T(test_fatal_begin),
+	    T(test_cannot_begin),
 	    T(test_fatal_flush),
 	    T(test_fatal_uncertain),
 	    T(test_fatal_while_singly),

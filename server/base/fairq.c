@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See fairq.h.  Lines that are not empty stand in a list in the order of their
+ * turns: the first one gives its first object and goes to the end.
+ */
+#include "base/fairq.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <time.h>
+
+#include "base/mem.h"
+
+struct line {
+	struct mbox_node *head, **tail;
+	size_t count;
+	struct line *next; /* in the list of turns */
+};
+
+struct fairq {
+	pthread_mutex_t lock; /* of all that follows */
+	pthread_cond_t arrived;
+	size_t limit, share, count;
+	bool closed;
+	struct line *first, **last; /* the turns */
+	struct line lines[FAIRQ_LINES];
+};
+
+struct fairq *
+fairq_new(size_t limit, size_t share)
+{
+	pthread_condattr_t monotonic;
+	struct fairq *q;
+	int i;
+
+	if ((q = mem_zalloc(1, sizeof(*q))) == NULL)
+		return (NULL);
+	q->limit = limit;
+	q->share = share;
+	q->last = &q->first;
+	for (i = 0; i < FAIRQ_LINES; i++)
+		q->lines[i].tail = &q->lines[i].head;
+	(void)pthread_mutex_init(&q->lock, NULL);
+	(void)pthread_condattr_init(&monotonic);
+	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(&q->arrived, &monotonic);
+	(void)pthread_condattr_destroy(&monotonic);
+	return (q);
+}
+
+void
+fairq_free(struct fairq *q)
+{
+
+	if (q == NULL)
+		return;
+	assert(q->count == 0);
+	(void)pthread_cond_destroy(&q->arrived);
+	(void)pthread_mutex_destroy(&q->lock);
+	mem_free(q);
+}
+
+/* Puts ${line} at the end of the turns.  Lock held. */
+static void
+add_turn(struct fairq *q, struct line *line)
+{
+
+	line->next = NULL;
+	*q->last = line;
+	q->last = &line->next;
+}
+
+enum rc
+fairq_put(struct fairq *q, struct mbox_node *node, uint64_t owner)
+{
+	struct line *line = &q->lines[owner % FAIRQ_LINES];
+	enum rc rc = RC_OK;
+
+	(void)pthread_mutex_lock(&q->lock);
+	if (q->closed) {
+		rc = RC_CLOSED;
+	} else if (q->count >= q->limit || line->count >= q->share) {
+		rc = RC_BUSY;
+	} else {
+		node->next = NULL;
+		*line->tail = node;
+		line->tail = &node->next;
+		if (line->count++ == 0)
+			add_turn(q, line);
+		q->count++;
+		(void)pthread_cond_signal(&q->arrived);
+	}
+	(void)pthread_mutex_unlock(&q->lock);
+	return (rc);
+}
+
+/* Lock held; the queue is not empty. */
+static struct mbox_node *
+take_turn(struct fairq *q)
+{
+	struct line *line = q->first;
+	struct mbox_node *node = line->head;
+
+	q->first = line->next;
+	if (q->first == NULL)
+		q->last = &q->first;
+	line->head = node->next;
+	line->count--;
+	q->count--;
+	if (line->head == NULL)
+		line->tail = &line->head;
+	else
+		add_turn(q, line);
+	node->next = NULL;
+	return (node);
+}
+
+static struct timespec
+deadline_in(int64_t ms)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
+	ts.tv_sec += (time_t)(ms / 1000);
+	ts.tv_nsec += (long)(ms % 1000) * 1000000;
+	if (ts.tv_nsec >= 1000000000) {
+		ts.tv_sec++;
+		ts.tv_nsec -= 1000000000;
+	}
+	return (ts);
+}
+
+bool
+fairq_take(struct fairq *q, int64_t timeout_ms, struct mbox_node **ret)
+{
+	const struct timespec deadline =
+	    deadline_in(timeout_ms < 0 ? 0 : timeout_ms);
+	int error = 0;
+	bool more;
+
+	(void)pthread_mutex_lock(&q->lock);
+	while (q->count == 0 && !q->closed && error == 0) {
+		if (timeout_ms < 0)
+			error = pthread_cond_wait(&q->arrived, &q->lock);
+		else
+			error = pthread_cond_timedwait(
+			    &q->arrived, &q->lock, &deadline);
+	}
+	assert(error == 0 || error == ETIMEDOUT);
+	more = q->count > 0 || !q->closed;
+	*ret = q->count > 0 ? take_turn(q) : NULL;
+	(void)pthread_mutex_unlock(&q->lock);
+	return (more);
+}
+
+void
+fairq_close(struct fairq *q)
+{
+
+	(void)pthread_mutex_lock(&q->lock);
+	q->closed = true;
+	(void)pthread_cond_broadcast(&q->arrived);
+	(void)pthread_mutex_unlock(&q->lock);
+}
+
+size_t
+fairq_count(struct fairq *q)
+{
+	size_t count;
+
+	(void)pthread_mutex_lock(&q->lock);
+	count = q->count;
+	(void)pthread_mutex_unlock(&q->lock);
+	return (count);
+}
