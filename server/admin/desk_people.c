@@ -155,7 +155,7 @@ take_audit(void *arg, const struct desk_audit *e, struct err *err)
 	struct buf *b = a->out;
 
 	(void)err;
-	if (a->n == a->limit)
+	if (a->n == a->limit || ask_page_full(&a->ask, b))
 		return (RC_LIMIT);
 	a->n++;
 	a->last = e->audit_id;

@@ -17,10 +17,9 @@
 static void
 answer_document(struct http_request *req, const struct document *document)
 {
-	struct buf b = BUF_INIT;
 
-	buf_add(&b, document->data, document->len);
-	http_answer(req, 200, "application/yaml", &b);
+	http_answer_static(
+	    req, 200, "application/yaml", document->data, document->len);
 }
 
 void

@@ -90,6 +90,10 @@ api_admin(const struct api *api)
 
 /* ---- who is asking ---- */
 
+#define STRANGER_TEXT                                                          \
+	"send \"Authorization: Bearer <token>\" with a token of POST "         \
+	"/v1/tokens"
+
 struct caller {
 	struct ask ask; /* first */
 	uint8_t hash[CRYPT_HASH_SIZE];
@@ -112,9 +116,7 @@ void
 ask_refuse_stranger(struct ask *ask)
 {
 
-	ask_problem(ask, PROBLEM_UNAUTHENTICATED, "",
-	    "send \"Authorization: Bearer <token>\" with a token of POST "
-	    "/v1/tokens");
+	ask_problem(ask, PROBLEM_UNAUTHENTICATED, "", STRANGER_TEXT);
 }
 
 bool
@@ -199,6 +201,81 @@ api_authorize(struct http_request *req, void *arg)
 		c->generation = auth_generation(api->o.auth);
 		ask_read(&c->ask, load_caller);
 	}
+}
+
+/* ---- whose body is read ---- */
+
+enum http_sender
+api_head(struct http_request *req, void *arg)
+{
+	struct api *api = arg;
+	uint8_t hash[CRYPT_HASH_SIZE];
+	struct principal who;
+
+	if (!bearer_hash(http_header(req, "Authorization"), hash))
+		return (HTTP_SENDER_STRANGER);
+	if (!auth_find(api->o.auth, hash, &who))
+		return (HTTP_SENDER_UNKNOWN);
+	http_set_owner(req, owner_user(who.user_id));
+	return (HTTP_SENDER_KNOWN);
+}
+
+/* A sender that is looked up before the body is read. */
+struct sender_ask {
+	struct read_job job; /* first */
+	struct api *api;
+	struct http_request *req;
+	uint8_t hash[CRYPT_HASH_SIZE];
+	uint64_t generation;
+};
+
+/* Thread: reader. */
+static void
+find_sender(struct read_job *job, struct db *db, struct err *err)
+{
+	struct sender_ask *a = (struct sender_ask *)(void *)job;
+	struct api *api = a->api;
+	struct refusal r = REFUSAL_INIT;
+	struct principal who;
+	enum rc rc = err->rc;
+
+	if (db != NULL)
+		rc = auth_load(db, a->hash, &who, err);
+	if (rc == RC_OK) {
+		auth_put(api->o.auth, a->hash, &who, a->generation);
+		http_set_owner(a->req, owner_user(who.user_id));
+	} else if (rc == RC_NOT_FOUND) {
+		refusal_set(&r, PROBLEM_UNAUTHENTICATED, "", STRANGER_TEXT);
+	} else {
+		refusal_of_rc(&r, rc);
+	}
+	http_sender_found(a->req, rc == RC_OK ? NULL : &r);
+	api_leave(api);
+}
+
+enum rc
+api_lookup(struct http_request *req, void *arg)
+{
+	struct api *api = arg;
+	struct sender_ask *a;
+	enum rc rc;
+
+	if ((a = http_alloc(req, sizeof(*a))) == NULL)
+		return (RC_NO_MEMORY);
+	if (!bearer_hash(http_header(req, "Authorization"), a->hash))
+		return (RC_INTERNAL); /* api_head() saw that it is one */
+	a->job.run = find_sender;
+	a->job.owner = owner_peer(http_peer(req));
+	a->api = api;
+	a->req = req;
+	a->generation = auth_generation(api->o.auth);
+	atomic_fetch_add(&api->busy, 1);
+	rc = atomic_load(&api->stopped)
+		 ? RC_CLOSED
+		 : readers_submit(api->o.readers, &a->job);
+	if (rc != RC_OK)
+		api_leave(api);
+	return (rc);
 }
 
 /* ---- routes ---- */

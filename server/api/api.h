@@ -71,7 +71,9 @@ const struct http_route *api_routes(void);
  * requests share; if not, *ret_wait_s says when.  Thread: any. */
 bool api_admits(struct api *api, int64_t user_id, int *ret_wait_s);
 
-/* For http_options.authorize; the argument is the api. */
+/* For http_options.authorize, head and lookup; the argument is the api. */
 void api_authorize(struct http_request *req, void *arg);
+enum http_sender api_head(struct http_request *req, void *arg);
+enum rc api_lookup(struct http_request *req, void *arg);
 
 #endif

@@ -78,7 +78,7 @@ show_message(void *arg, const struct store_history *h, struct err *err)
 	struct showing *s = arg;
 
 	(void)err;
-	if (s->shown == s->limit) {
+	if (s->shown == s->limit || ask_page_full(s->ask, s->out)) {
 		s->more = true;
 		return (RC_LIMIT);
 	}
@@ -142,7 +142,7 @@ list_conversation(
 {
 	struct showing *s = arg;
 
-	if (s->shown == s->limit) {
+	if (s->shown == s->limit || ask_page_full(s->ask, s->out)) {
 		s->more = true;
 		return (RC_LIMIT);
 	}

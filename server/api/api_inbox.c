@@ -24,7 +24,7 @@ struct page_poll {
 	struct store_counter counter;
 	int64_t acked, unread, next;
 	size_t n;
-	struct buf events;
+	struct buf b; /* the answer, up to the last event */
 	struct refusal refusal;
 };
 
@@ -34,8 +34,10 @@ add_event(void *arg, const struct event_view *e, struct err *err)
 	struct page_poll *p = arg;
 
 	(void)err;
-	jw_comma(&p->events);
-	wire_event(&p->events, e, NULL, 0, NULL);
+	if (ask_page_full(&p->poll.ask, &p->b))
+		return (RC_LIMIT);
+	jw_comma(&p->b);
+	wire_event(&p->b, e, NULL, 0, NULL);
 	p->next = e->seq;
 	p->n++;
 	return (RC_OK);
@@ -97,11 +99,15 @@ look_page(struct poll *poll, struct db *db, bool *ret_tell, struct err *err)
 		return (RC_OK);
 	p->next = p->after;
 	p->n = 0;
-	buf_reset(&p->events);
+	buf_reset(&p->b);
+	buf_addc(&p->b, '{');
+	jw_str(&p->b, "epoch", poll->ask.api->o.epoch);
+	jw_member(&p->b, "events");
+	buf_addc(&p->b, '[');
 	range = (struct store_range){p->after, p->counter.head, p->limit};
 	rc = store_inbox_page(db, who->user_id, &range, add_event, p, err);
 	*ret_tell = p->n > 0;
-	return (rc);
+	return (rc == RC_LIMIT ? RC_OK : rc);
 }
 
 static void
@@ -109,32 +115,25 @@ answer_page(struct poll *poll)
 {
 	struct page_poll *p = (struct page_poll *)(void *)poll;
 	struct ask *ask = &poll->ask;
-	struct buf b = BUF_INIT;
+	struct buf *b = &p->b;
 	bool more = p->next < p->counter.head;
 
 	if (p->refusal.problem != PROBLEM_NONE) {
 		ask_refuse(ask, &p->refusal);
 		return;
 	}
-	buf_addc(&b, '{');
-	jw_str(&b, "epoch", ask->api->o.epoch);
-	jw_member(&b, "events");
-	buf_addc(&b, '[');
-	buf_add(&b, p->events.data, p->events.len);
-	buf_addc(&b, ']');
-	jw_int(&b, "next", p->next);
-	jw_int(&b, "head", p->counter.head);
-	jw_int(&b, "oldest", p->counter.oldest);
-	jw_int(&b, "acked", p->acked);
-	jw_int(&b, "unread", p->unread);
-	jw_bool(&b, "has_more", more);
-	buf_addc(&b, '}');
-	b.failed |= !buf_ok(&p->events);
+	buf_addc(b, ']');
+	jw_int(b, "next", p->next);
+	jw_int(b, "head", p->counter.head);
+	jw_int(b, "oldest", p->counter.oldest);
+	jw_int(b, "acked", p->acked);
+	jw_int(b, "unread", p->unread);
+	jw_bool(b, "has_more", more);
+	buf_addc(b, '}');
 	if (more)
 		ask_link_next(ask, "/v1/inbox?after=%" PRId64 "&limit=%" PRId64,
 		    p->next, p->limit);
-	ask_json(ask, 200, &b);
-	buf_fini(&b);
+	ask_json(ask, 200, b);
 }
 
 static void
@@ -142,7 +141,7 @@ page_fini(void *arg)
 {
 	struct page_poll *p = arg;
 
-	buf_fini(&p->events);
+	buf_fini(&p->b);
 }
 
 /* The cursor of the query; false: answered. */

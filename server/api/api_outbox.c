@@ -355,7 +355,7 @@ list_entry(void *arg, const struct entry_view *e, int64_t mid, struct err *err)
 
 	(void)err;
 	if (is_wanted(a, e)) {
-		if (a->shown == a->limit) {
+		if (a->shown == a->limit || ask_page_full(&a->ask, a->out)) {
 			a->more = true;
 			return (RC_LIMIT);
 		}

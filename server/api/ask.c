@@ -53,6 +53,8 @@ ask_new(struct api *api, struct http_request *req, size_t size)
 	ask->owner = ask->who != NULL ? owner_user(ask->who->user_id)
 				      : owner_peer(http_peer(req));
 	ask->job.owner = ask->owner;
+	if (ask->who != NULL)
+		http_set_owner(req, ask->owner);
 	return (ask);
 }
 
@@ -200,6 +202,25 @@ ask_problem(
 	va_end(ap);
 	refusal_set(&r, p, pointer, "%s", detail);
 	ask_refuse(ask, &r);
+}
+
+/* ---- pages ---- */
+
+/* After so many bytes more the client is looked at. */
+#define LOOK_BYTES 65536
+
+bool
+ask_page_full(struct ask *ask, const struct buf *b)
+{
+
+	if (b->len + LIMIT_ITEM_BYTES > LIMIT_PAGE_BYTES)
+		return (true);
+	if (b->len < ask->looked_at) /* the page was begun anew */
+		ask->looked_at = 0;
+	if (b->len < ask->looked_at + LOOK_BYTES)
+		return (false);
+	ask->looked_at = b->len;
+	return (http_client_left(ask->req));
 }
 
 /* ---- answers in pieces ---- */

@@ -32,6 +32,7 @@ struct ask {
 	struct http_request *req;
 	const struct principal *who; /* NULL: nobody is logged in */
 	uint64_t owner;              /* the user, or the client's network */
+	size_t looked_at;            /* length of a page; see ask_page_full() */
 	struct read_job job;
 	ask_read_fn read;
 };
@@ -83,6 +84,11 @@ void ask_problem(struct ask *ask, enum problem p, const char *pointer,
 void ask_pieces(struct ask *ask, const char *content_type, struct buf *first,
     ask_read_fn next);
 void ask_piece(struct ask *ask, enum http_piece kind, struct buf *piece);
+
+/* Whether the page ${b} of a list must end before its next item: another one
+ * may not fit into LIMIT_PAGE_BYTES, or the page is long and its client has
+ * left.  The page is then answered with has_more.  Thread: reader. */
+bool ask_page_full(struct ask *ask, const struct buf *b);
 
 /* As ask_json(), with an ETag; 304 when If-None-Match names it. */
 void ask_json_tagged(struct ask *ask, int status, struct buf *body);

@@ -29,6 +29,13 @@
 #define LIMIT_REQUEST_LEN 131072
 #define LIMIT_ARRAY_REQUEST_LEN 1048576
 #define LIMIT_ARRAY_ITEMS 100
+/* A body of a route that needs no token: a name and a password. */
+#define LIMIT_PUBLIC_REQUEST_LEN 4096
+/* A body and an answer up to these sizes need no room in the budgets
+ * (request-memory, answer-memory), so that small requests are always served;
+ * how many there are is bounded by the connections. */
+#define LIMIT_BODY_FREE 8192
+#define LIMIT_ANSWER_FREE 65536
 #define LIMIT_JSON_DEPTH 32
 /* Values in one JSON text; each costs up to 300 bytes in memory.  A full array
  * of messages has some 4,600. */
@@ -36,6 +43,10 @@
 /* Inbox and list pages. */
 #define LIMIT_PAGE_DEFAULT 50
 #define LIMIT_PAGE_MAX 200
+/* A page ends before its JSON is longer than this, whatever the limit. */
+#define LIMIT_PAGE_BYTES 1048576
+/* Room for one more item of a page: a full text escaped six-fold and more. */
+#define LIMIT_ITEM_BYTES 131072
 /* Long-poll, below the 60 s at which proxies lose patience. */
 #define LIMIT_WAIT_S 55
 /* Un-acked events in flight in a session. */

@@ -90,6 +90,14 @@
 	    "HTTP connections of one address at once (of IPv6: of a /64); 0 "   \
 	    "is no limit.  Never applied behind-proxy, and on loopback only "   \
 	    "when it is set")                                                   \
+	X(SIZE, request_memory, "request-memory", "64MiB", 4 * CONFIG_MIB,      \
+	    65536 * CONFIG_MIB, "SIZE",                                         \
+	    "Memory for all request bodies that are being read; one user or "   \
+	    "address has a quarter.  Bodies up to 8 KiB do not count")          \
+	X(SIZE, answer_memory, "answer-memory", "64MiB", 8 * CONFIG_MIB,        \
+	    65536 * CONFIG_MIB, "SIZE",                                         \
+	    "Memory for all answers that their clients have not read yet; one " \
+	    "user has a quarter.  Answers up to 64 KiB do not count")           \
 	X(INT, ws_limit, "ws-limit", "20000", 1, 1000000, "N",                  \
 	    "WebSocket sessions at once")                                       \
 	X(DURATION, request_deadline, "request-deadline", "15s",                \

@@ -60,6 +60,18 @@ enum rc db_sqlite_exec(
 enum rc db_sqlite_ask(struct db_sqlite *s, const char *sql, int64_t *ret,
     char *text, size_t text_size, struct err *err) MUST_USE;
 
+/* The prepared statement ${id}; prepared when it is needed first. */
+enum rc db_sqlite_prepare(struct db_sqlite *s, int id,
+    struct db_sqlite_stmt **ret, struct err *err) MUST_USE;
+
+/* As db_schema_number(), db_migrate() and db_describe(). */
+enum rc db_sqlite_schema_number(
+    struct db *db, int *ret_has, int *ret_newest, struct err *err) MUST_USE;
+enum rc db_sqlite_migrate(struct db *db, int64_t now_ms, int *ret_from,
+    int *ret_to, struct err *err) MUST_USE;
+enum rc db_sqlite_describe(struct db *db, int id, int *ret_params,
+    int *ret_columns, char *plan, size_t plan_size, struct err *err) MUST_USE;
+
 /* As db_backup(). */
 enum rc db_sqlite_backup(struct db *db, const char *path, int64_t log_limit,
     struct err *err) MUST_USE;

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "http/http_internal.h"
@@ -45,8 +46,7 @@ http_answer_header(
 		req->no_store_off = true;
 }
 
-/* Brings an answered request back to its loop. */
-static void
+void
 answer_deliver(struct http_request *req)
 {
 	struct loop *loop = req->loop;
@@ -63,22 +63,98 @@ answer_deliver(struct http_request *req)
 	(void)!mbox_put_urgent(loop->mbox, &req->answer_msg.node);
 }
 
+/* ---- what clients have not taken yet ---- */
+
+/* Whether ${n} bytes may be held until the client has read them. */
+static bool
+answer_room(struct http_request *req, size_t n)
+{
+	struct metrics *metrics = req->http->options.metrics;
+
+	if (req->http->answers == NULL || n <= LIMIT_ANSWER_FREE)
+		return (true);
+	req->answer_hold.owner[0] = request_owner(req);
+	if (budget_take(req->http->answers, &req->answer_hold, n)) {
+		metrics_add(metrics, METRIC_HTTP_ANSWER_BYTES, (int64_t)n);
+		return (true);
+	}
+	metrics_add(metrics, METRIC_HTTP_ANSWERS_REFUSED, 1);
+	return (false);
+}
+
+void
+request_answer_gone(struct http_request *req)
+{
+	const size_t n = req->answer_hold.bytes;
+
+	if (n == 0)
+		return;
+	budget_give(req->http->answers, &req->answer_hold);
+	metrics_add(
+	    req->http->options.metrics, METRIC_HTTP_ANSWER_BYTES, -(int64_t)n);
+}
+
+/* Moves the content of ${body} into ${req}.  A buffer is up to twice as large
+ * as what it holds: of a large one the rest is given back. */
+static void
+take_out(struct http_request *req, struct buf *body)
+{
+	char *fit;
+
+	if (!buf_ok(body))
+		req->no_memory = true;
+	req->out = body->data;
+	req->out_len = body->len;
+	if (body->len > LIMIT_ANSWER_FREE &&
+	    (fit = mem_realloc(req->out, body->len)) != NULL)
+		req->out = fit;
+	body->data = NULL;
+	body->len = body->cap = 0;
+}
+
+/* In place of an answer for which there is no room. */
+static void
+refuse_unheld(struct http_request *req)
+{
+	struct refusal r = REFUSAL_INIT;
+
+	req->headers = NULL;
+	req->no_store_off = false;
+	req->more = NULL;
+	refusal_set(&r, PROBLEM_BUSY, "",
+	    "too many large answers wait for their clients to read them; "
+	    "read yours, then repeat this request");
+	http_answer_refusal(req, &r);
+}
+
 void
 http_answer(struct http_request *req, int status, const char *content_type,
     struct buf *body)
 {
 
 	assert(req->magic == REQUEST_MAGIC && req->status == 0);
+	if (body != NULL && !answer_room(req, body->len)) {
+		buf_fini(body);
+		refuse_unheld(req);
+		return;
+	}
 	req->status = status;
 	req->content_type = content_type;
-	if (body != NULL) {
-		if (!buf_ok(body))
-			req->no_memory = true;
-		req->out = body->data;
-		req->out_len = body->len;
-		body->data = NULL;
-		body->len = body->cap = 0;
-	}
+	if (body != NULL)
+		take_out(req, body);
+	answer_deliver(req);
+}
+
+void
+http_answer_static(struct http_request *req, int status,
+    const char *content_type, const void *data, size_t len)
+{
+
+	assert(req->magic == REQUEST_MAGIC && req->status == 0);
+	req->status = status;
+	req->content_type = content_type;
+	req->fixed = data;
+	req->out_len = len;
 	answer_deliver(req);
 }
 
@@ -100,7 +176,9 @@ http_answer_piece(
 
 	assert(req->magic == REQUEST_MAGIC && req->more != NULL &&
 	       req->out == NULL);
-	req->piece = buf_ok(piece) ? kind : HTTP_PIECE_CUT;
+	req->piece = buf_ok(piece) && answer_room(req, piece->len)
+			 ? kind
+			 : HTTP_PIECE_CUT;
 	req->out = piece->data;
 	req->out_len = piece->len;
 	req->out_at = 0;
@@ -159,6 +237,7 @@ answer_settle(struct http_request *req)
 		return;
 	mem_free(req->out);
 	req->out = NULL;
+	req->fixed = NULL;
 	req->out_len = 0;
 	req->headers = NULL;
 	req->status = 503;
@@ -210,6 +289,7 @@ read_piece(void *arg, uint64_t pos, char *to, size_t size)
 	mem_free(req->out);
 	req->out = NULL;
 	req->out_len = req->out_at = 0;
+	request_answer_gone(req);
 	if (req->piece == HTTP_PIECE_LAST)
 		return (MHD_CONTENT_READER_END_OF_STREAM);
 	if (atomic_load(&req->http->loops_stop))
@@ -225,7 +305,8 @@ read_piece(void *arg, uint64_t pos, char *to, size_t size)
 static struct MHD_Response *
 response_new(struct http_request *req)
 {
-	static char nothing[1];
+	static const char nothing[1];
+	const void *fixed = req->fixed != NULL ? req->fixed : nothing;
 	struct MHD_Response *response;
 
 	if (req->more != NULL)
@@ -235,8 +316,8 @@ response_new(struct http_request *req)
 		response = MHD_create_response_from_buffer_with_free_callback(
 		    req->out_len, req->out, mem_free);
 	else
-		response = MHD_create_response_from_buffer(
-		    0, nothing, MHD_RESPMEM_PERSISTENT);
+		response = MHD_create_response_from_buffer(req->out_len,
+		    (void *)(uintptr_t)fixed, MHD_RESPMEM_PERSISTENT);
 	if (response == NULL)
 		return (NULL);
 	if (req->more == NULL)
@@ -282,10 +363,12 @@ answer_raw(struct http_request *req)
 	const struct answer_header *h;
 	struct buf b = BUF_INIT;
 	const char *reason;
+	const void *body;
 	size_t done = 0;
 	ssize_t n;
 
 	answer_settle(req);
+	body = req->out != NULL ? req->out : req->fixed;
 	req->phase = REQUEST_QUEUED;
 	if (req->more != NULL && !req->no_memory)
 		return; /* a piece would look like the whole */
@@ -297,13 +380,13 @@ answer_raw(struct http_request *req)
 	buf_adds(&b, "X-Content-Type-Options: nosniff\r\n");
 	if (!req->no_store_off)
 		buf_adds(&b, "Cache-Control: no-store\r\n");
-	if (req->out != NULL && req->content_type != NULL)
+	if (body != NULL && req->content_type != NULL)
 		buf_addf(&b, "Content-Type: %s\r\n", req->content_type);
 	for (h = req->headers; h != NULL; h = h->next)
 		buf_addf(&b, "%s: %s\r\n", h->name, h->value);
 	buf_adds(&b, "\r\n");
-	if (req->out != NULL && req->method != METHOD_HEAD)
-		buf_add(&b, req->out, req->out_len);
+	if (body != NULL && req->method != METHOD_HEAD)
+		buf_add(&b, body, req->out_len);
 	while (buf_ok(&b) && done < b.len) {
 		n = send(req->conn->fd, b.data + done, b.len - done,
 		    MSG_DONTWAIT | MSG_NOSIGNAL);

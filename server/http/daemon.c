@@ -122,7 +122,9 @@ request_route(struct http_request *req)
 			    "this path takes %s", req->pattern->allow);
 		return;
 	}
-	req->body_limit = (req->route->flags & HTTP_LARGE_BODY) != 0
+	req->body_limit = (req->route->flags & HTTP_PUBLIC) != 0
+			      ? LIMIT_PUBLIC_REQUEST_LEN
+			  : (req->route->flags & HTTP_LARGE_BODY) != 0
 			      ? LIMIT_ARRAY_REQUEST_LEN
 			      : LIMIT_REQUEST_LEN;
 	if (!req->has_body)
@@ -150,8 +152,8 @@ body_too_large(struct http_request *req)
 }
 
 /* Makes the refusal the answer and hands it to libmicrohttpd. */
-static enum MHD_Result
-refuse_now(struct http_request *req)
+enum MHD_Result
+request_refuse_now(struct http_request *req)
 {
 
 	linger_start(req->loop, req->conn->fd);
@@ -161,9 +163,8 @@ refuse_now(struct http_request *req)
 	return (answer_queue(req));
 }
 
-/* The same where libmicrohttpd takes no answer. */
-static void
-refuse_raw(struct http_request *req)
+void
+request_refuse_raw(struct http_request *req)
 {
 
 	linger_start(req->loop, req->conn->fd);
@@ -171,6 +172,20 @@ refuse_raw(struct http_request *req)
 	http_answer_refusal(req, &req->refusal);
 	req->dispatching = false;
 	answer_raw(req);
+}
+
+/* Notes how long the body will be, and refuses one that is too long. */
+static void
+check_length(struct http_request *req)
+{
+	const char *text = req->head.content_length;
+
+	if (req->refused || !req->has_body || text == NULL)
+		return;
+	if (strlen(text) > 18 || strtoull(text, NULL, 10) > req->body_limit)
+		body_too_large(req);
+	else
+		req->body_announced = strtoull(text, NULL, 10);
 }
 
 /* The call with the headers.  Refusals of requests without a body wait for
@@ -204,16 +219,12 @@ access_head(struct http_request *req, const char *method, const char *version)
 	}
 	if (req->refusal.problem == PROBLEM_METHOD_NOT_ALLOWED)
 		http_answer_header(req, "Allow", req->pattern->allow);
-	if (!req->refused && req->has_body &&
-	    req->head.content_length != NULL &&
-	    (strlen(req->head.content_length) > 18 ||
-		strtoull(req->head.content_length, NULL, 10) > req->body_limit))
-		body_too_large(req);
+	check_length(req);
 	if (req->refused && (req->close || req->has_body)) {
 		req->close = true;
-		return (refuse_now(req));
+		return (request_refuse_now(req));
 	}
-	return (MHD_YES);
+	return (sender_check(req));
 }
 
 /* A piece of the body.  libmicrohttpd takes no response here. */
@@ -222,15 +233,23 @@ access_body(struct http_request *req, const char *data, size_t *size)
 {
 	enum rc rc;
 
-	rc = request_body_add(req, data, *size);
+	if (req->unsure) {
+		if ((rc = sender_look_up(req)) == RC_OK)
+			return (MHD_YES);
+	} else {
+		rc = request_body_add(req, data, *size);
+	}
 	*size = 0;
 	if (rc == RC_OK)
 		return (MHD_YES);
 	if (rc == RC_LIMIT)
 		body_too_large(req);
 	else
-		request_refuse(req, PROBLEM_BUSY, "out of memory");
-	refuse_raw(req);
+		request_refuse(req, problem_of_rc(rc), "%s",
+		    rc == RC_BUSY ? "too many large requests are under way; "
+				    "repeat with the same id"
+				  : rc_text(rc));
+	request_refuse_raw(req);
 	return (MHD_NO);
 }
 
@@ -296,6 +315,7 @@ access_handler(void *arg, struct MHD_Connection *mhd, const char *url,
 		return (access_end(req));
 	case REQUEST_ANSWERED:
 		return (answer_queue(req));
+	case REQUEST_CHECKING:
 	case REQUEST_HANDLING:
 	case REQUEST_QUEUED:
 	default:
@@ -478,7 +498,7 @@ refuse_past(struct loop *loop, bool (*culprit)(const struct http_request *req),
 		request_refuse(req, problem, "%s", why);
 		req->close = true;
 		request_id_set(req);
-		refuse_raw(req);
+		request_refuse_raw(req);
 		(void)shutdown(req->conn->fd, SHUT_WR);
 		any = true;
 	}

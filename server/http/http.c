@@ -121,7 +121,27 @@ http_free(struct http *http)
 	mem_free(http->loops);
 	door_fini(&http->door);
 	router_free(http->router);
+	budget_free(http->bodies);
+	budget_free(http->answers);
 	mem_free(http);
+}
+
+/* The part of a budget that one owner may use. */
+#define SHARE_PART 4
+
+/* False: no memory. */
+static bool
+budgets_init(struct http *http, const struct http_options *o)
+{
+
+	if (o->body_bytes != 0)
+		http->bodies =
+		    budget_new(o->body_bytes, o->body_bytes / SHARE_PART);
+	if (o->answer_bytes != 0)
+		http->answers =
+		    budget_new(o->answer_bytes, o->answer_bytes / SHARE_PART);
+	return ((http->bodies != NULL || o->body_bytes == 0) &&
+		(http->answers != NULL || o->answer_bytes == 0));
 }
 
 enum rc
@@ -141,7 +161,8 @@ http_new(const struct http_options *options, struct http **ret, struct err *err)
 	http->front.listen_fd = http->front.reserve_fd = -1;
 	http->layout_known =
 	    strncmp(MHD_get_version(), "0.9.7", strlen("0.9.7")) == 0;
-	if (door_init(&http->door, options) != RC_OK) {
+	if (door_init(&http->door, options) != RC_OK ||
+	    !budgets_init(http, options)) {
 		rc = err_set(err, RC_NO_MEMORY, "http");
 		goto free_http;
 	}

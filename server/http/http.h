@@ -53,6 +53,23 @@ struct http_route {
  * later, from any thread). */
 typedef void (*http_authorize_fn)(struct http_request *req, void *arg);
 
+/* What the head of a request tells of its sender. */
+enum http_sender {
+	HTTP_SENDER_KNOWN,   /* http_set_owner() was called */
+	HTTP_SENDER_UNKNOWN, /* perhaps a user: a look-up tells */
+	HTTP_SENDER_STRANGER /* authorize() refuses at once */
+};
+
+/* Called with the head of a request whose route is not HTTP_PUBLIC and that
+ * announces a body, before anything of the body is read.  Thread: the loop's.
+ */
+typedef enum http_sender (*http_head_fn)(struct http_request *req, void *arg);
+
+/* Looks an unknown sender up before a large body is read, and calls
+ * http_sender_found() later, from another thread.  Another result than RC_OK
+ * refuses the request. */
+typedef enum rc (*http_lookup_fn)(struct http_request *req, void *arg);
+
 #define HTTP_NETWORKS_MAX 16
 #define HTTP_PEER_SIZE 46
 #define HTTP_HOST_SIZE 256
@@ -88,6 +105,8 @@ struct http_options {
 	const struct http_route *routes; /* kept; ends with method NULL */
 	void *route_arg;                 /* second argument of handlers */
 	http_authorize_fn authorize;
+	http_head_fn head;        /* NULL: every body is read */
+	http_lookup_fn lookup;    /* needed with head */
 	const char *upgrade_path; /* "/v1/ws" */
 	http_upgrade_fn upgrade;
 	void *upgrade_arg;
@@ -95,6 +114,12 @@ struct http_options {
 	int64_t idle_deadline_ms;    /* keep-alive between requests: 60 s */
 	size_t connection_limit;
 	size_t address_limit; /* connections of one address; 0: no limit */
+
+	/* Bytes of all bodies that are being read, and of all answers that
+	 * their clients have not taken; one address or user has at most a
+	 * quarter.  Bodies up to LIMIT_BODY_FREE and answers up to
+	 * LIMIT_ANSWER_FREE do not count.  0: no limit. */
+	size_t body_bytes, answer_bytes;
 	struct http_networks believed; /* proxies whose headers count */
 	const struct clk *clk;
 	const struct timing *timing; /* kept; NULL: timing_real() */
@@ -182,6 +207,19 @@ enum rc http_on_free(
 void http_set_principal(struct http_request *req, void *principal);
 void *http_principal(const struct http_request *req);
 
+/* Whose the request is (base/owner.h), for what it makes the server hold;
+ * until this is called, its client's network. */
+void http_set_owner(struct http_request *req, uint64_t owner);
+
+/* The end of the look-up: ${r} NULL if the sender is a user and the body may be
+ * read, else the refusal.  Thread: any but the loop's. */
+void http_sender_found(struct http_request *req, const struct refusal *r);
+
+/* Whether the client has closed its side.  It has gone, or it has only ended
+ * its sending and still reads; a closed connection shows no difference.  Costs
+ * a system call.  Thread: the one that handles the request. */
+bool http_client_left(const struct http_request *req);
+
 /* authorize() is content: the route's handler is called (in the loop's thread
  * when called there, else in the calling thread). */
 void http_request_authorized(struct http_request *req);
@@ -195,6 +233,10 @@ void http_answer_header(
  * memory the answer is 503).  Thread: any. */
 void http_answer(struct http_request *req, int status, const char *content_type,
     struct buf *body);
+
+/* The same with static storage, which is not copied. */
+void http_answer_static(struct http_request *req, int status,
+    const char *content_type, const void *data, size_t len);
 
 /* Answers in pieces, for what is too large to be held: ${first} goes out, then
  * ${more} is called with ${arg} whenever a piece has gone out, until one is the

@@ -28,6 +28,7 @@
 
 #include <microhttpd.h>
 
+#include "base/budget.h"
 #include "base/mbox.h"
 #include "base/thr.h"
 #include "base/uuid.h"
@@ -155,6 +156,7 @@ void conn_list_remove(struct conn_list *list, struct conn *conn);
 
 enum request_phase {
 	REQUEST_NEW,      /* the request line is known */
+	REQUEST_CHECKING, /* its sender is looked up before the body is read */
 	REQUEST_BODY,     /* headers are accepted, a body may come */
 	REQUEST_HANDLING, /* with its handler */
 	REQUEST_ANSWERED, /* the answer is known */
@@ -214,6 +216,7 @@ struct http_request {
 	bool close;        /* the connection ends with the answer */
 	bool stray;        /* an upgrade that came here: no answer */
 	bool has_body;     /* the head announces one */
+	bool unsure;       /* its sender is looked up before the body is read */
 	bool no_memory;    /* something was lost: the answer is 503 */
 	bool no_store_off; /* the handler gave its own Cache-Control */
 
@@ -235,12 +238,17 @@ struct http_request {
 	char client[HTTP_PEER_SIZE]; /* forwarded; "": the connection's peer */
 	char *body;                  /* body_len bytes and a NUL */
 	size_t body_len, body_cap, body_limit;
+	size_t body_announced; /* by Content-Length; 0: it says nothing */
+	int64_t checking_ms;   /* when the look-up of its sender began */
+	uint64_t owner;        /* 0: the network of its client */
+	struct budget_hold body_hold, answer_hold;
 
 	/* The answer. */
 	struct refusal refusal;
 	int status;
 	const char *content_type;
-	char *out;
+	char *out;         /* owned */
+	const void *fixed; /* the same in static storage; then out is NULL */
 	size_t out_len;
 	struct answer_header *headers;
 	http_more_fn more; /* it goes out in pieces; NULL: at once */
@@ -387,11 +395,38 @@ void *request_room(struct http_request *req, size_t size);
 void request_refuse(struct http_request *req, enum problem problem,
     const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* Appends to the body, which never grows beyond body_limit. */
+/* Appends to the body.  RC_LIMIT: it would exceed body_limit; RC_BUSY: there is
+ * no room in the budget. */
 enum rc request_body_add(
     struct http_request *req, const char *p, size_t n) MUST_USE;
 
+/* Whose ${req} is: its owner, or its client's network. */
+uint64_t request_owner(const struct http_request *req);
+
+/* Gives back what the answer has taken of the budget. */
+void request_answer_gone(struct http_request *req);
+
+/* ---- whose body is read (sender.c) ---- */
+
+/* Decides at the end of the head of ${req}: goes on, or answers 401. */
+enum MHD_Result sender_check(struct http_request *req);
+
+/* Suspends ${req} while its sender is looked up. */
+enum rc sender_look_up(struct http_request *req) MUST_USE;
+
+/* The sender has been looked up: reads the body, or refuses.  Thread: the
+ * loop's, which resumes ${req} next. */
+void sender_go_on(struct http_request *req);
+
+/* Makes the refusal of ${req} its answer, and hands it to libmicrohttpd, or
+ * writes it past libmicrohttpd where that takes no answer (daemon.c). */
+enum MHD_Result request_refuse_now(struct http_request *req);
+void request_refuse_raw(struct http_request *req);
+
 /* ---- answers (answer.c) ---- */
+
+/* Brings ${req} back to its loop, which resumes it.  Thread: any. */
+void answer_deliver(struct http_request *req);
 
 /* Hands the answer to libmicrohttpd.  Thread: the loop's. */
 enum MHD_Result answer_queue(struct http_request *req);
@@ -477,6 +512,7 @@ struct http {
 	int port;
 	struct front front;
 	struct door door;
+	struct budget *bodies, *answers; /* NULL: no limit */
 	struct loop *loops; /* options.loops and the long-polls' one */
 	int loop_count;
 	bool layout_known;    /* libmicrohttpd parses in place (guard.c) */

@@ -295,7 +295,9 @@ resume_ready(struct loop *loop)
 
 	for (req = loop->ready; req != NULL; req = next) {
 		next = (struct http_request *)(void *)req->answer_msg.node.next;
-		if (req->phase < REQUEST_QUEUED)
+		if (req->phase == REQUEST_CHECKING)
+			sender_go_on(req);
+		else if (req->phase < REQUEST_QUEUED)
 			req->phase = REQUEST_ANSWERED;
 		if (req->suspended) {
 			req->suspended = false;

@@ -4,11 +4,14 @@
  * the object, and objects that their loop uses again.
  */
 #include <assert.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "base/mem.h"
+#include "base/owner.h"
 #include "http/http_internal.h"
 
 #define SPARES_MAX 256
@@ -92,6 +95,9 @@ request_free(struct http_request *req)
 	if (req->next != NULL)
 		req->next->prev = req->prev;
 	mem_free(req->out);
+	request_answer_gone(req);
+	if (req->http->bodies != NULL)
+		budget_give(req->http->bodies, &req->body_hold);
 	req->magic = 0;
 	if (req->body_cap > BODY_KEEP || loop->spares == SPARES_MAX) {
 		mem_free(req->body);
@@ -156,6 +162,48 @@ request_refuse(
 	req->refused = true;
 }
 
+uint64_t
+request_owner(const struct http_request *req)
+{
+
+	return (req->owner != 0 ? req->owner : owner_peer(http_peer(req)));
+}
+
+/* Counts ${cap} bytes for the body.  The address counts beside the user, whom
+ * the head of the request may not tell yet. */
+static bool
+body_room(struct http_request *req, size_t cap)
+{
+	struct budget_hold *hold = &req->body_hold;
+	bool ok;
+
+	if (req->http->bodies == NULL || cap <= LIMIT_BODY_FREE)
+		return (true);
+	if (hold->bytes == 0) {
+		hold->owner[0] = owner_peer(http_peer(req));
+		hold->owner[1] = req->owner;
+	}
+	ok = budget_take(req->http->bodies, hold, cap - hold->bytes);
+	if (!ok)
+		metrics_add(
+		    req->http->options.metrics, METRIC_HTTP_BODIES_REFUSED, 1);
+	return (ok);
+}
+
+/* The memory for a body that has ${n} bytes now: it doubles, up to what was
+ * announced or may come at most. */
+static size_t
+body_cap(const struct http_request *req, size_t n)
+{
+	const size_t most =
+	    req->body_announced != 0 ? req->body_announced : req->body_limit;
+	size_t cap = req->body_cap < 1024 ? 1024 : 2 * req->body_cap;
+
+	if (cap > most + 1)
+		cap = most + 1;
+	return (cap < n + 1 ? n + 1 : cap);
+}
+
 enum rc
 request_body_add(struct http_request *req, const char *p, size_t n)
 {
@@ -165,9 +213,9 @@ request_body_add(struct http_request *req, const char *p, size_t n)
 	if (n > req->body_limit - req->body_len)
 		return (RC_LIMIT);
 	if (req->body_len + n + 1 > req->body_cap) {
-		cap = (req->body_cap < 1024) ? 1024 : 2 * req->body_cap;
-		if (cap < req->body_len + n + 1)
-			cap = req->body_len + n + 1;
+		cap = body_cap(req, req->body_len + n);
+		if (!body_room(req, cap))
+			return (RC_BUSY);
 		if ((body = mem_realloc(req->body, cap)) == NULL)
 			return (RC_NO_MEMORY);
 		req->body = body;
@@ -319,6 +367,23 @@ http_on_free(struct http_request *req, void (*fini)(void *arg), void *arg)
 	f->next = req->finis;
 	req->finis = f;
 	return (RC_OK);
+}
+
+void
+http_set_owner(struct http_request *req, uint64_t owner)
+{
+
+	request_check(req);
+	req->owner = owner;
+}
+
+bool
+http_client_left(const struct http_request *req)
+{
+	struct pollfd fd = {.fd = req->conn->fd, .events = POLLRDHUP};
+
+	request_check(req);
+	return (poll(&fd, 1, 0) > 0);
 }
 
 void

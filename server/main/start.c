@@ -556,6 +556,8 @@ make_http(struct server *s, struct err *err)
 	    .routes = s->routes,
 	    .route_arg = s->api,
 	    .authorize = api_authorize,
+	    .head = api_head,
+	    .lookup = api_lookup,
 	    .upgrade_path = "/v1/ws",
 	    .upgrade = on_upgrade,
 	    .upgrade_arg = s,
@@ -563,6 +565,8 @@ make_http(struct server *s, struct err *err)
 	    .idle_deadline_ms = s->config.idle_deadline_ms,
 	    .connection_limit = at_most_files(s->config.connection_limit),
 	    .address_limit = address_limit(&s->config),
+	    .body_bytes = (size_t)s->config.request_memory_bytes,
+	    .answer_bytes = (size_t)s->config.answer_memory_bytes,
 	    .clk = s->clk,
 	    .timing = s->timing,
 	    .metrics = s->metrics};

@@ -43,6 +43,12 @@ enum metric_type {
 	    "Open HTTP connections")                                           \
 	X(HTTP_DEADLINES, "http_deadlines_total", METRIC_COUNTER,              \
 	    "Connections cut at their absolute deadline")                      \
+	X(HTTP_ANSWER_BYTES, "http_answer_bytes", METRIC_GAUGE,                \
+	    "Bytes of large answers that their clients have not read yet")     \
+	X(HTTP_ANSWERS_REFUSED, "http_answers_refused_total", METRIC_COUNTER,  \
+	    "Large answers replaced by 503: answer-memory was used up")        \
+	X(HTTP_BODIES_REFUSED, "http_bodies_refused_total", METRIC_COUNTER,    \
+	    "Large requests refused with 503: request-memory was used up")     \
 	X(MESSAGES_ACCEPTED, "messages_accepted_total", METRIC_COUNTER,        \
 	    "Messages accepted (committed with their outbox row)")             \
 	X(MESSAGES_REPLAYED, "messages_replayed_total", METRIC_COUNTER,        \

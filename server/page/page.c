@@ -74,7 +74,6 @@ page_find(const char *name, const char *list)
 static void
 answer_file(struct http_request *req, const struct page_file *file)
 {
-	struct buf b = BUF_INIT;
 
 	http_answer_header(req, "ETag", file->etag);
 	if (http_etag_listed(http_header(req, "If-None-Match"), file->etag)) {
@@ -83,8 +82,7 @@ answer_file(struct http_request *req, const struct page_file *file)
 	}
 	if (file->encoding[0] != '\0')
 		http_answer_header(req, "Content-Encoding", file->encoding);
-	buf_add(&b, file->data, file->len);
-	http_answer(req, 200, file->type, &b);
+	http_answer_static(req, 200, file->type, file->data, file->len);
 }
 
 /* Answers with the document ${name}; false, without an answer, when there is

@@ -329,18 +329,74 @@ get_private(struct http_request *req, void *arg)
 	answer_text(req, http_principal(req), strlen(http_principal(req)));
 }
 
+/* Whether the route asks for a token.  The others are no HTTP_PUBLIC ones only
+ * because these take small bodies. */
+static bool
+is_private(struct http_request *req)
+{
+
+	return (strncmp(http_path(req), "/private", 8) == 0);
+}
+
+/* Tokens: "good" is known, "slow" and "none" have to be looked up, and "none"
+ * is then nobody's. */
+static bool
+has_token(struct http_request *req, const char *token)
+{
+	const char *header = http_header(req, "authorization");
+
+	return (header != NULL && strncmp(header, "Bearer ", 7) == 0 &&
+		strcmp(header + 7, token) == 0);
+}
+
+static enum http_sender
+head(struct http_request *req, void *arg)
+{
+
+	(void)arg;
+	if (!is_private(req) || has_token(req, "good")) {
+		http_set_owner(req, is_private(req) ? 7 : 0);
+		return (HTTP_SENDER_KNOWN);
+	}
+	return (has_token(req, "slow") || has_token(req, "none")
+		    ? HTTP_SENDER_UNKNOWN
+		    : HTTP_SENDER_STRANGER);
+}
+
+static void
+find_sender(struct http_request *req)
+{
+	struct refusal r = REFUSAL_INIT;
+	const bool found = has_token(req, "slow");
+
+	refusal_set(&r, PROBLEM_UNAUTHENTICATED, "", "nobody's token");
+	if (found)
+		http_set_owner(req, 8);
+	http_sender_found(req, found ? NULL : &r);
+}
+
+static enum rc
+lookup(struct http_request *req, void *arg)
+{
+	struct fixture *f = arg;
+
+	atomic_fetch_add(&f->lookups, 1);
+	if (f->lookup_rc == RC_OK)
+		in_worker(req, find_sender);
+	return (f->lookup_rc);
+}
+
 static void
 authorize(struct http_request *req, void *arg)
 {
 	static char who[] = "bob";
-	const char *header = http_header(req, "authorization");
 	struct refusal r = REFUSAL_INIT;
 
 	(void)arg;
 	http_set_principal(req, who);
-	if (header != NULL && strcmp(header, "Bearer good") == 0) {
+	if (!is_private(req) || has_token(req, "good")) {
 		http_request_authorized(req);
-	} else if (header != NULL && strcmp(header, "Bearer slow") == 0) {
+	} else if (has_token(req, "slow")) {
 		in_worker(req, http_request_authorized);
 	} else {
 		refusal_set(&r, PROBLEM_UNAUTHENTICATED, "", "no token");
@@ -351,10 +407,12 @@ authorize(struct http_request *req, void *arg)
 const struct http_route fixture_routes[] = {
     {"GET", "/turn", get_turn, HTTP_PUBLIC},
     {"GET", "/hello", get_hello, HTTP_PUBLIC},
-    {"GET", "/later", get_later, HTTP_PUBLIC},
-    {"POST", "/echo", post_echo, HTTP_PUBLIC},
-    {"POST", "/text", post_echo, HTTP_PUBLIC | HTTP_TEXT_BODY},
-    {"POST", "/large", post_large, HTTP_PUBLIC | HTTP_LARGE_BODY},
+    {"GET", "/later", get_later, HTTP_PUBLIC}, {"POST", "/echo", post_echo, 0},
+    {"POST", "/text", post_echo, HTTP_TEXT_BODY},
+    {"POST", "/large", post_large, HTTP_LARGE_BODY},
+    {"POST", "/public", post_echo, HTTP_PUBLIC},
+    {"POST", "/private/echo", post_echo, 0},
+    {"POST", "/private/large", post_large, HTTP_LARGE_BODY},
     {"DELETE", "/echo", get_hello, HTTP_PUBLIC | HTTP_NO_BODY},
     {"GET", "/items/{id}/parts/{part}", get_part, HTTP_PUBLIC},
     {"GET", "/items/{id}", get_part, HTTP_PUBLIC},
@@ -384,6 +442,9 @@ upgrade(int fd, const struct http_from *from, void *arg)
 
 /* ---- the server ---- */
 
+size_t fixture_body_bytes = 64 * 1024 * 1024;
+size_t fixture_answer_bytes = 256 * 1024 * 1024;
+
 void
 fixture_start(struct fixture *f, int loops, size_t limit)
 {
@@ -393,6 +454,10 @@ fixture_start(struct fixture *f, int loops, size_t limit)
 	    .routes = fixture_routes,
 	    .route_arg = f,
 	    .authorize = authorize,
+	    .head = head,
+	    .lookup = lookup,
+	    .body_bytes = fixture_body_bytes,
+	    .answer_bytes = fixture_answer_bytes,
 	    .upgrade_path = "/v1/ws",
 	    .upgrade = upgrade,
 	    .upgrade_arg = f,

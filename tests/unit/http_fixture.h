@@ -40,6 +40,9 @@
 			fail_msg("it does not happen: %s", #condition);        \
 	} while (0)
 
+/* The budgets of the servers that are started from now on. */
+extern size_t fixture_body_bytes, fixture_answer_bytes;
+
 struct fixture {
 	struct http *http;
 	struct metrics *metrics;
@@ -51,6 +54,8 @@ struct fixture {
 	atomic_int pieces;   /* pieces that were asked for */
 	atomic_int freed;    /* calls of http_on_free()'s function */
 	struct http_request *_Atomic held; /* GET /hold, to be answered */
+	enum rc lookup_rc; /* what a look-up of a sender gives at once */
+	atomic_int lookups;
 };
 
 /* Its routes, for servers that a test makes by itself. */

@@ -289,6 +289,41 @@ http_peer(const struct http_request *req)
 }
 
 void
+http_set_owner(struct http_request *req, uint64_t owner)
+{
+
+	(void)req;
+	(void)owner;
+}
+
+void
+http_sender_found(struct http_request *req, const struct refusal *r)
+{
+
+	(void)req;
+	(void)r;
+	fail();
+}
+
+bool
+http_client_left(const struct http_request *req)
+{
+
+	(void)req;
+	return (false);
+}
+
+void
+http_answer_static(struct http_request *req, int status,
+    const char *content_type, const void *data, size_t len)
+{
+	struct buf body = BUF_INIT;
+
+	buf_add(&body, data, len);
+	http_answer(req, status, content_type, &body);
+}
+
+void
 http_set_timer(struct http_request *req, int64_t at_ms,
     void (*wake)(struct http_request *req, void *arg), void *arg)
 {

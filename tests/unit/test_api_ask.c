@@ -42,6 +42,9 @@ static struct {
 	void *more_arg;
 	int pieces[3]; /* of each kind */
 	int reads;
+	uint64_t owner; /* of the request */
+	bool left;      /* the client has */
+	int looks;      /* whether it has */
 } world;
 
 static struct api api;
@@ -203,6 +206,23 @@ http_answer(struct http_request *req, int status, const char *content_type,
 	(void)content_type;
 	(void)body;
 	fail();
+}
+
+void
+http_set_owner(struct http_request *req, uint64_t owner)
+{
+
+	(void)req;
+	world.owner = owner;
+}
+
+bool
+http_client_left(const struct http_request *req)
+{
+
+	(void)req;
+	world.looks++;
+	return (world.left);
 }
 
 void
@@ -442,6 +462,65 @@ test_guess_no_store(void **state)
 	assert_int_equal(0, world.refusals);
 }
 
+/* ---- pages ---- */
+
+static void
+grow(struct buf *b, size_t len)
+{
+
+	assert_non_null(buf_reserve(b, len - b->len));
+	memset(b->data + b->len, 'x', len - b->len);
+	b->len = len;
+}
+
+/* A page ends while one more item fits into its bytes for certain. */
+static void
+test_full_page(void **state)
+{
+	struct ask ask = {.api = &api};
+	struct buf b = BUF_INIT;
+
+	(void)state;
+	assert_false(ask_page_full(&ask, &b));
+	grow(&b, LIMIT_PAGE_BYTES - LIMIT_ITEM_BYTES);
+	assert_false(ask_page_full(&ask, &b));
+	grow(&b, LIMIT_PAGE_BYTES - LIMIT_ITEM_BYTES + 1);
+	assert_true(ask_page_full(&ask, &b));
+	buf_fini(&b);
+}
+
+/* A client that has left is not read for any longer than 64 KiB; whether it has
+ * is asked each 64 KiB, also on a page that was begun anew. */
+static void
+test_left_page(void **state)
+{
+	struct ask ask = {.api = &api};
+	struct buf b = BUF_INIT;
+
+	(void)state;
+	world.looks = 0;
+	world.left = true;
+	grow(&b, 65535);
+	assert_false(ask_page_full(&ask, &b));
+	assert_int_equal(world.looks, 0);
+	world.left = false;
+	grow(&b, 65536);
+	assert_false(ask_page_full(&ask, &b));
+	grow(&b, 131071);
+	assert_false(ask_page_full(&ask, &b));
+	assert_int_equal(world.looks, 1);
+	world.left = true;
+	grow(&b, 131072);
+	assert_true(ask_page_full(&ask, &b));
+	assert_int_equal(world.looks, 2);
+	buf_reset(&b);
+	assert_false(ask_page_full(&ask, &b));
+	grow(&b, 65536);
+	assert_true(ask_page_full(&ask, &b));
+	buf_fini(&b);
+	world.left = false;
+}
+
 int
 main(void)
 {
@@ -456,6 +535,8 @@ main(void)
 		test_guess_refused, setup, teardown),
 	    cmocka_unit_test_setup_teardown(
 		test_guess_no_store, setup, teardown),
+	    cmocka_unit_test(test_full_page),
+	    cmocka_unit_test(test_left_page),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));

@@ -6,8 +6,6 @@
  * writes, which must come out of the commit that they belong to, and commits
  * whose sync is put off.
  */
-#include <errno.h>
-#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -25,8 +23,6 @@
 static int log_writes, log_syncs, log_open_now;
 static int write_fails, sync_fails; /* codes, 0: they do not */
 static int open_fails;
-static int last_errno; /* what the system said to the call that failed */
-static int interrupts; /* syncs that a signal is still to interrupt */
 static int biggest_write;
 
 static int
@@ -58,24 +54,9 @@ shim_sync(sqlite3_file *file, int flags)
 {
 
 	log_syncs++;
-	if (interrupts > 0) {
-		interrupts--;
-		last_errno = EINTR;
-		return (SQLITE_IOERR_FSYNC);
-	}
 	if (sync_fails != 0)
 		return (sync_fails);
 	return (shim_below->xSync(file, flags));
-}
-
-static int
-shim_control(sqlite3_file *file, int op, void *arg)
-{
-
-	if (op != SQLITE_FCNTL_LAST_ERRNO)
-		return (shim_below->xFileControl(file, op, arg));
-	*(int *)arg = last_errno;
-	return (SQLITE_OK);
 }
 
 static int
@@ -93,7 +74,6 @@ log_opened(sqlite3_io_methods *calls)
 	calls->xClose = shim_close;
 	calls->xWrite = shim_write;
 	calls->xSync = shim_sync;
-	calls->xFileControl = shim_control;
 }
 
 static int
@@ -113,7 +93,6 @@ shim_reset(void **state)
 	(void)state;
 	log_writes = log_syncs = 0;
 	write_fails = sync_fails = open_fails = 0;
-	last_errno = interrupts = 0;
 	biggest_write = 0;
 	return (0);
 }
@@ -491,49 +470,6 @@ test_failed_commit(void **state)
 	check_failed_commit(0, SQLITE_IOERR_FSYNC, RC_IO);
 }
 
-/* A used-up quota is a full disk, which can be given room; a sync that found no
- * room has lost what it was for. */
-static void
-test_quota(void **state)
-{
-
-	(void)state;
-	last_errno = EDQUOT;
-	check_failed_commit(SQLITE_IOERR_WRITE, 0, RC_FULL);
-	last_errno = EIO;
-	check_failed_commit(SQLITE_IOERR_WRITE, 0, RC_IO);
-	last_errno = EDQUOT;
-	check_failed_commit(0, SQLITE_IOERR_FSYNC, RC_IO);
-}
-
-/* A sync that signals interrupt is repeated, but not for ever. */
-static void
-test_interrupted(void **state)
-{
-	struct err err = ERR_INIT;
-	struct scratch s;
-	struct db *w;
-
-	(void)state;
-	scratch_open(&s);
-	w = open_ready(&s, NULL);
-	(void)shim_reset(NULL);
-	begin(w);
-	run(w, G_INSERT, 1);
-	interrupts = 3;
-	commit(w);
-	assert_int_equal(log_syncs, 4);
-	assert_int_equal(count_after_crash(&s), 1);
-	begin(w);
-	run(w, G_INSERT, 2);
-	interrupts = INT_MAX;
-	assert_int_equal(db_commit(w, &err), RC_IO);
-	(void)shim_reset(NULL);
-	db_rollback(w);
-	db_close(w);
-	scratch_close(&s);
-}
-
 /* Within a transaction, when the gathered 64 KiB have to go. */
 static void
 test_error_before_commit(void **state)
@@ -721,8 +657,6 @@ main(void)
 	    cmocka_unit_test_setup(test_spill, shim_reset),
 	    cmocka_unit_test_setup(test_read_back, shim_reset),
 	    cmocka_unit_test_setup(test_failed_commit, shim_reset),
-	    cmocka_unit_test_setup(test_quota, shim_reset),
-	    cmocka_unit_test_setup(test_interrupted, shim_reset),
 	    cmocka_unit_test_setup(test_error_before_commit, shim_reset),
 	    cmocka_unit_test_setup(test_log_cannot_be_opened, shim_reset),
 	    cmocka_unit_test_setup(test_early, shim_reset),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that was started without standard input, output or error, in each of
- * the eight combinations: a new file never gets one of the three numbers, an open
- * descriptor stays as it is, and a closed one still fails with EBADF.
+ * A program that was started without standard input, output or error, in each
+ * of the eight combinations: a new file never gets one of the three numbers, an
+ * open descriptor stays as it is, and a closed one still fails with EBADF.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,8 +20,8 @@
 #include "base/stdfds.h"
 
 /* Runs in a child process, because it closes standard descriptors: those whose
- * bits are set in ${closed}.  Returns the number of the first claim that does not
- * hold, or 0. */
+ * bits are set in ${closed}.  Returns the number of the first claim that does
+ * not hold, or 0. */
 static int
 child(int closed)
 {

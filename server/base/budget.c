@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See budget.h.  The table holds an entry for each owner that holds something;
+ * the values of the table are the numbers themselves.
+ */
+#include "base/budget.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/htab.h"
+#include "base/mem.h"
+
+struct budget {
+	size_t total, share;
+	atomic_size_t used; /* changed under lock */
+	pthread_mutex_t lock;
+	struct htab *owners; /* lock */
+};
+
+struct budget *
+budget_new(size_t total, size_t share)
+{
+	struct budget *b;
+
+	if ((b = mem_zalloc(1, sizeof(*b))) == NULL)
+		return (NULL);
+	if ((b->owners = htab_new(sizeof(uint64_t))) == NULL) {
+		mem_free(b);
+		return (NULL);
+	}
+	b->total = total;
+	b->share = share;
+	(void)pthread_mutex_init(&b->lock, NULL);
+	return (b);
+}
+
+void
+budget_free(struct budget *b)
+{
+
+	if (b == NULL)
+		return;
+	htab_free(b->owners);
+	(void)pthread_mutex_destroy(&b->lock);
+	mem_free(b);
+}
+
+static uintptr_t
+held_by(const struct budget *b, uint64_t owner)
+{
+
+	return ((uintptr_t)htab_find(b->owners, &owner));
+}
+
+/* Lock held.  Lowering an owner's number needs no memory. */
+static void
+lower(struct budget *b, uint64_t owner, size_t bytes)
+{
+	const uintptr_t n = held_by(b, owner);
+
+	if (owner == 0)
+		return;
+	assert(n >= bytes);
+	if (n == bytes)
+		(void)htab_remove(b->owners, &owner);
+	else
+		(void)!htab_set(b->owners, &owner, (void *)(n - bytes));
+}
+
+/* Lock held; nothing has changed if false. */
+static bool
+raise_owner(struct budget *b, uint64_t owner, size_t bytes)
+{
+	const uintptr_t n = held_by(b, owner);
+
+	return (owner == 0 ||
+		(bytes <= b->share && n <= b->share - bytes &&
+		    htab_set(b->owners, &owner, (void *)(n + bytes)) == RC_OK));
+}
+
+bool
+budget_take(struct budget *b, struct budget_hold *hold, size_t bytes)
+{
+	size_t used;
+	int i = 0;
+
+	if (bytes == 0)
+		return (true);
+	(void)pthread_mutex_lock(&b->lock);
+	used = atomic_load(&b->used);
+	if (bytes <= b->total && used <= b->total - bytes)
+		while (
+		    i < BUDGET_OWNERS && raise_owner(b, hold->owner[i], bytes))
+			i++;
+	if (i == BUDGET_OWNERS) {
+		atomic_store(&b->used, used + bytes);
+		hold->bytes += bytes;
+	} else {
+		while (i-- > 0)
+			lower(b, hold->owner[i], bytes);
+		i = 0;
+	}
+	(void)pthread_mutex_unlock(&b->lock);
+	return (i == BUDGET_OWNERS);
+}
+
+void
+budget_give(struct budget *b, struct budget_hold *hold)
+{
+	int i;
+
+	if (hold->bytes == 0)
+		return;
+	(void)pthread_mutex_lock(&b->lock);
+	atomic_store(&b->used, atomic_load(&b->used) - hold->bytes);
+	for (i = 0; i < BUDGET_OWNERS; i++)
+		lower(b, hold->owner[i], hold->bytes);
+	(void)pthread_mutex_unlock(&b->lock);
+	hold->bytes = 0;
+}
+
+size_t
+budget_used(const struct budget *b)
+{
+
+	return (atomic_load(&b->used));
+}

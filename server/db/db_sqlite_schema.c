@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The schema of an SQLite database: its number, the migrations, and what a
+ * statement is (parameters, columns, query plan).
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "db/db_sqlite_internal.h"
+
+static enum rc
+migrate_one(struct db_sqlite *s, const struct sql_migration *m, struct err *err)
+{
+	char pragma[96];
+	enum rc rc;
+
+	rc = db_sqlite_exec(s, "BEGIN IMMEDIATE", err);
+	if (rc != RC_OK)
+		return (rc);
+	rc = db_sqlite_exec(s, m->text, err);
+	snprintf(pragma, sizeof(pragma),
+	    "PRAGMA user_version=%d;PRAGMA application_id=%d", m->number,
+	    DB_SQLITE_APPLICATION_ID);
+	if (rc == RC_OK)
+		rc = db_sqlite_exec(s, pragma, err);
+	if (rc == RC_OK)
+		rc = db_sqlite_exec(s, "COMMIT", err);
+	if (rc != RC_OK) {
+		s->db.driver->rollback(&s->db);
+		(void)err_wrap(err, "migration %d (%s)", m->number, m->name);
+	}
+	return (rc);
+}
+
+enum rc
+db_sqlite_schema_number(
+    struct db *db, int *ret_has, int *ret_newest, struct err *err)
+{
+	const struct db_schema *schema = db->schema;
+	int64_t version;
+	enum rc rc;
+
+	rc = db_sqlite_ask((struct db_sqlite *)(void *)db,
+	    "PRAGMA user_version", &version, NULL, 0, err);
+	if (rc != RC_OK)
+		return (rc);
+	*ret_has = (int)version;
+	*ret_newest = schema->migrations[schema->nmigrations - 1].number;
+	if (version > *ret_newest)
+		return (err_set(err, RC_INVALID,
+		    "the database has schema %d, this program knows %d: use the "
+		    "newer program",
+		    (int)version, *ret_newest));
+	return (RC_OK);
+}
+
+enum rc
+db_sqlite_migrate(
+    struct db *db, int64_t now_ms, int *ret_from, int *ret_to, struct err *err)
+{
+	struct db_sqlite *s = (struct db_sqlite *)(void *)db;
+	const struct db_schema *schema = db->schema;
+	int i, version, newest;
+	enum rc rc;
+
+	(void)now_ms;
+	rc = db_sqlite_schema_number(db, &version, &newest, err);
+	if (rc != RC_OK)
+		return (rc);
+	for (i = 0; i < schema->nmigrations; i++) {
+		if (schema->migrations[i].number <= version)
+			continue;
+		rc = migrate_one(s, &schema->migrations[i], err);
+		if (rc != RC_OK)
+			return (rc);
+	}
+	*ret_from = version;
+	*ret_to = newest;
+	return (RC_OK);
+}
+
+enum rc
+db_sqlite_describe(struct db *db, int id, int *ret_params, int *ret_columns,
+    char *plan, size_t plan_size, struct err *err)
+{
+	struct db_sqlite *s = (struct db_sqlite *)(void *)db;
+	struct db_sqlite_stmt *st;
+	sqlite3_stmt *ex;
+	char *sql;
+	size_t used;
+	enum rc rc;
+	int code;
+
+	rc = db_sqlite_prepare(s, id, &st, err);
+	if (rc != RC_OK)
+		return (rc);
+	*ret_params = (int)st->nparams;
+	*ret_columns = sqlite3_column_count(st->handle);
+	if (plan == NULL)
+		return (RC_OK);
+	sql = sqlite3_mprintf(
+	    "EXPLAIN QUERY PLAN %s", db->schema->statements[id].text);
+	if (sql == NULL)
+		return (err_set(err, RC_NO_MEMORY, "describe"));
+	code = sqlite3_prepare_v2(s->handle, sql, -1, &ex, NULL);
+	sqlite3_free(sql);
+	if (code != SQLITE_OK)
+		return (db_sqlite_fail(s, code, "explain", err));
+	used = 0;
+	plan[0] = '\0';
+	while (sqlite3_step(ex) == SQLITE_ROW && used + 1 < plan_size) {
+		snprintf(plan + used, plan_size - used, "%s\n",
+		    (const char *)sqlite3_column_text(ex, 3));
+		used += strlen(plan + used);
+	}
+	sqlite3_finalize(ex);
+	return (RC_OK);
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a client may make the server hold: whose body is read, how much of all
+ * bodies is, and how much of all answers may wait for clients that do not read.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/limits.h"
+#include "http/http_internal.h"
+#include "http_fixture.h"
+
+#define MIB (1024 * 1024)
+
+static struct fixture f;
+static struct reply r;
+
+static int64_t
+metric(enum metric id)
+{
+
+	return (metrics_get(f.metrics, id));
+}
+
+/* Sends the head of a POST that announces ${length} bytes. */
+static int
+post_head(const char *path, const char *token, size_t length)
+{
+	char head[256];
+	int fd = client_open(&f);
+
+	(void)snprintf(head, sizeof(head),
+	    "POST %s HTTP/1.1\r\n" HOST "Content-Type: application/json\r\n"
+	    "Content-Length: %zu\r\n%s%s%s\r\n",
+	    path, length, token != NULL ? "Authorization: Bearer " : "",
+	    token != NULL ? token : "", token != NULL ? "\r\n" : "");
+	client_send(fd, head);
+	return (fd);
+}
+
+static void
+send_body(int fd, size_t n)
+{
+	static char text[64 * 1024];
+	size_t k;
+
+	memset(text, 'x', sizeof(text));
+	for (; n > 0; n -= k) {
+		k = n < sizeof(text) ? n : sizeof(text);
+		client_send_n(fd, text, k);
+	}
+}
+
+/* ---- whose body is read ---- */
+
+/* Without a token that may be one the head alone is answered. */
+static void
+test_stranger(void **state)
+{
+	static const char *const tokens[] = {NULL, "bad"};
+	size_t i;
+	int fd;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		fd = post_head("/private/echo", tokens[i], 100000);
+		client_read(fd, &r, 0);
+		assert_int_equal(r.status, 401);
+		client_close(fd);
+		fd = post_head("/private/large", tokens[i], MIB);
+		client_read(fd, &r, 0);
+		assert_int_equal(r.status, 401);
+		assert_true(client_closed(fd));
+		client_close(fd);
+	}
+	assert_int_equal(atomic_load(&f.handled), 0);
+	assert_int_equal(atomic_load(&f.lookups), 0);
+}
+
+static void
+test_public_limit(void **state)
+{
+	int fd = post_head("/public", NULL, LIMIT_PUBLIC_REQUEST_LEN);
+
+	(void)state;
+	send_body(fd, LIMIT_PUBLIC_REQUEST_LEN);
+	client_read(fd, &r, 0);
+	assert_int_equal(r.status, 200);
+	assert_int_equal(r.body_len, LIMIT_PUBLIC_REQUEST_LEN);
+	client_close(fd);
+	fd = post_head("/public", NULL, LIMIT_PUBLIC_REQUEST_LEN + 1);
+	client_read(fd, &r, 0);
+	assert_int_equal(r.status, 413);
+	assert_non_null(strstr(r.body, "at most 4096 bytes"));
+	client_close(fd);
+}
+
+/* A body that all may send is read before its sender is looked up; a larger one
+ * only after. */
+static void
+test_lookup(void **state)
+{
+	int fd, before;
+
+	(void)state;
+	before = atomic_load(&f.lookups);
+	fd = post_head("/private/large", "slow", LIMIT_REQUEST_LEN);
+	send_body(fd, LIMIT_REQUEST_LEN);
+	client_read(fd, &r, 0);
+	assert_int_equal(r.status, 200);
+	assert_int_equal(atomic_load(&f.lookups), before);
+	client_close(fd);
+
+	fd = post_head("/private/large", "slow", MIB);
+	send_body(fd, MIB);
+	client_read(fd, &r, 0);
+	assert_int_equal(r.status, 200);
+	assert_string_equal(r.body, "1048576");
+	assert_int_equal(atomic_load(&f.lookups), before + 1);
+	assert_true(client_is_kept(fd));
+	client_close(fd);
+
+	/* One that is known is not looked up. */
+	fd = post_head("/private/large", "good", MIB);
+	send_body(fd, MIB);
+	client_read(fd, &r, 0);
+	assert_int_equal(r.status, 200);
+	assert_int_equal(atomic_load(&f.lookups), before + 1);
+	assert_true(client_is_kept(fd));
+	client_close(fd);
+}
+
+/* The length of a chunked body is not known before: it is looked up. */
+static void
+test_lookup_of_chunks(void **state)
+{
+	int before = atomic_load(&f.lookups), fd = client_open(&f);
+
+	(void)state;
+	client_send(fd, "POST /private/large HTTP/1.1\r\n" HOST
+			"Content-Type: application/json\r\n"
+			"Transfer-Encoding: chunked\r\n"
+			"Authorization: Bearer slow\r\n\r\n"
+			"3\r\nabc\r\n");
+	AWAIT(atomic_load(&f.lookups) == before + 1);
+	client_send(fd, "4\r\ndefg\r\n0\r\n\r\n");
+	client_read(fd, &r, 0);
+	assert_int_equal(r.status, 200);
+	assert_string_equal(r.body, "7");
+	client_close(fd);
+}
+
+/* Nobody's token: the first piece of the body is answered. */
+static void
+test_lookup_in_vain(void **state)
+{
+	int fd = post_head("/private/large", "none", MIB);
+	int before = atomic_load(&f.handled);
+
+	(void)state;
+	send_body(fd, 1000);
+	client_read(fd, &r, 0);
+	assert_int_equal(r.status, 401);
+	assert_non_null(strstr(r.body, "nobody's token"));
+	client_close(fd);
+	/* All of it can be sent before the answer is read. */
+	fd = post_head("/private/large", "none", MIB);
+	send_body(fd, MIB);
+	client_read(fd, &r, 0);
+	assert_int_equal(r.status, 401);
+	client_close(fd);
+	AWAIT(http_connections(f.http) == 0);
+	assert_int_equal(atomic_load(&f.handled), before);
+	/* Readers that take no more. */
+	f.lookup_rc = RC_BUSY;
+	fd = post_head("/private/large", "slow", MIB);
+	send_body(fd, 1000);
+	client_read(fd, &r, 0);
+	assert_int_equal(r.status, 503);
+	client_close(fd);
+	f.lookup_rc = RC_OK;
+}
+
+/* ---- how much of all bodies ---- */
+
+/* An address has a quarter.  Small bodies need no room. */
+static void
+test_bodies(void **state)
+{
+	int fds[3], fd, i;
+	int64_t refused = metric(METRIC_HTTP_BODIES_REFUSED);
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		fds[i] = post_head("/large", NULL, MIB);
+		send_body(fds[i], i < 2 ? MIB - 1 : 1000);
+	}
+	AWAIT(budget_used(f.http->bodies) >= 2 * MIB);
+	assert_true(budget_used(f.http->bodies) <= 2 * (MIB + 1));
+	send_body(fds[2], MIB - 1000);
+	client_read(fds[2], &r, 0);
+	assert_int_equal(r.status, 503);
+	assert_non_null(strstr(r.body, "too many large requests"));
+	assert_non_null(reply_header(&r, "Retry-After"));
+	assert_int_equal(metric(METRIC_HTTP_BODIES_REFUSED), refused + 1);
+	fd = post_head("/echo", NULL, LIMIT_BODY_FREE - 1);
+	send_body(fd, LIMIT_BODY_FREE - 1);
+	client_read(fd, &r, 0);
+	assert_int_equal(r.status, 200);
+	client_close(fd);
+	/* Read to its end, or cut: its room is free. */
+	send_body(fds[0], 1);
+	client_read(fds[0], &r, 0);
+	assert_int_equal(r.status, 200);
+	client_close(fds[0]);
+	client_close(fds[1]);
+	client_close(fds[2]);
+	AWAIT(budget_used(f.http->bodies) == 0);
+	fd = post_head("/large", NULL, MIB);
+	send_body(fd, MIB);
+	client_read(fd, &r, 0);
+	assert_int_equal(r.status, 200);
+	client_close(fd);
+}
+
+/* ---- how much of all answers ---- */
+
+static int
+ask_and_leave(const char *text)
+{
+	int fd = client_open(&f);
+
+	client_send(fd, text);
+	return (fd);
+}
+
+static void
+test_answers(void **state)
+{
+	int slow = ask_and_leave(GET("/big?mb=12")), fd;
+
+	(void)state;
+	AWAIT(metric(METRIC_HTTP_ANSWER_BYTES) == 12 * MIB);
+	assert_int_equal(ask(&f, GET("/big?mb=5"), &r, NULL), 503);
+	assert_non_null(strstr(r.body, "too many large answers"));
+	assert_non_null(reply_header(&r, "Retry-After"));
+	assert_int_equal(metric(METRIC_HTTP_ANSWERS_REFUSED), 1);
+	/* Small ones are always answered, and so is what just fits. */
+	assert_int_equal(ask(&f, GET("/hello"), &r, NULL), 200);
+	assert_int_equal(ask(&f, GET("/big?mb=1"), &r, NULL), 200);
+	assert_int_equal(r.body_len, MIB);
+	AWAIT(metric(METRIC_HTTP_ANSWER_BYTES) == 12 * MIB);
+	fd = ask_and_leave(GET("/big?mb=4"));
+	AWAIT(budget_used(f.http->answers) == 16 * MIB || client_is_closed(fd));
+	client_close(slow);
+	client_close(fd);
+	AWAIT(metric(METRIC_HTTP_ANSWER_BYTES) == 0);
+	assert_int_equal(budget_used(f.http->answers), 0);
+}
+
+/* A piece that finds no room ends its answer, which is then no whole one. */
+static void
+test_pieces(void **state)
+{
+	int slow = ask_and_leave(GET("/big?mb=16")), fd;
+	char text[4096];
+	size_t n = 0;
+	ssize_t got;
+
+	(void)state;
+	AWAIT(metric(METRIC_HTTP_ANSWER_BYTES) == 16 * MIB);
+	fd = ask_and_leave(GET("/pieces?n=2&size=100000"));
+	while ((got = recv(fd, text + n, sizeof(text) - 1 - n, 0)) > 0)
+		n += (size_t)got;
+	assert_int_equal(got, 0);
+	text[n] = '\0';
+	assert_non_null(strstr(text, "first"));
+	assert_null(strstr(text, "\r\n0\r\n")); /* the last chunk */
+	client_close(fd);
+	client_close(slow);
+	AWAIT(metric(METRIC_HTTP_ANSWER_BYTES) == 0);
+}
+
+/* ---- a client that has left ---- */
+
+static void
+test_left(void **state)
+{
+	int fd = ask_and_leave(GET("/hold"));
+
+	(void)state;
+	AWAIT(atomic_load(&f.held) != NULL);
+	assert_false(http_client_left(atomic_load(&f.held)));
+	assert_int_equal(shutdown(fd, SHUT_WR), 0);
+	AWAIT(http_client_left(atomic_load(&f.held)));
+	/* It may still read. */
+	fixture_release(&f);
+	client_read(fd, &r, 0);
+	assert_int_equal(r.status, 200);
+	client_close(fd);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_stranger),
+	    cmocka_unit_test(test_public_limit),
+	    cmocka_unit_test(test_lookup),
+	    cmocka_unit_test(test_lookup_of_chunks),
+	    cmocka_unit_test(test_lookup_in_vain),
+	    cmocka_unit_test(test_bodies),
+	    cmocka_unit_test(test_answers),
+	    cmocka_unit_test(test_pieces),
+	    cmocka_unit_test(test_left),
+	};
+
+	/* A quarter is what one address has. */
+	fixture_body_bytes = 4 * (2 * MIB + 4096);
+	fixture_answer_bytes = 4 * 16 * MIB;
+	return (FIXTURE_RUN(&f, 1, 100, tests));
+}
