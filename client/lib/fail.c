@@ -49,12 +49,16 @@
 	X(RATE_LIMITED, RC_LIMIT, EX_TEMPFAIL, "wait, then repeat")            \
 	X(QUEUE_FULL, RC_LIMIT, EX_TEMPFAIL,                                   \
 	    "wait until what is pending has gone out: twinbox outbox")         \
+	X(QUOTA_USED, RC_LIMIT, EX_TEMPFAIL,                                   \
+	    "repeat tomorrow (UTC), or ask an administrator for more")         \
 	X(INTERNAL, RC_INTERNAL, EX_SOFTWARE,                                  \
 	    "repeat with the same id, which is safe; tell the operator")       \
 	X(NOT_IMPLEMENTED, RC_PEER, EX_UNAVAILABLE, "use a newer server")      \
 	X(BUSY, RC_BUSY, EX_TEMPFAIL, "repeat in a moment")                    \
 	X(DRAINING, RC_BUSY, EX_TEMPFAIL, "repeat in a moment")                \
-	X(INBOX_FULL, RC_FULL, EX_TEMPFAIL, "repeat later; tell the operator")
+	X(INBOX_FULL, RC_FULL, EX_TEMPFAIL,                                    \
+	    "repeat later; tell the recipient")                                \
+	X(STORAGE_FULL, RC_FULL, EX_TEMPFAIL, "repeat later; tell the operator")
 
 static const struct outcome {
 	enum rc rc;

@@ -30,6 +30,13 @@ SELECT message_id FROM messages WHERE mid = $1;
 UPDATE messages SET conversation_seq = $2, digest = $3
 WHERE mid = $1 AND conversation_seq IS NULL;
 
+-- What one sender has sent, newest first: for the quota of a day.
+-- name: message_sizes
+SELECT mid, created_at, coalesce(length(CAST(body AS BLOB)), 0)
+    + coalesce(length(CAST(metadata AS BLOB)), 0)
+FROM messages WHERE sender_id = $1 AND mid < $2
+ORDER BY mid DESC LIMIT $3;
+
 -- One of mine as its outbox entry shows it.
 -- name: message_entry
 SELECT m.mid, m.message_id, m.event_id, c.public_id, m.conversation_seq,

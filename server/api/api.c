@@ -20,6 +20,11 @@
 enum rc
 api_new(const struct api_options *options, struct api **ret, struct err *err)
 {
+	struct usage_options usage = {.clk = options->clk,
+	    .readers = options->readers,
+	    .shared = options->shared,
+	    .messages_most = options->quota_messages,
+	    .bytes_most = options->quota_bytes};
 	double rate = options->rate_limit;
 	struct api *api;
 	enum rc rc;
@@ -36,7 +41,9 @@ api_new(const struct api_options *options, struct api **ret, struct err *err)
 		api->requests = limiter_new(rate, rate < 1 ? 1 : 2 * rate);
 		api->newcomers = limiter_new(NEWCOMERS_RATE, NEWCOMERS_BURST);
 	}
-	if (api->guesses == NULL ||
+	usage.under_way = &api->busy;
+	api->usage = usage_new(&usage);
+	if (api->guesses == NULL || api->usage == NULL ||
 	    (rate > 0 && (api->requests == NULL || api->newcomers == NULL)))
 		rc = err_set(err, RC_NO_MEMORY, "api");
 	else
@@ -76,6 +83,7 @@ api_free(struct api *api)
 	limiter_free(api->requests);
 	limiter_free(api->newcomers);
 	guesses_free(api->guesses);
+	usage_free(api->usage);
 	(void)pthread_mutex_destroy(&api->ids_lock);
 	(void)pthread_mutex_destroy(&api->poll_lock);
 	mem_free(api);
@@ -126,6 +134,55 @@ api_admits(struct api *api, int64_t user_id, int *ret_wait_s)
 	return (api->requests == NULL ||
 		limiter_take(api->requests, &user_id, sizeof(user_id),
 		    clk_mono_ms(api->o.clk), ret_wait_s));
+}
+
+bool
+api_charge_items(struct api *api, int64_t user_id, size_t n, struct refusal *r)
+{
+	const struct limiter_charge charge = {
+	    &user_id, sizeof(user_id), (double)n};
+	int wait_s;
+
+	if (api->requests == NULL || n == 0 ||
+	    limiter_charge(
+		api->requests, &charge, clk_mono_ms(api->o.clk), &wait_s))
+		return (true);
+	refusal_set(r, PROBLEM_RATE_LIMITED, "",
+	    "at most %g requests a second, and each message of an array is one",
+	    api->o.rate_limit);
+	r->retry_after_s = wait_s;
+	return (false);
+}
+
+bool
+api_admits_send(struct api *api, int64_t user_id,
+    const struct usage_amount *amount, struct refusal *r)
+{
+	int wait_s;
+
+	if (api->o.disk_low != NULL && atomic_load(api->o.disk_low)) {
+		metrics_add(api->o.metrics, METRIC_SENDS_NO_ROOM, 1);
+		refusal_set(r, PROBLEM_STORAGE_FULL, "",
+		    "the server's disk is nearly full: it takes no new "
+		    "messages");
+		return (false);
+	}
+	if (usage_take(api->usage, user_id, amount, &wait_s))
+		return (true);
+	metrics_add(api->o.metrics, METRIC_SENDS_OVER_QUOTA, 1);
+	refusal_set(r, PROBLEM_QUOTA_USED, "",
+	    "a user may send %lld messages and %lld bytes a day (UTC)",
+	    (long long)api->o.quota_messages, (long long)api->o.quota_bytes);
+	r->retry_after_s = wait_s;
+	return (false);
+}
+
+void
+api_send_undone(
+    struct api *api, int64_t user_id, const struct usage_amount *amount)
+{
+
+	usage_return(api->usage, user_id, amount);
 }
 
 /* ${who} is known: may he? */

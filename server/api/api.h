@@ -7,6 +7,7 @@
 #ifndef API_API_H
 #define API_API_H
 
+#include "api/usage.h"
 #include "base/clk.h"
 #include "base/rnd.h"
 #include "domain/auth.h"
@@ -33,7 +34,11 @@ struct api_options {
 	const char *version;
 	bool registration_open;
 	double rate_limit; /* requests/s a user; 0: off */
-	int max_retries;   /* of a message */
+	bool shared;       /* other nodes serve the same database */
+	int64_t quota_messages, quota_bytes; /* a day and user; 0: any */
+	/* Set while the disk has too little room for new messages; kept. */
+	const atomic_bool *disk_low;
+	int max_retries; /* of a message */
 	int argon2_threads;
 	struct admin *admin; /* for the handlers of server/admin */
 };
@@ -70,6 +75,15 @@ const struct http_route *api_routes(void);
 /* Whether ${user_id} may make one more request now, by the limit that all his
  * requests share; if not, *ret_wait_s says when.  Thread: any. */
 bool api_admits(struct api *api, int64_t user_id, int *ret_wait_s);
+
+/* Whether ${user_id} may send ${amount} now, which is then counted; if not,
+ * ${r} says why.  Thread: any. */
+bool api_admits_send(struct api *api, int64_t user_id,
+    const struct usage_amount *amount, struct refusal *r);
+
+/* ${amount} was not accepted after all, or had been before.  Thread: any. */
+void api_send_undone(
+    struct api *api, int64_t user_id, const struct usage_amount *amount);
 
 /* For http_options.authorize, head and lookup; the argument is the api. */
 void api_authorize(struct http_request *req, void *arg);

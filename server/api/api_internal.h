@@ -31,10 +31,16 @@ struct api {
 	struct limiter *requests;  /* by user; NULL: off */
 	struct limiter *newcomers; /* by network; NULL: off */
 	struct guesses *guesses;   /* log-ins that failed */
+	struct usage *usage;       /* what users have sent today */
 	pthread_mutex_t ids_lock;
 	struct uuid_gen ids;
 	pthread_mutex_t poll_lock; /* the state of every struct poll */
 };
+
+/* Charges ${n} more requests to ${user_id}: items of an array beyond the first.
+ * False: ${r} says why, and none was charged. */
+bool api_charge_items(
+    struct api *api, int64_t user_id, size_t n, struct refusal *r);
 
 /* ---- rendering (render.c) ---- */
 
@@ -74,6 +80,16 @@ void limiter_free(struct limiter *l);
  * seconds there will be.  Thread: any. */
 bool limiter_take(struct limiter *l, const void *key, size_t n, int64_t now_ms,
     int *ret_wait_s);
+
+/* The same for a cost of several tokens, all or none.  One that is larger than
+ * the bucket passes when the bucket is full, and leaves a debt. */
+struct limiter_charge {
+	const void *key;
+	size_t n; /* bytes of the key */
+	double cost;
+};
+bool limiter_charge(struct limiter *l, const struct limiter_charge *charge,
+    int64_t now_ms, int *ret_wait_s);
 
 /* Gives one back. */
 void limiter_return(

@@ -20,6 +20,7 @@ struct send_ask {
 	struct ask ask; /* first */
 	struct wire_doc doc;
 	struct send_item item;
+	struct refusal no_room; /* of a new message, see send_unit.refuse_new */
 };
 
 static enum rc
@@ -81,12 +82,28 @@ send_finish(struct send_unit *u)
 	buf_fini(&b);
 }
 
+static void
+submit_send(struct send_ask *s)
+{
+	const struct usage_amount amount = send_item_amount(&s->item);
+	struct send_unit *u = &s->item.unit;
+	struct ask *ask = &s->ask;
+
+	s->item.counted =
+	    api_admits_send(ask->api, ask->who->user_id, &amount, &s->no_room);
+	if (!s->item.counted)
+		u->refuse_new = &s->no_room;
+	if (!ask_submit(ask, &u->unit))
+		send_item_done(&s->item);
+}
+
 /* Sends the draft of ${s}->item. */
 static void
 send_start(struct send_ask *s, bool is_text)
 {
 	struct refusal r = REFUSAL_INIT;
 
+	s->no_room = (struct refusal)REFUSAL_INIT;
 	if (send_item_ready(&s->item, s->ask.api, s->ask.who, "", &r) !=
 	    RC_OK) {
 		if (is_text)
@@ -96,8 +113,7 @@ send_start(struct send_ask *s, bool is_text)
 	}
 	s->item.unit.finish = send_finish;
 	s->item.unit.arg = s;
-	if (!ask_submit(&s->ask, &s->item.unit.unit))
-		send_item_done(&s->item);
+	submit_send(s);
 }
 
 /* The key of header Idempotency-Key or of ${key} makes the id.  False:
@@ -136,6 +152,8 @@ struct array_ask {
 	struct send_item *items;
 	size_t n;
 	atomic_size_t left;
+	bool counted;           /* in the sender's usage */
+	struct refusal no_room; /* else: of new messages */
 };
 
 static void
@@ -275,15 +293,55 @@ array_parse(struct array_ask *a, struct wire_doc *doc)
 	return (true);
 }
 
+/* Counts all messages of the array in their sender's usage, or none. */
+static void
+array_count_usage(struct array_ask *a)
+{
+	struct usage_amount sum = {0, 0}, one;
+	size_t i;
+
+	for (i = 0; i < a->n; i++) {
+		one = send_item_amount(&a->items[i]);
+		sum.messages += one.messages;
+		sum.bytes += one.bytes;
+	}
+	a->counted =
+	    api_admits_send(a->ask.api, a->ask.who->user_id, &sum, &a->no_room);
+}
+
+static void
+array_submit(struct array_ask *a, size_t i)
+{
+	struct send_item *item = &a->items[i];
+	struct refusal *refusal = &item->unit.refusal;
+	char place[16];
+	enum rc rc;
+
+	(void)snprintf(place, sizeof(place), "/%zu", i);
+	*refusal = (struct refusal)REFUSAL_INIT;
+	rc = send_item_ready(item, a->ask.api, a->ask.who, place, refusal);
+	item->counted = a->counted;
+	item->unit.refuse_new = a->counted ? NULL : &a->no_room;
+	item->unit.finish = array_finish;
+	item->unit.arg = a;
+	if (rc == RC_OK) {
+		rc = writer_submit(a->ask.api->o.writer, &item->unit.unit);
+		if (rc == RC_OK)
+			return;
+		refusal_of_rc(refusal, rc);
+		point_into(refusal, i);
+	}
+	send_item_done(item);
+	array_count(a);
+}
+
 static void
 array_start(struct send_ask *s)
 {
 	struct array_ask *a = (struct array_ask *)(void *)s;
 	struct wire_doc *doc = &s->doc;
-	struct send_item *item;
-	enum rc rc;
+	struct refusal r = REFUSAL_INIT;
 	size_t i, n = json_array_size(doc->root);
-	char place[16];
 
 	if (n < 1 || n > LIMIT_ARRAY_ITEMS) {
 		ask_problem(&s->ask, PROBLEM_BAD_REQUEST, "",
@@ -294,6 +352,7 @@ array_start(struct send_ask *s)
 	if ((a = ask_new(s->ask.api, s->ask.req, sizeof(*a))) == NULL)
 		return;
 	a->n = n;
+	a->no_room = (struct refusal)REFUSAL_INIT;
 	a->items = http_alloc(a->ask.req, n * sizeof(*a->items));
 	if (a->items == NULL) {
 		ask_problem(&a->ask, PROBLEM_BUSY, "", "out of memory");
@@ -301,27 +360,16 @@ array_start(struct send_ask *s)
 	}
 	if (!array_parse(a, doc))
 		return;
+	/* The request itself has paid for one. */
+	if (!api_charge_items(a->ask.api, a->ask.who->user_id, n - 1, &r)) {
+		ask_refuse(&a->ask, &r);
+		return;
+	}
+	array_count_usage(a);
 	/* One more than there are: nobody answers while we submit. */
 	atomic_store(&a->left, n + 1);
-	for (i = 0; i < n; i++) {
-		item = &a->items[i];
-		(void)snprintf(place, sizeof(place), "/%zu", i);
-		item->unit.refusal = (struct refusal)REFUSAL_INIT;
-		rc = send_item_ready(
-		    item, a->ask.api, a->ask.who, place, &item->unit.refusal);
-		item->unit.finish = array_finish;
-		item->unit.arg = a;
-		if (rc == RC_OK) {
-			rc = writer_submit(
-			    a->ask.api->o.writer, &item->unit.unit);
-			if (rc == RC_OK)
-				continue;
-			send_item_done(item);
-			refusal_of_rc(&item->unit.refusal, rc);
-			point_into(&item->unit.refusal, i);
-		}
-		array_count(a);
-	}
+	for (i = 0; i < n; i++)
+		array_submit(a, i);
 	array_count(a);
 }
 

@@ -114,7 +114,7 @@ refusal_of_rc(struct refusal *r, enum rc rc)
 		    rc == RC_BUSY ? "too much waits already" : rc_text(rc));
 	else if (p == PROBLEM_DRAINING)
 		refusal_set(r, p, "", "the server is stopping");
-	else if (p == PROBLEM_INBOX_FULL)
+	else if (p == PROBLEM_STORAGE_FULL)
 		refusal_set(r, p, "", "the server's disk is full");
 	else
 		refusal_set(r, PROBLEM_INTERNAL, "",

@@ -115,26 +115,47 @@ bucket_get(struct limiter *l, uint64_t key, int64_t now_ms)
 	return (b);
 }
 
-bool
-limiter_take(struct limiter *l, const void *key, size_t n, int64_t now_ms,
-    int *ret_wait_s)
+/* The tokens that must be there for ${cost}: more than the bucket holds can
+ * never be there.  Of a full bucket one may have been taken already, for the
+ * request that turned out to cost more. */
+static double
+tokens_needed(const struct limiter *l, double cost)
 {
-	uint64_t hash = htab_hash(key, n);
+	const double most = l->burst > 2 ? l->burst - 1 : l->burst;
+
+	return (cost < most ? cost : most);
+}
+
+bool
+limiter_charge(struct limiter *l, const struct limiter_charge *charge,
+    int64_t now_ms, int *ret_wait_s)
+{
+	const uint64_t hash = htab_hash(charge->key, charge->n);
+	const double need = tokens_needed(l, charge->cost);
 	struct bucket *b;
 	bool ok = true;
 
 	(void)pthread_mutex_lock(&l->lock);
 	b = bucket_get(l, hash, now_ms);
-	if (b != NULL && b->tokens < 1) {
-		*ret_wait_s = (int)ceil((1 - b->tokens) / l->rate / 1000);
+	if (b != NULL && b->tokens < need) {
+		*ret_wait_s = (int)ceil((need - b->tokens) / l->rate / 1000);
 		if (*ret_wait_s < 1)
 			*ret_wait_s = 1;
 		ok = false;
 	} else if (b != NULL) {
-		b->tokens -= 1;
+		b->tokens -= charge->cost;
 	}
 	(void)pthread_mutex_unlock(&l->lock);
 	return (ok);
+}
+
+bool
+limiter_take(struct limiter *l, const void *key, size_t n, int64_t now_ms,
+    int *ret_wait_s)
+{
+	const struct limiter_charge one = {key, n, 1};
+
+	return (limiter_charge(l, &one, now_ms, ret_wait_s));
 }
 
 void

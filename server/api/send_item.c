@@ -39,6 +39,7 @@ send_item_ready(struct send_item *item, struct api *api,
 	struct message_view view;
 	struct buf b = BUF_INIT;
 
+	item->api = api;
 	item->who = who;
 	if (!d->has_id) {
 		(void)pthread_mutex_lock(&api->ids_lock);
@@ -53,7 +54,6 @@ send_item_ready(struct send_item *item, struct api *api,
 		return (RC_INVALID);
 	}
 	end_content_type(item);
-	item->unit.unit.bytes = 1024 + d->body.n + d->metadata.n;
 	message_draft_view(d, &view);
 	wire_message_fragment(&b, &view);
 	item->unit.message = buf_ok(&b) ? text_new(b.data, b.len) : NULL;
@@ -65,12 +65,27 @@ send_item_ready(struct send_item *item, struct api *api,
 	return (RC_OK);
 }
 
+struct usage_amount
+send_item_amount(const struct send_item *item)
+{
+	const struct message_draft *d = &item->draft;
+
+	return ((struct usage_amount){
+	    1, (int64_t)d->body.n + (int64_t)d->metadata.n});
+}
+
 void
 send_item_done(struct send_item *item)
 {
+	const struct send_unit *u = &item->unit;
+	const struct usage_amount amount = send_item_amount(item);
 
 	text_unref(item->unit.message);
 	item->unit.message = NULL;
+	if (item->counted &&
+	    (u->unit.rc != RC_OK || u->refusal.problem != PROBLEM_NONE ||
+		u->replayed))
+		api_send_undone(item->api, item->who->user_id, &amount);
 }
 
 void

@@ -36,6 +36,9 @@ enum log_format { LOG_FMT_TEXT, LOG_FMT_JSON };
 	X(STORE_MIGRATE, LVL_INFO, "a schema step was applied")                \
 	X(STORE_FAIL, LVL_ERROR, "the store failed")                           \
 	X(STORE_FULL, LVL_ERROR, "the disk is full; writes are refused")       \
+	X(STORE_LOW, LVL_ERROR,                                                \
+	    "the disk is nearly full; new messages are refused")               \
+	X(STORE_ROOM, LVL_INFO, "the disk has room; new messages are taken")   \
 	X(STORE_ABANDON, LVL_WARN,                                             \
 	    "a batch was abandoned and is redone singly")                      \
 	X(STORE_CHECKPOINT, LVL_DEBUG, "the write-ahead log was checkpointed") \

@@ -58,6 +58,11 @@
 	X(RATE, rate_limit, "rate-limit", "default", 1, 1000000,                \
 	    "off|default|N/s",                                                  \
 	    "Requests a second that a user may make; default is 50/s")          \
+	X(INT, quota_messages, "quota-messages", "500000", 0, 1000000000, "N",  \
+	    "Messages that a user may send a day (UTC); 0 is no quota")         \
+	X(SIZE, quota, "quota-bytes", "2GiB", 0, 1048576 * CONFIG_MIB, "SIZE",  \
+	    "Bytes of text and metadata that a user may send a day (UTC); 0B "  \
+	    "is no quota")                                                      \
 	X(INT, max_pending, "max-pending", "1000", 1, 1000000000, "N",          \
 	    "Messages of one sender that may wait for delivery")                \
 	X(INT, max_pending_total, "max-pending-total", "1000000", 1,            \
@@ -157,6 +162,11 @@
 	X(SIZE, checkpoint_size, "checkpoint-size", "32MiB", CONFIG_MIB,        \
 	    1024 * CONFIG_MIB, "SIZE",                                          \
 	    "Size of the write-ahead log that asks for a checkpoint")           \
+	X(SIZE, disk_reserve, "disk-reserve", "128MiB", 0,                      \
+	    1048576 * CONFIG_MIB, "SIZE",                                       \
+	    "New messages are refused while the disk of the database has less " \
+	    "room than this; accepted ones are delivered, acked and read as "   \
+	    "ever.  0B is no reserve.  On PostgreSQL it has no effect")         \
 	X(BOOL, accept_rollback, "accept-rollback", "false", 0, 0, "BOOL",      \
 	    "Start with a database that is older than its mark (a restored "    \
 	    "back-up); this changes the epoch.  On PostgreSQL, which has no "   \

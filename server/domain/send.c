@@ -88,6 +88,7 @@ send_unit_ask(struct send_unit *u, int64_t sender_id,
 
 	u->sender_id = sender_id;
 	u->draft = draft;
+	u->unit.bytes = SEND_UNIT_BYTES + draft->body.n + draft->metadata.n;
 	u->to[0] = '\0';
 	if (type->p != NULL &&
 	    type->n == strlen(MESSAGE_CONTENT_TYPE_DEFAULT) &&
@@ -507,7 +508,9 @@ send_one(struct tx *tx, struct send_unit *u, struct err *err)
 	enum rc rc;
 
 	rc = check_key(tx, u, &done, err);
-	if (rc == RC_OK && !done)
+	if (rc == RC_OK && !done && u->refuse_new != NULL)
+		u->refusal = *u->refuse_new;
+	else if (rc == RC_OK && !done)
 		rc = check_scheduled(tx, u, err);
 	if (rc != RC_OK || done || u->refusal.problem != PROBLEM_NONE)
 		return (rc);
@@ -568,6 +571,6 @@ send_unit_init(struct send_unit *u)
 {
 
 	u->unit.kind = &send_kind;
-	u->unit.bytes = 1024;
+	u->unit.bytes = SEND_UNIT_BYTES;
 	clear_answer(u);
 }

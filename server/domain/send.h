@@ -23,6 +23,10 @@ struct send_unit {
 	char to[LIMIT_ADDRESS_LEN + 1];
 	uint8_t fingerprint[STORE_FINGERPRINT_LEN];
 	struct text *message; /* the rendered part, for push; borrowed */
+	/* A new message is refused with this; one that was accepted before is
+	 * answered all the same, since its sender may not know.  NULL: a new
+	 * one is accepted. */
+	const struct refusal *refuse_new;
 
 	/* Answered, when unit.rc is RC_OK. */
 	struct refusal refusal; /* problem NONE: accepted or replayed */
@@ -45,6 +49,9 @@ struct send_unit {
 	void (*finish)(struct send_unit *unit);
 	void *arg;
 };
+
+/* What a send holds in memory beside its text and metadata. */
+#define SEND_UNIT_BYTES 1024
 
 /* Makes ${u} a unit of work; the asked members are the caller's to fill. */
 void send_unit_init(struct send_unit *u);

@@ -31,6 +31,7 @@ struct server {
 	bool rollback;  /* the database is behind its mark: a new epoch */
 	bool was_empty; /* the database had no users */
 	atomic_bool ready;
+	atomic_bool disk_low; /* new messages are refused (disk.c) */
 
 	struct metrics *metrics;
 	struct auth *auth;
@@ -59,6 +60,13 @@ enum rc server_start(struct server *s, struct err *err) MUST_USE;
 /* Ends everything that server_start() began, in the reverse order, losing
  * nothing that was accepted; at most config.drain_deadline_ms. */
 void server_stop(struct server *s);
+
+/* How often disk_look() is called. */
+#define DISK_LOOK_MS 1000
+
+/* Compares the room on the disk of the database with disk-reserve; for
+ * upkeep_hook, ${arg} is the server. */
+void disk_look(void *arg, struct db *db);
 
 /* Serving is to begin anew: ${arg} is the server.  Thread: any. */
 void serve_anew(void *arg);

@@ -307,6 +307,24 @@ on_send(void *arg, int64_t user_id, int *ret_wait_s)
 	return (api_admits(s->api, user_id, ret_wait_s));
 }
 
+static bool
+on_count(void *arg, int64_t user_id, size_t bytes, struct refusal *r)
+{
+	const struct usage_amount amount = {1, (int64_t)bytes};
+	struct server *s = arg;
+
+	return (api_admits_send(s->api, user_id, &amount, r));
+}
+
+static void
+on_undone(void *arg, int64_t user_id, size_t bytes)
+{
+	const struct usage_amount amount = {1, (int64_t)bytes};
+	struct server *s = arg;
+
+	api_send_undone(s->api, user_id, &amount);
+}
+
 /* To other servers: in builds for tests to those that play them. */
 static enum rc
 make_carrier(struct server *s, struct carrier *ret, struct err *err)
@@ -352,6 +370,8 @@ make_workers(struct server *s, struct err *err)
 	    .rate_limit = (double)s->config.rate_limit,
 	    .max_retries = most_retries(s),
 	    .admits = on_send,
+	    .admits_send = on_count,
+	    .send_undone = on_undone,
 	    .admits_arg = s};
 	struct buf origins = BUF_INIT;
 	enum rc rc;
@@ -444,7 +464,9 @@ make_upkeep(struct server *s, struct err *err)
 	    .scrub_rate = s->config.scrub_rate,
 	    .archive = s->config.archive,
 	    .ours = is_upkeep_ours,
-	    .arg = s};
+	    .arg = s,
+	    .hooks = {{disk_look, s, DISK_LOOK_MS}},
+	    .nhooks = 1};
 
 	return (upkeep_new(&options, &s->upkeep, err));
 }
@@ -524,6 +546,10 @@ make_api(struct server *s, struct err *err)
 	    .max_retries = most_retries(s),
 	    .registration_open = s->config.registration == REGISTRATION_OPEN,
 	    .rate_limit = (double)s->config.rate_limit,
+	    .shared = db_shared(s->db),
+	    .quota_messages = s->config.quota_messages,
+	    .quota_bytes = s->config.quota_bytes,
+	    .disk_low = &s->disk_low,
 	    .argon2_threads = (int)s->config.argon2_threads};
 	enum rc rc;
 

@@ -51,6 +51,10 @@ enum metric_type {
 	    "Large requests refused with 503: request-memory was used up")     \
 	X(MESSAGES_ACCEPTED, "messages_accepted_total", METRIC_COUNTER,        \
 	    "Messages accepted (committed with their outbox row)")             \
+	X(SENDS_OVER_QUOTA, "sends_over_quota_total", METRIC_COUNTER,          \
+	    "Sends refused: the quota of their user and day was used up")      \
+	X(SENDS_NO_ROOM, "sends_no_room_total", METRIC_COUNTER,                \
+	    "Sends refused: the disk had less room than disk-reserve")         \
 	X(MESSAGES_REPLAYED, "messages_replayed_total", METRIC_COUNTER,        \
 	    "Sends answered from an earlier acceptance")                       \
 	X(OUTBOX_SENT, "outbox_sent_total", METRIC_COUNTER,                    \
@@ -124,6 +128,11 @@ enum metric_type {
 	X(CHECKPOINTS, "checkpoints_total", METRIC_COUNTER,                    \
 	    "Checkpoints of the write-ahead log")                              \
 	X(WAL_BYTES, "wal_bytes", METRIC_GAUGE, "Size of the write-ahead log") \
+	X(DISK_ROOM, "disk_room_bytes", METRIC_GAUGE,                          \
+	    "Free bytes on the disk of the database (SQLite)")                 \
+	X(DISK_LOW, "disk_low", METRIC_GAUGE,                                  \
+	    "1 while the disk has less room than disk-reserve, and new "       \
+	    "messages are refused")                                            \
 	X(WS_SESSIONS, "ws_sessions", METRIC_GAUGE, "Open WebSocket sessions") \
 	X(WS_REFUSED, "ws_refused_total", METRIC_COUNTER,                      \
 	    "WebSocket upgrades refused")                                      \

@@ -104,7 +104,7 @@ problem_of_rc(enum rc rc)
 	case RC_PEER:
 		return (PROBLEM_BUSY);
 	case RC_FULL:
-		return (PROBLEM_INBOX_FULL);
+		return (PROBLEM_STORAGE_FULL);
 	case RC_CLOSED:
 		return (PROBLEM_DRAINING);
 	case RC_IO:

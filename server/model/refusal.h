@@ -87,6 +87,11 @@
 	    "As many of your messages wait for delivery as one sender may "    \
 	    "have.",                                                           \
 	    "Wait for Retry-After seconds; what is pending goes out first.")   \
+	X(QUOTA_USED, "quota-used", 429, "Your quota of today is used up",     \
+	    "You have sent as many messages, or as many bytes of text, today " \
+	    "(UTC) as one user may.",                                          \
+	    "Wait for Retry-After seconds, until the next day of UTC; an "     \
+	    "administrator can raise quota-messages and quota-bytes.")         \
 	X(INTERNAL, "internal", 500, "The server failed",                      \
 	    "Something went wrong on the server; it is in its log under the "  \
 	    "request id.",                                                     \
@@ -102,8 +107,12 @@
 	    "It finishes what it has and takes no more.",                      \
 	    "Repeat after Retry-After seconds with the same id; another "      \
 	    "instance may take it.")                                           \
-	X(INBOX_FULL, "inbox-full", 507, "There is no room",                   \
-	    "The recipient's inbox or the server's disk is full.",             \
+	X(INBOX_FULL, "inbox-full", 507, "The inbox is full",                  \
+	    "The recipient's inbox has no room.",                              \
+	    "Repeat later with the same id; tell the recipient.")              \
+	X(STORAGE_FULL, "storage-full", 507, "The server's disk is full",      \
+	    "The server has no room for new messages.  What it has accepted "  \
+	    "is safe and is still delivered.",                                 \
 	    "Repeat later with the same id; tell the operator.")
 
 enum problem {

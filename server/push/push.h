@@ -20,6 +20,7 @@
 #include "domain/auth.h"
 #include "domain/news.h"
 #include "metrics/metrics.h"
+#include "model/refusal.h"
 #include "store/reader.h"
 #include "store/writer.h"
 
@@ -40,8 +41,14 @@ struct push_options {
 	size_t news_limit; /* bytes of news that may wait for the thread */
 	double rate_limit; /* requests/s a user; 0: off */
 	int max_retries;   /* of a message */
-	/* Whether a user may send one more message now; NULL: yes. */
+	/* Whether a user may make one more request now; NULL: yes. */
 	bool (*admits)(void *arg, int64_t user_id, int *ret_wait_s);
+	/* Whether a user may send one more message of ${bytes} now, which is
+	 * then counted; if not, ${r} says why.  And whether it was not accepted
+	 * after all, or had been before.  NULL: yes, and nothing is counted. */
+	bool (*admits_send)(
+	    void *arg, int64_t user_id, size_t bytes, struct refusal *r);
+	void (*send_undone)(void *arg, int64_t user_id, size_t bytes);
 	void *admits_arg;
 };
 

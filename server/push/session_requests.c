@@ -297,6 +297,8 @@ struct send_request {
 	int64_t re;
 	struct buf entry;
 	enum rc rc;
+	bool counted;           /* in its sender's usage */
+	struct refusal no_room; /* else: of a new message */
 };
 
 /* Pointers of a refused message name the frame's member. */
@@ -401,11 +403,49 @@ sent(struct push *p, struct push_note *note)
 	send_free(r);
 }
 
+static size_t
+draft_bytes(const struct message_draft *d)
+{
+
+	return (d->body.n + d->metadata.n);
+}
+
+/* Counts the message in its sender's usage; without room a new one is refused
+ * by its unit. */
+static void
+count_send(struct send_request *r)
+{
+	const struct push_options *o = &r->request.push->options;
+
+	r->no_room = (struct refusal)REFUSAL_INIT;
+	if (o->admits_send == NULL)
+		return;
+	r->counted = o->admits_send(o->admits_arg, r->unit.sender_id,
+	    draft_bytes(&r->draft), &r->no_room);
+	if (!r->counted)
+		r->unit.refuse_new = &r->no_room;
+}
+
+/* Takes that back if the message was not accepted just now.  Thread: any. */
+static void
+settle_send(struct send_request *r)
+{
+	const struct push_options *o = &r->request.push->options;
+	const struct send_unit *u = &r->unit;
+
+	if (r->counted &&
+	    (u->unit.rc != RC_OK || u->refusal.problem != PROBLEM_NONE ||
+		u->replayed))
+		o->send_undone(
+		    o->admits_arg, u->sender_id, draft_bytes(&r->draft));
+}
+
 static void
 send_finished(struct send_unit *unit)
 {
 	struct send_request *r = unit->arg;
 
+	settle_send(r);
 	session_request_back(&r->request);
 }
 
@@ -481,8 +521,11 @@ session_send(struct session *s, struct wire_doc *doc, const struct frame *f)
 		send_free(r);
 		return;
 	}
+	count_send(r);
 	rc = writer_submit(s->push->options.writer, &r->unit.unit);
 	if (rc != RC_OK) {
+		r->unit.unit.rc = rc;
+		settle_send(r);
 		refuse_rc(&r->unit.refusal, rc);
 		session_refuse(s, r->has_re, r->re, &r->unit.refusal);
 		send_free(r);

@@ -205,3 +205,53 @@ store_message_visible(struct db *db, int64_t user_id, const struct uuid *id,
 		rc = RC_NOT_FOUND;
 	return (rc);
 }
+
+/* ---- what a user has sent ---- */
+
+/* Messages of one page. */
+#define SIZES_PAGE 1000
+
+struct sizes_each {
+	struct store_sizes *sum;
+	int64_t since_ms, last_mid;
+	int rows;
+};
+
+static enum rc
+add_sizes(void *arg, const struct db_row *row, struct err *err)
+{
+	struct sizes_each *x = arg;
+
+	(void)err;
+	if (db_row_i64(row, 1) < x->since_ms)
+		return (RC_LIMIT);
+	x->last_mid = db_row_i64(row, 0);
+	x->sum->messages++;
+	x->sum->bytes += db_row_i64(row, 2);
+	x->rows++;
+	return (RC_OK);
+}
+
+enum rc
+store_sizes_since(struct db *db, int64_t sender_id, int64_t since_ms,
+    struct store_sizes *ret, struct err *err)
+{
+	struct store_sizes sum = {0, 0};
+	struct sizes_each x = {&sum, since_ms, INT64_MAX, 0};
+	struct db_val v[3];
+	enum rc rc;
+
+	do {
+		x.rows = 0;
+		v[0] = db_v_i64(sender_id);
+		v[1] = db_v_i64(x.last_mid);
+		v[2] = db_v_i64(SIZES_PAGE);
+		rc = db_run(
+		    db, SQL_MESSAGE_SIZES, v, 3, add_sizes, &x, NULL, err);
+	} while (rc == RC_OK && x.rows == SIZES_PAGE);
+	if (rc == RC_LIMIT)
+		rc = RC_OK;
+	if (rc == RC_OK)
+		*ret = sum;
+	return (rc);
+}

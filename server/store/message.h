@@ -52,6 +52,16 @@ enum rc store_message_key(struct db *db, const struct uuid *id,
 enum rc store_message_uuid(
     struct db *db, int64_t mid, struct uuid *ret, struct err *err) MUST_USE;
 
+/* How much a user has sent. */
+struct store_sizes {
+	int64_t messages;
+	int64_t bytes; /* of texts and metadata */
+};
+
+/* What ${sender_id} has sent since ${since_ms}; costs what it counts. */
+enum rc store_sizes_since(struct db *db, int64_t sender_id, int64_t since_ms,
+    struct store_sizes *ret, struct err *err) MUST_USE;
+
 typedef enum rc (*store_entry_fn)(
     void *arg, const struct store_entry *entry, struct err *err);
 

@@ -374,6 +374,50 @@ test_keys(void **state)
 	assert_false(uuid_equal(&a, &b));
 }
 
+static int64_t
+at_once(int i)
+{
+
+	(void)i;
+	return (0);
+}
+
+/* What a sender's messages since a time hold, with their metadata; also when
+ * they are more than one page of rows. */
+static void
+test_sizes(void **state)
+{
+	struct store_sizes sizes = {-1, -1};
+	struct err err = ERR_INIT;
+	int64_t noon;
+	int i;
+
+	(void)state;
+	(void)rig_send(&rig, ann, "ben", "before", NULL);
+	clk_fake_advance(&rig.clk, 1000);
+	noon = clk_wall_ms(&rig.clk.clk);
+	assert_int_equal(
+	    store_sizes_since(rig.db, ann, noon, &sizes, &err), RC_OK);
+	assert_int_equal(sizes.messages, 0);
+	assert_int_equal(sizes.bytes, 0);
+	(void)rig_send(&rig, ann, "ben", "12345", NULL);
+	(void)rig_send(&rig, ann, "ann", "\xc3\xa4", NULL); /* two bytes */
+	(void)rig_send(&rig, ben, "ann", "of another", NULL);
+	assert_int_equal(
+	    store_sizes_since(rig.db, ann, noon, &sizes, &err), RC_OK);
+	assert_int_equal(sizes.messages, 2);
+	assert_int_equal(sizes.bytes, 7);
+	assert_int_equal(
+	    store_sizes_since(rig.db, ann, 0, &sizes, &err), RC_OK);
+	assert_int_equal(sizes.messages, 3);
+	assert_int_equal(sizes.bytes, 13);
+	for (i = 0; i < 4; i++)
+		rig_send_many(&rig, ben, "ann", 300, at_once);
+	assert_int_equal(
+	    store_sizes_since(rig.db, ben, noon, &sizes, &err), RC_OK);
+	assert_int_equal(sizes.messages, 1201);
+}
+
 int
 main(void)
 {
@@ -382,6 +426,7 @@ main(void)
 	    cmocka_unit_test_setup_teardown(test_way, open_rig, close_rig),
 	    cmocka_unit_test_setup_teardown(
 		test_fingerprint, open_rig, close_rig),
+	    cmocka_unit_test_setup_teardown(test_sizes, open_rig, close_rig),
 	    cmocka_unit_test(test_keys),
 	};
 

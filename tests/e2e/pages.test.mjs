@@ -116,7 +116,7 @@ describe('/problems/{slug}', () => {
 		'conflict', 'already-sent', 'cursor-expired', 'precondition-failed', 'body-too-large',
 		'unsupported-media', 'expectation-failed', 'head-too-large', 'unknown-recipient', 'key-reused', 'ack-beyond-head',
 		'precondition-required', 'rate-limited', 'queue-full', 'internal', 'not-implemented', 'busy',
-		'draining', 'inbox-full'];
+		'draining', 'inbox-full', 'quota-used', 'storage-full'];
 
 	for (const slug of slugs) {
 		it(`${slug} says cause and cure`, async () => {

@@ -15,7 +15,7 @@ import { eventually, expectStatus, serverForFile, startServer, users, uuid7 } fr
 let ann, bob, eve;
 const server = serverForFile({ before, after, afterEach }, async () => {
 	[ann, bob, eve] = await users(server, 'ann', 'bob', 'eve');
-});
+}, { unlimited: 'an array of a hundred costs a hundred requests' });
 
 describe('one message', () => {
 	it('R5 R111 R188 R199 R296 a send is answered 201 with its outbox entry', async () => {

@@ -9,7 +9,8 @@ import { after, afterEach, before, describe, it } from 'node:test';
 
 import { bare, contiguous, entryForm, messageEvent, problemBody } from './expect.mjs';
 import {
-	Ws, eventsBy, eventually, filled as filledAt, serverForFile, startServer, users, uuid7,
+	Ws, eventsBy, eventually, expectStatus, filled as filledAt, serverForFile, startServer, users,
+	uuid7,
 } from './harness.mjs';
 
 const server = serverForFile({ before, after, afterEach });
@@ -271,16 +272,18 @@ describe('the window', () => {
 		await Promise.all([ws.close(), witness.close()]);
 	});
 
-	it('a slow reader loses nothing: 2,000 events at a window of 16', async () => {
-		const [ann, bob] = await users(server, 'ann', 'bob');
+	it('a slow reader loses nothing: 2,000 events at a window of 16', async (t) => {
+		const other = await startServer({ unlimited: 'one user sends 2,000 messages at once' });
+		t.after(() => other.stop());
+		const [ann, bob] = await users(other, 'ann', 'bob');
 		const ws = await bob.ws({ after: '0', window: 16 });
 		ws.onframe = (frame) => {
 			if (frame.type === 'event' && frame.seq % 8 === 0)
 				ws.ack(frame.seq);
 		};
 		for (let i = 0; i < 20; i++) {
-			await ann.post('/v1/messages', Array.from({ length: 100 }, (_, j) =>
-				({ id: uuid7(), to: bob.name, body: `m ${i * 100 + j}` })));
+			expectStatus(await ann.post('/v1/messages', Array.from({ length: 100 }, (_, j) =>
+				({ id: uuid7(), to: bob.name, body: `m ${i * 100 + j}` }))), 200);
 		}
 		await ws.event((e) => e.seq === 2000, 'event 2000', { ms: 30_000 });
 		contiguous(ws.events());

@@ -221,7 +221,7 @@ export async function socketSender(target, history, user, others, client)
 				for (const [i, { value, reason }] of replies.entries()) {
 					if (value?.type === 'sent')
 						history.accepted(batch[i].call, value.entry, value.replayed);
-					else if (value && !/busy|draining|rate_limited|inbox_full/.test(value.problem?.code))
+					else if (value && !/busy|draining|rate_limited|storage_full/.test(value.problem?.code))
 						throw new Error(`contract: ${JSON.stringify(value)}`);
 					else if (/^contract:/.test(reason?.message))
 						throw reason;

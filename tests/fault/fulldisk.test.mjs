@@ -89,8 +89,8 @@ class Ledger {
 function isNoRoom({ headers, body })
 {
 	assert.match(headers.get('content-type'), /^application\/problem\+json/);
-	assert.equal(body.type, '/problems/inbox-full');
-	assert.equal(body.code, 'inbox_full');
+	assert.equal(body.type, '/problems/storage-full');
+	assert.equal(body.code, 'storage_full');
 	assert.equal(body.status, 507);
 	assert.match(body.detail, /full/);
 	if (headers.has('retry-after'))
@@ -196,7 +196,7 @@ it('F11 a full disk: 507, reads go on, accepted again when there is room',
 		disk.leave(0);
 		await press(ledger, all, { most: 100, refusals: 20 });
 		t.diagnostic(`${ledger.accepted} accepted, ${ledger.refusals} refused with 507`);
-		assert.match((await all[0].get('/problems/inbox-full')).text, /Repeat later with the same id/);
+		assert.match((await all[0].get('/problems/storage-full')).text, /Repeat later with the same id/);
 		for (const user of all)
 			await readsWork(user);
 		// What else is written is refused the same way, or has found room.

@@ -72,9 +72,11 @@ export class SmallDisk {
 		return this;
 	}
 
-	server(options = {})
+	/** Its disk is smaller than what the server keeps free for other things. */
+	server({ args = [], ...options } = {})
 	{
-		return new Server({ data: this.data, wrapper: this.wrapper, ...options });
+		return new Server({ data: this.data, wrapper: this.wrapper, ...options,
+			args: ['--disk-reserve', '0B', ...args] });
 	}
 
 	/** Where the test sees ${name} of the data directory. */

@@ -532,6 +532,7 @@ played_setup(void **state)
 	    .max_pending_total = 2000,
 	    .max_retries = 20,
 	    .ready = always_ready};
+	struct usage_options usage = {.clk = &clk.clk};
 	struct err err = ERR_INIT;
 
 	(void)state;
@@ -551,6 +552,9 @@ played_setup(void **state)
 	    .version = "1.2",
 	    .max_retries = 20,
 	    .admin = played.admin};
+	usage.under_way = &played.api.busy;
+	played.api.usage = usage_new(&usage);
+	assert_non_null(played.api.usage);
 	uuid_gen_init(&played.api.ids, &clk.clk, &rnd.rnd);
 	(void)pthread_mutex_init(&played.api.ids_lock, NULL);
 	(void)pthread_mutex_init(&played.api.poll_lock, NULL);
@@ -564,6 +568,7 @@ played_teardown(void **state)
 {
 
 	(void)state;
+	usage_free(played.api.usage);
 	(void)pthread_mutex_destroy(&played.api.ids_lock);
 	(void)pthread_mutex_destroy(&played.api.poll_lock);
 	admin_free(played.admin);

@@ -44,6 +44,38 @@ test_limiter(void **state)
 	limiter_free(l);
 }
 
+/* A cost of several tokens is taken whole or not at all.  What costs more than
+ * the bucket holds passes when the bucket is full, but for the token of its own
+ * request, and leaves a debt. */
+static void
+test_limiter_charge(void **state)
+{
+	struct limiter *l = limiter_new(10, 20);
+	struct limiter_charge c = {"ann", 3, 15};
+	int wait_s = 0;
+
+	(void)state;
+	assert_true(limiter_charge(l, &c, 0, &wait_s));
+	c.cost = 6;
+	assert_false(limiter_charge(l, &c, 0, &wait_s));
+	assert_int_equal(wait_s, 1);
+	assert_false(limiter_charge(l, &c, 99, &wait_s));
+	assert_true(limiter_charge(l, &c, 100, &wait_s));
+	assert_false(limiter_take(l, "ann", 3, 199, &wait_s));
+	/* Full at 2100. */
+	c.cost = 99;
+	assert_false(limiter_charge(l, &c, 1999, &wait_s));
+	assert_int_equal(wait_s, 1);
+	assert_true(limiter_charge(l, &c, 2000, &wait_s));
+	/* 80 tokens of debt, and one to be there. */
+	assert_false(limiter_take(l, "ann", 3, 10099, &wait_s));
+	assert_true(limiter_take(l, "ann", 3, 10101, &wait_s));
+	c.cost = 19;
+	assert_false(limiter_charge(l, &c, 10101, &wait_s));
+	assert_int_equal(wait_s, 2);
+	limiter_free(l);
+}
+
 static void
 test_limiter_slow(void **state)
 {
@@ -451,7 +483,7 @@ test_refusals(void **state)
 	refusal_of_rc(&r, RC_CLOSED);
 	assert_int_equal(PROBLEM_DRAINING, r.problem);
 	refusal_of_rc(&r, RC_FULL);
-	assert_int_equal(PROBLEM_INBOX_FULL, r.problem);
+	assert_int_equal(PROBLEM_STORAGE_FULL, r.problem);
 	/* What is the server's own affair is told to nobody. */
 	refusal_of_rc(&r, RC_CORRUPT);
 	assert_int_equal(PROBLEM_INTERNAL, r.problem);
@@ -631,6 +663,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_limiter),
 	    cmocka_unit_test(test_limiter_slow),
+	    cmocka_unit_test(test_limiter_charge),
 	    cmocka_unit_test(test_limiter_bounded),
 	    cmocka_unit_test(test_limiter_threads),
 	    cmocka_unit_test(test_pool),

@@ -48,11 +48,13 @@ static const struct {
     {"head_too_large", 431, EX_PROTOCOL, false, true},
     {"rate_limited", 429, EX_TEMPFAIL, true, false},
     {"queue_full", 429, EX_TEMPFAIL, true, false},
+    {"quota_used", 429, EX_TEMPFAIL, true, false},
     {"internal", 500, EX_SOFTWARE, true, false},
     {"not_implemented", 501, EX_UNAVAILABLE, false, true},
     {"busy", 503, EX_TEMPFAIL, true, false},
     {"draining", 503, EX_TEMPFAIL, true, false},
     {"inbox_full", 507, EX_TEMPFAIL, true, false},
+    {"storage_full", 507, EX_TEMPFAIL, true, false},
 };
 
 static void

@@ -20,7 +20,7 @@
 /* While set, every write or sync of the log fails with it. */
 static int write_sys, sync_sys;
 static int interrupts; /* syncs that a signal is still to interrupt */
-static int syncs; /* of the commit */
+static int syncs;      /* of the commit */
 static int all_syncs;
 static int last_sys;
 

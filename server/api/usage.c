@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See usage.h.
+ */
+#include "api/usage.h"
+
+#include <pthread.h>
+#include <stddef.h>
+
+#include "base/htab.h"
+#include "base/mem.h"
+#include "base/owner.h"
+#include "store/message.h"
+
+#define DAY_MS INT64_C(86400000)
+/* Between two readings, where other nodes accept messages. */
+#define READ_EVERY_MS 60000
+/* More users than this at once: all are forgotten, and read again. */
+#define USERS_MAX 65536
+
+struct user {
+	int64_t id;
+	int64_t day;
+	struct usage_amount sent;
+	struct usage_amount since; /* added since a reading was begun */
+	int64_t read_ms;           /* monotonic: when that was */
+	bool reading, known; /* under way; was begun, and has not failed */
+};
+
+struct usage {
+	struct usage_options o;
+	pthread_mutex_t lock; /* of what follows */
+	struct htab *users;
+	size_t reading;
+};
+
+/* A reading of one user's messages. */
+struct reading {
+	struct read_job job; /* first */
+	struct usage *usage;
+	int64_t user_id, day;
+};
+
+struct usage *
+usage_new(const struct usage_options *options)
+{
+	struct usage *u;
+
+	if ((u = mem_zalloc(1, sizeof(*u))) == NULL)
+		return (NULL);
+	if ((u->users = htab_new(sizeof(int64_t))) == NULL) {
+		mem_free(u);
+		return (NULL);
+	}
+	u->o = *options;
+	(void)pthread_mutex_init(&u->lock, NULL);
+	return (u);
+}
+
+/* Lock held, no reading under way. */
+static void
+forget_all(struct usage *u)
+{
+	struct user *user;
+	size_t pos = 0;
+
+	while ((user = htab_next(u->users, &pos)) != NULL)
+		mem_free(user);
+	htab_clear(u->users);
+}
+
+void
+usage_free(struct usage *u)
+{
+
+	if (u == NULL)
+		return;
+	forget_all(u);
+	htab_free(u->users);
+	(void)pthread_mutex_destroy(&u->lock);
+	mem_free(u);
+}
+
+/* ---- reading ---- */
+
+/* Thread: reader. */
+static void
+read_sent(struct read_job *job, struct db *db, struct err *err)
+{
+	struct reading *r = (struct reading *)(void *)job;
+	struct usage *u = r->usage;
+	atomic_size_t *under_way = u->o.under_way;
+	struct store_sizes sizes = {0, 0};
+	struct user *user;
+	enum rc rc;
+
+	rc = db == NULL ? err->rc
+			: store_sizes_since(
+			      db, r->user_id, r->day * DAY_MS, &sizes, err);
+	(void)pthread_mutex_lock(&u->lock);
+	user = htab_find(u->users, &r->user_id);
+	u->reading--;
+	user->reading = false;
+	if (rc == RC_OK && user->day == r->day) {
+		user->sent.messages = sizes.messages + user->since.messages;
+		user->sent.bytes = sizes.bytes + user->since.bytes;
+	} else if (rc != RC_OK) {
+		user->known = false; /* tried again with the next message */
+	}
+	(void)pthread_mutex_unlock(&u->lock);
+	mem_free(r);
+	atomic_fetch_sub(under_way, 1);
+}
+
+/* Whether ${user} is to be read now.  Lock held. */
+static bool
+is_due(const struct usage *u, const struct user *user, int64_t now_ms)
+{
+
+	return (!user->reading &&
+		(!user->known ||
+		    (u->o.shared && now_ms - user->read_ms >= READ_EVERY_MS)));
+}
+
+/* Begins a reading; when none can be had, the next message tries again.  Lock
+ * held. */
+static void
+start_reading(struct usage *u, struct user *user, int64_t now_ms)
+{
+	struct reading *r;
+
+	if ((r = mem_zalloc(1, sizeof(*r))) == NULL)
+		return;
+	r->job.run = read_sent;
+	r->job.owner = owner_user(user->id);
+	r->usage = u;
+	r->user_id = user->id;
+	r->day = user->day;
+	atomic_fetch_add(u->o.under_way, 1);
+	if (readers_submit(u->o.readers, &r->job) != RC_OK) {
+		atomic_fetch_sub(u->o.under_way, 1);
+		mem_free(r);
+		return;
+	}
+	u->reading++;
+	user->reading = true;
+	user->known = true;
+	user->read_ms = now_ms;
+	user->since = (struct usage_amount){0, 0};
+}
+
+/* ---- taking ---- */
+
+/* The entry of ${user_id} for ${day}; NULL: no memory.  Lock held. */
+static struct user *
+user_get(struct usage *u, int64_t user_id, int64_t day)
+{
+	struct user *user = htab_find(u->users, &user_id);
+
+	if (user == NULL) {
+		if (htab_count(u->users) >= USERS_MAX && u->reading == 0)
+			forget_all(u);
+		if ((user = mem_zalloc(1, sizeof(*user))) == NULL)
+			return (NULL);
+		user->id = user_id;
+		user->day = day;
+		if (htab_set(u->users, &user_id, user) != RC_OK) {
+			mem_free(user);
+			return (NULL);
+		}
+	}
+	if (user->day != day) {
+		user->day = day;
+		user->sent = user->since = (struct usage_amount){0, 0};
+		user->known = false;
+	}
+	return (user);
+}
+
+static bool
+exceeds(int64_t most, int64_t sent, int64_t n)
+{
+
+	return (most != 0 && sent + n > most);
+}
+
+bool
+usage_take(struct usage *u, int64_t user_id, const struct usage_amount *amount,
+    int *ret_wait_s)
+{
+	const int64_t wall_ms = clk_wall_ms(u->o.clk);
+	const int64_t now_ms = clk_mono_ms(u->o.clk);
+	struct user *user;
+	bool ok = true;
+
+	if (u->o.messages_most == 0 && u->o.bytes_most == 0)
+		return (true);
+	(void)pthread_mutex_lock(&u->lock);
+	user = user_get(u, user_id, wall_ms / DAY_MS);
+	if (user != NULL) {
+		if (is_due(u, user, now_ms))
+			start_reading(u, user, now_ms);
+		ok = !exceeds(u->o.messages_most, user->sent.messages,
+			 amount->messages) &&
+		     !exceeds(u->o.bytes_most, user->sent.bytes, amount->bytes);
+	}
+	if (user != NULL && ok) {
+		user->sent.messages += amount->messages;
+		user->sent.bytes += amount->bytes;
+		user->since.messages += amount->messages;
+		user->since.bytes += amount->bytes;
+	}
+	(void)pthread_mutex_unlock(&u->lock);
+	if (!ok)
+		*ret_wait_s = (int)((DAY_MS - wall_ms % DAY_MS + 999) / 1000);
+	return (ok);
+}
+
+/* What was taken before a reading, or yesterday, is not in the numbers any
+ * more. */
+static void
+lower(int64_t *number, int64_t n)
+{
+
+	*number = *number > n ? *number - n : 0;
+}
+
+void
+usage_return(
+    struct usage *u, int64_t user_id, const struct usage_amount *amount)
+{
+	struct user *user;
+
+	(void)pthread_mutex_lock(&u->lock);
+	if ((user = htab_find(u->users, &user_id)) != NULL) {
+		lower(&user->sent.messages, amount->messages);
+		lower(&user->sent.bytes, amount->bytes);
+		lower(&user->since.messages, amount->messages);
+		lower(&user->since.bytes, amount->bytes);
+	}
+	(void)pthread_mutex_unlock(&u->lock);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The low-disk mark: while the disk of the database has less room than
+ * disk-reserve, new messages are refused (storage-full), so that deliveries,
+ * acks, reads and operators' commands still find room.
+ */
+#include <inttypes.h>
+#include <sys/statvfs.h>
+
+#include "base/log.h"
+#include "main/server.h"
+
+/* Bytes that are free where ${path} is; -1: it cannot be told. */
+static int64_t
+free_bytes(const char *path)
+{
+	struct statvfs fs;
+
+	if (statvfs(path, &fs) != 0)
+		return (-1);
+	return ((int64_t)fs.f_bavail * (int64_t)fs.f_frsize);
+}
+
+void
+disk_look(void *arg, struct db *db)
+{
+	struct server *s = arg;
+	const int64_t reserve = s->config.disk_reserve_bytes;
+	int64_t room;
+	bool low;
+
+	/* A server's disk is its own affair: it says when it is full. */
+	if (reserve == 0 || db_shared(db))
+		return;
+	room = free_bytes(s->db_options.url + sizeof("sqlite:") - 1);
+	low = room >= 0 && room < reserve;
+	metrics_set(s->metrics, METRIC_DISK_ROOM, room < 0 ? 0 : room);
+	metrics_set(s->metrics, METRIC_DISK_LOW, low);
+	if (low == atomic_exchange(&s->disk_low, low))
+		return;
+	if (low)
+		log_event(LOG_EV_STORE_LOW,
+		    "free=%" PRId64 " reserve=%" PRId64
+		    " cure=free room on the disk of the database",
+		    room, reserve);
+	else
+		log_event(LOG_EV_STORE_ROOM, "free=%" PRId64, room);
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+// tags: store
+//
+// What a user may send: the quota of a day, by REST, by arrays and by WebSocket;
+// an array costs its items of the rate; and a disk with too little room refuses
+// new messages and nothing else.
+
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+
+import { problem, problemBody } from './expect.mjs';
+import { eventually, expectStatus, Server, users, uuid7 } from './harness.mjs';
+
+const servers = [];
+
+after(async () => {
+	for (const server of servers)
+		await server.stop();
+});
+
+async function serve(...args)
+{
+	const server = new Server({ args });
+
+	servers.push(server);
+	await server.start();
+	return server;
+}
+
+const message = (to, body = 'x') => ({ id: uuid7(), to: to.name, body });
+
+/** Seconds to the next day of UTC. */
+const toMidnight = () => Math.ceil((86400000 - Date.now() % 86400000) / 1000);
+
+function isUsedUp(body, headers)
+{
+	problemBody(body, 'quota_used');
+	assert.ok(Math.abs(body.retry_after - toMidnight()) <= 30, `${body.retry_after}`);
+	if (headers !== undefined)
+		assert.equal(headers.get('retry-after'), String(body.retry_after));
+}
+
+describe('the quota of messages', () => {
+	it('is of a user and day, whatever way they come; a replay is answered', async () => {
+		const server = await serve('--quota-messages', '5');
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		const socket = await ann.ws();
+		const first = message(bob);
+
+		expectStatus(await ann.post('/v1/messages', first), 201);
+		const two = [message(bob), message(bob)];
+		const array = expectStatus(await ann.post('/v1/messages', two), 200).body;
+		assert.deepEqual(array.map(({ status }) => status), [201, 201]);
+		assert.equal((await socket.request(
+			{ type: 'send', id: 1, message: message(bob) })).type, 'sent');
+		// Messages that were not accepted, or had been before, cost nothing.
+		problem(await ann.post('/v1/messages', message({ name: 'nobody' })), 422, 'unknown_recipient');
+		expectStatus(await ann.post('/v1/messages', first), 200);
+		expectStatus(await ann.post('/v1/messages', message(bob)), 201);
+
+		const refused = await ann.post('/v1/messages', message(bob));
+		problem(refused, 429, 'quota_used');
+		isUsedUp(refused.body, refused.headers);
+		expectStatus(await ann.post('/v1/messages', first), 200);
+		const mixed = expectStatus(await ann.post('/v1/messages',
+			[two[0], message(bob)]), 200).body;
+		assert.deepEqual(mixed.map(({ status }) => status), [200, 429]);
+		isUsedUp(mixed[1].problem);
+		const frame = await socket.request({ type: 'send', id: 2, message: message(bob) });
+		assert.equal(frame.type, 'error');
+		isUsedUp(frame.problem);
+		expectStatus(await bob.post('/v1/messages', message(ann)), 201);
+		socket.close();
+
+		// A restart forgets nothing.
+		await server.stop();
+		await server.start();
+		await eventually(async () => (await ann.post('/v1/messages', message(bob))).status === 429,
+			'the quota is known again');
+		expectStatus(await ann.get('/v1/inbox'), 200);
+	});
+});
+
+describe('the quota of bytes', () => {
+	it('counts text and metadata', async () => {
+		const server = await serve('--quota-bytes', '1KiB');
+		const [ann, bob] = await users(server, 'ann', 'bob');
+
+		expectStatus(await ann.post('/v1/messages', message(bob, 'x'.repeat(1000))), 201);
+		problem(await ann.post('/v1/messages', message(bob, 'x'.repeat(25))), 429, 'quota_used');
+		problem(await ann.post('/v1/messages',
+			{ ...message(bob, 'x'.repeat(10)), metadata: { k: 'value'.repeat(4) } }), 429, 'quota_used');
+		expectStatus(await ann.post('/v1/messages', message(bob, 'x'.repeat(24))), 201);
+	});
+});
+
+describe('the rate', () => {
+	it('is charged the items of an array, which is refused whole', async () => {
+		const server = await serve('--rate-limit', '10/s');
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		const array = (n) => Array.from({ length: n }, () => message(bob));
+
+		expectStatus(await ann.post('/v1/messages', array(15)), 200);
+		const refused = await ann.post('/v1/messages', array(15));
+		problem(refused, 429, 'rate_limited');
+		assert.match(refused.body.detail, /each message of an array is one/);
+		const waiting = Number(refused.headers.get('retry-after'));
+		assert.ok(waiting >= 1 && waiting <= 2, `${waiting}`);
+		const { body } = expectStatus(await bob.get('/v1/inbox?limit=200'), 200);
+		assert.ok(body.events.length <= 15, 'nothing of it was written');
+	});
+});
+
+describe('a disk with less room than disk-reserve', () => {
+	it('refuses new messages only', async () => {
+		const server = await serve('--disk-reserve', '0B');
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		const first = message(bob);
+
+		expectStatus(await ann.post('/v1/messages', first), 201);
+		await server.stop();
+		server.args.push('--disk-reserve', '1024GiB');
+		await server.start();
+		await eventually(() => server.child.err.includes('store.low'), 'it is logged');
+		const refused = await ann.post('/v1/messages', message(bob));
+		problem(refused, 507, 'storage_full');
+		expectStatus(await ann.post('/v1/messages', first), 200);
+		const { body } = await eventually(async () => {
+			const page = await bob.get('/v1/inbox?after=0');
+			return page.body.events?.length > 0 && page;
+		}, 'what was accepted is delivered');
+		expectStatus(await bob.post('/v1/inbox/ack', { upto: body.events[0].seq }), 200);
+		expectStatus(await bob.post('/v1/inbox/read', { upto: body.events[0].seq }), 200);
+		assert.equal(await server.metric('disk_low'), 1);
+	});
+});
