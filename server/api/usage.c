@@ -38,7 +38,8 @@ struct usage {
 struct reading {
 	struct read_job job; /* first */
 	struct usage *usage;
-	int64_t user_id, day;
+	int64_t day;
+	struct store_sizes_query query;
 };
 
 struct usage *
@@ -94,11 +95,9 @@ read_sent(struct read_job *job, struct db *db, struct err *err)
 	struct user *user;
 	enum rc rc;
 
-	rc = db == NULL ? err->rc
-			: store_sizes_since(
-			      db, r->user_id, r->day * DAY_MS, &sizes, err);
+	rc = db == NULL ? err->rc : store_sizes_get(db, &r->query, &sizes, err);
 	(void)pthread_mutex_lock(&u->lock);
-	user = htab_find(u->users, &r->user_id);
+	user = htab_find(u->users, &r->query.sender_id);
 	u->reading--;
 	user->reading = false;
 	if (rc == RC_OK && user->day == r->day) {
@@ -122,20 +121,34 @@ is_due(const struct usage *u, const struct user *user, int64_t now_ms)
 		    (u->o.shared && now_ms - user->read_ms >= READ_EVERY_MS)));
 }
 
+/* A reading of what ${user} had sent before now.  What is taken from now on is
+ * created later: no message counts twice. */
+static struct reading *
+reading_new(struct usage *u, const struct user *user)
+{
+	struct reading *r;
+
+	if ((r = mem_zalloc(1, sizeof(*r))) == NULL)
+		return (NULL);
+	r->job.run = read_sent;
+	r->job.owner = owner_user(user->id);
+	r->usage = u;
+	r->day = user->day;
+	r->query.sender_id = user->id;
+	r->query.from_ms = user->day * DAY_MS;
+	r->query.before_ms = clk_wall_ms(u->o.clk);
+	return (r);
+}
+
 /* Begins a reading; when none can be had, the next message tries again.  Lock
  * held. */
 static void
 start_reading(struct usage *u, struct user *user, int64_t now_ms)
 {
-	struct reading *r;
+	struct reading *r = reading_new(u, user);
 
-	if ((r = mem_zalloc(1, sizeof(*r))) == NULL)
+	if (r == NULL)
 		return;
-	r->job.run = read_sent;
-	r->job.owner = owner_user(user->id);
-	r->usage = u;
-	r->user_id = user->id;
-	r->day = user->day;
 	atomic_fetch_add(u->o.under_way, 1);
 	if (readers_submit(u->o.readers, &r->job) != RC_OK) {
 		atomic_fetch_sub(u->o.under_way, 1);

@@ -36,6 +36,8 @@
  * how many there are is bounded by the connections. */
 #define LIMIT_BODY_FREE 8192
 #define LIMIT_ANSWER_FREE 65536
+/* A WebSocket message before the session is open: a hello, with its token. */
+#define LIMIT_HELLO_LEN 4096
 #define LIMIT_JSON_DEPTH 32
 /* Values in one JSON text; each costs up to 300 bytes in memory.  A full array
  * of messages has some 4,600. */

@@ -142,6 +142,10 @@ enum metric_type {
 	    "Times a session had to be read from the store")                   \
 	X(PUSH_OVERFLOWS, "push_overflows_total", METRIC_COUNTER,              \
 	    "Times that push was told too much at once and read the store")    \
+	X(WS_NEWCOMERS, "ws_newcomers", METRIC_GAUGE,                          \
+	    "WebSocket sessions whose user is not known yet")                  \
+	X(WS_NEWCOMERS_CUT, "ws_newcomers_cut_total", METRIC_COUNTER,          \
+	    "Of these, sessions that were cut to make room for others")        \
 	X(LONG_POLLS, "long_polls", METRIC_GAUGE, "Waiting long-polls")        \
 	X(LOGINS, "logins_total", METRIC_COUNTER, "Successful log-ins")        \
 	X(LOGINS_REFUSED, "logins_refused_total", METRIC_COUNTER,              \

@@ -413,6 +413,8 @@ push_tick(struct push *p)
 	close_sessions(p);
 	metrics_set(p->options.metrics, METRIC_WS_SESSIONS,
 	    (int64_t)atomic_load(&p->nsessions));
+	metrics_set(
+	    p->options.metrics, METRIC_WS_NEWCOMERS, (int64_t)p->nnewcomers);
 }
 
 static void
@@ -461,6 +463,7 @@ free_all(struct push *p)
 	mbox_free(p->news);
 	mbox_free(p->notes);
 	htab_free(p->sessions);
+	htab_free(p->crowds);
 	hub_free(p->hub);
 	buf_fini(&p->tx);
 	mem_free(p->allow_origin);
@@ -481,6 +484,7 @@ push_new(const struct push_options *options, struct push **ret, struct err *err)
 	p->options.timing = timing_or_real(options->timing);
 	TAILQ_INIT(&p->all);
 	TAILQ_INIT(&p->closing);
+	TAILQ_INIT(&p->newcomers);
 	TAILQ_INIT(&p->arrivals);
 	p->rx_fd = -1;
 	uuid_gen_init(&p->ids, options->clk, rnd_system());
@@ -489,11 +493,12 @@ push_new(const struct push_options *options, struct push **ret, struct err *err)
 	p->news = mbox_new(0, false);
 	p->notes = mbox_new(0, false);
 	p->sessions = htab_new(sizeof(int64_t));
+	p->crowds = htab_new(sizeof(uint64_t));
 	p->hub = hub_new();
 	p->allow_origin = mem_strdup(
 	    options->allow_origin != NULL ? options->allow_origin : "");
 	if (p->allow_origin == NULL || p->news == NULL || p->notes == NULL ||
-	    p->sessions == NULL || p->hub == NULL ||
+	    p->sessions == NULL || p->crowds == NULL || p->hub == NULL ||
 	    uv_loop_init(&p->loop) != 0) {
 		free_all(p);
 		return (err_set(err, RC_NO_MEMORY, "push"));

@@ -37,7 +37,9 @@ struct push_options {
 	const char *domain;       /* local domain; kept */
 	const char *allow_origin; /* space-separated origins beside our own;
 				   * copied */
-	size_t session_limit;
+	size_t session_limit;     /* of users; newcomers have their own */
+	int64_t
+	    message_deadline_ms; /* from a message's first byte to its last */
 	size_t news_limit; /* bytes of news that may wait for the thread */
 	double rate_limit; /* requests/s a user; 0: off */
 	int max_retries;   /* of a message */

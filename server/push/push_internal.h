@@ -75,6 +75,8 @@ struct session {
 	enum session_state state;
 	struct hub_member member; /* member.user_id: whose it is */
 	TAILQ_ENTRY(session) all;
+	struct crowd *crowd; /* NULL: it is no newcomer (newcomers.c) */
+	TAILQ_ENTRY(session) newcomer;
 	TAILQ_ENTRY(session) closing; /* while CLOSING and not told_close */
 	int64_t opened_ms;            /* monotonic */
 
@@ -117,6 +119,8 @@ struct session {
 	struct ws_reader reader;
 	bool paused;       /* sends more than its pace */
 	bool peer_closed;  /* its close frame has come */
+	bool midway;       /* a message or a frame has come in part */
+	int64_t midway_ms; /* monotonic: since when it is read */
 	bool pinged;       /* and nothing has come since */
 	int64_t heard_ms;  /* monotonic */
 	int64_t credit_ms; /* when control and pace were reckoned */
@@ -185,6 +189,9 @@ struct push {
 	struct uuid_gen ids;   /* for messages that come without */
 	struct htab *sessions; /* no -> session */
 	struct session_list all, closing;
+	struct session_list newcomers; /* their user is not known yet */
+	size_t nnewcomers;
+	struct htab *crowds; /* address -> its newcomers */
 	struct waiting_list waiters;
 	int64_t last_no;
 	atomic_size_t nsessions;
@@ -245,6 +252,20 @@ void session_write_control(struct session *s, const char *payload, int n);
 /* Writes the frame that waits longest.  There must be one. */
 void session_flush_one(struct session *s);
 
+/* ---- newcomers.c: sessions whose user is not known yet ---- */
+
+/* How many of them there may be. */
+size_t newcomers_limit(const struct push *p);
+
+/* Makes ${s}, whose owner is its address, a newcomer; and no newcomer, if it is
+ * one. */
+enum rc newcomers_add(struct session *s) MUST_USE;
+void newcomers_remove(struct session *s);
+
+/* Cuts newcomers until there is room for one more.  False: there is none to
+ * cut. Not from one of the library's callbacks. */
+bool newcomers_make_room(struct push *p);
+
 /* ---- waiters.c: long-polls ---- */
 
 /* Releases all of them: ${woken}, to look again; otherwise for good. */
@@ -270,6 +291,9 @@ void leave_tick(struct push *p, int64_t now);
 
 /* Makes ${s} the session of ${wsi}, waiting for hello. */
 void session_init(struct session *s, struct push *p, struct lws *wsi);
+
+/* Whether there is a place for one more session of a user. */
+bool session_has_place(const struct push *p);
 
 /* Hands ${job} to a reader, which calls ${run}; it takes the turn of the owner
  * of ${s}.  As readers_submit(). */

@@ -96,7 +96,8 @@ established(struct lws *wsi, struct slot *slot)
 	session_init(s, p, wsi);
 	if (from != NULL)
 		s->owner = owner_peer(from->peer.address);
-	if (rx_begin(s, lws_get_socket_fd(wsi)) != RC_OK ||
+	if (newcomers_add(s) != RC_OK ||
+	    rx_begin(s, lws_get_socket_fd(wsi)) != RC_OK ||
 	    htab_set(p->sessions, &s->no, s) != RC_OK) {
 		rx_end(s);
 		session_fini(s);
@@ -278,7 +279,8 @@ lws_glue_open(struct push *p, struct err *err)
 	info.pt_serv_buf_size = RX_BUFFER;
 	info.max_http_header_data = 4096;
 	info.max_http_header_pool2 = 1024;
-	info.fd_limit_per_thread = (unsigned)p->options.session_limit + 64;
+	info.fd_limit_per_thread =
+	    (unsigned)(p->options.session_limit + newcomers_limit(p)) + 64;
 	info.timeout_secs = 5;
 	info.keepalive_timeout = 5;
 	info.retry_and_idle_policy = &retry;

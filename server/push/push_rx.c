@@ -153,15 +153,15 @@ look(struct push *p, const struct arrival *a, struct refusal *r)
 	return (ws_head_read(p->rx, (size_t)n, &rules, r));
 }
 
-/* Whether one more may become a session.  Those count too that the library is
- * still to answer: many handshakes may come in one turn of the loop. */
+/* Whether one more may become a session: users' sessions have their places, and
+ * newcomers theirs.  Those count too that the library is still to answer: many
+ * handshakes may come in one turn of the loop. */
 static bool
 has_room(struct push *p)
 {
 
-	return (atomic_load(&p->nsessions) + p->adopting <
-		    p->options.session_limit &&
-		!atomic_load(&p->draining));
+	return (!atomic_load(&p->draining) && session_has_place(p) &&
+		newcomers_make_room(p));
 }
 
 static void
@@ -278,8 +278,9 @@ rx_resume(struct session *s)
 	if (!s->paused || s->killed || s->pace < 0 || s->out_frames > 0)
 		return;
 	watch(s, true);
-	/* Nothing was read meanwhile: silence counts from now. */
-	s->heard_ms = now_ms(s->push);
+	/* Nothing was read meanwhile: silence and the time of a message count
+	 * from now. */
+	s->heard_ms = s->midway_ms = now_ms(s->push);
 	s->pinged = false;
 }
 
@@ -314,6 +315,7 @@ on_message(void *arg, const char *text, size_t n)
 {
 	struct session *s = arg;
 
+	s->midway = false;
 	session_received(s, text, n);
 	return (true);
 }
@@ -322,6 +324,9 @@ static bool
 control_allowed(struct session *s)
 {
 
+	/* Between the fragments of a message it ends nothing. */
+	if (!s->reader.in_message)
+		s->midway = false;
 	s->control -= 1;
 	if (s->control >= 0)
 		return (true);
@@ -432,6 +437,12 @@ session_ready(struct push *p, struct session *s, uint32_t events)
 	s->pinged = false;
 	reckon(s, now);
 	ws_reader_feed(&s->reader, p->rx, (size_t)n);
+	if (!ws_reader_is_midway(&s->reader)) {
+		s->midway = false;
+	} else if (!s->midway) {
+		s->midway = true;
+		s->midway_ms = now;
+	}
 	/* After our close frame only its answer counts. */
 	if (s->told_close && s->peer_closed) {
 		lws_glue_kill(s);
@@ -456,7 +467,11 @@ rx_session_tick(struct session *s, int64_t now)
 	}
 	if (s->state == SESSION_CLOSING)
 		return;
-	if (now - s->heard_ms >= t->push_silence_ms && !s->paused) {
+	if (s->midway && !s->paused &&
+	    now - s->midway_ms >= s->push->options.message_deadline_ms) {
+		metrics_add(s->push->options.metrics, METRIC_HTTP_DEADLINES, 1);
+		session_close(s, 4408, "a message took too long");
+	} else if (now - s->heard_ms >= t->push_silence_ms && !s->paused) {
 		session_close(s, 4408, "silent");
 	} else if (now - s->heard_ms >= t->push_ping_ms && !s->pinged &&
 		   session_writable(s)) {

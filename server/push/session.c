@@ -61,11 +61,20 @@ session_read(struct session *s, struct read_job *job,
 	return (readers_submit(s->push->options.readers, job));
 }
 
+bool
+session_has_place(const struct push *p)
+{
+
+	return (atomic_load(&p->nsessions) - p->nnewcomers <
+		p->options.session_limit);
+}
+
 void
 session_fini(struct session *s)
 {
 	struct out_frame *f;
 
+	newcomers_remove(s);
 	hub_leave(s->push->hub, &s->member);
 	while ((f = STAILQ_FIRST(&s->out)) != NULL) {
 		STAILQ_REMOVE_HEAD(&s->out, entry);

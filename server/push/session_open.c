@@ -167,6 +167,7 @@ open_session(struct session *s, const struct opening_job *j)
 		s->cursor = j->counter.oldest - 1;
 	s->base = s->cursor > j->acked ? s->cursor : j->acked;
 	s->state = SESSION_OPEN;
+	ws_reader_admit(&s->reader);
 	write_welcome(s, j, recovered);
 	/* Even with nothing to read, the reading says that it is caught up. */
 	s->behind = true;
@@ -207,11 +208,19 @@ begin_opening(struct session *s, struct opening_job *j)
 {
 	const struct principal *who = &j->principal;
 
+	if (!session_has_place(s->push)) {
+		session_close(s, 1013,
+		    "as many WebSockets are open as there "
+		    "may be");
+		mem_free(j);
+		return;
+	}
 	s->device_id = who->device_id;
 	s->device = who->device;
 	(void)snprintf(
 	    s->user, sizeof(s->user), "%.*s", LIMIT_NAME_LEN, who->name);
 	s->member.user_id = who->user_id;
+	newcomers_remove(s);
 	s->owner = owner_user(who->user_id);
 	if (!make_room(s)) {
 		session_close(s, 4429, "too many instances of this device");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Frames to messages.  A message in one frame that is wholly there is told
- * from where it lies; anything else is gathered, up to LIMIT_REQUEST_LEN, which
- * is checked at the frame's head, before its payload is read.
+ * from where it lies; anything else is gathered, up to the limit, which is
+ * checked at the frame's head, before its payload is read.
  */
 #include "push/ws_reader.h"
 
@@ -30,7 +30,23 @@ ws_reader_init(struct ws_reader *r, const struct ws_reader_ops *ops, void *arg)
 	memset(r, 0, sizeof(*r));
 	r->ops = ops;
 	r->arg = arg;
-	buf_init(&r->text, LIMIT_REQUEST_LEN);
+	r->most = LIMIT_HELLO_LEN;
+	buf_init(&r->text, r->most);
+}
+
+void
+ws_reader_admit(struct ws_reader *r)
+{
+
+	r->most = LIMIT_REQUEST_LEN;
+	r->text.limit = r->most;
+}
+
+bool
+ws_reader_is_midway(const struct ws_reader *r)
+{
+
+	return (r->in_message || r->in_frame || r->have > 0);
 }
 
 void
@@ -125,8 +141,7 @@ begin_frame(struct ws_reader *r)
 	} else if (r->opcode == OP_BINARY) {
 		broken(r, 4400, "text frames only");
 		return;
-	} else if (r->left > LIMIT_REQUEST_LEN ||
-		   r->text.len + r->left > LIMIT_REQUEST_LEN) {
+	} else if (r->left > r->most || r->text.len + r->left > r->most) {
 		broken(r, 1009, "message too large");
 		return;
 	} else if (++r->fragments > FRAGMENTS_MAX) {
@@ -267,7 +282,7 @@ take_payload(struct ws_reader *r, char *p, size_t n)
 	tell_message(r, r->text.data != NULL ? r->text.data : "", r->text.len);
 	/* Not kept: most messages need none. */
 	buf_fini(&r->text);
-	buf_init(&r->text, LIMIT_REQUEST_LEN);
+	buf_init(&r->text, r->most);
 }
 
 void

@@ -45,6 +45,8 @@ struct ws_reader {
 	unsigned mask_at;
 	uint64_t left; /* payload bytes to come */
 
+	size_t most; /* bytes of a message */
+
 	/* The message at hand: text holds what came before this piece. */
 	bool in_message;
 	int fragments;
@@ -55,9 +57,16 @@ struct ws_reader {
 	uint64_t frames; /* read so far, for those who count */
 };
 
-/* Makes ${r} ready for the first byte after the handshake. */
+/* Makes ${r} ready for the first byte after the handshake.  Messages have at
+ * most LIMIT_HELLO_LEN bytes. */
 void ws_reader_init(
     struct ws_reader *r, const struct ws_reader_ops *ops, void *arg);
+
+/* From now on messages have at most LIMIT_REQUEST_LEN bytes. */
+void ws_reader_admit(struct ws_reader *r);
+
+/* Whether a message or a frame has come in part. */
+bool ws_reader_is_midway(const struct ws_reader *r);
 
 /* Frees what ${r} holds, not ${r}. */
 void ws_reader_fini(struct ws_reader *r);

@@ -212,8 +212,9 @@ store_message_visible(struct db *db, int64_t user_id, const struct uuid *id,
 #define SIZES_PAGE 1000
 
 struct sizes_each {
+	const struct store_sizes_query *query;
 	struct store_sizes *sum;
-	int64_t since_ms, last_mid;
+	int64_t last_mid;
 	int rows;
 };
 
@@ -221,29 +222,32 @@ static enum rc
 add_sizes(void *arg, const struct db_row *row, struct err *err)
 {
 	struct sizes_each *x = arg;
+	const int64_t created_at = db_row_i64(row, 1);
 
 	(void)err;
-	if (db_row_i64(row, 1) < x->since_ms)
+	if (created_at < x->query->from_ms)
 		return (RC_LIMIT);
 	x->last_mid = db_row_i64(row, 0);
-	x->sum->messages++;
-	x->sum->bytes += db_row_i64(row, 2);
 	x->rows++;
+	if (created_at < x->query->before_ms) {
+		x->sum->messages++;
+		x->sum->bytes += db_row_i64(row, 2);
+	}
 	return (RC_OK);
 }
 
 enum rc
-store_sizes_since(struct db *db, int64_t sender_id, int64_t since_ms,
+store_sizes_get(struct db *db, const struct store_sizes_query *query,
     struct store_sizes *ret, struct err *err)
 {
 	struct store_sizes sum = {0, 0};
-	struct sizes_each x = {&sum, since_ms, INT64_MAX, 0};
+	struct sizes_each x = {query, &sum, INT64_MAX, 0};
 	struct db_val v[3];
 	enum rc rc;
 
 	do {
 		x.rows = 0;
-		v[0] = db_v_i64(sender_id);
+		v[0] = db_v_i64(query->sender_id);
 		v[1] = db_v_i64(x.last_mid);
 		v[2] = db_v_i64(SIZES_PAGE);
 		rc = db_run(

@@ -58,8 +58,14 @@ struct store_sizes {
 	int64_t bytes; /* of texts and metadata */
 };
 
-/* What ${sender_id} has sent since ${since_ms}; costs what it counts. */
-enum rc store_sizes_since(struct db *db, int64_t sender_id, int64_t since_ms,
+/* Whose messages, and when they were created. */
+struct store_sizes_query {
+	int64_t sender_id;
+	int64_t from_ms, before_ms;
+};
+
+/* Adds up what ${query} names; costs what was sent since from_ms. */
+enum rc store_sizes_get(struct db *db, const struct store_sizes_query *query,
     struct store_sizes *ret, struct err *err) MUST_USE;
 
 typedef enum rc (*store_entry_fn)(

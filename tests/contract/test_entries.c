@@ -382,40 +382,45 @@ at_once(int i)
 	return (0);
 }
 
-/* What a sender's messages since a time hold, with their metadata; also when
- * they are more than one page of rows. */
+static struct store_sizes
+sizes_of(int64_t sender_id, int64_t from_ms, int64_t before_ms)
+{
+	const struct store_sizes_query query = {sender_id, from_ms, before_ms};
+	struct store_sizes sizes = {-1, -1};
+	struct err err = ERR_INIT;
+
+	assert_int_equal(store_sizes_get(rig.db, &query, &sizes, &err), RC_OK);
+	return (sizes);
+}
+
+/* What a sender's messages of a time hold, with their metadata; also when they
+ * are more than one page of rows. */
 static void
 test_sizes(void **state)
 {
-	struct store_sizes sizes = {-1, -1};
-	struct err err = ERR_INIT;
-	int64_t noon;
+	int64_t noon, later;
 	int i;
 
 	(void)state;
 	(void)rig_send(&rig, ann, "ben", "before", NULL);
 	clk_fake_advance(&rig.clk, 1000);
 	noon = clk_wall_ms(&rig.clk.clk);
-	assert_int_equal(
-	    store_sizes_since(rig.db, ann, noon, &sizes, &err), RC_OK);
-	assert_int_equal(sizes.messages, 0);
-	assert_int_equal(sizes.bytes, 0);
+	assert_int_equal(sizes_of(ann, noon, INT64_MAX).messages, 0);
+	assert_int_equal(sizes_of(ann, noon, INT64_MAX).bytes, 0);
 	(void)rig_send(&rig, ann, "ben", "12345", NULL);
 	(void)rig_send(&rig, ann, "ann", "\xc3\xa4", NULL); /* two bytes */
 	(void)rig_send(&rig, ben, "ann", "of another", NULL);
-	assert_int_equal(
-	    store_sizes_since(rig.db, ann, noon, &sizes, &err), RC_OK);
-	assert_int_equal(sizes.messages, 2);
-	assert_int_equal(sizes.bytes, 7);
-	assert_int_equal(
-	    store_sizes_since(rig.db, ann, 0, &sizes, &err), RC_OK);
-	assert_int_equal(sizes.messages, 3);
-	assert_int_equal(sizes.bytes, 13);
+	assert_int_equal(sizes_of(ann, noon, INT64_MAX).messages, 2);
+	assert_int_equal(sizes_of(ann, noon, INT64_MAX).bytes, 7);
+	assert_int_equal(sizes_of(ann, 0, INT64_MAX).messages, 3);
+	assert_int_equal(sizes_of(ann, 0, INT64_MAX).bytes, 13);
+	assert_int_equal(sizes_of(ann, 0, noon).messages, 1);
+	clk_fake_advance(&rig.clk, 1000);
+	later = clk_wall_ms(&rig.clk.clk);
 	for (i = 0; i < 4; i++)
 		rig_send_many(&rig, ben, "ann", 300, at_once);
-	assert_int_equal(
-	    store_sizes_since(rig.db, ben, noon, &sizes, &err), RC_OK);
-	assert_int_equal(sizes.messages, 1201);
+	assert_int_equal(sizes_of(ben, noon, INT64_MAX).messages, 1201);
+	assert_int_equal(sizes_of(ben, noon, later).messages, 1);
 }
 
 int

@@ -89,6 +89,7 @@ read_in_pieces(const uint8_t *p, size_t n, size_t piece, struct buf *story)
 	char *copy;
 
 	ws_reader_init(&r, &ops, story);
+	ws_reader_admit(&r);
 	for (; n > 0; p += some, n -= some) {
 		some = (n < piece) ? n : piece;
 		copy = fuzz_copy(p, some);

@@ -59,6 +59,7 @@ scene_set_up(void **state)
 	o.domain = "localhost";
 	o.allow_origin = "";
 	o.session_limit = 100;
+	o.message_deadline_ms = MESSAGE_DEADLINE_MS;
 	o.max_retries = 5;
 	if (push_new(&o, &scene->push, &err) != RC_OK)
 		fail_msg("%s", err.text);
@@ -146,7 +147,7 @@ pass(int64_t ms)
 /* ---- clients ---- */
 
 struct lws *
-client_connect(void)
+client_connect_from(const char *address)
 {
 	static const char head[] = "GET /v1/ws HTTP/1.1\r\n"
 				   "Host: localhost\r\n"
@@ -157,9 +158,11 @@ client_connect(void)
 				   "Sec-WebSocket-Key: "
 				   "dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
 	const struct lws *before = library_newest();
-	const struct push_peer peer = {.address = "192.0.2.1"};
+	struct push_peer peer = {.address = ""};
 	struct lws *c;
 	int fds[2];
+
+	(void)snprintf(peer.address, sizeof(peer.address), "%s", address);
 
 	assert_int_equal(
 	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
@@ -171,6 +174,13 @@ client_connect(void)
 	assert_ptr_not_equal(c, before);
 	c->client = fds[1];
 	return (c);
+}
+
+struct lws *
+client_connect(void)
+{
+
+	return (client_connect_from("192.0.2.1"));
 }
 
 struct lws *

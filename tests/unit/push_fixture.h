@@ -19,6 +19,9 @@
  * time that is used for another. */
 extern const struct timing times;
 
+/* A message's, unlike any of them. */
+#define MESSAGE_DEADLINE_MS 17000
+
 /* Users and devices are numbers from 1.  The token of user 1 on device 2 is
  * "u1d2"; the name of user 1 is "u1". */
 #define USERS 8
@@ -78,7 +81,10 @@ void pass(int64_t ms);
 
 /* ---- clients ---- */
 
-/* Connects.  The session waits for hello. */
+/* Connects, from ${address}.  The session waits for hello. */
+struct lws *client_connect_from(const char *address);
+
+/* The same from one address. */
 struct lws *client_connect(void);
 
 /* Connects and sends hello with ${token} and the members ${more} (such as

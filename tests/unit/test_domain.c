@@ -413,7 +413,11 @@ test_order_in_a_batch(void **state)
 	draft.body = (struct span){"two", 3};
 	memset(&s, 0, sizeof(s));
 	send_unit_init(&s);
+	draft.metadata = (struct span){"{}", 2};
 	assert_true(send_unit_ask(&s, alice, &draft, "localhost"));
+	/* Whatever way it comes: the writer's batches have a size in bytes. */
+	assert_int_equal(s.unit.bytes, SEND_UNIT_BYTES + 3 + 2);
+	draft.metadata = (struct span){NULL, 0};
 	s.finish = finish_send;
 	s.arg = &sent;
 	memset(&c, 0, sizeof(c));

@@ -24,7 +24,7 @@ static struct read_job *jobs[8];
 static int njobs;
 static enum rc submit_rc, store_rc;
 static struct store_sizes stored;
-static int64_t asked_user, asked_since;
+static struct store_sizes_query asked;
 
 enum rc
 readers_submit(struct readers *readers, struct read_job *job)
@@ -37,13 +37,12 @@ readers_submit(struct readers *readers, struct read_job *job)
 }
 
 enum rc
-store_sizes_since(struct db *db, int64_t sender_id, int64_t since_ms,
+store_sizes_get(struct db *db, const struct store_sizes_query *query,
     struct store_sizes *ret, struct err *err)
 {
 
 	assert_non_null(db);
-	asked_user = sender_id;
-	asked_since = since_ms;
+	asked = *query;
 	*ret = stored;
 	return (store_rc == RC_OK ? RC_OK : err_set(err, store_rc, "no"));
 }
@@ -163,8 +162,10 @@ test_reading(void **state)
 	stored = (struct store_sizes){7, 500};
 	read_all(true);
 	assert_int_equal(atomic_load(&under_way), 0);
-	assert_int_equal(asked_user, 7);
-	assert_int_equal(asked_since, NOON - DAY_MS / 2);
+	assert_int_equal(asked.sender_id, 7);
+	assert_int_equal(asked.from_ms, NOON - DAY_MS / 2);
+	/* As of the first message, which is created later. */
+	assert_int_equal(asked.before_ms, NOON);
 	/* 7 and 2. */
 	assert_false(take(u, 7, 2, 0));
 	assert_true(take(u, 7, 1, 480));

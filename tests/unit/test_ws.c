@@ -177,6 +177,8 @@ add(char *at, int first, const char *payload)
 }
 
 /* What is told of ${n} bytes that come ${step} at a time. */
+static bool newcomer; /* the next feed() is before hello */
+
 static void
 feed(const char *bytes, size_t n, size_t step, struct told *ret)
 {
@@ -187,6 +189,8 @@ feed(const char *bytes, size_t n, size_t step, struct told *ret)
 	assert_true(step <= sizeof(piece));
 	ret->text[0] = '\0';
 	ws_reader_init(&r, &ops, ret);
+	if (!newcomer)
+		ws_reader_admit(&r);
 	for (at = 0; at < n; at += k) {
 		k = n - at < step ? n - at : step;
 		memcpy(piece, bytes + at, k);
@@ -366,6 +370,57 @@ test_longest_message(void **state)
 	assert_string_equal(t.text, "b:1009;");
 }
 
+/* Before hello a message is short. */
+static void
+test_hello_length(void **state)
+{
+	static char bytes[2 * LIMIT_HELLO_LEN];
+	struct told t = {.stops = false};
+	size_t at, len;
+
+	(void)state;
+	newcomer = true;
+	memset(bytes, 'x', sizeof(bytes));
+	len = add_head(bytes, 0x81, LIMIT_HELLO_LEN, false);
+	feed(bytes, len + LIMIT_HELLO_LEN, 1000, &t);
+	assert_memory_equal(t.text, "m:xxxx", 6);
+	len = add_head(bytes, 0x81, LIMIT_HELLO_LEN + 1, false);
+	feed(bytes, len, len, &t);
+	assert_string_equal(t.text, "b:1009;");
+	memset(bytes, 'x', sizeof(bytes));
+	at = add_head(bytes, 0x01, 1000, false) + 1000;
+	len = add_head(bytes + at, 0x80, LIMIT_HELLO_LEN - 999, false);
+	feed(bytes, at + len, 1000, &t);
+	assert_string_equal(t.text, "b:1009;");
+	newcomer = false;
+}
+
+/* Midway is whatever has begun and not ended. */
+static void
+test_midway(void **state)
+{
+	struct told t = {.stops = false, .text = ""};
+	struct ws_reader r;
+	char bytes[64];
+	size_t n = 0, i, first, ping;
+
+	(void)state;
+	n += add(bytes, 0x01, "ab");
+	first = n;
+	n += add(bytes + n, 0x89, "p");
+	ping = n;
+	n += add(bytes + n, 0x80, "c");
+	ws_reader_init(&r, &ops, &t);
+	assert_false(ws_reader_is_midway(&r));
+	for (i = 0; i < n; i++) {
+		ws_reader_feed(&r, bytes + i, 1);
+		assert_int_equal(ws_reader_is_midway(&r), i + 1 < n);
+		assert_int_equal(r.in_message, i >= 5 && i + 1 < n);
+	}
+	assert_true(first < ping);
+	ws_reader_fini(&r);
+}
+
 /* A message has at most 256 fragments.  The count starts anew with each
  * message. */
 static void
@@ -419,6 +474,8 @@ main(void)
 	    cmocka_unit_test(test_close_codes),
 	    cmocka_unit_test(test_lengths),
 	    cmocka_unit_test(test_longest_message),
+	    cmocka_unit_test(test_hello_length),
+	    cmocka_unit_test(test_midway),
 	    cmocka_unit_test(test_fragments),
 	    cmocka_unit_test(test_stops_when_told),
 	};

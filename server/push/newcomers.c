@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sessions whose user is not known yet.  They do not count against the sessions
+ * that users may have, so that strangers cannot take these, but have a pool of
+ * their own.  When it is full, the address that has most of them loses its
+ * oldest one: whoever opens many connections cuts their own.
+ *
+ * A session is a newcomer from its handshake until its token is found, or until
+ * it is gone.
+ */
+#include <string.h>
+
+#include "base/mem.h"
+#include "push/push_internal.h"
+
+/* Part of the sessions that there may be, within bounds. */
+#define POOL_PART 8
+#define POOL_LEAST 64
+#define POOL_MOST 1024
+
+/* The newcomers of one address. */
+struct crowd {
+	uint64_t owner;
+	size_t n;
+};
+
+size_t
+newcomers_limit(const struct push *p)
+{
+	const size_t n = p->options.session_limit / POOL_PART;
+
+	return (n < POOL_LEAST ? POOL_LEAST : n > POOL_MOST ? POOL_MOST : n);
+}
+
+static struct crowd *
+crowd_get(struct push *p, uint64_t owner)
+{
+	struct crowd *c = htab_find(p->crowds, &owner);
+
+	if (c != NULL || (c = mem_zalloc(1, sizeof(*c))) == NULL)
+		return (c);
+	c->owner = owner;
+	if (htab_set(p->crowds, &owner, c) != RC_OK) {
+		mem_free(c);
+		return (NULL);
+	}
+	return (c);
+}
+
+enum rc
+newcomers_add(struct session *s)
+{
+	struct push *p = s->push;
+
+	if ((s->crowd = crowd_get(p, s->owner)) == NULL)
+		return (RC_NO_MEMORY);
+	s->crowd->n++;
+	TAILQ_INSERT_TAIL(&p->newcomers, s, newcomer);
+	p->nnewcomers++;
+	return (RC_OK);
+}
+
+void
+newcomers_remove(struct session *s)
+{
+	struct crowd *c = s->crowd;
+	struct push *p = s->push;
+
+	if (c == NULL)
+		return;
+	s->crowd = NULL;
+	TAILQ_REMOVE(&p->newcomers, s, newcomer);
+	p->nnewcomers--;
+	if (--c->n > 0)
+		return;
+	(void)htab_remove(p->crowds, &c->owner);
+	mem_free(c);
+}
+
+/* The oldest newcomer of the address that has most. */
+static struct session *
+worst(const struct push *p)
+{
+	struct session *s, *found = NULL;
+
+	TAILQ_FOREACH (s, &p->newcomers, newcomer)
+		if (found == NULL || s->crowd->n > found->crowd->n)
+			found = s;
+	return (found);
+}
+
+bool
+newcomers_make_room(struct push *p)
+{
+	struct session *s;
+
+	while (p->nnewcomers + p->adopting >= newcomers_limit(p)) {
+		if ((s = worst(p)) == NULL)
+			return (false);
+		metrics_add(p->options.metrics, METRIC_WS_NEWCOMERS_CUT, 1);
+		lws_glue_kill(s);
+	}
+	return (true);
+}
