@@ -157,7 +157,8 @@ async function life(world)
 
 for (const format of ['text', 'json']) {
 	describe(`a day with the log as ${format}`, () => {
-		const server = new Server({ args: ['--log-level', 'debug', '--log-format', format] });
+		const server = new Server({ args: ['--log-level', 'debug', '--log-format', format],
+			unlimited: 'alice sends arrays of a hundred' });
 		let world, typed;
 		before(async () => {
 			await server.start();

@@ -18,7 +18,10 @@ const CROWD = 200;
 const LARGE = 60; // messages of 16 KB: an answer of a megabyte
 const HOST = 'Host: x\r\n';
 const GET = `GET /healthz HTTP/1.1\r\n${HOST}`;
-const POST = `POST /v1/messages HTTP/1.1\r\n${HOST}Content-Type: application/json\r\n`;
+// A body is read only behind a head with a token: ann's, put in when it is sent.
+const TOKEN = '<token>';
+const POST = `POST /v1/messages HTTP/1.1\r\n${HOST}Content-Type: application/json\r\n` +
+	`Authorization: Bearer ${TOKEN}\r\n`;
 const CHUNKED = `${POST}Transfer-Encoding: chunked\r\n\r\n`;
 
 // [what, how many, the beginning, what is repeated, a byte or piece at a time]
@@ -94,7 +97,7 @@ async function attack(begin, pieces, kept)
 	}
 	socket.began = began;
 	if (begin)
-		socket.send(begin);
+		socket.send(begin.replace(TOKEN, ann.token));
 	void dribble(socket, pieces);
 	return socket;
 }
