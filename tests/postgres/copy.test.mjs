@@ -245,7 +245,8 @@ describe('a server that has seen a good deal', { skip: skipFaults }, () => {
 	}
 
 	before(async () => {
-		server = await new Server({ program: FAULTS, args: SQLITE }).start();
+		server = await new Server({ program: FAULTS, args: SQLITE,
+			unlimited: 'one user sends arrays of a hundred' }).start();
 		[ann, bob, cid] = await users(server, 'ann', 'bob', 'cid');
 		const added = await userCommand(server, ['add', 'root', '--admin', '--password-stdin']);
 		assert.equal(added.code, 0, added.text);
