@@ -14,7 +14,7 @@
 #include "push/push_internal.h"
 
 /* Part of the sessions that there may be, within bounds. */
-#define POOL_PART 8
+#define POOL_PART 2
 #define POOL_LEAST 64
 #define POOL_MOST 1024
 

@@ -111,6 +111,27 @@ describe('the rate', () => {
 	});
 });
 
+describe('a user who sends arrays as fast as can be', () => {
+	it('has no more accepted than the rate and the burst', async (t) => {
+		const RATE = 20;
+		const server = await serve('--rate-limit', `${RATE}/s`);
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		const from = performance.now();
+		let accepted = 0;
+
+		while (performance.now() - from < 3000) {
+			const answers = await Promise.all([1, 7, 30, 100].map((n) => ann.post('/v1/messages',
+				Array.from({ length: n }, () => message(bob)))));
+			for (const { status, body } of answers)
+				accepted += status === 200 ? body.filter((one) => one.status === 201).length : 0;
+		}
+		const most = 2 * RATE + (performance.now() - from) / 1000 * RATE + 100;
+		t.diagnostic(`${accepted} messages accepted in 3 s, ${Math.floor(most)} at most`);
+		assert.ok(accepted >= 2 * RATE, `${accepted}`);
+		assert.ok(accepted <= most, `${accepted}`);
+	});
+});
+
 describe('a disk with less room than disk-reserve', () => {
 	it('refuses new messages only', async () => {
 		const server = await serve('--disk-reserve', '0B');

@@ -15,7 +15,7 @@ import { loggedAt } from './logged.mjs';
 import { connect, ping, text } from './rawws.mjs';
 
 // The end of a session is a line of level debug.
-const DEBUG = { args: ['--log-level', 'debug'] };
+const DEBUG = { args: ['--log-level', 'debug'], unlimited: 'one user sends hundreds in arrays' };
 const server = serverForFile({ before, after, afterEach }, undefined, DEBUG);
 const SANITIZED = process.env.TWINBOX_SANITIZED !== undefined;
 // What a client that does not read may cost, in KiB: a page on its way to it,
