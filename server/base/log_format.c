@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Log lines as text and as JSON.  Owns the mark; promises valid UTF-8 without
- * control characters, one line a record, valid JSON, and that the keys of a
- * line are those that stand in the format of the call.
+ * control and format characters, one line a record, valid JSON, and that the
+ * keys of a line are those that stand in the format of the call.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -168,25 +168,33 @@ looks_like_key(const char *p, size_t i, bool lead)
 	return (i < end && (i == 0 ? lead : p[i - 1] == ' '));
 }
 
-/* Appends ${n} valid bytes, control characters (C0, DEL, C1) as '?'. */
+/* Whether ${c} must not reach a terminal: it moves the cursor, ends the line or
+ * turns the direction of what stands beside it, so that one line can be made to
+ * look like another. */
+static bool
+is_unsafe(uint32_t c)
+{
+
+	return (c < 0x20 || (c >= 0x7f && c < 0xa0) || utf8_is_format(c));
+}
+
+/* Appends ${n} valid bytes, unsafe characters as '?'.  JSON gets the '?', too:
+ * programs that print a member (jq -r) would undo an escape. */
 static void
 add_clean(struct buf *out, const char *p, size_t n, bool json)
 {
-	unsigned char c;
-	size_t i;
+	size_t i, len;
+	uint32_t c;
 
-	for (i = 0; i < n; i++) {
-		c = (unsigned char)p[i];
-		if (c < 0x20 || c == 0x7f) {
+	for (i = 0; i < n; i += len) {
+		len = utf8_decode(p + i, n - i, &c);
+		if (is_unsafe(c)) {
 			buf_addc(out, '?');
-		} else if (c == 0xc2 && (unsigned char)p[i + 1] < 0xa0) {
-			buf_addc(out, '?');
-			i++;
-		} else {
-			if (json && (c == '"' || c == '\\'))
-				buf_addc(out, '\\');
-			buf_addc(out, p[i]);
+			continue;
 		}
+		if (json && (c == '"' || c == '\\'))
+			buf_addc(out, '\\');
+		buf_add(out, p + i, len);
 	}
 }
 

@@ -7,7 +7,6 @@
  */
 #include "base/utf8.h"
 
-#include <stdint.h>
 #include <string.h>
 
 /* The length of the valid character beyond ASCII at ${s}, 0 if there is none
@@ -66,4 +65,60 @@ utf8_valid(const char *s, size_t n, size_t *ret_bad)
 		}
 	}
 	return (true);
+}
+
+size_t
+utf8_decode(const char *s, size_t n, uint32_t *ret)
+{
+	/* The bits of the character that the lead byte holds, by length. */
+	static const unsigned char lead_bits[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+	const unsigned char *p = (const unsigned char *)s;
+	size_t len, i;
+	uint32_t c;
+
+	len = p[0] < 0x80 ? 1 : char_len(p, n);
+	if (len == 0)
+		return (0);
+	c = p[0] & lead_bits[len];
+	for (i = 1; i < len; i++)
+		c = (c << 6) | (p[i] & 0x3fu);
+	*ret = c;
+	return (len);
+}
+
+bool
+utf8_is_format(uint32_t c)
+{
+	static const struct {
+		uint32_t first, last;
+	} ranges[] = {
+	    {0x00ad, 0x00ad},   /* soft hyphen */
+	    {0x0600, 0x0605},   /* Arabic number signs */
+	    {0x061c, 0x061c},   /* Arabic letter mark */
+	    {0x06dd, 0x06dd},   /* end of ayah */
+	    {0x070f, 0x070f},   /* Syriac abbreviation mark */
+	    {0x0890, 0x0891},   /* Arabic currency marks above */
+	    {0x08e2, 0x08e2},   /* disputed end of ayah */
+	    {0x180e, 0x180e},   /* Mongolian vowel separator */
+	    {0x200b, 0x200f},   /* zero width, direction marks */
+	    {0x2028, 0x202e},   /* separators, embeddings, overrides */
+	    {0x2060, 0x2064},   /* word joiner, invisible operators */
+	    {0x2066, 0x206f},   /* isolates, deprecated formats */
+	    {0xfeff, 0xfeff},   /* byte order mark */
+	    {0xfff9, 0xfffb},   /* interlinear annotations */
+	    {0x110bd, 0x110bd}, /* Kaithi number sign */
+	    {0x110cd, 0x110cd}, /* Kaithi number sign above */
+	    {0x13430, 0x1343f}, /* Egyptian hieroglyph joiners */
+	    {0x1bca0, 0x1bca3}, /* shorthand formats */
+	    {0x1d173, 0x1d17a}, /* musical beams and slurs */
+	    {0xe0001, 0xe0001}, /* language tag */
+	    {0xe0020, 0xe007f}, /* tags */
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+		if (c >= ranges[i].first && c <= ranges[i].last)
+			return (true);
+	}
+	return (false);
 }

@@ -7,9 +7,19 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Whether ${n} bytes at ${s} are valid UTF-8; if not, *ret_bad (may be NULL)
  * is the offset of the first byte that belongs to no valid character. */
 bool utf8_valid(const char *s, size_t n, size_t *ret_bad);
+
+/* Decodes the character at ${s}, which has ${n} bytes (at least 1); returns
+ * its length in bytes, or 0 if no valid character begins there. */
+size_t utf8_decode(const char *s, size_t n, uint32_t *ret);
+
+/* Whether ${c} is a format character (general category Cf of Unicode 15) or a
+ * line or paragraph separator: it has no shape of its own, and changes in which
+ * order or on which line a terminal shows its neighbours. */
+bool utf8_is_format(uint32_t c);
 
 #endif

@@ -174,6 +174,37 @@ test_thread_is_named(void **state)
 	assert_non_null(strstr(finish(), "\"thread\":\"http2\",\"n\":\"1\""));
 }
 
+/* What turns the direction of a line, or ends it for a terminal, is shown as
+ * '?' like a control character; its neighbours in the code table are kept. */
+static void
+test_formats_are_replaced(void **state)
+{
+	static const char path[] =
+	    "/\xe2\x80\xae"     /* U+202E, right-to-left override */
+	    "a\xe2\x81\xa6"     /* U+2066, isolate */
+	    "b\xe2\x80\xa8"     /* U+2028, line separator */
+	    "c\xe2\x80\xa9"     /* U+2029, paragraph separator */
+	    "d\xe2\x80\x8b"     /* U+200B, zero width space */
+	    "e\xef\xbb\xbf"     /* U+FEFF, byte order mark */
+	    "f\xd8\x9c"         /* U+061C, Arabic letter mark */
+	    "g\xf3\xa0\x81\xa1" /* U+E0061, tag */
+	    "h\xc2\xad"         /* U+00AD, soft hyphen */
+	    "i\xe2\x80\xaf"     /* U+202F, a space */
+	    "j\xf0\x9f\xa6\x8a";
+
+	(void)state;
+	begin(LOG_FMT_TEXT, LVL_INFO);
+	log_event(LOG_EV_AUTH_LOGIN, "path=%s", path);
+	assert_string_equal(finish(),
+	    PREFIX "info auth.login path=/?a?b?c?d?e?f?g?h?i\xe2\x80\xaf"
+		   "j\xf0\x9f\xa6\x8a\n");
+	begin(LOG_FMT_JSON, LVL_INFO);
+	log_event(LOG_EV_AUTH_LOGIN, "path=%s", path);
+	assert_non_null(
+	    strstr(finish(), "\"path\":\"/?a?b?c?d?e?f?g?h?i\xe2\x80\xaf"
+			     "j\xf0\x9f\xa6\x8a\""));
+}
+
 static void
 test_values_cannot_break_out(void **state)
 {
@@ -565,6 +596,7 @@ main(void)
 	    cmocka_unit_test(test_json_lines),
 	    cmocka_unit_test(test_at_once),
 	    cmocka_unit_test(test_thread_is_named),
+	    cmocka_unit_test(test_formats_are_replaced),
 	    cmocka_unit_test(test_values_cannot_break_out),
 	    cmocka_unit_test(test_long_values),
 	    cmocka_unit_test(test_cut_between_fields),

@@ -46,16 +46,45 @@ test_every_code_point(void **state)
 {
 	unsigned char b[4];
 	uint32_t cp;
+	uint32_t got;
 	size_t n;
 	bool want;
 
 	(void)state;
 	for (cp = 0; cp < 0x1fffff; cp++) {
 		n = encode(cp, b);
+		got = UINT32_MAX;
 		want = cp <= 0x10ffff && (cp < 0xd800 || cp > 0xdfff);
-		if (utf8_valid((char *)b, n, NULL) != want)
+		if (utf8_valid((char *)b, n, NULL) != want ||
+		    utf8_decode((char *)b, n, &got) != (want ? n : 0) ||
+		    got != (want ? cp : UINT32_MAX) ||
+		    (n > 1 && utf8_decode((char *)b, n - 1, &got) != 0))
 			fail_msg("U+%04X", cp);
 	}
+}
+
+/* Unicode 15 has 170 characters of category Cf, one line separator and one
+ * paragraph separator. */
+static void
+test_formats(void **state)
+{
+	static const uint32_t formats[] = {0xad, 0x61c, 0x200b, 0x200d, 0x200f,
+	    0x2028, 0x2029, 0x202a, 0x202e, 0x2066, 0x206f, 0xfeff, 0xe0001,
+	    0xe0020, 0xe007f};
+	static const uint32_t others[] = {' ', 0xac, 0xae, 0x200a, 0x2010,
+	    0x2027, 0x202f, 0x2065, 0x2070, 0xe0000, 0xe0080, 0x1f98a};
+	uint32_t cp;
+	size_t i;
+	int n = 0;
+
+	(void)state;
+	for (i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		assert_true(utf8_is_format(formats[i]));
+	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		assert_false(utf8_is_format(others[i]));
+	for (cp = 0; cp <= 0x10ffff; cp++)
+		n += utf8_is_format(cp);
+	assert_int_equal(n, 172);
 }
 
 /* Whether the ${n} (1 to 3) bytes are valid, by encoding everything. */
@@ -187,6 +216,7 @@ main(void)
 {
 	static const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_every_code_point),
+	    cmocka_unit_test(test_formats),
 	    cmocka_unit_test(test_every_three_bytes),
 	    cmocka_unit_test(test_every_alignment),
 	    cmocka_unit_test(test_samples),
