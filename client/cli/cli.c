@@ -40,7 +40,9 @@ cli_print_json(const json_t *json, struct fail *fail)
 
 	if (text == NULL)
 		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
-	buf_adds(&b, text);
+	/* Also where no terminal reads it now: output that is kept in a file is
+	 * shown on one later. */
+	(void)safe_json_add(&b, text, strlen(text));
 	buf_addc(&b, '\n');
 	free(text); /* jansson's own memory */
 	return (cli_print(&b, fail));

@@ -31,31 +31,57 @@ struct export
 {
 	int fd;
 	int64_t lines;
-	int error; /* errno of a write that failed */
+	int error;       /* errno of a write that failed */
+	struct buf got;  /* as it came, not yet made safe */
+	struct buf text; /* made safe, not yet written */
 };
 
-/* Takes a piece of the export. */
+/* Writes what is in ${export}->text, and empties it. */
 static bool
-write_piece(void *arg, const char *p, size_t n)
+write_text(struct export *export)
 {
-	struct export *export = arg;
+	size_t done = 0;
 	ssize_t wrote;
-	size_t i;
 
-	for (i = 0; i < n; i++)
-		export->lines += p[i] == '\n';
-	while (n > 0) {
-		wrote = write(export->fd, p, n);
+	if (!buf_ok(&export->text)) {
+		export->error = ENOMEM;
+		return (false);
+	}
+	while (done < export->text.len) {
+		wrote = write(export->fd, export->text.data + done,
+		    export->text.len - done);
 		if (wrote < 0 && errno == EINTR)
 			continue;
 		if (wrote < 0) {
 			export->error = errno;
 			return (false);
 		}
-		p += wrote;
-		n -= (size_t)wrote;
+		done += (size_t)wrote;
 	}
+	buf_reset(&export->text);
 	return (true);
+}
+
+/* Takes a piece of the export.  Its texts are made safe as in --json: the
+ * detail of a dead letter is what another server wrote.  A piece may end inside
+ * a character, whose first bytes then wait for the next piece. */
+static bool
+take_piece(void *arg, const char *p, size_t n)
+{
+	struct export *export = arg;
+	size_t i, done;
+
+	for (i = 0; i < n; i++)
+		export->lines += p[i] == '\n';
+	buf_add(&export->got, p, n);
+	if (!buf_ok(&export->got)) {
+		export->error = ENOMEM;
+		return (false);
+	}
+	done = safe_json_add(&export->text, export->got.data, export->got.len);
+	export->got.len -= done;
+	memmove(export->got.data, export->got.data + done, export->got.len);
+	return (write_text(export));
 }
 
 /* Writes the export that ${filter} asks for to ${export}. */
@@ -65,13 +91,16 @@ fetch_export(struct cli *cli, const struct desk_filter *filter,
 {
 	struct rest_request request = {.timeout_ms = EXPORT_SILENCE_MS,
 	    .patience_ms = REST_TIMEOUT_MS,
-	    .sink = write_piece,
+	    .sink = take_piece,
 	    .sink_arg = export};
 	struct rest_reply reply;
+	enum rc rc;
 
-	if (desk_call(cli->rest, &request,
-		desk_path("dead-letters/export", filter), &reply,
-		fail) != RC_OK) {
+	rc = desk_call(cli->rest, &request,
+	    desk_path("dead-letters/export", filter), &reply, fail);
+	buf_fini(&export->got);
+	buf_fini(&export->text);
+	if (rc != RC_OK) {
 		if (export->error != 0) {
 			(void)fail_set(fail, FAIL_INPUT_OUTPUT,
 			    "cannot write the export: %s",

@@ -11,45 +11,7 @@
 #include <string.h>
 #include <wchar.h>
 
-/* Decodes one character at ${s}; returns its length, 0 if it is not valid
- * UTF-8 (shortest form, no surrogates, at most U+10FFFF). */
-static size_t
-decode(const char *s, size_t n, uint32_t *ret)
-{
-	const unsigned char *u = (const unsigned char *)s;
-	size_t len, i;
-	uint32_t c, least;
-
-	if (u[0] < 0x80) {
-		*ret = u[0];
-		return (1);
-	}
-	if (u[0] >= 0xc2 && u[0] <= 0xdf) {
-		len = 2;
-		c = u[0] & 0x1fu;
-		least = 0x80;
-	} else if ((u[0] & 0xf0) == 0xe0) {
-		len = 3;
-		c = u[0] & 0x0fu;
-		least = 0x800;
-	} else if (u[0] >= 0xf0 && u[0] <= 0xf4) {
-		len = 4;
-		c = u[0] & 0x07u;
-		least = 0x10000;
-	} else
-		return (0);
-	if (n < len)
-		return (0);
-	for (i = 1; i < len; i++) {
-		if ((u[i] & 0xc0) != 0x80)
-			return (0);
-		c = (c << 6) | (u[i] & 0x3fu);
-	}
-	if (c < least || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
-		return (0);
-	*ret = c;
-	return (len);
-}
+#include "base/utf8.h"
 
 /* Whether ${c} is shown as an escape. */
 static bool
@@ -83,7 +45,7 @@ static size_t
 show_one(const char *s, size_t n, char ret[16], size_t *ret_n)
 {
 	uint32_t c;
-	size_t len = decode(s, n, &c);
+	size_t len = utf8_decode(s, n, &c);
 	int shown;
 
 	if (len == 0) {
@@ -164,6 +126,59 @@ safe_line(const char *s, size_t n, char *ret, size_t size)
 	ret[used] = '\0';
 }
 
+/* Whether the ${n} bytes at ${s}, which are no character, may be the beginning
+ * of one whose rest is yet to come. */
+static bool
+cut_short(const char *s, size_t n)
+{
+	const unsigned char *p = (const unsigned char *)s;
+	size_t len = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2, i;
+
+	if (p[0] < 0xc2 || p[0] > 0xf4 || n >= len)
+		return (false);
+	for (i = 1; i < n; i++) {
+		if ((p[i] & 0xc0) != 0x80)
+			return (false);
+	}
+	return (true);
+}
+
+/* Whether JSON text holds ${c} as white space between its values. */
+static bool
+json_space(uint32_t c)
+{
+
+	return (c == '\n' || c == '\r' || c == '\t');
+}
+
+size_t
+safe_json_add(struct buf *b, const char *s, size_t n)
+{
+	size_t len, done;
+	uint32_t c;
+
+	for (done = 0; done < n; done += len) {
+		len = utf8_decode(s + done, n - done, &c);
+		if (len == 0 && cut_short(s + done, n - done))
+			break;
+		if (len == 0) {
+			/* JSON has no escape for a byte. */
+			buf_adds(b, "\\uFFFD");
+			len = 1;
+		} else if (!unsafe(c) || json_space(c)) {
+			buf_add(b, s + done, len);
+		} else if (c < 0x10000) {
+			buf_addf(b, "\\u%04X", (unsigned)c);
+		} else {
+			c -= 0x10000;
+			buf_addf(b, "\\u%04X\\u%04X",
+			    (unsigned)(0xd800 + (c >> 10)),
+			    (unsigned)(0xdc00 + (c & 0x3ff)));
+		}
+	}
+	return (done);
+}
+
 /* The columns of one character. */
 static int
 columns_of(uint32_t c)
@@ -181,7 +196,7 @@ safe_width(const char *s, size_t n)
 	int width = 0;
 
 	while (n > 0) {
-		len = decode(s, n, &c);
+		len = utf8_decode(s, n, &c);
 		if (len == 0) {
 			len = 1;
 			width++;
@@ -201,7 +216,7 @@ safe_cut(const char *s, size_t n, int columns)
 	int width = 0;
 
 	while (used < n) {
-		len = decode(s + used, n - used, &c);
+		len = utf8_decode(s + used, n - used, &c);
 		if (len == 0) {
 			len = 1;
 			width++;

@@ -24,6 +24,12 @@ void safe_add_lines(struct buf *b, const char *s, size_t n, int indent);
  * cut between characters where it does not fit. */
 void safe_line(const char *s, size_t n, char *ret, size_t size);
 
+/* Appends ${n} bytes of JSON text to ${b} with its meaning kept: characters
+ * that safe_add() would show as escapes become \uXXXX, in which JSON writes the
+ * same string.  Returns how many bytes were taken: fewer than ${n} (by at most
+ * 3) when the text ends inside a character, whose rest is yet to come. */
+size_t safe_json_add(struct buf *b, const char *s, size_t n);
+
 /* How many columns ${n} bytes of safe text take in a terminal. */
 int safe_width(const char *s, size_t n);
 

@@ -439,6 +439,19 @@ describe('history and conversations', () => {
 		failed(await ann.try(['history']), EX.USAGE, /NAME or --conversation/);
 	});
 
+	it('--json gives no terminal what strangers wrote to it', async () => {
+		const [ann, bob] = await people(server.url, 'ann', 'bob');
+		const body = '\x1b[31m\x7f\x9b31m\x9d0;title\x9c \u061c\u200e\u2028\u202e\u2066\ufeff\ufff9\u{e0041} grüß 👩‍👩‍👧';
+		const escaped = String.raw`\u001B[31m\u007F\u009B31m\u009D0;title\u009C \u061C\u200E\u2028\u202E\u2066\uFEFF\uFFF9\uDB40\uDC41 grüß 👩‍👩‍👧`;
+		await ann.try(['send', bob.name, '-'], { input: body });
+		await until(async () => (await bob.events()).length === 1);
+		for (const command of [['history', ann.name], ['inbox', '--all'], ['tail', '--once']]) {
+			const { out } = await bob.run(...command, '--json');
+			assert.ok(out.includes(escaped), out);
+			assert.equal(JSON.parse(`"${/"body":"((?:[^"\\]|\\.)*)"/.exec(out)[1]}"`), body);
+		}
+	});
+
 	it('R232 what was shown can be read without the server', async (t) => {
 		const other = await startServer();
 		t.after(() => other.stop());

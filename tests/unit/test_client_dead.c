@@ -368,6 +368,22 @@ test_export(void **state)
 	    "admin", "dlq", "--export", "-", "--limit", "0");
 }
 
+/* The server's texts cannot reach a terminal as controls, also where a piece
+ * of the answer ends inside a character. */
+static void
+test_export_is_safe(void **state)
+{
+	struct stage *s = *state;
+
+	played_say_raw(s->played,
+	    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+	    "8\r\n{\"a\":\"\xe2\x80\r\n"
+	    "6\r\n\xae\xc2\x9b\"}\n\r\n"
+	    "0\r\n\r\n");
+	SHOWS(s, "GET " LETTERS "/export\n", "{\"a\":\"\\u202E\\u009B\"}\n", "",
+	    "admin", "dlq", "--export", "-");
+}
+
 /* What cannot be had, or written, leaves nothing behind. */
 static void
 test_export_fails(void **state)
@@ -416,6 +432,7 @@ main(void)
 	    TEST(test_question_about_many),
 	    TEST(test_list),
 	    TEST(test_export),
+	    TEST(test_export_is_safe),
 	    TEST(test_export_fails),
 	};
 

@@ -102,6 +102,55 @@ test_every_character(void **state)
 	buf_fini(&b);
 }
 
+/* JSON keeps its meaning and its white space; what a terminal would obey is
+ * escaped.  ESC in it is no JSON, and is escaped all the same. */
+static const struct {
+	const char *text;
+	const char *json;
+} documents[] = {
+    {"{\"a\":\"gr\xc3\xbc\xc3\x9f \xf0\x9f\xa6\x8a\"}\r\n\t",
+	"{\"a\":\"gr\xc3\xbc\xc3\x9f \xf0\x9f\xa6\x8a\"}\r\n\t"},
+    {"\"\\u001b[31m\\\\\"", "\"\\u001b[31m\\\\\""},
+    {"\"\x7f\xc2\x80\xc2\x9b\xc2\x9f\xc2\xa0\"",
+	"\"\\u007F\\u0080\\u009B\\u009F\xc2\xa0\""},
+    {"\"\xd8\x9c\xe2\x80\x8e\xe2\x80\xae\xe2\x81\xa6\xe2\x80\xa8\"",
+	"\"\\u061C\\u200E\\u202E\\u2066\\u2028\""},
+    {"\"\xef\xbb\xbf\xef\xbf\xb9\xe2\x80\xaf\"",
+	"\"\\uFEFF\\uFFF9\xe2\x80\xaf\""},
+    {"\"\xf3\xa0\x80\x80\xf3\xa0\x81\xbf\"",
+	"\"\\uDB40\\uDC00\\uDB40\\uDC7F\""},
+    {"\"a\xe2\x80\x8d"
+     "b\"",
+	"\"a\xe2\x80\x8d"
+	"b\""}, /* a joiner, as emoji need it */
+    {"\033\x9b\xed\xa0\x80", "\\u001B\\uFFFD\\uFFFD\\uFFFD\\uFFFD"},
+};
+
+static void
+test_json(void **state)
+{
+	struct buf b = BUF_INIT;
+	size_t i, n, cut, done;
+
+	(void)state;
+	for (i = 0; i < sizeof(documents) / sizeof(documents[0]); i++) {
+		n = strlen(documents[i].text);
+		/* In two pieces as in one, wherever it is cut. */
+		for (cut = 0; cut <= n; cut++) {
+			done = safe_json_add(&b, documents[i].text, cut);
+			assert_in_range(cut - done, 0, 3);
+			assert_int_equal(
+			    safe_json_add(
+				&b, documents[i].text + done, n - done),
+			    n - done);
+			buf_addc(&b, '\0');
+			assert_string_equal(b.data, documents[i].json);
+			buf_reset(&b);
+		}
+	}
+	buf_fini(&b);
+}
+
 static void
 test_lines_are_indented(void **state)
 {
@@ -272,6 +321,7 @@ main(void)
 	    cmocka_unit_test(test_every_character),
 	    cmocka_unit_test(test_lines_are_indented),
 	    cmocka_unit_test(test_cut),
+	    cmocka_unit_test(test_json),
 	    cmocka_unit_test(test_limits_of_utf8),
 	    cmocka_unit_test(test_limits_of_escapes),
 	    cmocka_unit_test(test_limits_of_room),
