@@ -282,6 +282,14 @@ describe('links', () => {
 			assert.deepEqual(links(text), [], text);
 	});
 
+	it('an address ends at what would show another one', () => {
+		for (const mark of ['\u202e', '\u2066', '\u200f', '\u061c', '\u200b', '\ufeff', '\u00ad', '\u2028',
+			'\u{e0041}', '\u009b', '\u0001'])
+			assert.deepEqual(links(`https://a.example/${mark}moc.elpmaxe.b//:sptth`), ['https://a.example/'],
+				mark.codePointAt(0).toString(16));
+		assert.deepEqual(links('https://a.example/grüß/日本'), ['https://a.example/grüß/日本']);
+	});
+
 	it('no character is lost', () => {
 		for (const text of ['', 'a https://x.example b', 'https://x.example', '\u202ehttps://x.example"onclick=1'])
 			assert.equal(page.cut(text).join(''), text);

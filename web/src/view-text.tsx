@@ -4,7 +4,9 @@
 
 import type { JSX } from 'preact';
 
-const LINK = /https?:\/\/[^\s<>"'`\u0000-\u001f\u007f]+/g;
+/* A control or format character ends the address: a direction mark in it would
+ * show another address than the one that the link leads to. */
+const LINK = /https?:\/\/[^\s<>"'`\p{Cc}\p{Cf}]+/gu;
 const CLOSING = /[.,;:!?)\]}]+$/;
 
 /** ${text} cut into plain parts (even places) and addresses (odd ones). */
