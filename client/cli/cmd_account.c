@@ -24,17 +24,20 @@ default_device(char ret[LIMIT_DEVICE_NAME_LEN + 1])
 	(void)snprintf(ret, LIMIT_DEVICE_NAME_LEN + 1, "twinbox on %s", host);
 }
 
+/* Whether ${name} may be a user's, or a ${new} user's. */
 static enum rc
-check_name(const char *name, struct fail *fail)
+check_name(const char *name, bool new, struct fail *fail)
 {
+	size_t n = strlen(name);
 	char safe[60];
 
-	if (model_name_valid(name, strlen(name)))
+	if (new ? model_name_fits(name, n) : model_name_valid(name, n))
 		return (RC_OK);
-	safe_line(name, strlen(name), safe, sizeof(safe));
-	(void)fail_set(fail, FAIL_USAGE, "\"%s\" is no user name", safe);
-	return (fail_cure(
-	    fail, "names have up to %d of a-z 0-9 . _ -", LIMIT_NAME_LEN));
+	safe_line(name, n, safe, sizeof(safe));
+	(void)fail_set(
+	    fail, FAIL_USAGE, "\"%s\" is not a valid user name", safe);
+	return (fail_cure(fail, "a name is %s",
+	    new ? MODEL_NAME_RULE : "1 to 32 of a-z, 0-9, '.', '_', '-'"));
 }
 
 /* Another account in this profile is not overwritten by chance. */
@@ -166,7 +169,7 @@ cmd_login(struct cli *cli, struct fail *fail)
 	char password[LIMIT_PASSWORD_LEN + 2], prompt[80];
 	enum rc rc;
 
-	if (check_name(name, fail) != RC_OK ||
+	if (check_name(name, false, fail) != RC_OK ||
 	    check_free(cli, name, fail) != RC_OK)
 		return (fail->rc);
 	/* A stale token must not spoil the request for a new one. */
@@ -215,7 +218,7 @@ cmd_register(struct cli *cli, struct fail *fail)
 	bool only = args_has(&cli->args, "no-login");
 	enum rc rc;
 
-	if (check_name(name, fail) != RC_OK ||
+	if (check_name(name, true, fail) != RC_OK ||
 	    (!only && check_free(cli, name, fail) != RC_OK))
 		return (fail->rc);
 	rest_token_set(cli->rest, "");

@@ -101,6 +101,24 @@ password_fits(
 
 /* ---- registering ---- */
 
+/* Whether a new user may be called a->name; false: answered. */
+static bool
+name_fits(struct account_ask *a)
+{
+
+	if (!model_name_fits(a->name.p, a->name.n))
+		ask_problem(&a->ask, PROBLEM_BAD_REQUEST, "/name",
+		    "a name is %s", MODEL_NAME_RULE);
+	else if (model_name_reserved(a->name.p, a->name.n))
+		ask_problem(&a->ask, PROBLEM_FORBIDDEN, "/name",
+		    "the name \"%.*s\" is reserved for the operator, who makes "
+		    "it with twinboxd user add; choose another",
+		    (int)a->name.n, a->name.p);
+	else
+		return (true);
+	return (false);
+}
+
 /* One more from that network; false: answered. */
 static bool
 may_join(struct account_ask *a)
@@ -187,13 +205,8 @@ api_users_post(struct http_request *req, void *arg)
 	}
 	if (!ask_body(&a->ask, &a->doc, fields, COUNT(fields)))
 		return;
-	if (!model_name_valid(a->name.p, a->name.n)) {
-		ask_problem(&a->ask, PROBLEM_BAD_REQUEST, "/name",
-		    "a name is 1 to %d of a-z, 0-9, '.', '_', '-'",
-		    LIMIT_NAME_LEN);
-		return;
-	}
-	if (!password_fits(a, "/password", &a->password) || !may_join(a))
+	if (!name_fits(a) || !password_fits(a, "/password", &a->password) ||
+	    !may_join(a))
 		return;
 	account_unit_init(&a->unit, ACCOUNT_ADD);
 	copy_span(a->unit.user.name, sizeof(a->unit.user.name), &a->name);

@@ -6,7 +6,9 @@
 #ifndef BASE_LIMITS_H
 #define BASE_LIMITS_H
 
-/* A user's name: [a-z0-9._-]; fits a log line, a file name and a DNS label. */
+/* A user's name: [a-z0-9._-]; fits a log line and the 63 bytes of a DNS label.
+ * A new name also begins and ends with a letter or digit and has no "..", so
+ * that it fits a file name and a segment of a path (model_name_fits()). */
 #define LIMIT_NAME_LEN 32
 /* A domain name, RFC 1035. */
 #define LIMIT_DOMAIN_LEN 253

@@ -216,6 +216,9 @@ read_fields(json_t *root, struct call *c)
 		return (err_set(&c->err, RC_INVALID,
 		    "this server does not know that command"));
 	c->command.op = (enum user_op)i;
+	if (c->command.op == USER_ADD && !model_name_fits(name.p, name.n))
+		return (err_set(
+		    &c->err, RC_INVALID, "a name is %s", MODEL_NAME_RULE));
 	memcpy(c->command.name, name.p, name.n);
 	if (hash.p != NULL)
 		memcpy(c->command.password_hash, hash.p, hash.n);

@@ -356,6 +356,16 @@ read_command(const struct config *config, struct user_command *ret)
 	return (true);
 }
 
+/* Whether ${command} takes ${name}.  Users that exist may have names that a new
+ * one may not. */
+static bool
+name_valid(const struct user_command *command, const char *name)
+{
+
+	return (command->op == USER_ADD ? model_name_fits(name, strlen(name))
+					: model_name_valid(name, strlen(name)));
+}
+
 static enum rc
 run(const struct config *config, const struct user_command *command,
     struct err *err)
@@ -391,10 +401,9 @@ users_main(int argc, char **argv)
 		return (code);
 	if (!read_command(&config, &command))
 		return (show_usage());
-	if (!model_name_valid(config.operands[1], strlen(config.operands[1])))
-		return (complain(EX_DATAERR,
-		    "\"%s\" is no name: 1 to %d of a-z, 0-9, '.', '_', '-'",
-		    config.operands[1], LIMIT_NAME_LEN));
+	if (!name_valid(&command, config.operands[1]))
+		return (complain(EX_DATAERR, "\"%s\" is not a valid name: %s",
+		    config.operands[1], MODEL_NAME_RULE));
 	log_set_level(LVL_WARN);
 	if (crypt_init(&err) != RC_OK ||
 	    (command.op != USER_DISABLE &&

@@ -43,6 +43,32 @@ model_name_valid(const char *name, size_t n)
 	return (true);
 }
 
+_Static_assert(LIMIT_NAME_LEN == 32, "MODEL_NAME_RULE says 32");
+
+bool
+model_name_fits(const char *name, size_t n)
+{
+
+	return (model_name_valid(name, n) && is_alnum_lower(name[0]) &&
+		is_alnum_lower(name[n - 1]) &&
+		memmem(name, n, "..", 2) == NULL);
+}
+
+bool
+model_name_reserved(const char *name, size_t n)
+{
+	static const char *const reserved[] = {"admin", "root", "support",
+	    "postmaster", "abuse", "security", "twinbox"};
+	size_t i;
+
+	for (i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++) {
+		if (strlen(reserved[i]) == n &&
+		    memcmp(reserved[i], name, n) == 0)
+			return (true);
+	}
+	return (false);
+}
+
 /* Host names of RFC 1123 in lower case: labels of 1 to 63 letters, digits and
  * inner hyphens. */
 static bool

@@ -51,8 +51,23 @@ struct message_draft {
 void message_draft_view(
     const struct message_draft *draft, struct message_view *ret);
 
-/* Whether ${n} bytes at ${name} are a user name: [a-z0-9._-]{1,32}. */
+/* Whether ${n} bytes at ${name} may be a user's name in an address or a log-in:
+ * [a-z0-9._-]{1,32}.  Users that older versions made may have any of these. */
 bool model_name_valid(const char *name, size_t n);
+
+/* What model_name_fits() wants, for a message. */
+#define MODEL_NAME_RULE                                                        \
+	"1 to 32 of a-z, 0-9, '.', '_', '-', with a letter or digit first "    \
+	"and last, and without \"..\""
+
+/* Whether a new user may have this name: a valid one that begins and ends with
+ * a letter or digit and has no "..", so that it is a segment of a path ("." and
+ * ".." are not), a file name, and no option of a command ("-x"). */
+bool model_name_fits(const char *name, size_t n);
+
+/* Whether others would take a user of this name for the operator: only the
+ * operator makes one. */
+bool model_name_reserved(const char *name, size_t n);
 
 /* Splits "bob" or "bob@domain" into name and domain ("" when local, also when
  * the domain is ${local_domain}).  False if it is no address. */

@@ -5,14 +5,29 @@
 // learn (nothing).
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
+import path from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
 
+import { ask, onPostgres } from './backend.mjs';
+import { userCommand } from './desk.mjs';
 import { problem } from './expect.mjs';
 import {
 	PASSWORD, REAL_PASSWORDS, eventually, expectStatus, freshName, login, register,
 	serverForFile, startServer, users,
 } from './harness.mjs';
+
+/** Gives ${name} the name ${to} in the database of ${data}, which nobody serves. */
+function renameUser(data, name, to)
+{
+	const change = `UPDATE users SET name = '${to}' WHERE name = '${name}'`;
+
+	if (onPostgres)
+		ask(data, change);
+	else
+		execFileSync('sqlite3', ['-batch', '-bail', path.join(data, 'twinbox.db'), change]);
+}
 
 const server = serverForFile({ before, after, afterEach }, undefined,
 	{ env: REAL_PASSWORDS });
@@ -41,6 +56,8 @@ describe('registration', () => {
 		['a space', { name: 'an n', password: PASSWORD }, '/name'],
 		['33 letters', { name: 'a'.repeat(33), password: PASSWORD }, '/name'],
 		['a number', { name: 7, password: PASSWORD }, '/name'],
+		...['.', '..', '-', '_', '--help', '.ann', 'ann.', '-ann', 'ann-', '_ann', 'ann_', 'an..n'].map((name) =>
+			[`the name ${name}`, { name, password: PASSWORD }, '/name']),
 		['an at sign', { name: 'ann@home', password: PASSWORD }, '/name'],
 		['no password', { name: 'ann-x' }, '/password'],
 		['a short password', { name: 'ann-x', password: '1234567' }, '/password'],
@@ -56,9 +73,41 @@ describe('registration', () => {
 	}
 
 	it('takes names of 1 and of 32 characters, and passwords of 8 and 1,024 bytes', async () => {
-		for (const [name, password] of [[freshName('x').padEnd(32, '.'), 'x'.repeat(1024)],
-			[freshName('a._-'), '12345678']])
+		for (const [name, password] of [[freshName('x').padEnd(32, '0'), 'x'.repeat(1024)],
+			[freshName('a._-'), '12345678'], ['7', '12345678']])
 			expectStatus(await server.rest().post('/v1/users', { name, password }), 201);
+	});
+
+	for (const name of ['admin', 'root', 'support', 'postmaster', 'abuse', 'security', 'twinbox']) {
+		it(`${name} is reserved for the operator`, async () => {
+			const answer = await server.rest().post('/v1/users', { name, password: PASSWORD });
+			problem(answer, 403, 'forbidden', '/name');
+			assert.match(answer.body.detail, new RegExp(`^the name "${name}" is reserved`));
+			assert.equal((await userCommand(server, ['add', name, '--password-stdin'])).code, 0);
+			await login(server, name);
+			// The answer does not tell whether the operator has made it.
+			problem(await server.rest().post('/v1/users', { name, password: PASSWORD }), 403, 'forbidden', '/name');
+		});
+	}
+
+	it('a user whose name is no longer given keeps it', async (t) => {
+		const other = await startServer();
+		t.after(() => other.stop());
+		const [ann, bob] = await users(other, 'ann', 'bob');
+		const old = `.${bob.name.slice(1)}..`;
+		await other.stop();
+		renameUser(other.data, bob.name, old);
+		await other.start();
+		const dot = await login(other, old);
+		const { id } = await ann.send(old, 'Are you there?');
+		assert.equal((await dot.received(id)).from, ann.name);
+		const reply = await dot.send(ann.name, 'Yes.');
+		assert.equal((await ann.received(reply.id)).from, old);
+		expectStatus(await ann.request('POST', `/v1/to/${old}`, { body: 'By REST.', type: 'text/plain' }), 201);
+		assert.equal((await userCommand(other, ['passwd', old, '--password-stdin'], 'another password')).code, 0);
+		expectStatus(await other.rest().post('/v1/tokens',
+			{ name: old, password: 'another password', device: 'phone' }), 201);
+		problem(await other.rest().post('/v1/users', { name: old, password: PASSWORD }), 400, 'bad_request', '/name');
 	});
 
 	it('is refused where it is closed', async (t) => {

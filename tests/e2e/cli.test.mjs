@@ -130,7 +130,9 @@ describe('accounts', () => {
 		failed(await other.withPassword(['login', freshName('nobody')]), EX.NOPERM,
 			/wrong name or password/);
 		failed(await other.withPassword(['register', ann.name]), EX.CANTCREAT, /choose another name/);
-		failed(await other.withPassword(['register', 'Ann!']), EX.USAGE, /no user name/);
+		failed(await other.withPassword(['register', 'Ann!']), EX.USAGE, /not a valid user name/);
+		failed(await other.withPassword(['register', '-x', '--no-login']), EX.USAGE, /-x/);
+		failed(await other.withPassword(['register', 'root']), EX.NOPERM, /"root" is reserved for the operator/);
 		failed(await other.withPassword(['register', freshName('x')], 'short'), EX.DATAERR, /password/i);
 		failed(await other.withPassword(['register', freshName('x')], ''), EX.DATAERR, /empty/);
 		assert.ok(!fs.existsSync(other.profilePath()));

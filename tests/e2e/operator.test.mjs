@@ -154,9 +154,10 @@ describe('user', () => {
 	it('a name that is none is refused before a password is read', async () => {
 		const data = path.join(tempDir(), 'd');
 
-		for (const name of ['Ann', '', 'a b', 'x'.repeat(33)]) {
+		for (const name of ['Ann', '', 'a b', 'x'.repeat(33), '.', '..', 'ann.', '_ann', 'a..b']) {
 			assert.deepEqual(await refused(['user', 'add', name, '--password-stdin', ...dataArgs(data)]),
-				[65, `"${name}" is no name: 1 to 32 of a-z, 0-9, '.', '_', '-'`]);
+				[65, `"${name}" is not a valid name: 1 to 32 of a-z, 0-9, '.', '_', '-', ` +
+					'with a letter or digit first and last, and without ".."']);
 		}
 		assert.ok(!fs.existsSync(data));
 	});

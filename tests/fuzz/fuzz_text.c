@@ -80,6 +80,19 @@ name_reference(const char *s, size_t n)
 	return (n >= 1 && n <= 32);
 }
 
+/* Runs of dots are looked for before letters at the ends. */
+static bool
+new_name_reference(const char *s, size_t n)
+{
+	size_t i;
+
+	for (i = 1; i < n; i++)
+		if (s[i] == '.' && s[i - 1] == '.')
+			return (false);
+	return (name_reference(s, n) && is_in(LOWER, s[0]) &&
+		is_in(LOWER, s[n - 1]));
+}
+
 /* Labels one after the other. */
 static bool
 domain_reference(const char *s, size_t n)
@@ -116,6 +129,7 @@ check_address(const char *s, size_t n)
 	bool want, local;
 
 	MUST(model_name_valid(s, n) == name_reference(s, n));
+	MUST(model_name_fits(s, n) == new_name_reference(s, n));
 	want = name_reference(s, len) &&
 	       (at == NULL || domain_reference(at + 1, rest));
 	MUST(model_address_parse(s, n, "home.example", name, domain) == want);

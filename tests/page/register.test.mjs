@@ -96,6 +96,23 @@ describe('registering', () => {
 		assert.ok(boxes[0].y < boxes[1].y && boxes[1].y < boxes[2].y, JSON.stringify(boxes));
 		assert.equal(await page.getByText('This name is taken.').count(), 1);
 
+		await page.keyboard.press('Control+A');
+		await page.keyboard.type('admin');
+		await page.keyboard.press('Enter');
+		await page.getByRole('alert').getByText('This name is reserved.').waitFor();
+		assert.equal(await page.getByText('This name is taken.').count(), 0);
+		await page.keyboard.press('Control+A');
+		await page.keyboard.type(bob.name);
+		await page.keyboard.press('Enter');
+		await page.getByRole('alert').getByText('This name is taken.').waitFor();
+		// What no account may be called is not sent at all.
+		await page.keyboard.press('Control+A');
+		await page.keyboard.type(`${bob.name}-`);
+		assert.equal(await field.evaluate((input) => input.validity.patternMismatch), true);
+		await page.keyboard.press('Control+A');
+		await page.keyboard.type(bob.name);
+		assert.equal(await field.evaluate((input) => input.validity.valid), true);
+
 		// It goes when the name is another.
 		await page.keyboard.press('Control+A');
 		await page.keyboard.type(ann.name);

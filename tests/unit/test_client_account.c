@@ -16,6 +16,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "model/message.h"
 #include "unit/cli_stage.h"
 
 #define LOGGED_IN "{'token': 'tb_new', 'device': {'id': 'd2', 'name': 'x'}}"
@@ -140,8 +141,8 @@ test_login_refused(void **state)
 	    "login", "ann", "--device", "lap", "--password-stdin");
 	assert_stored(s, "", "", "", "");
 	REFUSES(s, "", EX_USAGE,
-	    "\"An\\x1b\" is no user name; names have up to 32 of a-z 0-9 . _ "
-	    "-",
+	    "\"An\\x1b\" is not a valid user name; a name is 1 to 32 of a-z, "
+	    "0-9, '.', '_', '-'",
 	    "login", "An\033", "--password-stdin");
 	s->input = "\n";
 	REFUSES(s, "", EX_DATAERR,
@@ -264,8 +265,11 @@ test_register(void **state)
 	REFUSES(s, USERS(""), EX_DATAERR, "short; correct what is named",
 	    "register", "ann", "--no-login", "--password-stdin");
 	REFUSES(s, "", EX_USAGE,
-	    "\"A\" is no user name; names have up to 32 of a-z 0-9 . _ -",
+	    "\"A\" is not a valid user name; a name is " MODEL_NAME_RULE,
 	    "register", "A", "--no-login", "--password-stdin");
+	REFUSES(s, "", EX_USAGE,
+	    "\".ann\" is not a valid user name; a name is " MODEL_NAME_RULE,
+	    "register", ".ann", "--no-login", "--password-stdin");
 	assert_stored(s, "", "", "", "");
 }
 

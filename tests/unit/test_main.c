@@ -335,6 +335,12 @@ test_control(void **state)
 	assert_non_null(strstr(err.text, "ann"));
 	c = command_of(USER_DISABLE, "bob", "");
 	assert_int_equal(RC_NOT_FOUND, control_call(&w->data, &c, &err));
+	/* A name that only an old user has is no new one's. */
+	c = command_of(USER_ADD, "ann.", HASH);
+	assert_int_equal(RC_INVALID, control_call(&w->data, &c, &err));
+	assert_non_null(strstr(err.text, "a name is " MODEL_NAME_RULE));
+	c = command_of(USER_DISABLE, "ann.", "");
+	assert_int_equal(RC_NOT_FOUND, control_call(&w->data, &c, &err));
 	/* A hash that is none is not stored. */
 	c = command_of(USER_PASSWD, "ann", "secret");
 	assert_int_equal(RC_INVALID, control_call(&w->data, &c, &err));

@@ -58,6 +58,60 @@ test_names(void **state)
 	assert_false(model_name_valid("a\0b", 3));
 }
 
+/* New users' names are a part of those that exist. */
+static void
+test_new_names(void **state)
+{
+	static const struct {
+		const char *name;
+		bool fits;
+	} rows[] = {
+	    {"a", true},
+	    {"7", true},
+	    {"a.b", true},
+	    {"a_-.b", true},
+	    {"0.9", true},
+	    {A32, true},
+	    {A32 "6", false},
+	    {"", false},
+	    {".", false},
+	    {"..", false},
+	    {"-", false},
+	    {"_", false},
+	    {"--help", false},
+	    {".a", false},
+	    {"a.", false},
+	    {"-a", false},
+	    {"a-", false},
+	    {"_a", false},
+	    {"a_", false},
+	    {"a..b", false},
+	    {"a.-.b", true},
+	    {"Ann", false},
+	    {"a b", false},
+	    {"admin", true},
+	};
+	static const char *const reserved[] = {"admin", "root", "support",
+	    "postmaster", "abuse", "security", "twinbox"};
+	static const char *const free_names[] = {
+	    "admins", "admi", "roots", "a", "ann", "twinboxd", "abuse.1"};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COUNT(rows); i++)
+		assert_int_equal(rows[i].fits,
+		    model_name_fits(rows[i].name, strlen(rows[i].name)));
+	assert_false(model_name_fits("a\0b", 3));
+	for (i = 0; i < COUNT(reserved); i++) {
+		assert_true(
+		    model_name_reserved(reserved[i], strlen(reserved[i])));
+		assert_true(model_name_fits(reserved[i], strlen(reserved[i])));
+	}
+	for (i = 0; i < COUNT(free_names); i++)
+		assert_false(
+		    model_name_reserved(free_names[i], strlen(free_names[i])));
+}
+
 static void
 test_addresses(void **state)
 {
@@ -523,6 +577,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_names),
+	    cmocka_unit_test(test_new_names),
 	    cmocka_unit_test(test_addresses),
 	    cmocka_unit_test(test_content_types),
 	    cmocka_unit_test(test_durations),

@@ -7,6 +7,7 @@ export interface Problem {
 	status: number;
 	detail: string;
 	code: string;
+	pointer?: string;
 	retry_after?: number;
 }
 

@@ -16,6 +16,23 @@ interface NewToken {
 	device: { id: string; name: string };
 }
 
+/* Accounts of older servers may have names that a new one may not. */
+const OLD_NAME = '[a-z0-9._\\-]+';
+const NEW_NAME = '(?!.*\\.\\.)[a-z0-9]([a-z0-9._\\-]*[a-z0-9])?';
+
+/** Why a new account may not have the name, for its field. */
+function whyNot({ problem }: Refused): string
+{
+	switch (problem.status) {
+	case 409:
+		return 'This name is taken.';
+	case 403:
+		return 'This name is reserved.';
+	default:
+		return sentence(problem.detail);
+	}
+}
+
 /** In words that help whoever types. */
 function wordsFor(error: unknown): string
 {
@@ -61,7 +78,7 @@ export function LoginView(props: { notice: string; forgotten: string | null;
 	const [device, setDevice] = useState(deviceName);
 	const [busy, setBusy] = useState(false);
 	const [wrong, setWrong] = useState('');
-	const [taken, setTaken] = useState('');
+	const [refused, setRefused] = useState({ name: '', why: '' });
 	const form = useRef<HTMLFormElement>(null);
 
 	useLayoutEffect(() => {
@@ -76,7 +93,7 @@ export function LoginView(props: { notice: string; forgotten: string | null;
 		event.preventDefault();
 		setBusy(true);
 		setWrong('');
-		setTaken('');
+		setRefused({ name: '', why: '' });
 		try {
 			if (registering)
 				await api.post('/v1/users', { name, password });
@@ -84,8 +101,8 @@ export function LoginView(props: { notice: string; forgotten: string | null;
 			props.done({ token: made.token, user: made.user, device: made.device });
 		} catch (error) {
 			setBusy(false);
-			if (registering && error instanceof Refused && error.problem.status === 409) {
-				setTaken(name);
+			if (registering && error instanceof Refused && error.problem.pointer === '/name') {
+				setRefused({ name, why: whyNot(error) });
 				form.current?.querySelector('input')?.focus();
 			} else {
 				setWrong(wordsFor(error));
@@ -113,9 +130,10 @@ export function LoginView(props: { notice: string; forgotten: string | null;
 				</div>}
 				<form ref={form} onSubmit={submit}>
 					<Field label="Name" name="username" value={name} complete="username" max={32}
-						pattern="[a-z0-9._\-]+" change={(value) => setName(value.trim().toLowerCase())}
-						{...(registering ? { hint: 'Letters a to z, digits, dot, dash, underscore.' } : {})}
-						{...(registering && taken === name && taken ? { wrong: 'This name is taken.' } : {})} />
+						pattern={registering ? NEW_NAME : OLD_NAME}
+						change={(value) => setName(value.trim().toLowerCase())}
+						{...(registering ? { hint: 'Letters a to z, digits, and between them dot, dash, underscore.' } : {})}
+						{...(registering && refused.name === name && refused.why ? { wrong: refused.why } : {})} />
 					<Field label="Password" name="password" type="password" value={password}
 						max={1024} change={setPassword}
 						complete={registering ? 'new-password' : 'current-password'}
