@@ -39,6 +39,7 @@ struct lane {
 	struct store_lane row;
 	uint8_t digest[DIGEST_LEN];
 	char to[80];
+	int64_t at_ms; /* of its last message */
 };
 
 struct heap {
@@ -241,6 +242,7 @@ add(struct heap *h, int64_t i)
 	add_message(h, &m);
 	add_outbox(h, &m);
 	add_own_copy(h, &m);
+	m.lane->at_ms = m.at_ms;
 }
 
 /* ---- the ends ---- */
@@ -267,7 +269,7 @@ end_lane(struct heap *h, struct lane *l)
 	v[0] = db_v_i64(row->conversation_id);
 	v[1] = db_v_i64(row->dest_user);
 	v[2] = v[3] = v[4] = v[7] = db_v_i64(row->tail_seq);
-	v[5] = v[6] = v[8] = db_v_i64(h->now_ms);
+	v[5] = v[6] = v[8] = db_v_i64(l->at_ms);
 	run(h, SQL_PARTICIPANT_SET, v, 9);
 }
 

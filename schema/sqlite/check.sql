@@ -24,6 +24,9 @@ SELECT place FROM (
 	SELECT 'outbox row ' || o.id || ' about no message' FROM outbox o
 	WHERE NOT EXISTS (SELECT 1 FROM messages m WHERE m.mid = o.mid)
 	UNION ALL
+	SELECT 'outbox row ' || o.id || ' to no user' FROM outbox o
+	WHERE NOT EXISTS (SELECT 1 FROM users u WHERE u.user_id = o.dest_id)
+	UNION ALL
 	SELECT 'outbox row ' || o.id || ' in no lane' FROM outbox o
 	WHERE o.lane_id IS NOT NULL AND NOT EXISTS (
 	    SELECT 1 FROM outbox_lanes l WHERE l.lane_id = o.lane_id)
@@ -56,7 +59,7 @@ LIMIT $1;
 SELECT 'message ' || m.mid || ' of user ' || m.sender_id FROM messages m
 WHERE m.conversation_seq IS NOT NULL AND NOT EXISTS (
     SELECT 1 FROM inbox i WHERE i.event_id = m.event_id
-    AND i.user_id = m.sender_id AND i.origin = 0)
+    AND i.user_id = m.sender_id AND i.origin = 0 AND i.kind = 1 AND i.own = 1)
 LIMIT $1;
 
 -- name: check_not_delivered
@@ -64,7 +67,7 @@ SELECT 'outbox row ' || o.id || ' to user ' || o.dest_id FROM outbox o
 WHERE (o.state = 'sent' OR o.state = 'acked') AND o.dest_kind = 'user'
 AND NOT EXISTS (SELECT 1 FROM inbox i
     WHERE i.event_id = o.event_id AND i.user_id = o.dest_id
-    AND i.origin = 0)
+    AND i.origin = 0 AND i.kind = o.kind)
 LIMIT $1;
 
 -- name: check_still_owed
@@ -147,6 +150,8 @@ FROM (SELECT l.lane_id, l.priority, coalesce((SELECT max(o.priority)
 WHERE w.priority <> w.highest
 LIMIT $1;
 
+-- A row of ours is attempted once, when it is delivered.  The time of the last
+-- state is that of the last step.  A peer that answers later moves it on.
 -- name: check_state
 SELECT 'outbox row ' || id || ' is ' || state || ', sent at ' ||
     coalesce(CAST(sent_at AS TEXT), 'no time') || ', acked at ' ||
@@ -154,16 +159,41 @@ SELECT 'outbox row ' || id || ' is ' || state || ', sent at ' ||
     coalesce(reason, 'nothing')
 FROM outbox
 WHERE (state = 'sent' AND (sent_at IS NULL OR acked_at IS NOT NULL))
-    OR (state = 'acked' AND acked_at IS NULL)
-    OR ((state = 'pending' OR state = 'sending')
+    OR (state = 'acked' AND (acked_at IS NULL OR sent_at IS NULL
+	OR last_status_at <> acked_at))
+    OR (state <> 'sent' AND state <> 'acked'
 	AND (sent_at IS NOT NULL OR acked_at IS NOT NULL))
-    OR ((state = 'failed' OR state = 'expired') AND reason IS NULL)
-    OR (state = 'sending' AND (attempts = 0 OR last_attempt_at IS NULL))
+    OR (reason IS NOT NULL) <> (state = 'failed' OR state = 'expired'
+	OR kind = 5)
+    OR (kind <> 5 AND (reason = 'expired') <> (state = 'expired'))
+    OR (state = 'expired' AND (expires_at IS NULL
+	OR expires_at > last_status_at))
+    OR (state = 'sending' AND (attempts = 0 OR dest_kind = 'user'))
+    OR (attempts = 0) <> (last_attempt_at IS NULL)
+    OR retry_count < 0 OR retry_count > attempts
+    OR rescue_count < 0 OR rescue_count > attempts
+    OR (next_retry_at IS NOT NULL AND state <> 'pending' AND state <> 'sending'
+	AND state <> 'canceled')
+    OR (ack_deadline IS NOT NULL AND state <> 'sent')
+    OR (last_error IS NOT NULL AND (state = 'sent' OR state = 'acked'))
+    OR (dest_kind = 'user' AND (next_retry_at IS NOT NULL
+	OR retry_count <> 0 OR rescue_count <> 0 OR ack_deadline IS NOT NULL
+	OR attempts <> CASE WHEN sent_at IS NULL OR lane_id IS NULL
+	    THEN 0 ELSE 1 END
+	OR (lane_id IS NOT NULL AND last_attempt_at IS NOT sent_at)
+	OR (state = 'sent' AND last_status_at <> sent_at)))
+    OR (last_error IS NOT NULL AND attempts = 0 AND requeues = 0
+	AND (state = 'pending' OR state = 'canceled'))
+    OR (ack_deadline IS NOT NULL AND last_status_at <> sent_at)
+    OR (lane_id IS NULL AND (sent_at <> created_at OR acked_at <> created_at
+	OR event_time <> created_at))
 LIMIT $1;
 
 -- What has ended badly is told to its sender, and is on the operator's table
 -- until somebody deals with it.
 -- name: check_dead
+WITH bounced (user_id, mid) AS MATERIALIZED (
+	SELECT DISTINCT i.user_id, i.mid FROM inbox i WHERE i.kind = 5)
 SELECT place FROM (
 	SELECT 'dead letter ' || d.dead_id || ' is open, its outbox row ' ||
 	    d.outbox_id || ' is ' || coalesce(o.state, 'gone') AS place
@@ -174,8 +204,8 @@ SELECT place FROM (
 	SELECT 'dead letter ' || d.dead_id || ' without a bounce to user ' ||
 	    d.sender_id
 	FROM dead_letter_queue d
-	WHERE NOT EXISTS (SELECT 1 FROM inbox i WHERE i.user_id = d.sender_id
-	    AND i.kind = 5 AND i.mid = d.mid)
+	LEFT JOIN bounced b ON b.user_id = d.sender_id AND b.mid = d.mid
+	WHERE b.mid IS NULL
 	AND NOT EXISTS (SELECT 1 FROM inboxes b WHERE b.user_id = d.sender_id
 	    AND b.trimmed > 0)
 ) AS places LIMIT $1;
@@ -203,6 +233,9 @@ FROM (
 	UNION ALL
 	SELECT 'expired', (SELECT count(*) FROM outbox WHERE kind = 1
 	    AND state = 'expired'), expired FROM outbox_totals
+	UNION ALL
+	SELECT 'canceled', (SELECT count(*) FROM outbox WHERE kind = 1
+	    AND state = 'canceled'), canceled FROM outbox_totals
 ) AS counted
 WHERE counted.n <> counted.said
 LIMIT $1;
@@ -220,6 +253,12 @@ SELECT place FROM (
 	FROM inboxes b
 	WHERE b.read_seq > coalesce((SELECT max(i.seq) FROM inbox i
 	    WHERE i.user_id = b.user_id), b.trimmed)
+	UNION ALL
+	SELECT 'user ' || b.user_id || ' has read ' || b.read_seq ||
+	    ', none of the devices has acked it'
+	FROM inboxes b
+	WHERE b.read_seq > coalesce((SELECT max(d.acked_seq) FROM devices d
+	    WHERE d.user_id = b.user_id), 0)
 	UNION ALL
 	SELECT 'user ' || p.user_id || ' has marks beyond the end of conversation '
 	    || p.conversation_id

@@ -26,6 +26,15 @@ static const struct {
     {SQL_CHECK_TOTALS, "the totals are wrong"},
     {SQL_CHECK_STATE, "a state that its times do not bear out"},
     {SQL_CHECK_MARK, "a mark beyond what there is"},
+    {SQL_CHECK_EVENT, "an event differs from its message"},
+    {SQL_CHECK_EVENT_ROW, "an event differs from its outbox row"},
+    {SQL_CHECK_EVENT_MARK, "an event differs from the marks"},
+    {SQL_CHECK_ROW, "an outbox row differs from its message"},
+    {SQL_CHECK_ROW_LANE, "an outbox row differs from its lane"},
+    {SQL_CHECK_ROW_EVENT, "an outbox row differs from its event"},
+    {SQL_CHECK_ROW_MARK, "an outbox row differs from the marks"},
+    {SQL_CHECK_ROW_STORY, "an outbox row differs from what became of it"},
+    {SQL_CHECK_MEMBER, "a member's marks differ from the inboxes"},
 };
 
 struct finding {

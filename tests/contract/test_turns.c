@@ -203,7 +203,8 @@ test_alone_in_turn(void **state)
 	(void)state;
 	send_all(2, 2, PRIORITY_NORMAL);
 	assert_int_equal(
-	    rig_exec(&rig, "UPDATE outbox SET rescue_count = 3 WHERE id = "
+	    rig_exec(&rig, "UPDATE outbox SET rescue_count = 3, attempts = 3, "
+			   "last_attempt_at = created_at WHERE id = "
 			   "(SELECT min(id) + 2 FROM outbox WHERE dest_kind = "
 			   "'server')"),
 	    1);
