@@ -7,8 +7,14 @@
 #include <ini.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/file.h"
 #include "config/config_internal.h"
+
+/* A hundred times what all settings and their remarks need. */
+#define CONFIG_FILE_MAX (1024 * 1024)
 
 struct reading {
 	const char *path;
@@ -85,6 +91,30 @@ take_line(void *user, const char *section, const char *name, const char *value)
 	return (r->rc == RC_OK);
 }
 
+/* A file much larger than all settings is another file, by mistake. */
+static enum rc
+open_settings(const char *path, FILE **ret, struct err *err)
+{
+	struct stat st;
+	enum rc rc;
+	int fd;
+
+	if ((rc = file_open_regular(path, &fd, err)) == RC_INVALID)
+		return (rc);
+	if (rc != RC_OK)
+		return (err_set_sys(err, RC_IO, err->sys,
+		    "cannot read the settings in %s", path));
+	if (fstat(fd, &st) == 0 && st.st_size > CONFIG_FILE_MAX)
+		rc = err_set(err, RC_INVALID,
+		    "%s is larger than %d KiB: a file of settings is not", path,
+		    CONFIG_FILE_MAX / 1024);
+	else if ((*ret = fdopen(fd, "r")) == NULL)
+		rc = err_set(err, RC_NO_MEMORY, "%s: no memory", path);
+	if (rc != RC_OK)
+		(void)close(fd);
+	return (rc);
+}
+
 enum rc
 config_file_read(const char *path,
     enum rc (*each)(void *arg, const char *name, const char *value, int line,
@@ -99,10 +129,10 @@ config_file_read(const char *path,
 	    .err = err,
 	};
 	int bad, failed;
+	enum rc rc;
 
-	if ((r.file = fopen(path, "re")) == NULL)
-		return (err_set_sys(
-		    err, RC_IO, errno, "cannot read the settings in %s", path));
+	if ((rc = open_settings(path, &r.file, err)) != RC_OK)
+		return (rc);
 	bad = ini_parse_stream(next_line, &r, take_line, &r);
 	failed = ferror(r.file);
 	(void)fclose(r.file);

@@ -117,6 +117,33 @@ write_file(const char *text)
 	assert_int_equal(0, fclose(f));
 }
 
+/* What cannot be a file of settings is not read to its end. */
+static void
+test_other_files(void **state)
+{
+	struct err err = ERR_INIT;
+	struct config config;
+	char line[96], *text;
+
+	(void)state;
+	assert_int_equal(
+	    parse("--config=/dev/zero", &config, &err), RC_INVALID);
+	assert_string_equal(
+	    err.text, "/dev/zero is a device: name a regular file");
+	text = malloc(1024 * 1024 + 2);
+	assert_non_null(text);
+	memset(text, '#', 1024 * 1024 + 1);
+	text[1024 * 1024 + 1] = '\0';
+	write_file(text);
+	(void)snprintf(line, sizeof(line), "--config=%s", path);
+	assert_int_equal(parse(line, &config, &err), RC_INVALID);
+	assert_contains(err.text, " is larger than 1024 KiB: ");
+	text[1024 * 1024] = '\0';
+	write_file(text);
+	assert_int_equal(parse(line, &config, &err), RC_OK);
+	free(text);
+}
+
 static int
 setup(void **state)
 {
@@ -474,7 +501,7 @@ test_file_faults(void **state)
 	assert_int_equal(
 	    RC_IO, parse("--config /nonexistent/x.conf", &c, &err));
 	assert_contains(err.text, "/nonexistent/x.conf");
-	assert_int_equal(RC_IO, parse("--config /tmp", &c, &err));
+	refused("--config /tmp", "/tmp is a directory: name a regular file");
 }
 
 static void
@@ -570,6 +597,7 @@ main(void)
 	    cmocka_unit_test(test_exposure),
 	    cmocka_unit_test(test_demo),
 	    cmocka_unit_test(test_retention),
+	    cmocka_unit_test(test_other_files),
 	    cmocka_unit_test(test_file_faults),
 	    cmocka_unit_test(test_variable_faults),
 	    cmocka_unit_test(test_write_and_read),
