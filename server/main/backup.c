@@ -74,14 +74,6 @@ copy_file(int in, const char *from, const char *to, struct err *err)
 
 /* ---- proof ---- */
 
-static void
-print_found(void *arg, const char *what, const char *place)
-{
-
-	(void)arg;
-	(void)fprintf(stderr, "%s: %s\n", what, place);
-}
-
 /* Whether ${path}, which people know as ${name}, is a database of ours that
  * keeps its promises. */
 static enum rc
@@ -99,7 +91,7 @@ prove(const char *path, const char *name, struct fsck_report *report,
 	options.url = url;
 	if ((rc = db_open(&options, &db, err)) != RC_OK)
 		return (rc);
-	rc = fsck_run(db, print_found, NULL, report, err);
+	rc = fsck_run(db, fsck_print_found, stderr, report, err);
 	db_close(db);
 	if (rc == RC_OK && report->violations > 0)
 		rc = err_set(err, RC_CORRUPT,

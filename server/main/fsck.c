@@ -8,16 +8,22 @@
 #include <stdio.h>
 #include <sysexits.h>
 
+#include "base/escape.h"
+#include "base/fault.h"
 #include "base/log.h"
 #include "domain/fsck.h"
 #include "main/main_internal.h"
 
-static void
-print_found(void *arg, const char *what, const char *place)
-{
+/* Of a place as the checks give it, each byte as an escape. */
+#define PLACE_SIZE 4096
 
-	(void)arg;
-	(void)printf("%s: %s\n", what, place);
+void
+fsck_print_found(void *arg, const char *what, const char *place)
+{
+	char shown[PLACE_SIZE];
+
+	(void)fprintf(
+	    arg, "%s: %s\n", what, escape_text(place, shown, sizeof(shown)));
 }
 
 static enum rc

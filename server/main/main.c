@@ -11,6 +11,7 @@
 
 #include "admin/admin.h"
 #include "api/api.h"
+#include "base/escape.h"
 #include "base/log.h"
 #include "base/stdfds.h"
 #include "base/thr.h"
@@ -21,13 +22,15 @@
 int
 complain(int code, const char *fmt, ...)
 {
+	char text[2 * URL_SIZE], shown[4 * URL_SIZE];
 	va_list ap;
 
-	(void)fputs("twinboxd: ", stderr);
+	/* An error may quote a damaged file. */
 	va_start(ap, fmt);
-	(void)vfprintf(stderr, fmt, ap);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	(void)fputc('\n', stderr);
+	(void)fprintf(
+	    stderr, "twinboxd: %s\n", escape_text(text, shown, sizeof(shown)));
 	return (code);
 }
 

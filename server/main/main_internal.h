@@ -131,6 +131,10 @@ int restore_main(int argc, char **argv);
 
 /* ---- looking at the database (fsck.c) ---- */
 
+/* Prints a violation to ${arg}, a FILE.  Its place may hold bytes of a damaged
+ * database. */
+void fsck_print_found(void *arg, const char *what, const char *place);
+
 /* `twinboxd fsck …`: the exit code. */
 int fsck_main(int argc, char **argv);
 

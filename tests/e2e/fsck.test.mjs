@@ -10,7 +10,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 
-import { ask, onPostgres } from './backend.mjs';
+import { ask, onPostgres, sqliteOnly } from './backend.mjs';
 import { assertSound, fsck } from './fsck.mjs';
 import { TWINBOXD, startServer, tempDir, users } from './harness.mjs';
 
@@ -70,6 +70,35 @@ describe('fsck', () => {
 		assert.equal(code, 65);
 		assert.match(text, /^not what was accepted: .*: message 1 of conversation 1$/m);
 		assert.match(text, /: 1 violation /);
+	});
+
+	it('shows damaged bytes as escapes', { skip: sqliteOnly }, async (t) => {
+		const server = await startServer();
+		t.after(() => server.running && server.kill());
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		const { id } = await ann.send(bob.name, 'hello');
+		await bob.received(id);
+		await server.stop();
+		const file = path.join(server.data, 'twinbox.db');
+		const whole = fs.readFileSync(file, 'latin1');
+		const damaged = (from, to) => {
+			const bytes = whole.replaceAll(from, to);
+			assert.notEqual(bytes, whole);
+			fs.writeFileSync(file, bytes, 'latin1');
+		};
+
+		// The state of an outbox row: its place is printed.
+		damaged(/(user.)sent/gs, '$1\x1b[1\xff');
+		let { code, text } = await fsck(server);
+		assert.equal(code, 65);
+		assert.ok(text.includes('outbox row 1 is \\u{001B}[1\\xFF, sent at '), text);
+		assert.doesNotMatch(text, /\x1b|\ufffd/);
+		// The name of an index: SQLite's own error is printed.
+		damaged(/messages_sender/g, 'messages\x1b[31mxx');
+		({ code, text } = await fsck(server));
+		assert.equal(code, 65);
+		assert.ok(text.includes('messages\\u{001B}[31mxx'), text);
+		assert.doesNotMatch(text, /\x1b/);
 	});
 
 	it('says what it cannot read', () => {
