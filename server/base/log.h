@@ -32,6 +32,8 @@ enum log_format { LOG_FMT_TEXT, LOG_FMT_JSON };
 	    "the stop goes on without waiting longer for requests")            \
 	X(SERVER_STOPPED, LVL_INFO, "everything is stopped")                   \
 	X(SERVER_FAIL, LVL_ERROR, "it cannot start or go on")                  \
+	X(DATA_READABLE, LVL_WARN,                                             \
+	    "others may read the data directory or the database")              \
 	X(STORE_OPEN, LVL_INFO, "the database is open")                        \
 	X(STORE_MIGRATE, LVL_INFO, "a schema step was applied")                \
 	X(STORE_FAIL, LVL_ERROR, "the store failed")                           \

@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
+#include "base/log.h"
 #include "main/main_internal.h"
 #include "schema/sql.h"
 
@@ -65,6 +67,58 @@ become_owner(const struct data *data, struct err *err)
 		    "data: cannot become the owner of %s, user %lu", data->dir,
 		    (unsigned long)st.st_uid));
 	return (RC_OK);
+}
+
+/* Whoever writes to the directory or the database can make an account an
+ * administrator's.  The mode stays as it is: the operator has set it, and knows
+ * who is in the group. */
+static enum rc
+check_mode(const char *path, const struct stat *st, struct err *err)
+{
+	const unsigned mode = st->st_mode & 07777;
+
+	if ((mode & (S_IWGRP | S_IWOTH)) != 0)
+		return (err_set(err, RC_DENIED,
+		    "data: others may write to %s (mode %04o): run chmod go-w "
+		    "%s, and see who could have",
+		    path, mode, path));
+	if ((mode & (S_IRGRP | S_IROTH)) != 0)
+		log_event(LOG_EV_DATA_READABLE,
+		    "path=%s mode=%04o cure=chmod go-r %s", path, mode, path);
+	return (RC_OK);
+}
+
+/* The directory, if it is there. */
+static enum rc
+check_directory(const struct data *data, struct err *err)
+{
+	struct stat st;
+
+	return (stat(data->dir, &st) == 0 ? check_mode(data->dir, &st, err)
+					  : RC_OK);
+}
+
+/* The database's file and what SQLite has beside it, as far as they are there:
+ * regular files, and nobody else's to write. */
+static enum rc
+check_files(const struct data *data, struct err *err)
+{
+	static const char *const tails[] = {"", "-wal", "-shm"};
+	char path[URL_SIZE + 8];
+	struct stat st;
+	enum rc rc = RC_OK;
+	size_t i;
+
+	if (db_url_shared(data->url))
+		return (RC_OK);
+	for (i = 0; i < 3 && rc == RC_OK; i++) {
+		(void)snprintf(
+		    path, sizeof(path), "%s%s", data_database(data), tails[i]);
+		rc = file_check_regular(path, err);
+		if (rc == RC_OK && stat(path, &st) == 0)
+			rc = check_mode(path, &st, err);
+	}
+	return (rc);
 }
 
 static enum rc
@@ -138,7 +192,9 @@ data_open(const struct config *config, struct data *ret, struct err *err)
 	if (data.dir_fd < 0)
 		return (err_set_sys(
 		    err, RC_IO, errno, "data: cannot open %s", config->data));
-	if ((rc = become_owner(&data, err)) == RC_OK)
+	if ((rc = check_directory(&data, err)) == RC_OK &&
+	    (rc = check_files(&data, err)) == RC_OK &&
+	    (rc = become_owner(&data, err)) == RC_OK)
 		rc = take_lock(&data, err);
 	if (rc != RC_OK && rc != RC_BUSY)
 		data_close(&data);
@@ -211,6 +267,10 @@ data_look(const struct config *config, enum db_mode mode, struct db **ret,
 	if (!db_url_shared(data.url) && access(path, R_OK) != 0)
 		return (err_set_sys(err, errno == ENOENT ? RC_NOT_FOUND : RC_IO,
 		    errno, "cannot read the database %s", path));
+	if (!db_url_shared(data.url) &&
+	    ((rc = check_directory(&data, err)) != RC_OK ||
+		(rc = check_files(&data, err)) != RC_OK))
+		return (rc);
 	options = data_db_options(&data);
 	options.mode = mode;
 	if ((rc = db_open(&options, &db, err)) != RC_OK)
