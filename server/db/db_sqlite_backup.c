@@ -61,9 +61,10 @@ db_sqlite_backup(
 {
 	struct db_sqlite *s = (struct db_sqlite *)(void *)db;
 	struct watch w = {.limit = log_limit};
+	struct stat st;
 	enum rc rc;
 
-	if (access(path, F_OK) == 0)
+	if (stat(path, &st) == 0 && st.st_size > 0)
 		return (err_set(err, RC_EXISTS, "%s is there already", path));
 	w.log = sqlite3_filename_wal(sqlite3_db_filename(s->handle, "main"));
 	sqlite3_progress_handler(s->handle, LOOK_STEPS, look, &w);

@@ -17,6 +17,8 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "base/fault.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/rnd.h"
 #include "domain/fsck.h"
@@ -132,24 +134,26 @@ backup(const struct config *config, const char *path,
     struct fsck_report *report, struct err *err)
 {
 	char part[URL_SIZE];
+	struct stat st;
 	enum rc rc;
 
-	if (access(path, F_OK) == 0)
+	if (lstat(path, &st) == 0)
 		return (err_set(err, RC_EXISTS,
 		    "%s is there already: a back-up replaces nothing", path));
-	(void)snprintf(part, sizeof(part), "%s.part", path);
-	if (unlink(part) != 0 && errno != ENOENT)
-		return (
-		    err_set_sys(err, RC_IO, errno, "cannot remove %s", part));
+	if ((rc = make_part_of(path, part, sizeof(part), err)) != RC_OK)
+		return (rc);
+	interrupt_removes(part);
 	rc = make_copy(config, part, err);
+	FAULT("backup.copied");
 	if (rc == RC_OK)
 		rc = sync_path(part, O_RDONLY, err);
 	if (rc == RC_OK)
 		rc = prove(part, path, report, err);
 	if (rc == RC_OK)
-		rc = rename_synced(part, path, err);
+		rc = rename_new_synced(part, path, err);
 	if (rc != RC_OK)
 		(void)unlink(part);
+	interrupt_keeps(part);
 	return (rc);
 }
 
@@ -187,6 +191,34 @@ backup_main(int argc, char **argv)
 }
 
 /* ---- restore ---- */
+
+/* Refuses ${path}, a copy of the file ${name}, unless it has a schema of ours:
+ * a migration would make a database of an empty file. */
+static enum rc
+check_backup(const char *path, const char *name, struct err *err)
+{
+	char url[URL_SIZE + 8];
+	struct data data = DATA_INIT;
+	struct db_options options;
+	struct db *db;
+	int has, newest;
+	enum rc rc;
+
+	(void)snprintf(url, sizeof(url), "sqlite:%s", path);
+	options = data_db_options(&data);
+	options.url = url;
+	if ((rc = db_open(&options, &db, err)) != RC_OK)
+		return (err_wrap(err, "%s is not a back-up", name));
+	rc = db_schema_number(db, &has, &newest, err);
+	FAULT("restore.copied");
+	db_close(db);
+	if (rc == RC_OK && has == 0)
+		rc = err_set(err, RC_INVALID,
+		    "%s is not a back-up: it holds no tables of twinbox; name a "
+		    "file that `twinboxd backup` has made",
+		    name);
+	return (rc);
+}
 
 /* Makes ${path}, a copy of a back-up, a database of another epoch and of this
  * program's schema: what fsck looks at must be there.  ${ret}: its mark. */
@@ -307,7 +339,9 @@ restore_into(const struct data *data, const struct source *from, bool replace,
 	    part, sizeof(part), "%.*s.restoring", URL_SIZE - 64, path);
 	/* The log that an interrupted one has left is not this one's. */
 	remove_all(part);
+	interrupt_removes(part);
 	if ((rc = copy_file(from->fd, from->name, part, err)) == RC_OK &&
+	    (rc = check_backup(part, from->name, err)) == RC_OK &&
 	    (rc = renew(part, &mark, err)) == RC_OK &&
 	    (rc = prove(part, from->name, report, err)) == RC_OK &&
 	    (rc = sync_path(part, O_RDONLY, err)) == RC_OK &&
@@ -316,6 +350,7 @@ restore_into(const struct data *data, const struct source *from, bool replace,
 		rc = rename_synced(part, path, err);
 	/* Who has only read it leaves an empty log. */
 	remove_all(part);
+	interrupt_keeps(part);
 	/* Without it the next start makes one. */
 	if (rc == RC_OK)
 		(void)!mark_write(data->dir_fd, &mark, &ignored);
@@ -341,10 +376,9 @@ restore_main(int argc, char **argv)
 		 &from.name)) >= 0)
 		return (code);
 	log_set_level(LVL_WARN);
-	if ((rc = crypt_init(&err)) == RC_OK &&
-	    (from.fd = open(from.name, O_RDONLY | O_CLOEXEC)) < 0)
-		rc = err_set_sys(&err, errno == ENOENT ? RC_NOT_FOUND : RC_IO,
-		    errno, "cannot open %s", from.name);
+	rc = crypt_init(&err);
+	if (rc == RC_OK)
+		rc = file_open_regular(from.name, &from.fd, &err);
 	if (rc == RC_OK && (rc = data_open(&config, &data, &err)) == RC_OK) {
 		rc = restore_into(&data, &from, replace, &report, &err);
 		data_close(&data);

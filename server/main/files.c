@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/rnd.h"
 #include "main/main_internal.h"
 
 enum rc
@@ -42,4 +43,50 @@ rename_synced(const char *from, const char *to, struct err *err)
 		return (err_set_sys(
 		    err, RC_IO, errno, "cannot rename %s to %s", from, to));
 	return (sync_folder_of(to, err));
+}
+
+/* Renames ${from} where there is no ${to}.  Not every file system can do that
+ * at once; a second name for the file does the same where links are known. */
+static int
+rename_new(const char *from, const char *to)
+{
+
+	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+		return (0);
+	if (errno != EINVAL && errno != ENOSYS)
+		return (-1);
+	return (link(from, to) == 0 ? unlink(from) : -1);
+}
+
+enum rc
+rename_new_synced(const char *from, const char *to, struct err *err)
+{
+
+	if (rename_new(from, to) == 0)
+		return (sync_folder_of(to, err));
+	if (errno == EEXIST)
+		return (err_set(err, RC_EXISTS,
+		    "%s is there already: a back-up replaces nothing", to));
+	return (
+	    err_set_sys(err, RC_IO, errno, "cannot rename %s to %s", from, to));
+}
+
+enum rc
+make_part_of(const char *path, char *ret, size_t size, struct err *err)
+{
+	unsigned number;
+	int fd, tries;
+
+	for (tries = 0; tries < 100; tries++) {
+		rnd_fill(rnd_system(), &number, sizeof(number));
+		(void)snprintf(ret, size, "%s.%08x.part", path, number);
+		fd = open(ret, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		if (fd >= 0) {
+			(void)close(fd);
+			return (RC_OK);
+		}
+		if (errno != EEXIST)
+			break;
+	}
+	return (err_set_sys(err, RC_IO, errno, "cannot make %s", ret));
 }

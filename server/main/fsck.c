@@ -35,8 +35,9 @@ run(const struct config *config, struct fsck_report *report, struct err *err)
 	if ((rc = data_look(config, DB_READER, &db, err)) != RC_OK)
 		return (rc);
 	rc = db_take_time(db, err);
+	FAULT("fsck.opened");
 	if (rc == RC_OK)
-		rc = fsck_run(db, print_found, NULL, report, err);
+		rc = fsck_run(db, fsck_print_found, stdout, report, err);
 	db_close(db);
 	return (rc);
 }

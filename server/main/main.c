@@ -198,9 +198,13 @@ main(int argc, char **argv)
 	(void)umask(077);
 	if (argc < 2 || argv[1][0] == '-')
 		return (serve_main(argc - 1, argv + 1));
-	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-		if (strcmp(argv[1], commands[i].name) == 0)
-			return (commands[i].main(argc - 2, argv + 2));
+	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		if (strcmp(argv[1], commands[i].name) != 0)
+			continue;
+		if (commands[i].main != serve_main)
+			interrupt_allow();
+		return (commands[i].main(argc - 2, argv + 2));
+	}
 	return (complain(
 	    EX_USAGE, "there is no command \"%s\"; see --help", argv[1]));
 }

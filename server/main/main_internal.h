@@ -6,6 +6,8 @@
 #ifndef MAIN_MAIN_INTERNAL_H
 #define MAIN_MAIN_INTERNAL_H
 
+#include <termios.h>
+
 #include "base/rnd.h"
 #include "config/config.h"
 #include "crypt/crypt.h"
@@ -87,6 +89,29 @@ enum rc sync_path(const char *path, int flags, struct err *err) MUST_USE;
 enum rc sync_folder_of(const char *path, struct err *err) MUST_USE;
 enum rc rename_synced(
     const char *from, const char *to, struct err *err) MUST_USE;
+
+/* The same, but replaces nothing: RC_EXISTS when there is a ${to}. */
+enum rc rename_new_synced(
+    const char *from, const char *to, struct err *err) MUST_USE;
+
+/* Makes ${ret} of ${size} bytes the name of a new empty file beside ${path}
+ * (0600), which was nobody's before. */
+enum rc make_part_of(
+    const char *path, char *ret, size_t size, struct err *err) MUST_USE;
+
+/* ---- signals that end a command (interrupt.c) ---- */
+
+/* From now on SIGINT, SIGTERM and SIGHUP end the process, those that are
+ * ignored excepted.  For commands only; thread: main. */
+void interrupt_allow(void);
+
+/* A signal removes ${path} (copied) and what SQLite has beside it; no more.  At
+ * most 4 at a time. */
+void interrupt_removes(const char *path);
+void interrupt_keeps(const char *path);
+
+/* A signal gives the terminal ${fd} its ${settings} (copied) back; -1: none. */
+void interrupt_resets_terminal(int fd, const struct termios *settings);
 
 /* ---- commands about users (users.c) ---- */
 

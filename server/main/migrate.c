@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fault.h"
 #include "base/log.h"
 #include "main/main_internal.h"
 #include "store/before.h"
@@ -115,9 +116,12 @@ copy_before(const struct data *data, int number, struct err *err)
 	if (unlink(part) != 0 && errno != ENOENT)
 		return (
 		    err_set_sys(err, RC_IO, errno, "cannot remove %s", part));
+	interrupt_removes(part);
 	rc = make_copy(data, part, err);
+	FAULT("migrate.copied");
 	if (rc == RC_OK)
 		rc = rename_synced(part, path, err);
+	interrupt_keeps(part);
 	if (rc != RC_OK) {
 		(void)unlink(part);
 		return (rc == RC_FULL || err->sys == ENOSPC ? no_room(data, err)

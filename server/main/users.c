@@ -226,12 +226,14 @@ ask_line(int fd, const char *prompt, char *line, size_t size)
 	quiet.c_lflag &= ~(tcflag_t)(ECHO | ICANON | ISIG);
 	quiet.c_cc[VMIN] = 1;
 	quiet.c_cc[VTIME] = 0;
+	interrupt_resets_terminal(fd, &was);
 	if (tcsetattr(fd, TCSAFLUSH, &quiet) != 0)
 		return (false);
 	(void)!write(fd, prompt, strlen(prompt));
 	ok = read_keys(fd, line, size);
 	(void)!write(fd, "\n", 1);
 	(void)tcsetattr(fd, TCSAFLUSH, &was);
+	interrupt_resets_terminal(-1, NULL);
 	return (ok);
 }
 

@@ -6,6 +6,7 @@
 // so that clients offer again what it lacks; nothing is ever replaced unasked.
 
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
@@ -100,6 +101,23 @@ describe('backup', { skip: sqliteOnly }, () => {
 		assert.equal((await command('backup', '--data', server.data)).code, 64);
 		assert.deepEqual(fs.readdirSync(folder), ['mine']);
 	});
+
+	it('touches no file of another name', async (t) => {
+		const server = await startServer();
+		t.after(() => server.running && server.kill());
+		const folder = tempDir();
+		const file = path.join(folder, 'copy.db');
+
+		fs.writeFileSync(`${file}.part`, 'precious');
+		fs.symlinkSync(path.join(folder, 'nowhere'), path.join(folder, 'link'));
+		await must('backup', file, '--data', server.data);
+		assert.equal(fs.readFileSync(`${file}.part`, 'utf8'), 'precious');
+		assert.equal(fs.statSync(file).mode & 0o777, 0o600);
+		const { code, text } = await command('backup', path.join(folder, 'link'), '--data', server.data);
+		assert.equal(code, 73);
+		assert.match(text, /link is there already/);
+		assert.deepEqual(fs.readdirSync(folder).sort(), ['copy.db', 'copy.db.part', 'link']);
+	});
 });
 
 describe('restore', { skip: sqliteOnly }, () => {
@@ -161,10 +179,15 @@ describe('restore', { skip: sqliteOnly }, () => {
 		bytes.write('the price is 900', bytes.indexOf('the price is 100'));
 		fs.writeFileSync(file, bytes);
 		fs.writeFileSync(path.join(folder, 'text'), 'no database '.repeat(1000));
+		fs.writeFileSync(path.join(folder, 'empty'), '');
+		spawnSync('mkfifo', [path.join(folder, 'fifo')]);
 		const before = fs.readdirSync(server.data).sort();
-		for (const [name, reason] of [['copy.db', /has 1 violation/], ['text', /not a database/],
-			['none', /cannot read|unable to open|No such file/]]) {
-			const { code, text } = await command('restore', path.join(folder, name),
+		for (const [name, reason] of [['copy.db', /has 1 violation/], ['text', /text is not a back-up: .*not a database/],
+			['none', /cannot open .*none: No such file/],
+			['empty', /empty is not a back-up: it holds no tables of twinbox; name a file that `twinboxd backup` has made/],
+			['fifo', /fifo is a FIFO: name a regular file/], ['.', /is a directory: name a regular file/],
+			['/dev/zero', /zero is a device: name a regular file/]]) {
+			const { code, text } = await command('restore', path.resolve(folder, name),
 				'--replace', '--data', server.data);
 			assert.notEqual(code, 0);
 			assert.match(text, reason);

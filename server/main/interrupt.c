@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * SIGINT, SIGTERM and SIGHUP end a command, as they end any program, and leave
+ * nothing half done behind.  The server does not use this: it waits for its
+ * signals (serve.c).
+ *
+ * The handler runs in the middle of anything, also of SQLite, so it makes
+ * system calls only: it unlinks the files that are registered, gives the
+ * terminal its settings back, and lets the signal do what it does by default,
+ * so that the parent sees a death by that signal.  A registration is changed
+ * while the signals are blocked.  A transaction that is cut off is rolled back
+ * by whoever opens the database next.
+ */
+#include <assert.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "main/main_internal.h"
+
+#define FILES_MAX 4
+
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+static const char *const tails[] = {"", "-journal", "-shm", "-wal"};
+
+#define NSIGNALS (sizeof(signals) / sizeof(signals[0]))
+#define NTAILS (sizeof(tails) / sizeof(tails[0]))
+
+/* A half-made file and what SQLite puts beside it; "": none. */
+static char files[FILES_MAX][NTAILS][URL_SIZE + 16];
+static int terminal = -1;
+static struct termios settings_before;
+
+static void
+on_signal(int number)
+{
+	size_t i, k;
+
+	for (i = 0; i < FILES_MAX; i++)
+		for (k = 0; k < NTAILS && files[i][0][0] != '\0'; k++)
+			(void)unlink(files[i][k]);
+	if (terminal >= 0)
+		(void)tcsetattr(terminal, TCSAFLUSH, &settings_before);
+	/* SA_RESETHAND has put the default back; the signal is delivered when
+	 * the handler returns. */
+	(void)raise(number);
+}
+
+static void
+block(int how)
+{
+	sigset_t set;
+	size_t i;
+
+	(void)sigemptyset(&set);
+	for (i = 0; i < NSIGNALS; i++)
+		(void)sigaddset(&set, signals[i]);
+	(void)sigprocmask(how, &set, NULL);
+}
+
+/* Blocks the signals; *ret: whether they were not blocked before. */
+static void
+hold(sigset_t *ret)
+{
+
+	(void)sigprocmask(SIG_BLOCK, NULL, ret);
+	block(SIG_BLOCK);
+}
+
+static void
+let_go(const sigset_t *before)
+{
+
+	(void)sigprocmask(SIG_SETMASK, before, NULL);
+}
+
+void
+interrupt_allow(void)
+{
+	struct sigaction action, before;
+	size_t i;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_handler = on_signal;
+	action.sa_flags = (int)SA_RESETHAND;
+	(void)sigemptyset(&action.sa_mask);
+	for (i = 0; i < NSIGNALS; i++)
+		(void)sigaddset(&action.sa_mask, signals[i]);
+	for (i = 0; i < NSIGNALS; i++)
+		/* nohup, and a shell's background jobs, ignore some. */
+		if (sigaction(signals[i], NULL, &before) == 0 &&
+		    before.sa_handler != SIG_IGN)
+			(void)sigaction(signals[i], &action, NULL);
+	block(SIG_UNBLOCK);
+}
+
+void
+interrupt_removes(const char *path)
+{
+	sigset_t before;
+	size_t i, k;
+
+	for (i = 0; i < FILES_MAX && files[i][0][0] != '\0'; i++)
+		continue;
+	assert(i < FILES_MAX);
+	hold(&before);
+	for (k = 0; k < NTAILS; k++)
+		(void)snprintf(files[i][k], sizeof(files[i][k]), "%.*s%s",
+		    URL_SIZE, path, tails[k]);
+	let_go(&before);
+}
+
+void
+interrupt_keeps(const char *path)
+{
+	sigset_t before;
+	size_t i;
+
+	hold(&before);
+	for (i = 0; i < FILES_MAX; i++)
+		if (strcmp(files[i][0], path) == 0)
+			files[i][0][0] = '\0';
+	let_go(&before);
+}
+
+void
+interrupt_resets_terminal(int fd, const struct termios *settings)
+{
+	sigset_t before;
+
+	hold(&before);
+	terminal = fd;
+	if (settings != NULL)
+		settings_before = *settings;
+	let_go(&before);
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+//
+// A signal in the middle of a command ends it at once, as a signal ends any
+// program, and leaves nothing half done.
+//
+// Needs a build with --enable-faults, named by TWINBOXD_FAULTS; without it the
+// tests are skipped, with TWINBOX_FAULTS_REQUIRED=1 they fail.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { describe, it } from 'node:test';
+
+import { Terminal } from '../e2e/cli-terminal.mjs';
+import { startServer, run, tempDir, users, within } from '../e2e/harness.mjs';
+import { program as faultsProgram, skip } from './remote.mjs';
+
+/** Ends ${command} with ${signal} when it has come to ${point}: what it wrote. */
+async function interrupted(signal, point, command)
+{
+	const trace = path.join(tempDir(), 'trace');
+	const child = run(faultsProgram, command, { env: { ...process.env,
+		TWINBOX_FAULT_TRACE: trace, TWINBOX_FAULT: `${point}:1:delay=60000` } });
+	const passed = async () => {
+		while (!fs.existsSync(trace) || !fs.readFileSync(trace, 'utf8').split('\n').includes(point)) {
+			assert.equal(child.exitCode, null, child.err);
+			await new Promise((next) => setTimeout(next, 10));
+		}
+	};
+	await within(passed(), 20_000, `${command[0]} comes to ${point}`);
+	child.kill(signal);
+	const { code, signal: by } = await within(child.exited, 10_000, `${command[0]} ends`);
+	assert.deepEqual([code, by], [null, signal], child.err);
+	return child.out + child.err;
+}
+
+describe('a signal', { skip }, () => {
+	for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+		it(`${signal} ends backup, restore and fsck, and removes what is half done`, async (t) => {
+			const server = await startServer({ program: faultsProgram });
+			t.after(() => server.running && server.kill());
+			const [ann, bob] = await users(server, 'ann', 'bob');
+			const folder = tempDir();
+			const file = path.join(folder, 'copy.db');
+			const data = path.join(folder, 'data');
+
+			await ann.send(bob.name, 'hello');
+			await interrupted(signal, 'backup.copied', ['backup', file, '--data', server.data]);
+			assert.deepEqual(fs.readdirSync(folder), []);
+			await interrupted(signal, 'fsck.opened', ['fsck', '--data', server.data]);
+			const made = run(faultsProgram, ['backup', file, '--data', server.data]);
+			assert.equal((await made.exited).code, 0, made.err);
+			await interrupted(signal, 'restore.copied', ['restore', file, '--data', data]);
+			assert.deepEqual(fs.readdirSync(data), ['lock']);
+			// What is there stays what it is.
+			await server.stop();
+			const before = fs.readdirSync(server.data).sort();
+			await interrupted(signal, 'restore.copied',
+				['restore', file, '--replace', '--data', server.data]);
+			assert.deepEqual(fs.readdirSync(server.data).sort(), before);
+		});
+	}
+
+	it('one that is ignored by the parent stays ignored', async () => {
+		const child = run('sh', ['-c', 'trap "" HUP; "$0" user add ann --password-stdin --data "$1"',
+			faultsProgram, path.join(tempDir(), 'd')], { stdio: ['pipe', 'pipe', 'pipe'] });
+		const children = () => fs.readFileSync(
+			`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim().split(' ');
+		const isCommand = (pid) => pid &&
+			fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith(`${faultsProgram}\0user\0`);
+		const ready = async () => {
+			let pid;
+			while (!(pid = [child.pid, ...children()].find(isCommand)))
+				await new Promise((next) => setTimeout(next, 10));
+			return Number(pid);
+		};
+		const pid = await within(ready(), 10_000, 'the command begins');
+		process.kill(pid, 'SIGHUP');
+		child.stdin.end('a good password\n');
+		assert.equal((await child.exited).code, 0, child.err);
+	});
+
+	it('at the prompt for a password gives the terminal its echo back', async (t) => {
+		const terminal = new Terminal('sh', ['-c', '"$0" user add ann --data "$1"; stty -a',
+			faultsProgram, path.join(tempDir(), 'd')]);
+		t.after(() => terminal.kill());
+		await terminal.shows(/password:/);
+		const shell = terminal.program();
+		const [pid] = fs.readFileSync(`/proc/${shell}/task/${shell}/children`, 'utf8').split(' ');
+		process.kill(Number(pid), 'SIGTERM');
+		await terminal.shows(/ echo /);
+	});
+});
