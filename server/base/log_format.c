@@ -168,16 +168,6 @@ looks_like_key(const char *p, size_t i, bool lead)
 	return (i < end && (i == 0 ? lead : p[i - 1] == ' '));
 }
 
-/* Whether ${c} must not reach a terminal: it moves the cursor, ends the line or
- * turns the direction of what stands beside it, so that one line can be made to
- * look like another. */
-static bool
-is_unsafe(uint32_t c)
-{
-
-	return (c < 0x20 || (c >= 0x7f && c < 0xa0) || utf8_is_format(c));
-}
-
 /* Appends ${n} valid bytes, unsafe characters as '?'.  JSON gets the '?', too:
  * programs that print a member (jq -r) would undo an escape. */
 static void
@@ -188,7 +178,7 @@ add_clean(struct buf *out, const char *p, size_t n, bool json)
 
 	for (i = 0; i < n; i += len) {
 		len = utf8_decode(p + i, n - i, &c);
-		if (is_unsafe(c)) {
+		if (utf8_is_unsafe(c)) {
 			buf_addc(out, '?');
 			continue;
 		}

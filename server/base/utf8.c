@@ -122,3 +122,10 @@ utf8_is_format(uint32_t c)
 	}
 	return (false);
 }
+
+bool
+utf8_is_unsafe(uint32_t c)
+{
+
+	return (c < 0x20 || (c >= 0x7f && c < 0xa0) || utf8_is_format(c));
+}

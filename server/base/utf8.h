@@ -22,4 +22,8 @@ size_t utf8_decode(const char *s, size_t n, uint32_t *ret);
  * order or on which line a terminal shows its neighbours. */
 bool utf8_is_format(uint32_t c);
 
+/* Whether ${c} must not reach a terminal: a format character, or a control of
+ * C0, DEL or C1, which moves the cursor or ends the line. */
+bool utf8_is_unsafe(uint32_t c);
+
 #endif
