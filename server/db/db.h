@@ -233,9 +233,9 @@ enum rc db_checkpoint(struct db *db, bool truncate, struct db_checkpoint *ret,
 enum rc db_log_cut(struct db *db, struct err *err) MUST_USE;
 
 /* Copies all that is committed now into ${path}, a new or an empty file, which
- * is not synced; writers go on meanwhile.  RC_BUSY: given up, because the log, which
- * cannot be emptied so long, grew beyond ${log_limit} bytes; RC_FULL: no room.
- * After an error there is no file.  DB_COPIER only. */
+ * is not synced; writers go on meanwhile.  RC_BUSY: given up, because the log,
+ * which cannot be emptied so long, grew beyond ${log_limit} bytes; RC_FULL: no
+ * room. After an error there is no file.  DB_COPIER only. */
 enum rc db_backup(struct db *db, const char *path, int64_t log_limit,
     struct err *err) MUST_USE;
 

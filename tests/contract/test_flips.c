@@ -6,8 +6,8 @@
  *
  * Who it is from, which conversation and number it has, own, kind and outbox id
  * of an event or an outbox row: all that is altered is found.  Of all else that
- * changes what a user is shown (shown.h renders it before and after) nine tenths
- * are found, and those that are not are listed by column.
+ * changes what a user is shown (shown.h renders it before and after) nine
+ * tenths are found, and those that are not are listed by column.
  */
 #include <inttypes.h>
 #include <setjmp.h>
