@@ -14,6 +14,8 @@
  * script that fills the table may not. */
 #define NEWCOMERS_RATE (1.0 / 6)
 #define NEWCOMERS_BURST 50
+/* New users of all networks together: this many minutes' worth at once. */
+#define JOINING_BURST_MIN 5
 
 /* ---- life ---- */
 
@@ -26,6 +28,7 @@ api_new(const struct api_options *options, struct api **ret, struct err *err)
 	    .messages_most = options->quota_messages,
 	    .bytes_most = options->quota_bytes};
 	double rate = options->rate_limit;
+	double joining = rate > 0 ? options->registration_rate : 0;
 	struct api *api;
 	enum rc rc;
 
@@ -41,9 +44,13 @@ api_new(const struct api_options *options, struct api **ret, struct err *err)
 		api->requests = limiter_new(rate, rate < 1 ? 1 : 2 * rate);
 		api->newcomers = limiter_new(NEWCOMERS_RATE, NEWCOMERS_BURST);
 	}
+	if (joining > 0)
+		api->joining =
+		    limiter_new(joining / 60, joining * JOINING_BURST_MIN);
 	usage.under_way = &api->busy;
 	api->usage = usage_new(&usage);
 	if (api->guesses == NULL || api->usage == NULL ||
+	    (joining > 0 && api->joining == NULL) ||
 	    (rate > 0 && (api->requests == NULL || api->newcomers == NULL)))
 		rc = err_set(err, RC_NO_MEMORY, "api");
 	else
@@ -82,6 +89,7 @@ api_free(struct api *api)
 	pool_free(api->pool);
 	limiter_free(api->requests);
 	limiter_free(api->newcomers);
+	limiter_free(api->joining);
 	guesses_free(api->guesses);
 	usage_free(api->usage);
 	(void)pthread_mutex_destroy(&api->ids_lock);

@@ -33,8 +33,9 @@ struct api_options {
 	const char *domain;
 	const char *version;
 	bool registration_open;
-	double rate_limit; /* requests/s a user; 0: off */
-	bool shared;       /* other nodes serve the same database */
+	double rate_limit; /* requests/s a user; 0: off, and so is the next */
+	double registration_rate; /* a minute, of all networks; 0: off */
+	bool shared;              /* other nodes serve the same database */
 	int64_t quota_messages, quota_bytes; /* a day and user; 0: any */
 	/* Set while the disk has too little room for new messages; kept. */
 	const atomic_bool *disk_low;

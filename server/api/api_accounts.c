@@ -38,7 +38,8 @@ copy_span(char *ret, size_t size, const struct span *s)
 
 /* Hands the job to the pool. */
 static void
-submit_job(struct account_ask *a, void (*run)(struct pool_job *job))
+submit_job(struct account_ask *a, enum pool_class class,
+    void (*run)(struct pool_job *job))
 {
 	struct refusal r = REFUSAL_INIT;
 	char network[NETWORK_SIZE];
@@ -46,6 +47,7 @@ submit_job(struct account_ask *a, void (*run)(struct pool_job *job))
 
 	network_of(http_peer(a->ask.req), network);
 	a->job.owner = htab_hash(network, strlen(network));
+	a->job.class = class;
 	a->job.run = run;
 	if ((rc = pool_submit(a->ask.api->pool, &a->job)) != RC_OK) {
 		refusal_of_rc(&r, rc);
@@ -119,23 +121,32 @@ name_fits(struct account_ask *a)
 	return (false);
 }
 
-/* One more from that network; false: answered. */
+/* One more from that network, and of all networks; false: answered. */
 static bool
 may_join(struct account_ask *a)
 {
+	int64_t now_ms = clk_mono_ms(a->ask.api->o.clk);
 	struct api *api = a->ask.api;
 	struct refusal r = REFUSAL_INIT;
 	char network[NETWORK_SIZE];
-	int wait_s;
+	size_t n;
 
 	network_of(http_peer(a->ask.req), network);
-	if (api->newcomers == NULL ||
-	    limiter_take(api->newcomers, network, strlen(network),
-		clk_mono_ms(api->o.clk), &wait_s))
+	n = strlen(network);
+	if (api->newcomers != NULL && !limiter_take(api->newcomers, network, n,
+					  now_ms, &r.retry_after_s)) {
+		refusal_set(&r, PROBLEM_RATE_LIMITED, "",
+		    "too many have registered from your network");
+	} else if (api->joining != NULL && !limiter_take(api->joining, "", 0,
+					       now_ms, &r.retry_after_s)) {
+		/* The crowd's fault is not counted against this network. */
+		if (api->newcomers != NULL)
+			limiter_return(api->newcomers, network, n, now_ms);
+		refusal_set(&r, PROBLEM_RATE_LIMITED, "",
+		    "too many register here at the moment");
+	} else
 		return (true);
-	refusal_set(&r, PROBLEM_RATE_LIMITED, "",
-	    "too many have registered from your network");
-	r.retry_after_s = wait_s;
+	metrics_add(api->o.metrics, METRIC_REGISTRATIONS_REFUSED, 1);
 	ask_refuse(&a->ask, &r);
 	return (false);
 }
@@ -212,7 +223,7 @@ api_users_post(struct http_request *req, void *arg)
 	copy_span(a->unit.user.name, sizeof(a->unit.user.name), &a->name);
 	copy_span(a->unit.user.display_name, sizeof(a->unit.user.display_name),
 	    &a->display_name);
-	submit_job(a, hash_new_user);
+	submit_job(a, POOL_NEWCOMER, hash_new_user);
 }
 
 /* ---- guesses ---- */
@@ -364,7 +375,8 @@ read_login(struct ask *ask, struct db *db, struct err *err)
 		take_stored(a, &user);
 	if (rc != RC_OK && rc != RC_NOT_FOUND)
 		return (rc);
-	submit_job(a, verify_login);
+	submit_job(
+	    a, a->guess.known ? POOL_KNOWN : POOL_STRANGER, verify_login);
 	return (RC_OK);
 }
 
@@ -452,7 +464,7 @@ read_change(struct ask *ask, struct db *db, struct err *err)
 		take_stored(a, &user);
 	if (rc != RC_OK && rc != RC_NOT_FOUND)
 		return (rc);
-	submit_job(a, verify_change);
+	submit_job(a, POOL_KNOWN, verify_change);
 	return (RC_OK);
 }
 

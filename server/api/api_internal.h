@@ -13,7 +13,6 @@
 #include "api/ask.h"
 #include "base/limits.h"
 #include "base/log.h"
-#include "base/mbox.h"
 #include "base/owner.h"
 #include "base/uuid.h"
 #include "wire/json.h"
@@ -30,6 +29,7 @@ struct api {
 	struct pool *pool;
 	struct limiter *requests;  /* by user; NULL: off */
 	struct limiter *newcomers; /* by network; NULL: off */
+	struct limiter *joining;   /* newcomers of all networks; NULL: off */
 	struct guesses *guesses;   /* log-ins that failed */
 	struct usage *usage;       /* what users have sent today */
 	pthread_mutex_t ids_lock;
@@ -52,10 +52,22 @@ void render_history(struct buf *b, const struct store_history *m,
 
 /* ---- argon2 (pool.c) ---- */
 
+/* Whose password it is, the best first. */
+enum pool_class {
+	POOL_KNOWN,    /* of a user who has logged in from this network, or has
+			* a token */
+	POOL_STRANGER, /* of a log-in from another network */
+	POOL_NEWCOMER, /* of a registration */
+	POOL_CLASSES
+};
+
 struct pool_job {
-	struct mbox_node node;
 	void (*run)(struct pool_job *job); /* thread: argon2 */
-	uint64_t owner;                    /* whose share it is of */
+	enum pool_class class;
+	uint64_t owner; /* whose share it is of: the network */
+
+	struct pool_job *next; /* these two are the pool's */
+	uint64_t turn;
 };
 
 /* Starts ${threads} threads. */
@@ -65,8 +77,9 @@ enum rc pool_new(int threads, struct pool **ret, struct err *err) MUST_USE;
 void pool_stop(struct pool *pool);
 void pool_free(struct pool *pool);
 
-/* RC_BUSY when too many wait, or more than one owner's share (half) of them,
- * so that nobody keeps all others from logging in; RC_CLOSED when stopping. */
+/* Runs ${job} when its turn comes (pool.c).  RC_BUSY when too many of its class
+ * wait, or its owner has its share: half as many, so that nobody keeps all
+ * others from logging in; RC_CLOSED when stopping.  Thread: any. */
 enum rc pool_submit(struct pool *pool, struct pool_job *job) MUST_USE;
 
 /* ---- limiters (limiter.c) ---- */

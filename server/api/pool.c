@@ -2,7 +2,20 @@
 /*
  * The argon2 pool: few threads, because each password costs 64 MiB and a tenth
  * of a second, and few jobs that may wait, because they are worth nothing once
- * their client has given up.  One owner has at most half of the places.
+ * their client has given up.
+ *
+ * Order.  Jobs have a class (enum pool_class), and a better class goes first: a
+ * crowd that registers does not keep users from logging in.  A class that was
+ * passed over OVERDUE times has the next turn, so that one user who logs in
+ * again and again does not keep all others out.  Within a class, networks take
+ * turns: a network's second job waits for the first job of each other network.
+ *
+ * Room.  Each class has places of its own, and one network has at most half as
+ * many in all, so that no crowd and no network fills the room of others.
+ *
+ * Invariants, under the lock:
+ *   1. waiting[c] is the length of the list first[c];
+ *   2. the share of an owner counts its jobs that wait or run.
  */
 #include <assert.h>
 #include <stddef.h>
@@ -12,22 +25,33 @@
 #include "base/thr.h"
 
 #define THREADS_MAX 16
-#define WAITING_MAX 64
-#define SHARE_MAX (WAITING_MAX / 2)
-#define OWNERS_MAX (WAITING_MAX + THREADS_MAX)
+#define PLACES 64 /* of each class */
+#define SHARE_MAX (PLACES / 2)
+#define OWNERS_MAX (POOL_CLASSES * PLACES + THREADS_MAX)
+/* A worse class gets one job in six at least: login stays quick, and the others
+ * go on. */
+#define OVERDUE 4
 
 struct share {
 	uint64_t owner;
-	int jobs; /* waiting or running; 0: the place is free */
+	int jobs;                    /* 0: the place is free */
+	uint64_t turn[POOL_CLASSES]; /* of its last job in each class */
 };
 
 struct pool {
-	struct mbox *box;
-	pthread_mutex_t lock; /* of the shares */
+	pthread_mutex_t lock; /* of all that follows but the threads */
+	pthread_cond_t arrived;
+	bool closed;
+	struct pool_job *first[POOL_CLASSES]; /* in order of arrival */
+	int waiting[POOL_CLASSES];
+	int passed[POOL_CLASSES];    /* since the class had its turn */
+	uint64_t turn[POOL_CLASSES]; /* of the job taken last */
 	struct share shares[OWNERS_MAX];
 	struct thr *threads[THREADS_MAX];
 	int n;
 };
+
+/* ---- shares ---- */
 
 /* The share of ${owner}, or a free one; NULL: there is none. */
 static struct share *
@@ -45,27 +69,23 @@ share_find(struct pool *pool, uint64_t owner)
 	return (vacant);
 }
 
-static bool
+/* Counts one more job of ${owner}; NULL: it has its share. */
+static struct share *
 share_take(struct pool *pool, uint64_t owner)
 {
-	struct share *s;
-	bool ok;
+	struct share *s = share_find(pool, owner);
 
-	(void)pthread_mutex_lock(&pool->lock);
-	s = share_find(pool, owner);
-	ok = s != NULL && s->jobs < SHARE_MAX;
-	if (ok) {
-		s->owner = owner;
-		s->jobs++;
-	}
-	(void)pthread_mutex_unlock(&pool->lock);
-	return (ok);
+	if (s == NULL || s->jobs == SHARE_MAX)
+		return (NULL);
+	if (s->jobs == 0)
+		*s = (struct share){.owner = owner};
+	s->jobs++;
+	return (s);
 }
 
 static void
 share_return(struct pool *pool, uint64_t owner)
 {
-
 	struct share *s;
 
 	(void)pthread_mutex_lock(&pool->lock);
@@ -75,18 +95,69 @@ share_return(struct pool *pool, uint64_t owner)
 	(void)pthread_mutex_unlock(&pool->lock);
 }
 
+/* ---- the order ---- */
+
+/* The class whose turn it is, POOL_CLASSES if nothing waits. */
+static int
+class_next(struct pool *pool)
+{
+	int c;
+
+	for (c = POOL_CLASSES - 1; c > 0; c--) {
+		if (pool->waiting[c] > 0 && pool->passed[c] >= OVERDUE)
+			return (c);
+	}
+	while (c < POOL_CLASSES && pool->waiting[c] == 0)
+		c++;
+	return (c);
+}
+
+/* Takes the job of class ${c} with the lowest turn, of equal ones the first
+ * that came. */
+static struct pool_job *
+job_unlink(struct pool *pool, int c)
+{
+	struct pool_job **at, **best = &pool->first[c], *job;
+
+	for (at = best; *at != NULL; at = &(*at)->next) {
+		if ((*at)->turn < (*best)->turn)
+			best = at;
+	}
+	job = *best;
+	*best = job->next;
+	pool->waiting[c]--;
+	pool->turn[c] = job->turn;
+	return (job);
+}
+
+/* The next job, waited for; NULL: the pool is closed and nothing waits. */
+static struct pool_job *
+job_take(struct pool *pool)
+{
+	struct pool_job *job = NULL;
+	int c, worse;
+
+	(void)pthread_mutex_lock(&pool->lock);
+	while ((c = class_next(pool)) == POOL_CLASSES && !pool->closed)
+		(void)pthread_cond_wait(&pool->arrived, &pool->lock);
+	if (c < POOL_CLASSES) {
+		job = job_unlink(pool, c);
+		pool->passed[c] = 0;
+		for (worse = c + 1; worse < POOL_CLASSES; worse++)
+			pool->passed[worse] += pool->waiting[worse] > 0;
+	}
+	(void)pthread_mutex_unlock(&pool->lock);
+	return (job);
+}
+
 static void
 pool_main(void *arg)
 {
 	struct pool *pool = arg;
-	struct mbox_node *node;
 	struct pool_job *job;
 	uint64_t owner;
 
-	while ((node = mbox_take_wait(pool->box, -1)) != NULL) {
-		job = (struct pool_job *)(void *)((char *)node -
-						  offsetof(
-						      struct pool_job, node));
+	while ((job = job_take(pool)) != NULL) {
 		/* The job is gone once it is answered. */
 		owner = job->owner;
 		job->run(job);
@@ -94,19 +165,18 @@ pool_main(void *arg)
 	}
 }
 
+/* ---- life ---- */
+
 enum rc
 pool_new(int threads, struct pool **ret, struct err *err)
 {
 	struct pool *pool;
 	enum rc rc = RC_OK;
 
-	if ((pool = mem_zalloc(1, sizeof(*pool))) != NULL)
-		(void)pthread_mutex_init(&pool->lock, NULL);
-	if (pool == NULL ||
-	    (pool->box = mbox_new(WAITING_MAX, false)) == NULL) {
-		pool_free(pool);
+	if ((pool = mem_zalloc(1, sizeof(*pool))) == NULL)
 		return (err_set(err, RC_NO_MEMORY, "argon2 pool"));
-	}
+	(void)pthread_mutex_init(&pool->lock, NULL);
+	(void)pthread_cond_init(&pool->arrived, NULL);
 	if (threads > THREADS_MAX)
 		threads = THREADS_MAX;
 	while (pool->n < threads && rc == RC_OK) {
@@ -128,7 +198,10 @@ pool_stop(struct pool *pool)
 {
 	int i;
 
-	mbox_close(pool->box);
+	(void)pthread_mutex_lock(&pool->lock);
+	pool->closed = true;
+	(void)pthread_cond_broadcast(&pool->arrived);
+	(void)pthread_mutex_unlock(&pool->lock);
 	for (i = 0; i < pool->n; i++)
 		thr_join(&pool->threads[i]);
 }
@@ -139,21 +212,49 @@ pool_free(struct pool *pool)
 
 	if (pool == NULL)
 		return;
-	mbox_free(pool->box);
+	(void)pthread_cond_destroy(&pool->arrived);
 	(void)pthread_mutex_destroy(&pool->lock);
 	mem_free(pool);
+}
+
+/* Puts ${job} at the end of its class, in the turn after the last one of its
+ * owner there. */
+static void
+job_link(struct pool *pool, struct pool_job *job, struct share *share)
+{
+	struct pool_job **at = &pool->first[job->class];
+	uint64_t *last = &share->turn[job->class];
+
+	job->turn = *last + 1;
+	if (job->turn < pool->turn[job->class])
+		job->turn = pool->turn[job->class];
+	*last = job->turn;
+	while (*at != NULL)
+		at = &(*at)->next;
+	job->next = NULL;
+	*at = job;
+	pool->waiting[job->class]++;
 }
 
 enum rc
 pool_submit(struct pool *pool, struct pool_job *job)
 {
+	struct share *share = NULL;
+	enum rc rc = RC_OK;
 
-	uint64_t owner = job->owner;
-	enum rc rc;
-
-	if (!share_take(pool, owner))
-		return (RC_BUSY);
-	if ((rc = mbox_put(pool->box, &job->node)) != RC_OK)
-		share_return(pool, owner);
+	(void)pthread_mutex_lock(&pool->lock);
+	if (pool->closed)
+		rc = RC_CLOSED;
+	else if (pool->waiting[job->class] == PLACES ||
+		 (share = share_take(pool, job->owner)) == NULL)
+		rc = RC_BUSY;
+	else {
+		/* Nobody was passed over while nobody waited. */
+		if (pool->waiting[job->class] == 0)
+			pool->passed[job->class] = 0;
+		job_link(pool, job, share);
+		(void)pthread_cond_signal(&pool->arrived);
+	}
+	(void)pthread_mutex_unlock(&pool->lock);
 	return (rc);
 }

@@ -58,6 +58,10 @@
 	X(RATE, rate_limit, "rate-limit", "default", 1, 1000000,                \
 	    "off|default|N/s",                                                  \
 	    "Requests a second that a user may make; default is 50/s")          \
+	X(INT, registration_rate, "registration-rate", "60", 0, 1000000, "N",   \
+	    "Registrations a minute of all networks together; five minutes' "   \
+	    "worth may come at once.  0 is no limit.  Not applied where "       \
+	    "rate-limit is off")                                                \
 	X(INT, quota_messages, "quota-messages", "500000", 0, 1000000000, "N",  \
 	    "Messages that a user may send a day (UTC); 0 is no quota")         \
 	X(SIZE, quota, "quota-bytes", "2GiB", 0, 1048576 * CONFIG_MIB, "SIZE",  \

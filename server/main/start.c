@@ -547,6 +547,7 @@ make_api(struct server *s, struct err *err)
 	    .max_retries = most_retries(s),
 	    .registration_open = s->config.registration == REGISTRATION_OPEN,
 	    .rate_limit = (double)s->config.rate_limit,
+	    .registration_rate = (double)s->config.registration_rate,
 	    .shared = db_shared(s->db),
 	    .quota_messages = s->config.quota_messages,
 	    .quota_bytes = s->config.quota_bytes,

@@ -150,6 +150,10 @@ enum metric_type {
 	X(LOGINS, "logins_total", METRIC_COUNTER, "Successful log-ins")        \
 	X(LOGINS_REFUSED, "logins_refused_total", METRIC_COUNTER,              \
 	    "Refused log-ins")                                                 \
+	X(REGISTRATIONS_REFUSED, "registrations_refused_total",                \
+	    METRIC_COUNTER,                                                    \
+	    "Registrations refused because too many came: from their "         \
+	    "network, or in all")                                              \
 	X(PASSWORDS, "passwords_total", METRIC_COUNTER,                        \
 	    "Runs of argon2, for passwords made or compared")                  \
 	X(PURGE_FAILURES, "purge_failures_total", METRIC_COUNTER,              \

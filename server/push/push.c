@@ -23,6 +23,8 @@
 #include "wire/json.h"
 
 #define LEAVE_TICK_MS 20
+/* A library that has lost no connection closes its handles at once. */
+#define LIBRARY_CLOSE_MS 1000
 
 /* ---- the mailboxes, from any thread ---- */
 
@@ -435,9 +437,36 @@ loop(void *arg)
 /* ---- life ---- */
 
 static void
+on_library_late(uv_timer_t *timer)
+{
+
+	uv_stop(timer->loop);
+}
+
+/* Runs the loop until the library has closed its handles; false: it has not.
+ * A connection that it gave up for want of memory keeps its handle for ever
+ * (lws_ensure_user_space()), and the stop must not wait for it. */
+static bool
+library_closes(struct push *p)
+{
+	bool closed;
+
+	(void)uv_timer_start(&p->timer, on_library_late, LIBRARY_CLOSE_MS, 0);
+	uv_unref((uv_handle_t *)&p->timer);
+	closed = uv_run(&p->loop, UV_RUN_DEFAULT) == 0;
+	uv_close((uv_handle_t *)&p->timer, NULL);
+	(void)uv_run(&p->loop, UV_RUN_NOWAIT);
+	if (!closed)
+		log_event(LOG_EV_PUSH_LIBRARY,
+		    "text=connections that it lost keep their memory");
+	return (closed);
+}
+
+static void
 free_all(struct push *p)
 {
 	struct mbox_node *n, *next;
+	bool closed = true;
 
 	if (p->context != NULL)
 		lws_context_destroy(p->context);
@@ -446,12 +475,11 @@ free_all(struct push *p)
 	rx_close(p);
 	if (p->loop_ready) {
 		uv_close((uv_handle_t *)&p->async, NULL);
-		uv_close((uv_handle_t *)&p->timer, NULL);
-		(void)uv_run(&p->loop, UV_RUN_DEFAULT);
+		closed = library_closes(p);
 	}
 	/* On a loop that is not its own the library closes its handles first;
 	 * only when the loop has run does a second call free the rest. */
-	if (p->context != NULL)
+	if (p->context != NULL && closed)
 		lws_context_destroy(p->context);
 	if (p->loop_ready)
 		(void)uv_loop_close(&p->loop);

@@ -249,6 +249,89 @@ describe('what waits for argon2', () => {
 	});
 });
 
+describe('a crowd that registers', () => {
+	const NETWORKS = 40;
+	const EACH = 3;
+	const LOGINS = 10;
+
+	/** Registers from all networks until `stop()`; what was answered is in `counts`. */
+	function crowd(target)
+	{
+		const counts = {};
+		let stopped = false;
+		const register = async (from) => {
+			while (!stopped) {
+				const { status } = await post(target, '/v1/users',
+					{ name: freshName('new'), password: PASSWORD }, from);
+				counts[status] = (counts[status] ?? 0) + 1;
+			}
+		};
+		const all = Promise.all(Array.from({ length: NETWORKS }, () => {
+			const from = address();
+			return Array.from({ length: EACH }, () => register(from));
+		}).flat());
+
+		return { counts, stop: () => { stopped = true; return all; } };
+	}
+
+	it('from 40 networks does not keep users from logging in, nor they it', async (t) => {
+		const other = await startServer({ args: ['--rate-limit', 'off'], env: REAL_PASSWORDS });
+		t.after(() => other.stop());
+		const [ann] = await users(other, 'ann');
+		const home = address();
+		expectStatus(await logIn(ann.name, PASSWORD, home, other), 201);
+		const { counts, stop } = crowd(other);
+		await eventually(() => counts[503] > 0, 'all places of newcomers are taken', 60_000);
+
+		const took = { known: [], stranger: [] };
+		let most = 0;
+		for (let i = 0; i < LOGINS; i++) {
+			for (const [what, from] of [['known', home], ['stranger', address()]]) {
+				const was = await metric('passwords_total', other);
+				const start = performance.now();
+				expectStatus(await logIn(ann.name, PASSWORD, from, other), 201);
+				took[what].push(performance.now() - start);
+				// The job under way, one of each class whose turn it is, and its own; the rest is what
+				// passes while metrics are read.  64 registrations wait.
+				const runs = await metric('passwords_total', other) - was;
+				assert.ok(runs <= 8, `${what}: ${runs} runs of argon2`);
+				most = Math.max(most, runs);
+			}
+		}
+		const registered = counts[201];
+		await eventually(() => counts[201] > registered, 'registrations go on', 60_000);
+		await stop();
+		for (const [what, list] of Object.entries(took)) {
+			list.sort((one, another) => one - another);
+			t.diagnostic(`log-in of a ${what} pair: p50 ${list[list.length >> 1].toFixed(0)} ms, ` +
+				`p95 ${list[Math.ceil(list.length * 0.95) - 1].toFixed(0)} ms (aim: 2000 ms)`);
+		}
+		t.diagnostic(`at most ${most} runs of argon2 for one log-in`);
+		t.diagnostic(`registrations of ${NETWORKS} networks: ${JSON.stringify(counts)}`);
+	});
+
+	it('has a rate of all networks together, which log-ins do not need', async (t) => {
+		const other = await startServer({
+			args: ['--rate-limit', 'default', '--registration-rate', '1'] });
+		t.after(() => other.stop());
+		const join = (from) => post(other, '/v1/users', { name: freshName('new'), password: PASSWORD }, from);
+		const [first] = await Promise.all(Array.from({ length: 5 }, async () => {
+			const answer = expectStatus(await join(address()), 201);
+			return answer.body.name;
+		}));
+		const late = await join(address());
+		limited(late);
+		assert.equal(late.body.detail, 'too many register here at the moment');
+		assert.ok(late.body.retry_after > 30, `Retry-After: ${late.body.retry_after}`);
+		assert.equal(await metric('registrations_refused_total', other), 1);
+		expectStatus(await logIn(first, PASSWORD, address(), other), 201);
+		// The network is not charged for what the crowd has used up: 50 are refused alike.
+		const from = address();
+		for (let i = 0; i < 55; i++)
+			assert.equal((await join(from)).body.detail, 'too many register here at the moment');
+	});
+});
+
 describe('new users', () => {
 	it('are limited by network where requests are', async (t) => {
 		const other = await startServer({

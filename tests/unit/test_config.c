@@ -179,6 +179,7 @@ test_defaults(void **state)
 	assert_false(c.demo);
 	assert_int_equal(REGISTRATION_CLOSED, c.registration);
 	assert_int_equal(CONFIG_RATE_DEFAULT, c.rate_limit);
+	assert_int_equal(60, c.registration_rate);
 	assert_int_equal(1000, c.max_pending);
 	assert_int_equal(2, c.http_loops);
 	assert_int_equal(2, c.readers);
