@@ -78,8 +78,9 @@ async function killAt(made, golden, name, n)
 
 /* SQLite's log is synced beside the writer; PostgreSQL syncs in its commit. */
 const ELSEWHERE = onPostgres ? /^writer\.sync\./ : /^$/;
-/* A program of its own: tests/postgres/copy.test.mjs kills it. */
-const COPY = /^copy\./;
+/* Commands of their own: tests/postgres/copy.test.mjs and signals.test.mjs kill
+ * them. */
+const COMMANDS = /^(backup|copy)\./;
 /* Where nothing but a note to other nodes is lost. */
 const LOST_ONLY = /^cluster\./;
 
@@ -99,7 +100,7 @@ it('R1 R4 R168 R191 F2 a kill at every fault point ends golden',
 	assert.ok(points.size >= 5, `only ${points.size} fault points: is it a build with faults?`);
 	assert.deepEqual([...points.keys()].filter((name) => !LOST_ONLY.test(name)).sort(),
 		pointsInSources().filter((name) => !isRemotePoint(name) && !ELSEWHERE.test(name) &&
-			!COPY.test(name)));
+			!COMMANDS.test(name)));
 	await inParallel(WORKERS, work, async ([name, n]) => {
 		let hit;
 		try {

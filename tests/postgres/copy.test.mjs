@@ -448,10 +448,11 @@ describe('refused', () => {
 		const old = path.join(tempDir(), 'old');
 		const db = await freshDatabase();
 
-		fs.mkdirSync(old);
+		fs.mkdirSync(old, { mode: 0o700 });
 		const { code, text } = await twinboxd([fileOf(source.data), fileOf(old), '1'],
 			{ program: OLD_SCHEMA });
 		assert.equal(code, 0, text);
+		fs.chmodSync(fileOf(old), 0o600);
 		await refused(urlOf(old), db.url, 65, /has schema 1, this program looks at \d+: see twinboxd migrate/);
 		pasting(await twinboxd(['migrate', '--data', old]));
 		pasting(await copy(urlOf(old), db.url));
@@ -478,7 +479,7 @@ describe('refused', () => {
 		const nul = path.join(tempDir(), 'nul');
 		const db = await freshDatabase();
 
-		fs.mkdirSync(nul);
+		fs.mkdirSync(nul, { mode: 0o700 });
 		fs.copyFileSync(fileOf(source.data), fileOf(nul));
 		lite(fileOf(nul), "UPDATE messages SET body = 'a' || char(0) || 'b' WHERE conversation_seq = 3;");
 		await refused(urlOf(nul), db.url, 65, /messages, row 3, column 7: a text with a NUL/);
