@@ -15,6 +15,65 @@ SELECT place FROM (
 	WHERE d.datname = current_database() AND d.checksum_failures > 0
 ) AS places LIMIT $1;
 
+-- The schema: every object with what makes it, by name.  What PostgreSQL 18
+-- keeps as a constraint is said of the column: not null.
+-- name: check_schema
+SELECT object, definition FROM (
+	SELECT CASE c.relkind WHEN 'r' THEN 'table ' WHEN 'S' THEN 'sequence '
+	    WHEN 'v' THEN 'view ' WHEN 'm' THEN 'view ' ELSE 'relation ' END ||
+	    c.relname AS object,
+	    CASE c.relpersistence WHEN 'p' THEN '' ELSE 'not kept' END ||
+	    CASE WHEN c.relrowsecurity THEN 'row security' ELSE '' END
+	    AS definition
+	FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace
+	    AND c.relkind IN ('r', 'p', 'v', 'm', 'S', 'f')
+	UNION ALL
+	SELECT 'column ' || c.relname || '.' || a.attname,
+	    format_type(a.atttypid, a.atttypmod) ||
+	    CASE WHEN a.attnotnull THEN ' not null' ELSE '' END ||
+	    CASE WHEN l.collname <> 'default' THEN ' collate ' || l.collname
+		ELSE '' END ||
+	    coalesce(' default ' || pg_get_expr(d.adbin, d.adrelid), '') ||
+	    CASE a.attidentity WHEN '' THEN '' ELSE ' identity' END
+	FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+	LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+	LEFT JOIN pg_collation l ON l.oid = a.attcollation
+	WHERE c.relnamespace = current_schema()::regnamespace
+	    AND c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped
+	UNION ALL
+	SELECT 'constraint ' || k.conname || ' of ' || c.relname,
+	    pg_get_constraintdef(k.oid)
+	FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid
+	WHERE c.relnamespace = current_schema()::regnamespace
+	    AND k.contype <> 'n'
+	UNION ALL
+	SELECT 'index ' || i.relname || ' of ' || c.relname,
+	    CASE WHEN x.indisunique THEN 'unique ' ELSE '' END || '(' ||
+	    (SELECT string_agg(pg_get_indexdef(x.indexrelid, n, true) ||
+		CASE x.indoption[n - 1] & 1 WHEN 1 THEN ' DESC' ELSE '' END,
+		', ' ORDER BY n) FROM generate_series(1, x.indnatts) AS n) ||
+	    ')' || coalesce(' where ' || pg_get_expr(x.indpred, x.indrelid), '')
+	FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid
+	JOIN pg_class c ON c.oid = x.indrelid
+	WHERE c.relnamespace = current_schema()::regnamespace
+	UNION ALL
+	SELECT 'trigger ' || t.tgname || ' of ' || c.relname,
+	    pg_get_triggerdef(t.oid, true) ||
+	    CASE t.tgenabled WHEN 'O' THEN '' ELSE ' (not enabled)' END
+	FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
+	WHERE c.relnamespace = current_schema()::regnamespace
+	    AND NOT t.tgisinternal
+	UNION ALL
+	SELECT 'rule ' || r.rulename || ' of ' || c.relname, ''
+	FROM pg_rewrite r JOIN pg_class c ON c.oid = r.ev_class
+	WHERE c.relnamespace = current_schema()::regnamespace
+	    AND c.relkind IN ('r', 'p')
+	UNION ALL
+	SELECT 'function ' || p.proname, md5(p.prosrc) FROM pg_proc p
+	WHERE p.pronamespace = current_schema()::regnamespace
+	    AND starts_with(p.proname, 'twinbox_')
+) AS objects ORDER BY object COLLATE "C", definition COLLATE "C";
+
 -- name: check_reference
 SELECT place FROM (
 	SELECT 'message ' || m.mid || ' of no user' AS place FROM messages m

@@ -6,6 +6,21 @@
 SELECT integrity_check FROM pragma_integrity_check
 WHERE integrity_check <> 'ok' LIMIT $1;
 
+-- The schema: every object with what makes it, by name.  ANALYZE, which harms
+-- nothing, makes tables of its own.
+-- name: check_schema
+SELECT type || ' ' || name || CASE WHEN type = 'index' OR type = 'trigger'
+    THEN ' of ' || tbl_name ELSE '' END, coalesce(sql, '')
+FROM sqlite_schema WHERE substr(name, 1, 11) <> 'sqlite_stat'
+ORDER BY 1;
+
+-- The same of a fresh database (db_fresh).
+-- name: check_schema_fresh
+SELECT type || ' ' || name || CASE WHEN type = 'index' OR type = 'trigger'
+    THEN ' of ' || tbl_name ELSE '' END, coalesce(sql, '')
+FROM sqlite_schema WHERE substr(name, 1, 11) <> 'sqlite_stat'
+ORDER BY 1;
+
 -- name: check_reference
 SELECT place FROM (
 	SELECT 'message ' || m.mid || ' of no user' AS place FROM messages m

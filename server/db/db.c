@@ -223,6 +223,16 @@ db_migrate(
 }
 
 enum rc
+db_fresh(struct db *db, int number, struct db **ret, struct err *err)
+{
+
+	*ret = NULL;
+	return (db->driver->fresh != NULL
+		    ? db->driver->fresh(db, number, ret, err)
+		    : RC_OK);
+}
+
+enum rc
 db_describe(struct db *db, int stmt, int *ret_params, int *ret_columns,
     char *plan, size_t plan_size, struct err *err)
 {

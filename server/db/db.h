@@ -253,6 +253,12 @@ enum rc db_schema_number(
 enum rc db_migrate(struct db *db, int64_t now_ms, int *ret_from, int *ret_to,
     struct err *err) MUST_USE;
 
+/* Makes an empty database in memory with the migrations of ${db}'s program up
+ * to ${number}; *ret: the caller closes it, or NULL where the backend has none
+ * (a server). */
+enum rc db_fresh(
+    struct db *db, int number, struct db **ret, struct err *err) MUST_USE;
+
 /* Prepares statement ${stmt} (as db_run would) and gives its parameter count,
  * column count and query plan, for tests.  ${plan} may be NULL. */
 enum rc db_describe(struct db *db, int stmt, int *ret_params, int *ret_columns,

@@ -52,6 +52,9 @@ struct db_driver {
 	    struct db *db, int *ret_has, int *ret_newest, struct err *err);
 	enum rc (*migrate)(struct db *db, int64_t now_ms, int *ret_from,
 	    int *ret_to, struct err *err);
+	/* NULL: the backend has none. */
+	enum rc (*fresh)(
+	    struct db *db, int number, struct db **ret, struct err *err);
 	enum rc (*describe)(struct db *db, int stmt, int *ret_params,
 	    int *ret_columns, char *plan, size_t plan_size, struct err *err);
 	void (*close)(struct db *db);

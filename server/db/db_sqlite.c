@@ -610,6 +610,7 @@ const struct db_driver db_sqlite_driver = {
     .log_bytes = sqlite_log_bytes,
     .schema_number = db_sqlite_schema_number,
     .migrate = db_sqlite_migrate,
+    .fresh = db_sqlite_fresh,
     .describe = db_sqlite_describe,
     .close = sqlite_close,
     .col_null = sqlite_col_null,

@@ -76,6 +76,14 @@ enum rc db_sqlite_describe(struct db *db, int id, int *ret_params,
 enum rc db_sqlite_backup(struct db *db, const char *path, int64_t log_limit,
     struct err *err) MUST_USE;
 
+/* As db_fresh(). */
+enum rc db_sqlite_fresh(
+    struct db *db, int number, struct db **ret, struct err *err) MUST_USE;
+
+/* Runs ${m} in a transaction of its own, with its number. */
+enum rc db_sqlite_migrate_one(struct db_sqlite *s,
+    const struct sql_migration *m, struct err *err) MUST_USE;
+
 /* SQLite's hook after each commit: notes how long the log is now. */
 int db_sqlite_on_commit(
     void *arg, sqlite3 *handle, const char *schema, int frames);

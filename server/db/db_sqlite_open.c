@@ -11,6 +11,8 @@
 #include "base/mem.h"
 #include "db/db_sqlite_internal.h"
 
+#define IN_MEMORY ":memory:"
+
 /* A file that is not ours is left alone. */
 static enum rc
 check_ours(struct db_sqlite *s, struct err *err)
@@ -138,7 +140,7 @@ db_sqlite_open(const struct db_options *options, const char *path,
 		goto undo;
 	}
 	flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
-	flags |= options->mode == DB_WRITER
+	flags |= options->mode == DB_WRITER || strcmp(path, IN_MEMORY) == 0
 		     ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
 		     : SQLITE_OPEN_READONLY;
 	vfs = options->vfs;
@@ -162,5 +164,31 @@ db_sqlite_open(const struct db_options *options, const char *path,
 
 undo:
 	db_sqlite_driver.close(&s->db);
+	return (rc);
+}
+
+enum rc
+db_sqlite_fresh(struct db *db, int number, struct db **ret, struct err *err)
+{
+	const struct db_schema *schema = db->schema;
+	const struct db_options options = {
+	    .mode = DB_READER, .schema = db->schema};
+	struct db_sqlite *s;
+	struct db *fresh;
+	enum rc rc;
+	int i;
+
+	if ((rc = db_sqlite_open(&options, IN_MEMORY, &fresh, err)) != RC_OK)
+		return (rc);
+	s = (struct db_sqlite *)(void *)fresh;
+	rc = db_sqlite_exec(s, "PRAGMA query_only=OFF", err);
+	for (i = 0; i < schema->nmigrations && rc == RC_OK; i++)
+		if (schema->migrations[i].number <= number)
+			rc = db_sqlite_migrate_one(
+			    s, &schema->migrations[i], err);
+	if (rc != RC_OK)
+		db_close(fresh);
+	else
+		*ret = fresh;
 	return (rc);
 }

@@ -8,8 +8,9 @@
 
 #include "db/db_sqlite_internal.h"
 
-static enum rc
-migrate_one(struct db_sqlite *s, const struct sql_migration *m, struct err *err)
+enum rc
+db_sqlite_migrate_one(
+    struct db_sqlite *s, const struct sql_migration *m, struct err *err)
 {
 	char pragma[96];
 	enum rc rc;
@@ -70,7 +71,7 @@ db_sqlite_migrate(
 	for (i = 0; i < schema->nmigrations; i++) {
 		if (schema->migrations[i].number <= version)
 			continue;
-		rc = migrate_one(s, &schema->migrations[i], err);
+		rc = db_sqlite_migrate_one(s, &schema->migrations[i], err);
 		if (rc != RC_OK)
 			return (rc);
 	}

@@ -87,22 +87,48 @@ look(struct db *db, struct walk *w, struct err *err)
 	return (rc);
 }
 
+static enum rc
+look_at_schema(struct db *db, struct walk *w, struct err *err)
+{
+
+	w->report->kinds++;
+	return (store_check_schema(db, FSCK_PLACES, count, w, err));
+}
+
+/* In one snapshot; what cannot be read because it is damaged is a violation. */
+static enum rc
+run(struct db *db, enum rc (*what)(struct db *, struct walk *, struct err *),
+    struct walk *w, struct err *err)
+{
+	enum rc rc;
+
+	if ((rc = db_begin(db, err)) != RC_OK)
+		return (rc);
+	rc = what(db, w, err);
+	db_rollback(db);
+	if (rc == RC_CORRUPT) {
+		count(w, "the file is damaged", err->text);
+		*err = (struct err)ERR_INIT;
+		rc = RC_OK;
+	}
+	return (rc);
+}
+
 enum rc
 fsck_run(struct db *db, store_found_fn found, void *arg,
     struct fsck_report *ret, struct err *err)
 {
 	struct walk w = {.found = found, .arg = arg, .report = ret};
-	enum rc rc;
 
 	memset(ret, 0, sizeof(*ret));
-	if ((rc = db_begin(db, err)) != RC_OK)
-		return (rc);
-	rc = look(db, &w, err);
-	db_rollback(db);
-	if (rc == RC_CORRUPT) {
-		count(&w, "the file is damaged", err->text);
-		*err = (struct err)ERR_INIT;
-		rc = RC_OK;
-	}
-	return (rc);
+	return (run(db, look, &w, err));
+}
+
+enum rc
+fsck_schema(struct db *db, store_found_fn found, void *arg,
+    struct fsck_report *report, struct err *err)
+{
+	struct walk w = {.found = found, .arg = arg, .report = report};
+
+	return (run(db, look_at_schema, &w, err));
 }

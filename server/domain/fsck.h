@@ -28,6 +28,12 @@ struct fsck_report {
 enum rc fsck_run(struct db *db, store_found_fn found, void *arg,
     struct fsck_report *ret, struct err *err) MUST_USE;
 
+/* Looks at the schema as well, and adds what it finds to ${report}; apart from
+ * the rows, because a test that looks a thousand times at what a crash has left
+ * has the same schema each time.  Results as of fsck_run(). */
+enum rc fsck_schema(struct db *db, store_found_fn found, void *arg,
+    struct fsck_report *report, struct err *err) MUST_USE;
+
 /* Whether the digest of ${link} follows from ${before}, that of the message
  * before it (all zero before the first). */
 bool fsck_link_holds(

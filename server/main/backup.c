@@ -94,6 +94,8 @@ prove(const char *path, const char *name, struct fsck_report *report,
 	if ((rc = db_open(&options, &db, err)) != RC_OK)
 		return (rc);
 	rc = fsck_run(db, fsck_print_found, stderr, report, err);
+	if (rc == RC_OK)
+		rc = fsck_schema(db, fsck_print_found, stderr, report, err);
 	db_close(db);
 	if (rc == RC_OK && report->violations > 0)
 		rc = err_set(err, RC_CORRUPT,
@@ -192,6 +194,14 @@ backup_main(int argc, char **argv)
 
 /* ---- restore ---- */
 
+static void
+count_found(void *arg, const char *what, const char *place)
+{
+
+	fsck_print_found(stderr, what, place);
+	(*(int *)arg)++;
+}
+
 /* Refuses ${path}, a copy of the file ${name}, unless it has a schema of ours:
  * a migration would make a database of an empty file. */
 static enum rc
@@ -201,7 +211,7 @@ check_backup(const char *path, const char *name, struct err *err)
 	struct data data = DATA_INIT;
 	struct db_options options;
 	struct db *db;
-	int has, newest;
+	int has, newest, n = 0;
 	enum rc rc;
 
 	(void)snprintf(url, sizeof(url), "sqlite:%s", path);
@@ -211,12 +221,20 @@ check_backup(const char *path, const char *name, struct err *err)
 		return (err_wrap(err, "%s is not a back-up", name));
 	rc = db_schema_number(db, &has, &newest, err);
 	FAULT("restore.copied");
-	db_close(db);
 	if (rc == RC_OK && has == 0)
 		rc = err_set(err, RC_INVALID,
 		    "%s is not a back-up: it holds no tables of twinbox; name a "
 		    "file that `twinboxd backup` has made",
 		    name);
+	/* Before a statement of ours runs a trigger of somebody else. */
+	if (rc == RC_OK)
+		rc = store_check_schema(db, FSCK_PLACES, count_found, &n, err);
+	db_close(db);
+	if (rc == RC_OK && n > 0)
+		rc = err_set(err, RC_INVALID,
+		    "%s is not as `twinboxd backup` has made it: its schema "
+		    "was changed in %d place%s",
+		    name, n, n == 1 ? "" : "s");
 	return (rc);
 }
 

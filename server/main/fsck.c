@@ -38,6 +38,8 @@ run(const struct config *config, struct fsck_report *report, struct err *err)
 	FAULT("fsck.opened");
 	if (rc == RC_OK)
 		rc = fsck_run(db, fsck_print_found, stdout, report, err);
+	if (rc == RC_OK)
+		rc = fsck_schema(db, fsck_print_found, stdout, report, err);
 	db_close(db);
 	return (rc);
 }

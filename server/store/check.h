@@ -17,6 +17,11 @@ typedef void (*store_found_fn)(void *arg, const char *what, const char *place);
 enum rc store_check(struct db *db, int64_t limit, store_found_fn found,
     void *arg, int *ret_kinds, struct err *err) MUST_USE;
 
+/* Tells how the schema of ${db} differs from that of a fresh database with the
+ * same number: what is missing, is another, or is not one of ours. */
+enum rc store_check_schema(struct db *db, int64_t limit, store_found_fn found,
+    void *arg, struct err *err) MUST_USE;
+
 /* A released message in its chain; borrowed. */
 struct store_link {
 	int64_t conversation_id;

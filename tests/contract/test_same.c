@@ -210,9 +210,9 @@ is_ordered(int stmt)
 {
 	const char *sql = sql_sqlite[stmt].text;
 
-	return (!is_check(stmt) &&
-		(strstr(sql, "ORDER BY") != NULL ||
-		    strstr(sql, "WITH RECURSIVE ids") != NULL));
+	return (
+	    !is_check(stmt) && (strstr(sql, "ORDER BY") != NULL ||
+				   strstr(sql, "WITH RECURSIVE ids") != NULL));
 }
 
 static void

@@ -181,8 +181,14 @@ describe('restore', { skip: sqliteOnly }, () => {
 		fs.writeFileSync(path.join(folder, 'text'), 'no database '.repeat(1000));
 		fs.writeFileSync(path.join(folder, 'empty'), '');
 		spawnSync('mkfifo', [path.join(folder, 'fifo')]);
+		// An index has become another.
+		await must('backup', path.join(folder, 'other'), '--data', server.data);
+		const other = fs.readFileSync(path.join(folder, 'other'), 'latin1');
+		fs.writeFileSync(path.join(folder, 'other'), other.replaceAll('messages_sender', 'messages_sendex'), 'latin1');
 		const before = fs.readdirSync(server.data).sort();
-		for (const [name, reason] of [['copy.db', /has 1 violation/], ['text', /text is not a back-up: .*not a database/],
+		for (const [name, reason] of [
+			['other', /^the schema is not that of this program: index messages_sender of messages is missing\n.*index messages_sendex of messages is not one of its own\n.*other is not as `twinboxd backup` has made it: its schema was changed in 2 places/m],
+			['copy.db', /has 1 violation/], ['text', /text is not a back-up: .*not a database/],
 			['none', /cannot open .*none: No such file/],
 			['empty', /empty is not a back-up: it holds no tables of twinbox; name a file that `twinboxd backup` has made/],
 			['fifo', /fifo is a FIFO: name a regular file/], ['.', /is a directory: name a regular file/],

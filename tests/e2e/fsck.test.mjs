@@ -53,7 +53,7 @@ describe('fsck', () => {
 		await bob.ack((await bob.inbox()).head);
 		await server.kill();
 		const text = await assertSound(server);
-		assert.match(text, /^5 users, [1-9]\d+ messages, .*: 27 kinds of violation/);
+		assert.match(text, /^5 users, [1-9]\d+ messages, .*: 29 kinds of violation/);
 	});
 
 	it('names what was changed, and where', async (t) => {
