@@ -99,6 +99,30 @@ FROM (SELECT i.user_id, i.seq, CASE WHEN i.kind = 2 OR i.kind = 3
 	    ELSE i.user_id END) AS events
 WHERE wrong IS NOT NULL LIMIT $1;
 
+-- Receipts of one kind by one member move on, and each public read stands in
+-- the inbox of who read, too, from the same transaction.
+-- name: check_receipt
+WITH reads (user_id, conversation_id, number, at) AS MATERIALIZED (
+	SELECT user_id, conversation_id, conversation_seq, event_time
+	FROM inbox WHERE kind = 4)
+SELECT place FROM (
+	SELECT 'event ' || seq || ' of user ' || user_id || ': number ' ||
+	    conversation_seq || ' after ' || before AS place
+	FROM (SELECT user_id, seq, conversation_seq,
+		lag(conversation_seq) OVER (PARTITION BY user_id, actor_id,
+		    conversation_id, kind ORDER BY seq) AS before
+	    FROM inbox WHERE kind = 2 OR kind = 3) AS receipts
+	WHERE conversation_seq <= before
+	UNION ALL
+	SELECT 'event ' || i.seq || ' of user ' || i.user_id ||
+	    ': not in the inbox of user ' || i.actor_id
+	FROM inbox i JOIN inboxes b ON b.user_id = i.actor_id AND b.trimmed = 0
+	LEFT JOIN reads r ON r.user_id = i.actor_id
+	    AND r.conversation_id = i.conversation_id
+	    AND r.number = i.conversation_seq AND r.at = i.event_time
+	WHERE i.kind = 3 AND r.user_id IS NULL
+) AS places LIMIT $1;
+
 -- An outbox row compared with its message.  31622400000 ms are the 366 days
 -- that a message lives at most.
 -- name: check_row

@@ -29,6 +29,7 @@ static const struct {
     {SQL_CHECK_EVENT, "an event differs from its message"},
     {SQL_CHECK_EVENT_ROW, "an event differs from its outbox row"},
     {SQL_CHECK_EVENT_MARK, "an event differs from the marks"},
+    {SQL_CHECK_RECEIPT, "a receipt that nobody gave, or given twice"},
     {SQL_CHECK_ROW, "an outbox row differs from its message"},
     {SQL_CHECK_ROW_LANE, "an outbox row differs from its lane"},
     {SQL_CHECK_ROW_EVENT, "an outbox row differs from its event"},

@@ -316,7 +316,7 @@ step(struct crowd *c)
 }
 
 void
-crowd_play(struct crowd *c, uint64_t seed, int steps)
+crowd_play(struct crowd *c, uint64_t seed, int steps, bool purged)
 {
 	const struct rig_options options = {.seed = seed};
 	int64_t old = 0;
@@ -338,7 +338,8 @@ crowd_play(struct crowd *c, uint64_t seed, int steps)
 			old = c->rig.clk.wall_ms;
 		step(c);
 	}
-	purge(c, old);
+	if (purged)
+		purge(c, old);
 	buf_fini(&parcel.text);
 	rig_check_promises(&c->rig);
 }

@@ -23,7 +23,8 @@ struct crowd {
 	size_t nsent;
 };
 
-/* Opens ${c}->rig and plays ${steps} steps of ${seed}. */
-void crowd_play(struct crowd *c, uint64_t seed, int steps);
+/* Opens ${c}->rig and plays ${steps} steps of ${seed}; then purges the outbox
+ * rows of the first third, if ${purged}. */
+void crowd_play(struct crowd *c, uint64_t seed, int steps, bool purged);
 
 #endif

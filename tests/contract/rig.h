@@ -176,6 +176,10 @@ const char *rig_list(struct rig *r, const char *sql);
  * changed. */
 int64_t rig_exec(struct rig *r, const char *sql);
 
+/* The same past the triggers that keep rows as they are, which are there again
+ * afterwards. */
+int64_t rig_exec_past(struct rig *r, const char *sql);
+
 /* Whether the database refuses ${sql}, and nothing has changed. */
 bool rig_refuses(struct rig *r, const char *sql);
 

@@ -224,6 +224,49 @@ rig_exec(struct rig *r, const char *sql)
 	return (n);
 }
 
+#define TRIGGERS_MAX 16
+
+static int64_t
+exec_past_postgres(struct rig *r, const char *sql)
+{
+	int64_t n;
+
+	(void)pg_change(r->pg, "ALTER TABLE messages DISABLE TRIGGER USER;"
+			       "ALTER TABLE outbox DISABLE TRIGGER USER");
+	n = pg_change(r->pg, sql);
+	(void)pg_change(r->pg, "ALTER TABLE messages ENABLE TRIGGER USER;"
+			       "ALTER TABLE outbox ENABLE TRIGGER USER");
+	return (n);
+}
+
+int64_t
+rig_exec_past(struct rig *r, const char *sql)
+{
+	static char make[TRIGGERS_MAX][4096];
+	char name[64], drop[96];
+	int64_t changed, n, i;
+
+	if (r->pg != NULL)
+		return (exec_past_postgres(r, sql));
+	n = rig_number(
+	    r, "SELECT count(*) FROM sqlite_schema WHERE type = 'trigger'");
+	assert_true(n <= TRIGGERS_MAX);
+	for (i = 0; i < n; i++) {
+		(void)snprintf(make[i], sizeof(make[i]), "%s",
+		    rig_text(r, "SELECT sql FROM sqlite_schema WHERE "
+				"type = 'trigger' LIMIT 1"));
+		(void)snprintf(name, sizeof(name), "%s",
+		    rig_text(r, "SELECT name FROM sqlite_schema WHERE "
+				"type = 'trigger' LIMIT 1"));
+		(void)snprintf(drop, sizeof(drop), "DROP TRIGGER %s", name);
+		(void)rig_exec(r, drop);
+	}
+	changed = rig_exec(r, sql);
+	for (i = 0; i < n; i++)
+		(void)rig_exec(r, make[i]);
+	return (changed);
+}
+
 bool
 rig_refuses(struct rig *r, const char *sql)
 {
