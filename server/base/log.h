@@ -26,6 +26,7 @@ enum log_format { LOG_FMT_TEXT, LOG_FMT_JSON };
  * first '_' ("server.ready"). */
 #define LOG_EVENT_TABLE(X)                                                     \
 	X(SERVER_START, LVL_INFO, "the program begins to start")               \
+	X(SERVER_SETTING, LVL_WARN, "a setting trusts strangers")              \
 	X(SERVER_READY, LVL_INFO, "it listens and serves")                     \
 	X(SERVER_STOP, LVL_INFO, "it was told to stop")                        \
 	X(SERVER_LATE, LVL_WARN,                                               \

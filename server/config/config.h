@@ -255,6 +255,13 @@ enum rc config_parse(int argc, char **argv, config_env_fn env,
 enum rc config_check_url(
     const char *name, const char *url, struct err *err) MUST_USE;
 
+/* Calls ${warn} for each setting that is valid but gives strangers a trust that
+ * hardly anybody means; ${text} begins with the name of the setting and ends
+ * with the cure.  RC_NO_MEMORY otherwise. */
+typedef void (*config_warn_fn)(void *arg, const char *text);
+enum rc config_warn(
+    const struct config *config, config_warn_fn warn, void *arg) MUST_USE;
+
 /* Appends the description of all settings, for --help.  Main puts its own
  * usage line before it. */
 void config_write_help(struct buf *out);

@@ -61,6 +61,12 @@ bool config_value_read(const struct config_row *row, const char *text,
 void config_value_write(
     const struct config_row *row, const struct config *config, struct buf *out);
 
+/* Whether ${c} is a network of IPv4. */
+bool config_cidr_is_v4(const struct config_cidr *c);
+
+/* Appends "ADDRESS/BITS". */
+void config_cidr_write(const struct config_cidr *c, struct buf *out);
+
 /* Splits "HOST:PORT", where HOST is an IPv4 address, an IPv6 address in
  * brackets, or localhost, which becomes 127.0.0.1 in ${text}.  False if it is
  * none. */

@@ -388,27 +388,37 @@ config_value_read(const struct config_row *row, const char *text,
 	return (ok);
 }
 
+bool
+config_cidr_is_v4(const struct config_cidr *c)
+{
+
+	return (
+	    c->bits >= 96 && memcmp(c->address, mapped, sizeof(mapped)) == 0);
+}
+
+void
+config_cidr_write(const struct config_cidr *c, struct buf *out)
+{
+	bool is_v4 = config_cidr_is_v4(c);
+	char text[INET6_ADDRSTRLEN];
+
+	if (inet_ntop(is_v4 ? AF_INET : AF_INET6, c->address + (is_v4 ? 12 : 0),
+		text, sizeof(text)) == NULL)
+		return;
+	buf_adds(out, text);
+	buf_addc(out, '/');
+	buf_addi(out, c->bits - (is_v4 ? 96 : 0));
+}
+
 static void
 write_cidrs(struct buf *out, const struct config_cidrs *cidrs)
 {
-	const struct config_cidr *c;
-	char text[INET6_ADDRSTRLEN];
-	bool is_v4;
 	int i;
 
 	for (i = 0; i < cidrs->n; i++) {
-		c = &cidrs->list[i];
-		is_v4 = c->bits >= 96 &&
-			memcmp(c->address, mapped, sizeof(mapped)) == 0;
-		if (inet_ntop(is_v4 ? AF_INET : AF_INET6,
-			c->address + (is_v4 ? 12 : 0), text,
-			sizeof(text)) == NULL)
-			continue;
 		if (i > 0)
 			buf_addc(out, ',');
-		buf_adds(out, text);
-		buf_addc(out, '/');
-		buf_addi(out, c->bits - (is_v4 ? 96 : 0));
+		config_cidr_write(&cidrs->list[i], out);
 	}
 }
 

@@ -93,6 +93,15 @@ no_operands(const struct config *config)
 	    config->operands[0]));
 }
 
+/* On standard error: standard output is a file of settings. */
+static void
+print_warning(void *arg, const char *text)
+{
+
+	(void)arg;
+	(void)fprintf(stderr, "twinboxd: warning: %s\n", text);
+}
+
 static int
 check_config_main(int argc, char **argv)
 {
@@ -103,6 +112,8 @@ check_config_main(int argc, char **argv)
 	if ((code = settings(argc, argv, &config)) >= 0 ||
 	    (code = no_operands(&config)) >= 0)
 		return (code);
+	if (config_warn(&config, print_warning, NULL) != RC_OK)
+		return (complain(EX_OSERR, "out of memory"));
 	config_write(&config, &b);
 	return (print(&b));
 }

@@ -179,6 +179,14 @@ hide_memory(void)
 #endif
 }
 
+static void
+log_warning(void *arg, const char *text)
+{
+
+	(void)arg;
+	log_event(LOG_EV_SERVER_SETTING, "warning=%s", text);
+}
+
 static int
 serve(struct server *s, int argc, char **argv)
 {
@@ -196,6 +204,8 @@ serve(struct server *s, int argc, char **argv)
 		return (complain(EX_OSERR, "%s", err.text));
 	log_event(LOG_EV_SERVER_START, "version=%s data=%s", PACKAGE_VERSION,
 	    s->config.data);
+	if (config_warn(&s->config, log_warning, NULL) != RC_OK)
+		log_event(LOG_EV_SERVER_SETTING, "warning=%s", "out of memory");
 	if (serve_on(s, argc, argv, &err) != RC_OK) {
 		log_error(LOG_EV_SERVER_FAIL, &err, "%s", "");
 		/* What is there is not what this start is for: no repetition

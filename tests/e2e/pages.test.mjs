@@ -197,6 +197,22 @@ describe('the start', () => {
 		assert.ok((await once(['serve', '--colour', 'red'])).code > 0);
 	});
 
+	it('a proxy that is everybody is warned of, at the start and by check-config', async (t) => {
+		const all = ['--behind-proxy', '127.0.0.1,0.0.0.0/0,::/0'];
+		const text = (network) => `behind-proxy: ${network} is wider than any private network: everybody in it ` +
+			'may say who they are by X-Forwarded-For, in the log and for the limits; name only the addresses ' +
+			'of your proxies';
+		const end = await once(['check-config', ...all]);
+		assert.equal(end.code, 0);
+		assert.equal(end.err, ['0.0.0.0/0', '::/0'].map((network) => `twinboxd: warning: ${text(network)}\n`).join(''));
+		assert.match(end.out, /^behind-proxy = 127\.0\.0\.1\/32,0\.0\.0\.0\/0,::\/0 ; --behind-proxy$/m);
+		assert.equal((await once(['check-config', '--behind-proxy', '10.0.0.0/8'])).err, '');
+		const server = await startServer({ args: ['--demo=false', ...all] });
+		t.after(() => server.stop());
+		assert.equal(server.output().split(' warn server.setting ').length, 3, server.output());
+		assert.ok(server.output().includes(` warn server.setting warning=${text('::/0')}\n`), server.output());
+	});
+
 	it('a setting may come by environment, and a flag wins', async (t) => {
 		const closed = new Server({ env: { TWINBOX_REGISTRATION: 'closed' } });
 		await closed.start();

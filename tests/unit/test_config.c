@@ -354,6 +354,65 @@ test_values(void **state)
 	refused("--domain=", "no domain name");
 }
 
+struct warnings {
+	int n;
+	char last[512];
+};
+
+static void
+note_warning(void *arg, const char *text)
+{
+	struct warnings *w = arg;
+
+	w->n++;
+	(void)snprintf(w->last, sizeof(w->last), "%s", text);
+}
+
+/* A proxy's network that is everybody's is told of; all that a network of
+ * proxies may be is not. */
+static void
+test_warnings(void **state)
+{
+	static const struct {
+		const char *argument;
+		const char *wide; /* the last that is told of */
+		int n;
+	} rows[] = {
+	    {"--insecure", NULL, 0},
+	    {"--behind-proxy 10.0.0.0/8,172.16.0.0/12,127.0.0.1,::1,fc00::/7",
+		NULL, 0},
+	    {"--behind-proxy ::/97,2001:db8::/32", NULL, 0},
+	    {"--behind-proxy 0.0.0.0/0", "0.0.0.0/0", 1},
+	    {"--behind-proxy ::/0", "::/0", 1},
+	    {"--behind-proxy 127.0.0.1,0.0.0.0/1,128.0.0.0/1", "128.0.0.0/1",
+		2},
+	    {"--behind-proxy 10.0.0.0/7", "10.0.0.0/7", 1},
+	    {"--behind-proxy 2000::/3", "2000::/3", 1},
+	    {"--behind-proxy fc00::/6", "fc00::/6", 1},
+	    /* All of IPv4. */
+	    {"--behind-proxy ::/80", "::/80", 1},
+	    {"--behind-proxy ::fff0:0:0/92", "::fff0:0:0/92", 1},
+	};
+	struct config c;
+	char want[64];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct warnings w = {0, ""};
+
+		accepted(rows[i].argument, &c);
+		assert_int_equal(RC_OK, config_warn(&c, note_warning, &w));
+		assert_int_equal(rows[i].n, w.n);
+		if (rows[i].wide == NULL)
+			continue;
+		(void)snprintf(want, sizeof(want),
+		    "behind-proxy: %s is wider than", rows[i].wide);
+		assert_memory_equal(w.last, want, strlen(want));
+		assert_contains(w.last, "name only the addresses");
+	}
+}
+
 static void
 test_networks(void **state)
 {
@@ -593,6 +652,7 @@ main(void)
 	    cmocka_unit_test(test_flags),
 	    cmocka_unit_test(test_long_file_name),
 	    cmocka_unit_test(test_values),
+	    cmocka_unit_test(test_warnings),
 	    cmocka_unit_test(test_networks),
 	    cmocka_unit_test(test_origins),
 	    cmocka_unit_test(test_exposure),

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Settings that are valid and dangerous.  They are told, not refused: a test
+ * bed may want them.
+ */
+#include <string.h>
+
+#include "base/mem.h"
+#include "config/config_internal.h"
+
+/* The widest private networks are 10.0.0.0/8 and fc00::/7.  No proxy has a
+ * wider one. */
+#define V4_WIDEST 8
+#define V6_WIDEST 7
+
+/* Whether ${c} contains every address of IPv4, as ::/0 does: they count as
+ * ::ffff:0:0/96. */
+static bool
+contains_v4(const struct config_cidr *c)
+{
+	static const uint8_t mapped[16] = {[10] = 0xff, [11] = 0xff};
+	int bit;
+
+	if (c->bits > 96)
+		return (false);
+	for (bit = 0; bit < c->bits; bit++) {
+		if (((c->address[bit / 8] ^ mapped[bit / 8]) >> (7 - bit % 8) &
+			1) != 0)
+			return (false);
+	}
+	return (true);
+}
+
+static bool
+too_wide(const struct config_cidr *c)
+{
+
+	return (config_cidr_is_v4(c) ? c->bits - 96 < V4_WIDEST
+				     : c->bits < V6_WIDEST || contains_v4(c));
+}
+
+enum rc
+config_warn(const struct config *config, config_warn_fn warn, void *arg)
+{
+	const struct config_cidrs *proxies = &config->behind_proxy;
+	struct buf b = BUF_INIT;
+	char *text;
+	int i;
+
+	for (i = 0; i < proxies->n; i++) {
+		if (!too_wide(&proxies->list[i]))
+			continue;
+		buf_adds(&b, "behind-proxy: ");
+		config_cidr_write(&proxies->list[i], &b);
+		buf_adds(&b, " is wider than any private network: everybody in "
+			     "it may say who they are by X-Forwarded-For, in "
+			     "the log and for the limits; name only the "
+			     "addresses of your proxies");
+		if ((text = buf_take(&b, NULL)) == NULL)
+			return (RC_NO_MEMORY);
+		warn(arg, text);
+		mem_free(text);
+	}
+	return (RC_OK);
+}
