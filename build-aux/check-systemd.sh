@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 # The gate for what systemd reads: check-systemd.sh [ROOT].  Units in
 # contrib/systemd must be understood to the last line (systemd-analyze verify),
-# be exposed by at most 1.5 (systemd-analyze security), and not be started
-# again after exit code 74, which says that the disk failed.  The user and the
+# be exposed by at most 1.5 (systemd-analyze security), not be started again
+# after exit code 74, which says that the disk failed, and have limits of memory,
+# so that the service suffers and not the machine.  The user and the
 # directory that they name must come into being by sysusers and tmpfiles, in an
 # empty root.  systemd need not run for any of that.
 set -u
@@ -24,6 +25,11 @@ refuse() { # refuse FILE TEXT [FILE-WITH-MORE]
 	echo "$1: $2"
 	[ $# -lt 3 ] || sed 's/^/    /' "$3"
 	bad=$((bad + 1))
+}
+
+bytes() { # "1G" as a number; nothing if it is none
+	sed -nE 's/^([0-9]{1,6})([KMGT])$/\1 \2/p' | ${AWK:-awk} '{
+		printf "%.0f\n", $1 * 1024 ^ index("KMGT", $2) }'
 }
 
 mkdir -p "$tmp/root/etc"
@@ -66,6 +72,10 @@ for file in $(find contrib/systemd -name '*.service.in' 2>/dev/null |
 	*' 74 '*) ;;
 	*) refuse "$file" 'is started again after exit code 74' ;;
 	esac
+	high=$(value MemoryHigh | bytes)
+	max=$(value MemoryMax | bytes)
+	[ "${high:-0}" -gt 0 ] && [ "${high:-0}" -lt "${max:-0}" ] ||
+	    refuse "$file" 'MemoryHigh and MemoryMax are not set, in this order'
 	user=$(value User)
 	grep -q "^$user:" "$tmp/root/etc/passwd" 2>/dev/null ||
 	    refuse "$file" "no sysusers file makes the user \"$user\""

@@ -113,6 +113,13 @@ describe('contrib/compose', () => {
 		assert.equal(compose.networks.back.internal, true);
 	});
 
+	it('ends a node that needs as much memory as the unit allows', () => {
+		const unit = read('systemd/twinboxd.service.in');
+		const [, max] = /^MemoryMax=(\w+)$/m.exec(unit);
+
+		assert.equal(compose.services.node1.mem_limit.toUpperCase(), max);
+	});
+
 	it('sets what twinboxd knows', () => {
 		const help = execFileSync(TWINBOXD, ['--help'], { encoding: 'utf8' });
 		const known = [...help.matchAll(/\[(TWINBOX_[A-Z_]+)\]/g)].map((m) => m[1]);
