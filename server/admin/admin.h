@@ -33,6 +33,8 @@ struct admin_options {
 	bool (*ready)(void *arg, const char **ret_why);
 	void *ready_arg;
 
+	struct http_networks metrics_networks; /* that may read /metrics */
+
 	int64_t watch_ms; /* how often it looks for alerts */
 };
 

@@ -51,6 +51,23 @@ run_metrics(struct read_job *job, struct db *db, struct err *err)
 	api_leave(api);
 }
 
+/* /metrics needs no token, so that Prometheus needs none: the address of who
+ * asks decides. */
+static bool
+may_read(struct api *api, struct http_request *req)
+{
+	struct refusal r = REFUSAL_INIT;
+
+	if (http_peer_in(req, &api_admin(api)->o.metrics_networks))
+		return (true);
+	refusal_set(&r, PROBLEM_FORBIDDEN, "",
+	    "%s is in none of the networks that may read /metrics; the "
+	    "operator names them with metrics-networks",
+	    http_peer(req));
+	http_answer_refusal(req, &r);
+	return (false);
+}
+
 void
 admin_metrics(struct http_request *req, void *arg)
 {
@@ -61,6 +78,10 @@ admin_metrics(struct http_request *req, void *arg)
 
 	if (!api_enter(api, req))
 		return;
+	if (!may_read(api, req)) {
+		api_leave(api);
+		return;
+	}
 	if ((a = http_alloc(req, sizeof(*a))) != NULL) {
 		a->job.run = run_metrics;
 		a->job.owner = owner_peer(http_peer(req));

@@ -86,6 +86,10 @@
 	    "Networks of the proxies that do TLS: Forwarded and "               \
 	    "X-Forwarded-For of their requests name the client, nobody "        \
 	    "else's do")                                                        \
+	X(CIDRS, metrics_networks, "metrics-networks", "127.0.0.0/8,::1", 0,    \
+	    0, "CIDR,...",                                                      \
+	    "Networks that may read /metrics, which needs no token; if empty, " \
+	    "nobody")                                                           \
 	X(BOOL, insecure, "insecure", "false", 0, 0, "BOOL",                    \
 	    "Listen beyond loopback without a proxy: passwords and messages "   \
 	    "go over the network in the clear")                                 \

@@ -192,6 +192,10 @@ const char *http_body(const struct http_request *req, size_t *ret_len);
 /* The client's address as text; behind a believed proxy the forwarded one. */
 const char *http_peer(const struct http_request *req);
 
+/* Whether that address is in one of ${networks}. */
+bool http_peer_in(
+    const struct http_request *req, const struct http_networks *networks);
+
 /* The request id that the answer carries. */
 const char *http_request_id(const struct http_request *req);
 

@@ -3,6 +3,7 @@
  * A request as handlers see it, and its memory: an arena that begins inside
  * the object, and objects that their loop uses again.
  */
+#include <arpa/inet.h>
 #include <assert.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -12,6 +13,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/owner.h"
+#include "http/forwarded.h"
 #include "http/http_internal.h"
 
 #define SPARES_MAX 256
@@ -334,6 +336,18 @@ http_peer(const struct http_request *req)
 
 	request_check(req);
 	return (req->client[0] != '\0' ? req->client : req->conn->peer);
+}
+
+bool
+http_peer_in(
+    const struct http_request *req, const struct http_networks *networks)
+{
+	uint8_t address[16] = {[10] = 0xff, [11] = 0xff};
+	const char *peer = http_peer(req);
+
+	return ((inet_pton(AF_INET, peer, address + 12) == 1 ||
+		    inet_pton(AF_INET6, peer, address) == 1) &&
+		forwarded_believed(networks, address));
 }
 
 const char *

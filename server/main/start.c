@@ -519,6 +519,21 @@ on_upgrade(int fd, const struct http_from *from, void *arg)
 	push_adopt(s->push, fd, &peer);
 }
 
+static struct http_networks
+networks_of(const struct config_cidrs *cidrs)
+{
+	struct http_networks ret = {.n = cidrs->n};
+	int i;
+
+	_Static_assert(HTTP_NETWORKS_MAX >= CONFIG_LIST_MAX, "room for all");
+	for (i = 0; i < cidrs->n; i++) {
+		memcpy(ret.list[i].address, cidrs->list[i].address,
+		    sizeof(ret.list[i].address));
+		ret.list[i].bits = cidrs->list[i].bits;
+	}
+	return (ret);
+}
+
 static enum rc
 make_api(struct server *s, struct err *err)
 {
@@ -533,6 +548,7 @@ make_api(struct server *s, struct err *err)
 	    .max_retries = most_retries(s),
 	    .ready = is_ready,
 	    .ready_arg = s,
+	    .metrics_networks = networks_of(&s->config.metrics_networks),
 	    .watch_ms = s->config.alert_interval_ms};
 	struct api_options api_options = {.clk = s->clk,
 	    .rnd = s->rnd,
@@ -598,16 +614,8 @@ make_http(struct server *s, struct err *err)
 	    .clk = s->clk,
 	    .timing = s->timing,
 	    .metrics = s->metrics};
-	const struct config_cidrs *proxies = &s->config.behind_proxy;
-	int i;
 
-	_Static_assert(HTTP_NETWORKS_MAX >= CONFIG_LIST_MAX, "room for all");
-	options.believed.n = proxies->n;
-	for (i = 0; i < proxies->n; i++) {
-		memcpy(options.believed.list[i].address,
-		    proxies->list[i].address, sizeof(proxies->list[i].address));
-		options.believed.list[i].bits = proxies->list[i].bits;
-	}
+	options.believed = networks_of(&s->config.behind_proxy);
 	return (http_new(&options, &s->http, err));
 }
 

@@ -17,7 +17,7 @@ import { document, seen } from './contract.mjs';
 import { problem } from './expect.mjs';
 import { entriesIn } from './files.mjs';
 import {
-	TWINBOXD, Server, eventually, expectStatus, freshName, run, serverForFile, startServer, tempDir,
+	TWINBOXD, Server, eventually, expectStatus, freshName, rawRequest, run, serverForFile, startServer, tempDir,
 	users, within,
 } from './harness.mjs';
 
@@ -86,6 +86,39 @@ describe('R68 R71 R424 /metrics', () => {
 		assert.equal(more('twinbox_delivery_seconds_count'), 3);
 		assert.equal(more('twinbox_event_to_delivery_seconds_count'), 3);
 		await ws.close();
+	});
+
+	it('is for loopback, unless other networks are named', async (t) => {
+		const status = async (to, localAddress, headers = {}) => {
+			const answer = await rawRequest(to, 'GET', '/metrics', { localAddress, headers });
+			if (answer.status === 403)
+				problem(answer, 403, 'forbidden');
+			return answer.status;
+		};
+		const started = async (...args) => {
+			const other = await startServer({ args: ['--demo=false', ...args] });
+			t.after(() => other.stop());
+			return other;
+		};
+
+		for (const from of ['127.0.0.1', '127.0.0.2', '127.200.0.1'])
+			assert.equal(await status(server, from), 200, from);
+		const one = await started('--metrics-networks', '127.0.0.2,10.0.0.0/8');
+		assert.equal(await status(one, '127.0.0.2'), 200);
+		assert.equal(await status(one, '127.0.0.3'), 403);
+		const refused = await rawRequest(one, 'GET', '/metrics', { localAddress: '127.0.0.3' });
+		assert.equal(refused.body.detail, '127.0.0.3 is in none of the networks that may read /metrics; ' +
+			'the operator names them with metrics-networks');
+		expectStatus(await rawRequest(one, 'GET', '/healthz', { localAddress: '127.0.0.3' }), 200);
+		assert.equal(await status(await started('--metrics-networks='), '127.0.0.1'), 403);
+		// A client of a proxy that passes it on is not loopback.
+		const behind = await started('--behind-proxy', '127.0.0.1');
+		assert.equal(await status(behind, '127.0.0.1', { 'X-Forwarded-For': '192.0.2.7' }), 403);
+		assert.equal(await status(behind, '127.0.0.1', { 'X-Forwarded-For': '2001:db8::7' }), 403);
+		assert.equal(await status(behind, '127.0.0.1'), 200);
+		assert.equal(await status(behind, '127.0.0.2', { 'X-Forwarded-For': '192.0.2.7' }), 200);
+		const six = await started('--listen', '[::1]:0');
+		expectStatus(await six.rest().get('/metrics'), 200);
 	});
 });
 

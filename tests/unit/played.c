@@ -288,6 +288,16 @@ http_peer(const struct http_request *req)
 	return ("192.0.2.1");
 }
 
+bool
+http_peer_in(
+    const struct http_request *req, const struct http_networks *networks)
+{
+
+	(void)req;
+	(void)networks;
+	return (true);
+}
+
 void
 http_set_owner(struct http_request *req, uint64_t owner)
 {
