@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts of the api that need no server: limiters, the argon2 pool, ETags,
- * numbers, and a message's way from draft to unit to entry.
+ * The parts of the api that need no server: limiters, guesses, ETags, numbers,
+ * and a message's way from draft to unit to entry.
  */
-#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -192,204 +191,6 @@ test_limiter_threads(void **state)
 	}
 	print_message("# %d rounds\n", round);
 	(void)pthread_barrier_destroy(&c.together);
-}
-
-/* ---- the pool ---- */
-
-struct count_job {
-	struct pool_job job;
-	struct counts *counts;
-};
-
-struct counts {
-	pthread_mutex_t gate; /* held: jobs do not end */
-	atomic_int begun, done;
-};
-
-static void
-run_count(struct pool_job *job)
-{
-	struct count_job *c = (struct count_job *)(void *)job;
-
-	atomic_fetch_add(&c->counts->begun, 1);
-	(void)pthread_mutex_lock(&c->counts->gate);
-	(void)pthread_mutex_unlock(&c->counts->gate);
-	atomic_fetch_add(&c->counts->done, 1);
-}
-
-static void
-test_pool(void **state)
-{
-	static struct count_job jobs[100];
-	struct counts counts = {.gate = PTHREAD_MUTEX_INITIALIZER};
-	struct err err = ERR_INIT;
-	struct pool *pool;
-	enum rc rc = RC_OK;
-	int i, taken = 0;
-
-	(void)state;
-	assert_int_equal(RC_OK, pool_new(2, &pool, &err));
-	(void)pthread_mutex_lock(&counts.gate);
-	for (i = 0; i < 100; i++) {
-		jobs[i].job.run = run_count;
-		jobs[i].job.class = POOL_NEWCOMER;
-		jobs[i].job.owner = (uint64_t)i % 8;
-		jobs[i].counts = &counts;
-		rc = pool_submit(pool, &jobs[i].job);
-		taken += rc == RC_OK;
-		/* A thread that came late would make room for a late job. */
-		while (i < 2 && atomic_load(&counts.begun) <= i)
-			(void)sched_yield();
-	}
-	/* Bounded: 2 are under way, and 64 wait. */
-	assert_int_equal(RC_BUSY, rc);
-	assert_int_equal(66, taken);
-	/* Newcomers take no place of those who log in. */
-	jobs[97].job.class = POOL_STRANGER;
-	jobs[97].job.owner = 10;
-	assert_int_equal(RC_OK, pool_submit(pool, &jobs[97].job));
-	jobs[98].job.class = POOL_KNOWN;
-	jobs[98].job.owner = 11;
-	assert_int_equal(RC_OK, pool_submit(pool, &jobs[98].job));
-	taken += 2;
-	(void)pthread_mutex_unlock(&counts.gate);
-	pool_stop(pool);
-	assert_int_equal(taken, atomic_load(&counts.done));
-	assert_int_equal(RC_CLOSED, pool_submit(pool, &jobs[99].job));
-	pool_free(pool);
-}
-
-/* One owner has half of the places, whatever he does; then comes another. */
-static void
-test_pool_share(void **state)
-{
-	static struct count_job jobs[100];
-	struct counts counts = {.gate = PTHREAD_MUTEX_INITIALIZER};
-	struct err err = ERR_INIT;
-	struct pool *pool;
-	int i, taken = 0;
-
-	(void)state;
-	assert_int_equal(RC_OK, pool_new(1, &pool, &err));
-	(void)pthread_mutex_lock(&counts.gate);
-	for (i = 0; i < 99; i++) {
-		jobs[i].job.run = run_count;
-		jobs[i].job.owner = 1;
-		jobs[i].counts = &counts;
-		taken += pool_submit(pool, &jobs[i].job) == RC_OK;
-	}
-	assert_int_equal(32, taken);
-	jobs[99].job.run = run_count;
-	jobs[99].job.owner = 2;
-	jobs[99].counts = &counts;
-	assert_int_equal(RC_OK, pool_submit(pool, &jobs[99].job));
-	(void)pthread_mutex_unlock(&counts.gate);
-	while (atomic_load(&counts.done) < taken + 1)
-		(void)sched_yield();
-	/* What ended gives its place back. */
-	for (i = 0; i < 32; i++)
-		while (pool_submit(pool, &jobs[i].job) != RC_OK)
-			(void)sched_yield();
-	pool_stop(pool);
-	assert_int_equal(taken + 1 + 32, atomic_load(&counts.done));
-	pool_free(pool);
-}
-
-/* A job that writes its letter down. */
-struct letter_job {
-	struct pool_job job;
-	struct letters *letters;
-	char letter;
-};
-
-struct letters {
-	pthread_mutex_t gate;
-	atomic_int n;
-	char text[64];
-};
-
-static void
-run_letter(struct pool_job *job)
-{
-	struct letter_job *l = (struct letter_job *)(void *)job;
-	struct letters *letters = l->letters;
-
-	if (l->letter == '-') {
-		/* It keeps the only thread busy until all others wait. */
-		atomic_fetch_add(&letters->n, 1);
-		(void)pthread_mutex_lock(&letters->gate);
-		(void)pthread_mutex_unlock(&letters->gate);
-		return;
-	}
-	letters->text[atomic_fetch_add(&letters->n, 1) - 1] = l->letter;
-}
-
-/* In which order one thread runs what waits: for each job of ${jobs} its class
- * ('k', 's', 'n') and its owner; what ran is told by place in ${jobs}, 'A' is
- * the first. */
-static const char *
-order_of(const char *jobs)
-{
-	static struct letter_job all[32];
-	static struct letters letters;
-	static const char classes[] = "ksn";
-	struct err err = ERR_INIT;
-	struct pool *pool;
-	int i, n = (int)strlen(jobs) / 2;
-
-	memset(&letters, 0, sizeof(letters));
-	(void)pthread_mutex_init(&letters.gate, NULL);
-	assert_int_equal(RC_OK, pool_new(1, &pool, &err));
-	(void)pthread_mutex_lock(&letters.gate);
-	all[n] = (struct letter_job){.letters = &letters, .letter = '-'};
-	all[n].job.run = run_letter;
-	assert_int_equal(RC_OK, pool_submit(pool, &all[n].job));
-	while (atomic_load(&letters.n) == 0)
-		(void)sched_yield();
-	for (i = 0; i < n; i++) {
-		all[i] = (struct letter_job){
-		    .letters = &letters, .letter = (char)('A' + i)};
-		all[i].job.run = run_letter;
-		all[i].job.class =
-		    (enum pool_class)(strchr(classes, jobs[2 * i]) - classes);
-		all[i].job.owner = (uint64_t)jobs[2 * i + 1];
-		assert_int_equal(RC_OK, pool_submit(pool, &all[i].job));
-	}
-	(void)pthread_mutex_unlock(&letters.gate);
-	pool_stop(pool);
-	pool_free(pool);
-	(void)pthread_mutex_destroy(&letters.gate);
-	return (letters.text);
-}
-
-static void
-test_pool_order(void **state)
-{
-
-	(void)state;
-	assert_string_equal("ABC", order_of("n1n2n3"));
-	/* Known pairs, other log-ins, registrations. */
-	assert_string_equal("CBA", order_of("n1s2k3"));
-	assert_string_equal("EBDAC", order_of("n1s2n3s4k5"));
-	/* Networks take turns within a class. */
-	assert_string_equal("ADEBFC", order_of("n1n1n1n2n3n2"));
-	assert_string_equal("ACBD", order_of("k1k1k2k2"));
-	/* A network's turns in one class are none in another. */
-	assert_string_equal("CADB", order_of("n1n1k1n2"));
-}
-
-/* One user who logs in again and again passes the others over four times. */
-static void
-test_pool_overdue(void **state)
-{
-
-	(void)state;
-	assert_string_equal(
-	    "ABCDKEFGHLIJ", order_of("k1k1k1k1k1k1k1k1k1k1n2n2"));
-	assert_string_equal(
-	    "ABCDLKEFGHIJ", order_of("k1k1k1k1k1k1k1k1k1k1s2n3"));
-	/* The same of log-ins from anywhere and registrations. */
-	assert_string_equal("ABCDGEF", order_of("s1s2s3s4s5s6n7"));
 }
 
 /* ---- guesses ---- */
@@ -772,10 +573,6 @@ main(void)
 	    cmocka_unit_test(test_limiter_charge),
 	    cmocka_unit_test(test_limiter_bounded),
 	    cmocka_unit_test(test_limiter_threads),
-	    cmocka_unit_test(test_pool),
-	    cmocka_unit_test(test_pool_share),
-	    cmocka_unit_test(test_pool_order),
-	    cmocka_unit_test(test_pool_overdue),
 	    cmocka_unit_test(test_networks),
 	    cmocka_unit_test(test_guesses_one_network),
 	    cmocka_unit_test(test_guesses_crowd),
