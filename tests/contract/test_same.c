@@ -61,7 +61,8 @@ static bool
 is_own(int stmt)
 {
 
-	return (stmt == SQL_CHECK_FILE || stmt == SQL_TOTALS_FOLD);
+	return (stmt == SQL_CHECK_FILE || stmt == SQL_CHECK_SCHEMA ||
+		stmt == SQL_CHECK_SCHEMA_FRESH || stmt == SQL_TOTALS_FOLD);
 }
 
 /* Is compared as a whole: what it has put into a new database is what was in

@@ -147,7 +147,9 @@ static const char errors[] =
     "UPDATE inbox SET conversation_id = 5, actor_id = 3 WHERE user_id = 4;"
     "INSERT INTO inbox (user_id, seq, kind, own, event_id, mid, "
     "conversation_id, conversation_seq, actor_id, event_time, delivered_at) "
-    "VALUES (5, 12, 1, 0, id('x', 2), 1, 1, 1, 1, 1, 1);"
+    "VALUES (5, 12, 1, 0, id('x', 2), 1, 1, 1, 1, 1, 1), (5, 13, 3, 0, "
+    "id('x', 3), 1, 1, 2, 1, 1, 1), (5, 14, 3, 0, id('x', 4), 1, 1, 1, 1, 1, "
+    "1);"
     "UPDATE messages SET conversation_seq = 9 WHERE mid = 54;"
     "UPDATE outbox SET acked_at = 1 WHERE id = 8;";
 
