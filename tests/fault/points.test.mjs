@@ -80,7 +80,7 @@ async function killAt(made, golden, name, n)
 const ELSEWHERE = onPostgres ? /^writer\.sync\./ : /^$/;
 /* Commands of their own: tests/postgres/copy.test.mjs and signals.test.mjs kill
  * them. */
-const COMMANDS = /^(backup|copy)\./;
+const COMMANDS = /^(backup|copy|fsck|migrate|restore)\./;
 /* Where nothing but a note to other nodes is lost. */
 const LOST_ONLY = /^cluster\./;
 
