@@ -124,7 +124,7 @@ SELECT place FROM (
 ) AS places LIMIT $1;
 
 -- An outbox row compared with its message.  31622400000 ms are the 366 days
--- that a message lives at most.
+-- that a message lives at most, and it lives for whole seconds.
 -- name: check_row
 SELECT 'outbox row ' || id || ': ' || wrong
 FROM (SELECT o.id, CASE
@@ -149,7 +149,8 @@ FROM (SELECT o.id, CASE
 	THEN 'time to deliver at'
     WHEN o.expires_at IS NULL OR (o.requeues = 0
 	AND (o.expires_at < coalesce(o.deliver_at, o.created_at)
-	OR o.expires_at > coalesce(o.deliver_at, o.created_at) + 31622400000))
+	OR o.expires_at > coalesce(o.deliver_at, o.created_at) + 31622400000
+	OR (o.expires_at - coalesce(o.deliver_at, o.created_at)) % 1000 <> 0))
 	THEN 'expiry'
     END AS wrong
     FROM outbox o JOIN messages m ON m.mid = o.mid) AS out

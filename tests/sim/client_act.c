@@ -69,7 +69,7 @@ act_send_one(struct sim *s, struct message *m)
 		    (int64_t)sim_dice(
 			s, sim_chance(s, 300) ? 20 * SIM_MINUTE_MS : 5000);
 	if (sim_chance(s, 150))
-		m->expires_in = 1000 + (int64_t)sim_dice(s, 5 * SIM_MINUTE_MS);
+		m->expires_in = 1000 * (1 + (int64_t)sim_dice(s, 300));
 	m->priority = sim_chance(s, 300) ? (int)sim_dice(s, 3) - 1 : 0;
 	s->counts.scheduled += m->deliver_at != 0;
 	sim_tell(s, "client: %s sends #%zd to %s%s", client_names[m->client],

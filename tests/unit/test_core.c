@@ -494,7 +494,7 @@ test_local_pause(void **state)
 		(void)scene_turn_by(wake_by_desk());
 		scene_run(0);
 		scene_forget();
-		scene_send_here("ben", 1200);
+		scene_send_here("ben", SECOND);
 		scene_send_here("ben", 60 * SECOND);
 		scene_run(20 * SECOND);
 		assert_null(strstr(scene.told, "deliver"));
