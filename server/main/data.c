@@ -69,6 +69,27 @@ become_owner(const struct data *data, struct err *err)
 	return (RC_OK);
 }
 
+/* Whether the file of ${st} has been told of before: copy opens one twice. */
+static bool
+is_told(const struct stat *st)
+{
+	static struct {
+		dev_t dev;
+		ino_t ino;
+	} told[8]; /* main's */
+	static size_t n;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (told[i].dev == st->st_dev && told[i].ino == st->st_ino)
+			return (true);
+	if (n < sizeof(told) / sizeof(told[0])) {
+		told[n].dev = st->st_dev;
+		told[n++].ino = st->st_ino;
+	}
+	return (false);
+}
+
 /* Whoever writes to the directory or the database can make an account an
  * administrator's.  The mode stays as it is: the operator has set it, and knows
  * who is in the group. */
@@ -82,7 +103,7 @@ check_mode(const char *path, const struct stat *st, struct err *err)
 		    "data: others may write to %s (mode %04o): run chmod go-w "
 		    "%s, and see who could have",
 		    path, mode, path));
-	if ((mode & (S_IRGRP | S_IROTH)) != 0)
+	if ((mode & (S_IRGRP | S_IROTH)) != 0 && !is_told(st))
 		log_event(LOG_EV_DATA_READABLE,
 		    "path=%s mode=%04o cure=chmod go-r %s", path, mode, path);
 	return (RC_OK);

@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "contract/old.h"
 
@@ -12,6 +13,8 @@ main(int argc, char **argv)
 {
 	const char *failed;
 
+	/* As the server makes its files. */
+	(void)umask(077);
 	if (argc != 4) {
 		(void)fputs("usage: old_schema FROM TO NUMBER\n", stderr);
 		return (2);

@@ -391,7 +391,7 @@ describe('refused', () => {
 		const elsewhere = path.join(tempDir(), 'else');
 		const db = await freshDatabase();
 
-		fs.mkdirSync(elsewhere);
+		fs.mkdirSync(elsewhere, { mode: 0o700 });
 		const server = await new Server({ args: ['--db', urlOf(elsewhere)] }).start();
 		t.after(() => server.running && server.stop());
 		const [ann, bob] = await users(server, 'ann', 'bob');
