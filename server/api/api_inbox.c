@@ -130,9 +130,11 @@ answer_page(struct poll *poll)
 	jw_int(b, "unread", p->unread);
 	jw_bool(b, "has_more", more);
 	buf_addc(b, '}');
+	/* With the epoch: a bare number is as good in any other one. */
 	if (more)
-		ask_link_next(ask, "/v1/inbox?after=%" PRId64 "&limit=%" PRId64,
-		    p->next, p->limit);
+		ask_link_next(ask,
+		    "/v1/inbox?after=%s:%" PRId64 "&limit=%" PRId64,
+		    ask->api->o.epoch, p->next, p->limit);
 	ask_json(ask, 200, b);
 }
 

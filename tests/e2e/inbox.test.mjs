@@ -69,8 +69,25 @@ describe('an inbox', () => {
 			seqs.push(...answer.body.events.map((e) => e.seq));
 			target = /<([^>]+)>; *rel="next"/.exec(answer.headers.get('link') ?? '')?.[1];
 			assert.ok(seqs.length <= 5);
+			if (target) {
+				assert.equal(target,
+					`/v1/inbox?after=${answer.body.epoch}:${answer.body.next}&limit=2`);
+			}
 		}
 		assert.deepEqual(seqs, [1, 2, 3, 4, 5]);
+	});
+
+	it('a bare number tells no epoch: within the head it is served, beyond it refused', async () => {
+		const { bob } = await filled(5);
+		const foreign = '0123456789abcdef0123456789abcdef';
+
+		assert.deepEqual(expectStatus(await bob.get('/v1/inbox?after=4'), 200)
+			.body.events.map((e) => e.seq), [5]);
+		for (const after of ['6', `${foreign}:4`, `${foreign}:6`]) {
+			const { body } = expectStatus(await bob.get(`/v1/inbox?after=${after}`), 410);
+			assert.equal(body.head, 5);
+			assert.notEqual(body.epoch, foreign);
+		}
 	});
 
 	it('a page has 50 events unless told', async () => {
