@@ -260,7 +260,7 @@ array_finish(struct send_unit *u)
 
 	send_item_done(item);
 	if (u->unit.rc != RC_OK)
-		refusal_of_rc(&u->refusal, u->unit.rc);
+		refusal_of_unit(&u->refusal, u->unit.rc);
 	if (u->refusal.problem != PROBLEM_NONE)
 		point_into(&u->refusal, (size_t)(item - a->items));
 	array_count(a);

@@ -104,14 +104,15 @@ ask_submit(struct ask *ask, struct unit *unit)
 	return (false);
 }
 
-void
-refusal_of_rc(struct refusal *r, enum rc rc)
+/* As refusal_of_rc(), where ${busy} is what RC_BUSY means. */
+static void
+refuse_for(struct refusal *r, enum rc rc, const char *busy)
 {
 	enum problem p = problem_of_rc(rc);
 
 	if (p == PROBLEM_BUSY)
 		refusal_set(r, p, "", "%s; repeat with the same id",
-		    rc == RC_BUSY ? "too much waits already" : rc_text(rc));
+		    rc == RC_BUSY ? busy : rc_text(rc));
 	else if (p == PROBLEM_DRAINING)
 		refusal_set(r, p, "", "the server is stopping");
 	else if (p == PROBLEM_STORAGE_FULL)
@@ -119,6 +120,20 @@ refusal_of_rc(struct refusal *r, enum rc rc)
 	else
 		refusal_set(r, PROBLEM_INTERNAL, "",
 		    "the server failed; its log has the story");
+}
+
+void
+refusal_of_rc(struct refusal *r, enum rc rc)
+{
+
+	refuse_for(r, rc, "too much waits already");
+}
+
+void
+refusal_of_unit(struct refusal *r, enum rc rc)
+{
+
+	refuse_for(r, rc, "another transaction keeps what it needs");
 }
 
 bool
@@ -134,7 +149,7 @@ ask_unit_ok(
 		ask_refuse(ask, refusal);
 		return (false);
 	}
-	refusal_of_rc(&r, unit->rc);
+	refusal_of_unit(&r, unit->rc);
 	if (r.problem == PROBLEM_INTERNAL) {
 		(void)err_set(&err, unit->rc, "%s: %s", unit->kind->name,
 		    rc_text(unit->rc));

@@ -61,8 +61,10 @@ enum rc api_still_admitted(
 /* Answers 401: what a token is and where it is to be had. */
 void ask_refuse_stranger(struct ask *ask);
 
-/* Makes ${r} say why a unit failed with ${rc}, or was not taken. */
+/* Makes ${r} say why something was not taken, or why a unit that was has failed
+ * with ${rc}. */
 void refusal_of_rc(struct refusal *r, enum rc rc);
+void refusal_of_unit(struct refusal *r, enum rc rc);
 
 /* ---- answers (ask.c) ---- */
 

@@ -35,9 +35,11 @@ enum log_format { LOG_FMT_TEXT, LOG_FMT_JSON };
 	X(SERVER_FAIL, LVL_ERROR, "it cannot start or go on")                  \
 	X(DATA_READABLE, LVL_WARN,                                             \
 	    "others may read the data directory or the database")              \
+	X(STORE_WAIT, LVL_WARN, "the start waits for the database")            \
 	X(STORE_OPEN, LVL_INFO, "the database is open")                        \
 	X(STORE_MIGRATE, LVL_INFO, "a schema step was applied")                \
 	X(STORE_FAIL, LVL_ERROR, "the store failed")                           \
+	X(STORE_BACK, LVL_INFO, "the store takes transactions again")          \
 	X(STORE_FULL, LVL_ERROR, "the disk is full; writes are refused")       \
 	X(STORE_LOW, LVL_ERROR,                                                \
 	    "the disk is nearly full; new messages are refused")               \
@@ -81,6 +83,7 @@ enum log_format { LOG_FMT_TEXT, LOG_FMT_JSON };
 	X(PUSH_LIBRARY, LVL_WARN, "libwebsockets says")                        \
 	X(RELAY_TURN, LVL_DEBUG, "messages were handed over")                  \
 	X(RELAY_FAIL, LVL_WARN, "the relay met an error")                      \
+	X(RELAY_BACK, LVL_INFO, "the relay's polls succeed again")             \
 	X(RELAY_RECOVER, LVL_INFO, "the relay took up what was pending")       \
 	X(RELAY_RESCUE, LVL_WARN, "leases were ended")                         \
 	X(RELAY_LOST, LVL_WARN, "leases were lost with a request under way")   \

@@ -70,3 +70,11 @@ rc_may_retry(enum rc rc)
 
 	return (row(rc)->retry);
 }
+
+bool
+rc_is_outage(enum rc rc)
+{
+
+	return (rc == RC_BUSY || rc == RC_AWAY || rc == RC_UNCERTAIN ||
+		rc == RC_UNCONFIRMED);
+}

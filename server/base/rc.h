@@ -9,7 +9,8 @@
 
 #include <stdbool.h>
 
-/* X(name, text, http, ws_close, exit, retry) */
+/* X(name, text, http, ws_close, exit, retry).  New ones stand at the end: a
+ * server tells a command of another version the number. */
 #define RC_TABLE(X)                                                            \
 	X(RC_OK, "ok", 200, 1000, 0, false)                                    \
 	X(RC_NO_MEMORY, "out of memory", 503, 1013, 71, true)                  \
@@ -26,7 +27,12 @@
 	X(RC_CORRUPT, "damaged data", 500, 1011, 74, false)                    \
 	X(RC_PEER, "the other side failed", 503, 1013, 69, true)               \
 	X(RC_CLOSED, "closed", 503, 1012, 69, true)                            \
-	X(RC_INTERNAL, "internal error", 500, 1011, 70, false)
+	X(RC_INTERNAL, "internal error", 500, 1011, 70, false)                 \
+	X(RC_AWAY, "the database is away", 503, 1013, 75, true)                \
+	X(RC_UNCONFIRMED,                                                      \
+	    "no standby of the database confirms it, so it may or may not be " \
+	    "done",                                                            \
+	    503, 1011, 75, true)
 
 enum rc {
 #define X(name, text, http, ws, ex, retry) name,
@@ -54,5 +60,10 @@ int rc_exit_code(enum rc rc);
 
 /* Whether the same call may succeed later without a change by the caller. */
 bool rc_may_retry(enum rc rc);
+
+/* Whether ${rc} says that a database did not do what it was asked, or did not
+ * say that it has, for a reason that passes: each caller meets it now, so
+ * nobody tries others one by one. */
+bool rc_is_outage(enum rc rc);
 
 #endif

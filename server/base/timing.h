@@ -56,6 +56,7 @@
 	X(db_statement, 10000, "that a statement may run on PostgreSQL")       \
 	X(db_idle, 10000, "that a transaction may ask nothing there")          \
 	X(db_lock, 5000, "that a statement may wait for a lock there")         \
+	X(db_open_again, 500, "before a start asks for its database again")    \
 	X(db_retry_first, 100, "before a lost connection is made again")       \
 	X(db_retry_most, 2000, "the same, after doubling")                     \
 	X(stop_requests, 5000, "for requests under way at a stop")             \
@@ -64,7 +65,9 @@
 	X(stop_quiet, 200, "without a request before connections close")       \
 	X(stop_slow_client, 1000,                                              \
 	    "for an answer that its client does not read")                     \
-	X(log_stop, 1000, "for lines that wait when the log stops")
+	X(log_stop, 1000, "for lines that wait when the log stops")            \
+	X(log_outage, 60000, "between two lines about the same outage")        \
+	X(log_wait, 10000, "between two lines about what a start waits for")
 
 struct timing {
 #define X(name, ms, meaning) int64_t name##_ms;

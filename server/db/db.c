@@ -303,6 +303,16 @@ db_line_get(struct db *db, struct db_line *ret, struct err *err)
 }
 
 enum rc
+db_waits_for_standby(struct db *db, bool *ret, struct err *err)
+{
+
+	*ret = false;
+	return (db->driver->waits_for_standby != NULL
+		    ? db->driver->waits_for_standby(db, ret, err)
+		    : RC_OK);
+}
+
+enum rc
 db_listen(struct db *db, const char *channel, struct err *err)
 {
 

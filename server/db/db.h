@@ -61,6 +61,9 @@ enum db_sync { DB_SYNC_FULL, DB_SYNC_NORMAL };
  */
 #define DB_LINE_SIZE 80
 
+/* How often a lock that another node holds is tried again, milliseconds. */
+#define DB_WAITS_MS 200
+
 struct db_line {
 	int64_t id;              /* of this name; not 0, not DB_LINE_NOWHERE */
 	char name[DB_LINE_SIZE]; /* SYSTEM/DATABASE/TIMELINE */
@@ -76,6 +79,11 @@ struct db_options {
 	const struct db_schema *schema;
 
 	const struct timing *timing; /* kept; NULL: timing_real() */
+
+	/* Called every DB_WAITS_MS while a migration waits for another node's:
+	 * ${what} it waits for.  NULL: nobody is told. */
+	void (*waits)(void *arg, const char *what);
+	void *waits_arg;
 
 	/* Kept.  Transactions begin only at a server whose line has this id; 0:
 	 * at any.  NULL: at any, standbys too. */
@@ -148,7 +156,9 @@ typedef enum rc (*db_row_fn)(
 bool db_url_shared(const char *url);
 
 /* Opens a connection.  RC_CORRUPT/RC_IO when the file is damaged or cannot be
- * read, RC_INVALID for a bad url or a database that is not ours. */
+ * read, RC_INVALID for a bad url, a database that does not exist or is not
+ * ours, a server or a pooler that will not do; RC_DENIED: the server does not
+ * let us in; RC_AWAY: it cannot be reached, or takes nobody now. */
 enum rc db_open(const struct db_options *options, struct db **ret,
     struct err *err) MUST_USE;
 
@@ -196,7 +206,8 @@ enum rc db_answers(struct db *db, struct err *err) MUST_USE;
  * which is taken now (by a server: with the first question). */
 enum rc db_begin(struct db *db, struct err *err) MUST_USE;
 
-/* Commits.  RC_UNCERTAIN or RC_IO: it may or may not be durable. */
+/* Commits.  RC_UNCERTAIN, RC_UNCONFIRMED (of a database with standbys) or
+ * RC_IO: it may or may not be durable. */
 enum rc db_commit(struct db *db, struct err *err) MUST_USE;
 
 /* Commits early: readers see it and the death of the process keeps it, but a
@@ -284,9 +295,14 @@ bool db_is_fatal(const struct db *db, enum rc rc);
 /* From now on transactions begin only where db_options.line says.  Kept. */
 void db_follow(struct db *db, const atomic_int_fast64_t *line);
 
-/* On which line the server is.  RC_BUSY: it is a standby. */
+/* On which line the server is.  RC_AWAY: it is a standby. */
 enum rc db_line_get(
     struct db *db, struct db_line *ret, struct err *err) MUST_USE;
+
+/* Whether a commit at the server of ${db} waits for a standby now (a file has
+ * none).  Asks; not in a transaction. */
+enum rc db_waits_for_standby(
+    struct db *db, bool *ret, struct err *err) MUST_USE;
 
 /* What this connection's rows are written as where each node has its own
  * (outbox_totals); 0 until it is called. */

@@ -30,6 +30,7 @@ struct db_driver {
 	enum rc (*be_node)(struct db *db, int64_t node, struct err *err);
 	enum rc (*line_get)(
 	    struct db *db, struct db_line *ret, struct err *err);
+	enum rc (*waits_for_standby)(struct db *db, bool *ret, struct err *err);
 	enum rc (*listen)(struct db *db, const char *channel, struct err *err);
 	enum rc (*notify)(struct db *db, const char *channel, const char *text,
 	    struct err *err);

@@ -4,7 +4,8 @@
  *
  * Promises: whatever happens to the server or the network, a call ends within
  * db_answer of base/timing.h (a migration: DB_POSTGRES_MIGRATE_MS).  A commit
- * whose answer was lost is RC_UNCERTAIN, and nothing else is.  A connection
+ * whose answer was lost is RC_UNCERTAIN, or RC_UNCONFIRMED where it waits for a
+ * standby, and nothing else is.  A connection
  * that failed is never used again; the next transaction makes another.
  *
  * Relies on: one thread a connection; statements whose names are the same in
@@ -115,7 +116,7 @@ db_postgres_prepare(struct db_postgres *p, int id,
 		    "%s is asked while answers are taken", text->name));
 	if (p->conn == NULL) {
 		/* What a transaction has done before is lost with it. */
-		rc = p->open ? err_set(err, RC_BUSY, "the database is away")
+		rc = p->open ? err_set(err, RC_AWAY, "the database is away")
 			     : db_postgres_connect(p, err);
 		if (rc != RC_OK)
 			return (rc);
@@ -412,13 +413,28 @@ commit_all(struct db_postgres *p, PGresult **ret, struct err *err)
 	if (!db_postgres_later_only_inserts(p))
 		rc = db_postgres_settle(p, err);
 	if (rc == RC_OK && p->conn == NULL)
-		rc = err_set(err, RC_BUSY, "the database is away");
+		rc = err_set(err, RC_AWAY, "the database is away");
 	if (rc != RC_OK)
 		return (rc);
 	p->committing = true;
 	p->warned = false;
 	rc = db_postgres_later_text(p, "COMMIT", err);
 	return (rc == RC_OK ? db_postgres_settle_last(p, ret, err) : rc);
+}
+
+/* COMMIT was sent and not answered.  A server that keeps its connection and
+ * says nothing waits for a standby, if it has any: nothing else makes a commit
+ * wait for long. */
+static enum rc
+lost_commit(const struct db_postgres *p, struct err *err)
+{
+
+	if (p->silent && p->standbys)
+		return (err_set(err, RC_UNCONFIRMED,
+		    "no standby has confirmed a commit in %lld ms",
+		    (long long)p->patience_ms));
+	return (
+	    err_set(err, RC_UNCERTAIN, "the connection was lost in a commit"));
 }
 
 static enum rc
@@ -431,19 +447,17 @@ postgres_commit(struct db *db, struct err *err)
 
 	p->open = false;
 	p->again = false;
-	p->committing = false;
+	p->committing = p->silent = false;
 	rc = commit_all(p, &result, err);
-	if (rc != RC_OK) {
-		/* What it said itself is certain; that nothing came is not. */
-		return (p->conn != NULL || !p->committing
-			    ? rc
-			    : err_set(err, RC_UNCERTAIN,
-				  "the connection was lost in a commit"));
-	}
+	/* What it said itself is certain; that nothing came is not. */
+	if (rc != RC_OK && p->conn == NULL && p->committing)
+		return (lost_commit(p, err));
+	if (rc != RC_OK)
+		return (rc);
 	refused = strcmp(PQcmdStatus(result), "COMMIT") != 0;
 	PQclear(result);
 	if (!refused && p->warned)
-		return (err_set(err, RC_UNCERTAIN,
+		return (err_set(err, RC_UNCONFIRMED,
 		    "the server warned in a commit: a standby may lack it"));
 	return (refused ? err_set(err, RC_INTERNAL,
 			      "a transaction had failed and was committed")
@@ -564,6 +578,7 @@ const struct db_driver db_postgres_driver = {
     .answers = postgres_answers,
     .be_node = db_postgres_be_node,
     .line_get = db_postgres_line_get,
+    .waits_for_standby = db_postgres_waits_for_standby,
     .listen = db_postgres_listen,
     .notify = db_postgres_notify,
     .fd = db_postgres_fd,

@@ -20,9 +20,10 @@
 	X("53200", RC_BUSY)    /* its memory, not ours */                      \
 	X("53", RC_BUSY)       /* too many connections */                      \
 	X("55P03", RC_BUSY)    /* lock_not_available */                        \
-	X("57", RC_BUSY)       /* canceled, shut down, starting */             \
-	X("08", RC_BUSY)       /* connections */                               \
-	X("25006", RC_BUSY)    /* read-only: a standby */                      \
+	X("57014", RC_BUSY)    /* canceled: statement_timeout */               \
+	X("57", RC_AWAY)       /* shut down, starting */                       \
+	X("08", RC_AWAY)       /* connections */                               \
+	X("25006", RC_AWAY)    /* read-only: a standby */                      \
 	X("25P03", RC_BUSY)    /* idle_in_transaction_session_timeout */       \
 	X("58", RC_BUSY)       /* its disk, which may be mended */             \
 	X("XX001", RC_CORRUPT) /* data_corrupted */                            \
@@ -108,7 +109,9 @@ fail_connection(struct db_postgres *p, const char *what, struct err *err)
 	const char *text = PQerrorMessage(p->conn);
 	enum rc rc;
 
-	rc = err_set(err, RC_BUSY, "%s: the database does not answer: %.*s",
+	/* The connection is well, and time is up. */
+	p->silent = PQstatus(p->conn) == CONNECTION_OK;
+	rc = err_set(err, RC_AWAY, "%s: the database does not answer: %.*s",
 	    what, line(text), text);
 	db_postgres_drop(p);
 	return (rc);
@@ -252,7 +255,7 @@ db_postgres_exec(
 	if (rc != RC_OK)
 		return (rc);
 	if (p->conn == NULL)
-		return (err_set(err, RC_BUSY, "the database is away"));
+		return (err_set(err, RC_AWAY, "the database is away"));
 	rc = db_postgres_answer(
 	    p, PQsendQuery(p->conn, sql) == 1, sql, &result, err);
 	if (rc == RC_OK && ret != NULL)

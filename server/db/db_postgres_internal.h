@@ -13,9 +13,8 @@
 #define DB_POSTGRES_PARAMS_MAX 32
 #define DB_POSTGRES_COLUMNS_MAX 32
 
-/* A migration, or waiting for another node's. */
+/* A migration, and waiting for another node's. */
 #define DB_POSTGRES_MIGRATE_MS 600000
-#define DB_POSTGRES_CONNECT_S 5
 
 /* A prepared statement, as the server describes it. */
 struct db_postgres_stmt {
@@ -55,6 +54,12 @@ struct db_postgres {
 	bool listens;        /* this connection, to a channel */
 	bool warned;         /* by the server, since this was cleared */
 	bool again;          /* the last failure was one between transactions */
+	bool silent;         /* the last answer was given up, not lost */
+	bool standbys;       /* commits wait for some, as the line says */
+	bool opened;         /* a first connection was made */
+	bool session_pooler; /* connections go through one, in session mode */
+	void (*waits)(void *arg, const char *what); /* db_options */
+	void *waits_arg;
 	int64_t node;        /* what its rows are written as; 0: not said */
 	int64_t patience_ms; /* how long an answer may take */
 	int64_t tried_ms;    /* monotonic: when to connect was tried last */
@@ -177,10 +182,14 @@ enum rc db_postgres_notes(
 enum rc db_postgres_line_get(
     struct db *db, struct db_line *ret, struct err *err) MUST_USE;
 
+/* As db_waits_for_standby(). */
+enum rc db_postgres_waits_for_standby(
+    struct db *db, bool *ret, struct err *err) MUST_USE;
+
 /* Whether the connection may be used where its owner follows a line. */
 bool db_postgres_line_kept(const struct db_postgres *p);
 
-/* The same of a fresh connection, whose server is asked; RC_BUSY: not yet. */
+/* The same of a fresh connection, whose server is asked; RC_AWAY: not yet. */
 enum rc db_postgres_line_check(struct db_postgres *p, struct err *err) MUST_USE;
 
 /* ---- db_postgres_slow.c: reading everything ---- */
@@ -199,10 +208,26 @@ enum rc db_postgres_run_slow(struct db_postgres *p, int id,
     const struct db_postgres_params *params, const struct db_each *each,
     struct err *err) MUST_USE;
 
+/* ---- db_postgres_pooler.c: what is between us and the server ---- */
+
+/* RC_INVALID: a connection pooler gives the server's sessions to other clients
+ * between our transactions.  Asked of a fresh connection before anything is
+ * set in its session. */
+enum rc db_postgres_pooler_check(
+    struct db_postgres *p, struct err *err) MUST_USE;
+
 /* ---- db_postgres_open.c: connections ---- */
 
+/* Allocates what db_postgres_open() fills; no connection yet.  NULL: no
+ * memory.  db_close() frees it. */
+struct db_postgres *db_postgres_new(const struct db_options *options);
+
+/* A connection whose session is as the server made it. */
+enum rc db_postgres_connect_bare(
+    struct db_postgres *p, struct err *err) MUST_USE;
+
 /* A connection, if there is none, or the server has left: tried again after a
- * back-off, during which RC_BUSY is the answer, or when another connection of
+ * back-off, during which RC_AWAY is the answer, or when another connection of
  * this process has been made. */
 enum rc db_postgres_connect(struct db_postgres *p, struct err *err) MUST_USE;
 

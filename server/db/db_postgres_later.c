@@ -23,7 +23,7 @@ make_room(struct db_postgres *p, struct err *err)
 	if (p->nlater == DB_POSTGRES_LATER_MAX)
 		rc = db_postgres_settle(p, err);
 	if (rc == RC_OK && p->conn == NULL)
-		rc = err_set(err, RC_BUSY, "the database is away");
+		rc = err_set(err, RC_AWAY, "the database is away");
 	if (rc == RC_OK && p->nlater == 0 && PQenterPipelineMode(p->conn) != 1)
 		rc = err_set(
 		    err, RC_INTERNAL, "pipeline: %s", PQerrorMessage(p->conn));
@@ -36,11 +36,11 @@ note(struct db_postgres *p, bool sent, const struct db_postgres_later *later,
 {
 
 	if (!sent) {
-		(void)err_set(err, RC_BUSY, "%s: %.*s", later->what,
+		(void)err_set(err, RC_AWAY, "%s: %.*s", later->what,
 		    (int)strcspn(PQerrorMessage(p->conn), "\n"),
 		    PQerrorMessage(p->conn));
 		db_postgres_drop(p);
-		return (RC_BUSY);
+		return (RC_AWAY);
 	}
 	p->later[p->nlater++] = *later;
 	return (RC_OK);
@@ -145,7 +145,7 @@ answers(struct db_postgres *p, PGresult **ret, struct err *err)
 
 	if (PQpipelineSync(p->conn) != 1) {
 		rc = err_set(
-		    err, RC_BUSY, "pipeline: %s", PQerrorMessage(p->conn));
+		    err, RC_AWAY, "pipeline: %s", PQerrorMessage(p->conn));
 		db_postgres_drop(p);
 		return (rc);
 	}
@@ -156,7 +156,7 @@ answers(struct db_postgres *p, PGresult **ret, struct err *err)
 		db_postgres_drop(p);
 		if (rc == RC_OK)
 			rc = err_set(
-			    err, RC_BUSY, "the database does not answer");
+			    err, RC_AWAY, "the database does not answer");
 	}
 	if (rc != RC_OK && ret != NULL) {
 		PQclear(*ret);

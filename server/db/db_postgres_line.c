@@ -45,7 +45,7 @@ db_postgres_line_get(struct db *db, struct db_line *ret, struct err *err)
 		return (rc);
 	if (PQntuples(result) != 1 || PQgetisnull(result, 0, 0) != 0) {
 		PQclear(result);
-		return (err_set(err, RC_BUSY, "the database is a standby"));
+		return (err_set(err, RC_AWAY, "the database is a standby"));
 	}
 	(void)snprintf(
 	    ret->name, sizeof(ret->name), "%s", PQgetvalue(result, 0, 0));
@@ -56,6 +56,7 @@ db_postgres_line_get(struct db *db, struct db_line *ret, struct err *err)
 	ret->waits = ret->standbys && is_true(result, 3);
 	PQclear(result);
 	p->line = ret->id;
+	p->standbys = ret->waits;
 	return (RC_OK);
 }
 
@@ -83,7 +84,32 @@ db_postgres_line_check(struct db_postgres *p, struct err *err)
 		return (rc);
 	/* Whoever decides what it means does so soon. */
 	p->backoff_ms = 0;
-	return (err_set(err, RC_BUSY,
+	return (err_set(err, RC_AWAY,
 	    "the database goes on in another line, which was not looked at "
 	    "yet"));
+}
+
+/* ---- standbys that do not confirm ---- */
+
+/* A commit that was given up here goes on waiting at the server, and what it
+ * has locked makes others fail: their errors do not name it. */
+static const char standby_question[] =
+    "SELECT EXISTS (SELECT 1 FROM pg_stat_activity "
+    "WHERE datname = current_database() AND wait_event = 'SyncRep')";
+
+enum rc
+db_postgres_waits_for_standby(struct db *db, bool *ret, struct err *err)
+{
+	struct db_postgres *p = (struct db_postgres *)(void *)db;
+	PGresult *result;
+	enum rc rc;
+
+	rc = db_postgres_connect(p, err);
+	if (rc == RC_OK)
+		rc = db_postgres_exec(p, standby_question, &result, err);
+	if (rc != RC_OK)
+		return (rc);
+	*ret = is_true(result, 0);
+	PQclear(result);
+	return (RC_OK);
 }

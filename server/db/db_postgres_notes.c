@@ -58,7 +58,7 @@ db_postgres_notify(
 	struct db_postgres *p = of(db);
 
 	if (p->conn == NULL)
-		return (err_set(err, RC_BUSY, "the database is away"));
+		return (err_set(err, RC_AWAY, "the database is away"));
 	/* What may be lost need not be on the disk first: each note would be a
 	 * sync that commits wait for. */
 	return (db_postgres_exec_texts(p,
@@ -85,7 +85,7 @@ db_postgres_notes(struct db *db, db_note_fn each, void *arg, struct err *err)
 	if (p->conn == NULL || PQconsumeInput(p->conn) == 0) {
 		if (p->conn != NULL)
 			db_postgres_drop(p);
-		return (err_set(err, RC_BUSY, "the database is away"));
+		return (err_set(err, RC_AWAY, "the database is away"));
 	}
 	while ((note = PQnotifies(p->conn)) != NULL) {
 		each(arg, note->extra);

@@ -35,6 +35,8 @@ static const struct {
 /* Room for the url's own settings, ours, and the end. */
 #define SETTINGS_MAX 64
 
+#define SQLSTATE_SIZE 6
+
 static const char *
 mode_name(const struct db_postgres *p)
 {
@@ -86,14 +88,87 @@ note_warning(void *arg, const PGresult *result)
 	p->warned = true;
 }
 
-/* Connects; libpq bounds each try of a host by connect_timeout. */
+/* ---- why a connection is refused ---- */
+
+/* How long the second try may take, milliseconds. */
+#define REFUSAL_MS 5000
+
+/* Waits until ${conn} can go on as ${status} says; false: not in time. */
+static bool
+wait_step(PGconn *conn, PostgresPollingStatusType status, int64_t until_ms)
+{
+	struct pollfd fd = {PQsocket(conn),
+	    status == PGRES_POLLING_READING ? POLLIN : POLLOUT, 0};
+	int64_t left = until_ms - clk_mono_ms(clk_system());
+
+	return (left > 0 && poll(&fd, 1, (int)left) > 0);
+}
+
+/* Takes the SQLSTATE at the end of ${text}; "": the server did not speak. */
+static void
+take_state(const char *text, char ret[SQLSTATE_SIZE])
+{
+	static const char letters[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	size_t n = strlen(text);
+
+	ret[0] = '\0';
+	while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == ' '))
+		n--;
+	if (n < SQLSTATE_SIZE || text[n - SQLSTATE_SIZE] != ' ' ||
+	    strspn(text + n - SQLSTATE_SIZE + 1, letters) < SQLSTATE_SIZE - 1)
+		return;
+	memcpy(ret, text + n - SQLSTATE_SIZE + 1, SQLSTATE_SIZE - 1);
+	ret[SQLSTATE_SIZE - 1] = '\0';
+}
+
+/*
+ * The SQLSTATE with which the server refuses a connection.
+ *
+ * Why a second try: PQerrorMessage() is all that libpq tells of a connection
+ * that was not made.  Its text is in the server's language, unless the
+ * connection was told before to show the code instead, which a blocking
+ * connect does not allow.
+ */
+static void
+ask_refusal(const char *const names[], const char *const values[],
+    char ret[SQLSTATE_SIZE])
+{
+	const int64_t until = clk_mono_ms(clk_system()) + REFUSAL_MS;
+	PostgresPollingStatusType status = PGRES_POLLING_WRITING;
+	PGconn *conn;
+
+	ret[0] = '\0';
+	conn = PQconnectStartParams(names, values, 0);
+	if (conn == NULL)
+		return;
+	(void)PQsetErrorVerbosity(conn, PQERRORS_SQLSTATE);
+	while (PQstatus(conn) != CONNECTION_BAD && status != PGRES_POLLING_OK &&
+	       wait_step(conn, status, until))
+		status = PQconnectPoll(conn);
+	if (PQstatus(conn) == CONNECTION_BAD)
+		take_state(PQerrorMessage(conn), ret);
+	PQfinish(conn);
+}
+
+/* Whether waiting helps.  A wrong password and a database that does not exist
+ * are for the operator; what else refuses or does not answer may come up. */
 static enum rc
-connect_now(struct db_postgres *p, struct err *err)
+rc_of_refusal(const char *state)
+{
+
+	if (strncmp(state, "28", 2) == 0 || strcmp(state, "42501") == 0)
+		return (RC_DENIED);
+	return (strncmp(state, "3D", 2) == 0 ? RC_INVALID : RC_AWAY);
+}
+
+/* Connects; libpq bounds each try of a host by connect_timeout. */
+enum rc
+db_postgres_connect_bare(struct db_postgres *p, struct err *err)
 {
 	const char *names[SETTINGS_MAX], *values[SETTINGS_MAX];
 	PQconninfoOption *options;
+	char *what = NULL, state[SQLSTATE_SIZE] = "";
 	const char *text;
-	char *what = NULL;
 	enum rc rc;
 
 	options = PQconninfoParse(p->url, &what);
@@ -106,6 +181,9 @@ connect_now(struct db_postgres *p, struct err *err)
 	}
 	list_settings(p, options, names, values);
 	p->conn = PQconnectdbParams(names, values, 0);
+	/* A program that was connected before waits whatever the reason. */
+	if (p->conn != NULL && PQstatus(p->conn) != CONNECTION_OK && !p->opened)
+		ask_refusal(names, values, state);
 	PQconninfoFree(options);
 	if (p->conn == NULL)
 		return (err_set(err, RC_NO_MEMORY, "db: connect"));
@@ -114,7 +192,8 @@ connect_now(struct db_postgres *p, struct err *err)
 	    PQsetnonblocking(p->conn, 1) == 0)
 		return (RC_OK);
 	text = PQerrorMessage(p->conn);
-	rc = err_set(err, RC_BUSY, "db: %.*s", (int)strcspn(text, "\n"), text);
+	rc = err_set(err, rc_of_refusal(state), "db: %.*s",
+	    (int)strcspn(text, "\n"), text);
 	db_postgres_drop(p);
 	return (rc);
 }
@@ -190,6 +269,9 @@ configure(struct db_postgres *p, struct err *err)
 		    "the PostgreSQL server is of version %d: 15 is the oldest "
 		    "that will do",
 		    PQserverVersion(p->conn) / 10000));
+	rc = db_postgres_pooler_check(p, err);
+	if (rc != RC_OK)
+		return (rc);
 	(void)snprintf(sql, sizeof(sql),
 	    "SET statement_timeout TO %d; SET lock_timeout TO %d; "
 	    "SET idle_in_transaction_session_timeout TO %d; "
@@ -261,12 +343,13 @@ db_postgres_connect(struct db_postgres *p, struct err *err)
 		db_postgres_drop(p);
 	now_ms = clk_mono_ms(clk_system());
 	if (is_pausing(p, now_ms))
-		return (err_set(err, RC_BUSY, "the database is away"));
+		return (err_set(err, RC_AWAY, "the database is away"));
 	p->tried_ms = now_ms;
-	rc = connect_now(p, err);
+	rc = db_postgres_connect_bare(p, err);
 	if (rc == RC_OK)
 		rc = configure(p, err);
 	if (rc == RC_OK) {
+		p->opened = true;
 		p->retry_ms = p->backoff_ms = 0;
 		atomic_store(&reached_ms, clk_mono_ms(clk_system()));
 		return (RC_OK);
@@ -281,18 +364,14 @@ db_postgres_connect(struct db_postgres *p, struct err *err)
 	return (rc);
 }
 
-enum rc
-db_postgres_open(
-    const struct db_options *options, struct db **ret, struct err *err)
+struct db_postgres *
+db_postgres_new(const struct db_options *options)
 {
 	struct db_postgres *p;
-	enum rc rc;
 
-	if (options->mode == DB_COPIER)
-		return (db_postgres_driver.backup(NULL, NULL, 0, err));
 	p = mem_zalloc(1, sizeof(*p));
 	if (p == NULL)
-		return (err_set(err, RC_NO_MEMORY, "db: open"));
+		return (NULL);
 	p->db.driver = &db_postgres_driver;
 	p->db.schema = options->schema;
 	p->db.mode = options->mode;
@@ -302,10 +381,29 @@ db_postgres_open(
 	    mem_zalloc((size_t)options->schema->nstatements, sizeof(*p->stmts));
 	p->timing = timing_or_real(options->timing);
 	p->patience_ms = p->timing->db_answer_ms;
+	p->waits = options->waits;
+	p->waits_arg = options->waits_arg;
 	buf_init(&p->arrays, 0);
-	rc = p->url == NULL || p->stmts == NULL
-		 ? err_set(err, RC_NO_MEMORY, "db: open")
-		 : db_postgres_connect(p, err);
+	if (p->url != NULL && p->stmts != NULL)
+		return (p);
+	mem_free(p->stmts);
+	mem_free(p->url);
+	mem_free(p);
+	return (NULL);
+}
+
+enum rc
+db_postgres_open(
+    const struct db_options *options, struct db **ret, struct err *err)
+{
+	struct db_postgres *p;
+	enum rc rc;
+
+	if (options->mode == DB_COPIER)
+		return (db_postgres_driver.backup(NULL, NULL, 0, err));
+	if ((p = db_postgres_new(options)) == NULL)
+		return (err_set(err, RC_NO_MEMORY, "db: open"));
+	rc = db_postgres_connect(p, err);
 	if (rc != RC_OK) {
 		db_postgres_driver.close(&p->db);
 		return (rc);

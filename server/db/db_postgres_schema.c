@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "base/clk.h"
 #include "db/db_postgres_internal.h"
 
 /* Whoever migrates holds this advisory lock ("twinbox" in ASCII). */
@@ -92,16 +94,95 @@ db_postgres_schema_number(
 	return (rc == RC_OK ? schema_number(db, ret_has, ret_newest, err) : rc);
 }
 
+/* ---- the lock of a migration ----
+ *
+ * It belongs to a transaction, and so do the settings of the session that a
+ * migration needs: however the transaction ends, nothing is left in a session
+ * that a pooler may give to somebody else.  It is tried again and again instead
+ * of being waited for, so that whoever waits can say for what. */
+
+static const char begin_locked_sql[] =
+    "BEGIN; SET LOCAL lock_timeout TO 0; SET LOCAL statement_timeout TO 0; "
+    "SELECT CASE WHEN pg_try_advisory_xact_lock(" MIGRATE_LOCK
+    ") THEN 1 ELSE 0 END";
+
+/* Who holds it: the session, where it comes from, and whether its commit waits
+ * for a standby. */
+static const char holder_sql[] =
+    "SELECT l.pid, coalesce(host(a.client_addr), 'this machine'), "
+    "coalesce(a.wait_event = 'SyncRep', false) "
+    "FROM pg_locks l LEFT JOIN pg_stat_activity a USING (pid) "
+    "WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 "
+    "AND l.database = (SELECT oid FROM pg_database "
+    "WHERE datname = current_database()) "
+    "AND (l.classid::bigint << 32 | l.objid::bigint) = " MIGRATE_LOCK;
+
+#define WHAT_SIZE 192
+
+/* What is waited for, as ${ret}, in the transaction that did not get the lock.
+ */
 static enum rc
-migrate_one(struct db_postgres *p, const struct sql_migration *m,
-    int64_t now_ms, struct err *err)
+find_holder(struct db_postgres *p, char ret[WHAT_SIZE], struct err *err)
+{
+	PGresult *result;
+	enum rc rc;
+
+	(void)snprintf(ret, WHAT_SIZE, "the migration of another node");
+	rc = db_postgres_exec(p, holder_sql, &result, err);
+	if (rc != RC_OK)
+		return (rc);
+	if (PQntuples(result) > 0)
+		(void)snprintf(ret, WHAT_SIZE,
+		    "the migration of another node: PostgreSQL session %s from "
+		    "%.64s%s",
+		    PQgetvalue(result, 0, 0), PQgetvalue(result, 0, 1),
+		    PQgetvalue(result, 0, 2)[0] == 't'
+			? ", whose commit waits for a standby"
+			: "");
+	PQclear(result);
+	return (RC_OK);
+}
+
+/* Begins a transaction that holds the lock, for which it waits as long as a
+ * migration may take.  After an error none is open. */
+static enum rc
+begin_locked(struct db_postgres *p, struct err *err)
+{
+	const int64_t until =
+	    clk_mono_ms(clk_system()) + DB_POSTGRES_MIGRATE_MS;
+	const struct timespec pause = {.tv_nsec = DB_WAITS_MS * 1000000L};
+	char what[WHAT_SIZE];
+	int64_t held;
+	enum rc rc;
+
+	for (;;) {
+		rc = ask(p, begin_locked_sql, &held, err);
+		if (rc == RC_OK && held == 1)
+			return (RC_OK);
+		if (rc == RC_OK)
+			rc = find_holder(p, what, err);
+		db_rollback(&p->db);
+		if (rc != RC_OK)
+			return (rc);
+		if (clk_mono_ms(clk_system()) >= until)
+			return (err_set(
+			    err, RC_BUSY, "waited too long for %s", what));
+		if (p->waits != NULL)
+			p->waits(p->waits_arg, what);
+		(void)nanosleep(&pause, NULL);
+	}
+}
+
+/* ---- migrations ---- */
+
+/* In a transaction that holds the lock: applies ${m} and commits. */
+static enum rc
+apply_one(struct db_postgres *p, const struct sql_migration *m, int64_t now_ms,
+    struct err *err)
 {
 	char note[192];
 	enum rc rc;
 
-	rc = db_postgres_exec(p, "BEGIN", NULL, err);
-	if (rc != RC_OK)
-		return (rc);
 	rc = db_postgres_exec(p,
 	    "CREATE TABLE IF NOT EXISTS schema_migrations (number BIGINT "
 	    "PRIMARY KEY, name TEXT NOT NULL, applied_at BIGINT NOT NULL)",
@@ -113,10 +194,13 @@ migrate_one(struct db_postgres *p, const struct sql_migration *m,
 	    m->name, (long long)now_ms);
 	if (rc == RC_OK)
 		rc = db_postgres_exec(p, note, NULL, err);
+	/* A commit that takes longer waits for a standby: whoever starts says
+	 * so, and looks again. */
+	p->patience_ms = p->timing->db_answer_ms;
 	if (rc == RC_OK)
 		rc = db_commit(&p->db, err);
+	p->patience_ms = DB_POSTGRES_MIGRATE_MS;
 	if (rc != RC_OK) {
-		db_rollback(&p->db);
 		if (err != NULL && strlen(err->text) > 160)
 			err->text[160] = '\0';
 		(void)err_wrap(err, "migration %d (%s)", m->number, m->name);
@@ -124,21 +208,54 @@ migrate_one(struct db_postgres *p, const struct sql_migration *m,
 	return (rc);
 }
 
-/* With the lock held, so that another node may have done it meanwhile, and on
- * the connection that holds it. */
+/* The migration after number ${number}; there is one. */
+static const struct sql_migration *
+next_of(const struct db_schema *schema, int number)
+{
+	const struct sql_migration *m = schema->migrations;
+
+	while (m->number <= number)
+		m++;
+	return (m);
+}
+
+/* One migration, if another node has not done it meanwhile.  ${ret_has}: the
+ * schema that was found; *ret_done: what it is afterwards. */
+static enum rc
+migrate_next(
+    struct db *db, int64_t now_ms, int *ret_has, int *ret_done, struct err *err)
+{
+	const struct sql_migration *m;
+	int newest;
+	enum rc rc;
+
+	if ((rc = begin_locked(of(db), err)) != RC_OK)
+		return (rc);
+	rc = schema_number(db, ret_has, &newest, err);
+	*ret_done = *ret_has;
+	if (rc == RC_OK && *ret_has < newest) {
+		m = next_of(db->schema, *ret_has);
+		*ret_done = m->number;
+		rc = apply_one(of(db), m, now_ms, err);
+	}
+	db_rollback(db);
+	return (rc);
+}
+
 static enum rc
 migrate_all(
     struct db *db, int64_t now_ms, int *ret_from, int *ret_to, struct err *err)
 {
-	const struct db_schema *schema = db->schema;
+	int has, done = 0;
+	bool first = true;
 	enum rc rc;
-	int i;
 
 	rc = schema_number(db, ret_from, ret_to, err);
-	for (i = 0; i < schema->nmigrations && rc == RC_OK; i++)
-		if (schema->migrations[i].number > *ret_from)
-			rc = migrate_one(
-			    of(db), &schema->migrations[i], now_ms, err);
+	for (done = *ret_from; rc == RC_OK && done < *ret_to; first = false) {
+		rc = migrate_next(db, now_ms, &has, &done, err);
+		if (rc == RC_OK && first)
+			*ret_from = has;
+	}
 	return (rc);
 }
 
@@ -149,15 +266,12 @@ db_postgres_migrate(
 	struct db_postgres *p = of(db);
 	enum rc rc;
 
+	if ((rc = db_postgres_connect(p, err)) != RC_OK)
+		return (rc);
 	p->patience_ms = DB_POSTGRES_MIGRATE_MS;
-	rc = db_postgres_exec(p,
-	    "SET lock_timeout TO 0; SET statement_timeout TO 0; SELECT pg_advisory_lock(" MIGRATE_LOCK
-	    ")",
-	    NULL, err);
-	if (rc == RC_OK)
-		rc = migrate_all(db, now_ms, ret_from, ret_to, err);
+	rc = migrate_all(db, now_ms, ret_from, ret_to, err);
 	p->patience_ms = p->timing->db_answer_ms;
-	/* A new connection has neither the lock nor the settings. */
+	/* What was prepared before may be of other tables. */
 	db_postgres_drop(p);
 	return (rc == RC_OK ? db_postgres_connect(p, err) : rc);
 }

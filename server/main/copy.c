@@ -237,7 +237,7 @@ commit(struct side *to, struct err *err)
 
 	FAULT("copy.commit.before");
 	rc = db_commit(to->db, err);
-	if (rc == RC_UNCERTAIN)
+	if (rc == RC_UNCERTAIN || rc == RC_UNCONFIRMED)
 		return (err_set(err, rc,
 		    "the target may have the copy or not (the connection was "
 		    "lost in the commit): copy once more, it is refused if it "

@@ -100,7 +100,9 @@ problem_of_rc(enum rc rc)
 		return (PROBLEM_RATE_LIMITED);
 	case RC_NO_MEMORY:
 	case RC_BUSY:
+	case RC_AWAY:
 	case RC_UNCERTAIN:
+	case RC_UNCONFIRMED:
 	case RC_PEER:
 		return (PROBLEM_BUSY);
 	case RC_FULL:

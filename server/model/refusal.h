@@ -94,15 +94,19 @@
 	    "administrator can raise quota-messages and quota-bytes.")         \
 	X(INTERNAL, "internal", 500, "The server failed",                      \
 	    "Something went wrong on the server; it is in its log under the "  \
-	    "request id.",                                                     \
-	    "Repeat with the same id, which is safe; tell the operator.")      \
+	    "request id.  Whether the request was done is unknown.",           \
+	    "Repeat with the same id: what was done already is not done "      \
+	    "again.  Tell the operator.")                                      \
 	X(NOT_IMPLEMENTED, "not-implemented", 501, "Not in this version",      \
 	    "The route is part of the contract, but this version does not "    \
 	    "serve it yet.",                                                   \
 	    "Use a newer version.")                                            \
 	X(BUSY, "busy", 503, "The server is busy",                             \
-	    "A queue of the server is full.",                                  \
-	    "Repeat after Retry-After seconds with the same id.")              \
+	    "A queue of the server is full, its database is away, or no "      \
+	    "standby of the database confirms what is written; detail says "   \
+	    "which.",                                                          \
+	    "Repeat after Retry-After seconds with the same id: what was "     \
+	    "done already is not done again.")                                 \
 	X(DRAINING, "draining", 503, "The server is stopping",                 \
 	    "It finishes what it has and takes no more.",                      \
 	    "Repeat after Retry-After seconds with the same id; another "      \

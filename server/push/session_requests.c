@@ -43,7 +43,8 @@ static void
 refuse_rc(struct refusal *r, enum rc rc)
 {
 
-	refusal_set(r, problem_of_rc(rc), "", "%s", rc_text(rc));
+	refusal_set(r, problem_of_rc(rc), "", "%s",
+	    rc == RC_BUSY ? "too much waits already" : rc_text(rc));
 }
 
 struct buf *

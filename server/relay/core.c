@@ -9,12 +9,33 @@
 #include "relay/core_internal.h"
 
 void
+core_failed(struct core *c, const struct err *err)
+{
+	struct outage_line line;
+
+	if (outage_failed(
+		&c->outage, c->mono_ms, c->o.timing->log_outage_ms, 1, &line))
+		log_error(LOG_EV_RELAY_FAIL, err, "tries=%llu ms=%lld",
+		    (unsigned long long)line.tries, (long long)line.ms);
+}
+
+void
+core_well(struct core *c)
+{
+	struct outage_line line;
+
+	if (outage_over(&c->outage, c->mono_ms, &line))
+		log_event(LOG_EV_RELAY_BACK, "tries=%llu ms=%lld",
+		    (unsigned long long)line.tries, (long long)line.ms);
+}
+
+void
 core_pause(struct core *c, enum rc rc, const char *what)
 {
 	struct err err = ERR_INIT;
 
 	(void)err_set(&err, rc, "%s: %s", what, rc_text(rc));
-	log_error(LOG_EV_RELAY_FAIL, &err, "%s", "");
+	core_failed(c, &err);
 	c->pause_until_ms =
 	    c->mono_ms + (rc == RC_FULL ? c->o.timing->relay_pause_full_ms
 					: c->o.timing->relay_pause_ms);
@@ -91,7 +112,7 @@ rescue_needed(struct core *c)
 		rc = store_lanes_far(
 		    c->o.db, c->wall_ms + BREAKER_SANE_MS, &far, &err);
 	if (rc != RC_OK) {
-		log_error(LOG_EV_RELAY_FAIL, &err, "poll=4");
+		core_failed(c, &err);
 		c->next_rescue_ms = c->mono_ms + c->o.timing->relay_pause_ms;
 		return (false);
 	}
@@ -144,7 +165,7 @@ take_wakes(struct core *c, struct mbox_node *list)
 			(void)(schedule_wake(c->schedule, w->lanes[i].lane_id,
 				   w->lanes[i].priority) == RC_OK);
 		if (w->desk && core_read_destinations(c, &err) != RC_OK)
-			log_error(LOG_EV_RELAY_FAIL, &err, "poll=3");
+			core_failed(c, &err);
 		for (i = 0; i < w->ndestinations; i++)
 			core_wake_destination(c, w->destinations[i]);
 		wake_free(w);

@@ -8,6 +8,7 @@
 #include <sys/queue.h>
 
 #include "base/htab.h"
+#include "base/outage.h"
 #include "domain/claim.h"
 #include "domain/destination.h"
 #include "domain/release.h"
@@ -102,6 +103,7 @@ struct core {
 	int64_t wall_ms, mono_ms; /* of this turn */
 	bool going, closed;
 	int64_t pause_until_ms; /* monotonic */
+	struct outage outage;   /* of the database, for the log */
 
 	/* Local lanes. */
 	struct schedule *schedule;
@@ -156,6 +158,10 @@ struct core {
 
 /* A unit failed for the reason ${rc}: no new ones for a while. */
 void core_pause(struct core *c, enum rc rc, const char *what);
+
+/* The database was asked in vain, or has answered: the log says so once. */
+void core_failed(struct core *c, const struct err *err);
+void core_well(struct core *c);
 
 /* ---- core_local.c ---- */
 

@@ -82,7 +82,7 @@ put_off(struct core *c, enum rc rc)
 	if (c->closed)
 		return;
 	(void)err_set(&err, rc, "renewing put off: %s", rc_text(rc));
-	log_error(LOG_EV_RELAY_FAIL, &err, "%s", "");
+	core_failed(c, &err);
 }
 
 static void

@@ -160,9 +160,10 @@ core_poll_local(struct core *c)
 	if (rc == RC_OK)
 		rc = store_outbox_next_due(c->o.db, c->wall_ms, &due, &err);
 	if (rc != RC_OK) {
-		log_error(LOG_EV_RELAY_FAIL, &err, "poll=1");
+		core_failed(c, &err);
 		return (0);
 	}
+	core_well(c);
 	/* Behind a pause nothing is claimed, so nobody else would see that it
 	 * expires. */
 	c->expire_after = from;

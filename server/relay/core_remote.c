@@ -620,7 +620,7 @@ core_poll_remote(struct core *c)
 	rc = store_destinations_after(c->o.db, c->poll_destination,
 	    CORE_POLL_DESTINATIONS, look_at, &look, &err);
 	if (rc != RC_OK)
-		log_error(LOG_EV_RELAY_FAIL, &err, "poll=2");
+		core_failed(c, &err);
 	c->poll_destination = look.n == CORE_POLL_DESTINATIONS ? look.last : -1;
 	/* The wall clock may have been put back or forth. */
 	c->next_parked_ms = c->next_parked_ms != 0 ? c->mono_ms : 0;

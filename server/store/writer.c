@@ -15,6 +15,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/outage.h"
 #include "base/thr.h"
 #include "store/commits.h"
 #include "store/intake.h"
@@ -26,6 +27,7 @@
 struct writer {
 	struct db *db;
 	const struct clk *clk;
+	const struct timing *timing;
 	const struct writer_hooks *hooks;
 	int64_t checkpoint_bytes;
 	struct intake intake;
@@ -35,6 +37,10 @@ struct writer {
 	struct commits *commits;
 	atomic_bool failed;   /* the store is gone: every unit is refused */
 	atomic_bool no_begin; /* the last transaction could not begin */
+	struct outage outage;
+	/* Why transactions fail now, if that is known: RC_AWAY,
+	 * RC_UNCONFIRMED; else RC_OK. */
+	_Atomic enum rc trouble;
 
 	struct unit *batch[BATCH_UNITS];
 	struct unit *sorted[BATCH_UNITS];
@@ -222,6 +228,49 @@ on_fatal(void *arg, const struct err *err)
 	fail_for_good(arg, err);
 }
 
+/* ---- outages ---- */
+
+/*
+ * ${n} units are to be refused, because their transaction has failed with
+ * ${rc}; returns the reason that they are given.
+ *
+ * A commit that no standby confirms goes on at the server and keeps its rows.
+ * What needs them then fails because of these locks, until the standby is back.
+ * The reason stays the standby.
+ */
+static enum rc
+note_outage(struct writer *w, enum rc rc, size_t n, const struct err *err)
+{
+	const enum rc before = atomic_load(&w->trouble);
+	struct outage_line line;
+
+	if (rc == RC_BUSY && before == RC_UNCONFIRMED)
+		rc = before;
+	atomic_store(
+	    &w->trouble, rc == RC_AWAY || rc == RC_UNCONFIRMED ? rc : RC_OK);
+	if (outage_failed(&w->outage, clk_mono_ms(w->clk),
+		w->timing->log_outage_ms, n, &line))
+		log_error(LOG_EV_STORE_FAIL, err,
+		    "tries=%llu units=%llu ms=%lld",
+		    (unsigned long long)line.tries,
+		    (unsigned long long)line.units, (long long)line.ms);
+	return (rc);
+}
+
+/* A transaction was committed. */
+static void
+note_well(struct writer *w)
+{
+	struct outage_line line;
+
+	if (atomic_load_explicit(&w->trouble, memory_order_relaxed) != RC_OK)
+		atomic_store(&w->trouble, RC_OK);
+	if (outage_over(&w->outage, clk_mono_ms(w->clk), &line))
+		log_event(LOG_EV_STORE_BACK, "tries=%llu units=%llu ms=%lld",
+		    (unsigned long long)line.tries,
+		    (unsigned long long)line.units, (long long)line.ms);
+}
+
 /* ---- batches ---- */
 
 /* Redoes the units of an abandoned batch one by one, so that one bad unit does
@@ -236,12 +285,16 @@ run_singly(struct writer *w)
 	for (i = 0; i < w->nbatch; i++) {
 		err = (struct err)ERR_INIT;
 		rc = w->failed ? RC_CLOSED : transact(w, &w->batch[i], 1, &err);
-		if (rc == RC_OK)
+		if (rc == RC_OK) {
+			note_well(w);
 			continue;
+		}
 		if (db_is_fatal(w->db, rc))
 			fail_for_good(w, &err);
 		else if (rc == RC_FULL)
 			atomic_fetch_add(&w->full, 1);
+		else if (rc_is_outage(rc))
+			rc = note_outage(w, rc, 1, &err);
 		else if (rc != RC_CLOSED)
 			log_error(LOG_EV_STORE_FAIL, &err, "unit=%s",
 			    w->batch[i]->kind->name);
@@ -261,8 +314,10 @@ run_batch(struct writer *w)
 	}
 	sort_batch(w);
 	rc = transact(w, w->batch, w->nbatch, &err);
-	if (rc == RC_OK)
+	if (rc == RC_OK) {
+		note_well(w);
 		return;
+	}
 	if (db_is_fatal(w->db, rc)) {
 		fail_for_good(w, &err);
 		refuse(w->batch, w->nbatch, rc);
@@ -272,11 +327,11 @@ run_batch(struct writer *w)
 		log_error(LOG_EV_STORE_FULL, &err, "units=%zu", w->nbatch);
 		atomic_fetch_add(&w->full, 1);
 		refuse(w->batch, w->nbatch, rc);
-	} else if (rc == RC_BUSY || rc == RC_UNCERTAIN) {
+	} else if (rc_is_outage(rc)) {
 		/* Somebody else has the lock, or the database is away: units
 		 * run singly would wait for it one after another, each its
 		 * whole time.  What is uncertain its client asks again. */
-		log_error(LOG_EV_STORE_FAIL, &err, "units=%zu", w->nbatch);
+		rc = note_outage(w, rc, w->nbatch, &err);
 		refuse(w->batch, w->nbatch, rc);
 	} else {
 		log_error(LOG_EV_STORE_ABANDON, &err, "units=%zu", w->nbatch);
@@ -414,6 +469,7 @@ writer_new(
 		return (err_set(err, RC_NO_MEMORY, "writer"));
 	w->db = options->db;
 	w->clk = options->clk;
+	w->timing = timing_or_real(options->timing);
 	w->hooks = options->hooks;
 	w->checkpoint_bytes = options->checkpoint_bytes;
 	w->checkpoint_at = options->checkpoint_bytes;
@@ -472,8 +528,13 @@ writer_stop(struct writer *w)
 enum rc
 writer_submit(struct writer *w, struct unit *unit)
 {
+	enum rc rc, trouble;
 
-	return (intake_put(&w->intake, unit));
+	rc = intake_put(&w->intake, unit);
+	if (rc != RC_BUSY)
+		return (rc);
+	trouble = atomic_load(&w->trouble);
+	return (trouble != RC_OK ? trouble : rc);
 }
 
 void

@@ -120,6 +120,7 @@ struct tx {
 struct writer_options {
 	struct db *db; /* kept until writer_free; used by the thread only */
 	const struct clk *clk;
+	const struct timing *timing;      /* kept; NULL: timing_real() */
 	const struct writer_hooks *hooks; /* kept */
 	size_t queue_limit;       /* units that may wait in each queue */
 	int64_t checkpoint_bytes; /* log size that asks for a checkpoint */
@@ -147,8 +148,9 @@ enum rc writer_start(struct writer *w, struct err *err) MUST_USE;
 /* Does all that waits, then ends the threads; later submits get RC_CLOSED. */
 void writer_stop(struct writer *w);
 
-/* Hands over ${unit} (kind set).  RC_BUSY: the queue is full, the caller still
- * owns it.  On RC_OK its done will be called, once.  Thread: any. */
+/* Hands over ${unit} (kind set).  The queue is full, and the caller still owns
+ * it: RC_AWAY or RC_UNCONFIRMED if that is why, else RC_BUSY.  On RC_OK its
+ * done will be called, once.  Thread: any. */
 enum rc writer_submit(struct writer *w, struct unit *unit) MUST_USE;
 
 /* Does one batch in the calling thread, for tests and the simulator.  Returns

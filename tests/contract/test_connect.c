@@ -162,7 +162,7 @@ test_left_alone(void **state)
 	must(who(db, &is));
 	end_all(&g);
 	assert_int_equal(
-	    db_run(db, WHO, NULL, 0, see, &is, NULL, &err), RC_BUSY);
+	    db_run(db, WHO, NULL, 0, see, &is, NULL, &err), RC_AWAY);
 	must(db_run(db, WHO, NULL, 0, see, &is, NULL, &err));
 	assert_true(is > 0);
 	db_close(db);
@@ -261,14 +261,14 @@ test_pauses_end(void **state)
 	end_all(&g);
 	/* The pause grows with each try in vain: up to 400 ms here. */
 	for (i = 0; i < 3;) {
-		assert_int_equal(who(b, &pid), RC_BUSY);
+		assert_int_equal(who(b, &pid), RC_AWAY);
 		i += strstr(err.text, "away") == NULL;
 	}
-	assert_int_equal(who(a, &pid), RC_BUSY);
-	assert_int_equal(who(a, &pid), RC_BUSY);
+	assert_int_equal(who(a, &pid), RC_AWAY);
+	assert_int_equal(who(a, &pid), RC_AWAY);
 	assert_non_null(strstr(err.text, "away"));
 	say(&g, "ALTER ROLE ", " LOGIN");
-	assert_int_equal(who(b, &pid), RC_BUSY);
+	assert_int_equal(who(b, &pid), RC_AWAY);
 	assert_non_null(strstr(err.text, "away"));
 	fresh = connect_as(&g, DB_READER);
 	must(who(a, &pid));
@@ -300,7 +300,7 @@ test_listener_is_told(void **state)
 	db = connect_as(&g, DB_WRITER);
 	must(db_listen(db, g.pg.schema, &err));
 	end_all(&g);
-	assert_int_equal(who(db, &pid), RC_BUSY);
+	assert_int_equal(who(db, &pid), RC_AWAY);
 	must(db_listen(db, g.pg.schema, &err));
 	must(db_notify(db, g.pg.schema, "hello", &err));
 	must(db_notes(db, hear, heard, &err));
@@ -400,7 +400,7 @@ test_idle(void **state)
 	while (pg_number(&g.pg, sql) > 0)
 		(void)nanosleep(&moment, NULL);
 	assert_int_equal(
-	    db_run(db, WHO, NULL, 0, see, &pid, NULL, &err), RC_BUSY);
+	    db_run(db, WHO, NULL, 0, see, &pid, NULL, &err), RC_AWAY);
 	assert_false(db_again(db));
 	db_rollback(db);
 	must(who(db, &pid));

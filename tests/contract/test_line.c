@@ -316,7 +316,7 @@ test_follow(void **state)
 	must(db_begin(r.db, &err));
 	must(db_commit(r.db, &err));
 	atomic_store(&line, DB_LINE_NOWHERE);
-	assert_int_equal(db_begin(r.db, &err), RC_BUSY);
+	assert_int_equal(db_begin(r.db, &err), RC_AWAY);
 	atomic_store(&line, here.id);
 	while (db_begin(r.db, &err) != RC_OK)
 		assert_non_null(strstr(err.text, "away"));

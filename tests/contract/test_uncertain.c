@@ -35,12 +35,12 @@ struct way {
 };
 
 static const struct way ways[] = {
-    {"the connection is lost before", RC_BUSY, false, true, SHUT_RDWR, NULL},
+    {"the connection is lost before", RC_AWAY, false, true, SHUT_RDWR, NULL},
     {"COMMIT does not arrive", RC_UNCERTAIN, false, false, SHUT_WR, NULL},
     {"its answer does not arrive", RC_UNCERTAIN, true, false, SHUT_RD, NULL},
     {"the session is ended in it", RC_UNCERTAIN, false, false, -1,
 	"PERFORM pg_terminate_backend(pg_backend_pid())"},
-    {"the server warns in it", RC_UNCERTAIN, true, false, -1,
+    {"the server warns in it", RC_UNCONFIRMED, true, false, -1,
 	"RAISE WARNING 'canceling wait for synchronous replication'"},
     /* What it says itself is certain. */
     {"the server refuses it", RC_INTERNAL, false, false, -1,
@@ -200,7 +200,7 @@ test_questions(void **state)
 	must(db_begin(db, &err));
 	must(say(db, SET, 1));
 	assert_int_equal(shutdown(db_fd(db), SHUT_RD), 0);
-	assert_int_equal(db_commit(db, &err), RC_BUSY);
+	assert_int_equal(db_commit(db, &err), RC_AWAY);
 	assert_false(db_again(db));
 	db_rollback(db);
 	/* On another connection, of which the same is learnt again. */

@@ -118,7 +118,7 @@ export function findBinaries(root = '/usr/lib/postgresql')
 let servant;
 
 /** As whom a server runs: {uid, gid} when this is root, else as this user. */
-function owner()
+export function owner()
 {
 	if (process.getuid() !== 0)
 		return {};

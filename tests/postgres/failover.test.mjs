@@ -42,15 +42,24 @@ describe('failover', () => {
 
 	it('accepts nothing that the replica does not have', async () => {
 		const message = { id: uuid7(), to: bob.name, body: 'waits' };
-		let status;
+		const next = { id: uuid7(), to: bob.name, body: 'waits for a row' };
+		let first;
+		let second;
 
 		await replica.pause();
 		try {
-			({ status } = await ann.post('/v1/messages', message));
+			first = await ann.post('/v1/messages', message);
+			/* The commit that was given up keeps the rows of the same people. */
+			second = await ann.post('/v1/messages', next);
 		} finally {
 			replica.resume();
 		}
-		assert.equal(status, 503);
+		for (const { status, body, headers } of [first, second]) {
+			assert.equal(status, 503);
+			assert.match(body.detail, /^no standby of the database confirms it, .*same id$/);
+			assert.ok(Number(headers.get('retry-after')) > 0);
+		}
+		assert.equal(server.output().match(/ store\.fail /g).length, 1, server.output());
 		await eventually(async () => [200, 201].includes(
 			(await ann.post('/v1/messages', message)).status), 'a repeat is accepted', 60_000);
 		await bob.received(message.id);
@@ -88,6 +97,7 @@ describe('failover', () => {
 		const { head } = await bob.inbox();
 		const accepted = [];
 		const unknown = [];
+		const reasons = new Set();
 		let going = true;
 		let later = 0;
 
@@ -95,7 +105,9 @@ describe('failover', () => {
 			for (let i = 0; going; i++) {
 				const message = { id: uuid7(), to: bob.name, body: `${who}:${i}` };
 				try {
-					const { status } = await ann.post('/v1/messages', message);
+					const { status, body } = await ann.post('/v1/messages', message);
+					if (status === 503)
+						reasons.add(body.detail);
 					if (status === 201) {
 						accepted.push(message.id);
 						later += replica.upstream ? 0 : 1;
@@ -132,6 +144,7 @@ describe('failover', () => {
 		contiguous(events, head + 1);
 		assert.equal(events.length, wanted.size);
 		assert.deepEqual(new Set(events.map((e) => e.id)), wanted);
+		assert.ok(reasons.has('the database is away; repeat with the same id'), [...reasons].join());
 		assert.equal(expectStatus(await server.rest().get('/readyz'), 200).status, 200);
 		await server.stop();
 	});

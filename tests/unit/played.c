@@ -666,7 +666,7 @@ played_failures(const struct http_route *routes,
 		assert_end(route, &q, PLAYED_FULL, "a full writer");
 		played.writer_rc = RC_OK;
 		played.unit_rc = RC_BUSY;
-		assert_end(route, &q, PLAYED_FULL, "a writer that gives up");
+		assert_end(route, &q, PLAYED_HELD, "a writer that gives up");
 		played.unit_rc = RC_OK;
 	}
 	assert_true(asked > 0);

@@ -27,6 +27,10 @@
 #define PLAYED_FULL                                                            \
 	"503 busy: too much waits already; repeat with the same id\n"          \
 	"retry after 1\n"
+/* What is said when another transaction is in the way. */
+#define PLAYED_HELD                                                            \
+	"503 busy: another transaction keeps what it needs; repeat with the "  \
+	"same id\nretry after 1\n"
 #define UUID_A "01890a5d-ac96-774b-bcce-b302099a8057"
 #define UUID_B "01890a5d-ac96-774b-bcce-b302099a8058"
 

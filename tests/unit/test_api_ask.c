@@ -396,6 +396,54 @@ test_pieces_no_store(void **state)
 	assert_cut(&req);
 }
 
+/* ---- what a refusal says ---- */
+
+/* 503 names the reason, and what was not taken is told another one than what
+ * was taken and has failed. */
+static void
+test_reasons(void **state)
+{
+	static const struct {
+		enum rc rc;
+		enum problem problem;
+		const char *taken, *not_taken;
+	} rows[] = {
+	    {RC_AWAY, PROBLEM_BUSY, "the database is away; ", NULL},
+	    {RC_UNCONFIRMED, PROBLEM_BUSY,
+		"no standby of the database confirms it, so it may or may not "
+		"be done; ",
+		NULL},
+	    {RC_UNCERTAIN, PROBLEM_BUSY, "may or may not be done; ", NULL},
+	    {RC_BUSY, PROBLEM_BUSY, "another transaction keeps what it needs; ",
+		"too much waits already; "},
+	    {RC_CLOSED, PROBLEM_DRAINING, "the server is stopping", NULL},
+	    {RC_FULL, PROBLEM_INBOX_FULL, "the server's disk is full", NULL},
+	    {RC_INTERNAL, PROBLEM_INTERNAL, "the server failed; ", NULL},
+	};
+	struct refusal taken, not_taken;
+	const char *want;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		taken = not_taken = (struct refusal)REFUSAL_INIT;
+		refusal_of_unit(&taken, rows[i].rc);
+		refusal_of_rc(&not_taken, rows[i].rc);
+		want = rows[i].not_taken != NULL ? rows[i].not_taken
+						 : rows[i].taken;
+		assert_int_equal(taken.problem, rows[i].problem);
+		assert_int_equal(not_taken.problem, rows[i].problem);
+		assert_memory_equal(
+		    taken.detail, rows[i].taken, strlen(rows[i].taken));
+		assert_memory_equal(not_taken.detail, want, strlen(want));
+		if (rows[i].problem != PROBLEM_BUSY)
+			continue;
+		assert_non_null(
+		    strstr(taken.detail, "; repeat with the same id"));
+		assert_int_equal(taken.retry_after_s, 1);
+	}
+}
+
 /* ---- guesses ---- */
 
 #define TRIES 100 /* five times as many as wrong passwords are heard */
@@ -531,6 +579,7 @@ main(void)
 		test_pieces_unknown, setup, teardown),
 	    cmocka_unit_test_setup_teardown(
 		test_pieces_no_store, setup, teardown),
+	    cmocka_unit_test(test_reasons),
 	    cmocka_unit_test_setup_teardown(
 		test_guess_refused, setup, teardown),
 	    cmocka_unit_test_setup_teardown(

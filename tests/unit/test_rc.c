@@ -42,7 +42,25 @@ test_table_is_complete(void **state)
 	assert_int_equal(rc_ws_close(RC_LIMIT), 4429);
 	assert_int_equal(rc_exit_code(RC_NOT_FOUND), 68);
 	assert_true(rc_may_retry(RC_UNCERTAIN));
+	assert_true(rc_may_retry(RC_AWAY) && rc_may_retry(RC_UNCONFIRMED));
 	assert_false(rc_may_retry(RC_INVALID));
+}
+
+static void
+test_outages(void **state)
+{
+	int i, n = 0;
+
+	(void)state;
+	for (i = 0; i < RC_COUNT; i++)
+		if (rc_is_outage((enum rc)i)) {
+			assert_int_equal(rc_http_status((enum rc)i), 503);
+			assert_int_equal(rc_exit_code((enum rc)i), 75);
+			n++;
+		}
+	assert_int_equal(n, 4);
+	assert_true(rc_is_outage(RC_BUSY) && rc_is_outage(RC_AWAY));
+	assert_true(rc_is_outage(RC_UNCERTAIN) && rc_is_outage(RC_UNCONFIRMED));
 }
 
 static void
@@ -145,6 +163,7 @@ main(void)
 {
 	static const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_table_is_complete),
+	    cmocka_unit_test(test_outages),
 	    cmocka_unit_test(test_no_code_is_internal),
 	    cmocka_unit_test(test_set_and_wrap),
 	    cmocka_unit_test(test_set_from_itself),

@@ -61,6 +61,7 @@ static const struct {
     {"db_statement", 10000, offsetof(struct timing, db_statement_ms)},
     {"db_idle", 10000, offsetof(struct timing, db_idle_ms)},
     {"db_lock", 5000, offsetof(struct timing, db_lock_ms)},
+    {"db_open_again", 500, offsetof(struct timing, db_open_again_ms)},
     {"db_retry_first", 100, offsetof(struct timing, db_retry_first_ms)},
     {"db_retry_most", 2000, offsetof(struct timing, db_retry_most_ms)},
     {"stop_requests", 5000, offsetof(struct timing, stop_requests_ms)},
@@ -69,6 +70,8 @@ static const struct {
     {"stop_quiet", 200, offsetof(struct timing, stop_quiet_ms)},
     {"stop_slow_client", 1000, offsetof(struct timing, stop_slow_client_ms)},
     {"log_stop", 1000, offsetof(struct timing, log_stop_ms)},
+    {"log_outage", 60000, offsetof(struct timing, log_outage_ms)},
+    {"log_wait", 10000, offsetof(struct timing, log_wait_ms)},
 };
 
 static int64_t

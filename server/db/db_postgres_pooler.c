@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A connection pooler between a node and PostgreSQL.
+ *
+ * A pooler answers the start of a connection itself and invents the process id
+ * that goes with it, so PQbackendPID() differs from pg_backend_pid().  In
+ * session mode it then keeps one server session for each of our connections,
+ * which is all that a node needs.  In transaction mode the session changes
+ * hands between transactions: prepared statements, LISTEN and settings of one
+ * client are found by another.  Such a pooler is refused, before anything is
+ * set in a session that other clients get.
+ *
+ * Two connections of ours tell the modes apart.  In session mode each reports
+ * the same server process each time, and never the other one's.  An idle pool
+ * in transaction mode gives both the same process at once.  In a busy one the
+ * processes change: a transaction on the first connection keeps one process
+ * away while the second asks, and gives it back before it asks again.
+ */
+#include <stdlib.h>
+
+#include "db/db_postgres_internal.h"
+
+/* How often both are asked.  One round that sees nothing may be chance. */
+#define ROUNDS 8
+
+/* The server process that serves ${p} now. */
+static enum rc
+ask_process(struct db_postgres *p, int64_t *ret, struct err *err)
+{
+	PGresult *result;
+	enum rc rc;
+
+	rc = db_postgres_exec(p, "SELECT pg_backend_pid()", &result, err);
+	if (rc != RC_OK)
+		return (rc);
+	*ret = strtoll(PQgetvalue(result, 0, 0), NULL, 10);
+	PQclear(result);
+	return (RC_OK);
+}
+
+/* Asks ${p}, whose process was *was (0: not asked yet); *ret_moved is set when
+ * it is another one now. */
+static enum rc
+look(struct db_postgres *p, int64_t *was, bool *ret_moved, struct err *err)
+{
+	int64_t now;
+	enum rc rc;
+
+	rc = ask_process(p, &now, err);
+	if (rc != RC_OK)
+		return (rc);
+	*ret_moved = *ret_moved || (*was != 0 && *was != now);
+	*was = now;
+	return (RC_OK);
+}
+
+/* One round; *ret_shared is set when sessions change hands. */
+static enum rc
+run_round(struct db_postgres *p, struct db_postgres *other, int64_t seen[2],
+    bool *ret_shared, struct err *err)
+{
+	enum rc rc;
+
+	if ((rc = look(p, &seen[0], ret_shared, err)) != RC_OK ||
+	    (rc = look(other, &seen[1], ret_shared, err)) != RC_OK)
+		return (rc);
+	*ret_shared = *ret_shared || seen[0] == seen[1];
+	if (*ret_shared)
+		return (RC_OK);
+	if ((rc = db_postgres_exec(p, "BEGIN", NULL, err)) == RC_OK &&
+	    (rc = look(p, &seen[0], ret_shared, err)) == RC_OK)
+		rc = look(other, &seen[1], ret_shared, err);
+	if (rc == RC_OK)
+		rc = db_postgres_exec(p, "ROLLBACK", NULL, err);
+	return (rc);
+}
+
+/* Asks on ${p} and on a connection beside it. */
+static enum rc
+are_shared(struct db_postgres *p, bool *ret, struct err *err)
+{
+	const struct db_options options = {.url = p->url,
+	    .mode = p->db.mode,
+	    .schema = p->db.schema,
+	    .timing = p->timing};
+	int64_t seen[2] = {0, 0};
+	struct db_postgres *other;
+	enum rc rc;
+	int i;
+
+	if ((other = db_postgres_new(&options)) == NULL)
+		return (err_set(err, RC_NO_MEMORY, "db: pooler"));
+	rc = db_postgres_connect_bare(other, err);
+	for (i = 0; rc == RC_OK && i < ROUNDS && !*ret; i++)
+		rc = run_round(p, other, seen, ret, err);
+	db_close(&other->db);
+	return (rc);
+}
+
+enum rc
+db_postgres_pooler_check(struct db_postgres *p, struct err *err)
+{
+	bool shared = false;
+	int64_t process;
+	enum rc rc;
+
+	rc = ask_process(p, &process, err);
+	if (rc != RC_OK || process == PQbackendPID(p->conn) ||
+	    p->session_pooler)
+		return (rc);
+	rc = are_shared(p, &shared, err);
+	if (rc == RC_OK && shared)
+		return (err_set(err, RC_INVALID,
+		    "db: a connection pooler in transaction mode is between "
+		    "twinbox and PostgreSQL: set pool_mode = session for this "
+		    "database, or name the PostgreSQL server itself"));
+	p->session_pooler = rc == RC_OK;
+	return (rc);
+}

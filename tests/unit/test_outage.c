@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How often a failure that repeats is logged.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/outage.h"
+
+#define MINUTE 60000
+
+static struct outage o;
+static struct outage_line line;
+
+static int
+setup(void **state)
+{
+
+	(void)state;
+	o = (struct outage){0};
+	line = (struct outage_line){0};
+	return (0);
+}
+
+static bool
+fails(int64_t now_ms, uint64_t units)
+{
+
+	return (outage_failed(&o, now_ms, MINUTE, units, &line));
+}
+
+static void
+assert_line(uint64_t tries, uint64_t units, int64_t ms)
+{
+
+	assert_int_equal(line.tries, tries);
+	assert_int_equal(line.units, units);
+	assert_int_equal(line.ms, ms);
+}
+
+/* One line when it begins, one a minute with a count, one when it is over. */
+static void
+test_one_outage(void **state)
+{
+	int64_t now;
+
+	(void)state;
+	assert_false(outage_over(&o, 500, &line));
+	assert_true(fails(1000, 3));
+	assert_line(1, 3, 0);
+	for (now = 1100; now < 1000 + MINUTE; now += 100)
+		assert_false(fails(now, 2));
+	assert_true(fails(1000 + MINUTE, 2));
+	assert_line(600, 1200, MINUTE);
+	assert_false(fails(1001 + MINUTE, 5));
+	assert_true(outage_over(&o, 2000 + MINUTE, &line));
+	assert_line(1, 5, 1000 + MINUTE);
+	assert_false(outage_over(&o, 2001 + MINUTE, &line));
+}
+
+/* One that begins within a minute of the last line is silent; what it cost is
+ * in the next line. */
+static void
+test_flapping(void **state)
+{
+
+	(void)state;
+	assert_true(fails(1000, 1));
+	assert_true(outage_over(&o, 1500, &line));
+	assert_line(0, 0, 500);
+	assert_false(fails(2000, 1));
+	assert_false(outage_over(&o, 2500, &line));
+	assert_false(fails(3000, 4));
+	assert_false(outage_over(&o, 3500, &line));
+	assert_true(fails(1000 + MINUTE, 1));
+	assert_line(3, 6, 0);
+	assert_true(outage_over(&o, 1100 + MINUTE, &line));
+	assert_line(0, 0, 100);
+}
+
+/* A long one that began in silence is told of when the minute is over. */
+static void
+test_late(void **state)
+{
+
+	(void)state;
+	assert_true(fails(1000, 1));
+	assert_true(outage_over(&o, 1001, &line));
+	assert_false(fails(2000, 1));
+	assert_true(fails(1000 + MINUTE, 1));
+	assert_line(2, 2, MINUTE - 1000);
+	assert_true(outage_over(&o, 2000 + MINUTE, &line));
+	assert_line(0, 0, MINUTE);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup(test_one_outage, setup),
+	    cmocka_unit_test_setup(test_flapping, setup),
+	    cmocka_unit_test_setup(test_late, setup),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}
