@@ -14,6 +14,7 @@
 
 #define THR_TABLE(X)                                                           \
 	X(THR_MAIN, "main")                                                    \
+	X(THR_OPEN, "open")                                                    \
 	X(THR_FRONT, "front")                                                  \
 	X(THR_HTTP, "http")                                                    \
 	X(THR_WRITER, "writer")                                                \

@@ -48,6 +48,10 @@
 	X(TEXT, db, "db", "", 0, 0, "URL",                                      \
 	    "The database, sqlite:PATH or postgresql://HOST/NAME; if empty, "   \
 	    "sqlite:DATA/twinbox.db")                                           \
+	X(DURATION, database_wait, "database-wait", "5m", 0, CONFIG_DAY,        \
+	    "TIME",                                                             \
+	    "How long a start waits for a PostgreSQL that is away or whose "    \
+	    "standbys do not confirm; a running node waits for ever")           \
 	X(TEXT, domain, "domain", "localhost", 0, 0, "NAME",                    \
 	    "The domain of the addresses of this server's users")               \
 	X(BOOL, demo, "demo", "false", 0, 0, "BOOL",                            \

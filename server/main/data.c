@@ -246,12 +246,36 @@ data_db_options(const struct data *data)
 					       : &sql_sqlite_schema});
 }
 
+void
+data_waits(const struct err *err, const char *what)
+{
+	static int64_t told_ms; /* a process starts once */
+	const int64_t now = clk_mono_ms(clk_system());
+
+	if (told_ms != 0 && now - told_ms < timing_process()->log_wait_ms)
+		return;
+	told_ms = now;
+	log_error(LOG_EV_STORE_WAIT, err, "for=%s", what);
+}
+
+static void
+waits_for(void *arg, const char *what)
+{
+	atomic_bool *waiting = arg;
+
+	if (waiting != NULL)
+		atomic_store(waiting, true);
+	data_waits(NULL, what);
+}
+
 enum rc
 data_connect(const struct data *data, struct db **ret, struct err *err)
 {
 	struct db_options options = data_db_options(data);
 
 	options.mode = DB_WRITER;
+	options.waits = waits_for;
+	options.waits_arg = data->waiting;
 	return (db_open(&options, ret, err));
 }
 

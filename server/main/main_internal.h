@@ -6,6 +6,7 @@
 #ifndef MAIN_MAIN_INTERNAL_H
 #define MAIN_MAIN_INTERNAL_H
 
+#include <stdatomic.h>
 #include <termios.h>
 
 #include "base/rnd.h"
@@ -26,12 +27,15 @@ struct data {
 	const char *dir; /* kept */
 	int dir_fd;
 	int lock_fd; /* -1: not held */
+	/* Set when a migration waits for another node's.  NULL: nobody asks. */
+	atomic_bool *waiting;
 	char url[URL_SIZE];
 };
 
 #define DATA_INIT                                                              \
 	{                                                                      \
-		.dir = NULL, .dir_fd = -1, .lock_fd = -1, .url = ""            \
+		.dir = NULL, .dir_fd = -1, .lock_fd = -1, .waiting = NULL,     \
+		.url = ""                                                      \
 	}
 
 /* Says where ${config}'s database is; opens nothing. */
@@ -77,6 +81,10 @@ enum rc data_check_mark(const struct data *data, struct db *db, bool accept,
 /* Writes the mark of ${db}, all of which is on disk. */
 enum rc data_set_mark(
     const struct data *data, struct db *db, struct err *err) MUST_USE;
+
+/* Logs what a start waits for, at most once each log_wait_ms.  ${err}: what
+ * went wrong; may be NULL.  Thread: one. */
+void data_waits(const struct err *err, const char *what);
 
 /* For readers: the same database, any mode. */
 struct db_options data_db_options(const struct data *data);

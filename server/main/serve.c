@@ -20,15 +20,15 @@
 #define STOP_SPARE_MS 5000
 
 /* Where it listens; the port may have been chosen by the system. */
-static void
-address_write(const struct server *s, char *ret, size_t size)
+void
+server_address(
+    const struct server *s, const struct http *http, char *ret, size_t size)
 {
 	const char *listen = s->config.listen;
 	const char *colon = strrchr(listen, ':');
 
 	(void)snprintf(ret, size, "%.*s:%d",
-	    colon == NULL ? 0 : (int)(colon - listen), listen,
-	    http_port(s->http));
+	    colon == NULL ? 0 : (int)(colon - listen), listen, http_port(http));
 }
 
 /* What a person sees; the line "listening:" is read by programs too. */
@@ -38,7 +38,7 @@ tell(const struct server *s)
 	char address[CONFIG_TEXT_SIZE + 16], url[CONFIG_TEXT_SIZE + 32];
 	struct buf b = BUF_INIT;
 
-	address_write(s, address, sizeof(address));
+	server_address(s, s->http, address, sizeof(address));
 	(void)snprintf(url, sizeof(url), "http://%s", address);
 	buf_addf(&b,
 	    "twinboxd %s\nlistening: %s\ndatabase: %s\nconfig file: %s\n",
@@ -127,6 +127,51 @@ rest(void)
 	return (sig < 0 ? 0 : sig);
 }
 
+/* Stops what there is, so that server_start() can be called again, and listens
+ * on the same port. */
+static void
+stop_for_again(struct server *s)
+{
+	char address[CONFIG_TEXT_SIZE + 16];
+
+	if (s->http != NULL)
+		server_address(s, s->http, address, sizeof(address));
+	else
+		(void)snprintf(
+		    address, sizeof(address), "%s", s->config.listen);
+	server_stop(s);
+	server_again(s, address);
+}
+
+/* Whether a start has met a database that was there a moment ago: the start
+ * waits for it as it does at its beginning (server_open).  RC_BUSY may be the
+ * port or the lock, which are somebody else's. */
+static bool
+was_lost(enum rc rc)
+{
+
+	return (rc_is_outage(rc) && rc != RC_BUSY);
+}
+
+/* The first start. */
+static enum rc
+start_first(struct server *s, int *ret_sig, struct err *err)
+{
+	const int64_t until = clk_mono_ms(s->clk) + s->config.database_wait_ms;
+	enum rc rc;
+
+	*ret_sig = 0;
+	while (was_lost(rc = server_start(s, err)) &&
+	       clk_mono_ms(s->clk) < until) {
+		data_waits(err, "the database");
+		stop_for_again(s);
+		if ((*ret_sig = rest()) != 0)
+			return (rc);
+		*err = (struct err)ERR_INIT;
+	}
+	return (rc);
+}
+
 /*
  * Serves until it is told to stop.  Where the database is of another epoch,
  * everything that was made from the one before ends, in the order of any stop,
@@ -137,25 +182,25 @@ rest(void)
 static enum rc
 serve_on(struct server *s, int argc, char **argv, struct err *err)
 {
-	char address[CONFIG_TEXT_SIZE + 16];
 	enum rc rc;
 	int sig;
 
-	if ((rc = server_start(s, err)) != RC_OK)
+	rc = start_first(s, &sig, err);
+	if (rc != RC_OK && sig == 0)
 		return (rc);
-	tell(s);
-	while ((sig = wait_stop(s, argc, argv)) == SIGUSR1) {
-		address_write(s, address, sizeof(address));
+	if (rc == RC_OK)
+		tell(s);
+	while (sig == 0 && (sig = wait_stop(s, argc, argv)) == SIGUSR1) {
 		do {
-			server_stop(s);
-			server_again(s, address);
+			stop_for_again(s);
 			if (rc != RC_OK && (sig = rest()) != 0)
 				break;
 			*err = (struct err)ERR_INIT;
 			rc = server_start(s, err);
-		} while (rc == RC_BUSY || rc == RC_UNCERTAIN);
+		} while (rc_is_outage(rc));
 		if (rc != RC_OK)
 			break;
+		sig = 0;
 	}
 	if (sig != SIGTERM && sig != SIGINT)
 		return (rc);

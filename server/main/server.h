@@ -57,6 +57,31 @@ struct server {
  * server_stop(). */
 enum rc server_start(struct server *s, struct err *err) MUST_USE;
 
+/* Opens the data directory and the database, brings that up to date, and finds
+ * its epoch (opening.c).  A database of many nodes that is away is waited for,
+ * for as long as config.database_wait_ms; SIGTERM and SIGINT end the process
+ * meanwhile. */
+enum rc server_open(struct server *s, struct err *err) MUST_USE;
+
+/* What ${s} listens on, and its limits; no routes yet (start.c). */
+void server_http_options(struct server *s, struct http_options *ret);
+
+/* HOST:PORT of ${http}, which listens where the settings say (serve.c). */
+void server_address(
+    const struct server *s, const struct http *http, char *ret, size_t size);
+
+/* ---- the waiting room (room.c) ---- */
+
+struct room;
+
+/* Listens where ${s} will serve, and answers that it does not yet;
+ * config.listen names the port then.  ${s} must stay. */
+enum rc room_open(
+    struct server *s, struct room **ret, struct err *err) MUST_USE;
+
+/* NULL is allowed. */
+void room_close(struct room *room);
+
 /* Ends everything that server_start() began, in the reverse order, losing
  * nothing that was accepted; at most config.drain_deadline_ms. */
 void server_stop(struct server *s);

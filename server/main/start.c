@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -15,9 +14,7 @@
 #ifdef TWINBOX_FAULTS
 #include "relay/carrier_fault.h"
 #endif
-#include "store/account.h"
 #include "store/node.h"
-#include "store/start.h"
 
 #define QUEUE_LIMIT 20000
 #define READS_LIMIT 20000
@@ -76,152 +73,6 @@ on_fatal(void *arg, const struct err *err)
 	_exit(rc_exit_code(RC_IO));
 }
 
-/* ---- the database ---- */
-
-/* How long nodes that have served before are waited for, and how often it is
- * looked whether they have said something. */
-#define VOUCH_LOOK_MS 250
-
-/* The epoch, as ${ret}: made once, and again where the database has gone back.
- */
-static enum rc
-make_epoch(struct server *s, char ret[EPOCH_LEN + 1], struct err *err)
-{
-	char made[64];
-	enum rc rc;
-
-	data_new_epoch(s->rnd, made);
-	rc = s->rollback ? store_meta_set(s->db, "epoch", made, err)
-			 : store_meta_make(s->db, "epoch", made, err);
-	if (rc == RC_OK)
-		rc = store_meta_get(s->db, "epoch", made, sizeof(made), err);
-	(void)snprintf(ret, EPOCH_LEN + 1, "%.*s", EPOCH_LEN, made);
-	return (rc);
-}
-
-/* The same of a database of many nodes. */
-static enum rc
-find_epoch(struct server *s, enum store_line_doubt doubt,
-    enum store_line_verdict *ret, struct err *err)
-{
-	struct store_line_node *node = &s->node;
-	enum rc rc;
-
-	data_new_epoch(s->rnd, node->spare);
-	rc = store_line_begin(s->db, node, doubt, ret, err);
-	(void)snprintf(
-	    s->epoch, sizeof(s->epoch), "%.*s", EPOCH_LEN, node->epoch);
-	/* That one may be in use now. */
-	data_new_epoch(s->rnd, node->spare);
-	return (rc);
-}
-
-/* ---- the start of the store (store/start.h) ---- */
-
-struct starting {
-	struct server *s;
-	enum store_line_doubt doubt;
-	enum store_line_verdict verdict;
-	int64_t until_ms; /* monotonic: so long others are waited for */
-	bool waited;
-};
-
-static enum rc
-migrate(void *arg, struct db *db, struct err *err)
-{
-	struct starting *g = arg;
-
-	return (data_migrate(&g->s->data, db, err));
-}
-
-/* The epoch.  Where another server leads than the one of the epoch, and lacks
- * nothing perhaps, nodes that have served there are given time to say so. */
-static enum rc
-enter(void *arg, struct db *db, bool *ret_wait, struct err *err)
-{
-	struct starting *g = arg;
-	struct server *s = g->s;
-	bool any;
-	enum rc rc;
-
-	g->verdict = STORE_LINE_SAME;
-	rc = db_shared(db) ? find_epoch(s, g->doubt, &g->verdict, err)
-			   : make_epoch(s, s->epoch, err);
-	*ret_wait = g->verdict == STORE_LINE_WAIT;
-	if (rc != RC_OK || *ret_wait)
-		return (rc);
-	if ((rc = store_user_any(db, &any, err)) == RC_OK)
-		s->was_empty = !any;
-	return (rc);
-}
-
-static void
-rest(void *arg)
-{
-	const struct timespec pause = {.tv_nsec = VOUCH_LOOK_MS * 1000000L};
-	struct starting *g = arg;
-	const struct timing *t = g->s->timing;
-	const int64_t vouch_ms = t->cluster_dead_ms + t->cluster_beat_ms;
-
-	if (!g->waited) {
-		log_event(LOG_EV_CLUSTER_WAIT, "line=%s ms=%lld",
-		    g->s->node.line.name, (long long)vouch_ms);
-		g->until_ms = clk_mono_ms(g->s->clk) + vouch_ms;
-	}
-	g->waited = true;
-	(void)nanosleep(&pause, NULL);
-	if (clk_mono_ms(g->s->clk) >= g->until_ms)
-		g->doubt = STORE_LINE_ALONE;
-}
-
-static enum rc
-boot(struct server *s, struct err *err)
-{
-	struct starting g = {.s = s, .doubt = STORE_LINE_ASK};
-	const struct store_start how = {s->clk, &g, migrate, enter, rest};
-	enum rc rc;
-
-	if (s->config.accept_rollback)
-		g.doubt = STORE_LINE_ROLLBACK;
-	rc = store_start(s->db, &how, err);
-	if (rc != RC_OK || !db_shared(s->db))
-		return (rc);
-	if (g.verdict == STORE_LINE_OTHER)
-		log_event(LOG_EV_CLUSTER_EPOCH, "line=%s why=%s",
-		    s->node.line.name, s->node.why);
-	atomic_store(&s->line, s->node.line.id);
-	db_follow(s->db, &s->line);
-	return (RC_OK);
-}
-
-/* A database of many nodes has its own memory of what it has promised. */
-static enum rc
-check_mark(struct server *s, struct err *err)
-{
-
-	if (db_shared(s->db))
-		return (RC_OK);
-	return (data_check_mark(
-	    &s->data, s->db, s->config.accept_rollback, &s->rollback, err));
-}
-
-static enum rc
-start_store(struct server *s, struct err *err)
-{
-	enum rc rc;
-
-	if ((rc = data_open(&s->config, &s->data, err)) != RC_OK)
-		return (rc);
-	if ((rc = data_connect(&s->data, &s->db, err)) != RC_OK ||
-	    (rc = check_mark(s, err)) != RC_OK || (rc = boot(s, err)) != RC_OK)
-		return (rc);
-	s->db_options = data_db_options(&s->data);
-	s->db_options.line = db_shared(s->db) ? &s->line : NULL;
-	/* After the new epoch: if it comes to a crash in between, the start is
-	 * refused once more. */
-	return (s->rollback ? data_set_mark(&s->data, s->db, err) : RC_OK);
-}
-
 /* Descriptors that are not connections: files, sockets, some to spare. */
 #define DESCRIPTORS_OURS 256
 
@@ -277,6 +128,7 @@ make_domain(struct server *s, struct err *err)
 	    .sinks = &s->sinks};
 	struct writer_options writer_options = {.db = s->db,
 	    .clk = s->clk,
+	    .timing = s->timing,
 	    .queue_limit = QUEUE_LIMIT,
 	    .checkpoint_bytes = s->config.checkpoint_size_bytes};
 	const struct subscriber counter = {on_outbox_event, s, EVENTS_ALL};
@@ -592,19 +444,12 @@ address_limit(const struct config *config)
 	return ((size_t)config->connections_per_address);
 }
 
-static enum rc
-make_http(struct server *s, struct err *err)
+void
+server_http_options(struct server *s, struct http_options *ret)
 {
-	struct http_options options = {.listen = s->config.listen,
+
+	*ret = (struct http_options){.listen = s->config.listen,
 	    .loops = (int)s->config.http_loops,
-	    .routes = s->routes,
-	    .route_arg = s->api,
-	    .authorize = api_authorize,
-	    .head = api_head,
-	    .lookup = api_lookup,
-	    .upgrade_path = "/v1/ws",
-	    .upgrade = on_upgrade,
-	    .upgrade_arg = s,
 	    .request_deadline_ms = s->config.request_deadline_ms,
 	    .idle_deadline_ms = s->config.idle_deadline_ms,
 	    .connection_limit = at_most_files(s->config.connection_limit),
@@ -614,8 +459,23 @@ make_http(struct server *s, struct err *err)
 	    .clk = s->clk,
 	    .timing = s->timing,
 	    .metrics = s->metrics};
+	ret->believed = networks_of(&s->config.behind_proxy);
+}
 
-	options.believed = networks_of(&s->config.behind_proxy);
+static enum rc
+make_http(struct server *s, struct err *err)
+{
+	struct http_options options;
+
+	server_http_options(s, &options);
+	options.routes = s->routes;
+	options.route_arg = s->api;
+	options.authorize = api_authorize;
+	options.head = api_head;
+	options.lookup = api_lookup;
+	options.upgrade_path = "/v1/ws";
+	options.upgrade = on_upgrade;
+	options.upgrade_arg = s;
 	return (http_new(&options, &s->http, err));
 }
 
@@ -669,7 +529,7 @@ server_start(struct server *s, struct err *err)
 	s->auth = auth_new();
 	if (s->metrics == NULL || s->auth == NULL)
 		return (err_set(err, RC_NO_MEMORY, "server"));
-	if ((rc = start_store(s, err)) != RC_OK ||
+	if ((rc = server_open(s, err)) != RC_OK ||
 	    (rc = make_domain(s, err)) != RC_OK ||
 	    (rc = make_workers(s, err)) != RC_OK ||
 	    (rc = make_cluster(s, err)) != RC_OK ||

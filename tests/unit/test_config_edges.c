@@ -501,11 +501,12 @@ test_long_lines(void **state)
 	    "listen = 127.0.0.1:8080 ; default\n"
 	    "data = ./twinbox-data ; default\n"
 	    "db = sqlite:./twinbox-data/twinbox.db ; default\n"
+	    "database-wait = 5m ; default\n"
 	    "domain = localhost ; default\n"
 	    "demo = true ; --demo\n"
 	    "registration = open ; because of demo\n"
 	    "rate-limit = ",
-	    34 + 32 + 48 + 29 + 21 + 38 + 13);
+	    34 + 32 + 48 + 29 + 29 + 21 + 38 + 13);
 	buf_fini(&b);
 	variable = "TWINBOX_INSECURE";
 	variable_value = data;

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Opening the database.  A file is there or not.  A database of many nodes may
+ * be away for a while: its leader has died, the whole site comes up again, its
+ * standbys are not there yet.  A start waits for such a one for --database-wait
+ * and says what for, because a service manager that starts the program again
+ * and again gives up before a failover is over.
+ *
+ * The waiting is done in a thread of its own (`open`), since libpq and a commit
+ * that waits for a standby block for seconds.  The main thread meanwhile
+ * answers a signal at once, tells the service manager that the start goes on,
+ * and keeps the waiting room open (room.c).  What the thread makes is handed
+ * over by its end: nothing is shared but the flags in struct opening.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sysexits.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/thr.h"
+#include "main/server.h"
+#include "store/account.h"
+#include "store/start.h"
+
+/* How long nodes that have served before are waited for, and how often it is
+ * looked whether they have said something. */
+#define VOUCH_LOOK_MS 250
+
+/* The epoch, as ${ret}: made once, and again where the database has gone back.
+ */
+static enum rc
+make_epoch(struct server *s, char ret[EPOCH_LEN + 1], struct err *err)
+{
+	char made[64];
+	enum rc rc;
+
+	data_new_epoch(s->rnd, made);
+	rc = s->rollback ? store_meta_set(s->db, "epoch", made, err)
+			 : store_meta_make(s->db, "epoch", made, err);
+	if (rc == RC_OK)
+		rc = store_meta_get(s->db, "epoch", made, sizeof(made), err);
+	(void)snprintf(ret, EPOCH_LEN + 1, "%.*s", EPOCH_LEN, made);
+	return (rc);
+}
+
+/* The same of a database of many nodes. */
+static enum rc
+find_epoch(struct server *s, enum store_line_doubt doubt,
+    enum store_line_verdict *ret, struct err *err)
+{
+	struct store_line_node *node = &s->node;
+	enum rc rc;
+
+	data_new_epoch(s->rnd, node->spare);
+	rc = store_line_begin(s->db, node, doubt, ret, err);
+	(void)snprintf(
+	    s->epoch, sizeof(s->epoch), "%.*s", EPOCH_LEN, node->epoch);
+	/* That one may be in use now. */
+	data_new_epoch(s->rnd, node->spare);
+	return (rc);
+}
+
+/* ---- the start of the store (store/start.h) ---- */
+
+struct starting {
+	struct server *s;
+	enum store_line_doubt doubt;
+	enum store_line_verdict verdict;
+	int64_t until_ms; /* monotonic: so long others are waited for */
+	bool waited;
+};
+
+static enum rc
+migrate(void *arg, struct db *db, struct err *err)
+{
+	struct starting *g = arg;
+
+	return (data_migrate(&g->s->data, db, err));
+}
+
+/* The epoch.  Where another server leads than the one of the epoch, and lacks
+ * nothing perhaps, nodes that have served there are given time to say so. */
+static enum rc
+enter(void *arg, struct db *db, bool *ret_wait, struct err *err)
+{
+	struct starting *g = arg;
+	struct server *s = g->s;
+	bool any;
+	enum rc rc;
+
+	g->verdict = STORE_LINE_SAME;
+	rc = db_shared(db) ? find_epoch(s, g->doubt, &g->verdict, err)
+			   : make_epoch(s, s->epoch, err);
+	*ret_wait = g->verdict == STORE_LINE_WAIT;
+	if (rc != RC_OK || *ret_wait)
+		return (rc);
+	if ((rc = store_user_any(db, &any, err)) == RC_OK)
+		s->was_empty = !any;
+	return (rc);
+}
+
+static void
+rest(void *arg)
+{
+	const struct timespec pause = {.tv_nsec = VOUCH_LOOK_MS * 1000000L};
+	struct starting *g = arg;
+	const struct timing *t = g->s->timing;
+	const int64_t vouch_ms = t->cluster_dead_ms + t->cluster_beat_ms;
+
+	if (!g->waited) {
+		log_event(LOG_EV_CLUSTER_WAIT, "line=%s ms=%lld",
+		    g->s->node.line.name, (long long)vouch_ms);
+		g->until_ms = clk_mono_ms(g->s->clk) + vouch_ms;
+	}
+	g->waited = true;
+	(void)nanosleep(&pause, NULL);
+	if (clk_mono_ms(g->s->clk) >= g->until_ms)
+		g->doubt = STORE_LINE_ALONE;
+}
+
+static enum rc
+boot(struct server *s, struct err *err)
+{
+	struct starting g = {.s = s, .doubt = STORE_LINE_ASK};
+	const struct store_start how = {s->clk, &g, migrate, enter, rest};
+	enum rc rc;
+
+	if (s->config.accept_rollback)
+		g.doubt = STORE_LINE_ROLLBACK;
+	rc = store_start(s->db, &how, err);
+	if (rc != RC_OK || !db_shared(s->db))
+		return (rc);
+	if (g.verdict == STORE_LINE_OTHER)
+		log_event(LOG_EV_CLUSTER_EPOCH, "line=%s why=%s",
+		    s->node.line.name, s->node.why);
+	atomic_store(&s->line, s->node.line.id);
+	db_follow(s->db, &s->line);
+	return (RC_OK);
+}
+
+/* A database of many nodes has its own memory of what it has promised. */
+static enum rc
+check_mark(struct server *s, struct err *err)
+{
+
+	if (db_shared(s->db))
+		return (RC_OK);
+	return (data_check_mark(
+	    &s->data, s->db, s->config.accept_rollback, &s->rollback, err));
+}
+
+/* ---- one try ---- */
+
+static enum rc
+open_once(struct server *s, struct err *err)
+{
+	enum rc rc;
+
+	if ((rc = data_connect(&s->data, &s->db, err)) != RC_OK ||
+	    (rc = check_mark(s, err)) != RC_OK || (rc = boot(s, err)) != RC_OK)
+		return (rc);
+	s->db_options = data_db_options(&s->data);
+	s->db_options.line = db_shared(s->db) ? &s->line : NULL;
+	/* After the new epoch: if it comes to a crash in between, the start is
+	 * refused once more. */
+	return (s->rollback ? data_set_mark(&s->data, s->db, err) : RC_OK);
+}
+
+/* ---- many tries: thread open ---- */
+
+/* How often the main thread looks whether the waiting has begun. */
+#define LOOK_MS 100
+/* How much longer than now the service manager is asked to wait, and after
+ * which time again. */
+#define EXTEND_MS 60000
+#define EXTEND_AGAIN_MS 5000
+
+struct opening {
+	struct server *s;
+	struct thr *thread;
+	enum rc rc; /* of the last try, once done */
+	struct err err;
+	atomic_bool waiting; /* a try has failed */
+	atomic_bool done;
+};
+
+/* Why a try has failed, for the log: what the server said last may be a
+ * consequence of a commit that waits for a standby. */
+static const char *
+what_is_missing(struct db *db)
+{
+	struct err err = ERR_INIT;
+	bool waits = false;
+
+	if (db != NULL && db_waits_for_standby(db, &waits, &err) != RC_OK)
+		waits = false;
+	return (waits ? "a standby: commits wait for one, and none confirms"
+		      : "the database");
+}
+
+/* One try after another, until one is no mere outage or time is up. */
+static void
+try_all(struct opening *o)
+{
+	struct server *s = o->s;
+	const struct timespec pause = {
+	    .tv_sec = s->timing->db_open_again_ms / 1000,
+	    .tv_nsec = s->timing->db_open_again_ms % 1000 * 1000000L};
+	const int64_t began = clk_mono_ms(s->clk);
+	int64_t ms;
+
+	for (;;) {
+		o->err = (struct err)ERR_INIT;
+		o->rc = open_once(s, &o->err);
+		if (o->rc == RC_OK || !rc_is_outage(o->rc))
+			return;
+		ms = clk_mono_ms(s->clk) - began;
+		if (ms >= s->config.database_wait_ms)
+			break;
+		data_waits(&o->err, what_is_missing(s->db));
+		atomic_store(&o->waiting, true);
+		db_close(s->db);
+		s->db = NULL;
+		(void)nanosleep(&pause, NULL);
+	}
+	(void)err_wrap(
+	    &o->err, "waited %lld s for the database", (long long)ms / 1000);
+}
+
+static void
+run_open(void *arg)
+{
+	struct opening *o = arg;
+
+	try_all(o);
+	atomic_store(&o->done, true);
+	/* The main thread waits for signals, so that this is one. */
+	(void)kill(getpid(), SIGUSR2);
+}
+
+/* ---- the main thread meanwhile ---- */
+
+/* Waits for a moment; the signal that ends the program, or 0. */
+static int
+wait_signal(void)
+{
+	const struct timespec moment = {.tv_nsec = LOOK_MS * 1000000L};
+	sigset_t set;
+	int sig;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGTERM);
+	(void)sigaddset(&set, SIGINT);
+	(void)sigaddset(&set, SIGUSR2);
+	sig = sigtimedwait(&set, NULL, &moment);
+	return (sig == SIGTERM || sig == SIGINT ? sig : 0);
+}
+
+/* Nothing was accepted and nothing is served, and the thread may be in a call
+ * that takes minutes: the process ends without it.  What it has begun at the
+ * server ends with its connection. */
+static void __attribute__((noreturn)) give_up(struct room *room, int sig)
+{
+
+	log_event(
+	    LOG_EV_SERVER_STOP, "signal=%s", sig == SIGINT ? "INT" : "TERM");
+	(void)notify_manager("STOPPING=1\nSTATUS=stopping");
+	room_close(room);
+	log_event(LOG_EV_SERVER_STOPPED, "%s", "");
+	log_stop();
+	_exit(EX_OK);
+}
+
+static void
+watch(struct opening *o, struct room **ret_room)
+{
+	int64_t extend_ms = 0, now;
+	struct err err = ERR_INIT;
+	bool tried = false;
+	int sig;
+
+	while (!atomic_load(&o->done)) {
+		if ((sig = wait_signal()) != 0)
+			give_up(*ret_room, sig);
+		if (!atomic_load(&o->waiting))
+			continue;
+		now = clk_mono_ms(o->s->clk);
+		if (now >= extend_ms) {
+			(void)notify_manager("STATUS=waiting for the database\n"
+					     "EXTEND_TIMEOUT_USEC=%d000",
+			    EXTEND_MS);
+			extend_ms = now + EXTEND_AGAIN_MS;
+		}
+		/* If it cannot be had, nor can the socket later, and then the
+		 * start says so. */
+		if (!tried && room_open(o->s, ret_room, &err) != RC_OK)
+			log_error(LOG_EV_STORE_WAIT, &err, "%s", "");
+		tried = true;
+	}
+}
+
+static enum rc
+open_shared(struct server *s, struct err *err)
+{
+	struct opening o = {.s = s, .rc = RC_OK, .err = ERR_INIT};
+	struct room *room = NULL;
+	enum rc rc;
+
+	s->data.waiting = &o.waiting;
+	rc = thr_start(THR_OPEN, 0, run_open, &o, &o.thread, err);
+	if (rc != RC_OK)
+		return (rc);
+	watch(&o, &room);
+	thr_join(&o.thread);
+	room_close(room);
+	s->data.waiting = NULL;
+	if (o.rc != RC_OK)
+		*err = o.err;
+	return (o.rc);
+}
+
+enum rc
+server_open(struct server *s, struct err *err)
+{
+	enum rc rc;
+
+	if ((rc = data_open(&s->config, &s->data, err)) != RC_OK)
+		return (rc);
+	return (db_url_shared(s->data.url) ? open_shared(s, err)
+					   : open_once(s, err));
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The waiting room: what a node answers on its port while it waits for its
+ * database.  It lives (/healthz), it is not ready (/readyz), and every other
+ * route of the contract is refused with 503 and the reason, so that a proxy and
+ * a service manager see a node that waits instead of one that is not there.
+ *
+ * Promises: no handler touches anything but its request.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "main/server.h"
+
+struct room {
+	struct http *http;
+	struct http_route *routes;
+};
+
+static void
+refuse(struct http_request *req, void *arg)
+{
+	struct refusal r = REFUSAL_INIT;
+
+	(void)arg;
+	refusal_set(&r, PROBLEM_BUSY, "",
+	    "the database is away; this node waits for it since its start");
+	http_answer_refusal(req, &r);
+}
+
+static void
+alive(struct http_request *req, void *arg)
+{
+	struct buf b = BUF_INIT;
+
+	(void)arg;
+	buf_adds(&b, "ok\n");
+	http_answer(req, 200, "text/plain; charset=utf-8", &b);
+}
+
+/* Nobody's token can be looked at: every route is open, and refused. */
+static void
+add_routes(struct buf *all, const struct http_route *route)
+{
+	struct http_route one;
+
+	for (; route->method != NULL; route++) {
+		one = *route;
+		one.handler =
+		    strcmp(one.path, "/healthz") == 0 ? alive : refuse;
+		one.flags = (one.flags & ~(unsigned)HTTP_ADMIN) | HTTP_PUBLIC;
+		buf_add(all, &one, sizeof(one));
+	}
+}
+
+static struct http_route *
+make_routes(void)
+{
+	static const struct http_route end = {.method = NULL},
+				       ws[] = {{"GET", "/v1/ws", refuse,
+						   HTTP_PUBLIC | HTTP_NO_BODY},
+					   {NULL, NULL, NULL, 0}};
+	struct buf all = BUF_INIT;
+
+	add_routes(&all, api_routes());
+	add_routes(&all, admin_routes());
+	add_routes(&all, ws);
+	buf_add(&all, &end, sizeof(end));
+	return ((struct http_route *)(void *)buf_take(&all, NULL));
+}
+
+/* The port that was asked for, or the one that the system gave for 0, is also
+ * the one to be served on. */
+static void
+keep_port(struct server *s, const struct http *http)
+{
+	char address[CONFIG_TEXT_SIZE];
+
+	server_address(s, http, address, sizeof(address));
+	(void)snprintf(
+	    s->config.listen, sizeof(s->config.listen), "%s", address);
+	log_event(LOG_EV_STORE_WAIT, "url=http://%s", address);
+}
+
+enum rc
+room_open(struct server *s, struct room **ret, struct err *err)
+{
+	struct http_options options;
+	struct room *room;
+	enum rc rc;
+
+	if ((room = mem_zalloc(1, sizeof(*room))) == NULL)
+		return (err_set(err, RC_NO_MEMORY, "waiting room"));
+	server_http_options(s, &options);
+	options.loops = 1;
+	options.routes = room->routes = make_routes();
+	rc = room->routes == NULL ? err_set(err, RC_NO_MEMORY, "waiting room")
+				  : http_new(&options, &room->http, err);
+	if (rc == RC_OK)
+		rc = http_start(room->http, err);
+	if (rc != RC_OK) {
+		room_close(room);
+		return (rc);
+	}
+	keep_port(s, room->http);
+	*ret = room;
+	return (RC_OK);
+}
+
+void
+room_close(struct room *room)
+{
+
+	if (room == NULL)
+		return;
+	if (room->http != NULL)
+		http_drain(room->http);
+	http_stop(room->http);
+	mem_free(room->routes);
+	mem_free(room);
+}
