@@ -264,3 +264,41 @@ describe('contrib/compose', () => {
 		assert.ok(seen.size >= 8, [...seen].join());
 	});
 });
+
+describe('contrib/patroni', () => {
+	const patroni = YAML.parse(read('patroni/patroni.yml'));
+
+	it('sets what docs/scaling.md says of a server', () => {
+		const { parameters } = patroni.bootstrap.dcs.postgresql;
+		let seen = 0;
+
+		for (const { name, value, standard } of documented()) {
+			if (standard && !(name in parameters))
+				continue;
+			const is = String(parameters[name]);
+			assert.ok(follows(is, value, 21), `${name}: ${is}, not ${value}`);
+			seen++;
+		}
+		assert.ok(seen > 10, `${seen}`);
+	});
+
+	it('waits for a standby, and promotes no other', () => {
+		const { dcs } = patroni.bootstrap;
+
+		assert.equal(dcs.synchronous_mode, true);
+		assert.equal(dcs.synchronous_mode_strict, true);
+		assert.equal(patroni.watchdog.mode, 'required');
+		for (const name of ['fsync', 'full_page_writes', 'synchronous_commit'])
+			assert.ok(!(name in dcs.postgresql.parameters), name);
+	});
+
+	it('tells twinboxd what it knows', () => {
+		const { status, stdout, stderr } = spawnSync(TWINBOXD, ['check-config', '--config',
+			path.join(contrib, 'patroni/twinboxd.conf')],
+		{ env: { PATH: process.env.PATH }, encoding: 'utf8' });
+
+		assert.equal(status, 0, stderr);
+		assert.match(stdout, /^db = postgresql:\/\/twinbox@10\.0\.0\.21,10\.0\.0\.22,10\.0\.0\.23\//m);
+		assert.match(stdout, /^database-wait = 15m ;/m);
+	});
+});

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+//
+// Three nodes on a Patroni cluster with people at work: two find the leader by a
+// URL that names all members, one through HAProxy.  What each accident costs is
+// the longest time in which no send was accepted.
+
+import assert from 'node:assert/strict';
+import { performance } from 'node:perf_hooks';
+
+import { eventually, expectStatus } from '../e2e/harness.mjs';
+import { World } from '../postgres/world.mjs';
+import { Patroni } from './patroni.mjs';
+
+export class PatroniWorld extends World {
+	constructor(t, seed)
+	{
+		super(t, seed);
+		this.pauses = {};
+		this.times = [];
+		const accepted = this.history.accepted.bind(this.history);
+		this.history.accepted = (...args) => {
+			this.times.push(performance.now());
+			accepted(...args);
+		};
+	}
+
+	async start(env = {})
+	{
+		await this.begin(3, (i) => ({ env,
+			...(i === 2 ? { url: this.cluster.proxied() } : {}) }), () => new Patroni().start());
+		this.url = `${this.cluster.url()}&target_session_attrs=read-write`;
+		this.epoch = await this.epochNow();
+		await this.busy();
+		return this;
+	}
+
+	/** The epoch, which all nodes agree on. */
+	async epochNow()
+	{
+		const all = await Promise.all(this.nodes.map(async (node) => expectStatus(
+			await node.rest(this.people[0].token).get('/v1'), 200).body.epoch));
+
+		assert.equal(new Set(all).size, 1);
+		return all[0];
+	}
+
+	/** Waits until many more sends were accepted. */
+	async busy()
+	{
+		const upto = this.times.length + 100;
+
+		await eventually(() => this.times.length > upto, 'load', 60_000);
+	}
+
+	/** One accident, after which all is as before it: the cluster whole, the epoch
+	 *  kept, every node the process that it was. */
+	async accident(name, happen)
+	{
+		const from = this.times.length - 1;
+
+		await this.round(name, happen);
+		await this.busy();
+		await this.cluster.whole();
+		const times = this.times.slice(from);
+		this.pauses[name] = (Math.max(...times.slice(1).map((at, i) => at - times[i])) / 1000)
+			.toFixed(1);
+		assert.equal(await this.epochNow(), this.epoch, `${name}: the epoch stays`);
+		assert.ok(this.nodes.every((node) => node.starts === 1));
+	}
+
+	/** Of each node: one line a minute about its outages, and not one a try. */
+	assertQuiet()
+	{
+		for (const node of this.nodes) {
+			const said = node.output().match(/ store\.fail /g)?.length ?? 0;
+			assert.ok(said <= 2 * this.rounds + 3, `${said} lines`);
+		}
+	}
+
+	async finish()
+	{
+		this.t.diagnostic(`longest time without an accepted send, in s: ${
+			JSON.stringify(this.pauses)}`);
+		await this.verdict();
+		this.assertQuiet();
+	}
+}
