@@ -40,7 +40,7 @@ describe('PgBouncer', () => {
 			try {
 				for (let i = 0; i < 5; i++) {
 					const node = new Server({ args: ['--db', pooler.url(database)] });
-					const { code } = await node.spawn().exited;
+					const { code } = await node.startAndEnd();
 					assert.equal(code, 78, node.output());
 					assert.match(node.output(), REFUSED);
 				}

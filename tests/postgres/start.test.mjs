@@ -117,7 +117,7 @@ describe('a start without a database', () => {
 		await cluster.stop();
 		const node = new Server({ args: ['--db', url, '--database-wait', '1s'] });
 		try {
-			const { code } = await node.spawn().exited;
+			const { code } = await node.startAndEnd();
 			assert.equal(code, 75, node.output());
 			assert.match(node.output(), /server\.fail error=waited 1 s for the database: db: /);
 		} finally {
@@ -143,7 +143,7 @@ describe('a start without a database', () => {
 		it(`ends at once on ${name}`, async () => {
 			const { db, env } = await make();
 			const node = new Server({ args: ['--db', db], env });
-			const end = await node.spawn().exited;
+			const end = await node.startAndEnd();
 
 			assert.equal(end.code, code, node.output());
 			assert.match(node.output(), said);

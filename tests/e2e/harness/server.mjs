@@ -94,6 +94,21 @@ export class Server {
 		return child;
 	}
 
+	/** Starts, and waits for its end, which is to come by itself: {code, signal}. */
+	async startAndEnd(options = {})
+	{
+		const child = this.spawn(options);
+
+		try {
+			return await within(child.exited, options.timeout ?? START_TIMEOUT_MS,
+				() => `${this.program} did not end by itself\n${child.out}${child.err}`);
+		} catch (error) {
+			child.kill('SIGKILL');
+			await child.exited;
+			throw error;
+		}
+	}
+
 	/** Starts and waits until it says where it listens. */
 	async start(options = {})
 	{
