@@ -175,7 +175,7 @@
 	    1024 * CONFIG_MIB, "SIZE",                                          \
 	    "Size of the write-ahead log that asks for a checkpoint")           \
 	X(SIZE, disk_reserve, "disk-reserve", "128MiB", 0,                      \
-	    1048576 * CONFIG_MIB, "SIZE",                                       \
+	    1099511627776 * CONFIG_MIB, "SIZE",                                 \
 	    "New messages are refused while the disk of the database has less " \
 	    "room than this; accepted ones are delivered, acked and read as "   \
 	    "ever.  0B is no reserve.  On PostgreSQL it has no effect")         \

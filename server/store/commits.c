@@ -29,11 +29,12 @@ struct commits {
 	pthread_mutex_t lock;
 	pthread_cond_t work;       /* added or stopping */
 	pthread_cond_t room;       /* taken */
-	pthread_cond_t synced;     /* durable or failed */
+	pthread_cond_t synced;     /* durable or ended */
 	uint64_t added, taken;     /* lock */
 	struct commit ring[AHEAD]; /* lock for [taken, added) */
 	bool stopping;             /* lock */
 	atomic_bool failed;        /* set under lock, and never cleared */
+	bool ended;                /* lock: fatal has been called, too */
 
 	struct thr *thread;
 };
@@ -87,12 +88,32 @@ finish(struct unit *units, enum rc rc)
 	}
 }
 
-void
-commits_fail(struct commits *c)
+/* Waits until whoever met the failure has called fatal. */
+static void
+await_end(struct commits *c)
 {
 
 	(void)pthread_mutex_lock(&c->lock);
-	atomic_store(&c->failed, true);
+	while (!c->ended)
+		(void)pthread_cond_wait(&c->synced, &c->lock);
+	(void)pthread_mutex_unlock(&c->lock);
+}
+
+void
+commits_fail(struct commits *c, const struct err *err)
+{
+	bool first;
+
+	(void)pthread_mutex_lock(&c->lock);
+	first = !atomic_exchange(&c->failed, true);
+	(void)pthread_mutex_unlock(&c->lock);
+	if (!first) {
+		await_end(c);
+		return;
+	}
+	c->hooks->fatal(c->hooks->arg, err);
+	(void)pthread_mutex_lock(&c->lock);
+	c->ended = true;
 	(void)pthread_cond_broadcast(&c->synced);
 	(void)pthread_mutex_unlock(&c->lock);
 }
@@ -115,9 +136,10 @@ publish(struct commits *c, const struct commit *commit)
 {
 	const enum rc rc = atomic_load(&c->failed) ? RC_IO : RC_OK;
 
-	if (rc != RC_OK)
+	if (rc != RC_OK) {
+		await_end(c);
 		c->hooks->lost(c->hooks->arg, commit->told);
-	else if (commit->n > 0 || commit->told != NULL)
+	} else if (commit->n > 0 || commit->told != NULL)
 		c->hooks->published(c->hooks->arg, commit->told, commit->n,
 		    clk_mono_us(c->clk) - commit->began_us);
 	FAULT("writer.published");
@@ -140,10 +162,8 @@ take(struct commits *c, const struct commit *list, size_t n, uint64_t upto)
 		FAULT("writer.sync.before");
 		rc = db_sync(c->db, &err);
 		FAULT("writer.sync.after");
-		if (rc != RC_OK) {
-			commits_fail(c);
-			c->hooks->fatal(c->hooks->arg, &err);
-		}
+		if (rc != RC_OK)
+			commits_fail(c, &err);
 	}
 	if (!atomic_load(&c->failed))
 		settle(c, upto);
@@ -230,7 +250,7 @@ commits_wait(struct commits *c)
 	if (atomic_load(&c->durable) >= upto)
 		return (true);
 	(void)pthread_mutex_lock(&c->lock);
-	while (!atomic_load(&c->failed) && atomic_load(&c->durable) < upto)
+	while (!c->ended && atomic_load(&c->durable) < upto)
 		(void)pthread_cond_wait(&c->synced, &c->lock);
 	(void)pthread_mutex_unlock(&c->lock);
 	return (atomic_load(&c->durable) >= upto);

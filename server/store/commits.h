@@ -47,7 +47,9 @@ struct commits_hooks {
 	/* Perhaps not on disk: forget. */
 	void (*lost)(void *arg, void *told);
 
-	/* The log cannot be synced: the store has failed for good. */
+	/* The store has failed for good; called once, by the thread that met
+	 * the failure.  Where it ends the process, nobody is answered after
+	 * it. */
 	void (*fatal)(void *arg, const struct err *err);
 };
 
@@ -75,9 +77,11 @@ void commits_announce(struct commits *c);
  * Thread: writer. */
 void commits_add(struct commits *c, const struct commit *commit);
 
-/* The store has failed for good: nothing is published or answered with success
- * any more, also what is synced already.  Thread: any. */
-void commits_fail(struct commits *c);
+/* The store has failed for good, by ${err}: calls fatal, unless another thread
+ * is doing so, and returns after it.  Nothing is published or answered with
+ * success from the call on, also what is synced already; nothing at all is
+ * answered before fatal has returned.  Thread: any. */
+void commits_fail(struct commits *c, const struct err *err);
 
 /* Waits until all that a snapshot opened before can show is on disk.  False:
  * it never will be.  Thread: any but the writer's and the syncing one. */

@@ -194,15 +194,6 @@ refuse(struct unit **units, size_t n, enum rc rc)
 	}
 }
 
-static void
-fail_for_good(struct writer *w, const struct err *err)
-{
-
-	commits_fail(w->commits);
-	if (!atomic_exchange(&w->failed, true))
-		w->hooks->fatal(w->hooks->arg, err);
-}
-
 /* ---- what the syncing thread calls ---- */
 
 static void
@@ -224,8 +215,10 @@ on_lost(void *arg, void *told)
 static void
 on_fatal(void *arg, const struct err *err)
 {
+	struct writer *w = arg;
 
-	fail_for_good(arg, err);
+	w->hooks->fatal(w->hooks->arg, err);
+	atomic_store(&w->failed, true);
 }
 
 /* ---- outages ---- */
@@ -290,7 +283,7 @@ run_singly(struct writer *w)
 			continue;
 		}
 		if (db_is_fatal(w->db, rc))
-			fail_for_good(w, &err);
+			commits_fail(w->commits, &err);
 		else if (rc == RC_FULL)
 			atomic_fetch_add(&w->full, 1);
 		else if (rc_is_outage(rc))
@@ -319,7 +312,7 @@ run_batch(struct writer *w)
 		return;
 	}
 	if (db_is_fatal(w->db, rc)) {
-		fail_for_good(w, &err);
+		commits_fail(w->commits, &err);
 		refuse(w->batch, w->nbatch, rc);
 	} else if (rc == RC_FULL) {
 		/* Redoing them singly would fail as well, each with its own
@@ -358,7 +351,7 @@ maybe_checkpoint(struct writer *w)
 	began_us = clk_mono_us(w->clk);
 	rc = db_checkpoint(w->db, false, &cp, &err);
 	if (db_is_fatal(w->db, rc)) {
-		fail_for_good(w, &err);
+		commits_fail(w->commits, &err);
 		return;
 	}
 	atomic_fetch_add(&w->checkpoints, 1);
@@ -406,7 +399,7 @@ cut_log(struct writer *w)
 
 	rc = db_log_cut(w->db, &err);
 	if (db_is_fatal(w->db, rc))
-		fail_for_good(w, &err);
+		commits_fail(w->commits, &err);
 	if (rc != RC_OK)
 		return;
 	atomic_fetch_add(&w->checkpoints, 1);

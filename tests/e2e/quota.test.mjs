@@ -140,7 +140,7 @@ describe('a disk with less room than disk-reserve', () => {
 
 		expectStatus(await ann.post('/v1/messages', first), 201);
 		await server.stop();
-		server.args.push('--disk-reserve', '1024GiB');
+		server.args.push('--disk-reserve', '1073741824GiB');
 		await server.start();
 		await eventually(() => server.child.err.includes('store.low'), 'it is logged');
 		const refused = await ann.post('/v1/messages', message(bob));

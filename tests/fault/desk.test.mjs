@@ -225,9 +225,11 @@ describe('the desk and other servers', { skip }, () => {
 			const UNITS = 6;
 			const trace = path.join(tempDir(), 'trace');
 			// Each unit takes a while: the command has the time of all of them.
-			const { server, root, ann, eve } = await world(t, 'many', { env: { TWINBOX_FAULT_TRACE: trace,
-				TWINBOX_FAULT: Array.from({ length: UNITS }, (_, i) =>
-					`requeue.row.after:${100 * i + 1}:delay=2000`).join() } });
+			const { server, root, ann, eve } = await world(t, 'many', {
+				unlimited: `one user sends ${100 * UNITS} messages`,
+				env: { TWINBOX_FAULT_TRACE: trace,
+					TWINBOX_FAULT: Array.from({ length: UNITS }, (_, i) =>
+						`requeue.row.after:${100 * i + 1}:delay=2000`).join() } });
 			const other = await operator(server);
 
 			await root.pause();

@@ -9,11 +9,11 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
 
-import { eventually, freshName, register, tempDir, users } from '../e2e/harness.mjs';
+import { eventually, expectStatus, freshName, register, tempDir, users } from '../e2e/harness.mjs';
 import { Person, SteadyServer, browserForFile } from './browser.mjs';
 
 const holder = browserForFile({ before, after });
-const server = new SteadyServer();
+const server = new SteadyServer({ unlimited: 'one user sends a long history at once' });
 const people = [];
 let failed = false;
 
@@ -307,9 +307,9 @@ describe('a browser', () => {
 		const texts = numbered('Line', 130);
 		await bob.send(ann.name, texts[0]);
 		for (let i = 1; i < texts.length; i += 43)
-			await bob.post('/v1/messages', await Promise.all(texts.slice(i, i + 43).map(async (body, at) => ({
+			expectStatus(await bob.post('/v1/messages', await Promise.all(texts.slice(i, i + 43).map(async (body, at) => ({
 				to: ann.name, body, id: `01900000-0000-7000-8${String(i).padStart(3, '0')}-${
-					process.pid.toString(16).padStart(8, '0')}${String(at).padStart(4, '0')}` }))));
+					process.pid.toString(16).padStart(8, '0')}${String(at).padStart(4, '0')}` })))), 200);
 		await ann.logIn();
 		await ann.talkTo(bob.name);
 		await ann.sees('Line 130');

@@ -47,10 +47,13 @@ struct rig {
 	char story[1024];
 	size_t len;
 
-	atomic_bool held;      /* each sync waits for go */
-	enum rc sync_rc;       /* of the next sync; RC_OK afterwards */
-	char fails_at;         /* the store fails when this one is answered */
-	sem_t begun, go;       /* of held syncs */
+	atomic_bool held;     /* each sync waits for go */
+	enum rc sync_rc;      /* of the next sync; RC_OK afterwards */
+	char fails_at;        /* the store fails when this one is answered */
+	sem_t begun, go;      /* of held syncs */
+	atomic_int syncing;   /* the thread that was let go in one */
+	atomic_bool hold_end; /* fatal waits for end */
+	sem_t end;
 	sem_t answered;        /* units */
 	int64_t began_us;      /* of commits that are given */
 	int64_t commit_us;     /* as published last */
@@ -64,18 +67,25 @@ struct rig {
 static struct rig *rig;
 
 static void
-tell(const char *before, char name, const char *after)
+note(const char *before, char name, const char *after)
 {
 	int n;
 
-	if (thr_self() != rig->wanted)
-		rig->elsewhere++;
 	(void)pthread_mutex_lock(&rig->lock);
 	n = snprintf(rig->story + rig->len, sizeof(rig->story) - rig->len,
 	    "%s%c%s ", before, name, after);
 	if (n > 0 && (size_t)n < sizeof(rig->story) - rig->len)
 		rig->len += (size_t)n;
 	(void)pthread_mutex_unlock(&rig->lock);
+}
+
+static void
+tell(const char *before, char name, const char *after)
+{
+
+	if (thr_self() != rig->wanted)
+		rig->elsewhere++;
+	note(before, name, after);
 }
 
 /* What was told up to now. */
@@ -112,6 +122,7 @@ fake_sync(struct db *db, struct err *err)
 	if (atomic_load(&rig->held)) {
 		(void)sem_post(&rig->begun);
 		(void)sem_wait(&rig->go);
+		atomic_store(&rig->syncing, (int)gettid());
 	}
 	clk_fake_advance(&rig->clk, SYNC_MS);
 	rc = rig->sync_rc;
@@ -147,7 +158,19 @@ on_fatal(void *arg, const struct err *err)
 
 	assert_ptr_equal(arg, rig);
 	rig->fatals++;
-	tell("fatal", '=', rc_name(err->rc));
+	note("fatal", '=', rc_name(err->rc));
+	if (atomic_load(&rig->hold_end))
+		(void)sem_wait(&rig->end);
+}
+
+/* Another sync fails, that of a checkpoint. */
+static void
+fail_elsewhere(void)
+{
+	struct err err = ERR_INIT;
+
+	(void)err_set(&err, RC_IO, "elsewhere");
+	commits_fail(rig->commits, &err);
 }
 
 static void
@@ -157,7 +180,7 @@ done(struct unit *unit)
 
 	tell("", item->name, unit->rc == RC_OK ? "" : rc_name(unit->rc));
 	if (rig->fails_at == item->name)
-		commits_fail(rig->commits);
+		fail_elsewhere();
 	(void)sem_post(&rig->answered);
 }
 
@@ -264,6 +287,14 @@ run_stop(void)
 }
 
 static bool
+run_fail(void)
+{
+
+	fail_elsewhere();
+	return (true);
+}
+
+static bool
 run_add_c(void)
 {
 
@@ -286,6 +317,7 @@ set_up_inline(void **state)
 	(void)pthread_mutex_init(&rig->lock, NULL);
 	(void)sem_init(&rig->begun, 0, 0);
 	(void)sem_init(&rig->go, 0, 0);
+	(void)sem_init(&rig->end, 0, 0);
 	(void)sem_init(&rig->answered, 0, 0);
 	rig->hooks =
 	    (struct commits_hooks){rig, on_published, on_lost, on_fatal};
@@ -324,10 +356,12 @@ tear_down(void **state)
 	atomic_store(&rig->held, false);
 	for (i = 0; i < NAMES; i++)
 		(void)sem_post(&rig->go);
+	(void)sem_post(&rig->end);
 	commits_stop(rig->commits);
 	assert_int_equal(rig->elsewhere, 0);
 	commits_free(rig->commits);
 	(void)sem_destroy(&rig->answered);
+	(void)sem_destroy(&rig->end);
 	(void)sem_destroy(&rig->go);
 	(void)sem_destroy(&rig->begun);
 	(void)pthread_mutex_destroy(&rig->lock);
@@ -606,17 +640,50 @@ test_fails_elsewhere(void **state)
 	give('a', 1, true);
 	await(&rig->begun, 1);
 	assert_true(waits(&r, run_wait));
-	commits_fail(rig->commits);
+	fail_elsewhere();
 	thr_join(&r.thr);
 	assert_false(r.result);
 	(void)sem_post(&rig->go);
 	await(&rig->answered, 1);
-	assert_string_equal(story(), "sync( ) -a aRC_IO ");
-	assert_int_equal(rig->fatals, 0);
+	assert_string_equal(story(), "sync( fatal=RC_IO ) -a aRC_IO ");
 	/* Later ones are not even synced. */
 	give('b', 1, true);
 	await(&rig->answered, 1);
-	assert_string_equal(story(), "sync( ) -a aRC_IO -b bRC_IO ");
+	assert_string_equal(
+	    story(), "sync( fatal=RC_IO ) -a aRC_IO -b bRC_IO ");
+	assert_int_equal(rig->fatals, 1);
+}
+
+/* fatal ends the process, as a rule: who is not answered by then repeats the
+ * request.  Before it has returned nobody is answered, whoever waits for what,
+ * and it is called once. */
+static void
+test_silent_until_end(void **state)
+{
+	struct runner first, second, reader;
+
+	(void)state;
+	atomic_store(&rig->hold_end, true);
+	give('a', 1, true);
+	await(&rig->begun, 1);
+	assert_true(waits(&reader, run_wait));
+	assert_true(waits(&first, run_fail));
+	assert_true(waits(&second, run_fail));
+	(void)sem_post(&rig->go);
+	while (atomic_load(&rig->syncing) == 0 ||
+	       !sleeps(atomic_load(&rig->syncing)))
+		(void)sched_yield();
+	assert_string_equal(story(), "sync( fatal=RC_IO ) ");
+	assert_false(atomic_load(&reader.returned));
+	assert_false(atomic_load(&second.returned));
+	(void)sem_post(&rig->end);
+	await(&rig->answered, 1);
+	thr_join(&first.thr);
+	thr_join(&second.thr);
+	thr_join(&reader.thr);
+	assert_false(reader.result);
+	assert_string_equal(story(), "sync( fatal=RC_IO ) -a aRC_IO ");
+	assert_int_equal(rig->fatals, 1);
 }
 
 /* Two commits share a sync; the store fails while the first is told: the second
@@ -635,7 +702,8 @@ test_fails_between(void **state)
 	await(&rig->begun, 1);
 	(void)sem_post(&rig->go);
 	await(&rig->answered, 3);
-	assert_string_equal(story(), "sync( ) +a1 a sync( ) +b1 b -c cRC_IO ");
+	assert_string_equal(
+	    story(), "sync( ) +a1 a sync( ) +b1 b fatal=RC_IO -c cRC_IO ");
 }
 
 int
@@ -654,6 +722,7 @@ main(void)
 	    T(test_wait_behind, set_up_held),
 	    T(test_sync_fails, set_up_held),
 	    T(test_fails_elsewhere, set_up_held),
+	    T(test_silent_until_end, set_up_held),
 	    T(test_fails_between, set_up_held),
 	};
 
