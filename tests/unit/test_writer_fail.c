@@ -14,7 +14,6 @@
 #include <cmocka.h>
 
 #include "store/commits.h"
-#include "unit/logged.h"
 #include "unit/writer_fixture.h"
 
 /* ---- when it fails ---- */
@@ -364,102 +363,6 @@ test_busy(void **state)
 	assert_int_equal(world->fatals, 0);
 }
 
-/* ---- the database is away ---- */
-
-static size_t
-count(const char *text, const char *word)
-{
-	size_t n = 0;
-
-	for (; (text = strstr(text, word)) != NULL; text++)
-		n++;
-	return (n);
-}
-
-/* A batch that fails with ${rc} where it begins; what its unit is told. */
-static enum rc
-run_away(enum rc rc)
-{
-	struct work w;
-
-	world->begin_rc = rc;
-	assert_int_equal(world_submit(&w, &world_client, 'a'), RC_OK);
-	assert_int_equal(writer_run_once(world->writer), 1);
-	return (w.unit.rc);
-}
-
-/* An outage of 90 s with ten tries a second: a line when it begins, one after a
- * minute, one when it is over; what is refused is told why. */
-static void
-test_outage_lines(void **state)
-{
-	const char *said;
-	int i;
-
-	(void)state;
-	logged_start(NULL);
-	clk_fake_advance(&world->clk, 1000);
-	for (i = 0; i < 900; i++) {
-		assert_int_equal(run_away(RC_AWAY), RC_AWAY);
-		clk_fake_advance(&world->clk, 100);
-	}
-	assert_int_equal(run_away(RC_OK), RC_OK);
-	assert_int_equal(run_away(RC_OK), RC_OK);
-	said = logged_stop();
-	assert_int_equal(count(said, "store.fail"), 2);
-	assert_non_null(strstr(said, "store.fail tries=1 units=1 ms=0 error="));
-	assert_non_null(
-	    strstr(said, "store.fail tries=600 units=600 ms=60000 error="));
-	assert_int_equal(count(said, "store.back"), 1);
-	assert_non_null(
-	    strstr(said, "store.back tries=299 units=299 ms=90000"));
-}
-
-/* A commit that no standby confirms keeps its rows: what cannot have them is
- * told of the standby, until a commit succeeds. */
-static void
-test_unconfirmed(void **state)
-{
-
-	(void)state;
-	assert_int_equal(run_away(RC_BUSY), RC_BUSY);
-	assert_int_equal(run_away(RC_UNCONFIRMED), RC_UNCONFIRMED);
-	assert_int_equal(run_away(RC_BUSY), RC_UNCONFIRMED);
-	assert_int_equal(run_away(RC_AWAY), RC_AWAY);
-	assert_int_equal(run_away(RC_BUSY), RC_BUSY);
-	assert_int_equal(run_away(RC_UNCONFIRMED), RC_UNCONFIRMED);
-	assert_int_equal(run_away(RC_OK), RC_OK);
-	assert_int_equal(run_away(RC_BUSY), RC_BUSY);
-}
-
-static int
-set_up_two(void **state)
-{
-
-	return (world_set_up_limited(state, 2));
-}
-
-/* A queue is full because of something. */
-static void
-test_full_queue_says_why(void **state)
-{
-	static const enum rc why[] = {RC_OK, RC_AWAY, RC_UNCONFIRMED};
-	struct work w[3];
-	size_t i;
-
-	(void)state;
-	for (i = 0; i < sizeof(why) / sizeof(why[0]); i++) {
-		assert_int_equal(run_away(why[i]), why[i]);
-		assert_int_equal(
-		    world_submit(&w[0], &world_client, 'a'), RC_OK);
-		assert_int_equal(
-		    world_submit(&w[1], &world_client, 'b'), RC_OK);
-		assert_int_equal(world_submit(&w[2], &world_client, 'c'),
-		    why[i] == RC_OK ? RC_BUSY : why[i]);
-		assert_int_equal(writer_run_once(world->writer), 2);
-	}
-}
-
 /* ---- others are in the way ---- */
 
 #define ATTEMPT "BEGIN begin first: a second: b flush "
@@ -705,10 +608,6 @@ main(void)
 	    T(test_owes_nothing),
 	    T(test_failed_commits_are_not_waited_for),
 	    T(test_busy),
-	    T(test_outage_lines),
-	    T(test_unconfirmed),
-	    cmocka_unit_test_setup_teardown(
-		test_full_queue_says_why, set_up_two, world_tear_down),
 	    T(test_again),
 	    T(test_again_in_vain),
 	    T(test_again_exists),
