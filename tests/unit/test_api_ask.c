@@ -417,7 +417,7 @@ test_reasons(void **state)
 	    {RC_BUSY, PROBLEM_BUSY, "another transaction keeps what it needs; ",
 		"too much waits already; "},
 	    {RC_CLOSED, PROBLEM_DRAINING, "the server is stopping", NULL},
-	    {RC_FULL, PROBLEM_INBOX_FULL, "the server's disk is full", NULL},
+	    {RC_FULL, PROBLEM_STORAGE_FULL, "the server's disk is full", NULL},
 	    {RC_INTERNAL, PROBLEM_INTERNAL, "the server failed; ", NULL},
 	};
 	struct refusal taken, not_taken;
