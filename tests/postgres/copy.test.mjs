@@ -555,7 +555,8 @@ describe('interrupted', () => {
 			copying.on('twinbox-output', look);
 			look();
 		}), 20_000, 'the copy is counted');
-		const node = new Server({ args: ['--db', db.url] });
+		/* It waits for the copy, here for a moment only. */
+		const node = new Server({ args: ['--db', db.url, '--database-wait', '1s'] });
 		await assert.rejects(node.start(), /code 75 /);
 		copying.kill('SIGKILL');
 		await copying.exited;
