@@ -8,6 +8,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 
+import { onPostgres } from './backend.mjs';
 import { problem, problemBody } from './expect.mjs';
 import { eventually, expectStatus, Server, users, uuid7 } from './harness.mjs';
 
@@ -142,6 +143,12 @@ describe('a disk with less room than disk-reserve', () => {
 		await server.stop();
 		server.args.push('--disk-reserve', '1073741824GiB');
 		await server.start();
+		if (onPostgres) {
+			// The server's disk is not ours to look at.
+			expectStatus(await ann.post('/v1/messages', message(bob)), 201);
+			assert.equal(await server.metric('disk_low'), 0);
+			return;
+		}
 		await eventually(() => server.child.err.includes('store.low'), 'it is logged');
 		const refused = await ann.post('/v1/messages', message(bob));
 		problem(refused, 507, 'storage_full');
