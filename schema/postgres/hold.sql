@@ -14,6 +14,11 @@ SELECT pg_advisory_xact_lock(6451064, s.number)::text
 FROM (SELECT hashtext(r.name) AS number FROM unnest($1::text[]) AS r (name)
     ORDER BY number) AS s;
 
+-- The same without waiting: the numbers of those that somebody else holds.
+-- name: hold_names_free
+SELECT r.number FROM unnest($1::text[]) WITH ORDINALITY AS r (name, number)
+WHERE NOT pg_try_advisory_xact_lock(6451064, hashtext(r.name));
+
 -- By id or by name.
 -- name: hold_users
 SELECT user_id, name, display_name, password_hash, admin, disabled_at,
@@ -24,15 +29,18 @@ SELECT user_id, name, display_name, password_hash, admin, disabled_at,
     destination_id
 FROM users WHERE name = ANY ($2::text[]);
 
--- Which conversations messages ($1) and dead letters ($2) are of: which that is
--- never changes.
+-- Which conversations messages ($1) and dead letters ($2) are of, each with its
+-- number: which that is never changes.
 -- name: hold_about
-SELECT m.conversation_id FROM messages m
-WHERE m.message_id = ANY ($1::uuid[])
+WITH r AS MATERIALIZED (
+    SELECT * FROM unnest($1::uuid[], $2::bigint[]) WITH ORDINALITY
+        AS k (message_id, dead_id, number))
+SELECT m.conversation_id, r.number
+FROM r JOIN messages m ON m.message_id = r.message_id
 UNION ALL
-SELECT o.conversation_id FROM dead_letter_queue d
-JOIN outbox o ON o.id = d.outbox_id
-WHERE d.dead_id = ANY ($2::bigint[]);
+SELECT o.conversation_id, r.number
+FROM r JOIN dead_letter_queue d ON d.dead_id = r.dead_id
+JOIN outbox o ON o.id = d.outbox_id;
 
 -- By public id ($1), as the direct one of $2 with $3, by a lane ($4), those whose
 -- messages an ack of $2 up to $5 is about, by id ($6), and those whose messages a
@@ -73,6 +81,57 @@ WHERE c.conversation_id = ANY (ARRAY (
             ORDER BY i.seq LIMIT 2000) AS a
         WHERE r.upto IS NOT NULL))
 ORDER BY c.conversation_id;
+
+-- Which conversations the keys of hold_conversations lead to, each by the number
+-- of its key, with the inbox that a lane to one here leads to; locks nothing.
+-- name: hold_find
+WITH r AS MATERIALIZED (
+    SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::bigint[],
+        $5::bigint[], $6::bigint[], $7::bigint[]) WITH ORDINALITY
+        AS k (public_id, user_id, name, lane_id, acked, conversation_id, read,
+            number))
+SELECT r.number, p.conversation_id, NULL::bigint
+FROM r JOIN conversations p ON p.public_id = r.public_id
+UNION ALL
+SELECT r.number, k.conversation_id, NULL
+FROM r JOIN users u ON u.user_id = r.user_id
+JOIN conversations k ON k.direct_key =
+    least(u.name COLLATE "C", r.name) || ' ' ||
+    greatest(u.name COLLATE "C", r.name)
+WHERE r.name IS NOT NULL
+UNION ALL
+SELECT r.number, l.conversation_id, CASE WHEN l.state = 'local' THEN l.dest_id END
+FROM r JOIN outbox_lanes l ON l.lane_id = r.lane_id
+UNION ALL
+SELECT r.number, a.conversation_id, NULL
+FROM r JOIN inboxes b ON b.user_id = r.user_id
+CROSS JOIN LATERAL (
+    SELECT DISTINCT w.conversation_id FROM (
+        SELECT i.conversation_id FROM inbox i
+        WHERE i.user_id = r.user_id AND i.seq > b.acked
+          AND i.seq <= r.acked AND i.kind = 1 AND i.own = 0
+        ORDER BY i.seq LIMIT 2000) AS w) AS a
+WHERE r.acked IS NOT NULL
+UNION ALL
+SELECT r.number, r.conversation_id, NULL
+FROM r WHERE r.conversation_id IS NOT NULL
+UNION ALL
+SELECT r.number, a.conversation_id, NULL
+FROM r JOIN inboxes b ON b.user_id = r.user_id
+CROSS JOIN LATERAL (
+    SELECT DISTINCT w.conversation_id FROM (
+        SELECT i.conversation_id FROM inbox i
+        WHERE i.user_id = r.user_id AND i.seq > b.read_seq
+          AND i.seq <= r.read AND i.kind = 1 AND i.own = 0
+        ORDER BY i.seq LIMIT 2000) AS w) AS a
+WHERE r.read IS NOT NULL;
+
+-- Those of these that nobody else has.
+-- name: hold_conversations_free
+-- writer: FOR UPDATE SKIP LOCKED
+SELECT conversation_id, public_id, kind, last_seq, last_digest
+FROM conversations WHERE conversation_id = ANY ($1::bigint[])
+ORDER BY conversation_id;
 
 -- Those of the first $2 scheduled messages that are due, as far as nobody else is
 -- at work on them: who comes last would find nothing left to do.
@@ -118,8 +177,20 @@ WHERE user_id = ANY ($1::bigint[]) ORDER BY user_id;
 SELECT user_id, head, trimmed + 1, acked, read_seq FROM inboxes
 WHERE user_id = ANY ($1::bigint[]) ORDER BY user_id;
 
+-- Those of these that nobody else has.
+-- name: hold_inboxes_free
+-- writer: FOR UPDATE SKIP LOCKED
+SELECT user_id, head, trimmed + 1, acked, read_seq FROM inboxes
+WHERE user_id = ANY ($1::bigint[]) ORDER BY user_id;
+
 -- name: hold_devices
 -- writer: FOR UPDATE
+SELECT device_id, acked_seq FROM devices
+WHERE device_id = ANY ($1::bigint[]) ORDER BY device_id;
+
+-- Those of these that nobody else has.
+-- name: hold_devices_free
+-- writer: FOR UPDATE SKIP LOCKED
 SELECT device_id, acked_seq FROM devices
 WHERE device_id = ANY ($1::bigint[]) ORDER BY device_id;
 

@@ -6,6 +6,9 @@
 -- name: hold_names
 SELECT substr($1, 1, 0);
 
+-- name: hold_names_free
+SELECT 1 WHERE substr($1, 1, 0) <> '';
+
 -- name: hold_users
 SELECT user_id, name, display_name, password_hash, admin, disabled_at,
     destination_id
@@ -16,9 +19,9 @@ SELECT user_id, name, display_name, password_hash, admin, disabled_at,
 FROM users WHERE name = $2;
 
 -- name: hold_about
-SELECT m.conversation_id FROM messages m WHERE m.message_id = $1
+SELECT m.conversation_id, 1 FROM messages m WHERE m.message_id = $1
 UNION ALL
-SELECT o.conversation_id FROM dead_letter_queue d
+SELECT o.conversation_id, 1 FROM dead_letter_queue d
 JOIN outbox o ON o.id = d.outbox_id WHERE d.dead_id = $2;
 
 -- name: hold_conversations
@@ -44,6 +47,37 @@ WHERE c.conversation_id IN (
         WHERE i.user_id = $2 AND i.seq <= $7 AND i.kind = 1 AND i.own = 0
           AND i.seq > b.read_seq)
 ORDER BY c.conversation_id;
+
+-- name: hold_find
+SELECT 1, p.conversation_id, NULL FROM conversations p WHERE p.public_id = $1
+UNION ALL
+SELECT 1, k.conversation_id, NULL FROM users u JOIN conversations k
+    ON k.direct_key = min(u.name, $3) || ' ' || max(u.name, $3)
+WHERE u.user_id = $2
+UNION ALL
+SELECT 1, l.conversation_id, CASE WHEN l.state = 'local' THEN l.dest_id END
+FROM outbox_lanes l WHERE l.lane_id = $4
+UNION ALL
+SELECT DISTINCT 1, i.conversation_id, NULL FROM inbox i
+WHERE i.user_id = $2 AND i.seq <= $5 AND i.kind = 1 AND i.own = 0
+  AND i.seq > (SELECT coalesce(max(d.acked_seq), 0) FROM devices d
+      WHERE d.user_id = i.user_id)
+UNION ALL
+SELECT 1, $6, NULL WHERE $6 IS NOT NULL
+UNION ALL
+SELECT DISTINCT 1, i.conversation_id, NULL FROM inbox i JOIN inboxes b
+    ON b.user_id = i.user_id
+WHERE i.user_id = $2 AND i.seq <= $7 AND i.kind = 1 AND i.own = 0
+  AND i.seq > b.read_seq;
+
+-- name: hold_conversations_free
+SELECT c.conversation_id, c.public_id, c.kind, m.conversation_seq, m.digest
+FROM conversations c LEFT JOIN messages m
+    ON m.conversation_id = c.conversation_id AND m.conversation_seq = (
+        SELECT max(l.conversation_seq) FROM messages l
+        WHERE l.conversation_id = c.conversation_id
+          AND l.conversation_seq > 0)
+WHERE c.conversation_id = $1;
 
 -- name: hold_due
 SELECT c.conversation_id, c.public_id, c.kind, m.conversation_seq, m.digest
@@ -97,7 +131,17 @@ SELECT b.user_id, coalesce((SELECT max(i.seq) FROM inbox i
      WHERE d.user_id = b.user_id), b.read_seq
 FROM inboxes b WHERE b.user_id = $1;
 
+-- name: hold_inboxes_free
+SELECT b.user_id, coalesce((SELECT max(i.seq) FROM inbox i
+    WHERE i.user_id = b.user_id), b.trimmed), b.trimmed + 1,
+    (SELECT coalesce(max(d.acked_seq), 0) FROM devices d
+     WHERE d.user_id = b.user_id), b.read_seq
+FROM inboxes b WHERE b.user_id = $1;
+
 -- name: hold_devices
+SELECT device_id, acked_seq FROM devices WHERE device_id = $1;
+
+-- name: hold_devices_free
 SELECT device_id, acked_seq FROM devices WHERE device_id = $1;
 
 -- name: hold_keys

@@ -40,6 +40,8 @@ enum log_format { LOG_FMT_TEXT, LOG_FMT_JSON };
 	X(STORE_MIGRATE, LVL_INFO, "a schema step was applied")                \
 	X(STORE_FAIL, LVL_ERROR, "the store failed")                           \
 	X(STORE_BACK, LVL_INFO, "the store takes transactions again")          \
+	X(STORE_HELD, LVL_WARN, "units wait for rows that others hold")        \
+	X(STORE_FREE, LVL_INFO, "no unit waits for others' rows any more")     \
 	X(STORE_FULL, LVL_ERROR, "the disk is full; writes are refused")       \
 	X(STORE_LOW, LVL_ERROR,                                                \
 	    "the disk is nearly full; new messages are refused")               \

@@ -46,6 +46,7 @@
 	X(relay_poll, 1000, "between two safety polls of the outbox")          \
 	X(relay_pause, 200, "after an error of the database")                  \
 	X(relay_pause_full, 2000, "after the disk was full")                   \
+	X(relay_held, 250, "before a lane that somebody holds is tried again") \
 	X(relay_rescue, 10000, "between two looks for leases that ran out")    \
 	X(relay_rescue_again, 1000, "the same, when one was passed over")      \
 	X(relay_release_again, 100, "before more scheduled rows are released") \
@@ -56,6 +57,9 @@
 	X(db_statement, 10000, "that a statement may run on PostgreSQL")       \
 	X(db_idle, 10000, "that a transaction may ask nothing there")          \
 	X(db_lock, 5000, "that a statement may wait for a lock there")         \
+	X(db_patience, 50, "the same, while other units could go on")          \
+	X(db_look, 100, "between two looks whether a held row is free")        \
+	X(db_look_names, 1000, "the same, where only trying tells")            \
 	X(db_open_again, 500, "before a start asks for its database again")    \
 	X(db_retry_first, 100, "before a lost connection is made again")       \
 	X(db_retry_most, 2000, "the same, after doubling")                     \

@@ -264,6 +264,20 @@ db_again(const struct db *db)
 }
 
 bool
+db_waited(const struct db *db)
+{
+
+	return (db->waited);
+}
+
+void
+db_wait_for_locks(struct db *db, int64_t ms)
+{
+
+	db->lock_ms = ms;
+}
+
+bool
 db_is_fatal(const struct db *db, enum rc rc)
 {
 

@@ -288,6 +288,13 @@ bool db_shared(const struct db *db);
  * succeed if it is run again at once. */
 bool db_again(const struct db *db);
 
+/* From the next transaction on a statement waits for another's lock for at most
+ * ${ms}.  A file has no such waits. */
+void db_wait_for_locks(struct db *db, int64_t ms);
+
+/* Whether the last failure was such a wait that was given up. */
+bool db_waited(const struct db *db);
+
 /* Whether after ${rc} this process can never trust the database again.  A lost
  * connection is mended, a lost disk is not. */
 bool db_is_fatal(const struct db *db, enum rc rc);

@@ -71,6 +71,8 @@ struct db {
 	const struct db_schema *schema;
 	enum db_mode mode;
 	const atomic_int_fast64_t *line; /* may be NULL */
+	bool waited;                     /* db_waited() */
+	int64_t lock_ms; /* db_wait_for_locks(); 0: as it was opened */
 	uint64_t statements;
 };
 

@@ -374,6 +374,24 @@ postgres_col_bytes(const struct db_row *row, int col, bool text, size_t *ret_n)
 
 /* ---- transactions ---- */
 
+/* Once for each connection, as a rule. */
+static enum rc
+set_lock_wait(struct db_postgres *p, struct err *err)
+{
+	const int64_t ms = p->db.lock_ms;
+	char sql[64];
+	enum rc rc;
+
+	if (ms == 0 || ms == p->lock_ms)
+		return (RC_OK);
+	(void)snprintf(
+	    sql, sizeof(sql), "SET lock_timeout TO %lld", (long long)ms);
+	rc = db_postgres_exec(p, sql, NULL, err);
+	if (rc == RC_OK)
+		p->lock_ms = ms;
+	return (rc);
+}
+
 /* It goes out with the first question, which takes a reader's snapshot. */
 static enum rc
 postgres_begin(struct db *db, struct err *err)
@@ -383,6 +401,8 @@ postgres_begin(struct db *db, struct err *err)
 
 	p->again = false;
 	rc = db_postgres_connect(p, err);
+	if (rc == RC_OK)
+		rc = set_lock_wait(p, err);
 	if (rc == RC_OK)
 		rc = db_postgres_later_text(p,
 		    db->mode == DB_WRITER ? "BEGIN"

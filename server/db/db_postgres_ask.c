@@ -90,6 +90,7 @@ fail_result(struct db_postgres *p, const PGresult *result, const char *what,
 	rc = rc_of(state);
 	/* A row that another transaction has just made will be found; one that
 	 * it has will be free. */
+	p->db.waited = strcmp(state, "55P03") == 0 && !never_waits(p, what);
 	p->again = strncmp(state, "40", 2) == 0 || rc == RC_EXISTS ||
 		   (strcmp(state, "55P03") == 0 && never_waits(p, what));
 	(void)err_set(

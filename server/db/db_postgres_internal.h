@@ -61,6 +61,7 @@ struct db_postgres {
 	void (*waits)(void *arg, const char *what); /* db_options */
 	void *waits_arg;
 	int64_t node;        /* what its rows are written as; 0: not said */
+	int64_t lock_ms;     /* how long this connection waits for a lock */
 	int64_t patience_ms; /* how long an answer may take */
 	int64_t tried_ms;    /* monotonic: when to connect was tried last */
 	int64_t retry_ms;    /* monotonic: not tried before */

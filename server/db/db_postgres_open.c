@@ -281,6 +281,7 @@ configure(struct db_postgres *p, struct err *err)
 	    (int)p->timing->db_statement_ms, (int)p->timing->db_lock_ms,
 	    (int)p->timing->db_idle_ms);
 	rc = db_postgres_exec(p, sql, NULL, err);
+	p->lock_ms = p->timing->db_lock_ms;
 	if (rc == RC_OK)
 		rc = db_postgres_exec(p, plans, NULL, err);
 	if (rc == RC_OK && p->db.mode != DB_WRITER)

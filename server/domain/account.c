@@ -281,6 +281,7 @@ account_unit_init(struct account_unit *u, enum account_op op)
 {
 
 	memset(u, 0, sizeof(*u));
+	u->unit.any_order = true;
 	u->unit.kind = &account_kind;
 	u->unit.bytes = 1024;
 	u->op = op;

@@ -259,6 +259,8 @@ deliver_unit_apply(struct turn *t, struct deliver_unit *u, struct err *err)
 	u->delivered = 0;
 	for (i = 0; i < u->nlanes && rc == RC_OK; i++) {
 		u->more[i] = false;
+		if (u->held[i])
+			continue;
 		rc = ledger_lane_by_id(
 		    d->ledger, t->tx, u->lanes[i], &lane, err);
 		if (rc == RC_NOT_FOUND) {
@@ -318,4 +320,12 @@ deliver_unit_init(struct deliver_unit *u)
 	u->nlanes = 0;
 	u->poison = false;
 	u->delivered = 0;
+	deliver_unit_free(u);
+}
+
+void
+deliver_unit_free(struct deliver_unit *u)
+{
+
+	memset(u->held, 0, sizeof(u->held));
 }

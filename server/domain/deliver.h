@@ -22,6 +22,8 @@ struct deliver_unit {
 
 	/* Answered, when unit.rc is RC_OK: which of them have more. */
 	bool more[DELIVER_LANES];
+	/* Somebody else holds what these need: nothing was done. */
+	bool held[DELIVER_LANES];
 	size_t delivered;
 
 	void (*finish)(struct deliver_unit *unit);
@@ -30,5 +32,8 @@ struct deliver_unit {
 
 /* Makes ${u} a unit of work with no lanes yet. */
 void deliver_unit_init(struct deliver_unit *u);
+
+/* None of its lanes is held. */
+void deliver_unit_free(struct deliver_unit *u);
 
 #endif

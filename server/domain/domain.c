@@ -114,6 +114,22 @@ on_gather(
 }
 
 static enum rc
+on_look(void *arg, struct tx *tx, bool names, bool *ret_freed, struct err *err)
+{
+
+	(void)arg;
+	return (gather_look(tx, names, ret_freed, err));
+}
+
+static bool
+on_holding(void *arg)
+{
+	const struct domain *d = arg;
+
+	return (held_count(d->held) > 0);
+}
+
+static enum rc
 on_flush(void *arg, struct tx *tx, struct err *err)
 {
 	struct domain *d = arg;
@@ -405,14 +421,17 @@ domain_new(
 	if (d == NULL)
 		return (err_set(err, RC_NO_MEMORY, "domain"));
 	d->options = *options;
-	d->hooks = (struct writer_hooks){d, on_begin, on_gather, on_flush,
-	    on_committed, on_published, on_lost, on_aborted, on_fatal};
+	d->hooks = (struct writer_hooks){d, on_begin, on_gather, on_look,
+	    on_holding, on_flush, on_committed, on_published, on_lost,
+	    on_aborted, on_fatal};
 	uuid_gen_init(&d->ids, options->clk, options->rnd);
 	recent_clear(d);
 	d->ledger = ledger_new(&d->ids);
 	d->tally = tally_new();
+	d->held = held_new();
 	d->batch_ids = htab_new(sizeof(struct uuid));
-	if (d->ledger == NULL || d->tally == NULL || d->batch_ids == NULL ||
+	if (d->ledger == NULL || d->tally == NULL || d->held == NULL ||
+	    d->batch_ids == NULL ||
 	    !store_rows_init(&d->messages, STORE_MESSAGE_INSERT, BATCH_ROWS) ||
 	    !store_rows_init(&d->outbox, STORE_OUTBOX_INSERT, BATCH_ROWS) ||
 	    !store_rows_init(&d->inbox, STORE_INBOX_INSERT, BATCH_ROWS) ||
@@ -453,6 +472,7 @@ domain_free(struct domain *d)
 	recent_clear(d);
 	ledger_free(d->ledger);
 	tally_free(d->tally);
+	held_free(d->held);
 	htab_free(d->batch_ids);
 	news_free(d->news);
 	wake_free(d->wake);

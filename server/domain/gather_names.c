@@ -19,7 +19,10 @@ names_recipient(struct unit *unit)
 {
 	const struct send_unit *u = (const struct send_unit *)(void *)unit;
 
-	return (unit->kind->order == ORDER_SEND && u->to[0] != '\0' ? u : NULL);
+	return (
+	    unit->kind->order == ORDER_SEND && !unit->aside && u->to[0] != '\0'
+		? u
+		: NULL);
 }
 
 /* Whether ${u} will make the direct conversation of its sender and recipient:
@@ -55,17 +58,22 @@ need_room(struct gather_names *names, size_t n, struct err *err)
 		    mem_alloc(n * UNIT_MAKES * sizeof(*names->names));
 	if (names->list == NULL)
 		names->list = mem_alloc(n * UNIT_MAKES * sizeof(*names->list));
-	return (names->names != NULL && names->list != NULL
-		    ? RC_OK
-		    : err_set(err, RC_NO_MEMORY, "gather"));
+	if (names->units == NULL)
+		names->units =
+		    mem_alloc(n * UNIT_MAKES * sizeof(*names->units));
+	return (
+	    names->names != NULL && names->list != NULL && names->units != NULL
+		? RC_OK
+		: err_set(err, RC_NO_MEMORY, "gather"));
 }
 
 static void
-add(struct gather_names *names, const char *name)
+add(struct gather_names *names, const char *name, size_t unit)
 {
 	char *room = names->names[names->n];
 
 	(void)snprintf(room, sizeof(names->names[0]), "%s", name);
+	names->units[names->n] = unit;
 	names->list[names->n++] = room;
 }
 
@@ -79,7 +87,7 @@ gather_names_accounts(
 	size_t i;
 
 	for (i = 0; i < n && rc == RC_OK; i++) {
-		if (units[i]->kind->order != ORDER_ACCOUNT)
+		if (units[i]->kind->order != ORDER_ACCOUNT || units[i]->aside)
 			continue;
 		u = (const struct account_unit *)(void *)units[i];
 		/* No name has a "#". */
@@ -87,8 +95,8 @@ gather_names_accounts(
 		    number, sizeof(number), "#%" PRId64, u->user.user_id);
 		rc = need_room(names, n, err);
 		if (rc == RC_OK)
-			add(names,
-			    u->op == ACCOUNT_ADD ? u->user.name : number);
+			add(names, u->op == ACCOUNT_ADD ? u->user.name : number,
+			    i);
 	}
 	return (rc);
 }
@@ -111,10 +119,10 @@ gather_names_missing(const struct ledger *l, struct unit **units, size_t n,
 		if (rc != RC_OK)
 			return (rc);
 		store_direct_key(from->name->data, u->to, key);
-		add(names, key);
+		add(names, key, i);
 		if (to == NULL) {
-			add(names, u->to);
-			add(names, strchr(u->to, '@') + 1);
+			add(names, u->to, i);
+			add(names, strchr(u->to, '@') + 1, i);
 		}
 	}
 	return (rc);
@@ -126,4 +134,5 @@ gather_names_free(struct gather_names *names)
 
 	mem_free(names->names);
 	mem_free(names->list);
+	mem_free(names->units);
 }

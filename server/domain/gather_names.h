@@ -16,10 +16,11 @@ struct ledger;
 struct gather_names {
 	char (*names)[STORE_DIRECT_KEY_SIZE];
 	const char **list; /* of them */
+	size_t *units;     /* who needs each */
 	size_t n;
 };
 
-/* Adds those of the accounts among ${units}. */
+/* Adds those of the accounts among ${units}; none of who is laid aside. */
 enum rc gather_names_accounts(struct unit **units, size_t n,
     struct gather_names *names, struct err *err) MUST_USE;
 

@@ -133,6 +133,9 @@ enum metric_type {
 	X(DISK_LOW, "disk_low", METRIC_GAUGE,                                  \
 	    "1 while the disk has less room than disk-reserve, and new "       \
 	    "messages are refused")                                            \
+	X(UNITS_ASIDE, "units_aside", METRIC_GAUGE,                            \
+	    "Units of work that wait for rows of PostgreSQL that somebody "    \
+	    "else holds")                                                      \
 	X(WS_SESSIONS, "ws_sessions", METRIC_GAUGE, "Open WebSocket sessions") \
 	X(WS_REFUSED, "ws_refused_total", METRIC_COUNTER,                      \
 	    "WebSocket upgrades refused")                                      \

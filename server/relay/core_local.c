@@ -32,6 +32,7 @@ delivery_back(struct core *c, struct core_job *job)
 	struct delivery *d =
 	    (struct delivery *)(void *)((char *)job -
 					offsetof(struct delivery, job));
+	bool held = false;
 	size_t i;
 
 	if (d->unit.unit.rc == RC_CLOSED)
@@ -41,9 +42,14 @@ delivery_back(struct core *c, struct core_job *job)
 	else if (d->unit.delivered > 0)
 		log_event(LOG_EV_RELAY_TURN, "destination=local rows=%zu",
 		    d->unit.delivered);
-	for (i = 0; i < d->unit.nlanes; i++)
+	for (i = 0; i < d->unit.nlanes; i++) {
 		schedule_done(
 		    c->schedule, d->unit.lanes[i], outcome_of(&d->unit, i));
+		held = held || d->unit.held[i];
+	}
+	/* The poll finds them again. */
+	if (held && c->next_poll_ms > c->mono_ms + c->o.timing->relay_held_ms)
+		c->next_poll_ms = c->mono_ms + c->o.timing->relay_held_ms;
 	d->next_idle = c->idle_deliveries;
 	c->idle_deliveries = d;
 }

@@ -51,17 +51,43 @@ store_hold_answers(struct db *db, struct err *err)
 
 /* ---- new names ---- */
 
+static struct rows
+of_names(const char *const *names, size_t n)
+{
+	struct rows rows = {mem_zalloc(n, sizeof(*rows.v)), 1, n};
+	size_t i;
+
+	for (i = 0; rows.v != NULL && i < n; i++)
+		rows.v[i] = db_v_str(names[i]);
+	return (rows);
+}
+
 enum rc
 store_hold_names(
     struct db *db, const char *const *names, size_t n, struct err *err)
 {
-	struct db_val *v = mem_zalloc(n, sizeof(*v));
-	size_t i;
 
-	for (i = 0; v != NULL && i < n; i++)
-		v[i] = db_v_str(names[i]);
-	return (
-	    ask(db, SQL_HOLD_NAMES, (struct rows){v, 1, n}, NULL, NULL, err));
+	return (n == 0 ? RC_OK
+		       : ask(db, SQL_HOLD_NAMES, of_names(names, n), NULL, NULL,
+			     err));
+}
+
+static enum rc
+take_name_held(void *arg, const struct db_row *row, struct err *err)
+{
+	const struct store_holder *h = arg;
+
+	return (h->name_held(h->arg, (size_t)db_row_i64(row, 0) - 1, err));
+}
+
+enum rc
+store_hold_names_free(struct db *db, const char *const *names, size_t n,
+    const struct store_holder *h, struct err *err)
+{
+
+	return (n == 0 ? RC_OK
+		       : ask(db, SQL_HOLD_NAMES_FREE, of_names(names, n),
+			     take_name_held, h, err));
 }
 
 /* ---- users ---- */
@@ -104,7 +130,8 @@ take_about(void *arg, const struct db_row *row, struct err *err)
 {
 	const struct store_holder *h = arg;
 
-	return (h->about(h->arg, db_row_i64(row, 0), err));
+	return (h->about(
+	    h->arg, (size_t)db_row_i64(row, 1) - 1, db_row_i64(row, 0), err));
 }
 
 enum rc
@@ -135,31 +162,64 @@ take_conversation(void *arg, const struct db_row *row, struct err *err)
 	return (rc == RC_OK ? h->conversation(h->arg, &c, err) : rc);
 }
 
+static struct rows
+of_keys(const struct store_conversation_key *keys, size_t n)
+{
+	struct rows rows = {mem_zalloc(n * 7, sizeof(*rows.v)), 7, n};
+	struct db_val *v = rows.v;
+	size_t i;
+
+	for (i = 0; v != NULL && i < n; i++, v += 7) {
+		v[0] = keys[i].public_id != NULL ? db_v_uuid(keys[i].public_id)
+						 : DB_V_NULL;
+		v[1] = db_v_i64_or_null(keys[i].user_id, 0);
+		v[2] = db_v_str(keys[i].with);
+		v[3] = db_v_i64_or_null(keys[i].lane_id, 0);
+		v[4] = db_v_i64_or_null(keys[i].acked_upto, 0);
+		v[5] = db_v_i64_or_null(keys[i].conversation_id, 0);
+		v[6] = db_v_i64_or_null(keys[i].read_upto, 0);
+	}
+	return (rows);
+}
+
 enum rc
 store_hold_conversations(struct db *db,
     const struct store_conversation_key *keys, size_t n,
     const struct store_holder *h, struct err *err)
 {
-	struct db_val *v, *row;
-	size_t i;
 
-	if (n == 0)
-		return (RC_OK);
-	v = mem_zalloc(n * 7, sizeof(*v));
-	for (i = 0; v != NULL && i < n; i++) {
-		row = v + i * 7;
-		row[0] = keys[i].public_id != NULL
-			     ? db_v_uuid(keys[i].public_id)
-			     : DB_V_NULL;
-		row[1] = db_v_i64_or_null(keys[i].user_id, 0);
-		row[2] = db_v_str(keys[i].with);
-		row[3] = db_v_i64_or_null(keys[i].lane_id, 0);
-		row[4] = db_v_i64_or_null(keys[i].acked_upto, 0);
-		row[5] = db_v_i64_or_null(keys[i].conversation_id, 0);
-		row[6] = db_v_i64_or_null(keys[i].read_upto, 0);
-	}
-	return (ask(db, SQL_HOLD_CONVERSATIONS, (struct rows){v, 7, n},
-	    take_conversation, h, err));
+	return (n == 0 ? RC_OK
+		       : ask(db, SQL_HOLD_CONVERSATIONS, of_keys(keys, n),
+			     take_conversation, h, err));
+}
+
+static enum rc
+take_found(void *arg, const struct db_row *row, struct err *err)
+{
+	const struct store_holder *h = arg;
+
+	return (h->found(h->arg, (size_t)db_row_i64(row, 0) - 1,
+	    db_row_i64(row, 1), db_row_i64(row, 2), err));
+}
+
+enum rc
+store_hold_find(struct db *db, const struct store_conversation_key *keys,
+    size_t n, const struct store_holder *h, struct err *err)
+{
+
+	return (n == 0 ? RC_OK
+		       : ask(db, SQL_HOLD_FIND, of_keys(keys, n), take_found, h,
+			     err));
+}
+
+enum rc
+store_hold_conversations_free(struct db *db, const int64_t *ids, size_t n,
+    const struct store_holder *h, struct err *err)
+{
+
+	return (n == 0 ? RC_OK
+		       : ask(db, SQL_HOLD_CONVERSATIONS_FREE, of_ids(ids, n),
+			     take_conversation, h, err));
 }
 
 enum rc
@@ -254,6 +314,16 @@ store_hold_inboxes(struct db *db, const int64_t *users, size_t n, bool more,
 	    of_ids(users, n), take_inbox, h, err));
 }
 
+enum rc
+store_hold_inboxes_free(struct db *db, const int64_t *ids, size_t n,
+    const struct store_holder *h, struct err *err)
+{
+
+	return (n == 0 ? RC_OK
+		       : ask(db, SQL_HOLD_INBOXES_FREE, of_ids(ids, n),
+			     take_inbox, h, err));
+}
+
 static enum rc
 take_device(void *arg, const struct db_row *row, struct err *err)
 {
@@ -270,6 +340,16 @@ store_hold_devices(struct db *db, const int64_t *devices, size_t n,
 		return (RC_OK);
 	return (
 	    ask(db, SQL_HOLD_DEVICES, of_ids(devices, n), take_device, h, err));
+}
+
+enum rc
+store_hold_devices_free(struct db *db, const int64_t *ids, size_t n,
+    const struct store_holder *h, struct err *err)
+{
+
+	return (n == 0 ? RC_OK
+		       : ask(db, SQL_HOLD_DEVICES_FREE, of_ids(ids, n),
+			     take_device, h, err));
 }
 
 /* ---- message ids ---- */

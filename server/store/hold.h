@@ -52,7 +52,11 @@ struct store_held_member {
 struct store_holder {
 	enum rc (*user)(
 	    void *arg, const struct store_user *user, struct err *err);
-	enum rc (*about)(void *arg, int64_t conversation_id, struct err *err);
+	enum rc (*about)(
+	    void *arg, size_t number, int64_t conversation_id, struct err *err);
+	enum rc (*found)(void *arg, size_t number, int64_t conversation_id,
+	    int64_t dest_user, struct err *err);
+	enum rc (*name_held)(void *arg, size_t number, struct err *err);
 	enum rc (*conversation)(
 	    void *arg, const struct store_conversation *c, struct err *err);
 	enum rc (*member)(
@@ -79,17 +83,39 @@ enum rc store_hold_answers(struct db *db, struct err *err) MUST_USE;
 enum rc store_hold_names(struct db *db, const char *const *names, size_t n,
     struct err *err) MUST_USE;
 
+/* The same without waiting.  name_held: of ${names} those, counted from 0, that
+ * somebody else holds; the others are ours. */
+enum rc store_hold_names_free(struct db *db, const char *const *names, size_t n,
+    const struct store_holder *h, struct err *err) MUST_USE;
+
 /* user: in no order. */
 enum rc store_hold_users(struct db *db, const struct store_user_key *keys,
     size_t n, const struct store_holder *h, struct err *err) MUST_USE;
 
-/* about: the conversations of ${about}; locks nothing. */
+/* about: the conversations of ${about}, each with its place there, counted from
+ * 0; locks nothing. */
 enum rc store_hold_about(struct db *db, const struct store_about *about,
     size_t n, const struct store_holder *h, struct err *err) MUST_USE;
 
 /* conversation: locks them, in the order of their ids. */
 enum rc store_hold_conversations(struct db *db,
     const struct store_conversation_key *keys, size_t n,
+    const struct store_holder *h, struct err *err) MUST_USE;
+
+/* found: the conversations that ${keys} lead to, each with the place of its
+ * key, counted from 0, and whose inbox a lane to one here leads to (0: none);
+ * locks nothing. */
+enum rc store_hold_find(struct db *db,
+    const struct store_conversation_key *keys, size_t n,
+    const struct store_holder *h, struct err *err) MUST_USE;
+
+/* conversation, counter, device: locks those of ${ids} that nobody else has,
+ * and gives no other. */
+enum rc store_hold_conversations_free(struct db *db, const int64_t *ids,
+    size_t n, const struct store_holder *h, struct err *err) MUST_USE;
+enum rc store_hold_inboxes_free(struct db *db, const int64_t *ids, size_t n,
+    const struct store_holder *h, struct err *err) MUST_USE;
+enum rc store_hold_devices_free(struct db *db, const int64_t *ids, size_t n,
     const struct store_holder *h, struct err *err) MUST_USE;
 
 /* conversation: locks those of the first ${limit} scheduled messages that are

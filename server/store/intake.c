@@ -89,6 +89,8 @@ intake_put(struct intake *in, struct unit *unit)
 	enum rc rc = RC_OK;
 
 	unit->rc = RC_OK;
+	unit->aside = false;
+	unit->aside_ms = -1;
 	(void)pthread_mutex_lock(&in->lock);
 	q = &in->queues[unit->kind->queue];
 	if (in->stopping) {
@@ -238,6 +240,18 @@ await_return(struct intake *in)
 		in->skip = in->skip * 2 + 1;
 }
 
+/* False: it is time for something else.  Lock held. */
+static bool
+await_work(struct intake *in)
+{
+	const struct timespec until = {.tv_sec = (time_t)(in->wake_ms / 1000),
+	    .tv_nsec = (long)(in->wake_ms % 1000) * 1000000L};
+
+	if (in->wake_ms == 0)
+		return (pthread_cond_wait(&in->wake, &in->lock) == 0);
+	return (pthread_cond_timedwait(&in->wake, &in->lock, &until) == 0);
+}
+
 bool
 intake_take(struct intake *in, struct unit **batch, size_t *ret_n, bool wait)
 {
@@ -248,8 +262,8 @@ intake_take(struct intake *in, struct unit **batch, size_t *ret_n, bool wait)
 	if (wait)
 		await_return(in);
 	while (wait && !in->stopping && in->errands == 0 &&
-	       intake_waiting(in) == 0)
-		(void)pthread_cond_wait(&in->wake, &in->lock);
+	       intake_waiting(in) == 0 && await_work(in))
+		continue;
 	in->alone = in->alone && in->queues[UNIT_DELIVERY].count == 0;
 	take_from(in, &in->queues[UNIT_DELIVERY], BATCH_UNITS / 2, &t);
 	take_from(in, &in->queues[UNIT_UPKEEP], BATCH_UPKEEP, &t);

@@ -32,6 +32,7 @@ struct intake {
 	/* The writer's: how many of clients the last batch has answered, how
 	 * long it took, how long who was answered is waited for at most, and
 	 * how many batches wait for nobody. */
+	int64_t wake_ms; /* monotonic: how long it waits at most; 0: for ever */
 	size_t answered;
 	int64_t batch_us, patience_us;
 	int skip, skipped;
@@ -49,8 +50,8 @@ enum rc intake_put(struct intake *in, struct unit *unit) MUST_USE;
 void intake_put_again(struct intake *in, struct unit **units, size_t n,
     struct unit **ret, size_t *ret_n);
 
-/* Moves the next batch to ${batch} (BATCH_UNITS); waits for work if ${wait}.
- * False: stopped and empty. */
+/* Moves the next batch to ${batch} (BATCH_UNITS); waits for work if ${wait}, at
+ * most until wake_ms.  False: stopped and empty. */
 bool intake_take(
     struct intake *in, struct unit **batch, size_t *ret_n, bool wait);
 

@@ -9,47 +9,15 @@
  * gathers.
  */
 #include <assert.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/outage.h"
-#include "base/thr.h"
-#include "store/commits.h"
-#include "store/intake.h"
-#include "store/writer.h"
+#include "store/writer_internal.h"
 
 /* How often a batch is tried that meets other ones' locks. */
 #define TRIES_MOST 5
-
-struct writer {
-	struct db *db;
-	const struct clk *clk;
-	const struct timing *timing;
-	const struct writer_hooks *hooks;
-	int64_t checkpoint_bytes;
-	struct intake intake;
-
-	struct thr *thread;
-	struct commits_hooks commits_hooks;
-	struct commits *commits;
-	atomic_bool failed;   /* the store is gone: every unit is refused */
-	atomic_bool no_begin; /* the last transaction could not begin */
-	struct outage outage;
-	/* Why transactions fail now, if that is known: RC_AWAY,
-	 * RC_UNCONFIRMED; else RC_OK. */
-	_Atomic enum rc trouble;
-
-	struct unit *batch[BATCH_UNITS];
-	struct unit *sorted[BATCH_UNITS];
-	size_t nbatch;
-
-	atomic_uint_fast64_t batches, units, abandoned, checkpoints, full;
-	atomic_int_fast64_t log_bytes;
-	int64_t checkpoint_at; /* log size at which to checkpoint next */
-};
 
 /* ---- one transaction ---- */
 
@@ -116,8 +84,8 @@ commit(struct writer *w, struct tx *tx, struct unit **units, size_t n,
 	return (rc);
 }
 
-static enum rc
-begin(struct writer *w, struct err *err)
+enum rc
+writer_begin(struct writer *w, struct err *err)
 {
 	const enum rc rc = db_begin(w->db, err);
 
@@ -125,29 +93,75 @@ begin(struct writer *w, struct err *err)
 	return (rc);
 }
 
-/* Runs ${n} units as one transaction, after ${tries} that came to nothing.  On
- * failure everything is undone and the units are still the caller's. */
-static enum rc
-transact_once(
-    struct writer *w, struct unit **units, size_t n, int tries, struct err *err)
+/* How a transaction is tried. */
+struct attempt {
+	int tries;   /* that came to nothing before */
+	bool search; /* takes only what is free */
+};
+
+/* Moves those of ${n} units that are laid aside behind the others, which keep
+ * their order, as these do; how many others there are. */
+static size_t
+part_aside(struct writer *w, struct unit **units, size_t n)
 {
-	struct tx tx = {.db = w->db, .tries = tries};
+	size_t i, ready = 0, aside = 0;
+
+	for (i = 0; i < n; i++)
+		if (units[i]->aside)
+			w->sorted[aside++] = units[i];
+		else
+			units[ready++] = units[i];
+	memcpy(units + ready, w->sorted, aside * sizeof(*units));
+	return (ready);
+}
+
+/* Locks what the units need where others write as well, and takes the time once
+ * that is done: what they have committed meanwhile is earlier. */
+static enum rc
+gather(struct writer *w, struct tx *tx, struct unit **units, size_t n,
+    struct err *err)
+{
+	enum rc rc;
+
+	rc = w->hooks->gather(w->hooks->arg, tx, units, n, err);
+	tx->now_ms = clk_wall_ms(w->clk);
+	return (rc);
+}
+
+/* Runs ${n} units as one transaction, after ${tries} that came to nothing.  On
+ * failure everything is undone and the units are still the caller's, as on
+ * success those are that were laid aside: *ret_ready and all after it. */
+static enum rc
+transact_once(struct writer *w, struct unit **units, size_t n,
+    const struct attempt *how, size_t *ret_ready, struct err *err)
+{
+	struct tx tx = {
+	    .db = w->db, .tries = how->tries, .search = how->search};
 	enum rc rc;
 	size_t i;
 
 	for (i = 0; i < n; i++) {
 		units[i]->rc = RC_OK;
-		units[i]->again = false;
+		units[i]->again = units[i]->aside = false;
 	}
 	tx.now_ms = clk_wall_ms(w->clk);
 	FAULT("writer.begin.before");
-	rc = begin(w, err);
+	rc = writer_begin(w, err);
 	if (rc != RC_OK)
 		return (rc);
 	rc = w->hooks->begin(w->hooks->arg, &tx, err);
 	if (rc == RC_OK && db_shared(w->db))
-		rc = w->hooks->gather(w->hooks->arg, &tx, units, n, err);
+		rc = gather(w, &tx, units, n, err);
+	if (rc == RC_OK)
+		n = part_aside(w, units, n);
+	*ret_ready = n;
 	FAULT("writer.apply.before");
+	if (rc == RC_OK && n == 0) {
+		/* All are laid aside. */
+		db_rollback(w->db);
+		w->hooks->aborted(w->hooks->arg, &tx);
+		return (RC_OK);
+	}
 	if (rc == RC_OK)
 		rc = apply(&tx, units, n, err);
 	if (rc == RC_OK)
@@ -163,28 +177,43 @@ transact_once(
 	return (rc);
 }
 
-/* The same, again when another writer was in the way: he had a row that we must
- * not wait for where we met it, or a deadlock was broken at our cost. */
-static enum rc
-transact(struct writer *w, struct unit **units, size_t n, struct err *err)
+/* Whether ${rc} says that a lock was waited for in vain. */
+static bool
+waited(const struct writer *w, enum rc rc)
 {
+
+	return (rc == RC_BUSY && db_waited(w->db));
+}
+
+/* The same, again when another writer was in the way: he had a row that we must
+ * not wait for where we met it, or a deadlock was broken at our cost; and once
+ * more, with what is free, when a row was waited for in vain. */
+static enum rc
+transact(struct writer *w, struct unit **units, size_t n, size_t *ret_ready,
+    struct err *err)
+{
+	struct attempt how = {.tries = 0};
 	enum rc rc;
-	int tries = 0;
 
 	do {
-		rc = transact_once(w, units, n, tries, err);
-	} while (rc != RC_OK && db_again(w->db) && ++tries < TRIES_MOST);
-	if (rc == RC_OK || !db_again(w->db))
-		return (rc);
-	/* Each time it met something else: a unit alone needs less. */
-	if (rc == RC_BUSY)
+		rc = transact_once(w, units, n, &how, ret_ready, err);
+		if (rc == RC_OK)
+			return (RC_OK);
+		if (!db_again(w->db) && (!waited(w, rc) || how.search))
+			break;
+		how.search = how.search || waited(w, rc);
+	} while (++how.tries < TRIES_MOST);
+	/* Alone each needs less. */
+	if (waited(w, rc) || (rc == RC_BUSY && db_again(w->db)))
 		return (n > 1 ? RC_CONFLICT : RC_BUSY);
+	if (!db_again(w->db))
+		return (rc);
 	/* It is others who were in the way, and not what it holds. */
 	return (rc == RC_CONFLICT || rc == RC_INTERNAL ? RC_BUSY : rc);
 }
 
-static void
-refuse(struct unit **units, size_t n, enum rc rc)
+void
+writer_refuse(struct unit **units, size_t n, enum rc rc)
 {
 	size_t i;
 
@@ -266,21 +295,38 @@ note_well(struct writer *w)
 
 /* ---- batches ---- */
 
+/* So many units in a row that waited in vain: what they need is not a row of
+ * theirs, and the next ones would wait as long. */
+#define SINGLY_BUSY_MOST 3
+
 /* Redoes the units of an abandoned batch one by one, so that one bad unit does
  * not take the others with it. */
 static void
 run_singly(struct writer *w)
 {
 	struct err err;
-	size_t i;
+	size_t i, ready;
+	int busy = 0;
 	enum rc rc;
 
 	for (i = 0; i < w->nbatch; i++) {
 		err = (struct err)ERR_INIT;
-		rc = w->failed ? RC_CLOSED : transact(w, &w->batch[i], 1, &err);
+		rc = w->failed ? RC_CLOSED
+		     : busy == SINGLY_BUSY_MOST
+			 ? err_set(&err, RC_BUSY, "others hold what is needed")
+			 : transact(w, &w->batch[i], 1, &ready, &err);
 		if (rc == RC_OK) {
 			note_well(w);
+			writer_lay_aside(w, &w->batch[i], 1 - ready);
+			busy = 0;
 			continue;
+		}
+		if (rc == RC_BUSY && busy < SINGLY_BUSY_MOST) {
+			busy++;
+			if (w->batch[i]->any_order) {
+				writer_lay_aside(w, &w->batch[i], 1);
+				continue;
+			}
 		}
 		if (db_is_fatal(w->db, rc))
 			commits_fail(w->commits, &err);
@@ -291,7 +337,7 @@ run_singly(struct writer *w)
 		else if (rc != RC_CLOSED)
 			log_error(LOG_EV_STORE_FAIL, &err, "unit=%s",
 			    w->batch[i]->kind->name);
-		refuse(&w->batch[i], 1, rc);
+		writer_refuse(&w->batch[i], 1, rc);
 	}
 }
 
@@ -299,33 +345,35 @@ static void
 run_batch(struct writer *w)
 {
 	struct err err = ERR_INIT;
+	size_t ready;
 	enum rc rc;
 
 	if (w->failed) {
-		refuse(w->batch, w->nbatch, RC_CLOSED);
+		writer_refuse(w->batch, w->nbatch, RC_CLOSED);
 		return;
 	}
 	sort_batch(w);
-	rc = transact(w, w->batch, w->nbatch, &err);
+	rc = transact(w, w->batch, w->nbatch, &ready, &err);
 	if (rc == RC_OK) {
 		note_well(w);
+		writer_lay_aside(w, w->batch + ready, w->nbatch - ready);
 		return;
 	}
 	if (db_is_fatal(w->db, rc)) {
 		commits_fail(w->commits, &err);
-		refuse(w->batch, w->nbatch, rc);
+		writer_refuse(w->batch, w->nbatch, rc);
 	} else if (rc == RC_FULL) {
 		/* Redoing them singly would fail as well, each with its own
 		 * rollback: the disk has to be given room first. */
 		log_error(LOG_EV_STORE_FULL, &err, "units=%zu", w->nbatch);
 		atomic_fetch_add(&w->full, 1);
-		refuse(w->batch, w->nbatch, rc);
+		writer_refuse(w->batch, w->nbatch, rc);
 	} else if (rc_is_outage(rc)) {
 		/* Somebody else has the lock, or the database is away: units
 		 * run singly would wait for it one after another, each its
 		 * whole time.  What is uncertain its client asks again. */
 		rc = note_outage(w, rc, w->nbatch, &err);
-		refuse(w->batch, w->nbatch, rc);
+		writer_refuse(w->batch, w->nbatch, rc);
 	} else {
 		log_error(LOG_EV_STORE_ABANDON, &err, "units=%zu", w->nbatch);
 		atomic_fetch_add(&w->abandoned, 1);
@@ -377,8 +425,8 @@ clients(const struct writer *w)
 	return (n);
 }
 
-static size_t
-run_once(struct writer *w)
+size_t
+writer_work(struct writer *w)
 {
 	int64_t began_us = clk_mono_us(w->clk);
 
@@ -418,7 +466,7 @@ idle(struct writer *w)
 
 	if (w->failed)
 		return;
-	if ((errands & ERRAND_BEGIN) != 0 && begin(w, &ignored) == RC_OK)
+	if ((errands & ERRAND_BEGIN) != 0 && writer_begin(w, &ignored) == RC_OK)
 		db_rollback(w->db);
 	if ((errands & ERRAND_CUT) != 0)
 		cut_log(w);
@@ -428,12 +476,17 @@ size_t
 writer_run_once(struct writer *w)
 {
 
+	size_t n;
+
+	writer_look_aside(w, false);
 	if (!intake_take(&w->intake, w->batch, &w->nbatch, false) ||
 	    w->nbatch == 0) {
 		idle(w);
 		return (0);
 	}
-	return (run_once(w));
+	n = writer_work(w);
+	writer_look_aside(w, false);
+	return (n);
 }
 
 static void
@@ -443,10 +496,23 @@ loop(void *arg)
 
 	while (intake_take(&w->intake, w->batch, &w->nbatch, true)) {
 		if (w->nbatch > 0)
-			(void)run_once(w);
+			(void)writer_work(w);
 		else
 			idle(w);
+		writer_look_aside(w, false);
 	}
+	writer_look_aside(w, true);
+}
+
+/* The same in the calling thread: all that waits, and no more. */
+static void
+loop_out(struct writer *w)
+{
+
+	while (intake_take(&w->intake, w->batch, &w->nbatch, false) &&
+	       w->nbatch > 0)
+		(void)writer_work(w);
+	writer_look_aside(w, true);
 }
 
 /* ---- life ---- */
@@ -464,6 +530,8 @@ writer_new(
 	w->clk = options->clk;
 	w->timing = timing_or_real(options->timing);
 	w->hooks = options->hooks;
+	aside_init(&w->aside);
+	db_wait_for_locks(w->db, w->timing->db_patience_ms);
 	w->checkpoint_bytes = options->checkpoint_bytes;
 	w->checkpoint_at = options->checkpoint_bytes;
 	w->commits_hooks =
@@ -512,9 +580,7 @@ writer_stop(struct writer *w)
 	if (w->thread != NULL)
 		thr_join(&w->thread);
 	else
-		while (intake_take(&w->intake, w->batch, &w->nbatch, false) &&
-		       w->nbatch > 0)
-			(void)run_once(w);
+		loop_out(w);
 	commits_stop(w->commits);
 }
 
@@ -571,6 +637,7 @@ writer_stats_get(const struct writer *w)
 	s.abandoned = atomic_load(&w->abandoned);
 	s.checkpoints = atomic_load(&w->checkpoints);
 	s.full = atomic_load(&w->full);
+	s.aside = atomic_load(&w->naside);
 	s.log_bytes = atomic_load(&w->log_bytes);
 	return (s);
 }

@@ -13,6 +13,9 @@
  * each unit's refusal before its first write.  An error after a first write
  * abandons the whole transaction, and its units are run again one by one.
  *
+ * On a shared database somebody else may hold a row for long.  The units that
+ * need it are laid aside (aside.h), and the others go on.
+ *
  * "Accepted" (the promise that others cite): a unit's `done` is called with
  * RC_OK only after the COMMIT of its transaction has succeeded and the fsync
  * after it has returned.
@@ -58,8 +61,13 @@ struct unit {
 	struct mbox_node node; /* first */
 	const struct unit_kind *kind;
 	enum rc rc;
-	bool again;   /* not finished: it comes back in a later batch */
-	size_t bytes; /* what it holds, for the size of a batch */
+	bool again; /* not finished: it comes back in a later batch */
+	bool aside; /* it needs what somebody else holds */
+	/* The kind's: it may be passed by any other, when it waits for what was
+	 * not foreseen. */
+	bool any_order;
+	int64_t aside_ms; /* monotonic: since when; -1: never yet */
+	size_t bytes;     /* what it holds, for the size of a batch */
 };
 
 /* The next one of a list linked by the nodes; NULL at its end. */
@@ -81,9 +89,19 @@ struct writer_hooks {
 	enum rc (*begin)(void *arg, struct tx *tx, struct err *err);
 
 	/* Where the database is shared: reads and locks what the units will
-	 * work with, before the first of them is applied. */
+	 * work with, before the first of them is applied, and sets aside of
+	 * those that need what somebody else holds: all such when tx->search,
+	 * else those that need what was held before. */
 	enum rc (*gather)(void *arg, struct tx *tx, struct unit **units,
 	    size_t n, struct err *err);
+
+	/* The same: looks which of the rows that were held are free now, and
+	 * forgets those; ${names}: also those that only trying tells of. */
+	enum rc (*look)(void *arg, struct tx *tx, bool names, bool *ret_freed,
+	    struct err *err);
+
+	/* Whether it knows of rows that somebody else holds. */
+	bool (*holding)(void *arg);
 
 	/* All units are applied: write what is left to write. */
 	enum rc (*flush)(void *arg, struct tx *tx, struct err *err);
@@ -114,6 +132,7 @@ struct tx {
 	struct db *db;
 	int64_t now_ms; /* one wall time for the whole transaction */
 	int tries;      /* how often the same was tried before */
+	bool search;    /* takes only what is free, and waits for nothing */
 	void *ledger;   /* the domain's, set by its begin hook */
 };
 
@@ -132,6 +151,7 @@ struct writer_stats {
 	uint64_t abandoned;
 	uint64_t checkpoints;
 	uint64_t full; /* batches refused for want of disk */
+	size_t aside;  /* units that wait for rows that others hold */
 	int64_t log_bytes;
 };
 

@@ -282,10 +282,136 @@ test_names(void **state)
 	pg_two_close(&s.t);
 }
 
+/* ---- what is free ---- */
+
+struct free_rows {
+	int64_t conversations[8], inboxes[8], devices[8], found[8];
+	size_t numbers[8], names[8];
+	size_t nconversations, ninboxes, ndevices, nfound, nnames;
+};
+
+static enum rc
+take_free(void *arg, const struct store_conversation *c, struct err *e)
+{
+	struct free_rows *f = arg;
+
+	(void)e;
+	f->conversations[f->nconversations++] = c->conversation_id;
+	return (RC_OK);
+}
+
+static enum rc
+take_inbox(
+    void *arg, int64_t user_id, const struct store_counter *c, struct err *e)
+{
+	struct free_rows *f = arg;
+
+	(void)c;
+	(void)e;
+	f->inboxes[f->ninboxes++] = user_id;
+	return (RC_OK);
+}
+
+static enum rc
+take_device(void *arg, int64_t device_id, int64_t acked, struct err *e)
+{
+	struct free_rows *f = arg;
+
+	(void)acked;
+	(void)e;
+	f->devices[f->ndevices++] = device_id;
+	return (RC_OK);
+}
+
+static enum rc
+take_found(void *arg, size_t number, int64_t conversation_id, int64_t dest,
+    struct err *e)
+{
+	struct free_rows *f = arg;
+
+	(void)e;
+	assert_int_equal(dest, 0);
+	f->numbers[f->nfound] = number;
+	f->found[f->nfound++] = conversation_id;
+	return (RC_OK);
+}
+
+static enum rc
+take_name(void *arg, size_t number, struct err *e)
+{
+	struct free_rows *f = arg;
+
+	(void)e;
+	f->names[f->nnames++] = number;
+	return (RC_OK);
+}
+
+/* One writer holds a row of each kind and a name; another, who waits for
+ * nothing, gets all but these, and finds all. */
+static void
+test_hold_free(void **state)
+{
+	static const char *const two[] = {"a b", "a c"};
+	struct free_rows f = {.nfound = 0};
+	const struct store_holder h = {.conversation = take_free,
+	    .counter = take_inbox,
+	    .device = take_device,
+	    .found = take_found,
+	    .name_held = take_name,
+	    .arg = &f};
+	struct store_conversation_key keys[2] = {{.public_id = NULL}};
+	const int64_t devices[2] = {1, 2};
+	int64_t ids[2];
+	struct scene s;
+
+	(void)state;
+	open_scene(&s);
+	pg_exec(&s.t.pg,
+	    "INSERT INTO devices (device_id, public_id, user_id, name, "
+	    "token_hash, created_at, last_seen_at) SELECT n, gen_random_uuid(), 1, 'd' || n, "
+	    "sha256(n::text::bytea), 1, 1 FROM generate_series(1, 2) AS n");
+	ids[0] = s.direct[0][1];
+	ids[1] = s.direct[0][2];
+	must(db_begin(s.t.a, &err));
+	must(store_hold_names(s.t.a, two, 1, &err));
+	must(store_hold_conversations_free(s.t.a, ids, 1, &h, &err));
+	must(store_hold_inboxes_free(s.t.a, s.users, 1, &h, &err));
+	must(store_hold_devices_free(s.t.a, devices, 1, &h, &err));
+	must(store_hold_answers(s.t.a, &err));
+	assert_int_equal(f.nconversations + f.ninboxes + f.ndevices, 3);
+
+	f = (struct free_rows){.nfound = 0};
+	keys[0] = (struct store_conversation_key){
+	    .user_id = s.users[0], .with = names[1]};
+	keys[1] = (struct store_conversation_key){.conversation_id = ids[1]};
+	must(db_begin(s.t.b, &err));
+	must(store_hold_names_free(s.t.b, two, 2, &h, &err));
+	must(store_hold_find(s.t.b, keys, 2, &h, &err));
+	must(store_hold_conversations_free(s.t.b, ids, 2, &h, &err));
+	must(store_hold_inboxes_free(s.t.b, s.users, 2, &h, &err));
+	must(store_hold_devices_free(s.t.b, devices, 2, &h, &err));
+	must(store_hold_answers(s.t.b, &err));
+	assert_int_equal(f.nnames, 1);
+	assert_int_equal(f.names[0], 0);
+	assert_int_equal(f.nconversations, 1);
+	assert_int_equal(f.conversations[0], ids[1]);
+	assert_int_equal(f.ninboxes, 1);
+	assert_int_equal(f.inboxes[0], s.users[1]);
+	assert_int_equal(f.ndevices, 1);
+	assert_int_equal(f.devices[0], 2);
+	assert_int_equal(f.nfound, 2);
+	assert_int_equal(f.found[f.numbers[0]], ids[f.numbers[0]]);
+	assert_int_equal(f.found[0] + f.found[1], ids[0] + ids[1]);
+	db_rollback(s.t.b);
+	db_rollback(s.t.a);
+	pg_two_close(&s.t);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_hold_free),
 	    cmocka_unit_test(test_direct),
 	    cmocka_unit_test(test_kinds),
 	    cmocka_unit_test(test_locks),

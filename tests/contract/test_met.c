@@ -222,11 +222,12 @@ test_crowd(void **state)
 	rig_close(&s.r);
 }
 
-/* Who never lets go: it is refused, and may be asked again. */
+/* Who does not let go: the unit is laid aside, without a row that others could
+ * want; it is done when he has let go, or refused after a while. */
 static void
 test_in_vain(void **state)
 {
-	struct need need = {.conversations = {1, 2}};
+	struct need need = {.conversations = {1, 2}}, late = need;
 	struct scene s;
 
 	(void)state;
@@ -235,8 +236,24 @@ test_in_vain(void **state)
 	pg_exec(s.r.pg, CONVERSATION("2"));
 	submit(&s, &need);
 	(void)run(&s.r);
-	assert_int_equal(need.unit.rc, RC_BUSY);
-	assert_int_equal(need.tries, 1);
+	assert_int_equal(need.done, 0);
+	assert_int_equal(writer_stats_get(s.r.writer).aside, 1);
+	pg_exec(s.r.pg, "COMMIT; BEGIN");
+	pg_exec(s.r.pg, CONVERSATION("1") " NOWAIT");
+	pg_exec(s.r.pg, "COMMIT");
+	clk_fake_advance(&s.r.clk, timing_real()->db_look_ms);
+	(void)run(&s.r);
+	assert_int_equal(need.done, 1);
+	assert_int_equal(need.unit.rc, RC_OK);
+
+	pg_exec(s.r.pg, "BEGIN");
+	pg_exec(s.r.pg, CONVERSATION("2"));
+	submit(&s, &late);
+	(void)run(&s.r);
+	clk_fake_advance(&s.r.clk, timing_real()->db_lock_ms);
+	(void)run(&s.r);
+	assert_int_equal(late.done, 1);
+	assert_int_equal(late.unit.rc, RC_BUSY);
 	pg_exec(s.r.pg, "COMMIT");
 	rig_close(&s.r);
 }

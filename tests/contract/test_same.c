@@ -40,6 +40,8 @@ static const struct {
     {SQL_CONVERSATION_BY_PUBLIC, 3, false}, {SQL_CONVERSATION_BY_ID, 3, false},
     {SQL_CONVERSATION_LIST, 10, false}, {SQL_CONVERSATION_ONE, 10, false},
     {SQL_UNREAD_LIST, 2, false}, {SQL_HOLD_CONVERSATIONS, 3, false},
+    {SQL_HOLD_CONVERSATIONS_FREE, 3, false}, {SQL_HOLD_ABOUT, 1, true},
+    {SQL_HOLD_FIND, 0, true}, /* SQLite is asked a row at a time */
     {SQL_HOLD_LANES_OF, 5, true}, {SQL_LANE_FIND, 5, true},
     {SQL_LANE_GET, 5, true}, {SQL_DESK_LANE, 9, true},
     {SQL_COPY_OUTBOX_LANES_GET, 15, true}};
@@ -56,13 +58,15 @@ tolerance(int stmt, int column)
 	return (0);
 }
 
-/* Looks at what each has of its own: a file; a row of totals for each node. */
+/* Looks at what each has of its own: a file; a row of totals for each node;
+ * locks. */
 static bool
 is_own(int stmt)
 {
 
 	return (stmt == SQL_CHECK_FILE || stmt == SQL_CHECK_SCHEMA ||
-		stmt == SQL_CHECK_SCHEMA_FRESH || stmt == SQL_TOTALS_FOLD);
+		stmt == SQL_CHECK_SCHEMA_FRESH || stmt == SQL_HOLD_NAMES_FREE ||
+		stmt == SQL_TOTALS_FOLD);
 }
 
 /* Is compared as a whole: what it has put into a new database is what was in

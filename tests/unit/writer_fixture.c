@@ -174,7 +174,7 @@ fake_log_bytes(struct db *db)
 	return (world->log_bytes);
 }
 
-static const struct db_driver fake_driver = {
+static struct db_driver fake_driver = {
     .begin = fake_begin,
     .commit = fake_commit,
     .commit_early = fake_commit_early,
@@ -200,6 +200,65 @@ on_begin(void *arg, struct tx *tx, struct err *err)
 	tell("begin");
 	world->hook_rc = RC_OK;
 	return (rc == RC_OK ? rc : err_set(err, rc, "begin"));
+}
+
+/* ---- … where others write, too ---- */
+
+static bool
+is_in(const char *rows, char row)
+{
+
+	return (row != '\0' && strchr(rows, row) != NULL);
+}
+
+static enum rc
+on_gather(
+    void *arg, struct tx *tx, struct unit **units, size_t n, struct err *err)
+{
+	struct work *w;
+	size_t i, known = strlen(world->known);
+
+	(void)arg;
+	tell(tx->search ? "search" : "gather");
+	for (i = 0; i < n; i++) {
+		w = (struct work *)(void *)units[i];
+		if (is_in(world->known, w->needs)) {
+			units[i]->aside = true;
+		} else if (is_in(world->others, w->needs) && tx->search) {
+			units[i]->aside = true;
+			world->known[known++] = w->needs;
+		} else if (is_in(world->others, w->needs)) {
+			world->db.waited = true;
+			return (err_set(err, RC_BUSY, "row %c", w->needs));
+		}
+	}
+	world->clk.wall_ms++;
+	return (RC_OK);
+}
+
+static enum rc
+on_look(void *arg, struct tx *tx, bool names, bool *ret_freed, struct err *err)
+{
+	char *from = world->known, *to = world->known;
+
+	(void)arg;
+	(void)err;
+	assert_ptr_equal(tx->ledger, world);
+	tell(names ? "look-names" : "look");
+	for (; *from != '\0'; from++)
+		if (is_in(world->others, *from))
+			*to++ = *from;
+	*ret_freed = to != from;
+	memset(to, 0, (size_t)(from - to));
+	return (RC_OK);
+}
+
+static bool
+on_holding(void *arg)
+{
+
+	(void)arg;
+	return (world->known[0] != '\0');
 }
 
 static enum rc
@@ -278,6 +337,10 @@ apply_work(struct tx *tx, struct unit **units, size_t n, struct err *err)
 		w = (struct work *)(void *)units[i];
 		assert_int_equal(units[i]->rc, RC_OK);
 		world->applied++;
+		if (is_in(world->others, w->needs))
+			tell("not ours");
+		if (world->unforeseen && w->fails == RC_BUSY)
+			world->db.waited = true;
 		if (w->fails != RC_OK)
 			return (err_set(err, w->fails, "on purpose"));
 		(void)snprintf(text, sizeof(text), "%c", w->name);
@@ -327,9 +390,11 @@ world_set_up_limited(void **state, size_t limit)
 	world = mem_zalloc(1, sizeof(*world));
 	assert_non_null(world);
 	world->db.driver = &fake_driver;
+	fake_driver.shared = false;
 	clk_fake_init(&world->clk, 1700000000000);
-	world->hooks = (struct writer_hooks){world, on_begin, NULL, on_flush,
-	    on_committed, on_published, on_lost, on_aborted, on_fatal};
+	world->hooks = (struct writer_hooks){world, on_begin, on_gather,
+	    on_look, on_holding, on_flush, on_committed, on_published, on_lost,
+	    on_aborted, on_fatal};
 	o.db = &world->db;
 	o.clk = &world->clk.clk;
 	o.hooks = &world->hooks;
@@ -343,6 +408,15 @@ world_set_up(void **state)
 {
 
 	return (world_set_up_limited(state, 5000));
+}
+
+int
+world_set_up_shared(void **state)
+{
+	const int rc = world_set_up_limited(state, 5);
+
+	fake_driver.shared = true;
+	return (rc);
 }
 
 int

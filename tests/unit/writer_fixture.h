@@ -25,6 +25,12 @@ struct world {
 	enum rc deadlock_rc;
 	bool again; /* the last failure was one of those */
 
+	/* Where the database is shared: rows that others hold, a letter each,
+	 * and those that the hooks know to be held; whether what the units need
+	 * beyond is held, too. */
+	char others[8], known[8];
+	bool unforeseen;
+
 	int64_t log_bytes;
 	int64_t log_frames, done_frames;
 	int applied, finished, fatals;
@@ -47,6 +53,7 @@ struct work {
 	enum rc fails; /* what applying it gives */
 	int dones;
 	int sender, number;
+	char needs; /* a row; 0: none */
 };
 
 /* A kind for each queue, in the order of a batch. */
@@ -57,6 +64,7 @@ extern const struct unit_kind world_upkeep;
 /* For cmocka: makes the world, with queues of so many units; ends it. */
 int world_set_up_limited(void **state, size_t limit);
 int world_set_up(void **state);
+int world_set_up_shared(void **state);
 int world_tear_down(void **state);
 
 /* Empties the story. */

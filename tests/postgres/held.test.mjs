@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+//
+// One row that somebody else holds for long holds up those who need it, and
+// nobody else: ten pairs at three nodes, of which one needs the row.  What the
+// others have sent is accepted, each in its order, without a 503; what the one
+// has sent is, too, in order, or was refused and left nothing.  How fast the
+// others are, against the time before, is printed.
+
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+
+import { contiguous } from '../e2e/expect.mjs';
+import {
+	Server, TWINBOXD, User, eventually, killAll, run, sleep, tempDir, users, uuid7,
+} from '../e2e/harness.mjs';
+import { Cluster } from './cluster.mjs';
+import { Holder } from './holder.mjs';
+
+const PAIRS = 10;
+const NODES = 3;
+const FULL = process.env.TWINBOX_TIER === 'full';
+const QUIET_MS = FULL ? 6000 : 2000;
+const HELD_MS = FULL ? 12_000 : 4000;
+
+after(killAll);
+
+/** Sends from ${from} to ${to}, one after another, until it is told to stop. */
+class Pair {
+	constructor(from, to)
+	{
+		Object.assign(this, { from, to, sent: [], times: [], refused: 0, going: true });
+		this.ended = this.send();
+	}
+
+	async send()
+	{
+		while (this.going) {
+			const id = uuid7();
+			const began = performance.now();
+			const { status, text } = await this.from.post('/v1/messages',
+				{ id, to: this.to.name, body: `${this.sent.length}` });
+
+			if (status === 201)
+				this.sent.push(id);
+			else if (status === 503)
+				this.refused++;
+			else
+				throw new Error(`${status}: ${text}`);
+			this.times.push({ at: began, ms: performance.now() - began });
+			await sleep(5);
+		}
+	}
+
+	stop()
+	{
+		this.going = false;
+		return this.ended;
+	}
+
+	/** What ${to} has of it, in its order. */
+	async received()
+	{
+		const events = [];
+		for (let cursor = 0; ;) {
+			const { body } = await this.to.get(`/v1/inbox?after=${cursor}&limit=200`);
+			events.push(...body.events);
+			cursor = body.next;
+			if (!body.has_more)
+				break;
+		}
+		return events;
+	}
+}
+
+const sorted = (times) => times.map(({ ms }) => ms).sort((a, b) => a - b);
+const at = (list, part) => list[Math.min(list.length - 1, Math.floor(list.length * part))];
+
+/** Rate and p99 of ${pairs} from ${from} to ${to} (performance.now()). */
+function figures(pairs, from, to)
+{
+	const all = sorted(pairs.flatMap(({ times }) => times.filter(({ at: t }) => t >= from && t < to)));
+
+	return { rate: all.length / (to - from) * 1000, p50: at(all, 0.5), p99: at(all, 0.99),
+		most: all.at(-1) };
+}
+
+const told = ({ rate, p50, p99, most }) =>
+	`${rate.toFixed(0)} sends/s, p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, most ${most.toFixed(0)} ms`;
+
+describe('one row that somebody else holds', () => {
+	let cluster;
+
+	before(async () => {
+		cluster = await new Cluster().start();
+	});
+	after(() => cluster?.remove());
+
+	/** Ten pairs at work, of which ${hold}({nodes, one}) holds some up: it returns how
+	 * that ends.  ${isHeld}(i): the i-th is one of them. */
+	async function holdUp(t, database, hold, isHeld = (i) => i === 0)
+	{
+		const url = await cluster.createDatabase(database);
+		const nodes = await Promise.all(Array.from({ length: NODES }, () => new Server({
+			args: ['--db', url], unlimited: 'ten pairs send as fast as can be' }).start()));
+		const [strangers, people] = [await users(nodes[0], 'new', 'newer'),
+			await users(nodes[0], ...Array.from({ length: 2 * PAIRS }, (_, i) => `p${i}`))];
+		const there = (i, user) => new User(nodes[i % NODES], user.name, user.token, user.device_name);
+		for (let i = 0; i < PAIRS; i++)
+			await people[2 * i].send(people[2 * i + 1].name, 'before');
+		const pairs = Array.from({ length: PAIRS }, (_, i) =>
+			new Pair(there(i, people[2 * i]), there(i + 1, people[2 * i + 1])));
+		const ones = pairs.filter((_, i) => isHeld(i));
+		const others = pairs.filter((_, i) => !isHeld(i));
+
+		await sleep(500);
+		const quiet = performance.now();
+		await sleep(QUIET_MS);
+		const release = await hold({ nodes, pairs, ones, one: ones[0], strangers, there });
+		const held = performance.now();
+		await sleep(HELD_MS);
+		const freed = performance.now();
+		await release();
+		const accepted = ones.map((one) => one.sent.length);
+		await eventually(() => ones.every((one, i) => one.sent.length > accepted[i] + 5),
+			'the others go on, too', 30_000);
+		await Promise.all(pairs.map((pair) => pair.stop()));
+
+		const before_it = figures(others, quiet, held);
+		const meanwhile = figures(others, held, freed);
+		t.diagnostic(`before: ${told(before_it)}`);
+		t.diagnostic(`held:   ${told(meanwhile)}; ${(meanwhile.rate / before_it.rate).toFixed(2)} of the rate`);
+		for (const one of ones)
+			t.diagnostic(`held up: ${one.sent.length} accepted, ${one.refused} refused`);
+		for (const pair of others)
+			assert.equal(pair.refused, 0);
+		/* Far from what is printed, and far above what waiting for the row leaves. */
+		assert.ok(meanwhile.rate > before_it.rate / 4, 'the others go on');
+		for (const pair of pairs) {
+			const events = await eventually(async () => {
+				const got = await pair.received();
+				return got.some((e) => e.id === pair.sent.at(-1)) && got;
+			}, 'all is delivered', 30_000);
+			contiguous(events, 1);
+			assert.deepEqual(events.filter((e) => e.kind === 'message' && e.body !== 'before')
+				.map((e) => e.id), pair.sent, 'each once, in its order');
+		}
+		for (const node of nodes)
+			assert.equal((await node.stop()).code, 0);
+		const fsck = run(TWINBOXD, ['fsck', '--data', path.join(tempDir(), 'd'), '--db', url]);
+		assert.equal((await fsck.exited).code, 0, fsck.out + fsck.err);
+	}
+
+	/** Holds the row of ${sql}. */
+	const row = (t, database, sql) => async ({ one }) => {
+		const holder = await new Holder(cluster, database, sql(one)).held();
+
+		t.after(() => holder.child.kill('SIGKILL'));
+		return async () => assert.equal(await holder.release(), 0);
+	};
+
+	const person = (user) => `(SELECT user_id FROM users WHERE name = '${user.name}')`;
+
+	it('a conversation', (t) => holdUp(t, 'conversation', row(t, 'conversation', ({ sent }) =>
+		'SELECT 1 FROM conversations c JOIN messages m USING (conversation_id) ' +
+		`WHERE m.message_id = '${sent[0]}' FOR UPDATE OF c`)));
+
+	it('an inbox', (t) => holdUp(t, 'inbox', row(t, 'inbox', ({ to }) =>
+		`SELECT 1 FROM inboxes WHERE user_id = ${person(to)} FOR UPDATE`)));
+
+	it('the inbox of who sends', (t) => holdUp(t, 'sender', row(t, 'sender', ({ from }) =>
+		`SELECT 1 FROM inboxes WHERE user_id = ${person(from)} FOR UPDATE`)));
+
+	it('the name of what two strangers make', (t) => holdUp(t, 'name',
+		async ({ pairs, ones, strangers, there }) => {
+			const key = strangers.map(({ name }) => name).sort().join(' ');
+			const release = await row(t, 'name', () =>
+				`SELECT pg_advisory_xact_lock(6451064, hashtext('${key}'))`)({});
+			const pair = new Pair(there(0, strangers[0]), there(1, strangers[1]));
+			pairs.push(pair);
+			ones.push(pair);
+			return release;
+		}, () => false));
+
+	it('a node that stands still keeps only what it has', (t) => holdUp(t, 'frozen',
+		async ({ nodes }) => {
+			process.kill(nodes.at(-1).pid, 'SIGSTOP');
+			return () => process.kill(nodes.at(-1).pid, 'SIGCONT');
+		}, (i) => i % NODES === NODES - 1));
+});

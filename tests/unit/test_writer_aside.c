@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The writer on a shared database when somebody else holds a row: who needs it
+ * is laid aside, the others go on, and when it is free those come first that
+ * were first.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/timing.h"
+#include "unit/writer_fixture.h"
+
+static struct work work[26];
+
+/* A client's unit ${name} that needs row ${row}; 0: none. */
+static enum rc
+submit(char name, char row)
+{
+	struct work *w = &work[name - 'a'];
+	enum rc rc;
+
+	rc = world_submit(w, &world_client, name);
+	w->needs = row;
+	return (rc);
+}
+
+static void
+others_hold(const char *rows)
+{
+
+	memset(world->others, 0, sizeof(world->others));
+	memcpy(world->others, rows, strlen(rows));
+}
+
+static void
+run(const char *story)
+{
+
+	world_forget();
+	(void)writer_run_once(world->writer);
+	assert_string_equal(world->story, story);
+}
+
+static void
+pass(int64_t ms)
+{
+
+	clk_fake_advance(&world->clk, ms);
+}
+
+/* Unit a needs row x, which others hold, and is laid aside. */
+static void
+lay_a_aside(void)
+{
+
+	others_hold("x");
+	assert_int_equal(submit('a', 'x'), RC_OK);
+	assert_int_equal(submit('b', 'y'), RC_OK);
+	assert_int_equal(submit('c', 0), RC_OK);
+	run("BEGIN begin gather ROLLBACK aborted "
+	    "BEGIN begin search second: b c flush COMMIT committed SYNC "
+	    "published b=ok c=ok ");
+	assert_int_equal(work[0].dones, 0);
+	assert_int_equal(writer_stats_get(world->writer).aside, 1);
+}
+
+/* What is free is not waited for a second time, and nothing waits for what is
+ * known to be held: later units that need it stand behind the first. */
+static void
+test_others_go_on(void **state)
+{
+
+	(void)state;
+	lay_a_aside();
+	assert_int_equal(submit('d', 'x'), RC_OK);
+	assert_int_equal(submit('e', 0), RC_OK);
+	run("BEGIN begin gather second: e flush COMMIT committed SYNC "
+	    "published e=ok ");
+	assert_int_equal(writer_stats_get(world->writer).aside, 2);
+	others_hold("");
+	pass(timing_real()->db_look_ms);
+	assert_int_equal(submit('f', 'x'), RC_OK);
+	run("BEGIN begin look ROLLBACK aborted "
+	    "BEGIN begin gather second: a d flush COMMIT committed SYNC "
+	    "published a=ok d=ok "
+	    "BEGIN begin gather second: f flush COMMIT committed SYNC "
+	    "published f=ok ");
+	assert_int_equal(writer_stats_get(world->writer).aside, 0);
+	pass(timing_real()->db_look_ms);
+	run("");
+}
+
+/* As long as it is held it is looked at times, and a unit all of whose batch
+ * is aside changes nothing. */
+static void
+test_still_held(void **state)
+{
+
+	(void)state;
+	lay_a_aside();
+	pass(timing_real()->db_look_ms - 1);
+	run("");
+	pass(1);
+	run("BEGIN begin look ROLLBACK aborted ");
+	pass(timing_real()->db_look_names_ms - timing_real()->db_look_ms);
+	run("BEGIN begin look-names ROLLBACK aborted "
+	    "BEGIN begin gather ROLLBACK aborted ");
+	assert_int_equal(work[0].dones, 0);
+}
+
+/* What is held for too long is refused. */
+static void
+test_too_long(void **state)
+{
+
+	(void)state;
+	lay_a_aside();
+	pass(timing_real()->db_lock_ms - 1);
+	run("BEGIN begin look-names ROLLBACK aborted "
+	    "BEGIN begin gather ROLLBACK aborted ");
+	pass(timing_real()->db_look_names_ms);
+	run("BEGIN begin look-names ROLLBACK aborted a=RC_BUSY ");
+	assert_int_equal(work[0].dones, 1);
+	assert_int_equal(writer_stats_get(world->writer).aside, 0);
+}
+
+/* Somebody takes it again before those have had it who waited. */
+static void
+test_taken_again(void **state)
+{
+
+	(void)state;
+	lay_a_aside();
+	memset(world->known, 0, sizeof(world->known));
+	assert_int_equal(submit('d', 0), RC_OK);
+	pass(timing_real()->db_look_names_ms);
+	run("BEGIN begin look-names ROLLBACK aborted "
+	    "BEGIN begin gather ROLLBACK aborted "
+	    "BEGIN begin search ROLLBACK aborted "
+	    "BEGIN begin gather second: d flush COMMIT committed SYNC "
+	    "published d=ok ");
+	assert_string_equal(world->known, "x");
+	assert_int_equal(writer_stats_get(world->writer).aside, 1);
+}
+
+/* No more are kept than may wait. */
+static void
+test_bounded(void **state)
+{
+	char name;
+
+	(void)state;
+	lay_a_aside();
+	for (name = 'd'; name < 'h'; name++)
+		assert_int_equal(submit(name, 'x'), RC_OK);
+	run("BEGIN begin gather ROLLBACK aborted ");
+	assert_int_equal(writer_stats_get(world->writer).aside, 5);
+	assert_int_equal(submit('h', 'x'), RC_OK);
+	run("BEGIN begin gather ROLLBACK aborted h=RC_BUSY ");
+}
+
+/* A stop does what is free, and refuses the rest. */
+static void
+test_stop(void **state)
+{
+
+	(void)state;
+	others_hold("xz");
+	assert_int_equal(submit('a', 'x'), RC_OK);
+	assert_int_equal(submit('b', 'z'), RC_OK);
+	run("BEGIN begin gather ROLLBACK aborted "
+	    "BEGIN begin search ROLLBACK aborted ");
+	others_hold("x");
+	world_forget();
+	writer_stop(world->writer);
+	assert_string_equal(world->story,
+	    "BEGIN begin look-names ROLLBACK aborted "
+	    "BEGIN begin gather second: b flush COMMIT committed SYNC "
+	    "published b=ok a=RC_BUSY ");
+}
+
+#define ALONE(x)                                                               \
+	"BEGIN begin gather second: ROLLBACK aborted "                         \
+	"BEGIN begin search second: ROLLBACK aborted " x
+
+/* A row that is not foreseen is met by the units alone.  One that any other may
+ * pass is laid aside; after three in a row nobody else waits as long. */
+static void
+test_unforeseen(void **state)
+{
+	char name;
+
+	(void)state;
+	world->unforeseen = true;
+	for (name = 'a'; name < 'f'; name++) {
+		assert_int_equal(submit(name, 0), RC_OK);
+		work[name - 'a'].fails = RC_BUSY;
+	}
+	work[1].unit.any_order = true;
+	run(ALONE("") ALONE("a=RC_BUSY ") ALONE("")
+		ALONE("c=RC_BUSY ") "d=RC_BUSY e=RC_BUSY ");
+	assert_int_equal(writer_stats_get(world->writer).aside, 1);
+	work[1].fails = RC_OK;
+	pass(timing_real()->db_look_names_ms);
+	run("BEGIN begin look-names ROLLBACK aborted "
+	    "BEGIN begin gather second: b flush COMMIT committed SYNC "
+	    "published b=ok ");
+}
+
+#define T(test)                                                                \
+	cmocka_unit_test_setup_teardown(                                       \
+	    test, world_set_up_shared, world_tear_down)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    T(test_others_go_on),
+	    T(test_still_held),
+	    T(test_too_long),
+	    T(test_taken_again),
+	    T(test_bounded),
+	    T(test_stop),
+	    T(test_unforeseen),
+	};
+
+	(void)alarm(60);
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}
