@@ -338,8 +338,8 @@ is_private(struct http_request *req)
 	return (strncmp(http_path(req), "/private", 8) == 0);
 }
 
-/* Tokens: "good" is known, "slow" and "none" have to be looked up, and "none"
- * is then nobody's. */
+/* Tokens: "good" is known; "slow", "held" and "none" have to be looked up.  The
+ * test ends the look-up of "held", and "none" is then nobody's. */
 static bool
 has_token(struct http_request *req, const char *token)
 {
@@ -358,7 +358,8 @@ head(struct http_request *req, void *arg)
 		http_set_owner(req, is_private(req) ? 7 : 0);
 		return (HTTP_SENDER_KNOWN);
 	}
-	return (has_token(req, "slow") || has_token(req, "none")
+	return (has_token(req, "slow") || has_token(req, "held") ||
+			has_token(req, "none")
 		    ? HTTP_SENDER_UNKNOWN
 		    : HTTP_SENDER_STRANGER);
 }
@@ -381,7 +382,9 @@ lookup(struct http_request *req, void *arg)
 	struct fixture *f = arg;
 
 	atomic_fetch_add(&f->lookups, 1);
-	if (f->lookup_rc == RC_OK)
+	if (has_token(req, "held"))
+		atomic_store(&f->held, req);
+	else if (f->lookup_rc == RC_OK)
 		in_worker(req, find_sender);
 	return (f->lookup_rc);
 }
@@ -394,7 +397,8 @@ authorize(struct http_request *req, void *arg)
 
 	(void)arg;
 	http_set_principal(req, who);
-	if (!is_private(req) || has_token(req, "good")) {
+	if (!is_private(req) || has_token(req, "good") ||
+	    has_token(req, "held")) {
 		http_request_authorized(req);
 	} else if (has_token(req, "slow")) {
 		in_worker(req, http_request_authorized);

@@ -53,7 +53,8 @@ struct fixture {
 	atomic_int early;    /* wake-ups before their time */
 	atomic_int pieces;   /* pieces that were asked for */
 	atomic_int freed;    /* calls of http_on_free()'s function */
-	struct http_request *_Atomic held; /* GET /hold, to be answered */
+	struct http_request *_Atomic held; /* GET /hold, to be answered; a
+					    * look-up, to be ended */
 	enum rc lookup_rc; /* what a look-up of a sender gives at once */
 	atomic_int lookups;
 };

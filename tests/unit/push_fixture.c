@@ -146,8 +146,8 @@ pass(int64_t ms)
 
 /* ---- clients ---- */
 
-struct lws *
-client_connect_from(const char *address)
+int
+client_dial(const char *address)
 {
 	static const char head[] = "GET /v1/ws HTTP/1.1\r\n"
 				   "Host: localhost\r\n"
@@ -157,22 +157,29 @@ client_connect_from(const char *address)
 				   "Sec-WebSocket-Protocol: twinbox.v1\r\n"
 				   "Sec-WebSocket-Key: "
 				   "dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
-	const struct lws *before = library_newest();
 	struct push_peer peer = {.address = ""};
-	struct lws *c;
 	int fds[2];
 
 	(void)snprintf(peer.address, sizeof(peer.address), "%s", address);
-
 	assert_int_equal(
 	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
 	assert_int_equal(send(fds[1], head, sizeof(head) - 1, MSG_NOSIGNAL),
 	    sizeof(head) - 1);
 	push_adopt(scene->push, fds[0], &peer);
+	return (fds[1]);
+}
+
+struct lws *
+client_connect_from(const char *address)
+{
+	const struct lws *before = library_newest();
+	const int fd = client_dial(address);
+	struct lws *c;
+
 	turn();
 	c = library_newest();
 	assert_ptr_not_equal(c, before);
-	c->client = fds[1];
+	c->client = fd;
 	return (c);
 }
 

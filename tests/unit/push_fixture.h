@@ -81,6 +81,10 @@ void pass(int64_t ms);
 
 /* ---- clients ---- */
 
+/* Sends a handshake from ${address}, which the next turn() answers; returns the
+ * client's end of the connection. */
+int client_dial(const char *address);
+
 /* Connects, from ${address}.  The session waits for hello. */
 struct lws *client_connect_from(const char *address);
 

@@ -42,9 +42,10 @@ static struct {
 	void *more_arg;
 	int pieces[3]; /* of each kind */
 	int reads;
-	uint64_t owner; /* of the request */
-	bool left;      /* the client has */
-	int looks;      /* whether it has */
+	uint64_t owner;    /* of the request */
+	uint64_t waits_as; /* of the last job: the line in which it waits */
+	bool left;         /* the client has */
+	int looks;         /* whether it has */
 } world;
 
 static struct api api;
@@ -55,6 +56,7 @@ readers_submit(struct readers *readers, struct read_job *job)
 
 	(void)readers;
 	assert_null(world.job);
+	world.waits_as = job->owner;
 	if (world.submit_rc == RC_OK)
 		world.job = job;
 	return (world.submit_rc);
@@ -495,7 +497,8 @@ test_guess_refused(void **state)
 	assert_int_equal(0, world.failures);
 }
 
-/* A reader comes to it, and has no store. */
+/* A reader comes to it, and has no store.  A network waits in its own line
+ * until its user is known, then the user does. */
 static void
 test_guess_no_store(void **state)
 {
@@ -504,7 +507,9 @@ test_guess_no_store(void **state)
 	(void)state;
 	for (i = 0; i < TRIES; i++) {
 		log_in();
+		assert_true(world.waits_as == owner_peer("192.0.2.1"));
 		change_password();
+		assert_true(world.waits_as == owner_user(ann.user_id));
 	}
 	assert_int_equal(2 * TRIES, world.failures);
 	assert_int_equal(0, world.refusals);

@@ -73,6 +73,7 @@ test_fails_elsewhere(void **state)
 	rig_await(&rig->answered, 1);
 	assert_string_equal(rig_story(), "sync( fatal=RC_IO ) -a aRC_IO ");
 	/* Later ones are not even synced. */
+	atomic_store(&rig->held, false);
 	rig_give('b', 1, true);
 	rig_await(&rig->answered, 1);
 	assert_string_equal(
@@ -86,7 +87,7 @@ test_fails_elsewhere(void **state)
 static void
 test_silent_until_end(void **state)
 {
-	struct runner first, second, reader;
+	struct runner first, second, reader, late;
 
 	(void)state;
 	atomic_store(&rig->hold_end, true);
@@ -95,6 +96,7 @@ test_silent_until_end(void **state)
 	assert_true(rig_waits(&reader, rig_run_wait));
 	assert_true(rig_waits(&first, run_fail));
 	assert_true(rig_waits(&second, run_fail));
+	assert_true(rig_waits(&late, rig_run_wait));
 	(void)sem_post(&rig->go);
 	while (atomic_load(&rig->syncing) == 0 ||
 	       !sleeps(atomic_load(&rig->syncing)))
@@ -107,7 +109,9 @@ test_silent_until_end(void **state)
 	thr_join(&first.thr);
 	thr_join(&second.thr);
 	thr_join(&reader.thr);
+	thr_join(&late.thr);
 	assert_false(reader.result);
+	assert_false(late.result);
 	assert_string_equal(rig_story(), "sync( fatal=RC_IO ) -a aRC_IO ");
 	assert_int_equal(rig->fatals, 1);
 }

@@ -73,6 +73,11 @@ test_stranger(void **state)
 		client_read(fd, &r, 0);
 		assert_int_equal(r.status, 401);
 		assert_true(client_closed(fd));
+		/* What is still sent does not reset the connection: a client
+		 * that sends all before it reads finds the answer. */
+		client_send_errors = 0;
+		send_body(fd, MIB);
+		assert_int_equal(client_send_errors, 0);
 		client_close(fd);
 	}
 	assert_int_equal(atomic_load(&f.handled), 0);
@@ -183,6 +188,35 @@ test_lookup_in_vain(void **state)
 	f.lookup_rc = RC_OK;
 }
 
+/* The time of a look-up is not the client's: of the deadline it has what it had
+ * before, and no more. */
+static void
+test_lookup_is_slow(void **state)
+{
+	int fd, i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		fd = post_head("/private/large", "held", MIB);
+		send_body(fd, 1000);
+		AWAIT(atomic_load(&f.held) != NULL);
+		fixture_leap(&f, 2 * REQUEST_DEADLINE_MS);
+		http_sender_found(atomic_exchange(&f.held, NULL), NULL);
+		fixture_turn(&f);
+		/* Deadlines are looked at eight times in each. */
+		fixture_leap(&f, i == 0 ? REQUEST_DEADLINE_MS / 4
+					: REQUEST_DEADLINE_MS + MINUTE_MS);
+		if (i == 0) {
+			send_body(fd, MIB - 1000);
+			client_read(fd, &r, 0);
+			assert_int_equal(r.status, 200);
+			assert_string_equal(r.body, "1048576");
+		}
+		assert_true(i == 0 ? client_is_kept(fd) : client_closed(fd));
+		client_close(fd);
+	}
+}
+
 /* ---- how much of all bodies ---- */
 
 /* An address has a quarter.  Small bodies need no room. */
@@ -265,7 +299,7 @@ static void
 test_pieces(void **state)
 {
 	int slow = ask_and_leave(GET("/big?mb=16")), fd;
-	char text[4096];
+	static char text[MIB]; /* more than the whole answer */
 	size_t n = 0;
 	ssize_t got;
 
@@ -311,6 +345,7 @@ main(void)
 	    cmocka_unit_test(test_lookup),
 	    cmocka_unit_test(test_lookup_of_chunks),
 	    cmocka_unit_test(test_lookup_in_vain),
+	    cmocka_unit_test(test_lookup_is_slow),
 	    cmocka_unit_test(test_bodies),
 	    cmocka_unit_test(test_answers),
 	    cmocka_unit_test(test_pieces),

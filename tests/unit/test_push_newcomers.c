@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -57,6 +58,25 @@ test_pool(void **state)
 	assert_int_equal(
 	    metrics_get(scene->metrics, METRIC_WS_NEWCOMERS_CUT), 1);
 	assert_int_equal(push_sessions(scene->push), POOL);
+}
+
+/* Handshakes of one turn of the loop count before they are sessions. */
+static void
+test_pool_at_once(void **state)
+{
+	int fds[4];
+	size_t i;
+
+	(void)state;
+	connect_many(0, POOL - 1, "192.0.2.1");
+	for (i = 0; i < 4; i++)
+		fds[i] = client_dial("203.0.113.1");
+	turn();
+	assert_int_equal(scene->push->nnewcomers, POOL);
+	assert_int_equal(count_ended(0, POOL - 1), 3);
+	assert_true(many[0]->ended && many[1]->ended && many[2]->ended);
+	for (i = 0; i < 4; i++)
+		(void)close(fds[i]);
 }
 
 /* Whoever has most is cut, not whoever is oldest. */
@@ -227,6 +247,7 @@ main(void)
 	cmocka_unit_test_setup_teardown(name, scene_set_up, scene_tear_down)
 	const struct CMUnitTest tests[] = {
 	    T(test_pool),
+	    T(test_pool_at_once),
 	    T(test_pool_is_shared),
 	    T(test_pool_counts_networks),
 	    T(test_places_of_users),

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/owner.h"
 #include "unit/logged.h"
 #include "unit/push_fixture.h"
 
@@ -36,6 +37,26 @@ test_hello_deadline(void **state)
 	assert_frames(b, "");
 	jobs_run();
 	assert_frames(b, "welcome caught_up=0");
+}
+
+/* A read waits in the line of its network until the user is known, then in the
+ * user's. */
+static void
+test_lines_of_reads(void **state)
+{
+
+	(void)state;
+	scene->inboxes[1].head = 9;
+	(void)client_hello("u1d1", "");
+	assert_int_equal(scene->njobs, 1);
+	assert_true(scene->jobs[0]->owner == owner_peer("192.0.2.1"));
+	do {
+		job_read();
+		turn();
+		assert_int_equal(scene->njobs, 1);
+	} while (session_of(library_newest())->state != SESSION_OPEN);
+	assert_true(scene->jobs[0]->owner == owner_user(1));
+	jobs_run();
 }
 
 /* The library has no memory for what it keeps of a connection: that one ends,
@@ -463,6 +484,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    T(test_hello_deadline),
+	    T(test_lines_of_reads),
 	    T(test_no_slot),
 	    T(test_hello_comes_first_and_once),
 	    T(test_bad_frames),
