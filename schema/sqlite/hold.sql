@@ -58,17 +58,19 @@ UNION ALL
 SELECT 1, l.conversation_id, CASE WHEN l.state = 'local' THEN l.dest_id END
 FROM outbox_lanes l WHERE l.lane_id = $4
 UNION ALL
-SELECT DISTINCT 1, i.conversation_id, NULL FROM inbox i
-WHERE i.user_id = $2 AND i.seq <= $5 AND i.kind = 1 AND i.own = 0
-  AND i.seq > (SELECT coalesce(max(d.acked_seq), 0) FROM devices d
-      WHERE d.user_id = i.user_id)
+SELECT 1, c.conversation_id, NULL FROM conversations c
+WHERE c.conversation_id IN (SELECT i.conversation_id FROM inbox i
+    WHERE i.user_id = $2 AND i.seq <= $5 AND i.kind = 1 AND i.own = 0
+      AND i.seq > (SELECT coalesce(max(d.acked_seq), 0) FROM devices d
+          WHERE d.user_id = i.user_id))
 UNION ALL
 SELECT 1, $6, NULL WHERE $6 IS NOT NULL
 UNION ALL
-SELECT DISTINCT 1, i.conversation_id, NULL FROM inbox i JOIN inboxes b
-    ON b.user_id = i.user_id
-WHERE i.user_id = $2 AND i.seq <= $7 AND i.kind = 1 AND i.own = 0
-  AND i.seq > b.read_seq;
+SELECT 1, c.conversation_id, NULL FROM conversations c
+WHERE c.conversation_id IN (SELECT i.conversation_id FROM inbox i
+    JOIN inboxes b ON b.user_id = i.user_id
+    WHERE i.user_id = $2 AND i.seq <= $7 AND i.kind = 1 AND i.own = 0
+      AND i.seq > b.read_seq);
 
 -- name: hold_conversations_free
 SELECT c.conversation_id, c.public_id, c.kind, m.conversation_seq, m.digest

@@ -52,10 +52,10 @@ class Pair {
 		}
 	}
 
-	stop()
+	async stop()
 	{
 		this.going = false;
-		return this.ended;
+		await this.ended;
 	}
 
 	/** What ${to} has of it, in its order. */
@@ -70,6 +70,39 @@ class Pair {
 				break;
 		}
 		return events;
+	}
+}
+
+/** The same over one WebSocket, without waiting for answers: up to eight are on
+ *  their way, so that a later one could pass an earlier one. */
+class Pipeline extends Pair {
+	async send()
+	{
+		const ws = await this.from.ws({ instance: 'pipeline' });
+		const asked = [];
+		let under_way = 0;
+
+		for (; this.going; await sleep(10)) {
+			if (under_way === 8)
+				continue;
+			const id = uuid7();
+			under_way++;
+			asked.push(ws.request({ type: 'send', message:
+				{ id, to: this.to.name, body: `${asked.length}` } }, { ms: 60_000 })
+				.then(({ type, problem }) => {
+					under_way--;
+					if (type === 'sent')
+						this.sent.push(id);
+					else if (problem?.status === 503)
+						this.refused++;
+					else
+						throw new Error(`${type}: ${JSON.stringify(problem)}`);
+					return type === 'sent' ? [id] : [];
+				}));
+		}
+		/* In the order in which they were sent, not in that of the answers. */
+		this.sent = (await Promise.all(asked)).flat();
+		await ws.close();
 	}
 }
 
@@ -98,7 +131,7 @@ describe('one row that somebody else holds', () => {
 
 	/** Ten pairs at work, of which ${hold}({nodes, one}) holds some up: it returns how
 	 * that ends.  ${isHeld}(i): the i-th is one of them. */
-	async function holdUp(t, database, hold, isHeld = (i) => i === 0)
+	async function holdUp(t, database, hold, isHeld = (i) => i === 0, Held = Pipeline)
 	{
 		const url = await cluster.createDatabase(database);
 		const nodes = await Promise.all(Array.from({ length: NODES }, () => new Server({
@@ -109,7 +142,7 @@ describe('one row that somebody else holds', () => {
 		for (let i = 0; i < PAIRS; i++)
 			await people[2 * i].send(people[2 * i + 1].name, 'before');
 		const pairs = Array.from({ length: PAIRS }, (_, i) =>
-			new Pair(there(i, people[2 * i]), there(i + 1, people[2 * i + 1])));
+			new (isHeld(i) ? Held : Pair)(there(i, people[2 * i]), there(i + 1, people[2 * i + 1])));
 		const ones = pairs.filter((_, i) => isHeld(i));
 		const others = pairs.filter((_, i) => !isHeld(i));
 
@@ -172,19 +205,39 @@ describe('one row that somebody else holds', () => {
 		`SELECT 1 FROM inboxes WHERE user_id = ${person(from)} FOR UPDATE`)));
 
 	it('the name of what two strangers make', (t) => holdUp(t, 'name',
-		async ({ pairs, ones, strangers, there }) => {
+		async ({ nodes, strangers, there }) => {
+			const [from, to] = [there(0, strangers[0]), there(1, strangers[1])];
 			const key = strangers.map(({ name }) => name).sort().join(' ');
 			const release = await row(t, 'name', () =>
 				`SELECT pg_advisory_xact_lock(6451064, hashtext('${key}'))`)({});
-			const pair = new Pair(there(0, strangers[0]), there(1, strangers[1]));
-			pairs.push(pair);
-			ones.push(pair);
-			return release;
+			const ws = await from.ws({ instance: 'pipelined' });
+			const ids = Array.from({ length: 4 }, () => uuid7());
+			const send = (id) => ws.request({ type: 'send',
+				message: { id, to: to.name, body: 'to a stranger' } }, { ms: 30_000 });
+
+			return async () => {
+				/* In a batch each; the last one when the name is free, and the others
+				 * still wait for a look. */
+				const answers = [];
+				for (const id of ids.slice(0, -1)) {
+					answers.push(send(id));
+					await eventually(async () => await nodes[0].metric('units_aside') === answers.length,
+						'it is laid aside');
+				}
+				await release();
+				answers.push(send(ids.at(-1)));
+				for (const answer of await Promise.all(answers))
+					assert.equal(answer.type, 'sent', JSON.stringify(answer));
+				await to.received(ids.at(-1));
+				assert.deepEqual((await to.inbox()).events.filter((e) => e.kind === 'message')
+					.map(({ id }) => id), ids);
+				await ws.close();
+			};
 		}, () => false));
 
 	it('a node that stands still keeps only what it has', (t) => holdUp(t, 'frozen',
 		async ({ nodes }) => {
 			process.kill(nodes.at(-1).pid, 'SIGSTOP');
 			return () => process.kill(nodes.at(-1).pid, 'SIGCONT');
-		}, (i) => i % NODES === NODES - 1));
+		}, (i) => i % NODES === NODES - 1, Pair));
 });
