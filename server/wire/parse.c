@@ -16,18 +16,74 @@ struct scratch {
 	char data[];
 };
 
-/* Short of memory, jansson says "invalid token", or even goes on with a text
- * that lacks a piece.  This tells that it was so. */
+/*
+ * Reading without memory.  jansson keeps the text of a token in a buffer and
+ * does not look whether that could grow (lex_save() in load.c of 2.14).  A
+ * string whose last quote was lost so is read on beyond the buffer and written
+ * beyond its block; a lost byte elsewhere is an assertion that fails.
+ *
+ * So the first allocation that fails is granted from a reserve: the byte that
+ * jansson is at is kept, whatever it is.  It has no other byte, because it gets
+ * them one at a time, and after a failure none: the text is at its end in the
+ * middle of a token, which jansson refuses.
+ */
 static _Thread_local bool alloc_failed;
+static _Thread_local void *reserve;
+static _Thread_local size_t reserve_bytes;
 
 static void *
 take_memory(size_t n)
 {
 	void *p;
 
-	if ((p = mem_alloc(n)) == NULL)
-		alloc_failed = true;
+	if ((p = mem_alloc(n)) != NULL)
+		return (p);
+	alloc_failed = true;
+	if (n <= reserve_bytes) {
+		p = reserve;
+		reserve = NULL;
+		reserve_bytes = 0;
+	}
 	return (p);
+}
+
+/* What jansson is still to read. */
+struct feed {
+	const char *text;
+	size_t n;
+};
+
+static size_t
+feed_byte(void *to, size_t size, void *arg)
+{
+	struct feed *feed = arg;
+
+	(void)size;
+	if (alloc_failed || feed->n == 0)
+		return (0);
+	*(char *)to = *feed->text++;
+	feed->n--;
+	return (1);
+}
+
+/* As json_loadb(); sets alloc_failed. */
+static json_t *
+load(const char *text, size_t n, size_t flags, json_error_t *error)
+{
+	struct feed feed = {text, n};
+	json_t *root;
+
+	/* The buffer doubles, and is never twice as long as the text. */
+	reserve = mem_alloc(2 * n + 16);
+	alloc_failed = reserve == NULL;
+	if (alloc_failed)
+		return (NULL);
+	reserve_bytes = 2 * n + 16;
+	root = json_load_callback(feed_byte, &feed, flags, error);
+	reserve_bytes = 0;
+	mem_free(reserve);
+	reserve = NULL;
+	return (root);
 }
 
 void
@@ -173,9 +229,8 @@ wire_parse(
 	}
 	if (check_size(text, n, refusal) != RC_OK)
 		return (RC_INVALID);
-	alloc_failed = false;
-	doc->root = json_loadb(
-	    text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+	doc->root =
+	    load(text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
 	if (alloc_failed) {
 		wire_doc_fini(doc);
 		return (wire_no_memory(refusal));

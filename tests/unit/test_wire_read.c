@@ -490,6 +490,41 @@ test_no_memory(void **state)
 	assert_true(k > 10);
 }
 
+/* The same for texts whose tokens end where the 16 or 32 bytes of jansson's
+ * buffer are full: at a quote, an escape, a digit. */
+static void
+test_no_memory_in_a_token(void **state)
+{
+	static const char *const tails[] = {
+	    "", "\\\"", "\\n\\t", "\xc3\xa9", "\\u00e9"};
+	char text[128];
+	struct wire_doc doc;
+	size_t i, n;
+	enum rc rc;
+	int64_t k;
+
+	(void)state;
+	for (i = 0; i < 2 * sizeof(tails) / sizeof(tails[0]); i++)
+		for (n = 1; n < 40; n++) {
+			(void)snprintf(text, sizeof(text),
+			    i % 2 ? "[\"%.*s%s\"]" : "[1%.*s%s]",
+			    i % 2 ? (int)n : (int)(n % 17),
+			    "0000000000000000000000000000000000000000",
+			    i % 2 ? tails[i / 2] : ".5");
+			for (k = 1, rc = RC_NO_MEMORY; rc != RC_OK; k++) {
+				struct refusal r = REFUSAL_INIT;
+
+				mem_fail_at(k);
+				rc = wire_parse(text, strlen(text), &doc, &r);
+				mem_fail_at(0);
+				if (rc == RC_OK)
+					wire_doc_fini(&doc);
+				else
+					assert_int_equal(RC_NO_MEMORY, rc);
+			}
+		}
+}
+
 int
 main(void)
 {
@@ -497,6 +532,7 @@ main(void)
 	    cmocka_unit_test(test_parse_refuses),
 	    cmocka_unit_test(test_parse_place),
 	    cmocka_unit_test(test_parse_size),
+	    cmocka_unit_test(test_no_memory_in_a_token),
 	    cmocka_unit_test(test_message_full),
 	    cmocka_unit_test(test_message_least),
 	    cmocka_unit_test(test_message_refuses),
