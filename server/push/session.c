@@ -270,6 +270,19 @@ dispatch(struct session *s, struct wire_doc *doc, const struct frame *f)
 	wire_doc_fini(doc);
 }
 
+/* Ends the session for a frame that could not be read.  4400 tells the client
+ * that it is wrong and must not come back, which a server without memory cannot
+ * know. */
+static void
+close_unread(struct session *s, enum rc rc)
+{
+
+	if (rc == RC_NO_MEMORY)
+		session_close(s, rc_ws_close(rc), "out of memory");
+	else
+		session_close(s, 4400, "bad frame");
+}
+
 void
 session_received(struct session *s, const char *text, size_t n)
 {
@@ -284,7 +297,7 @@ session_received(struct session *s, const char *text, size_t n)
 	rc = wire_parse(text, n, &doc, &r);
 	if (rc != RC_OK) {
 		session_refuse(s, false, 0, &r);
-		session_close(s, 4400, "bad frame");
+		close_unread(s, rc);
 		return;
 	}
 	rc = wire_frame_read(&doc, &f, &r);
@@ -293,7 +306,7 @@ session_received(struct session *s, const char *text, size_t n)
 		 * cannot even be answered ends the session. */
 		session_refuse(s, f.has_re, f.re, &r);
 		if (!f.has_re || s->state != SESSION_OPEN)
-			session_close(s, 4400, "bad frame");
+			close_unread(s, rc);
 		wire_doc_fini(&doc);
 		return;
 	}

@@ -10,9 +10,11 @@
 
 #include <cmocka.h>
 
+#include "base/mem.h"
 #include "base/owner.h"
 #include "unit/logged.h"
 #include "unit/push_fixture.h"
+#include "wire/wire.h"
 
 #define CURSOR(text) ",\"after\":\"" text "\""
 #define INSTANCE(text) ",\"instance\":\"" text "\""
@@ -114,6 +116,26 @@ test_bad_frames(void **state)
 	a = client_open("u1d1", "");
 	say(a, "{\"type\":");
 	assert_frames(a, "error:400 CLOSE:4400");
+}
+
+/* A frame that cannot be read for want of memory is no bad frame: 4400 would
+ * keep the client from coming back. */
+static void
+test_no_memory_for_a_frame(void **state)
+{
+	struct lws *a;
+	int k;
+
+	(void)state;
+	wire_init();
+	/* The first allocations are those of reading the frame. */
+	for (k = 1; k < 5; k++) {
+		a = client_open("u1d1", "");
+		mem_fail_at(k);
+		say(a, "{\"type\":\"ping\",\"id\":4}");
+		assert_false(mem_fail_pending());
+		assert_frames(a, "error:503 CLOSE:1013");
+	}
 }
 
 static void
@@ -488,6 +510,7 @@ main(void)
 	    T(test_no_slot),
 	    T(test_hello_comes_first_and_once),
 	    T(test_bad_frames),
+	    T(test_no_memory_for_a_frame),
 	    T(test_tokens),
 	    T(test_store_fails),
 	    T(test_welcome),
