@@ -198,6 +198,8 @@ array_answer(struct array_ask *a, struct db *db, struct err *err)
 		if (item->unit.replayed)
 			rc = entry_get(
 			    db, &of, &item->draft.id, got_entry, &entry, err);
+		if (rc == RC_OK && !buf_ok(&entry))
+			rc = err_set(err, RC_NO_MEMORY, "results");
 		if (rc == RC_OK)
 			add_result(&b, &a->ask, item,
 			    item->unit.replayed ? &entry : NULL);
@@ -205,8 +207,6 @@ array_answer(struct array_ask *a, struct db *db, struct err *err)
 	buf_addc(&b, ']');
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_INTERNAL, "a replayed entry is gone");
-	if (rc == RC_OK && !buf_ok(&entry))
-		rc = err_set(err, RC_NO_MEMORY, "results");
 	if (rc == RC_OK)
 		ask_json(&a->ask, 200, &b);
 	buf_fini(&entry);

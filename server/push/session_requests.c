@@ -369,6 +369,8 @@ read_replayed(struct read_job *job, struct db *db, struct err *err)
 	r->rc = db == NULL ? err->rc
 			   : entry_get(db, &of, &r->draft.id,
 				 session_render_entry, &r->entry, err);
+	if (r->rc == RC_OK && !buf_ok(&r->entry))
+		r->rc = RC_NO_MEMORY;
 	session_request_back(&r->request);
 }
 

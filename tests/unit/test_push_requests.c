@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <jansson.h>
 
+#include "base/mem.h"
 #include "unit/push_fixture.h"
 
 #define OUTBOX ",\"outbox\":true"
@@ -215,6 +217,38 @@ test_send(void **state)
 	assert_frames(a, "error=5:400");
 	assert_non_null(strstr(a->last, "\"pointer\":\"/message/to\""));
 	assert_int_equal(session_of(a)->sends, 0);
+}
+
+/* An entry that was rendered in part, for want of memory, is not sent. */
+static void
+test_no_memory_for_an_entry(void **state)
+{
+	int fine = 0, k, refused = 0;
+	json_t *frame;
+	struct lws *a;
+
+	(void)state;
+	a = client_open("u1d1", "");
+	scene->replayed = true;
+	for (k = 1; k < 200 && fine < 3; k++) {
+		say(a, SEND("1"));
+		finish_send(RC_OK);
+		mem_fail_at(k);
+		jobs_run();
+		mem_fail_at(0);
+		frame = json_loads(a->last, 0, NULL);
+		if (frame == NULL)
+			fail_msg("%s", a->last);
+		json_decref(frame);
+		fine = strcmp(a->frames, "sent=1") == 0 ? fine + 1 : 0;
+		refused += strcmp(a->frames, "error=1:503") == 0;
+		if (strcmp(a->frames, "CLOSE:1013") == 0)
+			a = client_open("u1d1", "");
+		a->frames[0] = '\0';
+		a->len = 0;
+	}
+	assert_int_equal(fine, 3);
+	assert_true(refused > 1);
 }
 
 static void
@@ -515,6 +549,7 @@ main(void)
 	    T(test_read),
 	    T(test_read_fails),
 	    T(test_send),
+	    T(test_no_memory_for_an_entry),
 	    T(test_sends_have_limits),
 	    T(test_sends_are_counted),
 	    T(test_answers_to_nobody),
