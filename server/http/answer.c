@@ -357,6 +357,43 @@ answer_queue(struct http_request *req)
 	return (ok);
 }
 
+static void
+send_raw(struct http_request *req, const char *text, size_t len)
+{
+	size_t done = 0;
+	ssize_t n;
+
+	while (done < len) {
+		n = send(req->conn->fd, text + done, len - done,
+		    MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		done += (size_t)n;
+	}
+}
+
+/* In place of an answer for which there is no memory. */
+static void
+send_raw_no_memory(struct http_request *req)
+{
+	char body[320], text[800];
+	int n;
+
+	req->status = 503;
+	/* What was made beforehand, with the number in it. */
+	n = snprintf(body, sizeof(body), "%.*s,\"request_id\":\"%s\"}",
+	    (int)sizeof(NO_MEMORY_PROBLEM) - 2, NO_MEMORY_PROBLEM, req->id);
+	n = snprintf(text, sizeof(text),
+	    "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n"
+	    "Content-Length: %d\r\nX-Request-Id: %s\r\n"
+	    "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n"
+	    "Retry-After: 1\r\nContent-Type: " PROBLEM_JSON "\r\n\r\n%s",
+	    n, req->id, req->method == METHOD_HEAD ? "" : body);
+	send_raw(req, text, (size_t)n);
+}
+
 void
 answer_raw(struct http_request *req)
 {
@@ -364,13 +401,15 @@ answer_raw(struct http_request *req)
 	struct buf b = BUF_INIT;
 	const char *reason;
 	const void *body;
-	size_t done = 0;
-	ssize_t n;
 
 	answer_settle(req);
 	body = req->out != NULL ? req->out : req->fixed;
 	req->phase = REQUEST_QUEUED;
-	if (req->more != NULL && !req->no_memory)
+	if (req->no_memory) {
+		send_raw_no_memory(req);
+		return;
+	}
+	if (req->more != NULL)
 		return; /* a piece would look like the whole */
 	reason = MHD_get_reason_phrase_for((unsigned)req->status);
 	buf_addf(
@@ -387,14 +426,9 @@ answer_raw(struct http_request *req)
 	buf_adds(&b, "\r\n");
 	if (body != NULL && req->method != METHOD_HEAD)
 		buf_add(&b, body, req->out_len);
-	while (buf_ok(&b) && done < b.len) {
-		n = send(req->conn->fd, b.data + done, b.len - done,
-		    MSG_DONTWAIT | MSG_NOSIGNAL);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			break;
-		done += (size_t)n;
-	}
+	if (buf_ok(&b))
+		send_raw(req, b.data, b.len);
+	else
+		send_raw_no_memory(req);
 	buf_fini(&b);
 }

@@ -575,10 +575,7 @@ unescape_nothing(void *arg, struct MHD_Connection *mhd, char *s)
 static struct MHD_Response *
 no_memory_response(void)
 {
-	static char text[] =
-	    "{\"type\":\"/problems/busy\",\"title\":\"The server is busy\","
-	    "\"status\":503,\"code\":\"busy\",\"retry_after\":1,"
-	    "\"detail\":\"out of memory\"}";
+	static char text[] = NO_MEMORY_PROBLEM;
 	struct MHD_Response *response;
 
 	response = MHD_create_response_from_buffer(

@@ -48,6 +48,11 @@
 #define HEADERS_MAX 100
 #define REQUEST_ID_MAX 64
 #define ARENA_INLINE 1280
+/* The body of every answer for which there is no memory. */
+#define NO_MEMORY_PROBLEM                                                      \
+	"{\"type\":\"/problems/busy\",\"title\":\"The server is busy\","       \
+	"\"status\":503,\"code\":\"busy\",\"retry_after\":1,"                  \
+	"\"detail\":\"out of memory\"}"
 
 /* ---- the router (router.c) ---- */
 

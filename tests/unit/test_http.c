@@ -515,6 +515,42 @@ test_no_memory(void **state)
 	assert_int_equal(ask(&f, GET("/later"), &r, NULL), 200);
 }
 
+/* The same without memory: what libmicrohttpd has given up gets a whole
+ * refusal, or nothing. */
+static void
+test_half_closed_without_memory(void **state)
+{
+	int i, many[8], refused = 0;
+	int64_t k;
+
+	(void)state;
+	for (k = 1; k < 200; k++) {
+		for (i = 0; i < 8; i++)
+			many[i] = client_open(&f);
+		mem_fail_at(k);
+		for (i = 0; i < 8; i++) {
+			client_send(many[i], GET("/later"));
+			assert_int_equal(shutdown(many[i], SHUT_WR), 0);
+		}
+		for (i = 0; i < 8; i++) {
+			client_read(many[i], &r, 0);
+			client_close(many[i]);
+			if (r.status == 0 || r.status == 200)
+				continue;
+			assert_int_equal(r.status, 503);
+			assert_non_null(reply_header(&r, "Content-Type"));
+			assert_string_equal(reply_header(&r, "Content-Type"),
+			    "application/problem+json");
+			assert_string_equal(
+			    reply_header(&r, "Retry-After"), "1");
+			assert_non_null(strstr(r.body, "\"code\":\"busy\""));
+			refused++;
+		}
+		mem_fail_at(0);
+	}
+	assert_true(refused > 0);
+}
+
 int
 main(void)
 {
@@ -534,6 +570,7 @@ main(void)
 	    cmocka_unit_test(test_no_stall),
 	    cmocka_unit_test(test_large_answer),
 	    cmocka_unit_test(test_no_memory),
+	    cmocka_unit_test(test_half_closed_without_memory),
 	};
 
 	return (FIXTURE_RUN(&f, 2, 1000, tests));
