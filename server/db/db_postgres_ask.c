@@ -211,9 +211,15 @@ db_postgres_answer(struct db_postgres *p, bool sent, const char *what,
 	PGresult *result = sent ? await(p, until) : NULL;
 
 	*ret = NULL;
-	if (result == NULL && !sent && PQstatus(p->conn) == CONNECTION_OK)
-		return (err_set(err, RC_INTERNAL, "%s: %.*s", what,
-		    line(PQerrorMessage(p->conn)), PQerrorMessage(p->conn)));
+	/* There was no memory.  A part of the question may be in libpq's buffer
+	 * and would go out with the next one: its answer would be taken for
+	 * that one's. */
+	if (!sent && PQstatus(p->conn) == CONNECTION_OK) {
+		(void)err_set(err, RC_NO_MEMORY, "%s: %.*s", what,
+		    line(PQerrorMessage(p->conn)), PQerrorMessage(p->conn));
+		db_postgres_drop(p);
+		return (RC_NO_MEMORY);
+	}
 	if (result == NULL)
 		return (fail_connection(p, what, err));
 	return (judge(p, result, what, ret, err));

@@ -173,8 +173,10 @@ db_postgres_connect_bare(struct db_postgres *p, struct err *err)
 
 	options = PQconninfoParse(p->url, &what);
 	if (options == NULL) {
-		rc = err_set(err, RC_INVALID, "db: %.*s",
-		    (int)strcspn(what != NULL ? what : "", "\n"),
+		/* What was understood before is no wrong url. */
+		rc = err_set(err,
+		    what == NULL || p->opened ? RC_NO_MEMORY : RC_INVALID,
+		    "db: %.*s", (int)strcspn(what != NULL ? what : "", "\n"),
 		    what != NULL ? what : "");
 		PQfreemem(what);
 		return (rc);
@@ -264,6 +266,9 @@ configure(struct db_postgres *p, struct err *err)
 	char sql[512];
 	enum rc rc;
 
+	/* Without memory libpq loses what the server says of itself. */
+	if (PQserverVersion(p->conn) == 0)
+		return (err_set(err, RC_NO_MEMORY, "db: the version is lost"));
 	if (PQserverVersion(p->conn) < SERVER_LEAST)
 		return (err_set(err, RC_INVALID,
 		    "the PostgreSQL server is of version %d: 15 is the oldest "
@@ -357,6 +362,10 @@ db_postgres_connect(struct db_postgres *p, struct err *err)
 	}
 	if (p->conn != NULL)
 		db_postgres_drop(p);
+	/* It was well before.  What is wrong now is nothing that a client has
+	 * asked, who would be told so (400). */
+	if (rc == RC_INVALID && p->opened)
+		rc = err->rc = RC_AWAY;
 	p->backoff_ms = p->backoff_ms == 0 ? p->timing->db_retry_first_ms
 					   : p->backoff_ms * 2;
 	if (p->backoff_ms > p->timing->db_retry_most_ms)
