@@ -219,6 +219,9 @@ make_workers(struct server *s, struct err *err)
 	    .epoch = s->epoch,
 	    .domain = s->config.domain,
 	    .session_limit = at_most_files(s->config.ws_limit),
+	    .descriptors =
+		at_most_files(s->config.ws_limit + s->config.connection_limit +
+			      DESCRIPTORS_OURS),
 	    .message_deadline_ms = s->config.request_deadline_ms,
 	    .rate_limit = (double)s->config.rate_limit,
 	    .max_retries = most_retries(s),

@@ -38,6 +38,7 @@ struct push_options {
 	const char *allow_origin; /* space-separated origins beside our own;
 				   * copied */
 	size_t session_limit;     /* of users; newcomers have their own */
+	size_t descriptors; /* as many as the process may have; 0: not known */
 	int64_t
 	    message_deadline_ms; /* from a message's first byte to its last */
 	size_t news_limit; /* bytes of news that may wait for the thread */

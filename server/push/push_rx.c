@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -504,6 +505,28 @@ on_readable(uv_poll_t *handle, int status, int events)
 	}
 }
 
+/*
+ * Gives ${fd} the highest number that a descriptor may have.
+ *
+ * Why: libuv keeps its watchers in a table by descriptor and ends the program
+ * by abort() when there is no memory for the table to grow (maybe_resize() in
+ * src/unix/core.c of 1.44.2), which any connection could cause.  Watching the
+ * highest number makes the table as large as it will ever be, at the start.
+ */
+static int
+number_highest(const struct push *p, int fd)
+{
+	int high;
+
+	if (p->options.descriptors == 0)
+		return (fd);
+	high = fcntl(fd, F_DUPFD_CLOEXEC, (int)p->options.descriptors - 1);
+	if (high < 0)
+		return (fd);
+	(void)close(fd);
+	return (high);
+}
+
 enum rc
 rx_open(struct push *p, struct err *err)
 {
@@ -512,6 +535,7 @@ rx_open(struct push *p, struct err *err)
 	p->rx_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (p->rx_fd < 0)
 		return (err_set_sys(err, RC_IO, errno, "push: epoll"));
+	p->rx_fd = number_highest(p, p->rx_fd);
 	if (uv_poll_init(&p->loop, &p->rx_poll, p->rx_fd) != 0)
 		return (err_set(err, RC_INTERNAL, "push: poll"));
 	p->rx_poll.data = p;

@@ -59,6 +59,7 @@ scene_set_up(void **state)
 	o.domain = "localhost";
 	o.allow_origin = "";
 	o.session_limit = 100;
+	o.descriptors = 500;
 	o.message_deadline_ms = MESSAGE_DEADLINE_MS;
 	o.max_retries = 5;
 	if (push_new(&o, &scene->push, &err) != RC_OK)

@@ -570,6 +570,15 @@ test_most_arrivals(void **state)
 	assert_int_equal(scene->push->narrivals, 0);
 }
 
+/* libuv ends the program if its table cannot grow later. */
+static void
+test_table_of_descriptors(void **state)
+{
+
+	(void)state;
+	assert_true(scene->push->loop.nwatchers >= 500);
+}
+
 #define T(test)                                                                \
 	cmocka_unit_test_setup_teardown(test, scene_set_up, scene_tear_down)
 
@@ -590,6 +599,7 @@ main(void)
 	    T(test_answers_have_limits),
 	    T(test_arrival_deadline),
 	    T(test_session_limit),
+	    T(test_table_of_descriptors),
 	    T(test_handshake_in_parts),
 	    T(test_handshake_while_draining),
 	    T(test_bad_handshake),
