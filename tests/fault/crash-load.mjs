@@ -44,6 +44,20 @@ export class Target {
 		return user;
 	}
 
+	/** Whether an answer with ${status} says that the same may be asked again: the
+	 *  server is busy, its disk is full, or somebody asks too often.  Any other
+	 *  5xx is a fault of the server. */
+	passes(status)
+	{
+		return [429, 503, 507].includes(status);
+	}
+
+	/** The same of a problem in a frame. */
+	passesCode(code)
+	{
+		return ['busy', 'draining', 'rate_limited', 'storage_full'].includes(code);
+	}
+
 	/** What a request is given along. */
 	patient()
 	{
@@ -100,10 +114,6 @@ export class Nodes extends Target {
 	}
 }
 
-/* A server that is busy, or whose disk is full, or asked by somebody too often:
- * it says so, and is asked again.  Any other 5xx is a fault of the server. */
-const AGAIN = [429, 503, 507];
-
 /** Asks until there is an answer that decides: the answer. */
 export async function insist(target, history, user, ask)
 {
@@ -116,9 +126,11 @@ export async function insist(target, history, user, ask)
 		try {
 			const answer = await ask(target.at(user), target.patient());
 			why = `${answer.status} ${answer.body?.detail}`;
-			if (answer.status >= 500 && !AGAIN.includes(answer.status))
+			if (target.passes(answer.status))
+				target.passed?.(answer.status);
+			else if (answer.status >= 500)
 				throw new Error(`contract: ${answer.method} ${answer.target}: ${answer.text}`);
-			if (!AGAIN.includes(answer.status))
+			else
 				return answer;
 		} catch (error) {
 			// A broken contract is no crash.
@@ -221,7 +233,7 @@ export async function socketSender(target, history, user, others, client)
 				for (const [i, { value, reason }] of replies.entries()) {
 					if (value?.type === 'sent')
 						history.accepted(batch[i].call, value.entry, value.replayed);
-					else if (value && !/busy|draining|rate_limited|storage_full/.test(value.problem?.code))
+					else if (value && !target.passesCode(value.problem?.code))
 						throw new Error(`contract: ${JSON.stringify(value)}`);
 					else if (/^contract:/.test(reason?.message))
 						throw reason;

@@ -75,8 +75,14 @@ export function parseBody(answer)
 {
 	answer.body = undefined;
 	if (answer.text !== '' &&
-	    /^application\/(problem\+)?json/.test(answer.headers.get('content-type') ?? ''))
-		answer.body = JSON.parse(answer.text);
+	    /^application\/(problem\+)?json/.test(answer.headers.get('content-type') ?? '')) {
+		try {
+			answer.body = JSON.parse(answer.text);
+		} catch (error) {
+			throw new Error(`contract: ${answer.method} ${answer.target} ${answer.status}: ` +
+				`${error.message}: ${answer.text}`);
+		}
+	}
 }
 
 /**

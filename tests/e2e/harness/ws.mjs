@@ -8,6 +8,15 @@ import { checkAnswer, checkFrame, expectAnswers } from '../contract.mjs';
 import { WAIT_MS, within } from './process.mjs';
 import { parseBody } from './rest.mjs';
 
+function parseFrame(text)
+{
+	try {
+		return JSON.parse(text);
+	} catch (error) {
+		throw new Error(`contract: a frame: ${error.message}: ${text}`);
+	}
+}
+
 /**
  * A WebSocket client.  Every frame is kept in `frames`, in order; waiting for
  * one looks at those that came already.  `closed` resolves to {code, reason}.
@@ -53,7 +62,7 @@ export class Ws {
 			this.wake();
 		});
 		this.socket.on('message', (data, binary) => {
-			const frame = binary ? { type: '(binary)' } : JSON.parse(data.toString());
+			const frame = binary ? { type: '(binary)' } : parseFrame(data.toString());
 			checkFrame(frame);
 			this.frames.push(frame);
 			this.onframe?.(frame);
