@@ -459,6 +459,24 @@ test_entry_together(void **state)
 	json_decref(root);
 }
 
+/* Of a damaged database. */
+static void
+test_entry_alone(void **state)
+{
+	struct entry_view e = entry_of(NULL, 0);
+	struct buf b = BUF_INIT;
+	json_t *root;
+
+	(void)state;
+	wire_entry(&b, &e);
+	root = parse_buf(&b);
+	assert_string_equal("pending", text_of(root, "state"));
+	assert_int_equal(0, count_of(root, "recipients"));
+	assert_int_equal(
+	    0, json_array_size(json_object_get(root, "destinations")));
+	json_decref(root);
+}
+
 static void
 test_entry_labels(void **state)
 {
@@ -592,6 +610,7 @@ main(void)
 	    cmocka_unit_test(test_event_kinds),
 	    cmocka_unit_test(test_entry),
 	    cmocka_unit_test(test_entry_together),
+	    cmocka_unit_test(test_entry_alone),
 	    cmocka_unit_test(test_entry_labels),
 	    cmocka_unit_test(test_problem),
 	    cmocka_unit_test(test_problem_pages),
