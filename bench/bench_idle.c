@@ -104,8 +104,6 @@ open_all(struct idle_run *run)
 	struct bench *b = run->b;
 	int64_t until = mono_ns() + OPEN_LIMIT_NS;
 
-	run->people = people_get(b->nodes, b->tokens, b->first_user + 2,
-	    (b->sockets + b->instances - 1) / b->instances);
 	run->idlers = bench_zalloc((size_t)b->sockets, sizeof(*run->idlers));
 	while (run->open < b->sockets) {
 		while (run->begun < b->sockets &&
@@ -148,6 +146,10 @@ bench_idle(struct bench *b)
 	if (b->pid == 0)
 		bench_die("idle needs --pid");
 	raise_file_limit(b->sockets + 64);
+	/* First: a session does nothing while people are registered, and ends
+	 * as silent when they are many. */
+	idle->people = people_get(b->nodes, b->tokens, b->first_user + 2,
+	    (b->sockets + b->instances - 1) / b->instances);
 	circles_open(run, b, loop, 1);
 	make_rounds(run, WARM_ROUNDS);
 	before = proc_rss_bytes(b->pid);
