@@ -7,9 +7,9 @@
  * destinations; last_attempt_at and last_status_at the latest; next_retry_at
  * the earliest still ahead; last_error that of the latest attempt.  sent_at,
  * acked_at and read_at are told when *every* destination that is not failed,
- * expired or canceled has got so far, and are then the latest.  An entry without
- * a destination is one of a damaged database: it is shown as pending, for fsck to
- * find, and does not end the server.
+ * expired or canceled has got so far, and are then the latest.  An entry
+ * without a destination is one of a damaged database: it is shown as pending,
+ * for fsck to find, and does not end the server.
  */
 #include "wire/json.h"
 #include "wire/wire.h"
