@@ -19,6 +19,13 @@
 /* How often a batch is tried that meets other ones' locks. */
 #define TRIES_MOST 5
 
+/* Others' batches hold rows for about as long as ours do, and a row may wait
+ * for that of each other node: so many are waited for, and never longer than
+ * this.
+ */
+#define PATIENCE_BATCHES 4
+#define PATIENCE_MOST_MS 800
+
 /* ---- one transaction ---- */
 
 /* Sorts the batch by kind, keeping arrival order within a kind.  The kinds are
@@ -128,6 +135,20 @@ gather(struct writer *w, struct tx *tx, struct unit **units, size_t n,
 	return (rc);
 }
 
+/* A batch has held its rows for ${us}.  Changes the wait for locks seldom: it
+ * costs a question. */
+static void
+note_hold(struct writer *w, int64_t us)
+{
+	int64_t ms = w->timing->db_patience_ms;
+
+	w->hold_us += (us - w->hold_us) / 8;
+	while (
+	    ms < PATIENCE_MOST_MS && ms * 1000 < PATIENCE_BATCHES * w->hold_us)
+		ms *= 2;
+	db_wait_for_locks(w->db, ms);
+}
+
 /* Runs ${n} units as one transaction, after ${tries} that came to nothing.  On
  * failure everything is undone and the units are still the caller's, as on
  * success those are that were laid aside: *ret_ready and all after it. */
@@ -137,6 +158,7 @@ transact_once(struct writer *w, struct unit **units, size_t n,
 {
 	struct tx tx = {
 	    .db = w->db, .tries = how->tries, .search = how->search};
+	int64_t held_us;
 	enum rc rc;
 	size_t i;
 
@@ -155,6 +177,7 @@ transact_once(struct writer *w, struct unit **units, size_t n,
 	if (rc == RC_OK)
 		n = part_aside(w, units, n);
 	*ret_ready = n;
+	held_us = clk_mono_us(w->clk);
 	FAULT("writer.apply.before");
 	if (rc == RC_OK && n == 0) {
 		/* All are laid aside. */
@@ -168,6 +191,8 @@ transact_once(struct writer *w, struct unit **units, size_t n,
 		rc = w->hooks->flush(w->hooks->arg, &tx, err);
 	if (rc == RC_OK)
 		rc = commit(w, &tx, units, n, err);
+	if (rc == RC_OK)
+		note_hold(w, clk_mono_us(w->clk) - held_us);
 	if (rc != RC_OK) {
 		/* After SQLITE_FULL the database has rolled back by itself;
 		 * then this does nothing. */

@@ -84,7 +84,7 @@ writer_look_aside(struct writer *w, bool last)
 			    (unsigned long long)line.units, (long long)line.ms);
 		return;
 	}
-	if (w->intake.wake_ms == 0) {
+	if (w->intake.wake_ms == 0 && !last) {
 		a->look_ms = now_ms + w->timing->db_look_ms;
 		a->try_ms = now_ms + w->timing->db_look_names_ms;
 	} else if (now_ms >= a->look_ms || last) {

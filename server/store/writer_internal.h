@@ -28,6 +28,7 @@ struct writer {
 	atomic_bool failed;   /* the store is gone: every unit is refused */
 	atomic_bool no_begin; /* the last transaction could not begin */
 	struct aside aside;
+	int64_t hold_us; /* how long a batch holds its rows, smoothed */
 	atomic_size_t naside;
 	struct outage outage;
 	struct outage held; /* units are laid aside */

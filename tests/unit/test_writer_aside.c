@@ -212,6 +212,46 @@ test_unforeseen(void **state)
 	    "published b=ok ");
 }
 
+/* Where batches take long those of others are waited for longer. */
+static void
+test_patience(void **state)
+{
+	int i;
+
+	(void)state;
+	assert_int_equal(world->db.lock_ms, timing_real()->db_patience_ms);
+	world->commit_ms = 40;
+	for (i = 0; i < 30; i++) {
+		assert_int_equal(submit('a', 0), RC_OK);
+		(void)writer_run_once(world->writer);
+	}
+	assert_int_equal(world->db.lock_ms, 200);
+	world->commit_ms = 5000;
+	assert_int_equal(submit('a', 0), RC_OK);
+	(void)writer_run_once(world->writer);
+	assert_int_equal(world->db.lock_ms, 800);
+	world->commit_ms = 0;
+	for (i = 0; i < 60; i++) {
+		assert_int_equal(submit('a', 0), RC_OK);
+		(void)writer_run_once(world->writer);
+	}
+	assert_int_equal(world->db.lock_ms, timing_real()->db_patience_ms);
+}
+
+/* A stop without a thread tries what its last batch has laid aside. */
+static void
+test_stop_at_once(void **state)
+{
+
+	(void)state;
+	others_hold("x");
+	assert_int_equal(submit('a', 'x'), RC_OK);
+	world_forget();
+	writer_stop(world->writer);
+	assert_int_equal(work[0].dones, 1);
+	assert_int_equal(work[0].unit.rc, RC_BUSY);
+}
+
 #define T(test)                                                                \
 	cmocka_unit_test_setup_teardown(                                       \
 	    test, world_set_up_shared, world_tear_down)
@@ -227,6 +267,8 @@ main(void)
 	    T(test_bounded),
 	    T(test_stop),
 	    T(test_unforeseen),
+	    T(test_patience),
+	    T(test_stop_at_once),
 	};
 
 	(void)alarm(60);
