@@ -194,6 +194,10 @@ WHERE device_id = ANY ($1::bigint[]) ORDER BY device_id;
 SELECT device_id, acked_seq FROM devices
 WHERE device_id = ANY ($1::bigint[]) ORDER BY device_id;
 
+-- Those of these that there are, whoever has them.
+-- name: hold_devices_there
+SELECT device_id FROM devices WHERE device_id = ANY ($1::bigint[]);
+
 -- Which of these ids are taken.
 -- name: hold_keys
 SELECT message_id, mid, sender_id, fingerprint FROM messages

@@ -146,6 +146,9 @@ SELECT device_id, acked_seq FROM devices WHERE device_id = $1;
 -- name: hold_devices_free
 SELECT device_id, acked_seq FROM devices WHERE device_id = $1;
 
+-- name: hold_devices_there
+SELECT device_id FROM devices WHERE device_id = $1;
+
 -- name: hold_keys
 SELECT message_id, mid, sender_id, fingerprint FROM messages
 WHERE message_id = $1;

@@ -135,6 +135,17 @@ take_device(void *arg, int64_t device_id, int64_t acked, struct err *err)
 }
 
 static enum rc
+take_device_there(void *arg, int64_t device_id, struct err *err)
+{
+	const struct held_row row = {HELD_DEVICE, device_id};
+	struct gather *g = arg;
+
+	return (held_add(g->got, &row) == RC_OK
+		    ? RC_OK
+		    : err_set(err, RC_NO_MEMORY, "gather"));
+}
+
+static enum rc
 take_key(void *arg, const struct uuid *id, struct err *err)
 {
 	struct gather *g = arg;
@@ -168,6 +179,7 @@ static const struct store_holder holding = {.user = take_user,
     .lane = take_lane,
     .counter = take_counter,
     .device = take_device,
+    .device_there = take_device_there,
     .key = take_key,
     .message_id = take_message_id,
     .outbox_id = take_outbox_id};

@@ -177,6 +177,9 @@ gather_free_rest(struct gather *g, struct err *err)
 	if (rc == RC_OK)
 		rc = list_needs(g, HELD_INBOX, &inboxes, err);
 	if (rc == RC_OK)
+		rc = store_hold_devices_there(
+		    db, devices.v, devices.n, &g->holder, err);
+	if (rc == RC_OK)
 		rc = store_hold_devices_free(
 		    db, devices.v, devices.n, &g->holder, err);
 	if (rc == RC_OK)
@@ -187,32 +190,23 @@ gather_free_rest(struct gather *g, struct err *err)
 	return (rc);
 }
 
-/* Whether ${row}, which was asked for, is somebody else's. */
-static enum rc
-is_held(
-    struct gather *g, const struct held_row *row, bool *ret, struct err *err)
+/* Whether ${row}, which was asked for, is somebody else's.  A device may be
+ * gone: its unit says so. */
+static bool
+is_held(const struct gather *g, const struct held_row *row)
 {
-	int64_t acked;
-	enum rc rc;
 
-	*ret = false;
 	switch ((enum held_kind)row->kind) {
 	case HELD_CONVERSATION:
-		*ret = htab_find(g->l->conversations_by_id, &row->id) == NULL;
-		return (RC_OK);
+		return (htab_find(g->l->conversations_by_id, &row->id) == NULL);
 	case HELD_INBOX:
-		*ret = !held_has(g->got, row);
-		return (RC_OK);
+		return (!held_has(g->got, row));
 	case HELD_DEVICE:
-		if (htab_find(g->l->devices, &row->id) != NULL)
-			return (RC_OK);
-		/* It may be gone: its unit says so. */
-		rc = store_device_acked_get(g->tx->db, row->id, &acked, err);
-		*ret = rc == RC_OK;
-		return (rc == RC_NOT_FOUND ? RC_OK : rc);
+		return (htab_find(g->l->devices, &row->id) == NULL &&
+			held_has(g->got, row));
 	case HELD_SEND:
 	default:
-		return (RC_OK);
+		return (false);
 	}
 }
 
@@ -220,17 +214,13 @@ enum rc
 gather_lay_aside(struct gather *g, bool rest, struct err *err)
 {
 	const struct gather_need *need;
-	bool held;
 	enum rc rc = RC_OK;
 	size_t i;
 
 	for (i = 0; i < g->nneeds && rc == RC_OK; i++) {
 		need = &g->needs[i];
 		if ((need->row.kind == HELD_CONVERSATION) == rest ||
-		    is_aside(g, &need->owner))
-			continue;
-		rc = is_held(g, &need->row, &held, err);
-		if (rc != RC_OK || !held)
+		    is_aside(g, &need->owner) || !is_held(g, &need->row))
 			continue;
 		lay_aside(g, &need->owner);
 		rc = hold_back(g, &need->row, err);

@@ -54,7 +54,7 @@ struct gather {
 	bool picky;
 	struct gather_need *needs;
 	size_t nneeds, needs_cap;
-	struct held *got; /* inboxes that are ours */
+	struct held *got; /* inboxes that are ours, devices that there are */
 };
 
 /* ---- gather_wants.c ---- */

@@ -352,6 +352,24 @@ store_hold_devices_free(struct db *db, const int64_t *ids, size_t n,
 			     take_device, h, err));
 }
 
+static enum rc
+take_device_there(void *arg, const struct db_row *row, struct err *err)
+{
+	const struct store_holder *h = arg;
+
+	return (h->device_there(h->arg, db_row_i64(row, 0), err));
+}
+
+enum rc
+store_hold_devices_there(struct db *db, const int64_t *ids, size_t n,
+    const struct store_holder *h, struct err *err)
+{
+
+	return (n == 0 ? RC_OK
+		       : ask(db, SQL_HOLD_DEVICES_THERE, of_ids(ids, n),
+			     take_device_there, h, err));
+}
+
 /* ---- message ids ---- */
 
 static enum rc

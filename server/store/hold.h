@@ -67,6 +67,7 @@ struct store_holder {
 	    const struct store_counter *counter, struct err *err);
 	enum rc (*device)(
 	    void *arg, int64_t device_id, int64_t acked, struct err *err);
+	enum rc (*device_there)(void *arg, int64_t device_id, struct err *err);
 	enum rc (*key)(void *arg, const struct uuid *id, struct err *err);
 	enum rc (*message_id)(void *arg, int64_t id, struct err *err);
 	enum rc (*outbox_id)(void *arg, int64_t id, struct err *err);
@@ -116,6 +117,10 @@ enum rc store_hold_conversations_free(struct db *db, const int64_t *ids,
 enum rc store_hold_inboxes_free(struct db *db, const int64_t *ids, size_t n,
     const struct store_holder *h, struct err *err) MUST_USE;
 enum rc store_hold_devices_free(struct db *db, const int64_t *ids, size_t n,
+    const struct store_holder *h, struct err *err) MUST_USE;
+
+/* device_there: of ${ids} those that there are; locks nothing. */
+enum rc store_hold_devices_there(struct db *db, const int64_t *ids, size_t n,
     const struct store_holder *h, struct err *err) MUST_USE;
 
 /* conversation: locks those of the first ${limit} scheduled messages that are

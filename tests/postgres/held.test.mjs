@@ -107,6 +107,28 @@ class Pipeline extends Pair {
 	}
 }
 
+/** The same, and who gets it acks. */
+class Acked extends Pair {
+	async send()
+	{
+		this.acks = this.acking();
+		await super.send();
+		await this.acks;
+	}
+
+	async acking()
+	{
+		for (; this.going; await sleep(5)) {
+			const { status, text } = await this.to.post('/v1/inbox/ack', { upto: 1 });
+
+			if (status === 503)
+				this.refused++;
+			else
+				assert.equal(status, 200, text);
+		}
+	}
+}
+
 const sorted = (times) => times.map(({ ms }) => ms).sort((a, b) => a - b);
 const at = (list, part) => list[Math.min(list.length - 1, Math.floor(list.length * part))];
 
@@ -204,6 +226,9 @@ describe('one row that somebody else holds', () => {
 
 	it('the inbox of who sends', (t) => holdUp(t, 'sender', row(t, 'sender', ({ from }) =>
 		`SELECT 1 FROM inboxes WHERE user_id = ${person(from)} FOR UPDATE`)));
+
+	it('a device', (t) => holdUp(t, 'device', row(t, 'device', ({ to }) =>
+		`SELECT 1 FROM devices WHERE user_id = ${person(to)} FOR UPDATE`), (i) => i === 0, Acked));
 
 	it('the name of what two strangers make', (t) => holdUp(t, 'name',
 		async ({ nodes, strangers, there }) => {
