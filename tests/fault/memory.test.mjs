@@ -166,7 +166,7 @@ function tell(t, world, verdict, more)
 
 	t.diagnostic(`seed ${SEED}: ${told(verdict, { failures, calls, checked, ends: world.ends,
 		...more })}`);
-	t.diagnostic(`failures by library: ${json(modules)}`);
+	t.diagnostic(`by library, failures: ${json(modules)}`);
 	t.diagnostic(`answers ${JSON.stringify(target.answers)}; asked again because of ` +
 		`${json(history.reasons)}; sessions ended ${json(history.ends)}`);
 }

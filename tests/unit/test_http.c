@@ -530,7 +530,8 @@ test_half_closed_without_memory(void **state)
 		mem_fail_at(k);
 		for (i = 0; i < 8; i++) {
 			client_send(many[i], GET("/later"));
-			assert_int_equal(shutdown(many[i], SHUT_WR), 0);
+			/* The server may have closed already. */
+			(void)shutdown(many[i], SHUT_WR);
 		}
 		for (i = 0; i < 8; i++) {
 			client_read(many[i], &r, 0);
