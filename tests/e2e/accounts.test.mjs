@@ -183,6 +183,21 @@ describe('logging in', () => {
 		});
 	}
 
+	it('is refused beyond 64 devices, until one is revoked', async (t) => {
+		const own = await startServer({ unlimited: 'one user logs in 64 times' });
+		t.after(() => own.stop());
+		const [ann] = await users(own, 'ann');
+		const log = () => own.rest().post('/v1/tokens',
+			{ name: ann.name, password: PASSWORD, device: 'one more' });
+
+		for (let n = 1; n < 64; n++)
+			expectStatus(await log(), 201);
+		problem(await log(), 409, 'conflict', '/device');
+		const { devices } = (await ann.get('/v1/tokens')).body;
+		expectStatus(await ann.delete(`/v1/tokens/${devices.find((one) => !one.current).id}`), 204);
+		expectStatus(await log(), 201);
+	});
+
 	it('eight at once are all served', async () => {
 		const [ann] = await users(server, 'ann');
 		const devices = await Promise.all(Array.from({ length: 8 },
