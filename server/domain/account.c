@@ -274,14 +274,13 @@ account_done(struct unit *unit)
 }
 
 static const struct unit_kind account_kind = {
-    "account", UNIT_CLIENT, ORDER_ACCOUNT, account_apply, account_done};
+    "account", UNIT_CLIENT, ORDER_ACCOUNT, account_apply, account_done, true};
 
 void
 account_unit_init(struct account_unit *u, enum account_op op)
 {
 
 	memset(u, 0, sizeof(*u));
-	u->unit.any_order = true;
 	u->unit.kind = &account_kind;
 	u->unit.bytes = 1024;
 	u->op = op;

@@ -404,7 +404,7 @@ claim_done(struct unit *unit)
 }
 
 static const struct unit_kind claim_kind = {
-    "claim", UNIT_DELIVERY, ORDER_CLAIM, claim_apply, claim_done};
+    "claim", UNIT_DELIVERY, ORDER_CLAIM, claim_apply, claim_done, false};
 
 void
 claim_unit_init(struct claim_unit *u)

@@ -308,8 +308,8 @@ deliver_done(struct unit *unit)
 	u->finish(u);
 }
 
-static const struct unit_kind deliver_kind = {
-    "deliver", UNIT_DELIVERY, ORDER_DELIVER, deliver_apply, deliver_done};
+static const struct unit_kind deliver_kind = {"deliver", UNIT_DELIVERY,
+    ORDER_DELIVER, deliver_apply, deliver_done, false};
 
 void
 deliver_unit_init(struct deliver_unit *u)

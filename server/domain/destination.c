@@ -196,8 +196,8 @@ breaker_done(struct unit *unit)
 	u->finish(u);
 }
 
-static const struct unit_kind breaker_kind = {
-    "breaker", UNIT_DELIVERY, ORDER_BREAKER, breaker_apply, breaker_done};
+static const struct unit_kind breaker_kind = {"breaker", UNIT_DELIVERY,
+    ORDER_BREAKER, breaker_apply, breaker_done, false};
 
 void
 breaker_unit_init(struct breaker_unit *u)

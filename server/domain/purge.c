@@ -35,7 +35,7 @@ purge_done(struct unit *unit)
 }
 
 static const struct unit_kind purge_kind = {
-    "purge", UNIT_UPKEEP, ORDER_UPKEEP, purge_apply, purge_done};
+    "purge", UNIT_UPKEEP, ORDER_UPKEEP, purge_apply, purge_done, false};
 
 void
 purge_unit_init(struct purge_unit *u)

@@ -205,8 +205,8 @@ release_done(struct unit *unit)
 	u->finish(u);
 }
 
-static const struct unit_kind release_kind = {
-    "release", UNIT_DELIVERY, ORDER_RELEASE, release_apply, release_done};
+static const struct unit_kind release_kind = {"release", UNIT_DELIVERY,
+    ORDER_RELEASE, release_apply, release_done, false};
 
 void
 release_unit_init(struct release_unit *u)

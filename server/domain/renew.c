@@ -63,7 +63,7 @@ renew_done(struct unit *unit)
 }
 
 static const struct unit_kind renew_kind = {
-    "renew", UNIT_DELIVERY, ORDER_RENEW, renew_apply, renew_done};
+    "renew", UNIT_DELIVERY, ORDER_RENEW, renew_apply, renew_done, false};
 
 void
 renew_unit_init(struct renew_unit *u)

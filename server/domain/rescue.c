@@ -195,7 +195,7 @@ rescue_done(struct unit *unit)
 }
 
 static const struct unit_kind rescue_kind = {
-    "rescue", UNIT_DELIVERY, ORDER_RESCUE, rescue_apply, rescue_done};
+    "rescue", UNIT_DELIVERY, ORDER_RESCUE, rescue_apply, rescue_done, false};
 
 void
 rescue_unit_init(struct rescue_unit *u)

@@ -564,7 +564,7 @@ send_done(struct unit *unit)
 }
 
 static const struct unit_kind send_kind = {
-    "send", UNIT_CLIENT, ORDER_SEND, send_apply, send_done};
+    "send", UNIT_CLIENT, ORDER_SEND, send_apply, send_done, false};
 
 void
 send_unit_init(struct send_unit *u)

@@ -353,7 +353,7 @@ settle_done(struct unit *unit)
 }
 
 static const struct unit_kind settle_kind = {
-    "settle", UNIT_DELIVERY, ORDER_SETTLE, settle_apply, settle_done};
+    "settle", UNIT_DELIVERY, ORDER_SETTLE, settle_apply, settle_done, false};
 
 void
 settle_unit_init(struct settle_unit *u)

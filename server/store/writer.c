@@ -348,7 +348,7 @@ run_singly(struct writer *w)
 		}
 		if (rc == RC_BUSY && busy < SINGLY_BUSY_MOST) {
 			busy++;
-			if (w->batch[i]->any_order) {
+			if (w->batch[i]->kind->any_order) {
 				writer_lay_aside(w, &w->batch[i], 1);
 				continue;
 			}

@@ -55,17 +55,18 @@ struct unit_kind {
 	 * transaction is on disk.  The callee owns the unit again.
 	 * Thread: sync, or writer when it was never committed. */
 	void (*done)(struct unit *unit);
+
+	/* A unit that waits for what was not foreseen may be passed by others.
+	 */
+	bool any_order;
 };
 
 struct unit {
 	struct mbox_node node; /* first */
 	const struct unit_kind *kind;
 	enum rc rc;
-	bool again; /* not finished: it comes back in a later batch */
-	bool aside; /* it needs what somebody else holds */
-	/* The kind's: it may be passed by any other, when it waits for what was
-	 * not foreseen. */
-	bool any_order;
+	bool again;       /* not finished: it comes back in a later batch */
+	bool aside;       /* it needs what somebody else holds */
 	int64_t aside_ms; /* monotonic: since when; -1: never yet */
 	size_t bytes;     /* what it holds, for the size of a batch */
 };

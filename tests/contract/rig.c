@@ -302,7 +302,7 @@ ignore(struct unit *unit)
 }
 
 const struct unit_kind rig_failing = {
-    "failing", UNIT_UPKEEP, 99, fail_always, ignore};
+    "failing", UNIT_UPKEEP, 99, fail_always, ignore, false};
 
 static void
 account_finished(struct account_unit *u)

@@ -90,7 +90,7 @@ need_done(struct unit *unit)
 }
 
 static const struct unit_kind need_kind = {
-    "need", UNIT_CLIENT, 90, need_apply, need_done};
+    "need", UNIT_CLIENT, 90, need_apply, need_done, false};
 
 /* Two people who have written to each other and to themselves. */
 struct scene {

@@ -228,7 +228,7 @@ confirm_done(struct unit *unit)
 }
 
 static const struct unit_kind confirm_kind = {
-    "confirm", UNIT_DELIVERY, 90, confirm_apply, confirm_done};
+    "confirm", UNIT_DELIVERY, 90, confirm_apply, confirm_done, false};
 
 static void
 confirm(int64_t outbox_id)

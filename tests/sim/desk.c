@@ -150,7 +150,7 @@ desk_done(struct unit *unit)
 }
 
 static const struct unit_kind desk_kind = {
-    "desk", UNIT_CLIENT, ORDER_DESK, desk_apply, desk_done};
+    "desk", UNIT_CLIENT, ORDER_DESK, desk_apply, desk_done, false};
 
 /* A unit that the world keeps until the end. */
 static struct desk_unit *

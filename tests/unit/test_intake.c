@@ -15,9 +15,11 @@
 #include "unit/sleeps.h"
 
 static const struct unit_kind delivery = {
-    "delivery", UNIT_DELIVERY, 1, NULL, NULL};
-static const struct unit_kind client = {"client", UNIT_CLIENT, 2, NULL, NULL};
-static const struct unit_kind upkeep = {"upkeep", UNIT_UPKEEP, 3, NULL, NULL};
+    "delivery", UNIT_DELIVERY, 1, NULL, NULL, false};
+static const struct unit_kind client = {
+    "client", UNIT_CLIENT, 2, NULL, NULL, false};
+static const struct unit_kind upkeep = {
+    "upkeep", UNIT_UPKEEP, 3, NULL, NULL, false};
 
 #define UNITS 600
 

@@ -226,7 +226,7 @@ apply_nothing(struct tx *tx, struct unit **units, size_t n, struct err *err)
 }
 
 static const struct unit_kind quick = {
-    "quick", UNIT_CLIENT, 1, apply_nothing, done_in_order};
+    "quick", UNIT_CLIENT, 1, apply_nothing, done_in_order, false};
 
 static void
 sender(void *arg)

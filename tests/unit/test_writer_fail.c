@@ -294,7 +294,7 @@ static void
 test_fatal_sync_threads(void **state)
 {
 	static const struct unit_kind plain = {
-	    "plain", UNIT_CLIENT, 1, apply_nothing, done_refused};
+	    "plain", UNIT_CLIENT, 1, apply_nothing, done_refused, false};
 	struct err err = ERR_INIT;
 	struct work w[101];
 	int i;

@@ -363,11 +363,11 @@ done_work(struct unit *unit)
 }
 
 const struct unit_kind world_delivery = {
-    "first", UNIT_DELIVERY, 1, apply_work, done_work};
+    "first", UNIT_DELIVERY, 1, apply_work, done_work, false};
 const struct unit_kind world_client = {
-    "second", UNIT_CLIENT, 5, apply_work, done_work};
+    "second", UNIT_CLIENT, 5, apply_work, done_work, false};
 const struct unit_kind world_upkeep = {
-    "third", UNIT_UPKEEP, 9, apply_work, done_work};
+    "third", UNIT_UPKEEP, 9, apply_work, done_work, false};
 
 enum rc
 world_submit(struct work *w, const struct unit_kind *kind, char name)
