@@ -194,7 +194,7 @@ ack_done(struct unit *unit)
 }
 
 static const struct unit_kind ack_kind = {
-    "ack", UNIT_DELIVERY, ORDER_ACK, ack_apply, ack_done, false};
+    "ack", UNIT_DELIVERY, ORDER_ACK, ack_apply, ack_done, true};
 
 void
 ack_unit_init(struct ack_unit *u)

@@ -163,7 +163,7 @@ cancel_done(struct unit *unit)
 }
 
 static const struct unit_kind cancel_kind = {
-    "cancel", UNIT_CLIENT, ORDER_CANCEL, cancel_apply, cancel_done, false};
+    "cancel", UNIT_CLIENT, ORDER_CANCEL, cancel_apply, cancel_done, true};
 
 void
 cancel_unit_init(struct cancel_unit *u)

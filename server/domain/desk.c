@@ -278,7 +278,7 @@ desk_done(struct unit *unit)
 }
 
 static const struct unit_kind desk_kind = {
-    "desk", UNIT_CLIENT, ORDER_DESK, desk_apply, desk_done, false};
+    "desk", UNIT_CLIENT, ORDER_DESK, desk_apply, desk_done, true};
 
 void
 desk_unit_init(struct desk_unit *u, enum desk_op op, const char *by)

@@ -311,7 +311,7 @@ read_done(struct unit *unit)
 }
 
 static const struct unit_kind read_kind = {
-    "read", UNIT_DELIVERY, ORDER_READ, read_apply, read_done, false};
+    "read", UNIT_DELIVERY, ORDER_READ, read_apply, read_done, true};
 
 void
 read_unit_init(struct read_unit *u)

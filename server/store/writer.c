@@ -341,7 +341,8 @@ run_singly(struct writer *w)
 			 ? err_set(&err, RC_BUSY, "others hold what is needed")
 			 : transact(w, &w->batch[i], 1, &ready, &err);
 		if (rc == RC_OK) {
-			note_well(w);
+			if (ready > 0)
+				note_well(w);
 			writer_lay_aside(w, &w->batch[i], 1 - ready);
 			busy = 0;
 			continue;
@@ -380,7 +381,8 @@ run_batch(struct writer *w)
 	sort_batch(w);
 	rc = transact(w, w->batch, w->nbatch, &ready, &err);
 	if (rc == RC_OK) {
-		note_well(w);
+		if (ready > 0)
+			note_well(w);
 		writer_lay_aside(w, w->batch + ready, w->nbatch - ready);
 		return;
 	}

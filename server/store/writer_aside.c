@@ -6,6 +6,17 @@
 #include "base/log.h"
 #include "store/writer_internal.h"
 
+/* What a unit is told that is not kept any longer.  A commit that no standby
+ * confirms goes on at the server and keeps its rows: then that is the reason.
+ */
+static enum rc
+reason(const struct writer *w)
+{
+
+	return (atomic_load(&w->trouble) == RC_UNCONFIRMED ? RC_UNCONFIRMED
+							   : RC_BUSY);
+}
+
 void
 writer_lay_aside(struct writer *w, struct unit **units, size_t n)
 {
@@ -17,7 +28,7 @@ writer_lay_aside(struct writer *w, struct unit **units, size_t n)
 		if (w->aside.n < w->intake.queue_limit)
 			aside_put(&w->aside, units[i], now_ms);
 		else
-			writer_refuse(&units[i], 1, RC_BUSY);
+			writer_refuse(&units[i], 1, reason(w));
 	atomic_store_explicit(&w->naside, w->aside.n, memory_order_relaxed);
 	if (n > 0 &&
 	    outage_failed(&w->held, now_ms, w->timing->log_outage_ms, n, &line))
@@ -59,12 +70,12 @@ run_aside(struct writer *w, int64_t now_ms, bool last)
 			    w->timing->db_lock_ms)
 				w->batch[w->nbatch++] = w->batch[i];
 			else
-				writer_refuse(&w->batch[i], 1, RC_BUSY);
+				writer_refuse(&w->batch[i], 1, reason(w));
 		if (w->nbatch > 0)
 			(void)writer_work(w);
 	}
 	while (last && (n = aside_take(&w->aside, w->batch, BATCH_UNITS)) > 0)
-		writer_refuse(w->batch, n, RC_BUSY);
+		writer_refuse(w->batch, n, reason(w));
 	atomic_store_explicit(&w->naside, w->aside.n, memory_order_relaxed);
 }
 

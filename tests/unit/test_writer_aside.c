@@ -130,6 +130,32 @@ test_too_long(void **state)
 	assert_int_equal(writer_stats_get(world->writer).aside, 0);
 }
 
+/* A commit that no standby confirms keeps its rows: whoever is not kept any
+ * longer is told of the standby, until a commit succeeds. */
+static void
+test_unconfirmed(void **state)
+{
+
+	(void)state;
+	world->begin_rc = RC_UNCONFIRMED;
+	assert_int_equal(submit('u', 0), RC_OK);
+	(void)writer_run_once(world->writer);
+	assert_int_equal(work['u' - 'a'].unit.rc, RC_UNCONFIRMED);
+	others_hold("x");
+	assert_int_equal(submit('a', 'x'), RC_OK);
+	(void)writer_run_once(world->writer);
+	pass(timing_real()->db_lock_ms);
+	(void)writer_run_once(world->writer);
+	assert_int_equal(work[0].unit.rc, RC_UNCONFIRMED);
+
+	assert_int_equal(submit('b', 0), RC_OK);
+	assert_int_equal(submit('c', 'x'), RC_OK);
+	(void)writer_run_once(world->writer);
+	pass(timing_real()->db_lock_ms);
+	(void)writer_run_once(world->writer);
+	assert_int_equal(work[2].unit.rc, RC_BUSY);
+}
+
 /* Somebody takes it again before those have had it who waited. */
 static void
 test_taken_again(void **state)
@@ -266,6 +292,7 @@ main(void)
 	    T(test_others_go_on),
 	    T(test_still_held),
 	    T(test_too_long),
+	    T(test_unconfirmed),
 	    T(test_taken_again),
 	    T(test_bounded),
 	    T(test_stop),
