@@ -14,7 +14,8 @@ SELECT pg_advisory_xact_lock(6451064, s.number)::text
 FROM (SELECT hashtext(r.name) AS number FROM unnest($1::text[]) AS r (name)
     ORDER BY number) AS s;
 
--- The same without waiting: the numbers of those that somebody else holds.
+-- The same without waiting; the result is the place of each name that another
+-- transaction holds.
 -- name: hold_names_free
 SELECT r.number FROM unnest($1::text[]) WITH ORDINALITY AS r (name, number)
 WHERE NOT pg_try_advisory_xact_lock(6451064, hashtext(r.name));
@@ -194,7 +195,8 @@ WHERE device_id = ANY ($1::bigint[]) ORDER BY device_id;
 SELECT device_id, acked_seq FROM devices
 WHERE device_id = ANY ($1::bigint[]) ORDER BY device_id;
 
--- Those of these that there are, whoever has them.
+-- The devices among these ids that exist, also when another transaction holds
+-- them.
 -- name: hold_devices_there
 SELECT device_id FROM devices WHERE device_id = ANY ($1::bigint[]);
 

@@ -4,7 +4,7 @@
  */
 #include "base/outage.h"
 
-/* What there is to say, which is then said. */
+/* Fills the line and begins to count anew. */
 static void
 take_line(struct outage *o, int64_t now_ms, struct outage_line *ret)
 {

@@ -22,7 +22,7 @@ struct outage {
 	uint64_t units;   /* and what was refused in them */
 };
 
-/* What a line says. */
+/* The counts of one log line. */
 struct outage_line {
 	uint64_t tries;
 	uint64_t units;

@@ -96,10 +96,10 @@ db_postgres_schema_number(
 
 /* ---- the lock of a migration ----
  *
- * It belongs to a transaction, and so do the settings of the session that a
- * migration needs: however the transaction ends, nothing is left in a session
- * that a pooler may give to somebody else.  It is tried again and again instead
- * of being waited for, so that whoever waits can say for what. */
+ * The lock and the settings that a migration needs last as long as its
+ * transaction.  So no end of it leaves a lock in a session that a pooler may
+ * give to another client.  The node polls for the lock instead of waiting in
+ * the server, so that it can log which session holds it. */
 
 static const char begin_locked_sql[] =
     "BEGIN; SET LOCAL lock_timeout TO 0; SET LOCAL statement_timeout TO 0; "

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows of a shared database that somebody else holds for longer than a batch
- * waits.  Units that need one are laid aside, so that the others go on; it is
- * looked again and again whether the row is free.  Thread: writer.
+ * The set of rows of a shared database that another transaction has held for
+ * longer than a batch waits.  Units that need one of them are laid aside.
+ * Thread: writer.
  */
 #ifndef DOMAIN_HELD_H
 #define DOMAIN_HELD_H

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The writer's units that need rows which somebody else holds: kept, tried
- * again when a row is free, and refused when that takes too long.
+ * Units that need rows which another transaction holds.  The writer keeps them,
+ * tries them again when a row is free, and refuses them after db_lock_ms.
  */
 #include "base/log.h"
 #include "store/writer_internal.h"
 
-/* What a unit is told that is not kept any longer.  A commit that no standby
- * confirms goes on at the server and keeps its rows: then that is the reason.
- */
+/* The result of a unit that is refused here.  A commit that no standby confirms
+ * keeps its rows locked; then the standby is the reason. */
 static enum rc
 reason(const struct writer *w)
 {
@@ -55,8 +54,8 @@ is_freed(struct writer *w, bool names)
 	return (rc == RC_OK && freed);
 }
 
-/* Runs all that is laid aside, in its order; what has been for too long is
- * refused. */
+/* Runs all units that are laid aside, in their order, and refuses those that
+ * have waited for db_lock_ms.  ${last}: refuses what is still left, too. */
 static void
 run_aside(struct writer *w, int64_t now_ms, bool last)
 {
