@@ -158,7 +158,8 @@ describe('one row that somebody else holds', () => {
 	{
 		const url = await cluster.createDatabase(database);
 		const nodes = await Promise.all(Array.from({ length: NODES }, () => new Server({
-			args: ['--db', url], unlimited: 'ten pairs send as fast as can be' }).start()));
+			args: ['--db', url, '--max-pending', '100000'],
+			unlimited: 'ten pairs send as fast as can be' }).start()));
 		const [strangers, people] = [await users(nodes[0], 'new', 'newer'),
 			await users(nodes[0], ...Array.from({ length: 2 * PAIRS }, (_, i) => `p${i}`))];
 		const there = (i, user) => new User(nodes[i % NODES], user.name, user.token, user.device_name);
