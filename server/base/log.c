@@ -57,6 +57,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t arrived = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t ended;    /* with CLOCK_MONOTONIC, made by log_start() */
 static struct log_run *current; /* under the lock; NULL: straight to stderr */
+static bool closed;             /* under the lock: log_last() was called */
 static atomic_int min_level = LVL_INFO;
 static _Atomic uint64_t dropped;
 
@@ -125,14 +126,20 @@ record_init(struct log_record *rec, enum log_event event, size_t len)
 	(void)snprintf(rec->thread, sizeof(rec->thread), "%s", thr_self_name());
 }
 
-/* Puts a record into the ring; false when there is none. */
+/* Puts a record into the ring, or drops it after the last one; false when there
+ * is no ring. */
 static bool
-submit(struct log_record *rec, const char *fields)
+submit(struct log_record *rec, const char *fields, bool last)
 {
 	struct log_run *run;
 	bool wake = false;
 
 	(void)pthread_mutex_lock(&lock);
+	if (closed) {
+		(void)pthread_mutex_unlock(&lock);
+		return (true);
+	}
+	closed = last;
 	run = current;
 	if (run == NULL) {
 		(void)pthread_mutex_unlock(&lock);
@@ -181,15 +188,15 @@ write_direct(struct log_record *rec, const char *fields)
 	(void)pthread_mutex_unlock(&direct_lock);
 }
 
-static void __attribute__((format(printf, 3, 0)))
-emit(enum log_event event, const char *story, const char *fmt, va_list ap)
+static void __attribute__((format(printf, 4, 0))) emit(enum log_event event,
+    bool last, const char *story, const char *fmt, va_list ap)
 {
 	char fields[LOG_FIELDS_MAX];
 	struct log_record rec;
 	int saved = errno;
 
 	record_init(&rec, event, log_fields_print(fields, story, fmt, ap));
-	if (!submit(&rec, fields))
+	if (!submit(&rec, fields, last))
 		write_direct(&rec, fields);
 	errno = saved;
 }
@@ -203,23 +210,41 @@ log_event(enum log_event event, const char *fmt, ...)
 	if (!log_enabled(log_event_level(event)))
 		return;
 	va_start(ap, fmt);
-	emit(event, NULL, fmt, ap);
+	emit(event, false, NULL, fmt, ap);
 	va_end(ap);
+}
+
+/* What ${err} tells, or NULL. */
+static const char *
+story_of(const struct err *err)
+{
+
+	if (err == NULL)
+		return (NULL);
+	return (err->text[0] != '\0' ? err->text : rc_text(err->rc));
 }
 
 void
 log_error(enum log_event event, const struct err *err, const char *fmt, ...)
 {
-	const char *story = NULL;
 	va_list ap;
 
 	assert(event < LOG_EV_COUNT);
 	if (!log_enabled(log_event_level(event)))
 		return;
-	if (err != NULL)
-		story = err->text[0] != '\0' ? err->text : rc_text(err->rc);
 	va_start(ap, fmt);
-	emit(event, story, fmt, ap);
+	emit(event, false, story_of(err), fmt, ap);
+	va_end(ap);
+}
+
+void
+log_last(enum log_event event, const struct err *err, const char *fmt, ...)
+{
+	va_list ap;
+
+	assert(event < LOG_EV_COUNT);
+	va_start(ap, fmt);
+	emit(event, true, story_of(err), fmt, ap);
 	va_end(ap);
 }
 
@@ -444,6 +469,7 @@ log_start(const struct log_options *options, struct err *err)
 	(void)pthread_mutex_lock(&lock);
 	assert(current == NULL);
 	current = run;
+	closed = false;
 	(void)pthread_mutex_unlock(&lock);
 	return (RC_OK);
 }

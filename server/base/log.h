@@ -144,6 +144,11 @@ void log_event(enum log_event event, const char *fmt, ...)
 void log_error(enum log_event event, const struct err *err, const char *fmt,
     ...) __attribute__((format(printf, 3, 4)));
 
+/* As log_error(), for a program that ends: lines of other threads that come
+ * later are dropped, until log_start().  Thread: any. */
+void log_last(enum log_event event, const struct err *err, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* The number of lines dropped so far. */
 uint64_t log_dropped(void);
 

@@ -269,7 +269,7 @@ static void __attribute__((noreturn)) give_up(struct room *room, int sig)
 	    LOG_EV_SERVER_STOP, "signal=%s", sig == SIGINT ? "INT" : "TERM");
 	(void)notify_manager("STOPPING=1\nSTATUS=stopping");
 	room_close(room);
-	log_event(LOG_EV_SERVER_STOPPED, "%s", "");
+	log_last(LOG_EV_SERVER_STOPPED, NULL, "%s", "");
 	log_stop();
 	_exit(EX_OK);
 }

@@ -68,7 +68,7 @@ on_fatal(void *arg, const struct err *err)
 {
 
 	(void)arg;
-	log_error(LOG_EV_STORE_FAIL, err, "exit=%d", rc_exit_code(RC_IO));
+	log_last(LOG_EV_STORE_FAIL, err, "exit=%d", rc_exit_code(RC_IO));
 	log_stop();
 	_exit(rc_exit_code(RC_IO));
 }

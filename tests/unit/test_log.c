@@ -110,6 +110,48 @@ test_text_lines(void **state)
 }
 
 static void
+log_late(void *arg)
+{
+
+	(void)arg;
+	log_event(LOG_EV_SERVER_START, "%s", "");
+}
+
+/* A program that ends says why in its last line, whatever its other threads
+ * still have to say: into the ring, and to stderr when the log has stopped. */
+static void
+test_last_line(void **state)
+{
+	int fd[2], saved;
+	struct thr *thr;
+	char late[64];
+
+	(void)state;
+	begin(LOG_FMT_TEXT, LVL_INFO);
+	log_event(LOG_EV_SERVER_READY, "%s", "");
+	log_last(LOG_EV_STORE_FAIL, NULL, "exit=%d", 74);
+	assert_int_equal(
+	    thr_start(THR_OTHER, 0, log_late, NULL, &thr, NULL), RC_OK);
+	thr_join(&thr);
+	assert_string_equal(finish(),
+	    PREFIX "info server.ready\n" PREFIX "error store.fail exit=74\n");
+
+	assert_int_equal(pipe2(fd, O_CLOEXEC | O_NONBLOCK), 0);
+	saved = dup(STDERR_FILENO);
+	assert_true(saved >= 0 && dup2(fd[1], STDERR_FILENO) >= 0);
+	log_late(NULL);
+	assert_true(dup2(saved, STDERR_FILENO) >= 0);
+	assert_int_equal(read(fd[0], late, sizeof(late)), -1);
+	(void)close(saved);
+	(void)close(fd[0]);
+	(void)close(fd[1]);
+
+	begin(LOG_FMT_TEXT, LVL_INFO);
+	log_late(NULL);
+	assert_string_equal(finish(), PREFIX "info server.start\n");
+}
+
+static void
 test_json_lines(void **state)
 {
 
@@ -593,6 +635,7 @@ main(void)
 	static const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_direct),
 	    cmocka_unit_test(test_text_lines),
+	    cmocka_unit_test(test_last_line),
 	    cmocka_unit_test(test_json_lines),
 	    cmocka_unit_test(test_at_once),
 	    cmocka_unit_test(test_thread_is_named),
