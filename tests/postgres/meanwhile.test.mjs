@@ -11,8 +11,8 @@ import { after, before, describe, it } from 'node:test';
 import { Operator, until } from '../e2e/desk.mjs';
 import { problem } from '../e2e/expect.mjs';
 import {
-	Server, TWINBOXD, User, eventually, expectStatus, killAll, login, run, sleep, tempDir,
-	users,
+	Server, TWINBOXD, User, eventually, expectStatus, killAll, login, longerTimes, run, sleep,
+	tempDir, users,
 } from '../e2e/harness.mjs';
 import { Peer, sameDestinations, skip as skipFaults } from '../fault/remote.mjs';
 import { Cluster } from './cluster.mjs';
@@ -20,6 +20,9 @@ import { Holder } from './holder.mjs';
 
 /* Leases that ran out are looked for every 10 s. */
 const TAKEN_MS = 30_000 * Number(process.env.TWINBOX_SLOW ?? 1);
+
+/* Who waits for a row has read before; who is laid aside reads again. */
+const WAITS_FOR_ROWS = longerTimes(['db_patience'], 100);
 
 let cluster;
 let databases = 0;
@@ -38,7 +41,7 @@ async function world(t, n, options = () => ({}))
 	const database = `meanwhile_${++databases}`;
 	const url = await cluster.createDatabase(database);
 	const nodes = Array.from({ length: n }, () =>
-		new Server({ ...options(), args: ['--db', url] }));
+		new Server({ ...options(), env: WAITS_FOR_ROWS, args: ['--db', url] }));
 	const sql = (text) => cluster.sql(text, { database });
 
 	await Promise.all(nodes.map((node) => node.start()));
