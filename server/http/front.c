@@ -381,6 +381,9 @@ front_drain(struct front *front)
 
 	for (i = 0; i < DRAIN_MAX && front_accept(front); i++)
 		continue;
+	/* It may live on as a duplicate (http_keep_listener), which would wake
+	 * this thread. */
+	(void)epoll_ctl(front->epoll_fd, EPOLL_CTL_DEL, front->listen_fd, NULL);
 	(void)close(front->listen_fd);
 	front->listen_fd = -1;
 }

@@ -5,6 +5,7 @@
  */
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,7 +71,7 @@ listen_rc(int error)
 	return (error == EACCES || error == EPERM ? RC_DENIED : RC_BUSY);
 }
 
-/* Opens the listening socket and learns its port. */
+/* Opens the listening socket. */
 static enum rc
 http_listen(struct http *http, struct err *err)
 {
@@ -78,8 +79,6 @@ http_listen(struct http *http, struct err *err)
 	    .ai_socktype = SOCK_STREAM};
 	const char *listen = http->options.listen;
 	struct addrinfo *list, *ai;
-	struct sockaddr_storage addr;
-	socklen_t len = sizeof(addr);
 	char host[256], port[8];
 	int rc, fd = -1;
 
@@ -98,8 +97,23 @@ http_listen(struct http *http, struct err *err)
 		return (
 		    err_set_sys(err, listen_rc(rc), rc, "listen: %s", listen));
 	http->front.listen_fd = fd;
-	if (getsockname(fd, (struct sockaddr *)&addr, &len) != 0)
-		return (err_set_sys(err, RC_IO, errno, "listen: %s", listen));
+	return (RC_OK);
+}
+
+/* Has the listening socket, and learns its port. */
+static enum rc
+http_take_port(struct http *http, struct err *err)
+{
+	struct sockaddr_storage addr;
+	socklen_t len = sizeof(addr);
+	enum rc rc;
+
+	if (http->front.listen_fd < 0 && (rc = http_listen(http, err)) != RC_OK)
+		return (rc);
+	if (getsockname(
+		http->front.listen_fd, (struct sockaddr *)&addr, &len) != 0)
+		return (err_set_sys(
+		    err, RC_IO, errno, "listen: %s", http->options.listen));
 	if (addr.ss_family == AF_INET6)
 		http->port =
 		    ntohs(((struct sockaddr_in6 *)(void *)&addr)->sin6_port);
@@ -153,12 +167,16 @@ http_new(const struct http_options *options, struct http **ret, struct err *err)
 
 	assert(options->loops >= 1 && options->request_deadline_ms > 0 &&
 	       options->idle_deadline_ms > 0);
-	if ((http = mem_zalloc(1, sizeof(*http))) == NULL)
+	if ((http = mem_zalloc(1, sizeof(*http))) == NULL) {
+		if (options->listener > 0)
+			(void)close(options->listener);
 		return (err_set(err, RC_NO_MEMORY, "http"));
+	}
 	http->options = *options;
 	http->options.timing = timing_or_real(options->timing);
 	http->front.epoll_fd = http->front.wake_fd = -1;
-	http->front.listen_fd = http->front.reserve_fd = -1;
+	http->front.listen_fd = options->listener > 0 ? options->listener : -1;
+	http->front.reserve_fd = -1;
 	http->layout_known =
 	    strncmp(MHD_get_version(), "0.9.7", strlen("0.9.7")) == 0;
 	if (door_init(&http->door, options) != RC_OK ||
@@ -167,7 +185,7 @@ http_new(const struct http_options *options, struct http **ret, struct err *err)
 		goto free_http;
 	}
 	if ((rc = router_new(options->routes, &http->router, err)) != RC_OK ||
-	    (rc = http_listen(http, err)) != RC_OK ||
+	    (rc = http_take_port(http, err)) != RC_OK ||
 	    (rc = front_init(&http->front, http, err)) != RC_OK)
 		goto free_http;
 	http->loops =
@@ -210,6 +228,14 @@ http_port(const struct http *http)
 {
 
 	return (http->port);
+}
+
+int
+http_keep_listener(const struct http *http)
+{
+	const int fd = fcntl(http->front.listen_fd, F_DUPFD_CLOEXEC, 3);
+
+	return (fd < 0 ? 0 : fd);
 }
 
 void

@@ -101,6 +101,7 @@ typedef void (*http_upgrade_fn)(
 
 struct http_options {
 	const char *listen;              /* "127.0.0.1:8080", "[::1]:0" */
+	int listener;                    /* see http_keep_listener(); 0: none */
 	int loops;                       /* libmicrohttpd loops, at least 1 */
 	const struct http_route *routes; /* kept; ends with method NULL */
 	void *route_arg;                 /* second argument of handlers */
@@ -126,8 +127,9 @@ struct http_options {
 	struct metrics *metrics;
 };
 
-/* Makes the listening socket and the loops, no threads yet; http_port() tells
- * which port was bound.  ${options} is copied; what it points to is kept. */
+/* Makes the listening socket, or takes options->listener, which passes over in
+ * every case; and the loops, no threads yet.  http_port() tells which port is
+ * listened on.  ${options} is copied; what it points to is kept. */
 enum rc http_new(const struct http_options *options, struct http **ret,
     struct err *err) MUST_USE;
 
@@ -136,6 +138,12 @@ enum rc http_start(struct http *http, struct err *err) MUST_USE;
 
 /* The port that is listened on. */
 int http_port(const struct http *http);
+
+/* The listening socket for who serves on the same port after this one: until
+ * then the kernel keeps new connections in its queue, and nobody else can take
+ * the port.  To be called before http_drain().  Passes over to the caller; 0:
+ * there was no descriptor for it. */
+int http_keep_listener(const struct http *http);
 
 /* Stops accepting (closes the listening socket).  Requests under way go on;
  * those that wait with a timer are woken at once; answers from now on say

@@ -262,13 +262,14 @@ wait_signal(void)
 /* Nothing was accepted and nothing is served, and the thread may be in a call
  * that takes minutes: the process ends without it.  What it has begun at the
  * server ends with its connection. */
-static void __attribute__((noreturn)) give_up(struct room *room, int sig)
+static void __attribute__((noreturn))
+give_up(struct server *s, struct room *room, int sig)
 {
 
 	log_event(
 	    LOG_EV_SERVER_STOP, "signal=%s", sig == SIGINT ? "INT" : "TERM");
 	(void)notify_manager("STOPPING=1\nSTATUS=stopping");
-	room_close(room);
+	room_close(s, room);
 	log_last(LOG_EV_SERVER_STOPPED, NULL, "%s", "");
 	log_stop();
 	_exit(EX_OK);
@@ -284,7 +285,7 @@ watch(struct opening *o, struct room **ret_room)
 
 	while (!atomic_load(&o->done)) {
 		if ((sig = wait_signal()) != 0)
-			give_up(*ret_room, sig);
+			give_up(o->s, *ret_room, sig);
 		if (!atomic_load(&o->waiting))
 			continue;
 		now = clk_mono_ms(o->s->clk);
@@ -315,7 +316,7 @@ open_shared(struct server *s, struct err *err)
 		return (rc);
 	watch(&o, &room);
 	thr_join(&o.thread);
-	room_close(room);
+	room_close(s, room);
 	s->data.waiting = NULL;
 	if (o.rc != RC_OK)
 		*err = o.err;

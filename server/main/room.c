@@ -93,15 +93,17 @@ room_open(struct server *s, struct room **ret, struct err *err)
 
 	if ((room = mem_zalloc(1, sizeof(*room))) == NULL)
 		return (err_set(err, RC_NO_MEMORY, "waiting room"));
+	if ((room->routes = make_routes()) == NULL) {
+		room_close(s, room);
+		return (err_set(err, RC_NO_MEMORY, "waiting room"));
+	}
 	server_http_options(s, &options);
 	options.loops = 1;
-	options.routes = room->routes = make_routes();
-	rc = room->routes == NULL ? err_set(err, RC_NO_MEMORY, "waiting room")
-				  : http_new(&options, &room->http, err);
-	if (rc == RC_OK)
+	options.routes = room->routes;
+	if ((rc = http_new(&options, &room->http, err)) == RC_OK)
 		rc = http_start(room->http, err);
 	if (rc != RC_OK) {
-		room_close(room);
+		room_close(s, room);
 		return (rc);
 	}
 	keep_port(s, room->http);
@@ -110,13 +112,15 @@ room_open(struct server *s, struct room **ret, struct err *err)
 }
 
 void
-room_close(struct room *room)
+room_close(struct server *s, struct room *room)
 {
 
 	if (room == NULL)
 		return;
-	if (room->http != NULL)
+	if (room->http != NULL) {
+		s->listener = http_keep_listener(room->http);
 		http_drain(room->http);
+	}
 	http_stop(room->http);
 	mem_free(room->routes);
 	mem_free(room);

@@ -127,16 +127,17 @@ rest(void)
 	return (sig < 0 ? 0 : sig);
 }
 
-/* Stops what there is, so that server_start() can be called again, and listens
- * on the same port. */
+/* Stops what there is, so that server_start() can be called again, and goes on
+ * listening on the same port: who comes meanwhile waits. */
 static void
 stop_for_again(struct server *s)
 {
 	char address[CONFIG_TEXT_SIZE + 16];
 
-	if (s->http != NULL)
+	if (s->http != NULL) {
 		server_address(s, s->http, address, sizeof(address));
-	else
+		s->listener = http_keep_listener(s->http);
+	} else
 		(void)snprintf(
 		    address, sizeof(address), "%s", s->config.listen);
 	server_stop(s);

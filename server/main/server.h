@@ -20,6 +20,7 @@ struct server {
 	const struct clk *clk;
 	const struct timing *timing;
 	struct rnd *rnd;
+	int listener; /* for the next that listens (http_keep_listener) */
 
 	struct data data; /* the first that does not */
 	atomic_bool anew; /* it is to, because the epoch is another */
@@ -63,7 +64,8 @@ enum rc server_start(struct server *s, struct err *err) MUST_USE;
  * meanwhile. */
 enum rc server_open(struct server *s, struct err *err) MUST_USE;
 
-/* What ${s} listens on, and its limits; no routes yet (start.c). */
+/* What ${s} listens on, and its limits; no routes yet.  s->listener passes over
+ * with it (start.c). */
 void server_http_options(struct server *s, struct http_options *ret);
 
 /* HOST:PORT of ${http}, which listens where the settings say (serve.c). */
@@ -79,8 +81,8 @@ struct room;
 enum rc room_open(
     struct server *s, struct room **ret, struct err *err) MUST_USE;
 
-/* NULL is allowed. */
-void room_close(struct room *room);
+/* Leaves s->listener to who listens next.  NULL is allowed. */
+void room_close(struct server *s, struct room *room);
 
 /* Ends everything that server_start() began, in the reverse order, losing
  * nothing that was accepted; at most config.drain_deadline_ms. */

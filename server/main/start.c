@@ -452,6 +452,7 @@ server_http_options(struct server *s, struct http_options *ret)
 {
 
 	*ret = (struct http_options){.listen = s->config.listen,
+	    .listener = s->listener,
 	    .loops = (int)s->config.http_loops,
 	    .request_deadline_ms = s->config.request_deadline_ms,
 	    .idle_deadline_ms = s->config.idle_deadline_ms,
@@ -463,6 +464,7 @@ server_http_options(struct server *s, struct http_options *ret)
 	    .timing = s->timing,
 	    .metrics = s->metrics};
 	ret->believed = networks_of(&s->config.behind_proxy);
+	s->listener = 0;
 }
 
 static enum rc

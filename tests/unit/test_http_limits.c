@@ -16,7 +16,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/mem.h"
 #include "http_leap.h"
 
 /* Every connection is looked at once in each of these. */
@@ -576,74 +575,6 @@ test_stop(void **state)
 	fixture_start(&f, 1, LIMIT);
 }
 
-static void
-test_new_refuses(void **state)
-{
-	static const struct http_route none[] = {{NULL, NULL, NULL, 0}};
-	static const struct http_route twice[] = {{"GET", "/a/{b}", NULL, 0},
-	    {"GET", "/a/{b}", NULL, 0}, {NULL, NULL, NULL, 0}};
-	static const char *const listens[] = {"127.0.0.1", ":80",
-	    "nowhere:", "127.0.0.1:99999", "300.0.0.1:80", "[::1:80"};
-	struct http_options o = {.loops = 1,
-	    .routes = twice,
-	    .request_deadline_ms = 1,
-	    .idle_deadline_ms = 1,
-	    .clk = clk_system()};
-	struct http *http = NULL;
-	struct err err = ERR_INIT;
-	char taken[32];
-	size_t i;
-
-	(void)state;
-	o.listen = "127.0.0.1:0";
-	assert_int_equal(http_new(&o, &http, &err), RC_EXISTS);
-	o.routes = none;
-	for (i = 0; i < sizeof(listens) / sizeof(listens[0]); i++) {
-		o.listen = listens[i];
-		assert_int_not_equal(http_new(&o, &http, &err), RC_OK);
-		assert_string_not_equal(err.text, "");
-	}
-	(void)snprintf(taken, sizeof(taken), "127.0.0.1:%d", f.port);
-	o.listen = taken;
-	/* Not RC_IO, after which a service manager must not try again. */
-	assert_int_equal(http_new(&o, &http, &err), RC_BUSY);
-	assert_null(http);
-	o.listen = "[::1]:0";
-	assert_int_equal(http_new(&o, &http, &err), RC_OK);
-	assert_true(http_port(http) > 0);
-	http_stop(http); /* never started */
-	http_stop(NULL);
-}
-
-/* Each allocation of making a server fails once. */
-static void
-test_new_without_memory(void **state)
-{
-	static const struct http_route one[] = {
-	    {"GET", "/a/{b}", NULL, 0}, {NULL, NULL, NULL, 0}};
-	struct http_options o = {.listen = "127.0.0.1:0",
-	    .loops = 2,
-	    .routes = one,
-	    .request_deadline_ms = 1,
-	    .idle_deadline_ms = 1,
-	    .clk = clk_system()};
-	struct http *http = NULL;
-	struct err err = ERR_INIT;
-	enum rc rc = RC_NO_MEMORY;
-	int64_t k;
-
-	(void)state;
-	for (k = 1; k < 100 && rc != RC_OK; k++) {
-		mem_fail_at(k);
-		rc = http_new(&o, &http, &err);
-		mem_fail_at(0);
-		assert_true(rc == RC_OK || rc == RC_NO_MEMORY);
-	}
-	assert_int_equal(rc, RC_OK);
-	assert_true(k > 4);
-	http_stop(http);
-}
-
 int
 main(void)
 {
@@ -661,8 +592,6 @@ main(void)
 	    cmocka_unit_test(test_connection_limit),
 	    cmocka_unit_test(test_no_descriptors),
 	    cmocka_unit_test(test_quiet),
-	    cmocka_unit_test(test_new_refuses),
-	    cmocka_unit_test(test_new_without_memory),
 	    cmocka_unit_test(test_stop),
 	    cmocka_unit_test(test_drain),
 	};
