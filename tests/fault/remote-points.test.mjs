@@ -52,16 +52,28 @@ class Story {
 		await this.ann.send(to, `message ${n}`, { id: this.made.ids[n] });
 	}
 
+	/** Waits until message ${n} is in one of the states ${wanted}: which. Of a server
+	 * that has died nobody waits for anything. */
 	async state(n, wanted)
 	{
-		await this.ann.entryWhen(this.made.ids[n], (e) => wanted.includes(e.state), wanted.join());
-		return (await this.ann.entry(this.made.ids[n])).state;
+		const { server } = this;
+
+		return eventually(async () => {
+			try {
+				const { state } = await this.ann.entry(this.made.ids[n]);
+				return wanted.includes(state) && state;
+			} catch (error) {
+				error.final = !server.running;
+				throw error;
+			}
+		}, `message ${n} is ${wanted.join(' or ')}`);
 	}
 
 	async run(server)
 	{
 		const { made } = this;
 
+		this.server = server;
 		this.ann = new User(server, made.name, made.token, 'first');
 		this.no = new Peer(server, 'no');
 		this.ok = new Peer(server, 'ok');
