@@ -13,8 +13,8 @@ import { after, before, describe, it } from 'node:test';
 
 import { contiguous } from '../e2e/expect.mjs';
 import {
-	PASSWORD, Server, TWINBOXD, User, eventually, expectStatus, killAll, run, sleep, tempDir,
-	users, uuid7,
+	PASSWORD, Server, TWINBOXD, User, eventually, expectStatus, killAll, longerTimes, run, sleep,
+	tempDir, users, uuid7,
 } from '../e2e/harness.mjs';
 import { Peer, sameDestinations, skip as skipFaults } from '../fault/remote.mjs';
 import { Cluster } from './cluster.mjs';
@@ -129,7 +129,9 @@ describe('a row that somebody else holds', () => {
 	it('the name of a conversation that he is making: who wants it, too, holds nothing meanwhile',
 		async (t) => {
 		const url = await cluster.createDatabase('name');
-		const node = await new Server({ args: ['--db', url] }).start();
+		/* So that the rest of its batch is not written meanwhile. */
+		const node = await new Server({ args: ['--db', url],
+			env: longerTimes(['db_patience'], 100) }).start();
 		const [ann, bob, cat] = await users(node, 'ann', 'bob', 'cat');
 		const sql = (text) => cluster.sql(text, { database: 'name' });
 		const key = [ann.name, cat.name].sort().join(' ');
