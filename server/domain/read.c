@@ -121,14 +121,16 @@ conversation_read(struct tx *tx, const struct read_unit *u,
 	before = m->read_upto;
 	m->read_upto = upto;
 	m->read_at = tx->now_ms;
-	if (!u->is_private)
-		show(m, upto, tx->now_ms);
 	ledger_member_touch(d->ledger, c, m);
 	/* What this batch has delivered is read by it, too. */
 	rc = inbox_flush_of(tx, user->user_id, c->id, err);
 	if (rc == RC_OK)
 		rc = store_last_of_others(
 		    tx->db, c->id, user->user_id, before, upto, &last, err);
+	/* Where there is nothing new to tell of, what was read in private
+	 * before stays private. */
+	if (!u->is_private && (rc == RC_OK || m->shown_upto == before))
+		show(m, upto, tx->now_ms);
 	if (rc == RC_NOT_FOUND)
 		return (RC_OK);
 	if (rc == RC_OK)

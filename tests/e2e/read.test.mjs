@@ -177,6 +177,17 @@ describe('R210 R224 the read receipt', () => {
 		assert.ok((await ann.entry(entries[1].id)).labels.includes('read'));
 	});
 
+	it('after a private read, a later open one of nothing but own messages tells nobody', async () => {
+		const { ann, bob, conversation, entries } = await filled(1);
+		await bob.read({ upto: 1, private: true });
+		await bob.send(ann.name, 'an answer');
+		await bob.received((await ann.send(bob.name, 'and more')).id);
+		await bob.read({ conversation, upto_conversation_seq: 2 });
+		const { members } = (await ann.get('/v1/conversations')).body.conversations[0];
+		assert.equal(members.find((member) => member.address === bob.name).read, 0);
+		assert.ok(!(await ann.entry(entries[0].id)).labels.includes('read'));
+	});
+
 	it('R216 my other devices hear of it by a read event', async () => {
 		const { bob, conversation } = await filled(2);
 		const phone = await bob.device('phone');
