@@ -14,6 +14,8 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,7 +53,10 @@ child(const char *tty, int out, bool twice)
 	char said[300];
 	int fd;
 
-	if (setsid() < 0 || (fd = open(tty, O_RDWR)) < 0)
+	/* In a session of its own, where a signal to the test's group does not
+	 * come: it ends with the test. */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || setsid() < 0 ||
+	    (fd = open(tty, O_RDWR)) < 0)
 		_exit(1);
 	ask(false, twice, said, sizeof(said));
 	if (write(out, said, strlen(said)) < 0)
