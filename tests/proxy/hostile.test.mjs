@@ -13,6 +13,7 @@ import { PROXIES, answersIn, connect, eventually, sleep, stage } from './proxy.m
 const hooks = { before, after, afterEach };
 /** Nothing more comes of a row when it has been quiet for so long. */
 const QUIET_MS = 250 * Number(process.env.TWINBOX_SLOW ?? 1);
+const ROWS_AT_ONCE = 32;
 
 /** The requests from ${address} in the server's log; those that the proxy has
  *  given up before their end have no status. */
@@ -23,13 +24,14 @@ const handled = (server, address) => server.output().match(new RegExp(
 /** Each row comes from an address of its own, by which its requests are known. */
 const addressOf = (version, i) => `127.${version}.0.${i + 1}`;
 
-/** All ${rows}, eight at a time; the results in order. */
+/** All ${rows}, ROWS_AT_ONCE at a time, since each mostly waits; the results in
+ * order. */
 async function eachRow(rows, job)
 {
 	const results = [];
 	let next = 0;
 
-	await Promise.all(Array.from({ length: 8 }, async () => {
+	await Promise.all(Array.from({ length: ROWS_AT_ONCE }, async () => {
 		while (next < rows.length) {
 			const i = next++;
 			results[i] = await job(rows[i], i);
