@@ -87,7 +87,6 @@ async function story(t, rounds, seed)
 for (let done = 0; done < ROUNDS; done += ROUNDS_MOST) {
 	const rounds = Math.min(ROUNDS - done, ROUNDS_MOST);
 
-	it('R1 R2 R4 R89 R90 R91 R93 R237 R119 R191 R211 R212 R231 R235 I1 I2 I3 I7 ' +
-	   `SIGKILL under load, ${rounds} times after ${done}`,
+	it(`R1 R2 R4 R89 R90 R91 R93 R237 R119 R191 R211 R212 R231 R235 I1 I2 I3 I7 SIGKILL under load, ${rounds} times after ${done}`,
 	(t) => story(t, rounds, SEED + done));
 }
