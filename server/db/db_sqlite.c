@@ -402,6 +402,7 @@ sqlite_rollback(struct db *db)
 
 	if (sqlite_in_transaction(db))
 		(void)!step_plain(of(db), DB_SQLITE_ROLLBACK, &ignored);
+	of(db)->rollback_owed = sqlite_in_transaction(db);
 }
 
 static enum rc
@@ -410,6 +411,14 @@ sqlite_begin(struct db *db, struct err *err)
 	struct db_sqlite *s = of(db);
 	enum rc rc;
 
+	/* A rollback has failed, for want of memory: its transaction was
+	 * refused, so that it is ended first and nobody has to be told. */
+	if (s->rollback_owed) {
+		sqlite_rollback(db);
+		if (s->rollback_owed)
+			return (err_set(
+			    err, RC_NO_MEMORY, "BEGIN: a rollback fails"));
+	}
 	/* It is ended, so that the next BEGIN succeeds, but the caller is told:
 	 * what was written before must not go into another transaction. */
 	if (sqlite_in_transaction(db)) {

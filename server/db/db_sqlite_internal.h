@@ -39,6 +39,7 @@ struct db_sqlite {
 	int64_t log_frames; /* in the write-ahead log now */
 	sqlite3_file *log;  /* the writer's, when it is a gathering one */
 	sqlite3_stmt *plain[DB_SQLITE_PLAIN];
+	bool rollback_owed; /* one has failed, and its transaction is open */
 	struct db_sqlite_stmt *stmts; /* schema->nstatements */
 };
 
