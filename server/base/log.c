@@ -243,6 +243,12 @@ log_last(enum log_event event, const struct err *err, const char *fmt, ...)
 	va_list ap;
 
 	assert(event < LOG_EV_COUNT);
+	if (!log_enabled(log_event_level(event))) {
+		(void)pthread_mutex_lock(&lock);
+		closed = true;
+		(void)pthread_mutex_unlock(&lock);
+		return;
+	}
 	va_start(ap, fmt);
 	emit(event, true, story_of(err), fmt, ap);
 	va_end(ap);

@@ -144,8 +144,8 @@ void log_event(enum log_event event, const char *fmt, ...)
 void log_error(enum log_event event, const struct err *err, const char *fmt,
     ...) __attribute__((format(printf, 3, 4)));
 
-/* As log_error(), for a program that ends: lines of other threads that come
- * later are dropped, until log_start().  Thread: any. */
+/* As log_error(), for a program that ends: all later lines are dropped, until
+ * log_start() is called.  Thread: any. */
 void log_last(enum log_event event, const struct err *err, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -411,8 +411,8 @@ sqlite_begin(struct db *db, struct err *err)
 	struct db_sqlite *s = of(db);
 	enum rc rc;
 
-	/* A rollback has failed, for want of memory: its transaction was
-	 * refused, so that it is ended first and nobody has to be told. */
+	/* A rollback has failed for want of memory.  Its caller knows that the
+	 * transaction has failed, so it is ended here without an error. */
 	if (s->rollback_owed) {
 		sqlite_rollback(db);
 		if (s->rollback_owed)

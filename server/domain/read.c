@@ -127,8 +127,8 @@ conversation_read(struct tx *tx, const struct read_unit *u,
 	if (rc == RC_OK)
 		rc = store_last_of_others(
 		    tx->db, c->id, user->user_id, before, upto, &last, err);
-	/* Where there is nothing new to tell of, what was read in private
-	 * before stays private. */
+	/* Without a new message of others no receipt is sent.  Then messages
+	 * that were read in private before must stay private. */
 	if (!u->is_private && (rc == RC_OK || m->shown_upto == before))
 		show(m, upto, tx->now_ms);
 	if (rc == RC_NOT_FOUND)

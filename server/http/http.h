@@ -127,9 +127,10 @@ struct http_options {
 	struct metrics *metrics;
 };
 
-/* Makes the listening socket, or takes options->listener, which passes over in
- * every case; and the loops, no threads yet.  http_port() tells which port is
- * listened on.  ${options} is copied; what it points to is kept. */
+/* Makes the listening socket and the loops, no threads yet.  Where
+ * options->listener is given, that socket is used instead; the server owns it
+ * from now on, also when this fails.  http_port() returns the port.  ${options}
+ * is copied; what it points to is kept. */
 enum rc http_new(const struct http_options *options, struct http **ret,
     struct err *err) MUST_USE;
 
@@ -139,10 +140,10 @@ enum rc http_start(struct http *http, struct err *err) MUST_USE;
 /* The port that is listened on. */
 int http_port(const struct http *http);
 
-/* The listening socket for who serves on the same port after this one: until
- * then the kernel keeps new connections in its queue, and nobody else can take
- * the port.  To be called before http_drain().  Passes over to the caller; 0:
- * there was no descriptor for it. */
+/* Returns a duplicate of the listening socket for the next server on this port
+ * (http_options.listener).  Until that server accepts, new connections wait in
+ * the kernel's queue and no other process can take the port.  The caller owns
+ * the descriptor; 0 means that none was left.  Call before http_drain(). */
 int http_keep_listener(const struct http *http);
 
 /* Stops accepting (closes the listening socket).  Requests under way go on;

@@ -127,8 +127,8 @@ rest(void)
 	return (sig < 0 ? 0 : sig);
 }
 
-/* Stops what there is, so that server_start() can be called again, and goes on
- * listening on the same port: who comes meanwhile waits. */
+/* Stops everything, so that server_start() can be called again.  The listening
+ * socket stays open: clients that connect meanwhile wait. */
 static void
 stop_for_again(struct server *s)
 {

@@ -20,7 +20,7 @@ struct server {
 	const struct clk *clk;
 	const struct timing *timing;
 	struct rnd *rnd;
-	int listener; /* for the next that listens (http_keep_listener) */
+	int listener; /* of the next http (http_keep_listener); 0: none */
 
 	struct data data; /* the first that does not */
 	atomic_bool anew; /* it is to, because the epoch is another */
@@ -81,7 +81,8 @@ struct room;
 enum rc room_open(
     struct server *s, struct room **ret, struct err *err) MUST_USE;
 
-/* Leaves s->listener to who listens next.  NULL is allowed. */
+/* Ends the room and keeps its listening socket as s->listener.  NULL is
+ * allowed. */
 void room_close(struct server *s, struct room *room);
 
 /* Ends everything that server_start() began, in the reverse order, losing

@@ -52,8 +52,8 @@ class Story {
 		await this.ann.send(to, `message ${n}`, { id: this.made.ids[n] });
 	}
 
-	/** Waits until message ${n} is in one of the states ${wanted}: which. Of a server
-	 * that has died nobody waits for anything. */
+	/** Waits until message ${n} is in one of the states ${wanted}; returns it.  Fails
+	 * at once when the server has died. */
 	async state(n, wanted)
 	{
 		const { server } = this;

@@ -21,7 +21,8 @@ import { Holder } from './holder.mjs';
 /* Leases that ran out are looked for every 10 s. */
 const TAKEN_MS = 30_000 * Number(process.env.TWINBOX_SLOW ?? 1);
 
-/* Who waits for a row has read before; who is laid aside reads again. */
+/* A request that waits for a row keeps what it has read; one that is laid aside
+ * reads its rows again. */
 const WAITS_FOR_ROWS = longerTimes(['db_patience'], 100);
 
 let cluster;

@@ -149,6 +149,12 @@ test_last_line(void **state)
 	begin(LOG_FMT_TEXT, LVL_INFO);
 	log_late(NULL);
 	assert_string_equal(finish(), PREFIX "info server.start\n");
+
+	/* A level that is not logged closes the log, too. */
+	begin(LOG_FMT_TEXT, LVL_ERROR);
+	log_last(LOG_EV_SERVER_STOPPED, NULL, "%s", "");
+	log_error(LOG_EV_STORE_FAIL, NULL, "%s", "");
+	assert_string_equal(finish(), "");
 }
 
 static void
