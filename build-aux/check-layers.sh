@@ -3,7 +3,9 @@
 # The layer gate: check-layers.sh [ROOT].  Every #include "m/x.h" below
 # ROOT/server and ROOT/client must be an edge of build-aux/layers.txt, name
 # its module (no "../", no bare file name), and not be the *_internal.h of
-# another module.  The graph itself must have no circle.
+# another module.  The graph itself must have no circle, no module without
+# files, and no edge that nothing uses: it is the picture of the code, not of
+# what the code might become.
 set -u
 aux=$(cd "$(dirname "$0")" && pwd)
 cd "${1:-$aux/..}" || exit 2
@@ -54,6 +56,7 @@ function check_include(text, angle, name, to) {
 		refuse(from " may not include " to " (\"" name "\")")
 	else if (to != from && name ~ /_internal\.h$/)
 		refuse("\"" name "\" is for " to " alone")
+	used[from, to] = 1
 }
 
 BEGIN {
@@ -78,6 +81,7 @@ BEGIN {
 		refuse("this file is in no module of layers.txt")
 		next
 	}
+	present[from] = 1
 	while ((getline s < file) > 0) {
 		line++
 		if (s ~ /^[ \t]*#[ \t]*include[ \t]*["<]/)
@@ -87,6 +91,22 @@ BEGIN {
 }
 
 END {
+	close(layers)
+	file = layers
+	line = 0
+	while ((getline s < layers) > 0) {
+		line++
+		sub(/#.*/, "", s)
+		if (s !~ /:/)
+			continue
+		n = split(s, word, /[: \t]+/)
+		from = word[1]
+		if (!(from in present) && from != "schema")
+			refuse("module " from " has no file")
+		for (i = 2; i <= n; i++)
+			if (word[i] != "" && !((from, word[i]) in used))
+				refuse("nothing in " from " includes " word[i])
+	}
 	printf "check-layers: %d files, %d includes of ours, %d errors\n", \
 	    files, includes, errors
 	exit !(files > 0 && errors == 0)
