@@ -52,10 +52,33 @@ export class PatroniWorld extends World {
 		await eventually(() => this.times.length > upto, 'load', 60_000);
 	}
 
+	/** Waits until each node has found twice, at heartbeats that began from now on,
+	 *  that its commits wait for a standby: a node that has not cannot say that
+	 *  the next leader lacks nothing, and makes another epoch
+	 *  (server/cluster/lineage.h). */
+	async proven()
+	{
+		const beats = async () => (await this.cluster.sql('SELECT string_agg(beat_at::text, ' +
+			"' ' ORDER BY node_id) FROM nodes WHERE left_at IS NULL")).split(' ').map(Number);
+		const mode = () => this.cluster.sql("SELECT value FROM meta WHERE key = 'line'");
+		let last = await beats();
+
+		for (let seen = 0; seen < 3; seen++)
+			await eventually(async () => {
+				const now = await beats();
+				if (now.length !== 3 || !now.every((beat, i) => beat > last[i]))
+					return false;
+				last = now;
+				return true;
+			}, 'heartbeats of three nodes', 60_000);
+		assert.match(await mode(), / sync$/);
+	}
+
 	/** One accident, after which all is as before it: the cluster whole, the epoch
 	 *  kept, every node the process that it was. */
 	async accident(name, happen)
 	{
+		await this.proven();
 		const from = this.times.length - 1;
 
 		await this.round(name, happen);
@@ -64,7 +87,9 @@ export class PatroniWorld extends World {
 		const times = this.times.slice(from);
 		this.pauses[name] = (Math.max(...times.slice(1).map((at, i) => at - times[i])) / 1000)
 			.toFixed(1);
-		assert.equal(await this.epochNow(), this.epoch, `${name}: the epoch stays`);
+		assert.equal(await this.epochNow(), this.epoch, `${name}: the epoch stays\n${
+			this.nodes.map((node) => node.output().match(/.* cluster\.(epoch|line) .*/g)
+				?.join('\n') ?? '').join('\n')}`);
 		assert.ok(this.nodes.every((node) => node.starts === 1));
 	}
 
