@@ -45,12 +45,13 @@ const WEATHER = [
 ];
 
 /** What ${server} has said that is no line of its log (an assertion, a report of a
- *  sanitizer, a damaged block), and the end of its log. */
+ *  sanitizer, a damaged block), its reasons for a 500, and the end of its log. */
 function words(server)
 {
 	const lines = (server.child ?? server.last).err.split('\n');
 
 	return [...lines.filter((line) => line !== '' && !/^\d{4}-\d\d-\d\dT/.test(line)).slice(-80),
+		...lines.filter((line) => / (store\.(fail|abandon)|http\.fail) /.test(line)).slice(-20),
 		...lines.slice(-12)].join('\n');
 }
 
@@ -120,7 +121,7 @@ class World {
 		}
 		memory.rate(0);
 		if (this.broken)
-			throw this.broken;
+			throw new Error(`${this.broken.stack}\n${words(this.server)}`);
 	}
 
 	/** Waits until every route works; how many steps that took. */
