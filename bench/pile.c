@@ -17,10 +17,10 @@
 #include "schema/sql.h"
 #include "store/account.h"
 #include "store/conversation.h"
-#include "store/dead.h"
 #include "store/destination.h"
 #include "store/lane.h"
 #include "store/outbox.h"
+#include "store/totals.h"
 
 #include "bench.h"
 #include "pile.h"

@@ -22,7 +22,7 @@
 #include "db/db.h"
 #include "model/event.h"
 #include "schema/sql.h"
-#include "store/dead.h"
+#include "store/totals.h"
 
 #include "bench.h"
 #include "util.h"

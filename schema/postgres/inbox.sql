@@ -57,3 +57,7 @@ WHERE m.conversation_id = $1 AND m.conversation_seq <= $2
   AND EXISTS (SELECT 1 FROM inbox i
       WHERE i.event_id = m.event_id AND i.user_id = $3)
 ORDER BY m.conversation_seq DESC LIMIT 1;
+
+-- name: inbox_heads
+SELECT b.user_id, b.head FROM inboxes b
+WHERE b.user_id = ANY ($1::bigint[]);

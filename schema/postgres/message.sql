@@ -41,6 +41,11 @@ SELECT nextval('message_ids') FROM generate_series(1, $1::bigint);
 -- name: message_uuid
 SELECT message_id FROM messages WHERE mid = $1;
 
+-- The outbox rows of a message.
+-- name: message_rows
+SELECT o.id FROM messages m JOIN outbox o ON o.event_id = m.event_id
+WHERE m.message_id = $1 LIMIT $2;
+
 -- name: message_release
 WITH ends AS (
     UPDATE conversations c SET last_seq = $2, last_digest = $3

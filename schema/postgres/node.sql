@@ -1,13 +1,12 @@
 -- SPDX-License-Identifier: MIT
--- The nodes of a database, and what one node asks when it may have missed what
--- the others told.
+-- The nodes of a database.
 
 -- name: node_insert
 INSERT INTO nodes (name, started_at, beat_at) VALUES ($1, $2, $2)
 RETURNING node_id;
 
 -- Makes the row again if others have forgotten a node that was only held up.
--- name: node_beat
+-- name: node_heartbeat
 INSERT INTO nodes (node_id, name, started_at, beat_at) VALUES ($1, $3, $2, $2)
 ON CONFLICT (node_id) DO UPDATE SET beat_at = excluded.beat_at, left_at = NULL;
 
@@ -18,17 +17,17 @@ SELECT beat_at FROM nodes WHERE node_id = $1;
 UPDATE nodes SET left_at = $2 WHERE node_id = $1 AND left_at IS NULL;
 
 -- Unless it has beaten again.
--- name: node_bury
+-- name: node_mark_dead
 UPDATE nodes SET left_at = $2
 WHERE node_id = $1 AND left_at IS NULL AND beat_at = $3;
 
--- name: nodes_here
+-- name: nodes_alive
 SELECT node_id, name, beat_at FROM nodes
 WHERE left_at IS NULL ORDER BY node_id;
 
 -- Leases of a node that is gone run out now, as far as nobody is at work on their
 -- conversations, who would write back what he has read of the lane.
--- name: lanes_forsaken
+-- name: node_end_leases
 WITH held AS (
     SELECT l.lane_id FROM outbox_lanes l
     JOIN conversations c ON c.conversation_id = l.conversation_id
@@ -39,25 +38,12 @@ WHERE lane_id = ANY (ARRAY (SELECT lane_id FROM held))
   AND state = 'leased' AND lease_owner = $1 AND lease_until > $2;
 
 -- Those that have not run out.
--- name: lanes_leased_to
+-- name: node_leases_left
 SELECT count(*) FROM outbox_lanes
 WHERE state = 'leased' AND lease_owner = $1 AND lease_until > $2;
 
--- name: inbox_heads
-SELECT b.user_id, b.head FROM inboxes b
-WHERE b.user_id = ANY ($1::bigint[]);
-
--- How far these devices have acked, and the hash of a token that is worth
--- nothing any more.
--- name: devices_now
-SELECT d.device_id, d.user_id, d.acked_seq,
-    CASE WHEN d.revoked_at IS NOT NULL OR u.disabled_at IS NOT NULL
-    THEN d.token_hash END
-FROM devices d JOIN users u ON u.user_id = d.user_id
-WHERE d.device_id = ANY ($1::bigint[]);
-
 -- Those who have left so long ago, and to whom no lease is given.
--- name: nodes_gone
+-- name: nodes_left
 SELECT n.node_id FROM nodes n
 WHERE n.left_at < $1
   AND NOT EXISTS (SELECT 1 FROM outbox_lanes l WHERE l.state = 'leased'

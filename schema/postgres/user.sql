@@ -107,3 +107,12 @@ FROM inboxes b WHERE b.user_id = $1;
 UPDATE inboxes b SET read_seq = greatest(b.read_seq, r.read_seq)
 FROM unnest($1::bigint[], $2::bigint[]) AS r (user_id, read_seq)
 WHERE b.user_id = r.user_id;
+
+-- How far these devices have acked, and the hash of a token that is worth
+-- nothing any more.
+-- name: devices_now
+SELECT d.device_id, d.user_id, d.acked_seq,
+    CASE WHEN d.revoked_at IS NOT NULL OR u.disabled_at IS NOT NULL
+    THEN d.token_hash END
+FROM devices d JOIN users u ON u.user_id = d.user_id
+WHERE d.device_id = ANY ($1::bigint[]);

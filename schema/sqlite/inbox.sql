@@ -43,3 +43,8 @@ WHERE m.conversation_id = $1 AND m.conversation_seq <= $2
   AND EXISTS (SELECT 1 FROM inbox i
       WHERE i.event_id = m.event_id AND i.user_id = $3)
 ORDER BY m.conversation_seq DESC LIMIT 1;
+
+-- name: inbox_heads
+SELECT b.user_id, coalesce((SELECT max(i.seq) FROM inbox i
+    WHERE i.user_id = b.user_id), b.trimmed)
+FROM inboxes b WHERE b.user_id = $1;

@@ -26,6 +26,11 @@ SELECT id FROM ids;
 -- name: message_uuid
 SELECT message_id FROM messages WHERE mid = $1;
 
+-- The outbox rows of a message.
+-- name: message_rows
+SELECT o.id FROM messages m JOIN outbox o ON o.event_id = m.event_id
+WHERE m.message_id = $1 LIMIT $2;
+
 -- name: message_release
 UPDATE messages SET conversation_seq = $2, digest = $3
 WHERE mid = $1 AND conversation_seq IS NULL;

@@ -94,3 +94,12 @@ FROM inboxes b WHERE b.user_id = $1;
 
 -- name: counter_set
 UPDATE inboxes SET read_seq = $2 WHERE user_id = $1;
+
+-- How far a device has acked, and the hash of its token if that is worth
+-- nothing any more.
+-- name: devices_now
+SELECT d.device_id, d.user_id, d.acked_seq,
+    CASE WHEN d.revoked_at IS NOT NULL OR u.disabled_at IS NOT NULL
+    THEN d.token_hash END
+FROM devices d JOIN users u ON u.user_id = d.user_id
+WHERE d.device_id = $1;

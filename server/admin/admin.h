@@ -9,12 +9,12 @@
 
 #include "base/clk.h"
 #include "base/err.h"
+#include "engine/reader.h"
+#include "engine/writer.h"
 #include "http/http.h"
 #include "metrics/metrics.h"
 #include "push/push.h"
 #include "relay/relay.h"
-#include "store/reader.h"
-#include "store/writer.h"
 
 struct admin;
 

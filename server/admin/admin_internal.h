@@ -22,7 +22,7 @@ struct admin {
 /* All that there is to see, at a look: for the page of metrics and for the
  * alerts.  Large: not for a stack. */
 struct sight {
-	struct figures figures;
+	struct gauges gauges;
 	struct relay_stats relay;
 	int64_t relay_age_ms; /* -1: it has not turned yet */
 	int64_t log_bytes;
@@ -36,7 +36,7 @@ enum rc sight_take(struct admin *admin, struct db *db, struct sight *ret,
 
 /* Brings the metrics of messages up to ${totals}, which outlive the process.
  * Only one thread at a time. */
-void sight_totals(struct metrics *metrics, const struct figures_totals *totals);
+void sight_totals(struct metrics *metrics, const struct gauges_totals *totals);
 
 /* Appends what ${sight} has for the page of metrics. */
 void sight_metrics_write(

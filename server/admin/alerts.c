@@ -59,7 +59,7 @@ struct alerts {
 	/* Of the looking thread alone. */
 	struct mark marks[MARKS];
 	size_t nmarks; /* ever made */
-	struct open_breaker open[FIGURES_DESTINATIONS];
+	struct open_breaker open[GAUGES_DESTINATIONS];
 	size_t nopen;
 	int64_t offset_ms; /* of the wall clock to the monotonic one */
 	bool looked;
@@ -140,7 +140,7 @@ struct judging {
 static bool
 depth_high(const struct judging *j)
 {
-	int64_t n = j->look->figures->totals.pending;
+	int64_t n = j->look->gauges->totals.pending;
 
 	(void)snprintf(j->text, TEXT_SIZE, "%lld messages wait for delivery",
 	    (long long)n);
@@ -150,7 +150,7 @@ depth_high(const struct judging *j)
 static bool
 backlog(const struct judging *j)
 {
-	int64_t n = j->look->figures->totals.pending;
+	int64_t n = j->look->gauges->totals.pending;
 
 	(void)snprintf(j->text, TEXT_SIZE,
 	    "%lld messages have been waiting for delivery", (long long)n);
@@ -160,12 +160,12 @@ backlog(const struct judging *j)
 static bool
 failed(const struct judging *j)
 {
-	const struct figures_dead *d = &j->look->figures->dead;
+	const struct gauges_dead *d = &j->look->gauges->dead;
 
 	(void)snprintf(j->text, TEXT_SIZE,
 	    "%s%lld dead letters wait for somebody: %lld rejected, %lld out "
 	    "of retries, %lld expired, %lld for other reasons",
-	    d->all < FIGURES_ROWS ? "" : "at least ", (long long)d->all,
+	    d->all < GAUGES_ROWS ? "" : "at least ", (long long)d->all,
 	    (long long)d->rejected, (long long)d->max_retries,
 	    (long long)d->expired,
 	    (long long)(d->all - d->rejected - d->max_retries - d->expired));
@@ -177,13 +177,13 @@ failed_many(const struct judging *j)
 {
 
 	(void)failed(j); /* says the same */
-	return (j->look->figures->dead.all > ALERTS_FAILED_MANY);
+	return (j->look->gauges->dead.all > ALERTS_FAILED_MANY);
 }
 
 static bool
 stuck_sending(const struct judging *j)
 {
-	int64_t at = j->look->figures->oldest_sending_at;
+	int64_t at = j->look->gauges->oldest_sending_at;
 	int64_t age = at == 0 ? 0 : j->wall_ms - at;
 
 	(void)snprintf(j->text, TEXT_SIZE,
@@ -230,14 +230,14 @@ open_since(const struct alerts *a, int64_t destination_id, int64_t now_ms)
 static bool
 breaker_open(const struct judging *j)
 {
-	const struct figures *f = j->look->figures;
-	const struct figures_destination *first = NULL;
+	const struct gauges *f = j->look->gauges;
+	const struct gauges_destination *first = NULL;
 	struct alerts *a = j->alerts;
-	struct open_breaker open[FIGURES_DESTINATIONS];
+	struct open_breaker open[GAUGES_DESTINATIONS];
 	size_t i, n = 0, late = 0;
 
 	for (i = 0; i < f->n; i++) {
-		if (f->list[i].breaker == FIGURES_CLOSED)
+		if (f->list[i].breaker == GAUGES_CLOSED)
 			continue;
 		open[n].destination_id = f->list[i].destination_id;
 		open[n].since_ms =
@@ -356,8 +356,8 @@ alerts_turn(struct alerts *a, const struct alerts_look *look)
 	    .mono_ms = clk_mono_ms(a->clk),
 	    .wall_ms = clk_wall_ms(a->clk)};
 	struct mark now = {.at_ms = j.mono_ms,
-	    .sent = look->figures->totals.sent_total,
-	    .retries = look->figures->totals.retries_total,
+	    .sent = look->gauges->totals.sent_total,
+	    .retries = look->gauges->totals.retries_total,
 	    .delivered = look->delivered,
 	    .delivered_us = look->delivered_us};
 	char text[TEXT_SIZE] = "";

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The server's own alerts: the cheap ones of contrib/prometheus/alerts.yaml,
- * for whom no Prometheus watches, judged once a minute from the same figures.
+ * for whom no Prometheus watches, judged once a minute from the same gauges.
  * One is raised when its condition has held for so long as the table says, and
  * is cleared at the first look at which it does not hold; both are logged.
  *
- * This is the judge alone: it is given the figures and asks its clock; who
+ * This is the judge alone: it is given the gauges and asks its clock; who
  * looks, and when, is in watch.c.
  */
 #ifndef ADMIN_ALERTS_H
@@ -13,8 +13,8 @@
 
 #include "base/buf.h"
 #include "base/clk.h"
+#include "inspect/gauges.h"
 #include "metrics/metrics.h"
-#include "store/figures.h"
 
 #define ALERTS_MINUTE_MS 60000
 
@@ -59,7 +59,7 @@ struct alerts;
 
 /* What is seen at a look. */
 struct alerts_look {
-	const struct figures *figures;
+	const struct gauges *gauges;
 	int64_t relay_age_ms; /* since the relay turned; -1: not known */
 	int64_t log_bytes;
 	int64_t delivered;    /* of METRIC_DELIVERY_SECONDS: how many, */

@@ -14,10 +14,10 @@ struct list_ask {
 };
 
 bool
-desk_reason_read(const char *text, size_t n, char ret[DESK_REASON_SIZE])
+desk_reason_read(const char *text, size_t n, char ret[INSPECT_REASON_SIZE])
 {
 
-	if (n >= DESK_REASON_SIZE)
+	if (n >= INSPECT_REASON_SIZE)
 		return (false);
 	memcpy(ret, text, n);
 	ret[n] = '\0';
@@ -43,11 +43,11 @@ take_resolved(struct ask *ask, struct desk_dead_query *q)
 	const char *text = http_query(ask->req, "resolved");
 
 	if (text == NULL || strcmp(text, "false") == 0) {
-		q->filter.resolved = DESK_OPEN;
+		q->filter.resolved = INSPECT_OPEN;
 	} else if (strcmp(text, "true") == 0) {
-		q->filter.resolved = DESK_RESOLVED;
+		q->filter.resolved = INSPECT_RESOLVED;
 	} else if (strcmp(text, "any") == 0) {
-		q->filter.resolved = DESK_BOTH;
+		q->filter.resolved = INSPECT_BOTH;
 	} else {
 		ask_problem(ask, PROBLEM_BAD_REQUEST, "",
 		    "parameter \"resolved\" must be true, false or any");
@@ -66,12 +66,12 @@ desk_dead_query(struct ask *ask, struct desk_dead_query *ret)
 }
 
 static enum rc
-write_dead(void *arg, const struct desk_dead *dead, struct err *err)
+write_dead(void *arg, const struct inspect_dead_letter *dead, struct err *err)
 {
 
 	(void)err;
 	jw_comma(arg);
-	desk_dead_object(arg, dead);
+	store_dead_letter(arg, dead);
 	return (RC_OK);
 }
 
@@ -85,7 +85,7 @@ add_rows(struct ask *ask, struct db *db, struct buf *b, int64_t *ret_next,
 
 	rc = desk_resolve(ask, db, &q->names, &q->filter.sender_id,
 	    &q->filter.destination_id, err);
-	return (rc == RC_OK ? store_desk_dead(db, &q->filter, a->before,
+	return (rc == RC_OK ? inspect_dead_letters(db, &q->filter, a->before,
 				  a->limit, write_dead, b, ret_next, err)
 			    : rc);
 }

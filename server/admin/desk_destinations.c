@@ -32,7 +32,8 @@ struct page {
 
 /* RC_LIMIT ends the page: there is more. */
 static enum rc
-take_destination(void *arg, const struct desk_destination *d, struct err *err)
+take_destination(
+    void *arg, const struct inspect_destination *d, struct err *err)
 {
 	struct page *p = arg;
 	struct buf *b = &p->text;
@@ -65,7 +66,7 @@ take_destination(void *arg, const struct desk_destination *d, struct err *err)
 /* ---- what waits ---- */
 
 static void
-write_waiting(struct buf *b, const struct desk_waiting *w, int64_t now_ms)
+write_waiting(struct buf *b, const struct inspect_backlog *w, int64_t now_ms)
 {
 	int i;
 
@@ -78,7 +79,7 @@ write_waiting(struct buf *b, const struct desk_waiting *w, int64_t now_ms)
 		jw_null(b, "oldest_pending_age_ms");
 	jw_member(b, "ages");
 	buf_addc(b, '[');
-	for (i = 0; i < DESK_AGES; i++) {
+	for (i = 0; i < INSPECT_AGES; i++) {
 		jw_comma(b);
 		buf_addi(b, w->ages[i]);
 	}
@@ -111,7 +112,7 @@ write_page(struct admin *admin, struct db *db, const struct page *p,
 {
 	int64_t budget, now_ms = clk_wall_ms(admin->o.clk);
 	struct relay_stats *relay;
-	struct desk_waiting w;
+	struct inspect_backlog w;
 	size_t i, start = 0;
 	enum rc rc = RC_OK;
 
@@ -123,7 +124,7 @@ write_page(struct admin *admin, struct db *db, const struct page *p,
 	if (!buf_ok(&p->text) || (relay = desk_relay(admin)) == NULL)
 		return (err_set(err, RC_NO_MEMORY, "desk"));
 	for (i = 0; i < p->n && rc == RC_OK; i++) {
-		rc = store_desk_waiting(
+		rc = inspect_backlog(
 		    db, p->items[i].destination_id, now_ms, budget, &w, err);
 		jw_comma(b);
 		buf_add(b, p->text.data + start, p->items[i].end - start);
@@ -143,9 +144,9 @@ write_limits(struct buf *b)
 
 	jw_member(b, "age_limits_ms");
 	buf_addc(b, '[');
-	for (i = 0; i < DESK_AGES - 1; i++) {
+	for (i = 0; i < INSPECT_AGES - 1; i++) {
 		jw_comma(b);
-		buf_addi(b, desk_age_limits_ms[i]);
+		buf_addi(b, inspect_age_limits_ms[i]);
 	}
 	buf_addc(b, ']');
 }
@@ -168,7 +169,7 @@ read_list(struct ask *ask, struct db *db, struct err *err)
 	enum rc rc;
 
 	a->page.limit = (size_t)a->limit;
-	rc = store_desk_destinations(
+	rc = inspect_destinations(
 	    db, a->after, a->limit + 1, take_destination, &a->page, err);
 	more = rc == RC_LIMIT;
 	if (rc == RC_OK || rc == RC_LIMIT) {
@@ -222,7 +223,7 @@ read_one(struct ask *ask, struct db *db, struct err *err)
 	enum rc rc;
 
 	a->page.limit = 1;
-	rc = store_desk_destination(
+	rc = inspect_destination(
 	    db, a->unit.name, take_destination, &a->page, err);
 	if (rc == RC_OK)
 		rc = write_page(api_admin(ask->api), db, &a->page, &b, err);

@@ -15,11 +15,11 @@ struct export_ask {
 };
 
 static enum rc
-write_line(void *arg, const struct desk_dead *dead, struct err *err)
+write_line(void *arg, const struct inspect_dead_letter *dead, struct err *err)
 {
 
 	(void)err;
-	desk_dead_object(arg, dead);
+	store_dead_letter(arg, dead);
 	buf_addc(arg, '\n');
 	return (RC_OK);
 }
@@ -29,8 +29,8 @@ static enum rc
 read_page(struct export_ask *a, struct db *db, struct buf *b, struct err *err)
 {
 
-	return (store_desk_dead(db, &a->query.filter, a->before, LIMIT_PAGE_MAX,
-	    write_line, b, &a->before, err));
+	return (inspect_dead_letters(db, &a->query.filter, a->before,
+	    LIMIT_PAGE_MAX, write_line, b, &a->before, err));
 }
 
 static enum rc

@@ -9,7 +9,7 @@
 #include "admin/admin_internal.h"
 #include "api/ask.h"
 #include "base/limits.h"
-#include "store/desk.h"
+#include "inspect/inspect.h"
 
 /* Sending for longer than this is stuck; with no more retries left than this a
  * message is near its failure (R371, R373). */
@@ -46,12 +46,13 @@ enum rc desk_resolve(struct ask *ask, struct db *db,
 	"max_retries, rejected, expired, poison, discarded or too_large"
 
 /* Copies ${n} bytes if they are one of them. */
-bool desk_reason_read(const char *text, size_t n, char ret[DESK_REASON_SIZE]);
+bool desk_reason_read(
+    const char *text, size_t n, char ret[INSPECT_REASON_SIZE]);
 
 /* Which dead letters a query asks for (desk_dead.c). */
 struct desk_dead_query {
 	struct desk_names names;
-	struct desk_dead_filter filter;
+	struct inspect_dead_letter_filter filter;
 };
 
 /* Reads the parameters reason, sender, destination and resolved; the names
@@ -87,10 +88,10 @@ void desk_number(struct buf *b, const char *name, int64_t number);
 /* A row's members without its braces; ${count} is what the number of its
  * attempts is called. */
 void desk_row_members(
-    struct buf *b, const struct desk_row *row, const char *count);
+    struct buf *b, const struct inspect_outbox_row *row, const char *count);
 
 /* A dead letter as an object. */
-void desk_dead_object(struct buf *b, const struct desk_dead *dead);
+void store_dead_letter(struct buf *b, const struct inspect_dead_letter *dead);
 
 /* Appends {…} of all that is known of message ${id}; RC_NOT_FOUND
  * (desk_show.c). Thread: reader. */

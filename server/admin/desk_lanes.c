@@ -11,7 +11,7 @@
 #define NO_LANE "there is no such lane"
 
 static enum rc
-write_lane(void *arg, const struct desk_lane *l, struct err *err)
+write_lane(void *arg, const struct inspect_lane *l, struct err *err)
 {
 	struct buf *b = arg;
 
@@ -44,7 +44,7 @@ write_lane(void *arg, const struct desk_lane *l, struct err *err)
 struct list_ask {
 	struct ask ask; /* first */
 	struct desk_names names;
-	struct desk_lane_filter filter;
+	struct inspect_lane_filter filter;
 	int64_t after, limit;
 };
 
@@ -58,8 +58,8 @@ add_rows(struct ask *ask, struct db *db, struct buf *b, int64_t *ret_next,
 
 	rc = desk_resolve(
 	    ask, db, &a->names, &nobody, &a->filter.destination_id, err);
-	return (rc == RC_OK ? store_desk_lanes(db, &a->filter, a->after,
-				  a->limit, write_lane, b, ret_next, err)
+	return (rc == RC_OK ? inspect_lanes(db, &a->filter, a->after, a->limit,
+				  write_lane, b, ret_next, err)
 			    : rc);
 }
 
@@ -122,7 +122,7 @@ read_lane(struct ask *ask, struct db *db, struct err *err)
 	struct buf b = BUF_INIT;
 	enum rc rc;
 
-	rc = store_desk_lane(db, a->lane_id, write_lane, &b, err);
+	rc = inspect_lane(db, a->lane_id, write_lane, &b, err);
 	if (rc == RC_OK)
 		ask_json(ask, 200, &b);
 	else if (rc == RC_NOT_FOUND)

@@ -30,7 +30,7 @@ struct many_ask {
 	struct desk_names names;
 	char sender[LIMIT_ADDRESS_LEN + 1];
 	char destination[DESK_NAME_LEN + 1];
-	struct desk_dead_filter filter;
+	struct inspect_dead_letter_filter filter;
 	bool resolved; /* the names have been found */
 	int64_t limit, last;
 	bool ended; /* there are no more */
@@ -54,7 +54,7 @@ read_end(struct ask *ask, struct db *db, struct err *err)
 
 	/* Of named ones those remain that were refused. */
 	rc = a->ids != NULL ? RC_OK
-			    : store_desk_dead_left(
+			    : inspect_dead_letters_left(
 				  db, &a->filter, a->last, &left, &all, err);
 	if (rc != RC_OK)
 		return (rc);
@@ -145,7 +145,7 @@ next_filtered(struct many_ask *a, struct db *db, struct err *err)
 	size_t i, n;
 	enum rc rc;
 
-	rc = store_desk_dead_ids(db, &a->filter, a->last, ids,
+	rc = inspect_dead_letter_ids(db, &a->filter, a->last, ids,
 	    (size_t)(want < DESK_LETTERS ? want : DESK_LETTERS), &n, &last,
 	    err);
 	if (rc != RC_OK)

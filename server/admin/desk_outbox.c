@@ -16,12 +16,12 @@
 struct list_ask {
 	struct ask ask; /* first */
 	struct desk_names names;
-	struct desk_filter filter;
+	struct inspect_outbox_filter filter;
 	int64_t before, limit;
 };
 
 static enum rc
-list_row(void *arg, const struct desk_row *row, struct err *err)
+list_row(void *arg, const struct inspect_outbox_row *row, struct err *err)
 {
 	struct buf *b = arg;
 
@@ -42,7 +42,7 @@ add_rows(struct ask *ask, struct db *db, struct buf *b, int64_t *ret_next,
 
 	rc = desk_resolve(ask, db, &a->names, &a->filter.sender_id,
 	    &a->filter.destination_id, err);
-	return (rc == RC_OK ? store_desk_outbox(db, &a->filter, a->before,
+	return (rc == RC_OK ? inspect_outbox(db, &a->filter, a->before,
 				  a->limit, list_row, b, ret_next, err)
 			    : rc);
 }

@@ -30,7 +30,7 @@ struct users_ask {
 
 /* RC_LIMIT ends the page: there is more. */
 static enum rc
-take_user(void *arg, const struct desk_user *u, struct err *err)
+take_user(void *arg, const struct inspect_user *u, struct err *err)
 {
 	struct users_ask *a = arg;
 	struct buf *b = &a->text;
@@ -99,11 +99,11 @@ read_users(struct ask *ask, struct db *db, struct err *err)
 	bool all = true, more;
 	enum rc rc;
 
-	rc = store_desk_users(db, a->after, a->limit + 1, take_user, a, err);
+	rc = inspect_users(db, a->after, a->limit + 1, take_user, a, err);
 	more = rc == RC_LIMIT;
 	if (rc == RC_OK || rc == RC_LIMIT) {
 		qsort(a->order, a->n, sizeof(a->order[0]), compare_users);
-		rc = store_desk_senders(db, count_sender, a, &all, err);
+		rc = inspect_senders(db, count_sender, a, &all, err);
 	}
 	if (rc == RC_OK) {
 		buf_adds(&b, "{\"users\":[");
@@ -149,7 +149,7 @@ struct audit_ask {
 
 /* RC_LIMIT ends the page: there is more. */
 static enum rc
-take_audit(void *arg, const struct desk_audit *e, struct err *err)
+take_audit(void *arg, const struct inspect_audit *e, struct err *err)
 {
 	struct audit_ask *a = arg;
 	struct buf *b = a->out;
@@ -179,7 +179,7 @@ add_audit(struct ask *ask, struct db *db, struct buf *b, int64_t *ret_next,
 	enum rc rc;
 
 	a->out = b;
-	rc = store_desk_audit(db, a->before, a->limit + 1, take_audit, a, err);
+	rc = inspect_audit(db, a->before, a->limit + 1, take_audit, a, err);
 	*ret_next = rc == RC_LIMIT ? a->last : 0;
 	return (rc == RC_LIMIT ? RC_OK : rc);
 }

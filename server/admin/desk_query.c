@@ -47,7 +47,8 @@ refuse_name(struct ask *ask, const struct desk_names *names, const char *name,
 }
 
 static enum rc
-take_destination(void *arg, const struct desk_destination *d, struct err *err)
+take_destination(
+    void *arg, const struct inspect_destination *d, struct err *err)
 {
 
 	(void)err;
@@ -73,7 +74,7 @@ desk_resolve(struct ask *ask, struct db *db, const struct desk_names *names,
 			refuse_name(ask, names, "sender", sender);
 	}
 	if (rc == RC_OK && destination != NULL && destination[0] != '\0') {
-		rc = store_desk_destination(
+		rc = inspect_destination(
 		    db, destination, take_destination, ret_destination, err);
 		if (rc == RC_NOT_FOUND) {
 			/* It is answered: what it owns, perhaps the results

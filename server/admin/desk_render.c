@@ -136,7 +136,7 @@ add_label(struct buf *b, const char *label)
 }
 
 static void
-add_times(struct buf *b, const struct desk_row *row)
+add_times(struct buf *b, const struct inspect_outbox_row *row)
 {
 
 	jw_time(b, "event_time", row->event_time);
@@ -151,7 +151,8 @@ add_times(struct buf *b, const struct desk_row *row)
 }
 
 void
-desk_row_members(struct buf *b, const struct desk_row *row, const char *count)
+desk_row_members(
+    struct buf *b, const struct inspect_outbox_row *row, const char *count)
 {
 	bool pending = strcmp(row->state, "pending") == 0;
 
@@ -184,7 +185,7 @@ desk_row_members(struct buf *b, const struct desk_row *row, const char *count)
 }
 
 void
-desk_dead_object(struct buf *b, const struct desk_dead *dead)
+store_dead_letter(struct buf *b, const struct inspect_dead_letter *dead)
 {
 
 	buf_addc(b, '{');

@@ -113,7 +113,7 @@ write_timeline(struct showing *s)
 /* ---- attempts ---- */
 
 static enum rc
-take_attempt(void *arg, const struct desk_attempt *a, struct err *err)
+take_attempt(void *arg, const struct inspect_attempt *a, struct err *err)
 {
 	struct showing *s = arg;
 	char number[24], status[24];
@@ -182,7 +182,7 @@ resolution_name(const char *resolution)
 }
 
 static enum rc
-take_death(void *arg, const struct desk_dead *d, struct err *err)
+take_death(void *arg, const struct inspect_dead_letter *d, struct err *err)
 {
 	struct showing *s = arg;
 
@@ -195,7 +195,7 @@ take_death(void *arg, const struct desk_dead *d, struct err *err)
 }
 
 static enum rc
-take_row(void *arg, const struct desk_row *row, struct err *err)
+take_row(void *arg, const struct inspect_outbox_row *row, struct err *err)
 {
 	struct showing *s = arg;
 	char until[CLK_RFC3339_SIZE];
@@ -230,11 +230,11 @@ show_row(struct showing *s, struct db *db, int64_t id, struct err *err)
 	buf_reset(&s->attempts);
 	jw_comma(s->out);
 	buf_addc(s->out, '{');
-	rc = store_desk_dead_of(db, id, DESK_DEATHS, take_death, s, err);
+	rc = inspect_dead_letters_of(db, id, DESK_DEATHS, take_death, s, err);
 	if (rc == RC_OK)
-		rc = store_desk_row(db, id, take_row, s, err);
+		rc = inspect_outbox_row(db, id, take_row, s, err);
 	if (rc == RC_OK)
-		rc = store_desk_attempts(
+		rc = inspect_attempts(
 		    db, id, DESK_ATTEMPTS, take_attempt, s, err);
 	if (rc != RC_OK)
 		return (rc);
@@ -245,7 +245,7 @@ show_row(struct showing *s, struct db *db, int64_t id, struct err *err)
 }
 
 static enum rc
-take_message(void *arg, const struct desk_message *m, struct err *err)
+take_message(void *arg, const struct inspect_message *m, struct err *err)
 {
 	struct buf *b = arg;
 
@@ -275,9 +275,9 @@ desk_show(struct db *db, const struct uuid *id, struct buf *b, struct err *err)
 		return (err_set(err, RC_NO_MEMORY, "desk"));
 	s->out = b;
 	buf_addc(b, '{');
-	rc = store_desk_message(db, id, take_message, b, err);
+	rc = inspect_message(db, id, take_message, b, err);
 	if (rc == RC_OK)
-		rc = store_desk_message_rows(db, id, ids, ROWS_MAX, &n, err);
+		rc = store_message_rows(db, id, ids, ROWS_MAX, &n, err);
 	if (rc == RC_OK) {
 		jw_member(b, "rows");
 		buf_addc(b, '[');

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The desk's figures.
+ * The desk's gauges.
  */
 #include "admin/desk_internal.h"
 #include "base/mem.h"
@@ -51,7 +51,7 @@ add_share(struct buf *b, const char *name, int64_t part, int64_t whole)
 }
 
 static void
-add_ages(struct buf *b, const struct desk_stats *s, int64_t now_ms)
+add_ages(struct buf *b, const struct inspect_stats *s, int64_t now_ms)
 {
 	int64_t retries;
 
@@ -115,10 +115,10 @@ read_stats(struct ask *ask, struct db *db, struct err *err)
 	int64_t now_ms = clk_wall_ms(admin->o.clk);
 	struct relay_stats *relay;
 	struct buf b = BUF_INIT;
-	struct desk_stats s;
+	struct inspect_stats s;
 	enum rc rc;
 
-	rc = store_desk_stats(db, now_ms - DESK_STUCK_MS,
+	rc = inspect_stats(db, now_ms - DESK_STUCK_MS,
 	    admin->o.max_retries - DESK_NEAR_FAILURE, now_ms - HOUR_MS, &s,
 	    err);
 	if (rc != RC_OK)

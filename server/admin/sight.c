@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A look at everything: figures of the store, what the relay and the writer say
+ * A look at everything: gauges of the store, what the relay and the writer say
  * of themselves, readiness; and what of it the page of metrics shows.
  */
 #include <stddef.h>
@@ -20,7 +20,7 @@ catch_up(struct metrics *m, enum metric id, int64_t value)
 }
 
 void
-sight_totals(struct metrics *m, const struct figures_totals *t)
+sight_totals(struct metrics *m, const struct gauges_totals *t)
 {
 
 	metrics_set(m, METRIC_OUTBOX_PENDING, t->pending);
@@ -47,13 +47,13 @@ take_over(struct admin *admin, const struct sight *s)
 	struct writer_stats w = writer_stats_get(admin->o.writer);
 	int64_t sending_ms = 0;
 
-	if (s->figures.oldest_sending_at != 0)
+	if (s->gauges.oldest_sending_at != 0)
 		sending_ms =
-		    clk_wall_ms(admin->o.clk) - s->figures.oldest_sending_at;
+		    clk_wall_ms(admin->o.clk) - s->gauges.oldest_sending_at;
 	(void)pthread_mutex_lock(&admin->lock);
-	sight_totals(m, &s->figures.totals);
+	sight_totals(m, &s->gauges.totals);
 	metrics_set(m, METRIC_OUTBOX_OLDEST_SENDING, sending_ms / 1000);
-	metrics_set(m, METRIC_LANES_READY, s->figures.lanes_ready);
+	metrics_set(m, METRIC_LANES_READY, s->gauges.lanes_ready);
 	metrics_set(m, METRIC_WAL_BYTES, s->log_bytes);
 	metrics_set(m, METRIC_RELAY_TURN,
 	    s->relay_age_ms < 0 ? 0 : s->relay_age_ms / 1000);
@@ -74,7 +74,7 @@ sight_take(
 	enum rc rc;
 
 	memset(ret, 0, sizeof(*ret));
-	if ((rc = store_figures(db, &ret->figures, err)) != RC_OK)
+	if ((rc = gauges_read(db, &ret->gauges, err)) != RC_OK)
 		return (rc);
 	if (o->relay != NULL)
 		relay_stats(o->relay, &ret->relay);
@@ -99,7 +99,7 @@ write_one(struct buf *out, const char *name, const char *help, int64_t value)
 }
 
 static void
-write_dead(const struct figures_dead *d, struct buf *out)
+write_dead(const struct gauges_dead *d, struct buf *out)
 {
 	const struct {
 		const char *reason;
@@ -123,7 +123,7 @@ write_dead(const struct figures_dead *d, struct buf *out)
 }
 
 static void
-write_breakers(const struct figures *f, struct buf *out)
+write_breakers(const struct gauges *f, struct buf *out)
 {
 	struct metric_label labels[2] = {{"destination", ""}, {"state", ""}};
 	size_t i;
@@ -136,9 +136,9 @@ write_breakers(const struct figures *f, struct buf *out)
 		if (f->list[i].destination_id == 0)
 			continue; /* "*" is all of them */
 		labels[0].value = f->list[i].name;
-		for (b = 0; b < (int)FIGURES_BREAKERS; b++) {
+		for (b = 0; b < (int)GAUGES_BREAKERS; b++) {
 			labels[1].value =
-			    figures_breaker_word((enum figures_breaker)b);
+			    gauges_breaker_word((enum gauges_breaker)b);
 			metrics_sample(out, "destination_breaker", labels, 2,
 			    (int)f->list[i].breaker == b ? 1 : 0);
 		}
@@ -160,7 +160,7 @@ relay_of(const struct relay_stats *r, int64_t destination_id)
 enum figure { PENDING_ROWS, OLDEST_SECONDS, WINDOW, IN_FLIGHT, PAUSED };
 
 static int64_t
-figure_of(const struct sight *s, const struct figures_destination *d,
+figure_of(const struct sight *s, const struct gauges_destination *d,
     enum figure figure, int64_t wall_ms)
 {
 
@@ -203,7 +203,7 @@ write_destinations(const struct sight *s, int64_t wall_ms, struct buf *out)
 		"1 while an operator holds it; \"*\" holds all of them"},
 	};
 	struct metric_label label = {.name = "destination"};
-	const struct figures *f = &s->figures;
+	const struct gauges *f = &s->gauges;
 	size_t i, k;
 
 	for (k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
@@ -233,9 +233,9 @@ sight_metrics_write(
 	write_one(out, "time_seconds", "Its wall clock, in seconds since 1970",
 	    wall_ms / 1000);
 	write_one(out, "destinations", "Destinations that it knows",
-	    sight->figures.destinations);
-	write_dead(&sight->figures.dead, out);
-	write_breakers(&sight->figures, out);
+	    sight->gauges.destinations);
+	write_dead(&sight->gauges.dead, out);
+	write_breakers(&sight->gauges, out);
 	write_destinations(sight, wall_ms, out);
 	alerts_metrics_write(admin->alerts, out);
 }

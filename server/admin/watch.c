@@ -36,7 +36,7 @@ run_look(struct read_job *job, struct db *db, struct err *err)
 	if (db == NULL || sight_take(admin, db, &w->sight, err) != RC_OK) {
 		log_error(LOG_EV_STORE_FAIL, err, "look=%s", "alerts");
 	} else {
-		look.figures = &w->sight.figures;
+		look.gauges = &w->sight.gauges;
 		look.relay_age_ms = w->sight.relay_age_ms;
 		look.log_bytes = w->sight.log_bytes;
 		look.delivered = metrics_get(m, METRIC_DELIVERY_SECONDS);

@@ -11,11 +11,11 @@
 #include "base/clk.h"
 #include "base/rnd.h"
 #include "domain/auth.h"
+#include "engine/reader.h"
+#include "engine/writer.h"
 #include "http/http.h"
 #include "metrics/metrics.h"
 #include "push/push.h"
-#include "store/reader.h"
-#include "store/writer.h"
 
 struct admin;
 struct api;

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "base/clk.h"
-#include "store/reader.h"
+#include "engine/reader.h"
 
 struct usage_options {
 	const struct clk *clk;

@@ -18,8 +18,8 @@
 #include "base/mem.h"
 #include "cluster/cluster_internal.h"
 #include "model/event.h"
-
-/* Between two tries to be heard again. */
+#include "store/account.h"
+#include "store/inbox.h"
 
 static void
 wake(struct cluster *c)
@@ -265,9 +265,9 @@ end_epoch(struct cluster *c)
 	c->over = true;
 	atomic_store(&c->first, false);
 	c->away = false; /* or it could not say that it leaves */
-	atomic_store(c->options.line, DB_LINE_NOWHERE);
+	atomic_store(c->options.lineage, DB_LINEAGE_NOWHERE);
 	log_event(LOG_EV_CLUSTER_EPOCH, "node=%lld line=%s why=%s",
-	    (long long)c->node.node_id, c->node.line.name, c->node.why);
+	    (long long)c->node.node_id, c->node.lineage.name, c->node.reason);
 	(void)snprintf(
 	    note, sizeof(note), "N%lld E", (long long)c->node.node_id);
 	/* If that fails the others find out by themselves. */
@@ -277,24 +277,24 @@ end_epoch(struct cluster *c)
 
 /* Beats, and sees whether the database is still what it was. */
 static enum rc
-look_line(struct cluster *c, struct err *err)
+check_lineage(struct cluster *c, struct err *err)
 {
-	enum store_line_verdict verdict;
+	enum lineage_verdict verdict;
 	enum rc rc;
 
-	rc = store_line_beat(c->db, &c->node, clk_wall_ms(c->options.clk),
-	    c->again, &verdict, err);
+	rc = lineage_heartbeat(c->db, &c->node, clk_wall_ms(c->options.clk),
+	    c->reconnected, &verdict, err);
 	if (rc != RC_OK)
 		return (rc);
-	c->again = false;
-	if (verdict == STORE_LINE_OTHER) {
+	c->reconnected = false;
+	if (verdict == LINEAGE_OTHER) {
 		end_epoch(c);
 		return (RC_OK);
 	}
-	if (verdict == STORE_LINE_KEPT)
+	if (verdict == LINEAGE_KEPT)
 		log_event(LOG_EV_CLUSTER_LINE, "node=%lld line=%s",
-		    (long long)c->node.node_id, c->node.line.name);
-	atomic_store(c->options.line, c->node.line.id);
+		    (long long)c->node.node_id, c->node.lineage.name);
+	atomic_store(c->options.lineage, c->node.lineage.id);
 	return (RC_OK);
 }
 
@@ -307,10 +307,10 @@ beat(struct cluster *c, int64_t now, struct err *err)
 	if (now < c->beat_ms)
 		return (RC_OK);
 	c->beat_ms = now + c->options.timing->cluster_beat_ms;
-	rc = look_line(c, err);
+	rc = check_lineage(c, err);
 	if (rc != RC_OK || c->over)
 		return (rc);
-	rc = nodes_turn(c, &n, err);
+	rc = peers_check(c, &n, err);
 	if (rc == RC_OK)
 		atomic_store(&c->nnodes, n);
 	return (rc);
@@ -321,7 +321,7 @@ static enum rc
 come_back(struct cluster *c, struct err *err)
 {
 
-	c->again = true;
+	c->reconnected = true;
 	c->beat_ms = 0;
 	return (db_listen(c->db, CHANNEL, err));
 }
@@ -402,7 +402,7 @@ loop(void *arg)
 	if (atomic_load(&c->away))
 		return;
 	/* If that fails the others find out by themselves. */
-	(void)!store_node_leave(
+	(void)!node_leave(
 	    c->db, c->node.node_id, clk_wall_ms(c->options.clk), &err);
 }
 
@@ -425,7 +425,7 @@ cluster_new(const struct cluster_options *options, struct cluster **ret,
 	atomic_store(&c->nnodes, 1);
 	(void)pthread_mutex_init(&c->lock, NULL);
 	db.mode = DB_WRITER;
-	db.line = NULL;
+	db.lineage = NULL;
 	rc = (c->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) < 0 ||
 		     !outbound_init(&c->out) || !outbound_init(&c->spare)
 		 ? err_set(err, RC_NO_MEMORY, "cluster")

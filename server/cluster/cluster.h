@@ -12,21 +12,21 @@
  * of this node have done whose answer was lost (RC_UNCERTAIN).
  *
  * Each beat sees whether the database is still the one that is served
- * (store/line.h).  Connections of the node begin transactions on the line that
- * was looked at last and on no other, so that nothing of another epoch is read
- * or written by who does not know it.
+ * (cluster/lineage.h).  Connections of the node begin transactions on the
+ * lineage that was looked at last and on no other, so that nothing of another
+ * epoch is read or written by who does not know it.
  */
 #ifndef CLUSTER_CLUSTER_H
 #define CLUSTER_CLUSTER_H
 
 #include "base/clk.h"
 #include "base/timing.h"
+#include "cluster/lineage.h"
 #include "db/db.h"
 #include "domain/auth.h"
 #include "domain/news.h"
 #include "metrics/metrics.h"
 #include "push/push.h"
-#include "store/line.h"
 
 /* The row of a node that has left is folded into the common one after an hour.
  */
@@ -45,11 +45,11 @@ struct cluster_options {
 	struct auth *auth;
 	struct push *push;
 
-	/* This node, as store_line_begin() has left it; the name is the owner
+	/* This node, as lineage_begin() has left it; the name is the owner
 	 * of its leases. */
-	struct store_line_node node;
+	struct lineage_node node;
 	/* Where its connections' transactions may begin; kept, and moved. */
-	atomic_int_fast64_t *line;
+	atomic_int_fast64_t *lineage;
 
 	/* An operator has changed destinations elsewhere.  Thread: cluster. */
 	void (*desk)(void *arg);

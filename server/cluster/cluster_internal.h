@@ -12,7 +12,7 @@
 #include "base/htab.h"
 #include "base/thr.h"
 #include "cluster/cluster.h"
-#include "store/node.h"
+#include "cluster/node.h"
 
 #define CHANNEL "twinbox"
 
@@ -66,7 +66,7 @@ struct inbound {
 /* Reads ${text}; ${ret}->news may be NULL, else the caller's. */
 void inbound_read(const char *text, struct inbound *ret);
 
-/* ---- nodes.c: who else there is ---- */
+/* ---- peers.c: who else there is ---- */
 
 struct peer {
 	int64_t node_id;
@@ -75,13 +75,13 @@ struct peer {
 	bool here;
 	bool dead;       /* and said to be; not buried yet */
 	int64_t dead_ms; /* monotonic: since when */
-	char name[STORE_NODE_NAME_SIZE];
+	char name[NODE_NAME_SIZE];
 };
 
 #define PEERS_MAX 64
 
-struct nodes {
-	struct peer peers[PEERS_MAX];
+struct peers {
+	struct peer list[PEERS_MAX];
 	size_t n;
 	int64_t looked_ms; /* monotonic: when they were last looked at */
 };
@@ -89,7 +89,7 @@ struct nodes {
 /* Looks at the others, and ends the leases of the dead.  *ret_n: how
  * many live, this one included. */
 struct cluster;
-enum rc nodes_turn(struct cluster *c, int *ret_n, struct err *err) MUST_USE;
+enum rc peers_check(struct cluster *c, int *ret_n, struct err *err) MUST_USE;
 
 /* ---- cluster.c ---- */
 
@@ -103,10 +103,10 @@ struct cluster {
 	struct outbound spare; /* the thread's own */
 	bool stopping;         /* lock */
 
-	struct store_line_node node; /* this one */
-	bool again;                  /* the connection is a new one */
-	bool over;                   /* the epoch is another */
-	struct nodes nodes;
+	struct lineage_node node; /* this one */
+	bool reconnected;         /* the connection is a new one */
+	bool over;                /* the epoch is another */
+	struct peers peers;
 	atomic_int nnodes;
 	atomic_bool first; /* of those who live */
 	int64_t tidy_ms;   /* when those who are gone are forgotten next */

@@ -58,6 +58,17 @@ db_v_str(const char *s)
 	return (db_v_text(s, strlen(s)));
 }
 
+struct db_val
+db_v_text_most(const char *s, size_t most)
+{
+	size_t n;
+
+	if (s == NULL || s[0] == '\0')
+		return (DB_V_NULL);
+	n = strlen(s);
+	return (db_v_text(s, n < most ? n : most));
+}
+
 enum rc
 db_run(struct db *db, int stmt, const struct db_val *params, size_t n,
     db_row_fn each, void *arg, int64_t *ret_changed, struct err *err)
@@ -301,18 +312,18 @@ db_be_node(struct db *db, int64_t node, struct err *err)
 }
 
 void
-db_follow(struct db *db, const atomic_int_fast64_t *line)
+db_follow(struct db *db, const atomic_int_fast64_t *lineage)
 {
 
-	db->line = line;
+	db->lineage = lineage;
 }
 
 enum rc
-db_line_get(struct db *db, struct db_line *ret, struct err *err)
+db_lineage_get(struct db *db, struct db_lineage *ret, struct err *err)
 {
 
-	return (db->driver->line_get != NULL
-		    ? db->driver->line_get(db, ret, err)
+	return (db->driver->lineage_get != NULL
+		    ? db->driver->lineage_get(db, ret, err)
 		    : nobody_else(err));
 }
 

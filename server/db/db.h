@@ -51,24 +51,25 @@ enum db_mode {
  * test alone, which must see it fail; no setting reaches it. */
 enum db_sync { DB_SYNC_FULL, DB_SYNC_NORMAL };
 
-/* The id of no line: nowhere does a transaction begin. */
-#define DB_LINE_NOWHERE INT64_C(-1)
+/* The id of no lineage: nowhere does a transaction begin. */
+#define DB_LINEAGE_NOWHERE INT64_C(-1)
 
 /*
  * Where a shared database is in its history: one that was promoted, restored or
- * copied goes on from an earlier moment in a line of its own.  A server that is
- * not a standby stays on its line for as long as a connection to it lives.
+ * copied goes on from an earlier moment in a lineage of its own.  A server that
+ * is not a standby stays on its lineage for as long as a connection to it
+ * lives.
  */
-#define DB_LINE_SIZE 80
+#define DB_LINEAGE_SIZE 80
 
 /* How often a lock that another node holds is tried again, milliseconds. */
 #define DB_WAITS_MS 200
 
-struct db_line {
-	int64_t id;              /* of this name; not 0, not DB_LINE_NOWHERE */
-	char name[DB_LINE_SIZE]; /* SYSTEM/DATABASE/TIMELINE */
-	bool standbys;           /* there are some that commits may wait for */
-	bool waits;              /* and those of this connection do */
+struct db_lineage {
+	int64_t id; /* of this name; not 0, not DB_LINEAGE_NOWHERE */
+	char name[DB_LINEAGE_SIZE]; /* SYSTEM/DATABASE/TIMELINE */
+	bool standbys; /* there are some that commits may wait for */
+	bool waits;    /* and those of this connection do */
 };
 
 struct db_options {
@@ -85,9 +86,9 @@ struct db_options {
 	void (*waits)(void *arg, const char *what);
 	void *waits_arg;
 
-	/* Kept.  Transactions begin only at a server whose line has this id; 0:
-	 * at any.  NULL: at any, standbys too. */
-	const atomic_int_fast64_t *line;
+	/* Kept.  Transactions begin only at a server whose lineage has this id;
+	 * 0: at any.  NULL: at any, standbys too. */
+	const atomic_int_fast64_t *lineage;
 };
 
 enum db_type { DB_NULL, DB_I64, DB_TEXT, DB_BLOB };
@@ -136,6 +137,10 @@ db_v_uuid(const struct uuid *u)
 
 /* A NUL-terminated text, or NULL for NULL. */
 struct db_val db_v_str(const char *s);
+
+/* The first ${most} bytes of a NUL-terminated text; NULL for NULL and for "".
+ */
+struct db_val db_v_text_most(const char *s, size_t most);
 
 /* ${v}, or NULL when ${v} is ${none}. */
 static inline struct db_val
@@ -299,12 +304,12 @@ bool db_waited(const struct db *db);
  * connection is mended, a lost disk is not. */
 bool db_is_fatal(const struct db *db, enum rc rc);
 
-/* From now on transactions begin only where db_options.line says.  Kept. */
-void db_follow(struct db *db, const atomic_int_fast64_t *line);
+/* From now on transactions begin only where db_options.lineage says.  Kept. */
+void db_follow(struct db *db, const atomic_int_fast64_t *lineage);
 
-/* On which line the server is.  RC_AWAY: it is a standby. */
-enum rc db_line_get(
-    struct db *db, struct db_line *ret, struct err *err) MUST_USE;
+/* On which lineage the server is.  RC_AWAY: it is a standby. */
+enum rc db_lineage_get(
+    struct db *db, struct db_lineage *ret, struct err *err) MUST_USE;
 
 /* Whether a commit at the server of ${db} waits for a standby now (a file has
  * none).  Asks; not in a transaction. */

@@ -28,8 +28,8 @@ struct db_driver {
 	    struct db *db, struct err *err); /* NULL: it does */
 	/* NULL where the database is nobody else's. */
 	enum rc (*be_node)(struct db *db, int64_t node, struct err *err);
-	enum rc (*line_get)(
-	    struct db *db, struct db_line *ret, struct err *err);
+	enum rc (*lineage_get)(
+	    struct db *db, struct db_lineage *ret, struct err *err);
 	enum rc (*waits_for_standby)(struct db *db, bool *ret, struct err *err);
 	enum rc (*listen)(struct db *db, const char *channel, struct err *err);
 	enum rc (*notify)(struct db *db, const char *channel, const char *text,
@@ -70,8 +70,8 @@ struct db {
 	const struct db_driver *driver;
 	const struct db_schema *schema;
 	enum db_mode mode;
-	const atomic_int_fast64_t *line; /* may be NULL */
-	bool waited;                     /* db_waited() */
+	const atomic_int_fast64_t *lineage; /* may be NULL */
+	bool waited;                        /* db_waited() */
 	int64_t lock_ms; /* db_wait_for_locks(); 0: as it was opened */
 	uint64_t statements;
 };

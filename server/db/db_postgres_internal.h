@@ -47,7 +47,7 @@ struct db_postgres {
 	/* db_answer is longer than db_statement and db_lock, so that it is the
 	 * server that says no. */
 	const struct timing *timing;
-	int64_t line;        /* of the server, once it was asked; 0 */
+	int64_t lineage;     /* of the server, once it was asked; 0 */
 	bool open;           /* a transaction was begun */
 	bool slow;           /* it reads everything, and takes its time */
 	bool committing;     /* COMMIT was sent */
@@ -55,7 +55,7 @@ struct db_postgres {
 	bool warned;         /* by the server, since this was cleared */
 	bool again;          /* the last failure was one between transactions */
 	bool silent;         /* the last answer was given up, not lost */
-	bool standbys;       /* commits wait for some, as the line says */
+	bool standbys;       /* commits wait for some, as the lineage says */
 	bool opened;         /* a first connection was made */
 	bool session_pooler; /* connections go through one, in session mode */
 	void (*waits)(void *arg, const char *what); /* db_options */
@@ -177,21 +177,22 @@ int db_postgres_fd(const struct db *db);
 enum rc db_postgres_notes(
     struct db *db, db_note_fn each, void *arg, struct err *err) MUST_USE;
 
-/* ---- db_postgres_line.c: which server's history it is ---- */
+/* ---- db_postgres_lineage.c: which server's history it is ---- */
 
-/* As db_line_get(). */
-enum rc db_postgres_line_get(
-    struct db *db, struct db_line *ret, struct err *err) MUST_USE;
+/* As db_lineage_get(). */
+enum rc db_postgres_lineage_get(
+    struct db *db, struct db_lineage *ret, struct err *err) MUST_USE;
 
 /* As db_waits_for_standby(). */
 enum rc db_postgres_waits_for_standby(
     struct db *db, bool *ret, struct err *err) MUST_USE;
 
-/* Whether the connection may be used where its owner follows a line. */
-bool db_postgres_line_kept(const struct db_postgres *p);
+/* Whether the connection may be used where its owner follows a lineage. */
+bool db_postgres_lineage_kept(const struct db_postgres *p);
 
 /* The same of a fresh connection, whose server is asked; RC_AWAY: not yet. */
-enum rc db_postgres_line_check(struct db_postgres *p, struct err *err) MUST_USE;
+enum rc db_postgres_lineage_check(
+    struct db_postgres *p, struct err *err) MUST_USE;
 
 /* ---- db_postgres_slow.c: reading everything ---- */
 

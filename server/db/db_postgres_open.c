@@ -64,7 +64,7 @@ list_settings(const struct db_postgres *p, const PQconninfoOption *options,
 				break;
 		/* A reader that follows no line may read from a standby. */
 		if (k < nurl ||
-		    (p->db.mode != DB_WRITER && p->db.line == NULL &&
+		    (p->db.mode != DB_WRITER && p->db.lineage == NULL &&
 			strcmp(defaults[i].name, "target_session_attrs") == 0))
 			continue;
 		names[n] = defaults[i].name;
@@ -295,7 +295,7 @@ configure(struct db_postgres *p, struct err *err)
 	if (rc == RC_OK)
 		rc = check_promises(p, err);
 	if (rc == RC_OK)
-		rc = db_postgres_line_check(p, err);
+		rc = db_postgres_lineage_check(p, err);
 	return (rc == RC_OK && p->node != 0
 		    ? db_postgres_be_node(&p->db, p->node, err)
 		    : rc);
@@ -343,7 +343,7 @@ db_postgres_connect(struct db_postgres *p, struct err *err)
 	int64_t now_ms;
 	enum rc rc;
 
-	if (p->conn != NULL && is_there(p) && db_postgres_line_kept(p))
+	if (p->conn != NULL && is_there(p) && db_postgres_lineage_kept(p))
 		return (RC_OK);
 	if (p->conn != NULL)
 		db_postgres_drop(p);
@@ -385,7 +385,7 @@ db_postgres_new(const struct db_options *options)
 	p->db.driver = &db_postgres_driver;
 	p->db.schema = options->schema;
 	p->db.mode = options->mode;
-	p->db.line = options->line;
+	p->db.lineage = options->lineage;
 	p->url = mem_strdup(options->url);
 	p->stmts =
 	    mem_zalloc((size_t)options->schema->nstatements, sizeof(*p->stmts));

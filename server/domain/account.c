@@ -11,7 +11,7 @@
 #include "domain/auth.h"
 #include "domain/domain_internal.h"
 #include "domain/order.h"
-#include "store/dead.h"
+#include "store/audit.h"
 
 static_assert(
     STORE_PASSWORD_SIZE == CRYPT_PASSWORD_SIZE, "a stored password is cut");

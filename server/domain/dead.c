@@ -7,7 +7,8 @@
 #include "base/fault.h"
 #include "domain/dead.h"
 #include "domain/domain_internal.h"
-#include "store/dead.h"
+#include "store/dead_letter.h"
+#include "store/totals.h"
 
 /* ---- the bounce ---- */
 
@@ -103,8 +104,8 @@ dead_make(struct tx *tx, const struct store_row *row, enum outbox_reason reason,
 		    outbox_reason_word(reason), 1);
 	rc = wait_add(tx, lane, row, -1, err);
 	if (rc == RC_OK)
-		rc = store_dead_insert(tx->db, &dead, lane->lane.destination_id,
-		    error, tx->now_ms, err);
+		rc = store_dead_letter_insert(tx->db, &dead,
+		    lane->lane.destination_id, error, tx->now_ms, err);
 	FAULT("dead.letter.after");
 	if (rc == RC_OK)
 		rc = add_bounce(tx, &dead, lane, err);
@@ -188,7 +189,7 @@ requeue(struct tx *tx, const struct store_row *row, struct ledger_lane *lane,
 	rc = store_row_requeue(tx->db, row->id, place,
 	    tx->now_ms + d->options.expiry_ms, tx->now_ms, err);
 	if (rc == RC_OK)
-		rc = store_dead_resolve(
+		rc = store_dead_letter_resolve(
 		    tx->db, row->id, "requeued", by, tx->now_ms, err);
 	/* What was discarded has been dealt with before. */
 	if (rc == RC_NOT_FOUND)
@@ -266,7 +267,7 @@ dead_discard(struct tx *tx, int64_t outbox_id, const char *by,
 		    state_in_words(&row));
 		return (RC_OK);
 	}
-	rc = store_dead_resolve(
+	rc = store_dead_letter_resolve(
 	    tx->db, row.id, "discarded", by, tx->now_ms, err);
 	if (rc == RC_NOT_FOUND) {
 		refusal_set(ret, PROBLEM_CONFLICT, "",

@@ -11,8 +11,8 @@
 #include "domain/destination.h"
 #include "domain/domain_internal.h"
 #include "domain/order.h"
-#include "store/dead.h"
-#include "store/desk.h"
+#include "store/audit.h"
+#include "store/dead_letter.h"
 #include "store/message.h"
 
 /* Rows of one message that are looked at. */
@@ -45,24 +45,15 @@ found_own(void *arg, const struct store_entry *e, struct err *err)
 	return (RC_OK);
 }
 
-static enum rc
-found_message(void *arg, const struct desk_message *m, struct err *err)
-{
-
-	(void)arg;
-	(void)m;
-	(void)err;
-	return (RC_OK);
-}
-
 /* A message without outbox rows: it has reached everybody long ago, and they
  * are purged; or there is none. */
 static enum rc
 refuse_without_rows(struct tx *tx, struct desk_unit *u, struct err *err)
 {
+	struct store_message_key key;
 	enum rc rc;
 
-	rc = store_desk_message(tx->db, &u->message, found_message, NULL, err);
+	rc = store_message_key(tx->db, &u->message, &key, err);
 	if (rc == RC_OK)
 		refusal_set(&u->refusal, PROBLEM_CONFLICT, "",
 		    "everybody has it, and its outbox rows are purged: there "
@@ -84,8 +75,7 @@ each_row(struct tx *tx, struct desk_unit *u, row_fn each, struct err *err)
 	size_t i, n;
 	enum rc rc;
 
-	rc = store_desk_message_rows(
-	    tx->db, &u->message, ids, ROWS_MAX, &n, err);
+	rc = store_message_rows(tx->db, &u->message, ids, ROWS_MAX, &n, err);
 	for (i = 0; i < n && rc == RC_OK; i++) {
 		r = (struct refusal)REFUSAL_INIT;
 		rc = each(tx, ids[i], u->by, &r, err);
@@ -160,16 +150,16 @@ do_own_retry(struct tx *tx, struct desk_unit *u, struct err *err)
 /* What letter ${dead_id} is about.  Where there are other nodes an open one is
  * looked at again when its message is ours: somebody may have dealt with it. */
 static enum rc
-find_letter(struct tx *tx, int64_t dead_id, struct desk_dead_object *ret,
+find_letter(struct tx *tx, int64_t dead_id, struct store_dead_letter *ret,
     struct err *err)
 {
 	enum rc rc;
 
-	rc = store_desk_dead_object(tx->db, dead_id, ret, err);
+	rc = store_dead_letter_get(tx->db, dead_id, ret, err);
 	if (rc != RC_OK || !ret->open || !db_shared(tx->db))
 		return (rc);
 	rc = dead_hold(tx, ret->outbox_id, err);
-	return (rc == RC_OK ? store_desk_dead_object(tx->db, dead_id, ret, err)
+	return (rc == RC_OK ? store_dead_letter_get(tx->db, dead_id, ret, err)
 			    : rc);
 }
 
@@ -179,7 +169,7 @@ do_letter(struct tx *tx, struct desk_unit *u, struct desk_letter *letter,
 {
 	bool discard = u->op == DESK_DISCARD_LETTERS;
 	char detail[DETAIL_SIZE];
-	struct desk_dead_object about;
+	struct store_dead_letter about;
 	struct refusal r = REFUSAL_INIT;
 	enum rc rc;
 

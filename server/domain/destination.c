@@ -8,7 +8,7 @@
 #include "domain/destination.h"
 #include "domain/domain_internal.h"
 #include "domain/order.h"
-#include "store/dead.h"
+#include "store/audit.h"
 
 /* The destination called ${name}, or a refusal. */
 static enum rc

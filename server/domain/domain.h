@@ -6,7 +6,7 @@
  *
  * Accepted (promise 1): a message's `done` is called with RC_OK only after the
  * commit of the transaction that holds its row, its outbox row and its
- * sender's own copy; see store/writer.h.
+ * sender's own copy; see engine/writer.h.
  */
 #ifndef DOMAIN_DOMAIN_H
 #define DOMAIN_DOMAIN_H
@@ -15,9 +15,9 @@
 #include "base/err.h"
 #include "base/rnd.h"
 #include "domain/subscribers.h"
+#include "engine/writer.h"
 #include "metrics/metrics.h"
 #include "model/retry.h"
-#include "store/writer.h"
 
 /* Where committed things go; each takes what it gets.  wake comes when the
  * transaction is committed (thread: writer), news when it is on disk (thread:

@@ -14,6 +14,7 @@
 #include "model/message.h"
 #include "model/refusal.h"
 #include "store/message.h"
+#include "store/remote.h"
 #include "store/rows.h"
 
 /* Rows gathered for one statement before it is run. */

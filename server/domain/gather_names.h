@@ -7,8 +7,8 @@
 #ifndef DOMAIN_GATHER_NAMES_H
 #define DOMAIN_GATHER_NAMES_H
 
+#include "engine/writer.h"
 #include "store/conversation.h"
-#include "store/writer.h"
 
 struct ledger;
 

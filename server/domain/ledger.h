@@ -24,10 +24,10 @@
 
 #include "base/text.h"
 #include "base/uuid.h"
+#include "engine/writer.h"
 #include "store/account.h"
 #include "store/conversation.h"
 #include "store/outbox.h"
-#include "store/writer.h"
 
 struct ledger_user {
 	int64_t user_id;

@@ -9,8 +9,8 @@
 #ifndef DOMAIN_PURGE_H
 #define DOMAIN_PURGE_H
 
+#include "engine/writer.h"
 #include "store/purge.h"
-#include "store/writer.h"
 
 struct purge_unit {
 	struct unit unit; /* first */

@@ -9,6 +9,7 @@
 #include "domain/tally.h"
 #include "model/event.h"
 #include "model/outbox.h"
+#include "store/remote.h"
 
 #define SENDERS_MAX 100000
 /* Where others write, too, what waits is counted anew so often, in

@@ -13,8 +13,8 @@
 #ifndef DOMAIN_TALLY_H
 #define DOMAIN_TALLY_H
 
-#include "store/dead.h"
-#include "store/writer.h"
+#include "engine/writer.h"
+#include "store/totals.h"
 
 struct tally;
 

@@ -21,10 +21,10 @@
 
 #include "base/fault.h"
 #include "base/log.h"
+#include "cluster/node.h"
 #include "main/main_internal.h"
 #include "store/before.h"
 #include "store/copy.h"
-#include "store/node.h"
 
 /* A node that has beaten within this time serves, whatever the difference of
  * the clocks; one that was killed has to be waited for. */
@@ -99,11 +99,11 @@ side_close(struct side *side)
 
 struct beats {
 	int64_t now_ms;
-	struct store_node node; /* one that serves; "": none */
+	struct node_row node; /* one that serves; "": none */
 };
 
 static void
-look_at_node(void *arg, const struct store_node *node)
+look_at_node(void *arg, const struct node_row *node)
 {
 	struct beats *b = arg;
 
@@ -117,7 +117,7 @@ refuse_served(struct side *side, struct err *err)
 	struct beats b = {.now_ms = clk_wall_ms(clk_system())};
 	enum rc rc;
 
-	rc = store_nodes_here(side->db, look_at_node, &b, err);
+	rc = node_each_alive(side->db, look_at_node, &b, err);
 	if (rc == RC_OK && b.node.name[0] != '\0')
 		rc = err_set(err, RC_BUSY,
 		    "the %s is being served by node %s: stop all nodes first, "

@@ -15,8 +15,8 @@
 #include "db/db.h"
 #include "domain/account.h"
 #include "domain/domain.h"
-#include "store/reader.h"
-#include "store/writer.h"
+#include "engine/reader.h"
+#include "engine/writer.h"
 
 #define URL_SIZE (2 * CONFIG_TEXT_SIZE)
 #define EPOCH_LEN 32

@@ -48,18 +48,18 @@ make_epoch(struct server *s, char ret[EPOCH_LEN + 1], struct err *err)
 
 /* The same of a database of many nodes. */
 static enum rc
-find_epoch(struct server *s, enum store_line_doubt doubt,
-    enum store_line_verdict *ret, struct err *err)
+find_epoch(struct server *s, enum lineage_start doubt,
+    enum lineage_verdict *ret, struct err *err)
 {
-	struct store_line_node *node = &s->node;
+	struct lineage_node *node = &s->node;
 	enum rc rc;
 
-	data_new_epoch(s->rnd, node->spare);
-	rc = store_line_begin(s->db, node, doubt, ret, err);
+	data_new_epoch(s->rnd, node->fresh_epoch);
+	rc = lineage_begin(s->db, node, doubt, ret, err);
 	(void)snprintf(
 	    s->epoch, sizeof(s->epoch), "%.*s", EPOCH_LEN, node->epoch);
 	/* That one may be in use now. */
-	data_new_epoch(s->rnd, node->spare);
+	data_new_epoch(s->rnd, node->fresh_epoch);
 	return (rc);
 }
 
@@ -67,8 +67,8 @@ find_epoch(struct server *s, enum store_line_doubt doubt,
 
 struct starting {
 	struct server *s;
-	enum store_line_doubt doubt;
-	enum store_line_verdict verdict;
+	enum lineage_start doubt;
+	enum lineage_verdict verdict;
 	int64_t until_ms; /* monotonic: so long others are waited for */
 	bool waited;
 };
@@ -91,10 +91,10 @@ enter(void *arg, struct db *db, bool *ret_wait, struct err *err)
 	bool any;
 	enum rc rc;
 
-	g->verdict = STORE_LINE_SAME;
+	g->verdict = LINEAGE_SAME;
 	rc = db_shared(db) ? find_epoch(s, g->doubt, &g->verdict, err)
 			   : make_epoch(s, s->epoch, err);
-	*ret_wait = g->verdict == STORE_LINE_WAIT;
+	*ret_wait = g->verdict == LINEAGE_WAIT;
 	if (rc != RC_OK || *ret_wait)
 		return (rc);
 	if ((rc = store_user_any(db, &any, err)) == RC_OK)
@@ -112,32 +112,32 @@ rest(void *arg)
 
 	if (!g->waited) {
 		log_event(LOG_EV_CLUSTER_WAIT, "line=%s ms=%lld",
-		    g->s->node.line.name, (long long)vouch_ms);
+		    g->s->node.lineage.name, (long long)vouch_ms);
 		g->until_ms = clk_mono_ms(g->s->clk) + vouch_ms;
 	}
 	g->waited = true;
 	(void)nanosleep(&pause, NULL);
 	if (clk_mono_ms(g->s->clk) >= g->until_ms)
-		g->doubt = STORE_LINE_ALONE;
+		g->doubt = LINEAGE_START_ALONE;
 }
 
 static enum rc
 boot(struct server *s, struct err *err)
 {
-	struct starting g = {.s = s, .doubt = STORE_LINE_ASK};
+	struct starting g = {.s = s, .doubt = LINEAGE_START_ASK};
 	const struct store_start how = {s->clk, &g, migrate, enter, rest};
 	enum rc rc;
 
 	if (s->config.accept_rollback)
-		g.doubt = STORE_LINE_ROLLBACK;
+		g.doubt = LINEAGE_START_ROLLBACK;
 	rc = store_start(s->db, &how, err);
 	if (rc != RC_OK || !db_shared(s->db))
 		return (rc);
-	if (g.verdict == STORE_LINE_OTHER)
+	if (g.verdict == LINEAGE_OTHER)
 		log_event(LOG_EV_CLUSTER_EPOCH, "line=%s why=%s",
-		    s->node.line.name, s->node.why);
-	atomic_store(&s->line, s->node.line.id);
-	db_follow(s->db, &s->line);
+		    s->node.lineage.name, s->node.reason);
+	atomic_store(&s->lineage, s->node.lineage.id);
+	db_follow(s->db, &s->lineage);
 	return (RC_OK);
 }
 
@@ -163,7 +163,7 @@ open_once(struct server *s, struct err *err)
 	    (rc = check_mark(s, err)) != RC_OK || (rc = boot(s, err)) != RC_OK)
 		return (rc);
 	s->db_options = data_db_options(&s->data);
-	s->db_options.line = db_shared(s->db) ? &s->line : NULL;
+	s->db_options.lineage = db_shared(s->db) ? &s->lineage : NULL;
 	/* After the new epoch: if it comes to a crash in between, the start is
 	 * refused once more. */
 	return (s->rollback ? data_set_mark(&s->data, s->db, err) : RC_OK);

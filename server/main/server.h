@@ -26,8 +26,8 @@ struct server {
 	atomic_bool anew; /* it is to, because the epoch is another */
 	/* Of a database of many nodes: who we are to it, and the line on which
 	 * transactions may begin. */
-	struct store_line_node node;
-	atomic_int_fast64_t line;
+	struct lineage_node node;
+	atomic_int_fast64_t lineage;
 	char epoch[EPOCH_LEN + 1];
 	bool rollback;  /* the database is behind its mark: a new epoch */
 	bool was_empty; /* the database had no users */

@@ -14,7 +14,7 @@
 #ifdef TWINBOX_FAULTS
 #include "relay/carrier_fault.h"
 #endif
-#include "store/node.h"
+#include "cluster/node.h"
 
 #define QUEUE_LIMIT 20000
 #define READS_LIMIT 20000
@@ -271,18 +271,18 @@ make_cluster(struct server *s, struct err *err)
 	    .timing = s->timing,
 	    .auth = s->auth,
 	    .push = s->push,
-	    .line = &s->line,
+	    .lineage = &s->lineage,
 	    .desk = on_desk,
 	    .over = serve_anew,
 	    .arg = s};
-	struct store_line_node *node = &s->node;
+	struct lineage_node *node = &s->node;
 	enum rc rc;
 
 	if (!db_shared(s->db))
 		return (RC_OK);
 	(void)snprintf(
 	    node->name, sizeof(node->name), "%s", relay_owner(s->relay));
-	rc = store_node_insert(
+	rc = node_insert(
 	    s->db, node->name, clk_wall_ms(s->clk), &node->node_id, err);
 	if (rc == RC_OK)
 		rc = db_be_node(s->db, node->node_id, err);

@@ -19,10 +19,10 @@
 #include "base/timing.h"
 #include "domain/auth.h"
 #include "domain/news.h"
+#include "engine/reader.h"
+#include "engine/writer.h"
 #include "metrics/metrics.h"
 #include "model/refusal.h"
-#include "store/reader.h"
-#include "store/writer.h"
 
 struct push;
 

@@ -20,9 +20,9 @@
 #include "base/rnd.h"
 #include "base/timing.h"
 #include "domain/news.h"
+#include "engine/writer.h"
 #include "model/breaker.h"
 #include "relay/carrier.h"
-#include "store/writer.h"
 
 struct core;
 

@@ -13,9 +13,9 @@
 #include "base/err.h"
 #include "base/rnd.h"
 #include "domain/news.h"
+#include "engine/writer.h"
 #include "relay/carrier.h"
 #include "relay/core.h"
-#include "store/writer.h"
 
 struct relay;
 

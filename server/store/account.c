@@ -7,6 +7,7 @@
 #include "schema/sql.h"
 #include "store/account.h"
 #include "store/read.h"
+#include "store/rows.h"
 
 /* ---- users ---- */
 
@@ -457,4 +458,38 @@ store_meta_make(
 {
 
 	return (say_meta(db, SQL_META_MAKE, key, value, err));
+}
+
+struct now_each {
+	enum rc (*each)(
+	    void *arg, const struct store_device_now *now, struct err *err);
+	void *arg;
+};
+
+static enum rc
+take_now(void *arg, const struct db_row *row, struct err *err)
+{
+	const struct now_each *e = arg;
+	struct store_device_now now;
+	size_t n;
+
+	now.device_id = db_row_i64(row, 0);
+	now.user_id = db_row_i64(row, 1);
+	now.acked = db_row_i64(row, 2);
+	now.gone = db_row_blob(row, 3, &n);
+	if (now.gone != NULL && n != 32)
+		return (err_set(err, RC_CORRUPT, "a device's token hash"));
+	return (e->each(e->arg, &now, err));
+}
+
+enum rc
+store_devices_now(struct db *db, const int64_t *devices, size_t n,
+    enum rc (*each)(
+	void *arg, const struct store_device_now *now, struct err *err),
+    void *arg, struct err *err)
+{
+	struct now_each e = {each, arg};
+
+	return (
+	    store_run_ids(db, SQL_DEVICES_NOW, devices, n, take_now, &e, err));
 }

@@ -125,6 +125,20 @@ enum rc store_device_rename(struct db *db, int64_t user_id,
 enum rc store_device_acked_get(
     struct db *db, int64_t device_id, int64_t *ret, struct err *err) MUST_USE;
 
+/* A device as it is now. */
+struct store_device_now {
+	int64_t device_id;
+	int64_t user_id;
+	int64_t acked;       /* the highest seq that it has acked */
+	const uint8_t *gone; /* the hash of the token that it lost, or NULL */
+};
+
+/* What ${n} devices are now. */
+enum rc store_devices_now(struct db *db, const int64_t *devices, size_t n,
+    enum rc (*each)(
+	void *arg, const struct store_device_now *now, struct err *err),
+    void *arg, struct err *err) MUST_USE;
+
 /* The counters of an inbox; RC_NOT_FOUND if there is no such user. */
 enum rc store_counter_get(struct db *db, int64_t user_id,
     struct store_counter *ret, struct err *err) MUST_USE;

@@ -8,6 +8,7 @@
 #include "schema/sql.h"
 #include "store/conversation.h"
 #include "store/inbox.h"
+#include "store/rows.h"
 
 struct event_each {
 	store_event_fn each;
@@ -176,4 +177,29 @@ store_last_of_others(struct db *db, int64_t conversation_id, int64_t user_id,
 	if (rc == RC_OK && ret->mid == 0)
 		rc = RC_NOT_FOUND;
 	return (rc);
+}
+
+struct head_each {
+	enum rc (*each)(
+	    void *arg, int64_t user_id, int64_t head, struct err *err);
+	void *arg;
+};
+
+static enum rc
+take_head(void *arg, const struct db_row *row, struct err *err)
+{
+	const struct head_each *e = arg;
+
+	return (e->each(e->arg, db_row_i64(row, 0), db_row_i64(row, 1), err));
+}
+
+enum rc
+store_inbox_heads(struct db *db, const int64_t *users, size_t n,
+    enum rc (*each)(void *arg, int64_t user_id, int64_t head, struct err *err),
+    void *arg, struct err *err)
+{
+	struct head_each e = {each, arg};
+
+	return (
+	    store_run_ids(db, SQL_INBOX_HEADS, users, n, take_head, &e, err));
 }

@@ -52,4 +52,9 @@ enum rc store_last_of_others(struct db *db, int64_t conversation_id,
     int64_t user_id, int64_t after, int64_t upto,
     struct store_inbox_message *ret, struct err *err) MUST_USE;
 
+/* Where the inboxes of ${n} users end. */
+enum rc store_inbox_heads(struct db *db, const int64_t *users, size_t n,
+    enum rc (*each)(void *arg, int64_t user_id, int64_t head, struct err *err),
+    void *arg, struct err *err) MUST_USE;
+
 #endif

@@ -69,6 +69,36 @@ store_message_uuid(
 	return (rc);
 }
 
+struct row_ids {
+	int64_t *ids;
+	size_t n;
+};
+
+static enum rc
+take_row_id(void *arg, const struct db_row *row, struct err *err)
+{
+	struct row_ids *ids = arg;
+
+	(void)err;
+	ids->ids[ids->n++] = db_row_i64(row, 0);
+	return (RC_OK);
+}
+
+enum rc
+store_message_rows(struct db *db, const struct uuid *id, int64_t *ret,
+    size_t max, size_t *ret_n, struct err *err)
+{
+	struct row_ids ids = {ret, 0};
+	struct db_val v[2];
+	enum rc rc;
+
+	v[0] = db_v_uuid(id);
+	v[1] = db_v_i64((int64_t)max);
+	rc = db_run(db, SQL_MESSAGE_ROWS, v, 2, take_row_id, &ids, NULL, err);
+	*ret_n = ids.n;
+	return (rc);
+}
+
 /* Reads content_type, metadata, correlation_id, reply_to from ${col} on. */
 static void
 read_content(const struct db_row *row, int col, struct message_view *m)

@@ -52,6 +52,10 @@ enum rc store_message_key(struct db *db, const struct uuid *id,
 enum rc store_message_uuid(
     struct db *db, int64_t mid, struct uuid *ret, struct err *err) MUST_USE;
 
+/* The outbox rows of message ${id}: at most ${max} ids. */
+enum rc store_message_rows(struct db *db, const struct uuid *id, int64_t *ret,
+    size_t max, size_t *ret_n, struct err *err) MUST_USE;
+
 /* How much a user has sent. */
 struct store_sizes {
 	int64_t messages;

@@ -78,3 +78,22 @@ store_rows_next(struct db *db, struct store_rows *rows, struct db_val **ret,
 	*ret = rows->v + rows->n++ * rows->width;
 	return (rc);
 }
+
+enum rc
+store_run_ids(struct db *db, int stmt, const int64_t *ids, size_t n,
+    db_row_fn each, void *arg, struct err *err)
+{
+	struct db_val *v;
+	enum rc rc;
+	size_t i;
+
+	if (n == 0)
+		return (RC_OK);
+	if ((v = mem_zalloc(n, sizeof(*v))) == NULL)
+		return (err_set(err, RC_NO_MEMORY, "ids"));
+	for (i = 0; i < n; i++)
+		v[i] = db_v_i64(ids[i]);
+	rc = db_run_many(db, stmt, &(struct db_set){v, 1, n}, each, arg, err);
+	mem_free(v);
+	return (rc);
+}

@@ -60,4 +60,9 @@ enum rc store_rows_grow(struct store_rows *rows, struct err *err) MUST_USE;
 enum rc store_rows_write(struct db *db, struct store_rows *rows, bool exact,
     struct err *err) MUST_USE;
 
+/* Runs ${stmt}, which has one parameter, for each of ${n} ids in one round
+ * trip. */
+enum rc store_run_ids(struct db *db, int stmt, const int64_t *ids, size_t n,
+    db_row_fn each, void *arg, struct err *err) MUST_USE;
+
 #endif

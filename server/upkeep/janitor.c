@@ -17,7 +17,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "store/commits.h"
+#include "engine/commits.h"
 #include "upkeep/archive.h"
 #include "upkeep/janitor.h"
 

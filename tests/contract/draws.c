@@ -43,15 +43,15 @@ static const struct {
     {SQL_LANE_REMOTE_SET, 6, "idle ready leased"},
     {SQL_DESTINATION_BREAKER_SET, 2, "open half_open closed"},
     {SQL_OUTBOX_DEAD, 2, "failed expired"},
-    {SQL_DEAD_INSERT, 6, "failed expired"},
-    {SQL_DEAD_RESOLVE, 2, "requeued discarded"},
-    {SQL_DESK_WALK_ENDED, 3, "failed expired canceled"},
+    {SQL_DEAD_LETTER_INSERT, 6, "failed expired"},
+    {SQL_DEAD_LETTER_RESOLVE, 2, "requeued discarded"},
+    {SQL_INSPECT_WALK_ENDED, 3, "failed expired canceled"},
     {SQL_HOLD_CONVERSATIONS, 3, "u1 u2 u3 u4 u8 x"},
     {SQL_CONVERSATION_BY_KEY, 1, "u1_u2 u9_u10 x"},
-    {SQL_DESK_DESTINATION, 1, "s1.example local x"},
+    {SQL_INSPECT_DESTINATION, 1, "s1.example local x"},
     {SQL_DESTINATION_BY_NAME, 1, "s1.example * x"},
-    {SQL_DESK_DESTINATIONS, 1, "s1.example * x"},
-    {SQL_LANES_FORSAKEN, 1, "node x"}, {SQL_META_GET, 1, "epoch purge_mark x"},
+    {SQL_INSPECT_DESTINATIONS, 1, "s1.example * x"},
+    {SQL_NODE_END_LEASES, 1, "node x"}, {SQL_META_GET, 1, "epoch purge_mark x"},
     {SQL_META_LOCK, 1, "epoch purge_mark x"},
     {SQL_META_MAKE, 1, "epoch purge_mark x"},
     {-1, 0, "u1 u3 u7 r10@s1.example neu poison epoch s1.example"}};
@@ -136,8 +136,8 @@ static const struct {
 	int stmt, param, first, count;
 	bool by_row;
 } ranges[] = {
-    {SQL_NODE_BURY, 1, 1, 3, false},
-    {SQL_NODE_BURY, 3, 11, 3, false},
+    {SQL_NODE_MARK_DEAD, 1, 1, 3, false},
+    {SQL_NODE_MARK_DEAD, 3, 11, 3, false},
     {SQL_MESSAGE_INSERT, 1, 100, 1, true},
     {SQL_OUTBOX_INSERT, 1, 200, 1, true},
     {SQL_MESSAGE_INSERT, 5, 20, 1, true},

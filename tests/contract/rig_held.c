@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The thread that syncs, of a rig whose options say "held": the product's own
- * (store/commits.c), stopped before each sync until rig_turn().  Either it or
+ * (engine/commits.c), stopped before each sync until rig_turn().  Either it or
  * the test runs, never both, so that a run is the same each time.
  *
  * It is stopped in the driver's sync, above all locks: a COMMIT or a checkpoint
@@ -18,9 +18,9 @@
 
 #include "contract/rig_internal.h"
 #include "db/db_internal.h"
-#include "store/commits.h"
+#include "engine/commits.h"
 
-/* One before its sync, two behind it (store/commits.c): the writer would wait
+/* One before its sync, two behind it (engine/commits.c): the writer would wait
  * with the next. */
 #define HELD_MOST 3
 #define GIVE_UP_S 120

@@ -87,7 +87,7 @@ test_same_shape(void **state)
 /* ---- types ---- */
 
 /* Run for many rows at once: store/rows.h, what store/purge.c deletes, what
- * store/node.c asks, what store/copy.c puts and all of store/hold.c. */
+ * cluster/node.c asks, what store/copy.c puts and all of store/hold.c. */
 #define ANY_NUMBER 100
 static const struct {
 	int stmt, params;
@@ -248,7 +248,7 @@ may_walk(const char *name, const char *node)
 {
 	/* The first row ends it; or a table with a row for each node. */
 	static const char *const one[] = {
-	    "user_any", "before_content", "totals_get", "figures_totals", NULL};
+	    "user_any", "before_content", "totals_get", "gauges_totals", NULL};
 	/* All that waits, at the start. */
 	static const char *const start[] = {"outbox_pending_count",
 	    "outbox_waiting_local", "outbox_waiting_remote", NULL};

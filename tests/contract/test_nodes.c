@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
+#include "cluster/node.h"
 #include "contract/pg.h"
-#include "store/dead.h"
-#include "store/node.h"
+#include "store/totals.h"
 
 static struct err err = ERR_INIT;
 
@@ -46,7 +46,7 @@ test_fold(void **state)
 	    "VALUES (1, 'server', 9, 1, 2, 'leased', 'ten', 70)");
 	/* Not who is here, who left a moment ago, or who is named by a lease.
 	 */
-	must(store_nodes_fold(t.a, 60, &n, &err));
+	must(node_forget_left(t.a, 60, &n, &err));
 	assert_int_equal(n, 2);
 	assert_int_equal(pg_number(&t.pg, "SELECT count(*) FROM nodes"), 3);
 	assert_int_equal(
@@ -61,11 +61,11 @@ test_fold(void **state)
 	    pg_number(&t.pg, "SELECT count(*) FROM outbox_totals"), 2);
 	/* Into a row that is there; and the node that was only held up goes on
 	 * with rows of its own. */
-	must(store_nodes_fold(t.a, 100, &n, &err));
+	must(node_forget_left(t.a, 100, &n, &err));
 	assert_int_equal(n, 1);
 	must(store_totals_get(t.a, &got, &err));
 	assert_memory_equal(&got, &before, sizeof(got));
-	must(store_node_beat(t.b, 8, "eight", 200, &err));
+	must(node_heartbeat(t.b, 8, "eight", 200, &err));
 	must(store_totals_add(t.b, &delta, &err));
 	assert_int_equal(
 	    pg_number(&t.pg, "SELECT beat_at FROM nodes WHERE node_id = 8"),
@@ -77,7 +77,7 @@ test_fold(void **state)
 		assert_int_equal(got.n[i], before.n[i] + delta.n[i]);
 	/* With the lease its node goes. */
 	pg_exec(&t.pg, "UPDATE outbox_lanes SET lease_owner = 'nine'");
-	must(store_nodes_fold(t.a, 100, &n, &err));
+	must(node_forget_left(t.a, 100, &n, &err));
 	assert_int_equal(n, 1);
 	pg_two_close(&t);
 }
@@ -89,7 +89,7 @@ fold_nodes(void *arg)
 	struct err e = ERR_INIT;
 	size_t n = 0;
 
-	if (store_nodes_fold(arg, 100, &n, &e) != RC_OK)
+	if (node_forget_left(arg, 100, &n, &e) != RC_OK)
 		n = 99;
 	return ((void *)(intptr_t)n);
 }

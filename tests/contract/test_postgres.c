@@ -18,12 +18,12 @@
 #include "schema/sql.h"
 #include "store/account.h"
 #include "store/conversation.h"
-#include "store/dead.h"
 #include "store/hold.h"
 #include "store/lane.h"
 #include "store/outbox.h"
 #include "store/remote.h"
 #include "store/rows.h"
+#include "store/totals.h"
 
 static struct err err = ERR_INIT;
 

@@ -43,7 +43,7 @@ static const struct {
     {SQL_HOLD_CONVERSATIONS_FREE, 3, false}, {SQL_HOLD_ABOUT, 1, true},
     {SQL_HOLD_FIND, 0, true}, /* SQLite is asked a row at a time */
     {SQL_HOLD_LANES_OF, 5, true}, {SQL_LANE_FIND, 5, true},
-    {SQL_LANE_GET, 5, true}, {SQL_DESK_LANE, 9, true},
+    {SQL_LANE_GET, 5, true}, {SQL_INSPECT_LANE, 9, true},
     {SQL_COPY_OUTBOX_LANES_GET, 15, true}};
 
 /* 0: it must be the same, 1: NULL is 0, 2: anything. */

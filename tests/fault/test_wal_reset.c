@@ -15,11 +15,11 @@
 
 #include <cmocka.h>
 
+#include "engine/reader.h"
 #include "fault/disks.h"
 #include "fault/story.h"
 #include "schema/sql.h"
 #include "store/outbox.h"
-#include "store/reader.h"
 
 #define READERS 4
 #define COMMITS 400

@@ -18,8 +18,8 @@
 
 #include "base/thr.h"
 #include "db/db_internal.h"
-#include "store/commits.h"
-#include "store/writer.h"
+#include "engine/commits.h"
+#include "engine/writer.h"
 
 #define NAMES 4 /* a to d */
 #define UNITS 2 /* of one commit, at most */

@@ -19,7 +19,7 @@
 
 #include "admin/admin_internal.h"
 #include "api/api_internal.h"
-#include "store/writer.h"
+#include "engine/writer.h"
 
 /* 2023-11-14T22:13:20Z */
 #define NOW INT64_C(1700000000000)

@@ -88,9 +88,9 @@ always_ready(void *arg, const char **ret_why)
 }
 
 static void
-add_destination(struct figures *f, int64_t id, const char *name)
+add_destination(struct gauges *f, int64_t id, const char *name)
 {
-	struct figures_destination *d = &f->list[f->n++];
+	struct gauges_destination *d = &f->list[f->n++];
 
 	d->destination_id = id;
 	(void)snprintf(d->name, sizeof(d->name), "%s", name);
@@ -138,17 +138,17 @@ test_sight(void **state)
 	clk_fake_init(&clk, 1700000000000);
 	assert_int_equal(admin_new(&o, &admin, &err), RC_OK);
 	s.ready = true;
-	s.figures.destinations = 500;
-	s.figures.dead.all = 5;
-	s.figures.dead.rejected = 3;
-	add_destination(&s.figures, 0, "*");
-	s.figures.list[0].paused = true;
-	add_destination(&s.figures, 7, "far.example");
-	s.figures.list[1].breaker = FIGURES_OPEN;
-	s.figures.list[1].pending_rows = 9;
-	s.figures.list[1].oldest_at = 1700000000000 - 61999;
-	add_destination(&s.figures, 8, "a\"} 0\ntwinbox_ready 0\n#");
-	s.figures.list[2].oldest_at = 1700000000000 + 5000;
+	s.gauges.destinations = 500;
+	s.gauges.dead.all = 5;
+	s.gauges.dead.rejected = 3;
+	add_destination(&s.gauges, 0, "*");
+	s.gauges.list[0].paused = true;
+	add_destination(&s.gauges, 7, "far.example");
+	s.gauges.list[1].breaker = GAUGES_OPEN;
+	s.gauges.list[1].pending_rows = 9;
+	s.gauges.list[1].oldest_at = 1700000000000 - 61999;
+	add_destination(&s.gauges, 8, "a\"} 0\ntwinbox_ready 0\n#");
+	s.gauges.list[2].oldest_at = 1700000000000 + 5000;
 	s.relay.n = 1;
 	s.relay.destinations[0].destination_id = 7;
 	s.relay.destinations[0].window = 4;
@@ -170,13 +170,13 @@ test_sight(void **state)
 static void
 test_totals(void **state)
 {
-	struct figures_totals t = {0};
+	struct gauges_totals t = {0};
 	static const struct {
 		enum metric metric;
 		size_t offset;
 	} rows[] = {
 #define ROW(metric, member)                                                    \
-	{METRIC_##metric, offsetof(struct figures_totals, member)}
+	{METRIC_##metric, offsetof(struct gauges_totals, member)}
 	    ROW(OUTBOX_PENDING, pending),
 	    ROW(OUTBOX_SCHEDULED, scheduled),
 	    ROW(OUTBOX_SENDING, sending),

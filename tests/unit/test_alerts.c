@@ -22,7 +22,7 @@
 #define MINUTE ALERTS_MINUTE_MS
 #define START INT64_C(1700000000000)
 
-static struct figures figures;
+static struct gauges gauges;
 
 struct rig {
 	struct clk_fake clk;
@@ -35,13 +35,13 @@ static void
 rig_open(struct rig *r)
 {
 
-	memset(&figures, 0, sizeof(figures));
+	memset(&gauges, 0, sizeof(gauges));
 	memset(r, 0, sizeof(*r));
 	clk_fake_init(&r->clk, START);
 	r->metrics = metrics_new();
 	r->alerts = alerts_new(&r->clk.clk, r->metrics);
 	assert_non_null(r->alerts);
-	r->look.figures = &figures;
+	r->look.gauges = &gauges;
 	r->look.relay_age_ms = -1;
 	logged_start(&r->clk.clk);
 }
@@ -121,11 +121,11 @@ test_depth(void **state)
 
 	(void)state;
 	rig_open(&r);
-	figures.totals.pending = 100;
+	gauges.totals.pending = 100;
 	turn(&r);
 	assert_false(raised(&r, "outbox_depth_high"));
 	clk_fake_advance(&r.clk, MINUTE);
-	figures.totals.pending = 101;
+	gauges.totals.pending = 101;
 	turn(&r);
 	assert_string_equal(shown(&r),
 	    "[{\"name\":\"outbox_depth_high\",\"severity\":\"warning\","
@@ -133,12 +133,12 @@ test_depth(void **state)
 	    "\"text\":\"101 messages wait for delivery\"}]");
 	/* It goes on: logged once, with the text of the last look. */
 	clk_fake_advance(&r.clk, MINUTE);
-	figures.totals.pending = 200;
+	gauges.totals.pending = 200;
 	turn(&r);
 	assert_non_null(strstr(shown(&r), "\"text\":\"200 messages"));
 	assert_non_null(strstr(shown(&r), "22:14:20.000Z"));
 	clk_fake_advance(&r.clk, 500);
-	figures.totals.pending = 100;
+	gauges.totals.pending = 100;
 	turn(&r);
 	assert_string_equal(shown(&r), "[]");
 	log = rig_close(&r);
@@ -158,7 +158,7 @@ test_backlog(void **state)
 
 	(void)state;
 	rig_open(&r);
-	figures.totals.pending = 1001;
+	gauges.totals.pending = 1001;
 	turn(&r);
 	assert_false(raised(&r, "outbox_backlog"));
 	clk_fake_advance(&r.clk, 5 * MINUTE - 1);
@@ -168,10 +168,10 @@ test_backlog(void **state)
 	turn(&r);
 	assert_true(raised(&r, "outbox_backlog"));
 	assert_non_null(strstr(shown(&r), "\"since\":\"2023-11-14T22:13:20"));
-	figures.totals.pending = 1000;
+	gauges.totals.pending = 1000;
 	turn(&r);
 	assert_false(raised(&r, "outbox_backlog"));
-	figures.totals.pending = 5000;
+	gauges.totals.pending = 5000;
 	turn(&r);
 	clk_fake_advance(&r.clk, 5 * MINUTE - 1);
 	turn(&r);
@@ -191,28 +191,28 @@ test_failed(void **state)
 
 	(void)state;
 	rig_open(&r);
-	figures.dead.all = 1;
-	figures.dead.rejected = 1;
+	gauges.dead.all = 1;
+	gauges.dead.rejected = 1;
 	turn(&r);
 	assert_true(raised(&r, "outbox_failed"));
 	assert_false(raised(&r, "outbox_failed_many"));
 	assert_non_null(strstr(shown(&r), "\"severity\":\"critical\""));
 	assert_non_null(strstr(shown(&r), "1 rejected, 0 out of retries"));
-	figures.dead.all = 10;
+	gauges.dead.all = 10;
 	turn(&r);
 	assert_false(raised(&r, "outbox_failed_many"));
-	figures.dead.all = 11;
-	figures.dead.max_retries = 4;
-	figures.dead.expired = 3;
+	gauges.dead.all = 11;
+	gauges.dead.max_retries = 4;
+	gauges.dead.expired = 3;
 	turn(&r);
 	assert_true(raised(&r, "outbox_failed_many"));
 	assert_non_null(strstr(shown(&r),
 	    "11 dead letters wait for somebody: 1 rejected, 4 out of "
 	    "retries, 3 expired, 3 for other reasons"));
-	figures.dead.all = FIGURES_ROWS;
+	gauges.dead.all = GAUGES_ROWS;
 	turn(&r);
 	assert_non_null(strstr(shown(&r), "at least 10000 dead letters"));
-	memset(&figures.dead, 0, sizeof(figures.dead));
+	memset(&gauges.dead, 0, sizeof(gauges.dead));
 	turn(&r);
 	assert_string_equal(shown(&r), "[]");
 	log = rig_close(&r);
@@ -230,14 +230,14 @@ test_stuck(void **state)
 
 	(void)state;
 	rig_open(&r);
-	figures.oldest_sending_at = START;
+	gauges.oldest_sending_at = START;
 	clk_fake_advance(&r.clk, 30 * MINUTE);
 	turn(&r);
 	assert_false(raised(&r, "outbox_stuck_sending"));
 	clk_fake_advance(&r.clk, 1);
 	turn(&r);
 	assert_true(raised(&r, "outbox_stuck_sending"));
-	figures.oldest_sending_at = 0;
+	gauges.oldest_sending_at = 0;
 	turn(&r);
 	assert_string_equal(shown(&r), "[]");
 	(void)rig_close(&r);
@@ -304,7 +304,7 @@ test_hour(void **state)
 	for (i = 0; i < 3 * 3600; i++) {
 		turn(&r);
 		clk_fake_advance(&r.clk, 1000);
-		figures.totals.sent_total++;
+		gauges.totals.sent_total++;
 	}
 	turn(&r);
 	alerts_rates(r.alerts, &rates);
@@ -322,20 +322,20 @@ test_retry_rate(void **state)
 
 	(void)state;
 	rig_open(&r);
-	figures.totals.sent_total = 1000000; /* of earlier lives */
-	figures.totals.retries_total = 500000;
+	gauges.totals.sent_total = 1000000; /* of earlier lives */
+	gauges.totals.retries_total = 500000;
 	turn(&r);
 	assert_false(raised(&r, "retry_rate_high"));
-	figures.totals.sent_total += 90;
-	figures.totals.retries_total += 10;
+	gauges.totals.sent_total += 90;
+	gauges.totals.retries_total += 10;
 	turn(&r);
 	assert_false(raised(&r, "retry_rate_high"));
-	figures.totals.retries_total++;
+	gauges.totals.retries_total++;
 	turn(&r);
 	assert_true(raised(&r, "retry_rate_high"));
 	assert_non_null(strstr(
 	    shown(&r), "11 of 101 attempts of the last hour have failed"));
-	figures.totals.sent_total += 9;
+	gauges.totals.sent_total += 9;
 	turn(&r);
 	assert_false(raised(&r, "retry_rate_high"));
 	(void)rig_close(&r);
@@ -344,13 +344,13 @@ test_retry_rate(void **state)
 static void
 put_destination(size_t i, int64_t id, const char *name, int breaker)
 {
-	struct figures_destination *d = &figures.list[i];
+	struct gauges_destination *d = &gauges.list[i];
 
 	d->destination_id = id;
 	(void)snprintf(d->name, sizeof(d->name), "%s", name);
-	d->breaker = (enum figures_breaker)breaker;
-	if (figures.n <= i)
-		figures.n = i + 1;
+	d->breaker = (enum gauges_breaker)breaker;
+	if (gauges.n <= i)
+		gauges.n = i + 1;
 }
 
 /* One server for more than 10 minutes, half-open counting as not closed; two
@@ -363,32 +363,32 @@ test_breaker(void **state)
 
 	(void)state;
 	rig_open(&r);
-	put_destination(0, 1, "local", FIGURES_CLOSED);
-	put_destination(1, 2, "far.example", FIGURES_OPEN);
-	put_destination(2, 3, "near.example", FIGURES_CLOSED);
+	put_destination(0, 1, "local", GAUGES_CLOSED);
+	put_destination(1, 2, "far.example", GAUGES_OPEN);
+	put_destination(2, 3, "near.example", GAUGES_CLOSED);
 	for (i = 0; i <= 10; i++) {
 		turn(&r);
 		assert_false(raised(&r, "breaker_open"));
-		figures.list[1].breaker =
-		    i % 2 == 0 ? FIGURES_HALF_OPEN : FIGURES_OPEN;
+		gauges.list[1].breaker =
+		    i % 2 == 0 ? GAUGES_HALF_OPEN : GAUGES_OPEN;
 		clk_fake_advance(&r.clk, i == 10 ? 1 : MINUTE);
 	}
 	turn(&r);
 	assert_true(raised(&r, "breaker_open"));
 	assert_non_null(strstr(shown(&r), "among them far.example"));
 	/* Its place in the list is not what it is known by. */
-	put_destination(1, 3, "near.example", FIGURES_CLOSED);
-	put_destination(2, 2, "far.example", FIGURES_OPEN);
+	put_destination(1, 3, "near.example", GAUGES_CLOSED);
+	put_destination(2, 2, "far.example", GAUGES_OPEN);
 	turn(&r);
 	assert_true(raised(&r, "breaker_open"));
-	put_destination(2, 2, "far.example", FIGURES_CLOSED);
+	put_destination(2, 2, "far.example", GAUGES_CLOSED);
 	turn(&r);
 	assert_false(raised(&r, "breaker_open"));
 	for (i = 0; i < 30; i++) {
-		figures.list[1].breaker =
-		    i % 2 == 0 ? FIGURES_OPEN : FIGURES_CLOSED;
-		figures.list[2].breaker =
-		    i % 2 != 0 ? FIGURES_OPEN : FIGURES_CLOSED;
+		gauges.list[1].breaker =
+		    i % 2 == 0 ? GAUGES_OPEN : GAUGES_CLOSED;
+		gauges.list[2].breaker =
+		    i % 2 != 0 ? GAUGES_OPEN : GAUGES_CLOSED;
 		turn(&r);
 		assert_false(raised(&r, "breaker_open"));
 		clk_fake_advance(&r.clk, MINUTE);
@@ -434,7 +434,7 @@ test_clock_jump(void **state)
 
 	(void)state;
 	rig_open(&r);
-	figures.totals.pending = 1001;
+	gauges.totals.pending = 1001;
 	turn(&r);
 	/* Adjustments. */
 	r.clk.wall_ms += ALERTS_JUMP_MS;
@@ -466,7 +466,7 @@ test_metrics(void **state)
 
 	(void)state;
 	rig_open(&r);
-	figures.dead.all = 1;
+	gauges.dead.all = 1;
 	turn(&r);
 	alerts_metrics_write(r.alerts, &b);
 	buf_addc(&b, '\0');

@@ -125,7 +125,7 @@ fake_be_node(struct db *db, int64_t node, struct err *err)
 }
 
 static enum rc
-fake_line_get(struct db *db, struct db_line *ret, struct err *err)
+fake_lineage_get(struct db *db, struct db_lineage *ret, struct err *err)
 {
 
 	(void)db;
@@ -197,7 +197,7 @@ static const struct db_driver full_driver = {.shared = true,
     .answers = fake_answers,
     .take_time = fake_take_time,
     .be_node = fake_be_node,
-    .line_get = fake_line_get,
+    .lineage_get = fake_lineage_get,
     .listen = fake_listen,
     .notify = fake_notify,
     .fd = fake_fd,
@@ -314,7 +314,7 @@ test_others(void **state)
 {
 	static const char alone[] = "db: it has no other nodes";
 	struct err err = ERR_INIT;
-	struct db_line line = {.id = 0};
+	struct db_lineage line = {.id = 0};
 
 	(void)state;
 	assert_int_equal(RC_OK, db_answers(&bare, &err));
@@ -324,7 +324,7 @@ test_others(void **state)
 	assert_int_equal(-1, db_fd(&bare));
 	assert_int_equal(RC_INTERNAL, db_be_node(&bare, 3, &err));
 	assert_string_equal(err.text, alone);
-	assert_int_equal(RC_INTERNAL, db_line_get(&bare, &line, &err));
+	assert_int_equal(RC_INTERNAL, db_lineage_get(&bare, &line, &err));
 	assert_int_equal(RC_INTERNAL, db_listen(&bare, "c", &err));
 	assert_int_equal(RC_INTERNAL, db_notify(&bare, "c", "t", &err));
 	assert_int_equal(RC_INTERNAL, db_notes(&bare, NULL, NULL, &err));
@@ -337,7 +337,7 @@ test_others(void **state)
 	assert_true(db_shared(&full));
 	assert_int_equal(7, db_fd(&full));
 	assert_int_equal(RC_OK, db_be_node(&full, 3, &err));
-	assert_int_equal(RC_OK, db_line_get(&full, &line, &err));
+	assert_int_equal(RC_OK, db_lineage_get(&full, &line, &err));
 	assert_int_equal(7, line.id);
 	assert_int_equal(RC_OK, db_listen(&full, "c", &err));
 	assert_int_equal(RC_OK, db_notify(&full, "c", "t", &err));

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "store/intake.h"
+#include "engine/intake.h"
 #include "unit/sleeps.h"
 
 static const struct unit_kind delivery = {

@@ -19,8 +19,8 @@
 
 #include "base/thr.h"
 #include "db/db_internal.h"
-#include "store/commits.h"
-#include "store/reader.h"
+#include "engine/commits.h"
+#include "engine/reader.h"
 #include "unit/scratch.h"
 #include "unit/shim.h"
 #include "unit/sleeps.h"

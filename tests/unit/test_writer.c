@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/thr.h"
-#include "store/commits.h"
+#include "engine/commits.h"
 #include "unit/writer_fixture.h"
 
 /* ---- one batch ---- */

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "store/commits.h"
+#include "engine/commits.h"
 #include "unit/writer_fixture.h"
 
 /* ---- when it fails ---- */

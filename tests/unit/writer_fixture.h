@@ -9,7 +9,7 @@
 #include <semaphore.h>
 
 #include "db/db_internal.h"
-#include "store/writer.h"
+#include "engine/writer.h"
 
 struct world {
 	struct db db; /* first */

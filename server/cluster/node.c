@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See node.h.
+ */
+#include "cluster/node.h"
+
+#include "schema/sql.h"
+
+static enum rc
+take_id(void *arg, const struct db_row *row, struct err *err)
+{
+
+	(void)err;
+	*(int64_t *)arg = db_row_i64(row, 0);
+	return (RC_OK);
+}
+
+enum rc
+node_insert(struct db *db, const char *name, int64_t now_ms,
+    int64_t *ret_node_id, struct err *err)
+{
+	const struct db_val v[] = {db_v_str(name), db_v_i64(now_ms)};
+
+	return (
+	    db_run(db, SQL_NODE_INSERT, v, 2, take_id, ret_node_id, NULL, err));
+}
+
+static enum rc
+set_time(
+    struct db *db, int stmt, struct db_val key, int64_t now_ms, struct err *err)
+{
+	const struct db_val v[] = {key, db_v_i64(now_ms)};
+
+	return (db_run(db, stmt, v, 2, NULL, NULL, NULL, err));
+}
+
+enum rc
+node_heartbeat(struct db *db, int64_t node_id, const char *name, int64_t now_ms,
+    struct err *err)
+{
+	const struct db_val v[] = {
+	    db_v_i64(node_id), db_v_i64(now_ms), db_v_str(name)};
+
+	return (db_run(db, SQL_NODE_HEARTBEAT, v, 3, NULL, NULL, NULL, err));
+}
+
+enum rc
+node_get(struct db *db, int64_t node_id, int64_t *ret_beat_at, struct err *err)
+{
+	const struct db_val v = db_v_i64(node_id);
+	enum rc rc;
+
+	*ret_beat_at = -1;
+	rc = db_run(db, SQL_NODE_GET, &v, 1, take_id, ret_beat_at, NULL, err);
+	return (rc == RC_OK && *ret_beat_at < 0 ? RC_NOT_FOUND : rc);
+}
+
+enum rc
+node_leave(struct db *db, int64_t node_id, int64_t now_ms, struct err *err)
+{
+
+	return (set_time(db, SQL_NODE_LEAVE, db_v_i64(node_id), now_ms, err));
+}
+
+enum rc
+node_mark_dead(struct db *db, int64_t node_id, int64_t beat_at, int64_t now_ms,
+    struct err *err)
+{
+	const struct db_val v[] = {
+	    db_v_i64(node_id), db_v_i64(now_ms), db_v_i64(beat_at)};
+
+	return (db_run(db, SQL_NODE_MARK_DEAD, v, 3, NULL, NULL, NULL, err));
+}
+
+enum rc
+node_end_leases(struct db *db, const char *owner, int64_t now_ms,
+    int64_t *ret_left, struct err *err)
+{
+	const struct db_val v[] = {db_v_str(owner), db_v_i64(now_ms)};
+	enum rc rc;
+
+	rc = db_run(db, SQL_NODE_END_LEASES, v, 2, NULL, NULL, NULL, err);
+	if (rc == RC_OK)
+		rc = db_run(db, SQL_NODE_LEASES_LEFT, v, 2, take_id, ret_left,
+		    NULL, err);
+	return (rc);
+}
+
+struct node_each {
+	void (*each)(void *arg, const struct node_row *node);
+	void *arg;
+};
+
+static enum rc
+take_node(void *arg, const struct db_row *row, struct err *err)
+{
+	struct node_each *e = arg;
+	struct node_row node;
+
+	(void)err;
+	node.node_id = db_row_i64(row, 0);
+	db_row_copy_text(row, 1, node.name, sizeof(node.name));
+	node.beat_at = db_row_i64(row, 2);
+	e->each(e->arg, &node);
+	return (RC_OK);
+}
+
+enum rc
+node_each_alive(struct db *db,
+    void (*each)(void *arg, const struct node_row *node), void *arg,
+    struct err *err)
+{
+	struct node_each e = {each, arg};
+
+	return (db_run(db, SQL_NODES_ALIVE, NULL, 0, take_node, &e, NULL, err));
+}
+
+struct gone_nodes {
+	int64_t ids[NODE_FORGET_MAX];
+	size_t n;
+};
+
+static enum rc
+take_gone_node(void *arg, const struct db_row *row, struct err *err)
+{
+	struct gone_nodes *gone = arg;
+
+	(void)err;
+	gone->ids[gone->n++] = db_row_i64(row, 0);
+	return (RC_OK);
+}
+
+/* In a transaction.  A node that beats again meanwhile waits, and makes both of
+ * its rows anew. */
+static enum rc
+fold_one(struct db *db, int64_t node_id, int64_t before_ms, bool *ret_folded,
+    struct err *err)
+{
+	const struct db_val v[] = {db_v_i64(node_id), db_v_i64(before_ms)};
+	int64_t changed;
+	enum rc rc;
+
+	rc = db_run(db, SQL_NODE_FORGET, v, 2, NULL, NULL, &changed, err);
+	*ret_folded = rc == RC_OK && changed > 0;
+	if (*ret_folded)
+		rc = db_run(db, SQL_TOTALS_FOLD, v, 1, NULL, NULL, NULL, err);
+	return (rc);
+}
+
+enum rc
+node_forget_left(
+    struct db *db, int64_t before_ms, size_t *ret_n, struct err *err)
+{
+	const struct db_val v[] = {
+	    db_v_i64(before_ms), db_v_i64(NODE_FORGET_MAX)};
+	struct gone_nodes gone = {.n = 0};
+	bool folded;
+	enum rc rc;
+	size_t i;
+
+	*ret_n = 0;
+	rc = db_run(db, SQL_NODES_LEFT, v, 2, take_gone_node, &gone, NULL, err);
+	for (i = 0; i < gone.n && rc == RC_OK; i++) {
+		if ((rc = db_begin(db, err)) != RC_OK)
+			break;
+		rc = fold_one(db, gone.ids[i], before_ms, &folded, err);
+		if (rc == RC_OK)
+			rc = db_commit(db, err);
+		if (rc != RC_OK)
+			db_rollback(db);
+		else
+			*ret_n += folded ? 1 : 0;
+	}
+	return (rc);
+}

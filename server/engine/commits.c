@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A short ring of commits and the thread that takes them to the disk.
+ *
+ * Three numbers count commits: announced (the writer is about to make it),
+ * added (made, handed over), durable (synced; never before all earlier ones).
+ * taken counts those whose places in the ring are free again.
+ */
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/fault.h"
+#include "base/mem.h"
+#include "base/thr.h"
+#include "engine/commits.h"
+#include "engine/writer.h"
+
+/* That wait for their sync while others are synced and answered. */
+#define AHEAD 2
+
+struct commits {
+	struct db *db;
+	const struct clk *clk;
+	const struct commits_hooks *hooks;
+
+	atomic_uint_fast64_t announced, durable;
+
+	pthread_mutex_t lock;
+	pthread_cond_t work;       /* added or stopping */
+	pthread_cond_t room;       /* taken */
+	pthread_cond_t synced;     /* durable or ended */
+	uint64_t added, taken;     /* lock */
+	struct commit ring[AHEAD]; /* lock for [taken, added) */
+	bool stopping;             /* lock */
+	atomic_bool failed;        /* set under lock, and never cleared */
+	bool ended;                /* lock: fatal has been called, too */
+
+	struct thr *thread;
+};
+
+struct commits *
+commits_new(
+    struct db *db, const struct clk *clk, const struct commits_hooks *hooks)
+{
+	struct commits *c;
+
+	c = mem_zalloc(1, sizeof(*c));
+	if (c == NULL)
+		return (NULL);
+	c->db = db;
+	c->clk = clk;
+	c->hooks = hooks;
+	(void)pthread_mutex_init(&c->lock, NULL);
+	(void)pthread_cond_init(&c->work, NULL);
+	(void)pthread_cond_init(&c->room, NULL);
+	(void)pthread_cond_init(&c->synced, NULL);
+	return (c);
+}
+
+void
+commits_free(struct commits *c)
+{
+
+	if (c == NULL)
+		return;
+	assert(c->thread == NULL && c->taken == c->added);
+	(void)pthread_cond_destroy(&c->synced);
+	(void)pthread_cond_destroy(&c->room);
+	(void)pthread_cond_destroy(&c->work);
+	(void)pthread_mutex_destroy(&c->lock);
+	mem_free(c);
+}
+
+/* ---- to the disk ---- */
+
+static void
+finish(struct unit *units, enum rc rc)
+{
+	struct unit *unit;
+
+	while (units != NULL) {
+		unit = units;
+		units = unit_next(unit);
+		if (rc != RC_OK)
+			unit->rc = rc;
+		unit->kind->done(unit);
+	}
+}
+
+/* Waits until whoever met the failure has called fatal. */
+static void
+await_end(struct commits *c)
+{
+
+	(void)pthread_mutex_lock(&c->lock);
+	while (!c->ended)
+		(void)pthread_cond_wait(&c->synced, &c->lock);
+	(void)pthread_mutex_unlock(&c->lock);
+}
+
+void
+commits_fail(struct commits *c, const struct err *err)
+{
+	bool first;
+
+	(void)pthread_mutex_lock(&c->lock);
+	first = !atomic_exchange(&c->failed, true);
+	(void)pthread_mutex_unlock(&c->lock);
+	if (!first) {
+		await_end(c);
+		return;
+	}
+	c->hooks->fatal(c->hooks->arg, err);
+	(void)pthread_mutex_lock(&c->lock);
+	c->ended = true;
+	(void)pthread_cond_broadcast(&c->synced);
+	(void)pthread_mutex_unlock(&c->lock);
+}
+
+static void
+settle(struct commits *c, uint64_t upto)
+{
+
+	(void)pthread_mutex_lock(&c->lock);
+	atomic_store(&c->durable, upto);
+	(void)pthread_cond_broadcast(&c->synced);
+	(void)pthread_mutex_unlock(&c->lock);
+}
+
+/* A dying disk may report a sync as done and fail the next one, microseconds
+ * later.  What is not told by then is not told at all: its client repeats the
+ * request with the same id, as after any lost answer. */
+static void
+publish(struct commits *c, const struct commit *commit)
+{
+	const enum rc rc = atomic_load(&c->failed) ? RC_IO : RC_OK;
+
+	if (rc != RC_OK) {
+		await_end(c);
+		c->hooks->lost(c->hooks->arg, commit->told);
+	} else if (commit->n > 0 || commit->told != NULL)
+		c->hooks->published(c->hooks->arg, commit->told, commit->n,
+		    clk_mono_us(c->clk) - commit->began_us);
+	FAULT("writer.published");
+	finish(commit->units, rc);
+}
+
+/* Syncs once for the ${n} commits of ${list}, of which ${upto} is the last;
+ * then publishes and answers. */
+static void
+take(struct commits *c, const struct commit *list, size_t n, uint64_t upto)
+{
+	struct err err = ERR_INIT;
+	bool owed;
+	enum rc rc;
+	size_t i;
+
+	for (i = 0, owed = false; i < n; i++)
+		owed = owed || list[i].owed;
+	if (owed && !atomic_load(&c->failed)) {
+		FAULT("writer.sync.before");
+		rc = db_sync(c->db, &err);
+		FAULT("writer.sync.after");
+		if (rc != RC_OK)
+			commits_fail(c, &err);
+	}
+	if (!atomic_load(&c->failed))
+		settle(c, upto);
+	for (i = 0; i < n; i++)
+		publish(c, &list[i]);
+}
+
+static void
+loop(void *arg)
+{
+	struct commits *c = arg;
+	struct commit list[AHEAD];
+	uint64_t upto;
+	size_t n;
+
+	(void)pthread_mutex_lock(&c->lock);
+	for (;;) {
+		while (c->added == c->taken && !c->stopping)
+			(void)pthread_cond_wait(&c->work, &c->lock);
+		if (c->added == c->taken)
+			break;
+		upto = c->added;
+		for (n = 0; c->taken < upto; c->taken++)
+			list[n++] = c->ring[c->taken % AHEAD];
+		(void)pthread_cond_signal(&c->room);
+		(void)pthread_mutex_unlock(&c->lock);
+		take(c, list, n, upto);
+		(void)pthread_mutex_lock(&c->lock);
+	}
+	(void)pthread_mutex_unlock(&c->lock);
+}
+
+enum rc
+commits_start(struct commits *c, struct err *err)
+{
+
+	return (thr_start(THR_SYNC, 0, loop, c, &c->thread, err));
+}
+
+void
+commits_stop(struct commits *c)
+{
+
+	(void)pthread_mutex_lock(&c->lock);
+	c->stopping = true;
+	(void)pthread_cond_signal(&c->work);
+	(void)pthread_mutex_unlock(&c->lock);
+	thr_join(&c->thread);
+}
+
+/* ---- what others call ---- */
+
+void
+commits_announce(struct commits *c)
+{
+
+	atomic_fetch_add(&c->announced, 1);
+}
+
+void
+commits_add(struct commits *c, const struct commit *commit)
+{
+
+	if (c->thread == NULL) {
+		c->taken = ++c->added;
+		take(c, commit, 1, c->added);
+		return;
+	}
+	(void)pthread_mutex_lock(&c->lock);
+	while (c->added - c->taken == AHEAD)
+		(void)pthread_cond_wait(&c->room, &c->lock);
+	c->ring[c->added % AHEAD] = *commit;
+	c->added++;
+	(void)pthread_cond_signal(&c->work);
+	(void)pthread_mutex_unlock(&c->lock);
+}
+
+bool
+commits_wait(struct commits *c)
+{
+	uint64_t upto;
+
+	upto = atomic_load(&c->announced);
+	if (atomic_load(&c->durable) >= upto)
+		return (true);
+	(void)pthread_mutex_lock(&c->lock);
+	while (!c->ended && atomic_load(&c->durable) < upto)
+		(void)pthread_cond_wait(&c->synced, &c->lock);
+	(void)pthread_mutex_unlock(&c->lock);
+	return (atomic_load(&c->durable) >= upto);
+}

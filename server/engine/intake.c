@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See intake.h.
+ *
+ * No artificial delay, but one: a server's commit is waited for; those whom it
+ * answers ask again at once, but a moment after the next batch was taken, so
+ * that two halves of the clients would take turns, each batch half as large as
+ * it could be; and what they sent is delivered in a batch of its own.  There
+ * the writer waits for them and for that delivery, as long as they do come.
+ */
+#include <time.h>
+
+#include "engine/intake.h"
+
+#define BATCH_BYTES (4 << 20)
+/* Upkeep gets at most a tenth of a batch. */
+#define BATCH_UPKEEP (BATCH_UNITS / 10)
+/* How long who was answered is waited for: a part of what a batch takes, at
+ * most so long.  When fewer than half came, that many batches go without,
+ * doubled each time up to the last. */
+#define RETURN_PART 4
+#define RETURN_US 1000
+#define RETURN_SKIP 63
+
+static struct unit *
+unit_of(struct mbox_node *node)
+{
+
+	return ((struct unit *)(void *)node);
+}
+
+void
+intake_init(struct intake *in, size_t limit)
+{
+	pthread_condattr_t monotonic;
+	int i;
+
+	in->queue_limit = limit;
+	in->patience_us = RETURN_US;
+	for (i = 0; i < UNIT_QUEUES; i++) {
+		in->queues[i].head = NULL;
+		in->queues[i].tail = &in->queues[i].head;
+		in->queues[i].count = 0;
+	}
+	(void)pthread_mutex_init(&in->lock, NULL);
+	(void)pthread_condattr_init(&monotonic);
+	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(&in->wake, &monotonic);
+	(void)pthread_condattr_destroy(&monotonic);
+}
+
+void
+intake_fini(struct intake *in)
+{
+
+	(void)pthread_cond_destroy(&in->wake);
+	(void)pthread_mutex_destroy(&in->lock);
+}
+
+/* ---- in ---- */
+
+/* Whether those who were answered are back, and what they sent is there to be
+ * delivered.  Lock held. */
+static bool
+enough(const struct intake *in)
+{
+
+	return (in->queues[UNIT_CLIENT].count >= in->wanted &&
+		(in->alone || in->queues[UNIT_DELIVERY].count > 0));
+}
+
+/* Lock held. */
+static void
+put(struct intake *in, struct unit *unit)
+{
+	struct queue *q = &in->queues[unit->kind->queue];
+
+	unit->node.next = NULL;
+	*q->tail = &unit->node;
+	q->tail = &unit->node.next;
+	q->count++;
+	atomic_fetch_add_explicit(&in->waiting, 1, memory_order_relaxed);
+}
+
+enum rc
+intake_put(struct intake *in, struct unit *unit)
+{
+	struct queue *q;
+	enum rc rc = RC_OK;
+
+	unit->rc = RC_OK;
+	unit->aside = false;
+	unit->aside_ms = -1;
+	(void)pthread_mutex_lock(&in->lock);
+	q = &in->queues[unit->kind->queue];
+	if (in->stopping) {
+		rc = RC_CLOSED;
+	} else if (q->count >= in->queue_limit) {
+		rc = RC_BUSY;
+	} else {
+		put(in, unit);
+		if (in->wanted > 0 ? enough(in) : intake_waiting(in) == 1)
+			(void)pthread_cond_signal(&in->wake);
+	}
+	(void)pthread_mutex_unlock(&in->lock);
+	return (rc);
+}
+
+void
+intake_put_again(struct intake *in, struct unit **units, size_t n,
+    struct unit **ret, size_t *ret_n)
+{
+	struct mbox_node *first = NULL, **tail = &first;
+	size_t i;
+
+	*ret_n = 0;
+	(void)pthread_mutex_lock(&in->lock);
+	for (i = 0; i < n; i++) {
+		if (units[i]->again) {
+			put(in, units[i]);
+			continue;
+		}
+		*tail = &units[i]->node;
+		tail = &units[i]->node.next;
+		(*ret_n)++;
+	}
+	(void)pthread_mutex_unlock(&in->lock);
+	*tail = NULL;
+	*ret = first != NULL ? unit_of(first) : NULL;
+}
+
+void
+intake_stop(struct intake *in)
+{
+
+	(void)pthread_mutex_lock(&in->lock);
+	in->stopping = true;
+	(void)pthread_cond_broadcast(&in->wake);
+	(void)pthread_mutex_unlock(&in->lock);
+}
+
+void
+intake_ask(struct intake *in, enum errand errand)
+{
+
+	(void)pthread_mutex_lock(&in->lock);
+	in->errands |= (unsigned)errand;
+	(void)pthread_cond_signal(&in->wake);
+	(void)pthread_mutex_unlock(&in->lock);
+}
+
+unsigned
+intake_errands(struct intake *in)
+{
+	unsigned errands;
+
+	(void)pthread_mutex_lock(&in->lock);
+	errands = in->errands;
+	in->errands = 0;
+	(void)pthread_mutex_unlock(&in->lock);
+	return (errands);
+}
+
+/* ---- out ---- */
+
+/* A batch that is being taken. */
+struct taking {
+	struct unit **batch;
+	size_t n, bytes;
+};
+
+/* Moves units from ${q} into the batch, at most ${most}.  Lock held. */
+static void
+take_from(struct intake *in, struct queue *q, size_t most, struct taking *t)
+{
+	struct unit *unit;
+
+	while (q->head != NULL && most > 0 && t->n < BATCH_UNITS &&
+	       t->bytes < BATCH_BYTES) {
+		unit = unit_of(q->head);
+		q->head = unit->node.next;
+		if (q->head == NULL)
+			q->tail = &q->head;
+		q->count--;
+		atomic_fetch_sub_explicit(
+		    &in->waiting, 1, memory_order_relaxed);
+		t->batch[t->n++] = unit;
+		t->bytes += unit->bytes;
+		most--;
+	}
+}
+
+/* When a wait for who was answered is given up. */
+static struct timespec
+return_until(const struct intake *in)
+{
+	struct timespec t;
+	int64_t us = in->batch_us / RETURN_PART;
+
+	if (us > in->patience_us)
+		us = in->patience_us;
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_sec += us / 1000000;
+	t.tv_nsec += (long)(us % 1000000) * 1000;
+	if (t.tv_nsec >= 1000000000L) {
+		t.tv_sec++;
+		t.tv_nsec -= 1000000000L;
+	}
+	return (t);
+}
+
+/* Those who were answered just now may be about to ask again, and what they
+ * sent to be delivered.  Lock held. */
+static void
+await_return(struct intake *in)
+{
+	const struct queue *clients = &in->queues[UNIT_CLIENT];
+	const size_t answered = in->answered, begun = clients->count;
+	struct timespec until;
+
+	in->answered = 0;
+	if (answered == 0 || intake_waiting(in) >= BATCH_UNITS)
+		return;
+	if (in->skipped < in->skip) {
+		in->skipped++;
+		return;
+	}
+	until = return_until(in);
+	in->wanted = begun + answered;
+	while (!in->stopping && !enough(in) &&
+	       pthread_cond_timedwait(&in->wake, &in->lock, &until) == 0)
+		continue;
+	in->alone = clients->count >= in->wanted &&
+		    in->queues[UNIT_DELIVERY].count == 0;
+	in->wanted = 0;
+	in->skipped = 0;
+	if ((clients->count - begun) * 2 >= answered)
+		in->skip = 0;
+	else if (in->skip < RETURN_SKIP)
+		in->skip = in->skip * 2 + 1;
+}
+
+/* False: it is time for something else.  Lock held. */
+static bool
+await_work(struct intake *in)
+{
+	const struct timespec until = {.tv_sec = (time_t)(in->wake_ms / 1000),
+	    .tv_nsec = (long)(in->wake_ms % 1000) * 1000000L};
+
+	if (in->wake_ms == 0)
+		return (pthread_cond_wait(&in->wake, &in->lock) == 0);
+	return (pthread_cond_timedwait(&in->wake, &in->lock, &until) == 0);
+}
+
+bool
+intake_take(struct intake *in, struct unit **batch, size_t *ret_n, bool wait)
+{
+	struct taking t = {batch, 0, 0};
+	bool more;
+
+	(void)pthread_mutex_lock(&in->lock);
+	if (wait)
+		await_return(in);
+	while (wait && !in->stopping && in->errands == 0 &&
+	       intake_waiting(in) == 0 && await_work(in))
+		continue;
+	in->alone = in->alone && in->queues[UNIT_DELIVERY].count == 0;
+	take_from(in, &in->queues[UNIT_DELIVERY], BATCH_UNITS / 2, &t);
+	take_from(in, &in->queues[UNIT_UPKEEP], BATCH_UPKEEP, &t);
+	take_from(in, &in->queues[UNIT_CLIENT], BATCH_UNITS, &t);
+	take_from(in, &in->queues[UNIT_DELIVERY], BATCH_UNITS, &t);
+	more = t.n > 0 || !in->stopping;
+	(void)pthread_mutex_unlock(&in->lock);
+	*ret_n = t.n;
+	return (more);
+}

@@ -1,0 +1,670 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The writer's loop.  See writer.h for what it promises.
+ *
+ * Relies on: the db connection being the only one that commits; the hooks
+ * (domain) writing back what they keep in memory in `flush`.
+ *
+ * While one batch is synced the next one is applied, and what comes meanwhile
+ * gathers.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "base/fault.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "engine/writer_internal.h"
+
+/* How often a batch is tried that meets other ones' locks. */
+#define TRIES_MOST 5
+
+/* Others' batches hold rows for about as long as ours do, and a row may wait
+ * for that of each other node: so many are waited for, and never longer than
+ * this.
+ */
+#define PATIENCE_BATCHES 4
+#define PATIENCE_MOST_MS 800
+
+/* ---- one transaction ---- */
+
+/* Sorts the batch by kind, keeping arrival order within a kind.  The kinds are
+ * few, so a pass for each costs less than a sort. */
+static void
+sort_batch(struct writer *w)
+{
+	size_t i, n;
+	int order, next;
+
+	n = 0;
+	for (order = -1; n < w->nbatch; order = next) {
+		next = INT32_MAX;
+		for (i = 0; i < w->nbatch; i++)
+			if (w->batch[i]->kind->order > order &&
+			    w->batch[i]->kind->order < next)
+				next = w->batch[i]->kind->order;
+		for (i = 0; i < w->nbatch; i++)
+			if (w->batch[i]->kind->order == next)
+				w->sorted[n++] = w->batch[i];
+	}
+	memcpy(w->batch, w->sorted, n * sizeof(w->batch[0]));
+}
+
+/* Calls the batch verb of each run of equal kinds. */
+static enum rc
+apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
+{
+	size_t i, j;
+	enum rc rc;
+
+	for (i = 0; i < n; i = j) {
+		for (j = i + 1; j < n && units[j]->kind == units[i]->kind; j++)
+			continue;
+		rc = units[i]->kind->apply(tx, units + i, j - i, err);
+		if (rc != RC_OK)
+			return (rc);
+	}
+	return (RC_OK);
+}
+
+/* Commits early, and hands the units to the thread that syncs and answers. */
+static enum rc
+commit(struct writer *w, struct tx *tx, struct unit **units, size_t n,
+    struct err *err)
+{
+	struct commit c = {.began_us = clk_mono_us(w->clk)};
+	enum rc rc;
+
+	FAULT("writer.commit.before");
+	commits_announce(w->commits);
+	rc = db_commit_early(w->db, &c.owed, err);
+	FAULT("writer.commit.after");
+	if (rc == RC_OK) {
+		atomic_fetch_add(&w->batches, 1);
+		intake_put_again(&w->intake, units, n, &c.units, &c.n);
+		atomic_fetch_add(&w->units, c.n);
+		c.told = w->hooks->committed(w->hooks->arg, tx);
+	} else {
+		c.owed = false;
+	}
+	commits_add(w->commits, &c);
+	return (rc);
+}
+
+enum rc
+writer_begin(struct writer *w, struct err *err)
+{
+	const enum rc rc = db_begin(w->db, err);
+
+	atomic_store_explicit(&w->no_begin, rc != RC_OK, memory_order_relaxed);
+	return (rc);
+}
+
+/* How a transaction is tried. */
+struct attempt {
+	int tries;   /* that came to nothing before */
+	bool search; /* takes only what is free */
+};
+
+/* Moves those of ${n} units that are laid aside behind the others, which keep
+ * their order, as these do; how many others there are. */
+static size_t
+part_aside(struct writer *w, struct unit **units, size_t n)
+{
+	size_t i, ready = 0, aside = 0;
+
+	for (i = 0; i < n; i++)
+		if (units[i]->aside)
+			w->sorted[aside++] = units[i];
+		else
+			units[ready++] = units[i];
+	memcpy(units + ready, w->sorted, aside * sizeof(*units));
+	return (ready);
+}
+
+/* Locks what the units need where others write as well, and takes the time once
+ * that is done: what they have committed meanwhile is earlier. */
+static enum rc
+gather(struct writer *w, struct tx *tx, struct unit **units, size_t n,
+    struct err *err)
+{
+	enum rc rc;
+
+	rc = w->hooks->gather(w->hooks->arg, tx, units, n, err);
+	tx->now_ms = clk_wall_ms(w->clk);
+	return (rc);
+}
+
+/* A batch has held its rows for ${us}.  Changes the wait for locks seldom: it
+ * costs a question. */
+static void
+note_hold(struct writer *w, int64_t us)
+{
+	int64_t ms = w->timing->db_patience_ms;
+
+	w->hold_us += (us - w->hold_us) / 8;
+	while (
+	    ms < PATIENCE_MOST_MS && ms * 1000 < PATIENCE_BATCHES * w->hold_us)
+		ms *= 2;
+	db_wait_for_locks(w->db, ms);
+}
+
+/* Runs ${n} units as one transaction, after ${tries} that came to nothing.  On
+ * failure everything is undone and the units are still the caller's, as on
+ * success those are that were laid aside: *ret_ready and all after it. */
+static enum rc
+transact_once(struct writer *w, struct unit **units, size_t n,
+    const struct attempt *how, size_t *ret_ready, struct err *err)
+{
+	struct tx tx = {
+	    .db = w->db, .tries = how->tries, .search = how->search};
+	int64_t held_us;
+	enum rc rc;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		units[i]->rc = RC_OK;
+		units[i]->again = units[i]->aside = false;
+	}
+	tx.now_ms = clk_wall_ms(w->clk);
+	FAULT("writer.begin.before");
+	rc = writer_begin(w, err);
+	if (rc != RC_OK)
+		return (rc);
+	rc = w->hooks->begin(w->hooks->arg, &tx, err);
+	if (rc == RC_OK && db_shared(w->db))
+		rc = gather(w, &tx, units, n, err);
+	if (rc == RC_OK)
+		n = part_aside(w, units, n);
+	*ret_ready = n;
+	held_us = clk_mono_us(w->clk);
+	FAULT("writer.apply.before");
+	if (rc == RC_OK && n == 0) {
+		/* All are laid aside. */
+		db_rollback(w->db);
+		w->hooks->aborted(w->hooks->arg, &tx);
+		return (RC_OK);
+	}
+	if (rc == RC_OK)
+		rc = apply(&tx, units, n, err);
+	if (rc == RC_OK)
+		rc = w->hooks->flush(w->hooks->arg, &tx, err);
+	if (rc == RC_OK)
+		rc = commit(w, &tx, units, n, err);
+	if (rc == RC_OK)
+		note_hold(w, clk_mono_us(w->clk) - held_us);
+	if (rc != RC_OK) {
+		/* After SQLITE_FULL the database has rolled back by itself;
+		 * then this does nothing. */
+		db_rollback(w->db);
+		w->hooks->aborted(w->hooks->arg, &tx);
+	}
+	return (rc);
+}
+
+/* Whether ${rc} says that a lock was waited for in vain. */
+static bool
+waited(const struct writer *w, enum rc rc)
+{
+
+	return (rc == RC_BUSY && db_waited(w->db));
+}
+
+/* The same, again when another writer was in the way: he had a row that we must
+ * not wait for where we met it, or a deadlock was broken at our cost; and once
+ * more, with what is free, when a row was waited for in vain. */
+static enum rc
+transact(struct writer *w, struct unit **units, size_t n, size_t *ret_ready,
+    struct err *err)
+{
+	struct attempt how = {.tries = 0};
+	enum rc rc;
+
+	do {
+		rc = transact_once(w, units, n, &how, ret_ready, err);
+		if (rc == RC_OK)
+			return (RC_OK);
+		if (!db_again(w->db) && (!waited(w, rc) || how.search))
+			break;
+		how.search = how.search || waited(w, rc);
+	} while (++how.tries < TRIES_MOST);
+	/* Alone each needs less. */
+	if (waited(w, rc) || (rc == RC_BUSY && db_again(w->db)))
+		return (n > 1 ? RC_CONFLICT : RC_BUSY);
+	if (!db_again(w->db))
+		return (rc);
+	/* It is others who were in the way, and not what it holds. */
+	return (rc == RC_CONFLICT || rc == RC_INTERNAL ? RC_BUSY : rc);
+}
+
+void
+writer_refuse(struct unit **units, size_t n, enum rc rc)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		units[i]->rc = rc;
+		units[i]->kind->done(units[i]);
+	}
+}
+
+/* ---- what the syncing thread calls ---- */
+
+static void
+on_published(void *arg, void *told, size_t units, int64_t commit_us)
+{
+	struct writer *w = arg;
+
+	w->hooks->published(w->hooks->arg, told, units, commit_us);
+}
+
+static void
+on_lost(void *arg, void *told)
+{
+	struct writer *w = arg;
+
+	w->hooks->lost(w->hooks->arg, told);
+}
+
+static void
+on_fatal(void *arg, const struct err *err)
+{
+	struct writer *w = arg;
+
+	w->hooks->fatal(w->hooks->arg, err);
+	atomic_store(&w->failed, true);
+}
+
+/* ---- outages ---- */
+
+/*
+ * ${n} units are to be refused, because their transaction has failed with
+ * ${rc}; returns the reason that they are given.
+ *
+ * A commit that no standby confirms goes on at the server and keeps its rows.
+ * What needs them then fails because of these locks, until the standby is back.
+ * The reason stays the standby.
+ */
+static enum rc
+note_outage(struct writer *w, enum rc rc, size_t n, const struct err *err)
+{
+	const enum rc before = atomic_load(&w->trouble);
+	struct outage_line line;
+
+	if (rc == RC_BUSY && before == RC_UNCONFIRMED)
+		rc = before;
+	atomic_store(
+	    &w->trouble, rc == RC_AWAY || rc == RC_UNCONFIRMED ? rc : RC_OK);
+	if (outage_failed(&w->outage, clk_mono_ms(w->clk),
+		w->timing->log_outage_ms, n, &line))
+		log_error(LOG_EV_STORE_FAIL, err,
+		    "tries=%llu units=%llu ms=%lld",
+		    (unsigned long long)line.tries,
+		    (unsigned long long)line.units, (long long)line.ms);
+	return (rc);
+}
+
+/* A transaction was committed. */
+static void
+note_well(struct writer *w)
+{
+	struct outage_line line;
+
+	if (atomic_load_explicit(&w->trouble, memory_order_relaxed) != RC_OK)
+		atomic_store(&w->trouble, RC_OK);
+	if (outage_over(&w->outage, clk_mono_ms(w->clk), &line))
+		log_event(LOG_EV_STORE_BACK, "tries=%llu units=%llu ms=%lld",
+		    (unsigned long long)line.tries,
+		    (unsigned long long)line.units, (long long)line.ms);
+}
+
+/* ---- batches ---- */
+
+/* So many units in a row that waited in vain: what they need is not a row of
+ * theirs, and the next ones would wait as long. */
+#define SINGLY_BUSY_MOST 3
+
+/* Redoes the units of an abandoned batch one by one, so that one bad unit does
+ * not take the others with it. */
+static void
+run_singly(struct writer *w)
+{
+	struct err err;
+	size_t i, ready;
+	int busy = 0;
+	enum rc rc;
+
+	for (i = 0; i < w->nbatch; i++) {
+		err = (struct err)ERR_INIT;
+		rc = w->failed ? RC_CLOSED
+		     : busy == SINGLY_BUSY_MOST
+			 ? err_set(&err, RC_BUSY, "others hold what is needed")
+			 : transact(w, &w->batch[i], 1, &ready, &err);
+		if (rc == RC_OK) {
+			if (ready > 0)
+				note_well(w);
+			writer_lay_aside(w, &w->batch[i], 1 - ready);
+			busy = 0;
+			continue;
+		}
+		if (rc == RC_BUSY && busy < SINGLY_BUSY_MOST) {
+			busy++;
+			if (w->batch[i]->kind->any_order) {
+				writer_lay_aside(w, &w->batch[i], 1);
+				continue;
+			}
+		}
+		if (db_is_fatal(w->db, rc))
+			commits_fail(w->commits, &err);
+		else if (rc == RC_FULL)
+			atomic_fetch_add(&w->full, 1);
+		else if (rc_is_outage(rc))
+			rc = note_outage(w, rc, 1, &err);
+		else if (rc != RC_CLOSED)
+			log_error(LOG_EV_STORE_FAIL, &err, "unit=%s",
+			    w->batch[i]->kind->name);
+		writer_refuse(&w->batch[i], 1, rc);
+	}
+}
+
+static void
+run_batch(struct writer *w)
+{
+	struct err err = ERR_INIT;
+	size_t ready;
+	enum rc rc;
+
+	if (w->failed) {
+		writer_refuse(w->batch, w->nbatch, RC_CLOSED);
+		return;
+	}
+	sort_batch(w);
+	rc = transact(w, w->batch, w->nbatch, &ready, &err);
+	if (rc == RC_OK) {
+		if (ready > 0)
+			note_well(w);
+		writer_lay_aside(w, w->batch + ready, w->nbatch - ready);
+		return;
+	}
+	if (db_is_fatal(w->db, rc)) {
+		commits_fail(w->commits, &err);
+		writer_refuse(w->batch, w->nbatch, rc);
+	} else if (rc == RC_FULL) {
+		/* Redoing them singly would fail as well, each with its own
+		 * rollback: the disk has to be given room first. */
+		log_error(LOG_EV_STORE_FULL, &err, "units=%zu", w->nbatch);
+		atomic_fetch_add(&w->full, 1);
+		writer_refuse(w->batch, w->nbatch, rc);
+	} else if (rc_is_outage(rc)) {
+		/* Somebody else has the lock, or the database is away: units
+		 * run singly would wait for it one after another, each its
+		 * whole time.  What is uncertain its client asks again. */
+		rc = note_outage(w, rc, w->nbatch, &err);
+		writer_refuse(w->batch, w->nbatch, rc);
+	} else {
+		log_error(LOG_EV_STORE_ABANDON, &err, "units=%zu", w->nbatch);
+		atomic_fetch_add(&w->abandoned, 1);
+		run_singly(w);
+	}
+}
+
+/* After a batch, while it is synced: moves the log into the file when it has
+ * grown.  Where a reader holds part of it back, the next try waits until
+ * it has grown by a quarter more. */
+static void
+maybe_checkpoint(struct writer *w)
+{
+	struct db_checkpoint cp;
+	struct err err = ERR_INIT;
+	int64_t bytes, began_us;
+	enum rc rc;
+
+	bytes = db_log_bytes(w->db);
+	atomic_store_explicit(&w->log_bytes, bytes, memory_order_relaxed);
+	if (w->failed || bytes < w->checkpoint_at)
+		return;
+	began_us = clk_mono_us(w->clk);
+	rc = db_checkpoint(w->db, false, &cp, &err);
+	if (db_is_fatal(w->db, rc)) {
+		commits_fail(w->commits, &err);
+		return;
+	}
+	atomic_fetch_add(&w->checkpoints, 1);
+	w->checkpoint_at = rc == RC_OK && cp.done_frames == cp.log_frames
+			       ? w->checkpoint_bytes
+			       : bytes + w->checkpoint_bytes / 4;
+	log_event(LOG_EV_STORE_CHECKPOINT, "frames=%lld done=%lld ms=%lld",
+	    rc == RC_OK ? (long long)cp.log_frames : -1LL,
+	    rc == RC_OK ? (long long)cp.done_frames : -1LL,
+	    (long long)(clk_mono_us(w->clk) - began_us) / 1000);
+}
+
+/* How many of clients' units will be answered when the batch has been
+ * committed; 0 where that is not waited for. */
+static size_t
+clients(const struct writer *w)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < w->nbatch && db_shared(w->db); i++)
+		if (w->batch[i]->kind->queue == UNIT_CLIENT)
+			n++;
+	return (n);
+}
+
+size_t
+writer_work(struct writer *w)
+{
+	int64_t began_us = clk_mono_us(w->clk);
+
+	w->intake.answered = clients(w);
+	run_batch(w);
+	w->intake.batch_us = clk_mono_us(w->clk) - began_us;
+	maybe_checkpoint(w);
+	return (w->nbatch);
+}
+
+/* A sync may be owed then, as it may in maybe_checkpoint(): SQLite syncs the
+ * log before it moves anything, and the file before it cuts the log. */
+static void
+cut_log(struct writer *w)
+{
+	struct err err = ERR_INIT;
+	enum rc rc;
+
+	rc = db_log_cut(w->db, &err);
+	if (db_is_fatal(w->db, rc))
+		commits_fail(w->commits, &err);
+	if (rc != RC_OK)
+		return;
+	atomic_fetch_add(&w->checkpoints, 1);
+	atomic_store_explicit(
+	    &w->log_bytes, db_log_bytes(w->db), memory_order_relaxed);
+	w->checkpoint_at = w->checkpoint_bytes;
+	log_event(LOG_EV_STORE_CHECKPOINT, "cut=1");
+}
+
+/* No unit waits. */
+static void
+idle(struct writer *w)
+{
+	const unsigned errands = intake_errands(&w->intake);
+	struct err ignored = ERR_INIT;
+
+	if (w->failed)
+		return;
+	if ((errands & ERRAND_BEGIN) != 0 && writer_begin(w, &ignored) == RC_OK)
+		db_rollback(w->db);
+	if ((errands & ERRAND_CUT) != 0)
+		cut_log(w);
+}
+
+size_t
+writer_run_once(struct writer *w)
+{
+
+	size_t n;
+
+	writer_look_aside(w, false);
+	if (!intake_take(&w->intake, w->batch, &w->nbatch, false) ||
+	    w->nbatch == 0) {
+		idle(w);
+		return (0);
+	}
+	n = writer_work(w);
+	writer_look_aside(w, false);
+	return (n);
+}
+
+static void
+loop(void *arg)
+{
+	struct writer *w = arg;
+
+	while (intake_take(&w->intake, w->batch, &w->nbatch, true)) {
+		if (w->nbatch > 0)
+			(void)writer_work(w);
+		else
+			idle(w);
+		writer_look_aside(w, false);
+	}
+	writer_look_aside(w, true);
+}
+
+/* The same in the calling thread: all that waits, and no more. */
+static void
+loop_out(struct writer *w)
+{
+
+	while (intake_take(&w->intake, w->batch, &w->nbatch, false) &&
+	       w->nbatch > 0)
+		(void)writer_work(w);
+	writer_look_aside(w, true);
+}
+
+/* ---- life ---- */
+
+enum rc
+writer_new(
+    const struct writer_options *options, struct writer **ret, struct err *err)
+{
+	struct writer *w;
+
+	w = mem_zalloc(1, sizeof(*w));
+	if (w == NULL)
+		return (err_set(err, RC_NO_MEMORY, "writer"));
+	w->db = options->db;
+	w->clk = options->clk;
+	w->timing = timing_or_real(options->timing);
+	w->hooks = options->hooks;
+	aside_init(&w->aside);
+	db_wait_for_locks(w->db, w->timing->db_patience_ms);
+	w->checkpoint_bytes = options->checkpoint_bytes;
+	w->checkpoint_at = options->checkpoint_bytes;
+	w->commits_hooks =
+	    (struct commits_hooks){w, on_published, on_lost, on_fatal};
+	w->commits = commits_new(w->db, w->clk, &w->commits_hooks);
+	if (w->commits == NULL) {
+		mem_free(w);
+		return (err_set(err, RC_NO_MEMORY, "writer"));
+	}
+	intake_init(&w->intake, options->queue_limit);
+	*ret = w;
+	return (RC_OK);
+}
+
+void
+writer_free(struct writer *w)
+{
+
+	if (w == NULL)
+		return;
+	assert(w->thread == NULL);
+	commits_free(w->commits);
+	intake_fini(&w->intake);
+	mem_free(w);
+}
+
+enum rc
+writer_start(struct writer *w, struct err *err)
+{
+
+	enum rc rc;
+
+	rc = commits_start(w->commits, err);
+	if (rc == RC_OK)
+		rc = thr_start(THR_WRITER, 0, loop, w, &w->thread, err);
+	if (rc != RC_OK)
+		commits_stop(w->commits);
+	return (rc);
+}
+
+void
+writer_stop(struct writer *w)
+{
+
+	intake_stop(&w->intake);
+	if (w->thread != NULL)
+		thr_join(&w->thread);
+	else
+		loop_out(w);
+	commits_stop(w->commits);
+}
+
+enum rc
+writer_submit(struct writer *w, struct unit *unit)
+{
+	enum rc rc, trouble;
+
+	rc = intake_put(&w->intake, unit);
+	if (rc != RC_BUSY)
+		return (rc);
+	trouble = atomic_load(&w->trouble);
+	return (trouble != RC_OK ? trouble : rc);
+}
+
+void
+writer_truncate_log(struct writer *w)
+{
+
+	intake_ask(&w->intake, ERRAND_CUT);
+}
+
+bool
+writer_can_begin(struct writer *w)
+{
+
+	if (!atomic_load_explicit(&w->no_begin, memory_order_relaxed))
+		return (true);
+	intake_ask(&w->intake, ERRAND_BEGIN);
+	return (false);
+}
+
+struct commits *
+writer_commits(struct writer *w)
+{
+
+	return (w->commits);
+}
+
+size_t
+writer_waiting(const struct writer *w)
+{
+
+	return (intake_waiting(&w->intake));
+}
+
+struct writer_stats
+writer_stats_get(const struct writer *w)
+{
+	struct writer_stats s;
+
+	s.batches = atomic_load(&w->batches);
+	s.units = atomic_load(&w->units);
+	s.abandoned = atomic_load(&w->abandoned);
+	s.checkpoints = atomic_load(&w->checkpoints);
+	s.full = atomic_load(&w->full);
+	s.aside = atomic_load(&w->naside);
+	s.log_bytes = atomic_load(&w->log_bytes);
+	return (s);
+}

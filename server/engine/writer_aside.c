@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Units that need rows which another transaction holds.  The writer keeps them,
+ * tries them again when a row is free, and refuses them after db_lock_ms.
+ */
+#include "base/log.h"
+#include "engine/writer_internal.h"
+
+/* The result of a unit that is refused here.  A commit that no standby confirms
+ * keeps its rows locked; then the standby is the reason. */
+static enum rc
+reason(const struct writer *w)
+{
+
+	return (atomic_load(&w->trouble) == RC_UNCONFIRMED ? RC_UNCONFIRMED
+							   : RC_BUSY);
+}
+
+void
+writer_lay_aside(struct writer *w, struct unit **units, size_t n)
+{
+	const int64_t now_ms = clk_mono_ms(w->clk);
+	struct outage_line line;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (w->aside.n < w->intake.queue_limit)
+			aside_put(&w->aside, units[i], now_ms);
+		else
+			writer_refuse(&units[i], 1, reason(w));
+	atomic_store_explicit(&w->naside, w->aside.n, memory_order_relaxed);
+	if (n > 0 &&
+	    outage_failed(&w->held, now_ms, w->timing->log_outage_ms, n, &line))
+		log_event(LOG_EV_STORE_HELD, "units=%llu ms=%lld",
+		    (unsigned long long)line.units, (long long)line.ms);
+}
+
+/* Looks which held rows are free, in a transaction that changes nothing. */
+static bool
+is_freed(struct writer *w, bool names)
+{
+	struct err err = ERR_INIT;
+	struct tx tx = {.db = w->db, .now_ms = clk_wall_ms(w->clk)};
+	bool freed = false;
+	enum rc rc;
+
+	if (writer_begin(w, &err) != RC_OK)
+		return (false);
+	rc = w->hooks->begin(w->hooks->arg, &tx, &err);
+	if (rc == RC_OK)
+		rc = w->hooks->look(w->hooks->arg, &tx, names, &freed, &err);
+	db_rollback(w->db);
+	w->hooks->aborted(w->hooks->arg, &tx);
+	return (rc == RC_OK && freed);
+}
+
+/* Runs all units that are laid aside, in their order, and refuses those that
+ * have waited for db_lock_ms.  ${last}: refuses what is still left, too. */
+static void
+run_aside(struct writer *w, int64_t now_ms, bool last)
+{
+	size_t i, n, left;
+
+	for (left = w->aside.n; left > 0; left -= n) {
+		n = aside_take(&w->aside, w->batch,
+		    left < BATCH_UNITS ? left : BATCH_UNITS);
+		for (i = w->nbatch = 0; i < n; i++)
+			if (now_ms - w->batch[i]->aside_ms <
+			    w->timing->db_lock_ms)
+				w->batch[w->nbatch++] = w->batch[i];
+			else
+				writer_refuse(&w->batch[i], 1, reason(w));
+		if (w->nbatch > 0)
+			(void)writer_work(w);
+	}
+	while (last && (n = aside_take(&w->aside, w->batch, BATCH_UNITS)) > 0)
+		writer_refuse(w->batch, n, reason(w));
+	atomic_store_explicit(&w->naside, w->aside.n, memory_order_relaxed);
+}
+
+void
+writer_look_aside(struct writer *w, bool last)
+{
+	const int64_t now_ms = clk_mono_ms(w->clk);
+	struct aside *a = &w->aside;
+	struct outage_line line;
+	bool all;
+
+	if (!db_shared(w->db) ||
+	    (a->n == 0 && !w->hooks->holding(w->hooks->arg))) {
+		w->intake.wake_ms = 0;
+		if (outage_over(&w->held, now_ms, &line))
+			log_event(LOG_EV_STORE_FREE, "units=%llu ms=%lld",
+			    (unsigned long long)line.units, (long long)line.ms);
+		return;
+	}
+	if (w->intake.wake_ms == 0 && !last) {
+		a->look_ms = now_ms + w->timing->db_look_ms;
+		a->try_ms = now_ms + w->timing->db_look_names_ms;
+	} else if (now_ms >= a->look_ms || last) {
+		all = now_ms >= a->try_ms || last;
+		if (is_freed(w, all) || all)
+			run_aside(w, now_ms, last);
+		a->look_ms = clk_mono_ms(w->clk) + w->timing->db_look_ms;
+		if (all)
+			a->try_ms = a->look_ms - w->timing->db_look_ms +
+				    w->timing->db_look_names_ms;
+	}
+	w->intake.wake_ms = a->look_ms;
+}

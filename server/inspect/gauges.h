@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The gauges of /metrics and of the server's own alerts, read in one go.  The
+ * cost does not grow with the backlog: totals are one row, and each walk has a
+ * bound.
+ */
+#ifndef INSPECT_GAUGES_H
+#define INSPECT_GAUGES_H
+
+#include <stdbool.h>
+
+#include "base/limits.h"
+#include "db/db.h"
+
+/* Destinations that are told of: the label's values.  Those with trouble come
+ * first. */
+#define GAUGES_DESTINATIONS 100
+/* What is counted, or walked, at most. */
+#define GAUGES_ROWS 10000
+#define GAUGES_LANES 1000
+
+enum gauges_breaker {
+	GAUGES_CLOSED,
+	GAUGES_OPEN,
+	GAUGES_HALF_OPEN,
+	GAUGES_BREAKERS
+};
+
+/* Its word in the database and in labels. */
+const char *gauges_breaker_word(enum gauges_breaker breaker);
+
+struct gauges_destination {
+	int64_t destination_id;
+	char name[LIMIT_ADDRESS_LEN + 1];
+	enum gauges_breaker breaker;
+	bool paused;
+	bool ready;           /* lanes to it wait */
+	int64_t pending_rows; /* in its first GAUGES_LANES lanes */
+	int64_t oldest_at;    /* since when the oldest waits; 0: none */
+};
+
+/* Messages (not receipts) by state, and what has ever happened to them. */
+struct gauges_totals {
+	int64_t pending, scheduled, sending, sent, failed, expired, canceled;
+	int64_t accepted_total, sent_total, acked_total, retries_total;
+	int64_t failed_total, expired_total, canceled_total, requeued_total;
+	int64_t rescues_total, fenced_total;
+};
+
+/* Open dead letters by reason; at most GAUGES_ROWS are counted. */
+struct gauges_dead {
+	int64_t all, max_retries, rejected, expired, poison, too_large;
+};
+
+struct gauges {
+	struct gauges_totals totals;
+	struct gauges_dead dead;
+	int64_t oldest_sending_at; /* 0: none is being sent */
+	int64_t lanes_ready;       /* at most GAUGES_ROWS */
+	int64_t destinations;      /* how many there are */
+	size_t n;                  /* how many are in the list */
+	struct gauges_destination list[GAUGES_DESTINATIONS];
+};
+
+/* Reads them.  ${ret} is about 50 KB: not for a stack.
+ * Thread: the owner of ${db}. */
+enum rc gauges_read(
+    struct db *db, struct gauges *ret, struct err *err) MUST_USE;
+
+#endif

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The queries of operators: outbox rows, attempts, dead letters, destinations,
+ * lanes, users, and the audit log.  Every list is read in bounded steps: a walk
+ * along an index reads at most INSPECT_WALK rows and returns where to go on.
+ *
+ * Texts of rows are borrowed until the callback returns; NULL where there is
+ * none.  Times are 0 where there is none.
+ * Thread: the owner of ${db}, in all of these.
+ */
+#ifndef INSPECT_INSPECT_H
+#define INSPECT_INSPECT_H
+
+#include <stdbool.h>
+
+#include "db/db.h"
+#include "store/totals.h"
+
+/* Rows that one call looks at, at most. */
+#define INSPECT_WALK 20000
+/* Rows of a page, at most (LIMIT_PAGE_MAX and one to know of more). */
+#define INSPECT_PAGE 256
+/* Open dead letters that are counted, at most. */
+#define INSPECT_COUNT 100000
+
+#define INSPECT_AGES 8
+/* The upper limits of the ages' classes but the last. */
+extern const int64_t inspect_age_limits_ms[INSPECT_AGES - 1];
+
+/* ---- outbox rows (outbox.c) ---- */
+
+struct inspect_outbox_filter {
+	int state;      /* enum outbox_state, -1: any */
+	bool scheduled; /* state is OUTBOX_PENDING, and has no place yet */
+	int64_t destination_id;  /* -1: any */
+	int64_t sender_id;       /* 0: any */
+	int64_t unchanged_since; /* sending, and so since then; 0: any */
+	int64_t retry_count;     /* at least, and waiting; 0: any */
+};
+
+struct inspect_outbox_row {
+	int64_t id;
+	struct uuid message_id;
+	int kind; /* enum event_kind */
+	const char *from, *to, *destination;
+	const char *state, *reason;
+	int64_t priority, attempts, retry_count, rescue_count, requeues;
+	int64_t event_time, created_at, last_attempt_at, last_status_at;
+	int64_t next_retry_at, deliver_at, expires_at, sent_at, acked_at;
+	int64_t read_at; /* as far as its person lets others know */
+	const char *last_error;
+	int64_t lane_id;  /* 0: none */
+	int64_t lane_seq; /* 0: none (scheduled) */
+};
+
+typedef enum rc (*inspect_outbox_row_fn)(
+    void *arg, const struct inspect_outbox_row *row, struct err *err);
+
+/* Messages that suit ${filter} with ids below ${before}, newest first, at most
+ * ${limit} (below INSPECT_PAGE).  ${ret_next}: where to go on, 0: that was all.
+ */
+enum rc inspect_outbox(struct db *db,
+    const struct inspect_outbox_filter *filter, int64_t before, int64_t limit,
+    inspect_outbox_row_fn each, void *arg, int64_t *ret_next,
+    struct err *err) MUST_USE;
+
+/* One row; RC_NOT_FOUND. */
+enum rc inspect_outbox_row(struct db *db, int64_t id,
+    inspect_outbox_row_fn each, void *arg, struct err *err) MUST_USE;
+
+/* A message without what it says. */
+struct inspect_message {
+	struct uuid id, conversation;
+	const char *from, *correlation_id;
+	int64_t conversation_seq; /* 0: not released */
+	int64_t event_time, created_at;
+};
+
+/* Message ${id}; RC_NOT_FOUND. */
+enum rc inspect_message(struct db *db, const struct uuid *id,
+    enum rc (*each)(
+	void *arg, const struct inspect_message *m, struct err *err),
+    void *arg, struct err *err) MUST_USE;
+
+struct inspect_attempt {
+	int64_t attempt, started_at, finished_at;
+	const char *outcome, *error, *owner;
+	int64_t status; /* 0: none */
+};
+
+/* The newest ${limit} attempts of a row, newest first. */
+enum rc inspect_attempts(struct db *db, int64_t outbox_id, int64_t limit,
+    enum rc (*each)(
+	void *arg, const struct inspect_attempt *a, struct err *err),
+    void *arg, struct err *err) MUST_USE;
+
+/* ---- dead letters (dead_letters.c) ---- */
+
+#define INSPECT_REASON_SIZE 33
+
+enum inspect_resolved { INSPECT_OPEN, INSPECT_RESOLVED, INSPECT_BOTH };
+
+struct inspect_dead_letter_filter {
+	enum inspect_resolved resolved;
+	char reason[INSPECT_REASON_SIZE]; /* "": any */
+	int64_t destination_id;           /* -1: any */
+	int64_t sender_id;                /* 0: any */
+};
+
+struct inspect_dead_letter {
+	int64_t dead_id, outbox_id;
+	struct uuid message_id;
+	const char *from, *to, *destination;
+	const char *state, *reason, *last_error;
+	int64_t attempts, retry_count, event_time, created_at, dead_at;
+	const char *resolution, *resolved_by;
+	int64_t resolved_at;
+};
+
+typedef enum rc (*inspect_dead_letter_fn)(
+    void *arg, const struct inspect_dead_letter *dead, struct err *err);
+
+/* Dead letters that suit ${filter} with ids below ${before}, newest first. */
+enum rc inspect_dead_letters(struct db *db,
+    const struct inspect_dead_letter_filter *filter, int64_t before,
+    int64_t limit, inspect_dead_letter_fn each, void *arg, int64_t *ret_next,
+    struct err *err) MUST_USE;
+
+/* Ids of open ones after ${after}, oldest first, at most ${max}.  ${ret_last}:
+ * the last one looked at, 0: the end was reached. */
+enum rc inspect_dead_letter_ids(struct db *db,
+    const struct inspect_dead_letter_filter *filter, int64_t after,
+    int64_t *ret, size_t max, size_t *ret_n, int64_t *ret_last,
+    struct err *err) MUST_USE;
+
+/* How many open ones after ${after} suit ${filter}, looking at no more than
+ * INSPECT_WALK; *ret_all: there was no more to look at. */
+enum rc inspect_dead_letters_left(struct db *db,
+    const struct inspect_dead_letter_filter *filter, int64_t after,
+    int64_t *ret, bool *ret_all, struct err *err) MUST_USE;
+
+/* The newest ${limit} of one outbox row, newest first; only dead_id, state,
+ * reason, dead_at and the resolution are filled in. */
+enum rc inspect_dead_letters_of(struct db *db, int64_t outbox_id, int64_t limit,
+    inspect_dead_letter_fn each, void *arg, struct err *err) MUST_USE;
+
+/* ---- numbers and destinations (destinations.c) ---- */
+
+struct inspect_stats {
+	struct store_totals totals;
+	int64_t dead_open; /* at most INSPECT_COUNT */
+	int64_t oldest_at; /* when the oldest that waits could go; 0: none */
+	int64_t stuck_sending; /* unchanged since ${stuck_before} */
+	int64_t near_failure;  /* retried at least ${retry_count} times */
+	int64_t latency_count; /* of the newest INSPECT_WALK / 2 rows */
+	int64_t latency_ms;    /* their sum */
+};
+
+/* ${since}: of messages sent since then is the latency. */
+enum rc inspect_stats(struct db *db, int64_t stuck_before, int64_t retry_count,
+    int64_t since, struct inspect_stats *ret, struct err *err) MUST_USE;
+
+struct inspect_destination {
+	int64_t destination_id;
+	const char *name, *breaker;
+	int64_t failures, successes;
+	int64_t next_probe_at, failing_since, last_success_at, last_failure_at;
+	const char *last_error;
+	int64_t paused_at;
+	const char *paused_by, *pause_reason;
+	int64_t per_second; /* 0: no limit */
+};
+
+typedef enum rc (*inspect_destination_fn)(
+    void *arg, const struct inspect_destination *d, struct err *err);
+
+/* At most ${limit} of those after ${after} by name (""); ${each} may not use
+ * ${db}. */
+enum rc inspect_destinations(struct db *db, const char *after, int64_t limit,
+    inspect_destination_fn each, void *arg, struct err *err) MUST_USE;
+
+/* The one called ${name}; RC_NOT_FOUND. */
+enum rc inspect_destination(struct db *db, const char *name,
+    inspect_destination_fn each, void *arg, struct err *err) MUST_USE;
+
+/* What waits for a destination. */
+struct inspect_backlog {
+	int64_t pending; /* rows */
+	int64_t lanes_ready;
+	int64_t oldest_at; /* when the oldest could go; 0: none */
+	int64_t ages[INSPECT_AGES];
+	bool truncated; /* only ${budget} rows were looked at */
+};
+
+/* Looks at no more than ${budget} rows. */
+enum rc inspect_backlog(struct db *db, int64_t destination_id, int64_t now_ms,
+    int64_t budget, struct inspect_backlog *ret, struct err *err) MUST_USE;
+
+/* ---- lanes (lanes.c) ---- */
+
+struct inspect_lane {
+	int64_t lane_id;
+	struct uuid conversation;
+	const char *to, *destination, *state, *lease_owner;
+	int64_t class, priority, next_seq, last_published_seq, tail_seq;
+	int64_t due_at, lease_until, lease_token, updated_at, replay_seq;
+};
+
+typedef enum rc (*inspect_lane_fn)(
+    void *arg, const struct inspect_lane *lane, struct err *err);
+
+struct inspect_lane_filter {
+	int64_t destination_id; /* -1: any */
+	const char *state;      /* NULL: any */
+};
+
+/* Lanes that suit ${filter}, those after ${after}, by id. */
+enum rc inspect_lanes(struct db *db, const struct inspect_lane_filter *filter,
+    int64_t after, int64_t limit, inspect_lane_fn each, void *arg,
+    int64_t *ret_next, struct err *err) MUST_USE;
+
+/* One lane; RC_NOT_FOUND. */
+enum rc inspect_lane(struct db *db, int64_t lane_id, inspect_lane_fn each,
+    void *arg, struct err *err) MUST_USE;
+
+/* ---- users, and the audit log (people.c) ---- */
+
+struct inspect_user {
+	int64_t user_id;
+	const char *name, *display_name;
+	bool admin;
+	bool local; /* not an address on another server */
+	int64_t disabled_at, created_at, devices;
+};
+
+/* At most ${limit} names after ${after}. */
+enum rc inspect_users(struct db *db, const char *after, int64_t limit,
+    enum rc (*each)(void *arg, const struct inspect_user *u, struct err *err),
+    void *arg, struct err *err) MUST_USE;
+
+/* Calls ${each} with the sender of each message that waits, for at most
+ * INSPECT_WALK of them for inboxes here and as many for other servers;
+ * *ret_all: there are no more. */
+enum rc inspect_senders(struct db *db,
+    void (*each)(void *arg, int64_t sender_id), void *arg, bool *ret_all,
+    struct err *err) MUST_USE;
+
+struct inspect_audit {
+	int64_t audit_id, at;
+	const char *actor, *action, *object, *detail;
+};
+
+/* Newest first, those below ${before}. */
+enum rc inspect_audit(struct db *db, int64_t before, int64_t limit,
+    enum rc (*each)(void *arg, const struct inspect_audit *a, struct err *err),
+    void *arg, struct err *err) MUST_USE;
+
+#endif

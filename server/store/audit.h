@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The audit log: what operators have done.
+ * Thread: the owner of ${db}, in all of these.
+ */
+#ifndef STORE_AUDIT_H
+#define STORE_AUDIT_H
+
+#include "db/db.h"
+
+/* Somebody has done something. */
+struct store_audit {
+	const char *actor;
+	const char *action;
+	const char *object;
+	const char *detail; /* NULL: none */
+};
+enum rc store_audit_insert(struct db *db, const struct store_audit *a,
+    int64_t now_ms, struct err *err) MUST_USE;
+
+#endif
