@@ -238,8 +238,9 @@ read_one(struct ask *ask, struct db *db, struct err *err)
 
 /* Thread: sync, or writer when refused. */
 static void
-changed(struct desk_unit *u)
+changed(struct unit *base)
 {
+	struct desk_unit *u = CONTAINER_OF(base, struct desk_unit, unit);
 	struct change_ask *a = u->arg;
 
 	if (ask_unit_ok(&a->ask, &u->unit, &u->refusal))
@@ -258,7 +259,7 @@ change_new(struct http_request *req, void *arg, enum desk_op op)
 	    !ask_query_check(&a->ask, allowed))
 		return (NULL);
 	desk_unit_init(&a->unit, op, a->ask.who->name);
-	a->unit.finish = changed;
+	a->unit.unit.finish = changed;
 	a->unit.arg = a;
 	if (name != NULL && strlen(name) < sizeof(a->unit.name)) {
 		memcpy(a->unit.name, name, strlen(name) + 1);

@@ -133,8 +133,9 @@ read_lane(struct ask *ask, struct db *db, struct err *err)
 
 /* Thread: sync, or writer when refused. */
 static void
-rewound(struct desk_unit *u)
+rewound(struct unit *base)
 {
+	struct desk_unit *u = CONTAINER_OF(base, struct desk_unit, unit);
 	struct rewind_ask *a = u->arg;
 
 	if (ask_unit_ok(&a->ask, &u->unit, &u->refusal))
@@ -162,7 +163,7 @@ desk_rewind_post(struct http_request *req, void *arg)
 	desk_unit_init(&a->unit, DESK_REWIND, a->ask.who->name);
 	a->unit.lane_id = a->lane_id;
 	a->unit.number = seq;
-	a->unit.finish = rewound;
+	a->unit.unit.finish = rewound;
 	a->unit.arg = a;
 	(void)ask_submit(&a->ask, &a->unit.unit);
 }

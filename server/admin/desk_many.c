@@ -98,8 +98,9 @@ take_results(struct many_ask *a)
 
 /* Thread: sync, or writer when refused. */
 static void
-unit_done(struct desk_unit *u)
+unit_done(struct unit *base)
 {
+	struct desk_unit *u = CONTAINER_OF(base, struct desk_unit, unit);
 	struct many_ask *a = u->arg;
 
 	if (!ask_unit_ok(&a->ask, &u->unit, &u->refusal))
@@ -117,7 +118,7 @@ submit(struct many_ask *a)
 	desk_unit_init(&a->unit, op, a->ask.who->name);
 	a->unit.letters = a->letters;
 	a->unit.nletters = n;
-	a->unit.finish = unit_done;
+	a->unit.unit.finish = unit_done;
 	a->unit.arg = a;
 	(void)ask_submit(&a->ask, &a->unit.unit);
 }

@@ -161,8 +161,9 @@ desk_message_get(struct http_request *req, void *arg)
 
 /* Thread: sync, or writer when refused. */
 static void
-done(struct desk_unit *u)
+done(struct unit *base)
 {
+	struct desk_unit *u = CONTAINER_OF(base, struct desk_unit, unit);
 	struct message_ask *a = u->arg;
 
 	if (ask_unit_ok(&a->ask, &u->unit, &u->refusal))
@@ -182,7 +183,7 @@ submit(struct http_request *req, void *arg, enum desk_op op)
 		return;
 	desk_unit_init(&a->unit, op, a->ask.who->name);
 	a->unit.message = a->id;
-	a->unit.finish = done;
+	a->unit.unit.finish = done;
 	a->unit.arg = a;
 	(void)ask_submit(&a->ask, &a->unit.unit);
 }

@@ -79,10 +79,10 @@ hash_password(struct account_ask *a, const struct span *password)
 }
 
 static void
-submit_unit(struct account_ask *a, void (*finish)(struct account_unit *u))
+submit_unit(struct account_ask *a, void (*finish)(struct unit *base))
 {
 
-	a->unit.finish = finish;
+	a->unit.unit.finish = finish;
 	a->unit.arg = a;
 	(void)ask_submit(&a->ask, &a->unit.unit);
 }
@@ -153,8 +153,9 @@ may_join(struct account_ask *a)
 
 /* Thread: sync, or writer when refused. */
 static void
-user_added(struct account_unit *u)
+user_added(struct unit *base)
 {
+	struct account_unit *u = CONTAINER_OF(base, struct account_unit, unit);
 	struct account_ask *a = u->arg;
 	struct buf b = BUF_INIT;
 
@@ -298,8 +299,9 @@ verify_password(struct account_ask *a, struct err *err)
 
 /* Thread: sync, or writer when refused. */
 static void
-logged_in(struct account_unit *u)
+logged_in(struct unit *base)
 {
+	struct account_unit *u = CONTAINER_OF(base, struct account_unit, unit);
 	struct account_ask *a = u->arg;
 	char device[UUID_TEXT_LEN + 1];
 	struct buf b = BUF_INIT;
@@ -422,8 +424,9 @@ api_tokens_post(struct http_request *req, void *arg)
 
 /* Thread: sync, or writer when refused. */
 static void
-password_changed(struct account_unit *u)
+password_changed(struct unit *base)
 {
+	struct account_unit *u = CONTAINER_OF(base, struct account_unit, unit);
 	struct account_ask *a = u->arg;
 
 	if (ask_unit_ok(&a->ask, &u->unit, &u->refusal))

@@ -22,8 +22,9 @@ struct ack_ask {
 
 /* Thread: sync, or writer when refused. */
 static void
-ack_finish(struct ack_unit *u)
+ack_finish(struct unit *base)
 {
+	struct ack_unit *u = CONTAINER_OF(base, struct ack_unit, unit);
 	struct ack_ask *a = u->arg;
 	struct buf b = BUF_INIT;
 
@@ -57,7 +58,7 @@ api_ack_post(struct http_request *req, void *arg)
 	a->unit.user_id = a->ask.who->user_id;
 	a->unit.device_id = a->ask.who->device_id;
 	a->unit.upto = upto;
-	a->unit.finish = ack_finish;
+	a->unit.unit.finish = ack_finish;
 	a->unit.arg = a;
 	(void)ask_submit(&a->ask, &a->unit.unit);
 }
@@ -98,8 +99,9 @@ read_unread(struct ask *ask, struct db *db, struct err *err)
 
 /* Thread: sync, or writer when refused. */
 static void
-read_finish(struct read_unit *u)
+read_finish(struct unit *base)
 {
+	struct read_unit *u = CONTAINER_OF(base, struct read_unit, unit);
 	struct read_ask *a = u->arg;
 
 	if (ask_unit_ok(&a->ask, &u->unit, &u->refusal))
@@ -206,7 +208,7 @@ api_read_post(struct http_request *req, void *arg)
 	a->unit.user_id = a->ask.who->user_id;
 	a->unit.device_id = a->ask.who->device_id;
 	a->unit.is_private = body.is_private;
-	a->unit.finish = read_finish;
+	a->unit.unit.finish = read_finish;
 	a->unit.arg = a;
 	(void)ask_submit(&a->ask, &a->unit.unit);
 }

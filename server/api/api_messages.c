@@ -65,8 +65,9 @@ read_replayed(struct ask *ask, struct db *db, struct err *err)
 
 /* Thread: sync, or writer when refused. */
 static void
-send_finish(struct send_unit *u)
+send_finish(struct unit *base)
 {
+	struct send_unit *u = CONTAINER_OF(base, struct send_unit, unit);
 	struct send_ask *s = u->arg;
 	struct buf b = BUF_INIT;
 
@@ -111,7 +112,7 @@ send_start(struct send_ask *s, bool is_text)
 		ask_refuse(&s->ask, &r);
 		return;
 	}
-	s->item.unit.finish = send_finish;
+	s->item.unit.unit.finish = send_finish;
 	s->item.unit.arg = s;
 	submit_send(s);
 }
@@ -251,8 +252,9 @@ point_into(struct refusal *r, size_t index)
 
 /* Thread: sync, or writer when refused. */
 static void
-array_finish(struct send_unit *u)
+array_finish(struct unit *base)
 {
+	struct send_unit *u = CONTAINER_OF(base, struct send_unit, unit);
 	struct array_ask *a = u->arg;
 	struct send_item *item =
 	    (struct send_item *)(void *)((char *)u -
@@ -322,7 +324,7 @@ array_submit(struct array_ask *a, size_t i)
 	rc = send_item_ready(item, a->ask.api, a->ask.who, place, refusal);
 	item->counted = a->counted;
 	item->unit.refuse_new = a->counted ? NULL : &a->no_room;
-	item->unit.finish = array_finish;
+	item->unit.unit.finish = array_finish;
 	item->unit.arg = a;
 	if (rc == RC_OK) {
 		rc = writer_submit(a->ask.api->o.writer, &item->unit.unit);

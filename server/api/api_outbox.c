@@ -208,8 +208,9 @@ read_canceled(struct ask *ask, struct db *db, struct err *err)
 
 /* Thread: sync, or writer when refused. */
 static void
-canceled(struct cancel_unit *u)
+canceled(struct unit *base)
 {
+	struct cancel_unit *u = CONTAINER_OF(base, struct cancel_unit, unit);
 	struct cancel_ask *a = u->arg;
 
 	if (ask_unit_ok(&a->ask, &u->unit, &u->refusal))
@@ -230,7 +231,7 @@ api_entry_delete(struct http_request *req, void *arg)
 	cancel_unit_init(&a->unit);
 	a->unit.sender_id = a->ask.who->user_id;
 	a->unit.id = id;
-	a->unit.finish = canceled;
+	a->unit.unit.finish = canceled;
 	a->unit.arg = a;
 	(void)ask_submit(&a->ask, &a->unit.unit);
 }
@@ -262,8 +263,9 @@ read_retried(struct ask *ask, struct db *db, struct err *err)
 
 /* Thread: sync, or writer when refused. */
 static void
-retried(struct desk_unit *u)
+retried(struct unit *base)
 {
+	struct desk_unit *u = CONTAINER_OF(base, struct desk_unit, unit);
 	struct retry_ask *a = u->arg;
 
 	if (ask_unit_ok(&a->ask, &u->unit, &u->refusal))
@@ -285,7 +287,7 @@ api_entry_retry_post(struct http_request *req, void *arg)
 	desk_unit_init(&a->unit, DESK_OWN_RETRY, a->ask.who->name);
 	a->unit.sender_id = a->ask.who->user_id;
 	a->unit.message = id;
-	a->unit.finish = retried;
+	a->unit.unit.finish = retried;
 	a->unit.arg = a;
 	(void)ask_submit(&a->ask, &a->unit.unit);
 }

@@ -71,8 +71,9 @@ api_tokens_get(struct http_request *req, void *arg)
 
 /* Thread: sync, or writer when refused. */
 static void
-revoked(struct account_unit *u)
+revoked(struct unit *base)
 {
+	struct account_unit *u = CONTAINER_OF(base, struct account_unit, unit);
 	struct token_ask *a = u->arg;
 
 	if (ask_unit_ok(&a->ask, &u->unit, &u->refusal))
@@ -93,7 +94,7 @@ api_token_delete(struct http_request *req, void *arg)
 	account_unit_init(&a->unit, ACCOUNT_REVOKE);
 	a->unit.user.user_id = a->ask.who->user_id;
 	a->unit.device.public_id = id;
-	a->unit.finish = revoked;
+	a->unit.unit.finish = revoked;
 	a->unit.arg = a;
 	(void)ask_submit(&a->ask, &a->unit.unit);
 }
@@ -119,8 +120,9 @@ read_renamed(struct ask *ask, struct db *db, struct err *err)
 
 /* Thread: sync, or writer when refused. */
 static void
-renamed(struct account_unit *u)
+renamed(struct unit *base)
 {
+	struct account_unit *u = CONTAINER_OF(base, struct account_unit, unit);
 	struct token_ask *a = u->arg;
 
 	if (ask_unit_ok(&a->ask, &u->unit, &u->refusal))
@@ -151,7 +153,7 @@ api_token_patch(struct http_request *req, void *arg)
 	a->unit.device.public_id = id;
 	memcpy(a->unit.device.name, name.p, name.n);
 	a->unit.device.name[name.n] = '\0';
-	a->unit.finish = renamed;
+	a->unit.unit.finish = renamed;
 	a->unit.arg = a;
 	(void)ask_submit(&a->ask, &a->unit.unit);
 }

@@ -247,34 +247,23 @@ audit(struct tx *tx, const struct account_unit *u, struct err *err)
 }
 
 static enum rc
-account_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
+account_apply(struct tx *tx, struct unit *unit, struct err *err)
 {
-	struct account_unit *u;
-	size_t i;
+	struct account_unit *u = CONTAINER_OF(unit, struct account_unit, unit);
 	enum rc rc;
 
-	for (i = 0; i < n; i++) {
-		u = (struct account_unit *)(void *)units[i];
-		rc = account_one(tx, u, err);
-		if (rc == RC_OK && u->operator!= NULL &&
-				   u->refusal.problem == PROBLEM_NONE)
-			rc = audit(tx, u, err);
-		if (rc != RC_OK)
-			return (err_wrap(err, "account"));
-	}
-	return (RC_OK);
+	rc = account_one(tx, u, err);
+	if (rc == RC_OK && u->operator!= NULL &&
+			   u->refusal.problem == PROBLEM_NONE)
+		rc = audit(tx, u, err);
+	return (rc);
 }
 
-static void
-account_done(struct unit *unit)
-{
-	struct account_unit *u = (struct account_unit *)(void *)unit;
-
-	u->finish(u);
-}
-
-static const struct unit_kind account_kind = {
-    "account", UNIT_CLIENT, ORDER_ACCOUNT, account_apply, account_done, true};
+static const struct unit_kind account_kind = {.name = "account",
+    .queue = UNIT_CLIENT,
+    .order = ORDER_ACCOUNT,
+    .apply_one = account_apply,
+    .any_order = true};
 
 void
 account_unit_init(struct account_unit *u, enum account_op op)

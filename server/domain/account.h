@@ -36,7 +36,6 @@ struct account_unit {
 	const char *operator; /* who does it for others, NULL: nobody; kept */
 
 	struct refusal refusal;
-	void (*finish)(struct account_unit *unit);
 	void *arg;
 };
 

@@ -172,29 +172,17 @@ ack_one(struct tx *tx, struct ack_unit *u, struct err *err)
 }
 
 static enum rc
-ack_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
+ack_apply(struct tx *tx, struct unit *unit, struct err *err)
 {
-	size_t i;
-	enum rc rc;
 
-	for (i = 0; i < n; i++) {
-		rc = ack_one(tx, (struct ack_unit *)(void *)units[i], err);
-		if (rc != RC_OK)
-			return (err_wrap(err, "ack"));
-	}
-	return (RC_OK);
+	return (ack_one(tx, CONTAINER_OF(unit, struct ack_unit, unit), err));
 }
 
-static void
-ack_done(struct unit *unit)
-{
-	struct ack_unit *u = (struct ack_unit *)(void *)unit;
-
-	u->finish(u);
-}
-
-static const struct unit_kind ack_kind = {
-    "ack", UNIT_DELIVERY, ORDER_ACK, ack_apply, ack_done, true};
+static const struct unit_kind ack_kind = {.name = "ack",
+    .queue = UNIT_DELIVERY,
+    .order = ORDER_ACK,
+    .apply_one = ack_apply,
+    .any_order = true};
 
 void
 ack_unit_init(struct ack_unit *u)

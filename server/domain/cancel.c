@@ -140,30 +140,18 @@ cancel_one(struct tx *tx, struct cancel_unit *u, struct err *err)
 }
 
 static enum rc
-cancel_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
+cancel_apply(struct tx *tx, struct unit *unit, struct err *err)
 {
-	size_t i;
-	enum rc rc;
 
-	for (i = 0; i < n; i++) {
-		rc =
-		    cancel_one(tx, (struct cancel_unit *)(void *)units[i], err);
-		if (rc != RC_OK)
-			return (err_wrap(err, "cancel"));
-	}
-	return (RC_OK);
+	return (
+	    cancel_one(tx, CONTAINER_OF(unit, struct cancel_unit, unit), err));
 }
 
-static void
-cancel_done(struct unit *unit)
-{
-	struct cancel_unit *u = (struct cancel_unit *)(void *)unit;
-
-	u->finish(u);
-}
-
-static const struct unit_kind cancel_kind = {
-    "cancel", UNIT_CLIENT, ORDER_CANCEL, cancel_apply, cancel_done, true};
+static const struct unit_kind cancel_kind = {.name = "cancel",
+    .queue = UNIT_CLIENT,
+    .order = ORDER_CANCEL,
+    .apply_one = cancel_apply,
+    .any_order = true};
 
 void
 cancel_unit_init(struct cancel_unit *u)

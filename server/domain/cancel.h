@@ -18,8 +18,6 @@ struct cancel_unit {
 
 	/* Answered, when unit.rc is RC_OK. */
 	struct refusal refusal;
-
-	void (*finish)(struct cancel_unit *unit);
 	void *arg;
 };
 

@@ -382,29 +382,17 @@ claim_one(struct tx *tx, struct claim_unit *u, struct err *err)
 }
 
 static enum rc
-claim_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
+claim_apply(struct tx *tx, struct unit *unit, struct err *err)
 {
-	size_t i;
-	enum rc rc;
 
-	for (i = 0; i < n; i++) {
-		rc = claim_one(tx, (struct claim_unit *)(void *)units[i], err);
-		if (rc != RC_OK)
-			return (err_wrap(err, "claim"));
-	}
-	return (RC_OK);
+	return (
+	    claim_one(tx, CONTAINER_OF(unit, struct claim_unit, unit), err));
 }
 
-static void
-claim_done(struct unit *unit)
-{
-	struct claim_unit *u = (struct claim_unit *)(void *)unit;
-
-	u->finish(u);
-}
-
-static const struct unit_kind claim_kind = {
-    "claim", UNIT_DELIVERY, ORDER_CLAIM, claim_apply, claim_done, false};
+static const struct unit_kind claim_kind = {.name = "claim",
+    .queue = UNIT_DELIVERY,
+    .order = ORDER_CLAIM,
+    .apply_one = claim_apply};
 
 void
 claim_unit_init(struct claim_unit *u)

@@ -42,8 +42,6 @@ struct claim_unit {
 	 * is due: 0 none is ready, else wall time, now or later. */
 	int64_t next_due;
 	struct claim_passes upto; /* how far this one has come */
-
-	void (*finish)(struct claim_unit *unit);
 	void *arg;
 };
 

@@ -293,23 +293,17 @@ deliver_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
 	size_t i;
 
 	for (i = 0; i < n && rc == RC_OK; i++)
-		rc = deliver_unit_apply(
-		    &turn, (struct deliver_unit *)(void *)units[i], err);
+		rc = deliver_unit_apply(&turn,
+		    CONTAINER_OF(units[i], struct deliver_unit, unit), err);
 	if (rc == RC_OK && turn.n > 0)
 		rc = take_turn(&turn, err);
-	return (rc == RC_OK ? rc : err_wrap(err, "deliver"));
+	return (rc);
 }
 
-static void
-deliver_done(struct unit *unit)
-{
-	struct deliver_unit *u = (struct deliver_unit *)(void *)unit;
-
-	u->finish(u);
-}
-
-static const struct unit_kind deliver_kind = {"deliver", UNIT_DELIVERY,
-    ORDER_DELIVER, deliver_apply, deliver_done, false};
+static const struct unit_kind deliver_kind = {.name = "deliver",
+    .queue = UNIT_DELIVERY,
+    .order = ORDER_DELIVER,
+    .apply = deliver_apply};
 
 void
 deliver_unit_init(struct deliver_unit *u)

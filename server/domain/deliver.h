@@ -25,8 +25,6 @@ struct deliver_unit {
 	/* Somebody else holds what these need: nothing was done. */
 	bool held[DELIVER_LANES];
 	size_t delivered;
-
-	void (*finish)(struct deliver_unit *unit);
 	void *arg;
 };
 

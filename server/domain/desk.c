@@ -246,29 +246,17 @@ desk_one(struct tx *tx, struct desk_unit *u, struct err *err)
 }
 
 static enum rc
-desk_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
+desk_apply(struct tx *tx, struct unit *unit, struct err *err)
 {
-	size_t i;
-	enum rc rc;
 
-	for (i = 0; i < n; i++) {
-		rc = desk_one(tx, (struct desk_unit *)(void *)units[i], err);
-		if (rc != RC_OK)
-			return (err_wrap(err, "desk"));
-	}
-	return (RC_OK);
+	return (desk_one(tx, CONTAINER_OF(unit, struct desk_unit, unit), err));
 }
 
-static void
-desk_done(struct unit *unit)
-{
-	struct desk_unit *u = (struct desk_unit *)(void *)unit;
-
-	u->finish(u);
-}
-
-static const struct unit_kind desk_kind = {
-    "desk", UNIT_CLIENT, ORDER_DESK, desk_apply, desk_done, true};
+static const struct unit_kind desk_kind = {.name = "desk",
+    .queue = UNIT_CLIENT,
+    .order = ORDER_DESK,
+    .apply_one = desk_apply,
+    .any_order = true};
 
 void
 desk_unit_init(struct desk_unit *u, enum desk_op op, const char *by)

@@ -54,8 +54,6 @@ struct desk_unit {
 	/* Answered, when unit.rc is RC_OK. */
 	struct refusal refusal;
 	size_t done; /* rows or letters */
-
-	void (*finish)(struct desk_unit *unit);
 	void *arg;
 };
 

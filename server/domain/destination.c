@@ -179,25 +179,19 @@ breaker_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
 
 	sort_breakers(units, n);
 	for (i = 0; i < n; i++) {
-		u = (struct breaker_unit *)(void *)units[i];
+		u = CONTAINER_OF(units[i], struct breaker_unit, unit);
 		rc = store_destination_breaker_set(
 		    tx->db, &u->row, tx->now_ms, err);
 		if (rc != RC_OK)
-			return (err_wrap(err, "breaker"));
+			return (rc);
 	}
 	return (RC_OK);
 }
 
-static void
-breaker_done(struct unit *unit)
-{
-	struct breaker_unit *u = (struct breaker_unit *)(void *)unit;
-
-	u->finish(u);
-}
-
-static const struct unit_kind breaker_kind = {"breaker", UNIT_DELIVERY,
-    ORDER_BREAKER, breaker_apply, breaker_done, false};
+static const struct unit_kind breaker_kind = {.name = "breaker",
+    .queue = UNIT_DELIVERY,
+    .order = ORDER_BREAKER,
+    .apply = breaker_apply};
 
 void
 breaker_unit_init(struct breaker_unit *u)

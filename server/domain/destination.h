@@ -38,8 +38,6 @@ struct breaker_unit {
 
 	/* Asked: id, breaker, last error. */
 	struct store_destination_row row;
-
-	void (*finish)(struct breaker_unit *unit);
 	void *arg;
 };
 

@@ -181,6 +181,13 @@ on_published(void *arg, void *told, size_t units, int64_t commit_us)
 			auth_forget(
 			    d->options.auth, news->revoked[i].token_hash);
 	metrics_add(m, METRIC_INBOX_EVENTS, (int64_t)news->nevents);
+	metrics_add(m, METRIC_MESSAGES_ACCEPTED, news->accepted);
+	metrics_add(m, METRIC_MESSAGES_REPLAYED, news->replayed);
+	news->accepted = news->replayed = 0;
+	if (news_empty(news)) {
+		news_free(news);
+		return;
+	}
 	subscribers_tell(&d->subscribers, news);
 	d->options.sinks->news(d->options.sinks->arg, news);
 }
@@ -219,6 +226,20 @@ on_fatal(void *arg, const struct err *err)
 }
 
 /* ---- adding events ---- */
+
+enum rc
+count_accepted(struct tx *tx, bool replayed, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	enum rc rc;
+
+	rc = need_news(d, err);
+	if (rc == RC_OK && replayed)
+		d->news->replayed++;
+	else if (rc == RC_OK)
+		d->news->accepted++;
+	return (rc);
+}
 
 enum rc
 tell_change(struct tx *tx, int64_t sender_id, int64_t mid,

@@ -86,6 +86,10 @@ enum rc gather_look(
 /* Makes news and wake-up for the running transaction if there are none. */
 enum rc need_news(struct domain *d, struct err *err) MUST_USE;
 
+/* A message was accepted, or (${replayed}) was accepted before: counted when
+ * the transaction is on disk. */
+enum rc count_accepted(struct tx *tx, bool replayed, struct err *err) MUST_USE;
+
 /* Tells the sender of ${mid} what has happened to it. */
 enum rc tell_change(struct tx *tx, int64_t sender_id, int64_t mid,
     enum outbox_event event, struct err *err) MUST_USE;

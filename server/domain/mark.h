@@ -23,8 +23,6 @@ struct ack_unit {
 	struct refusal refusal;
 	int64_t acked; /* of this device */
 	int64_t head;
-
-	void (*finish)(struct ack_unit *unit);
 	void *arg;
 };
 
@@ -52,8 +50,6 @@ struct read_unit {
 
 	/* Answered, when unit.rc is RC_OK. */
 	struct refusal refusal;
-
-	void (*finish)(struct read_unit *unit);
 	void *arg;
 };
 

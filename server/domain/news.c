@@ -165,7 +165,8 @@ news_empty(const struct news *news)
 {
 
 	return (news->nevents == 0 && news->nchanges == 0 &&
-		news->nacked == 0 && news->nrevoked == 0);
+		news->nacked == 0 && news->nrevoked == 0 &&
+		news->accepted == 0 && news->replayed == 0);
 }
 
 struct wake *

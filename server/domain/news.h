@@ -84,6 +84,8 @@ struct news {
 	size_t nacked, acked_cap;
 	struct domain_revoked *revoked;
 	size_t nrevoked, revoked_cap;
+	int64_t accepted; /* messages, for the metrics; */
+	int64_t replayed; /* and those that were accepted before */
 };
 
 /* Lanes here and destinations elsewhere that have work now. */
@@ -117,7 +119,7 @@ enum rc news_add_acked(struct news *news, const struct domain_acked *acked,
 enum rc news_add_revoked(struct news *news, int64_t device_id,
     const uint8_t token_hash[32], struct err *err) MUST_USE;
 
-/* Whether there is nothing to tell. */
+/* Whether there is nothing to tell or to count. */
 bool news_empty(const struct news *news);
 
 /* The bytes that ${news} keeps from being freed, about. */

@@ -7,35 +7,23 @@
 #include "domain/order.h"
 
 static enum rc
-purge_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
+purge_apply(struct tx *tx, struct unit *unit, struct err *err)
 {
-	struct purge_unit *u;
-	size_t i;
+	struct purge_unit *u = CONTAINER_OF(unit, struct purge_unit, unit);
 	enum rc rc;
 
-	for (i = 0; i < n; i++) {
-		u = (struct purge_unit *)(void *)units[i];
-		rc = store_purge_delete(tx->db, &u->list, &u->deleted, err);
-		if (rc == RC_OK && FAULT_FAILS("purge.deleted"))
-			rc = err_set(err, RC_INTERNAL, "a fault");
-		if (rc == RC_OK && u->list.mid != 0)
-			rc = store_purge_mark_set(tx->db, u->list.mid, err);
-		if (rc != RC_OK)
-			return (err_wrap(err, "purge"));
-	}
-	return (RC_OK);
+	rc = store_purge_delete(tx->db, &u->list, &u->deleted, err);
+	if (rc == RC_OK && FAULT_FAILS("purge.deleted"))
+		rc = err_set(err, RC_INTERNAL, "a fault");
+	if (rc == RC_OK && u->list.mid != 0)
+		rc = store_purge_mark_set(tx->db, u->list.mid, err);
+	return (rc);
 }
 
-static void
-purge_done(struct unit *unit)
-{
-	struct purge_unit *u = (struct purge_unit *)(void *)unit;
-
-	u->finish(u);
-}
-
-static const struct unit_kind purge_kind = {
-    "purge", UNIT_UPKEEP, ORDER_UPKEEP, purge_apply, purge_done, false};
+static const struct unit_kind purge_kind = {.name = "purge",
+    .queue = UNIT_UPKEEP,
+    .order = ORDER_UPKEEP,
+    .apply_one = purge_apply};
 
 void
 purge_unit_init(struct purge_unit *u)

@@ -20,8 +20,6 @@ struct purge_unit {
 
 	/* Answered, when unit.rc is RC_OK. */
 	int64_t deleted;
-
-	void (*finish)(struct purge_unit *unit);
 	void *arg;
 };
 

@@ -291,29 +291,17 @@ read_one(struct tx *tx, struct read_unit *u, struct err *err)
 }
 
 static enum rc
-read_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
+read_apply(struct tx *tx, struct unit *unit, struct err *err)
 {
-	size_t i;
-	enum rc rc;
 
-	for (i = 0; i < n; i++) {
-		rc = read_one(tx, (struct read_unit *)(void *)units[i], err);
-		if (rc != RC_OK)
-			return (err_wrap(err, "read"));
-	}
-	return (RC_OK);
+	return (read_one(tx, CONTAINER_OF(unit, struct read_unit, unit), err));
 }
 
-static void
-read_done(struct unit *unit)
-{
-	struct read_unit *u = (struct read_unit *)(void *)unit;
-
-	u->finish(u);
-}
-
-static const struct unit_kind read_kind = {
-    "read", UNIT_DELIVERY, ORDER_READ, read_apply, read_done, true};
+static const struct unit_kind read_kind = {.name = "read",
+    .queue = UNIT_DELIVERY,
+    .order = ORDER_READ,
+    .apply_one = read_apply,
+    .any_order = true};
 
 void
 read_unit_init(struct read_unit *u)

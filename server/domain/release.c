@@ -169,44 +169,32 @@ release_one(struct tx *tx, const struct due *due, struct err *err)
 }
 
 static enum rc
-release_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
+release_apply(struct tx *tx, struct unit *unit, struct err *err)
 {
+	struct release_unit *u = CONTAINER_OF(unit, struct release_unit, unit);
 	const struct ledger *l = domain_of(tx)->ledger;
-	struct due_list dues;
-	struct release_unit *u;
-	size_t i, k;
+	struct due_list dues = {.n = 0};
 	enum rc rc;
+	size_t i;
 
-	for (i = 0; i < n; i++) {
-		u = (struct release_unit *)(void *)units[i];
-		dues.n = 0;
-		rc = store_outbox_due(
-		    tx->db, tx->now_ms, RELEASE_ROWS, take_due, &dues, err);
-		u->released = 0;
-		for (k = 0; k < dues.n && rc == RC_OK; k++) {
-			if (!ledger_conversation_ours(
-				l, dues.list[k].row.conversation_id))
-				continue;
-			rc = release_one(tx, &dues.list[k], err);
-			u->released++;
-		}
-		if (rc != RC_OK)
-			return (err_wrap(err, "release"));
-		u->passed_over = u->released < dues.n;
+	u->released = 0;
+	rc = store_outbox_due(
+	    tx->db, tx->now_ms, RELEASE_ROWS, take_due, &dues, err);
+	for (i = 0; i < dues.n && rc == RC_OK; i++) {
+		if (!ledger_conversation_ours(
+			l, dues.list[i].row.conversation_id))
+			continue;
+		rc = release_one(tx, &dues.list[i], err);
+		u->released++;
 	}
-	return (RC_OK);
+	u->passed_over = u->released < dues.n;
+	return (rc);
 }
 
-static void
-release_done(struct unit *unit)
-{
-	struct release_unit *u = (struct release_unit *)(void *)unit;
-
-	u->finish(u);
-}
-
-static const struct unit_kind release_kind = {"release", UNIT_DELIVERY,
-    ORDER_RELEASE, release_apply, release_done, false};
+static const struct unit_kind release_kind = {.name = "release",
+    .queue = UNIT_DELIVERY,
+    .order = ORDER_RELEASE,
+    .apply_one = release_apply};
 
 void
 release_unit_init(struct release_unit *u)

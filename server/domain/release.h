@@ -17,8 +17,6 @@ struct release_unit {
 	/* Answered, when unit.rc is RC_OK: how many were released. */
 	size_t released;
 	bool passed_over; /* another writer was at work on some */
-
-	void (*finish)(struct release_unit *unit);
 	void *arg;
 };
 

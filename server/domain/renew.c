@@ -37,33 +37,24 @@ renew_lease(struct tx *tx, struct renew_unit *u, struct renew_lease *lease,
 }
 
 static enum rc
-renew_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
+renew_apply(struct tx *tx, struct unit *unit, struct err *err)
 {
-	struct renew_unit *u;
-	size_t i, k;
+	struct renew_unit *u = CONTAINER_OF(unit, struct renew_unit, unit);
 	enum rc rc;
+	size_t i;
 
+	u->lost = 0;
 	/* A claim of this batch must be seen by the fence. */
 	rc = ledger_flush_lanes(domain_of(tx)->ledger, tx, err);
-	for (i = 0; i < n && rc == RC_OK; i++) {
-		u = (struct renew_unit *)(void *)units[i];
-		u->lost = 0;
-		for (k = 0; k < u->n && rc == RC_OK; k++)
-			rc = renew_lease(tx, u, &u->leases[k], err);
-	}
-	return (rc == RC_OK ? rc : err_wrap(err, "renew"));
+	for (i = 0; i < u->n && rc == RC_OK; i++)
+		rc = renew_lease(tx, u, &u->leases[i], err);
+	return (rc);
 }
 
-static void
-renew_done(struct unit *unit)
-{
-	struct renew_unit *u = (struct renew_unit *)(void *)unit;
-
-	u->finish(u);
-}
-
-static const struct unit_kind renew_kind = {
-    "renew", UNIT_DELIVERY, ORDER_RENEW, renew_apply, renew_done, false};
+static const struct unit_kind renew_kind = {.name = "renew",
+    .queue = UNIT_DELIVERY,
+    .order = ORDER_RENEW,
+    .apply_one = renew_apply};
 
 void
 renew_unit_init(struct renew_unit *u)

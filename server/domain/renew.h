@@ -26,8 +26,6 @@ struct renew_unit {
 
 	/* Answered, when unit.rc is RC_OK. */
 	size_t lost;
-
-	void (*finish)(struct renew_unit *unit);
 	void *arg;
 };
 

@@ -172,30 +172,17 @@ rescue_one(struct tx *tx, struct rescue_unit *u, struct err *err)
 }
 
 static enum rc
-rescue_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
+rescue_apply(struct tx *tx, struct unit *unit, struct err *err)
 {
-	size_t i;
-	enum rc rc;
 
-	for (i = 0; i < n; i++) {
-		rc =
-		    rescue_one(tx, (struct rescue_unit *)(void *)units[i], err);
-		if (rc != RC_OK)
-			return (err_wrap(err, "rescue"));
-	}
-	return (RC_OK);
+	return (
+	    rescue_one(tx, CONTAINER_OF(unit, struct rescue_unit, unit), err));
 }
 
-static void
-rescue_done(struct unit *unit)
-{
-	struct rescue_unit *u = (struct rescue_unit *)(void *)unit;
-
-	u->finish(u);
-}
-
-static const struct unit_kind rescue_kind = {
-    "rescue", UNIT_DELIVERY, ORDER_RESCUE, rescue_apply, rescue_done, false};
+static const struct unit_kind rescue_kind = {.name = "rescue",
+    .queue = UNIT_DELIVERY,
+    .order = ORDER_RESCUE,
+    .apply_one = rescue_apply};
 
 void
 rescue_unit_init(struct rescue_unit *u)

@@ -531,9 +531,8 @@ send_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
 
 	htab_clear(d->batch_ids);
 	for (i = 0; i < n; i++) {
-		u = (struct send_unit *)(void *)units[i];
+		u = CONTAINER_OF(units[i], struct send_unit, unit);
 		clear_answer(u);
-		u->metrics = d->options.metrics;
 		u->max_retries = retry_most(d->options.retry);
 		u->repeated = htab_find(d->batch_ids, &u->draft->id) != NULL;
 		if (u->repeated) {
@@ -545,26 +544,20 @@ send_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
 		}
 		rc = send_one(tx, u, err);
 		if (rc != RC_OK)
-			return (err_wrap(err, "send"));
+			return (rc);
+		if (u->refusal.problem == PROBLEM_NONE) {
+			rc = count_accepted(tx, u->replayed, err);
+			if (rc != RC_OK)
+				return (rc);
+		}
 	}
 	return (write_rows(tx, err));
 }
 
-static void
-send_done(struct unit *unit)
-{
-	struct send_unit *u = (struct send_unit *)(void *)unit;
-
-	if (unit->rc == RC_OK && u->refusal.problem == PROBLEM_NONE)
-		metrics_add(u->metrics,
-		    u->replayed ? METRIC_MESSAGES_REPLAYED
-				: METRIC_MESSAGES_ACCEPTED,
-		    1);
-	u->finish(u);
-}
-
-static const struct unit_kind send_kind = {
-    "send", UNIT_CLIENT, ORDER_SEND, send_apply, send_done, false};
+static const struct unit_kind send_kind = {.name = "send",
+    .queue = UNIT_CLIENT,
+    .order = ORDER_SEND,
+    .apply = send_apply};
 
 void
 send_unit_init(struct send_unit *u)

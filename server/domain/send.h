@@ -43,10 +43,8 @@ struct send_unit {
 	int max_retries; /* of the profile that the server runs with */
 
 	bool repeated; /* the batch has another with its id; domain's own */
-	struct metrics *metrics; /* the domain's own */
 
 	/* Called once; owns the unit again.  Thread: as unit_kind.done. */
-	void (*finish)(struct send_unit *unit);
 	void *arg;
 };
 

@@ -330,30 +330,17 @@ settle_one(struct tx *tx, struct settle_unit *u, struct err *err)
 }
 
 static enum rc
-settle_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
+settle_apply(struct tx *tx, struct unit *unit, struct err *err)
 {
-	size_t i;
-	enum rc rc;
 
-	for (i = 0; i < n; i++) {
-		rc =
-		    settle_one(tx, (struct settle_unit *)(void *)units[i], err);
-		if (rc != RC_OK)
-			return (err_wrap(err, "settle"));
-	}
-	return (RC_OK);
+	return (
+	    settle_one(tx, CONTAINER_OF(unit, struct settle_unit, unit), err));
 }
 
-static void
-settle_done(struct unit *unit)
-{
-	struct settle_unit *u = (struct settle_unit *)(void *)unit;
-
-	u->finish(u);
-}
-
-static const struct unit_kind settle_kind = {
-    "settle", UNIT_DELIVERY, ORDER_SETTLE, settle_apply, settle_done, false};
+static const struct unit_kind settle_kind = {.name = "settle",
+    .queue = UNIT_DELIVERY,
+    .order = ORDER_SETTLE,
+    .apply_one = settle_apply};
 
 void
 settle_unit_init(struct settle_unit *u)

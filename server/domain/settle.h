@@ -23,8 +23,6 @@ struct settle_unit {
 	/* Answered, when unit.rc is RC_OK. */
 	int64_t next_due; /* as in claim_unit */
 	size_t fenced;    /* lanes that somebody else has */
-
-	void (*finish)(struct settle_unit *unit);
 	void *arg;
 };
 
@@ -51,8 +49,6 @@ struct rescue_unit {
 	 * which local lanes (0, 0: none). */
 	bool expire;
 	int64_t local_after, local_upto;
-
-	void (*finish)(struct rescue_unit *unit);
 	void *arg;
 };
 

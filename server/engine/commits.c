@@ -84,7 +84,7 @@ finish(struct unit *units, enum rc rc)
 		units = unit_next(unit);
 		if (rc != RC_OK)
 			unit->rc = rc;
-		unit->kind->done(unit);
+		unit->finish(unit);
 	}
 }
 

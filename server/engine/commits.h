@@ -40,7 +40,7 @@ struct commits_hooks {
 	void *arg;
 
 	/* On disk: publish what the transaction has to tell.  Called before
-	 * its units' done. */
+	 * its units' finish. */
 	void (*published)(
 	    void *arg, void *told, size_t units, int64_t commit_us);
 

@@ -50,7 +50,23 @@ sort_batch(struct writer *w)
 	memcpy(w->batch, w->sorted, n * sizeof(w->batch[0]));
 }
 
-/* Calls the batch verb of each run of equal kinds. */
+/* Does the work of ${n} units of one kind. */
+static enum rc
+apply_kind(struct tx *tx, struct unit **units, size_t n, struct err *err)
+{
+	const struct unit_kind *kind = units[0]->kind;
+	enum rc rc = RC_OK;
+	size_t i;
+
+	if (kind->apply != NULL)
+		rc = kind->apply(tx, units, n, err);
+	else
+		for (i = 0; i < n && rc == RC_OK; i++)
+			rc = kind->apply_one(tx, units[i], err);
+	return (rc == RC_OK ? RC_OK : err_wrap(err, "%s", kind->name));
+}
+
+/* Does the work of each run of equal kinds. */
 static enum rc
 apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
 {
@@ -60,7 +76,7 @@ apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
 	for (i = 0; i < n; i = j) {
 		for (j = i + 1; j < n && units[j]->kind == units[i]->kind; j++)
 			continue;
-		rc = units[i]->kind->apply(tx, units + i, j - i, err);
+		rc = apply_kind(tx, units + i, j - i, err);
 		if (rc != RC_OK)
 			return (rc);
 	}
@@ -244,7 +260,7 @@ writer_refuse(struct unit **units, size_t n, enum rc rc)
 
 	for (i = 0; i < n; i++) {
 		units[i]->rc = rc;
-		units[i]->kind->done(units[i]);
+		units[i]->finish(units[i]);
 	}
 }
 
@@ -616,6 +632,8 @@ writer_submit(struct writer *w, struct unit *unit)
 {
 	enum rc rc, trouble;
 
+	assert(unit->finish != NULL);
+	assert((unit->kind->apply == NULL) != (unit->kind->apply_one == NULL));
 	rc = intake_put(&w->intake, unit);
 	if (rc != RC_BUSY)
 		return (rc);

@@ -16,7 +16,7 @@
  * On a shared database somebody else may hold a row for long.  The units that
  * need it are laid aside (aside.h), and the others go on.
  *
- * "Accepted" (the promise that others cite): a unit's `done` is called with
+ * "Accepted" (the promise that others cite): a unit's `finish` is called with
  * RC_OK only after the COMMIT of its transaction has succeeded and the fsync
  * after it has returned.
  */
@@ -24,6 +24,7 @@
 #define ENGINE_WRITER_H
 
 #include "base/clk.h"
+#include "base/container.h"
 #include "base/err.h"
 #include "base/mbox.h"
 #include "base/rnd.h"
@@ -44,17 +45,14 @@ struct unit_kind {
 	enum unit_queue queue;
 	int order; /* kinds run in ascending order within a transaction */
 
-	/* The batch verb.  For each of ${n} units it either sets unit->rc (a
+	/* The work, by one of the two: for all units of the kind in the batch
+	 * together, or for one.  For each unit it either sets unit->rc (a
 	 * refusal, before any write) or does the work, or a part of it and
 	 * sets unit->again.  A result other than RC_OK abandons the
 	 * transaction. */
 	enum rc (*apply)(
 	    struct tx *tx, struct unit **units, size_t n, struct err *err);
-
-	/* The unit is finished: unit->rc says how.  RC_OK and refusals: the
-	 * transaction is on disk.  The callee owns the unit again.
-	 * Thread: sync, or writer when it was never committed. */
-	void (*done)(struct unit *unit);
+	enum rc (*apply_one)(struct tx *tx, struct unit *unit, struct err *err);
 
 	/* A unit that waits for what was not foreseen may be passed by others.
 	 */
@@ -69,6 +67,11 @@ struct unit {
 	bool aside;       /* it needs what somebody else holds */
 	int64_t aside_ms; /* monotonic: since when; -1: never yet */
 	size_t bytes;     /* what it holds, for the size of a batch */
+
+	/* The unit is finished: rc says how.  RC_OK and refusals: the
+	 * transaction is on disk.  The callee owns the unit again.
+	 * Thread: sync, or writer when it was never committed. */
+	void (*finish)(struct unit *unit);
 };
 
 /* The next one of a list linked by the nodes; NULL at its end. */
@@ -112,7 +115,7 @@ struct writer_hooks {
 	void *(*committed)(void *arg, struct tx *tx);
 
 	/* It is on disk, which took ${commit_us} from the COMMIT on: tell it.
-	 * Called before the units' done.  Thread: sync. */
+	 * Called before the units' finish.  Thread: sync. */
 	void (*published)(
 	    void *arg, void *told, size_t units, int64_t commit_us);
 
@@ -171,7 +174,7 @@ void writer_stop(struct writer *w);
 
 /* Hands over ${unit} (kind set).  The queue is full, and the caller still owns
  * it: RC_AWAY or RC_UNCONFIRMED if that is why, else RC_BUSY.  On RC_OK its
- * done will be called, once.  Thread: any. */
+ * finish will be called, once.  Thread: any. */
 enum rc writer_submit(struct writer *w, struct unit *unit) MUST_USE;
 
 /* Does one batch in the calling thread, for tests and the simulator.  Returns

@@ -130,8 +130,10 @@ call_done(struct call *c)
 
 /* Thread: sync, or writer when refused. */
 static void
-call_finish(struct account_unit *unit)
+call_finish(struct unit *base)
 {
+	struct account_unit *unit =
+	    CONTAINER_OF(base, struct account_unit, unit);
 	struct call *c = unit->arg;
 
 	(void)!user_command_result(unit, &c->err);
@@ -153,7 +155,7 @@ call_read(struct read_job *job, struct db *db, struct err *err)
 	}
 	rc = user_command_unit(&c->command, db, &c->unit, &c->err);
 	if (rc == RC_OK) {
-		c->unit.finish = call_finish;
+		c->unit.unit.finish = call_finish;
 		c->unit.arg = c;
 		rc = writer_submit(c->control->writer, &c->unit.unit);
 		if (rc == RC_OK)

@@ -70,8 +70,10 @@ user_command_result(const struct account_unit *unit, struct err *err)
 }
 
 static void
-finish(struct account_unit *unit)
+finish(struct unit *base)
 {
+	struct account_unit *unit =
+	    CONTAINER_OF(base, struct account_unit, unit);
 
 	*(bool *)unit->arg = true;
 }
@@ -87,7 +89,7 @@ user_command_run(const struct user_command *command, struct db *db,
 	rc = user_command_unit(command, db, &unit, err);
 	if (rc != RC_OK)
 		return (rc);
-	unit.finish = finish;
+	unit.unit.finish = finish;
 	unit.arg = &done;
 	if ((rc = writer_submit(writer, &unit.unit)) != RC_OK)
 		return (err_set(err, rc, "the writer takes nothing"));

@@ -68,8 +68,9 @@ struct ack_request {
 };
 
 static void
-ack_finished(struct ack_unit *unit)
+ack_finished(struct unit *base)
 {
+	struct ack_unit *unit = CONTAINER_OF(base, struct ack_unit, unit);
 	struct ack_request *r = unit->arg;
 
 	session_request_back(&r->request);
@@ -131,7 +132,7 @@ submit_ack(struct session *s, int64_t upto, bool has_re, int64_t re)
 	r->unit.user_id = s->member.user_id;
 	r->unit.device_id = s->device_id;
 	r->unit.upto = upto;
-	r->unit.finish = ack_finished;
+	r->unit.unit.finish = ack_finished;
 	r->unit.arg = r;
 	if (writer_submit(s->push->options.writer, &r->unit.unit) == RC_OK)
 		return (true);
@@ -190,8 +191,9 @@ struct read_request {
 };
 
 static void
-read_finished(struct read_unit *unit)
+read_finished(struct unit *base)
 {
+	struct read_unit *unit = CONTAINER_OF(base, struct read_unit, unit);
 	struct read_request *r = unit->arg;
 
 	session_request_back(&r->request);
@@ -275,7 +277,7 @@ session_mark_read(struct session *s, const struct frame *f)
 	r->unit.upto = f->has_conversation ? f->upto_conversation_seq : f->upto;
 	r->unit.conversation = f->conversation;
 	r->unit.is_private = f->is_private;
-	r->unit.finish = read_finished;
+	r->unit.unit.finish = read_finished;
 	r->unit.arg = r;
 	if (writer_submit(s->push->options.writer, &r->unit.unit) != RC_OK) {
 		mem_free(r);
@@ -444,8 +446,9 @@ settle_send(struct send_request *r)
 }
 
 static void
-send_finished(struct send_unit *unit)
+send_finished(struct unit *base)
 {
+	struct send_unit *unit = CONTAINER_OF(base, struct send_unit, unit);
 	struct send_request *r = unit->arg;
 
 	settle_send(r);
@@ -460,7 +463,7 @@ prepare_send(struct session *s, struct send_request *r)
 	struct buf fragment = BUF_INIT;
 
 	send_unit_init(&r->unit);
-	r->unit.finish = send_finished;
+	r->unit.unit.finish = send_finished;
 	r->unit.arg = r;
 	if (!r->draft.has_id) {
 		r->draft.id = uuid_gen_next(&s->push->ids);

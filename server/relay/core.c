@@ -88,8 +88,9 @@ rescue_back(struct core *c, struct core_job *job)
 
 /* Thread: sync or writer. */
 static void
-rescue_finished(struct rescue_unit *u)
+rescue_finished(struct unit *base)
 {
+	struct rescue_unit *u = CONTAINER_OF(base, struct rescue_unit, unit);
 	struct core *c = u->arg;
 
 	c->o.back(c->o.arg, &c->rescue_job);
@@ -139,7 +140,7 @@ rescue(struct core *c)
 	c->rescue.expire = true;
 	c->rescue.local_after = c->expire_after;
 	c->rescue.local_upto = c->expire_upto;
-	c->rescue.finish = rescue_finished;
+	c->rescue.unit.finish = rescue_finished;
 	c->rescue.arg = c;
 	c->rescue_job.back = rescue_back;
 	c->rescuing = c->o.submit(c->o.arg, &c->rescue.unit) == RC_OK;

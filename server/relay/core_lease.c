@@ -112,8 +112,9 @@ renew_back(struct core *c, struct core_job *job)
 
 /* Thread: sync or writer. */
 static void
-renew_finished(struct renew_unit *u)
+renew_finished(struct unit *base)
 {
+	struct renew_unit *u = CONTAINER_OF(base, struct renew_unit, unit);
 	struct core *c = u->arg;
 
 	c->o.back(c->o.arg, &c->renew_job);
@@ -138,7 +139,7 @@ submit(struct core *c)
 	enum rc rc;
 
 	c->renew.lease_ms = core_lease_ms(c);
-	c->renew.finish = renew_finished;
+	c->renew.unit.finish = renew_finished;
 	c->renew.arg = c;
 	c->renew_job.back = renew_back;
 	c->renew_asked_ms = c->mono_ms;

@@ -56,8 +56,10 @@ delivery_back(struct core *c, struct core_job *job)
 
 /* Thread: sync or writer. */
 static void
-delivery_finished(struct deliver_unit *unit)
+delivery_finished(struct unit *base)
 {
+	struct deliver_unit *unit =
+	    CONTAINER_OF(base, struct deliver_unit, unit);
 	struct delivery *d = (struct delivery *)(void *)unit;
 
 	d->core->o.back(d->core->o.arg, &d->job);
@@ -92,7 +94,7 @@ core_deliver(struct core *c)
 		deliver_unit_init(&d->unit);
 		d->core = c;
 		d->job.back = delivery_back;
-		d->unit.finish = delivery_finished;
+		d->unit.unit.finish = delivery_finished;
 		take = (struct schedule_take){
 		    .lanes = d->unit.lanes, .max = DELIVER_LANES};
 		d->unit.nlanes = schedule_take(c->schedule, &take);
@@ -134,8 +136,9 @@ release_back(struct core *c, struct core_job *job)
 
 /* Thread: sync or writer. */
 static void
-release_finished(struct release_unit *u)
+release_finished(struct unit *base)
 {
+	struct release_unit *u = CONTAINER_OF(base, struct release_unit, unit);
 	struct core *c = u->arg;
 
 	c->o.back(c->o.arg, &c->release_job);
@@ -148,7 +151,7 @@ release(struct core *c)
 	if (c->releasing || c->closed)
 		return;
 	release_unit_init(&c->release);
-	c->release.finish = release_finished;
+	c->release.unit.finish = release_finished;
 	c->release.arg = c;
 	c->release_job.back = release_back;
 	c->releasing = c->o.submit(c->o.arg, &c->release.unit) == RC_OK;

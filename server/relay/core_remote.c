@@ -256,8 +256,9 @@ save_back(struct core *c, struct core_job *job)
 
 /* Thread: sync or writer. */
 static void
-save_finished(struct breaker_unit *u)
+save_finished(struct unit *base)
 {
+	struct breaker_unit *u = CONTAINER_OF(base, struct breaker_unit, unit);
 	struct destination *d = u->arg;
 
 	d->core->o.back(d->core->o.arg, &d->save_job);
@@ -274,7 +275,7 @@ save(struct core *c, struct destination *d)
 		return;
 	breaker_unit_init(&d->save);
 	d->save.row = d->row;
-	d->save.finish = save_finished;
+	d->save.unit.finish = save_finished;
 	d->save.arg = d;
 	d->save_job.back = save_back;
 	if (c->o.submit(c->o.arg, &d->save.unit) != RC_OK)
@@ -345,8 +346,9 @@ settle_back(struct core *c, struct core_job *job)
 
 /* Thread: sync or writer. */
 static void
-settle_finished(struct settle_unit *u)
+settle_finished(struct unit *base)
 {
+	struct settle_unit *u = CONTAINER_OF(base, struct settle_unit, unit);
 	struct parcel_job *p = u->arg;
 
 	p->core->o.back(p->core->o.arg, &p->job);
@@ -364,7 +366,7 @@ settle(struct core *c, struct parcel_job *p)
 	p->settle.parcel = &p->parcel;
 	rnd_fill(c->o.rnd, &random, sizeof(random));
 	p->settle.random = random;
-	p->settle.finish = settle_finished;
+	p->settle.unit.finish = settle_finished;
 	p->settle.arg = p;
 	p->job.back = settle_back;
 	rc = c->o.submit(c->o.arg, &p->settle.unit);
@@ -487,8 +489,9 @@ claim_back(struct core *c, struct core_job *job)
 
 /* Thread: sync or writer. */
 static void
-claim_finished(struct claim_unit *u)
+claim_finished(struct unit *base)
 {
+	struct claim_unit *u = CONTAINER_OF(base, struct claim_unit, unit);
 	struct parcel_job *p = u->arg;
 
 	p->core->o.back(p->core->o.arg, &p->job);
@@ -524,7 +527,7 @@ claim(struct core *c, struct destination *d)
 	p->claim.lease_ms = core_lease_ms(c);
 	p->claim.owner = c->o.owner;
 	p->claim.from = d->passes;
-	p->claim.finish = claim_finished;
+	p->claim.unit.finish = claim_finished;
 	p->claim.arg = p;
 	p->job.back = claim_back;
 	rc = c->o.submit(c->o.arg, &p->claim.unit);

@@ -116,8 +116,9 @@ advance(struct janitor *j, int64_t now)
 
 /* Thread: sync or writer. */
 static void
-unit_finished(struct purge_unit *u)
+unit_finished(struct unit *base)
 {
+	struct purge_unit *u = CONTAINER_OF(base, struct purge_unit, unit);
 	struct janitor *j = u->arg;
 
 	atomic_store(&j->back, true);
@@ -290,7 +291,7 @@ janitor_new(const struct janitor_options *options, struct janitor **ret,
 		return (err_set(err, RC_NO_MEMORY, "janitor"));
 	j->options = *options;
 	purge_unit_init(&j->unit);
-	j->unit.finish = unit_finished;
+	j->unit.unit.finish = unit_finished;
 	j->unit.arg = j;
 	j->ahead_ms = clk_wall_ms(options->clk) - clk_mono_ms(options->clk);
 	for (i = 0; i < PURGE_TABLES; i++)

@@ -41,8 +41,9 @@ run(struct crowd *c, struct unit *unit)
 /* ---- people ---- */
 
 static void
-login_finished(struct account_unit *u)
+login_finished(struct unit *base)
 {
+	struct account_unit *u = CONTAINER_OF(base, struct account_unit, unit);
 
 	(void)u;
 }
@@ -56,7 +57,7 @@ login(struct crowd *c, int64_t user)
 	u.user.user_id = user;
 	(void)snprintf(u.device.name, sizeof(u.device.name), "tablet");
 	rnd_fill(&c->rnd.rnd, u.token_hash, sizeof(u.token_hash));
-	u.finish = login_finished;
+	u.unit.finish = login_finished;
 	run(c, &u.unit);
 	return (u.device.device_id);
 }
@@ -184,8 +185,9 @@ read_some(struct crowd *c)
 }
 
 static void
-read_finished(struct read_unit *u)
+read_finished(struct unit *base)
 {
+	struct read_unit *u = CONTAINER_OF(base, struct read_unit, unit);
 
 	(void)u;
 }
@@ -212,7 +214,7 @@ read_conversation(struct crowd *c)
 	u.device_id = c->devices[person][0];
 	u.is_private = below(c, 3) == 0;
 	u.nids = 1;
-	u.finish = read_finished;
+	u.unit.finish = read_finished;
 	{
 		static struct uuid id;
 		struct err err = ERR_INIT;
@@ -238,8 +240,9 @@ cancel_one(struct crowd *c)
 }
 
 static void
-desk_finished(struct desk_unit *u)
+desk_finished(struct unit *base)
 {
+	struct desk_unit *u = CONTAINER_OF(base, struct desk_unit, unit);
 
 	(void)u;
 }
@@ -257,13 +260,14 @@ operate(struct crowd *c)
 	    &u, below(c, 2) == 0 ? DESK_DISCARD : DESK_RETRY, "root");
 	u.message = c->sent[c->nsent - 1 -
 			    (size_t)below(c, c->nsent < 12 ? c->nsent : 12)];
-	u.finish = desk_finished;
+	u.unit.finish = desk_finished;
 	run(c, &u.unit);
 }
 
 static void
-purge_finished(struct purge_unit *u)
+purge_finished(struct unit *base)
 {
+	struct purge_unit *u = CONTAINER_OF(base, struct purge_unit, unit);
 
 	(void)u;
 }
@@ -280,7 +284,7 @@ purge(struct crowd *c, int64_t before_ms)
 	u.list.before_ms = before_ms;
 	u.list.now_ms = c->rig.clk.wall_ms;
 	assert_int_equal(store_purge_look(c->rig.db, &u.list, &err), RC_OK);
-	u.finish = purge_finished;
+	u.unit.finish = purge_finished;
 	run(c, &u.unit);
 }
 

@@ -107,7 +107,7 @@ is_limit(int stmt, int param, bool *ret_all)
 
 	(void)snprintf(text, sizeof(text), "LIMIT $%d", param);
 	*ret_all = strstr(sql, "ORDER BY") == NULL ||
-		   strncmp(sql_sqlite[stmt].name, "figures_", 8) == 0;
+		   strncmp(sql_sqlite[stmt].name, "gauges_", 7) == 0;
 	if (strstr(sql, "WITH RECURSIVE") != NULL)
 		*ret_all = false; /* a walk in order */
 	return (strstr(sql, text) != NULL);

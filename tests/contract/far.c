@@ -22,8 +22,9 @@ run(struct rig *r, struct unit *unit)
 }
 
 static void
-send_finished(struct send_unit *u)
+send_finished(struct unit *base)
 {
+	struct send_unit *u = CONTAINER_OF(base, struct send_unit, unit);
 
 	(void)u;
 }
@@ -42,7 +43,7 @@ send_draft(
 	draft->body = (struct span){"hello", 5};
 	memset(&u, 0, sizeof(u));
 	send_unit_init(&u);
-	u.finish = send_finished;
+	u.unit.finish = send_finished;
 	assert_true(send_unit_ask(&u, from, draft, "localhost"));
 	(void)snprintf(u.to, sizeof(u.to), "%s", to);
 	run(r, &u.unit);
@@ -72,8 +73,9 @@ far_send_try(struct rig *r, int64_t from, const char *to)
 }
 
 static void
-claim_finished(struct claim_unit *u)
+claim_finished(struct unit *base)
 {
+	struct claim_unit *u = CONTAINER_OF(base, struct claim_unit, unit);
 
 	(void)u;
 }
@@ -108,15 +110,16 @@ far_claim_on(struct rig *r, struct parcel *p, const char *name, size_t most,
 	u.lease_ms = FAR_LEASE_MS;
 	u.owner = "test";
 	u.from = *passes;
-	u.finish = claim_finished;
+	u.unit.finish = claim_finished;
 	run(r, &u.unit);
 	*passes = u.upto;
 	return (p);
 }
 
 static void
-settle_finished(struct settle_unit *u)
+settle_finished(struct unit *base)
 {
+	struct settle_unit *u = CONTAINER_OF(base, struct settle_unit, unit);
 
 	(void)u;
 }
@@ -129,7 +132,7 @@ far_settle(struct rig *r, struct parcel *p)
 	settle_unit_init(&u);
 	u.parcel = p;
 	u.random = 200;
-	u.finish = settle_finished;
+	u.unit.finish = settle_finished;
 	run(r, &u.unit);
 	p->n = 0;
 	return (u.fenced);
@@ -147,8 +150,9 @@ far_answer(struct rig *r, struct parcel *p, enum answer answer)
 }
 
 static void
-rescue_finished(struct rescue_unit *u)
+rescue_finished(struct unit *base)
 {
+	struct rescue_unit *u = CONTAINER_OF(base, struct rescue_unit, unit);
 
 	(void)u;
 }
@@ -161,7 +165,7 @@ far_rescue(struct rig *r, bool all)
 	rescue_unit_init(&u);
 	u.all = all;
 	u.expire = true;
-	u.finish = rescue_finished;
+	u.unit.finish = rescue_finished;
 	run(r, &u.unit);
 	return (u.rescued);
 }

@@ -301,12 +301,21 @@ ignore(struct unit *unit)
 	(void)unit;
 }
 
-const struct unit_kind rig_failing = {
-    "failing", UNIT_UPKEEP, 99, fail_always, ignore, false};
+static const struct unit_kind failing_kind = {
+    .name = "failing", .queue = UNIT_UPKEEP, .order = 99, .apply = fail_always};
+
+struct unit
+rig_failing(void)
+{
+
+	return (
+	    (struct unit){.kind = &failing_kind, .finish = ignore, .bytes = 1});
+}
 
 static void
-account_finished(struct account_unit *u)
+account_finished(struct unit *base)
 {
+	struct account_unit *u = CONTAINER_OF(base, struct account_unit, unit);
 
 	done(u->arg, u->unit.rc);
 }
@@ -320,7 +329,7 @@ rig_user(struct rig *r, const char *name, int64_t *ret_device)
 
 	account_unit_init(&u, ACCOUNT_ADD);
 	(void)snprintf(u.user.name, sizeof(u.user.name), "%s", name);
-	u.finish = account_finished;
+	u.unit.finish = account_finished;
 	u.arg = &asked;
 	submit(r, &u.unit);
 	assert_true(asked.done);
@@ -331,7 +340,7 @@ rig_user(struct rig *r, const char *name, int64_t *ret_device)
 	u.user.user_id = id;
 	(void)snprintf(u.device.name, sizeof(u.device.name), "phone");
 	rnd_fill(&r->rnd.rnd, u.token_hash, sizeof(u.token_hash));
-	u.finish = account_finished;
+	u.unit.finish = account_finished;
 	u.arg = &asked;
 	submit(r, &u.unit);
 	assert_int_equal(u.unit.rc, RC_OK);
@@ -341,8 +350,9 @@ rig_user(struct rig *r, const char *name, int64_t *ret_device)
 }
 
 static void
-send_finished(struct send_unit *u)
+send_finished(struct unit *base)
 {
+	struct send_unit *u = CONTAINER_OF(base, struct send_unit, unit);
 
 	done(u->arg, u->unit.rc);
 }
@@ -355,7 +365,7 @@ send_draft(struct rig *r, int64_t from, struct message_draft *draft)
 
 	memset(&u, 0, sizeof(u));
 	send_unit_init(&u);
-	u.finish = send_finished;
+	u.unit.finish = send_finished;
 	u.arg = &asked;
 	assert_true(send_unit_ask(&u, from, draft, "localhost"));
 	submit(r, &u.unit);
@@ -404,8 +414,9 @@ take_lane(void *arg, int64_t lane_id)
 }
 
 static void
-deliver_finished(struct deliver_unit *u)
+deliver_finished(struct unit *base)
 {
+	struct deliver_unit *u = CONTAINER_OF(base, struct deliver_unit, unit);
 
 	done(u->arg, u->unit.rc);
 }
@@ -441,7 +452,7 @@ rig_deliver_try(struct rig *r, size_t *ret)
 		rc = rig_deliver_unit(r, &u, &none, &err);
 		if (rc != RC_OK || none)
 			break;
-		u.finish = deliver_finished;
+		u.unit.finish = deliver_finished;
 		u.arg = &asked;
 		asked = (struct asked){r, false};
 		submit(r, &u.unit);
@@ -467,8 +478,9 @@ rig_deliver(struct rig *r)
 }
 
 static void
-ack_finished(struct ack_unit *u)
+ack_finished(struct unit *base)
 {
+	struct ack_unit *u = CONTAINER_OF(base, struct ack_unit, unit);
 
 	done(u->arg, u->unit.rc);
 }
@@ -484,7 +496,7 @@ rig_ack(struct rig *r, int64_t user, int64_t device, int64_t upto)
 	u.user_id = user;
 	u.device_id = device;
 	u.upto = upto;
-	u.finish = ack_finished;
+	u.unit.finish = ack_finished;
 	u.arg = &asked;
 	submit(r, &u.unit);
 	assert_true(asked.done);
@@ -492,8 +504,9 @@ rig_ack(struct rig *r, int64_t user, int64_t device, int64_t upto)
 }
 
 static void
-read_finished(struct read_unit *u)
+read_finished(struct unit *base)
 {
+	struct read_unit *u = CONTAINER_OF(base, struct read_unit, unit);
 
 	done(u->arg, u->unit.rc);
 }
@@ -512,7 +525,7 @@ rig_read(
 	u.form = READ_UPTO;
 	u.upto = upto;
 	u.is_private = is_private;
-	u.finish = read_finished;
+	u.unit.finish = read_finished;
 	u.arg = &asked;
 	submit(r, &u.unit);
 	assert_true(asked.done);
@@ -520,8 +533,9 @@ rig_read(
 }
 
 static void
-cancel_finished(struct cancel_unit *u)
+cancel_finished(struct unit *base)
 {
+	struct cancel_unit *u = CONTAINER_OF(base, struct cancel_unit, unit);
 
 	done(u->arg, u->unit.rc);
 }
@@ -536,7 +550,7 @@ rig_cancel(struct rig *r, int64_t user, const struct uuid *id)
 	cancel_unit_init(&u);
 	u.sender_id = user;
 	u.id = *id;
-	u.finish = cancel_finished;
+	u.unit.finish = cancel_finished;
 	u.arg = &asked;
 	submit(r, &u.unit);
 	assert_true(asked.done);
@@ -544,8 +558,9 @@ rig_cancel(struct rig *r, int64_t user, const struct uuid *id)
 }
 
 static void
-release_finished(struct release_unit *u)
+release_finished(struct unit *base)
 {
+	struct release_unit *u = CONTAINER_OF(base, struct release_unit, unit);
 
 	done(u->arg, u->unit.rc);
 }
@@ -558,7 +573,7 @@ rig_release(struct rig *r)
 
 	memset(&u, 0, sizeof(u));
 	release_unit_init(&u);
-	u.finish = release_finished;
+	u.unit.finish = release_finished;
 	u.arg = &asked;
 	submit(r, &u.unit);
 	assert_true(asked.done);

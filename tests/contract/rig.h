@@ -157,8 +157,8 @@ struct cancel_unit rig_cancel(
     struct rig *r, int64_t user, const struct uuid *id);
 size_t rig_release(struct rig *r);
 
-/* The kind of a unit whose transaction always fails, with RC_CONFLICT. */
-extern const struct unit_kind rig_failing;
+/* A unit whose transaction always fails, with RC_CONFLICT. */
+struct unit rig_failing(void);
 
 /* One number by SQL, looked at from outside. */
 int64_t rig_number(struct rig *r, const char *sql);

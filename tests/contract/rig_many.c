@@ -11,8 +11,9 @@
 #include "contract/rig.h"
 
 static void
-finish_send(struct send_unit *u)
+finish_send(struct unit *base)
 {
+	struct send_unit *u = CONTAINER_OF(base, struct send_unit, unit);
 
 	(*(int *)u->arg)++;
 }
@@ -37,7 +38,7 @@ rig_send_many(struct rig *r, int64_t from, const char *to, int n,
 		send_unit_init(&units[i]);
 		assert_true(
 		    send_unit_ask(&units[i], from, &drafts[i], "localhost"));
-		units[i].finish = finish_send;
+		units[i].unit.finish = finish_send;
 		units[i].arg = &sent;
 		assert_int_equal(
 		    writer_submit(r->writer, &units[i].unit), RC_OK);

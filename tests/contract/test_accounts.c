@@ -18,8 +18,9 @@
 static struct rig rig;
 
 static void
-finished(struct account_unit *u)
+finished(struct unit *base)
 {
+	struct account_unit *u = CONTAINER_OF(base, struct account_unit, unit);
 
 	*(bool *)u->arg = true;
 }
@@ -31,7 +32,7 @@ run(struct account_unit *u)
 	static char said[REFUSAL_POINTER_SIZE + REFUSAL_DETAIL_SIZE + 16];
 	bool done = false;
 
-	u->finish = finished;
+	u->unit.finish = finished;
 	u->arg = &done;
 	assert_int_equal(writer_submit(rig.writer, &u->unit), RC_OK);
 	while (!done)

@@ -264,9 +264,9 @@ may_walk(const char *name, const char *node)
 	    is_named(name, one) || is_named(name, start))
 		return (true);
 	/* There are few of them. */
-	if (strcmp(name, "nodes_here") == 0 || strcmp(name, "nodes_gone") == 0)
+	if (strcmp(name, "nodes_alive") == 0 || strcmp(name, "nodes_left") == 0)
 		return (strstr(node, " on nodes") != NULL);
-	if (strcmp(name, "figures_destinations") == 0)
+	if (strcmp(name, "gauges_destinations") == 0)
 		return (strstr(node, " on destinations") != NULL);
 	for (i = 0; small[i] != NULL; i++)
 		if (strstr(node, small[i]) != NULL)

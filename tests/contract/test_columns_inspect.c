@@ -12,6 +12,7 @@
 
 #include "contract/columns.h"
 #include "inspect/inspect.h"
+#include "store/dead_letter.h"
 
 /* ---- outbox rows ---- */
 

@@ -46,8 +46,9 @@ close_rig(void **state)
 }
 
 static void
-desk_finished(struct desk_unit *u)
+desk_finished(struct unit *base)
 {
+	struct desk_unit *u = CONTAINER_OF(base, struct desk_unit, unit);
 
 	(void)u;
 }
@@ -60,7 +61,7 @@ done(struct desk_unit *u)
 	const struct refusal *r = &u->refusal;
 	char head[REFUSAL_POINTER_SIZE + REFUSAL_DETAIL_SIZE + 16];
 
-	u->finish = desk_finished;
+	u->unit.finish = desk_finished;
 	assert_int_equal(writer_submit(rig.writer, &u->unit), RC_OK);
 	assert_int_equal(writer_run_once(rig.writer), 1);
 	assert_int_equal(u->unit.rc, RC_OK);
@@ -321,8 +322,9 @@ test_rewind(void **state)
 /* ---- readers ---- */
 
 static void
-read_finished(struct read_unit *u)
+read_finished(struct unit *base)
 {
+	struct read_unit *u = CONTAINER_OF(base, struct read_unit, unit);
 
 	(void)u;
 }
@@ -333,7 +335,7 @@ read_by(struct read_unit *u)
 
 	u->user_id = ben;
 	u->device_id = phone;
-	u->finish = read_finished;
+	u->unit.finish = read_finished;
 	assert_int_equal(writer_submit(rig.writer, &u->unit), RC_OK);
 	assert_int_equal(writer_run_once(rig.writer), 1);
 	assert_int_equal(u->unit.rc, RC_OK);

@@ -134,8 +134,9 @@ entry(const struct uuid *id)
 /* ---- sending ---- */
 
 static void
-finished(struct send_unit *u)
+finished(struct unit *base)
 {
+	struct send_unit *u = CONTAINER_OF(base, struct send_unit, unit);
 
 	(void)u;
 }
@@ -166,7 +167,7 @@ send_draft(struct send_unit *u, struct message_draft *d)
 
 	memset(u, 0, sizeof(*u));
 	send_unit_init(u);
-	u->finish = finished;
+	u->unit.finish = finished;
 	assert_true(send_unit_ask(u, ann, d, "localhost"));
 	assert_int_equal(writer_submit(rig.writer, &u->unit), RC_OK);
 	assert_int_equal(writer_run_once(rig.writer), 1);

@@ -170,8 +170,9 @@ claim(size_t most)
 }
 
 static void
-settle_finished(struct settle_unit *u)
+settle_finished(struct unit *base)
 {
+	struct settle_unit *u = CONTAINER_OF(base, struct settle_unit, unit);
 
 	(void)u;
 }
@@ -188,7 +189,7 @@ settle(bool reached)
 	settle_unit_init(&u);
 	u.parcel = &parcel;
 	u.random = 200;
-	u.finish = settle_finished;
+	u.unit.finish = settle_finished;
 	run(&u.unit);
 	(void)snprintf(text, sizeof(text), "due %d, fenced %zu",
 	    u.next_due <= 1 ? (int)u.next_due : since(u.next_due), u.fenced);
@@ -206,8 +207,9 @@ answer(size_t i, enum answer answer, const char *error, int64_t retry_after_ms)
 }
 
 static void
-rescue_finished(struct rescue_unit *u)
+rescue_finished(struct unit *base)
 {
+	struct rescue_unit *u = CONTAINER_OF(base, struct rescue_unit, unit);
 
 	(void)u;
 }
@@ -221,7 +223,7 @@ rescue(bool all)
 	rescue_unit_init(&u);
 	u.all = all;
 	u.expire = true;
-	u.finish = rescue_finished;
+	u.unit.finish = rescue_finished;
 	run(&u.unit);
 	(void)snprintf(text, sizeof(text),
 	    "rescued %zu, expired %zu, next lease %d, next expiry %d",

@@ -83,8 +83,9 @@ test_canceled(void **state)
 }
 
 static void
-desk_finished(struct desk_unit *u)
+desk_finished(struct unit *base)
 {
+	struct desk_unit *u = CONTAINER_OF(base, struct desk_unit, unit);
 
 	(void)u;
 }
@@ -97,7 +98,7 @@ test_discarded(void **state)
 	(void)state;
 	desk_unit_init(&u, DESK_DISCARD, "op");
 	u.message = first;
-	u.finish = desk_finished;
+	u.unit.finish = desk_finished;
 	assert_int_equal(writer_submit(rig.writer, &u.unit), RC_OK);
 	assert_int_equal(writer_run_once(rig.writer), 1);
 	assert_int_equal(u.unit.rc, RC_OK);

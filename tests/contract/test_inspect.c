@@ -596,8 +596,9 @@ test_letters(void **state)
 /* ---- what it writes ---- */
 
 static void
-finished(struct desk_unit *u)
+finished(struct unit *base)
 {
+	struct desk_unit *u = CONTAINER_OF(base, struct desk_unit, unit);
 
 	*(bool *)u->arg = true;
 }
@@ -607,7 +608,7 @@ apply(struct rig *r, struct desk_unit *u)
 {
 	bool done = false;
 
-	u->finish = finished;
+	u->unit.finish = finished;
 	u->arg = &done;
 	assert_int_equal(writer_submit(r->writer, &u->unit), RC_OK);
 	while (!done)

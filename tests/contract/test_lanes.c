@@ -53,8 +53,9 @@ send_far(int64_t from, const char *to, int priority, int64_t deliver_at)
 }
 
 static void
-desk_finished(struct desk_unit *u)
+desk_finished(struct unit *base)
 {
+	struct desk_unit *u = CONTAINER_OF(base, struct desk_unit, unit);
 
 	(void)u;
 }
@@ -63,7 +64,7 @@ static bool
 do_desk(struct desk_unit *u)
 {
 
-	u->finish = desk_finished;
+	u->unit.finish = desk_finished;
 	run(&u->unit);
 	return (u->refusal.problem == PROBLEM_NONE);
 }
@@ -147,8 +148,9 @@ close_rig(void **state)
 /* ---- leases ---- */
 
 static void
-renew_finished(struct renew_unit *u)
+renew_finished(struct unit *base)
 {
+	struct renew_unit *u = CONTAINER_OF(base, struct renew_unit, unit);
 
 	(void)u;
 }
@@ -165,7 +167,7 @@ renew_far(const struct parcel *p, int64_t token, int64_t ms)
 	u.leases = &lease;
 	u.n = 1;
 	u.lease_ms = ms;
-	u.finish = renew_finished;
+	u.unit.finish = renew_finished;
 	run(&u.unit);
 	assert_int_equal(u.lost, lease.lost);
 	return (!lease.lost);

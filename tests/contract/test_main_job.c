@@ -86,8 +86,9 @@ test_deliver(void **state)
 }
 
 static void
-turn_finished(struct deliver_unit *u)
+turn_finished(struct unit *base)
 {
+	struct deliver_unit *u = CONTAINER_OF(base, struct deliver_unit, unit);
 
 	*(bool *)u->arg = true;
 }
@@ -104,7 +105,7 @@ deliver_once(struct rig *r)
 	assert_int_equal(rig_deliver_unit(r, &u, &none, &err), RC_OK);
 	assert_false(none);
 	assert_int_equal(u.nlanes, 1);
-	u.finish = turn_finished;
+	u.unit.finish = turn_finished;
 	u.arg = &done;
 	assert_int_equal(writer_submit(r->writer, &u.unit), RC_OK);
 	assert_int_equal(writer_run_once(r->writer), 1);
@@ -215,8 +216,9 @@ test_idempotency(void **state)
 }
 
 static void
-finished(struct send_unit *u)
+finished(struct unit *base)
 {
+	struct send_unit *u = CONTAINER_OF(base, struct send_unit, unit);
 
 	(*(int *)u->arg)++;
 }
@@ -243,7 +245,7 @@ test_same_id_in_one_batch(void **state)
 		memset(&u[i], 0, sizeof(u[i]));
 		send_unit_init(&u[i]);
 		assert_true(send_unit_ask(&u[i], alice, &draft, "localhost"));
-		u[i].finish = finished;
+		u[i].unit.finish = finished;
 		u[i].arg = &done;
 		assert_int_equal(writer_submit(r.writer, &u[i].unit), RC_OK);
 	}
@@ -483,7 +485,7 @@ test_abandoned_batch(void **state)
 {
 	struct message_draft drafts[2];
 	struct send_unit u[2];
-	struct unit failing = {.kind = &rig_failing};
+	struct unit failing = rig_failing();
 	struct rig r;
 	int64_t alice;
 	int i, done = 0;
@@ -502,7 +504,7 @@ test_abandoned_batch(void **state)
 		send_unit_init(&u[i]);
 		assert_true(
 		    send_unit_ask(&u[i], alice, &drafts[i], "localhost"));
-		u[i].finish = finished;
+		u[i].unit.finish = finished;
 		u[i].arg = &done;
 		assert_int_equal(writer_submit(r.writer, &u[i].unit), RC_OK);
 	}
@@ -541,8 +543,7 @@ test_full_queue(void **state)
 	o.checkpoint_bytes = 1 << 20;
 	assert_int_equal(writer_new(&o, &w, &err), RC_OK);
 	for (i = 0; i < 3; i++) {
-		units[i].kind = &rig_failing;
-		units[i].bytes = 1;
+		units[i] = rig_failing();
 		assert_int_equal(
 		    writer_submit(w, &units[i]), i < 2 ? RC_OK : RC_BUSY);
 	}

@@ -50,22 +50,25 @@ send_many(struct rig *r, struct three *t)
 }
 
 static void
-ack_finished(struct ack_unit *u)
+ack_finished(struct unit *base)
 {
+	struct ack_unit *u = CONTAINER_OF(base, struct ack_unit, unit);
 
 	*(int *)u->arg += 1;
 }
 
 static void
-send_finished(struct send_unit *u)
+send_finished(struct unit *base)
 {
+	struct send_unit *u = CONTAINER_OF(base, struct send_unit, unit);
 
 	*(int *)u->arg += 1;
 }
 
 static void
-read_finished(struct read_unit *u)
+read_finished(struct unit *base)
 {
+	struct read_unit *u = CONTAINER_OF(base, struct read_unit, unit);
 
 	*(int *)u->arg += 1;
 }
@@ -90,7 +93,7 @@ test_long_ack(void **state)
 	a.user_id = t.bob;
 	a.device_id = t.phone;
 	a.upto = MANY;
-	a.finish = ack_finished;
+	a.unit.finish = ack_finished;
 	a.arg = &acked;
 	assert_int_equal(writer_submit(r.writer, &a.unit), RC_OK);
 	assert_int_equal(writer_run_once(r.writer), 1);
@@ -109,7 +112,7 @@ test_long_ack(void **state)
 	draft.to = (struct span){"carol", 5};
 	draft.body = (struct span){"between", 7};
 	assert_true(send_unit_ask(&s, t.alice, &draft, "localhost"));
-	s.finish = send_finished;
+	s.unit.finish = send_finished;
 	s.arg = &sent;
 	assert_int_equal(writer_submit(r.writer, &s.unit), RC_OK);
 	for (rounds = 1; acked == 0; rounds++) {
@@ -149,7 +152,7 @@ read_long(struct rig *r, const struct three *t, enum read_form form)
 	u.form = form;
 	u.upto = MANY;
 	u.conversation = t->conversation;
-	u.finish = read_finished;
+	u.unit.finish = read_finished;
 	u.arg = &done;
 	assert_int_equal(writer_submit(r->writer, &u.unit), RC_OK);
 	for (rounds = 0; done == 0; rounds++) {
@@ -218,7 +221,7 @@ read_conversation(struct rig *r, const struct three *t, int64_t upto)
 	u.form = READ_CONVERSATION;
 	u.upto = upto;
 	u.conversation = t->conversation;
-	u.finish = read_finished;
+	u.unit.finish = read_finished;
 	u.arg = &done;
 	assert_int_equal(writer_submit(r->writer, &u.unit), RC_OK);
 	assert_int_equal(writer_run_once(r->writer), 1);
@@ -358,8 +361,9 @@ test_unread(void **state)
 }
 
 static void
-account_finished(struct account_unit *u)
+account_finished(struct unit *base)
 {
+	struct account_unit *u = CONTAINER_OF(base, struct account_unit, unit);
 
 	(void)u;
 }
@@ -381,7 +385,7 @@ test_disabled(void **state)
 	    rig_send(&r, t.alice, "bob", "one", NULL).conversation;
 	account_unit_init(&account, ACCOUNT_DISABLE);
 	account.user.user_id = t.bob;
-	account.finish = account_finished;
+	account.unit.finish = account_finished;
 	assert_int_equal(writer_submit(r.writer, &account.unit), RC_OK);
 	assert_int_equal(writer_run_once(r.writer), 1);
 	assert_int_equal(account.unit.rc, RC_OK);
@@ -394,7 +398,7 @@ test_disabled(void **state)
 	draft.has_conversation = true;
 	draft.body = (struct span){"three", 5};
 	assert_true(send_unit_ask(&s, t.alice, &draft, "localhost"));
-	s.finish = send_finished;
+	s.unit.finish = send_finished;
 	s.arg = &sent;
 	assert_int_equal(writer_submit(r.writer, &s.unit), RC_OK);
 	assert_int_equal(writer_run_once(r.writer), 1);

@@ -90,7 +90,7 @@ need_done(struct unit *unit)
 }
 
 static const struct unit_kind need_kind = {
-    "need", UNIT_CLIENT, 90, need_apply, need_done, false};
+    .name = "need", .queue = UNIT_CLIENT, .order = 90, .apply = need_apply};
 
 /* Two people who have written to each other and to themselves. */
 struct scene {
@@ -133,6 +133,7 @@ submit(struct scene *s, struct need *need)
 {
 
 	need->unit.kind = &need_kind;
+	need->unit.finish = need_done;
 	need->unit.bytes = 1;
 	assert_int_equal(writer_submit(s->r.writer, &need->unit), RC_OK);
 }

@@ -526,8 +526,9 @@ test_small_pieces(void **state)
 }
 
 static void
-sent(struct send_unit *u)
+sent(struct unit *base)
 {
+	struct send_unit *u = CONTAINER_OF(base, struct send_unit, unit);
 
 	assert_int_equal(u->unit.rc, RC_OK);
 	*(int *)u->arg += 1;
@@ -558,7 +559,7 @@ test_beside_a_load(void **state)
 	for (i = 0; i < 460; i++) {
 		memset(&units[i], 0, sizeof(units[i]));
 		send_unit_init(&units[i]);
-		units[i].finish = sent;
+		units[i].unit.finish = sent;
 		units[i].arg = &done;
 		draft.id = uuid_gen_next(&k.r.ids);
 		assert_true(

@@ -219,8 +219,9 @@ test_cursor(void **state)
 }
 
 static void
-delivered(struct deliver_unit *u)
+delivered(struct unit *base)
 {
+	struct deliver_unit *u = CONTAINER_OF(base, struct deliver_unit, unit);
 
 	*(bool *)u->arg = true;
 }
@@ -240,7 +241,7 @@ test_batch(void **state)
 	deliver_unit_init(&u);
 	u.lanes[0] = rig_number(&rig, "SELECT max(lane_id) FROM outbox_lanes");
 	u.nlanes = 1;
-	u.finish = delivered;
+	u.unit.finish = delivered;
 	u.arg = &done;
 	assert_int_equal(writer_submit(rig.writer, &u.unit), RC_OK);
 	(void)writer_run_once(rig.writer);

@@ -227,8 +227,10 @@ confirm_done(struct unit *unit)
 	(void)unit;
 }
 
-static const struct unit_kind confirm_kind = {
-    "confirm", UNIT_DELIVERY, 90, confirm_apply, confirm_done, false};
+static const struct unit_kind confirm_kind = {.name = "confirm",
+    .queue = UNIT_DELIVERY,
+    .order = 90,
+    .apply = confirm_apply};
 
 static void
 confirm(int64_t outbox_id)
@@ -236,6 +238,7 @@ confirm(int64_t outbox_id)
 	struct confirm c = {.outbox_id = outbox_id};
 
 	c.unit.kind = &confirm_kind;
+	c.unit.finish = confirm_done;
 	c.unit.bytes = 1;
 	assert_int_equal(writer_submit(rig.writer, &c.unit), RC_OK);
 	assert_int_equal(writer_run_once(rig.writer), 1);

@@ -54,7 +54,7 @@ may_scan(const char *name, const char *line)
 	/* fsck looks at everything, and so does who copies all of it. */
 	if (strncmp(name, "check_", 6) == 0 || strncmp(name, "copy_", 5) == 0)
 		return (true);
-	if (strncmp(name, "desk_", 5) == 0)
+	if (strncmp(name, "inspect_", 8) == 0)
 		return (desk_may_scan(name, line));
 	/* Any user at all: the first row ends it. */
 	if (strcmp(name, "user_any") == 0 ||
@@ -72,9 +72,9 @@ may_scan(const char *name, const char *line)
 	if (strcmp(name, "lanes_lease_next") == 0)
 		return (strstr(line, "lanes_leased") != NULL);
 	/* There are few of them. */
-	if (strcmp(name, "nodes_here") == 0)
+	if (strcmp(name, "nodes_alive") == 0)
 		return (strcmp(line, "SCAN nodes") == 0);
-	if (strcmp(name, "nodes_gone") == 0)
+	if (strcmp(name, "nodes_left") == 0)
 		return (strcmp(line, "SCAN n") == 0);
 	/* What waits, counted by sender at the start. */
 	if (strncmp(name, "outbox_waiting_", 15) == 0)
@@ -92,11 +92,11 @@ may_scan(const char *name, const char *line)
 	/* The lanes that the recursion has found. */
 	if (strcmp(name, "lanes_owing") == 0)
 		return (strcmp(line, "SCAN w") == 0);
-	/* Each walk of the figures has a bound (LIMIT), and the servers that
+	/* Each walk of the gauges has a bound (LIMIT), and the servers that
 	 * we know are as many rows as there are names. */
-	if (strcmp(name, "figures_destinations") == 0)
+	if (strcmp(name, "gauges_destinations") == 0)
 		return (strcmp(line, "SCAN d") == 0);
-	if (strncmp(name, "figures_", 8) == 0)
+	if (strncmp(name, "gauges_", 7) == 0)
 		return (strcmp(line, "SCAN w") == 0 ||
 			strncmp(line, "SCAN (subquery-", 15) == 0 ||
 			strstr(line, " USING INDEX ") != NULL ||

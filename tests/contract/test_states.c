@@ -384,8 +384,9 @@ history(struct rig *r, int64_t user, bool before)
 }
 
 static void
-desk_finished(struct desk_unit *u)
+desk_finished(struct unit *base)
 {
+	struct desk_unit *u = CONTAINER_OF(base, struct desk_unit, unit);
 
 	(void)u;
 }
@@ -398,7 +399,7 @@ discard(struct rig *r, const struct uuid *id)
 
 	desk_unit_init(&u, DESK_DISCARD, "op");
 	u.message = *id;
-	u.finish = desk_finished;
+	u.unit.finish = desk_finished;
 	assert_int_equal(writer_submit(r->writer, &u.unit), RC_OK);
 	assert_int_equal(writer_run_once(r->writer), 1);
 	assert_int_equal(u.unit.rc, RC_OK);

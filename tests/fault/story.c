@@ -192,8 +192,9 @@ story_kill(struct story *s)
 
 /* Thread: the test's, or held the one that syncs, while the test waits. */
 static void
-on_send(struct send_unit *u)
+on_send(struct unit *base)
 {
+	struct send_unit *u = CONTAINER_OF(base, struct send_unit, unit);
 	struct story_send *m = u->arg;
 	struct story *s = m->story;
 
@@ -241,7 +242,7 @@ submit(struct story *s, struct story_send *m, size_t n)
 		send_unit_init(&m[i].unit);
 		assert_true(send_unit_ask(&m[i].unit, s->users[m[i].from].id,
 		    &m[i].draft, "localhost"));
-		m[i].unit.finish = on_send;
+		m[i].unit.unit.finish = on_send;
 		m[i].unit.arg = &m[i];
 		assert_int_equal(
 		    writer_submit(s->rig.writer, &m[i].unit.unit), RC_OK);
@@ -302,8 +303,9 @@ story_answered(const struct story *s)
 /* ---- the other verbs ---- */
 
 static void
-on_deliver(struct deliver_unit *u)
+on_deliver(struct unit *base)
 {
+	struct deliver_unit *u = CONTAINER_OF(base, struct deliver_unit, unit);
 	struct story_deliver *d = u->arg;
 	struct story *s = d->story;
 
@@ -328,7 +330,7 @@ deliver_held(struct story *s)
 		s->ndelivers++;
 		d->story = s;
 		d->fatal = s->rig.fatal > 0;
-		d->unit.finish = on_deliver;
+		d->unit.unit.finish = on_deliver;
 		d->unit.arg = d;
 		assert_int_equal(
 		    writer_submit(s->rig.writer, &d->unit.unit), RC_OK);
@@ -399,8 +401,9 @@ mark(struct story *s, enum story_user user, bool read)
 }
 
 static void
-released(struct release_unit *u)
+released(struct unit *base)
 {
+	struct release_unit *u = CONTAINER_OF(base, struct release_unit, unit);
 
 	struct story *s = u->arg;
 
@@ -415,7 +418,7 @@ release(struct story *s)
 
 	memset(&u, 0, sizeof(u));
 	release_unit_init(&u);
-	u.finish = released;
+	u.unit.finish = released;
 	u.arg = s;
 	assert_int_equal(writer_submit(s->rig.writer, &u.unit), RC_OK);
 	rig_run(&s->rig, 1);

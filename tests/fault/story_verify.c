@@ -174,8 +174,9 @@ check_all(const struct story *s, size_t point, struct rig *r)
 /* ---- what happens then ---- */
 
 static void
-on_send(struct send_unit *u)
+on_send(struct unit *base)
 {
+	struct send_unit *u = CONTAINER_OF(base, struct send_unit, unit);
 
 	(*(size_t *)u->arg)++;
 }
@@ -198,7 +199,7 @@ send_again(
 		send_unit_init(&units[i]);
 		assert_true(send_unit_ask(
 		    &units[i], s->users[m->from].id, &m->draft, "localhost"));
-		units[i].finish = on_send;
+		units[i].unit.finish = on_send;
 		units[i].arg = &done;
 		assert_int_equal(
 		    writer_submit(r->writer, &units[i].unit), RC_OK);

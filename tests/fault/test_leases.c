@@ -58,22 +58,25 @@ run(struct unit *unit)
 }
 
 static void
-claimed(struct claim_unit *u)
+claimed(struct unit *base)
 {
+	struct claim_unit *u = CONTAINER_OF(base, struct claim_unit, unit);
 
 	(void)u;
 }
 
 static void
-settled(struct settle_unit *u)
+settled(struct unit *base)
 {
+	struct settle_unit *u = CONTAINER_OF(base, struct settle_unit, unit);
 
 	(void)u;
 }
 
 static void
-rescued(struct rescue_unit *u)
+rescued(struct unit *base)
 {
+	struct rescue_unit *u = CONTAINER_OF(base, struct rescue_unit, unit);
 
 	(void)u;
 }
@@ -95,7 +98,7 @@ claim(struct parcel *p, const char *owner)
 	u.most = PARCEL_ITEMS;
 	u.lease_ms = LEASE_MS;
 	u.owner = owner;
-	u.finish = claimed;
+	u.unit.finish = claimed;
 	run(&u.unit);
 	return (p->n);
 }
@@ -115,7 +118,7 @@ settle(struct parcel *p, enum answer answer, bool duplicate)
 		p->items[i].duplicate = duplicate;
 	}
 	u.parcel = p;
-	u.finish = settled;
+	u.unit.finish = settled;
 	run(&u.unit);
 	buf_fini(&p->text);
 	return (u.fenced);
@@ -130,7 +133,7 @@ rescue(bool expire)
 	memset(&u, 0, sizeof(u));
 	rescue_unit_init(&u);
 	u.expire = expire;
-	u.finish = rescued;
+	u.unit.finish = rescued;
 	run(&u.unit);
 	return (u);
 }

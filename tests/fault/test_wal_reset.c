@@ -463,8 +463,9 @@ read_round(struct read_job *job, struct db *db, struct err *err)
 }
 
 static void
-sent(struct send_unit *u)
+sent(struct unit *base)
 {
+	struct send_unit *u = CONTAINER_OF(base, struct send_unit, unit);
 
 	atomic_fetch_add((atomic_size_t *)u->arg, 1);
 }
@@ -490,7 +491,7 @@ send_batches(struct rig *r, int64_t from, struct uuid *ids, size_t n)
 			send_unit_init(&units[k]);
 			assert_true(send_unit_ask(
 			    &units[k], from, &drafts[k], "localhost"));
-			units[k].finish = sent;
+			units[k].unit.finish = sent;
 			units[k].arg = &done;
 			assert_int_equal(
 			    writer_submit(r->writer, &units[k].unit), RC_OK);

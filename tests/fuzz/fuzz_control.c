@@ -59,10 +59,9 @@ user_command_unit(const struct user_command *command, struct db *db,
 enum rc
 writer_submit(struct writer *writer, struct unit *unit)
 {
-	struct account_unit *u = (struct account_unit *)(void *)unit;
 
 	(void)writer;
-	u->finish(u);
+	unit->finish(unit);
 	return (RC_OK);
 }
 

@@ -170,8 +170,9 @@ leaves(struct op *op, enum rc rc, enum problem problem)
 }
 
 static void
-send_done(struct send_unit *u)
+send_done(struct unit *base)
 {
+	struct send_unit *u = CONTAINER_OF(base, struct send_unit, unit);
 	struct op *op = u->arg;
 	struct sim *s = op->s;
 	struct message *m = op->m;
@@ -187,22 +188,25 @@ send_done(struct send_unit *u)
 }
 
 static void
-cancel_done(struct cancel_unit *u)
+cancel_done(struct unit *base)
 {
+	struct cancel_unit *u = CONTAINER_OF(base, struct cancel_unit, unit);
 
 	leaves(u->arg, u->unit.rc, u->refusal.problem);
 }
 
 static void
-ack_done(struct ack_unit *u)
+ack_done(struct unit *base)
 {
+	struct ack_unit *u = CONTAINER_OF(base, struct ack_unit, unit);
 
 	leaves(u->arg, u->unit.rc, u->refusal.problem);
 }
 
 static void
-read_done(struct read_unit *u)
+read_done(struct unit *base)
 {
+	struct read_unit *u = CONTAINER_OF(base, struct read_unit, unit);
 
 	leaves(u->arg, u->unit.rc, u->refusal.problem);
 }
@@ -225,7 +229,7 @@ make_send(struct op *op)
 	op->draft.deliver_at_ms = m->deliver_at;
 	op->draft.expires_in_ms = m->expires_in;
 	op->draft.priority = m->priority;
-	u->finish = send_done;
+	u->unit.finish = send_done;
 	u->arg = op;
 	if (!send_unit_ask(
 		u, op->s->clients[op->client].user_id, &op->draft, "localhost"))
@@ -248,7 +252,7 @@ make_unit(struct op *op)
 		cancel_unit_init(&op->u.cancel);
 		op->u.cancel.sender_id = c->user_id;
 		op->u.cancel.id = op->m->id;
-		op->u.cancel.finish = cancel_done;
+		op->u.cancel.unit.finish = cancel_done;
 		op->u.cancel.arg = op;
 		return (&op->u.cancel.unit);
 	case OP_ACK:
@@ -257,7 +261,7 @@ make_unit(struct op *op)
 		op->u.ack.user_id = c->user_id;
 		op->u.ack.device_id = c->devices[op->device];
 		op->u.ack.upto = op->mark.upto;
-		op->u.ack.finish = ack_done;
+		op->u.ack.unit.finish = ack_done;
 		op->u.ack.arg = op;
 		return (&op->u.ack.unit);
 	case OP_READ:
@@ -273,7 +277,7 @@ make_unit(struct op *op)
 		op->u.read.nids =
 		    op->mark.form == READ_IDS ? (size_t)op->mark.upto : 0;
 		op->u.read.is_private = op->mark.is_private;
-		op->u.read.finish = read_done;
+		op->u.read.unit.finish = read_done;
 		op->u.read.arg = op;
 		return (&op->u.read.unit);
 	}

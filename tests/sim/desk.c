@@ -149,8 +149,10 @@ desk_done(struct unit *unit)
 	u->s->confirmed[u->s->nconfirmed++] = u->id;
 }
 
-static const struct unit_kind desk_kind = {
-    "desk", UNIT_CLIENT, ORDER_DESK, desk_apply, desk_done, false};
+static const struct unit_kind desk_kind = {.name = "desk",
+    .queue = UNIT_CLIENT,
+    .order = ORDER_DESK,
+    .apply = desk_apply};
 
 /* A unit that the world keeps until the end. */
 static struct desk_unit *
@@ -160,6 +162,7 @@ unit_new(struct sim *s, enum desk_kind kind)
 
 	assert(u != NULL);
 	u->unit.kind = &desk_kind;
+	u->unit.finish = desk_done;
 	u->s = s;
 	u->kind = kind;
 	u->next = s->desk;

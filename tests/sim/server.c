@@ -368,8 +368,9 @@ server_turn_soon(struct sim *s)
 static struct plvfs *template;
 
 static void
-account_done(struct account_unit *u)
+account_done(struct unit *base)
 {
+	struct account_unit *u = CONTAINER_OF(base, struct account_unit, unit);
 
 	assert(u->unit.rc == RC_OK && u->refusal.problem == PROBLEM_NONE);
 }
@@ -378,7 +379,7 @@ static void
 do_account(struct server *v, struct account_unit *u)
 {
 
-	u->finish = account_done;
+	u->unit.finish = account_done;
 	if (writer_submit(v->writer, &u->unit) != RC_OK ||
 	    writer_run_once(v->writer) != 1)
 		abort();

@@ -133,7 +133,7 @@ done(struct unit *unit)
 	(void)sem_post(&rig->answered);
 }
 
-static const struct unit_kind kind = {.name = "test", .done = done};
+static const struct unit_kind kind = {.name = "test"};
 
 /* ---- the writer's part ---- */
 
@@ -149,7 +149,7 @@ rig_add(char name, size_t units, bool owed)
 	size_t i;
 
 	for (i = 0; i < units; i++) {
-		items[i].unit = (struct unit){.kind = &kind};
+		items[i].unit = (struct unit){.kind = &kind, .finish = done};
 		items[i].unit.node.next =
 		    i + 1 < units ? &items[i + 1].unit.node : NULL;
 		items[i].name = name;

@@ -53,7 +53,7 @@ pass_over(struct rescue_unit *u)
 
 	u->unit.rc = RC_OK;
 	u->next_lease = scene.rig.clk.wall_ms;
-	u->finish(u);
+	u->unit.finish(&u->unit);
 }
 
 /* The same of what is due. */
@@ -63,7 +63,7 @@ pass_over_due(struct release_unit *u)
 
 	u->unit.rc = RC_OK;
 	u->passed_over = true;
-	u->finish(u);
+	u->unit.finish(&u->unit);
 }
 
 static bool
@@ -91,7 +91,7 @@ submit(void *arg, struct unit *unit)
 		return (scene.refused_with);
 	if (is_kind(unit, scene.fails)) {
 		unit->rc = scene.fails_with;
-		unit->kind->done(unit);
+		unit->finish(unit);
 		return (RC_OK);
 	}
 	return (writer_submit(scene.rig.writer, unit));
@@ -246,8 +246,9 @@ scene_fail(struct parcel *parcel, int status, int64_t retry_after_ms)
 /* ---- the store ---- */
 
 static void
-send_finished(struct send_unit *u)
+send_finished(struct unit *base)
 {
+	struct send_unit *u = CONTAINER_OF(base, struct send_unit, unit);
 
 	(void)u;
 }
@@ -265,7 +266,7 @@ send(const char *here, const char *elsewhere, int64_t expires_in_ms)
 	draft.expires_in_ms = expires_in_ms;
 	memset(&u, 0, sizeof(u));
 	send_unit_init(&u);
-	u.finish = send_finished;
+	u.unit.finish = send_finished;
 	assert_true(send_unit_ask(&u, 1, &draft, "localhost"));
 	/* An address elsewhere would be refused before it is a unit. */
 	if (elsewhere != NULL)

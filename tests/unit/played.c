@@ -141,7 +141,7 @@ play(struct http_request *req)
 		unit->rc = played.unit_rc;
 		if (unit->rc == RC_OK && played.apply != NULL)
 			played.apply(unit);
-		unit->kind->done(unit);
+		unit->finish(unit);
 	}
 }
 

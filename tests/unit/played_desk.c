@@ -22,24 +22,24 @@ id_of(const char *text)
 }
 
 __typeof__(store_user_by_name) __wrap_store_user_by_name;
-__typeof__(store_desk_destination) __wrap_store_desk_destination;
-__typeof__(store_desk_destinations) __wrap_store_desk_destinations;
-__typeof__(store_desk_waiting) __wrap_store_desk_waiting;
-__typeof__(store_desk_outbox) __wrap_store_desk_outbox;
-__typeof__(store_desk_row) __wrap_store_desk_row;
-__typeof__(store_desk_message) __wrap_store_desk_message;
-__typeof__(store_desk_message_rows) __wrap_store_desk_message_rows;
-__typeof__(store_desk_attempts) __wrap_store_desk_attempts;
-__typeof__(store_desk_dead) __wrap_store_desk_dead;
-__typeof__(store_desk_dead_of) __wrap_store_desk_dead_of;
-__typeof__(store_desk_stats) __wrap_store_desk_stats;
-__typeof__(store_desk_lanes) __wrap_store_desk_lanes;
-__typeof__(store_desk_lane) __wrap_store_desk_lane;
-__typeof__(store_desk_dead_ids) __wrap_store_desk_dead_ids;
-__typeof__(store_desk_dead_left) __wrap_store_desk_dead_left;
-__typeof__(store_desk_users) __wrap_store_desk_users;
-__typeof__(store_desk_senders) __wrap_store_desk_senders;
-__typeof__(store_desk_audit) __wrap_store_desk_audit;
+__typeof__(inspect_destination) __wrap_inspect_destination;
+__typeof__(inspect_destinations) __wrap_inspect_destinations;
+__typeof__(inspect_backlog) __wrap_inspect_backlog;
+__typeof__(inspect_outbox) __wrap_inspect_outbox;
+__typeof__(inspect_outbox_row) __wrap_inspect_outbox_row;
+__typeof__(inspect_message) __wrap_inspect_message;
+__typeof__(store_message_rows) __wrap_store_message_rows;
+__typeof__(inspect_attempts) __wrap_inspect_attempts;
+__typeof__(inspect_dead_letters) __wrap_inspect_dead_letters;
+__typeof__(inspect_dead_letters_of) __wrap_inspect_dead_letters_of;
+__typeof__(inspect_stats) __wrap_inspect_stats;
+__typeof__(inspect_lanes) __wrap_inspect_lanes;
+__typeof__(inspect_lane) __wrap_inspect_lane;
+__typeof__(inspect_dead_letter_ids) __wrap_inspect_dead_letter_ids;
+__typeof__(inspect_dead_letters_left) __wrap_inspect_dead_letters_left;
+__typeof__(inspect_users) __wrap_inspect_users;
+__typeof__(inspect_senders) __wrap_inspect_senders;
+__typeof__(inspect_audit) __wrap_inspect_audit;
 __typeof__(relay_stats) __wrap_relay_stats;
 __typeof__(writer_stats_get) __wrap_writer_stats_get;
 __typeof__(writer_waiting) __wrap_writer_waiting;
@@ -58,10 +58,10 @@ __wrap_store_user_by_name(struct db *db, const char *name, size_t n,
 }
 
 enum rc
-__wrap_store_desk_destination(struct db *db, const char *name,
-    desk_destination_fn each, void *arg, struct err *err)
+__wrap_inspect_destination(struct db *db, const char *name,
+    inspect_destination_fn each, void *arg, struct err *err)
 {
-	const struct desk_destination d = {
+	const struct inspect_destination d = {
 	    .destination_id = strcmp(name, "*") == 0 ? 0 : 9, .name = name};
 	enum rc rc;
 
@@ -74,7 +74,7 @@ __wrap_store_desk_destination(struct db *db, const char *name,
 	return (each(arg, &d, err));
 }
 
-static const struct desk_destination far = {.destination_id = 9,
+static const struct inspect_destination far = {.destination_id = 9,
     .name = "far.example",
     .breaker = "open",
     .failures = 4,
@@ -88,12 +88,12 @@ static const struct desk_destination far = {.destination_id = 9,
     .paused_by = "ann",
     .pause_reason = "moving",
     .per_second = 6};
-static const struct desk_destination near = {
+static const struct inspect_destination near = {
     .destination_id = 10, .name = "near", .breaker = "closed"};
 
 enum rc
-__wrap_store_desk_destinations(struct db *db, const char *after, int64_t limit,
-    desk_destination_fn each, void *arg, struct err *err)
+__wrap_inspect_destinations(struct db *db, const char *after, int64_t limit,
+    inspect_destination_fn each, void *arg, struct err *err)
 {
 	enum rc rc;
 
@@ -108,26 +108,26 @@ __wrap_store_desk_destinations(struct db *db, const char *after, int64_t limit,
 }
 
 enum rc
-__wrap_store_desk_waiting(struct db *db, int64_t destination_id, int64_t now_ms,
-    int64_t budget, struct desk_waiting *ret, struct err *err)
+__wrap_inspect_backlog(struct db *db, int64_t destination_id, int64_t now_ms,
+    int64_t budget, struct inspect_backlog *ret, struct err *err)
 {
 
 	(void)db;
 	played_note("waiting of %lld at %lld, budget %lld",
 	    (long long)destination_id, (long long)now_ms, (long long)budget);
-	*ret = (struct desk_waiting){.pending = 0};
+	*ret = (struct inspect_backlog){.pending = 0};
 	if (destination_id == 9)
-		*ret =
-		    (struct desk_waiting){11, 12, now_ms - 13 + desk.shift_ms,
-			{1, 2, 3, 4, 5, 6, 7, 8}, true};
+		*ret = (struct inspect_backlog){11, 12,
+		    now_ms - 13 + desk.shift_ms, {1, 2, 3, 4, 5, 6, 7, 8},
+		    true};
 	return (played_store(err));
 }
 
-struct desk_row
+struct inspect_outbox_row
 desk_row_full(void)
 {
 
-	return ((struct desk_row){.id = 1,
+	return ((struct inspect_outbox_row){.id = 1,
 	    .message_id = id_of(UUID_A),
 	    .kind = EVENT_MESSAGE,
 	    .from = "ann",
@@ -154,11 +154,11 @@ desk_row_full(void)
 	    .lane_seq = 6});
 }
 
-static struct desk_row
+static struct inspect_outbox_row
 bare_row(const char *state)
 {
 
-	return ((struct desk_row){.id = 2,
+	return ((struct inspect_outbox_row){.id = 2,
 	    .message_id = id_of(UUID_B),
 	    .kind = EVENT_MESSAGE,
 	    .from = "ann",
@@ -178,12 +178,12 @@ note_page(int64_t before, int64_t limit, int64_t *ret_next)
 }
 
 enum rc
-__wrap_store_desk_outbox(struct db *db, const struct desk_filter *f,
-    int64_t before, int64_t limit, desk_row_fn each, void *arg,
+__wrap_inspect_outbox(struct db *db, const struct inspect_outbox_filter *f,
+    int64_t before, int64_t limit, inspect_outbox_row_fn each, void *arg,
     int64_t *ret_next, struct err *err)
 {
-	struct desk_row rows[4] = {desk_row_full(), bare_row("pending"),
-	    bare_row("pending"), bare_row("sent")};
+	struct inspect_outbox_row rows[4] = {desk_row_full(),
+	    bare_row("pending"), bare_row("pending"), bare_row("sent")};
 	enum rc rc;
 	int i;
 
@@ -205,10 +205,10 @@ __wrap_store_desk_outbox(struct db *db, const struct desk_filter *f,
 }
 
 enum rc
-__wrap_store_desk_row(
-    struct db *db, int64_t id, desk_row_fn each, void *arg, struct err *err)
+__wrap_inspect_outbox_row(struct db *db, int64_t id, inspect_outbox_row_fn each,
+    void *arg, struct err *err)
 {
-	struct desk_row bare = bare_row("canceled");
+	struct inspect_outbox_row bare = bare_row("canceled");
 	enum rc rc;
 
 	(void)db;
@@ -219,11 +219,12 @@ __wrap_store_desk_row(
 }
 
 enum rc
-__wrap_store_desk_message(struct db *db, const struct uuid *id,
-    enum rc (*each)(void *arg, const struct desk_message *m, struct err *err),
+__wrap_inspect_message(struct db *db, const struct uuid *id,
+    enum rc (*each)(
+	void *arg, const struct inspect_message *m, struct err *err),
     void *arg, struct err *err)
 {
-	const struct desk_message m = {*id, id_of(UUID_B), "ann",
+	const struct inspect_message m = {*id, id_of(UUID_B), "ann",
 	    desk.conversation_seq == 0 ? NULL : "c1", desk.conversation_seq,
 	    NOW + 1, NOW + 2};
 	enum rc rc;
@@ -237,8 +238,8 @@ __wrap_store_desk_message(struct db *db, const struct uuid *id,
 }
 
 enum rc
-__wrap_store_desk_message_rows(struct db *db, const struct uuid *id,
-    int64_t *ret, size_t max, size_t *ret_n, struct err *err)
+__wrap_store_message_rows(struct db *db, const struct uuid *id, int64_t *ret,
+    size_t max, size_t *ret_n, struct err *err)
 {
 
 	(void)db;
@@ -251,11 +252,12 @@ __wrap_store_desk_message_rows(struct db *db, const struct uuid *id,
 }
 
 enum rc
-__wrap_store_desk_attempts(struct db *db, int64_t outbox_id, int64_t limit,
-    enum rc (*each)(void *arg, const struct desk_attempt *a, struct err *err),
+__wrap_inspect_attempts(struct db *db, int64_t outbox_id, int64_t limit,
+    enum rc (*each)(
+	void *arg, const struct inspect_attempt *a, struct err *err),
     void *arg, struct err *err)
 {
-	static const struct desk_attempt attempts[] = {
+	static const struct inspect_attempt attempts[] = {
 	    {2, NOW + 8, 0, NULL, NULL, "r2", 0},
 	    {1, NOW + 4, NOW + 4, "retry", "slow", "r1", 503},
 	    {0, NOW + 3, NOW + 4, NULL, NULL, "r0", 0}};
@@ -269,16 +271,16 @@ __wrap_store_desk_attempts(struct db *db, int64_t outbox_id, int64_t limit,
 	return (rc);
 }
 
-static struct desk_dead
+static struct inspect_dead_letter
 full_dead(void)
 {
 
-	return ((struct desk_dead){21, 22, id_of(UUID_A), "ann", "bob",
-	    "far.example", "failed", "max_retries", "refused", 3, 2, NOW + 1,
-	    NOW + 2, NOW + 3, "requeued", "eve", NOW + 4});
+	return ((struct inspect_dead_letter){21, 22, id_of(UUID_A), "ann",
+	    "bob", "far.example", "failed", "max_retries", "refused", 3, 2,
+	    NOW + 1, NOW + 2, NOW + 3, "requeued", "eve", NOW + 4});
 }
 
-static const struct desk_dead bare_dead = {.dead_id = 20,
+static const struct inspect_dead_letter bare_dead = {.dead_id = 20,
     .outbox_id = 2,
     .from = "ann",
     .to = "bob",
@@ -288,11 +290,11 @@ static const struct desk_dead bare_dead = {.dead_id = 20,
     .dead_at = NOW + 3};
 
 enum rc
-__wrap_store_desk_dead(struct db *db, const struct desk_dead_filter *f,
-    int64_t before, int64_t limit, desk_dead_fn each, void *arg,
-    int64_t *ret_next, struct err *err)
+__wrap_inspect_dead_letters(struct db *db,
+    const struct inspect_dead_letter_filter *f, int64_t before, int64_t limit,
+    inspect_dead_letter_fn each, void *arg, int64_t *ret_next, struct err *err)
 {
-	const struct desk_dead full = full_dead();
+	const struct inspect_dead_letter full = full_dead();
 	enum rc rc = played_store(err);
 
 	(void)db;
@@ -309,15 +311,15 @@ __wrap_store_desk_dead(struct db *db, const struct desk_dead_filter *f,
 }
 
 enum rc
-__wrap_store_desk_dead_of(struct db *db, int64_t outbox_id, int64_t limit,
-    desk_dead_fn each, void *arg, struct err *err)
+__wrap_inspect_dead_letters_of(struct db *db, int64_t outbox_id, int64_t limit,
+    inspect_dead_letter_fn each, void *arg, struct err *err)
 {
-	const struct desk_dead second = {.dead_id = 2,
+	const struct inspect_dead_letter second = {.dead_id = 2,
 	    .state = "failed",
 	    .reason = "rejected",
 	    .dead_at = NOW + 30,
 	    .resolved_at = NOW + 30};
-	const struct desk_dead first = {.dead_id = 1,
+	const struct inspect_dead_letter first = {.dead_id = 1,
 	    .state = "expired",
 	    .reason = "expired",
 	    .dead_at = NOW + 12,
@@ -336,8 +338,8 @@ __wrap_store_desk_dead_of(struct db *db, int64_t outbox_id, int64_t limit,
 }
 
 enum rc
-__wrap_store_desk_stats(struct db *db, int64_t stuck_before,
-    int64_t retry_count, int64_t since, struct desk_stats *ret, struct err *err)
+__wrap_inspect_stats(struct db *db, int64_t stuck_before, int64_t retry_count,
+    int64_t since, struct inspect_stats *ret, struct err *err)
 {
 	int i;
 
@@ -358,11 +360,11 @@ __wrap_store_desk_stats(struct db *db, int64_t stuck_before,
 }
 
 enum rc
-__wrap_store_desk_lanes(struct db *db, const struct desk_lane_filter *f,
-    int64_t after, int64_t limit, desk_lane_fn each, void *arg,
+__wrap_inspect_lanes(struct db *db, const struct inspect_lane_filter *f,
+    int64_t after, int64_t limit, inspect_lane_fn each, void *arg,
     int64_t *ret_next, struct err *err)
 {
-	const struct desk_lane lanes[2] = {
+	const struct inspect_lane lanes[2] = {
 	    {31, id_of(UUID_A), "bob", "far.example", "leased", "r1",
 		LANE_RECEIPTS, 1, 4, 3, 8, NOW + 1, NOW + 2, 9, NOW + 3, 10},
 	    {.lane_id = 32,
@@ -385,12 +387,12 @@ __wrap_store_desk_lanes(struct db *db, const struct desk_lane_filter *f,
 }
 
 enum rc
-__wrap_store_desk_users(struct db *db, const char *after, int64_t limit,
-    enum rc (*each)(void *arg, const struct desk_user *u, struct err *err),
+__wrap_inspect_users(struct db *db, const char *after, int64_t limit,
+    enum rc (*each)(void *arg, const struct inspect_user *u, struct err *err),
     void *arg, struct err *err)
 {
 	/* Their ids in another order than their names. */
-	static const struct desk_user users[] = {
+	static const struct inspect_user users[] = {
 	    {8, "ann", "Ann", true, true, NOW + 1, NOW + 2, 3},
 	    {9, "bob@far.example", NULL, false, false, 0, NOW, 0},
 	    {7, "cy", NULL, false, true, 0, NOW + 3, 0},
@@ -406,7 +408,7 @@ __wrap_store_desk_users(struct db *db, const char *after, int64_t limit,
 }
 
 enum rc
-__wrap_store_desk_senders(struct db *db,
+__wrap_inspect_senders(struct db *db,
     void (*each)(void *arg, int64_t sender_id), void *arg, bool *ret_all,
     struct err *err)
 {
@@ -421,11 +423,11 @@ __wrap_store_desk_senders(struct db *db,
 }
 
 enum rc
-__wrap_store_desk_audit(struct db *db, int64_t before, int64_t limit,
-    enum rc (*each)(void *arg, const struct desk_audit *a, struct err *err),
+__wrap_inspect_audit(struct db *db, int64_t before, int64_t limit,
+    enum rc (*each)(void *arg, const struct inspect_audit *a, struct err *err),
     void *arg, struct err *err)
 {
-	static const struct desk_audit rows[] = {
+	static const struct inspect_audit rows[] = {
 	    {42, NOW + 1, "ann", "pause", "far.example", "moving"},
 	    {41, NOW, "bob", "retry", "x", NULL}};
 	enum rc rc = played_store(err);
@@ -470,10 +472,10 @@ __wrap_writer_waiting(const struct writer *w)
 }
 
 enum rc
-__wrap_store_desk_lane(struct db *db, int64_t lane_id, desk_lane_fn each,
+__wrap_inspect_lane(struct db *db, int64_t lane_id, inspect_lane_fn each,
     void *arg, struct err *err)
 {
-	const struct desk_lane lane = {.lane_id = lane_id,
+	const struct inspect_lane lane = {.lane_id = lane_id,
 	    .to = "cy",
 	    .destination = "",
 	    .state = "idle",
@@ -491,9 +493,9 @@ __wrap_store_desk_lane(struct db *db, int64_t lane_id, desk_lane_fn each,
 
 /* Letters 1 to desk.letters, of which one call looks at desk.looked. */
 enum rc
-__wrap_store_desk_dead_ids(struct db *db, const struct desk_dead_filter *f,
-    int64_t after, int64_t *ret, size_t max, size_t *ret_n, int64_t *ret_last,
-    struct err *err)
+__wrap_inspect_dead_letter_ids(struct db *db,
+    const struct inspect_dead_letter_filter *f, int64_t after, int64_t *ret,
+    size_t max, size_t *ret_n, int64_t *ret_last, struct err *err)
 {
 	int64_t id;
 
@@ -513,8 +515,9 @@ __wrap_store_desk_dead_ids(struct db *db, const struct desk_dead_filter *f,
 }
 
 enum rc
-__wrap_store_desk_dead_left(struct db *db, const struct desk_dead_filter *f,
-    int64_t after, int64_t *ret, bool *ret_all, struct err *err)
+__wrap_inspect_dead_letters_left(struct db *db,
+    const struct inspect_dead_letter_filter *f, int64_t after, int64_t *ret,
+    bool *ret_all, struct err *err)
 {
 
 	(void)db;

@@ -23,13 +23,13 @@ struct played_desk {
 	int64_t conversation_seq;
 	int64_t letters, looked; /* open ones; what one look finds, 0: all */
 	bool refused;            /* what an operator asks for */
-	struct desk_row shown;   /* the first row of a message */
+	struct inspect_outbox_row shown; /* the first row of a message */
 };
 
 extern struct played_desk desk;
 
 /* A row with everything. */
-struct desk_row desk_row_full(void);
+struct inspect_outbox_row desk_row_full(void);
 
 /* Notes what a unit of the desk's asks, and answers it. */
 void desk_apply(struct unit *unit);

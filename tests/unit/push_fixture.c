@@ -78,7 +78,7 @@ scene_tear_down(void **state)
 	scene->readers_rc = scene->writer_rc = RC_CLOSED;
 	jobs_run();
 	for (i = 0; i < scene->nunits; i++)
-		scene->units[i]->kind->done(scene->units[i]);
+		scene->units[i]->finish(scene->units[i]);
 	push_stop(scene->push);
 	library_forget();
 	metrics_free(scene->metrics);

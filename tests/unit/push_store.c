@@ -262,33 +262,9 @@ writer_submit(struct writer *w, struct unit *unit)
 	return (RC_OK);
 }
 
-static void
-ack_done(struct unit *unit)
-{
-	struct ack_unit *u = (struct ack_unit *)(void *)unit;
-
-	u->finish(u);
-}
-
-static void
-read_done(struct unit *unit)
-{
-	struct read_unit *u = (struct read_unit *)(void *)unit;
-
-	u->finish(u);
-}
-
-static void
-send_done(struct unit *unit)
-{
-	struct send_unit *u = (struct send_unit *)(void *)unit;
-
-	u->finish(u);
-}
-
-static const struct unit_kind ack_kind = {.name = "ack", .done = ack_done};
-static const struct unit_kind read_kind = {.name = "read", .done = read_done};
-static const struct unit_kind send_kind = {.name = "send", .done = send_done};
+static const struct unit_kind ack_kind = {.name = "ack"};
+static const struct unit_kind read_kind = {.name = "read"};
+static const struct unit_kind send_kind = {.name = "send"};
 
 void
 ack_unit_init(struct ack_unit *u)
@@ -340,7 +316,7 @@ finish_ack(int64_t upto, enum rc rc)
 		*acked = upto;
 	u->acked = *acked;
 	u->head = scene->inboxes[u->user_id].head;
-	unit->kind->done(unit);
+	unit->finish(unit);
 	turn();
 }
 
@@ -351,7 +327,7 @@ finish_read(int64_t upto, enum rc rc)
 	struct read_unit *u = (struct read_unit *)(void *)unit;
 
 	assert_int_equal(u->upto, upto);
-	unit->kind->done(unit);
+	unit->finish(unit);
 	turn();
 }
 
@@ -362,7 +338,7 @@ finish_send(enum rc rc)
 	struct send_unit *u = (struct send_unit *)(void *)unit;
 
 	u->replayed = scene->replayed;
-	unit->kind->done(unit);
+	unit->finish(unit);
 	turn();
 }
 

@@ -50,7 +50,7 @@ ask(bool input, bool twice, char *ret, size_t size)
 static void
 child(const char *tty, int out, bool twice)
 {
-	char said[300];
+	char said[600];
 	int fd;
 
 	/* In a session of its own, where a signal to the test's group does not
@@ -162,7 +162,7 @@ static void
 assert_read(const char *input, const char *said)
 {
 	int fds[2], saved;
-	char got[300];
+	char got[600];
 
 	assert_int_equal(pipe(fds), 0);
 	assert_int_equal(

@@ -103,8 +103,9 @@ test_settled(void **state)
 }
 
 static void
-rescue_finished(struct rescue_unit *u)
+rescue_finished(struct unit *base)
 {
+	struct rescue_unit *u = CONTAINER_OF(base, struct rescue_unit, unit);
 
 	(void)u;
 }
@@ -123,7 +124,7 @@ test_lost(void **state)
 	scene.refused = "claim";
 	rescue_unit_init(&u);
 	u.all = true;
-	u.finish = rescue_finished;
+	u.unit.finish = rescue_finished;
 	assert_int_equal(writer_submit(scene.rig.writer, &u.unit), RC_OK);
 	assert_int_equal(writer_run_once(scene.rig.writer), 1);
 	assert_int_equal(u.rescued, 1);

@@ -149,8 +149,9 @@ test_many_scheduled(void **state)
 /* ---- tokens ---- */
 
 static void
-account_finished(struct account_unit *u)
+account_finished(struct unit *base)
 {
+	struct account_unit *u = CONTAINER_OF(base, struct account_unit, unit);
 
 	*(bool *)u->arg = true;
 }
@@ -160,7 +161,7 @@ ask_account(struct rig *r, struct account_unit *u)
 {
 	bool done = false;
 
-	u->finish = account_finished;
+	u->unit.finish = account_finished;
 	u->arg = &done;
 	assert_int_equal(writer_submit(r->writer, &u->unit), RC_OK);
 	assert_int_equal(writer_run_once(r->writer), 1);
@@ -369,15 +370,17 @@ test_scheduled_by_the_gone(void **state)
 /* ---- one batch ---- */
 
 static void
-finish_deliver(struct deliver_unit *u)
+finish_deliver(struct unit *base)
 {
+	struct deliver_unit *u = CONTAINER_OF(base, struct deliver_unit, unit);
 
 	(void)u;
 }
 
 static void
-finish_send(struct send_unit *u)
+finish_send(struct unit *base)
 {
+	struct send_unit *u = CONTAINER_OF(base, struct send_unit, unit);
 
 	(*(int *)u->arg)++;
 }
@@ -418,18 +421,18 @@ test_order_in_a_batch(void **state)
 	/* Whatever way it comes: the writer's batches have a size in bytes. */
 	assert_int_equal(s.unit.bytes, SEND_UNIT_BYTES + 3 + 2);
 	draft.metadata = (struct span){NULL, 0};
-	s.finish = finish_send;
+	s.unit.finish = finish_send;
 	s.arg = &sent;
 	memset(&c, 0, sizeof(c));
 	cancel_unit_init(&c);
 	c.sender_id = alice;
 	c.id = id;
-	c.finish = (void (*)(struct cancel_unit *))NULL;
+	c.unit.finish = NULL;
 	memset(&d, 0, sizeof(d));
 	deliver_unit_init(&d);
 	d.nlanes = 1;
 	d.lanes[0] = r.lanes[0];
-	d.finish = finish_deliver;
+	d.unit.finish = finish_deliver;
 	assert_int_equal(writer_submit(r.writer, &s.unit), RC_OK);
 	assert_int_equal(writer_submit(r.writer, &d.unit), RC_OK);
 	assert_int_equal(writer_run_once(r.writer), 2);
@@ -460,7 +463,7 @@ test_deliver_nothing(void **state)
 	d.lanes[0] = 4711;
 	d.lanes[1] = 4712;
 	d.more[0] = d.more[1] = true;
-	d.finish = finish_deliver;
+	d.unit.finish = finish_deliver;
 	assert_int_equal(writer_submit(r.writer, &d.unit), RC_OK);
 	assert_int_equal(writer_run_once(r.writer), 1);
 	assert_int_equal(d.unit.rc, RC_OK);
@@ -476,7 +479,7 @@ test_deliver_nothing(void **state)
 static void
 forget_ledger(struct rig *r)
 {
-	struct unit failing = {.kind = &rig_failing};
+	struct unit failing = rig_failing();
 
 	assert_int_equal(writer_submit(r->writer, &failing), RC_OK);
 	assert_int_equal(writer_run_once(r->writer), 1);

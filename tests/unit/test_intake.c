@@ -15,11 +15,11 @@
 #include "unit/sleeps.h"
 
 static const struct unit_kind delivery = {
-    "delivery", UNIT_DELIVERY, 1, NULL, NULL, false};
+    .name = "delivery", .queue = UNIT_DELIVERY, .order = 1};
 static const struct unit_kind client = {
-    "client", UNIT_CLIENT, 2, NULL, NULL, false};
+    .name = "client", .queue = UNIT_CLIENT, .order = 2};
 static const struct unit_kind upkeep = {
-    "upkeep", UNIT_UPKEEP, 3, NULL, NULL, false};
+    .name = "upkeep", .queue = UNIT_UPKEEP, .order = 3};
 
 #define UNITS 600
 

@@ -106,7 +106,7 @@ offer(void *arg, struct deliver_unit *u)
 	(void)pthread_cond_broadcast(&post.cond);
 	(void)pthread_mutex_unlock(&post.lock);
 	if (rc == RC_OK && finish)
-		u->finish(u);
+		u->unit.finish(&u->unit);
 	return (rc);
 }
 
@@ -160,7 +160,7 @@ answer_held(enum mood next)
 	take(u, RC_OK);
 	(void)pthread_cond_broadcast(&post.cond);
 	(void)pthread_mutex_unlock(&post.lock);
-	u->finish(u);
+	u->unit.finish(&u->unit);
 }
 
 /* ---- a relay on a rig ---- */

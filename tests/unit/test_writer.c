@@ -141,6 +141,7 @@ test_bytes(void **state)
 	for (i = 0; i < 10; i++) {
 		memset(&w[i], 0, sizeof(w[i]));
 		w[i].unit.kind = &world_client;
+		w[i].unit.finish = world_finish;
 		w[i].unit.bytes = 1 << 20;
 		assert_int_equal(
 		    writer_submit(world->writer, &w[i].unit), RC_OK);
@@ -226,7 +227,7 @@ apply_nothing(struct tx *tx, struct unit **units, size_t n, struct err *err)
 }
 
 static const struct unit_kind quick = {
-    "quick", UNIT_CLIENT, 1, apply_nothing, done_in_order, false};
+    .name = "quick", .queue = UNIT_CLIENT, .order = 1, .apply = apply_nothing};
 
 static void
 sender(void *arg)
@@ -236,6 +237,7 @@ sender(void *arg)
 
 	for (i = 0; i < SENT; i++) {
 		w[i].unit.kind = &quick;
+		w[i].unit.finish = done_in_order;
 		w[i].unit.bytes = 1;
 		w[i].number = i;
 		w[i].sender = (int)((w - load[0]) / SENT);

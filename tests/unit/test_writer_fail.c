@@ -288,13 +288,26 @@ done_refused(struct unit *unit)
 	(void)sem_post(&refused);
 }
 
+static enum rc
+submit_plain(struct work *w)
+{
+	static const struct unit_kind plain = {.name = "plain",
+	    .queue = UNIT_CLIENT,
+	    .order = 1,
+	    .apply = apply_nothing};
+
+	memset(w, 0, sizeof(*w));
+	w->unit.kind = &plain;
+	w->unit.finish = done_refused;
+	w->unit.bytes = 1;
+	return (writer_submit(world->writer, &w->unit));
+}
+
 /* With its threads, too, the writer goes on answering, however few come after
  * however many that were lost. */
 static void
 test_fatal_sync_threads(void **state)
 {
-	static const struct unit_kind plain = {
-	    "plain", UNIT_CLIENT, 1, apply_nothing, done_refused, false};
 	struct err err = ERR_INIT;
 	struct work w[101];
 	int i;
@@ -303,11 +316,11 @@ test_fatal_sync_threads(void **state)
 	(void)sem_init(&refused, 0, 0);
 	world->sync_rc = RC_IO;
 	for (i = 0; i < 100; i++)
-		assert_int_equal(world_submit(&w[i], &plain, 'a'), RC_OK);
+		assert_int_equal(submit_plain(&w[i]), RC_OK);
 	assert_int_equal(writer_start(world->writer, &err), RC_OK);
 	for (i = 0; i < 100; i++)
 		(void)sem_wait(&refused);
-	assert_int_equal(world_submit(&w[100], &plain, 'z'), RC_OK);
+	assert_int_equal(submit_plain(&w[100]), RC_OK);
 	(void)sem_wait(&refused);
 	writer_stop(world->writer);
 	for (i = 0; i < 101; i++) {

@@ -349,8 +349,8 @@ apply_work(struct tx *tx, struct unit **units, size_t n, struct err *err)
 	return (RC_OK);
 }
 
-static void
-done_work(struct unit *unit)
+void
+world_finish(struct unit *unit)
 {
 	struct work *w = (struct work *)(void *)unit;
 	char text[16];
@@ -363,11 +363,11 @@ done_work(struct unit *unit)
 }
 
 const struct unit_kind world_delivery = {
-    "first", UNIT_DELIVERY, 1, apply_work, done_work, false};
+    .name = "first", .queue = UNIT_DELIVERY, .order = 1, .apply = apply_work};
 const struct unit_kind world_client = {
-    "second", UNIT_CLIENT, 5, apply_work, done_work, false};
+    .name = "second", .queue = UNIT_CLIENT, .order = 5, .apply = apply_work};
 const struct unit_kind world_upkeep = {
-    "third", UNIT_UPKEEP, 9, apply_work, done_work, false};
+    .name = "third", .queue = UNIT_UPKEEP, .order = 9, .apply = apply_work};
 
 enum rc
 world_submit(struct work *w, const struct unit_kind *kind, char name)
@@ -375,6 +375,7 @@ world_submit(struct work *w, const struct unit_kind *kind, char name)
 
 	memset(w, 0, sizeof(*w));
 	w->unit.kind = kind;
+	w->unit.finish = world_finish;
 	w->unit.bytes = 1;
 	w->name = name;
 	return (writer_submit(world->writer, &w->unit));

@@ -70,6 +70,9 @@ int world_tear_down(void **state);
 /* Empties the story. */
 void world_forget(void);
 
+/* What is called when a unit of work is finished. */
+void world_finish(struct unit *unit);
+
 /* Clears ${w}, names it and hands it over. */
 enum rc world_submit(struct work *w, const struct unit_kind *kind, char name);
 
