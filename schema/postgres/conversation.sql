@@ -6,7 +6,7 @@ INSERT INTO conversations (public_id, kind, direct_key, created_at)
 VALUES ($1, $2, $3, $4)
 RETURNING conversation_id;
 
--- What was not foreseen (schema/postgres/hold.sql): rows are held by then, so that
+-- What was not foreseen (schema/postgres/lock.sql): rows are held by then, so that
 -- another writer's is not waited for; the transaction begins anew with it.
 -- name: conversation_by_key
 -- writer: FOR UPDATE OF c NOWAIT

@@ -106,7 +106,7 @@ WHERE state = 'pending' AND lane_seq IS NULL AND sender_id = $1;
 SELECT count(*) FROM outbox
 WHERE state = 'pending' AND lane_seq IS NOT NULL AND dest_kind = 'user';
 
--- Which of them may be released says the lock of their conversations (hold_due).
+-- Which of them may be released says the lock of their conversations (lock_due).
 -- name: outbox_due
 SELECT o.id, o.event_id, o.mid, o.conversation_id, o.sender_id, o.lane_id,
     o.event_time, m.message_id, m.salt, m.body, o.priority

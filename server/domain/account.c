@@ -3,6 +3,8 @@
  * The batch verb `account`.
  */
 #include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -10,6 +12,7 @@
 #include "domain/account.h"
 #include "domain/auth.h"
 #include "domain/domain_internal.h"
+#include "domain/lockset.h"
 #include "domain/order.h"
 #include "store/audit.h"
 
@@ -259,11 +262,21 @@ account_apply(struct tx *tx, struct unit *unit, struct err *err)
 	return (rc);
 }
 
-static const struct unit_kind account_kind = {.name = "account",
-    .queue = UNIT_CLIENT,
-    .order = ORDER_ACCOUNT,
-    .apply_one = account_apply,
-    .any_order = true};
+/* The name, or "#" and the id of the user: no name has a "#". */
+static enum rc
+account_locks(struct unit *unit, struct lockset *set, struct err *err)
+{
+	const struct account_unit *u =
+	    CONTAINER_OF(unit, struct account_unit, unit);
+	char number[24];
+
+	(void)snprintf(number, sizeof(number), "#%" PRId64, u->user.user_id);
+	return (lockset_name(
+	    set, u->op == ACCOUNT_ADD ? u->user.name : number, err));
+}
+
+UNIT_KIND(account, account_locks, .queue = UNIT_CLIENT, .order = ORDER_ACCOUNT,
+    .apply_one = account_apply, .any_order = true);
 
 void
 account_unit_init(struct account_unit *u, enum account_op op)

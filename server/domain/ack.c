@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/fault.h"
+#include "domain/lockset.h"
 #include "domain/mark.h"
 #include "domain/mark_internal.h"
 #include "domain/order.h"
@@ -178,11 +179,20 @@ ack_apply(struct tx *tx, struct unit *unit, struct err *err)
 	return (ack_one(tx, CONTAINER_OF(unit, struct ack_unit, unit), err));
 }
 
-static const struct unit_kind ack_kind = {.name = "ack",
-    .queue = UNIT_DELIVERY,
-    .order = ORDER_ACK,
-    .apply_one = ack_apply,
-    .any_order = true};
+static enum rc
+ack_locks(struct unit *unit, struct lockset *set, struct err *err)
+{
+	const struct ack_unit *u = CONTAINER_OF(unit, struct ack_unit, unit);
+	enum rc rc;
+
+	rc = lockset_inbox_range(set, u->user_id, u->upto, 0, err);
+	return (rc == RC_OK
+		    ? lockset_inbox_marks(set, u->user_id, u->device_id, err)
+		    : rc);
+}
+
+UNIT_KIND(ack, ack_locks, .queue = UNIT_DELIVERY, .order = ORDER_ACK,
+    .apply_one = ack_apply, .any_order = true);
 
 void
 ack_unit_init(struct ack_unit *u)

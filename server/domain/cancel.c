@@ -8,6 +8,7 @@
 
 #include "domain/cancel.h"
 #include "domain/domain_internal.h"
+#include "domain/lockset.h"
 #include "domain/order.h"
 #include "model/outbox.h"
 
@@ -147,11 +148,16 @@ cancel_apply(struct tx *tx, struct unit *unit, struct err *err)
 	    cancel_one(tx, CONTAINER_OF(unit, struct cancel_unit, unit), err));
 }
 
-static const struct unit_kind cancel_kind = {.name = "cancel",
-    .queue = UNIT_CLIENT,
-    .order = ORDER_CANCEL,
-    .apply_one = cancel_apply,
-    .any_order = true};
+static enum rc
+cancel_locks(struct unit *unit, struct lockset *set, struct err *err)
+{
+
+	return (lockset_message(
+	    set, &CONTAINER_OF(unit, struct cancel_unit, unit)->id, err));
+}
+
+UNIT_KIND(cancel, cancel_locks, .queue = UNIT_CLIENT, .order = ORDER_CANCEL,
+    .apply_one = cancel_apply, .any_order = true);
 
 void
 cancel_unit_init(struct cancel_unit *u)

@@ -389,10 +389,8 @@ claim_apply(struct tx *tx, struct unit *unit, struct err *err)
 	    claim_one(tx, CONTAINER_OF(unit, struct claim_unit, unit), err));
 }
 
-static const struct unit_kind claim_kind = {.name = "claim",
-    .queue = UNIT_DELIVERY,
-    .order = ORDER_CLAIM,
-    .apply_one = claim_apply};
+UNIT_KIND(claim, unit_locks_nothing, .queue = UNIT_DELIVERY,
+    .order = ORDER_CLAIM, .apply_one = claim_apply);
 
 void
 claim_unit_init(struct claim_unit *u)

@@ -13,6 +13,7 @@
 #include "domain/dead.h"
 #include "domain/deliver.h"
 #include "domain/domain_internal.h"
+#include "domain/lockset.h"
 #include "domain/order.h"
 #include "model/outbox.h"
 
@@ -300,10 +301,34 @@ deliver_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
 	return (rc);
 }
 
-static const struct unit_kind deliver_kind = {.name = "deliver",
-    .queue = UNIT_DELIVERY,
-    .order = ORDER_DELIVER,
-    .apply = deliver_apply};
+static enum rc
+deliver_locks(struct unit *unit, struct lockset *set, struct err *err)
+{
+	const struct deliver_unit *u =
+	    CONTAINER_OF(unit, struct deliver_unit, unit);
+	enum rc rc = RC_OK;
+	size_t i;
+
+	for (i = 0; i < u->nlanes && rc == RC_OK; i++) {
+		lockset_part(set, i);
+		if (!u->held[i])
+			rc = lockset_lane(set, u->lanes[i], err);
+	}
+	return (rc);
+}
+
+/* Each lane is a part: the others go on while one is set aside. */
+static bool *
+deliver_parts(struct unit *unit, size_t *ret_n)
+{
+	struct deliver_unit *u = CONTAINER_OF(unit, struct deliver_unit, unit);
+
+	*ret_n = DELIVER_LANES;
+	return (u->held);
+}
+
+UNIT_KIND(deliver, deliver_locks, .queue = UNIT_DELIVERY,
+    .order = ORDER_DELIVER, .apply = deliver_apply, .parts = deliver_parts);
 
 void
 deliver_unit_init(struct deliver_unit *u)

@@ -10,6 +10,7 @@
 #include "domain/desk.h"
 #include "domain/destination.h"
 #include "domain/domain_internal.h"
+#include "domain/lockset.h"
 #include "domain/order.h"
 #include "store/audit.h"
 #include "store/dead_letter.h"
@@ -252,11 +253,36 @@ desk_apply(struct tx *tx, struct unit *unit, struct err *err)
 	return (desk_one(tx, CONTAINER_OF(unit, struct desk_unit, unit), err));
 }
 
-static const struct unit_kind desk_kind = {.name = "desk",
-    .queue = UNIT_CLIENT,
-    .order = ORDER_DESK,
-    .apply_one = desk_apply,
-    .any_order = true};
+static enum rc
+desk_locks(struct unit *unit, struct lockset *set, struct err *err)
+{
+	const struct desk_unit *u = CONTAINER_OF(unit, struct desk_unit, unit);
+	enum rc rc = RC_OK;
+	size_t i;
+
+	switch (u->op) {
+	case DESK_OWN_RETRY:
+	case DESK_RETRY:
+	case DESK_DISCARD:
+		return (lockset_message(set, &u->message, err));
+	case DESK_REQUEUE_LETTERS:
+	case DESK_DISCARD_LETTERS:
+		for (i = 0; i < u->nletters && rc == RC_OK; i++)
+			rc = lockset_dead_letter(
+			    set, u->letters[i].dead_id, err);
+		return (rc);
+	case DESK_REWIND:
+		return (lockset_lane(set, u->lane_id, err));
+	case DESK_PAUSE:
+	case DESK_RESUME:
+	case DESK_RATE:
+	default:
+		return (RC_OK);
+	}
+}
+
+UNIT_KIND(desk, desk_locks, .queue = UNIT_CLIENT, .order = ORDER_DESK,
+    .apply_one = desk_apply, .any_order = true);
 
 void
 desk_unit_init(struct desk_unit *u, enum desk_op op, const char *by)

@@ -188,10 +188,8 @@ breaker_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
 	return (RC_OK);
 }
 
-static const struct unit_kind breaker_kind = {.name = "breaker",
-    .queue = UNIT_DELIVERY,
-    .order = ORDER_BREAKER,
-    .apply = breaker_apply};
+UNIT_KIND(breaker, unit_locks_nothing, .queue = UNIT_DELIVERY,
+    .order = ORDER_BREAKER, .apply = breaker_apply);
 
 void
 breaker_unit_init(struct breaker_unit *u)

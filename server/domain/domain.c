@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "domain/auth.h"
 #include "domain/domain_internal.h"
+#include "domain/lockset.h"
 
 static void
 drop_rows(struct domain *d)
@@ -84,7 +85,7 @@ on_begin(void *arg, struct tx *tx, struct err *err)
 {
 	struct domain *d = arg;
 
-	tx->ledger = d;
+	tx->domain = d;
 	ledger_begin(d->ledger, tx);
 	d->walk_left = WALK_ROWS;
 	watch_clock(d, tx->now_ms);
@@ -105,28 +106,28 @@ need_news(struct domain *d, struct err *err)
 }
 
 static enum rc
-on_gather(
+on_lock(
     void *arg, struct tx *tx, struct unit **units, size_t n, struct err *err)
 {
 
 	(void)arg;
-	return (gather(tx, units, n, err));
+	return (lockset_lock(tx, units, n, err));
 }
 
 static enum rc
-on_look(void *arg, struct tx *tx, bool names, bool *ret_freed, struct err *err)
+on_probe(void *arg, struct tx *tx, bool names, bool *ret_freed, struct err *err)
 {
 
 	(void)arg;
-	return (gather_look(tx, names, ret_freed, err));
+	return (lockset_probe(tx, names, ret_freed, err));
 }
 
 static bool
-on_holding(void *arg)
+on_contended(void *arg)
 {
 	const struct domain *d = arg;
 
-	return (held_count(d->held) > 0);
+	return (contended_count(d->contended) > 0);
 }
 
 static enum rc
@@ -442,16 +443,24 @@ domain_new(
 	if (d == NULL)
 		return (err_set(err, RC_NO_MEMORY, "domain"));
 	d->options = *options;
-	d->hooks = (struct writer_hooks){d, on_begin, on_gather, on_look,
-	    on_holding, on_flush, on_committed, on_published, on_lost,
-	    on_aborted, on_fatal};
+	d->hooks = (struct writer_hooks){.arg = d,
+	    .begin = on_begin,
+	    .lock = on_lock,
+	    .probe = on_probe,
+	    .contended = on_contended,
+	    .flush = on_flush,
+	    .committed = on_committed,
+	    .published = on_published,
+	    .lost = on_lost,
+	    .aborted = on_aborted,
+	    .fatal = on_fatal};
 	uuid_gen_init(&d->ids, options->clk, options->rnd);
 	recent_clear(d);
 	d->ledger = ledger_new(&d->ids);
 	d->tally = tally_new();
-	d->held = held_new();
+	d->contended = contended_new();
 	d->batch_ids = htab_new(sizeof(struct uuid));
-	if (d->ledger == NULL || d->tally == NULL || d->held == NULL ||
+	if (d->ledger == NULL || d->tally == NULL || d->contended == NULL ||
 	    d->batch_ids == NULL ||
 	    !store_rows_init(&d->messages, STORE_MESSAGE_INSERT, BATCH_ROWS) ||
 	    !store_rows_init(&d->outbox, STORE_OUTBOX_INSERT, BATCH_ROWS) ||
@@ -493,7 +502,7 @@ domain_free(struct domain *d)
 	recent_clear(d);
 	ledger_free(d->ledger);
 	tally_free(d->tally);
-	held_free(d->held);
+	contended_free(d->contended);
 	htab_free(d->batch_ids);
 	news_free(d->news);
 	wake_free(d->wake);

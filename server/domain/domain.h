@@ -4,8 +4,8 @@
  * and the news of each transaction, gives the writer its hooks, and hands on
  * what was committed.  It owns no thread and no socket.
  *
- * Accepted (promise 1): a message's `finish` is called with RC_OK only after the
- * commit of the transaction that holds its row, its outbox row and its
+ * Accepted (promise 1): a message's `finish` is called with RC_OK only after
+ * the commit of the transaction that holds its row, its outbox row and its
  * sender's own copy; see engine/writer.h.
  */
 #ifndef DOMAIN_DOMAIN_H

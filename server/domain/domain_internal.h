@@ -6,8 +6,8 @@
 #define DOMAIN_DOMAIN_INTERNAL_H
 
 #include "base/htab.h"
+#include "domain/contended.h"
 #include "domain/domain.h"
-#include "domain/held.h"
 #include "domain/ledger.h"
 #include "domain/tally.h"
 #include "model/event.h"
@@ -47,7 +47,7 @@ struct domain {
 	struct uuid_gen ids;
 	struct ledger *ledger;
 	struct tally *tally;
-	struct held *held;                  /* rows that others hold for long */
+	struct contended *contended;        /* rows that others hold for long */
 	int64_t seen_wall_ms, seen_mono_ms; /* when the last one began */
 	int64_t expiry_from_ms; /* monotonic: nothing expires before */
 	struct news *news;      /* of the running transaction */
@@ -70,18 +70,8 @@ static inline struct domain *
 domain_of(const struct tx *tx)
 {
 
-	return (tx->ledger);
+	return (tx->domain);
 }
-
-/* Reads and locks what ${n} units will work with (gather.c). */
-enum rc gather(
-    struct tx *tx, struct unit **units, size_t n, struct err *err) MUST_USE;
-
-/* Looks which of the rows that somebody else holds are free now, and holds them
- * for the rest of ${tx}; ${names}: also lets go of what is only known by a name
- * (gather_free.c). */
-enum rc gather_look(
-    struct tx *tx, bool names, bool *ret_freed, struct err *err) MUST_USE;
 
 /* Makes news and wake-up for the running transaction if there are none. */
 enum rc need_news(struct domain *d, struct err *err) MUST_USE;

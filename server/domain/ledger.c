@@ -10,7 +10,7 @@
 #include "domain/ledger_internal.h"
 #include "model/message.h"
 #include "store/destination.h"
-#include "store/hold.h"
+#include "store/lock.h"
 
 /* When it holds more objects than this, it starts anew: about 60 MB. */
 #define LEDGER_MAX 200000
@@ -253,6 +253,13 @@ ledger_keep_user(struct ledger *l, const struct store_user *row,
 }
 
 struct ledger_user *
+ledger_user_known_by_id(const struct ledger *l, int64_t user_id)
+{
+
+	return (htab_find(l->users_by_id, &user_id));
+}
+
+struct ledger_user *
 ledger_user_known(const struct ledger *l, const char *to)
 {
 	const size_t n = strlen(to);
@@ -407,7 +414,8 @@ all_held(struct ledger *l, struct err *err)
 enum rc
 ledger_hold_inboxes(struct ledger *l, struct tx *tx, struct err *err)
 {
-	const struct store_holder holder = {.counter = take_head, .arg = l};
+	const struct store_lock_handler holder = {
+	    .counter = take_head, .arg = l};
 	const bool more = l->holds_inboxes;
 	const struct ledger_user *u;
 	int64_t *ids;
@@ -427,9 +435,9 @@ ledger_hold_inboxes(struct ledger *l, struct tx *tx, struct err *err)
 	if (k < n)
 		memcpy(ids + k, l->met_inboxes.ids, (n - k) * sizeof(*ids));
 	l->holds_inboxes = true;
-	rc = store_hold_inboxes(tx->db, ids, n, more, &holder, err);
+	rc = store_lock_inboxes(tx->db, ids, n, more, &holder, err);
 	if (rc == RC_OK)
-		rc = store_hold_answers(tx->db, err);
+		rc = store_lock_answers(tx->db, err);
 	for (k = 0; more && k < n; k++)
 		ledger_meet(&l->met_inboxes, ids[k], tx->db, rc);
 	mem_free(ids);

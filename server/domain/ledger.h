@@ -111,6 +111,12 @@ enum rc ledger_user_by_name(struct ledger *l, struct tx *tx, const char *name,
 enum rc ledger_user_by_id(struct ledger *l, struct tx *tx, int64_t user_id,
     struct ledger_user **ret, struct err *err) MUST_USE;
 
+/* Without a query: the user with this id, or with the name or address ${to},
+ * who is in the cache; NULL: it has none. */
+struct ledger_user *ledger_user_known_by_id(
+    const struct ledger *l, int64_t user_id);
+struct ledger_user *ledger_user_known(const struct ledger *l, const char *to);
+
 /* The person with ${address} (name@domain) on another server; he and the
  * destination are made if there are none. */
 enum rc ledger_user_remote(struct ledger *l, struct tx *tx, const char *address,
@@ -146,6 +152,11 @@ void ledger_device_touch(struct ledger *l, struct ledger_device *device);
 enum rc ledger_direct(struct ledger *l, struct tx *tx, struct ledger_user *a,
     struct ledger_user *b, struct ledger_conversation **ret,
     struct err *err) MUST_USE;
+
+/* Without a query: the direct conversation of ${a} and ${b} that is in the
+ * cache; NULL: it has none. */
+struct ledger_conversation *ledger_direct_known(const struct ledger *l,
+    const struct ledger_user *a, const struct ledger_user *b);
 
 /* A conversation; RC_NOT_FOUND if there is none. */
 enum rc ledger_conversation_by_public(struct ledger *l, struct tx *tx,

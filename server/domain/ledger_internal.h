@@ -77,13 +77,6 @@ enum rc ledger_keep_lane(struct ledger *l, struct tx *tx,
     const struct store_lane *row, struct ledger_lane **ret,
     struct err *err) MUST_USE;
 
-/* Who is kept with the name, or the address, ${to}; NULL: nobody. */
-struct ledger_user *ledger_user_known(const struct ledger *l, const char *to);
-
-/* The direct conversation of ${a} and ${b} that is kept; NULL: none. */
-struct ledger_conversation *ledger_direct_known(const struct ledger *l,
-    const struct ledger_user *a, const struct ledger_user *b);
-
 /* ${id} was met, if ${rc} and ${db} say so. */
 void ledger_meet(
     struct ledger_met *met, int64_t id, const struct db *db, enum rc rc);

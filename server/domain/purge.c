@@ -20,10 +20,8 @@ purge_apply(struct tx *tx, struct unit *unit, struct err *err)
 	return (rc);
 }
 
-static const struct unit_kind purge_kind = {.name = "purge",
-    .queue = UNIT_UPKEEP,
-    .order = ORDER_UPKEEP,
-    .apply_one = purge_apply};
+UNIT_KIND(purge, unit_locks_nothing, .queue = UNIT_UPKEEP,
+    .order = ORDER_UPKEEP, .apply_one = purge_apply);
 
 void
 purge_unit_init(struct purge_unit *u)

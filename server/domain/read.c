@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "domain/lockset.h"
 #include "domain/mark.h"
 #include "domain/mark_internal.h"
 #include "domain/order.h"
@@ -297,11 +298,35 @@ read_apply(struct tx *tx, struct unit *unit, struct err *err)
 	return (read_one(tx, CONTAINER_OF(unit, struct read_unit, unit), err));
 }
 
-static const struct unit_kind read_kind = {.name = "read",
-    .queue = UNIT_DELIVERY,
-    .order = ORDER_READ,
-    .apply_one = read_apply,
-    .any_order = true};
+/* A read up to a number of the inbox acks, too. */
+static enum rc
+read_locks(struct unit *unit, struct lockset *set, struct err *err)
+{
+	const struct read_unit *u = CONTAINER_OF(unit, struct read_unit, unit);
+	enum rc rc = RC_OK;
+	size_t i;
+
+	switch (u->form) {
+	case READ_UPTO:
+		rc =
+		    lockset_inbox_range(set, u->user_id, u->upto, u->upto, err);
+		break;
+	case READ_CONVERSATION:
+		rc = lockset_conversation(set, &u->conversation, err);
+		break;
+	case READ_IDS:
+	default:
+		for (i = 0; i < u->nids && rc == RC_OK; i++)
+			rc = lockset_message(set, &u->ids[i], err);
+		break;
+	}
+	return (rc == RC_OK
+		    ? lockset_inbox_marks(set, u->user_id, u->device_id, err)
+		    : rc);
+}
+
+UNIT_KIND(read, read_locks, .queue = UNIT_DELIVERY, .order = ORDER_READ,
+    .apply_one = read_apply, .any_order = true);
 
 void
 read_unit_init(struct read_unit *u)

@@ -7,6 +7,7 @@
 #include "domain/dead.h"
 #include "domain/digest.h"
 #include "domain/domain_internal.h"
+#include "domain/lockset.h"
 #include "domain/order.h"
 #include "domain/release.h"
 #include "model/outbox.h"
@@ -191,10 +192,18 @@ release_apply(struct tx *tx, struct unit *unit, struct err *err)
 	return (rc);
 }
 
-static const struct unit_kind release_kind = {.name = "release",
-    .queue = UNIT_DELIVERY,
-    .order = ORDER_RELEASE,
-    .apply_one = release_apply};
+static enum rc
+release_locks(struct unit *unit, struct lockset *set, struct err *err)
+{
+
+	(void)unit;
+	(void)err;
+	lockset_due(set);
+	return (RC_OK);
+}
+
+UNIT_KIND(release, release_locks, .queue = UNIT_DELIVERY,
+    .order = ORDER_RELEASE, .apply_one = release_apply);
 
 void
 release_unit_init(struct release_unit *u)

@@ -6,6 +6,7 @@
  */
 #include "domain/renew.h"
 #include "domain/domain_internal.h"
+#include "domain/lockset.h"
 #include "domain/order.h"
 
 static enum rc
@@ -51,10 +52,21 @@ renew_apply(struct tx *tx, struct unit *unit, struct err *err)
 	return (rc);
 }
 
-static const struct unit_kind renew_kind = {.name = "renew",
-    .queue = UNIT_DELIVERY,
-    .order = ORDER_RENEW,
-    .apply_one = renew_apply};
+static enum rc
+renew_locks(struct unit *unit, struct lockset *set, struct err *err)
+{
+	const struct renew_unit *u =
+	    CONTAINER_OF(unit, struct renew_unit, unit);
+	enum rc rc = RC_OK;
+	size_t i;
+
+	for (i = 0; i < u->n && rc == RC_OK; i++)
+		rc = lockset_lane(set, u->leases[i].lane_id, err);
+	return (rc);
+}
+
+UNIT_KIND(renew, renew_locks, .queue = UNIT_DELIVERY, .order = ORDER_RENEW,
+    .apply_one = renew_apply);
 
 void
 renew_unit_init(struct renew_unit *u)

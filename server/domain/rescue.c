@@ -179,10 +179,8 @@ rescue_apply(struct tx *tx, struct unit *unit, struct err *err)
 	    rescue_one(tx, CONTAINER_OF(unit, struct rescue_unit, unit), err));
 }
 
-static const struct unit_kind rescue_kind = {.name = "rescue",
-    .queue = UNIT_DELIVERY,
-    .order = ORDER_RESCUE,
-    .apply_one = rescue_apply};
+UNIT_KIND(rescue, unit_locks_nothing, .queue = UNIT_DELIVERY,
+    .order = ORDER_RESCUE, .apply_one = rescue_apply);
 
 void
 rescue_unit_init(struct rescue_unit *u)

@@ -13,6 +13,7 @@
 #include "crypt/crypt.h"
 #include "domain/digest.h"
 #include "domain/domain_internal.h"
+#include "domain/lockset.h"
 #include "domain/order.h"
 #include "domain/send.h"
 #include "model/event.h"
@@ -554,10 +555,58 @@ send_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
 	return (write_rows(tx, err));
 }
 
-static const struct unit_kind send_kind = {.name = "send",
-    .queue = UNIT_CLIENT,
-    .order = ORDER_SEND,
-    .apply = send_apply};
+static enum rc
+send_locks(struct unit *unit, struct lockset *set, struct err *err)
+{
+	const struct send_unit *u = CONTAINER_OF(unit, struct send_unit, unit);
+	enum rc rc;
+
+	rc = lockset_new_message(set, &u->draft->id, err);
+	if (rc == RC_OK)
+		rc = lockset_user(set, u->sender_id, err);
+	if (rc == RC_OK)
+		rc = lockset_inbox_events(set, u->sender_id, err);
+	if (rc == RC_OK)
+		rc = lockset_send_order(set, u->sender_id, u->to, err);
+	if (rc != RC_OK)
+		return (rc);
+	return (u->to[0] == '\0'
+		    ? lockset_conversation(set, &u->draft->conversation, err)
+		    : lockset_direct(set, u->sender_id, u->to, err));
+}
+
+/* A first message makes the direct conversation of its sender and recipient,
+ * and perhaps a user of another server and that server. */
+static enum rc
+send_locks_names(
+    struct unit *unit, struct tx *tx, struct lockset *set, struct err *err)
+{
+	const struct send_unit *u = CONTAINER_OF(unit, struct send_unit, unit);
+	const struct ledger *l = domain_of(tx)->ledger;
+	const struct ledger_user *from, *to;
+	char key[STORE_DIRECT_KEY_SIZE];
+	enum rc rc;
+
+	if (u->to[0] == '\0')
+		return (RC_OK);
+	from = ledger_user_known_by_id(l, u->sender_id);
+	to = ledger_user_known(l, u->to);
+	if (from == NULL ||
+	    (to == NULL
+		    ? strchr(u->to, '@') == NULL
+		    : to->disabled || ledger_direct_known(l, from, to) != NULL))
+		return (RC_OK);
+	store_direct_key(from->name->data, u->to, key);
+	rc = lockset_name(set, key, err);
+	if (rc == RC_OK && to == NULL)
+		rc = lockset_name(set, u->to, err);
+	if (rc == RC_OK && to == NULL)
+		rc = lockset_name(set, strchr(u->to, '@') + 1, err);
+	return (rc);
+}
+
+UNIT_KIND(send, send_locks, .queue = UNIT_CLIENT, .order = ORDER_SEND,
+    .apply = send_apply, .locks_names = send_locks_names);
 
 void
 send_unit_init(struct send_unit *u)

@@ -11,6 +11,7 @@
 #include "base/fault.h"
 #include "domain/dead.h"
 #include "domain/domain_internal.h"
+#include "domain/lockset.h"
 #include "domain/order.h"
 #include "domain/settle.h"
 
@@ -337,10 +338,24 @@ settle_apply(struct tx *tx, struct unit *unit, struct err *err)
 	    settle_one(tx, CONTAINER_OF(unit, struct settle_unit, unit), err));
 }
 
-static const struct unit_kind settle_kind = {.name = "settle",
-    .queue = UNIT_DELIVERY,
-    .order = ORDER_SETTLE,
-    .apply_one = settle_apply};
+/* The items of a lane follow one another. */
+static enum rc
+settle_locks(struct unit *unit, struct lockset *set, struct err *err)
+{
+	const struct parcel *p =
+	    CONTAINER_OF(unit, struct settle_unit, unit)->parcel;
+	enum rc rc = RC_OK;
+	size_t i;
+
+	for (i = 0; i < p->n && rc == RC_OK; i++)
+		if (i == 0 ||
+		    p->items[i].row.lane_id != p->items[i - 1].row.lane_id)
+			rc = lockset_lane(set, p->items[i].row.lane_id, err);
+	return (rc);
+}
+
+UNIT_KIND(settle, settle_locks, .queue = UNIT_DELIVERY, .order = ORDER_SETTLE,
+    .apply_one = settle_apply);
 
 void
 settle_unit_init(struct settle_unit *u)

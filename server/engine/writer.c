@@ -141,12 +141,12 @@ part_aside(struct writer *w, struct unit **units, size_t n)
 /* Locks what the units need where others write as well, and takes the time once
  * that is done: what they have committed meanwhile is earlier. */
 static enum rc
-gather(struct writer *w, struct tx *tx, struct unit **units, size_t n,
+lock(struct writer *w, struct tx *tx, struct unit **units, size_t n,
     struct err *err)
 {
 	enum rc rc;
 
-	rc = w->hooks->gather(w->hooks->arg, tx, units, n, err);
+	rc = w->hooks->lock(w->hooks->arg, tx, units, n, err);
 	tx->now_ms = clk_wall_ms(w->clk);
 	return (rc);
 }
@@ -189,7 +189,7 @@ transact_once(struct writer *w, struct unit **units, size_t n,
 		return (rc);
 	rc = w->hooks->begin(w->hooks->arg, &tx, err);
 	if (rc == RC_OK && db_shared(w->db))
-		rc = gather(w, &tx, units, n, err);
+		rc = lock(w, &tx, units, n, err);
 	if (rc == RC_OK)
 		n = part_aside(w, units, n);
 	*ret_ready = n;
@@ -251,6 +251,16 @@ transact(struct writer *w, struct unit **units, size_t n, size_t *ret_ready,
 		return (rc);
 	/* It is others who were in the way, and not what it holds. */
 	return (rc == RC_CONFLICT || rc == RC_INTERNAL ? RC_BUSY : rc);
+}
+
+enum rc
+unit_locks_nothing(struct unit *unit, struct lockset *set, struct err *err)
+{
+
+	(void)unit;
+	(void)set;
+	(void)err;
+	return (RC_OK);
 }
 
 void
@@ -633,6 +643,7 @@ writer_submit(struct writer *w, struct unit *unit)
 	enum rc rc, trouble;
 
 	assert(unit->finish != NULL);
+	assert(unit->kind->locks != NULL);
 	assert((unit->kind->apply == NULL) != (unit->kind->apply_one == NULL));
 	rc = intake_put(&w->intake, unit);
 	if (rc != RC_BUSY)

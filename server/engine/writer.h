@@ -31,6 +31,8 @@
 #include "db/db.h"
 
 struct commits;
+struct domain;
+struct lockset;
 struct tx;
 struct unit;
 struct writer;
@@ -54,10 +56,38 @@ struct unit_kind {
 	    struct tx *tx, struct unit **units, size_t n, struct err *err);
 	enum rc (*apply_one)(struct tx *tx, struct unit *unit, struct err *err);
 
-	/* A unit that waits for what was not foreseen may be passed by others.
-	 */
+	/* Adds to ${set} the rows that the unit will read and write
+	 * (domain/lockset.h).  Called where several nodes write to the
+	 * database, before anything of the batch is applied; perhaps more than
+	 * once.  unit_locks_nothing() where a unit needs no lock. */
+	enum rc (*locks)(
+	    struct unit *unit, struct lockset *set, struct err *err);
+
+	/* Adds the names of rows that the unit will make.  The rows that it
+	 * listed are locked, and in the cache.  NULL: it makes none that
+	 * another node might make, too. */
+	enum rc (*locks_names)(struct unit *unit, struct tx *tx,
+	    struct lockset *set, struct err *err);
+
+	/* A flag for each of the unit's *ret_n parts, some of which can be set
+	 * aside while the others are applied.  NULL: it has no parts. */
+	bool *(*parts)(struct unit *unit, size_t *ret_n);
+
+	/* A unit that waits for a row that it did not list may be passed by
+	 * others. */
 	bool any_order;
 };
+
+/* Defines `static const struct unit_kind ${id}_kind`.  ${locks} is the function
+ * of the member, and is not left out: a kind without it would work on SQLite,
+ * and on PostgreSQL only after retries.  What follows are the other members. */
+#define UNIT_KIND(id, locks_, ...)                                             \
+	static const struct unit_kind id##_kind = {                            \
+	    .name = #id, .locks = &(locks_), __VA_ARGS__}
+
+/* The `locks` of a kind whose units need none. */
+enum rc unit_locks_nothing(
+    struct unit *unit, struct lockset *set, struct err *err);
 
 struct unit {
 	struct mbox_node node; /* first */
@@ -92,20 +122,21 @@ struct writer_hooks {
 	 */
 	enum rc (*begin)(void *arg, struct tx *tx, struct err *err);
 
-	/* Where the database is shared: reads and locks what the units will
-	 * work with, before the first of them is applied, and sets aside of
-	 * those that need what somebody else holds: all such when tx->search,
-	 * else those that need what was held before. */
-	enum rc (*gather)(void *arg, struct tx *tx, struct unit **units,
-	    size_t n, struct err *err);
-
-	/* The same: looks which of the rows that were held are free now, and
-	 * forgets those; ${names}: also those that only trying tells of. */
-	enum rc (*look)(void *arg, struct tx *tx, bool names, bool *ret_freed,
+	/* Where several nodes write to the database: reads and locks the rows
+	 * that the units list (unit_kind.locks), before the first of them is
+	 * applied, and sets aside of those that need a row of another
+	 * transaction: of all such when tx->search, else of those that need a
+	 * row that was contended before. */
+	enum rc (*lock)(void *arg, struct tx *tx, struct unit **units, size_t n,
 	    struct err *err);
 
-	/* Whether it knows of rows that somebody else holds. */
-	bool (*holding)(void *arg);
+	/* The same: finds which contended rows are free now, and forgets
+	 * those; ${names}: also names, which only a try can probe. */
+	enum rc (*probe)(void *arg, struct tx *tx, bool names, bool *ret_freed,
+	    struct err *err);
+
+	/* Whether there are contended rows. */
+	bool (*contended)(void *arg);
 
 	/* All units are applied: write what is left to write. */
 	enum rc (*flush)(void *arg, struct tx *tx, struct err *err);
@@ -137,7 +168,7 @@ struct tx {
 	int64_t now_ms; /* one wall time for the whole transaction */
 	int tries;      /* how often the same was tried before */
 	bool search;    /* takes only what is free, and waits for nothing */
-	void *ledger;   /* the domain's, set by its begin hook */
+	struct domain *domain; /* not read here; set by the begin hook */
 };
 
 struct writer_options {

@@ -48,7 +48,7 @@ is_freed(struct writer *w, bool names)
 		return (false);
 	rc = w->hooks->begin(w->hooks->arg, &tx, &err);
 	if (rc == RC_OK)
-		rc = w->hooks->look(w->hooks->arg, &tx, names, &freed, &err);
+		rc = w->hooks->probe(w->hooks->arg, &tx, names, &freed, &err);
 	db_rollback(w->db);
 	w->hooks->aborted(w->hooks->arg, &tx);
 	return (rc == RC_OK && freed);
@@ -87,7 +87,7 @@ writer_look_aside(struct writer *w, bool last)
 	bool all;
 
 	if (!db_shared(w->db) ||
-	    (a->n == 0 && !w->hooks->holding(w->hooks->arg))) {
+	    (a->n == 0 && !w->hooks->contended(w->hooks->arg))) {
 		w->intake.wake_ms = 0;
 		if (outage_over(&w->held, now_ms, &line))
 			log_event(LOG_EV_STORE_FREE, "units=%llu ms=%lld",

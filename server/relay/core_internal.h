@@ -82,7 +82,7 @@ struct parcel_job {
 	bool doubtful; /* it was, when this was claimed */
 
 	/* Its leases (core_lease.c). */
-	struct held {
+	struct contended {
 		int64_t lane_id, token;
 	} held[PARCEL_ITEMS];
 	size_t nheld;       /* those that are not known to be lost */

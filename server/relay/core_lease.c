@@ -30,7 +30,7 @@ core_hold(struct core *c, struct parcel_job *p)
 		if (i > 0 && item[-1].row.lane_id == item->row.lane_id)
 			continue;
 		p->held[p->nheld++] =
-		    (struct held){item->row.lane_id, item->lane_token};
+		    (struct contended){item->row.lane_id, item->lane_token};
 	}
 	p->number = ++c->claims;
 	p->lost = false;
@@ -61,8 +61,8 @@ drop_lost(struct parcel_job *p, const struct renew_lease *leases, size_t n)
 		if (leases[i].lost)
 			lost++;
 		else
-			p->held[p->nheld++] =
-			    (struct held){leases[i].lane_id, leases[i].token};
+			p->held[p->nheld++] = (struct contended){
+			    leases[i].lane_id, leases[i].token};
 	if (lost == 0)
 		return;
 	p->lost = true;

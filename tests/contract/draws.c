@@ -46,7 +46,7 @@ static const struct {
     {SQL_DEAD_LETTER_INSERT, 6, "failed expired"},
     {SQL_DEAD_LETTER_RESOLVE, 2, "requeued discarded"},
     {SQL_INSPECT_WALK_ENDED, 3, "failed expired canceled"},
-    {SQL_HOLD_CONVERSATIONS, 3, "u1 u2 u3 u4 u8 x"},
+    {SQL_LOCK_CONVERSATIONS, 3, "u1 u2 u3 u4 u8 x"},
     {SQL_CONVERSATION_BY_KEY, 1, "u1_u2 u9_u10 x"},
     {SQL_INSPECT_DESTINATION, 1, "s1.example local x"},
     {SQL_DESTINATION_BY_NAME, 1, "s1.example * x"},
@@ -136,6 +136,7 @@ static const struct {
 	int stmt, param, first, count;
 	bool by_row;
 } ranges[] = {
+    {SQL_NODE_HEARTBEAT, 1, 1, 8, false},
     {SQL_NODE_MARK_DEAD, 1, 1, 3, false},
     {SQL_NODE_MARK_DEAD, 3, 11, 3, false},
     {SQL_MESSAGE_INSERT, 1, 100, 1, true},
@@ -159,7 +160,7 @@ static const struct {
     {SQL_PARTICIPANT_GET, 2, 1, 9, false},
     {SQL_PARTICIPANT_SET, 2, 1, 9, false},
     {SQL_CONVERSATION_ONE, 1, 1, 9, false},
-    {SQL_HOLD_CONVERSATIONS, 2, 1, 9, false},
+    {SQL_LOCK_CONVERSATIONS, 2, 1, 9, false},
     {SQL_LANE_FIND, 1, 1, 9, false},
     {SQL_INBOX_MESSAGE, 2, 1, 9, false},
     {SQL_MESSAGE_ENTRY, 2, 1, 9, false},
@@ -277,7 +278,7 @@ draw_params(const struct shape *s, int nrows, struct db_val *v)
 		for (k = 0; k < s->nparams; k++)
 			v[i * s->nparams + k] =
 			    draw_value(s, k, i, rooms[i * s->nparams + k]);
-	for (i = 0; i < nrows && s->stmt == SQL_HOLD_CONVERSATIONS; i++)
+	for (i = 0; i < nrows && s->stmt == SQL_LOCK_CONVERSATIONS; i++)
 		for (k = 0, one = (int)draw(4); k < 5; k++)
 			if (strchr(keys[one], '1' + k) == NULL)
 				v[i * 5 + k] = DB_V_NULL;

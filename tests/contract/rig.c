@@ -301,8 +301,8 @@ ignore(struct unit *unit)
 	(void)unit;
 }
 
-static const struct unit_kind failing_kind = {
-    .name = "failing", .queue = UNIT_UPKEEP, .order = 99, .apply = fail_always};
+UNIT_KIND(failing, unit_locks_nothing, .queue = UNIT_UPKEEP, .order = 99,
+    .apply = fail_always);
 
 struct unit
 rig_failing(void)

@@ -42,7 +42,7 @@ struct rig_options {
 };
 
 struct pg;
-struct held;
+struct contended;
 
 struct rig {
 	char dir[64];
@@ -55,10 +55,10 @@ struct rig {
 	struct domain *domain;
 	struct writer *writer;
 	struct domain_sinks sinks;
-	sqlite3 *look;     /* a second pair of eyes */
-	struct pg *pg;     /* the same on PostgreSQL; else NULL */
-	struct db *eyes;   /* fsck's, opened when needed */
-	struct held *held; /* the thread that syncs; NULL: not held */
+	sqlite3 *look;          /* a second pair of eyes */
+	struct pg *pg;          /* the same on PostgreSQL; else NULL */
+	struct db *eyes;        /* fsck's, opened when needed */
+	struct contended *held; /* the thread that syncs; NULL: not held */
 
 	/* What was published. */
 	struct domain_event events[512];

@@ -25,7 +25,7 @@
 #define HELD_MOST 3
 #define GIVE_UP_S 120
 
-struct held {
+struct contended {
 	struct db *db;
 	const struct db_driver *real;
 	struct db_driver driver; /* the same, but for its sync */
@@ -51,8 +51,9 @@ struct held {
 static enum rc
 held_sync(struct db *db, struct err *err)
 {
-	struct held *h = (struct held *)(void *)((char *)(uintptr_t)db->driver -
-						 offsetof(struct held, driver));
+	struct contended *h =
+	    (struct contended *)(void *)((char *)(uintptr_t)db->driver -
+					 offsetof(struct contended, driver));
 	bool drops;
 
 	(void)pthread_mutex_lock(&h->lock);
@@ -70,7 +71,7 @@ held_sync(struct db *db, struct err *err)
 
 /* With the lock: until the thread has done something. */
 static void
-wait_change(struct held *h)
+wait_change(struct contended *h)
 {
 	struct timespec until;
 
@@ -84,7 +85,7 @@ void
 rig_hold(struct rig *r)
 {
 	struct err err = ERR_INIT;
-	struct held *h;
+	struct contended *h;
 
 	h = calloc(1, sizeof(*h));
 	assert_non_null(h);
@@ -104,7 +105,7 @@ rig_hold(struct rig *r)
 void
 rig_let_go(struct rig *r)
 {
-	struct held *h = r->held;
+	struct contended *h = r->held;
 
 	if (h == NULL)
 		return;
@@ -126,7 +127,7 @@ rig_let_go(struct rig *r)
 void
 rig_run(struct rig *r, size_t n)
 {
-	struct held *h = r->held;
+	struct contended *h = r->held;
 
 	if (h == NULL) {
 		assert_true(writer_run_once(r->writer) >= n);
@@ -154,7 +155,7 @@ rig_run(struct rig *r, size_t n)
 void
 rig_turn(struct rig *r)
 {
-	struct held *h = r->held;
+	struct contended *h = r->held;
 	uint64_t upto;
 
 	if (h == NULL)
@@ -175,7 +176,7 @@ rig_turn(struct rig *r)
 void
 rig_answered(struct rig *r, enum rc rc)
 {
-	struct held *h = r->held;
+	struct contended *h = r->held;
 
 	if (h == NULL)
 		return;

@@ -87,7 +87,7 @@ test_same_shape(void **state)
 /* ---- types ---- */
 
 /* Run for many rows at once: store/rows.h, what store/purge.c deletes, what
- * cluster/node.c asks, what store/copy.c puts and all of store/hold.c. */
+ * cluster/node.c asks, what store/copy.c puts and all of store/lock.c. */
 #define ANY_NUMBER 100
 static const struct {
 	int stmt, params;
@@ -119,7 +119,7 @@ set_params(int stmt)
 	for (i = 0; i < sizeof(sets) / sizeof(sets[0]); i++)
 		if (sets[i].stmt == stmt)
 			return (sets[i].params);
-	return ((begins(name_of(stmt), "hold_") && stmt != SQL_HOLD_DUE) ||
+	return ((begins(name_of(stmt), "lock_") && stmt != SQL_LOCK_DUE) ||
 			is_copied_row(stmt)
 		    ? ANY_NUMBER
 		    : 0);
@@ -211,10 +211,10 @@ test_locks(void **state)
 {
 	static const int locking[] = {SQL_CONVERSATION_BY_KEY,
 	    SQL_CONVERSATION_BY_PUBLIC, SQL_CONVERSATION_BY_ID,
-	    SQL_CONVERSATION_IF_FREE, SQL_HOLD_CONVERSATIONS, SQL_HOLD_DUE,
-	    SQL_HOLD_INBOXES, SQL_HOLD_MORE_INBOXES, SQL_HOLD_DEVICES,
-	    SQL_HOLD_CONVERSATIONS_FREE, SQL_HOLD_INBOXES_FREE,
-	    SQL_HOLD_DEVICES_FREE, SQL_DEVICE_ACKED_GET, SQL_LANES_READY,
+	    SQL_CONVERSATION_IF_FREE, SQL_LOCK_CONVERSATIONS, SQL_LOCK_DUE,
+	    SQL_LOCK_INBOXES, SQL_LOCK_INBOXES_NOWAIT, SQL_LOCK_DEVICES,
+	    SQL_LOCK_CONVERSATIONS_SKIP, SQL_LOCK_INBOXES_SKIP,
+	    SQL_LOCK_DEVICES_SKIP, SQL_DEVICE_ACKED_GET, SQL_LANES_READY,
 	    SQL_LANES_STALE};
 	size_t k, n = sizeof(locking) / sizeof(locking[0]);
 	int i;
@@ -309,7 +309,7 @@ may_sort(const char *name, const char *node)
 {
 	/* The rows of one batch; the lanes of one walk. */
 	static const char *const few[] = {
-	    "message_insert", "lanes_owing", "hold_names", NULL};
+	    "message_insert", "lanes_owing", "lock_names", NULL};
 
 	return (begins(node, "Sort") && is_named(name, few));
 }

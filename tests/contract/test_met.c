@@ -89,8 +89,8 @@ need_done(struct unit *unit)
 	((struct need *)(void *)unit)->done++;
 }
 
-static const struct unit_kind need_kind = {
-    .name = "need", .queue = UNIT_CLIENT, .order = 90, .apply = need_apply};
+UNIT_KIND(need, unit_locks_nothing, .queue = UNIT_CLIENT, .order = 90,
+    .apply = need_apply);
 
 /* Two people who have written to each other and to themselves. */
 struct scene {

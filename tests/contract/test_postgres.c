@@ -18,8 +18,8 @@
 #include "schema/sql.h"
 #include "store/account.h"
 #include "store/conversation.h"
-#include "store/hold.h"
 #include "store/lane.h"
+#include "store/lock.h"
 #include "store/outbox.h"
 #include "store/remote.h"
 #include "store/rows.h"
@@ -357,7 +357,8 @@ test_row_locks(void **state)
 {
 	struct store_conversation c;
 	struct store_counter k;
-	const struct store_holder holder = {.counter = take_counter, .arg = &k};
+	const struct store_lock_handler holder = {
+	    .counter = take_counter, .arg = &k};
 	struct db *reader;
 	int64_t ann, phone, acked, id;
 	struct pg_two t;
@@ -386,12 +387,12 @@ test_row_locks(void **state)
 	    pg_state(&t.pg, "SELECT 1 FROM devices FOR UPDATE NOWAIT"), LOCKED);
 	/* Inboxes are what all meet in: only when they are written. */
 	must(store_counter_get(t.a, ann, &k, &err));
-	must(store_hold_counters(t.a, &ann, 1, &holder, &err));
-	must(store_hold_answers(t.a, &err));
+	must(store_lock_counters(t.a, &ann, 1, &holder, &err));
+	must(store_lock_answers(t.a, &err));
 	assert_string_equal(
 	    pg_state(&t.pg, "SELECT 1 FROM inboxes FOR UPDATE NOWAIT"), "");
-	must(store_hold_inboxes(t.a, &ann, 1, false, &holder, &err));
-	must(store_hold_answers(t.a, &err));
+	must(store_lock_inboxes(t.a, &ann, 1, false, &holder, &err));
+	must(store_lock_answers(t.a, &err));
 	assert_string_equal(
 	    pg_state(&t.pg, "SELECT 1 FROM inboxes FOR UPDATE NOWAIT"), LOCKED);
 	assert_string_equal(
@@ -417,14 +418,14 @@ take_held(void *arg, const struct store_conversation *c, struct err *e)
 /* The conversations of what is due, as far as ${db} gets them: their ids as
  * digits. */
 static int64_t
-hold_due(struct db *db, int64_t limit)
+lock_due(struct db *db, int64_t limit)
 {
 	int64_t seen = 0;
-	const struct store_holder holder = {
+	const struct store_lock_handler holder = {
 	    .conversation = take_held, .arg = &seen};
 
-	must(store_hold_due(db, 9, limit, &holder, &err));
-	must(store_hold_answers(db, &err));
+	must(store_lock_due(db, 9, limit, &holder, &err));
+	must(store_lock_answers(db, &err));
 	return (seen);
 }
 
@@ -479,11 +480,11 @@ test_skip_locked(void **state)
 	assert_int_equal(many(t.a, SQL_MESSAGE_INSERT, v, 16, 2), 2);
 	assert_int_equal(many(t.a, SQL_OUTBOX_INSERT, rows, 18, 2), 2);
 	must(db_begin(t.a, &err));
-	assert_int_equal(hold_due(t.a, 1), 6);
+	assert_int_equal(lock_due(t.a, 1), 6);
 	must(db_begin(t.b, &err));
-	assert_int_equal(hold_due(t.b, 9), 7);
+	assert_int_equal(lock_due(t.b, 9), 7);
 	db_rollback(t.a);
-	assert_int_equal(hold_due(t.b, 9), 67);
+	assert_int_equal(lock_due(t.b, 9), 67);
 	db_rollback(t.b);
 	pg_two_close(&t);
 }

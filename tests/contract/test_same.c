@@ -39,10 +39,10 @@ static const struct {
 } known[] = {{SQL_CONVERSATION_BY_KEY, 3, false},
     {SQL_CONVERSATION_BY_PUBLIC, 3, false}, {SQL_CONVERSATION_BY_ID, 3, false},
     {SQL_CONVERSATION_LIST, 10, false}, {SQL_CONVERSATION_ONE, 10, false},
-    {SQL_UNREAD_LIST, 2, false}, {SQL_HOLD_CONVERSATIONS, 3, false},
-    {SQL_HOLD_CONVERSATIONS_FREE, 3, false}, {SQL_HOLD_ABOUT, 1, true},
-    {SQL_HOLD_FIND, 0, true}, /* SQLite is asked a row at a time */
-    {SQL_HOLD_LANES_OF, 5, true}, {SQL_LANE_FIND, 5, true},
+    {SQL_UNREAD_LIST, 2, false}, {SQL_LOCK_CONVERSATIONS, 3, false},
+    {SQL_LOCK_CONVERSATIONS_SKIP, 3, false}, {SQL_LOCK_ABOUT, 1, true},
+    {SQL_LOCK_FIND, 0, true}, /* SQLite is asked a row at a time */
+    {SQL_LOCK_LANES_OF, 5, true}, {SQL_LANE_FIND, 5, true},
     {SQL_LANE_GET, 5, true}, {SQL_INSPECT_LANE, 9, true},
     {SQL_COPY_OUTBOX_LANES_GET, 15, true}};
 
@@ -65,7 +65,7 @@ is_own(int stmt)
 {
 
 	return (stmt == SQL_CHECK_FILE || stmt == SQL_CHECK_SCHEMA ||
-		stmt == SQL_CHECK_SCHEMA_FRESH || stmt == SQL_HOLD_NAMES_FREE ||
+		stmt == SQL_CHECK_SCHEMA_FRESH || stmt == SQL_LOCK_NAMES_SKIP ||
 		stmt == SQL_TOTALS_FOLD);
 }
 

@@ -227,10 +227,8 @@ confirm_done(struct unit *unit)
 	(void)unit;
 }
 
-static const struct unit_kind confirm_kind = {.name = "confirm",
-    .queue = UNIT_DELIVERY,
-    .order = 90,
-    .apply = confirm_apply};
+UNIT_KIND(confirm, unit_locks_nothing, .queue = UNIT_DELIVERY, .order = 90,
+    .apply = confirm_apply);
 
 static void
 confirm(int64_t outbox_id)

@@ -193,6 +193,18 @@ printf 'int clean(void);\nint clean(void) { return (0); }\n' >"$tmp/clean.c"
 (cd "$build" && eval "$CC $flags -c -o $tmp/w.o $tmp/clean.c") >"$tmp/out" 2>&1
 result $? 'warnings: lets a clean file pass'
 
+# --- refused: what must not compile, each beside what does -----------------
+for sample in "$here"/refused/*.c; do
+	name=$(basename "$sample" .c)
+	# The sample without the lines that are wrong compiles.
+	sed '/REFUSED/d' "$sample" >"$tmp/fine.c"
+	sed '/FINE/d' "$sample" >"$tmp/wrong.c"
+	(cd "$build" && eval "$CC $flags -I$root/server -c -o $tmp/w.o $tmp/fine.c" &&
+	    ! eval "$CC $flags -I$root/server -c -o $tmp/w.o $tmp/wrong.c") \
+	    >"$tmp/out" 2>&1
+	result $? "refused: $name"
+done
+
 # --- hardening: programs made without each flag -----------------------------
 cat >"$tmp/h.c" <<'END'
 #include <stdio.h>

@@ -149,10 +149,8 @@ desk_done(struct unit *unit)
 	u->s->confirmed[u->s->nconfirmed++] = u->id;
 }
 
-static const struct unit_kind desk_kind = {.name = "desk",
-    .queue = UNIT_CLIENT,
-    .order = ORDER_DESK,
-    .apply = desk_apply};
+UNIT_KIND(desk, unit_locks_nothing, .queue = UNIT_CLIENT, .order = ORDER_DESK,
+    .apply = desk_apply);
 
 /* A unit that the world keeps until the end. */
 static struct desk_unit *

@@ -226,8 +226,11 @@ apply_nothing(struct tx *tx, struct unit **units, size_t n, struct err *err)
 	return (RC_OK);
 }
 
-static const struct unit_kind quick = {
-    .name = "quick", .queue = UNIT_CLIENT, .order = 1, .apply = apply_nothing};
+static const struct unit_kind quick = {.name = "quick",
+    .locks = unit_locks_nothing,
+    .queue = UNIT_CLIENT,
+    .order = 1,
+    .apply = apply_nothing};
 
 static void
 sender(void *arg)

@@ -63,7 +63,7 @@ lay_a_aside(void)
 	assert_int_equal(submit('a', 'x'), RC_OK);
 	assert_int_equal(submit('b', 'y'), RC_OK);
 	assert_int_equal(submit('c', 0), RC_OK);
-	run("BEGIN begin gather ROLLBACK aborted "
+	run("BEGIN begin lock ROLLBACK aborted "
 	    "BEGIN begin search second: b c flush COMMIT committed SYNC "
 	    "published b=ok c=ok ");
 	assert_int_equal(work[0].dones, 0);
@@ -80,16 +80,16 @@ test_others_go_on(void **state)
 	lay_a_aside();
 	assert_int_equal(submit('d', 'x'), RC_OK);
 	assert_int_equal(submit('e', 0), RC_OK);
-	run("BEGIN begin gather second: e flush COMMIT committed SYNC "
+	run("BEGIN begin lock second: e flush COMMIT committed SYNC "
 	    "published e=ok ");
 	assert_int_equal(writer_stats_get(world->writer).aside, 2);
 	others_hold("");
 	pass(timing_real()->db_look_ms);
 	assert_int_equal(submit('f', 'x'), RC_OK);
-	run("BEGIN begin look ROLLBACK aborted "
-	    "BEGIN begin gather second: a d flush COMMIT committed SYNC "
+	run("BEGIN begin probe ROLLBACK aborted "
+	    "BEGIN begin lock second: a d flush COMMIT committed SYNC "
 	    "published a=ok d=ok "
-	    "BEGIN begin gather second: f flush COMMIT committed SYNC "
+	    "BEGIN begin lock second: f flush COMMIT committed SYNC "
 	    "published f=ok ");
 	assert_int_equal(writer_stats_get(world->writer).aside, 0);
 	pass(timing_real()->db_look_ms);
@@ -107,10 +107,10 @@ test_still_held(void **state)
 	pass(timing_real()->db_look_ms - 1);
 	run("");
 	pass(1);
-	run("BEGIN begin look ROLLBACK aborted ");
+	run("BEGIN begin probe ROLLBACK aborted ");
 	pass(timing_real()->db_look_names_ms - timing_real()->db_look_ms);
-	run("BEGIN begin look-names ROLLBACK aborted "
-	    "BEGIN begin gather ROLLBACK aborted ");
+	run("BEGIN begin probe-names ROLLBACK aborted "
+	    "BEGIN begin lock ROLLBACK aborted ");
 	assert_int_equal(work[0].dones, 0);
 }
 
@@ -122,10 +122,10 @@ test_too_long(void **state)
 	(void)state;
 	lay_a_aside();
 	pass(timing_real()->db_lock_ms - 1);
-	run("BEGIN begin look-names ROLLBACK aborted "
-	    "BEGIN begin gather ROLLBACK aborted ");
+	run("BEGIN begin probe-names ROLLBACK aborted "
+	    "BEGIN begin lock ROLLBACK aborted ");
 	pass(timing_real()->db_look_names_ms);
-	run("BEGIN begin look-names ROLLBACK aborted a=RC_BUSY ");
+	run("BEGIN begin probe-names ROLLBACK aborted a=RC_BUSY ");
 	assert_int_equal(work[0].dones, 1);
 	assert_int_equal(writer_stats_get(world->writer).aside, 0);
 }
@@ -166,10 +166,10 @@ test_taken_again(void **state)
 	memset(world->known, 0, sizeof(world->known));
 	assert_int_equal(submit('d', 0), RC_OK);
 	pass(timing_real()->db_look_names_ms);
-	run("BEGIN begin look-names ROLLBACK aborted "
-	    "BEGIN begin gather ROLLBACK aborted "
+	run("BEGIN begin probe-names ROLLBACK aborted "
+	    "BEGIN begin lock ROLLBACK aborted "
 	    "BEGIN begin search ROLLBACK aborted "
-	    "BEGIN begin gather second: d flush COMMIT committed SYNC "
+	    "BEGIN begin lock second: d flush COMMIT committed SYNC "
 	    "published d=ok ");
 	assert_string_equal(world->known, "x");
 	assert_int_equal(writer_stats_get(world->writer).aside, 1);
@@ -185,10 +185,10 @@ test_bounded(void **state)
 	lay_a_aside();
 	for (name = 'd'; name < 'h'; name++)
 		assert_int_equal(submit(name, 'x'), RC_OK);
-	run("BEGIN begin gather ROLLBACK aborted ");
+	run("BEGIN begin lock ROLLBACK aborted ");
 	assert_int_equal(writer_stats_get(world->writer).aside, 5);
 	assert_int_equal(submit('h', 'x'), RC_OK);
-	run("BEGIN begin gather ROLLBACK aborted h=RC_BUSY ");
+	run("BEGIN begin lock ROLLBACK aborted h=RC_BUSY ");
 }
 
 /* A stop does what is free, and refuses the rest. */
@@ -200,19 +200,19 @@ test_stop(void **state)
 	others_hold("xz");
 	assert_int_equal(submit('a', 'x'), RC_OK);
 	assert_int_equal(submit('b', 'z'), RC_OK);
-	run("BEGIN begin gather ROLLBACK aborted "
+	run("BEGIN begin lock ROLLBACK aborted "
 	    "BEGIN begin search ROLLBACK aborted ");
 	others_hold("x");
 	world_forget();
 	writer_stop(world->writer);
 	assert_string_equal(world->story,
-	    "BEGIN begin look-names ROLLBACK aborted "
-	    "BEGIN begin gather second: b flush COMMIT committed SYNC "
+	    "BEGIN begin probe-names ROLLBACK aborted "
+	    "BEGIN begin lock second: b flush COMMIT committed SYNC "
 	    "published b=ok a=RC_BUSY ");
 }
 
 #define ALONE(x)                                                               \
-	"BEGIN begin gather second: ROLLBACK aborted "                         \
+	"BEGIN begin lock second: ROLLBACK aborted "                           \
 	"BEGIN begin search second: ROLLBACK aborted " x
 
 /* A row that is not foreseen is met by the units alone.  One that any other may
@@ -236,8 +236,8 @@ test_unforeseen(void **state)
 	assert_int_equal(writer_stats_get(world->writer).aside, 1);
 	work[1].fails = RC_OK;
 	pass(timing_real()->db_look_names_ms);
-	run("BEGIN begin look-names ROLLBACK aborted "
-	    "BEGIN begin gather second: b flush COMMIT committed SYNC "
+	run("BEGIN begin probe-names ROLLBACK aborted "
+	    "BEGIN begin lock second: b flush COMMIT committed SYNC "
 	    "published b=ok ");
 }
 

@@ -292,6 +292,7 @@ static enum rc
 submit_plain(struct work *w)
 {
 	static const struct unit_kind plain = {.name = "plain",
+	    .locks = unit_locks_nothing,
 	    .queue = UNIT_CLIENT,
 	    .order = 1,
 	    .apply = apply_nothing};

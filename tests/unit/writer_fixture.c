@@ -196,7 +196,7 @@ on_begin(void *arg, struct tx *tx, struct err *err)
 	assert_ptr_equal(arg, world);
 	assert_ptr_equal(tx->db, &world->db);
 	assert_int_equal(tx->now_ms, world->clk.wall_ms);
-	tx->ledger = world;
+	tx->domain = (struct domain *)(void *)world;
 	tell("begin");
 	world->hook_rc = RC_OK;
 	return (rc == RC_OK ? rc : err_set(err, rc, "begin"));
@@ -212,14 +212,14 @@ is_in(const char *rows, char row)
 }
 
 static enum rc
-on_gather(
+on_lock(
     void *arg, struct tx *tx, struct unit **units, size_t n, struct err *err)
 {
 	struct work *w;
 	size_t i, known = strlen(world->known);
 
 	(void)arg;
-	tell(tx->search ? "search" : "gather");
+	tell(tx->search ? "search" : "lock");
 	for (i = 0; i < n; i++) {
 		w = (struct work *)(void *)units[i];
 		if (is_in(world->known, w->needs)) {
@@ -237,14 +237,14 @@ on_gather(
 }
 
 static enum rc
-on_look(void *arg, struct tx *tx, bool names, bool *ret_freed, struct err *err)
+on_probe(void *arg, struct tx *tx, bool names, bool *ret_freed, struct err *err)
 {
 	char *from = world->known, *to = world->known;
 
 	(void)arg;
 	(void)err;
-	assert_ptr_equal(tx->ledger, world);
-	tell(names ? "look-names" : "look");
+	assert_ptr_equal(tx->domain, world);
+	tell(names ? "probe-names" : "probe");
 	for (; *from != '\0'; from++)
 		if (is_in(world->others, *from))
 			*to++ = *from;
@@ -254,7 +254,7 @@ on_look(void *arg, struct tx *tx, bool names, bool *ret_freed, struct err *err)
 }
 
 static bool
-on_holding(void *arg)
+on_contended(void *arg)
 {
 
 	(void)arg;
@@ -266,7 +266,7 @@ on_flush(void *arg, struct tx *tx, struct err *err)
 {
 
 	(void)arg;
-	assert_ptr_equal(tx->ledger, world);
+	assert_ptr_equal(tx->domain, world);
 	tell("flush");
 	return (take_rc(&world->flush_rc, err));
 }
@@ -276,7 +276,7 @@ on_committed(void *arg, struct tx *tx)
 {
 
 	(void)arg;
-	assert_ptr_equal(tx->ledger, world);
+	assert_ptr_equal(tx->domain, world);
 	tell("committed");
 	return (&world->told);
 }
@@ -330,7 +330,7 @@ apply_work(struct tx *tx, struct unit **units, size_t n, struct err *err)
 	char text[8];
 	size_t i;
 
-	assert_ptr_equal(tx->ledger, world);
+	assert_ptr_equal(tx->domain, world);
 	(void)snprintf(text, sizeof(text), "%s:", units[0]->kind->name);
 	tell(text);
 	for (i = 0; i < n; i++) {
@@ -362,12 +362,21 @@ world_finish(struct unit *unit)
 	tell(text);
 }
 
-const struct unit_kind world_delivery = {
-    .name = "first", .queue = UNIT_DELIVERY, .order = 1, .apply = apply_work};
-const struct unit_kind world_client = {
-    .name = "second", .queue = UNIT_CLIENT, .order = 5, .apply = apply_work};
-const struct unit_kind world_upkeep = {
-    .name = "third", .queue = UNIT_UPKEEP, .order = 9, .apply = apply_work};
+const struct unit_kind world_delivery = {.name = "first",
+    .locks = unit_locks_nothing,
+    .queue = UNIT_DELIVERY,
+    .order = 1,
+    .apply = apply_work};
+const struct unit_kind world_client = {.name = "second",
+    .locks = unit_locks_nothing,
+    .queue = UNIT_CLIENT,
+    .order = 5,
+    .apply = apply_work};
+const struct unit_kind world_upkeep = {.name = "third",
+    .locks = unit_locks_nothing,
+    .queue = UNIT_UPKEEP,
+    .order = 9,
+    .apply = apply_work};
 
 enum rc
 world_submit(struct work *w, const struct unit_kind *kind, char name)
@@ -393,8 +402,8 @@ world_set_up_limited(void **state, size_t limit)
 	world->db.driver = &fake_driver;
 	fake_driver.shared = false;
 	clk_fake_init(&world->clk, 1700000000000);
-	world->hooks = (struct writer_hooks){world, on_begin, on_gather,
-	    on_look, on_holding, on_flush, on_committed, on_published, on_lost,
+	world->hooks = (struct writer_hooks){world, on_begin, on_lock, on_probe,
+	    on_contended, on_flush, on_committed, on_published, on_lost,
 	    on_aborted, on_fatal};
 	o.db = &world->db;
 	o.clk = &world->clk.clk;

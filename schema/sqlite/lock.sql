@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: MIT
 -- What a batch works with where there are several writers (schema/postgres/
--- hold.sql).  The only writer of this database never asks; these say the same,
+-- lock.sql).  The only writer of this database never asks; these say the same,
 -- a row at a time.
 
--- name: hold_names
+-- name: lock_names
 SELECT substr($1, 1, 0);
 
--- name: hold_names_free
+-- name: lock_names_skip
 SELECT 1 WHERE substr($1, 1, 0) <> '';
 
--- name: hold_users
+-- name: lock_users
 SELECT user_id, name, display_name, password_hash, admin, disabled_at,
     destination_id
 FROM users WHERE user_id = $1
@@ -18,13 +18,13 @@ SELECT user_id, name, display_name, password_hash, admin, disabled_at,
     destination_id
 FROM users WHERE name = $2;
 
--- name: hold_about
+-- name: lock_about
 SELECT m.conversation_id, 1 FROM messages m WHERE m.message_id = $1
 UNION ALL
 SELECT o.conversation_id, 1 FROM dead_letter_queue d
 JOIN outbox o ON o.id = d.outbox_id WHERE d.dead_id = $2;
 
--- name: hold_conversations
+-- name: lock_conversations
 SELECT c.conversation_id, c.public_id, c.kind, m.conversation_seq, m.digest
 FROM conversations c LEFT JOIN messages m
     ON m.conversation_id = c.conversation_id AND m.conversation_seq = (
@@ -48,7 +48,7 @@ WHERE c.conversation_id IN (
           AND i.seq > b.read_seq)
 ORDER BY c.conversation_id;
 
--- name: hold_find
+-- name: lock_find
 SELECT 1, p.conversation_id, NULL FROM conversations p WHERE p.public_id = $1
 UNION ALL
 SELECT 1, k.conversation_id, NULL FROM users u JOIN conversations k
@@ -72,7 +72,7 @@ WHERE c.conversation_id IN (SELECT i.conversation_id FROM inbox i
     WHERE i.user_id = $2 AND i.seq <= $7 AND i.kind = 1 AND i.own = 0
       AND i.seq > b.read_seq);
 
--- name: hold_conversations_free
+-- name: lock_conversations_skip
 SELECT c.conversation_id, c.public_id, c.kind, m.conversation_seq, m.digest
 FROM conversations c LEFT JOIN messages m
     ON m.conversation_id = c.conversation_id AND m.conversation_seq = (
@@ -81,7 +81,7 @@ FROM conversations c LEFT JOIN messages m
           AND l.conversation_seq > 0)
 WHERE c.conversation_id = $1;
 
--- name: hold_due
+-- name: lock_due
 SELECT c.conversation_id, c.public_id, c.kind, m.conversation_seq, m.digest
 FROM conversations c LEFT JOIN messages m
     ON m.conversation_id = c.conversation_id AND m.conversation_seq = (
@@ -93,7 +93,7 @@ WHERE c.conversation_id IN (
     WHERE o.state = 'pending' AND o.lane_seq IS NULL AND o.deliver_at <= $1
     ORDER BY o.deliver_at, o.id LIMIT $2);
 
--- name: hold_members
+-- name: lock_members
 SELECT p.user_id, u.name, p.role, p.joined_seq, p.left_seq, p.delivered_upto,
     p.acked_upto, p.read_upto, p.acked_at, p.read_at, p.shown_upto,
     p.shown_at, p.conversation_id, u.disabled_at, u.destination_id
@@ -101,7 +101,7 @@ FROM participants p JOIN users u ON u.user_id = p.user_id
 WHERE p.conversation_id = $1
 ORDER BY p.user_id;
 
--- name: hold_lanes_of
+-- name: lock_lanes_of
 SELECT l.lane_id, l.conversation_id, l.dest_kind, l.dest_id, l.class,
     CASE WHEN l.state = 'local' THEN
       (SELECT max(o.lane_seq) FROM outbox o WHERE o.lane_id = l.lane_id
@@ -112,43 +112,43 @@ SELECT l.lane_id, l.conversation_id, l.dest_kind, l.dest_id, l.class,
     l.priority, l.lease_token, l.lease_until, l.lease_owner, l.replay_seq
 FROM outbox_lanes l WHERE l.conversation_id = $1;
 
--- name: hold_counters
+-- name: lock_counters
 SELECT b.user_id, coalesce((SELECT max(i.seq) FROM inbox i
     WHERE i.user_id = b.user_id), b.trimmed), b.trimmed + 1,
     (SELECT coalesce(max(d.acked_seq), 0) FROM devices d
      WHERE d.user_id = b.user_id), b.read_seq
 FROM inboxes b WHERE b.user_id = $1;
 
--- name: hold_inboxes
+-- name: lock_inboxes
 SELECT b.user_id, coalesce((SELECT max(i.seq) FROM inbox i
     WHERE i.user_id = b.user_id), b.trimmed), b.trimmed + 1,
     (SELECT coalesce(max(d.acked_seq), 0) FROM devices d
      WHERE d.user_id = b.user_id), b.read_seq
 FROM inboxes b WHERE b.user_id = $1;
 
--- name: hold_more_inboxes
+-- name: lock_inboxes_nowait
 SELECT b.user_id, coalesce((SELECT max(i.seq) FROM inbox i
     WHERE i.user_id = b.user_id), b.trimmed), b.trimmed + 1,
     (SELECT coalesce(max(d.acked_seq), 0) FROM devices d
      WHERE d.user_id = b.user_id), b.read_seq
 FROM inboxes b WHERE b.user_id = $1;
 
--- name: hold_inboxes_free
+-- name: lock_inboxes_skip
 SELECT b.user_id, coalesce((SELECT max(i.seq) FROM inbox i
     WHERE i.user_id = b.user_id), b.trimmed), b.trimmed + 1,
     (SELECT coalesce(max(d.acked_seq), 0) FROM devices d
      WHERE d.user_id = b.user_id), b.read_seq
 FROM inboxes b WHERE b.user_id = $1;
 
--- name: hold_devices
+-- name: lock_devices
 SELECT device_id, acked_seq FROM devices WHERE device_id = $1;
 
--- name: hold_devices_free
+-- name: lock_devices_skip
 SELECT device_id, acked_seq FROM devices WHERE device_id = $1;
 
--- name: hold_devices_there
+-- name: lock_devices_exist
 SELECT device_id FROM devices WHERE device_id = $1;
 
--- name: hold_keys
+-- name: lock_keys
 SELECT message_id, mid, sender_id, fingerprint FROM messages
 WHERE message_id = $1;

@@ -15,7 +15,7 @@
 
 #include "contract/pg.h"
 #include "store/conversation.h"
-#include "store/hold.h"
+#include "store/lock.h"
 
 static struct err err = ERR_INIT;
 
@@ -83,12 +83,12 @@ static enum rc
 hold(struct db *db, const struct store_conversation_key *keys, size_t n,
     struct found *ret, struct err *e)
 {
-	const struct store_holder h = {.conversation = take, .arg = ret};
+	const struct store_lock_handler h = {.conversation = take, .arg = ret};
 	enum rc rc;
 
 	ret->n = 0;
-	rc = store_hold_conversations(db, keys, n, &h, e);
-	return (rc == RC_OK ? store_hold_answers(db, e) : rc);
+	rc = store_lock_conversations(db, keys, n, &h, e);
+	return (rc == RC_OK ? store_lock_answers(db, e) : rc);
 }
 
 static void
@@ -213,7 +213,7 @@ hold_waiting(void *arg)
 
 	w->rc = db_begin(w->db, &e);
 	if (w->rc == RC_OK && w->name != NULL)
-		w->rc = store_hold_names(w->db, &w->name, 1, &e);
+		w->rc = store_lock_names(w->db, &w->name, 1, &e);
 	if (w->rc == RC_OK)
 		w->rc = hold(w->db, &w->key, 1, &w->found, &e);
 	if (w->rc == RC_OK)
@@ -264,11 +264,11 @@ test_names(void **state)
 	w.db = s.t.b;
 	w.key.user_id = s.users[0];
 	must(db_begin(s.t.a, &err));
-	must(store_hold_names(s.t.a, made, 2, &err));
-	must(store_hold_answers(s.t.a, &err));
+	must(store_lock_names(s.t.a, made, 2, &err));
+	must(store_lock_answers(s.t.a, &err));
 	must(db_begin(s.t.b, &err));
-	must(store_hold_names(s.t.b, &other, 1, &err));
-	must(store_hold_answers(s.t.b, &err));
+	must(store_lock_names(s.t.b, &other, 1, &err));
+	must(store_lock_answers(s.t.b, &err));
 	must(db_commit(s.t.b, &err));
 	assert_int_equal(pthread_create(&thread, NULL, hold_waiting, &w), 0);
 	wait_until_waits(&s.t.pg);
@@ -349,15 +349,15 @@ take_name(void *arg, size_t number, struct err *e)
 /* One writer holds a row of each kind and a name; another, who waits for
  * nothing, gets all but these, and finds all. */
 static void
-test_hold_free(void **state)
+test_lock_skip(void **state)
 {
 	static const char *const two[] = {"a b", "a c"};
 	struct free_rows f = {.nfound = 0};
-	const struct store_holder h = {.conversation = take_free,
+	const struct store_lock_handler h = {.conversation = take_free,
 	    .counter = take_inbox,
 	    .device = take_device,
 	    .found = take_found,
-	    .name_held = take_name,
+	    .name_taken = take_name,
 	    .arg = &f};
 	struct store_conversation_key keys[2] = {{.public_id = NULL}};
 	const int64_t devices[2] = {1, 2};
@@ -374,11 +374,11 @@ test_hold_free(void **state)
 	ids[0] = s.direct[0][1];
 	ids[1] = s.direct[0][2];
 	must(db_begin(s.t.a, &err));
-	must(store_hold_names(s.t.a, two, 1, &err));
-	must(store_hold_conversations_free(s.t.a, ids, 1, &h, &err));
-	must(store_hold_inboxes_free(s.t.a, s.users, 1, &h, &err));
-	must(store_hold_devices_free(s.t.a, devices, 1, &h, &err));
-	must(store_hold_answers(s.t.a, &err));
+	must(store_lock_names(s.t.a, two, 1, &err));
+	must(store_lock_conversations_skip(s.t.a, ids, 1, &h, &err));
+	must(store_lock_inboxes_skip(s.t.a, s.users, 1, &h, &err));
+	must(store_lock_devices_skip(s.t.a, devices, 1, &h, &err));
+	must(store_lock_answers(s.t.a, &err));
 	assert_int_equal(f.nconversations + f.ninboxes + f.ndevices, 3);
 
 	f = (struct free_rows){.nfound = 0};
@@ -386,12 +386,12 @@ test_hold_free(void **state)
 	    .user_id = s.users[0], .with = names[1]};
 	keys[1] = (struct store_conversation_key){.conversation_id = ids[1]};
 	must(db_begin(s.t.b, &err));
-	must(store_hold_names_free(s.t.b, two, 2, &h, &err));
-	must(store_hold_find(s.t.b, keys, 2, &h, &err));
-	must(store_hold_conversations_free(s.t.b, ids, 2, &h, &err));
-	must(store_hold_inboxes_free(s.t.b, s.users, 2, &h, &err));
-	must(store_hold_devices_free(s.t.b, devices, 2, &h, &err));
-	must(store_hold_answers(s.t.b, &err));
+	must(store_lock_names_skip(s.t.b, two, 2, &h, &err));
+	must(store_lock_find(s.t.b, keys, 2, &h, &err));
+	must(store_lock_conversations_skip(s.t.b, ids, 2, &h, &err));
+	must(store_lock_inboxes_skip(s.t.b, s.users, 2, &h, &err));
+	must(store_lock_devices_skip(s.t.b, devices, 2, &h, &err));
+	must(store_lock_answers(s.t.b, &err));
 	assert_int_equal(f.nnames, 1);
 	assert_int_equal(f.names[0], 0);
 	assert_int_equal(f.nconversations, 1);
@@ -415,7 +415,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_hold_free),
+	    cmocka_unit_test(test_lock_skip),
 	    cmocka_unit_test(test_direct),
 	    cmocka_unit_test(test_kinds),
 	    cmocka_unit_test(test_locks),

@@ -2,11 +2,11 @@
 /*
  * What a batch works with, read and locked at once, where there are several
  * writers.  Each function asks by one statement for any number of rows, which
- * the holder gets at the latest when store_hold_answers() is called; what does
+ * the holder gets at the latest when store_lock_answers() is called; what does
  * not exist is not given.  Thread: owner of ${db}, in a transaction.
  */
-#ifndef STORE_HOLD_H
-#define STORE_HOLD_H
+#ifndef STORE_LOCK_H
+#define STORE_LOCK_H
 
 #include "store/account.h"
 #include "store/conversation.h"
@@ -41,7 +41,7 @@ struct store_about {
 
 /* A member of one of the conversations, with what is known of him as a user
  * (id, name, disabled, destination). */
-struct store_held_member {
+struct store_lock_member {
 	int64_t conversation_id;
 	struct store_participant participant;
 	struct store_user user;
@@ -49,25 +49,25 @@ struct store_held_member {
 
 /* Who gets what was asked for, each from the function below that names it.  It
  * must stay as it is until all answers have come. */
-struct store_holder {
+struct store_lock_handler {
 	enum rc (*user)(
 	    void *arg, const struct store_user *user, struct err *err);
 	enum rc (*about)(
 	    void *arg, size_t number, int64_t conversation_id, struct err *err);
 	enum rc (*found)(void *arg, size_t number, int64_t conversation_id,
 	    int64_t dest_user, struct err *err);
-	enum rc (*name_held)(void *arg, size_t number, struct err *err);
+	enum rc (*name_taken)(void *arg, size_t number, struct err *err);
 	enum rc (*conversation)(
 	    void *arg, const struct store_conversation *c, struct err *err);
 	enum rc (*member)(
-	    void *arg, const struct store_held_member *m, struct err *err);
+	    void *arg, const struct store_lock_member *m, struct err *err);
 	enum rc (*lane)(
 	    void *arg, const struct store_lane *lane, struct err *err);
 	enum rc (*counter)(void *arg, int64_t user_id,
 	    const struct store_counter *counter, struct err *err);
 	enum rc (*device)(
 	    void *arg, int64_t device_id, int64_t acked, struct err *err);
-	enum rc (*device_there)(void *arg, int64_t device_id, struct err *err);
+	enum rc (*device_exists)(void *arg, int64_t device_id, struct err *err);
 	enum rc (*key)(void *arg, const struct uuid *id, struct err *err);
 	enum rc (*message_id)(void *arg, int64_t id, struct err *err);
 	enum rc (*outbox_id)(void *arg, int64_t id, struct err *err);
@@ -75,89 +75,89 @@ struct store_holder {
 };
 
 /* Waits for all that was asked for. */
-enum rc store_hold_answers(struct db *db, struct err *err) MUST_USE;
+enum rc store_lock_answers(struct db *db, struct err *err) MUST_USE;
 
 /* Holds ${n} names of what may have to be made: a conversation's direct key, an
  * address, a server; before all else that is held here.  Nobody else who does
  * so makes any of these until the transaction ends, and what was made before
  * is found by whatever is asked next. */
-enum rc store_hold_names(struct db *db, const char *const *names, size_t n,
+enum rc store_lock_names(struct db *db, const char *const *names, size_t n,
     struct err *err) MUST_USE;
 
-/* The same without waiting.  name_held: of ${names} those, counted from 0, that
- * somebody else holds; the others are ours. */
-enum rc store_hold_names_free(struct db *db, const char *const *names, size_t n,
-    const struct store_holder *h, struct err *err) MUST_USE;
+/* The same without waiting.  name_taken: of ${names} those, counted from 0,
+ * that somebody else holds; the others are ours. */
+enum rc store_lock_names_skip(struct db *db, const char *const *names, size_t n,
+    const struct store_lock_handler *h, struct err *err) MUST_USE;
 
 /* user: in no order. */
-enum rc store_hold_users(struct db *db, const struct store_user_key *keys,
-    size_t n, const struct store_holder *h, struct err *err) MUST_USE;
+enum rc store_lock_users(struct db *db, const struct store_user_key *keys,
+    size_t n, const struct store_lock_handler *h, struct err *err) MUST_USE;
 
 /* about: the conversations of ${about}, each with its place there, counted from
  * 0; locks nothing. */
-enum rc store_hold_about(struct db *db, const struct store_about *about,
-    size_t n, const struct store_holder *h, struct err *err) MUST_USE;
+enum rc store_lock_about(struct db *db, const struct store_about *about,
+    size_t n, const struct store_lock_handler *h, struct err *err) MUST_USE;
 
 /* conversation: locks them, in the order of their ids. */
-enum rc store_hold_conversations(struct db *db,
+enum rc store_lock_conversations(struct db *db,
     const struct store_conversation_key *keys, size_t n,
-    const struct store_holder *h, struct err *err) MUST_USE;
+    const struct store_lock_handler *h, struct err *err) MUST_USE;
 
 /* found: the conversations that ${keys} lead to, each with the place of its
  * key, counted from 0, and whose inbox a lane to one here leads to (0: none);
  * locks nothing. */
-enum rc store_hold_find(struct db *db,
+enum rc store_lock_find(struct db *db,
     const struct store_conversation_key *keys, size_t n,
-    const struct store_holder *h, struct err *err) MUST_USE;
+    const struct store_lock_handler *h, struct err *err) MUST_USE;
 
 /* conversation, counter, device: locks those of ${ids} that nobody else has,
  * and gives no other. */
-enum rc store_hold_conversations_free(struct db *db, const int64_t *ids,
-    size_t n, const struct store_holder *h, struct err *err) MUST_USE;
-enum rc store_hold_inboxes_free(struct db *db, const int64_t *ids, size_t n,
-    const struct store_holder *h, struct err *err) MUST_USE;
-enum rc store_hold_devices_free(struct db *db, const int64_t *ids, size_t n,
-    const struct store_holder *h, struct err *err) MUST_USE;
+enum rc store_lock_conversations_skip(struct db *db, const int64_t *ids,
+    size_t n, const struct store_lock_handler *h, struct err *err) MUST_USE;
+enum rc store_lock_inboxes_skip(struct db *db, const int64_t *ids, size_t n,
+    const struct store_lock_handler *h, struct err *err) MUST_USE;
+enum rc store_lock_devices_skip(struct db *db, const int64_t *ids, size_t n,
+    const struct store_lock_handler *h, struct err *err) MUST_USE;
 
-/* device_there: of ${ids} those that there are; locks nothing. */
-enum rc store_hold_devices_there(struct db *db, const int64_t *ids, size_t n,
-    const struct store_holder *h, struct err *err) MUST_USE;
+/* device_exists: of ${ids} those that there are; locks nothing. */
+enum rc store_lock_devices_exist(struct db *db, const int64_t *ids, size_t n,
+    const struct store_lock_handler *h, struct err *err) MUST_USE;
 
 /* conversation: locks those of the first ${limit} scheduled messages that are
  * due at ${now_ms}, but for those that somebody else has. */
-enum rc store_hold_due(struct db *db, int64_t now_ms, int64_t limit,
-    const struct store_holder *h, struct err *err) MUST_USE;
+enum rc store_lock_due(struct db *db, int64_t now_ms, int64_t limit,
+    const struct store_lock_handler *h, struct err *err) MUST_USE;
 
 /* member: of conversations, ascending by user in each. */
-enum rc store_hold_members(struct db *db, const int64_t *conversations,
-    size_t n, const struct store_holder *h, struct err *err) MUST_USE;
+enum rc store_lock_members(struct db *db, const int64_t *conversations,
+    size_t n, const struct store_lock_handler *h, struct err *err) MUST_USE;
 
 /* lane: all of conversations. */
-enum rc store_hold_lanes_of(struct db *db, const int64_t *conversations,
-    size_t n, const struct store_holder *h, struct err *err) MUST_USE;
+enum rc store_lock_lanes_of(struct db *db, const int64_t *conversations,
+    size_t n, const struct store_lock_handler *h, struct err *err) MUST_USE;
 
 /* counter: of inboxes, which are not locked, because they only grow. */
-enum rc store_hold_counters(struct db *db, const int64_t *users, size_t n,
-    const struct store_holder *h, struct err *err) MUST_USE;
+enum rc store_lock_counters(struct db *db, const int64_t *users, size_t n,
+    const struct store_lock_handler *h, struct err *err) MUST_USE;
 
 /* counter: of inboxes, which are locked, in the order of their users; when some
  * are held already (${more}), RC_BUSY and db_again() if another writer has one
  * of them. */
-enum rc store_hold_inboxes(struct db *db, const int64_t *users, size_t n,
-    bool more, const struct store_holder *h, struct err *err) MUST_USE;
+enum rc store_lock_inboxes(struct db *db, const int64_t *users, size_t n,
+    bool more, const struct store_lock_handler *h, struct err *err) MUST_USE;
 
 /* device: locks them, in their order. */
-enum rc store_hold_devices(struct db *db, const int64_t *devices, size_t n,
-    const struct store_holder *h, struct err *err) MUST_USE;
+enum rc store_lock_devices(struct db *db, const int64_t *devices, size_t n,
+    const struct store_lock_handler *h, struct err *err) MUST_USE;
 
 /* key: which of these message ids are taken. */
-enum rc store_hold_keys(struct db *db, const struct uuid *ids, size_t n,
-    const struct store_holder *h, struct err *err) MUST_USE;
+enum rc store_lock_keys(struct db *db, const struct uuid *ids, size_t n,
+    const struct store_lock_handler *h, struct err *err) MUST_USE;
 
 /* message_id, outbox_id: the next ${n} ids, ascending. */
-enum rc store_hold_message_ids(struct db *db, size_t n,
-    const struct store_holder *h, struct err *err) MUST_USE;
-enum rc store_hold_outbox_ids(struct db *db, size_t n,
-    const struct store_holder *h, struct err *err) MUST_USE;
+enum rc store_lock_message_ids(struct db *db, size_t n,
+    const struct store_lock_handler *h, struct err *err) MUST_USE;
+enum rc store_lock_outbox_ids(struct db *db, size_t n,
+    const struct store_lock_handler *h, struct err *err) MUST_USE;
 
 #endif

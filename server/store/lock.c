@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See hold.h.
+ * See lock.h.
  */
 #include <string.h>
 
 #include "base/mem.h"
 #include "schema/sql.h"
-#include "store/hold.h"
+#include "store/lock.h"
 #include "store/read.h"
 
 /* Rows of values on their way. */
@@ -18,7 +18,7 @@ struct rows {
 /* Asks ${stmt} for ${rows}, which are freed; ${each} gets the holder. */
 static enum rc
 ask(struct db *db, int stmt, struct rows rows, db_row_fn each,
-    const struct store_holder *h, struct err *err)
+    const struct store_lock_handler *h, struct err *err)
 {
 	const struct db_set set = {rows.v, rows.width, rows.n};
 	enum rc rc;
@@ -43,7 +43,7 @@ of_ids(const int64_t *ids, size_t n)
 }
 
 enum rc
-store_hold_answers(struct db *db, struct err *err)
+store_lock_answers(struct db *db, struct err *err)
 {
 
 	return (db_answers(db, err));
@@ -63,30 +63,30 @@ of_names(const char *const *names, size_t n)
 }
 
 enum rc
-store_hold_names(
+store_lock_names(
     struct db *db, const char *const *names, size_t n, struct err *err)
 {
 
 	return (n == 0 ? RC_OK
-		       : ask(db, SQL_HOLD_NAMES, of_names(names, n), NULL, NULL,
+		       : ask(db, SQL_LOCK_NAMES, of_names(names, n), NULL, NULL,
 			     err));
 }
 
 static enum rc
 take_name_held(void *arg, const struct db_row *row, struct err *err)
 {
-	const struct store_holder *h = arg;
+	const struct store_lock_handler *h = arg;
 
-	return (h->name_held(h->arg, (size_t)db_row_i64(row, 0) - 1, err));
+	return (h->name_taken(h->arg, (size_t)db_row_i64(row, 0) - 1, err));
 }
 
 enum rc
-store_hold_names_free(struct db *db, const char *const *names, size_t n,
-    const struct store_holder *h, struct err *err)
+store_lock_names_skip(struct db *db, const char *const *names, size_t n,
+    const struct store_lock_handler *h, struct err *err)
 {
 
 	return (n == 0 ? RC_OK
-		       : ask(db, SQL_HOLD_NAMES_FREE, of_names(names, n),
+		       : ask(db, SQL_LOCK_NAMES_SKIP, of_names(names, n),
 			     take_name_held, h, err));
 }
 
@@ -95,7 +95,7 @@ store_hold_names_free(struct db *db, const char *const *names, size_t n,
 static enum rc
 take_user(void *arg, const struct db_row *row, struct err *err)
 {
-	const struct store_holder *h = arg;
+	const struct store_lock_handler *h = arg;
 	struct store_user user;
 
 	store_read_user(row, &user);
@@ -103,8 +103,8 @@ take_user(void *arg, const struct db_row *row, struct err *err)
 }
 
 enum rc
-store_hold_users(struct db *db, const struct store_user_key *keys, size_t n,
-    const struct store_holder *h, struct err *err)
+store_lock_users(struct db *db, const struct store_user_key *keys, size_t n,
+    const struct store_lock_handler *h, struct err *err)
 {
 	struct db_val *v = mem_zalloc(2 * n + 1, sizeof(*v));
 	size_t i;
@@ -120,7 +120,7 @@ store_hold_users(struct db *db, const struct store_user_key *keys, size_t n,
 		return (RC_OK);
 	}
 	return (
-	    ask(db, SQL_HOLD_USERS, (struct rows){v, 2, n}, take_user, h, err));
+	    ask(db, SQL_LOCK_USERS, (struct rows){v, 2, n}, take_user, h, err));
 }
 
 /* ---- conversations ---- */
@@ -128,15 +128,15 @@ store_hold_users(struct db *db, const struct store_user_key *keys, size_t n,
 static enum rc
 take_about(void *arg, const struct db_row *row, struct err *err)
 {
-	const struct store_holder *h = arg;
+	const struct store_lock_handler *h = arg;
 
 	return (h->about(
 	    h->arg, (size_t)db_row_i64(row, 1) - 1, db_row_i64(row, 0), err));
 }
 
 enum rc
-store_hold_about(struct db *db, const struct store_about *about, size_t n,
-    const struct store_holder *h, struct err *err)
+store_lock_about(struct db *db, const struct store_about *about, size_t n,
+    const struct store_lock_handler *h, struct err *err)
 {
 	struct db_val *v = mem_zalloc(2 * n, sizeof(*v));
 	size_t i;
@@ -148,13 +148,13 @@ store_hold_about(struct db *db, const struct store_about *about, size_t n,
 		v[2 * i + 1] = db_v_i64_or_null(about[i].dead_id, 0);
 	}
 	return (ask(
-	    db, SQL_HOLD_ABOUT, (struct rows){v, 2, n}, take_about, h, err));
+	    db, SQL_LOCK_ABOUT, (struct rows){v, 2, n}, take_about, h, err));
 }
 
 static enum rc
 take_conversation(void *arg, const struct db_row *row, struct err *err)
 {
-	const struct store_holder *h = arg;
+	const struct store_lock_handler *h = arg;
 	struct store_conversation c;
 	enum rc rc;
 
@@ -183,60 +183,60 @@ of_keys(const struct store_conversation_key *keys, size_t n)
 }
 
 enum rc
-store_hold_conversations(struct db *db,
+store_lock_conversations(struct db *db,
     const struct store_conversation_key *keys, size_t n,
-    const struct store_holder *h, struct err *err)
+    const struct store_lock_handler *h, struct err *err)
 {
 
 	return (n == 0 ? RC_OK
-		       : ask(db, SQL_HOLD_CONVERSATIONS, of_keys(keys, n),
+		       : ask(db, SQL_LOCK_CONVERSATIONS, of_keys(keys, n),
 			     take_conversation, h, err));
 }
 
 static enum rc
 take_found(void *arg, const struct db_row *row, struct err *err)
 {
-	const struct store_holder *h = arg;
+	const struct store_lock_handler *h = arg;
 
 	return (h->found(h->arg, (size_t)db_row_i64(row, 0) - 1,
 	    db_row_i64(row, 1), db_row_i64(row, 2), err));
 }
 
 enum rc
-store_hold_find(struct db *db, const struct store_conversation_key *keys,
-    size_t n, const struct store_holder *h, struct err *err)
+store_lock_find(struct db *db, const struct store_conversation_key *keys,
+    size_t n, const struct store_lock_handler *h, struct err *err)
 {
 
 	return (n == 0 ? RC_OK
-		       : ask(db, SQL_HOLD_FIND, of_keys(keys, n), take_found, h,
+		       : ask(db, SQL_LOCK_FIND, of_keys(keys, n), take_found, h,
 			     err));
 }
 
 enum rc
-store_hold_conversations_free(struct db *db, const int64_t *ids, size_t n,
-    const struct store_holder *h, struct err *err)
+store_lock_conversations_skip(struct db *db, const int64_t *ids, size_t n,
+    const struct store_lock_handler *h, struct err *err)
 {
 
 	return (n == 0 ? RC_OK
-		       : ask(db, SQL_HOLD_CONVERSATIONS_FREE, of_ids(ids, n),
+		       : ask(db, SQL_LOCK_CONVERSATIONS_SKIP, of_ids(ids, n),
 			     take_conversation, h, err));
 }
 
 enum rc
-store_hold_due(struct db *db, int64_t now_ms, int64_t limit,
-    const struct store_holder *h, struct err *err)
+store_lock_due(struct db *db, int64_t now_ms, int64_t limit,
+    const struct store_lock_handler *h, struct err *err)
 {
 	const struct db_val v[2] = {db_v_i64(now_ms), db_v_i64(limit)};
 
-	return (db_ask(db, SQL_HOLD_DUE, &(struct db_set){v, 2, 1},
+	return (db_ask(db, SQL_LOCK_DUE, &(struct db_set){v, 2, 1},
 	    take_conversation, (void *)(uintptr_t)h, err));
 }
 
 static enum rc
 take_member(void *arg, const struct db_row *row, struct err *err)
 {
-	const struct store_holder *h = arg;
-	struct store_held_member m;
+	const struct store_lock_handler *h = arg;
+	struct store_lock_member m;
 
 	memset(&m, 0, sizeof(m));
 	store_read_participant(row, &m.participant);
@@ -249,19 +249,19 @@ take_member(void *arg, const struct db_row *row, struct err *err)
 }
 
 enum rc
-store_hold_members(struct db *db, const int64_t *conversations, size_t n,
-    const struct store_holder *h, struct err *err)
+store_lock_members(struct db *db, const int64_t *conversations, size_t n,
+    const struct store_lock_handler *h, struct err *err)
 {
 	if (n == 0)
 		return (RC_OK);
-	return (ask(db, SQL_HOLD_MEMBERS, of_ids(conversations, n), take_member,
+	return (ask(db, SQL_LOCK_MEMBERS, of_ids(conversations, n), take_member,
 	    h, err));
 }
 
 static enum rc
 take_lane(void *arg, const struct db_row *row, struct err *err)
 {
-	const struct store_holder *h = arg;
+	const struct store_lock_handler *h = arg;
 	struct store_lane lane;
 
 	store_read_lane(row, &lane);
@@ -269,12 +269,12 @@ take_lane(void *arg, const struct db_row *row, struct err *err)
 }
 
 enum rc
-store_hold_lanes_of(struct db *db, const int64_t *conversations, size_t n,
-    const struct store_holder *h, struct err *err)
+store_lock_lanes_of(struct db *db, const int64_t *conversations, size_t n,
+    const struct store_lock_handler *h, struct err *err)
 {
 	if (n == 0)
 		return (RC_OK);
-	return (ask(db, SQL_HOLD_LANES_OF, of_ids(conversations, n), take_lane,
+	return (ask(db, SQL_LOCK_LANES_OF, of_ids(conversations, n), take_lane,
 	    h, err));
 }
 
@@ -283,7 +283,7 @@ store_hold_lanes_of(struct db *db, const int64_t *conversations, size_t n,
 static enum rc
 take_inbox(void *arg, const struct db_row *row, struct err *err)
 {
-	const struct store_holder *h = arg;
+	const struct store_lock_handler *h = arg;
 	const struct store_counter counter = {.head = db_row_i64(row, 1),
 	    .oldest = db_row_i64(row, 2),
 	    .acked = db_row_i64(row, 3),
@@ -293,80 +293,80 @@ take_inbox(void *arg, const struct db_row *row, struct err *err)
 }
 
 enum rc
-store_hold_counters(struct db *db, const int64_t *users, size_t n,
-    const struct store_holder *h, struct err *err)
+store_lock_counters(struct db *db, const int64_t *users, size_t n,
+    const struct store_lock_handler *h, struct err *err)
 {
 
 	if (n == 0)
 		return (RC_OK);
 	return (
-	    ask(db, SQL_HOLD_COUNTERS, of_ids(users, n), take_inbox, h, err));
+	    ask(db, SQL_LOCK_COUNTERS, of_ids(users, n), take_inbox, h, err));
 }
 
 enum rc
-store_hold_inboxes(struct db *db, const int64_t *users, size_t n, bool more,
-    const struct store_holder *h, struct err *err)
+store_lock_inboxes(struct db *db, const int64_t *users, size_t n, bool more,
+    const struct store_lock_handler *h, struct err *err)
 {
 
 	if (n == 0)
 		return (RC_OK);
-	return (ask(db, more ? SQL_HOLD_MORE_INBOXES : SQL_HOLD_INBOXES,
+	return (ask(db, more ? SQL_LOCK_INBOXES_NOWAIT : SQL_LOCK_INBOXES,
 	    of_ids(users, n), take_inbox, h, err));
 }
 
 enum rc
-store_hold_inboxes_free(struct db *db, const int64_t *ids, size_t n,
-    const struct store_holder *h, struct err *err)
+store_lock_inboxes_skip(struct db *db, const int64_t *ids, size_t n,
+    const struct store_lock_handler *h, struct err *err)
 {
 
 	return (n == 0 ? RC_OK
-		       : ask(db, SQL_HOLD_INBOXES_FREE, of_ids(ids, n),
+		       : ask(db, SQL_LOCK_INBOXES_SKIP, of_ids(ids, n),
 			     take_inbox, h, err));
 }
 
 static enum rc
 take_device(void *arg, const struct db_row *row, struct err *err)
 {
-	const struct store_holder *h = arg;
+	const struct store_lock_handler *h = arg;
 
 	return (h->device(h->arg, db_row_i64(row, 0), db_row_i64(row, 1), err));
 }
 
 enum rc
-store_hold_devices(struct db *db, const int64_t *devices, size_t n,
-    const struct store_holder *h, struct err *err)
+store_lock_devices(struct db *db, const int64_t *devices, size_t n,
+    const struct store_lock_handler *h, struct err *err)
 {
 	if (n == 0)
 		return (RC_OK);
 	return (
-	    ask(db, SQL_HOLD_DEVICES, of_ids(devices, n), take_device, h, err));
+	    ask(db, SQL_LOCK_DEVICES, of_ids(devices, n), take_device, h, err));
 }
 
 enum rc
-store_hold_devices_free(struct db *db, const int64_t *ids, size_t n,
-    const struct store_holder *h, struct err *err)
+store_lock_devices_skip(struct db *db, const int64_t *ids, size_t n,
+    const struct store_lock_handler *h, struct err *err)
 {
 
 	return (n == 0 ? RC_OK
-		       : ask(db, SQL_HOLD_DEVICES_FREE, of_ids(ids, n),
+		       : ask(db, SQL_LOCK_DEVICES_SKIP, of_ids(ids, n),
 			     take_device, h, err));
 }
 
 static enum rc
 take_device_there(void *arg, const struct db_row *row, struct err *err)
 {
-	const struct store_holder *h = arg;
+	const struct store_lock_handler *h = arg;
 
-	return (h->device_there(h->arg, db_row_i64(row, 0), err));
+	return (h->device_exists(h->arg, db_row_i64(row, 0), err));
 }
 
 enum rc
-store_hold_devices_there(struct db *db, const int64_t *ids, size_t n,
-    const struct store_holder *h, struct err *err)
+store_lock_devices_exist(struct db *db, const int64_t *ids, size_t n,
+    const struct store_lock_handler *h, struct err *err)
 {
 
 	return (n == 0 ? RC_OK
-		       : ask(db, SQL_HOLD_DEVICES_THERE, of_ids(ids, n),
+		       : ask(db, SQL_LOCK_DEVICES_EXIST, of_ids(ids, n),
 			     take_device_there, h, err));
 }
 
@@ -375,15 +375,15 @@ store_hold_devices_there(struct db *db, const int64_t *ids, size_t n,
 static enum rc
 take_key(void *arg, const struct db_row *row, struct err *err)
 {
-	const struct store_holder *h = arg;
+	const struct store_lock_handler *h = arg;
 	const struct uuid id = db_row_uuid(row, 0);
 
 	return (h->key(h->arg, &id, err));
 }
 
 enum rc
-store_hold_keys(struct db *db, const struct uuid *ids, size_t n,
-    const struct store_holder *h, struct err *err)
+store_lock_keys(struct db *db, const struct uuid *ids, size_t n,
+    const struct store_lock_handler *h, struct err *err)
 {
 	struct db_val *v;
 	size_t i;
@@ -394,7 +394,7 @@ store_hold_keys(struct db *db, const struct uuid *ids, size_t n,
 	for (i = 0; v != NULL && i < n; i++)
 		v[i] = db_v_uuid(&ids[i]);
 	return (
-	    ask(db, SQL_HOLD_KEYS, (struct rows){v, 1, n}, take_key, h, err));
+	    ask(db, SQL_LOCK_KEYS, (struct rows){v, 1, n}, take_key, h, err));
 }
 
 /* ---- new ids ---- */
@@ -402,7 +402,7 @@ store_hold_keys(struct db *db, const struct uuid *ids, size_t n,
 static enum rc
 take_message_id(void *arg, const struct db_row *row, struct err *err)
 {
-	const struct store_holder *h = arg;
+	const struct store_lock_handler *h = arg;
 
 	return (h->message_id(h->arg, db_row_i64(row, 0), err));
 }
@@ -410,14 +410,14 @@ take_message_id(void *arg, const struct db_row *row, struct err *err)
 static enum rc
 take_outbox_id(void *arg, const struct db_row *row, struct err *err)
 {
-	const struct store_holder *h = arg;
+	const struct store_lock_handler *h = arg;
 
 	return (h->outbox_id(h->arg, db_row_i64(row, 0), err));
 }
 
 static enum rc
 ask_ids(struct db *db, int stmt, size_t n, db_row_fn each,
-    const struct store_holder *h, struct err *err)
+    const struct store_lock_handler *h, struct err *err)
 {
 	const struct db_val v = db_v_i64((int64_t)n);
 	const struct db_set set = {&v, 1, 1};
@@ -428,16 +428,16 @@ ask_ids(struct db *db, int stmt, size_t n, db_row_fn each,
 }
 
 enum rc
-store_hold_message_ids(
-    struct db *db, size_t n, const struct store_holder *h, struct err *err)
+store_lock_message_ids(struct db *db, size_t n,
+    const struct store_lock_handler *h, struct err *err)
 {
 
 	return (ask_ids(db, SQL_MESSAGE_IDS, n, take_message_id, h, err));
 }
 
 enum rc
-store_hold_outbox_ids(
-    struct db *db, size_t n, const struct store_holder *h, struct err *err)
+store_lock_outbox_ids(struct db *db, size_t n,
+    const struct store_lock_handler *h, struct err *err)
 {
 
 	return (ask_ids(db, SQL_OUTBOX_IDS, n, take_outbox_id, h, err));

@@ -9,19 +9,19 @@
 -- and whoever met it only when he makes it himself would wait holding others.  Who
 -- changes an account holds its name, or "#" and its number.
 -- The class of these locks is "box" in ASCII.
--- name: hold_names
+-- name: lock_names
 SELECT pg_advisory_xact_lock(6451064, s.number)::text
 FROM (SELECT hashtext(r.name) AS number FROM unnest($1::text[]) AS r (name)
     ORDER BY number) AS s;
 
 -- The same without waiting; the result is the place of each name that another
 -- transaction holds.
--- name: hold_names_free
+-- name: lock_names_skip
 SELECT r.number FROM unnest($1::text[]) WITH ORDINALITY AS r (name, number)
 WHERE NOT pg_try_advisory_xact_lock(6451064, hashtext(r.name));
 
 -- By id or by name.
--- name: hold_users
+-- name: lock_users
 SELECT user_id, name, display_name, password_hash, admin, disabled_at,
     destination_id
 FROM users WHERE user_id = ANY ($1::bigint[])
@@ -32,7 +32,7 @@ FROM users WHERE name = ANY ($2::text[]);
 
 -- Which conversations messages ($1) and dead letters ($2) are of, each with its
 -- number: which that is never changes.
--- name: hold_about
+-- name: lock_about
 WITH r AS MATERIALIZED (
     SELECT * FROM unnest($1::uuid[], $2::bigint[]) WITH ORDINALITY
         AS k (message_id, dead_id, number))
@@ -46,7 +46,7 @@ JOIN outbox o ON o.id = d.outbox_id;
 -- By public id ($1), as the direct one of $2 with $3, by a lane ($4), those whose
 -- messages an ack of $2 up to $5 is about, by id ($6), and those whose messages a
 -- read of $2 up to $7 is about.
--- name: hold_conversations
+-- name: lock_conversations
 -- writer: FOR UPDATE OF c
 SELECT c.conversation_id, c.public_id, c.kind, c.last_seq, c.last_digest
 FROM conversations c
@@ -83,9 +83,9 @@ WHERE c.conversation_id = ANY (ARRAY (
         WHERE r.upto IS NOT NULL))
 ORDER BY c.conversation_id;
 
--- Which conversations the keys of hold_conversations lead to, each by the number
+-- Which conversations the keys of lock_conversations lead to, each by the number
 -- of its key, with the inbox that a lane to one here leads to; locks nothing.
--- name: hold_find
+-- name: lock_find
 WITH r AS MATERIALIZED (
     SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::bigint[],
         $5::bigint[], $6::bigint[], $7::bigint[]) WITH ORDINALITY
@@ -128,7 +128,7 @@ CROSS JOIN LATERAL (
 WHERE r.read IS NOT NULL;
 
 -- Those of these that nobody else has.
--- name: hold_conversations_free
+-- name: lock_conversations_skip
 -- writer: FOR UPDATE SKIP LOCKED
 SELECT conversation_id, public_id, kind, last_seq, last_digest
 FROM conversations WHERE conversation_id = ANY ($1::bigint[])
@@ -136,7 +136,7 @@ ORDER BY conversation_id;
 
 -- Those of the first $2 scheduled messages that are due, as far as nobody else is
 -- at work on them: who comes last would find nothing left to do.
--- name: hold_due
+-- name: lock_due
 -- writer: FOR UPDATE OF c SKIP LOCKED
 SELECT c.conversation_id, c.public_id, c.kind, c.last_seq, c.last_digest
 FROM conversations c
@@ -145,7 +145,7 @@ WHERE c.conversation_id = ANY (ARRAY (
     WHERE o.state = 'pending' AND o.lane_seq IS NULL AND o.deliver_at <= $1
     ORDER BY o.deliver_at, o.id LIMIT $2));
 
--- name: hold_members
+-- name: lock_members
 SELECT p.user_id, u.name, p.role, p.joined_seq, p.left_seq, p.delivered_upto,
     p.acked_upto, p.read_upto, p.acked_at, p.read_at, p.shown_upto,
     p.shown_at, p.conversation_id, u.disabled_at, u.destination_id
@@ -153,7 +153,7 @@ FROM participants p JOIN users u ON u.user_id = p.user_id
 WHERE p.conversation_id = ANY ($1::bigint[])
 ORDER BY p.conversation_id, p.user_id;
 
--- name: hold_lanes_of
+-- name: lock_lanes_of
 SELECT l.lane_id, l.conversation_id, l.dest_kind, l.dest_id, l.class,
     l.tail_seq, l.next_seq, l.last_published_seq, l.due_at, l.destination_id,
     l.state, l.priority, l.lease_token, l.lease_until, l.lease_owner,
@@ -162,45 +162,45 @@ FROM outbox_lanes l WHERE l.conversation_id = ANY ($1::bigint[]);
 
 -- What acks and reads are compared with: it only grows, so that they need not
 -- lock it.
--- name: hold_counters
+-- name: lock_counters
 SELECT user_id, head, trimmed + 1, acked, read_seq FROM inboxes
 WHERE user_id = ANY ($1::bigint[]) ORDER BY user_id;
 
--- name: hold_inboxes
+-- name: lock_inboxes
 -- writer: FOR UPDATE
 SELECT user_id, head, trimmed + 1, acked, read_seq FROM inboxes
 WHERE user_id = ANY ($1::bigint[]) ORDER BY user_id;
 
 -- When some are held already: another writer's is not waited for, he may wait for
 -- one of these.  The transaction begins anew, and holds all at once.
--- name: hold_more_inboxes
+-- name: lock_inboxes_nowait
 -- writer: FOR UPDATE NOWAIT
 SELECT user_id, head, trimmed + 1, acked, read_seq FROM inboxes
 WHERE user_id = ANY ($1::bigint[]) ORDER BY user_id;
 
 -- Those of these that nobody else has.
--- name: hold_inboxes_free
+-- name: lock_inboxes_skip
 -- writer: FOR UPDATE SKIP LOCKED
 SELECT user_id, head, trimmed + 1, acked, read_seq FROM inboxes
 WHERE user_id = ANY ($1::bigint[]) ORDER BY user_id;
 
--- name: hold_devices
+-- name: lock_devices
 -- writer: FOR UPDATE
 SELECT device_id, acked_seq FROM devices
 WHERE device_id = ANY ($1::bigint[]) ORDER BY device_id;
 
 -- Those of these that nobody else has.
--- name: hold_devices_free
+-- name: lock_devices_skip
 -- writer: FOR UPDATE SKIP LOCKED
 SELECT device_id, acked_seq FROM devices
 WHERE device_id = ANY ($1::bigint[]) ORDER BY device_id;
 
 -- The devices among these ids that exist, also when another transaction holds
 -- them.
--- name: hold_devices_there
+-- name: lock_devices_exist
 SELECT device_id FROM devices WHERE device_id = ANY ($1::bigint[]);
 
 -- Which of these ids are taken.
--- name: hold_keys
+-- name: lock_keys
 SELECT message_id, mid, sender_id, fingerprint FROM messages
 WHERE message_id = ANY ($1::uuid[]);

@@ -1,0 +1,1 @@
+static const struct unit_kind x_kind = {.name = "x"};
