@@ -478,3 +478,26 @@ cluster_free(struct cluster *c)
 	(void)pthread_mutex_destroy(&c->lock);
 	mem_free(c);
 }
+
+static void
+on_told(void *arg, const struct news *news)
+{
+
+	cluster_tell(arg, news);
+}
+
+static void
+on_woken(void *arg, const struct wake *wake)
+{
+
+	if (wake->desk)
+		cluster_tell_desk(arg);
+}
+
+struct subscriber
+cluster_subscriber(struct cluster *c)
+{
+
+	return (
+	    (struct subscriber){.arg = c, .told = on_told, .woken = on_woken});
+}

@@ -24,7 +24,7 @@
 #include "cluster/lineage.h"
 #include "db/db.h"
 #include "domain/auth.h"
-#include "domain/news.h"
+#include "domain/publisher.h"
 #include "metrics/metrics.h"
 #include "push/push.h"
 
@@ -74,6 +74,10 @@ void cluster_stop(struct cluster *c);
 
 /* Frees what is stopped.  NULL is allowed. */
 void cluster_free(struct cluster *c);
+
+/* Tells the other nodes of commits: their news, and that destinations were
+ * changed. */
+struct subscriber cluster_subscriber(struct cluster *c);
 
 /* Tells the others what ${news} say.  Thread: any. */
 void cluster_tell(struct cluster *c, const struct news *news);

@@ -149,3 +149,19 @@ auth_load(struct db *db, const uint8_t hash[STORE_HASH_LEN],
 	memcpy(ret->name, device.user_name, sizeof(ret->name));
 	return (RC_OK);
 }
+
+static void
+on_told(void *arg, const struct news *news)
+{
+	size_t i;
+
+	for (i = 0; i < news->nrevoked; i++)
+		auth_forget(arg, news->revoked[i].token_hash);
+}
+
+struct subscriber
+auth_subscriber(struct auth *auth)
+{
+
+	return ((struct subscriber){.arg = auth, .told = on_told});
+}

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 
+#include "domain/publisher.h"
 #include "store/account.h"
 
 struct principal {
@@ -44,6 +45,9 @@ void auth_put(struct auth *auth, const uint8_t hash[STORE_HASH_LEN],
 /* Forgets one token; all of them. */
 void auth_forget(struct auth *auth, const uint8_t hash[STORE_HASH_LEN]);
 void auth_forget_all(struct auth *auth);
+
+/* Forgets tokens when their revocation is on disk. */
+struct subscriber auth_subscriber(struct auth *auth);
 
 /* Asks the store.  RC_NOT_FOUND: no valid token.  Thread: owner of ${db}. */
 enum rc auth_load(struct db *db, const uint8_t hash[STORE_HASH_LEN],

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "domain/auth.h"
 #include "domain/domain_internal.h"
 #include "domain/lockset.h"
 
@@ -154,7 +153,7 @@ on_committed(void *arg, struct tx *tx)
 
 	(void)tx;
 	if (d->wake != NULL && !wake_empty(d->wake)) {
-		d->options.sinks->wake(d->options.sinks->arg, d->wake);
+		publisher_wake(&d->publisher, d->wake);
 		d->wake = NULL;
 	}
 	if (d->news == NULL || news_empty(d->news))
@@ -164,33 +163,43 @@ on_committed(void *arg, struct tx *tx)
 	return (news);
 }
 
+/* Counts what is on disk now.  False: there is nothing more to tell. */
+static bool
+count_news(struct domain *d, struct news *news)
+{
+	struct metrics *m = d->options.metrics;
+
+	metrics_add(m, METRIC_INBOX_EVENTS, (int64_t)news->nevents);
+	metrics_add(m, METRIC_MESSAGES_ACCEPTED, news->accepted);
+	metrics_add(m, METRIC_MESSAGES_REPLAYED, news->replayed);
+	news->accepted = news->replayed = 0;
+	return (!news_empty(news));
+}
+
 static void
 on_published(void *arg, void *told, size_t units, int64_t commit_us)
 {
 	struct domain *d = arg;
 	struct metrics *m = d->options.metrics;
 	struct news *news = told;
-	size_t i;
 
 	(void)units;
 	metrics_add(m, METRIC_BATCHES, 1);
 	metrics_observe_us(m, METRIC_COMMIT_SECONDS, commit_us);
-	if (news == NULL)
-		return;
-	if (d->options.auth != NULL)
-		for (i = 0; i < news->nrevoked; i++)
-			auth_forget(
-			    d->options.auth, news->revoked[i].token_hash);
-	metrics_add(m, METRIC_INBOX_EVENTS, (int64_t)news->nevents);
-	metrics_add(m, METRIC_MESSAGES_ACCEPTED, news->accepted);
-	metrics_add(m, METRIC_MESSAGES_REPLAYED, news->replayed);
-	news->accepted = news->replayed = 0;
-	if (news_empty(news)) {
+	if (news != NULL && count_news(d, news))
+		publisher_news(&d->publisher, news);
+	else
 		news_free(news);
-		return;
-	}
-	subscribers_tell(&d->subscribers, news);
-	d->options.sinks->news(d->options.sinks->arg, news);
+}
+
+/* A subscriber like any other: counts the events that it is told. */
+static void
+on_change(void *arg, const struct domain_change *change)
+{
+	struct domain *d = arg;
+
+	metrics_add_by(d->options.metrics, METRIC_BY_OUTBOX_EVENTS,
+	    outbox_event_name(change->event), 1);
 }
 
 static void
@@ -223,7 +232,7 @@ on_fatal(void *arg, const struct err *err)
 {
 	struct domain *d = arg;
 
-	d->options.sinks->fatal(d->options.sinks->arg, err);
+	d->options.fatal(d->options.fatal_arg, err);
 }
 
 /* ---- adding events ---- */
@@ -472,7 +481,10 @@ domain_new(
 		return (err_set(err, RC_NO_MEMORY, "domain"));
 	}
 	*ret = d;
-	return (RC_OK);
+	return (domain_subscribe(d,
+	    &(struct subscriber){
+		.arg = d, .changed = on_change, .events = EVENTS_ALL},
+	    err));
 }
 
 enum rc
@@ -481,7 +493,7 @@ domain_subscribe(
 {
 
 	assert(!d->started);
-	return (subscribers_add(&d->subscribers, subscriber, err));
+	return (publisher_add(&d->publisher, subscriber, err));
 }
 
 enum rc

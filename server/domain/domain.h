@@ -14,36 +14,27 @@
 #include "base/clk.h"
 #include "base/err.h"
 #include "base/rnd.h"
-#include "domain/subscribers.h"
+#include "domain/publisher.h"
 #include "engine/writer.h"
 #include "metrics/metrics.h"
 #include "model/retry.h"
-
-/* Where committed things go; each takes what it gets.  wake comes when the
- * transaction is committed (thread: writer), news when it is on disk (thread:
- * sync), fatal from either. */
-struct domain_sinks {
-	void *arg;
-	void (*wake)(void *arg, struct wake *wake);
-	void (*news)(void *arg, struct news *news);
-	void (*fatal)(void *arg, const struct err *err);
-};
 
 struct domain_options {
 	const struct clk *clk;
 	struct rnd *rnd;
 	struct metrics *metrics; /* may be NULL */
-	struct auth *auth;       /* may be NULL; forgets what is revoked */
 	int64_t expiry_ms;       /* default life of a pending message */
 	int64_t requeue_ms;      /* how long it can be requeued; 0: always */
 	int64_t ack_timeout_ms;  /* for a peer that said "later"; 0: 60 s */
 	enum retry_profile retry;
 	int64_t pending_most;       /* waiting messages of a sender; 0: any */
 	int64_t pending_most_total; /* of all; 0: any */
-	const struct domain_sinks *sinks; /* kept */
+
+	/* The store has failed for good (engine/commits.h). */
+	void (*fatal)(void *arg, const struct err *err);
+	void *fatal_arg;
 };
 
-struct auth;
 struct domain;
 
 /* Makes the domain; ${options} is copied, what it points to is kept. */
@@ -51,7 +42,7 @@ enum rc domain_new(const struct domain_options *options, struct domain **ret,
     struct err *err) MUST_USE;
 
 /* ${subscriber} (copied) is told of events from now on: see
- * domain/subscribers.h.  Before domain_start() and the writer's first
+ * domain/publisher.h.  Before domain_start() and the writer's first
  * transaction: later nobody may.  RC_LIMIT: there are too many. */
 enum rc domain_subscribe(struct domain *d, const struct subscriber *subscriber,
     struct err *err) MUST_USE;

@@ -41,7 +41,7 @@ struct recent {
 
 struct domain {
 	struct domain_options options;
-	struct subscribers subscribers; /* does not change once started */
+	struct publisher publisher; /* does not change once started */
 	bool started;
 	struct writer_hooks hooks;
 	struct uuid_gen ids;

@@ -36,7 +36,6 @@ struct server {
 
 	struct metrics *metrics;
 	struct auth *auth;
-	struct domain_sinks sinks;
 	struct db_options db_options; /* of readers and relay */
 	struct db *db;                /* of the writer */
 	struct domain *domain;

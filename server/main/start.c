@@ -19,44 +19,6 @@
 #define QUEUE_LIMIT 20000
 #define READS_LIMIT 20000
 
-/* ---- where committed things go; threads: writer (wake), sync (else) ---- */
-
-static void
-on_wake(void *arg, struct wake *wake)
-{
-	struct server *s = arg;
-
-	if (s->cluster != NULL && wake->desk)
-		cluster_tell_desk(s->cluster);
-	if (s->relay != NULL)
-		relay_wake(s->relay, wake);
-	else
-		wake_free(wake);
-}
-
-static void
-on_news(void *arg, struct news *news)
-{
-	struct server *s = arg;
-
-	if (s->cluster != NULL)
-		cluster_tell(s->cluster, news);
-	if (s->push != NULL)
-		push_news(s->push, news);
-	else
-		news_free(news);
-}
-
-/* A subscriber of the domain like any other: what is told is counted. */
-static void
-on_outbox_event(void *arg, const struct domain_change *change)
-{
-	struct server *s = arg;
-
-	metrics_add_by(s->metrics, METRIC_BY_OUTBOX_EVENTS,
-	    outbox_event_name(change->event), 1);
-}
-
 /*
  * The store has failed for good.  What is in memory may be ahead of the disk,
  * so nobody may be answered any more: the log gets its last line and the
@@ -118,25 +80,23 @@ make_domain(struct server *s, struct err *err)
 	struct domain_options domain_options = {.clk = s->clk,
 	    .rnd = s->rnd,
 	    .metrics = s->metrics,
-	    .auth = s->auth,
 	    .expiry_ms = s->config.expiry_ms,
 	    .requeue_ms = s->config.requeue_window_ms,
 	    .ack_timeout_ms = s->config.ack_timeout_ms,
 	    .retry = (enum retry_profile)s->config.retry_profile,
 	    .pending_most = s->config.max_pending,
 	    .pending_most_total = s->config.max_pending_total,
-	    .sinks = &s->sinks};
+	    .fatal = on_fatal};
 	struct writer_options writer_options = {.db = s->db,
 	    .clk = s->clk,
 	    .timing = s->timing,
 	    .queue_limit = QUEUE_LIMIT,
 	    .checkpoint_bytes = s->config.checkpoint_size_bytes};
-	const struct subscriber counter = {on_outbox_event, s, EVENTS_ALL};
+	const struct subscriber tokens = auth_subscriber(s->auth);
 	enum rc rc;
 
-	s->sinks = (struct domain_sinks){s, on_wake, on_news, on_fatal};
 	if ((rc = domain_new(&domain_options, &s->domain, err)) != RC_OK ||
-	    (rc = domain_subscribe(s->domain, &counter, err)) != RC_OK)
+	    (rc = domain_subscribe(s->domain, &tokens, err)) != RC_OK)
 		return (rc);
 	writer_options.hooks = domain_hooks(s->domain);
 	if ((rc = writer_new(&writer_options, &s->writer, err)) != RC_OK)
@@ -522,6 +482,25 @@ start_threads(struct server *s, struct err *err)
 	return (http_start(s->http, err));
 }
 
+/* Who is told of commits, in this order: other nodes before our own sessions,
+ * which take the news over. */
+static enum rc
+subscribe(struct server *s, struct err *err)
+{
+	struct subscriber relay = relay_subscriber(s->relay);
+	struct subscriber push = push_subscriber(s->push);
+	struct subscriber cluster;
+	enum rc rc = RC_OK;
+
+	if (s->cluster != NULL) {
+		cluster = cluster_subscriber(s->cluster);
+		rc = domain_subscribe(s->domain, &cluster, err);
+	}
+	if (rc == RC_OK)
+		rc = domain_subscribe(s->domain, &relay, err);
+	return (rc == RC_OK ? domain_subscribe(s->domain, &push, err) : rc);
+}
+
 enum rc
 server_start(struct server *s, struct err *err)
 {
@@ -538,6 +517,7 @@ server_start(struct server *s, struct err *err)
 	    (rc = make_domain(s, err)) != RC_OK ||
 	    (rc = make_workers(s, err)) != RC_OK ||
 	    (rc = make_cluster(s, err)) != RC_OK ||
+	    (rc = subscribe(s, err)) != RC_OK ||
 	    (rc = make_upkeep(s, err)) != RC_OK ||
 	    (rc = make_api(s, err)) != RC_OK ||
 	    (rc = make_http(s, err)) != RC_OK)

@@ -101,22 +101,6 @@ user_command_run(const struct user_command *command, struct db *db,
 /* ---- without a server ---- */
 
 static void
-drop_wake(void *arg, struct wake *wake)
-{
-
-	(void)arg;
-	wake_free(wake);
-}
-
-static void
-drop_news(void *arg, struct news *news)
-{
-
-	(void)arg;
-	news_free(news);
-}
-
-static void
 ignore_fatal(void *arg, const struct err *err)
 {
 
@@ -129,12 +113,10 @@ static enum rc
 run_alone(const struct data *data, const struct user_command *command,
     const struct config *config, struct err *err)
 {
-	static const struct domain_sinks sinks = {
-	    NULL, drop_wake, drop_news, ignore_fatal};
 	struct domain_options domain_options = {.clk = clk_system(),
 	    .rnd = rnd_system(),
 	    .expiry_ms = config->expiry_ms,
-	    .sinks = &sinks};
+	    .fatal = ignore_fatal};
 	struct writer_options writer_options = {.clk = clk_system(),
 	    .queue_limit = 16,
 	    .checkpoint_bytes = config->checkpoint_size_bytes};

@@ -606,3 +606,17 @@ push_stop(struct push *p)
 	run_notes(p, mbox_take_all(p->notes));
 	free_all(p);
 }
+
+static void
+on_news(void *arg, struct news *news)
+{
+
+	push_news(arg, news);
+}
+
+struct subscriber
+push_subscriber(struct push *p)
+{
+
+	return ((struct subscriber){.arg = p, .take_news = on_news});
+}

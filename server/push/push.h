@@ -18,7 +18,7 @@
 #include "base/err.h"
 #include "base/timing.h"
 #include "domain/auth.h"
-#include "domain/news.h"
+#include "domain/publisher.h"
 #include "engine/reader.h"
 #include "engine/writer.h"
 #include "metrics/metrics.h"
@@ -81,6 +81,9 @@ void push_end(struct push *p);
  * the readers have: they are stopped between push_end() and this.  NULL is
  * allowed. */
 void push_stop(struct push *p);
+
+/* Takes the news of commits. */
+struct subscriber push_subscriber(struct push *p);
 
 /* What a transaction has to tell; takes ${news}.  Beyond news_limit it is
  * dropped, and whoever is here reads the store instead.  Thread: any.  Blocks:

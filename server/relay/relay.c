@@ -284,3 +284,17 @@ relay_stop(struct relay *r)
 		r->options.remote.stop(r->options.remote.arg);
 	thr_join(&r->thread);
 }
+
+static void
+on_wake(void *arg, struct wake *wake)
+{
+
+	relay_wake(arg, wake);
+}
+
+struct subscriber
+relay_subscriber(struct relay *r)
+{
+
+	return ((struct subscriber){.arg = r, .take_wake = on_wake});
+}

@@ -12,7 +12,7 @@
 #include "base/clk.h"
 #include "base/err.h"
 #include "base/rnd.h"
-#include "domain/news.h"
+#include "domain/publisher.h"
 #include "engine/writer.h"
 #include "relay/carrier.h"
 #include "relay/core.h"
@@ -48,6 +48,9 @@ enum rc relay_start(struct relay *r, struct err *err) MUST_USE;
 /* Ends the thread after what is under way has come back.  The writer must
  * still run. */
 void relay_stop(struct relay *r);
+
+/* Takes the wake-ups of commits. */
+struct subscriber relay_subscriber(struct relay *r);
 
 /* Lanes have work; takes ${wake}.  Thread: any.  Blocks: never. */
 void relay_wake(struct relay *r, struct wake *wake);

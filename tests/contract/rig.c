@@ -112,16 +112,20 @@ start(struct rig *r, struct err *err)
 		db_close(r->db);
 		return (rc);
 	}
-	r->sinks = (struct domain_sinks){r, on_wake, on_news, on_fatal};
 	o.clk = &r->clk.clk;
 	o.rnd = &r->rnd.rnd;
 	o.expiry_ms = INT64_C(5) * 86400 * 1000;
 	o.pending_most_total = r->options.pending_most_total;
-	o.sinks = &r->sinks;
+	o.fatal = on_fatal;
+	o.fatal_arg = r;
 	assert_int_equal(domain_new(&o, &r->domain, err), RC_OK);
-	assert_int_equal(
-	    domain_subscribe(
-		r->domain, &(struct subscriber){on_change, r, EVENTS_ALL}, err),
+	assert_int_equal(domain_subscribe(r->domain,
+			     &(struct subscriber){.arg = r,
+				 .changed = on_change,
+				 .events = EVENTS_ALL,
+				 .take_wake = on_wake,
+				 .take_news = on_news},
+			     err),
 	    RC_OK);
 	w.db = r->db;
 	w.clk = &r->clk.clk;

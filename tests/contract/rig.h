@@ -54,7 +54,6 @@ struct rig {
 	struct db *db;
 	struct domain *domain;
 	struct writer *writer;
-	struct domain_sinks sinks;
 	sqlite3 *look;          /* a second pair of eyes */
 	struct pg *pg;          /* the same on PostgreSQL; else NULL */
 	struct db *eyes;        /* fsck's, opened when needed */

@@ -155,11 +155,11 @@ describe('DATA/mark', { skip: sqliteOnly }, () => {
 		await server.stop();
 		const old = tempDir();
 		takeFiles(server, old);
+		const behind = readMark(server).number;
 		await server.start();
 		const { id } = await ann.send(bob.name, 'after');
 		await bob.received(id);
 		const was = await bob.inbox();
-		const behind = readMark(server).number;
 		await eventually(() => readMark(server).number > behind, 'the mark has followed');
 		const mark = readMark(server);
 		assert.equal(mark.epoch, was.epoch);

@@ -253,7 +253,8 @@ make(struct sim *s, struct err *err)
 	struct writer_options w = {0};
 	enum rc rc;
 
-	v->sinks = (struct domain_sinks){s, on_wake, on_news, on_fatal};
+	const struct subscriber world = {
+	    .arg = s, .take_wake = on_wake, .take_news = on_news};
 	o.clk = &s->clk.clk;
 	o.rnd = &s->secrets.rnd;
 	o.expiry_ms = s->setup.expiry_ms;
@@ -261,8 +262,11 @@ make(struct sim *s, struct err *err)
 	o.retry = s->setup.retry;
 	o.pending_most = s->setup.pending_most;
 	o.pending_most_total = 3 * s->setup.pending_most;
-	o.sinks = &v->sinks;
+	o.fatal = on_fatal;
+	o.fatal_arg = s;
 	rc = domain_new(&o, &v->domain, err);
+	if (rc == RC_OK)
+		rc = domain_subscribe(v->domain, &world, err);
 	if (rc != RC_OK)
 		return (rc);
 	w.db = v->db;

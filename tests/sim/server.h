@@ -33,7 +33,6 @@ struct server {
 	struct db *db;
 	struct domain *domain;
 	struct writer *writer;
-	struct domain_sinks sinks;
 	struct heart *heart;
 	sqlite3 *look; /* what people are shown is read here */
 	struct {

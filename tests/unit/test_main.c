@@ -54,28 +54,11 @@ struct world {
 	struct config config;
 	struct data data;
 	struct db *db;
-	struct domain_sinks sinks;
 	struct domain *domain;
 	struct writer *writer;
 	struct readers *readers;
 	struct control *control;
 };
-
-static void
-drop_wake(void *arg, struct wake *wake)
-{
-
-	(void)arg;
-	wake_free(wake);
-}
-
-static void
-drop_news(void *arg, struct news *news)
-{
-
-	(void)arg;
-	news_free(news);
-}
 
 static int
 world_open(void **state)
@@ -88,13 +71,10 @@ world_open(void **state)
 	assert_non_null(mkdtemp(w->dir));
 	(void)snprintf(
 	    w->config.data, sizeof(w->config.data), "%s/a/data", w->dir);
-	w->sinks = (struct domain_sinks){NULL, drop_wake, drop_news, NULL};
 	assert_int_equal(RC_OK, data_open(&w->config, &w->data, &err));
 	assert_int_equal(RC_OK, data_open_db(&w->data, &w->db, &err));
-	const struct domain_options domain_options = {.clk = clk_system(),
-	    .rnd = rnd_system(),
-	    .expiry_ms = 1000,
-	    .sinks = &w->sinks};
+	const struct domain_options domain_options = {
+	    .clk = clk_system(), .rnd = rnd_system(), .expiry_ms = 1000};
 	assert_int_equal(RC_OK, domain_new(&domain_options, &w->domain, &err));
 	const struct writer_options writer_options = {.db = w->db,
 	    .clk = clk_system(),

@@ -33,6 +33,20 @@ hear(void *arg, const struct domain_change *change)
 	h->events[h->n++] = letters[change->event];
 }
 
+#define HEARS(heard_, events_)                                                 \
+	{                                                                      \
+		.arg = (heard_), .changed = hear, .events = (events_)          \
+	}
+
+/* The news of these tests are not on the heap. */
+static void
+keep(void *arg, struct news *news)
+{
+
+	(void)arg;
+	(void)news;
+}
+
 static void
 test_who_is_told(void **state)
 {
@@ -40,22 +54,23 @@ test_who_is_told(void **state)
 	    {1, 11, CHANGE_OTHER}, {2, 12, CHANGE_RETRY},
 	    {2, 12, CHANGE_FAILED}, {1, 10, CHANGE_ACKED},
 	    {3, 13, CHANGE_SENT}};
-	const struct news news = {.changes = changes, .nchanges = 6};
-	const struct news nothing = {.nchanges = 0};
+	struct news news = {.changes = changes, .nchanges = 6};
+	struct news nothing = {.nchanges = 0};
 	struct heard all = {.n = 0}, four = all, one = all, none = all;
-	const struct subscriber wants[] = {{hear, &all, EVENTS_ALL},
-	    {hear, &four, EVENTS_OF_ENTRIES},
-	    {hear, &one, EVENT_BIT(CHANGE_RETRY)}, {hear, &none, 0}};
-	struct subscribers s = {.n = 0};
+	const struct subscriber wants[] = {HEARS(&all, EVENTS_ALL),
+	    HEARS(&four, EVENTS_OF_ENTRIES),
+	    HEARS(&one, EVENT_BIT(CHANGE_RETRY)), HEARS(&none, 0)};
+	struct publisher s = {.n = 0};
 	struct err err = ERR_INIT;
 	size_t i;
 
 	(void)state;
-	subscribers_tell(&s, &news); /* nobody listens */
+	s.list[s.n++] = (struct subscriber){.take_news = keep};
+	publisher_news(&s, &news); /* nobody listens */
 	for (i = 0; i < 4; i++)
-		assert_int_equal(subscribers_add(&s, &wants[i], &err), RC_OK);
-	subscribers_tell(&s, &nothing);
-	subscribers_tell(&s, &news);
+		assert_int_equal(publisher_add(&s, &wants[i], &err), RC_OK);
+	publisher_news(&s, &nothing);
+	publisher_news(&s, &news);
 	assert_string_equal(all.events, "sorfas");
 	assert_string_equal(four.events, "srfas");
 	assert_string_equal(one.events, "r");
@@ -68,21 +83,108 @@ static void
 test_bounded(void **state)
 {
 	struct heard h = {.n = 0};
-	const struct subscriber wants = {
-	    hear, &h, EVENT_BIT(CHANGE_SENT) | EVENT_BIT(CHANGE_ACKED)};
+	const struct subscriber wants =
+	    HEARS(&h, EVENT_BIT(CHANGE_SENT) | EVENT_BIT(CHANGE_ACKED));
 	struct domain_change change = {1, 1, CHANGE_SENT};
-	const struct news news = {.changes = &change, .nchanges = 1};
-	struct subscribers s = {.n = 0};
+	struct news news = {.changes = &change, .nchanges = 1};
+	struct publisher s = {.n = 0};
 	struct err err = ERR_INIT;
 	int i;
 
 	(void)state;
-	for (i = 0; i < SUBSCRIBERS_MAX; i++)
-		assert_int_equal(subscribers_add(&s, &wants, &err), RC_OK);
-	assert_int_equal(subscribers_add(&s, &wants, &err), RC_LIMIT);
+	s.list[s.n++] = (struct subscriber){.take_news = keep};
+	for (i = 1; i < SUBSCRIBERS_MAX; i++)
+		assert_int_equal(publisher_add(&s, &wants, &err), RC_OK);
+	assert_int_equal(publisher_add(&s, &wants, &err), RC_LIMIT);
 	assert_true(err.text[0] != '\0');
-	subscribers_tell(&s, &news);
-	assert_int_equal(h.n, SUBSCRIBERS_MAX);
+	publisher_news(&s, &news);
+	assert_int_equal(h.n, SUBSCRIBERS_MAX - 1);
+}
+
+/* What was called, in order: a letter each. */
+static char called[8];
+
+static void
+call(char letter)
+{
+
+	called[strlen(called)] = letter;
+}
+
+static void
+woken(void *arg, const struct wake *wake)
+{
+
+	assert_int_equal(wake->nlanes, 1);
+	call(*(const char *)arg);
+}
+
+static void
+told(void *arg, const struct news *news)
+{
+
+	assert_int_equal(news->nacked, 1);
+	call(*(const char *)arg);
+}
+
+static void
+take_wake(void *arg, struct wake *wake)
+{
+
+	call(*(const char *)arg);
+	wake_free(wake);
+}
+
+static void
+take_news(void *arg, struct news *news)
+{
+
+	call(*(const char *)arg);
+	news_free(news);
+}
+
+static void
+publish_both(const struct publisher *p)
+{
+	const struct domain_acked acked = {1, 2, 3};
+	struct wake *wake = wake_new();
+	struct news *news = news_new();
+	struct err err = ERR_INIT;
+
+	memset(called, 0, sizeof(called));
+	assert_int_equal(wake_add(wake, 7, 0, &err), RC_OK);
+	assert_int_equal(news_add_acked(news, &acked, &err), RC_OK);
+	publisher_wake(p, wake);
+	call('-');
+	publisher_news(p, news);
+}
+
+/* One subscriber takes each object over, after all others have seen it; without
+ * one it is freed (the leak checker looks). */
+static void
+test_taken_over(void **state)
+{
+	const struct subscriber taker = {.arg = (char[]){"T"},
+	    .take_wake = take_wake,
+	    .take_news = take_news};
+	const struct subscriber seer = {
+	    .arg = (char[]){"s"}, .woken = woken, .told = told};
+	const struct subscriber second = {
+	    .arg = (char[]){"x"}, .take_news = take_news};
+	const struct subscriber third = {
+	    .arg = (char[]){"x"}, .take_wake = take_wake};
+	struct publisher p = {.n = 0};
+	struct err err = ERR_INIT;
+
+	(void)state;
+	publish_both(&p);
+	assert_string_equal(called, "-");
+	assert_int_equal(publisher_add(&p, &taker, &err), RC_OK);
+	assert_int_equal(publisher_add(&p, &seer, &err), RC_OK);
+	assert_int_equal(publisher_add(&p, &second, &err), RC_LIMIT);
+	assert_int_equal(publisher_add(&p, &third, &err), RC_LIMIT);
+	publish_both(&p);
+	assert_string_equal(called, "sT-sT");
 }
 
 /* Dies unless these events (names) were told since the last call, of messages
@@ -206,6 +308,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_who_is_told),
 	    cmocka_unit_test(test_bounded),
+	    cmocka_unit_test(test_taken_over),
 	    cmocka_unit_test(test_a_life),
 	    cmocka_unit_test(test_released),
 	    cmocka_unit_test(test_told_when_committed),
