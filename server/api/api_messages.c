@@ -157,6 +157,17 @@ struct array_ask {
 	struct refusal no_room; /* else: of new messages */
 };
 
+/* Whether the item was accepted before, and its entry is to be read.  The unit
+ * of a refused item may say so, too: of an earlier try of its transaction,
+ * which found the rows of another unit in it and was undone. */
+static bool
+is_replayed(const struct send_item *item)
+{
+
+	return (
+	    item->unit.refusal.problem == PROBLEM_NONE && item->unit.replayed);
+}
+
 static void
 add_result(struct buf *b, const struct ask *ask, struct send_item *item,
     const struct buf *entry)
@@ -196,14 +207,14 @@ array_answer(struct array_ask *a, struct db *db, struct err *err)
 	for (i = 0; i < a->n && rc == RC_OK; i++) {
 		item = &a->items[i];
 		buf_reset(&entry);
-		if (item->unit.replayed)
+		if (is_replayed(item))
 			rc = entry_get(
 			    db, &of, &item->draft.id, got_entry, &entry, err);
 		if (rc == RC_OK && !buf_ok(&entry))
 			rc = err_set(err, RC_NO_MEMORY, "results");
 		if (rc == RC_OK)
 			add_result(&b, &a->ask, item,
-			    item->unit.replayed ? &entry : NULL);
+			    is_replayed(item) ? &entry : NULL);
 	}
 	buf_addc(&b, ']');
 	if (rc == RC_NOT_FOUND)
@@ -233,7 +244,7 @@ array_count(struct array_ask *a)
 	if (atomic_fetch_sub(&a->left, 1) != 1)
 		return;
 	for (i = 0; i < a->n; i++)
-		replayed |= a->items[i].unit.replayed;
+		replayed |= is_replayed(&a->items[i]);
 	if (replayed)
 		ask_read(&a->ask, array_read);
 	else if (array_answer(a, NULL, &err) != RC_OK)
