@@ -6,8 +6,9 @@ INSERT INTO conversations (public_id, kind, direct_key, created_at)
 VALUES ($1, $2, $3, $4)
 RETURNING conversation_id;
 
--- What was not foreseen (schema/postgres/lock.sql): rows are held by then, so that
--- another writer's is not waited for; the transaction begins anew with it.
+-- A row that the batch did not list (schema/postgres/lock.sql).  Other rows are
+-- locked by then, so that this one is not waited for: the transaction begins anew
+-- and locks it with the others.
 -- name: conversation_by_key
 -- writer: FOR UPDATE OF c NOWAIT
 SELECT c.conversation_id, c.public_id, c.kind, c.last_seq, c.last_digest

@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: MIT
--- What a batch works with, all of it at once and locked before its first write:
--- names that are new, then conversations, then devices, and inboxes after its
--- last, each in the order of their ids, so that batches of several writers wait
--- for one another and never in a circle.
+-- The rows of a batch, each kind by one statement and locked before the batch's
+-- first write: new names, then conversations, then devices, and inboxes after all
+-- other writes, each in the order of their ids, so that batches of several nodes
+-- wait for one another without a circle.
 
--- Whoever makes a conversation, a person of another server or that server holds
--- its name before he holds any row: what is not there yet has none to wait for,
--- and whoever met it only when he makes it himself would wait holding others.  Who
--- changes an account holds its name, or "#" and its number.
+-- A batch that makes a conversation, a user of another server or that server locks
+-- its name before any row: a missing row cannot be locked, and a batch that waited
+-- for it only at its INSERT would hold other rows meanwhile.  A batch that changes
+-- an account locks its name, or "#" and its id.
 -- The class of these locks is "box" in ASCII.
 -- name: lock_names
 SELECT pg_advisory_xact_lock(6451064, s.number)::text

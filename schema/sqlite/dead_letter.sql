@@ -12,7 +12,7 @@ UPDATE dead_letter_queue SET resolution = $2, resolved_at = $3,
     resolved_by = $4
 WHERE outbox_id = $1 AND resolution IS NULL;
 
--- What a dead letter is about.
+-- The message and the recipient of a dead letter.
 -- name: dead_letter_get
 SELECT q.outbox_id, q.resolution, m.message_id, d.name
 FROM dead_letter_queue q

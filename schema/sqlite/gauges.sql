@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- What an operator watches (inspect/gauges.c): asked for at every look of a
--- monitor, so each of them is one row or a walk with a bound, however much
--- waits.
+-- The gauges of /metrics and of alerts (inspect/gauges.c).  Monitors read them
+-- often: each statement reads one row or walks a bounded number, however large
+-- the backlog is.
 
 -- name: gauges_totals
 SELECT pending, scheduled, sending, sent, failed, expired, canceled,

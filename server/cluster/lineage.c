@@ -2,9 +2,9 @@
 /*
  * See lineage.h.
  *
- * Why a beat that is there proves that nothing told before it is missing: a
- * standby has a beginning of its leader's log, without holes.  What was told
- * after the last beat is what "sync" is for.
+ * Why a heartbeat that is in the database proves that no earlier commit is
+ * missing: a standby has a prefix of its leader's log, without holes.  The mode
+ * "sync" covers the commits after the last heartbeat.
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,8 +18,9 @@
 /* Standbys that are set are waited for by all that commits a moment later. */
 #define WAITED 2
 
-/* What the row says of what is told on its lineage: perhaps on the leader
- * alone; on a standby, too; on the leader alone, because a node has it so. */
+/* Where commits are that nodes published on the row's lineage: perhaps on the
+ * leader alone; on a standby, too; on the leader alone, because a node is
+ * configured so. */
 enum mode { MODE_ASYNC, MODE_SYNC, MODE_LOCAL, MODES };
 
 static const char *const modes[MODES] = {
@@ -32,7 +33,7 @@ struct recorded {
 
 /* ---- the rows ---- */
 
-/* What cannot be read is of no lineage that there is. */
+/* A text that cannot be parsed belongs to no lineage. */
 static void
 parse(const char *text, struct recorded *ret)
 {
@@ -65,7 +66,7 @@ record(struct db *db, const char *name, enum mode mode, struct err *err)
 	return (store_meta_set(db, ROW, text, err));
 }
 
-/* Gives ${node}'s spare to the database, which is on ${lineage} now. */
+/* Makes ${node}'s fresh epoch that of the database, on ${lineage}. */
 static enum rc
 make_epoch(struct db *db, const struct lineage_node *node,
     const struct db_lineage *lineage, struct err *err)
@@ -153,10 +154,10 @@ lineage_begin(struct db *db, struct lineage_node *node,
 	return (make_epoch(db, node, &node->lineage, err));
 }
 
-/* ---- beating ---- */
+/* ---- heartbeats ---- */
 
-/* What is to be recorded by a node on ${here}, which is ${sure} that commits
- * wait for a standby; false: it stands there. */
+/* The mode that a node on ${here} has to record, if it is ${sure} that commits
+ * wait for a standby.  False: the row has it already. */
 static bool
 to_record(const struct recorded *recorded, const struct db_lineage *here,
     bool sure, enum mode *ret)
@@ -176,8 +177,8 @@ to_record(const struct recorded *recorded, const struct db_lineage *here,
 	return (!here_now || *ret != recorded->mode);
 }
 
-/* On the lineage that ${node} knows.  What is bad news it knows at once, what
- * is good (in ${next}) when this is committed. */
+/* The lineage is the one that ${node} knows.  A loss of confidence takes effect
+ * at once, a gain (in ${next}) when this transaction is committed. */
 static enum rc
 stay(struct db *db, struct lineage_node *node, const struct db_lineage *here,
     struct lineage_node *next, struct err *err)
@@ -215,8 +216,8 @@ stay(struct db *db, struct lineage_node *node, const struct db_lineage *here,
 		    : RC_OK);
 }
 
-/* Why ${node} cannot say that the database on lineage ${here} lacks nothing;
- * NULL: it can. */
+/* The reason why ${node} cannot confirm that the database on lineage ${here} is
+ * complete; NULL: it can. */
 static enum rc
 doubt(struct db *db, const struct lineage_node *node,
     const struct recorded *recorded, const struct db_lineage *here,
@@ -243,7 +244,7 @@ doubt(struct db *db, const struct lineage_node *node,
 	return (RC_OK);
 }
 
-/* On another lineage than ${node} knows. */
+/* The lineage is not the one that ${node} knows. */
 static enum rc
 move(struct db *db, const struct lineage_node *node,
     const struct db_lineage *here, struct lineage_node *next,

@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether a shared database is still the one that its clients' cursors are
- * about.  A server that was promoted, restored or copied goes on in another
- * lineage (db_lineage), and may lack what was told already; then the epoch is
- * another.
+ * The lineage of a shared database (server, database, timeline), and whether
+ * clients' cursors are still valid on it.  A server that was promoted, restored
+ * or copied continues in another lineage, and may lack commits that clients
+ * have seen.  The epoch changes then, and clients read anew.
  *
- * The rows `epoch` and `line` of meta say of which lineage the epoch is, and
- * whether all that nodes tell on it is on a standby, too.
+ * The rows `epoch` and `line` of the table meta hold the epoch, its lineage,
+ * and whether all commits that nodes published on it are on a standby, too.
  *
- * Promise: on another lineage the epoch stays only if a node says so that has
+ * Promise: on another lineage the epoch stays only if a node confirms it that
  * served on the lineage before, and
  *
- *	1. all that it was told was on a standby, too (the row says "sync"),
- *	2. its own last beat is in the database, and so is all before it.
+ *	1. all commits that it published were on a standby, too (the row's mode
+ *	   is "sync"),
+ *	2. its own last heartbeat is in the database, and so is everything
+ *	   before it.
  *
- * Each node that was there decides for itself, the row locked: one that cannot
- * say so makes another epoch, whatever others have said.  One that was not
- * there cannot say so; it waits for one that may.
+ * Each node that served before decides for itself, with the row locked: a node
+ * that cannot confirm makes another epoch, whatever other nodes have decided.
+ * A node that did not serve before cannot confirm; it waits for one that can.
  *
- * The row says "sync" only after a commit that has itself waited for a standby,
- * by a node that has found for two beats that commits do; it is taken back by
- * the first node that finds otherwise, and for good ("local") by one whose own
- * commits do not wait though there are standbys.
+ * The mode is "sync" only after a commit that has itself waited for a standby,
+ * by a node whose commits did so for two heartbeats.  The first node that finds
+ * otherwise sets it back to "async".  A node whose own commits do not wait
+ * though there are standbys sets it to "local", which is final.
  *
  * Thread: owner of ${db}.
  */
@@ -33,43 +35,45 @@
 
 #define LINEAGE_EPOCH_SIZE 40
 
-/* What a node knows. */
+/* The state of a node. */
 struct lineage_node {
 	int64_t node_id;
 	char name[NODE_NAME_SIZE];
 	struct db_lineage lineage; /* where it serves */
 	char epoch[LINEAGE_EPOCH_SIZE];
-	char fresh_epoch[LINEAGE_EPOCH_SIZE]; /* one that nobody has ever had */
-	int64_t beat_at;    /* the last that is committed; 0 */
-	int waited_beats;   /* beats in a row that found standbys waited for */
-	bool replicated;    /* all that it was told is on a standby, too */
-	const char *reason; /* the epoch is another, for the log */
+	char fresh_epoch[LINEAGE_EPOCH_SIZE]; /* unused so far */
+	int64_t beat_at;    /* the last heartbeat that is committed; 0 */
+	int waited_beats;   /* heartbeats in a row whose commits waited */
+	bool replicated;    /* all that it published is on a standby, too */
+	const char *reason; /* why the epoch changed, for the log */
 };
 
+/* The result of a check. */
 enum lineage_verdict {
-	LINEAGE_SAME,  /* nothing has changed */
-	LINEAGE_KEPT,  /* another lineage, which lacks nothing */
-	LINEAGE_OTHER, /* another epoch */
-	LINEAGE_WAIT   /* others may know */
+	LINEAGE_SAME,  /* the lineage and the epoch are as before */
+	LINEAGE_KEPT,  /* the lineage changed, and the epoch stays */
+	LINEAGE_OTHER, /* the epoch changed */
+	LINEAGE_WAIT   /* another node may confirm the epoch */
 };
 
-/* Who else may know whether another lineage lacks anything. */
+/* How a node that starts treats a changed lineage. */
 enum lineage_start {
-	LINEAGE_START_ASK,     /* perhaps nodes that have served before */
-	LINEAGE_START_ALONE,   /* nobody has said so in time */
-	LINEAGE_START_ROLLBACK /* an operator, who says that it does */
+	LINEAGE_START_ASK,     /* waits for a node that may confirm the epoch */
+	LINEAGE_START_ALONE,   /* no node has confirmed it in time */
+	LINEAGE_START_ROLLBACK /* an operator says that commits are missing */
 };
 
-/* A node starts: fills lineage and epoch of ${node}, and makes another epoch
- * (its spare) where it must.  In the caller's transaction, which is to be given
- * up on LINEAGE_WAIT. */
+/* A node starts: reads lineage and epoch into ${node}, and makes the fresh
+ * epoch the database's where it must.  In the caller's transaction, which is to
+ * be rolled back on LINEAGE_WAIT. */
 enum rc lineage_begin(struct db *db, struct lineage_node *node,
     enum lineage_start asked, enum lineage_verdict *ret,
     struct err *err) MUST_USE;
 
-/* A node beats, in a transaction of its own, and sees whether the lineage and
- * the epoch are still what it serves; ${reconnected}: on a new connection.
- * After LINEAGE_OTHER it must serve nothing of what it knows. */
+/* Writes a heartbeat, in a transaction of its own, and checks lineage and
+ * epoch;
+ * ${reconnected}: the connection is new.  After LINEAGE_OTHER the node must
+ * serve nothing that it has in memory. */
 enum rc lineage_heartbeat(struct db *db, struct lineage_node *node,
     int64_t now_ms, bool reconnected, enum lineage_verdict *ret,
     struct err *err) MUST_USE;

@@ -194,7 +194,7 @@ enum rc db_run_many(struct db *db, int stmt, const struct db_set *set,
 
 /* Runs ${stmt} for each row of ${set}, which must change exactly one row of a
  * table: else RC_CONFLICT (a fence: memory and disk disagree).  In a
- * transaction of a server that is a journey away it is answered later: what
+ * transaction of a server that is a round trip away it is answered later: what
  * goes wrong is then told by whatever is asked next, the commit at the latest.
  * ${set} is not needed any more. */
 enum rc db_write(struct db *db, int stmt, const struct db_set *set,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What was asked and is not answered yet: questions that nobody waits for go
- * out together with the next one that somebody does, one journey for all
+ * out together with the next one that somebody does, one round trip for all
  * (pipeline mode, documentation 34.5).
  *
  * Promises: answers are taken in the order of the questions.  When one fails,

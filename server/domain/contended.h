@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The set of rows of a shared database that another transaction has held for
- * longer than a batch waits.  Units that need one of them are laid aside.
+ * longer than a batch waits.  Units that need one of them are set aside.
  * Thread: writer.
  */
 #ifndef DOMAIN_CONTENDED_H
@@ -17,7 +17,7 @@ enum contended_kind {
 	CONTENDED_CONVERSATION,
 	CONTENDED_INBOX, /* by its user */
 	CONTENDED_DEVICE,
-	CONTENDED_SEND /* the name of what a send makes, by contended_send_id()
+	CONTENDED_SEND /* all sends of one user to another, which stay in order
 			*/
 };
 
@@ -50,8 +50,8 @@ size_t contended_count(const struct contended *set);
 const struct contended_row *contended_next(
     const struct contended *set, size_t *pos);
 
-/* What later sends of ${sender_id} to ${to} share with one that is laid aside.
- */
+/* An id for all sends of ${sender_id} to ${to}: a later one stays behind one
+ * that was set aside. */
 int64_t contended_send_id(int64_t sender_id, const char *to);
 
 #endif

@@ -41,9 +41,9 @@ struct domain;
 enum rc domain_new(const struct domain_options *options, struct domain **ret,
     struct err *err) MUST_USE;
 
-/* ${subscriber} (copied) is told of events from now on: see
- * domain/publisher.h.  Before domain_start() and the writer's first
- * transaction: later nobody may.  RC_LIMIT: there are too many. */
+/* Adds a subscriber (copied) to the publisher (domain/publisher.h).  Before
+ * domain_start() and the start of the writer's threads, because its list has no
+ * lock.  RC_LIMIT: there are too many. */
 enum rc domain_subscribe(struct domain *d, const struct subscriber *subscriber,
     struct err *err) MUST_USE;
 

@@ -20,7 +20,7 @@ enum rc store_dead_letter_resolve(struct db *db, int64_t outbox_id,
     const char *resolution, const char *by, int64_t now_ms,
     struct err *err) MUST_USE;
 
-/* What a dead letter is about. */
+/* The message and the recipient of a dead letter. */
 struct store_dead_letter {
 	int64_t outbox_id;
 	bool open;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a batch works with, read and locked at once, where there are several
- * writers.  Each function asks by one statement for any number of rows, which
- * the holder gets at the latest when store_lock_answers() is called; what does
- * not exist is not given.  Thread: owner of ${db}, in a transaction.
+ * Reads and locks the rows of a batch, where several nodes write to the
+ * database.  Each function asks by one statement for any number of rows, which
+ * the handler gets at the latest when store_lock_answers() is called.  It gets
+ * no row that does not exist.  Thread: owner of ${db}, in a transaction.
  */
 #ifndef STORE_LOCK_H
 #define STORE_LOCK_H
