@@ -16,6 +16,7 @@
 struct page_poll {
 	struct poll poll; /* first */
 	bool has_after;
+	bool own_epoch; /* the cursor names this node's epoch */
 	bool foreign_epoch;
 	int64_t after;
 	int64_t limit;
@@ -57,10 +58,15 @@ refuse_cursor(struct page_poll *p, const char *why)
 
 /* The cursor against the counters of the same snapshot; false: refused. */
 static bool
-cursor_ok(struct page_poll *p)
+cursor_ok(struct page_poll *p, bool shared)
 {
 
-	if (p->foreign_epoch)
+	if (shared && p->own_epoch && p->after > p->counter.head)
+		/* Another node gave it: after a failover this one may read the
+		 * old leader until its next heartbeat. */
+		refusal_set(&p->refusal, PROBLEM_BUSY, "",
+		    "this node does not see the event of the cursor yet");
+	else if (p->foreign_epoch)
 		refuse_cursor(p, "the cursor is of another epoch: this "
 				 "database was made anew or restored");
 	else if (p->after > p->counter.head)
@@ -95,7 +101,7 @@ look_page(struct poll *poll, struct db *db, bool *ret_tell, struct err *err)
 	if (!p->has_after && p->after < p->counter.oldest - 1)
 		p->after = p->counter.oldest - 1;
 	*ret_tell = true;
-	if (!cursor_ok(p))
+	if (!cursor_ok(p, db_shared(db)))
 		return (RC_OK);
 	p->next = p->after;
 	p->n = 0;
@@ -163,8 +169,8 @@ take_after(struct page_poll *p)
 		return (false);
 	}
 	p->has_after = true;
-	p->foreign_epoch =
-	    epoch[0] != '\0' && strcmp(epoch, ask->api->o.epoch) != 0;
+	p->own_epoch = strcmp(epoch, ask->api->o.epoch) == 0;
+	p->foreign_epoch = epoch[0] != '\0' && !p->own_epoch;
 	return (true);
 }
 

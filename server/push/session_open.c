@@ -24,6 +24,7 @@ struct opening_job {
 
 	uint8_t token_hash[STORE_HASH_LEN];
 	bool need_principal;
+	bool shared; /* other nodes serve the same database */
 	uint64_t generation;
 	struct principal principal;
 	struct store_counter counter;
@@ -90,6 +91,7 @@ read_opening(struct read_job *job, struct db *db, struct err *err)
 	struct opening_job *j = (struct opening_job *)(void *)job;
 
 	j->rc = db == NULL ? err->rc : RC_OK;
+	j->shared = db != NULL && db_shared(db);
 	if (j->rc == RC_OK && j->need_principal)
 		j->rc = auth_load(db, j->token_hash, &j->principal, err);
 	if (j->rc == RC_OK)
@@ -134,14 +136,22 @@ write_welcome(struct session *s, const struct opening_job *j, bool recovered)
 static bool
 check_cursor(struct session *s, const struct opening_job *j)
 {
+	const bool own_epoch =
+	    strcmp(s->after_epoch, s->push->options.epoch) == 0;
 	struct refusal r = REFUSAL_INIT;
 
 	if (!s->has_after)
 		return (true);
-	if ((s->after_epoch[0] == '\0' ||
-		strcmp(s->after_epoch, s->push->options.epoch) == 0) &&
+	if ((s->after_epoch[0] == '\0' || own_epoch) &&
 	    s->after <= j->counter.head)
 		return (true);
+	if (j->shared && own_epoch) {
+		/* Another node gave it: after a failover this one may read the
+		 * old leader until its next heartbeat. */
+		session_close(
+		    s, 1013, "this node does not see the event of `after` yet");
+		return (false);
+	}
 	refusal_set(&r, PROBLEM_CURSOR_EXPIRED, "/after",
 	    s->after > j->counter.head
 		? "the inbox ends before this cursor"

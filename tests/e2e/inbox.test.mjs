@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 
+import { onPostgres } from './backend.mjs';
 import { contiguous, messageEvent, problem } from './expect.mjs';
 import {
 	WAIT_MS, eventually, expectStatus, filled as filledAt, once, rawRequest, serverForFile, users,
@@ -162,6 +163,14 @@ describe('the cursor', () => {
 		problem(answer, 410, 'cursor_expired');
 		assert.equal(answer.body.head, 2);
 		problem(await bob.get('/v1/inbox?after=3&wait=5'), 410, 'cursor_expired');
+	});
+
+	it('beyond the head in this epoch is 503 where another node may be ahead', async () => {
+		const { bob } = await filled(2);
+		const { epoch } = await bob.inbox();
+		for (const wait of ['', '&wait=5'])
+			problem(await bob.get(`/v1/inbox?after=${epoch}:3${wait}`),
+				...onPostgres ? [503, 'busy'] : [410, 'cursor_expired']);
 	});
 
 	for (const query of ['after=x', 'after=-1', 'after=1.5', 'after=', 'after=1:2:3', 'after=:',

@@ -7,6 +7,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 
+import { onPostgres } from './backend.mjs';
 import { bare, contiguous, entryForm, messageEvent, problemBody } from './expect.mjs';
 import {
 	Ws, eventsBy, eventually, expectStatus, filled as filledAt, serverForFile, startServer, users,
@@ -18,6 +19,15 @@ const server = serverForFile({ before, after, afterEach });
 const filled = (n) => filledAt(server, n);
 
 describe('hello', () => {
+	it('beyond the head in this epoch ends with 1013 where another node may be ahead', async () => {
+		const { bob } = await filled(2);
+		const { epoch } = (await bob.get('/v1/inbox')).body;
+		const ws = new Ws(server);
+		await ws.opened();
+		ws.send({ type: 'hello', id: 1, token: bob.token, after: `${epoch}:3` });
+		assert.equal((await ws.closing()).code, onPostgres ? 1013 : 4410);
+	});
+
 	it('is answered by a welcome with the state of the inbox', async () => {
 		const { bob } = await filled(3);
 		await bob.ack(1);

@@ -175,7 +175,7 @@ async function session(target, history, user, hello, onframe)
 	try {
 		await within((async () => {
 			await ws.opened();
-			await ws.hello(hello);
+			ws.epoch = (await ws.hello(hello)).epoch;
 		})(), target.patience, 'a welcome');
 		ws.closed.then(({ code }) => history.ended(code,
 			ws.frames.some((frame) => frame.type === 'reconnect')));
@@ -258,6 +258,7 @@ export async function socketSender(target, history, user, others, client)
 export async function reader(target, history, user)
 {
 	let cursor = 0;
+	let epoch; // of the cursor, which a node that is behind then knows
 
 	const take = (ws) => (frame) => {
 		if (frame.type !== 'event')
@@ -277,7 +278,8 @@ export async function reader(target, history, user)
 		await target.reachable;
 		try {
 			const ws = await session(target, history, user,
-				{ after: String(cursor), instance: 'reader' }, take);
+				{ after: epoch ? `${epoch}:${cursor}` : '0', instance: 'reader' }, take);
+			epoch ??= ws.epoch;
 			await attend(target, ws);
 			ws.onframe = undefined;
 			if (!ws.ended)
@@ -294,14 +296,16 @@ export async function reader(target, history, user)
 export async function poller(target, history, user)
 {
 	let cursor = 0;
+	let after = '0'; // with the epoch, once it is known
 
 	while (!target.over) {
 		const answer = await insist(target, history, user, (here, patient) => here.get(
-			`/v1/inbox?after=${cursor}&limit=200&wait=1`, patient));
+			`/v1/inbox?after=${after}&limit=200&wait=1`, patient));
 		if (answer.status !== 200)
 			throw new Error(`inbox: ${answer.status} ${answer.text}`);
 		answer.body.events.forEach((event) => history.shown(user.name, event));
 		cursor = answer.body.events.at(-1)?.seq ?? cursor;
+		after = `${answer.body.epoch}:${cursor}`;
 		const { status, body, text } = await insist(target, history, user, (here, patient) =>
 			here.post('/v1/inbox/ack', { upto: cursor }, patient));
 		if (status !== 200)
