@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "domain/parcel.h"
+#include "delivery/parcel.h"
 #include "model/message.h"
 #include "schema/sql.h"
 #include "store/destination.h"

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "chat/send.h"
 #include "crypt/crypt.h"
-#include "domain/digest.h"
-#include "domain/send.h"
+#include "crypt/digest.h"
 #include "model/event.h"
 #include "schema/sql.h"
 #include "store/account.h"

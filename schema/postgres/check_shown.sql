@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- What a user is shown, compared with every other row that says the same: an
 -- event, an outbox row and a mark each repeat facts of the message, of one
--- another and of the transaction that wrote them (store/check.c).
+-- another and of the transaction that wrote them (upkeep/check.c).
 --
 -- Times are compared only where one transaction wrote both, for equality: the
 -- clock may have been set back between two transactions.  Each statement reads

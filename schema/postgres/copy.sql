@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- A whole database into an empty one, perhaps of the other kind (store/copy.h):
+-- A whole database into an empty one, perhaps of the other kind (upkeep/copy.h):
 -- of each table all columns.
 
 -- Who copies into it is alone: a server that starts meanwhile waits, and gives
@@ -11,7 +11,7 @@ LOCK TABLE meta IN EXCLUSIVE MODE;
 -- name: copy_clear
 DELETE FROM destinations WHERE destination_id IN (0, 1);
 
--- How many rows each table has, by its number in store/copy.h; of the totals,
+-- How many rows each table has, by its number in upkeep/copy.h; of the totals,
 -- whether there are any.
 -- name: copy_counts
 SELECT 0, count(*) FROM meta
@@ -285,7 +285,7 @@ INSERT INTO audit_log (audit_id, at, actor, action, object, detail)
 SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[],
     $5::text[], $6::text[]);
 
--- As after a restart (domain/rescue.c with `all`), in this order: whoever held
+-- As after a restart (delivery/reclaim.c with `all`), in this order: whoever held
 -- a lease is not here, and nobody is charged.
 -- name: copy_rescue_attempts
 UPDATE outbox_attempts SET finished_at = $1, outcome = 'restart'

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- What must not be (store/check.c).  Each statement names up to $1 places where
+-- What must not be (upkeep/check.c).  Each statement names up to $1 places where
 -- it is.  They read whole tables: fsck runs when somebody asks for it.
 
 -- name: check_file
@@ -56,7 +56,7 @@ SELECT place FROM (
 ) AS places LIMIT $1;
 
 -- Rows of what all its people have are purged, up to the mark and no further
--- (store/purge.h).  What came from another server has none.
+-- (upkeep/purge_rows.h).  What came from another server has none.
 -- name: check_no_outbox
 SELECT 'message ' || m.mid FROM messages m
 JOIN users u ON u.user_id = m.sender_id

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- A whole database into an empty one, perhaps of the other kind (store/copy.h):
+-- A whole database into an empty one, perhaps of the other kind (upkeep/copy.h):
 -- of each table all columns in the order of schema/postgres, which has counters
 -- where this one looks at the last row.
 
@@ -11,7 +11,7 @@ DELETE FROM meta WHERE key = '' AND value = '';
 -- name: copy_clear
 DELETE FROM destinations WHERE destination_id IN (0, 1);
 
--- How many rows each table has, by its number in store/copy.h; of the totals,
+-- How many rows each table has, by its number in upkeep/copy.h; of the totals,
 -- whether there are any.
 -- name: copy_counts
 SELECT 0, count(*) FROM meta
@@ -322,7 +322,7 @@ FROM audit_log ORDER BY audit_id;
 INSERT INTO audit_log (audit_id, at, actor, action, object, detail)
 VALUES ($1, $2, $3, $4, $5, $6);
 
--- As after a restart (domain/rescue.c with `all`), in this order: whoever held
+-- As after a restart (delivery/reclaim.c with `all`), in this order: whoever held
 -- a lease is not here, and nobody is charged.
 -- name: copy_rescue_attempts
 UPDATE outbox_attempts SET finished_at = $1, outcome = 'restart'

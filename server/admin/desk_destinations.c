@@ -7,7 +7,7 @@
 
 #include "admin/desk_internal.h"
 #include "base/mem.h"
-#include "domain/desk.h"
+#include "delivery/operator.h"
 
 #define NO_DESTINATION "there is no such destination"
 /* Waiting rows that are looked at for one destination, and for a page. */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "admin/desk_internal.h"
-#include "domain/desk.h"
+#include "delivery/operator.h"
 
 #define MANY_MAX 1000
 #define MANY_DEFAULT 100

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "admin/desk_internal.h"
-#include "domain/desk.h"
+#include "delivery/operator.h"
 #include "model/message.h"
 #include "model/outbox.h"
 

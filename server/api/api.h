@@ -10,7 +10,7 @@
 #include "api/usage.h"
 #include "base/clk.h"
 #include "base/rnd.h"
-#include "domain/auth.h"
+#include "chat/auth.h"
 #include "engine/reader.h"
 #include "engine/writer.h"
 #include "http/http.h"

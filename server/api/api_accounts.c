@@ -10,8 +10,8 @@
 
 #include "api/api_internal.h"
 #include "base/htab.h"
+#include "chat/account.h"
 #include "crypt/crypt.h"
-#include "domain/account.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "api/api_internal.h"
-#include "domain/mark.h"
+#include "chat/mark.h"
 #include "store/conversation.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

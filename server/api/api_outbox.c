@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "api/api_internal.h"
-#include "domain/cancel.h"
-#include "domain/desk.h"
-#include "domain/entry.h"
+#include "chat/cancel.h"
+#include "chat/entry.h"
+#include "delivery/operator.h"
 
 #define NO_ENTRY "you have sent no such message"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "api/api_internal.h"
-#include "domain/account.h"
+#include "chat/account.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define NO_DEVICE "you have no such device"

@@ -16,7 +16,7 @@
 
 #include "api/api.h"
 #include "base/uuid.h"
-#include "domain/entry.h"
+#include "chat/entry.h"
 #include "wire/json.h"
 #include "wire/wire.h"
 

@@ -6,8 +6,8 @@
 #define API_SEND_ITEM_H
 
 #include "api/api_internal.h"
-#include "domain/entry.h"
-#include "domain/send.h"
+#include "chat/entry.h"
+#include "chat/send.h"
 
 struct send_item {
 	struct message_draft draft;

@@ -21,12 +21,12 @@
 
 #include "base/clk.h"
 #include "base/timing.h"
+#include "chat/auth.h"
 #include "cluster/lineage.h"
 #include "db/db.h"
-#include "domain/auth.h"
-#include "domain/publisher.h"
 #include "metrics/metrics.h"
 #include "push/push.h"
+#include "txn/publisher.h"
 
 /* The row of a node that has left is folded into the common one after an hour.
  */

@@ -57,7 +57,7 @@ struct unit_kind {
 	enum rc (*apply_one)(struct tx *tx, struct unit *unit, struct err *err);
 
 	/* Adds to ${set} the rows that the unit will read and write
-	 * (domain/lockset.h).  Called where several nodes write to the
+	 * (txn/lockset.h).  Called where several nodes write to the
 	 * database, before anything of the batch is applied; perhaps more than
 	 * once.  unit_locks_nothing() where a unit needs no lock. */
 	enum rc (*locks)(

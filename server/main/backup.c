@@ -21,10 +21,10 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/rnd.h"
-#include "domain/fsck.h"
 #include "main/main_internal.h"
 #include "store/account.h"
 #include "store/outbox.h"
+#include "upkeep/fsck.h"
 #include "upkeep/mark.h"
 
 #define COPY_SIZE 65536

@@ -24,7 +24,7 @@
 #include "cluster/node.h"
 #include "main/main_internal.h"
 #include "store/before.h"
-#include "store/copy.h"
+#include "upkeep/copy.h"
 
 /* A node that has beaten within this time serves, whatever the difference of
  * the clocks; one that was killed has to be waited for. */

@@ -11,8 +11,8 @@
 #include "base/escape.h"
 #include "base/fault.h"
 #include "base/log.h"
-#include "domain/fsck.h"
 #include "main/main_internal.h"
+#include "upkeep/fsck.h"
 
 /* Of a place as the checks give it, each byte as an escape. */
 #define PLACE_SIZE 4096

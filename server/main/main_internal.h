@@ -10,13 +10,13 @@
 #include <termios.h>
 
 #include "base/rnd.h"
+#include "chat/account.h"
 #include "config/config.h"
 #include "crypt/crypt.h"
 #include "db/db.h"
-#include "domain/account.h"
-#include "domain/domain.h"
 #include "engine/reader.h"
 #include "engine/writer.h"
+#include "txn/env.h"
 
 #define URL_SIZE (2 * CONFIG_TEXT_SIZE)
 #define EPOCH_LEN 32

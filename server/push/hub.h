@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <sys/queue.h>
 
-#include "domain/news.h"
+#include "txn/effects.h"
 
 struct hub;
 struct hub_member;

@@ -17,12 +17,12 @@
 #include "base/clk.h"
 #include "base/err.h"
 #include "base/timing.h"
-#include "domain/auth.h"
-#include "domain/publisher.h"
+#include "chat/auth.h"
 #include "engine/reader.h"
 #include "engine/writer.h"
 #include "metrics/metrics.h"
 #include "model/refusal.h"
+#include "txn/publisher.h"
 
 struct push;
 

@@ -13,7 +13,7 @@
 #include "base/htab.h"
 #include "base/owner.h"
 #include "base/thr.h"
-#include "domain/entry.h"
+#include "chat/entry.h"
 #include "model/refusal.h"
 #include "push/hub.h"
 #include "push/push.h"

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "domain/mark.h"
-#include "domain/send.h"
+#include "chat/mark.h"
+#include "chat/send.h"
 #include "push/push_internal.h"
 #include "store/conversation.h"
 #include "wire/json.h"

@@ -10,8 +10,8 @@
 #ifndef RELAY_CARRIER_H
 #define RELAY_CARRIER_H
 
-#include "domain/deliver.h"
-#include "domain/parcel.h"
+#include "delivery/deliver.h"
+#include "delivery/parcel.h"
 
 struct carrier {
 	void *arg;

@@ -19,10 +19,10 @@
 #include "base/clk.h"
 #include "base/rnd.h"
 #include "base/timing.h"
-#include "domain/news.h"
 #include "engine/writer.h"
 #include "model/breaker.h"
 #include "relay/carrier.h"
+#include "txn/effects.h"
 
 struct core;
 

@@ -12,10 +12,10 @@
 #include "base/clk.h"
 #include "base/err.h"
 #include "base/rnd.h"
-#include "domain/publisher.h"
 #include "engine/writer.h"
 #include "relay/carrier.h"
 #include "relay/core.h"
+#include "txn/publisher.h"
 
 struct relay;
 

@@ -7,6 +7,7 @@
 
 #include "model/outbox.h"
 #include "schema/sql.h"
+#include "store/message.h"
 #include "store/outbox.h"
 
 static enum rc
@@ -248,6 +249,66 @@ store_destinations(struct db *db, const struct uuid *event_id,
 	v = db_v_uuid(event_id);
 	return (db_run(
 	    db, SQL_OUTBOX_OF_EVENT, &v, 1, each_destination, &e, NULL, err));
+}
+
+/* ---- what is left of a purged row ---- */
+
+struct purged {
+	const struct store_entry *entry;
+	int64_t sender_id;
+	enum rc (*each)(
+	    void *arg, const struct store_destination *d, struct err *err);
+	void *arg;
+};
+
+static enum rc
+take_purged(void *arg, const struct db_row *row, struct err *err)
+{
+	const struct purged *p = arg;
+	struct store_destination d;
+	int64_t seq = p->entry->conversation_seq;
+
+	memset(&d, 0, sizeof(d));
+	db_row_copy_text(row, 0, d.name, sizeof(d.name));
+	d.dest_user = db_row_i64(row, 1);
+	d.sent_at = db_row_i64(row, 6);
+	d.state = OUTBOX_SENT;
+	if (d.dest_user == p->sender_id) {
+		d.acked_at = d.sent_at; /* a note to oneself is born acked */
+	} else {
+		d.attempts = (int)db_row_i64(row, 7);
+		if (db_row_i64(row, 2) >= seq)
+			d.acked_at = db_row_i64(row, 3);
+	}
+	if (d.acked_at != 0)
+		d.state = OUTBOX_ACKED;
+	/* Another server's inbox is not here. */
+	if (d.sent_at == 0)
+		d.sent_at = d.acked_at;
+	if (d.attempts > 0)
+		d.last_attempt_at = d.sent_at;
+	d.last_status_at = d.acked_at != 0 ? d.acked_at : d.sent_at;
+	d.read_upto = db_row_i64(row, 4);
+	d.read_at = db_row_i64(row, 5);
+	d.released = true;
+	return (p->each(p->arg, &d, err));
+}
+
+enum rc
+store_purged_destinations(struct db *db, const struct store_entry *e,
+    int64_t sender_id,
+    enum rc (*each)(
+	void *arg, const struct store_destination *d, struct err *err),
+    void *arg, struct err *err)
+{
+	struct purged p = {e, sender_id, each, arg};
+	struct db_val v[3];
+
+	v[0] = db_v_i64(e->conversation_id);
+	v[1] = db_v_uuid(&e->event_id);
+	v[2] = db_v_i64(sender_id);
+	return (db_run(
+	    db, SQL_PURGED_DESTINATIONS, v, 3, take_purged, &p, NULL, err));
 }
 
 enum rc

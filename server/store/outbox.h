@@ -12,6 +12,8 @@
 #include "db/db.h"
 #include "store/lane.h"
 
+struct store_entry; /* store/message.h */
+
 /* An outbox row as a relay claims it. */
 struct store_claimed {
 	int64_t id;
@@ -123,6 +125,16 @@ enum rc store_outbox_settle_read(struct db *db, const struct store_read *read,
 
 /* Calls ${each} for the destinations of an event. */
 enum rc store_destinations(struct db *db, const struct uuid *event_id,
+    enum rc (*each)(
+	void *arg, const struct store_destination *d, struct err *err),
+    void *arg, struct err *err) MUST_USE;
+
+/* Calls ${each} for the people to whom ${sender_id}'s message ${e} went, of
+ * which no outbox row is left: what their marks and inboxes say.  Its times are
+ * exact where the inbox has them (sent_at), else those of the mark, at or
+ * after the message's own; what only the row knew is 0. */
+enum rc store_purged_destinations(struct db *db, const struct store_entry *e,
+    int64_t sender_id,
     enum rc (*each)(
 	void *arg, const struct store_destination *d, struct err *err),
     void *arg, struct err *err) MUST_USE;

@@ -12,8 +12,8 @@
 #define UPKEEP_JANITOR_H
 
 #include "base/clk.h"
-#include "domain/purge.h"
 #include "metrics/metrics.h"
+#include "upkeep/purge.h"
 
 struct archive;
 struct commits;

@@ -11,9 +11,9 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "domain/fsck.h"
-#include "store/scrub.h"
+#include "upkeep/fsck.h"
 #include "upkeep/scrub.h"
+#include "upkeep/scrub_rows.h"
 
 /* Findings of one round that are logged; all are counted. */
 #define TOLD 20

@@ -14,7 +14,7 @@
 
 #include "base/clk.h"
 #include "metrics/metrics.h"
-#include "store/check.h"
+#include "upkeep/check.h"
 
 /* Rows that one piece reads at most. */
 #define SCRUB_ROWS 200

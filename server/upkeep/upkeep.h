@@ -11,7 +11,7 @@
 #include "base/clk.h"
 #include "db/db.h"
 #include "metrics/metrics.h"
-#include "store/purge.h"
+#include "upkeep/purge_rows.h"
 
 struct upkeep;
 struct writer;

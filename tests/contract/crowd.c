@@ -11,8 +11,8 @@
 
 #include "contract/crowd.h"
 #include "contract/far.h"
-#include "domain/desk.h"
-#include "domain/purge.h"
+#include "delivery/operator.h"
+#include "upkeep/purge.h"
 
 #define FAR "far.fault.test"
 #define DAY_MS (INT64_C(24) * 3600 * 1000)

@@ -7,8 +7,8 @@
 #define CONTRACT_FAR_H
 
 #include "contract/rig.h"
-#include "domain/claim.h"
-#include "domain/settle.h"
+#include "delivery/claim.h"
+#include "delivery/settle.h"
 
 /* How long far_claim() leases. */
 #define FAR_LEASE_MS 60000

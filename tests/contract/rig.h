@@ -12,13 +12,13 @@
 
 #include "base/clk.h"
 #include "base/rnd.h"
-#include "domain/account.h"
-#include "domain/cancel.h"
-#include "domain/deliver.h"
-#include "domain/domain.h"
-#include "domain/mark.h"
-#include "domain/release.h"
-#include "domain/send.h"
+#include "chat/account.h"
+#include "chat/cancel.h"
+#include "chat/mark.h"
+#include "chat/send.h"
+#include "delivery/deliver.h"
+#include "delivery/release.h"
+#include "txn/env.h"
 
 #define RIG_START_MS INT64_C(1700000000000)
 

@@ -13,8 +13,8 @@
 
 #include "base/mem.h"
 #include "contract/rig_internal.h"
-#include "domain/fsck.h"
 #include "schema/sql.h"
+#include "upkeep/fsck.h"
 #ifdef HAVE_POSTGRES
 #include "contract/pg.h"
 #endif

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/rc.h"
-#include "domain/entry.h"
+#include "chat/entry.h"
 #include "store/account.h"
 #include "store/conversation.h"
 #include "store/inbox.h"

@@ -11,9 +11,9 @@
 #include <cmocka.h>
 
 #include "base/limits.h"
+#include "chat/account.h"
+#include "chat/auth.h"
 #include "contract/rig.h"
-#include "domain/account.h"
-#include "domain/auth.h"
 
 static struct rig rig;
 

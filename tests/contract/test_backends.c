@@ -86,8 +86,8 @@ test_same_shape(void **state)
 
 /* ---- types ---- */
 
-/* Run for many rows at once: store/rows.h, what store/purge.c deletes, what
- * cluster/node.c asks, what store/copy.c puts and all of store/lock.c. */
+/* Run for many rows at once: store/rows.h, what upkeep/purge_rows.c deletes,
+ * what cluster/node.c asks, what upkeep/copy.c puts and all of store/lock.c. */
 #define ANY_NUMBER 100
 static const struct {
 	int stmt, params;

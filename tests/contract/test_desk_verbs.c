@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "contract/far.h"
-#include "domain/desk.h"
-#include "domain/destination.h"
+#include "delivery/destination.h"
+#include "delivery/operator.h"
 
 #define SAID_SIZE 4096
 

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
+#include "chat/entry.h"
 #include "contract/rig.h"
-#include "domain/entry.h"
 #include "model/outbox.h"
 
 #define SAID_SIZE 8192

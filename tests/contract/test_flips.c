@@ -22,7 +22,7 @@
 
 #include "contract/crowd.h"
 #include "contract/shown.h"
-#include "domain/fsck.h"
+#include "upkeep/fsck.h"
 
 #define SEED 20
 #define STEPS 700

@@ -12,9 +12,9 @@
 #include <cmocka.h>
 
 #include "contract/rig.h"
-#include "domain/fsck.h"
 #include "schema/sql.h"
 #include "unit/skip.h"
+#include "upkeep/fsck.h"
 
 struct found {
 	int n;

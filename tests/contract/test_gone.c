@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "contract/far.h"
-#include "domain/desk.h"
+#include "delivery/operator.h"
 
 #define FAR "a.example"
 #define BOB "bob@" FAR

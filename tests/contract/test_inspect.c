@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "contract/rig.h"
-#include "domain/desk.h"
+#include "delivery/operator.h"
 #include "inspect/inspect.h"
 #include "model/outbox.h"
 

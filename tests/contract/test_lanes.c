@@ -13,8 +13,8 @@
 
 #include "contract/far.h"
 #include "contract/watched.h"
-#include "domain/desk.h"
-#include "domain/renew.h"
+#include "delivery/operator.h"
+#include "delivery/renew.h"
 #include "unit/skip.h"
 
 #define PEOPLE 3

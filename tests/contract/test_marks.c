@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
+#include "chat/account.h"
 #include "contract/rig.h"
-#include "domain/account.h"
 #include "store/conversation.h"
 
 /* More than one batch walks. */

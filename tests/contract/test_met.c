@@ -18,9 +18,9 @@
 #include "contract/far.h"
 #include "contract/pg.h"
 #include "db/db_internal.h"
-#include "domain/domain_internal.h"
-#include "domain/ledger.h"
 #include "schema/sql.h"
+#include "txn/cache.h"
+#include "txn/verb.h"
 
 /* A unit that needs conversations, and then inboxes, each by itself. */
 struct need {

@@ -11,10 +11,10 @@
 #include <cmocka.h>
 
 #include "contract/rig.h"
-#include "domain/tally.h"
 #include "store/destination.h"
 #include "store/lane.h"
 #include "store/remote.h"
+#include "txn/backlog.h"
 
 #include "bench/pile.h"
 

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
+#include "chat/entry.h"
 #include "contract/rig.h"
-#include "domain/entry.h"
 #include "schema/sql.h"
 #include "store/conversation.h"
 #include "upkeep/janitor.h"

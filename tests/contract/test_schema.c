@@ -16,7 +16,7 @@
 
 #include "contract/rig.h"
 #include "schema/sql.h"
-#include "store/check.h"
+#include "upkeep/check.h"
 
 static char found[4096];
 

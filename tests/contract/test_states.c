@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "contract/rig.h"
-#include "domain/desk.h"
+#include "delivery/operator.h"
 #include "model/outbox.h"
 #include "schema/sql.h"
 #include "store/message.h"

@@ -15,8 +15,8 @@
 #include <cmocka.h>
 
 #include "contract/rig.h"
-#include "domain/claim.h"
-#include "domain/settle.h"
+#include "delivery/claim.h"
+#include "delivery/settle.h"
 
 #ifdef TWINBOX_FAULTS
 

@@ -24,7 +24,7 @@ const skip = program || process.env.TWINBOX_FAULTS_REQUIRED ? false :
 	'TWINBOXD_FAULTS names no build with --enable-faults';
 const OLD_SCHEMA = path.join(path.dirname(program ?? TWINBOXD), 'tests/contract/old_schema');
 
-/** Rows that one unit deletes at most (store/purge.h). */
+/** Rows that one unit deletes at most (upkeep/purge_rows.h). */
 const PURGE_ROWS = 250;
 const QUICK = ['--retention', '1s', '--purge-rate', '20000'];
 

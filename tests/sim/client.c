@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "domain/cancel.h"
-#include "domain/mark.h"
-#include "domain/send.h"
+#include "chat/cancel.h"
+#include "chat/mark.h"
+#include "chat/send.h"
 #include "sim/client.h"
 #include "sim/server.h"
 

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "domain/dead.h"
-#include "domain/destination.h"
-#include "domain/order.h"
-#include "domain/settle.h"
+#include "delivery/dead_letter.h"
+#include "delivery/destination.h"
+#include "delivery/settle.h"
 #include "sim/desk.h"
 #include "sim/server.h"
+#include "txn/order.h"
 
 #define NAMES 4
 #define NAME_HERE 2

@@ -7,9 +7,9 @@
 #define SIM_HEART_H
 
 #include "base/err.h"
-#include "domain/news.h"
 #include "sim/peer.h"
 #include "sim/sim.h"
+#include "txn/effects.h"
 
 /* Made with a connection of its own; it takes up what is pending. */
 enum rc heart_new(struct sim *s, const char *url, struct err *err) MUST_USE;

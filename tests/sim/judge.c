@@ -8,12 +8,12 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "domain/fsck.h"
 #include "schema/sql.h"
 #include "sim/charges.h"
 #include "sim/client.h"
 #include "sim/peer.h"
 #include "sim/server.h"
+#include "upkeep/fsck.h"
 
 /* ---- settled ---- */
 

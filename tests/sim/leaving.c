@@ -3,7 +3,7 @@
  * What leaves.  See leaving.h.
  */
 #include "sim/leaving.h"
-#include "domain/claim.h"
+#include "delivery/claim.h"
 #include "sim/peer.h"
 #include "sim/server.h"
 

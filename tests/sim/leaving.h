@@ -6,7 +6,7 @@
 #ifndef SIM_LEAVING_H
 #define SIM_LEAVING_H
 
-#include "domain/parcel.h"
+#include "delivery/parcel.h"
 #include "sim/sim.h"
 
 /* ${parcel} leaves for ${peer}. */

@@ -6,7 +6,7 @@
 #ifndef SIM_MARKS_H
 #define SIM_MARKS_H
 
-#include "domain/mark.h"
+#include "chat/mark.h"
 
 struct client;
 struct seen;

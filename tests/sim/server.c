@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "chat/account.h"
 #include "crypt/crypt.h"
-#include "domain/account.h"
 #include "schema/sql.h"
 #include "sim/client.h"
 #include "sim/heart.h"

@@ -9,8 +9,8 @@
 
 #include <sqlite3.h>
 
-#include "domain/domain.h"
 #include "sim/sim.h"
+#include "txn/env.h"
 
 /* Statements that are kept prepared for looking. */
 #define SERVER_ASKS 48

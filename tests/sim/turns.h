@@ -7,7 +7,7 @@
 #ifndef SIM_TURNS_H
 #define SIM_TURNS_H
 
-#include "domain/parcel.h"
+#include "delivery/parcel.h"
 #include "sim/peer.h"
 
 /* ${parcel} leaves for ${peer}. */

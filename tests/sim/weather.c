@@ -4,7 +4,7 @@
  * another.  A run has a few kinds of trouble, each much or little; one that
  * has all of them at once would see less.
  */
-#include "domain/deliver.h"
+#include "delivery/deliver.h"
 #include "sim/client.h"
 #include "sim/desk.h"
 #include "sim/peer.h"

@@ -93,8 +93,11 @@ stands_on_changes() { # stands_on_changes DIR/NAME
 		done
 		return 1
 		;;
-	contract/*) changed 'module domain' ;;
-	sim) changed 'module relay' ;;
+	contract/*)
+		changed 'module chat' || changed 'module delivery' ||
+		    changed 'module upkeep' || changed 'module inspect'
+		;;
+	sim) changed 'module chat' || changed 'module relay' ;;
 	page/*) changed page || changed 'module page' ;;
 	e2e/cli*) changed 'module main' || changed 'module client_cli' ;;
 	*) changed 'module main' ;;

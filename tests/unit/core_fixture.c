@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "contract/watched.h"
-#include "domain/settle.h"
+#include "delivery/settle.h"
 #include "schema/sql.h"
 #include "unit/core_fixture.h"
 

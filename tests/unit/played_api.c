@@ -6,13 +6,13 @@
 
 #include <string.h>
 
+#include "chat/account.h"
+#include "chat/cancel.h"
+#include "chat/entry.h"
+#include "chat/mark.h"
+#include "chat/send.h"
 #include "crypt/crypt.h"
-#include "domain/account.h"
-#include "domain/cancel.h"
-#include "domain/desk.h"
-#include "domain/entry.h"
-#include "domain/mark.h"
-#include "domain/send.h"
+#include "delivery/operator.h"
 #include "store/account.h"
 #include "store/conversation.h"
 #include "store/inbox.h"

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "domain/desk.h"
+#include "delivery/operator.h"
 #include "store/account.h"
 #include "store/lane.h"
 

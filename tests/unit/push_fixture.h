@@ -10,8 +10,8 @@
 #ifndef TESTS_PUSH_FIXTURE_H
 #define TESTS_PUSH_FIXTURE_H
 
-#include "domain/mark.h"
-#include "domain/send.h"
+#include "chat/mark.h"
+#include "chat/send.h"
 #include "push/push_internal.h"
 #include "unit/push_library.h"
 

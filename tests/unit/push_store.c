@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "domain/entry.h"
+#include "chat/entry.h"
 #include "store/conversation.h"
 #include "store/inbox.h"
 #include "unit/push_fixture.h"

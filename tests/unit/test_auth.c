@@ -15,7 +15,7 @@
 
 #include "base/mem.h"
 #include "base/thr.h"
-#include "domain/auth.h"
+#include "chat/auth.h"
 
 /* As many as it holds; see auth.c. */
 #define MANY 65536

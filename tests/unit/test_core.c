@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "domain/settle.h"
+#include "delivery/settle.h"
 #include "store/lane.h"
 #include "unit/core_fixture.h"
 #include "unit/logged.h"

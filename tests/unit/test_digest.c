@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "crypt/crypt.h"
-#include "domain/digest.h"
+#include "crypt/digest.h"
 
 struct link {
 	uint8_t before[DIGEST_LEN];

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The batch verb `account`.
+ */
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "chat/account.h"
+#include "chat/auth.h"
+#include "crypt/crypt.h"
+#include "store/audit.h"
+#include "txn/lockset.h"
+#include "txn/order.h"
+#include "txn/verb.h"
+
+static_assert(
+    STORE_PASSWORD_SIZE == CRYPT_PASSWORD_SIZE, "a stored password is cut");
+
+bool
+account_password_weak(
+    const char *password, size_t n, const char *name, size_t name_n)
+{
+
+	return (n == name_n && strncasecmp(password, name, n) == 0);
+}
+
+static enum rc
+add_user(struct tx *tx, struct account_unit *u, struct err *err)
+{
+	enum rc rc;
+
+	rc = store_user_insert(
+	    tx->db, &u->user, tx->now_ms, &u->user.user_id, err);
+	if (rc == RC_EXISTS) {
+		refusal_set(&u->refusal, PROBLEM_CONFLICT, "/name",
+		    "the name \"%s\" is taken (names are never given twice)",
+		    u->user.name);
+		rc = RC_OK;
+	}
+	return (rc);
+}
+
+/* Whether the password that was looked at is still his; he is held.  A look
+ * takes argon2 its time, in which he may have changed it: because of who is
+ * looking. */
+static enum rc
+hold_verified(
+    struct tx *tx, const struct account_unit *u, bool *ret, struct err *err)
+{
+	struct store_user now;
+	enum rc rc;
+
+	rc = store_user_hold(tx->db, u->user.user_id, &now, err);
+	*ret = rc == RC_OK && (u->verified[0] == '\0' ||
+				  strcmp(now.password_hash, u->verified) == 0);
+	return (rc == RC_NOT_FOUND ? RC_OK : rc);
+}
+
+static enum rc
+add_device(struct tx *tx, struct account_unit *u, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct ledger_user *user;
+	bool his;
+	int64_t n;
+	enum rc rc;
+
+	rc = hold_verified(tx, u, &his, err);
+	if (rc == RC_OK && his)
+		rc = ledger_user_by_id(
+		    d->ledger, tx, u->user.user_id, &user, err);
+	if (rc == RC_NOT_FOUND || (rc == RC_OK && (!his || user->disabled))) {
+		refusal_set(&u->refusal, PROBLEM_UNAUTHENTICATED, "",
+		    "wrong name or password");
+		return (RC_OK);
+	}
+	if (rc == RC_OK)
+		rc = store_device_count(tx->db, user->user_id, &n, err);
+	if (rc != RC_OK)
+		return (rc);
+	if (n >= LIMIT_DEVICES_PER_USER) {
+		refusal_set(&u->refusal, PROBLEM_CONFLICT, "/device",
+		    "you have %d devices, the most there may be: revoke one "
+		    "with DELETE /v1/tokens/{id}",
+		    LIMIT_DEVICES_PER_USER);
+		return (RC_OK);
+	}
+	u->device.public_id = uuid_gen_next(&d->ids);
+	u->device.user_id = user->user_id;
+	u->device.created_at = u->device.last_seen_at = tx->now_ms;
+	u->device.acked_seq = 0;
+	memcpy(u->device.user_name, user->name->data, user->name->len + 1);
+	return (store_device_insert(
+	    tx->db, &u->device, u->token_hash, &u->device.device_id, err));
+}
+
+/* What revoking tells the others. */
+struct revoking {
+	struct domain *d;
+	struct err *err;
+	enum rc rc;
+};
+
+static void
+revoked_one(void *arg, int64_t device_id, const uint8_t hash[STORE_HASH_LEN])
+{
+	struct revoking *r = arg;
+
+	if (r->rc == RC_OK)
+		r->rc = need_news(r->d, r->err);
+	if (r->rc == RC_OK)
+		r->rc = news_add_revoked(r->d->news, device_id, hash, r->err);
+}
+
+static enum rc
+revoke(struct tx *tx, struct account_unit *u, const struct uuid *public_id,
+    struct err *err)
+{
+	struct revoking r = {domain_of(tx), err, RC_OK};
+	enum rc rc;
+
+	if (public_id != NULL)
+		rc = store_device_revoke(tx->db, u->user.user_id, public_id,
+		    tx->now_ms, revoked_one, &r, err);
+	else
+		rc = store_device_revoke_others(tx->db, u->user.user_id,
+		    u->device.device_id, tx->now_ms, revoked_one, &r, err);
+	if (rc == RC_NOT_FOUND) {
+		refusal_set(&u->refusal, PROBLEM_NOT_FOUND, "",
+		    "you have no such device");
+		return (RC_OK);
+	}
+	return (rc == RC_OK ? r.rc : rc);
+}
+
+static enum rc
+rename_device(struct tx *tx, struct account_unit *u, struct err *err)
+{
+	enum rc rc;
+
+	rc = store_device_rename(tx->db, u->user.user_id, &u->device.public_id,
+	    u->device.name, strlen(u->device.name), &u->device.device_id, err);
+	if (rc == RC_NOT_FOUND) {
+		refusal_set(&u->refusal, PROBLEM_NOT_FOUND, "",
+		    "you have no such device");
+		rc = RC_OK;
+	}
+	return (rc);
+}
+
+/* Whether the device by which it is asked is still his: the person who revoked
+ * it must not be revoked by it.  An operator has none. */
+static enum rc
+hold_device(
+    struct tx *tx, const struct account_unit *u, bool *ret, struct err *err)
+{
+
+	*ret = true;
+	return (u->device.device_id == 0
+		    ? RC_OK
+		    : store_device_hold(tx->db, u->device.device_id, ret, err));
+}
+
+static enum rc
+set_password(struct tx *tx, struct account_unit *u, struct err *err)
+{
+	bool his, here;
+	enum rc rc;
+
+	rc = hold_verified(tx, u, &his, err);
+	if (rc == RC_OK)
+		rc = hold_device(tx, u, &here, err);
+	if (rc == RC_OK && !here) {
+		refusal_set(&u->refusal, PROBLEM_UNAUTHENTICATED, "",
+		    "this device has been revoked");
+		return (RC_OK);
+	}
+	if (rc == RC_OK && !his) {
+		refusal_set(&u->refusal, PROBLEM_FORBIDDEN, "/password",
+		    "this is not your password");
+		return (RC_OK);
+	}
+	if (rc == RC_OK)
+		rc = store_user_password_set(
+		    tx->db, u->user.user_id, u->user.password_hash, err);
+	if (rc == RC_OK)
+		rc = revoke(tx, u, NULL, err);
+	return (rc);
+}
+
+static enum rc
+disable(struct tx *tx, struct account_unit *u, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct ledger_user *user;
+	enum rc rc;
+
+	rc = ledger_user_by_id(d->ledger, tx, u->user.user_id, &user, err);
+	if (rc == RC_OK)
+		rc = store_user_disable(
+		    tx->db, u->user.user_id, tx->now_ms, err);
+	if (rc == RC_NOT_FOUND) {
+		refusal_set(&u->refusal, PROBLEM_NOT_FOUND, "",
+		    "there is no such user, or he is disabled");
+		return (RC_OK);
+	}
+	if (rc != RC_OK)
+		return (rc);
+	user->disabled = true;
+	u->device.device_id = 0; /* keep none */
+	return (revoke(tx, u, NULL, err));
+}
+
+static enum rc
+account_one(struct tx *tx, struct account_unit *u, struct err *err)
+{
+
+	u->refusal = (struct refusal)REFUSAL_INIT;
+	switch (u->op) {
+	case ACCOUNT_ADD:
+		return (add_user(tx, u, err));
+	case ACCOUNT_LOGIN:
+		return (add_device(tx, u, err));
+	case ACCOUNT_REVOKE:
+		return (revoke(tx, u, &u->device.public_id, err));
+	case ACCOUNT_RENAME:
+		return (rename_device(tx, u, err));
+	case ACCOUNT_PASSWORD:
+		return (set_password(tx, u, err));
+	case ACCOUNT_DISABLE:
+	default:
+		return (disable(tx, u, err));
+	}
+}
+
+static enum rc
+audit(struct tx *tx, const struct account_unit *u, struct err *err)
+{
+	const struct store_audit audit = {.actor = u->operator,
+	    .action = u->op == ACCOUNT_ADD ? "user_add"
+	    : u->op == ACCOUNT_PASSWORD    ? "user_passwd"
+					   : "user_disable",
+	    .object = u->user.name,
+	    .detail = u->user.admin ? "administrator" : NULL};
+
+	return (store_audit_insert(tx->db, &audit, tx->now_ms, err));
+}
+
+static enum rc
+account_apply(struct tx *tx, struct unit *unit, struct err *err)
+{
+	struct account_unit *u = CONTAINER_OF(unit, struct account_unit, unit);
+	enum rc rc;
+
+	rc = account_one(tx, u, err);
+	if (rc == RC_OK && u->operator!= NULL &&
+			   u->refusal.problem == PROBLEM_NONE)
+		rc = audit(tx, u, err);
+	return (rc);
+}
+
+/* The name, or "#" and the id of the user: no name has a "#". */
+static enum rc
+account_locks(struct unit *unit, struct lockset *set, struct err *err)
+{
+	const struct account_unit *u =
+	    CONTAINER_OF(unit, struct account_unit, unit);
+	char number[24];
+
+	(void)snprintf(number, sizeof(number), "#%" PRId64, u->user.user_id);
+	return (lockset_name(
+	    set, u->op == ACCOUNT_ADD ? u->user.name : number, err));
+}
+
+UNIT_KIND(account, account_locks, .queue = UNIT_CLIENT, .order = ORDER_ACCOUNT,
+    .apply_one = account_apply, .any_order = true);
+
+void
+account_unit_init(struct account_unit *u, enum account_op op)
+{
+
+	memset(u, 0, sizeof(*u));
+	u->unit.kind = &account_kind;
+	u->unit.bytes = 1024;
+	u->op = op;
+	u->refusal = (struct refusal)REFUSAL_INIT;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Accounts and devices.  Hashing a password is not done here: it belongs to
+ * the argon2 pool, before the unit is submitted.  What an operator does stands
+ * in the audit log.
+ */
+#ifndef CHAT_ACCOUNT_H
+#define CHAT_ACCOUNT_H
+
+#include "model/refusal.h"
+#include "store/account.h"
+#include "txn/env.h"
+
+enum account_op {
+	ACCOUNT_ADD,      /* user (name, display_name, password_hash, admin) */
+	ACCOUNT_LOGIN,    /* a device for user.user_id with token_hash;
+			     verified */
+	ACCOUNT_REVOKE,   /* device.public_id of user.user_id */
+	ACCOUNT_RENAME,   /* device.public_id gets device.name */
+	ACCOUNT_PASSWORD, /* user.password_hash, by device.device_id (0: an
+			     operator); other devices are revoked; verified */
+	ACCOUNT_DISABLE   /* user.user_id and all his devices */
+};
+
+struct account_unit {
+	struct unit unit; /* first */
+	enum account_op op;
+
+	/* Asked and answered (ids). */
+	struct store_user user;
+	struct store_device device;
+	uint8_t token_hash[STORE_HASH_LEN];
+	/* The stored hash that a password was held against.  Refused if he has
+	 * another by now; "": whoever asks needs none. */
+	char verified[STORE_PASSWORD_SIZE];
+	const char *operator; /* who does it for others, NULL: nobody; kept */
+
+	struct refusal refusal;
+	void *arg;
+};
+
+/* Whether a password of ${n} bytes is no good for ${name}: it is the name, in
+ * whatever case. */
+bool account_password_weak(
+    const char *password, size_t n, const char *name, size_t name_n);
+
+/* Makes ${u} a unit of work for ${op}; the rest is zeroed. */
+void account_unit_init(struct account_unit *u, enum account_op op);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Cancelling: every row of a message that is still pending becomes canceled;
+ * if there is none, it is too late.
+ */
+#ifndef CHAT_CANCEL_H
+#define CHAT_CANCEL_H
+
+#include "model/refusal.h"
+#include "txn/env.h"
+
+struct cancel_unit {
+	struct unit unit; /* first */
+
+	/* Asked. */
+	int64_t sender_id;
+	struct uuid id;
+
+	/* Answered, when unit.rc is RC_OK. */
+	struct refusal refusal;
+	void *arg;
+};
+
+/* Makes ${u} a unit of work. */
+void cancel_unit_init(struct cancel_unit *u);
+
+#endif

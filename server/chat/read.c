@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The batch verb `read`.  Read marks stand in the participant, never beyond
+ * what has been delivered to him: what arrives later must show as unread.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "chat/mark.h"
+#include "chat/mark_internal.h"
+#include "store/inbox.h"
+#include "txn/lockset.h"
+#include "txn/order.h"
+
+/* The reader's own devices learn of it through his inbox.  The own copy is the
+ * delivery: its outbox row is written as acked. */
+static enum rc
+add_own_read(struct tx *tx, struct ledger_user *user,
+    struct ledger_conversation *c, const struct store_inbox_message *last,
+    struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct outbox_new o;
+	struct inbox_new i;
+	struct uuid event_id, message_id;
+	int64_t id;
+	enum rc rc;
+
+	rc = store_message_uuid(tx->db, last->mid, &message_id, err);
+	if (rc != RC_OK)
+		return (rc);
+	event_id = uuid_gen_next(&d->ids);
+	memset(&o, 0, sizeof(o));
+	o.kind = EVENT_OWN_READ;
+	o.mid = last->mid;
+	o.conversation = c;
+	o.conversation_seq = last->conversation_seq;
+	o.sender_id = user->user_id;
+	o.dest = user;
+	o.event_time = tx->now_ms;
+	rc = outbox_add(tx, &o, &event_id, &id, err);
+	if (rc == RC_OK)
+		rc = store_rows_write(tx->db, &d->outbox, true, err);
+	memset(&i, 0, sizeof(i));
+	i.user = user;
+	i.kind = EVENT_OWN_READ;
+	i.own = true;
+	i.event_id = &event_id;
+	i.mid = last->mid;
+	i.conversation = c;
+	i.conversation_seq = last->conversation_seq;
+	i.actor = user;
+	i.outbox_id = id;
+	i.event_time = tx->now_ms;
+	i.attempt = 1;
+	i.message_id = &message_id;
+	if (rc == RC_OK)
+		rc = inbox_add(tx, &i, err);
+	if (rc == RC_OK)
+		rc = inbox_write(tx, err);
+	return (rc);
+}
+
+static enum rc
+add_receipt(struct tx *tx, struct ledger_user *user,
+    struct ledger_conversation *c, const struct store_inbox_message *last,
+    struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct ledger_user *sender;
+	struct receipt_new r;
+	enum rc rc;
+
+	rc = ledger_user_by_id(d->ledger, tx, last->sender_id, &sender, err);
+	if (rc == RC_NOT_FOUND)
+		rc = err_set(err, RC_CORRUPT, "a message without a sender");
+	r = (struct receipt_new){
+	    EVENT_READ, c, user, sender, last->mid, last->conversation_seq};
+	if (rc == RC_OK)
+		rc = receipt_add(tx, &r, err);
+	if (rc == RC_OK)
+		rc = need_news(d, err);
+	if (rc == RC_OK)
+		rc = tell_change(
+		    tx, sender->user_id, last->mid, CHANGE_OTHER, err);
+	return (rc);
+}
+
+/* The others learn that he has seen it, and so that he has it. */
+static void
+show(struct ledger_member *m, int64_t upto, int64_t now_ms)
+{
+
+	m->shown_upto = upto;
+	m->shown_at = now_ms;
+	if (m->acked_upto >= upto)
+		return;
+	m->acked_upto = upto;
+	m->acked_at = now_ms;
+}
+
+/* Moves the read mark of ${user} in ${c} on to ${upto}. */
+static enum rc
+conversation_read(struct tx *tx, const struct read_unit *u,
+    struct ledger_user *user, struct ledger_conversation *c, int64_t upto,
+    struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct store_inbox_message last;
+	struct store_read settled;
+	struct ledger_member *m;
+	int64_t before, nacked = 0;
+	enum rc rc;
+
+	m = ledger_member_find(c, user->user_id);
+	if (m == NULL)
+		return (RC_OK);
+	if (upto > m->delivered_upto)
+		upto = m->delivered_upto;
+	if (upto <= m->read_upto)
+		return (RC_OK);
+	before = m->read_upto;
+	m->read_upto = upto;
+	m->read_at = tx->now_ms;
+	ledger_member_touch(d->ledger, c, m);
+	/* What this batch has delivered is read by it, too. */
+	rc = inbox_flush_of(tx, user->user_id, c->id, err);
+	if (rc == RC_OK)
+		rc = store_last_of_others(
+		    tx->db, c->id, user->user_id, before, upto, &last, err);
+	/* Without a new message of others no receipt is sent.  Then messages
+	 * that were read in private before must stay private. */
+	if (!u->is_private && (rc == RC_OK || m->shown_upto == before))
+		show(m, upto, tx->now_ms);
+	if (rc == RC_NOT_FOUND)
+		return (RC_OK);
+	if (rc == RC_OK)
+		rc = add_own_read(tx, user, c, &last, err);
+	settled = (struct store_read){c->id, user->user_id, before, upto};
+	if (rc == RC_OK && !u->is_private)
+		rc = store_outbox_settle_read(
+		    tx->db, &settled, tx->now_ms, &nacked, err);
+	count_acked(d, nacked);
+	if (rc == RC_OK && !u->is_private)
+		rc = add_receipt(tx, user, c, &last, err);
+	return (rc);
+}
+
+/* As far as this batch may still walk. */
+static enum rc
+conversation_read_on(struct tx *tx, struct read_unit *u,
+    struct ledger_user *user, struct ledger_conversation *c, int64_t upto,
+    struct err *err)
+{
+	struct ledger_member *m;
+	int64_t end;
+
+	m = ledger_member_find(c, user->user_id);
+	if (m == NULL)
+		return (RC_OK);
+	if (upto > m->delivered_upto)
+		upto = m->delivered_upto;
+	end = mark_reach(domain_of(tx), m->read_upto, upto);
+	if (end < upto)
+		u->unit.again = true;
+	return (conversation_read(tx, u, user, c, end, err));
+}
+
+/* ---- the three forms ---- */
+
+static enum rc
+read_upto(struct tx *tx, struct read_unit *u, struct ledger_user *user,
+    struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct mark_walk walk = {tx, false, NULL};
+	struct ledger_conversation *c;
+	int64_t acked, before, end;
+	enum rc rc;
+
+	if (u->upto > user->counter.head) {
+		refusal_set(&u->refusal, PROBLEM_ACK_BEYOND_HEAD, "/upto",
+		    "the inbox ends at %lld", (long long)user->counter.head);
+		u->refusal.head = user->counter.head;
+		return (RC_OK);
+	}
+	before = user->counter.read;
+	end = mark_reach(d,
+	    before < user->counter.acked ? before : user->counter.acked,
+	    u->upto);
+	u->unit.again = end < u->upto;
+	rc = mark_acked(tx, user, u->device_id, end, &acked, err);
+	if (rc != RC_OK || end <= before)
+		return (rc);
+	user->counter.read = end;
+	ledger_user_touch(d->ledger, user);
+	rc = mark_range(&walk, user, before, end, err);
+	for (c = walk.first; c != NULL && rc == RC_OK; c = c->next_marked)
+		rc = conversation_read(tx, u, user, c, c->mark_seq, err);
+	return (rc);
+}
+
+static enum rc
+read_conversation(struct tx *tx, struct read_unit *u, struct ledger_user *user,
+    struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct ledger_conversation *c;
+	enum rc rc;
+
+	rc = ledger_conversation_by_public(
+	    d->ledger, tx, &u->conversation, &c, err);
+	if (rc == RC_NOT_FOUND ||
+	    (rc == RC_OK && ledger_member_find(c, user->user_id) == NULL)) {
+		refusal_set(&u->refusal, PROBLEM_NOT_FOUND, "/conversation",
+		    "you are in no such conversation");
+		return (RC_OK);
+	}
+	if (rc != RC_OK)
+		return (rc);
+	if (u->upto > c->last_seq) {
+		refusal_set(&u->refusal, PROBLEM_ACK_BEYOND_HEAD,
+		    "/upto_conversation_seq", "the conversation ends at %lld",
+		    (long long)c->last_seq);
+		u->refusal.head = c->last_seq;
+		return (RC_OK);
+	}
+	return (conversation_read_on(tx, u, user, c, u->upto, err));
+}
+
+static enum rc
+read_ids(struct tx *tx, struct read_unit *u, struct ledger_user *user,
+    struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct store_inbox_message m;
+	struct ledger_conversation *c;
+	char pointer[REFUSAL_POINTER_SIZE];
+	enum rc rc;
+	size_t i;
+
+	/* All of them are known before the first is marked. */
+	for (i = 0; i < u->nids; i++) {
+		rc = store_inbox_find(
+		    tx->db, user->user_id, &u->ids[i], &m, err);
+		if (rc == RC_NOT_FOUND) {
+			(void)snprintf(pointer, sizeof(pointer), "/ids/%zu", i);
+			refusal_set(&u->refusal, PROBLEM_NOT_FOUND, pointer,
+			    "no such message is in your inbox");
+			return (RC_OK);
+		}
+		if (rc != RC_OK)
+			return (rc);
+	}
+	for (i = 0; i < u->nids; i++) {
+		rc = store_inbox_find(
+		    tx->db, user->user_id, &u->ids[i], &m, err);
+		if (rc == RC_OK)
+			rc = ledger_conversation_by_id(
+			    d->ledger, tx, m.conversation_id, &c, err);
+		if (rc == RC_OK)
+			rc = conversation_read_on(
+			    tx, u, user, c, m.conversation_seq, err);
+		if (rc != RC_OK)
+			return (rc);
+	}
+	return (RC_OK);
+}
+
+static enum rc
+read_one(struct tx *tx, struct read_unit *u, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct ledger_user *user;
+	enum rc rc;
+
+	u->refusal = (struct refusal)REFUSAL_INIT;
+	rc = ledger_user_by_id(d->ledger, tx, u->user_id, &user, err);
+	if (rc == RC_OK)
+		rc = ledger_inbox(tx, user, err);
+	if (rc != RC_OK)
+		return (rc);
+	switch (u->form) {
+	case READ_UPTO:
+		return (read_upto(tx, u, user, err));
+	case READ_CONVERSATION:
+		return (read_conversation(tx, u, user, err));
+	case READ_IDS:
+	default:
+		return (read_ids(tx, u, user, err));
+	}
+}
+
+static enum rc
+read_apply(struct tx *tx, struct unit *unit, struct err *err)
+{
+
+	return (read_one(tx, CONTAINER_OF(unit, struct read_unit, unit), err));
+}
+
+/* A read up to a number of the inbox acks, too. */
+static enum rc
+read_locks(struct unit *unit, struct lockset *set, struct err *err)
+{
+	const struct read_unit *u = CONTAINER_OF(unit, struct read_unit, unit);
+	enum rc rc = RC_OK;
+	size_t i;
+
+	switch (u->form) {
+	case READ_UPTO:
+		rc =
+		    lockset_inbox_range(set, u->user_id, u->upto, u->upto, err);
+		break;
+	case READ_CONVERSATION:
+		rc = lockset_conversation(set, &u->conversation, err);
+		break;
+	case READ_IDS:
+	default:
+		for (i = 0; i < u->nids && rc == RC_OK; i++)
+			rc = lockset_message(set, &u->ids[i], err);
+		break;
+	}
+	return (rc == RC_OK
+		    ? lockset_inbox_marks(set, u->user_id, u->device_id, err)
+		    : rc);
+}
+
+UNIT_KIND(read, read_locks, .queue = UNIT_DELIVERY, .order = ORDER_READ,
+    .apply_one = read_apply, .any_order = true);
+
+void
+read_unit_init(struct read_unit *u)
+{
+
+	u->unit.kind = &read_kind;
+	u->unit.bytes = 256;
+	u->refusal = (struct refusal)REFUSAL_INIT;
+}

@@ -1,0 +1,618 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The batch verb `send`.  Each unit is decided by reading (its key, its
+ * recipient) before anything is written for it; the rows of the whole batch go
+ * out by one statement a table.
+ */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fault.h"
+#include "base/htab.h"
+#include "chat/send.h"
+#include "crypt/crypt.h"
+#include "crypt/digest.h"
+#include "model/event.h"
+#include "txn/lockset.h"
+#include "txn/order.h"
+#include "txn/verb.h"
+
+/* ---- keys ---- */
+
+void
+send_fingerprint(const struct message_draft *draft, const char *to,
+    uint8_t ret[STORE_FINGERPRINT_LEN])
+{
+	uint8_t full[CRYPT_HASH_SIZE];
+	struct crypt_hash h;
+
+	crypt_hash_init(&h);
+	crypt_hash_field(&h, to, strlen(to));
+	crypt_hash_field(&h,
+	    draft->has_conversation ? draft->conversation.b : NULL,
+	    sizeof(draft->conversation.b));
+	crypt_hash_field(&h, draft->body.p, draft->body.n);
+	crypt_hash_field(&h, draft->content_type.p, draft->content_type.n);
+	crypt_hash_field(&h, draft->metadata.p, draft->metadata.n);
+	crypt_hash_field(&h, draft->correlation_id.p, draft->correlation_id.n);
+	crypt_hash_field(&h, draft->has_reply_to ? draft->reply_to.b : NULL,
+	    sizeof(draft->reply_to.b));
+	crypt_hash_i64(&h, draft->priority);
+	/* "In an hour" said again is the same message. */
+	crypt_hash_i64(&h, draft->deliver_in_ms != 0 ? -draft->deliver_in_ms
+						     : draft->deliver_at_ms);
+	crypt_hash_i64(&h, draft->expires_in_ms);
+	crypt_hash_final(&h, full);
+	memcpy(ret, full, STORE_FINGERPRINT_LEN);
+}
+
+struct uuid
+send_id_of_key(int64_t sender_id, const char *key, size_t n)
+{
+	uint8_t full[CRYPT_HASH_SIZE];
+	struct crypt_hash h;
+
+	crypt_hash_init(&h);
+	crypt_hash_field(&h, "idempotency-key", 15);
+	crypt_hash_i64(&h, sender_id);
+	crypt_hash_field(&h, key, n);
+	crypt_hash_final(&h, full);
+	return (uuid_from_hash(full));
+}
+
+/* ---- asking and answering ---- */
+
+/* Whether ${domain} is one that the fault carrier plays: in builds for tests
+ * only. */
+static bool
+domain_is_tests(const char *domain)
+{
+#ifdef TWINBOX_FAULTS
+	static const char suffix[] = ".fault.test";
+	size_t n = strlen(domain);
+
+	return (n > sizeof(suffix) - 1 &&
+		strcmp(domain + n - (sizeof(suffix) - 1), suffix) == 0);
+#else
+	(void)domain;
+	return (false);
+#endif
+}
+
+bool
+send_unit_ask(struct send_unit *u, int64_t sender_id,
+    struct message_draft *draft, const char *local_domain)
+{
+	struct span *type = &draft->content_type;
+	char name[LIMIT_NAME_LEN + 1], domain[LIMIT_DOMAIN_LEN + 1];
+
+	u->sender_id = sender_id;
+	u->draft = draft;
+	u->unit.bytes = SEND_UNIT_BYTES + draft->body.n + draft->metadata.n;
+	u->to[0] = '\0';
+	if (type->p != NULL &&
+	    type->n == strlen(MESSAGE_CONTENT_TYPE_DEFAULT) &&
+	    memcmp(type->p, MESSAGE_CONTENT_TYPE_DEFAULT, type->n) == 0)
+		*type = (struct span){NULL, 0};
+	if (!draft->has_conversation) {
+		if (!model_address_parse(
+			draft->to.p, draft->to.n, local_domain, name, domain)) {
+			refusal_set(&u->refusal, PROBLEM_BAD_REQUEST, "/to",
+			    "\"to\" is no address: write a name");
+			return (false);
+		}
+		if (domain[0] != '\0' && !domain_is_tests(domain)) {
+			refusal_set(&u->refusal, PROBLEM_UNKNOWN_RECIPIENT,
+			    "/to", "this server does not deliver to others");
+			return (false);
+		}
+		(void)snprintf(u->to, sizeof(u->to), "%s%s%s", name,
+		    domain[0] != '\0' ? "@" : "", domain);
+	}
+	send_fingerprint(draft, u->to, u->fingerprint);
+	return (true);
+}
+
+/* A NUL-terminated copy of ${s}; NULL when it is absent. */
+static const char *
+copy_span(const struct span *s, char *room, size_t size)
+{
+	size_t n;
+
+	if (s->p == NULL)
+		return (NULL);
+	n = s->n < size - 1 ? s->n : size - 1;
+	memcpy(room, s->p, n);
+	room[n] = '\0';
+	return (room);
+}
+
+void
+send_unit_view(const struct send_unit *u, struct send_view *ret)
+{
+	struct destination_view *d = &ret->destination;
+	const struct message_draft *m = u->draft;
+	struct entry_view *e = &ret->entry;
+
+	memset(e, 0, sizeof(*e));
+	memset(d, 0, sizeof(*d));
+	e->event_type = event_kind_type(EVENT_MESSAGE);
+	e->conversation = u->conversation;
+	e->conversation_seq = u->conversation_seq;
+	e->to = u->recipient;
+	e->priority = m->priority;
+	e->max_retries = u->max_retries;
+	e->event_time = e->created_at = u->created_at;
+	e->deliver_at = u->deliver_at;
+	e->expires_at = u->expires_at;
+	e->message.id = m->id;
+	e->message.content_type = copy_span(
+	    &m->content_type, ret->content_type, sizeof(ret->content_type));
+	if (e->message.content_type == NULL)
+		e->message.content_type = MESSAGE_CONTENT_TYPE_DEFAULT;
+	e->message.metadata = m->metadata.p;
+	e->message.metadata_len = m->metadata.n;
+	e->message.correlation_id = copy_span(&m->correlation_id,
+	    ret->correlation_id, sizeof(ret->correlation_id));
+	e->message.has_reply_to = m->has_reply_to;
+	e->message.reply_to = m->reply_to;
+	e->destinations = d;
+	e->ndestinations = 1;
+	d->address = u->recipient;
+	d->state = u->to_self ? OUTBOX_ACKED : OUTBOX_PENDING;
+	d->last_status_at = u->created_at;
+	if (u->to_self)
+		d->sent_at = d->acked_at = u->created_at;
+}
+
+/* ---- deciding ---- */
+
+/* Whether the id is taken.  Sets refusal or replayed; *ret_done says that the
+ * unit is decided. */
+static enum rc
+check_key(struct tx *tx, struct send_unit *u, bool *ret_done, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct store_message_key key;
+	enum rc rc;
+
+	*ret_done = false;
+	if (!u->repeated && ledger_id_free(d->ledger, &u->draft->id))
+		return (RC_OK);
+	rc = store_message_key(tx->db, &u->draft->id, &key, err);
+	if (rc == RC_NOT_FOUND)
+		return (RC_OK);
+	if (rc != RC_OK)
+		return (rc);
+	*ret_done = true;
+	if (key.sender_id != u->sender_id) {
+		refusal_set(&u->refusal, PROBLEM_CONFLICT, "/id",
+		    "this message id belongs to another sender; make ids at "
+		    "random (UUIDv7)");
+	} else if (memcmp(key.fingerprint, u->fingerprint,
+		       sizeof(key.fingerprint)) != 0) {
+		refusal_set(&u->refusal, PROBLEM_KEY_REUSED, "/id",
+		    "a message with this id was accepted before with another "
+		    "content");
+	} else {
+		u->replayed = true;
+		u->mid = key.mid;
+	}
+	return (RC_OK);
+}
+
+bool
+sender_has_room(struct domain *d, int64_t sender_id, struct refusal *ret)
+{
+	const int64_t most = d->options.pending_most;
+
+	if (most == 0 || tally_of_sender(d->tally, sender_id) < most)
+		return (true);
+	refusal_set(ret, PROBLEM_QUEUE_FULL, "",
+	    "%lld of your messages wait for delivery, the most there may be",
+	    (long long)most);
+	metrics_add(d->options.metrics, METRIC_QUEUE_FULL, 1);
+	return (false);
+}
+
+/* Back-pressure: what one sender, one destination, everybody may have waiting.
+ * What is for oneself does not wait.  What is for later will, and counts then:
+ * its sender must have room now, and may schedule no more than so many. */
+static bool
+has_room(struct domain *d, struct send_unit *u, const struct ledger_user *from,
+    const struct ledger_user *to)
+{
+	const struct domain_options *o = &d->options;
+	const int64_t total = o->pending_most_total;
+	const int64_t waiting = tally_waiting(d->tally);
+	const int64_t destination =
+	    to->destination_id != 0 ? to->destination_id : DESTINATION_LOCAL;
+
+	if (from == to)
+		return (true);
+	if (!sender_has_room(d, u->sender_id, &u->refusal))
+		return (false);
+	if (u->draft->deliver_at_ms > d->seen_wall_ms)
+		return (true);
+	if (total != 0 && waiting >= total)
+		refusal_set(&u->refusal, PROBLEM_QUEUE_FULL, "",
+		    "too many messages wait for delivery on this server");
+	else if (total != 0 && tally_of_destination(d->tally, destination) >=
+				   total - total / 5)
+		refusal_set(&u->refusal, PROBLEM_QUEUE_FULL, "/to",
+		    "too many messages wait for this destination");
+	else
+		return (true);
+	metrics_add(o->metrics, METRIC_QUEUE_FULL, 1);
+	return (false);
+}
+
+/* Finds sender, recipient and conversation; a refusal leaves *ret_c NULL.
+ * Writes nothing but a conversation that is new, last. */
+static enum rc
+resolve(struct tx *tx, struct send_unit *u, struct ledger_user **ret_from,
+    struct ledger_user **ret_to, struct ledger_conversation **ret_c,
+    struct err *err)
+{
+	struct ledger *l = domain_of(tx)->ledger;
+	struct ledger_member *other;
+	enum rc rc;
+
+	*ret_c = NULL;
+	rc = ledger_user_by_id(l, tx, u->sender_id, ret_from, err);
+	if (rc == RC_OK && strchr(u->to, '@') != NULL) {
+		rc = ledger_user_remote(l, tx, u->to, ret_to, err);
+		if (rc == RC_OK &&
+		    has_room(domain_of(tx), u, *ret_from, *ret_to))
+			rc = ledger_direct(
+			    l, tx, *ret_from, *ret_to, ret_c, err);
+		return (rc);
+	}
+	if (rc == RC_OK && u->to[0] != '\0') {
+		rc = ledger_user_by_name(
+		    l, tx, u->to, strlen(u->to), ret_to, err);
+		if (rc == RC_NOT_FOUND ||
+		    (rc == RC_OK && (*ret_to)->disabled)) {
+			refusal_set(&u->refusal, PROBLEM_UNKNOWN_RECIPIENT,
+			    "/to", "there is no user \"%s\" here", u->to);
+			return (RC_OK);
+		}
+		if (rc == RC_OK &&
+		    has_room(domain_of(tx), u, *ret_from, *ret_to))
+			rc = ledger_direct(
+			    l, tx, *ret_from, *ret_to, ret_c, err);
+		return (rc);
+	}
+	if (rc == RC_OK)
+		rc = ledger_conversation_by_public(
+		    l, tx, &u->draft->conversation, ret_c, err);
+	if (rc == RC_NOT_FOUND ||
+	    (rc == RC_OK && ledger_member_find(*ret_c, u->sender_id) == NULL)) {
+		*ret_c = NULL;
+		refusal_set(&u->refusal, PROBLEM_UNKNOWN_RECIPIENT,
+		    "/conversation", "you are in no such conversation");
+		return (RC_OK);
+	}
+	if (rc != RC_OK)
+		return (rc);
+	other = ledger_member_other(*ret_c, u->sender_id);
+	if (other == NULL)
+		return (err_set(err, RC_INTERNAL, "a group without routes"));
+	if (other->user->disabled) {
+		*ret_c = NULL;
+		refusal_set(&u->refusal, PROBLEM_UNKNOWN_RECIPIENT,
+		    "/conversation", "the other one is here no more");
+		return (RC_OK);
+	}
+	*ret_to = other->user;
+	if (!has_room(domain_of(tx), u, *ret_from, *ret_to))
+		*ret_c = NULL;
+	return (RC_OK);
+}
+
+/* ---- writing ---- */
+
+static struct db_val
+v_span(const struct span *s)
+{
+
+	return (s->p != NULL ? db_v_text(s->p, s->n) : DB_V_NULL);
+}
+
+static enum rc
+add_message(struct tx *tx, struct send_unit *u, struct ledger_conversation *c,
+    struct scratch *s, struct err *err)
+{
+	const struct message_draft *m = u->draft;
+	struct domain *d = domain_of(tx);
+	struct db_val *v;
+	enum rc rc;
+
+	rc = store_rows_next(tx->db, &d->messages, &v, err);
+	if (rc != RC_OK)
+		return (rc);
+	v[0] = db_v_i64(u->mid);
+	v[1] = db_v_uuid(&m->id);
+	v[2] = db_v_uuid(&s->event_id);
+	v[3] = db_v_i64(c->id);
+	v[4] = db_v_i64_or_null(u->conversation_seq, 0);
+	v[5] = db_v_i64(u->sender_id);
+	v[6] = v_span(&m->body);
+	v[7] = v_span(&m->content_type);
+	v[8] = v_span(&m->metadata);
+	v[9] = v_span(&m->correlation_id);
+	v[10] = m->has_reply_to ? db_v_uuid(&m->reply_to) : DB_V_NULL;
+	v[11] = db_v_i64(m->priority);
+	v[12] = db_v_i64(tx->now_ms);
+	v[13] = db_v_blob(u->fingerprint, sizeof(u->fingerprint));
+	v[14] = db_v_blob(s->salt, sizeof(s->salt));
+	v[15] = u->conversation_seq != 0 ? db_v_blob(s->digest, 32) : DB_V_NULL;
+	return (RC_OK);
+}
+
+static enum rc
+add_outbox(struct tx *tx, struct send_unit *u, struct ledger_user *to,
+    struct ledger_conversation *c, struct scratch *s, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct outbox_new o;
+	int64_t id;
+	enum rc rc;
+
+	memset(&o, 0, sizeof(o));
+	o.kind = EVENT_MESSAGE;
+	o.mid = u->mid;
+	o.conversation = c;
+	o.conversation_seq = u->conversation_seq;
+	o.sender_id = u->sender_id;
+	o.dest = to;
+	o.priority = u->draft->priority;
+	o.deliver_at = u->deliver_at;
+	o.expires_at = u->expires_at;
+	o.event_time = tx->now_ms;
+	rc = RC_OK;
+	if (!u->to_self)
+		rc = ledger_lane_to(
+		    d->ledger, tx, c, to, LANE_MESSAGES, &o.lane, err);
+	if (rc == RC_OK)
+		rc = outbox_add(tx, &o, &s->event_id, &id, err);
+	return (rc);
+}
+
+static enum rc
+add_own_copy(struct tx *tx, struct send_unit *u, struct ledger_user *from,
+    struct ledger_conversation *c, struct scratch *s, struct err *err)
+{
+	struct inbox_new i;
+
+	memset(&i, 0, sizeof(i));
+	i.user = from;
+	i.kind = EVENT_MESSAGE;
+	i.own = true;
+	i.event_id = &s->event_id;
+	i.mid = u->mid;
+	i.conversation = c;
+	i.conversation_seq = u->conversation_seq;
+	i.actor = from;
+	i.event_time = tx->now_ms;
+	i.attempt = 1;
+	i.message_id = &u->draft->id;
+	i.message = u->message;
+	return (inbox_add(tx, &i, err));
+}
+
+/* Everything that an accepted message writes. */
+static enum rc
+accept_message(struct tx *tx, struct send_unit *u, struct ledger_user *from,
+    struct ledger_user *to, struct ledger_conversation *c, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	uint8_t body[DIGEST_LEN];
+	struct scratch *s;
+	enum rc rc;
+
+	assert(to != NULL && d->messages.n < BATCH_ROWS);
+	s = &d->scratch[d->messages.n];
+	s->event_id = uuid_gen_next(&d->ids);
+	rnd_fill(d->options.rnd, s->salt, sizeof(s->salt));
+	u->created_at = tx->now_ms;
+	u->deliver_at =
+	    u->draft->deliver_at_ms > tx->now_ms ? u->draft->deliver_at_ms : 0;
+	/* A note for later waits like any scheduled message. */
+	u->to_self = from == to && u->deliver_at == 0;
+	u->remote = to->destination_id != 0;
+	u->expires_at = u->deliver_at != 0 ? u->deliver_at : tx->now_ms;
+	u->expires_at += u->draft->expires_in_ms > 0 ? u->draft->expires_in_ms
+						     : d->options.expiry_ms;
+	u->conversation = c->public_id;
+	memcpy(u->recipient, to->name->data, to->name->len + 1);
+	rc = ledger_next_mid(d->ledger, tx, &u->mid, err);
+	if (rc != RC_OK)
+		return (rc);
+	if (u->deliver_at == 0) {
+		u->conversation_seq = ++c->last_seq;
+		digest_body(s->salt, u->draft->body.p, u->draft->body.n, body);
+		digest_next(c->digest, u->conversation_seq, &u->draft->id,
+		    from->name->data, body);
+		memcpy(s->digest, c->digest, sizeof(s->digest));
+	}
+	rc = add_message(tx, u, c, s, err);
+	if (rc == RC_OK)
+		rc = add_outbox(tx, u, to, c, s, err);
+	if (rc == RC_OK && u->deliver_at == 0)
+		rc = add_own_copy(tx, u, from, c, s, err);
+	if (rc == RC_OK)
+		recent_put(d, u->mid, &u->draft->id, u->message);
+	return (rc);
+}
+
+static void
+clear_answer(struct send_unit *u)
+{
+
+	u->refusal = (struct refusal)REFUSAL_INIT;
+	u->replayed = false;
+	u->to_self = false;
+	u->remote = false;
+	u->mid = 0;
+	u->conversation_seq = 0;
+}
+
+/* Two units of one batch with the same id: the rows of the first must be there
+ * for the second to find. */
+static enum rc
+write_rows(struct tx *tx, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	enum rc rc;
+
+	FAULT("send.message.before");
+	rc = store_rows_write(tx->db, &d->messages, true, err);
+	FAULT("send.outbox.before");
+	if (rc == RC_OK)
+		rc = store_rows_write(tx->db, &d->outbox, true, err);
+	FAULT("send.copy.before");
+	if (rc == RC_OK)
+		rc = inbox_write(tx, err);
+	FAULT("send.copy.after");
+	return (rc);
+}
+
+/* A sender may have so many messages waiting for their time. */
+static enum rc
+check_scheduled(struct tx *tx, struct send_unit *u, struct err *err)
+{
+	int64_t n;
+	enum rc rc;
+
+	if (u->draft->deliver_at_ms <= tx->now_ms)
+		return (RC_OK);
+	/* Those of this batch count too. */
+	rc = write_rows(tx, err);
+	if (rc == RC_OK)
+		rc =
+		    store_outbox_scheduled_count(tx->db, u->sender_id, &n, err);
+	if (rc == RC_OK && n >= LIMIT_SCHEDULED)
+		refusal_set(&u->refusal, PROBLEM_QUEUE_FULL, "/deliver_at",
+		    "you have %d scheduled messages, the most there may be",
+		    LIMIT_SCHEDULED);
+	return (rc);
+}
+
+static enum rc
+send_one(struct tx *tx, struct send_unit *u, struct err *err)
+{
+	struct ledger_conversation *c;
+	struct ledger_user *from, *to;
+	bool done;
+	enum rc rc;
+
+	rc = check_key(tx, u, &done, err);
+	if (rc == RC_OK && !done && u->refuse_new != NULL)
+		u->refusal = *u->refuse_new;
+	else if (rc == RC_OK && !done)
+		rc = check_scheduled(tx, u, err);
+	if (rc != RC_OK || done || u->refusal.problem != PROBLEM_NONE)
+		return (rc);
+	from = to = NULL;
+	rc = resolve(tx, u, &from, &to, &c, err);
+	if (rc == RC_OK && c != NULL)
+		rc = accept_message(tx, u, from, to, c, err);
+	return (rc);
+}
+
+static enum rc
+send_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct send_unit *u;
+	enum rc rc;
+	size_t i;
+
+	htab_clear(d->batch_ids);
+	for (i = 0; i < n; i++) {
+		u = CONTAINER_OF(units[i], struct send_unit, unit);
+		clear_answer(u);
+		u->max_retries = retry_most(d->options.retry);
+		u->repeated = htab_find(d->batch_ids, &u->draft->id) != NULL;
+		if (u->repeated) {
+			rc = write_rows(tx, err);
+			if (rc != RC_OK)
+				return (rc);
+		} else if (htab_set(d->batch_ids, &u->draft->id, u) != RC_OK) {
+			return (err_set(err, RC_NO_MEMORY, "send"));
+		}
+		rc = send_one(tx, u, err);
+		if (rc != RC_OK)
+			return (rc);
+		if (u->refusal.problem == PROBLEM_NONE) {
+			rc = count_accepted(tx, u->replayed, err);
+			if (rc != RC_OK)
+				return (rc);
+		}
+	}
+	return (write_rows(tx, err));
+}
+
+static enum rc
+send_locks(struct unit *unit, struct lockset *set, struct err *err)
+{
+	const struct send_unit *u = CONTAINER_OF(unit, struct send_unit, unit);
+	enum rc rc;
+
+	rc = lockset_new_message(set, &u->draft->id, err);
+	if (rc == RC_OK)
+		rc = lockset_user(set, u->sender_id, err);
+	if (rc == RC_OK)
+		rc = lockset_inbox_events(set, u->sender_id, err);
+	if (rc == RC_OK)
+		rc = lockset_send_order(set, u->sender_id, u->to, err);
+	if (rc != RC_OK)
+		return (rc);
+	return (u->to[0] == '\0'
+		    ? lockset_conversation(set, &u->draft->conversation, err)
+		    : lockset_direct(set, u->sender_id, u->to, err));
+}
+
+/* A first message makes the direct conversation of its sender and recipient,
+ * and perhaps a user of another server and that server. */
+static enum rc
+send_locks_names(
+    struct unit *unit, struct tx *tx, struct lockset *set, struct err *err)
+{
+	const struct send_unit *u = CONTAINER_OF(unit, struct send_unit, unit);
+	const struct ledger *l = domain_of(tx)->ledger;
+	const struct ledger_user *from, *to;
+	char key[STORE_DIRECT_KEY_SIZE];
+	enum rc rc;
+
+	if (u->to[0] == '\0')
+		return (RC_OK);
+	from = ledger_user_known_by_id(l, u->sender_id);
+	to = ledger_user_known(l, u->to);
+	if (from == NULL ||
+	    (to == NULL
+		    ? strchr(u->to, '@') == NULL
+		    : to->disabled || ledger_direct_known(l, from, to) != NULL))
+		return (RC_OK);
+	store_direct_key(from->name->data, u->to, key);
+	rc = lockset_name(set, key, err);
+	if (rc == RC_OK && to == NULL)
+		rc = lockset_name(set, u->to, err);
+	if (rc == RC_OK && to == NULL)
+		rc = lockset_name(set, strchr(u->to, '@') + 1, err);
+	return (rc);
+}
+
+UNIT_KIND(send, send_locks, .queue = UNIT_CLIENT, .order = ORDER_SEND,
+    .apply = send_apply, .locks_names = send_locks_names);
+
+void
+send_unit_init(struct send_unit *u)
+{
+
+	u->unit.kind = &send_kind;
+	u->unit.bytes = SEND_UNIT_BYTES;
+	clear_answer(u);
+}

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The batch verb `claim`.
+ *
+ * A lane's rows are taken from its cursor on, as far as they are due and have
+ * room; what has expired on the way, or has lost its lease too often, is taken
+ * out.  A lane that yields nothing gets its cursor and its due time put right.
+ *
+ * Lanes take turns.  A pass goes over the lanes that are due when it begins, in
+ * the order of the time at which they were due; a claim goes on where the one
+ * before ended.  Were each claim to begin with the first lane, a lane that
+ * always has more to send than a parcel holds would keep all others waiting.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fault.h"
+#include "delivery/claim.h"
+#include "delivery/dead_letter.h"
+#include "txn/order.h"
+#include "txn/verb.h"
+
+/* One lane while it is claimed. */
+struct taking {
+	struct tx *tx;
+	struct claim_unit *u;
+	struct ledger_lane *lane;
+	size_t before; /* items in the parcel of other lanes */
+	bool full;     /* the parcel takes no more */
+	bool next;     /* the next parcel begins with this lane */
+};
+
+/* ---- one message ---- */
+
+static size_t
+add_text(struct buf *b, const char *s, size_t n)
+{
+	size_t at = b->len;
+
+	buf_add(b, s, n);
+	buf_addc(b, '\0');
+	return (at);
+}
+
+static enum rc
+take_letter(void *arg, const struct store_letter *letter, struct err *err)
+{
+	struct taking *t = arg;
+	struct parcel *p = t->u->parcel;
+	struct parcel_item *item = &p->items[p->n];
+	const struct message_view *m = &letter->message;
+
+	item->message_id = m->id;
+	item->conversation = letter->conversation;
+	item->from = add_text(&p->text, letter->from, strlen(letter->from));
+	item->to = add_text(&p->text, letter->to, strlen(letter->to));
+	item->body_len = m->body != NULL ? m->body_len : 0;
+	item->body =
+	    add_text(&p->text, m->body != NULL ? m->body : "", item->body_len);
+	if (!buf_ok(&p->text))
+		return (err_set(err, RC_NO_MEMORY, "parcel"));
+	return (RC_OK);
+}
+
+/* Puts ${row} into the parcel. */
+static enum rc
+put_item(
+    struct taking *t, const struct store_row *row, bool replay, struct err *err)
+{
+	struct parcel *p = t->u->parcel;
+	struct parcel_item *item = &p->items[p->n];
+	enum rc rc;
+
+	memset(item, 0, sizeof(*item));
+	item->row = *row;
+	item->replay = replay;
+	rc = store_letter_get(t->tx->db, row, take_letter, t, err);
+	if (rc == RC_NOT_FOUND)
+		rc = err_set(err, RC_CORRUPT, "outbox row %lld about nothing",
+		    (long long)row->id);
+	if (rc != RC_OK)
+		return (rc);
+	p->n++;
+	t->full = p->n == t->u->most || p->text.len >= PARCEL_BYTES;
+	return (RC_OK);
+}
+
+/* pending -> sending, with its attempt noted before it is made. */
+static enum rc
+begin_attempt(struct taking *t, struct store_row *row, struct err *err)
+{
+	struct domain *d = domain_of(t->tx);
+	struct store_attempt attempt = {.outbox_id = row->id,
+	    .attempt = row->attempts + 1,
+	    .destination_id = t->lane->lane.destination_id,
+	    .owner = t->u->owner};
+	enum rc rc;
+
+	rc = store_remote_sending(t->tx->db, row->id, t->tx->now_ms, err);
+	FAULT("claim.row.after");
+	if (rc == RC_OK)
+		rc = store_attempt_start(
+		    t->tx->db, &attempt, t->tx->now_ms, err);
+	tally_move(d->tally, row->kind, OUTBOX_PENDING, OUTBOX_SENDING);
+	row->attempts++;
+	row->state = OUTBOX_SENDING;
+	return (rc);
+}
+
+/* The peer said "later", and its time is up: the message is charged for it and
+ * waits again. */
+static enum rc
+take_back(struct taking *t, struct store_row *row, struct err *err)
+{
+	struct domain *d = domain_of(t->tx);
+	enum rc rc;
+
+	rc = store_remote_late(t->tx->db, row->id, t->tx->now_ms, err);
+	tally_move(d->tally, row->kind, OUTBOX_SENT, OUTBOX_PENDING);
+	if (row->kind == EVENT_MESSAGE)
+		tally_add(d->tally, TOTAL_EVER_RETRIED, 1);
+	if (rc == RC_OK)
+		rc = wait_add(t->tx, t->lane, row, 1, err);
+	if (rc == RC_OK && row->kind == EVENT_MESSAGE)
+		rc = tell_change(
+		    t->tx, row->sender_id, row->mid, CHANGE_RETRY, err);
+	row->state = OUTBOX_PENDING;
+	row->retry_count++;
+	if (t->lane->lane.priority < row->priority)
+		t->lane->lane.priority = row->priority;
+	return (rc);
+}
+
+/* ---- one lane ---- */
+
+/* What becomes of a row at the head of what is left. */
+enum verdict { TAKE, OUT, STOP };
+
+/* Whether ${row} may go now.  *ret_due: if not, when the lane may. */
+static enum rc
+judge(struct taking *t, struct store_row *row, enum verdict *ret,
+    int64_t *ret_due, struct err *err)
+{
+	const int64_t now = t->tx->now_ms;
+	const int most = retry_most(domain_of(t->tx)->options.retry);
+	enum rc rc = RC_OK;
+
+	*ret = STOP;
+	if (row->state == OUTBOX_SENT) {
+		*ret_due = row->ack_deadline;
+		if (row->ack_deadline > now &&
+		    row->ack_deadline <= now + BREAKER_SANE_MS)
+			return (RC_OK);
+		if ((rc = take_back(t, row, err)) != RC_OK)
+			return (rc);
+	}
+	*ret = OUT;
+	if (row->retry_count > most)
+		return (dead_make(
+		    t->tx, row, REASON_MAX_RETRIES, "no answer came", err));
+	if (expired(t->tx, row->expires_at))
+		return (dead_make(t->tx, row, REASON_EXPIRED, NULL, err));
+	if (row->rescue_count >= CLAIM_POISON_AFTER)
+		return (dead_make(t->tx, row, REASON_POISON, NULL, err));
+	*ret = STOP;
+	*ret_due = row->next_retry_at;
+	if (row->next_retry_at > now &&
+	    row->next_retry_at <= now + BREAKER_SANE_MS)
+		return (RC_OK);
+	*ret_due = 0;
+	/* A message that may be poison travels in a parcel of its own: the next
+	 * one, unless the lane has something in this parcel. */
+	if (row->rescue_count >= CLAIM_ALONE_AFTER && t->u->parcel->n > 0) {
+		t->next = t->u->parcel->n == t->before;
+		return (RC_OK);
+	}
+	*ret = TAKE;
+	return (RC_OK);
+}
+
+static void
+lease(struct taking *t)
+{
+	struct store_lane *l = &t->lane->lane;
+	struct parcel *p = t->u->parcel;
+	size_t i;
+
+	l->state = LANE_LEASED;
+	l->lease_token++;
+	l->lease_until = t->tx->now_ms + t->u->lease_ms;
+	(void)snprintf(
+	    l->lease_owner, sizeof(l->lease_owner), "%s", t->u->owner);
+	for (i = t->before; i < p->n; i++)
+		p->items[i].lane_token = l->lease_token;
+}
+
+/* Rows below the cursor that an operator wants to be offered again. */
+static enum rc
+take_replay(struct taking *t, struct err *err)
+{
+	struct store_row rows[PARCEL_LANE_ROWS];
+	struct store_lane *l = &t->lane->lane;
+	const struct store_replay ask = {
+	    l->lane_id, l->replay_seq, l->next_seq};
+	size_t i, n, room = t->u->most - t->u->parcel->n;
+	enum rc rc;
+
+	rc = store_remote_replay(t->tx->db, &ask, rows, room, &n, err);
+	for (i = 0; i < n && rc == RC_OK && !t->full; i++)
+		rc = put_item(t, &rows[i], true, err);
+	/* Where this parcel begins: its settling tells by it whether somebody
+	 * has rewound meanwhile. */
+	if (rc == RC_OK)
+		l->replay_seq = n > 0 ? rows[0].lane_seq : 0;
+	return (rc);
+}
+
+static enum rc
+take_rows(struct taking *t, struct err *err)
+{
+	struct store_row rows[PARCEL_LANE_ROWS];
+	struct store_lane *l = &t->lane->lane;
+	size_t i, n, room = t->u->most - t->u->parcel->n;
+	enum verdict verdict = TAKE;
+	int64_t due = 0;
+	enum rc rc;
+
+	rc = store_remote_claim(
+	    t->tx->db, l->lane_id, l->next_seq, rows, room, &n, err);
+	for (i = 0; i < n && rc == RC_OK && !t->full; i++) {
+		rc = judge(t, &rows[i], &verdict, &due, err);
+		if (rc != RC_OK || verdict == STOP)
+			break;
+		if (verdict == OUT)
+			continue;
+		rc = begin_attempt(t, &rows[i], err);
+		if (rc == RC_OK)
+			rc = put_item(t, &rows[i], false, err);
+		if (rows[i].rescue_count >= CLAIM_ALONE_AFTER)
+			t->full = true;
+		/* What was refused before may be refused again: those behind it
+		 * would only have travelled for nothing. */
+		if (rows[i].retry_count > 0)
+			break;
+	}
+	if (rc != RC_OK || t->u->parcel->n > t->before || t->next)
+		return (rc);
+	/* Nothing may go now: the cursor stands at what is held, or at the
+	 * end. */
+	if (i < n)
+		l->next_seq = rows[i].lane_seq;
+	else if (n < room)
+		l->next_seq = l->tail_seq + 1;
+	else
+		l->next_seq = rows[n - 1].lane_seq + 1;
+	l->due_at = due;
+	if (l->next_seq > l->tail_seq) {
+		l->state = LANE_IDLE;
+		l->due_at = 0;
+	}
+	return (RC_OK);
+}
+
+/* *ret_next: nothing was taken, because the lane wants a parcel of its own. */
+static enum rc
+claim_lane(struct tx *tx, struct claim_unit *u, int64_t lane_id, bool *ret_full,
+    bool *ret_next, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct taking t = {tx, u, NULL, u->parcel->n, false, false};
+	enum rc rc;
+
+	rc = ledger_lane_by_id(d->ledger, tx, lane_id, &t.lane, err);
+	if (rc == RC_NOT_FOUND)
+		rc = err_set(err, RC_CORRUPT, "a lane that is not there");
+	if (rc != RC_OK)
+		return (rc);
+	/* Another node was faster, after we looked and before it was ours. */
+	if (t.lane->lane.state != LANE_READY)
+		return (RC_OK);
+	if (t.lane->lane.replay_seq != 0)
+		rc = take_replay(&t, err);
+	if (rc == RC_OK && u->parcel->n == t.before)
+		rc = take_rows(&t, err);
+	if (rc == RC_OK && u->parcel->n > t.before)
+		lease(&t);
+	ledger_lane_touch(d->ledger, t.lane);
+	*ret_full = t.full || t.next;
+	*ret_next = t.next;
+	return (rc);
+}
+
+/* ---- the verb ---- */
+
+/* The priority to look at in turn ${i}: the asked one, then from the highest
+ * down. */
+static int
+priority_at(int asked, int i)
+{
+	int p;
+
+	if (i == 0)
+		return (asked);
+	for (p = PRIORITY_HIGH; p >= PRIORITY_LOW; p--)
+		if (p != asked && --i == 0)
+			return (p);
+	return (PRIORITY_LOW);
+}
+
+/* Goes on with ${pass} until the parcel is full or the pass is at its end. */
+static enum rc
+claim_pass(struct tx *tx, struct claim_unit *u, int priority,
+    struct store_pass *pass, bool *ret_full, struct err *err)
+{
+	struct store_lanes lanes;
+	bool next = false;
+	enum rc rc;
+	size_t k;
+
+	/* The clock may have been put back. */
+	if (pass->upto_ms > tx->now_ms)
+		pass->upto_ms = tx->now_ms;
+	rc = store_lanes_ready(
+	    tx->db, u->parcel->destination_id, priority, pass, &lanes, err);
+	for (k = 0; k < lanes.n && rc == RC_OK && !*ret_full; k++) {
+		rc = claim_lane(tx, u, lanes.ids[k], ret_full, &next, err);
+		if (next)
+			break;
+		pass->due_at = lanes.due[k];
+		pass->lane_id = lanes.ids[k];
+	}
+	if (!*ret_full && lanes.n < STORE_LANES)
+		memset(pass, 0, sizeof(*pass));
+	return (rc);
+}
+
+/* The lanes of ${priority}: what is left of the pass under way, then those of a
+ * new one. */
+static enum rc
+claim_priority(struct tx *tx, struct claim_unit *u, int priority,
+    bool *ret_full, struct err *err)
+{
+	struct store_pass *pass = &u->upto.of[priority - PRIORITY_LOW];
+	enum rc rc = RC_OK;
+
+	if (pass->upto_ms != 0)
+		rc = claim_pass(tx, u, priority, pass, ret_full, err);
+	if (rc != RC_OK || *ret_full || pass->upto_ms != 0)
+		return (rc);
+	pass->upto_ms = tx->now_ms;
+	pass->due_at = -1;
+	return (claim_pass(tx, u, priority, pass, ret_full, err));
+}
+
+static enum rc
+claim_one(struct tx *tx, struct claim_unit *u, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct parcel *p = u->parcel;
+	bool full = false;
+	enum rc rc;
+	int i;
+
+	p->n = 0;
+	buf_reset(&p->text);
+	p->left_ms = tx->now_ms;
+	u->upto = u->from;
+	rc = ledger_flush_lanes(d->ledger, tx, err);
+	for (i = 0; i < PRIORITIES && rc == RC_OK && !full; i++)
+		rc = claim_priority(
+		    tx, u, priority_at(u->priority, i), &full, err);
+	FAULT("claim.rows.after");
+	if (p->n > 0)
+		metrics_observe_size(
+		    d->options.metrics, METRIC_CLAIM_ROWS, (int64_t)p->n);
+	if (rc == RC_OK)
+		rc = ledger_flush_lanes(d->ledger, tx, err);
+	if (rc == RC_OK)
+		rc = store_lanes_ready_next(
+		    tx->db, p->destination_id, &u->next_due, err);
+	return (rc);
+}
+
+static enum rc
+claim_apply(struct tx *tx, struct unit *unit, struct err *err)
+{
+
+	return (
+	    claim_one(tx, CONTAINER_OF(unit, struct claim_unit, unit), err));
+}
+
+UNIT_KIND(claim, unit_locks_nothing, .queue = UNIT_DELIVERY,
+    .order = ORDER_CLAIM, .apply_one = claim_apply);
+
+void
+claim_unit_init(struct claim_unit *u)
+{
+
+	u->unit.kind = &claim_kind;
+	u->unit.bytes = 4096;
+	memset(&u->from, 0, sizeof(u->from));
+	u->next_due = 0;
+}

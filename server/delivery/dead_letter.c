@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See dead.h.
+ */
+#include <string.h>
+
+#include "base/fault.h"
+#include "delivery/dead_letter.h"
+#include "store/dead_letter.h"
+#include "store/totals.h"
+#include "txn/verb.h"
+
+/* ---- the bounce ---- */
+
+/* The bounce has an outbox row of its own, born acked, which keeps the reason
+ * for as long as the event is there to be read. */
+static enum rc
+add_bounce(struct tx *tx, const struct store_row *row, struct ledger_lane *lane,
+    struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct uuid event_id, of;
+	struct ledger_user *sender;
+	struct outbox_new o;
+	struct inbox_new i;
+	int64_t id;
+	enum rc rc;
+
+	rc = ledger_user_by_id(d->ledger, tx, row->sender_id, &sender, err);
+	if (rc == RC_OK)
+		rc = store_message_uuid(tx->db, row->mid, &of, err);
+	if (rc == RC_NOT_FOUND)
+		rc = err_set(err, RC_CORRUPT, "outbox row %lld of nobody",
+		    (long long)row->id);
+	if (rc != RC_OK)
+		return (rc);
+	event_id = uuid_gen_next(&d->ids);
+	memset(&o, 0, sizeof(o));
+	o.kind = EVENT_BOUNCE;
+	o.mid = row->mid;
+	o.conversation = lane->conversation;
+	o.conversation_seq = row->conversation_seq;
+	o.sender_id = row->sender_id;
+	o.dest = sender;
+	o.event_time = tx->now_ms;
+	rc = outbox_add(tx, &o, &event_id, &id, err);
+	if (rc == RC_OK)
+		rc = store_rows_write(tx->db, &d->outbox, true, err);
+	if (rc == RC_OK)
+		rc = store_row_reason_set(tx->db, id, row->reason, err);
+	memset(&i, 0, sizeof(i));
+	i.user = sender;
+	i.kind = EVENT_BOUNCE;
+	i.own = true;
+	i.event_id = &event_id;
+	i.mid = row->mid;
+	i.conversation = lane->conversation;
+	i.conversation_seq = row->conversation_seq;
+	i.actor = sender;
+	i.outbox_id = id;
+	i.event_time = tx->now_ms;
+	i.attempt = 1;
+	i.reason = row->reason;
+	i.message_id = &of;
+	if (rc == RC_OK)
+		rc = inbox_add(tx, &i, err);
+	if (rc == RC_OK)
+		rc = inbox_write(tx, err);
+	metrics_add(d->options.metrics, METRIC_BOUNCES, 1);
+	return (rc);
+}
+
+/* ---- dying ---- */
+
+enum rc
+dead_make(struct tx *tx, const struct store_row *row, enum outbox_reason reason,
+    const char *error, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct ledger_lane *lane;
+	struct store_row dead = *row;
+	enum rc rc;
+
+	dead.reason = (int)reason;
+	dead.state = reason == REASON_EXPIRED ? OUTBOX_EXPIRED : OUTBOX_FAILED;
+	rc = ledger_lane_by_id(d->ledger, tx, row->lane_id, &lane, err);
+	if (rc == RC_NOT_FOUND)
+		rc = err_set(err, RC_CORRUPT, "outbox row %lld in no lane",
+		    (long long)row->id);
+	if (rc == RC_OK)
+		rc = store_row_dead(
+		    tx->db, &dead, dead.state, error, tx->now_ms, err);
+	FAULT("dead.row.after");
+	if (rc != RC_OK)
+		return (rc);
+	tally_move(d->tally, row->kind, row->state, dead.state);
+	rc = lane_row_gone(tx, lane, row, err);
+	/* A receipt that dies is counted by its state and no more: nobody
+	 * waits for it. */
+	if (rc != RC_OK || row->kind != EVENT_MESSAGE)
+		return (rc);
+	if (dead.state == OUTBOX_FAILED)
+		metrics_add_by(d->options.metrics, METRIC_BY_OUTBOX_FAILED,
+		    outbox_reason_word(reason), 1);
+	rc = wait_add(tx, lane, row, -1, err);
+	if (rc == RC_OK)
+		rc = store_dead_letter_insert(tx->db, &dead,
+		    lane->lane.destination_id, error, tx->now_ms, err);
+	FAULT("dead.letter.after");
+	if (rc == RC_OK)
+		rc = add_bounce(tx, &dead, lane, err);
+	if (rc == RC_OK)
+		rc = tell_change(
+		    tx, row->sender_id, row->mid, CHANGE_FAILED, err);
+	return (rc);
+}
+
+enum rc
+dead_by_id(struct tx *tx, int64_t outbox_id, enum outbox_reason reason,
+    const char *error, struct err *err)
+{
+	struct store_row row;
+	enum rc rc;
+
+	rc = store_row_get(tx->db, outbox_id, &row, err);
+	return (rc == RC_OK ? dead_make(tx, &row, reason, error, err) : rc);
+}
+
+/* ---- coming back ---- */
+
+/* The row and its lane; *ret refuses when there is no such row.  Where there
+ * are other nodes the row is read again when the lane is ours: it may be on its
+ * way by then, or back. */
+static enum rc
+find(struct tx *tx, int64_t outbox_id, struct store_row *ret_row,
+    struct ledger_lane **ret_lane, struct refusal *ret, struct err *err)
+{
+	enum rc rc;
+
+	rc = store_row_get(tx->db, outbox_id, ret_row, err);
+	if (rc == RC_OK && ret_row->lane_id != 0) {
+		rc = ledger_lane_by_id(
+		    domain_of(tx)->ledger, tx, ret_row->lane_id, ret_lane, err);
+		if (rc != RC_OK || !db_shared(tx->db))
+			return (rc);
+		rc = store_row_get(tx->db, outbox_id, ret_row, err);
+		if (rc == RC_OK)
+			return (rc);
+	}
+	if (rc == RC_OK) {
+		/* To oneself: it never waits. */
+		refusal_set(ret, PROBLEM_CONFLICT, "",
+		    "it is %s, and was never on its way",
+		    outbox_state_name(ret_row->state));
+	} else if (rc == RC_NOT_FOUND) {
+		refusal_set(ret, PROBLEM_NOT_FOUND, "",
+		    "there is no such message on its way");
+		rc = RC_OK;
+	}
+	return (rc);
+}
+
+enum rc
+dead_hold(struct tx *tx, int64_t outbox_id, struct err *err)
+{
+	struct refusal none = REFUSAL_INIT;
+	struct ledger_lane *lane;
+	struct store_row row;
+
+	return (find(tx, outbox_id, &row, &lane, &none, err));
+}
+
+static bool
+is_dead(const struct store_row *row)
+{
+
+	return (row->state == OUTBOX_FAILED || row->state == OUTBOX_EXPIRED);
+}
+
+static enum rc
+requeue(struct tx *tx, const struct store_row *row, struct ledger_lane *lane,
+    const char *by, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	int64_t place;
+	enum rc rc;
+
+	place = lane_place(tx, lane, row->priority);
+	rc = store_row_requeue(tx->db, row->id, place,
+	    tx->now_ms + d->options.expiry_ms, tx->now_ms, err);
+	if (rc == RC_OK)
+		rc = store_dead_letter_resolve(
+		    tx->db, row->id, "requeued", by, tx->now_ms, err);
+	/* What was discarded has been dealt with before. */
+	if (rc == RC_NOT_FOUND)
+		rc = RC_OK;
+	FAULT("requeue.row.after");
+	tally_move(d->tally, row->kind, row->state, OUTBOX_PENDING);
+	tally_add(d->tally, TOTAL_EVER_REQUEUED, 1);
+	if (rc == RC_OK)
+		rc = wait_add(tx, lane, row, 1, err);
+	if (rc == RC_OK)
+		rc = wake_lane(tx, lane, row->priority, err);
+	if (rc == RC_OK)
+		rc = tell_change(
+		    tx, row->sender_id, row->mid, CHANGE_RETRY, err);
+	return (rc);
+}
+
+enum rc
+dead_requeue(struct tx *tx, int64_t outbox_id, const char *by,
+    struct refusal *ret, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct ledger_lane *lane;
+	struct store_row row;
+	enum rc rc;
+
+	rc = find(tx, outbox_id, &row, &lane, ret, err);
+	if (rc != RC_OK || ret->problem != PROBLEM_NONE)
+		return (rc);
+	if (!is_dead(&row)) {
+		refusal_set(ret, PROBLEM_CONFLICT, "",
+		    "it is %s: only what has failed or expired is requeued",
+		    outbox_state_name(row.state));
+	} else if (d->options.requeue_ms != 0 &&
+		   tx->now_ms - row.created_at > d->options.requeue_ms) {
+		/* Its destination may have forgotten that it has it. */
+		refusal_set(ret, PROBLEM_CONFLICT, "",
+		    "it is too old to be requeued (requeue-window): send it "
+		    "anew");
+	} else {
+		rc = requeue(tx, &row, lane, by, err);
+	}
+	return (rc);
+}
+
+/* The state of ${row} in the words of a refusal. */
+static const char *
+state_in_words(const struct store_row *row)
+{
+
+	return (row->state == OUTBOX_PENDING && row->lane_seq == 0
+		    ? "scheduled"
+		    : outbox_state_name(row->state));
+}
+
+enum rc
+dead_discard(struct tx *tx, int64_t outbox_id, const char *by,
+    struct refusal *ret, struct err *err)
+{
+	struct ledger_lane *lane;
+	struct store_row row;
+	enum rc rc;
+
+	rc = find(tx, outbox_id, &row, &lane, ret, err);
+	if (rc != RC_OK || ret->problem != PROBLEM_NONE)
+		return (rc);
+	if (row.state == OUTBOX_PENDING && row.lane_seq != 0) {
+		rc = dead_make(tx, &row, REASON_DISCARDED, NULL, err);
+		if (rc != RC_OK || row.kind != EVENT_MESSAGE)
+			return (rc);
+	} else if (!is_dead(&row)) {
+		refusal_set(ret, PROBLEM_CONFLICT, "",
+		    "it is %s: only what waits, has failed or has expired is "
+		    "discarded",
+		    state_in_words(&row));
+		return (RC_OK);
+	}
+	rc = store_dead_letter_resolve(
+	    tx->db, row.id, "discarded", by, tx->now_ms, err);
+	if (rc == RC_NOT_FOUND) {
+		refusal_set(ret, PROBLEM_CONFLICT, "",
+		    "it has been dealt with already");
+		rc = RC_OK;
+	}
+	return (rc);
+}
+
+enum rc
+outbox_retry_now(struct tx *tx, int64_t outbox_id, const char *by,
+    struct refusal *ret, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct ledger_lane *lane;
+	struct store_row row;
+	enum rc rc;
+
+	rc = find(tx, outbox_id, &row, &lane, ret, err);
+	if (rc != RC_OK || ret->problem != PROBLEM_NONE)
+		return (rc);
+	if (is_dead(&row))
+		return (dead_requeue(tx, outbox_id, by, ret, err));
+	if (row.state != OUTBOX_PENDING || row.lane_seq == 0) {
+		refusal_set(ret, PROBLEM_CONFLICT, "",
+		    "it is %s: there is nothing to try again",
+		    state_in_words(&row));
+		return (RC_OK);
+	}
+	rc = store_row_due_now(tx->db, row.id, tx->now_ms, err);
+	if (lane->lane.due_at != 0) {
+		lane->lane.due_at = 0;
+		ledger_lane_touch(d->ledger, lane);
+	}
+	if (rc == RC_OK)
+		rc = wake_lane(tx, lane, row.priority, err);
+	if (rc == RC_OK)
+		rc = tell_change(tx, row.sender_id, row.mid, CHANGE_OTHER, err);
+	return (rc);
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The batch verb `deliver`.
+ *
+ * A lane's pending rows are read in order, put into the recipient's inbox with
+ * the next seq, and settled, all in the transaction at hand.  The settling
+ * update names the state it expects and its row count is checked: if anything
+ * else has touched a row, the whole transaction is abandoned.
+ */
+#include <string.h>
+
+#include "base/fault.h"
+#include "delivery/dead_letter.h"
+#include "delivery/deliver.h"
+#include "model/outbox.h"
+#include "txn/lockset.h"
+#include "txn/order.h"
+#include "txn/verb.h"
+
+/* The message id of ${mid}: from memory, else from the store. */
+static enum rc
+message_id_of(struct tx *tx, const struct recent *recent, int64_t mid,
+    struct uuid *ret, struct err *err)
+{
+	enum rc rc;
+
+	if (recent != NULL) {
+		*ret = recent->id;
+		return (RC_OK);
+	}
+	rc = store_message_uuid(tx->db, mid, ret, err);
+	if (rc == RC_NOT_FOUND)
+		rc = err_set(err, RC_CORRUPT, "outbox row without a message");
+	return (rc);
+}
+
+static enum rc
+add_inbox_row(struct tx *tx, struct ledger_lane *lane,
+    const struct store_claimed *row, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	const struct recent *recent;
+	struct ledger_user *actor;
+	struct inbox_new i;
+	struct uuid of;
+	enum rc rc;
+
+	rc = ledger_user_by_id(d->ledger, tx, row->sender_id, &actor, err);
+	if (rc == RC_NOT_FOUND)
+		rc = err_set(err, RC_CORRUPT, "outbox row without a sender");
+	if (rc != RC_OK)
+		return (rc);
+	memset(&i, 0, sizeof(i));
+	recent = recent_find(d, row->mid);
+	if (row->kind == EVENT_MESSAGE && recent != NULL)
+		i.message = recent->message;
+	rc = message_id_of(tx, recent, row->mid, &of, err);
+	i.user = lane->dest;
+	i.kind = row->kind;
+	i.own = false;
+	i.event_id = &row->event_id;
+	i.mid = row->mid;
+	i.conversation = lane->conversation;
+	i.conversation_seq = row->conversation_seq;
+	i.actor = actor;
+	i.outbox_id = row->id;
+	i.event_time = row->event_time;
+	i.attempt = row->attempts + 1;
+	i.message_id = &of;
+	if (rc == RC_OK)
+		rc = inbox_add(tx, &i, err);
+	return (rc);
+}
+
+/* The row is in the inbox now. */
+static enum rc
+settle(struct tx *tx, struct ledger_lane *lane, const struct store_claimed *row,
+    struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct metrics *m = d->options.metrics;
+	struct ledger_member *member;
+	struct db_val *v;
+	enum rc rc;
+
+	rc = store_rows_next(tx->db, &d->sent, &v, err);
+	if (rc != RC_OK)
+		return (rc);
+	v[0] = db_v_i64(row->id);
+	v[1] = db_v_i64(tx->now_ms);
+	lane->lane.next_seq = row->lane_seq + 1;
+	lane->lane.last_published_seq = row->lane_seq;
+	if (row->kind != EVENT_MESSAGE)
+		return (RC_OK);
+	metrics_observe_us(m, METRIC_DELIVERY_SECONDS,
+	    (tx->now_ms - (row->deliver_at > row->created_at
+				  ? row->deliver_at
+				  : row->created_at)) *
+		1000);
+	metrics_observe_us(
+	    m, METRIC_EVENT_SECONDS, (tx->now_ms - row->event_time) * 1000);
+	member = ledger_member_find(lane->conversation, row->dest_user);
+	if (member != NULL && member->delivered_upto < row->conversation_seq) {
+		member->delivered_upto = row->conversation_seq;
+		ledger_member_touch(d->ledger, lane->conversation, member);
+	}
+	tally_move(d->tally, row->kind, OUTBOX_PENDING, OUTBOX_SENT);
+	rc = tally_wait(d->tally,
+	    &(struct tally_key){row->sender_id, DESTINATION_LOCAL}, -1, err);
+	if (rc == RC_OK)
+		rc =
+		    tell_change(tx, row->sender_id, row->mid, CHANGE_SENT, err);
+	return (rc);
+}
+
+/* Into the inbox; or, when it has waited too long (behind a pause), out. */
+static enum rc
+deliver_row(struct tx *tx, struct ledger_lane *lane,
+    const struct store_claimed *row, struct err *err)
+{
+	enum rc rc;
+
+	if (expired(tx, row->expires_at)) {
+		lane->lane.next_seq = row->lane_seq + 1;
+		return (dead_by_id(tx, row->id, REASON_EXPIRED, NULL, err));
+	}
+	rc = add_inbox_row(tx, lane, row, err);
+	if (rc == RC_OK)
+		rc = settle(tx, lane, row, err);
+	return (rc);
+}
+
+/* ---- turns ---- */
+
+/* Lanes that are delivered together: read at once, written at once.  A lane is
+ * in a turn once. */
+#define TURN_LANES STORE_CLAIMS
+
+struct turn {
+	struct tx *tx;
+	struct ledger_lane *lanes[TURN_LANES];
+	struct deliver_unit *units[TURN_LANES]; /* whose lane it is */
+	size_t places[TURN_LANES];              /* where in the unit */
+	size_t n;
+};
+
+/* Rows of each lane of a turn: the room shared out, and never more than a lane
+ * has in a turn of its own. */
+static size_t
+rows_each(const struct turn *t)
+{
+	size_t most = CLAIMED_ROWS / t->n;
+
+	return (most < DELIVER_ROWS ? most : DELIVER_ROWS);
+}
+
+/* Delivers what was read of lane ${i}: ${n} rows at ${rows}, of at most
+ * ${most}. */
+static enum rc
+deliver_lane(struct turn *t, size_t i, const struct store_claimed *rows,
+    size_t n, struct err *err)
+{
+	struct domain *d = domain_of(t->tx);
+	struct ledger_lane *lane = t->lanes[i];
+	const size_t most = rows_each(t);
+	enum rc rc = RC_OK;
+	size_t k;
+
+	for (k = 0; k < n && rc == RC_OK; k++)
+		rc = deliver_row(t->tx, lane, &rows[k], err);
+	if (rc != RC_OK)
+		return (rc);
+	/* Fewer rows than asked for: what is left of the lane is gaps of
+	 * canceled or expired rows. */
+	if (n < most)
+		lane->lane.next_seq = lane->lane.tail_seq + 1;
+	ledger_lane_touch(d->ledger, lane);
+	t->units[i]->more[t->places[i]] =
+	    n == most && lane->lane.next_seq <= lane->lane.tail_seq;
+	t->units[i]->delivered += n;
+	return (RC_OK);
+}
+
+/* Reads the lanes' rows; event ids in the rows that are gathered point into
+ * d->claimed, so that these are written before the next turn. */
+static enum rc
+take_turn(struct turn *t, struct err *err)
+{
+	struct domain *d = domain_of(t->tx);
+	struct store_claim claims[TURN_LANES];
+	size_t i, n, at = 0, end;
+	enum rc rc;
+
+	for (i = 0; i < t->n; i++)
+		claims[i] = (struct store_claim){t->lanes[i]->lane.lane_id,
+		    t->lanes[i]->lane.next_seq, (int64_t)rows_each(t)};
+	rc = store_outbox_claim(t->tx->db, claims, t->n, d->claimed, &n, err);
+	for (i = 0; i < t->n && rc == RC_OK; i++) {
+		for (end = at; end < n && d->claimed[end].lane_id ==
+					      t->lanes[i]->lane.lane_id;
+		     end++)
+			continue;
+		rc = deliver_lane(t, i, d->claimed + at, end - at, err);
+		t->lanes[i]->in_turn = false;
+		at = end;
+	}
+	FAULT("deliver.inbox.before");
+	if (rc == RC_OK)
+		rc = inbox_write(t->tx, err);
+	FAULT("deliver.settle.before");
+	if (rc == RC_OK)
+		rc = store_rows_write(t->tx->db, &d->sent, true, err);
+	FAULT("deliver.settle.after");
+	t->n = 0;
+	return (rc);
+}
+
+/* Lane ${place} of ${u} has its turn, with others. */
+static enum rc
+join_turn(struct turn *t, struct ledger_lane *lane, struct deliver_unit *u,
+    size_t place, struct err *err)
+{
+	enum rc rc = RC_OK;
+
+	if (t->n == TURN_LANES)
+		rc = take_turn(t, err);
+	lane->in_turn = true;
+	t->lanes[t->n] = lane;
+	t->units[t->n] = u;
+	t->places[t->n++] = place;
+	return (rc);
+}
+
+/* The first message of a lane has made its delivery break off too often. */
+static enum rc
+take_poison(struct tx *tx, struct ledger_lane *lane, struct err *err)
+{
+	const struct store_claim claim = {
+	    lane->lane.lane_id, lane->lane.next_seq, 1};
+	struct domain *d = domain_of(tx);
+	size_t n;
+	enum rc rc;
+
+	rc = store_outbox_claim(tx->db, &claim, 1, d->claimed, &n, err);
+	if (rc != RC_OK || n == 0)
+		return (rc);
+	lane->lane.next_seq = d->claimed[0].lane_seq + 1;
+	ledger_lane_touch(d->ledger, lane);
+	return (dead_by_id(tx, d->claimed[0].id, REASON_POISON, NULL, err));
+}
+
+static enum rc
+deliver_unit_apply(struct turn *t, struct deliver_unit *u, struct err *err)
+{
+	struct domain *d = domain_of(t->tx);
+	struct ledger_lane *lane;
+	enum rc rc = RC_OK;
+	size_t i;
+
+	u->delivered = 0;
+	for (i = 0; i < u->nlanes && rc == RC_OK; i++) {
+		u->more[i] = false;
+		if (u->held[i])
+			continue;
+		rc = ledger_lane_by_id(
+		    d->ledger, t->tx, u->lanes[i], &lane, err);
+		if (rc == RC_NOT_FOUND) {
+			rc = RC_OK;
+			continue;
+		}
+		if (rc != RC_OK)
+			return (rc);
+		/* Who is in a turn already is looked at after it. */
+		if (lane->in_turn)
+			rc = take_turn(t, err);
+		if (rc != RC_OK || lane->lane.next_seq > lane->lane.tail_seq ||
+		    lane->lane.due_at > t->tx->now_ms)
+			continue;
+		if (u->poison && t->n > 0)
+			rc = take_turn(t, err);
+		if (rc == RC_OK && u->poison)
+			rc = take_poison(t->tx, lane, err);
+		if (rc == RC_OK)
+			rc = join_turn(t, lane, u, i, err);
+	}
+	return (rc);
+}
+
+static enum rc
+deliver_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
+{
+	struct turn turn = {.tx = tx};
+	enum rc rc = RC_OK;
+	size_t i;
+
+	for (i = 0; i < n && rc == RC_OK; i++)
+		rc = deliver_unit_apply(&turn,
+		    CONTAINER_OF(units[i], struct deliver_unit, unit), err);
+	if (rc == RC_OK && turn.n > 0)
+		rc = take_turn(&turn, err);
+	return (rc);
+}
+
+static enum rc
+deliver_locks(struct unit *unit, struct lockset *set, struct err *err)
+{
+	const struct deliver_unit *u =
+	    CONTAINER_OF(unit, struct deliver_unit, unit);
+	enum rc rc = RC_OK;
+	size_t i;
+
+	for (i = 0; i < u->nlanes && rc == RC_OK; i++) {
+		lockset_part(set, i);
+		if (!u->held[i])
+			rc = lockset_lane(set, u->lanes[i], err);
+	}
+	return (rc);
+}
+
+/* Each lane is a part: the others go on while one is set aside. */
+static bool *
+deliver_parts(struct unit *unit, size_t *ret_n)
+{
+	struct deliver_unit *u = CONTAINER_OF(unit, struct deliver_unit, unit);
+
+	*ret_n = DELIVER_LANES;
+	return (u->held);
+}
+
+UNIT_KIND(deliver, deliver_locks, .queue = UNIT_DELIVERY,
+    .order = ORDER_DELIVER, .apply = deliver_apply, .parts = deliver_parts);
+
+void
+deliver_unit_init(struct deliver_unit *u)
+{
+
+	u->unit.kind = &deliver_kind;
+	u->unit.bytes = 4096;
+	u->nlanes = 0;
+	u->poison = false;
+	u->delivered = 0;
+	deliver_unit_free(u);
+}
+
+void
+deliver_unit_free(struct deliver_unit *u)
+{
+
+	memset(u->held, 0, sizeof(u->held));
+}

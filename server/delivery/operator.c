@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The batch verb `desk`.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "delivery/dead_letter.h"
+#include "delivery/destination.h"
+#include "delivery/operator.h"
+#include "store/audit.h"
+#include "store/dead_letter.h"
+#include "store/message.h"
+#include "txn/lockset.h"
+#include "txn/order.h"
+#include "txn/verb.h"
+
+/* Rows of one message that are looked at. */
+#define ROWS_MAX 256
+#define DETAIL_SIZE 1025
+
+typedef enum rc (*row_fn)(struct tx *tx, int64_t outbox_id, const char *by,
+    struct refusal *ret, struct err *err);
+
+static enum rc
+audit(struct tx *tx, const struct desk_unit *u, const char *action,
+    const struct uuid *message, const char *detail, struct err *err)
+{
+	char object[UUID_TEXT_LEN + 1];
+	const struct store_audit audit = {u->by, action, object, detail};
+
+	uuid_format(message, object);
+	return (store_audit_insert(tx->db, &audit, tx->now_ms, err));
+}
+
+/* ---- messages ---- */
+
+static enum rc
+found_own(void *arg, const struct store_entry *e, struct err *err)
+{
+
+	(void)arg;
+	(void)e;
+	(void)err;
+	return (RC_OK);
+}
+
+/* A message without outbox rows: it has reached everybody long ago, and they
+ * are purged; or there is none. */
+static enum rc
+refuse_without_rows(struct tx *tx, struct desk_unit *u, struct err *err)
+{
+	struct store_message_key key;
+	enum rc rc;
+
+	rc = store_message_key(tx->db, &u->message, &key, err);
+	if (rc == RC_OK)
+		refusal_set(&u->refusal, PROBLEM_CONFLICT, "",
+		    "everybody has it, and its outbox rows are purged: there "
+		    "is nothing to %s",
+		    u->op == DESK_DISCARD ? "give up" : "try again");
+	else if (rc == RC_NOT_FOUND)
+		refusal_set(&u->refusal, PROBLEM_NOT_FOUND, "",
+		    "there is no such message");
+	return (rc == RC_NOT_FOUND ? RC_OK : rc);
+}
+
+/* Does ${each} with all rows of the message that allow it; if none does, the
+ * first refusal is the unit's. */
+static enum rc
+each_row(struct tx *tx, struct desk_unit *u, row_fn each, struct err *err)
+{
+	struct refusal r;
+	int64_t ids[ROWS_MAX];
+	size_t i, n;
+	enum rc rc;
+
+	rc = store_message_rows(tx->db, &u->message, ids, ROWS_MAX, &n, err);
+	for (i = 0; i < n && rc == RC_OK; i++) {
+		r = (struct refusal)REFUSAL_INIT;
+		rc = each(tx, ids[i], u->by, &r, err);
+		if (r.problem == PROBLEM_NONE)
+			u->done++;
+		else if (u->refusal.problem == PROBLEM_NONE)
+			u->refusal = r;
+	}
+	if (rc != RC_OK)
+		return (rc);
+	if (n == 0)
+		return (refuse_without_rows(tx, u, err));
+	if (u->done > 0)
+		u->refusal = (struct refusal)REFUSAL_INIT;
+	return (RC_OK);
+}
+
+static enum rc
+do_message(struct tx *tx, struct desk_unit *u, struct err *err)
+{
+	char detail[64];
+	bool discard = u->op == DESK_DISCARD;
+	enum rc rc;
+
+	rc = each_row(tx, u, discard ? dead_discard : outbox_retry_now, err);
+	if (rc != RC_OK || u->done == 0)
+		return (rc);
+	(void)snprintf(
+	    detail, sizeof(detail), "for %zu of its recipients", u->done);
+	return (audit(
+	    tx, u, discard ? "discard" : "retry", &u->message, detail, err));
+}
+
+/* What is over waits again, and counts as its sender's. */
+static enum rc
+retry_own(struct tx *tx, int64_t outbox_id, const char *by, struct refusal *ret,
+    struct err *err)
+{
+	struct store_row row;
+	enum rc rc;
+
+	rc = store_row_get(tx->db, outbox_id, &row, err);
+	if (rc == RC_OK &&
+	    (row.state == OUTBOX_FAILED || row.state == OUTBOX_EXPIRED) &&
+	    !sender_has_room(domain_of(tx), row.sender_id, ret))
+		return (RC_OK);
+	return (rc == RC_OK || rc == RC_NOT_FOUND
+		    ? outbox_retry_now(tx, outbox_id, by, ret, err)
+		    : rc);
+}
+
+/* The sender's own: no operator, no audit. */
+static enum rc
+do_own_retry(struct tx *tx, struct desk_unit *u, struct err *err)
+{
+	enum rc rc;
+
+	rc = store_entry_get(
+	    tx->db, u->sender_id, &u->message, found_own, NULL, err);
+	if (rc == RC_NOT_FOUND) {
+		refusal_set(&u->refusal, PROBLEM_NOT_FOUND, "",
+		    "you have sent no such message");
+		return (RC_OK);
+	}
+	if (rc != RC_OK)
+		return (rc);
+	return (each_row(tx, u, retry_own, err));
+}
+
+/* ---- dead letters ---- */
+
+/* What letter ${dead_id} is about.  Where there are other nodes an open one is
+ * looked at again when its message is ours: somebody may have dealt with it. */
+static enum rc
+find_letter(struct tx *tx, int64_t dead_id, struct store_dead_letter *ret,
+    struct err *err)
+{
+	enum rc rc;
+
+	rc = store_dead_letter_get(tx->db, dead_id, ret, err);
+	if (rc != RC_OK || !ret->open || !db_shared(tx->db))
+		return (rc);
+	rc = dead_hold(tx, ret->outbox_id, err);
+	return (rc == RC_OK ? store_dead_letter_get(tx->db, dead_id, ret, err)
+			    : rc);
+}
+
+static enum rc
+do_letter(struct tx *tx, struct desk_unit *u, struct desk_letter *letter,
+    struct err *err)
+{
+	bool discard = u->op == DESK_DISCARD_LETTERS;
+	char detail[DETAIL_SIZE];
+	struct store_dead_letter about;
+	struct refusal r = REFUSAL_INIT;
+	enum rc rc;
+
+	letter->refused = false;
+	rc = find_letter(tx, letter->dead_id, &about, err);
+	if (rc == RC_NOT_FOUND) {
+		refusal_set(
+		    &r, PROBLEM_NOT_FOUND, "", "there is no such dead letter");
+		rc = RC_OK;
+	} else if (rc == RC_OK && !about.open) {
+		refusal_set(&r, PROBLEM_CONFLICT, "",
+		    "somebody has dealt with it already");
+	} else if (rc == RC_OK) {
+		rc = (discard ? dead_discard : dead_requeue)(
+		    tx, about.outbox_id, u->by, &r, err);
+	}
+	if (rc != RC_OK)
+		return (rc);
+	if (r.problem != PROBLEM_NONE) {
+		letter->refused = true;
+		memcpy(letter->detail, r.detail, sizeof(letter->detail));
+		return (RC_OK);
+	}
+	u->done++;
+	(void)snprintf(detail, sizeof(detail), "dead letter %" PRId64 " to %s",
+	    letter->dead_id, about.to);
+	return (audit(tx, u, discard ? "discard" : "requeue", &about.message_id,
+	    detail, err));
+}
+
+static enum rc
+do_letters(struct tx *tx, struct desk_unit *u, struct err *err)
+{
+	size_t i;
+	enum rc rc = RC_OK;
+
+	for (i = 0; i < u->nletters && rc == RC_OK; i++)
+		rc = do_letter(tx, u, &u->letters[i], err);
+	return (rc);
+}
+
+/* ---- the unit ---- */
+
+static enum rc
+desk_one(struct tx *tx, struct desk_unit *u, struct err *err)
+{
+
+	u->refusal = (struct refusal)REFUSAL_INIT;
+	u->done = 0;
+	switch (u->op) {
+	case DESK_OWN_RETRY:
+		return (do_own_retry(tx, u, err));
+	case DESK_RETRY:
+	case DESK_DISCARD:
+		return (do_message(tx, u, err));
+	case DESK_REQUEUE_LETTERS:
+	case DESK_DISCARD_LETTERS:
+		return (do_letters(tx, u, err));
+	/* These write down themselves who did it. */
+	case DESK_PAUSE:
+		return (destination_pause(tx, u->name, u->by,
+		    u->reason[0] != '\0' ? u->reason : NULL, &u->refusal, err));
+	case DESK_RESUME:
+		return (
+		    destination_resume(tx, u->name, u->by, &u->refusal, err));
+	case DESK_RATE:
+		return (destination_rate(
+		    tx, u->name, u->number, u->by, &u->refusal, err));
+	case DESK_REWIND:
+	default:
+		return (lane_rewind(
+		    tx, u->lane_id, u->number, u->by, &u->refusal, err));
+	}
+}
+
+static enum rc
+desk_apply(struct tx *tx, struct unit *unit, struct err *err)
+{
+
+	return (desk_one(tx, CONTAINER_OF(unit, struct desk_unit, unit), err));
+}
+
+static enum rc
+desk_locks(struct unit *unit, struct lockset *set, struct err *err)
+{
+	const struct desk_unit *u = CONTAINER_OF(unit, struct desk_unit, unit);
+	enum rc rc = RC_OK;
+	size_t i;
+
+	switch (u->op) {
+	case DESK_OWN_RETRY:
+	case DESK_RETRY:
+	case DESK_DISCARD:
+		return (lockset_message(set, &u->message, err));
+	case DESK_REQUEUE_LETTERS:
+	case DESK_DISCARD_LETTERS:
+		for (i = 0; i < u->nletters && rc == RC_OK; i++)
+			rc = lockset_dead_letter(
+			    set, u->letters[i].dead_id, err);
+		return (rc);
+	case DESK_REWIND:
+		return (lockset_lane(set, u->lane_id, err));
+	case DESK_PAUSE:
+	case DESK_RESUME:
+	case DESK_RATE:
+	default:
+		return (RC_OK);
+	}
+}
+
+UNIT_KIND(desk, desk_locks, .queue = UNIT_CLIENT, .order = ORDER_DESK,
+    .apply_one = desk_apply, .any_order = true);
+
+void
+desk_unit_init(struct desk_unit *u, enum desk_op op, const char *by)
+{
+
+	memset(u, 0, sizeof(*u));
+	u->unit.kind = &desk_kind;
+	u->unit.bytes = sizeof(*u);
+	u->op = op;
+	(void)snprintf(u->by, sizeof(u->by), "%s", by);
+	u->refusal = (struct refusal)REFUSAL_INIT;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A parcel: messages of one or more lanes that were claimed for one destination
+ * and travel together.  The claim fills it, a carrier answers it, the settling
+ * reads the answers.
+ *
+ * It belongs to whoever works on it: the writer while it is claimed and
+ * settled, the carrier in between.
+ */
+#ifndef DELIVERY_PARCEL_H
+#define DELIVERY_PARCEL_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "base/limits.h"
+#include "store/remote.h"
+
+/* Messages of one request to another server, and their bytes, about. */
+#define PARCEL_ITEMS 50
+#define PARCEL_BYTES 262144
+/* Rows of one lane in it: all of them may be of one. */
+#define PARCEL_LANE_ROWS PARCEL_ITEMS
+
+/* What a destination says of a message.  A missing or unknown answer counts as
+ * retryable.  X(id, outcome in the audit) */
+#define ANSWER_TABLE(X)                                                        \
+	X(ANSWER_NONE, "no_answer")                                            \
+	X(ANSWER_ACCEPTED, "accepted")                                         \
+	X(ANSWER_LATER, "later")                                               \
+	X(ANSWER_RETRYABLE, "retryable")                                       \
+	X(ANSWER_REJECTED, "rejected")                                         \
+	X(ANSWER_TOO_LARGE, "too_large")                                       \
+	X(ANSWER_PREDECESSOR, "predecessor")
+
+enum answer {
+#define X(id, outcome) id,
+	ANSWER_TABLE(X)
+#undef X
+	    ANSWERS
+};
+
+#define PARCEL_ERROR_SIZE 256
+
+struct parcel_item {
+	struct store_row row; /* attempts: with this one */
+	int64_t lane_token;
+	bool replay; /* offered again; nothing of it will be settled */
+
+	/* What is carried: spans of the parcel's text. */
+	struct uuid message_id;
+	struct uuid conversation;
+	size_t from, to, body, body_len;
+
+	/* Answered. */
+	enum answer answer;
+	bool duplicate;
+	int64_t retry_after_ms;        /* 0: it did not say */
+	char error[PARCEL_ERROR_SIZE]; /* "": none */
+};
+
+struct parcel {
+	int64_t destination_id;
+	char name[LIMIT_DOMAIN_LEN + 1];
+	struct parcel_item items[PARCEL_ITEMS];
+	size_t n;
+	struct buf text;
+
+	int64_t left_ms;    /* wall time of the claim */
+	int64_t timeout_ms; /* the carrier's patience */
+
+	/* Answered: the destination as a whole.  false: it could not be
+	 * reached, or said nothing that can be read; no item has an answer. */
+	bool reached;
+	int status;                    /* of HTTP; 0: none */
+	int64_t retry_after_ms;        /* 0: it did not say */
+	char error[PARCEL_ERROR_SIZE]; /* "": the status says it */
+
+	void (*finish)(struct parcel *parcel); /* called once, by the carrier */
+};
+
+/* The word of ${answer} for the audit. */
+const char *answer_outcome(enum answer answer);
+
+/* A NUL-terminated text of the parcel. */
+static inline const char *
+parcel_text(const struct parcel *p, size_t at)
+{
+
+	return (p->text.data + at);
+}
+
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The batch verb `rescue`: leases that ran out, and what has expired.
+ *
+ * A lease that ran out charges its messages one rescue each (claim.h says what
+ * that leads to); after a restart nobody is charged, because nobody knows whose
+ * fault it was.  Whose lease it was finds the token changed (settle.h).
+ */
+#include <string.h>
+
+#include "base/fault.h"
+#include "delivery/dead_letter.h"
+#include "delivery/settle.h"
+#include "txn/order.h"
+#include "txn/verb.h"
+
+/* Messages taken out in one unit. */
+#define EXPIRE_ROWS 100
+
+static enum rc
+rescue_row(
+    struct tx *tx, const struct store_row *row, bool charge, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	const struct store_attempt attempt = {.outbox_id = row->id,
+	    .attempt = row->attempts,
+	    .outcome = charge ? "lease_lost" : "restart"};
+	enum rc rc;
+
+	rc = store_remote_rescue(
+	    tx->db, row->id, tx->now_ms, charge ? 1 : 0, err);
+	if (rc == RC_OK)
+		rc = store_attempt_end(tx->db, &attempt, tx->now_ms, err);
+	tally_move(d->tally, row->kind, OUTBOX_SENDING, OUTBOX_PENDING);
+	if (charge)
+		tally_add(d->tally, TOTAL_EVER_RESCUED, 1);
+	return (rc);
+}
+
+/* Whether the lane's lease is still to be ended: another node, where there are
+ * some, may have done it after we looked and before it was ours. */
+static bool
+is_stale(const struct tx *tx, const struct ledger_lane *lane, bool charge)
+{
+	const struct store_lane *l = &lane->lane;
+
+	if (!db_shared(tx->db))
+		return (true);
+	if (l->state != LANE_LEASED)
+		return (false);
+	return (!charge || l->lease_until <= tx->now_ms ||
+		l->lease_until > tx->now_ms + LEASE_MAX_MS);
+}
+
+static enum rc
+rescue_lane(struct tx *tx, int64_t lane_id, bool charge, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct store_row rows[PARCEL_LANE_ROWS];
+	struct ledger_lane *lane;
+	int back = PRIORITY_LOW;
+	size_t i, n;
+	enum rc rc;
+
+	rc = ledger_lane_by_id(d->ledger, tx, lane_id, &lane, err);
+	if (rc == RC_NOT_FOUND)
+		rc = err_set(err, RC_CORRUPT, "a lane that is not there");
+	if (rc == RC_OK && !is_stale(tx, lane, charge))
+		return (RC_OK);
+	if (rc == RC_OK)
+		rc = store_remote_in_flight(
+		    tx->db, lane_id, rows, PARCEL_LANE_ROWS, &n, err);
+	if (rc != RC_OK)
+		return (rc);
+	for (i = 0; i < n && rc == RC_OK; i++) {
+		rc = rescue_row(tx, &rows[i], charge, err);
+		back = rows[i].priority > back ? rows[i].priority : back;
+	}
+	FAULT("rescue.rows.after");
+	/* The cursor stands before all of them: it moves when they are
+	 * settled. */
+	lane->lane.lease_token++;
+	lane->lane.lease_until = 0;
+	lane->lane.lease_owner[0] = '\0';
+	lane->lane.state = LANE_READY;
+	lane->lane.due_at = 0;
+	if (back < lane->lane.priority)
+		ledger_lane_fell(d->ledger, lane, lane->lane.priority);
+	ledger_lane_touch(d->ledger, lane);
+	if (rc == RC_OK)
+		rc = wake_lane(tx, lane, lane->lane.priority, err);
+	return (rc);
+}
+
+/* ${found} has expired, and still waits when its conversation is ours; if
+ * somebody else is at work on that, the row will be found again. */
+static enum rc
+expire_row(struct tx *tx, struct rescue_unit *u, const struct store_row *found,
+    struct err *err)
+{
+	struct ledger_conversation *c;
+	struct store_row row;
+	enum rc rc;
+
+	rc = ledger_conversation_if_free(
+	    domain_of(tx)->ledger, tx, found->conversation_id, &c, err);
+	if (rc == RC_OK)
+		rc = store_row_get(tx->db, found->id, &row, err);
+	if (rc == RC_NOT_FOUND)
+		return (RC_OK);
+	if (rc != RC_OK || row.state != OUTBOX_PENDING || row.lane_seq == 0 ||
+	    !expired(tx, row.expires_at))
+		return (rc);
+	u->expired++;
+	return (dead_make(tx, &row, REASON_EXPIRED, NULL, err));
+}
+
+static enum rc
+expire(struct tx *tx, struct rescue_unit *u, struct err *err)
+{
+	const struct store_expired_local local = {
+	    u->local_after, u->local_upto, tx->now_ms};
+	struct store_row rows[EXPIRE_ROWS];
+	size_t i, n, more = 0;
+	enum rc rc;
+
+	u->expired = 0;
+	if (!expired(tx, tx->now_ms))
+		return (RC_OK);
+	rc = store_rows_expired(tx->db, tx->now_ms, rows, EXPIRE_ROWS, &n, err);
+	if (rc == RC_OK && n < EXPIRE_ROWS && u->local_upto > 0)
+		rc = store_rows_expired_local(
+		    tx->db, &local, rows + n, EXPIRE_ROWS - n, &more, err);
+	for (i = 0; i < n + more && rc == RC_OK; i++)
+		rc = expire_row(tx, u, &rows[i], err);
+	return (rc);
+}
+
+static enum rc
+rescue_one(struct tx *tx, struct rescue_unit *u, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct store_lanes lanes;
+	int64_t clamped;
+	enum rc rc;
+	size_t i;
+
+	u->expired = 0;
+	rc = ledger_flush_lanes(d->ledger, tx, err);
+	if (rc == RC_OK)
+		rc = store_lanes_stale(tx->db, u->all ? INT64_MAX : tx->now_ms,
+		    u->all ? INT64_MAX : tx->now_ms + LEASE_MAX_MS, &lanes,
+		    err);
+	for (i = 0; rc == RC_OK && i < lanes.n; i++)
+		rc = rescue_lane(tx, lanes.ids[i], !u->all, err);
+	u->rescued = rc == RC_OK ? lanes.n : 0;
+	if (rc == RC_OK && u->expire)
+		rc = expire(tx, u, err);
+	if (rc == RC_OK)
+		rc = ledger_flush_lanes(d->ledger, tx, err);
+	if (rc == RC_OK)
+		rc = store_lanes_clamp(tx->db, tx->now_ms,
+		    tx->now_ms + BREAKER_SANE_MS, &clamped, err);
+	/* What the ledger remembers of them is not so any more. */
+	if (rc == RC_OK && clamped > 0)
+		ledger_forget_lanes(d->ledger);
+	if (rc == RC_OK)
+		rc = store_lanes_lease_next(tx->db, &u->next_lease, err);
+	if (rc == RC_OK)
+		rc = store_rows_expiry_next(tx->db, &u->next_expiry, err);
+	return (rc);
+}
+
+static enum rc
+rescue_apply(struct tx *tx, struct unit *unit, struct err *err)
+{
+
+	return (
+	    rescue_one(tx, CONTAINER_OF(unit, struct rescue_unit, unit), err));
+}
+
+UNIT_KIND(rescue, unit_locks_nothing, .queue = UNIT_DELIVERY,
+    .order = ORDER_RESCUE, .apply_one = rescue_apply);
+
+void
+rescue_unit_init(struct rescue_unit *u)
+{
+
+	u->unit.kind = &rescue_kind;
+	u->unit.bytes = 4096;
+	u->all = u->expire = false;
+	u->local_after = u->local_upto = 0;
+	u->rescued = u->expired = 0;
+	u->next_lease = u->next_expiry = 0;
+}

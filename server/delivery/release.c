@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The batch verb `release`.
+ */
+#include <string.h>
+
+#include "crypt/digest.h"
+#include "delivery/dead_letter.h"
+#include "delivery/release.h"
+#include "model/outbox.h"
+#include "txn/lockset.h"
+#include "txn/order.h"
+#include "txn/verb.h"
+
+/* A due row with its body hashed, so that nothing borrowed is kept. */
+struct due {
+	struct store_due row;
+	uint8_t body[DIGEST_LEN];
+};
+
+struct due_list {
+	struct due list[RELEASE_ROWS];
+	size_t n;
+};
+
+static enum rc
+take_due(void *arg, const struct store_due *row, struct err *err)
+{
+	struct due_list *dues = arg;
+	struct due *due = &dues->list[dues->n++];
+
+	(void)err;
+	due->row = *row;
+	digest_body(row->salt, row->body, row->body_len, due->body);
+	due->row.salt = NULL;
+	due->row.body = NULL;
+	return (RC_OK);
+}
+
+static enum rc
+add_own_copy(struct tx *tx, const struct due *due, struct ledger_user *from,
+    struct ledger_conversation *c, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	const struct recent *recent;
+	struct inbox_new i;
+	enum rc rc;
+
+	memset(&i, 0, sizeof(i));
+	i.user = from;
+	i.kind = EVENT_MESSAGE;
+	i.own = true;
+	i.event_id = &due->row.event_id;
+	i.mid = due->row.mid;
+	i.conversation = c;
+	i.conversation_seq = c->last_seq;
+	i.actor = from;
+	i.event_time = due->row.event_time;
+	i.attempt = 1;
+	i.message_id = &due->row.message_id;
+	recent = recent_find(d, due->row.mid);
+	i.message = recent != NULL ? recent->message : NULL;
+	rc = inbox_add(tx, &i, err);
+	if (rc == RC_OK)
+		rc = inbox_write(tx, err);
+	return (rc);
+}
+
+/* A note to oneself: the own copy is the delivery, nothing is left to do. */
+static enum rc
+settle_note(struct tx *tx, const struct due *due, struct ledger_lane *lane,
+    struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct db_val *v;
+	enum rc rc;
+
+	lane->lane.next_seq = lane->lane.tail_seq + 1;
+	lane->lane.last_published_seq = lane->lane.tail_seq;
+	ledger_lane_touch(d->ledger, lane);
+	rc = store_rows_next(tx->db, &d->sent, &v, err);
+	if (rc != RC_OK)
+		return (rc);
+	v[0] = db_v_i64(due->row.id);
+	v[1] = db_v_i64(tx->now_ms);
+	rc = store_rows_write(tx->db, &d->sent, true, err);
+	if (rc == RC_OK)
+		rc = store_rows_next(tx->db, &d->acked, &v, err);
+	if (rc != RC_OK)
+		return (rc);
+	v[0] = db_v_i64(due->row.id);
+	v[1] = db_v_i64(tx->now_ms);
+	rc = store_rows_write(tx->db, &d->acked, true, err);
+	d->acked.changed = 0;
+	tally_move(d->tally, EVENT_MESSAGE, OUTBOX_PENDING, OUTBOX_SENT);
+	tally_move(d->tally, EVENT_MESSAGE, OUTBOX_SENT, OUTBOX_ACKED);
+	return (rc);
+}
+
+/* From now on it waits like any other. */
+static enum rc
+begin_wait(struct tx *tx, const struct due *due, struct ledger_lane *lane,
+    struct err *err)
+{
+	struct tally_key key = {due->row.sender_id, lane->lane.destination_id};
+	enum rc rc;
+
+	rc = tally_wait(domain_of(tx)->tally, &key, 1, err);
+	/* Who it is for has gone since it was accepted. */
+	if (rc == RC_OK && lane->dest->disabled)
+		return (dead_by_id(tx, due->row.id, REASON_REJECTED,
+		    "the recipient is here no more", err));
+	if (rc == RC_OK)
+		rc = wake_lane(tx, lane, due->row.priority, err);
+	return (rc);
+}
+
+/* Who wrote it has gone since: nobody gets anything from him any more. */
+static enum rc
+drop(struct tx *tx, const struct due *due, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+
+	tally_add(d->tally, TOTAL_SCHEDULED, -1);
+	tally_move(d->tally, EVENT_MESSAGE, -1, OUTBOX_CANCELED);
+	return (store_outbox_cancel(tx->db, due->row.id, tx->now_ms, err));
+}
+
+static enum rc
+release_one(struct tx *tx, const struct due *due, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct ledger_conversation *c;
+	struct ledger_lane *lane;
+	struct ledger_user *from;
+	struct store_release places;
+	enum rc rc;
+
+	rc = ledger_lane_by_id(d->ledger, tx, due->row.lane_id, &lane, err);
+	if (rc == RC_OK)
+		rc = ledger_user_by_id(
+		    d->ledger, tx, due->row.sender_id, &from, err);
+	if (rc == RC_NOT_FOUND)
+		rc = err_set(err, RC_CORRUPT, "a scheduled row without lane");
+	if (rc == RC_OK)
+		rc = need_news(d, err);
+	if (rc != RC_OK)
+		return (rc);
+	if (from->disabled)
+		return (drop(tx, due, err));
+	c = lane->conversation;
+	c->last_seq++;
+	digest_next(c->digest, c->last_seq, &due->row.message_id,
+	    from->name->data, due->body);
+	(void)lane_place(tx, lane, due->row.priority);
+	tally_add(d->tally, TOTAL_SCHEDULED, -1);
+	tally_add(d->tally, TOTAL_PENDING, 1);
+	places = (struct store_release){due->row.id, lane->lane.tail_seq,
+	    due->row.mid, c->last_seq, c->digest};
+	rc = store_outbox_release(tx->db, &places, tx->now_ms, err);
+	if (rc == RC_OK)
+		rc = add_own_copy(tx, due, from, c, err);
+	if (rc == RC_OK)
+		rc = lane->dest == from ? settle_note(tx, due, lane, err)
+					: begin_wait(tx, due, lane, err);
+	if (rc == RC_OK)
+		rc = tell_change(tx, from->user_id, due->row.mid,
+		    lane->dest == from ? CHANGE_ACKED : CHANGE_OTHER, err);
+	return (rc);
+}
+
+static enum rc
+release_apply(struct tx *tx, struct unit *unit, struct err *err)
+{
+	struct release_unit *u = CONTAINER_OF(unit, struct release_unit, unit);
+	const struct ledger *l = domain_of(tx)->ledger;
+	struct due_list dues = {.n = 0};
+	enum rc rc;
+	size_t i;
+
+	u->released = 0;
+	rc = store_outbox_due(
+	    tx->db, tx->now_ms, RELEASE_ROWS, take_due, &dues, err);
+	for (i = 0; i < dues.n && rc == RC_OK; i++) {
+		if (!ledger_conversation_ours(
+			l, dues.list[i].row.conversation_id))
+			continue;
+		rc = release_one(tx, &dues.list[i], err);
+		u->released++;
+	}
+	u->passed_over = u->released < dues.n;
+	return (rc);
+}
+
+static enum rc
+release_locks(struct unit *unit, struct lockset *set, struct err *err)
+{
+
+	(void)unit;
+	(void)err;
+	lockset_due(set, RELEASE_ROWS);
+	return (RC_OK);
+}
+
+UNIT_KIND(release, release_locks, .queue = UNIT_DELIVERY,
+    .order = ORDER_RELEASE, .apply_one = release_apply);
+
+void
+release_unit_init(struct release_unit *u)
+{
+
+	u->unit.kind = &release_kind;
+	u->unit.bytes = 4096;
+	u->released = 0;
+	u->passed_over = false;
+}

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The batch verb `settle`.
+ *
+ * A lane's items stand together in a parcel, in order.  The first that is not
+ * settled for good is where the lane goes on; what comes after it goes back
+ * uncharged, unless the destination says that it has it.
+ */
+#include <string.h>
+
+#include "base/fault.h"
+#include "delivery/dead_letter.h"
+#include "delivery/settle.h"
+#include "txn/lockset.h"
+#include "txn/order.h"
+#include "txn/verb.h"
+
+#define ACK_TIMEOUT_MS 60000
+
+/* The items of one lane. */
+struct run {
+	struct tx *tx;
+	const struct parcel *parcel;
+	struct ledger_lane *lane;
+	const struct parcel_item *items;
+	size_t n;
+	uint32_t random;
+
+	int64_t held; /* the first place that is not settled; 0: none */
+	int64_t due;  /* when it is; 0: now */
+	int back;     /* the highest priority of what waits again */
+};
+
+static const char *const outcomes[ANSWERS] = {
+#define X(id, outcome) outcome,
+    ANSWER_TABLE(X)
+#undef X
+};
+
+const char *
+answer_outcome(enum answer answer)
+{
+
+	return (outcomes[answer]);
+}
+
+/* ---- one message ---- */
+
+static enum rc
+end_attempt(struct run *r, const struct parcel_item *item, const char *outcome,
+    const char *error, struct err *err)
+{
+	const struct store_attempt attempt = {.outbox_id = item->row.id,
+	    .attempt = item->row.attempts,
+	    .outcome = outcome,
+	    .status = r->parcel->status,
+	    .error = error};
+
+	if (item->replay)
+		return (RC_OK);
+	return (store_attempt_end(r->tx->db, &attempt, r->tx->now_ms, err));
+}
+
+static void
+hold(struct run *r, const struct parcel_item *item, int64_t due)
+{
+
+	if (r->held != 0)
+		return;
+	r->held = item->row.lane_seq;
+	r->due = due;
+}
+
+/* The row waits again. */
+static void
+wait_again(struct run *r, const struct parcel_item *item, int64_t due)
+{
+
+	tally_move(domain_of(r->tx)->tally, item->row.kind, OUTBOX_SENDING,
+	    OUTBOX_PENDING);
+	if (r->back < item->row.priority)
+		r->back = item->row.priority;
+	hold(r, item, due);
+}
+
+/* Back to where it was, charged for nothing. */
+static enum rc
+put_off(struct run *r, const struct parcel_item *item, const char *outcome,
+    const char *error, struct err *err)
+{
+	const struct store_back back = {
+	    item->row.id, item->row.retry_count, 0, error};
+	enum rc rc;
+
+	rc = end_attempt(r, item, outcome, error, err);
+	if (rc == RC_OK)
+		rc = store_remote_back(r->tx->db, &back, r->tx->now_ms, err);
+	wait_again(r, item, 0);
+	return (rc);
+}
+
+/* The recipient's marks, as others see them. */
+static void
+mark_delivered(struct run *r, const struct store_row *row)
+{
+	struct ledger_conversation *c = r->lane->conversation;
+	struct ledger_member *m = ledger_member_find(c, row->dest_user);
+
+	if (m == NULL || m->delivered_upto >= row->conversation_seq)
+		return;
+	m->delivered_upto = row->conversation_seq;
+	ledger_member_touch(domain_of(r->tx)->ledger, c, m);
+}
+
+static enum rc
+accepted(struct run *r, const struct parcel_item *item, struct err *err)
+{
+	struct domain *d = domain_of(r->tx);
+	const struct store_row *row = &item->row;
+	const bool later = item->answer == ANSWER_LATER;
+	int64_t deadline = 0, from;
+	enum rc rc;
+
+	if (later)
+		deadline = r->tx->now_ms + (d->options.ack_timeout_ms != 0
+						   ? d->options.ack_timeout_ms
+						   : ACK_TIMEOUT_MS);
+	rc = end_attempt(r, item,
+	    item->duplicate ? "duplicate" : answer_outcome(item->answer), NULL,
+	    err);
+	if (rc == RC_OK)
+		rc = store_remote_sent(
+		    r->tx->db, row->id, r->tx->now_ms, deadline, err);
+	FAULT("settle.row.after");
+	tally_move(d->tally, row->kind, OUTBOX_SENDING, OUTBOX_SENT);
+	if (rc == RC_OK)
+		rc = wait_add(r->tx, r->lane, row, -1, err);
+	if (later)
+		hold(r, item, deadline);
+	else if (r->lane->lane.last_published_seq < row->lane_seq)
+		r->lane->lane.last_published_seq = row->lane_seq;
+	if (item->duplicate)
+		metrics_add(d->options.metrics, METRIC_DUPLICATES, 1);
+	if (rc != RC_OK || row->kind != EVENT_MESSAGE)
+		return (rc);
+	from = row->deliver_at > row->created_at ? row->deliver_at
+						 : row->created_at;
+	metrics_observe_us(d->options.metrics, METRIC_DELIVERY_SECONDS,
+	    (r->tx->now_ms - from) * 1000);
+	metrics_observe_us(d->options.metrics, METRIC_EVENT_SECONDS,
+	    (r->tx->now_ms - row->event_time) * 1000);
+	if (!later)
+		mark_delivered(r, row);
+	return (tell_change(r->tx, row->sender_id, row->mid, CHANGE_SENT, err));
+}
+
+/* It would not take it now: charged, and offered again at its time; or out,
+ * when that was the last. */
+static enum rc
+refused(struct run *r, const struct parcel_item *item, struct err *err)
+{
+	struct domain *d = domain_of(r->tx);
+	const enum retry_profile profile = d->options.retry;
+	const char *error =
+	    item->error[0] != '\0' ? item->error : "no answer to this message";
+	struct store_back back = {
+	    item->row.id, item->row.retry_count + 1, 0, error};
+	enum rc rc;
+
+	rc = end_attempt(r, item, answer_outcome(item->answer), error, err);
+	if (rc != RC_OK)
+		return (rc);
+	if (item->row.retry_count >= retry_most(profile))
+		return (dead_make(
+		    r->tx, &item->row, REASON_MAX_RETRIES, error, err));
+	back.next_retry_at =
+	    r->tx->now_ms + retry_delay_ms(profile, item->row.retry_count,
+				item->retry_after_ms,
+				r->random + (uint32_t)item->row.lane_seq);
+	rc = store_remote_back(r->tx->db, &back, r->tx->now_ms, err);
+	wait_again(r, item, back.next_retry_at);
+	if (rc != RC_OK || item->row.kind != EVENT_MESSAGE)
+		return (rc);
+	tally_add(d->tally, TOTAL_EVER_RETRIED, 1);
+	return (tell_change(
+	    r->tx, item->row.sender_id, item->row.mid, CHANGE_RETRY, err));
+}
+
+static enum rc
+rejected(struct run *r, const struct parcel_item *item, struct err *err)
+{
+	const char *error = item->error[0] != '\0' ? item->error : NULL;
+	enum rc rc;
+
+	rc = end_attempt(r, item, answer_outcome(item->answer), error, err);
+	if (rc == RC_OK)
+		rc = dead_make(r->tx, &item->row,
+		    item->answer == ANSWER_TOO_LARGE ? REASON_TOO_LARGE
+						     : REASON_REJECTED,
+		    error, err);
+	return (rc);
+}
+
+static enum rc
+settle_item(struct run *r, const struct parcel_item *item, struct err *err)
+{
+
+	if (item->replay)
+		return (RC_OK);
+	if (!r->parcel->reached)
+		return (put_off(r, item, "unavailable", r->parcel->error, err));
+	if (item->answer == ANSWER_ACCEPTED || item->answer == ANSWER_LATER)
+		return (accepted(r, item, err));
+	if (item->answer == ANSWER_REJECTED || item->answer == ANSWER_TOO_LARGE)
+		return (rejected(r, item, err));
+	/* Behind one that waits, nobody is charged. */
+	if (r->held != 0 || item->answer == ANSWER_PREDECESSOR)
+		return (put_off(r, item, "predecessor", NULL, err));
+	return (refused(r, item, err));
+}
+
+/* ---- one lane ---- */
+
+/* Whoever has taken the lease over will settle: what we know is worth nothing
+ * but a line in the audit. */
+static enum rc
+fenced(struct run *r, struct err *err)
+{
+	struct domain *d = domain_of(r->tx);
+	enum rc rc = RC_OK;
+	size_t i;
+
+	for (i = 0; i < r->n && rc == RC_OK; i++)
+		rc = end_attempt(r, &r->items[i], "fenced", NULL, err);
+	tally_add(d->tally, TOTAL_EVER_FENCED, 1);
+	return (rc);
+}
+
+/* Where the lane goes on, and when. */
+static void
+move_on(struct run *r)
+{
+	struct store_lane *l = &r->lane->lane;
+	const struct parcel_item *last = &r->items[r->n - 1];
+
+	l->lease_until = 0;
+	l->lease_owner[0] = '\0';
+	if (last->replay) {
+		/* As far as it came: an outage offers it again, and whoever
+		 * has rewound meanwhile has said where to go on. */
+		if (r->parcel->reached &&
+		    l->replay_seq == r->items[0].row.lane_seq)
+			l->replay_seq = last->row.lane_seq + 1;
+	} else {
+		l->next_seq = r->held != 0 ? r->held : last->row.lane_seq + 1;
+		l->due_at = r->due;
+	}
+	l->state = l->next_seq <= l->tail_seq || l->replay_seq != 0 ? LANE_READY
+								    : LANE_IDLE;
+	if (l->state == LANE_IDLE)
+		l->due_at = 0;
+	else if (r->back < l->priority)
+		ledger_lane_fell(
+		    domain_of(r->tx)->ledger, r->lane, l->priority);
+}
+
+static enum rc
+settle_lane(struct run *r, size_t *ret_fenced, struct err *err)
+{
+	struct domain *d = domain_of(r->tx);
+	size_t i;
+	enum rc rc;
+
+	rc = ledger_lane_by_id(
+	    d->ledger, r->tx, r->items[0].row.lane_id, &r->lane, err);
+	if (rc == RC_NOT_FOUND)
+		rc = err_set(err, RC_CORRUPT, "a lane that is not there");
+	if (rc == RC_OK)
+		rc = store_lane_fence(r->tx->db, r->items[0].row.lane_id,
+		    r->items[0].lane_token, r->tx->now_ms, err);
+	if (rc == RC_CONFLICT) {
+		(*ret_fenced)++;
+		return (fenced(r, err));
+	}
+	for (i = 0; i < r->n && rc == RC_OK; i++)
+		rc = settle_item(r, &r->items[i], err);
+	FAULT("settle.rows.after");
+	if (rc != RC_OK)
+		return (rc);
+	move_on(r);
+	ledger_lane_touch(d->ledger, r->lane);
+	return (RC_OK);
+}
+
+/* ---- the verb ---- */
+
+static enum rc
+settle_one(struct tx *tx, struct settle_unit *u, struct err *err)
+{
+	const struct parcel *p = u->parcel;
+	struct domain *d = domain_of(tx);
+	struct run r;
+	size_t i, k;
+	enum rc rc;
+
+	u->fenced = 0;
+	metrics_observe_us(d->options.metrics, METRIC_ATTEMPT_SECONDS,
+	    (tx->now_ms - p->left_ms) * 1000);
+	/* A claim of this batch must be seen by the fence. */
+	rc = ledger_flush_lanes(d->ledger, tx, err);
+	for (i = 0; i < p->n && rc == RC_OK; i = k) {
+		for (k = i + 1; k < p->n && p->items[k].row.lane_id ==
+						p->items[i].row.lane_id;
+		     k++)
+			continue;
+		memset(&r, 0, sizeof(r));
+		r.tx = tx;
+		r.parcel = p;
+		r.items = &p->items[i];
+		r.n = k - i;
+		r.random = u->random;
+		r.back = PRIORITY_LOW;
+		rc = settle_lane(&r, &u->fenced, err);
+	}
+	if (rc == RC_OK)
+		rc = ledger_flush_lanes(d->ledger, tx, err);
+	if (rc == RC_OK)
+		rc = store_lanes_ready_next(
+		    tx->db, p->destination_id, &u->next_due, err);
+	return (rc);
+}
+
+static enum rc
+settle_apply(struct tx *tx, struct unit *unit, struct err *err)
+{
+
+	return (
+	    settle_one(tx, CONTAINER_OF(unit, struct settle_unit, unit), err));
+}
+
+/* The items of a lane follow one another. */
+static enum rc
+settle_locks(struct unit *unit, struct lockset *set, struct err *err)
+{
+	const struct parcel *p =
+	    CONTAINER_OF(unit, struct settle_unit, unit)->parcel;
+	enum rc rc = RC_OK;
+	size_t i;
+
+	for (i = 0; i < p->n && rc == RC_OK; i++)
+		if (i == 0 ||
+		    p->items[i].row.lane_id != p->items[i - 1].row.lane_id)
+			rc = lockset_lane(set, p->items[i].row.lane_id, err);
+	return (rc);
+}
+
+UNIT_KIND(settle, settle_locks, .queue = UNIT_DELIVERY, .order = ORDER_SETTLE,
+    .apply_one = settle_apply);
+
+void
+settle_unit_init(struct settle_unit *u)
+{
+
+	u->unit.kind = &settle_kind;
+	u->unit.bytes = 4096;
+	u->next_due = 0;
+	u->fenced = 0;
+}
+
+/* ---- an answer that was promised ---- */
+
+enum rc
+settle_confirm(struct tx *tx, int64_t outbox_id, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct run r = {.tx = tx};
+	struct store_row row;
+	enum rc rc;
+
+	rc = store_row_get(tx->db, outbox_id, &row, err);
+	/* What it is when its lane is ours. */
+	if (rc == RC_OK && row.lane_id != 0)
+		rc =
+		    ledger_lane_by_id(d->ledger, tx, row.lane_id, &r.lane, err);
+	if (rc == RC_OK)
+		rc = store_row_get(tx->db, outbox_id, &row, err);
+	if (rc != RC_OK || row.state != OUTBOX_SENT || row.ack_deadline == 0)
+		return (rc == RC_NOT_FOUND ? RC_OK : rc);
+	rc = store_remote_confirm(tx->db, outbox_id, tx->now_ms, err);
+	if (rc != RC_OK)
+		return (rc);
+	mark_delivered(&r, &row);
+	if (r.lane->lane.last_published_seq < row.lane_seq)
+		r.lane->lane.last_published_seq = row.lane_seq;
+	/* The lane waited for this. */
+	if (r.lane->lane.state == LANE_READY)
+		r.lane->lane.due_at = 0;
+	ledger_lane_touch(d->ledger, r.lane);
+	return (wake_lane(tx, r.lane, row.priority, err));
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Lanes; see ledger.h.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "model/message.h"
+#include "store/destination.h"
+#include "txn/cache_internal.h"
+
+enum rc
+ledger_keep_lane(struct ledger *l, struct tx *tx, const struct store_lane *row,
+    struct ledger_lane **ret, struct err *err)
+{
+	struct ledger_lane *lane;
+	struct lane_key key;
+	enum rc rc;
+
+	lane = mem_zalloc(1, sizeof(*lane));
+	if (lane == NULL)
+		return (err_set(err, RC_NO_MEMORY, "ledger: lane"));
+	lane->lane = *row;
+	rc = ledger_conversation_by_id(
+	    l, tx, row->conversation_id, &lane->conversation, err);
+	if (rc == RC_OK)
+		rc = ledger_user_by_id(l, tx, row->dest_user, &lane->dest, err);
+	if (rc == RC_NOT_FOUND)
+		rc = err_set(
+		    err, RC_CORRUPT, "a lane without a conversation or a user");
+	if (rc != RC_OK)
+		goto undo;
+	key =
+	    (struct lane_key){row->conversation_id, row->dest_user, row->class};
+	rc = htab_set(l->lanes_by_key, &key, lane);
+	if (rc == RC_OK) {
+		rc = htab_set(l->lanes_by_id, &lane->lane.lane_id, lane);
+		if (rc != RC_OK)
+			(void)htab_remove(l->lanes_by_key, &key);
+	}
+	if (rc != RC_OK) {
+		rc = err_set(err, rc, "ledger: lane");
+		goto undo;
+	}
+	*ret = lane;
+	return (RC_OK);
+
+undo:
+	mem_free(lane);
+	return (rc);
+}
+
+enum rc
+ledger_lane_to(struct ledger *l, struct tx *tx, struct ledger_conversation *c,
+    struct ledger_user *dest, enum lane_class class, struct ledger_lane **ret,
+    struct err *err)
+{
+	struct store_lane row, want;
+	struct lane_key key;
+	enum rc rc;
+
+	key = (struct lane_key){c->id, dest->user_id, class};
+	*ret = htab_find(l->lanes_by_key, &key);
+	if (*ret != NULL)
+		return (RC_OK);
+	memset(&want, 0, sizeof(want));
+	want.conversation_id = c->id;
+	want.dest_user = dest->user_id;
+	want.class = class;
+	want.destination_id = dest->destination_id != 0 ? dest->destination_id
+							: DESTINATION_LOCAL;
+	rc = store_lane_find(tx->db, &want, &row, err);
+	if (rc == RC_NOT_FOUND) {
+		row = want;
+		rc = store_lane_insert(tx->db, &row, tx->now_ms, err);
+	}
+	if (rc == RC_OK)
+		rc = ledger_keep_lane(l, tx, &row, ret, err);
+	return (rc);
+}
+
+/* A lane as it is while its conversation is ours.  Its key, which says whose
+ * it is, never changes. */
+static enum rc
+read_lane(struct ledger *l, struct tx *tx, int64_t lane_id,
+    struct store_lane *ret, struct err *err)
+{
+	struct ledger_conversation *c;
+	enum rc rc;
+
+	rc = store_lane_get(tx->db, lane_id, ret, err);
+	if (rc != RC_OK || !db_shared(tx->db) ||
+	    htab_find(l->conversations_by_id, &ret->conversation_id) != NULL)
+		return (rc);
+	rc = ledger_conversation_by_id(l, tx, ret->conversation_id, &c, err);
+	if (rc == RC_NOT_FOUND)
+		return (
+		    err_set(err, RC_CORRUPT, "a lane without a conversation"));
+	return (rc == RC_OK ? store_lane_get(tx->db, lane_id, ret, err) : rc);
+}
+
+enum rc
+ledger_lane_by_id(struct ledger *l, struct tx *tx, int64_t lane_id,
+    struct ledger_lane **ret, struct err *err)
+{
+	struct store_lane row;
+	enum rc rc;
+
+	*ret = htab_find(l->lanes_by_id, &lane_id);
+	if (*ret != NULL)
+		return (RC_OK);
+	rc = read_lane(l, tx, lane_id, &row, err);
+	if (rc == RC_OK)
+		rc = ledger_keep_lane(l, tx, &row, ret, err);
+	return (rc);
+}
+
+void
+ledger_lane_touch(struct ledger *l, struct ledger_lane *lane)
+{
+
+	if (lane->dirty)
+		return;
+	lane->dirty = true;
+	lane->next_dirty = l->dirty_lanes;
+	l->dirty_lanes = lane;
+}
+
+void
+ledger_lane_fell(struct ledger *l, struct ledger_lane *lane, int priority)
+{
+
+	if (!ledger_lane_remote(lane) || priority < lane->lane.priority ||
+	    lane->lane.priority == PRIORITY_LOW)
+		return;
+	lane->fell = true;
+	ledger_lane_touch(l, lane);
+}
+
+void
+ledger_forget_lanes(struct ledger *l)
+{
+	size_t pos;
+	void *p;
+
+	assert(l->dirty_lanes == NULL);
+	for (pos = 0; (p = htab_next(l->lanes_by_id, &pos)) != NULL;)
+		mem_free(p);
+	htab_clear(l->lanes_by_key);
+	htab_clear(l->lanes_by_id);
+}

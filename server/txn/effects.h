@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a committed transaction has to tell: events that are now in inboxes,
+ * outbox entries that changed, devices that lost their token (for push), and
+ * lanes with work (for the relay).  Collected while the transaction runs, so
+ * that a lack of memory abandons it, and handed over after the commit.
+ */
+#ifndef TXN_EFFECTS_H
+#define TXN_EFFECTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/mbox.h"
+#include "base/text.h"
+#include "base/uuid.h"
+
+/* An event in an inbox.  Names are whole addresses. */
+struct domain_event {
+	int64_t user_id; /* whose inbox */
+	int64_t seq;
+	int kind; /* enum event_kind */
+	bool own;
+	struct uuid event_id;
+	struct uuid conversation;
+	int64_t conversation_seq; /* upto of a receipt */
+	struct text *from;        /* sender; of receipts: by */
+	struct text *to;          /* NULL in groups */
+	struct uuid of;           /* the message that it is about */
+	struct text *message;     /* its rendered part; NULL: read the store */
+	int64_t event_time;
+	int64_t delivered_at;
+	int attempt;
+	int reason; /* of a bounce: enum outbox_reason */
+};
+
+/* What has happened to an outbox entry.  X(id, name) */
+#define OUTBOX_EVENT_TABLE(X)                                                  \
+	X(CHANGE_OTHER, "changed")                                             \
+	X(CHANGE_SENT, "sent")                                                 \
+	X(CHANGE_ACKED, "acked")                                               \
+	X(CHANGE_RETRY, "retry")                                               \
+	X(CHANGE_FAILED, "failed")
+
+enum outbox_event {
+#define X(id, name) id,
+	OUTBOX_EVENT_TABLE(X)
+#undef X
+	    OUTBOX_EVENTS
+};
+
+/* An outbox entry of ${user_id} changed. */
+struct domain_change {
+	int64_t user_id;
+	int64_t mid;
+	enum outbox_event event;
+};
+
+/* "changed", "sent" … */
+const char *outbox_event_name(enum outbox_event event);
+
+/* A device's ack mark has moved, however it was told. */
+struct domain_acked {
+	int64_t user_id;
+	int64_t device_id;
+	int64_t seq;
+};
+
+/* A device lost its token. */
+struct domain_revoked {
+	int64_t device_id;
+	uint8_t token_hash[32];
+};
+
+struct news {
+	struct mbox_node node;
+	struct domain_event *events;
+	size_t nevents, events_cap;
+	struct domain_change *changes;
+	size_t nchanges, changes_cap;
+	struct domain_acked *acked;
+	size_t nacked, acked_cap;
+	struct domain_revoked *revoked;
+	size_t nrevoked, revoked_cap;
+	int64_t accepted; /* messages, for the metrics; */
+	int64_t replayed; /* and those that were accepted before */
+};
+
+/* Lanes here and destinations elsewhere that have work now. */
+struct wake_lane {
+	int64_t lane_id;
+	int priority; /* enum priority, of what was added */
+};
+
+struct wake {
+	struct mbox_node node;
+	struct wake_lane *lanes;
+	size_t nlanes, cap;
+	int64_t *destinations;
+	size_t ndestinations, destinations_cap;
+	bool desk; /* an operator has changed destinations: read them again */
+};
+
+/* Empty news; NULL: no memory. */
+struct news *news_new(void);
+
+/* Frees ${news} and releases its texts.  NULL is allowed. */
+void news_free(struct news *news);
+
+/* Appends; the texts of ${event} are taken over (also on failure). */
+enum rc news_add_event(struct news *news, const struct domain_event *event,
+    struct err *err) MUST_USE;
+enum rc news_add_change(struct news *news, const struct domain_change *change,
+    struct err *err) MUST_USE;
+enum rc news_add_acked(struct news *news, const struct domain_acked *acked,
+    struct err *err) MUST_USE;
+enum rc news_add_revoked(struct news *news, int64_t device_id,
+    const uint8_t token_hash[32], struct err *err) MUST_USE;
+
+/* Whether there is nothing to tell or to count. */
+bool news_empty(const struct news *news);
+
+/* The bytes that ${news} keeps from being freed, about. */
+size_t news_size(const struct news *news);
+
+/* Forgets all that the store says as well: only devices that lost their token
+ * are left. */
+void news_shed(struct news *news);
+
+/* Empty wake-up; NULL: no memory. */
+struct wake *wake_new(void);
+void wake_free(struct wake *wake);
+
+/* Appends a lane or a destination (once or more often, that does not
+ * matter). */
+enum rc wake_add(
+    struct wake *wake, int64_t lane_id, int priority, struct err *err) MUST_USE;
+enum rc wake_add_destination(
+    struct wake *wake, int64_t destination_id, struct err *err) MUST_USE;
+
+/* Whether there is nobody to wake. */
+bool wake_empty(const struct wake *wake);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The use cases, inside the writer's transactions.  The domain owns the ledger
+ * and the news of each transaction, gives the writer its hooks, and hands on
+ * what was committed.  It owns no thread and no socket.
+ *
+ * Accepted (promise 1): a message's `finish` is called with RC_OK only after
+ * the commit of the transaction that holds its row, its outbox row and its
+ * sender's own copy; see engine/writer.h.
+ */
+#ifndef TXN_ENV_H
+#define TXN_ENV_H
+
+#include "base/clk.h"
+#include "base/err.h"
+#include "base/rnd.h"
+#include "engine/writer.h"
+#include "metrics/metrics.h"
+#include "model/retry.h"
+#include "txn/publisher.h"
+
+struct domain_options {
+	const struct clk *clk;
+	struct rnd *rnd;
+	struct metrics *metrics; /* may be NULL */
+	int64_t expiry_ms;       /* default life of a pending message */
+	int64_t requeue_ms;      /* how long it can be requeued; 0: always */
+	int64_t ack_timeout_ms;  /* for a peer that said "later"; 0: 60 s */
+	enum retry_profile retry;
+	int64_t pending_most;       /* waiting messages of a sender; 0: any */
+	int64_t pending_most_total; /* of all; 0: any */
+
+	/* The store has failed for good (engine/commits.h). */
+	void (*fatal)(void *arg, const struct err *err);
+	void *fatal_arg;
+};
+
+struct domain;
+
+/* Makes the domain; ${options} is copied, what it points to is kept. */
+enum rc domain_new(const struct domain_options *options, struct domain **ret,
+    struct err *err) MUST_USE;
+
+/* Adds a subscriber (copied) to the publisher (txn/publisher.h).  Before
+ * domain_start() and the start of the writer's threads, because its list has no
+ * lock.  RC_LIMIT: there are too many. */
+enum rc domain_subscribe(struct domain *d, const struct subscriber *subscriber,
+    struct err *err) MUST_USE;
+
+/* Counts what waits in ${db} before the writer starts: its first transaction
+ * would have to, while clients wait.  Blocks: half a second for a
+ * million that wait. */
+enum rc domain_start(struct domain *d, struct db *db, struct err *err) MUST_USE;
+
+/* Frees; the writer must be stopped.  NULL is allowed. */
+void domain_free(struct domain *d);
+
+/* The hooks to make the writer with. */
+const struct writer_hooks *domain_hooks(struct domain *d);
+
+#endif

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where several nodes write to the database, all rows that the units of a batch
+ * need (unit_kind.locks) are read and locked before the batch's first write:
+ * one statement for each kind of row, conversations first, then devices, each
+ * in the order of their ids; inboxes follow when all else is written (inbox.c).
+ * So batches of several nodes wait for one another without a circle, and a unit
+ * finds in the cache the rows that it would have asked for.
+ *
+ * A row that does not exist yet cannot be locked.  Its name is locked instead,
+ * before all rows.  That a row is missing shows only after the other rows are
+ * locked; then the transaction, which has written nothing, begins anew with the
+ * names.
+ *
+ * A row that another transaction holds for long (an operator's session, a node
+ * that stands still) would make the whole batch wait.  After db_patience_ms the
+ * batch is tried again with the rows that are free (lockset_skip.c): units that
+ * need another row are deferred, and so are later units that need it, until it
+ * is free.
+ *
+ * A unit that needs a row which its kind did not list asks for it, and does not
+ * wait: if another node has it, the transaction is tried again and locks it
+ * with the others.
+ */
+#include <string.h>
+
+#include "base/mem.h"
+#include "txn/cache_internal.h"
+#include "txn/lockset_internal.h"
+
+/* ---- rows that were read ---- */
+
+static enum rc
+on_user(void *arg, const struct store_user *row, struct err *err)
+{
+	struct lockset *set = arg;
+	struct ledger_user *user;
+
+	if (htab_find(set->l->users_by_id, &row->user_id) != NULL)
+		return (RC_OK);
+	return (ledger_keep_user(set->l, row, &user, err));
+}
+
+static enum rc
+on_about(void *arg, size_t number, int64_t conversation_id, struct err *err)
+{
+	const struct store_conversation_key key = {
+	    .conversation_id = conversation_id};
+	struct lockset *set = arg;
+
+	set->owner = ((const struct lock_owner *)set->about_owners.v)[number];
+	return (lockset_add_key(set, &key, err));
+}
+
+static enum rc
+on_found(void *arg, size_t number, int64_t conversation_id, int64_t dest_user,
+    struct err *err)
+{
+	struct lockset *set = arg;
+	enum rc rc;
+
+	set->owner = ((const struct lock_owner *)set->key_owners.v)[number];
+	rc =
+	    lockset_add_need(set, CONTENDED_CONVERSATION, conversation_id, err);
+	return (rc == RC_OK && dest_user != 0
+		    ? lockset_add_need(set, CONTENDED_INBOX, dest_user, err)
+		    : rc);
+}
+
+static enum rc
+on_conversation(
+    void *arg, const struct store_conversation *row, struct err *err)
+{
+	struct lockset *set = arg;
+	struct ledger_conversation *c;
+	enum rc rc;
+
+	if (htab_find(set->l->conversations_by_id, &row->conversation_id) !=
+	    NULL)
+		return (RC_OK);
+	rc = ledger_keep_conversation(set->l, row, &c, err);
+	return (
+	    rc == RC_OK ? lockset_add_id(&set->conversations, c->id, err) : rc);
+}
+
+static enum rc
+on_member(void *arg, const struct store_lock_member *m, struct err *err)
+{
+	struct lockset *set = arg;
+	struct ledger_conversation *c;
+	struct ledger_user *user;
+	enum rc rc;
+
+	rc = on_user(set, &m->user, err);
+	c = htab_find(set->l->conversations_by_id, &m->conversation_id);
+	user = htab_find(set->l->users_by_id, &m->user.user_id);
+	if (rc != RC_OK || c == NULL)
+		return (rc);
+	return (ledger_keep_member(c, user, &m->participant, err));
+}
+
+static enum rc
+on_lane(void *arg, const struct store_lane *row, struct err *err)
+{
+	struct lockset *set = arg;
+	struct ledger_lane *lane;
+
+	return (ledger_keep_lane(set->l, set->tx, row, &lane, err));
+}
+
+static enum rc
+on_counter(void *arg, int64_t user_id, const struct store_counter *counter,
+    struct err *err)
+{
+	struct lockset *set = arg;
+	struct ledger_user *user = htab_find(set->l->users_by_id, &user_id);
+	const struct contended_row row = {CONTENDED_INBOX, user_id};
+
+	if (user != NULL) {
+		user->counter = *counter;
+		user->counted = true;
+	}
+	if (set->got != NULL && contended_add(set->got, &row) != RC_OK)
+		return (err_set(err, RC_NO_MEMORY, "lock set"));
+	return (RC_OK);
+}
+
+static enum rc
+on_device(void *arg, int64_t device_id, int64_t acked, struct err *err)
+{
+	struct lockset *set = arg;
+
+	return (ledger_keep_device(set->l, device_id, acked, err));
+}
+
+static enum rc
+on_device_that_exists(void *arg, int64_t device_id, struct err *err)
+{
+	const struct contended_row row = {CONTENDED_DEVICE, device_id};
+	struct lockset *set = arg;
+
+	return (contended_add(set->got, &row) == RC_OK
+		    ? RC_OK
+		    : err_set(err, RC_NO_MEMORY, "lock set"));
+}
+
+static enum rc
+on_key(void *arg, const struct uuid *id, struct err *err)
+{
+	struct lockset *set = arg;
+
+	if (htab_set(set->l->taken, id, set->l) != RC_OK)
+		return (err_set(err, RC_NO_MEMORY, "lock set"));
+	return (RC_OK);
+}
+
+static enum rc
+on_message_id(void *arg, int64_t id, struct err *err)
+{
+	struct lockset *set = arg;
+
+	return (ledger_keep_id(&set->l->mids, id, err));
+}
+
+static enum rc
+on_outbox_id(void *arg, int64_t id, struct err *err)
+{
+	struct lockset *set = arg;
+
+	return (ledger_keep_id(&set->l->outbox_ids, id, err));
+}
+
+static const struct store_lock_handler handler = {.user = on_user,
+    .about = on_about,
+    .found = on_found,
+    .conversation = on_conversation,
+    .member = on_member,
+    .lane = on_lane,
+    .counter = on_counter,
+    .device = on_device,
+    .device_exists = on_device_that_exists,
+    .key = on_key,
+    .message_id = on_message_id,
+    .outbox_id = on_outbox_id};
+
+/* ---- in order ---- */
+
+/* Direct conversations are also found by their members. */
+static enum rc
+note_direct(struct lockset *set, struct err *err)
+{
+	const struct ledger_conversation *c;
+	struct pair_key key;
+	size_t pos = 0;
+
+	while ((c = htab_next(set->l->conversations_by_id, &pos)) != NULL) {
+		if (!c->direct || c->nmembers == 0)
+			continue;
+		key.low = c->members[0].user->user_id;
+		key.high = c->members[c->nmembers - 1].user->user_id;
+		if (htab_set(set->l->direct, &key, (void *)(uintptr_t)c) !=
+		    RC_OK)
+			return (err_set(err, RC_NO_MEMORY, "lock set"));
+	}
+	return (RC_OK);
+}
+
+/* Reads the users, and locks the conversations. */
+static enum rc
+lock_conversations(struct lockset *set, struct err *err)
+{
+	const struct store_lock_handler *h = &set->handler;
+	struct db *db = set->tx->db;
+	enum rc rc;
+
+	rc = store_lock_users(db, set->users.v, set->users.n, h, err);
+	if (rc == RC_OK)
+		rc = set->tx->search ? lockset_skip_conversations(set, err)
+				     : store_lock_conversations(db, set->keys.v,
+					   set->keys.n, h, err);
+	/* It does not wait: after those that do. */
+	if (rc == RC_OK && set->due > 0)
+		rc = store_lock_due(db, set->tx->now_ms, set->due, h, err);
+	if (rc == RC_OK)
+		rc = store_lock_answers(db, err);
+	return (rc == RC_OK && set->tx->search ? lockset_defer(set, false, err)
+					       : rc);
+}
+
+/* Locks the devices, and reads the counters of inboxes. */
+static enum rc
+lock_marks(struct lockset *set, struct err *err)
+{
+	const struct store_lock_handler *h = &set->handler;
+	struct db *db = set->tx->db;
+	enum rc rc;
+
+	rc = store_lock_devices(db, set->devices.v, set->devices.n, h, err);
+	return (rc == RC_OK ? store_lock_counters(
+				  db, set->inboxes.v, set->inboxes.n, h, err)
+			    : rc);
+}
+
+/* Reads the rows that the locks on conversations protect, among them those that
+ * other nodes have just committed, and locks the rest. */
+static enum rc
+lock_rest(struct lockset *set, struct err *err)
+{
+	const struct store_lock_handler *h = &set->handler;
+	const struct list *conversations = &set->conversations;
+	struct db *db = set->tx->db;
+	enum rc rc;
+
+	rc = store_lock_members(db, conversations->v, conversations->n, h, err);
+	if (rc == RC_OK)
+		rc = store_lock_lanes_of(
+		    db, conversations->v, conversations->n, h, err);
+	if (rc == RC_OK)
+		rc = set->tx->search ? lockset_skip_rest(set, err)
+				     : lock_marks(set, err);
+	if (rc == RC_OK)
+		rc = store_lock_keys(
+		    db, set->messages.v, set->messages.n, h, err);
+	if (rc == RC_OK && !set->has_ids)
+		rc = store_lock_message_ids(db, set->messages.n, h, err);
+	if (rc == RC_OK && !set->has_ids)
+		rc = store_lock_outbox_ids(db,
+		    ledger_ids_room(set->messages.n + set->nreceipts), h, err);
+	if (rc == RC_OK)
+		rc = store_lock_answers(db, err);
+	return (rc == RC_OK && set->tx->search ? lockset_defer(set, true, err)
+					       : rc);
+}
+
+/* Two round trips, however many rows there are. */
+static enum rc
+lock_rows(struct lockset *set, struct err *err)
+{
+	enum rc rc;
+
+	rc = lock_conversations(set, err);
+	if (rc == RC_OK)
+		rc = lock_rest(set, err);
+	return (rc == RC_OK ? note_direct(set, err) : rc);
+}
+
+/* ---- names ---- */
+
+static enum rc
+lock_names(struct lockset *set, struct err *err)
+{
+	const char **names;
+	enum rc rc;
+
+	if (set->tx->search)
+		return (lockset_skip_names(set, err));
+	names = lockset_name_list(set, err);
+	if (names == NULL)
+		return (RC_NO_MEMORY);
+	rc = store_lock_names(set->tx->db, names, set->names.n, err);
+	mem_free(names);
+	return (rc);
+}
+
+/* Nothing of the transaction is written yet: it gives up all of its locks,
+ * keeps the internal ids, and begins anew with the names. */
+static enum rc
+begin_with_names(struct lockset *set, struct err *err)
+{
+	const struct ledger_ids mids = set->l->mids;
+	const struct ledger_ids outbox_ids = set->l->outbox_ids;
+	struct domain *d = domain_of(set->tx);
+	struct db *db = set->tx->db;
+	enum rc rc;
+
+	db_rollback(db);
+	ledger_abort(set->l);
+	tally_abort(d->tally);
+	set->conversations.n = 0;
+	rc = db_begin(db, err);
+	if (rc == RC_OK)
+		rc = d->hooks.begin(d, set->tx, err);
+	if (rc == RC_OK)
+		rc = lock_names(set, err);
+	set->l->mids = mids;
+	set->l->outbox_ids = outbox_ids;
+	set->has_ids = true;
+	/* A row may have been made since by another node. */
+	if (rc == RC_OK && set->tx->search)
+		rc = lockset_add_all(set, err);
+	if (rc == RC_OK && set->tx->search)
+		rc = lockset_find(set, err);
+	return (rc == RC_OK ? lock_rows(set, err) : rc);
+}
+
+/* Finds the conversations of messages and dead letters. */
+enum rc
+lockset_find_about(struct lockset *set, struct err *err)
+{
+	struct db *db = set->tx->db;
+	enum rc rc;
+
+	if (set->about.n == 0)
+		return (RC_OK);
+	rc = store_lock_about(
+	    db, set->about.v, set->about.n, &set->handler, err);
+	return (rc == RC_OK ? store_lock_answers(db, err) : rc);
+}
+
+/* Locks all rows, and before them the names that the units know.  Names of
+ * missing rows make the transaction begin anew, because names have an order,
+ * too.  Another row may be missing then (its user was made meanwhile); that is
+ * rare, and the unit retries. */
+static enum rc
+lock_all(struct lockset *set, struct err *err)
+{
+	size_t known = set->names.n;
+	enum rc rc = RC_OK;
+
+	if (known > 0)
+		rc = lock_names(set, err);
+	if (rc == RC_OK && !set->tx->search)
+		rc = lockset_find_about(set, err);
+	if (rc == RC_OK)
+		rc = lock_rows(set, err);
+	if (rc == RC_OK)
+		rc = lockset_add_names(set, err);
+	return (rc == RC_OK && set->names.n > known ? begin_with_names(set, err)
+						    : rc);
+}
+
+/* ---- a batch ---- */
+
+/* Nothing of an earlier try is left in the units. */
+static void
+forget_deferred(struct unit **units, size_t n)
+{
+	size_t i, nparts;
+	bool *parts;
+
+	for (i = 0; i < n; i++) {
+		units[i]->aside = false;
+		if (units[i]->kind->parts == NULL)
+			continue;
+		parts = units[i]->kind->parts(units[i], &nparts);
+		memset(parts, 0, nparts * sizeof(*parts));
+	}
+}
+
+static enum rc
+prepare(struct lockset *set, struct err *err)
+{
+	enum rc rc;
+
+	if (set->tx->search && (set->got = contended_new()) == NULL)
+		return (err_set(err, RC_NO_MEMORY, "lock set"));
+	rc = lockset_add_all(set, err);
+	if (rc == RC_OK && set->selective)
+		rc = lockset_find(set, err);
+	/* Without the rows of the units that are deferred. */
+	if (rc == RC_OK && set->selective && !set->tx->search)
+		rc = lockset_add_all(set, err);
+	return (rc);
+}
+
+static void
+release(struct lockset *set)
+{
+
+	mem_free(set->conversations.v);
+	mem_free(set->inboxes.v);
+	mem_free(set->devices.v);
+	mem_free(set->users.v);
+	mem_free(set->keys.v);
+	mem_free(set->key_owners.v);
+	mem_free(set->about.v);
+	mem_free(set->about_owners.v);
+	mem_free(set->messages.v);
+	mem_free(set->names.v);
+	mem_free(set->needs.v);
+	contended_free(set->got);
+}
+
+enum rc
+lockset_lock(struct tx *tx, struct unit **units, size_t n, struct err *err)
+{
+	struct domain *d = domain_of(tx);
+	struct lockset set = {.l = d->ledger,
+	    .contended = d->contended,
+	    .tx = tx,
+	    .handler = handler,
+	    .units = units,
+	    .nunits = n,
+	    .selective = tx->search || contended_count(d->contended) > 0};
+	enum rc rc;
+
+	set.handler.arg = &set;
+	forget_deferred(units, n);
+	rc = prepare(&set, err);
+	if (rc == RC_OK)
+		rc = lock_all(&set, err);
+	/* The inboxes that the units need; another one is not waited for. */
+	d->ledger->holds_inboxes = rc == RC_OK && tx->search;
+	d->ledger->gathered = rc == RC_OK;
+	release(&set);
+	return (rc);
+}

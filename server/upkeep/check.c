@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table of what must not be.
+ */
+#include "upkeep/check.h"
+#include "schema/sql.h"
+
+static const struct {
+	int stmt;
+	const char *what;
+} kinds[] = {
+    {SQL_CHECK_FILE, "the file is damaged"},
+    {SQL_CHECK_REFERENCE, "a row refers to nothing"},
+    {SQL_CHECK_NO_OUTBOX, "accepted, but there is no outbox row"},
+    {SQL_CHECK_NO_OWN_COPY, "accepted, but not in its sender's inbox"},
+    {SQL_CHECK_NOT_DELIVERED, "called sent, but not in the inbox"},
+    {SQL_CHECK_STILL_OWED, "in the inbox, but still owed"},
+    {SQL_CHECK_TWICE, "twice in an inbox"},
+    {SQL_CHECK_INBOX_HOLE, "an inbox has a hole"},
+    {SQL_CHECK_CONVERSATION_HOLE, "a conversation has a hole"},
+    {SQL_CHECK_ORDER, "out of order"},
+    {SQL_CHECK_LANE, "its lane has passed it over, or is behind it"},
+    {SQL_CHECK_FORGOTTEN, "waits, and nobody will look for it"},
+    {SQL_CHECK_URGENCY, "its lane is not as urgent as what waits in it"},
+    {SQL_CHECK_DEAD, "a dead letter that nobody was told of, or that lives"},
+    {SQL_CHECK_TOTALS, "the totals are wrong"},
+    {SQL_CHECK_STATE, "a state that its times do not bear out"},
+    {SQL_CHECK_MARK, "a mark beyond what there is"},
+    {SQL_CHECK_EVENT, "an event differs from its message"},
+    {SQL_CHECK_EVENT_ROW, "an event differs from its outbox row"},
+    {SQL_CHECK_EVENT_MARK, "an event differs from the marks"},
+    {SQL_CHECK_RECEIPT, "a receipt that nobody gave, or given twice"},
+    {SQL_CHECK_ROW, "an outbox row differs from its message"},
+    {SQL_CHECK_ROW_LANE, "an outbox row differs from its lane"},
+    {SQL_CHECK_ROW_EVENT, "an outbox row differs from its event"},
+    {SQL_CHECK_ROW_MARK, "an outbox row differs from the marks"},
+    {SQL_CHECK_ROW_STORY, "an outbox row differs from what became of it"},
+    {SQL_CHECK_MEMBER, "a member's marks differ from the inboxes"},
+};
+
+struct finding {
+	const char *what;
+	store_found_fn found;
+	void *arg;
+};
+
+static enum rc
+take_place(void *arg, const struct db_row *row, struct err *err)
+{
+	const struct finding *f = arg;
+	char place[256];
+
+	(void)err;
+	db_row_copy_text(row, 0, place, sizeof(place));
+	f->found(f->arg, f->what, place);
+	return (RC_OK);
+}
+
+enum rc
+store_check(struct db *db, int64_t limit, store_found_fn found, void *arg,
+    int *ret_kinds, struct err *err)
+{
+	const struct db_val most = db_v_i64(limit);
+	struct finding f = {.found = found, .arg = arg};
+	enum rc rc = RC_OK;
+	size_t i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		f.what = kinds[i].what;
+		rc = db_run(
+		    db, kinds[i].stmt, &most, 1, take_place, &f, NULL, err);
+		if (rc != RC_OK)
+			return (rc);
+	}
+	*ret_kinds = (int)i;
+	return (rc);
+}
+
+struct walk {
+	store_link_fn each;
+	void *arg;
+};
+
+enum rc
+store_link_tell(
+    const struct db_row *row, store_link_fn each, void *arg, struct err *err)
+{
+	struct store_link link;
+	char sender[512];
+
+	db_row_copy_text(row, 3, sender, sizeof(sender));
+	link.conversation_id = db_row_i64(row, 0);
+	link.conversation_seq = db_row_i64(row, 1);
+	link.id = db_row_uuid(row, 2);
+	link.sender = sender;
+	link.salt = db_row_blob(row, 4, &link.salt_len);
+	link.body = db_row_text(row, 5, &link.body_len);
+	link.digest = db_row_blob(row, 6, &link.digest_len);
+	return (each(arg, &link, err));
+}
+
+static enum rc
+take_link(void *arg, const struct db_row *row, struct err *err)
+{
+	const struct walk *w = arg;
+
+	return (store_link_tell(row, w->each, w->arg, err));
+}
+
+enum rc
+store_links(struct db *db, store_link_fn each, void *arg, struct err *err)
+{
+	struct walk w = {.each = each, .arg = arg};
+
+	return (db_run(db, SQL_CHECK_CHAIN, NULL, 0, take_link, &w, NULL, err));
+}
+
+static enum rc
+take_census(void *arg, const struct db_row *row, struct err *err)
+{
+	struct store_census *c = arg;
+
+	(void)err;
+	c->users = db_row_i64(row, 0);
+	c->messages = db_row_i64(row, 1);
+	c->outbox_rows = db_row_i64(row, 2);
+	c->events = db_row_i64(row, 3);
+	return (RC_OK);
+}
+
+enum rc
+store_census(struct db *db, struct store_census *ret, struct err *err)
+{
+
+	return (
+	    db_run(db, SQL_CHECK_CENSUS, NULL, 0, take_census, ret, NULL, err));
+}

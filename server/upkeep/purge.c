@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The batch verb `purge`.
+ */
+#include "upkeep/purge.h"
+#include "base/fault.h"
+#include "txn/order.h"
+
+static enum rc
+purge_apply(struct tx *tx, struct unit *unit, struct err *err)
+{
+	struct purge_unit *u = CONTAINER_OF(unit, struct purge_unit, unit);
+	enum rc rc;
+
+	rc = store_purge_delete(tx->db, &u->list, &u->deleted, err);
+	if (rc == RC_OK && FAULT_FAILS("purge.deleted"))
+		rc = err_set(err, RC_INTERNAL, "a fault");
+	if (rc == RC_OK && u->list.mid != 0)
+		rc = store_purge_mark_set(tx->db, u->list.mid, err);
+	return (rc);
+}
+
+UNIT_KIND(purge, unit_locks_nothing, .queue = UNIT_UPKEEP,
+    .order = ORDER_UPKEEP, .apply_one = purge_apply);
+
+void
+purge_unit_init(struct purge_unit *u)
+{
+
+	u->unit.kind = &purge_kind;
+	u->unit.bytes = 4096;
+	u->deleted = 0;
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See purge.h.  Tables whose rows carry ascending ids are walked by id: they
+ * are nearly in order of time, so that the first row that is too young ends a
+ * walk.  (One that seems to come from the future, after a clock was put right,
+ * does not.)
+ */
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/event.h"
+#include "model/outbox.h"
+#include "schema/sql.h"
+#include "store/account.h"
+#include "upkeep/purge_rows.h"
+
+#define MARK_KEY "purge_mark"
+
+/* Rows bound for one db_exec_many(). */
+#define CHUNK 50
+
+static const char *const names[] = {
+#define X(id, table) table,
+    STORE_PURGE_TABLE(X)
+#undef X
+};
+
+const char *
+store_purge_name(enum store_purge table)
+{
+
+	assert(table < PURGE_TABLES);
+	return (names[table]);
+}
+
+/* ---- looking ---- */
+
+/* Whether a row made at ${at} ends the walk. */
+static bool
+too_young(const struct store_purge_list *l, int64_t at)
+{
+
+	return (at >= l->before_ms && at <= l->now_ms);
+}
+
+static void
+keep(struct store_purge_list *l, const struct store_purge_key *key)
+{
+
+	if (l->n < PURGE_ROWS)
+		l->rows[l->n++] = *key;
+}
+
+/* Counts a row that was looked at.  RC_LIMIT, which ends the statement: the
+ * list is full. */
+static enum rc
+seen(struct store_purge_list *l, const struct store_purge_key *key)
+{
+
+	l->last = *key;
+	l->examined++;
+	return (l->n == PURGE_ROWS ? RC_LIMIT : RC_OK);
+}
+
+static bool
+is_state(const struct db_row *row, int col, const char *state)
+{
+	const char *text = db_row_text(row, col, NULL);
+
+	return (text != NULL && strcmp(text, state) == 0);
+}
+
+/* What a reader still needs stays: a bounce's reason, what failed, expired or
+ * was canceled, a message that was sent and whose person is away, and that one
+ * was requeued, which is why it came out of order. */
+static bool
+outbox_may_go(const struct store_purge_list *l, const struct db_row *row)
+{
+	int64_t kind = db_row_i64(row, 2);
+
+	if (kind == EVENT_BOUNCE || db_row_i64(row, 4) >= l->before_ms ||
+	    db_row_i64(row, 6) != 0)
+		return (false);
+	return (is_state(row, 3, "acked") ||
+		(is_state(row, 3, "sent") && kind != EVENT_MESSAGE &&
+		    db_row_i64(row, 7) == 0));
+}
+
+static enum rc
+look_outbox(void *arg, const struct db_row *row, struct err *err)
+{
+	struct store_purge_list *l = arg;
+	struct store_purge_key key = {.id = db_row_i64(row, 0)};
+
+	(void)err;
+	if (too_young(l, db_row_i64(row, 5))) {
+		l->end = true;
+		return (RC_LIMIT);
+	}
+	if (outbox_may_go(l, row)) {
+		keep(l, &key);
+		if (db_row_i64(row, 2) == EVENT_MESSAGE &&
+		    db_row_i64(row, 1) > l->mid)
+			l->mid = db_row_i64(row, 1);
+	}
+	return (seen(l, &key));
+}
+
+/* A row ${id} of ${at}, which may go when it is old and ${over}. */
+static enum rc
+look(struct store_purge_list *l, int64_t id, int64_t at, bool over)
+{
+	struct store_purge_key key = {.id = id};
+
+	if (too_young(l, at)) {
+		l->end = true;
+		return (RC_LIMIT);
+	}
+	if (at < l->before_ms && over)
+		keep(l, &key);
+	return (seen(l, &key));
+}
+
+static enum rc
+look_attempt(void *arg, const struct db_row *row, struct err *err)
+{
+
+	(void)err;
+	return (look(arg, db_row_i64(row, 0), db_row_i64(row, 1),
+	    db_row_i64(row, 2) != 0));
+}
+
+static enum rc
+look_by_id(void *arg, const struct db_row *row, struct err *err)
+{
+
+	(void)err;
+	return (look(arg, db_row_i64(row, 0), db_row_i64(row, 1), true));
+}
+
+/* Foreign ids are in no order of time: the walk goes to the table's end. */
+static enum rc
+look_processed(void *arg, const struct db_row *row, struct err *err)
+{
+	struct store_purge_list *l = arg;
+	struct store_purge_key key = {.id = db_row_i64(row, 1)};
+
+	(void)err;
+	key.event_id = db_row_uuid(row, 0);
+	if (db_row_i64(row, 2) < l->before_ms)
+		keep(l, &key);
+	return (seen(l, &key));
+}
+
+/* How each table is looked at and deleted from. */
+static const struct {
+	int look;
+	db_row_fn each;
+	int delete;
+	int archive; /* -1: nothing to tell */
+} tables[PURGE_TABLES] = {
+    [PURGE_OUTBOX] = {SQL_PURGE_OUTBOX_LOOK, look_outbox, SQL_PURGE_OUTBOX,
+	SQL_ARCHIVE_OUTBOX},
+    [PURGE_ATTEMPTS] = {SQL_PURGE_ATTEMPT_LOOK, look_attempt, SQL_PURGE_ATTEMPT,
+	SQL_ARCHIVE_ATTEMPT},
+    [PURGE_PROCESSED] = {SQL_PURGE_PROCESSED_LOOK, look_processed,
+	SQL_PURGE_PROCESSED, -1},
+    [PURGE_DEAD] = {SQL_PURGE_DEAD_LOOK, look_by_id, SQL_PURGE_DEAD,
+	SQL_ARCHIVE_DEAD},
+    [PURGE_AUDIT] = {SQL_PURGE_AUDIT_LOOK, look_by_id, SQL_PURGE_AUDIT,
+	SQL_ARCHIVE_AUDIT},
+};
+
+enum rc
+store_purge_look(struct db *db, struct store_purge_list *l, struct err *err)
+{
+	struct db_val v[3];
+	size_t n = 0;
+	enum rc rc;
+
+	l->n = 0;
+	l->mid = 0;
+	l->examined = 0;
+	l->end = false;
+	l->last = l->after;
+	if (l->table == PURGE_PROCESSED)
+		v[n++] = db_v_uuid(&l->after.event_id);
+	/* Dead letters are in order of their end, and what is found goes. */
+	v[n++] = db_v_i64(l->table == PURGE_DEAD ? l->before_ms : l->after.id);
+	v[n++] = db_v_i64(l->table == PURGE_DEAD ? PURGE_ROWS : PURGE_EXAMINE);
+	rc = db_run(db, tables[l->table].look, v, n, tables[l->table].each, l,
+	    NULL, err);
+	if (rc == RC_LIMIT)
+		return (RC_OK);
+	if (rc == RC_OK && l->examined < PURGE_EXAMINE)
+		l->end = true;
+	return (rc);
+}
+
+/* ---- deleting ---- */
+
+static enum rc
+delete_chunk(struct db *db, const struct store_purge_list *l, size_t from,
+    size_t n, int64_t *ret, struct err *err)
+{
+	struct db_val v[CHUNK * 3];
+	int64_t deleted;
+	size_t i, k;
+	enum rc rc;
+
+	for (i = k = 0; i < n; i++) {
+		if (l->table == PURGE_PROCESSED)
+			v[k++] = db_v_uuid(&l->rows[from + i].event_id);
+		v[k++] = db_v_i64(l->rows[from + i].id);
+		v[k++] = db_v_i64(l->before_ms);
+	}
+	rc = db_exec_many(
+	    db, tables[l->table].delete, v, k / n, n, &deleted, err);
+	if (rc != RC_OK)
+		return (rc);
+	*ret += deleted;
+	if (l->table != PURGE_OUTBOX)
+		return (RC_OK);
+	for (i = 0; i < n; i++)
+		v[i] = db_v_i64(l->rows[from + i].id);
+	return (
+	    db_exec_many(db, SQL_PURGE_ATTEMPTS_OF, v, 1, n, &deleted, err));
+}
+
+enum rc
+store_purge_delete(struct db *db, const struct store_purge_list *l,
+    int64_t *ret, struct err *err)
+{
+	size_t from, n;
+	enum rc rc = RC_OK;
+
+	*ret = 0;
+	for (from = 0; from < l->n && rc == RC_OK; from += n) {
+		n = l->n - from < CHUNK ? l->n - from : CHUNK;
+		rc = delete_chunk(db, l, from, n, ret, err);
+	}
+	return (rc);
+}
+
+/* ---- the mark ---- */
+
+enum rc
+store_purge_mark_get(struct db *db, int64_t *ret, struct err *err)
+{
+	char text[24];
+	enum rc rc;
+
+	rc = store_meta_get(db, MARK_KEY, text, sizeof(text), err);
+	if (rc == RC_OK)
+		*ret = strtoll(text, NULL, 10);
+	else if (rc == RC_NOT_FOUND)
+		*ret = 0;
+	return (rc == RC_NOT_FOUND ? RC_OK : rc);
+}
+
+enum rc
+store_purge_mark_set(struct db *db, int64_t mid, struct err *err)
+{
+	char text[24];
+	enum rc rc;
+
+	/* Until a node notices that it is not the first any more there are two
+	 * that purge. */
+	rc = store_meta_make(db, MARK_KEY, "0", err);
+	if (rc == RC_OK)
+		rc = store_meta_lock(db, MARK_KEY, text, sizeof(text), err);
+	if (rc != RC_OK || mid <= strtoll(text, NULL, 10))
+		return (rc);
+	(void)snprintf(text, sizeof(text), "%" PRId64, mid);
+	return (store_meta_set(db, MARK_KEY, text, err));
+}
+
+/* ---- the archive ---- */
+
+struct archiving {
+	store_archive_fn each;
+	void *arg;
+};
+
+static enum rc
+take_json(void *arg, const struct db_row *row, struct err *err)
+{
+	const struct archiving *a = arg;
+	const char *json;
+	size_t n;
+
+	json = db_row_text(row, 0, &n);
+	if (json == NULL)
+		return (err_set(err, RC_INTERNAL, "archive: an empty row"));
+	return (a->each(a->arg, json, n, err));
+}
+
+enum rc
+store_purge_archive(struct db *db, const struct store_purge_list *l,
+    store_archive_fn each, void *arg, struct err *err)
+{
+	struct archiving a = {each, arg};
+	struct db_val v;
+	enum rc rc = RC_OK;
+	size_t i;
+
+	if (tables[l->table].archive < 0)
+		return (RC_OK);
+	for (i = 0; i < l->n && rc == RC_OK; i++) {
+		v = db_v_i64(l->rows[i].id);
+		rc = db_run(db, tables[l->table].archive, &v, 1, take_json, &a,
+		    NULL, err);
+	}
+	return (rc);
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See scrub.h.
+ */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "schema/sql.h"
+#include "upkeep/scrub_rows.h"
+
+enum keys { ONE, TWO, EVENT, TEXT };
+
+static const struct {
+	int stmt;
+	enum keys keys;
+} tables[SCRUB_TABLES] = {
+    [SCRUB_CHAIN] = {SQL_SCRUB_CHAIN, TWO},
+    [SCRUB_INBOX] = {SQL_SCRUB_INBOX, TWO},
+    [SCRUB_MESSAGES] = {SQL_SCRUB_MESSAGES, ONE},
+    [SCRUB_OUTBOX] = {SQL_SCRUB_OUTBOX, ONE},
+    [SCRUB_LANES] = {SQL_SCRUB_LANES, ONE},
+    [SCRUB_USERS] = {SQL_SCRUB_USERS, ONE},
+    [SCRUB_DEVICES] = {SQL_SCRUB_DEVICES, ONE},
+    [SCRUB_INBOXES] = {SQL_SCRUB_INBOXES, ONE},
+    [SCRUB_CONVERSATIONS] = {SQL_SCRUB_CONVERSATIONS, ONE},
+    [SCRUB_PARTICIPANTS] = {SQL_SCRUB_PARTICIPANTS, TWO},
+    [SCRUB_DESTINATIONS] = {SQL_SCRUB_DESTINATIONS, ONE},
+    [SCRUB_ATTEMPTS] = {SQL_SCRUB_ATTEMPTS, ONE},
+    [SCRUB_DEAD] = {SQL_SCRUB_DEAD, ONE},
+    [SCRUB_AUDIT] = {SQL_SCRUB_AUDIT, ONE},
+    [SCRUB_TOTALS] = {SQL_SCRUB_TOTALS, ONE},
+    [SCRUB_PROCESSED] = {SQL_SCRUB_PROCESSED, EVENT},
+    [SCRUB_META] = {SQL_SCRUB_META, TEXT},
+};
+
+static const char *const names[SCRUB_TABLES] = {
+#define X(id, table) [id] = table,
+    STORE_SCRUB_TABLE(X)
+#undef X
+};
+
+struct reading {
+	struct store_scrub_at *at;
+	const struct store_scrub_each *each;
+	int64_t n;
+};
+
+void
+store_scrub_begin(struct store_scrub_at *at, enum store_scrub table)
+{
+
+	memset(at, 0, sizeof(*at));
+	at->table = table;
+	at->key[0] = -1; /* destinations begin at 0 */
+}
+
+const char *
+store_scrub_name(enum store_scrub table)
+{
+
+	assert(table < SCRUB_TABLES);
+	return (names[table]);
+}
+
+static enum rc
+take_link(const struct reading *r, const struct db_row *row, struct err *err)
+{
+	size_t n;
+
+	(void)db_row_text(row, 7, &n);
+	return (store_link_tell(row, r->each->link, r->each->arg, err));
+}
+
+static enum rc
+take_row(void *arg, const struct db_row *row, struct err *err)
+{
+	struct reading *r = arg;
+	struct store_scrub_at *at = r->at;
+	enum rc rc = RC_OK;
+
+	if (at->table == SCRUB_CHAIN)
+		rc = take_link(r, row, err);
+	else if (at->table == SCRUB_INBOX)
+		r->each->event(r->each->arg, db_row_i64(row, 0),
+		    db_row_i64(row, 1), db_row_i64(row, 2));
+	else /* Reading a column reads the pages that it lies on. */
+		(void)db_row_text(row, 2, NULL);
+	if (rc != RC_OK)
+		return (rc);
+	if (tables[at->table].keys == EVENT)
+		at->event_id = db_row_uuid(row, 0);
+	else if (tables[at->table].keys == TEXT)
+		db_row_copy_text(row, 0, at->text, sizeof(at->text));
+	else
+		at->key[0] = db_row_i64(row, 0);
+	at->key[1] = db_row_i64(row, 1);
+	r->n++;
+	return (RC_OK);
+}
+
+enum rc
+store_scrub_read(struct db *db, struct store_scrub_at *at, int64_t limit,
+    const struct store_scrub_each *each, int64_t *ret, struct err *err)
+{
+	struct reading r = {at, each, 0};
+	struct store_scrub_at from = *at;
+	struct db_val v[3];
+	size_t n = 0;
+	enum rc rc;
+
+	switch (tables[at->table].keys) {
+	case EVENT:
+		v[n++] = db_v_uuid(&from.event_id);
+		v[n++] = db_v_i64(from.key[1]);
+		break;
+	case TEXT:
+		v[n++] = db_v_str(from.text);
+		break;
+	case TWO:
+		v[n++] = db_v_i64(from.key[0]);
+		v[n++] = db_v_i64(from.key[1]);
+		break;
+	case ONE:
+	default:
+		v[n++] = db_v_i64(from.key[0]);
+	}
+	v[n++] = db_v_i64(limit);
+	rc = db_run(db, tables[at->table].stmt, v, n, take_row, &r, NULL, err);
+	*ret = r.n;
+	return (rc);
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a transaction has to tell: it grows, owns its texts, and gives them
+ * back whatever fails.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "txn/effects.h"
+
+static unsigned
+refs(struct text *t)
+{
+
+	return (atomic_load(&t->refs));
+}
+
+static void
+test_grows(void **state)
+{
+	struct domain_event e = {0};
+	struct err err = ERR_INIT;
+	uint8_t hash[32] = {9};
+	struct text *from, *message;
+	struct news *news;
+	int i;
+
+	(void)state;
+	from = text_new("alice", 5);
+	message = text_new("{}", 2);
+	news = news_new();
+	assert_true(news_empty(news));
+	for (i = 0; i < 1000; i++) {
+		e.seq = i;
+		e.from = text_ref(from);
+		e.to = i % 2 == 0 ? text_ref(from) : NULL;
+		e.message = text_ref(message);
+		assert_int_equal(news_add_event(news, &e, &err), RC_OK);
+		assert_int_equal(
+		    news_add_change(news,
+			&(struct domain_change){i, 2 * i, CHANGE_SENT}, &err),
+		    RC_OK);
+		hash[1] = (uint8_t)i;
+		assert_int_equal(news_add_revoked(news, i, hash, &err), RC_OK);
+	}
+	assert_false(news_empty(news));
+	assert_int_equal(news->nevents, 1000);
+	assert_int_equal(news->nchanges, 1000);
+	assert_int_equal(news->nrevoked, 1000);
+	for (i = 0; i < 1000; i++) {
+		assert_int_equal(news->events[i].seq, i);
+		assert_int_equal(news->changes[i].user_id, i);
+		assert_int_equal(news->changes[i].mid, 2 * i);
+		assert_int_equal(news->revoked[i].device_id, i);
+		assert_int_equal(news->revoked[i].token_hash[1], i & 0xff);
+	}
+	assert_int_equal(refs(from), 1 + 1000 + 500);
+	assert_int_equal(refs(message), 1 + 1000);
+	news_free(news);
+	assert_int_equal(refs(from), 1);
+	assert_int_equal(refs(message), 1);
+	text_unref(from);
+	text_unref(message);
+	news_free(NULL);
+}
+
+/* Each kind alone is something to tell. */
+static void
+test_empty(void **state)
+{
+	struct err err = ERR_INIT;
+	uint8_t hash[32] = {0};
+	struct news *news;
+
+	(void)state;
+	news = news_new();
+	assert_int_equal(news_add_change(news,
+			     &(struct domain_change){1, 1, CHANGE_OTHER}, &err),
+	    RC_OK);
+	assert_false(news_empty(news));
+	news_free(news);
+	news = news_new();
+	assert_int_equal(news_add_revoked(news, 1, hash, &err), RC_OK);
+	assert_false(news_empty(news));
+	news_free(news);
+}
+
+static void
+test_no_memory(void **state)
+{
+	struct domain_event e = {0};
+	struct err err = ERR_INIT;
+	uint8_t hash[32] = {0};
+	struct text *from;
+	struct news *news;
+	struct wake *wake;
+	int i;
+
+	(void)state;
+	from = text_new("alice", 5);
+	news = news_new();
+	wake = wake_new();
+	for (i = 0; i < 32; i++) {
+		e.from = text_ref(from);
+		assert_int_equal(news_add_event(news, &e, &err), RC_OK);
+		assert_int_equal(wake_add(wake, i, 0, &err), RC_OK);
+	}
+	/* The next one needs room. */
+	mem_fail_at(1);
+	e.from = text_ref(from);
+	assert_int_equal(news_add_event(news, &e, &err), RC_NO_MEMORY);
+	assert_int_equal(refs(from), 33);
+	mem_fail_at(1);
+	assert_int_equal(news_add_change(news,
+			     &(struct domain_change){1, 1, CHANGE_OTHER}, &err),
+	    RC_NO_MEMORY);
+	mem_fail_at(1);
+	assert_int_equal(news_add_revoked(news, 1, hash, &err), RC_NO_MEMORY);
+	mem_fail_at(1);
+	assert_int_equal(wake_add(wake, 77, 0, &err), RC_NO_MEMORY);
+	mem_fail_at(1);
+	assert_null(news_new());
+	mem_fail_at(1);
+	assert_null(wake_new());
+	mem_fail_at(0);
+	/* What was there is there. */
+	assert_int_equal(news->nevents, 32);
+	assert_int_equal(wake->nlanes, 32);
+	assert_int_equal(wake_add(wake, 77, 0, &err), RC_OK);
+	assert_int_equal(wake->lanes[32].lane_id, 77);
+	news_free(news);
+	wake_free(wake);
+	assert_int_equal(refs(from), 1);
+	text_unref(from);
+}
+
+static void
+test_wake(void **state)
+{
+	struct err err = ERR_INIT;
+	struct wake *wake;
+	int i;
+
+	(void)state;
+	wake = wake_new();
+	assert_int_equal(wake->nlanes, 0);
+	for (i = 0; i < 3000; i++)
+		assert_int_equal(wake_add(wake, i / 3, 0, &err), RC_OK);
+	assert_int_equal(wake->nlanes, 1000);
+	for (i = 0; i < 1000; i++)
+		assert_int_equal(wake->lanes[i].lane_id, i);
+	wake_free(wake);
+	wake_free(NULL);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_grows),
+	    cmocka_unit_test(test_empty),
+	    cmocka_unit_test(test_no_memory),
+	    cmocka_unit_test(test_wake),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}
