@@ -60,7 +60,7 @@
 #define LIMIT_DEVICES_PER_USER 64
 /* News that wait for the push thread, in bytes; what is beyond is read from the
  * store (DECISIONS 22). */
-#define LIMIT_NEWS_BYTES (16 * 1024 * 1024)
+#define LIMIT_EFFECTS_BYTES (16 * 1024 * 1024)
 /* Receipts of groups above this are marks, not events (DECISIONS 15). */
 #define LIMIT_RECEIPT_MEMBERS 32
 /* Scheduled messages a sender may hold (DECISIONS 11). */

@@ -62,16 +62,16 @@ hold_verified(
 static enum rc
 add_device(struct tx *tx, struct account_unit *u, struct err *err)
 {
-	struct domain *d = domain_of(tx);
-	struct ledger_user *user;
+	struct txn_env *env = txn_env_of(tx);
+	struct cached_user *user;
 	bool his;
 	int64_t n;
 	enum rc rc;
 
 	rc = hold_verified(tx, u, &his, err);
 	if (rc == RC_OK && his)
-		rc = ledger_user_by_id(
-		    d->ledger, tx, u->user.user_id, &user, err);
+		rc = cache_user_by_id(
+		    env->cache, tx, u->user.user_id, &user, err);
 	if (rc == RC_NOT_FOUND || (rc == RC_OK && (!his || user->disabled))) {
 		refusal_set(&u->refusal, PROBLEM_UNAUTHENTICATED, "",
 		    "wrong name or password");
@@ -88,7 +88,7 @@ add_device(struct tx *tx, struct account_unit *u, struct err *err)
 		    LIMIT_DEVICES_PER_USER);
 		return (RC_OK);
 	}
-	u->device.public_id = uuid_gen_next(&d->ids);
+	u->device.public_id = uuid_gen_next(&env->ids);
 	u->device.user_id = user->user_id;
 	u->device.created_at = u->device.last_seen_at = tx->now_ms;
 	u->device.acked_seq = 0;
@@ -99,7 +99,7 @@ add_device(struct tx *tx, struct account_unit *u, struct err *err)
 
 /* What revoking tells the others. */
 struct revoking {
-	struct domain *d;
+	struct txn_env *env;
 	struct err *err;
 	enum rc rc;
 };
@@ -110,16 +110,17 @@ revoked_one(void *arg, int64_t device_id, const uint8_t hash[STORE_HASH_LEN])
 	struct revoking *r = arg;
 
 	if (r->rc == RC_OK)
-		r->rc = need_news(r->d, r->err);
+		r->rc = txn_need_effects(r->env, r->err);
 	if (r->rc == RC_OK)
-		r->rc = news_add_revoked(r->d->news, device_id, hash, r->err);
+		r->rc = effects_add_revoked(
+		    r->env->effects, device_id, hash, r->err);
 }
 
 static enum rc
 revoke(struct tx *tx, struct account_unit *u, const struct uuid *public_id,
     struct err *err)
 {
-	struct revoking r = {domain_of(tx), err, RC_OK};
+	struct revoking r = {txn_env_of(tx), err, RC_OK};
 	enum rc rc;
 
 	if (public_id != NULL)
@@ -194,11 +195,11 @@ set_password(struct tx *tx, struct account_unit *u, struct err *err)
 static enum rc
 disable(struct tx *tx, struct account_unit *u, struct err *err)
 {
-	struct domain *d = domain_of(tx);
-	struct ledger_user *user;
+	struct txn_env *env = txn_env_of(tx);
+	struct cached_user *user;
 	enum rc rc;
 
-	rc = ledger_user_by_id(d->ledger, tx, u->user.user_id, &user, err);
+	rc = cache_user_by_id(env->cache, tx, u->user.user_id, &user, err);
 	if (rc == RC_OK)
 		rc = store_user_disable(
 		    tx->db, u->user.user_id, tx->now_ms, err);

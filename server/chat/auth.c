@@ -151,12 +151,12 @@ auth_load(struct db *db, const uint8_t hash[STORE_HASH_LEN],
 }
 
 static void
-on_told(void *arg, const struct news *news)
+on_told(void *arg, const struct effects *effects)
 {
 	size_t i;
 
-	for (i = 0; i < news->nrevoked; i++)
-		auth_forget(arg, news->revoked[i].token_hash);
+	for (i = 0; i < effects->nrevoked; i++)
+		auth_forget(arg, effects->revoked[i].token_hash);
 }
 
 struct subscriber

@@ -8,6 +8,8 @@
 
 #include "chat/cancel.h"
 #include "model/outbox.h"
+#include "txn/add.h"
+#include "txn/lane.h"
 #include "txn/lockset.h"
 #include "txn/order.h"
 #include "txn/verb.h"
@@ -32,8 +34,8 @@ found_entry(void *arg, const struct store_entry *e, struct err *err)
 static enum rc
 count_canceled(struct tx *tx, int64_t id, struct err *err)
 {
-	struct domain *d = domain_of(tx);
-	struct ledger_lane *lane;
+	struct txn_env *env = txn_env_of(tx);
+	struct cached_lane *lane;
 	struct store_row row;
 	enum rc rc;
 
@@ -41,15 +43,15 @@ count_canceled(struct tx *tx, int64_t id, struct err *err)
 	if (rc != RC_OK || row.kind != EVENT_MESSAGE)
 		return (rc);
 	if (row.lane_seq == 0) {
-		tally_add(d->tally, TOTAL_SCHEDULED, -1);
-		tally_move(d->tally, row.kind, -1, OUTBOX_CANCELED);
+		backlog_add(env->backlog, TOTAL_SCHEDULED, -1);
+		backlog_move(env->backlog, row.kind, -1, OUTBOX_CANCELED);
 		return (RC_OK);
 	}
-	tally_move(d->tally, row.kind, OUTBOX_PENDING, OUTBOX_CANCELED);
-	rc = ledger_lane_by_id(d->ledger, tx, row.lane_id, &lane, err);
+	backlog_move(env->backlog, row.kind, OUTBOX_PENDING, OUTBOX_CANCELED);
+	rc = cache_lane_by_id(env->cache, tx, row.lane_id, &lane, err);
 	if (rc == RC_OK)
-		rc = lane_row_gone(tx, lane, &row, err);
-	return (rc == RC_OK ? wait_add(tx, lane, &row, -1, err) : rc);
+		rc = txn_lane_row_gone(tx, lane, &row, err);
+	return (rc == RC_OK ? txn_wait_add(tx, lane, &row, -1, err) : rc);
 }
 
 static enum rc
@@ -70,19 +72,19 @@ static enum rc
 add_own_delete(struct tx *tx, struct cancel_unit *u, const struct finding *f,
     struct err *err)
 {
-	struct domain *d = domain_of(tx);
+	struct txn_env *env = txn_env_of(tx);
 	struct inbox_new i;
 	struct uuid event_id;
 	enum rc rc;
 
 	memset(&i, 0, sizeof(i));
-	rc = ledger_user_by_id(d->ledger, tx, u->sender_id, &i.user, err);
+	rc = cache_user_by_id(env->cache, tx, u->sender_id, &i.user, err);
 	if (rc == RC_OK)
-		rc = ledger_conversation_by_id(d->ledger, tx,
+		rc = cache_conversation_by_id(env->cache, tx,
 		    f->entry.conversation_id, &i.conversation, err);
 	if (rc != RC_OK)
 		return (rc);
-	event_id = uuid_gen_next(&d->ids);
+	event_id = uuid_gen_next(&env->ids);
 	i.kind = EVENT_DELETE;
 	i.own = true;
 	i.event_id = &event_id;
@@ -92,16 +94,16 @@ add_own_delete(struct tx *tx, struct cancel_unit *u, const struct finding *f,
 	i.event_time = tx->now_ms;
 	i.attempt = 1;
 	i.message_id = &u->id;
-	rc = inbox_add(tx, &i, err);
+	rc = txn_add_inbox(tx, &i, err);
 	if (rc == RC_OK)
-		rc = inbox_write(tx, err);
+		rc = txn_write_inbox(tx, err);
 	return (rc);
 }
 
 static enum rc
 cancel_one(struct tx *tx, struct cancel_unit *u, struct err *err)
 {
-	struct domain *d = domain_of(tx);
+	struct txn_env *env = txn_env_of(tx);
 	struct finding f;
 	enum rc rc;
 
@@ -133,9 +135,9 @@ cancel_one(struct tx *tx, struct cancel_unit *u, struct err *err)
 	if (rc == RC_OK && f.entry.conversation_seq != 0)
 		rc = add_own_delete(tx, u, &f, err);
 	if (rc == RC_OK)
-		rc = need_news(d, err);
+		rc = txn_need_effects(env, err);
 	if (rc == RC_OK)
-		rc = tell_change(
+		rc = txn_tell_change(
 		    tx, u->sender_id, f.entry.mid, CHANGE_OTHER, err);
 	return (rc);
 }

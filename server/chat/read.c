@@ -9,17 +9,18 @@
 #include "chat/mark.h"
 #include "chat/mark_internal.h"
 #include "store/inbox.h"
+#include "txn/add.h"
 #include "txn/lockset.h"
 #include "txn/order.h"
 
 /* The reader's own devices learn of it through his inbox.  The own copy is the
  * delivery: its outbox row is written as acked. */
 static enum rc
-add_own_read(struct tx *tx, struct ledger_user *user,
-    struct ledger_conversation *c, const struct store_inbox_message *last,
+add_own_read(struct tx *tx, struct cached_user *user,
+    struct cached_conversation *c, const struct store_inbox_message *last,
     struct err *err)
 {
-	struct domain *d = domain_of(tx);
+	struct txn_env *env = txn_env_of(tx);
 	struct outbox_new o;
 	struct inbox_new i;
 	struct uuid event_id, message_id;
@@ -29,7 +30,7 @@ add_own_read(struct tx *tx, struct ledger_user *user,
 	rc = store_message_uuid(tx->db, last->mid, &message_id, err);
 	if (rc != RC_OK)
 		return (rc);
-	event_id = uuid_gen_next(&d->ids);
+	event_id = uuid_gen_next(&env->ids);
 	memset(&o, 0, sizeof(o));
 	o.kind = EVENT_OWN_READ;
 	o.mid = last->mid;
@@ -38,9 +39,9 @@ add_own_read(struct tx *tx, struct ledger_user *user,
 	o.sender_id = user->user_id;
 	o.dest = user;
 	o.event_time = tx->now_ms;
-	rc = outbox_add(tx, &o, &event_id, &id, err);
+	rc = txn_add_outbox(tx, &o, &event_id, &id, err);
 	if (rc == RC_OK)
-		rc = store_rows_write(tx->db, &d->outbox, true, err);
+		rc = store_rows_write(tx->db, &env->outbox, true, err);
 	memset(&i, 0, sizeof(i));
 	i.user = user;
 	i.kind = EVENT_OWN_READ;
@@ -55,40 +56,40 @@ add_own_read(struct tx *tx, struct ledger_user *user,
 	i.attempt = 1;
 	i.message_id = &message_id;
 	if (rc == RC_OK)
-		rc = inbox_add(tx, &i, err);
+		rc = txn_add_inbox(tx, &i, err);
 	if (rc == RC_OK)
-		rc = inbox_write(tx, err);
+		rc = txn_write_inbox(tx, err);
 	return (rc);
 }
 
 static enum rc
-add_receipt(struct tx *tx, struct ledger_user *user,
-    struct ledger_conversation *c, const struct store_inbox_message *last,
+add_receipt(struct tx *tx, struct cached_user *user,
+    struct cached_conversation *c, const struct store_inbox_message *last,
     struct err *err)
 {
-	struct domain *d = domain_of(tx);
-	struct ledger_user *sender;
+	struct txn_env *env = txn_env_of(tx);
+	struct cached_user *sender;
 	struct receipt_new r;
 	enum rc rc;
 
-	rc = ledger_user_by_id(d->ledger, tx, last->sender_id, &sender, err);
+	rc = cache_user_by_id(env->cache, tx, last->sender_id, &sender, err);
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_CORRUPT, "a message without a sender");
 	r = (struct receipt_new){
 	    EVENT_READ, c, user, sender, last->mid, last->conversation_seq};
 	if (rc == RC_OK)
-		rc = receipt_add(tx, &r, err);
+		rc = txn_add_receipt(tx, &r, err);
 	if (rc == RC_OK)
-		rc = need_news(d, err);
+		rc = txn_need_effects(env, err);
 	if (rc == RC_OK)
-		rc = tell_change(
+		rc = txn_tell_change(
 		    tx, sender->user_id, last->mid, CHANGE_OTHER, err);
 	return (rc);
 }
 
 /* The others learn that he has seen it, and so that he has it. */
 static void
-show(struct ledger_member *m, int64_t upto, int64_t now_ms)
+show(struct cached_member *m, int64_t upto, int64_t now_ms)
 {
 
 	m->shown_upto = upto;
@@ -102,17 +103,17 @@ show(struct ledger_member *m, int64_t upto, int64_t now_ms)
 /* Moves the read mark of ${user} in ${c} on to ${upto}. */
 static enum rc
 conversation_read(struct tx *tx, const struct read_unit *u,
-    struct ledger_user *user, struct ledger_conversation *c, int64_t upto,
+    struct cached_user *user, struct cached_conversation *c, int64_t upto,
     struct err *err)
 {
-	struct domain *d = domain_of(tx);
+	struct txn_env *env = txn_env_of(tx);
 	struct store_inbox_message last;
 	struct store_read settled;
-	struct ledger_member *m;
+	struct cached_member *m;
 	int64_t before, nacked = 0;
 	enum rc rc;
 
-	m = ledger_member_find(c, user->user_id);
+	m = cache_member_find(c, user->user_id);
 	if (m == NULL)
 		return (RC_OK);
 	if (upto > m->delivered_upto)
@@ -122,9 +123,9 @@ conversation_read(struct tx *tx, const struct read_unit *u,
 	before = m->read_upto;
 	m->read_upto = upto;
 	m->read_at = tx->now_ms;
-	ledger_member_touch(d->ledger, c, m);
+	cache_member_touch(env->cache, c, m);
 	/* What this batch has delivered is read by it, too. */
-	rc = inbox_flush_of(tx, user->user_id, c->id, err);
+	rc = txn_flush_inbox_of(tx, user->user_id, c->id, err);
 	if (rc == RC_OK)
 		rc = store_last_of_others(
 		    tx->db, c->id, user->user_id, before, upto, &last, err);
@@ -140,7 +141,7 @@ conversation_read(struct tx *tx, const struct read_unit *u,
 	if (rc == RC_OK && !u->is_private)
 		rc = store_outbox_settle_read(
 		    tx->db, &settled, tx->now_ms, &nacked, err);
-	count_acked(d, nacked);
+	txn_count_acked(env, nacked);
 	if (rc == RC_OK && !u->is_private)
 		rc = add_receipt(tx, user, c, &last, err);
 	return (rc);
@@ -149,18 +150,18 @@ conversation_read(struct tx *tx, const struct read_unit *u,
 /* As far as this batch may still walk. */
 static enum rc
 conversation_read_on(struct tx *tx, struct read_unit *u,
-    struct ledger_user *user, struct ledger_conversation *c, int64_t upto,
+    struct cached_user *user, struct cached_conversation *c, int64_t upto,
     struct err *err)
 {
-	struct ledger_member *m;
+	struct cached_member *m;
 	int64_t end;
 
-	m = ledger_member_find(c, user->user_id);
+	m = cache_member_find(c, user->user_id);
 	if (m == NULL)
 		return (RC_OK);
 	if (upto > m->delivered_upto)
 		upto = m->delivered_upto;
-	end = mark_reach(domain_of(tx), m->read_upto, upto);
+	end = mark_reach(txn_env_of(tx), m->read_upto, upto);
 	if (end < upto)
 		u->unit.again = true;
 	return (conversation_read(tx, u, user, c, end, err));
@@ -169,12 +170,12 @@ conversation_read_on(struct tx *tx, struct read_unit *u,
 /* ---- the three forms ---- */
 
 static enum rc
-read_upto(struct tx *tx, struct read_unit *u, struct ledger_user *user,
+read_upto(struct tx *tx, struct read_unit *u, struct cached_user *user,
     struct err *err)
 {
-	struct domain *d = domain_of(tx);
+	struct txn_env *env = txn_env_of(tx);
 	struct mark_walk walk = {tx, false, NULL};
-	struct ledger_conversation *c;
+	struct cached_conversation *c;
 	int64_t acked, before, end;
 	enum rc rc;
 
@@ -185,7 +186,7 @@ read_upto(struct tx *tx, struct read_unit *u, struct ledger_user *user,
 		return (RC_OK);
 	}
 	before = user->counter.read;
-	end = mark_reach(d,
+	end = mark_reach(env,
 	    before < user->counter.acked ? before : user->counter.acked,
 	    u->upto);
 	u->unit.again = end < u->upto;
@@ -193,7 +194,7 @@ read_upto(struct tx *tx, struct read_unit *u, struct ledger_user *user,
 	if (rc != RC_OK || end <= before)
 		return (rc);
 	user->counter.read = end;
-	ledger_user_touch(d->ledger, user);
+	cache_user_touch(env->cache, user);
 	rc = mark_range(&walk, user, before, end, err);
 	for (c = walk.first; c != NULL && rc == RC_OK; c = c->next_marked)
 		rc = conversation_read(tx, u, user, c, c->mark_seq, err);
@@ -201,17 +202,17 @@ read_upto(struct tx *tx, struct read_unit *u, struct ledger_user *user,
 }
 
 static enum rc
-read_conversation(struct tx *tx, struct read_unit *u, struct ledger_user *user,
+read_conversation(struct tx *tx, struct read_unit *u, struct cached_user *user,
     struct err *err)
 {
-	struct domain *d = domain_of(tx);
-	struct ledger_conversation *c;
+	struct txn_env *env = txn_env_of(tx);
+	struct cached_conversation *c;
 	enum rc rc;
 
-	rc = ledger_conversation_by_public(
-	    d->ledger, tx, &u->conversation, &c, err);
+	rc = cache_conversation_by_public(
+	    env->cache, tx, &u->conversation, &c, err);
 	if (rc == RC_NOT_FOUND ||
-	    (rc == RC_OK && ledger_member_find(c, user->user_id) == NULL)) {
+	    (rc == RC_OK && cache_member_find(c, user->user_id) == NULL)) {
 		refusal_set(&u->refusal, PROBLEM_NOT_FOUND, "/conversation",
 		    "you are in no such conversation");
 		return (RC_OK);
@@ -229,12 +230,12 @@ read_conversation(struct tx *tx, struct read_unit *u, struct ledger_user *user,
 }
 
 static enum rc
-read_ids(struct tx *tx, struct read_unit *u, struct ledger_user *user,
+read_ids(struct tx *tx, struct read_unit *u, struct cached_user *user,
     struct err *err)
 {
-	struct domain *d = domain_of(tx);
+	struct txn_env *env = txn_env_of(tx);
 	struct store_inbox_message m;
-	struct ledger_conversation *c;
+	struct cached_conversation *c;
 	char pointer[REFUSAL_POINTER_SIZE];
 	enum rc rc;
 	size_t i;
@@ -256,8 +257,8 @@ read_ids(struct tx *tx, struct read_unit *u, struct ledger_user *user,
 		rc = store_inbox_find(
 		    tx->db, user->user_id, &u->ids[i], &m, err);
 		if (rc == RC_OK)
-			rc = ledger_conversation_by_id(
-			    d->ledger, tx, m.conversation_id, &c, err);
+			rc = cache_conversation_by_id(
+			    env->cache, tx, m.conversation_id, &c, err);
 		if (rc == RC_OK)
 			rc = conversation_read_on(
 			    tx, u, user, c, m.conversation_seq, err);
@@ -270,14 +271,14 @@ read_ids(struct tx *tx, struct read_unit *u, struct ledger_user *user,
 static enum rc
 read_one(struct tx *tx, struct read_unit *u, struct err *err)
 {
-	struct domain *d = domain_of(tx);
-	struct ledger_user *user;
+	struct txn_env *env = txn_env_of(tx);
+	struct cached_user *user;
 	enum rc rc;
 
 	u->refusal = (struct refusal)REFUSAL_INIT;
-	rc = ledger_user_by_id(d->ledger, tx, u->user_id, &user, err);
+	rc = cache_user_by_id(env->cache, tx, u->user_id, &user, err);
 	if (rc == RC_OK)
-		rc = ledger_inbox(tx, user, err);
+		rc = cache_inbox(tx, user, err);
 	if (rc != RC_OK)
 		return (rc);
 	switch (u->form) {

@@ -14,6 +14,7 @@
 #include "crypt/crypt.h"
 #include "crypt/digest.h"
 #include "model/event.h"
+#include "txn/add.h"
 #include "txn/lockset.h"
 #include "txn/order.h"
 #include "txn/verb.h"
@@ -173,12 +174,12 @@ send_unit_view(const struct send_unit *u, struct send_view *ret)
 static enum rc
 check_key(struct tx *tx, struct send_unit *u, bool *ret_done, struct err *err)
 {
-	struct domain *d = domain_of(tx);
+	struct txn_env *env = txn_env_of(tx);
 	struct store_message_key key;
 	enum rc rc;
 
 	*ret_done = false;
-	if (!u->repeated && ledger_id_free(d->ledger, &u->draft->id))
+	if (!u->repeated && cache_id_free(env->cache, &u->draft->id))
 		return (RC_OK);
 	rc = store_message_key(tx->db, &u->draft->id, &key, err);
 	if (rc == RC_NOT_FOUND)
@@ -202,44 +203,30 @@ check_key(struct tx *tx, struct send_unit *u, bool *ret_done, struct err *err)
 	return (RC_OK);
 }
 
-bool
-sender_has_room(struct domain *d, int64_t sender_id, struct refusal *ret)
-{
-	const int64_t most = d->options.pending_most;
-
-	if (most == 0 || tally_of_sender(d->tally, sender_id) < most)
-		return (true);
-	refusal_set(ret, PROBLEM_QUEUE_FULL, "",
-	    "%lld of your messages wait for delivery, the most there may be",
-	    (long long)most);
-	metrics_add(d->options.metrics, METRIC_QUEUE_FULL, 1);
-	return (false);
-}
-
 /* Back-pressure: what one sender, one destination, everybody may have waiting.
  * What is for oneself does not wait.  What is for later will, and counts then:
  * its sender must have room now, and may schedule no more than so many. */
 static bool
-has_room(struct domain *d, struct send_unit *u, const struct ledger_user *from,
-    const struct ledger_user *to)
+has_room(struct txn_env *env, struct send_unit *u,
+    const struct cached_user *from, const struct cached_user *to)
 {
-	const struct domain_options *o = &d->options;
+	const struct txn_env_options *o = &env->options;
 	const int64_t total = o->pending_most_total;
-	const int64_t waiting = tally_waiting(d->tally);
+	const int64_t waiting = backlog_waiting(env->backlog);
 	const int64_t destination =
 	    to->destination_id != 0 ? to->destination_id : DESTINATION_LOCAL;
 
 	if (from == to)
 		return (true);
-	if (!sender_has_room(d, u->sender_id, &u->refusal))
+	if (!txn_sender_has_room(env, u->sender_id, &u->refusal))
 		return (false);
-	if (u->draft->deliver_at_ms > d->seen_wall_ms)
+	if (u->draft->deliver_at_ms > env->seen_wall_ms)
 		return (true);
 	if (total != 0 && waiting >= total)
 		refusal_set(&u->refusal, PROBLEM_QUEUE_FULL, "",
 		    "too many messages wait for delivery on this server");
-	else if (total != 0 && tally_of_destination(d->tally, destination) >=
-				   total - total / 5)
+	else if (total != 0 && backlog_of_destination(env->backlog,
+				   destination) >= total - total / 5)
 		refusal_set(&u->refusal, PROBLEM_QUEUE_FULL, "/to",
 		    "too many messages wait for this destination");
 	else
@@ -251,27 +238,27 @@ has_room(struct domain *d, struct send_unit *u, const struct ledger_user *from,
 /* Finds sender, recipient and conversation; a refusal leaves *ret_c NULL.
  * Writes nothing but a conversation that is new, last. */
 static enum rc
-resolve(struct tx *tx, struct send_unit *u, struct ledger_user **ret_from,
-    struct ledger_user **ret_to, struct ledger_conversation **ret_c,
+resolve(struct tx *tx, struct send_unit *u, struct cached_user **ret_from,
+    struct cached_user **ret_to, struct cached_conversation **ret_c,
     struct err *err)
 {
-	struct ledger *l = domain_of(tx)->ledger;
-	struct ledger_member *other;
+	struct cache *cache = txn_env_of(tx)->cache;
+	struct cached_member *other;
 	enum rc rc;
 
 	*ret_c = NULL;
-	rc = ledger_user_by_id(l, tx, u->sender_id, ret_from, err);
+	rc = cache_user_by_id(cache, tx, u->sender_id, ret_from, err);
 	if (rc == RC_OK && strchr(u->to, '@') != NULL) {
-		rc = ledger_user_remote(l, tx, u->to, ret_to, err);
+		rc = cache_user_remote(cache, tx, u->to, ret_to, err);
 		if (rc == RC_OK &&
-		    has_room(domain_of(tx), u, *ret_from, *ret_to))
-			rc = ledger_direct(
-			    l, tx, *ret_from, *ret_to, ret_c, err);
+		    has_room(txn_env_of(tx), u, *ret_from, *ret_to))
+			rc = cache_direct(
+			    cache, tx, *ret_from, *ret_to, ret_c, err);
 		return (rc);
 	}
 	if (rc == RC_OK && u->to[0] != '\0') {
-		rc = ledger_user_by_name(
-		    l, tx, u->to, strlen(u->to), ret_to, err);
+		rc = cache_user_by_name(
+		    cache, tx, u->to, strlen(u->to), ret_to, err);
 		if (rc == RC_NOT_FOUND ||
 		    (rc == RC_OK && (*ret_to)->disabled)) {
 			refusal_set(&u->refusal, PROBLEM_UNKNOWN_RECIPIENT,
@@ -279,16 +266,16 @@ resolve(struct tx *tx, struct send_unit *u, struct ledger_user **ret_from,
 			return (RC_OK);
 		}
 		if (rc == RC_OK &&
-		    has_room(domain_of(tx), u, *ret_from, *ret_to))
-			rc = ledger_direct(
-			    l, tx, *ret_from, *ret_to, ret_c, err);
+		    has_room(txn_env_of(tx), u, *ret_from, *ret_to))
+			rc = cache_direct(
+			    cache, tx, *ret_from, *ret_to, ret_c, err);
 		return (rc);
 	}
 	if (rc == RC_OK)
-		rc = ledger_conversation_by_public(
-		    l, tx, &u->draft->conversation, ret_c, err);
+		rc = cache_conversation_by_public(
+		    cache, tx, &u->draft->conversation, ret_c, err);
 	if (rc == RC_NOT_FOUND ||
-	    (rc == RC_OK && ledger_member_find(*ret_c, u->sender_id) == NULL)) {
+	    (rc == RC_OK && cache_member_find(*ret_c, u->sender_id) == NULL)) {
 		*ret_c = NULL;
 		refusal_set(&u->refusal, PROBLEM_UNKNOWN_RECIPIENT,
 		    "/conversation", "you are in no such conversation");
@@ -296,7 +283,7 @@ resolve(struct tx *tx, struct send_unit *u, struct ledger_user **ret_from,
 	}
 	if (rc != RC_OK)
 		return (rc);
-	other = ledger_member_other(*ret_c, u->sender_id);
+	other = cache_member_other(*ret_c, u->sender_id);
 	if (other == NULL)
 		return (err_set(err, RC_INTERNAL, "a group without routes"));
 	if (other->user->disabled) {
@@ -306,7 +293,7 @@ resolve(struct tx *tx, struct send_unit *u, struct ledger_user **ret_from,
 		return (RC_OK);
 	}
 	*ret_to = other->user;
-	if (!has_room(domain_of(tx), u, *ret_from, *ret_to))
+	if (!has_room(txn_env_of(tx), u, *ret_from, *ret_to))
 		*ret_c = NULL;
 	return (RC_OK);
 }
@@ -321,15 +308,15 @@ v_span(const struct span *s)
 }
 
 static enum rc
-add_message(struct tx *tx, struct send_unit *u, struct ledger_conversation *c,
+add_message(struct tx *tx, struct send_unit *u, struct cached_conversation *c,
     struct scratch *s, struct err *err)
 {
 	const struct message_draft *m = u->draft;
-	struct domain *d = domain_of(tx);
+	struct txn_env *env = txn_env_of(tx);
 	struct db_val *v;
 	enum rc rc;
 
-	rc = store_rows_next(tx->db, &d->messages, &v, err);
+	rc = store_rows_next(tx->db, &env->messages, &v, err);
 	if (rc != RC_OK)
 		return (rc);
 	v[0] = db_v_i64(u->mid);
@@ -352,10 +339,10 @@ add_message(struct tx *tx, struct send_unit *u, struct ledger_conversation *c,
 }
 
 static enum rc
-add_outbox(struct tx *tx, struct send_unit *u, struct ledger_user *to,
-    struct ledger_conversation *c, struct scratch *s, struct err *err)
+add_outbox(struct tx *tx, struct send_unit *u, struct cached_user *to,
+    struct cached_conversation *c, struct scratch *s, struct err *err)
 {
-	struct domain *d = domain_of(tx);
+	struct txn_env *env = txn_env_of(tx);
 	struct outbox_new o;
 	int64_t id;
 	enum rc rc;
@@ -373,16 +360,16 @@ add_outbox(struct tx *tx, struct send_unit *u, struct ledger_user *to,
 	o.event_time = tx->now_ms;
 	rc = RC_OK;
 	if (!u->to_self)
-		rc = ledger_lane_to(
-		    d->ledger, tx, c, to, LANE_MESSAGES, &o.lane, err);
+		rc = cache_lane_to(
+		    env->cache, tx, c, to, LANE_MESSAGES, &o.lane, err);
 	if (rc == RC_OK)
-		rc = outbox_add(tx, &o, &s->event_id, &id, err);
+		rc = txn_add_outbox(tx, &o, &s->event_id, &id, err);
 	return (rc);
 }
 
 static enum rc
-add_own_copy(struct tx *tx, struct send_unit *u, struct ledger_user *from,
-    struct ledger_conversation *c, struct scratch *s, struct err *err)
+add_own_copy(struct tx *tx, struct send_unit *u, struct cached_user *from,
+    struct cached_conversation *c, struct scratch *s, struct err *err)
 {
 	struct inbox_new i;
 
@@ -399,23 +386,23 @@ add_own_copy(struct tx *tx, struct send_unit *u, struct ledger_user *from,
 	i.attempt = 1;
 	i.message_id = &u->draft->id;
 	i.message = u->message;
-	return (inbox_add(tx, &i, err));
+	return (txn_add_inbox(tx, &i, err));
 }
 
 /* Everything that an accepted message writes. */
 static enum rc
-accept_message(struct tx *tx, struct send_unit *u, struct ledger_user *from,
-    struct ledger_user *to, struct ledger_conversation *c, struct err *err)
+accept_message(struct tx *tx, struct send_unit *u, struct cached_user *from,
+    struct cached_user *to, struct cached_conversation *c, struct err *err)
 {
-	struct domain *d = domain_of(tx);
+	struct txn_env *env = txn_env_of(tx);
 	uint8_t body[DIGEST_LEN];
 	struct scratch *s;
 	enum rc rc;
 
-	assert(to != NULL && d->messages.n < BATCH_ROWS);
-	s = &d->scratch[d->messages.n];
-	s->event_id = uuid_gen_next(&d->ids);
-	rnd_fill(d->options.rnd, s->salt, sizeof(s->salt));
+	assert(to != NULL && env->messages.n < BATCH_ROWS);
+	s = &env->scratch[env->messages.n];
+	s->event_id = uuid_gen_next(&env->ids);
+	rnd_fill(env->options.rnd, s->salt, sizeof(s->salt));
 	u->created_at = tx->now_ms;
 	u->deliver_at =
 	    u->draft->deliver_at_ms > tx->now_ms ? u->draft->deliver_at_ms : 0;
@@ -424,10 +411,10 @@ accept_message(struct tx *tx, struct send_unit *u, struct ledger_user *from,
 	u->remote = to->destination_id != 0;
 	u->expires_at = u->deliver_at != 0 ? u->deliver_at : tx->now_ms;
 	u->expires_at += u->draft->expires_in_ms > 0 ? u->draft->expires_in_ms
-						     : d->options.expiry_ms;
+						     : env->options.expiry_ms;
 	u->conversation = c->public_id;
 	memcpy(u->recipient, to->name->data, to->name->len + 1);
-	rc = ledger_next_mid(d->ledger, tx, &u->mid, err);
+	rc = cache_next_mid(env->cache, tx, &u->mid, err);
 	if (rc != RC_OK)
 		return (rc);
 	if (u->deliver_at == 0) {
@@ -443,7 +430,7 @@ accept_message(struct tx *tx, struct send_unit *u, struct ledger_user *from,
 	if (rc == RC_OK && u->deliver_at == 0)
 		rc = add_own_copy(tx, u, from, c, s, err);
 	if (rc == RC_OK)
-		recent_put(d, u->mid, &u->draft->id, u->message);
+		recent_put(&env->recent, u->mid, &u->draft->id, u->message);
 	return (rc);
 }
 
@@ -464,17 +451,17 @@ clear_answer(struct send_unit *u)
 static enum rc
 write_rows(struct tx *tx, struct err *err)
 {
-	struct domain *d = domain_of(tx);
+	struct txn_env *env = txn_env_of(tx);
 	enum rc rc;
 
 	FAULT("send.message.before");
-	rc = store_rows_write(tx->db, &d->messages, true, err);
+	rc = store_rows_write(tx->db, &env->messages, true, err);
 	FAULT("send.outbox.before");
 	if (rc == RC_OK)
-		rc = store_rows_write(tx->db, &d->outbox, true, err);
+		rc = store_rows_write(tx->db, &env->outbox, true, err);
 	FAULT("send.copy.before");
 	if (rc == RC_OK)
-		rc = inbox_write(tx, err);
+		rc = txn_write_inbox(tx, err);
 	FAULT("send.copy.after");
 	return (rc);
 }
@@ -503,8 +490,8 @@ check_scheduled(struct tx *tx, struct send_unit *u, struct err *err)
 static enum rc
 send_one(struct tx *tx, struct send_unit *u, struct err *err)
 {
-	struct ledger_conversation *c;
-	struct ledger_user *from, *to;
+	struct cached_conversation *c;
+	struct cached_user *from, *to;
 	bool done;
 	enum rc rc;
 
@@ -525,29 +512,30 @@ send_one(struct tx *tx, struct send_unit *u, struct err *err)
 static enum rc
 send_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
 {
-	struct domain *d = domain_of(tx);
+	struct txn_env *env = txn_env_of(tx);
 	struct send_unit *u;
 	enum rc rc;
 	size_t i;
 
-	htab_clear(d->batch_ids);
+	htab_clear(env->batch_ids);
 	for (i = 0; i < n; i++) {
 		u = CONTAINER_OF(units[i], struct send_unit, unit);
 		clear_answer(u);
-		u->max_retries = retry_most(d->options.retry);
-		u->repeated = htab_find(d->batch_ids, &u->draft->id) != NULL;
+		u->max_retries = retry_most(env->options.retry);
+		u->repeated = htab_find(env->batch_ids, &u->draft->id) != NULL;
 		if (u->repeated) {
 			rc = write_rows(tx, err);
 			if (rc != RC_OK)
 				return (rc);
-		} else if (htab_set(d->batch_ids, &u->draft->id, u) != RC_OK) {
+		} else if (htab_set(env->batch_ids, &u->draft->id, u) !=
+			   RC_OK) {
 			return (err_set(err, RC_NO_MEMORY, "send"));
 		}
 		rc = send_one(tx, u, err);
 		if (rc != RC_OK)
 			return (rc);
 		if (u->refusal.problem == PROBLEM_NONE) {
-			rc = count_accepted(tx, u->replayed, err);
+			rc = txn_count_accepted(tx, u->replayed, err);
 			if (rc != RC_OK)
 				return (rc);
 		}
@@ -582,19 +570,19 @@ send_locks_names(
     struct unit *unit, struct tx *tx, struct lockset *set, struct err *err)
 {
 	const struct send_unit *u = CONTAINER_OF(unit, struct send_unit, unit);
-	const struct ledger *l = domain_of(tx)->ledger;
-	const struct ledger_user *from, *to;
+	const struct cache *cache = txn_env_of(tx)->cache;
+	const struct cached_user *from, *to;
 	char key[STORE_DIRECT_KEY_SIZE];
 	enum rc rc;
 
 	if (u->to[0] == '\0')
 		return (RC_OK);
-	from = ledger_user_known_by_id(l, u->sender_id);
-	to = ledger_user_known(l, u->to);
+	from = cache_user_known_by_id(cache, u->sender_id);
+	to = cache_user_known(cache, u->to);
 	if (from == NULL ||
-	    (to == NULL
-		    ? strchr(u->to, '@') == NULL
-		    : to->disabled || ledger_direct_known(l, from, to) != NULL))
+	    (to == NULL ? strchr(u->to, '@') == NULL
+			: to->disabled ||
+			      cache_direct_known(cache, from, to) != NULL))
 		return (RC_OK);
 	store_direct_key(from->name->data, u->to, key);
 	rc = lockset_name(set, key, err);

@@ -42,7 +42,7 @@ struct send_unit {
 	int64_t expires_at;
 	int max_retries; /* of the profile that the server runs with */
 
-	bool repeated; /* the batch has another with its id; domain's own */
+	bool repeated; /* the batch has another with its id; the verb's own */
 
 	/* Called once; owns the unit again.  Thread: as unit_kind.done. */
 	void *arg;

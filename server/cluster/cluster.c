@@ -33,7 +33,7 @@ wake(struct cluster *c)
 /* ---- telling, from any thread ---- */
 
 void
-cluster_tell(struct cluster *c, const struct news *news)
+cluster_tell(struct cluster *c, const struct effects *effects)
 {
 	bool first;
 
@@ -41,7 +41,7 @@ cluster_tell(struct cluster *c, const struct news *news)
 		return;
 	(void)pthread_mutex_lock(&c->lock);
 	first = outbound_empty(&c->out);
-	outbound_news(&c->out, news);
+	outbound_effects(&c->out, effects);
 	(void)pthread_mutex_unlock(&c->lock);
 	if (first)
 		wake(c);
@@ -130,7 +130,7 @@ hear(void *arg, const char *text)
 		return;
 	inbound_read(text, &in);
 	if (in.node == c->node.node_id) {
-		news_free(in.news);
+		effects_free(in.effects);
 		return;
 	}
 	c->missed = c->missed || in.missed;
@@ -142,11 +142,11 @@ hear(void *arg, const char *text)
 	}
 	if (in.desk)
 		c->options.desk(c->options.arg);
-	if (in.news == NULL)
+	if (in.effects == NULL)
 		return;
-	for (i = 0; i < in.news->nrevoked; i++)
-		auth_forget(c->options.auth, in.news->revoked[i].token_hash);
-	push_news(c->options.push, in.news);
+	for (i = 0; i < in.effects->nrevoked; i++)
+		auth_forget(c->options.auth, in.effects->revoked[i].token_hash);
+	push_effects(c->options.push, in.effects);
 }
 
 /* ---- looking for ourselves ---- */
@@ -175,46 +175,47 @@ ask_present(struct cluster *c)
 static enum rc
 add_head(void *arg, int64_t user_id, int64_t head, struct err *err)
 {
-	const struct domain_event e = {
+	const struct effect_event e = {
 	    .user_id = user_id, .seq = head, .kind = EVENT_MESSAGE};
 
-	return (head > 0 ? news_add_event(arg, &e, err) : RC_OK);
+	return (head > 0 ? effects_add_event(arg, &e, err) : RC_OK);
 }
 
 static enum rc
 add_device(void *arg, const struct store_device_now *now, struct err *err)
 {
-	const struct domain_acked acked = {.user_id = now->user_id,
+	const struct effect_acked acked = {.user_id = now->user_id,
 	    .device_id = now->device_id,
 	    .seq = now->acked};
 
 	if (now->gone != NULL)
-		return (news_add_revoked(arg, now->device_id, now->gone, err));
-	return (acked.seq > 0 ? news_add_acked(arg, &acked, err) : RC_OK);
+		return (
+		    effects_add_revoked(arg, now->device_id, now->gone, err));
+	return (acked.seq > 0 ? effects_add_acked(arg, &acked, err) : RC_OK);
 }
 
 /* Asks the store about all who are here. */
 static enum rc
 look(struct cluster *c, struct err *err)
 {
-	struct news *news;
+	struct effects *effects;
 	enum rc rc;
 
 	c->asking = false;
 	/* What is remembered of tokens may be what somebody was told of. */
 	auth_forget_all(c->options.auth);
-	if ((news = news_new()) == NULL)
+	if ((effects = effects_new()) == NULL)
 		return (RC_OK);
 	rc = store_inbox_heads(
-	    c->db, c->ask.users, c->ask.n, add_head, news, err);
+	    c->db, c->ask.users, c->ask.n, add_head, effects, err);
 	if (rc == RC_OK)
 		rc = store_devices_now(
-		    c->db, c->ask.devices, c->ask.n, add_device, news, err);
+		    c->db, c->ask.devices, c->ask.n, add_device, effects, err);
 	push_present_free(&c->ask);
-	if (rc == RC_OK && !news_empty(news))
-		push_news(c->options.push, news);
+	if (rc == RC_OK && !effects_empty(effects))
+		push_effects(c->options.push, effects);
 	else
-		news_free(news);
+		effects_free(effects);
 	return (rc);
 }
 
@@ -480,10 +481,10 @@ cluster_free(struct cluster *c)
 }
 
 static void
-on_told(void *arg, const struct news *news)
+on_told(void *arg, const struct effects *effects)
 {
 
-	cluster_tell(arg, news);
+	cluster_tell(arg, effects);
 }
 
 static void

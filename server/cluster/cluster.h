@@ -75,12 +75,12 @@ void cluster_stop(struct cluster *c);
 /* Frees what is stopped.  NULL is allowed. */
 void cluster_free(struct cluster *c);
 
-/* Tells the other nodes of commits: their news, and that destinations were
+/* Tells the other nodes of commits: their effects, and that destinations were
  * changed. */
 struct subscriber cluster_subscriber(struct cluster *c);
 
-/* Tells the others what ${news} say.  Thread: any. */
-void cluster_tell(struct cluster *c, const struct news *news);
+/* Tells the others what ${effects} say.  Thread: any. */
+void cluster_tell(struct cluster *c, const struct effects *effects);
 
 /* Tells the others that destinations were changed here.  Thread: any. */
 void cluster_tell_desk(struct cluster *c);

@@ -40,8 +40,8 @@ struct outbound {
 bool outbound_init(struct outbound *o);
 void outbound_fini(struct outbound *o);
 
-/* Adds what ${news} say, or a word. */
-void outbound_news(struct outbound *o, const struct news *news);
+/* Adds what ${effects} say, or a word. */
+void outbound_effects(struct outbound *o, const struct effects *effects);
 void outbound_word(struct outbound *o, const char *word);
 
 /* Whether there is anything. */
@@ -53,17 +53,17 @@ enum rc outbound_send(struct outbound *o, int64_t node,
     enum rc (*each)(void *arg, const char *note, struct err *err), void *arg,
     struct err *err) MUST_USE;
 
-/* What a note said, beside the news that it is turned into. */
+/* What a note said, beside the effects that it is turned into. */
 struct inbound {
 	int64_t node;
 	bool missed; /* more than could be told, or no memory */
 	bool desk;
 	bool began;
 	bool epoch; /* is another, perhaps */
-	struct news *news;
+	struct effects *effects;
 };
 
-/* Reads ${text}; ${ret}->news may be NULL, else the caller's. */
+/* Reads ${text}; ${ret}->effects may be NULL, else the caller's. */
 void inbound_read(const char *text, struct inbound *ret);
 
 /* ---- peers.c: who else there is ---- */

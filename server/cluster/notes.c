@@ -91,7 +91,7 @@ add_head(struct outbound *o, int64_t user_id, int64_t seq)
 }
 
 static void
-add_revoked(struct outbound *o, const struct domain_revoked *r)
+add_revoked(struct outbound *o, const struct effect_revoked *r)
 {
 	char word[32 + 2 * HASH_LEN + 1];
 	int i, n;
@@ -104,29 +104,29 @@ add_revoked(struct outbound *o, const struct domain_revoked *r)
 }
 
 void
-outbound_news(struct outbound *o, const struct news *news)
+outbound_effects(struct outbound *o, const struct effects *effects)
 {
 	char word[80];
 	size_t i;
 
-	for (i = 0; i < news->nevents; i++)
-		add_head(o, news->events[i].user_id, news->events[i].seq);
-	for (i = 0; i < news->nchanges; i++) {
+	for (i = 0; i < effects->nevents; i++)
+		add_head(o, effects->events[i].user_id, effects->events[i].seq);
+	for (i = 0; i < effects->nchanges; i++) {
 		(void)snprintf(word, sizeof(word), "C%lld:%lld:%d",
-		    (long long)news->changes[i].user_id,
-		    (long long)news->changes[i].mid,
-		    (int)news->changes[i].event);
+		    (long long)effects->changes[i].user_id,
+		    (long long)effects->changes[i].mid,
+		    (int)effects->changes[i].event);
 		outbound_word(o, word);
 	}
-	for (i = 0; i < news->nacked; i++) {
+	for (i = 0; i < effects->nacked; i++) {
 		(void)snprintf(word, sizeof(word), "A%lld:%lld:%lld",
-		    (long long)news->acked[i].user_id,
-		    (long long)news->acked[i].device_id,
-		    (long long)news->acked[i].seq);
+		    (long long)effects->acked[i].user_id,
+		    (long long)effects->acked[i].device_id,
+		    (long long)effects->acked[i].seq);
 		outbound_word(o, word);
 	}
-	for (i = 0; i < news->nrevoked; i++)
-		add_revoked(o, &news->revoked[i]);
+	for (i = 0; i < effects->nrevoked; i++)
+		add_revoked(o, &effects->revoked[i]);
 }
 
 bool
@@ -203,12 +203,13 @@ numbers(const char *p, int64_t ret[3])
 /* An inbox has grown: an event of which only the number is known, so that
  * whoever waits for it reads the store. */
 static enum rc
-add_event(struct news *news, int64_t user_id, int64_t seq, struct err *err)
+add_event(
+    struct effects *effects, int64_t user_id, int64_t seq, struct err *err)
 {
-	const struct domain_event e = {
+	const struct effect_event e = {
 	    .user_id = user_id, .seq = seq, .kind = EVENT_MESSAGE};
 
-	return (news_add_event(news, &e, err));
+	return (effects_add_event(effects, &e, err));
 }
 
 static int
@@ -221,7 +222,7 @@ hex_digit(char c)
 }
 
 static enum rc
-read_revoked(struct news *news, const char *word, struct err *err)
+read_revoked(struct effects *effects, const char *word, struct err *err)
 {
 	const char *hex = strchr(word, ':');
 	uint8_t hash[HASH_LEN];
@@ -234,7 +235,8 @@ read_revoked(struct news *news, const char *word, struct err *err)
 		low = hex_digit(hex[2 * i + 1]);
 		hash[i] = (uint8_t)(high * 16 + low);
 	}
-	return (news_add_revoked(news, strtoll(word + 1, NULL, 10), hash, err));
+	return (effects_add_revoked(
+	    effects, strtoll(word + 1, NULL, 10), hash, err));
 }
 
 static enum rc
@@ -248,21 +250,22 @@ read_word(const char *word, struct inbound *in, struct err *err)
 		in->node = n >= 1 ? v[0] : 0;
 		return (RC_OK);
 	case 'H':
-		return (n >= 2 ? add_event(in->news, v[0], v[1], err) : RC_OK);
+		return (
+		    n >= 2 ? add_event(in->effects, v[0], v[1], err) : RC_OK);
 	case 'C':
 		if (n < 3 || v[2] < 0 || v[2] >= OUTBOX_EVENTS)
 			return (RC_OK);
-		return (news_add_change(in->news,
-		    &(struct domain_change){
+		return (effects_add_change(in->effects,
+		    &(struct effect_change){
 			v[0], v[1], (enum outbox_event)v[2]},
 		    err));
 	case 'A':
 		if (n < 3)
 			return (RC_OK);
-		return (news_add_acked(
-		    in->news, &(struct domain_acked){v[0], v[1], v[2]}, err));
+		return (effects_add_acked(in->effects,
+		    &(struct effect_acked){v[0], v[1], v[2]}, err));
 	case 'R':
-		return (read_revoked(in->news, word, err));
+		return (read_revoked(in->effects, word, err));
 	case 'D':
 		in->desk = true;
 		return (RC_OK);
@@ -286,7 +289,7 @@ inbound_read(const char *text, struct inbound *ret)
 	struct err err = ERR_INIT;
 
 	memset(ret, 0, sizeof(*ret));
-	if ((ret->news = news_new()) == NULL) {
+	if ((ret->effects = effects_new()) == NULL) {
 		ret->missed = true;
 		return;
 	}
@@ -296,8 +299,8 @@ inbound_read(const char *text, struct inbound *ret)
 		text += strcspn(text, " ");
 		text += strspn(text, " ");
 	}
-	if (news_empty(ret->news)) {
-		news_free(ret->news);
-		ret->news = NULL;
+	if (effects_empty(ret->effects)) {
+		effects_free(ret->effects);
+		ret->effects = NULL;
 	}
 }

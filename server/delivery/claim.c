@@ -17,6 +17,7 @@
 #include "base/fault.h"
 #include "delivery/claim.h"
 #include "delivery/dead_letter.h"
+#include "txn/lane.h"
 #include "txn/order.h"
 #include "txn/verb.h"
 
@@ -24,7 +25,7 @@
 struct taking {
 	struct tx *tx;
 	struct claim_unit *u;
-	struct ledger_lane *lane;
+	struct cached_lane *lane;
 	size_t before; /* items in the parcel of other lanes */
 	bool full;     /* the parcel takes no more */
 	bool next;     /* the next parcel begins with this lane */
@@ -89,7 +90,7 @@ put_item(
 static enum rc
 begin_attempt(struct taking *t, struct store_row *row, struct err *err)
 {
-	struct domain *d = domain_of(t->tx);
+	struct txn_env *env = txn_env_of(t->tx);
 	struct store_attempt attempt = {.outbox_id = row->id,
 	    .attempt = row->attempts + 1,
 	    .destination_id = t->lane->lane.destination_id,
@@ -101,7 +102,7 @@ begin_attempt(struct taking *t, struct store_row *row, struct err *err)
 	if (rc == RC_OK)
 		rc = store_attempt_start(
 		    t->tx->db, &attempt, t->tx->now_ms, err);
-	tally_move(d->tally, row->kind, OUTBOX_PENDING, OUTBOX_SENDING);
+	backlog_move(env->backlog, row->kind, OUTBOX_PENDING, OUTBOX_SENDING);
 	row->attempts++;
 	row->state = OUTBOX_SENDING;
 	return (rc);
@@ -112,17 +113,17 @@ begin_attempt(struct taking *t, struct store_row *row, struct err *err)
 static enum rc
 take_back(struct taking *t, struct store_row *row, struct err *err)
 {
-	struct domain *d = domain_of(t->tx);
+	struct txn_env *env = txn_env_of(t->tx);
 	enum rc rc;
 
 	rc = store_remote_late(t->tx->db, row->id, t->tx->now_ms, err);
-	tally_move(d->tally, row->kind, OUTBOX_SENT, OUTBOX_PENDING);
+	backlog_move(env->backlog, row->kind, OUTBOX_SENT, OUTBOX_PENDING);
 	if (row->kind == EVENT_MESSAGE)
-		tally_add(d->tally, TOTAL_EVER_RETRIED, 1);
+		backlog_add(env->backlog, TOTAL_EVER_RETRIED, 1);
 	if (rc == RC_OK)
-		rc = wait_add(t->tx, t->lane, row, 1, err);
+		rc = txn_wait_add(t->tx, t->lane, row, 1, err);
 	if (rc == RC_OK && row->kind == EVENT_MESSAGE)
-		rc = tell_change(
+		rc = txn_tell_change(
 		    t->tx, row->sender_id, row->mid, CHANGE_RETRY, err);
 	row->state = OUTBOX_PENDING;
 	row->retry_count++;
@@ -142,7 +143,7 @@ judge(struct taking *t, struct store_row *row, enum verdict *ret,
     int64_t *ret_due, struct err *err)
 {
 	const int64_t now = t->tx->now_ms;
-	const int most = retry_most(domain_of(t->tx)->options.retry);
+	const int most = retry_most(txn_env_of(t->tx)->options.retry);
 	enum rc rc = RC_OK;
 
 	*ret = STOP;
@@ -158,7 +159,7 @@ judge(struct taking *t, struct store_row *row, enum verdict *ret,
 	if (row->retry_count > most)
 		return (dead_make(
 		    t->tx, row, REASON_MAX_RETRIES, "no answer came", err));
-	if (expired(t->tx, row->expires_at))
+	if (txn_expired(t->tx, row->expires_at))
 		return (dead_make(t->tx, row, REASON_EXPIRED, NULL, err));
 	if (row->rescue_count >= CLAIM_POISON_AFTER)
 		return (dead_make(t->tx, row, REASON_POISON, NULL, err));
@@ -266,11 +267,11 @@ static enum rc
 claim_lane(struct tx *tx, struct claim_unit *u, int64_t lane_id, bool *ret_full,
     bool *ret_next, struct err *err)
 {
-	struct domain *d = domain_of(tx);
+	struct txn_env *env = txn_env_of(tx);
 	struct taking t = {tx, u, NULL, u->parcel->n, false, false};
 	enum rc rc;
 
-	rc = ledger_lane_by_id(d->ledger, tx, lane_id, &t.lane, err);
+	rc = cache_lane_by_id(env->cache, tx, lane_id, &t.lane, err);
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_CORRUPT, "a lane that is not there");
 	if (rc != RC_OK)
@@ -284,7 +285,7 @@ claim_lane(struct tx *tx, struct claim_unit *u, int64_t lane_id, bool *ret_full,
 		rc = take_rows(&t, err);
 	if (rc == RC_OK && u->parcel->n > t.before)
 		lease(&t);
-	ledger_lane_touch(d->ledger, t.lane);
+	cache_lane_touch(env->cache, t.lane);
 	*ret_full = t.full || t.next;
 	*ret_next = t.next;
 	return (rc);
@@ -355,7 +356,7 @@ claim_priority(struct tx *tx, struct claim_unit *u, int priority,
 static enum rc
 claim_one(struct tx *tx, struct claim_unit *u, struct err *err)
 {
-	struct domain *d = domain_of(tx);
+	struct txn_env *env = txn_env_of(tx);
 	struct parcel *p = u->parcel;
 	bool full = false;
 	enum rc rc;
@@ -365,16 +366,16 @@ claim_one(struct tx *tx, struct claim_unit *u, struct err *err)
 	buf_reset(&p->text);
 	p->left_ms = tx->now_ms;
 	u->upto = u->from;
-	rc = ledger_flush_lanes(d->ledger, tx, err);
+	rc = cache_flush_lanes(env->cache, tx, err);
 	for (i = 0; i < PRIORITIES && rc == RC_OK && !full; i++)
 		rc = claim_priority(
 		    tx, u, priority_at(u->priority, i), &full, err);
 	FAULT("claim.rows.after");
 	if (p->n > 0)
 		metrics_observe_size(
-		    d->options.metrics, METRIC_CLAIM_ROWS, (int64_t)p->n);
+		    env->options.metrics, METRIC_CLAIM_ROWS, (int64_t)p->n);
 	if (rc == RC_OK)
-		rc = ledger_flush_lanes(d->ledger, tx, err);
+		rc = cache_flush_lanes(env->cache, tx, err);
 	if (rc == RC_OK)
 		rc = store_lanes_ready_next(
 		    tx->db, p->destination_id, &u->next_due, err);

@@ -8,6 +8,8 @@
 #include "delivery/dead_letter.h"
 #include "store/dead_letter.h"
 #include "store/totals.h"
+#include "txn/add.h"
+#include "txn/lane.h"
 #include "txn/verb.h"
 
 /* ---- the bounce ---- */
@@ -15,18 +17,18 @@
 /* The bounce has an outbox row of its own, born acked, which keeps the reason
  * for as long as the event is there to be read. */
 static enum rc
-add_bounce(struct tx *tx, const struct store_row *row, struct ledger_lane *lane,
+add_bounce(struct tx *tx, const struct store_row *row, struct cached_lane *lane,
     struct err *err)
 {
-	struct domain *d = domain_of(tx);
+	struct txn_env *env = txn_env_of(tx);
 	struct uuid event_id, of;
-	struct ledger_user *sender;
+	struct cached_user *sender;
 	struct outbox_new o;
 	struct inbox_new i;
 	int64_t id;
 	enum rc rc;
 
-	rc = ledger_user_by_id(d->ledger, tx, row->sender_id, &sender, err);
+	rc = cache_user_by_id(env->cache, tx, row->sender_id, &sender, err);
 	if (rc == RC_OK)
 		rc = store_message_uuid(tx->db, row->mid, &of, err);
 	if (rc == RC_NOT_FOUND)
@@ -34,7 +36,7 @@ add_bounce(struct tx *tx, const struct store_row *row, struct ledger_lane *lane,
 		    (long long)row->id);
 	if (rc != RC_OK)
 		return (rc);
-	event_id = uuid_gen_next(&d->ids);
+	event_id = uuid_gen_next(&env->ids);
 	memset(&o, 0, sizeof(o));
 	o.kind = EVENT_BOUNCE;
 	o.mid = row->mid;
@@ -43,9 +45,9 @@ add_bounce(struct tx *tx, const struct store_row *row, struct ledger_lane *lane,
 	o.sender_id = row->sender_id;
 	o.dest = sender;
 	o.event_time = tx->now_ms;
-	rc = outbox_add(tx, &o, &event_id, &id, err);
+	rc = txn_add_outbox(tx, &o, &event_id, &id, err);
 	if (rc == RC_OK)
-		rc = store_rows_write(tx->db, &d->outbox, true, err);
+		rc = store_rows_write(tx->db, &env->outbox, true, err);
 	if (rc == RC_OK)
 		rc = store_row_reason_set(tx->db, id, row->reason, err);
 	memset(&i, 0, sizeof(i));
@@ -63,10 +65,10 @@ add_bounce(struct tx *tx, const struct store_row *row, struct ledger_lane *lane,
 	i.reason = row->reason;
 	i.message_id = &of;
 	if (rc == RC_OK)
-		rc = inbox_add(tx, &i, err);
+		rc = txn_add_inbox(tx, &i, err);
 	if (rc == RC_OK)
-		rc = inbox_write(tx, err);
-	metrics_add(d->options.metrics, METRIC_BOUNCES, 1);
+		rc = txn_write_inbox(tx, err);
+	metrics_add(env->options.metrics, METRIC_BOUNCES, 1);
 	return (rc);
 }
 
@@ -76,14 +78,14 @@ enum rc
 dead_make(struct tx *tx, const struct store_row *row, enum outbox_reason reason,
     const char *error, struct err *err)
 {
-	struct domain *d = domain_of(tx);
-	struct ledger_lane *lane;
+	struct txn_env *env = txn_env_of(tx);
+	struct cached_lane *lane;
 	struct store_row dead = *row;
 	enum rc rc;
 
 	dead.reason = (int)reason;
 	dead.state = reason == REASON_EXPIRED ? OUTBOX_EXPIRED : OUTBOX_FAILED;
-	rc = ledger_lane_by_id(d->ledger, tx, row->lane_id, &lane, err);
+	rc = cache_lane_by_id(env->cache, tx, row->lane_id, &lane, err);
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_CORRUPT, "outbox row %lld in no lane",
 		    (long long)row->id);
@@ -93,16 +95,16 @@ dead_make(struct tx *tx, const struct store_row *row, enum outbox_reason reason,
 	FAULT("dead.row.after");
 	if (rc != RC_OK)
 		return (rc);
-	tally_move(d->tally, row->kind, row->state, dead.state);
-	rc = lane_row_gone(tx, lane, row, err);
+	backlog_move(env->backlog, row->kind, row->state, dead.state);
+	rc = txn_lane_row_gone(tx, lane, row, err);
 	/* A receipt that dies is counted by its state and no more: nobody
 	 * waits for it. */
 	if (rc != RC_OK || row->kind != EVENT_MESSAGE)
 		return (rc);
 	if (dead.state == OUTBOX_FAILED)
-		metrics_add_by(d->options.metrics, METRIC_BY_OUTBOX_FAILED,
+		metrics_add_by(env->options.metrics, METRIC_BY_OUTBOX_FAILED,
 		    outbox_reason_word(reason), 1);
-	rc = wait_add(tx, lane, row, -1, err);
+	rc = txn_wait_add(tx, lane, row, -1, err);
 	if (rc == RC_OK)
 		rc = store_dead_letter_insert(tx->db, &dead,
 		    lane->lane.destination_id, error, tx->now_ms, err);
@@ -110,7 +112,7 @@ dead_make(struct tx *tx, const struct store_row *row, enum outbox_reason reason,
 	if (rc == RC_OK)
 		rc = add_bounce(tx, &dead, lane, err);
 	if (rc == RC_OK)
-		rc = tell_change(
+		rc = txn_tell_change(
 		    tx, row->sender_id, row->mid, CHANGE_FAILED, err);
 	return (rc);
 }
@@ -133,14 +135,14 @@ dead_by_id(struct tx *tx, int64_t outbox_id, enum outbox_reason reason,
  * way by then, or back. */
 static enum rc
 find(struct tx *tx, int64_t outbox_id, struct store_row *ret_row,
-    struct ledger_lane **ret_lane, struct refusal *ret, struct err *err)
+    struct cached_lane **ret_lane, struct refusal *ret, struct err *err)
 {
 	enum rc rc;
 
 	rc = store_row_get(tx->db, outbox_id, ret_row, err);
 	if (rc == RC_OK && ret_row->lane_id != 0) {
-		rc = ledger_lane_by_id(
-		    domain_of(tx)->ledger, tx, ret_row->lane_id, ret_lane, err);
+		rc = cache_lane_by_id(
+		    txn_env_of(tx)->cache, tx, ret_row->lane_id, ret_lane, err);
 		if (rc != RC_OK || !db_shared(tx->db))
 			return (rc);
 		rc = store_row_get(tx->db, outbox_id, ret_row, err);
@@ -164,7 +166,7 @@ enum rc
 dead_hold(struct tx *tx, int64_t outbox_id, struct err *err)
 {
 	struct refusal none = REFUSAL_INIT;
-	struct ledger_lane *lane;
+	struct cached_lane *lane;
 	struct store_row row;
 
 	return (find(tx, outbox_id, &row, &lane, &none, err));
@@ -178,16 +180,16 @@ is_dead(const struct store_row *row)
 }
 
 static enum rc
-requeue(struct tx *tx, const struct store_row *row, struct ledger_lane *lane,
+requeue(struct tx *tx, const struct store_row *row, struct cached_lane *lane,
     const char *by, struct err *err)
 {
-	struct domain *d = domain_of(tx);
+	struct txn_env *env = txn_env_of(tx);
 	int64_t place;
 	enum rc rc;
 
-	place = lane_place(tx, lane, row->priority);
+	place = txn_lane_place(tx, lane, row->priority);
 	rc = store_row_requeue(tx->db, row->id, place,
-	    tx->now_ms + d->options.expiry_ms, tx->now_ms, err);
+	    tx->now_ms + env->options.expiry_ms, tx->now_ms, err);
 	if (rc == RC_OK)
 		rc = store_dead_letter_resolve(
 		    tx->db, row->id, "requeued", by, tx->now_ms, err);
@@ -195,14 +197,14 @@ requeue(struct tx *tx, const struct store_row *row, struct ledger_lane *lane,
 	if (rc == RC_NOT_FOUND)
 		rc = RC_OK;
 	FAULT("requeue.row.after");
-	tally_move(d->tally, row->kind, row->state, OUTBOX_PENDING);
-	tally_add(d->tally, TOTAL_EVER_REQUEUED, 1);
+	backlog_move(env->backlog, row->kind, row->state, OUTBOX_PENDING);
+	backlog_add(env->backlog, TOTAL_EVER_REQUEUED, 1);
 	if (rc == RC_OK)
-		rc = wait_add(tx, lane, row, 1, err);
+		rc = txn_wait_add(tx, lane, row, 1, err);
 	if (rc == RC_OK)
-		rc = wake_lane(tx, lane, row->priority, err);
+		rc = txn_wake_lane(tx, lane, row->priority, err);
 	if (rc == RC_OK)
-		rc = tell_change(
+		rc = txn_tell_change(
 		    tx, row->sender_id, row->mid, CHANGE_RETRY, err);
 	return (rc);
 }
@@ -211,8 +213,8 @@ enum rc
 dead_requeue(struct tx *tx, int64_t outbox_id, const char *by,
     struct refusal *ret, struct err *err)
 {
-	struct domain *d = domain_of(tx);
-	struct ledger_lane *lane;
+	struct txn_env *env = txn_env_of(tx);
+	struct cached_lane *lane;
 	struct store_row row;
 	enum rc rc;
 
@@ -223,8 +225,8 @@ dead_requeue(struct tx *tx, int64_t outbox_id, const char *by,
 		refusal_set(ret, PROBLEM_CONFLICT, "",
 		    "it is %s: only what has failed or expired is requeued",
 		    outbox_state_name(row.state));
-	} else if (d->options.requeue_ms != 0 &&
-		   tx->now_ms - row.created_at > d->options.requeue_ms) {
+	} else if (env->options.requeue_ms != 0 &&
+		   tx->now_ms - row.created_at > env->options.requeue_ms) {
 		/* Its destination may have forgotten that it has it. */
 		refusal_set(ret, PROBLEM_CONFLICT, "",
 		    "it is too old to be requeued (requeue-window): send it "
@@ -249,7 +251,7 @@ enum rc
 dead_discard(struct tx *tx, int64_t outbox_id, const char *by,
     struct refusal *ret, struct err *err)
 {
-	struct ledger_lane *lane;
+	struct cached_lane *lane;
 	struct store_row row;
 	enum rc rc;
 
@@ -281,8 +283,8 @@ enum rc
 outbox_retry_now(struct tx *tx, int64_t outbox_id, const char *by,
     struct refusal *ret, struct err *err)
 {
-	struct domain *d = domain_of(tx);
-	struct ledger_lane *lane;
+	struct txn_env *env = txn_env_of(tx);
+	struct cached_lane *lane;
 	struct store_row row;
 	enum rc rc;
 
@@ -300,11 +302,12 @@ outbox_retry_now(struct tx *tx, int64_t outbox_id, const char *by,
 	rc = store_row_due_now(tx->db, row.id, tx->now_ms, err);
 	if (lane->lane.due_at != 0) {
 		lane->lane.due_at = 0;
-		ledger_lane_touch(d->ledger, lane);
+		cache_lane_touch(env->cache, lane);
 	}
 	if (rc == RC_OK)
-		rc = wake_lane(tx, lane, row.priority, err);
+		rc = txn_wake_lane(tx, lane, row.priority, err);
 	if (rc == RC_OK)
-		rc = tell_change(tx, row.sender_id, row.mid, CHANGE_OTHER, err);
+		rc = txn_tell_change(
+		    tx, row.sender_id, row.mid, CHANGE_OTHER, err);
 	return (rc);
 }

@@ -13,6 +13,7 @@
 #include "delivery/dead_letter.h"
 #include "delivery/deliver.h"
 #include "model/outbox.h"
+#include "txn/add.h"
 #include "txn/lockset.h"
 #include "txn/order.h"
 #include "txn/verb.h"
@@ -35,23 +36,23 @@ message_id_of(struct tx *tx, const struct recent *recent, int64_t mid,
 }
 
 static enum rc
-add_inbox_row(struct tx *tx, struct ledger_lane *lane,
+add_inbox_row(struct tx *tx, struct cached_lane *lane,
     const struct store_claimed *row, struct err *err)
 {
-	struct domain *d = domain_of(tx);
+	struct txn_env *env = txn_env_of(tx);
 	const struct recent *recent;
-	struct ledger_user *actor;
+	struct cached_user *actor;
 	struct inbox_new i;
 	struct uuid of;
 	enum rc rc;
 
-	rc = ledger_user_by_id(d->ledger, tx, row->sender_id, &actor, err);
+	rc = cache_user_by_id(env->cache, tx, row->sender_id, &actor, err);
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_CORRUPT, "outbox row without a sender");
 	if (rc != RC_OK)
 		return (rc);
 	memset(&i, 0, sizeof(i));
-	recent = recent_find(d, row->mid);
+	recent = recent_find(&env->recent, row->mid);
 	if (row->kind == EVENT_MESSAGE && recent != NULL)
 		i.message = recent->message;
 	rc = message_id_of(tx, recent, row->mid, &of, err);
@@ -68,22 +69,22 @@ add_inbox_row(struct tx *tx, struct ledger_lane *lane,
 	i.attempt = row->attempts + 1;
 	i.message_id = &of;
 	if (rc == RC_OK)
-		rc = inbox_add(tx, &i, err);
+		rc = txn_add_inbox(tx, &i, err);
 	return (rc);
 }
 
 /* The row is in the inbox now. */
 static enum rc
-settle(struct tx *tx, struct ledger_lane *lane, const struct store_claimed *row,
+settle(struct tx *tx, struct cached_lane *lane, const struct store_claimed *row,
     struct err *err)
 {
-	struct domain *d = domain_of(tx);
-	struct metrics *m = d->options.metrics;
-	struct ledger_member *member;
+	struct txn_env *env = txn_env_of(tx);
+	struct metrics *m = env->options.metrics;
+	struct cached_member *member;
 	struct db_val *v;
 	enum rc rc;
 
-	rc = store_rows_next(tx->db, &d->sent, &v, err);
+	rc = store_rows_next(tx->db, &env->sent, &v, err);
 	if (rc != RC_OK)
 		return (rc);
 	v[0] = db_v_i64(row->id);
@@ -99,28 +100,28 @@ settle(struct tx *tx, struct ledger_lane *lane, const struct store_claimed *row,
 		1000);
 	metrics_observe_us(
 	    m, METRIC_EVENT_SECONDS, (tx->now_ms - row->event_time) * 1000);
-	member = ledger_member_find(lane->conversation, row->dest_user);
+	member = cache_member_find(lane->conversation, row->dest_user);
 	if (member != NULL && member->delivered_upto < row->conversation_seq) {
 		member->delivered_upto = row->conversation_seq;
-		ledger_member_touch(d->ledger, lane->conversation, member);
+		cache_member_touch(env->cache, lane->conversation, member);
 	}
-	tally_move(d->tally, row->kind, OUTBOX_PENDING, OUTBOX_SENT);
-	rc = tally_wait(d->tally,
-	    &(struct tally_key){row->sender_id, DESTINATION_LOCAL}, -1, err);
+	backlog_move(env->backlog, row->kind, OUTBOX_PENDING, OUTBOX_SENT);
+	rc = backlog_wait(env->backlog,
+	    &(struct backlog_key){row->sender_id, DESTINATION_LOCAL}, -1, err);
 	if (rc == RC_OK)
-		rc =
-		    tell_change(tx, row->sender_id, row->mid, CHANGE_SENT, err);
+		rc = txn_tell_change(
+		    tx, row->sender_id, row->mid, CHANGE_SENT, err);
 	return (rc);
 }
 
 /* Into the inbox; or, when it has waited too long (behind a pause), out. */
 static enum rc
-deliver_row(struct tx *tx, struct ledger_lane *lane,
+deliver_row(struct tx *tx, struct cached_lane *lane,
     const struct store_claimed *row, struct err *err)
 {
 	enum rc rc;
 
-	if (expired(tx, row->expires_at)) {
+	if (txn_expired(tx, row->expires_at)) {
 		lane->lane.next_seq = row->lane_seq + 1;
 		return (dead_by_id(tx, row->id, REASON_EXPIRED, NULL, err));
 	}
@@ -138,7 +139,7 @@ deliver_row(struct tx *tx, struct ledger_lane *lane,
 
 struct turn {
 	struct tx *tx;
-	struct ledger_lane *lanes[TURN_LANES];
+	struct cached_lane *lanes[TURN_LANES];
 	struct deliver_unit *units[TURN_LANES]; /* whose lane it is */
 	size_t places[TURN_LANES];              /* where in the unit */
 	size_t n;
@@ -160,8 +161,8 @@ static enum rc
 deliver_lane(struct turn *t, size_t i, const struct store_claimed *rows,
     size_t n, struct err *err)
 {
-	struct domain *d = domain_of(t->tx);
-	struct ledger_lane *lane = t->lanes[i];
+	struct txn_env *env = txn_env_of(t->tx);
+	struct cached_lane *lane = t->lanes[i];
 	const size_t most = rows_each(t);
 	enum rc rc = RC_OK;
 	size_t k;
@@ -174,7 +175,7 @@ deliver_lane(struct turn *t, size_t i, const struct store_claimed *rows,
 	 * canceled or expired rows. */
 	if (n < most)
 		lane->lane.next_seq = lane->lane.tail_seq + 1;
-	ledger_lane_touch(d->ledger, lane);
+	cache_lane_touch(env->cache, lane);
 	t->units[i]->more[t->places[i]] =
 	    n == most && lane->lane.next_seq <= lane->lane.tail_seq;
 	t->units[i]->delivered += n;
@@ -182,11 +183,11 @@ deliver_lane(struct turn *t, size_t i, const struct store_claimed *rows,
 }
 
 /* Reads the lanes' rows; event ids in the rows that are gathered point into
- * d->claimed, so that these are written before the next turn. */
+ * env->claimed, so that these are written before the next turn. */
 static enum rc
 take_turn(struct turn *t, struct err *err)
 {
-	struct domain *d = domain_of(t->tx);
+	struct txn_env *env = txn_env_of(t->tx);
 	struct store_claim claims[TURN_LANES];
 	size_t i, n, at = 0, end;
 	enum rc rc;
@@ -194,22 +195,22 @@ take_turn(struct turn *t, struct err *err)
 	for (i = 0; i < t->n; i++)
 		claims[i] = (struct store_claim){t->lanes[i]->lane.lane_id,
 		    t->lanes[i]->lane.next_seq, (int64_t)rows_each(t)};
-	rc = store_outbox_claim(t->tx->db, claims, t->n, d->claimed, &n, err);
+	rc = store_outbox_claim(t->tx->db, claims, t->n, env->claimed, &n, err);
 	for (i = 0; i < t->n && rc == RC_OK; i++) {
-		for (end = at; end < n && d->claimed[end].lane_id ==
+		for (end = at; end < n && env->claimed[end].lane_id ==
 					      t->lanes[i]->lane.lane_id;
 		     end++)
 			continue;
-		rc = deliver_lane(t, i, d->claimed + at, end - at, err);
+		rc = deliver_lane(t, i, env->claimed + at, end - at, err);
 		t->lanes[i]->in_turn = false;
 		at = end;
 	}
 	FAULT("deliver.inbox.before");
 	if (rc == RC_OK)
-		rc = inbox_write(t->tx, err);
+		rc = txn_write_inbox(t->tx, err);
 	FAULT("deliver.settle.before");
 	if (rc == RC_OK)
-		rc = store_rows_write(t->tx->db, &d->sent, true, err);
+		rc = store_rows_write(t->tx->db, &env->sent, true, err);
 	FAULT("deliver.settle.after");
 	t->n = 0;
 	return (rc);
@@ -217,7 +218,7 @@ take_turn(struct turn *t, struct err *err)
 
 /* Lane ${place} of ${u} has its turn, with others. */
 static enum rc
-join_turn(struct turn *t, struct ledger_lane *lane, struct deliver_unit *u,
+join_turn(struct turn *t, struct cached_lane *lane, struct deliver_unit *u,
     size_t place, struct err *err)
 {
 	enum rc rc = RC_OK;
@@ -233,27 +234,27 @@ join_turn(struct turn *t, struct ledger_lane *lane, struct deliver_unit *u,
 
 /* The first message of a lane has made its delivery break off too often. */
 static enum rc
-take_poison(struct tx *tx, struct ledger_lane *lane, struct err *err)
+take_poison(struct tx *tx, struct cached_lane *lane, struct err *err)
 {
 	const struct store_claim claim = {
 	    lane->lane.lane_id, lane->lane.next_seq, 1};
-	struct domain *d = domain_of(tx);
+	struct txn_env *env = txn_env_of(tx);
 	size_t n;
 	enum rc rc;
 
-	rc = store_outbox_claim(tx->db, &claim, 1, d->claimed, &n, err);
+	rc = store_outbox_claim(tx->db, &claim, 1, env->claimed, &n, err);
 	if (rc != RC_OK || n == 0)
 		return (rc);
-	lane->lane.next_seq = d->claimed[0].lane_seq + 1;
-	ledger_lane_touch(d->ledger, lane);
-	return (dead_by_id(tx, d->claimed[0].id, REASON_POISON, NULL, err));
+	lane->lane.next_seq = env->claimed[0].lane_seq + 1;
+	cache_lane_touch(env->cache, lane);
+	return (dead_by_id(tx, env->claimed[0].id, REASON_POISON, NULL, err));
 }
 
 static enum rc
 deliver_unit_apply(struct turn *t, struct deliver_unit *u, struct err *err)
 {
-	struct domain *d = domain_of(t->tx);
-	struct ledger_lane *lane;
+	struct txn_env *env = txn_env_of(t->tx);
+	struct cached_lane *lane;
 	enum rc rc = RC_OK;
 	size_t i;
 
@@ -262,8 +263,8 @@ deliver_unit_apply(struct turn *t, struct deliver_unit *u, struct err *err)
 		u->more[i] = false;
 		if (u->held[i])
 			continue;
-		rc = ledger_lane_by_id(
-		    d->ledger, t->tx, u->lanes[i], &lane, err);
+		rc = cache_lane_by_id(
+		    env->cache, t->tx, u->lanes[i], &lane, err);
 		if (rc == RC_NOT_FOUND) {
 			rc = RC_OK;
 			continue;

@@ -7,6 +7,7 @@
 
 #include "delivery/destination.h"
 #include "store/audit.h"
+#include "txn/lane.h"
 #include "txn/order.h"
 #include "txn/verb.h"
 
@@ -31,13 +32,13 @@ done_by(struct tx *tx, const char *by, const char *action, const char *name,
     const char *detail, struct err *err)
 {
 	const struct store_audit audit = {by, action, name, detail};
-	struct domain *d = domain_of(tx);
+	struct txn_env *env = txn_env_of(tx);
 	enum rc rc;
 
-	rc = need_news(d, err);
+	rc = txn_need_effects(env, err);
 	if (rc != RC_OK)
 		return (rc);
-	d->wake->desk = true;
+	env->wake->desk = true;
 	return (store_audit_insert(tx->db, &audit, tx->now_ms, err));
 }
 
@@ -103,19 +104,19 @@ enum rc
 lane_rewind(struct tx *tx, int64_t lane_id, int64_t seq, const char *by,
     struct refusal *ret, struct err *err)
 {
-	struct domain *d = domain_of(tx);
-	struct ledger_lane *lane;
+	struct txn_env *env = txn_env_of(tx);
+	struct cached_lane *lane;
 	char object[32], detail[64];
 	enum rc rc;
 
-	rc = ledger_lane_by_id(d->ledger, tx, lane_id, &lane, err);
+	rc = cache_lane_by_id(env->cache, tx, lane_id, &lane, err);
 	if (rc == RC_NOT_FOUND) {
 		refusal_set(ret, PROBLEM_NOT_FOUND, "", "no such lane");
 		return (RC_OK);
 	}
 	if (rc != RC_OK)
 		return (rc);
-	if (!ledger_lane_remote(lane)) {
+	if (!cache_lane_remote(lane)) {
 		refusal_set(ret, PROBLEM_CONFLICT, "",
 		    "this lane leads into an inbox here, which has all that "
 		    "it was given");
@@ -133,11 +134,11 @@ lane_rewind(struct tx *tx, int64_t lane_id, int64_t seq, const char *by,
 		lane->lane.due_at = 0;
 		lane->lane.priority = PRIORITY_LOW; /* nothing waits */
 	}
-	ledger_lane_touch(d->ledger, lane);
+	cache_lane_touch(env->cache, lane);
 	(void)snprintf(object, sizeof(object), "%lld", (long long)lane_id);
 	(void)snprintf(detail, sizeof(detail), "from %lld, of %lld",
 	    (long long)seq, (long long)lane->lane.next_seq - 1);
-	rc = wake_lane(tx, lane, lane->lane.priority, err);
+	rc = txn_wake_lane(tx, lane, lane->lane.priority, err);
 	return (
 	    rc == RC_OK ? done_by(tx, by, "rewind", object, detail, err) : rc);
 }

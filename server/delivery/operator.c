@@ -121,7 +121,7 @@ retry_own(struct tx *tx, int64_t outbox_id, const char *by, struct refusal *ret,
 	rc = store_row_get(tx->db, outbox_id, &row, err);
 	if (rc == RC_OK &&
 	    (row.state == OUTBOX_FAILED || row.state == OUTBOX_EXPIRED) &&
-	    !sender_has_room(domain_of(tx), row.sender_id, ret))
+	    !txn_sender_has_room(txn_env_of(tx), row.sender_id, ret))
 		return (RC_OK);
 	return (rc == RC_OK || rc == RC_NOT_FOUND
 		    ? outbox_retry_now(tx, outbox_id, by, ret, err)

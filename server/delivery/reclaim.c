@@ -11,6 +11,7 @@
 #include "base/fault.h"
 #include "delivery/dead_letter.h"
 #include "delivery/settle.h"
+#include "txn/lane.h"
 #include "txn/order.h"
 #include "txn/verb.h"
 
@@ -21,7 +22,7 @@ static enum rc
 rescue_row(
     struct tx *tx, const struct store_row *row, bool charge, struct err *err)
 {
-	struct domain *d = domain_of(tx);
+	struct txn_env *env = txn_env_of(tx);
 	const struct store_attempt attempt = {.outbox_id = row->id,
 	    .attempt = row->attempts,
 	    .outcome = charge ? "lease_lost" : "restart"};
@@ -31,16 +32,16 @@ rescue_row(
 	    tx->db, row->id, tx->now_ms, charge ? 1 : 0, err);
 	if (rc == RC_OK)
 		rc = store_attempt_end(tx->db, &attempt, tx->now_ms, err);
-	tally_move(d->tally, row->kind, OUTBOX_SENDING, OUTBOX_PENDING);
+	backlog_move(env->backlog, row->kind, OUTBOX_SENDING, OUTBOX_PENDING);
 	if (charge)
-		tally_add(d->tally, TOTAL_EVER_RESCUED, 1);
+		backlog_add(env->backlog, TOTAL_EVER_RESCUED, 1);
 	return (rc);
 }
 
 /* Whether the lane's lease is still to be ended: another node, where there are
  * some, may have done it after we looked and before it was ours. */
 static bool
-is_stale(const struct tx *tx, const struct ledger_lane *lane, bool charge)
+is_stale(const struct tx *tx, const struct cached_lane *lane, bool charge)
 {
 	const struct store_lane *l = &lane->lane;
 
@@ -55,14 +56,14 @@ is_stale(const struct tx *tx, const struct ledger_lane *lane, bool charge)
 static enum rc
 rescue_lane(struct tx *tx, int64_t lane_id, bool charge, struct err *err)
 {
-	struct domain *d = domain_of(tx);
+	struct txn_env *env = txn_env_of(tx);
 	struct store_row rows[PARCEL_LANE_ROWS];
-	struct ledger_lane *lane;
+	struct cached_lane *lane;
 	int back = PRIORITY_LOW;
 	size_t i, n;
 	enum rc rc;
 
-	rc = ledger_lane_by_id(d->ledger, tx, lane_id, &lane, err);
+	rc = cache_lane_by_id(env->cache, tx, lane_id, &lane, err);
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_CORRUPT, "a lane that is not there");
 	if (rc == RC_OK && !is_stale(tx, lane, charge))
@@ -85,10 +86,10 @@ rescue_lane(struct tx *tx, int64_t lane_id, bool charge, struct err *err)
 	lane->lane.state = LANE_READY;
 	lane->lane.due_at = 0;
 	if (back < lane->lane.priority)
-		ledger_lane_fell(d->ledger, lane, lane->lane.priority);
-	ledger_lane_touch(d->ledger, lane);
+		cache_lane_fell(env->cache, lane, lane->lane.priority);
+	cache_lane_touch(env->cache, lane);
 	if (rc == RC_OK)
-		rc = wake_lane(tx, lane, lane->lane.priority, err);
+		rc = txn_wake_lane(tx, lane, lane->lane.priority, err);
 	return (rc);
 }
 
@@ -98,18 +99,18 @@ static enum rc
 expire_row(struct tx *tx, struct rescue_unit *u, const struct store_row *found,
     struct err *err)
 {
-	struct ledger_conversation *c;
+	struct cached_conversation *c;
 	struct store_row row;
 	enum rc rc;
 
-	rc = ledger_conversation_if_free(
-	    domain_of(tx)->ledger, tx, found->conversation_id, &c, err);
+	rc = cache_conversation_if_free(
+	    txn_env_of(tx)->cache, tx, found->conversation_id, &c, err);
 	if (rc == RC_OK)
 		rc = store_row_get(tx->db, found->id, &row, err);
 	if (rc == RC_NOT_FOUND)
 		return (RC_OK);
 	if (rc != RC_OK || row.state != OUTBOX_PENDING || row.lane_seq == 0 ||
-	    !expired(tx, row.expires_at))
+	    !txn_expired(tx, row.expires_at))
 		return (rc);
 	u->expired++;
 	return (dead_make(tx, &row, REASON_EXPIRED, NULL, err));
@@ -125,7 +126,7 @@ expire(struct tx *tx, struct rescue_unit *u, struct err *err)
 	enum rc rc;
 
 	u->expired = 0;
-	if (!expired(tx, tx->now_ms))
+	if (!txn_expired(tx, tx->now_ms))
 		return (RC_OK);
 	rc = store_rows_expired(tx->db, tx->now_ms, rows, EXPIRE_ROWS, &n, err);
 	if (rc == RC_OK && n < EXPIRE_ROWS && u->local_upto > 0)
@@ -139,14 +140,14 @@ expire(struct tx *tx, struct rescue_unit *u, struct err *err)
 static enum rc
 rescue_one(struct tx *tx, struct rescue_unit *u, struct err *err)
 {
-	struct domain *d = domain_of(tx);
+	struct txn_env *env = txn_env_of(tx);
 	struct store_lanes lanes;
 	int64_t clamped;
 	enum rc rc;
 	size_t i;
 
 	u->expired = 0;
-	rc = ledger_flush_lanes(d->ledger, tx, err);
+	rc = cache_flush_lanes(env->cache, tx, err);
 	if (rc == RC_OK)
 		rc = store_lanes_stale(tx->db, u->all ? INT64_MAX : tx->now_ms,
 		    u->all ? INT64_MAX : tx->now_ms + LEASE_MAX_MS, &lanes,
@@ -157,13 +158,13 @@ rescue_one(struct tx *tx, struct rescue_unit *u, struct err *err)
 	if (rc == RC_OK && u->expire)
 		rc = expire(tx, u, err);
 	if (rc == RC_OK)
-		rc = ledger_flush_lanes(d->ledger, tx, err);
+		rc = cache_flush_lanes(env->cache, tx, err);
 	if (rc == RC_OK)
 		rc = store_lanes_clamp(tx->db, tx->now_ms,
 		    tx->now_ms + BREAKER_SANE_MS, &clamped, err);
-	/* What the ledger remembers of them is not so any more. */
+	/* What the cache remembers of them is not so any more. */
 	if (rc == RC_OK && clamped > 0)
-		ledger_forget_lanes(d->ledger);
+		cache_forget_lanes(env->cache);
 	if (rc == RC_OK)
 		rc = store_lanes_lease_next(tx->db, &u->next_lease, err);
 	if (rc == RC_OK)

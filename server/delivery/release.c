@@ -8,6 +8,8 @@
 #include "delivery/dead_letter.h"
 #include "delivery/release.h"
 #include "model/outbox.h"
+#include "txn/add.h"
+#include "txn/lane.h"
 #include "txn/lockset.h"
 #include "txn/order.h"
 #include "txn/verb.h"
@@ -38,10 +40,10 @@ take_due(void *arg, const struct store_due *row, struct err *err)
 }
 
 static enum rc
-add_own_copy(struct tx *tx, const struct due *due, struct ledger_user *from,
-    struct ledger_conversation *c, struct err *err)
+add_own_copy(struct tx *tx, const struct due *due, struct cached_user *from,
+    struct cached_conversation *c, struct err *err)
 {
-	struct domain *d = domain_of(tx);
+	struct txn_env *env = txn_env_of(tx);
 	const struct recent *recent;
 	struct inbox_new i;
 	enum rc rc;
@@ -58,60 +60,61 @@ add_own_copy(struct tx *tx, const struct due *due, struct ledger_user *from,
 	i.event_time = due->row.event_time;
 	i.attempt = 1;
 	i.message_id = &due->row.message_id;
-	recent = recent_find(d, due->row.mid);
+	recent = recent_find(&env->recent, due->row.mid);
 	i.message = recent != NULL ? recent->message : NULL;
-	rc = inbox_add(tx, &i, err);
+	rc = txn_add_inbox(tx, &i, err);
 	if (rc == RC_OK)
-		rc = inbox_write(tx, err);
+		rc = txn_write_inbox(tx, err);
 	return (rc);
 }
 
 /* A note to oneself: the own copy is the delivery, nothing is left to do. */
 static enum rc
-settle_note(struct tx *tx, const struct due *due, struct ledger_lane *lane,
+settle_note(struct tx *tx, const struct due *due, struct cached_lane *lane,
     struct err *err)
 {
-	struct domain *d = domain_of(tx);
+	struct txn_env *env = txn_env_of(tx);
 	struct db_val *v;
 	enum rc rc;
 
 	lane->lane.next_seq = lane->lane.tail_seq + 1;
 	lane->lane.last_published_seq = lane->lane.tail_seq;
-	ledger_lane_touch(d->ledger, lane);
-	rc = store_rows_next(tx->db, &d->sent, &v, err);
+	cache_lane_touch(env->cache, lane);
+	rc = store_rows_next(tx->db, &env->sent, &v, err);
 	if (rc != RC_OK)
 		return (rc);
 	v[0] = db_v_i64(due->row.id);
 	v[1] = db_v_i64(tx->now_ms);
-	rc = store_rows_write(tx->db, &d->sent, true, err);
+	rc = store_rows_write(tx->db, &env->sent, true, err);
 	if (rc == RC_OK)
-		rc = store_rows_next(tx->db, &d->acked, &v, err);
+		rc = store_rows_next(tx->db, &env->acked, &v, err);
 	if (rc != RC_OK)
 		return (rc);
 	v[0] = db_v_i64(due->row.id);
 	v[1] = db_v_i64(tx->now_ms);
-	rc = store_rows_write(tx->db, &d->acked, true, err);
-	d->acked.changed = 0;
-	tally_move(d->tally, EVENT_MESSAGE, OUTBOX_PENDING, OUTBOX_SENT);
-	tally_move(d->tally, EVENT_MESSAGE, OUTBOX_SENT, OUTBOX_ACKED);
+	rc = store_rows_write(tx->db, &env->acked, true, err);
+	env->acked.changed = 0;
+	backlog_move(env->backlog, EVENT_MESSAGE, OUTBOX_PENDING, OUTBOX_SENT);
+	backlog_move(env->backlog, EVENT_MESSAGE, OUTBOX_SENT, OUTBOX_ACKED);
 	return (rc);
 }
 
 /* From now on it waits like any other. */
 static enum rc
-begin_wait(struct tx *tx, const struct due *due, struct ledger_lane *lane,
+begin_wait(struct tx *tx, const struct due *due, struct cached_lane *lane,
     struct err *err)
 {
-	struct tally_key key = {due->row.sender_id, lane->lane.destination_id};
+	struct backlog_key key = {
+	    due->row.sender_id, lane->lane.destination_id};
 	enum rc rc;
 
-	rc = tally_wait(domain_of(tx)->tally, &key, 1, err);
+	rc = backlog_wait(txn_env_of(tx)->backlog, &key, 1, err);
 	/* Who it is for has gone since it was accepted. */
 	if (rc == RC_OK && lane->dest->disabled)
 		return (dead_by_id(tx, due->row.id, REASON_REJECTED,
 		    "the recipient is here no more", err));
 	if (rc == RC_OK)
-		rc = wake_lane(tx, lane, due->row.priority, err);
+		rc = txn_wake_lane(tx, lane, due->row.priority, err);
 	return (rc);
 }
 
@@ -119,31 +122,31 @@ begin_wait(struct tx *tx, const struct due *due, struct ledger_lane *lane,
 static enum rc
 drop(struct tx *tx, const struct due *due, struct err *err)
 {
-	struct domain *d = domain_of(tx);
+	struct txn_env *env = txn_env_of(tx);
 
-	tally_add(d->tally, TOTAL_SCHEDULED, -1);
-	tally_move(d->tally, EVENT_MESSAGE, -1, OUTBOX_CANCELED);
+	backlog_add(env->backlog, TOTAL_SCHEDULED, -1);
+	backlog_move(env->backlog, EVENT_MESSAGE, -1, OUTBOX_CANCELED);
 	return (store_outbox_cancel(tx->db, due->row.id, tx->now_ms, err));
 }
 
 static enum rc
 release_one(struct tx *tx, const struct due *due, struct err *err)
 {
-	struct domain *d = domain_of(tx);
-	struct ledger_conversation *c;
-	struct ledger_lane *lane;
-	struct ledger_user *from;
+	struct txn_env *env = txn_env_of(tx);
+	struct cached_conversation *c;
+	struct cached_lane *lane;
+	struct cached_user *from;
 	struct store_release places;
 	enum rc rc;
 
-	rc = ledger_lane_by_id(d->ledger, tx, due->row.lane_id, &lane, err);
+	rc = cache_lane_by_id(env->cache, tx, due->row.lane_id, &lane, err);
 	if (rc == RC_OK)
-		rc = ledger_user_by_id(
-		    d->ledger, tx, due->row.sender_id, &from, err);
+		rc = cache_user_by_id(
+		    env->cache, tx, due->row.sender_id, &from, err);
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_CORRUPT, "a scheduled row without lane");
 	if (rc == RC_OK)
-		rc = need_news(d, err);
+		rc = txn_need_effects(env, err);
 	if (rc != RC_OK)
 		return (rc);
 	if (from->disabled)
@@ -152,9 +155,9 @@ release_one(struct tx *tx, const struct due *due, struct err *err)
 	c->last_seq++;
 	digest_next(c->digest, c->last_seq, &due->row.message_id,
 	    from->name->data, due->body);
-	(void)lane_place(tx, lane, due->row.priority);
-	tally_add(d->tally, TOTAL_SCHEDULED, -1);
-	tally_add(d->tally, TOTAL_PENDING, 1);
+	(void)txn_lane_place(tx, lane, due->row.priority);
+	backlog_add(env->backlog, TOTAL_SCHEDULED, -1);
+	backlog_add(env->backlog, TOTAL_PENDING, 1);
 	places = (struct store_release){due->row.id, lane->lane.tail_seq,
 	    due->row.mid, c->last_seq, c->digest};
 	rc = store_outbox_release(tx->db, &places, tx->now_ms, err);
@@ -164,7 +167,7 @@ release_one(struct tx *tx, const struct due *due, struct err *err)
 		rc = lane->dest == from ? settle_note(tx, due, lane, err)
 					: begin_wait(tx, due, lane, err);
 	if (rc == RC_OK)
-		rc = tell_change(tx, from->user_id, due->row.mid,
+		rc = txn_tell_change(tx, from->user_id, due->row.mid,
 		    lane->dest == from ? CHANGE_ACKED : CHANGE_OTHER, err);
 	return (rc);
 }
@@ -173,7 +176,7 @@ static enum rc
 release_apply(struct tx *tx, struct unit *unit, struct err *err)
 {
 	struct release_unit *u = CONTAINER_OF(unit, struct release_unit, unit);
-	const struct ledger *l = domain_of(tx)->ledger;
+	const struct cache *cache = txn_env_of(tx)->cache;
 	struct due_list dues = {.n = 0};
 	enum rc rc;
 	size_t i;
@@ -182,8 +185,8 @@ release_apply(struct tx *tx, struct unit *unit, struct err *err)
 	rc = store_outbox_due(
 	    tx->db, tx->now_ms, RELEASE_ROWS, take_due, &dues, err);
 	for (i = 0; i < dues.n && rc == RC_OK; i++) {
-		if (!ledger_conversation_ours(
-			l, dues.list[i].row.conversation_id))
+		if (!cache_conversation_ours(
+			cache, dues.list[i].row.conversation_id))
 			continue;
 		rc = release_one(tx, &dues.list[i], err);
 		u->released++;

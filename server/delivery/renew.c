@@ -14,12 +14,12 @@ renew_lease(struct tx *tx, struct renew_unit *u, struct renew_lease *lease,
     struct err *err)
 {
 	const int64_t until = tx->now_ms + u->lease_ms;
-	struct domain *d = domain_of(tx);
-	struct ledger_lane *lane;
+	struct txn_env *env = txn_env_of(tx);
+	struct cached_lane *lane;
 	enum rc rc;
 
 	lease->lost = false;
-	rc = ledger_lane_by_id(d->ledger, tx, lease->lane_id, &lane, err);
+	rc = cache_lane_by_id(env->cache, tx, lease->lane_id, &lane, err);
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_CORRUPT, "a lane that is not there");
 	if (rc == RC_OK)
@@ -46,7 +46,7 @@ renew_apply(struct tx *tx, struct unit *unit, struct err *err)
 
 	u->lost = 0;
 	/* A claim of this batch must be seen by the fence. */
-	rc = ledger_flush_lanes(domain_of(tx)->ledger, tx, err);
+	rc = cache_flush_lanes(txn_env_of(tx)->cache, tx, err);
 	for (i = 0; i < u->n && rc == RC_OK; i++)
 		rc = renew_lease(tx, u, &u->leases[i], err);
 	return (rc);

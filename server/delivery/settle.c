@@ -11,6 +11,7 @@
 #include "base/fault.h"
 #include "delivery/dead_letter.h"
 #include "delivery/settle.h"
+#include "txn/lane.h"
 #include "txn/lockset.h"
 #include "txn/order.h"
 #include "txn/verb.h"
@@ -21,7 +22,7 @@
 struct run {
 	struct tx *tx;
 	const struct parcel *parcel;
-	struct ledger_lane *lane;
+	struct cached_lane *lane;
 	const struct parcel_item *items;
 	size_t n;
 	uint32_t random;
@@ -76,7 +77,7 @@ static void
 wait_again(struct run *r, const struct parcel_item *item, int64_t due)
 {
 
-	tally_move(domain_of(r->tx)->tally, item->row.kind, OUTBOX_SENDING,
+	backlog_move(txn_env_of(r->tx)->backlog, item->row.kind, OUTBOX_SENDING,
 	    OUTBOX_PENDING);
 	if (r->back < item->row.priority)
 		r->back = item->row.priority;
@@ -103,27 +104,27 @@ put_off(struct run *r, const struct parcel_item *item, const char *outcome,
 static void
 mark_delivered(struct run *r, const struct store_row *row)
 {
-	struct ledger_conversation *c = r->lane->conversation;
-	struct ledger_member *m = ledger_member_find(c, row->dest_user);
+	struct cached_conversation *c = r->lane->conversation;
+	struct cached_member *m = cache_member_find(c, row->dest_user);
 
 	if (m == NULL || m->delivered_upto >= row->conversation_seq)
 		return;
 	m->delivered_upto = row->conversation_seq;
-	ledger_member_touch(domain_of(r->tx)->ledger, c, m);
+	cache_member_touch(txn_env_of(r->tx)->cache, c, m);
 }
 
 static enum rc
 accepted(struct run *r, const struct parcel_item *item, struct err *err)
 {
-	struct domain *d = domain_of(r->tx);
+	struct txn_env *env = txn_env_of(r->tx);
 	const struct store_row *row = &item->row;
 	const bool later = item->answer == ANSWER_LATER;
 	int64_t deadline = 0, from;
 	enum rc rc;
 
 	if (later)
-		deadline = r->tx->now_ms + (d->options.ack_timeout_ms != 0
-						   ? d->options.ack_timeout_ms
+		deadline = r->tx->now_ms + (env->options.ack_timeout_ms != 0
+						   ? env->options.ack_timeout_ms
 						   : ACK_TIMEOUT_MS);
 	rc = end_attempt(r, item,
 	    item->duplicate ? "duplicate" : answer_outcome(item->answer), NULL,
@@ -132,26 +133,27 @@ accepted(struct run *r, const struct parcel_item *item, struct err *err)
 		rc = store_remote_sent(
 		    r->tx->db, row->id, r->tx->now_ms, deadline, err);
 	FAULT("settle.row.after");
-	tally_move(d->tally, row->kind, OUTBOX_SENDING, OUTBOX_SENT);
+	backlog_move(env->backlog, row->kind, OUTBOX_SENDING, OUTBOX_SENT);
 	if (rc == RC_OK)
-		rc = wait_add(r->tx, r->lane, row, -1, err);
+		rc = txn_wait_add(r->tx, r->lane, row, -1, err);
 	if (later)
 		hold(r, item, deadline);
 	else if (r->lane->lane.last_published_seq < row->lane_seq)
 		r->lane->lane.last_published_seq = row->lane_seq;
 	if (item->duplicate)
-		metrics_add(d->options.metrics, METRIC_DUPLICATES, 1);
+		metrics_add(env->options.metrics, METRIC_DUPLICATES, 1);
 	if (rc != RC_OK || row->kind != EVENT_MESSAGE)
 		return (rc);
 	from = row->deliver_at > row->created_at ? row->deliver_at
 						 : row->created_at;
-	metrics_observe_us(d->options.metrics, METRIC_DELIVERY_SECONDS,
+	metrics_observe_us(env->options.metrics, METRIC_DELIVERY_SECONDS,
 	    (r->tx->now_ms - from) * 1000);
-	metrics_observe_us(d->options.metrics, METRIC_EVENT_SECONDS,
+	metrics_observe_us(env->options.metrics, METRIC_EVENT_SECONDS,
 	    (r->tx->now_ms - row->event_time) * 1000);
 	if (!later)
 		mark_delivered(r, row);
-	return (tell_change(r->tx, row->sender_id, row->mid, CHANGE_SENT, err));
+	return (
+	    txn_tell_change(r->tx, row->sender_id, row->mid, CHANGE_SENT, err));
 }
 
 /* It would not take it now: charged, and offered again at its time; or out,
@@ -159,8 +161,8 @@ accepted(struct run *r, const struct parcel_item *item, struct err *err)
 static enum rc
 refused(struct run *r, const struct parcel_item *item, struct err *err)
 {
-	struct domain *d = domain_of(r->tx);
-	const enum retry_profile profile = d->options.retry;
+	struct txn_env *env = txn_env_of(r->tx);
+	const enum retry_profile profile = env->options.retry;
 	const char *error =
 	    item->error[0] != '\0' ? item->error : "no answer to this message";
 	struct store_back back = {
@@ -181,8 +183,8 @@ refused(struct run *r, const struct parcel_item *item, struct err *err)
 	wait_again(r, item, back.next_retry_at);
 	if (rc != RC_OK || item->row.kind != EVENT_MESSAGE)
 		return (rc);
-	tally_add(d->tally, TOTAL_EVER_RETRIED, 1);
-	return (tell_change(
+	backlog_add(env->backlog, TOTAL_EVER_RETRIED, 1);
+	return (txn_tell_change(
 	    r->tx, item->row.sender_id, item->row.mid, CHANGE_RETRY, err));
 }
 
@@ -226,13 +228,13 @@ settle_item(struct run *r, const struct parcel_item *item, struct err *err)
 static enum rc
 fenced(struct run *r, struct err *err)
 {
-	struct domain *d = domain_of(r->tx);
+	struct txn_env *env = txn_env_of(r->tx);
 	enum rc rc = RC_OK;
 	size_t i;
 
 	for (i = 0; i < r->n && rc == RC_OK; i++)
 		rc = end_attempt(r, &r->items[i], "fenced", NULL, err);
-	tally_add(d->tally, TOTAL_EVER_FENCED, 1);
+	backlog_add(env->backlog, TOTAL_EVER_FENCED, 1);
 	return (rc);
 }
 
@@ -260,19 +262,18 @@ move_on(struct run *r)
 	if (l->state == LANE_IDLE)
 		l->due_at = 0;
 	else if (r->back < l->priority)
-		ledger_lane_fell(
-		    domain_of(r->tx)->ledger, r->lane, l->priority);
+		cache_lane_fell(txn_env_of(r->tx)->cache, r->lane, l->priority);
 }
 
 static enum rc
 settle_lane(struct run *r, size_t *ret_fenced, struct err *err)
 {
-	struct domain *d = domain_of(r->tx);
+	struct txn_env *env = txn_env_of(r->tx);
 	size_t i;
 	enum rc rc;
 
-	rc = ledger_lane_by_id(
-	    d->ledger, r->tx, r->items[0].row.lane_id, &r->lane, err);
+	rc = cache_lane_by_id(
+	    env->cache, r->tx, r->items[0].row.lane_id, &r->lane, err);
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_CORRUPT, "a lane that is not there");
 	if (rc == RC_OK)
@@ -288,7 +289,7 @@ settle_lane(struct run *r, size_t *ret_fenced, struct err *err)
 	if (rc != RC_OK)
 		return (rc);
 	move_on(r);
-	ledger_lane_touch(d->ledger, r->lane);
+	cache_lane_touch(env->cache, r->lane);
 	return (RC_OK);
 }
 
@@ -298,16 +299,16 @@ static enum rc
 settle_one(struct tx *tx, struct settle_unit *u, struct err *err)
 {
 	const struct parcel *p = u->parcel;
-	struct domain *d = domain_of(tx);
+	struct txn_env *env = txn_env_of(tx);
 	struct run r;
 	size_t i, k;
 	enum rc rc;
 
 	u->fenced = 0;
-	metrics_observe_us(d->options.metrics, METRIC_ATTEMPT_SECONDS,
+	metrics_observe_us(env->options.metrics, METRIC_ATTEMPT_SECONDS,
 	    (tx->now_ms - p->left_ms) * 1000);
 	/* A claim of this batch must be seen by the fence. */
-	rc = ledger_flush_lanes(d->ledger, tx, err);
+	rc = cache_flush_lanes(env->cache, tx, err);
 	for (i = 0; i < p->n && rc == RC_OK; i = k) {
 		for (k = i + 1; k < p->n && p->items[k].row.lane_id ==
 						p->items[i].row.lane_id;
@@ -323,7 +324,7 @@ settle_one(struct tx *tx, struct settle_unit *u, struct err *err)
 		rc = settle_lane(&r, &u->fenced, err);
 	}
 	if (rc == RC_OK)
-		rc = ledger_flush_lanes(d->ledger, tx, err);
+		rc = cache_flush_lanes(env->cache, tx, err);
 	if (rc == RC_OK)
 		rc = store_lanes_ready_next(
 		    tx->db, p->destination_id, &u->next_due, err);
@@ -372,7 +373,7 @@ settle_unit_init(struct settle_unit *u)
 enum rc
 settle_confirm(struct tx *tx, int64_t outbox_id, struct err *err)
 {
-	struct domain *d = domain_of(tx);
+	struct txn_env *env = txn_env_of(tx);
 	struct run r = {.tx = tx};
 	struct store_row row;
 	enum rc rc;
@@ -381,7 +382,7 @@ settle_confirm(struct tx *tx, int64_t outbox_id, struct err *err)
 	/* What it is when its lane is ours. */
 	if (rc == RC_OK && row.lane_id != 0)
 		rc =
-		    ledger_lane_by_id(d->ledger, tx, row.lane_id, &r.lane, err);
+		    cache_lane_by_id(env->cache, tx, row.lane_id, &r.lane, err);
 	if (rc == RC_OK)
 		rc = store_row_get(tx->db, outbox_id, &row, err);
 	if (rc != RC_OK || row.state != OUTBOX_SENT || row.ack_deadline == 0)
@@ -395,6 +396,6 @@ settle_confirm(struct tx *tx, int64_t outbox_id, struct err *err)
 	/* The lane waited for this. */
 	if (r.lane->lane.state == LANE_READY)
 		r.lane->lane.due_at = 0;
-	ledger_lane_touch(d->ledger, r.lane);
-	return (wake_lane(tx, r.lane, row.priority, err));
+	cache_lane_touch(env->cache, r.lane);
+	return (txn_wake_lane(tx, r.lane, row.priority, err));
 }

@@ -3,7 +3,7 @@
  * The writer's loop.  See writer.h for what it promises.
  *
  * Relies on: the db connection being the only one that commits; the hooks
- * (domain) writing back what they keep in memory in `flush`.
+ * (txn/env.h) writing back what they keep in memory in `flush`.
  *
  * While one batch is synced the next one is applied, and what comes meanwhile
  * gathers.

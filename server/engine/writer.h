@@ -31,7 +31,7 @@
 #include "db/db.h"
 
 struct commits;
-struct domain;
+struct txn_env;
 struct lockset;
 struct tx;
 struct unit;
@@ -168,7 +168,7 @@ struct tx {
 	int64_t now_ms; /* one wall time for the whole transaction */
 	int tries;      /* how often the same was tried before */
 	bool search;    /* takes only what is free, and waits for nothing */
-	struct domain *domain; /* not read here; set by the begin hook */
+	struct txn_env *env; /* not read here; set by the begin hook */
 };
 
 struct writer_options {

@@ -38,7 +38,7 @@ struct server {
 	struct auth *auth;
 	struct db_options db_options; /* of readers and relay */
 	struct db *db;                /* of the writer */
-	struct domain *domain;
+	struct txn_env *env;
 	struct writer *writer;
 	struct readers *readers;
 	struct carrier_fault *fault; /* --enable-faults only */

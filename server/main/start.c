@@ -75,9 +75,9 @@ most_retries(const struct server *s)
 /* ---- modules ---- */
 
 static enum rc
-make_domain(struct server *s, struct err *err)
+make_env(struct server *s, struct err *err)
 {
-	struct domain_options domain_options = {.clk = s->clk,
+	struct txn_env_options txn_env_options = {.clk = s->clk,
 	    .rnd = s->rnd,
 	    .metrics = s->metrics,
 	    .expiry_ms = s->config.expiry_ms,
@@ -95,10 +95,10 @@ make_domain(struct server *s, struct err *err)
 	const struct subscriber tokens = auth_subscriber(s->auth);
 	enum rc rc;
 
-	if ((rc = domain_new(&domain_options, &s->domain, err)) != RC_OK ||
-	    (rc = domain_subscribe(s->domain, &tokens, err)) != RC_OK)
+	if ((rc = txn_env_new(&txn_env_options, &s->env, err)) != RC_OK ||
+	    (rc = txn_env_subscribe(s->env, &tokens, err)) != RC_OK)
 		return (rc);
-	writer_options.hooks = domain_hooks(s->domain);
+	writer_options.hooks = txn_env_hooks(s->env);
 	if ((rc = writer_new(&writer_options, &s->writer, err)) != RC_OK)
 		return (rc);
 	if (s->config.demo && s->was_empty &&
@@ -203,7 +203,7 @@ make_workers(struct server *s, struct err *err)
 	if (!buf_ok(&origins))
 		return (err_set(err, RC_NO_MEMORY, "origins"));
 	push_options.allow_origin = origins.data;
-	push_options.news_limit = LIMIT_NEWS_BYTES;
+	push_options.effects_limit = LIMIT_EFFECTS_BYTES;
 	rc = push_new(&push_options, &s->push, err);
 	buf_fini(&origins);
 	return (rc);
@@ -456,7 +456,7 @@ count_waiting(struct server *s, struct err *err)
 	options.mode = DB_READER;
 	if ((rc = db_open(&options, &db, err)) != RC_OK)
 		return (rc);
-	rc = domain_start(s->domain, db, err);
+	rc = txn_env_start(s->env, db, err);
 	db_close(db);
 	return (rc);
 }
@@ -483,7 +483,7 @@ start_threads(struct server *s, struct err *err)
 }
 
 /* Who is told of commits, in this order: other nodes before our own sessions,
- * which take the news over. */
+ * which take the effects over. */
 static enum rc
 subscribe(struct server *s, struct err *err)
 {
@@ -494,11 +494,11 @@ subscribe(struct server *s, struct err *err)
 
 	if (s->cluster != NULL) {
 		cluster = cluster_subscriber(s->cluster);
-		rc = domain_subscribe(s->domain, &cluster, err);
+		rc = txn_env_subscribe(s->env, &cluster, err);
 	}
 	if (rc == RC_OK)
-		rc = domain_subscribe(s->domain, &relay, err);
-	return (rc == RC_OK ? domain_subscribe(s->domain, &push, err) : rc);
+		rc = txn_env_subscribe(s->env, &relay, err);
+	return (rc == RC_OK ? txn_env_subscribe(s->env, &push, err) : rc);
 }
 
 enum rc
@@ -514,7 +514,7 @@ server_start(struct server *s, struct err *err)
 	if (s->metrics == NULL || s->auth == NULL)
 		return (err_set(err, RC_NO_MEMORY, "server"));
 	if ((rc = server_open(s, err)) != RC_OK ||
-	    (rc = make_domain(s, err)) != RC_OK ||
+	    (rc = make_env(s, err)) != RC_OK ||
 	    (rc = make_workers(s, err)) != RC_OK ||
 	    (rc = make_cluster(s, err)) != RC_OK ||
 	    (rc = subscribe(s, err)) != RC_OK ||

@@ -174,7 +174,7 @@ server_stop(struct server *s)
 	upkeep_free(s->upkeep);
 	cluster_free(s->cluster);
 	writer_free(s->writer);
-	domain_free(s->domain);
+	txn_env_free(s->env);
 	if (s->db != NULL &&
 	    db_checkpoint(s->db, true, &checkpoint, &err) != RC_OK)
 		log_error(LOG_EV_STORE_FAIL, &err, "%s", "");

@@ -113,7 +113,7 @@ static enum rc
 run_alone(const struct data *data, const struct user_command *command,
     const struct config *config, struct err *err)
 {
-	struct domain_options domain_options = {.clk = clk_system(),
+	struct txn_env_options txn_env_options = {.clk = clk_system(),
 	    .rnd = rnd_system(),
 	    .expiry_ms = config->expiry_ms,
 	    .fatal = ignore_fatal};
@@ -121,22 +121,22 @@ run_alone(const struct data *data, const struct user_command *command,
 	    .queue_limit = 16,
 	    .checkpoint_bytes = config->checkpoint_size_bytes};
 	struct writer *writer = NULL;
-	struct domain *domain = NULL;
+	struct txn_env *env = NULL;
 	struct db *db;
 	enum rc rc;
 
 	if ((rc = data_open_db(data, &db, err)) != RC_OK)
 		return (rc);
-	rc = domain_new(&domain_options, &domain, err);
+	rc = txn_env_new(&txn_env_options, &env, err);
 	if (rc == RC_OK) {
 		writer_options.db = db;
-		writer_options.hooks = domain_hooks(domain);
+		writer_options.hooks = txn_env_hooks(env);
 		rc = writer_new(&writer_options, &writer, err);
 	}
 	if (rc == RC_OK)
 		rc = user_command_run(command, db, writer, err);
 	writer_free(writer);
-	domain_free(domain);
+	txn_env_free(env);
 	db_close(db);
 	return (rc);
 }

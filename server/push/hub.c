@@ -3,10 +3,10 @@
  * A table from user to the list of his members.  While a list is walked its
  * head stays, even when its last member leaves.
  *
- * Beside it stand counters that any thread may read, for news that concern
+ * Beside it stand counters that any thread may read, for effects that concern
  * nobody who is here.  Why that loses nothing: a waiter is counted before it
- * reads the store, news are looked at after their commit can be seen.  Who is
- * counted too late to be told opens his snapshot later still, and reads it.
+ * reads the store, effects are looked at after their commit can be seen.  Who
+ * is counted too late to be told opens his snapshot later still, and reads it.
  */
 #include <stdatomic.h>
 
@@ -85,21 +85,21 @@ waits(const struct hub *h, int64_t user_id)
 }
 
 bool
-hub_wants(const struct hub *h, const struct news *news)
+hub_wants(const struct hub *h, const struct effects *effects)
 {
 	size_t i;
 
 	/* A revoked device is not known by its user here. */
-	if (news->nrevoked > 0)
+	if (effects->nrevoked > 0)
 		return (true);
-	for (i = 0; i < news->nevents; i++)
-		if (waits(h, news->events[i].user_id))
+	for (i = 0; i < effects->nevents; i++)
+		if (waits(h, effects->events[i].user_id))
 			return (true);
-	for (i = 0; i < news->nchanges; i++)
-		if (waits(h, news->changes[i].user_id))
+	for (i = 0; i < effects->nchanges; i++)
+		if (waits(h, effects->changes[i].user_id))
 			return (true);
-	for (i = 0; i < news->nacked; i++)
-		if (waits(h, news->acked[i].user_id))
+	for (i = 0; i < effects->nacked; i++)
+		if (waits(h, effects->acked[i].user_id))
 			return (true);
 	return (false);
 }
@@ -158,7 +158,7 @@ hub_leave(struct hub *h, struct hub_member *m)
 	     (m) = (next))
 
 void
-hub_event(struct hub *h, const struct domain_event *e)
+hub_event(struct hub *h, const struct effect_event *e)
 {
 	struct hub_member *m, *next;
 	struct hub_user *u;
@@ -175,7 +175,7 @@ hub_event(struct hub *h, const struct domain_event *e)
 }
 
 void
-hub_change(struct hub *h, const struct domain_change *c)
+hub_change(struct hub *h, const struct effect_change *c)
 {
 	struct hub_member *m, *next;
 	struct hub_user *u;
@@ -192,7 +192,7 @@ hub_change(struct hub *h, const struct domain_change *c)
 }
 
 void
-hub_acked(struct hub *h, const struct domain_acked *a)
+hub_acked(struct hub *h, const struct effect_acked *a)
 {
 	struct hub_member *m, *next;
 	struct hub_user *u;

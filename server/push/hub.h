@@ -17,13 +17,13 @@ struct hub_member;
 
 struct hub_ops {
 	/* An event is in the inbox of the member's user. */
-	void (*event)(struct hub_member *m, const struct domain_event *e);
+	void (*event)(struct hub_member *m, const struct effect_event *e);
 
 	/* An outbox entry of the member's user changed. */
-	void (*change)(struct hub_member *m, const struct domain_change *c);
+	void (*change)(struct hub_member *m, const struct effect_change *c);
 
 	/* The mark of one of the user's devices moved. */
-	void (*acked)(struct hub_member *m, const struct domain_acked *a);
+	void (*acked)(struct hub_member *m, const struct effect_acked *a);
 
 	/* Something ephemeral (a ready frame), dropped first. */
 	void (*whisper)(struct hub_member *m, const char *frame, size_t n);
@@ -50,9 +50,9 @@ enum rc hub_join(struct hub *h, struct hub_member *m) MUST_USE;
 void hub_leave(struct hub *h, struct hub_member *m);
 
 /* Tells the members of the event's (change's, given) user. */
-void hub_event(struct hub *h, const struct domain_event *e);
-void hub_change(struct hub *h, const struct domain_change *c);
-void hub_acked(struct hub *h, const struct domain_acked *a);
+void hub_event(struct hub *h, const struct effect_event *e);
+void hub_change(struct hub *h, const struct effect_change *c);
+void hub_acked(struct hub *h, const struct effect_acked *a);
 void hub_whisper(struct hub *h, int64_t user_id, const char *frame, size_t n);
 
 /* Somebody who will join for ${user_id} counts as waiting from now on, until
@@ -60,9 +60,9 @@ void hub_whisper(struct hub *h, int64_t user_id, const char *frame, size_t n);
 void hub_expect(struct hub *h, int64_t user_id);
 void hub_unexpect(struct hub *h, int64_t user_id);
 
-/* Whether ${news} may concern anybody who waits; false is certain, and then it
- * need not be told.  Thread: any. */
-bool hub_wants(const struct hub *h, const struct news *news);
+/* Whether ${effects} may concern anybody who waits; false is certain, and then
+ * it need not be told.  Thread: any. */
+bool hub_wants(const struct hub *h, const struct effects *effects);
 
 /* Whether anybody waits for ${user_id}. */
 bool hub_present(const struct hub *h, int64_t user_id);

@@ -3,13 +3,13 @@
  * The push thread: a libuv loop that serves libwebsockets' sockets and, woken
  * by one async handle, the mailboxes.
  *
- * Why nothing is lost between a waiter and the news: the thread takes the news
- * first and the notes (registrations) second, and works in the other order.  A
- * registration that was put before a piece of news is therefore always worked
- * on before it.
+ * Why nothing is lost between a waiter and the effects: the thread takes the
+ * effects first and the notes (registrations) second, and works in the other
+ * order.  A registration that was put before some effects is therefore
+ * always worked on before it.
  *
- * When more is told than the thread can pass on, news are dropped and that is
- * remembered: everybody who is here then reads the store, which has it all.
+ * When more is told than the thread can pass on, effects are dropped and that
+ * is remembered: everybody who is here then reads the store, which has it all.
  * The mark of that is taken before the notes, too.
  */
 #include <stdio.h>
@@ -37,39 +37,40 @@ push_post(struct push *p, struct push_note *note)
 		(void)uv_async_send(&p->async);
 }
 
-/* Takes ${news} in, if need be without what the store says as well.  NULL: all
- * of it, and it is freed.  Lost tokens are told always: they are few, and no
- * reading would find them. */
-static struct news *
-admit(struct push *p, struct news *news)
+/* Takes ${effects} in, if need be without what the store says as well.  NULL:
+ * all of it, and it is freed.  Lost tokens are told always: they are few, and
+ * no reading would find them. */
+static struct effects *
+admit(struct push *p, struct effects *effects)
 {
-	size_t n = news_size(news);
+	size_t n = effects_size(effects);
 
-	if (atomic_fetch_add(&p->news_bytes, n) + n <= p->options.news_limit &&
-	    !FAULT_FAILS("push.news"))
-		return (news);
-	atomic_fetch_sub(&p->news_bytes, n);
-	news_shed(news);
+	if (atomic_fetch_add(&p->effects_bytes, n) + n <=
+		p->options.effects_limit &&
+	    !FAULT_FAILS("push.effects"))
+		return (effects);
+	atomic_fetch_sub(&p->effects_bytes, n);
+	effects_shed(effects);
 	atomic_store(&p->overflowed, true);
-	if (news->nrevoked == 0) {
-		news_free(news);
+	if (effects->nrevoked == 0) {
+		effects_free(effects);
 		return (NULL);
 	}
-	atomic_fetch_add(&p->news_bytes, news_size(news));
-	return (news);
+	atomic_fetch_add(&p->effects_bytes, effects_size(effects));
+	return (effects);
 }
 
 void
-push_news(struct push *p, struct news *news)
+push_effects(struct push *p, struct effects *effects)
 {
 
-	if (!hub_wants(p->hub, news)) {
-		news_free(news);
+	if (!hub_wants(p->hub, effects)) {
+		effects_free(effects);
 		return;
 	}
-	news = admit(p, news);
-	if (news != NULL && mbox_put(p->news, &news->node) != RC_OK)
-		news_free(news);
+	effects = admit(p, effects);
+	if (effects != NULL && mbox_put(p->effects, &effects->node) != RC_OK)
+		effects_free(effects);
 	(void)uv_async_send(&p->async);
 }
 
@@ -317,18 +318,18 @@ tell_revoked(struct push *p, int64_t device_id)
 }
 
 static void
-tell(struct push *p, const struct news *news)
+tell(struct push *p, const struct effects *effects)
 {
 	size_t i;
 
-	for (i = 0; i < news->nevents; i++)
-		hub_event(p->hub, &news->events[i]);
-	for (i = 0; i < news->nchanges; i++)
-		hub_change(p->hub, &news->changes[i]);
-	for (i = 0; i < news->nacked; i++)
-		hub_acked(p->hub, &news->acked[i]);
-	for (i = 0; i < news->nrevoked; i++)
-		tell_revoked(p, news->revoked[i].device_id);
+	for (i = 0; i < effects->nevents; i++)
+		hub_event(p->hub, &effects->events[i]);
+	for (i = 0; i < effects->nchanges; i++)
+		hub_change(p->hub, &effects->changes[i]);
+	for (i = 0; i < effects->nacked; i++)
+		hub_acked(p->hub, &effects->acked[i]);
+	for (i = 0; i < effects->nrevoked; i++)
+		tell_revoked(p, effects->revoked[i].device_id);
 }
 
 static void on_tick(uv_timer_t *timer);
@@ -374,21 +375,21 @@ on_async(uv_async_t *async)
 {
 	struct push *p = async->data;
 	struct mbox_node *nodes, *notes, *next;
-	struct news *news;
+	struct effects *effects;
 	bool overflowed;
 
 	overflowed = atomic_exchange(&p->overflowed, false);
-	nodes = mbox_take_all(p->news);
+	nodes = mbox_take_all(p->effects);
 	notes = mbox_take_all(p->notes);
 	run_notes(p, notes);
 	if (overflowed)
 		overflow(p);
 	for (; nodes != NULL; nodes = next) {
 		next = nodes->next;
-		news = (struct news *)(void *)nodes;
-		tell(p, news);
-		atomic_fetch_sub(&p->news_bytes, news_size(news));
-		news_free(news);
+		effects = (struct effects *)(void *)nodes;
+		tell(p, effects);
+		atomic_fetch_sub(&p->effects_bytes, effects_size(effects));
+		effects_free(effects);
 	}
 	if (atomic_load(&p->draining) && !p->drained)
 		tell_reconnect(p);
@@ -483,12 +484,12 @@ free_all(struct push *p)
 		lws_context_destroy(p->context);
 	if (p->loop_ready)
 		(void)uv_loop_close(&p->loop);
-	for (n = p->news != NULL ? mbox_take_all(p->news) : NULL; n != NULL;
-	     n = next) {
+	for (n = p->effects != NULL ? mbox_take_all(p->effects) : NULL;
+	     n != NULL; n = next) {
 		next = n->next;
-		news_free((struct news *)(void *)n);
+		effects_free((struct effects *)(void *)n);
 	}
-	mbox_free(p->news);
+	mbox_free(p->effects);
 	mbox_free(p->notes);
 	htab_free(p->sessions);
 	htab_free(p->crowds);
@@ -518,14 +519,14 @@ push_new(const struct push_options *options, struct push **ret, struct err *err)
 	uuid_gen_init(&p->ids, options->clk, rnd_system());
 	TAILQ_INIT(&p->waiters);
 	buf_init(&p->tx, 0);
-	p->news = mbox_new(0, false);
+	p->effects = mbox_new(0, false);
 	p->notes = mbox_new(0, false);
 	p->sessions = htab_new(sizeof(int64_t));
 	p->crowds = htab_new(sizeof(uint64_t));
 	p->hub = hub_new();
 	p->allow_origin = mem_strdup(
 	    options->allow_origin != NULL ? options->allow_origin : "");
-	if (p->allow_origin == NULL || p->news == NULL || p->notes == NULL ||
+	if (p->allow_origin == NULL || p->effects == NULL || p->notes == NULL ||
 	    p->sessions == NULL || p->crowds == NULL || p->hub == NULL ||
 	    uv_loop_init(&p->loop) != 0) {
 		free_all(p);
@@ -608,15 +609,15 @@ push_stop(struct push *p)
 }
 
 static void
-on_news(void *arg, struct news *news)
+on_effects(void *arg, struct effects *effects)
 {
 
-	push_news(arg, news);
+	push_effects(arg, effects);
 }
 
 struct subscriber
 push_subscriber(struct push *p)
 {
 
-	return ((struct subscriber){.arg = p, .take_news = on_news});
+	return ((struct subscriber){.arg = p, .take_effects = on_effects});
 }

@@ -41,7 +41,8 @@ struct push_options {
 	size_t descriptors; /* as many as the process may have; 0: not known */
 	int64_t
 	    message_deadline_ms; /* from a message's first byte to its last */
-	size_t news_limit; /* bytes of news that may wait for the thread */
+	size_t
+	    effects_limit; /* bytes of effects that may wait for the thread */
 	double rate_limit; /* requests/s a user; 0: off */
 	int max_retries;   /* of a message */
 	/* Whether a user may make one more request now; NULL: yes. */
@@ -77,18 +78,18 @@ size_t push_sessions(const struct push *p);
  * allowed. */
 void push_end(struct push *p);
 
-/* Ends the thread and frees.  No news or waiters may come any more, nor what
+/* Ends the thread and frees.  No effects or waiters may come any more, nor what
  * the readers have: they are stopped between push_end() and this.  NULL is
  * allowed. */
 void push_stop(struct push *p);
 
-/* Takes the news of commits. */
+/* Takes the effects of commits. */
 struct subscriber push_subscriber(struct push *p);
 
-/* What a transaction has to tell; takes ${news}.  Beyond news_limit it is
+/* What a transaction has to tell; takes ${effects}.  Beyond effects_limit it is
  * dropped, and whoever is here reads the store instead.  Thread: any.  Blocks:
  * never. */
-void push_news(struct push *p, struct news *news);
+void push_effects(struct push *p, struct effects *effects);
 
 /* Who is on a connection and how he called us; behind a proxy the one whom it
  * names. */

@@ -104,7 +104,7 @@ struct session {
 	 */
 	int64_t cursor, base, window, missed;
 	bool behind, reading, told_caught_up, told_stalled;
-	bool unsure; /* news were dropped and no page was asked for since */
+	bool unsure; /* effects were dropped and no page was asked for since */
 	int64_t full_since_ms; /* 0: the window is not full */
 
 	int64_t ack_next; /* to be acked next, 0: nothing */
@@ -210,11 +210,11 @@ struct push {
 	size_t narrivals;
 	char rx[RX_LEN];
 
-	/* Mailboxes, any thread puts: news, and everything else. */
-	struct mbox *news;
+	/* Mailboxes, any thread puts: effects, and everything else. */
+	struct mbox *effects;
 	struct mbox *notes;
-	atomic_size_t news_bytes; /* in the mailbox, or being told */
-	atomic_bool overflowed;   /* news have been dropped */
+	atomic_size_t effects_bytes; /* in the mailbox, or being told */
+	atomic_bool overflowed;      /* effects have been dropped */
 };
 
 /* ---- push.c ---- */
@@ -376,7 +376,7 @@ void session_refuse(
 /* ---- session_outbox.c ---- */
 
 /* Shows changed outbox entries to a session that asked for them. */
-void session_changed(struct session *s, const struct domain_change *change);
+void session_changed(struct session *s, const struct effect_change *change);
 
 /* The same for what waits because no reader was free. */
 void session_show_changes(struct session *s);

@@ -19,10 +19,10 @@
 
 /* ---- life ---- */
 
-static void session_event(struct hub_member *m, const struct domain_event *e);
-static void session_change(struct hub_member *m, const struct domain_change *c);
+static void session_event(struct hub_member *m, const struct effect_event *e);
+static void session_change(struct hub_member *m, const struct effect_change *c);
 static void session_device_acked(
-    struct hub_member *m, const struct domain_acked *a);
+    struct hub_member *m, const struct effect_acked *a);
 static void session_whisper(struct hub_member *m, const char *frame, size_t n);
 
 static const struct hub_ops session_ops = {.event = session_event,
@@ -101,7 +101,7 @@ session_room(const struct session *s)
 }
 
 static void
-write_event(struct session *s, const struct domain_event *e)
+write_event(struct session *s, const struct effect_event *e)
 {
 	struct event_view v;
 
@@ -139,7 +139,7 @@ fall_behind(struct session *s)
 }
 
 static void
-session_event(struct hub_member *m, const struct domain_event *e)
+session_event(struct hub_member *m, const struct effect_event *e)
 {
 	struct session *s = of_member(m);
 
@@ -169,7 +169,7 @@ session_overflow(struct session *s)
 }
 
 static void
-session_change(struct hub_member *m, const struct domain_change *c)
+session_change(struct hub_member *m, const struct effect_change *c)
 {
 	struct session *s = of_member(m);
 
@@ -180,7 +180,7 @@ session_change(struct hub_member *m, const struct domain_change *c)
 /* Acked here, by REST, or by another instance of the device: it opens the
  * window. */
 static void
-session_device_acked(struct hub_member *m, const struct domain_acked *a)
+session_device_acked(struct hub_member *m, const struct effect_acked *a)
 {
 	struct session *s = of_member(m);
 

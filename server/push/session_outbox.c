@@ -111,7 +111,7 @@ forget_change(struct session *s, int i)
 /* The same event of the same entry waits once, where it came last; with room
  * for no more the oldest gives way. */
 void
-session_changed(struct session *s, const struct domain_change *change)
+session_changed(struct session *s, const struct effect_change *change)
 {
 	int i;
 

@@ -205,7 +205,7 @@ note_full(struct session *s)
 }
 
 /*
- * After dropped news even a full window reads: an event too many is read and
+ * After dropped effects even a full window reads: an event too many is read and
  * not written, but the device's mark may have moved and open it.
  */
 void

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Long-polls: who waits for an event after a cursor, or for a change of his
- * outbox entries.  Each is released once: by news, by the stop, or by whoever
- * asked and waits no longer.
+ * outbox entries.  Each is released once: by effects, by the stop, or by
+ * whoever asked and waits no longer.
  */
 #include <stddef.h>
 
@@ -33,7 +33,7 @@ waiter_release(struct waiting *w, bool woken)
 }
 
 static void
-waiter_event(struct hub_member *m, const struct domain_event *e)
+waiter_event(struct hub_member *m, const struct effect_event *e)
 {
 	struct waiting *w = (struct waiting *)(void *)m;
 
@@ -42,7 +42,7 @@ waiter_event(struct hub_member *m, const struct domain_event *e)
 }
 
 static void
-waiter_change(struct hub_member *m, const struct domain_change *c)
+waiter_change(struct hub_member *m, const struct effect_change *c)
 {
 	struct waiting *w = (struct waiting *)(void *)m;
 

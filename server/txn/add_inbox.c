@@ -9,45 +9,46 @@
  */
 #include <string.h>
 
+#include "txn/add.h"
 #include "txn/effects.h"
 #include "txn/verb.h"
 
 /* The number of the next event of ${user}; 0: it gets one later. */
 static enum rc
-place(struct tx *tx, struct ledger_user *user, int64_t *ret, struct err *err)
+place(struct tx *tx, struct cached_user *user, int64_t *ret, struct err *err)
 {
-	struct domain *d = domain_of(tx);
+	struct txn_env *env = txn_env_of(tx);
 	enum rc rc;
 
 	*ret = 0;
 	if (db_shared(tx->db)) {
-		ledger_inbox_touch(d->ledger, user);
-		return (d->inbox.n == d->inbox.cap
-			    ? store_rows_grow(&d->inbox, err)
+		cache_inbox_touch(env->cache, user);
+		return (env->inbox.n == env->inbox.cap
+			    ? store_rows_grow(&env->inbox, err)
 			    : RC_OK);
 	}
-	rc = ledger_inbox(tx, user, err);
+	rc = cache_inbox(tx, user, err);
 	if (rc == RC_OK)
 		*ret = ++user->counter.head;
 	return (rc);
 }
 
 enum rc
-inbox_add(struct tx *tx, const struct inbox_new *i, struct err *err)
+txn_add_inbox(struct tx *tx, const struct inbox_new *i, struct err *err)
 {
-	struct domain *d = domain_of(tx);
-	struct ledger_conversation *c = i->conversation;
-	struct ledger_member *other;
-	struct domain_event e;
+	struct txn_env *env = txn_env_of(tx);
+	struct cached_conversation *c = i->conversation;
+	struct cached_member *other;
+	struct effect_event e;
 	struct db_val *v;
 	int64_t seq;
 	enum rc rc;
 
-	rc = need_news(d, err);
+	rc = txn_need_effects(env, err);
 	if (rc == RC_OK)
 		rc = place(tx, i->user, &seq, err);
 	if (rc == RC_OK)
-		rc = store_rows_next(tx->db, &d->inbox, &v, err);
+		rc = store_rows_next(tx->db, &env->inbox, &v, err);
 	if (rc != RC_OK)
 		return (rc);
 	v[0] = db_v_i64(i->user->user_id);
@@ -64,7 +65,7 @@ inbox_add(struct tx *tx, const struct inbox_new *i, struct err *err)
 	v[11] = db_v_i64(tx->now_ms);
 	v[12] = db_v_i64(i->attempt);
 
-	other = ledger_member_other(c, i->actor->user_id);
+	other = cache_member_other(c, i->actor->user_id);
 	memset(&e, 0, sizeof(e));
 	e.user_id = i->user->user_id;
 	e.seq = seq;
@@ -81,67 +82,67 @@ inbox_add(struct tx *tx, const struct inbox_new *i, struct err *err)
 	e.delivered_at = tx->now_ms;
 	e.attempt = i->attempt;
 	e.reason = i->reason;
-	return (news_add_event(d->news, &e, err));
+	return (effects_add_event(env->effects, &e, err));
 }
 
 enum rc
-inbox_write(struct tx *tx, struct err *err)
+txn_write_inbox(struct tx *tx, struct err *err)
 {
 
 	return (db_shared(tx->db) ? RC_OK
 				  : store_rows_write(tx->db,
-					&domain_of(tx)->inbox, true, err));
+					&txn_env_of(tx)->inbox, true, err));
 }
 
 /* Gives the rows that wait their numbers.  They are the last events of the
- * news, in this order; what a row's event id was read from may be gone. */
+ * effects, in this order; what a row's event id was read from may be gone. */
 static enum rc
 number(struct tx *tx, struct err *err)
 {
-	struct domain *d = domain_of(tx);
-	struct domain_event *e =
-	    d->news->events + d->news->nevents - d->inbox.n;
-	struct ledger_user *user;
-	struct db_val *v = d->inbox.v;
+	struct txn_env *env = txn_env_of(tx);
+	struct effect_event *e =
+	    env->effects->events + env->effects->nevents - env->inbox.n;
+	struct cached_user *user;
+	struct db_val *v = env->inbox.v;
 	enum rc rc;
 	size_t i;
 
-	rc = ledger_hold_inboxes(d->ledger, tx, err);
-	for (i = 0; i < d->inbox.n && rc == RC_OK; i++, e++) {
-		rc = ledger_user_by_id(d->ledger, tx, e->user_id, &user, err);
+	rc = cache_hold_inboxes(env->cache, tx, err);
+	for (i = 0; i < env->inbox.n && rc == RC_OK; i++, e++) {
+		rc = cache_user_by_id(env->cache, tx, e->user_id, &user, err);
 		if (rc != RC_OK)
 			return (rc);
 		e->seq = ++user->counter.head;
 		v[1] = db_v_i64(e->seq);
 		v[4] = db_v_uuid(&e->event_id);
-		v += d->inbox.width;
+		v += env->inbox.width;
 	}
 	return (rc);
 }
 
 enum rc
-inbox_flush(struct tx *tx, struct err *err)
+txn_flush_inbox(struct tx *tx, struct err *err)
 {
-	struct domain *d = domain_of(tx);
+	struct txn_env *env = txn_env_of(tx);
 	enum rc rc;
 
-	if (d->inbox.n == 0)
+	if (env->inbox.n == 0)
 		return (RC_OK);
 	rc = number(tx, err);
-	return (
-	    rc == RC_OK ? store_rows_write(tx->db, &d->inbox, true, err) : rc);
+	return (rc == RC_OK ? store_rows_write(tx->db, &env->inbox, true, err)
+			    : rc);
 }
 
 enum rc
-inbox_flush_of(
+txn_flush_inbox_of(
     struct tx *tx, int64_t user_id, int64_t conversation_id, struct err *err)
 {
-	const struct store_rows *rows = &domain_of(tx)->inbox;
+	const struct store_rows *rows = &txn_env_of(tx)->inbox;
 	const struct db_val *v = rows->v;
 	size_t i;
 
 	for (i = 0; i < rows->n; i++, v += rows->width)
 		if (v[0].u.i64 == user_id && v[6].u.i64 == conversation_id)
-			return (inbox_flush(tx, err));
+			return (txn_flush_inbox(tx, err));
 	return (RC_OK);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See tally.h.
+ * See backlog.h.
  */
 #include <string.h>
 
@@ -26,11 +26,11 @@ struct count {
 };
 
 struct note {
-	struct tally_key key;
+	struct backlog_key key;
 	int64_t n;
 };
 
-struct tally {
+struct backlog {
 	struct store_totals delta;
 	bool dirty;
 	bool known;         /* what waits has been counted … */
@@ -49,21 +49,21 @@ struct tally {
 
 /* ---- life ---- */
 
-struct tally *
-tally_new(void)
+struct backlog *
+backlog_new(void)
 {
-	struct tally *t;
+	struct backlog *b;
 
-	if ((t = mem_zalloc(1, sizeof(*t))) == NULL)
+	if ((b = mem_zalloc(1, sizeof(*b))) == NULL)
 		return (NULL);
-	t->senders = htab_new(sizeof(int64_t));
-	t->destinations = htab_new(sizeof(int64_t));
-	t->notes = mem_zalloc(NOTES_MAX, sizeof(*t->notes));
-	if (t->senders == NULL || t->destinations == NULL || t->notes == NULL) {
-		tally_free(t);
+	b->senders = htab_new(sizeof(int64_t));
+	b->destinations = htab_new(sizeof(int64_t));
+	b->notes = mem_zalloc(NOTES_MAX, sizeof(*b->notes));
+	if (b->senders == NULL || b->destinations == NULL || b->notes == NULL) {
+		backlog_free(b);
 		return (NULL);
 	}
-	return (t);
+	return (b);
 }
 
 static void
@@ -78,19 +78,19 @@ forget(struct htab *table)
 }
 
 void
-tally_free(struct tally *t)
+backlog_free(struct backlog *b)
 {
 
-	if (t == NULL)
+	if (b == NULL)
 		return;
-	if (t->senders != NULL && t->destinations != NULL) {
-		forget(t->senders);
-		forget(t->destinations);
+	if (b->senders != NULL && b->destinations != NULL) {
+		forget(b->senders);
+		forget(b->destinations);
 	}
-	htab_free(t->senders);
-	htab_free(t->destinations);
-	mem_free(t->notes);
-	mem_free(t);
+	htab_free(b->senders);
+	htab_free(b->destinations);
+	mem_free(b->notes);
+	mem_free(b);
 }
 
 /* ---- what waits ---- */
@@ -104,11 +104,11 @@ count_add(struct htab *table, int64_t id, int64_t n, struct err *err)
 	c = htab_find(table, &id);
 	if (c == NULL) {
 		if ((c = mem_zalloc(1, sizeof(*c))) == NULL)
-			return (err_set(err, RC_NO_MEMORY, "tally"));
+			return (err_set(err, RC_NO_MEMORY, "backlog"));
 		c->id = id;
 		if (htab_set(table, &c->id, c) != RC_OK) {
 			mem_free(c);
-			return (err_set(err, RC_NO_MEMORY, "tally"));
+			return (err_set(err, RC_NO_MEMORY, "backlog"));
 		}
 	}
 	c->n += n;
@@ -116,43 +116,44 @@ count_add(struct htab *table, int64_t id, int64_t n, struct err *err)
 }
 
 static enum rc
-count(struct tally *t, const struct tally_key *key, int64_t n, struct err *err)
+count(struct backlog *b, const struct backlog_key *key, int64_t n,
+    struct err *err)
 {
 	enum rc rc;
 
-	t->waiting += n;
-	rc = count_add(t->senders, key->sender_id, n, err);
+	b->waiting += n;
+	rc = count_add(b->senders, key->sender_id, n, err);
 	if (rc == RC_OK)
-		rc = count_add(t->destinations, key->destination_id, n, err);
+		rc = count_add(b->destinations, key->destination_id, n, err);
 	return (rc);
 }
 
 static void
-note(struct tally *t, const struct tally_key *key, int64_t n)
+note(struct backlog *b, const struct backlog_key *key, int64_t n)
 {
-	struct note *last = &t->notes[t->nnotes > 0 ? t->nnotes - 1 : 0];
+	struct note *last = &b->notes[b->nnotes > 0 ? b->nnotes - 1 : 0];
 
-	if (t->nnotes > 0 && last->key.sender_id == key->sender_id &&
+	if (b->nnotes > 0 && last->key.sender_id == key->sender_id &&
 	    last->key.destination_id == key->destination_id)
 		last->n += n;
-	else if (t->nnotes < NOTES_MAX)
-		t->notes[t->nnotes++] = (struct note){*key, n};
+	else if (b->nnotes < NOTES_MAX)
+		b->notes[b->nnotes++] = (struct note){*key, n};
 	else
-		t->lost = true;
+		b->lost = true;
 }
 
 enum rc
-tally_wait(
-    struct tally *t, const struct tally_key *key, int64_t n, struct err *err)
+backlog_wait(struct backlog *b, const struct backlog_key *key, int64_t n,
+    struct err *err)
 {
 	enum rc rc;
 
 	if (n == 0)
 		return (RC_OK);
-	note(t, key, n);
-	rc = count(t, key, n, err);
+	note(b, key, n);
+	rc = count(b, key, n, err);
 	if (rc != RC_OK)
-		t->lost = true;
+		b->lost = true;
 	return (rc);
 }
 
@@ -165,31 +166,31 @@ count_of(const struct htab *table, int64_t id)
 }
 
 int64_t
-tally_of_sender(const struct tally *t, int64_t sender_id)
+backlog_of_sender(const struct backlog *b, int64_t sender_id)
 {
 
-	return (count_of(t->senders, sender_id));
+	return (count_of(b->senders, sender_id));
 }
 
 int64_t
-tally_of_destination(const struct tally *t, int64_t destination_id)
+backlog_of_destination(const struct backlog *b, int64_t destination_id)
 {
 
-	return (count_of(t->destinations, destination_id));
+	return (count_of(b->destinations, destination_id));
 }
 
 int64_t
-tally_waiting(const struct tally *t)
+backlog_waiting(const struct backlog *b)
 {
 
-	return (t->waiting);
+	return (b->waiting);
 }
 
 static enum rc
 take_waiting(void *arg, int64_t sender_id, int64_t destination_id, int64_t n,
     struct err *err)
 {
-	struct tally_key key = {sender_id, destination_id};
+	struct backlog_key key = {sender_id, destination_id};
 
 	return (count(arg, &key, n, err));
 }
@@ -197,11 +198,11 @@ take_waiting(void *arg, int64_t sender_id, int64_t destination_id, int64_t n,
 /* ---- totals ---- */
 
 void
-tally_add(struct tally *t, enum store_total total, int64_t n)
+backlog_add(struct backlog *b, enum store_total total, int64_t n)
 {
 
-	t->delta.n[total] += n;
-	t->dirty = true;
+	b->delta.n[total] += n;
+	b->dirty = true;
 }
 
 /* The gauge of a state; acked ones are only counted for ever. */
@@ -239,72 +240,72 @@ ever_of(int state)
 }
 
 void
-tally_move(struct tally *t, int kind, int from, int to)
+backlog_move(struct backlog *b, int kind, int from, int to)
 {
 
 	if (kind != EVENT_MESSAGE)
 		return;
 	if (gauge_of(from) >= 0)
-		tally_add(t, (enum store_total)gauge_of(from), -1);
+		backlog_add(b, (enum store_total)gauge_of(from), -1);
 	if (gauge_of(to) >= 0)
-		tally_add(t, (enum store_total)gauge_of(to), 1);
+		backlog_add(b, (enum store_total)gauge_of(to), 1);
 	if (ever_of(to) >= 0)
-		tally_add(t, (enum store_total)ever_of(to), 1);
+		backlog_add(b, (enum store_total)ever_of(to), 1);
 }
 
 /* ---- transactions ---- */
 
 enum rc
-tally_begin(struct tally *t, struct tx *tx, struct err *err)
+backlog_begin(struct backlog *b, struct tx *tx, struct err *err)
 {
 	enum rc rc;
 
-	t->nnotes = 0;
-	t->lost = false;
+	b->nnotes = 0;
+	b->lost = false;
 	/* Those for whom nothing waits any more are kept until they are many.
 	 */
-	if (db_shared(tx->db) && tx->now_ms >= t->recount_at)
-		t->known = false;
-	if (t->known && htab_count(t->senders) < t->senders_most)
+	if (db_shared(tx->db) && tx->now_ms >= b->recount_at)
+		b->known = false;
+	if (b->known && htab_count(b->senders) < b->senders_most)
 		return (RC_OK);
-	forget(t->senders);
-	forget(t->destinations);
-	t->waiting = 0;
-	rc = store_waiting(tx->db, take_waiting, t, err);
-	t->known = rc == RC_OK;
-	t->recount_at = tx->now_ms + RECOUNT_MS + t->waiting / RECOUNT_PER_MS;
-	t->senders_most = SENDERS_MAX + 2 * htab_count(t->senders);
+	forget(b->senders);
+	forget(b->destinations);
+	b->waiting = 0;
+	rc = store_waiting(tx->db, take_waiting, b, err);
+	b->known = rc == RC_OK;
+	b->recount_at = tx->now_ms + RECOUNT_MS + b->waiting / RECOUNT_PER_MS;
+	b->senders_most = SENDERS_MAX + 2 * htab_count(b->senders);
 	return (rc);
 }
 
 enum rc
-tally_flush(struct tally *t, struct tx *tx, struct err *err)
+backlog_flush(struct backlog *b, struct tx *tx, struct err *err)
 {
 	enum rc rc;
 
 	/* If the commit fails nobody knows what is true. */
-	t->lost = true;
-	if (!t->dirty)
+	b->lost = true;
+	if (!b->dirty)
 		return (RC_OK);
-	rc = store_totals_add(tx->db, &t->delta, err);
-	memset(&t->delta, 0, sizeof(t->delta));
-	t->dirty = false;
+	rc = store_totals_add(tx->db, &b->delta, err);
+	memset(&b->delta, 0, sizeof(b->delta));
+	b->dirty = false;
 	return (rc);
 }
 
 void
-tally_abort(struct tally *t)
+backlog_abort(struct backlog *b)
 {
 	struct err err = ERR_INIT;
 
-	memset(&t->delta, 0, sizeof(t->delta));
-	t->dirty = false;
-	while (!t->lost && t->nnotes > 0) {
-		struct note *n = &t->notes[--t->nnotes];
+	memset(&b->delta, 0, sizeof(b->delta));
+	b->dirty = false;
+	while (!b->lost && b->nnotes > 0) {
+		struct note *n = &b->notes[--b->nnotes];
 
-		t->lost = count(t, &n->key, -n->n, &err) != RC_OK;
+		b->lost = count(b, &n->key, -n->n, &err) != RC_OK;
 	}
-	t->known = t->known && !t->lost;
-	t->nnotes = 0;
-	t->lost = false;
+	b->known = b->known && !b->lost;
+	b->nnotes = 0;
+	b->lost = false;
 }

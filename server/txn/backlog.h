@@ -16,41 +16,43 @@
 #include "engine/writer.h"
 #include "store/totals.h"
 
-struct tally;
+struct backlog;
 
-/* An empty tally; NULL: no memory. */
-struct tally *tally_new(void);
-void tally_free(struct tally *t);
+/* An empty backlog; NULL: no memory. */
+struct backlog *backlog_new(void);
+void backlog_free(struct backlog *b);
 
 /* A transaction begins: counts what waits if that is not known. */
-enum rc tally_begin(struct tally *t, struct tx *tx, struct err *err) MUST_USE;
+enum rc backlog_begin(
+    struct backlog *b, struct tx *tx, struct err *err) MUST_USE;
 
 /* Writes the differences. */
-enum rc tally_flush(struct tally *t, struct tx *tx, struct err *err) MUST_USE;
+enum rc backlog_flush(
+    struct backlog *b, struct tx *tx, struct err *err) MUST_USE;
 
 /* The transaction was abandoned. */
-void tally_abort(struct tally *t);
+void backlog_abort(struct backlog *b);
 
 /* ${n} more (or less) of ${total}. */
-void tally_add(struct tally *t, enum store_total total, int64_t n);
+void backlog_add(struct backlog *b, enum store_total total, int64_t n);
 
 /* A message of ${kind} moves between states (enum outbox_state; -1: it was not
  * there).  Other kinds are not counted. */
-void tally_move(struct tally *t, int kind, int from, int to);
+void backlog_move(struct backlog *b, int kind, int from, int to);
 
 /* Who sends where. */
-struct tally_key {
+struct backlog_key {
 	int64_t sender_id;
 	int64_t destination_id;
 };
 
 /* ${n} more (or fewer) messages of ${key} wait. */
-enum rc tally_wait(struct tally *t, const struct tally_key *key, int64_t n,
-    struct err *err) MUST_USE;
+enum rc backlog_wait(struct backlog *b, const struct backlog_key *key,
+    int64_t n, struct err *err) MUST_USE;
 
 /* How many wait: of a sender, for a destination, in all. */
-int64_t tally_of_sender(const struct tally *t, int64_t sender_id);
-int64_t tally_of_destination(const struct tally *t, int64_t destination_id);
-int64_t tally_waiting(const struct tally *t);
+int64_t backlog_of_sender(const struct backlog *b, int64_t sender_id);
+int64_t backlog_of_destination(const struct backlog *b, int64_t destination_id);
+int64_t backlog_waiting(const struct backlog *b);
 
 #endif

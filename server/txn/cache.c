@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See ledger.h.  Tables by every key that is asked for.
+ * See cache.h.  Tables by every key that is asked for.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -30,49 +30,51 @@ name_key(const char *name, size_t n)
 /* ---- life ---- */
 
 static void
-forget_all(struct ledger *l)
+forget_all(struct cache *cache)
 {
-	struct ledger_conversation *c;
-	struct ledger_user *u;
+	struct cached_conversation *c;
+	struct cached_user *u;
 	void *p;
 	size_t pos;
 
-	for (pos = 0; (u = htab_next(l->users_by_id, &pos)) != NULL;) {
+	for (pos = 0; (u = htab_next(cache->users_by_id, &pos)) != NULL;) {
 		text_unref(u->name);
 		mem_free(u);
 	}
-	for (pos = 0; (c = htab_next(l->conversations_by_id, &pos)) != NULL;) {
+	for (pos = 0;
+	     (c = htab_next(cache->conversations_by_id, &pos)) != NULL;) {
 		mem_free(c->members);
 		mem_free(c);
 	}
-	for (pos = 0; (p = htab_next(l->lanes_by_id, &pos)) != NULL;)
+	for (pos = 0; (p = htab_next(cache->lanes_by_id, &pos)) != NULL;)
 		mem_free(p);
-	for (pos = 0; (p = htab_next(l->devices, &pos)) != NULL;)
+	for (pos = 0; (p = htab_next(cache->devices, &pos)) != NULL;)
 		mem_free(p);
-	htab_clear(l->devices);
-	htab_clear(l->users_by_name);
-	htab_clear(l->users_by_address);
-	htab_clear(l->users_by_id);
-	htab_clear(l->direct);
-	htab_clear(l->conversations_by_public);
-	htab_clear(l->conversations_by_id);
-	htab_clear(l->lanes_by_key);
-	htab_clear(l->lanes_by_id);
-	l->dirty_devices = NULL;
-	l->dirty_users = NULL;
-	l->filling = NULL;
-	l->dirty_conversations = NULL;
-	l->dirty_lanes = NULL;
-	l->device_rows.n = l->counter_rows.n = l->mark_rows.n = l->lane_rows.n =
-	    l->remote_rows.n = 0;
-	l->mids.last = l->outbox_ids.last = -1;
-	l->mids.n = l->mids.at = l->outbox_ids.n = l->outbox_ids.at = 0;
-	htab_clear(l->taken);
-	l->gathered = l->holds_inboxes = false;
+	htab_clear(cache->devices);
+	htab_clear(cache->users_by_name);
+	htab_clear(cache->users_by_address);
+	htab_clear(cache->users_by_id);
+	htab_clear(cache->direct);
+	htab_clear(cache->conversations_by_public);
+	htab_clear(cache->conversations_by_id);
+	htab_clear(cache->lanes_by_key);
+	htab_clear(cache->lanes_by_id);
+	cache->dirty_devices = NULL;
+	cache->dirty_users = NULL;
+	cache->filling = NULL;
+	cache->dirty_conversations = NULL;
+	cache->dirty_lanes = NULL;
+	cache->device_rows.n = cache->counter_rows.n = cache->mark_rows.n =
+	    cache->lane_rows.n = cache->remote_rows.n = 0;
+	cache->mids.last = cache->outbox_ids.last = -1;
+	cache->mids.n = cache->mids.at = cache->outbox_ids.n =
+	    cache->outbox_ids.at = 0;
+	htab_clear(cache->taken);
+	cache->gathered = cache->holds_inboxes = false;
 }
 
 void
-ledger_meet(struct ledger_met *met, int64_t id, const struct db *db, enum rc rc)
+cache_meet(struct cache_met *met, int64_t id, const struct db *db, enum rc rc)
 {
 
 	size_t cap = met->cap == 0 ? 16 : met->cap * 2;
@@ -90,140 +92,142 @@ ledger_meet(struct ledger_met *met, int64_t id, const struct db *db, enum rc rc)
 	met->ids[met->n++] = id;
 }
 
-struct ledger *
-ledger_new(struct uuid_gen *ids)
+struct cache *
+cache_new(struct uuid_gen *ids)
 {
-	struct ledger *l;
+	struct cache *cache;
 
-	l = mem_zalloc(1, sizeof(*l));
-	if (l == NULL)
+	cache = mem_zalloc(1, sizeof(*cache));
+	if (cache == NULL)
 		return (NULL);
-	l->ids = ids;
-	l->mids.last = l->outbox_ids.last = -1;
-	l->taken = htab_new(sizeof(struct uuid));
-	l->devices = htab_new(sizeof(int64_t));
-	l->users_by_name = htab_new(sizeof(struct name_key));
-	l->users_by_address = htab_new(sizeof(uint64_t));
-	l->users_by_id = htab_new(sizeof(int64_t));
-	l->direct = htab_new(sizeof(struct pair_key));
-	l->conversations_by_public = htab_new(sizeof(struct uuid));
-	l->conversations_by_id = htab_new(sizeof(int64_t));
-	l->lanes_by_key = htab_new(sizeof(struct lane_key));
-	l->lanes_by_id = htab_new(sizeof(int64_t));
-	if (l->taken == NULL || l->devices == NULL ||
-	    l->users_by_name == NULL || l->users_by_address == NULL ||
-	    l->users_by_id == NULL || l->direct == NULL ||
-	    l->conversations_by_public == NULL ||
-	    l->conversations_by_id == NULL || l->lanes_by_key == NULL ||
-	    l->lanes_by_id == NULL ||
+	cache->ids = ids;
+	cache->mids.last = cache->outbox_ids.last = -1;
+	cache->taken = htab_new(sizeof(struct uuid));
+	cache->devices = htab_new(sizeof(int64_t));
+	cache->users_by_name = htab_new(sizeof(struct name_key));
+	cache->users_by_address = htab_new(sizeof(uint64_t));
+	cache->users_by_id = htab_new(sizeof(int64_t));
+	cache->direct = htab_new(sizeof(struct pair_key));
+	cache->conversations_by_public = htab_new(sizeof(struct uuid));
+	cache->conversations_by_id = htab_new(sizeof(int64_t));
+	cache->lanes_by_key = htab_new(sizeof(struct lane_key));
+	cache->lanes_by_id = htab_new(sizeof(int64_t));
+	if (cache->taken == NULL || cache->devices == NULL ||
+	    cache->users_by_name == NULL || cache->users_by_address == NULL ||
+	    cache->users_by_id == NULL || cache->direct == NULL ||
+	    cache->conversations_by_public == NULL ||
+	    cache->conversations_by_id == NULL || cache->lanes_by_key == NULL ||
+	    cache->lanes_by_id == NULL ||
 	    !store_rows_init(
-		&l->device_rows, STORE_DEVICE_ACKED_SET, FLUSH_ROWS) ||
-	    !store_rows_init(&l->counter_rows, STORE_COUNTER_SET, FLUSH_ROWS) ||
+		&cache->device_rows, STORE_DEVICE_ACKED_SET, FLUSH_ROWS) ||
 	    !store_rows_init(
-		&l->mark_rows, STORE_PARTICIPANT_SET, FLUSH_ROWS) ||
-	    !store_rows_init(&l->lane_rows, STORE_LANE_SET, FLUSH_ROWS) ||
+		&cache->counter_rows, STORE_COUNTER_SET, FLUSH_ROWS) ||
 	    !store_rows_init(
-		&l->remote_rows, STORE_LANE_REMOTE_SET, FLUSH_ROWS)) {
-		ledger_free(l);
+		&cache->mark_rows, STORE_PARTICIPANT_SET, FLUSH_ROWS) ||
+	    !store_rows_init(&cache->lane_rows, STORE_LANE_SET, FLUSH_ROWS) ||
+	    !store_rows_init(
+		&cache->remote_rows, STORE_LANE_REMOTE_SET, FLUSH_ROWS)) {
+		cache_free(cache);
 		return (NULL);
 	}
-	return (l);
+	return (cache);
 }
 
 void
-ledger_free(struct ledger *l)
+cache_free(struct cache *cache)
 {
 
-	if (l == NULL)
+	if (cache == NULL)
 		return;
-	if (l->taken != NULL && l->devices != NULL &&
-	    l->users_by_name != NULL && l->users_by_address != NULL &&
-	    l->users_by_id != NULL && l->direct != NULL &&
-	    l->conversations_by_public != NULL &&
-	    l->conversations_by_id != NULL && l->lanes_by_key != NULL &&
-	    l->lanes_by_id != NULL)
-		forget_all(l);
-	mem_free(l->met_conversations.ids);
-	mem_free(l->met_inboxes.ids);
-	htab_free(l->taken);
-	htab_free(l->devices);
-	htab_free(l->users_by_name);
-	htab_free(l->users_by_address);
-	htab_free(l->users_by_id);
-	htab_free(l->direct);
-	htab_free(l->conversations_by_public);
-	htab_free(l->conversations_by_id);
-	htab_free(l->lanes_by_key);
-	htab_free(l->lanes_by_id);
-	store_rows_fini(&l->device_rows);
-	store_rows_fini(&l->counter_rows);
-	store_rows_fini(&l->mark_rows);
-	store_rows_fini(&l->lane_rows);
-	store_rows_fini(&l->remote_rows);
-	mem_free(l);
+	if (cache->taken != NULL && cache->devices != NULL &&
+	    cache->users_by_name != NULL && cache->users_by_address != NULL &&
+	    cache->users_by_id != NULL && cache->direct != NULL &&
+	    cache->conversations_by_public != NULL &&
+	    cache->conversations_by_id != NULL && cache->lanes_by_key != NULL &&
+	    cache->lanes_by_id != NULL)
+		forget_all(cache);
+	mem_free(cache->met_conversations.ids);
+	mem_free(cache->met_inboxes.ids);
+	htab_free(cache->taken);
+	htab_free(cache->devices);
+	htab_free(cache->users_by_name);
+	htab_free(cache->users_by_address);
+	htab_free(cache->users_by_id);
+	htab_free(cache->direct);
+	htab_free(cache->conversations_by_public);
+	htab_free(cache->conversations_by_id);
+	htab_free(cache->lanes_by_key);
+	htab_free(cache->lanes_by_id);
+	store_rows_fini(&cache->device_rows);
+	store_rows_fini(&cache->counter_rows);
+	store_rows_fini(&cache->mark_rows);
+	store_rows_fini(&cache->lane_rows);
+	store_rows_fini(&cache->remote_rows);
+	mem_free(cache);
 }
 
 void
-ledger_begin(struct ledger *l, struct tx *tx)
+cache_begin(struct cache *cache, struct tx *tx)
 {
 
-	assert(l->dirty_devices == NULL && l->dirty_users == NULL &&
-	       l->dirty_conversations == NULL && l->dirty_lanes == NULL &&
-	       l->filling == NULL);
-	l->shared = db_shared(tx->db);
+	assert(cache->dirty_devices == NULL && cache->dirty_users == NULL &&
+	       cache->dirty_conversations == NULL &&
+	       cache->dirty_lanes == NULL && cache->filling == NULL);
+	cache->shared = db_shared(tx->db);
 	if (tx->tries == 0)
-		l->met_conversations.n = l->met_inboxes.n = 0;
-	if (l->shared || htab_count(l->devices) + htab_count(l->users_by_id) +
-				 htab_count(l->conversations_by_id) +
-				 htab_count(l->lanes_by_id) >
-			     LEDGER_MAX)
-		forget_all(l);
+		cache->met_conversations.n = cache->met_inboxes.n = 0;
+	if (cache->shared || htab_count(cache->devices) +
+				     htab_count(cache->users_by_id) +
+				     htab_count(cache->conversations_by_id) +
+				     htab_count(cache->lanes_by_id) >
+				 LEDGER_MAX)
+		forget_all(cache);
 }
 
 void
-ledger_abort(struct ledger *l)
+cache_abort(struct cache *cache)
 {
 
-	forget_all(l);
+	forget_all(cache);
 }
 
 /* ---- users ---- */
 
 /* Where ${u} is found by his name. */
 static enum rc
-index_name(struct ledger *l, struct ledger_user *u)
+index_name(struct cache *cache, struct cached_user *u)
 {
 	struct name_key name;
 	uint64_t address;
 
 	if (u->destination_id != 0) {
 		address = htab_hash(u->name->data, u->name->len);
-		return (htab_set(l->users_by_address, &address, u));
+		return (htab_set(cache->users_by_address, &address, u));
 	}
 	name = name_key(u->name->data, u->name->len);
-	return (htab_set(l->users_by_name, &name, u));
+	return (htab_set(cache->users_by_name, &name, u));
 }
 
 static void
-unindex_name(struct ledger *l, const struct ledger_user *u)
+unindex_name(struct cache *cache, const struct cached_user *u)
 {
 	struct name_key name;
 	uint64_t address;
 
 	if (u->destination_id != 0) {
 		address = htab_hash(u->name->data, u->name->len);
-		(void)htab_remove(l->users_by_address, &address);
+		(void)htab_remove(cache->users_by_address, &address);
 	} else {
 		name = name_key(u->name->data, u->name->len);
-		(void)htab_remove(l->users_by_name, &name);
+		(void)htab_remove(cache->users_by_name, &name);
 	}
 }
 
 enum rc
-ledger_keep_user(struct ledger *l, const struct store_user *row,
-    struct ledger_user **ret, struct err *err)
+cache_keep_user(struct cache *cache, const struct store_user *row,
+    struct cached_user **ret, struct err *err)
 {
-	struct ledger_user *u;
+	struct cached_user *u;
 	size_t n;
 	enum rc rc;
 
@@ -232,54 +236,54 @@ ledger_keep_user(struct ledger *l, const struct store_user *row,
 	if (u == NULL || (n > LIMIT_NAME_LEN && row->destination_id == 0) ||
 	    (u->name = text_new(row->name, n)) == NULL) {
 		mem_free(u);
-		return (err_set(err, RC_NO_MEMORY, "ledger: user"));
+		return (err_set(err, RC_NO_MEMORY, "cache: user"));
 	}
 	u->user_id = row->user_id;
 	u->disabled = row->disabled;
 	u->destination_id = row->destination_id;
-	rc = index_name(l, u);
+	rc = index_name(cache, u);
 	if (rc == RC_OK) {
-		rc = htab_set(l->users_by_id, &u->user_id, u);
+		rc = htab_set(cache->users_by_id, &u->user_id, u);
 		if (rc != RC_OK)
-			unindex_name(l, u);
+			unindex_name(cache, u);
 	}
 	if (rc != RC_OK) {
 		text_unref(u->name);
 		mem_free(u);
-		return (err_set(err, rc, "ledger: user"));
+		return (err_set(err, rc, "cache: user"));
 	}
 	*ret = u;
 	return (RC_OK);
 }
 
-struct ledger_user *
-ledger_user_known_by_id(const struct ledger *l, int64_t user_id)
+struct cached_user *
+cache_user_known_by_id(const struct cache *cache, int64_t user_id)
 {
 
-	return (htab_find(l->users_by_id, &user_id));
+	return (htab_find(cache->users_by_id, &user_id));
 }
 
-struct ledger_user *
-ledger_user_known(const struct ledger *l, const char *to)
+struct cached_user *
+cache_user_known(const struct cache *cache, const char *to)
 {
 	const size_t n = strlen(to);
-	struct ledger_user *u;
+	struct cached_user *u;
 	struct name_key name;
 	uint64_t address;
 
 	if (strchr(to, '@') != NULL) {
 		address = htab_hash(to, n);
-		u = htab_find(l->users_by_address, &address);
+		u = htab_find(cache->users_by_address, &address);
 		/* Another one with this hash is asked for again. */
 		return (u != NULL && strcmp(u->name->data, to) == 0 ? u : NULL);
 	}
 	name = name_key(to, n);
-	return (htab_find(l->users_by_name, &name));
+	return (htab_find(cache->users_by_name, &name));
 }
 
 enum rc
-ledger_user_by_name(struct ledger *l, struct tx *tx, const char *name, size_t n,
-    struct ledger_user **ret, struct err *err)
+cache_user_by_name(struct cache *cache, struct tx *tx, const char *name,
+    size_t n, struct cached_user **ret, struct err *err)
 {
 	struct store_user row;
 	struct name_key key;
@@ -288,28 +292,28 @@ ledger_user_by_name(struct ledger *l, struct tx *tx, const char *name, size_t n,
 	if (n == 0 || n > LIMIT_NAME_LEN)
 		return (RC_NOT_FOUND);
 	key = name_key(name, n);
-	*ret = htab_find(l->users_by_name, &key);
+	*ret = htab_find(cache->users_by_name, &key);
 	if (*ret != NULL)
 		return (RC_OK);
 	rc = store_user_by_name(tx->db, name, n, &row, err);
 	if (rc == RC_OK)
-		rc = ledger_keep_user(l, &row, ret, err);
+		rc = cache_keep_user(cache, &row, ret, err);
 	return (rc);
 }
 
 enum rc
-ledger_user_by_id(struct ledger *l, struct tx *tx, int64_t user_id,
-    struct ledger_user **ret, struct err *err)
+cache_user_by_id(struct cache *cache, struct tx *tx, int64_t user_id,
+    struct cached_user **ret, struct err *err)
 {
 	struct store_user row;
 	enum rc rc;
 
-	*ret = htab_find(l->users_by_id, &user_id);
+	*ret = htab_find(cache->users_by_id, &user_id);
 	if (*ret != NULL)
 		return (RC_OK);
 	rc = store_user_by_id(tx->db, user_id, &row, err);
 	if (rc == RC_OK)
-		rc = ledger_keep_user(l, &row, ret, err);
+		rc = cache_keep_user(cache, &row, ret, err);
 	return (rc);
 }
 
@@ -329,15 +333,15 @@ find_destination(struct tx *tx, const char *name, int64_t *ret, struct err *err)
 }
 
 enum rc
-ledger_user_remote(struct ledger *l, struct tx *tx, const char *address,
-    struct ledger_user **ret, struct err *err)
+cache_user_remote(struct cache *cache, struct tx *tx, const char *address,
+    struct cached_user **ret, struct err *err)
 {
 	struct store_user row;
 	const char *at = strchr(address, '@');
 	enum rc rc;
 
 	assert(at != NULL);
-	*ret = ledger_user_known(l, address);
+	*ret = cache_user_known(cache, address);
 	if (*ret != NULL)
 		return (RC_OK);
 	rc = store_user_by_name(tx->db, address, strlen(address), &row, err);
@@ -351,12 +355,12 @@ ledger_user_remote(struct ledger *l, struct tx *tx, const char *address,
 	}
 	if (rc != RC_OK)
 		return (rc);
-	*ret = htab_find(l->users_by_id, &row.user_id);
-	return (*ret != NULL ? RC_OK : ledger_keep_user(l, &row, ret, err));
+	*ret = htab_find(cache->users_by_id, &row.user_id);
+	return (*ret != NULL ? RC_OK : cache_keep_user(cache, &row, ret, err));
 }
 
 enum rc
-ledger_inbox(struct tx *tx, struct ledger_user *u, struct err *err)
+cache_inbox(struct tx *tx, struct cached_user *u, struct err *err)
 {
 	enum rc rc;
 
@@ -371,22 +375,22 @@ ledger_inbox(struct tx *tx, struct ledger_user *u, struct err *err)
 }
 
 void
-ledger_inbox_touch(struct ledger *l, struct ledger_user *u)
+cache_inbox_touch(struct cache *cache, struct cached_user *u)
 {
 
-	if (!l->shared || u->filling)
+	if (!cache->shared || u->filling)
 		return;
 	u->filling = true;
-	u->next_filling = l->filling;
-	l->filling = u;
+	u->next_filling = cache->filling;
+	cache->filling = u;
 }
 
 static enum rc
 take_head(void *arg, int64_t user_id, const struct store_counter *counter,
     struct err *err)
 {
-	struct ledger *l = arg;
-	struct ledger_user *u = htab_find(l->users_by_id, &user_id);
+	struct cache *cache = arg;
+	struct cached_user *u = htab_find(cache->users_by_id, &user_id);
 
 	(void)err;
 	/* One that an earlier try met is not asked for yet. */
@@ -399,110 +403,110 @@ take_head(void *arg, int64_t user_id, const struct store_counter *counter,
 
 /* Whoever was listed and not found has no inbox. */
 static enum rc
-all_held(struct ledger *l, struct err *err)
+all_held(struct cache *cache, struct err *err)
 {
-	const struct ledger_user *u;
+	const struct cached_user *u;
 
-	for (u = l->filling; u != NULL; u = u->next_filling)
+	for (u = cache->filling; u != NULL; u = u->next_filling)
 		if (u->filling)
 			return (err_set(err, RC_CORRUPT, "user %s has no inbox",
 			    u->name->data));
-	l->filling = NULL;
+	cache->filling = NULL;
 	return (RC_OK);
 }
 
 enum rc
-ledger_hold_inboxes(struct ledger *l, struct tx *tx, struct err *err)
+cache_hold_inboxes(struct cache *cache, struct tx *tx, struct err *err)
 {
 	const struct store_lock_handler holder = {
-	    .counter = take_head, .arg = l};
-	const bool more = l->holds_inboxes;
-	const struct ledger_user *u;
+	    .counter = take_head, .arg = cache};
+	const bool more = cache->holds_inboxes;
+	const struct cached_user *u;
 	int64_t *ids;
 	size_t n, k = 0;
 	enum rc rc;
 
-	if (l->filling == NULL)
+	if (cache->filling == NULL)
 		return (RC_OK);
-	n = more ? 0 : l->met_inboxes.n;
-	for (u = l->filling; u != NULL; u = u->next_filling)
+	n = more ? 0 : cache->met_inboxes.n;
+	for (u = cache->filling; u != NULL; u = u->next_filling)
 		n++;
 	ids = mem_alloc(n * sizeof(*ids));
 	if (ids == NULL)
-		return (err_set(err, RC_NO_MEMORY, "ledger: inboxes"));
-	for (u = l->filling; u != NULL; u = u->next_filling)
+		return (err_set(err, RC_NO_MEMORY, "cache: inboxes"));
+	for (u = cache->filling; u != NULL; u = u->next_filling)
 		ids[k++] = u->user_id;
 	if (k < n)
-		memcpy(ids + k, l->met_inboxes.ids, (n - k) * sizeof(*ids));
-	l->holds_inboxes = true;
+		memcpy(ids + k, cache->met_inboxes.ids, (n - k) * sizeof(*ids));
+	cache->holds_inboxes = true;
 	rc = store_lock_inboxes(tx->db, ids, n, more, &holder, err);
 	if (rc == RC_OK)
 		rc = store_lock_answers(tx->db, err);
 	for (k = 0; more && k < n; k++)
-		ledger_meet(&l->met_inboxes, ids[k], tx->db, rc);
+		cache_meet(&cache->met_inboxes, ids[k], tx->db, rc);
 	mem_free(ids);
-	return (rc == RC_OK ? all_held(l, err) : rc);
+	return (rc == RC_OK ? all_held(cache, err) : rc);
 }
 
 void
-ledger_user_touch(struct ledger *l, struct ledger_user *u)
+cache_user_touch(struct cache *cache, struct cached_user *u)
 {
 
-	ledger_inbox_touch(l, u);
+	cache_inbox_touch(cache, u);
 	if (u->dirty)
 		return;
 	u->dirty = true;
-	u->next_dirty = l->dirty_users;
-	l->dirty_users = u;
+	u->next_dirty = cache->dirty_users;
+	cache->dirty_users = u;
 }
 
 /* ---- devices ---- */
 
 enum rc
-ledger_keep_device(
-    struct ledger *l, int64_t device_id, int64_t acked, struct err *err)
+cache_keep_device(
+    struct cache *cache, int64_t device_id, int64_t acked, struct err *err)
 {
-	struct ledger_device *device;
+	struct cached_device *device;
 
 	device = mem_zalloc(1, sizeof(*device));
 	if (device == NULL)
-		return (err_set(err, RC_NO_MEMORY, "ledger: device"));
+		return (err_set(err, RC_NO_MEMORY, "cache: device"));
 	device->device_id = device_id;
 	device->acked = acked;
-	if (htab_set(l->devices, &device->device_id, device) != RC_OK) {
+	if (htab_set(cache->devices, &device->device_id, device) != RC_OK) {
 		mem_free(device);
-		return (err_set(err, RC_NO_MEMORY, "ledger: device"));
+		return (err_set(err, RC_NO_MEMORY, "cache: device"));
 	}
 	return (RC_OK);
 }
 
 enum rc
-ledger_device_by_id(struct ledger *l, struct tx *tx, int64_t device_id,
-    struct ledger_device **ret, struct err *err)
+cache_device_by_id(struct cache *cache, struct tx *tx, int64_t device_id,
+    struct cached_device **ret, struct err *err)
 {
 	int64_t acked;
 	enum rc rc;
 
-	*ret = htab_find(l->devices, &device_id);
+	*ret = htab_find(cache->devices, &device_id);
 	if (*ret != NULL)
 		return (RC_OK);
 	rc = store_device_acked_get(tx->db, device_id, &acked, err);
 	if (rc == RC_OK)
-		rc = ledger_keep_device(l, device_id, acked, err);
+		rc = cache_keep_device(cache, device_id, acked, err);
 	if (rc == RC_OK)
-		*ret = htab_find(l->devices, &device_id);
+		*ret = htab_find(cache->devices, &device_id);
 	return (rc);
 }
 
 void
-ledger_device_touch(struct ledger *l, struct ledger_device *device)
+cache_device_touch(struct cache *cache, struct cached_device *device)
 {
 
 	if (device->dirty)
 		return;
 	device->dirty = true;
-	device->next_dirty = l->dirty_devices;
-	l->dirty_devices = device;
+	device->next_dirty = cache->dirty_devices;
+	cache->dirty_devices = device;
 }
 
 /* ---- ids ---- */
@@ -511,14 +515,14 @@ ledger_device_touch(struct ledger *l, struct ledger_device *device)
 #define LEDGER_IDS_AGAIN 8
 
 size_t
-ledger_ids_room(size_t n)
+cache_ids_room(size_t n)
 {
 
 	return (n < LEDGER_IDS ? n : LEDGER_IDS);
 }
 
 enum rc
-ledger_keep_id(struct ledger_ids *ids, int64_t id, struct err *err)
+cache_keep_id(struct cached_ids *ids, int64_t id, struct err *err)
 {
 
 	if (ids->n == LEDGER_IDS)
@@ -530,7 +534,7 @@ ledger_keep_id(struct ledger_ids *ids, int64_t id, struct err *err)
 /* The next number of ${ids}.  Where nobody else writes it is the one after the
  * last; else the store gives them out, a handful at a time. */
 static enum rc
-next_id(struct tx *tx, struct ledger_ids *ids,
+next_id(struct tx *tx, struct cached_ids *ids,
     enum rc (*last)(struct db *db, int64_t *ret, struct err *err),
     enum rc (*take)(struct db *db, int64_t *list, size_t n, struct err *err),
     int64_t *ret, struct err *err)
@@ -556,25 +560,26 @@ next_id(struct tx *tx, struct ledger_ids *ids,
 }
 
 bool
-ledger_id_free(const struct ledger *l, const struct uuid *id)
+cache_id_free(const struct cache *cache, const struct uuid *id)
 {
 
-	return (l->gathered && htab_find(l->taken, id) == NULL);
+	return (cache->gathered && htab_find(cache->taken, id) == NULL);
 }
 
 enum rc
-ledger_next_mid(struct ledger *l, struct tx *tx, int64_t *ret, struct err *err)
+cache_next_mid(
+    struct cache *cache, struct tx *tx, int64_t *ret, struct err *err)
 {
 
-	return (next_id(
-	    tx, &l->mids, store_message_last_id, store_message_ids, ret, err));
+	return (next_id(tx, &cache->mids, store_message_last_id,
+	    store_message_ids, ret, err));
 }
 
 enum rc
-ledger_next_outbox_id(
-    struct ledger *l, struct tx *tx, int64_t *ret, struct err *err)
+cache_next_outbox_id(
+    struct cache *cache, struct tx *tx, int64_t *ret, struct err *err)
 {
 
-	return (next_id(tx, &l->outbox_ids, store_outbox_last_id,
+	return (next_id(tx, &cache->outbox_ids, store_outbox_last_id,
 	    store_outbox_ids, ret, err));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Conversations and their members; see ledger.h.
+ * Conversations and their members; see cache.h.
  */
 #include <string.h>
 
@@ -8,10 +8,10 @@
 #include "txn/cache_internal.h"
 
 enum rc
-ledger_keep_member(struct ledger_conversation *c, struct ledger_user *user,
+cache_keep_member(struct cached_conversation *c, struct cached_user *user,
     const struct store_participant *p, struct err *err)
 {
-	struct ledger_member *m;
+	struct cached_member *m;
 	size_t cap;
 	void *list;
 
@@ -21,7 +21,7 @@ ledger_keep_member(struct ledger_conversation *c, struct ledger_user *user,
 		cap = c->nmembers == 0 ? 2 : c->nmembers * 2;
 		list = mem_realloc(c->members, cap * sizeof(*c->members));
 		if (list == NULL)
-			return (err_set(err, RC_NO_MEMORY, "ledger: member"));
+			return (err_set(err, RC_NO_MEMORY, "cache: member"));
 		c->members = list;
 	}
 	m = &c->members[c->nmembers++];
@@ -38,140 +38,141 @@ ledger_keep_member(struct ledger_conversation *c, struct ledger_user *user,
 }
 
 enum rc
-ledger_keep_conversation(struct ledger *l, const struct store_conversation *row,
-    struct ledger_conversation **ret, struct err *err)
+cache_keep_conversation(struct cache *cache,
+    const struct store_conversation *row, struct cached_conversation **ret,
+    struct err *err)
 {
-	struct ledger_conversation *c;
+	struct cached_conversation *c;
 	enum rc rc;
 
 	c = mem_zalloc(1, sizeof(*c));
 	if (c == NULL)
-		return (err_set(err, RC_NO_MEMORY, "ledger: conversation"));
+		return (err_set(err, RC_NO_MEMORY, "cache: conversation"));
 	c->id = row->conversation_id;
 	c->public_id = row->public_id;
 	c->direct = row->direct;
 	c->last_seq = row->last_seq;
 	memcpy(c->digest, row->digest, sizeof(c->digest));
-	rc = htab_set(l->conversations_by_public, &c->public_id, c);
+	rc = htab_set(cache->conversations_by_public, &c->public_id, c);
 	if (rc == RC_OK) {
-		rc = htab_set(l->conversations_by_id, &c->id, c);
+		rc = htab_set(cache->conversations_by_id, &c->id, c);
 		if (rc != RC_OK)
 			(void)htab_remove(
-			    l->conversations_by_public, &c->public_id);
+			    cache->conversations_by_public, &c->public_id);
 	}
 	if (rc != RC_OK) {
 		mem_free(c);
-		return (err_set(err, rc, "ledger: conversation"));
+		return (err_set(err, rc, "cache: conversation"));
 	}
 	*ret = c;
 	return (RC_OK);
 }
 
 struct member_load {
-	struct ledger *l;
+	struct cache *cache;
 	struct tx *tx;
-	struct ledger_conversation *c;
+	struct cached_conversation *c;
 };
 
 static enum rc
 load_member(void *arg, const struct store_participant *p, struct err *err)
 {
 	struct member_load *load = arg;
-	struct ledger_user *user;
+	struct cached_user *user;
 	enum rc rc;
 
-	rc = ledger_user_by_id(load->l, load->tx, p->user_id, &user, err);
+	rc = cache_user_by_id(load->cache, load->tx, p->user_id, &user, err);
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_CORRUPT, "a participant without a user");
-	return (rc == RC_OK ? ledger_keep_member(load->c, user, p, err) : rc);
+	return (rc == RC_OK ? cache_keep_member(load->c, user, p, err) : rc);
 }
 
 /* Keeps a conversation with its members.  One whose members cannot be read is
  * not kept. */
 static enum rc
-keep_conversation(struct ledger *l, struct tx *tx,
-    const struct store_conversation *row, struct ledger_conversation **ret,
+keep_conversation(struct cache *cache, struct tx *tx,
+    const struct store_conversation *row, struct cached_conversation **ret,
     struct err *err)
 {
-	struct ledger_conversation *c;
+	struct cached_conversation *c;
 	struct member_load load;
 	enum rc rc;
 
-	rc = ledger_keep_conversation(l, row, &c, err);
+	rc = cache_keep_conversation(cache, row, &c, err);
 	if (rc != RC_OK)
 		return (rc);
-	load = (struct member_load){l, tx, c};
+	load = (struct member_load){cache, tx, c};
 	rc = store_participants(tx->db, c->id, load_member, &load, err);
 	if (rc == RC_OK) {
 		*ret = c;
 		return (RC_OK);
 	}
-	(void)htab_remove(l->conversations_by_public, &c->public_id);
-	(void)htab_remove(l->conversations_by_id, &c->id);
+	(void)htab_remove(cache->conversations_by_public, &c->public_id);
+	(void)htab_remove(cache->conversations_by_id, &c->id);
 	mem_free(c->members);
 	mem_free(c);
 	return (rc);
 }
 
 enum rc
-ledger_conversation_by_public(struct ledger *l, struct tx *tx,
-    const struct uuid *id, struct ledger_conversation **ret, struct err *err)
+cache_conversation_by_public(struct cache *cache, struct tx *tx,
+    const struct uuid *id, struct cached_conversation **ret, struct err *err)
 {
 	struct store_conversation row;
 	enum rc rc;
 
-	*ret = htab_find(l->conversations_by_public, id);
+	*ret = htab_find(cache->conversations_by_public, id);
 	if (*ret != NULL)
 		return (RC_OK);
 	rc = store_conversation_by_public(tx->db, id, &row, err);
 	if (rc == RC_OK)
-		rc = keep_conversation(l, tx, &row, ret, err);
+		rc = keep_conversation(cache, tx, &row, ret, err);
 	return (rc);
 }
 
 enum rc
-ledger_conversation_by_id(struct ledger *l, struct tx *tx, int64_t id,
-    struct ledger_conversation **ret, struct err *err)
+cache_conversation_by_id(struct cache *cache, struct tx *tx, int64_t id,
+    struct cached_conversation **ret, struct err *err)
 {
 	struct store_conversation row;
 	enum rc rc;
 
-	*ret = htab_find(l->conversations_by_id, &id);
+	*ret = htab_find(cache->conversations_by_id, &id);
 	if (*ret != NULL)
 		return (RC_OK);
 	rc = store_conversation_by_id(tx->db, id, &row, err);
-	ledger_meet(&l->met_conversations, id, tx->db, rc);
+	cache_meet(&cache->met_conversations, id, tx->db, rc);
 	if (rc == RC_OK)
-		rc = keep_conversation(l, tx, &row, ret, err);
+		rc = keep_conversation(cache, tx, &row, ret, err);
 	return (rc);
 }
 
 enum rc
-ledger_conversation_if_free(struct ledger *l, struct tx *tx, int64_t id,
-    struct ledger_conversation **ret, struct err *err)
+cache_conversation_if_free(struct cache *cache, struct tx *tx, int64_t id,
+    struct cached_conversation **ret, struct err *err)
 {
 	struct store_conversation row;
 	enum rc rc;
 
-	*ret = htab_find(l->conversations_by_id, &id);
+	*ret = htab_find(cache->conversations_by_id, &id);
 	if (*ret != NULL)
 		return (RC_OK);
 	rc = store_conversation_if_free(tx->db, id, &row, err);
 	if (rc == RC_OK)
-		rc = keep_conversation(l, tx, &row, ret, err);
+		rc = keep_conversation(cache, tx, &row, ret, err);
 	return (rc);
 }
 
 /* Writes a new direct conversation with its one or two members. */
 static enum rc
-make_direct(struct ledger *l, struct tx *tx, const char *key,
-    struct ledger_user *a, struct ledger_user *b,
+make_direct(struct cache *cache, struct tx *tx, const char *key,
+    struct cached_user *a, struct cached_user *b,
     struct store_conversation *row, struct err *err)
 {
 	enum rc rc;
 
 	memset(row, 0, sizeof(*row));
-	row->public_id = uuid_gen_next(l->ids);
+	row->public_id = uuid_gen_next(cache->ids);
 	row->direct = true;
 	rc = store_conversation_insert(tx->db, &row->public_id, key, tx->now_ms,
 	    &row->conversation_id, err);
@@ -185,7 +186,7 @@ make_direct(struct ledger *l, struct tx *tx, const char *key,
 }
 
 static struct pair_key
-pair_key(const struct ledger_user *a, const struct ledger_user *b)
+pair_key(const struct cached_user *a, const struct cached_user *b)
 {
 	const bool ordered = a->user_id < b->user_id;
 
@@ -193,50 +194,51 @@ pair_key(const struct ledger_user *a, const struct ledger_user *b)
 	    ordered ? b->user_id : a->user_id});
 }
 
-struct ledger_conversation *
-ledger_direct_known(const struct ledger *l, const struct ledger_user *a,
-    const struct ledger_user *b)
+struct cached_conversation *
+cache_direct_known(const struct cache *cache, const struct cached_user *a,
+    const struct cached_user *b)
 {
 	const struct pair_key key = pair_key(a, b);
 
-	return (htab_find(l->direct, &key));
+	return (htab_find(cache->direct, &key));
 }
 
 enum rc
-ledger_direct(struct ledger *l, struct tx *tx, struct ledger_user *a,
-    struct ledger_user *b, struct ledger_conversation **ret, struct err *err)
+cache_direct(struct cache *cache, struct tx *tx, struct cached_user *a,
+    struct cached_user *b, struct cached_conversation **ret, struct err *err)
 {
 	const struct pair_key key = pair_key(a, b);
 	char text[STORE_DIRECT_KEY_SIZE];
 	struct store_conversation row;
 	enum rc rc;
 
-	*ret = htab_find(l->direct, &key);
+	*ret = htab_find(cache->direct, &key);
 	if (*ret != NULL)
 		return (RC_OK);
 	store_direct_key(a->name->data, b->name->data, text);
 	rc = store_conversation_by_key(tx->db, text, &row, err);
 	if (rc == RC_NOT_FOUND)
-		rc = make_direct(l, tx, text, a, b, &row, err);
+		rc = make_direct(cache, tx, text, a, b, &row, err);
 	if (rc != RC_OK)
 		return (rc);
-	*ret = htab_find(l->conversations_by_id, &row.conversation_id);
+	*ret = htab_find(cache->conversations_by_id, &row.conversation_id);
 	if (*ret == NULL)
-		rc = keep_conversation(l, tx, &row, ret, err);
-	if (rc == RC_OK && htab_set(l->direct, &key, *ret) != RC_OK)
-		rc = err_set(err, RC_NO_MEMORY, "ledger: direct");
+		rc = keep_conversation(cache, tx, &row, ret, err);
+	if (rc == RC_OK && htab_set(cache->direct, &key, *ret) != RC_OK)
+		rc = err_set(err, RC_NO_MEMORY, "cache: direct");
 	return (rc);
 }
 
 bool
-ledger_conversation_ours(const struct ledger *l, int64_t id)
+cache_conversation_ours(const struct cache *cache, int64_t id)
 {
 
-	return (!l->shared || htab_find(l->conversations_by_id, &id) != NULL);
+	return (!cache->shared ||
+		htab_find(cache->conversations_by_id, &id) != NULL);
 }
 
-struct ledger_member *
-ledger_member_find(struct ledger_conversation *c, int64_t user_id)
+struct cached_member *
+cache_member_find(struct cached_conversation *c, int64_t user_id)
 {
 	size_t i;
 
@@ -246,8 +248,8 @@ ledger_member_find(struct ledger_conversation *c, int64_t user_id)
 	return (NULL);
 }
 
-struct ledger_member *
-ledger_member_other(struct ledger_conversation *c, int64_t user_id)
+struct cached_member *
+cache_member_other(struct cached_conversation *c, int64_t user_id)
 {
 
 	if (!c->direct || c->nmembers == 0)
@@ -258,14 +260,14 @@ ledger_member_other(struct ledger_conversation *c, int64_t user_id)
 }
 
 void
-ledger_member_touch(
-    struct ledger *l, struct ledger_conversation *c, struct ledger_member *m)
+cache_member_touch(
+    struct cache *cache, struct cached_conversation *c, struct cached_member *m)
 {
 
 	m->dirty = true;
 	if (c->listed)
 		return;
 	c->listed = true;
-	c->next_dirty = l->dirty_conversations;
-	l->dirty_conversations = c;
+	c->next_dirty = cache->dirty_conversations;
+	cache->dirty_conversations = c;
 }

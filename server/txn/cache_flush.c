@@ -6,13 +6,13 @@
 
 static enum rc
 flush_users(
-    struct ledger *l, struct tx *tx, struct store_rows *r, struct err *err)
+    struct cache *cache, struct tx *tx, struct store_rows *r, struct err *err)
 {
-	struct ledger_user *u;
+	struct cached_user *u;
 	struct db_val *v;
 	enum rc rc;
 
-	for (u = l->dirty_users; u != NULL; u = u->next_dirty) {
+	for (u = cache->dirty_users; u != NULL; u = u->next_dirty) {
 		rc = store_rows_next(tx->db, r, &v, err);
 		if (rc != RC_OK)
 			return (rc);
@@ -20,15 +20,15 @@ flush_users(
 		v[1] = db_v_i64(u->counter.read);
 		u->dirty = false;
 	}
-	l->dirty_users = NULL;
+	cache->dirty_users = NULL;
 	return (store_rows_write(tx->db, r, true, err));
 }
 
 static enum rc
-flush_members(struct ledger_conversation *c, struct tx *tx,
+flush_members(struct cached_conversation *c, struct tx *tx,
     struct store_rows *r, struct err *err)
 {
-	struct ledger_member *m;
+	struct cached_member *m;
 	struct db_val *v;
 	enum rc rc;
 	size_t i;
@@ -56,25 +56,25 @@ flush_members(struct ledger_conversation *c, struct tx *tx,
 
 static enum rc
 flush_marks(
-    struct ledger *l, struct tx *tx, struct store_rows *r, struct err *err)
+    struct cache *cache, struct tx *tx, struct store_rows *r, struct err *err)
 {
-	struct ledger_conversation *c;
+	struct cached_conversation *c;
 	enum rc rc;
 
-	for (c = l->dirty_conversations; c != NULL; c = c->next_dirty) {
+	for (c = cache->dirty_conversations; c != NULL; c = c->next_dirty) {
 		c->listed = false;
 		rc = flush_members(c, tx, r, err);
 		if (rc != RC_OK)
 			return (rc);
 	}
-	l->dirty_conversations = NULL;
+	cache->dirty_conversations = NULL;
 	return (store_rows_write(tx->db, r, true, err));
 }
 
 /* One look at an index, and only for a lane that others may see as more urgent
  * than it is. */
 static enum rc
-weigh(struct ledger_lane *lane, struct tx *tx, struct err *err)
+weigh(struct cached_lane *lane, struct tx *tx, struct err *err)
 {
 
 	if (!lane->fell)
@@ -87,15 +87,16 @@ weigh(struct ledger_lane *lane, struct tx *tx, struct err *err)
 }
 
 enum rc
-ledger_flush_lanes(struct ledger *l, struct tx *tx, struct err *err)
+cache_flush_lanes(struct cache *cache, struct tx *tx, struct err *err)
 {
-	struct ledger_lane *lane;
+	struct cached_lane *lane;
 	struct store_rows *r;
 	struct db_val *v;
 	enum rc rc;
 
-	for (lane = l->dirty_lanes; lane != NULL; lane = lane->next_dirty) {
-		r = ledger_lane_remote(lane) ? &l->remote_rows : &l->lane_rows;
+	for (lane = cache->dirty_lanes; lane != NULL; lane = lane->next_dirty) {
+		r = cache_lane_remote(lane) ? &cache->remote_rows
+					    : &cache->lane_rows;
 		rc = weigh(lane, tx, err);
 		if (rc == RC_OK)
 			rc = store_rows_next(tx->db, r, &v, err);
@@ -104,22 +105,22 @@ ledger_flush_lanes(struct ledger *l, struct tx *tx, struct err *err)
 		store_lane_values(&lane->lane, tx->now_ms, v);
 		lane->dirty = false;
 	}
-	l->dirty_lanes = NULL;
-	rc = store_rows_write(tx->db, &l->lane_rows, true, err);
+	cache->dirty_lanes = NULL;
+	rc = store_rows_write(tx->db, &cache->lane_rows, true, err);
 	if (rc == RC_OK)
-		rc = store_rows_write(tx->db, &l->remote_rows, true, err);
+		rc = store_rows_write(tx->db, &cache->remote_rows, true, err);
 	return (rc);
 }
 
 static enum rc
 flush_devices(
-    struct ledger *l, struct tx *tx, struct store_rows *r, struct err *err)
+    struct cache *cache, struct tx *tx, struct store_rows *r, struct err *err)
 {
-	struct ledger_device *device;
+	struct cached_device *device;
 	struct db_val *v;
 	enum rc rc;
 
-	for (device = l->dirty_devices; device != NULL;
+	for (device = cache->dirty_devices; device != NULL;
 	     device = device->next_dirty) {
 		rc = store_rows_next(tx->db, r, &v, err);
 		if (rc != RC_OK)
@@ -129,24 +130,25 @@ flush_devices(
 		v[2] = db_v_i64(tx->now_ms);
 		device->dirty = false;
 	}
-	l->dirty_devices = NULL;
+	cache->dirty_devices = NULL;
 	return (store_rows_write(tx->db, r, true, err));
 }
 
 enum rc
-ledger_flush(struct ledger *l, struct tx *tx, struct err *err)
+cache_flush(struct cache *cache, struct tx *tx, struct err *err)
 {
 	enum rc rc;
 
-	rc = flush_marks(l, tx, &l->mark_rows, err);
+	rc = flush_marks(cache, tx, &cache->mark_rows, err);
 	if (rc == RC_OK)
-		rc = ledger_flush_lanes(l, tx, err);
+		rc = cache_flush_lanes(cache, tx, err);
 	/* These move marks of inboxes. */
-	if (rc == RC_OK && (l->dirty_devices != NULL || l->dirty_users != NULL))
-		rc = ledger_hold_inboxes(l, tx, err);
+	if (rc == RC_OK &&
+	    (cache->dirty_devices != NULL || cache->dirty_users != NULL))
+		rc = cache_hold_inboxes(cache, tx, err);
 	if (rc == RC_OK)
-		rc = flush_devices(l, tx, &l->device_rows, err);
+		rc = flush_devices(cache, tx, &cache->device_rows, err);
 	if (rc == RC_OK)
-		rc = flush_users(l, tx, &l->counter_rows, err);
+		rc = flush_users(cache, tx, &cache->counter_rows, err);
 	return (rc);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the ledger holds.  Only ledger*.c include this.
+ * What the cache holds.  Only cache*.c include this.
  */
 #ifndef TXN_CACHE_INTERNAL_H
 #define TXN_CACHE_INTERNAL_H
@@ -24,7 +24,7 @@ struct lane_key {
 
 /* Internal ids to be given. */
 #define LEDGER_IDS 512
-struct ledger_ids {
+struct cached_ids {
 	int64_t last; /* where only we give them; -1: not read yet */
 	int64_t list[LEDGER_IDS]; /* where others do, too: taken … */
 	size_t n, at;             /* … and given */
@@ -33,12 +33,12 @@ struct ledger_ids {
 /* Ids of what a unit met that another writer had: the next try of the
  * transaction holds it from the beginning, or with the first of its kind.
  * Without memory it is met again. */
-struct ledger_met {
+struct cache_met {
 	int64_t *ids;
 	size_t n, cap;
 };
 
-struct ledger {
+struct cache {
 	struct uuid_gen *ids;
 	bool shared; /* others write as well */
 	struct htab *users_by_name, *users_by_id;
@@ -46,46 +46,46 @@ struct ledger {
 	struct htab *direct, *conversations_by_public, *conversations_by_id;
 	struct htab *lanes_by_key, *lanes_by_id;
 	struct htab *devices;
-	struct ledger_device *dirty_devices;
-	struct ledger_user *dirty_users;
-	struct ledger_user *filling;
-	struct ledger_conversation *dirty_conversations;
-	struct ledger_lane *dirty_lanes;
-	struct ledger_ids mids, outbox_ids;
+	struct cached_device *dirty_devices;
+	struct cached_user *dirty_users;
+	struct cached_user *filling;
+	struct cached_conversation *dirty_conversations;
+	struct cached_lane *dirty_lanes;
+	struct cached_ids mids, outbox_ids;
 	struct htab *taken; /* of the batch's message ids, once gathered */
 	bool gathered;
 	bool holds_inboxes;
-	struct ledger_met met_conversations, met_inboxes;
+	struct cache_met met_conversations, met_inboxes;
 	struct store_rows device_rows, counter_rows, mark_rows, lane_rows;
 	struct store_rows remote_rows;
 };
 
-/* Rows that were read become objects of the ledger: a user, a conversation
+/* Rows that were read become objects of the cache: a user, a conversation
  * without its members, a member (ascending by user), a device, a lane whose
  * conversation and user are kept. */
-enum rc ledger_keep_user(struct ledger *l, const struct store_user *row,
-    struct ledger_user **ret, struct err *err) MUST_USE;
-enum rc ledger_keep_conversation(struct ledger *l,
-    const struct store_conversation *row, struct ledger_conversation **ret,
+enum rc cache_keep_user(struct cache *cache, const struct store_user *row,
+    struct cached_user **ret, struct err *err) MUST_USE;
+enum rc cache_keep_conversation(struct cache *cache,
+    const struct store_conversation *row, struct cached_conversation **ret,
     struct err *err) MUST_USE;
-enum rc ledger_keep_member(struct ledger_conversation *c,
-    struct ledger_user *user, const struct store_participant *p,
+enum rc cache_keep_member(struct cached_conversation *c,
+    struct cached_user *user, const struct store_participant *p,
     struct err *err) MUST_USE;
-enum rc ledger_keep_device(struct ledger *l, int64_t device_id, int64_t acked,
+enum rc cache_keep_device(struct cache *cache, int64_t device_id, int64_t acked,
     struct err *err) MUST_USE;
-enum rc ledger_keep_lane(struct ledger *l, struct tx *tx,
-    const struct store_lane *row, struct ledger_lane **ret,
+enum rc cache_keep_lane(struct cache *cache, struct tx *tx,
+    const struct store_lane *row, struct cached_lane **ret,
     struct err *err) MUST_USE;
 
 /* ${id} was met, if ${rc} and ${db} say so. */
-void ledger_meet(
-    struct ledger_met *met, int64_t id, const struct db *db, enum rc rc);
+void cache_meet(
+    struct cache_met *met, int64_t id, const struct db *db, enum rc rc);
 
 /* Of ${n} ids that may be needed as many as there is room for. */
-size_t ledger_ids_room(size_t n);
+size_t cache_ids_room(size_t n);
 
 /* An id to be given. */
-enum rc ledger_keep_id(
-    struct ledger_ids *ids, int64_t id, struct err *err) MUST_USE;
+enum rc cache_keep_id(
+    struct cached_ids *ids, int64_t id, struct err *err) MUST_USE;
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lanes; see ledger.h.
+ * Lanes; see cache.h.
  */
 #include <assert.h>
 #include <string.h>
@@ -11,21 +11,22 @@
 #include "txn/cache_internal.h"
 
 enum rc
-ledger_keep_lane(struct ledger *l, struct tx *tx, const struct store_lane *row,
-    struct ledger_lane **ret, struct err *err)
+cache_keep_lane(struct cache *cache, struct tx *tx,
+    const struct store_lane *row, struct cached_lane **ret, struct err *err)
 {
-	struct ledger_lane *lane;
+	struct cached_lane *lane;
 	struct lane_key key;
 	enum rc rc;
 
 	lane = mem_zalloc(1, sizeof(*lane));
 	if (lane == NULL)
-		return (err_set(err, RC_NO_MEMORY, "ledger: lane"));
+		return (err_set(err, RC_NO_MEMORY, "cache: lane"));
 	lane->lane = *row;
-	rc = ledger_conversation_by_id(
-	    l, tx, row->conversation_id, &lane->conversation, err);
+	rc = cache_conversation_by_id(
+	    cache, tx, row->conversation_id, &lane->conversation, err);
 	if (rc == RC_OK)
-		rc = ledger_user_by_id(l, tx, row->dest_user, &lane->dest, err);
+		rc = cache_user_by_id(
+		    cache, tx, row->dest_user, &lane->dest, err);
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(
 		    err, RC_CORRUPT, "a lane without a conversation or a user");
@@ -33,14 +34,14 @@ ledger_keep_lane(struct ledger *l, struct tx *tx, const struct store_lane *row,
 		goto undo;
 	key =
 	    (struct lane_key){row->conversation_id, row->dest_user, row->class};
-	rc = htab_set(l->lanes_by_key, &key, lane);
+	rc = htab_set(cache->lanes_by_key, &key, lane);
 	if (rc == RC_OK) {
-		rc = htab_set(l->lanes_by_id, &lane->lane.lane_id, lane);
+		rc = htab_set(cache->lanes_by_id, &lane->lane.lane_id, lane);
 		if (rc != RC_OK)
-			(void)htab_remove(l->lanes_by_key, &key);
+			(void)htab_remove(cache->lanes_by_key, &key);
 	}
 	if (rc != RC_OK) {
-		rc = err_set(err, rc, "ledger: lane");
+		rc = err_set(err, rc, "cache: lane");
 		goto undo;
 	}
 	*ret = lane;
@@ -52,8 +53,8 @@ undo:
 }
 
 enum rc
-ledger_lane_to(struct ledger *l, struct tx *tx, struct ledger_conversation *c,
-    struct ledger_user *dest, enum lane_class class, struct ledger_lane **ret,
+cache_lane_to(struct cache *cache, struct tx *tx, struct cached_conversation *c,
+    struct cached_user *dest, enum lane_class class, struct cached_lane **ret,
     struct err *err)
 {
 	struct store_lane row, want;
@@ -61,7 +62,7 @@ ledger_lane_to(struct ledger *l, struct tx *tx, struct ledger_conversation *c,
 	enum rc rc;
 
 	key = (struct lane_key){c->id, dest->user_id, class};
-	*ret = htab_find(l->lanes_by_key, &key);
+	*ret = htab_find(cache->lanes_by_key, &key);
 	if (*ret != NULL)
 		return (RC_OK);
 	memset(&want, 0, sizeof(want));
@@ -76,24 +77,25 @@ ledger_lane_to(struct ledger *l, struct tx *tx, struct ledger_conversation *c,
 		rc = store_lane_insert(tx->db, &row, tx->now_ms, err);
 	}
 	if (rc == RC_OK)
-		rc = ledger_keep_lane(l, tx, &row, ret, err);
+		rc = cache_keep_lane(cache, tx, &row, ret, err);
 	return (rc);
 }
 
 /* A lane as it is while its conversation is ours.  Its key, which says whose
  * it is, never changes. */
 static enum rc
-read_lane(struct ledger *l, struct tx *tx, int64_t lane_id,
+read_lane(struct cache *cache, struct tx *tx, int64_t lane_id,
     struct store_lane *ret, struct err *err)
 {
-	struct ledger_conversation *c;
+	struct cached_conversation *c;
 	enum rc rc;
 
 	rc = store_lane_get(tx->db, lane_id, ret, err);
 	if (rc != RC_OK || !db_shared(tx->db) ||
-	    htab_find(l->conversations_by_id, &ret->conversation_id) != NULL)
+	    htab_find(cache->conversations_by_id, &ret->conversation_id) !=
+		NULL)
 		return (rc);
-	rc = ledger_conversation_by_id(l, tx, ret->conversation_id, &c, err);
+	rc = cache_conversation_by_id(cache, tx, ret->conversation_id, &c, err);
 	if (rc == RC_NOT_FOUND)
 		return (
 		    err_set(err, RC_CORRUPT, "a lane without a conversation"));
@@ -101,52 +103,52 @@ read_lane(struct ledger *l, struct tx *tx, int64_t lane_id,
 }
 
 enum rc
-ledger_lane_by_id(struct ledger *l, struct tx *tx, int64_t lane_id,
-    struct ledger_lane **ret, struct err *err)
+cache_lane_by_id(struct cache *cache, struct tx *tx, int64_t lane_id,
+    struct cached_lane **ret, struct err *err)
 {
 	struct store_lane row;
 	enum rc rc;
 
-	*ret = htab_find(l->lanes_by_id, &lane_id);
+	*ret = htab_find(cache->lanes_by_id, &lane_id);
 	if (*ret != NULL)
 		return (RC_OK);
-	rc = read_lane(l, tx, lane_id, &row, err);
+	rc = read_lane(cache, tx, lane_id, &row, err);
 	if (rc == RC_OK)
-		rc = ledger_keep_lane(l, tx, &row, ret, err);
+		rc = cache_keep_lane(cache, tx, &row, ret, err);
 	return (rc);
 }
 
 void
-ledger_lane_touch(struct ledger *l, struct ledger_lane *lane)
+cache_lane_touch(struct cache *cache, struct cached_lane *lane)
 {
 
 	if (lane->dirty)
 		return;
 	lane->dirty = true;
-	lane->next_dirty = l->dirty_lanes;
-	l->dirty_lanes = lane;
+	lane->next_dirty = cache->dirty_lanes;
+	cache->dirty_lanes = lane;
 }
 
 void
-ledger_lane_fell(struct ledger *l, struct ledger_lane *lane, int priority)
+cache_lane_fell(struct cache *cache, struct cached_lane *lane, int priority)
 {
 
-	if (!ledger_lane_remote(lane) || priority < lane->lane.priority ||
+	if (!cache_lane_remote(lane) || priority < lane->lane.priority ||
 	    lane->lane.priority == PRIORITY_LOW)
 		return;
 	lane->fell = true;
-	ledger_lane_touch(l, lane);
+	cache_lane_touch(cache, lane);
 }
 
 void
-ledger_forget_lanes(struct ledger *l)
+cache_forget_lanes(struct cache *cache)
 {
 	size_t pos;
 	void *p;
 
-	assert(l->dirty_lanes == NULL);
-	for (pos = 0; (p = htab_next(l->lanes_by_id, &pos)) != NULL;)
+	assert(cache->dirty_lanes == NULL);
+	for (pos = 0; (p = htab_next(cache->lanes_by_id, &pos)) != NULL;)
 		mem_free(p);
-	htab_clear(l->lanes_by_key);
-	htab_clear(l->lanes_by_id);
+	htab_clear(cache->lanes_by_key);
+	htab_clear(cache->lanes_by_id);
 }

@@ -25,15 +25,15 @@ grow(void **list, size_t n, size_t *cap, size_t size)
 	return (true);
 }
 
-struct news *
-news_new(void)
+struct effects *
+effects_new(void)
 {
 
-	return (mem_zalloc(1, sizeof(struct news)));
+	return (mem_zalloc(1, sizeof(struct effects)));
 }
 
 static void
-release(const struct domain_event *e)
+release(const struct effect_event *e)
 {
 
 	text_unref(e->from);
@@ -42,62 +42,64 @@ release(const struct domain_event *e)
 }
 
 void
-news_shed(struct news *news)
+effects_shed(struct effects *effects)
 {
 	size_t i;
 
-	for (i = 0; i < news->nevents; i++)
-		release(&news->events[i]);
-	mem_free(news->events);
-	mem_free(news->changes);
-	mem_free(news->acked);
-	news->events = NULL;
-	news->changes = NULL;
-	news->acked = NULL;
-	news->nevents = news->events_cap = 0;
-	news->nchanges = news->changes_cap = 0;
-	news->nacked = news->acked_cap = 0;
+	for (i = 0; i < effects->nevents; i++)
+		release(&effects->events[i]);
+	mem_free(effects->events);
+	mem_free(effects->changes);
+	mem_free(effects->acked);
+	effects->events = NULL;
+	effects->changes = NULL;
+	effects->acked = NULL;
+	effects->nevents = effects->events_cap = 0;
+	effects->nchanges = effects->changes_cap = 0;
+	effects->nacked = effects->acked_cap = 0;
 }
 
 void
-news_free(struct news *news)
+effects_free(struct effects *effects)
 {
 
-	if (news == NULL)
+	if (effects == NULL)
 		return;
-	news_shed(news);
-	mem_free(news->revoked);
-	mem_free(news);
+	effects_shed(effects);
+	mem_free(effects->revoked);
+	mem_free(effects);
 }
 
 size_t
-news_size(const struct news *news)
+effects_size(const struct effects *effects)
 {
 	size_t i, n;
 
-	n = sizeof(*news) + news->events_cap * sizeof(news->events[0]) +
-	    news->changes_cap * sizeof(news->changes[0]) +
-	    news->acked_cap * sizeof(news->acked[0]) +
-	    news->revoked_cap * sizeof(news->revoked[0]);
-	for (i = 0; i < news->nevents; i++)
-		if (news->events[i].message != NULL)
-			n += news->events[i].message->len;
+	n = sizeof(*effects) +
+	    effects->events_cap * sizeof(effects->events[0]) +
+	    effects->changes_cap * sizeof(effects->changes[0]) +
+	    effects->acked_cap * sizeof(effects->acked[0]) +
+	    effects->revoked_cap * sizeof(effects->revoked[0]);
+	for (i = 0; i < effects->nevents; i++)
+		if (effects->events[i].message != NULL)
+			n += effects->events[i].message->len;
 	return (n);
 }
 
 enum rc
-news_add_event(
-    struct news *news, const struct domain_event *event, struct err *err)
+effects_add_event(
+    struct effects *effects, const struct effect_event *event, struct err *err)
 {
 	void *list;
 
-	list = news->events;
-	if (!grow(&list, news->nevents, &news->events_cap, sizeof(*event))) {
+	list = effects->events;
+	if (!grow(&list, effects->nevents, &effects->events_cap,
+		sizeof(*event))) {
 		release(event);
-		return (err_set(err, RC_NO_MEMORY, "news"));
+		return (err_set(err, RC_NO_MEMORY, "effects"));
 	}
-	news->events = list;
-	news->events[news->nevents++] = *event;
+	effects->events = list;
+	effects->events[effects->nevents++] = *event;
 	return (RC_OK);
 }
 
@@ -115,58 +117,59 @@ outbox_event_name(enum outbox_event event)
 }
 
 enum rc
-news_add_change(
-    struct news *news, const struct domain_change *change, struct err *err)
+effects_add_change(struct effects *effects, const struct effect_change *change,
+    struct err *err)
 {
 	void *list;
 
-	list = news->changes;
-	if (!grow(&list, news->nchanges, &news->changes_cap, sizeof(*change)))
-		return (err_set(err, RC_NO_MEMORY, "news"));
-	news->changes = list;
-	news->changes[news->nchanges++] = *change;
+	list = effects->changes;
+	if (!grow(&list, effects->nchanges, &effects->changes_cap,
+		sizeof(*change)))
+		return (err_set(err, RC_NO_MEMORY, "effects"));
+	effects->changes = list;
+	effects->changes[effects->nchanges++] = *change;
 	return (RC_OK);
 }
 
 enum rc
-news_add_acked(
-    struct news *news, const struct domain_acked *acked, struct err *err)
+effects_add_acked(
+    struct effects *effects, const struct effect_acked *acked, struct err *err)
 {
 	void *list;
 
-	list = news->acked;
-	if (!grow(&list, news->nacked, &news->acked_cap, sizeof(*acked)))
-		return (err_set(err, RC_NO_MEMORY, "news"));
-	news->acked = list;
-	news->acked[news->nacked++] = *acked;
+	list = effects->acked;
+	if (!grow(&list, effects->nacked, &effects->acked_cap, sizeof(*acked)))
+		return (err_set(err, RC_NO_MEMORY, "effects"));
+	effects->acked = list;
+	effects->acked[effects->nacked++] = *acked;
 	return (RC_OK);
 }
 
 enum rc
-news_add_revoked(struct news *news, int64_t device_id,
+effects_add_revoked(struct effects *effects, int64_t device_id,
     const uint8_t token_hash[32], struct err *err)
 {
-	struct domain_revoked *r;
+	struct effect_revoked *r;
 	void *list;
 
-	list = news->revoked;
-	if (!grow(&list, news->nrevoked, &news->revoked_cap,
-		sizeof(struct domain_revoked)))
-		return (err_set(err, RC_NO_MEMORY, "news"));
-	news->revoked = list;
-	r = &news->revoked[news->nrevoked++];
+	list = effects->revoked;
+	if (!grow(&list, effects->nrevoked, &effects->revoked_cap,
+		sizeof(struct effect_revoked)))
+		return (err_set(err, RC_NO_MEMORY, "effects"));
+	effects->revoked = list;
+	r = &effects->revoked[effects->nrevoked++];
 	r->device_id = device_id;
 	memcpy(r->token_hash, token_hash, sizeof(r->token_hash));
 	return (RC_OK);
 }
 
 bool
-news_empty(const struct news *news)
+effects_empty(const struct effects *effects)
 {
 
-	return (news->nevents == 0 && news->nchanges == 0 &&
-		news->nacked == 0 && news->nrevoked == 0 &&
-		news->accepted == 0 && news->replayed == 0);
+	return (effects->nevents == 0 && effects->nchanges == 0 &&
+		effects->nacked == 0 && effects->nrevoked == 0 &&
+		effects->accepted == 0 && effects->replayed == 0);
 }
 
 struct wake *

@@ -18,7 +18,7 @@
 #include "base/uuid.h"
 
 /* An event in an inbox.  Names are whole addresses. */
-struct domain_event {
+struct effect_event {
 	int64_t user_id; /* whose inbox */
 	int64_t seq;
 	int kind; /* enum event_kind */
@@ -52,7 +52,7 @@ enum outbox_event {
 };
 
 /* An outbox entry of ${user_id} changed. */
-struct domain_change {
+struct effect_change {
 	int64_t user_id;
 	int64_t mid;
 	enum outbox_event event;
@@ -62,27 +62,27 @@ struct domain_change {
 const char *outbox_event_name(enum outbox_event event);
 
 /* A device's ack mark has moved, however it was told. */
-struct domain_acked {
+struct effect_acked {
 	int64_t user_id;
 	int64_t device_id;
 	int64_t seq;
 };
 
 /* A device lost its token. */
-struct domain_revoked {
+struct effect_revoked {
 	int64_t device_id;
 	uint8_t token_hash[32];
 };
 
-struct news {
+struct effects {
 	struct mbox_node node;
-	struct domain_event *events;
+	struct effect_event *events;
 	size_t nevents, events_cap;
-	struct domain_change *changes;
+	struct effect_change *changes;
 	size_t nchanges, changes_cap;
-	struct domain_acked *acked;
+	struct effect_acked *acked;
 	size_t nacked, acked_cap;
-	struct domain_revoked *revoked;
+	struct effect_revoked *revoked;
 	size_t nrevoked, revoked_cap;
 	int64_t accepted; /* messages, for the metrics; */
 	int64_t replayed; /* and those that were accepted before */
@@ -103,31 +103,31 @@ struct wake {
 	bool desk; /* an operator has changed destinations: read them again */
 };
 
-/* Empty news; NULL: no memory. */
-struct news *news_new(void);
+/* Empty effects; NULL: no memory. */
+struct effects *effects_new(void);
 
-/* Frees ${news} and releases its texts.  NULL is allowed. */
-void news_free(struct news *news);
+/* Frees ${effects} and releases its texts.  NULL is allowed. */
+void effects_free(struct effects *effects);
 
 /* Appends; the texts of ${event} are taken over (also on failure). */
-enum rc news_add_event(struct news *news, const struct domain_event *event,
-    struct err *err) MUST_USE;
-enum rc news_add_change(struct news *news, const struct domain_change *change,
-    struct err *err) MUST_USE;
-enum rc news_add_acked(struct news *news, const struct domain_acked *acked,
-    struct err *err) MUST_USE;
-enum rc news_add_revoked(struct news *news, int64_t device_id,
+enum rc effects_add_event(struct effects *effects,
+    const struct effect_event *event, struct err *err) MUST_USE;
+enum rc effects_add_change(struct effects *effects,
+    const struct effect_change *change, struct err *err) MUST_USE;
+enum rc effects_add_acked(struct effects *effects,
+    const struct effect_acked *acked, struct err *err) MUST_USE;
+enum rc effects_add_revoked(struct effects *effects, int64_t device_id,
     const uint8_t token_hash[32], struct err *err) MUST_USE;
 
 /* Whether there is nothing to tell or to count. */
-bool news_empty(const struct news *news);
+bool effects_empty(const struct effects *effects);
 
-/* The bytes that ${news} keeps from being freed, about. */
-size_t news_size(const struct news *news);
+/* The bytes that ${effects} keeps from being freed, about. */
+size_t effects_size(const struct effects *effects);
 
 /* Forgets all that the store says as well: only devices that lost their token
  * are left. */
-void news_shed(struct news *news);
+void effects_shed(struct effects *effects);
 
 /* Empty wake-up; NULL: no memory. */
 struct wake *wake_new(void);

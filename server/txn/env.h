@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The use cases, inside the writer's transactions.  The domain owns the ledger
- * and the news of each transaction, gives the writer its hooks, and hands on
- * what was committed.  It owns no thread and no socket.
+ * The environment of transactions: what one transaction of the writer after the
+ * other works with.  It owns the cache of rows, the effects of the running
+ * transaction, the backlog and the publisher, gives the writer its hooks, and
+ * publishes what was committed.  The verbs, which do the work, are in the
+ * modules chat and delivery.  It owns no thread and no socket.
  *
  * Accepted (promise 1): a message's `finish` is called with RC_OK only after
  * the commit of the transaction that holds its row, its outbox row and its
@@ -19,7 +21,7 @@
 #include "model/retry.h"
 #include "txn/publisher.h"
 
-struct domain_options {
+struct txn_env_options {
 	const struct clk *clk;
 	struct rnd *rnd;
 	struct metrics *metrics; /* may be NULL */
@@ -35,27 +37,28 @@ struct domain_options {
 	void *fatal_arg;
 };
 
-struct domain;
+struct txn_env;
 
-/* Makes the domain; ${options} is copied, what it points to is kept. */
-enum rc domain_new(const struct domain_options *options, struct domain **ret,
+/* Makes an environment; ${options} is copied, what it points to is kept. */
+enum rc txn_env_new(const struct txn_env_options *options, struct txn_env **ret,
     struct err *err) MUST_USE;
 
 /* Adds a subscriber (copied) to the publisher (txn/publisher.h).  Before
- * domain_start() and the start of the writer's threads, because its list has no
- * lock.  RC_LIMIT: there are too many. */
-enum rc domain_subscribe(struct domain *d, const struct subscriber *subscriber,
-    struct err *err) MUST_USE;
+ * txn_env_start() and the start of the writer's threads, because its list has
+ * no lock.  RC_LIMIT: there are too many. */
+enum rc txn_env_subscribe(struct txn_env *env,
+    const struct subscriber *subscriber, struct err *err) MUST_USE;
 
 /* Counts what waits in ${db} before the writer starts: its first transaction
  * would have to, while clients wait.  Blocks: half a second for a
  * million that wait. */
-enum rc domain_start(struct domain *d, struct db *db, struct err *err) MUST_USE;
+enum rc txn_env_start(
+    struct txn_env *env, struct db *db, struct err *err) MUST_USE;
 
 /* Frees; the writer must be stopped.  NULL is allowed. */
-void domain_free(struct domain *d);
+void txn_env_free(struct txn_env *env);
 
 /* The hooks to make the writer with. */
-const struct writer_hooks *domain_hooks(struct domain *d);
+const struct writer_hooks *txn_env_hooks(struct txn_env *env);
 
 #endif

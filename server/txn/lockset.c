@@ -3,9 +3,9 @@
  * Where several nodes write to the database, all rows that the units of a batch
  * need (unit_kind.locks) are read and locked before the batch's first write:
  * one statement for each kind of row, conversations first, then devices, each
- * in the order of their ids; inboxes follow when all else is written (inbox.c).
- * So batches of several nodes wait for one another without a circle, and a unit
- * finds in the cache the rows that it would have asked for.
+ * in the order of their ids; inboxes follow when all else is written
+ * (add_inbox.c). So batches of several nodes wait for one another without a
+ * circle, and a unit finds in the cache the rows that it would have asked for.
  *
  * A row that does not exist yet cannot be locked.  Its name is locked instead,
  * before all rows.  That a row is missing shows only after the other rows are
@@ -34,11 +34,11 @@ static enum rc
 on_user(void *arg, const struct store_user *row, struct err *err)
 {
 	struct lockset *set = arg;
-	struct ledger_user *user;
+	struct cached_user *user;
 
-	if (htab_find(set->l->users_by_id, &row->user_id) != NULL)
+	if (htab_find(set->cache->users_by_id, &row->user_id) != NULL)
 		return (RC_OK);
-	return (ledger_keep_user(set->l, row, &user, err));
+	return (cache_keep_user(set->cache, row, &user, err));
 }
 
 static enum rc
@@ -72,13 +72,13 @@ on_conversation(
     void *arg, const struct store_conversation *row, struct err *err)
 {
 	struct lockset *set = arg;
-	struct ledger_conversation *c;
+	struct cached_conversation *c;
 	enum rc rc;
 
-	if (htab_find(set->l->conversations_by_id, &row->conversation_id) !=
+	if (htab_find(set->cache->conversations_by_id, &row->conversation_id) !=
 	    NULL)
 		return (RC_OK);
-	rc = ledger_keep_conversation(set->l, row, &c, err);
+	rc = cache_keep_conversation(set->cache, row, &c, err);
 	return (
 	    rc == RC_OK ? lockset_add_id(&set->conversations, c->id, err) : rc);
 }
@@ -87,25 +87,25 @@ static enum rc
 on_member(void *arg, const struct store_lock_member *m, struct err *err)
 {
 	struct lockset *set = arg;
-	struct ledger_conversation *c;
-	struct ledger_user *user;
+	struct cached_conversation *c;
+	struct cached_user *user;
 	enum rc rc;
 
 	rc = on_user(set, &m->user, err);
-	c = htab_find(set->l->conversations_by_id, &m->conversation_id);
-	user = htab_find(set->l->users_by_id, &m->user.user_id);
+	c = htab_find(set->cache->conversations_by_id, &m->conversation_id);
+	user = htab_find(set->cache->users_by_id, &m->user.user_id);
 	if (rc != RC_OK || c == NULL)
 		return (rc);
-	return (ledger_keep_member(c, user, &m->participant, err));
+	return (cache_keep_member(c, user, &m->participant, err));
 }
 
 static enum rc
 on_lane(void *arg, const struct store_lane *row, struct err *err)
 {
 	struct lockset *set = arg;
-	struct ledger_lane *lane;
+	struct cached_lane *lane;
 
-	return (ledger_keep_lane(set->l, set->tx, row, &lane, err));
+	return (cache_keep_lane(set->cache, set->tx, row, &lane, err));
 }
 
 static enum rc
@@ -113,7 +113,7 @@ on_counter(void *arg, int64_t user_id, const struct store_counter *counter,
     struct err *err)
 {
 	struct lockset *set = arg;
-	struct ledger_user *user = htab_find(set->l->users_by_id, &user_id);
+	struct cached_user *user = htab_find(set->cache->users_by_id, &user_id);
 	const struct contended_row row = {CONTENDED_INBOX, user_id};
 
 	if (user != NULL) {
@@ -130,7 +130,7 @@ on_device(void *arg, int64_t device_id, int64_t acked, struct err *err)
 {
 	struct lockset *set = arg;
 
-	return (ledger_keep_device(set->l, device_id, acked, err));
+	return (cache_keep_device(set->cache, device_id, acked, err));
 }
 
 static enum rc
@@ -149,7 +149,7 @@ on_key(void *arg, const struct uuid *id, struct err *err)
 {
 	struct lockset *set = arg;
 
-	if (htab_set(set->l->taken, id, set->l) != RC_OK)
+	if (htab_set(set->cache->taken, id, set->cache) != RC_OK)
 		return (err_set(err, RC_NO_MEMORY, "lock set"));
 	return (RC_OK);
 }
@@ -159,7 +159,7 @@ on_message_id(void *arg, int64_t id, struct err *err)
 {
 	struct lockset *set = arg;
 
-	return (ledger_keep_id(&set->l->mids, id, err));
+	return (cache_keep_id(&set->cache->mids, id, err));
 }
 
 static enum rc
@@ -167,7 +167,7 @@ on_outbox_id(void *arg, int64_t id, struct err *err)
 {
 	struct lockset *set = arg;
 
-	return (ledger_keep_id(&set->l->outbox_ids, id, err));
+	return (cache_keep_id(&set->cache->outbox_ids, id, err));
 }
 
 static const struct store_lock_handler handler = {.user = on_user,
@@ -189,16 +189,16 @@ static const struct store_lock_handler handler = {.user = on_user,
 static enum rc
 note_direct(struct lockset *set, struct err *err)
 {
-	const struct ledger_conversation *c;
+	const struct cached_conversation *c;
 	struct pair_key key;
 	size_t pos = 0;
 
-	while ((c = htab_next(set->l->conversations_by_id, &pos)) != NULL) {
+	while ((c = htab_next(set->cache->conversations_by_id, &pos)) != NULL) {
 		if (!c->direct || c->nmembers == 0)
 			continue;
 		key.low = c->members[0].user->user_id;
 		key.high = c->members[c->nmembers - 1].user->user_id;
-		if (htab_set(set->l->direct, &key, (void *)(uintptr_t)c) !=
+		if (htab_set(set->cache->direct, &key, (void *)(uintptr_t)c) !=
 		    RC_OK)
 			return (err_set(err, RC_NO_MEMORY, "lock set"));
 	}
@@ -265,7 +265,7 @@ lock_rest(struct lockset *set, struct err *err)
 		rc = store_lock_message_ids(db, set->messages.n, h, err);
 	if (rc == RC_OK && !set->has_ids)
 		rc = store_lock_outbox_ids(db,
-		    ledger_ids_room(set->messages.n + set->nreceipts), h, err);
+		    cache_ids_room(set->messages.n + set->nreceipts), h, err);
 	if (rc == RC_OK)
 		rc = store_lock_answers(db, err);
 	return (rc == RC_OK && set->tx->search ? lockset_defer(set, true, err)
@@ -307,23 +307,23 @@ lock_names(struct lockset *set, struct err *err)
 static enum rc
 begin_with_names(struct lockset *set, struct err *err)
 {
-	const struct ledger_ids mids = set->l->mids;
-	const struct ledger_ids outbox_ids = set->l->outbox_ids;
-	struct domain *d = domain_of(set->tx);
+	const struct cached_ids mids = set->cache->mids;
+	const struct cached_ids outbox_ids = set->cache->outbox_ids;
+	struct txn_env *env = txn_env_of(set->tx);
 	struct db *db = set->tx->db;
 	enum rc rc;
 
 	db_rollback(db);
-	ledger_abort(set->l);
-	tally_abort(d->tally);
+	cache_abort(set->cache);
+	backlog_abort(env->backlog);
 	set->conversations.n = 0;
 	rc = db_begin(db, err);
 	if (rc == RC_OK)
-		rc = d->hooks.begin(d, set->tx, err);
+		rc = env->hooks.begin(env, set->tx, err);
 	if (rc == RC_OK)
 		rc = lock_names(set, err);
-	set->l->mids = mids;
-	set->l->outbox_ids = outbox_ids;
+	set->cache->mids = mids;
+	set->cache->outbox_ids = outbox_ids;
 	set->has_ids = true;
 	/* A row may have been made since by another node. */
 	if (rc == RC_OK && set->tx->search)
@@ -424,14 +424,14 @@ release(struct lockset *set)
 enum rc
 lockset_lock(struct tx *tx, struct unit **units, size_t n, struct err *err)
 {
-	struct domain *d = domain_of(tx);
-	struct lockset set = {.l = d->ledger,
-	    .contended = d->contended,
+	struct txn_env *env = txn_env_of(tx);
+	struct lockset set = {.cache = env->cache,
+	    .contended = env->contended,
 	    .tx = tx,
 	    .handler = handler,
 	    .units = units,
 	    .nunits = n,
-	    .selective = tx->search || contended_count(d->contended) > 0};
+	    .selective = tx->search || contended_count(env->contended) > 0};
 	enum rc rc;
 
 	set.handler.arg = &set;
@@ -440,8 +440,8 @@ lockset_lock(struct tx *tx, struct unit **units, size_t n, struct err *err)
 	if (rc == RC_OK)
 		rc = lock_all(&set, err);
 	/* The inboxes that the units need; another one is not waited for. */
-	d->ledger->holds_inboxes = rc == RC_OK && tx->search;
-	d->ledger->gathered = rc == RC_OK;
+	env->cache->holds_inboxes = rc == RC_OK && tx->search;
+	env->cache->gathered = rc == RC_OK;
 	release(&set);
 	return (rc);
 }

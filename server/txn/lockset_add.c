@@ -227,8 +227,8 @@ lockset_name(struct lockset *set, const char *name, struct err *err)
 static enum rc
 add_unforeseen(struct lockset *set, struct err *err)
 {
-	const struct ledger_met *conversations = &set->l->met_conversations;
-	const struct ledger_met *inboxes = &set->l->met_inboxes;
+	const struct cache_met *conversations = &set->cache->met_conversations;
+	const struct cache_met *inboxes = &set->cache->met_inboxes;
 	struct store_conversation_key key = {.conversation_id = 0};
 	enum rc rc = RC_OK;
 	size_t i;

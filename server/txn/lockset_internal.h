@@ -38,7 +38,7 @@ struct lock_name {
 };
 
 struct lockset {
-	struct ledger *l;
+	struct cache *cache;
 	struct contended *contended;
 	struct tx *tx;
 	struct store_lock_handler handler; /* gets the rows for this set */

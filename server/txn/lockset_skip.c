@@ -192,12 +192,12 @@ is_taken(const struct lockset *set, const struct contended_row *row)
 
 	switch ((enum contended_kind)row->kind) {
 	case CONTENDED_CONVERSATION:
-		return (
-		    htab_find(set->l->conversations_by_id, &row->id) == NULL);
+		return (htab_find(set->cache->conversations_by_id, &row->id) ==
+			NULL);
 	case CONTENDED_INBOX:
 		return (!contended_has(set->got, row));
 	case CONTENDED_DEVICE:
-		return (htab_find(set->l->devices, &row->id) == NULL &&
+		return (htab_find(set->cache->devices, &row->id) == NULL &&
 			contended_has(set->got, row));
 	case CONTENDED_SEND:
 	default:
@@ -310,7 +310,7 @@ probe_rows(struct db *db, struct contended *rows, struct err *err)
 enum rc
 lockset_probe(struct tx *tx, bool names, bool *ret_freed, struct err *err)
 {
-	struct contended *rows = domain_of(tx)->contended;
+	struct contended *rows = txn_env_of(tx)->contended;
 	const size_t before = contended_count(rows);
 	const struct contended_row *row;
 	size_t pos = 0;

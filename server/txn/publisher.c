@@ -16,8 +16,8 @@ publisher_add(
 	for (i = 0; i < p->n; i++)
 		if ((subscriber->take_wake != NULL &&
 			p->list[i].take_wake != NULL) ||
-		    (subscriber->take_news != NULL &&
-			p->list[i].take_news != NULL))
+		    (subscriber->take_effects != NULL &&
+			p->list[i].take_effects != NULL))
 			return (err_set(
 			    err, RC_LIMIT, "a second subscriber takes it"));
 	p->list[p->n++] = *subscriber;
@@ -43,32 +43,32 @@ publisher_wake(const struct publisher *p, struct wake *wake)
 }
 
 static void
-tell(const struct subscriber *to, const struct news *news)
+tell(const struct subscriber *to, const struct effects *effects)
 {
 	size_t i;
 
 	if (to->told != NULL)
-		to->told(to->arg, news);
+		to->told(to->arg, effects);
 	if (to->changed == NULL)
 		return;
-	for (i = 0; i < news->nchanges; i++)
-		if ((to->events & EVENT_BIT(news->changes[i].event)) != 0)
-			to->changed(to->arg, &news->changes[i]);
+	for (i = 0; i < effects->nchanges; i++)
+		if ((to->events & EVENT_BIT(effects->changes[i].event)) != 0)
+			to->changed(to->arg, &effects->changes[i]);
 }
 
 void
-publisher_news(const struct publisher *p, struct news *news)
+publisher_effects(const struct publisher *p, struct effects *effects)
 {
 	const struct subscriber *taker = NULL;
 	size_t i;
 
 	for (i = 0; i < p->n; i++) {
-		tell(&p->list[i], news);
-		if (p->list[i].take_news != NULL)
+		tell(&p->list[i], effects);
+		if (p->list[i].take_effects != NULL)
 			taker = &p->list[i];
 	}
 	if (taker != NULL)
-		taker->take_news(taker->arg, news);
+		taker->take_effects(taker->arg, effects);
 	else
-		news_free(news);
+		effects_free(effects);
 }

@@ -40,16 +40,16 @@ struct subscriber {
 
 	/* It is on disk: this has happened.  Borrowed.  Thread: sync.
 	 * Blocks: never. */
-	void (*told)(void *arg, const struct news *news);
+	void (*told)(void *arg, const struct effects *effects);
 
 	/* The same for each changed outbox entry whose event is in the mask. */
-	void (*changed)(void *arg, const struct domain_change *change);
+	void (*changed)(void *arg, const struct effect_change *change);
 	unsigned events;
 
 	/* As woken and told, for the one subscriber that takes over the object.
 	 * They are called last. */
 	void (*take_wake)(void *arg, struct wake *wake);
-	void (*take_news)(void *arg, struct news *news);
+	void (*take_effects)(void *arg, struct effects *effects);
 };
 
 /* Begins zeroed.  It does not change once the writer has begun, and needs no
@@ -66,6 +66,6 @@ enum rc publisher_add(struct publisher *p, const struct subscriber *subscriber,
 
 /* Tells the subscribers; takes over the object.  Threads: as above. */
 void publisher_wake(const struct publisher *p, struct wake *wake);
-void publisher_news(const struct publisher *p, struct news *news);
+void publisher_effects(const struct publisher *p, struct effects *effects);
 
 #endif

@@ -32,7 +32,7 @@ on_wake(void *arg, struct wake *wake)
 }
 
 static void
-keep_event(struct rig *r, const struct domain_event *e)
+keep_event(struct rig *r, const struct effect_event *e)
 {
 	struct text *texts[] = {e->from, e->to, e->message};
 	size_t i;
@@ -44,23 +44,23 @@ keep_event(struct rig *r, const struct domain_event *e)
 }
 
 static void
-on_news(void *arg, struct news *news)
+on_effects(void *arg, struct effects *effects)
 {
 	struct rig *r = arg;
 	size_t i;
 
-	for (i = 0; i < news->nevents && r->nevents < 512; i++) {
+	for (i = 0; i < effects->nevents && r->nevents < 512; i++) {
 		r->stamps[r->nevents] =
 		    r->options.stamp != NULL
 			? r->options.stamp(r->options.stamp_arg)
 			: 0;
-		keep_event(r, &news->events[i]);
+		keep_event(r, &effects->events[i]);
 	}
-	news_free(news);
+	effects_free(effects);
 }
 
 static void
-on_change(void *arg, const struct domain_change *change)
+on_change(void *arg, const struct effect_change *change)
 {
 	struct rig *r = arg;
 
@@ -93,7 +93,7 @@ rig_boot(struct db *db, int64_t now_ms, struct err *err)
 static enum rc
 start(struct rig *r, struct err *err)
 {
-	struct domain_options o = {0};
+	struct txn_env_options o = {0};
 	struct writer_options w = {0};
 	struct db_options db = {0};
 	enum rc rc;
@@ -118,18 +118,18 @@ start(struct rig *r, struct err *err)
 	o.pending_most_total = r->options.pending_most_total;
 	o.fatal = on_fatal;
 	o.fatal_arg = r;
-	assert_int_equal(domain_new(&o, &r->domain, err), RC_OK);
-	assert_int_equal(domain_subscribe(r->domain,
+	assert_int_equal(txn_env_new(&o, &r->env, err), RC_OK);
+	assert_int_equal(txn_env_subscribe(r->env,
 			     &(struct subscriber){.arg = r,
 				 .changed = on_change,
 				 .events = EVENTS_ALL,
 				 .take_wake = on_wake,
-				 .take_news = on_news},
+				 .take_effects = on_effects},
 			     err),
 	    RC_OK);
 	w.db = r->db;
 	w.clk = &r->clk.clk;
-	w.hooks = domain_hooks(r->domain);
+	w.hooks = txn_env_hooks(r->env);
 	w.queue_limit = 10000;
 	w.checkpoint_bytes = r->options.checkpoint_bytes;
 	assert_int_equal(writer_new(&w, &r->writer, err), RC_OK);
@@ -153,7 +153,7 @@ stop(struct rig *r)
 	rig_let_go(r);
 	writer_stop(r->writer);
 	writer_free(r->writer);
-	domain_free(r->domain);
+	txn_env_free(r->env);
 	db_close(r->db);
 }
 
@@ -224,7 +224,7 @@ rig_open(struct rig *r)
 static void
 free_texts(struct rig *r)
 {
-	struct domain_event *e;
+	struct effect_event *e;
 
 	for (e = r->events; e < r->events + r->nevents; e++) {
 		text_unref(e->from);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The domain on a fresh database, in one thread, with a clock that stands
+ * The verbs on a fresh database, in one thread, with a clock that stands
  * still and seeded randomness: what the contract tests run on.  The database is
  * a file of SQLite; where TWINBOX_TEST_RIG is "postgres" and the options name
  * no file, a schema of the PostgreSQL that TWINBOX_TEST_POSTGRES names.
@@ -52,7 +52,7 @@ struct rig {
 	struct rnd_seeded rnd;
 	struct uuid_gen ids; /* a client's */
 	struct db *db;
-	struct domain *domain;
+	struct txn_env *env;
 	struct writer *writer;
 	sqlite3 *look;          /* a second pair of eyes */
 	struct pg *pg;          /* the same on PostgreSQL; else NULL */
@@ -60,10 +60,10 @@ struct rig {
 	struct contended *held; /* the thread that syncs; NULL: not held */
 
 	/* What was published. */
-	struct domain_event events[512];
+	struct effect_event events[512];
 	uint64_t stamps[512]; /* of each event, see rig_options */
 	int nevents;
-	struct domain_change changes[512]; /* as subscribers are told */
+	struct effect_change changes[512]; /* as subscribers are told */
 	int nchanges;
 	int64_t lanes[512];
 	int nlanes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What waits, as the tally counts it: an abandoned transaction is taken back
+ * What waits, as the backlog counts it: an abandoned transaction is taken back
  * without reading anything; only where that cannot be done all is counted.  And
  * what is refused by it.
  */
@@ -16,11 +16,11 @@
 #include "model/outbox.h"
 #include "txn/backlog.h"
 
-static const struct tally_key ann = {1, 7}, bob = {2, 7};
+static const struct backlog_key ann = {1, 7}, bob = {2, 7};
 
 struct bench {
 	struct rig rig;
-	struct tally *tally;
+	struct backlog *backlog;
 	struct tx tx;
 	struct err err;
 };
@@ -31,8 +31,8 @@ open_bench(struct bench *b)
 
 	memset(b, 0, sizeof(*b));
 	rig_open(&b->rig);
-	b->tally = tally_new();
-	assert_non_null(b->tally);
+	b->backlog = backlog_new();
+	assert_non_null(b->backlog);
 	b->tx.db = b->rig.db;
 	assert_int_equal(db_begin(b->rig.db, &b->err), RC_OK);
 }
@@ -42,7 +42,7 @@ close_bench(struct bench *b)
 {
 
 	db_rollback(b->rig.db);
-	tally_free(b->tally);
+	backlog_free(b->backlog);
 	rig_close(&b->rig);
 }
 
@@ -52,25 +52,25 @@ begins_reading(struct bench *b)
 {
 	uint64_t before = db_statements(b->rig.db);
 
-	assert_int_equal(tally_begin(b->tally, &b->tx, &b->err), RC_OK);
+	assert_int_equal(backlog_begin(b->backlog, &b->tx, &b->err), RC_OK);
 	return (db_statements(b->rig.db) != before);
 }
 
 static void
-waits(struct bench *b, const struct tally_key *key, int64_t n)
+waits(struct bench *b, const struct backlog_key *key, int64_t n)
 {
 
-	assert_int_equal(tally_wait(b->tally, key, n, &b->err), RC_OK);
+	assert_int_equal(backlog_wait(b->backlog, key, n, &b->err), RC_OK);
 }
 
 static void
 check(const struct bench *b, int64_t anns, int64_t bobs)
 {
 
-	assert_int_equal(tally_of_sender(b->tally, 1), anns);
-	assert_int_equal(tally_of_sender(b->tally, 2), bobs);
-	assert_int_equal(tally_of_destination(b->tally, 7), anns + bobs);
-	assert_int_equal(tally_waiting(b->tally), anns + bobs);
+	assert_int_equal(backlog_of_sender(b->backlog, 1), anns);
+	assert_int_equal(backlog_of_sender(b->backlog, 2), bobs);
+	assert_int_equal(backlog_of_destination(b->backlog, 7), anns + bobs);
+	assert_int_equal(backlog_waiting(b->backlog), anns + bobs);
 }
 
 static void
@@ -87,7 +87,7 @@ test_taken_back(void **state)
 	waits(&b, &bob, 1);
 	waits(&b, &ann, -2);
 	check(&b, 3, 4);
-	tally_abort(b.tally);
+	backlog_abort(b.backlog);
 	check(&b, 5, 0);
 	assert_false(begins_reading(&b));
 	check(&b, 5, 0);
@@ -105,15 +105,15 @@ test_counted_anew(void **state)
 	assert_true(begins_reading(&b));
 	waits(&b, &ann, 5);
 	/* The commit failed. */
-	assert_int_equal(tally_flush(b.tally, &b.tx, &b.err), RC_OK);
-	tally_abort(b.tally);
+	assert_int_equal(backlog_flush(b.backlog, &b.tx, &b.err), RC_OK);
+	backlog_abort(b.backlog);
 	assert_true(begins_reading(&b));
 	check(&b, 0, 0);
 
 	/* More changes than are noted. */
 	for (int i = 0; i < 5000; i++)
 		waits(&b, i % 2 == 0 ? &ann : &bob, 1);
-	tally_abort(b.tally);
+	backlog_abort(b.backlog);
 	assert_true(begins_reading(&b));
 	check(&b, 0, 0);
 	close_bench(&b);
@@ -216,5 +216,5 @@ main(void)
 	    cmocka_unit_test(test_share),
 	};
 
-	return (cmocka_run_group_tests_name("tally", tests, NULL, NULL));
+	return (cmocka_run_group_tests_name("backlog", tests, NULL, NULL));
 }

@@ -538,7 +538,7 @@ test_full_queue(void **state)
 	rig_open(&r);
 	o.db = r.db;
 	o.clk = &r.clk.clk;
-	o.hooks = domain_hooks(r.domain);
+	o.hooks = txn_env_hooks(r.env);
 	o.queue_limit = 2;
 	o.checkpoint_bytes = 1 << 20;
 	assert_int_equal(writer_new(&o, &w, &err), RC_OK);

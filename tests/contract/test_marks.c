@@ -230,7 +230,7 @@ read_conversation(struct rig *r, const struct three *t, int64_t upto)
 }
 
 /* Who has read has received: an ack by inbox number that stays behind it moves
- * no mark back, and its receipt would be old news. */
+ * no mark back, and its receipt would say nothing new. */
 static void
 test_ack_behind_read(void **state)
 {
@@ -267,7 +267,7 @@ test_ack_behind_read(void **state)
 }
 
 /* Reading on as far as a message of one's own, when all that the other one
- * wrote before it is read already, is nobody's news. */
+ * wrote before it is read already, is new to nobody. */
 static void
 test_read_of_own(void **state)
 {

@@ -33,39 +33,39 @@ struct need {
 static enum rc
 hold_inbox(struct tx *tx, int64_t user_id, struct err *e)
 {
-	struct ledger *l = domain_of(tx)->ledger;
-	struct ledger_user *user;
+	struct cache *cache = txn_env_of(tx)->cache;
+	struct cached_user *user;
 	enum rc rc;
 
-	rc = ledger_user_by_id(l, tx, user_id, &user, e);
+	rc = cache_user_by_id(cache, tx, user_id, &user, e);
 	if (rc != RC_OK)
 		return (rc);
-	ledger_inbox_touch(l, user);
-	return (ledger_hold_inboxes(l, tx, e));
+	cache_inbox_touch(cache, user);
+	return (cache_hold_inboxes(cache, tx, e));
 }
 
 /* ${n} at once. */
 static enum rc
 hold_crowd(struct tx *tx, size_t n, struct err *e)
 {
-	struct ledger *l = domain_of(tx)->ledger;
-	struct ledger_user *user;
+	struct cache *cache = txn_env_of(tx)->cache;
+	struct cached_user *user;
 	enum rc rc = RC_OK;
 	size_t i;
 
 	for (i = 0; i < n && rc == RC_OK; i++) {
-		rc = ledger_user_by_id(l, tx, (int64_t)(1000 + i), &user, e);
+		rc = cache_user_by_id(cache, tx, (int64_t)(1000 + i), &user, e);
 		if (rc == RC_OK)
-			ledger_inbox_touch(l, user);
+			cache_inbox_touch(cache, user);
 	}
-	return (rc == RC_OK ? ledger_hold_inboxes(l, tx, e) : rc);
+	return (rc == RC_OK ? cache_hold_inboxes(cache, tx, e) : rc);
 }
 
 static enum rc
 need_apply(struct tx *tx, struct unit **units, size_t n, struct err *e)
 {
 	struct need *need = (struct need *)(void *)units[0];
-	struct ledger_conversation *c;
+	struct cached_conversation *c;
 	enum rc rc = RC_OK;
 	int i;
 
@@ -73,8 +73,8 @@ need_apply(struct tx *tx, struct unit **units, size_t n, struct err *e)
 	need->tries++;
 	for (i = 0; i < 2 && rc == RC_OK; i++)
 		if (need->conversations[i] != 0)
-			rc = ledger_conversation_by_id(domain_of(tx)->ledger,
-			    tx, need->conversations[i], &c, e);
+			rc = cache_conversation_by_id(txn_env_of(tx)->cache, tx,
+			    need->conversations[i], &c, e);
 	for (i = 0; i < 2 && rc == RC_OK; i++)
 		if (need->inboxes[i] != 0)
 			rc = hold_inbox(tx, need->inboxes[i], e);

@@ -31,7 +31,7 @@ write_pile(struct rig *r, const char *domain, bool settled)
 	    .settled = settled};
 
 	pile_write(r->db, &pile);
-	/* The domain had read what it knows before. */
+	/* What it knew was read before. */
 	rig_restart(r);
 	rig_check_promises(r);
 }
@@ -54,18 +54,18 @@ ready(struct rig *r, const char *domain, struct store_lanes *ret)
 
 /* What the server counts when it starts. */
 static void
-check_tally(struct rig *r, int64_t u0)
+check_backlog(struct rig *r, int64_t u0)
 {
 	struct tx tx = {.db = r->db};
-	struct tally *t = tally_new();
+	struct backlog *t = backlog_new();
 	struct err err = ERR_INIT;
 
 	assert_non_null(t);
-	assert_int_equal(tally_begin(t, &tx, &err), RC_OK);
-	assert_int_equal(tally_waiting(t), 2 * MESSAGES);
+	assert_int_equal(backlog_begin(t, &tx, &err), RC_OK);
+	assert_int_equal(backlog_waiting(t), 2 * MESSAGES);
 	/* Lanes 0, 2 and 4 of both. */
-	assert_int_equal(tally_of_sender(t, u0), 2 * 3 * 18);
-	tally_free(t);
+	assert_int_equal(backlog_of_sender(t, u0), 2 * 3 * 18);
+	backlog_free(t);
 }
 
 static void
@@ -90,7 +90,7 @@ test_pile(void **state)
 	assert_int_equal(
 	    rig_number(&r, "SELECT pending FROM outbox_totals"), 2 * MESSAGES);
 
-	check_tally(&r, u0);
+	check_backlog(&r, u0);
 	assert_int_equal(ready(&r, "done.example", &lanes), 0);
 	assert_int_equal(ready(&r, "gone.example", &lanes), LANES);
 	assert_int_equal(

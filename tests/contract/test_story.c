@@ -101,7 +101,7 @@ say_rows(void)
 }
 
 static void
-say_event(const struct domain_event *e)
+say_event(const struct effect_event *e)
 {
 	struct uuid conversation;
 

@@ -31,8 +31,8 @@ disks_teardown(void **state)
 }
 
 void
-tally_note(
-    struct tally *t, const char *bad, const char *when, size_t point, int seed)
+backlog_note(struct backlog *t, const char *bad, const char *when, size_t point,
+    int seed)
 {
 
 	t->images++;

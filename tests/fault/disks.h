@@ -15,14 +15,14 @@ int disks_setup(void **state);
 int disks_teardown(void **state);
 
 /* What power cuts at many points left, over several seeds. */
-struct tally {
+struct backlog {
 	size_t points, images, again, bad, ahead;
 	char first[600]; /* what was wrong first */
 };
 
 /* An image that was looked at; ${bad}: what is wrong with it, NULL: nothing;
  * ${when} follows the number of the ${point}. */
-void tally_note(
-    struct tally *t, const char *bad, const char *when, size_t point, int seed);
+void backlog_note(struct backlog *t, const char *bad, const char *when,
+    size_t point, int seed);
 
 #endif

@@ -28,7 +28,7 @@ stamp(void *arg)
 static void
 take_events(struct story *s)
 {
-	const struct domain_event *e;
+	const struct effect_event *e;
 	struct story_event *to;
 
 	assert_true(s->rig.nevents < 512);

@@ -100,7 +100,7 @@ verify(const struct early_run *r, const struct plvfs *on, size_t least,
  * durable from point ${more_at} on: cuts the power at each point of that. */
 static void
 cut_again(const struct early_run *r, size_t point, size_t found, size_t more_at,
-    struct tally *t)
+    struct backlog *t)
 {
 	struct plvfs_replay *replay;
 	struct early_shown s;
@@ -116,7 +116,7 @@ cut_again(const struct early_run *r, size_t point, size_t found, size_t more_at,
 			bad = verify(r, second_image, found, &s, NULL);
 			if (bad == NULL && at >= more_at && !s.more)
 				bad = "what was synced after the start is lost";
-			tally_note(t, bad, " and again", point, seed);
+			backlog_note(t, bad, " and again", point, seed);
 			t->again++;
 		}
 		at++;
@@ -126,7 +126,7 @@ cut_again(const struct early_run *r, size_t point, size_t found, size_t more_at,
 
 static void
 cut_here(const struct early_run *r, const struct plvfs_replay *replay,
-    size_t point, size_t least, bool again, struct tally *t)
+    size_t point, size_t least, bool again, struct backlog *t)
 {
 	struct early_shown s;
 	size_t more_at;
@@ -137,7 +137,7 @@ cut_here(const struct early_run *r, const struct plvfs_replay *replay,
 		plvfs_replay_image(
 		    replay, (uint64_t)seed, keep[seed], torn[seed], image);
 		bad = verify(r, image, least, &s, &more_at);
-		tally_note(t, bad, "", point, seed);
+		backlog_note(t, bad, "", point, seed);
 		t->ahead += bad == NULL && (size_t)s.last > least;
 		if (bad == NULL && again && seed == 3)
 			cut_again(r, point, (size_t)s.last, more_at, t);
@@ -163,7 +163,7 @@ least_at(const struct early_run *r, const size_t *promised, size_t point)
  */
 static void
 cut_everywhere(const struct early_run *r, const size_t *promised, size_t from,
-    size_t stride, bool again, struct tally *t)
+    size_t stride, bool again, struct backlog *t)
 {
 	struct plvfs_replay *replay;
 	size_t point = 0;
@@ -183,7 +183,7 @@ cut_everywhere(const struct early_run *r, const size_t *promised, size_t from,
 /* The same behind the header of each new log, where of what was not synced
  * nearly nothing survives: whole frames of the log before stay under it. */
 static void
-cut_behind_headers(const struct early_run *r, struct tally *t)
+cut_behind_headers(const struct early_run *r, struct backlog *t)
 {
 	struct plvfs_replay *replay;
 	struct early_shown s;
@@ -199,7 +199,7 @@ cut_behind_headers(const struct early_run *r, struct tally *t)
 			continue;
 		for (seed = 0; seed < BEHIND_SEEDS; seed++) {
 			plvfs_replay_image(replay, (uint64_t)seed, 1, 0, image);
-			tally_note(t,
+			backlog_note(t,
 			    verify(r, image, least_at(r, r->durable, point), &s,
 				NULL),
 			    "", point, seed);
@@ -210,7 +210,7 @@ cut_behind_headers(const struct early_run *r, struct tally *t)
 }
 
 static void
-report(const struct early_run *r, const char *what, const struct tally *t)
+report(const struct early_run *r, const char *what, const struct backlog *t)
 {
 
 	print_message(
@@ -234,7 +234,7 @@ static void
 test_prefix(void **state)
 {
 	static const struct early_options plain = {0};
-	struct tally t, behind;
+	struct backlog t, behind;
 
 	(void)state;
 	early_play(&run, disk, &plain);
@@ -263,7 +263,7 @@ test_failed_sync(void **state)
 {
 	struct early_options failing = {0};
 	size_t from, points = 0, images = 0;
-	struct tally t;
+	struct backlog t;
 	int i;
 
 	(void)state;
@@ -291,7 +291,7 @@ static void
 test_early_answer_loses(void **state)
 {
 	static const struct early_options plain = {0};
-	struct tally t;
+	struct backlog t;
 
 	(void)state;
 	early_play(&run, disk, &plain);
@@ -309,7 +309,7 @@ static void
 test_header_put_off_loses(void **state)
 {
 	static const struct early_options late = {.headers_put_off = true};
-	struct tally t;
+	struct backlog t;
 
 	(void)state;
 	early_play(&run, disk, &late);

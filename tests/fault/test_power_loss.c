@@ -77,7 +77,7 @@ play_held(struct story *s, bool drops)
 /* The disk `image` was started and written to: cuts the power at each point of
  * that start. */
 static void
-cut_again(struct story *s, size_t point, size_t started, struct tally *t)
+cut_again(struct story *s, size_t point, size_t started, struct backlog *t)
 {
 	struct plvfs_replay *r;
 	size_t i;
@@ -88,7 +88,7 @@ cut_again(struct story *s, size_t point, size_t started, struct tally *t)
 		for (seed = 0; seed < SEEDS; seed++) {
 			plvfs_replay_image(r, (uint64_t)seed + 77, keep[seed],
 			    torn[seed], second_image);
-			tally_note(t,
+			backlog_note(t,
 			    story_verify(s, point, second_image, false, NULL),
 			    " and again", point, seed);
 			t->again++;
@@ -101,7 +101,7 @@ cut_again(struct story *s, size_t point, size_t started, struct tally *t)
 
 static void
 cut_here(struct story *s, const struct plvfs_replay *r, size_t point,
-    bool again, struct tally *t)
+    bool again, struct backlog *t)
 {
 	size_t started;
 	int seed;
@@ -110,7 +110,7 @@ cut_here(struct story *s, const struct plvfs_replay *r, size_t point,
 		started = 0;
 		plvfs_replay_image(
 		    r, (uint64_t)seed, keep[seed], torn[seed], image);
-		tally_note(t, story_verify(s, point, image, false, &started),
+		backlog_note(t, story_verify(s, point, image, false, &started),
 		    "", point, seed);
 		if (again && seed == 1)
 			cut_again(s, point, started, t);
@@ -121,7 +121,7 @@ cut_here(struct story *s, const struct plvfs_replay *r, size_t point,
 /* Cuts the power at every ${stride}-th point; ${again}: at some of them once
  * more, in the start that follows. */
 static void
-cut_everywhere(struct story *s, size_t stride, bool again, struct tally *t)
+cut_everywhere(struct story *s, size_t stride, bool again, struct backlog *t)
 {
 	struct plvfs_replay *r;
 	size_t point;
@@ -149,7 +149,7 @@ control_stride(void)
 }
 
 static void
-report(const struct story *s, const char *mode, const struct tally *t)
+report(const struct story *s, const char *mode, const struct backlog *t)
 {
 
 	print_message("# %s: %zu sends, %zu events, %zu crash points, "
@@ -186,7 +186,7 @@ static void
 test_full(void **state)
 {
 	static struct story s;
-	struct tally t;
+	struct backlog t;
 
 	(void)state;
 	play(&s, begin_full);
@@ -202,7 +202,7 @@ static void
 test_normal_loses(void **state)
 {
 	static struct story s;
-	struct tally full, normal;
+	struct backlog full, normal;
 
 	(void)state;
 	play(&s, begin_plain_full);
@@ -223,7 +223,7 @@ static void
 test_held(void **state)
 {
 	static struct story s;
-	struct tally t;
+	struct backlog t;
 
 	(void)state;
 	play_held(&s, false);
@@ -238,7 +238,7 @@ static void
 test_held_without_sync_loses(void **state)
 {
 	static struct story s;
-	struct tally t;
+	struct backlog t;
 
 	(void)state;
 	play_held(&s, true);

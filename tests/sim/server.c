@@ -23,7 +23,7 @@
 
 static const char *const names[SIM_CLIENTS] = {"ann", "ben", "cyd", "dot"};
 
-/* ---- what the domain hands on ---- */
+/* ---- what is published ---- */
 
 static void
 on_wake(void *arg, struct wake *wake)
@@ -37,15 +37,15 @@ on_wake(void *arg, struct wake *wake)
 }
 
 static void
-on_news(void *arg, struct news *news)
+on_effects(void *arg, struct effects *effects)
 {
 	struct sim *s = arg;
 	size_t i;
 
 	if (!s->server->dying)
-		for (i = 0; i < news->nevents; i++)
-			client_hears(s, news->events[i].user_id);
-	news_free(news);
+		for (i = 0; i < effects->nevents; i++)
+			client_hears(s, effects->events[i].user_id);
+	effects_free(effects);
 }
 
 static void
@@ -198,8 +198,8 @@ take_down(struct sim *s)
 	}
 	v->writer = NULL;
 	heart_free(s);
-	domain_free(v->domain);
-	v->domain = NULL;
+	txn_env_free(v->env);
+	v->env = NULL;
 	db_close(v->db);
 	v->db = NULL;
 	plvfs_watch(server_disk(s), NULL, NULL);
@@ -249,12 +249,12 @@ static enum rc
 make(struct sim *s, struct err *err)
 {
 	struct server *v = s->server;
-	struct domain_options o = {0};
+	struct txn_env_options o = {0};
 	struct writer_options w = {0};
 	enum rc rc;
 
 	const struct subscriber world = {
-	    .arg = s, .take_wake = on_wake, .take_news = on_news};
+	    .arg = s, .take_wake = on_wake, .take_effects = on_effects};
 	o.clk = &s->clk.clk;
 	o.rnd = &s->secrets.rnd;
 	o.expiry_ms = s->setup.expiry_ms;
@@ -264,14 +264,14 @@ make(struct sim *s, struct err *err)
 	o.pending_most_total = 3 * s->setup.pending_most;
 	o.fatal = on_fatal;
 	o.fatal_arg = s;
-	rc = domain_new(&o, &v->domain, err);
+	rc = txn_env_new(&o, &v->env, err);
 	if (rc == RC_OK)
-		rc = domain_subscribe(v->domain, &world, err);
+		rc = txn_env_subscribe(v->env, &world, err);
 	if (rc != RC_OK)
 		return (rc);
 	w.db = v->db;
 	w.clk = &s->clk.clk;
-	w.hooks = domain_hooks(v->domain);
+	w.hooks = txn_env_hooks(v->env);
 	w.queue_limit = 64;
 	w.checkpoint_bytes = 200 << 10;
 	return (writer_new(&w, &v->writer, err));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The simulated server: the product's store, domain and relay on a disk in
+ * The simulated server: the product's store, verbs and relay on a disk in
  * memory, without a thread.  It dies (a kill keeps what was written, a power
  * cut what was synced and some of the rest) and comes back.
  */
@@ -31,7 +31,7 @@ struct server {
 	bool starving; /* an allocation was to fail since it started */
 
 	struct db *db;
-	struct domain *domain;
+	struct txn_env *env;
 	struct writer *writer;
 	struct heart *heart;
 	sqlite3 *look; /* what people are shown is read here */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The simulator: model, domain and relay under one seed, in one thread.
+ * The simulator: model, verbs and relay under one seed, in one thread.
  *
  * A world has a clock that stands still until the next event, dice, a disk in
  * memory (fault/plvfs.h), one server on it, people who use it, two servers

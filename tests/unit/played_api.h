@@ -11,6 +11,7 @@
 struct played_api {
 	enum rc found; /* what asking for one thing gives */
 	int64_t rows;  /* of lists; of entries: all there are */
+	bool shared;   /* other nodes serve the same database */
 	int64_t head, oldest, acked;
 	bool group;             /* conversations are */
 	int members;            /* of them, for histories */

@@ -39,7 +39,7 @@ struct scene *scene;
 int
 scene_set_up(void **state)
 {
-	struct push_options o = {.news_limit = NEWS_LIMIT};
+	struct push_options o = {.effects_limit = NEWS_LIMIT};
 	struct err err = ERR_INIT;
 	int i;
 
@@ -270,30 +270,30 @@ session_of(const struct lws *c)
 	abort();
 }
 
-/* ---- news ---- */
+/* ---- effects ---- */
 
-static struct news *
-news_of_event(int64_t user, int64_t seq, bool whole)
+static struct effects *
+effects_of_event(int64_t user, int64_t seq, bool whole)
 {
 	static const char fragment[] = "\"id\":null,\"body\":\"told\"";
-	struct domain_event e = {
+	struct effect_event e = {
 	    .user_id = user, .seq = seq, .kind = EVENT_MESSAGE};
 	struct err err = ERR_INIT;
-	struct news *news;
+	struct effects *effects;
 
 	e.from = text_new("u1", 2);
 	if (whole)
 		e.message = text_new(fragment, sizeof(fragment) - 1);
-	news = news_new();
-	assert_int_equal(news_add_event(news, &e, &err), RC_OK);
-	return (news);
+	effects = effects_new();
+	assert_int_equal(effects_add_event(effects, &e, &err), RC_OK);
+	return (effects);
 }
 
 void
 publish_event(int64_t user, int64_t seq)
 {
 
-	push_news(scene->push, news_of_event(user, seq, true));
+	push_effects(scene->push, effects_of_event(user, seq, true));
 	turn();
 }
 
@@ -301,7 +301,7 @@ void
 publish_bare_event(int64_t user, int64_t seq)
 {
 
-	push_news(scene->push, news_of_event(user, seq, false));
+	push_effects(scene->push, effects_of_event(user, seq, false));
 	turn();
 }
 
@@ -316,34 +316,34 @@ void
 arrive_dropped(int64_t user)
 {
 
-	scene->push->options.news_limit = 0;
+	scene->push->options.effects_limit = 0;
 	arrive(user);
-	scene->push->options.news_limit = NEWS_LIMIT;
+	scene->push->options.effects_limit = NEWS_LIMIT;
 }
 
 void
 publish_change(int64_t user, int64_t mid, enum outbox_event event)
 {
-	const struct domain_change c = {user, mid, event};
-	struct news *news = news_new();
+	const struct effect_change c = {user, mid, event};
+	struct effects *effects = effects_new();
 	struct err err = ERR_INIT;
 
-	assert_int_equal(news_add_change(news, &c, &err), RC_OK);
-	push_news(scene->push, news);
+	assert_int_equal(effects_add_change(effects, &c, &err), RC_OK);
+	push_effects(scene->push, effects);
 	turn();
 }
 
 void
 publish_acked(int64_t user, int64_t device, int64_t seq)
 {
-	const struct domain_acked a = {user, device, seq};
-	struct news *news = news_new();
+	const struct effect_acked a = {user, device, seq};
+	struct effects *effects = effects_new();
 	struct err err = ERR_INIT;
 
 	if (seq > scene->acked[device])
 		scene->acked[device] = seq;
-	assert_int_equal(news_add_acked(news, &a, &err), RC_OK);
-	push_news(scene->push, news);
+	assert_int_equal(effects_add_acked(effects, &a, &err), RC_OK);
+	push_effects(scene->push, effects);
 	turn();
 }
 
@@ -351,11 +351,12 @@ void
 publish_revoked(int64_t device)
 {
 	const uint8_t hash[STORE_HASH_LEN] = {0};
-	struct news *news = news_new();
+	struct effects *effects = effects_new();
 	struct err err = ERR_INIT;
 
 	scene->revoked[device] = true;
-	assert_int_equal(news_add_revoked(news, device, hash, &err), RC_OK);
-	push_news(scene->push, news);
+	assert_int_equal(
+	    effects_add_revoked(effects, device, hash, &err), RC_OK);
+	push_effects(scene->push, effects);
 	turn();
 }

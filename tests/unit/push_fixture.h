@@ -43,6 +43,7 @@ struct scene {
 	struct metrics *metrics;
 
 	/* What the store contains. */
+	bool shared; /* other nodes serve the same database */
 	struct inbox inboxes[USERS];
 	int64_t acked[DEVICES];
 	bool revoked[DEVICES];
@@ -123,7 +124,7 @@ struct session *session_of(const struct lws *c);
 		(c)->len = 0;                                                  \
 	} while (0)
 
-/* ---- news ---- */
+/* ---- effects ---- */
 
 /* Commits the next event to the inbox of ${user} and publishes it. */
 void arrive(int64_t user);
@@ -133,7 +134,8 @@ void arrive(int64_t user);
 void publish_event(int64_t user, int64_t seq);
 void publish_bare_event(int64_t user, int64_t seq);
 
-/* Commits the next event, but drops the news of it, as for a full mailbox. */
+/* Commits the next event, but drops the effects of it, as for a full mailbox.
+ */
 void arrive_dropped(int64_t user);
 
 void publish_change(int64_t user, int64_t mid, enum outbox_event event);

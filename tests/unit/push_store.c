@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Stand-ins for the modules below push.  The readers and the writer keep
- * requests until the test runs them; the reads of store and domain answer from
+ * requests until the test runs them; the reads of store and chat answer from
  * the scene.  See push_fixture.h.
  */
 #include <setjmp.h>
@@ -56,6 +56,14 @@ jobs_run(void)
 }
 
 /* ---- reads ---- */
+
+bool
+db_shared(const struct db *db)
+{
+
+	(void)db;
+	return (scene->shared);
+}
 
 static enum rc
 store_says(struct err *err)

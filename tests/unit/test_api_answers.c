@@ -20,6 +20,7 @@ set(const char *name, int64_t value)
 	} flags[] = {{"group", &world.group}, {"refused", &world.refused},
 	    {"replayed", &world.replayed}, {"no_password", &world.no_password},
 	    {"disabled", &world.disabled}, {"scheduled", &world.scheduled},
+	    {"shared", &world.shared},
 	    {"open", &played.api.o.registration_open}};
 	static const struct {
 		const char *name;

@@ -24,50 +24,51 @@ refs(struct text *t)
 static void
 test_grows(void **state)
 {
-	struct domain_event e = {0};
+	struct effect_event e = {0};
 	struct err err = ERR_INIT;
 	uint8_t hash[32] = {9};
 	struct text *from, *message;
-	struct news *news;
+	struct effects *effects;
 	int i;
 
 	(void)state;
 	from = text_new("alice", 5);
 	message = text_new("{}", 2);
-	news = news_new();
-	assert_true(news_empty(news));
+	effects = effects_new();
+	assert_true(effects_empty(effects));
 	for (i = 0; i < 1000; i++) {
 		e.seq = i;
 		e.from = text_ref(from);
 		e.to = i % 2 == 0 ? text_ref(from) : NULL;
 		e.message = text_ref(message);
-		assert_int_equal(news_add_event(news, &e, &err), RC_OK);
+		assert_int_equal(effects_add_event(effects, &e, &err), RC_OK);
 		assert_int_equal(
-		    news_add_change(news,
-			&(struct domain_change){i, 2 * i, CHANGE_SENT}, &err),
+		    effects_add_change(effects,
+			&(struct effect_change){i, 2 * i, CHANGE_SENT}, &err),
 		    RC_OK);
 		hash[1] = (uint8_t)i;
-		assert_int_equal(news_add_revoked(news, i, hash, &err), RC_OK);
+		assert_int_equal(
+		    effects_add_revoked(effects, i, hash, &err), RC_OK);
 	}
-	assert_false(news_empty(news));
-	assert_int_equal(news->nevents, 1000);
-	assert_int_equal(news->nchanges, 1000);
-	assert_int_equal(news->nrevoked, 1000);
+	assert_false(effects_empty(effects));
+	assert_int_equal(effects->nevents, 1000);
+	assert_int_equal(effects->nchanges, 1000);
+	assert_int_equal(effects->nrevoked, 1000);
 	for (i = 0; i < 1000; i++) {
-		assert_int_equal(news->events[i].seq, i);
-		assert_int_equal(news->changes[i].user_id, i);
-		assert_int_equal(news->changes[i].mid, 2 * i);
-		assert_int_equal(news->revoked[i].device_id, i);
-		assert_int_equal(news->revoked[i].token_hash[1], i & 0xff);
+		assert_int_equal(effects->events[i].seq, i);
+		assert_int_equal(effects->changes[i].user_id, i);
+		assert_int_equal(effects->changes[i].mid, 2 * i);
+		assert_int_equal(effects->revoked[i].device_id, i);
+		assert_int_equal(effects->revoked[i].token_hash[1], i & 0xff);
 	}
 	assert_int_equal(refs(from), 1 + 1000 + 500);
 	assert_int_equal(refs(message), 1 + 1000);
-	news_free(news);
+	effects_free(effects);
 	assert_int_equal(refs(from), 1);
 	assert_int_equal(refs(message), 1);
 	text_unref(from);
 	text_unref(message);
-	news_free(NULL);
+	effects_free(NULL);
 }
 
 /* Each kind alone is something to tell. */
@@ -76,65 +77,66 @@ test_empty(void **state)
 {
 	struct err err = ERR_INIT;
 	uint8_t hash[32] = {0};
-	struct news *news;
+	struct effects *effects;
 
 	(void)state;
-	news = news_new();
-	assert_int_equal(news_add_change(news,
-			     &(struct domain_change){1, 1, CHANGE_OTHER}, &err),
+	effects = effects_new();
+	assert_int_equal(effects_add_change(effects,
+			     &(struct effect_change){1, 1, CHANGE_OTHER}, &err),
 	    RC_OK);
-	assert_false(news_empty(news));
-	news_free(news);
-	news = news_new();
-	assert_int_equal(news_add_revoked(news, 1, hash, &err), RC_OK);
-	assert_false(news_empty(news));
-	news_free(news);
+	assert_false(effects_empty(effects));
+	effects_free(effects);
+	effects = effects_new();
+	assert_int_equal(effects_add_revoked(effects, 1, hash, &err), RC_OK);
+	assert_false(effects_empty(effects));
+	effects_free(effects);
 }
 
 static void
 test_no_memory(void **state)
 {
-	struct domain_event e = {0};
+	struct effect_event e = {0};
 	struct err err = ERR_INIT;
 	uint8_t hash[32] = {0};
 	struct text *from;
-	struct news *news;
+	struct effects *effects;
 	struct wake *wake;
 	int i;
 
 	(void)state;
 	from = text_new("alice", 5);
-	news = news_new();
+	effects = effects_new();
 	wake = wake_new();
 	for (i = 0; i < 32; i++) {
 		e.from = text_ref(from);
-		assert_int_equal(news_add_event(news, &e, &err), RC_OK);
+		assert_int_equal(effects_add_event(effects, &e, &err), RC_OK);
 		assert_int_equal(wake_add(wake, i, 0, &err), RC_OK);
 	}
 	/* The next one needs room. */
 	mem_fail_at(1);
 	e.from = text_ref(from);
-	assert_int_equal(news_add_event(news, &e, &err), RC_NO_MEMORY);
+	assert_int_equal(effects_add_event(effects, &e, &err), RC_NO_MEMORY);
 	assert_int_equal(refs(from), 33);
 	mem_fail_at(1);
-	assert_int_equal(news_add_change(news,
-			     &(struct domain_change){1, 1, CHANGE_OTHER}, &err),
+	assert_int_equal(effects_add_change(effects,
+			     &(struct effect_change){1, 1, CHANGE_OTHER}, &err),
 	    RC_NO_MEMORY);
 	mem_fail_at(1);
-	assert_int_equal(news_add_revoked(news, 1, hash, &err), RC_NO_MEMORY);
+	assert_int_equal(
+	    effects_add_revoked(effects, 1, hash, &err), RC_NO_MEMORY);
 	mem_fail_at(1);
 	assert_int_equal(wake_add(wake, 77, 0, &err), RC_NO_MEMORY);
 	mem_fail_at(1);
-	assert_null(news_new());
+	assert_null(effects_new());
 	mem_fail_at(1);
 	assert_null(wake_new());
 	mem_fail_at(0);
 	/* What was there is there. */
-	assert_int_equal(news->nevents, 32);
+	assert_int_equal(effects->nevents, 32);
 	assert_int_equal(wake->nlanes, 32);
 	assert_int_equal(wake_add(wake, 77, 0, &err), RC_OK);
 	assert_int_equal(wake->lanes[32].lane_id, 77);
-	news_free(news);
+	effects_free(effects);
 	wake_free(wake);
 	assert_int_equal(refs(from), 1);
 	text_unref(from);

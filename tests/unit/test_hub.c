@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Who is told what: all members of a user and nobody else, also when one of
- * them leaves while he is being told; and whose news are wanted at all.
+ * them leaves while he is being told; and whose effects are wanted at all.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@ struct guest {
 };
 
 static void
-on_event(struct hub_member *m, const struct domain_event *e)
+on_event(struct hub_member *m, const struct effect_event *e)
 {
 	struct guest *g = (struct guest *)(void *)m;
 
@@ -36,7 +36,7 @@ on_event(struct hub_member *m, const struct domain_event *e)
 }
 
 static void
-on_change(struct hub_member *m, const struct domain_change *c)
+on_change(struct hub_member *m, const struct effect_change *c)
 {
 	struct guest *g = (struct guest *)(void *)m;
 
@@ -48,7 +48,7 @@ on_change(struct hub_member *m, const struct domain_change *c)
 }
 
 static void
-on_acked(struct hub_member *m, const struct domain_acked *a)
+on_acked(struct hub_member *m, const struct effect_acked *a)
 {
 	struct guest *g = (struct guest *)(void *)m;
 
@@ -92,9 +92,9 @@ join(struct hub *h, struct guest *g, int64_t user)
 static void
 tell(struct hub *h, int64_t user, int64_t n)
 {
-	struct domain_event e = {.user_id = user, .seq = n};
-	struct domain_change c = {.user_id = user, .mid = n};
-	struct domain_acked a = {.user_id = user, .seq = n};
+	struct effect_event e = {.user_id = user, .seq = n};
+	struct effect_change c = {.user_id = user, .mid = n};
+	struct effect_acked a = {.user_id = user, .seq = n};
 
 	hub_event(h, &e);
 	hub_change(h, &c);
@@ -189,7 +189,7 @@ test_leave_while_told(void **state)
 	join(h, &g[0], 1);
 	join(h, &g[1], 1);
 	g[0].leaves = g[1].leaves = true;
-	hub_acked(h, &(struct domain_acked){.user_id = 1, .seq = 2});
+	hub_acked(h, &(struct effect_acked){.user_id = 1, .seq = 2});
 	assert_int_equal(g[0].marks + g[1].marks, 2);
 	assert_false(hub_present(h, 1));
 	join(h, &g[0], 1);
@@ -247,28 +247,28 @@ test_many(void **state)
 static bool
 wants_event(struct hub *h, int64_t user)
 {
-	struct domain_event events[2] = {{.user_id = 777}, {.user_id = user}};
-	struct news news = {.events = events, .nevents = 2};
+	struct effect_event events[2] = {{.user_id = 777}, {.user_id = user}};
+	struct effects effects = {.events = events, .nevents = 2};
 
-	return (hub_wants(h, &news));
+	return (hub_wants(h, &effects));
 }
 
 static bool
 wants_change(struct hub *h, int64_t user)
 {
-	struct domain_change changes[2] = {{.user_id = 777}, {.user_id = user}};
-	struct news news = {.changes = changes, .nchanges = 2};
+	struct effect_change changes[2] = {{.user_id = 777}, {.user_id = user}};
+	struct effects effects = {.changes = changes, .nchanges = 2};
 
-	return (hub_wants(h, &news));
+	return (hub_wants(h, &effects));
 }
 
 static bool
 wants_acked(struct hub *h, int64_t user)
 {
-	struct domain_acked acked[2] = {{.user_id = 777}, {.user_id = user}};
-	struct news news = {.acked = acked, .nacked = 2};
+	struct effect_acked acked[2] = {{.user_id = 777}, {.user_id = user}};
+	struct effects effects = {.acked = acked, .nacked = 2};
 
-	return (hub_wants(h, &news));
+	return (hub_wants(h, &effects));
 }
 
 static bool
@@ -286,9 +286,9 @@ wants(struct hub *h, int64_t user)
 static void
 test_wants(void **state)
 {
-	struct domain_revoked revoked[1] = {{.device_id = 1}};
-	struct news empty = {.nevents = 0};
-	struct news gone = {.revoked = revoked, .nrevoked = 1};
+	struct effect_revoked revoked[1] = {{.device_id = 1}};
+	struct effects empty = {.nevents = 0};
+	struct effects gone = {.revoked = revoked, .nrevoked = 1};
 	struct guest a1, a2;
 	struct hub *h;
 

@@ -54,7 +54,7 @@ struct world {
 	struct config config;
 	struct data data;
 	struct db *db;
-	struct domain *domain;
+	struct txn_env *env;
 	struct writer *writer;
 	struct readers *readers;
 	struct control *control;
@@ -73,12 +73,12 @@ world_open(void **state)
 	    w->config.data, sizeof(w->config.data), "%s/a/data", w->dir);
 	assert_int_equal(RC_OK, data_open(&w->config, &w->data, &err));
 	assert_int_equal(RC_OK, data_open_db(&w->data, &w->db, &err));
-	const struct domain_options domain_options = {
+	const struct txn_env_options txn_env_options = {
 	    .clk = clk_system(), .rnd = rnd_system(), .expiry_ms = 1000};
-	assert_int_equal(RC_OK, domain_new(&domain_options, &w->domain, &err));
+	assert_int_equal(RC_OK, txn_env_new(&txn_env_options, &w->env, &err));
 	const struct writer_options writer_options = {.db = w->db,
 	    .clk = clk_system(),
-	    .hooks = domain_hooks(w->domain),
+	    .hooks = txn_env_hooks(w->env),
 	    .queue_limit = 100,
 	    .checkpoint_bytes = 1 << 20};
 	assert_int_equal(RC_OK, writer_new(&writer_options, &w->writer, &err));
@@ -100,7 +100,7 @@ world_remove(void **state)
 	writer_stop(w->writer);
 	readers_stop(w->readers);
 	writer_free(w->writer);
-	domain_free(w->domain);
+	txn_env_free(w->env);
 	db_close(w->db);
 	data_close(&w->data);
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

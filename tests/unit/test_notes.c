@@ -54,64 +54,64 @@ clear(struct channel *ch)
 }
 
 static void
-change(struct news *news, int64_t user_id, int64_t mid)
+change(struct effects *effects, int64_t user_id, int64_t mid)
 {
 	struct err err = ERR_INIT;
-	const struct domain_change c = {user_id, mid, CHANGE_ACKED};
+	const struct effect_change c = {user_id, mid, CHANGE_ACKED};
 
-	assert_int_equal(news_add_change(news, &c, &err), RC_OK);
+	assert_int_equal(effects_add_change(effects, &c, &err), RC_OK);
 }
 
 static void
-head(struct news *news, int64_t user_id, int64_t seq)
+head(struct effects *effects, int64_t user_id, int64_t seq)
 {
 	struct err err = ERR_INIT;
-	const struct domain_event e = {.user_id = user_id, .seq = seq};
+	const struct effect_event e = {.user_id = user_id, .seq = seq};
 
-	assert_int_equal(news_add_event(news, &e, &err), RC_OK);
+	assert_int_equal(effects_add_event(effects, &e, &err), RC_OK);
 }
 
 /* Tells ${n} changes of user 7, mids from 1 on. */
 static void
 tell_changes(struct outbound *o, int n)
 {
-	struct news *news = news_new();
+	struct effects *effects = effects_new();
 	int i;
 
-	assert_non_null(news);
+	assert_non_null(effects);
 	for (i = 1; i <= n; i++)
-		change(news, 7, i);
-	outbound_news(o, news);
-	news_free(news);
+		change(effects, 7, i);
+	outbound_effects(o, effects);
+	effects_free(effects);
 }
 
 static void
 test_all_is_heard(void **state)
 {
-	const struct domain_acked acked = {7, 3, 30};
+	const struct effect_acked acked = {7, 3, 30};
 	struct channel ch = {.n = 0};
 	struct err err = ERR_INIT;
 	struct outbound o;
 	struct inbound in;
-	struct news *news = news_new();
+	struct effects *effects = effects_new();
 	uint8_t hash[32];
 	size_t i;
 
 	(void)state;
 	for (i = 0; i < sizeof(hash); i++)
 		hash[i] = (uint8_t)(i * 11);
-	assert_non_null(news);
-	head(news, 7, 31);
-	head(news, 8, 2);
-	head(news, 7, 33);
-	head(news, 7, 32);
-	change(news, 9, 90);
-	assert_int_equal(news_add_acked(news, &acked, &err), RC_OK);
-	assert_int_equal(news_add_revoked(news, 5, hash, &err), RC_OK);
+	assert_non_null(effects);
+	head(effects, 7, 31);
+	head(effects, 8, 2);
+	head(effects, 7, 33);
+	head(effects, 7, 32);
+	change(effects, 9, 90);
+	assert_int_equal(effects_add_acked(effects, &acked, &err), RC_OK);
+	assert_int_equal(effects_add_revoked(effects, 5, hash, &err), RC_OK);
 	assert_true(outbound_init(&o));
 	assert_true(outbound_empty(&o));
-	outbound_news(&o, news);
-	news_free(news);
+	outbound_effects(&o, effects);
+	effects_free(effects);
 	assert_false(outbound_empty(&o));
 	assert_int_equal(outbound_send(&o, NODE, put, &ch, &err), RC_OK);
 	assert_true(outbound_empty(&o));
@@ -120,24 +120,25 @@ test_all_is_heard(void **state)
 	inbound_read(ch.notes[0], &in);
 	assert_int_equal(in.node, NODE);
 	assert_false(in.missed || in.desk || in.began || in.epoch);
-	assert_non_null(in.news);
+	assert_non_null(in.effects);
 	/* Of each inbox only where it ends. */
-	assert_int_equal(in.news->nevents, 2);
+	assert_int_equal(in.effects->nevents, 2);
 	for (i = 0; i < 2; i++)
-		assert_int_equal(in.news->events[i].seq,
-		    in.news->events[i].user_id == 7 ? 33 : 2);
-	assert_int_equal(in.news->nchanges, 1);
-	assert_int_equal(in.news->changes[0].user_id, 9);
-	assert_int_equal(in.news->changes[0].mid, 90);
-	assert_int_equal(in.news->changes[0].event, CHANGE_ACKED);
-	assert_int_equal(in.news->nacked, 1);
-	assert_int_equal(in.news->acked[0].user_id, 7);
-	assert_int_equal(in.news->acked[0].device_id, 3);
-	assert_int_equal(in.news->acked[0].seq, 30);
-	assert_int_equal(in.news->nrevoked, 1);
-	assert_int_equal(in.news->revoked[0].device_id, 5);
-	assert_memory_equal(in.news->revoked[0].token_hash, hash, sizeof(hash));
-	news_free(in.news);
+		assert_int_equal(in.effects->events[i].seq,
+		    in.effects->events[i].user_id == 7 ? 33 : 2);
+	assert_int_equal(in.effects->nchanges, 1);
+	assert_int_equal(in.effects->changes[0].user_id, 9);
+	assert_int_equal(in.effects->changes[0].mid, 90);
+	assert_int_equal(in.effects->changes[0].event, CHANGE_ACKED);
+	assert_int_equal(in.effects->nacked, 1);
+	assert_int_equal(in.effects->acked[0].user_id, 7);
+	assert_int_equal(in.effects->acked[0].device_id, 3);
+	assert_int_equal(in.effects->acked[0].seq, 30);
+	assert_int_equal(in.effects->nrevoked, 1);
+	assert_int_equal(in.effects->revoked[0].device_id, 5);
+	assert_memory_equal(
+	    in.effects->revoked[0].token_hash, hash, sizeof(hash));
+	effects_free(in.effects);
 	clear(&ch);
 	outbound_fini(&o);
 }
@@ -168,7 +169,7 @@ test_words(void **state)
 	check_sends(&o, &ch, 1, "N12 D J E");
 	inbound_read(ch.notes[0], &in);
 	assert_true(in.desk && in.began && in.epoch && !in.missed);
-	assert_null(in.news);
+	assert_null(in.effects);
 	clear(&ch);
 	outbound_fini(&o);
 }
@@ -193,10 +194,10 @@ test_splits(void **state)
 		inbound_read(ch.notes[i], &in);
 		assert_true(in.node == INT64_MAX);
 		assert_false(in.missed);
-		assert_non_null(in.news);
-		for (k = 0; k < in.news->nchanges; k++)
-			assert_int_equal(in.news->changes[k].mid, next++);
-		news_free(in.news);
+		assert_non_null(in.effects);
+		for (k = 0; k < in.effects->nchanges; k++)
+			assert_int_equal(in.effects->changes[k].mid, next++);
+		effects_free(in.effects);
 	}
 	assert_int_equal(next, 3001);
 	clear(&ch);
@@ -218,7 +219,7 @@ test_too_much(void **state)
 	check_sends(&o, &ch, NOTES_MAX + 1, "N12 *");
 	inbound_read(ch.notes[NOTES_MAX], &in);
 	assert_true(in.missed);
-	assert_null(in.news);
+	assert_null(in.effects);
 	clear(&ch);
 
 	assert_true(outbound_empty(&o));
@@ -281,7 +282,7 @@ test_no_memory(void **state)
 	struct channel ch = {.n = 0};
 	struct err err = ERR_INIT;
 	struct outbound o;
-	struct news *news;
+	struct effects *effects;
 	bool pending;
 	int k, lost = 0;
 
@@ -292,12 +293,12 @@ test_no_memory(void **state)
 	for (k = 1;; k++) {
 		assert_true(k < 50);
 		assert_true(outbound_init(&o));
-		news = news_new();
-		assert_non_null(news);
-		head(news, 7, 31);
-		change(news, 9, 90);
+		effects = effects_new();
+		assert_non_null(effects);
+		head(effects, 7, 31);
+		change(effects, 9, 90);
 		mem_fail_at(k);
-		outbound_news(&o, news);
+		outbound_effects(&o, effects);
 		assert_int_equal(
 		    outbound_send(&o, NODE, put, &ch, &err), RC_OK);
 		pending = mem_fail_pending();
@@ -308,10 +309,10 @@ test_no_memory(void **state)
 			assert_string_equal(ch.notes[0], "N12 C9:90:2 H7:31");
 		/* The next time it is forgotten. */
 		clear(&ch);
-		outbound_news(&o, news);
+		outbound_effects(&o, effects);
 		check_sends(&o, &ch, 1, "N12 C9:90:2 H7:31");
 		clear(&ch);
-		news_free(news);
+		effects_free(effects);
 		outbound_fini(&o);
 		if (pending)
 			break;
@@ -335,12 +336,12 @@ test_events(void **state)
 	for (event = 0; event <= OUTBOX_EVENTS; event++) {
 		(void)snprintf(note, sizeof(note), "N12 C7:90:%d", event);
 		inbound_read(note, &in);
-		assert_int_equal(in.news != NULL, event < OUTBOX_EVENTS);
-		if (in.news == NULL)
+		assert_int_equal(in.effects != NULL, event < OUTBOX_EVENTS);
+		if (in.effects == NULL)
 			continue;
-		assert_int_equal(in.news->nchanges, 1);
-		assert_int_equal(in.news->changes[0].event, event);
-		news_free(in.news);
+		assert_int_equal(in.effects->nchanges, 1);
+		assert_int_equal(in.effects->changes[0].event, event);
+		effects_free(in.effects);
 	}
 }
 
@@ -392,17 +393,17 @@ test_strange(void **state)
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		inbound_read(rows[i].note, &in);
 		assert_false(in.missed);
-		assert_int_equal(
-		    in.news != NULL, rows[i].events + rows[i].changes +
-					     rows[i].acked + rows[i].revoked >
-					 0);
-		if (in.news == NULL)
+		assert_int_equal(in.effects != NULL,
+		    rows[i].events + rows[i].changes + rows[i].acked +
+			    rows[i].revoked >
+			0);
+		if (in.effects == NULL)
 			continue;
-		assert_int_equal(in.news->nevents, rows[i].events);
-		assert_int_equal(in.news->nchanges, rows[i].changes);
-		assert_int_equal(in.news->nacked, rows[i].acked);
-		assert_int_equal(in.news->nrevoked, rows[i].revoked);
-		news_free(in.news);
+		assert_int_equal(in.effects->nevents, rows[i].events);
+		assert_int_equal(in.effects->nchanges, rows[i].changes);
+		assert_int_equal(in.effects->nacked, rows[i].acked);
+		assert_int_equal(in.effects->nrevoked, rows[i].revoked);
+		effects_free(in.effects);
 	}
 }
 

@@ -23,7 +23,7 @@ struct heard {
 };
 
 static void
-hear(void *arg, const struct domain_change *change)
+hear(void *arg, const struct effect_change *change)
 {
 	static const char letters[OUTBOX_EVENTS + 1] = "osarf";
 	struct heard *h = arg;
@@ -38,24 +38,24 @@ hear(void *arg, const struct domain_change *change)
 		.arg = (heard_), .changed = hear, .events = (events_)          \
 	}
 
-/* The news of these tests are not on the heap. */
+/* The effects of these tests are not on the heap. */
 static void
-keep(void *arg, struct news *news)
+keep(void *arg, struct effects *effects)
 {
 
 	(void)arg;
-	(void)news;
+	(void)effects;
 }
 
 static void
 test_who_is_told(void **state)
 {
-	struct domain_change changes[] = {{1, 10, CHANGE_SENT},
+	struct effect_change changes[] = {{1, 10, CHANGE_SENT},
 	    {1, 11, CHANGE_OTHER}, {2, 12, CHANGE_RETRY},
 	    {2, 12, CHANGE_FAILED}, {1, 10, CHANGE_ACKED},
 	    {3, 13, CHANGE_SENT}};
-	struct news news = {.changes = changes, .nchanges = 6};
-	struct news nothing = {.nchanges = 0};
+	struct effects effects = {.changes = changes, .nchanges = 6};
+	struct effects nothing = {.nchanges = 0};
 	struct heard all = {.n = 0}, four = all, one = all, none = all;
 	const struct subscriber wants[] = {HEARS(&all, EVENTS_ALL),
 	    HEARS(&four, EVENTS_OF_ENTRIES),
@@ -65,12 +65,12 @@ test_who_is_told(void **state)
 	size_t i;
 
 	(void)state;
-	s.list[s.n++] = (struct subscriber){.take_news = keep};
-	publisher_news(&s, &news); /* nobody listens */
+	s.list[s.n++] = (struct subscriber){.take_effects = keep};
+	publisher_effects(&s, &effects); /* nobody listens */
 	for (i = 0; i < 4; i++)
 		assert_int_equal(publisher_add(&s, &wants[i], &err), RC_OK);
-	publisher_news(&s, &nothing);
-	publisher_news(&s, &news);
+	publisher_effects(&s, &nothing);
+	publisher_effects(&s, &effects);
 	assert_string_equal(all.events, "sorfas");
 	assert_string_equal(four.events, "srfas");
 	assert_string_equal(one.events, "r");
@@ -85,19 +85,19 @@ test_bounded(void **state)
 	struct heard h = {.n = 0};
 	const struct subscriber wants =
 	    HEARS(&h, EVENT_BIT(CHANGE_SENT) | EVENT_BIT(CHANGE_ACKED));
-	struct domain_change change = {1, 1, CHANGE_SENT};
-	struct news news = {.changes = &change, .nchanges = 1};
+	struct effect_change change = {1, 1, CHANGE_SENT};
+	struct effects effects = {.changes = &change, .nchanges = 1};
 	struct publisher s = {.n = 0};
 	struct err err = ERR_INIT;
 	int i;
 
 	(void)state;
-	s.list[s.n++] = (struct subscriber){.take_news = keep};
+	s.list[s.n++] = (struct subscriber){.take_effects = keep};
 	for (i = 1; i < SUBSCRIBERS_MAX; i++)
 		assert_int_equal(publisher_add(&s, &wants, &err), RC_OK);
 	assert_int_equal(publisher_add(&s, &wants, &err), RC_LIMIT);
 	assert_true(err.text[0] != '\0');
-	publisher_news(&s, &news);
+	publisher_effects(&s, &effects);
 	assert_int_equal(h.n, SUBSCRIBERS_MAX - 1);
 }
 
@@ -120,10 +120,10 @@ woken(void *arg, const struct wake *wake)
 }
 
 static void
-told(void *arg, const struct news *news)
+told(void *arg, const struct effects *effects)
 {
 
-	assert_int_equal(news->nacked, 1);
+	assert_int_equal(effects->nacked, 1);
 	call(*(const char *)arg);
 }
 
@@ -136,27 +136,27 @@ take_wake(void *arg, struct wake *wake)
 }
 
 static void
-take_news(void *arg, struct news *news)
+take_effects(void *arg, struct effects *effects)
 {
 
 	call(*(const char *)arg);
-	news_free(news);
+	effects_free(effects);
 }
 
 static void
 publish_both(const struct publisher *p)
 {
-	const struct domain_acked acked = {1, 2, 3};
+	const struct effect_acked acked = {1, 2, 3};
 	struct wake *wake = wake_new();
-	struct news *news = news_new();
+	struct effects *effects = effects_new();
 	struct err err = ERR_INIT;
 
 	memset(called, 0, sizeof(called));
 	assert_int_equal(wake_add(wake, 7, 0, &err), RC_OK);
-	assert_int_equal(news_add_acked(news, &acked, &err), RC_OK);
+	assert_int_equal(effects_add_acked(effects, &acked, &err), RC_OK);
 	publisher_wake(p, wake);
 	call('-');
-	publisher_news(p, news);
+	publisher_effects(p, effects);
 }
 
 /* One subscriber takes each object over, after all others have seen it; without
@@ -166,11 +166,11 @@ test_taken_over(void **state)
 {
 	const struct subscriber taker = {.arg = (char[]){"T"},
 	    .take_wake = take_wake,
-	    .take_news = take_news};
+	    .take_effects = take_effects};
 	const struct subscriber seer = {
 	    .arg = (char[]){"s"}, .woken = woken, .told = told};
 	const struct subscriber second = {
-	    .arg = (char[]){"x"}, .take_news = take_news};
+	    .arg = (char[]){"x"}, .take_effects = take_effects};
 	const struct subscriber third = {
 	    .arg = (char[]){"x"}, .take_wake = take_wake};
 	struct publisher p = {.n = 0};

@@ -244,7 +244,30 @@ test_cursor(void **state)
 	jobs_run();
 	assert_frames(a, "error:410 CLOSE:4410");
 	assert_non_null(strstr(a->last, "\"head\":9"));
+	a = client_hello("u1d1", CURSOR("e1:10"));
+	jobs_run();
+	assert_frames(a, "error:410 CLOSE:4410");
 	a = client_hello("u1d1", CURSOR("e2:8"));
+	jobs_run();
+	assert_frames(a, "error:410 CLOSE:4410");
+}
+
+/* Another node has shown a later event in this epoch: the client comes back. */
+static void
+test_cursor_ahead_of_the_node(void **state)
+{
+	struct lws *a;
+
+	(void)state;
+	scene->shared = true;
+	scene->inboxes[1] = (struct inbox){.head = 9, .oldest = 1};
+	a = client_hello("u1d1", CURSOR("e1:10"));
+	jobs_run();
+	assert_frames(a, "CLOSE:1013");
+	a = client_hello("u1d1", CURSOR("10"));
+	jobs_run();
+	assert_frames(a, "error:410 CLOSE:4410");
+	a = client_hello("u1d1", CURSOR("e2:10"));
 	jobs_run();
 	assert_frames(a, "error:410 CLOSE:4410");
 }
@@ -276,8 +299,8 @@ test_cursor_before_the_oldest(void **state)
 	assert_frames(a, "welcome event=8 event=9 caught_up=9");
 }
 
-/* The session gets the news of an event that commits after its cursor was read.
- * A page with an older snapshot is then not the end. */
+/* The session gets the effects of an event that commits after its cursor was
+ * read. A page with an older snapshot is then not the end. */
 static void
 test_event_while_opening(void **state)
 {
@@ -515,6 +538,7 @@ main(void)
 	    T(test_store_fails),
 	    T(test_welcome),
 	    T(test_cursor),
+	    T(test_cursor_ahead_of_the_node),
 	    T(test_cursor_before_the_oldest),
 	    T(test_event_while_opening),
 	    T(test_same_instance_is_replaced),

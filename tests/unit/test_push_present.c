@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The list of present sessions and long-polls, and what wakes long-polls beside
- * events: a revoked token, dropped news, a request for the list.
+ * events: a revoked token, dropped effects, a request for the list.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -280,7 +280,7 @@ test_answers_go_first(void **state)
 	a = client_open("u1d1", "");
 	a->full = true;
 	say_often(a, PING, 3);
-	/* The socket has room, and the news arrive before the writable
+	/* The socket has room, and the effects arrive before the writable
 	 * callback. */
 	a->takes = 1;
 	a->full = false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The cursor of a session: every event is written once and in order, whatever
- * happens to news, socket, window and pages.
+ * happens to effects, socket, window and pages.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 
 #include "unit/push_fixture.h"
 
-/* ---- news ---- */
+/* ---- effects ---- */
 
 static void
 test_next_event_is_written(void **state)
@@ -38,9 +38,9 @@ test_next_event_is_written(void **state)
 
 /* Publishes ${e} to user 1, from "u2" and about CONVERSATION. */
 static void
-publish(struct domain_event e, const char *to, const char *message)
+publish(struct effect_event e, const char *to, const char *message)
 {
-	struct news *news = news_new();
+	struct effects *effects = effects_new();
 	struct err err = ERR_INIT;
 
 	e.user_id = 1;
@@ -53,8 +53,8 @@ publish(struct domain_event e, const char *to, const char *message)
 		e.message = text_new(message, strlen(message));
 	e.event_time = 1700000000001;
 	e.delivered_at = 1700000000002;
-	assert_int_equal(news_add_event(news, &e, &err), RC_OK);
-	push_news(scene->push, news);
+	assert_int_equal(effects_add_event(effects, &e, &err), RC_OK);
+	push_effects(scene->push, effects);
 	turn();
 }
 
@@ -68,7 +68,7 @@ test_whole_event(void **state)
 
 	(void)state;
 	a = client_open("u1d1", "");
-	publish((struct domain_event){.seq = 1,
+	publish((struct effect_event){.seq = 1,
 		    .kind = EVENT_MESSAGE,
 		    .conversation_seq = 7,
 		    .attempt = 3},
@@ -87,7 +87,7 @@ test_whole_event(void **state)
 				     "\"delivered_at\":\"" AT "2Z\","
 				     "\"read_at\":null,"
 				     "\"attempt\":3}");
-	publish((struct domain_event){.seq = 2,
+	publish((struct effect_event){.seq = 2,
 		    .kind = EVENT_MESSAGE,
 		    .own = true,
 		    .conversation_seq = 8},
@@ -107,7 +107,7 @@ test_whole_event(void **state)
 				     "\"read_at\":null,"
 				     "\"attempt\":0}");
 	publish(
-	    (struct domain_event){
+	    (struct effect_event){
 		.seq = 3, .kind = EVENT_READ, .conversation_seq = 8},
 	    "u1", NULL);
 	assert_string_equal(a->last, "{\"type\":\"event\","
@@ -121,7 +121,7 @@ test_whole_event(void **state)
 				     "\"state\":\"read\","
 				     "\"at\":\"" AT "1Z\"}");
 	publish(
-	    (struct domain_event){
+	    (struct effect_event){
 		.seq = 4, .kind = EVENT_BOUNCE, .reason = REASON_EXPIRED},
 	    "u1", NULL);
 	assert_string_equal(a->last,
@@ -179,9 +179,9 @@ test_bare_event_is_read(void **state)
 
 /* ---- the window ---- */
 
-/* The window lets exactly its number of events through, from news … */
+/* The window lets exactly its number of events through, from effects … */
 static void
-test_window_of_news(void **state)
+test_window_of_effects(void **state)
 {
 	struct lws *a;
 	int i;
@@ -391,7 +391,7 @@ test_event_while_reading(void **state)
 	arrive(1);
 	jobs_run();
 	assert_frames(a, "event=1 event=2 event=3");
-	/* The news arrive before the page, whose snapshot is older. */
+	/* The effects arrive before the page, whose snapshot is older. */
 	scene->inboxes[1].head = 5;
 	publish_event(1, 5);
 	arrive(1);
@@ -436,7 +436,7 @@ test_store_fails(void **state)
 	assert_frames(a, "CLOSE:1011");
 }
 
-/* ---- news that were dropped ---- */
+/* ---- effects that were dropped ---- */
 
 static void
 test_overflow(void **state)
@@ -454,8 +454,8 @@ test_overflow(void **state)
 	assert_frames(a, "event=4");
 }
 
-/* A page that was under way when news were dropped does not show the end of the
- * inbox. */
+/* A page that was under way when effects were dropped does not show the end of
+ * the inbox. */
 static void
 test_overflow_while_reading(void **state)
 {
@@ -480,7 +480,7 @@ test_overflow_while_reading(void **state)
 	assert_frames(a, "event=4");
 }
 
-/* A session with a full window reads, too: the news of an ack may be among
+/* A session with a full window reads, too: the effects of an ack may be among
  * those that were dropped. */
 static void
 test_overflow_of_acks(void **state)
@@ -639,7 +639,7 @@ main(void)
 	    T(test_whole_event),
 	    T(test_gap_is_read),
 	    T(test_bare_event_is_read),
-	    T(test_window_of_news),
+	    T(test_window_of_effects),
 	    T(test_window_of_pages),
 	    T(test_window_opened_elsewhere),
 	    T(test_stalled),

@@ -475,9 +475,9 @@ test_deliver_nothing(void **state)
 
 /* ---- memory ---- */
 
-/* Abandons a transaction, which empties the ledger. */
+/* Abandons a transaction, which empties the cache. */
 static void
-forget_ledger(struct rig *r)
+forget_cache(struct rig *r)
 {
 	struct unit failing = rig_failing();
 
@@ -503,7 +503,7 @@ test_send_without_memory(void **state)
 	accepted = 0;
 	for (k = 1, all = false; !all; k++) {
 		assert_true(k < 500);
-		forget_ledger(&r);
+		forget_cache(&r);
 		mem_fail_at(k);
 		u = rig_send(&r, alice, "bob", "hello", NULL);
 		all = mem_fail_pending();

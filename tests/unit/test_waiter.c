@@ -69,9 +69,9 @@ wait_for(struct poller *p, struct push *push, int64_t user, int64_t after,
 }
 
 static struct push *
-make_limited(size_t news_limit)
+make_limited(size_t effects_limit)
 {
-	struct push_options o = {.news_limit = news_limit};
+	struct push_options o = {.effects_limit = effects_limit};
 	struct err err = ERR_INIT;
 	struct push *push;
 
@@ -106,27 +106,27 @@ start(void)
 static void
 tell_event(struct push *push, int64_t user, int64_t seq)
 {
-	struct domain_event e = {.user_id = user, .seq = seq, .kind = 1};
+	struct effect_event e = {.user_id = user, .seq = seq, .kind = 1};
 	struct err err = ERR_INIT;
-	struct news *news;
+	struct effects *effects;
 
-	news = news_new();
-	assert_int_equal(news_add_event(news, &e, &err), RC_OK);
-	push_news(push, news);
+	effects = effects_new();
+	assert_int_equal(effects_add_event(effects, &e, &err), RC_OK);
+	push_effects(push, effects);
 }
 
 static void
-tell_change(struct push *push, int64_t user)
+txn_tell_change(struct push *push, int64_t user)
 {
 	struct err err = ERR_INIT;
-	struct news *news;
+	struct effects *effects;
 
-	news = news_new();
+	effects = effects_new();
 	assert_int_equal(
-	    news_add_change(
-		news, &(struct domain_change){user, 1, CHANGE_SENT}, &err),
+	    effects_add_change(
+		effects, &(struct effect_change){user, 1, CHANGE_SENT}, &err),
 	    RC_OK);
-	push_news(push, news);
+	push_effects(push, effects);
 }
 
 static void
@@ -145,8 +145,8 @@ assert_waits(struct poller *p)
 	assert_int_equal(atomic_load(&p->dones), 0);
 }
 
-/* Members are told in the order in which they joined, and news in theirs: who
- * has not been told when a later one was, has been passed over. */
+/* Members are told in the order in which they joined, and effects in theirs:
+ * who has not been told when a later one was, has been passed over. */
 static void
 test_beyond_after_only(void **state)
 {
@@ -169,8 +169,8 @@ test_beyond_after_only(void **state)
 	assert_told(&none, 1);
 	assert_told(&five, 1);
 	assert_waits(&box);
-	tell_change(push, 2);
-	tell_change(push, 1);
+	txn_tell_change(push, 2);
+	txn_tell_change(push, 1);
 	assert_told(&box, 1);
 	assert_waits(&other);
 	tell_event(push, 2, 1);
@@ -390,7 +390,7 @@ test_race(void **state)
 		assert_int_equal(atomic_load(&racers[i].dones), 1);
 }
 
-/* Registered before the news was put: told, though the thread may find both
+/* Registered before the effects were put: told, though the thread may find both
  * at once. */
 static void
 test_nothing_falls_between(void **state)
@@ -403,7 +403,7 @@ test_nothing_falls_between(void **state)
 	for (i = 0; i < ROUNDS; i++) {
 		wait_for(&p, shared, 1, 0, i % 2 == 1);
 		if (i % 2 == 1)
-			tell_change(shared, 1);
+			txn_tell_change(shared, 1);
 		else
 			tell_event(shared, 1, 1);
 		assert_told(&p, 1);

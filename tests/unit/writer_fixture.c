@@ -196,7 +196,7 @@ on_begin(void *arg, struct tx *tx, struct err *err)
 	assert_ptr_equal(arg, world);
 	assert_ptr_equal(tx->db, &world->db);
 	assert_int_equal(tx->now_ms, world->clk.wall_ms);
-	tx->domain = (struct domain *)(void *)world;
+	tx->env = (struct txn_env *)(void *)world;
 	tell("begin");
 	world->hook_rc = RC_OK;
 	return (rc == RC_OK ? rc : err_set(err, rc, "begin"));
@@ -243,7 +243,7 @@ on_probe(void *arg, struct tx *tx, bool names, bool *ret_freed, struct err *err)
 
 	(void)arg;
 	(void)err;
-	assert_ptr_equal(tx->domain, world);
+	assert_ptr_equal(tx->env, world);
 	tell(names ? "probe-names" : "probe");
 	for (; *from != '\0'; from++)
 		if (is_in(world->others, *from))
@@ -266,7 +266,7 @@ on_flush(void *arg, struct tx *tx, struct err *err)
 {
 
 	(void)arg;
-	assert_ptr_equal(tx->domain, world);
+	assert_ptr_equal(tx->env, world);
 	tell("flush");
 	return (take_rc(&world->flush_rc, err));
 }
@@ -276,7 +276,7 @@ on_committed(void *arg, struct tx *tx)
 {
 
 	(void)arg;
-	assert_ptr_equal(tx->domain, world);
+	assert_ptr_equal(tx->env, world);
 	tell("committed");
 	return (&world->told);
 }
@@ -330,7 +330,7 @@ apply_work(struct tx *tx, struct unit **units, size_t n, struct err *err)
 	char text[8];
 	size_t i;
 
-	assert_ptr_equal(tx->domain, world);
+	assert_ptr_equal(tx->env, world);
 	(void)snprintf(text, sizeof(text), "%s:", units[0]->kind->name);
 	tell(text);
 	for (i = 0; i < n; i++) {

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A row is added to the outbox, at the end of its lane.
+ */
+#include "txn/add.h"
+#include "txn/lane.h"
+#include "txn/verb.h"
+
+/* A message was accepted: where it stands. */
+static void
+count_new(struct txn_env *env, const struct outbox_new *o)
+{
+
+	backlog_add(env->backlog, TOTAL_EVER_ACCEPTED, 1);
+	if (o->lane == NULL) {
+		backlog_add(env->backlog, TOTAL_EVER_SENT, 1);
+		backlog_add(env->backlog, TOTAL_EVER_ACKED, 1);
+	} else {
+		backlog_add(env->backlog,
+		    o->deliver_at != 0 ? TOTAL_SCHEDULED : TOTAL_PENDING, 1);
+	}
+}
+
+/* $1 id … $18 sent_at and acked_at of a row that is born acked. */
+enum rc
+txn_add_outbox(struct tx *tx, const struct outbox_new *o,
+    const struct uuid *event_id, int64_t *ret_id, struct err *err)
+{
+	struct txn_env *env = txn_env_of(tx);
+	struct db_val *v;
+	int64_t lane_seq;
+	enum rc rc;
+
+	rc = txn_need_effects(env, err);
+	if (rc == RC_OK)
+		rc = cache_next_outbox_id(env->cache, tx, ret_id, err);
+	if (rc == RC_OK)
+		rc = store_rows_next(tx->db, &env->outbox, &v, err);
+	if (rc != RC_OK)
+		return (rc);
+	lane_seq = 0;
+	if (o->lane != NULL && o->deliver_at == 0) {
+		lane_seq = txn_lane_place(tx, o->lane, o->priority);
+		rc = txn_wake_lane(tx, o->lane, o->priority, err);
+	}
+	if (o->kind == EVENT_MESSAGE)
+		count_new(env, o);
+	if (rc == RC_OK && o->kind == EVENT_MESSAGE && lane_seq != 0)
+		rc = backlog_wait(env->backlog,
+		    &(struct backlog_key){
+			o->sender_id, o->lane->lane.destination_id},
+		    1, err);
+	v[0] = db_v_i64(*ret_id);
+	v[1] = db_v_uuid(event_id);
+	v[2] = db_v_i64(o->kind);
+	v[3] = db_v_i64(o->mid);
+	v[4] = db_v_i64(o->conversation->id);
+	v[5] = db_v_i64_or_null(o->conversation_seq, 0);
+	v[6] = db_v_i64(o->sender_id);
+	v[7] = o->lane != NULL ? db_v_i64(o->lane->lane.lane_id) : DB_V_NULL;
+	v[8] = db_v_i64_or_null(lane_seq, 0);
+	v[9] = o->lane != NULL && cache_lane_remote(o->lane)
+		   ? db_v_text("server", 6)
+		   : db_v_text("user", 4);
+	v[10] = db_v_i64(o->dest->user_id);
+	v[11] = db_v_i64(o->priority);
+	v[12] =
+	    o->lane != NULL ? db_v_text("pending", 7) : db_v_text("acked", 5);
+	v[13] = db_v_i64_or_null(o->deliver_at, 0);
+	v[14] = db_v_i64_or_null(o->expires_at, 0);
+	v[15] = db_v_i64(o->event_time);
+	v[16] = db_v_i64(tx->now_ms);
+	v[17] = o->lane != NULL ? DB_V_NULL : db_v_i64(tx->now_ms);
+	return (rc);
+}
