@@ -74,11 +74,12 @@ admin_health(struct http_request *req, void *arg)
 void
 admin_ready(struct http_request *req, void *arg)
 {
-	struct admin *admin = api_admin(arg);
+	struct admin *admin = http_route_module(req);
 	struct refusal r = REFUSAL_INIT;
 	const char *why = "not ready";
 	struct buf b = BUF_INIT;
 
+	(void)arg;
 	if (!admin->o.ready(admin->o.ready_arg, &why)) {
 		refusal_set(&r, PROBLEM_BUSY, "", "%s", why);
 		http_answer_refusal(req, &r);

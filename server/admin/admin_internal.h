@@ -9,7 +9,7 @@
 
 #include "admin/admin.h"
 #include "admin/alerts.h"
-#include "api/api.h"
+#include "rest/ask.h"
 
 struct admin {
 	struct admin_options o;
@@ -64,7 +64,15 @@ extern const struct document document_asyncapi;
 /* Appends what the kernel says of this process, as Prometheus text. */
 void process_metrics_write(struct buf *b, int64_t start_ms);
 
-/* Handlers; the argument is the api. */
+/* The admin whose route ${ask} is of. */
+static inline struct admin *
+admin_of(const struct ask *ask)
+{
+
+	return (ask->module);
+}
+
+/* Handlers; the argument is the rest. */
 void admin_health(struct http_request *req, void *arg);
 void admin_ready(struct http_request *req, void *arg);
 void admin_metrics(struct http_request *req, void *arg);

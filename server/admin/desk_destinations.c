@@ -174,7 +174,7 @@ read_list(struct ask *ask, struct db *db, struct err *err)
 	more = rc == RC_LIMIT;
 	if (rc == RC_OK || rc == RC_LIMIT) {
 		buf_adds(&b, "{\"destinations\":[");
-		rc = write_page(api_admin(ask->api), db, &a->page, &b, err);
+		rc = write_page(admin_of(ask), db, &a->page, &b, err);
 	}
 	buf_fini(&a->page.text);
 	if (rc == RC_OK) {
@@ -226,7 +226,7 @@ read_one(struct ask *ask, struct db *db, struct err *err)
 	rc = inspect_destination(
 	    db, a->unit.name, take_destination, &a->page, err);
 	if (rc == RC_OK)
-		rc = write_page(api_admin(ask->api), db, &a->page, &b, err);
+		rc = write_page(admin_of(ask), db, &a->page, &b, err);
 	buf_fini(&a->page.text);
 	if (rc == RC_OK)
 		ask_json(ask, 200, &b);

@@ -7,9 +7,9 @@
 #define ADMIN_DESK_INTERNAL_H
 
 #include "admin/admin_internal.h"
-#include "api/ask.h"
 #include "base/limits.h"
 #include "inspect/inspect.h"
+#include "rest/ask.h"
 
 /* Sending for longer than this is stuck; with no more retries left than this a
  * message is near its failure (R371, R373). */
@@ -102,7 +102,7 @@ enum rc desk_show(struct db *db, const struct uuid *id, struct buf *b,
  * (desk_stats.c). */
 struct relay_stats *desk_relay(struct admin *admin);
 
-/* Handlers; the argument is the api. */
+/* Handlers; the argument is the rest. */
 void desk_stats_get(struct http_request *req, void *arg);
 void desk_outbox_get(struct http_request *req, void *arg);
 void desk_message_get(struct http_request *req, void *arg);

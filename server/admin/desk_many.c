@@ -169,7 +169,7 @@ read_next(struct ask *ask, struct db *db, struct err *err)
 	struct many_ask *a = (struct many_ask *)(void *)ask;
 	enum rc rc;
 
-	if ((rc = api_still_admitted(ask, db, err)) == RC_NOT_FOUND) {
+	if ((rc = rest_still_admitted(ask, db, err)) == RC_NOT_FOUND) {
 		ask_refuse_stranger(ask);
 		return (RC_OK);
 	}

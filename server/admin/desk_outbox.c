@@ -78,7 +78,7 @@ static bool
 take_stuck(struct list_ask *a)
 {
 	const char *text = http_query(a->ask.req, "stuck");
-	int64_t now_ms = clk_wall_ms(api_admin(a->ask.api)->o.clk), ms;
+	int64_t now_ms = clk_wall_ms(admin_of(&a->ask)->o.clk), ms;
 
 	if (text == NULL)
 		return (true);
@@ -94,7 +94,7 @@ take_stuck(struct list_ask *a)
 static bool
 take_near_failure(struct list_ask *a)
 {
-	int64_t left = -1, most = api_admin(a->ask.api)->o.max_retries;
+	int64_t left = -1, most = admin_of(&a->ask)->o.max_retries;
 
 	if (!ask_query_i64(&a->ask, "near_failure", 0, most - 1, &left))
 		return (false);

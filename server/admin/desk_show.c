@@ -12,6 +12,7 @@
 #include "admin/desk_internal.h"
 #include "base/mem.h"
 #include "model/outbox.h"
+#include "store/message.h"
 
 #define ROWS_MAX 256
 /* Each attempt has a beginning and an end, each death too. */

@@ -111,7 +111,7 @@ desk_relay(struct admin *admin)
 static enum rc
 read_stats(struct ask *ask, struct db *db, struct err *err)
 {
-	struct admin *admin = api_admin(ask->api);
+	struct admin *admin = admin_of(ask);
 	int64_t now_ms = clk_wall_ms(admin->o.clk);
 	struct relay_stats *relay;
 	struct buf b = BUF_INIT;

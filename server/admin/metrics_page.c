@@ -14,7 +14,8 @@
 struct metrics_ask {
 	struct read_job job; /* first */
 	struct http_request *req;
-	struct api *api;
+	struct rest *rest;
+	struct admin *admin;
 };
 
 static enum rc
@@ -39,26 +40,26 @@ static void
 run_metrics(struct read_job *job, struct db *db, struct err *err)
 {
 	struct metrics_ask *a = (struct metrics_ask *)(void *)job;
-	struct api *api = a->api;
+	struct rest *rest = a->rest;
 	struct buf b = BUF_INIT;
 
-	if (db == NULL || write_page(api_admin(api), db, &b, err) != RC_OK) {
+	if (db == NULL || write_page(a->admin, db, &b, err) != RC_OK) {
 		buf_fini(&b);
 		http_answer_error(a->req, err);
 	} else {
 		http_answer(a->req, 200, TEXT_METRICS, &b);
 	}
-	api_leave(api);
+	rest_leave(rest);
 }
 
 /* /metrics needs no token, so that Prometheus needs none: the address of who
  * asks decides. */
 static bool
-may_read(struct api *api, struct http_request *req)
+may_read(const struct admin *admin, struct http_request *req)
 {
 	struct refusal r = REFUSAL_INIT;
 
-	if (http_peer_in(req, &api_admin(api)->o.metrics_networks))
+	if (http_peer_in(req, &admin->o.metrics_networks))
 		return (true);
 	refusal_set(&r, PROBLEM_FORBIDDEN, "",
 	    "%s is in none of the networks that may read /metrics; the "
@@ -71,27 +72,29 @@ may_read(struct api *api, struct http_request *req)
 void
 admin_metrics(struct http_request *req, void *arg)
 {
-	struct api *api = arg;
+	struct admin *admin = http_route_module(req);
+	struct rest *rest = arg;
 	struct refusal r = REFUSAL_INIT;
 	struct metrics_ask *a;
 	enum rc rc = RC_NO_MEMORY;
 
-	if (!api_enter(api, req))
+	if (!rest_enter(rest, req))
 		return;
-	if (!may_read(api, req)) {
-		api_leave(api);
+	if (!may_read(admin, req)) {
+		rest_leave(rest);
 		return;
 	}
 	if ((a = http_alloc(req, sizeof(*a))) != NULL) {
 		a->job.run = run_metrics;
 		a->job.owner = owner_peer(http_peer(req));
 		a->req = req;
-		a->api = api;
-		rc = readers_submit(api_admin(api)->o.readers, &a->job);
+		a->rest = rest;
+		a->admin = admin;
+		rc = readers_submit(admin->o.readers, &a->job);
 	}
 	if (rc == RC_OK)
 		return;
 	refusal_set(&r, problem_of_rc(rc), "", "%s", rc_text(rc));
 	http_answer_refusal(req, &r);
-	api_leave(api);
+	rest_leave(rest);
 }

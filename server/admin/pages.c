@@ -123,10 +123,12 @@ admin_front(struct http_request *req, void *arg)
 	    {"/asyncapi.yaml", "the WebSocket's (AsyncAPI)"},
 	    {"/problems", "what the problems mean"}, {"/healthz", "health"},
 	    {"/metrics", "metrics"}};
+	const struct admin *admin = http_route_module(req);
 	struct buf b = BUF_INIT;
 	bool html = wants_html(req);
 	size_t i;
 
+	(void)arg;
 	if (html && page_index(req))
 		return;
 	if (html) {
@@ -135,7 +137,7 @@ admin_front(struct http_request *req, void *arg)
 	} else {
 		buf_adds(&b, "twinbox, a message server, version ");
 	}
-	buf_adds(&b, api_admin(arg)->o.version);
+	buf_adds(&b, admin->o.version);
 	buf_adds(&b, html ? ".</p>\n<ul>\n" : "\n");
 	for (i = 0; i < sizeof(links) / sizeof(links[0]); i++)
 		buf_addf(&b,

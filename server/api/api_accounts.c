@@ -49,7 +49,7 @@ submit_job(struct account_ask *a, enum pool_class class,
 	a->job.owner = htab_hash(network, strlen(network));
 	a->job.class = class;
 	a->job.run = run;
-	if ((rc = pool_submit(a->ask.api->pool, &a->job)) != RC_OK) {
+	if ((rc = pool_submit(api_of(&a->ask)->pool, &a->job)) != RC_OK) {
 		refusal_of_rc(&r, rc);
 		ask_refuse(&a->ask, &r);
 	}
@@ -70,7 +70,7 @@ hash_password(struct account_ask *a, const struct span *password)
 {
 	struct err err = ERR_INIT;
 
-	metrics_add(a->ask.api->o.metrics, METRIC_PASSWORDS, 1);
+	metrics_add(api_of(&a->ask)->o.metrics, METRIC_PASSWORDS, 1);
 	if (crypt_password_hash(password->p, password->n,
 		a->unit.user.password_hash, &err) == RC_OK)
 		return (true);
@@ -125,8 +125,8 @@ name_fits(struct account_ask *a)
 static bool
 may_join(struct account_ask *a)
 {
-	int64_t now_ms = clk_mono_ms(a->ask.api->o.clk);
-	struct api *api = a->ask.api;
+	int64_t now_ms = clk_mono_ms(api_of(&a->ask)->o.clk);
+	struct api *api = api_of(&a->ask);
 	struct refusal r = REFUSAL_INIT;
 	char network[NETWORK_SIZE];
 	size_t n;
@@ -167,7 +167,7 @@ user_added(struct unit *base)
 	jw_str(&b, "name", u->user.name);
 	jw_str(&b, "display_name",
 	    u->user.display_name[0] != '\0' ? u->user.display_name : NULL);
-	jw_time(&b, "created_at", clk_wall_ms(a->ask.api->o.clk));
+	jw_time(&b, "created_at", clk_wall_ms(api_of(&a->ask)->o.clk));
 	buf_addc(&b, '}');
 	ask_json(&a->ask, 201, &b);
 }
@@ -186,11 +186,10 @@ void
 api_users_post(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {NULL};
-	struct api *api = arg;
 	struct account_ask *a;
 
-	if (!api_enter(api, req) ||
-	    (a = ask_new(api, req, sizeof(*a))) == NULL ||
+	if (!rest_enter(arg, req) ||
+	    (a = ask_new(arg, req, sizeof(*a))) == NULL ||
 	    !ask_query_check(&a->ask, allowed))
 		return;
 	const struct wire_field fields[] = {
@@ -210,7 +209,7 @@ api_users_post(struct http_request *req, void *arg)
 		.max_len = LIMIT_DISPLAY_NAME_LEN,
 		.ret = &a->display_name},
 	};
-	if (!api->o.registration_open) {
+	if (!api_of(&a->ask)->o.registration_open) {
 		ask_problem(&a->ask, PROBLEM_FORBIDDEN, "",
 		    "registration is closed here; ask the operator");
 		return;
@@ -233,7 +232,7 @@ api_users_post(struct http_request *req, void *arg)
 static void
 end_guess(struct account_ask *a, bool right)
 {
-	struct api *api = a->ask.api;
+	struct api *api = api_of(&a->ask);
 
 	if (a->guessed)
 		guess_end(
@@ -253,7 +252,7 @@ drop_guess(void *arg)
 static bool
 begin_guess(struct account_ask *a)
 {
-	struct api *api = a->ask.api;
+	struct api *api = api_of(&a->ask);
 	struct refusal r = REFUSAL_INIT;
 	int wait_s = 1;
 
@@ -282,7 +281,7 @@ verify_password(struct account_ask *a, struct err *err)
 {
 	enum rc rc;
 
-	metrics_add(a->ask.api->o.metrics, METRIC_PASSWORDS, 1);
+	metrics_add(api_of(&a->ask)->o.metrics, METRIC_PASSWORDS, 1);
 	if (a->unit.verified[0] != '\0')
 		rc = crypt_password_verify(
 		    a->unit.verified, a->password.p, a->password.n, err);
@@ -308,7 +307,7 @@ logged_in(struct unit *base)
 
 	if (!ask_unit_ok(&a->ask, &u->unit, &u->refusal))
 		return;
-	metrics_add(a->ask.api->o.metrics, METRIC_LOGINS, 1);
+	metrics_add(api_of(&a->ask)->o.metrics, METRIC_LOGINS, 1);
 	uuid_format(&u->device.public_id, device);
 	log_event(LOG_EV_AUTH_LOGIN, "user=%s device=%s peer=%s",
 	    u->device.user_name, device, http_peer(a->ask.req));
@@ -329,7 +328,7 @@ static void
 verify_login(struct pool_job *job)
 {
 	struct account_ask *a = of_job(job);
-	struct api *api = a->ask.api;
+	struct api *api = api_of(&a->ask);
 	struct err err = ERR_INIT;
 	enum rc rc;
 
@@ -388,7 +387,7 @@ api_tokens_post(struct http_request *req, void *arg)
 	static const char *const allowed[] = {NULL};
 	struct account_ask *a;
 
-	if (!api_enter(arg, req) ||
+	if (!rest_enter(arg, req) ||
 	    (a = ask_new(arg, req, sizeof(*a))) == NULL ||
 	    !ask_query_check(&a->ask, allowed))
 		return;

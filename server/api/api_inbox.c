@@ -53,7 +53,7 @@ refuse_cursor(struct page_poll *p, const char *why)
 	r->head = p->counter.head;
 	r->oldest = p->counter.oldest;
 	(void)snprintf(
-	    r->epoch, sizeof(r->epoch), "%s", p->poll.ask.api->o.epoch);
+	    r->epoch, sizeof(r->epoch), "%s", api_of(&p->poll.ask)->o.epoch);
 }
 
 /* The cursor against the counters of the same snapshot; false: refused. */
@@ -107,7 +107,7 @@ look_page(struct poll *poll, struct db *db, bool *ret_tell, struct err *err)
 	p->n = 0;
 	buf_reset(&p->b);
 	buf_addc(&p->b, '{');
-	jw_str(&p->b, "epoch", poll->ask.api->o.epoch);
+	jw_str(&p->b, "epoch", api_of(&poll->ask)->o.epoch);
 	jw_member(&p->b, "events");
 	buf_addc(&p->b, '[');
 	range = (struct store_range){p->after, p->counter.head, p->limit};
@@ -140,7 +140,7 @@ answer_page(struct poll *poll)
 	if (more)
 		ask_link_next(ask,
 		    "/v1/inbox?after=%s:%" PRId64 "&limit=%" PRId64,
-		    ask->api->o.epoch, p->next, p->limit);
+		    api_of(ask)->o.epoch, p->next, p->limit);
 	ask_json(ask, 200, b);
 }
 
@@ -169,7 +169,7 @@ take_after(struct page_poll *p)
 		return (false);
 	}
 	p->has_after = true;
-	p->own_epoch = strcmp(epoch, ask->api->o.epoch) == 0;
+	p->own_epoch = strcmp(epoch, api_of(ask)->o.epoch) == 0;
 	p->foreign_epoch = epoch[0] != '\0' && !p->own_epoch;
 	return (true);
 }

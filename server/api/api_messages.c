@@ -50,7 +50,7 @@ static enum rc
 read_replayed(struct ask *ask, struct db *db, struct err *err)
 {
 	struct send_ask *s = (struct send_ask *)(void *)ask;
-	const struct entry_of of = ask_outbox(ask);
+	const struct entry_of of = api_outbox_of(ask);
 	struct buf b = BUF_INIT;
 	enum rc rc;
 
@@ -90,8 +90,8 @@ submit_send(struct send_ask *s)
 	struct send_unit *u = &s->item.unit;
 	struct ask *ask = &s->ask;
 
-	s->item.counted =
-	    api_admits_send(ask->api, ask->who->user_id, &amount, &s->no_room);
+	s->item.counted = api_admits_send(
+	    api_of(ask), ask->who->user_id, &amount, &s->no_room);
 	if (!s->item.counted)
 		u->refuse_new = &s->no_room;
 	if (!ask_submit(ask, &u->unit))
@@ -105,7 +105,7 @@ send_start(struct send_ask *s, bool is_text)
 	struct refusal r = REFUSAL_INIT;
 
 	s->no_room = (struct refusal)REFUSAL_INIT;
-	if (send_item_ready(&s->item, s->ask.api, s->ask.who, "", &r) !=
+	if (send_item_ready(&s->item, api_of(&s->ask), s->ask.who, "", &r) !=
 	    RC_OK) {
 		if (is_text)
 			r.pointer[0] = '\0';
@@ -197,7 +197,7 @@ add_result(struct buf *b, const struct ask *ask, struct send_item *item,
 static enum rc
 array_answer(struct array_ask *a, struct db *db, struct err *err)
 {
-	const struct entry_of of = ask_outbox(&a->ask);
+	const struct entry_of of = api_outbox_of(&a->ask);
 	struct buf b = BUF_INIT, entry = BUF_INIT;
 	struct send_item *item;
 	enum rc rc = RC_OK;
@@ -318,8 +318,8 @@ array_count_usage(struct array_ask *a)
 		sum.messages += one.messages;
 		sum.bytes += one.bytes;
 	}
-	a->counted =
-	    api_admits_send(a->ask.api, a->ask.who->user_id, &sum, &a->no_room);
+	a->counted = api_admits_send(
+	    api_of(&a->ask), a->ask.who->user_id, &sum, &a->no_room);
 }
 
 static void
@@ -332,13 +332,13 @@ array_submit(struct array_ask *a, size_t i)
 
 	(void)snprintf(place, sizeof(place), "/%zu", i);
 	*refusal = (struct refusal)REFUSAL_INIT;
-	rc = send_item_ready(item, a->ask.api, a->ask.who, place, refusal);
+	rc = send_item_ready(item, api_of(&a->ask), a->ask.who, place, refusal);
 	item->counted = a->counted;
 	item->unit.refuse_new = a->counted ? NULL : &a->no_room;
 	item->unit.unit.finish = array_finish;
 	item->unit.arg = a;
 	if (rc == RC_OK) {
-		rc = writer_submit(a->ask.api->o.writer, &item->unit.unit);
+		rc = writer_submit(api_of(&a->ask)->o.writer, &item->unit.unit);
 		if (rc == RC_OK)
 			return;
 		refusal_of_rc(refusal, rc);
@@ -362,7 +362,7 @@ array_start(struct send_ask *s)
 		    LIMIT_ARRAY_ITEMS, n);
 		return;
 	}
-	if ((a = ask_new(s->ask.api, s->ask.req, sizeof(*a))) == NULL)
+	if ((a = ask_new(s->ask.rest, s->ask.req, sizeof(*a))) == NULL)
 		return;
 	a->n = n;
 	a->no_room = (struct refusal)REFUSAL_INIT;
@@ -374,7 +374,7 @@ array_start(struct send_ask *s)
 	if (!array_parse(a, doc))
 		return;
 	/* The request itself has paid for one. */
-	if (!api_charge_items(a->ask.api, a->ask.who->user_id, n - 1, &r)) {
+	if (!rest_charge_items(a->ask.rest, a->ask.who->user_id, n - 1, &r)) {
 		ask_refuse(&a->ask, &r);
 		return;
 	}
@@ -488,7 +488,7 @@ text_numbers(struct send_ask *s)
 		/* The same request means the same message, whenever it comes.
 		 */
 		d->deliver_in_ms = ms;
-		d->deliver_at_ms = clk_wall_ms(s->ask.api->o.clk) + ms;
+		d->deliver_at_ms = clk_wall_ms(api_of(&s->ask)->o.clk) + ms;
 	} else if (at.p != NULL &&
 		   (clk_parse_rfc3339(at.p, &d->deliver_at_ms) != 0 ||
 		       d->deliver_at_ms <= 0)) {

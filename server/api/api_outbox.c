@@ -115,7 +115,7 @@ static enum rc
 look_entry(struct poll *poll, struct db *db, bool *ret_tell, struct err *err)
 {
 	struct entry_poll *p = (struct entry_poll *)(void *)poll;
-	const struct entry_of of = ask_outbox(&poll->ask);
+	const struct entry_of of = api_outbox_of(&poll->ask);
 	char tag[ETAG_SIZE];
 	enum rc rc;
 
@@ -193,7 +193,7 @@ static enum rc
 read_canceled(struct ask *ask, struct db *db, struct err *err)
 {
 	struct cancel_ask *a = (struct cancel_ask *)(void *)ask;
-	const struct entry_of of = ask_outbox(ask);
+	const struct entry_of of = api_outbox_of(ask);
 	struct buf b = BUF_INIT;
 	enum rc rc;
 
@@ -248,7 +248,7 @@ static enum rc
 read_retried(struct ask *ask, struct db *db, struct err *err)
 {
 	struct retry_ask *a = (struct retry_ask *)(void *)ask;
-	const struct entry_of of = ask_outbox(ask);
+	const struct entry_of of = api_outbox_of(ask);
 	struct buf b = BUF_INIT;
 	enum rc rc;
 
@@ -386,7 +386,7 @@ take_mid(void *arg, const struct entry_view *e, int64_t mid, struct err *err)
 static enum rc
 list_read(struct list_ask *a, struct db *db, struct err *err)
 {
-	const struct entry_of of = ask_outbox(&a->ask);
+	const struct entry_of of = api_outbox_of(&a->ask);
 	int64_t chunk;
 	enum rc rc;
 
@@ -427,7 +427,7 @@ static enum rc
 read_list(struct ask *ask, struct db *db, struct err *err)
 {
 	struct list_ask *a = (struct list_ask *)(void *)ask;
-	const struct entry_of of = ask_outbox(ask);
+	const struct entry_of of = api_outbox_of(ask);
 	struct buf b = BUF_INIT;
 	enum rc rc = RC_OK;
 

@@ -94,7 +94,7 @@ read_root(struct ask *ask, struct db *db, struct err *err)
 	struct finding f = {&b, ask->who->device_id};
 	enum rc rc;
 
-	add_head(&b, ask->api);
+	add_head(&b, api_of(ask));
 	jw_member(&b, "user");
 	buf_addc(&b, '{');
 	jw_str(&b, "name", ask->who->name);
@@ -112,7 +112,6 @@ void
 api_root_get(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {NULL};
-	struct api *api = arg;
 	struct buf b = BUF_INIT;
 	struct ask *ask;
 
@@ -120,20 +119,20 @@ api_root_get(struct http_request *req, void *arg)
 	 * and then we come here again. */
 	if (http_principal(req) == NULL) {
 		if (http_header(req, "Authorization") != NULL) {
-			api_authorize(req, arg);
+			rest_authorize(req, arg);
 			return;
 		}
-		if (!api_enter(api, req))
+		if (!rest_enter(arg, req))
 			return;
 	}
-	if ((ask = ask_new(api, req, sizeof(*ask))) == NULL ||
+	if ((ask = ask_new(arg, req, sizeof(*ask))) == NULL ||
 	    !ask_query_check(ask, allowed))
 		return;
 	if (ask->who != NULL) {
 		ask_read(ask, read_root);
 		return;
 	}
-	add_head(&b, api);
+	add_head(&b, api_of(ask));
 	jw_null(&b, "user");
 	jw_null(&b, "device");
 	answer_root(ask, &b);

@@ -48,6 +48,13 @@ struct http_route {
 	unsigned flags;
 };
 
+/* The routes of a module, and what it knows: its handlers ask for it with
+ * http_route_module(). */
+struct http_routes {
+	const struct http_route *list; /* kept; ends with method NULL */
+	void *module;
+};
+
 /* Called before the handler of every route that is not HTTP_PUBLIC: finds out
  * who asks and goes on with http_request_authorized() or answers (at once or
  * later, from any thread). */
@@ -100,11 +107,11 @@ typedef void (*http_upgrade_fn)(
     int fd, const struct http_from *from, void *arg);
 
 struct http_options {
-	const char *listen;              /* "127.0.0.1:8080", "[::1]:0" */
-	int listener;                    /* see http_keep_listener(); 0: none */
-	int loops;                       /* libmicrohttpd loops, at least 1 */
-	const struct http_route *routes; /* kept; ends with method NULL */
-	void *route_arg;                 /* second argument of handlers */
+	const char *listen; /* "127.0.0.1:8080", "[::1]:0" */
+	int listener;       /* see http_keep_listener(); 0: none */
+	int loops;          /* libmicrohttpd loops, at least 1 */
+	const struct http_routes *routes; /* ends with list NULL */
+	void *route_arg;                  /* second argument of handlers */
 	http_authorize_fn authorize;
 	http_head_fn head;        /* NULL: every body is read */
 	http_lookup_fn lookup;    /* needed with head */
@@ -175,8 +182,9 @@ void http_stop(struct http *http);
 const char *http_method(const struct http_request *req);
 const char *http_path(const struct http_request *req);
 
-/* The flags of its route. */
+/* The flags and the module of its route. */
 unsigned http_route_flags(const struct http_request *req);
+void *http_route_module(const struct http_request *req);
 
 /* The value of placeholder ${name} of the route; NULL if it has none such. */
 const char *http_path_param(const struct http_request *req, const char *name);

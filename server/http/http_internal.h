@@ -87,12 +87,13 @@ struct pattern {
 	int segments;
 	int params;
 	const struct http_route *route[METHOD_COUNT];
+	void *module[METHOD_COUNT];
 	char allow[64];
 	char *text; /* the memory of segment[].text */
 };
 
-/* Compiles ${routes}, which it keeps. */
-enum rc router_new(const struct http_route *routes, struct router **ret,
+/* Compiles ${routes}, whose lists it keeps. */
+enum rc router_new(const struct http_routes *routes, struct router **ret,
     struct err *err) MUST_USE;
 
 /* NULL is allowed. */

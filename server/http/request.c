@@ -255,6 +255,14 @@ http_route_flags(const struct http_request *req)
 	return (req->route == NULL ? 0 : req->route->flags);
 }
 
+void *
+http_route_module(const struct http_request *req)
+{
+
+	request_check(req);
+	return (req->route == NULL ? NULL : req->pattern->module[req->method]);
+}
+
 const char *
 http_path_param(const struct http_request *req, const char *name)
 {

@@ -116,10 +116,10 @@ pattern_write_allow(struct pattern *p)
 	}
 }
 
-/* Puts ${route} into the table. */
+/* Puts ${route} of ${module} into the table. */
 static enum rc
-router_add(
-    struct router *router, const struct http_route *route, struct err *err)
+router_add(struct router *router, const struct http_route *route, void *module,
+    struct err *err)
 {
 	struct pattern fresh, *p = NULL;
 	enum method method = method_find(route->method);
@@ -152,31 +152,39 @@ router_add(
 		return (err_set(err, RC_EXISTS, "route %s %s stands twice",
 		    route->method, route->path));
 	p->route[method] = route;
-	if (method == METHOD_GET)
+	p->module[method] = module;
+	if (method == METHOD_GET) {
 		p->route[METHOD_HEAD] = route;
+		p->module[METHOD_HEAD] = module;
+	}
 	return (RC_OK);
 }
 
 enum rc
 router_new(
-    const struct http_route *routes, struct router **ret, struct err *err)
+    const struct http_routes *routes, struct router **ret, struct err *err)
 {
+	const struct http_routes *of;
+	const struct http_route *route;
 	struct router *router;
 	enum rc rc = RC_OK;
-	size_t n;
+	size_t n = 0;
 	int i, depth;
 
-	for (n = 0; routes[n].method != NULL; n++)
-		continue;
+	for (of = routes; of->list != NULL; of++)
+		for (route = of->list; route->method != NULL; route++)
+			n++;
 	if ((router = mem_zalloc(1, sizeof(*router))) == NULL ||
 	    (router->patterns = mem_zalloc(n + 1, sizeof(*router->patterns))) ==
 		NULL) {
 		rc = err_set(err, RC_NO_MEMORY, "routes");
 		goto free_router;
 	}
-	for (n = 0; routes[n].method != NULL; n++)
-		if ((rc = router_add(router, &routes[n], err)) != RC_OK)
-			goto free_router;
+	for (of = routes; of->list != NULL; of++)
+		for (route = of->list; route->method != NULL; route++)
+			if ((rc = router_add(router, route, of->module, err)) !=
+			    RC_OK)
+				goto free_router;
 	for (i = 0, depth = 0; depth <= SEGMENTS_MAX + 1; depth++) {
 		while (
 		    i < router->count && router->patterns[i].segments < depth)

@@ -87,6 +87,7 @@ keep_port(struct server *s, const struct http *http)
 enum rc
 room_open(struct server *s, struct room **ret, struct err *err)
 {
+	struct http_routes routes[] = {{NULL, NULL}, {NULL, NULL}};
 	struct http_options options;
 	struct room *room;
 	enum rc rc;
@@ -99,7 +100,8 @@ room_open(struct server *s, struct room **ret, struct err *err)
 	}
 	server_http_options(s, &options);
 	options.loops = 1;
-	options.routes = room->routes;
+	routes[0].list = room->routes;
+	options.routes = routes;
 	if ((rc = http_new(&options, &room->http, err)) == RC_OK)
 		rc = http_start(room->http, err);
 	if (rc != RC_OK) {

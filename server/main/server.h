@@ -47,8 +47,8 @@ struct server {
 	struct push *push;
 	struct cluster *cluster; /* NULL: the database is only ours */
 	struct admin *admin;
+	struct rest *rest;
 	struct api *api;
-	struct http_route *routes;
 	struct http *http;
 	struct control *control;
 };

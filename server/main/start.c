@@ -116,7 +116,7 @@ on_send(void *arg, int64_t user_id, int *ret_wait_s)
 {
 	struct server *s = arg;
 
-	return (api_admits(s->api, user_id, ret_wait_s));
+	return (rest_admits(s->rest, user_id, ret_wait_s));
 }
 
 static bool
@@ -302,24 +302,6 @@ is_ready(void *arg, const char **ret_why)
 	return (writer_can_begin(s->writer) && readers_can_begin(s->readers));
 }
 
-/* One table of the routes of api and admin. */
-static enum rc
-merge_routes(struct server *s, struct err *err)
-{
-	const struct http_route *route, end = {.method = NULL};
-	struct buf all = BUF_INIT;
-
-	for (route = api_routes(); route->method != NULL; route++)
-		buf_add(&all, route, sizeof(*route));
-	for (route = admin_routes(); route->method != NULL; route++)
-		buf_add(&all, route, sizeof(*route));
-	buf_add(&all, &end, sizeof(end));
-	s->routes = (struct http_route *)(void *)buf_take(&all, NULL);
-	if (s->routes == NULL)
-		return (err_set(err, RC_NO_MEMORY, "routes"));
-	return (RC_OK);
-}
-
 static void
 on_upgrade(int fd, const struct http_from *from, void *arg)
 {
@@ -370,7 +352,6 @@ make_api(struct server *s, struct err *err)
 	    .metrics = s->metrics,
 	    .writer = s->writer,
 	    .readers = s->readers,
-	    .push = s->push,
 	    .auth = s->auth,
 	    .epoch = s->epoch,
 	    .domain = s->config.domain,
@@ -384,14 +365,19 @@ make_api(struct server *s, struct err *err)
 	    .quota_bytes = s->config.quota_bytes,
 	    .disk_low = &s->disk_low,
 	    .argon2_threads = (int)s->config.argon2_threads};
+	struct rest_options rest_options = {.clk = s->clk,
+	    .writer = s->writer,
+	    .readers = s->readers,
+	    .push = s->push,
+	    .auth = s->auth,
+	    .rate_limit = (double)s->config.rate_limit};
 	enum rc rc;
 
-	if ((rc = admin_new(&admin_options, &s->admin, err)) != RC_OK)
+	if ((rc = rest_new(&rest_options, &s->rest, err)) != RC_OK ||
+	    (rc = admin_new(&admin_options, &s->admin, err)) != RC_OK)
 		return (rc);
-	api_options.admin = s->admin;
-	if ((rc = api_new(&api_options, &s->api, err)) != RC_OK)
-		return (rc);
-	return (merge_routes(s, err));
+	api_options.rest = s->rest;
+	return (api_new(&api_options, &s->api, err));
 }
 
 /* A proxy's address is everybody's, and so is that of loopback. */
@@ -430,14 +416,16 @@ server_http_options(struct server *s, struct http_options *ret)
 static enum rc
 make_http(struct server *s, struct err *err)
 {
+	const struct http_routes routes[] = {
+	    {api_routes(), s->api}, {admin_routes(), s->admin}, {NULL, NULL}};
 	struct http_options options;
 
 	server_http_options(s, &options);
-	options.routes = s->routes;
-	options.route_arg = s->api;
-	options.authorize = api_authorize;
-	options.head = api_head;
-	options.lookup = api_lookup;
+	options.routes = routes;
+	options.route_arg = s->rest;
+	options.authorize = rest_authorize;
+	options.head = rest_head;
+	options.lookup = rest_lookup;
 	options.upgrade_path = "/v1/ws";
 	options.upgrade = on_upgrade;
 	options.upgrade_arg = s;

@@ -9,7 +9,7 @@
  *	          come back
  *	requests  those under way are answered, and those that still come on
  *	          kept connections, until none has come for a while
- *	api       no more passwords; handlers answer 503
+ *	api       handlers answer 503; no more passwords
  *	relay     deliveries under way come back
  *	writer    what waits is committed and answered
  *	upkeep    its unit is back; the last mark
@@ -85,7 +85,7 @@ wait_requests(struct server *s)
 			taken = http_taken(s->http);
 			quiet = idle = now;
 		}
-		if (api_busy(s->api) > 0)
+		if (rest_busy(s->rest) > 0)
 			idle = now;
 		if (http_pending(s->http) == 0 &&
 		    (s->push == NULL || push_drained(s->push)) &&
@@ -98,7 +98,8 @@ wait_requests(struct server *s)
 		tick();
 	}
 	log_event(LOG_EV_SERVER_LATE, "pending=%zu connections=%zu busy=%zu",
-	    http_pending(s->http), http_connections(s->http), api_busy(s->api));
+	    http_pending(s->http), http_connections(s->http),
+	    rest_busy(s->rest));
 }
 
 /* Until no other thread has anything of a request. */
@@ -109,7 +110,7 @@ wait_answers(struct server *s)
 	int64_t most = atomic_load(&s->anew) ? s->timing->stop_away_ms
 					     : s->timing->stop_answers_ms;
 
-	while (api_busy(s->api) > 0) {
+	while (rest_busy(s->rest) > 0) {
 		if (clk_mono_ms(s->clk) - start > most)
 			return (false);
 		tick();
@@ -134,6 +135,8 @@ stop_serving(struct server *s)
 	control_stop(s->control);
 	if (s->admin != NULL)
 		admin_stop(s->admin);
+	if (s->rest != NULL)
+		rest_stop(s->rest);
 	if (s->api != NULL)
 		api_stop(s->api);
 	if (s->relay != NULL)
@@ -144,7 +147,8 @@ stop_serving(struct server *s)
 	cluster_stop(s->cluster);
 	if (s->http != NULL && !wait_answers(s)) {
 		/* Freeing what they hold would be worse than not freeing. */
-		log_event(LOG_EV_SERVER_FAIL, "requests=%zu", api_busy(s->api));
+		log_event(
+		    LOG_EV_SERVER_FAIL, "requests=%zu", rest_busy(s->rest));
 		log_stop();
 		_exit(rc_exit_code(RC_INTERNAL));
 	}
@@ -167,6 +171,7 @@ server_stop(struct server *s)
 	push_stop(s->push);
 	api_free(s->api);
 	admin_free(s->admin);
+	rest_free(s->rest);
 	relay_free(s->relay);
 #ifdef TWINBOX_FAULTS
 	carrier_fault_free(s->fault);
@@ -181,7 +186,6 @@ server_stop(struct server *s)
 	db_close(s->db);
 	auth_free(s->auth);
 	metrics_free(s->metrics);
-	mem_free(s->routes);
 	data_close(&s->data);
 	arm(0);
 }

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Targets: a path and a query of any bytes in a well-formed request to the real
- * server, with a handler that reads its parameters as the routes of server/api
- * do.  Path and parameters are also decoded here, slowly; what is answered 200
- * must be what this reader reads, and nothing that it reads is refused.
+ * server, with a handler that reads its parameters as the routes of the REST
+ * API do.  Path and parameters are also decoded here, slowly; what is answered
+ * 200 must be what this reader reads, and nothing that it reads is refused.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/api_internal.h"
 #include "fuzz/fuzz.h"
 #include "fuzz/http_rig.h"
 #include "http/http_internal.h"
+#include "rest/rest_internal.h"
 
-static struct api api;
+static struct rest rest;
 static const char *const allowed[] = {"after", "limit", "cursor", NULL};
 
 static void
@@ -27,8 +27,8 @@ handle(struct http_request *req, void *arg)
 	char text[UUID_TEXT_LEN + 1] = "-";
 
 	(void)arg;
-	MUST(api_enter(&api, req));
-	ask = ask_new(&api, req, sizeof(*ask));
+	MUST(rest_enter(&rest, req));
+	ask = ask_new(&rest, req, sizeof(*ask));
 	MUST(ask != NULL);
 	if (!ask_query_check(ask, allowed) ||
 	    !ask_query_i64(ask, "after", 0, INT64_MAX, &after) ||
@@ -49,8 +49,8 @@ handle_path(struct http_request *req, void *arg)
 	struct uuid id;
 
 	(void)arg;
-	MUST(api_enter(&api, req));
-	ask = ask_new(&api, req, sizeof(*ask));
+	MUST(rest_enter(&rest, req));
+	ask = ask_new(&rest, req, sizeof(*ask));
 	MUST(ask != NULL);
 	if (ask_path_uuid(ask, "there is no such thing", &id))
 		ask_empty(ask, 204);
@@ -65,7 +65,7 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 
 	(void)argc;
 	(void)argv;
-	rig_start(routes, &api);
+	rig_start(routes, &rest);
 	return (0);
 }
 
@@ -235,7 +235,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	    "GET %s%s HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n",
 	    path ? "/p/" : "/q?", text);
 	(void)rig_exchange((const uint8_t *)in.data, in.len, 1, &out);
-	MUST(out.len > 16 && atomic_load(&api.busy) == 0);
+	MUST(out.len > 16 && atomic_load(&rest.busy) == 0);
 	if (path)
 		check_path(text, &out);
 	else

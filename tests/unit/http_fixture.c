@@ -455,7 +455,8 @@ fixture_start(struct fixture *f, int loops, size_t limit)
 	struct http_options options = {
 	    .listen = "127.0.0.1:0",
 	    .loops = loops,
-	    .routes = fixture_routes,
+	    .routes = (const struct http_routes[]){{fixture_routes, NULL},
+		{NULL, NULL}},
 	    .route_arg = f,
 	    .authorize = authorize,
 	    .head = head,

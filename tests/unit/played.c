@@ -88,7 +88,7 @@ readers_submit(struct readers *readers, struct read_job *job)
 }
 
 __typeof__(writer_submit) __wrap_writer_submit;
-__typeof__(api_still_admitted) __wrap_api_still_admitted;
+__typeof__(rest_still_admitted) __wrap_rest_still_admitted;
 
 enum rc
 __wrap_writer_submit(struct writer *w, struct unit *unit)
@@ -104,7 +104,7 @@ __wrap_writer_submit(struct writer *w, struct unit *unit)
 }
 
 enum rc
-__wrap_api_still_admitted(struct ask *ask, struct db *db, struct err *err)
+__wrap_rest_still_admitted(struct ask *ask, struct db *db, struct err *err)
 {
 
 	(void)ask;
@@ -183,6 +183,14 @@ http_principal(const struct http_request *req)
 {
 
 	return (req->principal);
+}
+
+void *
+http_route_module(const struct http_request *req)
+{
+
+	(void)req;
+	return (played.module);
 }
 
 unsigned
@@ -493,12 +501,12 @@ played_ask(http_handler_fn handler, const struct question *q)
 	split_query(&req);
 	/* Who has logged in has been let in. */
 	if (!q->stranger)
-		assert_true(api_enter(&played.api, &req));
-	handler(&req, &played.api);
+		assert_true(rest_enter(&played.rest, &req));
+	handler(&req, &played.rest);
 	play(&req);
 	/* Answered once, and nobody is busy with it any more. */
 	assert_int_equal(played.answers, 1);
-	assert_int_equal(api_busy(&played.api), 0);
+	assert_int_equal(rest_busy(&played.rest), 0);
 	request_end(&req);
 	return (readable(&played.text));
 }
@@ -560,14 +568,16 @@ played_setup(void **state)
 	    .epoch = "e1",
 	    .domain = "here.example",
 	    .version = "1.2",
-	    .max_retries = 20,
-	    .admin = played.admin};
-	usage.under_way = &played.api.busy;
+	    .rest = &played.rest,
+	    .max_retries = 20};
+	played.rest.o.clk = &clk.clk;
+	played.module = played.admin;
+	usage.under_way = rest_under_way(&played.rest);
 	played.api.usage = usage_new(&usage);
 	assert_non_null(played.api.usage);
 	uuid_gen_init(&played.api.ids, &clk.clk, &rnd.rnd);
 	(void)pthread_mutex_init(&played.api.ids_lock, NULL);
-	(void)pthread_mutex_init(&played.api.poll_lock, NULL);
+	(void)pthread_mutex_init(&played.rest.poll_lock, NULL);
 	played.who = (struct principal){
 	    .user_id = 7, .device_id = 70, .name = "ann", .admin = true};
 	return (0);
@@ -580,7 +590,7 @@ played_teardown(void **state)
 	(void)state;
 	usage_free(played.api.usage);
 	(void)pthread_mutex_destroy(&played.api.ids_lock);
-	(void)pthread_mutex_destroy(&played.api.poll_lock);
+	(void)pthread_mutex_destroy(&played.rest.poll_lock);
 	admin_free(played.admin);
 	metrics_free(played.api.o.metrics);
 	buf_fini(&played.text);

@@ -20,6 +20,7 @@
 #include "admin/admin_internal.h"
 #include "api/api_internal.h"
 #include "engine/writer.h"
+#include "rest/rest_internal.h"
 
 /* 2023-11-14T22:13:20Z */
 #define NOW INT64_C(1700000000000)
@@ -46,8 +47,10 @@ struct question {
 };
 
 struct played {
+	struct rest rest;
 	struct api api;
 	struct admin *admin;
+	void *module;         /* of the routes: the api or the admin */
 	struct principal who; /* admin, user 7, device 70 */
 	struct buf text;      /* of what was asked of others, and answered */
 	int answers;

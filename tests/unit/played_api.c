@@ -552,6 +552,7 @@ world_setup(void **state)
 	if (played_setup(state) != 0)
 		return (-1);
 	played.apply = world_apply;
+	played.module = &played.api;
 	played.api.guesses = guesses_new();
 	assert_non_null(played.api.guesses);
 	return (0);

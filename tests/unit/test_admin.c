@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "admin/admin_internal.h"
+#include "api/api.h"
 
 /* ${document} is the file docs/${name}, byte for byte. */
 static void

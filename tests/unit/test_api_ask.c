@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "api/api_internal.h"
+#include "rest/rest_internal.h"
 
 #define FINIS 8
 
@@ -48,7 +49,16 @@ static struct {
 	int looks;         /* whether it has */
 } world;
 
+static struct rest rest;
 static struct api api;
+
+void *
+http_route_module(const struct http_request *req)
+{
+
+	(void)req;
+	return (&api);
+}
 
 enum rc
 readers_submit(struct readers *readers, struct read_job *job)
@@ -63,7 +73,7 @@ readers_submit(struct readers *readers, struct read_job *job)
 }
 
 enum rc
-api_still_admitted(struct ask *ask, struct db *db, struct err *err)
+rest_still_admitted(struct ask *ask, struct db *db, struct err *err)
 {
 
 	(void)ask;
@@ -284,6 +294,7 @@ setup(void **state)
 
 	(void)state;
 	memset(&world, 0, sizeof(world));
+	memset(&rest, 0, sizeof(rest));
 	memset(&api, 0, sizeof(api));
 	clk_fake_init(&clk, 0);
 	api.o.clk = &clk.clk;
@@ -299,7 +310,7 @@ teardown(void **state)
 {
 
 	(void)state;
-	assert_int_equal(0, atomic_load(&api.busy));
+	assert_int_equal(0, atomic_load(&rest.busy));
 	guesses_free(api.guesses);
 	metrics_free(api.o.metrics);
 	return (0);
@@ -341,8 +352,8 @@ begin_pieces(struct http_request *req)
 	struct buf first = BUF_INIT;
 	struct ask *ask;
 
-	assert_true(api_enter(&api, req));
-	assert_non_null(ask = ask_new(&api, req, sizeof(*ask)));
+	assert_true(rest_enter(&rest, req));
+	assert_non_null(ask = ask_new(&rest, req, sizeof(*ask)));
 	ask_pieces(ask, "text/plain", &first, next_piece);
 	world.more(req, world.more_arg);
 	reader_turn(true);
@@ -459,7 +470,7 @@ log_in(void)
 	    .body = "{\"name\":\"ann\",\"password\":\"right or wrong\","
 		    "\"device\":\"x\"}"};
 
-	api_tokens_post(&req, &api);
+	api_tokens_post(&req, &rest);
 	if (world.job != NULL)
 		reader_turn(false);
 	request_end(&req);
@@ -472,8 +483,8 @@ change_password(void)
 					   "\"new_password\":\"another one\"}",
 	    .who = &ann};
 
-	assert_true(api_enter(&api, &req)); /* as api_authorize() does */
-	api_password_post(&req, &api);
+	assert_true(rest_enter(&rest, &req)); /* as rest_authorize() does */
+	api_password_post(&req, &rest);
 	if (world.job != NULL)
 		reader_turn(false);
 	request_end(&req);
@@ -530,7 +541,7 @@ grow(struct buf *b, size_t len)
 static void
 test_full_page(void **state)
 {
-	struct ask ask = {.api = &api};
+	struct ask ask = {.rest = &rest};
 	struct buf b = BUF_INIT;
 
 	(void)state;
@@ -547,7 +558,7 @@ test_full_page(void **state)
 static void
 test_left_page(void **state)
 {
-	struct ask ask = {.api = &api};
+	struct ask ask = {.rest = &rest};
 	struct buf b = BUF_INIT;
 
 	(void)state;

@@ -11,7 +11,8 @@
 
 #include <cmocka.h>
 
-#include "api/api_internal.h"
+#include "rest/poll.h"
+#include "rest/rest_internal.h"
 
 /* ---- the others ---- */
 
@@ -28,7 +29,7 @@ static struct {
 	int looks, answers, failures, waits, refusals;
 } world;
 
-static struct api api;
+static struct rest rest;
 static struct poll poll;
 
 enum rc
@@ -87,7 +88,7 @@ ask_fail(struct ask *ask, const struct err *err)
 }
 
 enum rc
-api_still_admitted(struct ask *ask, struct db *db, struct err *err)
+rest_still_admitted(struct ask *ask, struct db *db, struct err *err)
 {
 
 	(void)ask;
@@ -135,11 +136,11 @@ begin(int64_t wait_s)
 
 	memset(&world, 0, sizeof(world));
 	memset(&poll, 0, sizeof(poll));
-	memset(&api, 0, sizeof(api));
+	memset(&rest, 0, sizeof(rest));
 	clk_fake_init(&clk, 0);
-	api.o.clk = &clk.clk;
-	(void)pthread_mutex_init(&api.poll_lock, NULL);
-	poll.ask.api = &api;
+	rest.o.clk = &clk.clk;
+	(void)pthread_mutex_init(&rest.poll_lock, NULL);
+	poll.ask.rest = &rest;
 	poll.ask.who = &who;
 	poll.look = look;
 	poll.answer = answer;

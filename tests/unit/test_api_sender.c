@@ -31,6 +31,7 @@ static struct {
 	void *memory;
 } world;
 
+static struct rest *rest;
 static struct api *api;
 static struct auth *auth;
 static struct metrics *metrics;
@@ -130,16 +131,19 @@ set_up(void **state)
 	    .argon2_threads = 1,
 	    .quota_messages = 2,
 	    .disk_low = &disk_low};
+	struct rest_options r = {.clk = &clk.clk};
 	struct err err = ERR_INIT;
 
 	(void)state;
 	memset(&world, 0, sizeof(world));
 	clk_fake_init(&clk, INT64_C(1700000000000));
 	atomic_store(&disk_low, false);
-	o.auth = auth = auth_new();
+	r.auth = o.auth = auth = auth_new();
 	o.metrics = metrics = metrics_new();
 	assert_non_null(auth);
 	assert_non_null(metrics);
+	assert_int_equal(rest_new(&r, &rest, &err), RC_OK);
+	o.rest = rest;
 	assert_int_equal(api_new(&o, &api, &err), RC_OK);
 	crypt_token_new(rnd_system(), token, hash);
 	(void)snprintf(bearer, sizeof(bearer), "Bearer %s", token);
@@ -151,8 +155,9 @@ tear_down(void **state)
 {
 
 	(void)state;
-	assert_int_equal(api_busy(api), 0);
+	assert_int_equal(rest_busy(rest), 0);
 	api_free(api);
+	rest_free(rest);
 	auth_free(auth);
 	metrics_free(metrics);
 	free(world.memory);
@@ -165,7 +170,7 @@ head(const char *authorization)
 
 	world.authorization = authorization;
 	world.owner = 0;
-	return (api_head(NULL, api));
+	return (rest_head(NULL, rest));
 }
 
 /* ---- the head ---- */
@@ -218,8 +223,8 @@ look_up(enum rc rc)
 	world.memory = NULL;
 	world.found = 0;
 	assert_int_equal(head(bearer), HTTP_SENDER_UNKNOWN);
-	assert_int_equal(api_lookup(NULL, api), RC_OK);
-	assert_int_equal(api_busy(api), 1);
+	assert_int_equal(rest_lookup(NULL, rest), RC_OK);
+	assert_int_equal(rest_busy(rest), 1);
 	assert_int_equal(world.found, 0);
 	assert_non_null(job = world.job);
 	/* The token is not known yet: the network waits in its own line. */
@@ -231,7 +236,7 @@ look_up(enum rc rc)
 	job->run(
 	    job, rc == RC_BUSY ? NULL : (struct db *)(void *)&nothing, &err);
 	assert_int_equal(world.found, 1);
-	assert_int_equal(api_busy(api), 0);
+	assert_int_equal(rest_busy(rest), 0);
 }
 
 static void
@@ -281,13 +286,13 @@ test_no_reader(void **state)
 	(void)state;
 	assert_int_equal(head(bearer), HTTP_SENDER_UNKNOWN);
 	world.submit_rc = RC_BUSY;
-	assert_int_equal(api_lookup(NULL, api), RC_BUSY);
-	assert_int_equal(api_busy(api), 0);
+	assert_int_equal(rest_lookup(NULL, rest), RC_BUSY);
+	assert_int_equal(rest_busy(rest), 0);
 	world.submit_rc = RC_OK;
 	free(world.memory);
 	world.memory = NULL;
-	api_stop(api);
-	assert_int_equal(api_lookup(NULL, api), RC_CLOSED);
+	rest_stop(rest);
+	assert_int_equal(rest_lookup(NULL, rest), RC_CLOSED);
 	assert_null(world.job);
 	assert_int_equal(world.found, 0);
 }

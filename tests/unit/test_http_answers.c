@@ -451,7 +451,8 @@ test_address_limit(void **state)
 {
 	struct http_options o = {.listen = "[::1]:0",
 	    .loops = 1,
-	    .routes = fixture_routes,
+	    .routes = (const struct http_routes[]){{fixture_routes, NULL},
+		{NULL, NULL}},
 	    .route_arg = &f,
 	    .request_deadline_ms = HOUR_MS,
 	    .idle_deadline_ms = HOUR_MS,

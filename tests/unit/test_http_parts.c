@@ -256,6 +256,7 @@ find(const struct router *router, char *path)
 static void
 test_router(void **state)
 {
+	static int module;
 	static const struct http_route routes[] = {
 	    {"GET", "/a/{x}", handler, 0}, {"GET", "/", handler, 0},
 	    {"GET", "/a/b", handler, 0}, {"POST", "/a/{x}", handler, 0},
@@ -276,7 +277,11 @@ test_router(void **state)
 	size_t i;
 
 	(void)state;
-	assert_int_equal(router_new(routes, &router, &err), RC_OK);
+	assert_int_equal(
+	    router_new(
+		(const struct http_routes[]){{routes, &module}, {NULL, NULL}},
+		&router, &err),
+	    RC_OK);
 	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		(void)snprintf(path, sizeof(path), "%s", table[i].path);
 		p = find(router, path);
@@ -290,6 +295,8 @@ test_router(void **state)
 	p = find(router, path);
 	assert_ptr_equal(p->route[METHOD_POST], &routes[3]);
 	assert_ptr_equal(p->route[METHOD_HEAD], &routes[0]);
+	assert_ptr_equal(p->module[METHOD_HEAD], &module);
+	assert_ptr_equal(p->module[METHOD_POST], &module);
 	assert_null(p->route[METHOD_PUT]);
 	assert_string_equal(p->allow, "GET, HEAD, POST, OPTIONS");
 	router_free(router);
@@ -313,7 +320,11 @@ test_router_refuses(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		assert_int_equal(router_new(bad[i], &router, &err), RC_INVALID);
+		assert_int_equal(
+		    router_new((const struct http_routes[]){{bad[i], NULL},
+				   {NULL, NULL}},
+			&router, &err),
+		    RC_INVALID);
 }
 
 int

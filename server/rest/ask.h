@@ -2,21 +2,20 @@
 /*
  * An ask is a request on its way through other threads: how it gets there, how
  * parameters and bodies are read, how it is answered.  For the handlers of
- * this module and of others whose argument is the api.
+ * all modules that have routes.
  *
  * Life of an ask
  *  1. It lies in the request's memory (http_alloc), so nothing of it is freed
  *     by hand, and whatever is handed to another thread is embedded in it.
  *  2. Exactly one of the ask_* functions that answer is called, last: after it
  *     the request, and the ask in it, may be gone.
- *  3. The api counts requests from their entry to that answer.
+ *  3. The kit counts requests from their entry to that answer.
  */
-#ifndef API_ASK_H
-#define API_ASK_H
+#ifndef REST_ASK_H
+#define REST_ASK_H
 
-#include "api/api.h"
 #include "base/uuid.h"
-#include "chat/entry.h"
+#include "rest/rest.h"
 #include "wire/json.h"
 #include "wire/wire.h"
 
@@ -28,7 +27,8 @@ struct ask;
 typedef enum rc (*ask_read_fn)(struct ask *ask, struct db *db, struct err *err);
 
 struct ask {
-	struct api *api;
+	struct rest *rest;
+	void *module; /* of the route: the struct api or admin */
 	struct http_request *req;
 	const struct principal *who; /* NULL: nobody is logged in */
 	uint64_t owner;              /* the user, or the client's network */
@@ -38,13 +38,10 @@ struct ask {
 };
 
 /* An ask of ${size} bytes, which begin with a struct ask; NULL: answered. */
-void *ask_new(struct api *api, struct http_request *req, size_t size);
+void *ask_new(struct rest *rest, struct http_request *req, size_t size);
 
 /* Runs ${read} in a reader's thread. */
 void ask_read(struct ask *ask, ask_read_fn read);
-
-/* Whose outbox it is about: his who asks. */
-struct entry_of ask_outbox(const struct ask *ask);
 
 /* Hands ${unit} to the writer; false: answered. */
 bool ask_submit(struct ask *ask, struct unit *unit);
@@ -55,7 +52,7 @@ bool ask_unit_ok(
 
 /* Whether the token of a request that has waited is still good: RC_NOT_FOUND
  * when it was revoked meanwhile.  Thread: owner of ${db}. */
-enum rc api_still_admitted(
+enum rc rest_still_admitted(
     struct ask *ask, struct db *db, struct err *err) MUST_USE;
 
 /* Answers 401: what a token is and where it is to be had. */

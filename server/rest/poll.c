@@ -7,7 +7,8 @@
  */
 #include <stddef.h>
 
-#include "api/api_internal.h"
+#include "rest/poll.h"
+#include "rest/rest_internal.h"
 
 static void round_start(struct poll *p, bool wait);
 
@@ -40,7 +41,7 @@ read_ended(struct poll *p, bool tell)
 	p->ready = true;
 	if (!p->canceled) {
 		p->canceled = true;
-		push_wait_cancel(p->ask.api->o.push, &p->waiter);
+		push_wait_cancel(p->ask.rest->o.push, &p->waiter);
 	}
 	return (STEP_WAIT);
 }
@@ -48,7 +49,7 @@ read_ended(struct poll *p, bool tell)
 static void
 after_read(struct poll *p, bool tell)
 {
-	pthread_mutex_t *lock = &p->ask.api->poll_lock;
+	pthread_mutex_t *lock = &p->ask.rest->poll_lock;
 	enum step step;
 
 	(void)pthread_mutex_lock(lock);
@@ -71,7 +72,7 @@ run_read(struct read_job *job, struct db *db, struct err *err)
 
 	/* Who registers first and then asks misses no revocation. */
 	if (db != NULL && p->waits)
-		rc = api_still_admitted(&p->ask, db, err);
+		rc = rest_still_admitted(&p->ask, db, err);
 	if (rc == RC_NOT_FOUND) {
 		p->revoked = tell = true;
 	} else if (db == NULL || rc != RC_OK ||
@@ -86,23 +87,23 @@ run_read(struct read_job *job, struct db *db, struct err *err)
 static void
 round_start(struct poll *p, bool wait)
 {
-	struct api *api = p->ask.api;
+	struct rest *rest = p->ask.rest;
 	enum rc rc = RC_OK;
 
-	(void)pthread_mutex_lock(&api->poll_lock);
+	(void)pthread_mutex_lock(&rest->poll_lock);
 	p->reading = true;
 	p->woken = p->canceled = false;
 	if (wait && !p->expired) {
 		p->registered = true;
-		rc = push_wait(api->o.push, &p->waiter);
+		rc = push_wait(rest->o.push, &p->waiter);
 		if (rc != RC_OK)
 			p->registered = false;
 	}
 	/* Draining, or no memory to wait with: what there is now is told. */
 	if (!p->registered)
 		p->expired = true;
-	(void)pthread_mutex_unlock(&api->poll_lock);
-	rc = readers_submit(api->o.readers, &p->ask.job);
+	(void)pthread_mutex_unlock(&rest->poll_lock);
+	rc = readers_submit(rest->o.readers, &p->ask.job);
 	if (rc != RC_OK) {
 		(void)err_set(&p->err, rc, "reading");
 		after_read(p, true);
@@ -114,7 +115,7 @@ static void
 waiter_done(struct push_waiter *w, bool woken)
 {
 	struct poll *p = w->arg;
-	pthread_mutex_t *lock = &p->ask.api->poll_lock;
+	pthread_mutex_t *lock = &p->ask.rest->poll_lock;
 	bool ready, reading;
 
 	(void)pthread_mutex_lock(lock);
@@ -137,22 +138,22 @@ static void
 wake(struct http_request *req, void *arg)
 {
 	struct poll *p = arg;
-	struct api *api = p->ask.api;
+	struct rest *rest = p->ask.rest;
 
 	(void)req;
-	(void)pthread_mutex_lock(&api->poll_lock);
+	(void)pthread_mutex_lock(&rest->poll_lock);
 	p->expired = true;
 	if (p->registered && !p->canceled) {
 		p->canceled = true;
-		push_wait_cancel(api->o.push, &p->waiter);
+		push_wait_cancel(rest->o.push, &p->waiter);
 	}
-	(void)pthread_mutex_unlock(&api->poll_lock);
+	(void)pthread_mutex_unlock(&rest->poll_lock);
 }
 
 void
 poll_start(struct poll *p, int64_t wait_s)
 {
-	struct api *api = p->ask.api;
+	struct rest *rest = p->ask.rest;
 
 	p->ask.job.run = run_read;
 	p->waiter.done = waiter_done;
@@ -162,6 +163,6 @@ poll_start(struct poll *p, int64_t wait_s)
 	p->waiter.device_id = p->ask.who->device_id;
 	if (wait_s > 0)
 		http_set_timer(p->ask.req,
-		    clk_mono_ms(api->o.clk) + wait_s * 1000, wake, p);
+		    clk_mono_ms(rest->o.clk) + wait_s * 1000, wake, p);
 	round_start(p, wait_s > 0);
 }

@@ -7,36 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/api_internal.h"
+#include "base/log.h"
+#include "base/owner.h"
 #include "crypt/crypt.h"
-
-/* ---- entry ---- */
-
-bool
-api_enter(struct api *api, struct http_request *req)
-{
-	struct refusal r = REFUSAL_INIT;
-
-	/* First counted, then asked: api_stop() does it the other way round,
-	 * so that one of the two sees the other. */
-	atomic_fetch_add(&api->busy, 1);
-	if (!atomic_load(&api->stopped))
-		return (true);
-	refusal_set(&r, PROBLEM_DRAINING, "", "the server is stopping");
-	http_answer_refusal(req, &r);
-	atomic_fetch_sub(&api->busy, 1);
-	return (false);
-}
-
-void
-api_leave(struct api *api)
-{
-
-	atomic_fetch_sub(&api->busy, 1);
-}
+#include "rest/rest_internal.h"
 
 void *
-ask_new(struct api *api, struct http_request *req, size_t size)
+ask_new(struct rest *rest, struct http_request *req, size_t size)
 {
 	struct refusal r = REFUSAL_INIT;
 	struct ask *ask;
@@ -44,10 +21,11 @@ ask_new(struct api *api, struct http_request *req, size_t size)
 	if ((ask = http_alloc(req, size)) == NULL) {
 		refusal_set(&r, PROBLEM_BUSY, "", "out of memory");
 		http_answer_refusal(req, &r);
-		api_leave(api);
+		rest_leave(rest);
 		return (NULL);
 	}
-	ask->api = api;
+	ask->rest = rest;
+	ask->module = http_route_module(req);
 	ask->req = req;
 	ask->who = http_principal(req);
 	ask->owner = ask->who != NULL ? owner_user(ask->who->user_id)
@@ -78,17 +56,10 @@ ask_read(struct ask *ask, ask_read_fn read)
 
 	ask->read = read;
 	ask->job.run = run_read;
-	if ((rc = readers_submit(ask->api->o.readers, &ask->job)) != RC_OK) {
+	if ((rc = readers_submit(ask->rest->o.readers, &ask->job)) != RC_OK) {
 		refusal_of_rc(&r, rc);
 		ask_refuse(ask, &r);
 	}
-}
-
-struct entry_of
-ask_outbox(const struct ask *ask)
-{
-
-	return ((struct entry_of){ask->who->user_id, ask->api->o.max_retries});
 }
 
 bool
@@ -97,7 +68,7 @@ ask_submit(struct ask *ask, struct unit *unit)
 	struct refusal r = REFUSAL_INIT;
 	enum rc rc;
 
-	if ((rc = writer_submit(ask->api->o.writer, unit)) == RC_OK)
+	if ((rc = writer_submit(ask->rest->o.writer, unit)) == RC_OK)
 		return (true);
 	refusal_of_rc(&r, rc);
 	ask_refuse(ask, &r);
@@ -166,10 +137,10 @@ void
 ask_page(
     struct ask *ask, int status, const char *content_type, struct buf *body)
 {
-	struct api *api = ask->api;
+	struct rest *rest = ask->rest;
 
 	http_answer(ask->req, status, content_type, body);
-	api_leave(api);
+	rest_leave(rest);
 }
 
 void
@@ -189,19 +160,19 @@ ask_empty(struct ask *ask, int status)
 void
 ask_refuse(struct ask *ask, const struct refusal *r)
 {
-	struct api *api = ask->api;
+	struct rest *rest = ask->rest;
 
 	http_answer_refusal(ask->req, r);
-	api_leave(api);
+	rest_leave(rest);
 }
 
 void
 ask_fail(struct ask *ask, const struct err *err)
 {
-	struct api *api = ask->api;
+	struct rest *rest = ask->rest;
 
 	http_answer_error(ask->req, err);
-	api_leave(api);
+	rest_leave(rest);
 }
 
 void
@@ -257,7 +228,7 @@ run_piece(struct read_job *job, struct db *db, struct err *err)
 
 	/* Whoever reads slowly may have lost his token since the last one. */
 	if (db != NULL)
-		rc = api_still_admitted(ask, db, err);
+		rc = rest_still_admitted(ask, db, err);
 	if (db != NULL && rc == RC_OK && ask->read(ask, db, err) == RC_OK)
 		return;
 	if (rc != RC_NOT_FOUND)
@@ -272,13 +243,13 @@ static void
 want_piece(struct http_request *req, void *arg)
 {
 	struct ask *ask = arg;
-	struct api *api = ask->api;
+	struct rest *rest = ask->rest;
 
 	(void)req;
-	atomic_fetch_add(&api->busy, 1);
+	atomic_fetch_add(&rest->busy, 1);
 	ask->job.run = run_piece;
-	if (atomic_load(&api->stopped) ||
-	    readers_submit(api->o.readers, &ask->job) != RC_OK)
+	if (atomic_load(&rest->stopped) ||
+	    readers_submit(rest->o.readers, &ask->job) != RC_OK)
 		cut_off(ask);
 }
 
@@ -286,20 +257,20 @@ void
 ask_pieces(struct ask *ask, const char *content_type, struct buf *first,
     ask_read_fn next)
 {
-	struct api *api = ask->api;
+	struct rest *rest = ask->rest;
 
 	ask->read = next;
 	http_answer_pieces(ask->req, content_type, first, want_piece, ask);
-	api_leave(api);
+	rest_leave(rest);
 }
 
 void
 ask_piece(struct ask *ask, enum http_piece kind, struct buf *piece)
 {
-	struct api *api = ask->api;
+	struct rest *rest = ask->rest;
 
 	http_answer_piece(ask->req, kind, piece);
-	api_leave(api);
+	rest_leave(rest);
 }
 
 void

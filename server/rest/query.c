@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "api/api_internal.h"
+#include "rest/rest_internal.h"
 
 struct check {
 	struct ask *ask;

@@ -6,9 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "api/api_internal.h"
 #include "base/htab.h"
 #include "base/mem.h"
+#include "rest/rest_internal.h"
 
 /* More keys than this at once: see drop_full(). */
 #define KEYS_MAX 65536

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who is asking: the token of a request, whether its body is read, and the
+ * limit of its user's rate.
+ */
+#include <string.h>
+#include <strings.h>
+
+#include "base/owner.h"
+#include "crypt/crypt.h"
+#include "rest/rest_internal.h"
+
+#define STRANGER_TEXT                                                          \
+	"send \"Authorization: Bearer <token>\" with a token of POST "         \
+	"/v1/tokens"
+
+struct caller {
+	struct ask ask; /* first */
+	uint8_t hash[CRYPT_HASH_SIZE];
+	uint64_t generation;
+	struct principal who;
+};
+
+/* The token of an Authorization header of the Bearer scheme. */
+static bool
+bearer_hash(const char *header, uint8_t ret[CRYPT_HASH_SIZE])
+{
+
+	if (header == NULL || strncasecmp(header, "Bearer ", 7) != 0)
+		return (false);
+	header += 7;
+	return (crypt_token_hash(header, strlen(header), ret));
+}
+
+void
+ask_refuse_stranger(struct ask *ask)
+{
+
+	ask_problem(ask, PROBLEM_UNAUTHENTICATED, "", STRANGER_TEXT);
+}
+
+bool
+rest_admits(struct rest *rest, int64_t user_id, int *ret_wait_s)
+{
+
+	return (rest->requests == NULL ||
+		limiter_take(rest->requests, &user_id, sizeof(user_id),
+		    clk_mono_ms(rest->o.clk), ret_wait_s));
+}
+
+bool
+rest_charge_items(
+    struct rest *rest, int64_t user_id, size_t n, struct refusal *r)
+{
+	const struct limiter_charge charge = {
+	    &user_id, sizeof(user_id), (double)n};
+	int wait_s;
+
+	if (rest->requests == NULL || n == 0 ||
+	    limiter_charge(
+		rest->requests, &charge, clk_mono_ms(rest->o.clk), &wait_s))
+		return (true);
+	refusal_set(r, PROBLEM_RATE_LIMITED, "",
+	    "at most %g requests a second, and each message of an array is one",
+	    rest->o.rate_limit);
+	r->retry_after_s = wait_s;
+	return (false);
+}
+
+/* ${who} is known: may he? */
+static void
+admit(struct ask *ask, struct principal *who)
+{
+	struct rest *rest = ask->rest;
+	struct refusal r = REFUSAL_INIT;
+	int wait_s;
+
+	if ((http_route_flags(ask->req) & HTTP_ADMIN) != 0 && !who->admin) {
+		ask_problem(
+		    ask, PROBLEM_FORBIDDEN, "", "this is for administrators");
+		return;
+	}
+	if (!rest_admits(rest, who->user_id, &wait_s)) {
+		refusal_set(&r, PROBLEM_RATE_LIMITED, "",
+		    "at most %g requests a second", rest->o.rate_limit);
+		r.retry_after_s = wait_s;
+		ask_refuse(ask, &r);
+		return;
+	}
+	http_set_principal(ask->req, who);
+	http_request_authorized(ask->req);
+}
+
+enum rc
+rest_still_admitted(struct ask *ask, struct db *db, struct err *err)
+{
+	uint8_t hash[CRYPT_HASH_SIZE];
+	struct principal who;
+	enum rc rc;
+
+	if (!bearer_hash(http_header(ask->req, "Authorization"), hash))
+		return (RC_NOT_FOUND);
+	if (auth_find(ask->rest->o.auth, hash, &who))
+		return (RC_OK);
+	rc = auth_load(db, hash, &who, err);
+	return (rc);
+}
+
+static enum rc
+load_caller(struct ask *ask, struct db *db, struct err *err)
+{
+	struct caller *c = (struct caller *)(void *)ask;
+	enum rc rc;
+
+	rc = auth_load(db, c->hash, &c->who, err);
+	if (rc == RC_NOT_FOUND) {
+		ask_refuse_stranger(ask);
+		return (RC_OK);
+	}
+	if (rc != RC_OK)
+		return (rc);
+	auth_put(ask->rest->o.auth, c->hash, &c->who, c->generation);
+	admit(ask, &c->who);
+	return (RC_OK);
+}
+
+void
+rest_authorize(struct http_request *req, void *arg)
+{
+	struct rest *rest = arg;
+	struct caller *c;
+
+	if (!rest_enter(rest, req) ||
+	    (c = ask_new(rest, req, sizeof(*c))) == NULL)
+		return;
+	if (!bearer_hash(http_header(req, "Authorization"), c->hash)) {
+		ask_refuse_stranger(&c->ask);
+	} else if (auth_find(rest->o.auth, c->hash, &c->who)) {
+		admit(&c->ask, &c->who);
+	} else {
+		c->generation = auth_generation(rest->o.auth);
+		ask_read(&c->ask, load_caller);
+	}
+}
+
+/* ---- whose body is read ---- */
+
+enum http_sender
+rest_head(struct http_request *req, void *arg)
+{
+	struct rest *rest = arg;
+	uint8_t hash[CRYPT_HASH_SIZE];
+	struct principal who;
+
+	if (!bearer_hash(http_header(req, "Authorization"), hash))
+		return (HTTP_SENDER_STRANGER);
+	if (!auth_find(rest->o.auth, hash, &who))
+		return (HTTP_SENDER_UNKNOWN);
+	http_set_owner(req, owner_user(who.user_id));
+	return (HTTP_SENDER_KNOWN);
+}
+
+/* A sender that is looked up before the body is read. */
+struct sender_ask {
+	struct read_job job; /* first */
+	struct rest *rest;
+	struct http_request *req;
+	uint8_t hash[CRYPT_HASH_SIZE];
+	uint64_t generation;
+};
+
+/* Thread: reader. */
+static void
+find_sender(struct read_job *job, struct db *db, struct err *err)
+{
+	struct sender_ask *a = (struct sender_ask *)(void *)job;
+	struct rest *rest = a->rest;
+	struct refusal r = REFUSAL_INIT;
+	struct principal who;
+	enum rc rc = err->rc;
+
+	if (db != NULL)
+		rc = auth_load(db, a->hash, &who, err);
+	if (rc == RC_OK) {
+		auth_put(rest->o.auth, a->hash, &who, a->generation);
+		http_set_owner(a->req, owner_user(who.user_id));
+	} else if (rc == RC_NOT_FOUND) {
+		refusal_set(&r, PROBLEM_UNAUTHENTICATED, "", STRANGER_TEXT);
+	} else {
+		refusal_of_rc(&r, rc);
+	}
+	http_sender_found(a->req, rc == RC_OK ? NULL : &r);
+	rest_leave(rest);
+}
+
+enum rc
+rest_lookup(struct http_request *req, void *arg)
+{
+	struct rest *rest = arg;
+	struct sender_ask *a;
+	enum rc rc;
+
+	if ((a = http_alloc(req, sizeof(*a))) == NULL)
+		return (RC_NO_MEMORY);
+	if (!bearer_hash(http_header(req, "Authorization"), a->hash))
+		return (RC_INTERNAL); /* rest_head() saw that it is one */
+	a->job.run = find_sender;
+	a->job.owner = owner_peer(http_peer(req));
+	a->rest = rest;
+	a->req = req;
+	a->generation = auth_generation(rest->o.auth);
+	atomic_fetch_add(&rest->busy, 1);
+	rc = atomic_load(&rest->stopped)
+		 ? RC_CLOSED
+		 : readers_submit(rest->o.readers, &a->job);
+	if (rc != RC_OK)
+		rest_leave(rest);
+	return (rc);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A request that waits (long-poll).  It reads; when that gives nothing to tell
+ * it waits to be woken and reads again.  Each round registers with push before
+ * it reads, so that nothing falls between.
+ */
+#ifndef REST_POLL_H
+#define REST_POLL_H
+
+#include "push/push.h"
+#include "rest/ask.h"
+
+/* All flags are under one lock of the kit. */
+struct poll {
+	struct ask ask; /* first */
+	struct push_waiter waiter;
+	bool waits;      /* longer than one read */
+	bool registered; /* push has the waiter */
+	bool canceled;   /* … and was asked to give it back */
+	bool reading;    /* a reader has the job */
+	bool woken;      /* push said so while reading */
+	bool revoked;    /* the token, while it waited */
+	bool expired;    /* what the next read gives is the answer */
+	bool ready;      /* answer() as soon as the waiter is back */
+
+	/* Reads; whether there is something to tell.  Called anew each round.
+	 * Thread: reader. */
+	enum rc (*look)(
+	    struct poll *poll, struct db *db, bool *ret_tell, struct err *err);
+	/* Answers with what was read last.  Thread: any. */
+	void (*answer)(struct poll *poll);
+	struct err err; /* rc not RC_OK: the answer */
+};
+
+/* Begins; waiter.user_id, after and outbox, look and answer are set.
+ * ${wait_s} 0: reads once. */
+void poll_start(struct poll *poll, int64_t wait_s);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The life of the kit, and of the count of requests.
+ */
+#include "base/mem.h"
+#include "rest/rest_internal.h"
+
+enum rc
+rest_new(const struct rest_options *options, struct rest **ret, struct err *err)
+{
+	const double rate = options->rate_limit;
+	struct rest *rest;
+
+	if ((rest = mem_zalloc(1, sizeof(*rest))) == NULL)
+		return (err_set(err, RC_NO_MEMORY, "rest"));
+	rest->o = *options;
+	(void)pthread_mutex_init(&rest->poll_lock, NULL);
+	/* A second's worth at once: a client that was away catches up. */
+	if (rate > 0)
+		rest->requests = limiter_new(rate, rate < 1 ? 1 : 2 * rate);
+	if (rate > 0 && rest->requests == NULL) {
+		rest_free(rest);
+		return (err_set(err, RC_NO_MEMORY, "rest"));
+	}
+	*ret = rest;
+	return (RC_OK);
+}
+
+void
+rest_stop(struct rest *rest)
+{
+
+	atomic_store(&rest->stopped, true);
+}
+
+bool
+rest_stopped(const struct rest *rest)
+{
+
+	return (atomic_load(&rest->stopped));
+}
+
+size_t
+rest_busy(const struct rest *rest)
+{
+
+	return (atomic_load(&rest->busy));
+}
+
+atomic_size_t *
+rest_under_way(struct rest *rest)
+{
+
+	return (&rest->busy);
+}
+
+void
+rest_free(struct rest *rest)
+{
+
+	if (rest == NULL)
+		return;
+	limiter_free(rest->requests);
+	(void)pthread_mutex_destroy(&rest->poll_lock);
+	mem_free(rest);
+}
+
+/* ---- requests ---- */
+
+bool
+rest_enter(struct rest *rest, struct http_request *req)
+{
+	struct refusal r = REFUSAL_INIT;
+
+	/* First counted, then asked: rest_stop() does it the other way round,
+	 * so that one of the two sees the other. */
+	atomic_fetch_add(&rest->busy, 1);
+	if (!atomic_load(&rest->stopped))
+		return (true);
+	refusal_set(&r, PROBLEM_DRAINING, "", "the server is stopping");
+	http_answer_refusal(req, &r);
+	atomic_fetch_sub(&rest->busy, 1);
+	return (false);
+}
+
+void
+rest_leave(struct rest *rest)
+{
+
+	atomic_fetch_sub(&rest->busy, 1);
+}

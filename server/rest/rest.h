@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kit of the REST routes: who is asking, how many requests are under way,
+ * and what all handlers share.  A route's handler gets the struct rest as its
+ * argument; what is its own module's is `module` of its struct ask
+ * (rest/ask.h).
+ */
+#ifndef REST_REST_H
+#define REST_REST_H
+
+#include "base/clk.h"
+#include "chat/auth.h"
+#include "engine/reader.h"
+#include "engine/writer.h"
+#include "http/http.h"
+#include "push/push.h"
+
+struct rest;
+
+/* Pointers are kept. */
+struct rest_options {
+	const struct clk *clk;
+	struct writer *writer;
+	struct readers *readers;
+	struct push *push;
+	struct auth *auth;
+	double rate_limit; /* requests/s a user; 0: off */
+};
+
+/* RC_NO_MEMORY. */
+enum rc rest_new(const struct rest_options *options, struct rest **ret,
+    struct err *err) MUST_USE;
+
+/* From now on handlers answer 503 draining.  Requests that wait for the writer,
+ * a reader or push go on. */
+void rest_stop(struct rest *rest);
+bool rest_stopped(const struct rest *rest);
+
+/* Requests that are with a handler, or with the writer, a reader, push or
+ * another thread for it: once it is 0 after rest_stop(), nobody touches a
+ * request any more and http_stop() may free them. */
+size_t rest_busy(const struct rest *rest);
+
+/* The same number, for jobs that no request waits for and that must have ended
+ * by then. */
+atomic_size_t *rest_under_way(struct rest *rest);
+
+/* Frees; no request may come any more.  NULL is allowed. */
+void rest_free(struct rest *rest);
+
+/* Begins a request (false: it is answered, the server is stopping), and ends it
+ * after its answer.  Handlers of routes that are not HTTP_PUBLIC have begun,
+ * and the functions of rest/ask.h that answer end it. */
+bool rest_enter(struct rest *rest, struct http_request *req);
+void rest_leave(struct rest *rest);
+
+/* ---- who is asking (caller.c) ---- */
+
+/* For http_options.authorize, head and lookup; the argument is the rest. */
+void rest_authorize(struct http_request *req, void *arg);
+enum http_sender rest_head(struct http_request *req, void *arg);
+enum rc rest_lookup(struct http_request *req, void *arg);
+
+/* Whether ${user_id} may make one more request now, by the limit that all his
+ * requests share; if not, *ret_wait_s says when.  Thread: any. */
+bool rest_admits(struct rest *rest, int64_t user_id, int *ret_wait_s);
+
+/* Charges ${n} more requests to ${user_id}: items of an array beyond the first.
+ * False: ${r} says why, and none was charged. */
+bool rest_charge_items(
+    struct rest *rest, int64_t user_id, size_t n, struct refusal *r);
+
+#endif

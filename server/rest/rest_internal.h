@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the kit knows.  Only rest/ includes this.
+ */
+#ifndef REST_REST_INTERNAL_H
+#define REST_REST_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "rest/ask.h"
+#include "rest/limiter.h"
+
+struct rest {
+	struct rest_options o;
+	atomic_size_t busy;
+	atomic_bool stopped;
+	struct limiter *requests;  /* by user; NULL: off */
+	pthread_mutex_t poll_lock; /* the state of every struct poll */
+};
+
+#endif
