@@ -33,7 +33,7 @@ struct admin_options {
 	bool (*ready)(void *arg, const char **ret_why);
 	void *ready_arg;
 
-	struct http_networks metrics_networks; /* that may read /metrics */
+	struct net_networks metrics_networks; /* that may read /metrics */
 
 	int64_t watch_ms; /* how often it looks for alerts */
 };

@@ -22,8 +22,8 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "http/forwarded.h"
 #include "http/http_internal.h"
+#include "net/forwarded.h"
 
 #define EVENTS_MAX 64
 #define ACCEPT_MAX 64
@@ -140,7 +140,7 @@ front_upgrade(struct front *front, struct conn *conn)
 	const struct http_options *options = &front->http->options;
 	struct forwarded_lines lines;
 	char text[PEEK_HEAD_LEN];
-	struct http_from from = {.scheme = HTTP_SCHEME_UNKNOWN};
+	struct net_from from = {.scheme = NET_SCHEME_UNKNOWN};
 	int fd = conn->fd;
 	ssize_t n;
 
@@ -276,7 +276,7 @@ front_turn_away(
 
 /* The peer's address: as 16 bytes and as text. */
 static void
-conn_set_peer(struct conn *conn, const struct http_networks *believed)
+conn_set_peer(struct conn *conn, const struct net_networks *believed)
 {
 	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 	const struct sockaddr_in6 *in6 = (void *)&conn->addr;

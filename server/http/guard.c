@@ -18,8 +18,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "http/forwarded.h"
 #include "http/http_internal.h"
+#include "net/forwarded.h"
 
 struct scan {
 	struct http_request *req;
@@ -264,7 +264,7 @@ static void
 client_set(struct http_request *req)
 {
 	struct forwarded_lines lines = {.n = {0}};
-	struct http_from from;
+	struct net_from from;
 
 	(void)MHD_get_connection_values_n(
 	    req->mhd, MHD_HEADER_KIND, gather, &lines);

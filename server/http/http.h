@@ -23,6 +23,7 @@
 #include "base/timing.h"
 #include "metrics/metrics.h"
 #include "model/refusal.h"
+#include "net/forwarded.h"
 
 struct http;
 struct http_request;
@@ -77,34 +78,9 @@ typedef enum http_sender (*http_head_fn)(struct http_request *req, void *arg);
  * refuses the request. */
 typedef enum rc (*http_lookup_fn)(struct http_request *req, void *arg);
 
-#define HTTP_NETWORKS_MAX 16
-#define HTTP_PEER_SIZE 46
-#define HTTP_HOST_SIZE 256
-
-/* A network; IPv4 as ::ffff:a.b.c.d with 96 more bits. */
-struct http_network {
-	uint8_t address[16];
-	int bits;
-};
-
-struct http_networks {
-	int n;
-	struct http_network list[HTTP_NETWORKS_MAX];
-};
-
-enum http_scheme { HTTP_SCHEME_UNKNOWN, HTTP_SCHEME_HTTP, HTTP_SCHEME_HTTPS };
-
-/* Who asks, and how he called us, as far as a believed proxy tells. */
-struct http_from {
-	char client[HTTP_PEER_SIZE]; /* the address, as text */
-	enum http_scheme scheme;     /* of the URL that he has */
-	char host[HTTP_HOST_SIZE];   /* in it; "": as in the header Host */
-};
-
 /* Gives the socket of a connection whose first request line asks for the
  * WebSocket path to its owner (push).  ${fd} passes over; borrows ${from}. */
-typedef void (*http_upgrade_fn)(
-    int fd, const struct http_from *from, void *arg);
+typedef void (*http_upgrade_fn)(int fd, const struct net_from *from, void *arg);
 
 struct http_options {
 	const char *listen; /* "127.0.0.1:8080", "[::1]:0" */
@@ -128,7 +104,7 @@ struct http_options {
 	 * quarter.  Bodies up to LIMIT_BODY_FREE and answers up to
 	 * LIMIT_ANSWER_FREE do not count.  0: no limit. */
 	size_t body_bytes, answer_bytes;
-	struct http_networks believed; /* proxies whose headers count */
+	struct net_networks believed; /* proxies whose headers count */
 	const struct clk *clk;
 	const struct timing *timing; /* kept; NULL: timing_real() */
 	struct metrics *metrics;
@@ -211,7 +187,7 @@ const char *http_peer(const struct http_request *req);
 
 /* Whether that address is in one of ${networks}. */
 bool http_peer_in(
-    const struct http_request *req, const struct http_networks *networks);
+    const struct http_request *req, const struct net_networks *networks);
 
 /* The request id that the answer carries. */
 const char *http_request_id(const struct http_request *req);

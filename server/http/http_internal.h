@@ -143,7 +143,7 @@ struct conn {
 	struct sockaddr_storage addr;
 	socklen_t addr_len;
 	bool believed; /* it is a proxy's: its headers say who asks */
-	char peer[HTTP_PEER_SIZE];
+	char peer[NET_PEER_SIZE];
 };
 
 struct conn_list {
@@ -241,8 +241,8 @@ struct http_request {
 	const struct pattern *pattern;
 	const struct http_route *route;
 	char id[REQUEST_ID_MAX + 1];
-	char client[HTTP_PEER_SIZE]; /* forwarded; "": the connection's peer */
-	char *body;                  /* body_len bytes and a NUL */
+	char client[NET_PEER_SIZE]; /* forwarded; "": the connection's peer */
+	char *body;                 /* body_len bytes and a NUL */
 	size_t body_len, body_cap, body_limit;
 	size_t body_announced; /* by Content-Length; 0: it says nothing */
 	int64_t checking_ms;   /* when the look-up of its sender began */

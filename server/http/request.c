@@ -13,8 +13,8 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/owner.h"
-#include "http/forwarded.h"
 #include "http/http_internal.h"
+#include "net/forwarded.h"
 
 #define SPARES_MAX 256
 #define CHUNK_SIZE 4096
@@ -348,7 +348,7 @@ http_peer(const struct http_request *req)
 
 bool
 http_peer_in(
-    const struct http_request *req, const struct http_networks *networks)
+    const struct http_request *req, const struct net_networks *networks)
 {
 	uint8_t address[16] = {[10] = 0xff, [11] = 0xff};
 	const char *peer = http_peer(req);

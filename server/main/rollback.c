@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "main/main_internal.h"
-#include "store/before.h"
+#include "upkeep/before.h"
 #include "upkeep/mark.h"
 
 #define CURE                                                                   \
@@ -20,10 +20,10 @@
 static enum rc
 read_state(struct db *db, struct mark *ret, struct err *err)
 {
-	struct store_before before;
+	struct before before;
 	enum rc rc;
 
-	rc = store_before_get(db, &before, err);
+	rc = before_get(db, &before, err);
 	if (rc != RC_OK)
 		return (rc);
 	(void)snprintf(ret->epoch, sizeof(ret->epoch), "%.*s", MARK_EPOCH_LEN,

@@ -303,26 +303,26 @@ is_ready(void *arg, const char **ret_why)
 }
 
 static void
-on_upgrade(int fd, const struct http_from *from, void *arg)
+on_upgrade(int fd, const struct net_from *from, void *arg)
 {
 	struct push_peer peer = {.scheme = ""};
 	struct server *s = arg;
 
-	if (from->scheme != HTTP_SCHEME_UNKNOWN)
+	if (from->scheme != NET_SCHEME_UNKNOWN)
 		(void)snprintf(peer.scheme, sizeof(peer.scheme), "%s",
-		    from->scheme == HTTP_SCHEME_HTTPS ? "https" : "http");
+		    from->scheme == NET_SCHEME_HTTPS ? "https" : "http");
 	(void)snprintf(peer.address, sizeof(peer.address), "%s", from->client);
 	(void)snprintf(peer.host, sizeof(peer.host), "%s", from->host);
 	push_adopt(s->push, fd, &peer);
 }
 
-static struct http_networks
+static struct net_networks
 networks_of(const struct config_cidrs *cidrs)
 {
-	struct http_networks ret = {.n = cidrs->n};
+	struct net_networks ret = {.n = cidrs->n};
 	int i;
 
-	_Static_assert(HTTP_NETWORKS_MAX >= CONFIG_LIST_MAX, "room for all");
+	_Static_assert(NET_NETWORKS_MAX >= CONFIG_LIST_MAX, "room for all");
 	for (i = 0; i < cidrs->n; i++) {
 		memcpy(ret.list[i].address, cidrs->list[i].address,
 		    sizeof(ret.list[i].address));

@@ -17,8 +17,8 @@
 #include "model/refusal.h"
 #include "push/hub.h"
 #include "push/push.h"
-#include "push/ws_reader.h"
 #include "wire/wire.h"
+#include "ws/reader.h"
 
 /* Frames (replies, whispers) that may wait for a slow reader.  While any waits
  * the session is not read: more than what one RX_LEN asks for, and the requests

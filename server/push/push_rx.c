@@ -20,7 +20,7 @@
 
 #include "base/mem.h"
 #include "push/push_internal.h"
-#include "push/ws_head.h"
+#include "ws/handshake.h"
 
 #define EVENTS_MAX 64
 #define LINGER_BYTES (1024 * 1024)
@@ -134,24 +134,24 @@ read_empty(struct push *p, struct arrival *a)
 }
 
 /* Looks at the handshake as far as it has come. */
-static enum ws_head_state
+static enum ws_handshake_state
 look(struct push *p, const struct arrival *a, struct refusal *r)
 {
-	const struct ws_head_rules rules = {.path = "/v1/ws",
+	const struct ws_handshake_rules rules = {.path = "/v1/ws",
 	    .protocol = "twinbox.v1",
 	    .allow_origin = p->allow_origin,
 	    .scheme = a->note->peer.scheme,
 	    .host = a->note->peer.host};
 	ssize_t n;
 
-	n = recv(a->fd, p->rx, WS_HEAD_LEN, MSG_PEEK | MSG_DONTWAIT);
+	n = recv(a->fd, p->rx, WS_HANDSHAKE_LEN, MSG_PEEK | MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return (WS_HEAD_MORE);
+		return (WS_HANDSHAKE_MORE);
 	if (n <= 0) {
 		r->problem = PROBLEM_NONE;
-		return (WS_HEAD_REFUSED);
+		return (WS_HANDSHAKE_REFUSED);
 	}
-	return (ws_head_read(p->rx, (size_t)n, &rules, r));
+	return (ws_handshake_read(p->rx, (size_t)n, &rules, r));
 }
 
 /* Whether one more may become a session: users' sessions have their places, and
@@ -173,9 +173,9 @@ arrival_ready(struct push *p, struct arrival *a)
 
 	if (!a->refused) {
 		switch (look(p, a, &r)) {
-		case WS_HEAD_MORE:
+		case WS_HANDSHAKE_MORE:
 			return;
-		case WS_HEAD_WHOLE:
+		case WS_HANDSHAKE_WHOLE:
 			if (has_room(p)) {
 				(void)epoll_ctl(
 				    p->rx_fd, EPOLL_CTL_DEL, a->fd, NULL);
@@ -186,7 +186,7 @@ arrival_ready(struct push *p, struct arrival *a)
 			}
 			refuse_busy(p, a);
 			break;
-		case WS_HEAD_REFUSED:
+		case WS_HANDSHAKE_REFUSED:
 		default:
 			if (r.problem == PROBLEM_NONE) {
 				arrival_close(p, a);

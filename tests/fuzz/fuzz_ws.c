@@ -9,7 +9,7 @@
 
 #include "base/limits.h"
 #include "fuzz/fuzz.h"
-#include "push/ws_reader.h"
+#include "ws/reader.h"
 
 int
 LLVMFuzzerInitialize(int *argc, char ***argv)

@@ -433,7 +433,7 @@ const struct http_route fixture_routes[] = {
 
 /* The WebSocket's side: shows what it can still read. */
 static void
-upgrade(int fd, const struct http_from *from, void *arg)
+upgrade(int fd, const struct net_from *from, void *arg)
 {
 	char text[8] = "";
 

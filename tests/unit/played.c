@@ -298,7 +298,7 @@ http_peer(const struct http_request *req)
 
 bool
 http_peer_in(
-    const struct http_request *req, const struct http_networks *networks)
+    const struct http_request *req, const struct net_networks *networks)
 {
 
 	(void)req;

@@ -15,11 +15,11 @@
 
 #include <cmocka.h>
 
-#include "http/forwarded.h"
+#include "net/forwarded.h"
 
 #define PEER "10.0.0.1"
 
-static const struct http_networks believed = {
+static const struct net_networks believed = {
     3, {{{[10] = 0xff, [11] = 0xff, [12] = 10}, 104},
 	   {{[10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1}, 128},
 	   {{0x20, 0x01, 0x0d, 0xb8, 0x00, 0x0f}, 48}}};
@@ -166,7 +166,7 @@ static const struct row rows[] = {
 
 /* What the raw head ${headers} says. */
 static void
-read_head(const char *headers, size_t n, struct http_from *ret)
+read_head(const char *headers, size_t n, struct net_from *ret)
 {
 	struct forwarded_lines lines;
 
@@ -180,7 +180,7 @@ static void
 test_table(void **state)
 {
 	static const char *const schemes[] = {"", "http", "https"};
-	struct http_from from;
+	struct net_from from;
 	char head[1024], more[300];
 	size_t i;
 
@@ -209,7 +209,7 @@ test_spans(void **state)
 {
 	static const char text[] = "192.0.2.1\0, 6.6.6.6";
 	struct forwarded_lines lines = {.n = {0}};
-	struct http_from from = {.client = PEER};
+	struct net_from from = {.client = PEER};
 
 	(void)state;
 	forwarded_add(&lines, "X-Forwarded-Forward", 15, text, 9);
@@ -231,7 +231,7 @@ static void
 test_long(void **state)
 {
 	struct forwarded_lines lines = {.n = {0}};
-	struct http_from from = {.client = PEER};
+	struct net_from from = {.client = PEER};
 	char text[FORWARDED_LINE_LEN_MAX + 2];
 	size_t n;
 	int i;
@@ -264,13 +264,13 @@ test_long(void **state)
 	/* A host that does not fit is none; a longer value is malformed. */
 	memset(&lines, 0, sizeof(lines));
 	n = (size_t)snprintf(text, sizeof(text), "for=192.0.2.1;host=");
-	memset(text + n, 'h', HTTP_HOST_SIZE);
-	forwarded_add(&lines, "Forwarded", 9, text, n + HTTP_HOST_SIZE);
+	memset(text + n, 'h', NET_HOST_SIZE);
+	forwarded_add(&lines, "Forwarded", 9, text, n + NET_HOST_SIZE);
 	forwarded_read(&lines, &believed, &from);
 	assert_string_equal(from.client, "192.0.2.1");
 	assert_string_equal(from.host, "");
 	memcpy(from.client, PEER, sizeof(PEER));
-	text[n + HTTP_HOST_SIZE] = 'h';
+	text[n + NET_HOST_SIZE] = 'h';
 	lines.line[FORWARDED_STANDARD][0].len++;
 	forwarded_read(&lines, &believed, &from);
 	assert_string_equal(from.client, PEER);
@@ -281,7 +281,7 @@ static void
 test_noise(void **state)
 {
 	static const char letters[] = "for=\"[]:;,. \t\\192afx\r\n%_\xc3\0";
-	struct http_from from;
+	struct net_from from;
 	struct in6_addr address;
 	char head[300];
 	uint32_t seed = 1;
@@ -308,7 +308,7 @@ test_heads(void **state)
 	static const char folded[] =
 	    "GET / HTTP/1.1\r\n" X "192.0.2.1\r\n , 6.6.6.6\r\n\r\n";
 	static const char bare[] = "GET / HTTP/1.1\nA: b\n" X "192.0.2.1\n\n";
-	struct http_from from;
+	struct net_from from;
 
 	(void)state;
 	read_head(folded, sizeof(folded) - 1, &from);
@@ -325,10 +325,10 @@ test_heads(void **state)
 static void
 test_believed(void **state)
 {
-	static const struct http_networks odd = {
+	static const struct net_networks odd = {
 	    2, {{{0x20, 0x01, 0x80}, 17}, {{0xfe, 0x80}, 10}}};
-	static const struct http_networks all = {1, {{{0}, 0}}};
-	static const struct http_networks none = {0, {{{0}, 0}}};
+	static const struct net_networks all = {1, {{{0}, 0}}};
+	static const struct net_networks none = {0, {{{0}, 0}}};
 	static const struct {
 		const char *address;
 		bool ok;

@@ -13,12 +13,12 @@
 #include <cmocka.h>
 
 #include "base/limits.h"
-#include "push/ws_head.h"
-#include "push/ws_reader.h"
+#include "ws/handshake.h"
+#include "ws/reader.h"
 
 /* ---- heads ---- */
 
-static const struct ws_head_rules rules = {.path = "/v1/ws",
+static const struct ws_handshake_rules rules = {.path = "/v1/ws",
     .protocol = "twinbox.v1",
     .allow_origin = "https://a.example, https://b.example"};
 
@@ -54,7 +54,7 @@ static void
 test_heads_in_portions(void **state)
 {
 	struct refusal r;
-	enum ws_head_state got;
+	enum ws_handshake_state got;
 	size_t i, n, len;
 
 	(void)state;
@@ -63,17 +63,17 @@ test_heads_in_portions(void **state)
 		/* Every beginning waits or is refused, never is whole. */
 		for (n = 0; n < len; n++) {
 			r = (struct refusal)REFUSAL_INIT;
-			got = ws_head_read(heads[i].text, n, &rules, &r);
-			if (got == WS_HEAD_WHOLE)
+			got = ws_handshake_read(heads[i].text, n, &rules, &r);
+			if (got == WS_HANDSHAKE_WHOLE)
 				assert_string_equal(heads[i].text + n, "more");
-			if (got == WS_HEAD_REFUSED)
+			if (got == WS_HANDSHAKE_REFUSED)
 				assert_int_equal(r.problem, heads[i].problem);
 		}
 		r = (struct refusal)REFUSAL_INIT;
-		got = ws_head_read(heads[i].text, len, &rules, &r);
+		got = ws_handshake_read(heads[i].text, len, &rules, &r);
 		assert_int_equal(got, heads[i].problem == PROBLEM_NONE
-					  ? WS_HEAD_WHOLE
-					  : WS_HEAD_REFUSED);
+					  ? WS_HANDSHAKE_WHOLE
+					  : WS_HANDSHAKE_REFUSED);
 		assert_int_equal(r.problem, heads[i].problem);
 	}
 }
@@ -82,15 +82,15 @@ static void
 test_head_too_long(void **state)
 {
 	struct refusal r = REFUSAL_INIT;
-	char text[WS_HEAD_LEN];
+	char text[WS_HANDSHAKE_LEN];
 
 	(void)state;
 	memset(text, 'x', sizeof(text));
 	memcpy(text, LINE, strlen(LINE));
-	assert_int_equal(
-	    ws_head_read(text, sizeof(text) - 1, &rules, &r), WS_HEAD_MORE);
-	assert_int_equal(
-	    ws_head_read(text, sizeof(text), &rules, &r), WS_HEAD_REFUSED);
+	assert_int_equal(ws_handshake_read(text, sizeof(text) - 1, &rules, &r),
+	    WS_HANDSHAKE_MORE);
+	assert_int_equal(ws_handshake_read(text, sizeof(text), &rules, &r),
+	    WS_HANDSHAKE_REFUSED);
 }
 
 /* ---- frames ---- */

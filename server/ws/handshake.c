@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "push/ws_head.h"
+#include "ws/handshake.h"
 
 /* libwebsockets copies the list of subprotocols into 128 bytes. */
 #define PROTOCOLS_LEN 120
@@ -47,15 +47,15 @@ is(const struct piece *v, const char *text)
 		strncasecmp(v->p, text, v->n) == 0);
 }
 
-static enum ws_head_state
+static enum ws_handshake_state
 refuse(struct refusal *r, enum problem problem, const char *why)
 {
 
 	refusal_set(r, problem, "", "%s", why);
-	return (WS_HEAD_REFUSED);
+	return (WS_HANDSHAKE_REFUSED);
 }
 
-static enum ws_head_state
+static enum ws_handshake_state
 bad(struct refusal *r, const char *why)
 {
 
@@ -174,7 +174,7 @@ is_our_scheme(const char *scheme, size_t n, const char *ours)
  * is http or https is known to the proxy only. */
 static bool
 origin_allowed(const struct piece *origin, const struct piece *asked,
-    const struct ws_head_rules *rules)
+    const struct ws_handshake_rules *rules)
 {
 	struct piece rest = *origin, ours = *asked;
 	const char *list = rules->allow_origin;
@@ -231,9 +231,9 @@ check_request_line(const char *p, size_t n, const char *path)
 	return (NULL);
 }
 
-static enum ws_head_state
-check(const struct piece v[HEADER_COUNT], const struct ws_head_rules *rules,
-    struct refusal *r)
+static enum ws_handshake_state
+check(const struct piece v[HEADER_COUNT],
+    const struct ws_handshake_rules *rules, struct refusal *r)
 {
 
 	if (v[HEADER_HOST].p == NULL || v[HEADER_HOST].n == 0)
@@ -256,12 +256,12 @@ check(const struct piece v[HEADER_COUNT], const struct ws_head_rules *rules,
 	if (!origin_allowed(&v[HEADER_ORIGIN], &v[HEADER_HOST], rules))
 		return (refuse(r, PROBLEM_FORBIDDEN,
 		    "pages of this Origin may not open a WebSocket here"));
-	return (WS_HEAD_WHOLE);
+	return (WS_HANDSHAKE_WHOLE);
 }
 
-enum ws_head_state
-ws_head_read(const char *p, size_t n, const struct ws_head_rules *rules,
-    struct refusal *refusal)
+enum ws_handshake_state
+ws_handshake_read(const char *p, size_t n,
+    const struct ws_handshake_rules *rules, struct refusal *refusal)
 {
 	struct piece v[HEADER_COUNT] = {{NULL, 0}};
 	const char *end = p + n, *line = p, *stop, *wrong;
@@ -283,11 +283,11 @@ ws_head_read(const char *p, size_t n, const struct ws_head_rules *rules,
 		if (wrong != NULL)
 			return (bad(refusal, wrong));
 	}
-	if (n >= WS_HEAD_LEN)
+	if (n >= WS_HANDSHAKE_LEN)
 		return (bad(refusal, "the head is longer than 4096 bytes"));
 	/* A line that has only begun may already be wrong: without this a
 	 * bare line feed would look like patience. */
 	if (memchr(line, '\n', (size_t)(end - line)) != NULL)
 		return (bad(refusal, "lines end with CR LF"));
-	return (WS_HEAD_MORE);
+	return (WS_HANDSHAKE_MORE);
 }

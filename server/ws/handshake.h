@@ -4,8 +4,8 @@
  * to say it, everything else is refused before libwebsockets sees a byte of it.
  * Pure: no socket, no memory of its own.
  */
-#ifndef PUSH_WS_HEAD_H
-#define PUSH_WS_HEAD_H
+#ifndef WS_HANDSHAKE_H
+#define WS_HANDSHAKE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,12 +13,16 @@
 #include "model/refusal.h"
 
 /* A head is at most so long: what libwebsockets reads at once. */
-#define WS_HEAD_LEN 4096
+#define WS_HANDSHAKE_LEN 4096
 
-enum ws_head_state { WS_HEAD_MORE, WS_HEAD_WHOLE, WS_HEAD_REFUSED };
+enum ws_handshake_state {
+	WS_HANDSHAKE_MORE,
+	WS_HANDSHAKE_WHOLE,
+	WS_HANDSHAKE_REFUSED
+};
 
 /* Who may open a WebSocket from a browser. */
-struct ws_head_rules {
+struct ws_handshake_rules {
 	const char *path;         /* of the WebSocket: "/v1/ws" */
 	const char *protocol;     /* that must be offered */
 	const char *allow_origin; /* words beside our own; NULL or "": none */
@@ -27,9 +31,10 @@ struct ws_head_rules {
 	const char *host;   /* then it is in the header Host */
 };
 
-/* Reads the ${n} bytes that have come so far.  WS_HEAD_MORE: the head goes on,
- * and nothing speaks against it yet.  WS_HEAD_REFUSED: ${refusal} says why. */
-enum ws_head_state ws_head_read(const char *p, size_t n,
-    const struct ws_head_rules *rules, struct refusal *refusal);
+/* Reads the ${n} bytes that have come so far.  WS_HANDSHAKE_MORE: the head goes
+ * on, and nothing speaks against it yet.  WS_HANDSHAKE_REFUSED: ${refusal} says
+ * why. */
+enum ws_handshake_state ws_handshake_read(const char *p, size_t n,
+    const struct ws_handshake_rules *rules, struct refusal *refusal);
 
 #endif

@@ -4,7 +4,7 @@
  * from where it lies; anything else is gathered, up to the limit, which is
  * checked at the frame's head, before its payload is read.
  */
-#include "push/ws_reader.h"
+#include "ws/reader.h"
 
 #include <string.h>
 

@@ -11,14 +11,14 @@
 #include <string.h>
 #include <strings.h>
 
-#include "http/forwarded.h"
+#include "net/forwarded.h"
 
 /* What one proxy noted.  Unknown: it ends the walk. */
 struct hop {
 	bool known;
 	uint8_t address[16];
-	enum http_scheme scheme;
-	char host[HTTP_HOST_SIZE];
+	enum net_scheme scheme;
+	char host[NET_HOST_SIZE];
 };
 
 /* A ring of the last hops; ${n} counts all. */
@@ -59,15 +59,15 @@ is_word(const char *p, size_t n, const char *word)
 }
 
 /* "wss" is what some proxies say of an upgrade. */
-static enum http_scheme
+static enum net_scheme
 scheme_find(const char *p, size_t n)
 {
 
 	if (is_word(p, n, "https") || is_word(p, n, "wss"))
-		return (HTTP_SCHEME_HTTPS);
+		return (NET_SCHEME_HTTPS);
 	if (is_word(p, n, "http") || is_word(p, n, "ws"))
-		return (HTTP_SCHEME_HTTP);
-	return (HTTP_SCHEME_UNKNOWN);
+		return (NET_SCHEME_HTTP);
+	return (NET_SCHEME_UNKNOWN);
 }
 
 static bool
@@ -112,15 +112,15 @@ address_read(const char *p, size_t n, uint8_t ret[16])
 }
 
 void
-forwarded_address_text(const uint8_t address[16], char ret[HTTP_PEER_SIZE])
+forwarded_address_text(const uint8_t address[16], char ret[NET_PEER_SIZE])
 {
 	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 
 	if (memcmp(address, mapped, sizeof(mapped)) == 0)
 		(void)inet_ntop(
-		    AF_INET, address + sizeof(mapped), ret, HTTP_PEER_SIZE);
+		    AF_INET, address + sizeof(mapped), ret, NET_PEER_SIZE);
 	else
-		(void)inet_ntop(AF_INET6, address, ret, HTTP_PEER_SIZE);
+		(void)inet_ntop(AF_INET6, address, ret, NET_PEER_SIZE);
 }
 
 /* ---- X-Forwarded-For ---- */
@@ -224,7 +224,7 @@ host_set(struct hop *hop, const char *p, size_t n)
 static bool
 take_pair(struct cursor *c, struct hop *hop, unsigned *seen)
 {
-	char value[HTTP_HOST_SIZE];
+	char value[NET_HOST_SIZE];
 	const char *name = c->p;
 	size_t name_len, n;
 	unsigned bit = 0;
@@ -290,9 +290,9 @@ read_standard(struct cursor c, struct chain *chain)
 
 bool
 forwarded_believed(
-    const struct http_networks *networks, const uint8_t address[16])
+    const struct net_networks *networks, const uint8_t address[16])
 {
-	const struct http_network *net;
+	const struct net_network *net;
 	int i, bytes, bits;
 
 	for (i = 0; i < networks->n; i++) {
@@ -311,7 +311,7 @@ forwarded_believed(
 /* The hop that says who the client is; NULL: the peer itself. */
 static const struct hop *
 walk(const struct forwarded_lines *lines, enum forwarded_kind kind,
-    const struct http_networks *believed, struct chain *chain)
+    const struct net_networks *believed, struct chain *chain)
 {
 	const struct hop *hop, *client = NULL;
 	struct cursor c;
@@ -351,12 +351,12 @@ same_client(const struct hop *a, const struct hop *b)
 
 void
 forwarded_read(const struct forwarded_lines *lines,
-    const struct http_networks *believed, struct http_from *ret)
+    const struct net_networks *believed, struct net_from *ret)
 {
 	const struct hop *by_for = NULL, *client = NULL;
 	struct chain standard, x_for;
 
-	ret->scheme = HTTP_SCHEME_UNKNOWN;
+	ret->scheme = NET_SCHEME_UNKNOWN;
 	ret->host[0] = '\0';
 	if (lines->n[FORWARDED_STANDARD] > 0)
 		client = walk(lines, FORWARDED_STANDARD, believed, &standard);
@@ -371,8 +371,7 @@ forwarded_read(const struct forwarded_lines *lines,
 		ret->scheme = client->scheme;
 		memcpy(ret->host, client->host, sizeof(ret->host));
 	}
-	if (ret->scheme == HTTP_SCHEME_UNKNOWN &&
-	    lines->n[FORWARDED_PROTO] == 1)
+	if (ret->scheme == NET_SCHEME_UNKNOWN && lines->n[FORWARDED_PROTO] == 1)
 		ret->scheme = scheme_find(lines->line[FORWARDED_PROTO][0].p,
 		    lines->line[FORWARDED_PROTO][0].len);
 }

@@ -8,8 +8,8 @@
  * lengths that are longer than they need be and fragments without end, and
  * tells nobody of pings.
  */
-#ifndef PUSH_WS_READER_H
-#define PUSH_WS_READER_H
+#ifndef WS_READER_H
+#define WS_READER_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -15,14 +15,36 @@
  *     believed: a proxy writes one of them and may let a stranger's other one
  *     through, and which one is which cannot be seen.
  */
-#ifndef HTTP_FORWARDED_H
-#define HTTP_FORWARDED_H
+#ifndef NET_FORWARDED_H
+#define NET_FORWARDED_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "http/http.h"
+#define NET_NETWORKS_MAX 16
+#define NET_PEER_SIZE 46
+#define NET_HOST_SIZE 256
+
+/* A network; IPv4 as ::ffff:a.b.c.d with 96 more bits. */
+struct net_network {
+	uint8_t address[16];
+	int bits;
+};
+
+struct net_networks {
+	int n;
+	struct net_network list[NET_NETWORKS_MAX];
+};
+
+enum net_scheme { NET_SCHEME_UNKNOWN, NET_SCHEME_HTTP, NET_SCHEME_HTTPS };
+
+/* Who asks, and how he called us, as far as a believed proxy tells. */
+struct net_from {
+	char client[NET_PEER_SIZE]; /* the address, as text */
+	enum net_scheme scheme;     /* of the URL that he has */
+	char host[NET_HOST_SIZE];   /* in it; "": as in the header Host */
+};
 
 /* Proxies in a row, lines of one header, characters of a line. */
 #define FORWARDED_HOPS_MAX 16
@@ -57,14 +79,13 @@ bool forwarded_scan(const char *p, size_t n, struct forwarded_lines *ret);
 
 /* Fills ${ret}, whose client is the address of the believed peer before. */
 void forwarded_read(const struct forwarded_lines *lines,
-    const struct http_networks *believed, struct http_from *ret);
+    const struct net_networks *believed, struct net_from *ret);
 
 /* Writes an address (IPv4 as ::ffff:a.b.c.d) in its usual form. */
-void forwarded_address_text(
-    const uint8_t address[16], char ret[HTTP_PEER_SIZE]);
+void forwarded_address_text(const uint8_t address[16], char ret[NET_PEER_SIZE]);
 
 /* Whether ${address} is in one of ${networks}; IPv4 as ::ffff:a.b.c.d. */
 bool forwarded_believed(
-    const struct http_networks *networks, const uint8_t address[16]);
+    const struct net_networks *networks, const uint8_t address[16]);
 
 #endif
