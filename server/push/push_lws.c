@@ -6,8 +6,8 @@
  * The library (4.1.6) reads nothing of a session: it takes unmasked frames,
  * lengths in any form and fragments without end, and hides pings, so its
  * reading is switched off (lws_rx_flow_control) as soon as a session begins.
- * The confirmation of an upgrade is a second wall behind ws/handshake.c; extensions
- * are off.
+ * The confirmation of an upgrade is a second wall behind ws/handshake.c;
+ * extensions are off.
  */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
