@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The api as a whole: its life, the quotas of senders, the table of routes.
+ * The api as a whole: its life and the table of routes.
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,11 +20,6 @@
 enum rc
 api_new(const struct api_options *options, struct api **ret, struct err *err)
 {
-	struct usage_options usage = {.clk = options->clk,
-	    .readers = options->readers,
-	    .shared = options->shared,
-	    .messages_most = options->quota_messages,
-	    .bytes_most = options->quota_bytes};
 	const double rate = options->rate_limit;
 	const double joining = rate > 0 ? options->registration_rate : 0;
 	struct api *api;
@@ -33,18 +28,13 @@ api_new(const struct api_options *options, struct api **ret, struct err *err)
 	if ((api = mem_zalloc(1, sizeof(*api))) == NULL)
 		return (err_set(err, RC_NO_MEMORY, "api"));
 	api->o = *options;
-	(void)pthread_mutex_init(&api->ids_lock, NULL);
-	uuid_gen_init(&api->ids, options->clk, options->rnd);
 	api->guesses = guesses_new();
 	if (rate > 0)
 		api->newcomers = limiter_new(NEWCOMERS_RATE, NEWCOMERS_BURST);
 	if (joining > 0)
 		api->joining =
 		    limiter_new(joining / 60, joining * JOINING_BURST_MIN);
-	usage.under_way = rest_under_way(options->rest);
-	api->usage = usage_new(&usage);
-	if (api->guesses == NULL || api->usage == NULL ||
-	    (joining > 0 && api->joining == NULL) ||
+	if (api->guesses == NULL || (joining > 0 && api->joining == NULL) ||
 	    (rate > 0 && api->newcomers == NULL))
 		rc = err_set(err, RC_NO_MEMORY, "api");
 	else
@@ -77,42 +67,7 @@ api_free(struct api *api)
 	limiter_free(api->newcomers);
 	limiter_free(api->joining);
 	guesses_free(api->guesses);
-	usage_free(api->usage);
-	(void)pthread_mutex_destroy(&api->ids_lock);
 	mem_free(api);
-}
-
-/* ---- quotas ---- */
-
-bool
-api_admits_send(struct api *api, int64_t user_id,
-    const struct usage_amount *amount, struct refusal *r)
-{
-	int wait_s;
-
-	if (api->o.disk_low != NULL && atomic_load(api->o.disk_low)) {
-		metrics_add(api->o.metrics, METRIC_SENDS_NO_ROOM, 1);
-		refusal_set(r, PROBLEM_STORAGE_FULL, "",
-		    "the server's disk is nearly full: it takes no new "
-		    "messages");
-		return (false);
-	}
-	if (usage_take(api->usage, user_id, amount, &wait_s))
-		return (true);
-	metrics_add(api->o.metrics, METRIC_SENDS_OVER_QUOTA, 1);
-	refusal_set(r, PROBLEM_QUOTA_USED, "",
-	    "a user may send %lld messages and %lld bytes a day (UTC)",
-	    (long long)api->o.quota_messages, (long long)api->o.quota_bytes);
-	r->retry_after_s = wait_s;
-	return (false);
-}
-
-void
-api_send_undone(
-    struct api *api, int64_t user_id, const struct usage_amount *amount)
-{
-
-	usage_return(api->usage, user_id, amount);
 }
 
 /* ---- routes ---- */

@@ -7,7 +7,6 @@
 #ifndef API_API_H
 #define API_API_H
 
-#include "api/usage.h"
 #include "base/clk.h"
 #include "base/rnd.h"
 #include "engine/reader.h"
@@ -16,6 +15,7 @@
 #include "rest/rest.h"
 
 struct api;
+struct send_gate;
 
 /* Everything a route may need; pointers are kept. */
 struct api_options {
@@ -30,13 +30,10 @@ struct api_options {
 	const char *version;
 	bool registration_open;
 	struct rest *rest;
+	struct send_gate *gate;
 	double rate_limit;        /* 0: off, and so is the next */
 	double registration_rate; /* a minute, of all networks; 0: off */
-	bool shared;              /* other nodes serve the same database */
-	int64_t quota_messages, quota_bytes; /* a day and user; 0: any */
-	/* Set while the disk has too little room for new messages; kept. */
-	const atomic_bool *disk_low;
-	int max_retries; /* of a message */
+	int max_retries;          /* of a message */
 	int argon2_threads;
 };
 
@@ -53,14 +50,5 @@ void api_free(struct api *api);
 /* The route table for http_options (ends with method NULL); handlers take the
  * rest as their argument, and the api is the module of their routes. */
 const struct http_route *api_routes(void);
-
-/* Whether ${user_id} may send ${amount} now, which is then counted; if not,
- * ${r} says why.  Thread: any. */
-bool api_admits_send(struct api *api, int64_t user_id,
-    const struct usage_amount *amount, struct refusal *r);
-
-/* ${amount} was not accepted after all, or had been before.  Thread: any. */
-void api_send_undone(
-    struct api *api, int64_t user_id, const struct usage_amount *amount);
 
 #endif

@@ -6,8 +6,6 @@
 #ifndef API_API_INTERNAL_H
 #define API_API_INTERNAL_H
 
-#include <pthread.h>
-
 #include "api/api.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -30,9 +28,6 @@ struct api {
 	struct limiter *newcomers; /* by network; NULL: off */
 	struct limiter *joining;   /* newcomers of all networks; NULL: off */
 	struct guesses *guesses;   /* log-ins that failed */
-	struct usage *usage;       /* what users have sent today */
-	pthread_mutex_t ids_lock;
-	struct uuid_gen ids;
 };
 
 /* The api whose route ${ask} is of. */

@@ -11,27 +11,17 @@
 #include <strings.h>
 
 #include "api/api_internal.h"
-#include "api/send_item.h"
 #include "base/mem.h"
+#include "chat/send_request.h"
 
 /* ---- one message ---- */
 
 struct send_ask {
 	struct ask ask; /* first */
 	struct wire_doc doc;
-	struct send_item item;
+	struct send_request send;
 	struct refusal no_room; /* of a new message, see send_unit.refuse_new */
 };
-
-static enum rc
-got_entry(void *arg, const struct entry_view *e, int64_t mid, struct err *err)
-{
-
-	(void)mid;
-	(void)err;
-	wire_entry(arg, e);
-	return (RC_OK);
-}
 
 static void
 answer_entry(
@@ -54,11 +44,11 @@ read_replayed(struct ask *ask, struct db *db, struct err *err)
 	struct buf b = BUF_INIT;
 	enum rc rc;
 
-	rc = entry_get(db, &of, &s->item.draft.id, got_entry, &b, err);
+	rc = entry_get(db, &of, &s->send.draft.id, entry_append, &b, err);
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_INTERNAL, "a replayed entry is gone");
 	if (rc == RC_OK)
-		answer_entry(ask, &s->item.draft.id, 200, &b);
+		answer_entry(ask, &s->send.draft.id, 200, &b);
 	buf_fini(&b);
 	return (rc);
 }
@@ -71,31 +61,31 @@ send_finish(struct unit *base)
 	struct send_ask *s = u->arg;
 	struct buf b = BUF_INIT;
 
-	send_item_done(&s->item);
+	send_request_done(&s->send);
 	if (!ask_unit_ok(&s->ask, &u->unit, &u->refusal))
 		return;
 	if (u->replayed) {
 		ask_read(&s->ask, read_replayed);
 		return;
 	}
-	send_item_render(&s->item, &b);
-	answer_entry(&s->ask, &s->item.draft.id, 201, &b);
+	send_request_entry(&s->send, &b);
+	answer_entry(&s->ask, &s->send.draft.id, 201, &b);
 	buf_fini(&b);
 }
 
 static void
 submit_send(struct send_ask *s)
 {
-	const struct usage_amount amount = send_item_amount(&s->item);
-	struct send_unit *u = &s->item.unit;
-	struct ask *ask = &s->ask;
+	struct refusal r = REFUSAL_INIT;
+	struct unit *unit = &s->send.unit.unit;
 
-	s->item.counted = api_admits_send(
-	    api_of(ask), ask->who->user_id, &amount, &s->no_room);
-	if (!s->item.counted)
-		u->refuse_new = &s->no_room;
-	if (!ask_submit(ask, &u->unit))
-		send_item_done(&s->item);
+	send_request_admit(&s->send, 1, &s->no_room);
+	unit->rc = writer_submit(api_of(&s->ask)->o.writer, unit);
+	if (unit->rc == RC_OK)
+		return;
+	refusal_of_rc(&r, unit->rc);
+	send_request_done(&s->send);
+	ask_refuse(&s->ask, &r);
 }
 
 /* Sends the draft of ${s}->item. */
@@ -105,15 +95,15 @@ send_start(struct send_ask *s, bool is_text)
 	struct refusal r = REFUSAL_INIT;
 
 	s->no_room = (struct refusal)REFUSAL_INIT;
-	if (send_item_ready(&s->item, api_of(&s->ask), s->ask.who, "", &r) !=
-	    RC_OK) {
+	if (send_request_prepare(&s->send, api_of(&s->ask)->o.gate,
+		s->ask.who->user_id, &r) != RC_OK) {
 		if (is_text)
 			r.pointer[0] = '\0';
 		ask_refuse(&s->ask, &r);
 		return;
 	}
-	s->item.unit.unit.finish = send_finish;
-	s->item.unit.arg = s;
+	s->send.unit.unit.finish = send_finish;
+	s->send.unit.arg = s;
 	submit_send(s);
 }
 
@@ -150,26 +140,14 @@ take_key(struct ask *ask, const char *key, struct message_draft *d)
 
 struct array_ask {
 	struct ask ask; /* first */
-	struct send_item *items;
+	struct send_request *items;
 	size_t n;
 	atomic_size_t left;
-	bool counted;           /* in the sender's usage */
-	struct refusal no_room; /* else: of new messages */
+	struct refusal no_room; /* of new messages, see send_unit.refuse_new */
 };
 
-/* Whether the item was accepted before, and its entry is to be read.  The unit
- * of a refused item may say so, too: of an earlier try of its transaction,
- * which found the rows of another unit in it and was undone. */
-static bool
-is_replayed(const struct send_item *item)
-{
-
-	return (
-	    item->unit.refusal.problem == PROBLEM_NONE && item->unit.replayed);
-}
-
 static void
-add_result(struct buf *b, const struct ask *ask, struct send_item *item,
+add_result(struct buf *b, const struct ask *ask, struct send_request *item,
     const struct buf *entry)
 {
 	struct refusal *r = &item->unit.refusal;
@@ -188,7 +166,7 @@ add_result(struct buf *b, const struct ask *ask, struct send_item *item,
 		if (entry != NULL)
 			buf_add(b, entry->data, entry->len);
 		else
-			send_item_render(item, b);
+			send_request_entry(item, b);
 	}
 	buf_addc(b, '}');
 }
@@ -199,7 +177,7 @@ array_answer(struct array_ask *a, struct db *db, struct err *err)
 {
 	const struct entry_of of = api_outbox_of(&a->ask);
 	struct buf b = BUF_INIT, entry = BUF_INIT;
-	struct send_item *item;
+	struct send_request *item;
 	enum rc rc = RC_OK;
 	size_t i;
 
@@ -207,14 +185,14 @@ array_answer(struct array_ask *a, struct db *db, struct err *err)
 	for (i = 0; i < a->n && rc == RC_OK; i++) {
 		item = &a->items[i];
 		buf_reset(&entry);
-		if (is_replayed(item))
-			rc = entry_get(
-			    db, &of, &item->draft.id, got_entry, &entry, err);
+		if (send_request_replayed(item))
+			rc = entry_get(db, &of, &item->draft.id, entry_append,
+			    &entry, err);
 		if (rc == RC_OK && !buf_ok(&entry))
 			rc = err_set(err, RC_NO_MEMORY, "results");
 		if (rc == RC_OK)
 			add_result(&b, &a->ask, item,
-			    is_replayed(item) ? &entry : NULL);
+			    send_request_replayed(item) ? &entry : NULL);
 	}
 	buf_addc(&b, ']');
 	if (rc == RC_NOT_FOUND)
@@ -244,21 +222,21 @@ array_count(struct array_ask *a)
 	if (atomic_fetch_sub(&a->left, 1) != 1)
 		return;
 	for (i = 0; i < a->n; i++)
-		replayed |= is_replayed(&a->items[i]);
+		replayed |= send_request_replayed(&a->items[i]);
 	if (replayed)
 		ask_read(&a->ask, array_read);
 	else if (array_answer(a, NULL, &err) != RC_OK)
 		ask_fail(&a->ask, &err);
 }
 
-/* Puts ${prefix} before the pointer of ${r}. */
+/* The pointer of a refused item names it, too. */
 static void
-point_into(struct refusal *r, size_t index)
+name_item(const struct array_ask *a, struct send_request *item)
 {
-	char place[REFUSAL_POINTER_SIZE];
+	char place[24];
 
-	(void)snprintf(place, sizeof(place), "/%zu%.60s", index, r->pointer);
-	memcpy(r->pointer, place, sizeof(place));
+	(void)snprintf(place, sizeof(place), "/%zu", (size_t)(item - a->items));
+	refusal_prefix(&item->unit.refusal, place);
 }
 
 /* Thread: sync, or writer when refused. */
@@ -267,15 +245,16 @@ array_finish(struct unit *base)
 {
 	struct send_unit *u = CONTAINER_OF(base, struct send_unit, unit);
 	struct array_ask *a = u->arg;
-	struct send_item *item =
-	    (struct send_item *)(void *)((char *)u -
-					 offsetof(struct send_item, unit));
+	struct send_request *item =
+	    (struct send_request *)(void *)((char *)u -
+					    offsetof(
+						struct send_request, unit));
 
-	send_item_done(item);
+	send_request_done(item);
 	if (u->unit.rc != RC_OK)
 		refusal_of_unit(&u->refusal, u->unit.rc);
 	if (u->refusal.problem != PROBLEM_NONE)
-		point_into(&u->refusal, (size_t)(item - a->items));
+		name_item(a, item);
 	array_count(a);
 }
 
@@ -306,45 +285,35 @@ array_parse(struct array_ask *a, struct wire_doc *doc)
 	return (true);
 }
 
-/* Counts all messages of the array in their sender's usage, or none. */
+/* Makes the unit of an item; its refusal says if that was not possible. */
 static void
-array_count_usage(struct array_ask *a)
+array_prepare(struct array_ask *a, struct send_request *item)
 {
-	struct usage_amount sum = {0, 0}, one;
-	size_t i;
+	struct refusal r = REFUSAL_INIT;
 
-	for (i = 0; i < a->n; i++) {
-		one = send_item_amount(&a->items[i]);
-		sum.messages += one.messages;
-		sum.bytes += one.bytes;
+	if (send_request_prepare(item, api_of(&a->ask)->o.gate,
+		a->ask.who->user_id, &r) != RC_OK) {
+		item->unit.refusal = r;
+		name_item(a, item);
 	}
-	a->counted = api_admits_send(
-	    api_of(&a->ask), a->ask.who->user_id, &sum, &a->no_room);
+	item->unit.unit.finish = array_finish;
+	item->unit.arg = a;
 }
 
 static void
-array_submit(struct array_ask *a, size_t i)
+array_submit(struct array_ask *a, struct send_request *item)
 {
-	struct send_item *item = &a->items[i];
 	struct refusal *refusal = &item->unit.refusal;
-	char place[16];
 	enum rc rc;
 
-	(void)snprintf(place, sizeof(place), "/%zu", i);
-	*refusal = (struct refusal)REFUSAL_INIT;
-	rc = send_item_ready(item, api_of(&a->ask), a->ask.who, place, refusal);
-	item->counted = a->counted;
-	item->unit.refuse_new = a->counted ? NULL : &a->no_room;
-	item->unit.unit.finish = array_finish;
-	item->unit.arg = a;
-	if (rc == RC_OK) {
+	if (refusal->problem == PROBLEM_NONE) {
 		rc = writer_submit(api_of(&a->ask)->o.writer, &item->unit.unit);
 		if (rc == RC_OK)
 			return;
 		refusal_of_rc(refusal, rc);
-		point_into(refusal, i);
+		name_item(a, item);
 	}
-	send_item_done(item);
+	send_request_done(item);
 	array_count(a);
 }
 
@@ -378,11 +347,13 @@ array_start(struct send_ask *s)
 		ask_refuse(&a->ask, &r);
 		return;
 	}
-	array_count_usage(a);
+	for (i = 0; i < n; i++)
+		array_prepare(a, &a->items[i]);
+	send_request_admit(a->items, n, &a->no_room);
 	/* One more than there are: nobody answers while we submit. */
 	atomic_store(&a->left, n + 1);
 	for (i = 0; i < n; i++)
-		array_submit(a, i);
+		array_submit(a, &a->items[i]);
 	array_count(a);
 }
 
@@ -411,12 +382,12 @@ api_messages_post(struct http_request *req, void *arg)
 		    LIMIT_REQUEST_LEN);
 		return;
 	}
-	if (wire_message_read(&s->doc, s->doc.root, "", &s->item.draft, &r) !=
+	if (wire_message_read(&s->doc, s->doc.root, "", &s->send.draft, &r) !=
 	    RC_OK) {
 		ask_refuse(&s->ask, &r);
 		return;
 	}
-	if (take_key(&s->ask, NULL, &s->item.draft))
+	if (take_key(&s->ask, NULL, &s->send.draft))
 		send_start(s, false);
 }
 
@@ -469,7 +440,7 @@ static bool
 text_numbers(struct send_ask *s)
 {
 	struct http_request *req = s->ask.req;
-	struct message_draft *d = &s->item.draft;
+	struct message_draft *d = &s->send.draft;
 	struct span in = option(req, "in", "X-In");
 	struct span at = option(req, "deliver_at", "X-Deliver-At");
 	struct span expires = option(req, "expires_in", "X-Expires-In");
@@ -522,7 +493,7 @@ api_to_post(struct http_request *req, void *arg)
 	if ((s = ask_new(arg, req, sizeof(*s))) == NULL ||
 	    !ask_query_check(&s->ask, allowed) || !text_numbers(s))
 		return;
-	d = &s->item.draft;
+	d = &s->send.draft;
 	d->to.p = http_path_param(req, "address");
 	d->to.n = strlen(d->to.p);
 	d->body.p = http_body(req, &d->body.n);

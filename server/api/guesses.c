@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <pthread.h>
+
 #include "api/api_internal.h"
 #include "base/htab.h"
 #include "base/mem.h"

@@ -20,6 +20,8 @@
 #include <assert.h>
 #include <stddef.h>
 
+#include <pthread.h>
+
 #include "api/api_internal.h"
 #include "base/mem.h"
 #include "base/thr.h"

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "chat/entry.h"
 #include "store/outbox.h"
+#include "wire/wire.h"
 
 /* Destinations of one message, for now one; groups will have more. */
 #define DESTINATIONS_MAX 8
@@ -125,4 +126,15 @@ entry_list(struct db *db, const struct entry_of *of, int64_t before,
 	struct loading l = {.of = of, .each = each, .arg = arg};
 
 	return (load(db, NULL, before, limit, &l, err));
+}
+
+enum rc
+entry_append(
+    void *arg, const struct entry_view *e, int64_t mid, struct err *err)
+{
+
+	(void)mid;
+	(void)err;
+	wire_entry(arg, e);
+	return (RC_OK);
 }

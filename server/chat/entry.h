@@ -29,4 +29,8 @@ enum rc entry_get(struct db *db, const struct entry_of *of,
 enum rc entry_list(struct db *db, const struct entry_of *of, int64_t before,
     int64_t limit, entry_fn each, void *arg, struct err *err) MUST_USE;
 
+/* For entry_get(): appends the entry, as JSON, to the struct buf ${arg}. */
+enum rc entry_append(void *arg, const struct entry_view *e, int64_t mid,
+    struct err *err) MUST_USE;
+
 #endif

@@ -9,6 +9,7 @@
 
 #include "admin/admin.h"
 #include "api/api.h"
+#include "chat/send_gate.h"
 #include "cluster/cluster.h"
 #include "main/main_internal.h"
 #include "relay/relay.h"
@@ -47,6 +48,7 @@ struct server {
 	struct push *push;
 	struct cluster *cluster; /* NULL: the database is only ours */
 	struct admin *admin;
+	struct send_gate *gate;
 	struct rest *rest;
 	struct api *api;
 	struct http *http;

@@ -119,24 +119,6 @@ on_send(void *arg, int64_t user_id, int *ret_wait_s)
 	return (rest_admits(s->rest, user_id, ret_wait_s));
 }
 
-static bool
-on_count(void *arg, int64_t user_id, size_t bytes, struct refusal *r)
-{
-	const struct usage_amount amount = {1, (int64_t)bytes};
-	struct server *s = arg;
-
-	return (api_admits_send(s->api, user_id, &amount, r));
-}
-
-static void
-on_undone(void *arg, int64_t user_id, size_t bytes)
-{
-	const struct usage_amount amount = {1, (int64_t)bytes};
-	struct server *s = arg;
-
-	api_send_undone(s->api, user_id, &amount);
-}
-
 /* To other servers: in builds for tests to those that play them. */
 static enum rc
 make_carrier(struct server *s, struct carrier *ret, struct err *err)
@@ -159,6 +141,22 @@ make_carrier(struct server *s, struct carrier *ret, struct err *err)
 }
 
 static enum rc
+make_gate(struct server *s, struct err *err)
+{
+	const struct send_gate_options options = {.clk = s->clk,
+	    .rnd = s->rnd,
+	    .metrics = s->metrics,
+	    .readers = s->readers,
+	    .domain = s->config.domain,
+	    .shared = db_shared(s->db),
+	    .quota_messages = s->config.quota_messages,
+	    .quota_bytes = s->config.quota_bytes,
+	    .disk_low = &s->disk_low};
+
+	return (send_gate_new(&options, &s->gate, err));
+}
+
+static enum rc
 make_workers(struct server *s, struct err *err)
 {
 	struct relay_options relay_options = {.db = &s->db_options,
@@ -177,7 +175,6 @@ make_workers(struct server *s, struct err *err)
 	    .readers = s->readers,
 	    .auth = s->auth,
 	    .epoch = s->epoch,
-	    .domain = s->config.domain,
 	    .session_limit = at_most_files(s->config.ws_limit),
 	    .descriptors =
 		at_most_files(s->config.ws_limit + s->config.connection_limit +
@@ -186,15 +183,14 @@ make_workers(struct server *s, struct err *err)
 	    .rate_limit = (double)s->config.rate_limit,
 	    .max_retries = most_retries(s),
 	    .admits = on_send,
-	    .admits_send = on_count,
-	    .send_undone = on_undone,
 	    .admits_arg = s};
 	struct buf origins = BUF_INIT;
 	enum rc rc;
 	int i;
 
 	if ((rc = make_carrier(s, &relay_options.remote, err)) != RC_OK ||
-	    (rc = relay_new(&relay_options, &s->relay, err)) != RC_OK)
+	    (rc = relay_new(&relay_options, &s->relay, err)) != RC_OK ||
+	    (rc = make_gate(s, err)) != RC_OK)
 		return (rc);
 	for (i = 0; i < s->config.allow_origin.n; i++)
 		buf_addf(&origins, "%s%s", i > 0 ? " " : "",
@@ -203,6 +199,7 @@ make_workers(struct server *s, struct err *err)
 	if (!buf_ok(&origins))
 		return (err_set(err, RC_NO_MEMORY, "origins"));
 	push_options.allow_origin = origins.data;
+	push_options.gate = s->gate;
 	push_options.effects_limit = LIMIT_EFFECTS_BYTES;
 	rc = push_new(&push_options, &s->push, err);
 	buf_fini(&origins);
@@ -360,10 +357,6 @@ make_api(struct server *s, struct err *err)
 	    .registration_open = s->config.registration == REGISTRATION_OPEN,
 	    .rate_limit = (double)s->config.rate_limit,
 	    .registration_rate = (double)s->config.registration_rate,
-	    .shared = db_shared(s->db),
-	    .quota_messages = s->config.quota_messages,
-	    .quota_bytes = s->config.quota_bytes,
-	    .disk_low = &s->disk_low,
 	    .argon2_threads = (int)s->config.argon2_threads};
 	struct rest_options rest_options = {.clk = s->clk,
 	    .writer = s->writer,
@@ -377,6 +370,7 @@ make_api(struct server *s, struct err *err)
 	    (rc = admin_new(&admin_options, &s->admin, err)) != RC_OK)
 		return (rc);
 	api_options.rest = s->rest;
+	api_options.gate = s->gate;
 	return (api_new(&api_options, &s->api, err));
 }
 

@@ -85,7 +85,7 @@ wait_requests(struct server *s)
 			taken = http_taken(s->http);
 			quiet = idle = now;
 		}
-		if (rest_busy(s->rest) > 0)
+		if (rest_busy(s->rest) + send_gate_busy(s->gate) > 0)
 			idle = now;
 		if (http_pending(s->http) == 0 &&
 		    (s->push == NULL || push_drained(s->push)) &&
@@ -110,7 +110,7 @@ wait_answers(struct server *s)
 	int64_t most = atomic_load(&s->anew) ? s->timing->stop_away_ms
 					     : s->timing->stop_answers_ms;
 
-	while (rest_busy(s->rest) > 0) {
+	while (rest_busy(s->rest) + send_gate_busy(s->gate) > 0) {
 		if (clk_mono_ms(s->clk) - start > most)
 			return (false);
 		tick();
@@ -172,6 +172,7 @@ server_stop(struct server *s)
 	api_free(s->api);
 	admin_free(s->admin);
 	rest_free(s->rest);
+	send_gate_free(s->gate);
 	relay_free(s->relay);
 #ifdef TWINBOX_FAULTS
 	carrier_fault_free(s->fault);

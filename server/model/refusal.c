@@ -159,3 +159,45 @@ refusal_set(struct refusal *r, enum problem p, const char *pointer,
 	va_end(ap);
 	scrub(r->detail);
 }
+
+/* As refusal_of_rc(), where ${busy} is what RC_BUSY means. */
+static void
+refuse_for(struct refusal *r, enum rc rc, const char *busy)
+{
+	enum problem p = problem_of_rc(rc);
+
+	if (p == PROBLEM_BUSY)
+		refusal_set(r, p, "", "%s; repeat with the same id",
+		    rc == RC_BUSY ? busy : rc_text(rc));
+	else if (p == PROBLEM_DRAINING)
+		refusal_set(r, p, "", "the server is stopping");
+	else if (p == PROBLEM_STORAGE_FULL)
+		refusal_set(r, p, "", "the server's disk is full");
+	else
+		refusal_set(r, PROBLEM_INTERNAL, "",
+		    "the server failed; its log has the story");
+}
+
+void
+refusal_of_rc(struct refusal *r, enum rc rc)
+{
+
+	refuse_for(r, rc, "too much waits already");
+}
+
+void
+refusal_of_unit(struct refusal *r, enum rc rc)
+{
+
+	refuse_for(r, rc, "another transaction keeps what it needs");
+}
+
+void
+refusal_prefix(struct refusal *r, const char *prefix)
+{
+	char place[2 * REFUSAL_POINTER_SIZE];
+
+	(void)snprintf(place, sizeof(place), "%s%s", prefix, r->pointer);
+	(void)snprintf(r->pointer, sizeof(r->pointer), "%.*s",
+	    (int)sizeof(r->pointer) - 1, place);
+}

@@ -163,4 +163,13 @@ enum problem problem_of_rc(enum rc rc);
 void refusal_set(struct refusal *r, enum problem p, const char *pointer,
     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
+/* Makes ${r} say why something was not taken, or why a unit that was has failed
+ * with ${rc}. */
+void refusal_of_rc(struct refusal *r, enum rc rc);
+void refusal_of_unit(struct refusal *r, enum rc rc);
+
+/* Puts ${prefix} before the pointer of ${r}: what it names is a part of
+ * something larger. */
+void refusal_prefix(struct refusal *r, const char *prefix);
+
 #endif

@@ -25,6 +25,7 @@
 #include "txn/publisher.h"
 
 struct push;
+struct send_gate;
 
 struct push_options {
 	const struct clk *clk;
@@ -33,8 +34,8 @@ struct push_options {
 	struct writer *writer;
 	struct readers *readers;
 	struct auth *auth;
-	const char *epoch;        /* of this database; kept */
-	const char *domain;       /* local domain; kept */
+	const char *epoch; /* of this database; kept */
+	struct send_gate *gate;
 	const char *allow_origin; /* space-separated origins beside our own;
 				   * copied */
 	size_t session_limit;     /* of users; newcomers have their own */
@@ -47,12 +48,6 @@ struct push_options {
 	int max_retries;   /* of a message */
 	/* Whether a user may make one more request now; NULL: yes. */
 	bool (*admits)(void *arg, int64_t user_id, int *ret_wait_s);
-	/* Whether a user may send one more message of ${bytes} now, which is
-	 * then counted; if not, ${r} says why.  And whether it was not accepted
-	 * after all, or had been before.  NULL: yes, and nothing is counted. */
-	bool (*admits_send)(
-	    void *arg, int64_t user_id, size_t bytes, struct refusal *r);
-	void (*send_undone)(void *arg, int64_t user_id, size_t bytes);
 	void *admits_arg;
 };
 

@@ -186,7 +186,7 @@ struct push {
 	struct lws_context *context;
 	struct lws_vhost *vhost;
 	struct hub *hub;
-	struct uuid_gen ids;   /* for messages that come without */
+	struct uuid_gen ids;   /* of requests that are refused */
 	struct htab *sessions; /* no -> session */
 	struct session_list all, closing;
 	struct session_list newcomers; /* their user is not known yet */
@@ -348,10 +348,6 @@ void *session_request_new(struct session *s, size_t size,
 
 /* Sends ${r} back to the push thread.  Thread: any. */
 void session_request_back(struct session_request *r);
-
-/* Appends an entry that was asked of the store to the buffer ${arg}. */
-enum rc session_render_entry(
-    void *arg, const struct entry_view *e, int64_t mid, struct err *err);
 
 /* {"type":"ok","re":…: begins the answer to a request that asked for one. */
 struct buf *session_ok_begin(struct session *s, int64_t re);

@@ -41,8 +41,8 @@ read_entries(struct read_job *job, struct db *db, struct err *err)
 		jw_str(&r->frames, "event",
 		    outbox_event_name(r->changes[i].event));
 		buf_adds(&r->frames, ",\"entry\":");
-		if (entry_get(db, &r->of, &id, session_render_entry, &r->frames,
-			err) != RC_OK) {
+		if (entry_get(db, &r->of, &id, entry_append, &r->frames, err) !=
+		    RC_OK) {
 			r->frames.len = start;
 			continue;
 		}

@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "chat/mark.h"
-#include "chat/send.h"
+#include "chat/send_request.h"
 #include "push/push_internal.h"
 #include "store/conversation.h"
 #include "wire/json.h"
@@ -36,15 +36,6 @@ session_request_back(struct session_request *r)
 {
 
 	push_post(r->push, &r->note);
-}
-
-/* The refusal for a unit that did not get as far as being decided. */
-static void
-refuse_rc(struct refusal *r, enum rc rc)
-{
-
-	refusal_set(r, problem_of_rc(rc), "", "%s",
-	    rc == RC_BUSY ? "too much waits already" : rc_text(rc));
 }
 
 struct buf *
@@ -107,7 +98,7 @@ acked(struct push *p, struct push_note *note)
 	if (s != NULL && s->state == SESSION_OPEN) {
 		/* A failed ack is repeated by the client or by its next. */
 		if (r->unit.unit.rc != RC_OK)
-			refuse_rc(&r->unit.refusal, r->unit.unit.rc);
+			refusal_of_rc(&r->unit.refusal, r->unit.unit.rc);
 		if (r->has_re)
 			s->reads--;
 		else
@@ -250,7 +241,7 @@ read_done(struct push *p, struct push_note *note)
 		r->unit.unit.rc = RC_BUSY;
 	}
 	if (r->unit.unit.rc != RC_OK)
-		refuse_rc(&r->unit.refusal, r->unit.unit.rc);
+		refusal_of_rc(&r->unit.refusal, r->unit.unit.rc);
 	s->reads--;
 	answer_read(s, r);
 	mem_free(r);
@@ -289,88 +280,66 @@ session_mark_read(struct session *s, const struct frame *f)
 
 /* ---- send ---- */
 
-struct send_request {
+struct send_frame {
 	struct session_request request; /* first */
-	struct send_unit unit;
+	struct send_request send;
 	struct read_job job; /* a replay reads the current entry */
 	struct wire_doc doc;
-	struct message_draft draft;
-	struct text *message;
 	bool has_re;
 	int64_t re;
 	struct buf entry;
 	enum rc rc;
-	bool counted;           /* in its sender's usage */
-	struct refusal no_room; /* else: of a new message */
+	struct refusal no_room; /* of a new message */
 };
 
-/* Pointers of a refused message name the frame's member. */
+/* The pointer of a refused message names the frame's member. */
 static void
-point_into_message(struct refusal *r)
+name_message(struct refusal *r)
 {
-	char pointer[REFUSAL_POINTER_SIZE];
 
-	if (r->pointer[0] == '\0')
-		return;
-	(void)snprintf(pointer, sizeof(pointer), "/message%.*s",
-	    (int)sizeof(pointer) - 10, r->pointer);
-	memcpy(r->pointer, pointer, sizeof(pointer));
+	if (r->pointer[0] != '\0')
+		refusal_prefix(r, "/message");
 }
 
 static void
-send_free(struct send_request *r)
+send_free(struct send_frame *r)
 {
 
 	wire_doc_fini(&r->doc);
-	text_unref(r->message);
 	buf_fini(&r->entry);
 	mem_free(r);
 }
 
 static void
-write_sent(struct session *s, struct send_request *r)
+write_sent(struct session *s, struct send_frame *r)
 {
-	struct send_view view;
 	struct buf *b;
 
 	b = tx_begin(s->push);
 	buf_adds(b, "{\"type\":\"sent\"");
 	if (r->has_re)
 		jw_int(b, "re", r->re);
-	jw_bool(b, "replayed", r->unit.replayed);
+	jw_bool(b, "replayed", r->send.unit.replayed);
 	buf_adds(b, ",\"entry\":");
-	if (r->unit.replayed) {
+	if (r->send.unit.replayed) {
 		buf_add(b, r->entry.data, r->entry.len);
 	} else {
-		send_unit_view(&r->unit, &view);
-		wire_entry(b, &view.entry);
+		send_request_entry(&r->send, b);
 	}
 	buf_addc(b, '}');
 	session_reply(s);
 }
 
-enum rc
-session_render_entry(
-    void *arg, const struct entry_view *e, int64_t mid, struct err *err)
-{
-
-	(void)mid;
-	(void)err;
-	wire_entry(arg, e);
-	return (RC_OK);
-}
-
 static void
 read_replayed(struct read_job *job, struct db *db, struct err *err)
 {
-	struct send_request *r =
-	    (struct send_request *)(void *)((char *)job -
-					    offsetof(struct send_request, job));
-	const struct entry_of of = {r->unit.sender_id, r->unit.max_retries};
+	struct send_frame *r = CONTAINER_OF(job, struct send_frame, job);
+	const struct entry_of of = {
+	    r->send.unit.sender_id, r->send.unit.max_retries};
 
 	r->rc = db == NULL ? err->rc
-			   : entry_get(db, &of, &r->draft.id,
-				 session_render_entry, &r->entry, err);
+			   : entry_get(db, &of, &r->send.draft.id, entry_append,
+				 &r->entry, err);
 	if (r->rc == RC_OK && !buf_ok(&r->entry))
 		r->rc = RC_NO_MEMORY;
 	session_request_back(&r->request);
@@ -379,8 +348,8 @@ read_replayed(struct read_job *job, struct db *db, struct err *err)
 static void
 sent(struct push *p, struct push_note *note)
 {
-	struct send_request *r = (struct send_request *)(void *)note;
-	struct refusal *refusal = &r->unit.refusal;
+	struct send_frame *r = (struct send_frame *)(void *)note;
+	struct refusal *refusal = &r->send.unit.refusal;
 	struct session *s;
 
 	s = push_session(p, r->request.no);
@@ -388,19 +357,19 @@ sent(struct push *p, struct push_note *note)
 		send_free(r);
 		return;
 	}
-	if (r->unit.unit.rc != RC_OK)
-		refuse_rc(refusal, r->unit.unit.rc);
-	if (refusal->problem == PROBLEM_NONE && r->unit.replayed &&
+	if (r->send.unit.unit.rc != RC_OK)
+		refusal_of_rc(refusal, r->send.unit.unit.rc);
+	if (refusal->problem == PROBLEM_NONE && r->send.unit.replayed &&
 	    r->entry.len == 0 && r->rc == RC_OK) {
 		if (session_read(s, &r->job, read_replayed) == RC_OK)
 			return;
-		refuse_rc(refusal, RC_BUSY);
+		refusal_of_rc(refusal, RC_BUSY);
 	}
 	if (r->rc != RC_OK)
-		refuse_rc(refusal, r->rc);
+		refusal_of_rc(refusal, r->rc);
 	s->sends--;
 	if (refusal->problem != PROBLEM_NONE) {
-		point_into_message(refusal);
+		name_message(refusal);
 		session_refuse(s, r->has_re, r->re, refusal);
 	} else {
 		write_sent(s, r);
@@ -408,77 +377,14 @@ sent(struct push *p, struct push_note *note)
 	send_free(r);
 }
 
-static size_t
-draft_bytes(const struct message_draft *d)
-{
-
-	return (d->body.n + d->metadata.n);
-}
-
-/* Counts the message in its sender's usage; without room a new one is refused
- * by its unit. */
-static void
-count_send(struct send_request *r)
-{
-	const struct push_options *o = &r->request.push->options;
-
-	r->no_room = (struct refusal)REFUSAL_INIT;
-	if (o->admits_send == NULL)
-		return;
-	r->counted = o->admits_send(o->admits_arg, r->unit.sender_id,
-	    draft_bytes(&r->draft), &r->no_room);
-	if (!r->counted)
-		r->unit.refuse_new = &r->no_room;
-}
-
-/* Takes that back if the message was not accepted just now.  Thread: any. */
-static void
-settle_send(struct send_request *r)
-{
-	const struct push_options *o = &r->request.push->options;
-	const struct send_unit *u = &r->unit;
-
-	if (r->counted &&
-	    (u->unit.rc != RC_OK || u->refusal.problem != PROBLEM_NONE ||
-		u->replayed))
-		o->send_undone(
-		    o->admits_arg, u->sender_id, draft_bytes(&r->draft));
-}
-
 static void
 send_finished(struct unit *base)
 {
 	struct send_unit *unit = CONTAINER_OF(base, struct send_unit, unit);
-	struct send_request *r = unit->arg;
+	struct send_frame *r = unit->arg;
 
-	settle_send(r);
+	send_request_done(&r->send);
 	session_request_back(&r->request);
-}
-
-/* The unit's part of a request, or a refusal in it. */
-static bool
-prepare_send(struct session *s, struct send_request *r)
-{
-	struct message_view v;
-	struct buf fragment = BUF_INIT;
-
-	send_unit_init(&r->unit);
-	r->unit.unit.finish = send_finished;
-	r->unit.arg = r;
-	if (!r->draft.has_id) {
-		r->draft.id = uuid_gen_next(&s->push->ids);
-		r->draft.has_id = true;
-	}
-	if (!send_unit_ask(&r->unit, s->member.user_id, &r->draft,
-		s->push->options.domain))
-		return (false);
-	message_draft_view(&r->draft, &v);
-	wire_message_fragment(&fragment, &v);
-	if (buf_ok(&fragment))
-		r->message = text_new(fragment.data, fragment.len);
-	buf_fini(&fragment);
-	r->unit.message = r->message;
-	return (true);
 }
 
 /* Whether the user may send now, or else what he is told. */
@@ -504,8 +410,9 @@ may_send(struct session *s, const struct frame *f)
 void
 session_send(struct session *s, struct wire_doc *doc, const struct frame *f)
 {
-	struct send_request *r;
-	enum rc rc;
+	struct refusal refusal = REFUSAL_INIT;
+	struct send_frame *r;
+	struct unit *unit;
 
 	if (!may_send(s, f)) {
 		wire_doc_fini(doc);
@@ -517,23 +424,27 @@ session_send(struct session *s, struct wire_doc *doc, const struct frame *f)
 		return;
 	}
 	r->doc = *doc;
-	r->draft = f->message;
+	r->send.draft = f->message;
 	r->has_re = f->has_re;
 	r->re = f->re;
 	buf_init(&r->entry, 0);
-	if (!prepare_send(s, r)) {
-		point_into_message(&r->unit.refusal);
-		session_refuse(s, r->has_re, r->re, &r->unit.refusal);
+	if (send_request_prepare(&r->send, s->push->options.gate,
+		s->member.user_id, &refusal) != RC_OK) {
+		name_message(&refusal);
+		session_refuse(s, r->has_re, r->re, &refusal);
 		send_free(r);
 		return;
 	}
-	count_send(r);
-	rc = writer_submit(s->push->options.writer, &r->unit.unit);
-	if (rc != RC_OK) {
-		r->unit.unit.rc = rc;
-		settle_send(r);
-		refuse_rc(&r->unit.refusal, rc);
-		session_refuse(s, r->has_re, r->re, &r->unit.refusal);
+	r->no_room = (struct refusal)REFUSAL_INIT;
+	send_request_admit(&r->send, 1, &r->no_room);
+	unit = &r->send.unit.unit;
+	unit->finish = send_finished;
+	r->send.unit.arg = r;
+	unit->rc = writer_submit(s->push->options.writer, unit);
+	if (unit->rc != RC_OK) {
+		refusal_of_rc(&refusal, unit->rc);
+		send_request_done(&r->send);
+		session_refuse(s, r->has_re, r->re, &refusal);
 		send_free(r);
 		return;
 	}

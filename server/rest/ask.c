@@ -75,38 +75,6 @@ ask_submit(struct ask *ask, struct unit *unit)
 	return (false);
 }
 
-/* As refusal_of_rc(), where ${busy} is what RC_BUSY means. */
-static void
-refuse_for(struct refusal *r, enum rc rc, const char *busy)
-{
-	enum problem p = problem_of_rc(rc);
-
-	if (p == PROBLEM_BUSY)
-		refusal_set(r, p, "", "%s; repeat with the same id",
-		    rc == RC_BUSY ? busy : rc_text(rc));
-	else if (p == PROBLEM_DRAINING)
-		refusal_set(r, p, "", "the server is stopping");
-	else if (p == PROBLEM_STORAGE_FULL)
-		refusal_set(r, p, "", "the server's disk is full");
-	else
-		refusal_set(r, PROBLEM_INTERNAL, "",
-		    "the server failed; its log has the story");
-}
-
-void
-refusal_of_rc(struct refusal *r, enum rc rc)
-{
-
-	refuse_for(r, rc, "too much waits already");
-}
-
-void
-refusal_of_unit(struct refusal *r, enum rc rc)
-{
-
-	refuse_for(r, rc, "another transaction keeps what it needs");
-}
-
 bool
 ask_unit_ok(
     struct ask *ask, const struct unit *unit, const struct refusal *refusal)

@@ -58,11 +58,6 @@ enum rc rest_still_admitted(
 /* Answers 401: what a token is and where it is to be had. */
 void ask_refuse_stranger(struct ask *ask);
 
-/* Makes ${r} say why something was not taken, or why a unit that was has failed
- * with ${rc}. */
-void refusal_of_rc(struct refusal *r, enum rc rc);
-void refusal_of_unit(struct refusal *r, enum rc rc);
-
 /* ---- answers (ask.c) ---- */
 
 /* Answer: with JSON, without a body, with any content, with a refusal, with an

@@ -47,13 +47,6 @@ rest_busy(const struct rest *rest)
 	return (atomic_load(&rest->busy));
 }
 
-atomic_size_t *
-rest_under_way(struct rest *rest)
-{
-
-	return (&rest->busy);
-}
-
 void
 rest_free(struct rest *rest)
 {

@@ -41,10 +41,6 @@ bool rest_stopped(const struct rest *rest);
  * request any more and http_stop() may free them. */
 size_t rest_busy(const struct rest *rest);
 
-/* The same number, for jobs that no request waits for and that must have ended
- * by then. */
-atomic_size_t *rest_under_way(struct rest *rest);
-
 /* Frees; no request may come any more.  NULL is allowed. */
 void rest_free(struct rest *rest);
 

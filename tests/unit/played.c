@@ -550,7 +550,8 @@ played_setup(void **state)
 	    .max_pending_total = 2000,
 	    .max_retries = 20,
 	    .ready = always_ready};
-	struct usage_options usage = {.clk = &clk.clk};
+	struct send_gate_options gate = {
+	    .clk = &clk.clk, .rnd = &rnd.rnd, .domain = "here.example"};
 	struct err err = ERR_INIT;
 
 	(void)state;
@@ -572,11 +573,8 @@ played_setup(void **state)
 	    .max_retries = 20};
 	played.rest.o.clk = &clk.clk;
 	played.module = played.admin;
-	usage.under_way = rest_under_way(&played.rest);
-	played.api.usage = usage_new(&usage);
-	assert_non_null(played.api.usage);
-	uuid_gen_init(&played.api.ids, &clk.clk, &rnd.rnd);
-	(void)pthread_mutex_init(&played.api.ids_lock, NULL);
+	gate.metrics = o.metrics;
+	assert_int_equal(send_gate_new(&gate, &played.api.o.gate, &err), RC_OK);
 	(void)pthread_mutex_init(&played.rest.poll_lock, NULL);
 	played.who = (struct principal){
 	    .user_id = 7, .device_id = 70, .name = "ann", .admin = true};
@@ -588,8 +586,7 @@ played_teardown(void **state)
 {
 
 	(void)state;
-	usage_free(played.api.usage);
-	(void)pthread_mutex_destroy(&played.api.ids_lock);
+	send_gate_free(played.api.o.gate);
 	(void)pthread_mutex_destroy(&played.rest.poll_lock);
 	admin_free(played.admin);
 	metrics_free(played.api.o.metrics);

@@ -19,6 +19,7 @@
 
 #include "admin/admin_internal.h"
 #include "api/api_internal.h"
+#include "chat/send_gate.h"
 #include "engine/writer.h"
 #include "rest/rest_internal.h"
 

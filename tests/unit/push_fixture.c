@@ -56,7 +56,6 @@ scene_set_up(void **state)
 	o.timing = &times;
 	o.metrics = scene->metrics;
 	o.epoch = "e1";
-	o.domain = "localhost";
 	o.allow_origin = "";
 	o.session_limit = 100;
 	o.descriptors = 500;

@@ -43,7 +43,9 @@ struct scene {
 	struct metrics *metrics;
 
 	/* What the store contains. */
-	bool shared; /* other nodes serve the same database */
+	bool shared;     /* other nodes serve the same database */
+	int64_t counted; /* bytes in the usage of user 1 */
+	bool no_quota;
 	struct inbox inboxes[USERS];
 	int64_t acked[DEVICES];
 	bool revoked[DEVICES];

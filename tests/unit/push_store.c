@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "chat/entry.h"
+#include "chat/send_gate.h"
 #include "store/conversation.h"
 #include "store/inbox.h"
 #include "unit/push_fixture.h"
@@ -175,6 +176,17 @@ store_message_uuid(
 	return (store_says(err));
 }
 
+enum rc
+entry_append(
+    void *arg, const struct entry_view *e, int64_t mid, struct err *err)
+{
+
+	(void)mid;
+	(void)err;
+	wire_entry(arg, e);
+	return (RC_OK);
+}
+
 /* The recipient of an entry is the number of its message. */
 enum rc
 entry_get(struct db *db, const struct entry_of *of, const struct uuid *id,
@@ -288,6 +300,48 @@ read_unit_init(struct read_unit *u)
 
 	memset(u, 0, sizeof(*u));
 	u->unit.kind = &read_kind;
+}
+
+struct uuid
+send_gate_id(struct send_gate *gate)
+{
+
+	(void)gate;
+	return (uuid_gen_next(&scene->push->ids));
+}
+
+const char *
+send_gate_domain(const struct send_gate *gate)
+{
+
+	(void)gate;
+	return ("localhost");
+}
+
+bool
+send_gate_take(struct send_gate *gate, int64_t user_id,
+    const struct usage_amount *amount, struct refusal *refusal)
+{
+
+	(void)gate;
+	assert_int_equal(user_id, 1);
+	assert_int_equal(amount->messages, 1);
+	if (scene->no_quota) {
+		refusal_set(refusal, PROBLEM_QUOTA_USED, "", "none left");
+		return (false);
+	}
+	scene->counted += amount->bytes;
+	return (true);
+}
+
+void
+send_gate_return(
+    struct send_gate *gate, int64_t user_id, const struct usage_amount *amount)
+{
+
+	(void)gate;
+	assert_int_equal(user_id, 1);
+	scene->counted -= amount->bytes;
 }
 
 void

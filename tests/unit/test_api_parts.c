@@ -3,6 +3,7 @@
  * The parts of the api that need no server: limiters, guesses, ETags, numbers,
  * and a message's way from draft to unit to entry.
  */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +14,8 @@
 
 #include <cmocka.h>
 
-#include "api/send_item.h"
+#include "api/api_internal.h"
+#include "chat/send_request.h"
 
 /* ---- limiters ---- */
 
@@ -402,8 +404,8 @@ test_refusals(void **state)
 
 static struct clk_fake fake;
 static struct rnd_seeded seeded;
-static struct api api;
-static const struct principal ann = {.user_id = 5, .name = "ann"};
+static struct send_gate *gate;
+#define ANN 5
 
 static struct span
 span_of(const char *text)
@@ -413,33 +415,33 @@ span_of(const char *text)
 }
 
 static void
-item_init(struct send_item *item)
+item_init(struct send_request *item)
 {
+	const struct send_gate_options options = {
+	    .clk = &fake.clk, .rnd = &seeded.rnd, .domain = "home.example"};
+	struct err err = ERR_INIT;
 
 	clk_fake_init(&fake, 1700000000000);
 	rnd_seeded_init(&seeded, 1);
-	memset(&api, 0, sizeof(api));
-	api.o.clk = &fake.clk;
-	api.o.domain = "home.example";
-	(void)pthread_mutex_init(&api.ids_lock, NULL);
-	uuid_gen_init(&api.ids, &fake.clk, &seeded.rnd);
+	send_gate_free(gate);
+	assert_int_equal(send_gate_new(&options, &gate, &err), RC_OK);
 	memset(item, 0, sizeof(*item));
 	item->draft.to = span_of("bob");
 	item->draft.body = span_of("hi \"you\"");
 }
 
 static enum rc
-ready(struct send_item *item, struct refusal *r)
+ready(struct send_request *item, struct refusal *r)
 {
 
 	*r = (struct refusal)REFUSAL_INIT;
-	return (send_item_ready(item, &api, &ann, "/3", r));
+	return (send_request_prepare(item, gate, ANN, r));
 }
 
 static void
 test_item(void **state)
 {
-	struct send_item item;
+	struct send_request item;
 	struct refusal r;
 
 	(void)state;
@@ -448,19 +450,19 @@ test_item(void **state)
 	assert_true(item.draft.has_id);
 	assert_int_equal(7, uuid_version(&item.draft.id));
 	assert_string_equal("bob", item.unit.to);
-	assert_true(item.unit.sender_id == 5);
+	assert_true(item.unit.sender_id == ANN);
 	assert_ptr_equal(&item.draft, item.unit.draft);
 	assert_non_null(strstr(item.unit.message->data,
 	    "\"body\":\"hi \\\"you\\\"\",\"content_type\":\"text/plain\","
 	    "\"metadata\":{},\"correlation_id\":null,\"reply_to\":null"));
-	send_item_done(&item);
+	send_request_done(&item);
 	assert_null(item.unit.message);
 }
 
 static void
 test_item_recipients(void **state)
 {
-	struct send_item item;
+	struct send_request item;
 	struct refusal r;
 
 	(void)state;
@@ -468,12 +470,14 @@ test_item_recipients(void **state)
 	item.draft.to = span_of("bob@home.example");
 	assert_int_equal(RC_OK, ready(&item, &r));
 	assert_string_equal("bob", item.unit.to);
-	send_item_done(&item);
+	send_request_done(&item);
 
 	item_init(&item);
 	item.draft.to = span_of("bob@other.example");
 	assert_int_equal(RC_INVALID, ready(&item, &r));
 	assert_int_equal(PROBLEM_UNKNOWN_RECIPIENT, r.problem);
+	assert_string_equal("/to", r.pointer);
+	refusal_prefix(&r, "/3");
 	assert_string_equal("/3/to", r.pointer);
 
 	item_init(&item);
@@ -481,25 +485,25 @@ test_item_recipients(void **state)
 	item.draft.has_conversation = true;
 	assert_int_equal(RC_OK, ready(&item, &r));
 	assert_string_equal("", item.unit.to);
-	send_item_done(&item);
+	send_request_done(&item);
 }
 
 /* The fingerprint of ${item} as it would be sent. */
 static void
-print_of(struct send_item *item, uint8_t ret[STORE_FINGERPRINT_LEN])
+print_of(struct send_request *item, uint8_t ret[STORE_FINGERPRINT_LEN])
 {
 	struct refusal r;
 
 	assert_int_equal(RC_OK, ready(item, &r));
 	memcpy(ret, item->unit.fingerprint, STORE_FINGERPRINT_LEN);
-	send_item_done(item);
+	send_request_done(item);
 }
 
 static void
 test_item_fingerprint(void **state)
 {
 	uint8_t plain[STORE_FINGERPRINT_LEN], other[STORE_FINGERPRINT_LEN];
-	struct send_item item;
+	struct send_request item;
 
 	(void)state;
 	item_init(&item);
@@ -530,7 +534,7 @@ test_item_fingerprint(void **state)
 static void
 test_item_entry(void **state)
 {
-	struct send_item item;
+	struct send_request item;
 	struct refusal r;
 	struct buf b = BUF_INIT;
 
@@ -540,12 +544,12 @@ test_item_entry(void **state)
 	item.draft.correlation_id = span_of("c");
 	item.draft.priority = PRIORITY_HIGH;
 	assert_int_equal(RC_OK, ready(&item, &r));
-	send_item_done(&item);
+	send_request_done(&item);
 	item.unit.created_at = 1700000000000;
 	item.unit.expires_at = 1700000001000;
 	item.unit.conversation_seq = 1;
 	memcpy(item.unit.recipient, "bob", 4);
-	send_item_render(&item, &b);
+	send_request_entry(&item, &b);
 	buf_addc(&b, '\0');
 	assert_true(buf_ok(&b));
 	assert_non_null(strstr(b.data, "\"to\":\"bob\",\"state\":\"pending\","
@@ -557,11 +561,13 @@ test_item_entry(void **state)
 	buf_reset(&b);
 	/* A note to oneself is there at once. */
 	item.unit.to_self = true;
-	send_item_render(&item, &b);
+	send_request_entry(&item, &b);
 	buf_addc(&b, '\0');
 	assert_non_null(strstr(b.data, "\"state\":\"acked\""));
 	assert_null(strstr(b.data, "\"acked_at\":null"));
 	buf_fini(&b);
+	send_gate_free(gate);
+	gate = NULL;
 }
 
 int

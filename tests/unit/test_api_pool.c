@@ -2,6 +2,7 @@
 /*
  * The argon2 pool: how much waits, and in which order it runs.
  */
+#include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>

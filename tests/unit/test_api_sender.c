@@ -14,8 +14,9 @@
 
 #include <cmocka.h>
 
-#include "api/api_internal.h"
+#include "base/owner.h"
 #include "crypt/crypt.h"
+#include "rest/rest_internal.h"
 
 #define ANN 5
 #define PEER "192.0.2.1"
@@ -32,11 +33,8 @@ static struct {
 } world;
 
 static struct rest *rest;
-static struct api *api;
 static struct auth *auth;
-static struct metrics *metrics;
 static struct clk_fake clk;
-static atomic_bool disk_low;
 static char token[CRYPT_TOKEN_LEN + 1], bearer[CRYPT_TOKEN_LEN + 8];
 static uint8_t hash[CRYPT_HASH_SIZE];
 
@@ -126,25 +124,15 @@ __wrap_auth_load(struct db *db, const uint8_t sought[STORE_HASH_LEN],
 static int
 set_up(void **state)
 {
-	struct api_options o = {.clk = &clk.clk,
-	    .rnd = rnd_system(),
-	    .argon2_threads = 1,
-	    .quota_messages = 2,
-	    .disk_low = &disk_low};
 	struct rest_options r = {.clk = &clk.clk};
 	struct err err = ERR_INIT;
 
 	(void)state;
 	memset(&world, 0, sizeof(world));
 	clk_fake_init(&clk, INT64_C(1700000000000));
-	atomic_store(&disk_low, false);
-	r.auth = o.auth = auth = auth_new();
-	o.metrics = metrics = metrics_new();
+	r.auth = auth = auth_new();
 	assert_non_null(auth);
-	assert_non_null(metrics);
 	assert_int_equal(rest_new(&r, &rest, &err), RC_OK);
-	o.rest = rest;
-	assert_int_equal(api_new(&o, &api, &err), RC_OK);
 	crypt_token_new(rnd_system(), token, hash);
 	(void)snprintf(bearer, sizeof(bearer), "Bearer %s", token);
 	return (0);
@@ -156,10 +144,8 @@ tear_down(void **state)
 
 	(void)state;
 	assert_int_equal(rest_busy(rest), 0);
-	api_free(api);
 	rest_free(rest);
 	auth_free(auth);
-	metrics_free(metrics);
 	free(world.memory);
 	return (0);
 }
@@ -297,37 +283,6 @@ test_no_reader(void **state)
 	assert_int_equal(world.found, 0);
 }
 
-/* ---- new messages ---- */
-
-static enum problem
-admit(void)
-{
-	const struct usage_amount one = {1, 10};
-	struct refusal r = REFUSAL_INIT;
-	bool ok = api_admits_send(api, ANN, &one, &r);
-
-	assert_true(ok == (r.problem == PROBLEM_NONE));
-	return (r.problem);
-}
-
-/* A nearly full disk refuses, and costs nothing of the quota. */
-static void
-test_admission(void **state)
-{
-
-	(void)state;
-	world.submit_rc = RC_BUSY; /* the store is not asked */
-	assert_int_equal(admit(), PROBLEM_NONE);
-	atomic_store(&disk_low, true);
-	assert_int_equal(admit(), PROBLEM_STORAGE_FULL);
-	assert_int_equal(admit(), PROBLEM_STORAGE_FULL);
-	assert_int_equal(metrics_get(metrics, METRIC_SENDS_NO_ROOM), 2);
-	atomic_store(&disk_low, false);
-	assert_int_equal(admit(), PROBLEM_NONE);
-	assert_int_equal(admit(), PROBLEM_QUOTA_USED);
-	assert_int_equal(metrics_get(metrics, METRIC_SENDS_OVER_QUOTA), 1);
-}
-
 int
 main(void)
 {
@@ -339,7 +294,6 @@ main(void)
 	    T(test_forgotten_meanwhile),
 	    T(test_not_found),
 	    T(test_no_reader),
-	    T(test_admission),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));

@@ -284,34 +284,6 @@ test_sends_have_limits(void **state)
 	assert_int_equal(scene->nunits, SENDS_MAX);
 }
 
-/* Messages that count in the usage of user 1. */
-static int counted;
-
-static bool
-count_one(void *arg, int64_t user_id, size_t bytes, struct refusal *r)
-{
-	const bool *none_left = arg;
-
-	assert_int_equal(user_id, 1);
-	assert_int_equal(bytes, strlen("hello"));
-	if (*none_left) {
-		refusal_set(r, PROBLEM_QUOTA_USED, "", "none left");
-		return (false);
-	}
-	counted++;
-	return (true);
-}
-
-static void
-uncount_one(void *arg, int64_t user_id, size_t bytes)
-{
-
-	(void)arg;
-	assert_int_equal(user_id, 1);
-	assert_int_equal(bytes, strlen("hello"));
-	counted--;
-}
-
 /* A message counts unless it was not accepted, or had been before.  Without
  * room its unit decides, which knows a replay. */
 static void
@@ -321,33 +293,29 @@ test_sends_are_counted(void **state)
 	struct lws *a;
 
 	(void)state;
-	counted = 0;
-	scene->push->options.admits_send = count_one;
-	scene->push->options.send_undone = uncount_one;
-	scene->push->options.admits_arg = &scene->over_rate;
 	a = client_open("u1d1", "");
 	say(a, SEND("1"));
-	assert_int_equal(counted, 1);
+	assert_int_equal(scene->counted, strlen("hello"));
 	finish_send(RC_OK);
-	assert_int_equal(counted, 1);
+	assert_int_equal(scene->counted, strlen("hello"));
 	say(a, SEND("2"));
 	finish_send(RC_BUSY);
-	assert_int_equal(counted, 1);
+	assert_int_equal(scene->counted, strlen("hello"));
 	scene->writer_rc = RC_BUSY;
 	say(a, SEND("3"));
-	assert_int_equal(counted, 1);
+	assert_int_equal(scene->counted, strlen("hello"));
 	scene->writer_rc = RC_OK;
 	scene->replayed = true;
 	say(a, SEND("4"));
 	finish_send(RC_OK);
-	assert_int_equal(counted, 1);
-	scene->over_rate = true;
+	assert_int_equal(scene->counted, strlen("hello"));
+	scene->no_quota = true;
 	say(a, SEND("5"));
 	refuse_new = ((struct send_unit *)(void *)scene->units[0])->refuse_new;
 	assert_non_null(refuse_new);
 	assert_int_equal(refuse_new->problem, PROBLEM_QUOTA_USED);
 	finish_send(RC_OK);
-	assert_int_equal(counted, 1);
+	assert_int_equal(scene->counted, strlen("hello"));
 }
 
 /* A request may return after its session has ended. */

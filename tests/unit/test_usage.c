@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "api/usage.h"
 #include "base/mem.h"
+#include "chat/send_gate.h"
 #include "store/message.h"
 
 #define DAY_MS INT64_C(86400000)
@@ -278,6 +278,52 @@ test_no_memory(void **state)
 	end(u);
 }
 
+/* ---- the gate ---- */
+
+static enum problem
+admit(struct send_gate *gate)
+{
+	const struct usage_amount one = {1, 10};
+	struct refusal r = REFUSAL_INIT;
+	const bool ok = send_gate_take(gate, 7, &one, &r);
+
+	assert_true(ok == (r.problem == PROBLEM_NONE));
+	return (r.problem);
+}
+
+/* A nearly full disk refuses, and costs nothing of the quota. */
+static void
+test_admission(void **state)
+{
+	static atomic_bool disk_low;
+	struct send_gate_options o = {.clk = &clk.clk,
+	    .rnd = rnd_system(),
+	    .quota_messages = 2,
+	    .disk_low = &disk_low};
+	struct send_gate *gate;
+	struct err err = ERR_INIT;
+
+	(void)state;
+	clk_fake_init(&clk, NOON);
+	o.metrics = metrics_new();
+	assert_non_null(o.metrics);
+	assert_int_equal(send_gate_new(&o, &gate, &err), RC_OK);
+	submit_rc = RC_BUSY; /* the store is not asked */
+	assert_int_equal(admit(gate), PROBLEM_NONE);
+	atomic_store(&disk_low, true);
+	assert_int_equal(admit(gate), PROBLEM_STORAGE_FULL);
+	assert_int_equal(admit(gate), PROBLEM_STORAGE_FULL);
+	assert_int_equal(metrics_get(o.metrics, METRIC_SENDS_NO_ROOM), 2);
+	atomic_store(&disk_low, false);
+	assert_int_equal(admit(gate), PROBLEM_NONE);
+	assert_int_equal(admit(gate), PROBLEM_QUOTA_USED);
+	assert_int_equal(metrics_get(o.metrics, METRIC_SENDS_OVER_QUOTA), 1);
+	assert_int_equal(send_gate_busy(gate), 0);
+	submit_rc = RC_OK;
+	send_gate_free(gate);
+	metrics_free(o.metrics);
+}
+
 int
 main(void)
 {
@@ -289,6 +335,7 @@ main(void)
 	    cmocka_unit_test(test_reading_fails),
 	    cmocka_unit_test(test_return),
 	    cmocka_unit_test(test_no_memory),
+	    cmocka_unit_test(test_admission),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));

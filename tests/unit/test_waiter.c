@@ -77,7 +77,6 @@ make_limited(size_t effects_limit)
 
 	o.clk = clk_system();
 	o.epoch = "e1";
-	o.domain = "localhost";
 	o.allow_origin = "";
 	o.session_limit = 10;
 	if (push_new(&o, &push, &err) != RC_OK)

@@ -2,7 +2,7 @@
 /*
  * See usage.h.
  */
-#include "api/usage.h"
+#include "chat/usage.h"
 
 #include <pthread.h>
 #include <stddef.h>

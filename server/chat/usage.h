@@ -11,8 +11,8 @@
  *
  * Thread: any.
  */
-#ifndef API_USAGE_H
-#define API_USAGE_H
+#ifndef CHAT_USAGE_H
+#define CHAT_USAGE_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
