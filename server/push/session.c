@@ -178,7 +178,7 @@ session_change(struct hub_member *m, const struct effect_change *c)
 }
 
 /* Acked here, by REST, or by another instance of the device: it opens the
- * window. */
+ * window.  An answer to this session's own ack says nothing of it. */
 static void
 session_device_acked(struct hub_member *m, const struct effect_acked *a)
 {

@@ -85,7 +85,6 @@ answer_ack(struct session *s, const struct ack_request *r)
 		buf_addc(b, '}');
 		session_reply(s);
 	}
-	session_acked(s, r->unit.acked);
 }
 
 static void
@@ -218,8 +217,6 @@ answer_read(struct session *s, const struct read_request *r)
 		buf_addc(b, '}');
 		session_reply(s);
 	}
-	if (r->unit.form == READ_UPTO)
-		session_acked(s, r->unit.upto);
 }
 
 static void

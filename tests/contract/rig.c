@@ -56,6 +56,8 @@ on_effects(void *arg, struct effects *effects)
 			: 0;
 		keep_event(r, &effects->events[i]);
 	}
+	if (effects->nacked > 0)
+		r->acked = effects->acked[effects->nacked - 1];
 	effects_free(effects);
 }
 

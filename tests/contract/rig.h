@@ -65,6 +65,7 @@ struct rig {
 	int nevents;
 	struct effect_change changes[512]; /* as subscribers are told */
 	int nchanges;
+	struct effect_acked acked; /* the last */
 	int64_t lanes[512];
 	int nlanes;
 	int fatal;

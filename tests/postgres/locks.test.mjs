@@ -167,7 +167,9 @@ describe('a row that somebody else holds', () => {
 	it('a person, to change his password: who logs in waits, and is told that it is another',
 		async (t) => {
 		const url = await cluster.createDatabase('person');
-		const node = await new Server({ args: ['--db', url] }).start();
+		/* So that the wait is seen: it is not there for good. */
+		const node = await new Server({ args: ['--db', url],
+			env: longerTimes(['db_patience'], 100) }).start();
 		const [ann] = await users(node, 'ann');
 		const holder = await new Holder(cluster, 'person', "UPDATE users SET password_hash = 'x' " +
 			`WHERE name = '${ann.name}'`).held();
@@ -176,7 +178,7 @@ describe('a row that somebody else holds', () => {
 			{ name: ann.name, password: PASSWORD, device: 'second' }, patient());
 
 		await eventually(async () => await cluster.sql('SELECT count(*) FROM pg_stat_activity ' +
-			"WHERE datname = 'person' AND wait_event_type = 'Lock'") === '1', 'it waits', HANG_MS);
+			"WHERE datname = 'person' AND wait_event_type = 'Lock'") === '1', 'it waits');
 		assert.equal(await holder.release(), 0);
 		expectStatus(await login, 401);
 		assert.equal((await node.stop()).code, 0);

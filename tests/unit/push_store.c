@@ -374,8 +374,9 @@ finish_ack(int64_t upto, enum rc rc)
 	int64_t *acked = &scene->acked[u->device_id];
 
 	assert_int_equal(u->upto, upto);
+	/* The effects of a commit come before its answers. */
 	if (rc == RC_OK && upto > *acked)
-		*acked = upto;
+		publish_acked(u->user_id, u->device_id, upto);
 	u->acked = *acked;
 	u->head = scene->inboxes[u->user_id].head;
 	unit->finish(unit);
@@ -389,6 +390,8 @@ finish_read(int64_t upto, enum rc rc)
 	struct read_unit *u = (struct read_unit *)(void *)unit;
 
 	assert_int_equal(u->upto, upto);
+	if (rc == RC_OK && u->form == READ_UPTO)
+		publish_acked(u->user_id, u->device_id, upto);
 	unit->finish(unit);
 	turn();
 }

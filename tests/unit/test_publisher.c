@@ -223,6 +223,10 @@ test_a_life(void **state)
 	assert_told(&r, ann, "sent ");
 	(void)rig_ack(&r, ben, device, 1);
 	assert_told(&r, ann, "acked ");
+	/* Sessions of the device hear of it by this alone. */
+	assert_int_equal(r.acked.user_id, ben);
+	assert_int_equal(r.acked.device_id, device);
+	assert_int_equal(r.acked.seq, 1);
 	(void)rig_ack(&r, ben, device, 1);
 	assert_told(&r, ann, "");
 	(void)rig_read(&r, ben, device, 1, false);
