@@ -1,8 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# check-sql-list.sh [ROOT]: the lists sqlite_SQL and postgres_SQL of
-# schema/module.am name exactly the files of schema/sqlite and
-# schema/postgres; a forgotten migration would be silently absent.
+# check-sql-list.sh [ROOT]: the lists sqlite_SQL, postgres_SQL and common_SQL of
+# schema/module.am name exactly the files of schema/sqlite, schema/postgres and
+# schema/common; a forgotten migration would be silently absent.  A statement
+# that is the same in both dialects is refused: one of the two would be changed
+# alone one day.
 set -u
 aux=$(cd "$(dirname "$0")" && pwd)
 cd "${1:-$aux/..}" || exit 2
@@ -29,5 +31,25 @@ double=$(printf '%s\n' "$listed" | uniq -d)
 	echo "schema/module.am: listed twice: $double"
 	bad=$((bad + 1))
 }
+# One line for each statement: its name and its text, without comments.
+statements() { # statements FILE...
+	[ "$#" -gt 0 ] || return 0
+	${AWK:-awk} '
+	function flush() { if (name != "") print name " " text; name = text = "" }
+	FNR == 1 { flush() }
+	/^[ \t]*--[ \t]*name:/ { flush(); name = $NF; next }
+	/^[ \t]*--[ \t]*writer:/ { text = text " " $0; next }
+	/^[ \t]*--/ || /^[ \t]*$/ { next }
+	{ gsub(/[ \t]+/, " "); text = text " " $0 }
+	END { flush() }' "$@" | LC_ALL=C sort
+}
+one=$(mktemp) && two=$(mktemp) || exit 2
+trap 'rm -f "$one" "$two"' EXIT
+statements $(printf '%s\n' "$there" | grep '^schema/sqlite/[a-z]') >"$one"
+statements $(printf '%s\n' "$there" | grep '^schema/postgres/[a-z]') >"$two"
+for name in $(LC_ALL=C comm -12 "$one" "$two" | cut -d' ' -f1); do
+	echo "$name is the same in both dialects: it belongs into schema/common"
+	bad=$((bad + 1))
+done
 echo "check-sql-list: $seen files, $bad errors"
 [ "$seen" -gt 0 ] && [ "$bad" -eq 0 ]

@@ -9,7 +9,9 @@
 # statements, each after a line "-- name: message_insert"; comment lines are
 # left out.  A line "-- writer: FOR UPDATE" after the name says what a driver
 # adds for the writer; such a statement is given without its last semicolon.
-# Refused: a bad or double name, SQL before the first name, a name without SQL,
+# A statement of a folder "common" is for all backends; one with its name in a
+# backend's own file, which comes before, takes its place.
+# Refused: a bad or double name, a statement that is the same as the common one, SQL before the first name, a name without SQL,
 # two statements under a name, a writer line elsewhere or two of them,
 # migrations that are not 1, 2, 3 ..., and other names than the header has.
 
@@ -32,6 +34,16 @@ function end_statement() {
 		fail("no SQL under the name " stmt_name[nstmt])
 	if (stmt_writer[nstmt] != "")
 		sub(/;\\n"$/, "\\n\"", stmt_text[nstmt])
+	if (taken != "" && stmt_text[nstmt] == own_text[taken] &&
+	    stmt_writer[nstmt] == own_writer[taken])
+		fail("the backend has the same statement " taken)
+	if (taken != "")
+		nstmt--
+	else if (nstmt > 0) {
+		own_text[stmt_name[nstmt]] = stmt_text[nstmt]
+		own_writer[stmt_name[nstmt]] = stmt_writer[nstmt]
+	}
+	taken = ""
 }
 
 function writer_line(text) {
@@ -46,11 +58,14 @@ function begin_statement(name) {
 	end_statement()
 	if (name !~ /^[a-z][a-z0-9_]*$/)
 		fail("bad name \"" name "\"")
-	if (name in seen)
+	if (name in seen && (!common || seen[name] ~ /\/common\//))
 		fail("the name " name " is taken by " seen[name])
-	seen[name] = file ":" line
+	if (name in seen)
+		taken = name
+	else
+		seen[name] = file ":" line
 	stmt_name[++nstmt] = name
-	stmt_text[nstmt] = ""
+	stmt_text[nstmt] = stmt_writer[nstmt] = ""
 	in_file = 1
 	ended = 0
 }
@@ -105,6 +120,7 @@ function read_statements(s) {
 {
 	file = $0
 	line = 0
+	common = file ~ /\/common\//
 	base = file
 	sub(/^.*\//, "", base)
 	if (base ~ /^[0-9]/)

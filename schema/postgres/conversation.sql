@@ -1,11 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- Conversations and who takes part.
 
--- name: conversation_insert
-INSERT INTO conversations (public_id, kind, direct_key, created_at)
-VALUES ($1, $2, $3, $4)
-RETURNING conversation_id;
-
 -- A row that the batch did not list (schema/postgres/lock.sql).  Other rows are
 -- locked by then, so that this one is not waited for: the transaction begins anew
 -- and locks it with the others.
@@ -29,24 +24,6 @@ FROM conversations c WHERE c.conversation_id = $1;
 -- writer: FOR UPDATE OF c SKIP LOCKED
 SELECT c.conversation_id, c.public_id, c.kind, c.last_seq, c.last_digest
 FROM conversations c WHERE c.conversation_id = $1;
-
--- name: participant_insert
-INSERT INTO participants (conversation_id, user_id, role)
-VALUES ($1, $2, $3);
-
--- name: participants_of
-SELECT p.user_id, u.name, p.role, p.joined_seq, p.left_seq, p.delivered_upto,
-    p.acked_upto, p.read_upto, p.acked_at, p.read_at, p.shown_upto,
-    p.shown_at
-FROM participants p JOIN users u ON u.user_id = p.user_id
-WHERE p.conversation_id = $1 ORDER BY p.user_id;
-
--- name: participant_get
-SELECT p.user_id, u.name, p.role, p.joined_seq, p.left_seq, p.delivered_upto,
-    p.acked_upto, p.read_upto, p.acked_at, p.read_at, p.shown_upto,
-    p.shown_at
-FROM participants p JOIN users u ON u.user_id = p.user_id
-WHERE p.conversation_id = $1 AND p.user_id = $2;
 
 -- name: participant_set
 UPDATE participants p SET delivered_upto = r.delivered_upto,

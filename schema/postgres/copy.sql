@@ -7,10 +7,6 @@
 -- name: copy_alone
 LOCK TABLE meta IN EXCLUSIVE MODE;
 
--- What a migration puts there comes with the copy.
--- name: copy_clear
-DELETE FROM destinations WHERE destination_id IN (0, 1);
-
 -- How many rows each table has, by its number in upkeep/copy.h; of the totals,
 -- whether there are any.
 -- name: copy_counts
@@ -60,38 +56,20 @@ SELECT setval(format('%I.%I', s.schemaname, s.sequencename)::regclass,
 FROM pg_sequences s
 WHERE s.schemaname = current_schema() AND s.sequencename = $1::text;
 
--- name: copy_meta_get
-SELECT key, value
-FROM meta ORDER BY key;
-
 -- name: copy_meta_put
 INSERT INTO meta (key, value)
 SELECT * FROM unnest($1::text[], $2::text[]);
-
--- name: copy_nodes_get
-SELECT node_id, name, url, started_at, beat_at, left_at
-FROM nodes ORDER BY node_id;
 
 -- name: copy_nodes_put
 INSERT INTO nodes (node_id, name, url, started_at, beat_at, left_at)
 SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[],
     $5::bigint[], $6::bigint[]);
 
--- name: copy_users_get
-SELECT user_id, name, display_name, password_hash, admin, created_at,
-    disabled_at, destination_id
-FROM users ORDER BY user_id;
-
 -- name: copy_users_put
 INSERT INTO users (user_id, name, display_name, password_hash, admin,
     created_at, disabled_at, destination_id)
 SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[],
     $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[]);
-
--- name: copy_devices_get
-SELECT device_id, public_id, user_id, name, token_hash, acked_seq, created_at,
-    last_seen_at, revoked_at
-FROM devices ORDER BY device_id;
 
 -- name: copy_devices_put
 INSERT INTO devices (device_id, public_id, user_id, name, token_hash,
@@ -119,11 +97,6 @@ INSERT INTO conversations (conversation_id, public_id, kind, direct_key,
 SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[],
     $5::bigint[], $6::bigint[], $7::bytea[]);
 
--- name: copy_participants_get
-SELECT conversation_id, user_id, role, joined_seq, left_seq, delivered_upto,
-    acked_upto, read_upto, shown_upto, acked_at, read_at, shown_at
-FROM participants ORDER BY conversation_id, user_id;
-
 -- name: copy_participants_put
 INSERT INTO participants (conversation_id, user_id, role, joined_seq, left_seq,
     delivered_upto, acked_upto, read_upto, shown_upto, acked_at, read_at,
@@ -131,12 +104,6 @@ INSERT INTO participants (conversation_id, user_id, role, joined_seq, left_seq,
 SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[],
     $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[],
     $10::bigint[], $11::bigint[], $12::bigint[]);
-
--- name: copy_messages_get
-SELECT mid, message_id, event_id, conversation_id, conversation_seq, sender_id,
-    body, content_type, metadata, correlation_id, reply_to, priority,
-    event_time, created_at, fingerprint, salt, digest, deleted_at
-FROM messages ORDER BY mid;
 
 -- name: copy_messages_put
 INSERT INTO messages (mid, message_id, event_id, conversation_id,
@@ -147,12 +114,6 @@ SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::uuid[], $4::bigint[],
     $5::bigint[], $6::bigint[], $7::text[], $8::text[], $9::text[],
     $10::text[], $11::uuid[], $12::bigint[], $13::bigint[], $14::bigint[],
     $15::bytea[], $16::bytea[], $17::bytea[], $18::bigint[]);
-
--- name: copy_destinations_get
-SELECT destination_id, name, breaker, failures, successes, interval_ms,
-    next_probe_at, failing_since, last_success_at, last_failure_at, last_error,
-    paused_at, paused_by, pause_reason, per_second, created_at, updated_at
-FROM destinations ORDER BY destination_id;
 
 -- name: copy_destinations_put
 INSERT INTO destinations (destination_id, name, breaker, failures, successes,
@@ -179,14 +140,6 @@ SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[],
     $10::text[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[],
     $15::text[], $16::bigint[], $17::bigint[]);
 
--- name: copy_outbox_get
-SELECT id, event_id, kind, mid, conversation_id, conversation_seq, sender_id,
-    lane_id, lane_seq, dest_kind, dest_id, priority, state, attempts,
-    retry_count, rescue_count, next_retry_at, deliver_at, expires_at,
-    event_time, created_at, last_attempt_at, last_status_at, sent_at, acked_at,
-    last_error, ack_deadline, reason, requeues
-FROM outbox ORDER BY id;
-
 -- name: copy_outbox_put
 INSERT INTO outbox (id, event_id, kind, mid, conversation_id, conversation_seq,
     sender_id, lane_id, lane_seq, dest_kind, dest_id, priority, state,
@@ -200,11 +153,6 @@ SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::bigint[], $4::bigint[],
     $20::bigint[], $21::bigint[], $22::bigint[], $23::bigint[], $24::bigint[],
     $25::bigint[], $26::text[], $27::bigint[], $28::text[], $29::bigint[]);
 
--- name: copy_inbox_get
-SELECT user_id, seq, kind, own, event_id, origin, mid, conversation_id,
-    conversation_seq, actor_id, outbox_id, event_time, delivered_at, attempt
-FROM inbox ORDER BY user_id, seq;
-
 -- name: copy_inbox_put
 INSERT INTO inbox (user_id, seq, kind, own, event_id, origin, mid,
     conversation_id, conversation_seq, actor_id, outbox_id, event_time,
@@ -213,18 +161,9 @@ SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[],
     $5::uuid[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[],
     $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[]);
 
--- name: copy_processed_messages_get
-SELECT origin, event_id, processed_at
-FROM processed_messages ORDER BY event_id, origin;
-
 -- name: copy_processed_messages_put
 INSERT INTO processed_messages (origin, event_id, processed_at)
 SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::bigint[]);
-
--- name: copy_outbox_attempts_get
-SELECT attempt_id, outbox_id, attempt, destination_id, owner, started_at,
-    finished_at, outcome, status, error
-FROM outbox_attempts ORDER BY attempt_id;
 
 -- name: copy_outbox_attempts_put
 INSERT INTO outbox_attempts (attempt_id, outbox_id, attempt, destination_id,
@@ -232,12 +171,6 @@ INSERT INTO outbox_attempts (attempt_id, outbox_id, attempt, destination_id,
 SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[],
     $5::text[], $6::bigint[], $7::bigint[], $8::text[], $9::bigint[],
     $10::text[]);
-
--- name: copy_dead_letter_queue_get
-SELECT dead_id, outbox_id, mid, sender_id, dest_id, destination_id, state,
-    reason, last_error, attempts, retry_count, event_time, created_at, dead_at,
-    resolution, resolved_at, resolved_by
-FROM dead_letter_queue ORDER BY dead_id;
 
 -- name: copy_dead_letter_queue_put
 INSERT INTO dead_letter_queue (dead_id, outbox_id, mid, sender_id, dest_id,
@@ -276,21 +209,10 @@ SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[],
     $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[],
     $15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[]);
 
--- name: copy_audit_log_get
-SELECT audit_id, at, actor, action, object, detail
-FROM audit_log ORDER BY audit_id;
-
 -- name: copy_audit_log_put
 INSERT INTO audit_log (audit_id, at, actor, action, object, detail)
 SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[],
     $5::text[], $6::text[]);
-
--- As after a restart (delivery/reclaim.c with `all`), in this order: whoever held
--- a lease is not here, and nobody is charged.
--- name: copy_rescue_attempts
-UPDATE outbox_attempts SET finished_at = $1, outcome = 'restart'
-WHERE outcome IS NULL
-  AND outbox_id IN (SELECT o.id FROM outbox o WHERE o.state = 'sending');
 
 -- name: copy_rescue_totals
 UPDATE outbox_totals SET
@@ -299,15 +221,3 @@ UPDATE outbox_totals SET
     sending = sending - (SELECT count(*) FROM outbox o
         WHERE o.state = 'sending' AND o.kind = 1)
 WHERE node = 0;
-
--- name: copy_rescue_rows
-UPDATE outbox SET state = 'pending', last_status_at = $1
-WHERE state = 'sending';
-
--- name: copy_rescue_lanes
-UPDATE outbox_lanes SET state = 'ready', lease_token = lease_token + 1,
-    lease_until = NULL, lease_owner = NULL, due_at = 0, updated_at = $1,
-    priority = coalesce((SELECT max(o.priority) FROM outbox o
-        WHERE o.lane_id = outbox_lanes.lane_id AND o.dest_kind = 'server'
-          AND o.state = 'pending' AND o.lane_seq IS NOT NULL), priority)
-WHERE state = 'leased';

@@ -23,9 +23,6 @@ SELECT coalesce(sum(pending), 0)::bigint,
     coalesce(sum(fenced_total), 0)::bigint
 FROM outbox_totals;
 
--- name: gauges_oldest_sending
-SELECT min(last_status_at) FROM outbox WHERE state = 'sending';
-
 -- name: gauges_lanes_ready
 SELECT count(*) FROM (
     SELECT 1 FROM outbox_lanes WHERE state = 'ready'

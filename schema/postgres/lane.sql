@@ -4,12 +4,6 @@
 -- Whoever changes a lane, or anything else of a conversation, holds the lock of
 -- its row in conversations; so a lane needs none of its own.
 
--- name: lane_insert
-INSERT INTO outbox_lanes (conversation_id, dest_kind, dest_id, class,
-    updated_at, destination_id, state)
-VALUES ($1, $2, $3, $4, $5, $6, $7)
-RETURNING lane_id;
-
 -- A lane with its tail, the last place given.
 -- name: lane_find
 SELECT l.lane_id, l.conversation_id, l.dest_kind, l.dest_id, l.class,
@@ -49,24 +43,6 @@ FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[],
         tail_seq, priority, lease_token, lease_until, lease_owner, replay_seq)
 WHERE l.lane_id = r.lane_id;
 
--- The highest priority of what waits in a lane to another server.
--- name: lane_urgency
-SELECT max(o.priority) FROM outbox o
-WHERE o.lane_id = $1 AND o.dest_kind = 'server' AND o.state = 'pending'
-  AND o.lane_seq IS NOT NULL;
-
--- The fence: whoever holds the lease with this token, and nobody else, may
--- settle.
--- name: lane_fence
-UPDATE outbox_lanes SET state = 'ready', lease_until = NULL,
-    lease_owner = NULL, updated_at = $3
-WHERE lane_id = $1 AND lease_token = $2 AND state = 'leased';
-
--- The same token holds it for longer.
--- name: lane_renew
-UPDATE outbox_lanes SET lease_until = $3, updated_at = $4
-WHERE lane_id = $1 AND lease_token = $2 AND state = 'leased';
-
 -- The next local lanes after $1 that owe something, at most $2, each with its
 -- due time: one step in the index of what waits for each lane, however much
 -- waits in it.
@@ -84,10 +60,6 @@ SELECT l.lane_id, l.due_at FROM owing w JOIN outbox_lanes l
     ON l.lane_id = w.lane_id
 ORDER BY w.n;
 
--- The next due time beyond now.
--- name: lanes_next_due
-SELECT min(due_at) FROM outbox_lanes WHERE due_at > 0 AND due_at > $1;
-
 -- The lanes of one destination and priority that are ready and due at $3, in the
 -- order of the index, behind lane $5, which was due at $4.  Lanes are left out
 -- while another writer holds their conversation.
@@ -98,21 +70,6 @@ JOIN conversations c ON c.conversation_id = l.conversation_id
 WHERE l.state = 'ready' AND l.destination_id = $1 AND l.priority = $2
   AND l.due_at <= $3 AND (l.due_at, l.lane_id) > ($4, $5)
 ORDER BY l.due_at, l.lane_id LIMIT $6;
-
--- When a destination's next lane is due, of each priority.
--- name: lanes_ready_next
-SELECT min(due_at) FROM outbox_lanes
-WHERE state = 'ready' AND destination_id = $1 AND priority = 1
-UNION ALL
-SELECT min(due_at) FROM outbox_lanes
-WHERE state = 'ready' AND destination_id = $1 AND priority = 0
-UNION ALL
-SELECT min(due_at) FROM outbox_lanes
-WHERE state = 'ready' AND destination_id = $1 AND priority = -1;
-
--- Whether there are lanes that are due after $1.
--- name: lanes_far
-SELECT min(due_at) FROM outbox_lanes WHERE due_at > 0 AND due_at > $1;
 
 -- Lanes that are due much later than anything is ever put off: the clock has
 -- been put back.  As far as nobody is at work on their conversations.
@@ -135,7 +92,3 @@ SELECT l.lane_id, l.lease_token FROM outbox_lanes l
 JOIN conversations c ON c.conversation_id = l.conversation_id
 WHERE l.state = 'leased' AND (l.lease_until <= $1 OR l.lease_until > $2)
 LIMIT $3;
-
--- When the next lease runs out.
--- name: lanes_lease_next
-SELECT min(lease_until) FROM outbox_lanes WHERE state = 'leased';

@@ -3,20 +3,6 @@
 -- every table, so that a damaged page is met, and what must follow from the row
 -- before.
 
--- name: scrub_chain
-SELECT m.conversation_id, m.conversation_seq, m.message_id, u.name, m.salt,
-    m.body, m.digest, m.metadata, m.deleted_at
-FROM messages m JOIN users u ON u.user_id = m.sender_id
-WHERE m.conversation_seq IS NOT NULL
-  AND (m.conversation_id, m.conversation_seq) > ($1, $2)
-ORDER BY m.conversation_id, m.conversation_seq LIMIT $3;
-
--- name: scrub_inbox
-SELECT i.user_id, i.seq, b.trimmed, i.attempt
-FROM inbox i JOIN inboxes b ON b.user_id = i.user_id
-WHERE (i.user_id, i.seq) > ($1, $2)
-ORDER BY i.user_id, i.seq LIMIT $3;
-
 -- name: scrub_messages
 SELECT mid, 0, deleted_at::text FROM messages WHERE mid > $1 ORDER BY mid LIMIT $2;
 
@@ -52,18 +38,6 @@ ORDER BY conversation_id, user_id LIMIT $3;
 SELECT destination_id, 0, updated_at::text FROM destinations
 WHERE destination_id > $1 ORDER BY destination_id LIMIT $2;
 
--- name: scrub_attempts
-SELECT attempt_id, 0, error FROM outbox_attempts
-WHERE attempt_id > $1 ORDER BY attempt_id LIMIT $2;
-
--- name: scrub_dead
-SELECT dead_id, 0, resolved_by FROM dead_letter_queue
-WHERE dead_id > $1 ORDER BY dead_id LIMIT $2;
-
--- name: scrub_audit
-SELECT audit_id, 0, detail FROM audit_log
-WHERE audit_id > $1 ORDER BY audit_id LIMIT $2;
-
 -- name: scrub_totals
 SELECT node, 0, fenced_total::text FROM outbox_totals
 WHERE node > $1 ORDER BY node LIMIT $2;
@@ -72,6 +46,3 @@ WHERE node > $1 ORDER BY node LIMIT $2;
 SELECT event_id, origin, processed_at::text FROM processed_messages
 WHERE (event_id, origin) > ($1, $2)
 ORDER BY event_id, origin LIMIT $3;
-
--- name: scrub_meta
-SELECT key, 0, value FROM meta WHERE key > $1 ORDER BY key LIMIT $2;

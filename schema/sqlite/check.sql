@@ -21,40 +21,6 @@ SELECT type || ' ' || name || CASE WHEN type = 'index' OR type = 'trigger'
 FROM sqlite_schema WHERE substr(name, 1, 11) <> 'sqlite_stat'
 ORDER BY 1;
 
--- name: check_reference
-SELECT place FROM (
-	SELECT 'message ' || m.mid || ' of no user' AS place FROM messages m
-	WHERE NOT EXISTS (SELECT 1 FROM users u WHERE u.user_id = m.sender_id)
-	UNION ALL
-	SELECT 'message ' || m.mid || ' of no conversation' FROM messages m
-	WHERE NOT EXISTS (SELECT 1 FROM conversations c
-	    WHERE c.conversation_id = m.conversation_id)
-	UNION ALL
-	SELECT 'message ' || m.mid || ' of somebody who is not in its conversation'
-	FROM messages m
-	WHERE NOT EXISTS (SELECT 1 FROM participants p
-	    WHERE p.conversation_id = m.conversation_id
-	    AND p.user_id = m.sender_id)
-	UNION ALL
-	SELECT 'outbox row ' || o.id || ' about no message' FROM outbox o
-	WHERE NOT EXISTS (SELECT 1 FROM messages m WHERE m.mid = o.mid)
-	UNION ALL
-	SELECT 'outbox row ' || o.id || ' to no user' FROM outbox o
-	WHERE NOT EXISTS (SELECT 1 FROM users u WHERE u.user_id = o.dest_id)
-	UNION ALL
-	SELECT 'outbox row ' || o.id || ' in no lane' FROM outbox o
-	WHERE o.lane_id IS NOT NULL AND NOT EXISTS (
-	    SELECT 1 FROM outbox_lanes l WHERE l.lane_id = o.lane_id)
-	UNION ALL
-	SELECT 'event ' || i.seq || ' of user ' || i.user_id || ' about no message'
-	FROM inbox i
-	WHERE NOT EXISTS (SELECT 1 FROM messages m WHERE m.mid = i.mid)
-	UNION ALL
-	SELECT 'event ' || i.seq || ' of no user ' || i.user_id FROM inbox i
-	WHERE NOT EXISTS (
-	    SELECT 1 FROM inboxes b WHERE b.user_id = i.user_id)
-) AS places LIMIT $1;
-
 -- Rows of what all its people have are purged, up to the mark and no further
 -- (upkeep/purge_rows.h).  What came from another server has none.
 -- name: check_no_outbox
@@ -68,33 +34,6 @@ AND (m.conversation_seq IS NULL
     OR EXISTS (SELECT 1 FROM participants p
 	WHERE p.conversation_id = m.conversation_id
 	AND p.user_id <> m.sender_id AND p.acked_upto < m.conversation_seq))
-LIMIT $1;
-
--- name: check_no_own_copy
-SELECT 'message ' || m.mid || ' of user ' || m.sender_id FROM messages m
-WHERE m.conversation_seq IS NOT NULL AND NOT EXISTS (
-    SELECT 1 FROM inbox i WHERE i.event_id = m.event_id
-    AND i.user_id = m.sender_id AND i.origin = 0 AND i.kind = 1 AND i.own = 1)
-LIMIT $1;
-
--- name: check_not_delivered
-SELECT 'outbox row ' || o.id || ' to user ' || o.dest_id FROM outbox o
-WHERE (o.state = 'sent' OR o.state = 'acked') AND o.dest_kind = 'user'
-AND NOT EXISTS (SELECT 1 FROM inbox i
-    WHERE i.event_id = o.event_id AND i.user_id = o.dest_id
-    AND i.origin = 0 AND i.kind = o.kind)
-LIMIT $1;
-
--- name: check_still_owed
-SELECT 'outbox row ' || o.id || ' to user ' || o.dest_id
-FROM outbox o JOIN inbox i ON i.event_id = o.event_id
-    AND i.user_id = o.dest_id AND i.origin = 0
-WHERE o.state = 'pending' AND o.dest_kind = 'user' AND o.lane_id IS NOT NULL
-LIMIT $1;
-
--- name: check_twice
-SELECT 'message ' || mid || ' to user ' || user_id FROM inbox WHERE kind = 1
-GROUP BY user_id, mid HAVING count(*) > 1
 LIMIT $1;
 
 -- name: check_inbox_hole
@@ -115,19 +54,6 @@ GROUP BY conversation_id
 HAVING max(conversation_seq) <> count(*) OR min(conversation_seq) <> 1
 LIMIT $1;
 
--- name: check_order
-SELECT 'event ' || seq || ' of user ' || user_id || ': message ' ||
-    conversation_seq || ' of conversation ' || conversation_id || ' after ' ||
-    before
-FROM (SELECT i.user_id, i.seq, i.conversation_id, i.conversation_seq,
-	lag(i.conversation_seq) OVER (
-	    PARTITION BY i.user_id, i.conversation_id, i.actor_id ORDER BY i.seq
-	) AS before
-    FROM inbox i LEFT JOIN outbox o ON o.id = i.outbox_id
-    WHERE i.kind = 1 AND coalesce(o.requeues, 0) = 0) AS pairs
-WHERE conversation_seq <= before
-LIMIT $1;
-
 -- A remote lane may have rows beyond its cursor that its destination took
 -- although one before them waits.
 -- name: check_lane
@@ -140,29 +66,6 @@ WHERE o.lane_seq IS NOT NULL AND (
     OR (l.state = 'local' AND (o.state = 'sent' OR o.state = 'acked')
 	AND o.lane_seq >= l.next_seq)
     OR (l.state <> 'local' AND o.lane_seq > l.tail_seq))
-LIMIT $1;
-
--- What nobody would ever look for: a row that waits in a lane that is idle, or
--- is on its way without a lease.
--- name: check_forgotten
-SELECT 'outbox row ' || o.id || ' is ' || o.state || ', its lane ' ||
-    o.lane_id || ' is ' || l.state
-FROM outbox o JOIN outbox_lanes l ON l.lane_id = o.lane_id
-WHERE o.lane_seq IS NOT NULL AND o.dest_kind = 'server' AND (
-    (o.state = 'pending' AND l.state = 'idle')
-    OR (o.state = 'sending' AND l.state <> 'leased'))
-LIMIT $1;
-
--- A lane to another server is as urgent as the most urgent of what waits in it
--- (one that is leased is weighed when its lease ends).
--- name: check_urgency
-SELECT 'lane ' || w.lane_id || ' has priority ' || w.priority ||
-    ', the highest in it is ' || w.highest
-FROM (SELECT l.lane_id, l.priority, coalesce((SELECT max(o.priority)
-	FROM outbox o WHERE o.lane_id = l.lane_id AND o.dest_kind = 'server'
-	AND o.state = 'pending' AND o.lane_seq IS NOT NULL), -1) AS highest
-    FROM outbox_lanes l WHERE l.state = 'ready') AS w
-WHERE w.priority <> w.highest
 LIMIT $1;
 
 -- A row of ours is attempted once, when it is delivered.  The time of the last
@@ -203,27 +106,6 @@ WHERE (state = 'sent' AND (sent_at IS NULL OR acked_at IS NOT NULL))
     OR (lane_id IS NULL AND (sent_at <> created_at OR acked_at <> created_at
 	OR event_time <> created_at))
 LIMIT $1;
-
--- What has ended badly is told to its sender, and is on the operator's table
--- until somebody deals with it.
--- name: check_dead
-WITH bounced (user_id, mid) AS MATERIALIZED (
-	SELECT DISTINCT i.user_id, i.mid FROM inbox i WHERE i.kind = 5)
-SELECT place FROM (
-	SELECT 'dead letter ' || d.dead_id || ' is open, its outbox row ' ||
-	    d.outbox_id || ' is ' || coalesce(o.state, 'gone') AS place
-	FROM dead_letter_queue d LEFT JOIN outbox o ON o.id = d.outbox_id
-	WHERE d.resolution IS NULL
-	    AND (o.state IS NULL OR o.state <> d.state)
-	UNION ALL
-	SELECT 'dead letter ' || d.dead_id || ' without a bounce to user ' ||
-	    d.sender_id
-	FROM dead_letter_queue d
-	LEFT JOIN bounced b ON b.user_id = d.sender_id AND b.mid = d.mid
-	WHERE b.mid IS NULL
-	AND NOT EXISTS (SELECT 1 FROM inboxes b WHERE b.user_id = d.sender_id
-	    AND b.trimmed > 0)
-) AS places LIMIT $1;
 
 -- name: check_totals
 SELECT 'messages that are ' || counted.state || ': ' || counted.n ||
@@ -293,14 +175,3 @@ SELECT place FROM (
 	AND o.dest_id <> o.sender_id
 	AND o.conversation_seq > p.acked_upto
 ) AS places LIMIT $1;
-
--- name: check_chain
-SELECT m.conversation_id, m.conversation_seq, m.message_id, u.name, m.salt,
-    m.body, m.digest
-FROM messages m JOIN users u ON u.user_id = m.sender_id
-WHERE m.conversation_seq IS NOT NULL
-ORDER BY m.conversation_id, m.conversation_seq;
-
--- name: check_census
-SELECT (SELECT count(*) FROM users), (SELECT count(*) FROM messages),
-    (SELECT count(*) FROM outbox), (SELECT count(*) FROM inbox);

@@ -9,9 +9,6 @@ SELECT pending, scheduled, sending, sent, failed, expired, canceled,
     expired_total, canceled_total, requeued_total, rescues_total, fenced_total
 FROM outbox_totals WHERE one = 1;
 
--- name: gauges_oldest_sending
-SELECT min(last_status_at) FROM outbox WHERE state = 'sending';
-
 -- name: gauges_lanes_ready
 SELECT count(*) FROM (
     SELECT 1 FROM outbox_lanes WHERE state = 'ready' LIMIT $1);

@@ -1,12 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- Lanes: one cursor for each conversation, recipient and class.
 
--- name: lane_insert
-INSERT INTO outbox_lanes (conversation_id, dest_kind, dest_id, class,
-    updated_at, destination_id, state)
-VALUES ($1, $2, $3, $4, $5, $6, $7)
-RETURNING lane_id;
-
 -- A lane with its tail: of a local one the last place given, as far as it
 -- still waits.
 -- name: lane_find
@@ -45,24 +39,6 @@ UPDATE outbox_lanes SET next_seq = $2, last_published_seq = $3, due_at = $4,
     lease_token = $9, lease_until = $10, lease_owner = $11, replay_seq = $12
 WHERE lane_id = $1;
 
--- The highest priority of what waits in a lane to another server.
--- name: lane_urgency
-SELECT max(o.priority) FROM outbox o
-WHERE o.lane_id = $1 AND o.dest_kind = 'server' AND o.state = 'pending'
-  AND o.lane_seq IS NOT NULL;
-
--- The fence: whoever holds the lease with this token, and nobody else, may
--- settle.
--- name: lane_fence
-UPDATE outbox_lanes SET state = 'ready', lease_until = NULL,
-    lease_owner = NULL, updated_at = $3
-WHERE lane_id = $1 AND lease_token = $2 AND state = 'leased';
-
--- The same token holds it for longer.
--- name: lane_renew
-UPDATE outbox_lanes SET lease_until = $3, updated_at = $4
-WHERE lane_id = $1 AND lease_token = $2 AND state = 'leased';
-
 -- The next local lanes after $1 that owe something, at most $2, each with its
 -- due time: one step in the index of what waits for each lane, however much
 -- waits in it.
@@ -79,10 +55,6 @@ WITH RECURSIVE owing (lane_id) AS (
     LIMIT $2)
 SELECT l.lane_id, l.due_at FROM owing w JOIN outbox_lanes l
     ON l.lane_id = w.lane_id;
-
--- The next due time beyond now.
--- name: lanes_next_due
-SELECT min(due_at) FROM outbox_lanes WHERE due_at > 0 AND due_at > $1;
 
 -- The lanes of one destination and priority that are ready and due at $3, in the
 -- order of the index, behind lane $5, which was due at $4.  The statement has two
@@ -101,21 +73,6 @@ SELECT * FROM (
     ORDER BY due_at, lane_id LIMIT $6)
 LIMIT $6;
 
--- When a destination's next lane is due, of each priority.
--- name: lanes_ready_next
-SELECT min(due_at) FROM outbox_lanes
-WHERE state = 'ready' AND destination_id = $1 AND priority = 1
-UNION ALL
-SELECT min(due_at) FROM outbox_lanes
-WHERE state = 'ready' AND destination_id = $1 AND priority = 0
-UNION ALL
-SELECT min(due_at) FROM outbox_lanes
-WHERE state = 'ready' AND destination_id = $1 AND priority = -1;
-
--- Whether there are lanes that are due after $1.
--- name: lanes_far
-SELECT min(due_at) FROM outbox_lanes WHERE due_at > 0 AND due_at > $1;
-
 -- Lanes that are due much later than anything is ever put off: the clock has
 -- been put back.
 -- name: lanes_clamp
@@ -132,7 +89,3 @@ UNION ALL
 SELECT lane_id, lease_token FROM outbox_lanes
 WHERE state = 'leased' AND lease_until > $2
 LIMIT $3;
-
--- When the next lease runs out.
--- name: lanes_lease_next
-SELECT min(lease_until) FROM outbox_lanes WHERE state = 'leased';

@@ -46,7 +46,10 @@ result() { # result STATUS TEXT: with the output of the gate in $tmp/out
 embed() { # embed BACKEND OPTION...: as schema/module.am does
 	backend=$1
 	shift
-	find "schema/$backend" -name '*.sql' | LC_ALL=C sort |
+	{
+		find "schema/$backend" -name '*.sql' | LC_ALL=C sort
+		find schema/common -name '*.sql' | LC_ALL=C sort
+	} |
 	    $AWK -f "$aux/embed-sql.awk" -v backend="$backend" "$@"
 }
 

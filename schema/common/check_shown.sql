@@ -1,0 +1,71 @@
+-- SPDX-License-Identifier: MIT
+-- What a user is shown, compared with every other row that says the same: an
+-- event, an outbox row and a mark each repeat facts of the message, of one
+-- another and of the transaction that wrote them (upkeep/check.c).
+--
+-- Times are compared only where one transaction wrote both, for equality: the
+-- clock may have been set back between two transactions.  Each statement reads
+-- a table once and finds the rest by primary key or unique index, so that the
+-- cost grows with the number of rows.  Kinds: 1 message, 2 delivered, 3 read,
+-- 4 own read, 5 bounce, 7 delete (model/event.h).
+
+-- Receipts of one kind by one member move on, and each public read stands in
+-- the inbox of who read, too, from the same transaction.
+-- name: check_receipt
+WITH reads (user_id, conversation_id, number, at) AS MATERIALIZED (
+	SELECT user_id, conversation_id, conversation_seq, event_time
+	FROM inbox WHERE kind = 4)
+SELECT place FROM (
+	SELECT 'event ' || seq || ' of user ' || user_id || ': number ' ||
+	    conversation_seq || ' after ' || before AS place
+	FROM (SELECT user_id, seq, conversation_seq,
+		lag(conversation_seq) OVER (PARTITION BY user_id, actor_id,
+		    conversation_id, kind ORDER BY seq) AS before
+	    FROM inbox WHERE kind = 2 OR kind = 3) AS receipts
+	WHERE conversation_seq <= before
+	UNION ALL
+	SELECT 'event ' || i.seq || ' of user ' || i.user_id ||
+	    ': not in the inbox of user ' || i.actor_id
+	FROM inbox i JOIN inboxes b ON b.user_id = i.actor_id AND b.trimmed = 0
+	LEFT JOIN reads r ON r.user_id = i.actor_id
+	    AND r.conversation_id = i.conversation_id
+	    AND r.number = i.conversation_seq AND r.at = i.event_time
+	WHERE i.kind = 3 AND r.user_id IS NULL
+) AS places LIMIT $1;
+
+-- An outbox row compared with its lane and with the rows around it there.  The
+-- place of a row that ended unsent may be given again after a restart.
+-- name: check_row_lane
+SELECT place FROM (
+	SELECT 'outbox row ' || id || ': ' || wrong AS place
+	FROM (SELECT o.id, CASE
+	    WHEN (o.dest_kind = 'user') <> (u.destination_id IS NULL)
+		THEN 'kind of destination'
+	    WHEN o.lane_id IS NULL THEN CASE
+		WHEN o.kind = 2 OR o.kind = 3 THEN 'lane'
+		WHEN o.state <> 'acked' THEN 'state'
+		WHEN o.sender_id <> o.dest_id THEN 'destination' END
+	    WHEN o.kind = 4 OR o.kind = 5
+		OR (o.sender_id = o.dest_id AND o.deliver_at IS NULL)
+		THEN 'lane'
+	    WHEN l.conversation_id <> o.conversation_id
+		OR l.dest_kind <> o.dest_kind OR l.dest_id <> o.dest_id
+		OR (l.class = 1) <> (o.kind = 2 OR o.kind = 3) THEN 'lane'
+	    WHEN (o.lane_seq IS NULL) <> (o.conversation_seq IS NULL)
+		THEN 'place'
+	    END AS wrong
+	    FROM outbox o JOIN users u ON u.user_id = o.dest_id
+	    LEFT JOIN outbox_lanes l ON l.lane_id = o.lane_id) AS out
+	WHERE wrong IS NOT NULL
+	UNION ALL
+	SELECT 'outbox row ' || id || ': place ' || lane_seq || ' in lane ' ||
+	    lane_id || ' after ' || before
+	FROM (SELECT id, lane_id, lane_seq, conversation_seq, kind,
+		lag(lane_seq) OVER lane AS before,
+		lag(conversation_seq) OVER lane AS number
+	    FROM outbox WHERE lane_seq IS NOT NULL AND requeues = 0
+		AND (state = 'pending' OR state = 'sending' OR state = 'sent'
+		OR state = 'acked')
+	    WINDOW lane AS (PARTITION BY lane_id ORDER BY lane_seq, id)) AS out
+	WHERE lane_seq = before OR (kind = 1 AND conversation_seq <= number)
+) AS places LIMIT $1;

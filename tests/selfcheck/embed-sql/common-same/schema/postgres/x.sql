@@ -1,0 +1,3 @@
+-- SPDX-License-Identifier: MIT
+-- name: message_count
+SELECT count(*) FROM messages;
