@@ -58,7 +58,7 @@ take_over(struct admin *admin, const struct sight *s)
 	metrics_set(m, METRIC_RELAY_TURN,
 	    s->relay_age_ms < 0 ? 0 : s->relay_age_ms / 1000);
 	metrics_set(m, METRIC_RELAY_IN_FLIGHT, (int64_t)s->relay.in_flight);
-	metrics_set(m, METRIC_UNITS_ASIDE, (int64_t)w.aside);
+	metrics_set(m, METRIC_UNITS_DEFERRED, (int64_t)w.deferred);
 	catch_up(m, METRIC_BATCH_UNITS, (int64_t)w.units);
 	catch_up(m, METRIC_CHECKPOINTS, (int64_t)w.checkpoints);
 	catch_up(m, METRIC_LOG_DROPPED, (int64_t)log_dropped());

@@ -57,6 +57,11 @@ const char *thr_self_name(void);
 /* Makes the calling thread THR_MAIN and blocks its signals. */
 void thr_init_main(void);
 
-#define thr_assert(role) assert(thr_self() == (role))
+/* Asserts that the caller runs in a thread of ${role}, or that threads are not
+ * apart: before they start, after they end, in commands and in tests of one
+ * thread. */
+#define thr_assert(role)                                                       \
+	assert(thr_self() == (role) || thr_self() == THR_MAIN ||               \
+	       thr_self() == THR_OTHER)
 
 #endif

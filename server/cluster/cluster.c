@@ -16,6 +16,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/thr.h"
 #include "cluster/cluster_internal.h"
 #include "model/event.h"
 #include "store/account.h"
@@ -334,6 +335,7 @@ turn(struct cluster *c)
 	struct err err = ERR_INIT;
 	enum rc rc = RC_OK;
 
+	thr_assert(THR_CLUSTER);
 	if (c->over)
 		return;
 	if (atomic_load(&c->away))

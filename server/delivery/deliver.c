@@ -318,7 +318,7 @@ deliver_locks(struct unit *unit, struct lockset *set, struct err *err)
 	return (rc);
 }
 
-/* Each lane is a part: the others go on while one is set aside. */
+/* Each lane is a part: the others go on while one is deferred. */
 static bool *
 deliver_parts(struct unit *unit, size_t *ret_n)
 {

@@ -89,8 +89,8 @@ intake_put(struct intake *in, struct unit *unit)
 	enum rc rc = RC_OK;
 
 	unit->rc = RC_OK;
-	unit->aside = false;
-	unit->aside_ms = -1;
+	unit->deferred = false;
+	unit->deferred_ms = -1;
 	(void)pthread_mutex_lock(&in->lock);
 	q = &in->queues[unit->kind->queue];
 	if (in->stopping) {

@@ -11,247 +11,10 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/fault.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/thr.h"
 #include "engine/writer_internal.h"
-
-/* How often a batch is tried that meets other ones' locks. */
-#define TRIES_MOST 5
-
-/* Others' batches hold rows for about as long as ours do, and a row may wait
- * for that of each other node: so many are waited for, and never longer than
- * this.
- */
-#define PATIENCE_BATCHES 4
-#define PATIENCE_MOST_MS 800
-
-/* ---- one transaction ---- */
-
-/* Sorts the batch by kind, keeping arrival order within a kind.  The kinds are
- * few, so a pass for each costs less than a sort. */
-static void
-sort_batch(struct writer *w)
-{
-	size_t i, n;
-	int order, next;
-
-	n = 0;
-	for (order = -1; n < w->nbatch; order = next) {
-		next = INT32_MAX;
-		for (i = 0; i < w->nbatch; i++)
-			if (w->batch[i]->kind->order > order &&
-			    w->batch[i]->kind->order < next)
-				next = w->batch[i]->kind->order;
-		for (i = 0; i < w->nbatch; i++)
-			if (w->batch[i]->kind->order == next)
-				w->sorted[n++] = w->batch[i];
-	}
-	memcpy(w->batch, w->sorted, n * sizeof(w->batch[0]));
-}
-
-/* Does the work of ${n} units of one kind. */
-static enum rc
-apply_kind(struct tx *tx, struct unit **units, size_t n, struct err *err)
-{
-	const struct unit_kind *kind = units[0]->kind;
-	enum rc rc = RC_OK;
-	size_t i;
-
-	if (kind->apply != NULL)
-		rc = kind->apply(tx, units, n, err);
-	else
-		for (i = 0; i < n && rc == RC_OK; i++)
-			rc = kind->apply_one(tx, units[i], err);
-	return (rc == RC_OK ? RC_OK : err_wrap(err, "%s", kind->name));
-}
-
-/* Does the work of each run of equal kinds. */
-static enum rc
-apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
-{
-	size_t i, j;
-	enum rc rc;
-
-	for (i = 0; i < n; i = j) {
-		for (j = i + 1; j < n && units[j]->kind == units[i]->kind; j++)
-			continue;
-		rc = apply_kind(tx, units + i, j - i, err);
-		if (rc != RC_OK)
-			return (rc);
-	}
-	return (RC_OK);
-}
-
-/* Commits early, and hands the units to the thread that syncs and answers. */
-static enum rc
-commit(struct writer *w, struct tx *tx, struct unit **units, size_t n,
-    struct err *err)
-{
-	struct commit c = {.began_us = clk_mono_us(w->clk)};
-	enum rc rc;
-
-	FAULT("writer.commit.before");
-	commits_announce(w->commits);
-	rc = db_commit_early(w->db, &c.owed, err);
-	FAULT("writer.commit.after");
-	if (rc == RC_OK) {
-		atomic_fetch_add(&w->batches, 1);
-		intake_put_again(&w->intake, units, n, &c.units, &c.n);
-		atomic_fetch_add(&w->units, c.n);
-		c.told = w->hooks->committed(w->hooks->arg, tx);
-	} else {
-		c.owed = false;
-	}
-	commits_add(w->commits, &c);
-	return (rc);
-}
-
-enum rc
-writer_begin(struct writer *w, struct err *err)
-{
-	const enum rc rc = db_begin(w->db, err);
-
-	atomic_store_explicit(&w->no_begin, rc != RC_OK, memory_order_relaxed);
-	return (rc);
-}
-
-/* How a transaction is tried. */
-struct attempt {
-	int tries;   /* that came to nothing before */
-	bool search; /* takes only what is free */
-};
-
-/* Moves those of ${n} units that are laid aside behind the others, which keep
- * their order, as these do; how many others there are. */
-static size_t
-part_aside(struct writer *w, struct unit **units, size_t n)
-{
-	size_t i, ready = 0, aside = 0;
-
-	for (i = 0; i < n; i++)
-		if (units[i]->aside)
-			w->sorted[aside++] = units[i];
-		else
-			units[ready++] = units[i];
-	memcpy(units + ready, w->sorted, aside * sizeof(*units));
-	return (ready);
-}
-
-/* Locks what the units need where others write as well, and takes the time once
- * that is done: what they have committed meanwhile is earlier. */
-static enum rc
-lock(struct writer *w, struct tx *tx, struct unit **units, size_t n,
-    struct err *err)
-{
-	enum rc rc;
-
-	rc = w->hooks->lock(w->hooks->arg, tx, units, n, err);
-	tx->now_ms = clk_wall_ms(w->clk);
-	return (rc);
-}
-
-/* A batch has held its rows for ${us}.  Changes the wait for locks seldom: it
- * costs a question. */
-static void
-note_hold(struct writer *w, int64_t us)
-{
-	int64_t ms = w->timing->db_patience_ms;
-
-	w->hold_us += (us - w->hold_us) / 8;
-	while (
-	    ms < PATIENCE_MOST_MS && ms * 1000 < PATIENCE_BATCHES * w->hold_us)
-		ms *= 2;
-	db_wait_for_locks(w->db, ms);
-}
-
-/* Runs ${n} units as one transaction, after ${tries} that came to nothing.  On
- * failure everything is undone and the units are still the caller's, as on
- * success those are that were laid aside: *ret_ready and all after it. */
-static enum rc
-transact_once(struct writer *w, struct unit **units, size_t n,
-    const struct attempt *how, size_t *ret_ready, struct err *err)
-{
-	struct tx tx = {
-	    .db = w->db, .tries = how->tries, .search = how->search};
-	int64_t held_us;
-	enum rc rc;
-	size_t i;
-
-	for (i = 0; i < n; i++) {
-		units[i]->rc = RC_OK;
-		units[i]->again = units[i]->aside = false;
-	}
-	tx.now_ms = clk_wall_ms(w->clk);
-	FAULT("writer.begin.before");
-	rc = writer_begin(w, err);
-	if (rc != RC_OK)
-		return (rc);
-	rc = w->hooks->begin(w->hooks->arg, &tx, err);
-	if (rc == RC_OK && db_shared(w->db))
-		rc = lock(w, &tx, units, n, err);
-	if (rc == RC_OK)
-		n = part_aside(w, units, n);
-	*ret_ready = n;
-	held_us = clk_mono_us(w->clk);
-	FAULT("writer.apply.before");
-	if (rc == RC_OK && n == 0) {
-		/* All are laid aside. */
-		db_rollback(w->db);
-		w->hooks->aborted(w->hooks->arg, &tx);
-		return (RC_OK);
-	}
-	if (rc == RC_OK)
-		rc = apply(&tx, units, n, err);
-	if (rc == RC_OK)
-		rc = w->hooks->flush(w->hooks->arg, &tx, err);
-	if (rc == RC_OK)
-		rc = commit(w, &tx, units, n, err);
-	if (rc == RC_OK)
-		note_hold(w, clk_mono_us(w->clk) - held_us);
-	if (rc != RC_OK) {
-		/* After SQLITE_FULL the database has rolled back by itself;
-		 * then this does nothing. */
-		db_rollback(w->db);
-		w->hooks->aborted(w->hooks->arg, &tx);
-	}
-	return (rc);
-}
-
-/* Whether ${rc} says that a lock was waited for in vain. */
-static bool
-waited(const struct writer *w, enum rc rc)
-{
-
-	return (rc == RC_BUSY && db_waited(w->db));
-}
-
-/* The same, again when another writer was in the way: he had a row that we must
- * not wait for where we met it, or a deadlock was broken at our cost; and once
- * more, with what is free, when a row was waited for in vain. */
-static enum rc
-transact(struct writer *w, struct unit **units, size_t n, size_t *ret_ready,
-    struct err *err)
-{
-	struct attempt how = {.tries = 0};
-	enum rc rc;
-
-	do {
-		rc = transact_once(w, units, n, &how, ret_ready, err);
-		if (rc == RC_OK)
-			return (RC_OK);
-		if (!db_again(w->db) && (!waited(w, rc) || how.search))
-			break;
-		how.search = how.search || waited(w, rc);
-	} while (++how.tries < TRIES_MOST);
-	/* Alone each needs less. */
-	if (waited(w, rc) || (rc == RC_BUSY && db_again(w->db)))
-		return (n > 1 ? RC_CONFLICT : RC_BUSY);
-	if (!db_again(w->db))
-		return (rc);
-	/* It is others who were in the way, and not what it holds. */
-	return (rc == RC_CONFLICT || rc == RC_INTERNAL ? RC_BUSY : rc);
-}
 
 enum rc
 unit_locks_nothing(struct unit *unit, struct lockset *set, struct err *err)
@@ -365,18 +128,18 @@ run_singly(struct writer *w)
 		rc = w->failed ? RC_CLOSED
 		     : busy == SINGLY_BUSY_MOST
 			 ? err_set(&err, RC_BUSY, "others hold what is needed")
-			 : transact(w, &w->batch[i], 1, &ready, &err);
+			 : writer_transact(w, &w->batch[i], 1, &ready, &err);
 		if (rc == RC_OK) {
 			if (ready > 0)
 				note_well(w);
-			writer_lay_aside(w, &w->batch[i], 1 - ready);
+			writer_defer(w, &w->batch[i], 1 - ready);
 			busy = 0;
 			continue;
 		}
 		if (rc == RC_BUSY && busy < SINGLY_BUSY_MOST) {
 			busy++;
 			if (w->batch[i]->kind->any_order) {
-				writer_lay_aside(w, &w->batch[i], 1);
+				writer_defer(w, &w->batch[i], 1);
 				continue;
 			}
 		}
@@ -404,12 +167,12 @@ run_batch(struct writer *w)
 		writer_refuse(w->batch, w->nbatch, RC_CLOSED);
 		return;
 	}
-	sort_batch(w);
-	rc = transact(w, w->batch, w->nbatch, &ready, &err);
+	writer_sort(w);
+	rc = writer_transact(w, w->batch, w->nbatch, &ready, &err);
 	if (rc == RC_OK) {
 		if (ready > 0)
 			note_well(w);
-		writer_lay_aside(w, w->batch + ready, w->nbatch - ready);
+		writer_defer(w, w->batch + ready, w->nbatch - ready);
 		return;
 	}
 	if (db_is_fatal(w->db, rc)) {
@@ -483,6 +246,7 @@ writer_work(struct writer *w)
 {
 	int64_t began_us = clk_mono_us(w->clk);
 
+	thr_assert(THR_WRITER);
 	w->intake.answered = clients(w);
 	run_batch(w);
 	w->intake.batch_us = clk_mono_us(w->clk) - began_us;
@@ -531,14 +295,14 @@ writer_run_once(struct writer *w)
 
 	size_t n;
 
-	writer_look_aside(w, false);
+	writer_retry_deferred(w, false);
 	if (!intake_take(&w->intake, w->batch, &w->nbatch, false) ||
 	    w->nbatch == 0) {
 		idle(w);
 		return (0);
 	}
 	n = writer_work(w);
-	writer_look_aside(w, false);
+	writer_retry_deferred(w, false);
 	return (n);
 }
 
@@ -552,9 +316,9 @@ loop(void *arg)
 			(void)writer_work(w);
 		else
 			idle(w);
-		writer_look_aside(w, false);
+		writer_retry_deferred(w, false);
 	}
-	writer_look_aside(w, true);
+	writer_retry_deferred(w, true);
 }
 
 /* The same in the calling thread: all that waits, and no more. */
@@ -565,7 +329,7 @@ loop_out(struct writer *w)
 	while (intake_take(&w->intake, w->batch, &w->nbatch, false) &&
 	       w->nbatch > 0)
 		(void)writer_work(w);
-	writer_look_aside(w, true);
+	writer_retry_deferred(w, true);
 }
 
 /* ---- life ---- */
@@ -583,7 +347,7 @@ writer_new(
 	w->clk = options->clk;
 	w->timing = timing_or_real(options->timing);
 	w->hooks = options->hooks;
-	aside_init(&w->aside);
+	deferred_init(&w->deferred);
 	db_wait_for_locks(w->db, w->timing->db_patience_ms);
 	w->checkpoint_bytes = options->checkpoint_bytes;
 	w->checkpoint_at = options->checkpoint_bytes;
@@ -693,7 +457,7 @@ writer_stats_get(const struct writer *w)
 	s.abandoned = atomic_load(&w->abandoned);
 	s.checkpoints = atomic_load(&w->checkpoints);
 	s.full = atomic_load(&w->full);
-	s.aside = atomic_load(&w->naside);
+	s.deferred = atomic_load(&w->ndeferred);
 	s.log_bytes = atomic_load(&w->log_bytes);
 	return (s);
 }

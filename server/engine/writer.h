@@ -14,7 +14,7 @@
  * abandons the whole transaction, and its units are run again one by one.
  *
  * On a shared database somebody else may hold a row for long.  The units that
- * need it are laid aside (aside.h), and the others go on.
+ * need it are deferred (deferred.h), and the others go on.
  *
  * "Accepted" (the promise that others cite): a unit's `finish` is called with
  * RC_OK only after the COMMIT of its transaction has succeeded and the fsync
@@ -69,8 +69,8 @@ struct unit_kind {
 	enum rc (*locks_names)(struct unit *unit, struct tx *tx,
 	    struct lockset *set, struct err *err);
 
-	/* A flag for each of the unit's *ret_n parts, some of which can be set
-	 * aside while the others are applied.  NULL: it has no parts. */
+	/* A flag for each of the unit's *ret_n parts, some of which can be
+	 * deferred while the others are applied.  NULL: it has no parts. */
 	bool *(*parts)(struct unit *unit, size_t *ret_n);
 
 	/* A unit that waits for a row that it did not list may be passed by
@@ -93,10 +93,10 @@ struct unit {
 	struct mbox_node node; /* first */
 	const struct unit_kind *kind;
 	enum rc rc;
-	bool again;       /* not finished: it comes back in a later batch */
-	bool aside;       /* it needs what somebody else holds */
-	int64_t aside_ms; /* monotonic: since when; -1: never yet */
-	size_t bytes;     /* what it holds, for the size of a batch */
+	bool again;          /* not finished: it comes back in a later batch */
+	bool deferred;       /* it needs what somebody else holds */
+	int64_t deferred_ms; /* monotonic: since when; -1: never yet */
+	size_t bytes;        /* what it holds, for the size of a batch */
 
 	/* The unit is finished: rc says how.  RC_OK and refusals: the
 	 * transaction is on disk.  The callee owns the unit again.
@@ -124,7 +124,7 @@ struct writer_hooks {
 
 	/* Where several nodes write to the database: reads and locks the rows
 	 * that the units list (unit_kind.locks), before the first of them is
-	 * applied, and sets aside of those that need a row of another
+	 * applied, and defers of those that need a row of another
 	 * transaction: of all such when tx->search, else of those that need a
 	 * row that was contended before. */
 	enum rc (*lock)(void *arg, struct tx *tx, struct unit **units, size_t n,
@@ -185,8 +185,8 @@ struct writer_stats {
 	uint64_t units;
 	uint64_t abandoned;
 	uint64_t checkpoints;
-	uint64_t full; /* batches refused for want of disk */
-	size_t aside;  /* units that wait for rows that others hold */
+	uint64_t full;   /* batches refused for want of disk */
+	size_t deferred; /* units that wait for rows that others hold */
 	int64_t log_bytes;
 };
 

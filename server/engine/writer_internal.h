@@ -10,8 +10,8 @@
 #include "base/outage.h"
 #include "base/thr.h"
 #include "base/timing.h"
-#include "engine/aside.h"
 #include "engine/commits.h"
+#include "engine/deferred.h"
 #include "engine/intake.h"
 
 struct writer {
@@ -27,11 +27,11 @@ struct writer {
 	struct commits *commits;
 	atomic_bool failed;   /* the store is gone: every unit is refused */
 	atomic_bool no_begin; /* the last transaction could not begin */
-	struct aside aside;
+	struct deferred deferred;
 	int64_t hold_us; /* how long a batch holds its rows, smoothed */
-	atomic_size_t naside;
+	atomic_size_t ndeferred;
 	struct outage outage;
-	struct outage held; /* units are laid aside */
+	struct outage held; /* units are deferred */
 	/* Why transactions fail now, if that is known: RC_AWAY,
 	 * RC_UNCONFIRMED; else RC_OK. */
 	_Atomic enum rc trouble;
@@ -47,21 +47,33 @@ struct writer {
 
 /* ---- writer.c ---- */
 
-/* Begins a transaction, and notes whether it could. */
-enum rc writer_begin(struct writer *w, struct err *err) MUST_USE;
-
 /* Gives ${n} units back, which nothing was done for. */
 void writer_refuse(struct unit **units, size_t n, enum rc rc);
 
 /* Does what is in w->batch; how many units that were. */
 size_t writer_work(struct writer *w);
 
-/* ---- writer_aside.c ---- */
+/* ---- writer_transact.c ---- */
+
+/* Sorts w->batch by kind, keeping arrival order within a kind. */
+void writer_sort(struct writer *w);
+
+/* Begins a transaction, and notes whether it could. */
+enum rc writer_begin(struct writer *w, struct err *err) MUST_USE;
+
+/* Runs ${n} units as one transaction, several times where other writers are in
+ * the way.  On failure everything is undone and the units are still the
+ * caller's, as on success those are that were deferred: *ret_ready and all
+ * after it. */
+enum rc writer_transact(struct writer *w, struct unit **units, size_t n,
+    size_t *ret_ready, struct err *err) MUST_USE;
+
+/* ---- writer_deferred.c ---- */
 
 /* Keeps ${n} units until what they need is free, or for db_lock_ms. */
-void writer_lay_aside(struct writer *w, struct unit **units, size_t n);
+void writer_defer(struct writer *w, struct unit **units, size_t n);
 
-/* Tries what is laid aside when it is time; ${last}: now, and no more. */
-void writer_look_aside(struct writer *w, bool last);
+/* Tries what is deferred when it is time; ${last}: now, and no more. */
+void writer_retry_deferred(struct writer *w, bool last);
 
 #endif

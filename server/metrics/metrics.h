@@ -133,7 +133,7 @@ enum metric_type {
 	X(DISK_LOW, "disk_low", METRIC_GAUGE,                                  \
 	    "1 while the disk has less room than disk-reserve, and new "       \
 	    "messages are refused")                                            \
-	X(UNITS_ASIDE, "units_aside", METRIC_GAUGE,                            \
+	X(UNITS_DEFERRED, "units_deferred", METRIC_GAUGE,                      \
 	    "Units of work that wait for rows of PostgreSQL that somebody "    \
 	    "else holds")                                                      \
 	X(WS_SESSIONS, "ws_sessions", METRIC_GAUGE, "Open WebSocket sessions") \

@@ -12,6 +12,7 @@
 
 #include "base/htab.h"
 #include "base/mem.h"
+#include "base/thr.h"
 #include "push/hub.h"
 
 TAILQ_HEAD(member_list, hub_member);
@@ -109,6 +110,7 @@ hub_join(struct hub *h, struct hub_member *m)
 {
 	struct hub_user *u;
 
+	thr_assert(THR_PUSH);
 	u = htab_find(h->users, &m->user_id);
 	if (u == NULL) {
 		u = mem_alloc(sizeof(*u));
@@ -142,6 +144,7 @@ hub_leave(struct hub *h, struct hub_member *m)
 {
 	struct hub_user *u;
 
+	thr_assert(THR_PUSH);
 	if (!m->joined)
 		return;
 	m->joined = false;
@@ -163,6 +166,7 @@ hub_event(struct hub *h, const struct effect_event *e)
 	struct hub_member *m, *next;
 	struct hub_user *u;
 
+	thr_assert(THR_PUSH);
 	u = htab_find(h->users, &e->user_id);
 	if (u == NULL)
 		return;
@@ -180,6 +184,7 @@ hub_change(struct hub *h, const struct effect_change *c)
 	struct hub_member *m, *next;
 	struct hub_user *u;
 
+	thr_assert(THR_PUSH);
 	u = htab_find(h->users, &c->user_id);
 	if (u == NULL)
 		return;
@@ -197,6 +202,7 @@ hub_acked(struct hub *h, const struct effect_acked *a)
 	struct hub_member *m, *next;
 	struct hub_user *u;
 
+	thr_assert(THR_PUSH);
 	u = htab_find(h->users, &a->user_id);
 	if (u == NULL)
 		return;
@@ -214,6 +220,7 @@ hub_whisper(struct hub *h, int64_t user_id, const char *frame, size_t n)
 	struct hub_member *m, *next;
 	struct hub_user *u;
 
+	thr_assert(THR_PUSH);
 	u = htab_find(h->users, &user_id);
 	if (u == NULL)
 		return;

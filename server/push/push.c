@@ -19,6 +19,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/thr.h"
 #include "push/push_internal.h"
 #include "wire/json.h"
 
@@ -103,6 +104,7 @@ struct session *
 push_session(struct push *p, int64_t no)
 {
 
+	thr_assert(THR_PUSH);
 	return (htab_find(p->sessions, &no));
 }
 
@@ -136,6 +138,7 @@ session_write(struct session *s)
 {
 	struct buf *tx = &s->push->tx;
 
+	thr_assert(THR_PUSH);
 	if (!buf_ok(tx)) {
 		session_close(s, 1013, "out of memory");
 		return;
@@ -238,6 +241,7 @@ void
 session_close(struct session *s, int code, const char *reason)
 {
 
+	thr_assert(THR_PUSH);
 	if (s->state == SESSION_CLOSING)
 		return;
 	s->state = SESSION_CLOSING;
@@ -322,6 +326,7 @@ tell(struct push *p, const struct effects *effects)
 {
 	size_t i;
 
+	thr_assert(THR_PUSH);
 	for (i = 0; i < effects->nevents; i++)
 		hub_event(p->hub, &effects->events[i]);
 	for (i = 0; i < effects->nchanges; i++)
@@ -363,6 +368,7 @@ run_notes(struct push *p, struct mbox_node *notes)
 	struct push_note *note;
 	struct mbox_node *next;
 
+	thr_assert(THR_PUSH);
 	for (; notes != NULL; notes = next) {
 		next = notes->next;
 		note = (struct push_note *)(void *)notes;

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/thr.h"
 #include "model/outbox.h"
 #include "push/push_internal.h"
 #include "wire/json.h"
@@ -143,6 +144,7 @@ session_event(struct hub_member *m, const struct effect_event *e)
 {
 	struct session *s = of_member(m);
 
+	thr_assert(THR_PUSH);
 	if (e->seq > s->missed)
 		s->missed = e->seq;
 	if (s->state != SESSION_OPEN || e->seq <= s->cursor)
@@ -218,6 +220,7 @@ session_tick(struct session *s, int64_t now_ms)
 {
 	const struct timing *t = s->push->options.timing;
 
+	thr_assert(THR_PUSH);
 	tick_stuck(s, now_ms);
 	if (s->state == SESSION_HELLO &&
 	    now_ms - s->opened_ms >= t->push_hello_ms) {
@@ -291,6 +294,7 @@ session_received(struct session *s, const char *text, size_t n)
 	struct frame f;
 	enum rc rc;
 
+	thr_assert(THR_PUSH);
 	if (s->state == SESSION_CLOSING)
 		return;
 	memset(&f, 0, sizeof(f));

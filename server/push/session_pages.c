@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/thr.h"
 #include "push/push_internal.h"
 #include "store/account.h"
 #include "store/inbox.h"
@@ -246,6 +247,7 @@ void
 session_acked(struct session *s, int64_t seq)
 {
 
+	thr_assert(THR_PUSH);
 	if (move_base(s, seq))
 		session_kick(s);
 }

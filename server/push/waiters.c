@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "base/mem.h"
+#include "base/thr.h"
 #include "push/push_internal.h"
 
 enum waiter_state { WAITING = 1, CANCELING, DONE };
@@ -62,6 +63,7 @@ waiter_register(struct push *p, struct push_note *note)
 					   offsetof(struct push_waiter, note));
 	struct waiting *w;
 
+	thr_assert(THR_PUSH);
 	w = mem_zalloc(1, sizeof(*w));
 	if (w != NULL) {
 		w->waiter = waiter;
@@ -91,6 +93,7 @@ waiter_cancel(struct push *p, struct push_note *note)
 					   offsetof(struct push_waiter,
 					       cancel_note));
 
+	thr_assert(THR_PUSH);
 	(void)p;
 	if (waiter->entry != NULL)
 		waiter_finish(waiter->entry, false);

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/thr.h"
 #include "relay/core_internal.h"
 
 void
@@ -205,6 +206,7 @@ core_turn(
 	struct core_job *job;
 	int64_t until, renewal;
 
+	thr_assert(THR_RELAY);
 	c->wall_ms = clk_wall_ms(c->o.clk);
 	c->mono_ms = clk_mono_ms(c->o.clk);
 	c->going = going;

@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "base/thr.h"
 #include "txn/add.h"
 #include "txn/effects.h"
 #include "txn/verb.h"
@@ -44,6 +45,7 @@ txn_add_inbox(struct tx *tx, const struct inbox_new *i, struct err *err)
 	int64_t seq;
 	enum rc rc;
 
+	thr_assert(THR_WRITER);
 	rc = txn_need_effects(env, err);
 	if (rc == RC_OK)
 		rc = place(tx, i->user, &seq, err);
@@ -126,6 +128,7 @@ txn_flush_inbox(struct tx *tx, struct err *err)
 	struct txn_env *env = txn_env_of(tx);
 	enum rc rc;
 
+	thr_assert(THR_WRITER);
 	if (env->inbox.n == 0)
 		return (RC_OK);
 	rc = number(tx, err);

@@ -2,6 +2,7 @@
 /*
  * A row is added to the outbox, at the end of its lane.
  */
+#include "base/thr.h"
 #include "txn/add.h"
 #include "txn/lane.h"
 #include "txn/verb.h"
@@ -31,6 +32,7 @@ txn_add_outbox(struct tx *tx, const struct outbox_new *o,
 	int64_t lane_seq;
 	enum rc rc;
 
+	thr_assert(THR_WRITER);
 	rc = txn_need_effects(env, err);
 	if (rc == RC_OK)
 		rc = cache_next_outbox_id(env->cache, tx, ret_id, err);

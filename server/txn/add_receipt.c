@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "base/thr.h"
 #include "txn/add.h"
 #include "txn/verb.h"
 
@@ -17,6 +18,7 @@ txn_add_receipt(struct tx *tx, const struct receipt_new *r, struct err *err)
 	int64_t id;
 	enum rc rc;
 
+	thr_assert(THR_WRITER);
 	rc = cache_lane_to(
 	    env->cache, tx, r->conversation, r->to, LANE_RECEIPTS, &lane, err);
 	if (rc != RC_OK)

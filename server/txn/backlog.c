@@ -2,6 +2,7 @@
 /*
  * See backlog.h.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "base/htab.h"
@@ -243,6 +244,9 @@ void
 backlog_move(struct backlog *b, int kind, int from, int to)
 {
 
+	/* Every move of an outbox row comes by here, but for acks, which are
+	 * counted by sets. */
+	assert(from < 0 || outbox_move_allowed(from, to));
 	if (kind != EVENT_MESSAGE)
 		return;
 	if (gauge_of(from) >= 0)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/thr.h"
 #include "model/message.h"
 #include "store/destination.h"
 #include "store/lock.h"
@@ -170,6 +171,7 @@ void
 cache_begin(struct cache *cache, struct tx *tx)
 {
 
+	thr_assert(THR_WRITER);
 	assert(cache->dirty_devices == NULL && cache->dirty_users == NULL &&
 	       cache->dirty_conversations == NULL &&
 	       cache->dirty_lanes == NULL && cache->filling == NULL);

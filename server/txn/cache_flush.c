@@ -2,6 +2,7 @@
 /*
  * Writing back: one list of dirty objects a kind, one statement each.
  */
+#include "base/thr.h"
 #include "txn/cache_internal.h"
 
 static enum rc
@@ -139,6 +140,7 @@ cache_flush(struct cache *cache, struct tx *tx, struct err *err)
 {
 	enum rc rc;
 
+	thr_assert(THR_WRITER);
 	rc = flush_marks(cache, tx, &cache->mark_rows, err);
 	if (rc == RC_OK)
 		rc = cache_flush_lanes(cache, tx, err);

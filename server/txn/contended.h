@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The set of rows of a shared database that another transaction has held for
- * longer than a batch waits.  Units that need one of them are set aside.
+ * longer than a batch waits.  Units that need one of them are deferred.
  * Thread: writer.
  */
 #ifndef TXN_CONTENDED_H
@@ -51,7 +51,7 @@ const struct contended_row *contended_next(
     const struct contended *set, size_t *pos);
 
 /* An id for all sends of ${sender_id} to ${to}: a later one stays behind one
- * that was set aside. */
+ * that was deferred. */
 int64_t contended_send_id(int64_t sender_id, const char *to);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/thr.h"
 #include "txn/add.h"
 #include "txn/lockset.h"
 #include "txn/verb.h"
@@ -41,6 +42,7 @@ on_begin(void *arg, struct tx *tx, struct err *err)
 {
 	struct txn_env *env = arg;
 
+	thr_assert(THR_WRITER);
 	tx->env = env;
 	cache_begin(env->cache, tx);
 	env->walk_left = WALK_ROWS;
@@ -53,6 +55,7 @@ on_lock(
     void *arg, struct tx *tx, struct unit **units, size_t n, struct err *err)
 {
 
+	thr_assert(THR_WRITER);
 	(void)arg;
 	return (lockset_lock(tx, units, n, err));
 }
@@ -61,6 +64,7 @@ static enum rc
 on_probe(void *arg, struct tx *tx, bool names, bool *ret_freed, struct err *err)
 {
 
+	thr_assert(THR_WRITER);
 	(void)arg;
 	return (lockset_probe(tx, names, ret_freed, err));
 }
@@ -79,6 +83,7 @@ on_flush(void *arg, struct tx *tx, struct err *err)
 	struct txn_env *env = arg;
 	enum rc rc;
 
+	thr_assert(THR_WRITER);
 	assert(env->messages.n == 0 && env->outbox.n == 0);
 	rc = cache_flush(env->cache, tx, err);
 	if (rc == RC_OK)
@@ -95,6 +100,7 @@ on_committed(void *arg, struct tx *tx)
 	struct txn_env *env = arg;
 	struct effects *effects;
 
+	thr_assert(THR_WRITER);
 	(void)tx;
 	if (env->wake != NULL && !wake_empty(env->wake)) {
 		publisher_wake(&env->publisher, env->wake);
@@ -127,6 +133,7 @@ on_published(void *arg, void *told, size_t units, int64_t commit_us)
 	struct metrics *m = env->options.metrics;
 	struct effects *effects = told;
 
+	thr_assert(THR_SYNC);
 	(void)units;
 	metrics_add(m, METRIC_BATCHES, 1);
 	metrics_observe_us(m, METRIC_COMMIT_SECONDS, commit_us);
@@ -150,6 +157,7 @@ static void
 on_lost(void *arg, void *told)
 {
 
+	thr_assert(THR_SYNC);
 	(void)arg;
 	effects_free(told);
 }
@@ -159,6 +167,7 @@ on_aborted(void *arg, struct tx *tx)
 {
 	struct txn_env *env = arg;
 
+	thr_assert(THR_WRITER);
 	(void)tx;
 	metrics_add(env->options.metrics, METRIC_BATCHES_ABANDONED, 1);
 	drop_rows(env);

@@ -25,6 +25,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/thr.h"
 #include "txn/cache_internal.h"
 #include "txn/lockset_internal.h"
 
@@ -379,7 +380,7 @@ forget_deferred(struct unit **units, size_t n)
 	bool *parts;
 
 	for (i = 0; i < n; i++) {
-		units[i]->aside = false;
+		units[i]->deferred = false;
 		if (units[i]->kind->parts == NULL)
 			continue;
 		parts = units[i]->kind->parts(units[i], &nparts);
@@ -434,6 +435,7 @@ lockset_lock(struct tx *tx, struct unit **units, size_t n, struct err *err)
 	    .selective = tx->search || contended_count(env->contended) > 0};
 	enum rc rc;
 
+	thr_assert(THR_WRITER);
 	set.handler.arg = &set;
 	forget_deferred(units, n);
 	rc = prepare(&set, err);

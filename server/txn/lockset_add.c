@@ -262,7 +262,7 @@ lockset_add_all(struct lockset *set, struct err *err)
 	for (i = 0; i < set->nunits && rc == RC_OK; i++) {
 		unit = set->units[i];
 		set->owner = (struct lock_owner){i, 0};
-		if (!unit->aside)
+		if (!unit->deferred)
 			rc = unit->kind->locks(unit, set, err);
 	}
 	return (rc == RC_OK ? add_unforeseen(set, err) : rc);
@@ -278,7 +278,7 @@ lockset_add_names(struct lockset *set, struct err *err)
 	for (i = 0; i < set->nunits && rc == RC_OK; i++) {
 		unit = set->units[i];
 		set->owner = (struct lock_owner){i, 0};
-		if (!unit->aside && unit->kind->locks_names != NULL)
+		if (!unit->deferred && unit->kind->locks_names != NULL)
 			rc = unit->kind->locks_names(unit, set->tx, set, err);
 	}
 	return (rc);

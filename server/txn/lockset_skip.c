@@ -21,7 +21,7 @@ deferred_flag(const struct lockset *set, const struct lock_owner *owner)
 	size_t nparts;
 
 	return (unit->kind->parts == NULL
-		    ? &unit->aside
+		    ? &unit->deferred
 		    : &unit->kind->parts(unit, &nparts)[owner->part]);
 }
 

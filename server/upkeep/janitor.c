@@ -17,6 +17,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/thr.h"
 #include "engine/commits.h"
 #include "upkeep/archive.h"
 #include "upkeep/janitor.h"
@@ -260,6 +261,7 @@ janitor_turn(struct janitor *j)
 {
 	int64_t now = clk_mono_ms(j->options.clk), later;
 
+	thr_assert(THR_JANITOR);
 	watch_clock(j, now);
 	if (j->away && !atomic_load(&j->back))
 		return (now + AWAY_MS);

@@ -223,7 +223,7 @@ test_crowd(void **state)
 	rig_close(&s.r);
 }
 
-/* Who does not let go: the unit is laid aside, without a row that others could
+/* Who does not let go: the unit is deferred, without a row that others could
  * want; it is done when he has let go, or refused after a while. */
 static void
 test_in_vain(void **state)
@@ -238,7 +238,7 @@ test_in_vain(void **state)
 	submit(&s, &need);
 	(void)run(&s.r);
 	assert_int_equal(need.done, 0);
-	assert_int_equal(writer_stats_get(s.r.writer).aside, 1);
+	assert_int_equal(writer_stats_get(s.r.writer).deferred, 1);
 	pg_exec(s.r.pg, "COMMIT; BEGIN");
 	pg_exec(s.r.pg, CONVERSATION("1") " NOWAIT");
 	pg_exec(s.r.pg, "COMMIT");

@@ -248,8 +248,8 @@ describe('one row that somebody else holds', () => {
 				const answers = [];
 				for (const id of ids.slice(0, -1)) {
 					answers.push(send(id));
-					await eventually(async () => await nodes[0].metric('units_aside') === answers.length,
-						'it is laid aside');
+					await eventually(async () => await nodes[0].metric('units_deferred') === answers.length,
+						'it is deferred');
 				}
 				await release();
 				answers.push(send(ids.at(-1)));

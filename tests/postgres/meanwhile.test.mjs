@@ -21,7 +21,7 @@ import { Holder } from './holder.mjs';
 /* Leases that ran out are looked for every 10 s. */
 const TAKEN_MS = 30_000 * Number(process.env.TWINBOX_SLOW ?? 1);
 
-/* A request that waits for a row keeps what it has read; one that is laid aside
+/* A request that waits for a row keeps what it has read; one that is deferred
  * reads its rows again. */
 const WAITS_FOR_ROWS = longerTimes(['db_patience'], 100);
 

@@ -223,9 +223,9 @@ on_lock(
 	for (i = 0; i < n; i++) {
 		w = (struct work *)(void *)units[i];
 		if (is_in(world->known, w->needs)) {
-			units[i]->aside = true;
+			units[i]->deferred = true;
 		} else if (is_in(world->others, w->needs) && tx->search) {
-			units[i]->aside = true;
+			units[i]->deferred = true;
 			world->known[known++] = w->needs;
 		} else if (is_in(world->others, w->needs)) {
 			world->db.waited = true;

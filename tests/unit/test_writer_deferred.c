@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The writer on a shared database when somebody else holds a row: who needs it
- * is laid aside, the others go on, and when it is free those come first that
+ * is deferred, the others go on, and when it is free those come first that
  * were first.
  */
 #include <setjmp.h>
@@ -54,9 +54,9 @@ pass(int64_t ms)
 	clk_fake_advance(&world->clk, ms);
 }
 
-/* Unit a needs row x, which others hold, and is laid aside. */
+/* Unit a needs row x, which others hold, and is deferred. */
 static void
-lay_a_aside(void)
+defer_a(void)
 {
 
 	others_hold("x");
@@ -67,7 +67,7 @@ lay_a_aside(void)
 	    "BEGIN begin search second: b c flush COMMIT committed SYNC "
 	    "published b=ok c=ok ");
 	assert_int_equal(work[0].dones, 0);
-	assert_int_equal(writer_stats_get(world->writer).aside, 1);
+	assert_int_equal(writer_stats_get(world->writer).deferred, 1);
 }
 
 /* What is free is not waited for a second time, and nothing waits for what is
@@ -77,12 +77,12 @@ test_others_go_on(void **state)
 {
 
 	(void)state;
-	lay_a_aside();
+	defer_a();
 	assert_int_equal(submit('d', 'x'), RC_OK);
 	assert_int_equal(submit('e', 0), RC_OK);
 	run("BEGIN begin lock second: e flush COMMIT committed SYNC "
 	    "published e=ok ");
-	assert_int_equal(writer_stats_get(world->writer).aside, 2);
+	assert_int_equal(writer_stats_get(world->writer).deferred, 2);
 	others_hold("");
 	pass(timing_real()->db_look_ms);
 	assert_int_equal(submit('f', 'x'), RC_OK);
@@ -91,19 +91,19 @@ test_others_go_on(void **state)
 	    "published a=ok d=ok "
 	    "BEGIN begin lock second: f flush COMMIT committed SYNC "
 	    "published f=ok ");
-	assert_int_equal(writer_stats_get(world->writer).aside, 0);
+	assert_int_equal(writer_stats_get(world->writer).deferred, 0);
 	pass(timing_real()->db_look_ms);
 	run("");
 }
 
 /* As long as it is held it is looked at times, and a unit all of whose batch
- * is aside changes nothing. */
+ * is deferred changes nothing. */
 static void
 test_still_held(void **state)
 {
 
 	(void)state;
-	lay_a_aside();
+	defer_a();
 	pass(timing_real()->db_look_ms - 1);
 	run("");
 	pass(1);
@@ -120,14 +120,14 @@ test_too_long(void **state)
 {
 
 	(void)state;
-	lay_a_aside();
+	defer_a();
 	pass(timing_real()->db_lock_ms - 1);
 	run("BEGIN begin probe-names ROLLBACK aborted "
 	    "BEGIN begin lock ROLLBACK aborted ");
 	pass(timing_real()->db_look_names_ms);
 	run("BEGIN begin probe-names ROLLBACK aborted a=RC_BUSY ");
 	assert_int_equal(work[0].dones, 1);
-	assert_int_equal(writer_stats_get(world->writer).aside, 0);
+	assert_int_equal(writer_stats_get(world->writer).deferred, 0);
 }
 
 /* A commit that no standby confirms keeps its rows: whoever is not kept any
@@ -162,7 +162,7 @@ test_taken_again(void **state)
 {
 
 	(void)state;
-	lay_a_aside();
+	defer_a();
 	memset(world->known, 0, sizeof(world->known));
 	assert_int_equal(submit('d', 0), RC_OK);
 	pass(timing_real()->db_look_names_ms);
@@ -172,7 +172,7 @@ test_taken_again(void **state)
 	    "BEGIN begin lock second: d flush COMMIT committed SYNC "
 	    "published d=ok ");
 	assert_string_equal(world->known, "x");
-	assert_int_equal(writer_stats_get(world->writer).aside, 1);
+	assert_int_equal(writer_stats_get(world->writer).deferred, 1);
 }
 
 /* No more are kept than may wait. */
@@ -182,11 +182,11 @@ test_bounded(void **state)
 	char name;
 
 	(void)state;
-	lay_a_aside();
+	defer_a();
 	for (name = 'd'; name < 'h'; name++)
 		assert_int_equal(submit(name, 'x'), RC_OK);
 	run("BEGIN begin lock ROLLBACK aborted ");
-	assert_int_equal(writer_stats_get(world->writer).aside, 5);
+	assert_int_equal(writer_stats_get(world->writer).deferred, 5);
 	assert_int_equal(submit('h', 'x'), RC_OK);
 	run("BEGIN begin lock ROLLBACK aborted h=RC_BUSY ");
 }
@@ -216,7 +216,7 @@ test_stop(void **state)
 	"BEGIN begin search second: ROLLBACK aborted " x
 
 /* A row that is not foreseen is met by the units alone.  One that any other may
- * pass is laid aside; after three in a row nobody else waits as long. */
+ * pass is deferred; after three in a row nobody else waits as long. */
 static void
 test_unforeseen(void **state)
 {
@@ -233,7 +233,7 @@ test_unforeseen(void **state)
 	work[1].unit.kind = &passable;
 	run(ALONE("") ALONE("a=RC_BUSY ") ALONE("")
 		ALONE("c=RC_BUSY ") "d=RC_BUSY e=RC_BUSY ");
-	assert_int_equal(writer_stats_get(world->writer).aside, 1);
+	assert_int_equal(writer_stats_get(world->writer).deferred, 1);
 	work[1].fails = RC_OK;
 	pass(timing_real()->db_look_names_ms);
 	run("BEGIN begin probe-names ROLLBACK aborted "
@@ -267,7 +267,7 @@ test_patience(void **state)
 	assert_int_equal(world->db.lock_ms, timing_real()->db_patience_ms);
 }
 
-/* A stop without a thread tries what its last batch has laid aside. */
+/* A stop without a thread tries what its last batch has deferred. */
 static void
 test_stop_at_once(void **state)
 {

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See aside.h.
+ * See deferred.h.
  */
-#include "engine/aside.h"
+#include "engine/deferred.h"
 
 void
-aside_init(struct aside *a)
+deferred_init(struct deferred *a)
 {
 
-	*a = (struct aside){.head = NULL};
+	*a = (struct deferred){.head = NULL};
 	a->tail = &a->head;
 }
 
 void
-aside_put(struct aside *a, struct unit *unit, int64_t now_ms)
+deferred_put(struct deferred *a, struct unit *unit, int64_t now_ms)
 {
 
-	if (unit->aside_ms < 0)
-		unit->aside_ms = now_ms;
+	if (unit->deferred_ms < 0)
+		unit->deferred_ms = now_ms;
 	unit->node.next = NULL;
 	*a->tail = &unit->node;
 	a->tail = &unit->node.next;
@@ -25,7 +25,7 @@ aside_put(struct aside *a, struct unit *unit, int64_t now_ms)
 }
 
 size_t
-aside_take(struct aside *a, struct unit **ret, size_t most)
+deferred_take(struct deferred *a, struct unit **ret, size_t most)
 {
 	size_t n;
 

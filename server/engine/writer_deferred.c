@@ -4,6 +4,7 @@
  * tries them again when a row is free, and refuses them after db_lock_ms.
  */
 #include "base/log.h"
+#include "base/thr.h"
 #include "engine/writer_internal.h"
 
 /* The result of a unit that is refused here.  A commit that no standby confirms
@@ -17,18 +18,20 @@ reason(const struct writer *w)
 }
 
 void
-writer_lay_aside(struct writer *w, struct unit **units, size_t n)
+writer_defer(struct writer *w, struct unit **units, size_t n)
 {
 	const int64_t now_ms = clk_mono_ms(w->clk);
 	struct outage_line line;
 	size_t i;
 
+	thr_assert(THR_WRITER);
 	for (i = 0; i < n; i++)
-		if (w->aside.n < w->intake.queue_limit)
-			aside_put(&w->aside, units[i], now_ms);
+		if (w->deferred.n < w->intake.queue_limit)
+			deferred_put(&w->deferred, units[i], now_ms);
 		else
 			writer_refuse(&units[i], 1, reason(w));
-	atomic_store_explicit(&w->naside, w->aside.n, memory_order_relaxed);
+	atomic_store_explicit(
+	    &w->ndeferred, w->deferred.n, memory_order_relaxed);
 	if (n > 0 &&
 	    outage_failed(&w->held, now_ms, w->timing->log_outage_ms, n, &line))
 		log_event(LOG_EV_STORE_HELD, "units=%llu ms=%lld",
@@ -54,18 +57,18 @@ is_freed(struct writer *w, bool names)
 	return (rc == RC_OK && freed);
 }
 
-/* Runs all units that are laid aside, in their order, and refuses those that
+/* Runs all units that are deferred, in their order, and refuses those that
  * have waited for db_lock_ms.  ${last}: refuses what is still left, too. */
 static void
-run_aside(struct writer *w, int64_t now_ms, bool last)
+run_deferred(struct writer *w, int64_t now_ms, bool last)
 {
 	size_t i, n, left;
 
-	for (left = w->aside.n; left > 0; left -= n) {
-		n = aside_take(&w->aside, w->batch,
+	for (left = w->deferred.n; left > 0; left -= n) {
+		n = deferred_take(&w->deferred, w->batch,
 		    left < BATCH_UNITS ? left : BATCH_UNITS);
 		for (i = w->nbatch = 0; i < n; i++)
-			if (now_ms - w->batch[i]->aside_ms <
+			if (now_ms - w->batch[i]->deferred_ms <
 			    w->timing->db_lock_ms)
 				w->batch[w->nbatch++] = w->batch[i];
 			else
@@ -73,19 +76,22 @@ run_aside(struct writer *w, int64_t now_ms, bool last)
 		if (w->nbatch > 0)
 			(void)writer_work(w);
 	}
-	while (last && (n = aside_take(&w->aside, w->batch, BATCH_UNITS)) > 0)
+	while (last &&
+	       (n = deferred_take(&w->deferred, w->batch, BATCH_UNITS)) > 0)
 		writer_refuse(w->batch, n, reason(w));
-	atomic_store_explicit(&w->naside, w->aside.n, memory_order_relaxed);
+	atomic_store_explicit(
+	    &w->ndeferred, w->deferred.n, memory_order_relaxed);
 }
 
 void
-writer_look_aside(struct writer *w, bool last)
+writer_retry_deferred(struct writer *w, bool last)
 {
 	const int64_t now_ms = clk_mono_ms(w->clk);
-	struct aside *a = &w->aside;
+	struct deferred *a = &w->deferred;
 	struct outage_line line;
 	bool all;
 
+	thr_assert(THR_WRITER);
 	if (!db_shared(w->db) ||
 	    (a->n == 0 && !w->hooks->contended(w->hooks->arg))) {
 		w->intake.wake_ms = 0;
@@ -100,7 +106,7 @@ writer_look_aside(struct writer *w, bool last)
 	} else if (now_ms >= a->look_ms || last) {
 		all = now_ms >= a->try_ms || last;
 		if (is_freed(w, all) || all)
-			run_aside(w, now_ms, last);
+			run_deferred(w, now_ms, last);
 		a->look_ms = clk_mono_ms(w->clk) + w->timing->db_look_ms;
 		if (all)
 			a->try_ms = a->look_ms - w->timing->db_look_ms +
