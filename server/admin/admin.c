@@ -6,6 +6,7 @@
 
 #include "admin/admin_internal.h"
 #include "admin/desk_internal.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "page/page.h"
 
@@ -21,7 +22,7 @@ admin_new(
 		return (err_set(err, RC_NO_MEMORY, "admin"));
 	admin->o = *options;
 	admin->start_ms = clk_wall_ms(options->clk);
-	(void)pthread_mutex_init(&admin->lock, NULL);
+	lock_init(&admin->lock, LOCK_ADMIN);
 	admin->alerts = alerts_new(options->clk, options->metrics);
 	if (admin->alerts == NULL) {
 		admin_free(admin);
@@ -40,7 +41,7 @@ admin_free(struct admin *admin)
 	if (admin == NULL)
 		return;
 	alerts_free(admin->alerts);
-	(void)pthread_mutex_destroy(&admin->lock);
+	lock_fini(&admin->lock);
 	mem_free(admin);
 }
 

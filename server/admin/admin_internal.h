@@ -5,16 +5,15 @@
 #ifndef ADMIN_ADMIN_INTERNAL_H
 #define ADMIN_ADMIN_INTERNAL_H
 
-#include <pthread.h>
-
 #include "admin/admin.h"
 #include "admin/alerts.h"
+#include "base/lock.h"
 #include "rest/ask.h"
 
 struct admin {
 	struct admin_options o;
 	int64_t start_ms;
-	pthread_mutex_t lock; /* of the counters that are taken over */
+	struct lock lock; /* of the counters that are taken over */
 	struct alerts *alerts;
 	struct watch *watch; /* NULL: it does not look */
 };

@@ -5,8 +5,8 @@
  * monotonic clock; the wall clock only says since when.
  */
 #include "admin/alerts.h"
+#include "base/lock.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -64,7 +64,7 @@ struct alerts {
 	int64_t offset_ms; /* of the wall clock to the monotonic one */
 	bool looked;
 
-	pthread_mutex_t lock; /* of what follows */
+	struct lock lock; /* of what follows */
 	struct one one[ALERT_COUNT];
 	struct alerts_rates rates;
 };
@@ -79,7 +79,7 @@ alerts_new(const struct clk *clk, struct metrics *m)
 	a->clk = clk;
 	a->metrics = m;
 	a->rates.latency_ms = -1;
-	(void)pthread_mutex_init(&a->lock, NULL);
+	lock_init(&a->lock, LOCK_ALERTS);
 	return (a);
 }
 
@@ -89,7 +89,7 @@ alerts_free(struct alerts *a)
 
 	if (a == NULL)
 		return;
-	(void)pthread_mutex_destroy(&a->lock);
+	lock_fini(&a->lock);
 	mem_free(a);
 }
 
@@ -365,12 +365,12 @@ alerts_turn(struct alerts *a, const struct alerts_look *look)
 
 	look_at_clock(a, j.wall_ms, j.mono_ms);
 	j.text = text;
-	(void)pthread_mutex_lock(&a->lock);
+	lock_take(&a->lock);
 	a->rates = last_hour(a, &now);
 	j.rates = &a->rates;
 	for (id = 0; id < (int)ALERT_COUNT; id++)
 		judge(a, (enum alert)id, &j);
-	(void)pthread_mutex_unlock(&a->lock);
+	lock_drop(&a->lock);
 }
 
 /* ---- showing ---- */
@@ -382,7 +382,7 @@ alerts_write(struct alerts *a, struct buf *out)
 	int id;
 
 	buf_addc(out, '[');
-	(void)pthread_mutex_lock(&a->lock);
+	lock_take(&a->lock);
 	for (id = 0; id < (int)ALERT_COUNT; id++) {
 		one = &a->one[id];
 		if (!one->raised)
@@ -395,7 +395,7 @@ alerts_write(struct alerts *a, struct buf *out)
 		jw_str(out, "text", one->text);
 		buf_addc(out, '}');
 	}
-	(void)pthread_mutex_unlock(&a->lock);
+	lock_drop(&a->lock);
 	buf_addc(out, ']');
 }
 
@@ -406,10 +406,10 @@ alerts_metrics_write(struct alerts *a, struct buf *out)
 	bool raised[ALERT_COUNT];
 	int id;
 
-	(void)pthread_mutex_lock(&a->lock);
+	lock_take(&a->lock);
 	for (id = 0; id < (int)ALERT_COUNT; id++)
 		raised[id] = a->one[id].raised;
-	(void)pthread_mutex_unlock(&a->lock);
+	lock_drop(&a->lock);
 	metrics_family(out, "alert", METRIC_GAUGE,
 	    "1 while the server itself raises this alert");
 	for (id = 0; id < (int)ALERT_COUNT; id++) {
@@ -423,7 +423,7 @@ void
 alerts_rates(struct alerts *a, struct alerts_rates *ret)
 {
 
-	(void)pthread_mutex_lock(&a->lock);
+	lock_take(&a->lock);
 	*ret = a->rates;
-	(void)pthread_mutex_unlock(&a->lock);
+	lock_drop(&a->lock);
 }

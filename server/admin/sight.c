@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "admin/admin_internal.h"
+#include "base/lock.h"
 #include "base/log.h"
 
 /* ---- taking it ---- */
@@ -50,7 +51,7 @@ take_over(struct admin *admin, const struct sight *s)
 	if (s->gauges.oldest_sending_at != 0)
 		sending_ms =
 		    clk_wall_ms(admin->o.clk) - s->gauges.oldest_sending_at;
-	(void)pthread_mutex_lock(&admin->lock);
+	lock_take(&admin->lock);
 	sight_totals(m, &s->gauges.totals);
 	metrics_set(m, METRIC_OUTBOX_OLDEST_SENDING, sending_ms / 1000);
 	metrics_set(m, METRIC_LANES_READY, s->gauges.lanes_ready);
@@ -62,7 +63,7 @@ take_over(struct admin *admin, const struct sight *s)
 	catch_up(m, METRIC_BATCH_UNITS, (int64_t)w.units);
 	catch_up(m, METRIC_CHECKPOINTS, (int64_t)w.checkpoints);
 	catch_up(m, METRIC_LOG_DROPPED, (int64_t)log_dropped());
-	(void)pthread_mutex_unlock(&admin->lock);
+	lock_drop(&admin->lock);
 }
 
 enum rc

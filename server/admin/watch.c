@@ -3,11 +3,11 @@
  * The alert loop: a thread that has a reader look every minute, and waits for
  * it, so that there is one look at a time and none when it is freed.
  */
-#include <pthread.h>
 #include <stdbool.h>
 #include <time.h>
 
 #include "admin/admin_internal.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thr.h"
@@ -18,7 +18,7 @@ struct watch {
 	struct thr *thread;
 	struct sight sight; /* of the look that is under way */
 
-	pthread_mutex_t lock;
+	struct lock lock;
 	pthread_cond_t cond;
 	bool stopping;
 	bool looking; /* a reader has the job */
@@ -43,10 +43,10 @@ run_look(struct read_job *job, struct db *db, struct err *err)
 		look.delivered_us = metrics_sum(m, METRIC_DELIVERY_SECONDS);
 		alerts_turn(admin->alerts, &look);
 	}
-	(void)pthread_mutex_lock(&w->lock);
+	lock_take(&w->lock);
 	w->looking = false;
 	(void)pthread_cond_signal(&w->cond);
-	(void)pthread_mutex_unlock(&w->lock);
+	lock_drop(&w->lock);
 }
 
 /* Under the lock: sleeps until ${until_ms} (monotonic) or the stop. */
@@ -57,7 +57,7 @@ sleep_until(struct watch *w, int64_t until_ms)
 	    .tv_nsec = (long)(until_ms % 1000) * 1000000};
 
 	while (!w->stopping)
-		if (pthread_cond_timedwait(&w->cond, &w->lock, &ts) != 0)
+		if (!lock_wait_until(&w->lock, &w->cond, &ts))
 			break;
 }
 
@@ -66,7 +66,7 @@ loop(void *arg)
 {
 	struct watch *w = arg;
 
-	(void)pthread_mutex_lock(&w->lock);
+	lock_take(&w->lock);
 	while (!w->stopping) {
 		/* The condition knows the machine's clock alone. */
 		sleep_until(
@@ -74,18 +74,18 @@ loop(void *arg)
 		if (w->stopping)
 			break;
 		w->looking = true;
-		(void)pthread_mutex_unlock(&w->lock);
+		lock_drop(&w->lock);
 		/* When the readers are full the next look is soon enough. */
 		if (readers_submit(w->admin->o.readers, &w->job) != RC_OK) {
-			(void)pthread_mutex_lock(&w->lock);
+			lock_take(&w->lock);
 			w->looking = false;
 			continue;
 		}
-		(void)pthread_mutex_lock(&w->lock);
+		lock_take(&w->lock);
 		while (w->looking)
-			(void)pthread_cond_wait(&w->cond, &w->lock);
+			lock_wait(&w->lock, &w->cond);
 	}
-	(void)pthread_mutex_unlock(&w->lock);
+	lock_drop(&w->lock);
 }
 
 static void
@@ -93,14 +93,13 @@ watch_free(struct watch *w)
 {
 
 	(void)pthread_cond_destroy(&w->cond);
-	(void)pthread_mutex_destroy(&w->lock);
+	lock_fini(&w->lock);
 	mem_free(w);
 }
 
 enum rc
 watch_start(struct admin *admin, struct watch **ret, struct err *err)
 {
-	pthread_condattr_t attr;
 	struct watch *w;
 	enum rc rc;
 
@@ -108,11 +107,8 @@ watch_start(struct admin *admin, struct watch **ret, struct err *err)
 		return (err_set(err, RC_NO_MEMORY, "watch"));
 	w->job.run = run_look;
 	w->admin = admin;
-	(void)pthread_mutex_init(&w->lock, NULL);
-	(void)pthread_condattr_init(&attr);
-	(void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	(void)pthread_cond_init(&w->cond, &attr);
-	(void)pthread_condattr_destroy(&attr);
+	lock_init(&w->lock, LOCK_WATCH);
+	lock_cond_init(&w->cond);
 	rc = thr_start(THR_WATCH, 0, loop, w, &w->thread, err);
 	if (rc != RC_OK) {
 		watch_free(w);
@@ -129,10 +125,10 @@ watch_stop(struct watch **watch)
 
 	if (w == NULL)
 		return;
-	(void)pthread_mutex_lock(&w->lock);
+	lock_take(&w->lock);
 	w->stopping = true;
 	(void)pthread_cond_signal(&w->cond);
-	(void)pthread_mutex_unlock(&w->lock);
+	lock_drop(&w->lock);
 	thr_join(&w->thread);
 	watch_free(w);
 	*watch = NULL;

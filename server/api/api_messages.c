@@ -78,12 +78,15 @@ submit_send(struct send_ask *s)
 {
 	struct refusal r = REFUSAL_INIT;
 	struct unit *unit = &s->send.unit.unit;
+	enum rc rc;
 
 	send_request_admit(&s->send, 1, &s->no_room);
-	unit->rc = writer_submit(api_of(&s->ask)->o.writer, unit);
-	if (unit->rc == RC_OK)
+	/* A unit that was taken may be finished, and gone, by now. */
+	rc = writer_submit(api_of(&s->ask)->o.writer, unit);
+	if (rc == RC_OK)
 		return;
-	refusal_of_rc(&r, unit->rc);
+	unit->rc = rc;
+	refusal_of_rc(&r, rc);
 	send_request_done(&s->send);
 	ask_refuse(&s->ask, &r);
 }

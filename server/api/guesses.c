@@ -12,10 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <pthread.h>
-
 #include "api/api_internal.h"
 #include "base/htab.h"
+#include "base/lock.h"
 #include "base/mem.h"
 
 /* Of one name from one network. */
@@ -36,7 +35,7 @@ struct guesses {
 	struct limiter *pairs;
 	struct limiter *networks;
 	struct limiter *names;
-	pthread_mutex_t lock; /* of what follows */
+	struct lock lock; /* of what follows */
 	uint64_t known[KNOWN_MAX];
 };
 
@@ -47,7 +46,7 @@ guesses_new(void)
 
 	if ((g = mem_zalloc(1, sizeof(*g))) == NULL)
 		return (NULL);
-	(void)pthread_mutex_init(&g->lock, NULL);
+	lock_init(&g->lock, LOCK_GUESSES);
 	g->pairs = limiter_new(PAIR_RATE, PAIR_BURST);
 	g->networks = limiter_new(NETWORK_RATE, NETWORK_BURST);
 	g->names = limiter_new(NAME_RATE, NAME_BURST);
@@ -66,7 +65,7 @@ guesses_free(struct guesses *guesses)
 	limiter_free(guesses->pairs);
 	limiter_free(guesses->networks);
 	limiter_free(guesses->names);
-	(void)pthread_mutex_destroy(&guesses->lock);
+	lock_fini(&guesses->lock);
 	mem_free(guesses);
 }
 
@@ -84,9 +83,9 @@ known_find(struct guesses *guesses, uint64_t pair)
 {
 	bool found;
 
-	(void)pthread_mutex_lock(&guesses->lock);
+	lock_take(&guesses->lock);
 	found = guesses->known[pair % KNOWN_MAX] == pair;
-	(void)pthread_mutex_unlock(&guesses->lock);
+	lock_drop(&guesses->lock);
 	return (found);
 }
 
@@ -137,7 +136,7 @@ guess_end(
 		    guesses->names, g->name, strlen(g->name), now_ms);
 	if (!right)
 		return;
-	(void)pthread_mutex_lock(&guesses->lock);
+	lock_take(&guesses->lock);
 	guesses->known[hash % KNOWN_MAX] = hash;
-	(void)pthread_mutex_unlock(&guesses->lock);
+	lock_drop(&guesses->lock);
 }

@@ -20,9 +20,8 @@
 #include <assert.h>
 #include <stddef.h>
 
-#include <pthread.h>
-
 #include "api/api_internal.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/thr.h"
 
@@ -41,7 +40,7 @@ struct share {
 };
 
 struct pool {
-	pthread_mutex_t lock; /* of all that follows but the threads */
+	struct lock lock; /* of all that follows but the threads */
 	pthread_cond_t arrived;
 	bool closed;
 	struct pool_job *first[POOL_CLASSES]; /* in order of arrival */
@@ -90,11 +89,11 @@ share_return(struct pool *pool, uint64_t owner)
 {
 	struct share *s;
 
-	(void)pthread_mutex_lock(&pool->lock);
+	lock_take(&pool->lock);
 	s = share_find(pool, owner);
 	assert(s != NULL && s->jobs > 0); /* it was taken */
 	s->jobs--;
-	(void)pthread_mutex_unlock(&pool->lock);
+	lock_drop(&pool->lock);
 }
 
 /* ---- the order ---- */
@@ -139,16 +138,16 @@ job_take(struct pool *pool)
 	struct pool_job *job = NULL;
 	int c, worse;
 
-	(void)pthread_mutex_lock(&pool->lock);
+	lock_take(&pool->lock);
 	while ((c = class_next(pool)) == POOL_CLASSES && !pool->closed)
-		(void)pthread_cond_wait(&pool->arrived, &pool->lock);
+		lock_wait(&pool->lock, &pool->arrived);
 	if (c < POOL_CLASSES) {
 		job = job_unlink(pool, c);
 		pool->passed[c] = 0;
 		for (worse = c + 1; worse < POOL_CLASSES; worse++)
 			pool->passed[worse] += pool->waiting[worse] > 0;
 	}
-	(void)pthread_mutex_unlock(&pool->lock);
+	lock_drop(&pool->lock);
 	return (job);
 }
 
@@ -177,8 +176,8 @@ pool_new(int threads, struct pool **ret, struct err *err)
 
 	if ((pool = mem_zalloc(1, sizeof(*pool))) == NULL)
 		return (err_set(err, RC_NO_MEMORY, "argon2 pool"));
-	(void)pthread_mutex_init(&pool->lock, NULL);
-	(void)pthread_cond_init(&pool->arrived, NULL);
+	lock_init(&pool->lock, LOCK_POOL);
+	lock_cond_init(&pool->arrived);
 	if (threads > THREADS_MAX)
 		threads = THREADS_MAX;
 	while (pool->n < threads && rc == RC_OK) {
@@ -200,10 +199,10 @@ pool_stop(struct pool *pool)
 {
 	int i;
 
-	(void)pthread_mutex_lock(&pool->lock);
+	lock_take(&pool->lock);
 	pool->closed = true;
 	(void)pthread_cond_broadcast(&pool->arrived);
-	(void)pthread_mutex_unlock(&pool->lock);
+	lock_drop(&pool->lock);
 	for (i = 0; i < pool->n; i++)
 		thr_join(&pool->threads[i]);
 }
@@ -215,7 +214,7 @@ pool_free(struct pool *pool)
 	if (pool == NULL)
 		return;
 	(void)pthread_cond_destroy(&pool->arrived);
-	(void)pthread_mutex_destroy(&pool->lock);
+	lock_fini(&pool->lock);
 	mem_free(pool);
 }
 
@@ -244,7 +243,7 @@ pool_submit(struct pool *pool, struct pool_job *job)
 	struct share *share = NULL;
 	enum rc rc = RC_OK;
 
-	(void)pthread_mutex_lock(&pool->lock);
+	lock_take(&pool->lock);
 	if (pool->closed)
 		rc = RC_CLOSED;
 	else if (pool->waiting[job->class] == PLACES ||
@@ -257,6 +256,6 @@ pool_submit(struct pool *pool, struct pool_job *job)
 		job_link(pool, job, share);
 		(void)pthread_cond_signal(&pool->arrived);
 	}
-	(void)pthread_mutex_unlock(&pool->lock);
+	lock_drop(&pool->lock);
 	return (rc);
 }

@@ -4,9 +4,9 @@
  * the values of the table are the numbers themselves.
  */
 #include "base/budget.h"
+#include "base/lock.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "base/htab.h"
@@ -15,7 +15,7 @@
 struct budget {
 	size_t total, share;
 	atomic_size_t used; /* changed under lock */
-	pthread_mutex_t lock;
+	struct lock lock;
 	struct htab *owners; /* lock */
 };
 
@@ -32,7 +32,7 @@ budget_new(size_t total, size_t share)
 	}
 	b->total = total;
 	b->share = share;
-	(void)pthread_mutex_init(&b->lock, NULL);
+	lock_init(&b->lock, LOCK_BUDGET);
 	return (b);
 }
 
@@ -43,7 +43,7 @@ budget_free(struct budget *b)
 	if (b == NULL)
 		return;
 	htab_free(b->owners);
-	(void)pthread_mutex_destroy(&b->lock);
+	lock_fini(&b->lock);
 	mem_free(b);
 }
 
@@ -88,7 +88,7 @@ budget_take(struct budget *b, struct budget_hold *hold, size_t bytes)
 
 	if (bytes == 0)
 		return (true);
-	(void)pthread_mutex_lock(&b->lock);
+	lock_take(&b->lock);
 	used = atomic_load(&b->used);
 	if (bytes <= b->total && used <= b->total - bytes)
 		while (
@@ -102,7 +102,7 @@ budget_take(struct budget *b, struct budget_hold *hold, size_t bytes)
 			lower(b, hold->owner[i], bytes);
 		i = 0;
 	}
-	(void)pthread_mutex_unlock(&b->lock);
+	lock_drop(&b->lock);
 	return (i == BUDGET_OWNERS);
 }
 
@@ -113,11 +113,11 @@ budget_give(struct budget *b, struct budget_hold *hold)
 
 	if (hold->bytes == 0)
 		return;
-	(void)pthread_mutex_lock(&b->lock);
+	lock_take(&b->lock);
 	atomic_store(&b->used, atomic_load(&b->used) - hold->bytes);
 	for (i = 0; i < BUDGET_OWNERS; i++)
 		lower(b, hold->owner[i], hold->bytes);
-	(void)pthread_mutex_unlock(&b->lock);
+	lock_drop(&b->lock);
 	hold->bytes = 0;
 }
 

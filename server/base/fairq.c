@@ -4,10 +4,10 @@
  * turns: the first one gives its first object and goes to the end.
  */
 #include "base/fairq.h"
+#include "base/lock.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <pthread.h>
 #include <time.h>
 
 #include "base/mem.h"
@@ -19,7 +19,7 @@ struct line {
 };
 
 struct fairq {
-	pthread_mutex_t lock; /* of all that follows */
+	struct lock lock; /* of all that follows */
 	pthread_cond_t arrived;
 	size_t limit, share, count;
 	bool closed;
@@ -30,7 +30,6 @@ struct fairq {
 struct fairq *
 fairq_new(size_t limit, size_t share)
 {
-	pthread_condattr_t monotonic;
 	struct fairq *q;
 	int i;
 
@@ -41,11 +40,8 @@ fairq_new(size_t limit, size_t share)
 	q->last = &q->first;
 	for (i = 0; i < FAIRQ_LINES; i++)
 		q->lines[i].tail = &q->lines[i].head;
-	(void)pthread_mutex_init(&q->lock, NULL);
-	(void)pthread_condattr_init(&monotonic);
-	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	(void)pthread_cond_init(&q->arrived, &monotonic);
-	(void)pthread_condattr_destroy(&monotonic);
+	lock_init(&q->lock, LOCK_FAIRQ);
+	lock_cond_init(&q->arrived);
 	return (q);
 }
 
@@ -57,7 +53,7 @@ fairq_free(struct fairq *q)
 		return;
 	assert(q->count == 0);
 	(void)pthread_cond_destroy(&q->arrived);
-	(void)pthread_mutex_destroy(&q->lock);
+	lock_fini(&q->lock);
 	mem_free(q);
 }
 
@@ -77,7 +73,7 @@ fairq_put(struct fairq *q, struct mbox_node *node, uint64_t owner)
 	struct line *line = &q->lines[owner % FAIRQ_LINES];
 	enum rc rc = RC_OK;
 
-	(void)pthread_mutex_lock(&q->lock);
+	lock_take(&q->lock);
 	if (q->closed) {
 		rc = RC_CLOSED;
 	} else if (q->count >= q->limit || line->count >= q->share) {
@@ -91,7 +87,7 @@ fairq_put(struct fairq *q, struct mbox_node *node, uint64_t owner)
 		q->count++;
 		(void)pthread_cond_signal(&q->arrived);
 	}
-	(void)pthread_mutex_unlock(&q->lock);
+	lock_drop(&q->lock);
 	return (rc);
 }
 
@@ -136,21 +132,19 @@ fairq_take(struct fairq *q, int64_t timeout_ms, struct mbox_node **ret)
 {
 	const struct timespec deadline =
 	    deadline_in(timeout_ms < 0 ? 0 : timeout_ms);
-	int error = 0;
-	bool more;
+	bool more, over = false;
 
-	(void)pthread_mutex_lock(&q->lock);
-	while (q->count == 0 && !q->closed && error == 0) {
+	lock_take(&q->lock);
+	while (q->count == 0 && !q->closed && !over) {
 		if (timeout_ms < 0)
-			error = pthread_cond_wait(&q->arrived, &q->lock);
+			lock_wait(&q->lock, &q->arrived);
 		else
-			error = pthread_cond_timedwait(
-			    &q->arrived, &q->lock, &deadline);
+			over =
+			    !lock_wait_until(&q->lock, &q->arrived, &deadline);
 	}
-	assert(error == 0 || error == ETIMEDOUT);
 	more = q->count > 0 || !q->closed;
 	*ret = q->count > 0 ? take_turn(q) : NULL;
-	(void)pthread_mutex_unlock(&q->lock);
+	lock_drop(&q->lock);
 	return (more);
 }
 
@@ -158,10 +152,10 @@ void
 fairq_close(struct fairq *q)
 {
 
-	(void)pthread_mutex_lock(&q->lock);
+	lock_take(&q->lock);
 	q->closed = true;
 	(void)pthread_cond_broadcast(&q->arrived);
-	(void)pthread_mutex_unlock(&q->lock);
+	lock_drop(&q->lock);
 }
 
 size_t
@@ -169,8 +163,8 @@ fairq_count(struct fairq *q)
 {
 	size_t count;
 
-	(void)pthread_mutex_lock(&q->lock);
+	lock_take(&q->lock);
 	count = q->count;
-	(void)pthread_mutex_unlock(&q->lock);
+	lock_drop(&q->lock);
 	return (count);
 }

@@ -5,11 +5,11 @@
  * misspelt fault would look like a passed test.  Empty without TWINBOX_FAULTS.
  */
 #include "base/fault.h"
+#include "base/lock.h"
 
 #ifdef TWINBOX_FAULTS
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ struct fault {
 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct lock lock = LOCK_INIT(LOCK_FAULT);
 static struct fault faults[FAULTS_MAX];
 static size_t fault_count;
 static int trace_fd = -1;
@@ -190,9 +190,9 @@ fault_hit(const char *name)
 	for (i = 0; i < fault_count; i++) {
 		if (strcmp(faults[i].name, name) != 0)
 			continue;
-		(void)pthread_mutex_lock(&lock);
+		lock_take(&lock);
 		due = faults[i].left > 0 && --faults[i].left == 0;
-		(void)pthread_mutex_unlock(&lock);
+		lock_drop(&lock);
 		if (due && act(&faults[i]))
 			fails = true;
 	}

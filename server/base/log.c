@@ -11,11 +11,11 @@
  *      reads it without the lock; it alone moves tail.
  */
 #include "base/log.h"
+#include "base/lock.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -53,7 +53,7 @@ struct log_run {
 	_Atomic int64_t stop_by_ms;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct lock lock = LOCK_INIT(LOCK_LOG);
 static pthread_cond_t arrived = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t ended;    /* with CLOCK_MONOTONIC, made by log_start() */
 static struct log_run *current; /* under the lock; NULL: straight to stderr */
@@ -61,7 +61,7 @@ static bool closed;             /* under the lock: log_last() was called */
 static atomic_int min_level = LVL_INFO;
 static _Atomic uint64_t dropped;
 
-static pthread_mutex_t direct_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct lock direct_lock = LOCK_INIT(LOCK_LOG_DIRECT);
 
 static int64_t
 now_ms(void)
@@ -134,15 +134,15 @@ submit(struct log_record *rec, const char *fields, bool last)
 	struct log_run *run;
 	bool wake = false;
 
-	(void)pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	if (closed) {
-		(void)pthread_mutex_unlock(&lock);
+		lock_drop(&lock);
 		return (true);
 	}
 	closed = last;
 	run = current;
 	if (run == NULL) {
-		(void)pthread_mutex_unlock(&lock);
+		lock_drop(&lock);
 		return (false);
 	}
 	if (sizeof(*rec) + rec->len > RING_SIZE - (run->head - run->tail)) {
@@ -156,7 +156,7 @@ submit(struct log_record *rec, const char *fields, bool last)
 		wake = run->waiting;
 		run->waiting = false;
 	}
-	(void)pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	if (wake)
 		(void)pthread_cond_signal(&arrived);
 	return (true);
@@ -171,7 +171,7 @@ write_direct(struct log_record *rec, const char *fields)
 	size_t off;
 	ssize_t n;
 
-	(void)pthread_mutex_lock(&direct_lock);
+	lock_take(&direct_lock);
 	out.data = line;
 	out.cap = out.limit = LOG_LINE_MAX;
 	rec->wall_ms = clk_wall_ms(clk_system());
@@ -185,7 +185,7 @@ write_direct(struct log_record *rec, const char *fields)
 			break;
 		}
 	}
-	(void)pthread_mutex_unlock(&direct_lock);
+	lock_drop(&direct_lock);
 }
 
 static void __attribute__((format(printf, 4, 0))) emit(enum log_event event,
@@ -244,9 +244,9 @@ log_last(enum log_event event, const struct err *err, const char *fmt, ...)
 
 	assert(event < LOG_EV_COUNT);
 	if (!log_enabled(log_event_level(event))) {
-		(void)pthread_mutex_lock(&lock);
+		lock_take(&lock);
 		closed = true;
-		(void)pthread_mutex_unlock(&lock);
+		lock_drop(&lock);
 		return;
 	}
 	va_start(ap, fmt);
@@ -380,19 +380,19 @@ log_main(void *arg)
 	int64_t stop_by;
 	bool last;
 
-	(void)pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	do {
 		while (run->head == run->tail &&
 		       atomic_load(&run->stop_by_ms) == 0) {
 			run->waiting = true;
-			(void)pthread_cond_wait(&arrived, &lock);
+			lock_wait(&lock, &arrived);
 		}
 		run->waiting = false;
 		head = run->head;
 		last = head == run->tail;
-		(void)pthread_mutex_unlock(&lock);
+		lock_drop(&lock);
 		tail = write_batch(run, tail, head, &lines);
-		(void)pthread_mutex_lock(&lock);
+		lock_take(&lock);
 		run->tail = tail;
 		run->lines -= lines;
 		stop_by = atomic_load(&run->stop_by_ms);
@@ -402,7 +402,7 @@ log_main(void *arg)
 	atomic_fetch_add(&dropped, run->lines);
 	run->done = true;
 	(void)pthread_cond_broadcast(&ended);
-	(void)pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 }
 
 static void
@@ -447,12 +447,8 @@ run_new(const struct log_options *options)
 static void
 init_ended(void)
 {
-	pthread_condattr_t attr;
 
-	(void)pthread_condattr_init(&attr);
-	(void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	(void)pthread_cond_init(&ended, &attr);
-	(void)pthread_condattr_destroy(&attr);
+	lock_cond_init(&ended);
 }
 
 enum rc
@@ -472,11 +468,11 @@ log_start(const struct log_options *options, struct err *err)
 		return (rc);
 	}
 	log_set_level(options->level);
-	(void)pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	assert(current == NULL);
 	current = run;
 	closed = false;
-	(void)pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	return (RC_OK);
 }
 
@@ -486,9 +482,9 @@ log_stop(void)
 	struct log_run *run;
 	struct timespec by;
 	int64_t stop_by;
-	int error = 0;
+	bool late = false;
 
-	(void)pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	run = current;
 	current = NULL;
 	if (run != NULL) {
@@ -497,13 +493,13 @@ log_stop(void)
 		by.tv_nsec = (long)((stop_by + STOP_GRACE_MS) % 1000) * 1000000;
 		atomic_store(&run->stop_by_ms, stop_by);
 		(void)pthread_cond_broadcast(&arrived);
-		while (!run->done && error == 0)
-			error = pthread_cond_timedwait(&ended, &lock, &by);
+		while (!run->done && !late)
+			late = !lock_wait_until(&lock, &ended, &by);
 	}
-	(void)pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	/* A thread that hangs in write() after all keeps what it uses: the
 	 * program is about to end and must not hang with it. */
-	if (run == NULL || error != 0)
+	if (run == NULL || late)
 		return;
 	thr_join(&run->thr);
 	run_free(run);

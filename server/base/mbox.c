@@ -10,10 +10,10 @@
  *      box holds something.
  */
 #include "base/mbox.h"
+#include "base/lock.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <pthread.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@
 #include "base/mem.h"
 
 struct mbox {
-	pthread_mutex_t lock;
+	struct lock lock;
 	pthread_cond_t arrived;
 	struct mbox_node *head;
 	struct mbox_node **tail;
@@ -32,27 +32,6 @@ struct mbox {
 	bool signalled;
 	bool closed;
 };
-
-static bool
-init_lock(struct mbox *box)
-{
-	pthread_condattr_t attr;
-	int error;
-
-	if (pthread_condattr_init(&attr) != 0)
-		return (false);
-	error = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	if (error == 0)
-		error = pthread_cond_init(&box->arrived, &attr);
-	(void)pthread_condattr_destroy(&attr);
-	if (error != 0)
-		return (false);
-	if (pthread_mutex_init(&box->lock, NULL) != 0) {
-		(void)pthread_cond_destroy(&box->arrived);
-		return (false);
-	}
-	return (true);
-}
 
 struct mbox *
 mbox_new(size_t limit, bool with_eventfd)
@@ -67,37 +46,14 @@ mbox_new(size_t limit, bool with_eventfd)
 	box->fd = -1;
 	if (with_eventfd) {
 		box->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-		if (box->fd < 0)
-			goto free_box;
+		if (box->fd < 0) {
+			mem_free(box);
+			return (NULL);
+		}
 	}
-	if (!init_lock(box))
-		goto close_fd;
+	lock_init(&box->lock, LOCK_MBOX);
+	lock_cond_init(&box->arrived);
 	return (box);
-
-close_fd:
-	if (box->fd >= 0)
-		(void)close(box->fd);
-free_box:
-	mem_free(box);
-	return (NULL);
-}
-
-static void
-lock(struct mbox *box)
-{
-	int error;
-
-	error = pthread_mutex_lock(&box->lock);
-	assert(error == 0);
-}
-
-static void
-unlock(struct mbox *box)
-{
-	int error;
-
-	error = pthread_mutex_unlock(&box->lock);
-	assert(error == 0);
 }
 
 void
@@ -107,10 +63,10 @@ mbox_free(struct mbox *box)
 	if (box == NULL)
 		return;
 	/* Waits for the last putter, which may still hold the lock. */
-	lock(box);
+	lock_take(&box->lock);
 	assert(box->head == NULL && box->waiting == 0);
-	unlock(box);
-	(void)pthread_mutex_destroy(&box->lock);
+	lock_drop(&box->lock);
+	lock_fini(&box->lock);
 	(void)pthread_cond_destroy(&box->arrived);
 	if (box->fd >= 0)
 		(void)close(box->fd);
@@ -150,7 +106,7 @@ put(struct mbox *box, struct mbox_node *node, bool urgent)
 {
 	enum rc rc = RC_OK;
 
-	lock(box);
+	lock_take(&box->lock);
 	if (box->closed) {
 		rc = RC_CLOSED;
 	} else if (!urgent && box->limit != 0 && box->count >= box->limit) {
@@ -164,7 +120,7 @@ put(struct mbox *box, struct mbox_node *node, bool urgent)
 		if (box->waiting > 0)
 			(void)pthread_cond_signal(&box->arrived);
 	}
-	unlock(box);
+	lock_drop(&box->lock);
 	return (rc);
 }
 
@@ -187,13 +143,13 @@ mbox_take_all(struct mbox *box)
 {
 	struct mbox_node *list;
 
-	lock(box);
+	lock_take(&box->lock);
 	list = box->head;
 	box->head = NULL;
 	box->tail = &box->head;
 	box->count = 0;
 	lower_fd(box);
-	unlock(box);
+	lock_drop(&box->lock);
 	return (list);
 }
 
@@ -235,24 +191,22 @@ mbox_take_wait(struct mbox *box, int64_t timeout_ms)
 {
 	struct timespec deadline = {0, 0};
 	struct mbox_node *node;
-	int error = 0;
+	bool over = false;
 
 	if (timeout_ms > 0)
 		deadline = deadline_in(timeout_ms);
-	lock(box);
-	while (box->head == NULL && !box->closed && timeout_ms != 0 &&
-	       error == 0) {
+	lock_take(&box->lock);
+	while (box->head == NULL && !box->closed && timeout_ms != 0 && !over) {
 		box->waiting++;
 		if (timeout_ms < 0)
-			error = pthread_cond_wait(&box->arrived, &box->lock);
+			lock_wait(&box->lock, &box->arrived);
 		else
-			error = pthread_cond_timedwait(
-			    &box->arrived, &box->lock, &deadline);
+			over = !lock_wait_until(
+			    &box->lock, &box->arrived, &deadline);
 		box->waiting--;
 	}
-	assert(error == 0 || error == ETIMEDOUT);
 	node = take_first(box);
-	unlock(box);
+	lock_drop(&box->lock);
 	return (node);
 }
 
@@ -260,11 +214,11 @@ void
 mbox_close(struct mbox *box)
 {
 
-	lock(box);
+	lock_take(&box->lock);
 	box->closed = true;
 	raise_fd(box);
 	(void)pthread_cond_broadcast(&box->arrived);
-	unlock(box);
+	lock_drop(&box->lock);
 }
 
 size_t
@@ -272,9 +226,9 @@ mbox_count(struct mbox *box)
 {
 	size_t count;
 
-	lock(box);
+	lock_take(&box->lock);
 	count = box->count;
-	unlock(box);
+	lock_drop(&box->lock);
 	return (count);
 }
 

@@ -2,10 +2,10 @@
 /*
  * One table under one lock: a look-up is a hash and a copy.
  */
-#include <pthread.h>
 #include <string.h>
 
 #include "base/htab.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "chat/auth.h"
 #include "crypt/crypt.h"
@@ -14,7 +14,7 @@
 #define AUTH_MAX 65536
 
 struct auth {
-	pthread_mutex_t lock;
+	struct lock lock;
 	struct htab *table;
 	uint64_t generation;
 };
@@ -39,7 +39,7 @@ auth_new(void)
 		mem_free(auth);
 		return (NULL);
 	}
-	(void)pthread_mutex_init(&auth->lock, NULL);
+	lock_init(&auth->lock, LOCK_AUTH);
 	return (auth);
 }
 
@@ -62,7 +62,7 @@ auth_free(struct auth *auth)
 		return;
 	clear(auth);
 	htab_free(auth->table);
-	(void)pthread_mutex_destroy(&auth->lock);
+	lock_fini(&auth->lock);
 	mem_free(auth);
 }
 
@@ -72,11 +72,11 @@ auth_find(struct auth *auth, const uint8_t hash[STORE_HASH_LEN],
 {
 	const struct principal *p;
 
-	(void)pthread_mutex_lock(&auth->lock);
+	lock_take(&auth->lock);
 	p = htab_find(auth->table, hash);
 	if (p != NULL)
 		*ret = *p;
-	(void)pthread_mutex_unlock(&auth->lock);
+	lock_drop(&auth->lock);
 	return (p != NULL);
 }
 
@@ -85,9 +85,9 @@ auth_generation(struct auth *auth)
 {
 	uint64_t generation;
 
-	(void)pthread_mutex_lock(&auth->lock);
+	lock_take(&auth->lock);
 	generation = auth->generation;
-	(void)pthread_mutex_unlock(&auth->lock);
+	lock_drop(&auth->lock);
 	return (generation);
 }
 
@@ -101,14 +101,14 @@ auth_put(struct auth *auth, const uint8_t hash[STORE_HASH_LEN],
 	if (p == NULL)
 		return;
 	*p = *principal;
-	(void)pthread_mutex_lock(&auth->lock);
+	lock_take(&auth->lock);
 	if (htab_count(auth->table) >= AUTH_MAX)
 		clear(auth);
 	if (generation == auth->generation &&
 	    htab_find(auth->table, hash) == NULL &&
 	    htab_set(auth->table, hash, p) == RC_OK)
 		p = NULL;
-	(void)pthread_mutex_unlock(&auth->lock);
+	lock_drop(&auth->lock);
 	mem_free(p);
 }
 
@@ -116,20 +116,20 @@ void
 auth_forget(struct auth *auth, const uint8_t hash[STORE_HASH_LEN])
 {
 
-	(void)pthread_mutex_lock(&auth->lock);
+	lock_take(&auth->lock);
 	auth->generation++;
 	mem_free(htab_remove(auth->table, hash));
-	(void)pthread_mutex_unlock(&auth->lock);
+	lock_drop(&auth->lock);
 }
 
 void
 auth_forget_all(struct auth *auth)
 {
 
-	(void)pthread_mutex_lock(&auth->lock);
+	lock_take(&auth->lock);
 	auth->generation++;
 	clear(auth);
-	(void)pthread_mutex_unlock(&auth->lock);
+	lock_drop(&auth->lock);
 }
 
 enum rc

@@ -3,8 +3,7 @@
  * See send_gate.h.
  */
 #include "chat/send_gate.h"
-
-#include <pthread.h>
+#include "base/lock.h"
 
 #include "base/mem.h"
 
@@ -12,7 +11,7 @@ struct send_gate {
 	struct send_gate_options o;
 	struct usage *usage;
 	atomic_size_t busy;
-	pthread_mutex_t lock; /* of ids */
+	struct lock lock; /* of ids */
 	struct uuid_gen ids;
 };
 
@@ -30,7 +29,7 @@ send_gate_new(const struct send_gate_options *options, struct send_gate **ret,
 	if ((gate = mem_zalloc(1, sizeof(*gate))) == NULL)
 		return (err_set(err, RC_NO_MEMORY, "send gate"));
 	gate->o = *options;
-	(void)pthread_mutex_init(&gate->lock, NULL);
+	lock_init(&gate->lock, LOCK_SEND_GATE);
 	uuid_gen_init(&gate->ids, options->clk, options->rnd);
 	usage.under_way = &gate->busy;
 	if ((gate->usage = usage_new(&usage)) == NULL) {
@@ -48,7 +47,7 @@ send_gate_free(struct send_gate *gate)
 	if (gate == NULL)
 		return;
 	usage_free(gate->usage);
-	(void)pthread_mutex_destroy(&gate->lock);
+	lock_fini(&gate->lock);
 	mem_free(gate);
 }
 
@@ -71,9 +70,9 @@ send_gate_id(struct send_gate *gate)
 {
 	struct uuid id;
 
-	(void)pthread_mutex_lock(&gate->lock);
+	lock_take(&gate->lock);
 	id = uuid_gen_next(&gate->ids);
-	(void)pthread_mutex_unlock(&gate->lock);
+	lock_drop(&gate->lock);
 	return (id);
 }
 

@@ -3,8 +3,8 @@
  * See usage.h.
  */
 #include "chat/usage.h"
+#include "base/lock.h"
 
-#include <pthread.h>
 #include <stddef.h>
 
 #include "base/htab.h"
@@ -29,7 +29,7 @@ struct user {
 
 struct usage {
 	struct usage_options o;
-	pthread_mutex_t lock; /* of what follows */
+	struct lock lock; /* of what follows */
 	struct htab *users;
 	size_t reading;
 };
@@ -54,7 +54,7 @@ usage_new(const struct usage_options *options)
 		return (NULL);
 	}
 	u->o = *options;
-	(void)pthread_mutex_init(&u->lock, NULL);
+	lock_init(&u->lock, LOCK_USAGE);
 	return (u);
 }
 
@@ -78,7 +78,7 @@ usage_free(struct usage *u)
 		return;
 	forget_all(u);
 	htab_free(u->users);
-	(void)pthread_mutex_destroy(&u->lock);
+	lock_fini(&u->lock);
 	mem_free(u);
 }
 
@@ -96,7 +96,7 @@ read_sent(struct read_job *job, struct db *db, struct err *err)
 	enum rc rc;
 
 	rc = db == NULL ? err->rc : store_sizes_get(db, &r->query, &sizes, err);
-	(void)pthread_mutex_lock(&u->lock);
+	lock_take(&u->lock);
 	user = htab_find(u->users, &r->query.sender_id);
 	u->reading--;
 	user->reading = false;
@@ -106,7 +106,7 @@ read_sent(struct read_job *job, struct db *db, struct err *err)
 	} else if (rc != RC_OK) {
 		user->known = false; /* tried again with the next message */
 	}
-	(void)pthread_mutex_unlock(&u->lock);
+	lock_drop(&u->lock);
 	mem_free(r);
 	atomic_fetch_sub(under_way, 1);
 }
@@ -208,7 +208,7 @@ usage_take(struct usage *u, int64_t user_id, const struct usage_amount *amount,
 
 	if (u->o.messages_most == 0 && u->o.bytes_most == 0)
 		return (true);
-	(void)pthread_mutex_lock(&u->lock);
+	lock_take(&u->lock);
 	user = user_get(u, user_id, wall_ms / DAY_MS);
 	if (user != NULL) {
 		if (is_due(u, user, now_ms))
@@ -223,7 +223,7 @@ usage_take(struct usage *u, int64_t user_id, const struct usage_amount *amount,
 		user->since.messages += amount->messages;
 		user->since.bytes += amount->bytes;
 	}
-	(void)pthread_mutex_unlock(&u->lock);
+	lock_drop(&u->lock);
 	if (!ok)
 		*ret_wait_s = (int)((DAY_MS - wall_ms % DAY_MS + 999) / 1000);
 	return (ok);
@@ -244,12 +244,12 @@ usage_return(
 {
 	struct user *user;
 
-	(void)pthread_mutex_lock(&u->lock);
+	lock_take(&u->lock);
 	if ((user = htab_find(u->users, &user_id)) != NULL) {
 		lower(&user->sent.messages, amount->messages);
 		lower(&user->sent.bytes, amount->bytes);
 		lower(&user->since.messages, amount->messages);
 		lower(&user->since.bytes, amount->bytes);
 	}
-	(void)pthread_mutex_unlock(&u->lock);
+	lock_drop(&u->lock);
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/fault.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thr.h"
@@ -40,10 +41,10 @@ cluster_tell(struct cluster *c, const struct effects *effects)
 
 	if (atomic_load(&c->nnodes) < 2)
 		return;
-	(void)pthread_mutex_lock(&c->lock);
+	lock_take(&c->lock);
 	first = outbound_empty(&c->out);
 	outbound_effects(&c->out, effects);
-	(void)pthread_mutex_unlock(&c->lock);
+	lock_drop(&c->lock);
 	if (first)
 		wake(c);
 }
@@ -54,9 +55,9 @@ cluster_tell_desk(struct cluster *c)
 
 	if (atomic_load(&c->nnodes) < 2)
 		return;
-	(void)pthread_mutex_lock(&c->lock);
+	lock_take(&c->lock);
 	outbound_word(&c->out, "D");
-	(void)pthread_mutex_unlock(&c->lock);
+	lock_drop(&c->lock);
 	wake(c);
 }
 
@@ -105,15 +106,15 @@ send_out(struct cluster *c, int64_t now, struct err *err)
 
 	if (now < note_due(c))
 		return (RC_OK);
-	(void)pthread_mutex_lock(&c->lock);
+	lock_take(&c->lock);
 	if (outbound_empty(&c->out)) {
-		(void)pthread_mutex_unlock(&c->lock);
+		lock_drop(&c->lock);
 		return (RC_OK);
 	}
 	swap = c->out;
 	c->out = c->spare;
 	c->spare = swap;
-	(void)pthread_mutex_unlock(&c->lock);
+	lock_drop(&c->lock);
 	c->paid_ms = (c->paid_ms > now ? c->paid_ms : now) + CLUSTER_GATHER_MS;
 	return (outbound_send(&c->spare, c->node.node_id, send_note, c, err));
 }
@@ -363,10 +364,10 @@ patience(struct cluster *c)
 	const int64_t now = clk_mono_ms(c->options.clk);
 	int64_t until = c->beat_ms < c->recheck_ms ? c->beat_ms : c->recheck_ms;
 
-	(void)pthread_mutex_lock(&c->lock);
+	lock_take(&c->lock);
 	if (!outbound_empty(&c->out) && until > note_due(c))
 		until = note_due(c);
-	(void)pthread_mutex_unlock(&c->lock);
+	lock_drop(&c->lock);
 	if (atomic_load(&c->away))
 		until = now + c->options.timing->cluster_away_ms;
 	if (c->over)
@@ -379,9 +380,9 @@ stopping(struct cluster *c)
 {
 	bool yes;
 
-	(void)pthread_mutex_lock(&c->lock);
+	lock_take(&c->lock);
 	yes = c->stopping;
-	(void)pthread_mutex_unlock(&c->lock);
+	lock_drop(&c->lock);
 	/* Push may still have the list in its hands. */
 	return (yes && (!c->asking || atomic_load(&c->answered)));
 }
@@ -426,7 +427,7 @@ cluster_new(const struct cluster_options *options, struct cluster **ret,
 	c->options.timing = timing_or_real(options->timing);
 	c->node = options->node;
 	atomic_store(&c->nnodes, 1);
-	(void)pthread_mutex_init(&c->lock, NULL);
+	lock_init(&c->lock, LOCK_CLUSTER);
 	db.mode = DB_WRITER;
 	db.lineage = NULL;
 	rc = (c->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) < 0 ||
@@ -460,9 +461,9 @@ cluster_stop(struct cluster *c)
 
 	if (c == NULL)
 		return;
-	(void)pthread_mutex_lock(&c->lock);
+	lock_take(&c->lock);
 	c->stopping = true;
-	(void)pthread_mutex_unlock(&c->lock);
+	lock_drop(&c->lock);
 	wake(c);
 	thr_join(&c->thread);
 }
@@ -478,7 +479,7 @@ cluster_free(struct cluster *c)
 		(void)close(c->wake_fd);
 	outbound_fini(&c->out);
 	outbound_fini(&c->spare);
-	(void)pthread_mutex_destroy(&c->lock);
+	lock_fini(&c->lock);
 	mem_free(c);
 }
 

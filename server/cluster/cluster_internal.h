@@ -5,11 +5,11 @@
 #ifndef CLUSTER_CLUSTER_INTERNAL_H
 #define CLUSTER_CLUSTER_INTERNAL_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "base/buf.h"
 #include "base/htab.h"
+#include "base/lock.h"
 #include "base/thr.h"
 #include "cluster/cluster.h"
 #include "cluster/node.h"
@@ -98,7 +98,7 @@ struct cluster {
 	struct db *db;
 	struct thr *thread;
 	int wake_fd; /* eventfd */
-	pthread_mutex_t lock;
+	struct lock lock;
 	struct outbound out;   /* lock */
 	struct outbound spare; /* the thread's own */
 	bool stopping;         /* lock */

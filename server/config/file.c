@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "config/config_internal.h"
+#include "config/regular_file.h"
 
 /* A hundred times what all settings and their remarks need. */
 #define CONFIG_FILE_MAX (1024 * 1024)

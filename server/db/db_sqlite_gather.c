@@ -19,11 +19,11 @@
  * connection is wrapped; all other files are the parent's.
  */
 #include <errno.h>
-#include <pthread.h>
 #include <string.h>
 
 #include <sqlite3.h>
 
+#include "base/lock.h"
 #include "base/mem.h"
 #include "db/db_sqlite_internal.h"
 
@@ -45,7 +45,7 @@ struct gather {
 
 	/* Syncs are made one at a time, and none after one that failed: the
 	 * system reports a lost write once, to whoever asks first. */
-	pthread_mutex_t sync_lock;
+	struct lock sync_lock;
 	int failed;
 };
 
@@ -106,7 +106,7 @@ gather_close(sqlite3_file *file)
 	code = flush(g);
 	mem_free(g->data);
 	g->data = NULL;
-	(void)pthread_mutex_destroy(&g->sync_lock);
+	lock_fini(&g->sync_lock);
 	closed = g->log->pMethods->xClose(g->log);
 	return (code != SQLITE_OK ? code : closed);
 }
@@ -163,7 +163,7 @@ db_sqlite_gather_sync(sqlite3_file *file)
 	struct gather *g = of(file);
 	int code, tries = 0;
 
-	(void)pthread_mutex_lock(&g->sync_lock);
+	lock_take(&g->sync_lock);
 	code = g->failed;
 	/* A sync that a signal interrupted has lost nothing: it is repeated. */
 	if (code == SQLITE_OK)
@@ -173,7 +173,7 @@ db_sqlite_gather_sync(sqlite3_file *file)
 		} while (code != SQLITE_OK && log_errno(g) == EINTR &&
 			 ++tries < DB_SQLITE_INTERRUPTS);
 	g->failed = code;
-	(void)pthread_mutex_unlock(&g->sync_lock);
+	lock_drop(&g->sync_lock);
 	return (code);
 }
 
@@ -291,7 +291,7 @@ gather_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags,
 		g->file.pMethods = NULL;
 		return (code);
 	}
-	(void)pthread_mutex_init(&g->sync_lock, NULL);
+	lock_init(&g->sync_lock, LOCK_SYNC);
 	g->file.pMethods = &methods;
 	return (SQLITE_OK);
 }

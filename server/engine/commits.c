@@ -7,10 +7,10 @@
  * taken counts those whose places in the ring are free again.
  */
 #include <assert.h>
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "base/fault.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/thr.h"
 #include "engine/commits.h"
@@ -26,7 +26,7 @@ struct commits {
 
 	atomic_uint_fast64_t announced, durable;
 
-	pthread_mutex_t lock;
+	struct lock lock;
 	pthread_cond_t work;       /* added or stopping */
 	pthread_cond_t room;       /* taken */
 	pthread_cond_t synced;     /* durable or ended */
@@ -51,10 +51,10 @@ commits_new(
 	c->db = db;
 	c->clk = clk;
 	c->hooks = hooks;
-	(void)pthread_mutex_init(&c->lock, NULL);
-	(void)pthread_cond_init(&c->work, NULL);
-	(void)pthread_cond_init(&c->room, NULL);
-	(void)pthread_cond_init(&c->synced, NULL);
+	lock_init(&c->lock, LOCK_COMMITS);
+	lock_cond_init(&c->work);
+	lock_cond_init(&c->room);
+	lock_cond_init(&c->synced);
 	return (c);
 }
 
@@ -68,7 +68,7 @@ commits_free(struct commits *c)
 	(void)pthread_cond_destroy(&c->synced);
 	(void)pthread_cond_destroy(&c->room);
 	(void)pthread_cond_destroy(&c->work);
-	(void)pthread_mutex_destroy(&c->lock);
+	lock_fini(&c->lock);
 	mem_free(c);
 }
 
@@ -93,10 +93,10 @@ static void
 await_end(struct commits *c)
 {
 
-	(void)pthread_mutex_lock(&c->lock);
+	lock_take(&c->lock);
 	while (!c->ended)
-		(void)pthread_cond_wait(&c->synced, &c->lock);
-	(void)pthread_mutex_unlock(&c->lock);
+		lock_wait(&c->lock, &c->synced);
+	lock_drop(&c->lock);
 }
 
 void
@@ -104,28 +104,28 @@ commits_fail(struct commits *c, const struct err *err)
 {
 	bool first;
 
-	(void)pthread_mutex_lock(&c->lock);
+	lock_take(&c->lock);
 	first = !atomic_exchange(&c->failed, true);
-	(void)pthread_mutex_unlock(&c->lock);
+	lock_drop(&c->lock);
 	if (!first) {
 		await_end(c);
 		return;
 	}
 	c->hooks->fatal(c->hooks->arg, err);
-	(void)pthread_mutex_lock(&c->lock);
+	lock_take(&c->lock);
 	c->ended = true;
 	(void)pthread_cond_broadcast(&c->synced);
-	(void)pthread_mutex_unlock(&c->lock);
+	lock_drop(&c->lock);
 }
 
 static void
 settle(struct commits *c, uint64_t upto)
 {
 
-	(void)pthread_mutex_lock(&c->lock);
+	lock_take(&c->lock);
 	atomic_store(&c->durable, upto);
 	(void)pthread_cond_broadcast(&c->synced);
-	(void)pthread_mutex_unlock(&c->lock);
+	lock_drop(&c->lock);
 }
 
 /* A dying disk may report a sync as done and fail the next one, microseconds
@@ -179,21 +179,21 @@ loop(void *arg)
 	uint64_t upto;
 	size_t n;
 
-	(void)pthread_mutex_lock(&c->lock);
+	lock_take(&c->lock);
 	for (;;) {
 		while (c->added == c->taken && !c->stopping)
-			(void)pthread_cond_wait(&c->work, &c->lock);
+			lock_wait(&c->lock, &c->work);
 		if (c->added == c->taken)
 			break;
 		upto = c->added;
 		for (n = 0; c->taken < upto; c->taken++)
 			list[n++] = c->ring[c->taken % AHEAD];
 		(void)pthread_cond_signal(&c->room);
-		(void)pthread_mutex_unlock(&c->lock);
+		lock_drop(&c->lock);
 		take(c, list, n, upto);
-		(void)pthread_mutex_lock(&c->lock);
+		lock_take(&c->lock);
 	}
-	(void)pthread_mutex_unlock(&c->lock);
+	lock_drop(&c->lock);
 }
 
 enum rc
@@ -207,10 +207,10 @@ void
 commits_stop(struct commits *c)
 {
 
-	(void)pthread_mutex_lock(&c->lock);
+	lock_take(&c->lock);
 	c->stopping = true;
 	(void)pthread_cond_signal(&c->work);
-	(void)pthread_mutex_unlock(&c->lock);
+	lock_drop(&c->lock);
 	thr_join(&c->thread);
 }
 
@@ -232,13 +232,13 @@ commits_add(struct commits *c, const struct commit *commit)
 		take(c, commit, 1, c->added);
 		return;
 	}
-	(void)pthread_mutex_lock(&c->lock);
+	lock_take(&c->lock);
 	while (c->added - c->taken == AHEAD)
-		(void)pthread_cond_wait(&c->room, &c->lock);
+		lock_wait(&c->lock, &c->room);
 	c->ring[c->added % AHEAD] = *commit;
 	c->added++;
 	(void)pthread_cond_signal(&c->work);
-	(void)pthread_mutex_unlock(&c->lock);
+	lock_drop(&c->lock);
 }
 
 bool
@@ -249,9 +249,9 @@ commits_wait(struct commits *c)
 	upto = atomic_load(&c->announced);
 	if (atomic_load(&c->durable) >= upto)
 		return (true);
-	(void)pthread_mutex_lock(&c->lock);
+	lock_take(&c->lock);
 	while (!c->ended && atomic_load(&c->durable) < upto)
-		(void)pthread_cond_wait(&c->synced, &c->lock);
-	(void)pthread_mutex_unlock(&c->lock);
+		lock_wait(&c->lock, &c->synced);
+	lock_drop(&c->lock);
 	return (atomic_load(&c->durable) >= upto);
 }

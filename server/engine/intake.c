@@ -10,6 +10,7 @@
  */
 #include <time.h>
 
+#include "base/lock.h"
 #include "engine/intake.h"
 
 #define BATCH_BYTES (4 << 20)
@@ -32,7 +33,6 @@ unit_of(struct mbox_node *node)
 void
 intake_init(struct intake *in, size_t limit)
 {
-	pthread_condattr_t monotonic;
 	int i;
 
 	in->queue_limit = limit;
@@ -42,11 +42,8 @@ intake_init(struct intake *in, size_t limit)
 		in->queues[i].tail = &in->queues[i].head;
 		in->queues[i].count = 0;
 	}
-	(void)pthread_mutex_init(&in->lock, NULL);
-	(void)pthread_condattr_init(&monotonic);
-	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	(void)pthread_cond_init(&in->wake, &monotonic);
-	(void)pthread_condattr_destroy(&monotonic);
+	lock_init(&in->lock, LOCK_INTAKE);
+	lock_cond_init(&in->wake);
 }
 
 void
@@ -54,7 +51,7 @@ intake_fini(struct intake *in)
 {
 
 	(void)pthread_cond_destroy(&in->wake);
-	(void)pthread_mutex_destroy(&in->lock);
+	lock_fini(&in->lock);
 }
 
 /* ---- in ---- */
@@ -91,7 +88,7 @@ intake_put(struct intake *in, struct unit *unit)
 	unit->rc = RC_OK;
 	unit->deferred = false;
 	unit->deferred_ms = -1;
-	(void)pthread_mutex_lock(&in->lock);
+	lock_take(&in->lock);
 	q = &in->queues[unit->kind->queue];
 	if (in->stopping) {
 		rc = RC_CLOSED;
@@ -102,7 +99,7 @@ intake_put(struct intake *in, struct unit *unit)
 		if (in->wanted > 0 ? enough(in) : intake_waiting(in) == 1)
 			(void)pthread_cond_signal(&in->wake);
 	}
-	(void)pthread_mutex_unlock(&in->lock);
+	lock_drop(&in->lock);
 	return (rc);
 }
 
@@ -114,7 +111,7 @@ intake_put_again(struct intake *in, struct unit **units, size_t n,
 	size_t i;
 
 	*ret_n = 0;
-	(void)pthread_mutex_lock(&in->lock);
+	lock_take(&in->lock);
 	for (i = 0; i < n; i++) {
 		if (units[i]->again) {
 			put(in, units[i]);
@@ -124,7 +121,7 @@ intake_put_again(struct intake *in, struct unit **units, size_t n,
 		tail = &units[i]->node.next;
 		(*ret_n)++;
 	}
-	(void)pthread_mutex_unlock(&in->lock);
+	lock_drop(&in->lock);
 	*tail = NULL;
 	*ret = first != NULL ? unit_of(first) : NULL;
 }
@@ -133,20 +130,20 @@ void
 intake_stop(struct intake *in)
 {
 
-	(void)pthread_mutex_lock(&in->lock);
+	lock_take(&in->lock);
 	in->stopping = true;
 	(void)pthread_cond_broadcast(&in->wake);
-	(void)pthread_mutex_unlock(&in->lock);
+	lock_drop(&in->lock);
 }
 
 void
 intake_ask(struct intake *in, enum errand errand)
 {
 
-	(void)pthread_mutex_lock(&in->lock);
+	lock_take(&in->lock);
 	in->errands |= (unsigned)errand;
 	(void)pthread_cond_signal(&in->wake);
-	(void)pthread_mutex_unlock(&in->lock);
+	lock_drop(&in->lock);
 }
 
 unsigned
@@ -154,10 +151,10 @@ intake_errands(struct intake *in)
 {
 	unsigned errands;
 
-	(void)pthread_mutex_lock(&in->lock);
+	lock_take(&in->lock);
 	errands = in->errands;
 	in->errands = 0;
-	(void)pthread_mutex_unlock(&in->lock);
+	lock_drop(&in->lock);
 	return (errands);
 }
 
@@ -228,7 +225,7 @@ await_return(struct intake *in)
 	until = return_until(in);
 	in->wanted = begun + answered;
 	while (!in->stopping && !enough(in) &&
-	       pthread_cond_timedwait(&in->wake, &in->lock, &until) == 0)
+	       lock_wait_until(&in->lock, &in->wake, &until))
 		continue;
 	in->alone = clients->count >= in->wanted &&
 		    in->queues[UNIT_DELIVERY].count == 0;
@@ -247,9 +244,11 @@ await_work(struct intake *in)
 	const struct timespec until = {.tv_sec = (time_t)(in->wake_ms / 1000),
 	    .tv_nsec = (long)(in->wake_ms % 1000) * 1000000L};
 
-	if (in->wake_ms == 0)
-		return (pthread_cond_wait(&in->wake, &in->lock) == 0);
-	return (pthread_cond_timedwait(&in->wake, &in->lock, &until) == 0);
+	if (in->wake_ms == 0) {
+		lock_wait(&in->lock, &in->wake);
+		return (true);
+	}
+	return (lock_wait_until(&in->lock, &in->wake, &until));
 }
 
 bool
@@ -258,7 +257,7 @@ intake_take(struct intake *in, struct unit **batch, size_t *ret_n, bool wait)
 	struct taking t = {batch, 0, 0};
 	bool more;
 
-	(void)pthread_mutex_lock(&in->lock);
+	lock_take(&in->lock);
 	if (wait)
 		await_return(in);
 	while (wait && !in->stopping && in->errands == 0 &&
@@ -270,7 +269,7 @@ intake_take(struct intake *in, struct unit **batch, size_t *ret_n, bool wait)
 	take_from(in, &in->queues[UNIT_CLIENT], BATCH_UNITS, &t);
 	take_from(in, &in->queues[UNIT_DELIVERY], BATCH_UNITS, &t);
 	more = t.n > 0 || !in->stopping;
-	(void)pthread_mutex_unlock(&in->lock);
+	lock_drop(&in->lock);
 	*ret_n = t.n;
 	return (more);
 }

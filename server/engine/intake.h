@@ -6,9 +6,9 @@
 #ifndef ENGINE_INTAKE_H
 #define ENGINE_INTAKE_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/lock.h"
 #include "engine/writer.h"
 
 #define BATCH_UNITS 512
@@ -19,7 +19,7 @@ struct queue {
 };
 
 struct intake {
-	pthread_mutex_t lock;
+	struct lock lock;
 	pthread_cond_t wake;
 	struct queue queues[UNIT_QUEUES];
 	size_t queue_limit;

@@ -7,12 +7,12 @@
 
 #include <stdatomic.h>
 
-#include "base/outage.h"
 #include "base/thr.h"
 #include "base/timing.h"
 #include "engine/commits.h"
 #include "engine/deferred.h"
 #include "engine/intake.h"
+#include "engine/outage.h"
 
 struct writer {
 	struct db *db;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/htab.h"
+#include "base/lock.h"
 #include "base/rnd.h"
 #include "http/http_internal.h"
 #include "wire/wire.h"
@@ -43,7 +44,7 @@ door_init(struct door *door, const struct http_options *options)
 
 	door->limit = options->address_limit;
 	uuid_gen_init(&door->ids, options->clk, rnd_system());
-	(void)pthread_mutex_init(&door->lock, NULL);
+	lock_init(&door->lock, LOCK_HTTP);
 	if ((door->counts = htab_new(sizeof(struct door_key))) == NULL)
 		return (RC_NO_MEMORY);
 	return (RC_OK);
@@ -56,7 +57,7 @@ door_fini(struct door *door)
 	if (door->counts == NULL)
 		return;
 	htab_free(door->counts);
-	(void)pthread_mutex_destroy(&door->lock);
+	lock_fini(&door->lock);
 }
 
 /* The values of the table are the numbers themselves. */
@@ -76,12 +77,12 @@ door_enter(struct door *door, struct conn *conn)
 	if (door->limit == 0)
 		return (true);
 	key = key_of(conn);
-	(void)pthread_mutex_lock(&door->lock);
+	lock_take(&door->lock);
 	n = count_get(door, &key);
 	if (n < door->limit &&
 	    htab_set(door->counts, &key, (void *)(n + 1)) == RC_OK)
 		conn->entered = true;
-	(void)pthread_mutex_unlock(&door->lock);
+	lock_drop(&door->lock);
 	return (conn->entered);
 }
 
@@ -95,14 +96,14 @@ door_leave(struct door *door, struct conn *conn)
 		return;
 	key = key_of(conn);
 	conn->entered = false;
-	(void)pthread_mutex_lock(&door->lock);
+	lock_take(&door->lock);
 	n = count_get(door, &key);
 	/* Changing a value that is there needs no memory. */
 	if (n <= 1)
 		(void)htab_remove(door->counts, &key);
 	else
 		(void)!htab_set(door->counts, &key, (void *)(n - 1));
-	(void)pthread_mutex_unlock(&door->lock);
+	lock_drop(&door->lock);
 }
 
 bool

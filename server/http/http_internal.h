@@ -23,12 +23,12 @@
 #include <stdint.h>
 
 #include <netinet/in.h>
-#include <pthread.h>
 #include <sys/socket.h>
 
 #include <microhttpd.h>
 
 #include "base/budget.h"
+#include "base/lock.h"
 #include "base/mbox.h"
 #include "base/thr.h"
 #include "base/uuid.h"
@@ -311,7 +311,7 @@ struct loop {
 	size_t spares;
 	struct http_request *ready, **ready_tail; /* answered: to be resumed */
 	struct due due;
-	pthread_mutex_t timer_lock;
+	struct lock timer_lock;
 	struct leftover *lingers;
 	size_t linger_count;
 	struct uuid_gen ids;
@@ -448,7 +448,7 @@ struct htab;
 struct door {
 	size_t limit;        /* of each address; 0: none */
 	struct uuid_gen ids; /* the front's thread */
-	pthread_mutex_t lock;
+	struct lock lock;
 	struct htab *counts; /* under lock: connections by address */
 };
 

@@ -20,6 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/rnd.h"
@@ -95,7 +96,7 @@ loop_init(struct loop *loop, struct http *http, int index, struct err *err)
 	loop->source_mbox.kind = SOURCE_MBOX;
 	loop->ready_tail = &loop->ready;
 	loop->now_ms = clk_mono_ms(http->options.clk);
-	(void)pthread_mutex_init(&loop->timer_lock, NULL);
+	lock_init(&loop->timer_lock, LOCK_HTTP_TIMER);
 	uuid_gen_init(&loop->ids, http->options.clk, rnd_system());
 	if ((loop->mbox = mbox_new(0, true)) == NULL)
 		return (err_set(err, RC_NO_MEMORY, "http mailbox"));
@@ -135,7 +136,7 @@ loop_fini(struct loop *loop)
 		mem_free(req->body);
 		mem_free(req);
 	}
-	(void)pthread_mutex_destroy(&loop->timer_lock);
+	lock_fini(&loop->timer_lock);
 }
 
 /* ---- requests that wait ---- */
@@ -199,13 +200,13 @@ http_set_timer(struct http_request *req, int64_t at_ms,
 		loop_timer_set(loop, req, at_ms, wake, arg);
 		return;
 	}
-	(void)pthread_mutex_lock(&loop->timer_lock);
+	lock_take(&loop->timer_lock);
 	req->want_at_ms = at_ms;
 	req->want_wake = wake;
 	req->want_arg = arg;
 	put = !req->timer_queued;
 	req->timer_queued = true;
-	(void)pthread_mutex_unlock(&loop->timer_lock);
+	lock_drop(&loop->timer_lock);
 	if (put)
 		(void)!mbox_put_urgent(loop->mbox, &req->timer_msg.node);
 }
@@ -248,12 +249,12 @@ take_timer(struct loop *loop, struct http_request *req)
 	int64_t at_ms;
 	void *arg;
 
-	(void)pthread_mutex_lock(&loop->timer_lock);
+	lock_take(&loop->timer_lock);
 	req->timer_queued = false;
 	at_ms = req->want_at_ms;
 	wake = req->want_wake;
 	arg = req->want_arg;
-	(void)pthread_mutex_unlock(&loop->timer_lock);
+	lock_drop(&loop->timer_lock);
 	loop_timer_set(loop, req, at_ms, wake, arg);
 }
 

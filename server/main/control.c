@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thr.h"
@@ -112,7 +112,7 @@ struct call {
 	struct user_command command;
 	struct read_job job;
 	struct account_unit unit;
-	pthread_mutex_t lock;
+	struct lock lock;
 	pthread_cond_t cond;
 	bool done;
 	struct err err;
@@ -122,10 +122,10 @@ static void
 call_done(struct call *c)
 {
 
-	(void)pthread_mutex_lock(&c->lock);
+	lock_take(&c->lock);
 	c->done = true;
 	(void)pthread_cond_signal(&c->cond);
-	(void)pthread_mutex_unlock(&c->lock);
+	lock_drop(&c->lock);
 }
 
 /* Thread: sync, or writer when refused. */
@@ -170,20 +170,20 @@ call_run(struct call *c)
 {
 	enum rc rc;
 
-	(void)pthread_mutex_init(&c->lock, NULL);
-	(void)pthread_cond_init(&c->cond, NULL);
+	lock_init(&c->lock, LOCK_CONTROL);
+	lock_cond_init(&c->cond);
 	c->job.run = call_read;
 	rc = readers_submit(c->control->readers, &c->job);
 	if (rc == RC_OK) {
-		(void)pthread_mutex_lock(&c->lock);
+		lock_take(&c->lock);
 		while (!c->done)
-			(void)pthread_cond_wait(&c->cond, &c->lock);
-		(void)pthread_mutex_unlock(&c->lock);
+			lock_wait(&c->lock, &c->cond);
+		lock_drop(&c->lock);
 	} else {
 		(void)err_set(&c->err, rc, "the server takes nothing now");
 	}
 	(void)pthread_cond_destroy(&c->cond);
-	(void)pthread_mutex_destroy(&c->lock);
+	lock_fini(&c->lock);
 	return (c->err.rc);
 }
 

@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/log.h"
+#include "config/regular_file.h"
 #include "main/main_internal.h"
 #include "schema/sql.h"
 

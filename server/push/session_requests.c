@@ -410,6 +410,7 @@ session_send(struct session *s, struct wire_doc *doc, const struct frame *f)
 	struct refusal refusal = REFUSAL_INIT;
 	struct send_frame *r;
 	struct unit *unit;
+	enum rc rc;
 
 	if (!may_send(s, f)) {
 		wire_doc_fini(doc);
@@ -437,9 +438,10 @@ session_send(struct session *s, struct wire_doc *doc, const struct frame *f)
 	unit = &r->send.unit.unit;
 	unit->finish = send_finished;
 	r->send.unit.arg = r;
-	unit->rc = writer_submit(s->push->options.writer, unit);
-	if (unit->rc != RC_OK) {
-		refusal_of_rc(&refusal, unit->rc);
+	rc = writer_submit(s->push->options.writer, unit);
+	if (rc != RC_OK) {
+		unit->rc = rc;
+		refusal_of_rc(&refusal, rc);
 		send_request_done(&r->send);
 		session_refuse(s, r->has_re, r->re, &refusal);
 		send_free(r);

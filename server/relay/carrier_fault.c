@@ -3,7 +3,6 @@
  * See carrier_fault.h.  One thread plays all destinations.
  */
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include <time.h>
 
 #include "base/htab.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/thr.h"
 #include "relay/carrier_fault.h"
@@ -60,7 +60,7 @@ struct carrier_fault {
 	const struct clk *clk;
 	struct rnd *rnd;
 	struct thr *thread;
-	pthread_mutex_t lock;
+	struct lock lock;
 	pthread_cond_t cond;
 	struct waiting_queue queue; /* by time */
 	bool stopping;
@@ -269,7 +269,7 @@ fault_send(void *arg, struct parcel *parcel)
 	w->at_ms =
 	    clk_mono_ms(f->clk) +
 	    (w->wishes.silent_ != 0 ? parcel->timeout_ms : w->wishes.latency_);
-	(void)pthread_mutex_lock(&f->lock);
+	lock_take(&f->lock);
 	stopping = f->stopping;
 	TAILQ_FOREACH_REVERSE(at, &f->queue, waiting_queue, entry)
 	if (at->at_ms <= w->at_ms)
@@ -279,7 +279,7 @@ fault_send(void *arg, struct parcel *parcel)
 	else if (!stopping)
 		TAILQ_INSERT_HEAD(&f->queue, w, entry);
 	(void)pthread_cond_broadcast(&f->cond);
-	(void)pthread_mutex_unlock(&f->lock);
+	lock_drop(&f->lock);
 	if (!stopping)
 		return;
 	mem_free(w);
@@ -293,24 +293,24 @@ next(struct carrier_fault *f, bool *ret_stopping)
 	struct waiting *w;
 	struct timespec ts;
 
-	(void)pthread_mutex_lock(&f->lock);
+	lock_take(&f->lock);
 	for (;;) {
 		w = TAILQ_FIRST(&f->queue);
 		if (f->stopping ||
 		    (w != NULL && w->at_ms <= clk_mono_ms(f->clk)))
 			break;
 		if (w == NULL) {
-			(void)pthread_cond_wait(&f->cond, &f->lock);
+			lock_wait(&f->lock, &f->cond);
 			continue;
 		}
 		ts.tv_sec = (time_t)(w->at_ms / 1000);
 		ts.tv_nsec = (long)(w->at_ms % 1000) * 1000000;
-		(void)pthread_cond_timedwait(&f->cond, &f->lock, &ts);
+		(void)lock_wait_until(&f->lock, &f->cond, &ts);
 	}
 	if (w != NULL)
 		TAILQ_REMOVE(&f->queue, w, entry);
 	*ret_stopping = f->stopping;
-	(void)pthread_mutex_unlock(&f->lock);
+	lock_drop(&f->lock);
 	return (w);
 }
 
@@ -335,10 +335,10 @@ fault_stop(void *arg)
 {
 	struct carrier_fault *f = arg;
 
-	(void)pthread_mutex_lock(&f->lock);
+	lock_take(&f->lock);
 	f->stopping = true;
 	(void)pthread_cond_broadcast(&f->cond);
-	(void)pthread_mutex_unlock(&f->lock);
+	lock_drop(&f->lock);
 	if (f->thread != NULL)
 		thr_join(&f->thread);
 }
@@ -350,7 +350,6 @@ carrier_fault_start(const char *dir, const struct clk *clk, struct rnd *rnd,
     struct carrier_fault **ret, struct err *err)
 {
 	struct carrier_fault *f;
-	pthread_condattr_t attr;
 	enum rc rc;
 
 	if (mkdir(dir, 0700) != 0 && errno != EEXIST)
@@ -363,11 +362,8 @@ carrier_fault_start(const char *dir, const struct clk *clk, struct rnd *rnd,
 	f->rnd = rnd;
 	TAILQ_INIT(&f->queue);
 	LIST_INIT(&f->peers);
-	(void)pthread_mutex_init(&f->lock, NULL);
-	(void)pthread_condattr_init(&attr);
-	(void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	(void)pthread_cond_init(&f->cond, &attr);
-	(void)pthread_condattr_destroy(&attr);
+	lock_init(&f->lock, LOCK_CARRIER);
+	lock_cond_init(&f->cond);
 	rc = thr_start(THR_OTHER, 0, loop, f, &f->thread, err);
 	if (rc != RC_OK) {
 		carrier_fault_free(f);
@@ -392,7 +388,7 @@ carrier_fault_free(struct carrier_fault *f)
 		mem_free(p);
 	}
 	(void)pthread_cond_destroy(&f->cond);
-	(void)pthread_mutex_destroy(&f->lock);
+	lock_fini(&f->lock);
 	mem_free(f);
 }
 

@@ -8,12 +8,12 @@
 #include <sys/queue.h>
 
 #include "base/htab.h"
-#include "base/outage.h"
 #include "delivery/claim.h"
 #include "delivery/destination.h"
 #include "delivery/release.h"
 #include "delivery/renew.h"
 #include "delivery/settle.h"
+#include "engine/outage.h"
 #include "relay/core.h"
 #include "relay/schedule.h"
 #include "store/lane.h"

@@ -7,13 +7,13 @@
  * lists each time before it sleeps, under the same lock, so that nothing is
  * missed.
  */
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thr.h"
@@ -30,14 +30,14 @@ struct relay {
 	struct thr *thread;
 	char owner[LANE_OWNER_SIZE];
 
-	pthread_mutex_t lock;
+	struct lock lock;
 	pthread_cond_t cond;
 	struct mbox_node *wakes; /* struct wake, newest first */
 	struct core_job *jobs;   /* in the order in which they came back */
 	struct core_job **jobs_tail;
 	bool stopping, stop_seen;
 
-	pthread_mutex_t turning; /* held in a turn: stats look between turns */
+	struct lock turning; /* held in a turn: stats look between turns */
 	atomic_int_least64_t last_turn_ms;
 };
 
@@ -47,11 +47,11 @@ void
 relay_wake(struct relay *r, struct wake *wake)
 {
 
-	(void)pthread_mutex_lock(&r->lock);
+	lock_take(&r->lock);
 	wake->node.next = r->wakes;
 	r->wakes = &wake->node;
 	(void)pthread_cond_signal(&r->cond);
-	(void)pthread_mutex_unlock(&r->lock);
+	lock_drop(&r->lock);
 }
 
 /* Thread: any. */
@@ -61,11 +61,11 @@ job_back(void *arg, struct core_job *job)
 	struct relay *r = arg;
 
 	job->next = NULL;
-	(void)pthread_mutex_lock(&r->lock);
+	lock_take(&r->lock);
 	*r->jobs_tail = job;
 	r->jobs_tail = &job->next;
 	(void)pthread_cond_signal(&r->cond);
-	(void)pthread_mutex_unlock(&r->lock);
+	lock_drop(&r->lock);
 }
 
 static enum rc
@@ -100,11 +100,11 @@ relay_stats(struct relay *r, struct relay_stats *ret)
 		until.tv_sec++;
 	}
 	/* A turn that hangs must not hang who wants to see that. */
-	if (pthread_mutex_timedlock(&r->turning, &until) != 0)
+	if (!lock_take_until(&r->turning, &until))
 		return;
 	ret->in_flight = core_in_flight(r->core);
 	core_destinations(r->core, add_stats, ret);
-	(void)pthread_mutex_unlock(&r->turning);
+	lock_drop(&r->turning);
 }
 
 /* ---- the thread ---- */
@@ -119,10 +119,10 @@ gather(struct relay *r, int64_t until_ms, struct mbox_node **ret_wakes,
 
 	ts.tv_sec = (time_t)(until_ms / 1000);
 	ts.tv_nsec = (long)(until_ms % 1000) * 1000000;
-	(void)pthread_mutex_lock(&r->lock);
+	lock_take(&r->lock);
 	while (r->wakes == NULL && r->jobs == NULL &&
 	       (!r->stopping || r->stop_seen))
-		if (pthread_cond_timedwait(&r->cond, &r->lock, &ts) != 0)
+		if (!lock_wait_until(&r->lock, &r->cond, &ts))
 			break;
 	*ret_wakes = r->wakes;
 	*ret_jobs = r->jobs;
@@ -131,7 +131,7 @@ gather(struct relay *r, int64_t until_ms, struct mbox_node **ret_wakes,
 	r->jobs_tail = &r->jobs;
 	stopping = r->stopping;
 	r->stop_seen = stopping;
-	(void)pthread_mutex_unlock(&r->lock);
+	lock_drop(&r->lock);
 	return (!stopping);
 }
 
@@ -146,11 +146,11 @@ loop(void *arg)
 
 	do {
 		going = gather(r, until, &wakes, &jobs);
-		(void)pthread_mutex_lock(&r->turning);
+		lock_take(&r->turning);
 		until = core_turn(r->core, wakes, jobs, going);
 		idle = core_idle(r->core);
 		atomic_store(&r->last_turn_ms, clk_mono_ms(r->options.clk));
-		(void)pthread_mutex_unlock(&r->turning);
+		lock_drop(&r->turning);
 	} while (going || !idle);
 }
 
@@ -159,14 +159,10 @@ loop(void *arg)
 static void
 init_locks(struct relay *r)
 {
-	pthread_condattr_t attr;
 
-	(void)pthread_mutex_init(&r->lock, NULL);
-	(void)pthread_mutex_init(&r->turning, NULL);
-	(void)pthread_condattr_init(&attr);
-	(void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	(void)pthread_cond_init(&r->cond, &attr);
-	(void)pthread_condattr_destroy(&attr);
+	lock_init(&r->lock, LOCK_RELAY);
+	lock_init(&r->turning, LOCK_RELAY_TURN);
+	lock_cond_init(&r->cond);
 }
 
 /* Host, process, start: another start is another owner. */
@@ -249,8 +245,8 @@ relay_free(struct relay *r)
 	core_free(r->core);
 	db_close(r->db);
 	(void)pthread_cond_destroy(&r->cond);
-	(void)pthread_mutex_destroy(&r->turning);
-	(void)pthread_mutex_destroy(&r->lock);
+	lock_fini(&r->turning);
+	lock_fini(&r->lock);
 	mem_free(r);
 }
 
@@ -276,10 +272,10 @@ void
 relay_stop(struct relay *r)
 {
 
-	(void)pthread_mutex_lock(&r->lock);
+	lock_take(&r->lock);
 	r->stopping = true;
 	(void)pthread_cond_signal(&r->cond);
-	(void)pthread_mutex_unlock(&r->lock);
+	lock_drop(&r->lock);
 	if (r->options.remote.stop != NULL)
 		r->options.remote.stop(r->options.remote.arg);
 	thr_join(&r->thread);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/htab.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "rest/rest_internal.h"
 
@@ -20,7 +21,7 @@ struct bucket {
 };
 
 struct limiter {
-	pthread_mutex_t lock;
+	struct lock lock;
 	struct htab *table;
 	double rate; /* a millisecond */
 	double burst;
@@ -39,7 +40,7 @@ limiter_new(double rate, double burst)
 	}
 	l->rate = rate / 1000;
 	l->burst = burst;
-	(void)pthread_mutex_init(&l->lock, NULL);
+	lock_init(&l->lock, LOCK_LIMITER);
 	return (l);
 }
 
@@ -54,7 +55,7 @@ limiter_free(struct limiter *l)
 	while ((p = htab_next(l->table, &pos)) != NULL)
 		mem_free(p);
 	htab_free(l->table);
-	(void)pthread_mutex_destroy(&l->lock);
+	lock_fini(&l->lock);
 	mem_free(l);
 }
 
@@ -135,7 +136,7 @@ limiter_charge(struct limiter *l, const struct limiter_charge *charge,
 	struct bucket *b;
 	bool ok = true;
 
-	(void)pthread_mutex_lock(&l->lock);
+	lock_take(&l->lock);
 	b = bucket_get(l, hash, now_ms);
 	if (b != NULL && b->tokens < need) {
 		*ret_wait_s = (int)ceil((need - b->tokens) / l->rate / 1000);
@@ -145,7 +146,7 @@ limiter_charge(struct limiter *l, const struct limiter_charge *charge,
 	} else if (b != NULL) {
 		b->tokens -= charge->cost;
 	}
-	(void)pthread_mutex_unlock(&l->lock);
+	lock_drop(&l->lock);
 	return (ok);
 }
 
@@ -164,7 +165,7 @@ limiter_return(struct limiter *l, const void *key, size_t n, int64_t now_ms)
 	uint64_t hash = htab_hash(key, n);
 	struct bucket *b;
 
-	(void)pthread_mutex_lock(&l->lock);
+	lock_take(&l->lock);
 	b = htab_find(l->table, &hash);
 	if (b != NULL) {
 		refill(l, b, now_ms);
@@ -172,5 +173,5 @@ limiter_return(struct limiter *l, const void *key, size_t n, int64_t now_ms)
 		if (b->tokens > l->burst)
 			b->tokens = l->burst;
 	}
-	(void)pthread_mutex_unlock(&l->lock);
+	lock_drop(&l->lock);
 }

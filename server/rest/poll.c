@@ -7,6 +7,7 @@
  */
 #include <stddef.h>
 
+#include "base/lock.h"
 #include "rest/poll.h"
 #include "rest/rest_internal.h"
 
@@ -49,12 +50,12 @@ read_ended(struct poll *p, bool tell)
 static void
 after_read(struct poll *p, bool tell)
 {
-	pthread_mutex_t *lock = &p->ask.rest->poll_lock;
+	struct lock *lock = &p->ask.rest->poll_lock;
 	enum step step;
 
-	(void)pthread_mutex_lock(lock);
+	lock_take(lock);
 	step = read_ended(p, tell);
-	(void)pthread_mutex_unlock(lock);
+	lock_drop(lock);
 	if (step == STEP_ANSWER)
 		poll_answer(p);
 	else if (step == STEP_AGAIN)
@@ -90,7 +91,7 @@ round_start(struct poll *p, bool wait)
 	struct rest *rest = p->ask.rest;
 	enum rc rc = RC_OK;
 
-	(void)pthread_mutex_lock(&rest->poll_lock);
+	lock_take(&rest->poll_lock);
 	p->reading = true;
 	p->woken = p->canceled = false;
 	if (wait && !p->expired) {
@@ -102,7 +103,7 @@ round_start(struct poll *p, bool wait)
 	/* Draining, or no memory to wait with: what there is now is told. */
 	if (!p->registered)
 		p->expired = true;
-	(void)pthread_mutex_unlock(&rest->poll_lock);
+	lock_drop(&rest->poll_lock);
 	rc = readers_submit(rest->o.readers, &p->ask.job);
 	if (rc != RC_OK) {
 		(void)err_set(&p->err, rc, "reading");
@@ -115,10 +116,10 @@ static void
 waiter_done(struct push_waiter *w, bool woken)
 {
 	struct poll *p = w->arg;
-	pthread_mutex_t *lock = &p->ask.rest->poll_lock;
+	struct lock *lock = &p->ask.rest->poll_lock;
 	bool ready, reading;
 
-	(void)pthread_mutex_lock(lock);
+	lock_take(lock);
 	p->registered = false;
 	if (woken)
 		p->woken = true;
@@ -126,7 +127,7 @@ waiter_done(struct push_waiter *w, bool woken)
 		p->expired = true;
 	ready = p->ready;
 	reading = p->reading;
-	(void)pthread_mutex_unlock(lock);
+	lock_drop(lock);
 	if (ready)
 		poll_answer(p);
 	else if (!reading)
@@ -141,13 +142,13 @@ wake(struct http_request *req, void *arg)
 	struct rest *rest = p->ask.rest;
 
 	(void)req;
-	(void)pthread_mutex_lock(&rest->poll_lock);
+	lock_take(&rest->poll_lock);
 	p->expired = true;
 	if (p->registered && !p->canceled) {
 		p->canceled = true;
 		push_wait_cancel(rest->o.push, &p->waiter);
 	}
-	(void)pthread_mutex_unlock(&rest->poll_lock);
+	lock_drop(&rest->poll_lock);
 }
 
 void

@@ -2,6 +2,7 @@
 /*
  * The life of the kit, and of the count of requests.
  */
+#include "base/lock.h"
 #include "base/mem.h"
 #include "rest/rest_internal.h"
 
@@ -14,7 +15,7 @@ rest_new(const struct rest_options *options, struct rest **ret, struct err *err)
 	if ((rest = mem_zalloc(1, sizeof(*rest))) == NULL)
 		return (err_set(err, RC_NO_MEMORY, "rest"));
 	rest->o = *options;
-	(void)pthread_mutex_init(&rest->poll_lock, NULL);
+	lock_init(&rest->poll_lock, LOCK_POLL);
 	/* A second's worth at once: a client that was away catches up. */
 	if (rate > 0)
 		rest->requests = limiter_new(rate, rate < 1 ? 1 : 2 * rate);
@@ -54,7 +55,7 @@ rest_free(struct rest *rest)
 	if (rest == NULL)
 		return;
 	limiter_free(rest->requests);
-	(void)pthread_mutex_destroy(&rest->poll_lock);
+	lock_fini(&rest->poll_lock);
 	mem_free(rest);
 }
 

@@ -5,9 +5,9 @@
 #ifndef REST_REST_INTERNAL_H
 #define REST_REST_INTERNAL_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/lock.h"
 #include "rest/ask.h"
 #include "rest/limiter.h"
 
@@ -15,8 +15,8 @@ struct rest {
 	struct rest_options o;
 	atomic_size_t busy;
 	atomic_bool stopped;
-	struct limiter *requests;  /* by user; NULL: off */
-	pthread_mutex_t poll_lock; /* the state of every struct poll */
+	struct limiter *requests; /* by user; NULL: off */
+	struct lock poll_lock;    /* the state of every struct poll */
 };
 
 #endif

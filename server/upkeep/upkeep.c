@@ -3,11 +3,11 @@
  * The thread of upkeep.h: turns, and sleep until the next one is due or a unit
  * comes back.
  */
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thr.h"
@@ -44,7 +44,7 @@ struct upkeep {
 	bool elsewhere; /* another process purges */
 
 	struct thr *thread;
-	pthread_mutex_t lock;
+	struct lock lock;
 	pthread_cond_t cond;
 	bool woken, stopping; /* lock */
 };
@@ -186,10 +186,10 @@ wake(void *arg)
 {
 	struct upkeep *u = arg;
 
-	(void)pthread_mutex_lock(&u->lock);
+	lock_take(&u->lock);
 	u->woken = true;
 	(void)pthread_cond_signal(&u->cond);
-	(void)pthread_mutex_unlock(&u->lock);
+	lock_drop(&u->lock);
 }
 
 static enum rc
@@ -208,13 +208,13 @@ rest(struct upkeep *u, int64_t until_ms)
 	    .tv_nsec = (long)(until_ms % 1000) * 1000000};
 	bool going;
 
-	(void)pthread_mutex_lock(&u->lock);
+	lock_take(&u->lock);
 	while (!u->woken && !u->stopping)
-		if (pthread_cond_timedwait(&u->cond, &u->lock, &ts) != 0)
+		if (!lock_wait_until(&u->lock, &u->cond, &ts))
 			break;
 	u->woken = false;
 	going = !u->stopping;
-	(void)pthread_mutex_unlock(&u->lock);
+	lock_drop(&u->lock);
 	return (going);
 }
 
@@ -276,7 +276,6 @@ enum rc
 upkeep_new(
     const struct upkeep_options *options, struct upkeep **ret, struct err *err)
 {
-	pthread_condattr_t attr;
 	struct upkeep *u;
 	enum rc rc;
 
@@ -287,11 +286,8 @@ upkeep_new(
 	(void)snprintf(
 	    u->mark.epoch, sizeof(u->mark.epoch), "%s", options->epoch);
 	u->idle_since_ms = clk_mono_ms(options->clk);
-	(void)pthread_mutex_init(&u->lock, NULL);
-	(void)pthread_condattr_init(&attr);
-	(void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	(void)pthread_cond_init(&u->cond, &attr);
-	(void)pthread_condattr_destroy(&attr);
+	lock_init(&u->lock, LOCK_UPKEEP);
+	lock_cond_init(&u->cond);
 	if ((rc = open_connections(u, err)) != RC_OK ||
 	    (rc = make_parts(u, err)) != RC_OK) {
 		upkeep_free(u);
@@ -313,7 +309,7 @@ upkeep_free(struct upkeep *u)
 	db_close(u->db);
 	db_close(u->scrub_db);
 	(void)pthread_cond_destroy(&u->cond);
-	(void)pthread_mutex_destroy(&u->lock);
+	lock_fini(&u->lock);
 	mem_free(u);
 }
 
@@ -330,10 +326,10 @@ upkeep_stop(struct upkeep *u)
 
 	if (u == NULL)
 		return;
-	(void)pthread_mutex_lock(&u->lock);
+	lock_take(&u->lock);
 	u->stopping = true;
 	(void)pthread_cond_signal(&u->cond);
-	(void)pthread_mutex_unlock(&u->lock);
+	lock_drop(&u->lock);
 	if (u->thread == NULL)
 		return;
 	thr_join(&u->thread);

@@ -575,7 +575,7 @@ played_setup(void **state)
 	played.module = played.admin;
 	gate.metrics = o.metrics;
 	assert_int_equal(send_gate_new(&gate, &played.api.o.gate, &err), RC_OK);
-	(void)pthread_mutex_init(&played.rest.poll_lock, NULL);
+	lock_init(&played.rest.poll_lock, LOCK_POLL);
 	played.who = (struct principal){
 	    .user_id = 7, .device_id = 70, .name = "ann", .admin = true};
 	return (0);
@@ -587,7 +587,7 @@ played_teardown(void **state)
 
 	(void)state;
 	send_gate_free(played.api.o.gate);
-	(void)pthread_mutex_destroy(&played.rest.poll_lock);
+	lock_fini(&played.rest.poll_lock);
 	admin_free(played.admin);
 	metrics_free(played.api.o.metrics);
 	buf_fini(&played.text);

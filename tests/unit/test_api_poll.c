@@ -139,7 +139,7 @@ begin(int64_t wait_s)
 	memset(&rest, 0, sizeof(rest));
 	clk_fake_init(&clk, 0);
 	rest.o.clk = &clk.clk;
-	(void)pthread_mutex_init(&rest.poll_lock, NULL);
+	lock_init(&rest.poll_lock, LOCK_POLL);
 	poll.ask.rest = &rest;
 	poll.ask.who = &who;
 	poll.look = look;

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "base/file.h"
+#include "config/regular_file.h"
 #include "unit/folder.h"
 
 static void

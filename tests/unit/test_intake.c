@@ -191,9 +191,9 @@ come(void *arg)
 	int i;
 
 	while (!begun) {
-		(void)pthread_mutex_lock(&c->k->in.lock);
+		lock_take(&c->k->in.lock);
 		begun = c->k->in.answered == 0;
-		(void)pthread_mutex_unlock(&c->k->in.lock);
+		lock_drop(&c->k->in.lock);
 	}
 	for (i = 0; i < c->n && rc == RC_OK; i++)
 		rc = intake_put(&c->k->in, unit(c->k, i, c->kinds[i]));
@@ -202,9 +202,9 @@ come(void *arg)
 		 * when it has taken them. */
 		while (!sleeps((int)getpid()))
 			continue;
-		(void)pthread_mutex_lock(&c->k->in.lock);
+		lock_take(&c->k->in.lock);
 		c->waits = c->k->in.wanted > 0;
-		(void)pthread_mutex_unlock(&c->k->in.lock);
+		lock_drop(&c->k->in.lock);
 		intake_stop(&c->k->in);
 	}
 	return (NULL);

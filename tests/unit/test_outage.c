@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "base/outage.h"
+#include "engine/outage.h"
 
 #define MINUTE 60000
 

@@ -7,8 +7,8 @@
  *
  * Thread: the owner's.
  */
-#ifndef BASE_OUTAGE_H
-#define BASE_OUTAGE_H
+#ifndef ENGINE_OUTAGE_H
+#define ENGINE_OUTAGE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 /*
  * See file.h.
  */
-#include "base/file.h"
+#include "config/regular_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 /*
  * See outage.h.
  */
-#include "base/outage.h"
+#include "engine/outage.h"
 
 /* Fills the line and begins to count anew. */
 static void

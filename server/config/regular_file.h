@@ -3,8 +3,8 @@
  * Files that an operator names.  A FIFO makes an open wait for ever and a
  * device has no end, so that commands read regular files only.
  */
-#ifndef BASE_FILE_H
-#define BASE_FILE_H
+#ifndef CONFIG_REGULAR_FILE_H
+#define CONFIG_REGULAR_FILE_H
 
 #include "base/err.h"
 

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See lock.h.
+ */
+#include "base/lock.h"
+
+#include <assert.h>
+#include <errno.h>
+
+/* ---- the order ---- */
+
+#ifdef TWINBOX_FAULTS
+/* So many does a thread hold at once, at most. */
+#define HELD_MOST 8
+
+/* The ranks of the locks that the thread holds, in ascending order. */
+static _Thread_local enum lock_rank held[HELD_MOST];
+static _Thread_local int nheld;
+
+static void
+note_taken(const struct lock *l)
+{
+
+	assert(nheld < HELD_MOST);
+	assert(nheld == 0 || held[nheld - 1] < l->rank);
+	held[nheld++] = l->rank;
+}
+
+static void
+note_dropped(const struct lock *l)
+{
+	int i = 0;
+
+	while (i < nheld && held[i] != l->rank)
+		i++;
+	assert(i < nheld);
+	for (nheld--; i < nheld; i++)
+		held[i] = held[i + 1];
+}
+#else
+static void
+note_taken(const struct lock *l)
+{
+
+	(void)l;
+}
+
+static void
+note_dropped(const struct lock *l)
+{
+
+	(void)l;
+}
+#endif
+
+/* ---- locks ---- */
+
+/* Asserts that a call of pthreads has succeeded: it fails only when a lock is
+ * not one, or is not held. */
+static void
+must(int error)
+{
+
+	assert(error == 0);
+	(void)error;
+}
+
+void
+lock_init(struct lock *l, enum lock_rank rank)
+{
+
+	l->rank = rank;
+	must(pthread_mutex_init(&l->mutex, NULL));
+}
+
+void
+lock_fini(struct lock *l)
+{
+
+	must(pthread_mutex_destroy(&l->mutex));
+}
+
+void
+lock_take(struct lock *l)
+{
+
+	/* Before it waits: who would wait for ever is told the reason. */
+	note_taken(l);
+	must(pthread_mutex_lock(&l->mutex));
+}
+
+bool
+lock_take_until(struct lock *l, const struct timespec *until)
+{
+	const int error = pthread_mutex_timedlock(&l->mutex, until);
+
+	assert(error == 0 || error == ETIMEDOUT);
+	if (error != 0)
+		return (false);
+	note_taken(l);
+	return (true);
+}
+
+void
+lock_drop(struct lock *l)
+{
+
+	note_dropped(l);
+	must(pthread_mutex_unlock(&l->mutex));
+}
+
+/* ---- conditions ---- */
+
+void
+lock_cond_init(pthread_cond_t *cond)
+{
+	pthread_condattr_t monotonic;
+
+	must(pthread_condattr_init(&monotonic));
+	must(pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC));
+	must(pthread_cond_init(cond, &monotonic));
+	must(pthread_condattr_destroy(&monotonic));
+}
+
+void
+lock_wait(struct lock *l, pthread_cond_t *cond)
+{
+
+	must(pthread_cond_wait(cond, &l->mutex));
+}
+
+bool
+lock_wait_until(
+    struct lock *l, pthread_cond_t *cond, const struct timespec *until)
+{
+	const int error = pthread_cond_timedwait(cond, &l->mutex, until);
+
+	assert(error == 0 || error == ETIMEDOUT);
+	return (error == 0);
+}
