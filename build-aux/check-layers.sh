@@ -119,4 +119,11 @@ if [ -n "$circle" ]; then
 	printf '%s: a circle:\n%s\n' "$layers" "$circle"
 	rc=1
 fi
+
+# The picture that readers look at first.
+if grep -qs '^<!-- picture of the modules: ' ARCHITECTURE.md &&
+    ! sh "$aux/pictures.sh" . | cmp -s - ARCHITECTURE.md; then
+	echo "ARCHITECTURE.md: the picture of the modules is old: run scripts/pictures"
+	rc=1
+fi
 exit $rc
