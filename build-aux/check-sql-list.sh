@@ -43,10 +43,16 @@ statements() { # statements FILE...
 	{ gsub(/[ \t]+/, " "); text = text " " $0 }
 	END { flush() }' "$@" | LC_ALL=C sort
 }
-one=$(mktemp) && two=$(mktemp) || exit 2
-trap 'rm -f "$one" "$two"' EXIT
+one=$(mktemp) && two=$(mktemp) && all=$(mktemp) || exit 2
+trap 'rm -f "$one" "$two" "$all"' EXIT
 statements $(printf '%s\n' "$there" | grep '^schema/sqlite/[a-z]') >"$one"
 statements $(printf '%s\n' "$there" | grep '^schema/postgres/[a-z]') >"$two"
+statements $(printf '%s\n' "$there" | grep '^schema/common/[a-z]') >"$all"
+for name in $(for list in "$one" "$two" "$all"; do cut -d' ' -f1 "$list"; done |
+    LC_ALL=C sort | uniq -c | awk '$1 == 3 { print $2 }'); do
+	echo "$name is in both dialects: nobody uses the one of schema/common"
+	bad=$((bad + 1))
+done
 for name in $(LC_ALL=C comm -12 "$one" "$two" | cut -d' ' -f1); do
 	echo "$name is the same in both dialects: it belongs into schema/common"
 	bad=$((bad + 1))

@@ -58,8 +58,11 @@ function begin_statement(name) {
 	end_statement()
 	if (name !~ /^[a-z][a-z0-9_]*$/)
 		fail("bad name \"" name "\"")
-	if (name in seen && (!common || seen[name] ~ /\/common\//))
-		fail("the name " name " is taken by " seen[name])
+	if ((common ? name in seen_common : name in seen))
+		fail("the name " name " is taken by " \
+		    (common ? seen_common[name] : seen[name]))
+	if (common)
+		seen_common[name] = file ":" line
 	if (name in seen)
 		taken = name
 	else
@@ -120,7 +123,7 @@ function read_statements(s) {
 {
 	file = $0
 	line = 0
-	common = file ~ /\/common\//
+	common = file ~ /(^|\/)schema\/common\/[^\/]*$/
 	base = file
 	sub(/^.*\//, "", base)
 	if (base ~ /^[0-9]/)

@@ -65,7 +65,9 @@ cursor_ok(struct page_poll *p, bool shared)
 		/* Another node gave it: after a failover this one may read the
 		 * old leader until its next heartbeat. */
 		refusal_set(&p->refusal, PROBLEM_BUSY, "",
-		    "this node does not see the event of the cursor yet");
+		    "this node does not see the event of the cursor yet; it "
+		    "sees %" PRId64,
+		    p->counter.head);
 	else if (p->foreign_epoch)
 		refuse_cursor(p, "the cursor is of another epoch: this "
 				 "database was made anew or restored");

@@ -91,7 +91,7 @@ submit_send(struct send_ask *s)
 	ask_refuse(&s->ask, &r);
 }
 
-/* Sends the draft of ${s}->item. */
+/* Sends the draft of ${s}->send. */
 static void
 send_start(struct send_ask *s, bool is_text)
 {

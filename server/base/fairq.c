@@ -112,26 +112,11 @@ take_turn(struct fairq *q)
 	return (node);
 }
 
-static struct timespec
-deadline_in(int64_t ms)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
-	ts.tv_sec += (time_t)(ms / 1000);
-	ts.tv_nsec += (long)(ms % 1000) * 1000000;
-	if (ts.tv_nsec >= 1000000000) {
-		ts.tv_sec++;
-		ts.tv_nsec -= 1000000000;
-	}
-	return (ts);
-}
-
 bool
 fairq_take(struct fairq *q, int64_t timeout_ms, struct mbox_node **ret)
 {
 	const struct timespec deadline =
-	    deadline_in(timeout_ms < 0 ? 0 : timeout_ms);
+	    lock_deadline(timeout_ms < 0 ? 0 : timeout_ms);
 	bool more, over = false;
 
 	lock_take(&q->lock);

@@ -129,6 +129,21 @@ lock_wait(struct lock *l, pthread_cond_t *cond)
 	must(pthread_cond_wait(cond, &l->mutex));
 }
 
+struct timespec
+lock_deadline(int64_t ms)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
+	ts.tv_sec += (time_t)(ms / 1000);
+	ts.tv_nsec += (long)(ms % 1000) * 1000000;
+	if (ts.tv_nsec >= 1000000000) {
+		ts.tv_sec++;
+		ts.tv_nsec -= 1000000000;
+	}
+	return (ts);
+}
+
 bool
 lock_wait_until(
     struct lock *l, pthread_cond_t *cond, const struct timespec *until)

@@ -13,6 +13,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <time.h>
 
 /* From the first that is taken to the last.  X(rank) */
@@ -81,6 +82,9 @@ void lock_cond_init(pthread_cond_t *cond);
 /* Gives ${l} back, waits for ${cond}, and takes it again.  May return without a
  * reason. */
 void lock_wait(struct lock *l, pthread_cond_t *cond);
+
+/* ${ms} from now, of CLOCK_MONOTONIC. */
+struct timespec lock_deadline(int64_t ms);
 
 /* The same until ${until} of CLOCK_MONOTONIC; false: it is over. */
 bool lock_wait_until(

@@ -171,21 +171,6 @@ take_first(struct mbox *box)
 	return (node);
 }
 
-static struct timespec
-deadline_in(int64_t ms)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
-	ts.tv_sec += (time_t)(ms / 1000);
-	ts.tv_nsec += (long)(ms % 1000) * 1000000;
-	if (ts.tv_nsec >= 1000000000) {
-		ts.tv_sec++;
-		ts.tv_nsec -= 1000000000;
-	}
-	return (ts);
-}
-
 struct mbox_node *
 mbox_take_wait(struct mbox *box, int64_t timeout_ms)
 {
@@ -194,7 +179,7 @@ mbox_take_wait(struct mbox *box, int64_t timeout_ms)
 	bool over = false;
 
 	if (timeout_ms > 0)
-		deadline = deadline_in(timeout_ms);
+		deadline = lock_deadline(timeout_ms);
 	lock_take(&box->lock);
 	while (box->head == NULL && !box->closed && timeout_ms != 0 && !over) {
 		box->waiting++;

@@ -6,23 +6,14 @@
 
 #include "schema/sql.h"
 
-static enum rc
-take_id(void *arg, const struct db_row *row, struct err *err)
-{
-
-	(void)err;
-	*(int64_t *)arg = db_row_i64(row, 0);
-	return (RC_OK);
-}
-
 enum rc
 node_insert(struct db *db, const char *name, int64_t now_ms,
     int64_t *ret_node_id, struct err *err)
 {
 	const struct db_val v[] = {db_v_str(name), db_v_i64(now_ms)};
 
-	return (
-	    db_run(db, SQL_NODE_INSERT, v, 2, take_id, ret_node_id, NULL, err));
+	return (db_run(
+	    db, SQL_NODE_INSERT, v, 2, db_take_i64, ret_node_id, NULL, err));
 }
 
 static enum rc
@@ -51,7 +42,8 @@ node_get(struct db *db, int64_t node_id, int64_t *ret_beat_at, struct err *err)
 	enum rc rc;
 
 	*ret_beat_at = -1;
-	rc = db_run(db, SQL_NODE_GET, &v, 1, take_id, ret_beat_at, NULL, err);
+	rc = db_run(
+	    db, SQL_NODE_GET, &v, 1, db_take_i64, ret_beat_at, NULL, err);
 	return (rc == RC_OK && *ret_beat_at < 0 ? RC_NOT_FOUND : rc);
 }
 
@@ -81,8 +73,8 @@ node_end_leases(struct db *db, const char *owner, int64_t now_ms,
 
 	rc = db_run(db, SQL_NODE_END_LEASES, v, 2, NULL, NULL, NULL, err);
 	if (rc == RC_OK)
-		rc = db_run(db, SQL_NODE_LEASES_LEFT, v, 2, take_id, ret_left,
-		    NULL, err);
+		rc = db_run(db, SQL_NODE_LEASES_LEFT, v, 2, db_take_i64,
+		    ret_left, NULL, err);
 	return (rc);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See file.h.
+ * See regular_file.h.
  */
 #include "config/regular_file.h"
 

@@ -435,3 +435,12 @@ db_row_copy_text(const struct db_row *row, int col, char *ret, size_t size)
 		memcpy(ret, p, n);
 	ret[n] = '\0';
 }
+
+enum rc
+db_take_i64(void *arg, const struct db_row *row, struct err *err)
+{
+
+	(void)err;
+	*(int64_t *)arg = db_row_i64(row, 0);
+	return (RC_OK);
+}

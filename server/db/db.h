@@ -304,6 +304,10 @@ bool db_waited(const struct db *db);
  * connection is mended, a lost disk is not. */
 bool db_is_fatal(const struct db *db, enum rc rc);
 
+/* For statements that give one number: stores it in the int64_t ${arg}. */
+enum rc db_take_i64(
+    void *arg, const struct db_row *row, struct err *err) MUST_USE;
+
 /* From now on transactions begin only where db_options.lineage says.  Kept. */
 void db_follow(struct db *db, const atomic_int_fast64_t *lineage);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See dead.h.
+ * See dead_letter.h.
  */
 #include <string.h>
 

@@ -44,9 +44,10 @@ door_init(struct door *door, const struct http_options *options)
 
 	door->limit = options->address_limit;
 	uuid_gen_init(&door->ids, options->clk, rnd_system());
-	lock_init(&door->lock, LOCK_HTTP);
-	if ((door->counts = htab_new(sizeof(struct door_key))) == NULL)
+	door->counts = htab_new(sizeof(struct door_key));
+	if (door->counts == NULL)
 		return (RC_NO_MEMORY);
+	lock_init(&door->lock, LOCK_HTTP);
 	return (RC_OK);
 }
 

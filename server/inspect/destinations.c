@@ -13,15 +13,6 @@
 const int64_t inspect_age_limits_ms[INSPECT_AGES - 1] = {
     60000, 300000, 600000, 1200000, 2400000, 4800000, 9600000};
 
-static enum rc
-take_number(void *arg, const struct db_row *row, struct err *err)
-{
-
-	(void)err;
-	*(int64_t *)arg = db_row_i64(row, 0);
-	return (RC_OK);
-}
-
 /* A number by a statement with one parameter. */
 static enum rc
 number(struct db *db, int stmt, int64_t param, int64_t *ret, struct err *err)
@@ -29,7 +20,7 @@ number(struct db *db, int stmt, int64_t param, int64_t *ret, struct err *err)
 	struct db_val v = db_v_i64(param);
 
 	*ret = 0;
-	return (db_run(db, stmt, &v, 1, take_number, ret, NULL, err));
+	return (db_run(db, stmt, &v, 1, db_take_i64, ret, NULL, err));
 }
 
 /* When a row could go: of columns created_at and deliver_at. */

@@ -71,6 +71,14 @@ tick(void)
 	(void)nanosleep(&t, NULL);
 }
 
+/* What other threads have of requests, and of their senders' quotas. */
+static size_t
+busy(const struct server *s)
+{
+
+	return (rest_busy(s->rest) + send_gate_busy(s->gate));
+}
+
 /* Until every request is answered and its answer sent, and no more come, by
  * HTTP or by sessions; those that are still coming in are not waited for. */
 static void
@@ -85,7 +93,7 @@ wait_requests(struct server *s)
 			taken = http_taken(s->http);
 			quiet = idle = now;
 		}
-		if (rest_busy(s->rest) + send_gate_busy(s->gate) > 0)
+		if (busy(s) > 0)
 			idle = now;
 		if (http_pending(s->http) == 0 &&
 		    (s->push == NULL || push_drained(s->push)) &&
@@ -98,8 +106,7 @@ wait_requests(struct server *s)
 		tick();
 	}
 	log_event(LOG_EV_SERVER_LATE, "pending=%zu connections=%zu busy=%zu",
-	    http_pending(s->http), http_connections(s->http),
-	    rest_busy(s->rest));
+	    http_pending(s->http), http_connections(s->http), busy(s));
 }
 
 /* Until no other thread has anything of a request. */
@@ -110,7 +117,7 @@ wait_answers(struct server *s)
 	int64_t most = atomic_load(&s->anew) ? s->timing->stop_away_ms
 					     : s->timing->stop_answers_ms;
 
-	while (rest_busy(s->rest) + send_gate_busy(s->gate) > 0) {
+	while (busy(s) > 0) {
 		if (clk_mono_ms(s->clk) - start > most)
 			return (false);
 		tick();
@@ -147,8 +154,7 @@ stop_serving(struct server *s)
 	cluster_stop(s->cluster);
 	if (s->http != NULL && !wait_answers(s)) {
 		/* Freeing what they hold would be worse than not freeing. */
-		log_event(
-		    LOG_EV_SERVER_FAIL, "requests=%zu", rest_busy(s->rest));
+		log_event(LOG_EV_SERVER_FAIL, "requests=%zu", busy(s));
 		log_stop();
 		_exit(rc_exit_code(RC_INTERNAL));
 	}

@@ -97,7 +97,7 @@ acked(struct push *p, struct push_note *note)
 	if (s != NULL && s->state == SESSION_OPEN) {
 		/* A failed ack is repeated by the client or by its next. */
 		if (r->unit.unit.rc != RC_OK)
-			refusal_of_rc(&r->unit.refusal, r->unit.unit.rc);
+			refusal_of_unit(&r->unit.refusal, r->unit.unit.rc);
 		if (r->has_re)
 			s->reads--;
 		else
@@ -237,8 +237,10 @@ read_done(struct push *p, struct push_note *note)
 			return;
 		r->unit.unit.rc = RC_BUSY;
 	}
-	if (r->unit.unit.rc != RC_OK)
+	if (r->unit.unit.rc != RC_OK && r->counted)
 		refusal_of_rc(&r->unit.refusal, r->unit.unit.rc);
+	else if (r->unit.unit.rc != RC_OK)
+		refusal_of_unit(&r->unit.refusal, r->unit.unit.rc);
 	s->reads--;
 	answer_read(s, r);
 	mem_free(r);
@@ -355,7 +357,7 @@ sent(struct push *p, struct push_note *note)
 		return;
 	}
 	if (r->send.unit.unit.rc != RC_OK)
-		refusal_of_rc(refusal, r->send.unit.unit.rc);
+		refusal_of_unit(refusal, r->send.unit.unit.rc);
 	if (refusal->problem == PROBLEM_NONE && r->send.unit.replayed &&
 	    r->entry.len == 0 && r->rc == RC_OK) {
 		if (session_read(s, &r->job, read_replayed) == RC_OK)

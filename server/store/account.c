@@ -11,15 +11,6 @@
 
 /* ---- users ---- */
 
-static enum rc
-take_id(void *arg, const struct db_row *row, struct err *err)
-{
-
-	(void)err;
-	*(int64_t *)arg = db_row_i64(row, 0);
-	return (RC_OK);
-}
-
 enum rc
 store_user_insert(struct db *db, const struct store_user *user, int64_t now_ms,
     int64_t *ret_user_id, struct err *err)
@@ -36,7 +27,7 @@ store_user_insert(struct db *db, const struct store_user *user, int64_t now_ms,
 					      : DB_V_NULL;
 	v[3] = db_v_i64(user->admin ? 1 : 0);
 	v[4] = db_v_i64(now_ms);
-	rc = db_run(db, SQL_USER_INSERT, v, 5, take_id, &id, NULL, err);
+	rc = db_run(db, SQL_USER_INSERT, v, 5, db_take_i64, &id, NULL, err);
 	if (rc != RC_OK)
 		return (rc);
 	if (id == 0)
@@ -58,8 +49,8 @@ store_user_remote_insert(struct db *db, const char *address,
 	v[0] = db_v_str(address);
 	v[1] = db_v_i64(now_ms);
 	v[2] = db_v_i64(destination_id);
-	return (db_run(
-	    db, SQL_USER_REMOTE_INSERT, v, 3, take_id, ret_user_id, NULL, err));
+	return (db_run(db, SQL_USER_REMOTE_INSERT, v, 3, db_take_i64,
+	    ret_user_id, NULL, err));
 }
 
 void
@@ -128,7 +119,7 @@ store_user_any(struct db *db, bool *ret, struct err *err)
 	enum rc rc;
 
 	id = 0;
-	rc = db_run(db, SQL_USER_ANY, NULL, 0, take_id, &id, NULL, err);
+	rc = db_run(db, SQL_USER_ANY, NULL, 0, db_take_i64, &id, NULL, err);
 	if (rc == RC_OK)
 		*ret = id != 0;
 	return (rc);
@@ -176,8 +167,8 @@ store_device_insert(struct db *db, const struct store_device *device,
 	v[3] = db_v_blob(token_hash, STORE_HASH_LEN);
 	v[4] = db_v_i64(device->acked_seq);
 	v[5] = db_v_i64(device->created_at);
-	return (db_run(
-	    db, SQL_DEVICE_INSERT, v, 6, take_id, ret_device_id, NULL, err));
+	return (db_run(db, SQL_DEVICE_INSERT, v, 6, db_take_i64, ret_device_id,
+	    NULL, err));
 }
 
 static enum rc
@@ -218,7 +209,8 @@ store_device_count(
 	struct db_val v;
 
 	v = db_v_i64(user_id);
-	return (db_run(db, SQL_DEVICE_COUNT, &v, 1, take_id, ret, NULL, err));
+	return (
+	    db_run(db, SQL_DEVICE_COUNT, &v, 1, db_take_i64, ret, NULL, err));
 }
 
 struct device_each {
@@ -324,7 +316,7 @@ store_device_rename(struct db *db, int64_t user_id,
 	v[0] = db_v_i64(user_id);
 	v[1] = db_v_uuid(public_id);
 	v[2] = db_v_text(name, n);
-	rc = db_run(db, SQL_DEVICE_RENAME, v, 3, take_id, &id, NULL, err);
+	rc = db_run(db, SQL_DEVICE_RENAME, v, 3, db_take_i64, &id, NULL, err);
 	if (rc == RC_OK && id == 0)
 		return (RC_NOT_FOUND);
 	*ret_device_id = id;
@@ -338,7 +330,7 @@ store_device_hold(struct db *db, int64_t device_id, bool *ret, struct err *err)
 	int64_t id = 0;
 	enum rc rc;
 
-	rc = db_run(db, SQL_DEVICE_HOLD, &v, 1, take_id, &id, NULL, err);
+	rc = db_run(db, SQL_DEVICE_HOLD, &v, 1, db_take_i64, &id, NULL, err);
 	*ret = id != 0;
 	return (rc);
 }
@@ -352,7 +344,8 @@ store_device_acked_get(
 
 	*ret = -1;
 	v = db_v_i64(device_id);
-	rc = db_run(db, SQL_DEVICE_ACKED_GET, &v, 1, take_id, ret, NULL, err);
+	rc = db_run(
+	    db, SQL_DEVICE_ACKED_GET, &v, 1, db_take_i64, ret, NULL, err);
 	return (rc == RC_OK && *ret < 0 ? RC_NOT_FOUND : rc);
 }
 

@@ -47,15 +47,6 @@ store_direct_other(const char *key, size_t n, const char *name,
 	return (true);
 }
 
-static enum rc
-take_id(void *arg, const struct db_row *row, struct err *err)
-{
-
-	(void)err;
-	*(int64_t *)arg = db_row_i64(row, 0);
-	return (RC_OK);
-}
-
 enum rc
 store_conversation_insert(struct db *db, const struct uuid *public_id,
     const char *direct_key, int64_t now_ms, int64_t *ret_id, struct err *err)
@@ -67,7 +58,7 @@ store_conversation_insert(struct db *db, const struct uuid *public_id,
 	v[2] = db_v_str(direct_key);
 	v[3] = db_v_i64(now_ms);
 	return (db_run(
-	    db, SQL_CONVERSATION_INSERT, v, 4, take_id, ret_id, NULL, err));
+	    db, SQL_CONVERSATION_INSERT, v, 4, db_take_i64, ret_id, NULL, err));
 }
 
 static bool
@@ -329,7 +320,8 @@ store_unread_total(
 
 	*ret = 0;
 	v = db_v_i64(user_id);
-	return (db_run(db, SQL_UNREAD_TOTAL, &v, 1, take_id, ret, NULL, err));
+	return (
+	    db_run(db, SQL_UNREAD_TOTAL, &v, 1, db_take_i64, ret, NULL, err));
 }
 
 struct unread_each {

@@ -91,15 +91,6 @@ store_destination_by_id(struct db *db, int64_t destination_id,
 	    db, SQL_DESTINATION_BY_ID, db_v_i64(destination_id), ret, err));
 }
 
-static enum rc
-take_id(void *arg, const struct db_row *row, struct err *err)
-{
-
-	(void)err;
-	*(int64_t *)arg = db_row_i64(row, 0);
-	return (RC_OK);
-}
-
 enum rc
 store_destination_insert(struct db *db, const char *name, int64_t now_ms,
     int64_t *ret_id, struct err *err)
@@ -109,7 +100,7 @@ store_destination_insert(struct db *db, const char *name, int64_t now_ms,
 	v[0] = db_v_str(name);
 	v[1] = db_v_i64(now_ms);
 	return (db_run(
-	    db, SQL_DESTINATION_INSERT, v, 2, take_id, ret_id, NULL, err));
+	    db, SQL_DESTINATION_INSERT, v, 2, db_take_i64, ret_id, NULL, err));
 }
 
 enum rc

@@ -33,15 +33,6 @@ state_of(const char *name)
 	return (LANE_IDLE);
 }
 
-static enum rc
-take_id(void *arg, const struct db_row *row, struct err *err)
-{
-
-	(void)err;
-	*(int64_t *)arg = db_row_i64(row, 0);
-	return (RC_OK);
-}
-
 void
 store_read_lane(const struct db_row *row, struct store_lane *l)
 {
@@ -135,7 +126,7 @@ store_lane_insert(
 	v[5] = db_v_i64(lane->destination_id);
 	v[6] = db_v_str(names[lane->state]);
 	return (db_run(
-	    db, SQL_LANE_INSERT, v, 7, take_id, &lane->lane_id, NULL, err));
+	    db, SQL_LANE_INSERT, v, 7, db_take_i64, &lane->lane_id, NULL, err));
 }
 
 struct lane_each {

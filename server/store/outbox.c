@@ -10,15 +10,6 @@
 #include "store/message.h"
 #include "store/outbox.h"
 
-static enum rc
-take_id(void *arg, const struct db_row *row, struct err *err)
-{
-
-	(void)err;
-	*(int64_t *)arg = db_row_i64(row, 0);
-	return (RC_OK);
-}
-
 enum rc
 store_outbox_next_due(
     struct db *db, int64_t now_ms, int64_t *ret, struct err *err)
@@ -29,9 +20,10 @@ store_outbox_next_due(
 
 	lane = scheduled = 0;
 	v = db_v_i64(now_ms);
-	rc = db_run(db, SQL_LANES_NEXT_DUE, &v, 1, take_id, &lane, NULL, err);
+	rc = db_run(
+	    db, SQL_LANES_NEXT_DUE, &v, 1, db_take_i64, &lane, NULL, err);
 	if (rc == RC_OK)
-		rc = db_run(db, SQL_OUTBOX_NEXT_SCHEDULED, NULL, 0, take_id,
+		rc = db_run(db, SQL_OUTBOX_NEXT_SCHEDULED, NULL, 0, db_take_i64,
 		    &scheduled, NULL, err);
 	if (rc != RC_OK)
 		return (rc);
@@ -97,16 +89,16 @@ enum rc
 store_outbox_last_id(struct db *db, int64_t *ret, struct err *err)
 {
 
-	return (
-	    db_run(db, SQL_OUTBOX_LAST_ID, NULL, 0, take_id, ret, NULL, err));
+	return (db_run(
+	    db, SQL_OUTBOX_LAST_ID, NULL, 0, db_take_i64, ret, NULL, err));
 }
 
 enum rc
 store_message_last_id(struct db *db, int64_t *ret, struct err *err)
 {
 
-	return (
-	    db_run(db, SQL_MESSAGE_LAST_ID, NULL, 0, take_id, ret, NULL, err));
+	return (db_run(
+	    db, SQL_MESSAGE_LAST_ID, NULL, 0, db_take_i64, ret, NULL, err));
 }
 
 struct id_list {
@@ -161,8 +153,8 @@ store_receipt_pending(struct db *db, int64_t lane_id, int kind,
 	v[0] = db_v_i64(lane_id);
 	v[1] = db_v_i64(kind);
 	v[2] = db_v_i64(sender_id);
-	return (db_run(
-	    db, SQL_OUTBOX_RECEIPT_PENDING, v, 3, take_id, ret_id, NULL, err));
+	return (db_run(db, SQL_OUTBOX_RECEIPT_PENDING, v, 3, db_take_i64,
+	    ret_id, NULL, err));
 }
 
 /* An update that must hit its one row. */
@@ -316,8 +308,8 @@ store_outbox_pending_count(struct db *db, int64_t *ret, struct err *err)
 {
 
 	*ret = 0;
-	return (db_run(
-	    db, SQL_OUTBOX_PENDING_COUNT, NULL, 0, take_id, ret, NULL, err));
+	return (db_run(db, SQL_OUTBOX_PENDING_COUNT, NULL, 0, db_take_i64, ret,
+	    NULL, err));
 }
 
 /* ---- scheduled rows ---- */
@@ -393,8 +385,8 @@ store_outbox_scheduled_count(
 
 	*ret = 0;
 	v = db_v_i64(sender_id);
-	return (db_run(
-	    db, SQL_OUTBOX_SCHEDULED_COUNT, &v, 1, take_id, ret, NULL, err));
+	return (db_run(db, SQL_OUTBOX_SCHEDULED_COUNT, &v, 1, db_take_i64, ret,
+	    NULL, err));
 }
 
 enum rc

@@ -149,22 +149,13 @@ store_rows_expired_local(struct db *db, const struct store_expired_local *ask,
 	return (rc);
 }
 
-static enum rc
-take_i64(void *arg, const struct db_row *row, struct err *err)
-{
-
-	(void)err;
-	*(int64_t *)arg = db_row_i64(row, 0);
-	return (RC_OK);
-}
-
 enum rc
 store_rows_expiry_next(struct db *db, int64_t *ret, struct err *err)
 {
 
 	*ret = 0;
 	return (db_run(
-	    db, SQL_OUTBOX_EXPIRY_NEXT, NULL, 0, take_i64, ret, NULL, err));
+	    db, SQL_OUTBOX_EXPIRY_NEXT, NULL, 0, db_take_i64, ret, NULL, err));
 }
 
 struct letter_each {
