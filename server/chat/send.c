@@ -64,26 +64,17 @@ send_id_of_key(int64_t sender_id, const char *key, size_t n)
 
 /* ---- asking and answering ---- */
 
-/* Whether ${domain} is one that the fault carrier plays: in builds for tests
- * only. */
+/* Whether messages to people of ${domain} are accepted here. */
 static bool
-domain_is_tests(const char *domain)
+reached(const struct addressing *where, const char *domain)
 {
-#ifdef TWINBOX_FAULTS
-	static const char suffix[] = ".fault.test";
-	size_t n = strlen(domain);
 
-	return (n > sizeof(suffix) - 1 &&
-		strcmp(domain + n - (sizeof(suffix) - 1), suffix) == 0);
-#else
-	(void)domain;
-	return (false);
-#endif
+	return (where->reaches != NULL && where->reaches(where->arg, domain));
 }
 
 bool
 send_unit_ask(struct send_unit *u, int64_t sender_id,
-    struct message_draft *draft, const char *local_domain)
+    struct message_draft *draft, const struct addressing *where)
 {
 	struct span *type = &draft->content_type;
 	char name[LIMIT_NAME_LEN + 1], domain[LIMIT_DOMAIN_LEN + 1];
@@ -97,13 +88,13 @@ send_unit_ask(struct send_unit *u, int64_t sender_id,
 	    memcmp(type->p, MESSAGE_CONTENT_TYPE_DEFAULT, type->n) == 0)
 		*type = (struct span){NULL, 0};
 	if (!draft->has_conversation) {
-		if (!model_address_parse(
-			draft->to.p, draft->to.n, local_domain, name, domain)) {
+		if (!model_address_parse(draft->to.p, draft->to.n,
+			where->domain, name, domain)) {
 			refusal_set(&u->refusal, PROBLEM_BAD_REQUEST, "/to",
 			    "\"to\" is no address: write a name");
 			return (false);
 		}
-		if (domain[0] != '\0' && !domain_is_tests(domain)) {
+		if (domain[0] != '\0' && !reached(where, domain)) {
 			refusal_set(&u->refusal, PROBLEM_UNKNOWN_RECIPIENT,
 			    "/to", "this server does not deliver to others");
 			return (false);

@@ -54,13 +54,21 @@ struct send_unit {
 /* Makes ${u} a unit of work; the asked members are the caller's to fill. */
 void send_unit_init(struct send_unit *u);
 
+/* Whose addresses are taken. */
+struct addressing {
+	const char *domain; /* the local one */
+	/* Whether people of another domain are reached; NULL: of none. */
+	bool (*reaches)(void *arg, const char *domain);
+	void *arg;
+};
+
 /* Fills what ${u} asks from ${draft} (kept, with an id) by ${sender_id}: the
  * recipient's name and the fingerprint; the default content type is made the
  * same as none, so that saying it makes no other message.  An address that
- * cannot be local is refused: then ${u}->refusal says so and the result is
+ * nobody reaches is refused: then ${u}->refusal says so and the result is
  * false. */
 bool send_unit_ask(struct send_unit *u, int64_t sender_id,
-    struct message_draft *draft, const char *local_domain);
+    struct message_draft *draft, const struct addressing *where);
 
 /* The entry of a message that was just accepted, as the store has it.  The
  * views borrow from ${u}, its draft and ${ret} itself. */

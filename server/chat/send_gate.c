@@ -58,11 +58,11 @@ send_gate_busy(const struct send_gate *gate)
 	return (atomic_load(&gate->busy));
 }
 
-const char *
-send_gate_domain(const struct send_gate *gate)
+const struct addressing *
+send_gate_addressing(const struct send_gate *gate)
 {
 
-	return (gate->o.domain);
+	return (&gate->o.addressing);
 }
 
 struct uuid

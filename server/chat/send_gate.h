@@ -13,6 +13,7 @@
 #include "base/clk.h"
 #include "base/rnd.h"
 #include "base/uuid.h"
+#include "chat/send.h"
 #include "chat/usage.h"
 #include "engine/reader.h"
 #include "metrics/metrics.h"
@@ -24,8 +25,8 @@ struct send_gate_options {
 	struct rnd *rnd;
 	struct metrics *metrics;
 	struct readers *readers;
-	const char *domain; /* the local one */
-	bool shared;        /* other nodes accept messages, too */
+	struct addressing addressing;
+	bool shared; /* other nodes accept messages, too */
 	int64_t quota_messages, quota_bytes; /* a day and user; 0: any */
 	/* Set while the disk has too little room for new messages; may be NULL.
 	 */
@@ -45,8 +46,8 @@ void send_gate_free(struct send_gate *gate);
 /* Jobs of readers that are under way. */
 size_t send_gate_busy(const struct send_gate *gate);
 
-/* The local domain.  Borrowed. */
-const char *send_gate_domain(const struct send_gate *gate);
+/* Whose addresses are taken.  Borrowed. */
+const struct addressing *send_gate_addressing(const struct send_gate *gate);
 
 /* A new id. */
 struct uuid send_gate_id(struct send_gate *gate);

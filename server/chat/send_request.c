@@ -49,7 +49,8 @@ send_request_prepare(struct send_request *r, struct send_gate *gate,
 		d->has_id = true;
 	}
 	send_unit_init(&r->unit);
-	if (!send_unit_ask(&r->unit, sender_id, d, send_gate_domain(gate))) {
+	if (!send_unit_ask(
+		&r->unit, sender_id, d, send_gate_addressing(gate))) {
 		*refusal = r->unit.refusal;
 		return (RC_INVALID);
 	}

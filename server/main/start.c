@@ -121,7 +121,7 @@ on_send(void *arg, int64_t user_id, int *ret_wait_s)
 
 /* To other servers: in builds for tests to those that play them. */
 static enum rc
-make_carrier(struct server *s, struct carrier *ret, struct err *err)
+make_carrier(struct server *s, struct carrier_remote *ret, struct err *err)
 {
 #ifdef TWINBOX_FAULTS
 	char dir[CONFIG_TEXT_SIZE + 8];
@@ -141,13 +141,14 @@ make_carrier(struct server *s, struct carrier *ret, struct err *err)
 }
 
 static enum rc
-make_gate(struct server *s, struct err *err)
+make_gate(
+    struct server *s, const struct carrier_remote *remote, struct err *err)
 {
 	const struct send_gate_options options = {.clk = s->clk,
 	    .rnd = s->rnd,
 	    .metrics = s->metrics,
 	    .readers = s->readers,
-	    .domain = s->config.domain,
+	    .addressing = {s->config.domain, remote->reaches, remote->arg},
 	    .shared = db_shared(s->db),
 	    .quota_messages = s->config.quota_messages,
 	    .quota_bytes = s->config.quota_bytes,
@@ -190,7 +191,7 @@ make_workers(struct server *s, struct err *err)
 
 	if ((rc = make_carrier(s, &relay_options.remote, err)) != RC_OK ||
 	    (rc = relay_new(&relay_options, &s->relay, err)) != RC_OK ||
-	    (rc = make_gate(s, err)) != RC_OK)
+	    (rc = make_gate(s, &relay_options.remote, err)) != RC_OK)
 		return (rc);
 	for (i = 0; i < s->config.allow_origin.n; i++)
 		buf_addf(&origins, "%s%s", i > 0 ? " " : "",

@@ -3,23 +3,33 @@
  * A carrier takes lanes' work to its destinations.
  *
  * The local one hands whole lanes to the writer, which claims, delivers and
- * settles in one transaction.  Every other one carries parcels that were
- * claimed for one destination, and brings answers back: server to server, and
- * the fault carrier of the tests.
+ * settles in one transaction.  A remote one carries parcels that were claimed
+ * for one destination, and brings answers back.
  */
 #ifndef RELAY_CARRIER_H
 #define RELAY_CARRIER_H
 
+#include <stdbool.h>
+
 #include "delivery/deliver.h"
 #include "delivery/parcel.h"
 
-struct carrier {
+/* Into the inboxes here. */
+struct carrier_local {
 	void *arg;
 
-	/* The local one: takes ${unit}; its finish is called later, from any
-	 * thread, once.  RC_BUSY: not taken, try again soon.  RC_CLOSED: never
-	 * again.  NULL: it carries parcels. */
+	/* Takes ${unit}; its finish is called later, from any thread, once.
+	 * RC_BUSY: not taken, try again soon.  RC_CLOSED: never again. */
 	enum rc (*submit)(void *arg, struct deliver_unit *unit);
+};
+
+/* To other servers. */
+struct carrier_remote {
+	void *arg;
+
+	/* Whether messages to people of ${domain} may be accepted.  NULL: to
+	 * none.  Thread: any. */
+	bool (*reaches)(void *arg, const char *domain);
 
 	/* Carries ${parcel} and calls its finish, once, from any thread, at the
 	 * latest when its time-out is over; it is the carrier's until then.
@@ -31,10 +41,10 @@ struct carrier {
 	void (*stop)(void *arg);
 };
 
-/* The carrier into local inboxes: deliveries ride in the writer's batches. */
-struct carrier carrier_local(struct writer *writer);
+/* Deliveries here ride in the writer's batches. */
+struct carrier_local carrier_local(struct writer *writer);
 
-/* The carrier to nowhere: every destination is unreachable. */
-struct carrier carrier_none(void);
+/* The carrier to nowhere: it reaches nobody. */
+struct carrier_remote carrier_none(void);
 
 #endif

@@ -392,10 +392,23 @@ carrier_fault_free(struct carrier_fault *f)
 	mem_free(f);
 }
 
-struct carrier
+static bool
+fault_reaches(void *arg, const char *domain)
+{
+	static const char suffix[] = ".fault.test";
+	const size_t n = strlen(domain);
+
+	(void)arg;
+	return (n > sizeof(suffix) - 1 &&
+		strcmp(domain + n - (sizeof(suffix) - 1), suffix) == 0);
+}
+
+struct carrier_remote
 carrier_fault(struct carrier_fault *f)
 {
 
-	return (
-	    (struct carrier){.arg = f, .send = fault_send, .stop = fault_stop});
+	return ((struct carrier_remote){.arg = f,
+	    .reaches = fault_reaches,
+	    .send = fault_send,
+	    .stop = fault_stop});
 }

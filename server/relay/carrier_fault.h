@@ -43,6 +43,6 @@ enum rc carrier_fault_start(const char *dir, const struct clk *clk,
 void carrier_fault_free(struct carrier_fault *f);
 
 /* What the relay is given. */
-struct carrier carrier_fault(struct carrier_fault *f);
+struct carrier_remote carrier_fault(struct carrier_fault *f);
 
 #endif

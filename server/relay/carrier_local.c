@@ -14,11 +14,11 @@ submit(void *arg, struct deliver_unit *unit)
 	return (writer_submit(arg, &unit->unit));
 }
 
-struct carrier
+struct carrier_local
 carrier_local(struct writer *writer)
 {
 
-	return ((struct carrier){.arg = writer, .submit = submit});
+	return ((struct carrier_local){.arg = writer, .submit = submit});
 }
 
 static void
@@ -34,9 +34,9 @@ unreachable(void *arg, struct parcel *parcel)
 	parcel->finish(parcel);
 }
 
-struct carrier
+struct carrier_remote
 carrier_none(void)
 {
 
-	return ((struct carrier){.send = unreachable});
+	return ((struct carrier_remote){.send = unreachable});
 }

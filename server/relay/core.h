@@ -33,8 +33,8 @@ struct core_job {
 };
 
 struct core_options {
-	struct carrier local;
-	struct carrier remote;
+	struct carrier_local local;
+	struct carrier_remote remote;
 
 	/* Hands ${unit} to the writer: RC_BUSY and RC_CLOSED as
 	 * writer_submit(). */

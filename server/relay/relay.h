@@ -21,8 +21,8 @@ struct relay;
 
 struct relay_options {
 	const struct db_options *db; /* for a read-only connection of its own */
-	struct carrier carrier;      /* into the inboxes here */
-	struct carrier remote;       /* to other servers; its stop is called */
+	struct carrier_local carrier; /* into the inboxes here */
+	struct carrier_remote remote; /* to other servers; its stop is called */
 	struct writer *writer;
 	const struct clk *clk;
 	const struct timing *timing; /* kept; NULL: timing_real() */

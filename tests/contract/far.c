@@ -44,7 +44,7 @@ send_draft(
 	memset(&u, 0, sizeof(u));
 	send_unit_init(&u);
 	u.unit.finish = send_finished;
-	assert_true(send_unit_ask(&u, from, draft, "localhost"));
+	assert_true(send_unit_ask(&u, from, draft, &rig_addressing));
 	(void)snprintf(u.to, sizeof(u.to), "%s", to);
 	run(r, &u.unit);
 	return (u.refusal);

@@ -186,4 +186,7 @@ bool rig_refuses(struct rig *r, const char *sql);
 /* A reader of the same database; the caller closes it. */
 struct db *rig_reader(struct rig *r);
 
+/* People here are at localhost; *.fault.test is reached as well. */
+extern const struct addressing rig_addressing;
+
 #endif

@@ -36,8 +36,8 @@ rig_send_many(struct rig *r, int64_t from, const char *to, int n,
 		drafts[i].body = (struct span){"x", 1};
 		drafts[i].deliver_at_ms = deliver_at(i);
 		send_unit_init(&units[i]);
-		assert_true(
-		    send_unit_ask(&units[i], from, &drafts[i], "localhost"));
+		assert_true(send_unit_ask(
+		    &units[i], from, &drafts[i], &rig_addressing));
 		units[i].unit.finish = finish_send;
 		units[i].arg = &sent;
 		assert_int_equal(

@@ -168,7 +168,7 @@ send_draft(struct send_unit *u, struct message_draft *d)
 	memset(u, 0, sizeof(*u));
 	send_unit_init(u);
 	u->unit.finish = finished;
-	assert_true(send_unit_ask(u, ann, d, "localhost"));
+	assert_true(send_unit_ask(u, ann, d, &rig_addressing));
 	assert_int_equal(writer_submit(rig.writer, &u->unit), RC_OK);
 	assert_int_equal(writer_run_once(rig.writer), 1);
 	assert_int_equal(u->unit.rc, RC_OK);

@@ -244,7 +244,8 @@ test_same_id_in_one_batch(void **state)
 	for (i = 0; i < 3; i++) {
 		memset(&u[i], 0, sizeof(u[i]));
 		send_unit_init(&u[i]);
-		assert_true(send_unit_ask(&u[i], alice, &draft, "localhost"));
+		assert_true(
+		    send_unit_ask(&u[i], alice, &draft, &rig_addressing));
 		u[i].unit.finish = finished;
 		u[i].arg = &done;
 		assert_int_equal(writer_submit(r.writer, &u[i].unit), RC_OK);
@@ -503,7 +504,7 @@ test_abandoned_batch(void **state)
 		drafts[i].body = (struct span){"x", 1};
 		send_unit_init(&u[i]);
 		assert_true(
-		    send_unit_ask(&u[i], alice, &drafts[i], "localhost"));
+		    send_unit_ask(&u[i], alice, &drafts[i], &rig_addressing));
 		u[i].unit.finish = finished;
 		u[i].arg = &done;
 		assert_int_equal(writer_submit(r.writer, &u[i].unit), RC_OK);

@@ -111,7 +111,7 @@ test_long_ack(void **state)
 	draft.id = uuid_gen_next(&r.ids);
 	draft.to = (struct span){"carol", 5};
 	draft.body = (struct span){"between", 7};
-	assert_true(send_unit_ask(&s, t.alice, &draft, "localhost"));
+	assert_true(send_unit_ask(&s, t.alice, &draft, &rig_addressing));
 	s.unit.finish = send_finished;
 	s.arg = &sent;
 	assert_int_equal(writer_submit(r.writer, &s.unit), RC_OK);
@@ -397,7 +397,7 @@ test_disabled(void **state)
 	draft.id = uuid_gen_next(&r.ids);
 	draft.has_conversation = true;
 	draft.body = (struct span){"three", 5};
-	assert_true(send_unit_ask(&s, t.alice, &draft, "localhost"));
+	assert_true(send_unit_ask(&s, t.alice, &draft, &rig_addressing));
 	s.unit.finish = send_finished;
 	s.arg = &sent;
 	assert_int_equal(writer_submit(r.writer, &s.unit), RC_OK);

@@ -563,7 +563,7 @@ test_beside_a_load(void **state)
 		units[i].arg = &done;
 		draft.id = uuid_gen_next(&k.r.ids);
 		assert_true(
-		    send_unit_ask(&units[i], k.alice, &draft, "localhost"));
+		    send_unit_ask(&units[i], k.alice, &draft, &rig_addressing));
 		assert_int_equal(
 		    writer_submit(k.r.writer, &units[i].unit), RC_OK);
 	}

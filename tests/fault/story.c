@@ -241,7 +241,7 @@ submit(struct story *s, struct story_send *m, size_t n)
 		memset(&m[i].unit, 0, sizeof(m[i].unit));
 		send_unit_init(&m[i].unit);
 		assert_true(send_unit_ask(&m[i].unit, s->users[m[i].from].id,
-		    &m[i].draft, "localhost"));
+		    &m[i].draft, &rig_addressing));
 		m[i].unit.unit.finish = on_send;
 		m[i].unit.arg = &m[i];
 		assert_int_equal(

@@ -197,8 +197,8 @@ send_again(
 			break;
 		memset(&units[i], 0, sizeof(units[i]));
 		send_unit_init(&units[i]);
-		assert_true(send_unit_ask(
-		    &units[i], s->users[m->from].id, &m->draft, "localhost"));
+		assert_true(send_unit_ask(&units[i], s->users[m->from].id,
+		    &m->draft, &rig_addressing));
 		units[i].unit.finish = on_send;
 		units[i].arg = &done;
 		assert_int_equal(

@@ -490,7 +490,7 @@ send_batches(struct rig *r, int64_t from, struct uuid *ids, size_t n)
 			memset(&units[k], 0, sizeof(units[k]));
 			send_unit_init(&units[k]);
 			assert_true(send_unit_ask(
-			    &units[k], from, &drafts[k], "localhost"));
+			    &units[k], from, &drafts[k], &rig_addressing));
 			units[k].unit.finish = sent;
 			units[k].arg = &done;
 			assert_int_equal(

@@ -231,8 +231,8 @@ make_send(struct op *op)
 	op->draft.priority = m->priority;
 	u->unit.finish = send_done;
 	u->arg = op;
-	if (!send_unit_ask(
-		u, op->s->clients[op->client].user_id, &op->draft, "localhost"))
+	if (!send_unit_ask(u, op->s->clients[op->client].user_id, &op->draft,
+		&rig_addressing))
 		sim_bad(
 		    op->s, "%s is no address: %s", m->to, u->refusal.detail);
 }

@@ -207,8 +207,8 @@ heart_new(struct sim *s, const char *url, struct err *err)
 	(void)snprintf(h->owner, sizeof(h->owner), "sim:%llu",
 	    (unsigned long long)s->server->incarnation);
 	rc = db_open(&o, &h->db, err);
-	c.local = (struct carrier){.arg = s, .submit = deliver};
-	c.remote = (struct carrier){.arg = s, .send = carry};
+	c.local = (struct carrier_local){.arg = s, .submit = deliver};
+	c.remote = (struct carrier_remote){.arg = s, .send = carry};
 	c.submit = submit;
 	c.back = back;
 	c.arg = s;

@@ -267,7 +267,7 @@ send(const char *here, const char *elsewhere, int64_t expires_in_ms)
 	memset(&u, 0, sizeof(u));
 	send_unit_init(&u);
 	u.unit.finish = send_finished;
-	assert_true(send_unit_ask(&u, 1, &draft, "localhost"));
+	assert_true(send_unit_ask(&u, 1, &draft, &rig_addressing));
 	/* An address elsewhere would be refused before it is a unit. */
 	if (elsewhere != NULL)
 		(void)snprintf(u.to, sizeof(u.to), "%s", elsewhere);
@@ -344,8 +344,8 @@ start(int64_t poll_ms, int64_t timeout_ms)
 	scene.jobs = NULL;
 	scene.jobs_tail = &scene.jobs;
 	scene.ncarried = 0;
-	o.local = (struct carrier){.submit = deliver};
-	o.remote = (struct carrier){.send = carry};
+	o.local = (struct carrier_local){.submit = deliver};
+	o.remote = (struct carrier_remote){.send = carry};
 	o.submit = submit;
 	o.back = back;
 	o.db = scene.reader;

@@ -550,8 +550,9 @@ played_setup(void **state)
 	    .max_pending_total = 2000,
 	    .max_retries = 20,
 	    .ready = always_ready};
-	struct send_gate_options gate = {
-	    .clk = &clk.clk, .rnd = &rnd.rnd, .domain = "here.example"};
+	struct send_gate_options gate = {.clk = &clk.clk,
+	    .rnd = &rnd.rnd,
+	    .addressing = {.domain = "here.example"}};
 	struct err err = ERR_INIT;
 
 	(void)state;

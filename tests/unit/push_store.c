@@ -310,12 +310,13 @@ send_gate_id(struct send_gate *gate)
 	return (uuid_gen_next(&scene->push->ids));
 }
 
-const char *
-send_gate_domain(const struct send_gate *gate)
+const struct addressing *
+send_gate_addressing(const struct send_gate *gate)
 {
+	static const struct addressing local = {.domain = "localhost"};
 
 	(void)gate;
-	return ("localhost");
+	return (&local);
 }
 
 bool
@@ -411,10 +412,10 @@ finish_send(enum rc rc)
 
 bool
 send_unit_ask(struct send_unit *u, int64_t sender_id,
-    struct message_draft *draft, const char *local_domain)
+    struct message_draft *draft, const struct addressing *where)
 {
 
-	assert_string_equal(local_domain, "localhost");
+	assert_string_equal(where->domain, "localhost");
 	u->sender_id = sender_id;
 	u->draft = draft;
 	if (!scene->bad_recipient)

@@ -417,8 +417,9 @@ span_of(const char *text)
 static void
 item_init(struct send_request *item)
 {
-	const struct send_gate_options options = {
-	    .clk = &fake.clk, .rnd = &seeded.rnd, .domain = "home.example"};
+	const struct send_gate_options options = {.clk = &fake.clk,
+	    .rnd = &seeded.rnd,
+	    .addressing = {.domain = "home.example"}};
 	struct err err = ERR_INIT;
 
 	clk_fake_init(&fake, 1700000000000);

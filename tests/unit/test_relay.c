@@ -169,7 +169,7 @@ answer_held(enum mood next)
 static struct timing quick;
 
 static struct relay *
-start(struct rig *r, struct carrier carrier, int64_t poll_ms)
+start(struct rig *r, struct carrier_local carrier, int64_t poll_ms)
 {
 	struct relay_options o = {0};
 	struct db_options db = {0};
@@ -199,7 +199,7 @@ start_fake(struct rig *r, enum mood mood, int64_t poll_ms)
 {
 
 	post_init(mood);
-	return (start(r, (struct carrier){.submit = offer}, poll_ms));
+	return (start(r, (struct carrier_local){.submit = offer}, poll_ms));
 }
 
 static void

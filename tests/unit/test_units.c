@@ -417,7 +417,7 @@ test_order_in_a_batch(void **state)
 	memset(&s, 0, sizeof(s));
 	send_unit_init(&s);
 	draft.metadata = (struct span){"{}", 2};
-	assert_true(send_unit_ask(&s, alice, &draft, "localhost"));
+	assert_true(send_unit_ask(&s, alice, &draft, &rig_addressing));
 	/* Whatever way it comes: the writer's batches have a size in bytes. */
 	assert_int_equal(s.unit.bytes, SEND_UNIT_BYTES + 3 + 2);
 	draft.metadata = (struct span){NULL, 0};
