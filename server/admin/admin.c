@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "admin/admin_internal.h"
-#include "admin/desk_internal.h"
+#include "admin/routes_internal.h"
 #include "base/lock.h"
 #include "base/mem.h"
 #include "page/page.h"
@@ -92,7 +92,7 @@ admin_ready(struct http_request *req, void *arg)
 
 /* ---- routes ---- */
 
-#define DESK_READ (HTTP_ADMIN | HTTP_NO_BODY)
+#define ADMIN_READ (HTTP_ADMIN | HTTP_NO_BODY)
 
 static const struct http_route routes[] = {
     {"GET", "/healthz", admin_health, HTTP_PUBLIC | HTTP_NO_BODY},
@@ -102,30 +102,30 @@ static const struct http_route routes[] = {
     {"GET", "/asyncapi.yaml", admin_asyncapi, HTTP_PUBLIC | HTTP_NO_BODY},
     {"GET", "/problems", admin_problems, HTTP_PUBLIC | HTTP_NO_BODY},
     {"GET", "/problems/{slug}", admin_problem, HTTP_PUBLIC | HTTP_NO_BODY},
-    {"GET", "/admin", page_desk, HTTP_PUBLIC | HTTP_NO_BODY},
+    {"GET", "/admin", page_admin, HTTP_PUBLIC | HTTP_NO_BODY},
     {"GET", "/", admin_front, HTTP_PUBLIC | HTTP_NO_BODY},
-    {"GET", "/v1/admin/stats", desk_stats_get, DESK_READ},
-    {"GET", "/v1/admin/outbox", desk_outbox_get, DESK_READ},
-    {"GET", "/v1/admin/outbox/{id}", desk_message_get, DESK_READ},
-    {"POST", "/v1/admin/outbox/{id}/retry", desk_retry_post, HTTP_ADMIN},
-    {"POST", "/v1/admin/outbox/{id}/discard", desk_discard_post, HTTP_ADMIN},
-    {"GET", "/v1/admin/dead-letters", desk_dead_get, DESK_READ},
-    {"GET", "/v1/admin/dead-letters/export", desk_export_get, DESK_READ},
-    {"POST", "/v1/admin/dead-letters/requeue", desk_dead_requeue_post,
+    {"GET", "/v1/admin/stats", admin_stats_get, ADMIN_READ},
+    {"GET", "/v1/admin/outbox", admin_outbox_get, ADMIN_READ},
+    {"GET", "/v1/admin/outbox/{id}", admin_message_get, ADMIN_READ},
+    {"POST", "/v1/admin/outbox/{id}/retry", admin_retry_post, HTTP_ADMIN},
+    {"POST", "/v1/admin/outbox/{id}/discard", admin_discard_post, HTTP_ADMIN},
+    {"GET", "/v1/admin/dead-letters", admin_dead_get, ADMIN_READ},
+    {"GET", "/v1/admin/dead-letters/export", admin_export_get, ADMIN_READ},
+    {"POST", "/v1/admin/dead-letters/requeue", admin_dead_requeue_post,
 	HTTP_ADMIN},
-    {"POST", "/v1/admin/dead-letters/discard", desk_dead_discard_post,
+    {"POST", "/v1/admin/dead-letters/discard", admin_dead_discard_post,
 	HTTP_ADMIN},
-    {"GET", "/v1/admin/destinations", desk_destinations_get, DESK_READ},
-    {"PATCH", "/v1/admin/destinations/{name}", desk_destination_patch,
+    {"GET", "/v1/admin/destinations", admin_destinations_get, ADMIN_READ},
+    {"PATCH", "/v1/admin/destinations/{name}", admin_destination_patch,
 	HTTP_ADMIN},
-    {"POST", "/v1/admin/destinations/{name}/pause", desk_pause_post,
+    {"POST", "/v1/admin/destinations/{name}/pause", admin_pause_post,
 	HTTP_ADMIN},
-    {"POST", "/v1/admin/destinations/{name}/resume", desk_resume_post,
+    {"POST", "/v1/admin/destinations/{name}/resume", admin_resume_post,
 	HTTP_ADMIN},
-    {"GET", "/v1/admin/lanes", desk_lanes_get, DESK_READ},
-    {"POST", "/v1/admin/lanes/{id}/rewind", desk_rewind_post, HTTP_ADMIN},
-    {"GET", "/v1/admin/users", desk_users_get, DESK_READ},
-    {"GET", "/v1/admin/audit", desk_audit_get, DESK_READ},
+    {"GET", "/v1/admin/lanes", admin_lanes_get, ADMIN_READ},
+    {"POST", "/v1/admin/lanes/{id}/rewind", admin_rewind_post, HTTP_ADMIN},
+    {"GET", "/v1/admin/users", admin_users_get, ADMIN_READ},
+    {"GET", "/v1/admin/audit", admin_audit_get, ADMIN_READ},
     {"GET", "/assets/{name}", page_asset, HTTP_PUBLIC | HTTP_NO_BODY},
     {NULL, NULL, NULL, 0},
 };

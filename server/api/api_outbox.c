@@ -241,7 +241,7 @@ api_entry_delete(struct http_request *req, void *arg)
 struct retry_ask {
 	struct ask ask; /* first */
 	struct wire_doc doc;
-	struct desk_unit unit;
+	struct operator_unit unit;
 };
 
 static enum rc
@@ -265,7 +265,8 @@ read_retried(struct ask *ask, struct db *db, struct err *err)
 static void
 retried(struct unit *base)
 {
-	struct desk_unit *u = CONTAINER_OF(base, struct desk_unit, unit);
+	struct operator_unit *u =
+	    CONTAINER_OF(base, struct operator_unit, unit);
 	struct retry_ask *a = u->arg;
 
 	if (ask_unit_ok(&a->ask, &u->unit, &u->refusal))
@@ -284,7 +285,7 @@ api_entry_retry_post(struct http_request *req, void *arg)
 	    !ask_path_uuid(&a->ask, NO_ENTRY, &id) ||
 	    !ask_body_if_any(&a->ask, &a->doc, NULL, 0))
 		return;
-	desk_unit_init(&a->unit, DESK_OWN_RETRY, a->ask.who->name);
+	operator_unit_init(&a->unit, OPERATOR_OWN_RETRY, a->ask.who->name);
 	a->unit.sender_id = a->ask.who->user_id;
 	a->unit.message = id;
 	a->unit.unit.finish = retried;

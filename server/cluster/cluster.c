@@ -50,7 +50,7 @@ cluster_tell(struct cluster *c, const struct effects *effects)
 }
 
 void
-cluster_tell_desk(struct cluster *c)
+cluster_tell_destinations(struct cluster *c)
 {
 
 	if (atomic_load(&c->nnodes) < 2)
@@ -142,8 +142,8 @@ hear(void *arg, const char *text)
 		atomic_store(&c->nnodes, 2); /* until the next beat counts */
 		c->beat_ms = 0;
 	}
-	if (in.desk)
-		c->options.desk(c->options.arg);
+	if (in.destinations_changed)
+		c->options.destinations_changed(c->options.arg);
 	if (in.effects == NULL)
 		return;
 	for (i = 0; i < in.effects->nrevoked; i++)
@@ -494,8 +494,8 @@ static void
 on_woken(void *arg, const struct wake *wake)
 {
 
-	if (wake->desk)
-		cluster_tell_desk(arg);
+	if (wake->destinations_changed)
+		cluster_tell_destinations(arg);
 }
 
 struct subscriber

@@ -52,7 +52,7 @@ struct cluster_options {
 	atomic_int_fast64_t *lineage;
 
 	/* An operator has changed destinations elsewhere.  Thread: cluster. */
-	void (*desk)(void *arg);
+	void (*destinations_changed)(void *arg);
 	/* The database is of another epoch: nothing of what this process knows
 	 * of it is true.  No transaction begins any more.  Thread: cluster. */
 	void (*over)(void *arg);
@@ -83,7 +83,7 @@ struct subscriber cluster_subscriber(struct cluster *c);
 void cluster_tell(struct cluster *c, const struct effects *effects);
 
 /* Tells the others that destinations were changed here.  Thread: any. */
-void cluster_tell_desk(struct cluster *c);
+void cluster_tell_destinations(struct cluster *c);
 
 /* Whether this node does what one of them is to do for all: it is the one that
  * has begun first of those who live.  For a beat or so there may be two of

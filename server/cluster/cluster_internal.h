@@ -57,7 +57,7 @@ enum rc outbound_send(struct outbound *o, int64_t node,
 struct inbound {
 	int64_t node;
 	bool missed; /* more than could be told, or no memory */
-	bool desk;
+	bool destinations_changed;
 	bool began;
 	bool epoch; /* is another, perhaps */
 	struct effects *effects;

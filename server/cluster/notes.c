@@ -267,7 +267,7 @@ read_word(const char *word, struct inbound *in, struct err *err)
 	case 'R':
 		return (read_revoked(in->effects, word, err));
 	case 'D':
-		in->desk = true;
+		in->destinations_changed = true;
 		return (RC_OK);
 	case 'E':
 		in->epoch = true;

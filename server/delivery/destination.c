@@ -38,7 +38,7 @@ done_by(struct tx *tx, const char *by, const char *action, const char *name,
 	rc = txn_need_effects(env, err);
 	if (rc != RC_OK)
 		return (rc);
-	env->wake->desk = true;
+	env->wake->destinations_changed = true;
 	return (store_audit_insert(tx->db, &audit, tx->now_ms, err));
 }
 

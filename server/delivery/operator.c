@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The batch verb `desk`.
+ * The work of an operator's commands.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ typedef enum rc (*row_fn)(struct tx *tx, int64_t outbox_id, const char *by,
     struct refusal *ret, struct err *err);
 
 static enum rc
-audit(struct tx *tx, const struct desk_unit *u, const char *action,
+audit(struct tx *tx, const struct operator_unit *u, const char *action,
     const struct uuid *message, const char *detail, struct err *err)
 {
 	char object[UUID_TEXT_LEN + 1];
@@ -49,7 +49,7 @@ found_own(void *arg, const struct store_entry *e, struct err *err)
 /* A message without outbox rows: it has reached everybody long ago, and they
  * are purged; or there is none. */
 static enum rc
-refuse_without_rows(struct tx *tx, struct desk_unit *u, struct err *err)
+refuse_without_rows(struct tx *tx, struct operator_unit *u, struct err *err)
 {
 	struct store_message_key key;
 	enum rc rc;
@@ -59,7 +59,7 @@ refuse_without_rows(struct tx *tx, struct desk_unit *u, struct err *err)
 		refusal_set(&u->refusal, PROBLEM_CONFLICT, "",
 		    "everybody has it, and its outbox rows are purged: there "
 		    "is nothing to %s",
-		    u->op == DESK_DISCARD ? "give up" : "try again");
+		    u->op == OPERATOR_DISCARD ? "give up" : "try again");
 	else if (rc == RC_NOT_FOUND)
 		refusal_set(&u->refusal, PROBLEM_NOT_FOUND, "",
 		    "there is no such message");
@@ -69,7 +69,7 @@ refuse_without_rows(struct tx *tx, struct desk_unit *u, struct err *err)
 /* Does ${each} with all rows of the message that allow it; if none does, the
  * first refusal is the unit's. */
 static enum rc
-each_row(struct tx *tx, struct desk_unit *u, row_fn each, struct err *err)
+each_row(struct tx *tx, struct operator_unit *u, row_fn each, struct err *err)
 {
 	struct refusal r;
 	int64_t ids[ROWS_MAX];
@@ -95,10 +95,10 @@ each_row(struct tx *tx, struct desk_unit *u, row_fn each, struct err *err)
 }
 
 static enum rc
-do_message(struct tx *tx, struct desk_unit *u, struct err *err)
+do_message(struct tx *tx, struct operator_unit *u, struct err *err)
 {
 	char detail[64];
-	bool discard = u->op == DESK_DISCARD;
+	bool discard = u->op == OPERATOR_DISCARD;
 	enum rc rc;
 
 	rc = each_row(tx, u, discard ? dead_discard : outbox_retry_now, err);
@@ -130,7 +130,7 @@ retry_own(struct tx *tx, int64_t outbox_id, const char *by, struct refusal *ret,
 
 /* The sender's own: no operator, no audit. */
 static enum rc
-do_own_retry(struct tx *tx, struct desk_unit *u, struct err *err)
+do_own_retry(struct tx *tx, struct operator_unit *u, struct err *err)
 {
 	enum rc rc;
 
@@ -165,10 +165,10 @@ find_letter(struct tx *tx, int64_t dead_id, struct store_dead_letter *ret,
 }
 
 static enum rc
-do_letter(struct tx *tx, struct desk_unit *u, struct desk_letter *letter,
-    struct err *err)
+do_letter(struct tx *tx, struct operator_unit *u,
+    struct operator_letter *letter, struct err *err)
 {
-	bool discard = u->op == DESK_DISCARD_LETTERS;
+	bool discard = u->op == OPERATOR_DISCARD_LETTERS;
 	char detail[DETAIL_SIZE];
 	struct store_dead_letter about;
 	struct refusal r = REFUSAL_INIT;
@@ -202,7 +202,7 @@ do_letter(struct tx *tx, struct desk_unit *u, struct desk_letter *letter,
 }
 
 static enum rc
-do_letters(struct tx *tx, struct desk_unit *u, struct err *err)
+do_letters(struct tx *tx, struct operator_unit *u, struct err *err)
 {
 	size_t i;
 	enum rc rc = RC_OK;
@@ -215,31 +215,31 @@ do_letters(struct tx *tx, struct desk_unit *u, struct err *err)
 /* ---- the unit ---- */
 
 static enum rc
-desk_one(struct tx *tx, struct desk_unit *u, struct err *err)
+operator_one(struct tx *tx, struct operator_unit *u, struct err *err)
 {
 
 	u->refusal = (struct refusal)REFUSAL_INIT;
 	u->done = 0;
 	switch (u->op) {
-	case DESK_OWN_RETRY:
+	case OPERATOR_OWN_RETRY:
 		return (do_own_retry(tx, u, err));
-	case DESK_RETRY:
-	case DESK_DISCARD:
+	case OPERATOR_RETRY:
+	case OPERATOR_DISCARD:
 		return (do_message(tx, u, err));
-	case DESK_REQUEUE_LETTERS:
-	case DESK_DISCARD_LETTERS:
+	case OPERATOR_REQUEUE_LETTERS:
+	case OPERATOR_DISCARD_LETTERS:
 		return (do_letters(tx, u, err));
 	/* These write down themselves who did it. */
-	case DESK_PAUSE:
+	case OPERATOR_PAUSE:
 		return (destination_pause(tx, u->name, u->by,
 		    u->reason[0] != '\0' ? u->reason : NULL, &u->refusal, err));
-	case DESK_RESUME:
+	case OPERATOR_RESUME:
 		return (
 		    destination_resume(tx, u->name, u->by, &u->refusal, err));
-	case DESK_RATE:
+	case OPERATOR_RATE:
 		return (destination_rate(
 		    tx, u->name, u->number, u->by, &u->refusal, err));
-	case DESK_REWIND:
+	case OPERATOR_REWIND:
 	default:
 		return (lane_rewind(
 		    tx, u->lane_id, u->number, u->by, &u->refusal, err));
@@ -247,49 +247,51 @@ desk_one(struct tx *tx, struct desk_unit *u, struct err *err)
 }
 
 static enum rc
-desk_apply(struct tx *tx, struct unit *unit, struct err *err)
+operator_apply(struct tx *tx, struct unit *unit, struct err *err)
 {
 
-	return (desk_one(tx, CONTAINER_OF(unit, struct desk_unit, unit), err));
+	return (operator_one(
+	    tx, CONTAINER_OF(unit, struct operator_unit, unit), err));
 }
 
 static enum rc
-desk_locks(struct unit *unit, struct lockset *set, struct err *err)
+operator_locks(struct unit *unit, struct lockset *set, struct err *err)
 {
-	const struct desk_unit *u = CONTAINER_OF(unit, struct desk_unit, unit);
+	const struct operator_unit *u =
+	    CONTAINER_OF(unit, struct operator_unit, unit);
 	enum rc rc = RC_OK;
 	size_t i;
 
 	switch (u->op) {
-	case DESK_OWN_RETRY:
-	case DESK_RETRY:
-	case DESK_DISCARD:
+	case OPERATOR_OWN_RETRY:
+	case OPERATOR_RETRY:
+	case OPERATOR_DISCARD:
 		return (lockset_message(set, &u->message, err));
-	case DESK_REQUEUE_LETTERS:
-	case DESK_DISCARD_LETTERS:
+	case OPERATOR_REQUEUE_LETTERS:
+	case OPERATOR_DISCARD_LETTERS:
 		for (i = 0; i < u->nletters && rc == RC_OK; i++)
 			rc = lockset_dead_letter(
 			    set, u->letters[i].dead_id, err);
 		return (rc);
-	case DESK_REWIND:
+	case OPERATOR_REWIND:
 		return (lockset_lane(set, u->lane_id, err));
-	case DESK_PAUSE:
-	case DESK_RESUME:
-	case DESK_RATE:
+	case OPERATOR_PAUSE:
+	case OPERATOR_RESUME:
+	case OPERATOR_RATE:
 	default:
 		return (RC_OK);
 	}
 }
 
-UNIT_KIND(desk, desk_locks, .queue = UNIT_CLIENT, .order = ORDER_DESK,
-    .apply_one = desk_apply, .any_order = true);
+UNIT_KIND(operator, operator_locks, .queue = UNIT_CLIENT,
+    .order = ORDER_OPERATOR, .apply_one = operator_apply, .any_order = true);
 
 void
-desk_unit_init(struct desk_unit *u, enum desk_op op, const char *by)
+operator_unit_init(struct operator_unit *u, enum operator_op op, const char *by)
 {
 
 	memset(u, 0, sizeof(*u));
-	u->unit.kind = &desk_kind;
+	u->unit.kind = &operator_kind;
 	u->unit.bytes = sizeof(*u);
 	u->op = op;
 	(void)snprintf(u->by, sizeof(u->by), "%s", by);

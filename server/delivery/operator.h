@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an operator does at the desk, and the one thing that a sender may do
+ * What an operator does, and the one thing that a sender may do
  * there, too: have his own message tried again.  Everything an operator does
  * leaves a row in the audit log, in the same transaction.
  */
@@ -13,42 +13,42 @@
 
 /* Dead letters in one unit; a long list is many units, so that nobody's
  * commit waits for all of it. */
-#define DESK_LETTERS 100
-#define DESK_REASON_LEN 512
-#define DESK_NAME_LEN 253
+#define OPERATOR_LETTERS 100
+#define OPERATOR_REASON_LEN 512
+#define OPERATOR_NAME_LEN 253
 
-enum desk_op {
-	DESK_OWN_RETRY,
-	DESK_RETRY,
-	DESK_DISCARD,
-	DESK_REQUEUE_LETTERS,
-	DESK_DISCARD_LETTERS,
-	DESK_PAUSE,
-	DESK_RESUME,
-	DESK_RATE,
-	DESK_REWIND
+enum operator_op {
+	OPERATOR_OWN_RETRY,
+	OPERATOR_RETRY,
+	OPERATOR_DISCARD,
+	OPERATOR_REQUEUE_LETTERS,
+	OPERATOR_DISCARD_LETTERS,
+	OPERATOR_PAUSE,
+	OPERATOR_RESUME,
+	OPERATOR_RATE,
+	OPERATOR_REWIND
 };
 
 /* A dead letter of a list, and what became of it. */
-struct desk_letter {
+struct operator_letter {
 	int64_t dead_id;
 	bool refused;
 	char detail[REFUSAL_DETAIL_SIZE];
 };
 
-struct desk_unit {
+struct operator_unit {
 	struct unit unit; /* first */
-	enum desk_op op;
+	enum operator_op op;
 
 	/* Asked. */
 	char by[LIMIT_ADDRESS_LEN + 1];
-	int64_t sender_id;                /* DESK_OWN_RETRY: whose it must be */
-	struct uuid message;              /* …_RETRY, DESK_DISCARD */
-	char name[DESK_NAME_LEN + 1];     /* of a destination */
-	char reason[DESK_REASON_LEN + 1]; /* DESK_PAUSE; "": none */
-	int64_t number;                   /* a rate, a place */
-	int64_t lane_id;                  /* DESK_REWIND */
-	struct desk_letter *letters;      /* at most DESK_LETTERS; kept */
+	int64_t sender_id;   /* OPERATOR_OWN_RETRY: whose it must be */
+	struct uuid message; /* …_RETRY, OPERATOR_DISCARD */
+	char name[OPERATOR_NAME_LEN + 1];     /* of a destination */
+	char reason[OPERATOR_REASON_LEN + 1]; /* OPERATOR_PAUSE; "": none */
+	int64_t number;                       /* a rate, a place */
+	int64_t lane_id;                      /* OPERATOR_REWIND */
+	struct operator_letter *letters; /* at most OPERATOR_LETTERS; kept */
 	size_t nletters;
 
 	/* Answered, when unit.rc is RC_OK. */
@@ -58,6 +58,7 @@ struct desk_unit {
 };
 
 /* Makes ${u} a unit of work for ${op}, done by ${by}; the rest is zeroed. */
-void desk_unit_init(struct desk_unit *u, enum desk_op op, const char *by);
+void operator_unit_init(
+    struct operator_unit *u, enum operator_op op, const char *by);
 
 #endif

@@ -209,14 +209,14 @@ make_workers(struct server *s, struct err *err)
 
 /* Another node's operator has changed destinations. */
 static void
-on_desk(void *arg)
+on_destinations_changed(void *arg)
 {
 	struct server *s = arg;
 	struct wake *wake = wake_new();
 
 	if (wake == NULL)
 		return; /* the relay's own poll finds it */
-	wake->desk = true;
+	wake->destinations_changed = true;
 	relay_wake(s->relay, wake);
 }
 
@@ -230,7 +230,7 @@ make_cluster(struct server *s, struct err *err)
 	    .auth = s->auth,
 	    .push = s->push,
 	    .lineage = &s->lineage,
-	    .desk = on_desk,
+	    .destinations_changed = on_destinations_changed,
 	    .over = serve_anew,
 	    .arg = s};
 	struct lineage_node *node = &s->node;

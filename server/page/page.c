@@ -113,7 +113,7 @@ page_index(struct http_request *req)
 }
 
 void
-page_desk(struct http_request *req, void *arg)
+page_admin(struct http_request *req, void *arg)
 {
 	struct refusal r = REFUSAL_INIT;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pages for people with a browser, the chat and the operator's desk: files
+ * The pages for people with a browser, the chat and the operators' page: files
  * of web/ that the build has made part of the program, each in up to three
  * encodings.  Names are looked up in
  * a table; there is no file system behind them.
@@ -16,9 +16,9 @@
  * program was built without it.  Thread: any. */
 bool page_index(struct http_request *req);
 
-/* Handler of GET /admin: the operator's desk, for whoever asks; what it shows
+/* Handler of GET /admin: the operators' page, for whoever asks; what it shows
  * is behind /v1/admin. */
-void page_desk(struct http_request *req, void *arg);
+void page_admin(struct http_request *req, void *arg);
 
 /* Handler of GET /assets/{name}: what the pages load.  The names hold a hash
  * of the content, so that browsers may keep it for ever. */

@@ -166,7 +166,8 @@ take_wakes(struct core *c, struct mbox_node *list)
 		for (i = 0; i < w->nlanes; i++)
 			(void)(schedule_wake(c->schedule, w->lanes[i].lane_id,
 				   w->lanes[i].priority) == RC_OK);
-		if (w->desk && core_read_destinations(c, &err) != RC_OK)
+		if (w->destinations_changed &&
+		    core_read_destinations(c, &err) != RC_OK)
 			core_failed(c, &err);
 		for (i = 0; i < w->ndestinations; i++)
 			core_wake_destination(c, w->destinations[i]);

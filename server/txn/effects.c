@@ -230,5 +230,6 @@ bool
 wake_empty(const struct wake *wake)
 {
 
-	return (wake->nlanes == 0 && wake->ndestinations == 0 && !wake->desk);
+	return (wake->nlanes == 0 && wake->ndestinations == 0 &&
+		!wake->destinations_changed);
 }

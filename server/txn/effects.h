@@ -100,7 +100,7 @@ struct wake {
 	size_t nlanes, cap;
 	int64_t *destinations;
 	size_t ndestinations, destinations_cap;
-	bool desk; /* an operator has changed destinations: read them again */
+	bool destinations_changed; /* by an operator: read them again */
 };
 
 /* Empty effects; NULL: no memory. */

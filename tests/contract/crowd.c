@@ -240,9 +240,10 @@ cancel_one(struct crowd *c)
 }
 
 static void
-desk_finished(struct unit *base)
+admin_finished(struct unit *base)
 {
-	struct desk_unit *u = CONTAINER_OF(base, struct desk_unit, unit);
+	struct operator_unit *u =
+	    CONTAINER_OF(base, struct operator_unit, unit);
 
 	(void)u;
 }
@@ -252,15 +253,15 @@ desk_finished(struct unit *base)
 static void
 operate(struct crowd *c)
 {
-	struct desk_unit u;
+	struct operator_unit u;
 
 	if (c->nsent == 0)
 		return;
-	desk_unit_init(
-	    &u, below(c, 2) == 0 ? DESK_DISCARD : DESK_RETRY, "root");
+	operator_unit_init(
+	    &u, below(c, 2) == 0 ? OPERATOR_DISCARD : OPERATOR_RETRY, "root");
 	u.message = c->sent[c->nsent - 1 -
 			    (size_t)below(c, c->nsent < 12 ? c->nsent : 12)];
-	u.unit.finish = desk_finished;
+	u.unit.finish = admin_finished;
 	run(c, &u.unit);
 }
 

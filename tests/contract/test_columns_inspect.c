@@ -53,7 +53,7 @@ say_row(void *arg, const struct inspect_outbox_row *r, struct err *err)
 }
 
 static enum rc
-say_desk_message(void *arg, const struct inspect_message *m, struct err *err)
+say_admin_message(void *arg, const struct inspect_message *m, struct err *err)
 {
 
 	(void)arg;
@@ -87,7 +87,7 @@ say_attempt(void *arg, const struct inspect_attempt *a, struct err *err)
 }
 
 static void
-test_desk_rows(void **state)
+test_admin_rows(void **state)
 {
 
 	(void)state;
@@ -99,10 +99,10 @@ test_desk_rows(void **state)
 	    "103 #73 1 ann x@far.example far.example pending - -1 0 0 0 0 "
 	    "1033 1034 0 1035 0 1031 1032 0 0 0 - 92 0 \n");
 	READ(inspect_message(rig.db, &(struct uuid){.b = {[15] = 71}},
-		 say_desk_message, NULL, &err),
+		 say_admin_message, NULL, &err),
 	    "#71 #61 ann order 43 711 712 \n");
 	READ(inspect_message(rig.db, &(struct uuid){.b = {[15] = 73}},
-		 say_desk_message, NULL, &err),
+		 say_admin_message, NULL, &err),
 	    "#73 #62 ann - 0 731 732 \n");
 	READ(inspect_attempts(rig.db, 101, 9, say_attempt, NULL, &err),
 	    "2 1103 0 - - other 0 \n"
@@ -114,7 +114,7 @@ test_desk_rows(void **state)
 
 /* The time up to which the user has published read receipts. */
 static void
-test_desk_read(void **state)
+test_admin_read(void **state)
 {
 	static const struct {
 		const char *change;
@@ -178,7 +178,7 @@ say_dead(void *arg, const struct inspect_dead_letter *d, struct err *err)
 }
 
 static void
-test_desk_letters(void **state)
+test_admin_letters(void **state)
 {
 	const struct inspect_dead_letter_filter both = {
 	    INSPECT_BOTH, "", -1, 0};
@@ -219,7 +219,7 @@ test_desk_letters(void **state)
 }
 
 static enum rc
-say_desk_destination(
+say_admin_destination(
     void *arg, const struct inspect_destination *d, struct err *err)
 {
 
@@ -244,7 +244,7 @@ say_desk_destination(
 }
 
 static enum rc
-say_desk_lane(void *arg, const struct inspect_lane *l, struct err *err)
+say_admin_lane(void *arg, const struct inspect_lane *l, struct err *err)
 {
 
 	(void)arg;
@@ -270,7 +270,7 @@ say_desk_lane(void *arg, const struct inspect_lane *l, struct err *err)
 }
 
 static void
-test_desk_places(void **state)
+test_admin_places(void **state)
 {
 	const struct inspect_lane_filter any = {-1, NULL};
 	int64_t next = -1;
@@ -278,22 +278,22 @@ test_desk_places(void **state)
 	(void)state;
 	open_rows();
 	READ(inspect_destinations(
-		 rig.db, "", 9, say_desk_destination, NULL, &err),
+		 rig.db, "", 9, say_admin_destination, NULL, &err),
 	    "0 * closed 0 0 0 0 0 0 - 0 - - 0 \n"
 	    "2 far.example half_open 301 302 304 305 306 307 no route 308 root "
 	    "repairs 309 \n"
 	    "1 local closed 0 0 0 0 0 0 - 0 - - 0 \n"
 	    "3 near.example open 0 0 0 0 0 0 - 0 - - 0 \n");
 	READ(inspect_destinations(
-		 rig.db, "*", 1, say_desk_destination, NULL, &err),
+		 rig.db, "*", 1, say_admin_destination, NULL, &err),
 	    "2 far.example half_open 301 302 304 305 306 307 no route 308 root "
 	    "repairs 309 \n");
 	READ(inspect_destination(
-		 rig.db, "near.example", say_desk_destination, NULL, &err),
+		 rig.db, "near.example", say_admin_destination, NULL, &err),
 	    "3 near.example open 0 0 0 0 0 0 - 0 - - 0 \n");
 	/* A tail is never before the place behind the cursor. */
-	READ(
-	    inspect_lanes(rig.db, &any, 0, 9, say_desk_lane, NULL, &next, &err),
+	READ(inspect_lanes(
+		 rig.db, &any, 0, 9, say_admin_lane, NULL, &next, &err),
 	    "91 #61 bob local local - 0 0 12 10 12 0 0 0 911 0 \n"
 	    "92 #62 x@far.example far.example leased node 1 -1 22 21 29 921 "
 	    "923 922 924 20 \n"
@@ -303,7 +303,7 @@ test_desk_places(void **state)
 	(void)rig_exec(&rig,
 	    "UPDATE outbox SET state = 'sent' WHERE id = 102;"
 	    "UPDATE outbox_lanes SET tail_seq = 9 WHERE lane_id = 91");
-	READ(inspect_lane(rig.db, 91, say_desk_lane, NULL, &err),
+	READ(inspect_lane(rig.db, 91, say_admin_lane, NULL, &err),
 	    "91 #61 bob local local - 0 0 12 10 11 0 0 0 911 0 \n");
 	rig_close(&rig);
 }
@@ -351,7 +351,7 @@ count_sender(void *arg, int64_t sender_id)
 }
 
 static void
-test_desk_people(void **state)
+test_admin_people(void **state)
 {
 	int senders[4] = {0};
 	bool all = false;
@@ -423,11 +423,11 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_desk_rows),
-	    cmocka_unit_test(test_desk_read),
-	    cmocka_unit_test(test_desk_letters),
-	    cmocka_unit_test(test_desk_places),
-	    cmocka_unit_test(test_desk_people),
+	    cmocka_unit_test(test_admin_rows),
+	    cmocka_unit_test(test_admin_read),
+	    cmocka_unit_test(test_admin_letters),
+	    cmocka_unit_test(test_admin_places),
+	    cmocka_unit_test(test_admin_people),
 	    cmocka_unit_test(test_totals),
 	};
 

@@ -83,9 +83,10 @@ test_canceled(void **state)
 }
 
 static void
-desk_finished(struct unit *base)
+admin_finished(struct unit *base)
 {
-	struct desk_unit *u = CONTAINER_OF(base, struct desk_unit, unit);
+	struct operator_unit *u =
+	    CONTAINER_OF(base, struct operator_unit, unit);
 
 	(void)u;
 }
@@ -93,12 +94,12 @@ desk_finished(struct unit *base)
 static void
 test_discarded(void **state)
 {
-	struct desk_unit u;
+	struct operator_unit u;
 
 	(void)state;
-	desk_unit_init(&u, DESK_DISCARD, "op");
+	operator_unit_init(&u, OPERATOR_DISCARD, "op");
 	u.message = first;
-	u.unit.finish = desk_finished;
+	u.unit.finish = admin_finished;
 	assert_int_equal(writer_submit(rig.writer, &u.unit), RC_OK);
 	assert_int_equal(writer_run_once(rig.writer), 1);
 	assert_int_equal(u.unit.rc, RC_OK);

@@ -541,7 +541,7 @@ static void
 test_letters(void **state)
 {
 	struct err err = ERR_INIT;
-	int64_t ids[DESK_LETTERS], last, left, next;
+	int64_t ids[OPERATOR_LETTERS], last, left, next;
 	struct taking t;
 	struct rig r;
 	char sql[256];
@@ -598,13 +598,14 @@ test_letters(void **state)
 static void
 finished(struct unit *base)
 {
-	struct desk_unit *u = CONTAINER_OF(base, struct desk_unit, unit);
+	struct operator_unit *u =
+	    CONTAINER_OF(base, struct operator_unit, unit);
 
 	*(bool *)u->arg = true;
 }
 
 static void
-apply(struct rig *r, struct desk_unit *u)
+apply(struct rig *r, struct operator_unit *u)
 {
 	bool done = false;
 
@@ -618,8 +619,8 @@ apply(struct rig *r, struct desk_unit *u)
 static void
 test_writes(void **state)
 {
-	struct desk_letter letters[3] = {{.dead_id = 1}, {.dead_id = 77}};
-	struct desk_unit u;
+	struct operator_letter letters[3] = {{.dead_id = 1}, {.dead_id = 77}};
+	struct operator_unit u;
 	struct uuid id;
 	struct rig r;
 	int64_t ann;
@@ -632,14 +633,14 @@ test_writes(void **state)
 	(void)rig_send(&r, ann, "bob", "hello", &id);
 
 	/* Somebody else's own is nobody's. */
-	desk_unit_init(&u, DESK_OWN_RETRY, "bob");
+	operator_unit_init(&u, OPERATOR_OWN_RETRY, "bob");
 	u.sender_id = ann + 1;
 	u.message = id;
 	apply(&r, &u);
 	assert_int_equal(u.unit.rc, RC_OK);
 	assert_int_equal(u.refusal.problem, PROBLEM_NOT_FOUND);
 
-	desk_unit_init(&u, DESK_DISCARD, "root");
+	operator_unit_init(&u, OPERATOR_DISCARD, "root");
 	u.message = id;
 	apply(&r, &u);
 	assert_int_equal(u.unit.rc, RC_OK);
@@ -658,7 +659,7 @@ test_writes(void **state)
 	assert_int_equal(rig_number(&r, "SELECT count(*) FROM audit_log"), 1);
 
 	/* One that is dealt with and one that never was. */
-	desk_unit_init(&u, DESK_REQUEUE_LETTERS, "root");
+	operator_unit_init(&u, OPERATOR_REQUEUE_LETTERS, "root");
 	u.letters = letters;
 	u.nletters = 2;
 	apply(&r, &u);

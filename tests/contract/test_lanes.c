@@ -53,41 +53,42 @@ send_far(int64_t from, const char *to, int priority, int64_t deliver_at)
 }
 
 static void
-desk_finished(struct unit *base)
+admin_finished(struct unit *base)
 {
-	struct desk_unit *u = CONTAINER_OF(base, struct desk_unit, unit);
+	struct operator_unit *u =
+	    CONTAINER_OF(base, struct operator_unit, unit);
 
 	(void)u;
 }
 
 static bool
-do_desk(struct desk_unit *u)
+do_admin(struct operator_unit *u)
 {
 
-	u->unit.finish = desk_finished;
+	u->unit.finish = admin_finished;
 	run(&u->unit);
 	return (u->refusal.problem == PROBLEM_NONE);
 }
 
 static bool
-do_desk_message(enum desk_op op, const struct uuid *id)
+do_admin_message(enum operator_op op, const struct uuid *id)
 {
-	struct desk_unit u;
+	struct operator_unit u;
 
-	desk_unit_init(&u, op, "op");
+	operator_unit_init(&u, op, "op");
 	u.message = *id;
-	return (do_desk(&u));
+	return (do_admin(&u));
 }
 
 static bool
 rewind_lane(int64_t lane, int64_t seq)
 {
-	struct desk_unit u;
+	struct operator_unit u;
 
-	desk_unit_init(&u, DESK_REWIND, "op");
+	operator_unit_init(&u, OPERATOR_REWIND, "op");
 	u.lane_id = lane;
 	u.number = seq;
-	return (do_desk(&u));
+	return (do_admin(&u));
 }
 
 static int64_t
@@ -260,7 +261,7 @@ test_falls(void **state)
 	send_far(1, "bob@a.example", PRIORITY_HIGH, 0);
 	assert_int_equal(lane_priority(), PRIORITY_HIGH);
 	/* It is discarded. */
-	assert_true(do_desk_message(DESK_DISCARD, &ids[3]));
+	assert_true(do_admin_message(OPERATOR_DISCARD, &ids[3]));
 	assert_int_equal(lane_priority(), PRIORITY_LOW);
 	rig_check_promises(&rig);
 }
@@ -461,7 +462,7 @@ settle_some(struct parcel *p)
 }
 
 static void
-desk_some(void)
+admin_some(void)
 {
 	const struct uuid *id = &ids[dice(nids)];
 	int64_t lane = rig_number(&rig,
@@ -470,14 +471,14 @@ desk_some(void)
 
 	switch (dice(5)) {
 	case 0:
-		did.discards += do_desk_message(DESK_DISCARD, id);
+		did.discards += do_admin_message(OPERATOR_DISCARD, id);
 		break;
 	case 1:
 		did.rewinds += rewind_lane(lane, 1);
 		break;
 	case 2:
 	case 3:
-		did.requeues += do_desk_message(DESK_RETRY, id);
+		did.requeues += do_admin_message(OPERATOR_RETRY, id);
 		break;
 	default:
 		did.cancels += rig_cancel(&rig, 1 + (int64_t)dice(PEOPLE), id)
@@ -506,7 +507,7 @@ act(void)
 		break;
 	case 7:
 		if (nids > 0)
-			desk_some();
+			admin_some();
 		break;
 	case 8:
 		clk_fake_advance(&rig.clk, (int64_t)dice(20000));

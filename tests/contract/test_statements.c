@@ -30,7 +30,7 @@ is_bounded(const char *name)
 /* The desk looks at what is rare, or at the beginning of what waits: along a
  * partial index, and no further than its parameter says. */
 static bool
-desk_may_scan(const char *name, const char *line)
+admin_may_scan(const char *name, const char *line)
 {
 	static const char *const small[] = {"outbox_scheduled",
 	    "outbox_pending", "outbox_expiry", "lanes_ready", "lanes_leased",
@@ -55,7 +55,7 @@ may_scan(const char *name, const char *line)
 	if (strncmp(name, "check_", 6) == 0 || strncmp(name, "copy_", 5) == 0)
 		return (true);
 	if (strncmp(name, "inspect_", 8) == 0)
-		return (desk_may_scan(name, line));
+		return (admin_may_scan(name, line));
 	/* Any user at all: the first row ends it. */
 	if (strcmp(name, "user_any") == 0 ||
 	    strcmp(name, "before_content") == 0)

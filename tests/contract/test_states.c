@@ -384,9 +384,10 @@ history(struct rig *r, int64_t user, bool before)
 }
 
 static void
-desk_finished(struct unit *base)
+admin_finished(struct unit *base)
 {
-	struct desk_unit *u = CONTAINER_OF(base, struct desk_unit, unit);
+	struct operator_unit *u =
+	    CONTAINER_OF(base, struct operator_unit, unit);
 
 	(void)u;
 }
@@ -395,11 +396,11 @@ desk_finished(struct unit *base)
 static void
 discard(struct rig *r, const struct uuid *id)
 {
-	struct desk_unit u;
+	struct operator_unit u;
 
-	desk_unit_init(&u, DESK_DISCARD, "op");
+	operator_unit_init(&u, OPERATOR_DISCARD, "op");
 	u.message = *id;
-	u.unit.finish = desk_finished;
+	u.unit.finish = admin_finished;
 	assert_int_equal(writer_submit(r->writer, &u.unit), RC_OK);
 	assert_int_equal(writer_run_once(r->writer), 1);
 	assert_int_equal(u.unit.rc, RC_OK);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/desk.h"
+#include "sim/admin.h"
 #include "sim/heart.h"
 #include "sim/peer.h"
 #include "sim/server.h"
@@ -160,7 +160,7 @@ confirm(struct sim *s, void *arg, int64_t n)
 {
 
 	(void)arg;
-	desk_confirm(s, n);
+	admin_confirm(s, n);
 }
 
 /* The parcel is received: inbox and memory are written in one transaction, or

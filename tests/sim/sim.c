@@ -7,9 +7,9 @@
 
 #include "base/htab.h"
 #include "base/mem.h"
+#include "sim/admin.h"
 #include "sim/charges.h"
 #include "sim/client.h"
-#include "sim/desk.h"
 #include "sim/peer.h"
 #include "sim/rows.h"
 #include "sim/server.h"
@@ -62,7 +62,7 @@ calm_comes(struct sim *s)
 		sim_disturb(s, SIM_MINUTE_MS);
 		sim_tell(s, "clock: put right");
 	}
-	desk_resumes_all(s);
+	admin_resumes_all(s);
 	sim_after(s, 1000, catch_up, NULL, 2000);
 	sim_after(s, SIM_DAY_MS / 2, look_for_late, NULL, 0);
 }
@@ -138,7 +138,7 @@ sim_run(const struct sim_options *options, struct sim *ret)
 	rows_watch(NULL);
 	sim_events_free(ret);
 	server_free(ret);
-	desk_free(ret);
+	admin_free(ret);
 	clients_free(ret);
 	peers_free(ret);
 	charges_free(ret);

@@ -36,7 +36,7 @@
 #define SIM_MESSAGES 160
 
 struct client;
-struct desk_unit;
+struct operator_unit;
 struct op;
 struct peer;
 struct server;
@@ -186,8 +186,8 @@ struct sim {
 	struct peer *peers;
 	struct message messages[SIM_MESSAGES];
 	size_t nmessages;
-	struct op *ops;         /* all that clients have under way */
-	struct desk_unit *desk; /* all that the operator has asked for */
+	struct op *ops;             /* all that clients have under way */
+	struct operator_unit *desk; /* all that the operator has asked for */
 
 	/* Wall time: nothing has been in the way of messages since. */
 	int64_t quiet_from;

@@ -5,8 +5,8 @@
  * has all of them at once would see less.
  */
 #include "delivery/deliver.h"
+#include "sim/admin.h"
 #include "sim/client.h"
-#include "sim/desk.h"
 #include "sim/peer.h"
 #include "sim/server.h"
 
@@ -170,9 +170,9 @@ act(struct sim *s, void *arg, int64_t n)
 	else if (sim_chance(s, w->outage))
 		outage(s);
 	else if (w->paced && n % 8 == 0)
-		desk_paces(s);
+		admin_paces(s);
 	else if (sim_chance(s, w->desk))
-		desk_acts(s);
+		admin_acts(s);
 	else
 		client_acts(s, (size_t)sim_dice(s, SIM_CLIENTS));
 	if (n > 1)
@@ -209,7 +209,7 @@ weather_begin(struct sim *s)
 		sim_after(s, 0, act, NULL, s->weather.actions);
 		return;
 	}
-	desk_pauses_here(s);
+	admin_pauses_here(s);
 	sim_after(s, 1000, pile_up, NULL,
 	    DELIVER_ROWS + (sim_chance(s, 700) ? 1 : (int64_t)sim_dice(s, 4)));
 	sim_after(s, SIM_MINUTE_MS, pile_up, NULL, 0);

@@ -508,7 +508,7 @@ world_apply(struct unit *unit)
 	struct refusal *refusal = NULL;
 	struct read_unit *read = (void *)unit;
 	struct ack_unit *ack = (void *)unit;
-	struct desk_unit *desk = (void *)unit;
+	struct operator_unit *desk = (void *)unit;
 	struct cancel_unit *cancel = (void *)unit;
 
 	if (strcmp(kind, "send") == 0) {

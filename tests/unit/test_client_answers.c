@@ -259,7 +259,7 @@ test_servers(void **state)
 
 /* What a refusal means to an operator. */
 static void
-test_desk_call(void **state)
+test_admin_call(void **state)
 {
 	struct fixture *f = *state;
 	struct rest_request request = {.method = NULL};
@@ -322,7 +322,7 @@ test_desk_call(void **state)
 }
 
 static void
-test_desk_paths(void **state)
+test_admin_paths(void **state)
 {
 	struct desk_filter filter = DESK_FILTER_INIT;
 	char *path;
@@ -358,8 +358,8 @@ main(void)
 	    TEST(test_objects),
 	    TEST(test_sink),
 	    TEST(test_servers),
-	    TEST(test_desk_call),
-	    TEST(test_desk_paths),
+	    TEST(test_admin_call),
+	    TEST(test_admin_paths),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));

@@ -433,19 +433,19 @@ test_needless_wake(void **state)
 }
 
 static struct wake *
-wake_by_desk(void)
+wake_by_admin(void)
 {
 	struct wake *wake = wake_new();
 
 	assert_non_null(wake);
-	wake->desk = true;
+	wake->destinations_changed = true;
 	return (wake);
 }
 
 /* What an operator has paused or released is known as soon as the core is
  * told. */
 static void
-test_desk(void **state)
+test_admin(void **state)
 {
 	static const char *const rows[] = {
 	    "name = 'a.example'", "destination_id = 0"};
@@ -460,7 +460,7 @@ test_desk(void **state)
 		(void)snprintf(sql, sizeof(sql),
 		    "UPDATE destinations SET paused_at = 1 WHERE %s", rows[i]);
 		(void)rig_exec(&scene.rig, sql);
-		(void)scene_turn_by(wake_by_desk());
+		(void)scene_turn_by(wake_by_admin());
 		scene_send("bob@a.example");
 		scene_forget();
 		(void)scene_turn_by(scene_wake("a.example"));
@@ -470,7 +470,7 @@ test_desk(void **state)
 		    "UPDATE destinations SET paused_at = NULL WHERE %s",
 		    rows[i]);
 		(void)rig_exec(&scene.rig, sql);
-		(void)scene_turn_by(wake_by_desk());
+		(void)scene_turn_by(wake_by_admin());
 		scene_run(50);
 		scene_expect("0 claim\n0 carry a.example 1\n0 settle\n");
 	}
@@ -492,7 +492,7 @@ test_local_pause(void **state)
 				      "WHERE destination_id = 0"
 				    : "UPDATE destinations SET paused_at = 1 "
 				      "WHERE destination_id = 1");
-		(void)scene_turn_by(wake_by_desk());
+		(void)scene_turn_by(wake_by_admin());
 		scene_run(0);
 		scene_forget();
 		scene_send_here("ben", SECOND);
@@ -503,7 +503,7 @@ test_local_pause(void **state)
 		    scene_count("outbox WHERE state = 'expired'"), id + 1);
 		(void)rig_exec(
 		    &scene.rig, "UPDATE destinations SET paused_at = NULL");
-		(void)scene_turn_by(wake_by_desk());
+		(void)scene_turn_by(wake_by_admin());
 		scene_run(SECOND);
 		assert_non_null(strstr(scene.told, "deliver"));
 		assert_int_equal(
@@ -583,7 +583,7 @@ main(void)
 	    TEST(test_rescue_put_off),
 	    TEST(test_renewals),
 	    TEST(test_needless_wake),
-	    TEST(test_desk),
+	    TEST(test_admin),
 	    TEST(test_local_pause),
 	    TEST(test_wake),
 	    TEST(test_wake_before_claim_is_back),

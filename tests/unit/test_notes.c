@@ -119,7 +119,8 @@ test_all_is_heard(void **state)
 
 	inbound_read(ch.notes[0], &in);
 	assert_int_equal(in.node, NODE);
-	assert_false(in.missed || in.desk || in.began || in.epoch);
+	assert_false(
+	    in.missed || in.destinations_changed || in.began || in.epoch);
 	assert_non_null(in.effects);
 	/* Of each inbox only where it ends. */
 	assert_int_equal(in.effects->nevents, 2);
@@ -168,7 +169,8 @@ test_words(void **state)
 	outbound_word(&o, "E");
 	check_sends(&o, &ch, 1, "N12 D J E");
 	inbound_read(ch.notes[0], &in);
-	assert_true(in.desk && in.began && in.epoch && !in.missed);
+	assert_true(
+	    in.destinations_changed && in.began && in.epoch && !in.missed);
 	assert_null(in.effects);
 	clear(&ch);
 	outbound_fini(&o);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What operators have done at the desk, to the letter (desk_changes.txt), and
+ * What operators have done at the desk, to the letter (admin_changes.txt), and
  * what the desk says when something goes wrong.
  */
-#include "played_desk.h"
+#include "played_admin.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -38,7 +38,7 @@ test_changes(void **state)
 {
 
 	(void)state;
-	played_transcript("desk_changes.txt", admin_routes(), set);
+	played_transcript("admin_changes.txt", admin_routes(), set);
 }
 
 /* All that operators change. */
@@ -117,12 +117,13 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(
-		test_changes, desk_setup, played_teardown),
+		test_changes, admin_setup, played_teardown),
 	    cmocka_unit_test_setup_teardown(
-		test_failures, desk_setup, played_teardown),
+		test_failures, admin_setup, played_teardown),
 	    cmocka_unit_test_setup_teardown(
-		test_most, desk_setup, played_teardown),
+		test_most, admin_setup, played_teardown),
 	};
 
-	return (cmocka_run_group_tests_name("desk_changes", tests, NULL, NULL));
+	return (
+	    cmocka_run_group_tests_name("admin_changes", tests, NULL, NULL));
 }

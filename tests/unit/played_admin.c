@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See played_desk.h.
+ * See played_admin.h.
  */
-#include "played_desk.h"
+#include "played_admin.h"
 
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "store/account.h"
 #include "store/lane.h"
 
-struct played_desk desk;
+struct played_admin desk;
 
 static struct uuid
 id_of(const char *text)
@@ -124,7 +124,7 @@ __wrap_inspect_backlog(struct db *db, int64_t destination_id, int64_t now_ms,
 }
 
 struct inspect_outbox_row
-desk_row_full(void)
+admin_row_full(void)
 {
 
 	return ((struct inspect_outbox_row){.id = 1,
@@ -182,7 +182,7 @@ __wrap_inspect_outbox(struct db *db, const struct inspect_outbox_filter *f,
     int64_t before, int64_t limit, inspect_outbox_row_fn each, void *arg,
     int64_t *ret_next, struct err *err)
 {
-	struct inspect_outbox_row rows[4] = {desk_row_full(),
+	struct inspect_outbox_row rows[4] = {admin_row_full(),
 	    bare_row("pending"), bare_row("pending"), bare_row("sent")};
 	enum rc rc;
 	int i;
@@ -529,10 +529,10 @@ __wrap_inspect_dead_letters_left(struct db *db,
 
 /* What an operator asks for; every tenth letter, from 3 on, is refused. */
 void
-desk_apply(struct unit *unit)
+operator_apply(struct unit *unit)
 {
-	struct desk_unit *u = (struct desk_unit *)(void *)unit;
-	struct desk_letter *l;
+	struct operator_unit *u = (struct operator_unit *)(void *)unit;
+	struct operator_letter *l;
 	char id[UUID_TEXT_LEN + 1];
 	size_t i;
 
@@ -558,13 +558,13 @@ desk_apply(struct unit *unit)
 }
 
 int
-desk_setup(void **state)
+admin_setup(void **state)
 {
 
-	desk = (struct played_desk){.conversation_seq = 12};
-	desk.shown = desk_row_full();
+	desk = (struct played_admin){.conversation_seq = 12};
+	desk.shown = admin_row_full();
 	if (played_setup(state) != 0)
 		return (-1);
-	played.apply = desk_apply;
+	played.apply = operator_apply;
 	return (0);
 }

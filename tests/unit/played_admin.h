@@ -3,14 +3,14 @@
  * The store as the desk sees it: each list has a row with everything and one
  * with nothing.  What it is asked is noted (played.h).
  */
-#ifndef TESTS_PLAYED_DESK_H
-#define TESTS_PLAYED_DESK_H
+#ifndef TESTS_PLAYED_ADMIN_H
+#define TESTS_PLAYED_ADMIN_H
 
 #include "played.h"
 
-#include "admin/desk_internal.h"
+#include "admin/routes_internal.h"
 
-struct played_desk {
+struct played_admin {
 	bool empty;         /* lists have no rows */
 	bool more;          /* lists have a next page; not all was looked at */
 	bool old;           /* something waits */
@@ -26,15 +26,15 @@ struct played_desk {
 	struct inspect_outbox_row shown; /* the first row of a message */
 };
 
-extern struct played_desk desk;
+extern struct played_admin desk;
 
 /* A row with everything. */
-struct inspect_outbox_row desk_row_full(void);
+struct inspect_outbox_row admin_row_full(void);
 
 /* Notes what a unit of the desk's asks, and answers it. */
-void desk_apply(struct unit *unit);
+void operator_apply(struct unit *unit);
 
 /* played_setup(), and the above. */
-int desk_setup(void **state);
+int admin_setup(void **state);
 
 #endif

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The desk's dead letters: the list.
+ * Operators' dead letters: the list.
  */
 #include <string.h>
 
-#include "admin/desk_internal.h"
+#include "admin/routes_internal.h"
 #include "model/outbox.h"
 
 struct list_ask {
 	struct ask ask; /* first */
-	struct desk_dead_query query;
+	struct admin_dead_query query;
 	int64_t before, limit;
 };
 
 bool
-desk_reason_read(const char *text, size_t n, char ret[INSPECT_REASON_SIZE])
+admin_reason_read(const char *text, size_t n, char ret[INSPECT_REASON_SIZE])
 {
 
 	if (n >= INSPECT_REASON_SIZE)
@@ -25,20 +25,20 @@ desk_reason_read(const char *text, size_t n, char ret[INSPECT_REASON_SIZE])
 }
 
 static bool
-take_reason(struct ask *ask, struct desk_dead_query *q)
+take_reason(struct ask *ask, struct admin_dead_query *q)
 {
 	const char *text = http_query(ask->req, "reason");
 
 	if (text == NULL ||
-	    desk_reason_read(text, strlen(text), q->filter.reason))
+	    admin_reason_read(text, strlen(text), q->filter.reason))
 		return (true);
 	ask_problem(ask, PROBLEM_BAD_REQUEST, "",
-	    "parameter \"reason\" must be " DESK_REASONS);
+	    "parameter \"reason\" must be " ADMIN_REASONS);
 	return (false);
 }
 
 static bool
-take_resolved(struct ask *ask, struct desk_dead_query *q)
+take_resolved(struct ask *ask, struct admin_dead_query *q)
 {
 	const char *text = http_query(ask->req, "resolved");
 
@@ -57,7 +57,7 @@ take_resolved(struct ask *ask, struct desk_dead_query *q)
 }
 
 bool
-desk_dead_query(struct ask *ask, struct desk_dead_query *ret)
+admin_dead_query(struct ask *ask, struct admin_dead_query *ret)
 {
 
 	ret->names.sender = http_query(ask->req, "sender");
@@ -80,10 +80,10 @@ add_rows(struct ask *ask, struct db *db, struct buf *b, int64_t *ret_next,
     struct err *err)
 {
 	struct list_ask *a = (struct list_ask *)(void *)ask;
-	struct desk_dead_query *q = &a->query;
+	struct admin_dead_query *q = &a->query;
 	enum rc rc;
 
-	rc = desk_resolve(ask, db, &q->names, &q->filter.sender_id,
+	rc = admin_resolve(ask, db, &q->names, &q->filter.sender_id,
 	    &q->filter.destination_id, err);
 	return (rc == RC_OK ? inspect_dead_letters(db, &q->filter, a->before,
 				  a->limit, write_dead, b, ret_next, err)
@@ -93,14 +93,14 @@ add_rows(struct ask *ask, struct db *db, struct buf *b, int64_t *ret_next,
 static enum rc
 read_list(struct ask *ask, struct db *db, struct err *err)
 {
-	static const struct desk_list list = {
+	static const struct admin_list list = {
 	    "dead_letters", "before", add_rows};
 
-	return (desk_list_read(ask, db, &list, err));
+	return (admin_list_read(ask, db, &list, err));
 }
 
 void
-desk_dead_get(struct http_request *req, void *arg)
+admin_dead_get(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {"reason", "destination", "sender",
 	    "resolved", "before", "limit", NULL};
@@ -108,8 +108,8 @@ desk_dead_get(struct http_request *req, void *arg)
 
 	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
 	    !ask_query_check(&a->ask, allowed) ||
-	    !desk_dead_query(&a->ask, &a->query) ||
-	    !desk_query_cursor(&a->ask, "before", INT64_MAX, &a->before) ||
+	    !admin_dead_query(&a->ask, &a->query) ||
+	    !admin_query_cursor(&a->ask, "before", INT64_MAX, &a->before) ||
 	    !ask_query_limit(&a->ask, &a->limit))
 		return;
 	ask_read(&a->ask, read_list);

@@ -46,9 +46,10 @@ close_rig(void **state)
 }
 
 static void
-desk_finished(struct unit *base)
+admin_finished(struct unit *base)
 {
-	struct desk_unit *u = CONTAINER_OF(base, struct desk_unit, unit);
+	struct operator_unit *u =
+	    CONTAINER_OF(base, struct operator_unit, unit);
 
 	(void)u;
 }
@@ -56,12 +57,12 @@ desk_finished(struct unit *base)
 /* Returns the result of ${u}: its refusal or the number of changed rows,
  * followed by the new entries of the audit log. */
 static const char *
-done(struct desk_unit *u)
+done(struct operator_unit *u)
 {
 	const struct refusal *r = &u->refusal;
 	char head[REFUSAL_POINTER_SIZE + REFUSAL_DETAIL_SIZE + 16];
 
-	u->unit.finish = desk_finished;
+	u->unit.finish = admin_finished;
 	assert_int_equal(writer_submit(rig.writer, &u->unit), RC_OK);
 	assert_int_equal(writer_run_once(rig.writer), 1);
 	assert_int_equal(u->unit.rc, RC_OK);
@@ -82,22 +83,22 @@ done(struct desk_unit *u)
 }
 
 static const char *
-message(enum desk_op op, const struct uuid *id)
+message(enum operator_op op, const struct uuid *id)
 {
-	struct desk_unit u;
+	struct operator_unit u;
 
-	desk_unit_init(&u, op, "root");
+	operator_unit_init(&u, op, "root");
 	u.message = *id;
 	u.sender_id = ann;
 	return (done(&u));
 }
 
 static const char *
-place(enum desk_op op, const char *name, int64_t number)
+place(enum operator_op op, const char *name, int64_t number)
 {
-	struct desk_unit u;
+	struct operator_unit u;
 
-	desk_unit_init(&u, op, "root");
+	operator_unit_init(&u, op, "root");
 	(void)snprintf(u.name, sizeof(u.name), "%s", name);
 	(void)snprintf(
 	    u.reason, sizeof(u.reason), "%s", number == 1 ? "repairs" : "");
@@ -108,9 +109,9 @@ place(enum desk_op op, const char *name, int64_t number)
 static const char *
 rewind_lane(int64_t lane_id, int64_t seq)
 {
-	struct desk_unit u;
+	struct operator_unit u;
 
-	desk_unit_init(&u, DESK_REWIND, "root");
+	operator_unit_init(&u, OPERATOR_REWIND, "root");
 	u.lane_id = lane_id;
 	u.number = seq;
 	return (done(&u));
@@ -136,29 +137,29 @@ test_waiting(void **state)
 
 	(void)state;
 	(void)rig_send(&rig, ann, "ben", "hello", &id);
-	assert_string_equal(
-	    message(DESK_RETRY, &none), "404 : there is no such message | ");
-	assert_string_equal(message(DESK_OWN_RETRY, &none),
+	assert_string_equal(message(OPERATOR_RETRY, &none),
+	    "404 : there is no such message | ");
+	assert_string_equal(message(OPERATOR_OWN_RETRY, &none),
 	    "404 : you have sent no such message | ");
-	assert_string_equal(message(DESK_RETRY, &id),
+	assert_string_equal(message(OPERATOR_RETRY, &id),
 	    "done 1 | 30/root/retry/id/for 1 of its recipients");
-	assert_string_equal(message(DESK_OWN_RETRY, &id), "done 1 | ");
-	assert_string_equal(message(DESK_DISCARD, &id),
+	assert_string_equal(message(OPERATOR_OWN_RETRY, &id), "done 1 | ");
+	assert_string_equal(message(OPERATOR_DISCARD, &id),
 	    "done 1 | 50/root/discard/id/for 1 of its recipients");
 	assert_string_equal(states(), "failed/1/0/432000010/0");
-	assert_string_equal(message(DESK_DISCARD, &id),
+	assert_string_equal(message(OPERATOR_DISCARD, &id),
 	    "409 : it has been dealt with already | ");
-	assert_string_equal(message(DESK_RETRY, &id),
+	assert_string_equal(message(OPERATOR_RETRY, &id),
 	    "done 1 | 70/root/retry/id/for 1 of its recipients");
 	assert_string_equal(states(), "pending/2/0/432000070/1");
 	assert_int_equal(rig_deliver(&rig), 1);
-	assert_string_equal(message(DESK_RETRY, &id),
+	assert_string_equal(message(OPERATOR_RETRY, &id),
 	    "409 : it is sent: there is nothing to try again | ");
-	assert_string_equal(message(DESK_DISCARD, &id),
+	assert_string_equal(message(OPERATOR_DISCARD, &id),
 	    "409 : it is sent: only what waits, has failed or has expired is "
 	    "discarded | ");
 	(void)rig_ack(&rig, ben, phone, 1);
-	assert_string_equal(message(DESK_OWN_RETRY, &id),
+	assert_string_equal(message(OPERATOR_OWN_RETRY, &id),
 	    "409 : it is acked: there is nothing to try again | ");
 }
 
@@ -169,15 +170,15 @@ test_never_waiting(void **state)
 
 	(void)state;
 	(void)rig_send(&rig, ann, "ann", "note", &note);
-	assert_string_equal(message(DESK_RETRY, &note),
+	assert_string_equal(message(OPERATOR_RETRY, &note),
 	    "409 : it is acked, and was never on its way | ");
-	assert_string_equal(message(DESK_DISCARD, &note),
+	assert_string_equal(message(OPERATOR_DISCARD, &note),
 	    "409 : it is acked, and was never on its way | ");
 	later =
 	    far_send(&rig, ann, "ben", PRIORITY_NORMAL, rig.clk.wall_ms + 9000);
-	assert_string_equal(message(DESK_RETRY, &later),
+	assert_string_equal(message(OPERATOR_RETRY, &later),
 	    "409 : it is scheduled: there is nothing to try again | ");
-	assert_string_equal(message(DESK_DISCARD, &later),
+	assert_string_equal(message(OPERATOR_DISCARD, &later),
 	    "409 : it is scheduled: only what waits, has failed or has expired "
 	    "is discarded | ");
 }
@@ -185,17 +186,17 @@ test_never_waiting(void **state)
 static void
 test_letters(void **state)
 {
-	struct desk_letter letters[3] = {
+	struct operator_letter letters[3] = {
 	    {.dead_id = 1}, {.dead_id = 9}, {.dead_id = 1}};
 	struct uuid id = uuid_gen_next(&rig.ids);
-	struct desk_unit u;
+	struct operator_unit u;
 
 	(void)state;
 	(void)rig_send(&rig, ann, "ben", "hello", &id);
-	(void)message(DESK_DISCARD, &id);
+	(void)message(OPERATOR_DISCARD, &id);
 	(void)rig_exec(&rig, "UPDATE dead_letter_queue SET resolution = NULL, "
 			     "resolved_at = NULL, resolved_by = NULL");
-	desk_unit_init(&u, DESK_REQUEUE_LETTERS, "root");
+	operator_unit_init(&u, OPERATOR_REQUEUE_LETTERS, "root");
 	u.letters = letters;
 	u.nletters = 3;
 	assert_string_equal(
@@ -212,11 +213,11 @@ test_letters(void **state)
 			   "1700000000000) || '/' || resolved_by "
 			   "FROM dead_letter_queue"),
 	    "requeued/20/root");
-	(void)message(DESK_DISCARD, &id);
+	(void)message(OPERATOR_DISCARD, &id);
 	(void)rig_exec(&rig,
 	    "UPDATE dead_letter_queue SET resolution = NULL, "
 	    "resolved_at = NULL, resolved_by = NULL WHERE dead_id = 2");
-	desk_unit_init(&u, DESK_DISCARD_LETTERS, "root");
+	operator_unit_init(&u, OPERATOR_DISCARD_LETTERS, "root");
 	letters[0].dead_id = 2;
 	u.letters = letters;
 	u.nletters = 1;
@@ -232,20 +233,20 @@ test_destinations(void **state)
 {
 
 	(void)state;
-	assert_string_equal(place(DESK_PAUSE, "far.example", 1),
+	assert_string_equal(place(OPERATOR_PAUSE, "far.example", 1),
 	    "404 : no message was ever sent to a destination called "
 	    "\"far.example\" | ");
-	assert_string_equal(place(DESK_RESUME, "far.example", 1),
+	assert_string_equal(place(OPERATOR_RESUME, "far.example", 1),
 	    "404 : no message was ever sent to a destination called "
 	    "\"far.example\" | ");
-	assert_string_equal(place(DESK_RATE, "far.example", 1),
+	assert_string_equal(place(OPERATOR_RATE, "far.example", 1),
 	    "404 : no message was ever sent to a destination called "
 	    "\"far.example\" | ");
 	(void)far_send(&rig, ann, "x@far.example", PRIORITY_NORMAL, 0);
-	assert_string_equal(place(DESK_PAUSE, "far.example", 1),
+	assert_string_equal(place(OPERATOR_PAUSE, "far.example", 1),
 	    "done 0 | 40/root/pause/far.example/repairs");
 	/* Again: by whom and why are new, since when is not. */
-	assert_string_equal(place(DESK_PAUSE, "far.example", 2),
+	assert_string_equal(place(OPERATOR_PAUSE, "far.example", 2),
 	    "done 0 | 50/root/pause/far.example/-");
 #define PAUSE                                                                  \
 	rig_text(&rig,                                                         \
@@ -254,21 +255,21 @@ test_destinations(void **state)
 	    "|| '/' || per_second FROM destinations "                          \
 	    "WHERE name = 'far.example'")
 	assert_string_equal(PAUSE, "40/root/-/0");
-	assert_string_equal(place(DESK_RESUME, "far.example", 1),
+	assert_string_equal(place(OPERATOR_RESUME, "far.example", 1),
 	    "done 0 | 60/root/resume/far.example/-");
 	assert_string_equal(PAUSE, "0/-/-/0");
-	assert_string_equal(place(DESK_RATE, "far.example", -1),
+	assert_string_equal(place(OPERATOR_RATE, "far.example", -1),
 	    "400 /per_second: per_second is a number from 0 (no limit) to "
 	    "1000000 | ");
 	assert_string_equal(
-	    place(DESK_RATE, "far.example", DESTINATION_RATE_MAX + 1),
+	    place(OPERATOR_RATE, "far.example", DESTINATION_RATE_MAX + 1),
 	    "400 /per_second: per_second is a number from 0 (no limit) to "
 	    "1000000 | ");
 	assert_string_equal(
-	    place(DESK_RATE, "far.example", DESTINATION_RATE_MAX),
+	    place(OPERATOR_RATE, "far.example", DESTINATION_RATE_MAX),
 	    "done 0 | 90/root/rate/far.example/1000000/s");
 	assert_string_equal(PAUSE, "0/-/-/1000000");
-	assert_string_equal(place(DESK_RATE, "far.example", 0),
+	assert_string_equal(place(OPERATOR_RATE, "far.example", 0),
 	    "done 0 | 100/root/rate/far.example/0/s");
 	assert_string_equal(PAUSE, "0/-/-/0");
 }

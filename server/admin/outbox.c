@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The desk's messages: the list, one with all its rows, try again, discard.
+ * Operators' messages: the list, one with all its rows, try again, discard.
  */
 #include <string.h>
 
-#include "admin/desk_internal.h"
+#include "admin/routes_internal.h"
 #include "delivery/operator.h"
 #include "model/message.h"
 #include "model/outbox.h"
@@ -15,7 +15,7 @@
 
 struct list_ask {
 	struct ask ask; /* first */
-	struct desk_names names;
+	struct admin_names names;
 	struct inspect_outbox_filter filter;
 	int64_t before, limit;
 };
@@ -28,7 +28,7 @@ list_row(void *arg, const struct inspect_outbox_row *row, struct err *err)
 	(void)err;
 	jw_comma(b);
 	buf_addc(b, '{');
-	desk_row_members(b, row, "attempts");
+	admin_row_members(b, row, "attempts");
 	buf_addc(b, '}');
 	return (RC_OK);
 }
@@ -40,7 +40,7 @@ add_rows(struct ask *ask, struct db *db, struct buf *b, int64_t *ret_next,
 	struct list_ask *a = (struct list_ask *)(void *)ask;
 	enum rc rc;
 
-	rc = desk_resolve(ask, db, &a->names, &a->filter.sender_id,
+	rc = admin_resolve(ask, db, &a->names, &a->filter.sender_id,
 	    &a->filter.destination_id, err);
 	return (rc == RC_OK ? inspect_outbox(db, &a->filter, a->before,
 				  a->limit, list_row, b, ret_next, err)
@@ -50,9 +50,9 @@ add_rows(struct ask *ask, struct db *db, struct buf *b, int64_t *ret_next,
 static enum rc
 read_list(struct ask *ask, struct db *db, struct err *err)
 {
-	static const struct desk_list list = {"entries", "before", add_rows};
+	static const struct admin_list list = {"entries", "before", add_rows};
 
-	return (desk_list_read(ask, db, &list, err));
+	return (admin_list_read(ask, db, &list, err));
 }
 
 static bool
@@ -104,7 +104,7 @@ take_near_failure(struct list_ask *a)
 }
 
 void
-desk_outbox_get(struct http_request *req, void *arg)
+admin_outbox_get(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {"state", "destination", "sender",
 	    "stuck", "near_failure", "before", "limit", NULL};
@@ -113,7 +113,7 @@ desk_outbox_get(struct http_request *req, void *arg)
 	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
 	    !ask_query_check(&a->ask, allowed) || !take_state(a) ||
 	    !take_stuck(a) || !take_near_failure(a) ||
-	    !desk_query_cursor(&a->ask, "before", INT64_MAX, &a->before) ||
+	    !admin_query_cursor(&a->ask, "before", INT64_MAX, &a->before) ||
 	    !ask_query_limit(&a->ask, &a->limit))
 		return;
 	a->names.sender = http_query(req, "sender");
@@ -127,7 +127,7 @@ struct message_ask {
 	struct ask ask; /* first */
 	struct uuid id;
 	struct wire_doc doc;
-	struct desk_unit unit;
+	struct operator_unit unit;
 };
 
 static enum rc
@@ -137,7 +137,7 @@ read_message(struct ask *ask, struct db *db, struct err *err)
 	struct buf b = BUF_INIT;
 	enum rc rc;
 
-	rc = desk_show(db, &a->id, &b, err);
+	rc = admin_show(db, &a->id, &b, err);
 	if (rc == RC_OK)
 		ask_json(ask, 200, &b);
 	else if (rc == RC_NOT_FOUND)
@@ -147,7 +147,7 @@ read_message(struct ask *ask, struct db *db, struct err *err)
 }
 
 void
-desk_message_get(struct http_request *req, void *arg)
+admin_message_get(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {NULL};
 	struct message_ask *a;
@@ -163,7 +163,8 @@ desk_message_get(struct http_request *req, void *arg)
 static void
 done(struct unit *base)
 {
-	struct desk_unit *u = CONTAINER_OF(base, struct desk_unit, unit);
+	struct operator_unit *u =
+	    CONTAINER_OF(base, struct operator_unit, unit);
 	struct message_ask *a = u->arg;
 
 	if (ask_unit_ok(&a->ask, &u->unit, &u->refusal))
@@ -171,7 +172,7 @@ done(struct unit *base)
 }
 
 static void
-submit(struct http_request *req, void *arg, enum desk_op op)
+submit(struct http_request *req, void *arg, enum operator_op op)
 {
 	static const char *const allowed[] = {NULL};
 	struct message_ask *a;
@@ -181,7 +182,7 @@ submit(struct http_request *req, void *arg, enum desk_op op)
 	    !ask_path_uuid(&a->ask, NO_MESSAGE, &a->id) ||
 	    !ask_body_if_any(&a->ask, &a->doc, NULL, 0))
 		return;
-	desk_unit_init(&a->unit, op, a->ask.who->name);
+	operator_unit_init(&a->unit, op, a->ask.who->name);
 	a->unit.message = a->id;
 	a->unit.unit.finish = done;
 	a->unit.arg = a;
@@ -189,15 +190,15 @@ submit(struct http_request *req, void *arg, enum desk_op op)
 }
 
 void
-desk_retry_post(struct http_request *req, void *arg)
+admin_retry_post(struct http_request *req, void *arg)
 {
 
-	submit(req, arg, DESK_RETRY);
+	submit(req, arg, OPERATOR_RETRY);
 }
 
 void
-desk_discard_post(struct http_request *req, void *arg)
+admin_discard_post(struct http_request *req, void *arg)
 {
 
-	submit(req, arg, DESK_DISCARD);
+	submit(req, arg, OPERATOR_DISCARD);
 }

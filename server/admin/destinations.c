@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The desk's destinations: how each fares and what waits for it; pause, resume
+ * Operators' destinations: how each fares and what waits for it; pause, resume
  * and rate.
  */
 #include <string.h>
 
-#include "admin/desk_internal.h"
+#include "admin/routes_internal.h"
 #include "base/mem.h"
 #include "delivery/operator.h"
 
@@ -26,7 +26,7 @@ struct item {
 struct page {
 	struct item items[LIMIT_PAGE_MAX];
 	size_t n, limit;
-	char last[DESK_NAME_LEN + 1];
+	char last[OPERATOR_NAME_LEN + 1];
 	struct buf text;
 };
 
@@ -121,8 +121,8 @@ write_page(struct admin *admin, struct db *db, const struct page *p,
 		budget = BUDGET_ONE;
 	if (budget < BUDGET_LEAST)
 		budget = BUDGET_LEAST;
-	if (!buf_ok(&p->text) || (relay = desk_relay(admin)) == NULL)
-		return (err_set(err, RC_NO_MEMORY, "desk"));
+	if (!buf_ok(&p->text) || (relay = admin_relay(admin)) == NULL)
+		return (err_set(err, RC_NO_MEMORY, "admin"));
 	for (i = 0; i < p->n && rc == RC_OK; i++) {
 		rc = inspect_backlog(
 		    db, p->items[i].destination_id, now_ms, budget, &w, err);
@@ -180,7 +180,7 @@ read_list(struct ask *ask, struct db *db, struct err *err)
 	if (rc == RC_OK) {
 		buf_addc(&b, ']');
 		write_limits(&b);
-		desk_next_text(ask, &b, "after", more ? a->page.last : NULL);
+		admin_next_text(ask, &b, "after", more ? a->page.last : NULL);
 		buf_addc(&b, '}');
 		ask_json(ask, 200, &b);
 	}
@@ -189,7 +189,7 @@ read_list(struct ask *ask, struct db *db, struct err *err)
 }
 
 void
-desk_destinations_get(struct http_request *req, void *arg)
+admin_destinations_get(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {"after", "limit", NULL};
 	struct list_ask *a;
@@ -211,7 +211,7 @@ desk_destinations_get(struct http_request *req, void *arg)
 struct change_ask {
 	struct ask ask; /* first */
 	struct wire_doc doc;
-	struct desk_unit unit;
+	struct operator_unit unit;
 	struct page page;
 };
 
@@ -240,7 +240,8 @@ read_one(struct ask *ask, struct db *db, struct err *err)
 static void
 changed(struct unit *base)
 {
-	struct desk_unit *u = CONTAINER_OF(base, struct desk_unit, unit);
+	struct operator_unit *u =
+	    CONTAINER_OF(base, struct operator_unit, unit);
 	struct change_ask *a = u->arg;
 
 	if (ask_unit_ok(&a->ask, &u->unit, &u->refusal))
@@ -249,7 +250,7 @@ changed(struct unit *base)
 
 /* An ask to change the destination of the path; NULL: answered. */
 static struct change_ask *
-change_new(struct http_request *req, void *arg, enum desk_op op)
+change_new(struct http_request *req, void *arg, enum operator_op op)
 {
 	static const char *const allowed[] = {NULL};
 	const char *name = http_path_param(req, "name");
@@ -258,7 +259,7 @@ change_new(struct http_request *req, void *arg, enum desk_op op)
 	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
 	    !ask_query_check(&a->ask, allowed))
 		return (NULL);
-	desk_unit_init(&a->unit, op, a->ask.who->name);
+	operator_unit_init(&a->unit, op, a->ask.who->name);
 	a->unit.unit.finish = changed;
 	a->unit.arg = a;
 	if (name != NULL && strlen(name) < sizeof(a->unit.name)) {
@@ -270,16 +271,16 @@ change_new(struct http_request *req, void *arg, enum desk_op op)
 }
 
 void
-desk_pause_post(struct http_request *req, void *arg)
+admin_pause_post(struct http_request *req, void *arg)
 {
 	struct span reason = {NULL, 0};
 	const struct wire_field fields[] = {{.name = "reason",
 	    .type = WIRE_SPAN,
-	    .max_len = DESK_REASON_LEN,
+	    .max_len = OPERATOR_REASON_LEN,
 	    .ret = &reason}};
 	struct change_ask *a;
 
-	if ((a = change_new(req, arg, DESK_PAUSE)) == NULL ||
+	if ((a = change_new(req, arg, OPERATOR_PAUSE)) == NULL ||
 	    !ask_body_if_any(&a->ask, &a->doc, fields, 1))
 		return;
 	if (reason.n > 0)
@@ -288,11 +289,11 @@ desk_pause_post(struct http_request *req, void *arg)
 }
 
 void
-desk_resume_post(struct http_request *req, void *arg)
+admin_resume_post(struct http_request *req, void *arg)
 {
 	struct change_ask *a;
 
-	if ((a = change_new(req, arg, DESK_RESUME)) == NULL ||
+	if ((a = change_new(req, arg, OPERATOR_RESUME)) == NULL ||
 	    !ask_body_if_any(&a->ask, &a->doc, NULL, 0))
 		return;
 	(void)ask_submit(&a->ask, &a->unit.unit);
@@ -317,7 +318,7 @@ take_rate(struct change_ask *a, json_t *rate)
 }
 
 void
-desk_destination_patch(struct http_request *req, void *arg)
+admin_destination_patch(struct http_request *req, void *arg)
 {
 	struct change_ask *a;
 	json_t *rate;
@@ -325,7 +326,7 @@ desk_destination_patch(struct http_request *req, void *arg)
 	    {.name = "per_second", .type = WIRE_ANY, .ret = &rate}};
 
 	rate = NULL;
-	if ((a = change_new(req, arg, DESK_RATE)) == NULL ||
+	if ((a = change_new(req, arg, OPERATOR_RATE)) == NULL ||
 	    !ask_body(&a->ask, &a->doc, fields, 1))
 		return;
 	rate = json_object_get(a->doc.root, "per_second");

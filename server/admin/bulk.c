@@ -2,12 +2,12 @@
 /*
  * Many dead letters at once, requeued or discarded: those that are named, or
  * the oldest that suit a filter.  They go to the writer in units of
- * DESK_LETTERS, one after the other, so that nobody's commit waits for all of
- * them; those that are refused are told and passed over.
+ * OPERATOR_LETTERS, one after the other, so that nobody's commit waits for all
+ * of them; those that are refused are told and passed over.
  */
 #include <string.h>
 
-#include "admin/desk_internal.h"
+#include "admin/routes_internal.h"
 #include "delivery/operator.h"
 
 #define MANY_MAX 1000
@@ -18,8 +18,8 @@
 struct many_ask {
 	struct ask ask; /* first */
 	struct wire_doc doc;
-	struct desk_unit unit;
-	struct desk_letter letters[DESK_LETTERS];
+	struct operator_unit unit;
+	struct operator_letter letters[OPERATOR_LETTERS];
 	const char *member; /* "requeued", "discarded" */
 
 	/* By name. */
@@ -27,9 +27,9 @@ struct many_ask {
 	size_t at;
 
 	/* By filter. */
-	struct desk_names names;
+	struct admin_names names;
 	char sender[LIMIT_ADDRESS_LEN + 1];
-	char destination[DESK_NAME_LEN + 1];
+	char destination[OPERATOR_NAME_LEN + 1];
 	struct inspect_dead_letter_filter filter;
 	bool resolved; /* the names have been found */
 	int64_t limit, last;
@@ -78,7 +78,7 @@ read_end(struct ask *ask, struct db *db, struct err *err)
 static void
 take_results(struct many_ask *a)
 {
-	const struct desk_letter *l;
+	const struct operator_letter *l;
 	size_t i;
 
 	a->done += (int64_t)a->unit.done;
@@ -100,7 +100,8 @@ take_results(struct many_ask *a)
 static void
 unit_done(struct unit *base)
 {
-	struct desk_unit *u = CONTAINER_OF(base, struct desk_unit, unit);
+	struct operator_unit *u =
+	    CONTAINER_OF(base, struct operator_unit, unit);
 	struct many_ask *a = u->arg;
 
 	if (!ask_unit_ok(&a->ask, &u->unit, &u->refusal))
@@ -112,10 +113,10 @@ unit_done(struct unit *base)
 static void
 submit(struct many_ask *a)
 {
-	enum desk_op op = a->unit.op;
+	enum operator_op op = a->unit.op;
 	size_t n = a->unit.nletters;
 
-	desk_unit_init(&a->unit, op, a->ask.who->name);
+	operator_unit_init(&a->unit, op, a->ask.who->name);
 	a->unit.letters = a->letters;
 	a->unit.nletters = n;
 	a->unit.unit.finish = unit_done;
@@ -130,7 +131,7 @@ next_named(struct many_ask *a)
 {
 	size_t n = 0;
 
-	while (n < DESK_LETTERS && a->at < json_array_size(a->ids)) {
+	while (n < OPERATOR_LETTERS && a->at < json_array_size(a->ids)) {
 		a->letters[n].dead_id =
 		    json_integer_value(json_array_get(a->ids, a->at));
 		n++;
@@ -142,13 +143,13 @@ next_named(struct many_ask *a)
 static enum rc
 next_filtered(struct many_ask *a, struct db *db, struct err *err)
 {
-	int64_t ids[DESK_LETTERS], last, want = a->limit - a->done;
+	int64_t ids[OPERATOR_LETTERS], last, want = a->limit - a->done;
 	size_t i, n;
 	enum rc rc;
 
 	rc = inspect_dead_letter_ids(db, &a->filter, a->last, ids,
-	    (size_t)(want < DESK_LETTERS ? want : DESK_LETTERS), &n, &last,
-	    err);
+	    (size_t)(want < OPERATOR_LETTERS ? want : OPERATOR_LETTERS), &n,
+	    &last, err);
 	if (rc != RC_OK)
 		return (rc);
 	a->ended = last == 0 || n == 0;
@@ -174,7 +175,7 @@ read_next(struct ask *ask, struct db *db, struct err *err)
 		return (RC_OK);
 	}
 	if (rc == RC_OK && a->ids == NULL && !a->resolved) {
-		rc = desk_resolve(ask, db, &a->names, &a->filter.sender_id,
+		rc = admin_resolve(ask, db, &a->names, &a->filter.sender_id,
 		    &a->filter.destination_id, err);
 		if (rc == RC_NOT_FOUND)
 			return (RC_OK);
@@ -250,16 +251,16 @@ take_filter(struct many_ask *a, json_t *filter)
 		return (false);
 	}
 	if (reason.p != NULL &&
-	    !desk_reason_read(reason.p, reason.n, a->filter.reason)) {
+	    !admin_reason_read(reason.p, reason.n, a->filter.reason)) {
 		ask_problem(&a->ask, PROBLEM_BAD_REQUEST, "/filter/reason",
-		    "\"reason\" must be " DESK_REASONS);
+		    "\"reason\" must be " ADMIN_REASONS);
 		return (false);
 	}
 	if (sender.n > 0)
 		memcpy(a->sender, sender.p, sender.n);
 	if (destination.n > 0)
 		memcpy(a->destination, destination.p, destination.n);
-	a->names = (struct desk_names){a->sender, a->destination, true};
+	a->names = (struct admin_names){a->sender, a->destination, true};
 	return (true);
 }
 
@@ -304,7 +305,8 @@ many_fini(void *arg)
 }
 
 static void
-many(struct http_request *req, void *arg, enum desk_op op, const char *member)
+many(struct http_request *req, void *arg, enum operator_op op,
+    const char *member)
 {
 	static const char *const allowed[] = {NULL};
 	struct many_ask *a;
@@ -322,15 +324,15 @@ many(struct http_request *req, void *arg, enum desk_op op, const char *member)
 }
 
 void
-desk_dead_requeue_post(struct http_request *req, void *arg)
+admin_dead_requeue_post(struct http_request *req, void *arg)
 {
 
-	many(req, arg, DESK_REQUEUE_LETTERS, "requeued");
+	many(req, arg, OPERATOR_REQUEUE_LETTERS, "requeued");
 }
 
 void
-desk_dead_discard_post(struct http_request *req, void *arg)
+admin_dead_discard_post(struct http_request *req, void *arg)
 {
 
-	many(req, arg, DESK_DISCARD_LETTERS, "discarded");
+	many(req, arg, OPERATOR_DISCARD_LETTERS, "discarded");
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The desk's users, and what was done.
+ * Operators' users, and what was done.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "admin/desk_internal.h"
+#include "admin/routes_internal.h"
 
 /* ---- users ---- */
 
@@ -110,10 +110,10 @@ read_users(struct ask *ask, struct db *db, struct err *err)
 		write_users(a, &b);
 		buf_addc(&b, ']');
 		jw_bool(&b, "truncated", !all);
-		desk_next_text(ask, &b, "after", more ? a->last : NULL);
+		admin_next_text(ask, &b, "after", more ? a->last : NULL);
 		buf_addc(&b, '}');
 		if (!buf_ok(&a->text))
-			rc = err_set(err, RC_NO_MEMORY, "desk");
+			rc = err_set(err, RC_NO_MEMORY, "admin");
 	}
 	buf_fini(&a->text);
 	if (rc == RC_OK)
@@ -123,7 +123,7 @@ read_users(struct ask *ask, struct db *db, struct err *err)
 }
 
 void
-desk_users_get(struct http_request *req, void *arg)
+admin_users_get(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {"after", "limit", NULL};
 	struct users_ask *a;
@@ -187,20 +187,20 @@ add_audit(struct ask *ask, struct db *db, struct buf *b, int64_t *ret_next,
 static enum rc
 read_audit(struct ask *ask, struct db *db, struct err *err)
 {
-	static const struct desk_list list = {"entries", "before", add_audit};
+	static const struct admin_list list = {"entries", "before", add_audit};
 
-	return (desk_list_read(ask, db, &list, err));
+	return (admin_list_read(ask, db, &list, err));
 }
 
 void
-desk_audit_get(struct http_request *req, void *arg)
+admin_audit_get(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {"before", "limit", NULL};
 	struct audit_ask *a;
 
 	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
 	    !ask_query_check(&a->ask, allowed) ||
-	    !desk_query_cursor(&a->ask, "before", INT64_MAX, &a->before) ||
+	    !admin_query_cursor(&a->ask, "before", INT64_MAX, &a->before) ||
 	    !ask_query_limit(&a->ask, &a->limit))
 		return;
 	ask_read(&a->ask, read_audit);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A message as the desk shows it: its rows, each with its attempts and its
+ * A message as an operator sees it: its rows, each with its attempts and its
  * timeline, in the order in which things happened.
  */
 #include <inttypes.h>
@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "admin/desk_internal.h"
+#include "admin/routes_internal.h"
 #include "base/mem.h"
 #include "model/outbox.h"
 #include "store/message.h"
 
 #define ROWS_MAX 256
 /* Each attempt has a beginning and an end, each death too. */
-#define STEPS_MAX (2 * DESK_ATTEMPTS + 2 * DESK_DEATHS + 8)
+#define STEPS_MAX (2 * ADMIN_ATTEMPTS + 2 * ADMIN_DEATHS + 8)
 
 struct step {
 	int64_t at;
@@ -30,7 +30,7 @@ struct showing {
 	int nsteps;
 	struct buf details;
 	struct buf attempts;
-	size_t ends[DESK_ATTEMPTS + 1]; /* in attempts, newest first */
+	size_t ends[ADMIN_ATTEMPTS + 1]; /* in attempts, newest first */
 	int nattempts;
 	bool died; /* a dead letter tells how it ended */
 	struct buf *out;
@@ -202,7 +202,7 @@ take_row(void *arg, const struct inspect_outbox_row *row, struct err *err)
 	char until[CLK_RFC3339_SIZE];
 
 	(void)err;
-	desk_row_members(s->out, row, "attempt_count");
+	admin_row_members(s->out, row, "attempt_count");
 	add_step(s, row->created_at, "accepted", NULL);
 	if (row->deliver_at != 0) {
 		clk_format_rfc3339(row->deliver_at, until);
@@ -231,12 +231,12 @@ show_row(struct showing *s, struct db *db, int64_t id, struct err *err)
 	buf_reset(&s->attempts);
 	jw_comma(s->out);
 	buf_addc(s->out, '{');
-	rc = inspect_dead_letters_of(db, id, DESK_DEATHS, take_death, s, err);
+	rc = inspect_dead_letters_of(db, id, ADMIN_DEATHS, take_death, s, err);
 	if (rc == RC_OK)
 		rc = inspect_outbox_row(db, id, take_row, s, err);
 	if (rc == RC_OK)
 		rc = inspect_attempts(
-		    db, id, DESK_ATTEMPTS, take_attempt, s, err);
+		    db, id, ADMIN_ATTEMPTS, take_attempt, s, err);
 	if (rc != RC_OK)
 		return (rc);
 	write_attempts(s);
@@ -265,7 +265,7 @@ take_message(void *arg, const struct inspect_message *m, struct err *err)
 }
 
 enum rc
-desk_show(struct db *db, const struct uuid *id, struct buf *b, struct err *err)
+admin_show(struct db *db, const struct uuid *id, struct buf *b, struct err *err)
 {
 	struct showing *s;
 	int64_t ids[ROWS_MAX];
@@ -273,7 +273,7 @@ desk_show(struct db *db, const struct uuid *id, struct buf *b, struct err *err)
 	enum rc rc;
 
 	if ((s = mem_zalloc(1, sizeof(*s))) == NULL)
-		return (err_set(err, RC_NO_MEMORY, "desk"));
+		return (err_set(err, RC_NO_MEMORY, "admin"));
 	s->out = b;
 	buf_addc(b, '{');
 	rc = inspect_message(db, id, take_message, b, err);

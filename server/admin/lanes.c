@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The desk's lanes: the list, and the rewind.
+ * Operators' lanes: the list, and the rewind.
  */
 #include <string.h>
 
-#include "admin/desk_internal.h"
+#include "admin/routes_internal.h"
 #include "delivery/operator.h"
 #include "store/outbox.h"
 
@@ -34,7 +34,7 @@ write_lane(void *arg, const struct inspect_lane *l, struct err *err)
 	jw_time(b, "lease_until", l->lease_until);
 	jw_int(b, "lease_token", l->lease_token);
 	jw_time(b, "updated_at", l->updated_at);
-	desk_number(b, "replay_seq", l->replay_seq);
+	admin_number(b, "replay_seq", l->replay_seq);
 	buf_addc(b, '}');
 	return (RC_OK);
 }
@@ -43,7 +43,7 @@ write_lane(void *arg, const struct inspect_lane *l, struct err *err)
 
 struct list_ask {
 	struct ask ask; /* first */
-	struct desk_names names;
+	struct admin_names names;
 	struct inspect_lane_filter filter;
 	int64_t after, limit;
 };
@@ -56,7 +56,7 @@ add_rows(struct ask *ask, struct db *db, struct buf *b, int64_t *ret_next,
 	int64_t nobody;
 	enum rc rc;
 
-	rc = desk_resolve(
+	rc = admin_resolve(
 	    ask, db, &a->names, &nobody, &a->filter.destination_id, err);
 	return (rc == RC_OK ? inspect_lanes(db, &a->filter, a->after, a->limit,
 				  write_lane, b, ret_next, err)
@@ -66,9 +66,9 @@ add_rows(struct ask *ask, struct db *db, struct buf *b, int64_t *ret_next,
 static enum rc
 read_list(struct ask *ask, struct db *db, struct err *err)
 {
-	static const struct desk_list list = {"lanes", "after", add_rows};
+	static const struct admin_list list = {"lanes", "after", add_rows};
 
-	return (desk_list_read(ask, db, &list, err));
+	return (admin_list_read(ask, db, &list, err));
 }
 
 static bool
@@ -91,7 +91,7 @@ take_state(struct list_ask *a)
 }
 
 void
-desk_lanes_get(struct http_request *req, void *arg)
+admin_lanes_get(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {
 	    "destination", "state", "after", "limit", NULL};
@@ -99,7 +99,7 @@ desk_lanes_get(struct http_request *req, void *arg)
 
 	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
 	    !ask_query_check(&a->ask, allowed) || !take_state(a) ||
-	    !desk_query_cursor(&a->ask, "after", 0, &a->after) ||
+	    !admin_query_cursor(&a->ask, "after", 0, &a->after) ||
 	    !ask_query_limit(&a->ask, &a->limit))
 		return;
 	a->names.destination = http_query(req, "destination");
@@ -112,7 +112,7 @@ struct rewind_ask {
 	struct ask ask; /* first */
 	struct wire_doc doc;
 	int64_t lane_id;
-	struct desk_unit unit;
+	struct operator_unit unit;
 };
 
 static enum rc
@@ -135,7 +135,8 @@ read_lane(struct ask *ask, struct db *db, struct err *err)
 static void
 rewound(struct unit *base)
 {
-	struct desk_unit *u = CONTAINER_OF(base, struct desk_unit, unit);
+	struct operator_unit *u =
+	    CONTAINER_OF(base, struct operator_unit, unit);
 	struct rewind_ask *a = u->arg;
 
 	if (ask_unit_ok(&a->ask, &u->unit, &u->refusal))
@@ -143,7 +144,7 @@ rewound(struct unit *base)
 }
 
 void
-desk_rewind_post(struct http_request *req, void *arg)
+admin_rewind_post(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {NULL};
 	struct rewind_ask *a;
@@ -157,10 +158,10 @@ desk_rewind_post(struct http_request *req, void *arg)
 
 	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
 	    !ask_query_check(&a->ask, allowed) ||
-	    !desk_path_number(&a->ask, "id", NO_LANE, &a->lane_id) ||
+	    !admin_path_number(&a->ask, "id", NO_LANE, &a->lane_id) ||
 	    !ask_body(&a->ask, &a->doc, fields, 1))
 		return;
-	desk_unit_init(&a->unit, DESK_REWIND, a->ask.who->name);
+	operator_unit_init(&a->unit, OPERATOR_REWIND, a->ask.who->name);
 	a->unit.lane_id = a->lane_id;
 	a->unit.number = seq;
 	a->unit.unit.finish = rewound;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The desk's gauges.
+ * Operators' gauges.
  */
-#include "admin/desk_internal.h"
+#include "admin/routes_internal.h"
 #include "base/mem.h"
 
 #define HOUR_MS (3600 * INT64_C(1000))
@@ -99,7 +99,7 @@ add_machine(struct buf *b, struct admin *admin, const struct relay_stats *relay)
 }
 
 struct relay_stats *
-desk_relay(struct admin *admin)
+admin_relay(struct admin *admin)
 {
 	struct relay_stats *stats = mem_zalloc(1, sizeof(*stats));
 
@@ -118,13 +118,13 @@ read_stats(struct ask *ask, struct db *db, struct err *err)
 	struct inspect_stats s;
 	enum rc rc;
 
-	rc = inspect_stats(db, now_ms - DESK_STUCK_MS,
-	    admin->o.max_retries - DESK_NEAR_FAILURE, now_ms - HOUR_MS, &s,
+	rc = inspect_stats(db, now_ms - ADMIN_STUCK_MS,
+	    admin->o.max_retries - ADMIN_NEAR_FAILURE, now_ms - HOUR_MS, &s,
 	    err);
 	if (rc != RC_OK)
 		return (rc);
-	if ((relay = desk_relay(admin)) == NULL)
-		return (err_set(err, RC_NO_MEMORY, "desk"));
+	if ((relay = admin_relay(admin)) == NULL)
+		return (err_set(err, RC_NO_MEMORY, "admin"));
 	buf_addc(&b, '{');
 	jw_time(&b, "at", now_ms);
 	add_totals(&b, &s.totals);
@@ -141,7 +141,7 @@ read_stats(struct ask *ask, struct db *db, struct err *err)
 }
 
 void
-desk_stats_get(struct http_request *req, void *arg)
+admin_stats_get(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {NULL};
 	struct ask *ask;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The operator.  See desk.h.  What he does is a unit of the writer, as the
+ * The operator.  See admin.h.  What he does is a unit of the writer, as the
  * admin's routes make it; what was not answered he does not repeat.
  */
 #include <assert.h>
@@ -10,33 +10,33 @@
 #include "delivery/dead_letter.h"
 #include "delivery/destination.h"
 #include "delivery/settle.h"
-#include "sim/desk.h"
+#include "sim/admin.h"
 #include "sim/server.h"
 #include "txn/order.h"
 
 #define NAMES 4
 #define NAME_HERE 2
 
-enum desk_kind {
-	DESK_REQUEUE,
-	DESK_DISCARD,
-	DESK_RETRY,
-	DESK_PAUSE,
-	DESK_RESUME,
-	DESK_RATE,
-	DESK_REWIND,
-	DESK_CONFIRM
+enum operator_kind {
+	ADMIN_REQUEUE,
+	OPERATOR_DISCARD,
+	OPERATOR_RETRY,
+	OPERATOR_PAUSE,
+	OPERATOR_RESUME,
+	OPERATOR_RATE,
+	OPERATOR_REWIND,
+	ADMIN_CONFIRM
 };
 
-struct desk_unit {
+struct operator_unit {
 	struct unit unit; /* first */
-	struct desk_unit *next;
+	struct operator_unit *next;
 	struct sim *s;
-	enum desk_kind kind;
+	enum operator_kind kind;
 	int64_t id, n;
 	const char *name;
 	struct refusal refusal;
-	bool waited; /* DESK_CONFIRM: the row had been called "later" */
+	bool waited; /* ADMIN_CONFIRM: the row had been called "later" */
 };
 
 static const char *const names[NAMES] = {
@@ -47,7 +47,7 @@ static const char *const words[] = {"requeue", "discard", "retry", "pause",
 /* ---- the unit ---- */
 
 static enum rc
-confirm(struct tx *tx, struct desk_unit *u, struct err *err)
+confirm(struct tx *tx, struct operator_unit *u, struct err *err)
 {
 	struct store_row row;
 	enum rc rc;
@@ -60,41 +60,42 @@ confirm(struct tx *tx, struct desk_unit *u, struct err *err)
 }
 
 static enum rc
-apply_one(struct tx *tx, struct desk_unit *u, struct err *err)
+apply_one(struct tx *tx, struct operator_unit *u, struct err *err)
 {
 	struct refusal *ret = &u->refusal;
 
 	*ret = (struct refusal)REFUSAL_INIT;
 	switch (u->kind) {
-	case DESK_REQUEUE:
+	case ADMIN_REQUEUE:
 		return (dead_requeue(tx, u->id, "op", ret, err));
-	case DESK_DISCARD:
+	case OPERATOR_DISCARD:
 		return (dead_discard(tx, u->id, "op", ret, err));
-	case DESK_RETRY:
+	case OPERATOR_RETRY:
 		return (outbox_retry_now(tx, u->id, "op", ret, err));
-	case DESK_PAUSE:
+	case OPERATOR_PAUSE:
 		return (
 		    destination_pause(tx, u->name, "op", "because", ret, err));
-	case DESK_RESUME:
+	case OPERATOR_RESUME:
 		return (destination_resume(tx, u->name, "op", ret, err));
-	case DESK_RATE:
+	case OPERATOR_RATE:
 		return (destination_rate(tx, u->name, u->n, "op", ret, err));
-	case DESK_REWIND:
+	case OPERATOR_REWIND:
 		return (lane_rewind(tx, u->id, u->n, "op", ret, err));
-	case DESK_CONFIRM:
+	case ADMIN_CONFIRM:
 	default:
 		return (confirm(tx, u, err));
 	}
 }
 
 static enum rc
-desk_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
+operator_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
 {
 	size_t i;
 	enum rc rc;
 
 	for (i = 0; i < n; i++) {
-		rc = apply_one(tx, (struct desk_unit *)(void *)units[i], err);
+		rc = apply_one(
+		    tx, (struct operator_unit *)(void *)units[i], err);
 		if (rc != RC_OK)
 			return (err_wrap(err, "desk"));
 	}
@@ -125,9 +126,9 @@ check_goes_on(struct sim *s, int64_t outbox_id)
 }
 
 static void
-desk_done(struct unit *unit)
+admin_done(struct unit *unit)
 {
-	struct desk_unit *u = (struct desk_unit *)(void *)unit;
+	struct operator_unit *u = (struct operator_unit *)(void *)unit;
 	struct sim_counts *c = &u->s->counts;
 
 	if (u->s->server->dying)
@@ -137,11 +138,11 @@ desk_done(struct unit *unit)
 	    (int)u->refusal.problem);
 	if (unit->rc != RC_OK || u->refusal.problem != PROBLEM_NONE)
 		return;
-	c->requeues += u->kind == DESK_REQUEUE;
-	c->discards += u->kind == DESK_DISCARD;
-	c->pauses += u->kind == DESK_PAUSE;
-	c->rewinds += u->kind == DESK_REWIND;
-	c->confirms += u->kind == DESK_CONFIRM;
+	c->requeues += u->kind == ADMIN_REQUEUE;
+	c->discards += u->kind == OPERATOR_DISCARD;
+	c->pauses += u->kind == OPERATOR_PAUSE;
+	c->rewinds += u->kind == OPERATOR_REWIND;
+	c->confirms += u->kind == ADMIN_CONFIRM;
 	if (!u->waited || u->s->nconfirmed == 2 * SIM_MESSAGES)
 		return;
 	check_goes_on(u->s, u->id);
@@ -149,18 +150,18 @@ desk_done(struct unit *unit)
 	u->s->confirmed[u->s->nconfirmed++] = u->id;
 }
 
-UNIT_KIND(desk, unit_locks_nothing, .queue = UNIT_CLIENT, .order = ORDER_DESK,
-    .apply = desk_apply);
+UNIT_KIND(desk, unit_locks_nothing, .queue = UNIT_CLIENT,
+    .order = ORDER_OPERATOR, .apply = operator_apply);
 
 /* A unit that the world keeps until the end. */
-static struct desk_unit *
-unit_new(struct sim *s, enum desk_kind kind)
+static struct operator_unit *
+unit_new(struct sim *s, enum operator_kind kind)
 {
-	struct desk_unit *u = calloc(1, sizeof(*u));
+	struct operator_unit *u = calloc(1, sizeof(*u));
 
 	assert(u != NULL);
-	u->unit.kind = &desk_kind;
-	u->unit.finish = desk_done;
+	u->unit.kind = &operator_kind;
+	u->unit.finish = admin_done;
 	u->s = s;
 	u->kind = kind;
 	u->next = s->desk;
@@ -169,7 +170,7 @@ unit_new(struct sim *s, enum desk_kind kind)
 }
 
 static void
-submit(struct sim *s, struct desk_unit *u)
+submit(struct sim *s, struct operator_unit *u)
 {
 
 	if (s->server->up &&
@@ -178,9 +179,9 @@ submit(struct sim *s, struct desk_unit *u)
 }
 
 void
-desk_free(struct sim *s)
+admin_free(struct sim *s)
 {
-	struct desk_unit *u;
+	struct operator_unit *u;
 
 	while ((u = s->desk) != NULL) {
 		s->desk = u->next;
@@ -206,12 +207,12 @@ one_of(struct sim *s, const char *sql)
 }
 
 static void
-act_on_letter(struct sim *s, enum desk_kind kind)
+act_on_letter(struct sim *s, enum operator_kind kind)
 {
-	struct desk_unit *u;
+	struct operator_unit *u;
 	int64_t id;
 
-	id = one_of(s, kind == DESK_RETRY
+	id = one_of(s, kind == OPERATOR_RETRY
 			   ? "SELECT id FROM outbox WHERE kind = 1 ORDER BY "
 			     "id DESC LIMIT 30"
 			   : "SELECT outbox_id FROM dead_letter_queue WHERE "
@@ -224,18 +225,18 @@ act_on_letter(struct sim *s, enum desk_kind kind)
 }
 
 static void
-act_on_destination(struct sim *s, enum desk_kind kind)
+act_on_destination(struct sim *s, enum operator_kind kind)
 {
-	struct desk_unit *u = unit_new(s, kind);
+	struct operator_unit *u = unit_new(s, kind);
 
 	u->name = names[sim_dice(s, NAMES)];
 	submit(s, u);
 }
 
 void
-desk_pauses_here(struct sim *s)
+admin_pauses_here(struct sim *s)
 {
-	struct desk_unit *u = unit_new(s, DESK_PAUSE);
+	struct operator_unit *u = unit_new(s, OPERATOR_PAUSE);
 
 	u->name = names[NAME_HERE];
 	submit(s, u);
@@ -243,9 +244,9 @@ desk_pauses_here(struct sim *s)
 
 /* So few that what people send has to wait for it. */
 void
-desk_paces(struct sim *s)
+admin_paces(struct sim *s)
 {
-	struct desk_unit *u = unit_new(s, DESK_RATE);
+	struct operator_unit *u = unit_new(s, OPERATOR_RATE);
 
 	u->name = names[sim_dice(s, SIM_PEERS)];
 	u->n = sim_chance(s, 200) ? 0 : 1 + (int64_t)sim_dice(s, 6);
@@ -255,46 +256,46 @@ desk_paces(struct sim *s)
 static void
 rewind_lane(struct sim *s)
 {
-	struct desk_unit *u;
+	struct operator_unit *u;
 	int64_t id;
 
 	id = one_of(s, "SELECT lane_id FROM outbox_lanes WHERE class = 0 AND "
 		       "next_seq > 1");
 	if (id == 0)
 		return;
-	u = unit_new(s, DESK_REWIND);
+	u = unit_new(s, OPERATOR_REWIND);
 	u->id = id;
 	u->n = 1 + (int64_t)sim_dice(s, 3);
 	submit(s, u);
 }
 
 void
-desk_acts(struct sim *s)
+admin_acts(struct sim *s)
 {
 	uint64_t what = sim_dice(s, 100);
 
 	if (!s->server->up)
 		return;
 	if (what < 32)
-		act_on_letter(s, DESK_REQUEUE);
+		act_on_letter(s, ADMIN_REQUEUE);
 	else if (what < 38)
-		act_on_letter(s, DESK_DISCARD);
+		act_on_letter(s, OPERATOR_DISCARD);
 	else if (what < 48)
-		act_on_letter(s, DESK_RETRY);
+		act_on_letter(s, OPERATOR_RETRY);
 	else if (what < 58)
-		act_on_destination(s, DESK_PAUSE);
+		act_on_destination(s, OPERATOR_PAUSE);
 	else if (what < 70)
-		act_on_destination(s, DESK_RESUME);
+		act_on_destination(s, OPERATOR_RESUME);
 	else if (what < 84)
-		desk_paces(s);
+		admin_paces(s);
 	else
 		rewind_lane(s);
 }
 
 void
-desk_confirm(struct sim *s, int64_t outbox_id)
+admin_confirm(struct sim *s, int64_t outbox_id)
 {
-	struct desk_unit *u = unit_new(s, DESK_CONFIRM);
+	struct operator_unit *u = unit_new(s, ADMIN_CONFIRM);
 
 	u->id = outbox_id;
 	submit(s, u);
@@ -305,7 +306,7 @@ desk_confirm(struct sim *s, int64_t outbox_id)
 static void
 resume(struct sim *s, void *arg, int64_t n)
 {
-	struct desk_unit *u;
+	struct operator_unit *u;
 	size_t i;
 
 	(void)arg;
@@ -313,7 +314,7 @@ resume(struct sim *s, void *arg, int64_t n)
 		if (one_of(s, "SELECT 1 FROM destinations WHERE paused_at IS "
 			      "NOT NULL") == 0)
 			break;
-		u = unit_new(s, DESK_RESUME);
+		u = unit_new(s, OPERATOR_RESUME);
 		u->name = names[i];
 		submit(s, u);
 	}
@@ -321,7 +322,7 @@ resume(struct sim *s, void *arg, int64_t n)
 }
 
 void
-desk_resumes_all(struct sim *s)
+admin_resumes_all(struct sim *s)
 {
 
 	sim_after(s, 0, resume, NULL, 1000);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The desk's dead letters, all that suit a filter, one a line, page by page: no
+ * Operators' dead letters, all that suit a filter, one a line, page by page: no
  * more than a page is held, however many there are and however slowly they are
  * read.
  */
-#include "admin/desk_internal.h"
+#include "admin/routes_internal.h"
 
 #define NDJSON "application/x-ndjson"
 
 struct export_ask {
 	struct ask ask; /* first */
-	struct desk_dead_query query;
+	struct admin_dead_query query;
 	int64_t before;
 };
 
@@ -53,11 +53,11 @@ static enum rc
 read_first(struct ask *ask, struct db *db, struct err *err)
 {
 	struct export_ask *a = (struct export_ask *)(void *)ask;
-	struct desk_dead_query *q = &a->query;
+	struct admin_dead_query *q = &a->query;
 	struct buf b = BUF_INIT;
 	enum rc rc;
 
-	rc = desk_resolve(ask, db, &q->names, &q->filter.sender_id,
+	rc = admin_resolve(ask, db, &q->names, &q->filter.sender_id,
 	    &q->filter.destination_id, err);
 	if (rc != RC_OK)
 		return (rc == RC_NOT_FOUND ? RC_OK : rc);
@@ -72,7 +72,7 @@ read_first(struct ask *ask, struct db *db, struct err *err)
 }
 
 void
-desk_export_get(struct http_request *req, void *arg)
+admin_export_get(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {
 	    "reason", "destination", "sender", "resolved", NULL};
@@ -80,7 +80,7 @@ desk_export_get(struct http_request *req, void *arg)
 
 	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
 	    !ask_query_check(&a->ask, allowed) ||
-	    !desk_dead_query(&a->ask, &a->query))
+	    !admin_dead_query(&a->ask, &a->query))
 		return;
 	a->before = INT64_MAX;
 	ask_read(&a->ask, read_first);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the desk shows, to the letter (desk_pages.txt), and what it says when
+ * What the desk shows, to the letter (admin_pages.txt), and what it says when
  * something goes wrong.
  */
-#include "played_desk.h"
+#include "played_admin.h"
 
 #include <string.h>
 
@@ -47,7 +47,7 @@ test_pages(void **state)
 {
 
 	(void)state;
-	played_transcript("desk_pages.txt", admin_routes(), set);
+	played_transcript("admin_pages.txt", admin_routes(), set);
 }
 
 /* All that is read with a token of an administrator's. */
@@ -102,12 +102,12 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(
-		test_pages, desk_setup, played_teardown),
+		test_pages, admin_setup, played_teardown),
 	    cmocka_unit_test_setup_teardown(
-		test_failures, desk_setup, played_teardown),
+		test_failures, admin_setup, played_teardown),
 	    cmocka_unit_test_setup_teardown(
-		test_export_is_cut, desk_setup, played_teardown),
+		test_export_is_cut, admin_setup, played_teardown),
 	};
 
-	return (cmocka_run_group_tests_name("desk_pages", tests, NULL, NULL));
+	return (cmocka_run_group_tests_name("admin_pages", tests, NULL, NULL));
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parameters of the desk.
+ * Parameters of operators' routes.
  */
 #include <string.h>
 
-#include "admin/desk_internal.h"
+#include "admin/routes_internal.h"
 #include "store/account.h"
 
 bool
-desk_query_cursor(
+admin_query_cursor(
     struct ask *ask, const char *name, int64_t otherwise, int64_t *ret)
 {
 
@@ -17,7 +17,7 @@ desk_query_cursor(
 }
 
 bool
-desk_path_number(
+admin_path_number(
     struct ask *ask, const char *name, const char *what, int64_t *ret)
 {
 	const char *text = http_path_param(ask->req, name);
@@ -29,7 +29,7 @@ desk_path_number(
 }
 
 static void
-refuse_name(struct ask *ask, const struct desk_names *names, const char *name,
+refuse_name(struct ask *ask, const struct admin_names *names, const char *name,
     const char *text)
 {
 	char pointer[32];
@@ -57,7 +57,7 @@ take_destination(
 }
 
 enum rc
-desk_resolve(struct ask *ask, struct db *db, const struct desk_names *names,
+admin_resolve(struct ask *ask, struct db *db, const struct admin_names *names,
     int64_t *ret_sender, int64_t *ret_destination, struct err *err)
 {
 	const char *sender = names->sender, *destination = names->destination;

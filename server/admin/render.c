@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How the desk's rows and lists are written.
+ * How rows and lists are written.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "admin/desk_internal.h"
+#include "admin/routes_internal.h"
 #include "model/event.h"
 #include "model/message.h"
 
@@ -72,7 +72,7 @@ add_link(struct ask *ask, const char *cursor, const char *next)
 }
 
 void
-desk_next_text(
+admin_next_text(
     struct ask *ask, struct buf *b, const char *cursor, const char *next)
 {
 
@@ -82,7 +82,7 @@ desk_next_text(
 }
 
 void
-desk_next(struct ask *ask, struct buf *b, const char *cursor, int64_t next)
+admin_next(struct ask *ask, struct buf *b, const char *cursor, int64_t next)
 {
 	char text[24];
 
@@ -96,7 +96,7 @@ desk_next(struct ask *ask, struct buf *b, const char *cursor, int64_t next)
 }
 
 enum rc
-desk_list_read(struct ask *ask, struct db *db, const struct desk_list *list,
+admin_list_read(struct ask *ask, struct db *db, const struct admin_list *list,
     struct err *err)
 {
 	struct buf b = BUF_INIT;
@@ -107,7 +107,7 @@ desk_list_read(struct ask *ask, struct db *db, const struct desk_list *list,
 	rc = list->rows(ask, db, &b, &next, err);
 	if (rc == RC_OK) {
 		buf_addc(&b, ']');
-		desk_next(ask, &b, list->cursor, next);
+		admin_next(ask, &b, list->cursor, next);
 		buf_addc(&b, '}');
 		ask_json(ask, 200, &b);
 	}
@@ -118,7 +118,7 @@ desk_list_read(struct ask *ask, struct db *db, const struct desk_list *list,
 /* ---- rows ---- */
 
 void
-desk_number(struct buf *b, const char *name, int64_t number)
+admin_number(struct buf *b, const char *name, int64_t number)
 {
 
 	if (number != 0)
@@ -151,7 +151,7 @@ add_times(struct buf *b, const struct inspect_outbox_row *row)
 }
 
 void
-desk_row_members(
+admin_row_members(
     struct buf *b, const struct inspect_outbox_row *row, const char *count)
 {
 	bool pending = strcmp(row->state, "pending") == 0;
@@ -170,8 +170,8 @@ desk_row_members(
 	jw_int(b, "rescue_count", row->rescue_count);
 	add_times(b, row);
 	jw_str(b, "last_error", row->last_error);
-	desk_number(b, "lane_id", row->lane_id);
-	desk_number(b, "lane_seq", row->lane_seq);
+	admin_number(b, "lane_id", row->lane_id);
+	admin_number(b, "lane_seq", row->lane_seq);
 	jw_member(b, "labels");
 	buf_addc(b, '[');
 	if (pending && row->lane_seq == 0)
