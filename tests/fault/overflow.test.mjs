@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The push thread is told more than it can pass on: news are dropped, and who
+// The push thread is told more than it can pass on: effects are dropped, and who
 // is here reads the store instead.  Nobody misses an event, a window that an
 // ack has opened, a long-poll's answer or the end of his token.  A fault point
-// stands in for the full mailbox, at chosen pieces of news.
+// stands in for the full mailbox, at chosen effects.
 //
 // Needs a build with --enable-faults, named by TWINBOXD_FAULTS; without it the
 // test is skipped, with TWINBOX_FAULTS_REQUIRED=1 it fails.
@@ -19,19 +19,19 @@ const program = process.env.TWINBOXD_FAULTS && path.resolve(process.env.TWINBOXD
 const skip = program || process.env.TWINBOX_FAULTS_REQUIRED ? false :
 	'TWINBOXD_FAULTS names no build with --enable-faults';
 
-/** A server that drops the pieces of news whose numbers ${wanted} likes. */
+/** A server that drops the effects whose numbers ${wanted} likes. */
 async function stage(t, wanted)
 {
 	const numbers = Array.from({ length: 60 }, (_, i) => i + 1).filter(wanted).slice(0, 32);
 	const server = await startServer({
-		program, env: { TWINBOX_FAULT: numbers.map((n) => `push.news:${n}:fail`).join() },
+		program, env: { TWINBOX_FAULT: numbers.map((n) => `push.effects:${n}:fail`).join() },
 	});
 
 	t.after(() => server.running && server.stop());
 	return [server, ...await users(server, 'ann', 'bob')];
 }
 
-/** How often news were dropped. */
+/** How often effects were dropped. */
 async function overflows(server)
 {
 	const { text } = await server.rest().get('/metrics');
@@ -41,7 +41,7 @@ async function overflows(server)
 	return Number(found[1]);
 }
 
-describe('news are dropped', { skip }, () => {
+describe('effects are dropped', { skip }, () => {
 	for (const [what, wanted] of [
 		['all', () => true],
 		['every second one', (n) => n % 2 === 0],
