@@ -150,7 +150,7 @@ admin_done(struct unit *unit)
 	u->s->confirmed[u->s->nconfirmed++] = u->id;
 }
 
-UNIT_KIND(desk, unit_locks_nothing, .queue = UNIT_CLIENT,
+UNIT_KIND(operator, unit_locks_nothing, .queue = UNIT_CLIENT,
     .order = ORDER_OPERATOR, .apply = operator_apply);
 
 /* A unit that the world keeps until the end. */

@@ -13,6 +13,7 @@
 #include "chat/cancel.h"
 #include "chat/mark.h"
 #include "chat/send.h"
+#include "contract/rig.h"
 #include "sim/client.h"
 #include "sim/server.h"
 
