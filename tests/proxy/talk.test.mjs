@@ -103,6 +103,7 @@ for (const kind of PROXIES) {
 				({ to: bob.name, body: 'y'.repeat(16 * 1024), id: uuid7() }));
 			const whole = await ann.post('/v1/messages', items);
 			assert.equal(whole.status, 200, whole.text);
+			await bob.received(items.at(-1).id);
 			assert.equal((await bob.inbox()).events.length, 60);
 		});
 
