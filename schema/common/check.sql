@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- What must not be (upkeep/check.c).  Each statement names up to $1 places where
--- it is.  They read whole tables: fsck runs when somebody asks for it.
+-- The violations that fsck looks for (upkeep/check.c).  Each statement names up
+-- to $1 places.  The statements read whole tables: fsck runs on request only.
 
 -- name: check_reference
 SELECT place FROM (
@@ -76,8 +76,8 @@ FROM (SELECT i.user_id, i.seq, i.conversation_id, i.conversation_seq,
 WHERE conversation_seq <= before
 LIMIT $1;
 
--- What nobody would ever look for: a row that waits in a lane that is idle, or
--- is on its way without a lease.
+-- Rows that no relay would find: a row waits in a lane that is idle, or is being
+-- sent without a lease.
 -- name: check_forgotten
 SELECT 'outbox row ' || o.id || ' is ' || o.state || ', its lane ' ||
     o.lane_id || ' is ' || l.state
@@ -99,8 +99,8 @@ FROM (SELECT l.lane_id, l.priority, coalesce((SELECT max(o.priority)
 WHERE w.priority <> w.highest
 LIMIT $1;
 
--- What has ended badly is told to its sender, and is on the operator's table
--- until somebody deals with it.
+-- A message that has failed has a bounce for its sender, and a dead letter until
+-- an operator has closed it.
 -- name: check_dead
 WITH bounced (user_id, mid) AS MATERIALIZED (
 	SELECT DISTINCT i.user_id, i.mid FROM inbox i WHERE i.kind = 5)

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
--- A whole database into an empty one, perhaps of the other kind (upkeep/copy.h):
--- of each table all columns in the order of schema/postgres, which has counters
--- where this one looks at the last row.
+-- Copies a whole database into an empty one, perhaps of the other dialect
+-- (upkeep/copy.h).  Each table is read with all columns in the order of
+-- schema/postgres, which has counters where SQLite looks at the last row.
 
--- What a migration puts there comes with the copy.
+-- A migration has inserted these rows; the copy brings its own.
 -- name: copy_clear
 DELETE FROM destinations WHERE destination_id IN (0, 1);
 
@@ -74,8 +74,9 @@ FROM dead_letter_queue ORDER BY dead_id;
 SELECT audit_id, at, actor, action, object, detail
 FROM audit_log ORDER BY audit_id;
 
--- As after a restart (delivery/reclaim.c with `all`), in this order: whoever held
--- a lease is not here, and nobody is charged.
+-- Takes back what was under way, as a restart does (delivery/reclaim.c with
+-- `all`), in this order: the holders of the leases are gone, and no message is
+-- charged an attempt.
 -- name: copy_rescue_attempts
 UPDATE outbox_attempts SET finished_at = $1, outcome = 'restart'
 WHERE outcome IS NULL

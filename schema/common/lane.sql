@@ -13,8 +13,7 @@ SELECT max(o.priority) FROM outbox o
 WHERE o.lane_id = $1 AND o.dest_kind = 'server' AND o.state = 'pending'
   AND o.lane_seq IS NOT NULL;
 
--- The fence: whoever holds the lease with this token, and nobody else, may
--- settle.
+-- The fence: only the holder of the lease with this token may settle.
 -- name: lane_fence
 UPDATE outbox_lanes SET state = 'ready', lease_until = NULL,
     lease_owner = NULL, updated_at = $3

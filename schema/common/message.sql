@@ -31,8 +31,9 @@ FROM messages m JOIN conversations c ON c.conversation_id = m.conversation_id
 WHERE m.sender_id = $1 AND m.mid < $2
 ORDER BY m.mid DESC LIMIT $3;
 
--- What a member may see of a conversation, newest first: his own, or what has
--- been delivered to him (at most his delivered mark, and nothing still owed).
+-- The messages of a conversation that a member may see, newest first: the
+-- member's own, and those that were delivered to the member (up to the delivered
+-- mark, without those that still wait).
 -- name: history_before
 SELECT m.message_id, m.event_id, m.conversation_seq, m.sender_id, u.name,
     m.body, m.content_type, m.metadata, m.correlation_id, m.reply_to,

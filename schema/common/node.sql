@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- The nodes of a database: this one has one writer, and so one node.
+-- The nodes of a database.  A database of SQLite has one writer, and so one node.
 
 -- name: node_insert
 INSERT INTO nodes (name, started_at, beat_at) VALUES ($1, $2, $2)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- What a user is shown, compared with every other row that says the same: an
+-- Compares what a user is shown with every other row that says the same: an
 -- event, an outbox row and a mark each repeat facts of the message, of one
 -- another and of the transaction that wrote them (upkeep/check.c).
 --

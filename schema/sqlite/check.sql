@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- What must not be (upkeep/check.c).  Each statement names up to $1 places where
--- it is.  They read whole tables: fsck runs when somebody asks for it.
+-- The violations that fsck looks for (upkeep/check.c).  Each statement names up
+-- to $1 places.  The statements read whole tables: fsck runs on request only.
 
 -- name: check_file
 SELECT integrity_check FROM pragma_integrity_check
