@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "base/container.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thr.h"
@@ -159,8 +160,7 @@ take_wakes(struct core *c, struct mbox_node *list)
 	size_t i;
 
 	while (list != NULL) {
-		w = (struct wake *)(void *)((char *)list -
-					    offsetof(struct wake, node));
+		w = CONTAINER_OF(list, struct wake, node);
 		list = list->next;
 		/* Without memory the safety poll finds them. */
 		for (i = 0; i < w->nlanes; i++)

@@ -15,6 +15,7 @@
 #include "delivery/settle.h"
 #include "engine/outage.h"
 #include "relay/core.h"
+#include "relay/destination_state.h"
 #include "relay/schedule.h"
 #include "store/lane.h"
 
@@ -45,9 +46,6 @@ struct delivery {
 	struct delivery *next_idle;
 };
 
-/* Where a destination stands: nothing to do, waits for a time, can run. */
-enum place { PLACE_IDLE, PLACE_PARKED, PLACE_RUNNABLE };
-
 struct destination {
 	struct store_destination_row row;
 	bool may_work;    /* it may have lanes that are due */
@@ -60,7 +58,7 @@ struct destination {
 	double tokens;              /* what its rate still allows */
 	int64_t tokens_at;
 
-	enum place place;
+	enum destination_state state;
 	bool doubtful;                  /* which queue, while runnable */
 	int64_t until_ms;               /* monotonic, while parked */
 	TAILQ_ENTRY(destination) entry; /* while runnable */
@@ -185,7 +183,7 @@ void core_hold(struct core *c, struct parcel_job *p);
  * something comes back. */
 int64_t core_renew(struct core *c);
 
-/* ---- core_remote.c ---- */
+/* ---- core_destination.c ---- */
 
 /* Reads destination ${id}, or again. */
 enum rc core_read_destination(
@@ -196,11 +194,24 @@ enum rc core_read_destinations(struct core *c, struct err *err) MUST_USE;
 /* Destination ${id} may have work. */
 void core_wake_destination(struct core *c, int64_t id);
 
-/* Sends parcels off as far as breakers, windows, rates and pauses let. */
-void core_send(struct core *c);
+/* Moves ${d} to the state that it should be in now. */
+void core_destination_review(struct core *c, struct destination *d);
+
+/* Reviews the parked destinations whose time has come, and finds the next
+ * time. */
+void core_destinations_unpark(struct core *c);
+
+/* Stores the breaker of ${d}.  A breaker that cannot be stored now is stored
+ * with its next change; after a restart it is learnt anew. */
+void core_breaker_save(struct core *c, struct destination *d);
 
 /* Looks at some destinations for work that no wake-up told of. */
 void core_poll_remote(struct core *c);
+
+/* ---- core_parcel.c ---- */
+
+/* Sends parcels off as far as breakers, windows, rates and pauses let. */
+void core_send(struct core *c);
 
 /* Settles what the writer would not take before. */
 void core_settle_again(struct core *c);

@@ -3,6 +3,7 @@
  * Local lanes: whole lanes go to the writer, which delivers them in one
  * transaction.
  */
+#include "base/container.h"
 #include "base/log.h"
 #include "relay/core_internal.h"
 #include "store/outbox.h"
@@ -29,9 +30,7 @@ outcome_of(const struct deliver_unit *u, size_t i)
 static void
 delivery_back(struct core *c, struct core_job *job)
 {
-	struct delivery *d =
-	    (struct delivery *)(void *)((char *)job -
-					offsetof(struct delivery, job));
+	struct delivery *d = CONTAINER_OF(job, struct delivery, job);
 	bool held = false;
 	size_t i;
 

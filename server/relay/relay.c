@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/container.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -239,8 +240,7 @@ relay_free(struct relay *r)
 		return;
 	while ((list = r->wakes) != NULL) {
 		r->wakes = list->next;
-		wake_free((struct wake *)(void *)((char *)list -
-						  offsetof(struct wake, node)));
+		wake_free(CONTAINER_OF(list, struct wake, node));
 	}
 	core_free(r->core);
 	db_close(r->db);

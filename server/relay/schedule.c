@@ -9,11 +9,10 @@
 #include "base/htab.h"
 #include "base/mem.h"
 #include "model/message.h"
+#include "relay/lane_state.h"
 #include "relay/schedule.h"
 
 #define CLASSES 3 /* high, normal, low */
-
-enum lane_state { READY, BUSY, BUSY_WOKEN };
 
 struct lane {
 	int64_t id;
@@ -21,7 +20,7 @@ struct lane {
 	int priority;
 	int woken_priority;      /* of what woke it while it was under way */
 	int broken;              /* times in a row */
-	TAILQ_ENTRY(lane) entry; /* while READY */
+	TAILQ_ENTRY(lane) entry; /* while LANE_READY */
 };
 
 TAILQ_HEAD(lane_queue, lane);
@@ -97,12 +96,19 @@ home(struct schedule *s, const struct lane *l)
 }
 
 static void
-make_ready(struct schedule *s, struct lane *l)
+move(struct schedule *s, struct lane *l, enum lane_state to)
 {
 
-	l->state = READY;
-	TAILQ_INSERT_TAIL(home(s, l), l, entry);
-	s->nready++;
+	assert(lane_state_allows(l->state, to));
+	if (l->state == LANE_READY) {
+		TAILQ_REMOVE(home(s, l), l, entry);
+		s->nready--;
+	}
+	l->state = to;
+	if (to == LANE_READY) {
+		TAILQ_INSERT_TAIL(home(s, l), l, entry);
+		s->nready++;
+	}
 }
 
 /* A lane that is known is as urgent as the most urgent that woke it. */
@@ -110,8 +116,9 @@ static void
 wake_again(struct schedule *s, struct lane *l, int priority)
 {
 
-	if (l->state != READY) {
-		l->state = BUSY_WOKEN;
+	if (l->state != LANE_READY) {
+		if (l->state == LANE_BUSY)
+			move(s, l, LANE_WOKEN);
 		if (l->woken_priority < priority)
 			l->woken_priority = priority;
 	} else if (l->priority < priority) {
@@ -140,7 +147,7 @@ schedule_wake(struct schedule *s, int64_t lane_id, int priority)
 		mem_free(l);
 		return (RC_NO_MEMORY);
 	}
-	make_ready(s, l);
+	move(s, l, LANE_READY);
 	return (RC_OK);
 }
 
@@ -151,10 +158,8 @@ take_first(struct schedule *s, struct lane_queue *q)
 
 	if (l == NULL)
 		return (NULL);
-	TAILQ_REMOVE(q, l, entry);
-	s->nready--;
+	move(s, l, LANE_BUSY);
 	s->nbusy++;
-	l->state = BUSY;
 	l->woken_priority = PRIORITY_LOW;
 	return (l);
 }
@@ -195,18 +200,19 @@ schedule_done(struct schedule *s, int64_t lane_id, enum lane_outcome outcome)
 	struct lane *l;
 
 	l = htab_find(s->table, &lane_id);
-	assert(l != NULL && l->state != READY);
+	assert(l != NULL && l->state != LANE_READY);
 	s->nbusy--;
 	if (outcome == LANE_BROKEN)
 		l->broken++;
 	else if (outcome != LANE_LATER)
 		l->broken = 0;
-	if (outcome == LANE_DONE && l->state == BUSY_WOKEN)
+	if (outcome == LANE_DONE && l->state == LANE_WOKEN)
 		l->priority = l->woken_priority;
-	if (outcome != LANE_DONE || l->state == BUSY_WOKEN) {
-		make_ready(s, l);
+	if (outcome != LANE_DONE || l->state == LANE_WOKEN) {
+		move(s, l, LANE_READY);
 		return;
 	}
+	move(s, l, LANE_GONE);
 	(void)htab_remove(s->table, &lane_id);
 	mem_free(l);
 }
