@@ -2,6 +2,7 @@
 /*
  * See breaker.h.
  */
+#include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -30,6 +31,27 @@ breaker_state_parse(const char *name)
 		if (strcmp(names[i], name) == 0)
 			return (i);
 	return (-1);
+}
+
+bool
+breaker_move_allowed(enum breaker_state from, enum breaker_state to)
+{
+	static const unsigned moves[BREAKER_STATES] = {
+	    [BREAKER_CLOSED] = 1u << BREAKER_OPEN,
+	    [BREAKER_OPEN] = 1u << BREAKER_HALF_OPEN | 1u << BREAKER_OPEN,
+	    [BREAKER_HALF_OPEN] = 1u << BREAKER_CLOSED | 1u << BREAKER_OPEN,
+	};
+
+	return ((moves[from] & 1u << to) != 0);
+}
+
+static void
+move(struct breaker *b, enum breaker_state to)
+{
+
+	assert(breaker_move_allowed(b->state, to));
+	b->state = to;
+	b->successes = 0;
 }
 
 void
@@ -76,8 +98,7 @@ breaker_leave(struct breaker *b, int64_t now_ms)
 
 	if (b->state != BREAKER_OPEN || !waited(b, now_ms))
 		return (false);
-	b->state = BREAKER_HALF_OPEN;
-	b->successes = 0;
+	move(b, BREAKER_HALF_OPEN);
 	return (true);
 }
 
@@ -92,9 +113,8 @@ static void
 close_it(struct breaker *b)
 {
 
-	b->state = BREAKER_CLOSED;
+	move(b, BREAKER_CLOSED);
 	b->failures = 0;
-	b->successes = 0;
 	b->interval_ms = 0;
 	b->failing_since = 0;
 	b->window_milli = 1000;
@@ -108,8 +128,9 @@ breaker_success(struct breaker *b, int64_t now_ms)
 	b->last_success_at = now_ms;
 	b->next_probe_at = 0;
 	if (b->state != BREAKER_CLOSED) {
-		/* Also of a batch that left before it opened. */
-		b->state = BREAKER_HALF_OPEN;
+		/* The batch may have left before the breaker opened. */
+		if (b->state == BREAKER_OPEN)
+			move(b, BREAKER_HALF_OPEN);
 		if (++b->successes >= BREAKER_SUCCESSES)
 			close_it(b);
 		return (true);
@@ -129,8 +150,7 @@ open_it(struct breaker *b, int64_t now_ms, int64_t hint_ms, uint32_t random,
 {
 	int64_t wait;
 
-	b->state = BREAKER_OPEN;
-	b->successes = 0;
+	move(b, BREAKER_OPEN);
 	b->interval_ms =
 	    b->interval_ms == 0 ? t->breaker_first_ms : b->interval_ms * 2;
 	if (b->interval_ms > t->breaker_most_ms)

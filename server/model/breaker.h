@@ -3,11 +3,19 @@
  * The circuit breaker of a destination: whether it may be sent to, and how much
  * at a time.  Pure: time and randomness come from outside.
  *
- *	closed     batches go out, at most `window` at a time; a failure makes
- *	           the next attempt wait a little.  5 failures in a row: open
- *	open       nobody is sent to it; at next_probe_at one probe
- *	half_open  one batch of one message; 2 successes: closed, window 1;
- *	           a failure: open, twice as long (up to 10 min)
+ *	closed --BREAKER_FAILURES in a row--> open
+ *	open --a probe leaves, or an earlier batch is answered--> half_open
+ *	open --an earlier batch fails--> open
+ *	half_open --BREAKER_SUCCESSES--> closed
+ *	half_open --a failure--> open
+ *
+ *	closed     batches leave, at most `window` at a time.  A failure makes
+ *	           the next one wait a little, so that one failure alone does
+ *not declare the destination down open       waits for next_probe_at, twice as
+ *long each time (up to 10 min) half_open  waits for the answer to a batch of
+ *one message
+ *
+ * A test compares the drawing with the table of moves.
  *
  * It touches no row of the outbox: what waits stays as it is and is charged
  * nothing.  Failures of what left before the last failure was known count once;
@@ -43,6 +51,9 @@ enum breaker_state {
 #undef X
 	    BREAKER_STATES
 };
+
+/* Whether a breaker may go from ${from} to ${to}. */
+bool breaker_move_allowed(enum breaker_state from, enum breaker_state to);
 
 struct breaker {
 	enum breaker_state state;

@@ -2,14 +2,24 @@
 /*
  * The lifecycle of an outbox row: states, allowed moves, what the API shows.
  *
- *	accepted ---> PENDING --claim--> SENDING --accepted--> SENT --ack-->
- *ACKED requeued ------^ |  ^              |  | |  '- retryable --'  '-
- *rejected, retries used up |                           '--> FAILED
- *	                 '--> CANCELED | EXPIRED
+ *	pending --claimed--> sending
+ *	pending --delivered here, in one transaction--> sent
+ *	pending --canceled by its sender--> canceled
+ *	pending --its time is over--> expired
+ *	pending --poison--> failed
+ *	sending --accepted--> sent
+ *	sending --retry, deferral or lost lease--> pending
+ *	sending --rejected, or retries used up--> failed
+ *	sent --acked by its recipient--> acked
+ *	sent --no answer from a server that said "later"--> pending
+ *	failed, expired --requeued--> pending
  *
- * PENDING waits for the relay; SENDING for a destination's answer; SENT for
- * its person, however long he is away.  Local delivery is one transaction and
- * stores no SENDING.
+ *	pending  waits for the relay: for its turn in its lane, for its
+ *	         destination, or for its next attempt
+ *	sending  waits for the answer of another server, under a lease
+ *	sent     waits for its recipient, however long that takes
+ *
+ * A test compares this drawing with the table of moves.
  */
 #ifndef MODEL_OUTBOX_H
 #define MODEL_OUTBOX_H

@@ -98,7 +98,7 @@ newcomers_make_room(struct push *p)
 		if ((s = worst(p)) == NULL)
 			return (false);
 		metrics_add(p->options.metrics, METRIC_WS_NEWCOMERS_CUT, 1);
-		lws_glue_kill(s);
+		push_lws_kill(s);
 	}
 	return (true);
 }

@@ -26,7 +26,7 @@ list_present(struct push *p, struct push_note *note)
 	if (ask->users == NULL || ask->devices == NULL)
 		goto done;
 	TAILQ_FOREACH (s, &p->all, all) {
-		if (s->state != SESSION_OPEN)
+		if (!session_is_open(s))
 			continue;
 		ask->users[ask->n] = s->member.user_id;
 		ask->devices[ask->n++] = s->device_id;

@@ -23,7 +23,7 @@
 #include "push/push_internal.h"
 #include "wire/json.h"
 
-#define LEAVE_TICK_MS 20
+#define DRAIN_TICK_MS 20
 /* A library that has lost no connection closes its handles at once. */
 #define LIBRARY_CLOSE_MS 1000
 
@@ -79,7 +79,7 @@ static void
 adopt(struct push *p, struct push_note *note)
 {
 
-	rx_arrive(p, (struct adopt_note *)(void *)note);
+	push_rx_arrive(p, (struct adopt_note *)(void *)note);
 }
 
 void
@@ -106,205 +106,6 @@ push_session(struct push *p, int64_t no)
 
 	thr_assert(THR_PUSH);
 	return (htab_find(p->sessions, &no));
-}
-
-struct buf *
-tx_begin(struct push *p)
-{
-
-	buf_reset(&p->tx);
-	if (buf_reserve(&p->tx, LWS_PRE) != NULL)
-		p->tx.len = LWS_PRE;
-	return (&p->tx);
-}
-
-bool
-session_writable(const struct session *s)
-{
-
-	return (s->out_frames == 0 && lws_partial_buffered(s->wsi) == 0);
-}
-
-static void
-write_now(struct session *s, char *frame, size_t n)
-{
-
-	if (lws_write(s->wsi, (unsigned char *)frame, n, LWS_WRITE_TEXT) < 0)
-		session_close(s, 1011, "");
-}
-
-void
-session_write(struct session *s)
-{
-	struct buf *tx = &s->push->tx;
-
-	thr_assert(THR_PUSH);
-	if (!buf_ok(tx)) {
-		session_close(s, 1013, "out of memory");
-		return;
-	}
-	write_now(s, tx->data + LWS_PRE, tx->len - LWS_PRE);
-}
-
-void
-session_reply(struct session *s)
-{
-	struct buf *tx = &s->push->tx;
-	struct out_frame *f;
-	size_t n;
-
-	if (s->state == SESSION_CLOSING)
-		return;
-	if (session_writable(s)) {
-		session_write(s);
-		return;
-	}
-	n = tx->len - LWS_PRE;
-	f = NULL;
-	if (buf_ok(tx) && s->out_frames < OUT_FRAMES &&
-	    s->out_bytes + n <= OUT_BYTES)
-		f = mem_alloc(sizeof(*f) + LWS_PRE + n);
-	if (f == NULL) {
-		session_close(s, 1013, "you read too slowly");
-		return;
-	}
-	f->len = n;
-	memcpy(f->data + LWS_PRE, tx->data + LWS_PRE, n);
-	STAILQ_INSERT_TAIL(&s->out, f, entry);
-	s->out_frames++;
-	s->out_bytes += n;
-	(void)lws_callback_on_writable(s->wsi);
-}
-
-void
-session_write_control(struct session *s, const char *payload, int n)
-{
-	struct buf *tx;
-
-	if (!session_writable(s)) {
-		if (n >= 0) {
-			memcpy(s->pong, payload, (size_t)n);
-			s->pong_len = n;
-		}
-		(void)lws_callback_on_writable(s->wsi);
-		return;
-	}
-	tx = tx_begin(s->push);
-	if (n > 0)
-		buf_add(tx, payload, (size_t)n);
-	if (!buf_ok(tx) ||
-	    lws_write(s->wsi, (unsigned char *)tx->data + LWS_PRE,
-		tx->len - LWS_PRE, n < 0 ? LWS_WRITE_PING : LWS_WRITE_PONG) < 0)
-		session_close(s, 1011, "");
-}
-
-void
-session_flush_one(struct session *s)
-{
-	struct out_frame *f;
-
-	f = STAILQ_FIRST(&s->out);
-	STAILQ_REMOVE_HEAD(&s->out, entry);
-	s->out_frames--;
-	s->out_bytes -= f->len;
-	write_now(s, f->data + LWS_PRE, f->len);
-	mem_free(f);
-}
-
-void
-session_unblocked(struct session *s)
-{
-
-	if (lws_partial_buffered(s->wsi) == 0)
-		s->stuck_ms = 0;
-	while (s->out_frames > 0 && lws_partial_buffered(s->wsi) == 0)
-		session_flush_one(s);
-	if (!session_writable(s)) {
-		(void)lws_callback_on_writable(s->wsi);
-		return;
-	}
-	if (s->pong_len >= 0) {
-		session_write_control(s, s->pong, s->pong_len);
-		s->pong_len = -1;
-	}
-	rx_resume(s);
-	session_kick(s);
-}
-
-/*
- * A session is closed from the loop, never from within one of the library's
- * callbacks: libwebsockets as Debian builds it with libuv closes a connection
- * twice when a callback returns -1.  The close frame is ours; the library is
- * only told to end the connection, when the peer has answered or time is up.
- */
-void
-session_close(struct session *s, int code, const char *reason)
-{
-
-	thr_assert(THR_PUSH);
-	if (s->state == SESSION_CLOSING)
-		return;
-	s->state = SESSION_CLOSING;
-	s->close_code = code;
-	s->close_by_ms = clk_mono_ms(s->push->options.clk) +
-			 s->push->options.timing->push_close_ms;
-	(void)snprintf(s->close_reason, sizeof(s->close_reason), "%s", reason);
-	hub_leave(s->push->hub, &s->member);
-	TAILQ_INSERT_TAIL(&s->push->closing, s, closing);
-	(void)uv_async_send(&s->push->async);
-}
-
-/* The library keeps close frames to itself: this is one, raw (LWS_WRITE_HTTP
- * writes bytes as they are). */
-static bool
-write_close(struct session *s)
-{
-	size_t n = s->close_code == 1005 ? 0 : 2 + strlen(s->close_reason);
-	struct buf *tx;
-
-	tx = tx_begin(s->push);
-	buf_addc(tx, (char)0x88);
-	buf_addc(tx, (char)n);
-	if (n > 0) {
-		buf_addc(tx, (char)(s->close_code >> 8));
-		buf_addc(tx, (char)(s->close_code & 0xff));
-		buf_adds(tx, s->close_reason);
-	}
-	return (
-	    buf_ok(tx) && lws_write(s->wsi, (unsigned char *)tx->data + LWS_PRE,
-			      tx->len - LWS_PRE, LWS_WRITE_HTTP) >= 0);
-}
-
-/* What was queued before the close goes out first. */
-static void
-close_now(struct session *s)
-{
-	bool writable;
-
-	while (s->out_frames > 0 && lws_partial_buffered(s->wsi) == 0)
-		session_flush_one(s);
-	writable = session_writable(s);
-	if (!writable && clk_mono_ms(s->push->options.clk) < s->close_by_ms) {
-		(void)lws_callback_on_writable(s->wsi);
-		return;
-	}
-	TAILQ_REMOVE(&s->push->closing, s, closing);
-	s->told_close = true;
-	if (!writable || !write_close(s) || s->peer_closed)
-		lws_glue_kill(s);
-	else
-		rx_closing(s);
-}
-
-static void
-close_sessions(struct push *p)
-{
-	struct session *s, *next;
-
-	for (s = TAILQ_FIRST(&p->closing); s != NULL; s = next) {
-		next = TAILQ_NEXT(s, closing);
-		close_now(s);
-	}
 }
 
 /* ---- the thread ---- */
@@ -343,14 +144,14 @@ static void
 tell_reconnect(struct push *p)
 {
 
-	p->drained = true;
-	rx_drain(p);
+	p->drain_begun = true;
+	push_rx_drain(p);
 	waiters_release(p, false);
-	leave_all(p);
-	(void)uv_timer_start(&p->timer, on_tick, LEAVE_TICK_MS, LEAVE_TICK_MS);
+	push_drain_begin(p);
+	(void)uv_timer_start(&p->timer, on_tick, DRAIN_TICK_MS, DRAIN_TICK_MS);
 }
 
-/* News have been dropped: everybody looks for himself. */
+/* Effects have been dropped: every session and long-poll reads the store. */
 static void
 overflow(struct push *p)
 {
@@ -397,9 +198,9 @@ on_async(uv_async_t *async)
 		atomic_fetch_sub(&p->effects_bytes, effects_size(effects));
 		effects_free(effects);
 	}
-	if (atomic_load(&p->draining) && !p->drained)
+	if (atomic_load(&p->draining) && !p->drain_begun)
 		tell_reconnect(p);
-	close_sessions(p);
+	session_close_pending(p);
 	if (atomic_load(&p->stopping))
 		uv_stop(&p->loop);
 }
@@ -414,12 +215,12 @@ push_tick(struct push *p)
 	for (s = TAILQ_FIRST(&p->all); s != NULL; s = next) {
 		next = TAILQ_NEXT(s, all);
 		session_tick(s, now);
-		rx_session_tick(s, now);
+		push_rx_session_tick(s, now);
 	}
-	rx_tick(p, now);
-	if (p->drained)
-		leave_tick(p, now);
-	close_sessions(p);
+	push_rx_tick(p, now);
+	if (p->drain_begun)
+		push_drain_tick(p, now);
+	session_close_pending(p);
 	metrics_set(p->options.metrics, METRIC_WS_SESSIONS,
 	    (int64_t)atomic_load(&p->nsessions));
 	metrics_set(
@@ -479,7 +280,7 @@ free_all(struct push *p)
 		lws_context_destroy(p->context);
 	if (p->rx_poll.data != NULL)
 		uv_close((uv_handle_t *)&p->rx_poll, NULL);
-	rx_close(p);
+	push_rx_close(p);
 	if (p->loop_ready) {
 		uv_close((uv_handle_t *)&p->async, NULL);
 		closed = library_closes(p);
@@ -545,9 +346,9 @@ push_new(const struct push_options *options, struct push **ret, struct err *err)
 	p->loop_ready = true;
 	tick_ms = (uint64_t)p->options.timing->push_tick_ms;
 	(void)uv_timer_start(&p->timer, on_tick, tick_ms, tick_ms);
-	rc = rx_open(p, err);
+	rc = push_rx_open(p, err);
 	if (rc == RC_OK)
-		rc = lws_glue_open(p, err);
+		rc = push_lws_open(p, err);
 	if (rc != RC_OK) {
 		free_all(p);
 		return (rc);
@@ -575,7 +376,7 @@ bool
 push_drained(const struct push *p)
 {
 
-	return (p->thread == NULL || atomic_load(&p->left));
+	return (p->thread == NULL || atomic_load(&p->drained));
 }
 
 size_t
@@ -608,7 +409,7 @@ push_stop(struct push *p)
 	push_end(p);
 	/* What the thread did not see any more: whoever waits is told, and
 	 * connections are closed. */
-	if (!p->drained)
+	if (!p->drain_begun)
 		tell_reconnect(p);
 	run_notes(p, mbox_take_all(p->notes));
 	free_all(p);

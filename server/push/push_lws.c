@@ -97,9 +97,9 @@ established(struct lws *wsi, struct slot *slot)
 	if (from != NULL)
 		s->owner = owner_peer(from->peer.address);
 	if (newcomers_add(s) != RC_OK ||
-	    rx_begin(s, lws_get_socket_fd(wsi)) != RC_OK ||
+	    push_rx_begin(s, lws_get_socket_fd(wsi)) != RC_OK ||
 	    htab_set(p->sessions, &s->no, s) != RC_OK) {
-		rx_end(s);
+		push_rx_end(s);
 		session_fini(s);
 		mem_free(s);
 		return (-1);
@@ -127,19 +127,19 @@ closed(struct slot *slot)
 
 	slot->session = NULL;
 	log_event(LOG_EV_PUSH_CLOSE, "session=s%lld code=%d", (long long)s->no,
-	    s->state == SESSION_CLOSING ? s->close_code : 0);
+	    s->close.code);
 	(void)htab_remove(p->sessions, &s->no);
 	TAILQ_REMOVE(&p->all, s, all);
-	if (s->state == SESSION_CLOSING && !s->told_close)
-		TAILQ_REMOVE(&p->closing, s, closing);
+	if (s->state != SESSION_ENDED)
+		session_move(s, SESSION_ENDED);
 	atomic_fetch_sub(&p->nsessions, 1);
-	rx_end(s);
+	push_rx_end(s);
 	session_fini(s);
 	mem_free(s);
 }
 
 void
-lws_glue_adopt(struct push *p, struct adopt_note *note)
+push_lws_adopt(struct push *p, struct adopt_note *note)
 {
 	lws_sock_file_fd_type fd;
 	struct lws *wsi;
@@ -168,23 +168,17 @@ lws_glue_adopt(struct push *p, struct adopt_note *note)
 }
 
 void
-lws_glue_kill(struct session *s)
+push_lws_kill(struct session *s)
 {
 
-	if (s->killed)
+	if (s->state == SESSION_ENDED)
 		return;
-	s->killed = true;
-	if (s->state != SESSION_CLOSING) {
-		s->state = SESSION_CLOSING;
-		s->close_code = 1006;
-		hub_leave(s->push->hub, &s->member);
-	} else if (!s->told_close) {
-		TAILQ_REMOVE(&s->push->closing, s, closing);
-	}
-	s->told_close = true;
+	if (!session_state_over(s->state))
+		s->close.code = 1006;
+	session_move(s, SESSION_ENDED);
 	/* What the library still has to write may take a moment; nothing is
 	 * read meanwhile. */
-	rx_pause(s);
+	push_rx_pause(s);
 	lws_set_timeout(s->wsi, PENDING_TIMEOUT_CLOSE_SEND, LWS_TO_KILL_SYNC);
 }
 
@@ -192,7 +186,7 @@ static void
 writeable(struct session *s)
 {
 
-	if (s->state == SESSION_CLOSING)
+	if (session_state_over(s->state))
 		(void)uv_async_send(&s->push->async); /* closes it */
 	else
 		session_unblocked(s);
@@ -260,7 +254,7 @@ static const struct lws_protocols protocols[] = {
 static const lws_retry_bo_t retry;
 
 enum rc
-lws_glue_open(struct push *p, struct err *err)
+push_lws_open(struct push *p, struct err *err)
 {
 	struct lws_context_creation_info info;
 	void *loops[1];

@@ -181,7 +181,7 @@ arrival_ready(struct push *p, struct arrival *a)
 				    p->rx_fd, EPOLL_CTL_DEL, a->fd, NULL);
 				a->note = NULL;
 				arrival_free(p, a);
-				lws_glue_adopt(p, note);
+				push_lws_adopt(p, note);
 				return;
 			}
 			refuse_busy(p, a);
@@ -201,7 +201,7 @@ arrival_ready(struct push *p, struct arrival *a)
 }
 
 void
-rx_arrive(struct push *p, struct adopt_note *note)
+push_rx_arrive(struct push *p, struct adopt_note *note)
 {
 	struct epoll_event ev = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET};
 	struct arrival *a;
@@ -226,7 +226,7 @@ rx_arrive(struct push *p, struct adopt_note *note)
 }
 
 void
-rx_drain(struct push *p)
+push_rx_drain(struct push *p)
 {
 	struct arrival *a, *next;
 
@@ -238,7 +238,7 @@ rx_drain(struct push *p)
 }
 
 void
-rx_tick(struct push *p, int64_t now)
+push_rx_tick(struct push *p, int64_t now)
 {
 	struct arrival *a, *next;
 
@@ -260,55 +260,56 @@ watch(struct session *s, bool on)
 {
 	struct epoll_event ev = {.events = on ? (uint32_t)EPOLLIN : 0};
 
-	s->paused = !on;
+	s->rx.paused = !on;
 	ev.data.u64 = tag_of(s);
-	(void)epoll_ctl(s->push->rx_fd, EPOLL_CTL_MOD, s->fd, &ev);
+	(void)epoll_ctl(s->push->rx_fd, EPOLL_CTL_MOD, s->rx.fd, &ev);
 }
 
 void
-rx_pause(struct session *s)
+push_rx_pause(struct session *s)
 {
 
 	watch(s, false);
 }
 
 void
-rx_resume(struct session *s)
+push_rx_resume(struct session *s)
 {
 
-	if (!s->paused || s->killed || s->pace < 0 || s->out_frames > 0)
+	if (!s->rx.paused || s->state == SESSION_ENDED || s->rx.pace < 0 ||
+	    s->tx.nframes > 0)
 		return;
 	watch(s, true);
 	/* Nothing was read meanwhile: silence and the time of a message count
 	 * from now. */
-	s->heard_ms = s->midway_ms = now_ms(s->push);
-	s->pinged = false;
+	s->rx.heard_ms = s->rx.midway_ms = now_ms(s->push);
+	s->rx.pinged = false;
 }
 
 void
-rx_closing(struct session *s)
+push_rx_closing(struct session *s)
 {
 
-	if (s->paused)
+	if (s->rx.paused)
 		watch(s, true);
-	if (s->reader.over && lws_partial_buffered(s->wsi) == 0)
-		(void)shutdown(s->fd, SHUT_WR);
+	if (s->rx.reader.over && lws_partial_buffered(s->wsi) == 0)
+		(void)shutdown(s->rx.fd, SHUT_WR);
 }
 
 /* Time gives credit back. */
 static void
 reckon(struct session *s, int64_t now)
 {
-	double seconds = (double)(now - s->credit_ms) / 1000;
+	double seconds = (double)(now - s->rx.credit_ms) / 1000;
 	double pace = s->push->options.rate_limit * PACE_FACTOR;
 
-	s->credit_ms = now;
-	s->control += seconds * CONTROL_RATE;
-	if (s->control > CONTROL_BURST)
-		s->control = CONTROL_BURST;
-	s->pace += seconds * pace;
-	if (s->pace > pace)
-		s->pace = pace;
+	s->rx.credit_ms = now;
+	s->rx.control += seconds * CONTROL_RATE;
+	if (s->rx.control > CONTROL_BURST)
+		s->rx.control = CONTROL_BURST;
+	s->rx.pace += seconds * pace;
+	if (s->rx.pace > pace)
+		s->rx.pace = pace;
 }
 
 static bool
@@ -316,7 +317,7 @@ on_message(void *arg, const char *text, size_t n)
 {
 	struct session *s = arg;
 
-	s->midway = false;
+	s->rx.midway = false;
 	session_received(s, text, n);
 	return (true);
 }
@@ -326,10 +327,10 @@ control_allowed(struct session *s)
 {
 
 	/* Between the fragments of a message it ends nothing. */
-	if (!s->reader.in_message)
-		s->midway = false;
-	s->control -= 1;
-	if (s->control >= 0)
+	if (!s->rx.reader.in_message)
+		s->rx.midway = false;
+	s->rx.control -= 1;
+	if (s->rx.control >= 0)
 		return (true);
 	session_close(s, 4429, "too many pings");
 	return (false);
@@ -342,7 +343,7 @@ on_ping(void *arg, const char *payload, size_t n)
 
 	if (!control_allowed(s))
 		return (false);
-	if (s->state != SESSION_CLOSING)
+	if (!session_state_over(s->state))
 		session_write_control(s, payload, (int)n);
 	return (true);
 }
@@ -359,7 +360,7 @@ on_close(void *arg, int code)
 {
 	struct session *s = arg;
 
-	s->peer_closed = true;
+	s->rx.peer_closed = true;
 	session_close(s, code, "");
 }
 
@@ -378,16 +379,16 @@ static const struct ws_reader_ops reader_ops = {.message = on_message,
     .broken = on_broken};
 
 enum rc
-rx_begin(struct session *s, int fd)
+push_rx_begin(struct session *s, int fd)
 {
 	struct epoll_event ev = {.events = EPOLLIN};
 
-	s->fd = fd;
-	ws_reader_init(&s->reader, &reader_ops, s);
-	s->heard_ms = s->credit_ms = now_ms(s->push);
-	s->control = CONTROL_BURST;
-	s->pace = s->push->options.rate_limit * PACE_FACTOR;
-	s->pong_len = -1;
+	s->rx.fd = fd;
+	ws_reader_init(&s->rx.reader, &reader_ops, s);
+	s->rx.heard_ms = s->rx.credit_ms = now_ms(s->push);
+	s->rx.control = CONTROL_BURST;
+	s->rx.pace = s->push->options.rate_limit * PACE_FACTOR;
+	s->tx.pong_len = -1;
 	ev.data.u64 = tag_of(s);
 	if (epoll_ctl(s->push->rx_fd, EPOLL_CTL_ADD, fd, &ev) != 0)
 		return (RC_IO);
@@ -395,11 +396,11 @@ rx_begin(struct session *s, int fd)
 }
 
 void
-rx_end(struct session *s)
+push_rx_end(struct session *s)
 {
 
-	(void)epoll_ctl(s->push->rx_fd, EPOLL_CTL_DEL, s->fd, NULL);
-	ws_reader_fini(&s->reader);
+	(void)epoll_ctl(s->push->rx_fd, EPOLL_CTL_DEL, s->rx.fd, NULL);
+	ws_reader_fini(&s->rx.reader);
 }
 
 /* Whoever sends more than his pace, or does not read his answers, is read no
@@ -409,74 +410,75 @@ pay(struct session *s, uint64_t frames, ssize_t bytes)
 {
 
 	if (s->push->options.rate_limit > 0)
-		s->pace -= (double)frames + (double)bytes / 1024;
-	if (s->pace < 0 || s->out_frames > 0)
+		s->rx.pace -= (double)frames + (double)bytes / 1024;
+	if (s->rx.pace < 0 || s->tx.nframes > 0)
 		watch(s, false);
 }
 
 static void
 session_ready(struct push *p, struct session *s, uint32_t events)
 {
-	uint64_t frames = s->reader.frames;
+	uint64_t frames = s->rx.reader.frames;
 	int64_t now = now_ms(p);
 	ssize_t n;
 
-	if (s->killed)
+	if (s->state == SESSION_ENDED)
 		return;
-	if (s->paused && (events & EPOLLIN) == 0) {
-		lws_glue_kill(s);
+	if (s->rx.paused && (events & EPOLLIN) == 0) {
+		push_lws_kill(s);
 		return;
 	}
-	n = recv(s->fd, p->rx, sizeof(p->rx), MSG_DONTWAIT);
+	n = recv(s->rx.fd, p->rx, sizeof(p->rx), MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
-		lws_glue_kill(s);
+		push_lws_kill(s);
 		return;
 	}
-	s->heard_ms = now;
-	s->pinged = false;
+	s->rx.heard_ms = now;
+	s->rx.pinged = false;
 	reckon(s, now);
-	ws_reader_feed(&s->reader, p->rx, (size_t)n);
-	if (!ws_reader_is_midway(&s->reader)) {
-		s->midway = false;
-	} else if (!s->midway) {
-		s->midway = true;
-		s->midway_ms = now;
+	ws_reader_feed(&s->rx.reader, p->rx, (size_t)n);
+	if (!ws_reader_is_midway(&s->rx.reader)) {
+		s->rx.midway = false;
+	} else if (!s->rx.midway) {
+		s->rx.midway = true;
+		s->rx.midway_ms = now;
 	}
 	/* After our close frame only its answer counts. */
-	if (s->told_close && s->peer_closed) {
-		lws_glue_kill(s);
+	if (s->state == SESSION_CLOSED && s->rx.peer_closed) {
+		push_lws_kill(s);
 		return;
 	}
-	if (s->state != SESSION_CLOSING)
-		pay(s, s->reader.frames - frames, n);
+	if (!session_state_over(s->state))
+		pay(s, s->rx.reader.frames - frames, n);
 }
 
 void
-rx_session_tick(struct session *s, int64_t now)
+push_rx_session_tick(struct session *s, int64_t now)
 {
 	const struct timing *t = s->push->options.timing;
 
-	if (s->told_close && now >= s->close_by_ms) {
-		lws_glue_kill(s);
+	if (s->state == SESSION_CLOSED && now >= s->close.by_ms) {
+		push_lws_kill(s);
 		return;
 	}
-	if (s->paused && !s->killed) {
+	if (s->rx.paused && s->state != SESSION_ENDED) {
 		reckon(s, now);
-		rx_resume(s);
+		push_rx_resume(s);
 	}
-	if (s->state == SESSION_CLOSING)
+	if (session_state_over(s->state))
 		return;
-	if (s->midway && !s->paused &&
-	    now - s->midway_ms >= s->push->options.message_deadline_ms) {
+	if (s->rx.midway && !s->rx.paused &&
+	    now - s->rx.midway_ms >= s->push->options.message_deadline_ms) {
 		metrics_add(s->push->options.metrics, METRIC_HTTP_DEADLINES, 1);
 		session_close(s, 4408, "a message took too long");
-	} else if (now - s->heard_ms >= t->push_silence_ms && !s->paused) {
+	} else if (now - s->rx.heard_ms >= t->push_silence_ms &&
+		   !s->rx.paused) {
 		session_close(s, 4408, "silent");
-	} else if (now - s->heard_ms >= t->push_ping_ms && !s->pinged &&
+	} else if (now - s->rx.heard_ms >= t->push_ping_ms && !s->rx.pinged &&
 		   session_writable(s)) {
-		s->pinged = true;
+		s->rx.pinged = true;
 		session_write_control(s, "", -1);
 	}
 }
@@ -528,7 +530,7 @@ number_highest(const struct push *p, int fd)
 }
 
 enum rc
-rx_open(struct push *p, struct err *err)
+push_rx_open(struct push *p, struct err *err)
 {
 
 	TAILQ_INIT(&p->arrivals);
@@ -545,7 +547,7 @@ rx_open(struct push *p, struct err *err)
 }
 
 void
-rx_close(struct push *p)
+push_rx_close(struct push *p)
 {
 	struct arrival *a;
 

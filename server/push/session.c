@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A WebSocket session: hello, and the cursor that runs after the inbox.
+ * A WebSocket session: its moves from state to state (session_state.h), the
+ * events that it is given, and the frames that its client sends.
  *
- *	HELLO --hello--> OPENING --store says who and where--> OPEN
- *	  any --session_close()--> CLOSING --writable--> gone
- *
- * A session joins the hub before the store is read, so that what commits after
- * the read is told; what is told while it is behind is only remembered as
- * `missed`.
+ * A session joins the hub before the store is read, so that it is given what
+ * commits after the read.  An event that comes while the session is not live is
+ * only remembered by its number (`missed`).
  */
-#include <stdio.h>
+#include <assert.h>
 #include <string.h>
 
+#include "base/container.h"
 #include "base/mem.h"
 #include "base/thr.h"
 #include "model/outbox.h"
@@ -35,8 +34,7 @@ static struct session *
 of_member(struct hub_member *m)
 {
 
-	return ((struct session *)(void *)((char *)m -
-					   offsetof(struct session, member)));
+	return (CONTAINER_OF(m, struct session, member));
 }
 
 void
@@ -49,7 +47,21 @@ session_init(struct session *s, struct push *p, struct lws *wsi)
 	s->no = ++p->last_no;
 	s->member.ops = &session_ops;
 	s->opened_ms = clk_mono_ms(p->options.clk);
-	STAILQ_INIT(&s->out);
+	STAILQ_INIT(&s->tx.frames);
+}
+
+void
+session_move(struct session *s, enum session_state to)
+{
+
+	assert(session_state_allows(s->state, to));
+	if (s->state == SESSION_CLOSING)
+		TAILQ_REMOVE(&s->push->closing, s, closing);
+	s->state = to;
+	if (to == SESSION_CLOSING)
+		TAILQ_INSERT_TAIL(&s->push->closing, s, closing);
+	if (session_state_over(to))
+		hub_leave(s->push->hub, &s->member);
 }
 
 enum rc
@@ -77,8 +89,8 @@ session_fini(struct session *s)
 
 	newcomers_remove(s);
 	hub_leave(s->push->hub, &s->member);
-	while ((f = STAILQ_FIRST(&s->out)) != NULL) {
-		STAILQ_REMOVE_HEAD(&s->out, entry);
+	while ((f = STAILQ_FIRST(&s->tx.frames)) != NULL) {
+		STAILQ_REMOVE_HEAD(&s->tx.frames, entry);
 		mem_free(f);
 	}
 }
@@ -88,7 +100,7 @@ session_refuse(
     struct session *s, bool has_re, int64_t re, const struct refusal *refusal)
 {
 
-	wire_frame_error(tx_begin(s->push), has_re, re, refusal);
+	wire_frame_error(push_frame_begin(s->push), has_re, re, refusal);
 	session_reply(s);
 }
 
@@ -98,7 +110,7 @@ int64_t
 session_room(const struct session *s)
 {
 
-	return (s->base + s->window - s->cursor);
+	return (s->inbox.base + s->inbox.window - s->inbox.cursor);
 }
 
 static void
@@ -121,10 +133,10 @@ write_event(struct session *s, const struct effect_event *e)
 	v.attempt = e->attempt;
 	if (e->kind == EVENT_BOUNCE)
 		outbox_bounce_view(&v, e->reason);
-	wire_event(tx_begin(s->push), &v,
+	wire_event(push_frame_begin(s->push), &v,
 	    e->message != NULL ? e->message->data : NULL,
 	    e->message != NULL ? e->message->len : 0, "event");
-	s->cursor = e->seq;
+	s->inbox.cursor = e->seq;
 	metrics_add(s->push->options.metrics, METRIC_WS_EVENTS, 1);
 	session_write(s);
 }
@@ -133,10 +145,11 @@ static void
 fall_behind(struct session *s)
 {
 
-	if (!s->behind)
+	if (s->state == SESSION_LIVE) {
 		metrics_add(s->push->options.metrics, METRIC_WS_BEHIND, 1);
-	s->behind = true;
-	session_kick(s);
+		session_move(s, SESSION_BEHIND);
+	}
+	session_resume(s);
 }
 
 static void
@@ -145,12 +158,12 @@ session_event(struct hub_member *m, const struct effect_event *e)
 	struct session *s = of_member(m);
 
 	thr_assert(THR_PUSH);
-	if (e->seq > s->missed)
-		s->missed = e->seq;
-	if (s->state != SESSION_OPEN || e->seq <= s->cursor)
+	if (e->seq > s->inbox.missed)
+		s->inbox.missed = e->seq;
+	if (!session_is_open(s) || e->seq <= s->inbox.cursor)
 		return;
-	if (s->behind || e->seq != s->cursor + 1 || session_room(s) <= 0 ||
-	    !session_writable(s) ||
+	if (s->state != SESSION_LIVE || e->seq != s->inbox.cursor + 1 ||
+	    session_room(s) <= 0 || !session_writable(s) ||
 	    (e->kind == EVENT_MESSAGE && e->message == NULL)) {
 		fall_behind(s);
 		return;
@@ -164,9 +177,9 @@ void
 session_overflow(struct session *s)
 {
 
-	if (s->state != SESSION_OPEN)
+	if (!session_is_open(s))
 		return;
-	s->unsure = true;
+	s->inbox.unsure = true;
 	fall_behind(s);
 }
 
@@ -175,7 +188,7 @@ session_change(struct hub_member *m, const struct effect_change *c)
 {
 	struct session *s = of_member(m);
 
-	if (s->state == SESSION_OPEN && s->wants_outbox)
+	if (session_is_open(s) && s->hello.wants_outbox)
 		session_changed(s, c);
 }
 
@@ -186,7 +199,7 @@ session_device_acked(struct hub_member *m, const struct effect_acked *a)
 {
 	struct session *s = of_member(m);
 
-	if (s->state == SESSION_OPEN && s->device_id == a->device_id)
+	if (session_is_open(s) && s->device_id == a->device_id)
 		session_acked(s, a->seq);
 }
 
@@ -195,9 +208,9 @@ session_whisper(struct hub_member *m, const char *frame, size_t n)
 {
 	struct session *s = of_member(m);
 
-	if (s->state != SESSION_OPEN || !session_writable(s))
+	if (!session_is_open(s) || !session_writable(s))
 		return;
-	buf_add(tx_begin(s->push), frame, n);
+	buf_add(push_frame_begin(s->push), frame, n);
 	session_write(s);
 }
 
@@ -208,10 +221,11 @@ tick_stuck(struct session *s, int64_t now_ms)
 {
 
 	if (session_writable(s))
-		s->stuck_ms = 0;
-	else if (s->stuck_ms == 0)
-		s->stuck_ms = now_ms;
-	else if (now_ms - s->stuck_ms >= s->push->options.timing->push_stuck_ms)
+		s->tx.stuck_ms = 0;
+	else if (s->tx.stuck_ms == 0)
+		s->tx.stuck_ms = now_ms;
+	else if (now_ms - s->tx.stuck_ms >=
+		 s->push->options.timing->push_stuck_ms)
 		session_close(s, 1013, "you read too slowly");
 }
 
@@ -227,14 +241,14 @@ session_tick(struct session *s, int64_t now_ms)
 		session_close(s, 4408, "no hello");
 		return;
 	}
-	if (s->state != SESSION_OPEN)
+	if (!session_is_open(s))
 		return;
-	session_kick(s);
+	session_resume(s);
 	session_show_changes(s);
-	if (s->full_since_ms != 0 && !s->told_stalled &&
-	    now_ms - s->full_since_ms >= t->push_stalled_ms) {
-		s->told_stalled = true;
-		buf_adds(tx_begin(s->push), "{\"type\":\"stalled\"}");
+	if (s->inbox.full_since_ms != 0 && !s->inbox.told_stalled &&
+	    now_ms - s->inbox.full_since_ms >= t->push_stalled_ms) {
+		s->inbox.told_stalled = true;
+		buf_adds(push_frame_begin(s->push), "{\"type\":\"stalled\"}");
 		session_reply(s);
 	}
 }
@@ -259,7 +273,7 @@ dispatch(struct session *s, struct wire_doc *doc, const struct frame *f)
 		session_typing(s, f);
 		break;
 	case FRAME_PING:
-		buf_adds(tx_begin(s->push), "{\"type\":\"pong\"");
+		buf_adds(push_frame_begin(s->push), "{\"type\":\"pong\"");
 		if (f->has_re)
 			jw_int(&s->push->tx, "re", f->re);
 		buf_addc(&s->push->tx, '}');
@@ -295,7 +309,7 @@ session_received(struct session *s, const char *text, size_t n)
 	enum rc rc;
 
 	thr_assert(THR_PUSH);
-	if (s->state == SESSION_CLOSING)
+	if (session_state_over(s->state))
 		return;
 	memset(&f, 0, sizeof(f));
 	rc = wire_parse(text, n, &doc, &r);
@@ -309,12 +323,12 @@ session_received(struct session *s, const char *text, size_t n)
 		/* A request with an id gets its answer and goes on; what
 		 * cannot even be answered ends the session. */
 		session_refuse(s, f.has_re, f.re, &r);
-		if (!f.has_re || s->state != SESSION_OPEN)
+		if (!f.has_re || !session_is_open(s))
 			close_unread(s, rc);
 		wire_doc_fini(&doc);
 		return;
 	}
-	if (s->state == SESSION_OPEN) {
+	if (session_is_open(s)) {
 		dispatch(s, &doc, &f);
 		return;
 	}

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/container.h"
 #include "base/mem.h"
 #include "push/push_internal.h"
 #include "store/conversation.h"
@@ -35,9 +36,7 @@ static struct opening_job *
 of_note(struct push_note *note)
 {
 
-	return (
-	    (struct opening_job *)(void *)((char *)note -
-					   offsetof(struct opening_job, note)));
+	return (CONTAINER_OF(note, struct opening_job, note));
 }
 
 /* Hands ${j} to a reader; its note then runs ${back}.  False: refused, freed.
@@ -75,7 +74,7 @@ make_room(struct session *s)
 	n = 0;
 	TAILQ_FOREACH (other, &s->push->all, all) {
 		if (other == s || other->device_id != s->device_id ||
-		    other->state == SESSION_CLOSING)
+		    session_state_over(other->state))
 			continue;
 		if (same_place(other, s))
 			session_close(other, 4409, "replaced");
@@ -112,11 +111,11 @@ write_welcome(struct session *s, const struct opening_job *j, bool recovered)
 	char name[32];
 	struct buf *b;
 
-	b = tx_begin(s->push);
+	b = push_frame_begin(s->push);
 	buf_addc(b, '{');
 	jw_str(b, "type", "welcome");
-	if (s->has_re)
-		jw_int(b, "re", s->re);
+	if (s->hello.has_re)
+		jw_int(b, "re", s->hello.re);
 	(void)snprintf(name, sizeof(name), "s%lld", (long long)s->no);
 	jw_str(b, "session", name);
 	jw_str(b, "user", s->user);
@@ -127,7 +126,7 @@ write_welcome(struct session *s, const struct opening_job *j, bool recovered)
 	jw_int(b, "unread", j->unread);
 	jw_bool(b, "recovered", recovered);
 	jw_int(b, "ping_ms", s->push->options.timing->push_ping_ms);
-	jw_int(b, "window", s->window);
+	jw_int(b, "window", s->inbox.window);
 	buf_addc(b, '}');
 	session_reply(s);
 }
@@ -137,13 +136,13 @@ static bool
 check_cursor(struct session *s, const struct opening_job *j)
 {
 	const bool own_epoch =
-	    strcmp(s->after_epoch, s->push->options.epoch) == 0;
+	    strcmp(s->hello.after_epoch, s->push->options.epoch) == 0;
 	struct refusal r = REFUSAL_INIT;
 
-	if (!s->has_after)
+	if (!s->hello.has_after)
 		return (true);
-	if ((s->after_epoch[0] == '\0' || own_epoch) &&
-	    s->after <= j->counter.head)
+	if ((s->hello.after_epoch[0] == '\0' || own_epoch) &&
+	    s->hello.after <= j->counter.head)
 		return (true);
 	if (j->shared && own_epoch) {
 		/* Another node gave it: after a failover this one may read the
@@ -153,13 +152,13 @@ check_cursor(struct session *s, const struct opening_job *j)
 		return (false);
 	}
 	refusal_set(&r, PROBLEM_CURSOR_EXPIRED, "/after",
-	    s->after > j->counter.head
+	    s->hello.after > j->counter.head
 		? "the inbox ends before this cursor"
 		: "the cursor belongs to another epoch of the database");
 	r.head = j->counter.head;
 	r.oldest = j->counter.oldest;
 	(void)snprintf(r.epoch, sizeof(r.epoch), "%s", s->push->options.epoch);
-	session_refuse(s, s->has_re, s->re, &r);
+	session_refuse(s, s->hello.has_re, s->hello.re, &r);
 	session_close(s, 4410, "cursor expired");
 	return (false);
 }
@@ -171,17 +170,16 @@ open_session(struct session *s, const struct opening_job *j)
 
 	if (!check_cursor(s, j))
 		return;
-	s->cursor = s->has_after ? s->after : j->acked;
-	recovered = s->cursor >= j->counter.oldest - 1;
+	s->inbox.cursor = s->hello.has_after ? s->hello.after : j->acked;
+	recovered = s->inbox.cursor >= j->counter.oldest - 1;
 	if (!recovered)
-		s->cursor = j->counter.oldest - 1;
-	s->base = s->cursor > j->acked ? s->cursor : j->acked;
-	s->state = SESSION_OPEN;
-	ws_reader_admit(&s->reader);
+		s->inbox.cursor = j->counter.oldest - 1;
+	s->inbox.base = s->inbox.cursor > j->acked ? s->inbox.cursor : j->acked;
+	session_move(s, SESSION_BEHIND);
+	ws_reader_admit(&s->rx.reader);
 	write_welcome(s, j, recovered);
-	/* Even with nothing to read, the reading says that it is caught up. */
-	s->behind = true;
-	session_kick(s);
+	/* Even with nothing to read, the page says that it is caught up. */
+	session_resume(s);
 }
 
 static void
@@ -202,7 +200,7 @@ opened(struct push *p, struct push_note *note)
 	if (j->rc == RC_NOT_FOUND) {
 		refusal_set(&r, PROBLEM_UNAUTHENTICATED, "/token",
 		    "the token is unknown or revoked");
-		session_refuse(s, s->has_re, s->re, &r);
+		session_refuse(s, s->hello.has_re, s->hello.re, &r);
 		session_close(s, 4401, "unauthenticated");
 	} else if (j->rc != RC_OK) {
 		session_close(s, 1011, "the store failed");
@@ -218,6 +216,7 @@ begin_opening(struct session *s, struct opening_job *j)
 {
 	const struct principal *who = &j->principal;
 
+	session_move(s, SESSION_OPENING);
 	if (!session_has_place(s->push)) {
 		session_close(s, 1013,
 		    "as many WebSockets are open as there "
@@ -255,7 +254,7 @@ identified(struct push *p, struct push_note *note)
 	struct refusal r = REFUSAL_INIT;
 
 	s = push_session(p, j->no);
-	if (s == NULL || s->state != SESSION_OPENING) {
+	if (s == NULL || s->state != SESSION_IDENTIFYING) {
 		mem_free(j);
 		return;
 	}
@@ -263,7 +262,7 @@ identified(struct push *p, struct push_note *note)
 		refusal_set(&r, PROBLEM_UNAUTHENTICATED, "/token",
 		    "the token is unknown or revoked");
 		if (j->rc == RC_NOT_FOUND)
-			session_refuse(s, s->has_re, s->re, &r);
+			session_refuse(s, s->hello.has_re, s->hello.re, &r);
 		session_close(s, j->rc == RC_NOT_FOUND ? 4401 : 1011,
 		    j->rc == RC_NOT_FOUND ? "unauthenticated" : "");
 		mem_free(j);
@@ -290,7 +289,7 @@ void
 session_set_token(struct session *s, const char *text, size_t n)
 {
 
-	s->has_token = auth_token_hash(text, n, s->token_hash);
+	s->hello.has_token = auth_token_hash(text, n, s->hello.token_hash);
 }
 
 void
@@ -299,21 +298,21 @@ session_hello(struct session *s, const struct frame *f)
 	struct refusal r = REFUSAL_INIT;
 	struct opening_job *j;
 
-	s->has_re = f->has_re;
-	s->re = f->re;
-	s->window = f->window;
-	s->wants_outbox = f->outbox;
+	s->hello.has_re = f->has_re;
+	s->hello.re = f->re;
+	s->inbox.window = f->window;
+	s->hello.wants_outbox = f->outbox;
 	(void)snprintf(s->instance, sizeof(s->instance), "%.*s",
 	    (int)f->instance.n, f->instance.p != NULL ? f->instance.p : "");
-	s->has_after =
+	s->hello.has_after =
 	    f->after.p != NULL && wire_cursor_parse(f->after.p, f->after.n,
-				      s->after_epoch, &s->after);
+				      s->hello.after_epoch, &s->hello.after);
 	if (f->token.p != NULL)
 		session_set_token(s, f->token.p, f->token.n);
-	if (!s->has_token) {
+	if (!s->hello.has_token) {
 		refusal_set(&r, PROBLEM_UNAUTHENTICATED, "/token",
 		    "hello carries no valid token, nor did the upgrade");
-		session_refuse(s, s->has_re, s->re, &r);
+		session_refuse(s, s->hello.has_re, s->hello.re, &r);
 		session_close(s, 4401, "unauthenticated");
 		return;
 	}
@@ -322,11 +321,13 @@ session_hello(struct session *s, const struct frame *f)
 		session_close(s, 1013, "out of memory");
 		return;
 	}
-	memcpy(j->token_hash, s->token_hash, sizeof(j->token_hash));
-	s->state = SESSION_OPENING;
+	memcpy(j->token_hash, s->hello.token_hash, sizeof(j->token_hash));
 	j->generation = auth_generation(s->push->options.auth);
-	if (auth_find(s->push->options.auth, j->token_hash, &j->principal))
+	if (auth_find(s->push->options.auth, j->token_hash, &j->principal)) {
 		begin_opening(s, j);
-	else if (!submit(s, j, read_principal, identified))
+		return;
+	}
+	session_move(s, SESSION_IDENTIFYING);
+	if (!submit(s, j, read_principal, identified))
 		session_close(s, 1013, "busy");
 }

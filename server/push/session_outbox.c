@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/container.h"
 #include "base/mem.h"
 #include "push/push_internal.h"
 #include "store/message.h"
@@ -25,9 +26,7 @@ struct show_request {
 static void
 read_entries(struct read_job *job, struct db *db, struct err *err)
 {
-	struct show_request *r =
-	    (struct show_request *)(void *)((char *)job -
-					    offsetof(struct show_request, job));
+	struct show_request *r = CONTAINER_OF(job, struct show_request, job);
 	struct uuid id;
 	size_t start;
 	int i;
@@ -61,11 +60,11 @@ entries_read(struct push *p, struct push_note *note)
 	int i;
 
 	s = push_session(p, r->request.no);
-	if (s != NULL && s->state == SESSION_OPEN) {
-		s->showing = false;
+	if (s != NULL && session_is_open(s)) {
+		s->changes.showing = false;
 		start = 0;
 		for (i = 0; i < r->count && buf_ok(&r->frames); i++) {
-			buf_add(tx_begin(p), r->frames.data + start,
+			buf_add(push_frame_begin(p), r->frames.data + start,
 			    r->ends[i] - start);
 			session_reply(s);
 			start = r->ends[i];
@@ -81,7 +80,7 @@ session_show_changes(struct session *s)
 {
 	struct show_request *r;
 
-	if (s->showing || s->nchanges == 0 || s->state != SESSION_OPEN)
+	if (s->changes.showing || s->changes.n == 0 || !session_is_open(s))
 		return;
 	r = session_request_new(s, sizeof(*r), entries_read);
 	if (r == NULL)
@@ -89,23 +88,23 @@ session_show_changes(struct session *s)
 	buf_init(&r->frames, 0);
 	r->of.sender_id = s->member.user_id;
 	r->of.max_retries = s->push->options.max_retries;
-	r->n = s->nchanges;
-	memcpy(r->changes, s->changes, sizeof(r->changes));
+	r->n = s->changes.n;
+	memcpy(r->changes, s->changes.list, sizeof(r->changes));
 	if (session_read(s, &r->job, read_entries) != RC_OK) {
 		mem_free(r);
 		return;
 	}
-	s->nchanges = 0;
-	s->showing = true;
+	s->changes.n = 0;
+	s->changes.showing = true;
 }
 
 static void
 forget_change(struct session *s, int i)
 {
 
-	s->nchanges--;
-	memmove(&s->changes[i], &s->changes[i + 1],
-	    (size_t)(s->nchanges - i) * sizeof(s->changes[0]));
+	s->changes.n--;
+	memmove(&s->changes.list[i], &s->changes.list[i + 1],
+	    (size_t)(s->changes.n - i) * sizeof(s->changes.list[0]));
 }
 
 /* The same event of the same entry waits once, where it came last; with room
@@ -115,15 +114,15 @@ session_changed(struct session *s, const struct effect_change *change)
 {
 	int i;
 
-	for (i = 0; i < s->nchanges; i++)
-		if (s->changes[i].mid == change->mid &&
-		    s->changes[i].event == change->event)
+	for (i = 0; i < s->changes.n; i++)
+		if (s->changes.list[i].mid == change->mid &&
+		    s->changes.list[i].event == change->event)
 			break;
-	if (i < s->nchanges)
+	if (i < s->changes.n)
 		forget_change(s, i);
-	else if (s->nchanges == CHANGES_MAX)
+	else if (s->changes.n == CHANGES_MAX)
 		forget_change(s, 0);
-	s->changes[s->nchanges++] =
+	s->changes.list[s->changes.n++] =
 	    (struct entry_change){change->mid, change->event};
 	session_show_changes(s);
 }

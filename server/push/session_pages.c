@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/container.h"
 #include "base/mem.h"
 #include "base/thr.h"
 #include "push/push_internal.h"
@@ -34,8 +35,7 @@ static struct page_job *
 of_note(struct push_note *note)
 {
 
-	return ((struct page_job *)(void *)((char *)note -
-					    offsetof(struct page_job, note)));
+	return (CONTAINER_OF(note, struct page_job, note));
 }
 
 static void
@@ -111,11 +111,11 @@ write_page(struct session *s, struct page_job *j)
 	int i;
 
 	start = 0;
-	for (i = 0; i < j->count && s->state == SESSION_OPEN; i++) {
-		if (j->seqs[i] == s->cursor + 1) {
+	for (i = 0; i < j->count && session_is_open(s); i++) {
+		if (j->seqs[i] == s->inbox.cursor + 1) {
 			if (!session_writable(s) || session_room(s) <= 0)
 				return;
-			s->cursor = j->seqs[i];
+			s->inbox.cursor = j->seqs[i];
 			metrics_add(
 			    s->push->options.metrics, METRIC_WS_EVENTS, 1);
 			if (lws_write(s->wsi,
@@ -136,13 +136,13 @@ tell_caught_up(struct session *s)
 {
 	struct buf *b;
 
-	if (s->told_caught_up)
+	if (s->inbox.told_caught_up)
 		return;
-	s->told_caught_up = true;
-	b = tx_begin(s->push);
+	s->inbox.told_caught_up = true;
+	b = push_frame_begin(s->push);
 	buf_addc(b, '{');
 	jw_str(b, "type", "caught_up");
-	jw_int(b, "seq", s->cursor);
+	jw_int(b, "seq", s->inbox.cursor);
 	buf_addc(b, '}');
 	session_reply(s);
 }
@@ -152,13 +152,13 @@ static bool
 move_base(struct session *s, int64_t seq)
 {
 
-	if (seq <= s->base)
+	if (seq <= s->inbox.base)
 		return (false);
-	s->base = seq;
+	s->inbox.base = seq;
 	if (session_room(s) <= 0)
 		return (false);
-	s->full_since_ms = 0;
-	s->told_stalled = false;
+	s->inbox.full_since_ms = 0;
+	s->inbox.told_stalled = false;
 	return (true);
 }
 
@@ -170,11 +170,10 @@ page_read(struct push *p, struct push_note *note)
 	bool last;
 
 	s = push_session(p, j->no);
-	if (s == NULL || s->state != SESSION_OPEN) {
+	if (s == NULL || s->state != SESSION_READING) {
 		page_free(j);
 		return;
 	}
-	s->reading = false;
 	if (j->rc != RC_OK) {
 		session_close(s, 1011, "the store failed");
 		page_free(j);
@@ -182,27 +181,29 @@ page_read(struct push *p, struct push_note *note)
 	}
 	/* No event beyond what may be written: the page ended at the head,
 	 * unless it ended where it was long enough. */
-	last = j->count <= j->limit && !j->cut && !s->unsure;
+	last = j->count <= j->limit && !j->cut && !s->inbox.unsure;
 	move_base(s, j->acked);
 	write_page(s, j);
-	last = last && (j->count == 0 || s->cursor >= j->seqs[j->count - 1]);
+	last =
+	    last && (j->count == 0 || s->inbox.cursor >= j->seqs[j->count - 1]);
 	page_free(j);
-	if (s->state != SESSION_OPEN)
+	if (!session_is_open(s))
 		return;
-	if (last && s->missed <= s->cursor) {
-		s->behind = false;
+	if (last && s->inbox.missed <= s->inbox.cursor) {
+		session_move(s, SESSION_LIVE);
 		tell_caught_up(s);
 		return;
 	}
-	session_kick(s);
+	session_move(s, SESSION_BEHIND);
+	session_resume(s);
 }
 
 static void
 note_full(struct session *s)
 {
 
-	if (s->full_since_ms == 0)
-		s->full_since_ms = clk_mono_ms(s->push->options.clk);
+	if (s->inbox.full_since_ms == 0)
+		s->inbox.full_since_ms = clk_mono_ms(s->push->options.clk);
 }
 
 /*
@@ -210,16 +211,16 @@ note_full(struct session *s)
  * not written, but the device's mark may have moved and open it.
  */
 void
-session_kick(struct session *s)
+session_resume(struct session *s)
 {
 	int64_t room = session_room(s);
 	struct page_job *j;
 
-	if (s->state != SESSION_OPEN || !s->behind || s->reading)
+	if (s->state != SESSION_BEHIND)
 		return;
 	if (room <= 0) {
 		note_full(s);
-		if (!s->unsure)
+		if (!s->inbox.unsure)
 			return;
 		room = 0;
 	}
@@ -235,12 +236,13 @@ session_kick(struct session *s)
 	buf_init(&j->frames, 0);
 	j->user_id = s->member.user_id;
 	j->device_id = s->device_id;
-	j->after = s->cursor;
+	j->after = s->inbox.cursor;
 	j->limit = room < PAGE_EVENTS ? room : PAGE_EVENTS;
-	s->reading = submit(s, j, read_page, page_read);
 	/* When the readers are busy, the tick tries again. */
-	if (s->reading)
-		s->unsure = false;
+	if (!submit(s, j, read_page, page_read))
+		return;
+	session_move(s, SESSION_READING);
+	s->inbox.unsure = false;
 }
 
 void
@@ -249,5 +251,5 @@ session_acked(struct session *s, int64_t seq)
 
 	thr_assert(THR_PUSH);
 	if (move_base(s, seq))
-		session_kick(s);
+		session_resume(s);
 }

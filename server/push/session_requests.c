@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/container.h"
 #include "base/mem.h"
 #include "chat/mark.h"
 #include "chat/send_request.h"
@@ -43,7 +44,7 @@ session_ok_begin(struct session *s, int64_t re)
 {
 	struct buf *b;
 
-	b = tx_begin(s->push);
+	b = push_frame_begin(s->push);
 	buf_adds(b, "{\"type\":\"ok\"");
 	jw_int(b, "re", re);
 	return (b);
@@ -94,14 +95,14 @@ acked(struct push *p, struct push_note *note)
 	struct session *s;
 
 	s = push_session(p, r->request.no);
-	if (s != NULL && s->state == SESSION_OPEN) {
+	if (s != NULL && session_is_open(s)) {
 		/* A failed ack is repeated by the client or by its next. */
 		if (r->unit.unit.rc != RC_OK)
 			refusal_of_unit(&r->unit.refusal, r->unit.unit.rc);
 		if (r->has_re)
-			s->reads--;
+			s->requests.reads--;
 		else
-			s->acking = false;
+			s->requests.acking = false;
 		answer_ack(s, r);
 		submit_stream(s);
 	}
@@ -137,10 +138,11 @@ static void
 submit_stream(struct session *s)
 {
 
-	if (s->acking || s->ack_next == 0 || s->state != SESSION_OPEN)
+	if (s->requests.acking || s->requests.ack_next == 0 ||
+	    !session_is_open(s))
 		return;
-	s->acking = submit_ack(s, s->ack_next, false, 0);
-	s->ack_next = 0;
+	s->requests.acking = submit_ack(s, s->requests.ack_next, false, 0);
+	s->requests.ack_next = 0;
 }
 
 void
@@ -159,14 +161,14 @@ session_ack(struct session *s, const struct frame *f)
 {
 
 	if (f->has_re) {
-		if (s->reads >= READS_MAX)
+		if (s->requests.reads >= READS_MAX)
 			session_refuse_busy(s, f, READS_MAX);
 		else if (submit_ack(s, f->upto, true, f->re))
-			s->reads++;
+			s->requests.reads++;
 		return;
 	}
-	if (f->upto > s->ack_next)
-		s->ack_next = f->upto;
+	if (f->upto > s->requests.ack_next)
+		s->requests.ack_next = f->upto;
 	submit_stream(s);
 }
 
@@ -192,9 +194,7 @@ read_finished(struct unit *base)
 static void
 count_unread(struct read_job *job, struct db *db, struct err *err)
 {
-	struct read_request *r =
-	    (struct read_request *)(void *)((char *)job -
-					    offsetof(struct read_request, job));
+	struct read_request *r = CONTAINER_OF(job, struct read_request, job);
 
 	r->unit.unit.rc = db == NULL ? err->rc
 				     : store_unread_total(db, r->unit.user_id,
@@ -226,7 +226,7 @@ read_done(struct push *p, struct push_note *note)
 	struct session *s;
 
 	s = push_session(p, r->request.no);
-	if (s == NULL || s->state != SESSION_OPEN) {
+	if (s == NULL || !session_is_open(s)) {
 		mem_free(r);
 		return;
 	}
@@ -241,7 +241,7 @@ read_done(struct push *p, struct push_note *note)
 		refusal_of_rc(&r->unit.refusal, r->unit.unit.rc);
 	else if (r->unit.unit.rc != RC_OK)
 		refusal_of_unit(&r->unit.refusal, r->unit.unit.rc);
-	s->reads--;
+	s->requests.reads--;
 	answer_read(s, r);
 	mem_free(r);
 }
@@ -251,7 +251,7 @@ session_mark_read(struct session *s, const struct frame *f)
 {
 	struct read_request *r;
 
-	if (s->reads >= READS_MAX) {
+	if (s->requests.reads >= READS_MAX) {
 		session_refuse_busy(s, f, READS_MAX);
 		return;
 	}
@@ -271,10 +271,10 @@ session_mark_read(struct session *s, const struct frame *f)
 	r->unit.arg = r;
 	if (writer_submit(s->push->options.writer, &r->unit.unit) != RC_OK) {
 		mem_free(r);
-		session_refuse_busy(s, f, s->reads);
+		session_refuse_busy(s, f, s->requests.reads);
 		return;
 	}
-	s->reads++;
+	s->requests.reads++;
 }
 
 /* ---- send ---- */
@@ -314,7 +314,7 @@ write_sent(struct session *s, struct send_frame *r)
 {
 	struct buf *b;
 
-	b = tx_begin(s->push);
+	b = push_frame_begin(s->push);
 	buf_adds(b, "{\"type\":\"sent\"");
 	if (r->has_re)
 		jw_int(b, "re", r->re);
@@ -352,7 +352,7 @@ sent(struct push *p, struct push_note *note)
 	struct session *s;
 
 	s = push_session(p, r->request.no);
-	if (s == NULL || s->state != SESSION_OPEN) {
+	if (s == NULL || !session_is_open(s)) {
 		send_free(r);
 		return;
 	}
@@ -366,7 +366,7 @@ sent(struct push *p, struct push_note *note)
 	}
 	if (r->rc != RC_OK)
 		refusal_of_rc(refusal, r->rc);
-	s->sends--;
+	s->requests.sends--;
 	if (refusal->problem != PROBLEM_NONE) {
 		name_message(refusal);
 		session_refuse(s, r->has_re, r->re, refusal);
@@ -393,7 +393,7 @@ may_send(struct session *s, const struct frame *f)
 	const struct push_options *o = &s->push->options;
 	struct refusal r = REFUSAL_INIT;
 
-	if (s->sends >= SENDS_MAX) {
+	if (s->requests.sends >= SENDS_MAX) {
 		session_refuse_busy(s, f, SENDS_MAX);
 		return (false);
 	}
@@ -449,5 +449,5 @@ session_send(struct session *s, struct wire_doc *doc, const struct frame *f)
 		send_free(r);
 		return;
 	}
-	s->sends++;
+	s->requests.sends++;
 }

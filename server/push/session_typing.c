@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/container.h"
 #include "base/mem.h"
 #include "push/push_internal.h"
 #include "store/conversation.h"
@@ -40,9 +41,7 @@ static void
 read_typing(struct read_job *job, struct db *db, struct err *err)
 {
 	struct typing_request *r =
-	    (struct typing_request *)(void *)((char *)job -
-					      offsetof(
-						  struct typing_request, job));
+	    CONTAINER_OF(job, struct typing_request, job);
 	struct store_conversation c;
 
 	if (db == NULL ||
@@ -64,8 +63,8 @@ typing_known(struct push *p, struct push_note *note)
 
 	s = push_session(p, r->request.no);
 	if (s != NULL)
-		s->reads--;
-	if (s != NULL && s->state == SESSION_OPEN && r->has_re) {
+		s->requests.reads--;
+	if (s != NULL && session_is_open(s) && r->has_re) {
 		buf_addc(session_ok_begin(s, r->re), '}');
 		session_reply(s);
 	}
@@ -86,7 +85,7 @@ session_typing(struct session *s, const struct frame *f)
 	struct typing_request *r;
 
 	/* Ephemeral: dropped first, without a word unless one is asked for. */
-	if (s->reads >= READS_MAX) {
+	if (s->requests.reads >= READS_MAX) {
 		if (f->has_re)
 			session_refuse_busy(s, f, READS_MAX);
 		return;
@@ -102,8 +101,8 @@ session_typing(struct session *s, const struct frame *f)
 	if (session_read(s, &r->job, read_typing) != RC_OK) {
 		mem_free(r);
 		if (f->has_re)
-			session_refuse_busy(s, f, s->reads);
+			session_refuse_busy(s, f, s->requests.reads);
 		return;
 	}
-	s->reads++;
+	s->requests.reads++;
 }

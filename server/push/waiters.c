@@ -6,6 +6,7 @@
  */
 #include <stddef.h>
 
+#include "base/container.h"
 #include "base/mem.h"
 #include "base/thr.h"
 #include "push/push_internal.h"
@@ -59,8 +60,7 @@ static void
 waiter_register(struct push *p, struct push_note *note)
 {
 	struct push_waiter *waiter =
-	    (struct push_waiter *)(void *)((char *)note -
-					   offsetof(struct push_waiter, note));
+	    CONTAINER_OF(note, struct push_waiter, note);
 	struct waiting *w;
 
 	thr_assert(THR_PUSH);
@@ -72,13 +72,14 @@ waiter_register(struct push *p, struct push_note *note)
 		w->member.user_id = waiter->user_id;
 		waiter->entry = w;
 	}
-	if (w == NULL || p->drained || hub_join(p->hub, &w->member) != RC_OK) {
+	if (w == NULL || p->drain_begun ||
+	    hub_join(p->hub, &w->member) != RC_OK) {
 		/* Nothing will tell it: as if something had happened. */
 		waiter->entry = NULL;
 		mem_free(w);
 		hub_unexpect(p->hub, waiter->user_id);
 		if (atomic_exchange(&waiter->state, DONE) == WAITING)
-			waiter->done(waiter, !p->drained);
+			waiter->done(waiter, !p->drain_begun);
 		return;
 	}
 	hub_unexpect(p->hub, waiter->user_id);
@@ -89,9 +90,7 @@ static void
 waiter_cancel(struct push *p, struct push_note *note)
 {
 	struct push_waiter *waiter =
-	    (struct push_waiter *)(void *)((char *)note -
-					   offsetof(struct push_waiter,
-					       cancel_note));
+	    CONTAINER_OF(note, struct push_waiter, cancel_note);
 
 	thr_assert(THR_PUSH);
 	(void)p;

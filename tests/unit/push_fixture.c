@@ -24,8 +24,8 @@ const struct timing times = {
     .push_stuck_ms = 70000,
     .push_close_ms = 3000,
     .push_linger_ms = 2000,
-    .push_leave_quiet_ms = 50,
-    .push_leave_most_ms = 1500,
+    .push_drain_quiet_ms = 50,
+    .push_drain_most_ms = 1500,
 };
 
 struct scene *scene;
@@ -208,8 +208,7 @@ client_open(const char *token, const char *more)
 	struct lws *c = client_hello(token, more);
 
 	jobs_run();
-	assert_int_equal(session_of(c)->state, SESSION_OPEN);
-	assert_false(session_of(c)->behind);
+	assert_int_equal(session_of(c)->state, SESSION_LIVE);
 	assert_memory_equal(c->frames, "welcome", 7);
 	assert_frames(c, c->frames);
 	return (c);

@@ -56,7 +56,7 @@ test_lines_of_reads(void **state)
 		job_read();
 		turn();
 		assert_int_equal(scene->njobs, 1);
-	} while (session_of(library_newest())->state != SESSION_OPEN);
+	} while (!session_is_open(session_of(library_newest())));
 	assert_true(scene->jobs[0]->owner == owner_user(1));
 	jobs_run();
 }
@@ -470,7 +470,7 @@ test_leave(void **state)
 	assert_frames(asks, "reconnect");
 	assert_frames(hello, "reconnect CLOSE:1012");
 	idle->mute = asks->mute = true;
-	pass(times.push_leave_quiet_ms);
+	pass(times.push_drain_quiet_ms);
 	assert_frames(idle, "CLOSE:1012");
 	assert_frames(asks, "");
 	finish_ack(0, RC_OK);
@@ -490,7 +490,7 @@ test_leave_deadline(void **state)
 	push_drain(scene->push);
 	turn();
 	(void)uv_timer_stop(&scene->push->timer);
-	pass(times.push_leave_most_ms - 1);
+	pass(times.push_drain_most_ms - 1);
 	assert_frames(a, "reconnect");
 	pass(1);
 	assert_frames(a, "CLOSE:1012");

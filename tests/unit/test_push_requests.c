@@ -136,7 +136,7 @@ test_read(void **state)
 	scene->inboxes[1].unread = 3;
 	jobs_run();
 	assert_frames(a, "event=3 ok=8");
-	assert_int_equal(session_of(a)->reads, 0);
+	assert_int_equal(session_of(a)->requests.reads, 0);
 	say(a, "{\"type\":\"read\",\"upto\":3}");
 	finish_read(3, RC_BUSY);
 	jobs_run();
@@ -170,7 +170,7 @@ test_read_fails(void **state)
 	scene->store_rc = RC_IO;
 	jobs_run();
 	assert_frames(a, "error=3:500");
-	assert_int_equal(session_of(a)->reads, 0);
+	assert_int_equal(session_of(a)->requests.reads, 0);
 }
 
 /* ---- sends ---- */
@@ -216,7 +216,7 @@ test_send(void **state)
 	say(a, SEND("5"));
 	assert_frames(a, "error=5:400");
 	assert_non_null(strstr(a->last, "\"pointer\":\"/message/to\""));
-	assert_int_equal(session_of(a)->sends, 0);
+	assert_int_equal(session_of(a)->requests.sends, 0);
 }
 
 /* An entry that was rendered in part, for want of memory, is not sent. */
@@ -423,7 +423,7 @@ test_typing_is_dropped(void **state)
 	say(a, TYPING_7);
 	assert_frames(a, "error=7:503");
 	assert_int_equal(scene->njobs, READS_MAX - 1);
-	assert_int_equal(session_of(a)->reads, READS_MAX - 1);
+	assert_int_equal(session_of(a)->requests.reads, READS_MAX - 1);
 }
 
 /* ---- the outbox ---- */
@@ -445,7 +445,7 @@ test_outbox_is_opt_in(void **state)
 	assert_frames(a, "outbox=sent:5");
 	assert_frames(plain, "");
 	assert_frames(b, "");
-	assert_int_equal(session_of(plain)->nchanges, 0);
+	assert_int_equal(session_of(plain)->changes.n, 0);
 	publish_change(1, 6, CHANGE_ACKED);
 	jobs_run();
 	assert_frames(a, "outbox=acked:6");
@@ -470,7 +470,7 @@ test_outbox_changes_wait(void **state)
 	scene->gone = 3;
 	jobs_run();
 	assert_frames(a, "outbox=sent:1 outbox=acked:2 outbox=sent:2");
-	assert_int_equal(session_of(a)->nchanges, 0);
+	assert_int_equal(session_of(a)->changes.n, 0);
 	/* No reader is free: the tick tries again. */
 	scene->readers_rc = RC_BUSY;
 	publish_change(1, 4, CHANGE_FAILED);
@@ -499,7 +499,7 @@ test_outbox_room(void **state)
 			n += (size_t)snprintf(
 			    want + n, sizeof(want) - n, " outbox=sent:%d", i);
 	}
-	assert_int_equal(session_of(a)->nchanges, CHANGES_MAX);
+	assert_int_equal(session_of(a)->changes.n, CHANGES_MAX);
 	jobs_run();
 	assert_frames(a, want);
 }

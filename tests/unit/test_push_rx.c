@@ -117,7 +117,7 @@ test_silence_after_a_pause(void **state)
 	a->mute = true;
 	a->full = true;
 	say(a, PING);
-	assert_true(session_of(a)->paused);
+	assert_true(session_of(a)->rx.paused);
 	pass(times.push_silence_ms + 5000);
 	a->full = false;
 	turn();
@@ -262,9 +262,9 @@ test_answers_wait(void **state)
 	a->full = true;
 	say(a, "{\"type\":\"ping\",\"id\":1}");
 	say(a, "{\"type\":\"ping\",\"id\":2}");
-	assert_int_equal(session_of(a)->out_frames, 1);
+	assert_int_equal(session_of(a)->tx.nframes, 1);
 	pass(times.push_stuck_ms - 1000);
-	assert_int_equal(session_of(a)->state, SESSION_OPEN);
+	assert_true(session_is_open(session_of(a)));
 	a->full = false;
 	turn();
 	assert_frames(a, "pong=1 pong=2");
@@ -301,7 +301,7 @@ test_answers_go_first(void **state)
 static void
 reply(struct session *s, size_t n)
 {
-	struct buf *b = tx_begin(s->push);
+	struct buf *b = push_frame_begin(s->push);
 
 	buf_adds(b, "{\"type\":\"pong\",\"pad\":\"");
 	while (n-- > 0)
@@ -322,16 +322,16 @@ test_answers_have_limits(void **state)
 	a->full = true;
 	for (i = 0; i < OUT_FRAMES; i++)
 		reply(session_of(a), 0);
-	assert_int_equal(session_of(a)->state, SESSION_OPEN);
+	assert_true(session_is_open(session_of(a)));
 	reply(session_of(a), 0);
-	assert_int_equal(session_of(a)->close_code, 1013);
+	assert_int_equal(session_of(a)->close.code, 1013);
 	a = client_open("u1d2", "");
 	a->full = true;
 	for (i = 0; i < 4; i++)
 		reply(session_of(a), OUT_BYTES / 4 - 64);
-	assert_int_equal(session_of(a)->state, SESSION_OPEN);
+	assert_true(session_is_open(session_of(a)));
 	reply(session_of(a), 300);
-	assert_int_equal(session_of(a)->close_code, 1013);
+	assert_int_equal(session_of(a)->close.code, 1013);
 	/* The queued answers are written once, before the close frame. */
 	a->full = false;
 	turn();

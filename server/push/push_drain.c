@@ -10,46 +10,48 @@ static bool
 leaves(const struct session *s, int64_t now)
 {
 	const struct timing *t = s->push->options.timing;
-	const bool busy = s->sends > 0 || s->reads > 0 || s->acking;
+	const bool busy = s->requests.sends > 0 || s->requests.reads > 0 ||
+			  s->requests.acking;
 
-	return (now - s->leaving_ms >= t->push_leave_most_ms ||
-		(!busy && now - s->leaving_ms >= t->push_leave_quiet_ms &&
-		    now - s->heard_ms >= t->push_leave_quiet_ms));
+	return (
+	    now - s->draining_since_ms >= t->push_drain_most_ms ||
+	    (!busy && now - s->draining_since_ms >= t->push_drain_quiet_ms &&
+		now - s->rx.heard_ms >= t->push_drain_quiet_ms));
 }
 
 void
-leave_tick(struct push *p, int64_t now)
+push_drain_tick(struct push *p, int64_t now)
 {
 	struct session *s;
-	bool left = true;
+	bool drained = true;
 
 	TAILQ_FOREACH (s, &p->all, all) {
-		if (s->leaving_ms == 0 || s->state == SESSION_CLOSING)
+		if (s->draining_since_ms == 0 || session_state_over(s->state))
 			continue;
 		if (leaves(s, now))
 			session_close(s, 1012, "restart");
 		else
-			left = false;
+			drained = false;
 	}
-	atomic_store(&p->left, left);
+	atomic_store(&p->drained, drained);
 }
 
 void
-leave_all(struct push *p)
+push_drain_begin(struct push *p)
 {
 	const int64_t now = clk_mono_ms(p->options.clk);
 	struct session *s;
 	struct buf *b;
 
 	TAILQ_FOREACH (s, &p->all, all) {
-		if (s->state == SESSION_CLOSING)
+		if (session_state_over(s->state))
 			continue;
-		b = tx_begin(p);
+		b = push_frame_begin(p);
 		buf_adds(b, "{\"type\":\"reconnect\",\"after_ms\":2000,"
 			    "\"reason\":\"restart\"}");
 		session_reply(s);
-		s->leaving_ms = now;
-		if (s->state != SESSION_OPEN || atomic_load(&p->stopping))
+		s->draining_since_ms = now;
+		if (!session_is_open(s) || atomic_load(&p->stopping))
 			session_close(s, 1012, "restart");
 	}
 }

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The end of a session: the close frame, and who ends the connection.
+ *
+ * A session is closed from the loop, never from within one of the library's
+ * callbacks: libwebsockets as Debian builds it with libuv closes a connection
+ * twice when a callback returns -1.  The close frame is ours; the library is
+ * only told to end the connection, when the peer has answered or time is up.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/thr.h"
+#include "push/push_internal.h"
+
+void
+session_close(struct session *s, int code, const char *reason)
+{
+
+	thr_assert(THR_PUSH);
+	if (session_state_over(s->state))
+		return;
+	s->close.code = code;
+	s->close.by_ms = clk_mono_ms(s->push->options.clk) +
+			 s->push->options.timing->push_close_ms;
+	(void)snprintf(s->close.reason, sizeof(s->close.reason), "%s", reason);
+	session_move(s, SESSION_CLOSING);
+	(void)uv_async_send(&s->push->async);
+}
+
+/* The library keeps close frames to itself: this is one, raw (LWS_WRITE_HTTP
+ * writes bytes as they are). */
+static bool
+write_close(struct session *s)
+{
+	size_t n = s->close.code == 1005 ? 0 : 2 + strlen(s->close.reason);
+	struct buf *tx;
+
+	tx = push_frame_begin(s->push);
+	buf_addc(tx, (char)0x88);
+	buf_addc(tx, (char)n);
+	if (n > 0) {
+		buf_addc(tx, (char)(s->close.code >> 8));
+		buf_addc(tx, (char)(s->close.code & 0xff));
+		buf_adds(tx, s->close.reason);
+	}
+	return (
+	    buf_ok(tx) && lws_write(s->wsi, (unsigned char *)tx->data + LWS_PRE,
+			      tx->len - LWS_PRE, LWS_WRITE_HTTP) >= 0);
+}
+
+/* What was queued before the close goes out first. */
+static void
+close_now(struct session *s)
+{
+	bool writable;
+
+	while (s->tx.nframes > 0 && lws_partial_buffered(s->wsi) == 0)
+		session_flush_one(s);
+	writable = session_writable(s);
+	if (!writable && clk_mono_ms(s->push->options.clk) < s->close.by_ms) {
+		(void)lws_callback_on_writable(s->wsi);
+		return;
+	}
+	if (!writable) {
+		push_lws_kill(s);
+		return;
+	}
+	session_move(s, SESSION_CLOSED);
+	if (!write_close(s) || s->rx.peer_closed)
+		push_lws_kill(s);
+	else
+		push_rx_closing(s);
+}
+
+void
+session_close_pending(struct push *p)
+{
+	struct session *s, *next;
+
+	for (s = TAILQ_FIRST(&p->closing); s != NULL; s = next) {
+		next = TAILQ_NEXT(s, closing);
+		close_now(s);
+	}
+}

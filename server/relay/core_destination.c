@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Other servers as destinations: what is known of each, and which state it is
+ * in (destination_state.h).
+ *
+ * core_destination_review() decides the state.  It is called after everything
+ * that may change it, so that no state is decided in two places.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "base/container.h"
+#include "base/mem.h"
+#include "relay/core_internal.h"
+
+/* ---- states ---- */
+
+static bool
+paused(const struct core *c, const struct destination *d)
+{
+
+	return (c->all_paused || d->row.paused_at != 0);
+}
+
+/* What the rate allows now, at least one message when it is ever one. */
+static void
+refill(struct core *c, struct destination *d)
+{
+	const double rate = (double)d->row.per_second;
+	double more;
+
+	if (rate <= 0)
+		return;
+	more = (double)(c->mono_ms - d->tokens_at) * rate / 1000.0;
+	d->tokens += more > 0 ? more : 0;
+	/* A second's worth at most, so that a pause saves nothing up. */
+	if (d->tokens > rate)
+		d->tokens = rate;
+	d->tokens_at = c->mono_ms;
+}
+
+/* When ${d} may be sent something: 0 now, -1 when something comes back or is
+ * said, else monotonic time. */
+static int64_t
+may_send_at(struct core *c, struct destination *d)
+{
+	int64_t at;
+
+	if (paused(c, d) || d->claiming ||
+	    d->in_flight >= breaker_window(&d->row.breaker))
+		return (-1);
+	if (!d->may_work) {
+		if (d->next_due == 0)
+			return (-1);
+		if (d->next_due > c->wall_ms &&
+		    d->next_due <= c->wall_ms + BREAKER_SANE_MS)
+			return (c->mono_ms + d->next_due - c->wall_ms);
+	}
+	at = breaker_next(&d->row.breaker, c->wall_ms);
+	if (at != 0)
+		return (c->mono_ms + at - c->wall_ms);
+	if (d->row.per_second > 0) {
+		refill(c, d);
+		if (d->tokens < 1)
+			return (c->mono_ms + 1 +
+				(int64_t)((1 - d->tokens) * 1000 /
+					  (double)d->row.per_second));
+	}
+	return (0);
+}
+
+/* Whether ${d} may well leave the next parcel without an answer. */
+static bool
+doubtful(const struct destination *d)
+{
+	const struct breaker *b = &d->row.breaker;
+
+	return (b->state != BREAKER_CLOSED || b->failures > 0 ||
+		b->last_success_at == 0);
+}
+
+static struct destination_queue *
+queue_of(struct core *c, const struct destination *d)
+{
+
+	return (d->doubtful ? &c->doubtful : &c->runnable);
+}
+
+/* Moves ${d} to state ${to}, out of its queue or to the end of one. */
+static void
+move(struct core *c, struct destination *d, enum destination_state to)
+{
+
+	assert(destination_state_allows(d->state, to));
+	if (d->state == DESTINATION_RUNNABLE)
+		TAILQ_REMOVE(queue_of(c, d), d, entry);
+	d->state = to;
+	if (to == DESTINATION_RUNNABLE) {
+		d->doubtful = doubtful(d);
+		TAILQ_INSERT_TAIL(queue_of(c, d), d, entry);
+	}
+}
+
+void
+core_destination_review(struct core *c, struct destination *d)
+{
+	const int64_t at = may_send_at(c, d);
+	const enum destination_state to = at == 0  ? DESTINATION_RUNNABLE
+					  : at < 0 ? DESTINATION_IDLE
+						   : DESTINATION_PARKED;
+
+	if (d->state != to) {
+		move(c, d, to);
+	} else if (to == DESTINATION_RUNNABLE && d->doubtful != doubtful(d)) {
+		/* It belongs into the other queue. */
+		move(c, d, DESTINATION_IDLE);
+		move(c, d, to);
+	}
+	d->until_ms = at;
+	if (to == DESTINATION_PARKED &&
+	    (c->next_parked_ms == 0 || at < c->next_parked_ms))
+		c->next_parked_ms = at;
+}
+
+void
+core_destinations_unpark(struct core *c)
+{
+	struct destination *d;
+	size_t pos = 0;
+
+	if (c->next_parked_ms == 0 || c->mono_ms < c->next_parked_ms)
+		return;
+	c->next_parked_ms = 0;
+	while ((d = htab_next(c->destinations, &pos)) != NULL)
+		if (d->state == DESTINATION_PARKED)
+			core_destination_review(c, d);
+}
+
+/* ---- what is known of them ---- */
+
+static struct destination *
+find(struct core *c, int64_t id)
+{
+
+	return (htab_find(c->destinations, &id));
+}
+
+static enum rc
+take_row(void *arg, const struct store_destination_row *row, struct err *err)
+{
+	struct core *c = arg;
+	struct destination *d = find(c, row->destination_id);
+
+	if (row->destination_id == DESTINATION_ALL)
+		c->all_paused = row->paused_at != 0;
+	if (row->destination_id == DESTINATION_LOCAL)
+		c->local_paused = row->paused_at != 0;
+	if (row->destination_id <= DESTINATION_LOCAL)
+		return (RC_OK);
+	if (d != NULL) {
+		/* The breaker is ours: memory is newer than the row. */
+		d->row.paused_at = row->paused_at;
+		d->row.per_second = row->per_second;
+		return (RC_OK);
+	}
+	if ((d = mem_zalloc(1, sizeof(*d))) == NULL)
+		return (err_set(err, RC_NO_MEMORY, "relay: destination"));
+	d->row = *row;
+	d->core = c;
+	d->may_work = true; /* until a claim finds nothing */
+	d->tokens_at = c->mono_ms;
+	if (htab_set(c->destinations, &d->row.destination_id, d) != RC_OK) {
+		mem_free(d);
+		return (err_set(err, RC_NO_MEMORY, "relay: destination"));
+	}
+	return (RC_OK);
+}
+
+static void
+review_all(struct core *c)
+{
+	struct destination *d;
+	size_t pos = 0;
+
+	while ((d = htab_next(c->destinations, &pos)) != NULL)
+		core_destination_review(c, d);
+}
+
+enum rc
+core_read_destination(struct core *c, int64_t id, struct err *err)
+{
+	struct store_destination_row row;
+	enum rc rc;
+
+	rc = store_destination_by_id(c->o.db, id, &row, err);
+	return (rc == RC_OK ? take_row(c, &row, err) : rc);
+}
+
+struct page {
+	struct core *core;
+	int64_t last;
+	int n;
+};
+
+static enum rc
+take_page(void *arg, const struct store_destination_row *row, struct err *err)
+{
+	struct page *page = arg;
+
+	page->last = row->destination_id;
+	page->n++;
+	return (take_row(page->core, row, err));
+}
+
+enum rc
+core_read_destinations(struct core *c, struct err *err)
+{
+	struct page page = {c, -1, 0};
+	enum rc rc;
+
+	do {
+		page.n = 0;
+		rc = store_destinations_after(
+		    c->o.db, page.last, 500, take_page, &page, err);
+	} while (rc == RC_OK && page.n == 500);
+	review_all(c);
+	return (rc);
+}
+
+void
+core_wake_destination(struct core *c, int64_t id)
+{
+	struct destination *d = find(c, id);
+	struct err err = ERR_INIT;
+
+	if (d == NULL) {
+		/* If that fails the next safety poll finds it. */
+		(void)(core_read_destination(c, id, &err) == RC_OK);
+		d = find(c, id);
+	}
+	if (d == NULL)
+		return;
+	d->may_work = true;
+	d->woken = true;
+	core_destination_review(c, d);
+}
+
+/* ---- the breaker's row ---- */
+
+static void
+save_back(struct core *c, struct core_job *job)
+{
+	struct destination *d = CONTAINER_OF(job, struct destination, save_job);
+
+	c->saves--;
+	d->saving = false;
+	if (d->changed)
+		core_breaker_save(c, d);
+}
+
+/* Thread: sync or writer. */
+static void
+save_finished(struct unit *base)
+{
+	struct breaker_unit *u = CONTAINER_OF(base, struct breaker_unit, unit);
+	struct destination *d = u->arg;
+
+	d->core->o.back(d->core->o.arg, &d->save_job);
+}
+
+void
+core_breaker_save(struct core *c, struct destination *d)
+{
+
+	d->changed = true;
+	if (d->saving || c->closed)
+		return;
+	breaker_unit_init(&d->save);
+	d->save.row = d->row;
+	d->save.unit.finish = save_finished;
+	d->save.arg = d;
+	d->save_job.back = save_back;
+	if (c->o.submit(c->o.arg, &d->save.unit) != RC_OK)
+		return;
+	d->saving = true;
+	d->changed = false;
+	c->saves++;
+}
+
+/* ---- the safety poll ---- */
+
+struct look {
+	struct core *core;
+	int64_t last;
+	int n;
+};
+
+static enum rc
+look_at(void *arg, const struct store_destination_row *row, struct err *err)
+{
+	struct look *look = arg;
+	struct core *c = look->core;
+	struct destination *d;
+	enum rc rc;
+
+	look->last = row->destination_id;
+	look->n++;
+	rc = take_row(c, row, err);
+	d = find(c, row->destination_id);
+	if (rc != RC_OK || d == NULL)
+		return (rc);
+	if (!d->may_work && !d->claiming)
+		rc = store_lanes_ready_next(
+		    c->o.db, d->row.destination_id, &d->next_due, err);
+	if (d->next_due != 0 && d->next_due <= c->wall_ms)
+		d->may_work = true;
+	/* Also one that is new to us. */
+	core_destination_review(c, d);
+	return (rc);
+}
+
+void
+core_poll_remote(struct core *c)
+{
+	struct look look = {c, c->poll_destination, 0};
+	struct err err = ERR_INIT;
+	enum rc rc;
+
+	rc = store_destinations_after(c->o.db, c->poll_destination,
+	    CORE_POLL_DESTINATIONS, look_at, &look, &err);
+	if (rc != RC_OK)
+		core_failed(c, &err);
+	c->poll_destination = look.n == CORE_POLL_DESTINATIONS ? look.last : -1;
+	/* The wall clock may have been put back or forth. */
+	c->next_parked_ms = c->next_parked_ms != 0 ? c->mono_ms : 0;
+}

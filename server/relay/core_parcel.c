@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Parcels to other servers: claim, carry, settle.
+ *
+ * A parcel is claimed for the destination whose turn it is, as far as its
+ * breaker, its window, its rate and its pauses let (core_destination.c).
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/container.h"
+#include "base/log.h"
+#include "relay/core_internal.h"
+
+#define TIMEOUT_MS 20000
+
+/* ---- settle ---- */
+
+static struct parcel_job *
+job_of(struct core_job *job)
+{
+
+	return (CONTAINER_OF(job, struct parcel_job, job));
+}
+
+/* ${p} is at its end; its destination may be sent the next. */
+static void
+parcel_done(struct core *c, struct parcel_job *p, int64_t next_due)
+{
+	struct destination *d = p->to;
+
+	p->holding = false;
+	d->in_flight--;
+	c->under_way--;
+	c->doubtful_under_way -= p->doubtful ? 1 : 0;
+	if (next_due != 0 && next_due <= c->wall_ms)
+		d->may_work = true;
+	d->next_due = next_due;
+	buf_fini(&p->parcel.text);
+	p->next = c->idle_parcels;
+	c->idle_parcels = p;
+	core_destination_review(c, d);
+}
+
+static void settle(struct core *c, struct parcel_job *p);
+
+static void
+settle_back(struct core *c, struct core_job *job)
+{
+	struct parcel_job *p = job_of(job);
+	enum rc rc = p->settle.unit.rc;
+
+	if (rc == RC_OK) {
+		if (p->parcel.reached)
+			log_event(LOG_EV_RELAY_TURN, "destination=%s rows=%zu",
+			    p->parcel.name, p->parcel.n);
+		parcel_done(c, p, p->settle.next_due);
+		return;
+	}
+	if (rc == RC_CLOSED || !c->going) {
+		/* The lease stands until the next start. */
+		c->closed = c->closed || rc == RC_CLOSED;
+		parcel_done(c, p, 0);
+		return;
+	}
+	/* What was said must not be forgotten for want of room: the answers
+	 * are kept until they are written, or the lease is lost. */
+	core_pause(c, rc, "settling put off");
+	p->holding = true;
+	p->next = c->unsettled;
+	c->unsettled = p;
+}
+
+/* Thread: sync or writer. */
+static void
+settle_finished(struct unit *base)
+{
+	struct settle_unit *u = CONTAINER_OF(base, struct settle_unit, unit);
+	struct parcel_job *p = u->arg;
+
+	p->core->o.back(p->core->o.arg, &p->job);
+}
+
+static void
+settle(struct core *c, struct parcel_job *p)
+{
+	uint32_t random;
+	enum rc rc;
+
+	/* From here on it is the settling's. */
+	p->holding = false;
+	settle_unit_init(&p->settle);
+	p->settle.parcel = &p->parcel;
+	rnd_fill(c->o.rnd, &random, sizeof(random));
+	p->settle.random = random;
+	p->settle.unit.finish = settle_finished;
+	p->settle.arg = p;
+	p->job.back = settle_back;
+	rc = c->o.submit(c->o.arg, &p->settle.unit);
+	if (rc == RC_OK)
+		return;
+	p->settle.unit.rc = rc;
+	settle_back(c, &p->job);
+}
+
+void
+core_settle_again(struct core *c)
+{
+	struct parcel_job *list = c->unsettled, *p;
+
+	if (c->going && c->mono_ms < c->pause_until_ms)
+		return;
+	c->unsettled = NULL;
+	while ((p = list) != NULL) {
+		list = p->next;
+		settle(c, p);
+	}
+}
+
+/* ---- carry ---- */
+
+/* What a carrier did not say in words it has said by the status. */
+static void
+explain(struct parcel *p)
+{
+
+	if (p->reached || p->error[0] != '\0')
+		return;
+	if (p->status != 0)
+		(void)snprintf(
+		    p->error, sizeof(p->error), "HTTP %d", p->status);
+	else
+		(void)snprintf(p->error, sizeof(p->error), "no answer");
+}
+
+static void
+carried_back(struct core *c, struct core_job *job)
+{
+	struct parcel_job *p = job_of(job);
+	struct destination *d = p->to;
+	const struct parcel *parcel = &p->parcel;
+	enum breaker_state before = d->row.breaker.state;
+	uint32_t random;
+	bool changed;
+
+	explain(&p->parcel);
+	rnd_fill(c->o.rnd, &random, sizeof(random));
+	if (parcel->reached) {
+		changed = breaker_success(&d->row.breaker, c->wall_ms);
+	} else {
+		(void)snprintf(d->row.last_error, sizeof(d->row.last_error),
+		    "%s", parcel->error);
+		changed = breaker_failure(&d->row.breaker, parcel->left_ms,
+		    c->wall_ms, parcel->retry_after_ms, random, c->o.timing);
+	}
+	if (changed)
+		core_breaker_save(c, d);
+	if (before != d->row.breaker.state)
+		log_event(LOG_EV_RELAY_BREAKER,
+		    "destination=%s state=%s why=%s", d->row.name,
+		    breaker_state_name(d->row.breaker.state),
+		    parcel->reached ? "answered" : parcel->error);
+	settle(c, p);
+}
+
+/* Thread: the carrier's. */
+static void
+carried(struct parcel *parcel)
+{
+	struct parcel_job *p = (struct parcel_job *)(void *)parcel;
+
+	p->core->o.back(p->core->o.arg, &p->job);
+}
+
+/* ---- claim ---- */
+
+static void
+claim_back(struct core *c, struct core_job *job)
+{
+	struct parcel_job *p = job_of(job);
+	struct destination *d = p->to;
+	enum rc rc = p->claim.unit.rc;
+
+	d->claiming = false;
+	if (rc != RC_OK) {
+		c->closed = c->closed || rc == RC_CLOSED;
+		if (rc != RC_CLOSED)
+			core_pause(c, rc, "claim put off");
+		parcel_done(c, p, d->next_due);
+		d->may_work = true;
+		core_destination_review(c, d);
+		return;
+	}
+	d->passes = p->claim.upto;
+	/* The claim may not have seen what a wake-up has told of meanwhile. */
+	d->may_work = d->woken || (p->claim.next_due != 0 &&
+				      p->claim.next_due <= c->wall_ms);
+	d->next_due = p->claim.next_due;
+	if (p->parcel.n == 0) {
+		parcel_done(c, p, p->claim.next_due);
+		return;
+	}
+	core_hold(c, p);
+	d->tokens -= (double)p->parcel.n;
+	if (breaker_leave(&d->row.breaker, c->wall_ms))
+		core_breaker_save(c, d);
+	p->job.back = carried_back;
+	p->parcel.finish = carried;
+	p->parcel.reached = false;
+	p->parcel.status = 0;
+	p->parcel.retry_after_ms = 0;
+	p->parcel.error[0] = '\0';
+	core_destination_review(c, d);
+	c->o.remote.send(c->o.remote.arg, &p->parcel);
+}
+
+/* Thread: sync or writer. */
+static void
+claim_finished(struct unit *base)
+{
+	struct claim_unit *u = CONTAINER_OF(base, struct claim_unit, unit);
+	struct parcel_job *p = u->arg;
+
+	p->core->o.back(p->core->o.arg, &p->job);
+}
+
+static size_t
+most_of(const struct destination *d)
+{
+	int most = breaker_batch(&d->row.breaker, PARCEL_ITEMS);
+
+	if (d->row.per_second > 0 && d->tokens < most)
+		most = (int)d->tokens;
+	return ((size_t)most);
+}
+
+static enum rc
+claim(struct core *c, struct destination *d)
+{
+	struct parcel_job *p = c->idle_parcels;
+	enum rc rc;
+
+	p->to = d;
+	p->core = c;
+	p->parcel.destination_id = d->row.destination_id;
+	(void)snprintf(
+	    p->parcel.name, sizeof(p->parcel.name), "%s", d->row.name);
+	p->parcel.timeout_ms =
+	    c->o.timeout_ms != 0 ? c->o.timeout_ms : TIMEOUT_MS;
+	claim_unit_init(&p->claim);
+	p->claim.parcel = &p->parcel;
+	p->claim.most = most_of(d);
+	p->claim.priority = schedule_class(d->turn++);
+	p->claim.lease_ms = core_lease_ms(c);
+	p->claim.owner = c->o.owner;
+	p->claim.from = d->passes;
+	p->claim.unit.finish = claim_finished;
+	p->claim.arg = p;
+	p->job.back = claim_back;
+	rc = c->o.submit(c->o.arg, &p->claim.unit);
+	if (rc != RC_OK)
+		return (rc);
+	c->idle_parcels = p->next;
+	c->under_way++;
+	p->doubtful = d->doubtful;
+	c->doubtful_under_way += p->doubtful ? 1 : 0;
+	d->in_flight++;
+	d->claiming = true;
+	d->woken = false;
+	core_destination_review(c, d);
+	return (RC_OK);
+}
+
+/* The one whose turn it is, or NULL. */
+static struct destination *
+first(struct core *c)
+{
+	struct destination *d = NULL;
+
+	if (c->doubtful_under_way < CORE_PARCELS_DOUBTFUL)
+		d = TAILQ_FIRST(&c->doubtful);
+	return (d != NULL ? d : TAILQ_FIRST(&c->runnable));
+}
+
+void
+core_send(struct core *c)
+{
+	struct destination *d;
+	enum rc rc;
+
+	/* Not before the leases of the last run have ended. */
+	if (c->rescue_all)
+		return;
+	core_destinations_unpark(c);
+	while (!c->closed && c->mono_ms >= c->pause_until_ms &&
+	       c->idle_parcels != NULL && (d = first(c)) != NULL) {
+		/* What was true when it got its place may not be so now. */
+		core_destination_review(c, d);
+		if (d->state != DESTINATION_RUNNABLE || d != first(c))
+			continue;
+		/* Taken from the front, and put at the end when it may run
+		 * again: round robin. */
+		rc = claim(c, d);
+		if (rc == RC_OK)
+			continue;
+		c->closed = rc == RC_CLOSED;
+		c->pause_until_ms = c->mono_ms + c->o.timing->relay_pause_ms;
+	}
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The states of a destination in the relay, and the moves between them.  A test
+ * compares this drawing with the table.
+ *
+ *	IDLE, PARKED --a parcel may leave now--> RUNNABLE
+ *	IDLE, RUNNABLE --a parcel may leave at a known time--> PARKED
+ *	PARKED, RUNNABLE --only an event lets the next parcel leave--> IDLE
+ *
+ *	IDLE      waits for a wake-up, for the end of a pause, or for a parcel
+ *or a claim to come back: no time lets it run PARKED    waits for a time: its
+ *breaker's next probe, its rate, or the next attempt of a lane RUNNABLE  waits
+ *for its turn, and for an idle parcel
+ *
+ * So thousands of destinations that are down cost nothing while they wait.
+ */
+#ifndef RELAY_DESTINATION_STATE_H
+#define RELAY_DESTINATION_STATE_H
+
+#include <stdbool.h>
+
+enum destination_state {
+	DESTINATION_IDLE,
+	DESTINATION_PARKED,
+	DESTINATION_RUNNABLE,
+	DESTINATION_STATES
+};
+
+/* Whether a destination may go from ${from} to ${to}. */
+static inline bool
+destination_state_allows(enum destination_state from, enum destination_state to)
+{
+
+	return (from != to);
+}
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The states of a local lane in the relay's schedule, and the moves between
+ * them.  A test compares this drawing with the table.
+ *
+ *	GONE --woken--> READY
+ *	READY --taken for a delivery--> BUSY
+ *	BUSY --woken--> WOKEN
+ *	BUSY, WOKEN --it has more work, or its delivery failed--> READY
+ *	BUSY --it owes nothing more--> GONE
+ *
+ *	GONE   owes nothing: it is in no queue and in no table
+ *	READY  waits for its turn, by priority
+ *	BUSY   waits for the writer, which has its delivery
+ *	WOKEN  as BUSY, and it has new work that this delivery may not have seen
+ */
+#ifndef RELAY_LANE_STATE_H
+#define RELAY_LANE_STATE_H
+
+#include <stdbool.h>
+
+enum lane_state { LANE_GONE, LANE_READY, LANE_BUSY, LANE_WOKEN, LANE_STATES };
+
+/* Whether a lane may go from ${from} to ${to}. */
+static inline bool
+lane_state_allows(enum lane_state from, enum lane_state to)
+{
+	static const unsigned moves[LANE_STATES] = {
+	    [LANE_GONE] = 1u << LANE_READY,
+	    [LANE_READY] = 1u << LANE_BUSY,
+	    [LANE_BUSY] = 1u << LANE_WOKEN | 1u << LANE_READY | 1u << LANE_GONE,
+	    [LANE_WOKEN] = 1u << LANE_READY,
+	};
+
+	return ((moves[from] & 1u << to) != 0);
+}
+
+#endif
