@@ -8,9 +8,9 @@
 /* In the push thread: lists everybody.  Who comes later reads the store after
  * this. */
 static void
-list_present(struct push *p, struct push_note *note)
+list_present(struct push *p, struct push_task *task)
 {
-	struct push_present *ask = (struct push_present *)(void *)note;
+	struct push_present *ask = (struct push_present *)(void *)task;
 	struct waiting *w;
 	struct session *s;
 	size_t most = 0;
@@ -43,8 +43,8 @@ void
 push_ask_present(struct push *p, struct push_present *ask)
 {
 
-	ask->note.run = list_present;
-	push_post(p, &ask->note);
+	ask->task.run = list_present;
+	push_post(p, &ask->task);
 }
 
 void

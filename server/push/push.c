@@ -3,14 +3,14 @@
  * The push thread: a libuv loop that serves libwebsockets' sockets and, woken
  * by one async handle, the mailboxes.
  *
- * Why nothing is lost between a waiter and the effects: the thread takes the
- * effects first and the notes (registrations) second, and works in the other
- * order.  A registration that was put before some effects is therefore
- * always worked on before it.
+ * Why no effect passes a waiter unseen: the thread takes the effects first and
+ * the tasks (registrations among them) second, and works in the other order.
+ * So a registration that was posted before some effects is always worked on
+ * before them.
  *
- * When more is told than the thread can pass on, effects are dropped and that
- * is remembered: everybody who is here then reads the store, which has it all.
- * The mark of that is taken before the notes, too.
+ * When more effects come than the thread can pass on, some are dropped and
+ * p->overflowed is set.  Every session and long-poll then reads the store,
+ * which has all of it.  That flag is read before the tasks are taken, too.
  */
 #include <stdio.h>
 #include <string.h>
@@ -30,11 +30,11 @@
 /* ---- the mailboxes, from any thread ---- */
 
 void
-push_post(struct push *p, struct push_note *note)
+push_post(struct push *p, struct push_task *task)
 {
 
 	/* The box has no limit and is closed only after the last sender. */
-	if (mbox_put(p->notes, &note->node) == RC_OK)
+	if (mbox_put(p->tasks, &task->node) == RC_OK)
 		(void)uv_async_send(&p->async);
 }
 
@@ -76,26 +76,26 @@ push_effects(struct push *p, struct effects *effects)
 }
 
 static void
-adopt(struct push *p, struct push_note *note)
+adopt(struct push *p, struct push_task *task)
 {
 
-	push_rx_arrive(p, (struct adopt_note *)(void *)note);
+	push_rx_arrive(p, (struct adopt_task *)(void *)task);
 }
 
 void
 push_adopt(struct push *p, int fd, const struct push_peer *peer)
 {
-	struct adopt_note *a;
+	struct adopt_task *a;
 
 	a = mem_zalloc(1, sizeof(*a));
 	if (a == NULL) {
 		(void)close(fd);
 		return;
 	}
-	a->note.run = adopt;
+	a->task.run = adopt;
 	a->fd = fd;
 	a->peer = *peer;
-	push_post(p, &a->note);
+	push_post(p, &a->task);
 }
 
 /* ---- sessions ---- */
@@ -164,16 +164,16 @@ overflow(struct push *p)
 }
 
 static void
-run_notes(struct push *p, struct mbox_node *notes)
+run_tasks(struct push *p, struct mbox_node *tasks)
 {
-	struct push_note *note;
+	struct push_task *task;
 	struct mbox_node *next;
 
 	thr_assert(THR_PUSH);
-	for (; notes != NULL; notes = next) {
-		next = notes->next;
-		note = (struct push_note *)(void *)notes;
-		note->run(p, note);
+	for (; tasks != NULL; tasks = next) {
+		next = tasks->next;
+		task = (struct push_task *)(void *)tasks;
+		task->run(p, task);
 	}
 }
 
@@ -181,14 +181,14 @@ static void
 on_async(uv_async_t *async)
 {
 	struct push *p = async->data;
-	struct mbox_node *nodes, *notes, *next;
+	struct mbox_node *nodes, *tasks, *next;
 	struct effects *effects;
 	bool overflowed;
 
 	overflowed = atomic_exchange(&p->overflowed, false);
 	nodes = mbox_take_all(p->effects);
-	notes = mbox_take_all(p->notes);
-	run_notes(p, notes);
+	tasks = mbox_take_all(p->tasks);
+	run_tasks(p, tasks);
 	if (overflowed)
 		overflow(p);
 	for (; nodes != NULL; nodes = next) {
@@ -297,7 +297,7 @@ free_all(struct push *p)
 		effects_free((struct effects *)(void *)n);
 	}
 	mbox_free(p->effects);
-	mbox_free(p->notes);
+	mbox_free(p->tasks);
 	htab_free(p->sessions);
 	htab_free(p->crowds);
 	hub_free(p->hub);
@@ -327,13 +327,13 @@ push_new(const struct push_options *options, struct push **ret, struct err *err)
 	TAILQ_INIT(&p->waiters);
 	buf_init(&p->tx, 0);
 	p->effects = mbox_new(0, false);
-	p->notes = mbox_new(0, false);
+	p->tasks = mbox_new(0, false);
 	p->sessions = htab_new(sizeof(int64_t));
 	p->crowds = htab_new(sizeof(uint64_t));
 	p->hub = hub_new();
 	p->allow_origin = mem_strdup(
 	    options->allow_origin != NULL ? options->allow_origin : "");
-	if (p->allow_origin == NULL || p->effects == NULL || p->notes == NULL ||
+	if (p->allow_origin == NULL || p->effects == NULL || p->tasks == NULL ||
 	    p->sessions == NULL || p->crowds == NULL || p->hub == NULL ||
 	    uv_loop_init(&p->loop) != 0) {
 		free_all(p);
@@ -411,7 +411,7 @@ push_stop(struct push *p)
 	 * connections are closed. */
 	if (!p->drain_begun)
 		tell_reconnect(p);
-	run_notes(p, mbox_take_all(p->notes));
+	run_tasks(p, mbox_take_all(p->tasks));
 	free_all(p);
 }
 

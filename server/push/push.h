@@ -3,7 +3,7 @@
  * Push: who waits for which inbox, WebSocket sessions, long-polls.
  *
  * Owns one thread with the libwebsockets context and the hub; everything
- * inside is touched by that thread only, and others put notes into its mailbox.
+ * inside is touched by that thread only, and others put tasks into its mailbox.
  * A session is a cursor, not a queue: an event that follows its cursor and can
  * be written at once is written; in any other case the session is behind and
  * reads pages from the store when it can be written.
@@ -101,16 +101,16 @@ void push_adopt(struct push *p, int fd, const struct push_peer *peer);
 /* ---- long-polls ---- */
 
 /* Something that the push thread shall do; push's own. */
-struct push_note {
+struct push_task {
 	struct mbox_node node;
-	void (*run)(struct push *p, struct push_note *note);
+	void (*run)(struct push *p, struct push_task *task);
 };
 
 /* ---- who is here ---- */
 
 /* Sessions and long-polls, a user and a device each (some more than once). */
 struct push_present {
-	struct push_note note; /* push's own */
+	struct push_task task; /* push's own */
 
 	/* The lists are there (empty: no memory).  Thread: push. */
 	void (*done)(struct push_present *ask);
@@ -146,7 +146,7 @@ struct push_waiter {
 	void *arg;
 
 	/* Push's own. */
-	struct push_note note, cancel_note;
+	struct push_task task, cancel_task;
 	_Atomic int state;
 	void *entry;
 };

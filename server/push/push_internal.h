@@ -33,7 +33,7 @@ struct arrival {
 	bool refused;
 	size_t read; /* after it was refused */
 	int64_t until_ms;
-	struct adopt_note *note; /* its own; NULL when passed on */
+	struct adopt_task *task; /* its own; NULL when passed on */
 };
 
 /* Arrivals, the oldest first. */
@@ -55,8 +55,8 @@ TAILQ_HEAD(waiting_list, waiting);
 
 /* A connection on its way from the front.  It is the library's opaque pointer
  * until the session begins, or the connection ends without one. */
-struct adopt_note {
-	struct push_note note;
+struct adopt_task {
+	struct push_task task;
 	int fd;
 	struct push_peer peer;
 };
@@ -97,15 +97,15 @@ struct push {
 
 	/* Mailboxes, any thread puts: effects, and everything else. */
 	struct mbox *effects;
-	struct mbox *notes;
+	struct mbox *tasks;
 	atomic_size_t effects_bytes; /* in the mailbox, or being told */
 	atomic_bool overflowed;      /* effects have been dropped */
 };
 
 /* ---- push.c ---- */
 
-/* Puts ${note} and wakes the thread.  Thread: any. */
-void push_post(struct push *p, struct push_note *note);
+/* Puts ${task} and wakes the thread.  Thread: any. */
+void push_post(struct push *p, struct push_task *task);
 
 /* The session ${no}; NULL when it is gone. */
 struct session *push_session(struct push *p, int64_t no);
@@ -143,8 +143,8 @@ enum rc push_rx_open(struct push *p, struct err *err) MUST_USE;
 /* Closes arrivals and stops watching; rx_poll must be closed by the caller. */
 void push_rx_close(struct push *p);
 
-/* A fresh connection; takes ${note} and its socket. */
-void push_rx_arrive(struct push *p, struct adopt_note *note);
+/* A fresh connection; takes ${task} and its socket. */
+void push_rx_arrive(struct push *p, struct adopt_task *task);
 
 /* Reads ${s} from now on, on socket ${fd}. */
 enum rc push_rx_begin(struct session *s, int fd) MUST_USE;
@@ -174,8 +174,8 @@ void push_rx_drain(struct push *p);
 /* ---- push_lws.c ---- */
 
 /* Hands a connection with a whole, checked handshake to the library; takes
- * ${note} and its socket. */
-void push_lws_adopt(struct push *p, struct adopt_note *note);
+ * ${task} and its socket. */
+void push_lws_adopt(struct push *p, struct adopt_task *task);
 
 /* Ends the connection of ${s}, and with it ${s}.  Not from one of the
  * library's callbacks. */

@@ -73,19 +73,19 @@ confirm_upgrade(struct lws *wsi)
 static void
 forget_peer(struct lws *wsi)
 {
-	struct adopt_note *note = lws_get_opaque_user_data(wsi);
+	struct adopt_task *task = lws_get_opaque_user_data(wsi);
 
-	if (note == NULL)
+	if (task == NULL)
 		return;
 	push_of(wsi)->adopting--;
-	mem_free(note);
+	mem_free(task);
 	lws_set_opaque_user_data(wsi, NULL);
 }
 
 static int
 established(struct lws *wsi, struct slot *slot)
 {
-	const struct adopt_note *from = lws_get_opaque_user_data(wsi);
+	const struct adopt_task *from = lws_get_opaque_user_data(wsi);
 	struct push *p = push_of(wsi);
 	char authorization[160];
 	struct session *s;
@@ -139,11 +139,11 @@ closed(struct slot *slot)
 }
 
 void
-push_lws_adopt(struct push *p, struct adopt_note *note)
+push_lws_adopt(struct push *p, struct adopt_task *task)
 {
 	lws_sock_file_fd_type fd;
 	struct lws *wsi;
-	int sock = note->fd;
+	int sock = task->fd;
 
 	fd.sockfd = sock;
 	/* Frames are small and each is written whole: waiting for company
@@ -155,16 +155,16 @@ push_lws_adopt(struct push *p, struct adopt_note *note)
 	(void)setsockopt(sock, IPPROTO_TCP, TCP_NOTSENT_LOWAT,
 	    &(int){UNSENT_BYTES}, sizeof(int));
 	/* On failure the library has closed it.  It reads nothing before the
-	 * next turn of the loop, so that until then nobody asks for the note.
+	 * next turn of the loop, so that until then nobody asks for the task.
 	 */
 	wsi = lws_adopt_descriptor_vhost(
 	    p->vhost, LWS_ADOPT_SOCKET | LWS_ADOPT_HTTP, fd, NULL, NULL);
 	if (wsi == NULL) {
-		mem_free(note);
+		mem_free(task);
 		return;
 	}
 	p->adopting++;
-	lws_set_opaque_user_data(wsi, note);
+	lws_set_opaque_user_data(wsi, task);
 }
 
 void

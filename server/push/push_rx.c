@@ -49,7 +49,7 @@ arrival_free(struct push *p, struct arrival *a)
 
 	TAILQ_REMOVE(&p->arrivals, a, entry);
 	p->narrivals--;
-	mem_free(a->note);
+	mem_free(a->task);
 	mem_free(a);
 }
 
@@ -140,8 +140,8 @@ look(struct push *p, const struct arrival *a, struct refusal *r)
 	const struct ws_handshake_rules rules = {.path = "/v1/ws",
 	    .protocol = "twinbox.v1",
 	    .allow_origin = p->allow_origin,
-	    .scheme = a->note->peer.scheme,
-	    .host = a->note->peer.host};
+	    .scheme = a->task->peer.scheme,
+	    .host = a->task->peer.host};
 	ssize_t n;
 
 	n = recv(a->fd, p->rx, WS_HANDSHAKE_LEN, MSG_PEEK | MSG_DONTWAIT);
@@ -169,7 +169,7 @@ static void
 arrival_ready(struct push *p, struct arrival *a)
 {
 	struct refusal r = REFUSAL_INIT;
-	struct adopt_note *note = a->note;
+	struct adopt_task *task = a->task;
 
 	if (!a->refused) {
 		switch (look(p, a, &r)) {
@@ -179,9 +179,9 @@ arrival_ready(struct push *p, struct arrival *a)
 			if (has_room(p)) {
 				(void)epoll_ctl(
 				    p->rx_fd, EPOLL_CTL_DEL, a->fd, NULL);
-				a->note = NULL;
+				a->task = NULL;
 				arrival_free(p, a);
-				push_lws_adopt(p, note);
+				push_lws_adopt(p, task);
 				return;
 			}
 			refuse_busy(p, a);
@@ -201,11 +201,11 @@ arrival_ready(struct push *p, struct arrival *a)
 }
 
 void
-push_rx_arrive(struct push *p, struct adopt_note *note)
+push_rx_arrive(struct push *p, struct adopt_task *task)
 {
 	struct epoll_event ev = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET};
 	struct arrival *a;
-	int fd = note->fd;
+	int fd = task->fd;
 
 	if (p->narrivals >= ARRIVALS_MAX)
 		arrival_close(p, TAILQ_FIRST(&p->arrivals));
@@ -213,12 +213,12 @@ push_rx_arrive(struct push *p, struct adopt_note *note)
 	ev.data.ptr = a;
 	if (a == NULL || epoll_ctl(p->rx_fd, EPOLL_CTL_ADD, fd, &ev) != 0) {
 		(void)close(fd);
-		mem_free(note);
+		mem_free(task);
 		mem_free(a);
 		return;
 	}
 	a->fd = fd;
-	a->note = note;
+	a->task = task;
 	a->until_ms = now_ms(p) + p->options.timing->push_arrival_ms;
 	TAILQ_INSERT_TAIL(&p->arrivals, a, entry);
 	p->narrivals++;

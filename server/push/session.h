@@ -131,7 +131,7 @@ struct session_closing {
 struct session {
 	struct push *push;
 	struct lws *wsi;
-	int64_t no; /* names it in notes that outlive it */
+	int64_t no; /* names it in tasks that outlive it */
 	enum session_state state;
 	struct hub_member member; /* member.user_id: whose it is */
 	TAILQ_ENTRY(session) all;
@@ -252,7 +252,7 @@ void session_close_pending(struct push *p);
 
 /* What every request begins with. */
 struct session_request {
-	struct push_note note;
+	struct push_task task;
 	struct push *push;
 	int64_t no;
 };
@@ -261,7 +261,7 @@ struct session_request {
  * ${back} is run in the push thread when it comes back.  NULL: no memory, and
  * ${s} is closed. */
 void *session_request_new(struct session *s, size_t size,
-    void (*back)(struct push *p, struct push_note *note));
+    void (*back)(struct push *p, struct push_task *task));
 
 /* Sends ${r} back to the push thread.  Thread: any. */
 void session_request_back(struct session_request *r);

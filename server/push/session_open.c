@@ -18,7 +18,7 @@
 /* A job in a reader's thread on behalf of a session that opens. */
 struct opening_job {
 	struct read_job job; /* first */
-	struct push_note note;
+	struct push_task task;
 	struct push *push;
 	int64_t no; /* of the session */
 	enum rc rc;
@@ -33,21 +33,21 @@ struct opening_job {
 };
 
 static struct opening_job *
-of_note(struct push_note *note)
+of_task(struct push_task *task)
 {
 
-	return (CONTAINER_OF(note, struct opening_job, note));
+	return (CONTAINER_OF(task, struct opening_job, task));
 }
 
-/* Hands ${j} to a reader; its note then runs ${back}.  False: refused, freed.
+/* Hands ${j} to a reader; its task then runs ${back}.  False: refused, freed.
  */
 static bool
 submit(struct session *s, struct opening_job *j,
     void (*run)(struct read_job *job, struct db *db, struct err *err),
-    void (*back)(struct push *p, struct push_note *note))
+    void (*back)(struct push *p, struct push_task *task))
 {
 
-	j->note.run = back;
+	j->task.run = back;
 	j->push = s->push;
 	j->no = s->no;
 	if (session_read(s, &j->job, run) == RC_OK)
@@ -102,7 +102,7 @@ read_opening(struct read_job *job, struct db *db, struct err *err)
 	if (j->rc == RC_OK)
 		j->rc = store_unread_total(
 		    db, j->principal.user_id, &j->unread, err);
-	push_post(j->push, &j->note);
+	push_post(j->push, &j->task);
 }
 
 static void
@@ -183,9 +183,9 @@ open_session(struct session *s, const struct opening_job *j)
 }
 
 static void
-opened(struct push *p, struct push_note *note)
+opened(struct push *p, struct push_task *task)
 {
-	struct opening_job *j = of_note(note);
+	struct opening_job *j = of_task(task);
 	struct session *s;
 	struct refusal r = REFUSAL_INIT;
 
@@ -247,9 +247,9 @@ begin_opening(struct session *s, struct opening_job *j)
 
 /* The principal had to be asked for: now the place can be taken. */
 static void
-identified(struct push *p, struct push_note *note)
+identified(struct push *p, struct push_task *task)
 {
-	struct opening_job *j = of_note(note);
+	struct opening_job *j = of_task(task);
 	struct session *s;
 	struct refusal r = REFUSAL_INIT;
 
@@ -282,7 +282,7 @@ read_principal(struct read_job *job, struct db *db, struct err *err)
 
 	j->rc = db == NULL ? err->rc
 			   : auth_load(db, j->token_hash, &j->principal, err);
-	push_post(j->push, &j->note);
+	push_post(j->push, &j->task);
 }
 
 void

@@ -52,9 +52,9 @@ read_entries(struct read_job *job, struct db *db, struct err *err)
 }
 
 static void
-entries_read(struct push *p, struct push_note *note)
+entries_read(struct push *p, struct push_task *task)
 {
-	struct show_request *r = (struct show_request *)(void *)note;
+	struct show_request *r = (struct show_request *)(void *)task;
 	struct session *s;
 	size_t start;
 	int i;

@@ -17,7 +17,7 @@
  * than may be written is read, to see whether there is more. */
 struct page_job {
 	struct read_job job; /* first */
-	struct push_note note;
+	struct push_task task;
 	struct push *push;
 	int64_t no; /* of the session */
 	enum rc rc;
@@ -32,10 +32,10 @@ struct page_job {
 };
 
 static struct page_job *
-of_note(struct push_note *note)
+of_task(struct push_task *task)
 {
 
-	return (CONTAINER_OF(note, struct page_job, note));
+	return (CONTAINER_OF(task, struct page_job, task));
 }
 
 static void
@@ -46,15 +46,15 @@ page_free(struct page_job *j)
 	mem_free(j);
 }
 
-/* Hands ${j} to a reader; its note then runs ${back}.  False: refused, freed.
+/* Hands ${j} to a reader; its task then runs ${back}.  False: refused, freed.
  */
 static bool
 submit(struct session *s, struct page_job *j,
     void (*run)(struct read_job *job, struct db *db, struct err *err),
-    void (*back)(struct push *p, struct push_note *note))
+    void (*back)(struct push *p, struct push_task *task))
 {
 
-	j->note.run = back;
+	j->task.run = back;
 	j->push = s->push;
 	j->no = s->no;
 	if (session_read(s, &j->job, run) == RC_OK)
@@ -101,7 +101,7 @@ read_page(struct read_job *job, struct db *db, struct err *err)
 		    store_device_acked_get(db, j->device_id, &j->acked, err);
 	if (j->rc == RC_OK && !buf_ok(&j->frames))
 		j->rc = RC_NO_MEMORY;
-	push_post(j->push, &j->note);
+	push_post(j->push, &j->task);
 }
 
 static void
@@ -163,9 +163,9 @@ move_base(struct session *s, int64_t seq)
 }
 
 static void
-page_read(struct push *p, struct push_note *note)
+page_read(struct push *p, struct push_task *task)
 {
-	struct page_job *j = of_note(note);
+	struct page_job *j = of_task(task);
 	struct session *s;
 	bool last;
 
@@ -199,7 +199,7 @@ page_read(struct push *p, struct push_note *note)
 }
 
 static void
-note_full(struct session *s)
+window_full(struct session *s)
 {
 
 	if (s->inbox.full_since_ms == 0)
@@ -219,7 +219,7 @@ session_resume(struct session *s)
 	if (s->state != SESSION_BEHIND)
 		return;
 	if (room <= 0) {
-		note_full(s);
+		window_full(s);
 		if (!s->inbox.unsure)
 			return;
 		room = 0;

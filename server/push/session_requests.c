@@ -17,7 +17,7 @@
 
 void *
 session_request_new(struct session *s, size_t size,
-    void (*back)(struct push *p, struct push_note *note))
+    void (*back)(struct push *p, struct push_task *task))
 {
 	struct session_request *r;
 
@@ -26,7 +26,7 @@ session_request_new(struct session *s, size_t size,
 		session_close(s, 1013, "out of memory");
 		return (NULL);
 	}
-	r->note.run = back;
+	r->task.run = back;
 	r->push = s->push;
 	r->no = s->no;
 	return (r);
@@ -36,7 +36,7 @@ void
 session_request_back(struct session_request *r)
 {
 
-	push_post(r->push, &r->note);
+	push_post(r->push, &r->task);
 }
 
 struct buf *
@@ -89,9 +89,9 @@ answer_ack(struct session *s, const struct ack_request *r)
 }
 
 static void
-acked(struct push *p, struct push_note *note)
+acked(struct push *p, struct push_task *task)
 {
-	struct ack_request *r = (struct ack_request *)(void *)note;
+	struct ack_request *r = (struct ack_request *)(void *)task;
 	struct session *s;
 
 	s = push_session(p, r->request.no);
@@ -220,9 +220,9 @@ answer_read(struct session *s, const struct read_request *r)
 }
 
 static void
-read_done(struct push *p, struct push_note *note)
+read_done(struct push *p, struct push_task *task)
 {
-	struct read_request *r = (struct read_request *)(void *)note;
+	struct read_request *r = (struct read_request *)(void *)task;
 	struct session *s;
 
 	s = push_session(p, r->request.no);
@@ -345,9 +345,9 @@ read_replayed(struct read_job *job, struct db *db, struct err *err)
 }
 
 static void
-sent(struct push *p, struct push_note *note)
+sent(struct push *p, struct push_task *task)
 {
-	struct send_frame *r = (struct send_frame *)(void *)note;
+	struct send_frame *r = (struct send_frame *)(void *)task;
 	struct refusal *refusal = &r->send.unit.refusal;
 	struct session *s;
 

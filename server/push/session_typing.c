@@ -54,9 +54,9 @@ read_typing(struct read_job *job, struct db *db, struct err *err)
 }
 
 static void
-typing_known(struct push *p, struct push_note *note)
+typing_known(struct push *p, struct push_task *task)
 {
-	struct typing_request *r = (struct typing_request *)(void *)note;
+	struct typing_request *r = (struct typing_request *)(void *)task;
 	struct buf b = BUF_INIT;
 	struct session *s;
 	int i;

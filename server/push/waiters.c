@@ -29,7 +29,7 @@ waiter_release(struct waiting *w, bool woken)
 {
 	int expected = WAITING;
 
-	/* If it is being canceled, the note of that is on its way. */
+	/* If it is being canceled, the task of that is on its way. */
 	if (atomic_compare_exchange_strong(&w->waiter->state, &expected, DONE))
 		waiter_finish(w, woken);
 }
@@ -57,10 +57,10 @@ static const struct hub_ops waiter_ops = {
     .event = waiter_event, .change = waiter_change};
 
 static void
-waiter_register(struct push *p, struct push_note *note)
+waiter_register(struct push *p, struct push_task *task)
 {
 	struct push_waiter *waiter =
-	    CONTAINER_OF(note, struct push_waiter, note);
+	    CONTAINER_OF(task, struct push_waiter, task);
 	struct waiting *w;
 
 	thr_assert(THR_PUSH);
@@ -87,10 +87,10 @@ waiter_register(struct push *p, struct push_note *note)
 }
 
 static void
-waiter_cancel(struct push *p, struct push_note *note)
+waiter_cancel(struct push *p, struct push_task *task)
 {
 	struct push_waiter *waiter =
-	    CONTAINER_OF(note, struct push_waiter, cancel_note);
+	    CONTAINER_OF(task, struct push_waiter, cancel_task);
 
 	thr_assert(THR_PUSH);
 	(void)p;
@@ -107,11 +107,11 @@ push_wait(struct push *p, struct push_waiter *w)
 	if (atomic_load(&p->draining))
 		return (RC_CLOSED);
 	w->entry = NULL;
-	w->note.run = waiter_register;
-	w->cancel_note.run = waiter_cancel;
+	w->task.run = waiter_register;
+	w->cancel_task.run = waiter_cancel;
 	atomic_store(&w->state, WAITING);
 	hub_expect(p->hub, w->user_id);
-	push_post(p, &w->note);
+	push_post(p, &w->task);
 	return (RC_OK);
 }
 
@@ -121,7 +121,7 @@ push_wait_cancel(struct push *p, struct push_waiter *w)
 	int expected = WAITING;
 
 	if (atomic_compare_exchange_strong(&w->state, &expected, CANCELING))
-		push_post(p, &w->cancel_note);
+		push_post(p, &w->cancel_task);
 }
 
 /* ---- of many ---- */
