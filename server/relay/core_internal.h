@@ -70,6 +70,21 @@ struct destination {
 	bool saving, changed;
 };
 
+struct lane_lease {
+	int64_t lane_id, token;
+};
+
+/* The leases of a parcel's lanes (core_lease.c). */
+struct parcel_lease {
+	struct lane_lease lanes[PARCEL_ITEMS];
+	size_t n;           /* lanes whose lease is not known to be lost */
+	bool wanted;        /* under way, or its answer is not written yet */
+	bool lost;          /* a lease of it, or all */
+	uint64_t number;    /* of its claim: no other has the same */
+	int64_t claimed_ms; /* monotonic */
+	int64_t renew_ms;   /* monotonic: when they are renewed next */
+};
+
 struct parcel_job {
 	struct parcel parcel; /* first */
 	struct claim_unit claim;
@@ -79,16 +94,7 @@ struct parcel_job {
 	struct destination *to;
 	bool doubtful; /* it was, when this was claimed */
 
-	/* Its leases (core_lease.c). */
-	struct contended {
-		int64_t lane_id, token;
-	} held[PARCEL_ITEMS];
-	size_t nheld;       /* those that are not known to be lost */
-	bool holding;       /* under way, or its answer is not written yet */
-	bool lost;          /* some, or all */
-	uint64_t number;    /* of its claim: no other has the same */
-	int64_t claimed_ms; /* monotonic */
-	int64_t renew_ms;   /* monotonic: when they are renewed next */
+	struct parcel_lease lease;
 
 	struct parcel_job *next; /* idle, or waiting to be settled */
 };
@@ -175,8 +181,8 @@ int64_t core_poll_local(struct core *c);
 /* How long a lease is. */
 int64_t core_lease_ms(const struct core *c);
 
-/* ${p} was claimed: its lanes are held. */
-void core_hold(struct core *c, struct parcel_job *p);
+/* ${p} was claimed: from now on the leases of its lanes are renewed. */
+void core_lease_begin(struct core *c, struct parcel_job *p);
 
 /* Renews the leases of what is held, when a third of them is over.  Returns
  * when there will be some to renew, in monotonic time; 0: none, or not before

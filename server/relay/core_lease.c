@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Leases of parcels that are under way, or whose answers the store would not
- * take yet, are renewed, all that are due in one unit, and one unit at a time.
+ * The leases of parcels are renewed while a parcel is under way, or while the
+ * store does not take its answer.  One unit renews all leases that are due, and
+ * there is one such unit at a time.
  *
  * A parcel may come back, be settled and be claimed anew while its renewal is
- * with the writer: what comes back is compared by the number of its claim, and
- * in the store by the lane's token.
+ * with the writer.  The number of the claim tells whether a result is that of
+ * the present claim; in the store the lane's token does.
  */
 #include "base/log.h"
 #include "relay/core_internal.h"
@@ -18,35 +19,35 @@ core_lease_ms(const struct core *c)
 }
 
 void
-core_hold(struct core *c, struct parcel_job *p)
+core_lease_begin(struct core *c, struct parcel_job *p)
 {
 	const struct parcel_item *item;
 	size_t i;
 
-	p->nheld = 0;
+	p->lease.n = 0;
 	for (i = 0; i < p->parcel.n; i++) {
 		item = &p->parcel.items[i];
 		/* The items of a lane stand together. */
 		if (i > 0 && item[-1].row.lane_id == item->row.lane_id)
 			continue;
-		p->held[p->nheld++] =
-		    (struct contended){item->row.lane_id, item->lane_token};
+		p->lease.lanes[p->lease.n++] =
+		    (struct lane_lease){item->row.lane_id, item->lane_token};
 	}
-	p->number = ++c->claims;
-	p->lost = false;
-	p->holding = true;
-	p->claimed_ms = c->mono_ms;
-	p->renew_ms = c->mono_ms + core_lease_ms(c) / CORE_RENEW_PARTS;
+	p->lease.number = ++c->claims;
+	p->lease.lost = false;
+	p->lease.wanted = true;
+	p->lease.claimed_ms = c->mono_ms;
+	p->lease.renew_ms = c->mono_ms + core_lease_ms(c) / CORE_RENEW_PARTS;
 }
 
 /* Whether leases of ${p} are to be renewed, now or later. */
 static bool
-worth_it(const struct core *c, const struct parcel_job *p)
+is_renewable(const struct core *c, const struct parcel_job *p)
 {
 
-	return (
-	    p->holding && p->nheld > 0 &&
-	    p->renew_ms < p->claimed_ms + CORE_RENEW_LEASES * core_lease_ms(c));
+	return (p->lease.wanted && p->lease.n > 0 &&
+		p->lease.renew_ms <
+		    p->lease.claimed_ms + CORE_RENEW_LEASES * core_lease_ms(c));
 }
 
 /* ---- what comes back ---- */
@@ -57,21 +58,22 @@ drop_lost(struct parcel_job *p, const struct renew_lease *leases, size_t n)
 {
 	size_t i, lost;
 
-	for (i = p->nheld = lost = 0; i < n; i++)
+	for (i = p->lease.n = lost = 0; i < n; i++)
 		if (leases[i].lost)
 			lost++;
 		else
-			p->held[p->nheld++] = (struct contended){
+			p->lease.lanes[p->lease.n++] = (struct lane_lease){
 			    leases[i].lane_id, leases[i].token};
 	if (lost == 0)
 		return;
-	p->lost = true;
+	p->lease.lost = true;
 	log_event(LOG_EV_RELAY_LOST, "destination=%s lanes=%zu of=%zu",
 	    p->parcel.name, lost, n);
 }
 
-/* Not taken, or not done: again soon.  Its pause is its own: who waits to write
- * an answer down must not keep us from holding its lease. */
+/* The writer has not taken the unit, or it failed: it is tried again soon.  The
+ * pause is not that of other units, because a parcel whose answer waits for the
+ * writer needs its lease meanwhile. */
 static void
 put_off(struct core *c, enum rc rc)
 {
@@ -99,10 +101,11 @@ renew_back(struct core *c, struct core_job *job)
 		put_off(c, rc);
 	for (i = 0; rc == RC_OK && i < c->nrenewed; i++) {
 		r = &c->renewed[i];
-		/* Settled meanwhile: there is nothing to hold. */
-		if (r->parcel->number == r->number && r->parcel->holding) {
+		/* If it has been settled meanwhile, its lease is over. */
+		if (r->parcel->lease.number == r->number &&
+		    r->parcel->lease.wanted) {
 			drop_lost(r->parcel, leases, r->n);
-			r->parcel->renew_ms =
+			r->parcel->lease.renew_ms =
 			    c->renew_asked_ms +
 			    core_lease_ms(c) / CORE_RENEW_PARTS;
 		}
@@ -127,10 +130,11 @@ add(struct core *c, struct parcel_job *p)
 {
 	size_t i;
 
-	for (i = 0; i < p->nheld; i++)
+	for (i = 0; i < p->lease.n; i++)
 		c->renewals[c->renew.n++] = (struct renew_lease){
-		    p->held[i].lane_id, p->held[i].token, false};
-	c->renewed[c->nrenewed++] = (struct renewed){p, p->number, p->nheld};
+		    p->lease.lanes[i].lane_id, p->lease.lanes[i].token, false};
+	c->renewed[c->nrenewed++] =
+	    (struct renewed){p, p->lease.number, p->lease.n};
 }
 
 static void
@@ -165,12 +169,12 @@ core_renew(struct core *c)
 	c->renew.n = c->nrenewed = 0;
 	for (i = 0; i < CORE_PARCELS; i++) {
 		p = &c->parcels[i];
-		if (!worth_it(c, p))
+		if (!is_renewable(c, p))
 			continue;
-		if (p->renew_ms <= c->mono_ms)
+		if (p->lease.renew_ms <= c->mono_ms)
 			add(c, p);
-		else if (next == 0 || p->renew_ms < next)
-			next = p->renew_ms;
+		else if (next == 0 || p->lease.renew_ms < next)
+			next = p->lease.renew_ms;
 	}
 	if (c->nrenewed > 0)
 		submit(c);

@@ -29,7 +29,7 @@ parcel_done(struct core *c, struct parcel_job *p, int64_t next_due)
 {
 	struct destination *d = p->to;
 
-	p->holding = false;
+	p->lease.wanted = false;
 	d->in_flight--;
 	c->under_way--;
 	c->doubtful_under_way -= p->doubtful ? 1 : 0;
@@ -66,7 +66,7 @@ settle_back(struct core *c, struct core_job *job)
 	/* What was said must not be forgotten for want of room: the answers
 	 * are kept until they are written, or the lease is lost. */
 	core_pause(c, rc, "settling put off");
-	p->holding = true;
+	p->lease.wanted = true;
 	p->next = c->unsettled;
 	c->unsettled = p;
 }
@@ -88,7 +88,7 @@ settle(struct core *c, struct parcel_job *p)
 	enum rc rc;
 
 	/* From here on it is the settling's. */
-	p->holding = false;
+	p->lease.wanted = false;
 	settle_unit_init(&p->settle);
 	p->settle.parcel = &p->parcel;
 	rnd_fill(c->o.rnd, &random, sizeof(random));
@@ -200,7 +200,7 @@ claim_back(struct core *c, struct core_job *job)
 		parcel_done(c, p, p->claim.next_due);
 		return;
 	}
-	core_hold(c, p);
+	core_lease_begin(c, p);
 	d->tokens -= (double)p->parcel.n;
 	if (breaker_leave(&d->row.breaker, c->wall_ms))
 		core_breaker_save(c, d);
