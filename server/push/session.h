@@ -254,7 +254,9 @@ void session_close_pending(struct push *p);
 struct session_request {
 	struct push_task task;
 	struct push *push;
-	int64_t no;
+	int64_t no;  /* of the session */
+	bool has_re; /* the client asks for an answer */
+	int64_t re;
 };
 
 /* A request of ${size} bytes, all zero, that begins with the struct above;
@@ -266,8 +268,11 @@ void *session_request_new(struct session *s, size_t size,
 /* Sends ${r} back to the push thread.  Thread: any. */
 void session_request_back(struct session_request *r);
 
-/* {"type":"ok","re":…: begins the answer to a request that asked for one. */
-struct buf *session_ok_begin(struct session *s, int64_t re);
+/* Begins the answer to ${r}: {"type":"ok","re":….  NULL: there is none to
+ * write, because the client asked for none, or because ${refusal} was the
+ * answer. */
+struct buf *session_ok_begin(struct session *s, const struct session_request *r,
+    const struct refusal *refusal);
 
 /* Refuses ${f}: ${limit} requests of the session are under way. */
 void session_refuse_busy(struct session *s, const struct frame *f, int limit);

@@ -17,10 +17,8 @@
 
 /* A job in a reader's thread on behalf of a session that opens. */
 struct opening_job {
-	struct read_job job; /* first */
-	struct push_task task;
-	struct push *push;
-	int64_t no; /* of the session */
+	struct session_request request; /* first */
+	struct read_job job;
 	enum rc rc;
 
 	uint8_t token_hash[STORE_HASH_LEN];
@@ -32,28 +30,16 @@ struct opening_job {
 	int64_t acked, unread;
 };
 
-static struct opening_job *
-of_task(struct push_task *task)
+/* Hands ${j} to a reader, which calls ${run}. */
+static void
+read_for(struct session *s, struct opening_job *j,
+    void (*run)(struct read_job *job, struct db *db, struct err *err))
 {
 
-	return (CONTAINER_OF(task, struct opening_job, task));
-}
-
-/* Hands ${j} to a reader; its task then runs ${back}.  False: refused, freed.
- */
-static bool
-submit(struct session *s, struct opening_job *j,
-    void (*run)(struct read_job *job, struct db *db, struct err *err),
-    void (*back)(struct push *p, struct push_task *task))
-{
-
-	j->task.run = back;
-	j->push = s->push;
-	j->no = s->no;
 	if (session_read(s, &j->job, run) == RC_OK)
-		return (true);
+		return;
 	mem_free(j);
-	return (false);
+	session_close(s, 1013, "busy");
 }
 
 static bool
@@ -87,7 +73,7 @@ make_room(struct session *s)
 static void
 read_opening(struct read_job *job, struct db *db, struct err *err)
 {
-	struct opening_job *j = (struct opening_job *)(void *)job;
+	struct opening_job *j = CONTAINER_OF(job, struct opening_job, job);
 
 	j->rc = db == NULL ? err->rc : RC_OK;
 	j->shared = db != NULL && db_shared(db);
@@ -102,7 +88,7 @@ read_opening(struct read_job *job, struct db *db, struct err *err)
 	if (j->rc == RC_OK)
 		j->rc = store_unread_total(
 		    db, j->principal.user_id, &j->unread, err);
-	push_post(j->push, &j->task);
+	session_request_back(&j->request);
 }
 
 static void
@@ -182,14 +168,29 @@ open_session(struct session *s, const struct opening_job *j)
 	session_resume(s);
 }
 
+/* Closes a session whose token or inbox could not be read. */
+static void
+close_unopened(struct session *s, enum rc rc)
+{
+	struct refusal r = REFUSAL_INIT;
+
+	if (rc != RC_NOT_FOUND) {
+		session_close(s, 1011, "the store failed");
+		return;
+	}
+	refusal_set(&r, PROBLEM_UNAUTHENTICATED, "/token",
+	    "the token is unknown or revoked");
+	session_refuse(s, s->hello.has_re, s->hello.re, &r);
+	session_close(s, 4401, "unauthenticated");
+}
+
 static void
 opened(struct push *p, struct push_task *task)
 {
-	struct opening_job *j = of_task(task);
+	struct opening_job *j = (struct opening_job *)(void *)task;
 	struct session *s;
-	struct refusal r = REFUSAL_INIT;
 
-	s = push_session(p, j->no);
+	s = push_session(p, j->request.no);
 	if (s == NULL || s->state != SESSION_OPENING) {
 		mem_free(j);
 		return;
@@ -197,16 +198,10 @@ opened(struct push *p, struct push_task *task)
 	if (j->rc == RC_OK && j->need_principal)
 		auth_put(p->options.auth, j->token_hash, &j->principal,
 		    j->generation);
-	if (j->rc == RC_NOT_FOUND) {
-		refusal_set(&r, PROBLEM_UNAUTHENTICATED, "/token",
-		    "the token is unknown or revoked");
-		session_refuse(s, s->hello.has_re, s->hello.re, &r);
-		session_close(s, 4401, "unauthenticated");
-	} else if (j->rc != RC_OK) {
-		session_close(s, 1011, "the store failed");
-	} else {
+	if (j->rc == RC_OK)
 		open_session(s, j);
-	}
+	else
+		close_unopened(s, j->rc);
 	mem_free(j);
 }
 
@@ -241,30 +236,24 @@ begin_opening(struct session *s, struct opening_job *j)
 		mem_free(j);
 		return;
 	}
-	if (!submit(s, j, read_opening, opened))
-		session_close(s, 1013, "busy");
+	j->request.task.run = opened;
+	read_for(s, j, read_opening);
 }
 
 /* The principal had to be asked for: now the place can be taken. */
 static void
 identified(struct push *p, struct push_task *task)
 {
-	struct opening_job *j = of_task(task);
+	struct opening_job *j = (struct opening_job *)(void *)task;
 	struct session *s;
-	struct refusal r = REFUSAL_INIT;
 
-	s = push_session(p, j->no);
+	s = push_session(p, j->request.no);
 	if (s == NULL || s->state != SESSION_IDENTIFYING) {
 		mem_free(j);
 		return;
 	}
 	if (j->rc != RC_OK) {
-		refusal_set(&r, PROBLEM_UNAUTHENTICATED, "/token",
-		    "the token is unknown or revoked");
-		if (j->rc == RC_NOT_FOUND)
-			session_refuse(s, s->hello.has_re, s->hello.re, &r);
-		session_close(s, j->rc == RC_NOT_FOUND ? 4401 : 1011,
-		    j->rc == RC_NOT_FOUND ? "unauthenticated" : "");
+		close_unopened(s, j->rc);
 		mem_free(j);
 		return;
 	}
@@ -278,11 +267,11 @@ identified(struct push *p, struct push_task *task)
 static void
 read_principal(struct read_job *job, struct db *db, struct err *err)
 {
-	struct opening_job *j = (struct opening_job *)(void *)job;
+	struct opening_job *j = CONTAINER_OF(job, struct opening_job, job);
 
 	j->rc = db == NULL ? err->rc
 			   : auth_load(db, j->token_hash, &j->principal, err);
-	push_post(j->push, &j->task);
+	session_request_back(&j->request);
 }
 
 void
@@ -316,11 +305,9 @@ session_hello(struct session *s, const struct frame *f)
 		session_close(s, 4401, "unauthenticated");
 		return;
 	}
-	j = mem_zalloc(1, sizeof(*j));
-	if (j == NULL) {
-		session_close(s, 1013, "out of memory");
+	j = session_request_new(s, sizeof(*j), identified);
+	if (j == NULL)
 		return;
-	}
 	memcpy(j->token_hash, s->hello.token_hash, sizeof(j->token_hash));
 	j->generation = auth_generation(s->push->options.auth);
 	if (auth_find(s->push->options.auth, j->token_hash, &j->principal)) {
@@ -328,6 +315,5 @@ session_hello(struct session *s, const struct frame *f)
 		return;
 	}
 	session_move(s, SESSION_IDENTIFYING);
-	if (!submit(s, j, read_principal, identified))
-		session_close(s, 1013, "busy");
+	read_for(s, j, read_principal);
 }

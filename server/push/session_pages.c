@@ -16,10 +16,8 @@
 /* A page of events: frames one after another, the end of each.  One event more
  * than may be written is read, to see whether there is more. */
 struct page_job {
-	struct read_job job; /* first */
-	struct push_task task;
-	struct push *push;
-	int64_t no; /* of the session */
+	struct session_request request; /* first */
+	struct read_job job;
 	enum rc rc;
 
 	int64_t user_id, device_id, after, limit;
@@ -31,36 +29,12 @@ struct page_job {
 	bool cut; /* there is more: the page was long enough */
 };
 
-static struct page_job *
-of_task(struct push_task *task)
-{
-
-	return (CONTAINER_OF(task, struct page_job, task));
-}
-
 static void
 page_free(struct page_job *j)
 {
 
 	buf_fini(&j->frames);
 	mem_free(j);
-}
-
-/* Hands ${j} to a reader; its task then runs ${back}.  False: refused, freed.
- */
-static bool
-submit(struct session *s, struct page_job *j,
-    void (*run)(struct read_job *job, struct db *db, struct err *err),
-    void (*back)(struct push *p, struct push_task *task))
-{
-
-	j->task.run = back;
-	j->push = s->push;
-	j->no = s->no;
-	if (session_read(s, &j->job, run) == RC_OK)
-		return (true);
-	page_free(j);
-	return (false);
 }
 
 static enum rc
@@ -86,7 +60,7 @@ add_frame(void *arg, const struct event_view *e, struct err *err)
 static void
 read_page(struct read_job *job, struct db *db, struct err *err)
 {
-	struct page_job *j = (struct page_job *)(void *)job;
+	struct page_job *j = CONTAINER_OF(job, struct page_job, job);
 	struct store_range range;
 
 	j->rc = db == NULL ? err->rc : RC_OK;
@@ -101,7 +75,7 @@ read_page(struct read_job *job, struct db *db, struct err *err)
 		    store_device_acked_get(db, j->device_id, &j->acked, err);
 	if (j->rc == RC_OK && !buf_ok(&j->frames))
 		j->rc = RC_NO_MEMORY;
-	push_post(j->push, &j->task);
+	session_request_back(&j->request);
 }
 
 static void
@@ -165,11 +139,11 @@ move_base(struct session *s, int64_t seq)
 static void
 page_read(struct push *p, struct push_task *task)
 {
-	struct page_job *j = of_task(task);
+	struct page_job *j = (struct page_job *)(void *)task;
 	struct session *s;
 	bool last;
 
-	s = push_session(p, j->no);
+	s = push_session(p, j->request.no);
 	if (s == NULL || s->state != SESSION_READING) {
 		page_free(j);
 		return;
@@ -228,19 +202,19 @@ session_resume(struct session *s)
 		(void)lws_callback_on_writable(s->wsi);
 		return;
 	}
-	j = mem_zalloc(1, sizeof(*j));
-	if (j == NULL) {
-		session_close(s, 1013, "out of memory");
+	j = session_request_new(s, sizeof(*j), page_read);
+	if (j == NULL)
 		return;
-	}
 	buf_init(&j->frames, 0);
 	j->user_id = s->member.user_id;
 	j->device_id = s->device_id;
 	j->after = s->inbox.cursor;
 	j->limit = room < PAGE_EVENTS ? room : PAGE_EVENTS;
 	/* When the readers are busy, the tick tries again. */
-	if (!submit(s, j, read_page, page_read))
+	if (session_read(s, &j->job, read_page) != RC_OK) {
+		page_free(j);
 		return;
+	}
 	session_move(s, SESSION_READING);
 	s->inbox.unsure = false;
 }

@@ -40,13 +40,20 @@ session_request_back(struct session_request *r)
 }
 
 struct buf *
-session_ok_begin(struct session *s, int64_t re)
+session_ok_begin(struct session *s, const struct session_request *r,
+    const struct refusal *refusal)
 {
 	struct buf *b;
 
+	if (refusal->problem != PROBLEM_NONE) {
+		session_refuse(s, r->has_re, r->re, refusal);
+		return (NULL);
+	}
+	if (!r->has_re)
+		return (NULL);
 	b = push_frame_begin(s->push);
 	buf_adds(b, "{\"type\":\"ok\"");
-	jw_int(b, "re", re);
+	jw_int(b, "re", r->re);
 	return (b);
 }
 
@@ -55,8 +62,6 @@ session_ok_begin(struct session *s, int64_t re)
 struct ack_request {
 	struct session_request request; /* first */
 	struct ack_unit unit;
-	bool has_re; /* asks for an answer; else it is one of a stream */
-	int64_t re;
 };
 
 static void
@@ -75,17 +80,12 @@ answer_ack(struct session *s, const struct ack_request *r)
 {
 	struct buf *b;
 
-	if (r->unit.refusal.problem != PROBLEM_NONE) {
-		session_refuse(s, r->has_re, r->re, &r->unit.refusal);
+	if ((b = session_ok_begin(s, &r->request, &r->unit.refusal)) == NULL)
 		return;
-	}
-	if (r->has_re) {
-		b = session_ok_begin(s, r->re);
-		jw_int(b, "acked", r->unit.acked);
-		jw_int(b, "head", r->unit.head);
-		buf_addc(b, '}');
-		session_reply(s);
-	}
+	jw_int(b, "acked", r->unit.acked);
+	jw_int(b, "head", r->unit.head);
+	buf_addc(b, '}');
+	session_reply(s);
 }
 
 static void
@@ -99,7 +99,7 @@ acked(struct push *p, struct push_task *task)
 		/* A failed ack is repeated by the client or by its next. */
 		if (r->unit.unit.rc != RC_OK)
 			refusal_of_unit(&r->unit.refusal, r->unit.unit.rc);
-		if (r->has_re)
+		if (r->request.has_re)
 			s->requests.reads--;
 		else
 			s->requests.acking = false;
@@ -118,8 +118,8 @@ submit_ack(struct session *s, int64_t upto, bool has_re, int64_t re)
 	if (r == NULL)
 		return (false);
 	ack_unit_init(&r->unit);
-	r->has_re = has_re;
-	r->re = re;
+	r->request.has_re = has_re;
+	r->request.re = re;
 	r->unit.user_id = s->member.user_id;
 	r->unit.device_id = s->device_id;
 	r->unit.upto = upto;
@@ -178,8 +178,8 @@ struct read_request {
 	struct session_request request; /* first */
 	struct read_unit unit;
 	struct read_job job; /* then counts what is unread, if asked */
-	bool has_re, counted;
-	int64_t re, unread;
+	bool counted;
+	int64_t unread;
 };
 
 static void
@@ -207,16 +207,11 @@ answer_read(struct session *s, const struct read_request *r)
 {
 	struct buf *b;
 
-	if (r->unit.refusal.problem != PROBLEM_NONE) {
-		session_refuse(s, r->has_re, r->re, &r->unit.refusal);
+	if ((b = session_ok_begin(s, &r->request, &r->unit.refusal)) == NULL)
 		return;
-	}
-	if (r->has_re) {
-		b = session_ok_begin(s, r->re);
-		jw_int(b, "unread", r->unread);
-		buf_addc(b, '}');
-		session_reply(s);
-	}
+	jw_int(b, "unread", r->unread);
+	buf_addc(b, '}');
+	session_reply(s);
 }
 
 static void
@@ -230,7 +225,7 @@ read_done(struct push *p, struct push_task *task)
 		mem_free(r);
 		return;
 	}
-	if (r->unit.unit.rc == RC_OK && r->has_re && !r->counted &&
+	if (r->unit.unit.rc == RC_OK && r->request.has_re && !r->counted &&
 	    r->unit.refusal.problem == PROBLEM_NONE) {
 		r->counted = true;
 		if (session_read(s, &r->job, count_unread) == RC_OK)
@@ -259,8 +254,8 @@ session_mark_read(struct session *s, const struct frame *f)
 	if (r == NULL)
 		return;
 	read_unit_init(&r->unit);
-	r->has_re = f->has_re;
-	r->re = f->re;
+	r->request.has_re = f->has_re;
+	r->request.re = f->re;
 	r->unit.user_id = s->member.user_id;
 	r->unit.device_id = s->device_id;
 	r->unit.form = f->has_conversation ? READ_CONVERSATION : READ_UPTO;
@@ -284,8 +279,6 @@ struct send_frame {
 	struct send_request send;
 	struct read_job job; /* a replay reads the current entry */
 	struct wire_doc doc;
-	bool has_re;
-	int64_t re;
 	struct buf entry;
 	enum rc rc;
 	struct refusal no_room; /* of a new message */
@@ -316,8 +309,8 @@ write_sent(struct session *s, struct send_frame *r)
 
 	b = push_frame_begin(s->push);
 	buf_adds(b, "{\"type\":\"sent\"");
-	if (r->has_re)
-		jw_int(b, "re", r->re);
+	if (r->request.has_re)
+		jw_int(b, "re", r->request.re);
 	jw_bool(b, "replayed", r->send.unit.replayed);
 	buf_adds(b, ",\"entry\":");
 	if (r->send.unit.replayed) {
@@ -369,7 +362,7 @@ sent(struct push *p, struct push_task *task)
 	s->requests.sends--;
 	if (refusal->problem != PROBLEM_NONE) {
 		name_message(refusal);
-		session_refuse(s, r->has_re, r->re, refusal);
+		session_refuse(s, r->request.has_re, r->request.re, refusal);
 	} else {
 		write_sent(s, r);
 	}
@@ -425,13 +418,13 @@ session_send(struct session *s, struct wire_doc *doc, const struct frame *f)
 	}
 	r->doc = *doc;
 	r->send.draft = f->message;
-	r->has_re = f->has_re;
-	r->re = f->re;
+	r->request.has_re = f->has_re;
+	r->request.re = f->re;
 	buf_init(&r->entry, 0);
 	if (send_request_prepare(&r->send, s->push->options.gate,
 		s->member.user_id, &refusal) != RC_OK) {
 		name_message(&refusal);
-		session_refuse(s, r->has_re, r->re, &refusal);
+		session_refuse(s, r->request.has_re, r->request.re, &refusal);
 		send_free(r);
 		return;
 	}
@@ -445,7 +438,7 @@ session_send(struct session *s, struct wire_doc *doc, const struct frame *f)
 		unit->rc = rc;
 		refusal_of_rc(&refusal, rc);
 		send_request_done(&r->send);
-		session_refuse(s, r->has_re, r->re, &refusal);
+		session_refuse(s, r->request.has_re, r->request.re, &refusal);
 		send_free(r);
 		return;
 	}

@@ -20,8 +20,6 @@ struct typing_request {
 	int64_t others[LIMIT_RECEIPT_MEMBERS];
 	int n;
 	bool member;
-	bool has_re;
-	int64_t re;
 };
 
 static enum rc
@@ -57,15 +55,17 @@ static void
 typing_known(struct push *p, struct push_task *task)
 {
 	struct typing_request *r = (struct typing_request *)(void *)task;
-	struct buf b = BUF_INIT;
+	const struct refusal none = REFUSAL_INIT;
+	struct buf b = BUF_INIT, *ok;
 	struct session *s;
 	int i;
 
 	s = push_session(p, r->request.no);
 	if (s != NULL)
 		s->requests.reads--;
-	if (s != NULL && session_is_open(s) && r->has_re) {
-		buf_addc(session_ok_begin(s, r->re), '}');
+	if (s != NULL && session_is_open(s) &&
+	    (ok = session_ok_begin(s, &r->request, &none)) != NULL) {
+		buf_addc(ok, '}');
 		session_reply(s);
 	}
 	buf_adds(&b, "{\"type\":\"typing\"");
@@ -93,8 +93,8 @@ session_typing(struct session *s, const struct frame *f)
 	r = session_request_new(s, sizeof(*r), typing_known);
 	if (r == NULL)
 		return;
-	r->has_re = f->has_re;
-	r->re = f->re;
+	r->request.has_re = f->has_re;
+	r->request.re = f->re;
 	r->conversation = f->conversation;
 	r->user_id = s->member.user_id;
 	memcpy(r->user, s->user, sizeof(r->user));
