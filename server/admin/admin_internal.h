@@ -8,7 +8,7 @@
 #include "admin/admin.h"
 #include "admin/alerts.h"
 #include "base/lock.h"
-#include "rest/ask.h"
+#include "rest/call.h"
 
 struct admin {
 	struct admin_options o;
@@ -63,12 +63,12 @@ extern const struct document document_asyncapi;
 /* Appends what the kernel says of this process, as Prometheus text. */
 void process_metrics_write(struct buf *b, int64_t start_ms);
 
-/* The admin whose route ${ask} is of. */
+/* The admin whose route ${call} is of. */
 static inline struct admin *
-admin_of(const struct ask *ask)
+admin_of(const struct call *call)
 {
 
-	return (ask->module);
+	return (call->module);
 }
 
 /* Handlers; the argument is the rest. */

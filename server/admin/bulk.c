@@ -15,8 +15,8 @@
 /* Letters that are tried in one call: some are refused. */
 #define TRIED_MAX 2000
 
-struct many_ask {
-	struct ask ask; /* first */
+struct many_call {
+	struct call call; /* first */
 	struct wire_doc doc;
 	struct operator_unit unit;
 	struct operator_letter letters[OPERATOR_LETTERS];
@@ -39,14 +39,14 @@ struct many_ask {
 	struct buf refusals;
 };
 
-static void go_on(struct many_ask *a);
+static void go_on(struct many_call *a);
 
 /* ---- the answer ---- */
 
 static enum rc
-read_end(struct ask *ask, struct db *db, struct err *err)
+read_end(struct call *call, struct db *db, struct err *err)
 {
-	struct many_ask *a = (struct many_ask *)(void *)ask;
+	struct many_call *a = (struct many_call *)(void *)call;
 	struct buf b = BUF_INIT;
 	int64_t left = 0;
 	bool all = true;
@@ -68,7 +68,7 @@ read_end(struct ask *ask, struct db *db, struct err *err)
 	jw_int(&b, "remaining", left + a->refused);
 	jw_bool(&b, "more", left > 0 || !all);
 	buf_addc(&b, '}');
-	ask_json(ask, 200, &b);
+	call_json(call, 200, &b);
 	buf_fini(&b);
 	return (RC_OK);
 }
@@ -76,7 +76,7 @@ read_end(struct ask *ask, struct db *db, struct err *err)
 /* ---- a unit ---- */
 
 static void
-take_results(struct many_ask *a)
+take_results(struct many_call *a)
 {
 	const struct operator_letter *l;
 	size_t i;
@@ -102,32 +102,32 @@ unit_done(struct unit *base)
 {
 	struct operator_unit *u =
 	    CONTAINER_OF(base, struct operator_unit, unit);
-	struct many_ask *a = u->arg;
+	struct many_call *a = u->arg;
 
-	if (!ask_unit_ok(&a->ask, &u->unit, &u->refusal))
+	if (!call_unit_ok(&a->call, &u->unit, &u->refusal))
 		return;
 	take_results(a);
 	go_on(a);
 }
 
 static void
-submit(struct many_ask *a)
+submit(struct many_call *a)
 {
 	enum operator_op op = a->unit.op;
 	size_t n = a->unit.nletters;
 
-	operator_unit_init(&a->unit, op, a->ask.who->name);
+	operator_unit_init(&a->unit, op, a->call.who->name);
 	a->unit.letters = a->letters;
 	a->unit.nletters = n;
 	a->unit.unit.finish = unit_done;
 	a->unit.arg = a;
-	(void)ask_submit(&a->ask, &a->unit.unit);
+	(void)call_submit(&a->call, &a->unit.unit);
 }
 
 /* ---- which ---- */
 
 static void
-next_named(struct many_ask *a)
+next_named(struct many_call *a)
 {
 	size_t n = 0;
 
@@ -141,7 +141,7 @@ next_named(struct many_ask *a)
 }
 
 static enum rc
-next_filtered(struct many_ask *a, struct db *db, struct err *err)
+next_filtered(struct many_call *a, struct db *db, struct err *err)
 {
 	int64_t ids[OPERATOR_LETTERS], last, want = a->limit - a->done;
 	size_t i, n;
@@ -165,17 +165,17 @@ next_filtered(struct many_ask *a, struct db *db, struct err *err)
 
 /* Each unit is somebody's who may have it done when it begins. */
 static enum rc
-read_next(struct ask *ask, struct db *db, struct err *err)
+read_next(struct call *call, struct db *db, struct err *err)
 {
-	struct many_ask *a = (struct many_ask *)(void *)ask;
+	struct many_call *a = (struct many_call *)(void *)call;
 	enum rc rc;
 
-	if ((rc = rest_still_admitted(ask, db, err)) == RC_NOT_FOUND) {
-		ask_refuse_stranger(ask);
+	if ((rc = rest_still_admitted(call, db, err)) == RC_NOT_FOUND) {
+		call_refuse_stranger(call);
 		return (RC_OK);
 	}
 	if (rc == RC_OK && a->ids == NULL && !a->resolved) {
-		rc = admin_resolve(ask, db, &a->names, &a->filter.sender_id,
+		rc = admin_resolve(call, db, &a->names, &a->filter.sender_id,
 		    &a->filter.destination_id, err);
 		if (rc == RC_NOT_FOUND)
 			return (RC_OK);
@@ -190,12 +190,12 @@ read_next(struct ask *ask, struct db *db, struct err *err)
 	if (a->unit.nletters > 0)
 		submit(a);
 	else
-		ask_read(ask, read_end);
+		call_read(call, read_end);
 	return (RC_OK);
 }
 
 static bool
-is_done(const struct many_ask *a)
+is_done(const struct many_call *a)
 {
 
 	if (a->ids != NULL)
@@ -205,16 +205,16 @@ is_done(const struct many_ask *a)
 
 /* The next unit, or the answer. */
 static void
-go_on(struct many_ask *a)
+go_on(struct many_call *a)
 {
 
-	ask_read(&a->ask, is_done(a) ? read_end : read_next);
+	call_read(&a->call, is_done(a) ? read_end : read_next);
 }
 
 /* ---- the question ---- */
 
 static bool
-take_ids(struct many_ask *a)
+take_ids(struct many_call *a)
 {
 	size_t i, n;
 
@@ -224,13 +224,13 @@ take_ids(struct many_ask *a)
 			n = 0;
 	if (n >= 1 && n <= MANY_MAX)
 		return (true);
-	ask_problem(&a->ask, PROBLEM_BAD_REQUEST, "/dead_ids",
+	call_problem(&a->call, PROBLEM_BAD_REQUEST, "/dead_ids",
 	    "\"dead_ids\" must be a list of 1 to %d numbers", MANY_MAX);
 	return (false);
 }
 
 static bool
-take_filter(struct many_ask *a, json_t *filter)
+take_filter(struct many_call *a, json_t *filter)
 {
 	struct span reason = {NULL, 0}, sender = {NULL, 0},
 		    destination = {NULL, 0};
@@ -247,12 +247,12 @@ take_filter(struct many_ask *a, json_t *filter)
 	struct refusal r = REFUSAL_INIT;
 
 	if (wire_object(filter, "/filter", fields, 3, &r) != RC_OK) {
-		ask_refuse(&a->ask, &r);
+		call_refuse(&a->call, &r);
 		return (false);
 	}
 	if (reason.p != NULL &&
 	    !admin_reason_read(reason.p, reason.n, a->filter.reason)) {
-		ask_problem(&a->ask, PROBLEM_BAD_REQUEST, "/filter/reason",
+		call_problem(&a->call, PROBLEM_BAD_REQUEST, "/filter/reason",
 		    "\"reason\" must be " ADMIN_REASONS);
 		return (false);
 	}
@@ -265,7 +265,7 @@ take_filter(struct many_ask *a, json_t *filter)
 }
 
 static bool
-take_question(struct many_ask *a)
+take_question(struct many_call *a)
 {
 	json_t *ids = NULL, *filter = NULL;
 	bool limited = false;
@@ -280,15 +280,15 @@ take_question(struct many_ask *a)
 		.ret_present = &limited}};
 
 	a->limit = MANY_DEFAULT;
-	if (!ask_body(&a->ask, &a->doc, fields, 3))
+	if (!call_body(&a->call, &a->doc, fields, 3))
 		return (false);
 	if ((ids != NULL) == (filter != NULL)) {
-		ask_problem(&a->ask, PROBLEM_BAD_REQUEST, "",
+		call_problem(&a->call, PROBLEM_BAD_REQUEST, "",
 		    "give either \"dead_ids\" or \"filter\"");
 		return (false);
 	}
 	if (ids != NULL && limited) {
-		ask_problem(&a->ask, PROBLEM_BAD_REQUEST, "/limit",
+		call_problem(&a->call, PROBLEM_BAD_REQUEST, "/limit",
 		    "\"limit\" goes with \"filter\"");
 		return (false);
 	}
@@ -299,7 +299,7 @@ take_question(struct many_ask *a)
 static void
 many_fini(void *arg)
 {
-	struct many_ask *a = arg;
+	struct many_call *a = arg;
 
 	buf_fini(&a->refusals);
 }
@@ -309,13 +309,13 @@ many(struct http_request *req, void *arg, enum operator_op op,
     const char *member)
 {
 	static const char *const allowed[] = {NULL};
-	struct many_ask *a;
+	struct many_call *a;
 
-	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
-	    !ask_query_check(&a->ask, allowed) || !take_question(a))
+	if ((a = call_new(arg, req, sizeof(*a))) == NULL ||
+	    !call_query_check(&a->call, allowed) || !take_question(a))
 		return;
 	if (http_on_free(req, many_fini, a) != RC_OK) {
-		ask_problem(&a->ask, PROBLEM_BUSY, "", "out of memory");
+		call_problem(&a->call, PROBLEM_BUSY, "", "out of memory");
 		return;
 	}
 	a->unit.op = op;

@@ -11,7 +11,7 @@
 
 #define TEXT_METRICS "text/plain; version=0.0.4; charset=utf-8"
 
-struct metrics_ask {
+struct metrics_call {
 	struct read_job job; /* first */
 	struct http_request *req;
 	struct rest *rest;
@@ -39,7 +39,7 @@ write_page(struct admin *admin, struct db *db, struct buf *out, struct err *err)
 static void
 run_metrics(struct read_job *job, struct db *db, struct err *err)
 {
-	struct metrics_ask *a = (struct metrics_ask *)(void *)job;
+	struct metrics_call *a = (struct metrics_call *)(void *)job;
 	struct rest *rest = a->rest;
 	struct buf b = BUF_INIT;
 
@@ -75,7 +75,7 @@ admin_metrics(struct http_request *req, void *arg)
 	struct admin *admin = http_route_module(req);
 	struct rest *rest = arg;
 	struct refusal r = REFUSAL_INIT;
-	struct metrics_ask *a;
+	struct metrics_call *a;
 	enum rc rc = RC_NO_MEMORY;
 
 	if (!rest_enter(rest, req))

@@ -9,7 +9,7 @@
 #include "admin/admin_internal.h"
 #include "base/limits.h"
 #include "inspect/inspect.h"
-#include "rest/ask.h"
+#include "rest/call.h"
 
 /* Sending for longer than this is stuck; with no more retries left than this a
  * message is near its failure (R371, R373). */
@@ -23,11 +23,11 @@
 
 /* The parameters before or after, a number from a page's next. */
 bool admin_query_cursor(
-    struct ask *ask, const char *name, int64_t otherwise, int64_t *ret);
+    struct call *call, const char *name, int64_t otherwise, int64_t *ret);
 
 /* The number in the path; what is none is not found. */
 bool admin_path_number(
-    struct ask *ask, const char *name, const char *what, int64_t *ret);
+    struct call *call, const char *name, const char *what, int64_t *ret);
 
 /* Names that a filter gives; "" or NULL: none. */
 struct admin_names {
@@ -37,7 +37,7 @@ struct admin_names {
 
 /* Finds them: *ret_sender 0 and *ret_destination -1 for none.  RC_NOT_FOUND:
  * one is unknown, which is answered.  Thread: reader. */
-enum rc admin_resolve(struct ask *ask, struct db *db,
+enum rc admin_resolve(struct call *call, struct db *db,
     const struct admin_names *names, int64_t *ret_sender,
     int64_t *ret_destination, struct err *err) MUST_USE;
 
@@ -57,16 +57,16 @@ struct admin_dead_query {
 
 /* Reads the parameters reason, sender, destination and resolved; the names
  * are found later. */
-bool admin_dead_query(struct ask *ask, struct admin_dead_query *ret);
+bool admin_dead_query(struct call *call, struct admin_dead_query *ret);
 
 /* ---- answers (admin_render.c) ---- */
 
 /* Ends a list: member "next" and the Link header, both null without ${more};
  * ${cursor} is the parameter's name. */
 void admin_next(
-    struct ask *ask, struct buf *b, const char *cursor, int64_t next);
+    struct call *call, struct buf *b, const char *cursor, int64_t next);
 void admin_next_text(
-    struct ask *ask, struct buf *b, const char *cursor, const char *next);
+    struct call *call, struct buf *b, const char *cursor, const char *next);
 
 /* A list: {"${name}":[…],"next":…}, where ${cursor} is the parameter that a
  * next page is asked for by.  ${rows} appends a page's objects; in *ret_next
@@ -74,12 +74,12 @@ void admin_next_text(
  * is unknown, which it has answered. */
 struct admin_list {
 	const char *name, *cursor;
-	enum rc (*rows)(struct ask *ask, struct db *db, struct buf *b,
+	enum rc (*rows)(struct call *call, struct db *db, struct buf *b,
 	    int64_t *ret_next, struct err *err);
 };
 
 /* Answers with a page of ${list}.  Thread: reader. */
-enum rc admin_list_read(struct ask *ask, struct db *db,
+enum rc admin_list_read(struct call *call, struct db *db,
     const struct admin_list *list, struct err *err) MUST_USE;
 
 /* Member ${name}: ${number}, null for 0. */

@@ -76,13 +76,13 @@ void
 api_later(struct http_request *req, void *arg)
 {
 	struct rest *rest = arg;
-	struct ask *ask;
+	struct call *call;
 
 	/* Those without a token come here first. */
 	if (http_principal(req) == NULL && !rest_enter(rest, req))
 		return;
-	if ((ask = ask_new(rest, req, sizeof(*ask))) != NULL)
-		ask_problem(ask, PROBLEM_NOT_IMPLEMENTED, "",
+	if ((call = call_new(rest, req, sizeof(*call))) != NULL)
+		call_problem(call, PROBLEM_NOT_IMPLEMENTED, "",
 		    "%s %s comes with a later version", http_method(req),
 		    http_path(req));
 }

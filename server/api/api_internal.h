@@ -12,7 +12,7 @@
 #include "base/owner.h"
 #include "base/uuid.h"
 #include "chat/entry.h"
-#include "rest/ask.h"
+#include "rest/call.h"
 #include "rest/limiter.h"
 #include "rest/poll.h"
 #include "wire/json.h"
@@ -30,21 +30,21 @@ struct api {
 	struct guesses *guesses;   /* log-ins that failed */
 };
 
-/* The api whose route ${ask} is of. */
+/* The api whose route ${call} is of. */
 static inline struct api *
-api_of(const struct ask *ask)
+api_of(const struct call *call)
 {
 
-	return (ask->module);
+	return (call->module);
 }
 
-/* Whose outbox ${ask} is about: his who asks. */
+/* Whose outbox ${call} is about: his who asks. */
 static inline struct entry_of
-api_outbox_of(const struct ask *ask)
+api_outbox_of(const struct call *call)
 {
 
 	return (
-	    (struct entry_of){ask->who->user_id, api_of(ask)->o.max_retries});
+	    (struct entry_of){call->who->user_id, api_of(call)->o.max_retries});
 }
 
 /* ---- rendering (render.c) ---- */

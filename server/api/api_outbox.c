@@ -115,7 +115,7 @@ static enum rc
 look_entry(struct poll *poll, struct db *db, bool *ret_tell, struct err *err)
 {
 	struct entry_poll *p = (struct entry_poll *)(void *)poll;
-	const struct entry_of of = api_outbox_of(&poll->ask);
+	const struct entry_of of = api_outbox_of(&poll->call);
 	char tag[ETAG_SIZE];
 	enum rc rc;
 
@@ -132,8 +132,8 @@ look_entry(struct poll *poll, struct db *db, bool *ret_tell, struct err *err)
 		memcpy(p->was, tag, sizeof(p->was));
 		*ret_tell =
 		    !http_etag_listed(
-			http_header(poll->ask.req, "If-None-Match"), tag) &&
-		    http_header(poll->ask.req, "If-None-Match") != NULL;
+			http_header(poll->call.req, "If-None-Match"), tag) &&
+		    http_header(poll->call.req, "If-None-Match") != NULL;
 	} else {
 		*ret_tell = strcmp(p->was, tag) != 0;
 	}
@@ -146,9 +146,9 @@ answer_entry(struct poll *poll)
 	struct entry_poll *p = (struct entry_poll *)(void *)poll;
 
 	if (!p->found)
-		ask_problem(&poll->ask, PROBLEM_NOT_FOUND, "", NO_ENTRY);
+		call_problem(&poll->call, PROBLEM_NOT_FOUND, "", NO_ENTRY);
 	else
-		ask_json_tagged(&poll->ask, 200, &p->body);
+		call_json_tagged(&poll->call, 200, &p->body);
 }
 
 static void
@@ -166,34 +166,34 @@ api_entry_get(struct http_request *req, void *arg)
 	struct entry_poll *p;
 	int64_t wait_s = 0;
 
-	if ((p = ask_new(arg, req, sizeof(*p))) == NULL ||
-	    !ask_query_check(&p->poll.ask, allowed) ||
-	    !ask_query_i64(&p->poll.ask, "wait", 0, LIMIT_WAIT_S, &wait_s) ||
-	    !ask_path_uuid(&p->poll.ask, NO_ENTRY, &p->id))
+	if ((p = call_new(arg, req, sizeof(*p))) == NULL ||
+	    !call_query_check(&p->poll.call, allowed) ||
+	    !call_query_i64(&p->poll.call, "wait", 0, LIMIT_WAIT_S, &wait_s) ||
+	    !call_path_uuid(&p->poll.call, NO_ENTRY, &p->id))
 		return;
 	if (http_on_free(req, entry_fini, p) != RC_OK) {
-		ask_problem(&p->poll.ask, PROBLEM_BUSY, "", "out of memory");
+		call_problem(&p->poll.call, PROBLEM_BUSY, "", "out of memory");
 		return;
 	}
 	p->poll.look = look_entry;
 	p->poll.answer = answer_entry;
-	p->poll.waiter.user_id = p->poll.ask.who->user_id;
+	p->poll.waiter.user_id = p->poll.call.who->user_id;
 	p->poll.waiter.outbox = true;
 	poll_start(&p->poll, wait_s);
 }
 
 /* ---- cancelling ---- */
 
-struct cancel_ask {
-	struct ask ask; /* first */
+struct cancel_call {
+	struct call call; /* first */
 	struct cancel_unit unit;
 };
 
 static enum rc
-read_canceled(struct ask *ask, struct db *db, struct err *err)
+read_canceled(struct call *call, struct db *db, struct err *err)
 {
-	struct cancel_ask *a = (struct cancel_ask *)(void *)ask;
-	const struct entry_of of = api_outbox_of(ask);
+	struct cancel_call *a = (struct cancel_call *)(void *)call;
+	const struct entry_of of = api_outbox_of(call);
 	struct buf b = BUF_INIT;
 	enum rc rc;
 
@@ -201,7 +201,7 @@ read_canceled(struct ask *ask, struct db *db, struct err *err)
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_INTERNAL, "a canceled entry is gone");
 	if (rc == RC_OK)
-		ask_json(ask, 200, &b);
+		call_json(call, 200, &b);
 	buf_fini(&b);
 	return (rc);
 }
@@ -211,44 +211,44 @@ static void
 canceled(struct unit *base)
 {
 	struct cancel_unit *u = CONTAINER_OF(base, struct cancel_unit, unit);
-	struct cancel_ask *a = u->arg;
+	struct cancel_call *a = u->arg;
 
-	if (ask_unit_ok(&a->ask, &u->unit, &u->refusal))
-		ask_read(&a->ask, read_canceled);
+	if (call_unit_ok(&a->call, &u->unit, &u->refusal))
+		call_read(&a->call, read_canceled);
 }
 
 void
 api_entry_delete(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {NULL};
-	struct cancel_ask *a;
+	struct cancel_call *a;
 	struct uuid id;
 
-	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
-	    !ask_query_check(&a->ask, allowed) ||
-	    !ask_path_uuid(&a->ask, NO_ENTRY, &id))
+	if ((a = call_new(arg, req, sizeof(*a))) == NULL ||
+	    !call_query_check(&a->call, allowed) ||
+	    !call_path_uuid(&a->call, NO_ENTRY, &id))
 		return;
 	cancel_unit_init(&a->unit);
-	a->unit.sender_id = a->ask.who->user_id;
+	a->unit.sender_id = a->call.who->user_id;
 	a->unit.id = id;
 	a->unit.unit.finish = canceled;
 	a->unit.arg = a;
-	(void)ask_submit(&a->ask, &a->unit.unit);
+	(void)call_submit(&a->call, &a->unit.unit);
 }
 
 /* ---- retry ---- */
 
-struct retry_ask {
-	struct ask ask; /* first */
+struct retry_call {
+	struct call call; /* first */
 	struct wire_doc doc;
 	struct operator_unit unit;
 };
 
 static enum rc
-read_retried(struct ask *ask, struct db *db, struct err *err)
+read_retried(struct call *call, struct db *db, struct err *err)
 {
-	struct retry_ask *a = (struct retry_ask *)(void *)ask;
-	const struct entry_of of = api_outbox_of(ask);
+	struct retry_call *a = (struct retry_call *)(void *)call;
+	const struct entry_of of = api_outbox_of(call);
 	struct buf b = BUF_INIT;
 	enum rc rc;
 
@@ -256,7 +256,7 @@ read_retried(struct ask *ask, struct db *db, struct err *err)
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_INTERNAL, "a retried entry is gone");
 	if (rc == RC_OK)
-		ask_json(ask, 200, &b);
+		call_json(call, 200, &b);
 	buf_fini(&b);
 	return (rc);
 }
@@ -267,30 +267,30 @@ retried(struct unit *base)
 {
 	struct operator_unit *u =
 	    CONTAINER_OF(base, struct operator_unit, unit);
-	struct retry_ask *a = u->arg;
+	struct retry_call *a = u->arg;
 
-	if (ask_unit_ok(&a->ask, &u->unit, &u->refusal))
-		ask_read(&a->ask, read_retried);
+	if (call_unit_ok(&a->call, &u->unit, &u->refusal))
+		call_read(&a->call, read_retried);
 }
 
 void
 api_entry_retry_post(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {NULL};
-	struct retry_ask *a;
+	struct retry_call *a;
 	struct uuid id;
 
-	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
-	    !ask_query_check(&a->ask, allowed) ||
-	    !ask_path_uuid(&a->ask, NO_ENTRY, &id) ||
-	    !ask_body_if_any(&a->ask, &a->doc, NULL, 0))
+	if ((a = call_new(arg, req, sizeof(*a))) == NULL ||
+	    !call_query_check(&a->call, allowed) ||
+	    !call_path_uuid(&a->call, NO_ENTRY, &id) ||
+	    !call_body_if_any(&a->call, &a->doc, NULL, 0))
 		return;
-	operator_unit_init(&a->unit, OPERATOR_OWN_RETRY, a->ask.who->name);
-	a->unit.sender_id = a->ask.who->user_id;
+	operator_unit_init(&a->unit, OPERATOR_OWN_RETRY, a->call.who->name);
+	a->unit.sender_id = a->call.who->user_id;
 	a->unit.message = id;
 	a->unit.unit.finish = retried;
 	a->unit.arg = a;
-	(void)ask_submit(&a->ask, &a->unit.unit);
+	(void)call_submit(&a->call, &a->unit.unit);
 }
 
 /* ---- the list ---- */
@@ -302,8 +302,8 @@ api_entry_retry_post(struct http_request *req, void *arg)
 
 enum label { LABEL_NONE, LABEL_SCHEDULED, LABEL_RETRYING, LABEL_READ };
 
-struct list_ask {
-	struct ask ask; /* first */
+struct list_call {
+	struct call call; /* first */
 	bool has_before;
 	struct uuid before;
 	int64_t limit;
@@ -332,7 +332,7 @@ is_retrying(const struct entry_view *e)
 }
 
 static bool
-is_wanted(const struct list_ask *a, const struct entry_view *e)
+is_wanted(const struct list_call *a, const struct entry_view *e)
 {
 
 	switch (a->label) {
@@ -354,11 +354,11 @@ is_wanted(const struct list_ask *a, const struct entry_view *e)
 static enum rc
 list_entry(void *arg, const struct entry_view *e, int64_t mid, struct err *err)
 {
-	struct list_ask *a = arg;
+	struct list_call *a = arg;
 
 	(void)err;
 	if (is_wanted(a, e)) {
-		if (a->shown == a->limit || ask_page_full(&a->ask, a->out)) {
+		if (a->shown == a->limit || call_page_full(&a->call, a->out)) {
 			a->more = true;
 			return (RC_LIMIT);
 		}
@@ -385,9 +385,9 @@ take_mid(void *arg, const struct entry_view *e, int64_t mid, struct err *err)
 
 /* Reads on until the page is full, there is no more, or it was enough. */
 static enum rc
-list_read(struct list_ask *a, struct db *db, struct err *err)
+list_read(struct list_call *a, struct db *db, struct err *err)
 {
-	const struct entry_of of = api_outbox_of(&a->ask);
+	const struct entry_of of = api_outbox_of(&a->call);
 	int64_t chunk;
 	enum rc rc;
 
@@ -404,31 +404,32 @@ list_read(struct list_ask *a, struct db *db, struct err *err)
 }
 
 static void
-list_answer(struct list_ask *a)
+list_answer(struct list_call *a)
 {
 	char next[UUID_TEXT_LEN + 1];
-	struct ask *ask = &a->ask;
+	struct call *call = &a->call;
 
 	buf_addc(a->out, ']');
 	if (a->more) {
 		uuid_format(&a->last, next);
 		jw_str(a->out, "next", next);
-		ask_link_next(ask, "/v1/outbox?before=%s&limit=%" PRId64 "%s%s",
-		    next, a->limit, a->filter != NULL ? "&state=" : "",
+		call_link_next(call,
+		    "/v1/outbox?before=%s&limit=%" PRId64 "%s%s", next,
+		    a->limit, a->filter != NULL ? "&state=" : "",
 		    a->filter != NULL ? a->filter : "");
 	} else {
 		jw_null(a->out, "next");
 	}
 	jw_bool(a->out, "has_more", a->more);
 	buf_addc(a->out, '}');
-	ask_json_tagged(ask, 200, a->out);
+	call_json_tagged(call, 200, a->out);
 }
 
 static enum rc
-read_list(struct ask *ask, struct db *db, struct err *err)
+read_list(struct call *call, struct db *db, struct err *err)
 {
-	struct list_ask *a = (struct list_ask *)(void *)ask;
-	const struct entry_of of = api_outbox_of(ask);
+	struct list_call *a = (struct list_call *)(void *)call;
+	const struct entry_of of = api_outbox_of(call);
 	struct buf b = BUF_INIT;
 	enum rc rc = RC_OK;
 
@@ -438,7 +439,7 @@ read_list(struct ask *ask, struct db *db, struct err *err)
 		rc =
 		    entry_get(db, &of, &a->before, take_mid, &a->last_mid, err);
 	if (rc == RC_NOT_FOUND) {
-		ask_problem(ask, PROBLEM_BAD_REQUEST, "",
+		call_problem(call, PROBLEM_BAD_REQUEST, "",
 		    "parameter \"before\" names no message of yours");
 		return (RC_OK);
 	}
@@ -453,9 +454,9 @@ read_list(struct ask *ask, struct db *db, struct err *err)
 
 /* The parameter state, which takes labels too; false: answered. */
 static bool
-take_state(struct list_ask *a)
+take_state(struct list_call *a)
 {
-	const char *text = http_query(a->ask.req, "state");
+	const char *text = http_query(a->call.req, "state");
 
 	a->state = -1;
 	a->filter = text;
@@ -468,7 +469,7 @@ take_state(struct list_ask *a)
 	else if (strcmp(text, "read") == 0)
 		a->label = LABEL_READ;
 	else if ((a->state = outbox_state_parse(text)) < 0) {
-		ask_problem(&a->ask, PROBLEM_BAD_REQUEST, "",
+		call_problem(&a->call, PROBLEM_BAD_REQUEST, "",
 		    "parameter \"state\" must be pending, sending, sent, "
 		    "acked, failed, expired, canceled, scheduled, retrying or "
 		    "read");
@@ -481,12 +482,12 @@ void
 api_outbox_get(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {"state", "before", "limit", NULL};
-	struct list_ask *a;
+	struct list_call *a;
 
-	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
-	    !ask_query_check(&a->ask, allowed) || !take_state(a) ||
-	    !ask_query_uuid(&a->ask, "before", &a->has_before, &a->before) ||
-	    !ask_query_limit(&a->ask, &a->limit))
+	if ((a = call_new(arg, req, sizeof(*a))) == NULL ||
+	    !call_query_check(&a->call, allowed) || !take_state(a) ||
+	    !call_query_uuid(&a->call, "before", &a->has_before, &a->before) ||
+	    !call_query_limit(&a->call, &a->limit))
 		return;
-	ask_read(&a->ask, read_list);
+	call_read(&a->call, read_list);
 }

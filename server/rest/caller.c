@@ -15,7 +15,7 @@
 	"/v1/tokens"
 
 struct caller {
-	struct ask ask; /* first */
+	struct call call; /* first */
 	uint8_t hash[CRYPT_HASH_SIZE];
 	uint64_t generation;
 	struct principal who;
@@ -33,10 +33,10 @@ bearer_hash(const char *header, uint8_t ret[CRYPT_HASH_SIZE])
 }
 
 void
-ask_refuse_stranger(struct ask *ask)
+call_refuse_stranger(struct call *call)
 {
 
-	ask_problem(ask, PROBLEM_UNAUTHENTICATED, "", STRANGER_TEXT);
+	call_problem(call, PROBLEM_UNAUTHENTICATED, "", STRANGER_TEXT);
 }
 
 bool
@@ -69,58 +69,58 @@ rest_charge_items(
 
 /* ${who} is known: may he? */
 static void
-admit(struct ask *ask, struct principal *who)
+admit(struct call *call, struct principal *who)
 {
-	struct rest *rest = ask->rest;
+	struct rest *rest = call->rest;
 	struct refusal r = REFUSAL_INIT;
 	int wait_s;
 
-	if ((http_route_flags(ask->req) & HTTP_ADMIN) != 0 && !who->admin) {
-		ask_problem(
-		    ask, PROBLEM_FORBIDDEN, "", "this is for administrators");
+	if ((http_route_flags(call->req) & HTTP_ADMIN) != 0 && !who->admin) {
+		call_problem(
+		    call, PROBLEM_FORBIDDEN, "", "this is for administrators");
 		return;
 	}
 	if (!rest_admits(rest, who->user_id, &wait_s)) {
 		refusal_set(&r, PROBLEM_RATE_LIMITED, "",
 		    "at most %g requests a second", rest->o.rate_limit);
 		r.retry_after_s = wait_s;
-		ask_refuse(ask, &r);
+		call_refuse(call, &r);
 		return;
 	}
-	http_set_principal(ask->req, who);
-	http_request_authorized(ask->req);
+	http_set_principal(call->req, who);
+	http_request_authorized(call->req);
 }
 
 enum rc
-rest_still_admitted(struct ask *ask, struct db *db, struct err *err)
+rest_still_admitted(struct call *call, struct db *db, struct err *err)
 {
 	uint8_t hash[CRYPT_HASH_SIZE];
 	struct principal who;
 	enum rc rc;
 
-	if (!bearer_hash(http_header(ask->req, "Authorization"), hash))
+	if (!bearer_hash(http_header(call->req, "Authorization"), hash))
 		return (RC_NOT_FOUND);
-	if (auth_find(ask->rest->o.auth, hash, &who))
+	if (auth_find(call->rest->o.auth, hash, &who))
 		return (RC_OK);
 	rc = auth_load(db, hash, &who, err);
 	return (rc);
 }
 
 static enum rc
-load_caller(struct ask *ask, struct db *db, struct err *err)
+load_caller(struct call *call, struct db *db, struct err *err)
 {
-	struct caller *c = (struct caller *)(void *)ask;
+	struct caller *c = (struct caller *)(void *)call;
 	enum rc rc;
 
 	rc = auth_load(db, c->hash, &c->who, err);
 	if (rc == RC_NOT_FOUND) {
-		ask_refuse_stranger(ask);
+		call_refuse_stranger(call);
 		return (RC_OK);
 	}
 	if (rc != RC_OK)
 		return (rc);
-	auth_put(ask->rest->o.auth, c->hash, &c->who, c->generation);
-	admit(ask, &c->who);
+	auth_put(call->rest->o.auth, c->hash, &c->who, c->generation);
+	admit(call, &c->who);
 	return (RC_OK);
 }
 
@@ -131,15 +131,15 @@ rest_authorize(struct http_request *req, void *arg)
 	struct caller *c;
 
 	if (!rest_enter(rest, req) ||
-	    (c = ask_new(rest, req, sizeof(*c))) == NULL)
+	    (c = call_new(rest, req, sizeof(*c))) == NULL)
 		return;
 	if (!bearer_hash(http_header(req, "Authorization"), c->hash)) {
-		ask_refuse_stranger(&c->ask);
+		call_refuse_stranger(&c->call);
 	} else if (auth_find(rest->o.auth, c->hash, &c->who)) {
-		admit(&c->ask, &c->who);
+		admit(&c->call, &c->who);
 	} else {
 		c->generation = auth_generation(rest->o.auth);
-		ask_read(&c->ask, load_caller);
+		call_read(&c->call, load_caller);
 	}
 }
 
@@ -161,7 +161,7 @@ rest_head(struct http_request *req, void *arg)
 }
 
 /* A sender that is looked up before the body is read. */
-struct sender_ask {
+struct sender_call {
 	struct read_job job; /* first */
 	struct rest *rest;
 	struct http_request *req;
@@ -173,7 +173,7 @@ struct sender_ask {
 static void
 find_sender(struct read_job *job, struct db *db, struct err *err)
 {
-	struct sender_ask *a = (struct sender_ask *)(void *)job;
+	struct sender_call *a = (struct sender_call *)(void *)job;
 	struct rest *rest = a->rest;
 	struct refusal r = REFUSAL_INIT;
 	struct principal who;
@@ -197,7 +197,7 @@ enum rc
 rest_lookup(struct http_request *req, void *arg)
 {
 	struct rest *rest = arg;
-	struct sender_ask *a;
+	struct sender_call *a;
 	enum rc rc;
 
 	if ((a = http_alloc(req, sizeof(*a))) == NULL)

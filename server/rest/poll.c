@@ -18,9 +18,9 @@ poll_answer(struct poll *p)
 {
 
 	if (p->revoked)
-		ask_refuse_stranger(&p->ask);
+		call_refuse_stranger(&p->call);
 	else if (p->err.rc != RC_OK)
-		ask_fail(&p->ask, &p->err);
+		call_fail(&p->call, &p->err);
 	else
 		p->answer(p);
 }
@@ -42,7 +42,7 @@ read_ended(struct poll *p, bool tell)
 	p->ready = true;
 	if (!p->canceled) {
 		p->canceled = true;
-		push_wait_cancel(p->ask.rest->o.push, &p->waiter);
+		push_wait_cancel(p->call.rest->o.push, &p->waiter);
 	}
 	return (STEP_WAIT);
 }
@@ -50,7 +50,7 @@ read_ended(struct poll *p, bool tell)
 static void
 after_read(struct poll *p, bool tell)
 {
-	struct lock *lock = &p->ask.rest->poll_lock;
+	struct lock *lock = &p->call.rest->poll_lock;
 	enum step step;
 
 	lock_take(lock);
@@ -67,13 +67,13 @@ run_read(struct read_job *job, struct db *db, struct err *err)
 {
 	struct poll *p =
 	    (struct poll *)(void *)((char *)job -
-				    offsetof(struct poll, ask.job));
+				    offsetof(struct poll, call.job));
 	bool tell = false;
 	enum rc rc = RC_OK;
 
 	/* Who registers first and then asks misses no revocation. */
 	if (db != NULL && p->waits)
-		rc = rest_still_admitted(&p->ask, db, err);
+		rc = rest_still_admitted(&p->call, db, err);
 	if (rc == RC_NOT_FOUND) {
 		p->revoked = tell = true;
 	} else if (db == NULL || rc != RC_OK ||
@@ -88,7 +88,7 @@ run_read(struct read_job *job, struct db *db, struct err *err)
 static void
 round_start(struct poll *p, bool wait)
 {
-	struct rest *rest = p->ask.rest;
+	struct rest *rest = p->call.rest;
 	enum rc rc = RC_OK;
 
 	lock_take(&rest->poll_lock);
@@ -104,7 +104,7 @@ round_start(struct poll *p, bool wait)
 	if (!p->registered)
 		p->expired = true;
 	lock_drop(&rest->poll_lock);
-	rc = readers_submit(rest->o.readers, &p->ask.job);
+	rc = readers_submit(rest->o.readers, &p->call.job);
 	if (rc != RC_OK) {
 		(void)err_set(&p->err, rc, "reading");
 		after_read(p, true);
@@ -116,7 +116,7 @@ static void
 waiter_done(struct push_waiter *w, bool woken)
 {
 	struct poll *p = w->arg;
-	struct lock *lock = &p->ask.rest->poll_lock;
+	struct lock *lock = &p->call.rest->poll_lock;
 	bool ready, reading;
 
 	lock_take(lock);
@@ -139,7 +139,7 @@ static void
 wake(struct http_request *req, void *arg)
 {
 	struct poll *p = arg;
-	struct rest *rest = p->ask.rest;
+	struct rest *rest = p->call.rest;
 
 	(void)req;
 	lock_take(&rest->poll_lock);
@@ -154,16 +154,16 @@ wake(struct http_request *req, void *arg)
 void
 poll_start(struct poll *p, int64_t wait_s)
 {
-	struct rest *rest = p->ask.rest;
+	struct rest *rest = p->call.rest;
 
-	p->ask.job.run = run_read;
+	p->call.job.run = run_read;
 	p->waiter.done = waiter_done;
 	p->waiter.arg = p;
 	p->err = (struct err)ERR_INIT;
 	p->waits = wait_s > 0;
-	p->waiter.device_id = p->ask.who->device_id;
+	p->waiter.device_id = p->call.who->device_id;
 	if (wait_s > 0)
-		http_set_timer(p->ask.req,
+		http_set_timer(p->call.req,
 		    clk_mono_ms(rest->o.clk) + wait_s * 1000, wake, p);
 	round_start(p, wait_s > 0);
 }

@@ -8,11 +8,11 @@
 #define REST_POLL_H
 
 #include "push/push.h"
-#include "rest/ask.h"
+#include "rest/call.h"
 
 /* All flags are under one lock of the kit. */
 struct poll {
-	struct ask ask; /* first */
+	struct call call; /* first */
 	struct push_waiter waiter;
 	bool waits;      /* longer than one read */
 	bool registered; /* push has the waiter */

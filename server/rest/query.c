@@ -9,7 +9,7 @@
 #include "rest/rest_internal.h"
 
 struct check {
-	struct ask *ask;
+	struct call *call;
 	const char *const *allowed;
 	unsigned seen; /* bit i: allowed[i] */
 	bool refused;
@@ -26,10 +26,10 @@ check_one(void *arg, const char *name, const char *value)
 		if (strcmp(name, c->allowed[i]) == 0)
 			break;
 	if (c->allowed[i] == NULL) {
-		ask_problem(c->ask, PROBLEM_BAD_REQUEST, "",
+		call_problem(c->call, PROBLEM_BAD_REQUEST, "",
 		    "parameter \"%.60s\" is unknown here", name);
 	} else if ((c->seen & 1u << i) != 0) {
-		ask_problem(c->ask, PROBLEM_BAD_REQUEST, "",
+		call_problem(c->call, PROBLEM_BAD_REQUEST, "",
 		    "parameter \"%s\" is given twice", name);
 	} else {
 		c->seen |= 1u << i;
@@ -40,11 +40,11 @@ check_one(void *arg, const char *name, const char *value)
 }
 
 bool
-ask_query_check(struct ask *ask, const char *const *allowed)
+call_query_check(struct call *call, const char *const *allowed)
 {
-	struct check c = {ask, allowed, 0, false};
+	struct check c = {call, allowed, 0, false};
 
-	http_query_each(ask->req, check_one, &c);
+	http_query_each(call->req, check_one, &c);
 	return (!c.refused);
 }
 
@@ -69,10 +69,10 @@ number_parse(const char *text, int64_t *ret)
 }
 
 bool
-ask_query_i64(
-    struct ask *ask, const char *name, int64_t min, int64_t max, int64_t *ret)
+call_query_i64(
+    struct call *call, const char *name, int64_t min, int64_t max, int64_t *ret)
 {
-	const char *text = http_query(ask->req, name);
+	const char *text = http_query(call->req, name);
 	int64_t v;
 
 	if (text == NULL)
@@ -82,12 +82,12 @@ ask_query_i64(
 		return (true);
 	}
 	if (max == INT64_MAX)
-		ask_problem(ask, PROBLEM_BAD_REQUEST, "",
+		call_problem(call, PROBLEM_BAD_REQUEST, "",
 		    "parameter \"%s\" must be a whole number of at least "
 		    "%" PRId64,
 		    name, min);
 	else
-		ask_problem(ask, PROBLEM_BAD_REQUEST, "",
+		call_problem(call, PROBLEM_BAD_REQUEST, "",
 		    "parameter \"%s\" must be a whole number from %" PRId64
 		    " to %" PRId64,
 		    name, min, max);
@@ -95,35 +95,35 @@ ask_query_i64(
 }
 
 bool
-ask_query_limit(struct ask *ask, int64_t *ret)
+call_query_limit(struct call *call, int64_t *ret)
 {
 
 	*ret = LIMIT_PAGE_DEFAULT;
-	return (ask_query_i64(ask, "limit", 1, LIMIT_PAGE_MAX, ret));
+	return (call_query_i64(call, "limit", 1, LIMIT_PAGE_MAX, ret));
 }
 
 bool
-ask_query_uuid(
-    struct ask *ask, const char *name, bool *ret_present, struct uuid *ret)
+call_query_uuid(
+    struct call *call, const char *name, bool *ret_present, struct uuid *ret)
 {
-	const char *text = http_query(ask->req, name);
+	const char *text = http_query(call->req, name);
 
 	*ret_present = text != NULL;
 	if (text == NULL || uuid_parse(text, strlen(text), ret))
 		return (true);
-	ask_problem(ask, PROBLEM_BAD_REQUEST, "",
+	call_problem(call, PROBLEM_BAD_REQUEST, "",
 	    "parameter \"%s\" must be an id: take it from \"next\"", name);
 	return (false);
 }
 
 bool
-ask_path_uuid(struct ask *ask, const char *what, struct uuid *ret)
+call_path_uuid(struct call *call, const char *what, struct uuid *ret)
 {
-	const char *text = http_path_param(ask->req, "id");
+	const char *text = http_path_param(call->req, "id");
 
 	if (text != NULL && uuid_parse(text, strlen(text), ret))
 		return (true);
-	ask_problem(ask, PROBLEM_NOT_FOUND, "", "%s", what);
+	call_problem(call, PROBLEM_NOT_FOUND, "", "%s", what);
 	return (false);
 }
 
@@ -135,40 +135,40 @@ doc_fini(void *arg)
 }
 
 bool
-ask_body(struct ask *ask, struct wire_doc *doc, const struct wire_field *fields,
-    size_t n)
+call_body(struct call *call, struct wire_doc *doc,
+    const struct wire_field *fields, size_t n)
 {
 	struct refusal r = REFUSAL_INIT;
 	const char *body;
 	size_t len;
 
-	body = http_body(ask->req, &len);
+	body = http_body(call->req, &len);
 	if (wire_parse(body, len, doc, &r) != RC_OK) {
-		ask_refuse(ask, &r);
+		call_refuse(call, &r);
 		return (false);
 	}
-	if (http_on_free(ask->req, doc_fini, doc) != RC_OK) {
+	if (http_on_free(call->req, doc_fini, doc) != RC_OK) {
 		wire_doc_fini(doc);
-		ask_problem(ask, PROBLEM_BUSY, "", "out of memory");
+		call_problem(call, PROBLEM_BUSY, "", "out of memory");
 		return (false);
 	}
 	if (fields != NULL &&
 	    wire_object(doc->root, "", fields, n, &r) != RC_OK) {
-		ask_refuse(ask, &r);
+		call_refuse(call, &r);
 		return (false);
 	}
 	return (true);
 }
 
 bool
-ask_body_if_any(struct ask *ask, struct wire_doc *doc,
+call_body_if_any(struct call *call, struct wire_doc *doc,
     const struct wire_field *fields, size_t n)
 {
 	static const struct wire_field nothing[1];
 	size_t len;
 
-	(void)http_body(ask->req, &len);
+	(void)http_body(call->req, &len);
 	if (len == 0)
 		return (true);
-	return (ask_body(ask, doc, fields != NULL ? fields : nothing, n));
+	return (call_body(call, doc, fields != NULL ? fields : nothing, n));
 }

@@ -2,8 +2,8 @@
 /*
  * The kit of the REST routes: who is asking, how many requests are under way,
  * and what all handlers share.  A route's handler gets the struct rest as its
- * argument; what is its own module's is `module` of its struct ask
- * (rest/ask.h).
+ * argument; what is its own module's is `module` of its struct call
+ * (rest/call.h).
  */
 #ifndef REST_REST_H
 #define REST_REST_H
@@ -46,7 +46,7 @@ void rest_free(struct rest *rest);
 
 /* Begins a request (false: it is answered, the server is stopping), and ends it
  * after its answer.  Handlers of routes that are not HTTP_PUBLIC have begun,
- * and the functions of rest/ask.h that answer end it. */
+ * and the functions of rest/call.h that answer end it. */
 bool rest_enter(struct rest *rest, struct http_request *req);
 void rest_leave(struct rest *rest);
 

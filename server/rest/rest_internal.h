@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 
 #include "base/lock.h"
-#include "rest/ask.h"
+#include "rest/call.h"
 #include "rest/limiter.h"
 
 struct rest {

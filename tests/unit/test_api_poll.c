@@ -79,29 +79,29 @@ http_set_timer(struct http_request *req, int64_t at_ms,
 }
 
 void
-ask_fail(struct ask *ask, const struct err *err)
+call_fail(struct call *call, const struct err *err)
 {
 
-	(void)ask;
+	(void)call;
 	assert_int_not_equal(RC_OK, err->rc);
 	world.failures++;
 }
 
 enum rc
-rest_still_admitted(struct ask *ask, struct db *db, struct err *err)
+rest_still_admitted(struct call *call, struct db *db, struct err *err)
 {
 
-	(void)ask;
+	(void)call;
 	(void)err;
 	assert_non_null(db);
 	return (world.revoked ? RC_NOT_FOUND : RC_OK);
 }
 
 void
-ask_refuse_stranger(struct ask *ask)
+call_refuse_stranger(struct call *call)
 {
 
-	(void)ask;
+	(void)call;
 	world.refusals++;
 }
 
@@ -140,8 +140,8 @@ begin(int64_t wait_s)
 	clk_fake_init(&clk, 0);
 	rest.o.clk = &clk.clk;
 	lock_init(&rest.poll_lock, LOCK_POLL);
-	poll.ask.rest = &rest;
-	poll.ask.who = &who;
+	poll.call.rest = &rest;
+	poll.call.who = &who;
 	poll.look = look;
 	poll.answer = answer;
 	poll_start(&poll, wait_s);

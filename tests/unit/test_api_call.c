@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asks whose turn does not come, or comes too late: http and the readers are
+ * Calls whose turn does not come, or comes too late: http and the readers are
  * played here, so that a reader is without a store, or refuses, when it is
  * wanted, and a token ends between two pieces.
  */
@@ -73,10 +73,10 @@ readers_submit(struct readers *readers, struct read_job *job)
 }
 
 enum rc
-rest_still_admitted(struct ask *ask, struct db *db, struct err *err)
+rest_still_admitted(struct call *call, struct db *db, struct err *err)
 {
 
-	(void)ask;
+	(void)call;
 	assert_non_null(db);
 	if (world.revoked)
 		return (RC_NOT_FOUND);
@@ -334,14 +334,14 @@ reader_turn(bool store)
 /* ---- pieces ---- */
 
 static enum rc
-next_piece(struct ask *ask, struct db *db, struct err *err)
+next_piece(struct call *call, struct db *db, struct err *err)
 {
 	struct buf b = BUF_INIT;
 
 	(void)err;
 	assert_non_null(db);
 	world.reads++;
-	ask_piece(ask, HTTP_PIECE_MORE, &b);
+	call_piece(call, HTTP_PIECE_MORE, &b);
 	return (RC_OK);
 }
 
@@ -350,11 +350,11 @@ static void
 begin_pieces(struct http_request *req)
 {
 	struct buf first = BUF_INIT;
-	struct ask *ask;
+	struct call *call;
 
 	assert_true(rest_enter(&rest, req));
-	assert_non_null(ask = ask_new(&rest, req, sizeof(*ask)));
-	ask_pieces(ask, "text/plain", &first, next_piece);
+	assert_non_null(call = call_new(&rest, req, sizeof(*call)));
+	call_pieces(call, "text/plain", &first, next_piece);
 	world.more(req, world.more_arg);
 	reader_turn(true);
 	assert_int_equal(1, world.pieces[HTTP_PIECE_MORE]);
@@ -541,15 +541,15 @@ grow(struct buf *b, size_t len)
 static void
 test_full_page(void **state)
 {
-	struct ask ask = {.rest = &rest};
+	struct call call = {.rest = &rest};
 	struct buf b = BUF_INIT;
 
 	(void)state;
-	assert_false(ask_page_full(&ask, &b));
+	assert_false(call_page_full(&call, &b));
 	grow(&b, LIMIT_PAGE_BYTES - LIMIT_ITEM_BYTES);
-	assert_false(ask_page_full(&ask, &b));
+	assert_false(call_page_full(&call, &b));
 	grow(&b, LIMIT_PAGE_BYTES - LIMIT_ITEM_BYTES + 1);
-	assert_true(ask_page_full(&ask, &b));
+	assert_true(call_page_full(&call, &b));
 	buf_fini(&b);
 }
 
@@ -558,29 +558,29 @@ test_full_page(void **state)
 static void
 test_left_page(void **state)
 {
-	struct ask ask = {.rest = &rest};
+	struct call call = {.rest = &rest};
 	struct buf b = BUF_INIT;
 
 	(void)state;
 	world.looks = 0;
 	world.left = true;
 	grow(&b, 65535);
-	assert_false(ask_page_full(&ask, &b));
+	assert_false(call_page_full(&call, &b));
 	assert_int_equal(world.looks, 0);
 	world.left = false;
 	grow(&b, 65536);
-	assert_false(ask_page_full(&ask, &b));
+	assert_false(call_page_full(&call, &b));
 	grow(&b, 131071);
-	assert_false(ask_page_full(&ask, &b));
+	assert_false(call_page_full(&call, &b));
 	assert_int_equal(world.looks, 1);
 	world.left = true;
 	grow(&b, 131072);
-	assert_true(ask_page_full(&ask, &b));
+	assert_true(call_page_full(&call, &b));
 	assert_int_equal(world.looks, 2);
 	buf_reset(&b);
-	assert_false(ask_page_full(&ask, &b));
+	assert_false(call_page_full(&call, &b));
 	grow(&b, 65536);
-	assert_true(ask_page_full(&ask, &b));
+	assert_true(call_page_full(&call, &b));
 	buf_fini(&b);
 	world.left = false;
 }
