@@ -28,13 +28,13 @@ api_new(const struct api_options *options, struct api **ret, struct err *err)
 	if ((api = mem_zalloc(1, sizeof(*api))) == NULL)
 		return (err_set(err, RC_NO_MEMORY, "api"));
 	api->o = *options;
-	api->guesses = guesses_new();
+	api->throttle = login_throttle_new();
 	if (rate > 0)
 		api->newcomers = limiter_new(NEWCOMERS_RATE, NEWCOMERS_BURST);
 	if (joining > 0)
 		api->joining =
 		    limiter_new(joining / 60, joining * JOINING_BURST_MIN);
-	if (api->guesses == NULL || (joining > 0 && api->joining == NULL) ||
+	if (api->throttle == NULL || (joining > 0 && api->joining == NULL) ||
 	    (rate > 0 && api->newcomers == NULL))
 		rc = err_set(err, RC_NO_MEMORY, "api");
 	else
@@ -66,7 +66,7 @@ api_free(struct api *api)
 	pool_free(api->pool);
 	limiter_free(api->newcomers);
 	limiter_free(api->joining);
-	guesses_free(api->guesses);
+	login_throttle_free(api->throttle);
 	mem_free(api);
 }
 

@@ -22,8 +22,8 @@ struct account_call {
 	struct pool_job job;
 	struct account_unit unit;
 	char token[CRYPT_TOKEN_LEN + 1];
-	struct guess guess;
-	bool guessed; /* … is counted, and may still be taken back */
+	struct login_attempt attempt;
+	bool attempt_counted; /* as failed, which may still be taken back */
 };
 
 static void
@@ -226,43 +226,44 @@ api_users_post(struct http_request *req, void *arg)
 	submit_job(a, POOL_NEWCOMER, hash_new_user);
 }
 
-/* ---- guesses ---- */
+/* ---- the login throttle ---- */
 
 /* It was the right password, or was not looked at. */
 static void
-end_guess(struct account_call *a, bool right)
+end_attempt(struct account_call *a, bool right)
 {
 	struct api *api = api_of(&a->call);
 
-	if (a->guessed)
-		guess_end(
-		    api->guesses, &a->guess, right, clk_mono_ms(api->o.clk));
-	a->guessed = false;
+	if (a->attempt_counted)
+		login_throttle_end(
+		    api->throttle, &a->attempt, right, clk_mono_ms(api->o.clk));
+	a->attempt_counted = false;
 }
 
 /* Nobody has looked at the password: the store failed, or too much waited. */
 static void
-drop_guess(void *arg)
+drop_attempt(void *arg)
 {
 
-	end_guess(arg, false);
+	end_attempt(arg, false);
 }
 
-/* Counts a guess until it turns out to be none; false: answered. */
+/* Counts a log-in as failed until it turns out not to be; false: answered. */
 static bool
-begin_guess(struct account_call *a)
+begin_attempt(struct account_call *a)
 {
 	struct api *api = api_of(&a->call);
 	struct refusal r = REFUSAL_INIT;
 	int wait_s = 1;
 
-	if (http_on_free(a->call.req, drop_guess, a) != RC_OK) {
+	if (http_on_free(a->call.req, drop_attempt, a) != RC_OK) {
 		call_problem(&a->call, PROBLEM_BUSY, "", "out of memory");
 		return (false);
 	}
-	if (guess_begin(api->guesses, &a->name, http_peer(a->call.req),
-		clk_mono_ms(api->o.clk), &a->guess, &wait_s)) {
-		a->guessed = true;
+	if (login_throttle_begin(api->throttle, &a->name,
+		http_peer(a->call.req), clk_mono_ms(api->o.clk), &a->attempt,
+		&wait_s)) {
+		a->attempt_counted = true;
 		return (true);
 	}
 	metrics_add(api->o.metrics, METRIC_LOGINS_REFUSED, 1);
@@ -288,9 +289,9 @@ verify_password(struct account_call *a, struct err *err)
 	else
 		rc = crypt_password_dummy(a->password.p, a->password.n, err);
 	if (rc == RC_DENIED)
-		a->guessed = false; /* it stays counted */
+		a->attempt_counted = false; /* it stays counted */
 	else
-		end_guess(a, rc == RC_OK);
+		end_attempt(a, rc == RC_OK);
 	return (rc);
 }
 
@@ -377,7 +378,7 @@ read_login(struct call *call, struct db *db, struct err *err)
 	if (rc != RC_OK && rc != RC_NOT_FOUND)
 		return (rc);
 	submit_job(
-	    a, a->guess.known ? POOL_KNOWN : POOL_STRANGER, verify_login);
+	    a, a->attempt.known ? POOL_KNOWN : POOL_STRANGER, verify_login);
 	return (RC_OK);
 }
 
@@ -412,7 +413,7 @@ api_tokens_post(struct http_request *req, void *arg)
 		.ret = &a->device},
 	};
 	if (!call_body(&a->call, &a->doc, fields, COUNT(fields)) ||
-	    !begin_guess(a))
+	    !begin_attempt(a))
 		return;
 	account_unit_init(&a->unit, ACCOUNT_LOGIN);
 	copy_span(a->unit.device.name, sizeof(a->unit.device.name), &a->device);
@@ -498,7 +499,7 @@ api_password_post(struct http_request *req, void *arg)
 	a->name.p = a->call.who->name;
 	a->name.n = strlen(a->name.p);
 	if (!password_fits(a, "/new_password", &a->new_password) ||
-	    !begin_guess(a))
+	    !begin_attempt(a))
 		return;
 	account_unit_init(&a->unit, ACCOUNT_PASSWORD);
 	a->unit.user.user_id = a->call.who->user_id;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the files of this module share beyond the kit (rest/): the api itself,
- * the argon2 pool, the counting of guesses, and the handlers.
+ * the argon2 pool, the login throttle, and the handlers.
  */
 #ifndef API_API_INTERNAL_H
 #define API_API_INTERNAL_H
@@ -18,7 +18,7 @@
 #include "wire/json.h"
 #include "wire/wire.h"
 
-struct guesses;
+struct login_throttle;
 struct pool;
 
 struct api {
@@ -27,7 +27,7 @@ struct api {
 	struct pool *pool;
 	struct limiter *newcomers; /* by network; NULL: off */
 	struct limiter *joining;   /* newcomers of all networks; NULL: off */
-	struct guesses *guesses;   /* log-ins that failed */
+	struct login_throttle *throttle; /* log-ins that failed */
 };
 
 /* The api whose route ${call} is of. */
@@ -87,28 +87,30 @@ void pool_free(struct pool *pool);
  * others from logging in; RC_CLOSED when stopping.  Thread: any. */
 enum rc pool_submit(struct pool *pool, struct pool_job *job) MUST_USE;
 
-/* ---- guesses (guesses.c) ---- */
+/* ---- the login throttle (login_throttle.c) ---- */
 
 /* One attempt to log in. */
-struct guess {
+struct login_attempt {
 	char name[LIMIT_NAME_LEN + 1];
 	char network[NETWORK_SIZE];
 	bool known; /* the name has logged in from there */
 };
 
-/* Nobody has guessed yet; NULL: no memory. */
-struct guesses *guesses_new(void);
-void guesses_free(struct guesses *guesses);
+/* Without an attempt yet; NULL: no memory. */
+struct login_throttle *login_throttle_new(void);
+void login_throttle_free(struct login_throttle *throttle);
 
-/* Counts an attempt at ${name} (${n} bytes) from ${peer} as wrong until
- * guess_end() says otherwise; false: there were too many, for ${ret_wait_s}.
- * Thread: any. */
-bool guess_begin(struct guesses *guesses, const struct span *name,
-    const char *peer, int64_t now_ms, struct guess *ret, int *ret_wait_s);
+/* Counts an attempt at ${name} from ${peer} as failed until
+ * login_throttle_end() says otherwise; false: there were too many, for another
+ * ${ret_wait_s}.  Thread: any. */
+bool login_throttle_begin(struct login_throttle *throttle,
+    const struct span *name, const char *peer, int64_t now_ms,
+    struct login_attempt *ret, int *ret_wait_s);
 
-/* It was no guess: ${right} the right password, or it was not looked at. */
-void guess_end(
-    struct guesses *guesses, const struct guess *g, bool right, int64_t now_ms);
+/* ${attempt} did not fail: the password was right (${right}), or was not
+ * verified. */
+void login_throttle_end(struct login_throttle *throttle,
+    const struct login_attempt *attempt, bool right, int64_t now_ms);
 
 /* ---- handlers ---- */
 

@@ -31,7 +31,7 @@
 	X(LOCK_HTTP_TIMER)                                                     \
 	X(LOCK_HTTP)                                                           \
 	X(LOCK_POOL)                                                           \
-	X(LOCK_GUESSES)                                                        \
+	X(LOCK_LOGIN_THROTTLE)                                                 \
 	X(LOCK_USAGE)                                                          \
 	X(LOCK_SEND_GATE)                                                      \
 	X(LOCK_LIMITER)                                                        \

@@ -553,8 +553,8 @@ world_setup(void **state)
 		return (-1);
 	played.apply = world_apply;
 	played.module = &played.api;
-	played.api.guesses = guesses_new();
-	assert_non_null(played.api.guesses);
+	played.api.throttle = login_throttle_new();
+	assert_non_null(played.api.throttle);
 	return (0);
 }
 
@@ -562,6 +562,6 @@ int
 world_teardown(void **state)
 {
 
-	guesses_free(played.api.guesses);
+	login_throttle_free(played.api.throttle);
 	return (played_teardown(state));
 }

@@ -298,9 +298,9 @@ setup(void **state)
 	memset(&api, 0, sizeof(api));
 	clk_fake_init(&clk, 0);
 	api.o.clk = &clk.clk;
-	api.guesses = guesses_new();
+	api.throttle = login_throttle_new();
 	api.o.metrics = metrics_new();
-	assert_non_null(api.guesses);
+	assert_non_null(api.throttle);
 	assert_non_null(api.o.metrics);
 	return (0);
 }
@@ -311,7 +311,7 @@ teardown(void **state)
 
 	(void)state;
 	assert_int_equal(0, atomic_load(&rest.busy));
-	guesses_free(api.guesses);
+	login_throttle_free(api.throttle);
 	metrics_free(api.o.metrics);
 	return (0);
 }
@@ -457,7 +457,7 @@ test_reasons(void **state)
 	}
 }
 
-/* ---- guesses ---- */
+/* ---- the login throttle ---- */
 
 #define TRIES 100 /* five times as many as wrong passwords are heard */
 
@@ -492,7 +492,7 @@ change_password(void)
 
 /* Too much waits already: nobody looks at the password. */
 static void
-test_guess_refused(void **state)
+test_login_refused(void **state)
 {
 	int i;
 
@@ -511,7 +511,7 @@ test_guess_refused(void **state)
 /* A reader comes to it, and has no store.  A network waits in its own line
  * until its user is known, then the user does. */
 static void
-test_guess_no_store(void **state)
+test_login_no_store(void **state)
 {
 	int i;
 
@@ -597,9 +597,9 @@ main(void)
 		test_pieces_no_store, setup, teardown),
 	    cmocka_unit_test(test_reasons),
 	    cmocka_unit_test_setup_teardown(
-		test_guess_refused, setup, teardown),
+		test_login_refused, setup, teardown),
 	    cmocka_unit_test_setup_teardown(
-		test_guess_no_store, setup, teardown),
+		test_login_no_store, setup, teardown),
 	    cmocka_unit_test(test_full_page),
 	    cmocka_unit_test(test_left_page),
 	};
