@@ -32,8 +32,8 @@
 #include "base/mbox.h"
 #include "base/thr.h"
 #include "base/uuid.h"
-#include "http/due.h"
 #include "http/http.h"
+#include "http/timer_heap.h"
 
 /* A request line longer than this is refused; browsers stop at about 8 KiB. */
 #define TARGET_LEN_MAX 8192
@@ -263,7 +263,7 @@ struct http_request {
 	size_t out_at;         /* how much of out has gone */
 
 	/* The timer.  want_* and timer_queued: under loop->timer_lock. */
-	struct due_node due;
+	struct timer_node timer;
 	bool watching; /* gone is in the epoll set */
 	void (*wake)(struct http_request *req, void *arg);
 	void *wake_arg;
@@ -310,7 +310,7 @@ struct loop {
 	struct http_request *spare; /* free list */
 	size_t spares;
 	struct http_request *ready, **ready_tail; /* answered: to be resumed */
-	struct due due;
+	struct timer_heap timers;
 	struct lock timer_lock;
 	struct leftover *lingers;
 	size_t linger_count;

@@ -145,8 +145,8 @@ void
 loop_timer_cancel(struct loop *loop, struct http_request *req)
 {
 
-	if (req->due.queued) {
-		due_remove(&loop->due, &req->due);
+	if (req->timer.queued) {
+		timer_heap_remove(&loop->timers, &req->timer);
 		metrics_add(loop->http->options.metrics, METRIC_LONG_POLLS, -1);
 	}
 	if (req->watching) {
@@ -178,7 +178,7 @@ loop_timer_set(struct loop *loop, struct http_request *req, int64_t at_ms,
 		return;
 	req->wake = wake;
 	req->wake_arg = arg;
-	due_add(&loop->due, &req->due, at_ms);
+	timer_heap_add(&loop->timers, &req->timer, at_ms);
 	metrics_add(loop->http->options.metrics, METRIC_LONG_POLLS, 1);
 	/* The next of this client begins afresh and finds the right loop. */
 	if (!loop->long_poll)
@@ -407,17 +407,17 @@ check_conns(struct loop *loop)
 static void
 wake_due(struct loop *loop)
 {
-	struct due_node *node;
+	struct timer_node *node;
 	bool all = !loop->drain_seen && atomic_load(&loop->http->draining);
 
 	loop->drain_seen |= all;
-	while ((node = due_first(&loop->due)) != NULL &&
+	while ((node = timer_heap_first(&loop->timers)) != NULL &&
 	       (all || node->at_ms <= loop->now_ms))
 		loop_wake(loop,
 		    (struct http_request *)(void *)((char *)node -
 						    offsetof(
 							struct http_request,
-							due)));
+							timer)));
 }
 
 /* ---- the loop ---- */
@@ -425,15 +425,15 @@ wake_due(struct loop *loop)
 static int
 loop_timeout(const struct loop *loop)
 {
-	const struct due_node *due = due_first(&loop->due);
+	const struct timer_node *first = timer_heap_first(&loop->timers);
 	MHD_UNSIGNED_LONG_LONG mhd_ms;
 	int64_t at = INT64_MAX, now;
 
 	if (loop->ready != NULL ||
 	    (MHD_get_timeout(loop->daemon, &mhd_ms) == MHD_YES && mhd_ms == 0))
 		return (0);
-	if (due != NULL)
-		at = due->at_ms;
+	if (first != NULL)
+		at = first->at_ms;
 	if (loop->conns.head != NULL && loop->conns.head->check_ms < at)
 		at = loop->conns.head->check_ms;
 	if (loop->lingers != NULL && loop->now_ms + 500 < at)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts of server/http that need no server: what is due, telling first
+ * The parts of server/http that need no server: the timer heap, telling first
  * lines apart, connections of an address, content types, the router.
  */
 #include <setjmp.h>
@@ -22,12 +22,12 @@
 
 /* Random adding and removing against a plain search for the least. */
 static void
-test_due(void **state)
+test_timer_heap(void **state)
 {
-	static struct due_node nodes[NODES];
+	static struct timer_node nodes[NODES];
 	struct rnd_seeded rnd;
-	struct due due = {.root = NULL};
-	struct due_node *first;
+	struct timer_heap heap = {.root = NULL};
+	struct timer_node *first;
 	int64_t least, last = -1;
 	int i, round, left = 0;
 
@@ -36,16 +36,16 @@ test_due(void **state)
 	for (round = 0; round < 20000; round++) {
 		i = (int)rnd_below(&rnd.rnd, NODES);
 		if (nodes[i].queued)
-			due_remove(&due, &nodes[i]);
+			timer_heap_remove(&heap, &nodes[i]);
 		else
-			due_add(&due, &nodes[i],
+			timer_heap_add(&heap, &nodes[i],
 			    (int64_t)rnd_below(&rnd.rnd, 1000));
 		if (round % 10 != 0)
 			continue;
 		for (i = 0, least = INT64_MAX; i < NODES; i++)
 			if (nodes[i].queued && nodes[i].at_ms < least)
 				least = nodes[i].at_ms;
-		first = due_first(&due);
+		first = timer_heap_first(&heap);
 		if (least == INT64_MAX)
 			assert_null(first);
 		else
@@ -53,11 +53,11 @@ test_due(void **state)
 	}
 	for (i = 0; i < NODES; i++)
 		left += nodes[i].queued;
-	while ((first = due_first(&due)) != NULL) {
+	while ((first = timer_heap_first(&heap)) != NULL) {
 		assert_true(first->at_ms >= last);
 		last = first->at_ms;
-		due_remove(&due, first);
-		due_remove(&due, first); /* nothing */
+		timer_heap_remove(&heap, first);
+		timer_heap_remove(&heap, first); /* nothing */
 		left--;
 	}
 	assert_int_equal(left, 0);
@@ -331,7 +331,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_due),
+	    cmocka_unit_test(test_timer_heap),
 	    cmocka_unit_test(test_classify),
 	    cmocka_unit_test(test_door),
 	    cmocka_unit_test(test_media),

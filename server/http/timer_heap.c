@@ -4,15 +4,15 @@
  * to the sibling before or, for the first child, to the parent, so that any
  * node can be cut out.
  */
-#include "http/due.h"
+#include "http/timer_heap.h"
 
 #include <assert.h>
 #include <stddef.h>
 
-static struct due_node *
-meld(struct due_node *a, struct due_node *b)
+static struct timer_node *
+meld(struct timer_node *a, struct timer_node *b)
 {
-	struct due_node *swap;
+	struct timer_node *swap;
 
 	if (a == NULL)
 		return (b);
@@ -33,10 +33,10 @@ meld(struct due_node *a, struct due_node *b)
 
 /* Makes one heap of a list of siblings: pairs from the left, then all pairs
  * from the right. */
-static struct due_node *
-meld_siblings(struct due_node *first)
+static struct timer_node *
+meld_siblings(struct timer_node *first)
 {
-	struct due_node *a, *b, *pairs = NULL, *root = NULL;
+	struct timer_node *a, *b, *pairs = NULL, *root = NULL;
 
 	while (first != NULL) {
 		a = first;
@@ -59,26 +59,26 @@ meld_siblings(struct due_node *first)
 }
 
 void
-due_add(struct due *due, struct due_node *node, int64_t at_ms)
+timer_heap_add(struct timer_heap *heap, struct timer_node *node, int64_t at_ms)
 {
 
 	assert(!node->queued);
 	node->child = node->next = node->prev = NULL;
 	node->at_ms = at_ms;
 	node->queued = true;
-	due->root = meld(due->root, node);
+	heap->root = meld(heap->root, node);
 }
 
 void
-due_remove(struct due *due, struct due_node *node)
+timer_heap_remove(struct timer_heap *heap, struct timer_node *node)
 {
-	struct due_node *rest;
+	struct timer_node *rest;
 
 	if (!node->queued)
 		return;
 	rest = meld_siblings(node->child);
-	if (node == due->root) {
-		due->root = rest;
+	if (node == heap->root) {
+		heap->root = rest;
 	} else {
 		if (node->prev->child == node)
 			node->prev->child = node->next;
@@ -86,15 +86,15 @@ due_remove(struct due *due, struct due_node *node)
 			node->prev->next = node->next;
 		if (node->next != NULL)
 			node->next->prev = node->prev;
-		due->root = meld(due->root, rest);
+		heap->root = meld(heap->root, rest);
 	}
 	node->child = node->next = node->prev = NULL;
 	node->queued = false;
 }
 
-struct due_node *
-due_first(const struct due *due)
+struct timer_node *
+timer_heap_first(const struct timer_heap *heap)
 {
 
-	return (due->root);
+	return (heap->root);
 }
