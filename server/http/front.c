@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The front door: accepts, looks at the first bytes without taking them, and
+ * The front: accepts, looks at the first bytes without taking them, and
  * gives the socket to its owner: the WebSocket side, the loop of those who
  * wait, or the loop with the fewest connections.
  *
@@ -122,7 +122,7 @@ front_refuse(struct front *front, struct conn *conn, enum front_kind kind)
 {
 	struct http *http = front->http;
 
-	if (door_refuse(&http->door, conn->fd, PROBLEM_BAD_REQUEST,
+	if (conn_limit_refuse(&http->conn_limit, conn->fd, PROBLEM_BAD_REQUEST,
 		kind == FRONT_TLS
 		    ? "this port speaks HTTP/1.1 without TLS; TLS is the "
 		      "proxy's"
@@ -269,7 +269,7 @@ front_turn_away(
 	struct http *http = front->http;
 
 	front_log(front, 0, why);
-	if (door_refuse(&http->door, fd, problem, why))
+	if (conn_limit_refuse(&http->conn_limit, fd, problem, why))
 		metrics_add(http->options.metrics, METRIC_HTTP_TURNED_AWAY, 1);
 	(void)close(fd);
 }
@@ -318,7 +318,7 @@ front_take(struct front *front, int fd, const struct sockaddr_storage *addr,
 	conn->addr_len = addr_len;
 	conn_set_peer(conn, &http->options.believed);
 	/* A proxy stands for many; it counts its clients itself. */
-	if (!conn->believed && !door_enter(&http->door, conn)) {
+	if (!conn->believed && !conn_limit_enter(&http->conn_limit, conn)) {
 		front_turn_away(front, fd, PROBLEM_RATE_LIMITED,
 		    "too many connections from this address");
 		http_conn_free(conn);

@@ -133,7 +133,7 @@ http_free(struct http *http)
 	for (i = 0; i < http->loop_count; i++)
 		loop_fini(&http->loops[i]);
 	mem_free(http->loops);
-	door_fini(&http->door);
+	conn_limit_fini(&http->conn_limit);
 	router_free(http->router);
 	budget_free(http->bodies);
 	budget_free(http->answers);
@@ -179,7 +179,7 @@ http_new(const struct http_options *options, struct http **ret, struct err *err)
 	http->front.reserve_fd = -1;
 	http->layout_known =
 	    strncmp(MHD_get_version(), "0.9.7", strlen("0.9.7")) == 0;
-	if (door_init(&http->door, options) != RC_OK ||
+	if (conn_limit_init(&http->conn_limit, options) != RC_OK ||
 	    !budgets_init(http, options)) {
 		rc = err_set(err, RC_NO_MEMORY, "http");
 		goto free_http;
@@ -304,7 +304,7 @@ void
 http_conn_free(struct conn *conn)
 {
 
-	door_leave(&conn->http->door, conn);
+	conn_limit_leave(&conn->http->conn_limit, conn);
 	atomic_fetch_sub(&conn->http->connections, 1);
 	metrics_add(conn->http->options.metrics, METRIC_HTTP_CONNECTIONS, -1);
 	mem_free(conn);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * HTTP for the layers above: a request, its answer, routes.  It knows no
- * resource.  Behind it: the front door (one port), libmicrohttpd loops, the
+ * resource.  Behind it: the front (one port), libmicrohttpd loops, the
  * guard against ambiguous requests, bodies, limits and absolute deadlines.
  *
  * Life of a request: the loop that owns its connection parses it, finds the

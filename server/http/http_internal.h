@@ -135,7 +135,7 @@ struct conn {
 	enum conn_phase phase;
 	bool partial;        /* idle, but a part of a request has come */
 	bool cut;            /* its socket has been shut down */
-	bool entered;        /* counted at the door */
+	bool entered;        /* counted for its address */
 	int64_t deadline_ms; /* monotonic */
 	int64_t check_ms;    /* when to look at it next */
 	int64_t idle_since_ms;
@@ -441,34 +441,34 @@ enum MHD_Result answer_queue(struct http_request *req);
  * as far as the socket's buffer goes.  The connection ends afterwards. */
 void answer_raw(struct http_request *req);
 
-/* ---- the door (door.c) ---- */
+/* ---- connections by address (conn_limit.c) ---- */
 
 struct htab;
 
-struct door {
-	size_t limit;        /* of each address; 0: none */
+struct conn_limit {
+	size_t per_address;  /* connections; 0: no limit */
 	struct uuid_gen ids; /* the front's thread */
 	struct lock lock;
 	struct htab *counts; /* under lock: connections by address */
 };
 
-/* Makes a zeroed door ready. */
-enum rc door_init(
-    struct door *door, const struct http_options *options) MUST_USE;
+/* Makes a zeroed ${limit} ready. */
+enum rc conn_limit_init(
+    struct conn_limit *limit, const struct http_options *options) MUST_USE;
 
-/* Frees what ${door} holds; accepts half-made and zeroed ones. */
-void door_fini(struct door *door);
+/* Frees what ${limit} holds; accepts half-made and zeroed ones. */
+void conn_limit_fini(struct conn_limit *limit);
 
 /* Counts ${conn} for its address; false: that has as many as it may have. */
-bool door_enter(struct door *door, struct conn *conn);
+bool conn_limit_enter(struct conn_limit *limit, struct conn *conn);
 
 /* It has gone, if it was counted.  Thread: any. */
-void door_leave(struct door *door, struct conn *conn);
+void conn_limit_leave(struct conn_limit *limit, struct conn *conn);
 
-/* Sends a problem document to whoever is turned away, as far as that goes
+/* Sends a problem document on the refused connection , as far as that goes
  * without waiting; whether it went.  Thread: the front's. */
-bool door_refuse(
-    struct door *door, int fd, enum problem problem, const char *detail);
+bool conn_limit_refuse(
+    struct conn_limit *limit, int fd, enum problem problem, const char *detail);
 
 /* ---- the front (front.c) ---- */
 
@@ -517,7 +517,7 @@ struct http {
 	struct router *router;
 	int port;
 	struct front front;
-	struct door door;
+	struct conn_limit conn_limit;
 	struct budget *bodies, *answers; /* NULL: no limit */
 	struct loop *loops; /* options.loops and the long-polls' one */
 	int loop_count;

@@ -132,7 +132,7 @@ from(struct conn *conn, const char *text)
 }
 
 static void
-test_door(void **state)
+test_conn_limit(void **state)
 {
 	/* In groups that count as one address. */
 	static const char *const texts[][3] = {
@@ -144,36 +144,37 @@ test_door(void **state)
 	const struct http_options options = {
 	    .clk = clk_system(), .address_limit = 2};
 	struct conn conns[5][3];
-	struct door door = {0};
+	struct conn_limit limit = {0};
 	int i, round;
 
 	(void)state;
-	assert_int_equal(door_init(&door, &options), RC_OK);
+	assert_int_equal(conn_limit_init(&limit, &options), RC_OK);
 	for (round = 0; round < 3; round++) {
 		for (i = 0; i < 5; i++) {
 			from(&conns[i][0], texts[i][0]);
 			from(&conns[i][1], texts[i][1]);
 			from(&conns[i][2], texts[i][2]);
-			assert_true(door_enter(&door, &conns[i][0]));
-			assert_true(door_enter(&door, &conns[i][1]));
-			assert_false(door_enter(&door, &conns[i][2]));
+			assert_true(conn_limit_enter(&limit, &conns[i][0]));
+			assert_true(conn_limit_enter(&limit, &conns[i][1]));
+			assert_false(conn_limit_enter(&limit, &conns[i][2]));
 		}
 		for (i = 0; i < 5; i++) {
-			door_leave(&door, &conns[i][2]); /* was never in */
-			assert_false(door_enter(&door, &conns[i][2]));
-			door_leave(&door, &conns[i][0]);
-			door_leave(&door, &conns[i][0]); /* is gone */
-			assert_true(door_enter(&door, &conns[i][2]));
-			door_leave(&door, &conns[i][1]);
-			door_leave(&door, &conns[i][2]);
+			conn_limit_leave(
+			    &limit, &conns[i][2]); /* was never in */
+			assert_false(conn_limit_enter(&limit, &conns[i][2]));
+			conn_limit_leave(&limit, &conns[i][0]);
+			conn_limit_leave(&limit, &conns[i][0]); /* is gone */
+			assert_true(conn_limit_enter(&limit, &conns[i][2]));
+			conn_limit_leave(&limit, &conns[i][1]);
+			conn_limit_leave(&limit, &conns[i][2]);
 		}
-		assert_int_equal(htab_count(door.counts), 0);
+		assert_int_equal(htab_count(limit.counts), 0);
 	}
-	door.limit = 0;
+	limit.per_address = 0;
 	for (i = 0; i < 5; i++)
-		assert_true(door_enter(&door, &conns[0][0]));
-	assert_int_equal(htab_count(door.counts), 0);
-	door_fini(&door);
+		assert_true(conn_limit_enter(&limit, &conns[0][0]));
+	assert_int_equal(htab_count(limit.counts), 0);
+	conn_limit_fini(&limit);
 }
 
 static void
@@ -333,7 +334,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_timer_heap),
 	    cmocka_unit_test(test_classify),
-	    cmocka_unit_test(test_door),
+	    cmocka_unit_test(test_conn_limit),
 	    cmocka_unit_test(test_media),
 	    cmocka_unit_test(test_list),
 	    cmocka_unit_test(test_etags),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who may come in: how many connections each address has, and the answer for
- * those who are turned away before anything of theirs is read.
+ * The limit of connections by address, and the answer to those that are refused
+ * before anything of them is read.
  *
  * An address of IPv6 counts as its network of 64 bits, of which a single
  * person has all.  A socket that is handed to the WebSocket side has left.
@@ -18,16 +18,16 @@
 #include "http/http_internal.h"
 #include "wire/wire.h"
 
-struct door_key {
+struct limit_key {
 	uint8_t address[16];
 };
 
-static struct door_key
+static struct limit_key
 key_of(const struct conn *conn)
 {
 	const struct sockaddr_in6 *in6 = (const void *)&conn->addr;
 	const struct sockaddr_in *in = (const void *)&conn->addr;
-	struct door_key key = {{0}};
+	struct limit_key key = {{0}};
 
 	if (conn->addr.ss_family == AF_INET)
 		memcpy(key.address + 12, &in->sin_addr, 4);
@@ -39,81 +39,82 @@ key_of(const struct conn *conn)
 }
 
 enum rc
-door_init(struct door *door, const struct http_options *options)
+conn_limit_init(struct conn_limit *limit, const struct http_options *options)
 {
 
-	door->limit = options->address_limit;
-	uuid_gen_init(&door->ids, options->clk, rnd_system());
-	door->counts = htab_new(sizeof(struct door_key));
-	if (door->counts == NULL)
+	limit->per_address = options->address_limit;
+	uuid_gen_init(&limit->ids, options->clk, rnd_system());
+	limit->counts = htab_new(sizeof(struct limit_key));
+	if (limit->counts == NULL)
 		return (RC_NO_MEMORY);
-	lock_init(&door->lock, LOCK_HTTP);
+	lock_init(&limit->lock, LOCK_HTTP);
 	return (RC_OK);
 }
 
 void
-door_fini(struct door *door)
+conn_limit_fini(struct conn_limit *limit)
 {
 
-	if (door->counts == NULL)
+	if (limit->counts == NULL)
 		return;
-	htab_free(door->counts);
-	lock_fini(&door->lock);
+	htab_free(limit->counts);
+	lock_fini(&limit->lock);
 }
 
 /* The values of the table are the numbers themselves. */
 static uintptr_t
-count_get(const struct door *door, const struct door_key *key)
+count_get(const struct conn_limit *limit, const struct limit_key *key)
 {
 
-	return ((uintptr_t)htab_find(door->counts, key));
+	return ((uintptr_t)htab_find(limit->counts, key));
 }
 
 bool
-door_enter(struct door *door, struct conn *conn)
+conn_limit_enter(struct conn_limit *limit, struct conn *conn)
 {
-	struct door_key key;
+	struct limit_key key;
 	uintptr_t n;
 
-	if (door->limit == 0)
+	if (limit->per_address == 0)
 		return (true);
 	key = key_of(conn);
-	lock_take(&door->lock);
-	n = count_get(door, &key);
-	if (n < door->limit &&
-	    htab_set(door->counts, &key, (void *)(n + 1)) == RC_OK)
+	lock_take(&limit->lock);
+	n = count_get(limit, &key);
+	if (n < limit->per_address &&
+	    htab_set(limit->counts, &key, (void *)(n + 1)) == RC_OK)
 		conn->entered = true;
-	lock_drop(&door->lock);
+	lock_drop(&limit->lock);
 	return (conn->entered);
 }
 
 void
-door_leave(struct door *door, struct conn *conn)
+conn_limit_leave(struct conn_limit *limit, struct conn *conn)
 {
-	struct door_key key;
+	struct limit_key key;
 	uintptr_t n;
 
 	if (!conn->entered)
 		return;
 	key = key_of(conn);
 	conn->entered = false;
-	lock_take(&door->lock);
-	n = count_get(door, &key);
+	lock_take(&limit->lock);
+	n = count_get(limit, &key);
 	/* Changing a value that is there needs no memory. */
 	if (n <= 1)
-		(void)htab_remove(door->counts, &key);
+		(void)htab_remove(limit->counts, &key);
 	else
-		(void)!htab_set(door->counts, &key, (void *)(n - 1));
-	lock_drop(&door->lock);
+		(void)!htab_set(limit->counts, &key, (void *)(n - 1));
+	lock_drop(&limit->lock);
 }
 
 bool
-door_refuse(struct door *door, int fd, enum problem problem, const char *detail)
+conn_limit_refuse(
+    struct conn_limit *limit, int fd, enum problem problem, const char *detail)
 {
 	struct buf body = BUF_INIT, text = BUF_INIT;
 	struct refusal r = REFUSAL_INIT;
 	char id[UUID_TEXT_LEN + 1];
-	struct uuid uuid = uuid_gen_next(&door->ids);
+	struct uuid uuid = uuid_gen_next(&limit->ids);
 	char sink[4096];
 	ssize_t n = -1;
 
