@@ -199,7 +199,7 @@ access_head(struct http_request *req, const char *method, const char *version)
 	req->counted = true;
 	atomic_fetch_add(&http->pending, 1);
 	atomic_fetch_add(&http->taken, 1);
-	guard_check(req, method, version);
+	validator_check(req, method, version);
 	request_id_set(req);
 	if (!req->close && is_stray_upgrade(req)) {
 		req->stray = true;
@@ -595,8 +595,8 @@ no_memory_response(void)
 	return (response);
 }
 
-/* Strictness is the guard's: the library's own (1) closes without an answer,
- * or sends the head of its answer twice. */
+/* Strictness is the request validator's: the library's own (1) closes without
+ * an answer, or sends the head of its answer twice. */
 enum rc
 daemon_start(struct loop *loop, struct err *err)
 {

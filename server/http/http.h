@@ -2,7 +2,7 @@
 /*
  * HTTP for the layers above: a request, its answer, routes.  It knows no
  * resource.  Behind it: the front (one port), libmicrohttpd loops, the
- * guard against ambiguous requests, bodies, limits and absolute deadlines.
+ * validator of requests, bodies, limits and absolute deadlines.
  *
  * Life of a request: the loop that owns its connection parses it, finds the
  * route, collects the body, and calls the route's handler in the loop's

@@ -366,7 +366,7 @@ void linger_expire(struct loop *loop, bool all);
 /* Starts libmicrohttpd for ${loop}. */
 enum rc daemon_start(struct loop *loop, struct err *err) MUST_USE;
 
-/* ---- parsing (target.c, guard.c) ---- */
+/* ---- parsing (target.c, validator.c) ---- */
 
 /* Copies and decodes the raw target; a refusal goes into ${req}. */
 void target_read(struct http_request *req, const char *raw);
@@ -376,7 +376,7 @@ bool is_token_char(unsigned char c);
 
 /* Looks at method, version and headers; fills req->head; refuses what is
  * ambiguous (req->refused and close). */
-void guard_check(
+void validator_check(
     struct http_request *req, const char *method, const char *version);
 
 /* Whether ${content_type} suits the route; ${json} is the strict case. */
@@ -521,7 +521,7 @@ struct http {
 	struct budget *bodies, *answers; /* NULL: no limit */
 	struct loop *loops; /* options.loops and the long-polls' one */
 	int loop_count;
-	bool layout_known;    /* libmicrohttpd parses in place (guard.c) */
+	bool layout_known;    /* libmicrohttpd parses in place (validator.c) */
 	atomic_bool draining; /* no new connections */
 	atomic_bool refusing; /* no new requests either */
 	atomic_bool front_stop;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The guard: refuses heads that another program could read differently, before
- * anything is done with them.  libmicrohttpd is lenient: it takes a length
- * together with chunks, two lengths, two hosts, folded lines, spaces in names.
+ * The request validator: refuses heads that another program could read
+ * differently, before anything is done with them.  libmicrohttpd is lenient: it
+ * takes a length together with chunks, two lengths, two hosts, folded lines,
+ * spaces in names.
  *
  * What it does not show at all (bytes after a NUL, folded lines, which it glues
  * to the *name*, bare line feeds) is found by the layout: versions 0.9.7x parse
@@ -287,7 +288,8 @@ expect_check(const struct http_request *req)
 }
 
 void
-guard_check(struct http_request *req, const char *method, const char *version)
+validator_check(
+    struct http_request *req, const char *method, const char *version)
 {
 	struct scan scan = {.req = req};
 	enum problem problem;
