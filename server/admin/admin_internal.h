@@ -18,9 +18,9 @@ struct admin {
 	struct watch *watch; /* NULL: it does not look */
 };
 
-/* All that there is to see, at a look: for the page of metrics and for the
- * alerts.  Large: not for a stack. */
-struct sight {
+/* All statistics at one time, for the page of metrics and for the alerts.
+ * Large: not for a stack. */
+struct stats_snapshot {
 	struct gauges gauges;
 	struct relay_stats relay;
 	int64_t relay_age_ms; /* -1: it has not turned yet */
@@ -28,18 +28,19 @@ struct sight {
 	bool ready;
 };
 
-/* Looks, and brings those metrics up to date that others count by themselves.
- * Thread: reader. */
-enum rc sight_take(struct admin *admin, struct db *db, struct sight *ret,
-    struct err *err) MUST_USE;
+/* Takes a snapshot, and updates the metrics that are counted outside of this
+ * module.  Thread: reader. */
+enum rc stats_snapshot_take(struct admin *admin, struct db *db,
+    struct stats_snapshot *ret, struct err *err) MUST_USE;
 
 /* Brings the metrics of messages up to ${totals}, which outlive the process.
  * Only one thread at a time. */
-void sight_totals(struct metrics *metrics, const struct gauges_totals *totals);
+void stats_snapshot_totals(
+    struct metrics *metrics, const struct gauges_totals *totals);
 
-/* Appends what ${sight} has for the page of metrics. */
-void sight_metrics_write(
-    const struct admin *admin, const struct sight *sight, struct buf *out);
+/* Appends what ${snapshot} has for the page of metrics. */
+void stats_snapshot_metrics_write(const struct admin *admin,
+    const struct stats_snapshot *snapshot, struct buf *out);
 
 struct watch;
 

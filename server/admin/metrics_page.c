@@ -21,17 +21,17 @@ struct metrics_call {
 static enum rc
 write_page(struct admin *admin, struct db *db, struct buf *out, struct err *err)
 {
-	struct sight *sight;
+	struct stats_snapshot *snapshot;
 	enum rc rc;
 
-	if ((sight = mem_alloc(sizeof(*sight))) == NULL)
+	if ((snapshot = mem_alloc(sizeof(*snapshot))) == NULL)
 		return (err_set(err, RC_NO_MEMORY, "metrics"));
-	if ((rc = sight_take(admin, db, sight, err)) == RC_OK) {
+	if ((rc = stats_snapshot_take(admin, db, snapshot, err)) == RC_OK) {
 		metrics_write(admin->o.metrics, out);
-		sight_metrics_write(admin, sight, out);
+		stats_snapshot_metrics_write(admin, snapshot, out);
 		process_metrics_write(out, admin->start_ms);
 	}
-	mem_free(sight);
+	mem_free(snapshot);
 	return (rc);
 }
 

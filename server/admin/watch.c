@@ -16,7 +16,7 @@ struct watch {
 	struct read_job job; /* first */
 	struct admin *admin;
 	struct thr *thread;
-	struct sight sight; /* of the look that is under way */
+	struct stats_snapshot snapshot; /* of the look that is under way */
 
 	struct lock lock;
 	pthread_cond_t cond;
@@ -33,12 +33,13 @@ run_look(struct read_job *job, struct db *db, struct err *err)
 	struct metrics *m = admin->o.metrics;
 	struct alerts_look look;
 
-	if (db == NULL || sight_take(admin, db, &w->sight, err) != RC_OK) {
+	if (db == NULL ||
+	    stats_snapshot_take(admin, db, &w->snapshot, err) != RC_OK) {
 		log_error(LOG_EV_STORE_FAIL, err, "look=%s", "alerts");
 	} else {
-		look.gauges = &w->sight.gauges;
-		look.relay_age_ms = w->sight.relay_age_ms;
-		look.log_bytes = w->sight.log_bytes;
+		look.gauges = &w->snapshot.gauges;
+		look.relay_age_ms = w->snapshot.relay_age_ms;
+		look.log_bytes = w->snapshot.log_bytes;
 		look.delivered = metrics_get(m, METRIC_DELIVERY_SECONDS);
 		look.delivered_us = metrics_sum(m, METRIC_DELIVERY_SECONDS);
 		alerts_turn(admin->alerts, &look);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A look at everything: gauges of the store, what the relay and the writer say
- * of themselves, readiness; and what of it the page of metrics shows.
+ * The snapshot of all statistics: gauges of the store, what the relay and the
+ * writer say of themselves, readiness; and what of it the page of metrics
+ * shows.
  */
 #include <stddef.h>
 #include <string.h>
@@ -21,7 +22,7 @@ catch_up(struct metrics *m, enum metric id, int64_t value)
 }
 
 void
-sight_totals(struct metrics *m, const struct gauges_totals *t)
+stats_snapshot_totals(struct metrics *m, const struct gauges_totals *t)
 {
 
 	metrics_set(m, METRIC_OUTBOX_PENDING, t->pending);
@@ -40,9 +41,9 @@ sight_totals(struct metrics *m, const struct gauges_totals *t)
 	catch_up(m, METRIC_OUTBOX_FENCED, t->fenced_total);
 }
 
-/* What others count by themselves is taken over when it is asked for. */
+/* Copies what is counted outside of this module into the metrics. */
 static void
-take_over(struct admin *admin, const struct sight *s)
+update_metrics(struct admin *admin, const struct stats_snapshot *s)
 {
 	struct metrics *m = admin->o.metrics;
 	struct writer_stats w = writer_stats_get(admin->o.writer);
@@ -52,7 +53,7 @@ take_over(struct admin *admin, const struct sight *s)
 		sending_ms =
 		    clk_wall_ms(admin->o.clk) - s->gauges.oldest_sending_at;
 	lock_take(&admin->lock);
-	sight_totals(m, &s->gauges.totals);
+	stats_snapshot_totals(m, &s->gauges.totals);
 	metrics_set(m, METRIC_OUTBOX_OLDEST_SENDING, sending_ms / 1000);
 	metrics_set(m, METRIC_LANES_READY, s->gauges.lanes_ready);
 	metrics_set(m, METRIC_WAL_BYTES, s->log_bytes);
@@ -67,8 +68,8 @@ take_over(struct admin *admin, const struct sight *s)
 }
 
 enum rc
-sight_take(
-    struct admin *admin, struct db *db, struct sight *ret, struct err *err)
+stats_snapshot_take(struct admin *admin, struct db *db,
+    struct stats_snapshot *ret, struct err *err)
 {
 	const struct admin_options *o = &admin->o;
 	const char *why;
@@ -85,7 +86,7 @@ sight_take(
 		    clk_mono_ms(o->clk) - ret->relay.last_turn_ms;
 	ret->log_bytes = writer_stats_get(o->writer).log_bytes;
 	ret->ready = o->ready(o->ready_arg, &why);
-	take_over(admin, ret);
+	update_metrics(admin, ret);
 	return (RC_OK);
 }
 
@@ -124,7 +125,7 @@ write_dead(const struct gauges_dead *d, struct buf *out)
 }
 
 static void
-write_breakers(const struct gauges *f, struct buf *out)
+write_breakers(const struct gauges *g, struct buf *out)
 {
 	struct metric_label labels[2] = {{"destination", ""}, {"state", ""}};
 	size_t i;
@@ -133,15 +134,15 @@ write_breakers(const struct gauges *f, struct buf *out)
 	metrics_family(out, "destination_breaker", METRIC_GAUGE,
 	    "1 for the state that the breaker is in; destinations with "
 	    "trouble first, 100 at most");
-	for (i = 0; i < f->n; i++) {
-		if (f->list[i].destination_id == 0)
+	for (i = 0; i < g->n; i++) {
+		if (g->list[i].destination_id == 0)
 			continue; /* "*" is all of them */
-		labels[0].value = f->list[i].name;
+		labels[0].value = g->list[i].name;
 		for (b = 0; b < (int)GAUGES_BREAKERS; b++) {
 			labels[1].value =
 			    gauges_breaker_word((enum gauges_breaker)b);
 			metrics_sample(out, "destination_breaker", labels, 2,
-			    (int)f->list[i].breaker == b ? 1 : 0);
+			    (int)g->list[i].breaker == b ? 1 : 0);
 		}
 	}
 }
@@ -158,14 +159,14 @@ relay_of(const struct relay_stats *r, int64_t destination_id)
 	return ((struct core_destination){.destination_id = destination_id});
 }
 
-enum figure { PENDING_ROWS, OLDEST_SECONDS, WINDOW, IN_FLIGHT, PAUSED };
+enum gauge { PENDING_ROWS, OLDEST_SECONDS, WINDOW, IN_FLIGHT, PAUSED };
 
 static int64_t
-figure_of(const struct sight *s, const struct gauges_destination *d,
-    enum figure figure, int64_t wall_ms)
+gauge_of(const struct stats_snapshot *s, const struct gauges_destination *d,
+    enum gauge gauge, int64_t wall_ms)
 {
 
-	switch (figure) {
+	switch (gauge) {
 	case PENDING_ROWS:
 		return (d->pending_rows);
 	case OLDEST_SECONDS:
@@ -183,10 +184,11 @@ figure_of(const struct sight *s, const struct gauges_destination *d,
 }
 
 static void
-write_destinations(const struct sight *s, int64_t wall_ms, struct buf *out)
+write_destinations(
+    const struct stats_snapshot *s, int64_t wall_ms, struct buf *out)
 {
 	static const struct {
-		enum figure figure;
+		enum gauge gauge;
 		const char *name, *help;
 	} rows[] = {
 	    {PENDING_ROWS, "outbox_pending_rows",
@@ -204,25 +206,25 @@ write_destinations(const struct sight *s, int64_t wall_ms, struct buf *out)
 		"1 while an operator holds it; \"*\" holds all of them"},
 	};
 	struct metric_label label = {.name = "destination"};
-	const struct gauges *f = &s->gauges;
+	const struct gauges *g = &s->gauges;
 	size_t i, k;
 
 	for (k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
 		metrics_family(out, rows[k].name, METRIC_GAUGE, rows[k].help);
-		for (i = 0; i < f->n; i++) {
-			if (f->list[i].destination_id == 0 &&
-			    rows[k].figure != PAUSED)
+		for (i = 0; i < g->n; i++) {
+			if (g->list[i].destination_id == 0 &&
+			    rows[k].gauge != PAUSED)
 				continue;
-			label.value = f->list[i].name;
+			label.value = g->list[i].name;
 			metrics_sample(out, rows[k].name, &label, 1,
-			    figure_of(s, &f->list[i], rows[k].figure, wall_ms));
+			    gauge_of(s, &g->list[i], rows[k].gauge, wall_ms));
 		}
 	}
 }
 
 void
-sight_metrics_write(
-    const struct admin *admin, const struct sight *sight, struct buf *out)
+stats_snapshot_metrics_write(const struct admin *admin,
+    const struct stats_snapshot *snapshot, struct buf *out)
 {
 	struct metric_label version = {"version", admin->o.version};
 	int64_t wall_ms = clk_wall_ms(admin->o.clk);
@@ -230,13 +232,13 @@ sight_metrics_write(
 	metrics_family(out, "build_info", METRIC_GAUGE, "The version; 1");
 	metrics_sample(out, "build_info", &version, 1, 1);
 	write_one(out, "ready", "1 while it serves, as /readyz says",
-	    sight->ready ? 1 : 0);
+	    snapshot->ready ? 1 : 0);
 	write_one(out, "time_seconds", "Its wall clock, in seconds since 1970",
 	    wall_ms / 1000);
 	write_one(out, "destinations", "Destinations that it knows",
-	    sight->gauges.destinations);
-	write_dead(&sight->gauges.dead, out);
-	write_breakers(&sight->gauges, out);
-	write_destinations(sight, wall_ms, out);
+	    snapshot->gauges.destinations);
+	write_dead(&snapshot->gauges.dead, out);
+	write_breakers(&snapshot->gauges, out);
+	write_destinations(snapshot, wall_ms, out);
 	alerts_metrics_write(admin->alerts, out);
 }
