@@ -49,14 +49,14 @@ enum rc
 admin_start(struct admin *admin, struct err *err)
 {
 
-	return (watch_start(admin, &admin->watch, err));
+	return (alert_thread_start(admin, &admin->alert_thread, err));
 }
 
 void
 admin_stop(struct admin *admin)
 {
 
-	watch_stop(&admin->watch);
+	alert_thread_stop(&admin->alert_thread);
 }
 
 /* ---- health ---- */

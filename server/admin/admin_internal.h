@@ -15,7 +15,7 @@ struct admin {
 	int64_t start_ms;
 	struct lock lock; /* of the counters that are taken over */
 	struct alerts *alerts;
-	struct watch *watch; /* NULL: it does not look */
+	struct alert_thread *alert_thread; /* NULL: not started */
 };
 
 /* All statistics at one time, for the page of metrics and for the alerts.
@@ -42,15 +42,15 @@ void stats_snapshot_totals(
 void stats_snapshot_metrics_write(const struct admin *admin,
     const struct stats_snapshot *snapshot, struct buf *out);
 
-struct watch;
+struct alert_thread;
 
-/* Looks for alerts every ${admin}->o.watch_ms, on a thread of its own and on a
- * reader's. */
-enum rc watch_start(
-    struct admin *admin, struct watch **ret, struct err *err) MUST_USE;
+/* Evaluates the alerts every ${admin}->o.alert_interval_ms, on a thread of its
+ * own and a reader's. */
+enum rc alert_thread_start(
+    struct admin *admin, struct alert_thread **ret, struct err *err) MUST_USE;
 
-/* Waits for the end of a look that is under way.  NULL inside is allowed. */
-void watch_stop(struct watch **watch);
+/* Waits for the end of an evaluation under way.  NULL inside is allowed. */
+void alert_thread_stop(struct alert_thread **thread);
 
 /* A file of docs/, made part of the program by the build. */
 struct document {

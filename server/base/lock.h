@@ -20,7 +20,7 @@
 #define LOCK_TABLE(X)                                                          \
 	X(LOCK_CONTROL)                                                        \
 	X(LOCK_UPKEEP)                                                         \
-	X(LOCK_WATCH)                                                          \
+	X(LOCK_ALERT_THREAD)                                                   \
 	X(LOCK_ALERTS)                                                         \
 	X(LOCK_ADMIN)                                                          \
 	X(LOCK_RELAY_TURN)                                                     \

@@ -24,7 +24,7 @@
 	X(THR_RELAY, "relay")                                                  \
 	X(THR_JANITOR, "janitor")                                              \
 	X(THR_CLUSTER, "cluster")                                              \
-	X(THR_WATCH, "watch")                                                  \
+	X(THR_ALERTS, "alerts")                                                \
 	X(THR_ARGON2, "argon2")                                                \
 	X(THR_LOG, "log")                                                      \
 	X(THR_CONTROL, "control")                                              \

@@ -344,7 +344,7 @@ make_api(struct server *s, struct err *err)
 	    .ready = is_ready,
 	    .ready_arg = s,
 	    .metrics_networks = networks_of(&s->config.metrics_networks),
-	    .watch_ms = s->config.alert_interval_ms};
+	    .alert_interval_ms = s->config.alert_interval_ms};
 	struct api_options api_options = {.clk = s->clk,
 	    .rnd = s->rnd,
 	    .metrics = s->metrics,
