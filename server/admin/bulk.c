@@ -76,7 +76,7 @@ read_end(struct call *call, struct db *db, struct err *err)
 /* ---- a unit ---- */
 
 static void
-take_results(struct many_call *a)
+add_results(struct many_call *a)
 {
 	const struct operator_letter *l;
 	size_t i;
@@ -106,7 +106,7 @@ unit_done(struct unit *base)
 
 	if (!call_unit_ok(&a->call, &u->unit, &u->refusal))
 		return;
-	take_results(a);
+	add_results(a);
 	go_on(a);
 }
 
@@ -214,7 +214,7 @@ go_on(struct many_call *a)
 /* ---- the question ---- */
 
 static bool
-take_ids(struct many_call *a)
+parse_ids(struct many_call *a)
 {
 	size_t i, n;
 
@@ -230,7 +230,7 @@ take_ids(struct many_call *a)
 }
 
 static bool
-take_filter(struct many_call *a, json_t *filter)
+parse_filter(struct many_call *a, json_t *filter)
 {
 	struct span reason = {NULL, 0}, sender = {NULL, 0},
 		    destination = {NULL, 0};
@@ -265,7 +265,7 @@ take_filter(struct many_call *a, json_t *filter)
 }
 
 static bool
-take_question(struct many_call *a)
+parse_request(struct many_call *a)
 {
 	json_t *ids = NULL, *filter = NULL;
 	bool limited = false;
@@ -293,7 +293,7 @@ take_question(struct many_call *a)
 		return (false);
 	}
 	a->ids = ids;
-	return (ids != NULL ? take_ids(a) : take_filter(a, filter));
+	return (ids != NULL ? parse_ids(a) : parse_filter(a, filter));
 }
 
 static void
@@ -312,7 +312,7 @@ many(struct http_request *req, void *arg, enum operator_op op,
 	struct many_call *a;
 
 	if ((a = call_new(arg, req, sizeof(*a))) == NULL ||
-	    !call_query_check(&a->call, allowed) || !take_question(a))
+	    !call_query_check(&a->call, allowed) || !parse_request(a))
 		return;
 	if (http_on_free(req, many_fini, a) != RC_OK) {
 		call_problem(&a->call, PROBLEM_BUSY, "", "out of memory");

@@ -25,7 +25,7 @@ admin_reason_read(const char *text, size_t n, char ret[INSPECT_REASON_SIZE])
 }
 
 static bool
-take_reason(struct call *call, struct admin_dead_query *q)
+parse_reason(struct call *call, struct admin_dead_query *q)
 {
 	const char *text = http_query(call->req, "reason");
 
@@ -38,7 +38,7 @@ take_reason(struct call *call, struct admin_dead_query *q)
 }
 
 static bool
-take_resolved(struct call *call, struct admin_dead_query *q)
+parse_resolved(struct call *call, struct admin_dead_query *q)
 {
 	const char *text = http_query(call->req, "resolved");
 
@@ -62,7 +62,7 @@ admin_dead_query(struct call *call, struct admin_dead_query *ret)
 
 	ret->names.sender = http_query(call->req, "sender");
 	ret->names.destination = http_query(call->req, "destination");
-	return (take_reason(call, ret) && take_resolved(call, ret));
+	return (parse_reason(call, ret) && parse_resolved(call, ret));
 }
 
 static enum rc

@@ -32,7 +32,7 @@ struct page {
 
 /* RC_LIMIT ends the page: there is more. */
 static enum rc
-take_destination(
+on_row_destination(
     void *arg, const struct inspect_destination *d, struct err *err)
 {
 	struct page *p = arg;
@@ -170,7 +170,7 @@ read_list(struct call *call, struct db *db, struct err *err)
 
 	a->page.limit = (size_t)a->limit;
 	rc = inspect_destinations(
-	    db, a->after, a->limit + 1, take_destination, &a->page, err);
+	    db, a->after, a->limit + 1, on_row_destination, &a->page, err);
 	more = rc == RC_LIMIT;
 	if (rc == RC_OK || rc == RC_LIMIT) {
 		buf_adds(&b, "{\"destinations\":[");
@@ -224,7 +224,7 @@ read_one(struct call *call, struct db *db, struct err *err)
 
 	a->page.limit = 1;
 	rc = inspect_destination(
-	    db, a->unit.name, take_destination, &a->page, err);
+	    db, a->unit.name, on_row_destination, &a->page, err);
 	if (rc == RC_OK)
 		rc = write_page(admin_of(call), db, &a->page, &b, err);
 	buf_fini(&a->page.text);
@@ -301,7 +301,7 @@ admin_resume_post(struct http_request *req, void *arg)
 
 /* null lifts the limit. */
 static bool
-take_rate(struct change_call *a, json_t *rate)
+parse_rate(struct change_call *a, json_t *rate)
 {
 	int64_t n;
 
@@ -333,6 +333,6 @@ admin_destination_patch(struct http_request *req, void *arg)
 	if (rate == NULL)
 		call_problem(&a->call, PROBLEM_BAD_REQUEST, "/per_second",
 		    "\"per_second\" is missing");
-	else if (take_rate(a, rate))
+	else if (parse_rate(a, rate))
 		(void)call_submit(&a->call, &a->unit.unit);
 }

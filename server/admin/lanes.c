@@ -72,7 +72,7 @@ read_list(struct call *call, struct db *db, struct err *err)
 }
 
 static bool
-take_state(struct list_call *a)
+parse_state(struct list_call *a)
 {
 	static const char *const states[] = {
 	    "local", "idle", "ready", "leased"};
@@ -98,7 +98,7 @@ admin_lanes_get(struct http_request *req, void *arg)
 	struct list_call *a;
 
 	if ((a = call_new(arg, req, sizeof(*a))) == NULL ||
-	    !call_query_check(&a->call, allowed) || !take_state(a) ||
+	    !call_query_check(&a->call, allowed) || !parse_state(a) ||
 	    !admin_query_cursor(&a->call, "after", 0, &a->after) ||
 	    !call_query_limit(&a->call, &a->limit))
 		return;

@@ -56,7 +56,7 @@ read_list(struct call *call, struct db *db, struct err *err)
 }
 
 static bool
-take_state(struct list_call *a)
+parse_state(struct list_call *a)
 {
 	const char *text = http_query(a->call.req, "state");
 
@@ -75,7 +75,7 @@ take_state(struct list_call *a)
 }
 
 static bool
-take_stuck(struct list_call *a)
+parse_stuck(struct list_call *a)
 {
 	const char *text = http_query(a->call.req, "stuck");
 	int64_t now_ms = clk_wall_ms(admin_of(&a->call)->o.clk), ms;
@@ -92,7 +92,7 @@ take_stuck(struct list_call *a)
 }
 
 static bool
-take_near_failure(struct list_call *a)
+parse_near_failure(struct list_call *a)
 {
 	int64_t left = -1, most = admin_of(&a->call)->o.max_retries;
 
@@ -111,8 +111,8 @@ admin_outbox_get(struct http_request *req, void *arg)
 	struct list_call *a;
 
 	if ((a = call_new(arg, req, sizeof(*a))) == NULL ||
-	    !call_query_check(&a->call, allowed) || !take_state(a) ||
-	    !take_stuck(a) || !take_near_failure(a) ||
+	    !call_query_check(&a->call, allowed) || !parse_state(a) ||
+	    !parse_stuck(a) || !parse_near_failure(a) ||
 	    !admin_query_cursor(&a->call, "before", INT64_MAX, &a->before) ||
 	    !call_query_limit(&a->call, &a->limit))
 		return;

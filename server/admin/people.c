@@ -30,7 +30,7 @@ struct users_call {
 
 /* RC_LIMIT ends the page: there is more. */
 static enum rc
-take_user(void *arg, const struct inspect_user *u, struct err *err)
+on_row_user(void *arg, const struct inspect_user *u, struct err *err)
 {
 	struct users_call *a = arg;
 	struct buf *b = &a->text;
@@ -99,7 +99,7 @@ read_users(struct call *call, struct db *db, struct err *err)
 	bool all = true, more;
 	enum rc rc;
 
-	rc = inspect_users(db, a->after, a->limit + 1, take_user, a, err);
+	rc = inspect_users(db, a->after, a->limit + 1, on_row_user, a, err);
 	more = rc == RC_LIMIT;
 	if (rc == RC_OK || rc == RC_LIMIT) {
 		qsort(a->order, a->n, sizeof(a->order[0]), compare_users);
@@ -149,7 +149,7 @@ struct audit_call {
 
 /* RC_LIMIT ends the page: there is more. */
 static enum rc
-take_audit(void *arg, const struct inspect_audit *e, struct err *err)
+on_row_audit(void *arg, const struct inspect_audit *e, struct err *err)
 {
 	struct audit_call *a = arg;
 	struct buf *b = a->out;
@@ -179,7 +179,7 @@ add_audit(struct call *call, struct db *db, struct buf *b, int64_t *ret_next,
 	enum rc rc;
 
 	a->out = b;
-	rc = inspect_audit(db, a->before, a->limit + 1, take_audit, a, err);
+	rc = inspect_audit(db, a->before, a->limit + 1, on_row_audit, a, err);
 	*ret_next = rc == RC_LIMIT ? a->last : 0;
 	return (rc == RC_LIMIT ? RC_OK : rc);
 }

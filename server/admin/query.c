@@ -47,7 +47,7 @@ refuse_name(struct call *call, const struct admin_names *names,
 }
 
 static enum rc
-take_destination(
+on_row_destination(
     void *arg, const struct inspect_destination *d, struct err *err)
 {
 
@@ -75,7 +75,7 @@ admin_resolve(struct call *call, struct db *db, const struct admin_names *names,
 	}
 	if (rc == RC_OK && destination != NULL && destination[0] != '\0') {
 		rc = inspect_destination(
-		    db, destination, take_destination, ret_destination, err);
+		    db, destination, on_row_destination, ret_destination, err);
 		if (rc == RC_NOT_FOUND) {
 			/* It is answered: what it owns, perhaps the results
 			 * too, may be gone. */

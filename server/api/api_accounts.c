@@ -355,7 +355,7 @@ verify_login(struct pool_job *job)
 
 /* The stored hash of ${u} unless he cannot log in. */
 static void
-take_stored(struct account_call *a, const struct store_user *u)
+keep_stored(struct account_call *a, const struct store_user *u)
 {
 
 	a->unit.user.user_id = u->user_id;
@@ -374,7 +374,7 @@ read_login(struct call *call, struct db *db, struct err *err)
 	if (model_name_valid(a->name.p, a->name.n))
 		rc = store_user_by_name(db, a->name.p, a->name.n, &user, err);
 	if (rc == RC_OK)
-		take_stored(a, &user);
+		keep_stored(a, &user);
 	if (rc != RC_OK && rc != RC_NOT_FOUND)
 		return (rc);
 	submit_job(
@@ -464,7 +464,7 @@ read_change(struct call *call, struct db *db, struct err *err)
 
 	rc = store_user_by_id(db, call->who->user_id, &user, err);
 	if (rc == RC_OK)
-		take_stored(a, &user);
+		keep_stored(a, &user);
 	if (rc != RC_OK && rc != RC_NOT_FOUND)
 		return (rc);
 	submit_job(a, POOL_KNOWN, verify_change);

@@ -22,7 +22,7 @@ struct members {
 };
 
 static enum rc
-take_member(void *arg, const struct store_participant *p, struct err *err)
+on_row_member(void *arg, const struct store_participant *p, struct err *err)
 {
 	struct members *m = arg;
 
@@ -91,7 +91,7 @@ show_message(void *arg, const struct store_history *h, struct err *err)
 }
 
 static enum rc
-take_last(void *arg, const struct store_history *h, struct err *err)
+on_row_last(void *arg, const struct store_history *h, struct err *err)
 {
 
 	(void)err;
@@ -110,7 +110,7 @@ add_conversation(struct showing *s, const struct store_conversation_item *item,
 
 	query = (struct store_history_query){item->conversation_id,
 	    s->call->who->user_id, true, INT64_MAX, item->delivered_upto, 1};
-	rc = store_history(s->db, &query, take_last, &last, err);
+	rc = store_history(s->db, &query, on_row_last, &last, err);
 	if (rc != RC_OK)
 		return (rc);
 	buf_addc(s->out, '{');
@@ -122,7 +122,7 @@ add_conversation(struct showing *s, const struct store_conversation_item *item,
 	jw_member(s->out, "members");
 	buf_addc(s->out, '[');
 	rc = store_participants(
-	    s->db, item->conversation_id, take_member, &members, err);
+	    s->db, item->conversation_id, on_row_member, &members, err);
 	buf_adds(s->out, "]}");
 	return (rc);
 }
@@ -311,7 +311,7 @@ read_history(struct call *call, struct db *db, struct err *err)
 	s.direct = item.direct;
 	buf_adds(&b, "{\"messages\":[");
 	rc = store_participants(
-	    db, item.conversation_id, take_member, &members, err);
+	    db, item.conversation_id, on_row_member, &members, err);
 	query = (struct store_history_query){item.conversation_id,
 	    call->who->user_id, !a->forward, a->seq, item.delivered_upto,
 	    a->limit + 1};
@@ -362,7 +362,7 @@ struct one_message {
 };
 
 static enum rc
-take_message(void *arg, const struct store_history *h, struct err *err)
+on_row_message(void *arg, const struct store_history *h, struct err *err)
 {
 	struct one_message *one = arg;
 	struct members members = {.out = NULL};
@@ -372,7 +372,7 @@ take_message(void *arg, const struct store_history *h, struct err *err)
 	rc = store_conversation_by_id(one->db, h->conversation_id, &c, err);
 	if (rc == RC_OK)
 		rc = store_participants(
-		    one->db, h->conversation_id, take_member, &members, err);
+		    one->db, h->conversation_id, on_row_member, &members, err);
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_CORRUPT, "a conversation is missing");
 	if (rc == RC_OK)
@@ -390,7 +390,7 @@ read_message(struct call *call, struct db *db, struct err *err)
 	enum rc rc;
 
 	rc = store_message_visible(
-	    db, call->who->user_id, &a->id, take_message, &one, err);
+	    db, call->who->user_id, &a->id, on_row_message, &one, err);
 	if (rc == RC_NOT_FOUND) {
 		call_problem(call, PROBLEM_NOT_FOUND, "",
 		    "there is no message of that id that you may see");

@@ -82,7 +82,7 @@ cursor_ok(struct page_poll *p, bool shared)
 }
 
 static enum rc
-look_page(struct poll *poll, struct db *db, bool *ret_tell, struct err *err)
+query_page(struct poll *poll, struct db *db, bool *ret_found, struct err *err)
 {
 	struct page_poll *p = (struct page_poll *)(void *)poll;
 	const struct principal *who = poll->call.who;
@@ -102,7 +102,7 @@ look_page(struct poll *poll, struct db *db, bool *ret_tell, struct err *err)
 		p->after = p->acked;
 	if (!p->has_after && p->after < p->counter.oldest - 1)
 		p->after = p->counter.oldest - 1;
-	*ret_tell = true;
+	*ret_found = true;
 	if (!cursor_ok(p, db_shared(db)))
 		return (RC_OK);
 	p->next = p->after;
@@ -114,7 +114,7 @@ look_page(struct poll *poll, struct db *db, bool *ret_tell, struct err *err)
 	buf_addc(&p->b, '[');
 	range = (struct store_range){p->after, p->counter.head, p->limit};
 	rc = store_inbox_page(db, who->user_id, &range, add_event, p, err);
-	*ret_tell = p->n > 0;
+	*ret_found = p->n > 0;
 	return (rc == RC_LIMIT ? RC_OK : rc);
 }
 
@@ -156,7 +156,7 @@ page_fini(void *arg)
 
 /* The cursor of the query; false: answered. */
 static bool
-take_after(struct page_poll *p)
+parse_after(struct page_poll *p)
 {
 	struct call *call = &p->poll.call;
 	const char *text = http_query(call->req, "after");
@@ -186,7 +186,7 @@ api_inbox_get(struct http_request *req, void *arg)
 	if ((p = call_new(arg, req, sizeof(*p))) == NULL)
 		return;
 	p->refusal = (struct refusal)REFUSAL_INIT;
-	if (!call_query_check(&p->poll.call, allowed) || !take_after(p) ||
+	if (!call_query_check(&p->poll.call, allowed) || !parse_after(p) ||
 	    !call_query_limit(&p->poll.call, &p->limit) ||
 	    !call_query_i64(&p->poll.call, "wait", 0, LIMIT_WAIT_S, &wait_s))
 		return;
@@ -194,7 +194,7 @@ api_inbox_get(struct http_request *req, void *arg)
 		call_problem(&p->poll.call, PROBLEM_BUSY, "", "out of memory");
 		return;
 	}
-	p->poll.look = look_page;
+	p->poll.query = query_page;
 	p->poll.answer = answer_page;
 	p->poll.waiter.user_id = p->poll.call.who->user_id;
 	/* Without a cursor it is not known before the first read; a wake-up
@@ -216,7 +216,7 @@ struct one_event {
 };
 
 static enum rc
-take_event(void *arg, const struct event_view *e, struct err *err)
+on_row_event(void *arg, const struct event_view *e, struct err *err)
 {
 	struct one_event *one = arg;
 
@@ -235,7 +235,7 @@ read_event(struct call *call, struct db *db, struct err *err)
 	enum rc rc;
 
 	rc = store_inbox_page(
-	    db, call->who->user_id, &range, take_event, &one, err);
+	    db, call->who->user_id, &range, on_row_event, &one, err);
 	if (rc == RC_OK && !one.found)
 		call_problem(call, PROBLEM_NOT_FOUND, "",
 		    "your inbox has no event of that number");

@@ -110,7 +110,7 @@ read_finish(struct unit *base)
 
 /* Reads the list of ids; false: answered. */
 static bool
-take_ids(struct read_call *a, json_t *ids)
+parse_ids(struct read_call *a, json_t *ids)
 {
 	char place[32];
 	json_t *one;
@@ -141,7 +141,7 @@ take_ids(struct read_call *a, json_t *ids)
 
 /* Decides which of the forms it is; false: answered. */
 static bool
-take_form(struct read_call *a, const struct read_body *body)
+parse_form(struct read_call *a, const struct read_body *body)
 {
 	const bool by_conversation =
 	    body->has_conversation || body->has_upto_seq;
@@ -153,7 +153,7 @@ take_form(struct read_call *a, const struct read_body *body)
 		return (false);
 	}
 	if (body->ids != NULL)
-		return (take_ids(a, body->ids));
+		return (parse_ids(a, body->ids));
 	if (body->has_upto) {
 		a->unit.form = READ_UPTO;
 		a->unit.upto = body->upto;
@@ -203,7 +203,7 @@ api_read_post(struct http_request *req, void *arg)
 	    !call_body(&a->call, &a->doc, fields, COUNT(fields)))
 		return;
 	read_unit_init(&a->unit);
-	if (!take_form(a, &body))
+	if (!parse_form(a, &body))
 		return;
 	a->unit.user_id = a->call.who->user_id;
 	a->unit.device_id = a->call.who->device_id;

@@ -113,7 +113,7 @@ send_start(struct send_call *s, bool is_text)
 /* The key of header Idempotency-Key or of ${key} makes the id.  False:
  * answered. */
 static bool
-take_key(struct call *call, const char *key, struct message_draft *d)
+parse_key(struct call *call, const char *key, struct message_draft *d)
 {
 	size_t n;
 
@@ -391,7 +391,7 @@ api_messages_post(struct http_request *req, void *arg)
 		call_refuse(&s->call, &r);
 		return;
 	}
-	if (take_key(&s->call, NULL, &s->send.draft))
+	if (parse_key(&s->call, NULL, &s->send.draft))
 		send_start(s, false);
 }
 
@@ -510,7 +510,7 @@ api_to_post(struct http_request *req, void *arg)
 		    "\"priority\" must be low, normal or high");
 		return;
 	}
-	if (!take_key(&s->call, http_query(req, "key"), d))
+	if (!parse_key(&s->call, http_query(req, "key"), d))
 		return;
 	if (model_draft_check(d, "", &r) != RC_OK) {
 		r.pointer[0] = '\0';

@@ -92,7 +92,8 @@ add_with_timeline(struct buf *b, const struct entry_view *e)
 }
 
 static enum rc
-take_entry(void *arg, const struct entry_view *e, int64_t mid, struct err *err)
+on_row_entry(
+    void *arg, const struct entry_view *e, int64_t mid, struct err *err)
 {
 
 	(void)mid;
@@ -110,9 +111,9 @@ struct entry_poll {
 };
 
 /* With `wait` the answer is due when the rendering is not the one that the
- * client has: that of If-None-Match, or else that of the first look. */
+ * client has: that of If-None-Match, or else that of the first query. */
 static enum rc
-look_entry(struct poll *poll, struct db *db, bool *ret_tell, struct err *err)
+query_entry(struct poll *poll, struct db *db, bool *ret_found, struct err *err)
 {
 	struct entry_poll *p = (struct entry_poll *)(void *)poll;
 	const struct entry_of of = api_outbox_of(&poll->call);
@@ -120,9 +121,9 @@ look_entry(struct poll *poll, struct db *db, bool *ret_tell, struct err *err)
 	enum rc rc;
 
 	buf_reset(&p->body);
-	rc = entry_get(db, &of, &p->id, take_entry, &p->body, err);
+	rc = entry_get(db, &of, &p->id, on_row_entry, &p->body, err);
 	p->found = rc == RC_OK;
-	*ret_tell = true;
+	*ret_found = true;
 	if (rc == RC_NOT_FOUND || (rc == RC_OK && !buf_ok(&p->body)))
 		return (RC_OK);
 	if (rc != RC_OK)
@@ -130,12 +131,12 @@ look_entry(struct poll *poll, struct db *db, bool *ret_tell, struct err *err)
 	etag_make(&p->body, tag);
 	if (p->was[0] == '\0') {
 		memcpy(p->was, tag, sizeof(p->was));
-		*ret_tell =
+		*ret_found =
 		    !http_etag_listed(
 			http_header(poll->call.req, "If-None-Match"), tag) &&
 		    http_header(poll->call.req, "If-None-Match") != NULL;
 	} else {
-		*ret_tell = strcmp(p->was, tag) != 0;
+		*ret_found = strcmp(p->was, tag) != 0;
 	}
 	return (RC_OK);
 }
@@ -175,7 +176,7 @@ api_entry_get(struct http_request *req, void *arg)
 		call_problem(&p->poll.call, PROBLEM_BUSY, "", "out of memory");
 		return;
 	}
-	p->poll.look = look_entry;
+	p->poll.query = query_entry;
 	p->poll.answer = answer_entry;
 	p->poll.waiter.user_id = p->poll.call.who->user_id;
 	p->poll.waiter.outbox = true;
@@ -197,7 +198,7 @@ read_canceled(struct call *call, struct db *db, struct err *err)
 	struct buf b = BUF_INIT;
 	enum rc rc;
 
-	rc = entry_get(db, &of, &a->unit.id, take_entry, &b, err);
+	rc = entry_get(db, &of, &a->unit.id, on_row_entry, &b, err);
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_INTERNAL, "a canceled entry is gone");
 	if (rc == RC_OK)
@@ -252,7 +253,7 @@ read_retried(struct call *call, struct db *db, struct err *err)
 	struct buf b = BUF_INIT;
 	enum rc rc;
 
-	rc = entry_get(db, &of, &a->unit.message, take_entry, &b, err);
+	rc = entry_get(db, &of, &a->unit.message, on_row_entry, &b, err);
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_INTERNAL, "a retried entry is gone");
 	if (rc == RC_OK)
@@ -374,7 +375,7 @@ list_entry(void *arg, const struct entry_view *e, int64_t mid, struct err *err)
 }
 
 static enum rc
-take_mid(void *arg, const struct entry_view *e, int64_t mid, struct err *err)
+on_row_mid(void *arg, const struct entry_view *e, int64_t mid, struct err *err)
 {
 
 	(void)e;
@@ -436,8 +437,8 @@ read_list(struct call *call, struct db *db, struct err *err)
 	a->out = &b;
 	a->last_mid = INT64_MAX;
 	if (a->has_before)
-		rc =
-		    entry_get(db, &of, &a->before, take_mid, &a->last_mid, err);
+		rc = entry_get(
+		    db, &of, &a->before, on_row_mid, &a->last_mid, err);
 	if (rc == RC_NOT_FOUND) {
 		call_problem(call, PROBLEM_BAD_REQUEST, "",
 		    "parameter \"before\" names no message of yours");
@@ -454,7 +455,7 @@ read_list(struct call *call, struct db *db, struct err *err)
 
 /* The parameter state, which takes labels too; false: answered. */
 static bool
-take_state(struct list_call *a)
+parse_state(struct list_call *a)
 {
 	const char *text = http_query(a->call.req, "state");
 
@@ -485,7 +486,7 @@ api_outbox_get(struct http_request *req, void *arg)
 	struct list_call *a;
 
 	if ((a = call_new(arg, req, sizeof(*a))) == NULL ||
-	    !call_query_check(&a->call, allowed) || !take_state(a) ||
+	    !call_query_check(&a->call, allowed) || !parse_state(a) ||
 	    !call_query_uuid(&a->call, "before", &a->has_before, &a->before) ||
 	    !call_query_limit(&a->call, &a->limit))
 		return;

@@ -97,7 +97,7 @@ request_answer_gone(struct http_request *req)
 /* Moves the content of ${body} into ${req}.  A buffer is up to twice as large
  * as what it holds: of a large one the rest is given back. */
 static void
-take_out(struct http_request *req, struct buf *body)
+take_body(struct http_request *req, struct buf *body)
 {
 	char *fit;
 
@@ -141,7 +141,7 @@ http_answer(struct http_request *req, int status, const char *content_type,
 	req->status = status;
 	req->content_type = content_type;
 	if (body != NULL)
-		take_out(req, body);
+		take_body(req, body);
 	answer_deliver(req);
 }
 

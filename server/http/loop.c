@@ -224,7 +224,7 @@ loop_wake(struct loop *loop, struct http_request *req)
 /* ---- messages ---- */
 
 static void
-take_conn(struct loop *loop, struct conn *conn)
+adopt_conn(struct loop *loop, struct conn *conn)
 {
 	int64_t period = loop->http->options.request_deadline_ms / 8 + 1;
 
@@ -243,7 +243,7 @@ take_conn(struct loop *loop, struct conn *conn)
 }
 
 static void
-take_timer(struct loop *loop, struct http_request *req)
+apply_timer(struct loop *loop, struct http_request *req)
 {
 	void (*wake)(struct http_request *, void *);
 	int64_t at_ms;
@@ -259,7 +259,7 @@ take_timer(struct loop *loop, struct http_request *req)
 }
 
 static void
-take_messages(struct loop *loop)
+handle_messages(struct loop *loop)
 {
 	struct mbox_node *node, *next;
 	struct loop_msg *msg;
@@ -271,14 +271,14 @@ take_messages(struct loop *loop)
 		base = (char *)msg;
 		switch (msg->kind) {
 		case MSG_CONN:
-			take_conn(loop, (struct conn *)(void *)msg);
+			adopt_conn(loop, (struct conn *)(void *)msg);
 			break;
 		case MSG_ANSWER:
 			loop_ready(loop, (struct http_request *)(void *)msg);
 			break;
 		case MSG_TIMER:
 			base -= offsetof(struct http_request, timer_msg);
-			take_timer(loop, (struct http_request *)(void *)base);
+			apply_timer(loop, (struct http_request *)(void *)base);
 			break;
 		case MSG_WAKE:
 			break;
@@ -455,7 +455,7 @@ handle_event(struct loop *loop, struct source *source)
 	case SOURCE_MHD:
 		break;
 	case SOURCE_MBOX:
-		take_messages(loop);
+		handle_messages(loop);
 		break;
 	case SOURCE_GONE:
 		base -= offsetof(struct http_request, gone);
@@ -495,7 +495,7 @@ loop_stop(struct loop *loop)
 	    clk_mono_ms(http->options.clk) + http->options.timing->http_stop_ms;
 
 	refusal_set(&r, PROBLEM_DRAINING, "", "this server has stopped");
-	take_messages(loop);
+	handle_messages(loop);
 	wake_due(loop);
 	resume_ready(loop);
 	for (req = loop->requests; req != NULL; req = req->next)

@@ -3,7 +3,7 @@
  * Long-polls.  Three threads may touch one: a reader that reads for it, push
  * that gives the waiter back, and its http loop when the time is up or the
  * client has gone.  Whoever finds that nobody else has anything of it goes on;
- * the flags that say so are looked at under one lock.
+ * the flags that say so are read under one lock.
  */
 #include <stddef.h>
 
@@ -29,13 +29,13 @@ poll_answer(struct poll *p)
 enum step { STEP_WAIT, STEP_ANSWER, STEP_AGAIN };
 
 static enum step
-read_ended(struct poll *p, bool tell)
+read_ended(struct poll *p, bool found)
 {
 
 	p->reading = false;
-	if (!tell && !p->expired && p->registered)
+	if (!found && !p->expired && p->registered)
 		return (STEP_WAIT);
-	if (!tell && !p->expired && p->woken)
+	if (!found && !p->expired && p->woken)
 		return (STEP_AGAIN);
 	if (!p->registered)
 		return (STEP_ANSWER);
@@ -48,13 +48,13 @@ read_ended(struct poll *p, bool tell)
 }
 
 static void
-after_read(struct poll *p, bool tell)
+after_read(struct poll *p, bool found)
 {
 	struct lock *lock = &p->call.rest->poll_lock;
 	enum step step;
 
 	lock_take(lock);
-	step = read_ended(p, tell);
+	step = read_ended(p, found);
 	lock_drop(lock);
 	if (step == STEP_ANSWER)
 		poll_answer(p);
@@ -68,20 +68,20 @@ run_read(struct read_job *job, struct db *db, struct err *err)
 	struct poll *p =
 	    (struct poll *)(void *)((char *)job -
 				    offsetof(struct poll, call.job));
-	bool tell = false;
+	bool found = false;
 	enum rc rc = RC_OK;
 
 	/* Who registers first and then asks misses no revocation. */
 	if (db != NULL && p->waits)
 		rc = rest_still_admitted(&p->call, db, err);
 	if (rc == RC_NOT_FOUND) {
-		p->revoked = tell = true;
+		p->revoked = found = true;
 	} else if (db == NULL || rc != RC_OK ||
-		   p->look(p, db, &tell, err) != RC_OK) {
+		   p->query(p, db, &found, err) != RC_OK) {
 		p->err = *err;
-		tell = true;
+		found = true;
 	}
-	after_read(p, tell);
+	after_read(p, found);
 }
 
 /* Registers (if it may still wait), then reads. */

@@ -32,7 +32,7 @@ static _Thread_local void *reserve;
 static _Thread_local size_t reserve_bytes;
 
 static void *
-take_memory(size_t n)
+parser_alloc(size_t n)
 {
 	void *p;
 
@@ -90,7 +90,7 @@ void
 wire_init(void)
 {
 
-	json_set_alloc_funcs(take_memory, mem_free);
+	json_set_alloc_funcs(parser_alloc, mem_free);
 	json_object_seed(0);
 }
 

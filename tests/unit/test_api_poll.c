@@ -23,10 +23,10 @@ static struct {
 	void (*wake)(struct http_request *req, void *arg);
 	void *wake_arg;
 	enum rc wait_rc, submit_rc;
-	bool tell;       /* what look() finds */
-	enum rc look_rc; /* or fails with */
-	bool revoked;    /* the token */
-	int looks, answers, failures, waits, refusals;
+	bool found;       /* what query() finds */
+	enum rc query_rc; /* or fails with */
+	bool revoked;     /* the token */
+	int queries, answers, failures, waits, refusals;
 } world;
 
 static struct rest rest;
@@ -106,15 +106,15 @@ call_refuse_stranger(struct call *call)
 }
 
 static enum rc
-look(struct poll *p, struct db *db, bool *ret_tell, struct err *err)
+query(struct poll *p, struct db *db, bool *ret_found, struct err *err)
 {
 
 	(void)p;
 	assert_non_null(db);
-	world.looks++;
-	*ret_tell = world.tell;
-	if (world.look_rc != RC_OK)
-		return (err_set(err, world.look_rc, "look"));
+	world.queries++;
+	*ret_found = world.found;
+	if (world.query_rc != RC_OK)
+		return (err_set(err, world.query_rc, "query"));
 	return (RC_OK);
 }
 
@@ -142,14 +142,14 @@ begin(int64_t wait_s)
 	lock_init(&rest.poll_lock, LOCK_POLL);
 	poll.call.rest = &rest;
 	poll.call.who = &who;
-	poll.look = look;
+	poll.query = query;
 	poll.answer = answer;
 	poll_start(&poll, wait_s);
 }
 
 /* A reader runs the job. */
 static void
-read_now(bool tell)
+read_now(bool found)
 {
 	struct read_job *job = world.job;
 	struct err err = ERR_INIT;
@@ -157,7 +157,7 @@ read_now(bool tell)
 
 	assert_non_null(job);
 	world.job = NULL;
-	world.tell = tell;
+	world.found = found;
 	job->run(job, (struct db *)(void *)&db, &err);
 }
 
@@ -226,7 +226,7 @@ test_something_at_once(void **state)
 	assert_true(world.canceled);
 	give_back(false);
 	assert_over();
-	assert_int_equal(1, world.looks);
+	assert_int_equal(1, world.queries);
 }
 
 static void
@@ -238,7 +238,7 @@ test_something_at_once_and_woken(void **state)
 	read_now(true);
 	give_back(true);
 	assert_over();
-	assert_int_equal(1, world.looks);
+	assert_int_equal(1, world.queries);
 }
 
 static void
@@ -273,7 +273,7 @@ test_woken_while_reading(void **state)
 	read_now(true);
 	give_back(true);
 	assert_over();
-	assert_int_equal(2, world.looks);
+	assert_int_equal(2, world.queries);
 }
 
 static void
@@ -305,11 +305,11 @@ test_time_is_up(void **state)
 	time_up();
 	assert_true(world.canceled);
 	give_back(false);
-	/* A last look, which is told whatever it finds. */
+	/* A last query, which is answered whatever it finds. */
 	assert_null(world.waiter);
 	read_now(false);
 	assert_over();
-	assert_int_equal(2, world.looks);
+	assert_int_equal(2, world.queries);
 }
 
 /* Both ask for the waiter: it is canceled once. */
@@ -340,7 +340,7 @@ test_time_is_up_while_reading(void **state)
 	assert_int_equal(0, world.answers);
 	give_back(false);
 	assert_over();
-	assert_int_equal(1, world.looks);
+	assert_int_equal(1, world.queries);
 
 	/* The other way round. */
 	begin(20);
@@ -349,7 +349,7 @@ test_time_is_up_while_reading(void **state)
 	assert_int_equal(0, world.answers);
 	read_now(false);
 	assert_over();
-	assert_int_equal(1, world.looks);
+	assert_int_equal(1, world.queries);
 }
 
 static void
@@ -392,7 +392,7 @@ test_errors(void **state)
 
 	(void)state;
 	begin(20);
-	world.look_rc = RC_IO;
+	world.query_rc = RC_IO;
 	read_now(false);
 	give_back(false);
 	assert_over();
@@ -427,7 +427,7 @@ test_revoked_while_waiting(void **state)
 	give_back(false);
 	assert_over();
 	assert_int_equal(1, world.refusals);
-	assert_int_equal(1, world.looks);
+	assert_int_equal(1, world.queries);
 }
 
 /* Before it was registered, or just as the time is up. */
@@ -450,7 +450,7 @@ test_revoked_at_the_edges(void **state)
 	read_now(true);
 	assert_over();
 	assert_int_equal(1, world.refusals);
-	assert_int_equal(1, world.looks);
+	assert_int_equal(1, world.queries);
 }
 
 int
