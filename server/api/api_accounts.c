@@ -26,6 +26,24 @@ struct account_call {
 	bool attempt_counted; /* as failed, which may still be taken back */
 };
 
+/* A member of a body that must be there, of ${min} to ${max} bytes; 0: the
+ * handler checks the length. */
+#define REQUIRED_TEXT(text, min, max, at)                                      \
+	{                                                                      \
+		.name = (text), .type = WIRE_SPAN, .required = true,           \
+		.min_len = (min), .max_len = (max), .ret = (at)                \
+	}
+
+/* A call whose query has no parameters; NULL: answered. */
+static struct account_call *
+account_call_new(struct rest *rest, struct http_request *req)
+{
+	static const char *const allowed[] = {NULL};
+	struct account_call *a = call_new(rest, req, sizeof(*a));
+
+	return (a != NULL && call_query_check(&a->call, allowed) ? a : NULL);
+}
+
 static void
 copy_span(char *ret, size_t size, const struct span *s)
 {
@@ -185,24 +203,14 @@ hash_new_user(struct pool_job *job)
 void
 api_users_post(struct http_request *req, void *arg)
 {
-	static const char *const allowed[] = {NULL};
 	struct account_call *a;
 
-	if (!rest_enter(arg, req) ||
-	    (a = call_new(arg, req, sizeof(*a))) == NULL ||
-	    !call_query_check(&a->call, allowed))
+	if (!rest_enter(arg, req) || (a = account_call_new(arg, req)) == NULL)
 		return;
 	const struct wire_field fields[] = {
-	    {.name = "name",
-		.type = WIRE_SPAN,
-		.required = true,
-		.ret = &a->name},
-	    {.name = "password",
-		.type = WIRE_SPAN,
-		.required = true,
-		.min_len = LIMIT_PASSWORD_MIN,
-		.max_len = LIMIT_PASSWORD_LEN,
-		.ret = &a->password},
+	    REQUIRED_TEXT("name", 0, 0, &a->name),
+	    REQUIRED_TEXT("password", LIMIT_PASSWORD_MIN, LIMIT_PASSWORD_LEN,
+		&a->password),
 	    {.name = "display_name",
 		.type = WIRE_SPAN,
 		.min_len = 1,
@@ -385,32 +393,14 @@ read_login(struct call *call, struct db *db, struct err *err)
 void
 api_tokens_post(struct http_request *req, void *arg)
 {
-	static const char *const allowed[] = {NULL};
 	struct account_call *a;
 
-	if (!rest_enter(arg, req) ||
-	    (a = call_new(arg, req, sizeof(*a))) == NULL ||
-	    !call_query_check(&a->call, allowed))
+	if (!rest_enter(arg, req) || (a = account_call_new(arg, req)) == NULL)
 		return;
 	const struct wire_field fields[] = {
-	    {.name = "name",
-		.type = WIRE_SPAN,
-		.required = true,
-		.min_len = 1,
-		.max_len = LIMIT_NAME_LEN,
-		.ret = &a->name},
-	    {.name = "password",
-		.type = WIRE_SPAN,
-		.required = true,
-		.min_len = 1,
-		.max_len = LIMIT_PASSWORD_LEN,
-		.ret = &a->password},
-	    {.name = "device",
-		.type = WIRE_SPAN,
-		.required = true,
-		.min_len = 1,
-		.max_len = LIMIT_DEVICE_NAME_LEN,
-		.ret = &a->device},
+	    REQUIRED_TEXT("name", 1, LIMIT_NAME_LEN, &a->name),
+	    REQUIRED_TEXT("password", 1, LIMIT_PASSWORD_LEN, &a->password),
+	    REQUIRED_TEXT("device", 1, LIMIT_DEVICE_NAME_LEN, &a->device),
 	};
 	if (!call_body(&a->call, &a->doc, fields, COUNT(fields)) ||
 	    !begin_attempt(a))
@@ -474,25 +464,14 @@ read_change(struct call *call, struct db *db, struct err *err)
 void
 api_password_post(struct http_request *req, void *arg)
 {
-	static const char *const allowed[] = {NULL};
 	struct account_call *a;
 
-	if ((a = call_new(arg, req, sizeof(*a))) == NULL ||
-	    !call_query_check(&a->call, allowed))
+	if ((a = account_call_new(arg, req)) == NULL)
 		return;
 	const struct wire_field fields[] = {
-	    {.name = "password",
-		.type = WIRE_SPAN,
-		.required = true,
-		.min_len = 1,
-		.max_len = LIMIT_PASSWORD_LEN,
-		.ret = &a->password},
-	    {.name = "new_password",
-		.type = WIRE_SPAN,
-		.required = true,
-		.min_len = LIMIT_PASSWORD_MIN,
-		.max_len = LIMIT_PASSWORD_LEN,
-		.ret = &a->new_password},
+	    REQUIRED_TEXT("password", 1, LIMIT_PASSWORD_LEN, &a->password),
+	    REQUIRED_TEXT("new_password", LIMIT_PASSWORD_MIN,
+		LIMIT_PASSWORD_LEN, &a->new_password),
 	};
 	if (!call_body(&a->call, &a->doc, fields, COUNT(fields)))
 		return;
