@@ -139,15 +139,24 @@ bool log_enabled(enum log_level level);
 void log_event(enum log_event event, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* As log_event(), without fields. */
+void log_event_bare(enum log_event event);
+
 /* As log_event() with the story of ${err} as the last field, "error"; none
- * when ${err} is NULL.  Use "%s", "" where there are no other fields. */
+ * when ${err} is NULL. */
 void log_error(enum log_event event, const struct err *err, const char *fmt,
     ...) __attribute__((format(printf, 3, 4)));
+
+/* As log_error(), without other fields. */
+void log_error_bare(enum log_event event, const struct err *err);
 
 /* As log_error(), for a program that ends: all later lines are dropped, until
  * log_start() is called.  Thread: any. */
 void log_last(enum log_event event, const struct err *err, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* As log_last(), without an error or fields. */
+void log_last_bare(enum log_event event);
 
 /* The number of lines dropped so far. */
 uint64_t log_dropped(void);

@@ -248,7 +248,7 @@ note_away(struct cluster *c, bool away, const struct err *err)
 	const bool was = atomic_exchange(&c->away, away);
 
 	if (away && !was)
-		log_error(LOG_EV_CLUSTER_AWAY, err, "%s", "");
+		log_error_bare(LOG_EV_CLUSTER_AWAY, err);
 	if (!away && was)
 		log_event(LOG_EV_CLUSTER_BACK, "node=%lld",
 		    (long long)c->node.node_id);

@@ -270,7 +270,7 @@ give_up(struct server *s, struct room *room, int sig)
 	    LOG_EV_SERVER_STOP, "signal=%s", sig == SIGINT ? "INT" : "TERM");
 	(void)notify_manager("STOPPING=1\nSTATUS=stopping");
 	room_close(s, room);
-	log_last(LOG_EV_SERVER_STOPPED, NULL, "%s", "");
+	log_last_bare(LOG_EV_SERVER_STOPPED);
 	log_stop();
 	_exit(EX_OK);
 }
@@ -298,7 +298,7 @@ watch(struct opening *o, struct room **ret_room)
 		/* If it cannot be had, nor can the socket later, and then the
 		 * start says so. */
 		if (!tried && room_open(o->s, ret_room, &err) != RC_OK)
-			log_error(LOG_EV_STORE_WAIT, &err, "%s", "");
+			log_error_bare(LOG_EV_STORE_WAIT, &err);
 		tried = true;
 	}
 }

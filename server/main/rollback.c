@@ -78,7 +78,7 @@ data_check_mark(const struct data *data, struct db *db, bool accept,
 	rc = refuse(&mark, &state, err);
 	if (!accept)
 		return (rc);
-	log_error(LOG_EV_MARK_ROLLBACK, err, "%s", "");
+	log_error_bare(LOG_EV_MARK_ROLLBACK, err);
 	*err = (struct err)ERR_INIT;
 	*ret_rollback = true;
 	return (RC_OK);

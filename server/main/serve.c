@@ -253,13 +253,13 @@ serve(struct server *s, int argc, char **argv)
 	if (config_warn(&s->config, log_warning, NULL) != RC_OK)
 		log_event(LOG_EV_SERVER_SETTING, "warning=%s", "out of memory");
 	if (serve_on(s, argc, argv, &err) != RC_OK) {
-		log_error(LOG_EV_SERVER_FAIL, &err, "%s", "");
+		log_error_bare(LOG_EV_SERVER_FAIL, &err);
 		/* What is there is not what this start is for: no repetition
 		 * helps, and the service manager must know. */
 		code = err.rc == RC_INVALID ? EX_CONFIG : rc_exit_code(err.rc);
 	}
 	server_stop(s);
-	log_event(LOG_EV_SERVER_STOPPED, "%s", "");
+	log_event_bare(LOG_EV_SERVER_STOPPED);
 	log_stop();
 	if (code != EX_OK && s->config.log_format == LOG_FMT_TEXT)
 		(void)complain(code, "%s", err.text);

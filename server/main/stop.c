@@ -189,7 +189,7 @@ server_stop(struct server *s)
 	txn_env_free(s->env);
 	if (s->db != NULL &&
 	    db_checkpoint(s->db, true, &checkpoint, &err) != RC_OK)
-		log_error(LOG_EV_STORE_FAIL, &err, "%s", "");
+		log_error_bare(LOG_EV_STORE_FAIL, &err);
 	db_close(s->db);
 	auth_free(s->auth);
 	metrics_free(s->metrics);

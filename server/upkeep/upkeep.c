@@ -97,7 +97,7 @@ mark_turn(struct upkeep *u, int64_t now)
 	if (rc != RC_OK) {
 		metrics_add(u->options.metrics, METRIC_MARK_FAILURES, 1);
 		if (!u->mark_failing)
-			log_error(LOG_EV_MARK_FAIL, &err, "%s", "");
+			log_error_bare(LOG_EV_MARK_FAIL, &err);
 	}
 	u->mark_failing = rc != RC_OK;
 }
