@@ -171,7 +171,7 @@ read_next(struct call *call, struct db *db, struct err *err)
 	enum rc rc;
 
 	if ((rc = rest_still_admitted(call, db, err)) == RC_NOT_FOUND) {
-		call_refuse_stranger(call);
+		caller_refuse_stranger(call);
 		return (RC_OK);
 	}
 	if (rc == RC_OK && a->ids == NULL && !a->resolved) {

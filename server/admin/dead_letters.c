@@ -71,7 +71,7 @@ write_dead(void *arg, const struct inspect_dead_letter *dead, struct err *err)
 
 	(void)err;
 	jw_comma(arg);
-	store_dead_letter(arg, dead);
+	admin_dead_letter(arg, dead);
 	return (RC_OK);
 }
 

@@ -19,7 +19,7 @@ write_line(void *arg, const struct inspect_dead_letter *dead, struct err *err)
 {
 
 	(void)err;
-	store_dead_letter(arg, dead);
+	admin_dead_letter(arg, dead);
 	buf_addc(arg, '\n');
 	return (RC_OK);
 }

@@ -22,7 +22,7 @@ admin_path_number(
 {
 	const char *text = http_path_param(call->req, name);
 
-	if (text != NULL && number_parse(text, ret))
+	if (text != NULL && call_number_parse(text, ret))
 		return (true);
 	call_problem(call, PROBLEM_NOT_FOUND, "", "%s", what);
 	return (false);

@@ -185,7 +185,7 @@ admin_row_members(
 }
 
 void
-store_dead_letter(struct buf *b, const struct inspect_dead_letter *dead)
+admin_dead_letter(struct buf *b, const struct inspect_dead_letter *dead)
 {
 
 	buf_addc(b, '{');

@@ -19,7 +19,7 @@
 #define ADMIN_ATTEMPTS 200
 #define ADMIN_DEATHS 50
 
-/* ---- parameters (admin_query.c); false: answered ---- */
+/* ---- parameters (query.c); false: answered ---- */
 
 /* The parameters before or after, a number from a page's next. */
 bool admin_query_cursor(
@@ -49,7 +49,7 @@ enum rc admin_resolve(struct call *call, struct db *db,
 bool admin_reason_read(
     const char *text, size_t n, char ret[INSPECT_REASON_SIZE]);
 
-/* Which dead letters a query asks for (admin_dead.c). */
+/* Which dead letters a query asks for (dead_letters.c). */
 struct admin_dead_query {
 	struct admin_names names;
 	struct inspect_dead_letter_filter filter;
@@ -59,7 +59,7 @@ struct admin_dead_query {
  * are found later. */
 bool admin_dead_query(struct call *call, struct admin_dead_query *ret);
 
-/* ---- answers (admin_render.c) ---- */
+/* ---- answers (render.c) ---- */
 
 /* Ends a list: member "next" and the Link header, both null without ${more};
  * ${cursor} is the parameter's name. */
@@ -91,15 +91,15 @@ void admin_row_members(
     struct buf *b, const struct inspect_outbox_row *row, const char *count);
 
 /* A dead letter as an object. */
-void store_dead_letter(struct buf *b, const struct inspect_dead_letter *dead);
+void admin_dead_letter(struct buf *b, const struct inspect_dead_letter *dead);
 
 /* Appends {…} of all that is known of message ${id}; RC_NOT_FOUND
- * (admin_show.c). Thread: reader. */
+ * (message.c). Thread: reader. */
 enum rc admin_show(struct db *db, const struct uuid *id, struct buf *b,
     struct err *err) MUST_USE;
 
 /* What the relay says of itself; mem_free() it; NULL: no memory
- * (admin_stats.c). */
+ * (stats.c). */
 struct relay_stats *admin_relay(struct admin *admin);
 
 /* Handlers; the argument is the rest. */

@@ -254,7 +254,8 @@ api_event_get(struct http_request *req, void *arg)
 	if ((a = call_new(arg, req, sizeof(*a))) == NULL ||
 	    !call_query_check(&a->call, allowed))
 		return;
-	if (!number_parse(http_path_param(req, "seq"), &a->seq) || a->seq < 1) {
+	if (!call_number_parse(http_path_param(req, "seq"), &a->seq) ||
+	    a->seq < 1) {
 		call_problem(&a->call, PROBLEM_NOT_FOUND, "",
 		    "your inbox has no event of that number");
 		return;

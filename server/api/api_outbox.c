@@ -107,7 +107,7 @@ struct entry_poll {
 	struct uuid id;
 	bool found;
 	struct buf body;
-	char was[ETAG_SIZE]; /* what the client has; "": not known yet */
+	char was[CALL_ETAG_SIZE]; /* what the client has; "": not known yet */
 };
 
 /* With `wait` the answer is due when the rendering is not the one that the
@@ -117,7 +117,7 @@ query_entry(struct poll *poll, struct db *db, bool *ret_found, struct err *err)
 {
 	struct entry_poll *p = (struct entry_poll *)(void *)poll;
 	const struct entry_of of = api_outbox_of(&poll->call);
-	char tag[ETAG_SIZE];
+	char tag[CALL_ETAG_SIZE];
 	enum rc rc;
 
 	buf_reset(&p->body);
@@ -128,7 +128,7 @@ query_entry(struct poll *poll, struct db *db, bool *ret_found, struct err *err)
 		return (RC_OK);
 	if (rc != RC_OK)
 		return (rc);
-	etag_make(&p->body, tag);
+	call_etag_make(&p->body, tag);
 	if (p->was[0] == '\0') {
 		memcpy(p->was, tag, sizeof(p->was));
 		*ret_found =

@@ -242,7 +242,7 @@ call_piece(struct call *call, enum http_piece kind, struct buf *piece)
 }
 
 void
-etag_make(const struct buf *body, char ret[ETAG_SIZE])
+call_etag_make(const struct buf *body, char ret[CALL_ETAG_SIZE])
 {
 	static const char hex[] = "0123456789abcdef";
 	uint8_t hash[CRYPT_HASH_SIZE];
@@ -261,13 +261,13 @@ etag_make(const struct buf *body, char ret[ETAG_SIZE])
 void
 call_json_tagged(struct call *call, int status, struct buf *body)
 {
-	char tag[ETAG_SIZE];
+	char tag[CALL_ETAG_SIZE];
 
 	if (!buf_ok(body)) {
 		call_json(call, status, body);
 		return;
 	}
-	etag_make(body, tag);
+	call_etag_make(body, tag);
 	http_answer_header(call->req, "ETag", tag);
 	if (status == 200 &&
 	    http_etag_listed(http_header(call->req, "If-None-Match"), tag)) {

@@ -56,8 +56,8 @@ bool call_unit_ok(
 enum rc rest_still_admitted(
     struct call *call, struct db *db, struct err *err) MUST_USE;
 
-/* Answers 401: what a token is and where it is to be had. */
-void call_refuse_stranger(struct call *call);
+/* Answers 401: what a token is and where it is to be had (caller.c). */
+void caller_refuse_stranger(struct call *call);
 
 /* ---- answers (call.c) ---- */
 
@@ -88,16 +88,16 @@ bool call_page_full(struct call *call, const struct buf *b);
 /* As call_json(), with an ETag; 304 when If-None-Match names it. */
 void call_json_tagged(struct call *call, int status, struct buf *body);
 
-#define ETAG_SIZE 24
+#define CALL_ETAG_SIZE 24
 
 /* The ETag of a body. */
-void etag_make(const struct buf *body, char ret[ETAG_SIZE]);
+void call_etag_make(const struct buf *body, char ret[CALL_ETAG_SIZE]);
 
 /* Adds a Link header to the next page. */
 void call_link_next(struct call *call, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* ---- parameters and bodies (query.c); false: answered ---- */
+/* ---- parameters and bodies (call_query.c); false: answered ---- */
 
 /* No query parameter but those in ${allowed} (ends with NULL), none twice. */
 bool call_query_check(struct call *call, const char *const *allowed);
@@ -117,7 +117,7 @@ bool call_query_uuid(
 bool call_path_uuid(struct call *call, const char *what, struct uuid *ret);
 
 /* Parses digits; false if it is no number of int64. */
-bool number_parse(const char *text, int64_t *ret);
+bool call_number_parse(const char *text, int64_t *ret);
 
 /* Parses the body, an object with ${fields}, into ${doc}, which is freed with
  * the request. */

@@ -33,7 +33,7 @@ bearer_hash(const char *header, uint8_t ret[CRYPT_HASH_SIZE])
 }
 
 void
-call_refuse_stranger(struct call *call)
+caller_refuse_stranger(struct call *call)
 {
 
 	call_problem(call, PROBLEM_UNAUTHENTICATED, "", STRANGER_TEXT);
@@ -114,7 +114,7 @@ load_caller(struct call *call, struct db *db, struct err *err)
 
 	rc = auth_load(db, c->hash, &c->who, err);
 	if (rc == RC_NOT_FOUND) {
-		call_refuse_stranger(call);
+		caller_refuse_stranger(call);
 		return (RC_OK);
 	}
 	if (rc != RC_OK)
@@ -134,7 +134,7 @@ rest_authorize(struct http_request *req, void *arg)
 	    (c = call_new(rest, req, sizeof(*c))) == NULL)
 		return;
 	if (!bearer_hash(http_header(req, "Authorization"), c->hash)) {
-		call_refuse_stranger(&c->call);
+		caller_refuse_stranger(&c->call);
 	} else if (auth_find(rest->o.auth, c->hash, &c->who)) {
 		admit(&c->call, &c->who);
 	} else {

@@ -18,7 +18,7 @@ poll_answer(struct poll *p)
 {
 
 	if (p->revoked)
-		call_refuse_stranger(&p->call);
+		caller_refuse_stranger(&p->call);
 	else if (p->err.rc != RC_OK)
 		call_fail(&p->call, &p->err);
 	else

@@ -341,13 +341,13 @@ static void
 test_etag(void **state)
 {
 	struct buf a = BUF_INIT, b = BUF_INIT;
-	char one[ETAG_SIZE], two[ETAG_SIZE], list[100];
+	char one[CALL_ETAG_SIZE], two[CALL_ETAG_SIZE], list[100];
 
 	(void)state;
 	buf_adds(&a, "{}");
 	buf_adds(&b, "{ }");
-	etag_make(&a, one);
-	etag_make(&b, two);
+	call_etag_make(&a, one);
+	call_etag_make(&b, two);
 	assert_int_equal('"', one[0]);
 	assert_int_equal('"', one[strlen(one) - 1]);
 	assert_string_not_equal(one, two);
@@ -375,11 +375,11 @@ test_numbers(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		assert_false(number_parse(bad[i], &v));
+		assert_false(call_number_parse(bad[i], &v));
 	assert_int_equal(7, v);
-	assert_true(number_parse("0", &v));
+	assert_true(call_number_parse("0", &v));
 	assert_int_equal(0, v);
-	assert_true(number_parse("9223372036854775807", &v));
+	assert_true(call_number_parse("9223372036854775807", &v));
 	assert_true(v == INT64_MAX);
 }
 

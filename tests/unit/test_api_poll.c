@@ -98,7 +98,7 @@ rest_still_admitted(struct call *call, struct db *db, struct err *err)
 }
 
 void
-call_refuse_stranger(struct call *call)
+caller_refuse_stranger(struct call *call)
 {
 
 	(void)call;

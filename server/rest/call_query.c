@@ -49,7 +49,7 @@ call_query_check(struct call *call, const char *const *allowed)
 }
 
 bool
-number_parse(const char *text, int64_t *ret)
+call_number_parse(const char *text, int64_t *ret)
 {
 	int64_t v = 0;
 	int digit;
@@ -77,7 +77,7 @@ call_query_i64(
 
 	if (text == NULL)
 		return (true);
-	if (number_parse(text, &v) && v >= min && v <= max) {
+	if (call_number_parse(text, &v) && v >= min && v <= max) {
 		*ret = v;
 		return (true);
 	}
