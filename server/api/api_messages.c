@@ -40,11 +40,11 @@ static enum rc
 read_replayed(struct call *call, struct db *db, struct err *err)
 {
 	struct send_call *s = (struct send_call *)(void *)call;
-	const struct entry_of of = api_outbox_of(call);
+	const struct entry_of owner = api_outbox_of(call);
 	struct buf b = BUF_INIT;
 	enum rc rc;
 
-	rc = entry_get(db, &of, &s->send.draft.id, entry_append, &b, err);
+	rc = entry_get(db, &owner, &s->send.draft.id, entry_append, &b, err);
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_INTERNAL, "a replayed entry is gone");
 	if (rc == RC_OK)
@@ -178,7 +178,7 @@ add_result(struct buf *b, const struct call *call, struct send_request *item,
 static enum rc
 array_answer(struct array_call *a, struct db *db, struct err *err)
 {
-	const struct entry_of of = api_outbox_of(&a->call);
+	const struct entry_of owner = api_outbox_of(&a->call);
 	struct buf b = BUF_INIT, entry = BUF_INIT;
 	struct send_request *item;
 	enum rc rc = RC_OK;
@@ -189,8 +189,8 @@ array_answer(struct array_call *a, struct db *db, struct err *err)
 		item = &a->items[i];
 		buf_reset(&entry);
 		if (send_request_replayed(item))
-			rc = entry_get(db, &of, &item->draft.id, entry_append,
-			    &entry, err);
+			rc = entry_get(db, &owner, &item->draft.id,
+			    entry_append, &entry, err);
 		if (rc == RC_OK && !buf_ok(&entry))
 			rc = err_set(err, RC_NO_MEMORY, "results");
 		if (rc == RC_OK)

@@ -116,12 +116,12 @@ static enum rc
 query_entry(struct poll *poll, struct db *db, bool *ret_found, struct err *err)
 {
 	struct entry_poll *p = (struct entry_poll *)(void *)poll;
-	const struct entry_of of = api_outbox_of(&poll->call);
+	const struct entry_of owner = api_outbox_of(&poll->call);
 	char tag[CALL_ETAG_SIZE];
 	enum rc rc;
 
 	buf_reset(&p->body);
-	rc = entry_get(db, &of, &p->id, on_row_entry, &p->body, err);
+	rc = entry_get(db, &owner, &p->id, on_row_entry, &p->body, err);
 	p->found = rc == RC_OK;
 	*ret_found = true;
 	if (rc == RC_NOT_FOUND || (rc == RC_OK && !buf_ok(&p->body)))
@@ -194,11 +194,11 @@ static enum rc
 read_canceled(struct call *call, struct db *db, struct err *err)
 {
 	struct cancel_call *a = (struct cancel_call *)(void *)call;
-	const struct entry_of of = api_outbox_of(call);
+	const struct entry_of owner = api_outbox_of(call);
 	struct buf b = BUF_INIT;
 	enum rc rc;
 
-	rc = entry_get(db, &of, &a->unit.id, on_row_entry, &b, err);
+	rc = entry_get(db, &owner, &a->unit.id, on_row_entry, &b, err);
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_INTERNAL, "a canceled entry is gone");
 	if (rc == RC_OK)
@@ -249,11 +249,11 @@ static enum rc
 read_retried(struct call *call, struct db *db, struct err *err)
 {
 	struct retry_call *a = (struct retry_call *)(void *)call;
-	const struct entry_of of = api_outbox_of(call);
+	const struct entry_of owner = api_outbox_of(call);
 	struct buf b = BUF_INIT;
 	enum rc rc;
 
-	rc = entry_get(db, &of, &a->unit.message, on_row_entry, &b, err);
+	rc = entry_get(db, &owner, &a->unit.message, on_row_entry, &b, err);
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_INTERNAL, "a retried entry is gone");
 	if (rc == RC_OK)
@@ -388,7 +388,7 @@ on_row_mid(void *arg, const struct entry_view *e, int64_t mid, struct err *err)
 static enum rc
 list_read(struct list_call *a, struct db *db, struct err *err)
 {
-	const struct entry_of of = api_outbox_of(&a->call);
+	const struct entry_of owner = api_outbox_of(&a->call);
 	int64_t chunk;
 	enum rc rc;
 
@@ -396,8 +396,8 @@ list_read(struct list_call *a, struct db *db, struct err *err)
 	    a->state < 0 && a->label == LABEL_NONE ? a->limit + 1 : SCAN_CHUNK;
 	do {
 		a->in_chunk = 0;
-		rc =
-		    entry_list(db, &of, a->last_mid, chunk, list_entry, a, err);
+		rc = entry_list(
+		    db, &owner, a->last_mid, chunk, list_entry, a, err);
 	} while (rc == RC_OK && a->in_chunk == chunk && a->scanned < SCAN_MAX);
 	if (rc == RC_OK && a->in_chunk == chunk)
 		a->more = true;
@@ -430,7 +430,7 @@ static enum rc
 read_list(struct call *call, struct db *db, struct err *err)
 {
 	struct list_call *a = (struct list_call *)(void *)call;
-	const struct entry_of of = api_outbox_of(call);
+	const struct entry_of owner = api_outbox_of(call);
 	struct buf b = BUF_INIT;
 	enum rc rc = RC_OK;
 
@@ -438,7 +438,7 @@ read_list(struct call *call, struct db *db, struct err *err)
 	a->last_mid = INT64_MAX;
 	if (a->has_before)
 		rc = entry_get(
-		    db, &of, &a->before, on_row_mid, &a->last_mid, err);
+		    db, &owner, &a->before, on_row_mid, &a->last_mid, err);
 	if (rc == RC_NOT_FOUND) {
 		call_problem(call, PROBLEM_BAD_REQUEST, "",
 		    "parameter \"before\" names no message of yours");

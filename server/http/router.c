@@ -164,15 +164,15 @@ enum rc
 router_new(
     const struct http_routes *routes, struct router **ret, struct err *err)
 {
-	const struct http_routes *of;
+	const struct http_routes *table;
 	const struct http_route *route;
 	struct router *router;
 	enum rc rc = RC_OK;
 	size_t n = 0;
 	int i, depth;
 
-	for (of = routes; of->list != NULL; of++)
-		for (route = of->list; route->method != NULL; route++)
+	for (table = routes; table->list != NULL; table++)
+		for (route = table->list; route->method != NULL; route++)
 			n++;
 	if ((router = mem_zalloc(1, sizeof(*router))) == NULL ||
 	    (router->patterns = mem_zalloc(n + 1, sizeof(*router->patterns))) ==
@@ -180,10 +180,10 @@ router_new(
 		rc = err_set(err, RC_NO_MEMORY, "routes");
 		goto free_router;
 	}
-	for (of = routes; of->list != NULL; of++)
-		for (route = of->list; route->method != NULL; route++)
-			if ((rc = router_add(router, route, of->module, err)) !=
-			    RC_OK)
+	for (table = routes; table->list != NULL; table++)
+		for (route = table->list; route->method != NULL; route++)
+			if ((rc = router_add(
+				 router, route, table->module, err)) != RC_OK)
 				goto free_router;
 	for (i = 0, depth = 0; depth <= SEGMENTS_MAX + 1; depth++) {
 		while (
