@@ -29,7 +29,7 @@ struct alert_thread {
 static void
 run_evaluation(struct read_job *job, struct db *db, struct err *err)
 {
-	struct alert_thread *t = (struct alert_thread *)(void *)job;
+	struct alert_thread *t = CONTAINER_OF(job, struct alert_thread, job);
 	struct admin *admin = t->admin;
 	struct metrics *m = admin->o.metrics;
 	struct alerts_input input;

@@ -46,7 +46,7 @@ static void go_on(struct many_call *a);
 static enum rc
 read_end(struct call *call, struct db *db, struct err *err)
 {
-	struct many_call *a = (struct many_call *)(void *)call;
+	struct many_call *a = CONTAINER_OF(call, struct many_call, call);
 	struct buf b = BUF_INIT;
 	int64_t left = 0;
 	bool all = true;
@@ -167,7 +167,7 @@ next_filtered(struct many_call *a, struct db *db, struct err *err)
 static enum rc
 read_next(struct call *call, struct db *db, struct err *err)
 {
-	struct many_call *a = (struct many_call *)(void *)call;
+	struct many_call *a = CONTAINER_OF(call, struct many_call, call);
 	enum rc rc;
 
 	if ((rc = rest_still_admitted(call, db, err)) == RC_NOT_FOUND) {

@@ -79,7 +79,7 @@ static enum rc
 add_rows(struct call *call, struct db *db, struct buf *b, int64_t *ret_next,
     struct err *err)
 {
-	struct list_call *a = (struct list_call *)(void *)call;
+	struct list_call *a = CONTAINER_OF(call, struct list_call, call);
 	struct admin_dead_query *q = &a->query;
 	enum rc rc;
 

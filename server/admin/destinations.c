@@ -163,7 +163,7 @@ struct list_call {
 static enum rc
 read_list(struct call *call, struct db *db, struct err *err)
 {
-	struct list_call *a = (struct list_call *)(void *)call;
+	struct list_call *a = CONTAINER_OF(call, struct list_call, call);
 	struct buf b = BUF_INIT;
 	bool more;
 	enum rc rc;
@@ -218,7 +218,7 @@ struct change_call {
 static enum rc
 read_one(struct call *call, struct db *db, struct err *err)
 {
-	struct change_call *a = (struct change_call *)(void *)call;
+	struct change_call *a = CONTAINER_OF(call, struct change_call, call);
 	struct buf b = BUF_INIT;
 	enum rc rc;
 

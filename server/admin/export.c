@@ -36,7 +36,7 @@ read_page(struct export_call *a, struct db *db, struct buf *b, struct err *err)
 static enum rc
 read_next(struct call *call, struct db *db, struct err *err)
 {
-	struct export_call *a = (struct export_call *)(void *)call;
+	struct export_call *a = CONTAINER_OF(call, struct export_call, call);
 	struct buf b = BUF_INIT;
 	enum rc rc = RC_OK;
 
@@ -52,7 +52,7 @@ read_next(struct call *call, struct db *db, struct err *err)
 static enum rc
 read_first(struct call *call, struct db *db, struct err *err)
 {
-	struct export_call *a = (struct export_call *)(void *)call;
+	struct export_call *a = CONTAINER_OF(call, struct export_call, call);
 	struct admin_dead_query *q = &a->query;
 	struct buf b = BUF_INIT;
 	enum rc rc;

@@ -52,7 +52,7 @@ static enum rc
 add_rows(struct call *call, struct db *db, struct buf *b, int64_t *ret_next,
     struct err *err)
 {
-	struct list_call *a = (struct list_call *)(void *)call;
+	struct list_call *a = CONTAINER_OF(call, struct list_call, call);
 	int64_t nobody;
 	enum rc rc;
 
@@ -118,7 +118,7 @@ struct rewind_call {
 static enum rc
 read_lane(struct call *call, struct db *db, struct err *err)
 {
-	struct rewind_call *a = (struct rewind_call *)(void *)call;
+	struct rewind_call *a = CONTAINER_OF(call, struct rewind_call, call);
 	struct buf b = BUF_INIT;
 	enum rc rc;
 

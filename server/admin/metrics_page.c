@@ -39,7 +39,7 @@ write_page(struct admin *admin, struct db *db, struct buf *out, struct err *err)
 static void
 run_metrics(struct read_job *job, struct db *db, struct err *err)
 {
-	struct metrics_call *a = (struct metrics_call *)(void *)job;
+	struct metrics_call *a = CONTAINER_OF(job, struct metrics_call, job);
 	struct rest *rest = a->rest;
 	struct buf b = BUF_INIT;
 

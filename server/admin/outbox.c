@@ -37,7 +37,7 @@ static enum rc
 add_rows(struct call *call, struct db *db, struct buf *b, int64_t *ret_next,
     struct err *err)
 {
-	struct list_call *a = (struct list_call *)(void *)call;
+	struct list_call *a = CONTAINER_OF(call, struct list_call, call);
 	enum rc rc;
 
 	rc = admin_resolve(call, db, &a->names, &a->filter.sender_id,
@@ -133,7 +133,7 @@ struct message_call {
 static enum rc
 read_message(struct call *call, struct db *db, struct err *err)
 {
-	struct message_call *a = (struct message_call *)(void *)call;
+	struct message_call *a = CONTAINER_OF(call, struct message_call, call);
 	struct buf b = BUF_INIT;
 	enum rc rc;
 

@@ -94,7 +94,7 @@ write_users(struct users_call *a, struct buf *b)
 static enum rc
 read_users(struct call *call, struct db *db, struct err *err)
 {
-	struct users_call *a = (struct users_call *)(void *)call;
+	struct users_call *a = CONTAINER_OF(call, struct users_call, call);
 	struct buf b = BUF_INIT;
 	bool all = true, more;
 	enum rc rc;
@@ -175,7 +175,7 @@ static enum rc
 add_audit(struct call *call, struct db *db, struct buf *b, int64_t *ret_next,
     struct err *err)
 {
-	struct audit_call *a = (struct audit_call *)(void *)call;
+	struct audit_call *a = CONTAINER_OF(call, struct audit_call, call);
 	enum rc rc;
 
 	a->out = b;

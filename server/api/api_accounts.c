@@ -77,9 +77,7 @@ static struct account_call *
 of_job(struct pool_job *job)
 {
 
-	return ((
-	    struct account_call *)(void *)((char *)job -
-					   offsetof(struct account_call, job)));
+	return (CONTAINER_OF(job, struct account_call, job));
 }
 
 /* The hash of ${password} goes into the unit; false: answered. */
@@ -375,7 +373,7 @@ keep_stored(struct account_call *a, const struct store_user *u)
 static enum rc
 read_login(struct call *call, struct db *db, struct err *err)
 {
-	struct account_call *a = (struct account_call *)(void *)call;
+	struct account_call *a = CONTAINER_OF(call, struct account_call, call);
 	struct store_user user;
 	enum rc rc = RC_NOT_FOUND;
 
@@ -448,7 +446,7 @@ verify_change(struct pool_job *job)
 static enum rc
 read_change(struct call *call, struct db *db, struct err *err)
 {
-	struct account_call *a = (struct account_call *)(void *)call;
+	struct account_call *a = CONTAINER_OF(call, struct account_call, call);
 	struct store_user user;
 	enum rc rc;
 

@@ -176,7 +176,7 @@ static enum rc
 read_conversations(struct call *call, struct db *db, struct err *err)
 {
 	struct conversations_call *a =
-	    (struct conversations_call *)(void *)call;
+	    CONTAINER_OF(call, struct conversations_call, call);
 	struct store_conversation_item item = {.conversation_id = INT64_MAX};
 	struct buf b = BUF_INIT;
 	struct showing s = {
@@ -222,7 +222,7 @@ static enum rc
 read_conversation(struct call *call, struct db *db, struct err *err)
 {
 	struct conversations_call *a =
-	    (struct conversations_call *)(void *)call;
+	    CONTAINER_OF(call, struct conversations_call, call);
 	struct store_conversation_item item;
 	struct buf b = BUF_INIT;
 	struct showing s = {.call = call, .db = db, .out = &b};
@@ -289,7 +289,7 @@ history_answer(struct history_call *a, struct showing *s)
 static enum rc
 read_history(struct call *call, struct db *db, struct err *err)
 {
-	struct history_call *a = (struct history_call *)(void *)call;
+	struct history_call *a = CONTAINER_OF(call, struct history_call, call);
 	struct store_conversation_item item;
 	struct members members = {.out = NULL};
 	struct buf b = BUF_INIT;
@@ -385,7 +385,7 @@ on_row_message(void *arg, const struct store_history *h, struct err *err)
 static enum rc
 read_message(struct call *call, struct db *db, struct err *err)
 {
-	struct message_call *a = (struct message_call *)(void *)call;
+	struct message_call *a = CONTAINER_OF(call, struct message_call, call);
 	struct one_message one = {call, db, BUF_INIT};
 	enum rc rc;
 

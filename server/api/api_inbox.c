@@ -84,7 +84,7 @@ cursor_ok(struct page_poll *p, bool shared)
 static enum rc
 query_page(struct poll *poll, struct db *db, bool *ret_found, struct err *err)
 {
-	struct page_poll *p = (struct page_poll *)(void *)poll;
+	struct page_poll *p = CONTAINER_OF(poll, struct page_poll, poll);
 	const struct principal *who = poll->call.who;
 	struct store_range range;
 	enum rc rc;
@@ -121,7 +121,7 @@ query_page(struct poll *poll, struct db *db, bool *ret_found, struct err *err)
 static void
 answer_page(struct poll *poll)
 {
-	struct page_poll *p = (struct page_poll *)(void *)poll;
+	struct page_poll *p = CONTAINER_OF(poll, struct page_poll, poll);
 	struct call *call = &poll->call;
 	struct buf *b = &p->b;
 	bool more = p->next < p->counter.head;
@@ -229,7 +229,7 @@ on_row_event(void *arg, const struct event_view *e, struct err *err)
 static enum rc
 read_event(struct call *call, struct db *db, struct err *err)
 {
-	struct event_call *a = (struct event_call *)(void *)call;
+	struct event_call *a = CONTAINER_OF(call, struct event_call, call);
 	const struct store_range range = {a->seq - 1, a->seq, 1};
 	struct one_event one = {BUF_INIT, false};
 	enum rc rc;

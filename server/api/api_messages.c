@@ -39,7 +39,7 @@ answer_entry(
 static enum rc
 read_replayed(struct call *call, struct db *db, struct err *err)
 {
-	struct send_call *s = (struct send_call *)(void *)call;
+	struct send_call *s = CONTAINER_OF(call, struct send_call, call);
 	const struct entry_of owner = api_outbox_of(call);
 	struct buf b = BUF_INIT;
 	enum rc rc;
@@ -211,7 +211,8 @@ static enum rc
 array_read(struct call *call, struct db *db, struct err *err)
 {
 
-	return (array_answer((struct array_call *)(void *)call, db, err));
+	return (
+	    array_answer(CONTAINER_OF(call, struct array_call, call), db, err));
 }
 
 /* One is done with; the last one answers. */
@@ -248,10 +249,7 @@ array_finish(struct unit *base)
 {
 	struct send_unit *u = CONTAINER_OF(base, struct send_unit, unit);
 	struct array_call *a = u->arg;
-	struct send_request *item =
-	    (struct send_request *)(void *)((char *)u -
-					    offsetof(
-						struct send_request, unit));
+	struct send_request *item = CONTAINER_OF(u, struct send_request, unit);
 
 	send_request_done(item);
 	if (u->unit.rc != RC_OK)
@@ -324,7 +322,7 @@ array_submit(struct array_call *a, struct send_request *item)
 static void
 array_start(struct send_call *s)
 {
-	struct array_call *a = (struct array_call *)(void *)s;
+	struct array_call *a;
 	struct wire_doc *doc = &s->doc;
 	struct refusal r = REFUSAL_INIT;
 	size_t i, n = json_array_size(doc->root);

@@ -115,7 +115,7 @@ struct entry_poll {
 static enum rc
 query_entry(struct poll *poll, struct db *db, bool *ret_found, struct err *err)
 {
-	struct entry_poll *p = (struct entry_poll *)(void *)poll;
+	struct entry_poll *p = CONTAINER_OF(poll, struct entry_poll, poll);
 	const struct entry_of owner = api_outbox_of(&poll->call);
 	char tag[CALL_ETAG_SIZE];
 	enum rc rc;
@@ -144,7 +144,7 @@ query_entry(struct poll *poll, struct db *db, bool *ret_found, struct err *err)
 static void
 answer_entry(struct poll *poll)
 {
-	struct entry_poll *p = (struct entry_poll *)(void *)poll;
+	struct entry_poll *p = CONTAINER_OF(poll, struct entry_poll, poll);
 
 	if (!p->found)
 		call_problem(&poll->call, PROBLEM_NOT_FOUND, "", NO_ENTRY);
@@ -193,7 +193,7 @@ struct cancel_call {
 static enum rc
 read_canceled(struct call *call, struct db *db, struct err *err)
 {
-	struct cancel_call *a = (struct cancel_call *)(void *)call;
+	struct cancel_call *a = CONTAINER_OF(call, struct cancel_call, call);
 	const struct entry_of owner = api_outbox_of(call);
 	struct buf b = BUF_INIT;
 	enum rc rc;
@@ -248,7 +248,7 @@ struct retry_call {
 static enum rc
 read_retried(struct call *call, struct db *db, struct err *err)
 {
-	struct retry_call *a = (struct retry_call *)(void *)call;
+	struct retry_call *a = CONTAINER_OF(call, struct retry_call, call);
 	const struct entry_of owner = api_outbox_of(call);
 	struct buf b = BUF_INIT;
 	enum rc rc;
@@ -429,7 +429,7 @@ list_answer(struct list_call *a)
 static enum rc
 read_list(struct call *call, struct db *db, struct err *err)
 {
-	struct list_call *a = (struct list_call *)(void *)call;
+	struct list_call *a = CONTAINER_OF(call, struct list_call, call);
 	const struct entry_of owner = api_outbox_of(call);
 	struct buf b = BUF_INIT;
 	enum rc rc = RC_OK;

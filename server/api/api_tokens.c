@@ -104,7 +104,7 @@ api_token_delete(struct http_request *req, void *arg)
 static enum rc
 read_renamed(struct call *call, struct db *db, struct err *err)
 {
-	struct token_call *a = (struct token_call *)(void *)call;
+	struct token_call *a = CONTAINER_OF(call, struct token_call, call);
 	struct listing l = {
 	    BUF_INIT, call->who->device_id, &a->unit.device.public_id};
 	enum rc rc;

@@ -41,8 +41,7 @@ call_new(struct rest *rest, struct http_request *req, size_t size)
 static void
 run_read(struct read_job *job, struct db *db, struct err *err)
 {
-	struct call *call =
-	    (struct call *)(void *)((char *)job - offsetof(struct call, job));
+	struct call *call = CONTAINER_OF(job, struct call, job);
 
 	if (db == NULL || call->read(call, db, err) != RC_OK)
 		call_fail(call, err);
@@ -190,8 +189,7 @@ cut_off(struct call *call)
 static void
 run_piece(struct read_job *job, struct db *db, struct err *err)
 {
-	struct call *call =
-	    (struct call *)(void *)((char *)job - offsetof(struct call, job));
+	struct call *call = CONTAINER_OF(job, struct call, job);
 	enum rc rc = RC_OK;
 
 	/* Whoever reads slowly may have lost his token since the last one. */

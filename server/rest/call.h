@@ -14,6 +14,7 @@
 #ifndef REST_CALL_H
 #define REST_CALL_H
 
+#include "base/container.h"
 #include "base/uuid.h"
 #include "rest/rest.h"
 #include "wire/json.h"

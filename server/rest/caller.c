@@ -109,7 +109,7 @@ rest_still_admitted(struct call *call, struct db *db, struct err *err)
 static enum rc
 load_caller(struct call *call, struct db *db, struct err *err)
 {
-	struct caller *c = (struct caller *)(void *)call;
+	struct caller *c = CONTAINER_OF(call, struct caller, call);
 	enum rc rc;
 
 	rc = auth_load(db, c->hash, &c->who, err);
@@ -173,7 +173,7 @@ struct sender_call {
 static void
 find_sender(struct read_job *job, struct db *db, struct err *err)
 {
-	struct sender_call *a = (struct sender_call *)(void *)job;
+	struct sender_call *a = CONTAINER_OF(job, struct sender_call, job);
 	struct rest *rest = a->rest;
 	struct refusal r = REFUSAL_INIT;
 	struct principal who;

@@ -65,9 +65,7 @@ after_read(struct poll *p, bool found)
 static void
 run_read(struct read_job *job, struct db *db, struct err *err)
 {
-	struct poll *p =
-	    (struct poll *)(void *)((char *)job -
-				    offsetof(struct poll, call.job));
+	struct poll *p = CONTAINER_OF(job, struct poll, call.job);
 	bool found = false;
 	enum rc rc = RC_OK;
 
