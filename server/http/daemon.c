@@ -99,7 +99,7 @@ is_stray_upgrade(const struct http_request *req)
 	    req->path_raw != NULL && strcmp(req->path_raw, path) == 0)
 		return (true);
 	return (req->conn->requests > 1 &&
-		list_has(req->head.upgrade, "websocket"));
+		validator_list_has(req->head.upgrade, "websocket"));
 }
 
 /* Finds the route and its limits. */
@@ -133,7 +133,7 @@ request_route(struct http_request *req)
 		request_refuse(
 		    req, PROBLEM_BAD_REQUEST, "this route takes no body");
 	else if ((req->route->flags & HTTP_ANY_BODY) == 0 &&
-		 !media_ok(req->head.content_type,
+		 !validator_media_ok(req->head.content_type,
 		     (req->route->flags & HTTP_TEXT_BODY) != 0))
 		request_refuse(req, PROBLEM_UNSUPPORTED_MEDIA,
 		    "the Content-Type must be %s",

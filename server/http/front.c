@@ -58,7 +58,7 @@ front_classify(const char *p, size_t n, bool full, const char *upgrade_path)
 	size_t have = (n < 4) ? n : 4, path_len;
 
 	/* Empty lines before a request are allowed. */
-	if (n > 0 && !is_token_char((unsigned char)*p) && *p != '\r' &&
+	if (n > 0 && !validator_token_char((unsigned char)*p) && *p != '\r' &&
 	    *p != '\n')
 		return (*p == 0x16 ? FRONT_TLS : FRONT_BAD);
 	if (memcmp(p, get, have) != 0)

@@ -69,10 +69,10 @@ enum method {
 };
 
 /* METHOD_COUNT if ${name} is none of them. */
-enum method method_find(const char *name);
+enum method router_method_find(const char *name);
 
 /* The name of ${method}, "" for METHOD_COUNT.  Static storage. */
-const char *method_text(enum method method);
+const char *router_method_text(enum method method);
 
 struct router;
 struct segment {
@@ -309,7 +309,7 @@ struct loop {
 	struct http_request *requests;
 	struct http_request *spare; /* free list */
 	size_t spares;
-	struct http_request *ready, **ready_tail; /* answered: to be resumed */
+	struct mbox_node *ready, **ready_tail; /* answered: to be resumed */
 	struct timer_heap timers;
 	struct lock timer_lock;
 	struct leftover *lingers;
@@ -372,18 +372,18 @@ enum rc daemon_start(struct loop *loop, struct err *err) MUST_USE;
 void target_read(struct http_request *req, const char *raw);
 
 /* Whether ${c} can be part of a method or of a header's name. */
-bool is_token_char(unsigned char c);
+bool validator_token_char(unsigned char c);
 
 /* Looks at method, version and headers; fills req->head; refuses what is
  * ambiguous (req->refused and close). */
 void validator_check(
     struct http_request *req, const char *method, const char *version);
 
-/* Whether ${content_type} suits the route; ${json} is the strict case. */
-bool media_ok(const char *content_type, bool text);
+/* Whether ${content_type} suits a route of JSON, or of any ${text}. */
+bool validator_media_ok(const char *content_type, bool text);
 
 /* Whether comma-separated ${list} contains ${token}, ignoring case. */
-bool list_has(const char *list, const char *token);
+bool validator_list_has(const char *list, const char *token);
 
 /* ---- requests (request.c) ---- */
 

@@ -20,6 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/container.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -162,9 +163,8 @@ loop_ready(struct loop *loop, struct http_request *req)
 
 	loop_timer_cancel(loop, req);
 	req->answer_msg.node.next = NULL;
-	*loop->ready_tail = req;
-	/* The list runs through the answer's link. */
-	loop->ready_tail = (struct http_request **)&req->answer_msg.node.next;
+	*loop->ready_tail = &req->answer_msg.node;
+	loop->ready_tail = &req->answer_msg.node.next;
 }
 
 void
@@ -263,22 +263,21 @@ handle_messages(struct loop *loop)
 {
 	struct mbox_node *node, *next;
 	struct loop_msg *msg;
-	char *base;
 
 	for (node = mbox_take_all(loop->mbox); node != NULL; node = next) {
 		next = node->next;
-		msg = (struct loop_msg *)(void *)node;
-		base = (char *)msg;
+		msg = CONTAINER_OF(node, struct loop_msg, node);
 		switch (msg->kind) {
 		case MSG_CONN:
-			adopt_conn(loop, (struct conn *)(void *)msg);
+			adopt_conn(loop, CONTAINER_OF(msg, struct conn, msg));
 			break;
 		case MSG_ANSWER:
-			loop_ready(loop, (struct http_request *)(void *)msg);
+			loop_ready(loop,
+			    CONTAINER_OF(msg, struct http_request, answer_msg));
 			break;
 		case MSG_TIMER:
-			base -= offsetof(struct http_request, timer_msg);
-			apply_timer(loop, (struct http_request *)(void *)base);
+			apply_timer(loop,
+			    CONTAINER_OF(msg, struct http_request, timer_msg));
 			break;
 		case MSG_WAKE:
 			break;
@@ -292,10 +291,12 @@ handle_messages(struct loop *loop)
 static void
 resume_ready(struct loop *loop)
 {
-	struct http_request *req, *next;
+	struct mbox_node *node, *next;
+	struct http_request *req;
 
-	for (req = loop->ready; req != NULL; req = next) {
-		next = (struct http_request *)(void *)req->answer_msg.node.next;
+	for (node = loop->ready; node != NULL; node = next) {
+		next = node->next;
+		req = CONTAINER_OF(node, struct http_request, answer_msg.node);
 		if (req->phase == REQUEST_CHECKING)
 			sender_go_on(req);
 		else if (req->phase < REQUEST_QUEUED)
@@ -413,11 +414,7 @@ wake_due(struct loop *loop)
 	loop->drain_seen |= all;
 	while ((node = timer_heap_first(&loop->timers)) != NULL &&
 	       (all || node->at_ms <= loop->now_ms))
-		loop_wake(loop,
-		    (struct http_request *)(void *)((char *)node -
-						    offsetof(
-							struct http_request,
-							timer)));
+		loop_wake(loop, CONTAINER_OF(node, struct http_request, timer));
 }
 
 /* ---- the loop ---- */
@@ -449,7 +446,6 @@ static void
 handle_event(struct loop *loop, struct source *source)
 {
 	struct http_request *req;
-	char *base = (char *)source;
 
 	switch (source->kind) {
 	case SOURCE_MHD:
@@ -458,13 +454,13 @@ handle_event(struct loop *loop, struct source *source)
 		handle_messages(loop);
 		break;
 	case SOURCE_GONE:
-		base -= offsetof(struct http_request, gone);
-		req = (struct http_request *)(void *)base;
+		req = CONTAINER_OF(source, struct http_request, gone);
 		if (req->watching)
 			loop_wake(loop, req);
 		break;
 	case SOURCE_LEFTOVER:
-		linger_read(loop, (struct leftover *)(void *)source);
+		linger_read(
+		    loop, CONTAINER_OF(source, struct leftover, source));
 		break;
 	default:
 		assert(!"source kind");

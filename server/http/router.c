@@ -21,7 +21,7 @@ static const char *const method_names[METHOD_COUNT] = {
     "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"};
 
 enum method
-method_find(const char *name)
+router_method_find(const char *name)
 {
 	int i;
 
@@ -32,7 +32,7 @@ method_find(const char *name)
 }
 
 const char *
-method_text(enum method method)
+router_method_text(enum method method)
 {
 
 	return (method == METHOD_COUNT ? "" : method_names[method]);
@@ -122,7 +122,7 @@ router_add(struct router *router, const struct http_route *route, void *module,
     struct err *err)
 {
 	struct pattern fresh, *p = NULL;
-	enum method method = method_find(route->method);
+	enum method method = router_method_find(route->method);
 	enum rc rc;
 	int i;
 

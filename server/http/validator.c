@@ -33,7 +33,7 @@ struct scan {
 
 /* token, RFC 9110 section 5.6.2 */
 bool
-is_token_char(unsigned char c)
+validator_token_char(unsigned char c)
 {
 
 	if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
@@ -48,7 +48,7 @@ token_ok(const char *s, size_t n)
 	size_t i;
 
 	for (i = 0; i < n; i++)
-		if (!is_token_char((unsigned char)s[i]))
+		if (!validator_token_char((unsigned char)s[i]))
 			return (false);
 	return (n > 0);
 }
@@ -66,7 +66,7 @@ value_ok(const char *s, size_t n)
 }
 
 bool
-list_has(const char *list, const char *token)
+validator_list_has(const char *list, const char *token)
 {
 	size_t n, len = strlen(token);
 
@@ -304,8 +304,8 @@ validator_check(
 	problem = (scan.headers > HEADERS_MAX) ? PROBLEM_HEAD_TOO_LARGE
 					       : PROBLEM_BAD_REQUEST;
 	bad = (scan.bad != NULL) ? scan.bad : framing_check(&scan, version);
-	req->method = method_find(method);
-	req->method_name = method_text(req->method);
+	req->method = router_method_find(method);
+	req->method_name = router_method_text(req->method);
 	if (bad == NULL && req->method == METHOD_COUNT)
 		bad = "the method is unknown";
 	req->has_body = scan.encodings > 0 ||
@@ -325,7 +325,7 @@ validator_check(
 }
 
 bool
-media_ok(const char *content_type, bool text)
+validator_media_ok(const char *content_type, bool text)
 {
 	const char *params;
 	size_t n;

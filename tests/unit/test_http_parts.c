@@ -182,21 +182,25 @@ test_media(void **state)
 {
 
 	(void)state;
-	assert_true(media_ok("application/json", false));
-	assert_true(media_ok("Application/JSON; charset=UTF-8", false));
-	assert_true(media_ok("application/json;charset=\"utf-8\"", false));
-	assert_false(media_ok("application/json; charset=latin1", false));
-	assert_false(media_ok("application/jsonx", false));
-	assert_false(media_ok("text/plain", false));
-	assert_false(media_ok(NULL, false));
-	assert_false(media_ok("", false));
-	assert_true(media_ok(NULL, true));
-	assert_true(media_ok("text/plain", true));
-	assert_true(media_ok("text/markdown; charset=utf-8", true));
-	assert_true(media_ok("application/json", true));
-	assert_false(media_ok("text/", true));
-	assert_false(media_ok("text/plain; charset=utf-16", true));
-	assert_false(media_ok("multipart/form-data; boundary=x", true));
+	assert_true(validator_media_ok("application/json", false));
+	assert_true(
+	    validator_media_ok("Application/JSON; charset=UTF-8", false));
+	assert_true(
+	    validator_media_ok("application/json;charset=\"utf-8\"", false));
+	assert_false(
+	    validator_media_ok("application/json; charset=latin1", false));
+	assert_false(validator_media_ok("application/jsonx", false));
+	assert_false(validator_media_ok("text/plain", false));
+	assert_false(validator_media_ok(NULL, false));
+	assert_false(validator_media_ok("", false));
+	assert_true(validator_media_ok(NULL, true));
+	assert_true(validator_media_ok("text/plain", true));
+	assert_true(validator_media_ok("text/markdown; charset=utf-8", true));
+	assert_true(validator_media_ok("application/json", true));
+	assert_false(validator_media_ok("text/", true));
+	assert_false(validator_media_ok("text/plain; charset=utf-16", true));
+	assert_false(
+	    validator_media_ok("multipart/form-data; boundary=x", true));
 }
 
 static void
@@ -204,11 +208,11 @@ test_list(void **state)
 {
 
 	(void)state;
-	assert_true(list_has("websocket", "websocket"));
-	assert_true(list_has("h2c , WebSocket", "websocket"));
-	assert_false(list_has("websockets, web socket", "websocket"));
-	assert_false(list_has("", "websocket"));
-	assert_false(list_has(NULL, "websocket"));
+	assert_true(validator_list_has("websocket", "websocket"));
+	assert_true(validator_list_has("h2c , WebSocket", "websocket"));
+	assert_false(validator_list_has("websockets, web socket", "websocket"));
+	assert_false(validator_list_has("", "websocket"));
+	assert_false(validator_list_has(NULL, "websocket"));
 }
 
 static void
