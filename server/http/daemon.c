@@ -42,17 +42,17 @@ request_id_set(struct http_request *req)
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
 				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				      "0123456789._-";
-	const char *given = req->head.request_id;
+	const char *given = req->head.known.request_id;
 	struct uuid id;
 	size_t n;
 
 	if (given != NULL && (n = strspn(given, allowed)) > 0 &&
 	    n <= REQUEST_ID_MAX && given[n] == '\0') {
-		memcpy(req->id, given, n + 1);
+		memcpy(req->head.id, given, n + 1);
 		return;
 	}
 	id = uuid_gen_next(&req->loop->ids);
-	uuid_format(&id, req->id);
+	uuid_format(&id, req->head.id);
 }
 
 /* Versions 0.9.7x parse in place, and now take the query apart, a record for
@@ -95,11 +95,11 @@ is_stray_upgrade(const struct http_request *req)
 {
 	const char *path = req->http->options.upgrade_path;
 
-	if (req->method == METHOD_GET && path != NULL &&
-	    req->path_raw != NULL && strcmp(req->path_raw, path) == 0)
+	if (req->head.method == METHOD_GET && path != NULL &&
+	    req->head.path_raw != NULL && strcmp(req->head.path_raw, path) == 0)
 		return (true);
 	return (req->conn->requests > 1 &&
-		validator_list_has(req->head.upgrade, "websocket"));
+		validator_list_has(req->head.known.upgrade, "websocket"));
 }
 
 /* Finds the route and its limits. */
@@ -107,37 +107,37 @@ static void
 request_route(struct http_request *req)
 {
 
-	if (req->segments >= 0)
-		req->pattern =
-		    router_find(req->http->router, req->segment, req->segments);
-	if (req->pattern == NULL) {
+	if (req->head.segments >= 0)
+		req->head.pattern = router_find(
+		    req->http->router, req->head.segment, req->head.segments);
+	if (req->head.pattern == NULL) {
 		request_refuse(req, PROBLEM_NOT_FOUND, "there is no %.150s",
-		    req->path_raw == NULL ? "" : req->path_raw);
+		    req->head.path_raw == NULL ? "" : req->head.path_raw);
 		return;
 	}
-	req->route = req->pattern->route[req->method];
-	if (req->route == NULL) {
-		if (req->method != METHOD_OPTIONS)
+	req->head.route = req->head.pattern->route[req->head.method];
+	if (req->head.route == NULL) {
+		if (req->head.method != METHOD_OPTIONS)
 			request_refuse(req, PROBLEM_METHOD_NOT_ALLOWED,
-			    "this path takes %s", req->pattern->allow);
+			    "this path takes %s", req->head.pattern->allow);
 		return;
 	}
-	req->body_limit = (req->route->flags & HTTP_PUBLIC) != 0
+	req->body.limit = (req->head.route->flags & HTTP_PUBLIC) != 0
 			      ? LIMIT_PUBLIC_REQUEST_LEN
-			  : (req->route->flags & HTTP_LARGE_BODY) != 0
+			  : (req->head.route->flags & HTTP_LARGE_BODY) != 0
 			      ? LIMIT_ARRAY_REQUEST_LEN
 			      : LIMIT_REQUEST_LEN;
-	if (!req->has_body)
+	if (!req->body.present)
 		return;
-	if ((req->route->flags & HTTP_NO_BODY) != 0)
+	if ((req->head.route->flags & HTTP_NO_BODY) != 0)
 		request_refuse(
 		    req, PROBLEM_BAD_REQUEST, "this route takes no body");
-	else if ((req->route->flags & HTTP_ANY_BODY) == 0 &&
-		 !validator_media_ok(req->head.content_type,
-		     (req->route->flags & HTTP_TEXT_BODY) != 0))
+	else if ((req->head.route->flags & HTTP_ANY_BODY) == 0 &&
+		 !validator_media_ok(req->head.known.content_type,
+		     (req->head.route->flags & HTTP_TEXT_BODY) != 0))
 		request_refuse(req, PROBLEM_UNSUPPORTED_MEDIA,
 		    "the Content-Type must be %s",
-		    (req->route->flags & HTTP_TEXT_BODY) != 0
+		    (req->head.route->flags & HTTP_TEXT_BODY) != 0
 			? "text or JSON in UTF-8"
 			: "application/json");
 }
@@ -147,8 +147,8 @@ body_too_large(struct http_request *req)
 {
 
 	request_refuse(req, PROBLEM_BODY_TOO_LARGE,
-	    "this route takes at most %zu bytes", req->body_limit);
-	req->close = true;
+	    "this route takes at most %zu bytes", req->body.limit);
+	req->answer.close = true;
 }
 
 /* Makes the refusal the answer and hands it to libmicrohttpd. */
@@ -158,7 +158,7 @@ request_refuse_now(struct http_request *req)
 
 	linger_start(req->loop, req->conn->fd);
 	req->dispatching = true;
-	http_answer_refusal(req, &req->refusal);
+	http_answer_refusal(req, &req->answer.refusal);
 	req->dispatching = false;
 	return (answer_queue(req));
 }
@@ -169,7 +169,7 @@ request_refuse_raw(struct http_request *req)
 
 	linger_start(req->loop, req->conn->fd);
 	req->dispatching = true;
-	http_answer_refusal(req, &req->refusal);
+	http_answer_refusal(req, &req->answer.refusal);
 	req->dispatching = false;
 	answer_raw(req);
 }
@@ -178,14 +178,14 @@ request_refuse_raw(struct http_request *req)
 static void
 check_length(struct http_request *req)
 {
-	const char *text = req->head.content_length;
+	const char *text = req->head.known.content_length;
 
-	if (req->refused || !req->has_body || text == NULL)
+	if (req->answer.refused || !req->body.present || text == NULL)
 		return;
-	if (strlen(text) > 18 || strtoull(text, NULL, 10) > req->body_limit)
+	if (strlen(text) > 18 || strtoull(text, NULL, 10) > req->body.limit)
 		body_too_large(req);
 	else
-		req->body_announced = strtoull(text, NULL, 10);
+		req->body.announced = strtoull(text, NULL, 10);
 }
 
 /* The call with the headers.  Refusals of requests without a body wait for
@@ -196,32 +196,32 @@ access_head(struct http_request *req, const char *method, const char *version)
 	struct http *http = req->http;
 
 	req->phase = REQUEST_BODY;
-	req->counted = true;
+	req->account.counted = true;
 	atomic_fetch_add(&http->pending, 1);
 	atomic_fetch_add(&http->taken, 1);
 	validator_check(req, method, version);
 	request_id_set(req);
-	if (!req->close && is_stray_upgrade(req)) {
+	if (!req->answer.close && is_stray_upgrade(req)) {
 		req->stray = true;
 		return (MHD_NO);
 	}
-	if (req->refused) {
-		req->close = true; /* its target: no route, no trust */
+	if (req->answer.refused) {
+		req->answer.close = true; /* its target: no route, no trust */
 	} else if (atomic_load(&http->refusing)) {
 		request_refuse(
 		    req, PROBLEM_DRAINING, "this server takes no more");
-		req->close = true;
-	} else if (req->no_memory) {
+		req->answer.close = true;
+	} else if (req->answer.no_memory) {
 		request_refuse(req, PROBLEM_BUSY, "out of memory");
-		req->close = true;
+		req->answer.close = true;
 	} else {
 		request_route(req);
 	}
-	if (req->refusal.problem == PROBLEM_METHOD_NOT_ALLOWED)
-		http_answer_header(req, "Allow", req->pattern->allow);
+	if (req->answer.refusal.problem == PROBLEM_METHOD_NOT_ALLOWED)
+		http_answer_header(req, "Allow", req->head.pattern->allow);
 	check_length(req);
-	if (req->refused && (req->close || req->has_body)) {
-		req->close = true;
+	if (req->answer.refused && (req->answer.close || req->body.present)) {
+		req->answer.close = true;
 		return (request_refuse_now(req));
 	}
 	return (sender_check(req));
@@ -233,7 +233,7 @@ access_body(struct http_request *req, const char *data, size_t *size)
 {
 	enum rc rc;
 
-	if (req->unsure) {
+	if (req->body.unsure) {
 		if ((rc = sender_look_up(req)) == RC_OK)
 			return (MHD_YES);
 	} else {
@@ -260,16 +260,16 @@ dispatch(struct http_request *req)
 {
 	const struct http_options *options = &req->http->options;
 
-	if (req->refused) {
-		http_answer_refusal(req, &req->refusal);
-	} else if (req->route == NULL) {
-		http_answer_header(req, "Allow", req->pattern->allow);
+	if (req->answer.refused) {
+		http_answer_refusal(req, &req->answer.refusal);
+	} else if (req->head.route == NULL) {
+		http_answer_header(req, "Allow", req->head.pattern->allow);
 		http_answer(req, 204, NULL, NULL);
-	} else if ((req->route->flags & HTTP_PUBLIC) == 0 &&
+	} else if ((req->head.route->flags & HTTP_PUBLIC) == 0 &&
 		   options->authorize != NULL) {
 		options->authorize(req, options->route_arg);
 	} else {
-		req->route->handler(req, options->route_arg);
+		req->head.route->handler(req, options->route_arg);
 	}
 }
 
@@ -331,11 +331,13 @@ log_request(const struct http_request *req)
 
 	if (!log_enabled(LVL_DEBUG))
 		return;
-	log_event(req->refused ? LOG_EV_HTTP_REFUSED : LOG_EV_HTTP_REQUEST,
-	    "request=%s peer=%s method=%s path=%s status=%d ms=%lld", req->id,
-	    http_peer(req), req->method_name,
-	    req->path_raw == NULL ? "" : req->path_raw, req->status,
-	    (long long)(req->loop->now_ms - req->start_ms));
+	log_event(
+	    req->answer.refused ? LOG_EV_HTTP_REFUSED : LOG_EV_HTTP_REQUEST,
+	    "request=%s peer=%s method=%s path=%s status=%d ms=%lld",
+	    req->head.id, http_peer(req), req->head.method_name,
+	    req->head.path_raw == NULL ? "" : req->head.path_raw,
+	    req->answer.status,
+	    (long long)(req->loop->now_ms - req->account.start_ms));
 }
 
 /* Every answer of ours is counted and logged once, and nothing else is: what
@@ -346,7 +348,7 @@ count_answer(const struct http_request *req)
 	struct metrics *metrics = req->http->options.metrics;
 
 	metrics_add(metrics, METRIC_HTTP_REQUESTS, 1);
-	if (req->refused)
+	if (req->answer.refused)
 		metrics_add(metrics, METRIC_HTTP_REFUSED, 1);
 	log_request(req);
 }
@@ -362,7 +364,7 @@ request_over(struct http_request *req)
 	req->conn->deadline_ms =
 	    loop->now_ms + loop->http->options.idle_deadline_ms;
 	loop_timer_cancel(loop, req);
-	if (req->counted)
+	if (req->account.counted)
 		atomic_fetch_sub(&loop->http->pending, 1);
 	request_free(req);
 }
@@ -454,7 +456,7 @@ add_memory(void *arg, enum MHD_ValueKind kind, const char *name,
 static size_t
 head_memory(const struct http_request *req)
 {
-	size_t sum = req->target_len;
+	size_t sum = req->head.target_len;
 
 	(void)MHD_get_connection_values_n(req->mhd,
 	    MHD_HEADER_KIND | MHD_COOKIE_KIND | MHD_GET_ARGUMENT_KIND,
@@ -496,7 +498,7 @@ refuse_past(struct loop *loop, bool (*culprit)(const struct http_request *req),
 		if (req->phase != REQUEST_NEW || !culprit(req))
 			continue;
 		request_refuse(req, problem, "%s", why);
-		req->close = true;
+		req->answer.close = true;
 		request_id_set(req);
 		request_refuse_raw(req);
 		(void)shutdown(req->conn->fd, SHUT_WR);

@@ -108,7 +108,7 @@ const struct pattern *router_find(
 enum msg_kind { MSG_CONN, MSG_ANSWER, MSG_TIMER, MSG_WAKE };
 
 struct loop_msg {
-	struct mbox_node node; /* first */
+	struct mbox_node node;
 	enum msg_kind kind;
 };
 
@@ -127,7 +127,7 @@ enum conn_phase {
 };
 
 struct conn {
-	struct loop_msg msg; /* first */
+	struct loop_msg msg;
 	struct http *http;
 	struct loop *loop;
 	struct conn *next, *prev; /* of the front, then of the loop */
@@ -203,30 +203,8 @@ struct known_headers {
 	const char *request_id;
 };
 
-struct http_request {
-	struct loop_msg answer_msg; /* first */
-	struct loop_msg timer_msg;
-	struct source gone; /* the client has closed its side */
-	unsigned magic;
-	enum request_phase phase;
-	struct http *http;
-	struct loop *loop;
-	struct conn *conn;
-	struct MHD_Connection *mhd;
-	struct http_request *next, *prev; /* of the loop, or its free list */
-	int64_t start_ms;
-	bool counted;      /* in http->pending */
-	bool suspended;    /* libmicrohttpd waits for MHD_resume_connection() */
-	bool dispatching;  /* inside its handler, in the loop's thread */
-	bool refused;      /* ${refusal} is the answer */
-	bool close;        /* the connection ends with the answer */
-	bool stray;        /* an upgrade that came here: no answer */
-	bool has_body;     /* the head announces one */
-	bool unsure;       /* its sender is looked up before the body is read */
-	bool no_memory;    /* something was lost: the answer is 503 */
-	bool no_store_off; /* the handler gave its own Cache-Control */
-
-	/* The question. */
+/* The request line and the headers, and what they mean here. */
+struct request_head {
 	enum method method;
 	const char *method_name;
 	char *target; /* raw, whole */
@@ -237,52 +215,97 @@ struct http_request {
 	int segments;
 	struct query_param query[QUERY_MAX];
 	int queries;
-	struct known_headers head;
+	struct known_headers known;
 	const struct pattern *pattern;
 	const struct http_route *route;
 	char id[REQUEST_ID_MAX + 1];
 	char client[NET_PEER_SIZE]; /* forwarded; "": the connection's peer */
-	char *body;                 /* body_len bytes and a NUL */
-	size_t body_len, body_cap, body_limit;
-	size_t body_announced; /* by Content-Length; 0: it says nothing */
-	int64_t checking_ms;   /* when the look-up of its sender began */
-	uint64_t owner;        /* 0: the network of its client */
-	struct budget_hold body_hold, answer_hold;
+};
 
-	/* The answer. */
+struct request_body {
+	bool present; /* the head announces one */
+	bool unsure;  /* its sender is looked up before it is read */
+	char *data;   /* len bytes and a NUL */
+	size_t len, cap, limit;
+	size_t announced;    /* by Content-Length; 0: it says nothing */
+	int64_t checking_ms; /* when the look-up of its sender began */
+	struct budget_hold hold;
+};
+
+struct request_answer {
+	bool refused;      /* ${refusal} is the answer */
+	bool close;        /* the connection ends with it */
+	bool no_memory;    /* something was lost: it is 503 */
+	bool no_store_off; /* the handler gave its own Cache-Control */
 	struct refusal refusal;
 	int status;
 	const char *content_type;
 	char *out;         /* owned */
 	const void *fixed; /* the same in static storage; then out is NULL */
 	size_t out_len;
+	size_t out_at; /* how much of out has gone, of a piece */
 	struct answer_header *headers;
 	http_more_fn more; /* it goes out in pieces; NULL: at once */
 	void *more_arg;
 	enum http_piece piece; /* what out is of it */
-	size_t out_at;         /* how much of out has gone */
+	struct budget_hold hold;
+};
 
-	/* The timer.  want_* and timer_queued: under loop->timer_lock. */
-	struct timer_node timer;
-	bool watching; /* gone is in the epoll set */
+/* What a request waits for.  want_* and queued: under loop->timer_lock. */
+struct request_timer {
+	struct timer_node node;
 	void (*wake)(struct http_request *req, void *arg);
 	void *wake_arg;
-	bool timer_queued;
+	struct source gone; /* the client has closed its side */
+	bool watching;      /* gone is in the epoll set */
+
+	struct loop_msg msg; /* another thread sets the timer */
+	bool queued;         /* msg is in the mailbox */
 	int64_t want_at_ms;
 	void (*want_wake)(struct http_request *req, void *arg);
 	void *want_arg;
+};
 
-	void *principal;
+/* What a request counts for. */
+struct request_account {
+	int64_t start_ms;
+	bool counted;   /* in http->pending */
+	uint64_t owner; /* 0: the network of its client */
+};
+
+/* Memory that lives as long as the request. */
+struct request_arena {
 	struct fini *finis;
 	struct chunk *chunks;
-	size_t arena_used;
-	_Alignas(16) char arena[ARENA_INLINE];
+	size_t used; /* of first */
+	_Alignas(16) char first[ARENA_INLINE];
+};
+
+struct http_request {
+	struct loop_msg answer_msg;
+	unsigned magic;
+	enum request_phase phase;
+	struct http *http;
+	struct loop *loop;
+	struct conn *conn;
+	struct MHD_Connection *mhd;
+	struct http_request *next, *prev; /* of the loop, or its free list */
+	bool suspended;   /* libmicrohttpd waits for MHD_resume_connection() */
+	bool dispatching; /* inside its handler, in the loop's thread */
+	bool stray;       /* an upgrade that came here: no answer */
+	void *principal;
+	struct request_account account;
+	struct request_head head;
+	struct request_body body;
+	struct request_answer answer;
+	struct request_timer timer;
+	struct request_arena arena; /* last: its first bytes are not zeroed */
 };
 
 /* A socket that is read empty for a moment after an early answer, so that the
  * answer is not lost to a reset. */
 struct leftover {
-	struct source source; /* first */
+	struct source source;
 	struct leftover *next, *prev;
 	int fd;
 	size_t bytes;
@@ -374,8 +397,8 @@ void target_read(struct http_request *req, const char *raw);
 /* Whether ${c} can be part of a method or of a header's name. */
 bool validator_token_char(unsigned char c);
 
-/* Looks at method, version and headers; fills req->head; refuses what is
- * ambiguous (req->refused and close). */
+/* Looks at method, version and headers; fills req->head.known; refuses what is
+ * ambiguous (req->answer.refused and close). */
 void validator_check(
     struct http_request *req, const char *method, const char *version);
 

@@ -134,7 +134,7 @@ loop_fini(struct loop *loop)
 	mbox_free(loop->mbox);
 	while ((req = loop->spare) != NULL) {
 		loop->spare = req->next;
-		mem_free(req->body);
+		mem_free(req->body.data);
 		mem_free(req);
 	}
 	lock_fini(&loop->timer_lock);
@@ -146,12 +146,12 @@ void
 loop_timer_cancel(struct loop *loop, struct http_request *req)
 {
 
-	if (req->timer.queued) {
-		timer_heap_remove(&loop->timers, &req->timer);
+	if (req->timer.node.queued) {
+		timer_heap_remove(&loop->timers, &req->timer.node);
 		metrics_add(loop->http->options.metrics, METRIC_LONG_POLLS, -1);
 	}
-	if (req->watching) {
-		req->watching = false;
+	if (req->timer.watching) {
+		req->timer.watching = false;
 		(void)epoll_ctl(
 		    loop->epoll_fd, EPOLL_CTL_DEL, req->conn->fd, NULL);
 	}
@@ -176,15 +176,15 @@ loop_timer_set(struct loop *loop, struct http_request *req, int64_t at_ms,
 	loop_timer_cancel(loop, req);
 	if (at_ms == 0 || req->phase >= REQUEST_ANSWERED)
 		return;
-	req->wake = wake;
-	req->wake_arg = arg;
-	timer_heap_add(&loop->timers, &req->timer, at_ms);
+	req->timer.wake = wake;
+	req->timer.wake_arg = arg;
+	timer_heap_add(&loop->timers, &req->timer.node, at_ms);
 	metrics_add(loop->http->options.metrics, METRIC_LONG_POLLS, 1);
 	/* The next of this client begins afresh and finds the right loop. */
 	if (!loop->long_poll)
-		req->close = true;
-	ev.data.ptr = &req->gone;
-	req->watching =
+		req->answer.close = true;
+	ev.data.ptr = &req->timer.gone;
+	req->timer.watching =
 	    epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, req->conn->fd, &ev) == 0;
 }
 
@@ -201,14 +201,14 @@ http_set_timer(struct http_request *req, int64_t at_ms,
 		return;
 	}
 	lock_take(&loop->timer_lock);
-	req->want_at_ms = at_ms;
-	req->want_wake = wake;
-	req->want_arg = arg;
-	put = !req->timer_queued;
-	req->timer_queued = true;
+	req->timer.want_at_ms = at_ms;
+	req->timer.want_wake = wake;
+	req->timer.want_arg = arg;
+	put = !req->timer.queued;
+	req->timer.queued = true;
 	lock_drop(&loop->timer_lock);
 	if (put)
-		(void)!mbox_put_urgent(loop->mbox, &req->timer_msg.node);
+		(void)!mbox_put_urgent(loop->mbox, &req->timer.msg.node);
 }
 
 /* Its time has come, or its client has gone. */
@@ -218,7 +218,7 @@ loop_wake(struct loop *loop, struct http_request *req)
 
 	assert(req->magic == REQUEST_MAGIC);
 	loop_timer_cancel(loop, req);
-	req->wake(req, req->wake_arg);
+	req->timer.wake(req, req->timer.wake_arg);
 }
 
 /* ---- messages ---- */
@@ -250,10 +250,10 @@ apply_timer(struct loop *loop, struct http_request *req)
 	void *arg;
 
 	lock_take(&loop->timer_lock);
-	req->timer_queued = false;
-	at_ms = req->want_at_ms;
-	wake = req->want_wake;
-	arg = req->want_arg;
+	req->timer.queued = false;
+	at_ms = req->timer.want_at_ms;
+	wake = req->timer.want_wake;
+	arg = req->timer.want_arg;
 	lock_drop(&loop->timer_lock);
 	loop_timer_set(loop, req, at_ms, wake, arg);
 }
@@ -277,7 +277,7 @@ handle_messages(struct loop *loop)
 			break;
 		case MSG_TIMER:
 			apply_timer(loop,
-			    CONTAINER_OF(msg, struct http_request, timer_msg));
+			    CONTAINER_OF(msg, struct http_request, timer.msg));
 			break;
 		case MSG_WAKE:
 			break;
@@ -414,7 +414,8 @@ wake_due(struct loop *loop)
 	loop->drain_seen |= all;
 	while ((node = timer_heap_first(&loop->timers)) != NULL &&
 	       (all || node->at_ms <= loop->now_ms))
-		loop_wake(loop, CONTAINER_OF(node, struct http_request, timer));
+		loop_wake(
+		    loop, CONTAINER_OF(node, struct http_request, timer.node));
 }
 
 /* ---- the loop ---- */
@@ -454,8 +455,8 @@ handle_event(struct loop *loop, struct source *source)
 		handle_messages(loop);
 		break;
 	case SOURCE_GONE:
-		req = CONTAINER_OF(source, struct http_request, gone);
-		if (req->watching)
+		req = CONTAINER_OF(source, struct http_request, timer.gone);
+		if (req->timer.watching)
 			loop_wake(loop, req);
 		break;
 	case SOURCE_LEFTOVER:
@@ -495,7 +496,7 @@ loop_stop(struct loop *loop)
 	wake_due(loop);
 	resume_ready(loop);
 	for (req = loop->requests; req != NULL; req = req->next)
-		if (req->suspended && req->status == 0)
+		if (req->suspended && req->answer.status == 0)
 			http_answer_refusal(req, &r);
 	resume_ready(loop);
 	do {

@@ -107,7 +107,7 @@ layout_ok(struct scan *scan, const char *name, size_t name_len,
 static void
 remember(struct scan *scan, const char *name, size_t n, const char *value)
 {
-	struct known_headers *head = &scan->req->head;
+	struct known_headers *head = &scan->req->head.known;
 
 #define IS(text)                                                               \
 	(n == sizeof(text) - 1 &&                                              \
@@ -177,7 +177,7 @@ layout_begin(struct scan *scan, const char *method, const char *version)
 
 	if (!req->http->layout_known)
 		return;
-	end = method + strlen(method) + 1 + req->target_len + 1;
+	end = method + strlen(method) + 1 + req->head.target_len + 1;
 	if (end != version)
 		scan->bad = "the request line has superfluous spaces or a NUL";
 	scan->expected = version + strlen(version) + 2;
@@ -217,7 +217,7 @@ host_ok(const char *host)
 static const char *
 framing_check(struct scan *scan, const char *version)
 {
-	struct known_headers *head = &scan->req->head;
+	struct known_headers *head = &scan->req->head.known;
 	bool old = strcmp(version, "HTTP/1.0") == 0;
 
 	if (!old && strcmp(version, "HTTP/1.1") != 0)
@@ -271,7 +271,7 @@ client_set(struct http_request *req)
 	    req->mhd, MHD_HEADER_KIND, gather, &lines);
 	memcpy(from.client, req->conn->peer, sizeof(from.client));
 	forwarded_read(&lines, &req->http->options.believed, &from);
-	memcpy(req->client, from.client, sizeof(req->client));
+	memcpy(req->head.client, from.client, sizeof(req->head.client));
 }
 
 /* Asked for 100 where no body comes, libmicrohttpd takes the next request for
@@ -280,11 +280,11 @@ static const char *
 expect_check(const struct http_request *req)
 {
 
-	if (req->head.expect == NULL)
+	if (req->head.known.expect == NULL)
 		return (NULL);
-	if (strcasecmp(req->head.expect, "100-continue") != 0)
+	if (strcasecmp(req->head.known.expect, "100-continue") != 0)
 		return ("Expect can only be \"100-continue\"");
-	return (req->has_body ? NULL : "there is no body to wait for");
+	return (req->body.present ? NULL : "there is no body to wait for");
 }
 
 void
@@ -304,23 +304,25 @@ validator_check(
 	problem = (scan.headers > HEADERS_MAX) ? PROBLEM_HEAD_TOO_LARGE
 					       : PROBLEM_BAD_REQUEST;
 	bad = (scan.bad != NULL) ? scan.bad : framing_check(&scan, version);
-	req->method = router_method_find(method);
-	req->method_name = router_method_text(req->method);
-	if (bad == NULL && req->method == METHOD_COUNT)
+	req->head.method = router_method_find(method);
+	req->head.method_name = router_method_text(req->head.method);
+	if (bad == NULL && req->head.method == METHOD_COUNT)
 		bad = "the method is unknown";
-	req->has_body = scan.encodings > 0 ||
-			(req->head.content_length != NULL &&
-			    req->head.content_length[strspn(
-				req->head.content_length, "0")] != '\0');
-	if (bad == NULL && req->has_body &&
-	    (req->method == METHOD_GET || req->method == METHOD_HEAD ||
-		req->method == METHOD_OPTIONS))
+	req->body.present =
+	    scan.encodings > 0 ||
+	    (req->head.known.content_length != NULL &&
+		req->head.known.content_length[strspn(
+		    req->head.known.content_length, "0")] != '\0');
+	if (bad == NULL && req->body.present &&
+	    (req->head.method == METHOD_GET ||
+		req->head.method == METHOD_HEAD ||
+		req->head.method == METHOD_OPTIONS))
 		bad = "this method takes no body";
 	if (bad == NULL && (bad = expect_check(req)) != NULL)
 		problem = PROBLEM_EXPECTATION_FAILED;
 	if (bad != NULL) {
 		request_refuse(req, problem, "%s", bad);
-		req->close = true;
+		req->answer.close = true;
 	}
 }
 

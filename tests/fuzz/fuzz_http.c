@@ -78,9 +78,9 @@ handle(struct http_request *req, void *arg)
 	if (nhandled < REQUESTS_MAX) {
 		seen = &handled[nhandled];
 		note(seen, http_method(req), strlen(http_method(req)),
-		    req->target, req->target_len);
+		    req->head.target, req->head.target_len);
 		note_body(seen, body, n);
-		seen->chunked = req->head.transfer_encoding != NULL;
+		seen->chunked = req->head.known.transfer_encoding != NULL;
 	}
 	nhandled++;
 	buf_adds(&b, "{}");
