@@ -13,7 +13,9 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "http/answer_internal.h"
 #include "http/http_internal.h"
+#include "http/loop_internal.h"
 #include "wire/wire.h"
 
 /* What libmicrohttpd asks for at once, of an answer in pieces. */
@@ -83,7 +85,7 @@ answer_room(struct http_request *req, size_t n)
 }
 
 void
-request_answer_gone(struct http_request *req)
+answer_gone(struct http_request *req)
 {
 	const size_t n = req->answer.hold.bytes;
 
@@ -289,7 +291,7 @@ read_piece(void *arg, uint64_t pos, char *to, size_t size)
 	mem_free(req->answer.out);
 	req->answer.out = NULL;
 	req->answer.out_len = req->answer.out_at = 0;
-	request_answer_gone(req);
+	answer_gone(req);
 	if (req->answer.piece == HTTP_PIECE_LAST)
 		return (MHD_CONTENT_READER_END_OF_STREAM);
 	if (atomic_load(&req->http->loops_stop))
@@ -434,4 +436,28 @@ answer_raw(struct http_request *req)
 	else
 		send_raw_no_memory(req);
 	buf_fini(&b);
+}
+
+/* ---- refusals of the loop ---- */
+
+enum MHD_Result
+answer_refuse_now(struct http_request *req)
+{
+
+	linger_start(req->loop, req->conn->fd);
+	req->dispatching = true;
+	http_answer_refusal(req, &req->answer.refusal);
+	req->dispatching = false;
+	return (answer_queue(req));
+}
+
+void
+answer_refuse_raw(struct http_request *req)
+{
+
+	linger_start(req->loop, req->conn->fd);
+	req->dispatching = true;
+	http_answer_refusal(req, &req->answer.refusal);
+	req->dispatching = false;
+	answer_raw(req);
 }

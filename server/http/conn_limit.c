@@ -9,13 +9,14 @@
 #include <netinet/in.h>
 
 #include <errno.h>
+#include <microhttpd.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/htab.h"
 #include "base/lock.h"
 #include "base/rnd.h"
-#include "http/http_internal.h"
+#include "http/conn_limit_internal.h"
 #include "wire/wire.h"
 
 struct limit_key {

@@ -18,7 +18,10 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "http/answer_internal.h"
+#include "http/head_internal.h"
 #include "http/http_internal.h"
+#include "http/loop_internal.h"
 
 #define CONNECTION_MEMORY 32768
 #define HEADER_RECORD 64 /* of libmicrohttpd, for each header */
@@ -151,29 +154,6 @@ body_too_large(struct http_request *req)
 	req->answer.close = true;
 }
 
-/* Makes the refusal the answer and hands it to libmicrohttpd. */
-enum MHD_Result
-request_refuse_now(struct http_request *req)
-{
-
-	linger_start(req->loop, req->conn->fd);
-	req->dispatching = true;
-	http_answer_refusal(req, &req->answer.refusal);
-	req->dispatching = false;
-	return (answer_queue(req));
-}
-
-void
-request_refuse_raw(struct http_request *req)
-{
-
-	linger_start(req->loop, req->conn->fd);
-	req->dispatching = true;
-	http_answer_refusal(req, &req->answer.refusal);
-	req->dispatching = false;
-	answer_raw(req);
-}
-
 /* Notes how long the body will be, and refuses one that is too long. */
 static void
 check_length(struct http_request *req)
@@ -222,7 +202,7 @@ access_head(struct http_request *req, const char *method, const char *version)
 	check_length(req);
 	if (req->answer.refused && (req->answer.close || req->body.present)) {
 		req->answer.close = true;
-		return (request_refuse_now(req));
+		return (answer_refuse_now(req));
 	}
 	return (sender_check(req));
 }
@@ -249,7 +229,7 @@ access_body(struct http_request *req, const char *data, size_t *size)
 		    rc == RC_BUSY ? "too many large requests are under way; "
 				    "repeat with the same id"
 				  : rc_text(rc));
-	request_refuse_raw(req);
+	answer_refuse_raw(req);
 	return (MHD_NO);
 }
 
@@ -430,7 +410,7 @@ notify_connection(void *arg, struct MHD_Connection *mhd, void **context,
 		drop_request_of(loop, conn);
 	conn_list_remove(&loop->conns, conn);
 	atomic_fetch_sub(&loop->connections, 1);
-	http_conn_free(conn);
+	conn_free(conn);
 }
 
 /* ---- starting ---- */
@@ -500,7 +480,7 @@ refuse_past(struct loop *loop, bool (*culprit)(const struct http_request *req),
 		request_refuse(req, problem, "%s", why);
 		req->answer.close = true;
 		request_id_set(req);
-		request_refuse_raw(req);
+		answer_refuse_raw(req);
 		(void)shutdown(req->conn->fd, SHUT_WR);
 		any = true;
 	}

@@ -22,7 +22,10 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "http/front_internal.h"
+#include "http/head_internal.h"
 #include "http/http_internal.h"
+#include "http/loop_internal.h"
 #include "net/forwarded.h"
 
 #define EVENTS_MAX 64
@@ -112,7 +115,7 @@ front_close(struct conn *conn)
 {
 
 	(void)close(conn->fd);
-	http_conn_free(conn);
+	conn_free(conn);
 }
 
 /* libmicrohttpd would close without an answer, or overlook what begins with a
@@ -150,7 +153,7 @@ front_upgrade(struct front *front, struct conn *conn)
 		if (n > 0 && forwarded_scan(text, (size_t)n, &lines))
 			forwarded_read(&lines, &options->believed, &from);
 	}
-	http_conn_free(conn);
+	conn_free(conn);
 	options->upgrade(fd, &from, options->upgrade_arg);
 }
 
@@ -321,7 +324,7 @@ front_take(struct front *front, int fd, const struct sockaddr_storage *addr,
 	if (!conn->believed && !conn_limit_enter(&http->conn_limit, conn)) {
 		front_turn_away(front, fd, PROBLEM_RATE_LIMITED,
 		    "too many connections from this address");
-		http_conn_free(conn);
+		conn_free(conn);
 		return;
 	}
 	if (!front_peek(front, conn, false, &kind)) {

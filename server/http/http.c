@@ -14,6 +14,8 @@
 
 #include "base/mem.h"
 #include "http/http_internal.h"
+#include "http/loop_internal.h"
+#include "http/router_internal.h"
 
 #define BACKLOG 1024
 
@@ -298,14 +300,4 @@ http_stop(struct http *http)
 		thr_join(&http->loops[i].thr);
 	}
 	http_free(http);
-}
-
-void
-http_conn_free(struct conn *conn)
-{
-
-	conn_limit_leave(&conn->http->conn_limit, conn);
-	atomic_fetch_sub(&conn->http->connections, 1);
-	metrics_add(conn->http->options.metrics, METRIC_HTTP_CONNECTIONS, -1);
-	mem_free(conn);
 }

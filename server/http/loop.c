@@ -16,6 +16,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,7 +26,9 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/rnd.h"
+#include "http/answer_internal.h"
 #include "http/http_internal.h"
+#include "http/loop_internal.h"
 
 #define EVENTS_MAX 64
 /* The kernel counts in ticks of up to 10 ms. */
@@ -38,36 +41,6 @@ loop_self(void)
 {
 
 	return (self);
-}
-
-/* ---- lists of connections ---- */
-
-void
-conn_list_add(struct conn_list *list, struct conn *conn)
-{
-
-	conn->next = NULL;
-	conn->prev = list->tail;
-	if (list->tail != NULL)
-		list->tail->next = conn;
-	else
-		list->head = conn;
-	list->tail = conn;
-}
-
-void
-conn_list_remove(struct conn_list *list, struct conn *conn)
-{
-
-	if (conn->prev != NULL)
-		conn->prev->next = conn->next;
-	else
-		list->head = conn->next;
-	if (conn->next != NULL)
-		conn->next->prev = conn->prev;
-	else
-		list->tail = conn->prev;
-	conn->next = conn->prev = NULL;
 }
 
 /* ---- making and ending ---- */
@@ -239,7 +212,7 @@ adopt_conn(struct loop *loop, struct conn *conn)
 	loop->adding = NULL;
 	conn_list_remove(&loop->conns, conn);
 	atomic_fetch_sub(&loop->connections, 1);
-	http_conn_free(conn);
+	conn_free(conn);
 }
 
 static void

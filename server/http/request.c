@@ -13,7 +13,10 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/owner.h"
+#include "http/answer_internal.h"
 #include "http/http_internal.h"
+#include "http/loop_internal.h"
+#include "http/request_internal.h"
 #include "net/forwarded.h"
 
 #define SPARES_MAX 256
@@ -97,7 +100,7 @@ request_free(struct http_request *req)
 	if (req->next != NULL)
 		req->next->prev = req->prev;
 	mem_free(req->answer.out);
-	request_answer_gone(req);
+	answer_gone(req);
 	if (req->http->bodies != NULL)
 		budget_give(req->http->bodies, &req->body.hold);
 	req->magic = 0;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "http/http_internal.h"
+#include "http/router_internal.h"
 
 struct router {
 	struct pattern *patterns;

@@ -8,7 +8,10 @@
 #include <assert.h>
 
 #include "base/limits.h"
+#include "http/answer_internal.h"
 #include "http/http_internal.h"
+#include "http/loop_internal.h"
+#include "http/request_internal.h"
 
 /* Refuses in the words of authorize(), which knows the scheme. */
 static enum MHD_Result
@@ -94,7 +97,7 @@ sender_go_on(struct http_request *req)
 	struct loop *loop = req->loop;
 
 	if (req->answer.refused) {
-		request_refuse_raw(req);
+		answer_refuse_raw(req);
 		req->conn->phase = CONN_SENDING;
 		req->conn->deadline_ms = loop->now_ms;
 		return;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "http/http_internal.h"
+#include "http/head_internal.h"
 
 static int
 hex_value(char c)

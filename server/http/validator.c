@@ -19,6 +19,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "http/head_internal.h"
 #include "http/http_internal.h"
 #include "net/forwarded.h"
 

@@ -13,7 +13,7 @@
 
 #include "fuzz/fuzz.h"
 #include "fuzz/http_rig.h"
-#include "http/http_internal.h"
+#include "http/request_internal.h"
 
 #define REQUESTS_MAX 64
 /* A body whose chunks only a lenient reader can tell. */

@@ -10,7 +10,7 @@
 
 #include "fuzz/fuzz.h"
 #include "fuzz/http_rig.h"
-#include "http/http_internal.h"
+#include "http/head_internal.h"
 #include "rest/rest_internal.h"
 
 static struct rest rest;
