@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A loop: a thread with its libmicrohttpd daemon (loop.c, linger.c, daemon.c).
+ * A loop: a thread with its libmicrohttpd daemon (loop.c, linger.c,
+ * daemon.c, library.c).
  */
 #ifndef HTTP_LOOP_INTERNAL_H
 #define HTTP_LOOP_INTERNAL_H
 
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -100,9 +102,17 @@ void linger_read(struct loop *loop, struct leftover *left);
 /* Closes those whose time is over, or ${all}. */
 void linger_expire(struct loop *loop, bool all);
 
-/* ---- daemon.c ---- */
+/* ---- daemon.c, library.c ---- */
+
+/* libmicrohttpd's memory of a connection. */
+#define CONNECTION_MEMORY 32768
 
 /* Starts libmicrohttpd for ${loop}. */
 enum rc daemon_start(struct loop *loop, struct err *err) MUST_USE;
+
+/* For MHD_OPTION_EXTERNAL_LOGGER; ${arg} is the loop.  Counts the answers that
+ * the library makes by itself, and logs what it says.  Thread: the loop's. */
+void library_log(void *arg, const char *fmt, va_list ap)
+    __attribute__((format(printf, 2, 0)));
 
 #endif

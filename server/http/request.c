@@ -167,6 +167,25 @@ request_refuse(
 	req->answer.refused = true;
 }
 
+void
+request_id_set(struct http_request *req)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
+				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789._-";
+	const char *given = req->head.known.request_id;
+	struct uuid id;
+	size_t n;
+
+	if (given != NULL && (n = strspn(given, allowed)) > 0 &&
+	    n <= REQUEST_ID_MAX && given[n] == '\0') {
+		memcpy(req->head.id, given, n + 1);
+		return;
+	}
+	id = uuid_gen_next(&req->loop->ids);
+	uuid_format(&id, req->head.id);
+}
+
 uint64_t
 request_owner(const struct http_request *req)
 {

@@ -187,6 +187,9 @@ void request_refuse(struct http_request *req, enum problem problem,
 enum rc request_body_add(
     struct http_request *req, const char *p, size_t n) MUST_USE;
 
+/* Takes the client's request id if it is a harmless one, else makes one. */
+void request_id_set(struct http_request *req);
+
 /* Whose ${req} is: its owner, or its client's network. */
 uint64_t request_owner(const struct http_request *req);
 
