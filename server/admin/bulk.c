@@ -116,7 +116,7 @@ submit(struct many_call *a)
 	enum operator_op op = a->unit.op;
 	size_t n = a->unit.nletters;
 
-	operator_unit_init(&a->unit, op, a->call.who->name);
+	operator_unit_init(&a->unit, op, a->call.principal->name);
 	a->unit.letters = a->letters;
 	a->unit.nletters = n;
 	a->unit.unit.finish = unit_done;

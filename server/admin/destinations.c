@@ -259,7 +259,7 @@ change_new(struct http_request *req, void *arg, enum operator_op op)
 	if ((a = call_new(arg, req, sizeof(*a))) == NULL ||
 	    !call_query_check(&a->call, allowed))
 		return (NULL);
-	operator_unit_init(&a->unit, op, a->call.who->name);
+	operator_unit_init(&a->unit, op, a->call.principal->name);
 	a->unit.unit.finish = changed;
 	a->unit.arg = a;
 	if (name != NULL && strlen(name) < sizeof(a->unit.name)) {

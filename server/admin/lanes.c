@@ -161,7 +161,7 @@ admin_rewind_post(struct http_request *req, void *arg)
 	    !admin_path_number(&a->call, "id", NO_LANE, &a->lane_id) ||
 	    !call_body(&a->call, &a->doc, fields, 1))
 		return;
-	operator_unit_init(&a->unit, OPERATOR_REWIND, a->call.who->name);
+	operator_unit_init(&a->unit, OPERATOR_REWIND, a->call.principal->name);
 	a->unit.lane_id = a->lane_id;
 	a->unit.number = seq;
 	a->unit.unit.finish = rewound;

@@ -182,7 +182,7 @@ submit(struct http_request *req, void *arg, enum operator_op op)
 	    !call_path_uuid(&a->call, NO_MESSAGE, &a->id) ||
 	    !call_body_if_any(&a->call, &a->doc, NULL, 0))
 		return;
-	operator_unit_init(&a->unit, op, a->call.who->name);
+	operator_unit_init(&a->unit, op, a->call.principal->name);
 	a->unit.message = a->id;
 	a->unit.unit.finish = done;
 	a->unit.arg = a;

@@ -450,7 +450,7 @@ read_change(struct call *call, struct db *db, struct err *err)
 	struct store_user user;
 	enum rc rc;
 
-	rc = store_user_by_id(db, call->who->user_id, &user, err);
+	rc = store_user_by_id(db, call->principal->user_id, &user, err);
 	if (rc == RC_OK)
 		keep_stored(a, &user);
 	if (rc != RC_OK && rc != RC_NOT_FOUND)
@@ -473,13 +473,13 @@ api_password_post(struct http_request *req, void *arg)
 	};
 	if (!call_body(&a->call, &a->doc, fields, COUNT(fields)))
 		return;
-	a->name.p = a->call.who->name;
+	a->name.p = a->call.principal->name;
 	a->name.n = strlen(a->name.p);
 	if (!password_fits(a, "/new_password", &a->new_password) ||
 	    !begin_attempt(a))
 		return;
 	account_unit_init(&a->unit, ACCOUNT_PASSWORD);
-	a->unit.user.user_id = a->call.who->user_id;
-	a->unit.device.device_id = a->call.who->device_id;
+	a->unit.user.user_id = a->call.principal->user_id;
+	a->unit.device.device_id = a->call.principal->device_id;
 	call_read(&a->call, read_change);
 }

@@ -83,7 +83,7 @@ show_message(void *arg, const struct store_history *h, struct err *err)
 		return (RC_LIMIT);
 	}
 	jw_comma(s->out);
-	render_history(s->out, h, s->conversation, s->call->who->user_id,
+	render_history(s->out, h, s->conversation, s->call->principal->user_id,
 	    recipient_of(s->members, s->direct, h->sender_id));
 	s->last_seq = h->conversation_seq;
 	s->shown++;
@@ -109,7 +109,8 @@ add_conversation(struct showing *s, const struct store_conversation_item *item,
 	enum rc rc;
 
 	query = (struct store_history_query){item->conversation_id,
-	    s->call->who->user_id, true, INT64_MAX, item->delivered_upto, 1};
+	    s->call->principal->user_id, true, INT64_MAX, item->delivered_upto,
+	    1};
 	rc = store_history(s->db, &query, on_row_last, &last, err);
 	if (rc != RC_OK)
 		return (rc);
@@ -185,7 +186,7 @@ read_conversations(struct call *call, struct db *db, struct err *err)
 
 	if (a->has_after)
 		rc = store_conversation_one(
-		    db, call->who->user_id, &a->id, &item, err);
+		    db, call->principal->user_id, &a->id, &item, err);
 	if (rc == RC_NOT_FOUND) {
 		call_problem(call, PROBLEM_BAD_REQUEST, "",
 		    "parameter \"after\" names no conversation of yours");
@@ -193,7 +194,7 @@ read_conversations(struct call *call, struct db *db, struct err *err)
 	}
 	buf_adds(&b, "{\"conversations\":[");
 	if (rc == RC_OK)
-		rc = store_conversation_list(db, call->who->user_id,
+		rc = store_conversation_list(db, call->principal->user_id,
 		    item.conversation_id, a->limit + 1, list_conversation, &s,
 		    err);
 	if (rc == RC_LIMIT)
@@ -228,7 +229,8 @@ read_conversation(struct call *call, struct db *db, struct err *err)
 	struct showing s = {.call = call, .db = db, .out = &b};
 	enum rc rc;
 
-	rc = store_conversation_one(db, call->who->user_id, &a->id, &item, err);
+	rc = store_conversation_one(
+	    db, call->principal->user_id, &a->id, &item, err);
 	if (rc == RC_NOT_FOUND) {
 		call_problem(call, PROBLEM_NOT_FOUND, "", NO_CONVERSATION);
 		return (RC_OK);
@@ -301,7 +303,8 @@ read_history(struct call *call, struct db *db, struct err *err)
 	struct store_history_query query;
 	enum rc rc;
 
-	rc = store_conversation_one(db, call->who->user_id, &a->id, &item, err);
+	rc = store_conversation_one(
+	    db, call->principal->user_id, &a->id, &item, err);
 	if (rc == RC_NOT_FOUND) {
 		call_problem(call, PROBLEM_NOT_FOUND, "", NO_CONVERSATION);
 		return (RC_OK);
@@ -313,7 +316,7 @@ read_history(struct call *call, struct db *db, struct err *err)
 	rc = store_participants(
 	    db, item.conversation_id, on_row_member, &members, err);
 	query = (struct store_history_query){item.conversation_id,
-	    call->who->user_id, !a->forward, a->seq, item.delivered_upto,
+	    call->principal->user_id, !a->forward, a->seq, item.delivered_upto,
 	    a->limit + 1};
 	if (rc == RC_OK)
 		rc = store_history(db, &query, show_message, &s, err);
@@ -377,7 +380,7 @@ on_row_message(void *arg, const struct store_history *h, struct err *err)
 		rc = err_set(err, RC_CORRUPT, "a conversation is missing");
 	if (rc == RC_OK)
 		render_history(&one->b, h, &h->conversation,
-		    one->call->who->user_id,
+		    one->call->principal->user_id,
 		    recipient_of(&members, c.direct, h->sender_id));
 	return (rc);
 }
@@ -390,7 +393,7 @@ read_message(struct call *call, struct db *db, struct err *err)
 	enum rc rc;
 
 	rc = store_message_visible(
-	    db, call->who->user_id, &a->id, on_row_message, &one, err);
+	    db, call->principal->user_id, &a->id, on_row_message, &one, err);
 	if (rc == RC_NOT_FOUND) {
 		call_problem(call, PROBLEM_NOT_FOUND, "",
 		    "there is no message of that id that you may see");

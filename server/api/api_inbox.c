@@ -85,15 +85,17 @@ static enum rc
 query_page(struct poll *poll, struct db *db, bool *ret_found, struct err *err)
 {
 	struct page_poll *p = CONTAINER_OF(poll, struct page_poll, poll);
-	const struct principal *who = poll->call.who;
+	const struct principal *principal = poll->call.principal;
 	struct store_range range;
 	enum rc rc;
 
-	rc = store_counter_get(db, who->user_id, &p->counter, err);
+	rc = store_counter_get(db, principal->user_id, &p->counter, err);
 	if (rc == RC_OK)
-		rc = store_device_acked_get(db, who->device_id, &p->acked, err);
+		rc = store_device_acked_get(
+		    db, principal->device_id, &p->acked, err);
 	if (rc == RC_OK)
-		rc = store_unread_total(db, who->user_id, &p->unread, err);
+		rc =
+		    store_unread_total(db, principal->user_id, &p->unread, err);
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_INTERNAL, "an inbox is missing");
 	if (rc != RC_OK)
@@ -113,7 +115,8 @@ query_page(struct poll *poll, struct db *db, bool *ret_found, struct err *err)
 	jw_member(&p->b, "events");
 	buf_addc(&p->b, '[');
 	range = (struct store_range){p->after, p->counter.head, p->limit};
-	rc = store_inbox_page(db, who->user_id, &range, add_event, p, err);
+	rc =
+	    store_inbox_page(db, principal->user_id, &range, add_event, p, err);
 	*ret_found = p->n > 0;
 	return (rc == RC_LIMIT ? RC_OK : rc);
 }
@@ -196,7 +199,7 @@ api_inbox_get(struct http_request *req, void *arg)
 	}
 	p->poll.query = query_page;
 	p->poll.answer = answer_page;
-	p->poll.waiter.user_id = p->poll.call.who->user_id;
+	p->poll.waiter.user_id = p->poll.call.principal->user_id;
 	/* Without a cursor it is not known before the first read; a wake-up
 	 * too many does no harm. */
 	p->poll.waiter.after = p->after;
@@ -235,7 +238,7 @@ read_event(struct call *call, struct db *db, struct err *err)
 	enum rc rc;
 
 	rc = store_inbox_page(
-	    db, call->who->user_id, &range, on_row_event, &one, err);
+	    db, call->principal->user_id, &range, on_row_event, &one, err);
 	if (rc == RC_OK && !one.found)
 		call_problem(call, PROBLEM_NOT_FOUND, "",
 		    "your inbox has no event of that number");
@@ -292,7 +295,8 @@ read_unread(struct call *call, struct db *db, struct err *err)
 	struct buf b = BUF_INIT;
 	enum rc rc;
 
-	rc = store_unread_list(db, call->who->user_id, add_unread, &sum, err);
+	rc = store_unread_list(
+	    db, call->principal->user_id, add_unread, &sum, err);
 	if (rc == RC_OK) {
 		buf_addc(&b, '{');
 		jw_int(&b, "total", sum.total);

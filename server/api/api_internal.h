@@ -43,8 +43,8 @@ static inline struct entry_of
 api_outbox_of(const struct call *call)
 {
 
-	return (
-	    (struct entry_of){call->who->user_id, api_of(call)->o.max_retries});
+	return ((struct entry_of){
+	    call->principal->user_id, api_of(call)->o.max_retries});
 }
 
 /* ---- rendering (render.c) ---- */

@@ -55,8 +55,8 @@ api_ack_post(struct http_request *req, void *arg)
 	    !call_body(&a->call, &a->doc, fields, COUNT(fields)))
 		return;
 	ack_unit_init(&a->unit);
-	a->unit.user_id = a->call.who->user_id;
-	a->unit.device_id = a->call.who->device_id;
+	a->unit.user_id = a->call.principal->user_id;
+	a->unit.device_id = a->call.principal->device_id;
 	a->unit.upto = upto;
 	a->unit.unit.finish = ack_finish;
 	a->unit.arg = a;
@@ -87,7 +87,7 @@ read_unread(struct call *call, struct db *db, struct err *err)
 	int64_t unread;
 	enum rc rc;
 
-	rc = store_unread_total(db, call->who->user_id, &unread, err);
+	rc = store_unread_total(db, call->principal->user_id, &unread, err);
 	if (rc != RC_OK)
 		return (rc);
 	buf_addc(&b, '{');
@@ -205,8 +205,8 @@ api_read_post(struct http_request *req, void *arg)
 	read_unit_init(&a->unit);
 	if (!parse_form(a, &body))
 		return;
-	a->unit.user_id = a->call.who->user_id;
-	a->unit.device_id = a->call.who->device_id;
+	a->unit.user_id = a->call.principal->user_id;
+	a->unit.device_id = a->call.principal->device_id;
 	a->unit.is_private = body.is_private;
 	a->unit.unit.finish = read_finish;
 	a->unit.arg = a;

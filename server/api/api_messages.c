@@ -99,7 +99,7 @@ send_start(struct send_call *s, bool is_text)
 
 	s->no_room = (struct refusal)REFUSAL_INIT;
 	if (send_request_prepare(&s->send, api_of(&s->call)->o.gate,
-		s->call.who->user_id, &r) != RC_OK) {
+		s->call.principal->user_id, &r) != RC_OK) {
 		if (is_text)
 			r.pointer[0] = '\0';
 		call_refuse(&s->call, &r);
@@ -134,7 +134,7 @@ parse_key(struct call *call, const char *key, struct message_draft *d)
 		    "into an id");
 		return (false);
 	}
-	d->id = send_id_of_key(call->who->user_id, key, n);
+	d->id = send_id_of_key(call->principal->user_id, key, n);
 	d->has_id = true;
 	return (true);
 }
@@ -293,7 +293,7 @@ array_prepare(struct array_call *a, struct send_request *item)
 	struct refusal r = REFUSAL_INIT;
 
 	if (send_request_prepare(item, api_of(&a->call)->o.gate,
-		a->call.who->user_id, &r) != RC_OK) {
+		a->call.principal->user_id, &r) != RC_OK) {
 		item->unit.refusal = r;
 		name_item(a, item);
 	}
@@ -345,7 +345,8 @@ array_start(struct send_call *s)
 	if (!array_parse(a, doc))
 		return;
 	/* The request itself has paid for one. */
-	if (!rest_charge_items(a->call.rest, a->call.who->user_id, n - 1, &r)) {
+	if (!rest_charge_items(
+		a->call.rest, a->call.principal->user_id, n - 1, &r)) {
 		call_refuse(&a->call, &r);
 		return;
 	}

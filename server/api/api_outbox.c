@@ -178,7 +178,7 @@ api_entry_get(struct http_request *req, void *arg)
 	}
 	p->poll.query = query_entry;
 	p->poll.answer = answer_entry;
-	p->poll.waiter.user_id = p->poll.call.who->user_id;
+	p->poll.waiter.user_id = p->poll.call.principal->user_id;
 	p->poll.waiter.outbox = true;
 	poll_start(&p->poll, wait_s);
 }
@@ -230,7 +230,7 @@ api_entry_delete(struct http_request *req, void *arg)
 	    !call_path_uuid(&a->call, NO_ENTRY, &id))
 		return;
 	cancel_unit_init(&a->unit);
-	a->unit.sender_id = a->call.who->user_id;
+	a->unit.sender_id = a->call.principal->user_id;
 	a->unit.id = id;
 	a->unit.unit.finish = canceled;
 	a->unit.arg = a;
@@ -286,8 +286,9 @@ api_entry_retry_post(struct http_request *req, void *arg)
 	    !call_path_uuid(&a->call, NO_ENTRY, &id) ||
 	    !call_body_if_any(&a->call, &a->doc, NULL, 0))
 		return;
-	operator_unit_init(&a->unit, OPERATOR_OWN_RETRY, a->call.who->name);
-	a->unit.sender_id = a->call.who->user_id;
+	operator_unit_init(
+	    &a->unit, OPERATOR_OWN_RETRY, a->call.principal->name);
+	a->unit.sender_id = a->call.principal->user_id;
 	a->unit.message = id;
 	a->unit.unit.finish = retried;
 	a->unit.arg = a;

@@ -91,16 +91,17 @@ static enum rc
 read_root(struct call *call, struct db *db, struct err *err)
 {
 	struct buf b = BUF_INIT;
-	struct finding f = {&b, call->who->device_id};
+	struct finding f = {&b, call->principal->device_id};
 	enum rc rc;
 
 	add_head(&b, api_of(call));
 	jw_member(&b, "user");
 	buf_addc(&b, '{');
-	jw_str(&b, "name", call->who->name);
-	jw_bool(&b, "admin", call->who->admin);
+	jw_str(&b, "name", call->principal->name);
+	jw_bool(&b, "admin", call->principal->admin);
 	buf_addc(&b, '}');
-	rc = store_device_list(db, call->who->user_id, add_device, &f, err);
+	rc = store_device_list(
+	    db, call->principal->user_id, add_device, &f, err);
 	if (rc == RC_OK)
 		answer_root(call, &b);
 	else
@@ -128,7 +129,7 @@ api_root_get(struct http_request *req, void *arg)
 	if ((call = call_new(arg, req, sizeof(*call))) == NULL ||
 	    !call_query_check(call, allowed))
 		return;
-	if (call->who != NULL) {
+	if (call->principal != NULL) {
 		call_read(call, read_root);
 		return;
 	}

@@ -44,11 +44,12 @@ add_device(void *arg, const struct store_device *d)
 static enum rc
 read_devices(struct call *call, struct db *db, struct err *err)
 {
-	struct listing l = {BUF_INIT, call->who->device_id, NULL};
+	struct listing l = {BUF_INIT, call->principal->device_id, NULL};
 	enum rc rc;
 
 	buf_adds(&l.b, "{\"devices\":[");
-	rc = store_device_list(db, call->who->user_id, add_device, &l, err);
+	rc = store_device_list(
+	    db, call->principal->user_id, add_device, &l, err);
 	buf_adds(&l.b, "]}");
 	if (rc == RC_OK)
 		call_json(call, 200, &l.b);
@@ -92,7 +93,7 @@ api_token_delete(struct http_request *req, void *arg)
 	    !call_path_uuid(&a->call, NO_DEVICE, &id))
 		return;
 	account_unit_init(&a->unit, ACCOUNT_REVOKE);
-	a->unit.user.user_id = a->call.who->user_id;
+	a->unit.user.user_id = a->call.principal->user_id;
 	a->unit.device.public_id = id;
 	a->unit.unit.finish = revoked;
 	a->unit.arg = a;
@@ -106,10 +107,11 @@ read_renamed(struct call *call, struct db *db, struct err *err)
 {
 	struct token_call *a = CONTAINER_OF(call, struct token_call, call);
 	struct listing l = {
-	    BUF_INIT, call->who->device_id, &a->unit.device.public_id};
+	    BUF_INIT, call->principal->device_id, &a->unit.device.public_id};
 	enum rc rc;
 
-	rc = store_device_list(db, call->who->user_id, add_device, &l, err);
+	rc = store_device_list(
+	    db, call->principal->user_id, add_device, &l, err);
 	if (rc == RC_OK && l.b.len == 0 && buf_ok(&l.b))
 		call_problem(call, PROBLEM_NOT_FOUND, "", NO_DEVICE);
 	else if (rc == RC_OK)
@@ -149,7 +151,7 @@ api_token_patch(struct http_request *req, void *arg)
 	    !call_body(&a->call, &a->doc, fields, COUNT(fields)))
 		return;
 	account_unit_init(&a->unit, ACCOUNT_RENAME);
-	a->unit.user.user_id = a->call.who->user_id;
+	a->unit.user.user_id = a->call.principal->user_id;
 	a->unit.device.public_id = id;
 	memcpy(a->unit.device.name, name.p, name.n);
 	a->unit.device.name[name.n] = '\0';

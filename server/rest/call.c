@@ -27,11 +27,12 @@ call_new(struct rest *rest, struct http_request *req, size_t size)
 	call->rest = rest;
 	call->module = http_route_module(req);
 	call->req = req;
-	call->who = http_principal(req);
-	call->owner = call->who != NULL ? owner_user(call->who->user_id)
-					: owner_peer(http_peer(req));
+	call->principal = http_principal(req);
+	call->owner = call->principal != NULL
+			  ? owner_user(call->principal->user_id)
+			  : owner_peer(http_peer(req));
 	call->job.owner = call->owner;
-	if (call->who != NULL)
+	if (call->principal != NULL)
 		http_set_owner(req, call->owner);
 	return (call);
 }
@@ -159,8 +160,8 @@ call_problem(struct call *call, enum problem p, const char *pointer,
 
 /* ---- pages ---- */
 
-/* After so many bytes more the client is looked at. */
-#define LOOK_BYTES 65536
+/* The client is checked again after this many more bytes of a page. */
+#define CHECK_BYTES 65536
 
 bool
 call_page_full(struct call *call, const struct buf *b)
@@ -168,11 +169,11 @@ call_page_full(struct call *call, const struct buf *b)
 
 	if (b->len + LIMIT_ITEM_BYTES > LIMIT_PAGE_BYTES)
 		return (true);
-	if (b->len < call->looked_at) /* the page was begun anew */
-		call->looked_at = 0;
-	if (b->len < call->looked_at + LOOK_BYTES)
+	if (b->len < call->checked_len) /* the page was begun anew */
+		call->checked_len = 0;
+	if (b->len < call->checked_len + CHECK_BYTES)
 		return (false);
-	call->looked_at = b->len;
+	call->checked_len = b->len;
 	return (http_client_left(call->req));
 }
 

@@ -32,9 +32,10 @@ struct call {
 	struct rest *rest;
 	void *module; /* of the route: the struct api or admin */
 	struct http_request *req;
-	const struct principal *who; /* NULL: nobody is logged in */
-	uint64_t owner;              /* the user, or the client's network */
-	size_t looked_at; /* length of a page; see call_page_full() */
+	const struct principal *principal; /* NULL: nobody is logged in */
+	uint64_t owner;     /* the user, or the client's network */
+	size_t checked_len; /* of the page at the last check; see
+			       call_page_full() */
 	struct read_job job;
 	call_read_fn read;
 };

@@ -18,7 +18,7 @@ struct caller {
 	struct call call; /* first */
 	uint8_t hash[CRYPT_HASH_SIZE];
 	uint64_t generation;
-	struct principal who;
+	struct principal principal;
 };
 
 /* The token of an Authorization header of the Bearer scheme. */
@@ -67,27 +67,28 @@ rest_charge_items(
 	return (false);
 }
 
-/* ${who} is known: may he? */
+/* ${principal} is known: may it do this? */
 static void
-admit(struct call *call, struct principal *who)
+admit(struct call *call, struct principal *principal)
 {
 	struct rest *rest = call->rest;
 	struct refusal r = REFUSAL_INIT;
 	int wait_s;
 
-	if ((http_route_flags(call->req) & HTTP_ADMIN) != 0 && !who->admin) {
+	if ((http_route_flags(call->req) & HTTP_ADMIN) != 0 &&
+	    !principal->admin) {
 		call_problem(
 		    call, PROBLEM_FORBIDDEN, "", "this is for administrators");
 		return;
 	}
-	if (!rest_admits(rest, who->user_id, &wait_s)) {
+	if (!rest_admits(rest, principal->user_id, &wait_s)) {
 		refusal_set(&r, PROBLEM_RATE_LIMITED, "",
 		    "at most %g requests a second", rest->o.rate_limit);
 		r.retry_after_s = wait_s;
 		call_refuse(call, &r);
 		return;
 	}
-	http_set_principal(call->req, who);
+	http_set_principal(call->req, principal);
 	http_request_authorized(call->req);
 }
 
@@ -95,14 +96,14 @@ enum rc
 rest_still_admitted(struct call *call, struct db *db, struct err *err)
 {
 	uint8_t hash[CRYPT_HASH_SIZE];
-	struct principal who;
+	struct principal principal;
 	enum rc rc;
 
 	if (!bearer_hash(http_header(call->req, "Authorization"), hash))
 		return (RC_NOT_FOUND);
-	if (auth_find(call->rest->o.auth, hash, &who))
+	if (auth_find(call->rest->o.auth, hash, &principal))
 		return (RC_OK);
-	rc = auth_load(db, hash, &who, err);
+	rc = auth_load(db, hash, &principal, err);
 	return (rc);
 }
 
@@ -112,15 +113,15 @@ load_caller(struct call *call, struct db *db, struct err *err)
 	struct caller *c = CONTAINER_OF(call, struct caller, call);
 	enum rc rc;
 
-	rc = auth_load(db, c->hash, &c->who, err);
+	rc = auth_load(db, c->hash, &c->principal, err);
 	if (rc == RC_NOT_FOUND) {
 		caller_refuse_stranger(call);
 		return (RC_OK);
 	}
 	if (rc != RC_OK)
 		return (rc);
-	auth_put(call->rest->o.auth, c->hash, &c->who, c->generation);
-	admit(call, &c->who);
+	auth_put(call->rest->o.auth, c->hash, &c->principal, c->generation);
+	admit(call, &c->principal);
 	return (RC_OK);
 }
 
@@ -135,8 +136,8 @@ rest_authorize(struct http_request *req, void *arg)
 		return;
 	if (!bearer_hash(http_header(req, "Authorization"), c->hash)) {
 		caller_refuse_stranger(&c->call);
-	} else if (auth_find(rest->o.auth, c->hash, &c->who)) {
-		admit(&c->call, &c->who);
+	} else if (auth_find(rest->o.auth, c->hash, &c->principal)) {
+		admit(&c->call, &c->principal);
 	} else {
 		c->generation = auth_generation(rest->o.auth);
 		call_read(&c->call, load_caller);
@@ -150,13 +151,13 @@ rest_head(struct http_request *req, void *arg)
 {
 	struct rest *rest = arg;
 	uint8_t hash[CRYPT_HASH_SIZE];
-	struct principal who;
+	struct principal principal;
 
 	if (!bearer_hash(http_header(req, "Authorization"), hash))
 		return (HTTP_SENDER_STRANGER);
-	if (!auth_find(rest->o.auth, hash, &who))
+	if (!auth_find(rest->o.auth, hash, &principal))
 		return (HTTP_SENDER_UNKNOWN);
-	http_set_owner(req, owner_user(who.user_id));
+	http_set_owner(req, owner_user(principal.user_id));
 	return (HTTP_SENDER_KNOWN);
 }
 
@@ -176,14 +177,14 @@ find_sender(struct read_job *job, struct db *db, struct err *err)
 	struct sender_call *a = CONTAINER_OF(job, struct sender_call, job);
 	struct rest *rest = a->rest;
 	struct refusal r = REFUSAL_INIT;
-	struct principal who;
+	struct principal principal;
 	enum rc rc = err->rc;
 
 	if (db != NULL)
-		rc = auth_load(db, a->hash, &who, err);
+		rc = auth_load(db, a->hash, &principal, err);
 	if (rc == RC_OK) {
-		auth_put(rest->o.auth, a->hash, &who, a->generation);
-		http_set_owner(a->req, owner_user(who.user_id));
+		auth_put(rest->o.auth, a->hash, &principal, a->generation);
+		http_set_owner(a->req, owner_user(principal.user_id));
 	} else if (rc == RC_NOT_FOUND) {
 		refusal_set(&r, PROBLEM_UNAUTHENTICATED, "", STRANGER_TEXT);
 	} else {

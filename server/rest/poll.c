@@ -159,7 +159,7 @@ poll_start(struct poll *p, int64_t wait_s)
 	p->waiter.arg = p;
 	p->err = (struct err)ERR_INIT;
 	p->waits = wait_s > 0;
-	p->waiter.device_id = p->call.who->device_id;
+	p->waiter.device_id = p->call.principal->device_id;
 	if (wait_s > 0)
 		http_set_timer(p->call.req,
 		    clk_mono_ms(rest->o.clk) + wait_s * 1000, wake, p);

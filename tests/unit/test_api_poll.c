@@ -131,7 +131,8 @@ answer(struct poll *p)
 static void
 begin(int64_t wait_s)
 {
-	static const struct principal who = {.user_id = 3, .device_id = 7};
+	static const struct principal principal = {
+	    .user_id = 3, .device_id = 7};
 	static struct clk_fake clk;
 
 	memset(&world, 0, sizeof(world));
@@ -141,7 +142,7 @@ begin(int64_t wait_s)
 	rest.o.clk = &clk.clk;
 	lock_init(&rest.poll_lock, LOCK_POLL);
 	poll.call.rest = &rest;
-	poll.call.who = &who;
+	poll.call.principal = &principal;
 	poll.query = query;
 	poll.answer = answer;
 	poll_start(&poll, wait_s);
