@@ -80,6 +80,6 @@ void admin_openapi(struct http_request *req, void *arg);
 void admin_asyncapi(struct http_request *req, void *arg);
 void admin_problems(struct http_request *req, void *arg);
 void admin_problem(struct http_request *req, void *arg);
-void admin_front(struct http_request *req, void *arg);
+void admin_front_page(struct http_request *req, void *arg);
 
 #endif

@@ -64,7 +64,7 @@ sleep_until(struct alert_thread *t, int64_t until_ms)
 }
 
 static void
-loop(void *arg)
+run_alert_thread(void *arg)
 {
 	struct alert_thread *t = arg;
 
@@ -113,7 +113,7 @@ alert_thread_start(
 	t->admin = admin;
 	lock_init(&t->lock, LOCK_ALERT_THREAD);
 	lock_cond_init(&t->cond);
-	rc = thr_start(THR_ALERTS, 0, loop, t, &t->thread, err);
+	rc = thr_start(THR_ALERTS, 0, run_alert_thread, t, &t->thread, err);
 	if (rc != RC_OK) {
 		alert_thread_free(t);
 		return (rc);

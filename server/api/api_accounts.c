@@ -139,7 +139,7 @@ name_fits(struct account_call *a)
 
 /* One more from that network, and of all networks; false: answered. */
 static bool
-may_join(struct account_call *a)
+may_register(struct account_call *a)
 {
 	int64_t now_ms = clk_mono_ms(api_of(&a->call)->o.clk);
 	struct api *api = api_of(&a->call);
@@ -149,15 +149,18 @@ may_join(struct account_call *a)
 
 	network_of(http_peer(a->call.req), network);
 	n = strlen(network);
-	if (api->newcomers != NULL && !limiter_take(api->newcomers, network, n,
-					  now_ms, &r.retry_after_s)) {
+	if (api->registrations_by_network != NULL &&
+	    !limiter_take(api->registrations_by_network, network, n, now_ms,
+		&r.retry_after_s)) {
 		refusal_set(&r, PROBLEM_RATE_LIMITED, "",
 		    "too many have registered from your network");
-	} else if (api->joining != NULL && !limiter_take(api->joining, "", 0,
-					       now_ms, &r.retry_after_s)) {
+	} else if (api->registrations != NULL &&
+		   !limiter_take(
+		       api->registrations, "", 0, now_ms, &r.retry_after_s)) {
 		/* The crowd's fault is not counted against this network. */
-		if (api->newcomers != NULL)
-			limiter_return(api->newcomers, network, n, now_ms);
+		if (api->registrations_by_network != NULL)
+			limiter_return(
+			    api->registrations_by_network, network, n, now_ms);
 		refusal_set(&r, PROBLEM_RATE_LIMITED, "",
 		    "too many register here at the moment");
 	} else
@@ -223,13 +226,13 @@ api_users_post(struct http_request *req, void *arg)
 	if (!call_body(&a->call, &a->doc, fields, COUNT(fields)))
 		return;
 	if (!name_fits(a) || !password_fits(a, "/password", &a->password) ||
-	    !may_join(a))
+	    !may_register(a))
 		return;
 	account_unit_init(&a->unit, ACCOUNT_ADD);
 	copy_span(a->unit.user.name, sizeof(a->unit.user.name), &a->name);
 	copy_span(a->unit.user.display_name, sizeof(a->unit.user.display_name),
 	    &a->display_name);
-	submit_job(a, POOL_NEWCOMER, hash_new_user);
+	submit_job(a, POOL_REGISTRATION, hash_new_user);
 }
 
 /* ---- the login throttle ---- */

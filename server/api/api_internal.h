@@ -25,8 +25,8 @@ struct api {
 	struct api_options o;
 	bool stopped;
 	struct pool *pool;
-	struct limiter *newcomers; /* by network; NULL: off */
-	struct limiter *joining;   /* newcomers of all networks; NULL: off */
+	struct limiter *registrations_by_network; /* NULL: off */
+	struct limiter *registrations;   /* of all networks; NULL: off */
 	struct login_throttle *throttle; /* log-ins that failed */
 };
 
@@ -62,7 +62,7 @@ enum pool_class {
 	POOL_KNOWN,    /* of a user who has logged in from this network, or has
 			* a token */
 	POOL_STRANGER, /* of a log-in from another network */
-	POOL_NEWCOMER, /* of a registration */
+	POOL_REGISTRATION, /* of a registration */
 	POOL_CLASSES
 };
 
@@ -116,7 +116,7 @@ void login_throttle_end(struct login_throttle *throttle,
 
 /* One for each route of the table in api.c; the argument is the rest. */
 void api_root_get(struct http_request *req, void *arg);
-void api_later(struct http_request *req, void *arg);
+void api_not_implemented(struct http_request *req, void *arg);
 void api_users_post(struct http_request *req, void *arg);
 void api_tokens_post(struct http_request *req, void *arg);
 void api_tokens_get(struct http_request *req, void *arg);

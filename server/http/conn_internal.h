@@ -47,7 +47,7 @@ struct conn {
 	enum conn_phase phase;
 	bool partial;        /* idle, but a part of a request has come */
 	bool cut;            /* its socket has been shut down */
-	bool entered;        /* counted for its address */
+	bool counted;        /* by conn_limit */
 	int64_t deadline_ms; /* monotonic */
 	int64_t check_ms;    /* when to look at it next */
 	int64_t idle_since_ms;

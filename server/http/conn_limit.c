@@ -83,9 +83,9 @@ conn_limit_enter(struct conn_limit *limit, struct conn *conn)
 	n = count_get(limit, &key);
 	if (n < limit->per_address &&
 	    htab_set(limit->counts, &key, (void *)(n + 1)) == RC_OK)
-		conn->entered = true;
+		conn->counted = true;
 	lock_drop(&limit->lock);
-	return (conn->entered);
+	return (conn->counted);
 }
 
 void
@@ -94,10 +94,10 @@ conn_limit_leave(struct conn_limit *limit, struct conn *conn)
 	struct limit_key key;
 	uintptr_t n;
 
-	if (!conn->entered)
+	if (!conn->counted)
 		return;
 	key = key_of(conn);
-	conn->entered = false;
+	conn->counted = false;
 	lock_take(&limit->lock);
 	n = count_get(limit, &key);
 	/* Changing a value that is there needs no memory. */

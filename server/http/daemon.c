@@ -4,7 +4,7 @@
  * thread: request_line(), then access() with the headers, then access() for
  * each piece of the body, then access() at the end, where the handler is
  * called and the connection suspended; after the answer access() once more;
- * at last completed().
+ * at last request_completed().
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -320,7 +320,7 @@ request_over(struct http_request *req)
 }
 
 static void
-completed(void *arg, struct MHD_Connection *mhd, void **context,
+request_completed(void *arg, struct MHD_Connection *mhd, void **context,
     enum MHD_RequestTerminationCode code)
 {
 	struct http_request *req = *context;
@@ -345,7 +345,8 @@ completed(void *arg, struct MHD_Connection *mhd, void **context,
 /* ---- connections ---- */
 
 /* When a second thing is wrong with a head, libmicrohttpd 0.9.75 closes without
- * a word: completed() is not called, and the request would stay behind. */
+ * a word: request_completed() is not called, and the request would stay
+ * behind. */
 static void
 drop_request_of(struct loop *loop, const struct conn *conn)
 {
@@ -435,7 +436,7 @@ daemon_start(struct loop *loop, struct err *err)
 	loop->daemon = MHD_start_daemon(flags, 0, NULL, NULL, access_handler,
 	    loop, MHD_OPTION_EXTERNAL_LOGGER, library_log, loop,
 	    MHD_OPTION_NOTIFY_CONNECTION, notify_connection, loop,
-	    MHD_OPTION_NOTIFY_COMPLETED, completed, loop,
+	    MHD_OPTION_NOTIFY_COMPLETED, request_completed, loop,
 	    MHD_OPTION_URI_LOG_CALLBACK, request_line, loop,
 	    MHD_OPTION_UNESCAPE_CALLBACK, unescape_nothing, loop,
 	    MHD_OPTION_STRICT_FOR_CLIENT, 0, MHD_OPTION_CONNECTION_LIMIT, limit,

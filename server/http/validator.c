@@ -106,7 +106,7 @@ layout_ok(struct scan *scan, const char *name, size_t name_len,
 }
 
 static void
-remember(struct scan *scan, const char *name, size_t n, const char *value)
+note_header(struct scan *scan, const char *name, size_t n, const char *value)
 {
 	struct known_headers *head = &scan->req->head.known;
 
@@ -165,7 +165,7 @@ scan_header(void *arg, enum MHD_ValueKind kind, const char *name,
 			    "not end with CR LF";
 	if (scan->bad != NULL)
 		return (MHD_NO);
-	remember(scan, name, name_len, value);
+	note_header(scan, name, name_len, value);
 	return (scan->bad == NULL ? MHD_YES : MHD_NO);
 }
 
@@ -250,8 +250,8 @@ framing_check(struct scan *scan, const char *version)
 }
 
 static enum MHD_Result
-gather(void *arg, enum MHD_ValueKind kind, const char *name, size_t name_len,
-    const char *value, size_t value_len)
+add_forwarded(void *arg, enum MHD_ValueKind kind, const char *name,
+    size_t name_len, const char *value, size_t value_len)
 {
 
 	(void)kind;
@@ -269,7 +269,7 @@ client_set(struct http_request *req)
 	struct net_from from;
 
 	(void)MHD_get_connection_values_n(
-	    req->mhd, MHD_HEADER_KIND, gather, &lines);
+	    req->mhd, MHD_HEADER_KIND, add_forwarded, &lines);
 	memcpy(from.client, req->conn->peer, sizeof(from.client));
 	forwarded_read(&lines, &req->http->options.believed, &from);
 	memcpy(req->head.client, from.client, sizeof(req->head.client));
