@@ -13,7 +13,7 @@
 struct admin {
 	struct admin_options o;
 	int64_t start_ms;
-	struct lock lock; /* of the counters that are taken over */
+	struct lock lock; /* of the metrics that are counted elsewhere */
 	struct alerts *alerts;
 	struct alert_thread *alert_thread; /* NULL: not started */
 };
@@ -33,12 +33,12 @@ struct stats_snapshot {
 enum rc stats_snapshot_take(struct admin *admin, struct db *db,
     struct stats_snapshot *ret, struct err *err) MUST_USE;
 
-/* Brings the metrics of messages up to ${totals}, which outlive the process.
- * Only one thread at a time. */
+/* Sets the metrics of messages to ${totals}, which outlive the process.  One
+ * thread at a time. */
 void stats_snapshot_totals(
     struct metrics *metrics, const struct gauges_totals *totals);
 
-/* Appends what ${snapshot} has for the page of metrics. */
+/* Appends ${snapshot} as Prometheus text. */
 void stats_snapshot_metrics_write(const struct admin *admin,
     const struct stats_snapshot *snapshot, struct buf *out);
 
@@ -49,7 +49,8 @@ struct alert_thread;
 enum rc alert_thread_start(
     struct admin *admin, struct alert_thread **ret, struct err *err) MUST_USE;
 
-/* Waits for the end of an evaluation under way.  NULL inside is allowed. */
+/* Waits for the end of an evaluation under way, and ends the thread.  *thread
+ * may be NULL. */
 void alert_thread_stop(struct alert_thread **thread);
 
 /* A file of docs/, made part of the program by the build. */
@@ -61,7 +62,7 @@ struct document {
 extern const struct document document_openapi;
 extern const struct document document_asyncapi;
 
-/* Appends what the kernel says of this process, as Prometheus text. */
+/* Appends the kernel's numbers of this process, as Prometheus text. */
 void process_metrics_write(struct buf *b, int64_t start_ms);
 
 /* The admin whose route ${call} is of. */

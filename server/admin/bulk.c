@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Many dead letters at once, requeued or discarded: those that are named, or
- * the oldest that suit a filter.  They go to the writer in units of
- * OPERATOR_LETTERS, one after the other, so that nobody's commit waits for all
- * of them; those that are refused are told and passed over.
+ * Requeues or discards many dead letters at once: those of a list of ids, or
+ * the oldest that match a filter.  They go to the writer in units of
+ * OPERATOR_LETTERS, one after the other, so that no commit waits for all of
+ * them.  The answer names those that were refused.
  */
 #include <string.h>
 
 #include "admin/routes_internal.h"
 #include "delivery/operator.h"
 
-#define MANY_MAX 1000
-#define MANY_DEFAULT 100
-/* Letters that are tried in one call: some are refused. */
+#define BULK_MAX 1000
+#define BULK_DEFAULT 100
+/* Dead letters that are tried in one call: some are refused. */
 #define TRIED_MAX 2000
 
-struct many_call {
+struct bulk_call {
 	struct call call; /* first */
 	struct wire_doc doc;
 	struct operator_unit unit;
@@ -39,14 +39,14 @@ struct many_call {
 	struct buf refusals;
 };
 
-static void go_on(struct many_call *a);
+static void go_on(struct bulk_call *a);
 
 /* ---- the answer ---- */
 
 static enum rc
 read_end(struct call *call, struct db *db, struct err *err)
 {
-	struct many_call *a = CONTAINER_OF(call, struct many_call, call);
+	struct bulk_call *a = CONTAINER_OF(call, struct bulk_call, call);
 	struct buf b = BUF_INIT;
 	int64_t left = 0;
 	bool all = true;
@@ -76,7 +76,7 @@ read_end(struct call *call, struct db *db, struct err *err)
 /* ---- a unit ---- */
 
 static void
-add_results(struct many_call *a)
+add_results(struct bulk_call *a)
 {
 	const struct operator_letter *l;
 	size_t i;
@@ -102,7 +102,7 @@ unit_done(struct unit *base)
 {
 	struct operator_unit *u =
 	    CONTAINER_OF(base, struct operator_unit, unit);
-	struct many_call *a = u->arg;
+	struct bulk_call *a = u->arg;
 
 	if (!call_unit_ok(&a->call, &u->unit, &u->refusal))
 		return;
@@ -111,7 +111,7 @@ unit_done(struct unit *base)
 }
 
 static void
-submit(struct many_call *a)
+submit(struct bulk_call *a)
 {
 	enum operator_op op = a->unit.op;
 	size_t n = a->unit.nletters;
@@ -127,7 +127,7 @@ submit(struct many_call *a)
 /* ---- which ---- */
 
 static void
-next_named(struct many_call *a)
+next_named(struct bulk_call *a)
 {
 	size_t n = 0;
 
@@ -141,7 +141,7 @@ next_named(struct many_call *a)
 }
 
 static enum rc
-next_filtered(struct many_call *a, struct db *db, struct err *err)
+next_filtered(struct bulk_call *a, struct db *db, struct err *err)
 {
 	int64_t ids[OPERATOR_LETTERS], last, want = a->limit - a->done;
 	size_t i, n;
@@ -167,7 +167,7 @@ next_filtered(struct many_call *a, struct db *db, struct err *err)
 static enum rc
 read_next(struct call *call, struct db *db, struct err *err)
 {
-	struct many_call *a = CONTAINER_OF(call, struct many_call, call);
+	struct bulk_call *a = CONTAINER_OF(call, struct bulk_call, call);
 	enum rc rc;
 
 	if ((rc = rest_still_admitted(call, db, err)) == RC_NOT_FOUND) {
@@ -195,7 +195,7 @@ read_next(struct call *call, struct db *db, struct err *err)
 }
 
 static bool
-is_done(const struct many_call *a)
+is_done(const struct bulk_call *a)
 {
 
 	if (a->ids != NULL)
@@ -205,7 +205,7 @@ is_done(const struct many_call *a)
 
 /* The next unit, or the answer. */
 static void
-go_on(struct many_call *a)
+go_on(struct bulk_call *a)
 {
 
 	call_read(&a->call, is_done(a) ? read_end : read_next);
@@ -214,7 +214,7 @@ go_on(struct many_call *a)
 /* ---- the question ---- */
 
 static bool
-parse_ids(struct many_call *a)
+parse_ids(struct bulk_call *a)
 {
 	size_t i, n;
 
@@ -222,15 +222,15 @@ parse_ids(struct many_call *a)
 	for (i = 0; i < n; i++)
 		if (!json_is_integer(json_array_get(a->ids, i)))
 			n = 0;
-	if (n >= 1 && n <= MANY_MAX)
+	if (n >= 1 && n <= BULK_MAX)
 		return (true);
 	call_problem(&a->call, PROBLEM_BAD_REQUEST, "/dead_ids",
-	    "\"dead_ids\" must be a list of 1 to %d numbers", MANY_MAX);
+	    "\"dead_ids\" must be a list of 1 to %d numbers", BULK_MAX);
 	return (false);
 }
 
 static bool
-parse_filter(struct many_call *a, json_t *filter)
+parse_filter(struct bulk_call *a, json_t *filter)
 {
 	struct span reason = {NULL, 0}, sender = {NULL, 0},
 		    destination = {NULL, 0};
@@ -265,7 +265,7 @@ parse_filter(struct many_call *a, json_t *filter)
 }
 
 static bool
-parse_request(struct many_call *a)
+parse_request(struct bulk_call *a)
 {
 	json_t *ids = NULL, *filter = NULL;
 	bool limited = false;
@@ -275,11 +275,11 @@ parse_request(struct many_call *a)
 	    {.name = "limit",
 		.type = WIRE_I64,
 		.min = 1,
-		.max = MANY_MAX,
+		.max = BULK_MAX,
 		.ret = &a->limit,
 		.ret_present = &limited}};
 
-	a->limit = MANY_DEFAULT;
+	a->limit = BULK_DEFAULT;
 	if (!call_body(&a->call, &a->doc, fields, 3))
 		return (false);
 	if ((ids != NULL) == (filter != NULL)) {
@@ -297,9 +297,9 @@ parse_request(struct many_call *a)
 }
 
 static void
-many_fini(void *arg)
+bulk_fini(void *arg)
 {
-	struct many_call *a = arg;
+	struct bulk_call *a = arg;
 
 	buf_fini(&a->refusals);
 }
@@ -309,12 +309,12 @@ many(struct http_request *req, void *arg, enum operator_op op,
     const char *member)
 {
 	static const char *const allowed[] = {NULL};
-	struct many_call *a;
+	struct bulk_call *a;
 
 	if ((a = call_new(arg, req, sizeof(*a))) == NULL ||
 	    !call_query_check(&a->call, allowed) || !parse_request(a))
 		return;
-	if (http_on_free(req, many_fini, a) != RC_OK) {
+	if (http_on_free(req, bulk_fini, a) != RC_OK) {
 		call_problem(&a->call, PROBLEM_BUSY, "", "out of memory");
 		return;
 	}

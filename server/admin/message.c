@@ -16,7 +16,7 @@
 
 #define ROWS_MAX 256
 /* Each attempt has a beginning and an end, each death too. */
-#define STEPS_MAX (2 * ADMIN_ATTEMPTS + 2 * ADMIN_DEATHS + 8)
+#define STEPS_MAX (2 * ADMIN_ATTEMPTS + 2 * ADMIN_DEAD_LETTERS + 8)
 
 struct step {
 	int64_t at;
@@ -233,7 +233,7 @@ show_row(struct showing *s, struct db *db, int64_t id, struct err *err)
 	jw_comma(s->out);
 	buf_addc(s->out, '{');
 	rc = inspect_dead_letters_of(
-	    db, id, ADMIN_DEATHS, on_row_dead_letter, s, err);
+	    db, id, ADMIN_DEAD_LETTERS, on_row_dead_letter, s, err);
 	if (rc == RC_OK)
 		rc = inspect_outbox_row(db, id, on_row_outbox, s, err);
 	if (rc == RC_OK)
