@@ -38,7 +38,7 @@ api_of(const struct call *call)
 	return (call->module);
 }
 
-/* Whose outbox ${call} is about: his who asks. */
+/* The owner of the outbox of ${call}: its user. */
 static inline struct entry_of
 api_outbox_of(const struct call *call)
 {
@@ -57,19 +57,20 @@ void render_history(struct buf *b, const struct store_history *m,
 
 /* ---- argon2 (pool.c) ---- */
 
-/* Whose password it is, the best first. */
+/* The class of a password job; the best class is first. */
 enum pool_class {
-	POOL_KNOWN,    /* of a user who has logged in from this network, or has
-			* a token */
-	POOL_STRANGER, /* of a log-in from another network */
-	POOL_REGISTRATION, /* of a registration */
+	/* a log-in from a network where the name has logged in, or a user with
+	 * a token */
+	POOL_KNOWN,
+	POOL_STRANGER, /* a log-in from another network */
+	POOL_REGISTRATION,
 	POOL_CLASSES
 };
 
 struct pool_job {
 	void (*run)(struct pool_job *job); /* thread: argon2 */
 	enum pool_class class;
-	uint64_t owner; /* whose share it is of: the network */
+	uint64_t owner; /* the network, whose share of the queue it takes */
 
 	struct pool_job *next; /* these two are the pool's */
 	uint64_t turn;
@@ -78,13 +79,13 @@ struct pool_job {
 /* Starts ${threads} threads. */
 enum rc pool_new(int threads, struct pool **ret, struct err *err) MUST_USE;
 
-/* Finishes what waits, ends the threads. */
+/* Finishes the jobs that wait, and ends the threads. */
 void pool_stop(struct pool *pool);
 void pool_free(struct pool *pool);
 
-/* Runs ${job} when its turn comes (pool.c).  RC_BUSY when too many of its class
- * wait, or its owner has its share: half as many, so that nobody keeps all
- * others from logging in; RC_CLOSED when stopping.  Thread: any. */
+/* Runs ${job} when its turn comes (pool.c).  RC_BUSY: the queue of its class is
+ * full, or its owner has half of it, so that one network cannot keep all others
+ * from logging in.  RC_CLOSED: the pool is stopping.  Thread: any. */
 enum rc pool_submit(struct pool *pool, struct pool_job *job) MUST_USE;
 
 /* ---- the login throttle (login_throttle.c) ---- */
@@ -93,10 +94,10 @@ enum rc pool_submit(struct pool *pool, struct pool_job *job) MUST_USE;
 struct login_attempt {
 	char name[LIMIT_NAME_LEN + 1];
 	char network[NETWORK_SIZE];
-	bool known; /* the name has logged in from there */
+	bool known; /* the name has logged in from this network */
 };
 
-/* Without an attempt yet; NULL: no memory. */
+/* Makes a throttle that has seen no attempt; NULL: no memory. */
 struct login_throttle *login_throttle_new(void);
 void login_throttle_free(struct login_throttle *throttle);
 

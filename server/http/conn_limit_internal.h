@@ -18,7 +18,7 @@ struct htab;
 
 struct conn_limit {
 	size_t per_address;  /* connections; 0: no limit */
-	struct uuid_gen ids; /* the front's thread */
+	struct uuid_gen ids; /* of the front's thread alone */
 	struct lock lock;
 	struct htab *counts; /* under lock: connections by address */
 };
@@ -30,14 +30,15 @@ enum rc conn_limit_init(
 /* Frees what ${limit} holds; accepts half-made and zeroed ones. */
 void conn_limit_fini(struct conn_limit *limit);
 
-/* Counts ${conn} for its address; false: that has as many as it may have. */
+/* Counts ${conn} for its address.  Returns false, and does not count, if the
+ * address has as many connections as it may have. */
 bool conn_limit_enter(struct conn_limit *limit, struct conn *conn);
 
-/* It has gone, if it was counted.  Thread: any. */
+/* Ends the count of ${conn}, if it was counted.  Thread: any. */
 void conn_limit_leave(struct conn_limit *limit, struct conn *conn);
 
-/* Sends a problem document on the refused connection , as far as that goes
- * without waiting; whether it went.  Thread: the front's. */
+/* Sends a problem document on the refused connection ${fd}, without waiting.
+ * Returns whether it was sent.  Thread: the front's. */
 bool conn_limit_refuse(
     struct conn_limit *limit, int fd, enum problem problem, const char *detail);
 

@@ -19,8 +19,8 @@ void target_read(struct http_request *req, const char *raw);
 /* Whether ${c} can be part of a method or of a header's name. */
 bool validator_token_char(unsigned char c);
 
-/* Looks at method, version and headers; fills req->head.known; refuses what is
- * ambiguous (req->answer.refused and close). */
+/* Checks method, version and headers, and fills ${req}->head.known.  Refuses
+ * what is ambiguous: sets refused and close of ${req}->answer. */
 void validator_check(
     struct http_request *req, const char *method, const char *version);
 

@@ -52,7 +52,7 @@ struct loop {
 	int deadlines_unlogged;
 };
 
-/* Makes a zeroed loop ready, without its thread. */
+/* Prepares a zeroed loop, without its thread. */
 enum rc loop_init(
     struct loop *loop, struct http *http, int index, struct err *err) MUST_USE;
 
@@ -63,9 +63,9 @@ void loop_fini(struct loop *loop);
 /* The thread's function; ${arg} is the loop. */
 void loop_main(void *arg);
 
-/* One turn: waits at most ${wait_ms} (-1: as long as it takes) for something
- * to do and does it.  Whether there was something, or is more.  Thread: the
- * loop's. */
+/* One turn: waits at most ${wait_ms} (-1: without limit) for events and handles
+ * them.  Returns whether there were events, or there is more to do.  Thread:
+ * the loop's. */
 bool loop_turn(struct loop *loop, int wait_ms);
 
 /* The loop of the calling thread, NULL in other threads. */
@@ -78,7 +78,7 @@ void loop_ready(struct loop *loop, struct http_request *req);
 void loop_timer_set(struct loop *loop, struct http_request *req, int64_t at_ms,
     void (*wake)(struct http_request *req, void *arg), void *arg);
 
-/* The timer and the watch of the socket end. */
+/* Cancels the timer of ${req}, and stops watching its socket. */
 void loop_timer_cancel(struct loop *loop, struct http_request *req);
 
 /* ---- linger.c ---- */
@@ -96,10 +96,10 @@ struct leftover {
 /* Reads from ${fd} for a moment after an early answer. */
 void linger_start(struct loop *loop, int fd);
 
-/* Reads what has come. */
+/* Reads the bytes that have come. */
 void linger_read(struct loop *loop, struct leftover *left);
 
-/* Closes those whose time is over, or ${all}. */
+/* Closes the sockets whose time is over, or ${all}. */
 void linger_expire(struct loop *loop, bool all);
 
 /* ---- daemon.c, library.c ---- */

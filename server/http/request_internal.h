@@ -156,14 +156,14 @@ struct http_request {
 	struct http_request *next, *prev; /* of the loop, or its free list */
 	bool suspended;   /* libmicrohttpd waits for MHD_resume_connection() */
 	bool dispatching; /* inside its handler, in the loop's thread */
-	bool stray;       /* an upgrade that came here: no answer */
+	bool stray;       /* an upgrade on a kept connection: no answer */
 	void *principal;
 	struct request_account account;
 	struct request_head head;
 	struct request_body body;
 	struct request_answer answer;
 	struct request_timer timer;
-	struct request_arena arena; /* last: its first bytes are not zeroed */
+	struct request_arena arena; /* last: arena.first is not zeroed */
 };
 
 /* ---- request.c ---- */
@@ -178,31 +178,33 @@ void request_free(struct http_request *req);
 /* Room in the arena, not zeroed; NULL: no memory. */
 void *request_room(struct http_request *req, size_t size);
 
-/* Refuses: keeps the first refusal. */
+/* Refuses ${req}; of several refusals the first is kept. */
 void request_refuse(struct http_request *req, enum problem problem,
     const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* Appends to the body.  RC_LIMIT: it would exceed body_limit; RC_BUSY: there is
- * no room in the budget. */
+/* Appends to the body.  RC_LIMIT: it would exceed body.limit; RC_BUSY: the
+ * budget has no room. */
 enum rc request_body_add(
     struct http_request *req, const char *p, size_t n) MUST_USE;
 
-/* Takes the client's request id if it is a harmless one, else makes one. */
+/* Takes the client's request id if its characters are allowed, else makes
+ * one. */
 void request_id_set(struct http_request *req);
 
-/* Whose ${req} is: its owner, or its client's network. */
+/* The owner that ${req} is accounted to: its user, or its client's network. */
 uint64_t request_owner(const struct http_request *req);
 
 /* ---- sender.c ---- */
 
-/* Decides at the end of the head of ${req}: goes on, or answers 401. */
+/* Decides at the end of the head of ${req} whether its body is read, or the
+ * answer is 401. */
 enum MHD_Result sender_check(struct http_request *req);
 
 /* Suspends ${req} while its sender is looked up. */
 enum rc sender_look_up(struct http_request *req) MUST_USE;
 
-/* The sender has been looked up: reads the body, or refuses.  Thread: the
- * loop's, which resumes ${req} next. */
+/* Called when the sender has been looked up: lets the body be read, or refuses.
+ * Thread: the loop's, which resumes ${req} next. */
 void sender_go_on(struct http_request *req);
 
 #endif

@@ -24,7 +24,8 @@
 
 struct call;
 
-/* Reads and answers; an error is answered by the caller.  Thread: reader. */
+/* Reads and answers.  If it returns an error, that is answered for it.
+ * Thread: reader. */
 typedef enum rc (*call_read_fn)(
     struct call *call, struct db *db, struct err *err);
 
@@ -40,32 +41,35 @@ struct call {
 	call_read_fn read;
 };
 
-/* A call of ${size} bytes, which begin with a struct call; NULL: answered. */
+/* Makes a call of ${size} bytes, which begin with a struct call.  NULL: out of
+ * memory, and the request is answered. */
 void *call_new(struct rest *rest, struct http_request *req, size_t size);
 
 /* Runs ${read} in a reader's thread. */
 void call_read(struct call *call, call_read_fn read);
 
-/* Hands ${unit} to the writer; false: answered. */
+/* Hands ${unit} to the writer.  False: the writer refused it, and the request
+ * is answered. */
 bool call_submit(struct call *call, struct unit *unit);
 
-/* What a unit's finish sees first.  False: answered. */
+/* Checks the result of ${unit}, first in its finish.  False: it failed or was
+ * refused, and the request is answered. */
 bool call_unit_ok(
     struct call *call, const struct unit *unit, const struct refusal *refusal);
 
-/* Whether the token of a request that has waited is still good: RC_NOT_FOUND
- * when it was revoked meanwhile.  Thread: owner of ${db}. */
+/* Checks the token of a request that has waited.  RC_NOT_FOUND: it was revoked
+ * meanwhile.  Thread: owner of ${db}. */
 enum rc rest_still_admitted(
     struct call *call, struct db *db, struct err *err) MUST_USE;
 
-/* Answers 401: what a token is and where it is to be had (caller.c). */
+/* Answers 401, which says how to get a token (caller.c). */
 void caller_refuse_stranger(struct call *call);
 
 /* ---- answers (call.c) ---- */
 
-/* Answer: with JSON, without a body, with any content, with a refusal, with an
- * error (which is logged), with a problem made on the spot.  Bodies are taken.
- * Thread: any. */
+/* Answer with JSON, without a body, with any content, with a refusal, with an
+ * error (which is logged), with a problem that is described here.  Bodies are
+ * taken.  Thread: any. */
 void call_json(struct call *call, int status, struct buf *body);
 void call_empty(struct call *call, int status);
 void call_page(
@@ -75,9 +79,9 @@ void call_fail(struct call *call, const struct err *err);
 void call_problem(struct call *call, enum problem p, const char *pointer,
     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
-/* Answers in pieces (http.h): ${first}, then whatever ${next} hands to
- * call_piece(), once a call; an error of its cuts the answer off, and so does
- * the end of the token.  Thread of ${next}: reader. */
+/* Answers in pieces (http.h): ${first}, then the pieces that ${next} hands to
+ * call_piece(), one each time it is called.  An error of ${next}, or a token
+ * that was revoked, cuts the answer off.  Thread of ${next}: reader. */
 void call_pieces(struct call *call, const char *content_type, struct buf *first,
     call_read_fn next);
 void call_piece(struct call *call, enum http_piece kind, struct buf *piece);
@@ -101,24 +105,25 @@ void call_link_next(struct call *call, const char *fmt, ...)
 
 /* ---- parameters and bodies (call_query.c); false: answered ---- */
 
-/* No query parameter but those in ${allowed} (ends with NULL), none twice. */
+/* Allows the query parameters in ${allowed} (ends with NULL), each once. */
 bool call_query_check(struct call *call, const char *const *allowed);
 
-/* A whole number of the query between ${min} and ${max}; absent: *ret stays. */
+/* Reads a whole number from ${min} to ${max}; *ret stays if it is absent. */
 bool call_query_i64(struct call *call, const char *name, int64_t min,
     int64_t max, int64_t *ret);
 
-/* The parameter limit. */
+/* Reads the parameter limit. */
 bool call_query_limit(struct call *call, int64_t *ret);
 
-/* An id of the query. */
+/* Reads an id. */
 bool call_query_uuid(
     struct call *call, const char *name, bool *ret_present, struct uuid *ret);
 
-/* The id in the path; what is none is not found: "there is no such WHAT". */
+/* Reads the id in the path.  If it is not an id the answer is 404 with the
+ * detail ${what}. */
 bool call_path_uuid(struct call *call, const char *what, struct uuid *ret);
 
-/* Parses digits; false if it is no number of int64. */
+/* Parses digits; false if they are not a number of int64. */
 bool call_number_parse(const char *text, int64_t *ret);
 
 /* Parses the body, an object with ${fields}, into ${doc}, which is freed with
