@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is for operators and for people who look: health, metrics, the formal
- * documents, the pages that explain problems.  The argument of its handlers is
- * the api, which knows the admin.
+ * The routes for operators: health, metrics, the formal documents, the pages
+ * that explain problems, and what operators do.  The argument of its handlers
+ * is the struct rest, as for all routes.
  */
 #ifndef ADMIN_ADMIN_H
 #define ADMIN_ADMIN_H

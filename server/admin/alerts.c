@@ -95,8 +95,8 @@ alerts_free(struct alerts *a)
 
 /* ---- the last hour ---- */
 
-/* What has happened since the oldest mark that is not older than an hour; a
- * mark is made each minute, however often the alerts are evaluated. */
+/* The rates since the oldest mark that is not older than an hour.  A mark is
+ * made each minute, however often the alerts are evaluated. */
 static struct alerts_rates
 last_hour(struct alerts *a, const struct mark *now)
 {
@@ -128,7 +128,7 @@ last_hour(struct alerts *a, const struct mark *now)
 
 /* ---- conditions ---- */
 
-/* What a condition is judged by, and where it says why. */
+/* The input of a condition, and the place of its reason. */
 struct judging {
 	struct alerts *alerts;
 	const struct alerts_input *input;

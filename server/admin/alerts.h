@@ -42,7 +42,7 @@ enum alert {
 	    ALERT_COUNT
 };
 
-/* What they are judged by.  Beyond each of these, not at it. */
+/* The thresholds: an alert is raised beyond its threshold, not at it. */
 #define ALERTS_DEPTH 100
 #define ALERTS_BACKLOG 1000
 #define ALERTS_FAILED_MANY 10
@@ -57,7 +57,7 @@ enum alert {
 
 struct alerts;
 
-/* What is an evaluation reads. */
+/* The values that an evaluation reads. */
 struct alerts_input {
 	const struct gauges *gauges;
 	int64_t relay_age_ms; /* since the relay turned; -1: not known */
@@ -66,7 +66,7 @@ struct alerts_input {
 	int64_t delivered_us; /* and their sum */
 };
 
-/* What happened in the last hour, or since the first evaluation. */
+/* The rates of the last hour, or since the first evaluation. */
 struct alerts_rates {
 	int64_t window_ms;
 	int64_t delivered;

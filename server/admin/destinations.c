@@ -87,7 +87,7 @@ write_waiting(struct buf *b, const struct inspect_backlog *w, int64_t now_ms)
 	jw_bool(b, "truncated", w->truncated);
 }
 
-/* What the relay holds in memory; it may never have met the destination. */
+/* Writes the state of a destination in the relay, which may not know it. */
 static void
 write_relay(
     struct buf *b, const struct relay_stats *relay, int64_t destination_id)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of the operators' routes share: parameters, answers, and the
- * rendering of rows.  They show how messages fare, never what they say.
+ * The operators' routes share parameters, answers, and the rendering of rows.
+ * They show the state of messages, never their text.
  */
 #ifndef ADMIN_ROUTES_INTERNAL_H
 #define ADMIN_ROUTES_INTERNAL_H

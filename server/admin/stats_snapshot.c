@@ -147,7 +147,7 @@ write_breakers(const struct gauges *g, struct buf *out)
 	}
 }
 
-/* What the relay says of a destination; all zero when nothing. */
+/* The relay's statistics of a destination; all zero if it does not know it. */
 static struct core_destination
 relay_of(const struct relay_stats *r, int64_t destination_id)
 {

@@ -237,7 +237,7 @@ api_users_post(struct http_request *req, void *arg)
 
 /* ---- the login throttle ---- */
 
-/* It was the right password, or was not looked at. */
+/* The password was right, or was not verified. */
 static void
 end_attempt(struct account_call *a, bool right)
 {
@@ -249,7 +249,7 @@ end_attempt(struct account_call *a, bool right)
 	a->attempt_counted = false;
 }
 
-/* Nobody has looked at the password: the store failed, or too much waited. */
+/* The password was not verified: the store failed, or the queue was full. */
 static void
 drop_attempt(void *arg)
 {
@@ -283,9 +283,8 @@ begin_attempt(struct account_call *a)
 	return (false);
 }
 
-/* RC_OK: the password is the stored one.  Who has none, is unknown or disabled,
- * costs the same.
- * Thread: argon2. */
+/* RC_OK: the password is the stored one.  A name that is unknown, disabled or
+ * without a password costs the same time.  Thread: argon2. */
 static enum rc
 verify_password(struct account_call *a, struct err *err)
 {

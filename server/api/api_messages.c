@@ -2,9 +2,9 @@
 /*
  * Sending: POST /v1/messages (one, or an array) and POST /v1/to/{address}.
  *
- * A message's units are made ready here, in the http thread: id, recipient,
- * fingerprint and the rendered part that push will show.  What the writer's
- * thread does after the commit is to render the entry from the unit.
+ * The http thread prepares the units of a message: id, recipient, fingerprint
+ * and the rendered part that push will show.  After the commit the entry is
+ * rendered from the unit.
  */
 #include <stdio.h>
 #include <string.h>

@@ -4,10 +4,10 @@
  * and an attempt needs a token of each: of the name from that network, of the
  * network, of the name.
  *
- * Nobody is locked out by a stranger: what one network can use up of a name's
- * own bucket is less than flows in, so only a crowd of networks empties it, and
- * then networks from which the name has logged in before need none of it.
- * Tokens that exist do not pass here at all.  A name that nobody has is counted
+ * A stranger cannot lock a user out.  One network can take less from the bucket
+ * of a name than flows in, so only many networks together empty it; networks
+ * from which the name has logged in before do not need that bucket.  Requests
+ * with a token are not throttled here.  A name that does not exist is counted
  * like any other.
  */
 #include <stdio.h>

@@ -18,7 +18,7 @@
 #include "http/loop_internal.h"
 #include "wire/wire.h"
 
-/* What libmicrohttpd asks for at once, of an answer in pieces. */
+/* Bytes that libmicrohttpd reads at once of an answer in pieces. */
 #define PIECE_BLOCK 16384
 
 #define PROBLEM_JSON "application/problem+json"
@@ -386,7 +386,7 @@ send_raw_no_memory(struct http_request *req)
 	int n;
 
 	req->answer.status = 503;
-	/* What was made beforehand, with the number in it. */
+	/* The text made beforehand, with the request id in it. */
 	n = snprintf(body, sizeof(body), "%.*s,\"request_id\":\"%s\"}",
 	    (int)sizeof(NO_MEMORY_PROBLEM) - 2, NO_MEMORY_PROBLEM,
 	    req->head.id);

@@ -24,7 +24,7 @@ struct loop_msg {
 	enum msg_kind kind;
 };
 
-/* What an event of a loop's epoll set is about. */
+/* The source of an event in a loop's epoll set. */
 enum source_kind { SOURCE_MHD, SOURCE_MBOX, SOURCE_GONE, SOURCE_LEFTOVER };
 
 struct source {
@@ -54,7 +54,7 @@ struct conn {
 	uint64_t requests;
 	struct sockaddr_storage addr;
 	socklen_t addr_len;
-	bool believed; /* it is a proxy's: its headers say who asks */
+	bool believed; /* it is a proxy's: its headers name the client */
 	char peer[NET_PEER_SIZE];
 };
 

@@ -133,7 +133,7 @@ conn_limit_refuse(
 		buf_addf(&text, "Retry-After: %d\r\n", r.retry_after_s);
 	buf_addf(&text, "Content-Length: %zu\r\n\r\n", body.len);
 	buf_add(&text, body.data, body.len);
-	/* What is left unread would make of the close a reset. */
+	/* Unread bytes would turn the close into a reset. */
 	(void)!recv(fd, sink, sizeof(sink), MSG_DONTWAIT);
 	if (buf_ok(&body) && buf_ok(&text))
 		n = send(fd, text.data, text.len, MSG_DONTWAIT | MSG_NOSIGNAL);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The front: accepts, looks at the first bytes without taking them, and
- * gives the socket to its owner: the WebSocket side, the loop of those who
- * wait, or the loop with the fewest connections.
+ * The front: the thread that accepts connections.  It reads the first bytes
+ * without taking them, and gives the socket to its owner: the WebSocket side,
+ * the loop of the long-polls, or the loop with the fewest connections.
  *
- * A line that is not yet whole is looked at again only when more bytes come
+ * A line that is not yet whole is read again only when more bytes come
  * (edge-triggered), and for no longer than a request may take.  Without
  * descriptors a spare one is given up to take connections off the queue and
  * close them, then listening pauses: no spinning, one log line a second.
@@ -134,9 +134,9 @@ front_refuse(struct front *front, struct conn *conn, enum front_kind kind)
 	front_close(conn);
 }
 
-/* Gives the connection to the WebSocket side and says who asks.  What a
- * believed proxy says stands in the head, of which front_peek() has waited for
- * the end. */
+/* Gives the connection and the client's address to the WebSocket side.  A
+ * believed proxy names the client in the head, of which front_peek() has waited
+ * for the end. */
 static void
 front_upgrade(struct front *front, struct conn *conn)
 {
@@ -374,8 +374,9 @@ front_accept(struct front *front)
 	return (true);
 }
 
-/* No more connections.  Those that the kernel has made for us already are ours:
- * closing the socket would reset them under whoever has sent his request. */
+/* Stops accepting.  Connections that the kernel has already made are taken:
+ * closing the socket would reset them, though their clients may have sent a
+ * request. */
 static void
 front_drain(struct front *front)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What libmicrohttpd answers by itself, known from its log messages alone: they
- * are counted, and the answers that it would send twice are made here before.
+ * The answers that libmicrohttpd makes by itself.  Its log messages are the
+ * only sign of them: they are counted by those messages, and answers that it
+ * would send twice are made here before it does.
  */
 #include <sys/socket.h>
 
@@ -32,9 +33,8 @@ add_memory(void *arg, enum MHD_ValueKind kind, const char *name,
 	return (MHD_YES);
 }
 
-/* What has been read of the head so far takes of the connection's memory, at
- * least.  It has parameters when hide_query() did not see them: behind a NUL.
- */
+/* The connection's memory that the head has taken so far, at least.  It has
+ * parameters when hide_query() did not see them: behind a NUL. */
 static size_t
 head_memory(const struct http_request *req)
 {
@@ -64,11 +64,12 @@ has_large_head(const struct http_request *req)
 	return (head_memory(req) > CONNECTION_MEMORY / 4);
 }
 
-/* A Content-Length that is no number, and cookies that are too large, are
- * answered by the library before any of our calls, with the head of that
- * answer sent twice.  Its message comes first but does not say whom it is
- * about, so all that ${culprit} may mean are answered here, past the library.
- * Whether there were any. */
+/* The library answers a Content-Length that is not a number, and cookies that
+ * are too large, before it calls us, and sends the head of that answer twice.
+ * Its log message comes first but does not name the request, so all requests
+ * that
+ * ${culprit} matches are answered here, past the library.  Returns whether
+ * there were any. */
 static bool
 refuse_past(struct loop *loop, bool (*culprit)(const struct http_request *req),
     enum problem problem, const char *why)
@@ -114,8 +115,8 @@ count_library(struct loop *loop, const char *fmt)
 	}
 }
 
-/* What the library has to say, a few lines in ten seconds: strangers cause
- * most of it. */
+/* Logs a few of the library's messages in ten seconds: strangers cause most of
+ * them. */
 void
 library_log(void *arg, const char *fmt, va_list ap)
 {

@@ -115,7 +115,8 @@ struct request_answer {
 	struct budget_hold hold;
 };
 
-/* What a request waits for.  want_* and queued: under loop->timer_lock. */
+/* The timer of a request, and the watch of its socket.  want_* and queued are
+ * under loop->timer_lock. */
 struct request_timer {
 	struct timer_node node;
 	void (*wake)(struct http_request *req, void *arg);
@@ -130,7 +131,7 @@ struct request_timer {
 	void *want_arg;
 };
 
-/* What a request counts for. */
+/* The accounting of a request. */
 struct request_account {
 	int64_t start_ms;
 	bool counted;   /* in http->pending */

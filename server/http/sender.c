@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whose body is read.  A body costs memory before anybody has seen the token of
- * its sender, so the head decides: a stranger's body is not read, a user's is,
- * and of a sender who may be a user only as much as every user may send; for
- * more the sender is looked up first.
+ * Decides whether a body is read.  A body costs memory before the token of its
+ * sender has been checked, so the head decides: a stranger's body is not read,
+ * a user's is.  Of a sender that may be a user only as much is read as every
+ * user may send; for more the sender is looked up first.
  */
 #include <assert.h>
 

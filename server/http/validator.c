@@ -5,15 +5,15 @@
  * takes a length together with chunks, two lengths, two hosts, folded lines,
  * spaces in names.
  *
- * What it does not show at all (bytes after a NUL, folded lines, which it glues
- * to the *name*, bare line feeds) is found by the layout: versions 0.9.7x parse
+ * libmicrohttpd hides bytes after a NUL, bare line feeds and folded lines,
+ * which it glues to the *name*.  The layout shows them: versions 0.9.7x parse
  * in place, so in an honest head each part begins exactly where the one before
  * ends, and the last ends where the head ends.
  *
- * What neither shows: NUL LF or NUL CR in the place of CR LF, colon LF or colon
- * CR in the place of the empty line (or, behind one LF, with CR LF), lines that
- * begin with NUL before the request line (the library takes them for empty),
- * bare line ends between chunks.  A proxy in front writes heads and
+ * Neither shows these: NUL LF or NUL CR in the place of CR LF, colon LF or
+ * colon CR in the place of the empty line (or, behind one LF, with CR LF),
+ * lines that begin with NUL before the request line (the library takes them for
+ * empty), bare line ends between chunks.  A proxy in front writes heads and
  * chunks of its own, so that none of these gets past one.
  */
 #include <string.h>
@@ -184,9 +184,9 @@ layout_begin(struct scan *scan, const char *method, const char *version)
 	scan->expected = version + strlen(version) + 2;
 }
 
-/* Ends it: two bytes, the empty line, are all that may be left.  What ended a
- * line has become NUL; a letter there is one of a line ":t", which the library
- * takes for an empty one. */
+/* Ends the check: two bytes, the empty line, are all that may be left.  The end
+ * of a line has become NUL; a letter there is one of a line ":t", which the
+ * library takes for an empty one. */
 static void
 layout_end(struct scan *scan, const char *method)
 {
@@ -260,8 +260,8 @@ add_forwarded(void *arg, enum MHD_ValueKind kind, const char *name,
 	return (MHD_YES);
 }
 
-/* Who asks: the headers of a believed proxy say it, also of a request that is
- * refused. */
+/* Sets the client that the headers of a believed proxy name, also of a request
+ * that is refused. */
 static void
 client_set(struct http_request *req)
 {

@@ -5,8 +5,8 @@
  * locks, no allocation.
  *
  * Labels: counters by a word from a list that is known beforehand are in the
- * second table.  What is known only when somebody looks (destinations) is not
- * kept here; who shows it uses metrics_family() and metrics_sample().
+ * second table.  Metrics whose labels are read from the store (destinations)
+ * are not kept here; their page uses metrics_family() and metrics_sample().
  */
 #ifndef METRICS_METRICS_H
 #define METRICS_METRICS_H

@@ -13,7 +13,7 @@
 
 #include "net/forwarded.h"
 
-/* What one proxy noted.  Unknown: it ends the walk. */
+/* The entry of one proxy.  An unknown one ends the walk. */
 struct hop {
 	bool known;
 	uint8_t address[16];
@@ -27,7 +27,7 @@ struct chain {
 	struct hop hop[FORWARDED_HOPS_MAX];
 };
 
-/* What is still to be read of a line. */
+/* The rest of a line. */
 struct cursor {
 	const char *p, *end;
 };
@@ -268,8 +268,8 @@ parse_element(struct cursor *c, struct hop *hop)
 	}
 }
 
-/* What is wrong anywhere in a line leaves nothing of it: a stranger's open
- * quote may have swallowed what the proxy put behind it. */
+/* A line with an error is ignored as a whole: a stranger's open quote may have
+ * swallowed the entry that the proxy put behind it. */
 static void
 read_standard(struct cursor c, struct chain *chain)
 {

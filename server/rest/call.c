@@ -193,7 +193,7 @@ run_piece(struct read_job *job, struct db *db, struct err *err)
 	struct call *call = CONTAINER_OF(job, struct call, job);
 	enum rc rc = RC_OK;
 
-	/* Whoever reads slowly may have lost his token since the last one. */
+	/* The token may be revoked since the last piece. */
 	if (db != NULL)
 		rc = rest_still_admitted(call, db, err);
 	if (db != NULL && rc == RC_OK && call->read(call, db, err) == RC_OK)

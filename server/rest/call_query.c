@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parameters of queries and paths, and bodies.  What is not expected is
- * refused by name.
+ * Parameters of queries and paths, and bodies.  A parameter or a member that is
+ * not expected is refused by name.
  */
 #include <inttypes.h>
 #include <string.h>

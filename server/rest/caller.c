@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who is asking: the token of a request, whether its body is read, and the
+ * Authorization: the token of a request, whether its body is read, and the
  * limit of its user's rate.
  */
 #include <string.h>

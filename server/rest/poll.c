@@ -2,8 +2,8 @@
 /*
  * Long-polls.  Three threads may touch one: a reader that reads for it, push
  * that gives the waiter back, and its http loop when the time is up or the
- * client has gone.  Whoever finds that nobody else has anything of it goes on;
- * the flags that say so are read under one lock.
+ * client has gone.  The last of them goes on; the flags that say which one that
+ * is are read and changed under one lock.
  */
 #include <stddef.h>
 
@@ -69,7 +69,7 @@ run_read(struct read_job *job, struct db *db, struct err *err)
 	bool found = false;
 	enum rc rc = RC_OK;
 
-	/* Who registers first and then asks misses no revocation. */
+	/* Registering before the check means that no revocation is missed. */
 	if (db != NULL && p->waits)
 		rc = rest_still_admitted(&p->call, db, err);
 	if (rc == RC_NOT_FOUND) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the kit knows.  Only rest/ includes this.
+ * The state of the kit.
  */
 #ifndef REST_REST_INTERNAL_H
 #define REST_REST_INTERNAL_H

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "wire/wire_internal.h"
 
-/* What is made while reading, in one list that dies with the document. */
+/* Memory made while reading, in one list that is freed with the document. */
 struct scratch {
 	struct scratch *next;
 	char data[];
@@ -47,7 +47,7 @@ parser_alloc(size_t n)
 	return (p);
 }
 
-/* What jansson is still to read. */
+/* The text that jansson has not read yet. */
 struct feed {
 	const char *text;
 	size_t n;
