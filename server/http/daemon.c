@@ -148,7 +148,7 @@ access_head(struct http_request *req, const char *method, const char *version)
 	req->phase = REQUEST_BODY;
 	req->account.counted = true;
 	atomic_fetch_add(&http->pending, 1);
-	atomic_fetch_add(&http->taken, 1);
+	atomic_fetch_add(&http->begun, 1);
 	validator_check(req, method, version);
 	request_id_set(req);
 	if (!req->answer.close && is_stray_upgrade(req)) {

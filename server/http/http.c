@@ -269,10 +269,10 @@ http_pending(const struct http *http)
 }
 
 uint64_t
-http_taken(const struct http *http)
+http_begun(const struct http *http)
 {
 
-	return (atomic_load(&http->taken));
+	return (atomic_load(&http->begun));
 }
 
 size_t

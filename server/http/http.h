@@ -143,7 +143,7 @@ void http_refuse(struct http *http);
 /* The number of requests whose head has been read and whose answer has not gone
  * out, of all requests that have ever begun, and of connections. */
 size_t http_pending(const struct http *http);
-uint64_t http_taken(const struct http *http);
+uint64_t http_begun(const struct http *http);
 size_t http_connections(const struct http *http);
 
 /* Ends the threads: what is answered goes out (for at most a second), what is

@@ -43,7 +43,7 @@ struct http {
 	atomic_bool front_stop;
 	atomic_bool loops_stop;
 	atomic_size_t pending;
-	atomic_uint_fast64_t taken; /* requests that have begun */
+	atomic_uint_fast64_t begun; /* requests */
 	atomic_size_t connections;
 };
 

@@ -85,12 +85,12 @@ static void
 wait_requests(struct server *s)
 {
 	int64_t start = clk_mono_ms(s->clk), idle = start, quiet = start, now;
-	uint64_t taken = http_taken(s->http);
+	uint64_t begun = http_begun(s->http);
 
 	for (;;) {
 		now = clk_mono_ms(s->clk);
-		if (http_taken(s->http) != taken) {
-			taken = http_taken(s->http);
+		if (http_begun(s->http) != begun) {
+			begun = http_begun(s->http);
 			quiet = idle = now;
 		}
 		if (busy(s) > 0)
