@@ -2,9 +2,9 @@
 /*
  * The thread.  See cluster.h for what it promises.
  *
- * Why nothing is missed for longer than a recheck: whoever connects reads the
- * store after he is known to push; whoever is known to push is in the list that
- * the recheck asks for; and the recheck reads what is committed.
+ * Why nothing is missed for longer than a recheck: a session reads the store
+ * after push knows it; each session that push knows is in the list that the
+ * recheck asks for; and the recheck reads what is committed.
  */
 #include <poll.h>
 #include <stdint.h>
@@ -72,7 +72,7 @@ bool
 cluster_away(const struct cluster *c)
 {
 
-	return (c != NULL && atomic_load(&c->away));
+	return (c != NULL && atomic_load(&c->state) == NODE_AWAY);
 }
 
 bool
@@ -112,11 +112,11 @@ send_out(struct cluster *c, int64_t now, struct err *err)
 		return (RC_OK);
 	}
 	swap = c->out;
-	c->out = c->spare;
-	c->spare = swap;
+	c->out = c->sending;
+	c->sending = swap;
 	lock_drop(&c->lock);
 	c->paid_ms = (c->paid_ms > now ? c->paid_ms : now) + CLUSTER_GATHER_MS;
-	return (outbound_send(&c->spare, c->node.node_id, send_note, c, err));
+	return (outbound_send(&c->sending, c->node.node_id, send_note, c, err));
 }
 
 /* ---- hearing ---- */
@@ -137,10 +137,10 @@ hear(void *arg, const char *text)
 	}
 	c->missed = c->missed || in.missed;
 	if (in.epoch)
-		c->beat_ms = 0;
+		c->heartbeat_ms = 0;
 	if (in.began) {
-		atomic_store(&c->nnodes, 2); /* until the next beat counts */
-		c->beat_ms = 0;
+		atomic_store(&c->nnodes, 2); /* the next heartbeat counts */
+		c->heartbeat_ms = 0;
 	}
 	if (in.destinations_changed)
 		c->options.destinations_changed(c->options.arg);
@@ -239,35 +239,42 @@ recheck(struct cluster *c, int64_t now, struct err *err)
 
 /* ---- the thread ---- */
 
-/* The connection is lost, or there again: what was told meanwhile nobody has
- * heard. */
+/* The connection is lost: notes of other nodes are lost with it, and another
+ * node will take itself for the first. */
 static void
-note_away(struct cluster *c, bool away, const struct err *err)
+note_lost(struct cluster *c, const struct err *err)
 {
 
-	const bool was = atomic_exchange(&c->away, away);
-
-	if (away && !was)
+	if (atomic_load(&c->state) != NODE_AWAY) {
+		node_state_move(&c->state, NODE_AWAY);
 		log_error(LOG_EV_CLUSTER_AWAY, err, "%s", "");
-	if (!away && was)
-		log_event(LOG_EV_CLUSTER_BACK, "node=%lld",
-		    (long long)c->node.node_id);
-	c->missed = c->missed || away;
-	/* Others will say that they are. */
-	if (away)
-		atomic_store(&c->first, false);
+	}
+	c->missed = true;
+	atomic_store(&c->first, false);
 }
 
-/* Another epoch: what is served here is over, and the others are told. */
+static void
+note_alive(struct cluster *c)
+{
+	const int was = atomic_load(&c->state);
+
+	if (was == NODE_ALIVE)
+		return;
+	node_state_move(&c->state, NODE_ALIVE);
+	if (was == NODE_AWAY)
+		log_event(LOG_EV_CLUSTER_BACK, "node=%lld",
+		    (long long)c->node.node_id);
+}
+
+/* The epoch has changed: tells the other nodes and main. */
 static void
 end_epoch(struct cluster *c)
 {
 	struct err err = ERR_INIT;
 	char note[48];
 
-	c->over = true;
+	node_state_move(&c->state, NODE_STALE);
 	atomic_store(&c->first, false);
-	c->away = false; /* or it could not say that it leaves */
 	atomic_store(c->options.lineage, DB_LINEAGE_NOWHERE);
 	log_event(LOG_EV_CLUSTER_EPOCH, "node=%lld line=%s why=%s",
 	    (long long)c->node.node_id, c->node.lineage.name, c->node.reason);
@@ -275,43 +282,50 @@ end_epoch(struct cluster *c)
 	    note, sizeof(note), "N%lld E", (long long)c->node.node_id);
 	/* If that fails the others find out by themselves. */
 	(void)!db_notify(c->db, CHANNEL, note, &err);
-	c->options.over(c->options.arg);
+	c->options.epoch_changed(c->options.arg);
 }
 
-/* Beats, and sees whether the database is still what it was. */
+/* Writes a heartbeat, and checks lineage and epoch. */
 static enum rc
 check_lineage(struct cluster *c, struct err *err)
 {
-	enum lineage_verdict verdict;
+	enum lineage_decision decision;
 	enum rc rc;
 
 	rc = lineage_heartbeat(c->db, &c->node, clk_wall_ms(c->options.clk),
-	    c->reconnected, &verdict, err);
+	    c->reconnected, &decision, err);
 	if (rc != RC_OK)
 		return (rc);
 	c->reconnected = false;
-	if (verdict == LINEAGE_OTHER) {
+	if (decision == LINEAGE_EPOCH_CHANGED) {
 		end_epoch(c);
 		return (RC_OK);
 	}
-	if (verdict == LINEAGE_KEPT)
+	if (decision == LINEAGE_EPOCH_KEPT)
 		log_event(LOG_EV_CLUSTER_LINE, "node=%lld line=%s",
 		    (long long)c->node.node_id, c->node.lineage.name);
 	atomic_store(c->options.lineage, c->node.lineage.id);
 	return (RC_OK);
 }
 
+static bool
+is_stale(const struct cluster *c)
+{
+
+	return (atomic_load(&c->state) == NODE_STALE);
+}
+
 static enum rc
-beat(struct cluster *c, int64_t now, struct err *err)
+heartbeat(struct cluster *c, int64_t now, struct err *err)
 {
 	enum rc rc;
 	int n;
 
-	if (now < c->beat_ms)
+	if (now < c->heartbeat_ms)
 		return (RC_OK);
-	c->beat_ms = now + c->options.timing->cluster_beat_ms;
+	c->heartbeat_ms = now + c->options.timing->cluster_heartbeat_ms;
 	rc = check_lineage(c, err);
-	if (rc != RC_OK || c->over)
+	if (rc != RC_OK || is_stale(c))
 		return (rc);
 	rc = peers_check(c, &n, err);
 	if (rc == RC_OK)
@@ -319,13 +333,14 @@ beat(struct cluster *c, int64_t now, struct err *err)
 	return (rc);
 }
 
-/* Connects and listens again, and looks before anything else is done. */
+/* Connects and listens again.  A heartbeat is due at once, because the
+ * connection may lead to another lineage. */
 static enum rc
-come_back(struct cluster *c, struct err *err)
+reconnect(struct cluster *c, struct err *err)
 {
 
 	c->reconnected = true;
-	c->beat_ms = 0;
+	c->heartbeat_ms = 0;
 	return (db_listen(c->db, CHANNEL, err));
 }
 
@@ -337,13 +352,13 @@ turn(struct cluster *c)
 	enum rc rc = RC_OK;
 
 	thr_assert(THR_CLUSTER);
-	if (c->over)
+	if (is_stale(c))
 		return;
-	if (atomic_load(&c->away))
-		rc = come_back(c, &err);
+	if (atomic_load(&c->state) == NODE_AWAY)
+		rc = reconnect(c, &err);
 	if (rc == RC_OK)
-		rc = beat(c, now, &err);
-	if (c->over)
+		rc = heartbeat(c, now, &err);
+	if (is_stale(c))
 		return;
 	if (rc == RC_OK)
 		rc = db_notes(c->db, hear, c, &err);
@@ -354,23 +369,27 @@ turn(struct cluster *c)
 	/* Answers to all that may have brought notes along. */
 	if (rc == RC_OK)
 		rc = db_notes(c->db, hear, c, &err);
-	note_away(c, rc != RC_OK, &err);
+	if (rc == RC_OK)
+		note_alive(c);
+	else
+		note_lost(c, &err);
 }
 
-/* Until when there is nothing to do. */
+/* How long there is nothing to do, in milliseconds; -1: for ever. */
 static int
-patience(struct cluster *c)
+poll_timeout(struct cluster *c)
 {
 	const int64_t now = clk_mono_ms(c->options.clk);
-	int64_t until = c->beat_ms < c->recheck_ms ? c->beat_ms : c->recheck_ms;
+	int64_t until =
+	    c->heartbeat_ms < c->recheck_ms ? c->heartbeat_ms : c->recheck_ms;
 
 	lock_take(&c->lock);
 	if (!outbound_empty(&c->out) && until > note_due(c))
 		until = note_due(c);
 	lock_drop(&c->lock);
-	if (atomic_load(&c->away))
+	if (atomic_load(&c->state) == NODE_AWAY)
 		until = now + c->options.timing->cluster_away_ms;
-	if (c->over)
+	if (is_stale(c))
 		return (-1);
 	return (until <= now ? 0 : (int)(until - now));
 }
@@ -393,17 +412,20 @@ loop(void *arg)
 	struct cluster *c = arg;
 	struct err err = ERR_INIT;
 	uint64_t many;
+	int was;
 
 	while (!stopping(c)) {
 		struct pollfd fds[2] = {
 		    {c->wake_fd, POLLIN, 0}, {db_fd(c->db), POLLIN, 0}};
 
-		(void)poll(fds, 2, patience(c));
+		(void)poll(fds, 2, poll_timeout(c));
 		(void)!read(c->wake_fd, &many, sizeof(many));
 		turn(c);
 	}
 	push_present_free(&c->ask);
-	if (atomic_load(&c->away))
+	was = atomic_load(&c->state);
+	node_state_move(&c->state, NODE_LEFT);
+	if (was == NODE_AWAY)
 		return;
 	/* If that fails the others find out by themselves. */
 	(void)!node_leave(
@@ -431,7 +453,7 @@ cluster_new(const struct cluster_options *options, struct cluster **ret,
 	db.mode = DB_WRITER;
 	db.lineage = NULL;
 	rc = (c->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) < 0 ||
-		     !outbound_init(&c->out) || !outbound_init(&c->spare)
+		     !outbound_init(&c->out) || !outbound_init(&c->sending)
 		 ? err_set(err, RC_NO_MEMORY, "cluster")
 		 : db_open(&db, &c->db, err);
 	if (rc == RC_OK)
@@ -478,7 +500,7 @@ cluster_free(struct cluster *c)
 	if (c->wake_fd >= 0)
 		(void)close(c->wake_fd);
 	outbound_fini(&c->out);
-	outbound_fini(&c->spare);
+	outbound_fini(&c->sending);
 	lock_fini(&c->lock);
 	mem_free(c);
 }

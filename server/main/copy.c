@@ -26,8 +26,8 @@
 #include "upkeep/before.h"
 #include "upkeep/copy.h"
 
-/* A node that has beaten within this time serves, whatever the difference of
- * the clocks; one that was killed has to be waited for. */
+/* A node whose last heartbeat is younger than this serves, whatever the
+ * difference of the clocks; one that was killed has to be waited for. */
 #define NODE_QUIET_MS 30000
 #define SQLITE "sqlite:"
 
@@ -97,32 +97,32 @@ side_close(struct side *side)
 	data_close(&side->data);
 }
 
-struct beats {
+struct serving {
 	int64_t now_ms;
 	struct node_row node; /* one that serves; "": none */
 };
 
 static void
-look_at_node(void *arg, const struct node_row *node)
+on_node(void *arg, const struct node_row *node)
 {
-	struct beats *b = arg;
+	struct serving *s = arg;
 
-	if (node->beat_at > b->now_ms - NODE_QUIET_MS)
-		b->node = *node;
+	if (node->heartbeat_at > s->now_ms - NODE_QUIET_MS)
+		s->node = *node;
 }
 
 static enum rc
 refuse_served(struct side *side, struct err *err)
 {
-	struct beats b = {.now_ms = clk_wall_ms(clk_system())};
+	struct serving serving = {.now_ms = clk_wall_ms(clk_system())};
 	enum rc rc;
 
-	rc = node_each_alive(side->db, look_at_node, &b, err);
-	if (rc == RC_OK && b.node.name[0] != '\0')
+	rc = node_each_alive(side->db, on_node, &serving, err);
+	if (rc == RC_OK && serving.node.name[0] != '\0')
 		rc = err_set(err, RC_BUSY,
 		    "the %s is being served by node %s: stop all nodes first, "
 		    "and wait %d s for one that was killed",
-		    side->word, b.node.name, NODE_QUIET_MS / 1000);
+		    side->word, serving.node.name, NODE_QUIET_MS / 1000);
 	return (rc);
 }
 

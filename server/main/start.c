@@ -231,7 +231,7 @@ make_cluster(struct server *s, struct err *err)
 	    .push = s->push,
 	    .lineage = &s->lineage,
 	    .destinations_changed = on_destinations_changed,
-	    .over = serve_anew,
+	    .epoch_changed = serve_anew,
 	    .arg = s};
 	struct lineage_node *node = &s->node;
 	enum rc rc;

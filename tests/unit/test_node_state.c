@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The life of a node: its tables, and the drawings in the header, which show
+ * the moves of the tables and no others.
+ */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "cluster/node_state.h"
+#include "drawing.h"
+
+#define HEADER "server/cluster/node_state.h"
+
+/* The drawing titled ${title} has the moves that ${allowed} of ${n} states. */
+static void
+check_drawing(const char *title, int n, const char *(*name)(int),
+    bool (*allowed)(int, int))
+{
+	struct drawing *d = drawing_read(HEADER, title);
+	int from, to, moves = 0;
+
+	for (from = 0; from < n; from++)
+		for (to = 0; to < n; to++) {
+			if (allowed(from, to) !=
+			    drawing_has(d, name(from), name(to)))
+				fail_msg("%s %s -> %s: allowed %d", title,
+				    name(from), name(to), allowed(from, to));
+			moves += allowed(from, to);
+		}
+	assert_int_equal(moves, drawing_moves(d));
+	drawing_free(d);
+}
+
+static void
+test_drawings(void **state)
+{
+
+	(void)state;
+	check_drawing(
+	    "A node:", NODE_STATES, node_state_name, node_move_allowed);
+	check_drawing(
+	    "A peer:", PEER_STATES, peer_state_name, peer_move_allowed);
+}
+
+static void
+test_names(void **state)
+{
+
+	(void)state;
+	assert_string_equal(node_state_name(NODE_STARTING), "starting");
+	assert_string_equal(node_state_name(NODE_LEFT), "left");
+	assert_null(node_state_name(-1));
+	assert_null(node_state_name(NODE_STATES));
+	assert_string_equal(peer_state_name(PEER_DEAD), "dead");
+	assert_null(peer_state_name(-1));
+	assert_null(peer_state_name(PEER_STATES));
+}
+
+/* Each state but the last is left for another, and none for itself. */
+static void
+test_moves(void **state)
+{
+	int from, to, n;
+
+	(void)state;
+	for (from = 0; from < NODE_STATES; from++) {
+		for (n = 0, to = 0; to < NODE_STATES; to++)
+			n += node_move_allowed(from, to);
+		assert_true(from == NODE_LEFT ? n == 0 : n > 0);
+		assert_false(node_move_allowed(from, from));
+	}
+	for (from = 0; from < PEER_STATES; from++) {
+		for (n = 0, to = 0; to < PEER_STATES; to++)
+			n += peer_move_allowed(from, to);
+		assert_true(from == PEER_LEFT ? n == 0 : n > 0);
+		assert_false(peer_move_allowed(from, from));
+	}
+	assert_false(node_move_allowed(-1, NODE_ALIVE));
+	assert_false(peer_move_allowed(PEER_ALIVE, PEER_STATES));
+}
+
+static void
+move_back(void)
+{
+	atomic_int state = NODE_STALE;
+
+	node_state_move(&state, NODE_ALIVE);
+}
+
+static void
+move_peer_back(void)
+{
+	enum peer_state state = PEER_LEFT;
+
+	peer_state_move(&state, PEER_ALIVE);
+}
+
+/* Whether ${fn} ends its process by an assertion. */
+static bool
+aborts(void (*fn)(void))
+{
+	int status;
+	pid_t pid;
+
+	if ((pid = fork()) == 0) {
+		(void)signal(SIGABRT, SIG_DFL);
+		(void)close(STDERR_FILENO);
+		fn();
+		_exit(0);
+	}
+	assert_true(pid > 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return (WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+
+static void
+test_move(void **state)
+{
+	enum peer_state peer = PEER_ALIVE;
+	atomic_int node = NODE_STARTING;
+
+	(void)state;
+	node_state_move(&node, NODE_ALIVE);
+	node_state_move(&node, NODE_AWAY);
+	assert_int_equal(atomic_load(&node), NODE_AWAY);
+	peer_state_move(&peer, PEER_DEAD);
+	peer_state_move(&peer, PEER_ALIVE);
+	assert_int_equal(peer, PEER_ALIVE);
+	assert_true(aborts(move_back));
+	assert_true(aborts(move_peer_back));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_drawings),
+	    cmocka_unit_test(test_names),
+	    cmocka_unit_test(test_moves),
+	    cmocka_unit_test(test_move),
+	};
+
+	return (cmocka_run_group_tests_name("node states", tests, NULL, NULL));
+}
