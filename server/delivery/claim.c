@@ -157,12 +157,13 @@ judge(struct taking *t, struct store_row *row, enum verdict *ret,
 	}
 	*ret = OUT;
 	if (row->retry_count > most)
-		return (dead_make(
+		return (dead_letter_make(
 		    t->tx, row, REASON_MAX_RETRIES, "no answer came", err));
 	if (txn_expired(t->tx, row->expires_at))
-		return (dead_make(t->tx, row, REASON_EXPIRED, NULL, err));
+		return (
+		    dead_letter_make(t->tx, row, REASON_EXPIRED, NULL, err));
 	if (row->rescue_count >= CLAIM_POISON_AFTER)
-		return (dead_make(t->tx, row, REASON_POISON, NULL, err));
+		return (dead_letter_make(t->tx, row, REASON_POISON, NULL, err));
 	*ret = STOP;
 	*ret_due = row->next_retry_at;
 	if (row->next_retry_at > now &&
@@ -374,12 +375,7 @@ claim_one(struct tx *tx, struct claim_unit *u, struct err *err)
 	if (p->n > 0)
 		metrics_observe_size(
 		    env->options.metrics, METRIC_CLAIM_ROWS, (int64_t)p->n);
-	if (rc == RC_OK)
-		rc = cache_flush_lanes(env->cache, tx, err);
-	if (rc == RC_OK)
-		rc = store_lanes_ready_next(
-		    tx->db, p->destination_id, &u->next_due, err);
-	return (rc);
+	return (rc == RC_OK ? parcel_next_due(tx, p, &u->next_due, err) : rc);
 }
 
 static enum rc

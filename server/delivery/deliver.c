@@ -123,7 +123,8 @@ deliver_row(struct tx *tx, struct cached_lane *lane,
 
 	if (txn_expired(tx, row->expires_at)) {
 		lane->lane.next_seq = row->lane_seq + 1;
-		return (dead_by_id(tx, row->id, REASON_EXPIRED, NULL, err));
+		return (dead_letter_make_by_id(
+		    tx, row->id, REASON_EXPIRED, NULL, err));
 	}
 	rc = add_inbox_row(tx, lane, row, err);
 	if (rc == RC_OK)
@@ -247,7 +248,8 @@ take_poison(struct tx *tx, struct cached_lane *lane, struct err *err)
 		return (rc);
 	lane->lane.next_seq = env->claimed[0].lane_seq + 1;
 	cache_lane_touch(env->cache, lane);
-	return (dead_by_id(tx, env->claimed[0].id, REASON_POISON, NULL, err));
+	return (dead_letter_make_by_id(
+	    tx, env->claimed[0].id, REASON_POISON, NULL, err));
 }
 
 static enum rc

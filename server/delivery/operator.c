@@ -101,7 +101,8 @@ do_message(struct tx *tx, struct operator_unit *u, struct err *err)
 	bool discard = u->op == OPERATOR_DISCARD;
 	enum rc rc;
 
-	rc = each_row(tx, u, discard ? dead_discard : outbox_retry_now, err);
+	rc = each_row(
+	    tx, u, discard ? dead_letter_discard : dead_letter_retry, err);
 	if (rc != RC_OK || u->done == 0)
 		return (rc);
 	(void)snprintf(
@@ -124,7 +125,7 @@ retry_own(struct tx *tx, int64_t outbox_id, const char *by, struct refusal *ret,
 	    !txn_sender_has_room(txn_env_of(tx), row.sender_id, ret))
 		return (RC_OK);
 	return (rc == RC_OK || rc == RC_NOT_FOUND
-		    ? outbox_retry_now(tx, outbox_id, by, ret, err)
+		    ? dead_letter_retry(tx, outbox_id, by, ret, err)
 		    : rc);
 }
 
@@ -159,7 +160,7 @@ find_letter(struct tx *tx, int64_t dead_id, struct store_dead_letter *ret,
 	rc = store_dead_letter_get(tx->db, dead_id, ret, err);
 	if (rc != RC_OK || !ret->open || !db_shared(tx->db))
 		return (rc);
-	rc = dead_hold(tx, ret->outbox_id, err);
+	rc = dead_letter_lock(tx, ret->outbox_id, err);
 	return (rc == RC_OK ? store_dead_letter_get(tx->db, dead_id, ret, err)
 			    : rc);
 }
@@ -184,7 +185,7 @@ do_letter(struct tx *tx, struct operator_unit *u,
 		refusal_set(&r, PROBLEM_CONFLICT, "",
 		    "somebody has dealt with it already");
 	} else if (rc == RC_OK) {
-		rc = (discard ? dead_discard : dead_requeue)(
+		rc = (discard ? dead_letter_discard : dead_letter_requeue)(
 		    tx, about.outbox_id, u->by, &r, err);
 	}
 	if (rc != RC_OK)

@@ -42,6 +42,8 @@ enum answer {
 
 #define PARCEL_ERROR_SIZE 256
 
+struct tx;
+
 struct parcel_item {
 	struct store_row row; /* attempts: with this one */
 	int64_t lane_token;
@@ -80,7 +82,12 @@ struct parcel {
 };
 
 /* The word of ${answer} for the audit. */
-const char *answer_outcome(enum answer answer);
+const char *parcel_answer_outcome(enum answer answer);
+
+/* When the next lane to the destination of ${parcel} is due, with the lanes as
+ * this transaction has changed them; 0: none is ready.  Thread: writer. */
+enum rc parcel_next_due(struct tx *tx, const struct parcel *parcel,
+    int64_t *ret, struct err *err) MUST_USE;
 
 /* A NUL-terminated text of the parcel. */
 static inline const char *

@@ -86,7 +86,8 @@ rescue_lane(struct tx *tx, int64_t lane_id, bool charge, struct err *err)
 	lane->lane.state = LANE_READY;
 	lane->lane.due_at = 0;
 	if (back < lane->lane.priority)
-		cache_lane_fell(env->cache, lane, lane->lane.priority);
+		cache_lane_recheck_priority(
+		    env->cache, lane, lane->lane.priority);
 	cache_lane_touch(env->cache, lane);
 	if (rc == RC_OK)
 		rc = txn_wake_lane(tx, lane, lane->lane.priority, err);
@@ -113,7 +114,7 @@ expire_row(struct tx *tx, struct rescue_unit *u, const struct store_row *found,
 	    !txn_expired(tx, row.expires_at))
 		return (rc);
 	u->expired++;
-	return (dead_make(tx, &row, REASON_EXPIRED, NULL, err));
+	return (dead_letter_make(tx, &row, REASON_EXPIRED, NULL, err));
 }
 
 static enum rc
@@ -160,7 +161,7 @@ rescue_one(struct tx *tx, struct rescue_unit *u, struct err *err)
 	if (rc == RC_OK)
 		rc = cache_flush_lanes(env->cache, tx, err);
 	if (rc == RC_OK)
-		rc = store_lanes_clamp(tx->db, tx->now_ms,
+		rc = store_lanes_cap_due(tx->db, tx->now_ms,
 		    tx->now_ms + BREAKER_SANE_MS, &clamped, err);
 	/* What the cache remembers of them is not so any more. */
 	if (rc == RC_OK && clamped > 0)

@@ -111,7 +111,7 @@ begin_wait(struct tx *tx, const struct due *due, struct cached_lane *lane,
 	rc = backlog_wait(txn_env_of(tx)->backlog, &key, 1, err);
 	/* Who it is for has gone since it was accepted. */
 	if (rc == RC_OK && lane->dest->disabled)
-		return (dead_by_id(tx, due->row.id, REASON_REJECTED,
+		return (dead_letter_make_by_id(tx, due->row.id, REASON_REJECTED,
 		    "the recipient is here no more", err));
 	if (rc == RC_OK)
 		rc = txn_wake_lane(tx, lane, due->row.priority, err);

@@ -32,19 +32,6 @@ struct run {
 	int back;     /* the highest priority of what waits again */
 };
 
-static const char *const outcomes[ANSWERS] = {
-#define X(id, outcome) outcome,
-    ANSWER_TABLE(X)
-#undef X
-};
-
-const char *
-answer_outcome(enum answer answer)
-{
-
-	return (outcomes[answer]);
-}
-
 /* ---- one message ---- */
 
 static enum rc
@@ -127,8 +114,8 @@ accepted(struct run *r, const struct parcel_item *item, struct err *err)
 						   ? env->options.ack_timeout_ms
 						   : ACK_TIMEOUT_MS);
 	rc = end_attempt(r, item,
-	    item->duplicate ? "duplicate" : answer_outcome(item->answer), NULL,
-	    err);
+	    item->duplicate ? "duplicate" : parcel_answer_outcome(item->answer),
+	    NULL, err);
 	if (rc == RC_OK)
 		rc = store_remote_sent(
 		    r->tx->db, row->id, r->tx->now_ms, deadline, err);
@@ -169,11 +156,12 @@ refused(struct run *r, const struct parcel_item *item, struct err *err)
 	    item->row.id, item->row.retry_count + 1, 0, error};
 	enum rc rc;
 
-	rc = end_attempt(r, item, answer_outcome(item->answer), error, err);
+	rc = end_attempt(
+	    r, item, parcel_answer_outcome(item->answer), error, err);
 	if (rc != RC_OK)
 		return (rc);
 	if (item->row.retry_count >= retry_most(profile))
-		return (dead_make(
+		return (dead_letter_make(
 		    r->tx, &item->row, REASON_MAX_RETRIES, error, err));
 	back.next_retry_at =
 	    r->tx->now_ms + retry_delay_ms(profile, item->row.retry_count,
@@ -194,9 +182,10 @@ rejected(struct run *r, const struct parcel_item *item, struct err *err)
 	const char *error = item->error[0] != '\0' ? item->error : NULL;
 	enum rc rc;
 
-	rc = end_attempt(r, item, answer_outcome(item->answer), error, err);
+	rc = end_attempt(
+	    r, item, parcel_answer_outcome(item->answer), error, err);
 	if (rc == RC_OK)
-		rc = dead_make(r->tx, &item->row,
+		rc = dead_letter_make(r->tx, &item->row,
 		    item->answer == ANSWER_TOO_LARGE ? REASON_TOO_LARGE
 						     : REASON_REJECTED,
 		    error, err);
@@ -262,7 +251,8 @@ move_on(struct run *r)
 	if (l->state == LANE_IDLE)
 		l->due_at = 0;
 	else if (r->back < l->priority)
-		cache_lane_fell(txn_env_of(r->tx)->cache, r->lane, l->priority);
+		cache_lane_recheck_priority(
+		    txn_env_of(r->tx)->cache, r->lane, l->priority);
 }
 
 static enum rc
@@ -323,12 +313,7 @@ settle_one(struct tx *tx, struct settle_unit *u, struct err *err)
 		r.back = PRIORITY_LOW;
 		rc = settle_lane(&r, &u->fenced, err);
 	}
-	if (rc == RC_OK)
-		rc = cache_flush_lanes(env->cache, tx, err);
-	if (rc == RC_OK)
-		rc = store_lanes_ready_next(
-		    tx->db, p->destination_id, &u->next_due, err);
-	return (rc);
+	return (rc == RC_OK ? parcel_next_due(tx, p, &u->next_due, err) : rc);
 }
 
 static enum rc

@@ -113,7 +113,7 @@ intake_put_again(struct intake *in, struct unit **units, size_t n,
 	*ret_n = 0;
 	lock_take(&in->lock);
 	for (i = 0; i < n; i++) {
-		if (units[i]->again) {
+		if (units[i]->requeue) {
 			put(in, units[i]);
 			continue;
 		}

@@ -50,7 +50,7 @@ struct unit_kind {
 	/* The work, by one of the two: for all units of the kind in the batch
 	 * together, or for one.  For each unit it either sets unit->rc (a
 	 * refusal, before any write) or does the work, or a part of it and
-	 * sets unit->again.  A result other than RC_OK abandons the
+	 * sets unit->requeue.  A result other than RC_OK abandons the
 	 * transaction. */
 	enum rc (*apply)(
 	    struct tx *tx, struct unit **units, size_t n, struct err *err);
@@ -93,7 +93,7 @@ struct unit {
 	struct mbox_node node; /* first */
 	const struct unit_kind *kind;
 	enum rc rc;
-	bool again;          /* not finished: it comes back in a later batch */
+	bool requeue;        /* not finished: it comes back in a later batch */
 	bool deferred;       /* it needs what somebody else holds */
 	int64_t deferred_ms; /* monotonic: since when; -1: never yet */
 	size_t bytes;        /* what it holds, for the size of a batch */

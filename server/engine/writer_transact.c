@@ -171,7 +171,7 @@ transact_once(struct writer *w, struct unit **units, size_t n,
 
 	for (i = 0; i < n; i++) {
 		units[i]->rc = RC_OK;
-		units[i]->again = units[i]->deferred = false;
+		units[i]->requeue = units[i]->deferred = false;
 	}
 	tx.now_ms = clk_wall_ms(w->clk);
 	FAULT("writer.begin.before");

@@ -25,7 +25,7 @@
 #include "store/account.h"
 #include "store/outbox.h"
 #include "upkeep/fsck.h"
-#include "upkeep/mark.h"
+#include "upkeep/position.h"
 
 #define COPY_SIZE 65536
 /* A log this long ends a back-up: 8 times what starts a checkpoint. */
@@ -241,7 +241,7 @@ check_backup(const char *path, const char *name, struct err *err)
 /* Makes ${path}, a copy of a back-up, a database of another epoch and of this
  * program's schema: what fsck looks at must be there.  ${ret}: its mark. */
 static enum rc
-renew(const char *path, struct mark *ret, struct err *err)
+renew(const char *path, struct position *ret, struct err *err)
 {
 	struct data data = DATA_INIT;
 	struct db *db;
@@ -343,7 +343,7 @@ restore_into(const struct data *data, const struct source *from, bool replace,
 	const char *path = data_database(data);
 	struct err ignored = ERR_INIT;
 	char part[URL_SIZE];
-	struct mark mark;
+	struct position mark;
 	enum rc rc;
 
 	if (db_url_shared(data->url))
@@ -364,14 +364,14 @@ restore_into(const struct data *data, const struct source *from, bool replace,
 	    (rc = prove(part, from->name, report, err)) == RC_OK &&
 	    (rc = sync_path(part, O_RDONLY, err)) == RC_OK &&
 	    (rc = keep_replaced(data, path, err)) == RC_OK &&
-	    (rc = mark_remove(data->dir_fd, err)) == RC_OK)
+	    (rc = position_remove(data->dir_fd, err)) == RC_OK)
 		rc = rename_synced(part, path, err);
 	/* Who has only read it leaves an empty log. */
 	remove_all(part);
 	interrupt_keeps(part);
 	/* Without it the next start makes one. */
 	if (rc == RC_OK)
-		(void)!mark_write(data->dir_fd, &mark, &ignored);
+		(void)!position_write(data->dir_fd, &mark, &ignored);
 	return (rc);
 }
 

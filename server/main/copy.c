@@ -23,8 +23,8 @@
 #include "base/log.h"
 #include "cluster/node.h"
 #include "main/main_internal.h"
-#include "upkeep/before.h"
 #include "upkeep/copy.h"
+#include "upkeep/preflight.h"
 
 /* A node whose last heartbeat is younger than this serves, whatever the
  * difference of the clocks; one that was killed has to be waited for. */
@@ -166,7 +166,7 @@ refuse_content(const struct side *side, struct err *err)
 static enum rc
 open_target(struct side *side, struct err *err)
 {
-	struct before before;
+	struct preflight before;
 	enum rc rc;
 
 	if ((rc = side_lock(side, err)) != RC_OK)
@@ -174,7 +174,7 @@ open_target(struct side *side, struct err *err)
 	if (db_url_shared(side->config.db))
 		data_name(&side->config, &side->data);
 	if ((rc = data_connect(&side->data, &side->db, err)) != RC_OK ||
-	    (rc = before_get(side->db, &before, err)) != RC_OK)
+	    (rc = preflight_get(side->db, &before, err)) != RC_OK)
 		return (rc);
 	/* It is not brought up to date for nothing, nor counted. */
 	if (before.content || before.epoch[0] != '\0')

@@ -16,7 +16,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "main/main_internal.h"
-#include "upkeep/before.h"
+#include "upkeep/preflight.h"
 
 #define PREFIX "before-schema-"
 #define KEPT 2
@@ -135,11 +135,11 @@ copy_before(const struct data *data, int number, struct err *err)
 enum rc
 data_migrate(const struct data *data, struct db *db, struct err *err)
 {
-	struct before before;
+	struct preflight before;
 	int from, to;
 	enum rc rc;
 
-	rc = before_get(db, &before, err);
+	rc = preflight_get(db, &before, err);
 	/* A copy that is being restored is one itself. */
 	if (rc == RC_OK && before.schema < before.newest && before.content &&
 	    data->dir_fd >= 0 && !db_shared(db))

@@ -23,7 +23,7 @@
 #include "base/thr.h"
 #include "main/server.h"
 #include "store/account.h"
-#include "store/start.h"
+#include "store/recovery.h"
 
 /* The epoch is read again after this time, while the start waits for a node
  * that can confirm it. */
@@ -63,7 +63,7 @@ find_epoch(struct server *s, enum lineage_start how, enum lineage_decision *ret,
 	return (rc);
 }
 
-/* ---- the start of the store (store/start.h) ---- */
+/* ---- the start of the store (store/recovery.h) ---- */
 
 struct starting {
 	struct server *s;
@@ -125,12 +125,12 @@ static enum rc
 boot(struct server *s, struct err *err)
 {
 	struct starting g = {.s = s, .how = LINEAGE_START_WAIT};
-	const struct store_start how = {s->clk, &g, migrate, enter, rest};
+	const struct store_recovery how = {s->clk, &g, migrate, enter, rest};
 	enum rc rc;
 
 	if (s->config.accept_rollback)
 		g.how = LINEAGE_START_ROLLBACK;
-	rc = store_start(s->db, &how, err);
+	rc = store_recover(s->db, &how, err);
 	if (rc != RC_OK || !db_shared(s->db))
 		return (rc);
 	if (g.decision == LINEAGE_EPOCH_CHANGED)

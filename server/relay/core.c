@@ -112,7 +112,7 @@ rescue_needed(struct core *c)
 	if (rc == RC_OK)
 		rc = store_rows_expiry_next(c->o.db, &expiry, &err);
 	if (rc == RC_OK)
-		rc = store_lanes_far(
+		rc = store_lanes_due_beyond(
 		    c->o.db, c->wall_ms + BREAKER_SANE_MS, &far, &err);
 	if (rc != RC_OK) {
 		core_failed(c, &err);

@@ -65,8 +65,9 @@ forget_all(struct cache *cache)
 	cache->filling = NULL;
 	cache->dirty_conversations = NULL;
 	cache->dirty_lanes = NULL;
-	cache->device_rows.n = cache->counter_rows.n = cache->mark_rows.n =
-	    cache->lane_rows.n = cache->remote_rows.n = 0;
+	cache->device_rows.n = cache->counter_rows.n =
+	    cache->participant_rows.n = cache->lane_rows.n =
+		cache->remote_rows.n = 0;
 	cache->mids.last = cache->outbox_ids.last = -1;
 	cache->mids.n = cache->mids.at = cache->outbox_ids.n =
 	    cache->outbox_ids.at = 0;
@@ -124,7 +125,7 @@ cache_new(struct uuid_gen *ids)
 	    !store_rows_init(
 		&cache->counter_rows, STORE_COUNTER_SET, FLUSH_ROWS) ||
 	    !store_rows_init(
-		&cache->mark_rows, STORE_PARTICIPANT_SET, FLUSH_ROWS) ||
+		&cache->participant_rows, STORE_PARTICIPANT_SET, FLUSH_ROWS) ||
 	    !store_rows_init(&cache->lane_rows, STORE_LANE_SET, FLUSH_ROWS) ||
 	    !store_rows_init(
 		&cache->remote_rows, STORE_LANE_REMOTE_SET, FLUSH_ROWS)) {
@@ -161,7 +162,7 @@ cache_free(struct cache *cache)
 	htab_free(cache->lanes_by_id);
 	store_rows_fini(&cache->device_rows);
 	store_rows_fini(&cache->counter_rows);
-	store_rows_fini(&cache->mark_rows);
+	store_rows_fini(&cache->participant_rows);
 	store_rows_fini(&cache->lane_rows);
 	store_rows_fini(&cache->remote_rows);
 	mem_free(cache);

@@ -72,19 +72,19 @@ struct cached_conversation {
 	bool listed; /* in the dirty list: some member's marks changed */
 	struct cached_conversation *next_dirty;
 
-	/* While an inbox range is walked (ack, read): the last of the others'
-	 * messages met here. */
-	bool marked;
-	int64_t mark_seq, mark_mid, mark_sender;
-	struct cached_conversation *next_marked;
+	/* While an inbox range is walked (chat/watermark.h): the last of the
+	 * others' messages in this conversation. */
+	bool walked;
+	int64_t walk_seq, walk_mid, walk_sender;
+	struct cached_conversation *next_walked;
 };
 
 struct cached_lane {
 	struct store_lane lane;
 	struct cached_conversation *conversation;
 	struct cached_user *dest;
-	bool fell;    /* its priority may be too high */
-	bool in_turn; /* it is being delivered (deliver.c) */
+	bool recheck_priority; /* its priority may be too high */
+	bool in_turn;          /* it is being delivered (deliver.c) */
 	bool dirty;
 	struct cached_lane *next_dirty;
 };
@@ -206,7 +206,7 @@ cache_lane_remote(const struct cached_lane *lane)
 /* Something of ${priority} waits no more in ${lane}, which goes on: when
  * nothing else is as urgent its priority falls, as it is written.  A lane that
  * is leased is not looked at: who ends its lease says so again. */
-void cache_lane_fell(
+void cache_lane_recheck_priority(
     struct cache *cache, struct cached_lane *lane, int priority);
 
 /* Writes the lanes that are dirty, so that statements which look for lanes see

@@ -56,7 +56,8 @@ struct cache {
 	bool gathered;
 	bool holds_inboxes;
 	struct cache_met met_conversations, met_inboxes;
-	struct store_rows device_rows, counter_rows, mark_rows, lane_rows;
+	struct store_rows device_rows, counter_rows, participant_rows,
+	    lane_rows;
 	struct store_rows remote_rows;
 };
 

@@ -63,7 +63,7 @@ txn_lane_row_gone(struct tx *tx, struct cached_lane *lane,
     const struct store_row *row, struct err *err)
 {
 
-	cache_lane_fell(txn_env_of(tx)->cache, lane, row->priority);
+	cache_lane_recheck_priority(txn_env_of(tx)->cache, lane, row->priority);
 	if (!cache_lane_remote(lane) || lane->lane.state != LANE_READY ||
 	    lane->lane.next_seq != row->lane_seq ||
 	    lane->lane.due_at <= tx->now_ms)

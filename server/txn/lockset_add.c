@@ -174,7 +174,7 @@ lockset_inbox_events(struct lockset *set, int64_t user_id, struct err *err)
 }
 
 enum rc
-lockset_inbox_marks(
+lockset_inbox_watermarks(
     struct lockset *set, int64_t user_id, int64_t device_id, struct err *err)
 {
 	enum rc rc;

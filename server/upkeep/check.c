@@ -21,7 +21,7 @@ static const struct {
     {SQL_CHECK_ORDER, "out of order"},
     {SQL_CHECK_LANE, "its lane has passed it over, or is behind it"},
     {SQL_CHECK_FORGOTTEN, "waits, and nobody will look for it"},
-    {SQL_CHECK_URGENCY, "its lane is not as urgent as what waits in it"},
+    {SQL_CHECK_LANE_PRIORITY, "its lane is not as urgent as what waits in it"},
     {SQL_CHECK_DEAD, "a dead letter that nobody was told of, or that lives"},
     {SQL_CHECK_TOTALS, "the totals are wrong"},
     {SQL_CHECK_STATE, "a state that its times do not bear out"},

@@ -280,8 +280,8 @@ test_other(void **state)
 	rig_close(&r);
 }
 
-/* A node that comes back to the same line is not sure until its next heartbeat is
- * on a standby. */
+/* A node that comes back to the same line is not sure until its next heartbeat
+ * is on a standby. */
 static void
 test_back(void **state)
 {

@@ -67,11 +67,11 @@ apply_one(struct tx *tx, struct operator_unit *u, struct err *err)
 	*ret = (struct refusal)REFUSAL_INIT;
 	switch (u->kind) {
 	case ADMIN_REQUEUE:
-		return (dead_requeue(tx, u->id, "op", ret, err));
+		return (dead_letter_requeue(tx, u->id, "op", ret, err));
 	case OPERATOR_DISCARD:
-		return (dead_discard(tx, u->id, "op", ret, err));
+		return (dead_letter_discard(tx, u->id, "op", ret, err));
 	case OPERATOR_RETRY:
-		return (outbox_retry_now(tx, u->id, "op", ret, err));
+		return (dead_letter_retry(tx, u->id, "op", ret, err));
 	case OPERATOR_PAUSE:
 		return (
 		    destination_pause(tx, u->name, "op", "because", ret, err));

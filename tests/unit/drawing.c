@@ -216,7 +216,8 @@ read_moves(struct drawing *d)
 				follow(d, row, column, up);
 				break;
 			case 'v':
-				if (strchr("|+", at(d, row - 1, column)) != NULL)
+				if (strchr("|+", at(d, row - 1, column)) !=
+				    NULL)
 					follow(d, row, column, down);
 				break;
 			default:

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See start.h.
+ * See recovery.h.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "store/account.h"
-#include "store/start.h"
+#include "store/recovery.h"
 
 #define ROW "booted_at"
 
 static enum rc
-migrate(struct db *db, const struct store_start *how, struct err *err)
+migrate(struct db *db, const struct store_recovery *how, struct err *err)
 {
 	int from, to;
 
@@ -37,7 +37,7 @@ set_row(struct db *db, int64_t now_ms, struct err *err)
 }
 
 static enum rc
-write_row(struct db *db, const struct store_start *how, bool *ret_wait,
+write_row(struct db *db, const struct store_recovery *how, bool *ret_wait,
     struct err *err)
 {
 	enum rc rc;
@@ -57,7 +57,7 @@ write_row(struct db *db, const struct store_start *how, bool *ret_wait,
 }
 
 enum rc
-store_start(struct db *db, const struct store_start *how, struct err *err)
+store_recover(struct db *db, const struct store_recovery *how, struct err *err)
 {
 	bool wait;
 	enum rc rc;

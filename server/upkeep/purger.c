@@ -20,7 +20,7 @@
 #include "base/thr.h"
 #include "engine/commits.h"
 #include "upkeep/archive.h"
-#include "upkeep/janitor.h"
+#include "upkeep/purger.h"
 
 /* How long a walk rests at its end, and until it starts anew: parts of its
  * retention, within these. */
@@ -47,8 +47,8 @@ struct walk {
 	int64_t anew_ms; /* from then on its end leads to its beginning */
 };
 
-struct janitor {
-	struct janitor_options options;
+struct purger {
+	struct purger_options options;
 	struct walk walks[PURGE_TABLES];
 	enum store_purge turn; /* the table whose list is in the unit */
 	int64_t next_ms;       /* no piece before */
@@ -71,44 +71,44 @@ part(int64_t whole, int64_t parts, int64_t min, int64_t max)
 /* ---- failures: told once, until one succeeds ---- */
 
 static void
-failed(struct janitor *j, int64_t now, const struct err *err)
+failed(struct purger *p, int64_t now, const struct err *err)
 {
 
-	j->next_ms = now + FAIL_MS;
-	metrics_add(j->options.metrics, METRIC_PURGE_FAILURES, 1);
-	if (!j->failing)
+	p->next_ms = now + FAIL_MS;
+	metrics_add(p->options.metrics, METRIC_PURGE_FAILURES, 1);
+	if (!p->failing)
 		log_error(LOG_EV_UPKEEP_FAIL, err, "table=%s",
-		    store_purge_name(j->turn));
-	j->failing = true;
+		    store_purge_name(p->turn));
+	p->failing = true;
 }
 
 static void
-succeeded(struct janitor *j)
+succeeded(struct purger *p)
 {
 
-	if (j->failing)
+	if (p->failing)
 		log_event(
-		    LOG_EV_UPKEEP_GOES, "table=%s", store_purge_name(j->turn));
-	j->failing = false;
+		    LOG_EV_UPKEEP_GOES, "table=%s", store_purge_name(p->turn));
+	p->failing = false;
 }
 
 /* ---- the unit ---- */
 
 /* The list is dealt with. */
 static void
-advance(struct janitor *j, int64_t now)
+advance(struct purger *p, int64_t now)
 {
-	const struct store_purge_list *list = &j->unit.list;
-	struct walk *w = &j->walks[j->turn];
-	int64_t retention = j->options.retention_ms[j->turn];
+	const struct store_purge_list *list = &p->unit.list;
+	struct walk *w = &p->walks[p->turn];
+	int64_t retention = p->options.retention_ms[p->turn];
 
-	j->listed = false;
+	p->listed = false;
 	w->at = list->last;
 	if (!list->end)
 		return;
 	w->due_ms = now + part(retention, REST_PART, REST_MIN_MS, REST_MAX_MS);
 	metrics_set(
-	    j->options.metrics, METRIC_PURGE_LAST, (now + j->ahead_ms) / 1000);
+	    p->options.metrics, METRIC_PURGE_LAST, (now + p->ahead_ms) / 1000);
 	if (now < w->anew_ms)
 		return;
 	memset(&w->at, 0, sizeof(w->at));
@@ -120,45 +120,45 @@ static void
 unit_finished(struct unit *base)
 {
 	struct purge_unit *u = CONTAINER_OF(base, struct purge_unit, unit);
-	struct janitor *j = u->arg;
+	struct purger *p = u->arg;
 
-	atomic_store(&j->back, true);
-	if (j->options.wake != NULL)
-		j->options.wake(j->options.arg);
+	atomic_store(&p->back, true);
+	if (p->options.wake != NULL)
+		p->options.wake(p->options.arg);
 }
 
 static void
-take_back(struct janitor *j, int64_t now)
+take_back(struct purger *p, int64_t now)
 {
 	struct err err = ERR_INIT;
-	enum rc rc = j->unit.unit.rc;
+	enum rc rc = p->unit.unit.rc;
 
-	j->away = false;
-	atomic_store(&j->back, false);
+	p->away = false;
+	atomic_store(&p->back, false);
 	if (rc != RC_OK) {
 		(void)err_set(&err, rc, "put off: %s", rc_text(rc));
-		failed(j, now, &err);
+		failed(p, now, &err);
 		return;
 	}
-	succeeded(j);
-	metrics_add_by(j->options.metrics, METRIC_BY_PURGED,
-	    store_purge_name(j->turn), (int64_t)j->unit.deleted);
+	succeeded(p);
+	metrics_add_by(p->options.metrics, METRIC_BY_PURGED,
+	    store_purge_name(p->turn), (int64_t)p->unit.deleted);
 	log_event(LOG_EV_UPKEEP_PURGE, "table=%s rows=%" PRId64,
-	    store_purge_name(j->turn), j->unit.deleted);
-	advance(j, now);
+	    store_purge_name(p->turn), p->unit.deleted);
+	advance(p, now);
 }
 
 static void
-hand_over(struct janitor *j, int64_t now)
+hand_over(struct purger *p, int64_t now)
 {
 	enum rc rc;
 
-	j->away = true;
-	rc = j->options.submit(j->options.arg, &j->unit.unit);
+	p->away = true;
+	rc = p->options.submit(p->options.arg, &p->unit.unit);
 	if (rc == RC_OK)
 		return;
-	j->away = false;
-	j->next_ms = now + FAIL_MS;
+	p->away = false;
+	p->next_ms = now + FAIL_MS;
 }
 
 /* ---- looking ---- */
@@ -173,143 +173,143 @@ add_line(void *arg, const char *json, size_t n, struct err *err)
 /* In one snapshot, all of which is on disk: the list, and its lines for the
  * archive. */
 static enum rc
-read_list(struct janitor *j, struct err *err)
+read_list(struct purger *p, struct err *err)
 {
-	struct store_purge_list *list = &j->unit.list;
+	struct store_purge_list *list = &p->unit.list;
 	enum rc rc;
 
-	if ((rc = db_begin(j->options.db, err)) != RC_OK)
+	if ((rc = db_begin(p->options.db, err)) != RC_OK)
 		return (rc);
-	if (j->options.commits != NULL && !commits_wait(j->options.commits))
+	if (p->options.commits != NULL && !commits_wait(p->options.commits))
 		rc = err_set(err, RC_IO, "the store cannot be synced");
 	if (rc == RC_OK)
-		rc = store_purge_look(j->options.db, list, err);
-	if (rc == RC_OK && list->n > 0 && j->options.archive != NULL)
+		rc = store_purge_look(p->options.db, list, err);
+	if (rc == RC_OK && list->n > 0 && p->options.archive != NULL)
 		rc = store_purge_archive(
-		    j->options.db, list, add_line, j->options.archive, err);
-	db_rollback(j->options.db);
+		    p->options.db, list, add_line, p->options.archive, err);
+	db_rollback(p->options.db);
 	return (rc);
 }
 
 static void
-look(struct janitor *j, int64_t now)
+look(struct purger *p, int64_t now)
 {
-	struct store_purge_list *list = &j->unit.list;
+	struct store_purge_list *list = &p->unit.list;
 	struct err err = ERR_INIT;
 	int64_t pause;
 	enum rc rc;
 
 	memset(list, 0, sizeof(*list));
-	list->table = j->turn;
-	list->after = j->walks[j->turn].at;
-	list->now_ms = clk_wall_ms(j->options.clk);
-	list->before_ms = list->now_ms - j->options.retention_ms[j->turn];
-	rc = read_list(j, &err);
-	if (rc == RC_OK && list->n > 0 && j->options.archive != NULL)
-		rc = archive_write(j->options.archive, list->now_ms, &err);
-	if (rc == RC_OK && list->n > 0 && FAULT_FAILS("janitor.archived"))
+	list->table = p->turn;
+	list->after = p->walks[p->turn].at;
+	list->now_ms = clk_wall_ms(p->options.clk);
+	list->before_ms = list->now_ms - p->options.retention_ms[p->turn];
+	rc = read_list(p, &err);
+	if (rc == RC_OK && list->n > 0 && p->options.archive != NULL)
+		rc = archive_write(p->options.archive, list->now_ms, &err);
+	if (rc == RC_OK && list->n > 0 && FAULT_FAILS("purger.archived"))
 		rc = err_set(&err, RC_INTERNAL, "a fault");
 	if (rc != RC_OK) {
-		if (j->options.archive != NULL)
-			archive_forget(j->options.archive);
-		failed(j, now, &err);
+		if (p->options.archive != NULL)
+			archive_forget(p->options.archive);
+		failed(p, now, &err);
 		return;
 	}
-	pause = list->examined * 1000 / j->options.rate;
-	j->next_ms = now + (pause > PIECE_MS ? pause : PIECE_MS);
+	pause = list->examined * 1000 / p->options.rate;
+	p->next_ms = now + (pause > PIECE_MS ? pause : PIECE_MS);
 	if (list->n == 0) {
-		advance(j, now);
+		advance(p, now);
 		return;
 	}
-	j->listed = true;
-	hand_over(j, now);
+	p->listed = true;
+	hand_over(p, now);
 }
 
 /* Makes the next table that is due the one whose turn it is; else the time at
  * which one will be, 0 if one is. */
 static int64_t
-choose(struct janitor *j, int64_t now)
+choose(struct purger *p, int64_t now)
 {
 	int64_t soonest = INT64_MAX;
 	int i, table;
 
 	for (i = 1; i <= PURGE_TABLES; i++) {
-		table = ((int)j->turn + i) % PURGE_TABLES;
-		if (j->walks[table].due_ms <= now) {
-			j->turn = (enum store_purge)table;
+		table = ((int)p->turn + i) % PURGE_TABLES;
+		if (p->walks[table].due_ms <= now) {
+			p->turn = (enum store_purge)table;
 			return (0);
 		}
-		if (j->walks[table].due_ms < soonest)
-			soonest = j->walks[table].due_ms;
+		if (p->walks[table].due_ms < soonest)
+			soonest = p->walks[table].due_ms;
 	}
 	return (soonest);
 }
 
 /* Puts purging off after a leap of the wall clock. */
 static void
-watch_clock(struct janitor *j, int64_t now)
+watch_clock(struct purger *p, int64_t now)
 {
-	int64_t ahead = clk_wall_ms(j->options.clk) - now;
+	int64_t ahead = clk_wall_ms(p->options.clk) - now;
 
-	if (ahead > j->ahead_ms + JUMP_MS && j->next_ms < now + BELIEVE_MS)
-		j->next_ms = now + BELIEVE_MS;
-	j->ahead_ms = ahead;
+	if (ahead > p->ahead_ms + JUMP_MS && p->next_ms < now + BELIEVE_MS)
+		p->next_ms = now + BELIEVE_MS;
+	p->ahead_ms = ahead;
 }
 
 int64_t
-janitor_turn(struct janitor *j)
+purger_turn(struct purger *p)
 {
-	int64_t now = clk_mono_ms(j->options.clk), later;
+	int64_t now = clk_mono_ms(p->options.clk), later;
 
-	thr_assert(THR_JANITOR);
-	watch_clock(j, now);
-	if (j->away && !atomic_load(&j->back))
+	thr_assert(THR_UPKEEP);
+	watch_clock(p, now);
+	if (p->away && !atomic_load(&p->back))
 		return (now + AWAY_MS);
-	if (j->away)
-		take_back(j, now);
-	if (now < j->next_ms)
-		return (j->next_ms);
-	if (j->listed) {
-		hand_over(j, now);
+	if (p->away)
+		take_back(p, now);
+	if (now < p->next_ms)
+		return (p->next_ms);
+	if (p->listed) {
+		hand_over(p, now);
 	} else {
-		if ((later = choose(j, now)) != 0)
+		if ((later = choose(p, now)) != 0)
 			return (later);
-		look(j, now);
+		look(p, now);
 	}
-	return (j->away ? now + AWAY_MS : j->next_ms);
+	return (p->away ? now + AWAY_MS : p->next_ms);
 }
 
 /* ---- life ---- */
 
 enum rc
-janitor_new(const struct janitor_options *options, struct janitor **ret,
-    struct err *err)
+purger_new(
+    const struct purger_options *options, struct purger **ret, struct err *err)
 {
-	struct janitor *j;
+	struct purger *p;
 	int i;
 
 	assert(options->rate > 0);
-	if ((j = mem_zalloc(1, sizeof(*j))) == NULL)
-		return (err_set(err, RC_NO_MEMORY, "janitor"));
-	j->options = *options;
-	purge_unit_init(&j->unit);
-	j->unit.unit.finish = unit_finished;
-	j->unit.arg = j;
-	j->ahead_ms = clk_wall_ms(options->clk) - clk_mono_ms(options->clk);
+	if ((p = mem_zalloc(1, sizeof(*p))) == NULL)
+		return (err_set(err, RC_NO_MEMORY, "purger"));
+	p->options = *options;
+	purge_unit_init(&p->unit);
+	p->unit.unit.finish = unit_finished;
+	p->unit.arg = p;
+	p->ahead_ms = clk_wall_ms(options->clk) - clk_mono_ms(options->clk);
 	for (i = 0; i < PURGE_TABLES; i++)
-		j->walks[i].anew_ms = clk_mono_ms(options->clk) +
+		p->walks[i].anew_ms = clk_mono_ms(options->clk) +
 				      part(options->retention_ms[i], ANEW_PART,
 					  ANEW_MIN_MS, ANEW_MAX_MS);
-	*ret = j;
+	*ret = p;
 	return (RC_OK);
 }
 
 void
-janitor_free(struct janitor *j)
+purger_free(struct purger *p)
 {
 
-	if (j == NULL)
+	if (p == NULL)
 		return;
-	assert(!j->away || atomic_load(&j->back));
-	mem_free(j);
+	assert(!p->away || atomic_load(&p->back));
+	mem_free(p);
 }

@@ -15,7 +15,7 @@
 #include "fault/story.h"
 #include "schema/sql.h"
 #include "store/account.h"
-#include "store/start.h"
+#include "store/recovery.h"
 
 #define WAITS 2
 
@@ -125,7 +125,7 @@ rest(void *arg)
 static enum rc
 start(struct steps *t, struct db *db, int64_t now_ms, struct err *err)
 {
-	struct store_start how = {NULL, t, migrate, enter, rest};
+	struct store_recovery how = {NULL, t, migrate, enter, rest};
 	struct clk_fake clk;
 	enum rc rc;
 
@@ -137,7 +137,7 @@ start(struct steps *t, struct db *db, int64_t now_ms, struct err *err)
 	(void)snprintf(t->entered_before, sizeof(t->entered_before), "%s",
 	    meta(db, "entered"));
 	plvfs_watch(disk, at_call, t);
-	rc = store_start(db, &how, err);
+	rc = store_recover(db, &how, err);
 	plvfs_watch(disk, NULL, NULL);
 	return (rc);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The janitor decides what goes and when.  It looks on a connection that cannot
+ * The purger decides what goes and when.  It looks on a connection that cannot
  * write, a bounded piece at a time, keeps a cursor for each table, so that what
  * stays long is not looked at again in each round, and hands what is old
  * enough to the writer as one small unit at a time.  Where there is an archive
@@ -8,8 +8,8 @@
  *
  * It owns no thread and takes its time from outside.
  */
-#ifndef UPKEEP_JANITOR_H
-#define UPKEEP_JANITOR_H
+#ifndef UPKEEP_PURGER_H
+#define UPKEEP_PURGER_H
 
 #include "base/clk.h"
 #include "metrics/metrics.h"
@@ -17,9 +17,9 @@
 
 struct archive;
 struct commits;
-struct janitor;
+struct purger;
 
-struct janitor_options {
+struct purger_options {
 	const struct clk *clk;
 	struct db *db;           /* DB_READER, without a transaction; kept */
 	struct commits *commits; /* of the writer; NULL: none commits early */
@@ -37,14 +37,14 @@ struct janitor_options {
 };
 
 /* Makes one; ${options} is copied. */
-enum rc janitor_new(const struct janitor_options *options, struct janitor **ret,
+enum rc purger_new(const struct purger_options *options, struct purger **ret,
     struct err *err) MUST_USE;
 
 /* Frees; the unit must have come back.  NULL is allowed. */
-void janitor_free(struct janitor *j);
+void purger_free(struct purger *p);
 
 /* Does what is due, which never waits for the writer.  Gives the (monotonic)
  * time at which to call again, if not woken before. */
-int64_t janitor_turn(struct janitor *j);
+int64_t purger_turn(struct purger *p);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See mark.h.  The file is three lines of text:
+ * See position.h.  The file is three lines of text:
  *
  *	twinbox mark 1
  *	epoch 0123456789abcdef0123456789abcdef
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "upkeep/mark.h"
+#include "upkeep/position.h"
 
 #define NAME "mark"
 #define NAME_NEW "mark.new"
@@ -22,13 +22,14 @@
 #define HEAD "twinbox mark 1\nepoch "
 #define MIDDLE "\nnumber "
 
-enum mark_verdict
-mark_compare(const struct mark *mark, const struct mark *database)
+enum position_relation
+position_compare(const struct position *mark, const struct position *database)
 {
 
 	if (strcmp(mark->epoch, database->epoch) != 0)
-		return (MARK_OTHER_EPOCH);
-	return (database->number < mark->number ? MARK_BEHIND : MARK_FITS);
+		return (POSITION_OTHER_EPOCH);
+	return (
+	    database->number < mark->number ? POSITION_BEHIND : POSITION_FITS);
 }
 
 /* Takes ${want} off the beginning of ${*text}. */
@@ -44,17 +45,17 @@ skip(const char **text, const char *want)
 }
 
 static enum rc
-parse(const char *text, struct mark *ret, struct err *err)
+parse(const char *text, struct position *ret, struct err *err)
 {
-	struct mark mark;
+	struct position mark;
 	char *end;
 
 	if (!skip(&text, HEAD) ||
-	    strspn(text, "0123456789abcdef") != MARK_EPOCH_LEN)
+	    strspn(text, "0123456789abcdef") != POSITION_EPOCH_LEN)
 		return (err_set(err, RC_INVALID, "mark: not a mark of ours"));
-	memcpy(mark.epoch, text, MARK_EPOCH_LEN);
-	mark.epoch[MARK_EPOCH_LEN] = '\0';
-	text += MARK_EPOCH_LEN;
+	memcpy(mark.epoch, text, POSITION_EPOCH_LEN);
+	mark.epoch[POSITION_EPOCH_LEN] = '\0';
+	text += POSITION_EPOCH_LEN;
 	if (!skip(&text, MIDDLE) || *text < '0' || *text > '9')
 		return (err_set(err, RC_INVALID, "mark: it has no number"));
 	errno = 0;
@@ -66,7 +67,7 @@ parse(const char *text, struct mark *ret, struct err *err)
 }
 
 enum rc
-mark_read(int dir_fd, struct mark *ret, struct err *err)
+position_read(int dir_fd, struct position *ret, struct err *err)
 {
 	char text[TEXT_SIZE];
 	ssize_t n;
@@ -96,7 +97,7 @@ fail(const char *what, struct err *err)
 }
 
 enum rc
-mark_write(int dir_fd, const struct mark *mark, struct err *err)
+position_write(int dir_fd, const struct position *mark, struct err *err)
 {
 	char text[TEXT_SIZE];
 	bool written;
@@ -121,7 +122,7 @@ mark_write(int dir_fd, const struct mark *mark, struct err *err)
 }
 
 enum rc
-mark_remove(int dir_fd, struct err *err)
+position_remove(int dir_fd, struct err *err)
 {
 
 	if (unlinkat(dir_fd, NAME, 0) != 0 && errno != ENOENT)

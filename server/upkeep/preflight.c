@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See before.h.
+ * See preflight.h.
  */
 #include <string.h>
 
 #include "schema/sql.h"
-#include "upkeep/before.h"
+#include "upkeep/preflight.h"
 
 static enum rc
 take_content(void *arg, const struct db_row *row, struct err *err)
 {
-	struct before *b = arg;
+	struct preflight *b = arg;
 
 	(void)row;
 	(void)err;
@@ -21,7 +21,7 @@ take_content(void *arg, const struct db_row *row, struct err *err)
 static enum rc
 take_epoch(void *arg, const struct db_row *row, struct err *err)
 {
-	struct before *b = arg;
+	struct preflight *b = arg;
 
 	(void)err;
 	db_row_copy_text(row, 0, b->epoch, sizeof(b->epoch));
@@ -31,7 +31,7 @@ take_epoch(void *arg, const struct db_row *row, struct err *err)
 static enum rc
 take_last_id(void *arg, const struct db_row *row, struct err *err)
 {
-	struct before *b = arg;
+	struct preflight *b = arg;
 
 	(void)err;
 	b->last_id = db_row_i64(row, 0);
@@ -39,14 +39,15 @@ take_last_id(void *arg, const struct db_row *row, struct err *err)
 }
 
 enum rc
-before_get(struct db *db, struct before *ret, struct err *err)
+preflight_get(struct db *db, struct preflight *ret, struct err *err)
 {
 	static const struct {
 		int stmt;
 		db_row_fn each;
-	} questions[] = {{SQL_BEFORE_CONTENT, take_content},
-	    {SQL_BEFORE_EPOCH, take_epoch}, {SQL_BEFORE_LAST_ID, take_last_id}};
-	struct before b;
+	} questions[] = {{SQL_PREFLIGHT_CONTENT, take_content},
+	    {SQL_PREFLIGHT_EPOCH, take_epoch},
+	    {SQL_PREFLIGHT_LAST_ID, take_last_id}};
+	struct preflight b;
 	enum rc rc;
 	int i;
 

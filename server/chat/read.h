@@ -1,33 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ack and read.  ack = this *device* has it (cumulative, per device); the first
- * device's ack moves rows from sent to acked and gives the sender a delivered
- * receipt.  read = a *person* saw it (cumulative, per conversation, only
- * forward) and gives a read receipt.
+ * Read: a *person* saw messages of a conversation (cumulative, per
+ * conversation, only forward), which gives their sender a read receipt.
  */
-#ifndef CHAT_MARK_H
-#define CHAT_MARK_H
+#ifndef CHAT_READ_H
+#define CHAT_READ_H
 
 #include "model/refusal.h"
 #include "txn/env.h"
-
-struct ack_unit {
-	struct unit unit; /* first */
-
-	/* Asked. */
-	int64_t user_id;
-	int64_t device_id;
-	int64_t upto; /* inbox seq */
-
-	/* Answered, when unit.rc is RC_OK. */
-	struct refusal refusal;
-	int64_t acked; /* of this device */
-	int64_t head;
-	void *arg;
-};
-
-/* Makes ${u} a unit of work. */
-void ack_unit_init(struct ack_unit *u);
 
 enum read_form {
 	READ_UPTO,         /* by inbox seq; implies ack */

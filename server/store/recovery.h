@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is done with a database before anything is read from it for others, in
- * this order:
+ * Recovery: what happens to a database before anything is read from it for
+ * clients, in this order:
  *
  *	1. the log is moved into the file, synced and emptied (a checkpoint with
  *	   truncate),
@@ -27,15 +27,15 @@
  *
  * Thread: the owner of the connection.
  */
-#ifndef STORE_START_H
-#define STORE_START_H
+#ifndef STORE_RECOVERY_H
+#define STORE_RECOVERY_H
 
 #include <stdbool.h>
 
 #include "base/clk.h"
 #include "db/db.h"
 
-struct store_start {
+struct store_recovery {
 	const struct clk *clk;
 	void *arg; /* of what follows */
 
@@ -52,7 +52,7 @@ struct store_start {
 
 /* Does all of it on ${db}, a writer's connection.  After an error nothing may
  * be served from it. */
-enum rc store_start(
-    struct db *db, const struct store_start *how, struct err *err) MUST_USE;
+enum rc store_recover(
+    struct db *db, const struct store_recovery *how, struct err *err) MUST_USE;
 
 #endif
