@@ -13,7 +13,6 @@
 #include "crypt/crypt.h"
 #include "store/audit.h"
 #include "txn/lockset.h"
-#include "txn/order.h"
 #include "txn/verb.h"
 
 static_assert(

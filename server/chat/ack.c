@@ -5,8 +5,8 @@
  */
 #include "chat/ack.h"
 #include "chat/watermark.h"
+#include "txn/env.h"
 #include "txn/lockset.h"
-#include "txn/order.h"
 
 static enum rc
 ack_one(struct tx *tx, struct ack_unit *u, struct err *err)

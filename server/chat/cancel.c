@@ -11,7 +11,6 @@
 #include "txn/add.h"
 #include "txn/lane.h"
 #include "txn/lockset.h"
-#include "txn/order.h"
 #include "txn/verb.h"
 
 struct finding {

@@ -11,8 +11,8 @@
 #include "chat/watermark.h"
 #include "store/inbox.h"
 #include "txn/add.h"
+#include "txn/env.h"
 #include "txn/lockset.h"
-#include "txn/order.h"
 
 /* The reader's own devices learn of it through his inbox.  The own copy is the
  * delivery: its outbox row is written as acked. */

@@ -16,7 +16,6 @@
 #include "model/event.h"
 #include "txn/add.h"
 #include "txn/lockset.h"
-#include "txn/order.h"
 #include "txn/verb.h"
 
 /* ---- keys ---- */

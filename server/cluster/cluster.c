@@ -42,8 +42,8 @@ cluster_tell(struct cluster *c, const struct effects *effects)
 	if (atomic_load(&c->nnodes) < 2)
 		return;
 	lock_take(&c->lock);
-	first = outbound_empty(&c->out);
-	outbound_effects(&c->out, effects);
+	first = notes_out_empty(&c->out);
+	notes_out_effects(&c->out, effects);
 	lock_drop(&c->lock);
 	if (first)
 		wake(c);
@@ -56,7 +56,7 @@ cluster_tell_destinations(struct cluster *c)
 	if (atomic_load(&c->nnodes) < 2)
 		return;
 	lock_take(&c->lock);
-	outbound_word(&c->out, "D");
+	notes_out_word(&c->out, "D");
 	lock_drop(&c->lock);
 	wake(c);
 }
@@ -102,12 +102,12 @@ note_due(const struct cluster *c)
 static enum rc
 send_out(struct cluster *c, int64_t now, struct err *err)
 {
-	struct outbound swap;
+	struct notes_out swap;
 
 	if (now < note_due(c))
 		return (RC_OK);
 	lock_take(&c->lock);
-	if (outbound_empty(&c->out)) {
+	if (notes_out_empty(&c->out)) {
 		lock_drop(&c->lock);
 		return (RC_OK);
 	}
@@ -116,7 +116,8 @@ send_out(struct cluster *c, int64_t now, struct err *err)
 	c->sending = swap;
 	lock_drop(&c->lock);
 	c->paid_ms = (c->paid_ms > now ? c->paid_ms : now) + CLUSTER_GATHER_MS;
-	return (outbound_send(&c->sending, c->node.node_id, send_note, c, err));
+	return (
+	    notes_out_send(&c->sending, c->node.node_id, send_note, c, err));
 }
 
 /* ---- hearing ---- */
@@ -125,12 +126,12 @@ static void
 hear(void *arg, const char *text)
 {
 	struct cluster *c = arg;
-	struct inbound in;
+	struct notes_in in;
 	size_t i;
 
 	if (FAULT_FAILS("cluster.note"))
 		return;
-	inbound_read(text, &in);
+	notes_in_read(text, &in);
 	if (in.node == c->node.node_id) {
 		effects_free(in.effects);
 		return;
@@ -384,7 +385,7 @@ poll_timeout(struct cluster *c)
 	    c->heartbeat_ms < c->recheck_ms ? c->heartbeat_ms : c->recheck_ms;
 
 	lock_take(&c->lock);
-	if (!outbound_empty(&c->out) && until > note_due(c))
+	if (!notes_out_empty(&c->out) && until > note_due(c))
 		until = note_due(c);
 	lock_drop(&c->lock);
 	if (atomic_load(&c->state) == NODE_AWAY)
@@ -453,7 +454,7 @@ cluster_new(const struct cluster_options *options, struct cluster **ret,
 	db.mode = DB_WRITER;
 	db.lineage = NULL;
 	rc = (c->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) < 0 ||
-		     !outbound_init(&c->out) || !outbound_init(&c->sending)
+		     !notes_out_init(&c->out) || !notes_out_init(&c->sending)
 		 ? err_set(err, RC_NO_MEMORY, "cluster")
 		 : db_open(&db, &c->db, err);
 	if (rc == RC_OK)
@@ -499,8 +500,8 @@ cluster_free(struct cluster *c)
 	db_close(c->db);
 	if (c->wake_fd >= 0)
 		(void)close(c->wake_fd);
-	outbound_fini(&c->out);
-	outbound_fini(&c->sending);
+	notes_out_fini(&c->out);
+	notes_out_fini(&c->sending);
 	lock_fini(&c->lock);
 	mem_free(c);
 }

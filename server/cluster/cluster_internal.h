@@ -30,7 +30,7 @@
 /* Notes that may wait to go out; beyond them the note is "*". */
 #define NOTES_MAX 32
 
-struct outbound {
+struct notes_out {
 	struct buf notes[NOTES_MAX]; /* each NUL-terminated when it goes */
 	size_t n;
 	bool lost;
@@ -38,24 +38,24 @@ struct outbound {
 };
 
 /* Makes and frees; false: no memory. */
-bool outbound_init(struct outbound *o);
-void outbound_fini(struct outbound *o);
+bool notes_out_init(struct notes_out *o);
+void notes_out_fini(struct notes_out *o);
 
 /* Adds what ${effects} say, or a word. */
-void outbound_effects(struct outbound *o, const struct effects *effects);
-void outbound_word(struct outbound *o, const char *word);
+void notes_out_effects(struct notes_out *o, const struct effects *effects);
+void notes_out_word(struct notes_out *o, const char *word);
 
 /* Whether there is anything. */
-bool outbound_empty(const struct outbound *o);
+bool notes_out_empty(const struct notes_out *o);
 
 /* Gives each note of node ${node}, whole, and is empty then.  Stops at the
  * first result other than RC_OK. */
-enum rc outbound_send(struct outbound *o, int64_t node,
+enum rc notes_out_send(struct notes_out *o, int64_t node,
     enum rc (*each)(void *arg, const char *note, struct err *err), void *arg,
     struct err *err) MUST_USE;
 
 /* What a note said, beside the effects that it is turned into. */
-struct inbound {
+struct notes_in {
 	int64_t node;
 	bool missed; /* more than fits in notes, or no memory */
 	bool destinations_changed;
@@ -65,7 +65,7 @@ struct inbound {
 };
 
 /* Reads ${text}; ${ret}->effects may be NULL, else the caller's. */
-void inbound_read(const char *text, struct inbound *ret);
+void notes_in_read(const char *text, struct notes_in *ret);
 
 /* ---- peers.c: the other nodes ---- */
 
@@ -100,9 +100,9 @@ struct cluster {
 	struct thr *thread;
 	int wake_fd; /* eventfd */
 	struct lock lock;
-	struct outbound out;     /* lock */
-	struct outbound sending; /* the thread's own */
-	bool stopping;           /* lock */
+	struct notes_out out;     /* lock */
+	struct notes_out sending; /* the thread's own */
+	bool stopping;            /* lock */
 
 	struct lineage_node node; /* this one */
 	atomic_int state;         /* enum node_state; the thread moves it */

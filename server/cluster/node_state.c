@@ -62,7 +62,7 @@ is_listed(const struct state_move *moves, size_t n, int from, int to)
 }
 
 bool
-node_move_allowed(int from, int to)
+node_state_move_allowed(int from, int to)
 {
 
 	return (is_listed(
@@ -70,7 +70,7 @@ node_move_allowed(int from, int to)
 }
 
 bool
-peer_move_allowed(int from, int to)
+peer_state_move_allowed(int from, int to)
 {
 
 	return (is_listed(
@@ -81,7 +81,7 @@ void
 node_state_move(atomic_int *state, enum node_state to)
 {
 
-	assert(node_move_allowed(atomic_load(state), to));
+	assert(node_state_move_allowed(atomic_load(state), to));
 	atomic_store(state, to);
 }
 
@@ -89,6 +89,6 @@ void
 peer_state_move(enum peer_state *state, enum peer_state to)
 {
 
-	assert(peer_move_allowed(*state, to));
+	assert(peer_state_move_allowed(*state, to));
 	*state = to;
 }

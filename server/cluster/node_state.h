@@ -102,8 +102,8 @@ const char *node_state_name(int state);
 const char *peer_state_name(int state);
 
 /* Whether the table lists ${from} -> ${to}. */
-bool node_move_allowed(int from, int to);
-bool peer_move_allowed(int from, int to);
+bool node_state_move_allowed(int from, int to);
+bool peer_state_move_allowed(int from, int to);
 
 /* Moves ${*state} to ${to}.  Asserts that the table lists the move. */
 void node_state_move(atomic_int *state, enum node_state to);

@@ -18,7 +18,6 @@
 #include "delivery/claim.h"
 #include "delivery/dead_letter.h"
 #include "txn/lane.h"
-#include "txn/order.h"
 #include "txn/verb.h"
 
 /* One lane while it is claimed. */

@@ -15,7 +15,6 @@
 #include "model/outbox.h"
 #include "txn/add.h"
 #include "txn/lockset.h"
-#include "txn/order.h"
 #include "txn/verb.h"
 
 /* The message id of ${mid}: from memory, else from the store. */

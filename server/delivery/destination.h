@@ -29,8 +29,8 @@ enum rc destination_rate(struct tx *tx, const char *name, int64_t per_second,
  * are offered again, as far as they are still kept; states do not change, and
  * receivers know what they have.  ${ret} refuses a lane into an inbox here,
  * which has what it was given. */
-enum rc lane_rewind(struct tx *tx, int64_t lane_id, int64_t seq, const char *by,
-    struct refusal *ret, struct err *err) MUST_USE;
+enum rc destination_rewind_lane(struct tx *tx, int64_t lane_id, int64_t seq,
+    const char *by, struct refusal *ret, struct err *err) MUST_USE;
 
 /* The relay stores what it has learnt of a destination. */
 struct breaker_unit {

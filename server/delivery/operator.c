@@ -13,7 +13,6 @@
 #include "store/dead_letter.h"
 #include "store/message.h"
 #include "txn/lockset.h"
-#include "txn/order.h"
 #include "txn/verb.h"
 
 /* Rows of one message that are looked at. */
@@ -242,7 +241,7 @@ operator_one(struct tx *tx, struct operator_unit *u, struct err *err)
 		    tx, u->name, u->number, u->by, &u->refusal, err));
 	case OPERATOR_REWIND:
 	default:
-		return (lane_rewind(
+		return (destination_rewind_lane(
 		    tx, u->lane_id, u->number, u->by, &u->refusal, err));
 	}
 }

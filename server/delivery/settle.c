@@ -13,7 +13,6 @@
 #include "delivery/settle.h"
 #include "txn/lane.h"
 #include "txn/lockset.h"
-#include "txn/order.h"
 #include "txn/verb.h"
 
 #define ACK_TIMEOUT_MS 60000

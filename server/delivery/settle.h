@@ -29,32 +29,6 @@ struct settle_unit {
 /* Makes ${u} a unit of work. */
 void settle_unit_init(struct settle_unit *u);
 
-/* A lease is never longer than this. */
-#define LEASE_MAX_MS INT64_C(3600000)
-
-struct rescue_unit {
-	struct unit unit; /* first */
-
-	/* Asked: all leases, and nobody is charged for it (at the start, when
-	 * nobody else can hold one). */
-	bool all;
-
-	/* Answered, when unit.rc is RC_OK. */
-	size_t rescued;      /* lanes; STORE_LANES: there may be more */
-	int64_t next_lease;  /* when the next one runs out; 0: none */
-	int64_t next_expiry; /* when the next message expires; 0: none */
-	size_t expired;      /* messages that have expired now */
-
-	/* Asked: whether what has expired is to be taken out, too, and of
-	 * which local lanes (0, 0: none). */
-	bool expire;
-	int64_t local_after, local_upto;
-	void *arg;
-};
-
-/* Makes ${u} a unit of work. */
-void rescue_unit_init(struct rescue_unit *u);
-
 /* A peer that had said "later" has now taken message ${outbox_id} in. */
 enum rc settle_confirm(
     struct tx *tx, int64_t outbox_id, struct err *err) MUST_USE;

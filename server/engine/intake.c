@@ -27,7 +27,7 @@ static struct unit *
 unit_of(struct mbox_node *node)
 {
 
-	return ((struct unit *)(void *)node);
+	return (CONTAINER_OF(node, struct unit, node));
 }
 
 void

@@ -109,7 +109,9 @@ static inline struct unit *
 unit_next(const struct unit *unit)
 {
 
-	return ((struct unit *)(void *)unit->node.next);
+	return (unit->node.next == NULL
+		    ? NULL
+		    : CONTAINER_OF(unit->node.next, struct unit, node));
 }
 
 /* What the layers above add to a transaction. */

@@ -144,21 +144,21 @@ open_source(struct side *side, struct err *err)
 	    (rc = db_take_time(side->db, err)) != RC_OK ||
 	    (rc = db_begin(side->db, err)) != RC_OK)
 		return (rc);
-	return (store_copy_counts(side->db, side->counts, err));
+	return (copy_counts(side->db, side->counts, err));
 }
 
 /* A database that has ever held something is none to copy into. */
 static enum rc
 refuse_content(const struct side *side, struct err *err)
 {
-	enum store_copy_table i;
+	enum copy_table i;
 
 	for (i = 0; i < STORE_COPY_TABLES; i++)
-		if (side->counts[i] > store_copy_born_with(i))
+		if (side->counts[i] > copy_born_with(i))
 			return (err_set(err, RC_EXISTS,
 			    "the target is not empty (%s: %" PRId64
 			    "): copy into a new database",
-			    store_copy_name(i), side->counts[i]));
+			    copy_name(i), side->counts[i]));
 	return (RC_OK);
 }
 
@@ -180,11 +180,11 @@ open_target(struct side *side, struct err *err)
 	if (before.content || before.epoch[0] != '\0')
 		return (err_set(err, RC_EXISTS,
 		    "the target is not empty: copy into a new database"));
-	if ((rc = data_migrate(&side->data, side->db, err)) != RC_OK ||
+	if ((rc = migrate_data(&side->data, side->db, err)) != RC_OK ||
 	    (rc = db_take_time(side->db, err)) != RC_OK ||
 	    (rc = db_begin(side->db, err)) != RC_OK ||
-	    (rc = store_copy_alone(side->db, err)) != RC_OK ||
-	    (rc = store_copy_counts(side->db, side->counts, err)) != RC_OK)
+	    (rc = copy_alone(side->db, err)) != RC_OK ||
+	    (rc = copy_counts(side->db, side->counts, err)) != RC_OK)
 		return (rc);
 	return (refuse_content(side, err));
 }
@@ -195,7 +195,7 @@ open_target(struct side *side, struct err *err)
 static int
 show_counts(const struct side *from, const struct side *to)
 {
-	enum store_copy_table i;
+	enum copy_table i;
 	int differ = 0;
 	bool same;
 
@@ -203,7 +203,7 @@ show_counts(const struct side *from, const struct side *to)
 	for (i = 0; i < STORE_COPY_TABLES; i++) {
 		same = from->counts[i] == to->counts[i];
 		(void)printf("%-20s %12" PRId64 " %12" PRId64 "%s\n",
-		    store_copy_name(i), from->counts[i], to->counts[i],
+		    copy_name(i), from->counts[i], to->counts[i],
 		    same ? "" : "  differ");
 		differ += same ? 0 : 1;
 	}
@@ -221,7 +221,7 @@ refuse_changed(struct side *from, struct err *err)
 
 	db_rollback(from->db);
 	if ((rc = db_begin(from->db, err)) != RC_OK ||
-	    (rc = store_copy_counts(from->db, now, err)) != RC_OK)
+	    (rc = copy_counts(from->db, now, err)) != RC_OK)
 		return (rc);
 	if (memcmp(now, from->counts, sizeof(now)) != 0)
 		return (err_set(err, RC_CONFLICT,
@@ -256,10 +256,10 @@ copy(struct side *from, struct side *to, struct err *err)
 
 	if ((rc = open_source(from, err)) != RC_OK ||
 	    (rc = open_target(to, err)) != RC_OK ||
-	    (rc = store_copy_rows(from->db, to->db, err)) != RC_OK ||
-	    (rc = store_copy_rescue(to->db, clk_wall_ms(clk_system()), err)) !=
+	    (rc = copy_rows(from->db, to->db, err)) != RC_OK ||
+	    (rc = copy_rescue(to->db, clk_wall_ms(clk_system()), err)) !=
 		RC_OK ||
-	    (rc = store_copy_counts(to->db, to->counts, err)) != RC_OK)
+	    (rc = copy_counts(to->db, to->counts, err)) != RC_OK)
 		return (rc);
 	differ = show_counts(from, to);
 	if (differ > 0)
@@ -282,29 +282,29 @@ copy_main(int argc, char **argv)
 	int code;
 	enum rc rc;
 
-	argc = take_value(argc, argv, "--from", &from_url);
-	argc = take_value(argc, argv, "--to", &to_url);
-	if ((code = settings(argc, argv, &config)) >= 0 ||
-	    (code = no_operands(&config)) >= 0)
+	argc = main_take_value(argc, argv, "--from", &from_url);
+	argc = main_take_value(argc, argv, "--to", &to_url);
+	if ((code = main_settings(argc, argv, &config)) >= 0 ||
+	    (code = main_no_operands(&config)) >= 0)
 		return (code);
 	if (to_url == NULL)
-		return (complain(EX_USAGE,
+		return (main_complain(EX_USAGE,
 		    "usage: twinboxd copy [--from URL] --to URL "
 		    "[SETTING...]"));
 	log_set_level(LVL_WARN);
 	if (side_init(&from, &config, from_url, &err) != RC_OK ||
 	    side_init(&to, &config, to_url, &err) != RC_OK)
-		return (complain(EX_USAGE, "%s", err.text));
+		return (main_complain(EX_USAGE, "%s", err.text));
 	if (!db_url_shared(from.config.db) && !db_url_shared(to.config.db))
-		return (complain(
+		return (main_complain(
 		    EX_USAGE, "from file to file is what backup is for"));
 	rc = copy(&from, &to, &err);
 	side_close(&from);
 	side_close(&to);
 	if (rc != RC_OK)
-		return (
-		    complain(rc == RC_NOT_FOUND ? EX_NOINPUT : rc_exit_code(rc),
-			"%s", err.text));
+		return (main_complain(
+		    rc == RC_NOT_FOUND ? EX_NOINPUT : rc_exit_code(rc), "%s",
+		    err.text));
 	(void)printf("copied; fsck of the target:\n");
 	(void)fflush(stdout);
 	return (fsck_show(&to.config));

@@ -101,7 +101,7 @@ make_copy(const struct data *data, const char *path, struct err *err)
 	/* Nobody writes meanwhile: we hold the lock. */
 	rc = db_backup(db, path, INT64_MAX, err);
 	db_close(db);
-	return (rc == RC_OK ? sync_path(path, O_RDONLY, err) : rc);
+	return (rc == RC_OK ? files_sync(path, O_RDONLY, err) : rc);
 }
 
 static enum rc
@@ -120,7 +120,7 @@ copy_before(const struct data *data, int number, struct err *err)
 	rc = make_copy(data, part, err);
 	FAULT("migrate.copied");
 	if (rc == RC_OK)
-		rc = rename_synced(part, path, err);
+		rc = files_rename_synced(part, path, err);
 	interrupt_keeps(part);
 	if (rc != RC_OK) {
 		(void)unlink(part);
@@ -133,7 +133,7 @@ copy_before(const struct data *data, int number, struct err *err)
 }
 
 enum rc
-data_migrate(const struct data *data, struct db *db, struct err *err)
+migrate_data(const struct data *data, struct db *db, struct err *err)
 {
 	struct preflight before;
 	int from, to;

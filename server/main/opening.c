@@ -78,7 +78,7 @@ migrate(void *arg, struct db *db, struct err *err)
 {
 	struct starting *g = arg;
 
-	return (data_migrate(&g->s->data, db, err));
+	return (migrate_data(&g->s->data, db, err));
 }
 
 /* The epoch.  If the lineage changed and may be complete, nodes that served on
@@ -148,7 +148,7 @@ check_mark(struct server *s, struct err *err)
 
 	if (db_shared(s->db))
 		return (RC_OK);
-	return (data_check_mark(
+	return (rollback_check(
 	    &s->data, s->db, s->config.accept_rollback, &s->rollback, err));
 }
 
@@ -166,7 +166,8 @@ open_once(struct server *s, struct err *err)
 	s->db_options.lineage = db_shared(s->db) ? &s->lineage : NULL;
 	/* After the new epoch: if it comes to a crash in between, the start is
 	 * refused once more. */
-	return (s->rollback ? data_set_mark(&s->data, s->db, err) : RC_OK);
+	return (
+	    s->rollback ? rollback_set_position(&s->data, s->db, err) : RC_OK);
 }
 
 /* ---- many tries: thread open ---- */

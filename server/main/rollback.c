@@ -53,7 +53,7 @@ refuse(const struct position *mark, const struct position *db, struct err *err)
 }
 
 enum rc
-data_check_mark(const struct data *data, struct db *db, bool accept,
+rollback_check(const struct data *data, struct db *db, bool accept,
     bool *ret_rollback, struct err *err)
 {
 	struct err unread = ERR_INIT;
@@ -85,7 +85,7 @@ data_check_mark(const struct data *data, struct db *db, bool accept,
 }
 
 enum rc
-data_set_mark(const struct data *data, struct db *db, struct err *err)
+rollback_set_position(const struct data *data, struct db *db, struct err *err)
 {
 	struct position state;
 	enum rc rc;

@@ -6,8 +6,8 @@
 
 #include "schema/sql.h"
 #include "store/account.h"
-#include "store/read.h"
 #include "store/rows.h"
+#include "store/store_internal.h"
 
 /* ---- users ---- */
 

@@ -7,7 +7,7 @@
 #include "model/message.h"
 #include "schema/sql.h"
 #include "store/lane.h"
-#include "store/read.h"
+#include "store/store_internal.h"
 
 static const char *const names[LANE_STATES] = {
 #define X(id, name) name,

@@ -14,7 +14,7 @@
 #include "txn/cache_internal.h"
 
 /* When it holds more objects than this, it starts anew: about 60 MB. */
-#define LEDGER_MAX 200000
+#define CACHE_OBJECTS_MAX 200000
 #define FLUSH_ROWS 128
 
 /* A name as a key. */
@@ -94,6 +94,48 @@ cache_meet(struct cache_met *met, int64_t id, const struct db *db, enum rc rc)
 	met->ids[met->n++] = id;
 }
 
+/* The tables of a cache, with what their keys are.  X(table, key type) */
+#define CACHE_TABLES(X)                                                        \
+	X(taken, struct uuid)                                                  \
+	X(devices, int64_t)                                                    \
+	X(users_by_name, struct name_key)                                      \
+	X(users_by_address, uint64_t)                                          \
+	X(users_by_id, int64_t)                                                \
+	X(direct, struct pair_key)                                             \
+	X(conversations_by_public, struct uuid)                                \
+	X(conversations_by_id, int64_t)                                        \
+	X(lanes_by_key, struct lane_key)                                       \
+	X(lanes_by_id, int64_t)
+
+static bool
+make_tables(struct cache *cache)
+{
+	bool made = true;
+
+#define X(table, key)                                                          \
+	cache->table = htab_new(sizeof(key));                                  \
+	made = made && cache->table != NULL;
+	CACHE_TABLES(X)
+#undef X
+	return (made);
+}
+
+static bool
+make_rows(struct cache *cache)
+{
+
+	return (
+	    store_rows_init(
+		&cache->device_rows, STORE_DEVICE_ACKED_SET, FLUSH_ROWS) &&
+	    store_rows_init(
+		&cache->counter_rows, STORE_COUNTER_SET, FLUSH_ROWS) &&
+	    store_rows_init(
+		&cache->participant_rows, STORE_PARTICIPANT_SET, FLUSH_ROWS) &&
+	    store_rows_init(&cache->lane_rows, STORE_LANE_SET, FLUSH_ROWS) &&
+	    store_rows_init(
+		&cache->remote_rows, STORE_LANE_REMOTE_SET, FLUSH_ROWS));
+}
+
 struct cache *
 cache_new(struct uuid_gen *ids)
 {
@@ -104,31 +146,8 @@ cache_new(struct uuid_gen *ids)
 		return (NULL);
 	cache->ids = ids;
 	cache->mids.last = cache->outbox_ids.last = -1;
-	cache->taken = htab_new(sizeof(struct uuid));
-	cache->devices = htab_new(sizeof(int64_t));
-	cache->users_by_name = htab_new(sizeof(struct name_key));
-	cache->users_by_address = htab_new(sizeof(uint64_t));
-	cache->users_by_id = htab_new(sizeof(int64_t));
-	cache->direct = htab_new(sizeof(struct pair_key));
-	cache->conversations_by_public = htab_new(sizeof(struct uuid));
-	cache->conversations_by_id = htab_new(sizeof(int64_t));
-	cache->lanes_by_key = htab_new(sizeof(struct lane_key));
-	cache->lanes_by_id = htab_new(sizeof(int64_t));
-	if (cache->taken == NULL || cache->devices == NULL ||
-	    cache->users_by_name == NULL || cache->users_by_address == NULL ||
-	    cache->users_by_id == NULL || cache->direct == NULL ||
-	    cache->conversations_by_public == NULL ||
-	    cache->conversations_by_id == NULL || cache->lanes_by_key == NULL ||
-	    cache->lanes_by_id == NULL ||
-	    !store_rows_init(
-		&cache->device_rows, STORE_DEVICE_ACKED_SET, FLUSH_ROWS) ||
-	    !store_rows_init(
-		&cache->counter_rows, STORE_COUNTER_SET, FLUSH_ROWS) ||
-	    !store_rows_init(
-		&cache->participant_rows, STORE_PARTICIPANT_SET, FLUSH_ROWS) ||
-	    !store_rows_init(&cache->lane_rows, STORE_LANE_SET, FLUSH_ROWS) ||
-	    !store_rows_init(
-		&cache->remote_rows, STORE_LANE_REMOTE_SET, FLUSH_ROWS)) {
+	cache->complete = make_tables(cache);
+	if (!cache->complete || !make_rows(cache)) {
 		cache_free(cache);
 		return (NULL);
 	}
@@ -141,25 +160,13 @@ cache_free(struct cache *cache)
 
 	if (cache == NULL)
 		return;
-	if (cache->taken != NULL && cache->devices != NULL &&
-	    cache->users_by_name != NULL && cache->users_by_address != NULL &&
-	    cache->users_by_id != NULL && cache->direct != NULL &&
-	    cache->conversations_by_public != NULL &&
-	    cache->conversations_by_id != NULL && cache->lanes_by_key != NULL &&
-	    cache->lanes_by_id != NULL)
+	if (cache->complete)
 		forget_all(cache);
 	mem_free(cache->met_conversations.ids);
 	mem_free(cache->met_inboxes.ids);
-	htab_free(cache->taken);
-	htab_free(cache->devices);
-	htab_free(cache->users_by_name);
-	htab_free(cache->users_by_address);
-	htab_free(cache->users_by_id);
-	htab_free(cache->direct);
-	htab_free(cache->conversations_by_public);
-	htab_free(cache->conversations_by_id);
-	htab_free(cache->lanes_by_key);
-	htab_free(cache->lanes_by_id);
+#define X(table, key) htab_free(cache->table);
+	CACHE_TABLES(X)
+#undef X
 	store_rows_fini(&cache->device_rows);
 	store_rows_fini(&cache->counter_rows);
 	store_rows_fini(&cache->participant_rows);
@@ -183,7 +190,7 @@ cache_begin(struct cache *cache, struct tx *tx)
 				     htab_count(cache->users_by_id) +
 				     htab_count(cache->conversations_by_id) +
 				     htab_count(cache->lanes_by_id) >
-				 LEDGER_MAX)
+				 CACHE_OBJECTS_MAX)
 		forget_all(cache);
 }
 
@@ -515,20 +522,20 @@ cache_device_touch(struct cache *cache, struct cached_device *device)
 /* ---- ids ---- */
 
 /* Taken when what was reserved is not enough. */
-#define LEDGER_IDS_AGAIN 8
+#define CACHE_IDS_AGAIN 8
 
 size_t
 cache_ids_room(size_t n)
 {
 
-	return (n < LEDGER_IDS ? n : LEDGER_IDS);
+	return (n < CACHE_IDS ? n : CACHE_IDS);
 }
 
 enum rc
 cache_keep_id(struct cached_ids *ids, int64_t id, struct err *err)
 {
 
-	if (ids->n == LEDGER_IDS)
+	if (ids->n == CACHE_IDS)
 		return (err_set(err, RC_INTERNAL, "more ids than asked for"));
 	ids->list[ids->n++] = id;
 	return (RC_OK);
@@ -553,10 +560,10 @@ next_id(struct tx *tx, struct cached_ids *ids,
 	}
 	if (ids->at == ids->n) {
 		ids->n = ids->at = 0;
-		rc = take(tx->db, ids->list, LEDGER_IDS_AGAIN, err);
+		rc = take(tx->db, ids->list, CACHE_IDS_AGAIN, err);
 		if (rc != RC_OK)
 			return (rc);
-		ids->n = LEDGER_IDS_AGAIN;
+		ids->n = CACHE_IDS_AGAIN;
 	}
 	*ret = ids->list[ids->at++];
 	return (RC_OK);

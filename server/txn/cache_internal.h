@@ -23,11 +23,11 @@ struct lane_key {
 };
 
 /* Internal ids to be given. */
-#define LEDGER_IDS 512
+#define CACHE_IDS 512
 struct cached_ids {
-	int64_t last; /* where only we give them; -1: not read yet */
-	int64_t list[LEDGER_IDS]; /* where others do, too: taken … */
-	size_t n, at;             /* … and given */
+	int64_t last;            /* where only we give them; -1: not read yet */
+	int64_t list[CACHE_IDS]; /* where others do, too: taken … */
+	size_t n, at;            /* … and given */
 };
 
 /* Ids of what a unit met that another writer had: the next try of the
@@ -40,7 +40,8 @@ struct cache_met {
 
 struct cache {
 	struct uuid_gen *ids;
-	bool shared; /* others write as well */
+	bool complete; /* all tables are made */
+	bool shared;   /* others write as well */
 	struct htab *users_by_name, *users_by_id;
 	struct htab *users_by_address; /* of other servers, by its hash */
 	struct htab *direct, *conversations_by_public, *conversations_by_id;

@@ -110,7 +110,7 @@ static const char *const event_names[OUTBOX_EVENTS] = {
 };
 
 const char *
-outbox_event_name(enum outbox_event event)
+effects_outbox_event_name(enum outbox_event event)
 {
 
 	return (event_names[event]);

@@ -59,7 +59,7 @@ struct effect_change {
 };
 
 /* "changed", "sent" … */
-const char *outbox_event_name(enum outbox_event event);
+const char *effects_outbox_event_name(enum outbox_event event);
 
 /* A device's ack mark has moved, however it was told. */
 struct effect_acked {

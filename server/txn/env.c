@@ -150,7 +150,7 @@ on_change(void *arg, const struct effect_change *change)
 	struct txn_env *env = arg;
 
 	metrics_add_by(env->options.metrics, METRIC_BY_OUTBOX_EVENTS,
-	    outbox_event_name(change->event), 1);
+	    effects_outbox_event_name(change->event), 1);
 }
 
 static void

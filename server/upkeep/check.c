@@ -40,7 +40,7 @@ static const struct {
 
 struct finding {
 	const char *what;
-	store_found_fn found;
+	check_found_fn found;
 	void *arg;
 };
 
@@ -57,7 +57,7 @@ take_place(void *arg, const struct db_row *row, struct err *err)
 }
 
 enum rc
-store_check(struct db *db, int64_t limit, store_found_fn found, void *arg,
+check_run(struct db *db, int64_t limit, check_found_fn found, void *arg,
     int *ret_kinds, struct err *err)
 {
 	const struct db_val most = db_v_i64(limit);
@@ -77,15 +77,15 @@ store_check(struct db *db, int64_t limit, store_found_fn found, void *arg,
 }
 
 struct walk {
-	store_link_fn each;
+	check_link_fn each;
 	void *arg;
 };
 
 enum rc
-store_link_tell(
-    const struct db_row *row, store_link_fn each, void *arg, struct err *err)
+check_link_call(
+    const struct db_row *row, check_link_fn each, void *arg, struct err *err)
 {
-	struct store_link link;
+	struct check_link link;
 	char sender[512];
 
 	db_row_copy_text(row, 3, sender, sizeof(sender));
@@ -104,11 +104,11 @@ take_link(void *arg, const struct db_row *row, struct err *err)
 {
 	const struct walk *w = arg;
 
-	return (store_link_tell(row, w->each, w->arg, err));
+	return (check_link_call(row, w->each, w->arg, err));
 }
 
 enum rc
-store_links(struct db *db, store_link_fn each, void *arg, struct err *err)
+check_links(struct db *db, check_link_fn each, void *arg, struct err *err)
 {
 	struct walk w = {.each = each, .arg = arg};
 
@@ -118,7 +118,7 @@ store_links(struct db *db, store_link_fn each, void *arg, struct err *err)
 static enum rc
 take_census(void *arg, const struct db_row *row, struct err *err)
 {
-	struct store_census *c = arg;
+	struct check_census *c = arg;
 
 	(void)err;
 	c->users = db_row_i64(row, 0);
@@ -129,7 +129,7 @@ take_census(void *arg, const struct db_row *row, struct err *err)
 }
 
 enum rc
-store_census(struct db *db, struct store_census *ret, struct err *err)
+check_census(struct db *db, struct check_census *ret, struct err *err)
 {
 
 	return (

@@ -111,7 +111,7 @@ read_listing(struct db *db, int stmt, struct listing *l, struct err *err)
 }
 
 static void
-tell(store_found_fn found, void *arg, const char *name, const char *how)
+tell(check_found_fn found, void *arg, const char *name, const char *how)
 {
 	char place[256];
 
@@ -121,7 +121,7 @@ tell(store_found_fn found, void *arg, const char *name, const char *how)
 
 static void
 compare(const struct listing *has, const struct listing *fresh, int64_t limit,
-    store_found_fn found, void *arg)
+    check_found_fn found, void *arg)
 {
 	const char *a, *b, *how;
 	size_t i = 0, k = 0;
@@ -147,8 +147,8 @@ compare(const struct listing *has, const struct listing *fresh, int64_t limit,
 }
 
 enum rc
-store_check_schema(struct db *db, int64_t limit, store_found_fn found,
-    void *arg, struct err *err)
+check_schema_run(struct db *db, int64_t limit, check_found_fn found, void *arg,
+    struct err *err)
 {
 	static const struct listing empty = {.text = BUF_INIT};
 	struct listing has = empty, fresh = empty;

@@ -41,14 +41,14 @@ struct batch {
 };
 
 const char *
-store_copy_name(enum store_copy_table table)
+copy_name(enum copy_table table)
 {
 
 	return (tables[table].name);
 }
 
 int64_t
-store_copy_born_with(enum store_copy_table table)
+copy_born_with(enum copy_table table)
 {
 
 	/* All destinations, and here. */
@@ -67,8 +67,7 @@ take_count(void *arg, const struct db_row *row, struct err *err)
 }
 
 enum rc
-store_copy_counts(
-    struct db *db, int64_t ret[STORE_COPY_TABLES], struct err *err)
+copy_counts(struct db *db, int64_t ret[STORE_COPY_TABLES], struct err *err)
 {
 	enum rc rc;
 	size_t i;
@@ -84,7 +83,7 @@ store_copy_counts(
 }
 
 enum rc
-store_copy_alone(struct db *to, struct err *err)
+copy_alone(struct db *to, struct err *err)
 {
 
 	return (db_run(to, SQL_COPY_ALONE, NULL, 0, NULL, NULL, NULL, err));
@@ -224,7 +223,7 @@ widest(void)
 }
 
 enum rc
-store_copy_rows(struct db *from, struct db *to, struct err *err)
+copy_rows(struct db *from, struct db *to, struct err *err)
 {
 	struct batch b = {.to = to};
 	enum rc rc;
@@ -248,7 +247,7 @@ store_copy_rows(struct db *from, struct db *to, struct err *err)
 }
 
 enum rc
-store_copy_rescue(struct db *db, int64_t now_ms, struct err *err)
+copy_rescue(struct db *db, int64_t now_ms, struct err *err)
 {
 	static const struct {
 		int stmt;

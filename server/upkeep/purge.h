@@ -16,7 +16,7 @@ struct purge_unit {
 	struct unit unit; /* first */
 
 	/* Asked. */
-	struct store_purge_list list;
+	struct purge_list list;
 
 	/* Answered, when unit.rc is RC_OK. */
 	int64_t deleted;

@@ -29,7 +29,7 @@ static const char *const names[] = {
 };
 
 const char *
-store_purge_name(enum store_purge table)
+purge_rows_name(enum purge_table table)
 {
 
 	assert(table < PURGE_TABLES);
@@ -40,14 +40,14 @@ store_purge_name(enum store_purge table)
 
 /* Whether a row made at ${at} ends the walk. */
 static bool
-too_young(const struct store_purge_list *l, int64_t at)
+too_young(const struct purge_list *l, int64_t at)
 {
 
 	return (at >= l->before_ms && at <= l->now_ms);
 }
 
 static void
-keep(struct store_purge_list *l, const struct store_purge_key *key)
+keep(struct purge_list *l, const struct purge_key *key)
 {
 
 	if (l->n < PURGE_ROWS)
@@ -57,7 +57,7 @@ keep(struct store_purge_list *l, const struct store_purge_key *key)
 /* Counts a row that was looked at.  RC_LIMIT, which ends the statement: the
  * list is full. */
 static enum rc
-seen(struct store_purge_list *l, const struct store_purge_key *key)
+seen(struct purge_list *l, const struct purge_key *key)
 {
 
 	l->last = *key;
@@ -77,7 +77,7 @@ is_state(const struct db_row *row, int col, const char *state)
  * was canceled, a message that was sent and whose person is away, and that one
  * was requeued, which is why it came out of order. */
 static bool
-outbox_may_go(const struct store_purge_list *l, const struct db_row *row)
+outbox_may_go(const struct purge_list *l, const struct db_row *row)
 {
 	int64_t kind = db_row_i64(row, 2);
 
@@ -92,8 +92,8 @@ outbox_may_go(const struct store_purge_list *l, const struct db_row *row)
 static enum rc
 look_outbox(void *arg, const struct db_row *row, struct err *err)
 {
-	struct store_purge_list *l = arg;
-	struct store_purge_key key = {.id = db_row_i64(row, 0)};
+	struct purge_list *l = arg;
+	struct purge_key key = {.id = db_row_i64(row, 0)};
 
 	(void)err;
 	if (too_young(l, db_row_i64(row, 5))) {
@@ -111,9 +111,9 @@ look_outbox(void *arg, const struct db_row *row, struct err *err)
 
 /* A row ${id} of ${at}, which may go when it is old and ${over}. */
 static enum rc
-look(struct store_purge_list *l, int64_t id, int64_t at, bool over)
+look(struct purge_list *l, int64_t id, int64_t at, bool over)
 {
-	struct store_purge_key key = {.id = id};
+	struct purge_key key = {.id = id};
 
 	if (too_young(l, at)) {
 		l->end = true;
@@ -145,8 +145,8 @@ look_by_id(void *arg, const struct db_row *row, struct err *err)
 static enum rc
 look_processed(void *arg, const struct db_row *row, struct err *err)
 {
-	struct store_purge_list *l = arg;
-	struct store_purge_key key = {.id = db_row_i64(row, 1)};
+	struct purge_list *l = arg;
+	struct purge_key key = {.id = db_row_i64(row, 1)};
 
 	(void)err;
 	key.event_id = db_row_uuid(row, 0);
@@ -175,7 +175,7 @@ static const struct {
 };
 
 enum rc
-store_purge_look(struct db *db, struct store_purge_list *l, struct err *err)
+purge_rows_look(struct db *db, struct purge_list *l, struct err *err)
 {
 	struct db_val v[3];
 	size_t n = 0;
@@ -203,8 +203,8 @@ store_purge_look(struct db *db, struct store_purge_list *l, struct err *err)
 /* ---- deleting ---- */
 
 static enum rc
-delete_chunk(struct db *db, const struct store_purge_list *l, size_t from,
-    size_t n, int64_t *ret, struct err *err)
+delete_chunk(struct db *db, const struct purge_list *l, size_t from, size_t n,
+    int64_t *ret, struct err *err)
 {
 	struct db_val v[CHUNK * 3];
 	int64_t deleted;
@@ -231,8 +231,8 @@ delete_chunk(struct db *db, const struct store_purge_list *l, size_t from,
 }
 
 enum rc
-store_purge_delete(struct db *db, const struct store_purge_list *l,
-    int64_t *ret, struct err *err)
+purge_rows_delete(
+    struct db *db, const struct purge_list *l, int64_t *ret, struct err *err)
 {
 	size_t from, n;
 	enum rc rc = RC_OK;
@@ -248,7 +248,7 @@ store_purge_delete(struct db *db, const struct store_purge_list *l,
 /* ---- the mark ---- */
 
 enum rc
-store_purge_mark_get(struct db *db, int64_t *ret, struct err *err)
+purge_rows_mark_get(struct db *db, int64_t *ret, struct err *err)
 {
 	char text[24];
 	enum rc rc;
@@ -262,7 +262,7 @@ store_purge_mark_get(struct db *db, int64_t *ret, struct err *err)
 }
 
 enum rc
-store_purge_mark_set(struct db *db, int64_t mid, struct err *err)
+purge_rows_mark_set(struct db *db, int64_t mid, struct err *err)
 {
 	char text[24];
 	enum rc rc;
@@ -299,7 +299,7 @@ take_json(void *arg, const struct db_row *row, struct err *err)
 }
 
 enum rc
-store_purge_archive(struct db *db, const struct store_purge_list *l,
+purge_rows_archive(struct db *db, const struct purge_list *l,
     store_archive_fn each, void *arg, struct err *err)
 {
 	struct archiving a = {each, arg};

@@ -42,7 +42,7 @@
 #define BELIEVE_MS (3600 * INT64_C(1000))
 
 struct walk {
-	struct store_purge_key at;
+	struct purge_key at;
 	int64_t due_ms;  /* monotonic */
 	int64_t anew_ms; /* from then on its end leads to its beginning */
 };
@@ -50,7 +50,7 @@ struct walk {
 struct purger {
 	struct purger_options options;
 	struct walk walks[PURGE_TABLES];
-	enum store_purge turn; /* the table whose list is in the unit */
+	enum purge_table turn; /* the table whose list is in the unit */
 	int64_t next_ms;       /* no piece before */
 	int64_t ahead_ms;      /* wall minus monotonic time, at the last turn */
 	struct purge_unit unit;
@@ -78,7 +78,7 @@ failed(struct purger *p, int64_t now, const struct err *err)
 	metrics_add(p->options.metrics, METRIC_PURGE_FAILURES, 1);
 	if (!p->failing)
 		log_error(LOG_EV_UPKEEP_FAIL, err, "table=%s",
-		    store_purge_name(p->turn));
+		    purge_rows_name(p->turn));
 	p->failing = true;
 }
 
@@ -88,7 +88,7 @@ succeeded(struct purger *p)
 
 	if (p->failing)
 		log_event(
-		    LOG_EV_UPKEEP_GOES, "table=%s", store_purge_name(p->turn));
+		    LOG_EV_UPKEEP_GOES, "table=%s", purge_rows_name(p->turn));
 	p->failing = false;
 }
 
@@ -98,7 +98,7 @@ succeeded(struct purger *p)
 static void
 advance(struct purger *p, int64_t now)
 {
-	const struct store_purge_list *list = &p->unit.list;
+	const struct purge_list *list = &p->unit.list;
 	struct walk *w = &p->walks[p->turn];
 	int64_t retention = p->options.retention_ms[p->turn];
 
@@ -142,9 +142,9 @@ take_back(struct purger *p, int64_t now)
 	}
 	succeeded(p);
 	metrics_add_by(p->options.metrics, METRIC_BY_PURGED,
-	    store_purge_name(p->turn), (int64_t)p->unit.deleted);
+	    purge_rows_name(p->turn), (int64_t)p->unit.deleted);
 	log_event(LOG_EV_UPKEEP_PURGE, "table=%s rows=%" PRId64,
-	    store_purge_name(p->turn), p->unit.deleted);
+	    purge_rows_name(p->turn), p->unit.deleted);
 	advance(p, now);
 }
 
@@ -175,7 +175,7 @@ add_line(void *arg, const char *json, size_t n, struct err *err)
 static enum rc
 read_list(struct purger *p, struct err *err)
 {
-	struct store_purge_list *list = &p->unit.list;
+	struct purge_list *list = &p->unit.list;
 	enum rc rc;
 
 	if ((rc = db_begin(p->options.db, err)) != RC_OK)
@@ -183,9 +183,9 @@ read_list(struct purger *p, struct err *err)
 	if (p->options.commits != NULL && !commits_wait(p->options.commits))
 		rc = err_set(err, RC_IO, "the store cannot be synced");
 	if (rc == RC_OK)
-		rc = store_purge_look(p->options.db, list, err);
+		rc = purge_rows_look(p->options.db, list, err);
 	if (rc == RC_OK && list->n > 0 && p->options.archive != NULL)
-		rc = store_purge_archive(
+		rc = purge_rows_archive(
 		    p->options.db, list, add_line, p->options.archive, err);
 	db_rollback(p->options.db);
 	return (rc);
@@ -194,7 +194,7 @@ read_list(struct purger *p, struct err *err)
 static void
 look(struct purger *p, int64_t now)
 {
-	struct store_purge_list *list = &p->unit.list;
+	struct purge_list *list = &p->unit.list;
 	struct err err = ERR_INIT;
 	int64_t pause;
 	enum rc rc;
@@ -236,7 +236,7 @@ choose(struct purger *p, int64_t now)
 	for (i = 1; i <= PURGE_TABLES; i++) {
 		table = ((int)p->turn + i) % PURGE_TABLES;
 		if (p->walks[table].due_ms <= now) {
-			p->turn = (enum store_purge)table;
+			p->turn = (enum purge_table)table;
 			return (0);
 		}
 		if (p->walks[table].due_ms < soonest)

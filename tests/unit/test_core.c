@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "delivery/reclaim.h"
 #include "delivery/settle.h"
 #include "store/lane.h"
 #include "unit/core_fixture.h"
@@ -105,7 +106,7 @@ test_settled(void **state)
 static void
 rescue_finished(struct unit *base)
 {
-	struct rescue_unit *u = CONTAINER_OF(base, struct rescue_unit, unit);
+	struct reclaim_unit *u = CONTAINER_OF(base, struct reclaim_unit, unit);
 
 	(void)u;
 }
@@ -115,19 +116,19 @@ rescue_finished(struct unit *base)
 static void
 test_lost(void **state)
 {
-	struct rescue_unit u;
+	struct reclaim_unit u;
 
 	(void)state;
 	scene_send("bob@a.example");
 	scene_pass(SECOND);
 	assert_int_equal(scene.ncarried, 1);
 	scene.refused = "claim";
-	rescue_unit_init(&u);
+	reclaim_unit_init(&u);
 	u.all = true;
 	u.unit.finish = rescue_finished;
 	assert_int_equal(writer_submit(scene.rig.writer, &u.unit), RC_OK);
 	assert_int_equal(writer_run_once(scene.rig.writer), 1);
-	assert_int_equal(u.rescued, 1);
+	assert_int_equal(u.reclaimed, 1);
 	scene_pass_slowly(LEASE);
 	assert_int_equal(scene.renewals, 1);
 	assert_int_equal(

@@ -45,9 +45,9 @@ test_drawings(void **state)
 
 	(void)state;
 	check_drawing(
-	    "A node:", NODE_STATES, node_state_name, node_move_allowed);
+	    "A node:", NODE_STATES, node_state_name, node_state_move_allowed);
 	check_drawing(
-	    "A peer:", PEER_STATES, peer_state_name, peer_move_allowed);
+	    "A peer:", PEER_STATES, peer_state_name, peer_state_move_allowed);
 }
 
 static void
@@ -73,18 +73,18 @@ test_moves(void **state)
 	(void)state;
 	for (from = 0; from < NODE_STATES; from++) {
 		for (n = 0, to = 0; to < NODE_STATES; to++)
-			n += node_move_allowed(from, to);
+			n += node_state_move_allowed(from, to);
 		assert_true(from == NODE_LEFT ? n == 0 : n > 0);
-		assert_false(node_move_allowed(from, from));
+		assert_false(node_state_move_allowed(from, from));
 	}
 	for (from = 0; from < PEER_STATES; from++) {
 		for (n = 0, to = 0; to < PEER_STATES; to++)
-			n += peer_move_allowed(from, to);
+			n += peer_state_move_allowed(from, to);
 		assert_true(from == PEER_LEFT ? n == 0 : n > 0);
-		assert_false(peer_move_allowed(from, from));
+		assert_false(peer_state_move_allowed(from, from));
 	}
-	assert_false(node_move_allowed(-1, NODE_ALIVE));
-	assert_false(peer_move_allowed(PEER_ALIVE, PEER_STATES));
+	assert_false(node_state_move_allowed(-1, NODE_ALIVE));
+	assert_false(peer_state_move_allowed(PEER_ALIVE, PEER_STATES));
 }
 
 static void

@@ -199,7 +199,7 @@ assert_told(struct rig *r, int64_t sender, const char *want)
 	for (i = 0; i < r->nchanges; i++) {
 		assert_int_equal(r->changes[i].user_id, sender);
 		(void)snprintf(have + strlen(have), sizeof(have) - strlen(have),
-		    "%s ", outbox_event_name(r->changes[i].event));
+		    "%s ", effects_outbox_event_name(r->changes[i].event));
 	}
 	rig_forget(r);
 	assert_string_equal(have, want);

@@ -3,8 +3,8 @@
  * How rows become structs, where more than one statement gives the same
  * columns.  Only store/ includes this.
  */
-#ifndef STORE_READ_H
-#define STORE_READ_H
+#ifndef STORE_STORE_INTERNAL_H
+#define STORE_STORE_INTERNAL_H
 
 #include "store/account.h"
 #include "store/conversation.h"
