@@ -46,13 +46,13 @@ add_user(struct tx *tx, struct account_unit *u, struct err *err)
  * takes argon2 its time, in which he may have changed it: because of who is
  * looking. */
 static enum rc
-hold_verified(
+lock_verified(
     struct tx *tx, const struct account_unit *u, bool *ret, struct err *err)
 {
 	struct store_user now;
 	enum rc rc;
 
-	rc = store_user_hold(tx->db, u->user.user_id, &now, err);
+	rc = store_user_lock(tx->db, u->user.user_id, &now, err);
 	*ret = rc == RC_OK && (u->verified[0] == '\0' ||
 				  strcmp(now.password_hash, u->verified) == 0);
 	return (rc == RC_NOT_FOUND ? RC_OK : rc);
@@ -67,7 +67,7 @@ add_device(struct tx *tx, struct account_unit *u, struct err *err)
 	int64_t n;
 	enum rc rc;
 
-	rc = hold_verified(tx, u, &his, err);
+	rc = lock_verified(tx, u, &his, err);
 	if (rc == RC_OK && his)
 		rc = cache_user_by_id(
 		    env->cache, tx, u->user.user_id, &user, err);
@@ -154,14 +154,14 @@ rename_device(struct tx *tx, struct account_unit *u, struct err *err)
 /* Whether the device by which it is asked is still his: the person who revoked
  * it must not be revoked by it.  An operator has none. */
 static enum rc
-hold_device(
+lock_device(
     struct tx *tx, const struct account_unit *u, bool *ret, struct err *err)
 {
 
 	*ret = true;
 	return (u->device.device_id == 0
 		    ? RC_OK
-		    : store_device_hold(tx->db, u->device.device_id, ret, err));
+		    : store_device_lock(tx->db, u->device.device_id, ret, err));
 }
 
 static enum rc
@@ -170,9 +170,9 @@ set_password(struct tx *tx, struct account_unit *u, struct err *err)
 	bool his, here;
 	enum rc rc;
 
-	rc = hold_verified(tx, u, &his, err);
+	rc = lock_verified(tx, u, &his, err);
 	if (rc == RC_OK)
-		rc = hold_device(tx, u, &here, err);
+		rc = lock_device(tx, u, &here, err);
 	if (rc == RC_OK && !here) {
 		refusal_set(&u->refusal, PROBLEM_UNAUTHENTICATED, "",
 		    "this device has been revoked");

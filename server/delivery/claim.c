@@ -43,7 +43,7 @@ add_text(struct buf *b, const char *s, size_t n)
 }
 
 static enum rc
-take_letter(void *arg, const struct store_letter *letter, struct err *err)
+on_row_message(void *arg, const struct store_letter *letter, struct err *err)
 {
 	struct taking *t = arg;
 	struct parcel *p = t->u->parcel;
@@ -74,7 +74,7 @@ put_item(
 	memset(item, 0, sizeof(*item));
 	item->row = *row;
 	item->replay = replay;
-	rc = store_letter_get(t->tx->db, row, take_letter, t, err);
+	rc = store_letter_get(t->tx->db, row, on_row_message, t, err);
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_CORRUPT, "outbox row %lld about nothing",
 		    (long long)row->id);

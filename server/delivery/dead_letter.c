@@ -207,11 +207,11 @@ requeue(struct tx *tx, const struct store_row *row, struct cached_lane *lane,
     const char *by, struct err *err)
 {
 	struct txn_env *env = txn_env_of(tx);
-	int64_t place;
+	int64_t lane_seq;
 	enum rc rc;
 
-	place = txn_lane_place(tx, lane, row->priority);
-	rc = store_row_requeue(tx->db, row->id, place,
+	lane_seq = txn_lane_append(tx, lane, row->priority);
+	rc = store_row_requeue(tx->db, row->id, lane_seq,
 	    tx->now_ms + env->options.expiry_ms, tx->now_ms, err);
 	if (rc == RC_OK)
 		rc = store_dead_letter_resolve(

@@ -25,7 +25,7 @@ struct due_list {
 };
 
 static enum rc
-take_due(void *arg, const struct store_due *row, struct err *err)
+on_row_due(void *arg, const struct store_due *row, struct err *err)
 {
 	struct due_list *dues = arg;
 	struct due *due = &dues->list[dues->n++];
@@ -154,7 +154,7 @@ release_one(struct tx *tx, const struct due *due, struct err *err)
 	c->last_seq++;
 	digest_next(c->digest, c->last_seq, &due->row.message_id,
 	    from->name->data, due->body);
-	(void)txn_lane_place(tx, lane, due->row.priority);
+	(void)txn_lane_append(tx, lane, due->row.priority);
 	backlog_add(env->backlog, TOTAL_SCHEDULED, -1);
 	backlog_add(env->backlog, TOTAL_PENDING, 1);
 	places = (struct store_release){due->row.id, lane->lane.tail_seq,
@@ -182,7 +182,7 @@ release_apply(struct tx *tx, struct unit *unit, struct err *err)
 
 	u->released = 0;
 	rc = store_outbox_due(
-	    tx->db, tx->now_ms, RELEASE_ROWS, take_due, &dues, err);
+	    tx->db, tx->now_ms, RELEASE_ROWS, on_row_due, &dues, err);
 	for (i = 0; i < dues.n && rc == RC_OK; i++) {
 		if (!cache_conversation_ours(
 			cache, dues.list[i].row.conversation_id))

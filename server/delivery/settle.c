@@ -26,9 +26,9 @@ struct run {
 	size_t n;
 	uint32_t random;
 
-	int64_t held; /* the first place that is not settled; 0: none */
-	int64_t due;  /* when it is; 0: now */
-	int back;     /* the highest priority of what waits again */
+	int64_t stalled; /* the first lane_seq that is not settled; 0: none */
+	int64_t due;     /* when it is; 0: now */
+	int back;        /* the highest priority of what waits again */
 };
 
 /* ---- one message ---- */
@@ -49,12 +49,12 @@ end_attempt(struct run *r, const struct parcel_item *item, const char *outcome,
 }
 
 static void
-hold(struct run *r, const struct parcel_item *item, int64_t due)
+stall(struct run *r, const struct parcel_item *item, int64_t due)
 {
 
-	if (r->held != 0)
+	if (r->stalled != 0)
 		return;
-	r->held = item->row.lane_seq;
+	r->stalled = item->row.lane_seq;
 	r->due = due;
 }
 
@@ -67,7 +67,7 @@ wait_again(struct run *r, const struct parcel_item *item, int64_t due)
 	    OUTBOX_PENDING);
 	if (r->back < item->row.priority)
 		r->back = item->row.priority;
-	hold(r, item, due);
+	stall(r, item, due);
 }
 
 /* Back to where it was, charged for nothing. */
@@ -123,7 +123,7 @@ accepted(struct run *r, const struct parcel_item *item, struct err *err)
 	if (rc == RC_OK)
 		rc = txn_wait_add(r->tx, r->lane, row, -1, err);
 	if (later)
-		hold(r, item, deadline);
+		stall(r, item, deadline);
 	else if (r->lane->lane.last_published_seq < row->lane_seq)
 		r->lane->lane.last_published_seq = row->lane_seq;
 	if (item->duplicate)
@@ -204,7 +204,7 @@ settle_item(struct run *r, const struct parcel_item *item, struct err *err)
 	if (item->answer == ANSWER_REJECTED || item->answer == ANSWER_TOO_LARGE)
 		return (rejected(r, item, err));
 	/* Behind one that waits, nobody is charged. */
-	if (r->held != 0 || item->answer == ANSWER_PREDECESSOR)
+	if (r->stalled != 0 || item->answer == ANSWER_PREDECESSOR)
 		return (put_off(r, item, "predecessor", NULL, err));
 	return (refused(r, item, err));
 }
@@ -242,7 +242,8 @@ move_on(struct run *r)
 		    l->replay_seq == r->items[0].row.lane_seq)
 			l->replay_seq = last->row.lane_seq + 1;
 	} else {
-		l->next_seq = r->held != 0 ? r->held : last->row.lane_seq + 1;
+		l->next_seq =
+		    r->stalled != 0 ? r->stalled : last->row.lane_seq + 1;
 		l->due_at = r->due;
 	}
 	l->state = l->next_seq <= l->tail_seq || l->replay_seq != 0 ? LANE_READY

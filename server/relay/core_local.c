@@ -44,7 +44,7 @@ delivery_back(struct core *c, struct core_job *job)
 	for (i = 0; i < d->unit.nlanes; i++) {
 		schedule_done(
 		    c->schedule, d->unit.lanes[i], outcome_of(&d->unit, i));
-		held = held || d->unit.held[i];
+		held = held || d->unit.contended[i];
 	}
 	/* The poll finds them again. */
 	if (held && c->next_poll_ms > c->mono_ms + c->o.timing->relay_held_ms)

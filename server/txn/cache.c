@@ -72,11 +72,12 @@ forget_all(struct cache *cache)
 	cache->mids.n = cache->mids.at = cache->outbox_ids.n =
 	    cache->outbox_ids.at = 0;
 	htab_clear(cache->taken);
-	cache->gathered = cache->holds_inboxes = false;
+	cache->gathered = cache->locks_inboxes = false;
 }
 
 void
-cache_meet(struct cache_met *met, int64_t id, const struct db *db, enum rc rc)
+cache_contended_add(
+    struct contended_ids *met, int64_t id, const struct db *db, enum rc rc)
 {
 
 	size_t cap = met->cap == 0 ? 16 : met->cap * 2;
@@ -162,8 +163,8 @@ cache_free(struct cache *cache)
 		return;
 	if (cache->complete)
 		forget_all(cache);
-	mem_free(cache->met_conversations.ids);
-	mem_free(cache->met_inboxes.ids);
+	mem_free(cache->contended_conversations.ids);
+	mem_free(cache->contended_inboxes.ids);
 #define X(table, key) htab_free(cache->table);
 	CACHE_TABLES(X)
 #undef X
@@ -185,7 +186,8 @@ cache_begin(struct cache *cache, struct tx *tx)
 	       cache->dirty_lanes == NULL && cache->filling == NULL);
 	cache->shared = db_shared(tx->db);
 	if (tx->tries == 0)
-		cache->met_conversations.n = cache->met_inboxes.n = 0;
+		cache->contended_conversations.n = cache->contended_inboxes.n =
+		    0;
 	if (cache->shared || htab_count(cache->devices) +
 				     htab_count(cache->users_by_id) +
 				     htab_count(cache->conversations_by_id) +
@@ -396,7 +398,7 @@ cache_inbox_touch(struct cache *cache, struct cached_user *u)
 }
 
 static enum rc
-take_head(void *arg, int64_t user_id, const struct store_counter *counter,
+on_row_head(void *arg, int64_t user_id, const struct store_counter *counter,
     struct err *err)
 {
 	struct cache *cache = arg;
@@ -413,7 +415,7 @@ take_head(void *arg, int64_t user_id, const struct store_counter *counter,
 
 /* Whoever was listed and not found has no inbox. */
 static enum rc
-all_held(struct cache *cache, struct err *err)
+all_locked(struct cache *cache, struct err *err)
 {
 	const struct cached_user *u;
 
@@ -426,11 +428,11 @@ all_held(struct cache *cache, struct err *err)
 }
 
 enum rc
-cache_hold_inboxes(struct cache *cache, struct tx *tx, struct err *err)
+cache_lock_inboxes(struct cache *cache, struct tx *tx, struct err *err)
 {
 	const struct store_lock_handler holder = {
-	    .counter = take_head, .arg = cache};
-	const bool more = cache->holds_inboxes;
+	    .counter = on_row_head, .arg = cache};
+	const bool more = cache->locks_inboxes;
 	const struct cached_user *u;
 	int64_t *ids;
 	size_t n, k = 0;
@@ -438,7 +440,7 @@ cache_hold_inboxes(struct cache *cache, struct tx *tx, struct err *err)
 
 	if (cache->filling == NULL)
 		return (RC_OK);
-	n = more ? 0 : cache->met_inboxes.n;
+	n = more ? 0 : cache->contended_inboxes.n;
 	for (u = cache->filling; u != NULL; u = u->next_filling)
 		n++;
 	ids = mem_alloc(n * sizeof(*ids));
@@ -447,15 +449,17 @@ cache_hold_inboxes(struct cache *cache, struct tx *tx, struct err *err)
 	for (u = cache->filling; u != NULL; u = u->next_filling)
 		ids[k++] = u->user_id;
 	if (k < n)
-		memcpy(ids + k, cache->met_inboxes.ids, (n - k) * sizeof(*ids));
-	cache->holds_inboxes = true;
+		memcpy(ids + k, cache->contended_inboxes.ids,
+		    (n - k) * sizeof(*ids));
+	cache->locks_inboxes = true;
 	rc = store_lock_inboxes(tx->db, ids, n, more, &holder, err);
 	if (rc == RC_OK)
 		rc = store_lock_answers(tx->db, err);
 	for (k = 0; more && k < n; k++)
-		cache_meet(&cache->met_inboxes, ids[k], tx->db, rc);
+		cache_contended_add(
+		    &cache->contended_inboxes, ids[k], tx->db, rc);
 	mem_free(ids);
-	return (rc == RC_OK ? all_held(cache, err) : rc);
+	return (rc == RC_OK ? all_locked(cache, err) : rc);
 }
 
 void

@@ -84,7 +84,7 @@ struct cached_lane {
 	struct cached_conversation *conversation;
 	struct cached_user *dest;
 	bool recheck_priority; /* its priority may be too high */
-	bool in_turn;          /* it is being delivered (deliver.c) */
+	bool in_sub_batch;     /* it is being delivered (deliver.c) */
 	bool dirty;
 	struct cached_lane *next_dirty;
 };
@@ -134,7 +134,7 @@ void cache_inbox_touch(struct cache *cache, struct cached_user *user);
 /* Inboxes that will be written are ours from now on until the transaction ends,
  * and their heads are the last ones.  When some are ours already another
  * writer's are not waited for: RC_BUSY, and the next try holds them at once. */
-enum rc cache_hold_inboxes(
+enum rc cache_lock_inboxes(
     struct cache *cache, struct tx *tx, struct err *err) MUST_USE;
 
 /* The user's read mark has been changed (the others need no writing: the head

@@ -138,7 +138,7 @@ cache_conversation_by_id(struct cache *cache, struct tx *tx, int64_t id,
 	if ((*ret = htab_find(cache->conversations_by_id, &id)) != NULL)
 		return (RC_OK);
 	rc = store_conversation_by_id(tx->db, id, &row, err);
-	cache_meet(&cache->met_conversations, id, tx->db, rc);
+	cache_contended_add(&cache->contended_conversations, id, tx->db, rc);
 	return (
 	    rc == RC_OK ? keep_conversation(cache, tx, &row, ret, err) : rc);
 }

@@ -147,7 +147,7 @@ cache_flush(struct cache *cache, struct tx *tx, struct err *err)
 	/* These move marks of inboxes. */
 	if (rc == RC_OK &&
 	    (cache->dirty_devices != NULL || cache->dirty_users != NULL))
-		rc = cache_hold_inboxes(cache, tx, err);
+		rc = cache_lock_inboxes(cache, tx, err);
 	if (rc == RC_OK)
 		rc = flush_devices(cache, tx, &cache->device_rows, err);
 	if (rc == RC_OK)

@@ -33,7 +33,7 @@ struct cached_ids {
 /* Ids of what a unit met that another writer had: the next try of the
  * transaction holds it from the beginning, or with the first of its kind.
  * Without memory it is met again. */
-struct cache_met {
+struct contended_ids {
 	int64_t *ids;
 	size_t n, cap;
 };
@@ -55,8 +55,8 @@ struct cache {
 	struct cached_ids mids, outbox_ids;
 	struct htab *taken; /* of the batch's message ids, once gathered */
 	bool gathered;
-	bool holds_inboxes;
-	struct cache_met met_conversations, met_inboxes;
+	bool locks_inboxes;
+	struct contended_ids contended_conversations, contended_inboxes;
 	struct store_rows device_rows, counter_rows, participant_rows,
 	    lane_rows;
 	struct store_rows remote_rows;
@@ -80,8 +80,8 @@ enum rc cache_keep_lane(struct cache *cache, struct tx *tx,
     struct err *err) MUST_USE;
 
 /* ${id} was met, if ${rc} and ${db} say so. */
-void cache_meet(
-    struct cache_met *met, int64_t id, const struct db *db, enum rc rc);
+void cache_contended_add(
+    struct contended_ids *met, int64_t id, const struct db *db, enum rc rc);
 
 /* Of ${n} ids that may be needed as many as there is room for. */
 size_t cache_ids_room(size_t n);

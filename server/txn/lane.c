@@ -51,7 +51,7 @@ lane_grown(struct txn_env *env, struct cached_lane *lane, int priority)
 }
 
 int64_t
-txn_lane_place(struct tx *tx, struct cached_lane *lane, int priority)
+txn_lane_append(struct tx *tx, struct cached_lane *lane, int priority)
 {
 
 	lane_grown(txn_env_of(tx), lane, priority);

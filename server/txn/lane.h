@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lanes: places at their end, rows that leave them, and who is to be woken.
+ * Lanes: numbers at their end, rows that leave them, and wake-ups.
  * Thread: writer.
  */
 #ifndef TXN_LANE_H
@@ -14,8 +14,8 @@
 enum rc txn_wake_lane(struct tx *tx, const struct cached_lane *lane,
     int priority, struct err *err) MUST_USE;
 
-/* The next place at the end of ${lane}, which is ready then. */
-int64_t txn_lane_place(struct tx *tx, struct cached_lane *lane, int priority);
+/* The next lane_seq at the end of ${lane}, which is ready then. */
+int64_t txn_lane_append(struct tx *tx, struct cached_lane *lane, int priority);
 
 /* ${row} waits in ${lane} no more and never left.  If the lane waited for the
  * row's next attempt, what stands behind the row may go now. */

@@ -45,7 +45,7 @@ struct finding {
 };
 
 static enum rc
-take_place(void *arg, const struct db_row *row, struct err *err)
+on_row_place(void *arg, const struct db_row *row, struct err *err)
 {
 	const struct finding *f = arg;
 	char place[256];
@@ -68,7 +68,7 @@ check_run(struct db *db, int64_t limit, check_found_fn found, void *arg,
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		f.what = kinds[i].what;
 		rc = db_run(
-		    db, kinds[i].stmt, &most, 1, take_place, &f, NULL, err);
+		    db, kinds[i].stmt, &most, 1, on_row_place, &f, NULL, err);
 		if (rc != RC_OK)
 			return (rc);
 	}
@@ -100,7 +100,7 @@ check_link_call(
 }
 
 static enum rc
-take_link(void *arg, const struct db_row *row, struct err *err)
+on_row_link(void *arg, const struct db_row *row, struct err *err)
 {
 	const struct walk *w = arg;
 
@@ -112,11 +112,12 @@ check_links(struct db *db, check_link_fn each, void *arg, struct err *err)
 {
 	struct walk w = {.each = each, .arg = arg};
 
-	return (db_run(db, SQL_CHECK_CHAIN, NULL, 0, take_link, &w, NULL, err));
+	return (
+	    db_run(db, SQL_CHECK_CHAIN, NULL, 0, on_row_link, &w, NULL, err));
 }
 
 static enum rc
-take_census(void *arg, const struct db_row *row, struct err *err)
+on_row_census(void *arg, const struct db_row *row, struct err *err)
 {
 	struct check_census *c = arg;
 
@@ -132,6 +133,6 @@ enum rc
 check_census(struct db *db, struct check_census *ret, struct err *err)
 {
 
-	return (
-	    db_run(db, SQL_CHECK_CENSUS, NULL, 0, take_census, ret, NULL, err));
+	return (db_run(
+	    db, SQL_CHECK_CENSUS, NULL, 0, on_row_census, ret, NULL, err));
 }

@@ -78,7 +78,7 @@ add_plain(struct buf *out, const char *sql, size_t n)
 }
 
 static enum rc
-take_object(void *arg, const struct db_row *row, struct err *err)
+on_row_object(void *arg, const struct db_row *row, struct err *err)
 {
 	struct listing *l = arg;
 	const char *p;
@@ -104,7 +104,7 @@ read_listing(struct db *db, int stmt, struct listing *l, struct err *err)
 {
 	enum rc rc;
 
-	rc = db_run(db, stmt, NULL, 0, take_object, l, NULL, err);
+	rc = db_run(db, stmt, NULL, 0, on_row_object, l, NULL, err);
 	if (rc == RC_OK && !buf_ok(&l->text))
 		rc = err_set(err, RC_NO_MEMORY, "the schema");
 	return (rc);

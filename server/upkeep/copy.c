@@ -56,7 +56,7 @@ copy_born_with(enum copy_table table)
 }
 
 static enum rc
-take_count(void *arg, const struct db_row *row, struct err *err)
+on_row_count(void *arg, const struct db_row *row, struct err *err)
 {
 	int64_t *counts = arg, table = db_row_i64(row, 0);
 
@@ -74,7 +74,7 @@ copy_counts(struct db *db, int64_t ret[STORE_COPY_TABLES], struct err *err)
 
 	for (i = 0; i < STORE_COPY_TABLES; i++)
 		ret[i] = -1;
-	rc = db_run(db, SQL_COPY_COUNTS, NULL, 0, take_count, ret, NULL, err);
+	rc = db_run(db, SQL_COPY_COUNTS, NULL, 0, on_row_count, ret, NULL, err);
 	for (i = 0; i < STORE_COPY_TABLES && rc == RC_OK; i++)
 		if (ret[i] < 0)
 			rc = err_set(err, RC_INTERNAL, "%s was not counted",
@@ -158,7 +158,7 @@ keep_row(struct batch *b, const struct db_row *row, struct err *err)
 }
 
 static enum rc
-take_row(void *arg, const struct db_row *row, struct err *err)
+on_row(void *arg, const struct db_row *row, struct err *err)
 {
 	struct batch *b = arg;
 	enum rc rc;
@@ -183,14 +183,14 @@ copy_table(struct db *from, struct batch *b, struct err *err)
 	b->width = strlen(b->table->columns);
 	b->n = b->used = 0;
 	b->before = 0;
-	rc = db_run(from, b->table->get, NULL, 0, take_row, b, NULL, err);
+	rc = db_run(from, b->table->get, NULL, 0, on_row, b, NULL, err);
 	return (rc == RC_OK && b->n > 0 ? write_batch(b, err) : rc);
 }
 
 /* ---- the last numbers ---- */
 
 static enum rc
-take_number(void *arg, const struct db_row *row, struct err *err)
+on_row_number(void *arg, const struct db_row *row, struct err *err)
 {
 	struct db *to = arg;
 	struct db_val v[2];
@@ -239,7 +239,7 @@ copy_rows(struct db *from, struct db *to, struct err *err)
 		rc = copy_table(from, &b, err);
 	}
 	if (rc == RC_OK)
-		rc = db_run(from, SQL_COPY_NUMBERS_GET, NULL, 0, take_number,
+		rc = db_run(from, SQL_COPY_NUMBERS_GET, NULL, 0, on_row_number,
 		    to, NULL, err);
 	mem_free(b.bytes);
 	mem_free(b.v);

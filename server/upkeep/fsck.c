@@ -50,7 +50,7 @@ fsck_link_holds(const struct check_link *link, const uint8_t before[DIGEST_LEN])
 }
 
 static enum rc
-take_link(void *arg, const struct check_link *link, struct err *err)
+on_link(void *arg, const struct check_link *link, struct err *err)
 {
 	struct walk *w = arg;
 	char place[96];
@@ -80,7 +80,7 @@ look(struct db *db, struct walk *w, struct err *err)
 
 	rc = check_run(db, FSCK_PLACES, count, w, &w->report->kinds, err);
 	if (rc == RC_OK)
-		rc = check_links(db, take_link, w, err);
+		rc = check_links(db, on_link, w, err);
 	w->report->kinds++;
 	if (rc == RC_OK)
 		rc = check_census(db, &w->report->census, err);

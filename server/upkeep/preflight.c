@@ -8,7 +8,7 @@
 #include "upkeep/preflight.h"
 
 static enum rc
-take_content(void *arg, const struct db_row *row, struct err *err)
+on_row_content(void *arg, const struct db_row *row, struct err *err)
 {
 	struct preflight *b = arg;
 
@@ -19,7 +19,7 @@ take_content(void *arg, const struct db_row *row, struct err *err)
 }
 
 static enum rc
-take_epoch(void *arg, const struct db_row *row, struct err *err)
+on_row_epoch(void *arg, const struct db_row *row, struct err *err)
 {
 	struct preflight *b = arg;
 
@@ -29,7 +29,7 @@ take_epoch(void *arg, const struct db_row *row, struct err *err)
 }
 
 static enum rc
-take_last_id(void *arg, const struct db_row *row, struct err *err)
+on_row_last_id(void *arg, const struct db_row *row, struct err *err)
 {
 	struct preflight *b = arg;
 
@@ -44,9 +44,9 @@ preflight_get(struct db *db, struct preflight *ret, struct err *err)
 	static const struct {
 		int stmt;
 		db_row_fn each;
-	} questions[] = {{SQL_PREFLIGHT_CONTENT, take_content},
-	    {SQL_PREFLIGHT_EPOCH, take_epoch},
-	    {SQL_PREFLIGHT_LAST_ID, take_last_id}};
+	} questions[] = {{SQL_PREFLIGHT_CONTENT, on_row_content},
+	    {SQL_PREFLIGHT_EPOCH, on_row_epoch},
+	    {SQL_PREFLIGHT_LAST_ID, on_row_last_id}};
 	struct preflight b;
 	enum rc rc;
 	int i;

@@ -90,7 +90,7 @@ outbox_may_go(const struct purge_list *l, const struct db_row *row)
 }
 
 static enum rc
-look_outbox(void *arg, const struct db_row *row, struct err *err)
+on_row_outbox(void *arg, const struct db_row *row, struct err *err)
 {
 	struct purge_list *l = arg;
 	struct purge_key key = {.id = db_row_i64(row, 0)};
@@ -125,7 +125,7 @@ look(struct purge_list *l, int64_t id, int64_t at, bool over)
 }
 
 static enum rc
-look_attempt(void *arg, const struct db_row *row, struct err *err)
+on_row_attempt(void *arg, const struct db_row *row, struct err *err)
 {
 
 	(void)err;
@@ -134,7 +134,7 @@ look_attempt(void *arg, const struct db_row *row, struct err *err)
 }
 
 static enum rc
-look_by_id(void *arg, const struct db_row *row, struct err *err)
+on_row_by_id(void *arg, const struct db_row *row, struct err *err)
 {
 
 	(void)err;
@@ -143,7 +143,7 @@ look_by_id(void *arg, const struct db_row *row, struct err *err)
 
 /* Foreign ids are in no order of time: the walk goes to the table's end. */
 static enum rc
-look_processed(void *arg, const struct db_row *row, struct err *err)
+on_row_processed(void *arg, const struct db_row *row, struct err *err)
 {
 	struct purge_list *l = arg;
 	struct purge_key key = {.id = db_row_i64(row, 1)};
@@ -162,15 +162,15 @@ static const struct {
 	int delete;
 	int archive; /* -1: nothing to tell */
 } tables[PURGE_TABLES] = {
-    [PURGE_OUTBOX] = {SQL_PURGE_OUTBOX_LOOK, look_outbox, SQL_PURGE_OUTBOX,
+    [PURGE_OUTBOX] = {SQL_PURGE_OUTBOX_LOOK, on_row_outbox, SQL_PURGE_OUTBOX,
 	SQL_ARCHIVE_OUTBOX},
-    [PURGE_ATTEMPTS] = {SQL_PURGE_ATTEMPT_LOOK, look_attempt, SQL_PURGE_ATTEMPT,
-	SQL_ARCHIVE_ATTEMPT},
-    [PURGE_PROCESSED] = {SQL_PURGE_PROCESSED_LOOK, look_processed,
+    [PURGE_ATTEMPTS] = {SQL_PURGE_ATTEMPT_LOOK, on_row_attempt,
+	SQL_PURGE_ATTEMPT, SQL_ARCHIVE_ATTEMPT},
+    [PURGE_PROCESSED] = {SQL_PURGE_PROCESSED_LOOK, on_row_processed,
 	SQL_PURGE_PROCESSED, -1},
-    [PURGE_DEAD] = {SQL_PURGE_DEAD_LOOK, look_by_id, SQL_PURGE_DEAD,
+    [PURGE_DEAD] = {SQL_PURGE_DEAD_LOOK, on_row_by_id, SQL_PURGE_DEAD,
 	SQL_ARCHIVE_DEAD},
-    [PURGE_AUDIT] = {SQL_PURGE_AUDIT_LOOK, look_by_id, SQL_PURGE_AUDIT,
+    [PURGE_AUDIT] = {SQL_PURGE_AUDIT_LOOK, on_row_by_id, SQL_PURGE_AUDIT,
 	SQL_ARCHIVE_AUDIT},
 };
 
@@ -286,7 +286,7 @@ struct archiving {
 };
 
 static enum rc
-take_json(void *arg, const struct db_row *row, struct err *err)
+on_row_json(void *arg, const struct db_row *row, struct err *err)
 {
 	const struct archiving *a = arg;
 	const char *json;
@@ -311,8 +311,8 @@ purge_rows_archive(struct db *db, const struct purge_list *l,
 		return (RC_OK);
 	for (i = 0; i < l->n && rc == RC_OK; i++) {
 		v = db_v_i64(l->rows[i].id);
-		rc = db_run(db, tables[l->table].archive, &v, 1, take_json, &a,
-		    NULL, err);
+		rc = db_run(db, tables[l->table].archive, &v, 1, on_row_json,
+		    &a, NULL, err);
 	}
 	return (rc);
 }

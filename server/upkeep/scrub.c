@@ -85,7 +85,7 @@ follows(struct scrub *s, int64_t owner, int64_t seq, int64_t first)
 }
 
 static enum rc
-take_link(void *arg, const struct check_link *link, struct err *err)
+on_link(void *arg, const struct check_link *link, struct err *err)
 {
 	struct scrub *s = arg;
 
@@ -102,7 +102,7 @@ take_link(void *arg, const struct check_link *link, struct err *err)
 }
 
 static void
-take_event(void *arg, int64_t user_id, int64_t seq, int64_t trimmed)
+on_event(void *arg, int64_t user_id, int64_t seq, int64_t trimmed)
 {
 	struct scrub *s = arg;
 
@@ -160,7 +160,7 @@ pass_over(struct scrub *s, int64_t now, const struct err *err)
 static void
 piece(struct scrub *s, int64_t now)
 {
-	const struct scrub_each each = {s, take_link, take_event};
+	const struct scrub_each each = {s, on_link, on_event};
 	struct err err = ERR_INIT;
 	int64_t limit, n = 0;
 	enum rc rc;

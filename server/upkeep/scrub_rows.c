@@ -64,7 +64,7 @@ scrub_rows_name(enum scrub_table table)
 }
 
 static enum rc
-take_link(const struct reading *r, const struct db_row *row, struct err *err)
+pass_link(const struct reading *r, const struct db_row *row, struct err *err)
 {
 	size_t n;
 
@@ -73,14 +73,14 @@ take_link(const struct reading *r, const struct db_row *row, struct err *err)
 }
 
 static enum rc
-take_row(void *arg, const struct db_row *row, struct err *err)
+on_row(void *arg, const struct db_row *row, struct err *err)
 {
 	struct reading *r = arg;
 	struct scrub_at *at = r->at;
 	enum rc rc = RC_OK;
 
 	if (at->table == SCRUB_CHAIN)
-		rc = take_link(r, row, err);
+		rc = pass_link(r, row, err);
 	else if (at->table == SCRUB_INBOX)
 		r->each->event(r->each->arg, db_row_i64(row, 0),
 		    db_row_i64(row, 1), db_row_i64(row, 2));
@@ -126,7 +126,7 @@ scrub_rows_read(struct db *db, struct scrub_at *at, int64_t limit,
 		v[n++] = db_v_i64(from.key[0]);
 	}
 	v[n++] = db_v_i64(limit);
-	rc = db_run(db, tables[at->table].stmt, v, n, take_row, &r, NULL, err);
+	rc = db_run(db, tables[at->table].stmt, v, n, on_row, &r, NULL, err);
 	*ret = r.n;
 	return (rc);
 }
