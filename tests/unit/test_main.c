@@ -30,7 +30,7 @@
 
 /* Of main.c, which is not linked here. */
 int
-complain(int code, const char *fmt, ...)
+main_complain(int code, const char *fmt, ...)
 {
 
 	(void)fmt;
@@ -38,7 +38,7 @@ complain(int code, const char *fmt, ...)
 }
 
 int
-settings(int argc, char **argv, struct config *ret)
+main_settings(int argc, char **argv, struct config *ret)
 {
 
 	(void)argc;
