@@ -165,10 +165,10 @@ find_letter(struct tx *tx, int64_t dead_id, struct store_dead_letter *ret,
 }
 
 static enum rc
-do_letter(struct tx *tx, struct operator_unit *u,
-    struct operator_letter *letter, struct err *err)
+do_dead_letter(struct tx *tx, struct operator_unit *u,
+    struct operator_dead_letter *letter, struct err *err)
 {
-	bool discard = u->op == OPERATOR_DISCARD_LETTERS;
+	bool discard = u->op == OPERATOR_DISCARD_DEAD_LETTERS;
 	char detail[DETAIL_SIZE];
 	struct store_dead_letter about;
 	struct refusal r = REFUSAL_INIT;
@@ -207,8 +207,8 @@ do_letters(struct tx *tx, struct operator_unit *u, struct err *err)
 	size_t i;
 	enum rc rc = RC_OK;
 
-	for (i = 0; i < u->nletters && rc == RC_OK; i++)
-		rc = do_letter(tx, u, &u->letters[i], err);
+	for (i = 0; i < u->ndead_letters && rc == RC_OK; i++)
+		rc = do_dead_letter(tx, u, &u->dead_letters[i], err);
 	return (rc);
 }
 
@@ -226,8 +226,8 @@ operator_one(struct tx *tx, struct operator_unit *u, struct err *err)
 	case OPERATOR_RETRY:
 	case OPERATOR_DISCARD:
 		return (do_message(tx, u, err));
-	case OPERATOR_REQUEUE_LETTERS:
-	case OPERATOR_DISCARD_LETTERS:
+	case OPERATOR_REQUEUE_DEAD_LETTERS:
+	case OPERATOR_DISCARD_DEAD_LETTERS:
 		return (do_letters(tx, u, err));
 	/* These write down themselves who did it. */
 	case OPERATOR_PAUSE:
@@ -267,11 +267,11 @@ operator_locks(struct unit *unit, struct lockset *set, struct err *err)
 	case OPERATOR_RETRY:
 	case OPERATOR_DISCARD:
 		return (lockset_message(set, &u->message, err));
-	case OPERATOR_REQUEUE_LETTERS:
-	case OPERATOR_DISCARD_LETTERS:
-		for (i = 0; i < u->nletters && rc == RC_OK; i++)
+	case OPERATOR_REQUEUE_DEAD_LETTERS:
+	case OPERATOR_DISCARD_DEAD_LETTERS:
+		for (i = 0; i < u->ndead_letters && rc == RC_OK; i++)
 			rc = lockset_dead_letter(
-			    set, u->letters[i].dead_id, err);
+			    set, u->dead_letters[i].dead_id, err);
 		return (rc);
 	case OPERATOR_REWIND:
 		return (lockset_lane(set, u->lane_id, err));

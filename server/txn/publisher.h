@@ -14,6 +14,7 @@
 #define TXN_PUBLISHER_H
 
 #include "txn/effects.h"
+#include "txn/wake.h"
 
 #define SUBSCRIBERS_MAX 8
 
