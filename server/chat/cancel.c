@@ -50,7 +50,7 @@ count_canceled(struct tx *tx, int64_t id, struct err *err)
 	rc = cache_lane_by_id(env->cache, tx, row.lane_id, &lane, err);
 	if (rc == RC_OK)
 		rc = txn_lane_row_gone(tx, lane, &row, err);
-	return (rc == RC_OK ? txn_wait_add(tx, lane, &row, -1, err) : rc);
+	return (rc == RC_OK ? txn_backlog_add(tx, lane, &row, -1, err) : rc);
 }
 
 static enum rc
@@ -136,7 +136,7 @@ cancel_one(struct tx *tx, struct cancel_unit *u, struct err *err)
 	if (rc == RC_OK)
 		rc = txn_need_effects(env, err);
 	if (rc == RC_OK)
-		rc = txn_tell_change(
+		rc = txn_notify_change(
 		    tx, u->sender_id, f.entry.mid, CHANGE_OTHER, err);
 	return (rc);
 }

@@ -83,7 +83,7 @@ add_receipt(struct tx *tx, struct cached_user *user,
 	if (rc == RC_OK)
 		rc = txn_need_effects(env, err);
 	if (rc == RC_OK)
-		rc = txn_tell_change(
+		rc = txn_notify_change(
 		    tx, sender->user_id, last->mid, CHANGE_OTHER, err);
 	return (rc);
 }

@@ -42,8 +42,8 @@ walk_one(void *arg, const struct store_inbox_message *m, struct err *err)
 		return (rc);
 	v[0] = db_v_i64(m->outbox_id);
 	v[1] = db_v_i64(walk->tx->now_ms);
-	return (
-	    txn_tell_change(walk->tx, m->sender_id, m->mid, CHANGE_ACKED, err));
+	return (txn_notify_change(
+	    walk->tx, m->sender_id, m->mid, CHANGE_ACKED, err));
 }
 
 enum rc

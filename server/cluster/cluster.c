@@ -28,14 +28,14 @@ wake(struct cluster *c)
 {
 	const uint64_t one = 1;
 
-	/* Full: it is awake anyway. */
+	/* A full counter: the thread is awake anyway. */
 	(void)!write(c->wake_fd, &one, sizeof(one));
 }
 
-/* ---- telling, from any thread ---- */
+/* ---- sending, from any thread ---- */
 
 void
-cluster_tell(struct cluster *c, const struct effects *effects)
+cluster_send_effects(struct cluster *c, const struct effects *effects)
 {
 	bool first;
 
@@ -50,7 +50,7 @@ cluster_tell(struct cluster *c, const struct effects *effects)
 }
 
 void
-cluster_tell_destinations(struct cluster *c)
+cluster_send_destinations(struct cluster *c)
 {
 
 	if (atomic_load(&c->nnodes) < 2)
@@ -120,10 +120,10 @@ send_out(struct cluster *c, int64_t now, struct err *err)
 	    notes_out_send(&c->sending, c->node.node_id, send_note, c, err));
 }
 
-/* ---- hearing ---- */
+/* ---- receiving ---- */
 
 static void
-hear(void *arg, const char *text)
+on_note(void *arg, const char *text)
 {
 	struct cluster *c = arg;
 	struct notes_in in;
@@ -152,7 +152,7 @@ hear(void *arg, const char *text)
 	push_effects(c->options.push, in.effects);
 }
 
-/* ---- looking for ourselves ---- */
+/* ---- the recheck: what notes may have missed ---- */
 
 /* Thread: push. */
 static void
@@ -197,15 +197,15 @@ add_device(void *arg, const struct store_device_now *now, struct err *err)
 	return (acked.seq > 0 ? effects_add_acked(arg, &acked, err) : RC_OK);
 }
 
-/* Asks the store about all who are here. */
+/* Reads the store for all connected users and devices. */
 static enum rc
-look(struct cluster *c, struct err *err)
+read_missed(struct cluster *c, struct err *err)
 {
 	struct effects *effects;
 	enum rc rc;
 
 	c->asking = false;
-	/* What is remembered of tokens may be what somebody was told of. */
+	/* A note about a revoked token may be lost. */
 	auth_forget_all(c->options.auth);
 	if ((effects = effects_new()) == NULL)
 		return (RC_OK);
@@ -227,12 +227,12 @@ recheck(struct cluster *c, int64_t now, struct err *err)
 {
 
 	if (c->asking && atomic_load(&c->answered))
-		return (look(c, err));
+		return (read_missed(c, err));
 	if (c->asking || (now < c->recheck_ms && !c->missed))
 		return (RC_OK);
 	c->recheck_ms = now + c->options.timing->cluster_recheck_ms;
-	/* Also alone: the answer to one of our own commits may be lost, and
-	 * with it all that the commit had to tell. */
+	/* Also with no other node: the answer to a commit of this node may be
+	 * lost, and its effects with it. */
 	ask_present(c);
 	c->missed = false;
 	return (RC_OK);
@@ -362,14 +362,14 @@ turn(struct cluster *c)
 	if (is_stale(c))
 		return;
 	if (rc == RC_OK)
-		rc = db_notes(c->db, hear, c, &err);
+		rc = db_notes(c->db, on_note, c, &err);
 	if (rc == RC_OK)
 		rc = send_out(c, now, &err);
 	if (rc == RC_OK)
 		rc = recheck(c, now, &err);
-	/* Answers to all that may have brought notes along. */
+	/* The answers to these statements may have brought notes along. */
 	if (rc == RC_OK)
-		rc = db_notes(c->db, hear, c, &err);
+		rc = db_notes(c->db, on_note, c, &err);
 	if (rc == RC_OK)
 		note_alive(c);
 	else
@@ -403,7 +403,7 @@ stopping(struct cluster *c)
 	lock_take(&c->lock);
 	yes = c->stopping;
 	lock_drop(&c->lock);
-	/* Push may still have the list in its hands. */
+	/* Push may still have the list of connected users. */
 	return (yes && (!c->asking || atomic_load(&c->answered)));
 }
 
@@ -507,24 +507,24 @@ cluster_free(struct cluster *c)
 }
 
 static void
-on_told(void *arg, const struct effects *effects)
+on_effects(void *arg, const struct effects *effects)
 {
 
-	cluster_tell(arg, effects);
+	cluster_send_effects(arg, effects);
 }
 
 static void
-on_woken(void *arg, const struct wake *wake)
+on_wake(void *arg, const struct wake *wake)
 {
 
 	if (wake->destinations_changed)
-		cluster_tell_destinations(arg);
+		cluster_send_destinations(arg);
 }
 
 struct subscriber
 cluster_subscriber(struct cluster *c)
 {
 
-	return (
-	    (struct subscriber){.arg = c, .told = on_told, .woken = on_woken});
+	return ((struct subscriber){
+	    .arg = c, .on_effects = on_effects, .on_wake = on_wake});
 }

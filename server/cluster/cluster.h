@@ -78,15 +78,16 @@ void cluster_stop(struct cluster *c);
 /* Frees what is stopped.  NULL is allowed. */
 void cluster_free(struct cluster *c);
 
-/* Tells the other nodes of commits: their effects, and that destinations were
+/* Sends the effects of commits to the other nodes, and that destinations were
  * changed. */
 struct subscriber cluster_subscriber(struct cluster *c);
 
-/* Tells the others what ${effects} say.  Thread: any. */
-void cluster_tell(struct cluster *c, const struct effects *effects);
+/* Sends ${effects} to the other nodes.  Thread: any. */
+void cluster_send_effects(struct cluster *c, const struct effects *effects);
 
-/* Tells the others that destinations were changed here.  Thread: any. */
-void cluster_tell_destinations(struct cluster *c);
+/* Notifies the other nodes that an operator changed destinations.  Thread: any.
+ */
+void cluster_send_destinations(struct cluster *c);
 
 /* Whether this node does the upkeep for all: it started first of the nodes that
  * are alive.  For about a heartbeat there may be two such nodes, if one was

@@ -120,9 +120,9 @@ take_back(struct taking *t, struct store_row *row, struct err *err)
 	if (row->kind == EVENT_MESSAGE)
 		backlog_add(env->backlog, TOTAL_EVER_RETRIED, 1);
 	if (rc == RC_OK)
-		rc = txn_wait_add(t->tx, t->lane, row, 1, err);
+		rc = txn_backlog_add(t->tx, t->lane, row, 1, err);
 	if (rc == RC_OK && row->kind == EVENT_MESSAGE)
-		rc = txn_tell_change(
+		rc = txn_notify_change(
 		    t->tx, row->sender_id, row->mid, CHANGE_RETRY, err);
 	row->state = OUTBOX_PENDING;
 	row->retry_count++;

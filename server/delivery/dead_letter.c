@@ -104,7 +104,7 @@ dead_letter_make(struct tx *tx, const struct store_row *row,
 	if (dead.state == OUTBOX_FAILED)
 		metrics_add_by(env->options.metrics, METRIC_BY_OUTBOX_FAILED,
 		    outbox_reason_word(reason), 1);
-	rc = txn_wait_add(tx, lane, row, -1, err);
+	rc = txn_backlog_add(tx, lane, row, -1, err);
 	if (rc == RC_OK)
 		rc = store_dead_letter_insert(tx->db, &dead,
 		    lane->lane.destination_id, error, tx->now_ms, err);
@@ -112,7 +112,7 @@ dead_letter_make(struct tx *tx, const struct store_row *row,
 	if (rc == RC_OK)
 		rc = add_bounce(tx, &dead, lane, err);
 	if (rc == RC_OK)
-		rc = txn_tell_change(
+		rc = txn_notify_change(
 		    tx, row->sender_id, row->mid, CHANGE_FAILED, err);
 	return (rc);
 }
@@ -223,11 +223,11 @@ requeue(struct tx *tx, const struct store_row *row, struct cached_lane *lane,
 	backlog_move(env->backlog, row->kind, row->state, OUTBOX_PENDING);
 	backlog_add(env->backlog, TOTAL_EVER_REQUEUED, 1);
 	if (rc == RC_OK)
-		rc = txn_wait_add(tx, lane, row, 1, err);
+		rc = txn_backlog_add(tx, lane, row, 1, err);
 	if (rc == RC_OK)
 		rc = txn_wake_lane(tx, lane, row->priority, err);
 	if (rc == RC_OK)
-		rc = txn_tell_change(
+		rc = txn_notify_change(
 		    tx, row->sender_id, row->mid, CHANGE_RETRY, err);
 	return (rc);
 }
@@ -334,7 +334,7 @@ retry_found(
 	if (rc == RC_OK)
 		rc = txn_wake_lane(tx, f->lane, row->priority, err);
 	if (rc == RC_OK)
-		rc = txn_tell_change(
+		rc = txn_notify_change(
 		    tx, row->sender_id, row->mid, CHANGE_OTHER, err);
 	return (rc);
 }

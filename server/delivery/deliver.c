@@ -19,13 +19,13 @@
 
 /* The message id of ${mid}: from memory, else from the store. */
 static enum rc
-message_id_of(struct tx *tx, const struct recent *recent, int64_t mid,
+message_id_of(struct tx *tx, const struct cached_message *cached, int64_t mid,
     struct uuid *ret, struct err *err)
 {
 	enum rc rc;
 
-	if (recent != NULL) {
-		*ret = recent->id;
+	if (cached != NULL) {
+		*ret = cached->id;
 		return (RC_OK);
 	}
 	rc = store_message_uuid(tx->db, mid, ret, err);
@@ -39,7 +39,7 @@ add_inbox_row(struct tx *tx, struct cached_lane *lane,
     const struct store_claimed *row, struct err *err)
 {
 	struct txn_env *env = txn_env_of(tx);
-	const struct recent *recent;
+	const struct cached_message *cached;
 	struct cached_user *actor;
 	struct inbox_new i;
 	struct uuid of;
@@ -51,10 +51,10 @@ add_inbox_row(struct tx *tx, struct cached_lane *lane,
 	if (rc != RC_OK)
 		return (rc);
 	memset(&i, 0, sizeof(i));
-	recent = recent_find(&env->recent, row->mid);
-	if (row->kind == EVENT_MESSAGE && recent != NULL)
-		i.message = recent->message;
-	rc = message_id_of(tx, recent, row->mid, &of, err);
+	cached = message_cache_find(&env->message_cache, row->mid);
+	if (row->kind == EVENT_MESSAGE && cached != NULL)
+		i.message = cached->message;
+	rc = message_id_of(tx, cached, row->mid, &of, err);
 	i.user = lane->dest;
 	i.kind = row->kind;
 	i.own = false;
@@ -108,7 +108,7 @@ settle(struct tx *tx, struct cached_lane *lane, const struct store_claimed *row,
 	rc = backlog_wait(env->backlog,
 	    &(struct backlog_key){row->sender_id, DESTINATION_LOCAL}, -1, err);
 	if (rc == RC_OK)
-		rc = txn_tell_change(
+		rc = txn_notify_change(
 		    tx, row->sender_id, row->mid, CHANGE_SENT, err);
 	return (rc);
 }

@@ -43,7 +43,7 @@ add_own_copy(struct tx *tx, const struct due *due, struct cached_user *from,
     struct cached_conversation *c, struct err *err)
 {
 	struct txn_env *env = txn_env_of(tx);
-	const struct recent *recent;
+	const struct cached_message *cached;
 	struct inbox_new i;
 	enum rc rc;
 
@@ -59,8 +59,8 @@ add_own_copy(struct tx *tx, const struct due *due, struct cached_user *from,
 	i.event_time = due->row.event_time;
 	i.attempt = 1;
 	i.message_id = &due->row.message_id;
-	recent = recent_find(&env->recent, due->row.mid);
-	i.message = recent != NULL ? recent->message : NULL;
+	cached = message_cache_find(&env->message_cache, due->row.mid);
+	i.message = cached != NULL ? cached->message : NULL;
 	rc = txn_add_inbox(tx, &i, err);
 	if (rc == RC_OK)
 		rc = txn_write_inbox(tx, err);
@@ -166,7 +166,7 @@ release_one(struct tx *tx, const struct due *due, struct err *err)
 		rc = lane->dest == from ? settle_note(tx, due, lane, err)
 					: begin_wait(tx, due, lane, err);
 	if (rc == RC_OK)
-		rc = txn_tell_change(tx, from->user_id, due->row.mid,
+		rc = txn_notify_change(tx, from->user_id, due->row.mid,
 		    lane->dest == from ? CHANGE_ACKED : CHANGE_OTHER, err);
 	return (rc);
 }

@@ -121,7 +121,7 @@ accepted(struct run *r, const struct parcel_item *item, struct err *err)
 	FAULT("settle.row.after");
 	backlog_move(env->backlog, row->kind, OUTBOX_SENDING, OUTBOX_SENT);
 	if (rc == RC_OK)
-		rc = txn_wait_add(r->tx, r->lane, row, -1, err);
+		rc = txn_backlog_add(r->tx, r->lane, row, -1, err);
 	if (later)
 		stall(r, item, deadline);
 	else if (r->lane->lane.last_published_seq < row->lane_seq)
@@ -138,8 +138,8 @@ accepted(struct run *r, const struct parcel_item *item, struct err *err)
 	    (r->tx->now_ms - row->event_time) * 1000);
 	if (!later)
 		mark_delivered(r, row);
-	return (
-	    txn_tell_change(r->tx, row->sender_id, row->mid, CHANGE_SENT, err));
+	return (txn_notify_change(
+	    r->tx, row->sender_id, row->mid, CHANGE_SENT, err));
 }
 
 /* It would not take it now: charged, and offered again at its time; or out,
@@ -171,7 +171,7 @@ refused(struct run *r, const struct parcel_item *item, struct err *err)
 	if (rc != RC_OK || item->row.kind != EVENT_MESSAGE)
 		return (rc);
 	backlog_add(env->backlog, TOTAL_EVER_RETRIED, 1);
-	return (txn_tell_change(
+	return (txn_notify_change(
 	    r->tx, item->row.sender_id, item->row.mid, CHANGE_RETRY, err));
 }
 

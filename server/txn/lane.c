@@ -22,7 +22,7 @@ txn_wake_lane(struct tx *tx, const struct cached_lane *lane, int priority,
 }
 
 enum rc
-txn_wait_add(struct tx *tx, const struct cached_lane *lane,
+txn_backlog_add(struct tx *tx, const struct cached_lane *lane,
     const struct store_row *row, int64_t n, struct err *err)
 {
 	struct backlog_key key = {row->sender_id, lane->lane.destination_id};

@@ -23,7 +23,7 @@ enum rc txn_lane_row_gone(struct tx *tx, struct cached_lane *lane,
     const struct store_row *row, struct err *err) MUST_USE;
 
 /* What waits in ${lane} by ${row}'s sender changes by ${n} messages. */
-enum rc txn_wait_add(struct tx *tx, const struct cached_lane *lane,
+enum rc txn_backlog_add(struct tx *tx, const struct cached_lane *lane,
     const struct store_row *row, int64_t n, struct err *err) MUST_USE;
 
 #endif

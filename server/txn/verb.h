@@ -20,7 +20,7 @@
 #include "txn/cache.h"
 #include "txn/contended.h"
 #include "txn/env.h"
-#include "txn/recent.h"
+#include "txn/message_cache.h"
 
 /* Rows gathered for one statement before it is run. */
 #define BATCH_ROWS 512
@@ -49,7 +49,7 @@ struct txn_env {
 	int64_t expiry_from_ms;  /* monotonic: nothing expires before */
 	struct effects *effects; /* of the running transaction */
 	struct wake *wake;
-	struct recent_messages recent;
+	struct message_cache message_cache;
 	int64_t walk_left; /* rows that marks may still walk in this batch */
 	struct store_rows messages, outbox, inbox, sent, acked;
 	/* Values that rows of the running statement point to. */
@@ -79,7 +79,7 @@ enum rc txn_count_accepted(
     struct tx *tx, bool replayed, struct err *err) MUST_USE;
 
 /* Tells the sender of ${mid} what has happened to it. */
-enum rc txn_tell_change(struct tx *tx, int64_t sender_id, int64_t mid,
+enum rc txn_notify_change(struct tx *tx, int64_t sender_id, int64_t mid,
     enum outbox_event event, struct err *err) MUST_USE;
 
 /* Whether ${sender_id} may have one more waiting; if not, ${ret} says so. */

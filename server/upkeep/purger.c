@@ -50,9 +50,9 @@ struct walk {
 struct purger {
 	struct purger_options options;
 	struct walk walks[PURGE_TABLES];
-	enum purge_table turn; /* the table whose list is in the unit */
-	int64_t next_ms;       /* no piece before */
-	int64_t ahead_ms;      /* wall minus monotonic time, at the last turn */
+	enum purge_table table; /* whose list is in the unit */
+	int64_t next_ms;        /* no piece before */
+	int64_t ahead_ms; /* wall minus monotonic time, at the last turn */
 	struct purge_unit unit;
 	bool listed; /* the unit's list waits to be deleted */
 	bool away;   /* the unit is with the writer */
@@ -78,7 +78,7 @@ failed(struct purger *p, int64_t now, const struct err *err)
 	metrics_add(p->options.metrics, METRIC_PURGE_FAILURES, 1);
 	if (!p->failing)
 		log_error(LOG_EV_UPKEEP_FAIL, err, "table=%s",
-		    purge_rows_name(p->turn));
+		    purge_rows_name(p->table));
 	p->failing = true;
 }
 
@@ -88,7 +88,7 @@ succeeded(struct purger *p)
 
 	if (p->failing)
 		log_event(
-		    LOG_EV_UPKEEP_GOES, "table=%s", purge_rows_name(p->turn));
+		    LOG_EV_UPKEEP_GOES, "table=%s", purge_rows_name(p->table));
 	p->failing = false;
 }
 
@@ -99,8 +99,8 @@ static void
 advance(struct purger *p, int64_t now)
 {
 	const struct purge_list *list = &p->unit.list;
-	struct walk *w = &p->walks[p->turn];
-	int64_t retention = p->options.retention_ms[p->turn];
+	struct walk *w = &p->walks[p->table];
+	int64_t retention = p->options.retention_ms[p->table];
 
 	p->listed = false;
 	w->at = list->last;
@@ -142,9 +142,9 @@ take_back(struct purger *p, int64_t now)
 	}
 	succeeded(p);
 	metrics_add_by(p->options.metrics, METRIC_BY_PURGED,
-	    purge_rows_name(p->turn), (int64_t)p->unit.deleted);
+	    purge_rows_name(p->table), (int64_t)p->unit.deleted);
 	log_event(LOG_EV_UPKEEP_PURGE, "table=%s rows=%" PRId64,
-	    purge_rows_name(p->turn), p->unit.deleted);
+	    purge_rows_name(p->table), p->unit.deleted);
 	advance(p, now);
 }
 
@@ -192,7 +192,7 @@ read_list(struct purger *p, struct err *err)
 }
 
 static void
-look(struct purger *p, int64_t now)
+list_next(struct purger *p, int64_t now)
 {
 	struct purge_list *list = &p->unit.list;
 	struct err err = ERR_INIT;
@@ -200,10 +200,10 @@ look(struct purger *p, int64_t now)
 	enum rc rc;
 
 	memset(list, 0, sizeof(*list));
-	list->table = p->turn;
-	list->after = p->walks[p->turn].at;
+	list->table = p->table;
+	list->after = p->walks[p->table].at;
 	list->now_ms = clk_wall_ms(p->options.clk);
-	list->before_ms = list->now_ms - p->options.retention_ms[p->turn];
+	list->before_ms = list->now_ms - p->options.retention_ms[p->table];
 	rc = read_list(p, &err);
 	if (rc == RC_OK && list->n > 0 && p->options.archive != NULL)
 		rc = archive_write(p->options.archive, list->now_ms, &err);
@@ -225,8 +225,7 @@ look(struct purger *p, int64_t now)
 	hand_over(p, now);
 }
 
-/* Makes the next table that is due the one whose turn it is; else the time at
- * which one will be, 0 if one is. */
+/* Takes the next table that is due: 0; if none is: when the first will be. */
 static int64_t
 choose(struct purger *p, int64_t now)
 {
@@ -234,9 +233,9 @@ choose(struct purger *p, int64_t now)
 	int i, table;
 
 	for (i = 1; i <= PURGE_TABLES; i++) {
-		table = ((int)p->turn + i) % PURGE_TABLES;
+		table = ((int)p->table + i) % PURGE_TABLES;
 		if (p->walks[table].due_ms <= now) {
-			p->turn = (enum purge_table)table;
+			p->table = (enum purge_table)table;
 			return (0);
 		}
 		if (p->walks[table].due_ms < soonest)
@@ -274,7 +273,7 @@ purger_turn(struct purger *p)
 	} else {
 		if ((later = choose(p, now)) != 0)
 			return (later);
-		look(p, now);
+		list_next(p, now);
 	}
 	return (p->away ? now + AWAY_MS : p->next_ms);
 }

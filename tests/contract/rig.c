@@ -135,7 +135,7 @@ start(struct rig *r, struct err *err)
 	assert_int_equal(txn_env_new(&o, &r->env, err), RC_OK);
 	assert_int_equal(txn_env_subscribe(r->env,
 			     &(struct subscriber){.arg = r,
-				 .changed = on_change,
+				 .on_change = on_change,
 				 .events = EVENTS_ALL,
 				 .take_wake = on_wake,
 				 .take_effects = on_effects},

@@ -35,7 +35,7 @@ hear(void *arg, const struct effect_change *change)
 
 #define HEARS(heard_, events_)                                                 \
 	{                                                                      \
-		.arg = (heard_), .changed = hear, .events = (events_)          \
+		.arg = (heard_), .on_change = hear, .events = (events_)        \
 	}
 
 /* The effects of these tests are not on the heap. */
@@ -168,7 +168,7 @@ test_taken_over(void **state)
 	    .take_wake = take_wake,
 	    .take_effects = take_effects};
 	const struct subscriber seer = {
-	    .arg = (char[]){"s"}, .woken = woken, .told = told};
+	    .arg = (char[]){"s"}, .on_wake = woken, .on_effects = told};
 	const struct subscriber second = {
 	    .arg = (char[]){"x"}, .take_effects = take_effects};
 	const struct subscriber third = {
