@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Notes, written and read.  Whoever reads one believes nothing but that
- * something has happened: the store says what.
+ * Notes, written and read.  A note is a hint that something has happened; the
+ * node that receives it reads the store.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -181,7 +181,7 @@ notes_out_send(struct notes_out *o, int64_t node,
 
 /* ---- reading ---- */
 
-/* Up to three numbers behind the letter, ':' between; how many there were. */
+/* Parses up to three numbers with ':' between them, and returns how many. */
 static int
 numbers(const char *p, int64_t ret[3])
 {
@@ -200,8 +200,8 @@ numbers(const char *p, int64_t ret[3])
 	return (n);
 }
 
-/* An inbox has grown: an event of which only the number is known, so that
- * whoever waits for it reads the store. */
+/* An inbox has grown: an event of which only the number is known, so that the
+ * sessions that wait for it read the store. */
 static enum rc
 add_event(
     struct effects *effects, int64_t user_id, int64_t seq, struct err *err)

@@ -13,8 +13,8 @@
  * each unit's refusal before its first write.  An error after a first write
  * abandons the whole transaction, and its units are run again one by one.
  *
- * On a shared database somebody else may hold a row for long.  The units that
- * need it are deferred (deferred.h), and the others go on.
+ * On a shared database another transaction may lock a row for long.  The units
+ *that need it are deferred (deferred.h), and the others go on.
  *
  * "Accepted" (the promise that others cite): a unit's `finish` is called with
  * RC_OK only after the COMMIT of its transaction has succeeded and the fsync
@@ -94,7 +94,7 @@ struct unit {
 	const struct unit_kind *kind;
 	enum rc rc;
 	bool requeue;        /* not finished: it comes back in a later batch */
-	bool deferred;       /* it needs what somebody else holds */
+	bool deferred;       /* another transaction has locked its rows */
 	int64_t deferred_ms; /* monotonic: since when; -1: never yet */
 	size_t bytes;        /* what it holds, for the size of a batch */
 

@@ -217,9 +217,10 @@ waited(const struct writer *w, enum rc rc)
 	return (rc == RC_BUSY && db_waited(w->db));
 }
 
-/* The same, again when another writer was in the way: he had a row that we must
- * not wait for where we met it, or a deadlock was broken at our cost; and once
- * more, with what is free, when a row was waited for in vain. */
+/* The same, retried when another writer was in the way: it had locked a row
+ * that may not be waited for at that point, or a deadlock was broken at this
+ * transaction's cost; and once more, with the units whose rows are free, when
+ * the wait for a row ran out. */
 enum rc
 writer_transact(struct writer *w, struct unit **units, size_t n,
     size_t *ret_ready, struct err *err)
@@ -240,6 +241,7 @@ writer_transact(struct writer *w, struct unit **units, size_t n,
 		return (n > 1 ? RC_CONFLICT : RC_BUSY);
 	if (!db_again(w->db))
 		return (rc);
-	/* It is others who were in the way, and not what it holds. */
+	/* The failure is contention, not a bad unit: BUSY lets clients retry.
+	 */
 	return (rc == RC_CONFLICT || rc == RC_INTERNAL ? RC_BUSY : rc);
 }

@@ -2,10 +2,10 @@
 /*
  * Events go into inboxes, each with the next number of its inbox.
  *
- * Where nobody else writes, an event has its number at once.  Where others
- * write to the same inboxes, whoever numbers one holds it until he has
- * committed, and all others wait: there it is the last thing that a transaction
- * does, for all its events together, in the order of the inboxes' owners.
+ * With one writer an event gets its number at once.  On a database of several
+ * nodes a transaction that numbers an event locks the inbox until its commit,
+ * and all other nodes wait: there it is the last step of a transaction, for all
+ * its events together, in the order of the inboxes' owners.
  */
 #include <string.h>
 

@@ -287,7 +287,7 @@ backlog_flush(struct backlog *b, struct tx *tx, struct err *err)
 {
 	enum rc rc;
 
-	/* If the commit fails nobody knows what is true. */
+	/* If the commit fails the counts are unknown. */
 	b->lost = true;
 	if (!b->dirty)
 		return (RC_OK);

@@ -205,7 +205,7 @@ cache_abort(struct cache *cache)
 
 /* ---- users ---- */
 
-/* Where ${u} is found by his name. */
+/* Where ${u} is found by name. */
 static enum rc
 index_name(struct cache *cache, struct cached_user *u)
 {
@@ -413,7 +413,7 @@ on_row_head(void *arg, int64_t user_id, const struct store_counter *counter,
 	return (RC_OK);
 }
 
-/* Whoever was listed and not found has no inbox. */
+/* A user that was listed and not found has no inbox. */
 static enum rc
 all_locked(struct cache *cache, struct err *err)
 {
@@ -545,7 +545,7 @@ cache_keep_id(struct cached_ids *ids, int64_t id, struct err *err)
 	return (RC_OK);
 }
 
-/* The next number of ${ids}.  Where nobody else writes it is the one after the
+/* The next number of ${ids}.  With one writer it is the one after the
  * last; else the store gives them out, a handful at a time. */
 static enum rc
 next_id(struct tx *tx, struct cached_ids *ids,

@@ -2,7 +2,7 @@
 /*
  * What verbs share: the state behind a transaction, and what each transaction
  * counts and tells.  A verb is the work of a kind of unit (engine/writer.h);
- * the modules chat and delivery have them, and nobody else includes this.
+ * only the modules chat and delivery, which have them, include this.
  *
  * Thread: writer.
  */
@@ -44,13 +44,13 @@ struct txn_env {
 	struct uuid_gen ids;
 	struct cache *cache;
 	struct backlog *backlog;
-	struct contended *contended;        /* rows that others hold for long */
+	struct contended *contended; /* rows that others locked for long */
 	int64_t seen_wall_ms, seen_mono_ms; /* when the last one began */
 	int64_t expiry_from_ms;  /* monotonic: nothing expires before */
 	struct effects *effects; /* of the running transaction */
 	struct wake *wake;
 	struct message_cache message_cache;
-	int64_t walk_left; /* rows that marks may still walk in this batch */
+	int64_t walk_left; /* rows that acks and reads may walk in this batch */
 	struct store_rows messages, outbox, inbox, sent, acked;
 	/* Values that rows of the running statement point to. */
 	struct scratch {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What must not be in the database, as statements that name the places where
- * it is; and the links of the digest chains, for whoever can compute them.
+ * The invariants of the database, as statements that name the violations; and
+ * the links of the digest chains, for callers that can compute them.
  * Thread: the owner of the connection.
  */
 #ifndef UPKEEP_CHECK_H
@@ -9,16 +9,16 @@
 
 #include "db/db.h"
 
-/* ${what} must not be, and is at ${place}. */
+/* A violation of invariant ${what} at ${place}. */
 typedef void (*check_found_fn)(void *arg, const char *what, const char *place);
 
-/* Tells each violation, of each kind at most ${limit}.  ${ret_kinds}: how many
- * kinds were looked for. */
+/* Calls ${found} for each violation, of each kind at most ${limit} times.
+ * ${ret_kinds}: how many kinds were checked. */
 enum rc check_run(struct db *db, int64_t limit, check_found_fn found, void *arg,
     int *ret_kinds, struct err *err) MUST_USE;
 
-/* Tells how the schema of ${db} differs from that of a fresh database with the
- * same number: what is missing, is another, or is not one of ours. */
+/* Calls ${found} for each object of the schema of ${db} that is missing,
+ * differs or is unknown, compared with a fresh database of the same version. */
 enum rc check_schema_run(struct db *db, int64_t limit, check_found_fn found,
     void *arg, struct err *err) MUST_USE;
 
@@ -43,8 +43,8 @@ typedef enum rc (*check_link_fn)(
 enum rc check_links(
     struct db *db, check_link_fn each, void *arg, struct err *err) MUST_USE;
 
-/* Tells ${each} of the link in ${row}: conversation, number, id, sender, salt,
- * body and digest. */
+/* Calls ${each} with the link in ${row}: conversation, number, id, sender,
+ * salt, body and digest. */
 enum rc check_link_call(const struct db_row *row, check_link_fn each, void *arg,
     struct err *err) MUST_USE;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The schema of a database against that of a fresh one: a trigger that somebody
- * has added runs with each statement of ours, and without its unique index an
- * inbox may have an event twice.
+ * The schema of a database against that of a fresh one: a trigger that an
+ * operator has added runs with each statement of ours, and without its unique
+ * index an inbox may have an event twice.
  */
 #include <stdio.h>
 #include <string.h>

@@ -50,16 +50,16 @@ enum rc copy_counts(
 /* What an empty database has: rows that its migration made. */
 int64_t copy_born_with(enum copy_table table);
 
-/* Makes sure that until the end of the transaction nobody else writes to ${to}
- * what a server writes first. */
+/* Locks what a server writes first in ${to}, until the end of the transaction.
+ */
 enum rc copy_alone(struct db *to, struct err *err) MUST_USE;
 
 /* Copies all rows, and the last number that each table has given.  ${to} has
  * no more than what it was born with.  RC_INVALID: ${to} cannot hold a row. */
 enum rc copy_rows(struct db *from, struct db *to, struct err *err) MUST_USE;
 
-/* Takes back what was on its way in ${db}, as after a restart: whoever had
- * leased it is not here; nobody is charged. */
+/* Reclaims the leased rows of ${db}, as after a restart, and charges no message
+ * for it: the process that leased them is not there. */
 enum rc copy_rescue(struct db *db, int64_t now_ms, struct err *err) MUST_USE;
 
 #endif
