@@ -81,7 +81,7 @@ submit(void *arg, struct unit *unit)
 	(void)arg;
 	tell("%s", unit->kind->name);
 	if (is_kind(unit, scene.passes_over)) {
-		if (strcmp(scene.passes_over, "rescue") == 0)
+		if (strcmp(scene.passes_over, "reclaim") == 0)
 			pass_over((struct reclaim_unit *)(void *)unit);
 		else
 			pass_over_due((struct release_unit *)(void *)unit);
