@@ -4,7 +4,7 @@
  * own sends them the effects of this node's commits (NOTIFY, coalesced),
  * receives theirs (LISTEN), writes this node's heartbeat, and ends the leases
  * of nodes whose heartbeat is silent.  cluster/node_state.h draws the life of a
- * node.
+ * node, cluster/peer_state.h what another node sees of it.
  *
  * Promise: nothing depends on a note.  Notes say where inboxes end, which
  * entries changed, which devices acked or lost their token.  Every

@@ -14,6 +14,7 @@
 #include "cluster/cluster.h"
 #include "cluster/node.h"
 #include "cluster/node_state.h"
+#include "cluster/peer_state.h"
 
 #define CHANNEL "twinbox"
 

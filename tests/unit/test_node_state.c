@@ -15,39 +15,26 @@
 #include <cmocka.h>
 
 #include "cluster/node_state.h"
-#include "drawing.h"
-
-#define HEADER "server/cluster/node_state.h"
-
-/* The drawing titled ${title} has the moves that ${allowed} of ${n} states. */
-static void
-check_drawing(const char *title, int n, const char *(*name)(int),
-    bool (*allowed)(int, int))
-{
-	struct drawing *d = drawing_read(HEADER, title);
-	int from, to, moves = 0;
-
-	for (from = 0; from < n; from++)
-		for (to = 0; to < n; to++) {
-			if (allowed(from, to) !=
-			    drawing_has(d, name(from), name(to)))
-				fail_msg("%s %s -> %s: allowed %d", title,
-				    name(from), name(to), allowed(from, to));
-			moves += allowed(from, to);
-		}
-	assert_int_equal(moves, drawing_moves(d));
-	drawing_free(d);
-}
+#include "cluster/peer_state.h"
+#include "unit/state_drawing.h"
 
 static void
 test_drawings(void **state)
 {
+	const char *names[NODE_STATES], *peer_names[PEER_STATES];
+	const struct state_machine node = {"server/cluster/node_state.h", names,
+	    NODE_STATES, node_state_allows};
+	const struct state_machine peer = {"server/cluster/peer_state.h",
+	    peer_names, PEER_STATES, peer_state_allows};
+	int i;
 
 	(void)state;
-	check_drawing(
-	    "A node:", NODE_STATES, node_state_name, node_state_move_allowed);
-	check_drawing(
-	    "A peer:", PEER_STATES, peer_state_name, peer_state_move_allowed);
+	for (i = 0; i < NODE_STATES; i++)
+		names[i] = node_state_name(i);
+	for (i = 0; i < PEER_STATES; i++)
+		peer_names[i] = peer_state_name(i);
+	assert_state_drawing(&node);
+	assert_state_drawing(&peer);
 }
 
 static void
@@ -73,18 +60,18 @@ test_moves(void **state)
 	(void)state;
 	for (from = 0; from < NODE_STATES; from++) {
 		for (n = 0, to = 0; to < NODE_STATES; to++)
-			n += node_state_move_allowed(from, to);
+			n += node_state_allows(from, to);
 		assert_true(from == NODE_LEFT ? n == 0 : n > 0);
-		assert_false(node_state_move_allowed(from, from));
+		assert_false(node_state_allows(from, from));
 	}
 	for (from = 0; from < PEER_STATES; from++) {
 		for (n = 0, to = 0; to < PEER_STATES; to++)
-			n += peer_state_move_allowed(from, to);
+			n += peer_state_allows(from, to);
 		assert_true(from == PEER_LEFT ? n == 0 : n > 0);
-		assert_false(peer_state_move_allowed(from, from));
+		assert_false(peer_state_allows(from, from));
 	}
-	assert_false(node_state_move_allowed(-1, NODE_ALIVE));
-	assert_false(peer_state_move_allowed(PEER_ALIVE, PEER_STATES));
+	assert_false(node_state_allows(-1, NODE_ALIVE));
+	assert_false(peer_state_allows(PEER_ALIVE, PEER_STATES));
 }
 
 static void
