@@ -14,8 +14,8 @@
 #include "txn/env.h"
 #include "txn/lockset.h"
 
-/* The reader's own devices learn of it through his inbox.  The own copy is the
- * delivery: its outbox row is written as acked. */
+/* The reader's other devices learn of it through the reader's inbox.  The own
+ * copy is the delivery: its outbox row is written as acked. */
 static enum rc
 add_own_read(struct tx *tx, struct cached_user *user,
     struct cached_conversation *c, const struct store_inbox_message *last,
@@ -88,7 +88,7 @@ add_receipt(struct tx *tx, struct cached_user *user,
 	return (rc);
 }
 
-/* The others learn that he has seen it, and so that he has it. */
+/* Shows the others that the reader has seen it, and so that it is delivered. */
 static void
 show(struct cached_member *m, int64_t upto, int64_t now_ms)
 {

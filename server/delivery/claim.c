@@ -209,8 +209,8 @@ take_replay(struct taking *t, struct err *err)
 	rc = store_remote_replay(t->tx->db, &ask, rows, room, &n, err);
 	for (i = 0; i < n && rc == RC_OK && !t->full; i++)
 		rc = put_item(t, &rows[i], true, err);
-	/* Where this parcel begins: its settling tells by it whether somebody
-	 * has rewound meanwhile. */
+	/* Where this parcel begins: from that its settling knows whether an
+	 * operator has rewound the lane meanwhile. */
 	if (rc == RC_OK)
 		l->replay_seq = n > 0 ? rows[0].lane_seq : 0;
 	return (rc);

@@ -97,7 +97,7 @@ dead_letter_make(struct tx *tx, const struct store_row *row,
 		return (rc);
 	backlog_move(env->backlog, row->kind, row->state, dead.state);
 	rc = txn_lane_row_gone(tx, lane, row, err);
-	/* A receipt that dies is counted by its state and no more: nobody
+	/* A receipt that fails is counted by its state and no more: no person
 	 * waits for it. */
 	if (rc != RC_OK || row->kind != EVENT_MESSAGE)
 		return (rc);

@@ -148,8 +148,8 @@ do_own_retry(struct tx *tx, struct operator_unit *u, struct err *err)
 
 /* ---- dead letters ---- */
 
-/* What letter ${dead_id} is about.  Where there are other nodes an open one is
- * looked at again when its message is ours: somebody may have dealt with it. */
+/* Reads dead letter ${dead_id}.  On a database of several nodes an open one is
+ * read again when its message is locked: an operator may have dealt with it. */
 static enum rc
 find_letter(struct tx *tx, int64_t dead_id, struct store_dead_letter *ret,
     struct err *err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an operator does, and the one thing that a sender may do
- * there, too: have his own message tried again.  Everything an operator does
+ * What an operator does, and the one thing that a sender may do, too: have an
+ * own message tried again.  Everything an operator does
  * leaves a row in the audit log, in the same transaction.
  */
 #ifndef DELIVERY_OPERATOR_H
@@ -11,7 +11,7 @@
 #include "model/refusal.h"
 #include "txn/env.h"
 
-/* Dead letters in one unit; a long list is many units, so that nobody's
+/* Dead letters in one unit; a long list is many units, so that no
  * commit waits for all of it. */
 #define OPERATOR_DEAD_LETTERS 100
 #define OPERATOR_REASON_LEN 512

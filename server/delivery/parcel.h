@@ -4,7 +4,7 @@
  * and travel together.  The claim fills it, a carrier answers it, the settling
  * reads the answers.
  *
- * It belongs to whoever works on it: the writer while it is claimed and
+ * It belongs to the thread that works on it: the writer while it is claimed and
  * settled, the carrier in between.
  */
 #ifndef DELIVERY_PARCEL_H

@@ -3,8 +3,9 @@
  * The batch verb `reclaim`: leases that ran out, and what has expired.
  *
  * A lease that ran out charges its messages one reclaim each (claim.h says what
- * that leads to); after a restart nobody is charged, because nobody knows whose
- * fault it was.  Whose lease it was finds the token changed (settle.h).
+ * that leads to).  After a restart no message is charged, because it is unknown
+ * which one was the cause.  The owner of the lease finds the token changed
+ * (settle.h).
  */
 #include <string.h>
 
@@ -95,8 +96,8 @@ reclaim_lane(struct tx *tx, int64_t lane_id, bool charge, struct err *err)
 	return (rc);
 }
 
-/* ${found} has expired, and still waits when its conversation is ours; if
- * somebody else is at work on that, the row will be found again. */
+/* ${found} has expired, if it still waits when its conversation is locked.  If
+ * another transaction has locked that, the row is found again later. */
 static enum rc
 expire_row(struct tx *tx, struct reclaim_unit *u, const struct store_row *found,
     struct err *err)

@@ -108,7 +108,7 @@ begin_wait(struct tx *tx, const struct due *due, struct cached_lane *lane,
 	enum rc rc;
 
 	rc = backlog_wait(txn_env_of(tx)->backlog, &key, 1, err);
-	/* Who it is for has gone since it was accepted. */
+	/* The recipient has been disabled since it was accepted. */
 	if (rc == RC_OK && lane->dest->disabled)
 		return (dead_letter_make_by_id(tx, due->row.id, REASON_REJECTED,
 		    "the recipient is here no more", err));
@@ -117,7 +117,7 @@ begin_wait(struct tx *tx, const struct due *due, struct cached_lane *lane,
 	return (rc);
 }
 
-/* Who wrote it has gone since: nobody gets anything from him any more. */
+/* Its sender has been disabled since: it is canceled. */
 static enum rc
 drop(struct tx *tx, const struct due *due, struct err *err)
 {

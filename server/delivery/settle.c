@@ -203,7 +203,7 @@ settle_item(struct run *r, const struct parcel_item *item, struct err *err)
 		return (accepted(r, item, err));
 	if (item->answer == ANSWER_REJECTED || item->answer == ANSWER_TOO_LARGE)
 		return (rejected(r, item, err));
-	/* Behind one that waits, nobody is charged. */
+	/* No message is charged behind one that waits. */
 	if (r->stalled != 0 || item->answer == ANSWER_PREDECESSOR)
 		return (put_off(r, item, "predecessor", NULL, err));
 	return (refused(r, item, err));
@@ -211,8 +211,8 @@ settle_item(struct run *r, const struct parcel_item *item, struct err *err)
 
 /* ---- one lane ---- */
 
-/* Whoever has taken the lease over will settle: what we know is worth nothing
- * but a line in the audit. */
+/* The new owner of the lease will settle: these answers only give a line in the
+ * audit. */
 static enum rc
 fenced(struct run *r, struct err *err)
 {
@@ -236,8 +236,8 @@ move_on(struct run *r)
 	l->lease_until = 0;
 	l->lease_owner[0] = '\0';
 	if (last->replay) {
-		/* As far as it came: an outage offers it again, and whoever
-		 * has rewound meanwhile has said where to go on. */
+		/* As far as it came: after an outage it is offered again, and
+		 * an operator who has rewound has said where to go on. */
 		if (r->parcel->reached &&
 		    l->replay_seq == r->items[0].row.lane_seq)
 			l->replay_seq = last->row.lane_seq + 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Settling what a carrier brought back, and leases that were lost.
+ * Settling what a carrier brought back.
  *
- * Only who still holds a lane's lease may settle its rows (the fence): a lease
+ * Only the owner of a lane's lease may settle its rows (the fence): a lease
  * that was taken over meanwhile makes the answers worthless, and the receiver's
  * memory makes the second sending harmless.
  */
@@ -22,7 +22,7 @@ struct settle_unit {
 
 	/* Answered, when unit.rc is RC_OK. */
 	int64_t next_due; /* as in claim_unit */
-	size_t fenced;    /* lanes that somebody else has */
+	size_t fenced;    /* lanes whose lease another node has */
 	void *arg;
 };
 

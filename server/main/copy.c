@@ -4,7 +4,7 @@
  * PostgreSQL, back, or between two of a kind.
  *
  * Promises: the source is read in one snapshot on a connection that cannot
- * write, and nobody serves it meanwhile.  The target gets all in one
+ * write, and no server serves it meanwhile.  The target gets all in one
  * transaction, after the rows of every table have been counted on both sides:
  * a copy that is interrupted leaves an empty database, which can be copied into
  * again, and never half of one.  Then fsck proves it.
@@ -73,7 +73,7 @@ side_init(struct side *side, const struct config *config, const char *url,
 	return (RC_OK);
 }
 
-/* Nobody else serves an SQLite database from here on. */
+/* No server serves an SQLite database from here on. */
 static enum rc
 side_lock(struct side *side, struct err *err)
 {
@@ -162,7 +162,7 @@ refuse_content(const struct side *side, struct err *err)
 	return (RC_OK);
 }
 
-/* Its transaction has begun, and nobody else begins to serve it. */
+/* Its transaction has begun, and no server begins to serve it. */
 static enum rc
 open_target(struct side *side, struct err *err)
 {

@@ -27,7 +27,7 @@ struct data {
 	const char *dir; /* kept */
 	int dir_fd;
 	int lock_fd; /* -1: not held */
-	/* Set when a migration waits for another node's.  NULL: nobody asks. */
+	/* Set when a migration waits for another node's.  NULL: not wanted. */
 	atomic_bool *waiting;
 	char url[URL_SIZE];
 };
@@ -45,8 +45,8 @@ void data_name(const struct config *config, struct data *ret);
 const char *data_database(const struct data *data);
 
 /* Opens the database that is there for looking at it (${mode}: DB_READER or
- * DB_COPIER), whoever serves it: without the lock, and without making any.
- * RC_INVALID: it is of another schema than this program's. */
+ * DB_COPIER), even if a server serves it: without the lock, and without making
+ * any. RC_INVALID: it is of another schema than this program's. */
 enum rc data_look(const struct config *config, enum db_mode mode,
     struct db **ret, struct err *err) MUST_USE;
 

@@ -39,7 +39,7 @@ number_of(const char *name)
 	return ((int)number);
 }
 
-/* Removes all copies but the newest; not being able to harms nobody. */
+/* Removes all copies but the newest; a failure does no harm. */
 static void
 remove_old(const struct data *data)
 {
@@ -98,7 +98,7 @@ make_copy(const struct data *data, const char *path, struct err *err)
 	options.mode = DB_COPIER;
 	if ((rc = db_open(&options, &db, err)) != RC_OK)
 		return (rc);
-	/* Nobody writes meanwhile: we hold the lock. */
+	/* No other process writes meanwhile: this one has the lock. */
 	rc = db_backup(db, path, INT64_MAX, err);
 	db_close(db);
 	return (rc == RC_OK ? files_sync(path, O_RDONLY, err) : rc);

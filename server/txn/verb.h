@@ -29,7 +29,7 @@
  * as that. */
 #define CLOCK_JUMP_MS 60000
 
-/* Rows of lanes to inboxes here that are delivered together. */
+/* Rows of lanes to local inboxes that are delivered together. */
 #define CLAIMED_ROWS 2048
 
 /* Rows that acks and reads of one batch walk at most: a person who comes back
