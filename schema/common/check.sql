@@ -89,7 +89,7 @@ LIMIT $1;
 
 -- A lane to another server is as urgent as the most urgent of what waits in it
 -- (one that is leased is weighed when its lease ends).
--- name: check_urgency
+-- name: check_lane_priority
 SELECT 'lane ' || w.lane_id || ' has priority ' || w.priority ||
     ', the highest in it is ' || w.highest
 FROM (SELECT l.lane_id, l.priority, coalesce((SELECT max(o.priority)

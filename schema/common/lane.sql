@@ -8,7 +8,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7)
 RETURNING lane_id;
 
 -- The highest priority of what waits in a lane to another server.
--- name: lane_urgency
+-- name: lane_top_priority
 SELECT max(o.priority) FROM outbox o
 WHERE o.lane_id = $1 AND o.dest_kind = 'server' AND o.state = 'pending'
   AND o.lane_seq IS NOT NULL;
@@ -40,7 +40,7 @@ SELECT min(due_at) FROM outbox_lanes
 WHERE state = 'ready' AND destination_id = $1 AND priority = -1;
 
 -- Whether there are lanes that are due after $1.
--- name: lanes_far
+-- name: lanes_due_beyond
 SELECT min(due_at) FROM outbox_lanes WHERE due_at > 0 AND due_at > $1;
 
 -- When the next lease runs out.

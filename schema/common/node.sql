@@ -5,7 +5,7 @@
 INSERT INTO nodes (name, started_at, beat_at) VALUES ($1, $2, $2)
 RETURNING node_id;
 
--- Makes the row again if others have forgotten a node that was only held up.
+-- Inserts the row again if it was deleted: the node was only held up.
 -- name: node_heartbeat
 INSERT INTO nodes (node_id, name, started_at, beat_at) VALUES ($1, $3, $2, $2)
 ON CONFLICT (node_id) DO UPDATE SET beat_at = excluded.beat_at, left_at = NULL;
@@ -16,7 +16,7 @@ SELECT beat_at FROM nodes WHERE node_id = $1;
 -- name: node_leave
 UPDATE nodes SET left_at = $2 WHERE node_id = $1 AND left_at IS NULL;
 
--- Unless it has beaten again.
+-- Unless it has sent another heartbeat.
 -- name: node_mark_dead
 UPDATE nodes SET left_at = $2
 WHERE node_id = $1 AND left_at IS NULL AND beat_at = $3;
@@ -25,12 +25,12 @@ WHERE node_id = $1 AND left_at IS NULL AND beat_at = $3;
 SELECT node_id, name, beat_at FROM nodes
 WHERE left_at IS NULL ORDER BY node_id;
 
--- Those that have not run out.
+-- The leases that have not run out.
 -- name: node_leases_left
 SELECT count(*) FROM outbox_lanes
 WHERE state = 'leased' AND lease_owner = $1 AND lease_until > $2;
 
--- Those who have left so long ago, and to whom no lease is given.
+-- The nodes that left before $1 and hold no lease.
 -- name: nodes_left
 SELECT n.node_id FROM nodes n
 WHERE n.left_at < $1

@@ -46,7 +46,7 @@ WHERE l.lane_id = r.lane_id;
 -- The next local lanes after $1 that owe something, at most $2, each with its
 -- due time: one step in the index of what waits for each lane, however much
 -- waits in it.
--- name: lanes_owing
+-- name: lanes_pending
 WITH RECURSIVE owing (lane_id, n) AS (
     SELECT min(o.lane_id), 1::bigint FROM outbox o
     WHERE o.state = 'pending' AND o.lane_seq IS NOT NULL
@@ -73,7 +73,7 @@ ORDER BY l.due_at, l.lane_id LIMIT $6;
 
 -- Lanes that are due much later than anything is ever put off: the clock has
 -- been put back.  As far as nobody is at work on their conversations.
--- name: lanes_clamp
+-- name: lanes_cap_due
 WITH held AS (
     SELECT l.lane_id FROM outbox_lanes l
     JOIN conversations c ON c.conversation_id = l.conversation_id

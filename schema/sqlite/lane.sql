@@ -42,7 +42,7 @@ WHERE lane_id = $1;
 -- The next local lanes after $1 that owe something, at most $2, each with its
 -- due time: one step in the index of what waits for each lane, however much
 -- waits in it.
--- name: lanes_owing
+-- name: lanes_pending
 WITH RECURSIVE owing (lane_id) AS (
     SELECT min(o.lane_id) FROM outbox o
     WHERE o.state = 'pending' AND o.lane_seq IS NOT NULL
@@ -75,7 +75,7 @@ LIMIT $6;
 
 -- Lanes that are due much later than anything is ever put off: the clock has
 -- been put back.
--- name: lanes_clamp
+-- name: lanes_cap_due
 UPDATE outbox_lanes SET due_at = $1 WHERE state = 'ready' AND lane_id IN (
     SELECT lane_id FROM outbox_lanes INDEXED BY outbox_lanes_put_off
     WHERE due_at > 0 AND due_at > $2 LIMIT 1000);

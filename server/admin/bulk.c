@@ -2,7 +2,7 @@
 /*
  * Requeues or discards many dead letters at once: those of a list of ids, or
  * the oldest that match a filter.  They go to the writer in units of
- * OPERATOR_LETTERS, one after the other, so that no commit waits for all of
+ * OPERATOR_DEAD_LETTERS, one after the other, so that no commit waits for all of
  * them.  The answer names those that were refused.
  */
 #include <string.h>
@@ -19,7 +19,7 @@ struct bulk_call {
 	struct call call; /* first */
 	struct wire_doc doc;
 	struct operator_unit unit;
-	struct operator_letter letters[OPERATOR_LETTERS];
+	struct operator_dead_letter letters[OPERATOR_DEAD_LETTERS];
 	const char *member; /* "requeued", "discarded" */
 
 	/* By name. */
@@ -78,12 +78,12 @@ read_end(struct call *call, struct db *db, struct err *err)
 static void
 add_results(struct bulk_call *a)
 {
-	const struct operator_letter *l;
+	const struct operator_dead_letter *l;
 	size_t i;
 
 	a->done += (int64_t)a->unit.done;
-	a->tried += (int64_t)a->unit.nletters;
-	for (i = 0; i < a->unit.nletters; i++) {
+	a->tried += (int64_t)a->unit.ndead_letters;
+	for (i = 0; i < a->unit.ndead_letters; i++) {
 		l = &a->letters[i];
 		if (!l->refused)
 			continue;
@@ -114,11 +114,11 @@ static void
 submit(struct bulk_call *a)
 {
 	enum operator_op op = a->unit.op;
-	size_t n = a->unit.nletters;
+	size_t n = a->unit.ndead_letters;
 
 	operator_unit_init(&a->unit, op, a->call.principal->name);
-	a->unit.letters = a->letters;
-	a->unit.nletters = n;
+	a->unit.dead_letters = a->letters;
+	a->unit.ndead_letters = n;
 	a->unit.unit.finish = unit_done;
 	a->unit.arg = a;
 	(void)call_submit(&a->call, &a->unit.unit);
@@ -131,25 +131,26 @@ next_named(struct bulk_call *a)
 {
 	size_t n = 0;
 
-	while (n < OPERATOR_LETTERS && a->at < json_array_size(a->ids)) {
+	while (n < OPERATOR_DEAD_LETTERS && a->at < json_array_size(a->ids)) {
 		a->letters[n].dead_id =
 		    json_integer_value(json_array_get(a->ids, a->at));
 		n++;
 		a->at++;
 	}
-	a->unit.nletters = n;
+	a->unit.ndead_letters = n;
 }
 
 static enum rc
 next_filtered(struct bulk_call *a, struct db *db, struct err *err)
 {
-	int64_t ids[OPERATOR_LETTERS], last, want = a->limit - a->done;
+	int64_t ids[OPERATOR_DEAD_LETTERS], last, want = a->limit - a->done;
 	size_t i, n;
 	enum rc rc;
 
 	rc = inspect_dead_letter_ids(db, &a->filter, a->last, ids,
-	    (size_t)(want < OPERATOR_LETTERS ? want : OPERATOR_LETTERS), &n,
-	    &last, err);
+	    (size_t)(want < OPERATOR_DEAD_LETTERS ? want
+						  : OPERATOR_DEAD_LETTERS),
+	    &n, &last, err);
 	if (rc != RC_OK)
 		return (rc);
 	a->ended = last == 0 || n == 0;
@@ -159,7 +160,7 @@ next_filtered(struct bulk_call *a, struct db *db, struct err *err)
 		a->last = ids[n - 1];
 	for (i = 0; i < n; i++)
 		a->letters[i].dead_id = ids[i];
-	a->unit.nletters = n;
+	a->unit.ndead_letters = n;
 	return (RC_OK);
 }
 
@@ -187,7 +188,7 @@ read_next(struct call *call, struct db *db, struct err *err)
 		next_named(a);
 	if (rc != RC_OK)
 		return (rc);
-	if (a->unit.nletters > 0)
+	if (a->unit.ndead_letters > 0)
 		submit(a);
 	else
 		call_read(call, read_end);
@@ -327,12 +328,12 @@ void
 admin_dead_requeue_post(struct http_request *req, void *arg)
 {
 
-	many(req, arg, OPERATOR_REQUEUE_LETTERS, "requeued");
+	many(req, arg, OPERATOR_REQUEUE_DEAD_LETTERS, "requeued");
 }
 
 void
 admin_dead_discard_post(struct http_request *req, void *arg)
 {
 
-	many(req, arg, OPERATOR_DISCARD_LETTERS, "discarded");
+	many(req, arg, OPERATOR_DISCARD_DEAD_LETTERS, "discarded");
 }

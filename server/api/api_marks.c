@@ -5,7 +5,8 @@
 #include <stdio.h>
 
 #include "api/api_internal.h"
-#include "chat/mark.h"
+#include "chat/ack.h"
+#include "chat/read.h"
 #include "store/conversation.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

@@ -62,11 +62,11 @@ enum log_format { LOG_FMT_TEXT, LOG_FMT_JSON };
 	X(SCRUB_FOUND, LVL_ERROR, "the scrubber found damage; run fsck")       \
 	X(SCRUB_ROUND, LVL_INFO, "the scrubber has read everything once")      \
 	X(CLUSTER_NODE, LVL_INFO, "another node of this database was seen")    \
-	X(CLUSTER_GONE, LVL_WARN, "another node is gone; its leases end")      \
-	X(CLUSTER_FULL, LVL_WARN, "more nodes than one looks after")           \
+	X(CLUSTER_DEAD, LVL_WARN, "another node is dead; its leases end")      \
+	X(CLUSTER_FULL, LVL_WARN, "there are more nodes than are checked")     \
 	X(CLUSTER_FIRST, LVL_INFO, "upkeep is this node's, for all")           \
-	X(CLUSTER_AWAY, LVL_WARN, "what other nodes tell cannot be heard")     \
-	X(CLUSTER_BACK, LVL_INFO, "what other nodes tell is heard again")      \
+	X(CLUSTER_AWAY, LVL_WARN, "notes of other nodes cannot be received")   \
+	X(CLUSTER_BACK, LVL_INFO, "notes of other nodes are received again")   \
 	X(CLUSTER_LINE, LVL_INFO,                                              \
 	    "another server leads, and lacks nothing: cursors stay good")      \
 	X(CLUSTER_EPOCH, LVL_WARN,                                             \

@@ -22,7 +22,7 @@
 	X(THR_READER, "reader")                                                \
 	X(THR_PUSH, "push")                                                    \
 	X(THR_RELAY, "relay")                                                  \
-	X(THR_JANITOR, "janitor")                                              \
+	X(THR_UPKEEP, "upkeep")                                                \
 	X(THR_CLUSTER, "cluster")                                              \
 	X(THR_ALERTS, "alerts")                                                \
 	X(THR_ARGON2, "argon2")                                                \

@@ -185,9 +185,9 @@ run_batch(struct writer *w)
 		atomic_fetch_add(&w->full, 1);
 		writer_refuse(w->batch, w->nbatch, rc);
 	} else if (rc_is_outage(rc)) {
-		/* Somebody else has the lock, or the database is away: units
-		 * run singly would wait for it one after another, each its
-		 * whole time.  What is uncertain its client asks again. */
+		/* Another process has the lock, or the database is away: units
+		 * run singly would wait one after another, each its whole time.
+		 * Clients repeat what is uncertain. */
 		rc = note_outage(w, rc, w->nbatch, &err);
 		writer_refuse(w->batch, w->nbatch, rc);
 	} else {

@@ -135,7 +135,7 @@ check_files(const struct data *data, struct err *err)
 	for (i = 0; i < 3 && rc == RC_OK; i++) {
 		(void)snprintf(
 		    path, sizeof(path), "%s%s", data_database(data), tails[i]);
-		rc = file_check_regular(path, err);
+		rc = regular_file_check(path, err);
 		if (rc == RC_OK && stat(path, &st) == 0)
 			rc = check_mode(path, &st, err);
 	}
@@ -287,7 +287,7 @@ data_open_db(const struct data *data, struct db **ret, struct err *err)
 
 	if ((rc = data_connect(data, &db, err)) != RC_OK)
 		return (rc);
-	rc = data_migrate(data, db, err);
+	rc = migrate_data(data, db, err);
 	if (rc != RC_OK)
 		db_close(db);
 	else

@@ -21,7 +21,7 @@
 
 /*
  * The store has failed for good.  What is in memory may be ahead of the disk,
- * so nobody may be answered any more: the log gets its last line and the
+ * so no request may be answered any more: the log gets its last line and the
  * process ends with EX_IOERR (74).  What was called accepted before is on disk:
  * after a failed sync none succeeds (db_sync).
  */
@@ -64,7 +64,7 @@ at_most_files(int64_t wanted)
 	return (n < most ? n : most);
 }
 
-/* How often a message may be refused, as whoever shows one is told. */
+/* How often a message may be refused, for the views of entries. */
 static int
 most_retries(const struct server *s)
 {
@@ -231,7 +231,7 @@ make_cluster(struct server *s, struct err *err)
 	    .push = s->push,
 	    .lineage = &s->lineage,
 	    .destinations_changed = on_destinations_changed,
-	    .over = serve_anew,
+	    .epoch_changed = serve_anew,
 	    .arg = s};
 	struct lineage_node *node = &s->node;
 	enum rc rc;

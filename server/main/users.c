@@ -25,7 +25,7 @@
 /* ---- units ---- */
 
 enum rc
-user_command_unit(const struct user_command *command, struct db *db,
+users_command_unit(const struct users_command *command, struct db *db,
     struct account_unit *ret, struct err *err)
 {
 	static const enum account_op ops[] = {
@@ -53,7 +53,7 @@ user_command_unit(const struct user_command *command, struct db *db,
 }
 
 enum rc
-user_command_result(const struct account_unit *unit, struct err *err)
+users_command_result(const struct account_unit *unit, struct err *err)
 {
 
 	if (unit->unit.rc != RC_OK)
@@ -79,14 +79,14 @@ finish(struct unit *base)
 }
 
 enum rc
-user_command_run(const struct user_command *command, struct db *db,
+users_command_run(const struct users_command *command, struct db *db,
     struct writer *writer, struct err *err)
 {
 	struct account_unit unit;
 	bool done = false;
 	enum rc rc;
 
-	rc = user_command_unit(command, db, &unit, err);
+	rc = users_command_unit(command, db, &unit, err);
 	if (rc != RC_OK)
 		return (rc);
 	unit.unit.finish = finish;
@@ -95,7 +95,7 @@ user_command_run(const struct user_command *command, struct db *db,
 		return (err_set(err, rc, "the writer takes nothing"));
 	while (!done)
 		(void)writer_run_once(writer);
-	return (user_command_result(&unit, err));
+	return (users_command_result(&unit, err));
 }
 
 /* ---- without a server ---- */
@@ -110,7 +110,7 @@ ignore_fatal(void *arg, const struct err *err)
 }
 
 static enum rc
-run_alone(const struct data *data, const struct user_command *command,
+run_alone(const struct data *data, const struct users_command *command,
     const struct config *config, struct err *err)
 {
 	struct txn_env_options txn_env_options = {.clk = clk_system(),
@@ -134,7 +134,7 @@ run_alone(const struct data *data, const struct user_command *command,
 		rc = writer_new(&writer_options, &writer, err);
 	}
 	if (rc == RC_OK)
-		rc = user_command_run(command, db, writer, err);
+		rc = users_command_run(command, db, writer, err);
 	writer_free(writer);
 	txn_env_free(env);
 	db_close(db);
@@ -246,7 +246,7 @@ ask_password(char *password, size_t size, struct err *err)
 }
 
 static enum rc
-take_password(struct user_command *command, bool from_stdin, struct err *err)
+take_password(struct users_command *command, bool from_stdin, struct err *err)
 {
 	char password[LIMIT_PASSWORD_LEN + 2];
 	enum rc rc = RC_OK;
@@ -291,7 +291,7 @@ show_usage(void)
 }
 
 int
-take_flag(int argc, char **argv, const char *flag, bool *ret)
+main_take_flag(int argc, char **argv, const char *flag, bool *ret)
 {
 	int i, n = 0;
 
@@ -305,7 +305,7 @@ take_flag(int argc, char **argv, const char *flag, bool *ret)
 }
 
 int
-take_value(int argc, char **argv, const char *flag, const char **ret)
+main_take_value(int argc, char **argv, const char *flag, const char **ret)
 {
 	size_t len = strlen(flag);
 	int i, n = 0;
@@ -324,7 +324,7 @@ take_value(int argc, char **argv, const char *flag, const char **ret)
 
 /* Fills ${ret} from the operands; false: they are none. */
 static bool
-read_command(const struct config *config, struct user_command *ret)
+read_command(const struct config *config, struct users_command *ret)
 {
 	static const char *const names[] = {"add", "passwd", "disable"};
 	int i;
@@ -345,7 +345,7 @@ read_command(const struct config *config, struct user_command *ret)
 /* Whether ${command} takes ${name}.  Users that exist may have names that a new
  * one may not. */
 static bool
-name_valid(const struct user_command *command, const char *name)
+name_valid(const struct users_command *command, const char *name)
 {
 
 	return (command->op == USER_ADD ? model_name_fits(name, strlen(name))
@@ -353,7 +353,7 @@ name_valid(const struct user_command *command, const char *name)
 }
 
 static enum rc
-run(const struct config *config, const struct user_command *command,
+run(const struct config *config, const struct users_command *command,
     struct err *err)
 {
 	struct data data;
@@ -375,27 +375,28 @@ users_main(int argc, char **argv)
 {
 	static const char *const done[] = {
 	    "added", "has a new password", "disabled"};
-	struct user_command command = {.admin = false};
+	struct users_command command = {.admin = false};
 	struct config config;
 	struct err err = ERR_INIT;
 	bool from_stdin = false;
 	int code;
 
-	argc = take_flag(argc, argv, "--admin", &command.admin);
-	argc = take_flag(argc, argv, "--password-stdin", &from_stdin);
-	if ((code = settings(argc, argv, &config)) >= 0)
+	argc = main_take_flag(argc, argv, "--admin", &command.admin);
+	argc = main_take_flag(argc, argv, "--password-stdin", &from_stdin);
+	if ((code = main_settings(argc, argv, &config)) >= 0)
 		return (code);
 	if (!read_command(&config, &command))
 		return (show_usage());
 	if (!name_valid(&command, config.operands[1]))
-		return (complain(EX_DATAERR, "\"%s\" is not a valid name: %s",
-		    config.operands[1], MODEL_NAME_RULE));
+		return (
+		    main_complain(EX_DATAERR, "\"%s\" is not a valid name: %s",
+			config.operands[1], MODEL_NAME_RULE));
 	log_set_level(LVL_WARN);
 	if (crypt_init(&err) != RC_OK ||
 	    (command.op != USER_DISABLE &&
 		take_password(&command, from_stdin, &err) != RC_OK) ||
 	    run(&config, &command, &err) != RC_OK)
-		return (complain(rc_exit_code(err.rc), "%s", err.text));
+		return (main_complain(rc_exit_code(err.rc), "%s", err.text));
 	(void)printf("user %s %s%s\n", command.name, done[command.op],
 	    command.admin && command.op == USER_ADD ? " as administrator" : "");
 	return (EX_OK);

@@ -7,7 +7,7 @@
 #include "model/message.h"
 #include "schema/sql.h"
 #include "store/lane.h"
-#include "store/read.h"
+#include "store/store_internal.h"
 
 static const char *const names[LANE_STATES] = {
 #define X(id, name) name,
@@ -150,7 +150,7 @@ each_lane(void *arg, const struct db_row *row, struct err *err)
 }
 
 enum rc
-store_lanes_owing(struct db *db, int64_t now_ms, int64_t after, int64_t limit,
+store_lanes_pending(struct db *db, int64_t now_ms, int64_t after, int64_t limit,
     void (*each)(void *arg, int64_t lane_id), void *arg, int64_t *ret_last,
     struct err *err)
 {
@@ -160,7 +160,7 @@ store_lanes_owing(struct db *db, int64_t now_ms, int64_t after, int64_t limit,
 
 	v[0] = db_v_i64(after);
 	v[1] = db_v_i64(limit);
-	rc = db_run(db, SQL_LANES_OWING, v, 2, each_lane, &e, NULL, err);
+	rc = db_run(db, SQL_LANES_PENDING, v, 2, each_lane, &e, NULL, err);
 	*ret_last = e.count < limit ? 0 : e.last;
 	return (rc);
 }
@@ -254,19 +254,20 @@ store_lanes_lease_next(struct db *db, int64_t *ret, struct err *err)
 }
 
 enum rc
-store_lanes_far(struct db *db, int64_t beyond_ms, bool *ret, struct err *err)
+store_lanes_due_beyond(
+    struct db *db, int64_t beyond_ms, bool *ret, struct err *err)
 {
 	struct db_val v = db_v_i64(beyond_ms);
 	int64_t due;
 	enum rc rc;
 
-	rc = run_least(db, SQL_LANES_FAR, &v, 1, &due, err);
+	rc = run_least(db, SQL_LANES_DUE_BEYOND, &v, 1, &due, err);
 	*ret = due != 0;
 	return (rc);
 }
 
 static enum rc
-take_urgency(void *arg, const struct db_row *row, struct err *err)
+take_top_priority(void *arg, const struct db_row *row, struct err *err)
 {
 
 	(void)err;
@@ -276,12 +277,13 @@ take_urgency(void *arg, const struct db_row *row, struct err *err)
 }
 
 enum rc
-store_lane_urgency(struct db *db, int64_t lane_id, int *ret, struct err *err)
+store_lane_top_priority(
+    struct db *db, int64_t lane_id, int *ret, struct err *err)
 {
 	const struct db_val v = db_v_i64(lane_id);
 
-	return (
-	    db_run(db, SQL_LANE_URGENCY, &v, 1, take_urgency, ret, NULL, err));
+	return (db_run(db, SQL_LANE_TOP_PRIORITY, &v, 1, take_top_priority, ret,
+	    NULL, err));
 }
 
 enum rc
@@ -355,12 +357,12 @@ store_lane_values(
 }
 
 enum rc
-store_lanes_clamp(struct db *db, int64_t now_ms, int64_t beyond_ms,
+store_lanes_cap_due(struct db *db, int64_t now_ms, int64_t beyond_ms,
     int64_t *ret, struct err *err)
 {
 	struct db_val v[2];
 
 	v[0] = db_v_i64(now_ms);
 	v[1] = db_v_i64(beyond_ms);
-	return (db_run(db, SQL_LANES_CLAMP, v, 2, NULL, NULL, ret, err));
+	return (db_run(db, SQL_LANES_CAP_DUE, v, 2, NULL, NULL, ret, err));
 }

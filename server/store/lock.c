@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "schema/sql.h"
 #include "store/lock.h"
-#include "store/read.h"
+#include "store/store_internal.h"
 
 /* Rows of values on their way. */
 struct rows {

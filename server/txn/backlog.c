@@ -188,7 +188,7 @@ backlog_waiting(const struct backlog *b)
 }
 
 static enum rc
-take_waiting(void *arg, int64_t sender_id, int64_t destination_id, int64_t n,
+on_row_waiting(void *arg, int64_t sender_id, int64_t destination_id, int64_t n,
     struct err *err)
 {
 	struct backlog_key key = {sender_id, destination_id};
@@ -275,7 +275,7 @@ backlog_begin(struct backlog *b, struct tx *tx, struct err *err)
 	forget(b->senders);
 	forget(b->destinations);
 	b->waiting = 0;
-	rc = store_waiting(tx->db, take_waiting, b, err);
+	rc = store_waiting(tx->db, on_row_waiting, b, err);
 	b->known = rc == RC_OK;
 	b->recount_at = tx->now_ms + RECOUNT_MS + b->waiting / RECOUNT_PER_MS;
 	b->senders_most = SENDERS_MAX + 2 * htab_count(b->senders);
@@ -287,7 +287,7 @@ backlog_flush(struct backlog *b, struct tx *tx, struct err *err)
 {
 	enum rc rc;
 
-	/* If the commit fails nobody knows what is true. */
+	/* If the commit fails the counts are unknown. */
 	b->lost = true;
 	if (!b->dirty)
 		return (RC_OK);

@@ -56,7 +56,7 @@ flush_members(struct cached_conversation *c, struct tx *tx,
 }
 
 static enum rc
-flush_marks(
+flush_participants(
     struct cache *cache, struct tx *tx, struct store_rows *r, struct err *err)
 {
 	struct cached_conversation *c;
@@ -75,15 +75,15 @@ flush_marks(
 /* One look at an index, and only for a lane that others may see as more urgent
  * than it is. */
 static enum rc
-weigh(struct cached_lane *lane, struct tx *tx, struct err *err)
+recompute_priority(struct cached_lane *lane, struct tx *tx, struct err *err)
 {
 
-	if (!lane->fell)
+	if (!lane->recheck_priority)
 		return (RC_OK);
-	lane->fell = false;
+	lane->recheck_priority = false;
 	if (lane->lane.state != LANE_READY)
 		return (RC_OK);
-	return (store_lane_urgency(
+	return (store_lane_top_priority(
 	    tx->db, lane->lane.lane_id, &lane->lane.priority, err));
 }
 
@@ -98,7 +98,7 @@ cache_flush_lanes(struct cache *cache, struct tx *tx, struct err *err)
 	for (lane = cache->dirty_lanes; lane != NULL; lane = lane->next_dirty) {
 		r = cache_lane_remote(lane) ? &cache->remote_rows
 					    : &cache->lane_rows;
-		rc = weigh(lane, tx, err);
+		rc = recompute_priority(lane, tx, err);
 		if (rc == RC_OK)
 			rc = store_rows_next(tx->db, r, &v, err);
 		if (rc != RC_OK)
@@ -141,13 +141,13 @@ cache_flush(struct cache *cache, struct tx *tx, struct err *err)
 	enum rc rc;
 
 	thr_assert(THR_WRITER);
-	rc = flush_marks(cache, tx, &cache->mark_rows, err);
+	rc = flush_participants(cache, tx, &cache->participant_rows, err);
 	if (rc == RC_OK)
 		rc = cache_flush_lanes(cache, tx, err);
 	/* These move marks of inboxes. */
 	if (rc == RC_OK &&
 	    (cache->dirty_devices != NULL || cache->dirty_users != NULL))
-		rc = cache_hold_inboxes(cache, tx, err);
+		rc = cache_lock_inboxes(cache, tx, err);
 	if (rc == RC_OK)
 		rc = flush_devices(cache, tx, &cache->device_rows, err);
 	if (rc == RC_OK)

@@ -130,13 +130,14 @@ cache_lane_touch(struct cache *cache, struct cached_lane *lane)
 }
 
 void
-cache_lane_fell(struct cache *cache, struct cached_lane *lane, int priority)
+cache_lane_recheck_priority(
+    struct cache *cache, struct cached_lane *lane, int priority)
 {
 
 	if (!cache_lane_remote(lane) || priority < lane->lane.priority ||
 	    lane->lane.priority == PRIORITY_LOW)
 		return;
-	lane->fell = true;
+	lane->recheck_priority = true;
 	cache_lane_touch(cache, lane);
 }
 

@@ -41,14 +41,14 @@ struct batch {
 };
 
 const char *
-store_copy_name(enum store_copy_table table)
+copy_name(enum copy_table table)
 {
 
 	return (tables[table].name);
 }
 
 int64_t
-store_copy_born_with(enum store_copy_table table)
+copy_born_with(enum copy_table table)
 {
 
 	/* All destinations, and here. */
@@ -56,7 +56,7 @@ store_copy_born_with(enum store_copy_table table)
 }
 
 static enum rc
-take_count(void *arg, const struct db_row *row, struct err *err)
+on_row_count(void *arg, const struct db_row *row, struct err *err)
 {
 	int64_t *counts = arg, table = db_row_i64(row, 0);
 
@@ -67,15 +67,14 @@ take_count(void *arg, const struct db_row *row, struct err *err)
 }
 
 enum rc
-store_copy_counts(
-    struct db *db, int64_t ret[STORE_COPY_TABLES], struct err *err)
+copy_counts(struct db *db, int64_t ret[STORE_COPY_TABLES], struct err *err)
 {
 	enum rc rc;
 	size_t i;
 
 	for (i = 0; i < STORE_COPY_TABLES; i++)
 		ret[i] = -1;
-	rc = db_run(db, SQL_COPY_COUNTS, NULL, 0, take_count, ret, NULL, err);
+	rc = db_run(db, SQL_COPY_COUNTS, NULL, 0, on_row_count, ret, NULL, err);
 	for (i = 0; i < STORE_COPY_TABLES && rc == RC_OK; i++)
 		if (ret[i] < 0)
 			rc = err_set(err, RC_INTERNAL, "%s was not counted",
@@ -84,7 +83,7 @@ store_copy_counts(
 }
 
 enum rc
-store_copy_alone(struct db *to, struct err *err)
+copy_alone(struct db *to, struct err *err)
 {
 
 	return (db_run(to, SQL_COPY_ALONE, NULL, 0, NULL, NULL, NULL, err));
@@ -159,7 +158,7 @@ keep_row(struct batch *b, const struct db_row *row, struct err *err)
 }
 
 static enum rc
-take_row(void *arg, const struct db_row *row, struct err *err)
+on_row(void *arg, const struct db_row *row, struct err *err)
 {
 	struct batch *b = arg;
 	enum rc rc;
@@ -184,14 +183,14 @@ copy_table(struct db *from, struct batch *b, struct err *err)
 	b->width = strlen(b->table->columns);
 	b->n = b->used = 0;
 	b->before = 0;
-	rc = db_run(from, b->table->get, NULL, 0, take_row, b, NULL, err);
+	rc = db_run(from, b->table->get, NULL, 0, on_row, b, NULL, err);
 	return (rc == RC_OK && b->n > 0 ? write_batch(b, err) : rc);
 }
 
 /* ---- the last numbers ---- */
 
 static enum rc
-take_number(void *arg, const struct db_row *row, struct err *err)
+on_row_number(void *arg, const struct db_row *row, struct err *err)
 {
 	struct db *to = arg;
 	struct db_val v[2];
@@ -224,7 +223,7 @@ widest(void)
 }
 
 enum rc
-store_copy_rows(struct db *from, struct db *to, struct err *err)
+copy_rows(struct db *from, struct db *to, struct err *err)
 {
 	struct batch b = {.to = to};
 	enum rc rc;
@@ -240,7 +239,7 @@ store_copy_rows(struct db *from, struct db *to, struct err *err)
 		rc = copy_table(from, &b, err);
 	}
 	if (rc == RC_OK)
-		rc = db_run(from, SQL_COPY_NUMBERS_GET, NULL, 0, take_number,
+		rc = db_run(from, SQL_COPY_NUMBERS_GET, NULL, 0, on_row_number,
 		    to, NULL, err);
 	mem_free(b.bytes);
 	mem_free(b.v);
@@ -248,7 +247,7 @@ store_copy_rows(struct db *from, struct db *to, struct err *err)
 }
 
 enum rc
-store_copy_rescue(struct db *db, int64_t now_ms, struct err *err)
+copy_rescue(struct db *db, int64_t now_ms, struct err *err)
 {
 	static const struct {
 		int stmt;

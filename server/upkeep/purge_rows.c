@@ -29,7 +29,7 @@ static const char *const names[] = {
 };
 
 const char *
-store_purge_name(enum store_purge table)
+purge_rows_name(enum purge_table table)
 {
 
 	assert(table < PURGE_TABLES);
@@ -40,14 +40,14 @@ store_purge_name(enum store_purge table)
 
 /* Whether a row made at ${at} ends the walk. */
 static bool
-too_young(const struct store_purge_list *l, int64_t at)
+too_young(const struct purge_list *l, int64_t at)
 {
 
 	return (at >= l->before_ms && at <= l->now_ms);
 }
 
 static void
-keep(struct store_purge_list *l, const struct store_purge_key *key)
+keep(struct purge_list *l, const struct purge_key *key)
 {
 
 	if (l->n < PURGE_ROWS)
@@ -57,7 +57,7 @@ keep(struct store_purge_list *l, const struct store_purge_key *key)
 /* Counts a row that was looked at.  RC_LIMIT, which ends the statement: the
  * list is full. */
 static enum rc
-seen(struct store_purge_list *l, const struct store_purge_key *key)
+seen(struct purge_list *l, const struct purge_key *key)
 {
 
 	l->last = *key;
@@ -77,7 +77,7 @@ is_state(const struct db_row *row, int col, const char *state)
  * was canceled, a message that was sent and whose person is away, and that one
  * was requeued, which is why it came out of order. */
 static bool
-outbox_may_go(const struct store_purge_list *l, const struct db_row *row)
+outbox_may_go(const struct purge_list *l, const struct db_row *row)
 {
 	int64_t kind = db_row_i64(row, 2);
 
@@ -90,10 +90,10 @@ outbox_may_go(const struct store_purge_list *l, const struct db_row *row)
 }
 
 static enum rc
-look_outbox(void *arg, const struct db_row *row, struct err *err)
+on_row_outbox(void *arg, const struct db_row *row, struct err *err)
 {
-	struct store_purge_list *l = arg;
-	struct store_purge_key key = {.id = db_row_i64(row, 0)};
+	struct purge_list *l = arg;
+	struct purge_key key = {.id = db_row_i64(row, 0)};
 
 	(void)err;
 	if (too_young(l, db_row_i64(row, 5))) {
@@ -111,9 +111,9 @@ look_outbox(void *arg, const struct db_row *row, struct err *err)
 
 /* A row ${id} of ${at}, which may go when it is old and ${over}. */
 static enum rc
-look(struct store_purge_list *l, int64_t id, int64_t at, bool over)
+look(struct purge_list *l, int64_t id, int64_t at, bool over)
 {
-	struct store_purge_key key = {.id = id};
+	struct purge_key key = {.id = id};
 
 	if (too_young(l, at)) {
 		l->end = true;
@@ -125,7 +125,7 @@ look(struct store_purge_list *l, int64_t id, int64_t at, bool over)
 }
 
 static enum rc
-look_attempt(void *arg, const struct db_row *row, struct err *err)
+on_row_attempt(void *arg, const struct db_row *row, struct err *err)
 {
 
 	(void)err;
@@ -134,7 +134,7 @@ look_attempt(void *arg, const struct db_row *row, struct err *err)
 }
 
 static enum rc
-look_by_id(void *arg, const struct db_row *row, struct err *err)
+on_row_by_id(void *arg, const struct db_row *row, struct err *err)
 {
 
 	(void)err;
@@ -143,10 +143,10 @@ look_by_id(void *arg, const struct db_row *row, struct err *err)
 
 /* Foreign ids are in no order of time: the walk goes to the table's end. */
 static enum rc
-look_processed(void *arg, const struct db_row *row, struct err *err)
+on_row_processed(void *arg, const struct db_row *row, struct err *err)
 {
-	struct store_purge_list *l = arg;
-	struct store_purge_key key = {.id = db_row_i64(row, 1)};
+	struct purge_list *l = arg;
+	struct purge_key key = {.id = db_row_i64(row, 1)};
 
 	(void)err;
 	key.event_id = db_row_uuid(row, 0);
@@ -162,20 +162,20 @@ static const struct {
 	int delete;
 	int archive; /* -1: nothing to tell */
 } tables[PURGE_TABLES] = {
-    [PURGE_OUTBOX] = {SQL_PURGE_OUTBOX_LOOK, look_outbox, SQL_PURGE_OUTBOX,
+    [PURGE_OUTBOX] = {SQL_PURGE_OUTBOX_LOOK, on_row_outbox, SQL_PURGE_OUTBOX,
 	SQL_ARCHIVE_OUTBOX},
-    [PURGE_ATTEMPTS] = {SQL_PURGE_ATTEMPT_LOOK, look_attempt, SQL_PURGE_ATTEMPT,
-	SQL_ARCHIVE_ATTEMPT},
-    [PURGE_PROCESSED] = {SQL_PURGE_PROCESSED_LOOK, look_processed,
+    [PURGE_ATTEMPTS] = {SQL_PURGE_ATTEMPT_LOOK, on_row_attempt,
+	SQL_PURGE_ATTEMPT, SQL_ARCHIVE_ATTEMPT},
+    [PURGE_PROCESSED] = {SQL_PURGE_PROCESSED_LOOK, on_row_processed,
 	SQL_PURGE_PROCESSED, -1},
-    [PURGE_DEAD] = {SQL_PURGE_DEAD_LOOK, look_by_id, SQL_PURGE_DEAD,
+    [PURGE_DEAD] = {SQL_PURGE_DEAD_LOOK, on_row_by_id, SQL_PURGE_DEAD,
 	SQL_ARCHIVE_DEAD},
-    [PURGE_AUDIT] = {SQL_PURGE_AUDIT_LOOK, look_by_id, SQL_PURGE_AUDIT,
+    [PURGE_AUDIT] = {SQL_PURGE_AUDIT_LOOK, on_row_by_id, SQL_PURGE_AUDIT,
 	SQL_ARCHIVE_AUDIT},
 };
 
 enum rc
-store_purge_look(struct db *db, struct store_purge_list *l, struct err *err)
+purge_rows_look(struct db *db, struct purge_list *l, struct err *err)
 {
 	struct db_val v[3];
 	size_t n = 0;
@@ -203,8 +203,8 @@ store_purge_look(struct db *db, struct store_purge_list *l, struct err *err)
 /* ---- deleting ---- */
 
 static enum rc
-delete_chunk(struct db *db, const struct store_purge_list *l, size_t from,
-    size_t n, int64_t *ret, struct err *err)
+delete_chunk(struct db *db, const struct purge_list *l, size_t from, size_t n,
+    int64_t *ret, struct err *err)
 {
 	struct db_val v[CHUNK * 3];
 	int64_t deleted;
@@ -231,8 +231,8 @@ delete_chunk(struct db *db, const struct store_purge_list *l, size_t from,
 }
 
 enum rc
-store_purge_delete(struct db *db, const struct store_purge_list *l,
-    int64_t *ret, struct err *err)
+purge_rows_delete(
+    struct db *db, const struct purge_list *l, int64_t *ret, struct err *err)
 {
 	size_t from, n;
 	enum rc rc = RC_OK;
@@ -248,7 +248,7 @@ store_purge_delete(struct db *db, const struct store_purge_list *l,
 /* ---- the mark ---- */
 
 enum rc
-store_purge_mark_get(struct db *db, int64_t *ret, struct err *err)
+purge_rows_mark_get(struct db *db, int64_t *ret, struct err *err)
 {
 	char text[24];
 	enum rc rc;
@@ -262,7 +262,7 @@ store_purge_mark_get(struct db *db, int64_t *ret, struct err *err)
 }
 
 enum rc
-store_purge_mark_set(struct db *db, int64_t mid, struct err *err)
+purge_rows_mark_set(struct db *db, int64_t mid, struct err *err)
 {
 	char text[24];
 	enum rc rc;
@@ -286,7 +286,7 @@ struct archiving {
 };
 
 static enum rc
-take_json(void *arg, const struct db_row *row, struct err *err)
+on_row_json(void *arg, const struct db_row *row, struct err *err)
 {
 	const struct archiving *a = arg;
 	const char *json;
@@ -299,7 +299,7 @@ take_json(void *arg, const struct db_row *row, struct err *err)
 }
 
 enum rc
-store_purge_archive(struct db *db, const struct store_purge_list *l,
+purge_rows_archive(struct db *db, const struct purge_list *l,
     store_archive_fn each, void *arg, struct err *err)
 {
 	struct archiving a = {each, arg};
@@ -311,8 +311,8 @@ store_purge_archive(struct db *db, const struct store_purge_list *l,
 		return (RC_OK);
 	for (i = 0; i < l->n && rc == RC_OK; i++) {
 		v = db_v_i64(l->rows[i].id);
-		rc = db_run(db, tables[l->table].archive, &v, 1, take_json, &a,
-		    NULL, err);
+		rc = db_run(db, tables[l->table].archive, &v, 1, on_row_json,
+		    &a, NULL, err);
 	}
 	return (rc);
 }

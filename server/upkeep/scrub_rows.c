@@ -41,13 +41,13 @@ static const char *const names[SCRUB_TABLES] = {
 };
 
 struct reading {
-	struct store_scrub_at *at;
-	const struct store_scrub_each *each;
+	struct scrub_at *at;
+	const struct scrub_each *each;
 	int64_t n;
 };
 
 void
-store_scrub_begin(struct store_scrub_at *at, enum store_scrub table)
+scrub_rows_begin(struct scrub_at *at, enum scrub_table table)
 {
 
 	memset(at, 0, sizeof(*at));
@@ -56,7 +56,7 @@ store_scrub_begin(struct store_scrub_at *at, enum store_scrub table)
 }
 
 const char *
-store_scrub_name(enum store_scrub table)
+scrub_rows_name(enum scrub_table table)
 {
 
 	assert(table < SCRUB_TABLES);
@@ -64,23 +64,23 @@ store_scrub_name(enum store_scrub table)
 }
 
 static enum rc
-take_link(const struct reading *r, const struct db_row *row, struct err *err)
+pass_link(const struct reading *r, const struct db_row *row, struct err *err)
 {
 	size_t n;
 
 	(void)db_row_text(row, 7, &n);
-	return (store_link_tell(row, r->each->link, r->each->arg, err));
+	return (check_link_call(row, r->each->link, r->each->arg, err));
 }
 
 static enum rc
-take_row(void *arg, const struct db_row *row, struct err *err)
+on_row(void *arg, const struct db_row *row, struct err *err)
 {
 	struct reading *r = arg;
-	struct store_scrub_at *at = r->at;
+	struct scrub_at *at = r->at;
 	enum rc rc = RC_OK;
 
 	if (at->table == SCRUB_CHAIN)
-		rc = take_link(r, row, err);
+		rc = pass_link(r, row, err);
 	else if (at->table == SCRUB_INBOX)
 		r->each->event(r->each->arg, db_row_i64(row, 0),
 		    db_row_i64(row, 1), db_row_i64(row, 2));
@@ -100,11 +100,11 @@ take_row(void *arg, const struct db_row *row, struct err *err)
 }
 
 enum rc
-store_scrub_read(struct db *db, struct store_scrub_at *at, int64_t limit,
-    const struct store_scrub_each *each, int64_t *ret, struct err *err)
+scrub_rows_read(struct db *db, struct scrub_at *at, int64_t limit,
+    const struct scrub_each *each, int64_t *ret, struct err *err)
 {
 	struct reading r = {at, each, 0};
-	struct store_scrub_at from = *at;
+	struct scrub_at from = *at;
 	struct db_val v[3];
 	size_t n = 0;
 	enum rc rc;
@@ -126,7 +126,7 @@ store_scrub_read(struct db *db, struct store_scrub_at *at, int64_t limit,
 		v[n++] = db_v_i64(from.key[0]);
 	}
 	v[n++] = db_v_i64(limit);
-	rc = db_run(db, tables[at->table].stmt, v, n, take_row, &r, NULL, err);
+	rc = db_run(db, tables[at->table].stmt, v, n, on_row, &r, NULL, err);
 	*ret = r.n;
 	return (rc);
 }

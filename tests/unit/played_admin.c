@@ -532,7 +532,7 @@ void
 operator_apply(struct unit *unit)
 {
 	struct operator_unit *u = (struct operator_unit *)(void *)unit;
-	struct operator_letter *l;
+	struct operator_dead_letter *l;
 	char id[UUID_TEXT_LEN + 1];
 	size_t i;
 
@@ -540,14 +540,14 @@ operator_apply(struct unit *unit)
 	played_note("unit %d by %s: sender=%lld message=%s name=%s reason=%s "
 		    "number=%lld lane=%lld letters=%zu",
 	    (int)u->op, u->by, (long long)u->sender_id, id, u->name, u->reason,
-	    (long long)u->number, (long long)u->lane_id, u->nletters);
+	    (long long)u->number, (long long)u->lane_id, u->ndead_letters);
 	if (desk.refused) {
 		refusal_set(&u->refusal, PROBLEM_NOT_FOUND, "/p", "not here");
 		return;
 	}
-	for (i = 0; i < u->nletters; i++) {
-		l = &u->letters[i];
-		if (i == 0 || i + 1 == u->nletters)
+	for (i = 0; i < u->ndead_letters; i++) {
+		l = &u->dead_letters[i];
+		if (i == 0 || i + 1 == u->ndead_letters)
 			played_note("letter %lld", (long long)l->dead_id);
 		l->refused = l->dead_id % 10 == 3;
 		if (l->refused)

@@ -7,9 +7,10 @@
 #include <string.h>
 
 #include "chat/account.h"
+#include "chat/ack.h"
 #include "chat/cancel.h"
 #include "chat/entry.h"
-#include "chat/mark.h"
+#include "chat/read.h"
 #include "chat/send.h"
 #include "crypt/crypt.h"
 #include "delivery/operator.h"

@@ -1,0 +1,12 @@
+-- SPDX-License-Identifier: MIT
+-- What is asked of a database before its schema is brought up to date: these
+-- must run on every schema there has been (tests/contract/test_migrate.c).
+
+-- name: preflight_content
+SELECT user_id FROM users LIMIT 1;
+
+-- name: preflight_epoch
+SELECT value FROM meta WHERE key = 'epoch';
+
+-- name: preflight_last_id
+SELECT coalesce(max(id), 0) FROM outbox;
