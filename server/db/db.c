@@ -226,6 +226,22 @@ db_schema_number(struct db *db, int *ret_has, int *ret_newest, struct err *err)
 }
 
 enum rc
+db_schema_check(const struct db *db, int64_t number, int *ret_has,
+    int *ret_newest, struct err *err)
+{
+	const struct db_schema *schema = db->schema;
+
+	*ret_has = (int)number;
+	*ret_newest = schema->migrations[schema->nmigrations - 1].number;
+	if (number > *ret_newest)
+		return (err_set(err, RC_INVALID,
+		    "the database has schema %d, this program knows %d: use the "
+		    "newer program",
+		    (int)number, *ret_newest));
+	return (RC_OK);
+}
+
+enum rc
 db_migrate(
     struct db *db, int64_t now_ms, int *ret_from, int *ret_to, struct err *err)
 {

@@ -81,6 +81,10 @@ struct db_row {
 	void *handle;
 };
 
+/* Gives what db_schema_number() does, of a database with schema ${number}. */
+enum rc db_schema_check(const struct db *db, int64_t number, int *ret_has,
+    int *ret_newest, struct err *err) MUST_USE;
+
 /* Opens SQLite file ${path}; as db_open(). */
 enum rc db_sqlite_open(const struct db_options *options, const char *path,
     struct db **ret, struct err *err) MUST_USE;

@@ -59,7 +59,7 @@ enum rc
 db_sqlite_backup(
     struct db *db, const char *path, int64_t log_limit, struct err *err)
 {
-	struct db_sqlite *s = (struct db_sqlite *)(void *)db;
+	struct db_sqlite *s = db_sqlite_of(db);
 	struct watch w = {.limit = log_limit};
 	struct stat st;
 	enum rc rc;
