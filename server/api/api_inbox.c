@@ -103,7 +103,7 @@ look_page(struct poll *poll, struct db *db, bool *ret_tell, struct err *err)
 	if (!p->has_after && p->after < p->counter.oldest - 1)
 		p->after = p->counter.oldest - 1;
 	*ret_tell = true;
-	if (!cursor_ok(p, db_shared(db)))
+	if (!cursor_ok(p, db_multi_writer(db)))
 		return (RC_OK);
 	p->next = p->after;
 	p->n = 0;

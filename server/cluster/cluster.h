@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The other nodes of a shared database: one thread with a connection of its
- * own that tells them what has happened here (NOTIFY, after the commit,
+ * The other nodes of a multi-writer database: one thread with a connection of
+ * its own that tells them what has happened here (NOTIFY, after the commit,
  * coalesced), hears what has happened there (LISTEN), keeps this node's beat,
  * and ends the leases of nodes whose beat has stopped.
  *

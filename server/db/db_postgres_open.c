@@ -286,7 +286,7 @@ configure(struct db_postgres *p, struct err *err)
 	    (int)p->timing->db_statement_ms, (int)p->timing->db_lock_ms,
 	    (int)p->timing->db_idle_ms);
 	rc = db_postgres_exec(p, sql, NULL, err);
-	p->lock_ms = p->timing->db_lock_ms;
+	p->lock_timeout_ms = p->timing->db_lock_ms;
 	if (rc == RC_OK)
 		rc = db_postgres_exec(p, plans, NULL, err);
 	if (rc == RC_OK && p->db.mode != DB_WRITER)
@@ -297,7 +297,7 @@ configure(struct db_postgres *p, struct err *err)
 	if (rc == RC_OK)
 		rc = db_postgres_lineage_check(p, err);
 	return (rc == RC_OK && p->node != 0
-		    ? db_postgres_be_node(&p->db, p->node, err)
+		    ? db_postgres_set_node(&p->db, p->node, err)
 		    : rc);
 }
 
@@ -307,8 +307,8 @@ configure(struct db_postgres *p, struct err *err)
  * changed, or that it leaves. */
 #define UNASKED_MAX 8
 
-/* Whether the server has not left while nothing was asked: whoever begins now
- * would be told that the database is away, which may be back long since. */
+/* Whether the idle connection is still alive.  Without this check the next
+ * transaction would fail although the server is back. */
 static bool
 is_there(struct db_postgres *p)
 {

@@ -16,27 +16,13 @@
  * processes change: a transaction on the first connection keeps one process
  * away while the second asks, and gives it back before it asks again.
  */
-#include <stdlib.h>
-
 #include "db/db_postgres_internal.h"
 
 /* How often both are asked.  One round that sees nothing may be chance. */
 #define ROUNDS 8
 
-/* The server process that serves ${p} now. */
-static enum rc
-ask_process(struct db_postgres *p, int64_t *ret, struct err *err)
-{
-	PGresult *result;
-	enum rc rc;
-
-	rc = db_postgres_exec(p, "SELECT pg_backend_pid()", &result, err);
-	if (rc != RC_OK)
-		return (rc);
-	*ret = strtoll(PQgetvalue(result, 0, 0), NULL, 10);
-	PQclear(result);
-	return (RC_OK);
-}
+/* The server process that serves the connection now. */
+static const char process_sql[] = "SELECT pg_backend_pid()";
 
 /* Asks ${p}, whose process was *was (0: not asked yet); *ret_moved is set when
  * it is another one now. */
@@ -46,7 +32,7 @@ look(struct db_postgres *p, int64_t *was, bool *ret_moved, struct err *err)
 	int64_t now;
 	enum rc rc;
 
-	rc = ask_process(p, &now, err);
+	rc = db_postgres_query_i64(p, process_sql, &now, err);
 	if (rc != RC_OK)
 		return (rc);
 	*ret_moved = *ret_moved || (*was != 0 && *was != now);
@@ -104,7 +90,7 @@ db_postgres_pooler_check(struct db_postgres *p, struct err *err)
 	int64_t process;
 	enum rc rc;
 
-	rc = ask_process(p, &process, err);
+	rc = db_postgres_query_i64(p, process_sql, &process, err);
 	if (rc != RC_OK || process == PQbackendPID(p->conn) ||
 	    p->session_pooler)
 		return (rc);

@@ -14,28 +14,6 @@
 /* Whoever migrates holds this advisory lock ("twinbox" in ASCII). */
 #define MIGRATE_LOCK "32779049022645112"
 
-static struct db_postgres *
-of(struct db *db)
-{
-
-	return ((struct db_postgres *)(void *)db);
-}
-
-/* The single number that ${sql} gives. */
-static enum rc
-ask(struct db_postgres *p, const char *sql, int64_t *ret, struct err *err)
-{
-	PGresult *result;
-	enum rc rc;
-
-	rc = db_postgres_exec(p, sql, &result, err);
-	if (rc != RC_OK)
-		return (rc);
-	*ret = strtoll(PQgetvalue(result, 0, 0), NULL, 10);
-	PQclear(result);
-	return (RC_OK);
-}
-
 /* The number of the schema; 0: an empty database.  One that holds something
  * else is left alone. */
 static enum rc
@@ -47,13 +25,13 @@ schema_now(struct db_postgres *p, int64_t *ret, struct err *err)
 	*ret = 0;
 	/* One statement, one snapshot: another node may make the tables at this
 	 * moment, and a second look would see them without having seen ours. */
-	rc = ask(p,
+	rc = db_postgres_query_i64(p,
 	    "SELECT CASE WHEN bool_or(tablename = 'schema_migrations') "
 	    "THEN -1 ELSE count(*) END FROM pg_tables "
 	    "WHERE schemaname = current_schema()",
 	    &n, err);
 	if (rc == RC_OK && n == -1)
-		return (ask(p,
+		return (db_postgres_query_i64(p,
 		    "SELECT coalesce(max(number), 0) FROM schema_migrations",
 		    ret, err));
 	if (rc == RC_OK && n != 0)
@@ -68,28 +46,20 @@ schema_now(struct db_postgres *p, int64_t *ret, struct err *err)
 static enum rc
 schema_number(struct db *db, int *ret_has, int *ret_newest, struct err *err)
 {
-	const struct db_schema *schema = db->schema;
 	int64_t version;
 	enum rc rc;
 
-	rc = schema_now(of(db), &version, err);
-	if (rc != RC_OK)
-		return (rc);
-	*ret_has = (int)version;
-	*ret_newest = schema->migrations[schema->nmigrations - 1].number;
-	if (version > *ret_newest)
-		return (err_set(err, RC_INVALID,
-		    "the database has schema %d, this program knows %d: use the "
-		    "newer program",
-		    (int)version, *ret_newest));
-	return (RC_OK);
+	rc = schema_now(db_postgres_of(db), &version, err);
+	return (rc == RC_OK
+		    ? db_schema_check(db, version, ret_has, ret_newest, err)
+		    : rc);
 }
 
 enum rc
 db_postgres_schema_number(
     struct db *db, int *ret_has, int *ret_newest, struct err *err)
 {
-	enum rc rc = db_postgres_connect(of(db), err);
+	enum rc rc = db_postgres_connect(db_postgres_of(db), err);
 
 	return (rc == RC_OK ? schema_number(db, ret_has, ret_newest, err) : rc);
 }
@@ -156,7 +126,7 @@ begin_locked(struct db_postgres *p, struct err *err)
 	enum rc rc;
 
 	for (;;) {
-		rc = ask(p, begin_locked_sql, &held, err);
+		rc = db_postgres_query_i64(p, begin_locked_sql, &held, err);
 		if (rc == RC_OK && held == 1)
 			return (RC_OK);
 		if (rc == RC_OK)
@@ -180,7 +150,7 @@ static enum rc
 apply_one(struct db_postgres *p, const struct sql_migration *m, int64_t now_ms,
     struct err *err)
 {
-	char note[192];
+	char insert[192];
 	enum rc rc;
 
 	rc = db_postgres_exec(p,
@@ -189,11 +159,11 @@ apply_one(struct db_postgres *p, const struct sql_migration *m, int64_t now_ms,
 	    NULL, err);
 	if (rc == RC_OK)
 		rc = db_postgres_exec(p, m->text, NULL, err);
-	(void)snprintf(note, sizeof(note),
+	(void)snprintf(insert, sizeof(insert),
 	    "INSERT INTO schema_migrations VALUES (%d, '%s', %lld)", m->number,
 	    m->name, (long long)now_ms);
 	if (rc == RC_OK)
-		rc = db_postgres_exec(p, note, NULL, err);
+		rc = db_postgres_exec(p, insert, NULL, err);
 	/* A commit that takes longer waits for a standby: whoever starts says
 	 * so, and looks again. */
 	p->patience_ms = p->timing->db_answer_ms;
@@ -229,14 +199,14 @@ migrate_next(
 	int newest;
 	enum rc rc;
 
-	if ((rc = begin_locked(of(db), err)) != RC_OK)
+	if ((rc = begin_locked(db_postgres_of(db), err)) != RC_OK)
 		return (rc);
 	rc = schema_number(db, ret_has, &newest, err);
 	*ret_done = *ret_has;
 	if (rc == RC_OK && *ret_has < newest) {
 		m = next_of(db->schema, *ret_has);
 		*ret_done = m->number;
-		rc = apply_one(of(db), m, now_ms, err);
+		rc = apply_one(db_postgres_of(db), m, now_ms, err);
 	}
 	db_rollback(db);
 	return (rc);
@@ -263,7 +233,7 @@ enum rc
 db_postgres_migrate(
     struct db *db, int64_t now_ms, int *ret_from, int *ret_to, struct err *err)
 {
-	struct db_postgres *p = of(db);
+	struct db_postgres *p = db_postgres_of(db);
 	enum rc rc;
 
 	if ((rc = db_postgres_connect(p, err)) != RC_OK)
@@ -313,7 +283,7 @@ enum rc
 db_postgres_describe(struct db *db, int id, int *ret_params, int *ret_columns,
     char *plan, size_t plan_size, struct err *err)
 {
-	struct db_postgres *p = of(db);
+	struct db_postgres *p = db_postgres_of(db);
 	struct db_postgres_stmt *st;
 	enum rc rc;
 

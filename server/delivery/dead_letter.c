@@ -143,7 +143,7 @@ find(struct tx *tx, int64_t outbox_id, struct store_row *ret_row,
 	if (rc == RC_OK && ret_row->lane_id != 0) {
 		rc = cache_lane_by_id(
 		    txn_env_of(tx)->cache, tx, ret_row->lane_id, ret_lane, err);
-		if (rc != RC_OK || !db_shared(tx->db))
+		if (rc != RC_OK || !db_multi_writer(tx->db))
 			return (rc);
 		rc = store_row_get(tx->db, outbox_id, ret_row, err);
 		if (rc == RC_OK)

@@ -13,7 +13,7 @@
  * each unit's refusal before its first write.  An error after a first write
  * abandons the whole transaction, and its units are run again one by one.
  *
- * On a shared database somebody else may hold a row for long.  The units that
+ * On a multi-writer database another node may hold a row for long.  Units that
  * need it are deferred (deferred.h), and the others go on.
  *
  * "Accepted" (the promise that others cite): a unit's `finish` is called with

@@ -153,7 +153,7 @@ note_hold(struct writer *w, int64_t us)
 	while (
 	    ms < PATIENCE_MOST_MS && ms * 1000 < PATIENCE_BATCHES * w->hold_us)
 		ms *= 2;
-	db_wait_for_locks(w->db, ms);
+	db_set_lock_timeout(w->db, ms);
 }
 
 /* Runs ${n} units as one transaction, after ${tries} that came to nothing.  On
@@ -179,7 +179,7 @@ transact_once(struct writer *w, struct unit **units, size_t n,
 	if (rc != RC_OK)
 		return (rc);
 	rc = w->hooks->begin(w->hooks->arg, &tx, err);
-	if (rc == RC_OK && db_shared(w->db))
+	if (rc == RC_OK && db_multi_writer(w->db))
 		rc = lock(w, &tx, units, n, err);
 	if (rc == RC_OK)
 		n = part_deferred(w, units, n);
@@ -214,7 +214,7 @@ static bool
 waited(const struct writer *w, enum rc rc)
 {
 
-	return (rc == RC_BUSY && db_waited(w->db));
+	return (rc == RC_BUSY && db_lock_timed_out(w->db));
 }
 
 /* The same, again when another writer was in the way: he had a row that we must
@@ -231,14 +231,14 @@ writer_transact(struct writer *w, struct unit **units, size_t n,
 		rc = transact_once(w, units, n, &how, ret_ready, err);
 		if (rc == RC_OK)
 			return (RC_OK);
-		if (!db_again(w->db) && (!waited(w, rc) || how.search))
+		if (!db_retryable(w->db) && (!waited(w, rc) || how.search))
 			break;
 		how.search = how.search || waited(w, rc);
 	} while (++how.tries < TRIES_MOST);
 	/* Alone each needs less. */
-	if (waited(w, rc) || (rc == RC_BUSY && db_again(w->db)))
+	if (waited(w, rc) || (rc == RC_BUSY && db_retryable(w->db)))
 		return (n > 1 ? RC_CONFLICT : RC_BUSY);
-	if (!db_again(w->db))
+	if (!db_retryable(w->db))
 		return (rc);
 	/* It is others who were in the way, and not what it holds. */
 	return (rc == RC_CONFLICT || rc == RC_INTERNAL ? RC_BUSY : rc);

@@ -81,7 +81,7 @@ cache_meet(struct cache_met *met, int64_t id, const struct db *db, enum rc rc)
 	size_t cap = met->cap == 0 ? 16 : met->cap * 2;
 	int64_t *ids;
 
-	if (rc != RC_BUSY || !db_again(db))
+	if (rc != RC_BUSY || !db_retryable(db))
 		return;
 	if (met->n == met->cap) {
 		ids = mem_realloc(met->ids, cap * sizeof(*ids));
@@ -175,7 +175,7 @@ cache_begin(struct cache *cache, struct tx *tx)
 	assert(cache->dirty_devices == NULL && cache->dirty_users == NULL &&
 	       cache->dirty_conversations == NULL &&
 	       cache->dirty_lanes == NULL && cache->filling == NULL);
-	cache->shared = db_shared(tx->db);
+	cache->shared = db_multi_writer(tx->db);
 	if (tx->tries == 0)
 		cache->met_conversations.n = cache->met_inboxes.n = 0;
 	if (cache->shared || htab_count(cache->devices) +
@@ -543,7 +543,7 @@ next_id(struct tx *tx, struct cached_ids *ids,
 {
 	enum rc rc = RC_OK;
 
-	if (!db_shared(tx->db)) {
+	if (!db_multi_writer(tx->db)) {
 		if (ids->last < 0)
 			rc = last(tx->db, &ids->last, err);
 		if (rc == RC_OK)

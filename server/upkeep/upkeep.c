@@ -91,7 +91,7 @@ mark_turn(struct upkeep *u, int64_t now)
 
 	u->mark_due_ms = now + MARK_MS;
 	/* A database of many nodes is not ours to compare with. */
-	if (db_shared(u->db))
+	if (db_multi_writer(u->db))
 		return;
 	rc = write_mark(u, &err);
 	if (rc != RC_OK) {
