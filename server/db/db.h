@@ -62,7 +62,8 @@ enum db_sync { DB_SYNC_FULL, DB_SYNC_NORMAL };
  */
 #define DB_LINEAGE_SIZE 80
 
-/* How often a lock that another node holds is tried again, milliseconds. */
+/* The interval between two tries of a migration lock that another node holds,
+ * milliseconds. */
 #define DB_WAITS_MS 200
 
 struct db_lineage {
@@ -81,8 +82,8 @@ struct db_options {
 
 	const struct timing *timing; /* kept; NULL: timing_real() */
 
-	/* Called every DB_WAITS_MS while a migration waits for another node's:
-	 * ${what} it waits for.  NULL: nobody is told. */
+	/* Called every DB_WAITS_MS while a migration waits for another node's;
+	 * ${what}: a text that names it.  May be NULL. */
 	void (*waits)(void *arg, const char *what);
 	void *waits_arg;
 
@@ -163,8 +164,9 @@ bool db_url_multi_writer(const char *url);
 
 /* Opens a connection.  RC_CORRUPT/RC_IO when the file is damaged or cannot be
  * read, RC_INVALID for a bad url, a database that does not exist or is not
- * ours, a server or a pooler that will not do; RC_DENIED: the server does not
- * let us in; RC_AWAY: it cannot be reached, or takes nobody now. */
+ * ours, a server or a pooler that is not supported; RC_DENIED: the server
+ * refuses the user; RC_AWAY: it cannot be reached, or accepts no connection
+ * now. */
 enum rc db_open(const struct db_options *options, struct db **ret,
     struct err *err) MUST_USE;
 
@@ -235,7 +237,7 @@ enum rc db_commit_early(
     struct db *db, bool *ret_owed, struct err *err) MUST_USE;
 
 /* Makes all durable that was committed early before this call.  After a
- * failure it fails for ever: what the system forgot to write is not known.
+ * failure it fails for ever: it is not known which writes the system lost.
  * Thread: any one, also while the owner works. */
 enum rc db_sync(struct db *db, struct err *err) MUST_USE;
 
@@ -257,14 +259,14 @@ struct db_checkpoint {
 enum rc db_checkpoint(struct db *db, bool truncate, struct db_checkpoint *ret,
     struct err *err) MUST_USE;
 
-/* As db_checkpoint() with truncate, but waits for nobody: RC_BUSY when a reader
- * is in the way (as much as may is moved even then).  Writer only. */
+/* As db_checkpoint() with truncate, but does not wait: RC_BUSY when a reader
+ * uses the log (what it does not need is moved even then).  Writer only. */
 enum rc db_log_cut(struct db *db, struct err *err) MUST_USE;
 
 /* Copies all that is committed now into ${path}, a new or an empty file, which
- * is not synced; writers go on meanwhile.  RC_BUSY: given up, because the log,
- * which cannot be emptied so long, grew beyond ${log_limit} bytes; RC_FULL: no
- * room. After an error there is no file.  DB_COPIER only. */
+ * is not synced; writers go on meanwhile.  RC_BUSY: the log, which cannot be
+ * emptied during the copy, grew beyond ${log_limit} bytes; RC_FULL: no room.
+ * After an error there is no file.  DB_COPIER only. */
 enum rc db_backup(struct db *db, const char *path, int64_t log_limit,
     struct err *err) MUST_USE;
 
@@ -330,7 +332,7 @@ enum rc db_lineage_get(
     struct db *db, struct db_lineage *ret, struct err *err) MUST_USE;
 
 /* Whether a commit at the server of ${db} waits for a standby now (a file has
- * none).  Asks; not in a transaction. */
+ * none).  A query; not in a transaction. */
 enum rc db_waits_for_standby(
     struct db *db, bool *ret, struct err *err) MUST_USE;
 

@@ -19,7 +19,7 @@
 
 /* ---- statements ---- */
 
-/* Keeps what the server says of statement ${id}. */
+/* Stores the server's description of statement ${id}. */
 static enum rc
 take_description(
     struct db_postgres *p, int id, const PGresult *result, struct err *err)
@@ -55,8 +55,8 @@ take_description(
 	return (RC_OK);
 }
 
-/* The text of ${text} for the writer, who locks what it reads; NULL: no
- * memory.  The caller frees it. */
+/* The text of ${text} for the writer, which locks the rows that it reads; NULL:
+ * no memory.  The caller frees it. */
 static char *
 writers_text(const struct sql_text *text)
 {
@@ -107,7 +107,8 @@ db_postgres_prepare(struct db_postgres *p, int id,
 		return (err_set(err, RC_INTERNAL,
 		    "%s is run while results are taken", text->name));
 	if (p->conn == NULL) {
-		/* What a transaction has done before is lost with it. */
+		/* The beginning of an open transaction is lost with the
+		 * connection. */
 		rc = p->open ? err_set(err, RC_AWAY, "the database is away")
 			     : db_postgres_connect(p, err);
 		if (rc != RC_OK)
@@ -148,7 +149,7 @@ execute(struct db_postgres *p, int id, const struct db_postgres_params *params,
 	return (db_postgres_await_result(p, sent == 1, name, ret, err));
 }
 
-/* Rows that ${result} says were changed. */
+/* How many rows the statement of ${result} has changed. */
 static int64_t
 changed_by(PGresult *result)
 {
@@ -218,7 +219,7 @@ postgres_run(struct db *db, int id, const struct db_val *v, size_t n,
 	return (rc);
 }
 
-/* Rows that go out in one array: more would be a large message for nothing. */
+/* Rows that are sent in one array: more would only make a large message. */
 #define SET_ROWS 512
 
 /* Adds statement ${id} for the rows of ${set} to the pipeline. */
@@ -369,7 +370,7 @@ postgres_col_bytes(const struct db_row *row, int col, bool text, size_t *ret_n)
 	return (null ? NULL : PQgetvalue(at->result, at->row, col));
 }
 
-/* ---- what a file has and a server has not ---- */
+/* ---- a file has these, a server does not ---- */
 
 static enum rc
 postgres_checkpoint(

@@ -20,9 +20,9 @@
 /* A prepared statement, as the server describes it. */
 struct db_postgres_stmt {
 	bool parsed;   /* the server has it … */
-	bool prepared; /* … and we know what it says of it */
-	bool set;      /* its parameters are arrays: rows go out together */
-	bool inserts;  /* as its first answer has shown */
+	bool prepared; /* … and its description is known */
+	bool set;      /* its parameters are arrays: many rows at once */
+	bool inserts;  /* known from its first result */
 	uint8_t nparams;
 	uint8_t ncolumns;
 	Oid types[DB_POSTGRES_PARAMS_MAX];
@@ -45,18 +45,18 @@ struct db_postgres {
 	struct db db; /* first */
 	PGconn *conn; /* NULL: there is none now */
 	char *url;
-	/* db_answer is longer than db_statement and db_lock, so that it is the
-	 * server that says no. */
+	/* db_answer is longer than db_statement and db_lock, so that the server
+	 * ends a statement before the connection is given up. */
 	const struct timing *timing;
-	int64_t lineage;      /* of the server, once it was asked; 0 */
+	int64_t lineage;      /* of the server; 0: not known yet */
 	bool open;            /* a transaction was begun */
 	bool long_statements; /* db_allow_long_statements() */
 	bool committing;      /* COMMIT was sent */
 	bool listens;         /* this connection, to a channel */
 	bool warned;          /* by the server, since this was cleared */
 	bool retryable;       /* the last failure: db_retryable() */
-	bool silent;          /* the last answer was given up, not lost */
-	bool standbys;        /* commits wait for some, as the lineage says */
+	bool silent;          /* the last wait timed out; connection well */
+	bool standbys;        /* commits wait for some (db_lineage.waits) */
 	bool opened;          /* a first connection was made */
 	bool session_pooler;  /* connections go through one, in session mode */
 	void (*waits)(void *arg, const char *what); /* db_options */
@@ -64,9 +64,9 @@ struct db_postgres {
 	int64_t node;            /* db_set_node() */
 	int64_t lock_timeout_ms; /* how long this connection waits for a lock */
 	int64_t patience_ms;     /* how long an answer may take */
-	int64_t tried_ms;        /* monotonic: when to connect was tried last */
-	int64_t retry_ms;        /* monotonic: not tried before */
-	int64_t backoff_ms;      /* what the next wait is */
+	int64_t tried_ms;        /* monotonic: the last attempt to connect */
+	int64_t retry_ms;        /* monotonic: no attempt before */
+	int64_t backoff_ms;      /* the next wait */
 	unsigned cursors;        /* opened so far */
 	struct db_postgres_pending pipeline[DB_POSTGRES_PIPELINE_MAX];
 	int npipeline;
@@ -75,7 +75,7 @@ struct db_postgres {
 	struct buf arrays;              /* the parameters of a set, encoded */
 };
 
-/* What a row's handle points to. */
+/* The handle of a row points to this. */
 struct db_postgres_row {
 	const PGresult *result;
 	int row;
@@ -232,7 +232,7 @@ enum rc db_postgres_waits_for_standby(
 /* Whether the connection may be used where its owner follows a lineage. */
 bool db_postgres_lineage_kept(const struct db_postgres *p);
 
-/* The same of a fresh connection, whose server is asked; RC_AWAY: not yet. */
+/* The same of a fresh connection, by a query; RC_AWAY: not yet. */
 enum rc db_postgres_lineage_check(
     struct db_postgres *p, struct err *err) MUST_USE;
 
@@ -253,27 +253,27 @@ enum rc db_postgres_run_cursor(struct db_postgres *p, int id,
     const struct db_postgres_params *params, const struct db_each *each,
     struct err *err) MUST_USE;
 
-/* ---- db_postgres_pooler.c: what is between us and the server ---- */
+/* ---- db_postgres_pooler.c: poolers between us and the server ---- */
 
 /* RC_INVALID: a connection pooler gives the server's sessions to other clients
- * between our transactions.  Asked of a fresh connection before anything is
- * set in its session. */
+ * between our transactions.  For a fresh connection, before anything is set in
+ * its session. */
 enum rc db_postgres_pooler_check(
     struct db_postgres *p, struct err *err) MUST_USE;
 
 /* ---- db_postgres_open.c: connections ---- */
 
-/* Allocates what db_postgres_open() fills; no connection yet.  NULL: no
- * memory.  db_close() frees it. */
+/* Allocates a db_postgres without a connection.  NULL: no memory.  db_close()
+ * frees it. */
 struct db_postgres *db_postgres_new(const struct db_options *options);
 
-/* A connection whose session is as the server made it. */
+/* Connects; the settings of the session are those of the server. */
 enum rc db_postgres_connect_bare(
     struct db_postgres *p, struct err *err) MUST_USE;
 
-/* A connection, if there is none, or the server has left: tried again after a
- * back-off, during which RC_AWAY is the answer, or when another connection of
- * this process has been made. */
+/* Connects, if there is no connection or the server has closed it.  After a
+ * failure RC_AWAY until a back-off is over or another connection of this
+ * process has been made. */
 enum rc db_postgres_connect(struct db_postgres *p, struct err *err) MUST_USE;
 
 /* ---- db_postgres_schema.c: migrations ---- */

@@ -14,7 +14,7 @@
 #include "db/db_postgres_internal.h"
 
 /* pg_control_checkpoint() would tell the timeline of the last checkpoint; the
- * name of the log that is written now tells the one that is true. */
+ * name of the log that is written now has the current one. */
 static const char lineage_sql[] =
     "SELECT name, hashtextextended(name, 0)::text, standbys, waits FROM "
     "(SELECT (SELECT system_identifier FROM pg_control_system()) || '/' || "
@@ -82,7 +82,7 @@ db_postgres_lineage_check(struct db_postgres *p, struct err *err)
 	rc = db_postgres_lineage_get(&p->db, &lineage, err);
 	if (rc != RC_OK || db_postgres_lineage_kept(p))
 		return (rc);
-	/* Whoever decides what it means does so soon. */
+	/* The decision about the new lineage comes soon: no back-off. */
 	p->backoff_ms = 0;
 	return (err_set(err, RC_AWAY,
 	    "the database goes on in another lineage, which was not checked "
@@ -91,8 +91,8 @@ db_postgres_lineage_check(struct db_postgres *p, struct err *err)
 
 /* ---- standbys that do not confirm ---- */
 
-/* A commit that was given up here goes on waiting at the server, and what it
- * has locked makes others fail: their errors do not name it. */
+/* A commit that timed out here goes on waiting at the server, and its locks
+ * make others fail, whose errors do not name it. */
 static const char standby_sql[] =
     "SELECT EXISTS (SELECT 1 FROM pg_stat_activity "
     "WHERE datname = current_database() AND wait_event = 'SyncRep')";

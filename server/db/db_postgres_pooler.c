@@ -14,20 +14,21 @@
  * the same server process each time, and never the other one's.  An idle pool
  * in transaction mode gives both the same process at once.  In a busy one the
  * processes change: a transaction on the first connection keeps one process
- * away while the second asks, and gives it back before it asks again.
+ * away during the query of the second, and gives it back before the next round.
  */
 #include "db/db_postgres_internal.h"
 
-/* How often both are asked.  One round that sees nothing may be chance. */
+/* How many rounds are made.  One round that sees nothing may be chance. */
 #define ROUNDS 8
 
 /* The server process that serves the connection now. */
 static const char process_sql[] = "SELECT pg_backend_pid()";
 
-/* Asks ${p}, whose process was *was (0: not asked yet); *ret_moved is set when
- * it is another one now. */
+/* Finds the process of ${p}, which was *was (0: not known yet); *ret_moved is
+ * set when it is another one now. */
 static enum rc
-look(struct db_postgres *p, int64_t *was, bool *ret_moved, struct err *err)
+check_moved(
+    struct db_postgres *p, int64_t *was, bool *ret_moved, struct err *err)
 {
 	int64_t now;
 	enum rc rc;
@@ -47,21 +48,21 @@ run_round(struct db_postgres *p, struct db_postgres *other, int64_t seen[2],
 {
 	enum rc rc;
 
-	if ((rc = look(p, &seen[0], ret_shared, err)) != RC_OK ||
-	    (rc = look(other, &seen[1], ret_shared, err)) != RC_OK)
+	if ((rc = check_moved(p, &seen[0], ret_shared, err)) != RC_OK ||
+	    (rc = check_moved(other, &seen[1], ret_shared, err)) != RC_OK)
 		return (rc);
 	*ret_shared = *ret_shared || seen[0] == seen[1];
 	if (*ret_shared)
 		return (RC_OK);
 	if ((rc = db_postgres_exec(p, "BEGIN", NULL, err)) == RC_OK &&
-	    (rc = look(p, &seen[0], ret_shared, err)) == RC_OK)
-		rc = look(other, &seen[1], ret_shared, err);
+	    (rc = check_moved(p, &seen[0], ret_shared, err)) == RC_OK)
+		rc = check_moved(other, &seen[1], ret_shared, err);
 	if (rc == RC_OK)
 		rc = db_postgres_exec(p, "ROLLBACK", NULL, err);
 	return (rc);
 }
 
-/* Asks on ${p} and on a connection beside it. */
+/* Makes the rounds on ${p} and on a second connection. */
 static enum rc
 are_shared(struct db_postgres *p, bool *ret, struct err *err)
 {

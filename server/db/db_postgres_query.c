@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Statements sent to PostgreSQL, and the wait for their results, which ends
- * within the connection's patience; what its errors mean to a caller.
+ * within the connection's patience; the result codes of its errors.
  */
 #include <poll.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@
 	X("58", RC_BUSY)       /* its disk, which may be mended */             \
 	X("XX001", RC_CORRUPT) /* data_corrupted */                            \
 	X("XX002", RC_CORRUPT) /* index_corrupted */                           \
-	X("28", RC_DENIED)     /* who we are */                                \
+	X("28", RC_DENIED)     /* authorization */                             \
 	X("3D", RC_NOT_FOUND)  /* no such database */                          \
 	X("42501", RC_DENIED)  /* insufficient_privilege */
 
@@ -61,7 +61,7 @@ line(const char *s)
 	return ((int)strcspn(s, "\n"));
 }
 
-/* Whether ${what} is a statement that does not wait for a row. */
+/* Whether ${what} is a statement that does not wait for a lock (NOWAIT). */
 static bool
 never_waits(const struct db_postgres *p, const char *what)
 {
@@ -75,7 +75,7 @@ never_waits(const struct db_postgres *p, const char *what)
 	return (false);
 }
 
-/* Says what the server said in ${result}. */
+/* Stores the server's error ${result} in ${err}. */
 static enum rc
 fail_result(struct db_postgres *p, const PGresult *result, const char *what,
     struct err *err)
@@ -97,7 +97,7 @@ fail_result(struct db_postgres *p, const PGresult *result, const char *what,
 		       (strcmp(state, "55P03") == 0 && never_waits(p, what));
 	(void)err_set(
 	    err, rc, "%s: %.*s (PostgreSQL %s)", what, line(text), text, state);
-	/* What the server says while it leaves, or has become a standby. */
+	/* The server shuts down, or has become a standby. */
 	if (PQstatus(p->conn) != CONNECTION_OK ||
 	    strncmp(state, "57P", 3) == 0 || strcmp(state, "25006") == 0 ||
 	    strncmp(state, "08", 2) == 0)
@@ -112,7 +112,7 @@ fail_connection(struct db_postgres *p, const char *what, struct err *err)
 	const char *text = PQerrorMessage(p->conn);
 	enum rc rc;
 
-	/* The connection is well, and time is up. */
+	/* The connection is well: time is up. */
 	p->silent = PQstatus(p->conn) == CONNECTION_OK;
 	rc = err_set(err, RC_AWAY, "%s: the database does not answer: %.*s",
 	    what, line(text), text);
@@ -188,7 +188,7 @@ await(struct db_postgres *p, int64_t until_ms)
 	}
 }
 
-/* What ${result} says; it is the caller's or, after an error, freed. */
+/* Gives ${result} to the caller or, if it is an error, clears it. */
 static enum rc
 judge(struct db_postgres *p, PGresult *result, const char *what, PGresult **ret,
     struct err *err)

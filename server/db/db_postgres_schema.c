@@ -11,7 +11,7 @@
 #include "base/clk.h"
 #include "db/db_postgres_internal.h"
 
-/* Whoever migrates holds this advisory lock ("twinbox" in ASCII). */
+/* A node that migrates holds this advisory lock ("twinbox" in ASCII). */
 #define MIGRATE_LOCK "32779049022645112"
 
 /* The number of the schema; 0: an empty database.  One that holds something
@@ -24,7 +24,8 @@ schema_now(struct db_postgres *p, int64_t *ret, struct err *err)
 
 	*ret = 0;
 	/* One statement, one snapshot: another node may make the tables at this
-	 * moment, and a second look would see them without having seen ours. */
+	 * moment, and a second query would see them without having seen ours.
+	 */
 	rc = db_postgres_query_i64(p,
 	    "SELECT CASE WHEN bool_or(tablename = 'schema_migrations') "
 	    "THEN -1 ELSE count(*) END FROM pg_tables "
@@ -76,8 +77,8 @@ static const char begin_locked_sql[] =
     "SELECT CASE WHEN pg_try_advisory_xact_lock(" MIGRATE_LOCK
     ") THEN 1 ELSE 0 END";
 
-/* Who holds it: the session, where it comes from, and whether its commit waits
- * for a standby. */
+/* The holder: its session, its address, and whether its commit waits for a
+ * standby. */
 static const char holder_sql[] =
     "SELECT l.pid, coalesce(host(a.client_addr), 'this machine'), "
     "coalesce(a.wait_event = 'SyncRep', false) "
@@ -89,7 +90,7 @@ static const char holder_sql[] =
 
 #define WHAT_SIZE 192
 
-/* What is waited for, as ${ret}, in the transaction that did not get the lock.
+/* Describes the holder in ${ret}, in the transaction that did not get the lock.
  */
 static enum rc
 find_holder(struct db_postgres *p, char ret[WHAT_SIZE], struct err *err)
@@ -164,8 +165,8 @@ apply_one(struct db_postgres *p, const struct sql_migration *m, int64_t now_ms,
 	    m->name, (long long)now_ms);
 	if (rc == RC_OK)
 		rc = db_postgres_exec(p, insert, NULL, err);
-	/* A commit that takes longer waits for a standby: whoever starts says
-	 * so, and looks again. */
+	/* A commit that takes longer waits for a standby: the caller logs that
+	 * and tries again. */
 	p->patience_ms = p->timing->db_answer_ms;
 	if (rc == RC_OK)
 		rc = db_commit(&p->db, err);
@@ -190,7 +191,7 @@ next_of(const struct db_schema *schema, int number)
 }
 
 /* One migration, if another node has not done it meanwhile.  ${ret_has}: the
- * schema that was found; *ret_done: what it is afterwards. */
+ * schema before; *ret_done: after. */
 static enum rc
 migrate_next(
     struct db *db, int64_t now_ms, int *ret_has, int *ret_done, struct err *err)
@@ -241,7 +242,7 @@ db_postgres_migrate(
 	p->patience_ms = DB_POSTGRES_MIGRATE_MS;
 	rc = migrate_all(db, now_ms, ret_from, ret_to, err);
 	p->patience_ms = p->timing->db_answer_ms;
-	/* What was prepared before may be of other tables. */
+	/* Statements that were prepared before may be of other tables. */
 	db_postgres_drop(p);
 	return (rc == RC_OK ? db_postgres_connect(p, err) : rc);
 }

@@ -18,8 +18,8 @@
 #include "db/db_sqlite_internal.h"
 #include "wal_buffer/wal_buffer.h"
 
-/* What the system said to ${code}, 0: nothing.  With other codes SQLite keeps
- * what it said before. */
+/* The system's error of ${code}, 0: none.  With other codes SQLite has an
+ * earlier one. */
 static int
 sys_of(const struct db_sqlite *s, int code)
 {
@@ -29,9 +29,9 @@ sys_of(const struct db_sqlite *s, int code)
 	return (s->handle != NULL ? sqlite3_system_errno(s->handle) : 0);
 }
 
-/* Whether there was no room for what ${code} and ${sys} speak of.  Only what
- * makes a file larger is asked about: after a sync that found no room, what it
- * was for is lost, and that is the disk's failure. */
+/* Whether ${code} with the system's ${sys} means that the disk is full.  Only
+ * for calls that make a file larger: a sync that finds no room has lost writes,
+ * which is a failure of the disk. */
 static bool
 is_full(int code, int sys)
 {
@@ -40,8 +40,7 @@ is_full(int code, int sys)
 		(code == SQLITE_IOERR_WRITE || code == SQLITE_IOERR_SHMSIZE));
 }
 
-/* What a caller can do about an SQLite result, to which the system said ${sys}.
- */
+/* The result code for SQLite's ${code} with the system's error ${sys}. */
 static enum rc
 rc_of(int code, int sys)
 {
@@ -143,7 +142,7 @@ db_sqlite_query_value(struct db_sqlite *s, const char *sql, int64_t *ret,
 			snprintf(text, text_size, "%s",
 			    p == NULL ? "" : (const char *)p);
 	}
-	/* What a pragma changes is committed when it ends: its error comes
+	/* A pragma commits its change when it ends: the error of that comes
 	 * here. */
 	code = sqlite3_finalize(st);
 	if (code != SQLITE_OK)
@@ -408,8 +407,8 @@ sqlite_begin(struct db *db, struct err *err)
 			return (err_set(
 			    err, RC_NO_MEMORY, "BEGIN: a rollback fails"));
 	}
-	/* It is ended, so that the next BEGIN succeeds, but the caller is told:
-	 * what was written before must not go into another transaction. */
+	/* It is ended, so that the next BEGIN succeeds, but with an error: the
+	 * writes of before must not go into another transaction. */
 	if (sqlite_in_transaction(db)) {
 		sqlite_rollback(db);
 		return (err_set(err, RC_INTERNAL,
@@ -437,8 +436,8 @@ sqlite_commit(struct db *db, struct err *err)
 	if ((rc = db_sqlite_grow_index(s, err)) != RC_OK)
 		return (rc);
 	rc = step_plain(s, DB_SQLITE_COMMIT, err);
-	/* What SQLite has of the system's answer is an older one here, and
-	 * frames may be in the log already. */
+	/* SQLite's system error is an older one here, and frames may be in the
+	 * log already. */
 	ext = sqlite3_extended_errcode(s->handle);
 	if (rc == RC_FULL && (ext & 0xff) == SQLITE_IOERR)
 		return (err_set(err, RC_IO, "COMMIT: %s (SQLite %d)",

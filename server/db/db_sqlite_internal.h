@@ -14,7 +14,7 @@
 #define DB_SQLITE_PARAMS_MAX 32
 #define DB_SQLITE_BUSY_MS 5000
 
-/* What an operator reads where there is no room. */
+/* The cure in errors of a full disk. */
 #define DB_SQLITE_CURE "free room on the disk of the database"
 
 /* A prepared statement and where its $n are. */
@@ -56,7 +56,8 @@ db_sqlite_of(struct db *db)
 
 extern const struct db_driver db_sqlite_driver;
 
-/* Says in ${err} what ${what} failed with, and gives what a caller can do. */
+/* Stores in ${err} that ${what} failed with SQLite's ${code}; returns the
+ * result code. */
 enum rc db_sqlite_fail(
     struct db_sqlite *s, int code, const char *what, struct err *err);
 

@@ -52,8 +52,8 @@ db_sqlite_sync(struct db *db, struct err *err)
 }
 
 /* Moves the log into the file, and cuts it if ${truncate}.  A sync of the file
- * that a signal interrupted is made again: the whole checkpoint is, since
- * SQLite makes it anew from the log. */
+ * that a signal interrupted is repeated: with the whole checkpoint, which
+ * SQLite makes anew from the log. */
 static int
 checkpoint(struct db_sqlite *s, bool truncate, int *ret_log, int *ret_done)
 {

@@ -2,7 +2,7 @@
 /*
  * Opening an SQLite database: every setting of a connection is here.
  *
- * Promises: what the driver relies on (WAL, synchronous=FULL) is read back;
+ * Promises: the driver's preconditions (WAL, synchronous=FULL) are read back;
  * a file that is not ours is refused untouched.
  */
 #include <pthread.h>
@@ -109,7 +109,7 @@ configure(
 	return (rc);
 }
 
-/* Before SQLite is used at all: without memory statistics, which nobody reads,
+/* Before SQLite is used at all: without memory statistics, which are not read,
  * an allocation takes no lock. */
 static void
 configure_library(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The schema of an SQLite database: its number, the migrations, and what a
- * statement is (parameters, columns, query plan).
+ * The schema of an SQLite database: its number, the migrations, and the
+ * description of a statement (parameters, columns, query plan).
  */
 #include <stdio.h>
 #include <string.h>
