@@ -105,7 +105,7 @@ query_page(struct poll *poll, struct db *db, bool *ret_found, struct err *err)
 	if (!p->has_after && p->after < p->counter.oldest - 1)
 		p->after = p->counter.oldest - 1;
 	*ret_found = true;
-	if (!cursor_ok(p, db_shared(db)))
+	if (!cursor_ok(p, db_multi_writer(db)))
 		return (RC_OK);
 	p->next = p->after;
 	p->n = 0;

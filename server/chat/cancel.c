@@ -128,7 +128,7 @@ cancel_one(struct tx *tx, struct cancel_unit *u, struct err *err)
 	}
 	/* Its rows are locked now: a release at another node may have given it
 	 * its number, and its sender the own copy. */
-	if (f.entry.conversation_seq == 0 && db_shared(tx->db))
+	if (f.entry.conversation_seq == 0 && db_multi_writer(tx->db))
 		rc = store_entry_get(
 		    tx->db, u->sender_id, &u->id, found_entry, &f, err);
 	if (rc == RC_OK && f.entry.conversation_seq != 0)

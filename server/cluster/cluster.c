@@ -87,7 +87,7 @@ send_note(void *arg, const char *note, struct err *err)
 {
 	struct cluster *c = arg;
 
-	return (db_notify(c->db, CHANNEL, note, err));
+	return (db_notification_send(c->db, CHANNEL, note, err));
 }
 
 /* When the next note may go out (a leaky bucket). */
@@ -282,7 +282,7 @@ end_epoch(struct cluster *c)
 	(void)snprintf(
 	    note, sizeof(note), "N%lld E", (long long)c->node.node_id);
 	/* If that fails the others find out by themselves. */
-	(void)!db_notify(c->db, CHANNEL, note, &err);
+	(void)!db_notification_send(c->db, CHANNEL, note, &err);
 	c->options.epoch_changed(c->options.arg);
 }
 
@@ -342,7 +342,7 @@ reconnect(struct cluster *c, struct err *err)
 
 	c->reconnected = true;
 	c->heartbeat_ms = 0;
-	return (db_listen(c->db, CHANNEL, err));
+	return (db_notification_listen(c->db, CHANNEL, err));
 }
 
 static void
@@ -362,14 +362,14 @@ turn(struct cluster *c)
 	if (is_stale(c))
 		return;
 	if (rc == RC_OK)
-		rc = db_notes(c->db, on_note, c, &err);
+		rc = db_notification_poll(c->db, on_note, c, &err);
 	if (rc == RC_OK)
 		rc = send_out(c, now, &err);
 	if (rc == RC_OK)
 		rc = recheck(c, now, &err);
 	/* The answers to these statements may have brought notes along. */
 	if (rc == RC_OK)
-		rc = db_notes(c->db, on_note, c, &err);
+		rc = db_notification_poll(c->db, on_note, c, &err);
 	if (rc == RC_OK)
 		note_alive(c);
 	else
@@ -416,8 +416,8 @@ loop(void *arg)
 	int was;
 
 	while (!stopping(c)) {
-		struct pollfd fds[2] = {
-		    {c->wake_fd, POLLIN, 0}, {db_fd(c->db), POLLIN, 0}};
+		struct pollfd fds[2] = {{c->wake_fd, POLLIN, 0},
+		    {db_notification_fd(c->db), POLLIN, 0}};
 
 		(void)poll(fds, 2, poll_timeout(c));
 		(void)!read(c->wake_fd, &many, sizeof(many));
@@ -458,11 +458,11 @@ cluster_new(const struct cluster_options *options, struct cluster **ret,
 		 ? err_set(err, RC_NO_MEMORY, "cluster")
 		 : db_open(&db, &c->db, err);
 	if (rc == RC_OK)
-		rc = db_listen(c->db, CHANNEL, err);
+		rc = db_notification_listen(c->db, CHANNEL, err);
 	(void)snprintf(
 	    note, sizeof(note), "N%lld J", (long long)options->node.node_id);
 	if (rc == RC_OK)
-		rc = db_notify(c->db, CHANNEL, note, err);
+		rc = db_notification_send(c->db, CHANNEL, note, err);
 	if (rc != RC_OK) {
 		cluster_free(c);
 		return (rc);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The other nodes of a shared database.  One thread with a connection of its
- * own sends them the effects of this node's commits (NOTIFY, coalesced),
+ * The other nodes of a multi-writer database.  One thread with a connection of
+ * its own sends them the effects of this node's commits (NOTIFY, coalesced),
  * receives theirs (LISTEN), writes this node's heartbeat, and ends the leases
  * of nodes whose heartbeat is silent.  cluster/node_state.h draws the life of a
  * node, cluster/peer_state.h what another node sees of it.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lineage of a shared database (server, database, timeline), and whether
- * clients' cursors are still valid on it.  A server that was promoted, restored
- * or copied continues in another lineage, and may lack commits that clients
- * have seen.  The epoch changes then, and clients read anew.
+ * The lineage of a multi-writer database (server, database, timeline), and
+ * whether clients' cursors are still valid on it.  A server that was promoted,
+ * restored or copied continues in another lineage, and may lack commits that
+ * clients have seen.  The epoch changes then, and clients read anew.
  *
  * The rows `epoch` and `line` of the table meta hold the epoch, its lineage,
  * and whether all commits that nodes published on it are on a standby, too.

@@ -151,7 +151,7 @@ find(struct tx *tx, int64_t outbox_id, struct found *f, struct refusal *ret,
 	if (rc == RC_OK && f->row.lane_id != 0) {
 		rc = cache_lane_by_id(
 		    txn_env_of(tx)->cache, tx, f->row.lane_id, &f->lane, err);
-		if (rc != RC_OK || !db_shared(tx->db))
+		if (rc != RC_OK || !db_multi_writer(tx->db))
 			return (rc);
 		rc = store_row_get(tx->db, outbox_id, &f->row, err);
 		if (rc == RC_OK)

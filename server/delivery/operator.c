@@ -157,7 +157,7 @@ find_letter(struct tx *tx, int64_t dead_id, struct store_dead_letter *ret,
 	enum rc rc;
 
 	rc = store_dead_letter_get(tx->db, dead_id, ret, err);
-	if (rc != RC_OK || !ret->open || !db_shared(tx->db))
+	if (rc != RC_OK || !ret->open || !db_multi_writer(tx->db))
 		return (rc);
 	rc = dead_letter_lock(tx, ret->outbox_id, err);
 	return (rc == RC_OK ? store_dead_letter_get(tx->db, dead_id, ret, err)

@@ -47,7 +47,7 @@ is_stale(const struct tx *tx, const struct cached_lane *lane, bool charge)
 {
 	const struct store_lane *l = &lane->lane;
 
-	if (!db_shared(tx->db))
+	if (!db_multi_writer(tx->db))
 		return (true);
 	if (l->state != LANE_LEASED)
 		return (false);

@@ -235,7 +235,7 @@ clients(const struct writer *w)
 {
 	size_t i, n = 0;
 
-	for (i = 0; i < w->nbatch && db_shared(w->db); i++)
+	for (i = 0; i < w->nbatch && db_multi_writer(w->db); i++)
 		if (w->batch[i]->kind->queue == UNIT_CLIENT)
 			n++;
 	return (n);
@@ -348,7 +348,7 @@ writer_new(
 	w->timing = timing_or_real(options->timing);
 	w->hooks = options->hooks;
 	deferred_init(&w->deferred);
-	db_wait_for_locks(w->db, w->timing->db_patience_ms);
+	db_set_lock_timeout(w->db, w->timing->db_patience_ms);
 	w->checkpoint_bytes = options->checkpoint_bytes;
 	w->checkpoint_at = options->checkpoint_bytes;
 	w->commits_hooks =

@@ -13,8 +13,8 @@
  * each unit's refusal before its first write.  An error after a first write
  * abandons the whole transaction, and its units are run again one by one.
  *
- * On a shared database another transaction may lock a row for long.  The units
- *that need it are deferred (deferred.h), and the others go on.
+ * On a multi-writer database another transaction may lock a row for long.  The
+ * units that need it are deferred (deferred.h), and the others go on.
  *
  * "Accepted" (the promise that others cite): a unit's `finish` is called with
  * RC_OK only after the COMMIT of its transaction has succeeded and the fsync

@@ -92,7 +92,7 @@ writer_retry_deferred(struct writer *w, bool last)
 	bool all;
 
 	thr_assert(THR_WRITER);
-	if (!db_shared(w->db) ||
+	if (!db_multi_writer(w->db) ||
 	    (a->n == 0 && !w->hooks->contended(w->hooks->arg))) {
 		w->intake.wake_ms = 0;
 		if (outage_over(&w->deferring, now_ms, &line))

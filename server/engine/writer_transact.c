@@ -153,7 +153,7 @@ note_lock_time(struct writer *w, int64_t us)
 	while (
 	    ms < PATIENCE_MOST_MS && ms * 1000 < PATIENCE_BATCHES * w->lock_us)
 		ms *= 2;
-	db_wait_for_locks(w->db, ms);
+	db_set_lock_timeout(w->db, ms);
 }
 
 /* Runs ${n} units as one transaction, after ${tries} that came to nothing.  On
@@ -179,7 +179,7 @@ transact_once(struct writer *w, struct unit **units, size_t n,
 	if (rc != RC_OK)
 		return (rc);
 	rc = w->hooks->begin(w->hooks->arg, &tx, err);
-	if (rc == RC_OK && db_shared(w->db))
+	if (rc == RC_OK && db_multi_writer(w->db))
 		rc = lock(w, &tx, units, n, err);
 	if (rc == RC_OK)
 		n = part_deferred(w, units, n);
@@ -214,7 +214,7 @@ static bool
 waited(const struct writer *w, enum rc rc)
 {
 
-	return (rc == RC_BUSY && db_waited(w->db));
+	return (rc == RC_BUSY && db_lock_timed_out(w->db));
 }
 
 /* The same, retried when another writer was in the way: it had locked a row
@@ -232,14 +232,14 @@ writer_transact(struct writer *w, struct unit **units, size_t n,
 		rc = transact_once(w, units, n, &how, ret_ready, err);
 		if (rc == RC_OK)
 			return (RC_OK);
-		if (!db_again(w->db) && (!waited(w, rc) || how.search))
+		if (!db_retryable(w->db) && (!waited(w, rc) || how.search))
 			break;
 		how.search = how.search || waited(w, rc);
 	} while (++how.tries < TRIES_MOST);
 	/* Alone each needs less. */
-	if (waited(w, rc) || (rc == RC_BUSY && db_again(w->db)))
+	if (waited(w, rc) || (rc == RC_BUSY && db_retryable(w->db)))
 		return (n > 1 ? RC_CONFLICT : RC_BUSY);
-	if (!db_again(w->db))
+	if (!db_retryable(w->db))
 		return (rc);
 	/* The failure is contention, not a bad unit: BUSY lets clients retry.
 	 */

@@ -347,7 +347,7 @@ restore_into(const struct data *data, const struct source *from, bool replace,
 	struct position mark;
 	enum rc rc;
 
-	if (db_url_shared(data->url))
+	if (db_url_multi_writer(data->url))
 		return (err_set(err, RC_INVALID,
 		    "a PostgreSQL database is restored by its own tools"));
 	if (access(path, F_OK) == 0 && !replace)

@@ -65,7 +65,7 @@ side_init(struct side *side, const struct config *config, const char *url,
 	if (rc != RC_OK)
 		return (rc);
 	memcpy(side->config.db, url, strlen(url) + 1);
-	if (db_url_shared(url))
+	if (db_url_multi_writer(url))
 		return (RC_OK);
 	memcpy(path, url + strlen(SQLITE), strlen(url + strlen(SQLITE)) + 1);
 	folder = dirname(path);
@@ -79,7 +79,7 @@ side_lock(struct side *side, struct err *err)
 {
 	enum rc rc;
 
-	if (db_url_shared(side->config.db))
+	if (db_url_multi_writer(side->config.db))
 		return (RC_OK);
 	rc = data_open(&side->config, &side->data, err);
 	return (rc == RC_BUSY ? err_set(err, RC_BUSY,
@@ -134,14 +134,14 @@ open_source(struct side *side, struct err *err)
 	enum rc rc;
 
 	/* Before a directory would be made for it. */
-	if (!db_url_shared(side->config.db) && access(path, F_OK) != 0)
+	if (!db_url_multi_writer(side->config.db) && access(path, F_OK) != 0)
 		return (err_set(
 		    err, RC_NOT_FOUND, "there is no database %s", path));
 	if ((rc = side_lock(side, err)) != RC_OK ||
 	    (rc = data_look(&side->config, DB_READER, &side->db, err)) !=
 		RC_OK ||
 	    (rc = refuse_served(side, err)) != RC_OK ||
-	    (rc = db_take_time(side->db, err)) != RC_OK ||
+	    (rc = db_allow_long_statements(side->db, err)) != RC_OK ||
 	    (rc = db_begin(side->db, err)) != RC_OK)
 		return (rc);
 	return (copy_counts(side->db, side->counts, err));
@@ -171,7 +171,7 @@ open_target(struct side *side, struct err *err)
 
 	if ((rc = side_lock(side, err)) != RC_OK)
 		return (rc);
-	if (db_url_shared(side->config.db))
+	if (db_url_multi_writer(side->config.db))
 		data_name(&side->config, &side->data);
 	if ((rc = data_connect(&side->data, &side->db, err)) != RC_OK ||
 	    (rc = preflight_get(side->db, &before, err)) != RC_OK)
@@ -181,7 +181,7 @@ open_target(struct side *side, struct err *err)
 		return (err_set(err, RC_EXISTS,
 		    "the target is not empty: copy into a new database"));
 	if ((rc = migrate_data(&side->data, side->db, err)) != RC_OK ||
-	    (rc = db_take_time(side->db, err)) != RC_OK ||
+	    (rc = db_allow_long_statements(side->db, err)) != RC_OK ||
 	    (rc = db_begin(side->db, err)) != RC_OK ||
 	    (rc = copy_alone(side->db, err)) != RC_OK ||
 	    (rc = copy_counts(side->db, side->counts, err)) != RC_OK)
@@ -295,7 +295,8 @@ copy_main(int argc, char **argv)
 	if (side_init(&from, &config, from_url, &err) != RC_OK ||
 	    side_init(&to, &config, to_url, &err) != RC_OK)
 		return (main_complain(EX_USAGE, "%s", err.text));
-	if (!db_url_shared(from.config.db) && !db_url_shared(to.config.db))
+	if (!db_url_multi_writer(from.config.db) &&
+	    !db_url_multi_writer(to.config.db))
 		return (main_complain(
 		    EX_USAGE, "from file to file is what backup is for"));
 	rc = copy(&from, &to, &err);

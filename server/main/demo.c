@@ -24,7 +24,7 @@ demo_users(struct server *s, struct err *err)
 		memcpy(command.name, names[i], strlen(names[i]) + 1);
 		rc = users_command_run(&command, s->db, s->writer, err);
 		/* Another node starts on the same database. */
-		if (rc == RC_EXISTS && db_shared(s->db))
+		if (rc == RC_EXISTS && db_multi_writer(s->db))
 			rc = RC_OK;
 	}
 	return (rc);

@@ -34,7 +34,7 @@ run(const struct config *config, struct fsck_report *report, struct err *err)
 
 	if ((rc = data_look(config, DB_READER, &db, err)) != RC_OK)
 		return (rc);
-	rc = db_take_time(db, err);
+	rc = db_allow_long_statements(db, err);
 	FAULT("fsck.opened");
 	if (rc == RC_OK)
 		rc = fsck_run(db, fsck_print_found, stdout, report, err);

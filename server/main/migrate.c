@@ -142,7 +142,7 @@ migrate_data(const struct data *data, struct db *db, struct err *err)
 	rc = preflight_get(db, &before, err);
 	/* A copy that is being restored is one itself. */
 	if (rc == RC_OK && before.schema < before.newest && before.content &&
-	    data->dir_fd >= 0 && !db_shared(db))
+	    data->dir_fd >= 0 && !db_multi_writer(db))
 		rc = copy_before(data, before.newest, err);
 	if (rc == RC_OK)
 		rc = db_migrate(db, clk_wall_ms(clk_system()), &from, &to, err);

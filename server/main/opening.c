@@ -92,8 +92,8 @@ enter(void *arg, struct db *db, bool *ret_wait, struct err *err)
 	enum rc rc;
 
 	g->decision = LINEAGE_SAME;
-	rc = db_shared(db) ? find_epoch(s, g->how, &g->decision, err)
-			   : make_epoch(s, s->epoch, err);
+	rc = db_multi_writer(db) ? find_epoch(s, g->how, &g->decision, err)
+				 : make_epoch(s, s->epoch, err);
 	*ret_wait = g->decision == LINEAGE_WAIT;
 	if (rc != RC_OK || *ret_wait)
 		return (rc);
@@ -131,13 +131,13 @@ boot(struct server *s, struct err *err)
 	if (s->config.accept_rollback)
 		g.how = LINEAGE_START_ROLLBACK;
 	rc = store_recover(s->db, &how, err);
-	if (rc != RC_OK || !db_shared(s->db))
+	if (rc != RC_OK || !db_multi_writer(s->db))
 		return (rc);
 	if (g.decision == LINEAGE_EPOCH_CHANGED)
 		log_event(LOG_EV_CLUSTER_EPOCH, "line=%s why=%s",
 		    s->node.lineage.name, s->node.reason);
 	atomic_store(&s->lineage, s->node.lineage.id);
-	db_follow(s->db, &s->lineage);
+	db_follow_lineage(s->db, &s->lineage);
 	return (RC_OK);
 }
 
@@ -146,7 +146,7 @@ static enum rc
 check_mark(struct server *s, struct err *err)
 {
 
-	if (db_shared(s->db))
+	if (db_multi_writer(s->db))
 		return (RC_OK);
 	return (rollback_check(
 	    &s->data, s->db, s->config.accept_rollback, &s->rollback, err));
@@ -163,7 +163,7 @@ open_once(struct server *s, struct err *err)
 	    (rc = check_mark(s, err)) != RC_OK || (rc = boot(s, err)) != RC_OK)
 		return (rc);
 	s->db_options = data_db_options(&s->data);
-	s->db_options.lineage = db_shared(s->db) ? &s->lineage : NULL;
+	s->db_options.lineage = db_multi_writer(s->db) ? &s->lineage : NULL;
 	/* After the new epoch: if it comes to a crash in between, the start is
 	 * refused once more. */
 	return (
@@ -331,6 +331,6 @@ server_open(struct server *s, struct err *err)
 
 	if ((rc = data_open(&s->config, &s->data, err)) != RC_OK)
 		return (rc);
-	return (db_url_shared(s->data.url) ? open_shared(s, err)
-					   : open_once(s, err));
+	return (db_url_multi_writer(s->data.url) ? open_shared(s, err)
+						 : open_once(s, err));
 }

@@ -329,6 +329,6 @@ core_start(struct core *c, struct err *err)
 	c->mono_ms = clk_mono_ms(c->o.clk);
 	/* Where there are other nodes a lease may be one of theirs; those of
 	 * the dead are ended by the living. */
-	c->rescue_all = !db_shared(c->o.db);
+	c->rescue_all = !db_multi_writer(c->o.db);
 	return (core_read_destinations(c, err));
 }

@@ -25,7 +25,7 @@ ask(struct db *db, int stmt, struct rows rows, db_row_fn each,
 
 	if (rows.v == NULL)
 		return (err_set(err, RC_NO_MEMORY, "hold"));
-	rc = db_ask(db, stmt, &set, each, (void *)(uintptr_t)h, err);
+	rc = db_pipeline_query(db, stmt, &set, each, (void *)(uintptr_t)h, err);
 	mem_free(rows.v);
 	return (rc);
 }
@@ -46,7 +46,7 @@ enum rc
 store_lock_answers(struct db *db, struct err *err)
 {
 
-	return (db_answers(db, err));
+	return (db_pipeline_flush(db, err));
 }
 
 /* ---- new names ---- */
@@ -228,7 +228,7 @@ store_lock_due(struct db *db, int64_t now_ms, int64_t limit,
 {
 	const struct db_val v[2] = {db_v_i64(now_ms), db_v_i64(limit)};
 
-	return (db_ask(db, SQL_LOCK_DUE, &(struct db_set){v, 2, 1},
+	return (db_pipeline_query(db, SQL_LOCK_DUE, &(struct db_set){v, 2, 1},
 	    take_conversation, (void *)(uintptr_t)h, err));
 }
 
@@ -422,9 +422,9 @@ ask_ids(struct db *db, int stmt, size_t n, db_row_fn each,
 	const struct db_val v = db_v_i64((int64_t)n);
 	const struct db_set set = {&v, 1, 1};
 
-	return (n == 0
-		    ? RC_OK
-		    : db_ask(db, stmt, &set, each, (void *)(uintptr_t)h, err));
+	return (n == 0 ? RC_OK
+		       : db_pipeline_query(
+			     db, stmt, &set, each, (void *)(uintptr_t)h, err));
 }
 
 enum rc

@@ -17,7 +17,7 @@ store_totals_add(
 
 	for (i = 0; i < STORE_TOTALS; i++)
 		v[i] = db_v_i64(delta->n[i]);
-	return (db_write(db, SQL_TOTALS_ADD, &set, err));
+	return (db_pipeline_write(db, SQL_TOTALS_ADD, &set, err));
 }
 
 static enum rc

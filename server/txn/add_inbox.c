@@ -24,7 +24,7 @@ number_event(
 	enum rc rc;
 
 	*ret = 0;
-	if (db_shared(tx->db)) {
+	if (db_multi_writer(tx->db)) {
 		cache_inbox_touch(env->cache, user);
 		return (env->inbox.n == env->inbox.cap
 			    ? store_rows_grow(&env->inbox, err)
@@ -93,9 +93,10 @@ enum rc
 txn_write_inbox(struct tx *tx, struct err *err)
 {
 
-	return (db_shared(tx->db) ? RC_OK
-				  : store_rows_write(tx->db,
-					&txn_env_of(tx)->inbox, true, err));
+	return (
+	    db_multi_writer(tx->db)
+		? RC_OK
+		: store_rows_write(tx->db, &txn_env_of(tx)->inbox, true, err));
 }
 
 /* Gives the rows that wait their numbers.  They are the last events of the

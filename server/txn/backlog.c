@@ -268,7 +268,7 @@ backlog_begin(struct backlog *b, struct tx *tx, struct err *err)
 	b->lost = false;
 	/* Those for whom nothing waits any more are kept until they are many.
 	 */
-	if (db_shared(tx->db) && tx->now_ms >= b->recount_at)
+	if (db_multi_writer(tx->db) && tx->now_ms >= b->recount_at)
 		b->known = false;
 	if (b->known && htab_count(b->senders) < b->senders_most)
 		return (RC_OK);

@@ -83,7 +83,7 @@ cache_contended_add(
 	size_t cap = met->cap == 0 ? 16 : met->cap * 2;
 	int64_t *ids;
 
-	if (rc != RC_BUSY || !db_again(db))
+	if (rc != RC_BUSY || !db_retryable(db))
 		return;
 	if (met->n == met->cap) {
 		ids = mem_realloc(met->ids, cap * sizeof(*ids));
@@ -184,7 +184,7 @@ cache_begin(struct cache *cache, struct tx *tx)
 	assert(cache->dirty_devices == NULL && cache->dirty_users == NULL &&
 	       cache->dirty_conversations == NULL &&
 	       cache->dirty_lanes == NULL && cache->filling == NULL);
-	cache->shared = db_shared(tx->db);
+	cache->shared = db_multi_writer(tx->db);
 	if (tx->tries == 0)
 		cache->contended_conversations.n = cache->contended_inboxes.n =
 		    0;
@@ -555,7 +555,7 @@ next_id(struct tx *tx, struct cached_ids *ids,
 {
 	enum rc rc = RC_OK;
 
-	if (!db_shared(tx->db)) {
+	if (!db_multi_writer(tx->db)) {
 		if (ids->last < 0)
 			rc = last(tx->db, &ids->last, err);
 		if (rc == RC_OK)

@@ -91,7 +91,7 @@ read_lane(struct cache *cache, struct tx *tx, int64_t lane_id,
 	enum rc rc;
 
 	rc = store_lane_get(tx->db, lane_id, ret, err);
-	if (rc != RC_OK || !db_shared(tx->db) ||
+	if (rc != RC_OK || !db_multi_writer(tx->db) ||
 	    htab_find(cache->conversations_by_id, &ret->conversation_id) !=
 		NULL)
 		return (rc);

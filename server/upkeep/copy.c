@@ -128,7 +128,8 @@ keep(struct batch *b, const struct db_row *row, size_t col, struct db_val *ret,
 		 : db_row_blob(row, (int)col, &n);
 	if (n > BATCH_BYTES - b->used)
 		return (RC_LIMIT);
-	if (text && n > 0 && db_shared(b->to) && memchr(p, '\0', n) != NULL)
+	if (text && n > 0 && db_multi_writer(b->to) &&
+	    memchr(p, '\0', n) != NULL)
 		return (err_set(err, RC_INVALID,
 		    "%s, row %lld, column %zu: a text with a NUL, which "
 		    "PostgreSQL cannot hold",
@@ -204,7 +205,7 @@ on_row_number(void *arg, const struct db_row *row, struct err *err)
 	v[1] = db_v_i64(db_row_i64(row, 1));
 	rc = db_run(to, SQL_COPY_NUMBERS_PUT, v, 2, NULL, NULL, &changed, err);
 	/* SQLite finds its last numbers by itself. */
-	if (rc == RC_OK && db_shared(to) && changed != 1)
+	if (rc == RC_OK && db_multi_writer(to) && changed != 1)
 		rc = err_set(err, RC_INTERNAL, "there is no sequence %.*s",
 		    (int)n, name);
 	return (rc);

@@ -91,7 +91,7 @@ position_turn(struct upkeep *u, int64_t now)
 
 	u->position_due_ms = now + POSITION_MS;
 	/* A database of many nodes is not ours to compare with. */
-	if (db_shared(u->db))
+	if (db_multi_writer(u->db))
 		return;
 	rc = write_position(u, &err);
 	if (rc != RC_OK) {

@@ -311,7 +311,7 @@ test_follow(void **state)
 	(void)state;
 	rig_open(&r, NULL);
 	must(db_lineage_get(r.db, &here, &err));
-	db_follow(r.db, &line);
+	db_follow_lineage(r.db, &line);
 	must(db_begin(r.db, &err));
 	must(db_commit(r.db, &err));
 	atomic_store(&line, here.id);

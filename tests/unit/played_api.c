@@ -21,7 +21,7 @@
 
 struct played_api world;
 
-__typeof__(db_shared) __wrap_db_shared;
+__typeof__(db_multi_writer) __wrap_db_multi_writer;
 __typeof__(entry_get) __wrap_entry_get;
 __typeof__(entry_list) __wrap_entry_list;
 __typeof__(store_counter_get) __wrap_store_counter_get;
@@ -113,7 +113,7 @@ __wrap_entry_list(struct db *db, const struct entry_of *of, int64_t before,
 /* ---- the inbox ---- */
 
 bool
-__wrap_db_shared(const struct db *db)
+__wrap_db_multi_writer(const struct db *db)
 {
 
 	(void)db;

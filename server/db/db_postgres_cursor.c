@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading everything (fsck): statements may take their time, are planned for
- * whole tables, and give their rows by a cursor, so that memory holds a few
- * hundred of them and not all.
+ * Long statements, for fsck and copies, which read whole tables: they have no
+ * time-out, are planned for whole tables, and give their rows by a cursor, so
+ * that memory holds a few hundred of them and not all.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,20 +11,13 @@
 
 /* Rows fetched at a time. */
 #define FETCH_ROWS "500"
-/* How long one step may take. */
-#define SLOW_MS 3600000
-
-static struct db_postgres *
-of(struct db *db)
-{
-
-	return ((struct db_postgres *)(void *)db);
-}
+/* How long one statement, or one fetch, may take. */
+#define LONG_MS 3600000
 
 enum rc
-db_postgres_take_time(struct db *db, struct err *err)
+db_postgres_allow_long_statements(struct db *db, struct err *err)
 {
-	struct db_postgres *p = of(db);
+	struct db_postgres *p = db_postgres_of(db);
 	enum rc rc;
 
 	rc = db_postgres_connect(p, err);
@@ -38,8 +31,8 @@ db_postgres_take_time(struct db *db, struct err *err)
 		    NULL, err);
 	if (rc != RC_OK)
 		return (rc);
-	p->patience_ms = SLOW_MS;
-	p->slow = true;
+	p->patience_ms = LONG_MS;
+	p->long_statements = true;
 	return (RC_OK);
 }
 
@@ -63,7 +56,7 @@ declare(struct db_postgres *p, int id, const char *name,
 	sent =
 	    PQsendQueryParams(p->conn, sql.data, params->n, p->stmts[id].types,
 		params->values, params->lengths, params->formats, 1);
-	rc = db_postgres_answer(p, sent == 1, text->name, &result, err);
+	rc = db_postgres_await_result(p, sent == 1, text->name, &result, err);
 	PQclear(result);
 	buf_fini(&sql);
 	return (rc);
@@ -82,7 +75,7 @@ fetch(struct db_postgres *p, const char *name, const struct db_each *each,
 	(void)snprintf(
 	    sql, sizeof(sql), "FETCH FORWARD " FETCH_ROWS " FROM %s", name);
 	sent = PQsendQueryParams(p->conn, sql, 0, NULL, NULL, NULL, NULL, 1);
-	rc = db_postgres_answer(p, sent == 1, name, &result, err);
+	rc = db_postgres_await_result(p, sent == 1, name, &result, err);
 	if (rc != RC_OK)
 		return (rc);
 	*ret_n = PQntuples(result);
@@ -92,7 +85,7 @@ fetch(struct db_postgres *p, const char *name, const struct db_each *each,
 }
 
 enum rc
-db_postgres_run_slow(struct db_postgres *p, int id,
+db_postgres_run_cursor(struct db_postgres *p, int id,
     const struct db_postgres_params *params, const struct db_each *each,
     struct err *err)
 {
@@ -100,8 +93,8 @@ db_postgres_run_slow(struct db_postgres *p, int id,
 	enum rc rc;
 	int n = 1;
 
-	(void)snprintf(name, sizeof(name), "slow_%u", ++p->cursors);
-	rc = db_postgres_settle(p, err);
+	(void)snprintf(name, sizeof(name), "long_%u", ++p->cursors);
+	rc = db_postgres_pipeline_flush(p, err);
 	if (rc == RC_OK)
 		rc = declare(p, id, name, params, err);
 	while (rc == RC_OK && n > 0)

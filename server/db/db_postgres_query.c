@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asking PostgreSQL and waiting for its answer, which comes, or fails, or is
- * given up in time; and what its errors mean to a caller.
+ * Statements sent to PostgreSQL, and the wait for their results, which ends
+ * within the connection's patience; the result codes of its errors.
  */
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clk.h"
@@ -28,7 +29,7 @@
 	X("58", RC_BUSY)       /* its disk, which may be mended */             \
 	X("XX001", RC_CORRUPT) /* data_corrupted */                            \
 	X("XX002", RC_CORRUPT) /* index_corrupted */                           \
-	X("28", RC_DENIED)     /* who we are */                                \
+	X("28", RC_DENIED)     /* authorization */                             \
 	X("3D", RC_NOT_FOUND)  /* no such database */                          \
 	X("42501", RC_DENIED)  /* insufficient_privilege */
 
@@ -60,7 +61,7 @@ line(const char *s)
 	return ((int)strcspn(s, "\n"));
 }
 
-/* Whether ${what} is a statement that does not wait for a row. */
+/* Whether ${what} is a statement that does not wait for a lock (NOWAIT). */
 static bool
 never_waits(const struct db_postgres *p, const char *what)
 {
@@ -74,7 +75,7 @@ never_waits(const struct db_postgres *p, const char *what)
 	return (false);
 }
 
-/* Says what the server said in ${result}. */
+/* Stores the server's error ${result} in ${err}. */
 static enum rc
 fail_result(struct db_postgres *p, const PGresult *result, const char *what,
     struct err *err)
@@ -90,12 +91,13 @@ fail_result(struct db_postgres *p, const PGresult *result, const char *what,
 	rc = rc_of(state);
 	/* A row that another transaction has just made will be found; one that
 	 * it has will be free. */
-	p->db.waited = strcmp(state, "55P03") == 0 && !never_waits(p, what);
-	p->again = strncmp(state, "40", 2) == 0 || rc == RC_EXISTS ||
-		   (strcmp(state, "55P03") == 0 && never_waits(p, what));
+	p->db.lock_timed_out =
+	    strcmp(state, "55P03") == 0 && !never_waits(p, what);
+	p->retryable = strncmp(state, "40", 2) == 0 || rc == RC_EXISTS ||
+		       (strcmp(state, "55P03") == 0 && never_waits(p, what));
 	(void)err_set(
 	    err, rc, "%s: %.*s (PostgreSQL %s)", what, line(text), text, state);
-	/* What the server says while it leaves, or has become a standby. */
+	/* The server shuts down, or has become a standby. */
 	if (PQstatus(p->conn) != CONNECTION_OK ||
 	    strncmp(state, "57P", 3) == 0 || strcmp(state, "25006") == 0 ||
 	    strncmp(state, "08", 2) == 0)
@@ -110,7 +112,7 @@ fail_connection(struct db_postgres *p, const char *what, struct err *err)
 	const char *text = PQerrorMessage(p->conn);
 	enum rc rc;
 
-	/* The connection is well, and time is up. */
+	/* The connection is well: time is up. */
 	p->silent = PQstatus(p->conn) == CONNECTION_OK;
 	rc = err_set(err, RC_AWAY, "%s: the database does not answer: %.*s",
 	    what, line(text), text);
@@ -118,7 +120,7 @@ fail_connection(struct db_postgres *p, const char *what, struct err *err)
 	return (rc);
 }
 
-/* ---- asking and waiting ---- */
+/* ---- statements and their results ---- */
 
 /* Waits until the socket is ready for ${events}; false: time is up. */
 static bool
@@ -136,7 +138,8 @@ wait_socket(struct db_postgres *p, short events, int64_t until_ms)
 	}
 }
 
-/* All that was asked goes out; false: the connection failed or time is up. */
+/* Sends all that libpq has buffered; false: the connection failed or time is
+ * up. */
 static bool
 send_all(struct db_postgres *p, int64_t until_ms)
 {
@@ -165,7 +168,8 @@ next_result(struct db_postgres *p, int64_t until_ms, PGresult **ret)
 	return (true);
 }
 
-/* The result of what was asked; NULL: the connection failed or time is up. */
+/* The result of the statement that was sent; NULL: the connection failed or
+ * time is up. */
 static PGresult *
 await(struct db_postgres *p, int64_t until_ms)
 {
@@ -184,7 +188,7 @@ await(struct db_postgres *p, int64_t until_ms)
 	}
 }
 
-/* What ${result} says; it is the caller's or, after an error, freed. */
+/* Gives ${result} to the caller or, if it is an error, clears it. */
 static enum rc
 judge(struct db_postgres *p, PGresult *result, const char *what, PGresult **ret,
     struct err *err)
@@ -204,16 +208,16 @@ judge(struct db_postgres *p, PGresult *result, const char *what, PGresult **ret,
 }
 
 enum rc
-db_postgres_answer(struct db_postgres *p, bool sent, const char *what,
+db_postgres_await_result(struct db_postgres *p, bool sent, const char *what,
     PGresult **ret, struct err *err)
 {
 	const int64_t until = clk_mono_ms(clk_system()) + p->patience_ms;
 	PGresult *result = sent ? await(p, until) : NULL;
 
 	*ret = NULL;
-	/* There was no memory.  A part of the question may be in libpq's buffer
-	 * and would go out with the next one: its answer would be taken for
-	 * that one's. */
+	/* There was no memory.  A part of the statement may be in libpq's
+	 * buffer and would be sent with the next one: its result would be taken
+	 * for that one's. */
 	if (!sent && PQstatus(p->conn) == CONNECTION_OK) {
 		(void)err_set(err, RC_NO_MEMORY, "%s: %.*s", what,
 		    line(PQerrorMessage(p->conn)), PQerrorMessage(p->conn));
@@ -226,8 +230,8 @@ db_postgres_answer(struct db_postgres *p, bool sent, const char *what,
 }
 
 enum rc
-db_postgres_result(struct db_postgres *p, int64_t until_ms, const char *what,
-    PGresult **ret, struct err *err)
+db_postgres_pipeline_result(struct db_postgres *p, int64_t until_ms,
+    const char *what, PGresult **ret, struct err *err)
 {
 	PGresult *result;
 
@@ -239,7 +243,7 @@ db_postgres_result(struct db_postgres *p, int64_t until_ms, const char *what,
 }
 
 bool
-db_postgres_synced(struct db_postgres *p, int64_t until_ms)
+db_postgres_pipeline_end(struct db_postgres *p, int64_t until_ms)
 {
 	PGresult *result;
 	bool synced;
@@ -258,18 +262,33 @@ db_postgres_exec(
 	PGresult *result;
 	enum rc rc;
 
-	rc = db_postgres_settle(p, err);
+	rc = db_postgres_pipeline_flush(p, err);
 	if (rc != RC_OK)
 		return (rc);
 	if (p->conn == NULL)
 		return (err_set(err, RC_AWAY, "the database is away"));
-	rc = db_postgres_answer(
+	rc = db_postgres_await_result(
 	    p, PQsendQuery(p->conn, sql) == 1, sql, &result, err);
 	if (rc == RC_OK && ret != NULL)
 		*ret = result;
 	else
 		PQclear(result);
 	return (rc);
+}
+
+enum rc
+db_postgres_query_i64(
+    struct db_postgres *p, const char *sql, int64_t *ret, struct err *err)
+{
+	PGresult *result;
+	enum rc rc;
+
+	rc = db_postgres_exec(p, sql, &result, err);
+	if (rc != RC_OK)
+		return (rc);
+	*ret = strtoll(PQgetvalue(result, 0, 0), NULL, 10);
+	PQclear(result);
+	return (RC_OK);
 }
 
 enum rc
@@ -280,11 +299,11 @@ db_postgres_exec_texts(struct db_postgres *p, const char *sql,
 	enum rc rc;
 	int sent;
 
-	rc = db_postgres_settle(p, err);
+	rc = db_postgres_pipeline_flush(p, err);
 	if (rc != RC_OK)
 		return (rc);
 	sent = PQsendQueryParams(p->conn, sql, n, NULL, texts, NULL, NULL, 1);
-	rc = db_postgres_answer(p, sent == 1, sql, &result, err);
+	rc = db_postgres_await_result(p, sent == 1, sql, &result, err);
 	PQclear(result);
 	return (rc);
 }
@@ -297,7 +316,7 @@ db_postgres_drop(struct db_postgres *p)
 	PQfinish(p->conn);
 	p->conn = NULL;
 	p->listens = false;
-	p->nlater = 0;
+	p->npipeline = 0;
 	for (i = 0; i < p->db.schema->nstatements; i++)
 		p->stmts[i].parsed = p->stmts[i].prepared = false;
 }

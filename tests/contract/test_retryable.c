@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Transactions that come to nothing because of others: deadlocks and what could
- * not be put into an order.  Who loses is told that the same may succeed at
- * once, and it does; of other failures that is not said.
+ * Transactions that fail because of others: deadlocks and serialization
+ * failures.  The loser's failure is retryable, and the retry succeeds at once;
+ * other failures are not retryable.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -98,7 +98,8 @@ bump_later(struct side *s, int64_t a)
 {
 	const struct db_val v = db_v_i64(a);
 
-	return (db_write(s->db, BUMP, &(struct db_set){&v, 1, 1}, &s->err));
+	return (db_pipeline_write(
+	    s->db, BUMP, &(struct db_set){&v, 1, 1}, &s->err));
 }
 
 /* What only inserts is sent together with COMMIT. */
@@ -107,7 +108,8 @@ put_later(struct side *s, int64_t a)
 {
 	const struct db_val v = db_v_i64(a);
 
-	return (db_write(s->db, PUT, &(struct db_set){&v, 1, 1}, &s->err));
+	return (
+	    db_pipeline_write(s->db, PUT, &(struct db_set){&v, 1, 1}, &s->err));
 }
 
 /* ---- deadlocks ---- */
@@ -136,7 +138,7 @@ begin(struct side *s, enum rc (*take)(struct side *, int64_t), int64_t first,
 	s->err = (struct err)ERR_INIT;
 	must(db_begin(s->db, &err));
 	must(take(s, first));
-	must(db_answers(s->db, &err));
+	must(db_pipeline_flush(s->db, &err));
 }
 
 /* Each has what the other one wants.  Who lost; the other one has committed. */
@@ -171,7 +173,7 @@ check_loser(const struct side *loser, enum rc rc)
 	if (strstr(loser->err.text, "(PostgreSQL 40P01)") == NULL)
 		fail_msg("%s", loser->err.text);
 	/* Also when it has rolled back, as the writer asks. */
-	assert_true(db_again(loser->db));
+	assert_true(db_retryable(loser->db));
 	assert_false(db_in_transaction(loser->db));
 }
 
@@ -184,14 +186,14 @@ static void check_deadlock(enum rc (*take)(struct side *, int64_t))
 	loser = deadlock(&k, take, 1, 2);
 	winner = loser == &k.a ? &k.b : &k.a;
 	check_loser(loser, RC_CONFLICT);
-	assert_false(db_again(winner->db));
+	assert_false(db_retryable(winner->db));
 	/* The winner's, whole, and nothing of the loser's. */
 	assert_int_equal(sum(&k), 2);
 	/* Run again at once, it succeeds, and the word is taken back. */
 	begin(loser, take, 1, 2);
 	(void)finish(loser);
 	assert_int_equal(loser->rc, RC_OK);
-	assert_false(db_again(loser->db));
+	assert_false(db_retryable(loser->db));
 	assert_int_equal(sum(&k), 4);
 	close_bench(&k);
 }
@@ -236,7 +238,7 @@ test_deadlock_in_commit(void **state)
 	must(db_begin(loser->db, &err));
 	must(put_later(loser, 9));
 	must(db_commit(loser->db, &err));
-	assert_false(db_again(loser->db));
+	assert_false(db_retryable(loser->db));
 	close_bench(&k);
 }
 
@@ -271,7 +273,7 @@ overtaken(struct bench *k, bool snapshot)
 	k->a.err = (struct err)ERR_INIT;
 	rc = bump(&k->a, 1);
 	if (rc != RC_OK) {
-		assert_true(db_again(k->a.db));
+		assert_true(db_retryable(k->a.db));
 		db_rollback(k->a.db);
 		return (rc);
 	}
@@ -294,12 +296,12 @@ test_serialization(void **state)
 	assert_int_equal(overtaken(&k, true), RC_CONFLICT);
 	if (strstr(k.a.err.text, "(PostgreSQL 40001)") == NULL)
 		fail_msg("%s", k.a.err.text);
-	assert_true(db_again(k.a.db));
+	assert_true(db_retryable(k.a.db));
 	assert_int_equal(sum(&k), 3);
 	must(db_begin(k.a.db, &err));
 	must(bump(&k.a, 1));
 	must(db_commit(k.a.db, &err));
-	assert_false(db_again(k.a.db));
+	assert_false(db_retryable(k.a.db));
 	assert_int_equal(sum(&k), 4);
 	close_bench(&k);
 }
@@ -321,14 +323,14 @@ test_not_again(void **state)
 	k.b.err = (struct err)ERR_INIT;
 	assert_int_equal(bump(&k.b, 1), RC_BUSY);
 	assert_non_null(strstr(k.b.err.text, "(PostgreSQL 55P03)"));
-	assert_false(db_again(k.b.db));
+	assert_false(db_retryable(k.b.db));
 	db_rollback(k.b.db);
-	assert_false(db_again(k.b.db));
+	assert_false(db_retryable(k.b.db));
 	/* A row that is not there. */
 	must(db_begin(k.b.db, &err));
 	must(bump_later(&k.b, 99));
 	assert_int_equal(db_commit(k.b.db, &err), RC_CONFLICT);
-	assert_false(db_again(k.b.db));
+	assert_false(db_retryable(k.b.db));
 	db_rollback(k.b.db);
 	must(db_commit(k.a.db, &err));
 	assert_int_equal(sum(&k), 1);

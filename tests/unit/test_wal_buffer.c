@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The VFS that gathers log writes, over one that counts them and fails on
+ * The VFS that buffers log writes, over one that counts them and fails on
  * demand: the same bytes with and without, commits seen by readers, large
- * transactions that are written before their commit, errors of gathered
+ * transactions that are written before their commit, errors of buffered
  * writes, which must come out of the commit that they belong to, and commits
  * whose sync is put off.
  */
@@ -236,20 +236,20 @@ work(struct db *db)
 static void
 test_same_bytes(void **state)
 {
-	struct scratch plain, gathered;
+	struct scratch plain, buffered;
 	struct err err = ERR_INIT;
 	struct db *a, *b;
 	int writes, syncs;
 
 	(void)state;
 	scratch_open(&plain);
-	scratch_open(&gathered);
+	scratch_open(&buffered);
 	a = open_ready(&plain, SHIM_NAME);
 	work(a);
 	writes = log_writes;
 	syncs = log_syncs;
 	(void)shim_reset(NULL);
-	b = open_ready(&gathered, NULL);
+	b = open_ready(&buffered, NULL);
 	work(b);
 	/* As many syncs, but far fewer and never too large writes. */
 	assert_int_equal(log_syncs, syncs);
@@ -258,10 +258,10 @@ test_same_bytes(void **state)
 	assert_true(biggest_write <= 65536);
 	assert_int_equal(db_log_bytes(a), db_log_bytes(b));
 	assert_int_equal(scratch_size(plain.path, "-wal"),
-	    scratch_size(gathered.path, "-wal"));
+	    scratch_size(buffered.path, "-wal"));
 	assert_int_equal(db_checkpoint(a, true, NULL, &err), RC_OK);
 	assert_int_equal(db_checkpoint(b, true, NULL, &err), RC_OK);
-	assert_true(scratch_same(plain.path, gathered.path));
+	assert_true(scratch_same(plain.path, buffered.path));
 	assert_int_equal(db_fixture_number(b, G_CHECK), 0);
 	/* Gathering, commits can be early, also in a file made just now: only
 	 * the header of the new log is synced. */
@@ -275,7 +275,7 @@ test_same_bytes(void **state)
 	db_close(b);
 	assert_int_equal(log_open_now, 0);
 	scratch_close(&plain);
-	scratch_close(&gathered);
+	scratch_close(&buffered);
 }
 
 /* What a commit has returned for is in the file, for any other connection. */
@@ -377,7 +377,7 @@ test_spill(void **state)
 }
 
 /* In turn a few more pages than the cache holds: each is wanted back when it
- * has just been written, and is still gathered. */
+ * has just been written, and is still buffered. */
 static void
 test_read_back(void **state)
 {
@@ -470,7 +470,7 @@ test_failed_commit(void **state)
 	check_failed_commit(0, SQLITE_IOERR_FSYNC, RC_IO);
 }
 
-/* Within a transaction, when the gathered 64 KiB have to go. */
+/* Within a transaction, when the buffered 64 KiB have to go. */
 static void
 test_error_before_commit(void **state)
 {
