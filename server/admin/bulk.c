@@ -2,8 +2,8 @@
 /*
  * Requeues or discards many dead letters at once: those of a list of ids, or
  * the oldest that match a filter.  They go to the writer in units of
- * OPERATOR_DEAD_LETTERS, one after the other, so that no commit waits for all of
- * them.  The answer names those that were refused.
+ * OPERATOR_DEAD_LETTERS, one after the other, so that no commit waits for all
+ * of them.  The answer names those that were refused.
  */
 #include <string.h>
 
