@@ -9,7 +9,7 @@ import { Unreachable } from './api.ts';
 import { Session } from './core.ts';
 import { eraseDrafts, loadLogin, onLogin, saveLogin } from './data.ts';
 import { Disk } from './disk.ts';
-import { placeOf } from './place.ts';
+import { routeOf } from './route.ts';
 import type { Login } from './types.ts';
 import { ChatView } from './view-chat.tsx';
 import { ListView } from './view-list.tsx';
@@ -32,7 +32,7 @@ function usePhone(): boolean
 	return phone;
 }
 
-/** The place in the address bar, without the #. */
+/** The route in the address bar, without the #. */
 function useHash(): string
 {
 	const [hash, setHash] = useState(location.hash.slice(1));
@@ -190,15 +190,15 @@ function Home(props: { login: Login; left: (notice: string, kept: boolean) => vo
 
 	if (!session)
 		return <Fragment />;
-	const place = placeOf(hash, session);
+	const route = routeOf(hash, session);
 	// On a phone one pane at a time; the other is really away.
 	return (
-		<div class={`home ${place ? 'open' : ''}`}>
+		<div class={`home ${route ? 'open' : ''}`}>
 			<Connection session={session} />
 			<div class="panes">
-				{!(phone && place) && <ListView session={session} alone={phone}
+				{!(phone && route) && <ListView session={session} alone={phone}
 					open={hash} logOut={() => setLeaving(true)} />}
-				{place ? <ChatView key={hash} session={session} place={place} hash={hash} show={show} /> :
+				{route ? <ChatView key={hash} session={session} route={route} hash={hash} show={show} /> :
 					!phone && <main class="chat nothing"><p>Choose a conversation, or press + to
 						write to somebody.</p></main>}
 			</div>

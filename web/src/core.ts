@@ -39,8 +39,8 @@ export interface SessionUser {
 	say(words: string): void;
 }
 
-/** What a place in the list or the address bar stands for. */
-export type Place = { conversation: Conversation } | { to: string };
+/** What an item of the list or the address bar stands for. */
+export type Route = { conversation: Conversation } | { to: string };
 
 export class Session {
 	readonly login: Login;
@@ -48,7 +48,7 @@ export class Session {
 	readonly api: Api;
 	link: Link = { state: 'connecting' };
 	limit = 16_384; // bytes of a text
-	admin = false;  // may go to the operator's desk
+	admin = false;  // may open the admin page
 	loaded = false;
 	conversations = new Map<string, Conversation>();
 	unsent: Unsent[] = [];
@@ -198,11 +198,11 @@ export class Session {
 	}
 
 	/** What is unsent there, without what has arrived by another way. */
-	unsentFor(place: Place): Unsent[]
+	unsentFor(route: Route): Unsent[]
 	{
-		return this.unsent.filter((one) => 'to' in place ?
-			'to' in one.target && one.target.to === place.to :
-			isFor(one, place.conversation, this.me));
+		return this.unsent.filter((one) => 'to' in route ?
+			'to' in one.target && one.target.to === route.to :
+			isFor(one, route.conversation, this.me));
 	}
 
 	tick(m: Message): Tick

@@ -4,7 +4,7 @@
 import { Component, type ComponentChild, type JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
-import type { Place, Session } from './core.ts';
+import type { Route, Session } from './core.ts';
 import { loadDraft, saveDraft } from './data.ts';
 import { Back, SendArrow, TickIcon, tickWords } from './icons.tsx';
 import { nameOf, others, targetOf } from './merge.ts';
@@ -90,21 +90,21 @@ function UnsentRow({ one, session }: { one: Unsent; session: Session }): JSX.Ele
 
 interface MessagesProps {
 	session: Session;
-	place: Place;
+	route: Route;
 	show: (id: string) => void;
 }
 
 /** The rows: messages with the days and the line of what is new between them. */
-function rowsOf({ session, place, show }: MessagesProps, shown: Message[], mark: number): JSX.Element[]
+function rowsOf({ session, route, show }: MessagesProps, shown: Message[], readUpto: number): JSX.Element[]
 {
 	const rows: JSX.Element[] = [];
-	const named = 'conversation' in place && place.conversation.kind === 'group';
+	const named = 'conversation' in route && route.conversation.kind === 'group';
 	const mine = shown.filter((m) => m.own);
 	let above: Message | undefined;
 	let marked = false;
 
 	for (const m of shown) {
-		const fresh = !marked && !m.own && m.seq !== null && m.seq > mark;
+		const fresh = !marked && !m.own && m.seq !== null && m.seq > readUpto;
 		const day = !above || dayOf(above.at) !== dayOf(m.at);
 		if (day)
 			rows.push(<li key={`day ${m.id}`} class="day">{dayName(m.at)}</li>);
@@ -122,19 +122,19 @@ function rowsOf({ session, place, show }: MessagesProps, shown: Message[], mark:
 
 function Messages(props: MessagesProps): JSX.Element
 {
-	const { session, place } = props;
+	const { session, route } = props;
 	const box = useRef<HTMLDivElement>(null);
 	const was = useRef({ first: '', height: 0, top: 0, stick: true });
 	const [loading, setLoading] = useState(false);
-	const c = 'conversation' in place ? place.conversation : null;
+	const c = 'conversation' in route ? route.conversation : null;
 	const id = c?.id;
 	const { shown, before } = id ? session.shown(id) : { shown: [], before: 0 };
-	const unsent = session.unsentFor(place).filter((one) => !shown.some((m) => m.id === one.id));
+	const unsent = session.unsentFor(route).filter((one) => !shown.some((m) => m.id === one.id));
 	const myRead = c?.members.find((one) => one.address === session.me)?.read ?? 0;
 	// What was unread when this was opened, or when it was last looked away from.
-	const mark = useRef<number | null>(null);
-	if (mark.current === null && c)
-		mark.current = c.unread > 0 ? myRead : Infinity;
+	const readUpto = useRef<number | null>(null);
+	if (readUpto.current === null && c)
+		readUpto.current = c.unread > 0 ? myRead : Infinity;
 
 	/** Where a person has seen messages up to, if one is looking. */
 	const look = () => {
@@ -177,7 +177,7 @@ function Messages(props: MessagesProps): JSX.Element
 
 	useEffect(() => {
 		const away = () => {
-			mark.current = (id && session.conversations.get(id)?.last) || null;
+			readUpto.current = (id && session.conversations.get(id)?.last) || null;
 		};
 		const seen = () => look();
 		addEventListener('focus', seen);
@@ -216,7 +216,7 @@ function Messages(props: MessagesProps): JSX.Element
 		return () => watcher.disconnect();
 	}, []);
 
-	const rows = rowsOf(props, shown, mark.current ?? Infinity);
+	const rows = rowsOf(props, shown, readUpto.current ?? Infinity);
 	return (
 		<div class="messages" ref={box} onScroll={scrolled} tabIndex={0} role="region"
 			aria-label="Messages">
@@ -232,7 +232,7 @@ function Messages(props: MessagesProps): JSX.Element
 
 // ---- writing ---------------------------------------------------------------
 
-function Composer({ session, place, hash, name }: { session: Session; place: Place; hash: string;
+function Composer({ session, route, hash, name }: { session: Session; route: Route; hash: string;
 	name: string }): JSX.Element
 {
 	const [text, setText] = useState(() => loadDraft(session.me, hash));
@@ -258,8 +258,8 @@ function Composer({ session, place, hash, name }: { session: Session; place: Pla
 	const send = () => {
 		if (text.trim() === '' || over > 0)
 			return;
-		void session.send('to' in place ? { to: place.to } :
-			targetOf(place.conversation, session.me), text);
+		void session.send('to' in route ? { to: route.to } :
+			targetOf(route.conversation, session.me), text);
 		change('');
 	};
 
@@ -274,8 +274,8 @@ function Composer({ session, place, hash, name }: { session: Session; place: Pla
 				placeholder="Message" aria-describedby={over > 0 ? 'over' : undefined}
 				onInput={(event) => {
 					change(event.currentTarget.value);
-					if ('conversation' in place)
-						session.type(place.conversation.id);
+					if ('conversation' in route)
+						session.type(route.conversation.id);
 				}}
 				onKeyDown={(event) => {
 					if (event.key !== 'Enter' || event.shiftKey || event.isComposing)
@@ -292,12 +292,12 @@ function Composer({ session, place, hash, name }: { session: Session; place: Pla
 
 // ---- all of it -------------------------------------------------------------
 
-export function ChatView(props: { session: Session; place: Place; hash: string;
+export function ChatView(props: { session: Session; route: Route; hash: string;
 	show: (id: string) => void }): JSX.Element
 {
-	const { session, place, hash } = props;
-	const c = 'conversation' in place ? place.conversation : null;
-	const name = c ? nameOf(c, session.me) : 'to' in place ? place.to : '';
+	const { session, route, hash } = props;
+	const c = 'conversation' in route ? route.conversation : null;
+	const name = c ? nameOf(c, session.me) : 'to' in route ? route.to : '';
 	const heading = useRef<HTMLHeadingElement>(null);
 	const typing = c && session.typingIn(c.id);
 	const people = c ? others(c, session.me).length : 1;
@@ -318,8 +318,8 @@ export function ChatView(props: { session: Session; place: Place; hash: string;
 						`${people + 1} people` : c ? '' : 'New conversation'}</p>
 				</div>
 			</header>
-			<Messages key={`m ${hash}`} session={session} place={place} show={props.show} />
-			<Composer key={hash} session={session} place={place} hash={hash} name={name} />
+			<Messages key={`m ${hash}`} session={session} route={route} show={props.show} />
+			<Composer key={hash} session={session} route={route} hash={hash} name={name} />
 		</main>
 	);
 }

@@ -6,9 +6,9 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 import type { Session } from './core.ts';
 import { loadDraft } from './data.ts';
-import { Brand, Desk, Leave, Plus } from './icons.tsx';
+import { Brand, Gauge, Leave, Plus } from './icons.tsx';
 import { nameOf, others } from './merge.ts';
-import { hashOf } from './place.ts';
+import { hashOf } from './route.ts';
 import { whenOf } from './time.ts';
 import type { Conversation, Unsent } from './types.ts';
 
@@ -111,8 +111,8 @@ export function ListView(props: { session: Session; open: string; alone: boolean
 					<h1>twinbox</h1>
 					<p>{session.me}<span class={`dot ${session.link.state}`} aria-hidden="true" /></p>
 				</div>
-				{session.admin && <a class="round" href="/admin" aria-label="Operator’s desk"
-					title="Operator’s desk"><Desk /></a>}
+				{session.admin && <a class="round" href="/admin" aria-label="Admin page"
+					title="Admin page"><Gauge /></a>}
 				<button ref={button} class="round" aria-label="New conversation" title="New conversation"
 					aria-expanded={adding} onClick={() => setAdding(!adding)}><Plus /></button>
 				<button class="round" aria-label="Log out" title="Log out"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tags: unit
 //
-// What the operator's desk knows of the server (web/src/admin/desk.ts) in node:
-// who may be there, what is asked and when, and what is said when there is no
-// answer.  Clock and server are fakes.
+// The admin page's client (web/src/admin/client.ts) in node: who may use it, what
+// is polled and when, and what is said when there is no answer.  Clock and server
+// are fakes.
 
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
@@ -12,7 +12,7 @@ import { stats } from './admin-standin.mjs';
 import { Browser, turn } from './fakes.mjs';
 import { bundle } from './modules.mjs';
 
-// What desk.ts says, in milliseconds.
+// What client.ts says, in milliseconds.
 const EVERY = 2_000;
 const SLOW = 4_000;
 const CAP = 30_000;
@@ -27,7 +27,7 @@ const AUDIT = '/v1/admin/audit';
 let page;
 
 before(async () => {
-	page = await import(bundle('web/src/admin', 'desk.ts', '../api.ts'));
+	page = await import(bundle('web/src/admin', 'client.ts', '../api.ts'));
 });
 
 const problem = (status, more = {}) => [status, { title: 'No', status, detail: 'so not', code: 'x', ...more }];
@@ -51,7 +51,7 @@ class Scene {
 		this.browser.answers[`GET ${path}`] = answer;
 	}
 
-	/** The server answers what is asked for at the desk, with the time of its clock. */
+	/** The server answers what is polled, with the time of its clock. */
 	well()
 	{
 		this.answer(STATS, () => [200, { ...stats(), at: new Date(this.clock.now + AHEAD).toISOString() }]);
@@ -70,8 +70,8 @@ class Scene {
 
 	open()
 	{
-		this.desk = new page.Desk('secret', () => { this.changes++; });
-		this.browser.atEnd(() => this.desk.end());
+		this.client = new page.AdminClient('secret', () => { this.changes++; });
+		this.browser.atEnd(() => this.client.end());
 		return this;
 	}
 
@@ -107,35 +107,35 @@ class Scene {
 	}
 }
 
-/** A desk that is live, one second after its first figures; ${paths} are watched. */
+/** A client that is live, one second after its first figures; ${paths} are watched. */
 async function live(t, ...paths)
 {
 	const s = new Scene(t).open();
 
 	await s.clock.pass(1000);
-	s.watches = paths.map((path) => s.desk.watch(path));
+	s.watches = paths.map((path) => s.client.watch(path));
 	await turn();
-	assert.equal(s.desk.link.state, 'live');
+	assert.equal(s.client.link.state, 'live');
 	s.fresh();
 	s.drawn();
 	return s;
 }
 
-describe('who is at the desk', () => {
+describe('whose page it is', () => {
 	it('is asked first, then the figures, every two seconds', async (t) => {
 		const s = new Scene(t).open();
-		assert.deepEqual([s.desk.stage, s.desk.link, s.drawn()], ['asking', { state: 'connecting' }, 1]);
+		assert.deepEqual([s.client.stage, s.client.link, s.drawn()], ['unknown', { state: 'connecting' }, 1]);
 		assert.deepEqual(s.fresh(), ['/v1']);
 		await turn();
 		assert.deepEqual(s.fresh(), [STATS]);
-		const { stage, who, domain, link, history } = s.desk;
+		const { stage, who, domain, link, history } = s.client;
 		assert.deepEqual([stage, who, domain, link, history.length],
-			['desk', 'root', 'here.example', { state: 'live' }, 1]);
-		assert.equal(s.desk.stats.at, new Date(Browser.NOW + AHEAD).toISOString());
+			['admin', 'root', 'here.example', { state: 'live' }, 1]);
+		assert.equal(s.client.stats.at, new Date(Browser.NOW + AHEAD).toISOString());
 		assert.equal(s.drawn(), 1);
 		for (const n of [2, 3]) {
 			await s.asksAfter(EVERY, [STATS], 'the next');
-			assert.deepEqual([s.drawn(), s.desk.history.length], [1, n]);
+			assert.deepEqual([s.drawn(), s.client.history.length], [1, n]);
 		}
 		assert.deepEqual([...new Set(s.browser.requests.map((one) => one.authorization))], ['Bearer secret']);
 	});
@@ -147,11 +147,11 @@ describe('who is at the desk', () => {
 		const s = new Scene(t);
 		s.answer('/v1', () => [200, { domain: 'here.example', user }]);
 		s.open();
-		s.desk.watch(LANES);
+		s.client.watch(LANES);
 		await turn();
-		assert.deepEqual([s.desk.stage, s.desk.who, s.drawn()], [stage, who, 2]);
+		assert.deepEqual([s.client.stage, s.client.who, s.drawn()], [stage, who, 2]);
 		assert.deepEqual(s.fresh(), ['/v1']);
-		s.desk.refresh();
+		s.client.refresh();
 		await s.asksNothing();
 	});
 
@@ -160,9 +160,9 @@ describe('who is at the desk', () => {
 			const s = new Scene(t);
 			s.answer(path, () => problem(status));
 			s.open();
-			s.desk.watch(LANES);
+			s.client.watch(LANES);
 			await turn();
-			assert.equal(s.desk.stage, stage);
+			assert.equal(s.client.stage, stage);
 			assert.equal(s.clock.timers.size, 0);
 			assert.ok(s.drawn() > 1);
 			await s.asksNothing();
@@ -171,8 +171,8 @@ describe('who is at the desk', () => {
 	it('nobody any more, when what an operator does is answered with 401', async (t) => {
 		const s = await live(t, LANES);
 		s.browser.answers['POST /v1/admin/lanes/7/rewind'] = () => problem(401);
-		await assert.rejects(s.desk.api.post('/v1/admin/lanes/7/rewind', {}), page.Refused);
-		assert.deepEqual([s.desk.stage, s.clock.timers.size, s.drawn()], ['login', 0, 1]);
+		await assert.rejects(s.client.api.post('/v1/admin/lanes/7/rewind', {}), page.Refused);
+		assert.deepEqual([s.client.stage, s.clock.timers.size, s.drawn()], ['login', 0, 1]);
 		await s.asksNothing();
 	});
 
@@ -185,21 +185,21 @@ describe('who is at the desk', () => {
 		const was = s.browser.answers['GET /v1'];
 		s.answer('/v1', answer);
 		s.open();
-		s.desk.watch(LANES);
+		s.client.watch(LANES);
 		await turn();
-		assert.equal(s.desk.stage, 'asking');
-		assert.deepEqual(s.desk.link, { state: 'waiting', until: Browser.NOW + 4000, why });
+		assert.equal(s.client.stage, 'unknown');
+		assert.deepEqual(s.client.link, { state: 'waiting', until: Browser.NOW + 4000, why });
 		s.fresh();
 		s.answer('/v1', was);
 		await s.asksAfter(4000, ['/v1', STATS, LANES], 'the second time');
-		assert.deepEqual([s.desk.stage, s.desk.link.state], ['desk', 'live']);
+		assert.deepEqual([s.client.stage, s.client.link.state], ['admin', 'live']);
 	});
 });
 
 describe('what is watched', () => {
 	it('before anybody is known is asked for after the first figures', async (t) => {
 		const s = new Scene(t).open();
-		const one = s.desk.watch(`${LANES}?limit=5`);
+		const one = s.client.watch(`${LANES}?limit=5`);
 		assert.deepEqual([one.data, one.error, s.fresh()], [null, '', ['/v1']]);
 		await turn();
 		assert.deepEqual(s.fresh(), [STATS, `${LANES}?limit=5`]);
@@ -208,7 +208,7 @@ describe('what is watched', () => {
 
 	it('is asked for at once, then every two seconds, whatever the figures do', async (t) => {
 		const s = await live(t);
-		const [lanes, audit] = [s.desk.watch(LANES), s.desk.watch(AUDIT)];
+		const [lanes, audit] = [s.client.watch(LANES), s.client.watch(AUDIT)];
 		assert.deepEqual(s.fresh(), [LANES, AUDIT]);
 		await turn();
 		assert.equal(s.drawn(), 2);
@@ -224,14 +224,14 @@ describe('what is watched', () => {
 		const s = await live(t, LANES, AUDIT);
 		const [lanes, audit] = s.watches;
 		const timers = s.clock.timers.size;
-		s.desk.unwatch(lanes);
-		assert.deepEqual([s.desk.watches.size, s.clock.timers.size], [1, timers - 1]);
+		s.client.unwatch(lanes);
+		assert.deepEqual([s.client.watches.size, s.clock.timers.size], [1, timers - 1]);
 		await s.asksAfter(1000, [STATS], 'figures');
 		await s.asksAfter(1000, [AUDIT], 'the other');
 		const give = s.held(AUDIT);
 		await s.asksAfter(1000, [STATS], 'figures');
 		await s.asksAfter(1000, [AUDIT], 'the other');
-		s.desk.unwatch(audit);
+		s.client.unwatch(audit);
 		s.drawn();
 		give([200, {}]);
 		await turn();
@@ -246,7 +246,7 @@ describe('what is watched', () => {
 		const give = s.held(LANES);
 		await s.clock.pass(EVERY);
 		assert.deepEqual(s.fresh(), [STATS, LANES]);
-		s.desk.refresh();
+		s.client.refresh();
 		await turn();
 		assert.deepEqual(s.fresh(), [STATS]);
 		s.well();
@@ -259,10 +259,10 @@ describe('what is watched', () => {
 
 	it('all of it is asked for when something was done, and two seconds later', async (t) => {
 		const s = await live(t, LANES);
-		s.desk.refresh();
+		s.client.refresh();
 		assert.deepEqual(s.fresh(), [STATS, LANES]);
 		await turn();
-		assert.deepEqual([s.desk.link.state, s.drawn()], ['live', 2]);
+		assert.deepEqual([s.client.link.state, s.drawn()], ['live', 2]);
 		await s.asksAfter(EVERY, [STATS, LANES], 'both');
 	});
 
@@ -272,7 +272,7 @@ describe('what is watched', () => {
 		s.answer(LANES, () => problem(500, { detail: 'it broke' }));
 		await s.clock.pass(EVERY);
 		const { data } = lanes;
-		assert.deepEqual([lanes.error, audit.error, s.desk.link.state], ['It broke.', '', 'live']);
+		assert.deepEqual([lanes.error, audit.error, s.client.link.state], ['It broke.', '', 'live']);
 		assert.equal(data.of, LANES, 'what was known is still there');
 		const asked = async (ms) => {
 			s.fresh();
@@ -301,41 +301,41 @@ describe('what is watched', () => {
 		s.answer(LANES, unreachable);
 		await s.clock.pass(EVERY);
 		assert.deepEqual(s.fresh(), [STATS, LANES, STATS]);
-		assert.deepEqual([s.watches[0].error, s.desk.link.state], ['', 'live']);
+		assert.deepEqual([s.watches[0].error, s.client.link.state], ['', 'live']);
 		s.answer(STATS, unreachable);
 		await s.asksAfter(EVERY, [STATS], 'figures');
-		assert.equal(s.desk.link.state, 'waiting');
+		assert.equal(s.client.link.state, 'waiting');
 		assert.equal(s.watches[0].error, '');
 		await s.asksAfter(4000, [STATS], 'only one knocks');
 		s.well();
 		await s.asksAfter(8000, [STATS, LANES], 'all is well');
-		assert.deepEqual([s.desk.link.state, s.watches[0].data.at], ['live', s.clock.now]);
+		assert.deepEqual([s.client.link.state, s.watches[0].data.at], ['live', s.clock.now]);
 	});
 });
 
 describe('no answer', () => {
 	it('is said, and the figures are asked for more and more seldom, and nothing else', async (t) => {
 		const s = await live(t, LANES);
-		const { stats: known } = s.desk;
+		const { stats: known } = s.client;
 		s.answer(STATS, unreachable);
 		await s.asksAfter(1000, [STATS], 'the first');
 		for (const ms of [4000, 8000, 16_000, CAP, CAP]) {
-			assert.deepEqual(s.desk.link, { state: 'waiting', until: s.clock.now + ms, why: 'The server cannot be reached.' });
+			assert.deepEqual(s.client.link, { state: 'waiting', until: s.clock.now + ms, why: 'The server cannot be reached.' });
 			assert.equal(s.drawn(), 1);
 			assert.equal(s.clock.timers.size, ms === 4000 ? 2 : 1, 'no more is planned than that');
 			await s.asksAfter(ms, [STATS], 'the next');
 		}
-		assert.equal(s.desk.stats, known);
-		const audit = s.desk.watch(AUDIT);
+		assert.equal(s.client.stats, known);
+		const audit = s.client.watch(AUDIT);
 		await turn();
 		assert.deepEqual([s.fresh(), audit.data], [[], null]);
 		s.well();
 		await s.asksAfter(CAP, [STATS, LANES, AUDIT], 'the last');
-		assert.deepEqual([s.desk.link, audit.data.of], [{ state: 'live' }, AUDIT]);
+		assert.deepEqual([s.client.link, audit.data.of], [{ state: 'live' }, AUDIT]);
 		await s.asksAfter(EVERY, [STATS, LANES, AUDIT], 'as ever');
 		s.answer(STATS, unreachable);
 		await s.asksAfter(EVERY, [STATS], 'again none');
-		assert.equal(s.desk.link.until, s.clock.now + 4000, 'an answer forgives what failed before');
+		assert.equal(s.client.link.until, s.clock.now + 4000, 'an answer forgives what failed before');
 	});
 
 	it('a pause is drawn by lot from three quarters on', async (t) => {
@@ -351,7 +351,7 @@ describe('no answer', () => {
 		const s = await live(t);
 		s.answer(STATS, () => problem(503, { detail: 'too much waits', retry_after: 45 }));
 		await s.clock.pass(1000);
-		assert.deepEqual(s.desk.link, { state: 'waiting', until: s.clock.now + 45_000,
+		assert.deepEqual(s.client.link, { state: 'waiting', until: s.clock.now + 45_000,
 			why: 'Too much waits. It asks to wait 45 s.' });
 		s.fresh();
 		await s.asksAfter(45_000, [STATS], 'as asked');
@@ -362,16 +362,16 @@ describe('no answer', () => {
 		for (const path of [STATS, LANES])
 			s.answer(path, () => [200, '<html>Please log in to this network</html>']);
 		await s.clock.pass(EVERY);
-		assert.deepEqual(s.desk.link, { state: 'waiting', until: s.clock.now + 3000, why: 'The server cannot be reached.' });
+		assert.deepEqual(s.client.link, { state: 'waiting', until: s.clock.now + 3000, why: 'The server cannot be reached.' });
 		s.well();
 		await s.clock.pass(3000);
-		assert.equal(s.desk.link.state, 'live');
+		assert.equal(s.client.link.state, 'live');
 	});
 
 	for (const [what, hurry] of [
-		['somebody says so', (s) => s.desk.retryNow()],
+		['somebody says so', (s) => s.client.retryNow()],
 		['the network is back', (s) => s.browser.happens('online')],
-		['something was done', (s) => s.desk.refresh()],
+		['something was done', (s) => s.client.refresh()],
 	]) it(`it is tried at once when ${what}, and only then`, async (t) => {
 		const s = await live(t, LANES);
 		if (what !== 'something was done') {
@@ -380,7 +380,7 @@ describe('no answer', () => {
 		}
 		s.answer(STATS, unreachable);
 		await s.clock.pass(EVERY);
-		assert.equal(s.desk.link.state, 'waiting');
+		assert.equal(s.client.link.state, 'waiting');
 		s.fresh();
 		hurry(s);
 		await turn();
@@ -389,7 +389,7 @@ describe('no answer', () => {
 		hurry(s);
 		await turn();
 		assert.deepEqual(s.fresh(), [STATS, LANES]);
-		assert.equal(s.desk.link.state, 'live');
+		assert.equal(s.client.link.state, 'live');
 		await s.asksAfter(EVERY, [STATS, LANES], 'what was being waited for is not asked as well');
 	});
 });
@@ -401,20 +401,20 @@ describe('a slow answer', () => {
 		await s.asksAfter(1000, [STATS], 'the slow one');
 		const since = s.clock.now;
 		await s.clock.pass(SLOW - 1);
-		assert.equal(s.desk.link.state, 'live');
+		assert.equal(s.client.link.state, 'live');
 		s.drawn();
 		await s.clock.pass(1);
-		assert.deepEqual([s.desk.link, s.drawn()], [{ state: 'slow', since }, 1]);
+		assert.deepEqual([s.client.link, s.drawn()], [{ state: 'slow', since }, 1]);
 		s.fresh();
 		await s.asksAfter(1000, [LANES], 'what is watched goes on');
 		give([200, { ...stats(), at: new Date(s.clock.now).toISOString() }]);
 		await turn();
-		assert.deepEqual([s.desk.link, s.fresh()], [{ state: 'live' }, [LANES]]);
+		assert.deepEqual([s.client.link, s.fresh()], [{ state: 'live' }, [LANES]]);
 		s.answer(STATS, () => null);
 		await s.clock.pass(EVERY + GIVEN_UP - 1);
-		assert.equal(s.desk.link.state, 'slow');
+		assert.equal(s.client.link.state, 'slow');
 		await s.clock.pass(1);
-		assert.equal(s.desk.link.state, 'waiting');
+		assert.equal(s.client.link.state, 'waiting');
 	});
 
 	it('that came in time is not called slow later', async (t) => {
@@ -424,9 +424,9 @@ describe('a slow answer', () => {
 		give([200, { ...stats(), at: new Date(s.clock.now).toISOString() }]);
 		s.well();
 		await s.clock.pass(1);
-		assert.equal(s.desk.link.state, 'live');
+		assert.equal(s.client.link.state, 'live');
 		await s.clock.pass(EVERY - 1);
-		assert.equal(s.desk.history.length, 3);
+		assert.equal(s.client.history.length, 3);
 	});
 
 	it('is not said while there was none before', async (t) => {
@@ -435,7 +435,7 @@ describe('a slow answer', () => {
 		await s.clock.pass(1000);
 		s.held(STATS);
 		await s.clock.pass(4000 + SLOW);
-		assert.equal(s.desk.link.state, 'waiting');
+		assert.equal(s.client.link.state, 'waiting');
 	});
 });
 
@@ -443,17 +443,17 @@ describe('while nobody looks', () => {
 	it('nothing is asked; then all of it at once', async (t) => {
 		const s = await live(t, LANES);
 		s.browser.seen('hidden');
-		assert.deepEqual([s.desk.link, s.drawn(), s.clock.timers.size], [{ state: 'hidden' }, 1, 0]);
-		s.desk.retryNow();
-		s.desk.refresh();
+		assert.deepEqual([s.client.link, s.drawn(), s.clock.timers.size], [{ state: 'hidden' }, 1, 0]);
+		s.client.retryNow();
+		s.client.refresh();
 		s.browser.happens('online');
-		s.desk.watch(AUDIT);
+		s.client.watch(AUDIT);
 		await s.asksNothing();
 		s.browser.seen('visible');
-		assert.deepEqual([s.desk.link, s.drawn()], [{ state: 'connecting' }, 1]);
+		assert.deepEqual([s.client.link, s.drawn()], [{ state: 'connecting' }, 1]);
 		assert.deepEqual(s.fresh(), [STATS, LANES, AUDIT]);
 		await turn();
-		assert.deepEqual([s.desk.link, s.fresh()], [{ state: 'live' }, []]);
+		assert.deepEqual([s.client.link, s.fresh()], [{ state: 'live' }, []]);
 		await s.asksAfter(EVERY, [STATS, LANES, AUDIT], 'as ever');
 	});
 
@@ -465,9 +465,9 @@ describe('while nobody looks', () => {
 		first([200, { ...stats(), at: new Date(s.clock.now).toISOString() }]);
 		second([200, { of: 'late' }]);
 		await turn();
-		assert.deepEqual([s.desk.link.state, s.watches[0].data.of], ['hidden', 'late']);
+		assert.deepEqual([s.client.link.state, s.watches[0].data.of], ['hidden', 'late']);
 		await s.asksNothing();
-		assert.equal(s.desk.link.state, 'hidden');
+		assert.equal(s.client.link.state, 'hidden');
 	});
 
 	for (const [what, answer] of [['no', null], ['a refused', problem(503)]]) it(`${what} answer changes nothing of that`, async (t) => {
@@ -477,7 +477,7 @@ describe('while nobody looks', () => {
 		s.browser.seen('hidden');
 		give(answer);
 		await s.asksNothing();
-		assert.equal(s.desk.link.state, 'hidden');
+		assert.equal(s.client.link.state, 'hidden');
 	});
 
 	it('a page that is opened unseen begins when it is looked at', async (t) => {
@@ -485,33 +485,33 @@ describe('while nobody looks', () => {
 		s.browser.document.visibilityState = 'hidden';
 		s.open();
 		await s.asksNothing();
-		assert.deepEqual([s.desk.stage, s.desk.link.state], ['asking', 'hidden']);
+		assert.deepEqual([s.client.stage, s.client.link.state], ['unknown', 'hidden']);
 		s.browser.seen('visible');
 		await turn();
-		assert.deepEqual([s.desk.stage, s.desk.link.state], ['desk', 'live']);
+		assert.deepEqual([s.client.stage, s.client.link.state], ['admin', 'live']);
 	});
 
 	it('who looks again is live meanwhile, and what waits goes on to wait', async (t) => {
 		const s = await live(t);
 		s.browser.seen('visible');
-		assert.deepEqual([s.desk.link.state, s.fresh()], ['live', [STATS]]);
+		assert.deepEqual([s.client.link.state, s.fresh()], ['live', [STATS]]);
 		s.answer(STATS, unreachable);
 		await s.clock.pass(EVERY);
 		s.browser.seen('visible');
-		assert.equal(s.desk.link.state, 'waiting');
+		assert.equal(s.client.link.state, 'waiting');
 		await turn();
 	});
 });
 
-describe('the end of the desk', () => {
+describe('the end of the client', () => {
 	it('nothing is asked or drawn any more, whatever happens', async (t) => {
 		const s = await live(t, LANES);
 		assert.ok(s.browser.listeners > 0);
-		s.desk.end();
+		s.client.end();
 		assert.deepEqual([s.clock.timers.size, s.browser.listeners], [0, 0]);
 		s.browser.seen('hidden');
 		s.browser.seen('visible');
-		s.desk.refresh();
+		s.client.refresh();
 		await s.asksNothing();
 		assert.equal(s.drawn(), 0);
 	});
@@ -520,7 +520,7 @@ describe('the end of the desk', () => {
 		const s = await live(t, LANES);
 		const give = [s.held(STATS), s.held(LANES)];
 		await s.clock.pass(EVERY);
-		s.desk.end();
+		s.client.end();
 		s.drawn();
 		give[0]([200, { ...stats(), at: new Date(s.clock.now).toISOString() }]);
 		give[1](problem(500));
@@ -530,26 +530,26 @@ describe('the end of the desk', () => {
 	});
 });
 
-describe('the time at the desk', () => {
+describe('the time of the client', () => {
 	it('is that of the server, once it is known', async (t) => {
 		const s = new Scene(t);
 		s.open();
-		assert.equal(s.desk.now(), Browser.NOW);
+		assert.equal(s.client.now(), Browser.NOW);
 		await turn();
-		assert.equal(s.desk.now(), Browser.NOW + AHEAD);
+		assert.equal(s.client.now(), Browser.NOW + AHEAD);
 		await s.clock.pass(EVERY - 1);
-		assert.equal(s.desk.now(), s.clock.now + AHEAD);
+		assert.equal(s.client.now(), s.clock.now + AHEAD);
 		s.answer(STATS, unreachable);
 		await s.clock.pass(60_000);
-		assert.equal(s.desk.now(), s.clock.now + AHEAD);
+		assert.equal(s.client.now(), s.clock.now + AHEAD);
 	});
 });
 
-describe('what the desk asks for', () => {
+describe('the requests of the client', () => {
 	it('a change is a PATCH', async (t) => {
 		const s = await live(t);
 		s.browser.answers['PATCH /v1/admin/destinations/a.example'] = () => [200, { name: 'a.example' }];
-		assert.deepEqual(await s.desk.api.patch('/v1/admin/destinations/a.example', { per_second: 5 }), { name: 'a.example' });
+		assert.deepEqual(await s.client.api.patch('/v1/admin/destinations/a.example', { per_second: 5 }), { name: 'a.example' });
 		const { json, type, authorization } = s.browser.requests.pop();
 		assert.deepEqual([json, type, authorization], [{ per_second: 5 }, 'application/json', 'Bearer secret']);
 	});
@@ -558,16 +558,16 @@ describe('what the desk asks for', () => {
 		const s = await live(t);
 		const path = '/v1/admin/dead-letters/export';
 		const give = s.held(path);
-		const coming = s.desk.api.file(`${path}?sender=ann`);
+		const coming = s.client.api.file(`${path}?sender=ann`);
 		await s.clock.pass(2 * GIVEN_UP);
 		give([200, '{"dead_id":1}\n{"dead_id":2}\n']);
 		assert.equal(await (await coming).text(), '{"dead_id":1}\n{"dead_id":2}\n');
 		const { query, authorization, cache, credentials } = s.browser.requests.find((one) => one.what === `GET ${path}`);
 		assert.deepEqual([query, authorization, cache, credentials], ['?sender=ann', 'Bearer secret', 'no-store', 'omit']);
 		s.answer(path, () => problem(503));
-		await assert.rejects(s.desk.api.file(path), { message: 'The server answered 503.' });
+		await assert.rejects(s.client.api.file(path), { message: 'The server answered 503.' });
 		s.answer(path, unreachable);
-		await assert.rejects(s.desk.api.file(path), page.Unreachable);
+		await assert.rejects(s.client.api.file(path), page.Unreachable);
 	});
 
 	it('why it failed is a sentence', () => {

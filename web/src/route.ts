@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Where in the page one is: the part of the address after #.  "to/bob" is the
-// conversation with bob, there already or not; "c/<id>" is a group.
+// The route of the page: the part of the address after #.  "to/bob" is the
+// conversation with bob, which need not exist yet; "c/<id>" is a group.
 
-import type { Place, Session } from './core.ts';
+import type { Route, Session } from './core.ts';
 import { targetOf } from './merge.ts';
 import type { Conversation } from './types.ts';
 
-/** The place of a conversation, without the #. */
+/** The route of a conversation, without the #. */
 export function hashOf(c: Conversation, me: string): string
 {
 	const target = targetOf(c, me);
@@ -14,7 +14,7 @@ export function hashOf(c: Conversation, me: string): string
 }
 
 /** What ${hash} stands for; null: the list, or something unknown. */
-export function placeOf(hash: string, session: Session): Place | null
+export function routeOf(hash: string, session: Session): Route | null
 {
 	const id = /^c\/([0-9a-f-]{36})$/.exec(hash)?.[1];
 	const to = /^to\/([a-z0-9._-]{1,32}(?:(?:@|%40)[a-z0-9.-]{1,253})?)$/.exec(hash)?.[1];

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Where at the desk one is: the part of the address after #, a view with what
-// it is filtered by, so that it can be kept and sent to a colleague.
+// The route of the admin page: the part of the address after #, a view with its
+// filters, so that it can be kept and sent to a colleague.
 
 export type Params = Record<string, string>;
 
-export interface Place {
+export interface Route {
 	view: string;
 	id: string;     // of a message
 	params: Params;
 }
 
 /** "dead?reason=rejected", "message/<id>"; whatever is unknown is the overview. */
-export function placeOf(hash: string): Place
+export function routeOf(hash: string): Route
 {
 	const [path = '', query = ''] = hash.replace(/^#/, '').split('?', 2);
 	const [view = '', id = ''] = path.split('/', 2);

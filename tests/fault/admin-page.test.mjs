@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The operator's desk in a browser, on a server whose destinations fail: an
+// The admin page in a browser, on a server whose destinations fail: an
 // outage and its end, refusals for good, attempts, and the way of a message
 // over a network.
 //
@@ -10,16 +10,16 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 
-import { operator } from '../e2e/desk.mjs';
+import { operator } from '../e2e/operator.mjs';
 import { eventually, PASSWORD, users } from '../e2e/harness.mjs';
 import { Operator } from '../page/admin-standin.mjs';
 import { browserForFile } from '../page/browser.mjs';
 import { faultServer, Peer, skip } from './remote.mjs';
 
-describe('the desk, when destinations fail', { skip }, () => {
+describe('the admin page, when destinations fail', { skip }, () => {
 	const holder = browserForFile({ before, after });
 
-	async function atDesk(t)
+	async function atAdminPage(t)
 	{
 		const server = await faultServer(t);
 		const [root, [ann]] = await Promise.all([operator(server), users(server, 'ann')]);
@@ -35,7 +35,7 @@ describe('the desk, when destinations fail', { skip }, () => {
 	const rows = (person, name) => person.page.getByRole('table', { name }).locator('tbody tr');
 
 	it('an outage is said first, and is over when it is over', async (t) => {
-		const { server, ann, person } = await atDesk(t);
+		const { server, ann, person } = await atAdminPage(t);
 		const { page } = person;
 		const peer = new Peer(server, 'away');
 		const ids = [];
@@ -63,7 +63,7 @@ describe('the desk, when destinations fail', { skip }, () => {
 	});
 
 	it('what is refused for good is a dead letter with its attempt; requeued, it arrives', async (t) => {
-		const { server, ann, person } = await atDesk(t);
+		const { server, ann, person } = await atAdminPage(t);
 		const { page, dialog } = person;
 		const peer = new Peer(server, 'no');
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The operator's desk as a client of it sees it: an administrator whose answers
+// A client of the admin routes: an administrator whose answers
 // are all kept, so that a test can say that no message's text is in any of
 // them.
 
@@ -21,7 +21,7 @@ export async function userCommand(server, args, password = PASSWORD)
 	return { code, text: child.out + child.err };
 }
 
-/** An administrator at the desk; ${said} is all that it ever told him. */
+/** An administrator; ${said} is all that the server ever answered. */
 export class Operator extends User {
 	said = '';
 
@@ -122,7 +122,7 @@ export function until(user, id, state)
 	return user.entryWhen(id, (e) => e.state === state, `is ${state}`);
 }
 
-/** Waits until the desk counts ${n} open dead letters. */
+/** Waits until the server counts ${n} open dead letters. */
 export function untilDead(root, n)
 {
 	return eventually(async () => (await root.ask('stats')).dead_letters_open === n,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The desk's knowledge of the server, by asking every two seconds while the
-// page is seen.  /v1/admin/stats is the heartbeat: while it fails, nothing else
-// is asked, and it is asked more and more seldom.  A view watches what it
-// shows; what is refused to it concerns it alone.
+// The admin page's client of /v1/admin.  It polls every two seconds while the
+// page is visible.  /v1/admin/stats is the heartbeat: while it fails, nothing
+// else is polled, and its interval doubles.  A view watches the paths that it
+// shows; a refusal of one of them concerns that view alone.
 
 import { Api, Refused, Unreachable } from '../api.ts';
 import { sentence } from '../time.ts';
@@ -19,24 +19,25 @@ export type Link =
 	| { state: 'slow'; since: number }
 	| { state: 'waiting'; until: number; why: string };
 
-/** Who is at the desk: not known yet, nobody, somebody who may not, or one who may. */
-export type Stage = 'asking' | 'login' | 'denied' | 'desk';
+/** Whose page it is: not known yet, nobody's (log in), a user's without the right, or an
+ * administrator's. */
+export type Stage = 'unknown' | 'login' | 'denied' | 'admin';
 
-/** Something that is asked again and again. */
+/** A path that is polled. */
 export interface Watch {
 	path: string;
 	data: unknown;
 	error: string;  // why the last answer was none; '': it was one
 	failures: number;
-	asking: boolean;
+	polling: boolean;
 	timer: ReturnType<typeof setTimeout> | undefined;
 	ended: boolean;
 }
 
-export class DeskApi extends Api {
+export class AdminApi extends Api {
 	patch<T>(path: string, json: unknown): Promise<T>
 	{
-		return this.ask<T>('PATCH', path, json);
+		return this.request<T>('PATCH', path, json);
 	}
 
 	/** What is at ${path}, however long it is, as a file. */
@@ -58,10 +59,10 @@ export function pause(failures: number, retryAfter = 0, random: () => number = M
 	return Math.max(ms * (0.75 + random() / 4), retryAfter * 1000);
 }
 
-export class Desk {
-	readonly api: DeskApi;
+export class AdminClient {
+	readonly api: AdminApi;
 	link: Link = { state: 'connecting' };
-	stage: Stage = 'asking';
+	stage: Stage = 'unknown';
 	who = '';
 	domain = '';
 	stats: Stats | null = null;
@@ -78,7 +79,7 @@ export class Desk {
 	constructor(token: string, changed: () => void)
 	{
 		this.changed = changed;
-		this.api = new DeskApi(token, () => this.leave('login'));
+		this.api = new AdminApi(token, () => this.leave('login'));
 		this.heart = made(HEARTBEAT);
 		document.addEventListener('visibilitychange', this.seen);
 		addEventListener('online', this.retryNow);
@@ -104,7 +105,7 @@ export class Desk {
 		const one = made(path);
 
 		this.watches.add(one);
-		void this.ask(one);
+		void this.poll(one);
 		return one;
 	}
 
@@ -119,12 +120,12 @@ export class Desk {
 	refresh(): void
 	{
 		for (const one of [this.heart, ...this.watches])
-			void this.ask(one);
+			void this.poll(one);
 	}
 
 	readonly retryNow = (): void => {
 		if (this.link.state === 'waiting')
-			void this.ask(this.heart);
+			void this.poll(this.heart);
 	};
 
 	private readonly seen = (): void => {
@@ -153,31 +154,31 @@ export class Desk {
 		this.changed();
 	}
 
-	/** Whether ${one} is asked at all now. */
+	/** Whether ${one} is polled at all now. */
 	private wanted(one: Watch): boolean
 	{
 		return !this.ended && !one.ended && document.visibilityState === 'visible' &&
-			(this.stage === 'desk' || (this.stage === 'asking' && one === this.heart)) &&
+			(this.stage === 'admin' || (this.stage === 'unknown' && one === this.heart)) &&
 			(one === this.heart || this.link.state !== 'waiting');
 	}
 
-	private async ask(one: Watch): Promise<void>
+	private async poll(one: Watch): Promise<void>
 	{
 		clearTimeout(one.timer);
-		if (one.asking || !this.wanted(one))
+		if (one.polling || !this.wanted(one))
 			return;
-		one.asking = true;
+		one.polling = true;
 		if (one === this.heart)
 			this.minded();
 		try {
-			if (this.stage === 'asking')
+			if (this.stage === 'unknown')
 				await this.introduce();
-			const data = this.stage === 'desk' ? await this.api.get(one.path) : null;
-			one.asking = false;
+			const data = this.stage === 'admin' ? await this.api.get(one.path) : null;
+			one.polling = false;
 			if (data !== null)
 				this.answered(one, data);
 		} catch (error) {
-			one.asking = false;
+			one.polling = false;
 			this.failed(one, error);
 		}
 		if (!this.ended && !one.ended)
@@ -204,7 +205,7 @@ export class Desk {
 
 		this.who = info.user?.name ?? '';
 		this.domain = info.domain;
-		this.stage = info.user ? info.user.admin ? 'desk' : 'denied' : 'login';
+		this.stage = info.user ? info.user.admin ? 'admin' : 'denied' : 'login';
 	}
 
 	private answered(one: Watch, data: unknown): void
@@ -222,7 +223,7 @@ export class Desk {
 				this.link = { state: 'live' };
 			if (were !== 'live')
 				for (const other of this.watches)
-					void this.ask(other);
+					void this.poll(other);
 		}
 		this.later(one, EVERY_MS);
 	}
@@ -234,7 +235,7 @@ export class Desk {
 
 		if (this.stage === 'login')
 			return;
-		if (problem?.status === 403 || (problem?.status === 401 && this.stage === 'asking')) {
+		if (problem?.status === 403 || (problem?.status === 401 && this.stage === 'unknown')) {
 			this.leave(problem.status === 403 ? 'denied' : 'login');
 			return;
 		}
@@ -245,7 +246,7 @@ export class Desk {
 			if (document.visibilityState === 'visible')
 				this.link = { state: 'waiting', until: Date.now() + ms, why: one.error };
 		} else if (error instanceof Unreachable) {
-			void this.ask(this.heart); // which says how it stands
+			void this.poll(this.heart); // which says how it stands
 		}
 		this.later(one, ms);
 	}
@@ -253,13 +254,13 @@ export class Desk {
 	private later(one: Watch, ms: number): void
 	{
 		if (this.wanted(one))
-			one.timer = setTimeout(() => void this.ask(one), ms);
+			one.timer = setTimeout(() => void this.poll(one), ms);
 	}
 }
 
 function made(path: string): Watch
 {
-	return { path, data: null, error: '', failures: 0, asking: false, timer: undefined, ended: false };
+	return { path, data: null, error: '', failures: 0, polling: false, timer: undefined, ended: false };
 }
 
 /** Why something failed, as a sentence. */

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // tags: store
 //
-// What an operator sees at the desk: figures, messages by every filter, one
-// with its story, destinations, lanes, users, audit; pages without holes or
-// doubles; bad input refused by name; and never what a message says.
+// The queries of the admin routes: figures, messages by every filter, one with
+// its story, destinations, lanes, users, audit; pages without holes or doubles;
+// bad input refused by name; and never what a message says.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 
-import { operator, sendMany, until, userCommand } from './desk.mjs';
+import { operator, sendMany, until, userCommand } from './operator.mjs';
 import { problem, time } from './expect.mjs';
 import { eventually, expectStatus, freshName, serverForFile, users, uuid7 } from './harness.mjs';
 
@@ -257,7 +257,7 @@ describe('messages', () => {
 });
 
 describe('what operators do is written down', () => {
-	it('at the desk', async () => {
+	it('by the admin routes', async () => {
 		const { entries: [was] } = await root.ask('audit?limit=1');
 		await root.pause('local', 'a reason');
 		const { id } = await ann.send(bob.name, CANARY);
@@ -373,7 +373,7 @@ describe('bad input is refused by name', () => {
 	});
 });
 
-describe('the desk is for administrators', () => {
+describe('the admin routes are for administrators', () => {
 	const routes = [['GET', 'stats'], ['GET', 'outbox'], ['GET', 'dead-letters'],
 		['GET', 'dead-letters/export'], ['GET', 'destinations'], ['GET', 'lanes'], ['GET', 'users'],
 		['GET', 'audit'], ['POST', 'destinations/local/pause'], ['POST', 'dead-letters/requeue']];
@@ -387,9 +387,9 @@ describe('the desk is for administrators', () => {
 });
 
 describe('what messages say', () => {
-	it('is in no answer of the desk', () => {
-		assert.ok(root.said.length > 10_000, 'the desk said little');
+	it('is in no answer of the admin routes', () => {
+		assert.ok(root.said.length > 10_000, 'there were few answers');
 		assert.ok(root.said.includes(ann.name) && root.said.includes('order-17'));
-		assert.ok(!root.said.includes(CANARY), 'the desk told what a message says');
+		assert.ok(!root.said.includes(CANARY), 'an answer told what a message says');
 	});
 });

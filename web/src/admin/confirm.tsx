@@ -5,10 +5,10 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
-import { why } from './desk.ts';
-import { useDesk } from './use.ts';
+import { why } from './client.ts';
+import { useAdmin } from './use.ts';
 
-export interface AskProps {
+export interface ConfirmProps {
 	title: string;
 	yes: string;
 	busy?: string;       // what it says while it is done
@@ -19,9 +19,9 @@ export interface AskProps {
 	done: () => void;
 }
 
-export function Ask(props: AskProps): JSX.Element
+export function Confirm(props: ConfirmProps): JSX.Element
 {
-	const { desk, say } = useDesk();
+	const { client, say } = useAdmin();
 	const dialog = useRef<HTMLDialogElement>(null);
 	const [wrong, setWrong] = useState('');
 	const [busy, setBusy] = useState(false);
@@ -41,16 +41,16 @@ export function Ask(props: AskProps): JSX.Element
 			setWrong(why(error));
 			setBusy(false);
 		}
-		desk.refresh();
+		client.refresh();
 	}
 
 	return (
-		<dialog ref={dialog} class="card" aria-labelledby="ask-title" onClose={props.done}>
+		<dialog ref={dialog} class="card" aria-labelledby="confirm-title" onClose={props.done}>
 			<form class="inside" onSubmit={(event) => {
 				event.preventDefault();
 				void run();
 			}}>
-				<h2 id="ask-title">{props.title}</h2>
+				<h2 id="confirm-title">{props.title}</h2>
 				{props.children}
 				<p class="wrong" role="alert">{wrong}</p>
 				<div class="row end">

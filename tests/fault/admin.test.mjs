@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The operator's desk when other servers fail: what he sees of their breakers,
-// of messages under way, retried and dead, and what his hands do.
+// The admin routes when other servers fail: their breakers, messages under way,
+// retried and dead, and the changes that operators make.
 //
 // Needs a build with --enable-faults, named by TWINBOXD_FAULTS; without it the
 // tests are skipped, with TWINBOX_FAULTS_REQUIRED=1 they fail.
@@ -11,7 +11,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 
-import { operator, sendMany, until, untilDead, userCommand } from '../e2e/desk.mjs';
+import { operator, sendMany, until, untilDead, userCommand } from '../e2e/operator.mjs';
 import { problem, time } from '../e2e/expect.mjs';
 import { assertSound } from '../e2e/fsck.mjs';
 import { eventually, expectStatus, tempDir, users } from '../e2e/harness.mjs';
@@ -25,7 +25,7 @@ async function world(t, name, options)
 	return { server, root, ann, eve, peer: new Peer(server, name), to: `bob@${name}.fault.test` };
 }
 
-describe('the desk and other servers', { skip }, () => {
+describe('the admin routes and other servers', { skip }, () => {
 	it('a message that was rejected: its attempts, its story, and the way back (R18, R83, R84, R326)', async (t) => {
 		const { server, root, ann, eve, peer, to } = await world(t, 'no',
 			{ args: ['--alert-interval', '1s'] });
