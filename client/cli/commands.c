@@ -3,7 +3,7 @@
  * The table of commands.  Arguments are read by it and every --help is printed
  * from it; what a command does is in cmd_*.c, tail.c and chat.c.
  */
-#include "cli/admin.h"
+#include "cli/admin_command.h"
 
 #define END                                                                    \
 	{                                                                      \
@@ -101,7 +101,7 @@ static const struct option history_options[] = {
     END,
 };
 
-/* Which of what a list of the desk has. */
+/* The filters of the admin commands' lists. */
 #define DESTINATION_OPTION                                                     \
 	{                                                                      \
 		"destination", 0, "NAME", "only what goes there"               \
@@ -251,7 +251,7 @@ const struct command cli_commands[] = {
 	0, NEEDS_FLUSH, cmd_conversations},
     {"devices", "[revoke ID]", "devices that are logged in",
 	"revoke logs one of them out.", NULL, 0, 2, NEEDS_LOGIN, cmd_devices},
-    {"admin", "COMMAND", "the operator's desk: what waits, what failed, why",
+    {"admin", "COMMAND", "for administrators: what waits, what failed, why",
 	"It needs an administrator's account.  Nobody reads messages here:\n"
 	"their texts are not shown.",
 	NULL, 1, -1, NEEDS_LOGIN, NULL},

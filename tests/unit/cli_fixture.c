@@ -242,7 +242,7 @@ rest_call(struct rest *rest, const struct rest_request *request,
 		return (fail_set(fail, FAIL_UNREACHABLE, "given up"));
 	if (answer->status == 0)
 		return (fail_set(
-		    fail, FAIL_UNREACHABLE, "cannot reach http://desk"));
+		    fail, FAIL_UNREACHABLE, "cannot reach http://home"));
 	if (answer->json != NULL)
 		json = stage_json(answer->json);
 	if (answer->status >= 400) {
@@ -302,7 +302,7 @@ rest_server(const struct rest *rest)
 {
 
 	(void)rest;
-	return ("http://desk");
+	return ("http://home");
 }
 
 bool
@@ -336,7 +336,7 @@ loop_new(const char *server, struct loop **ret, struct fail *fail)
 {
 
 	(void)fail;
-	assert_string_equal(server, "http://desk");
+	assert_string_equal(server, "http://home");
 	the_loop.stopped = false;
 	*ret = &the_loop;
 	return (RC_OK);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The operator's commands: what each asks the server for, what it prints for
+ * The admin commands: what each asks the server for, what it prints for
  * people and for programs, and what it says when it is refused.  How tables
- * look is in test_client_views.c.
+ * look is in test_client_admin_view.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>

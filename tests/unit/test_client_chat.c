@@ -91,7 +91,7 @@ test_history(void **state)
 	stage_answer(s, 0, NULL);
 	assert_string_equal(stage_run(s, "chat", "bob", NULL),
 	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
-	    "= 69 cannot reach http://desk; start the server, or name another "
+	    "= 69 cannot reach http://home; start the server, or name another "
 	    "with --server URL\n");
 	/* What is not its own stays open. */
 	assert_int_not_equal(fcntl(STDIN_FILENO, F_GETFD), -1);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The operator as tests need him, and a desk that a test plays by hand: an HTTP server that answers /v1/admin/...
-// as the contract says, from figures that the test chooses, so that the odd
-// cases can be shown: nothing at all, huge numbers, hostile names, refusals, a
-// server that goes away and comes back.
+// An operator on the command line, and a stand-in for the server: it answers
+// /v1/admin/... as the contract says, from figures that the test chooses, so
+// that the odd cases can be shown: nothing at all, huge numbers, hostile names,
+// refusals, a server that goes away and comes back.
 
 import assert from 'node:assert/strict';
 import http from 'node:http';
@@ -16,7 +16,7 @@ import { PASSWORD, freshName, run } from './harness.mjs';
 export const HOSTILE = 'eve\x1b[2J\x1b]0;owned\x07\u202ex@日本語.fault.test';
 export const WIDE = '日本語の利用者の名前がとても長い場合@とても長い.fault.test';
 
-/** The desk's clock, which stands still, so that ages are exact. */
+/** The stand-in's clock, which stands still, so that ages are exact. */
 export const NOW = Math.floor(Date.now() / 1000) * 1000;
 export const ago = (ms) => new Date(NOW - ms).toISOString();
 export const ahead = (ms) => ago(-ms);
@@ -93,11 +93,11 @@ export const lane = (n, more = {}) => ({
 });
 
 /**
- * A desk.  `answers` are by "METHOD /path" (without query) or "/path": a value
+ * A stand-in for the server.  `answers` are by "METHOD /path" (without query) or "/path": a value
  * or a function of (query, body, request); [status, body, headers] is answered
  * as it is.  `requests` is what was asked.
  */
-export class Desk {
+export class StandIn {
 	constructor(answers = {})
 	{
 		this.requests = [];
@@ -129,7 +129,7 @@ export class Desk {
 			request.socket.destroy();
 			return;
 		}
-		const url = new URL(request.url, 'http://desk');
+		const url = new URL(request.url, 'http://server');
 		const body = text ? JSON.parse(text) : undefined;
 		const one = { method: request.method, path: url.pathname, query: Object.fromEntries(url.searchParams),
 			body, target: request.url };
@@ -185,10 +185,10 @@ export class Desk {
 	}
 }
 
-/** A desk and its operator, for test ${t}. */
-export async function desk(t, answers)
+/** A stand-in and its operator, for test ${t}. */
+export async function standIn(t, answers)
 {
-	const one = new Desk(answers);
+	const one = new StandIn(answers);
 	const ann = await one.person();
 
 	t.after(() => one.close());

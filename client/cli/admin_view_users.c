@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The desk's users, and what was done.
+ * The tables of users and of the audit log.
  */
-#include "cli/desk_view.h"
+#include "cli/admin_view.h"
 #include "cli/human.h"
 
 static void
@@ -16,14 +16,14 @@ add_user(struct grid *grid, const struct look *look, const json_t *row)
 	else
 		buf_adds(grid_cell(grid, STYLE_CYAN),
 		    json_is_true(json_object_get(row, "admin")) ? "admin" : "");
-	view_count(grid_cell(grid, STYLE_PLAIN), row, "devices");
-	view_count(grid_cell(grid, STYLE_PLAIN), row, "pending");
+	admin_view_count(grid_cell(grid, STYLE_PLAIN), row, "devices");
+	admin_view_count(grid_cell(grid, STYLE_PLAIN), row, "pending");
 	human_time(grid_cell(grid, STYLE_PLAIN), look,
 	    render_time_of(row, "created_at"));
 }
 
 void
-view_users(struct buf *b, const struct look *look, const json_t *users)
+admin_view_users(struct buf *b, const struct look *look, const json_t *users)
 {
 	static const struct grid_column columns[] = {
 	    {"NAME", false, 16},
@@ -34,7 +34,7 @@ view_users(struct buf *b, const struct look *look, const json_t *users)
 	    {"CREATED", false, 0},
 	};
 
-	view_list(b, look, users, &VIEW_TABLE(columns, add_user));
+	admin_view_list(b, look, users, &ADMIN_VIEW_TABLE(columns, add_user));
 }
 
 static void
@@ -50,7 +50,7 @@ add_audit(struct grid *grid, const struct look *look, const json_t *row)
 }
 
 void
-view_audit(struct buf *b, const struct look *look, const json_t *entries)
+admin_view_audit(struct buf *b, const struct look *look, const json_t *entries)
 {
 	static const struct grid_column columns[] = {
 	    {"WHEN", false, 0},
@@ -59,5 +59,6 @@ view_audit(struct buf *b, const struct look *look, const json_t *entries)
 	    {"TO", false, 12},
 	};
 
-	view_list(b, look, entries, &VIEW_TABLE(columns, add_audit));
+	admin_view_list(
+	    b, look, entries, &ADMIN_VIEW_TABLE(columns, add_audit));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The operator's commands for dead letters: batches and their limits, what is
+ * The admin commands for dead letters: batches and their limits, what is
  * asked before many are changed, what was refused, and exports.
  */
 #include <setjmp.h>

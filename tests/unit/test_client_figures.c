@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The operator's figures: numbers in words, tables that fit a width, lines cut
+ * Figures for operators: numbers in words, tables that fit a width, lines cut
  * through their colours, rates of successive totals, paths of requests.
  */
 #include <setjmp.h>
@@ -20,7 +20,7 @@
 #include "cli/grid.h"
 #include "cli/human.h"
 #include "cli/top_view.h"
-#include "lib/desk.h"
+#include "lib/admin.h"
 #include "lib/safe.h"
 
 /* 21 Nov 2026 12:00 UTC */
@@ -280,7 +280,7 @@ test_samples(void **state)
 
 	(void)state;
 	memset(&view, 0, sizeof(view));
-	view.server = "http://desk";
+	view.server = "http://home";
 	for (i = 0; i < 3 * TOP_SAMPLES; i++)
 		top_view_stats(&view,
 		    json_pack("{s{sI} s{si}}", "totals", "accepted",
@@ -307,35 +307,35 @@ test_samples(void **state)
 static void
 test_paths(void **state)
 {
-	struct desk_filter filter = DESK_FILTER_INIT;
+	struct admin_filter filter = ADMIN_FILTER_INIT;
 	json_t *body, *ids = json_pack("[ii]", 3, 4);
 	char *path, *text;
 
 	(void)state;
-	path = desk_path("stats", NULL);
+	path = admin_path("stats", NULL);
 	assert_string_equal(path, "/v1/admin/stats");
 	mem_free(path);
-	path = desk_path("outbox", &filter);
+	path = admin_path("outbox", &filter);
 	assert_string_equal(path, "/v1/admin/outbox");
 	mem_free(path);
 	filter.sender = "a&b";
 	filter.stuck_ms = 30 * MINUTE;
 	filter.near_failure = 0;
 	filter.limit = 5;
-	path = desk_path("outbox", &filter);
+	path = admin_path("outbox", &filter);
 	assert_string_equal(path,
 	    "/v1/admin/outbox?sender=a%26b&stuck=1800s&near_failure=0&limit=5");
 	mem_free(path);
-	path = desk_path_of("destinations", "*/../x", "/pause");
+	path = admin_path_of("destinations", "*/../x", "/pause");
 	assert_string_equal(path, "/v1/admin/destinations/%2A%2F..%2Fx/pause");
 	mem_free(path);
-	body = desk_batch(NULL, &filter, 7);
+	body = admin_batch(NULL, &filter, 7);
 	text = json_dumps(body, JSON_COMPACT);
 	assert_string_equal(
 	    text, "{\"filter\":{\"sender\":\"a&b\"},\"limit\":7}");
 	free(text);
 	json_decref(body);
-	body = desk_batch(ids, NULL, 0);
+	body = admin_batch(ids, NULL, 0);
 	text = json_dumps(body, JSON_COMPACT);
 	assert_string_equal(text, "{\"dead_ids\":[3,4]}");
 	free(text);

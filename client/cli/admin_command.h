@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the operator's commands have in common: requests to the desk, their
- * filters, lists that go over several pages.
+ * The common part of the admin commands: requests to /v1/admin, their filters,
+ * and lists that span several pages.
  */
-#ifndef CLI_ADMIN_H
-#define CLI_ADMIN_H
+#ifndef CLI_ADMIN_COMMAND_H
+#define CLI_ADMIN_COMMAND_H
 
 #include "cli/cli.h"
-#include "lib/desk.h"
+#include "lib/admin.h"
 
-/* GET ${path} (of desk_path(), taken); ages are reckoned by the server's clock
+/* GET ${path} (of admin_path(), taken); ages are reckoned by the server's clock
  * from now on.  The answer is the caller's. */
-enum rc admin_get(
+enum rc admin_command_get(
     struct cli *cli, char *path, json_t **ret, struct fail *fail) MUST_USE;
 
 /* ${method} ${path} (taken) with ${body} (taken, may be NULL); the answer is
  * the caller's. */
-enum rc admin_change(struct cli *cli, const char *method, char *path,
+enum rc admin_command_change(struct cli *cli, const char *method, char *path,
     json_t *body, json_t **ret, struct fail *fail) MUST_USE;
 
 /* Reads the filters that the arguments give into ${ret}; what is in it borrows
  * from them. */
-enum rc admin_filter(
-    struct cli *cli, struct desk_filter *ret, struct fail *fail) MUST_USE;
+enum rc admin_command_filter(
+    struct cli *cli, struct admin_filter *ret, struct fail *fail) MUST_USE;
 
-/* A list of the desk. */
-struct admin_list {
+/* A list of /v1/admin. */
+struct admin_command_list {
 	const char *what;  /* "dead-letters": behind /v1/admin/ */
 	const char *array; /* the member with its rows */
 	bool forward;      /* pages go on by after=, not by before= */
@@ -36,15 +36,17 @@ struct admin_list {
 /* Gathers ${filter}->limit rows of ${list} (fewer if there are no more) from as
  * many pages as that takes; the object is the caller's, its "next" is that of
  * the last page. */
-enum rc admin_gather(struct cli *cli, const struct admin_list *list,
-    struct desk_filter *filter, json_t **ret, struct fail *fail) MUST_USE;
+enum rc admin_command_rows(struct cli *cli,
+    const struct admin_command_list *list, struct admin_filter *filter,
+    json_t **ret, struct fail *fail) MUST_USE;
 
 /* Shows what the arguments ask for of ${list}. */
-enum rc admin_show_list(
-    struct cli *cli, const struct admin_list *list, struct fail *fail) MUST_USE;
+enum rc admin_command_show_list(struct cli *cli,
+    const struct admin_command_list *list, struct fail *fail) MUST_USE;
 
 /* Discards the message that the first operand names. */
-enum rc admin_discard_message(struct cli *cli, struct fail *fail) MUST_USE;
+enum rc admin_command_discard_message(
+    struct cli *cli, struct fail *fail) MUST_USE;
 
 /* The commands. */
 enum rc cmd_admin_stats(struct cli *cli, struct fail *fail);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The common part of the operator's commands.
+ * The common part of the admin commands.
  */
-#include "cli/admin.h"
+#include "cli/admin_command.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +21,7 @@ ask(struct cli *cli, struct rest_request *request, char *path, json_t **ret,
 	enum rc rc;
 
 	request->patience_ms = PATIENCE_MS;
-	rc = desk_call(cli->rest, request, path, &reply, fail);
+	rc = admin_call(cli->rest, request, path, &reply, fail);
 	if (rc != RC_OK)
 		return (rc);
 	if (reply.date_ms != 0)
@@ -31,7 +31,7 @@ ask(struct cli *cli, struct rest_request *request, char *path, json_t **ret,
 }
 
 enum rc
-admin_get(struct cli *cli, char *path, json_t **ret, struct fail *fail)
+admin_command_get(struct cli *cli, char *path, json_t **ret, struct fail *fail)
 {
 	struct rest_request request = {.method = NULL};
 
@@ -39,8 +39,8 @@ admin_get(struct cli *cli, char *path, json_t **ret, struct fail *fail)
 }
 
 enum rc
-admin_change(struct cli *cli, const char *method, char *path, json_t *body,
-    json_t **ret, struct fail *fail)
+admin_command_change(struct cli *cli, const char *method, char *path,
+    json_t *body, json_t **ret, struct fail *fail)
 {
 	struct rest_request request = {.method = method, .body = body};
 	enum rc rc;
@@ -51,10 +51,11 @@ admin_change(struct cli *cli, const char *method, char *path, json_t *body,
 }
 
 enum rc
-admin_filter(struct cli *cli, struct desk_filter *ret, struct fail *fail)
+admin_command_filter(
+    struct cli *cli, struct admin_filter *ret, struct fail *fail)
 {
 	const struct args *args = &cli->args;
-	struct desk_filter filter = DESK_FILTER_INIT;
+	struct admin_filter filter = ADMIN_FILTER_INIT;
 
 	filter.state = args_value(args, "state");
 	if (filter.state != NULL && strcmp(filter.state, "delivered") == 0)
@@ -109,8 +110,8 @@ join(json_t **all, json_t *page, const char *array)
 }
 
 enum rc
-admin_gather(struct cli *cli, const struct admin_list *list,
-    struct desk_filter *filter, json_t **ret, struct fail *fail)
+admin_command_rows(struct cli *cli, const struct admin_command_list *list,
+    struct admin_filter *filter, json_t **ret, struct fail *fail)
 {
 	int64_t wanted = filter->limit > 0 ? filter->limit : LIMIT_PAGE_DEFAULT;
 	int64_t left = wanted;
@@ -119,8 +120,8 @@ admin_gather(struct cli *cli, const struct admin_list *list,
 
 	for (;;) {
 		filter->limit = left < LIMIT_PAGE_MAX ? left : LIMIT_PAGE_MAX;
-		if (admin_get(cli, desk_path(list->what, filter), &page,
-			fail) != RC_OK)
+		if (admin_command_get(cli, admin_path(list->what, filter),
+			&page, fail) != RC_OK)
 			break;
 		if (!json_is_array(json_object_get(page, list->array))) {
 			json_decref(page);
@@ -151,8 +152,8 @@ admin_gather(struct cli *cli, const struct admin_list *list,
 
 /* Tells people at a terminal that the list goes on. */
 static void
-note_more(
-    const struct cli *cli, const struct admin_list *list, const json_t *page)
+note_more(const struct cli *cli, const struct admin_command_list *list,
+    const json_t *page)
 {
 	char cursor[512], safe[200];
 
@@ -165,17 +166,17 @@ note_more(
 }
 
 enum rc
-admin_show_list(
-    struct cli *cli, const struct admin_list *list, struct fail *fail)
+admin_command_show_list(
+    struct cli *cli, const struct admin_command_list *list, struct fail *fail)
 {
-	struct desk_filter filter;
+	struct admin_filter filter;
 	struct buf b = BUF_INIT;
 	const json_t *rows;
 	json_t *page;
 	enum rc rc;
 
-	if (admin_filter(cli, &filter, fail) != RC_OK ||
-	    admin_gather(cli, list, &filter, &page, fail) != RC_OK)
+	if (admin_command_filter(cli, &filter, fail) != RC_OK ||
+	    admin_command_rows(cli, list, &filter, &page, fail) != RC_OK)
 		return (fail->rc);
 	rows = json_object_get(page, list->array);
 	if (cli->json)

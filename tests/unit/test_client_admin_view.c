@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The desk's tables and facts, whole and with their colours: each from a sample
- * of the server's JSON, with the figures at and beside the limits from which
- * on they are shown otherwise.
+ * The tables and facts of the admin commands, whole and with their colours:
+ * each from a sample of the server's JSON, with the figures at and beside the
+ * limits from which on they are shown otherwise.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 #include <locale.h>
 #include <time.h>
 
-#include "cli/desk_view.h"
+#include "cli/admin_view.h"
 
 /* 21 Nov 2026 12:00 UTC */
 #define NOW_MS INT64_C(1795262400000)
@@ -127,12 +127,12 @@ test_numbers(void **state)
 	(void)state;
 	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		json = sample(table[i].text);
-		assert_int_equal(view_integer(json, "n", 5), table[i].n);
+		assert_int_equal(admin_view_integer(json, "n", 5), table[i].n);
 		json_decref(json);
 	}
 	json = sample("{'n': 0.25, 's': 'x'}");
-	assert_true(view_number(json, "n", -1) == 0.25);
-	assert_true(view_number(json, "s", -1) == -1);
+	assert_true(admin_view_number(json, "n", -1) == 0.25);
+	assert_true(admin_view_number(json, "s", -1) == -1);
 	json_decref(json);
 }
 
@@ -172,29 +172,29 @@ test_times(void **state)
 		(void)snprintf(
 		    text, sizeof(text), "2026-11-21T%sZ", table[i].at);
 		json = json_pack("{ss}", "at", text);
-		view_age(&b, &look, json, "at");
+		admin_view_age(&b, &look, json, "at");
 		assert_text(&b, table[i].age);
-		view_due(&b, &look, json, "at");
+		admin_view_due(&b, &look, json, "at");
 		assert_text(&b, table[i].due);
 		json_decref(json);
 	}
 	json = sample("{'at': null, 'n': 1500, 's': 'x'}");
-	view_age(&b, &look, json, "at");
+	admin_view_age(&b, &look, json, "at");
 	assert_text(&b, "-");
-	view_due(&b, &look, json, "at");
+	admin_view_due(&b, &look, json, "at");
 	assert_text(&b, "");
-	view_span(&b, json, "n");
+	admin_view_span(&b, json, "n");
 	assert_text(&b, "1.5s");
-	view_span(&b, json, "s");
+	admin_view_span(&b, json, "s");
 	assert_text(&b, "-");
-	view_count(&b, json, "n");
+	admin_view_count(&b, json, "n");
 	assert_text(&b, "1,500");
-	view_count(&b, json, "s");
+	admin_view_count(&b, json, "s");
 	assert_text(&b, "-");
 	json_decref(json);
 	buf_adds(&b, "x");
-	view_sep(&b, 1);
-	view_sep(&b, 0);
+	admin_view_sep(&b, 1);
+	admin_view_sep(&b, 0);
 	assert_text(&b, "x; ");
 	buf_fini(&b);
 }
@@ -206,7 +206,7 @@ test_stats_of_nothing(void **state)
 {
 
 	(void)state;
-	assert_view(view_stats, "{}",
+	assert_view(admin_view_stats, "{}",
 	    "<dim>pending</>       <bold>-</>\n"
 	    "<dim>scheduled</>     -\n"
 	    "<dim>sending</>       -\n"
@@ -237,7 +237,7 @@ test_stats_calm(void **state)
 {
 
 	(void)state;
-	assert_view(view_stats,
+	assert_view(admin_view_stats,
 	    "{'states': {'pending': 0, 'scheduled': 0, 'sending': 0,"
 	    "  'sent': 0, 'acked': 0, 'failed': 0, 'expired': 0,"
 	    "  'canceled': 0},"
@@ -280,7 +280,7 @@ test_stats_trouble(void **state)
 {
 
 	(void)state;
-	assert_view(view_stats,
+	assert_view(admin_view_stats,
 	    "{'states': {'pending': 1, 'scheduled': 2, 'sending': 3,"
 	    "  'sent': 4000, 'failed': 5, 'canceled': 6},"
 	    " 'totals': {'accepted': 7000000, 'sent': 8, 'acked': 9,"
@@ -332,7 +332,7 @@ assert_pending(const char *text, const char *line)
 	struct buf b = BUF_INIT, named = BUF_INIT;
 	json_t *json = sample(text);
 
-	view_stats(&b, &look, json);
+	admin_view_stats(&b, &look, json);
 	name_colours(&b, &named);
 	named.data[strcspn(named.data, "\n")] = '\0';
 	assert_string_equal(named.data, line);
@@ -362,9 +362,9 @@ test_destinations(void **state)
 {
 
 	(void)state;
-	assert_view(view_destinations, "[]",
+	assert_view(admin_view_destinations, "[]",
 	    "<dim>DESTINATION</>  <dim>BREAKER</>  <dim>SENDING</>  <dim>PENDING</>  <dim>OLDEST</>  <dim>LIMIT</>  <dim>READY</>\n");
-	assert_view(view_destinations,
+	assert_view(admin_view_destinations,
 	    "[{'name': '*', 'breaker': 'closed', 'window': 0, 'in_flight': 0,"
 	    "  'pending': 3, 'per_second': 1, 'lanes_ready': 0,"
 	    "  'oldest_pending_age_ms': 299999},"
@@ -404,13 +404,14 @@ test_ages(void **state)
 {
 
 	(void)state;
-	assert_view(view_ages, "{}", "<dim>PENDING BY AGE</>  <dim>ALL</>\n");
-	assert_view(view_ages,
+	assert_view(
+	    admin_view_ages, "{}", "<dim>PENDING BY AGE</>  <dim>ALL</>\n");
+	assert_view(admin_view_ages,
 	    "{'age_limits_ms': [], 'destinations': [{'name': 'a',"
 	    " 'pending': 7, 'ages': [1, 2]}]}",
 	    "<dim>PENDING BY AGE</>  <dim>ALL</>\n"
 	    "a                 <bold>7</>\n");
-	assert_view(view_ages,
+	assert_view(admin_view_ages,
 	    "{'age_limits_ms': [1000, 60000, 90000, 3600000, 86400000, 1, 1],"
 	    " 'destinations': ["
 	    " {'name': '*', 'pending': 1, 'ages': [1, 1, 1, 1, 1, 1, 1, 1]},"
@@ -430,7 +431,7 @@ test_ages_of_many_limits(void **state)
 {
 
 	(void)state;
-	assert_view(view_ages,
+	assert_view(admin_view_ages,
 	    "{'age_limits_ms': [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13],"
 	    " 'destinations': [{'name': 'a', 'pending': 1,"
 	    "  'ages': [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]}]}",
@@ -445,7 +446,7 @@ test_lanes(void **state)
 {
 
 	(void)state;
-	assert_view(view_lanes,
+	assert_view(admin_view_lanes,
 	    "[{'lane_id': 1234, 'to': 'bob', 'class': 'messages',"
 	    "  'state': 'ready', 'pending': 5, 'next_seq': 6,"
 	    "  'last_published_seq': 1007, 'tail_seq': 8,"
@@ -472,7 +473,7 @@ test_users(void **state)
 {
 
 	(void)state;
-	assert_view(view_users,
+	assert_view(admin_view_users,
 	    "[{'name': 'ann', 'display_name': 'Ann', 'admin': true,"
 	    "  'disabled_at': null, 'devices': 2, 'pending': 1000,"
 	    "  'created_at': '2026-01-02T03:04:05Z'},"
@@ -494,7 +495,7 @@ test_audit(void **state)
 {
 
 	(void)state;
-	assert_view(view_audit,
+	assert_view(admin_view_audit,
 	    "[{'at': '2026-11-21T10:00:01Z', 'actor': 'ann',"
 	    "  'action': 'pause', 'object': 'far.test', 'detail': 'a\\nb'},"
 	    " {'at': '2026-11-20T10:00:01Z', 'actor': 'bob',"
@@ -513,7 +514,7 @@ test_outbox(void **state)
 {
 
 	(void)state;
-	assert_view(view_outbox,
+	assert_view(admin_view_outbox,
 	    "[{'id': 'id-1', 'state': 'pending', 'labels': ['retrying'],"
 	    "  'attempts': 1234, 'created_at': '2026-11-21T11:00:00Z',"
 	    "  'next_retry_at': '2026-11-21T12:00:05Z',"
@@ -558,7 +559,7 @@ test_dead(void **state)
 {
 
 	(void)state;
-	assert_view(view_dead,
+	assert_view(admin_view_dead,
 	    "[{'dead_id': 1234, 'reason': 'max_retries', 'attempts': 1011,"
 	    "  'dead_at': '2026-11-21T11:59:00Z',"
 	    "  'created_at': '2026-11-21T11:00:00Z', 'from': 'ann',"
@@ -583,10 +584,10 @@ test_message_of_nothing(void **state)
 {
 
 	(void)state;
-	assert_view(view_message, "{}",
+	assert_view(admin_view_message, "{}",
 	    "\n"
 	    "nothing of it is left in the outbox\n");
-	assert_view(view_message,
+	assert_view(admin_view_message,
 	    "{'id': 'id-1', 'from': 'ann', 'conversation': 'c-1',"
 	    " 'conversation_seq': 1234,"
 	    " 'event_time': '2026-11-21T10:00:00Z',"
@@ -608,7 +609,7 @@ test_message(void **state)
 {
 
 	(void)state;
-	assert_view(view_message,
+	assert_view(admin_view_message,
 	    "{'id': 'id-1', 'from': null, 'conversation': ['x'], 'rows': ["
 	    " {'to': 'bob', 'state': 'pending', 'labels': ['retrying'],"
 	    "  'destination': 'far.test', 'reason': 'r', 'priority': 'high',"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The desk's tables: statistics, destinations, lanes, users, the audit log.
- * Owns which figures ask for attention.  What is about messages is in
- * desk_messages.c.
+ * The tables of the admin commands: statistics, destinations, lanes.  Owns
+ * which figures ask for attention.  admin_view_messages.c has the tables of
+ * messages, admin_view_users.c those of users and of the audit log.
  */
-#include "cli/desk_view.h"
+#include "cli/admin_view.h"
 
 #include <string.h>
 
@@ -17,7 +17,7 @@
 #define RELAY_STALLED_MS 10000
 
 double
-view_number(const json_t *json, const char *name, double other)
+admin_view_number(const json_t *json, const char *name, double other)
 {
 	const json_t *value = json_object_get(json, name);
 
@@ -25,7 +25,7 @@ view_number(const json_t *json, const char *name, double other)
 }
 
 int64_t
-view_integer(const json_t *json, const char *name, int64_t other)
+admin_view_integer(const json_t *json, const char *name, int64_t other)
 {
 	const json_t *value = json_object_get(json, name);
 	double real;
@@ -41,21 +41,21 @@ view_integer(const json_t *json, const char *name, int64_t other)
 }
 
 void
-view_count(struct buf *b, const json_t *json, const char *name)
+admin_view_count(struct buf *b, const json_t *json, const char *name)
 {
 
 	if (json_is_number(json_object_get(json, name)))
-		human_count(b, view_integer(json, name, 0));
+		human_count(b, admin_view_integer(json, name, 0));
 	else
 		buf_addc(b, '-');
 }
 
 void
-view_span(struct buf *b, const json_t *json, const char *name)
+admin_view_span(struct buf *b, const json_t *json, const char *name)
 {
 
 	if (json_is_number(json_object_get(json, name)))
-		human_span(b, view_integer(json, name, 0));
+		human_span(b, admin_view_integer(json, name, 0));
 	else
 		buf_addc(b, '-');
 }
@@ -69,7 +69,7 @@ whole_seconds(int64_t ms)
 }
 
 void
-view_age(struct buf *b, const struct look *look, const json_t *json,
+admin_view_age(struct buf *b, const struct look *look, const json_t *json,
     const char *name)
 {
 	int64_t then = render_time_of(json, name);
@@ -81,7 +81,7 @@ view_age(struct buf *b, const struct look *look, const json_t *json,
 }
 
 void
-view_due(struct buf *b, const struct look *look, const json_t *json,
+admin_view_due(struct buf *b, const struct look *look, const json_t *json,
     const char *name)
 {
 	int64_t then = render_time_of(json, name);
@@ -97,7 +97,7 @@ view_due(struct buf *b, const struct look *look, const json_t *json,
 }
 
 void
-view_sep(struct buf *b, size_t from)
+admin_view_sep(struct buf *b, size_t from)
 {
 
 	if (b->len > from)
@@ -105,8 +105,8 @@ view_sep(struct buf *b, size_t from)
 }
 
 void
-view_list(struct buf *b, const struct look *look, const json_t *list,
-    const struct view_table *table)
+admin_view_list(struct buf *b, const struct look *look, const json_t *list,
+    const struct admin_view_table *table)
 {
 	struct grid grid;
 	size_t i;
@@ -153,13 +153,14 @@ add_waiting(struct grid *grid, const json_t *stats)
 {
 	const json_t *states = json_object_get(stats, "states");
 	const json_t *limits = json_object_get(stats, "limits");
-	int64_t pending = view_integer(states, "pending", 0);
-	int64_t most = view_integer(limits, "max_pending_total", 0);
-	int64_t stuck = view_integer(stats, "stuck_sending", 0);
-	int64_t oldest = view_integer(stats, "oldest_pending_age_ms", 0);
+	int64_t pending = admin_view_integer(states, "pending", 0);
+	int64_t most = admin_view_integer(limits, "max_pending_total", 0);
+	int64_t stuck = admin_view_integer(stats, "stuck_sending", 0);
+	int64_t oldest = admin_view_integer(stats, "oldest_pending_age_ms", 0);
 	struct buf *b;
 
-	view_count(figure(grid, "pending", STYLE_BOLD), states, "pending");
+	admin_view_count(
+	    figure(grid, "pending", STYLE_BOLD), states, "pending");
 	b = grid_cell(grid, age_style(oldest));
 	if (oldest > 0) {
 		buf_adds(b, "oldest ");
@@ -171,20 +172,24 @@ add_waiting(struct grid *grid, const json_t *stats)
 		buf_adds(b, " of ");
 		human_count(b, most);
 	}
-	view_count(figure(grid, "scheduled", STYLE_PLAIN), states, "scheduled");
-	view_count(figure(grid, "sending", STYLE_PLAIN), states, "sending");
+	admin_view_count(
+	    figure(grid, "scheduled", STYLE_PLAIN), states, "scheduled");
+	admin_view_count(
+	    figure(grid, "sending", STYLE_PLAIN), states, "sending");
 	if (stuck > 0) {
 		b = grid_cell(grid, STYLE_YELLOW);
 		human_count(b, stuck);
 		buf_adds(b, " stuck: twinbox admin outbox --stuck 30m");
 	}
-	view_count(figure(grid, "near failure",
-		       alarm_style(view_integer(stats, "near_failure", 0),
-			   STYLE_YELLOW)),
+	admin_view_count(
+	    figure(grid, "near failure",
+		alarm_style(admin_view_integer(stats, "near_failure", 0),
+		    STYLE_YELLOW)),
 	    stats, "near_failure");
-	view_count(figure(grid, "dead letters",
-		       alarm_style(view_integer(stats, "dead_letters_open", 0),
-			   STYLE_RED)),
+	admin_view_count(
+	    figure(grid, "dead letters",
+		alarm_style(admin_view_integer(stats, "dead_letters_open", 0),
+		    STYLE_RED)),
 	    stats, "dead_letters_open");
 }
 
@@ -202,13 +207,13 @@ add_done(struct grid *grid, const json_t *stats)
 
 	grid_row(grid);
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		view_count(
+		admin_view_count(
 		    figure(grid, names[i], STYLE_PLAIN), totals, names[i]);
 		if (json_object_get(states, names[i]) == NULL)
 			continue;
 		b = grid_cell(grid, STYLE_DIM);
 		buf_adds(b, "in all, ");
-		view_count(b, states, names[i]);
+		admin_view_count(b, states, names[i]);
 		buf_adds(b, " now");
 	}
 }
@@ -218,32 +223,32 @@ static void
 add_health(struct grid *grid, const json_t *stats)
 {
 	const json_t *relay = json_object_get(stats, "relay");
-	int64_t turn = view_integer(relay, "last_turn_age_ms", 0);
+	int64_t turn = admin_view_integer(relay, "last_turn_age_ms", 0);
 	struct buf *b;
 
 	grid_row(grid);
-	view_span(
+	admin_view_span(
 	    figure(grid, "latency", STYLE_PLAIN), stats, "average_latency_ms");
 	buf_adds(
 	    grid_cell(grid, STYLE_DIM), "to the inbox, average of an hour");
 	b = figure(grid, "retry rate", STYLE_PLAIN);
-	if (view_number(stats, "retry_rate", -1) >= 0)
-		human_percent(b, view_number(stats, "retry_rate", 0));
+	if (admin_view_number(stats, "retry_rate", -1) >= 0)
+		human_percent(b, admin_view_number(stats, "retry_rate", 0));
 	else
 		buf_addc(b, '-');
-	view_span(figure(grid, "relay",
-		      turn >= RELAY_STALLED_MS ? STYLE_RED : STYLE_PLAIN),
+	admin_view_span(figure(grid, "relay",
+			    turn >= RELAY_STALLED_MS ? STYLE_RED : STYLE_PLAIN),
 	    relay, "last_turn_age_ms");
 	b = grid_cell(grid, STYLE_DIM);
 	buf_adds(b, "since its last turn, ");
-	view_count(b, relay, "in_flight");
+	admin_view_count(b, relay, "in_flight");
 	buf_adds(b, " in flight");
 	b = figure(grid, "log", STYLE_PLAIN);
-	if (view_integer(stats, "wal_bytes", -1) >= 0)
-		human_bytes(b, view_integer(stats, "wal_bytes", 0));
+	if (admin_view_integer(stats, "wal_bytes", -1) >= 0)
+		human_bytes(b, admin_view_integer(stats, "wal_bytes", 0));
 	else
 		buf_addc(b, '-');
-	view_count(figure(grid, "writer", STYLE_PLAIN),
+	admin_view_count(figure(grid, "writer", STYLE_PLAIN),
 	    json_object_get(stats, "queues"), "writer_waiting");
 	buf_adds(grid_cell(grid, STYLE_DIM), "units wait");
 }
@@ -258,22 +263,22 @@ add_alert(struct grid *grid, const struct look *look, const json_t *row)
 								 : STYLE_RED;
 
 	render_member(grid_cell(grid, style), row, "name", "?");
-	view_age(grid_cell(grid, STYLE_DIM), look, row, "since");
+	admin_view_age(grid_cell(grid, STYLE_DIM), look, row, "since");
 	render_member(grid_cell(grid, style), row, "text", "");
 }
 
 void
-view_alerts(struct buf *b, const struct look *look, const json_t *stats)
+admin_view_alerts(struct buf *b, const struct look *look, const json_t *stats)
 {
 	static const struct grid_column columns[] = {
 	    {NULL, false, 0}, {NULL, true, 0}, {NULL, false, 20}};
 
-	view_list(b, look, json_object_get(stats, "alerts"),
-	    &VIEW_TABLE(columns, add_alert));
+	admin_view_list(b, look, json_object_get(stats, "alerts"),
+	    &ADMIN_VIEW_TABLE(columns, add_alert));
 }
 
 void
-view_stats(struct buf *b, const struct look *look, const json_t *stats)
+admin_view_stats(struct buf *b, const struct look *look, const json_t *stats)
 {
 	static const struct grid_column columns[] = {
 	    {NULL, false, 0}, {NULL, true, 0}, {NULL, false, 10}};
@@ -286,7 +291,7 @@ view_stats(struct buf *b, const struct look *look, const json_t *stats)
 	grid_finish(&grid, b, look);
 	if (json_array_size(json_object_get(stats, "alerts")) > 0) {
 		buf_addc(b, '\n');
-		view_alerts(b, look, stats);
+		admin_view_alerts(b, look, stats);
 	}
 }
 
@@ -338,7 +343,7 @@ add_trouble(struct grid *grid, const struct look *look, const json_t *row)
 
 	if (has_time(row, "paused_at")) {
 		buf_adds(b, "paused ");
-		view_age(b, look, row, "paused_at");
+		admin_view_age(b, look, row, "paused_at");
 		buf_adds(b, " ago by ");
 		render_member(b, row, "paused_by", "?");
 		if (json_is_string(json_object_get(row, "pause_reason"))) {
@@ -347,12 +352,12 @@ add_trouble(struct grid *grid, const struct look *look, const json_t *row)
 		}
 	}
 	if (has_time(row, "failing_since")) {
-		view_sep(b, from);
+		admin_view_sep(b, from);
 		buf_adds(b, "failing for ");
-		view_age(b, look, row, "failing_since");
+		admin_view_age(b, look, row, "failing_since");
 		if (has_time(row, "next_probe_at")) {
 			buf_adds(b, ", next probe ");
-			view_due(b, look, row, "next_probe_at");
+			admin_view_due(b, look, row, "next_probe_at");
 		}
 		if (json_is_string(json_object_get(row, "last_error"))) {
 			buf_adds(b, ": ");
@@ -373,37 +378,38 @@ add_truncated(struct buf *b, const json_t *row)
 static void
 add_destination(struct grid *grid, const struct look *look, const json_t *row)
 {
-	int64_t oldest = view_integer(row, "oldest_pending_age_ms", 0);
+	int64_t oldest = admin_view_integer(row, "oldest_pending_age_ms", 0);
 	struct buf *b;
 
 	render_member(grid_cell(grid, STYLE_PLAIN), row, "name", "?");
 	add_breaker(grid, row);
 	b = grid_cell(grid, STYLE_PLAIN);
-	view_count(b, row, "in_flight");
-	if (view_integer(row, "window", 0) > 0) {
+	admin_view_count(b, row, "in_flight");
+	if (admin_view_integer(row, "window", 0) > 0) {
 		buf_addc(b, '/');
-		view_count(b, row, "window");
+		admin_view_count(b, row, "window");
 	}
 	b = grid_cell(grid, STYLE_PLAIN);
 	add_truncated(b, row);
-	view_count(b, row, "pending");
+	admin_view_count(b, row, "pending");
 	b = grid_cell(grid, age_style(oldest));
 	if (json_is_number(json_object_get(row, "oldest_pending_age_ms")))
 		human_span(b, whole_seconds(oldest));
 	else
 		buf_addc(b, '-');
 	b = grid_cell(grid, STYLE_PLAIN);
-	if (view_integer(row, "per_second", 0) > 0) {
-		view_count(b, row, "per_second");
+	if (admin_view_integer(row, "per_second", 0) > 0) {
+		admin_view_count(b, row, "per_second");
 		buf_adds(b, "/s");
 	} else
 		buf_addc(b, '-');
-	view_count(grid_cell(grid, STYLE_PLAIN), row, "lanes_ready");
+	admin_view_count(grid_cell(grid, STYLE_PLAIN), row, "lanes_ready");
 	add_trouble(grid, look, row);
 }
 
 void
-view_destinations(struct buf *b, const struct look *look, const json_t *list)
+admin_view_destinations(
+    struct buf *b, const struct look *look, const json_t *list)
 {
 	static const struct grid_column columns[] = {
 	    {"DESTINATION", false, 16},
@@ -415,7 +421,8 @@ view_destinations(struct buf *b, const struct look *look, const json_t *list)
 	    {"READY", true, 0},
 	};
 
-	view_list(b, look, list, &VIEW_TABLE(columns, add_destination));
+	admin_view_list(
+	    b, look, list, &ADMIN_VIEW_TABLE(columns, add_destination));
 }
 
 #define BUCKETS_MAX (GRID_COLUMNS_MAX - 2)
@@ -432,7 +439,7 @@ add_ages(struct grid *grid, const json_t *row, int n)
 	render_member(grid_cell(grid, STYLE_PLAIN), row, "name", "?");
 	b = grid_cell(grid, STYLE_BOLD);
 	add_truncated(b, row);
-	human_short(b, view_integer(row, "pending", 0));
+	human_short(b, admin_view_integer(row, "pending", 0));
 	for (i = 0; i < n; i++) {
 		age = json_array_get(ages, (size_t)i);
 		b = grid_cell(grid, json_integer_value(age) == 0 ? STYLE_DIM
@@ -447,7 +454,7 @@ add_ages(struct grid *grid, const json_t *row, int n)
 }
 
 void
-view_ages(struct buf *b, const struct look *look, const json_t *answer)
+admin_view_ages(struct buf *b, const struct look *look, const json_t *answer)
 {
 	const json_t *limits = json_object_get(answer, "age_limits_ms");
 	const json_t *list = json_object_get(answer, "destinations");
@@ -491,14 +498,14 @@ add_lease(struct grid *grid, const struct look *look, const json_t *row)
 		buf_adds(b, "leased by ");
 		render_member(b, row, "lease_owner", "?");
 		buf_adds(b, ", ends ");
-		view_due(b, look, row, "lease_until");
+		admin_view_due(b, look, row, "lease_until");
 		buf_addf(b, ", token %lld",
-		    (long long)view_integer(row, "lease_token", 0));
+		    (long long)admin_view_integer(row, "lease_token", 0));
 	}
 	if (json_is_integer(json_object_get(row, "replay_seq"))) {
-		view_sep(b, from);
+		admin_view_sep(b, from);
 		buf_adds(b, "offers again from ");
-		view_count(b, row, "replay_seq");
+		admin_view_count(b, row, "replay_seq");
 	}
 }
 
@@ -509,25 +516,27 @@ add_lane(struct grid *grid, const struct look *look, const json_t *row)
 	bool leased = state != NULL && strcmp(state, "leased") == 0;
 	struct buf *b;
 
-	buf_addi(grid_cell(grid, STYLE_PLAIN), view_integer(row, "lane_id", 0));
+	buf_addi(grid_cell(grid, STYLE_PLAIN),
+	    admin_view_integer(row, "lane_id", 0));
 	render_member(grid_cell(grid, STYLE_PLAIN), row, "to", "-");
 	render_member(grid_cell(grid, STYLE_PLAIN), row, "class", "-");
 	render_member(grid_cell(grid, leased ? STYLE_CYAN : STYLE_PLAIN), row,
 	    "state", "-");
-	view_count(grid_cell(grid, STYLE_PLAIN), row, "pending");
-	view_count(grid_cell(grid, STYLE_PLAIN), row, "next_seq");
-	view_count(grid_cell(grid, STYLE_PLAIN), row, "last_published_seq");
-	view_count(grid_cell(grid, STYLE_PLAIN), row, "tail_seq");
+	admin_view_count(grid_cell(grid, STYLE_PLAIN), row, "pending");
+	admin_view_count(grid_cell(grid, STYLE_PLAIN), row, "next_seq");
+	admin_view_count(
+	    grid_cell(grid, STYLE_PLAIN), row, "last_published_seq");
+	admin_view_count(grid_cell(grid, STYLE_PLAIN), row, "tail_seq");
 	b = grid_cell(grid, STYLE_PLAIN);
 	if (has_time(row, "due_at"))
-		view_due(b, look, row, "due_at");
+		admin_view_due(b, look, row, "due_at");
 	else
 		buf_addc(b, '-');
 	add_lease(grid, look, row);
 }
 
 void
-view_lanes(struct buf *b, const struct look *look, const json_t *lanes)
+admin_view_lanes(struct buf *b, const struct look *look, const json_t *lanes)
 {
 	static const struct grid_column columns[] = {
 	    {"LANE", true, 0},
@@ -541,5 +550,5 @@ view_lanes(struct buf *b, const struct look *look, const json_t *lanes)
 	    {"DUE", false, 4},
 	};
 
-	view_list(b, look, lanes, &VIEW_TABLE(columns, add_lane));
+	admin_view_list(b, look, lanes, &ADMIN_VIEW_TABLE(columns, add_lane));
 }

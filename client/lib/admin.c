@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The operator's requests.  Owns the spelling of their queries, and the advice
- * that goes with a refusal: an account that is no administrator's, a server
- * that has no desk.
+ * Requests to /v1/admin.  Owns the spelling of their queries, and the advice
+ * that goes with a refusal: an account that is not an administrator's, a server
+ * without these routes.
  */
-#include "lib/desk.h"
+#include "lib/admin.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -51,7 +51,7 @@ add_number(struct query *q, const char *name, int64_t value)
 }
 
 char *
-desk_path(const char *what, const struct desk_filter *filter)
+admin_path(const char *what, const struct admin_filter *filter)
 {
 	struct query q = {.b = BUF_INIT, .separator = '?'};
 
@@ -76,7 +76,7 @@ desk_path(const char *what, const struct desk_filter *filter)
 }
 
 char *
-desk_path_of(const char *what, const char *name, const char *verb)
+admin_path_of(const char *what, const char *name, const char *verb)
 {
 	struct buf b = BUF_INIT;
 
@@ -98,7 +98,7 @@ set_text(json_t *object, const char *name, const char *value)
 }
 
 json_t *
-desk_batch(const json_t *ids, const struct desk_filter *filter, int64_t limit)
+admin_batch(const json_t *ids, const struct admin_filter *filter, int64_t limit)
 {
 	json_t *which;
 
@@ -112,7 +112,7 @@ desk_batch(const json_t *ids, const struct desk_filter *filter, int64_t limit)
 	    json_pack("{so sI}", "filter", which, "limit", (json_int_t)limit));
 }
 
-/* Says what a refusal means to an operator. */
+/* Adds to a refusal what an operator can do about it. */
 static void
 advise(const char *path, struct fail *fail)
 {
@@ -124,15 +124,15 @@ advise(const char *path, struct fail *fail)
 	/* A list is there unless the server is older. */
 	else if (fail->status == 404 &&
 		 strchr(path + strlen(ROOT), '/') == NULL) {
-		(void)fail_set(
-		    fail, FAIL_PROTOCOL, "this server has no operator's desk");
+		(void)fail_set(fail, FAIL_PROTOCOL,
+		    "this server does not support admin commands");
 		(void)fail_cure(fail, "use a newer server");
 		fail->status = 404;
 	}
 }
 
 enum rc
-desk_call(struct rest *rest, struct rest_request *request, char *path,
+admin_call(struct rest *rest, struct rest_request *request, char *path,
     struct rest_reply *ret, struct fail *fail)
 {
 	enum rc rc;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The desk's messages: lists of the outbox and of dead letters, and one message
- * with all that was tried.  Bodies are not shown, because they do not come:
- * operators do not read messages.
+ * The tables of messages: lists of the outbox and of dead letters, and one
+ * message with all its attempts.  Bodies are not shown, because the server does
+ * not send them: operators do not read messages.
  */
 #include <string.h>
 
-#include "cli/desk_view.h"
+#include "cli/admin_view.h"
 #include "cli/human.h"
 #include "lib/safe.h"
 
@@ -52,7 +52,7 @@ add_part(struct buf *b, size_t from, const json_t *row, const char *name)
 
 	if (!json_is_string(json_object_get(row, name)))
 		return;
-	view_sep(b, from);
+	admin_view_sep(b, from);
 	render_member(b, row, name, "");
 }
 
@@ -63,9 +63,9 @@ add_prospect(struct grid *grid, const struct look *look, const json_t *row)
 	struct buf *b = grid_cell(grid, STYLE_PLAIN);
 
 	if (render_time_of(row, "next_retry_at") != 0)
-		view_due(b, look, row, "next_retry_at");
+		admin_view_due(b, look, row, "next_retry_at");
 	else if (render_time_of(row, "deliver_at") > look->now_ms)
-		view_due(b, look, row, "deliver_at");
+		admin_view_due(b, look, row, "deliver_at");
 }
 
 /* Appends a line that says from whom to whom ${row} is, and what is wrong. */
@@ -86,14 +86,14 @@ add_entry(struct grid *grid, const struct look *look, const json_t *row)
 
 	render_member(grid_cell(grid, STYLE_PLAIN), row, "id", "?");
 	add_state(grid, row);
-	view_count(grid_cell(grid, STYLE_PLAIN), row, "attempts");
-	view_age(grid_cell(grid, STYLE_PLAIN), look, row, "created_at");
+	admin_view_count(grid_cell(grid, STYLE_PLAIN), row, "attempts");
+	admin_view_age(grid_cell(grid, STYLE_PLAIN), look, row, "created_at");
 	add_prospect(grid, look, row);
 	add_way_note(grid, row);
 }
 
 void
-view_outbox(struct buf *b, const struct look *look, const json_t *entries)
+admin_view_outbox(struct buf *b, const struct look *look, const json_t *entries)
 {
 	static const struct grid_column columns[] = {
 	    {"ID", false, 0},
@@ -103,7 +103,8 @@ view_outbox(struct buf *b, const struct look *look, const json_t *entries)
 	    {"NEXT TRY", false, 0},
 	};
 
-	view_list(b, look, entries, &VIEW_TABLE(columns, add_entry));
+	admin_view_list(
+	    b, look, entries, &ADMIN_VIEW_TABLE(columns, add_entry));
 }
 
 /* Appends what became of dead letter ${row}, and which message it is. */
@@ -115,10 +116,10 @@ add_letter(struct grid *grid, const struct look *look, const json_t *row)
 
 	render_member(b, row, "id", "");
 	if (json_is_string(json_object_get(row, "resolution"))) {
-		view_sep(b, from);
+		admin_view_sep(b, from);
 		render_member(b, row, "resolution", "");
 		buf_adds(b, " ");
-		view_age(b, look, row, "resolved_at");
+		admin_view_age(b, look, row, "resolved_at");
 		buf_adds(b, " ago by ");
 		render_member(b, row, "resolved_by", "?");
 	}
@@ -129,17 +130,18 @@ static void
 add_dead(struct grid *grid, const struct look *look, const json_t *row)
 {
 
-	buf_addi(grid_cell(grid, STYLE_BOLD), view_integer(row, "dead_id", 0));
+	buf_addi(
+	    grid_cell(grid, STYLE_BOLD), admin_view_integer(row, "dead_id", 0));
 	render_member(grid_cell(grid, STYLE_RED), row, "reason", "-");
-	view_count(grid_cell(grid, STYLE_PLAIN), row, "attempts");
-	view_age(grid_cell(grid, STYLE_PLAIN), look, row, "dead_at");
-	view_age(grid_cell(grid, STYLE_PLAIN), look, row, "created_at");
+	admin_view_count(grid_cell(grid, STYLE_PLAIN), row, "attempts");
+	admin_view_age(grid_cell(grid, STYLE_PLAIN), look, row, "dead_at");
+	admin_view_age(grid_cell(grid, STYLE_PLAIN), look, row, "created_at");
 	add_way(grid_cell(grid, STYLE_PLAIN), row);
 	add_letter(grid, look, row);
 }
 
 void
-view_dead(struct buf *b, const struct look *look, const json_t *dead)
+admin_view_dead(struct buf *b, const struct look *look, const json_t *dead)
 {
 	static const struct grid_column columns[] = {
 	    {"DEAD", true, 0},
@@ -150,7 +152,7 @@ view_dead(struct buf *b, const struct look *look, const json_t *dead)
 	    {"FROM → TO", false, 12},
 	};
 
-	view_list(b, look, dead, &VIEW_TABLE(columns, add_dead));
+	admin_view_list(b, look, dead, &ADMIN_VIEW_TABLE(columns, add_dead));
 }
 
 /* Appends fact ${name} with the text of member ${member}, unless it is null. */
@@ -167,7 +169,7 @@ add_fact(struct grid *grid, const struct look *look, const json_t *json,
 	buf_adds(grid_cell(grid, STYLE_DIM), name);
 	b = grid_cell(grid, STYLE_PLAIN);
 	if (json_is_integer(value))
-		human_count(b, view_integer(json, member, 0));
+		human_count(b, admin_view_integer(json, member, 0));
 	else if (render_time_of(json, member) != 0)
 		human_time(b, look, render_time_of(json, member));
 	else
@@ -202,7 +204,7 @@ add_attempt(struct grid *grid, const struct look *look, const json_t *row)
 	const int64_t ended = render_time_of(row, "finished_at");
 	struct buf *took;
 
-	view_count(grid_cell(grid, STYLE_PLAIN), row, "attempt");
+	admin_view_count(grid_cell(grid, STYLE_PLAIN), row, "attempt");
 	human_time(grid_cell(grid, STYLE_PLAIN), look, began);
 	took = grid_cell(grid, STYLE_PLAIN);
 	if (began != 0 && ended != 0)
@@ -211,7 +213,7 @@ add_attempt(struct grid *grid, const struct look *look, const json_t *row)
 		buf_addc(took, '-');
 	render_member(
 	    grid_cell(grid, STYLE_PLAIN), row, "outcome", "under way");
-	view_count(grid_cell(grid, STYLE_PLAIN), row, "status");
+	admin_view_count(grid_cell(grid, STYLE_PLAIN), row, "status");
 	render_member(grid_cell(grid, STYLE_PLAIN), row, "error", "");
 	render_member(grid_cell(grid, STYLE_DIM), row, "owner", "");
 }
@@ -233,7 +235,8 @@ add_attempts(struct buf *b, const struct look *look, const json_t *attempts)
 	if (json_array_size(attempts) == 0)
 		return;
 	buf_addc(b, '\n');
-	view_list(b, look, attempts, &VIEW_TABLE(columns, add_attempt));
+	admin_view_list(
+	    b, look, attempts, &ADMIN_VIEW_TABLE(columns, add_attempt));
 }
 
 /* What happened, and how long after the first of it.  When attempts began is
@@ -308,7 +311,8 @@ add_row(struct buf *b, const struct look *look, const json_t *row)
 }
 
 void
-view_message(struct buf *b, const struct look *look, const json_t *message)
+admin_view_message(
+    struct buf *b, const struct look *look, const json_t *message)
 {
 	static const struct fact facts[] = {{"id", "id"}, {"from", "from"},
 	    {"conversation", "conversation"}, {"number", "conversation_seq"},
