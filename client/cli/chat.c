@@ -27,11 +27,11 @@ text_of(const json_t *json, const char *name)
 	return (text != NULL ? text : "");
 }
 
-/* Submits ${message} over the session and remembers what was asked. */
+/* Submits ${message} over the stream and remembers what was asked. */
 static void
 submit(struct chat *chat, const json_t *message)
 {
-	int64_t number = session_send(chat->follow.session, message);
+	int64_t number = stream_send(chat->follow.stream, message);
 	char key[24];
 
 	if (number == 0)
@@ -105,8 +105,7 @@ mark_read(struct chat *chat)
 	if (!chat->caught_up || chat->conversation[0] == '\0' ||
 	    chat->shown_upto <= chat->read_upto)
 		return;
-	session_read(
-	    chat->follow.session, chat->conversation, chat->shown_upto);
+	stream_read(chat->follow.stream, chat->conversation, chat->shown_upto);
 	chat->read_upto = chat->shown_upto;
 }
 
@@ -308,7 +307,7 @@ on_ended(void *arg, const struct fail *why)
 	loop_stop(chat->follow.loop);
 }
 
-static const struct session_ops ops = {
+static const struct stream_ops ops = {
     .welcome = on_welcome,
     .event = on_event,
     .caught_up = on_caught_up,

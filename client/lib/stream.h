@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A WebSocket session that stays: it connects, says hello with its cursor,
- * hands on events in order, without gap and without repetition, and connects
- * again by itself with full-jitter back-off, except where only a person can
- * help.  Thread: the one that runs its loop.
+ * The stream of a user's events.  It connects by WebSocket, says hello with
+ * its cursor, hands on events in order, without gap and without repetition,
+ * and connects again by itself with full-jitter back-off, except where a
+ * person must act.  Each of its connections is a session of the server.
+ * Thread: the one that runs its loop.
  *
  *	 WAITING --timer--> CONNECTING --established--> GREETING
  *	    ^                   |                          | welcome
- *	    |<---- lost --------+<------- lost ---- CATCHING_UP --caught_up-->
- *LIVE
- *	    |<---- lost ----------------------------------------------------'
- *	 any --close code for a person, session_finish()--> ENDED
+ *	    |<---- lost --------+<------ lost ------- CATCHING_UP
+ *	    |                                              | caught_up
+ *	    |<---- lost --------------------------------- LIVE
+ *	 any --close code for a person, stream_finish()--> ENDED
  *
  * CONNECTING and GREETING wait at most ten seconds for the server; LIVE waits
  * for events, with pings when nothing comes; WAITING waits out the back-off.
  */
-#ifndef LIB_SESSION_H
-#define LIB_SESSION_H
+#ifndef LIB_STREAM_H
+#define LIB_STREAM_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,10 +29,10 @@
 #include "lib/local.h"
 
 struct loop;
-struct session;
+struct stream;
 
 /* X(state) */
-#define SESSION_STATE_TABLE(X)                                                 \
+#define STREAM_STATE_TABLE(X)                                                  \
 	X(WAITING)                                                             \
 	X(CONNECTING)                                                          \
 	X(GREETING)                                                            \
@@ -39,83 +40,82 @@ struct session;
 	X(LIVE)                                                                \
 	X(ENDED)
 
-enum session_state {
-#define X(state) SESSION_##state,
-	SESSION_STATE_TABLE(X)
+enum stream_state {
+#define X(state) STREAM_##state,
+	STREAM_STATE_TABLE(X)
 #undef X
 };
 
 /* What to do about a close code (section 3 of the contract). */
-enum session_verdict {
-	SESSION_AGAIN,     /* reconnect after the back-off */
-	SESSION_NEW_EPOCH, /* reset cursors, then reconnect */
-	SESSION_PERSON     /* not without a person */
+enum stream_verdict {
+	STREAM_AGAIN,     /* reconnect after the back-off */
+	STREAM_NEW_EPOCH, /* reset cursors, then reconnect */
+	STREAM_PERSON     /* not without a person */
 };
 
-/* What a session tells its owner.  Any may be NULL.  JSON is borrowed. */
-struct session_ops {
+/* What a stream tells its owner.  Any may be NULL.  JSON is borrowed. */
+struct stream_ops {
 	/* Connected and known; the frame is the server's welcome. */
 	void (*welcome)(void *arg, const json_t *frame);
 	/* The next event. */
 	void (*event)(void *arg, const json_t *event);
 	/* Everything up to the head has been handed on. */
 	void (*caught_up)(void *arg);
-	/* The answer to session_send(): "sent" with its entry, or why not. */
+	/* The answer to stream_send(): "sent" with its entry, or why not. */
 	void (*sent)(void *arg, int64_t re, const json_t *frame);
 	void (*refused)(void *arg, int64_t re, const struct fail *why);
-	/* The server has another epoch; the session starts at its oldest. */
+	/* The server has another epoch; the stream starts at its oldest. */
 	void (*epoch_changed)(void *arg);
-	/* Events before ${oldest} are no longer kept; the session goes on
+	/* Events before ${oldest} are no longer kept; the stream goes on
 	 * there. */
 	void (*gap)(void *arg, int64_t expected, int64_t oldest);
 	/* The connection is lost; next try in ${wait_ms}. */
 	void (*lost)(void *arg, const struct fail *why, int64_t wait_ms);
-	/* It is over: ${why} is NULL after session_finish(). */
+	/* It is over: ${why} is NULL after stream_finish(). */
 	void (*ended)(void *arg, const struct fail *why);
 };
 
-struct session_options {
+struct stream_options {
 	struct loop *loop;
 	const char *server;
 	const char *token;
 	const char *epoch; /* of the cursor; "" if it is not known */
 	int64_t seq;       /* the last event that is known; -1: as acked */
-	bool acks;         /* the owner will call session_ack() */
+	bool acks;         /* the owner will call stream_ack() */
 	struct rnd *rnd;
-	const struct session_ops *ops;
+	const struct stream_ops *ops;
 	void *arg;
 };
 
-/* Makes a session and starts to connect.  Copies the texts, keeps the rest
- * until session_free(). */
-enum rc session_new(const struct session_options *options, struct session **ret,
+/* Makes a stream and starts to connect.  Copies the texts, keeps the rest
+ * until stream_free(). */
+enum rc stream_new(const struct stream_options *options, struct stream **ret,
     struct fail *fail) MUST_USE;
 
 /* Frees it, after its loop's last run and before the loop.  NULL is
  * allowed. */
-void session_free(struct session *session);
+void stream_free(struct stream *stream);
 
 /* This device has everything up to ${upto}.  Repeated after a reconnect. */
-void session_ack(struct session *session, int64_t upto);
+void stream_ack(struct stream *stream, int64_t upto);
 
 /* The person has read ${conversation} up to ${upto}.  Lost with the
  * connection. */
-void session_read(
-    struct session *session, const char *conversation, int64_t upto);
+void stream_read(struct stream *stream, const char *conversation, int64_t upto);
 
 /* Submits ${message}; returns the number that its answer will carry, 0 if the
- * session is not connected.  Lost with the connection: the owner keeps it. */
-int64_t session_send(struct session *session, const json_t *message);
+ * stream is not connected.  Lost with the connection: the owner keeps it. */
+int64_t stream_send(struct stream *stream, const json_t *message);
 
 /* Writes what is to be written, closes, then tells ended(NULL). */
-void session_finish(struct session *session);
+void stream_finish(struct stream *stream);
 
 /* State, epoch ("" before the first welcome) and last event handed on. */
-enum session_state session_state(const struct session *session);
-const char *session_epoch(const struct session *session);
-int64_t session_seq(const struct session *session);
+enum stream_state stream_state(const struct stream *stream);
+const char *stream_epoch(const struct stream *stream);
+int64_t stream_seq(const struct stream *stream);
 
 /* What close code ${code} asks for. */
-enum session_verdict session_verdict(int code);
+enum stream_verdict stream_verdict(int code);
 
 #endif

@@ -1,41 +1,41 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A session from inside: session.c owns connection and state, session_frames.c
+ * A stream from inside: stream.c owns connection and state, stream_frames.c
  * reads what the server says.
  */
-#ifndef LIB_SESSION_INTERNAL_H
-#define LIB_SESSION_INTERNAL_H
+#ifndef LIB_STREAM_INTERNAL_H
+#define LIB_STREAM_INTERNAL_H
 
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/uuid.h"
 #include "lib/loop_internal.h"
-#include "lib/session.h"
+#include "lib/stream.h"
 
-#define SESSION_MAGIC 0x5e551011u
-#define SESSION_HELLO_ID 1
+#define STREAM_MAGIC 0x5e551011u
+#define STREAM_HELLO_ID 1
 
 /* A frame to be written. */
-struct session_frame {
-	struct session_frame *next;
+struct stream_frame {
+	struct stream_frame *next;
 	size_t len;
 	unsigned char data[]; /* LWS_PRE bytes of room, then the text */
 };
 
-struct session {
+struct stream {
 	unsigned magic;
-	struct session_options options;
+	struct stream_options options;
 	char *server; /* options.server, owned */
 	char *token;
 	char instance[UUID_TEXT_LEN + 1];
-	enum session_state state;
+	enum stream_state state;
 	struct lws *wsi;          /* NULL: not connected */
 	struct loop_timer *timer; /* back-off, or patience with the server */
 	struct buf in;            /* a frame that has not come whole */
 
 	/* The cursor.
 	 *  1. seq is the last event handed on, -1 before the first welcome of
-	 *     a session that had none.
+	 *     a stream that had none.
 	 *  2. Only the event seq + 1 is handed on. */
 	char epoch[LOCAL_EPOCH_SIZE];
 	int64_t seq;
@@ -45,7 +45,7 @@ struct session {
 
 	bool ack_due;
 	bool finishing;
-	struct session_frame *first, **last;
+	struct stream_frame *first, **last;
 	int64_t last_id;
 
 	int failures;    /* since it was last stable */
@@ -57,17 +57,17 @@ struct session {
 	struct fail fail;
 };
 
-/* Reads the whole frame in session->in.  False: drop the connection, as
- * session->fail says. */
-bool session_frame_read(struct session *session);
+/* Reads the whole frame in stream->in.  False: drop the connection, as
+ * stream->fail says. */
+bool stream_frame_read(struct stream *stream);
 
 /* Changes the state. */
-void session_move(struct session *session, enum session_state state);
+void stream_move(struct stream *stream, enum stream_state state);
 
 /* Forgets the cursor, because the server has another epoch. */
-void session_reset(struct session *session);
+void stream_reset(struct stream *stream);
 
 /* Asks to be called when the connection can be written. */
-void session_wake(struct session *session);
+void stream_wake(struct stream *stream);
 
 #endif

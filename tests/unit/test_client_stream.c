@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A connection that breaks while it is being made, at each call with which it
- * can: the session says so, at once, and connects again.  (libwebsockets closes
+ * can: the stream says so, at once, and connects again.  (libwebsockets closes
  * one of which the first write fails, tells nobody, and returns it as made.)
  */
 #include <setjmp.h>
@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "lib/loop.h"
-#include "lib/session.h"
+#include "lib/stream.h"
 
 /* A client that hangs waits ten seconds for its server, then says so. */
 #define GIVE_UP_S 60
@@ -94,7 +94,7 @@ on_lost(void *arg, const struct fail *why, int64_t wait_ms)
 	s->lost++;
 }
 
-static const struct session_ops ops = {.lost = on_lost};
+static const struct stream_ops ops = {.lost = on_lost};
 
 static void
 scene_listen(struct scene *s, char *url, size_t size)
@@ -113,14 +113,14 @@ scene_listen(struct scene *s, char *url, size_t size)
 	(void)snprintf(url, size, "http://127.0.0.1:%u", ntohs(in.sin_port));
 }
 
-/* Plays a scene in which the first connection breaks: the session tells it and
+/* Plays a scene in which the first connection breaks: the stream tells it and
  * comes again. */
 static void
 play(struct scene *s)
 {
-	struct session_options options = {.token = "t", .epoch = "", .seq = -1};
+	struct stream_options options = {.token = "t", .epoch = "", .seq = -1};
 	struct rnd_seeded seeded;
-	struct session *session;
+	struct stream *stream;
 	struct fail fail = {0};
 	char url[64], got[16];
 	size_t i;
@@ -137,7 +137,7 @@ play(struct scene *s)
 	options.ops = &ops;
 	options.arg = s;
 	(void)alarm(GIVE_UP_S);
-	assert_int_equal(session_new(&options, &session, &fail), RC_OK);
+	assert_int_equal(stream_new(&options, &stream, &fail), RC_OK);
 	assert_int_equal(loop_run(s->loop, &fail), RC_OK);
 	(void)alarm(0);
 	assert_int_equal(s->lost, 1);
@@ -145,7 +145,7 @@ play(struct scene *s)
 	assert_int_equal(recvs_left, 0);
 	assert_int_equal(read(s->conns[1], got, 10), 10);
 	assert_memory_equal(got, "GET /v1/ws", 10);
-	session_free(session);
+	stream_free(stream);
 	loop_free(s->loop);
 	for (i = 0; i < s->nconns; i++)
 		(void)close(s->conns[i]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The played connection, the timers and the owner of a session.
+ * The played connection, the timers and the owner of a stream.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,19 +12,19 @@
 #include <cmocka.h>
 
 #include "unit/fake_time.h"
-#include "unit/session_fixture.h"
+#include "unit/stream_fixture.h"
 
-/* The one connection that a session has at a time. */
+/* The one connection that a stream has at a time. */
 struct lws {
-	void *session; /* opaque user data; NULL: not its own any more */
-	bool there;    /* asked for, and not gone */
-	bool freed;    /* gone, and its last callback has returned */
+	void *stream; /* opaque user data; NULL: not its own any more */
+	bool there;   /* asked for, and not gone */
+	bool freed;   /* gone, and its last callback has returned */
 	bool wants_write, killed;
 	bool final;
 	unsigned status;
 };
 
-/* The one timer of a session. */
+/* The one timer of a stream. */
 struct loop_timer {
 	loop_fn fn;
 	void *arg;
@@ -91,12 +91,12 @@ lws_client_connect_via_info(const struct lws_client_connect_info *info)
 		return (NULL);
 	assert_false(connection.there);
 	memset(&connection, 0, sizeof(connection));
-	connection.session = info->opaque_user_data;
+	connection.stream = info->opaque_user_data;
 	connection.there = true;
 	*info->pwsi = &connection;
 	if (scene->connect_breaks) {
 		connection.there = false;
-		(void)session_callback(
+		(void)stream_callback(
 		    &connection, LWS_CALLBACK_WSI_DESTROY, NULL, NULL, 0);
 		connection.freed = true;
 		*info->pwsi = &connection;
@@ -108,7 +108,7 @@ void *
 lws_get_opaque_user_data(const struct lws *wsi)
 {
 
-	return (wsi->session);
+	return (wsi->stream);
 }
 
 void
@@ -116,7 +116,7 @@ lws_set_opaque_user_data(struct lws *wsi, void *data)
 {
 
 	assert_false(wsi->freed);
-	wsi->session = data;
+	wsi->stream = data;
 }
 
 int
@@ -277,7 +277,7 @@ on_ended(void *arg, const struct fail *why)
 	tell("ended %s; ", why == NULL ? "well" : why->code);
 }
 
-static const struct session_ops telling = {
+static const struct stream_ops telling = {
     .welcome = on_welcome,
     .event = on_event,
     .caught_up = on_caught_up,
@@ -320,7 +320,7 @@ void
 scene_open(struct scene *s, const char *epoch, int64_t seq, bool acks)
 {
 	static struct rnd rnd = {.fill = fill_zero};
-	struct session_options options = {.loop = &s->loop,
+	struct stream_options options = {.loop = &s->loop,
 	    .server = s->server != NULL ? s->server : SCENE_SERVER,
 	    .token = "tb_secret",
 	    .epoch = epoch,
@@ -334,8 +334,8 @@ scene_open(struct scene *s, const char *epoch, int64_t seq, bool acks)
 	fake_time_start();
 	memset(&connection, 0, sizeof(connection));
 	scene = s;
-	assert_int_equal(session_new(&options, &s->session, &fail), RC_OK);
-	/* Nothing is told before session_new() has returned. */
+	assert_int_equal(stream_new(&options, &s->stream, &fail), RC_OK);
+	/* Nothing is told before stream_new() has returned. */
 	assert_int_equal(scene_timer_ms(s), 0);
 	assert_string_equal(s->told, "");
 }
@@ -344,8 +344,8 @@ void
 scene_close(struct scene *s)
 {
 
-	session_free(s->session);
-	s->session = NULL;
+	stream_free(s->stream);
+	s->stream = NULL;
 }
 
 void
@@ -377,27 +377,27 @@ scene_timer(struct scene *s)
 	scene_settle(s);
 }
 
-/* Tells the session that its connection is gone. */
+/* Tells the stream that its connection is gone. */
 static void
 gone(void)
 {
 
 	connection.there = false;
 	connection.wants_write = false;
-	(void)session_callback(
+	(void)stream_callback(
 	    &connection, LWS_CALLBACK_CLIENT_CLOSED, NULL, NULL, 0);
-	assert_null(connection.session);
+	assert_null(connection.stream);
 	connection.freed = true;
 }
 
-/* Calls the session back for ${reason}; a connection that it does not want any
+/* Calls the stream back for ${reason}; a connection that it does not want any
  * more is closed, as libwebsockets does. */
 static void
 call(enum lws_callback_reasons reason, void *in, size_t len)
 {
 
 	assert_true(connection.there);
-	if (session_callback(&connection, reason, NULL, in, len) != 0)
+	if (stream_callback(&connection, reason, NULL, in, len) != 0)
 		gone();
 }
 
@@ -427,10 +427,10 @@ scene_hello(struct scene *s)
 	const char *hello;
 
 	scene_timer(s);
-	assert_int_equal(session_state(s->session), SESSION_CONNECTING);
+	assert_int_equal(stream_state(s->stream), STREAM_CONNECTING);
 	(void)scene_written(s);
 	scene_accept(s);
-	assert_int_equal(session_state(s->session), SESSION_GREETING);
+	assert_int_equal(stream_state(s->stream), STREAM_GREETING);
 	hello = scene_written(s);
 	/* It, and nothing else. */
 	assert_memory_equal(hello, "{\"type\":\"hello\",", 16);
@@ -459,10 +459,9 @@ scene_refuse(struct scene *s, unsigned status, const char *why)
 	connection.there = false;
 	connection.status = status;
 	(void)snprintf(copy, sizeof(copy), "%s", why != NULL ? why : "");
-	(void)session_callback(&connection,
-	    LWS_CALLBACK_CLIENT_CONNECTION_ERROR, NULL,
-	    why != NULL ? copy : NULL, strlen(copy));
-	assert_null(connection.session);
+	(void)stream_callback(&connection, LWS_CALLBACK_CLIENT_CONNECTION_ERROR,
+	    NULL, why != NULL ? copy : NULL, strlen(copy));
+	assert_null(connection.stream);
 	connection.freed = true;
 }
 

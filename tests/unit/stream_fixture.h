@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A client's session without a network and without waiting.  The fixture has
+ * A client's stream without a network and without waiting.  The fixture has
  * its own functions in the place of libwebsockets' client and of lib's timers:
  * the test accepts connections, hands in frames, and reads the frames that the
- * session writes.  What the session tells its owner becomes a line of text.
+ * stream writes.  What the stream tells its owner becomes a line of text.
  */
-#ifndef TESTS_SESSION_FIXTURE_H
-#define TESTS_SESSION_FIXTURE_H
+#ifndef TESTS_STREAM_FIXTURE_H
+#define TESTS_STREAM_FIXTURE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "lib/loop_internal.h"
-#include "lib/session.h"
+#include "lib/stream.h"
 
 #define SCENE_SERVER "http://server.example:8080"
 
 struct scene {
 	struct loop loop;
-	struct session *session;
+	struct stream *stream;
 
-	/* Set before scene_open(): the session's server (NULL: SCENE_SERVER)
+	/* Set before scene_open(): the stream's server (NULL: SCENE_SERVER)
 	 * and its owner's functions (NULL: all of them write to told). */
 	const char *server;
-	const struct session_ops *ops;
+	const struct stream_ops *ops;
 
 	/* What the library answers. */
 	bool blocked;        /* the connection takes no frame */
@@ -32,7 +32,7 @@ struct scene {
 	bool connect_fails;  /* no connection, without a callback */
 	bool connect_breaks; /* a connection is named that is gone already */
 
-	/* What the session asked of the library. */
+	/* What the stream asked of the library. */
 	int connects;
 	char address[64], host[64], path[32];
 	int port;
@@ -43,24 +43,24 @@ struct scene {
 	char written[8192];
 };
 
-/* For cmocka: makes a scene without a session; frees it. */
+/* For cmocka: makes a scene without a stream; frees it. */
 int scene_set_up(void **state);
 int scene_tear_down(void **state);
 
-/* Starts a session with cursor ${epoch}, ${seq}; it connects once
+/* Starts a stream with cursor ${epoch}, ${seq}; it connects once
  * scene_timer() is called.  Fails the test if it cannot. */
 void scene_open(struct scene *s, const char *epoch, int64_t seq, bool acks);
 
-/* Frees the session. */
+/* Frees the stream. */
 void scene_close(struct scene *s);
 
-/* Frees the session, clears the scene and starts another session. */
+/* Frees the stream, clears the scene and starts another stream. */
 void scene_again(struct scene *s, const char *epoch, int64_t seq, bool acks);
 
-/* How long the session's timer is set for; -1: it is not set. */
+/* How long the stream's timer is set for; -1: it is not set. */
 int64_t scene_timer_ms(const struct scene *s);
 
-/* Moves the clock to the time of the session's timer and lets it fire. */
+/* Moves the clock to the time of the stream's timer and lets it fire. */
 void scene_timer(struct scene *s);
 
 /* The connection that was asked for is there. */
@@ -90,11 +90,11 @@ void scene_end(struct scene *s, int code);
 /* The connection breaks. */
 void scene_cut(struct scene *s);
 
-/* Lets the session write what it wants to, and closes what it gave up.  All
+/* Lets the stream write what it wants to, and closes what it gave up.  All
  * functions above do this at their end. */
 void scene_settle(struct scene *s);
 
-/* What the session told its owner since the last call: "event 3; ". */
+/* What the stream told its owner since the last call: "event 3; ". */
 const char *scene_told(struct scene *s);
 
 /* The frames that it wrote since the last call, each with a newline. */
