@@ -14,7 +14,7 @@
 
 /* Does ${request}; ages are reckoned by the server's clock. */
 static enum rc
-ask(struct cli *cli, struct rest_request *request, char *path, json_t **ret,
+call(struct cli *cli, struct rest_request *request, char *path, json_t **ret,
     struct fail *fail)
 {
 	struct rest_reply reply;
@@ -35,7 +35,7 @@ admin_command_get(struct cli *cli, char *path, json_t **ret, struct fail *fail)
 {
 	struct rest_request request = {.method = NULL};
 
-	return (ask(cli, &request, path, ret, fail));
+	return (call(cli, &request, path, ret, fail));
 }
 
 enum rc
@@ -45,7 +45,7 @@ admin_command_change(struct cli *cli, const char *method, char *path,
 	struct rest_request request = {.method = method, .body = body};
 	enum rc rc;
 
-	rc = ask(cli, &request, path, ret, fail);
+	rc = call(cli, &request, path, ret, fail);
 	json_decref(body);
 	return (rc);
 }

@@ -45,8 +45,7 @@ enum rc admin_command_show_list(struct cli *cli,
     const struct admin_command_list *list, struct fail *fail) MUST_USE;
 
 /* Discards the message that the first operand names. */
-enum rc admin_command_discard_message(
-    struct cli *cli, struct fail *fail) MUST_USE;
+enum rc cmd_admin_discard_message(struct cli *cli, struct fail *fail) MUST_USE;
 
 /* The commands. */
 enum rc cmd_admin_stats(struct cli *cli, struct fail *fail);

@@ -115,7 +115,7 @@ cmd_admin_retry(struct cli *cli, struct fail *fail)
 }
 
 enum rc
-admin_command_discard_message(struct cli *cli, struct fail *fail)
+cmd_admin_discard_message(struct cli *cli, struct fail *fail)
 {
 
 	return (change_message(cli, "/discard", "is discarded", fail));

@@ -252,7 +252,7 @@ confirmed(const char *question)
 
 /* Asks whether ${batch} is meant, where that is due. */
 static enum rc
-ask_before(struct cli *cli, const struct batch *batch, struct fail *fail)
+confirm_batch(struct cli *cli, const struct batch *batch, struct fail *fail)
 {
 	char question[160];
 	int64_t n = 0;
@@ -404,7 +404,7 @@ change_dead(struct cli *cli, struct batch *batch, struct fail *fail)
 	if (!all && (batch->ids = named_ids(cli, fail)) == NULL)
 		return (fail->rc);
 	batch->refused = json_object();
-	rc = ask_before(cli, batch, fail);
+	rc = confirm_batch(cli, batch, fail);
 	if (rc == RC_OK) {
 		rc = run_batch(cli, batch, fail);
 		if (rc != RC_OK && batch->changed > 0)
@@ -444,6 +444,6 @@ cmd_admin_discard(struct cli *cli, struct fail *fail)
 	struct batch batch = {.verb = "discard", .done = "discarded"};
 
 	if (names_message(cli))
-		return (admin_command_discard_message(cli, fail));
+		return (cmd_admin_discard_message(cli, fail));
 	return (change_dead(cli, &batch, fail));
 }

@@ -162,7 +162,7 @@ fetch(struct top *top, char *path, json_t **slot, struct fail *fail)
 /* Asks for lanes that have something to send: those that are at it, those that
  * are ready, and those into inboxes here that owe something. */
 static enum rc
-ask_lanes(struct top *top, struct fail *fail)
+fetch_lanes(struct top *top, struct fail *fail)
 {
 	static const char *const states[] = {"leased", "ready", "local"};
 	struct admin_filter filter = ADMIN_FILTER_INIT;
@@ -192,9 +192,9 @@ ask_lanes(struct top *top, struct fail *fail)
 	return (RC_OK);
 }
 
-/* Asks for all that the page shows. */
+/* Fetches all that the current view shows. */
 static enum rc
-ask(struct top *top, struct fail *fail)
+fetch_view(struct top *top, struct fail *fail)
 {
 	struct admin_filter filter = ADMIN_FILTER_INIT;
 	struct top_view *view = &top->view;
@@ -221,10 +221,11 @@ ask(struct top *top, struct fail *fail)
 	case TOP_PAGES:
 		break;
 	}
-	return (ask_lanes(top, fail));
+	return (fetch_lanes(top, fail));
 }
 
-/* Asks, and keeps why that failed.  Fails where asking again is of no use. */
+/* Polls the server, and keeps why that failed.  Fails where a retry is of no
+ * use. */
 static enum rc
 refresh(struct top *top, struct fail *fail)
 {
@@ -234,7 +235,7 @@ refresh(struct top *top, struct fail *fail)
 	/* It is set again by a key while the request is under way. */
 	top->hurry = false;
 	top->next_ms = mono_now() + top->view.interval_ms;
-	rc = ask(top, &why);
+	rc = fetch_view(top, &why);
 	if (top->ended)
 		return (RC_OK);
 	if (rc != RC_OK &&
@@ -275,7 +276,7 @@ live(struct top *top, struct fail *fail)
 {
 	enum rc rc;
 
-	if (ask(top, fail) != RC_OK)
+	if (fetch_view(top, fail) != RC_OK)
 		return (fail->rc);
 	top->next_ms = mono_now() + top->view.interval_ms;
 	if (fullscreen_open(&top->screen, fail) != RC_OK)
@@ -299,11 +300,11 @@ once(struct top *top, struct fail *fail)
 	json_t *all;
 	enum rc rc;
 
-	if (ask(top, fail) != RC_OK)
+	if (fetch_view(top, fail) != RC_OK)
 		return (fail->rc);
 	if (args_has(&top->cli->args, "interval")) {
 		rest_sleep(view->interval_ms);
-		if (ask(top, fail) != RC_OK)
+		if (fetch_view(top, fail) != RC_OK)
 			return (fail->rc);
 	}
 	set_now(top);
@@ -344,7 +345,7 @@ read_arguments(struct top *top, struct fail *fail)
 	if (name == NULL)
 		return (RC_OK);
 	while (page < TOP_PAGES &&
-	       strcmp(name, top_page_name((enum top_page)page)) != 0)
+	       strcmp(name, top_view_page_name((enum top_page)page)) != 0)
 		page++;
 	if (page == TOP_PAGES) {
 		(void)fail_set(fail, FAIL_USAGE,

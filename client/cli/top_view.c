@@ -34,7 +34,7 @@ static const struct {
 };
 
 const char *
-top_page_name(enum top_page page)
+top_view_page_name(enum top_page page)
 {
 
 	return (pages[page].name);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A command of the client without a network, a loop or waiting.  The fixture
- * stands in the place of lib/rest.c, lib/loop.c and lib/stream.c: the test
- * gives the server's answers, and plays what comes while the loop runs.  What
- * the command prints, asks for and tells the stream becomes one text: lines
- * as they are printed, and "> " before what goes to the server.
+ * stands in the place of lib/rest.c, lib/rest_url.c, lib/loop.c and
+ * lib/stream.c: the test gives the server's answers, and plays what comes while
+ * the loop runs.  What the command prints, asks for and tells the stream
+ * becomes one text: lines as they are printed, and "> " before what goes to the
+ * server.
  *
  * A program that links this wraps clk_system(), rnd_system() and rnd_below()
  * (ld --wrap): the clock stands still unless somebody sleeps or an answer

@@ -53,7 +53,7 @@ child(const char *tty, int out, bool twice)
 	char said[600];
 	int fd;
 
-	/* In a stream of its own, where a signal to the test's group does not
+	/* In a session of its own, where a signal to the test's group does not
 	 * come: it ends with the test. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || setsid() < 0 ||
 	    (fd = open(tty, O_RDWR)) < 0)
