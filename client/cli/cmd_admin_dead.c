@@ -209,7 +209,7 @@ named_ids(struct cli *cli, struct fail *fail)
 		safe_line(cli->args.operands[i], strlen(cli->args.operands[i]),
 		    safe, sizeof(safe));
 		(void)fail_set(fail, FAIL_USAGE,
-		    "\"%s\" is no number of a dead letter", safe);
+		    "\"%s\" is not the number of a dead letter", safe);
 		(void)fail_cure(fail, "twinbox admin dlq lists them");
 		json_decref(ids);
 		return (NULL);

@@ -143,7 +143,7 @@ admin_call(struct rest *rest, struct rest_request *request, char *path,
 	    !json_is_object(ret->json)) {
 		rest_reply_fini(ret);
 		rc = fail_set(fail, FAIL_PROTOCOL,
-		    "%.80s answers with something that is no object",
+		    "%.80s answers with something that is not a JSON object",
 		    rest_server(rest));
 	} else if (rc != RC_OK && path != NULL) {
 		advise(path, fail);

@@ -429,7 +429,7 @@ conclude(const struct rest *rest, struct exchange *x, long status,
 	}
 	if (x->body.len > 0 && status != 304 && json == NULL)
 		return (fail_set(fail, FAIL_PROTOCOL,
-		    "%.80s answers with something that is no JSON",
+		    "%.80s answers with something that is not JSON",
 		    rest->server));
 	memset(ret, 0, sizeof(*ret));
 	ret->status = (int)status;
@@ -494,7 +494,7 @@ rest_get(struct rest *rest, const char *path, json_t **ret, struct fail *fail)
 	if (!json_is_object(reply.json)) {
 		rest_reply_fini(&reply);
 		return (fail_set(fail, FAIL_PROTOCOL,
-		    "%.80s answers with something that is no object",
+		    "%.80s answers with something that is not a JSON object",
 		    rest->server));
 	}
 	*ret = reply.json;

@@ -98,7 +98,7 @@ rest_server_parse(const char *text, char *ret, size_t size, struct fail *fail)
 	if (ok)
 		return (RC_OK);
 	safe_line(text, strlen(text), safe, sizeof(safe));
-	(void)fail_set(fail, FAIL_USAGE, "\"%s\" is no server", safe);
+	(void)fail_set(fail, FAIL_USAGE, "\"%s\" is not a valid server", safe);
 	return (fail_cure(fail, "write it as http://HOST:PORT"));
 }
 

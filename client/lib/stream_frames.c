@@ -222,7 +222,7 @@ stream_frame_read(struct stream *stream)
 	    stream->in.data, stream->in.len, JSON_REJECT_DUPLICATES, NULL);
 	if (!json_is_object(frame)) {
 		json_decref(frame);
-		return (broken(stream, "a frame that is no JSON object"));
+		return (broken(stream, "a frame that is not a JSON object"));
 	}
 	ok = read_frame(stream, frame);
 	json_decref(frame);

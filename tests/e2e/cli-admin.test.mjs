@@ -245,7 +245,7 @@ describe('what an operator may meet', () => {
 		assert.match(ages.out, /^x +closed +0 +>1,000,000,000,000,000 /m);
 		assert.match(ages.out, /^x +>1\.0P +1\.0P +123k +99999 +-1 +- +- +1 +-$/m);
 		failed(await (await standIn(t, { '/v1/admin/stats': [200, '{"states":{"pending":99999999999999999999}}'] }))[1]
-			.try(['admin', 'stats']), EX.PROTOCOL, /no JSON/);
+			.try(['admin', 'stats']), EX.PROTOCOL, /is not JSON/);
 	});
 
 	it('hostile and wide names', async (t) => {
@@ -336,7 +336,7 @@ describe('what an operator may meet', () => {
 		await ann.run('admin', 'stats');
 		assert.equal(times, 2, 'a short wait is waited out');
 		one.answers['/v1/admin/stats'] = [200, '<html>'];
-		failed(await ann.try(['admin', 'stats']), EX.PROTOCOL, /no JSON/);
+		failed(await ann.try(['admin', 'stats']), EX.PROTOCOL, /is not JSON/);
 		one.answers['/v1/admin/outbox'] = { rows: [] };
 		failed(await ann.try(['admin', 'outbox']), EX.PROTOCOL, /has no entries/);
 		await one.close();
@@ -358,7 +358,7 @@ describe('what an operator does', () => {
 		assert.deepEqual(await ann.json('admin', 'retry', id(1)), shown);
 		failed(await ann.try(['admin', 'retry', id(2)]), EX.DATAERR, /too old; see twinbox admin show ID/);
 		failed(await ann.try(['admin', 'retry', id(3)]), EX.DATAERR, /admin outbox and dlq list/);
-		failed(await ann.try(['admin', 'show', 'x']), EX.USAGE, /no UUID/);
+		failed(await ann.try(['admin', 'show', 'x']), EX.USAGE, /not a valid UUID/);
 	});
 
 	it('pause, resume, rate', async (t) => {
@@ -411,7 +411,7 @@ describe('what an operator does', () => {
 		failed(some, EX.DATAERR, /1 refused; 17: too\\x1b old/);
 		failed(await ann.try(['admin', 'requeue']), EX.USAGE, /either DEAD_ID\.\.\. or --all/);
 		failed(await ann.try(['admin', 'requeue', '1', '--all']), EX.USAGE, /either DEAD_ID\.\.\. or --all/);
-		failed(await ann.try(['admin', 'requeue', id(1)]), EX.USAGE, /no number of a dead letter/);
+		failed(await ann.try(['admin', 'requeue', id(1)]), EX.USAGE, /not the number of a dead letter/);
 		const many = Array.from({ length: 1500 }, (_, i) => i + 100);
 		assert.equal((await ann.run('admin', 'requeue', ...many)).out, 'requeued 1500\n');
 		assert.deepEqual(one.requests.slice(-2).map(({ body }) => body.dead_ids.length), [1000, 500]);

@@ -56,11 +56,11 @@ test_numbers(void **state)
 	    "--help",
 	    "admin", "discard", "--all", "1");
 	REFUSES(s, "", EX_USAGE,
-	    "\"0\" is no number of a dead letter; twinbox admin dlq lists "
+	    "\"0\" is not the number of a dead letter; twinbox admin dlq lists "
 	    "them",
 	    "admin", "requeue", "1", "0", "2");
 	REFUSES(s, "", EX_USAGE,
-	    "\"a\\x1b\" is no number of a dead letter; twinbox admin dlq "
+	    "\"a\\x1b\" is not the number of a dead letter; twinbox admin dlq "
 	    "lists them",
 	    "admin", "requeue", "a\033");
 	REFUSES(s, "", EX_USAGE,

@@ -124,7 +124,7 @@ test_statuses(void **state)
 		assert_string_equal(f->fail.code, table[i].code);
 		if (table[i].status == 200) {
 			(void)snprintf(what, sizeof(what),
-			    "%s answers with something that is no JSON",
+			    "%s answers with something that is not JSON",
 			    played_url(f->played));
 			assert_string_equal(f->fail.what, what);
 		}
@@ -145,7 +145,7 @@ test_objects(void **state)
 	assert_string_equal(played_asked(f->played), "GET /o\n");
 	json_decref(json);
 	(void)snprintf(what, sizeof(what),
-	    "%s answers with something that is no object",
+	    "%s answers with something that is not a JSON object",
 	    played_url(f->played));
 	for (i = 0; i < 2; i++) {
 		played_say(f->played, 200, none[i]);
@@ -231,7 +231,7 @@ test_servers(void **state)
 	assert_int_equal(
 	    rest_server_parse("x\033y", server, sizeof(server), &f->fail),
 	    RC_INVALID);
-	assert_string_equal(f->fail.what, "\"x\\x1by\" is no server");
+	assert_string_equal(f->fail.what, "\"x\\x1by\" is not a valid server");
 	/* 12 bytes and the end. */
 	assert_int_equal(
 	    rest_server_parse("http://a.b:1", server, 13, &f->fail), RC_OK);
@@ -280,7 +280,7 @@ test_admin_call(void **state)
 			     admin_path("stats", NULL), &reply, &f->fail),
 	    RC_PEER);
 	(void)snprintf(what, sizeof(what),
-	    "%s answers with something that is no object",
+	    "%s answers with something that is not a JSON object",
 	    played_url(f->played));
 	assert_string_equal(f->fail.what, what);
 	played_say(f->played, 403, "{'code': 'forbidden', 'detail': 'no'}");

@@ -142,11 +142,12 @@ test_said(void **state)
 		const char *frame;
 		const char *told;
 	} cases[] = {
-	    {"[]",
-		"over: " SERVER " broke the protocol: a frame that is no JSON "
-		"object" NAMES},
+	    {"[]", "over: " SERVER
+		   " broke the protocol: a frame that is not a JSON "
+		   "object" NAMES},
 	    {"{'type':'event'",
-		"over: " SERVER " broke the protocol: a frame that is no JSON "
+		"over: " SERVER
+		" broke the protocol: a frame that is not a JSON "
 		"object" NAMES},
 	    {"{}", "over: " SERVER
 		   " broke the protocol: a frame without type" NAMES},
