@@ -142,9 +142,9 @@ describe('the address bar', () => {
 	const people = (...names) => names.map((address) => ({ address, delivered: 0, read: 0 }));
 	const bob = { id: CHAT, kind: 'direct', members: people('ann', 'bob') };
 	const group = { id: GROUP, kind: 'group', members: people('ann', 'bob', 'carol') };
-	const session = { conversations: new Map([[CHAT, bob], [GROUP, group]]),
+	const client = { conversations: new Map([[CHAT, bob], [GROUP, group]]),
 		withPerson: (name) => (name === 'bob' ? bob : undefined) };
-	const routeOf = (hash) => page.routeOf(hash, session);
+	const routeOf = (hash) => page.routeOf(hash, client);
 
 	it('has a person’s name, or a group’s id', () => {
 		assert.equal(page.hashOf(bob, 'ann'), 'to/bob');

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // tags: unit
 //
-// Where a session of the page begins and ends (web/src/core.ts) in node: the
+// Where the client of the page begins and ends (web/src/client.ts) in node: the
 // inbox cursor of its hello, the restart after a restore of the server's
 // database, and the log-out.
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
-import { CHAT, DAY, GROUP, REPLAY, Scene, event, listed, live, member, message, page, problem } from './core-scene.mjs';
+import { CHAT, DAY, GROUP, REPLAY, Scene, event, listed, live, member, message, page, problem } from './client-scene.mjs';
 import { Browser, FakeDisk } from './fakes.mjs';
 
 describe('where the page begins', () => {
@@ -23,7 +23,7 @@ describe('where the page begins', () => {
 		await s.begin();
 		assert.equal(s.browser.asked('GET /v1/inbox'), 1);
 		assert.equal(s.hello.after, after);
-		assert.equal(s.session.loaded, false);
+		assert.equal(s.client.loaded, false);
 	});
 
 	it('in a new browser, when the first events are not kept any more, as the refusal says', async (t) => {
@@ -43,7 +43,7 @@ describe('where the page begins', () => {
 		await s.begin();
 		assert.equal(s.browser.asked('GET /v1/inbox'), 0);
 		assert.equal(s.hello.after, 'e7:41');
-		assert.equal(s.session.loaded, true);
+		assert.equal(s.client.loaded, true);
 	});
 
 	it('when the cursor could not be served, at the oldest event there is', async (t) => {
@@ -64,7 +64,7 @@ describe('where the page begins', () => {
 		for (const what of ['GET /v1', 'GET /v1/inbox'])
 			s.browser.answers[what] = () => [401, problem(401, 'unauthenticated')];
 		s.open();
-		void s.session.start();
+		void s.client.start();
 		await s.clock.pass(DAY);
 		assert.ok(s.seen.logouts > 0);
 		assert.equal(s.browser.sockets.length, 0);
@@ -73,8 +73,8 @@ describe('where the page begins', () => {
 	it('a page that ended before its disk was open begins nothing', async (t) => {
 		const s = new Scene(t);
 		s.open();
-		void s.session.start();
-		s.session.end();
+		void s.client.start();
+		s.client.end();
 		await s.clock.pass(DAY);
 		assert.deepEqual([s.browser.sockets.length, s.browser.requests.length], [0, 0]);
 	});
@@ -115,7 +115,7 @@ describe('a restored database', () => {
 
 	it('what was sent is offered again by its ids; what failed, was canceled or is too old is not', async (t) => {
 		const s = await restored(t);
-		assert.deepEqual(s.session.unsent.map((one) => one.id), ['a-sent', 'b-sent', 'd-recent', 'x-queued']);
+		assert.deepEqual(s.client.unsent.map((one) => one.id), ['a-sent', 'b-sent', 'd-recent', 'x-queued']);
 		for (const n of [1, 2, 3, 4]) {
 			assert.equal(s.sends.length, n);
 			await s.accept(s.sends[n - 1]);
@@ -134,7 +134,7 @@ describe('a restored database', () => {
 		await s.clock.pass(0);
 		s.socket.opened();
 		await s.welcome();
-		assert.deepEqual(s.session.unsent.map((one) => one.id), ['a-sent', 'b-sent', 'd-recent', 'x-queued']);
+		assert.deepEqual(s.client.unsent.map((one) => one.id), ['a-sent', 'b-sent', 'd-recent', 'x-queued']);
 	});
 
 	it('the page begins anew: no cursor, no marks, and what is kept is marked', async (t) => {
@@ -163,18 +163,18 @@ describe('a restored database', () => {
 	});
 
 	it('what comes again is as good as new', async (t) => {
-		const s = await restored(t, (scene) => scene.session.older(CHAT, 0));
-		await s.session.open(CHAT);
+		const s = await restored(t, (scene) => scene.client.older(CHAT, 0));
+		await s.client.open(CHAT);
 		await s.come(event(1, { id: 'b-sent', own: true, from: 'ann', to: 'bob', body: 'text 3' }));
 		const kept = s.disk.kept.messages.get('b-sent');
 		assert.deepEqual([kept.stale, kept.seq], [undefined, 1]);
-		assert.deepEqual(s.session.shown(CHAT).shown.filter((one) => one.id === 'b-sent').length, 1);
+		assert.deepEqual(s.client.shown(CHAT).shown.filter((one) => one.id === 'b-sent').length, 1);
 	});
 
 	it('a read mark that was not confirmed means nothing now', async (t) => {
 		const s = await restored(t, async (scene) => {
 			await scene.welcome({ acked: 41 });
-			scene.session.read(CHAT, 5);
+			scene.client.read(CHAT, 5);
 			assert.equal(scene.socket.sent('read').length, 1);
 		});
 		assert.deepEqual(s.socket.sent('read'), []);
@@ -183,9 +183,9 @@ describe('a restored database', () => {
 	it('what was shown keeps its place in the page, marked', async (t) => {
 		const s = await restored(t, async (scene) => {
 			await scene.welcome({ acked: 41 });
-			await scene.session.open(CHAT);
+			await scene.client.open(CHAT);
 		});
-		const { shown } = s.session.shown(CHAT);
+		const { shown } = s.client.shown(CHAT);
 		assert.ok(shown.length > 5);
 		assert.ok(shown.every((one) => one.stale));
 	});
@@ -196,7 +196,7 @@ describe('logging out', () => {
 		const s = await live(t);
 		s.socket.ends(4401);
 		assert.deepEqual([s.seen.logouts, s.disk.closed, s.disk.erased], [1, true, undefined]);
-		s.session.retryNow();
+		s.client.retryNow();
 		await s.clock.pass(DAY);
 		assert.deepEqual([s.browser.sockets.length, s.browser.listeners], [1, 0]);
 	});
@@ -204,7 +204,7 @@ describe('logging out', () => {
 	for (const status of [204, 401, 404]) it(`${status}: the token is gone, and so is what was kept`, async (t) => {
 		const s = await live(t);
 		s.browser.answers['DELETE /v1/tokens/d1'] = () => [status, status === 204 ? null : problem(status, 'x')];
-		await s.session.logOut();
+		await s.client.logOut();
 		assert.equal(s.disk.erased, true);
 		assert.equal(s.socket.closed, 1000);
 		assert.equal(s.browser.requests.pop().authorization, 'Bearer secret');
@@ -213,8 +213,8 @@ describe('logging out', () => {
 	it('the server says no: nothing is erased', async (t) => {
 		const s = await live(t);
 		s.browser.answers['DELETE /v1/tokens/d1'] = () => [503, problem(503, 'busy')];
-		await assert.rejects(s.session.logOut(), page.Refused);
+		await assert.rejects(s.client.logOut(), page.Refused);
 		assert.equal(s.disk.erased, undefined);
-		assert.equal(s.session.link.state, 'live');
+		assert.equal(s.client.link.state, 'live');
 	});
 });

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
 // tags: unit
 //
-// The conversations in the page (web/src/core.ts) in node: read marks, the
+// The conversations in the page (web/src/client.ts) in node: read marks, the
 // list, history and the typing indicator.
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
-import { CHAT, DAY, GROUP, Scene, event, iso, listed, live, page, problem } from './core-scene.mjs';
+import { CHAT, DAY, GROUP, Scene, event, iso, listed, live, page, problem } from './client-scene.mjs';
 import { Browser, turn } from './fakes.mjs';
 
 describe('reading', () => {
 	it('is told until the server confirms it, and only forward', async (t) => {
 		const s = await live(t);
-		await s.session.open(CHAT);
+		await s.client.open(CHAT);
 		await s.come(event(1), event(2), event(3));
-		s.session.read(CHAT, 2);
+		s.client.read(CHAT, 2);
 		assert.equal(s.conversation().unread, 1);
 		const told = () => s.socket.sent('read').map((one) => [one.conversation, one.upto_conversation_seq]);
 		assert.deepEqual(told(), [[CHAT, 2]]);
@@ -27,17 +27,17 @@ describe('reading', () => {
 		await turn();
 		await (await s.again()).welcome({ acked: 3 });
 		assert.deepEqual(told(), []);
-		s.session.read(CHAT, 2);
-		s.session.read(CHAT, 1);
-		s.session.read('unknown', 7);
+		s.client.read(CHAT, 2);
+		s.client.read(CHAT, 1);
+		s.client.read('unknown', 7);
 		assert.deepEqual(told(), []);
 	});
 
 	it('a late answer to an earlier mark does not confirm a later one', async (t) => {
 		const s = await live(t);
 		await s.come(event(1), event(2));
-		s.session.read(CHAT, 1);
-		s.session.read(CHAT, 2);
+		s.client.read(CHAT, 1);
+		s.client.read(CHAT, 2);
 		s.socket.say({ type: 'ok', re: s.socket.sent('read')[0].id });
 		await (await s.again()).welcome({ acked: 2 });
 		assert.deepEqual(s.socket.sent('read').map((one) => one.upto_conversation_seq), [2]);
@@ -47,7 +47,7 @@ describe('reading', () => {
 		const s = await live(t);
 		await s.come(event(1));
 		s.socket.ends(1006);
-		s.session.read(CHAT, 1);
+		s.client.read(CHAT, 1);
 		await s.clock.pass(20_000);
 		s.socket.opened();
 		assert.deepEqual(s.socket.sent('read'), []);
@@ -59,7 +59,7 @@ describe('reading', () => {
 		const s = await live(t);
 		await s.come(event(1), event(2));
 		await s.come({ type: 'event', kind: 'read', seq: 3, conversation: CHAT, upto: 2 });
-		assert.deepEqual([s.session.unread, s.disk.kept.conversations.get(CHAT).unread], [0, 0]);
+		assert.deepEqual([s.client.unread, s.disk.kept.conversations.get(CHAT).unread], [0, 0]);
 		assert.deepEqual(s.acks(), [2, 3]);
 	});
 });
@@ -72,9 +72,9 @@ describe('the list', () => {
 			[200, { conversations: [listed()], next: 'a&b', has_more: true }];
 		s.open();
 		await (await s.begin()).welcome();
-		assert.deepEqual([...s.session.conversations.keys()], [CHAT, GROUP]);
+		assert.deepEqual([...s.client.conversations.keys()], [CHAT, GROUP]);
 		assert.deepEqual([...s.disk.kept.conversations.keys()], [CHAT, GROUP]);
-		assert.equal(s.session.loaded, true);
+		assert.equal(s.client.loaded, true);
 		await (await s.again()).welcome();
 		assert.equal(s.browser.asked('GET /v1/conversations'), 4);
 	});
@@ -84,10 +84,10 @@ describe('the list', () => {
 		s.browser.answers['GET /v1/conversations'] = () => [503, problem(503, 'busy')];
 		s.open();
 		await (await s.begin()).welcome();
-		assert.equal(s.session.conversations.size, 0);
+		assert.equal(s.client.conversations.size, 0);
 		s.browser.answers['GET /v1/conversations'] = () => [200, { conversations: s.list, next: null, has_more: false }];
 		await (await s.again()).welcome();
-		assert.equal(s.session.conversations.size, 1);
+		assert.equal(s.client.conversations.size, 1);
 	});
 
 	it('a first message from somebody makes a conversation, of which the server then says more', async (t) => {
@@ -96,8 +96,8 @@ describe('the list', () => {
 		s.socket.say({ type: 'caught_up' });
 		await s.come(event(1));
 		assert.equal(s.browser.asked('GET /v1/conversations'), 2);
-		assert.deepEqual(s.session.withPerson('bob').preview.body, 'text 1');
-		assert.equal(s.session.unread, 1);
+		assert.deepEqual(s.client.withPerson('bob').preview.body, 'text 1');
+		assert.equal(s.client.unread, 1);
 		assert.deepEqual(s.seen.words, ['bob: text 1']);
 	});
 
@@ -118,9 +118,9 @@ describe('the list', () => {
 		const s = await live(t, { prepare: (scene) => {
 			scene.list = [listed(), listed({ id: GROUP, kind: 'group', created_at: iso(Browser.NOW - DAY / 2) })];
 		} });
-		const ids = () => s.session.list().map((one) => one.id);
+		const ids = () => s.client.list().map((one) => one.id);
 		assert.deepEqual(ids(), [GROUP, CHAT]);
-		await s.session.send({ to: 'bob' }, 'Hello');
+		await s.client.send({ to: 'bob' }, 'Hello');
 		assert.deepEqual(ids(), [CHAT, GROUP]);
 	});
 });
@@ -137,24 +137,24 @@ describe('history', () => {
 	it('numbers that are no messages leave no hole, within a page and between two', async (t) => {
 		const s = await live(t, { prepare: (scene) => { scene.list = [listed({ last: 9 })]; } });
 		history(s, [{ before: '', seqs: [9, 7] }, { before: '7', seqs: [4, 2] }]);
-		await s.session.open(CHAT);
-		const seqs = () => s.session.shown(CHAT).shown.map((one) => one.seq);
-		assert.deepEqual([seqs(), s.session.shown(CHAT).before], [[7, 9], 7]);
-		await s.session.older(CHAT, 7);
-		assert.deepEqual([seqs(), s.session.shown(CHAT).before], [[2, 4, 7, 9], 0]);
+		await s.client.open(CHAT);
+		const seqs = () => s.client.shown(CHAT).shown.map((one) => one.seq);
+		assert.deepEqual([seqs(), s.client.shown(CHAT).before], [[7, 9], 7]);
+		await s.client.older(CHAT, 7);
+		assert.deepEqual([seqs(), s.client.shown(CHAT).before], [[2, 4, 7, 9], 0]);
 		// The disk alone shows the same.
 		s.open();
 		await s.begin();
 		s.browser.answers[`GET /v1/conversations/${CHAT}/messages`] = () => null;
-		void s.session.open(CHAT);
+		void s.client.open(CHAT);
 		await turn();
-		assert.deepEqual([seqs(), s.session.shown(CHAT).before], [[2, 4, 7, 9], 0]);
+		assert.deepEqual([seqs(), s.client.shown(CHAT).before], [[2, 4, 7, 9], 0]);
 	});
 
 	it('a server that does not answer is unreachable after 20 s', async (t) => {
 		const s = await live(t);
 		s.browser.answers[`GET /v1/conversations/${CHAT}/messages`] = () => null;
-		const asked = assert.rejects(s.session.open(CHAT), page.Unreachable);
+		const asked = assert.rejects(s.client.open(CHAT), page.Unreachable);
 		await s.clock.pass(20_000);
 		await asked;
 	});
@@ -163,12 +163,12 @@ describe('history', () => {
 describe('typing', () => {
 	it('is told every 3 s at most', async (t) => {
 		const s = await live(t);
-		s.session.type(CHAT);
+		s.client.type(CHAT);
 		await s.clock.pass(2999);
-		s.session.type(CHAT);
+		s.client.type(CHAT);
 		assert.equal(s.socket.sent('typing').length, 1);
 		await s.clock.pass(1);
-		s.session.type(CHAT);
+		s.client.type(CHAT);
 		assert.deepEqual(s.socket.sent('typing'), [{ type: 'typing', conversation: CHAT }, { type: 'typing', conversation: CHAT }]);
 	});
 
@@ -176,11 +176,11 @@ describe('typing', () => {
 		const s = await live(t);
 		s.socket.say({ type: 'typing', conversation: CHAT, from: 'bob' });
 		await s.clock.pass(5999);
-		assert.equal(s.session.typingIn(CHAT), 'bob');
+		assert.equal(s.client.typingIn(CHAT), 'bob');
 		await s.clock.pass(1);
-		assert.equal(s.session.typingIn(CHAT), null);
+		assert.equal(s.client.typingIn(CHAT), null);
 		s.socket.say({ type: 'typing', conversation: CHAT, from: 'bob' });
 		await s.come(event(1));
-		assert.equal(s.session.typingIn(CHAT), null);
+		assert.equal(s.client.typingIn(CHAT), null);
 	});
 });

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 // tags: unit
 //
-// What a session of the page shows (web/src/core.ts) in node, and that the page
+// What the client of the page shows (web/src/client.ts) in node, and that the page
 // is told to draw when it changes: events, frames, lists, history, what a
 // person does.
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
-import { CHAT, DAY, GROUP, Scene, event, iso, listed, live, member, message, page, problem } from './core-scene.mjs';
+import { CHAT, DAY, GROUP, Scene, event, iso, listed, live, member, message, page, problem } from './client-scene.mjs';
 import { Browser, FakeDisk, turn } from './fakes.mjs';
 
 const MESSAGES = `/v1/conversations/${CHAT}/messages`;
 const receipt = (seq, more = {}) => ({ type: 'event', kind: 'receipt', seq, conversation: CHAT, upto: 1, by: 'bob',
 	state: 'delivered', ...more });
-const texts = (s) => s.session.shown(CHAT).shown.map((one) => one.body);
+const texts = (s) => s.client.shown(CHAT).shown.map((one) => one.body);
 
 describe('what the server says of itself', () => {
 	for (const [what, user, admin] of [['nobody', null, false], ['a user', { name: 'ann', admin: false }, false],
@@ -24,11 +24,11 @@ describe('what the server says of itself', () => {
 			const give = s.withhold('/v1');
 			s.open();
 			await s.begin();
-			assert.deepEqual([s.session.limit, s.session.admin], [16_384, false]);
+			assert.deepEqual([s.client.limit, s.client.admin], [16_384, false]);
 			s.drawn();
 			give([200, { limits: { text: 1000 }, user }]);
 			await turn();
-			assert.deepEqual([s.session.limit, s.session.admin, s.drawn()], [1000, admin, true]);
+			assert.deepEqual([s.client.limit, s.client.admin, s.drawn()], [1000, admin, true]);
 		});
 
 	it('nothing: the usual limit will do', async (t) => {
@@ -36,7 +36,7 @@ describe('what the server says of itself', () => {
 		s.browser.answers['GET /v1'] = () => [503, problem(503, 'busy')];
 		s.open();
 		await (await s.begin()).welcome();
-		assert.deepEqual([s.session.limit, s.session.link.state], [16_384, 'live']);
+		assert.deepEqual([s.client.limit, s.client.link.state], [16_384, 'live']);
 	});
 });
 
@@ -46,19 +46,19 @@ describe('the page is drawn', () => {
 		await disk.write({ cursor: { epoch: 'e1', seq: 1 }, conversations: [{ ...listed(), at: 1 }] });
 		const s = new Scene(t, disk);
 		s.open();
-		assert.equal(s.session.lasting, true, 'not known yet');
-		void s.session.start();
+		assert.equal(s.client.lasting, true, 'not known yet');
+		void s.client.start();
 		await turn();
-		assert.deepEqual([s.drawn(), s.session.list().length, s.session.link], [true, 1, { state: 'connecting' }]);
+		assert.deepEqual([s.drawn(), s.client.list().length, s.client.link], [true, 1, { state: 'connecting' }]);
 		disk.lasting = false;
-		assert.equal(s.session.lasting, false);
+		assert.equal(s.client.lasting, false);
 	});
 
 	it('with each state of the connection', async (t) => {
 		const s = await live(t);
 		s.drawn();
 		s.socket.ends(1006);
-		assert.deepEqual([s.session.link.state, s.drawn()], ['waiting', true]);
+		assert.deepEqual([s.client.link.state, s.drawn()], ['waiting', true]);
 	});
 
 	it('with each event', async (t) => {
@@ -90,7 +90,7 @@ describe('the page is drawn', () => {
 		await s.clock.pass(6000);
 		assert.equal(s.drawn(), false);
 		await s.clock.pass(50);
-		assert.deepEqual([s.drawn(), s.session.typingIn(CHAT)], [true, null]);
+		assert.deepEqual([s.drawn(), s.client.typingIn(CHAT)], [true, null]);
 	});
 
 	it('with what a person does, before the disk has it', async (t) => {
@@ -98,19 +98,19 @@ describe('the page is drawn', () => {
 		await s.come(event(1));
 		s.disk.hold();
 		s.drawn();
-		s.session.read(CHAT, 1);
-		assert.deepEqual([s.drawn(), s.session.unread], [true, 0]);
-		void s.session.send({ to: 'bob' }, 'Hello');
-		assert.deepEqual([s.drawn(), s.session.unsent.length], [true, 1]);
-		void s.session.discard(s.session.unsent[0]);
-		assert.deepEqual([s.drawn(), s.session.unsent.length], [true, 0]);
+		s.client.read(CHAT, 1);
+		assert.deepEqual([s.drawn(), s.client.unread], [true, 0]);
+		void s.client.send({ to: 'bob' }, 'Hello');
+		assert.deepEqual([s.drawn(), s.client.unsent.length], [true, 1]);
+		void s.client.discard(s.client.unsent[0]);
+		assert.deepEqual([s.drawn(), s.client.unsent.length], [true, 0]);
 		s.disk.letGo();
 	});
 
 	it('with what becomes of a text', async (t) => {
 		const s = await live(t);
-		await s.session.send({ to: 'bob' }, 'one');
-		await s.session.send({ to: 'bob' }, 'two');
+		await s.client.send({ to: 'bob' }, 'one');
+		await s.client.send({ to: 'bob' }, 'two');
 		s.drawn();
 		await s.accept(s.sends[0]);
 		assert.equal(s.drawn(), true);
@@ -121,7 +121,7 @@ describe('the page is drawn', () => {
 	it('when the database was restored', async (t) => {
 		const s = await live(t);
 		s.drawn();
-		await s.session.epochGone();
+		await s.client.epochGone();
 		assert.equal(s.drawn(), true);
 	});
 });
@@ -137,7 +137,7 @@ describe('a conversation that is opened', () => {
 		const s = await live(t, { disk: await kept(message(1), message(2)) });
 		const give = s.withhold(MESSAGES);
 		s.drawn();
-		const opened = s.session.open(CHAT);
+		const opened = s.client.open(CHAT);
 		await turn();
 		assert.deepEqual([texts(s), s.drawn()], [['text 1', 'text 2'], true]);
 		give([200, { messages: [event(3), event(2)], has_more: true }]);
@@ -147,29 +147,29 @@ describe('a conversation that is opened', () => {
 
 	it('also when a text of before was accepted there meanwhile, of which it knows more', async (t) => {
 		const s = await live(t, { disk: await kept(message(1), message(2)) });
-		await s.session.send({ to: 'bob' }, 'Hello');
+		await s.client.send({ to: 'bob' }, 'Hello');
 		await s.accept(s.sends[0]);
 		const { id } = s.sends[0].message;
 		assert.deepEqual(texts(s), ['Hello']);
 		await s.disk.write({ messages: [message(null, { id, body: 'older' })] });
 		s.withhold(MESSAGES);
-		void s.session.open(CHAT);
+		void s.client.open(CHAT);
 		await turn();
 		assert.deepEqual(texts(s), ['text 1', 'text 2', 'Hello']);
 	});
 
 	it('reads the disk once', async (t) => {
 		const s = await live(t, { disk: await kept(message(1)) });
-		await s.session.open(CHAT);
+		await s.client.open(CHAT);
 		await s.disk.write({ messages: [message(2)] });
-		await s.session.open(CHAT);
+		await s.client.open(CHAT);
 		assert.deepEqual(texts(s), ['text 1']);
 	});
 
 	it('asks for fifty, the newest or those before', async (t) => {
 		const s = await live(t);
-		await s.session.open(CHAT);
-		await s.session.older(CHAT, 7);
+		await s.client.open(CHAT);
+		await s.client.older(CHAT, 7);
 		assert.deepEqual(s.browser.requests.filter((one) => one.what === `GET ${MESSAGES}`).map((one) => one.query),
 			['?limit=50', '?limit=50&before=7']);
 	});
@@ -178,8 +178,8 @@ describe('a conversation that is opened', () => {
 		const s = await live(t, { disk: await kept(message(7, { id: 'old', stale: true }), message(7)) });
 		s.browser.answers[`GET ${MESSAGES}`] = ({ searchParams }) => [200, searchParams.has('before') ?
 			{ messages: [event(5)], has_more: true } : { messages: [], has_more: false }];
-		await s.session.open(CHAT);
-		await s.session.older(CHAT, 7);
+		await s.client.open(CHAT);
+		await s.client.older(CHAT, 7);
 		const { kept: { messages } } = s.disk;
 		assert.deepEqual([messages.get('m7').prev, messages.get('old').prev, messages.get('m5').prev], [5, undefined, undefined]);
 	});
@@ -191,7 +191,7 @@ describe('a conversation that is opened', () => {
 			const s = await live(t, { disk: new FakeDisk(), prepare: (scene) => { scene.list = [listed(more.listed)]; } });
 			await more.first?.(s);
 			s.browser.answers[`GET ${MESSAGES}`] = () => [200, { messages: seqs.map((n) => event(n)), has_more: false }];
-			await s.session.older(more.id ?? CHAT, before);
+			await s.client.older(more.id ?? CHAT, before);
 			const c = s.conversation();
 			return [c.preview?.body, c.at - Browser.NOW, s.disk.kept.conversations.get(CHAT).preview?.body];
 		}
@@ -212,8 +212,8 @@ describe('a conversation that is opened', () => {
 		it('not where nobody knows of it yet', async (t) => {
 			const s = await live(t);
 			s.browser.answers[`GET /v1/conversations/${GROUP}/messages`] = () => [200, { messages: [event(1)], has_more: false }];
-			await s.session.older(GROUP, 0);
-			assert.equal(s.session.conversations.has(GROUP), false);
+			await s.client.older(GROUP, 0);
+			assert.equal(s.client.conversations.has(GROUP), false);
 		});
 	});
 });
@@ -226,13 +226,13 @@ describe('the list', () => {
 		const give = s.withhold(LIST);
 		s.open();
 		await (await s.begin()).welcome();
-		assert.deepEqual([s.session.loaded, s.session.list()], [false, []]);
+		assert.deepEqual([s.client.loaded, s.client.list()], [false, []]);
 		await s.come(event(1, { conversation: GROUP, to: null }), event(2));
 		assert.equal(s.browser.asked(`GET ${LIST}`), 1);
 		s.drawn();
 		give([200, { conversations: [listed({ last: 2 })], next: null, has_more: false }]);
 		await turn();
-		assert.deepEqual([s.session.loaded, s.drawn()], [true, true]);
+		assert.deepEqual([s.client.loaded, s.drawn()], [true, true]);
 	});
 
 	for (const end of [{ has_more: false, next: 'more' }, { has_more: true, next: null }])
@@ -241,13 +241,13 @@ describe('the list', () => {
 			s.browser.answers[`GET ${LIST}`] = () => [200, { conversations: s.list, ...end }];
 			s.open();
 			await (await s.begin()).welcome();
-			assert.deepEqual([s.browser.asked(`GET ${LIST}`), s.session.loaded], [1, true]);
+			assert.deepEqual([s.browser.asked(`GET ${LIST}`), s.client.loaded], [1, true]);
 		});
 
 	const same = [CHAT, GROUP, `${CHAT.slice(0, -1)}a`];
 	for (const order of [same, [...same].reverse()]) it(`of equally old ones has a steady order: ${order[0]} first`, async (t) => {
 		const s = await live(t, { prepare: (scene) => { scene.list = order.map((id) => listed({ id, kind: 'group' })); } });
-		assert.deepEqual(s.session.list().map((one) => one.id), [...same].sort().reverse());
+		assert.deepEqual(s.client.list().map((one) => one.id), [...same].sort().reverse());
 	});
 
 	it('asks for the last lines of those that have none and are not empty, of fifty', async (t) => {
@@ -313,9 +313,9 @@ describe('an event', () => {
 		s.open();
 		await (await s.begin()).welcome();
 		await s.come(event(1));
-		assert.deepEqual([s.seen.words, s.session.loaded], [[], false]);
+		assert.deepEqual([s.seen.words, s.client.loaded], [[], false]);
 		s.socket.say({ type: 'caught_up' });
-		assert.equal(s.session.loaded, true);
+		assert.equal(s.client.loaded, true);
 		await s.come(event(2));
 		assert.deepEqual(s.seen.words, ['bob: text 2']);
 	});
@@ -323,9 +323,9 @@ describe('an event', () => {
 	it('a receipt has the entry that is looked at asked for again', async (t) => {
 		const s = await live(t);
 		await s.come(receipt(1), receipt(2, { state: 'read' }));
-		assert.equal(s.session.entries.get(''), 2);
+		assert.equal(s.client.entries.get(''), 2);
 		s.browser.answers['GET /v1/outbox/m1'] = () => [200, { id: 'm1', state: 'acked' }];
-		assert.deepEqual(await s.session.entry('m1'), { id: 'm1', state: 'acked' });
+		assert.deepEqual(await s.client.entry('m1'), { id: 'm1', state: 'acked' });
 	});
 
 	it('of what is not known here changes nothing and is acked', async (t) => {
@@ -333,18 +333,18 @@ describe('an event', () => {
 		await s.come(receipt(1, { conversation: GROUP }), { type: 'event', kind: 'read', seq: 2, conversation: GROUP, upto: 1 },
 			{ type: 'event', kind: 'bounce', seq: 3, conversation: GROUP, of: 'm9', state: 'failed', reason: 'x' },
 			{ type: 'event', kind: 'reaction', seq: 4, conversation: CHAT, of: 'm1' });
-		assert.deepEqual([[...s.session.conversations.keys()], [...s.disk.kept.messages]], [[CHAT], []]);
-		assert.deepEqual([s.session.shown(GROUP), s.acks()], [{ shown: [], before: 0 }, [4]]);
+		assert.deepEqual([[...s.client.conversations.keys()], [...s.disk.kept.messages]], [[CHAT], []]);
+		assert.deepEqual([s.client.shown(GROUP), s.acks()], [{ shown: [], before: 0 }, [4]]);
 	});
 
 	it('a bounce without a reason, and an entry without an error, say no more than the end', async (t) => {
 		const s = await live(t);
-		await s.session.open(CHAT);
+		await s.client.open(CHAT);
 		await s.come(event(1, { own: true, from: 'ann' }), event(2, { own: true, from: 'ann' }));
 		await s.come({ type: 'event', kind: 'bounce', seq: 3, conversation: CHAT, of: 'm1', state: 'expired', reason: null });
 		s.socket.say({ type: 'outbox', entry: { id: 'm2', conversation: CHAT, state: 'failed', last_error: null } });
 		await turn();
-		assert.deepEqual(s.session.shown(CHAT).shown.map((one) => [one.end, one.why]), [['expired', ''], ['failed', '']]);
+		assert.deepEqual(s.client.shown(CHAT).shown.map((one) => [one.end, one.why]), [['expired', ''], ['failed', '']]);
 		assert.deepEqual(['m1', 'm2'].map((id) => s.disk.kept.messages.get(id).end), ['expired', 'failed']);
 	});
 
@@ -365,27 +365,27 @@ describe('an event', () => {
 describe('a text', () => {
 	it('to somebody new: once it is accepted, the list is asked for', async (t) => {
 		const s = await live(t);
-		await s.session.send({ to: 'bob' }, 'Hello');
+		await s.client.send({ to: 'bob' }, 'Hello');
 		await s.accept(s.sends[0]);
 		assert.equal(s.browser.asked('GET /v1/conversations'), 1, 'it is in the list');
-		await s.session.send({ to: 'carol' }, 'Hello');
-		await s.session.send({ to: 'carol' }, 'More');
-		await s.session.send({ conversation: GROUP }, 'Hello');
-		await s.session.send({ to: 'dave' }, 'Hello');
-		assert.deepEqual(s.session.newNames(), ['carol', 'dave']);
-		assert.deepEqual(s.session.unsentFor({ to: 'carol' }).map((one) => one.body), ['Hello', 'More']);
+		await s.client.send({ to: 'carol' }, 'Hello');
+		await s.client.send({ to: 'carol' }, 'More');
+		await s.client.send({ conversation: GROUP }, 'Hello');
+		await s.client.send({ to: 'dave' }, 'Hello');
+		assert.deepEqual(s.client.newNames(), ['carol', 'dave']);
+		assert.deepEqual(s.client.unsentFor({ to: 'carol' }).map((one) => one.body), ['Hello', 'More']);
 		s.list = [listed({ id: GROUP, members: [member('ann'), member('carol')] })];
 		await s.accept(s.sends[1], { conversation: GROUP });
 		assert.equal(s.browser.asked('GET /v1/conversations'), 2);
-		assert.deepEqual(s.session.newNames(), ['dave']);
-		assert.equal(s.session.withPerson('carol').id, GROUP);
+		assert.deepEqual(s.client.newNames(), ['dave']);
+		assert.equal(s.client.withPerson('carol').id, GROUP);
 	});
 
 	it('that waits for its time is not sent by a page that has ended', async (t) => {
 		const s = await live(t);
-		await s.session.send({ to: 'bob' }, 'Hello');
+		await s.client.send({ to: 'bob' }, 'Hello');
 		await s.refuse(s.sends[0], 429, 'rate_limited', { retry_after: 5 });
-		s.session.end();
+		s.client.end();
 		assert.equal(s.clock.timers.size, 0);
 	});
 });
@@ -395,14 +395,14 @@ describe('reading', () => {
 		const s = await live(t, { prepare: (scene) => {
 			scene.list = [listed(), listed({ id: GROUP, kind: 'group', members: [member('bob')] })];
 		} });
-		s.session.read(GROUP, 1);
+		s.client.read(GROUP, 1);
 		assert.deepEqual(s.socket.sent('read'), []);
 	});
 
 	it('that the server refused is told again', async (t) => {
 		const s = await live(t);
 		await s.come(event(1));
-		s.session.read(CHAT, 1);
+		s.client.read(CHAT, 1);
 		s.socket.say({ type: 'error', re: s.socket.sent('read')[0].id, problem: problem(503, 'busy') });
 		await turn();
 		await (await s.again()).welcome({ acked: 1 });
@@ -416,9 +416,9 @@ describe('no answer', () => {
 		s.browser.random = 1;
 		s.browser.answers['GET /v1/inbox'] = () => [503, problem(503, 'busy', { epoch: 'e1', head: 900, oldest: 801 })];
 		s.open();
-		void s.session.start();
+		void s.client.start();
 		await turn();
-		assert.deepEqual([s.session.link.state, s.browser.sockets.length], ['waiting', 0]);
+		assert.deepEqual([s.client.link.state, s.browser.sockets.length], ['waiting', 0]);
 		s.browser.answers['GET /v1/inbox'] = () => [200, s.inbox];
 		await s.clock.pass(500);
 		s.socket.opened();
@@ -428,7 +428,7 @@ describe('no answer', () => {
 	it('to a log-out: nothing is erased', async (t) => {
 		const s = await live(t);
 		s.browser.answers['DELETE /v1/tokens/d1'] = () => { throw new TypeError('Failed to fetch'); };
-		await assert.rejects(s.session.logOut(), page.Unreachable);
+		await assert.rejects(s.client.logOut(), page.Unreachable);
 		assert.equal(s.disk.erased, undefined);
 	});
 });

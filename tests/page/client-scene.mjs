@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A user's session in the page (web/src/core.ts) in node, for core-*.test.mjs.
+// The chat page's client (web/src/client.ts) in node, for client-*.test.mjs.
 // Clock, server and disk are fakes; the socket, the sender and the REST client
 // are the page's own.
 
@@ -15,7 +15,7 @@ export const DAY = 86_400_000;
 const LOGIN = { token: 'secret', user: 'ann', device: { id: 'd1', name: 'Firefox' } };
 
 /** The page's modules. */
-export const page = await modules('core.ts', 'disk.ts', 'api.ts');
+export const page = await modules('client.ts', 'disk.ts', 'api.ts');
 
 export const iso = (at) => new Date(at).toISOString();
 export const member = (address, delivered = 0, read = 0) => ({ address, delivered, read });
@@ -38,7 +38,7 @@ export const message = (seq, more = {}) => ({ id: `m${seq}`, conversation: CHAT,
 const entry = (sent, more = {}) => ({ id: sent.message.id, conversation: CHAT, to: 'bob', state: 'pending',
 	created_at: iso(Browser.NOW), last_error: null, ...more });
 
-/** Ann's browser, and her page in it, whose session has not started. */
+/** Ann's browser, and her page in it, whose client has not started. */
 export class Scene {
 	constructor(t, disk = new FakeDisk())
 	{
@@ -61,22 +61,22 @@ export class Scene {
 		const seen = { words: [], logouts: 0, changes: 0 };
 
 		this.browser.put(page.Disk, { open: async () => this.disk });
-		this.session?.end();
+		this.client?.end();
 		this.seen = seen;
-		this.session = new page.Session(LOGIN, {
+		this.client = new page.ChatClient(LOGIN, {
 			changed: () => { seen.changes++; },
 			loggedOut: () => { seen.logouts++; },
 			say: (words) => seen.words.push(words),
 		});
-		const { session } = this;
-		this.browser.atEnd(() => session.end());
-		return session;
+		const { client } = this;
+		this.browser.atEnd(() => client.end());
+		return client;
 	}
 
-	/** Starts the session of the open page, up to its hello. */
+	/** Starts the client of the open page, up to its hello. */
 	async begin()
 	{
-		void this.session.start();
+		void this.client.start();
 		await turn();
 		this.socket.opened();
 		return this;
@@ -166,7 +166,7 @@ export class Scene {
 
 	conversation(id = CHAT)
 	{
-		return this.session.conversations.get(id);
+		return this.client.conversations.get(id);
 	}
 }
 

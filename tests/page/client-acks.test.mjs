@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // tags: unit
 //
-// Which inbox events the page acks, and when (web/src/core.ts) in node.  The
+// Which inbox events the page acks, and when (web/src/client.ts) in node.  The
 // page acks an event only after its disk holds the event and the cursor.
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
-import { CHAT, DAY, event, live, message } from './core-scene.mjs';
+import { CHAT, DAY, event, live, message } from './client-scene.mjs';
 import { FakeDisk, turn } from './fakes.mjs';
 
 describe('an ack', () => {
@@ -32,8 +32,8 @@ describe('an ack', () => {
 		await s.come(event(1));
 		await s.come(event(2));
 		// The page's own Disk.write() never fails; a failure that reached the
-		// session all the same must not become an ack.
-		const writing = assert.rejects(s.session.writing, /broken/);
+		// client all the same must not become an ack.
+		const writing = assert.rejects(s.client.writing, /broken/);
 		s.disk.broken = new Error('broken');
 		s.disk.letGo();
 		await writing;
@@ -70,7 +70,7 @@ describe('an ack', () => {
 		assert.deepEqual(s.acks(), [3]);
 		assert.deepEqual(s.disk.cursors.map((one) => one.seq), [3]);
 		assert.deepEqual(s.conversation(), kept);
-		assert.equal(s.session.typingIn(CHAT), 'bob', 'the old one does not end what he types now');
+		assert.equal(s.client.typingIn(CHAT), 'bob', 'the old one does not end what he types now');
 		await s.again();
 		assert.equal(s.hello.after, 'e1:3');
 		await s.welcome({ acked: 3 });
@@ -106,7 +106,7 @@ describe('an ack', () => {
 	it('what comes as the page ends is neither written nor acked', async (t) => {
 		const s = await live(t);
 		s.socket.say(event(1));
-		s.session.end();
+		s.client.end();
 		await s.clock.pass(DAY);
 		assert.deepEqual([s.acks(), s.disk.cursors], [[], []]);
 		assert.equal(s.disk.closed, true);

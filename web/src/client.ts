@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A person's session in this page: the conversations and messages as they are
-// known, kept in step with the server by the inbox's events, and with the disk.
+// The chat page's client: conversations and messages as they are known, kept in
+// step with the server by the inbox's events, and with the disk.
 //
 // Order of things: an event changes what is shown at once; it is written to
 // the disk with the cursor behind it; then it is acked.  So an ack never
@@ -30,7 +30,7 @@ const TYPING_MS = 6_000;
 const TYPING_EVERY_MS = 3_000;
 const RESUBMIT_MS = 14 * 86_400_000; // as long as ids are surely remembered
 
-export interface SessionUser {
+export interface ChatListener {
 	/** Something that is shown has changed. */
 	changed(): void;
 	/** The server does not know the token any more. */
@@ -42,7 +42,7 @@ export interface SessionUser {
 /** What an item of the list or the address bar stands for. */
 export type Route = { conversation: Conversation } | { to: string };
 
-export class Session {
+export class ChatClient {
 	readonly login: Login;
 	readonly me: string;
 	readonly api: Api;
@@ -55,7 +55,7 @@ export class Session {
 	typing = new Map<string, { from: string; until: number }>();
 	entries = new Map<string, number>(); // how often an entry has changed
 
-	private readonly user: SessionUser;
+	private readonly user: ChatListener;
 	private readonly socket: Socket;
 	private readonly sender: Sender;
 	private disk!: Disk; // from start() on
@@ -70,7 +70,7 @@ export class Session {
 	private typed = 0;
 	private ended = false;
 
-	constructor(login: Login, user: SessionUser)
+	constructor(login: Login, user: ChatListener)
 	{
 		this.login = login;
 		this.me = login.user;

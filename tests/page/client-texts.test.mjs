@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
 // tags: unit
 //
-// The path of a text that the page's user writes (web/src/core.ts), run in
+// The path of a text that the page's user writes (web/src/client.ts), run in
 // node: storage, order, retry, refusal, and the later state of the message.
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
-import { CHAT, DAY, GROUP, HELD, event, live } from './core-scene.mjs';
+import { CHAT, DAY, GROUP, HELD, event, live } from './client-scene.mjs';
 import { Browser, FakeDisk, turn } from './fakes.mjs';
 
 describe('a text', () => {
 	it('is let go only when it is on the disk, and then sent', async (t) => {
 		const s = await live(t);
 		s.disk.hold();
-		void s.session.send({ to: 'bob' }, 'Hello');
-		const [{ id }] = s.session.unsent;
+		void s.client.send({ to: 'bob' }, 'Hello');
+		const [{ id }] = s.client.unsent;
 		await turn();
 		assert.deepEqual(s.held, [id], 'a page that goes away now leaves it behind');
 		assert.deepEqual(s.sends, []);
@@ -29,14 +29,14 @@ describe('a text', () => {
 	it('of a page that went away before it was on the disk is there for the next page', async (t) => {
 		const s = await live(t);
 		s.disk.hold();
-		void s.session.send({ to: 'bob' }, 'Hello');
-		const [{ id }] = s.session.unsent;
+		void s.client.send({ to: 'bob' }, 'Hello');
+		const [{ id }] = s.client.unsent;
 		const late = new FakeDisk();
 		await late.write({ cursor: { epoch: 'e1', seq: 0 } });
 		late.hold();
 		s.disk = late;
 		s.open();
-		void s.session.start();
+		void s.client.start();
 		await turn();
 		assert.deepEqual(s.held, [id], 'it is not on this disk yet either');
 		late.letGo();
@@ -55,37 +55,37 @@ describe('a text', () => {
 			browser.storage.setItem(`${HELD}a`, JSON.stringify(one('a')));
 			browser.storage.setItem('twinbox.draft.annie.>x', JSON.stringify(one('x')));
 		} });
-		assert.deepEqual(s.session.unsent.map((one) => one.id), ['a', 'b']);
-		s.browser.storage.setItem(`${HELD}a`, JSON.stringify(s.session.unsent[0]));
+		assert.deepEqual(s.client.unsent.map((one) => one.id), ['a', 'b']);
+		s.browser.storage.setItem(`${HELD}a`, JSON.stringify(s.client.unsent[0]));
 		s.open();
 		await s.begin();
-		assert.deepEqual(s.session.unsent.map((one) => one.id), ['a', 'b']);
+		assert.deepEqual(s.client.unsent.map((one) => one.id), ['a', 'b']);
 		assert.deepEqual(s.held, []);
 	});
 
 	it('is kept until it is accepted, and then as a message with its terms', async (t) => {
 		const s = await live(t);
-		await s.session.send({ to: 'bob' }, 'Hello');
+		await s.client.send({ to: 'bob' }, 'Hello');
 		const [sent] = s.sends;
-		assert.deepEqual(s.session.unsentFor({ conversation: s.conversation() }).map((one) => one.body), ['Hello']);
+		assert.deepEqual(s.client.unsentFor({ conversation: s.conversation() }).map((one) => one.body), ['Hello']);
 		await s.accept(sent);
-		assert.deepEqual([s.session.unsent, [...s.disk.kept.unsent]], [[], []]);
-		const { shown } = s.session.shown(CHAT);
+		assert.deepEqual([s.client.unsent, [...s.disk.kept.unsent]], [[], []]);
+		const { shown } = s.client.shown(CHAT);
 		assert.deepEqual(shown.map((one) => [one.body, one.seq, one.own]), [['Hello', null, true]]);
 		assert.deepEqual(s.disk.kept.messages.get(sent.message.id).sent, { to: 'bob' });
-		assert.equal(s.session.tick(shown[0]), 'accepted');
+		assert.equal(s.client.tick(shown[0]), 'accepted');
 	});
 
 	it('whose event is faster than its answer is not sent or shown twice', async (t) => {
 		const s = await live(t);
-		await s.session.open(CHAT);
-		await s.session.send({ to: 'bob' }, 'Hello');
+		await s.client.open(CHAT);
+		await s.client.send({ to: 'bob' }, 'Hello');
 		const [sent] = s.sends;
 		await s.come(event(1, { id: sent.message.id, own: true, from: 'ann', to: 'bob', body: 'Hello' }));
-		assert.deepEqual([s.session.unsent, [...s.disk.kept.unsent]], [[], []]);
+		assert.deepEqual([s.client.unsent, [...s.disk.kept.unsent]], [[], []]);
 		assert.deepEqual(s.disk.kept.messages.get(sent.message.id).sent, { to: 'bob' });
 		await s.accept(sent);
-		assert.deepEqual(s.session.shown(CHAT).shown.map((one) => [one.id, one.seq]), [[sent.message.id, 1]]);
+		assert.deepEqual(s.client.shown(CHAT).shown.map((one) => [one.id, one.seq]), [[sent.message.id, 1]]);
 		const kept = s.disk.kept.messages.get(sent.message.id);
 		assert.deepEqual([kept.seq, kept.sent], [1, { to: 'bob' }]);
 		await (await s.again()).welcome();
@@ -96,7 +96,7 @@ describe('a text', () => {
 		const s = await live(t);
 		for (const [target, body] of [[{ to: 'bob' }, 'one'], [{ conversation: GROUP }, 'two'], [{ to: 'bob' }, 'three']]) {
 			await s.clock.pass(1);
-			await s.session.send(target, body);
+			await s.client.send(target, body);
 		}
 		for (const n of [1, 2, 3]) {
 			assert.equal(s.sends.length, n);
@@ -109,10 +109,10 @@ describe('a text', () => {
 
 	it('whose answer is lost is sent again by the same id', async (t) => {
 		const s = await live(t);
-		await s.session.send({ to: 'bob' }, 'Hello');
+		await s.client.send({ to: 'bob' }, 'Hello');
 		const [{ message: first }] = s.sends;
 		await s.again();
-		await s.session.send({ to: 'bob' }, 'More');
+		await s.client.send({ to: 'bob' }, 'More');
 		assert.deepEqual(s.sends, [], 'not before the welcome');
 		await s.welcome();
 		assert.deepEqual(s.sends.map((one) => one.message), [first]);
@@ -122,45 +122,45 @@ describe('a text', () => {
 
 	it('that the server cannot take now waits as long as it says, also when more is written', async (t) => {
 		const s = await live(t);
-		await s.session.send({ to: 'bob' }, 'Hello');
+		await s.client.send({ to: 'bob' }, 'Hello');
 		await s.refuse(s.sends[0], 429, 'rate_limited', { retry_after: 5 });
-		await s.session.send({ to: 'bob' }, 'More');
+		await s.client.send({ to: 'bob' }, 'More');
 		await s.clock.pass(5000);
 		assert.equal(s.sends.length, 1);
-		assert.deepEqual(s.session.unsent.map((one) => one.refused), [undefined, undefined]);
+		assert.deepEqual(s.client.unsent.map((one) => one.refused), [undefined, undefined]);
 		await s.clock.pass(1000);
 		assert.deepEqual(s.sends.map((one) => one.message.body), ['Hello', 'Hello']);
 	});
 
 	it('that is refused says why, and holds nothing up', async (t) => {
 		const s = await live(t);
-		await s.session.send({ to: 'nobody' }, 'Hello');
-		await s.session.send({ to: 'bob' }, 'More');
+		await s.client.send({ to: 'nobody' }, 'Hello');
+		await s.client.send({ to: 'bob' }, 'More');
 		await s.refuse(s.sends[0], 404, 'unknown_recipient', { detail: 'nobody is not known here' });
-		const [refused] = s.session.unsent;
+		const [refused] = s.client.unsent;
 		assert.equal(refused.refused, 'Nobody is not known here.');
 		assert.equal(s.disk.kept.unsent.get(refused.id).refused, refused.refused);
 		assert.deepEqual(s.seen.words, ['Not sent: Nobody is not known here.']);
 		await s.accept(s.sends[1]);
-		assert.deepEqual(s.session.newNames(), ['nobody']);
+		assert.deepEqual(s.client.newNames(), ['nobody']);
 		// Neither this page nor the next sends a refused text by itself.
 		await (await s.again()).welcome();
 		assert.deepEqual(s.sends, []);
 		s.open();
 		await (await s.begin()).welcome();
 		assert.deepEqual(s.sends, []);
-		await s.session.again(s.session.unsent[0]);
+		await s.client.again(s.client.unsent[0]);
 		assert.deepEqual(s.sends.map((one) => one.message.body), ['Hello']);
 		assert.notEqual(s.sends[0].message.id, refused.id);
 		assert.deepEqual([...s.disk.kept.unsent.keys()], [s.sends[0].message.id]);
 		await s.refuse(s.sends[0], 404, 'unknown_recipient');
-		await s.session.discard(s.session.unsent[0]);
-		assert.deepEqual([s.session.unsent, [...s.disk.kept.unsent]], [[], []]);
+		await s.client.discard(s.client.unsent[0]);
+		assert.deepEqual([s.client.unsent, [...s.disk.kept.unsent]], [[], []]);
 	});
 
 	it('whose token is revoked meanwhile is there for the next log-in', async (t) => {
 		const s = await live(t);
-		await s.session.send({ to: 'bob' }, 'Hello');
+		await s.client.send({ to: 'bob' }, 'Hello');
 		const [{ message: first }] = s.sends;
 		s.socket.ends(4401);
 		await s.clock.pass(DAY);
@@ -175,8 +175,8 @@ describe('a text', () => {
 		const s = await live(t);
 		s.browser.random = 1;
 		s.socket.ends(1006);
-		await s.session.send({ to: 'bob' }, 'Hello');
-		s.session.retryNow();
+		await s.client.send({ to: 'bob' }, 'Hello');
+		s.client.retryNow();
 		await turn();
 		s.socket.opened();
 		await s.welcome();
@@ -185,7 +185,7 @@ describe('a text', () => {
 
 	it('has no NUL and no half characters', async (t) => {
 		const s = await live(t);
-		await s.session.send({ to: 'bob' }, 'a\0b\ud800c\u{1f600}');
+		await s.client.send({ to: 'bob' }, 'a\0b\ud800c\u{1f600}');
 		assert.equal(s.sends[0].message.body, 'ab\ufffdc\u{1f600}');
 	});
 });
@@ -195,12 +195,12 @@ describe('what becomes of a message of mine', () => {
 	async function sent(t)
 	{
 		const s = await live(t);
-		await s.session.open(CHAT);
-		await s.session.send({ to: 'bob' }, 'Hello');
+		await s.client.open(CHAT);
+		await s.client.send({ to: 'bob' }, 'Hello');
 		const [{ message: { id } }] = s.sends;
 		await s.accept(s.sends[0]);
 		await s.come(event(1, { id, own: true, from: 'ann', to: 'bob', body: 'Hello' }));
-		const tick = () => s.session.tick(s.session.shown(CHAT).shown[0]);
+		const tick = () => s.client.tick(s.client.shown(CHAT).shown[0]);
 		assert.equal(tick(), 'accepted');
 		return { s, id, tick };
 	}
@@ -228,8 +228,8 @@ describe('what becomes of a message of mine', () => {
 			const { s, id } = await sent(t);
 			s.socket.say({ type: 'outbox', entry: { id, conversation: CHAT, state, last_error: 'why' } });
 			await turn();
-			assert.equal(s.session.shown(CHAT).shown[0].end, end);
+			assert.equal(s.client.shown(CHAT).shown[0].end, end);
 			assert.equal(s.disk.kept.messages.get(id).end, end);
-			assert.equal(s.session.entries.get(id), 1, 'whoever looks at it looks again');
+			assert.equal(s.client.entries.get(id), 1, 'whoever looks at it looks again');
 		});
 });
