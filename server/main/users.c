@@ -3,7 +3,6 @@
  * `twinboxd user add|passwd|disable NAME`.  The command makes the hash of the
  * password itself; the server, if one runs, gets only that.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,14 +12,10 @@
 
 #include "base/log.h"
 #include "base/rnd.h"
+#include "base/terminal.h"
 #include "main/commands.h"
 #include "main/main_internal.h"
 #include "model/message.h"
-
-#define KEY_INTERRUPT 3
-#define KEY_END 4
-#define KEY_KILL 21
-#define KEY_DELETE 127
 
 /* ---- units ---- */
 
@@ -164,42 +159,11 @@ read_line(int fd, char *line, size_t size)
 	return (n > 0);
 }
 
-/* Reads a line key by key: false if it does not fit, or was given up. */
-static bool
-read_keys(int fd, char *line, size_t size)
-{
-	size_t n = 0;
-	ssize_t got;
-	char c;
-
-	for (;;) {
-		got = read(fd, &c, 1);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0 || c == KEY_INTERRUPT || (c == KEY_END && n == 0))
-			return (false);
-		if (c == '\n' || c == '\r')
-			break;
-		if (c == KEY_KILL)
-			n = 0;
-		else if (c == KEY_DELETE || c == '\b') {
-			/* A whole character, also in UTF-8. */
-			while (n > 0 && (line[--n] & 0xc0) == 0x80)
-				;
-		} else if (n == size - 1)
-			return (false);
-		else
-			line[n++] = c;
-	}
-	line[n] = '\0';
-	return (true);
-}
-
-/* Asks on the terminal.  Echo is off before the prompt shows, so that nobody
+/* Prompts on the terminal.  Echo is off before the prompt shows, so that nobody
  * answers too early; keys that would send a signal are read as characters, so
  * that the terminal is always left as it was. */
 static bool
-ask_line(int fd, const char *prompt, char *line, size_t size)
+prompt_line(int fd, const char *prompt, char *line, size_t size)
 {
 	struct termios was, quiet;
 	bool ok;
@@ -214,7 +178,7 @@ ask_line(int fd, const char *prompt, char *line, size_t size)
 	if (tcsetattr(fd, TCSAFLUSH, &quiet) != 0)
 		return (false);
 	(void)!write(fd, prompt, strlen(prompt));
-	ok = read_keys(fd, line, size);
+	ok = terminal_read_line(fd, line, size);
 	(void)!write(fd, "\n", 1);
 	(void)tcsetattr(fd, TCSAFLUSH, &was);
 	interrupt_resets_terminal(-1, NULL);
@@ -222,7 +186,7 @@ ask_line(int fd, const char *prompt, char *line, size_t size)
 }
 
 static enum rc
-ask_password(char *password, size_t size, struct err *err)
+prompt_password(char *password, size_t size, struct err *err)
 {
 	char again[LIMIT_PASSWORD_LEN + 1];
 	bool ok, same;
@@ -232,8 +196,8 @@ ask_password(char *password, size_t size, struct err *err)
 		return (err_set(err, RC_INVALID,
 		    "there is no terminal to ask for the password: use "
 		    "--password-stdin"));
-	ok = ask_line(fd, "password: ", password, size) &&
-	     ask_line(fd, "again: ", again, sizeof(again));
+	ok = prompt_line(fd, "password: ", password, size) &&
+	     prompt_line(fd, "again: ", again, sizeof(again));
 	same = ok && strcmp(password, again) == 0;
 	crypt_wipe(again, sizeof(again));
 	(void)close(fd);
@@ -253,7 +217,7 @@ take_password(struct users_command *command, bool from_stdin, struct err *err)
 	size_t n;
 
 	if (!from_stdin)
-		rc = ask_password(password, sizeof(password), err);
+		rc = prompt_password(password, sizeof(password), err);
 	else if (!read_line(STDIN_FILENO, password, sizeof(password)))
 		rc = err_set(err, RC_INVALID,
 		    "standard input holds no password, or too long a one");

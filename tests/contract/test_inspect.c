@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the desk reads, against a naive reading of the same rows: every filter,
- * pages of every size, sets that are too large to be looked at whole, ages and
- * figures at their limits.  And what it writes: all or nothing, written down.
+ * The queries for operators, against a naive reading of the same rows: every
+ * filter, pages of every size, sets that are too large to be read whole, ages
+ * and figures at their limits.  The changes of operators: all or nothing, with
+ * an entry in the audit log.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each operation of the desk, and each mark of a reader, in each state of its
- * message: the full text of its refusals, and its entries in the audit log.
+ * Each operation of an operator, and each mark of a reader, in each state of
+ * its message: the full text of its refusals, and its entries in the audit log.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -27,8 +27,8 @@ is_bounded(const char *name)
 	return (false);
 }
 
-/* The desk looks at what is rare, or at the beginning of what waits: along a
- * partial index, and no further than its parameter says. */
+/* The queries for operators read what is rare, or the beginning of what waits:
+ * along a partial index, and no further than their parameter says. */
 static bool
 admin_may_scan(const char *name, const char *line)
 {

@@ -98,7 +98,7 @@ operator_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
 		rc = apply_one(
 		    tx, (struct operator_unit *)(void *)units[i], err);
 		if (rc != RC_OK)
-			return (err_wrap(err, "desk"));
+			return (err_wrap(err, "operator"));
 	}
 	return (RC_OK);
 }
@@ -165,8 +165,8 @@ unit_new(struct sim *s, enum operator_kind kind)
 	u->unit.finish = admin_done;
 	u->s = s;
 	u->kind = kind;
-	u->next = s->desk;
-	s->desk = u;
+	u->next = s->operator_units;
+	s->operator_units = u;
 	return (u);
 }
 
@@ -184,8 +184,8 @@ admin_free(struct sim *s)
 {
 	struct operator_unit *u;
 
-	while ((u = s->desk) != NULL) {
-		s->desk = u->next;
+	while ((u = s->operator_units) != NULL) {
+		s->operator_units = u->next;
 		free(u);
 	}
 }

@@ -509,7 +509,7 @@ world_apply(struct unit *unit)
 	struct refusal *refusal = NULL;
 	struct read_unit *read = (void *)unit;
 	struct ack_unit *ack = (void *)unit;
-	struct operator_unit *desk = (void *)unit;
+	struct operator_unit *command = (void *)unit;
 	struct cancel_unit *cancel = (void *)unit;
 
 	if (strcmp(kind, "send") == 0) {
@@ -536,9 +536,10 @@ world_apply(struct unit *unit)
 		played_note("cancel ..%02x by %lld", cancel->id.b[15],
 		    (long long)cancel->sender_id);
 	} else {
-		refusal = &desk->refusal;
-		played_note("desk %d ..%02x of %lld by %s", (int)desk->op,
-		    desk->message.b[15], (long long)desk->sender_id, desk->by);
+		refusal = &command->refusal;
+		played_note("operator %d ..%02x of %lld by %s",
+		    (int)command->op, command->message.b[15],
+		    (long long)command->sender_id, command->by);
 	}
 	if (world.refused)
 		refusal_set(refusal, PROBLEM_CONFLICT, "/p", "not so");
