@@ -25,5 +25,13 @@ for file in $differ; do
 	"$format" --style="$style" "$file" | diff -u "$file" - | sed -n 3,12p
 	bad=$((bad + 1))
 done
+# A line of a comment that was longer than 80 columns: the formatter has joined
+# it with the next ones, without the space behind the asterisk.
+torn=$(printf '%s\n' "$files" | grep . |
+    xargs -r grep -nE '^	* [*][A-Za-z(]' /dev/null | cut -d: -f1,2)
+for at in $torn; do
+	echo "$at: the formatter has torn this comment: write shorter lines"
+	bad=$((bad + 1))
+done
 echo "check-format: $seen files, $bad with errors"
 [ "$seen" -gt 0 ] && [ "$bad" -eq 0 ]

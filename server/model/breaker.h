@@ -9,11 +9,12 @@
  *	half_open --BREAKER_SUCCESSES--> closed
  *	half_open --a failure--> open
  *
- *	closed     batches leave, at most `window` at a time.  A failure makes
- *	           the next one wait a little, so that one failure alone does
- *not declare the destination down open       waits for next_probe_at, twice as
- *long each time (up to 10 min) half_open  waits for the answer to a batch of
- *one message
+ *	closed     batches leave, at most `window` at a time.  A failure
+ *	           makes the next one wait a little, so that one failure
+ *	           alone does not declare the destination down
+ *	open       waits for next_probe_at, twice as long each time (up to
+ *	           10 min)
+ *	half_open  waits for the answer to a batch of one message
  *
  * A test compares the drawing with the table of moves.
  *

@@ -7,10 +7,11 @@
  *	IDLE, RUNNABLE --a parcel may leave at a known time--> PARKED
  *	PARKED, RUNNABLE --only an event lets the next parcel leave--> IDLE
  *
- *	IDLE      waits for a wake-up, for the end of a pause, or for a parcel
- *or a claim to come back: no time lets it run PARKED    waits for a time: its
- *breaker's next probe, its rate, or the next attempt of a lane RUNNABLE  waits
- *for its turn, and for an idle parcel
+ *	IDLE      waits for a wake-up, for the end of a pause, or for a
+ *	          parcel or a claim to come back: no time lets it run
+ *	PARKED    waits for a time: its breaker's next probe, its rate, or
+ *	          the next attempt of a lane
+ *	RUNNABLE  waits for its turn, and for an idle parcel
  *
  * So thousands of destinations that are down cost nothing while they wait.
  */
