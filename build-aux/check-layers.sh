@@ -29,7 +29,7 @@ function module_of(path, part) {
 
 function target_of(name, part) {
 	split(name, part, "/")
-	if (part[1] == "lib" || part[1] == "cli")
+	if (part[1] ~ /^(lib|term|cli|ops)$/)
 		return "client_" part[1]
 	return part[1]
 }

@@ -8,7 +8,7 @@
 
 #include "base/uuid.h"
 #include "cli/follow.h"
-#include "cli/screen.h"
+#include "term/screen.h"
 
 struct chat {
 	struct follow follow;  /* first */

@@ -13,11 +13,11 @@
 
 #include "base/uuid.h"
 #include "cli/args.h"
-#include "cli/render.h"
 #include "lib/local.h"
 #include "lib/profile.h"
 #include "lib/rest.h"
 #include "lib/sender.h"
+#include "term/render.h"
 
 struct cli {
 	struct args args;

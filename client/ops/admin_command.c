@@ -2,7 +2,7 @@
 /*
  * The common part of the admin commands.
  */
-#include "cli/admin_command.h"
+#include "ops/admin_command.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/admin_command.h"
-#include "cli/admin_view.h"
 #include "lib/safe.h"
+#include "ops/admin_command.h"
+#include "term/admin_view.h"
 
 enum rc
 cmd_admin_stats(struct cli *cli, struct fail *fail)

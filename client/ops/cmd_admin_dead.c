@@ -12,10 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/admin_command.h"
-#include "cli/admin_view.h"
-#include "cli/human.h"
 #include "lib/safe.h"
+#include "ops/admin_command.h"
+#include "term/admin_view.h"
+#include "term/human.h"
 
 /* Requeueing more than these is asked for. */
 #define MANY 10

@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include "base/clk.h"
-#include "cli/admin_command.h"
-#include "cli/admin_view.h"
-#include "cli/fullscreen.h"
-#include "cli/top_view.h"
 #include "model/message.h"
+#include "ops/admin_command.h"
+#include "term/admin_view.h"
+#include "term/fullscreen.h"
+#include "term/top_view.h"
 
 #define INTERVAL_MS 2000
 #define REQUEST_TIMEOUT_MS 10000

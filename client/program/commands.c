@@ -3,7 +3,7 @@
  * The table of commands.  Arguments are read by it and every --help is printed
  * from it; what a command does is in cmd_*.c, tail.c and chat.c.
  */
-#include "cli/admin_command.h"
+#include "ops/admin_command.h"
 
 #define END                                                                    \
 	{                                                                      \

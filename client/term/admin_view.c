@@ -4,12 +4,12 @@
  * which figures ask for attention.  admin_view_messages.c has the tables of
  * messages, admin_view_users.c those of users and of the audit log.
  */
-#include "cli/admin_view.h"
+#include "term/admin_view.h"
 
 #include <string.h>
 
-#include "cli/human.h"
 #include "lib/safe.h"
+#include "term/human.h"
 
 /* Older than that is a matter of concern. */
 #define OLD_MS (5 * 60 * 1000)

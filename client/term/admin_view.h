@@ -9,7 +9,7 @@
 
 #include <jansson.h>
 
-#include "cli/grid.h"
+#include "term/grid.h"
 
 /* Member ${name} of ${json} as a whole number; ${other} without one. */
 int64_t admin_view_integer(const json_t *json, const char *name, int64_t other);

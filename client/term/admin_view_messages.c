@@ -6,9 +6,9 @@
  */
 #include <string.h>
 
-#include "cli/admin_view.h"
-#include "cli/human.h"
 #include "lib/safe.h"
+#include "term/admin_view.h"
+#include "term/human.h"
 
 /* The style of state ${state}. */
 static enum style

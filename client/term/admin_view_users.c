@@ -2,8 +2,8 @@
 /*
  * The tables of users and of the audit log.
  */
-#include "cli/admin_view.h"
-#include "cli/human.h"
+#include "term/admin_view.h"
+#include "term/human.h"
 
 static void
 add_user(struct grid *grid, const struct look *look, const json_t *row)

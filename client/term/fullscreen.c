@@ -6,7 +6,7 @@
  * takes nothing (Ctrl-S, a stalled connection) does not keep a signal from
  * ending the program.
  */
-#include "cli/fullscreen.h"
+#include "term/fullscreen.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -16,7 +16,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "cli/grid.h"
+#include "term/grid.h"
 
 /* A terminal that says it can be written takes so much without blocking. */
 #define PIECE 256

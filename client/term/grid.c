@@ -3,7 +3,7 @@
  * Tables.  Owns the arithmetic of widths; relies on lib/safe.h for how wide a
  * text is.
  */
-#include "cli/grid.h"
+#include "term/grid.h"
 
 #include <string.h>
 

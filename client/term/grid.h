@@ -8,7 +8,7 @@
 #define CLI_GRID_H
 
 #include "base/buf.h"
-#include "cli/render.h"
+#include "term/render.h"
 
 #define GRID_COLUMNS_MAX 12
 

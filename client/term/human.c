@@ -3,7 +3,7 @@
  * Numbers in words.  Owns their form; whatever a server says must come out
  * within a known width, so huge and negative ones do, too.
  */
-#include "cli/human.h"
+#include "term/human.h"
 
 #include <math.h>
 #include <stdio.h>

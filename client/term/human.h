@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "cli/render.h"
+#include "term/render.h"
 
 /* "12,345". */
 void human_count(struct buf *b, int64_t n);

@@ -3,7 +3,7 @@
  * Lines of text for people.  Owns their form; relies on lib/safe.h for
  * everything that somebody else has written.
  */
-#include "cli/render.h"
+#include "term/render.h"
 
 #include <stdio.h>
 #include <string.h>

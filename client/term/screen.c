@@ -4,7 +4,7 @@
  * keeps the lowest rows, everything above is printed here, so before each
  * print the edited line is wiped, and drawn again after it.
  */
-#include "cli/screen.h"
+#include "term/screen.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -3,15 +3,15 @@
  * The pictures of the live view.  Owns the arithmetic of rates: a total that
  * has become smaller (another server, a restored one) begins a new series.
  */
-#include "cli/top_view.h"
+#include "term/top_view.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clk.h"
-#include "cli/admin_view.h"
-#include "cli/human.h"
 #include "lib/safe.h"
+#include "term/admin_view.h"
+#include "term/human.h"
 
 #define MINUTE_MS 60000
 /* Destinations that are sorted; the server's page has no more. */

@@ -13,8 +13,8 @@
 #include <jansson.h>
 
 #include "base/buf.h"
-#include "cli/render.h"
 #include "lib/fail.h"
+#include "term/render.h"
 
 enum top_page {
 	TOP_OVERVIEW,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# tables.awk: reads what server/main/tables or client/cli/tables prints, for
+# tables.awk: reads what server/main/tables or client/program/tables prints, for
 # bash.awk, zsh.awk and fish.awk, which write a completion of it:
 #
 #	program               its name

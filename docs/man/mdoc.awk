@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # mdoc.awk TABLES PAGE.in: a manual page.  TABLES is what server/main/tables or
-# client/cli/tables prints; the lines @commands@, @alone@, @common@, @flags@ and
+# client/program/tables prints; the lines @commands@, @alone@, @common@, @flags@ and
 # @settings@ of the page become lists of what is in it.
 BEGIN { FS = "\t" }
 

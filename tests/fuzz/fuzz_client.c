@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/render.h"
 #include "fuzz/fuzz.h"
 #include "lib/rest.h"
 #include "lib/safe.h"
 #include "lib/stream_internal.h"
+#include "term/render.h"
 
 #define SERVER_SIZE 512
 

@@ -88,7 +88,7 @@ stands_on_changes() { # stands_on_changes DIR/NAME
 	case $1 in
 	unit/*)
 		for module in $(grep -lw "tests/$1" tests/unit/*.am |
-		    sed 's,.*/,,; s,\.am$,,; s,^client$,client_lib client_cli,'); do
+		    sed 's,.*/,,; s,\.am$,,; s,^client$,client_lib client_program,'); do
 			changed "module $module" && return 0
 		done
 		return 1
@@ -99,7 +99,7 @@ stands_on_changes() { # stands_on_changes DIR/NAME
 		;;
 	sim) changed 'module chat' || changed 'module relay' ;;
 	page/*) changed page || changed 'module page' ;;
-	e2e/cli*) changed 'module main' || changed 'module client_cli' ;;
+	e2e/cli*) changed 'module main' || changed 'module client_program' ;;
 	*) changed 'module main' ;;
 	esac
 }

@@ -16,9 +16,9 @@
 
 #include <cmocka.h>
 
-#include "cli/screen.h"
+#include "term/screen.h"
 
-/* ---- in the place of cli/screen.c ---- */
+/* ---- in the place of term/screen.c ---- */
 
 struct screen {
 	screen_line_fn fn;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A chat on a screen that a test plays, in the place of cli/screen.c.  In the
+ * A chat on a screen that a test plays, in the place of term/screen.c.  In the
  * stage's text "| " is a line that was printed, "|=" one in the place of the
  * last.  A program that links this wraps isatty(), too.
  */

@@ -17,7 +17,7 @@
 #include <locale.h>
 #include <time.h>
 
-#include "cli/admin_view.h"
+#include "term/admin_view.h"
 
 /* 21 Nov 2026 12:00 UTC */
 #define NOW_MS INT64_C(1795262400000)

@@ -17,11 +17,11 @@
 #include <time.h>
 
 #include "base/mem.h"
-#include "cli/grid.h"
-#include "cli/human.h"
-#include "cli/top_view.h"
 #include "lib/admin.h"
 #include "lib/safe.h"
+#include "term/grid.h"
+#include "term/human.h"
+#include "term/top_view.h"
 
 /* 21 Nov 2026 12:00 UTC */
 #define NOW_MS INT64_C(1795262400000)

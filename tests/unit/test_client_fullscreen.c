@@ -17,7 +17,7 @@
 #include <locale.h>
 #include <unistd.h>
 
-#include "cli/fullscreen.h"
+#include "term/fullscreen.h"
 
 struct world {
 	struct fullscreen f;

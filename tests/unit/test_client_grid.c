@@ -14,7 +14,7 @@
 
 #include <locale.h>
 
-#include "cli/grid.h"
+#include "term/grid.h"
 
 static int
 setup(void **state)

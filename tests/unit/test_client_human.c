@@ -14,7 +14,7 @@
 
 #include <time.h>
 
-#include "cli/human.h"
+#include "term/human.h"
 
 #define SECOND INT64_C(1000)
 #define MINUTE (60 * SECOND)

@@ -15,7 +15,7 @@
 #include <locale.h>
 #include <time.h>
 
-#include "cli/render.h"
+#include "term/render.h"
 
 /* 21 Nov 2026 12:00 UTC */
 #define NOW_MS 1795262400000ll

@@ -20,7 +20,7 @@
 
 #include <editline/readline.h>
 
-#include "cli/screen.h"
+#include "term/screen.h"
 
 static int in, out;      /* the true ones */
 static int typed, shown; /* our ends of the pipes */

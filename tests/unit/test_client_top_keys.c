@@ -16,7 +16,7 @@
 
 #include <poll.h>
 
-#include "cli/fullscreen.h"
+#include "term/fullscreen.h"
 #include "unit/cli_fixture.h"
 
 #define STATS "{'at':'2026-11-21T12:00:00.000Z','totals':{'accepted':5}}"
@@ -47,7 +47,7 @@ __wrap_poll(struct pollfd *fds, nfds_t n, int ms)
 	return (0);
 }
 
-/* ---- in the place of cli/fullscreen.c ---- */
+/* ---- in the place of term/fullscreen.c ---- */
 
 enum rc
 fullscreen_check(const char *who, const char *instead, struct fail *fail)

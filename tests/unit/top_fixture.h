@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "cli/top_view.h"
+#include "term/top_view.h"
 
 /* 21 Nov 2026 12:00 UTC */
 #define NOW_MS INT64_C(1795262400000)
