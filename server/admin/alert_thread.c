@@ -9,9 +9,9 @@
 
 #include "admin/admin_internal.h"
 #include "base/lock.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/thr.h"
+#include "log/log.h"
 
 struct alert_thread {
 	struct read_job job; /* first */

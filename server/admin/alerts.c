@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/mem.h"
+#include "log/log.h"
 #include "wire/json.h"
 
 #define TEXT_SIZE 256

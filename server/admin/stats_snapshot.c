@@ -9,7 +9,7 @@
 
 #include "admin/admin_internal.h"
 #include "base/lock.h"
-#include "base/log.h"
+#include "log/log.h"
 
 /* ---- taking it ---- */
 

@@ -8,10 +8,10 @@
 
 #include "api/api.h"
 #include "base/limits.h"
-#include "base/log.h"
 #include "base/owner.h"
 #include "base/uuid.h"
 #include "chat/entry.h"
+#include "log/log.h"
 #include "rest/call.h"
 #include "rest/limiter.h"
 #include "rest/poll.h"

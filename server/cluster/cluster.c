@@ -15,10 +15,10 @@
 
 #include "base/fault.h"
 #include "base/lock.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/thr.h"
 #include "cluster/cluster_internal.h"
+#include "log/log.h"
 #include "model/event.h"
 #include "store/account.h"
 #include "store/inbox.h"

@@ -8,8 +8,8 @@
  */
 #include <string.h>
 
-#include "base/log.h"
 #include "cluster/cluster_internal.h"
+#include "log/log.h"
 
 static struct peer *
 find(struct peers *peers, int64_t node_id)

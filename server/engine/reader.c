@@ -10,11 +10,11 @@
 
 #include "base/container.h"
 #include "base/fairq.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/thr.h"
 #include "base/timing.h"
 #include "engine/commits.h"
+#include "log/log.h"
 
 struct reader {
 	struct readers *readers;

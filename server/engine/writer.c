@@ -11,10 +11,10 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/thr.h"
 #include "engine/writer_internal.h"
+#include "log/log.h"
 
 enum rc
 unit_locks_nothing(struct unit *unit, struct lockset *set, struct err *err)

@@ -3,9 +3,9 @@
  * Units that need rows which another transaction holds.  The writer keeps them,
  * tries them again when a row is free, and refuses them after db_lock_ms.
  */
-#include "base/log.h"
 #include "base/thr.h"
 #include "engine/writer_internal.h"
+#include "log/log.h"
 
 /* The result of a unit that is refused here.  A commit that no standby confirms
  * keeps its rows locked; then the standby is the reason. */

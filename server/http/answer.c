@@ -11,11 +11,11 @@
 #include <errno.h>
 
 #include "base/limits.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "http/answer_internal.h"
 #include "http/http_internal.h"
 #include "http/loop_internal.h"
+#include "log/log.h"
 #include "wire/wire.h"
 
 /* Bytes that libmicrohttpd reads at once of an answer in pieces. */

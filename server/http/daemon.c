@@ -11,11 +11,11 @@
 #include <string.h>
 
 #include "base/limits.h"
-#include "base/log.h"
 #include "http/answer_internal.h"
 #include "http/head_internal.h"
 #include "http/http_internal.h"
 #include "http/loop_internal.h"
+#include "log/log.h"
 
 /* ---- the beginning of a request ---- */
 

@@ -20,12 +20,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/log.h"
 #include "base/mem.h"
 #include "http/front_internal.h"
 #include "http/head_internal.h"
 #include "http/http_internal.h"
 #include "http/loop_internal.h"
+#include "log/log.h"
 #include "net/forwarded.h"
 
 #define EVENTS_MAX 64

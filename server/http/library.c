@@ -10,10 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "http/answer_internal.h"
 #include "http/http_internal.h"
 #include "http/loop_internal.h"
+#include "log/log.h"
 
 #define HEADER_RECORD 64 /* of libmicrohttpd, for each header */
 #define LOG_LINES_MAX 5

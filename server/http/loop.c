@@ -23,12 +23,12 @@
 
 #include "base/container.h"
 #include "base/lock.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/rnd.h"
 #include "http/answer_internal.h"
 #include "http/http_internal.h"
 #include "http/loop_internal.h"
+#include "log/log.h"
 
 #define EVENTS_MAX 64
 /* The kernel counts in ticks of up to 10 ms. */

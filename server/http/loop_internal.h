@@ -15,10 +15,10 @@
 #include "base/lock.h"
 #include "base/mbox.h"
 #include "base/thr.h"
+#include "base/timer_heap.h"
 #include "base/uuid.h"
 #include "http/conn_internal.h"
 #include "http/request_internal.h"
-#include "http/timer_heap.h"
 
 struct loop {
 	struct http *http;

@@ -13,10 +13,10 @@
 #include <microhttpd.h>
 
 #include "base/budget.h"
+#include "base/timer_heap.h"
 #include "http/conn_internal.h"
 #include "http/http.h"
 #include "http/router_internal.h"
-#include "http/timer_heap.h"
 
 #define QUERY_MAX 32
 #define REQUEST_ID_MAX 64

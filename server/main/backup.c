@@ -18,9 +18,9 @@
 #include <unistd.h>
 
 #include "base/fault.h"
-#include "base/log.h"
 #include "base/rnd.h"
 #include "config/regular_file.h"
+#include "log/log.h"
 #include "main/main_internal.h"
 #include "store/account.h"
 #include "store/outbox.h"

@@ -17,9 +17,9 @@
 
 #include "base/container.h"
 #include "base/lock.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/thr.h"
+#include "log/log.h"
 #include "main/main_internal.h"
 #include "model/message.h"
 #include "wire/json.h"

@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 #include "base/fault.h"
-#include "base/log.h"
 #include "cluster/node.h"
+#include "log/log.h"
 #include "main/main_internal.h"
 #include "upkeep/copy.h"
 #include "upkeep/preflight.h"

@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/log.h"
 #include "config/regular_file.h"
+#include "log/log.h"
 #include "main/main_internal.h"
 #include "schema/sql.h"
 

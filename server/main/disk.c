@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <sys/statvfs.h>
 
-#include "base/log.h"
+#include "log/log.h"
 #include "main/server.h"
 
 /* Bytes that are free where ${path} is; -1: it cannot be told. */

@@ -10,7 +10,7 @@
 
 #include "base/escape.h"
 #include "base/fault.h"
-#include "base/log.h"
+#include "log/log.h"
 #include "main/main_internal.h"
 #include "upkeep/fsck.h"
 

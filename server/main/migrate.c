@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/fault.h"
-#include "base/log.h"
+#include "log/log.h"
 #include "main/main_internal.h"
 #include "upkeep/preflight.h"
 

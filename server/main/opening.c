@@ -19,8 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/log.h"
 #include "base/thr.h"
+#include "log/log.h"
 #include "main/server.h"
 #include "store/account.h"
 #include "store/recovery.h"

@@ -7,7 +7,7 @@
  */
 #include <stdio.h>
 
-#include "base/log.h"
+#include "log/log.h"
 #include "main/main_internal.h"
 #include "upkeep/position.h"
 #include "upkeep/preflight.h"

@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/mem.h"
+#include "log/log.h"
 #include "main/server.h"
 
 struct room {

@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/log.h"
 #include "base/rnd.h"
+#include "log/log.h"
 #include "main/server.h"
 
 /* What the service manager gives us beyond the deadline of the stop. */

@@ -8,8 +8,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/log.h"
 #include "base/mem.h"
+#include "log/log.h"
 #include "main/server.h"
 #ifdef TWINBOX_FAULTS
 #include "relay/carrier_fault.h"

@@ -25,8 +25,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/log.h"
 #include "base/mem.h"
+#include "log/log.h"
 #include "main/server.h"
 #ifdef TWINBOX_FAULTS
 #include "relay/carrier_fault.h"

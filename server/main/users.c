@@ -10,9 +10,9 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "base/log.h"
 #include "base/rnd.h"
 #include "base/terminal.h"
+#include "log/log.h"
 #include "main/commands.h"
 #include "main/main_internal.h"
 #include "model/message.h"

@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 #include "base/fault.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/thr.h"
+#include "log/log.h"
 #include "push/push_internal.h"
 #include "wire/json.h"
 

@@ -15,8 +15,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "base/log.h"
 #include "base/mem.h"
+#include "log/log.h"
 #include "push/push_internal.h"
 
 #define RX_BUFFER 4096

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/container.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/thr.h"
+#include "log/log.h"
 #include "relay/core_internal.h"
 
 void

@@ -8,7 +8,7 @@
  * with the writer.  The number of the claim tells whether a result is that of
  * the present claim; in the store the lane's token does.
  */
-#include "base/log.h"
+#include "log/log.h"
 #include "relay/core_internal.h"
 
 int64_t

@@ -4,7 +4,7 @@
  * transaction.
  */
 #include "base/container.h"
-#include "base/log.h"
+#include "log/log.h"
 #include "relay/core_internal.h"
 #include "store/outbox.h"
 

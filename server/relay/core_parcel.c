@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/container.h"
-#include "base/log.h"
+#include "log/log.h"
 #include "relay/core_internal.h"
 
 #define TIMEOUT_MS 20000

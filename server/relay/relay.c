@@ -15,9 +15,9 @@
 
 #include "base/container.h"
 #include "base/lock.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/thr.h"
+#include "log/log.h"
 #include "relay/relay.h"
 #include "store/outbox.h"
 

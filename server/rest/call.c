@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/owner.h"
 #include "crypt/crypt.h"
+#include "log/log.h"
 #include "rest/rest_internal.h"
 
 void *

@@ -15,10 +15,10 @@
 #include <string.h>
 
 #include "base/fault.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/thr.h"
 #include "engine/commits.h"
+#include "log/log.h"
 #include "upkeep/archive.h"
 #include "upkeep/purger.h"
 

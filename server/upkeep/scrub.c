@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/mem.h"
+#include "log/log.h"
 #include "upkeep/fsck.h"
 #include "upkeep/scrub.h"
 #include "upkeep/scrub_rows.h"

@@ -8,11 +8,11 @@
 #include <time.h>
 
 #include "base/lock.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/thr.h"
 #include "engine/commits.h"
 #include "engine/writer.h"
+#include "log/log.h"
 #include "store/outbox.h"
 #include "upkeep/archive.h"
 #include "upkeep/position.h"

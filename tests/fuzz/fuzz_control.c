@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/log.h"
 #include "fuzz/fuzz.h"
+#include "log/log.h"
 #include "main/main_internal.h"
 #include "model/message.h"
 #include "wire/wire.h"

@@ -11,11 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/log.h"
 #include "base/mem.h"
 #include "fuzz/fuzz.h"
 #include "http/http_internal.h"
 #include "http/loop_internal.h"
+#include "log/log.h"
 
 #define DEADLINE_MS 15000
 /* Turns without rest; far more than any input needs. */

@@ -19,7 +19,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/log.h"
+#include "log/log.h"
 #include "sim/sim.h"
 
 struct args {

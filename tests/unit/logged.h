@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "base/log.h"
+#include "log/log.h"
 
 static FILE *logged_file;
 

@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "base/log.h"
 #include "config/config.h"
+#include "log/log.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define ARGS_MAX 16

@@ -16,11 +16,11 @@
 
 #include "base/htab.h"
 #include "base/rnd.h"
+#include "base/timer_heap.h"
 #include "http/conn_limit_internal.h"
 #include "http/front_internal.h"
 #include "http/head_internal.h"
 #include "http/router_internal.h"
-#include "http/timer_heap.h"
 
 #define NODES 500
 

@@ -20,10 +20,10 @@
 
 #include <cmocka.h>
 
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/thr.h"
 #include "base/utf8.h"
+#include "log/log.h"
 
 #define WALL INT64_C(1795256430123) /* 2026-11-21T10:20:30.123Z */
 #define PREFIX "2026-11-21T10:20:30.123Z "

@@ -18,10 +18,10 @@
 
 #include <cmocka.h>
 
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/rnd.h"
 #include "base/thr.h"
+#include "log/log.h"
 #include "main/main_internal.h"
 #include "skip.h"
 #include "wire/wire.h"

@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "base/log.h"
 #include "cluster/cluster_internal.h"
+#include "log/log.h"
 
 #define OWN 50
 #define WALL INT64_C(1000000000000)

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/log_internal.h"
 #include "base/rnd.h"
 #include "base/utf8.h"
+#include "log/log_internal.h"
 
 #define MARK_LEN 9
 /* Room kept for the story of an error behind long fields. */

@@ -4,7 +4,7 @@
  * to the sibling before or, for the first child, to the parent, so that any
  * node can be cut out.
  */
-#include "http/timer_heap.h"
+#include "base/timer_heap.h"
 
 #include <assert.h>
 #include <stddef.h>

@@ -10,7 +10,7 @@
  *   2. what lies between tail and head is changed by nobody, so the log thread
  *      reads it without the lock; it alone moves tail.
  */
-#include "base/log.h"
+#include "log/log.h"
 #include "base/lock.h"
 
 #include <assert.h>
@@ -24,9 +24,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/log_internal.h"
 #include "base/mem.h"
 #include "base/thr.h"
+#include "log/log_internal.h"
 
 #define RING_SIZE (1U << 20) /* a power of two; about 8,000 lines */
 #define OUT_SIZE 65536

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "base/log.h"
+#include "log/log.h"
 
 /* Most bytes of fields that a call can give, marks included. */
 #define LOG_FIELDS_MAX 4096
