@@ -47,8 +47,8 @@
 	X(relay_pause, 200, "after an error of the database")                  \
 	X(relay_pause_full, 2000, "after the disk was full")                   \
 	X(relay_held, 250, "before a lane whose row is locked is tried again") \
-	X(relay_rescue, 10000, "between two looks for leases that ran out")    \
-	X(relay_rescue_again, 1000, "the same, when one was passed over")      \
+	X(relay_reclaim, 10000, "between two looks for leases that ran out")   \
+	X(relay_reclaim_again, 1000, "the same, when one was passed over")     \
 	X(relay_release_again, 100, "before more scheduled rows are released") \
 	X(breaker_pause, 250, "after the first failure, doubling")             \
 	X(breaker_first, 2000, "that a breaker is open at first, doubling")    \

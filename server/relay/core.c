@@ -47,31 +47,31 @@ core_pause(struct core *c, enum rc rc, const char *what)
 
 /* When to look again, when nothing was found now. */
 static void
-rescue_later(struct core *c, int64_t lease, int64_t expiry)
+reclaim_later(struct core *c, int64_t lease, int64_t expiry)
 {
 	int64_t next = lease;
 
 	if (next == 0 || (expiry != 0 && expiry < next))
 		next = expiry;
-	c->next_rescue_ms = c->mono_ms + c->o.timing->relay_rescue_ms;
+	c->reclaim.next_ms = c->mono_ms + c->o.timing->relay_reclaim_ms;
 	/* Run out and still there: somebody was at work on its conversation,
 	 * and it was passed over. */
 	if (next != 0 && next <= c->wall_ms)
-		c->next_rescue_ms =
-		    c->mono_ms + c->o.timing->relay_rescue_again_ms;
+		c->reclaim.next_ms =
+		    c->mono_ms + c->o.timing->relay_reclaim_again_ms;
 	else if (next > c->wall_ms &&
-		 next - c->wall_ms < c->o.timing->relay_rescue_ms)
-		c->next_rescue_ms = c->mono_ms + next - c->wall_ms;
+		 next - c->wall_ms < c->o.timing->relay_reclaim_ms)
+		c->reclaim.next_ms = c->mono_ms + next - c->wall_ms;
 }
 
 static void
-rescue_back(struct core *c, struct core_job *job)
+reclaim_back(struct core *c, struct core_job *job)
 {
-	const struct reclaim_unit *u = &c->rescue;
+	const struct reclaim_unit *u = &c->reclaim.unit;
 
 	(void)job;
-	c->rescuing = false;
-	c->next_rescue_ms = c->mono_ms + c->o.timing->relay_pause_ms;
+	c->reclaim.under_way = false;
+	c->reclaim.next_ms = c->mono_ms + c->o.timing->relay_pause_ms;
 	if (u->unit.rc == RC_CLOSED)
 		c->closed = true;
 	if (u->unit.rc != RC_OK)
@@ -80,28 +80,28 @@ rescue_back(struct core *c, struct core_job *job)
 		log_event(LOG_EV_RELAY_RESCUE, "lanes=%zu why=%s", u->reclaimed,
 		    u->all ? "restart" : "lease");
 	/* The start's is repeated until it finds no lease any more. */
-	c->rescue_all = c->rescue_all && u->reclaimed == STORE_LANES;
+	c->reclaim.all = c->reclaim.all && u->reclaimed == STORE_LANES;
 	if (u->reclaimed == STORE_LANES || u->expired > 0) {
-		c->next_rescue_ms = c->mono_ms;
+		c->reclaim.next_ms = c->mono_ms;
 		return;
 	}
-	rescue_later(c, u->next_lease, u->next_expiry);
+	reclaim_later(c, u->next_lease, u->next_expiry);
 }
 
 /* Thread: sync or writer. */
 static void
-rescue_finished(struct unit *base)
+reclaim_finished(struct unit *base)
 {
 	struct reclaim_unit *u = CONTAINER_OF(base, struct reclaim_unit, unit);
 	struct core *c = u->arg;
 
-	c->o.back(c->o.arg, &c->rescue_job);
+	c->o.back(c->o.arg, &c->reclaim.job);
 }
 
 /* Whether there is a lease to end or a message to take out: looked up first, so
  * that a server with nothing to do writes nothing. */
 static bool
-rescue_needed(struct core *c)
+reclaim_needed(struct core *c)
 {
 	struct err err = ERR_INIT;
 	int64_t lease, expiry;
@@ -116,38 +116,40 @@ rescue_needed(struct core *c)
 		    c->o.db, c->wall_ms + BREAKER_SANE_MS, &far, &err);
 	if (rc != RC_OK) {
 		core_failed(c, &err);
-		c->next_rescue_ms = c->mono_ms + c->o.timing->relay_pause_ms;
+		c->reclaim.next_ms = c->mono_ms + c->o.timing->relay_pause_ms;
 		return (false);
 	}
 	stale = lease != 0 &&
 		(lease <= c->wall_ms || lease > c->wall_ms + LEASE_MAX_MS);
-	if (stale || far || c->expire_upto != 0 ||
-	    (lease != 0 && c->rescue_all) ||
+	if (stale || far || c->reclaim.expire_upto != 0 ||
+	    (lease != 0 && c->reclaim.all) ||
 	    (expiry != 0 && expiry <= c->wall_ms))
 		return (true);
-	c->rescue_all = false;
-	rescue_later(c, lease, expiry);
+	c->reclaim.all = false;
+	reclaim_later(c, lease, expiry);
 	return (false);
 }
 
 static void
-rescue(struct core *c)
+reclaim(struct core *c)
 {
 
-	if (c->rescuing || c->closed || c->mono_ms < c->next_rescue_ms ||
-	    c->mono_ms < c->pause_until_ms || !rescue_needed(c))
+	if (c->reclaim.under_way || c->closed ||
+	    c->mono_ms < c->reclaim.next_ms || c->mono_ms < c->pause_until_ms ||
+	    !reclaim_needed(c))
 		return;
-	reclaim_unit_init(&c->rescue);
-	c->rescue.all = c->rescue_all;
-	c->rescue.expire = true;
-	c->rescue.local_after = c->expire_after;
-	c->rescue.local_upto = c->expire_upto;
-	c->rescue.unit.finish = rescue_finished;
-	c->rescue.arg = c;
-	c->rescue_job.back = rescue_back;
-	c->rescuing = c->o.submit(c->o.arg, &c->rescue.unit) == RC_OK;
-	if (!c->rescuing)
-		c->next_rescue_ms = c->mono_ms + c->o.timing->relay_pause_ms;
+	reclaim_unit_init(&c->reclaim.unit);
+	c->reclaim.unit.all = c->reclaim.all;
+	c->reclaim.unit.expire = true;
+	c->reclaim.unit.local_after = c->reclaim.expire_after;
+	c->reclaim.unit.local_upto = c->reclaim.expire_upto;
+	c->reclaim.unit.unit.finish = reclaim_finished;
+	c->reclaim.unit.arg = c;
+	c->reclaim.job.back = reclaim_back;
+	c->reclaim.under_way =
+	    c->o.submit(c->o.arg, &c->reclaim.unit.unit) == RC_OK;
+	if (!c->reclaim.under_way)
+		c->reclaim.next_ms = c->mono_ms + c->o.timing->relay_pause_ms;
 }
 
 /* ---- a turn ---- */
@@ -164,7 +166,8 @@ take_wakes(struct core *c, struct mbox_node *list)
 		list = list->next;
 		/* Without memory the safety poll finds them. */
 		for (i = 0; i < w->nlanes; i++)
-			(void)(schedule_wake(c->schedule, w->lanes[i].lane_id,
+			(void)(schedule_wake(c->local.schedule,
+				   w->lanes[i].lane_id,
 				   w->lanes[i].priority) == RC_OK);
 		if (w->destinations_changed &&
 		    core_read_destinations(c, &err) != RC_OK)
@@ -187,17 +190,18 @@ poll(struct core *c)
 {
 	int64_t due;
 
-	if (c->mono_ms < c->next_poll_ms)
+	if (c->mono_ms < c->poll.next_ms)
 		return;
 	due = core_poll_local(c);
 	core_poll_remote(c);
 	/* More than one look: after a restart they are many, and no wake will
 	 * name them. */
-	c->next_poll_ms =
-	    c->mono_ms + (c->poll_after != 0 || c->poll_destination != -1
-				 ? c->o.timing->relay_pause_ms
-				 : c->o.poll_ms);
-	c->next_poll_ms = sooner(c->next_poll_ms, due);
+	c->poll.next_ms =
+	    c->mono_ms +
+	    (c->poll.after_lane != 0 || c->poll.after_destination != -1
+		    ? c->o.timing->relay_pause_ms
+		    : c->o.poll_ms);
+	c->poll.next_ms = sooner(c->poll.next_ms, due);
 }
 
 int64_t
@@ -221,13 +225,13 @@ core_turn(
 		return (c->mono_ms + c->o.timing->relay_pause_ms);
 	poll(c);
 	renewal = core_renew(c);
-	rescue(c);
+	reclaim(c);
 	core_deliver(c);
 	core_send(c);
-	until = sooner(c->next_poll_ms, c->next_parked_ms);
+	until = sooner(c->poll.next_ms, c->destinations.next_parked_ms);
 	until = sooner(until, renewal);
-	if (!c->rescuing)
-		until = sooner(until, c->next_rescue_ms);
+	if (!c->reclaim.under_way)
+		until = sooner(until, c->reclaim.next_ms);
 	/* Also when something has just been refused. */
 	if (c->mono_ms < c->pause_until_ms)
 		until = sooner(until, c->pause_until_ms);
@@ -240,15 +244,16 @@ bool
 core_idle(const struct core *c)
 {
 
-	return (core_in_flight(c) == 0 && !c->releasing && !c->rescuing &&
-		!c->renewing && c->saves == 0);
+	return (core_in_flight(c) == 0 && !c->release.under_way &&
+		!c->reclaim.under_way && !c->renewal.under_way &&
+		c->destinations.saves == 0);
 }
 
 size_t
 core_in_flight(const struct core *c)
 {
 
-	return (schedule_busy(c->schedule) + c->under_way);
+	return (schedule_busy(c->local.schedule) + c->parcels.under_way);
 }
 
 void
@@ -259,7 +264,7 @@ core_destinations(const struct core *c,
 	struct core_destination told;
 	size_t pos = 0;
 
-	while ((d = htab_next(c->destinations, &pos)) != NULL) {
+	while ((d = htab_next(c->destinations.by_id, &pos)) != NULL) {
 		told = (struct core_destination){d->row.destination_id,
 		    d->row.breaker.state, breaker_window(&d->row.breaker),
 		    d->in_flight};
@@ -279,24 +284,24 @@ core_new(const struct core_options *options, struct core **ret, struct err *err)
 		return (err_set(err, RC_NO_MEMORY, "relay"));
 	c->o = *options;
 	c->o.timing = timing_or_real(options->timing);
-	TAILQ_INIT(&c->runnable);
-	TAILQ_INIT(&c->doubtful);
-	c->poll_destination = -1;
-	c->schedule = schedule_new();
-	c->destinations = htab_new(sizeof(int64_t));
-	c->parcels = mem_zalloc(CORE_PARCELS, sizeof(*c->parcels));
-	if (c->schedule == NULL || c->destinations == NULL ||
-	    c->parcels == NULL) {
+	TAILQ_INIT(&c->destinations.runnable);
+	TAILQ_INIT(&c->destinations.doubtful);
+	c->poll.after_destination = -1;
+	c->local.schedule = schedule_new();
+	c->destinations.by_id = htab_new(sizeof(int64_t));
+	c->parcels.all = mem_zalloc(CORE_PARCELS, sizeof(*c->parcels.all));
+	if (c->local.schedule == NULL || c->destinations.by_id == NULL ||
+	    c->parcels.all == NULL) {
 		core_free(c);
 		return (err_set(err, RC_NO_MEMORY, "relay"));
 	}
 	for (i = 0; i < CORE_DELIVERIES; i++) {
-		c->deliveries[i].next_idle = c->idle_deliveries;
-		c->idle_deliveries = &c->deliveries[i];
+		c->local.deliveries[i].next_idle = c->local.idle;
+		c->local.idle = &c->local.deliveries[i];
 	}
 	for (i = 0; i < CORE_PARCELS; i++) {
-		c->parcels[i].next = c->idle_parcels;
-		c->idle_parcels = &c->parcels[i];
+		c->parcels.all[i].next = c->parcels.idle;
+		c->parcels.idle = &c->parcels.all[i];
 	}
 	*ret = c;
 	return (RC_OK);
@@ -310,14 +315,14 @@ core_free(struct core *c)
 
 	if (c == NULL)
 		return;
-	if (c->destinations != NULL)
-		while ((p = htab_next(c->destinations, &pos)) != NULL)
+	if (c->destinations.by_id != NULL)
+		while ((p = htab_next(c->destinations.by_id, &pos)) != NULL)
 			mem_free(p);
-	for (i = 0; c->parcels != NULL && i < CORE_PARCELS; i++)
-		buf_fini(&c->parcels[i].parcel.text);
-	mem_free(c->parcels);
-	htab_free(c->destinations);
-	schedule_free(c->schedule);
+	for (i = 0; c->parcels.all != NULL && i < CORE_PARCELS; i++)
+		buf_fini(&c->parcels.all[i].parcel.text);
+	mem_free(c->parcels.all);
+	htab_free(c->destinations.by_id);
+	schedule_free(c->local.schedule);
 	mem_free(c);
 }
 
@@ -329,6 +334,6 @@ core_start(struct core *c, struct err *err)
 	c->mono_ms = clk_mono_ms(c->o.clk);
 	/* Where there are other nodes a lease may be one of theirs; those of
 	 * the dead are ended by the living. */
-	c->rescue_all = !db_multi_writer(c->o.db);
+	c->reclaim.all = !db_multi_writer(c->o.db);
 	return (core_read_destinations(c, err));
 }

@@ -83,7 +83,8 @@ static struct destination_queue *
 queue_of(struct core *c, const struct destination *d)
 {
 
-	return (d->doubtful ? &c->doubtful : &c->runnable);
+	return (d->doubtful ? &c->destinations.doubtful
+			    : &c->destinations.runnable);
 }
 
 /* Moves ${d} to state ${to}, out of its queue or to the end of one. */
@@ -118,8 +119,9 @@ core_destination_review(struct core *c, struct destination *d)
 	}
 	d->until_ms = at;
 	if (to == DESTINATION_PARKED &&
-	    (c->next_parked_ms == 0 || at < c->next_parked_ms))
-		c->next_parked_ms = at;
+	    (c->destinations.next_parked_ms == 0 ||
+		at < c->destinations.next_parked_ms))
+		c->destinations.next_parked_ms = at;
 }
 
 void
@@ -128,10 +130,11 @@ core_destinations_unpark(struct core *c)
 	struct destination *d;
 	size_t pos = 0;
 
-	if (c->next_parked_ms == 0 || c->mono_ms < c->next_parked_ms)
+	if (c->destinations.next_parked_ms == 0 ||
+	    c->mono_ms < c->destinations.next_parked_ms)
 		return;
-	c->next_parked_ms = 0;
-	while ((d = htab_next(c->destinations, &pos)) != NULL)
+	c->destinations.next_parked_ms = 0;
+	while ((d = htab_next(c->destinations.by_id, &pos)) != NULL)
 		if (d->state == DESTINATION_PARKED)
 			core_destination_review(c, d);
 }
@@ -142,7 +145,7 @@ static struct destination *
 find(struct core *c, int64_t id)
 {
 
-	return (htab_find(c->destinations, &id));
+	return (htab_find(c->destinations.by_id, &id));
 }
 
 static enum rc
@@ -154,7 +157,7 @@ take_row(void *arg, const struct store_destination_row *row, struct err *err)
 	if (row->destination_id == DESTINATION_ALL)
 		c->all_paused = row->paused_at != 0;
 	if (row->destination_id == DESTINATION_LOCAL)
-		c->local_paused = row->paused_at != 0;
+		c->local.paused = row->paused_at != 0;
 	if (row->destination_id <= DESTINATION_LOCAL)
 		return (RC_OK);
 	if (d != NULL) {
@@ -169,7 +172,8 @@ take_row(void *arg, const struct store_destination_row *row, struct err *err)
 	d->core = c;
 	d->may_work = true; /* until a claim finds nothing */
 	d->tokens_at = c->mono_ms;
-	if (htab_set(c->destinations, &d->row.destination_id, d) != RC_OK) {
+	if (htab_set(c->destinations.by_id, &d->row.destination_id, d) !=
+	    RC_OK) {
 		mem_free(d);
 		return (err_set(err, RC_NO_MEMORY, "relay: destination"));
 	}
@@ -182,7 +186,7 @@ review_all(struct core *c)
 	struct destination *d;
 	size_t pos = 0;
 
-	while ((d = htab_next(c->destinations, &pos)) != NULL)
+	while ((d = htab_next(c->destinations.by_id, &pos)) != NULL)
 		core_destination_review(c, d);
 }
 
@@ -252,7 +256,7 @@ save_back(struct core *c, struct core_job *job)
 {
 	struct destination *d = CONTAINER_OF(job, struct destination, save_job);
 
-	c->saves--;
+	c->destinations.saves--;
 	d->saving = false;
 	if (d->changed)
 		core_breaker_save(c, d);
@@ -284,7 +288,7 @@ core_breaker_save(struct core *c, struct destination *d)
 		return;
 	d->saving = true;
 	d->changed = false;
-	c->saves++;
+	c->destinations.saves++;
 }
 
 /* ---- the safety poll ---- */
@@ -322,15 +326,17 @@ look_at(void *arg, const struct store_destination_row *row, struct err *err)
 void
 core_poll_remote(struct core *c)
 {
-	struct look look = {c, c->poll_destination, 0};
+	struct look look = {c, c->poll.after_destination, 0};
 	struct err err = ERR_INIT;
 	enum rc rc;
 
-	rc = store_destinations_after(c->o.db, c->poll_destination,
+	rc = store_destinations_after(c->o.db, c->poll.after_destination,
 	    CORE_POLL_DESTINATIONS, look_at, &look, &err);
 	if (rc != RC_OK)
 		core_failed(c, &err);
-	c->poll_destination = look.n == CORE_POLL_DESTINATIONS ? look.last : -1;
+	c->poll.after_destination =
+	    look.n == CORE_POLL_DESTINATIONS ? look.last : -1;
 	/* The wall clock may have been put back or forth. */
-	c->next_parked_ms = c->next_parked_ms != 0 ? c->mono_ms : 0;
+	c->destinations.next_parked_ms =
+	    c->destinations.next_parked_ms != 0 ? c->mono_ms : 0;
 }

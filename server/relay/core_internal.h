@@ -103,60 +103,85 @@ struct parcel_job {
 /* Those that can run, in turn. */
 TAILQ_HEAD(destination_queue, destination);
 
-struct core {
-	struct core_options o;
-	int64_t wall_ms, mono_ms; /* of this turn */
-	bool going, closed;
-	int64_t pause_until_ms; /* monotonic */
-	struct outage outage;   /* of the database, for the log */
-
-	/* Local lanes. */
+/* Local lanes: which are due, and the units that deliver them. */
+struct core_local {
 	struct schedule *schedule;
 	struct delivery deliveries[CORE_DELIVERIES];
-	struct delivery *idle_deliveries;
-	bool local_paused, all_paused;
-	int64_t next_poll_ms;
-	int64_t poll_after; /* the lane that the last poll ended with */
+	struct delivery *idle;
+	bool paused;
+};
 
-	/* Scheduled messages. */
-	struct release_unit release;
-	struct core_job release_job;
-	bool releasing;
+/* The safety poll: where the last one ended, and when the next is due. */
+struct core_poll {
+	int64_t next_ms; /* monotonic */
+	int64_t after_lane;
+	int64_t after_destination;
+};
 
-	/* Leases and expiry. */
-	struct reclaim_unit rescue;
-	struct core_job rescue_job;
-	bool rescuing;
-	bool rescue_all; /* the start: nobody holds a lease */
-	int64_t next_rescue_ms;
+/* Scheduled messages. */
+struct core_release {
+	struct release_unit unit;
+	struct core_job job;
+	bool under_way;
+};
+
+/* Leases that have run out, and messages that expire. */
+struct core_reclaim {
+	struct reclaim_unit unit;
+	struct core_job job;
+	bool under_way;
+	bool all;                          /* the start: no lease is valid */
+	int64_t next_ms;                   /* monotonic */
 	int64_t expire_after, expire_upto; /* local lanes, behind a pause */
+};
 
-	/* Leases that are being renewed, of several parcels. */
-	struct renew_unit renew;
-	struct core_job renew_job;
-	bool renewing;
-	int64_t renew_asked_ms;
-	int64_t renew_after_ms; /* monotonic: when it failed, not before */
-	struct renew_lease renewals[CORE_PARCELS * PARCEL_ITEMS];
+/* Leases that are being renewed, of several parcels. */
+struct core_renewal {
+	struct renew_unit unit;
+	struct core_job job;
+	bool under_way;
+	int64_t asked_ms; /* monotonic */
+	int64_t after_ms; /* monotonic: after a failure, not before */
+	struct renew_lease leases[CORE_PARCELS * PARCEL_ITEMS];
 	struct renewed {
 		struct parcel_job *parcel;
 		uint64_t number;
 		size_t n;
-	} renewed[CORE_PARCELS];
-	size_t nrenewed;
-	uint64_t claims; /* so many have filled a parcel */
+	} parcels[CORE_PARCELS];
+	size_t nparcels;
+};
 
-	/* Destinations. */
-	struct htab *destinations;
+struct core_destinations {
+	struct htab *by_id;
 	struct destination_queue runnable, doubtful;
-	int64_t next_parked_ms; /* the first that is parked may run then */
-	int64_t poll_destination;
-	struct parcel_job *parcels; /* CORE_PARCELS */
-	struct parcel_job *idle_parcels;
+	int64_t next_parked_ms; /* monotonic: a parked one may run then */
+	size_t saves;           /* breakers that are being stored */
+};
+
+struct core_parcels {
+	struct parcel_job *all; /* CORE_PARCELS */
+	struct parcel_job *idle;
 	struct parcel_job *unsettled; /* the writer would not take them */
-	size_t saves;                 /* breakers that are being stored */
-	size_t under_way;             /* parcels not idle */
+	size_t under_way;             /* not idle */
 	size_t doubtful_under_way;    /* of these, see CORE_PARCELS_DOUBTFUL */
+	uint64_t claims;              /* so many have filled a parcel */
+};
+
+struct core {
+	struct core_options o;
+	int64_t wall_ms, mono_ms; /* of this turn */
+	bool going, closed;
+	bool all_paused;
+	int64_t pause_until_ms; /* monotonic */
+	struct outage outage;   /* of the database, for the log */
+
+	struct core_local local;
+	struct core_poll poll;
+	struct core_release release;
+	struct core_reclaim reclaim;
+	struct core_renewal renewal;
+	struct core_destinations destinations;
+	struct core_parcels parcels;
 };
 
 /* ---- core.c ---- */

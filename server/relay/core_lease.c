@@ -33,7 +33,7 @@ core_lease_begin(struct core *c, struct parcel_job *p)
 		p->lease.lanes[p->lease.n++] =
 		    (struct lane_lease){item->row.lane_id, item->lane_token};
 	}
-	p->lease.number = ++c->claims;
+	p->lease.number = ++c->parcels.claims;
 	p->lease.lost = false;
 	p->lease.wanted = true;
 	p->lease.claimed_ms = c->mono_ms;
@@ -80,7 +80,7 @@ put_off(struct core *c, enum rc rc)
 	struct err err = ERR_INIT;
 
 	c->closed = c->closed || rc == RC_CLOSED;
-	c->renew_after_ms = c->mono_ms + c->o.timing->relay_pause_ms;
+	c->renewal.after_ms = c->mono_ms + c->o.timing->relay_pause_ms;
 	if (c->closed)
 		return;
 	(void)err_set(&err, rc, "renewing put off: %s", rc_text(rc));
@@ -90,23 +90,23 @@ put_off(struct core *c, enum rc rc)
 static void
 renew_back(struct core *c, struct core_job *job)
 {
-	const struct renew_lease *leases = c->renewals;
+	const struct renew_lease *leases = c->renewal.leases;
 	const struct renewed *r;
-	enum rc rc = c->renew.unit.rc;
+	enum rc rc = c->renewal.unit.unit.rc;
 	size_t i;
 
 	(void)job;
-	c->renewing = false;
+	c->renewal.under_way = false;
 	if (rc != RC_OK)
 		put_off(c, rc);
-	for (i = 0; rc == RC_OK && i < c->nrenewed; i++) {
-		r = &c->renewed[i];
+	for (i = 0; rc == RC_OK && i < c->renewal.nparcels; i++) {
+		r = &c->renewal.parcels[i];
 		/* If it has been settled meanwhile, its lease is over. */
 		if (r->parcel->lease.number == r->number &&
 		    r->parcel->lease.wanted) {
 			drop_lost(r->parcel, leases, r->n);
 			r->parcel->lease.renew_ms =
-			    c->renew_asked_ms +
+			    c->renewal.asked_ms +
 			    core_lease_ms(c) / CORE_RENEW_PARTS;
 		}
 		leases += r->n;
@@ -120,7 +120,7 @@ renew_finished(struct unit *base)
 	struct renew_unit *u = CONTAINER_OF(base, struct renew_unit, unit);
 	struct core *c = u->arg;
 
-	c->o.back(c->o.arg, &c->renew_job);
+	c->o.back(c->o.arg, &c->renewal.job);
 }
 
 /* ---- asking ---- */
@@ -131,9 +131,9 @@ add(struct core *c, struct parcel_job *p)
 	size_t i;
 
 	for (i = 0; i < p->lease.n; i++)
-		c->renewals[c->renew.n++] = (struct renew_lease){
+		c->renewal.leases[c->renewal.unit.n++] = (struct renew_lease){
 		    p->lease.lanes[i].lane_id, p->lease.lanes[i].token, false};
-	c->renewed[c->nrenewed++] =
+	c->renewal.parcels[c->renewal.nparcels++] =
 	    (struct renewed){p, p->lease.number, p->lease.n};
 }
 
@@ -142,13 +142,13 @@ submit(struct core *c)
 {
 	enum rc rc;
 
-	c->renew.lease_ms = core_lease_ms(c);
-	c->renew.unit.finish = renew_finished;
-	c->renew.arg = c;
-	c->renew_job.back = renew_back;
-	c->renew_asked_ms = c->mono_ms;
-	rc = c->o.submit(c->o.arg, &c->renew.unit);
-	c->renewing = rc == RC_OK;
+	c->renewal.unit.lease_ms = core_lease_ms(c);
+	c->renewal.unit.unit.finish = renew_finished;
+	c->renewal.unit.arg = c;
+	c->renewal.job.back = renew_back;
+	c->renewal.asked_ms = c->mono_ms;
+	rc = c->o.submit(c->o.arg, &c->renewal.unit.unit);
+	c->renewal.under_way = rc == RC_OK;
 	if (rc != RC_OK)
 		put_off(c, rc);
 }
@@ -160,15 +160,15 @@ core_renew(struct core *c)
 	int64_t next = 0;
 	size_t i;
 
-	if (c->renewing || c->closed)
+	if (c->renewal.under_way || c->closed)
 		return (0);
-	if (c->mono_ms < c->renew_after_ms)
-		return (c->renew_after_ms);
-	renew_unit_init(&c->renew);
-	c->renew.leases = c->renewals;
-	c->renew.n = c->nrenewed = 0;
+	if (c->mono_ms < c->renewal.after_ms)
+		return (c->renewal.after_ms);
+	renew_unit_init(&c->renewal.unit);
+	c->renewal.unit.leases = c->renewal.leases;
+	c->renewal.unit.n = c->renewal.nparcels = 0;
 	for (i = 0; i < CORE_PARCELS; i++) {
-		p = &c->parcels[i];
+		p = &c->parcels.all[i];
 		if (!is_renewable(c, p))
 			continue;
 		if (p->lease.renew_ms <= c->mono_ms)
@@ -176,9 +176,9 @@ core_renew(struct core *c)
 		else if (next == 0 || p->lease.renew_ms < next)
 			next = p->lease.renew_ms;
 	}
-	if (c->nrenewed > 0)
+	if (c->renewal.nparcels > 0)
 		submit(c);
-	if (c->nrenewed > 0)
-		return (c->renewing ? 0 : c->renew_after_ms);
+	if (c->renewal.nparcels > 0)
+		return (c->renewal.under_way ? 0 : c->renewal.after_ms);
 	return (next);
 }

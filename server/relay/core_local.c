@@ -42,15 +42,15 @@ delivery_back(struct core *c, struct core_job *job)
 		log_event(LOG_EV_RELAY_TURN, "destination=local rows=%zu",
 		    d->unit.delivered);
 	for (i = 0; i < d->unit.nlanes; i++) {
-		schedule_done(
-		    c->schedule, d->unit.lanes[i], outcome_of(&d->unit, i));
+		schedule_done(c->local.schedule, d->unit.lanes[i],
+		    outcome_of(&d->unit, i));
 		held = held || d->unit.contended[i];
 	}
 	/* The poll finds them again. */
-	if (held && c->next_poll_ms > c->mono_ms + c->o.timing->relay_held_ms)
-		c->next_poll_ms = c->mono_ms + c->o.timing->relay_held_ms;
-	d->next_idle = c->idle_deliveries;
-	c->idle_deliveries = d;
+	if (held && c->poll.next_ms > c->mono_ms + c->o.timing->relay_held_ms)
+		c->poll.next_ms = c->mono_ms + c->o.timing->relay_held_ms;
+	d->next_idle = c->local.idle;
+	c->local.idle = d;
 }
 
 /* Thread: sync or writer. */
@@ -71,9 +71,9 @@ put_back(struct core *c, struct delivery *d, enum rc rc)
 	size_t i;
 
 	for (i = 0; i < d->unit.nlanes; i++)
-		schedule_done(c->schedule, d->unit.lanes[i], LANE_LATER);
-	d->next_idle = c->idle_deliveries;
-	c->idle_deliveries = d;
+		schedule_done(c->local.schedule, d->unit.lanes[i], LANE_LATER);
+	d->next_idle = c->local.idle;
+	c->local.idle = d;
 	c->closed = c->closed || rc == RC_CLOSED;
 	c->pause_until_ms = c->mono_ms + c->o.timing->relay_pause_ms;
 }
@@ -85,18 +85,18 @@ core_deliver(struct core *c)
 	struct delivery *d;
 	enum rc rc;
 
-	while (!c->closed && !c->local_paused && !c->all_paused &&
-	       c->mono_ms >= c->pause_until_ms && c->idle_deliveries != NULL &&
-	       schedule_ready(c->schedule) > 0) {
-		d = c->idle_deliveries;
-		c->idle_deliveries = d->next_idle;
+	while (!c->closed && !c->local.paused && !c->all_paused &&
+	       c->mono_ms >= c->pause_until_ms && c->local.idle != NULL &&
+	       schedule_ready(c->local.schedule) > 0) {
+		d = c->local.idle;
+		c->local.idle = d->next_idle;
 		deliver_unit_init(&d->unit);
 		d->core = c;
 		d->job.back = delivery_back;
 		d->unit.unit.finish = delivery_finished;
 		take = (struct schedule_take){
 		    .lanes = d->unit.lanes, .max = DELIVER_LANES};
-		d->unit.nlanes = schedule_take(c->schedule, &take);
+		d->unit.nlanes = schedule_take(c->local.schedule, &take);
 		d->unit.poison = take.poison;
 		rc = c->o.local.submit(c->o.local.arg, &d->unit);
 		if (rc != RC_OK)
@@ -112,7 +112,7 @@ found_lane(void *arg, int64_t lane_id)
 	struct core *c = arg;
 
 	/* Without memory the next poll finds it. */
-	(void)(schedule_wake(c->schedule, lane_id, 0) == RC_OK);
+	(void)(schedule_wake(c->local.schedule, lane_id, 0) == RC_OK);
 }
 
 static void
@@ -120,16 +120,16 @@ release_back(struct core *c, struct core_job *job)
 {
 
 	(void)job;
-	c->releasing = false;
-	if (c->release.unit.rc != RC_OK)
+	c->release.under_way = false;
+	if (c->release.unit.unit.rc != RC_OK)
 		return;
 	/* There may be more that is due: looked for at once. */
-	if (c->release.released == RELEASE_ROWS)
-		c->next_poll_ms = 0;
-	else if (c->release.passed_over &&
-		 c->next_poll_ms >
+	if (c->release.unit.released == RELEASE_ROWS)
+		c->poll.next_ms = 0;
+	else if (c->release.unit.passed_over &&
+		 c->poll.next_ms >
 		     c->mono_ms + c->o.timing->relay_release_again_ms)
-		c->next_poll_ms =
+		c->poll.next_ms =
 		    c->mono_ms + c->o.timing->relay_release_again_ms;
 }
 
@@ -140,31 +140,32 @@ release_finished(struct unit *base)
 	struct release_unit *u = CONTAINER_OF(base, struct release_unit, unit);
 	struct core *c = u->arg;
 
-	c->o.back(c->o.arg, &c->release_job);
+	c->o.back(c->o.arg, &c->release.job);
 }
 
 static void
 release(struct core *c)
 {
 
-	if (c->releasing || c->closed)
+	if (c->release.under_way || c->closed)
 		return;
-	release_unit_init(&c->release);
-	c->release.unit.finish = release_finished;
-	c->release.arg = c;
-	c->release_job.back = release_back;
-	c->releasing = c->o.submit(c->o.arg, &c->release.unit) == RC_OK;
+	release_unit_init(&c->release.unit);
+	c->release.unit.unit.finish = release_finished;
+	c->release.unit.arg = c;
+	c->release.job.back = release_back;
+	c->release.under_way =
+	    c->o.submit(c->o.arg, &c->release.unit.unit) == RC_OK;
 }
 
 int64_t
 core_poll_local(struct core *c)
 {
 	struct err err = ERR_INIT;
-	int64_t due, from = c->poll_after;
+	int64_t due, from = c->poll.after_lane;
 	enum rc rc;
 
-	rc = store_lanes_pending(c->o.db, c->wall_ms, c->poll_after,
-	    CORE_POLL_LANES, found_lane, c, &c->poll_after, &err);
+	rc = store_lanes_pending(c->o.db, c->wall_ms, c->poll.after_lane,
+	    CORE_POLL_LANES, found_lane, c, &c->poll.after_lane, &err);
 	if (rc == RC_OK)
 		rc = store_outbox_next_due(c->o.db, c->wall_ms, &due, &err);
 	if (rc != RC_OK) {
@@ -174,10 +175,10 @@ core_poll_local(struct core *c)
 	core_well(c);
 	/* Behind a pause nothing is claimed, so nobody else would see that it
 	 * expires. */
-	c->expire_after = from;
-	c->expire_upto = !c->local_paused && !c->all_paused ? 0
-			 : c->poll_after != 0               ? c->poll_after
-							    : INT64_MAX;
+	c->reclaim.expire_after = from;
+	c->reclaim.expire_upto = !c->local.paused && !c->all_paused ? 0
+				 : c->poll.after_lane != 0 ? c->poll.after_lane
+							   : INT64_MAX;
 	if (due != 0 && due <= c->wall_ms)
 		release(c);
 	return (due <= c->wall_ms ? 0 : c->mono_ms + due - c->wall_ms);

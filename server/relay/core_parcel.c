@@ -31,14 +31,14 @@ parcel_done(struct core *c, struct parcel_job *p, int64_t next_due)
 
 	p->lease.wanted = false;
 	d->in_flight--;
-	c->under_way--;
-	c->doubtful_under_way -= p->doubtful ? 1 : 0;
+	c->parcels.under_way--;
+	c->parcels.doubtful_under_way -= p->doubtful ? 1 : 0;
 	if (next_due != 0 && next_due <= c->wall_ms)
 		d->may_work = true;
 	d->next_due = next_due;
 	buf_fini(&p->parcel.text);
-	p->next = c->idle_parcels;
-	c->idle_parcels = p;
+	p->next = c->parcels.idle;
+	c->parcels.idle = p;
 	core_destination_review(c, d);
 }
 
@@ -67,8 +67,8 @@ settle_back(struct core *c, struct core_job *job)
 	 * are kept until they are written, or the lease is lost. */
 	core_pause(c, rc, "settling put off");
 	p->lease.wanted = true;
-	p->next = c->unsettled;
-	c->unsettled = p;
+	p->next = c->parcels.unsettled;
+	c->parcels.unsettled = p;
 }
 
 /* Thread: sync or writer. */
@@ -106,11 +106,11 @@ settle(struct core *c, struct parcel_job *p)
 void
 core_settle_again(struct core *c)
 {
-	struct parcel_job *list = c->unsettled, *p;
+	struct parcel_job *list = c->parcels.unsettled, *p;
 
 	if (c->going && c->mono_ms < c->pause_until_ms)
 		return;
-	c->unsettled = NULL;
+	c->parcels.unsettled = NULL;
 	while ((p = list) != NULL) {
 		list = p->next;
 		settle(c, p);
@@ -237,7 +237,7 @@ most_of(const struct destination *d)
 static enum rc
 claim(struct core *c, struct destination *d)
 {
-	struct parcel_job *p = c->idle_parcels;
+	struct parcel_job *p = c->parcels.idle;
 	enum rc rc;
 
 	p->to = d;
@@ -260,10 +260,10 @@ claim(struct core *c, struct destination *d)
 	rc = c->o.submit(c->o.arg, &p->claim.unit);
 	if (rc != RC_OK)
 		return (rc);
-	c->idle_parcels = p->next;
-	c->under_way++;
+	c->parcels.idle = p->next;
+	c->parcels.under_way++;
 	p->doubtful = d->doubtful;
-	c->doubtful_under_way += p->doubtful ? 1 : 0;
+	c->parcels.doubtful_under_way += p->doubtful ? 1 : 0;
 	d->in_flight++;
 	d->claiming = true;
 	d->woken = false;
@@ -277,9 +277,9 @@ first(struct core *c)
 {
 	struct destination *d = NULL;
 
-	if (c->doubtful_under_way < CORE_PARCELS_DOUBTFUL)
-		d = TAILQ_FIRST(&c->doubtful);
-	return (d != NULL ? d : TAILQ_FIRST(&c->runnable));
+	if (c->parcels.doubtful_under_way < CORE_PARCELS_DOUBTFUL)
+		d = TAILQ_FIRST(&c->destinations.doubtful);
+	return (d != NULL ? d : TAILQ_FIRST(&c->destinations.runnable));
 }
 
 void
@@ -289,11 +289,11 @@ core_send(struct core *c)
 	enum rc rc;
 
 	/* Not before the leases of the last run have ended. */
-	if (c->rescue_all)
+	if (c->reclaim.all)
 		return;
 	core_destinations_unpark(c);
 	while (!c->closed && c->mono_ms >= c->pause_until_ms &&
-	       c->idle_parcels != NULL && (d = first(c)) != NULL) {
+	       c->parcels.idle != NULL && (d = first(c)) != NULL) {
 		/* What was true when it got its place may not be so now. */
 		core_destination_review(c, d);
 		if (d->state != DESTINATION_RUNNABLE || d != first(c))
