@@ -24,7 +24,8 @@ take_epoch(void *arg, const struct db_row *row, struct err *err)
 	struct before *b = arg;
 
 	(void)err;
-	db_row_copy_text(row, 0, b->epoch, sizeof(b->epoch));
+	db_row_copy_text(
+	    row, COL_BEFORE_EPOCH_VALUE, b->epoch, sizeof(b->epoch));
 	return (RC_OK);
 }
 
@@ -34,7 +35,7 @@ take_last_id(void *arg, const struct db_row *row, struct err *err)
 	struct before *b = arg;
 
 	(void)err;
-	b->last_id = db_row_i64(row, 0);
+	b->last_id = db_row_i64(row, COL_BEFORE_LAST_ID_LAST_ID);
 	return (RC_OK);
 }
 
