@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Two pages, each built by a run of its own: the chat (index.html) and, with
-// --mode admin, the operator's desk (admin.html).  So each is one script and
+// --mode admin, the admin page (admin.html).  So each is one script and
 // one style sheet, with a hash of their content in the name, and neither grows
 // with the other.  Nothing is inlined: the server's policy forbids inline
 // script and style.

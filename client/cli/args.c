@@ -123,7 +123,7 @@ check_operands(const struct args *args, struct fail *fail)
 	}
 	if (args->noperands < c->least)
 		(void)fail_set(fail, FAIL_USAGE,
-		    "something is missing: "
+		    "missing argument: "
 		    "twinbox %s %s",
 		    c->name, c->operands);
 	else if (c->most >= 0 && args->noperands > c->most)

@@ -27,17 +27,18 @@ text_of(const json_t *json, const char *name)
 	return (text != NULL ? text : "");
 }
 
-/* Submits ${message} over the session and remembers what was asked. */
+/* Submits ${message} over the stream and remembers its number. */
 static void
 submit(struct chat *chat, const json_t *message)
 {
-	int64_t number = session_send(chat->follow.session, message);
+	int64_t number = stream_send(chat->follow.stream, message);
 	char key[24];
 
 	if (number == 0)
 		return; /* with the next welcome */
 	(void)snprintf(key, sizeof(key), "%lld", (long long)number);
-	(void)json_object_set(chat->asked, key, json_object_get(message, "id"));
+	(void)json_object_set(
+	    chat->in_flight, key, json_object_get(message, "id"));
 }
 
 void
@@ -78,7 +79,7 @@ chat_send(struct chat *chat, const char *text)
 	json_decref(message);
 }
 
-/* Submits all that waits here and was not asked for in this connection. */
+/* Submits all that waits here and is not in flight on this connection. */
 static void
 submit_waiting(struct chat *chat)
 {
@@ -86,7 +87,7 @@ submit_waiting(struct chat *chat)
 	struct fail fail = FAIL_INIT;
 	int64_t row = 0;
 
-	(void)json_object_clear(chat->asked);
+	(void)json_object_clear(chat->in_flight);
 	while (local_outbox_next(chat->follow.cli->local, row, &draft, &fail) ==
 	       RC_OK) {
 		row = draft.row;
@@ -105,8 +106,7 @@ mark_read(struct chat *chat)
 	if (!chat->caught_up || chat->conversation[0] == '\0' ||
 	    chat->shown_upto <= chat->read_upto)
 		return;
-	session_read(
-	    chat->follow.session, chat->conversation, chat->shown_upto);
+	stream_read(chat->follow.stream, chat->conversation, chat->shown_upto);
 	chat->read_upto = chat->shown_upto;
 }
 
@@ -224,19 +224,19 @@ on_caught_up(void *arg)
 
 /* The id that send frame ${re} was about; NULL if it is not known. */
 static const char *
-asked_id(struct chat *chat, int64_t re)
+in_flight_id(struct chat *chat, int64_t re)
 {
 	char key[24];
 
 	(void)snprintf(key, sizeof(key), "%lld", (long long)re);
-	return (json_string_value(json_object_get(chat->asked, key)));
+	return (json_string_value(json_object_get(chat->in_flight, key)));
 }
 
 static void
 on_sent(void *arg, int64_t re, const json_t *frame)
 {
 	struct chat *chat = arg;
-	const char *id = asked_id(chat, re);
+	const char *id = in_flight_id(chat, re);
 	const json_t *entry = json_object_get(frame, "entry");
 	struct fail fail = FAIL_INIT;
 
@@ -256,7 +256,7 @@ static void
 on_refused(void *arg, int64_t re, const struct fail *why)
 {
 	struct chat *chat = arg;
-	const char *id = asked_id(chat, re);
+	const char *id = in_flight_id(chat, re);
 	struct fail fail = FAIL_INIT;
 
 	if (id == NULL)
@@ -308,7 +308,7 @@ on_ended(void *arg, const struct fail *why)
 	loop_stop(chat->follow.loop);
 }
 
-static const struct session_ops ops = {
+static const struct stream_ops ops = {
     .welcome = on_welcome,
     .event = on_event,
     .caught_up = on_caught_up,
@@ -410,7 +410,7 @@ cmd_chat(struct cli *cli, struct fail *fail)
 	chat.follow.signals = -1;
 	chat.peer = cli->args.operands[0];
 	chat.own = json_object();
-	chat.asked = json_object();
+	chat.in_flight = json_object();
 	chat.others = json_object();
 	uuid_gen_init(&chat.ids, clk_system(), rnd_system());
 	rc = cli_local(cli, fail);
@@ -427,7 +427,7 @@ cmd_chat(struct cli *cli, struct fail *fail)
 	}
 	follow_fini(&chat.follow);
 	json_decref(chat.own);
-	json_decref(chat.asked);
+	json_decref(chat.in_flight);
 	json_decref(chat.others);
 	return (rc);
 }

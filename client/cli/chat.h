@@ -25,7 +25,7 @@ struct chat {
 	json_t *own; /* id -> message of mine that is on the screen, with
 		      * "sign" added */
 	char newest[UUID_TEXT_LEN + 1]; /* the last of them */
-	json_t *asked;                  /* number of a send frame -> id */
+	json_t *in_flight;              /* number of a send frame -> id */
 	json_t *others; /* name -> messages that came before caught_up */
 	bool caught_up;
 };

@@ -190,7 +190,8 @@ cli_uuid(const char *text, const char *what, char ret[UUID_TEXT_LEN + 1],
 		return (RC_OK);
 	}
 	safe_line(text, strlen(text), safe, sizeof(safe));
-	(void)fail_set(fail, FAIL_USAGE, "%s \"%s\" is no UUID", what, safe);
+	(void)fail_set(
+	    fail, FAIL_USAGE, "%s \"%s\" is not a valid UUID", what, safe);
 	return (fail_cure(fail, "copy it whole: 8-4-4-4-12 hex digits"));
 }
 

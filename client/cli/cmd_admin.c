@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/admin.h"
-#include "cli/desk_view.h"
+#include "cli/admin_command.h"
+#include "cli/admin_view.h"
 #include "lib/safe.h"
 
 enum rc
@@ -19,12 +19,13 @@ cmd_admin_stats(struct cli *cli, struct fail *fail)
 	json_t *stats;
 	enum rc rc;
 
-	if (admin_get(cli, desk_path("stats", NULL), &stats, fail) != RC_OK)
+	if (admin_command_get(cli, admin_path("stats", NULL), &stats, fail) !=
+	    RC_OK)
 		return (fail->rc);
 	if (cli->json)
 		rc = cli_print_json(stats, fail);
 	else {
-		view_stats(&b, &cli->look, stats);
+		admin_view_stats(&b, &cli->look, stats);
 		rc = cli_print(&b, fail);
 	}
 	json_decref(stats);
@@ -34,10 +35,10 @@ cmd_admin_stats(struct cli *cli, struct fail *fail)
 enum rc
 cmd_admin_outbox(struct cli *cli, struct fail *fail)
 {
-	static const struct admin_list list = {
-	    "outbox", "entries", false, view_outbox};
+	static const struct admin_command_list list = {
+	    "outbox", "entries", false, admin_view_outbox};
 
-	return (admin_show_list(cli, &list, fail));
+	return (admin_command_show_list(cli, &list, fail));
 }
 
 /* Shows ${message}, which is taken. */
@@ -50,7 +51,7 @@ show_message(struct cli *cli, json_t *message, struct fail *fail)
 	if (cli->json)
 		rc = cli_print_json(message, fail);
 	else {
-		view_message(&b, &cli->look, message);
+		admin_view_message(&b, &cli->look, message);
 		rc = cli_print(&b, fail);
 	}
 	json_decref(message);
@@ -80,8 +81,8 @@ cmd_admin_show(struct cli *cli, struct fail *fail)
 
 	if (cli_uuid(cli->args.operands[0], "the id", id, fail) != RC_OK)
 		return (fail->rc);
-	if (admin_get(cli, desk_path_of("outbox", id, ""), &message, fail) !=
-	    RC_OK)
+	if (admin_command_get(
+		cli, admin_path_of("outbox", id, ""), &message, fail) != RC_OK)
 		return (message_refused(fail));
 	return (show_message(cli, message, fail));
 }
@@ -98,8 +99,8 @@ change_message(
 
 	if (cli_uuid(cli->args.operands[0], "the id", id, fail) != RC_OK)
 		return (fail->rc);
-	if (admin_change(cli, "POST", desk_path_of("outbox", id, verb), NULL,
-		&message, fail) != RC_OK)
+	if (admin_command_change(cli, "POST", admin_path_of("outbox", id, verb),
+		NULL, &message, fail) != RC_OK)
 		return (message_refused(fail));
 	rc = cli_result(cli, message, fail, "%s %s", id, done);
 	json_decref(message);
@@ -114,7 +115,7 @@ cmd_admin_retry(struct cli *cli, struct fail *fail)
 }
 
 enum rc
-admin_discard_message(struct cli *cli, struct fail *fail)
+cmd_admin_discard_message(struct cli *cli, struct fail *fail)
 {
 
 	return (change_message(cli, "/discard", "is discarded", fail));
@@ -124,12 +125,12 @@ admin_discard_message(struct cli *cli, struct fail *fail)
 static enum rc
 get_destinations(struct cli *cli, json_t **ret, struct fail *fail)
 {
-	static const struct admin_list list = {
+	static const struct admin_command_list list = {
 	    "destinations", "destinations", true, NULL};
-	struct desk_filter filter = DESK_FILTER_INIT;
+	struct admin_filter filter = ADMIN_FILTER_INIT;
 
 	filter.limit = INT64_MAX;
-	return (admin_gather(cli, &list, &filter, ret, fail));
+	return (admin_command_rows(cli, &list, &filter, ret, fail));
 }
 
 enum rc
@@ -144,10 +145,10 @@ cmd_admin_destinations(struct cli *cli, struct fail *fail)
 	if (cli->json)
 		rc = cli_print_json(answer, fail);
 	else {
-		view_destinations(
+		admin_view_destinations(
 		    &b, &cli->look, json_object_get(answer, "destinations"));
 		buf_addc(&b, '\n');
-		view_ages(&b, &cli->look, answer);
+		admin_view_ages(&b, &cli->look, answer);
 		rc = cli_print(&b, fail);
 	}
 	json_decref(answer);
@@ -164,8 +165,9 @@ change_destination(struct cli *cli, const char *method, const char *verb,
 	json_t *answer;
 	enum rc rc;
 
-	if (admin_change(cli, method, desk_path_of("destinations", name, verb),
-		body, &answer, fail) != RC_OK) {
+	if (admin_command_change(cli, method,
+		admin_path_of("destinations", name, verb), body, &answer,
+		fail) != RC_OK) {
 		if (fail->status == 404)
 			(void)fail_cure(
 			    fail, "twinbox admin destinations lists them");
@@ -227,10 +229,10 @@ cmd_admin_rate(struct cli *cli, struct fail *fail)
 enum rc
 cmd_admin_lanes(struct cli *cli, struct fail *fail)
 {
-	static const struct admin_list list = {
-	    "lanes", "lanes", true, view_lanes};
+	static const struct admin_command_list list = {
+	    "lanes", "lanes", true, admin_view_lanes};
 
-	return (admin_show_list(cli, &list, fail));
+	return (admin_command_show_list(cli, &list, fail));
 }
 
 enum rc
@@ -248,7 +250,8 @@ cmd_admin_rewind(struct cli *cli, struct fail *fail)
 		return (fail_cure(fail, "take them from twinbox admin lanes"));
 	}
 	(void)snprintf(name, sizeof(name), "%" PRId64, lane);
-	if (admin_change(cli, "POST", desk_path_of("lanes", name, "/rewind"),
+	if (admin_command_change(cli, "POST",
+		admin_path_of("lanes", name, "/rewind"),
 		json_pack("{sI}", "seq", (json_int_t)seq), &answer,
 		fail) != RC_OK) {
 		if (fail->status == 404 || fail->status == 409)
@@ -267,17 +270,17 @@ cmd_admin_rewind(struct cli *cli, struct fail *fail)
 enum rc
 cmd_admin_users(struct cli *cli, struct fail *fail)
 {
-	static const struct admin_list list = {
-	    "users", "users", true, view_users};
+	static const struct admin_command_list list = {
+	    "users", "users", true, admin_view_users};
 
-	return (admin_show_list(cli, &list, fail));
+	return (admin_command_show_list(cli, &list, fail));
 }
 
 enum rc
 cmd_admin_audit(struct cli *cli, struct fail *fail)
 {
-	static const struct admin_list list = {
-	    "audit", "entries", false, view_audit};
+	static const struct admin_command_list list = {
+	    "audit", "entries", false, admin_view_audit};
 
-	return (admin_show_list(cli, &list, fail));
+	return (admin_command_show_list(cli, &list, fail));
 }

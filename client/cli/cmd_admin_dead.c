@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/admin.h"
-#include "cli/desk_view.h"
+#include "cli/admin_command.h"
+#include "cli/admin_view.h"
 #include "cli/human.h"
 #include "lib/safe.h"
 
@@ -23,8 +23,8 @@
 #define EXPORT_SILENCE_MS 60000
 #define TEMPORARY_SUFFIX ".XXXXXX"
 
-static const struct admin_list dead_letters = {
-    "dead-letters", "dead_letters", false, view_dead};
+static const struct admin_command_list dead_letters = {
+    "dead-letters", "dead_letters", false, admin_view_dead};
 
 /* Where an export goes. */
 struct export
@@ -86,7 +86,7 @@ take_piece(void *arg, const char *p, size_t n)
 
 /* Writes the export that ${filter} asks for to ${export}. */
 static enum rc
-fetch_export(struct cli *cli, const struct desk_filter *filter,
+fetch_export(struct cli *cli, const struct admin_filter *filter,
     struct export *export, struct fail *fail)
 {
 	struct rest_request request = {.timeout_ms = EXPORT_SILENCE_MS,
@@ -96,8 +96,8 @@ fetch_export(struct cli *cli, const struct desk_filter *filter,
 	struct rest_reply reply;
 	enum rc rc;
 
-	rc = desk_call(cli->rest, &request,
-	    desk_path("dead-letters/export", filter), &reply, fail);
+	rc = admin_call(cli->rest, &request,
+	    admin_path("dead-letters/export", filter), &reply, fail);
 	buf_fini(&export->got);
 	buf_fini(&export->text);
 	if (rc != RC_OK) {
@@ -128,8 +128,8 @@ cannot_make(struct fail *fail, const char *safe, int error)
 /* Writes the export into file ${name}, which is whole or is not there, and is
  * never one that was there before. */
 static enum rc
-export_file(struct cli *cli, const struct desk_filter *filter, const char *name,
-    struct fail *fail)
+export_file(struct cli *cli, const struct admin_filter *filter,
+    const char *name, struct fail *fail)
 {
 	struct export export = {.fd = -1};
 	char temporary[4096], safe[160], lines[40];
@@ -167,11 +167,11 @@ cmd_admin_dlq(struct cli *cli, struct fail *fail)
 {
 	const char *name = args_value(&cli->args, "export");
 	struct export export = {.fd = STDOUT_FILENO};
-	struct desk_filter filter;
+	struct admin_filter filter;
 
 	if (name == NULL)
-		return (admin_show_list(cli, &dead_letters, fail));
-	if (admin_filter(cli, &filter, fail) != RC_OK)
+		return (admin_command_show_list(cli, &dead_letters, fail));
+	if (admin_command_filter(cli, &filter, fail) != RC_OK)
 		return (fail->rc);
 	if (strcmp(name, "-") == 0)
 		return (fetch_export(cli, &filter, &export, fail));
@@ -184,7 +184,7 @@ struct batch {
 	const char *done;   /* "requeued": also a member of the answer */
 	int64_t ask_beyond; /* more of them are asked for */
 	json_t *ids;        /* NULL: by filter */
-	struct desk_filter filter;
+	struct admin_filter filter;
 	int64_t limit;     /* how many at most, by filter */
 	int64_t changed;   /* so far */
 	json_t *refused;   /* detail by dead_id */
@@ -209,7 +209,7 @@ named_ids(struct cli *cli, struct fail *fail)
 		safe_line(cli->args.operands[i], strlen(cli->args.operands[i]),
 		    safe, sizeof(safe));
 		(void)fail_set(fail, FAIL_USAGE,
-		    "\"%s\" is no number of a dead letter", safe);
+		    "\"%s\" is not the number of a dead letter", safe);
 		(void)fail_cure(fail, "twinbox admin dlq lists them");
 		json_decref(ids);
 		return (NULL);
@@ -222,11 +222,12 @@ static enum rc
 count(struct cli *cli, const struct batch *batch, int64_t most, int64_t *ret,
     struct fail *fail)
 {
-	struct desk_filter filter = batch->filter;
+	struct admin_filter filter = batch->filter;
 	json_t *page;
 
 	filter.limit = batch->limit <= most ? batch->limit : most + 1;
-	if (admin_gather(cli, &dead_letters, &filter, &page, fail) != RC_OK)
+	if (admin_command_rows(cli, &dead_letters, &filter, &page, fail) !=
+	    RC_OK)
 		return (fail->rc);
 	*ret =
 	    (int64_t)json_array_size(json_object_get(page, dead_letters.array));
@@ -251,7 +252,7 @@ confirmed(const char *question)
 
 /* Asks whether ${batch} is meant, where that is due. */
 static enum rc
-ask_before(struct cli *cli, const struct batch *batch, struct fail *fail)
+confirm_batch(struct cli *cli, const struct batch *batch, struct fail *fail)
 {
 	char question[160];
 	int64_t n = 0;
@@ -282,16 +283,16 @@ static int64_t
 take_answer(struct batch *batch, const json_t *answer)
 {
 	const json_t *list = json_object_get(answer, "refused"), *one;
-	int64_t changed = view_integer(answer, batch->done, 0);
+	int64_t changed = admin_view_integer(answer, batch->done, 0);
 	char key[24];
 	size_t i;
 
 	batch->changed += changed;
-	batch->remaining = view_integer(answer, "remaining", -1);
+	batch->remaining = admin_view_integer(answer, "remaining", -1);
 	for (i = 0; i < json_array_size(list); i++) {
 		one = json_array_get(list, i);
 		(void)snprintf(key, sizeof(key), "%lld",
-		    (long long)view_integer(one, "dead_id", 0));
+		    (long long)admin_view_integer(one, "dead_id", 0));
 		(void)json_object_set(
 		    batch->refused, key, json_object_get(one, "detail"));
 	}
@@ -304,15 +305,15 @@ next_body(const struct batch *batch, size_t *at)
 {
 	json_t *some, *body;
 	int64_t left = batch->limit - batch->changed;
-	size_t end = *at + DESK_BATCH_MAX;
+	size_t end = *at + ADMIN_BATCH_MAX;
 
 	if (batch->ids == NULL)
-		return (desk_batch(NULL, &batch->filter,
-		    left < DESK_BATCH_MAX ? left : DESK_BATCH_MAX));
+		return (admin_batch(NULL, &batch->filter,
+		    left < ADMIN_BATCH_MAX ? left : ADMIN_BATCH_MAX));
 	some = json_array();
 	for (; *at < json_array_size(batch->ids) && *at < end; (*at)++)
 		(void)json_array_append(some, json_array_get(batch->ids, *at));
-	body = desk_batch(some, NULL, 0);
+	body = admin_batch(some, NULL, 0);
 	json_decref(some);
 	return (body);
 }
@@ -328,8 +329,8 @@ run_batch(struct cli *cli, struct batch *batch, struct fail *fail)
 	bool more;
 
 	do {
-		if (admin_change(cli, "POST",
-			desk_path_of("dead-letters", batch->verb, ""),
+		if (admin_command_change(cli, "POST",
+			admin_path_of("dead-letters", batch->verb, ""),
 			next_body(batch, &at), &answer, fail) != RC_OK)
 			return (fail->rc);
 		changed = take_answer(batch, answer);
@@ -373,7 +374,7 @@ report_batch(struct cli *cli, const struct batch *batch, struct fail *fail)
 			safe_line(json_string_value(detail),
 			    json_string_length(detail), safe, sizeof(safe));
 		(void)fail_set(fail, FAIL_DATA, "%zu refused; %lld: %s", n,
-		    (long long)view_integer(
+		    (long long)admin_view_integer(
 			json_array_get(refused, 0), "dead_id", 0),
 		    safe);
 		rc = fail_cure(fail, "twinbox admin dlq shows how they are");
@@ -395,7 +396,7 @@ change_dead(struct cli *cli, struct batch *batch, struct fail *fail)
 		return (fail_cure(
 		    fail, "see twinbox admin %s --help", batch->verb));
 	}
-	if (admin_filter(cli, &batch->filter, fail) != RC_OK)
+	if (admin_command_filter(cli, &batch->filter, fail) != RC_OK)
 		return (fail->rc);
 	batch->limit =
 	    batch->filter.limit > 0 ? batch->filter.limit : INT64_MAX;
@@ -403,7 +404,7 @@ change_dead(struct cli *cli, struct batch *batch, struct fail *fail)
 	if (!all && (batch->ids = named_ids(cli, fail)) == NULL)
 		return (fail->rc);
 	batch->refused = json_object();
-	rc = ask_before(cli, batch, fail);
+	rc = confirm_batch(cli, batch, fail);
 	if (rc == RC_OK) {
 		rc = run_batch(cli, batch, fail);
 		if (rc != RC_OK && batch->changed > 0)
@@ -443,6 +444,6 @@ cmd_admin_discard(struct cli *cli, struct fail *fail)
 	struct batch batch = {.verb = "discard", .done = "discarded"};
 
 	if (names_message(cli))
-		return (admin_discard_message(cli, fail));
+		return (cmd_admin_discard_message(cli, fail));
 	return (change_dead(cli, &batch, fail));
 }

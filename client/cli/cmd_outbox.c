@@ -174,48 +174,51 @@ show_one(struct cli *cli, const char *id, struct fail *fail)
 	return (rc);
 }
 
-/* Whether ${id} waits on this computer, and how often it was tried. */
+/* An entry of this computer's own outbox. */
+struct own_entry {
+	const char *id;
+	bool waits;   /* it is here, and waits to be sent */
+	int attempts; /* to send it */
+};
+
+/* Reads what this computer's outbox knows of ${entry}->id. */
 static enum rc
-find_here(struct cli *cli, const char *id, bool *ret_waits, int *ret_attempts,
-    struct fail *fail)
+find_own(struct cli *cli, struct own_entry *entry, struct fail *fail)
 {
 	struct local_draft draft;
 	enum rc rc;
 
-	*ret_waits = false;
 	if (cli_local(cli, fail) != RC_OK)
 		return (fail->rc);
-	rc = local_outbox_find(cli->local, id, &draft, fail);
+	rc = local_outbox_find(cli->local, entry->id, &draft, fail);
 	if (rc == RC_NOT_FOUND)
 		return (RC_OK);
 	if (rc != RC_OK)
 		return (rc);
-	*ret_waits = strcmp(draft.state, "waiting") == 0;
-	*ret_attempts = draft.attempts;
+	entry->waits = strcmp(draft.state, "waiting") == 0;
+	entry->attempts = draft.attempts;
 	local_draft_fini(&draft);
 	return (RC_OK);
 }
 
 static enum rc
-cancel(struct cli *cli, const char *id, struct fail *fail)
+cancel(struct cli *cli, const struct own_entry *entry, struct fail *fail)
 {
+	const char *id = entry->id;
 	char *path;
 	json_t *answer = NULL;
-	bool waits;
-	int attempts = 0;
 	enum rc rc;
 
-	if (find_here(cli, id, &waits, &attempts, fail) != RC_OK)
-		return (fail->rc);
-	/* What was tried may have arrived though its answer did not. */
-	if (!waits || attempts > 0) {
+	/* An attempt may have arrived although its answer did not. */
+	if (!entry->waits || entry->attempts > 0) {
 		path = rest_path("/v1/outbox/", id, "");
 		rc = cli_call(cli, "DELETE", path, NULL, &answer, fail);
 		mem_free(path);
-		if (rc != RC_OK && !(waits && fail->status == 404))
+		if (rc != RC_OK && !(entry->waits && fail->status == 404))
 			return (rc);
 	}
-	if (waits && local_outbox_remove(cli->local, id, fail) != RC_OK) {
+	if (entry->waits &&
+	    local_outbox_remove(cli->local, id, fail) != RC_OK) {
 		json_decref(answer);
 		return (fail->rc);
 	}
@@ -227,18 +230,15 @@ cancel(struct cli *cli, const char *id, struct fail *fail)
 }
 
 static enum rc
-retry(struct cli *cli, const char *id, struct fail *fail)
+retry(struct cli *cli, const struct own_entry *entry, struct fail *fail)
 {
+	const char *id = entry->id;
 	struct sender sender;
 	char *path;
 	json_t *answer = NULL;
-	bool waits;
-	int attempts = 0;
 	enum rc rc;
 
-	if (find_here(cli, id, &waits, &attempts, fail) != RC_OK)
-		return (fail->rc);
-	if (waits) {
+	if (entry->waits) {
 		if (cli_sender(cli, NULL, NULL, &sender, fail) != RC_OK ||
 		    sender_flush(&sender, 0, fail) != RC_OK)
 			return (fail->rc);
@@ -266,6 +266,9 @@ cmd_outbox(struct cli *cli, struct fail *fail)
 {
 	const struct args *args = &cli->args;
 	char id[UUID_TEXT_LEN + 1];
+	struct own_entry entry = {.id = id};
+	enum rc (*change)(
+	    struct cli * cli, const struct own_entry *entry, struct fail *fail);
 
 	if (args->noperands == 0)
 		return (list(cli, fail));
@@ -275,10 +278,15 @@ cmd_outbox(struct cli *cli, struct fail *fail)
 	if (args->noperands == 1)
 		return (show_one(cli, id, fail));
 	if (strcmp(args->operands[0], "cancel") == 0)
-		return (cancel(cli, id, fail));
-	if (strcmp(args->operands[0], "retry") == 0)
-		return (retry(cli, id, fail));
-	(void)fail_set(
-	    fail, FAIL_USAGE, "only \"cancel ID\" and \"retry ID\" are known");
-	return (fail_cure(fail, "see twinbox outbox --help"));
+		change = cancel;
+	else if (strcmp(args->operands[0], "retry") == 0)
+		change = retry;
+	else {
+		(void)fail_set(fail, FAIL_USAGE,
+		    "only \"cancel ID\" and \"retry ID\" are known");
+		return (fail_cure(fail, "see twinbox outbox --help"));
+	}
+	if (find_own(cli, &entry, fail) != RC_OK)
+		return (fail->rc);
+	return (change(cli, &entry, fail));
 }

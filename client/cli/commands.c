@@ -3,7 +3,7 @@
  * The table of commands.  Arguments are read by it and every --help is printed
  * from it; what a command does is in cmd_*.c, tail.c and chat.c.
  */
-#include "cli/admin.h"
+#include "cli/admin_command.h"
 
 #define END                                                                    \
 	{                                                                      \
@@ -57,9 +57,9 @@ static const struct option send_options[] = {
 
 static const struct option inbox_options[] = {
     {"after", 0, "N", "events after number N"},
-    {"limit", 0, "N", "at most so many (50)"},
+    {"limit", 0, "N", "at most N (50)"},
     {"all", 0, NULL, "everything from the beginning"},
-    {"wait", 0, "TIME", "wait so long for the first one (at most 55s)"},
+    {"wait", 0, "TIME", "wait up to TIME for the first one (at most 55s)"},
     END,
 };
 
@@ -88,20 +88,20 @@ static const struct option outbox_options[] = {
     {"state", 0, "STATE",
 	"only pending, sent, acked, failed, expired,\n"
 	"canceled, scheduled, retrying or read ones"},
-    {"limit", 0, "N", "at most so many (50)"},
+    {"limit", 0, "N", "at most N (50)"},
     {"before", 0, "CURSOR", "older ones, as the page before says"},
     END,
 };
 
 static const struct option history_options[] = {
     {"conversation", 0, "ID", "of a conversation instead of NAME"},
-    {"limit", 0, "N", "at most so many (50)"},
+    {"limit", 0, "N", "at most N (50)"},
     {"before", 0, "N", "before number N of the conversation"},
     {"offline", 0, NULL, "what this computer has seen, without the server"},
     END,
 };
 
-/* Which of what a list of the desk has. */
+/* The filters of the admin commands' lists. */
 #define DESTINATION_OPTION                                                     \
 	{                                                                      \
 		"destination", 0, "NAME", "only what goes there"               \
@@ -121,7 +121,7 @@ static const struct option history_options[] = {
 
 #define LIMIT_OPTION                                                           \
 	{                                                                      \
-		"limit", 0, "N", "at most so many (50)"                        \
+		"limit", 0, "N", "at most N (50)"                              \
 	}
 
 #define BEFORE_OPTION                                                          \
@@ -170,7 +170,7 @@ static const struct option admin_batch_options[] = {
     REASON_OPTION,
     DESTINATION_OPTION,
     SENDER_OPTION,
-    {"limit", 0, "N", "at most so many, the oldest first"},
+    {"limit", 0, "N", "at most N, the oldest first"},
     YES_OPTION,
     END,
 };
@@ -232,7 +232,7 @@ const struct command cli_commands[] = {
 	"It goes on where it last ended, also after the server was away, and\n"
 	"acks what it has shown.  With --json: one event a line.",
 	tail_options, 0, 0, NEEDS_LOGIN, cmd_tail},
-    {"chat", "NAME", "talk with somebody",
+    {"chat", "NAME", "talk with a user",
 	"Type and press Enter.  /help lists what else there is.", chat_options,
 	1, 1, NEEDS_LOGIN, cmd_chat},
     {"read", "--upto SEQ | --conversation ID --upto-conversation-seq N",
@@ -251,9 +251,9 @@ const struct command cli_commands[] = {
 	0, NEEDS_FLUSH, cmd_conversations},
     {"devices", "[revoke ID]", "devices that are logged in",
 	"revoke logs one of them out.", NULL, 0, 2, NEEDS_LOGIN, cmd_devices},
-    {"admin", "COMMAND", "the operator's desk: what waits, what failed, why",
-	"It needs an administrator's account.  Nobody reads messages here:\n"
-	"their texts are not shown.",
+    {"admin", "COMMAND", "for administrators: what waits, what failed, why",
+	"It needs an administrator's account.  The texts of messages are never\n"
+	"shown.",
 	NULL, 1, -1, NEEDS_LOGIN, NULL},
     {"admin stats", "", "how much waits, was sent and failed; latency", "",
 	NULL, 0, 0, NEEDS_LOGIN, cmd_admin_stats},

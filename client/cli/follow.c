@@ -55,10 +55,10 @@ follow_init(struct follow *f, struct cli *cli, loop_fn on_signal, void *arg,
 }
 
 enum rc
-follow_start(struct follow *f, const struct session_ops *ops, const char *epoch,
+follow_start(struct follow *f, const struct stream_ops *ops, const char *epoch,
     int64_t seq, void *arg, struct fail *fail)
 {
-	struct session_options options = {.loop = f->loop,
+	struct stream_options options = {.loop = f->loop,
 	    .server = rest_server(f->cli->rest),
 	    .token = f->cli->profile.token,
 	    .epoch = epoch,
@@ -68,7 +68,7 @@ follow_start(struct follow *f, const struct session_ops *ops, const char *epoch,
 	    .ops = ops,
 	    .arg = arg};
 
-	return (session_new(&options, &f->session, fail));
+	return (stream_new(&options, &f->stream, fail));
 }
 
 enum rc
@@ -86,7 +86,7 @@ void
 follow_fini(struct follow *f)
 {
 
-	session_free(f->session);
+	stream_free(f->stream);
 	loop_timer_free(f->timer);
 	loop_free(f->loop);
 	if (f->signals >= 0)
@@ -135,17 +135,17 @@ follow_flush(struct follow *f)
 	struct fail fail = FAIL_INIT;
 
 	loop_timer_cancel(f->timer);
-	if (f->seq == 0 || session_epoch(f->session)[0] == '\0')
+	if (f->seq == 0 || stream_epoch(f->stream)[0] == '\0')
 		return;
 	if (local_shown(f->cli->local, f->shown, f->cursor,
-		session_epoch(f->session), f->seq, &fail) != RC_OK) {
+		stream_epoch(f->stream), f->seq, &fail) != RC_OK) {
 		f->seq = 0;
 		follow_end(f, &fail);
 		return;
 	}
 	(void)json_array_clear(f->shown);
 	if (f->acks)
-		session_ack(f->session, f->seq);
+		stream_ack(f->stream, f->seq);
 	f->seq = 0;
 }
 
@@ -171,8 +171,8 @@ follow_welcome(struct follow *f, const json_t *frame)
 	if (changed)
 		f->replaying = true;
 	/* What was shown without acks before is acked now. */
-	if (f->acks && session_seq(f->session) > 0)
-		session_ack(f->session, session_seq(f->session));
+	if (f->acks && stream_seq(f->stream) > 0)
+		stream_ack(f->stream, stream_seq(f->stream));
 }
 
 void
@@ -187,8 +187,8 @@ follow_end(struct follow *f, const struct fail *fail)
 	if (f->loop == NULL)
 		return; /* it has not begun */
 	follow_flush(f);
-	if (f->session != NULL && session_state(f->session) != SESSION_ENDED)
-		session_finish(f->session);
+	if (f->stream != NULL && stream_state(f->stream) != STREAM_ENDED)
+		stream_finish(f->stream);
 	else
 		loop_stop(f->loop);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What tail and chat have in common: a loop that ends well on SIGINT and
- * SIGTERM, a session, and the bookkeeping of what was shown: stored first,
+ * SIGTERM, a stream, and the bookkeeping of what was shown: stored first,
  * acked then, in batches.
  */
 #ifndef CLI_FOLLOW_H
@@ -9,12 +9,12 @@
 
 #include "cli/cli.h"
 #include "lib/loop.h"
-#include "lib/session.h"
+#include "lib/stream.h"
 
 struct follow {
 	struct cli *cli;
 	struct loop *loop;
-	struct session *session;
+	struct stream *stream;
 	struct loop_timer *timer; /* stores what was shown */
 	json_t *shown;            /* events not stored yet */
 	int64_t seq;              /* of the last of them, 0: there are none */
@@ -32,8 +32,8 @@ struct follow {
 enum rc follow_init(struct follow *f, struct cli *cli, loop_fn on_signal,
     void *arg, struct fail *fail) MUST_USE;
 
-/* Begins the session after event ${seq} of ${epoch} (-1: as acked). */
-enum rc follow_start(struct follow *f, const struct session_ops *ops,
+/* Begins the stream after event ${seq} of ${epoch} (-1: as acked). */
+enum rc follow_start(struct follow *f, const struct stream_ops *ops,
     const char *epoch, int64_t seq, void *arg, struct fail *fail) MUST_USE;
 
 /* Runs until it has ended; says why. */
@@ -54,7 +54,7 @@ void follow_shown(struct follow *f, const json_t *event);
 /* Stores and acks what was shown. */
 void follow_flush(struct follow *f);
 
-/* The session starts over: what was shown before is left out from now on. */
+/* The stream starts over: what was shown before is left out from now on. */
 void follow_replay(struct follow *f);
 
 /* A welcome came: tells the epoch to the client's database. */

@@ -11,54 +11,43 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/terminal.h"
 #include "cli/cli.h"
 
-#define KEY_INTERRUPT 3
-#define KEY_END 4
-#define KEY_KILL 21
-
-/* Reads bytes up to a line end into ${ret}; -1 if they do not fit, are
- * interrupted or end early. */
-static int
-read_line(int fd, bool keys, char *ret, size_t size)
+/* Reads standard input up to a line end, which is left out, into ${ret}; false
+ * if the line does not fit or cannot be read. */
+static bool
+read_stdin(char *ret, size_t size)
 {
 	size_t n = 0;
 	ssize_t got;
 	char c;
 
 	for (;;) {
-		got = read(fd, &c, 1);
+		got = read(STDIN_FILENO, &c, 1);
 		if (got < 0 && errno == EINTR)
 			continue;
-		if (got < 0 || (keys && (got == 0 || c == KEY_INTERRUPT)))
-			return (-1);
-		if (got == 0 || c == '\n' || (keys && c == '\r'))
+		if (got < 0)
+			return (false);
+		if (got == 0 || c == '\n')
 			break;
-		if (keys && c == KEY_END && n == 0)
-			return (-1);
-		if (keys && c == KEY_KILL)
-			n = 0;
-		else if (keys && (c == 127 || c == '\b')) {
-			/* A whole character, also in UTF-8. */
-			while (n > 0 && (ret[--n] & 0xc0) == 0x80)
-				;
-		} else if (n + 1 == size)
-			return (-1);
-		else
-			ret[n++] = c;
+		if (n == size - 1)
+			return (false);
+		ret[n++] = c;
 	}
-	if (!keys && n > 0 && ret[n - 1] == '\r')
+	if (n > 0 && ret[n - 1] == '\r')
 		n--;
 	ret[n] = '\0';
-	return (0);
+	return (true);
 }
 
-/* Asks on terminal ${fd}. */
+/* Prompts on terminal ${fd}. */
 static enum rc
-ask(int fd, const char *prompt, char *ret, size_t size, struct fail *fail)
+prompt_line(
+    int fd, const char *prompt, char *ret, size_t size, struct fail *fail)
 {
 	struct termios old, quiet;
-	int rc;
+	bool ok;
 
 	if (tcgetattr(fd, &old) != 0)
 		return (fail_set(fail, FAIL_INPUT_OUTPUT, "the terminal: %s",
@@ -69,17 +58,17 @@ ask(int fd, const char *prompt, char *ret, size_t size, struct fail *fail)
 	quiet.c_cc[VTIME] = 0;
 	(void)tcsetattr(fd, TCSAFLUSH, &quiet);
 	(void)dprintf(fd, "%s", prompt);
-	rc = read_line(fd, true, ret, size);
+	ok = terminal_read_line(fd, ret, size);
 	(void)dprintf(fd, "\n");
 	(void)tcsetattr(fd, TCSAFLUSH, &old);
-	if (rc == 0)
+	if (ok)
 		return (RC_OK);
 	(void)fail_set(fail, FAIL_USAGE, "no password was given");
 	return (fail_cure(fail, "type it and press Enter"));
 }
 
 static enum rc
-ask_terminal(
+prompt_terminal(
     const char *prompt, bool twice, char *ret, size_t size, struct fail *fail)
 {
 	char again[LIMIT_PASSWORD_LEN + 1];
@@ -91,9 +80,10 @@ ask_terminal(
 		    "there is no terminal to ask for the password");
 		return (fail_cure(fail, "use --password-stdin"));
 	}
-	rc = ask(fd, prompt, ret, size, fail);
+	rc = prompt_line(fd, prompt, ret, size, fail);
 	if (rc == RC_OK && twice) {
-		rc = ask(fd, "the same again: ", again, sizeof(again), fail);
+		rc = prompt_line(
+		    fd, "the same again: ", again, sizeof(again), fail);
 		if (rc == RC_OK && strcmp(again, ret) != 0) {
 			(void)fail_set(fail, FAIL_USAGE,
 			    "the two passwords are not the same");
@@ -112,14 +102,14 @@ cli_password(struct cli *cli, const char *prompt, bool twice, char *ret,
 	enum rc rc;
 
 	if (args_has(&cli->args, "password-stdin")) {
-		if (read_line(STDIN_FILENO, false, ret, size) == 0)
+		if (read_stdin(ret, size))
 			rc = RC_OK;
 		else
 			rc = fail_set(fail, FAIL_DATA,
 			    "no password could be "
 			    "read from standard input");
 	} else
-		rc = ask_terminal(prompt, twice, ret, size, fail);
+		rc = prompt_terminal(prompt, twice, ret, size, fail);
 	if (rc == RC_OK && ret[0] == '\0') {
 		rc = fail_set(fail, FAIL_DATA, "the password is empty");
 		(void)fail_cure(fail, "choose one of at least %d characters",

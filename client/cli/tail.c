@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tail: every event of the inbox, as it comes, for ever.  Relies on the
- * session for order and for coming back after the server was away, and on
+ * stream for order and for coming back after the server was away, and on
  * follow.c for the cursor.
  */
 #include <signal.h>
@@ -137,7 +137,7 @@ on_ended(void *arg, const struct fail *why)
 	loop_stop(tail->follow.loop);
 }
 
-static const struct session_ops ops = {
+static const struct stream_ops ops = {
     .welcome = on_welcome,
     .event = on_event,
     .caught_up = on_caught_up,

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * admin top: asks the desk again and again and draws what it says.  Keys and
- * signals are served while a request is under way, so that a server that does
- * not answer keeps nobody in here.  A server that is away is asked again; what
- * was last known stays, and its ages go on.
+ * admin top: polls /v1/admin and draws the answers.  Keys and signals are
+ * served while a request is under way, so that a server that does not answer
+ * does not lock the user in.  A server that cannot be reached is polled again;
+ * the last answers stay on the screen, and their ages go on.
  */
 #include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clk.h"
-#include "cli/admin.h"
-#include "cli/desk_view.h"
+#include "cli/admin_command.h"
+#include "cli/admin_view.h"
 #include "cli/fullscreen.h"
 #include "cli/top_view.h"
 #include "model/message.h"
@@ -149,7 +149,7 @@ fetch(struct top *top, char *path, json_t **slot, struct fail *fail)
 	    .idle = top->idle.nfds > 0 ? &top->idle : NULL};
 	struct rest_reply reply;
 
-	if (desk_call(top->cli->rest, &request, path, &reply, fail) != RC_OK)
+	if (admin_call(top->cli->rest, &request, path, &reply, fail) != RC_OK)
 		return (fail->rc);
 	top->asked_ms = mono_now();
 	if (reply.date_ms != 0)
@@ -162,10 +162,10 @@ fetch(struct top *top, char *path, json_t **slot, struct fail *fail)
 /* Asks for lanes that have something to send: those that are at it, those that
  * are ready, and those into inboxes here that owe something. */
 static enum rc
-ask_lanes(struct top *top, struct fail *fail)
+fetch_lanes(struct top *top, struct fail *fail)
 {
 	static const char *const states[] = {"leased", "ready", "local"};
-	struct desk_filter filter = DESK_FILTER_INIT;
+	struct admin_filter filter = ADMIN_FILTER_INIT;
 	json_t *all = json_array(), *page = NULL, *row;
 	const json_t *list;
 	size_t s, i;
@@ -174,11 +174,11 @@ ask_lanes(struct top *top, struct fail *fail)
 	filter.limit = LIMIT_PAGE_MAX;
 	for (s = 0; rc == RC_OK && s < 3; s++) {
 		filter.state = states[s];
-		rc = fetch(top, desk_path("lanes", &filter), &page, fail);
+		rc = fetch(top, admin_path("lanes", &filter), &page, fail);
 		list = json_object_get(page, "lanes");
 		for (i = 0; rc == RC_OK && i < json_array_size(list); i++) {
 			row = json_array_get(list, i);
-			if (s < 2 || view_integer(row, "pending", 0) > 0)
+			if (s < 2 || admin_view_integer(row, "pending", 0) > 0)
 				(void)json_array_append(all, row);
 		}
 	}
@@ -192,16 +192,16 @@ ask_lanes(struct top *top, struct fail *fail)
 	return (RC_OK);
 }
 
-/* Asks for all that the page shows. */
+/* Fetches all that the current view shows. */
 static enum rc
-ask(struct top *top, struct fail *fail)
+fetch_view(struct top *top, struct fail *fail)
 {
-	struct desk_filter filter = DESK_FILTER_INIT;
+	struct admin_filter filter = ADMIN_FILTER_INIT;
 	struct top_view *view = &top->view;
 	json_t *stats = NULL;
 	int64_t at;
 
-	if (fetch(top, desk_path("stats", NULL), &stats, fail) != RC_OK)
+	if (fetch(top, admin_path("stats", NULL), &stats, fail) != RC_OK)
 		return (fail->rc);
 	at = render_time_of(stats, "at");
 	if (at != 0)
@@ -212,19 +212,20 @@ ask(struct top *top, struct fail *fail)
 	switch (view->page) {
 	case TOP_OVERVIEW:
 	case TOP_DESTINATIONS:
-		return (fetch(top, desk_path("destinations", &filter),
+		return (fetch(top, admin_path("destinations", &filter),
 		    &view->destinations, fail));
 	case TOP_DEAD:
-		return (fetch(top, desk_path("dead-letters", &filter),
+		return (fetch(top, admin_path("dead-letters", &filter),
 		    &view->dead, fail));
 	case TOP_LANES:
 	case TOP_PAGES:
 		break;
 	}
-	return (ask_lanes(top, fail));
+	return (fetch_lanes(top, fail));
 }
 
-/* Asks, and keeps why that failed.  Fails where asking again is of no use. */
+/* Polls the server, and keeps why that failed.  Fails where a retry is of no
+ * use. */
 static enum rc
 refresh(struct top *top, struct fail *fail)
 {
@@ -234,7 +235,7 @@ refresh(struct top *top, struct fail *fail)
 	/* It is set again by a key while the request is under way. */
 	top->hurry = false;
 	top->next_ms = mono_now() + top->view.interval_ms;
-	rc = ask(top, &why);
+	rc = fetch_view(top, &why);
 	if (top->ended)
 		return (RC_OK);
 	if (rc != RC_OK &&
@@ -275,7 +276,7 @@ live(struct top *top, struct fail *fail)
 {
 	enum rc rc;
 
-	if (ask(top, fail) != RC_OK)
+	if (fetch_view(top, fail) != RC_OK)
 		return (fail->rc);
 	top->next_ms = mono_now() + top->view.interval_ms;
 	if (fullscreen_open(&top->screen, fail) != RC_OK)
@@ -299,11 +300,11 @@ once(struct top *top, struct fail *fail)
 	json_t *all;
 	enum rc rc;
 
-	if (ask(top, fail) != RC_OK)
+	if (fetch_view(top, fail) != RC_OK)
 		return (fail->rc);
 	if (args_has(&top->cli->args, "interval")) {
 		rest_sleep(view->interval_ms);
-		if (ask(top, fail) != RC_OK)
+		if (fetch_view(top, fail) != RC_OK)
 			return (fail->rc);
 	}
 	set_now(top);
@@ -344,7 +345,7 @@ read_arguments(struct top *top, struct fail *fail)
 	if (name == NULL)
 		return (RC_OK);
 	while (page < TOP_PAGES &&
-	       strcmp(name, top_page_name((enum top_page)page)) != 0)
+	       strcmp(name, top_view_page_name((enum top_page)page)) != 0)
 		page++;
 	if (page == TOP_PAGES) {
 		(void)fail_set(fail, FAIL_USAGE,

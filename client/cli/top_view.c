@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/clk.h"
-#include "cli/desk_view.h"
+#include "cli/admin_view.h"
 #include "cli/human.h"
 #include "lib/safe.h"
 
@@ -34,7 +34,7 @@ static const struct {
 };
 
 const char *
-top_page_name(enum top_page page)
+top_view_page_name(enum top_page page)
 {
 
 	return (pages[page].name);
@@ -75,9 +75,10 @@ top_view_stats(struct top_view *view, json_t *stats, int64_t now_ms)
 	if (sample.at_ms == 0)
 		sample.at_ms = now_ms;
 	for (i = 0; i < TOP_TOTALS; i++)
-		sample.totals[i] = view_integer(totals, total_names[i], 0);
+		sample.totals[i] =
+		    admin_view_integer(totals, total_names[i], 0);
 	sample.pending =
-	    view_integer(json_object_get(stats, "states"), "pending", 0);
+	    admin_view_integer(json_object_get(stats, "states"), "pending", 0);
 	if (view->nsamples > 0 &&
 	    starts_over(&samples[view->nsamples - 1], &sample))
 		view->nsamples = 0;
@@ -149,7 +150,7 @@ add_figure(struct grid *grid, const json_t *stats, const struct figure *f)
 {
 	const json_t *in =
 	    f->group != NULL ? json_object_get(stats, f->group) : stats;
-	int64_t n = view_integer(in, f->name, 0);
+	int64_t n = admin_view_integer(in, f->name, 0);
 	enum style style = STYLE_BOLD;
 	struct buf *b;
 
@@ -159,11 +160,11 @@ add_figure(struct grid *grid, const json_t *stats, const struct figure *f)
 		style = STYLE_YELLOW;
 	b = grid_cell(grid, style);
 	if (f->form == FORM_COUNT)
-		view_count(b, in, f->name);
+		admin_view_count(b, in, f->name);
 	else if (f->form == FORM_SPAN)
-		view_span(b, in, f->name);
-	else if (view_number(in, f->name, -1) >= 0)
-		human_percent(b, view_number(in, f->name, 0));
+		admin_view_span(b, in, f->name);
+	else if (admin_view_number(in, f->name, -1) >= 0)
+		human_percent(b, admin_view_number(in, f->name, 0));
 	else
 		buf_addc(b, '-');
 }
@@ -190,7 +191,7 @@ add_figures(struct buf *b, const struct look *look, const struct top_view *view)
 		    grid_cell(&grid, STYLE_BOLD), view, i, view->nsamples - 2);
 		add_rate(
 		    grid_cell(&grid, STYLE_PLAIN), view, i, minute_ago(view));
-		view_count(
+		admin_view_count(
 		    grid_cell(&grid, STYLE_PLAIN), totals, total_names[i]);
 	}
 	grid_finish(&grid, b, look);
@@ -201,29 +202,30 @@ static void
 add_health(struct buf *b, const struct look *look, const struct top_view *view)
 {
 	const json_t *relay = json_object_get(view->stats, "relay");
-	int64_t most = view_integer(
+	int64_t most = admin_view_integer(
 	    json_object_get(view->stats, "limits"), "max_pending_total", 0);
-	int64_t pending =
-	    view_integer(json_object_get(view->stats, "states"), "pending", 0);
+	int64_t pending = admin_view_integer(
+	    json_object_get(view->stats, "states"), "pending", 0);
 	struct buf line = BUF_INIT;
 
 	buf_adds(&line, "relay turned ");
-	view_span(&line, relay, "last_turn_age_ms");
+	admin_view_span(&line, relay, "last_turn_age_ms");
 	buf_adds(&line, " ago, ");
-	view_count(&line, relay, "in_flight");
+	admin_view_count(&line, relay, "in_flight");
 	buf_adds(&line, " in flight; writer: ");
-	view_count(
+	admin_view_count(
 	    &line, json_object_get(view->stats, "queues"), "writer_waiting");
 	buf_adds(&line, " wait; log ");
-	human_bytes(&line, view_integer(view->stats, "wal_bytes", 0));
+	human_bytes(&line, admin_view_integer(view->stats, "wal_bytes", 0));
 	if (most > 0) {
 		buf_adds(&line, "; ");
 		human_percent(&line, (double)pending / (double)most);
 		buf_adds(&line, " full");
 	}
 	render_buf(b, look,
-	    view_integer(relay, "last_turn_age_ms", 0) >= 10000 ? STYLE_RED
-								: STYLE_DIM,
+	    admin_view_integer(relay, "last_turn_age_ms", 0) >= 10000
+		? STYLE_RED
+		: STYLE_DIM,
 	    &line);
 	buf_addc(b, '\n');
 }
@@ -284,8 +286,8 @@ compare_destinations(const void *a, const void *b)
 {
 	const json_t *left = *(const json_t *const *)a;
 	const json_t *right = *(const json_t *const *)b;
-	int64_t l = view_integer(left, "pending", 0);
-	int64_t r = view_integer(right, "pending", 0);
+	int64_t l = admin_view_integer(left, "pending", 0);
+	int64_t r = admin_view_integer(right, "pending", 0);
 
 	if (calm(left) != calm(right))
 		return (calm(left) - calm(right));
@@ -323,9 +325,9 @@ add_overview(
 	buf_addc(b, '\n');
 	add_depth(b, look, view);
 	add_health(b, look, view);
-	view_alerts(b, look, view->stats);
+	admin_view_alerts(b, look, view->stats);
 	buf_addc(b, '\n');
-	view_destinations(b, look, sorted);
+	admin_view_destinations(b, look, sorted);
 	json_decref(sorted);
 }
 
@@ -362,21 +364,21 @@ add_page(struct buf *b, const struct look *look, const struct top_view *view)
 		add_overview(b, look, view);
 		return (0);
 	case TOP_DESTINATIONS:
-		view_destinations(b, look,
+		admin_view_destinations(b, look,
 		    json_object_get(view->destinations, "destinations"));
 		buf_addc(b, '\n');
-		view_ages(b, look, view->destinations);
+		admin_view_ages(b, look, view->destinations);
 		return (0);
 	case TOP_DEAD:
 		add_list(b, look, json_object_get(view->dead, "dead_letters"),
-		    view_dead, "no dead letters");
+		    admin_view_dead, "no dead letters");
 		return (1);
 	case TOP_LANES:
 	case TOP_PAGES:
 		break;
 	}
-	add_list(b, look, json_object_get(view->lanes, "lanes"), view_lanes,
-	    "no lane has anything to send");
+	add_list(b, look, json_object_get(view->lanes, "lanes"),
+	    admin_view_lanes, "no lane has anything to send");
 	return (1);
 }
 

@@ -56,7 +56,7 @@ struct top_view {
 };
 
 /* "overview", ...: the name of ${page} on the command line. */
-const char *top_page_name(enum top_page page);
+const char *top_view_page_name(enum top_page page);
 
 /* Frees what ${view} holds. */
 void top_view_fini(struct top_view *view);

@@ -55,7 +55,7 @@ watch_callback(struct lws *wsi, enum lws_callback_reasons reason, void *user,
 }
 
 static const struct lws_protocols protocols[] = {
-    {.name = LOOP_PROTOCOL, .callback = session_callback},
+    {.name = LOOP_PROTOCOL, .callback = stream_callback},
     {.name = WATCH_PROTOCOL, .callback = watch_callback},
     {.name = NULL},
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What session.c needs to know of the loop: its libwebsockets context, and how
- * the loop hands the callbacks of a connection to the session that owns it.
+ * What stream.c needs to know of the loop: its libwebsockets context, and how
+ * the loop hands the callbacks of a connection to the stream that owns it.
  */
 #ifndef LIB_LOOP_INTERNAL_H
 #define LIB_LOOP_INTERNAL_H
@@ -18,8 +18,8 @@ struct loop {
 	bool stopped;
 };
 
-/* session.c's callback for all that happens on a connection of its own. */
-int session_callback(struct lws *wsi, enum lws_callback_reasons reason,
+/* stream.c's callback for all that happens on a connection of its own. */
+int stream_callback(struct lws *wsi, enum lws_callback_reasons reason,
     void *user, void *in, size_t len);
 
 #endif

@@ -74,7 +74,7 @@ profile_path(const char *name, char ret[PATH_MAX], struct fail *fail)
 
 	if (!model_name_valid(name, strlen(name)) || name[0] == '.') {
 		(void)fail_set(
-		    fail, FAIL_USAGE, "this is no name for a profile");
+		    fail, FAIL_USAGE, "this is not a valid name for a profile");
 		return (fail_cure(
 		    fail, "take up to %d of a-z 0-9 . _ -", LIMIT_NAME_LEN));
 	}

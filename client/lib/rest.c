@@ -40,122 +40,6 @@ struct exchange {
 	int retry_after_s;
 };
 
-bool
-rest_server_local(const char *server)
-{
-	const char *host = strstr(server, "://");
-	size_t n;
-
-	if (host == NULL)
-		return (false);
-	host += 3;
-	if (strncmp(host, "[::1]", 5) == 0)
-		return (true);
-	n = strcspn(host, ":");
-	return ((n == 9 && strncmp(host, "localhost", n) == 0) ||
-		(strncmp(host, "127.", 4) == 0 &&
-		    strspn(host, "0123456789.") == n));
-}
-
-/* Part ${what} of ${url}, "" if it has none.  The caller frees it. */
-static char *
-url_part(CURLU *url, CURLUPart what)
-{
-	char *part = NULL;
-
-	if (curl_url_get(url, what, &part, 0) != CURLUE_OK)
-		return (NULL);
-	return (part);
-}
-
-/* Whether ${host} is of ASCII without controls: an international name is
- * written in its xn-- form, which everybody reads alike. */
-static bool
-host_plain(const char *host)
-{
-
-	for (; *host != '\0'; host++)
-		if (*host <= ' ' || *host >= 0x7f)
-			return (false);
-	return (true);
-}
-
-/* Writes the checked ${url} into ${ret}; false if it is none of ours. */
-static bool
-server_format(CURLU *url, char *ret, size_t size)
-{
-	char *scheme = url_part(url, CURLUPART_SCHEME);
-	char *host = url_part(url, CURLUPART_HOST);
-	char *port = url_part(url, CURLUPART_PORT);
-	char *path = url_part(url, CURLUPART_PATH);
-	char *user = url_part(url, CURLUPART_USER);
-	char *query = url_part(url, CURLUPART_QUERY);
-	bool ok;
-	int n;
-
-	ok = scheme != NULL && host != NULL && host_plain(host) &&
-	     user == NULL && query == NULL &&
-	     (strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0) &&
-	     (path == NULL || path[0] == '\0' || strcmp(path, "/") == 0);
-	if (ok) {
-		n = snprintf(ret, size, "%s://%s%s%s", scheme, host,
-		    port != NULL ? ":" : "", port != NULL ? port : "");
-		ok = n > 0 && (size_t)n < size;
-	}
-	curl_free(scheme);
-	curl_free(host);
-	curl_free(port);
-	curl_free(path);
-	curl_free(user);
-	curl_free(query);
-	return (ok);
-}
-
-enum rc
-rest_server_parse(const char *text, char *ret, size_t size, struct fail *fail)
-{
-	CURLU *url = curl_url();
-	char safe[120];
-	bool ok;
-
-	if (url == NULL)
-		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
-	ok = curl_url_set(url, CURLUPART_URL, text, 0) == CURLUE_OK &&
-	     server_format(url, ret, size);
-	curl_url_cleanup(url);
-	if (ok)
-		return (RC_OK);
-	safe_line(text, strlen(text), safe, sizeof(safe));
-	(void)fail_set(fail, FAIL_USAGE, "\"%s\" is no server", safe);
-	return (fail_cure(fail, "write it as http://HOST:PORT"));
-}
-
-void
-rest_path_add(struct buf *b, const char *text)
-{
-
-	for (; *text != '\0'; text++) {
-		if (strchr("-._~", *text) != NULL ||
-		    (*text >= '0' && *text <= '9') ||
-		    (*text >= 'a' && *text <= 'z') ||
-		    (*text >= 'A' && *text <= 'Z'))
-			buf_addc(b, *text);
-		else
-			buf_addf(b, "%%%02X", (unsigned char)*text);
-	}
-}
-
-char *
-rest_path(const char *prefix, const char *text, const char *suffix)
-{
-	struct buf b = BUF_INIT;
-
-	buf_adds(&b, prefix);
-	rest_path_add(&b, text);
-	buf_adds(&b, suffix);
-	return (buf_take(&b, NULL));
-}
-
 void
 rest_sleep(int64_t ms)
 {
@@ -545,7 +429,7 @@ conclude(const struct rest *rest, struct exchange *x, long status,
 	}
 	if (x->body.len > 0 && status != 304 && json == NULL)
 		return (fail_set(fail, FAIL_PROTOCOL,
-		    "%.80s answers with something that is no JSON",
+		    "%.80s answers with something that is not JSON",
 		    rest->server));
 	memset(ret, 0, sizeof(*ret));
 	ret->status = (int)status;
@@ -610,7 +494,7 @@ rest_get(struct rest *rest, const char *path, json_t **ret, struct fail *fail)
 	if (!json_is_object(reply.json)) {
 		rest_reply_fini(&reply);
 		return (fail_set(fail, FAIL_PROTOCOL,
-		    "%.80s answers with something that is no object",
+		    "%.80s answers with something that is not a JSON object",
 		    rest->server));
 	}
 	*ret = reply.json;

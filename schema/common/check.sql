@@ -105,7 +105,7 @@ LIMIT $limit;
 
 -- A lane to another server is as urgent as the most urgent of what waits in it
 -- (one that is leased is weighed when its lease ends).
--- name: check_urgency(limit)
+-- name: check_lane_priority(limit)
 -- columns: as place
 SELECT 'lane ' || w.lane_id || ' has priority ' || w.priority ||
     ', the highest in it is ' || w.highest AS place

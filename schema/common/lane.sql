@@ -17,7 +17,7 @@ VALUES ($conversation_id, $dest_kind, $dest_id, $class, $now, $destination_id,
 RETURNING lane_id;
 
 -- The highest priority of what waits in a lane to another server.
--- name: lane_urgency(lane_id)
+-- name: lane_top_priority(lane_id)
 -- columns: priority
 SELECT max(o.priority) AS priority FROM outbox o
 WHERE o.lane_id = $lane_id AND o.dest_kind = 'server' AND o.state = 'pending'
@@ -53,7 +53,7 @@ SELECT min(due_at) FROM outbox_lanes
 WHERE state = 'ready' AND destination_id = $destination_id AND priority = -1;
 
 -- Whether there are lanes that are due after $beyond.
--- name: lanes_far(beyond)
+-- name: lanes_due_beyond(beyond)
 -- columns: as least
 SELECT min(due_at) AS least FROM outbox_lanes
 WHERE due_at > 0 AND due_at > $beyond;

@@ -6,7 +6,7 @@
 INSERT INTO nodes (name, started_at, beat_at) VALUES ($name, $now, $now)
 RETURNING node_id;
 
--- Makes the row again if others have forgotten a node that was only held up.
+-- Inserts the row again if it was deleted: the node was only held up.
 -- name: node_heartbeat(node_id, now, name)
 INSERT INTO nodes (node_id, name, started_at, beat_at)
 VALUES ($node_id, $name, $now, $now)
@@ -19,7 +19,7 @@ SELECT beat_at FROM nodes WHERE node_id = $node_id;
 -- name: node_leave(node_id, now)
 UPDATE nodes SET left_at = $now WHERE node_id = $node_id AND left_at IS NULL;
 
--- Unless it has beaten again.
+-- Unless it has sent another heartbeat.
 -- name: node_mark_dead(node_id, now, beat_at)
 UPDATE nodes SET left_at = $now
 WHERE node_id = $node_id AND left_at IS NULL AND beat_at = $beat_at;
@@ -29,13 +29,13 @@ WHERE node_id = $node_id AND left_at IS NULL AND beat_at = $beat_at;
 SELECT node_id, name, beat_at FROM nodes
 WHERE left_at IS NULL ORDER BY node_id;
 
--- Those that have not run out.
+-- The leases that have not run out.
 -- name: node_leases_left(owner, now)
 -- columns: count
 SELECT count(*) AS count FROM outbox_lanes
 WHERE state = 'leased' AND lease_owner = $owner AND lease_until > $now;
 
--- Those who have left so long ago, and to whom no lease is given.
+-- The nodes that left before $before and hold no lease.
 -- name: nodes_left(before, limit)
 -- columns: node_id
 SELECT n.node_id FROM nodes n

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- What is old enough to go (upkeep/purge.h).  The janitor looks, a piece at a
+-- What is old enough to go (upkeep/purge.h).  The purger looks, a piece at a
 -- time behind a cursor; the writer deletes by key, and looks again whether it
 -- still may.
 

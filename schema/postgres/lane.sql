@@ -53,7 +53,7 @@ WHERE l.lane_id = r.lane_id;
 -- The next local lanes after $after that owe something, at most $limit, each
 -- with its due time: one step in the index of what waits for each lane, however
 -- much waits in it.
--- name: lanes_owing(after, limit)
+-- name: lanes_pending(after, limit)
 -- columns: as due_lane
 WITH RECURSIVE owing (lane_id, n) AS (
     SELECT min(o.lane_id), 1::bigint FROM outbox o
@@ -86,7 +86,7 @@ ORDER BY l.due_at, l.lane_id LIMIT $limit;
 
 -- Lanes that are due much later than anything is ever put off: the clock has
 -- been put back.  As far as nobody is at work on their conversations.
--- name: lanes_clamp(now, beyond)
+-- name: lanes_cap_due(now, beyond)
 WITH held AS (
     SELECT l.lane_id FROM outbox_lanes l
     JOIN conversations c ON c.conversation_id = l.conversation_id

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- The outbox lifecycle: destinations with their breakers, lanes with leases,
--- attempts, dead letters, totals, and who did what at the desk.
+-- attempts, dead letters, totals, and the audit log of operators.
 --
 -- What waits for other servers has indexes of its own, so that a message to
 -- somebody here writes no page more than before, and a lane of ours is found
@@ -73,8 +73,8 @@ CREATE INDEX outbox_sending ON outbox (last_status_at)
     WHERE state = 'sending';
 CREATE INDEX outbox_later ON outbox (ack_deadline)
     WHERE ack_deadline IS NOT NULL;
--- The desk's: what has ended badly, and what is on its way to that.  Both are
--- rare, and nothing is written for a message that just arrives.
+-- For the admin routes: what has ended badly, and what is about to.  Both
+-- are rare, and nothing is written for a message that just arrives.
 CREATE INDEX outbox_ended ON outbox (state, id)
     WHERE state = 'failed' OR state = 'expired' OR state = 'canceled';
 CREATE INDEX outbox_retrying ON outbox (retry_count)

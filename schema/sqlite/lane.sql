@@ -51,7 +51,7 @@ WHERE lane_id = $lane_id;
 -- The next local lanes after $after that owe something, at most $limit, each
 -- with its due time: one step in the index of what waits for each lane, however
 -- much waits in it.
--- name: lanes_owing(after, limit)
+-- name: lanes_pending(after, limit)
 -- columns: as due_lane
 WITH RECURSIVE owing (lane_id) AS (
     SELECT min(o.lane_id) FROM outbox o
@@ -91,7 +91,7 @@ LIMIT $limit;
 
 -- Lanes that are due much later than anything is ever put off: the clock has
 -- been put back.
--- name: lanes_clamp(now, beyond)
+-- name: lanes_cap_due(now, beyond)
 UPDATE outbox_lanes SET due_at = $now WHERE state = 'ready' AND lane_id IN (
     SELECT lane_id FROM outbox_lanes INDEXED BY outbox_lanes_put_off
     WHERE due_at > 0 AND due_at > $beyond LIMIT 1000);

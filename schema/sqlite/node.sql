@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- The nodes of a database: this one has one writer, and so one node.
 
--- Leases of a node that is gone run out now.
+-- Ends the leases of a dead node.
 -- name: node_end_leases(owner, now)
 UPDATE outbox_lanes SET lease_until = $now
 WHERE state = 'leased' AND lease_owner = $owner AND lease_until > $now;

@@ -49,14 +49,14 @@ enum rc
 admin_start(struct admin *admin, struct err *err)
 {
 
-	return (watch_start(admin, &admin->watch, err));
+	return (alert_thread_start(admin, &admin->alert_thread, err));
 }
 
 void
 admin_stop(struct admin *admin)
 {
 
-	watch_stop(&admin->watch);
+	alert_thread_stop(&admin->alert_thread);
 }
 
 /* ---- health ---- */
@@ -103,7 +103,7 @@ static const struct http_route routes[] = {
     {"GET", "/problems", admin_problems, HTTP_PUBLIC | HTTP_NO_BODY},
     {"GET", "/problems/{slug}", admin_problem, HTTP_PUBLIC | HTTP_NO_BODY},
     {"GET", "/admin", page_admin, HTTP_PUBLIC | HTTP_NO_BODY},
-    {"GET", "/", admin_front, HTTP_PUBLIC | HTTP_NO_BODY},
+    {"GET", "/", admin_front_page, HTTP_PUBLIC | HTTP_NO_BODY},
     {"GET", "/v1/admin/stats", admin_stats_get, ADMIN_READ},
     {"GET", "/v1/admin/outbox", admin_outbox_get, ADMIN_READ},
     {"GET", "/v1/admin/outbox/{id}", admin_message_get, ADMIN_READ},

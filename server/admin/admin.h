@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is for operators and for people who look: health, metrics, the formal
- * documents, the pages that explain problems.  The argument of its handlers is
- * the api, which knows the admin.
+ * The routes for operators: health, metrics, the formal documents, the pages
+ * that explain problems, and what operators do.  The argument of its handlers
+ * is the struct rest, as for all routes.
  */
 #ifndef ADMIN_ADMIN_H
 #define ADMIN_ADMIN_H
@@ -35,14 +35,14 @@ struct admin_options {
 
 	struct net_networks metrics_networks; /* that may read /metrics */
 
-	int64_t watch_ms; /* how often it looks for alerts */
+	int64_t alert_interval_ms; /* between two evaluations of the alerts */
 };
 
 /* Makes it. */
 enum rc admin_new(const struct admin_options *options, struct admin **ret,
     struct err *err) MUST_USE;
 
-/* Begins to look for alerts; the readers must run. */
+/* Starts the alert thread; the readers must run. */
 enum rc admin_start(struct admin *admin, struct err *err) MUST_USE;
 
 /* Ends that; the readers must still run, or have been stopped. */

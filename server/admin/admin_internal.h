@@ -8,19 +8,19 @@
 #include "admin/admin.h"
 #include "admin/alerts.h"
 #include "base/lock.h"
-#include "rest/ask.h"
+#include "rest/call.h"
 
 struct admin {
 	struct admin_options o;
 	int64_t start_ms;
-	struct lock lock; /* of the counters that are taken over */
+	struct lock lock; /* of the metrics that are counted elsewhere */
 	struct alerts *alerts;
-	struct watch *watch; /* NULL: it does not look */
+	struct alert_thread *alert_thread; /* NULL: not started */
 };
 
-/* All that there is to see, at a look: for the page of metrics and for the
- * alerts.  Large: not for a stack. */
-struct sight {
+/* All statistics at one time, for the page of metrics and for the alerts.
+ * Large: not for a stack. */
+struct stats_snapshot {
 	struct gauges gauges;
 	struct relay_stats relay;
 	int64_t relay_age_ms; /* -1: it has not turned yet */
@@ -28,28 +28,30 @@ struct sight {
 	bool ready;
 };
 
-/* Looks, and brings those metrics up to date that others count by themselves.
- * Thread: reader. */
-enum rc sight_take(struct admin *admin, struct db *db, struct sight *ret,
-    struct err *err) MUST_USE;
+/* Takes a snapshot, and updates the metrics that are counted outside of this
+ * module.  Thread: reader. */
+enum rc stats_snapshot_take(struct admin *admin, struct db *db,
+    struct stats_snapshot *ret, struct err *err) MUST_USE;
 
-/* Brings the metrics of messages up to ${totals}, which outlive the process.
- * Only one thread at a time. */
-void sight_totals(struct metrics *metrics, const struct gauges_totals *totals);
+/* Sets the metrics of messages to ${totals}, which outlive the process.  One
+ * thread at a time. */
+void stats_snapshot_totals(
+    struct metrics *metrics, const struct gauges_totals *totals);
 
-/* Appends what ${sight} has for the page of metrics. */
-void sight_metrics_write(
-    const struct admin *admin, const struct sight *sight, struct buf *out);
+/* Appends ${snapshot} as Prometheus text. */
+void stats_snapshot_metrics_write(const struct admin *admin,
+    const struct stats_snapshot *snapshot, struct buf *out);
 
-struct watch;
+struct alert_thread;
 
-/* Looks for alerts every ${admin}->o.watch_ms, on a thread of its own and on a
- * reader's. */
-enum rc watch_start(
-    struct admin *admin, struct watch **ret, struct err *err) MUST_USE;
+/* Evaluates the alerts every ${admin}->o.alert_interval_ms, on a thread of its
+ * own and a reader's. */
+enum rc alert_thread_start(
+    struct admin *admin, struct alert_thread **ret, struct err *err) MUST_USE;
 
-/* Waits for the end of a look that is under way.  NULL inside is allowed. */
-void watch_stop(struct watch **watch);
+/* Waits for the end of an evaluation under way, and ends the thread.  *thread
+ * may be NULL. */
+void alert_thread_stop(struct alert_thread **thread);
 
 /* A file of docs/, made part of the program by the build. */
 struct document {
@@ -60,15 +62,15 @@ struct document {
 extern const struct document document_openapi;
 extern const struct document document_asyncapi;
 
-/* Appends what the kernel says of this process, as Prometheus text. */
+/* Appends the kernel's numbers of this process, as Prometheus text. */
 void process_metrics_write(struct buf *b, int64_t start_ms);
 
-/* The admin whose route ${ask} is of. */
+/* The admin whose route ${call} is of. */
 static inline struct admin *
-admin_of(const struct ask *ask)
+admin_of(const struct call *call)
 {
 
-	return (ask->module);
+	return (call->module);
 }
 
 /* Handlers; the argument is the rest. */
@@ -79,6 +81,6 @@ void admin_openapi(struct http_request *req, void *arg);
 void admin_asyncapi(struct http_request *req, void *arg);
 void admin_problems(struct http_request *req, void *arg);
 void admin_problem(struct http_request *req, void *arg);
-void admin_front(struct http_request *req, void *arg);
+void admin_front_page(struct http_request *req, void *arg);
 
 #endif

@@ -33,7 +33,7 @@ static const struct {
 static const char *const severities[] = {"warning", "error", "critical"};
 
 struct one {
-	bool holds;       /* its condition, at the last look */
+	bool holds;       /* its condition, at the last evaluation */
 	bool raised;      /* for long enough */
 	int64_t begin_ms; /* monotonic: since when it holds */
 	int64_t since_ms; /* wall: the same */
@@ -56,13 +56,13 @@ struct alerts {
 	const struct clk *clk;
 	struct metrics *metrics;
 
-	/* Of the looking thread alone. */
+	/* Of the evaluating thread alone. */
 	struct mark marks[MARKS];
 	size_t nmarks; /* ever made */
 	struct open_breaker open[GAUGES_DESTINATIONS];
 	size_t nopen;
 	int64_t offset_ms; /* of the wall clock to the monotonic one */
-	bool looked;
+	bool evaluated;
 
 	struct lock lock; /* of what follows */
 	struct one one[ALERT_COUNT];
@@ -95,8 +95,8 @@ alerts_free(struct alerts *a)
 
 /* ---- the last hour ---- */
 
-/* What has happened since the oldest mark that is not older than an hour; a
- * mark is made each minute, however often somebody looks. */
+/* The rates since the oldest mark that is not older than an hour.  A mark is
+ * made each minute, however often the alerts are evaluated. */
 static struct alerts_rates
 last_hour(struct alerts *a, const struct mark *now)
 {
@@ -128,10 +128,10 @@ last_hour(struct alerts *a, const struct mark *now)
 
 /* ---- conditions ---- */
 
-/* What a condition is judged by, and where it says why. */
+/* The input of a condition, and the place of its reason. */
 struct judging {
 	struct alerts *alerts;
-	const struct alerts_look *look;
+	const struct alerts_input *input;
 	const struct alerts_rates *rates;
 	int64_t mono_ms, wall_ms;
 	char *text; /* TEXT_SIZE */
@@ -140,7 +140,7 @@ struct judging {
 static bool
 depth_high(const struct judging *j)
 {
-	int64_t n = j->look->gauges->totals.pending;
+	int64_t n = j->input->gauges->totals.pending;
 
 	(void)snprintf(j->text, TEXT_SIZE, "%lld messages wait for delivery",
 	    (long long)n);
@@ -150,7 +150,7 @@ depth_high(const struct judging *j)
 static bool
 backlog(const struct judging *j)
 {
-	int64_t n = j->look->gauges->totals.pending;
+	int64_t n = j->input->gauges->totals.pending;
 
 	(void)snprintf(j->text, TEXT_SIZE,
 	    "%lld messages have been waiting for delivery", (long long)n);
@@ -160,7 +160,7 @@ backlog(const struct judging *j)
 static bool
 failed(const struct judging *j)
 {
-	const struct gauges_dead *d = &j->look->gauges->dead;
+	const struct gauges_dead *d = &j->input->gauges->dead;
 
 	(void)snprintf(j->text, TEXT_SIZE,
 	    "%s%lld dead letters wait for somebody: %lld rejected, %lld out "
@@ -177,13 +177,13 @@ failed_many(const struct judging *j)
 {
 
 	(void)failed(j); /* says the same */
-	return (j->look->gauges->dead.all > ALERTS_FAILED_MANY);
+	return (j->input->gauges->dead.all > ALERTS_FAILED_MANY);
 }
 
 static bool
 stuck_sending(const struct judging *j)
 {
-	int64_t at = j->look->gauges->oldest_sending_at;
+	int64_t at = j->input->gauges->oldest_sending_at;
 	int64_t age = at == 0 ? 0 : j->wall_ms - at;
 
 	(void)snprintf(j->text, TEXT_SIZE,
@@ -230,7 +230,7 @@ open_since(const struct alerts *a, int64_t destination_id, int64_t now_ms)
 static bool
 breaker_open(const struct judging *j)
 {
-	const struct gauges *f = j->look->gauges;
+	const struct gauges *f = j->input->gauges;
 	const struct gauges_destination *first = NULL;
 	struct alerts *a = j->alerts;
 	struct open_breaker open[GAUGES_DESTINATIONS];
@@ -263,8 +263,8 @@ relay_silent(const struct judging *j)
 
 	(void)snprintf(j->text, TEXT_SIZE,
 	    "the relay has not turned for %lld s",
-	    (long long)(j->look->relay_age_ms / 1000));
-	return (j->look->relay_age_ms > ALERTS_SILENT_MS);
+	    (long long)(j->input->relay_age_ms / 1000));
+	return (j->input->relay_age_ms > ALERTS_SILENT_MS);
 }
 
 static bool
@@ -272,8 +272,8 @@ log_large(const struct judging *j)
 {
 
 	(void)snprintf(j->text, TEXT_SIZE, "the write-ahead log holds %lld MiB",
-	    (long long)(j->look->log_bytes >> 20));
-	return (j->look->log_bytes > ALERTS_LOG_BYTES);
+	    (long long)(j->input->log_bytes >> 20));
+	return (j->input->log_bytes > ALERTS_LOG_BYTES);
 }
 
 static bool (*const conditions[ALERT_COUNT])(const struct judging *) = {
@@ -289,7 +289,7 @@ static bool (*const conditions[ALERT_COUNT])(const struct judging *) = {
     [ALERT_LOG_LARGE] = log_large,
 };
 
-/* ---- a look ---- */
+/* ---- an evaluation ---- */
 
 static void
 tell_raised(enum alert id, const struct one *one)
@@ -309,7 +309,7 @@ tell_cleared(enum alert id, int64_t begin_ms, int64_t now_ms)
 	    (long long)((now_ms - begin_ms) / 1000));
 }
 
-/* One alert's state after a look. */
+/* One alert's state after an evaluation. */
 static void
 judge(struct alerts *a, enum alert id, const struct judging *j)
 {
@@ -336,34 +336,35 @@ judge(struct alerts *a, enum alert id, const struct judging *j)
 
 /* Steps of a wall clock make ages and due times wrong. */
 static void
-look_at_clock(struct alerts *a, int64_t wall_ms, int64_t mono_ms)
+check_clock(struct alerts *a, int64_t wall_ms, int64_t mono_ms)
 {
 	int64_t moved = wall_ms - mono_ms - a->offset_ms;
 
-	if (a->looked && (moved > ALERTS_JUMP_MS || moved < -ALERTS_JUMP_MS)) {
+	if (a->evaluated &&
+	    (moved > ALERTS_JUMP_MS || moved < -ALERTS_JUMP_MS)) {
 		metrics_add(a->metrics, METRIC_CLOCK_JUMPS, 1);
 		log_event(LOG_EV_CLOCK_JUMP, "moved_ms=%lld", (long long)moved);
 	}
 	a->offset_ms += moved;
-	a->looked = true;
+	a->evaluated = true;
 }
 
 void
-alerts_turn(struct alerts *a, const struct alerts_look *look)
+alerts_evaluate(struct alerts *a, const struct alerts_input *input)
 {
 	struct judging j = {.alerts = a,
-	    .look = look,
+	    .input = input,
 	    .mono_ms = clk_mono_ms(a->clk),
 	    .wall_ms = clk_wall_ms(a->clk)};
 	struct mark now = {.at_ms = j.mono_ms,
-	    .sent = look->gauges->totals.sent_total,
-	    .retries = look->gauges->totals.retries_total,
-	    .delivered = look->delivered,
-	    .delivered_us = look->delivered_us};
+	    .sent = input->gauges->totals.sent_total,
+	    .retries = input->gauges->totals.retries_total,
+	    .delivered = input->delivered,
+	    .delivered_us = input->delivered_us};
 	char text[TEXT_SIZE] = "";
 	int id;
 
-	look_at_clock(a, j.wall_ms, j.mono_ms);
+	check_clock(a, j.wall_ms, j.mono_ms);
 	j.text = text;
 	lock_take(&a->lock);
 	a->rates = last_hour(a, &now);

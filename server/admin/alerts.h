@@ -3,10 +3,10 @@
  * The server's own alerts: the cheap ones of contrib/prometheus/alerts.yaml,
  * for whom no Prometheus watches, judged once a minute from the same gauges.
  * One is raised when its condition has held for so long as the table says, and
- * is cleared at the first look at which it does not hold; both are logged.
+ * is cleared at the first evaluation at which it does not; both are logged.
  *
- * This is the judge alone: it is given the gauges and asks its clock; who
- * looks, and when, is in watch.c.
+ * The evaluation alone: it is given the gauges, and reads its clock.  When it
+ * happens is decided in alert_thread.c.
  */
 #ifndef ADMIN_ALERTS_H
 #define ADMIN_ALERTS_H
@@ -42,7 +42,7 @@ enum alert {
 	    ALERT_COUNT
 };
 
-/* What they are judged by.  Beyond each of these, not at it. */
+/* The thresholds: an alert is raised beyond its threshold, not at it. */
 #define ALERTS_DEPTH 100
 #define ALERTS_BACKLOG 1000
 #define ALERTS_FAILED_MANY 10
@@ -57,8 +57,8 @@ enum alert {
 
 struct alerts;
 
-/* What is seen at a look. */
-struct alerts_look {
+/* The values that an evaluation reads. */
+struct alerts_input {
 	const struct gauges *gauges;
 	int64_t relay_age_ms; /* since the relay turned; -1: not known */
 	int64_t log_bytes;
@@ -66,7 +66,7 @@ struct alerts_look {
 	int64_t delivered_us; /* and their sum */
 };
 
-/* What happened in the last hour, or since the first look. */
+/* The rates of the last hour, or since the first evaluation. */
 struct alerts_rates {
 	int64_t window_ms;
 	int64_t delivered;
@@ -82,7 +82,7 @@ struct alerts *alerts_new(const struct clk *clk, struct metrics *m);
 void alerts_free(struct alerts *a);
 
 /* Judges all of them, logs what has begun and what has ended. */
-void alerts_turn(struct alerts *a, const struct alerts_look *look);
+void alerts_evaluate(struct alerts *a, const struct alerts_input *input);
 
 /* Appends those that are raised as a JSON array: name, severity, since, text.
  * Thread: any. */

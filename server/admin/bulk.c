@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Many dead letters at once, requeued or discarded: those that are named, or
- * the oldest that suit a filter.  They go to the writer in units of
- * OPERATOR_LETTERS, one after the other, so that nobody's commit waits for all
- * of them; those that are refused are told and passed over.
+ * Requeues or discards many dead letters at once: those of a list of ids, or
+ * the oldest that match a filter.  They go to the writer in units of
+ * OPERATOR_DEAD_LETTERS, one after the other, so that no commit waits for all
+ * of them.  The answer names those that were refused.
  */
 #include <string.h>
 
 #include "admin/routes_internal.h"
 #include "delivery/operator.h"
 
-#define MANY_MAX 1000
-#define MANY_DEFAULT 100
-/* Letters that are tried in one call: some are refused. */
+#define BULK_MAX 1000
+#define BULK_DEFAULT 100
+/* Dead letters that are tried in one call: some are refused. */
 #define TRIED_MAX 2000
 
-struct many_ask {
-	struct ask ask; /* first */
+struct bulk_call {
+	struct call call; /* first */
 	struct wire_doc doc;
 	struct operator_unit unit;
-	struct operator_letter letters[OPERATOR_LETTERS];
+	struct operator_dead_letter letters[OPERATOR_DEAD_LETTERS];
 	const char *member; /* "requeued", "discarded" */
 
 	/* By name. */
@@ -39,14 +39,14 @@ struct many_ask {
 	struct buf refusals;
 };
 
-static void go_on(struct many_ask *a);
+static void go_on(struct bulk_call *a);
 
 /* ---- the answer ---- */
 
 static enum rc
-read_end(struct ask *ask, struct db *db, struct err *err)
+read_end(struct call *call, struct db *db, struct err *err)
 {
-	struct many_ask *a = (struct many_ask *)(void *)ask;
+	struct bulk_call *a = CONTAINER_OF(call, struct bulk_call, call);
 	struct buf b = BUF_INIT;
 	int64_t left = 0;
 	bool all = true;
@@ -68,7 +68,7 @@ read_end(struct ask *ask, struct db *db, struct err *err)
 	jw_int(&b, "remaining", left + a->refused);
 	jw_bool(&b, "more", left > 0 || !all);
 	buf_addc(&b, '}');
-	ask_json(ask, 200, &b);
+	call_json(call, 200, &b);
 	buf_fini(&b);
 	return (RC_OK);
 }
@@ -76,14 +76,14 @@ read_end(struct ask *ask, struct db *db, struct err *err)
 /* ---- a unit ---- */
 
 static void
-take_results(struct many_ask *a)
+add_results(struct bulk_call *a)
 {
-	const struct operator_letter *l;
+	const struct operator_dead_letter *l;
 	size_t i;
 
 	a->done += (int64_t)a->unit.done;
-	a->tried += (int64_t)a->unit.nletters;
-	for (i = 0; i < a->unit.nletters; i++) {
+	a->tried += (int64_t)a->unit.ndead_letters;
+	for (i = 0; i < a->unit.ndead_letters; i++) {
 		l = &a->letters[i];
 		if (!l->refused)
 			continue;
@@ -102,54 +102,55 @@ unit_done(struct unit *base)
 {
 	struct operator_unit *u =
 	    CONTAINER_OF(base, struct operator_unit, unit);
-	struct many_ask *a = u->arg;
+	struct bulk_call *a = u->arg;
 
-	if (!ask_unit_ok(&a->ask, &u->unit, &u->refusal))
+	if (!call_unit_ok(&a->call, &u->unit, &u->refusal))
 		return;
-	take_results(a);
+	add_results(a);
 	go_on(a);
 }
 
 static void
-submit(struct many_ask *a)
+submit(struct bulk_call *a)
 {
 	enum operator_op op = a->unit.op;
-	size_t n = a->unit.nletters;
+	size_t n = a->unit.ndead_letters;
 
-	operator_unit_init(&a->unit, op, a->ask.who->name);
-	a->unit.letters = a->letters;
-	a->unit.nletters = n;
+	operator_unit_init(&a->unit, op, a->call.principal->name);
+	a->unit.dead_letters = a->letters;
+	a->unit.ndead_letters = n;
 	a->unit.unit.finish = unit_done;
 	a->unit.arg = a;
-	(void)ask_submit(&a->ask, &a->unit.unit);
+	(void)call_submit(&a->call, &a->unit.unit);
 }
 
 /* ---- which ---- */
 
 static void
-next_named(struct many_ask *a)
+next_named(struct bulk_call *a)
 {
 	size_t n = 0;
 
-	while (n < OPERATOR_LETTERS && a->at < json_array_size(a->ids)) {
+	while (n < OPERATOR_DEAD_LETTERS && a->at < json_array_size(a->ids)) {
 		a->letters[n].dead_id =
 		    json_integer_value(json_array_get(a->ids, a->at));
 		n++;
 		a->at++;
 	}
-	a->unit.nletters = n;
+	a->unit.ndead_letters = n;
 }
 
 static enum rc
-next_filtered(struct many_ask *a, struct db *db, struct err *err)
+next_filtered(struct bulk_call *a, struct db *db, struct err *err)
 {
-	int64_t ids[OPERATOR_LETTERS], last, want = a->limit - a->done;
+	int64_t ids[OPERATOR_DEAD_LETTERS], last, want = a->limit - a->done;
 	size_t i, n;
 	enum rc rc;
 
 	rc = inspect_dead_letter_ids(db, &a->filter, a->last, ids,
-	    (size_t)(want < OPERATOR_LETTERS ? want : OPERATOR_LETTERS), &n,
-	    &last, err);
+	    (size_t)(want < OPERATOR_DEAD_LETTERS ? want
+						  : OPERATOR_DEAD_LETTERS),
+	    &n, &last, err);
 	if (rc != RC_OK)
 		return (rc);
 	a->ended = last == 0 || n == 0;
@@ -159,23 +160,23 @@ next_filtered(struct many_ask *a, struct db *db, struct err *err)
 		a->last = ids[n - 1];
 	for (i = 0; i < n; i++)
 		a->letters[i].dead_id = ids[i];
-	a->unit.nletters = n;
+	a->unit.ndead_letters = n;
 	return (RC_OK);
 }
 
 /* Each unit is somebody's who may have it done when it begins. */
 static enum rc
-read_next(struct ask *ask, struct db *db, struct err *err)
+read_next(struct call *call, struct db *db, struct err *err)
 {
-	struct many_ask *a = (struct many_ask *)(void *)ask;
+	struct bulk_call *a = CONTAINER_OF(call, struct bulk_call, call);
 	enum rc rc;
 
-	if ((rc = rest_still_admitted(ask, db, err)) == RC_NOT_FOUND) {
-		ask_refuse_stranger(ask);
+	if ((rc = rest_still_admitted(call, db, err)) == RC_NOT_FOUND) {
+		caller_refuse_stranger(call);
 		return (RC_OK);
 	}
 	if (rc == RC_OK && a->ids == NULL && !a->resolved) {
-		rc = admin_resolve(ask, db, &a->names, &a->filter.sender_id,
+		rc = admin_resolve(call, db, &a->names, &a->filter.sender_id,
 		    &a->filter.destination_id, err);
 		if (rc == RC_NOT_FOUND)
 			return (RC_OK);
@@ -187,15 +188,15 @@ read_next(struct ask *ask, struct db *db, struct err *err)
 		next_named(a);
 	if (rc != RC_OK)
 		return (rc);
-	if (a->unit.nletters > 0)
+	if (a->unit.ndead_letters > 0)
 		submit(a);
 	else
-		ask_read(ask, read_end);
+		call_read(call, read_end);
 	return (RC_OK);
 }
 
 static bool
-is_done(const struct many_ask *a)
+is_done(const struct bulk_call *a)
 {
 
 	if (a->ids != NULL)
@@ -205,16 +206,16 @@ is_done(const struct many_ask *a)
 
 /* The next unit, or the answer. */
 static void
-go_on(struct many_ask *a)
+go_on(struct bulk_call *a)
 {
 
-	ask_read(&a->ask, is_done(a) ? read_end : read_next);
+	call_read(&a->call, is_done(a) ? read_end : read_next);
 }
 
 /* ---- the question ---- */
 
 static bool
-take_ids(struct many_ask *a)
+parse_ids(struct bulk_call *a)
 {
 	size_t i, n;
 
@@ -222,15 +223,15 @@ take_ids(struct many_ask *a)
 	for (i = 0; i < n; i++)
 		if (!json_is_integer(json_array_get(a->ids, i)))
 			n = 0;
-	if (n >= 1 && n <= MANY_MAX)
+	if (n >= 1 && n <= BULK_MAX)
 		return (true);
-	ask_problem(&a->ask, PROBLEM_BAD_REQUEST, "/dead_ids",
-	    "\"dead_ids\" must be a list of 1 to %d numbers", MANY_MAX);
+	call_problem(&a->call, PROBLEM_BAD_REQUEST, "/dead_ids",
+	    "\"dead_ids\" must be a list of 1 to %d numbers", BULK_MAX);
 	return (false);
 }
 
 static bool
-take_filter(struct many_ask *a, json_t *filter)
+parse_filter(struct bulk_call *a, json_t *filter)
 {
 	struct span reason = {NULL, 0}, sender = {NULL, 0},
 		    destination = {NULL, 0};
@@ -247,12 +248,12 @@ take_filter(struct many_ask *a, json_t *filter)
 	struct refusal r = REFUSAL_INIT;
 
 	if (wire_object(filter, "/filter", fields, 3, &r) != RC_OK) {
-		ask_refuse(&a->ask, &r);
+		call_refuse(&a->call, &r);
 		return (false);
 	}
 	if (reason.p != NULL &&
 	    !admin_reason_read(reason.p, reason.n, a->filter.reason)) {
-		ask_problem(&a->ask, PROBLEM_BAD_REQUEST, "/filter/reason",
+		call_problem(&a->call, PROBLEM_BAD_REQUEST, "/filter/reason",
 		    "\"reason\" must be " ADMIN_REASONS);
 		return (false);
 	}
@@ -265,7 +266,7 @@ take_filter(struct many_ask *a, json_t *filter)
 }
 
 static bool
-take_question(struct many_ask *a)
+parse_request(struct bulk_call *a)
 {
 	json_t *ids = NULL, *filter = NULL;
 	bool limited = false;
@@ -275,31 +276,31 @@ take_question(struct many_ask *a)
 	    {.name = "limit",
 		.type = WIRE_I64,
 		.min = 1,
-		.max = MANY_MAX,
+		.max = BULK_MAX,
 		.ret = &a->limit,
 		.ret_present = &limited}};
 
-	a->limit = MANY_DEFAULT;
-	if (!ask_body(&a->ask, &a->doc, fields, 3))
+	a->limit = BULK_DEFAULT;
+	if (!call_body(&a->call, &a->doc, fields, 3))
 		return (false);
 	if ((ids != NULL) == (filter != NULL)) {
-		ask_problem(&a->ask, PROBLEM_BAD_REQUEST, "",
+		call_problem(&a->call, PROBLEM_BAD_REQUEST, "",
 		    "give either \"dead_ids\" or \"filter\"");
 		return (false);
 	}
 	if (ids != NULL && limited) {
-		ask_problem(&a->ask, PROBLEM_BAD_REQUEST, "/limit",
+		call_problem(&a->call, PROBLEM_BAD_REQUEST, "/limit",
 		    "\"limit\" goes with \"filter\"");
 		return (false);
 	}
 	a->ids = ids;
-	return (ids != NULL ? take_ids(a) : take_filter(a, filter));
+	return (ids != NULL ? parse_ids(a) : parse_filter(a, filter));
 }
 
 static void
-many_fini(void *arg)
+bulk_fini(void *arg)
 {
-	struct many_ask *a = arg;
+	struct bulk_call *a = arg;
 
 	buf_fini(&a->refusals);
 }
@@ -309,13 +310,13 @@ many(struct http_request *req, void *arg, enum operator_op op,
     const char *member)
 {
 	static const char *const allowed[] = {NULL};
-	struct many_ask *a;
+	struct bulk_call *a;
 
-	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
-	    !ask_query_check(&a->ask, allowed) || !take_question(a))
+	if ((a = call_new(arg, req, sizeof(*a))) == NULL ||
+	    !call_query_check(&a->call, allowed) || !parse_request(a))
 		return;
-	if (http_on_free(req, many_fini, a) != RC_OK) {
-		ask_problem(&a->ask, PROBLEM_BUSY, "", "out of memory");
+	if (http_on_free(req, bulk_fini, a) != RC_OK) {
+		call_problem(&a->call, PROBLEM_BUSY, "", "out of memory");
 		return;
 	}
 	a->unit.op = op;
@@ -327,12 +328,12 @@ void
 admin_dead_requeue_post(struct http_request *req, void *arg)
 {
 
-	many(req, arg, OPERATOR_REQUEUE_LETTERS, "requeued");
+	many(req, arg, OPERATOR_REQUEUE_DEAD_LETTERS, "requeued");
 }
 
 void
 admin_dead_discard_post(struct http_request *req, void *arg)
 {
 
-	many(req, arg, OPERATOR_DISCARD_LETTERS, "discarded");
+	many(req, arg, OPERATOR_DISCARD_DEAD_LETTERS, "discarded");
 }

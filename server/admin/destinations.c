@@ -32,7 +32,7 @@ struct page {
 
 /* RC_LIMIT ends the page: there is more. */
 static enum rc
-take_destination(
+on_row_destination(
     void *arg, const struct inspect_destination *d, struct err *err)
 {
 	struct page *p = arg;
@@ -87,7 +87,7 @@ write_waiting(struct buf *b, const struct inspect_backlog *w, int64_t now_ms)
 	jw_bool(b, "truncated", w->truncated);
 }
 
-/* What the relay holds in memory; it may never have met the destination. */
+/* Writes the state of a destination in the relay, which may not know it. */
 static void
 write_relay(
     struct buf *b, const struct relay_stats *relay, int64_t destination_id)
@@ -153,36 +153,36 @@ write_limits(struct buf *b)
 
 /* ---- the list ---- */
 
-struct list_ask {
-	struct ask ask; /* first */
+struct list_call {
+	struct call call; /* first */
 	const char *after;
 	int64_t limit;
 	struct page page;
 };
 
 static enum rc
-read_list(struct ask *ask, struct db *db, struct err *err)
+read_list(struct call *call, struct db *db, struct err *err)
 {
-	struct list_ask *a = (struct list_ask *)(void *)ask;
+	struct list_call *a = CONTAINER_OF(call, struct list_call, call);
 	struct buf b = BUF_INIT;
 	bool more;
 	enum rc rc;
 
 	a->page.limit = (size_t)a->limit;
 	rc = inspect_destinations(
-	    db, a->after, a->limit + 1, take_destination, &a->page, err);
+	    db, a->after, a->limit + 1, on_row_destination, &a->page, err);
 	more = rc == RC_LIMIT;
 	if (rc == RC_OK || rc == RC_LIMIT) {
 		buf_adds(&b, "{\"destinations\":[");
-		rc = write_page(admin_of(ask), db, &a->page, &b, err);
+		rc = write_page(admin_of(call), db, &a->page, &b, err);
 	}
 	buf_fini(&a->page.text);
 	if (rc == RC_OK) {
 		buf_addc(&b, ']');
 		write_limits(&b);
-		admin_next_text(ask, &b, "after", more ? a->page.last : NULL);
+		admin_next_text(call, &b, "after", more ? a->page.last : NULL);
 		buf_addc(&b, '}');
-		ask_json(ask, 200, &b);
+		call_json(call, 200, &b);
 	}
 	buf_fini(&b);
 	return (rc);
@@ -192,46 +192,46 @@ void
 admin_destinations_get(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {"after", "limit", NULL};
-	struct list_ask *a;
+	struct list_call *a;
 
-	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
-	    !ask_query_check(&a->ask, allowed))
+	if ((a = call_new(arg, req, sizeof(*a))) == NULL ||
+	    !call_query_check(&a->call, allowed))
 		return;
 	a->limit = LIMIT_PAGE_MAX;
-	if (!ask_query_i64(&a->ask, "limit", 1, LIMIT_PAGE_MAX, &a->limit))
+	if (!call_query_i64(&a->call, "limit", 1, LIMIT_PAGE_MAX, &a->limit))
 		return;
 	a->after = http_query(req, "after");
 	if (a->after == NULL)
 		a->after = "";
-	ask_read(&a->ask, read_list);
+	call_read(&a->call, read_list);
 }
 
 /* ---- pause, resume, rate ---- */
 
-struct change_ask {
-	struct ask ask; /* first */
+struct change_call {
+	struct call call; /* first */
 	struct wire_doc doc;
 	struct operator_unit unit;
 	struct page page;
 };
 
 static enum rc
-read_one(struct ask *ask, struct db *db, struct err *err)
+read_one(struct call *call, struct db *db, struct err *err)
 {
-	struct change_ask *a = (struct change_ask *)(void *)ask;
+	struct change_call *a = CONTAINER_OF(call, struct change_call, call);
 	struct buf b = BUF_INIT;
 	enum rc rc;
 
 	a->page.limit = 1;
 	rc = inspect_destination(
-	    db, a->unit.name, take_destination, &a->page, err);
+	    db, a->unit.name, on_row_destination, &a->page, err);
 	if (rc == RC_OK)
-		rc = write_page(admin_of(ask), db, &a->page, &b, err);
+		rc = write_page(admin_of(call), db, &a->page, &b, err);
 	buf_fini(&a->page.text);
 	if (rc == RC_OK)
-		ask_json(ask, 200, &b);
+		call_json(call, 200, &b);
 	else if (rc == RC_NOT_FOUND)
-		ask_problem(ask, PROBLEM_NOT_FOUND, "", NO_DESTINATION);
+		call_problem(call, PROBLEM_NOT_FOUND, "", NO_DESTINATION);
 	buf_fini(&b);
 	return (rc == RC_NOT_FOUND ? RC_OK : rc);
 }
@@ -242,31 +242,31 @@ changed(struct unit *base)
 {
 	struct operator_unit *u =
 	    CONTAINER_OF(base, struct operator_unit, unit);
-	struct change_ask *a = u->arg;
+	struct change_call *a = u->arg;
 
-	if (ask_unit_ok(&a->ask, &u->unit, &u->refusal))
-		ask_read(&a->ask, read_one);
+	if (call_unit_ok(&a->call, &u->unit, &u->refusal))
+		call_read(&a->call, read_one);
 }
 
-/* An ask to change the destination of the path; NULL: answered. */
-static struct change_ask *
+/* A call to change the destination of the path; NULL: answered. */
+static struct change_call *
 change_new(struct http_request *req, void *arg, enum operator_op op)
 {
 	static const char *const allowed[] = {NULL};
 	const char *name = http_path_param(req, "name");
-	struct change_ask *a;
+	struct change_call *a;
 
-	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
-	    !ask_query_check(&a->ask, allowed))
+	if ((a = call_new(arg, req, sizeof(*a))) == NULL ||
+	    !call_query_check(&a->call, allowed))
 		return (NULL);
-	operator_unit_init(&a->unit, op, a->ask.who->name);
+	operator_unit_init(&a->unit, op, a->call.principal->name);
 	a->unit.unit.finish = changed;
 	a->unit.arg = a;
 	if (name != NULL && strlen(name) < sizeof(a->unit.name)) {
 		memcpy(a->unit.name, name, strlen(name) + 1);
 		return (a);
 	}
-	ask_problem(&a->ask, PROBLEM_NOT_FOUND, "", NO_DESTINATION);
+	call_problem(&a->call, PROBLEM_NOT_FOUND, "", NO_DESTINATION);
 	return (NULL);
 }
 
@@ -278,30 +278,30 @@ admin_pause_post(struct http_request *req, void *arg)
 	    .type = WIRE_SPAN,
 	    .max_len = OPERATOR_REASON_LEN,
 	    .ret = &reason}};
-	struct change_ask *a;
+	struct change_call *a;
 
 	if ((a = change_new(req, arg, OPERATOR_PAUSE)) == NULL ||
-	    !ask_body_if_any(&a->ask, &a->doc, fields, 1))
+	    !call_body_if_any(&a->call, &a->doc, fields, 1))
 		return;
 	if (reason.n > 0)
 		memcpy(a->unit.reason, reason.p, reason.n);
-	(void)ask_submit(&a->ask, &a->unit.unit);
+	(void)call_submit(&a->call, &a->unit.unit);
 }
 
 void
 admin_resume_post(struct http_request *req, void *arg)
 {
-	struct change_ask *a;
+	struct change_call *a;
 
 	if ((a = change_new(req, arg, OPERATOR_RESUME)) == NULL ||
-	    !ask_body_if_any(&a->ask, &a->doc, NULL, 0))
+	    !call_body_if_any(&a->call, &a->doc, NULL, 0))
 		return;
-	(void)ask_submit(&a->ask, &a->unit.unit);
+	(void)call_submit(&a->call, &a->unit.unit);
 }
 
 /* null lifts the limit. */
 static bool
-take_rate(struct change_ask *a, json_t *rate)
+parse_rate(struct change_call *a, json_t *rate)
 {
 	int64_t n;
 
@@ -311,7 +311,7 @@ take_rate(struct change_ask *a, json_t *rate)
 	a->unit.number = n;
 	if (n >= 1 && n <= 1000000)
 		return (true);
-	ask_problem(&a->ask, PROBLEM_BAD_REQUEST, "/per_second",
+	call_problem(&a->call, PROBLEM_BAD_REQUEST, "/per_second",
 	    "\"per_second\" must be a whole number from 1 to 1000000, or null "
 	    "for no limit");
 	return (false);
@@ -320,19 +320,19 @@ take_rate(struct change_ask *a, json_t *rate)
 void
 admin_destination_patch(struct http_request *req, void *arg)
 {
-	struct change_ask *a;
+	struct change_call *a;
 	json_t *rate;
 	const struct wire_field fields[] = {
 	    {.name = "per_second", .type = WIRE_ANY, .ret = &rate}};
 
 	rate = NULL;
 	if ((a = change_new(req, arg, OPERATOR_RATE)) == NULL ||
-	    !ask_body(&a->ask, &a->doc, fields, 1))
+	    !call_body(&a->call, &a->doc, fields, 1))
 		return;
 	rate = json_object_get(a->doc.root, "per_second");
 	if (rate == NULL)
-		ask_problem(&a->ask, PROBLEM_BAD_REQUEST, "/per_second",
+		call_problem(&a->call, PROBLEM_BAD_REQUEST, "/per_second",
 		    "\"per_second\" is missing");
-	else if (take_rate(a, rate))
-		(void)ask_submit(&a->ask, &a->unit.unit);
+	else if (parse_rate(a, rate))
+		(void)call_submit(&a->call, &a->unit.unit);
 }

@@ -8,8 +8,8 @@
 
 #define NDJSON "application/x-ndjson"
 
-struct export_ask {
-	struct ask ask; /* first */
+struct export_call {
+	struct call call; /* first */
 	struct admin_dead_query query;
 	int64_t before;
 };
@@ -19,14 +19,14 @@ write_line(void *arg, const struct inspect_dead_letter *dead, struct err *err)
 {
 
 	(void)err;
-	store_dead_letter(arg, dead);
+	admin_dead_letter(arg, dead);
 	buf_addc(arg, '\n');
 	return (RC_OK);
 }
 
 /* Reads a page; a->before 0: it was the last. */
 static enum rc
-read_page(struct export_ask *a, struct db *db, struct buf *b, struct err *err)
+read_page(struct export_call *a, struct db *db, struct buf *b, struct err *err)
 {
 
 	return (inspect_dead_letters(db, &a->query.filter, a->before,
@@ -34,38 +34,38 @@ read_page(struct export_ask *a, struct db *db, struct buf *b, struct err *err)
 }
 
 static enum rc
-read_next(struct ask *ask, struct db *db, struct err *err)
+read_next(struct call *call, struct db *db, struct err *err)
 {
-	struct export_ask *a = (struct export_ask *)(void *)ask;
+	struct export_call *a = CONTAINER_OF(call, struct export_call, call);
 	struct buf b = BUF_INIT;
 	enum rc rc = RC_OK;
 
 	if (a->before != 0)
 		rc = read_page(a, db, &b, err);
 	if (rc == RC_OK)
-		ask_piece(ask,
+		call_piece(call,
 		    a->before != 0 ? HTTP_PIECE_MORE : HTTP_PIECE_LAST, &b);
 	buf_fini(&b);
 	return (rc);
 }
 
 static enum rc
-read_first(struct ask *ask, struct db *db, struct err *err)
+read_first(struct call *call, struct db *db, struct err *err)
 {
-	struct export_ask *a = (struct export_ask *)(void *)ask;
+	struct export_call *a = CONTAINER_OF(call, struct export_call, call);
 	struct admin_dead_query *q = &a->query;
 	struct buf b = BUF_INIT;
 	enum rc rc;
 
-	rc = admin_resolve(ask, db, &q->names, &q->filter.sender_id,
+	rc = admin_resolve(call, db, &q->names, &q->filter.sender_id,
 	    &q->filter.destination_id, err);
 	if (rc != RC_OK)
 		return (rc == RC_NOT_FOUND ? RC_OK : rc);
 	if ((rc = read_page(a, db, &b, err)) == RC_OK) {
 		if (a->before != 0)
-			ask_pieces(ask, NDJSON, &b, read_next);
+			call_pieces(call, NDJSON, &b, read_next);
 		else
-			ask_page(ask, 200, NDJSON, &b);
+			call_page(call, 200, NDJSON, &b);
 	}
 	buf_fini(&b);
 	return (rc);
@@ -76,12 +76,12 @@ admin_export_get(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {
 	    "reason", "destination", "sender", "resolved", NULL};
-	struct export_ask *a;
+	struct export_call *a;
 
-	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
-	    !ask_query_check(&a->ask, allowed) ||
-	    !admin_dead_query(&a->ask, &a->query))
+	if ((a = call_new(arg, req, sizeof(*a))) == NULL ||
+	    !call_query_check(&a->call, allowed) ||
+	    !admin_dead_query(&a->call, &a->query))
 		return;
 	a->before = INT64_MAX;
-	ask_read(&a->ask, read_first);
+	call_read(&a->call, read_first);
 }

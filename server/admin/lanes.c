@@ -41,42 +41,42 @@ write_lane(void *arg, const struct inspect_lane *l, struct err *err)
 
 /* ---- the list ---- */
 
-struct list_ask {
-	struct ask ask; /* first */
+struct list_call {
+	struct call call; /* first */
 	struct admin_names names;
 	struct inspect_lane_filter filter;
 	int64_t after, limit;
 };
 
 static enum rc
-add_rows(struct ask *ask, struct db *db, struct buf *b, int64_t *ret_next,
+add_rows(struct call *call, struct db *db, struct buf *b, int64_t *ret_next,
     struct err *err)
 {
-	struct list_ask *a = (struct list_ask *)(void *)ask;
+	struct list_call *a = CONTAINER_OF(call, struct list_call, call);
 	int64_t nobody;
 	enum rc rc;
 
 	rc = admin_resolve(
-	    ask, db, &a->names, &nobody, &a->filter.destination_id, err);
+	    call, db, &a->names, &nobody, &a->filter.destination_id, err);
 	return (rc == RC_OK ? inspect_lanes(db, &a->filter, a->after, a->limit,
 				  write_lane, b, ret_next, err)
 			    : rc);
 }
 
 static enum rc
-read_list(struct ask *ask, struct db *db, struct err *err)
+read_list(struct call *call, struct db *db, struct err *err)
 {
 	static const struct admin_list list = {"lanes", "after", add_rows};
 
-	return (admin_list_read(ask, db, &list, err));
+	return (admin_list_read(call, db, &list, err));
 }
 
 static bool
-take_state(struct list_ask *a)
+parse_state(struct list_call *a)
 {
 	static const char *const states[] = {
 	    "local", "idle", "ready", "leased"};
-	const char *state = http_query(a->ask.req, "state");
+	const char *state = http_query(a->call.req, "state");
 	size_t i;
 
 	a->filter.state = state;
@@ -85,7 +85,7 @@ take_state(struct list_ask *a)
 	for (i = 0; i < sizeof(states) / sizeof(states[0]); i++)
 		if (strcmp(state, states[i]) == 0)
 			return (true);
-	ask_problem(&a->ask, PROBLEM_BAD_REQUEST, "",
+	call_problem(&a->call, PROBLEM_BAD_REQUEST, "",
 	    "parameter \"state\" must be local, idle, ready or leased");
 	return (false);
 }
@@ -95,38 +95,38 @@ admin_lanes_get(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {
 	    "destination", "state", "after", "limit", NULL};
-	struct list_ask *a;
+	struct list_call *a;
 
-	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
-	    !ask_query_check(&a->ask, allowed) || !take_state(a) ||
-	    !admin_query_cursor(&a->ask, "after", 0, &a->after) ||
-	    !ask_query_limit(&a->ask, &a->limit))
+	if ((a = call_new(arg, req, sizeof(*a))) == NULL ||
+	    !call_query_check(&a->call, allowed) || !parse_state(a) ||
+	    !admin_query_cursor(&a->call, "after", 0, &a->after) ||
+	    !call_query_limit(&a->call, &a->limit))
 		return;
 	a->names.destination = http_query(req, "destination");
-	ask_read(&a->ask, read_list);
+	call_read(&a->call, read_list);
 }
 
 /* ---- rewind ---- */
 
-struct rewind_ask {
-	struct ask ask; /* first */
+struct rewind_call {
+	struct call call; /* first */
 	struct wire_doc doc;
 	int64_t lane_id;
 	struct operator_unit unit;
 };
 
 static enum rc
-read_lane(struct ask *ask, struct db *db, struct err *err)
+read_lane(struct call *call, struct db *db, struct err *err)
 {
-	struct rewind_ask *a = (struct rewind_ask *)(void *)ask;
+	struct rewind_call *a = CONTAINER_OF(call, struct rewind_call, call);
 	struct buf b = BUF_INIT;
 	enum rc rc;
 
 	rc = inspect_lane(db, a->lane_id, write_lane, &b, err);
 	if (rc == RC_OK)
-		ask_json(ask, 200, &b);
+		call_json(call, 200, &b);
 	else if (rc == RC_NOT_FOUND)
-		ask_problem(ask, PROBLEM_NOT_FOUND, "", NO_LANE);
+		call_problem(call, PROBLEM_NOT_FOUND, "", NO_LANE);
 	buf_fini(&b);
 	return (rc == RC_NOT_FOUND ? RC_OK : rc);
 }
@@ -137,17 +137,17 @@ rewound(struct unit *base)
 {
 	struct operator_unit *u =
 	    CONTAINER_OF(base, struct operator_unit, unit);
-	struct rewind_ask *a = u->arg;
+	struct rewind_call *a = u->arg;
 
-	if (ask_unit_ok(&a->ask, &u->unit, &u->refusal))
-		ask_read(&a->ask, read_lane);
+	if (call_unit_ok(&a->call, &u->unit, &u->refusal))
+		call_read(&a->call, read_lane);
 }
 
 void
 admin_rewind_post(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {NULL};
-	struct rewind_ask *a;
+	struct rewind_call *a;
 	int64_t seq = 0;
 	const struct wire_field fields[] = {{.name = "seq",
 	    .type = WIRE_I64,
@@ -156,15 +156,15 @@ admin_rewind_post(struct http_request *req, void *arg)
 	    .max = INT64_MAX,
 	    .ret = &seq}};
 
-	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
-	    !ask_query_check(&a->ask, allowed) ||
-	    !admin_path_number(&a->ask, "id", NO_LANE, &a->lane_id) ||
-	    !ask_body(&a->ask, &a->doc, fields, 1))
+	if ((a = call_new(arg, req, sizeof(*a))) == NULL ||
+	    !call_query_check(&a->call, allowed) ||
+	    !admin_path_number(&a->call, "id", NO_LANE, &a->lane_id) ||
+	    !call_body(&a->call, &a->doc, fields, 1))
 		return;
-	operator_unit_init(&a->unit, OPERATOR_REWIND, a->ask.who->name);
+	operator_unit_init(&a->unit, OPERATOR_REWIND, a->call.principal->name);
 	a->unit.lane_id = a->lane_id;
 	a->unit.number = seq;
 	a->unit.unit.finish = rewound;
 	a->unit.arg = a;
-	(void)ask_submit(&a->ask, &a->unit.unit);
+	(void)call_submit(&a->call, &a->unit.unit);
 }

@@ -16,7 +16,7 @@
 
 #define ROWS_MAX 256
 /* Each attempt has a beginning and an end, each death too. */
-#define STEPS_MAX (2 * ADMIN_ATTEMPTS + 2 * ADMIN_DEATHS + 8)
+#define STEPS_MAX (2 * ADMIN_ATTEMPTS + 2 * ADMIN_DEAD_LETTERS + 8)
 
 struct step {
 	int64_t at;
@@ -114,7 +114,7 @@ write_timeline(struct showing *s)
 /* ---- attempts ---- */
 
 static enum rc
-take_attempt(void *arg, const struct inspect_attempt *a, struct err *err)
+on_row_attempt(void *arg, const struct inspect_attempt *a, struct err *err)
 {
 	struct showing *s = arg;
 	char number[24], status[24];
@@ -183,7 +183,8 @@ resolution_name(const char *resolution)
 }
 
 static enum rc
-take_death(void *arg, const struct inspect_dead_letter *d, struct err *err)
+on_row_dead_letter(
+    void *arg, const struct inspect_dead_letter *d, struct err *err)
 {
 	struct showing *s = arg;
 
@@ -196,7 +197,7 @@ take_death(void *arg, const struct inspect_dead_letter *d, struct err *err)
 }
 
 static enum rc
-take_row(void *arg, const struct inspect_outbox_row *row, struct err *err)
+on_row_outbox(void *arg, const struct inspect_outbox_row *row, struct err *err)
 {
 	struct showing *s = arg;
 	char until[CLK_RFC3339_SIZE];
@@ -231,12 +232,13 @@ show_row(struct showing *s, struct db *db, int64_t id, struct err *err)
 	buf_reset(&s->attempts);
 	jw_comma(s->out);
 	buf_addc(s->out, '{');
-	rc = inspect_dead_letters_of(db, id, ADMIN_DEATHS, take_death, s, err);
+	rc = inspect_dead_letters_of(
+	    db, id, ADMIN_DEAD_LETTERS, on_row_dead_letter, s, err);
 	if (rc == RC_OK)
-		rc = inspect_outbox_row(db, id, take_row, s, err);
+		rc = inspect_outbox_row(db, id, on_row_outbox, s, err);
 	if (rc == RC_OK)
 		rc = inspect_attempts(
-		    db, id, ADMIN_ATTEMPTS, take_attempt, s, err);
+		    db, id, ADMIN_ATTEMPTS, on_row_attempt, s, err);
 	if (rc != RC_OK)
 		return (rc);
 	write_attempts(s);
@@ -246,7 +248,7 @@ show_row(struct showing *s, struct db *db, int64_t id, struct err *err)
 }
 
 static enum rc
-take_message(void *arg, const struct inspect_message *m, struct err *err)
+on_row_message(void *arg, const struct inspect_message *m, struct err *err)
 {
 	struct buf *b = arg;
 
@@ -276,7 +278,7 @@ admin_show(struct db *db, const struct uuid *id, struct buf *b, struct err *err)
 		return (err_set(err, RC_NO_MEMORY, "admin"));
 	s->out = b;
 	buf_addc(b, '{');
-	rc = inspect_message(db, id, take_message, b, err);
+	rc = inspect_message(db, id, on_row_message, b, err);
 	if (rc == RC_OK)
 		rc = store_message_rows(db, id, ids, ROWS_MAX, &n, err);
 	if (rc == RC_OK) {

@@ -11,7 +11,7 @@
 
 #define TEXT_METRICS "text/plain; version=0.0.4; charset=utf-8"
 
-struct metrics_ask {
+struct metrics_call {
 	struct read_job job; /* first */
 	struct http_request *req;
 	struct rest *rest;
@@ -21,17 +21,17 @@ struct metrics_ask {
 static enum rc
 write_page(struct admin *admin, struct db *db, struct buf *out, struct err *err)
 {
-	struct sight *sight;
+	struct stats_snapshot *snapshot;
 	enum rc rc;
 
-	if ((sight = mem_alloc(sizeof(*sight))) == NULL)
+	if ((snapshot = mem_alloc(sizeof(*snapshot))) == NULL)
 		return (err_set(err, RC_NO_MEMORY, "metrics"));
-	if ((rc = sight_take(admin, db, sight, err)) == RC_OK) {
+	if ((rc = stats_snapshot_take(admin, db, snapshot, err)) == RC_OK) {
 		metrics_write(admin->o.metrics, out);
-		sight_metrics_write(admin, sight, out);
+		stats_snapshot_metrics_write(admin, snapshot, out);
 		process_metrics_write(out, admin->start_ms);
 	}
-	mem_free(sight);
+	mem_free(snapshot);
 	return (rc);
 }
 
@@ -39,7 +39,7 @@ write_page(struct admin *admin, struct db *db, struct buf *out, struct err *err)
 static void
 run_metrics(struct read_job *job, struct db *db, struct err *err)
 {
-	struct metrics_ask *a = (struct metrics_ask *)(void *)job;
+	struct metrics_call *a = CONTAINER_OF(job, struct metrics_call, job);
 	struct rest *rest = a->rest;
 	struct buf b = BUF_INIT;
 
@@ -75,7 +75,7 @@ admin_metrics(struct http_request *req, void *arg)
 	struct admin *admin = http_route_module(req);
 	struct rest *rest = arg;
 	struct refusal r = REFUSAL_INIT;
-	struct metrics_ask *a;
+	struct metrics_call *a;
 	enum rc rc = RC_NO_MEMORY;
 
 	if (!rest_enter(rest, req))

@@ -13,8 +13,8 @@
 
 /* ---- the list ---- */
 
-struct list_ask {
-	struct ask ask; /* first */
+struct list_call {
+	struct call call; /* first */
 	struct admin_names names;
 	struct inspect_outbox_filter filter;
 	int64_t before, limit;
@@ -34,13 +34,13 @@ list_row(void *arg, const struct inspect_outbox_row *row, struct err *err)
 }
 
 static enum rc
-add_rows(struct ask *ask, struct db *db, struct buf *b, int64_t *ret_next,
+add_rows(struct call *call, struct db *db, struct buf *b, int64_t *ret_next,
     struct err *err)
 {
-	struct list_ask *a = (struct list_ask *)(void *)ask;
+	struct list_call *a = CONTAINER_OF(call, struct list_call, call);
 	enum rc rc;
 
-	rc = admin_resolve(ask, db, &a->names, &a->filter.sender_id,
+	rc = admin_resolve(call, db, &a->names, &a->filter.sender_id,
 	    &a->filter.destination_id, err);
 	return (rc == RC_OK ? inspect_outbox(db, &a->filter, a->before,
 				  a->limit, list_row, b, ret_next, err)
@@ -48,17 +48,17 @@ add_rows(struct ask *ask, struct db *db, struct buf *b, int64_t *ret_next,
 }
 
 static enum rc
-read_list(struct ask *ask, struct db *db, struct err *err)
+read_list(struct call *call, struct db *db, struct err *err)
 {
 	static const struct admin_list list = {"entries", "before", add_rows};
 
-	return (admin_list_read(ask, db, &list, err));
+	return (admin_list_read(call, db, &list, err));
 }
 
 static bool
-take_state(struct list_ask *a)
+parse_state(struct list_call *a)
 {
-	const char *text = http_query(a->ask.req, "state");
+	const char *text = http_query(a->call.req, "state");
 
 	a->filter.state = -1;
 	if (text == NULL)
@@ -68,17 +68,17 @@ take_state(struct list_ask *a)
 	    a->filter.scheduled ? OUTBOX_PENDING : outbox_state_parse(text);
 	if (a->filter.state >= 0)
 		return (true);
-	ask_problem(&a->ask, PROBLEM_BAD_REQUEST, "",
+	call_problem(&a->call, PROBLEM_BAD_REQUEST, "",
 	    "parameter \"state\" must be pending, scheduled, sending, sent, "
 	    "acked, failed, expired or canceled");
 	return (false);
 }
 
 static bool
-take_stuck(struct list_ask *a)
+parse_stuck(struct list_call *a)
 {
-	const char *text = http_query(a->ask.req, "stuck");
-	int64_t now_ms = clk_wall_ms(admin_of(&a->ask)->o.clk), ms;
+	const char *text = http_query(a->call.req, "stuck");
+	int64_t now_ms = clk_wall_ms(admin_of(&a->call)->o.clk), ms;
 
 	if (text == NULL)
 		return (true);
@@ -86,17 +86,17 @@ take_stuck(struct list_ask *a)
 		a->filter.unchanged_since = now_ms - ms;
 		return (true);
 	}
-	ask_problem(&a->ask, PROBLEM_BAD_REQUEST, "",
+	call_problem(&a->call, PROBLEM_BAD_REQUEST, "",
 	    "parameter \"stuck\" must be a time like 90s, 30m, 2h or 1d");
 	return (false);
 }
 
 static bool
-take_near_failure(struct list_ask *a)
+parse_near_failure(struct list_call *a)
 {
-	int64_t left = -1, most = admin_of(&a->ask)->o.max_retries;
+	int64_t left = -1, most = admin_of(&a->call)->o.max_retries;
 
-	if (!ask_query_i64(&a->ask, "near_failure", 0, most - 1, &left))
+	if (!call_query_i64(&a->call, "near_failure", 0, most - 1, &left))
 		return (false);
 	if (left >= 0)
 		a->filter.retry_count = most - left;
@@ -108,40 +108,40 @@ admin_outbox_get(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {"state", "destination", "sender",
 	    "stuck", "near_failure", "before", "limit", NULL};
-	struct list_ask *a;
+	struct list_call *a;
 
-	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
-	    !ask_query_check(&a->ask, allowed) || !take_state(a) ||
-	    !take_stuck(a) || !take_near_failure(a) ||
-	    !admin_query_cursor(&a->ask, "before", INT64_MAX, &a->before) ||
-	    !ask_query_limit(&a->ask, &a->limit))
+	if ((a = call_new(arg, req, sizeof(*a))) == NULL ||
+	    !call_query_check(&a->call, allowed) || !parse_state(a) ||
+	    !parse_stuck(a) || !parse_near_failure(a) ||
+	    !admin_query_cursor(&a->call, "before", INT64_MAX, &a->before) ||
+	    !call_query_limit(&a->call, &a->limit))
 		return;
 	a->names.sender = http_query(req, "sender");
 	a->names.destination = http_query(req, "destination");
-	ask_read(&a->ask, read_list);
+	call_read(&a->call, read_list);
 }
 
 /* ---- one message ---- */
 
-struct message_ask {
-	struct ask ask; /* first */
+struct message_call {
+	struct call call; /* first */
 	struct uuid id;
 	struct wire_doc doc;
 	struct operator_unit unit;
 };
 
 static enum rc
-read_message(struct ask *ask, struct db *db, struct err *err)
+read_message(struct call *call, struct db *db, struct err *err)
 {
-	struct message_ask *a = (struct message_ask *)(void *)ask;
+	struct message_call *a = CONTAINER_OF(call, struct message_call, call);
 	struct buf b = BUF_INIT;
 	enum rc rc;
 
 	rc = admin_show(db, &a->id, &b, err);
 	if (rc == RC_OK)
-		ask_json(ask, 200, &b);
+		call_json(call, 200, &b);
 	else if (rc == RC_NOT_FOUND)
-		ask_problem(ask, PROBLEM_NOT_FOUND, "", NO_MESSAGE);
+		call_problem(call, PROBLEM_NOT_FOUND, "", NO_MESSAGE);
 	buf_fini(&b);
 	return (rc == RC_NOT_FOUND ? RC_OK : rc);
 }
@@ -150,13 +150,13 @@ void
 admin_message_get(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {NULL};
-	struct message_ask *a;
+	struct message_call *a;
 
-	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
-	    !ask_query_check(&a->ask, allowed) ||
-	    !ask_path_uuid(&a->ask, NO_MESSAGE, &a->id))
+	if ((a = call_new(arg, req, sizeof(*a))) == NULL ||
+	    !call_query_check(&a->call, allowed) ||
+	    !call_path_uuid(&a->call, NO_MESSAGE, &a->id))
 		return;
-	ask_read(&a->ask, read_message);
+	call_read(&a->call, read_message);
 }
 
 /* Thread: sync, or writer when refused. */
@@ -165,28 +165,28 @@ done(struct unit *base)
 {
 	struct operator_unit *u =
 	    CONTAINER_OF(base, struct operator_unit, unit);
-	struct message_ask *a = u->arg;
+	struct message_call *a = u->arg;
 
-	if (ask_unit_ok(&a->ask, &u->unit, &u->refusal))
-		ask_read(&a->ask, read_message);
+	if (call_unit_ok(&a->call, &u->unit, &u->refusal))
+		call_read(&a->call, read_message);
 }
 
 static void
 submit(struct http_request *req, void *arg, enum operator_op op)
 {
 	static const char *const allowed[] = {NULL};
-	struct message_ask *a;
+	struct message_call *a;
 
-	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
-	    !ask_query_check(&a->ask, allowed) ||
-	    !ask_path_uuid(&a->ask, NO_MESSAGE, &a->id) ||
-	    !ask_body_if_any(&a->ask, &a->doc, NULL, 0))
+	if ((a = call_new(arg, req, sizeof(*a))) == NULL ||
+	    !call_query_check(&a->call, allowed) ||
+	    !call_path_uuid(&a->call, NO_MESSAGE, &a->id) ||
+	    !call_body_if_any(&a->call, &a->doc, NULL, 0))
 		return;
-	operator_unit_init(&a->unit, op, a->ask.who->name);
+	operator_unit_init(&a->unit, op, a->call.principal->name);
 	a->unit.message = a->id;
 	a->unit.unit.finish = done;
 	a->unit.arg = a;
-	(void)ask_submit(&a->ask, &a->unit.unit);
+	(void)call_submit(&a->call, &a->unit.unit);
 }
 
 void

@@ -113,7 +113,7 @@ admin_problems(struct http_request *req, void *arg)
 }
 
 void
-admin_front(struct http_request *req, void *arg)
+admin_front_page(struct http_request *req, void *arg)
 {
 	static const struct {
 		const char *path;

@@ -14,8 +14,8 @@ struct counted {
 	size_t end; /* of his object in the text, without its brace */
 };
 
-struct users_ask {
-	struct ask ask; /* first */
+struct users_call {
+	struct call call; /* first */
 	const char *after;
 	int64_t limit;
 
@@ -30,9 +30,9 @@ struct users_ask {
 
 /* RC_LIMIT ends the page: there is more. */
 static enum rc
-take_user(void *arg, const struct inspect_user *u, struct err *err)
+on_row_user(void *arg, const struct inspect_user *u, struct err *err)
 {
-	struct users_ask *a = arg;
+	struct users_call *a = arg;
 	struct buf *b = &a->text;
 
 	(void)err;
@@ -69,7 +69,7 @@ static void
 count_sender(void *arg, int64_t sender_id)
 {
 	struct counted key = {.user_id = sender_id}, *wanted = &key, **found;
-	struct users_ask *a = arg;
+	struct users_call *a = arg;
 
 	found = bsearch(
 	    &wanted, a->order, a->n, sizeof(a->order[0]), compare_users);
@@ -78,7 +78,7 @@ count_sender(void *arg, int64_t sender_id)
 }
 
 static void
-write_users(struct users_ask *a, struct buf *b)
+write_users(struct users_call *a, struct buf *b)
 {
 	size_t i, start = 0;
 
@@ -92,14 +92,14 @@ write_users(struct users_ask *a, struct buf *b)
 }
 
 static enum rc
-read_users(struct ask *ask, struct db *db, struct err *err)
+read_users(struct call *call, struct db *db, struct err *err)
 {
-	struct users_ask *a = (struct users_ask *)(void *)ask;
+	struct users_call *a = CONTAINER_OF(call, struct users_call, call);
 	struct buf b = BUF_INIT;
 	bool all = true, more;
 	enum rc rc;
 
-	rc = inspect_users(db, a->after, a->limit + 1, take_user, a, err);
+	rc = inspect_users(db, a->after, a->limit + 1, on_row_user, a, err);
 	more = rc == RC_LIMIT;
 	if (rc == RC_OK || rc == RC_LIMIT) {
 		qsort(a->order, a->n, sizeof(a->order[0]), compare_users);
@@ -110,14 +110,14 @@ read_users(struct ask *ask, struct db *db, struct err *err)
 		write_users(a, &b);
 		buf_addc(&b, ']');
 		jw_bool(&b, "truncated", !all);
-		admin_next_text(ask, &b, "after", more ? a->last : NULL);
+		admin_next_text(call, &b, "after", more ? a->last : NULL);
 		buf_addc(&b, '}');
 		if (!buf_ok(&a->text))
 			rc = err_set(err, RC_NO_MEMORY, "admin");
 	}
 	buf_fini(&a->text);
 	if (rc == RC_OK)
-		ask_json(ask, 200, &b);
+		call_json(call, 200, &b);
 	buf_fini(&b);
 	return (rc);
 }
@@ -126,22 +126,22 @@ void
 admin_users_get(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {"after", "limit", NULL};
-	struct users_ask *a;
+	struct users_call *a;
 
-	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
-	    !ask_query_check(&a->ask, allowed) ||
-	    !ask_query_limit(&a->ask, &a->limit))
+	if ((a = call_new(arg, req, sizeof(*a))) == NULL ||
+	    !call_query_check(&a->call, allowed) ||
+	    !call_query_limit(&a->call, &a->limit))
 		return;
 	a->after = http_query(req, "after");
 	if (a->after == NULL)
 		a->after = "";
-	ask_read(&a->ask, read_users);
+	call_read(&a->call, read_users);
 }
 
 /* ---- audit ---- */
 
-struct audit_ask {
-	struct ask ask; /* first */
+struct audit_call {
+	struct call call; /* first */
 	int64_t before, limit;
 	int64_t n, last;
 	struct buf *out;
@@ -149,13 +149,13 @@ struct audit_ask {
 
 /* RC_LIMIT ends the page: there is more. */
 static enum rc
-take_audit(void *arg, const struct inspect_audit *e, struct err *err)
+on_row_audit(void *arg, const struct inspect_audit *e, struct err *err)
 {
-	struct audit_ask *a = arg;
+	struct audit_call *a = arg;
 	struct buf *b = a->out;
 
 	(void)err;
-	if (a->n == a->limit || ask_page_full(&a->ask, b))
+	if (a->n == a->limit || call_page_full(&a->call, b))
 		return (RC_LIMIT);
 	a->n++;
 	a->last = e->audit_id;
@@ -172,36 +172,36 @@ take_audit(void *arg, const struct inspect_audit *e, struct err *err)
 }
 
 static enum rc
-add_audit(struct ask *ask, struct db *db, struct buf *b, int64_t *ret_next,
+add_audit(struct call *call, struct db *db, struct buf *b, int64_t *ret_next,
     struct err *err)
 {
-	struct audit_ask *a = (struct audit_ask *)(void *)ask;
+	struct audit_call *a = CONTAINER_OF(call, struct audit_call, call);
 	enum rc rc;
 
 	a->out = b;
-	rc = inspect_audit(db, a->before, a->limit + 1, take_audit, a, err);
+	rc = inspect_audit(db, a->before, a->limit + 1, on_row_audit, a, err);
 	*ret_next = rc == RC_LIMIT ? a->last : 0;
 	return (rc == RC_LIMIT ? RC_OK : rc);
 }
 
 static enum rc
-read_audit(struct ask *ask, struct db *db, struct err *err)
+read_audit(struct call *call, struct db *db, struct err *err)
 {
 	static const struct admin_list list = {"entries", "before", add_audit};
 
-	return (admin_list_read(ask, db, &list, err));
+	return (admin_list_read(call, db, &list, err));
 }
 
 void
 admin_audit_get(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {"before", "limit", NULL};
-	struct audit_ask *a;
+	struct audit_call *a;
 
-	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
-	    !ask_query_check(&a->ask, allowed) ||
-	    !admin_query_cursor(&a->ask, "before", INT64_MAX, &a->before) ||
-	    !ask_query_limit(&a->ask, &a->limit))
+	if ((a = call_new(arg, req, sizeof(*a))) == NULL ||
+	    !call_query_check(&a->call, allowed) ||
+	    !admin_query_cursor(&a->call, "before", INT64_MAX, &a->before) ||
+	    !call_query_limit(&a->call, &a->limit))
 		return;
-	ask_read(&a->ask, read_audit);
+	call_read(&a->call, read_audit);
 }

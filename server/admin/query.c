@@ -9,45 +9,45 @@
 
 bool
 admin_query_cursor(
-    struct ask *ask, const char *name, int64_t otherwise, int64_t *ret)
+    struct call *call, const char *name, int64_t otherwise, int64_t *ret)
 {
 
 	*ret = otherwise;
-	return (ask_query_i64(ask, name, 0, INT64_MAX, ret));
+	return (call_query_i64(call, name, 0, INT64_MAX, ret));
 }
 
 bool
 admin_path_number(
-    struct ask *ask, const char *name, const char *what, int64_t *ret)
+    struct call *call, const char *name, const char *what, int64_t *ret)
 {
-	const char *text = http_path_param(ask->req, name);
+	const char *text = http_path_param(call->req, name);
 
-	if (text != NULL && number_parse(text, ret))
+	if (text != NULL && call_number_parse(text, ret))
 		return (true);
-	ask_problem(ask, PROBLEM_NOT_FOUND, "", "%s", what);
+	call_problem(call, PROBLEM_NOT_FOUND, "", "%s", what);
 	return (false);
 }
 
 static void
-refuse_name(struct ask *ask, const struct admin_names *names, const char *name,
-    const char *text)
+refuse_name(struct call *call, const struct admin_names *names,
+    const char *name, const char *text)
 {
 	char pointer[32];
 
 	if (!names->in_body) {
-		ask_problem(ask, PROBLEM_BAD_REQUEST, "",
+		call_problem(call, PROBLEM_BAD_REQUEST, "",
 		    "parameter \"%s\": nobody and nothing here is called "
 		    "\"%.100s\"",
 		    name, text);
 		return;
 	}
 	(void)snprintf(pointer, sizeof(pointer), "/filter/%s", name);
-	ask_problem(ask, PROBLEM_BAD_REQUEST, pointer,
+	call_problem(call, PROBLEM_BAD_REQUEST, pointer,
 	    "\"%s\": nobody and nothing here is called \"%.100s\"", name, text);
 }
 
 static enum rc
-take_destination(
+on_row_destination(
     void *arg, const struct inspect_destination *d, struct err *err)
 {
 
@@ -57,7 +57,7 @@ take_destination(
 }
 
 enum rc
-admin_resolve(struct ask *ask, struct db *db, const struct admin_names *names,
+admin_resolve(struct call *call, struct db *db, const struct admin_names *names,
     int64_t *ret_sender, int64_t *ret_destination, struct err *err)
 {
 	const char *sender = names->sender, *destination = names->destination;
@@ -71,15 +71,15 @@ admin_resolve(struct ask *ask, struct db *db, const struct admin_names *names,
 		if (rc == RC_OK)
 			*ret_sender = user.user_id;
 		else if (rc == RC_NOT_FOUND)
-			refuse_name(ask, names, "sender", sender);
+			refuse_name(call, names, "sender", sender);
 	}
 	if (rc == RC_OK && destination != NULL && destination[0] != '\0') {
 		rc = inspect_destination(
-		    db, destination, take_destination, ret_destination, err);
+		    db, destination, on_row_destination, ret_destination, err);
 		if (rc == RC_NOT_FOUND) {
 			/* It is answered: what it owns, perhaps the results
 			 * too, may be gone. */
-			refuse_name(ask, names, "destination", destination);
+			refuse_name(call, names, "destination", destination);
 			return (rc);
 		}
 		/* That of all is no limit. */

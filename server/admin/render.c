@@ -54,35 +54,35 @@ link_parameter(void *arg, const char *name, const char *value)
 }
 
 static void
-add_link(struct ask *ask, const char *cursor, const char *next)
+add_link(struct call *call, const char *cursor, const char *next)
 {
 	struct linking l = {.link = BUF_INIT, .cursor = cursor};
 
 	buf_addc(&l.link, '<');
-	buf_adds(&l.link, http_path(ask->req));
+	buf_adds(&l.link, http_path(call->req));
 	if (buf_ok(&l.link))
-		http_query_each(ask->req, link_parameter, &l);
+		http_query_each(call->req, link_parameter, &l);
 	if (buf_ok(&l.link))
 		add_parameter(&l.link, cursor, next);
 	buf_adds(&l.link, ">; rel=\"next\"");
 	buf_addc(&l.link, '\0');
 	if (buf_ok(&l.link))
-		http_answer_header(ask->req, "Link", l.link.data);
+		http_answer_header(call->req, "Link", l.link.data);
 	buf_fini(&l.link);
 }
 
 void
 admin_next_text(
-    struct ask *ask, struct buf *b, const char *cursor, const char *next)
+    struct call *call, struct buf *b, const char *cursor, const char *next)
 {
 
 	jw_str(b, "next", next);
 	if (next != NULL)
-		add_link(ask, cursor, next);
+		add_link(call, cursor, next);
 }
 
 void
-admin_next(struct ask *ask, struct buf *b, const char *cursor, int64_t next)
+admin_next(struct call *call, struct buf *b, const char *cursor, int64_t next)
 {
 	char text[24];
 
@@ -92,11 +92,11 @@ admin_next(struct ask *ask, struct buf *b, const char *cursor, int64_t next)
 	}
 	jw_int(b, "next", next);
 	(void)snprintf(text, sizeof(text), "%" PRId64, next);
-	add_link(ask, cursor, text);
+	add_link(call, cursor, text);
 }
 
 enum rc
-admin_list_read(struct ask *ask, struct db *db, const struct admin_list *list,
+admin_list_read(struct call *call, struct db *db, const struct admin_list *list,
     struct err *err)
 {
 	struct buf b = BUF_INIT;
@@ -104,12 +104,12 @@ admin_list_read(struct ask *ask, struct db *db, const struct admin_list *list,
 	enum rc rc;
 
 	buf_addf(&b, "{\"%s\":[", list->name);
-	rc = list->rows(ask, db, &b, &next, err);
+	rc = list->rows(call, db, &b, &next, err);
 	if (rc == RC_OK) {
 		buf_addc(&b, ']');
-		admin_next(ask, &b, list->cursor, next);
+		admin_next(call, &b, list->cursor, next);
 		buf_addc(&b, '}');
-		ask_json(ask, 200, &b);
+		call_json(call, 200, &b);
 	}
 	buf_fini(&b);
 	return (rc == RC_NOT_FOUND ? RC_OK : rc);
@@ -185,7 +185,7 @@ admin_row_members(
 }
 
 void
-store_dead_letter(struct buf *b, const struct inspect_dead_letter *dead)
+admin_dead_letter(struct buf *b, const struct inspect_dead_letter *dead)
 {
 
 	buf_addc(b, '{');

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of the operators' routes share: parameters, answers, and the
- * rendering of rows.  They show how messages fare, never what they say.
+ * The operators' routes share parameters, answers, and the rendering of rows.
+ * They show the state of messages, never their text.
  */
 #ifndef ADMIN_ROUTES_INTERNAL_H
 #define ADMIN_ROUTES_INTERNAL_H
@@ -9,35 +9,36 @@
 #include "admin/admin_internal.h"
 #include "base/limits.h"
 #include "inspect/inspect.h"
-#include "rest/ask.h"
+#include "rest/call.h"
 
-/* Sending for longer than this is stuck; with no more retries left than this a
- * message is near its failure (R371, R373). */
+/* A message that has been sending for longer is stuck; one with at most so many
+ * retries left is near its failure (R371, R373). */
 #define ADMIN_STUCK_MS (30 * 60 * INT64_C(1000))
 #define ADMIN_NEAR_FAILURE 3
-/* Attempts of a row, and dead letters, that are shown. */
+/* Attempts of a row, and dead letters, that are shown at most. */
 #define ADMIN_ATTEMPTS 200
-#define ADMIN_DEATHS 50
+#define ADMIN_DEAD_LETTERS 50
 
-/* ---- parameters (admin_query.c); false: answered ---- */
+/* ---- parameters (query.c); false: answered ---- */
 
-/* The parameters before or after, a number from a page's next. */
+/* Reads parameter ${name} (before or after), a number of a page's "next". */
 bool admin_query_cursor(
-    struct ask *ask, const char *name, int64_t otherwise, int64_t *ret);
+    struct call *call, const char *name, int64_t otherwise, int64_t *ret);
 
-/* The number in the path; what is none is not found. */
+/* Reads the number in the path.  If it is not a number the answer is 404. */
 bool admin_path_number(
-    struct ask *ask, const char *name, const char *what, int64_t *ret);
+    struct call *call, const char *name, const char *what, int64_t *ret);
 
-/* Names that a filter gives; "" or NULL: none. */
+/* The names of a filter; "" or NULL: not given. */
 struct admin_names {
 	const char *sender, *destination;
 	bool in_body; /* members of "filter", else parameters */
 };
 
-/* Finds them: *ret_sender 0 and *ret_destination -1 for none.  RC_NOT_FOUND:
- * one is unknown, which is answered.  Thread: reader. */
-enum rc admin_resolve(struct ask *ask, struct db *db,
+/* Finds the ids of ${names}: *ret_sender is 0, *ret_destination -1 for a name
+ * that is not given.  RC_NOT_FOUND: a name is unknown, and the request is
+ * answered.  Thread: reader. */
+enum rc admin_resolve(struct call *call, struct db *db,
     const struct admin_names *names, int64_t *ret_sender,
     int64_t *ret_destination, struct err *err) MUST_USE;
 
@@ -45,11 +46,11 @@ enum rc admin_resolve(struct ask *ask, struct db *db,
 #define ADMIN_REASONS                                                          \
 	"max_retries, rejected, expired, poison, discarded or too_large"
 
-/* Copies ${n} bytes if they are one of them. */
+/* Copies the ${n} bytes of ${text} if they are one of these words. */
 bool admin_reason_read(
     const char *text, size_t n, char ret[INSPECT_REASON_SIZE]);
 
-/* Which dead letters a query asks for (admin_dead.c). */
+/* The filter of a list of dead letters (dead_letters.c). */
 struct admin_dead_query {
 	struct admin_names names;
 	struct inspect_dead_letter_filter filter;
@@ -57,49 +58,51 @@ struct admin_dead_query {
 
 /* Reads the parameters reason, sender, destination and resolved; the names
  * are found later. */
-bool admin_dead_query(struct ask *ask, struct admin_dead_query *ret);
+bool admin_dead_query(struct call *call, struct admin_dead_query *ret);
 
-/* ---- answers (admin_render.c) ---- */
+/* ---- answers (render.c) ---- */
 
-/* Ends a list: member "next" and the Link header, both null without ${more};
- * ${cursor} is the parameter's name. */
+/* Ends a list: adds member "next" and the Link header of the page that begins
+ * at parameter ${cursor} = ${next}.  0 or NULL: there is no next page, "next"
+ * is null and the header absent. */
 void admin_next(
-    struct ask *ask, struct buf *b, const char *cursor, int64_t next);
+    struct call *call, struct buf *b, const char *cursor, int64_t next);
 void admin_next_text(
-    struct ask *ask, struct buf *b, const char *cursor, const char *next);
+    struct call *call, struct buf *b, const char *cursor, const char *next);
 
-/* A list: {"${name}":[…],"next":…}, where ${cursor} is the parameter that a
- * next page is asked for by.  ${rows} appends a page's objects; in *ret_next
- * the number behind the last, 0 without more; RC_NOT_FOUND: what was asked for
- * is unknown, which it has answered. */
+/* A list: {"${name}":[…],"next":…}; ${cursor} is the parameter of the next
+ * page.
+ * ${rows} appends the objects of a page.  It sets *ret_next to the cursor of
+ * the next page, 0 without one.  RC_NOT_FOUND: it has answered that a name is
+ * unknown. */
 struct admin_list {
 	const char *name, *cursor;
-	enum rc (*rows)(struct ask *ask, struct db *db, struct buf *b,
+	enum rc (*rows)(struct call *call, struct db *db, struct buf *b,
 	    int64_t *ret_next, struct err *err);
 };
 
 /* Answers with a page of ${list}.  Thread: reader. */
-enum rc admin_list_read(struct ask *ask, struct db *db,
+enum rc admin_list_read(struct call *call, struct db *db,
     const struct admin_list *list, struct err *err) MUST_USE;
 
 /* Member ${name}: ${number}, null for 0. */
 void admin_number(struct buf *b, const char *name, int64_t number);
 
-/* A row's members without its braces; ${count} is what the number of its
- * attempts is called. */
+/* Appends the members of ${row} without its braces; ${count} is the name of the
+ * member with the number of its attempts. */
 void admin_row_members(
     struct buf *b, const struct inspect_outbox_row *row, const char *count);
 
-/* A dead letter as an object. */
-void store_dead_letter(struct buf *b, const struct inspect_dead_letter *dead);
+/* Appends a dead letter as an object. */
+void admin_dead_letter(struct buf *b, const struct inspect_dead_letter *dead);
 
-/* Appends {…} of all that is known of message ${id}; RC_NOT_FOUND
- * (admin_show.c). Thread: reader. */
+/* Appends all that is known of message ${id} as an object; RC_NOT_FOUND
+ * (message.c).  Thread: reader. */
 enum rc admin_show(struct db *db, const struct uuid *id, struct buf *b,
     struct err *err) MUST_USE;
 
-/* What the relay says of itself; mem_free() it; NULL: no memory
- * (admin_stats.c). */
+/* The statistics of the relay, which the caller frees with mem_free(); NULL: no
+ * memory (stats.c). */
 struct relay_stats *admin_relay(struct admin *admin);
 
 /* Handlers; the argument is the rest. */

@@ -109,9 +109,9 @@ admin_relay(struct admin *admin)
 }
 
 static enum rc
-read_stats(struct ask *ask, struct db *db, struct err *err)
+read_stats(struct call *call, struct db *db, struct err *err)
 {
-	struct admin *admin = admin_of(ask);
+	struct admin *admin = admin_of(call);
 	int64_t now_ms = clk_wall_ms(admin->o.clk);
 	struct relay_stats *relay;
 	struct buf b = BUF_INIT;
@@ -135,7 +135,7 @@ read_stats(struct ask *ask, struct db *db, struct err *err)
 	alerts_write(admin->alerts, &b);
 	buf_addc(&b, '}');
 	mem_free(relay);
-	ask_json(ask, 200, &b);
+	call_json(call, 200, &b);
 	buf_fini(&b);
 	return (RC_OK);
 }
@@ -144,9 +144,9 @@ void
 admin_stats_get(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {NULL};
-	struct ask *ask;
+	struct call *call;
 
-	if ((ask = ask_new(arg, req, sizeof(*ask))) != NULL &&
-	    ask_query_check(ask, allowed))
-		ask_read(ask, read_stats);
+	if ((call = call_new(arg, req, sizeof(*call))) != NULL &&
+	    call_query_check(call, allowed))
+		call_read(call, read_stats);
 }

@@ -10,10 +10,10 @@
 
 /* New users from one network, where registration is open: a class may, a
  * script that fills the table may not. */
-#define NEWCOMERS_RATE (1.0 / 6)
-#define NEWCOMERS_BURST 50
+#define NETWORK_REGISTRATIONS_RATE (1.0 / 6)
+#define NETWORK_REGISTRATIONS_BURST 50
 /* New users of all networks together: this many minutes' worth at once. */
-#define JOINING_BURST_MIN 5
+#define REGISTRATIONS_BURST_MIN 5
 
 /* ---- life ---- */
 
@@ -21,21 +21,23 @@ enum rc
 api_new(const struct api_options *options, struct api **ret, struct err *err)
 {
 	const double rate = options->rate_limit;
-	const double joining = rate > 0 ? options->registration_rate : 0;
+	const double registrations = rate > 0 ? options->registration_rate : 0;
 	struct api *api;
 	enum rc rc;
 
 	if ((api = mem_zalloc(1, sizeof(*api))) == NULL)
 		return (err_set(err, RC_NO_MEMORY, "api"));
 	api->o = *options;
-	api->guesses = guesses_new();
+	api->throttle = login_throttle_new();
 	if (rate > 0)
-		api->newcomers = limiter_new(NEWCOMERS_RATE, NEWCOMERS_BURST);
-	if (joining > 0)
-		api->joining =
-		    limiter_new(joining / 60, joining * JOINING_BURST_MIN);
-	if (api->guesses == NULL || (joining > 0 && api->joining == NULL) ||
-	    (rate > 0 && api->newcomers == NULL))
+		api->registrations_by_network = limiter_new(
+		    NETWORK_REGISTRATIONS_RATE, NETWORK_REGISTRATIONS_BURST);
+	if (registrations > 0)
+		api->registrations = limiter_new(registrations / 60,
+		    registrations * REGISTRATIONS_BURST_MIN);
+	if (api->throttle == NULL ||
+	    (registrations > 0 && api->registrations == NULL) ||
+	    (rate > 0 && api->registrations_by_network == NULL))
 		rc = err_set(err, RC_NO_MEMORY, "api");
 	else
 		rc = pool_new(options->argon2_threads, &api->pool, err);
@@ -64,42 +66,42 @@ api_free(struct api *api)
 	if (api->pool != NULL && !api->stopped)
 		pool_stop(api->pool);
 	pool_free(api->pool);
-	limiter_free(api->newcomers);
-	limiter_free(api->joining);
-	guesses_free(api->guesses);
+	limiter_free(api->registrations_by_network);
+	limiter_free(api->registrations);
+	login_throttle_free(api->throttle);
 	mem_free(api);
 }
 
 /* ---- routes ---- */
 
 void
-api_later(struct http_request *req, void *arg)
+api_not_implemented(struct http_request *req, void *arg)
 {
 	struct rest *rest = arg;
-	struct ask *ask;
+	struct call *call;
 
 	/* Those without a token come here first. */
 	if (http_principal(req) == NULL && !rest_enter(rest, req))
 		return;
-	if ((ask = ask_new(rest, req, sizeof(*ask))) != NULL)
-		ask_problem(ask, PROBLEM_NOT_IMPLEMENTED, "",
+	if ((call = call_new(rest, req, sizeof(*call))) != NULL)
+		call_problem(call, PROBLEM_NOT_IMPLEMENTED, "",
 		    "%s %s comes with a later version", http_method(req),
 		    http_path(req));
 }
 
-/* A route of the contract that a later version serves: who may not call it is
- * told so already now. */
-#define LATER(method, path)                                                    \
+/* A route of the contract that a later version serves.  A caller that will not
+ * be allowed to use it is refused for that reason already now. */
+#define NOT_IMPLEMENTED(method, path)                                          \
 	{                                                                      \
-		method, path, api_later, HTTP_ANY_BODY                         \
+		method, path, api_not_implemented, HTTP_ANY_BODY               \
 	}
-#define LATER_ADMIN(method, path)                                              \
+#define NOT_IMPLEMENTED_ADMIN(method, path)                                    \
 	{                                                                      \
-		method, path, api_later, HTTP_ANY_BODY | HTTP_ADMIN            \
+		method, path, api_not_implemented, HTTP_ANY_BODY | HTTP_ADMIN  \
 	}
-#define LATER_PUBLIC(method, path)                                             \
+#define NOT_IMPLEMENTED_PUBLIC(method, path)                                   \
 	{                                                                      \
-		method, path, api_later, HTTP_ANY_BODY | HTTP_PUBLIC           \
+		method, path, api_not_implemented, HTTP_ANY_BODY | HTTP_PUBLIC \
 	}
 
 static const struct http_route routes[] = {
@@ -110,16 +112,16 @@ static const struct http_route routes[] = {
     {"PATCH", "/v1/tokens/{id}", api_token_patch, 0},
     {"DELETE", "/v1/tokens/{id}", api_token_delete, HTTP_NO_BODY},
     {"POST", "/v1/me/password", api_password_post, 0},
-    LATER("DELETE", "/v1/me"),
-    LATER("PUT", "/v1/me/blocks/{address}"),
-    LATER("DELETE", "/v1/me/blocks/{address}"),
+    NOT_IMPLEMENTED("DELETE", "/v1/me"),
+    NOT_IMPLEMENTED("PUT", "/v1/me/blocks/{address}"),
+    NOT_IMPLEMENTED("DELETE", "/v1/me/blocks/{address}"),
     {"POST", "/v1/messages", api_messages_post, HTTP_LARGE_BODY},
     {"POST", "/v1/to/{address}", api_to_post, HTTP_TEXT_BODY},
     {"GET", "/v1/messages/{id}", api_message_get, HTTP_NO_BODY},
-    LATER("PATCH", "/v1/messages/{id}"),
-    LATER("DELETE", "/v1/messages/{id}"),
-    LATER("PUT", "/v1/messages/{id}/reactions/{emoji}"),
-    LATER("DELETE", "/v1/messages/{id}/reactions/{emoji}"),
+    NOT_IMPLEMENTED("PATCH", "/v1/messages/{id}"),
+    NOT_IMPLEMENTED("DELETE", "/v1/messages/{id}"),
+    NOT_IMPLEMENTED("PUT", "/v1/messages/{id}/reactions/{emoji}"),
+    NOT_IMPLEMENTED("DELETE", "/v1/messages/{id}/reactions/{emoji}"),
     {"GET", "/v1/inbox", api_inbox_get, HTTP_NO_BODY},
     {"GET", "/v1/inbox/{seq}", api_event_get, HTTP_NO_BODY},
     {"POST", "/v1/inbox/ack", api_ack_post, 0},
@@ -130,22 +132,22 @@ static const struct http_route routes[] = {
     {"DELETE", "/v1/outbox/{id}", api_entry_delete, HTTP_NO_BODY},
     {"POST", "/v1/outbox/{id}/retry", api_entry_retry_post, 0},
     {"GET", "/v1/conversations", api_conversations_get, HTTP_NO_BODY},
-    LATER("POST", "/v1/conversations"),
+    NOT_IMPLEMENTED("POST", "/v1/conversations"),
     {"GET", "/v1/conversations/{id}", api_conversation_get, HTTP_NO_BODY},
-    LATER("PATCH", "/v1/conversations/{id}"),
-    LATER("PUT", "/v1/conversations/{id}/members/{address}"),
-    LATER("DELETE", "/v1/conversations/{id}/members/{address}"),
-    LATER("PUT", "/v1/conversations/{id}/mute"),
+    NOT_IMPLEMENTED("PATCH", "/v1/conversations/{id}"),
+    NOT_IMPLEMENTED("PUT", "/v1/conversations/{id}/members/{address}"),
+    NOT_IMPLEMENTED("DELETE", "/v1/conversations/{id}/members/{address}"),
+    NOT_IMPLEMENTED("PUT", "/v1/conversations/{id}/mute"),
     {"GET", "/v1/conversations/{id}/messages", api_history_get, HTTP_NO_BODY},
-    LATER("GET", "/v1/search"),
-    LATER("POST", "/v1/blobs"),
-    LATER("GET", "/v1/blobs/{hash}"),
-    LATER("GET", "/v1/export"),
-    LATER_ADMIN("POST", "/v1/import"),
-    LATER("PUT", "/v1/push-subscriptions/{id}"),
-    LATER("DELETE", "/v1/push-subscriptions/{id}"),
-    LATER_PUBLIC("GET", "/.well-known/twinbox"),
-    LATER_PUBLIC("POST", "/v1/federation/deliver"),
+    NOT_IMPLEMENTED("GET", "/v1/search"),
+    NOT_IMPLEMENTED("POST", "/v1/blobs"),
+    NOT_IMPLEMENTED("GET", "/v1/blobs/{hash}"),
+    NOT_IMPLEMENTED("GET", "/v1/export"),
+    NOT_IMPLEMENTED_ADMIN("POST", "/v1/import"),
+    NOT_IMPLEMENTED("PUT", "/v1/push-subscriptions/{id}"),
+    NOT_IMPLEMENTED("DELETE", "/v1/push-subscriptions/{id}"),
+    NOT_IMPLEMENTED_PUBLIC("GET", "/.well-known/twinbox"),
+    NOT_IMPLEMENTED_PUBLIC("POST", "/v1/federation/deliver"),
     {NULL, NULL, NULL, 0},
 };
 

@@ -15,16 +15,34 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-struct account_ask {
-	struct ask ask; /* first */
+struct account_call {
+	struct call call; /* first */
 	struct wire_doc doc;
 	struct span name, password, new_password, display_name, device;
 	struct pool_job job;
 	struct account_unit unit;
 	char token[CRYPT_TOKEN_LEN + 1];
-	struct guess guess;
-	bool guessed; /* … is counted, and may still be taken back */
+	struct login_attempt attempt;
+	bool attempt_counted; /* as failed, which may still be taken back */
 };
+
+/* A member of a body that must be there, of ${min} to ${max} bytes; 0: the
+ * handler checks the length. */
+#define REQUIRED_TEXT(text, min, max, at)                                      \
+	{                                                                      \
+		.name = (text), .type = WIRE_SPAN, .required = true,           \
+		.min_len = (min), .max_len = (max), .ret = (at)                \
+	}
+
+/* A call whose query has no parameters; NULL: answered. */
+static struct account_call *
+account_call_new(struct rest *rest, struct http_request *req)
+{
+	static const char *const allowed[] = {NULL};
+	struct account_call *a = call_new(rest, req, sizeof(*a));
+
+	return (a != NULL && call_query_check(&a->call, allowed) ? a : NULL);
+}
 
 static void
 copy_span(char *ret, size_t size, const struct span *s)
@@ -38,65 +56,63 @@ copy_span(char *ret, size_t size, const struct span *s)
 
 /* Hands the job to the pool. */
 static void
-submit_job(struct account_ask *a, enum pool_class class,
+submit_job(struct account_call *a, enum pool_class class,
     void (*run)(struct pool_job *job))
 {
 	struct refusal r = REFUSAL_INIT;
 	char network[NETWORK_SIZE];
 	enum rc rc;
 
-	network_of(http_peer(a->ask.req), network);
+	network_of(http_peer(a->call.req), network);
 	a->job.owner = htab_hash(network, strlen(network));
 	a->job.class = class;
 	a->job.run = run;
-	if ((rc = pool_submit(api_of(&a->ask)->pool, &a->job)) != RC_OK) {
+	if ((rc = pool_submit(api_of(&a->call)->pool, &a->job)) != RC_OK) {
 		refusal_of_rc(&r, rc);
-		ask_refuse(&a->ask, &r);
+		call_refuse(&a->call, &r);
 	}
 }
 
-static struct account_ask *
+static struct account_call *
 of_job(struct pool_job *job)
 {
 
-	return (
-	    (struct account_ask *)(void *)((char *)job -
-					   offsetof(struct account_ask, job)));
+	return (CONTAINER_OF(job, struct account_call, job));
 }
 
 /* The hash of ${password} goes into the unit; false: answered. */
 static bool
-hash_password(struct account_ask *a, const struct span *password)
+hash_password(struct account_call *a, const struct span *password)
 {
 	struct err err = ERR_INIT;
 
-	metrics_add(api_of(&a->ask)->o.metrics, METRIC_PASSWORDS, 1);
+	metrics_add(api_of(&a->call)->o.metrics, METRIC_PASSWORDS, 1);
 	if (crypt_password_hash(password->p, password->n,
 		a->unit.user.password_hash, &err) == RC_OK)
 		return (true);
-	ask_fail(&a->ask, &err);
+	call_fail(&a->call, &err);
 	return (false);
 }
 
 static void
-submit_unit(struct account_ask *a, void (*finish)(struct unit *base))
+submit_unit(struct account_call *a, void (*finish)(struct unit *base))
 {
 
 	a->unit.unit.finish = finish;
 	a->unit.arg = a;
-	(void)ask_submit(&a->ask, &a->unit.unit);
+	(void)call_submit(&a->call, &a->unit.unit);
 }
 
 /* Whether ${password} of a->name will do; false: answered. */
 static bool
 password_fits(
-    struct account_ask *a, const char *pointer, const struct span *password)
+    struct account_call *a, const char *pointer, const struct span *password)
 {
 
 	if (!account_password_weak(
 		password->p, password->n, a->name.p, a->name.n))
 		return (true);
-	ask_problem(&a->ask, PROBLEM_BAD_REQUEST, pointer,
+	call_problem(&a->call, PROBLEM_BAD_REQUEST, pointer,
 	    "the password is the name, which is the first that is tried");
 	return (false);
 }
@@ -105,14 +121,14 @@ password_fits(
 
 /* Whether a new user may be called a->name; false: answered. */
 static bool
-name_fits(struct account_ask *a)
+name_fits(struct account_call *a)
 {
 
 	if (!model_name_fits(a->name.p, a->name.n))
-		ask_problem(&a->ask, PROBLEM_BAD_REQUEST, "/name",
+		call_problem(&a->call, PROBLEM_BAD_REQUEST, "/name",
 		    "a name is %s", MODEL_NAME_RULE);
 	else if (model_name_reserved(a->name.p, a->name.n))
-		ask_problem(&a->ask, PROBLEM_FORBIDDEN, "/name",
+		call_problem(&a->call, PROBLEM_FORBIDDEN, "/name",
 		    "the name \"%.*s\" is reserved for the operator, who makes "
 		    "it with twinboxd user add; choose another",
 		    (int)a->name.n, a->name.p);
@@ -123,31 +139,34 @@ name_fits(struct account_ask *a)
 
 /* One more from that network, and of all networks; false: answered. */
 static bool
-may_join(struct account_ask *a)
+may_register(struct account_call *a)
 {
-	int64_t now_ms = clk_mono_ms(api_of(&a->ask)->o.clk);
-	struct api *api = api_of(&a->ask);
+	int64_t now_ms = clk_mono_ms(api_of(&a->call)->o.clk);
+	struct api *api = api_of(&a->call);
 	struct refusal r = REFUSAL_INIT;
 	char network[NETWORK_SIZE];
 	size_t n;
 
-	network_of(http_peer(a->ask.req), network);
+	network_of(http_peer(a->call.req), network);
 	n = strlen(network);
-	if (api->newcomers != NULL && !limiter_take(api->newcomers, network, n,
-					  now_ms, &r.retry_after_s)) {
+	if (api->registrations_by_network != NULL &&
+	    !limiter_take(api->registrations_by_network, network, n, now_ms,
+		&r.retry_after_s)) {
 		refusal_set(&r, PROBLEM_RATE_LIMITED, "",
 		    "too many have registered from your network");
-	} else if (api->joining != NULL && !limiter_take(api->joining, "", 0,
-					       now_ms, &r.retry_after_s)) {
+	} else if (api->registrations != NULL &&
+		   !limiter_take(
+		       api->registrations, "", 0, now_ms, &r.retry_after_s)) {
 		/* The crowd's fault is not counted against this network. */
-		if (api->newcomers != NULL)
-			limiter_return(api->newcomers, network, n, now_ms);
+		if (api->registrations_by_network != NULL)
+			limiter_return(
+			    api->registrations_by_network, network, n, now_ms);
 		refusal_set(&r, PROBLEM_RATE_LIMITED, "",
 		    "too many register here at the moment");
 	} else
 		return (true);
 	metrics_add(api->o.metrics, METRIC_REGISTRATIONS_REFUSED, 1);
-	ask_refuse(&a->ask, &r);
+	call_refuse(&a->call, &r);
 	return (false);
 }
 
@@ -156,27 +175,27 @@ static void
 user_added(struct unit *base)
 {
 	struct account_unit *u = CONTAINER_OF(base, struct account_unit, unit);
-	struct account_ask *a = u->arg;
+	struct account_call *a = u->arg;
 	struct buf b = BUF_INIT;
 
-	if (!ask_unit_ok(&a->ask, &u->unit, &u->refusal))
+	if (!call_unit_ok(&a->call, &u->unit, &u->refusal))
 		return;
 	log_event(LOG_EV_USER_ADDED, "user=%s peer=%s", u->user.name,
-	    http_peer(a->ask.req));
+	    http_peer(a->call.req));
 	buf_addc(&b, '{');
 	jw_str(&b, "name", u->user.name);
 	jw_str(&b, "display_name",
 	    u->user.display_name[0] != '\0' ? u->user.display_name : NULL);
-	jw_time(&b, "created_at", clk_wall_ms(api_of(&a->ask)->o.clk));
+	jw_time(&b, "created_at", clk_wall_ms(api_of(&a->call)->o.clk));
 	buf_addc(&b, '}');
-	ask_json(&a->ask, 201, &b);
+	call_json(&a->call, 201, &b);
 }
 
 /* Thread: argon2. */
 static void
 hash_new_user(struct pool_job *job)
 {
-	struct account_ask *a = of_job(job);
+	struct account_call *a = of_job(job);
 
 	if (hash_password(a, &a->password))
 		submit_unit(a, user_added);
@@ -185,112 +204,102 @@ hash_new_user(struct pool_job *job)
 void
 api_users_post(struct http_request *req, void *arg)
 {
-	static const char *const allowed[] = {NULL};
-	struct account_ask *a;
+	struct account_call *a;
 
-	if (!rest_enter(arg, req) ||
-	    (a = ask_new(arg, req, sizeof(*a))) == NULL ||
-	    !ask_query_check(&a->ask, allowed))
+	if (!rest_enter(arg, req) || (a = account_call_new(arg, req)) == NULL)
 		return;
 	const struct wire_field fields[] = {
-	    {.name = "name",
-		.type = WIRE_SPAN,
-		.required = true,
-		.ret = &a->name},
-	    {.name = "password",
-		.type = WIRE_SPAN,
-		.required = true,
-		.min_len = LIMIT_PASSWORD_MIN,
-		.max_len = LIMIT_PASSWORD_LEN,
-		.ret = &a->password},
+	    REQUIRED_TEXT("name", 0, 0, &a->name),
+	    REQUIRED_TEXT("password", LIMIT_PASSWORD_MIN, LIMIT_PASSWORD_LEN,
+		&a->password),
 	    {.name = "display_name",
 		.type = WIRE_SPAN,
 		.min_len = 1,
 		.max_len = LIMIT_DISPLAY_NAME_LEN,
 		.ret = &a->display_name},
 	};
-	if (!api_of(&a->ask)->o.registration_open) {
-		ask_problem(&a->ask, PROBLEM_FORBIDDEN, "",
+	if (!api_of(&a->call)->o.registration_open) {
+		call_problem(&a->call, PROBLEM_FORBIDDEN, "",
 		    "registration is closed here; ask the operator");
 		return;
 	}
-	if (!ask_body(&a->ask, &a->doc, fields, COUNT(fields)))
+	if (!call_body(&a->call, &a->doc, fields, COUNT(fields)))
 		return;
 	if (!name_fits(a) || !password_fits(a, "/password", &a->password) ||
-	    !may_join(a))
+	    !may_register(a))
 		return;
 	account_unit_init(&a->unit, ACCOUNT_ADD);
 	copy_span(a->unit.user.name, sizeof(a->unit.user.name), &a->name);
 	copy_span(a->unit.user.display_name, sizeof(a->unit.user.display_name),
 	    &a->display_name);
-	submit_job(a, POOL_NEWCOMER, hash_new_user);
+	submit_job(a, POOL_REGISTRATION, hash_new_user);
 }
 
-/* ---- guesses ---- */
+/* ---- the login throttle ---- */
 
-/* It was the right password, or was not looked at. */
+/* The password was right, or was not verified. */
 static void
-end_guess(struct account_ask *a, bool right)
+end_attempt(struct account_call *a, bool right)
 {
-	struct api *api = api_of(&a->ask);
+	struct api *api = api_of(&a->call);
 
-	if (a->guessed)
-		guess_end(
-		    api->guesses, &a->guess, right, clk_mono_ms(api->o.clk));
-	a->guessed = false;
+	if (a->attempt_counted)
+		login_throttle_end(
+		    api->throttle, &a->attempt, right, clk_mono_ms(api->o.clk));
+	a->attempt_counted = false;
 }
 
-/* Nobody has looked at the password: the store failed, or too much waited. */
+/* The password was not verified: the store failed, or the queue was full. */
 static void
-drop_guess(void *arg)
+drop_attempt(void *arg)
 {
 
-	end_guess(arg, false);
+	end_attempt(arg, false);
 }
 
-/* Counts a guess until it turns out to be none; false: answered. */
+/* Counts a log-in as failed until it turns out not to be; false: answered. */
 static bool
-begin_guess(struct account_ask *a)
+begin_attempt(struct account_call *a)
 {
-	struct api *api = api_of(&a->ask);
+	struct api *api = api_of(&a->call);
 	struct refusal r = REFUSAL_INIT;
 	int wait_s = 1;
 
-	if (http_on_free(a->ask.req, drop_guess, a) != RC_OK) {
-		ask_problem(&a->ask, PROBLEM_BUSY, "", "out of memory");
+	if (http_on_free(a->call.req, drop_attempt, a) != RC_OK) {
+		call_problem(&a->call, PROBLEM_BUSY, "", "out of memory");
 		return (false);
 	}
-	if (guess_begin(api->guesses, &a->name, http_peer(a->ask.req),
-		clk_mono_ms(api->o.clk), &a->guess, &wait_s)) {
-		a->guessed = true;
+	if (login_throttle_begin(api->throttle, &a->name,
+		http_peer(a->call.req), clk_mono_ms(api->o.clk), &a->attempt,
+		&wait_s)) {
+		a->attempt_counted = true;
 		return (true);
 	}
 	metrics_add(api->o.metrics, METRIC_LOGINS_REFUSED, 1);
 	refusal_set(&r, PROBLEM_RATE_LIMITED, "",
 	    "there were too many wrong passwords");
 	r.retry_after_s = wait_s;
-	ask_refuse(&a->ask, &r);
+	call_refuse(&a->call, &r);
 	return (false);
 }
 
-/* RC_OK: the password is the stored one.  Who has none, is unknown or disabled,
- * costs the same.
- * Thread: argon2. */
+/* RC_OK: the password is the stored one.  A name that is unknown, disabled or
+ * without a password costs the same time.  Thread: argon2. */
 static enum rc
-verify_password(struct account_ask *a, struct err *err)
+verify_password(struct account_call *a, struct err *err)
 {
 	enum rc rc;
 
-	metrics_add(api_of(&a->ask)->o.metrics, METRIC_PASSWORDS, 1);
+	metrics_add(api_of(&a->call)->o.metrics, METRIC_PASSWORDS, 1);
 	if (a->unit.verified[0] != '\0')
 		rc = crypt_password_verify(
 		    a->unit.verified, a->password.p, a->password.n, err);
 	else
 		rc = crypt_password_dummy(a->password.p, a->password.n, err);
 	if (rc == RC_DENIED)
-		a->guessed = false; /* it stays counted */
+		a->attempt_counted = false; /* it stays counted */
 	else
-		end_guess(a, rc == RC_OK);
+		end_attempt(a, rc == RC_OK);
 	return (rc);
 }
 
@@ -301,16 +310,16 @@ static void
 logged_in(struct unit *base)
 {
 	struct account_unit *u = CONTAINER_OF(base, struct account_unit, unit);
-	struct account_ask *a = u->arg;
+	struct account_call *a = u->arg;
 	char device[UUID_TEXT_LEN + 1];
 	struct buf b = BUF_INIT;
 
-	if (!ask_unit_ok(&a->ask, &u->unit, &u->refusal))
+	if (!call_unit_ok(&a->call, &u->unit, &u->refusal))
 		return;
-	metrics_add(api_of(&a->ask)->o.metrics, METRIC_LOGINS, 1);
+	metrics_add(api_of(&a->call)->o.metrics, METRIC_LOGINS, 1);
 	uuid_format(&u->device.public_id, device);
 	log_event(LOG_EV_AUTH_LOGIN, "user=%s device=%s peer=%s",
-	    u->device.user_name, device, http_peer(a->ask.req));
+	    u->device.user_name, device, http_peer(a->call.req));
 	buf_addc(&b, '{');
 	jw_str(&b, "token", a->token);
 	jw_str(&b, "user", u->device.user_name);
@@ -320,15 +329,15 @@ logged_in(struct unit *base)
 	jw_str(&b, "name", u->device.name);
 	buf_adds(&b, "}}");
 	crypt_wipe(a->token, sizeof(a->token));
-	ask_json(&a->ask, 201, &b);
+	call_json(&a->call, 201, &b);
 }
 
 /* Thread: argon2. */
 static void
 verify_login(struct pool_job *job)
 {
-	struct account_ask *a = of_job(job);
-	struct api *api = api_of(&a->ask);
+	struct account_call *a = of_job(job);
+	struct api *api = api_of(&a->call);
 	struct err err = ERR_INIT;
 	enum rc rc;
 
@@ -339,13 +348,13 @@ verify_login(struct pool_job *job)
 		log_event(LOG_EV_AUTH_REFUSED, "user=%.*s peer=%s",
 		    a->unit.user.user_id != 0 ? (int)a->name.n : 1,
 		    a->unit.user.user_id != 0 ? a->name.p : "-",
-		    http_peer(a->ask.req));
-		ask_problem(&a->ask, PROBLEM_UNAUTHENTICATED, "",
+		    http_peer(a->call.req));
+		call_problem(&a->call, PROBLEM_UNAUTHENTICATED, "",
 		    "wrong name or password");
 		return;
 	}
 	if (rc != RC_OK) {
-		ask_fail(&a->ask, &err);
+		call_fail(&a->call, &err);
 		return;
 	}
 	crypt_token_new(api->o.rnd, a->token, a->unit.token_hash);
@@ -354,7 +363,7 @@ verify_login(struct pool_job *job)
 
 /* The stored hash of ${u} unless he cannot log in. */
 static void
-take_stored(struct account_ask *a, const struct store_user *u)
+keep_stored(struct account_call *a, const struct store_user *u)
 {
 
 	a->unit.user.user_id = u->user_id;
@@ -364,59 +373,41 @@ take_stored(struct account_ask *a, const struct store_user *u)
 }
 
 static enum rc
-read_login(struct ask *ask, struct db *db, struct err *err)
+read_login(struct call *call, struct db *db, struct err *err)
 {
-	struct account_ask *a = (struct account_ask *)(void *)ask;
+	struct account_call *a = CONTAINER_OF(call, struct account_call, call);
 	struct store_user user;
 	enum rc rc = RC_NOT_FOUND;
 
 	if (model_name_valid(a->name.p, a->name.n))
 		rc = store_user_by_name(db, a->name.p, a->name.n, &user, err);
 	if (rc == RC_OK)
-		take_stored(a, &user);
+		keep_stored(a, &user);
 	if (rc != RC_OK && rc != RC_NOT_FOUND)
 		return (rc);
 	submit_job(
-	    a, a->guess.known ? POOL_KNOWN : POOL_STRANGER, verify_login);
+	    a, a->attempt.known ? POOL_KNOWN : POOL_STRANGER, verify_login);
 	return (RC_OK);
 }
 
 void
 api_tokens_post(struct http_request *req, void *arg)
 {
-	static const char *const allowed[] = {NULL};
-	struct account_ask *a;
+	struct account_call *a;
 
-	if (!rest_enter(arg, req) ||
-	    (a = ask_new(arg, req, sizeof(*a))) == NULL ||
-	    !ask_query_check(&a->ask, allowed))
+	if (!rest_enter(arg, req) || (a = account_call_new(arg, req)) == NULL)
 		return;
 	const struct wire_field fields[] = {
-	    {.name = "name",
-		.type = WIRE_SPAN,
-		.required = true,
-		.min_len = 1,
-		.max_len = LIMIT_NAME_LEN,
-		.ret = &a->name},
-	    {.name = "password",
-		.type = WIRE_SPAN,
-		.required = true,
-		.min_len = 1,
-		.max_len = LIMIT_PASSWORD_LEN,
-		.ret = &a->password},
-	    {.name = "device",
-		.type = WIRE_SPAN,
-		.required = true,
-		.min_len = 1,
-		.max_len = LIMIT_DEVICE_NAME_LEN,
-		.ret = &a->device},
+	    REQUIRED_TEXT("name", 1, LIMIT_NAME_LEN, &a->name),
+	    REQUIRED_TEXT("password", 1, LIMIT_PASSWORD_LEN, &a->password),
+	    REQUIRED_TEXT("device", 1, LIMIT_DEVICE_NAME_LEN, &a->device),
 	};
-	if (!ask_body(&a->ask, &a->doc, fields, COUNT(fields)) ||
-	    !begin_guess(a))
+	if (!call_body(&a->call, &a->doc, fields, COUNT(fields)) ||
+	    !begin_attempt(a))
 		return;
 	account_unit_init(&a->unit, ACCOUNT_LOGIN);
 	copy_span(a->unit.device.name, sizeof(a->unit.device.name), &a->device);
-	ask_read(&a->ask, read_login);
+	call_read(&a->call, read_login);
 }
 
 /* ---- changing the password ---- */
@@ -426,28 +417,28 @@ static void
 password_changed(struct unit *base)
 {
 	struct account_unit *u = CONTAINER_OF(base, struct account_unit, unit);
-	struct account_ask *a = u->arg;
+	struct account_call *a = u->arg;
 
-	if (ask_unit_ok(&a->ask, &u->unit, &u->refusal))
-		ask_empty(&a->ask, 204);
+	if (call_unit_ok(&a->call, &u->unit, &u->refusal))
+		call_empty(&a->call, 204);
 }
 
 /* Thread: argon2. */
 static void
 verify_change(struct pool_job *job)
 {
-	struct account_ask *a = of_job(job);
+	struct account_call *a = of_job(job);
 	struct err err = ERR_INIT;
 	enum rc rc;
 
 	rc = verify_password(a, &err);
 	if (rc == RC_DENIED) {
-		ask_problem(&a->ask, PROBLEM_FORBIDDEN, "/password",
+		call_problem(&a->call, PROBLEM_FORBIDDEN, "/password",
 		    "this is not your password");
 		return;
 	}
 	if (rc != RC_OK) {
-		ask_fail(&a->ask, &err);
+		call_fail(&a->call, &err);
 		return;
 	}
 	if (hash_password(a, &a->new_password))
@@ -455,15 +446,15 @@ verify_change(struct pool_job *job)
 }
 
 static enum rc
-read_change(struct ask *ask, struct db *db, struct err *err)
+read_change(struct call *call, struct db *db, struct err *err)
 {
-	struct account_ask *a = (struct account_ask *)(void *)ask;
+	struct account_call *a = CONTAINER_OF(call, struct account_call, call);
 	struct store_user user;
 	enum rc rc;
 
-	rc = store_user_by_id(db, ask->who->user_id, &user, err);
+	rc = store_user_by_id(db, call->principal->user_id, &user, err);
 	if (rc == RC_OK)
-		take_stored(a, &user);
+		keep_stored(a, &user);
 	if (rc != RC_OK && rc != RC_NOT_FOUND)
 		return (rc);
 	submit_job(a, POOL_KNOWN, verify_change);
@@ -473,35 +464,24 @@ read_change(struct ask *ask, struct db *db, struct err *err)
 void
 api_password_post(struct http_request *req, void *arg)
 {
-	static const char *const allowed[] = {NULL};
-	struct account_ask *a;
+	struct account_call *a;
 
-	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
-	    !ask_query_check(&a->ask, allowed))
+	if ((a = account_call_new(arg, req)) == NULL)
 		return;
 	const struct wire_field fields[] = {
-	    {.name = "password",
-		.type = WIRE_SPAN,
-		.required = true,
-		.min_len = 1,
-		.max_len = LIMIT_PASSWORD_LEN,
-		.ret = &a->password},
-	    {.name = "new_password",
-		.type = WIRE_SPAN,
-		.required = true,
-		.min_len = LIMIT_PASSWORD_MIN,
-		.max_len = LIMIT_PASSWORD_LEN,
-		.ret = &a->new_password},
+	    REQUIRED_TEXT("password", 1, LIMIT_PASSWORD_LEN, &a->password),
+	    REQUIRED_TEXT("new_password", LIMIT_PASSWORD_MIN,
+		LIMIT_PASSWORD_LEN, &a->new_password),
 	};
-	if (!ask_body(&a->ask, &a->doc, fields, COUNT(fields)))
+	if (!call_body(&a->call, &a->doc, fields, COUNT(fields)))
 		return;
-	a->name.p = a->ask.who->name;
+	a->name.p = a->call.principal->name;
 	a->name.n = strlen(a->name.p);
 	if (!password_fits(a, "/new_password", &a->new_password) ||
-	    !begin_guess(a))
+	    !begin_attempt(a))
 		return;
 	account_unit_init(&a->unit, ACCOUNT_PASSWORD);
-	a->unit.user.user_id = a->ask.who->user_id;
-	a->unit.device.device_id = a->ask.who->device_id;
-	ask_read(&a->ask, read_change);
+	a->unit.user.user_id = a->call.principal->user_id;
+	a->unit.device.device_id = a->call.principal->device_id;
+	call_read(&a->call, read_change);
 }

@@ -22,7 +22,7 @@ struct members {
 };
 
 static enum rc
-take_member(void *arg, const struct store_participant *p, struct err *err)
+on_row_member(void *arg, const struct store_participant *p, struct err *err)
 {
 	struct members *m = arg;
 
@@ -58,7 +58,7 @@ recipient_of(const struct members *m, bool direct, int64_t sender_id)
 /* ---- one conversation ---- */
 
 struct showing {
-	struct ask *ask;
+	struct call *call;
 	struct db *db;
 	struct buf *out;
 	int64_t limit, shown;
@@ -78,12 +78,12 @@ show_message(void *arg, const struct store_history *h, struct err *err)
 	struct showing *s = arg;
 
 	(void)err;
-	if (s->shown == s->limit || ask_page_full(s->ask, s->out)) {
+	if (s->shown == s->limit || call_page_full(s->call, s->out)) {
 		s->more = true;
 		return (RC_LIMIT);
 	}
 	jw_comma(s->out);
-	render_history(s->out, h, s->conversation, s->ask->who->user_id,
+	render_history(s->out, h, s->conversation, s->call->principal->user_id,
 	    recipient_of(s->members, s->direct, h->sender_id));
 	s->last_seq = h->conversation_seq;
 	s->shown++;
@@ -91,7 +91,7 @@ show_message(void *arg, const struct store_history *h, struct err *err)
 }
 
 static enum rc
-take_last(void *arg, const struct store_history *h, struct err *err)
+on_row_last(void *arg, const struct store_history *h, struct err *err)
 {
 
 	(void)err;
@@ -109,8 +109,9 @@ add_conversation(struct showing *s, const struct store_conversation_item *item,
 	enum rc rc;
 
 	query = (struct store_history_query){item->conversation_id,
-	    s->ask->who->user_id, true, INT64_MAX, item->delivered_upto, 1};
-	rc = store_history(s->db, &query, take_last, &last, err);
+	    s->call->principal->user_id, true, INT64_MAX, item->delivered_upto,
+	    1};
+	rc = store_history(s->db, &query, on_row_last, &last, err);
 	if (rc != RC_OK)
 		return (rc);
 	buf_addc(s->out, '{');
@@ -122,15 +123,15 @@ add_conversation(struct showing *s, const struct store_conversation_item *item,
 	jw_member(s->out, "members");
 	buf_addc(s->out, '[');
 	rc = store_participants(
-	    s->db, item->conversation_id, take_member, &members, err);
+	    s->db, item->conversation_id, on_row_member, &members, err);
 	buf_adds(s->out, "]}");
 	return (rc);
 }
 
 /* ---- the list ---- */
 
-struct conversations_ask {
-	struct ask ask; /* first */
+struct conversations_call {
+	struct call call; /* first */
 	bool has_after;
 	struct uuid id; /* of the last one before, or the one asked for */
 	int64_t limit;
@@ -142,7 +143,7 @@ list_conversation(
 {
 	struct showing *s = arg;
 
-	if (s->shown == s->limit || ask_page_full(s->ask, s->out)) {
+	if (s->shown == s->limit || call_page_full(s->call, s->out)) {
 		s->more = true;
 		return (RC_LIMIT);
 	}
@@ -153,7 +154,7 @@ list_conversation(
 }
 
 static void
-list_answer(struct ask *ask, struct showing *s)
+list_answer(struct call *call, struct showing *s)
 {
 	char next[UUID_TEXT_LEN + 1];
 
@@ -161,42 +162,45 @@ list_answer(struct ask *ask, struct showing *s)
 	if (s->more) {
 		uuid_format(&s->last, next);
 		jw_str(s->out, "next", next);
-		ask_link_next(ask, "/v1/conversations?after=%s&limit=%" PRId64,
-		    next, s->limit);
+		call_link_next(call,
+		    "/v1/conversations?after=%s&limit=%" PRId64, next,
+		    s->limit);
 	} else {
 		jw_null(s->out, "next");
 	}
 	jw_bool(s->out, "has_more", s->more);
 	buf_addc(s->out, '}');
-	ask_json_tagged(ask, 200, s->out);
+	call_json_tagged(call, 200, s->out);
 }
 
 static enum rc
-read_conversations(struct ask *ask, struct db *db, struct err *err)
+read_conversations(struct call *call, struct db *db, struct err *err)
 {
-	struct conversations_ask *a = (struct conversations_ask *)(void *)ask;
+	struct conversations_call *a =
+	    CONTAINER_OF(call, struct conversations_call, call);
 	struct store_conversation_item item = {.conversation_id = INT64_MAX};
 	struct buf b = BUF_INIT;
-	struct showing s = {.ask = ask, .db = db, .out = &b, .limit = a->limit};
+	struct showing s = {
+	    .call = call, .db = db, .out = &b, .limit = a->limit};
 	enum rc rc = RC_OK;
 
 	if (a->has_after)
 		rc = store_conversation_one(
-		    db, ask->who->user_id, &a->id, &item, err);
+		    db, call->principal->user_id, &a->id, &item, err);
 	if (rc == RC_NOT_FOUND) {
-		ask_problem(ask, PROBLEM_BAD_REQUEST, "",
+		call_problem(call, PROBLEM_BAD_REQUEST, "",
 		    "parameter \"after\" names no conversation of yours");
 		return (RC_OK);
 	}
 	buf_adds(&b, "{\"conversations\":[");
 	if (rc == RC_OK)
-		rc = store_conversation_list(db, ask->who->user_id,
+		rc = store_conversation_list(db, call->principal->user_id,
 		    item.conversation_id, a->limit + 1, list_conversation, &s,
 		    err);
 	if (rc == RC_LIMIT)
 		rc = RC_OK;
 	if (rc == RC_OK)
-		list_answer(ask, &s);
+		list_answer(call, &s);
 	buf_fini(&b);
 	return (rc);
 }
@@ -205,34 +209,36 @@ void
 api_conversations_get(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {"after", "limit", NULL};
-	struct conversations_ask *a;
+	struct conversations_call *a;
 
-	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
-	    !ask_query_check(&a->ask, allowed) ||
-	    !ask_query_uuid(&a->ask, "after", &a->has_after, &a->id) ||
-	    !ask_query_limit(&a->ask, &a->limit))
+	if ((a = call_new(arg, req, sizeof(*a))) == NULL ||
+	    !call_query_check(&a->call, allowed) ||
+	    !call_query_uuid(&a->call, "after", &a->has_after, &a->id) ||
+	    !call_query_limit(&a->call, &a->limit))
 		return;
-	ask_read(&a->ask, read_conversations);
+	call_read(&a->call, read_conversations);
 }
 
 static enum rc
-read_conversation(struct ask *ask, struct db *db, struct err *err)
+read_conversation(struct call *call, struct db *db, struct err *err)
 {
-	struct conversations_ask *a = (struct conversations_ask *)(void *)ask;
+	struct conversations_call *a =
+	    CONTAINER_OF(call, struct conversations_call, call);
 	struct store_conversation_item item;
 	struct buf b = BUF_INIT;
-	struct showing s = {.ask = ask, .db = db, .out = &b};
+	struct showing s = {.call = call, .db = db, .out = &b};
 	enum rc rc;
 
-	rc = store_conversation_one(db, ask->who->user_id, &a->id, &item, err);
+	rc = store_conversation_one(
+	    db, call->principal->user_id, &a->id, &item, err);
 	if (rc == RC_NOT_FOUND) {
-		ask_problem(ask, PROBLEM_NOT_FOUND, "", NO_CONVERSATION);
+		call_problem(call, PROBLEM_NOT_FOUND, "", NO_CONVERSATION);
 		return (RC_OK);
 	}
 	if (rc == RC_OK)
 		rc = add_conversation(&s, &item, err);
 	if (rc == RC_OK)
-		ask_json_tagged(ask, 200, &b);
+		call_json_tagged(call, 200, &b);
 	buf_fini(&b);
 	return (rc);
 }
@@ -241,19 +247,19 @@ void
 api_conversation_get(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {NULL};
-	struct conversations_ask *a;
+	struct conversations_call *a;
 
-	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
-	    !ask_query_check(&a->ask, allowed) ||
-	    !ask_path_uuid(&a->ask, NO_CONVERSATION, &a->id))
+	if ((a = call_new(arg, req, sizeof(*a))) == NULL ||
+	    !call_query_check(&a->call, allowed) ||
+	    !call_path_uuid(&a->call, NO_CONVERSATION, &a->id))
 		return;
-	ask_read(&a->ask, read_conversation);
+	call_read(&a->call, read_conversation);
 }
 
 /* ---- history ---- */
 
-struct history_ask {
-	struct ask ask; /* first */
+struct history_call {
+	struct call call; /* first */
 	struct uuid id;
 	bool forward;
 	int64_t seq;
@@ -261,7 +267,7 @@ struct history_ask {
 };
 
 static void
-history_answer(struct history_ask *a, struct showing *s)
+history_answer(struct history_call *a, struct showing *s)
 {
 	const char *way = a->forward ? "after" : "before";
 	char id[UUID_TEXT_LEN + 1];
@@ -270,7 +276,7 @@ history_answer(struct history_ask *a, struct showing *s)
 	if (s->more) {
 		uuid_format(&a->id, id);
 		jw_int(s->out, "next", s->last_seq);
-		ask_link_next(&a->ask,
+		call_link_next(&a->call,
 		    "/v1/conversations/%s/messages?%s=%" PRId64
 		    "&limit=%" PRId64,
 		    id, way, s->last_seq, a->limit);
@@ -279,17 +285,17 @@ history_answer(struct history_ask *a, struct showing *s)
 	}
 	jw_bool(s->out, "has_more", s->more);
 	buf_addc(s->out, '}');
-	ask_json(&a->ask, 200, s->out);
+	call_json(&a->call, 200, s->out);
 }
 
 static enum rc
-read_history(struct ask *ask, struct db *db, struct err *err)
+read_history(struct call *call, struct db *db, struct err *err)
 {
-	struct history_ask *a = (struct history_ask *)(void *)ask;
+	struct history_call *a = CONTAINER_OF(call, struct history_call, call);
 	struct store_conversation_item item;
 	struct members members = {.out = NULL};
 	struct buf b = BUF_INIT;
-	struct showing s = {.ask = ask,
+	struct showing s = {.call = call,
 	    .out = &b,
 	    .limit = a->limit,
 	    .conversation = &a->id,
@@ -297,9 +303,10 @@ read_history(struct ask *ask, struct db *db, struct err *err)
 	struct store_history_query query;
 	enum rc rc;
 
-	rc = store_conversation_one(db, ask->who->user_id, &a->id, &item, err);
+	rc = store_conversation_one(
+	    db, call->principal->user_id, &a->id, &item, err);
 	if (rc == RC_NOT_FOUND) {
-		ask_problem(ask, PROBLEM_NOT_FOUND, "", NO_CONVERSATION);
+		call_problem(call, PROBLEM_NOT_FOUND, "", NO_CONVERSATION);
 		return (RC_OK);
 	}
 	if (rc != RC_OK)
@@ -307,9 +314,9 @@ read_history(struct ask *ask, struct db *db, struct err *err)
 	s.direct = item.direct;
 	buf_adds(&b, "{\"messages\":[");
 	rc = store_participants(
-	    db, item.conversation_id, take_member, &members, err);
+	    db, item.conversation_id, on_row_member, &members, err);
 	query = (struct store_history_query){item.conversation_id,
-	    ask->who->user_id, !a->forward, a->seq, item.delivered_upto,
+	    call->principal->user_id, !a->forward, a->seq, item.delivered_upto,
 	    a->limit + 1};
 	if (rc == RC_OK)
 		rc = store_history(db, &query, show_message, &s, err);
@@ -325,40 +332,40 @@ void
 api_history_get(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {"before", "after", "limit", NULL};
-	struct history_ask *a;
+	struct history_call *a;
 
-	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
-	    !ask_query_check(&a->ask, allowed))
+	if ((a = call_new(arg, req, sizeof(*a))) == NULL ||
+	    !call_query_check(&a->call, allowed))
 		return;
 	a->forward = http_query(req, "after") != NULL;
 	if (a->forward && http_query(req, "before") != NULL) {
-		ask_problem(&a->ask, PROBLEM_BAD_REQUEST, "",
+		call_problem(&a->call, PROBLEM_BAD_REQUEST, "",
 		    "give either \"before\" or \"after\"");
 		return;
 	}
 	a->seq = INT64_MAX;
-	if (ask_query_i64(&a->ask, "before", 0, INT64_MAX, &a->seq) &&
-	    ask_query_i64(&a->ask, "after", 0, INT64_MAX, &a->seq) &&
-	    ask_query_limit(&a->ask, &a->limit) &&
-	    ask_path_uuid(&a->ask, NO_CONVERSATION, &a->id))
-		ask_read(&a->ask, read_history);
+	if (call_query_i64(&a->call, "before", 0, INT64_MAX, &a->seq) &&
+	    call_query_i64(&a->call, "after", 0, INT64_MAX, &a->seq) &&
+	    call_query_limit(&a->call, &a->limit) &&
+	    call_path_uuid(&a->call, NO_CONVERSATION, &a->id))
+		call_read(&a->call, read_history);
 }
 
 /* ---- one message ---- */
 
-struct message_ask {
-	struct ask ask; /* first */
+struct message_call {
+	struct call call; /* first */
 	struct uuid id;
 };
 
 struct one_message {
-	struct ask *ask;
+	struct call *call;
 	struct db *db;
 	struct buf b;
 };
 
 static enum rc
-take_message(void *arg, const struct store_history *h, struct err *err)
+on_row_message(void *arg, const struct store_history *h, struct err *err)
 {
 	struct one_message *one = arg;
 	struct members members = {.out = NULL};
@@ -368,31 +375,31 @@ take_message(void *arg, const struct store_history *h, struct err *err)
 	rc = store_conversation_by_id(one->db, h->conversation_id, &c, err);
 	if (rc == RC_OK)
 		rc = store_participants(
-		    one->db, h->conversation_id, take_member, &members, err);
+		    one->db, h->conversation_id, on_row_member, &members, err);
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_CORRUPT, "a conversation is missing");
 	if (rc == RC_OK)
 		render_history(&one->b, h, &h->conversation,
-		    one->ask->who->user_id,
+		    one->call->principal->user_id,
 		    recipient_of(&members, c.direct, h->sender_id));
 	return (rc);
 }
 
 static enum rc
-read_message(struct ask *ask, struct db *db, struct err *err)
+read_message(struct call *call, struct db *db, struct err *err)
 {
-	struct message_ask *a = (struct message_ask *)(void *)ask;
-	struct one_message one = {ask, db, BUF_INIT};
+	struct message_call *a = CONTAINER_OF(call, struct message_call, call);
+	struct one_message one = {call, db, BUF_INIT};
 	enum rc rc;
 
 	rc = store_message_visible(
-	    db, ask->who->user_id, &a->id, take_message, &one, err);
+	    db, call->principal->user_id, &a->id, on_row_message, &one, err);
 	if (rc == RC_NOT_FOUND) {
-		ask_problem(ask, PROBLEM_NOT_FOUND, "",
+		call_problem(call, PROBLEM_NOT_FOUND, "",
 		    "there is no message of that id that you may see");
 		rc = RC_OK;
 	} else if (rc == RC_OK) {
-		ask_json_tagged(ask, 200, &one.b);
+		call_json_tagged(call, 200, &one.b);
 	}
 	buf_fini(&one.b);
 	return (rc);
@@ -402,12 +409,12 @@ void
 api_message_get(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {NULL};
-	struct message_ask *a;
+	struct message_call *a;
 
-	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
-	    !ask_query_check(&a->ask, allowed) ||
-	    !ask_path_uuid(&a->ask,
+	if ((a = call_new(arg, req, sizeof(*a))) == NULL ||
+	    !call_query_check(&a->call, allowed) ||
+	    !call_path_uuid(&a->call,
 		"there is no message of that id that you may see", &a->id))
 		return;
-	ask_read(&a->ask, read_message);
+	call_read(&a->call, read_message);
 }

@@ -35,7 +35,7 @@ add_event(void *arg, const struct event_view *e, struct err *err)
 	struct page_poll *p = arg;
 
 	(void)err;
-	if (ask_page_full(&p->poll.ask, &p->b))
+	if (call_page_full(&p->poll.call, &p->b))
 		return (RC_LIMIT);
 	jw_comma(&p->b);
 	wire_event(&p->b, e, NULL, 0, NULL);
@@ -53,7 +53,7 @@ refuse_cursor(struct page_poll *p, const char *why)
 	r->head = p->counter.head;
 	r->oldest = p->counter.oldest;
 	(void)snprintf(
-	    r->epoch, sizeof(r->epoch), "%s", api_of(&p->poll.ask)->o.epoch);
+	    r->epoch, sizeof(r->epoch), "%s", api_of(&p->poll.call)->o.epoch);
 }
 
 /* The cursor against the counters of the same snapshot; false: refused. */
@@ -82,18 +82,20 @@ cursor_ok(struct page_poll *p, bool shared)
 }
 
 static enum rc
-look_page(struct poll *poll, struct db *db, bool *ret_tell, struct err *err)
+query_page(struct poll *poll, struct db *db, bool *ret_found, struct err *err)
 {
-	struct page_poll *p = (struct page_poll *)(void *)poll;
-	const struct principal *who = poll->ask.who;
+	struct page_poll *p = CONTAINER_OF(poll, struct page_poll, poll);
+	const struct principal *principal = poll->call.principal;
 	struct store_range range;
 	enum rc rc;
 
-	rc = store_counter_get(db, who->user_id, &p->counter, err);
+	rc = store_counter_get(db, principal->user_id, &p->counter, err);
 	if (rc == RC_OK)
-		rc = store_device_acked_get(db, who->device_id, &p->acked, err);
+		rc = store_device_acked_get(
+		    db, principal->device_id, &p->acked, err);
 	if (rc == RC_OK)
-		rc = store_unread_total(db, who->user_id, &p->unread, err);
+		rc =
+		    store_unread_total(db, principal->user_id, &p->unread, err);
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_INTERNAL, "an inbox is missing");
 	if (rc != RC_OK)
@@ -102,32 +104,33 @@ look_page(struct poll *poll, struct db *db, bool *ret_tell, struct err *err)
 		p->after = p->acked;
 	if (!p->has_after && p->after < p->counter.oldest - 1)
 		p->after = p->counter.oldest - 1;
-	*ret_tell = true;
-	if (!cursor_ok(p, db_shared(db)))
+	*ret_found = true;
+	if (!cursor_ok(p, db_multi_writer(db)))
 		return (RC_OK);
 	p->next = p->after;
 	p->n = 0;
 	buf_reset(&p->b);
 	buf_addc(&p->b, '{');
-	jw_str(&p->b, "epoch", api_of(&poll->ask)->o.epoch);
+	jw_str(&p->b, "epoch", api_of(&poll->call)->o.epoch);
 	jw_member(&p->b, "events");
 	buf_addc(&p->b, '[');
 	range = (struct store_range){p->after, p->counter.head, p->limit};
-	rc = store_inbox_page(db, who->user_id, &range, add_event, p, err);
-	*ret_tell = p->n > 0;
+	rc =
+	    store_inbox_page(db, principal->user_id, &range, add_event, p, err);
+	*ret_found = p->n > 0;
 	return (rc == RC_LIMIT ? RC_OK : rc);
 }
 
 static void
 answer_page(struct poll *poll)
 {
-	struct page_poll *p = (struct page_poll *)(void *)poll;
-	struct ask *ask = &poll->ask;
+	struct page_poll *p = CONTAINER_OF(poll, struct page_poll, poll);
+	struct call *call = &poll->call;
 	struct buf *b = &p->b;
 	bool more = p->next < p->counter.head;
 
 	if (p->refusal.problem != PROBLEM_NONE) {
-		ask_refuse(ask, &p->refusal);
+		call_refuse(call, &p->refusal);
 		return;
 	}
 	buf_addc(b, ']');
@@ -140,10 +143,10 @@ answer_page(struct poll *poll)
 	buf_addc(b, '}');
 	/* With the epoch: a bare number is as good in any other one. */
 	if (more)
-		ask_link_next(ask,
+		call_link_next(call,
 		    "/v1/inbox?after=%s:%" PRId64 "&limit=%" PRId64,
-		    api_of(ask)->o.epoch, p->next, p->limit);
-	ask_json(ask, 200, b);
+		    api_of(call)->o.epoch, p->next, p->limit);
+	call_json(call, 200, b);
 }
 
 static void
@@ -156,22 +159,22 @@ page_fini(void *arg)
 
 /* The cursor of the query; false: answered. */
 static bool
-take_after(struct page_poll *p)
+parse_after(struct page_poll *p)
 {
-	struct ask *ask = &p->poll.ask;
-	const char *text = http_query(ask->req, "after");
+	struct call *call = &p->poll.call;
+	const char *text = http_query(call->req, "after");
 	char epoch[40];
 
 	if (text == NULL)
 		return (true);
 	if (!wire_cursor_parse(text, strlen(text), epoch, &p->after)) {
-		ask_problem(ask, PROBLEM_BAD_REQUEST, "",
+		call_problem(call, PROBLEM_BAD_REQUEST, "",
 		    "parameter \"after\" must be a cursor: a seq, or "
 		    "epoch:seq");
 		return (false);
 	}
 	p->has_after = true;
-	p->own_epoch = strcmp(epoch, api_of(ask)->o.epoch) == 0;
+	p->own_epoch = strcmp(epoch, api_of(call)->o.epoch) == 0;
 	p->foreign_epoch = epoch[0] != '\0' && !p->own_epoch;
 	return (true);
 }
@@ -183,20 +186,20 @@ api_inbox_get(struct http_request *req, void *arg)
 	struct page_poll *p;
 	int64_t wait_s = 0;
 
-	if ((p = ask_new(arg, req, sizeof(*p))) == NULL)
+	if ((p = call_new(arg, req, sizeof(*p))) == NULL)
 		return;
 	p->refusal = (struct refusal)REFUSAL_INIT;
-	if (!ask_query_check(&p->poll.ask, allowed) || !take_after(p) ||
-	    !ask_query_limit(&p->poll.ask, &p->limit) ||
-	    !ask_query_i64(&p->poll.ask, "wait", 0, LIMIT_WAIT_S, &wait_s))
+	if (!call_query_check(&p->poll.call, allowed) || !parse_after(p) ||
+	    !call_query_limit(&p->poll.call, &p->limit) ||
+	    !call_query_i64(&p->poll.call, "wait", 0, LIMIT_WAIT_S, &wait_s))
 		return;
 	if (http_on_free(req, page_fini, p) != RC_OK) {
-		ask_problem(&p->poll.ask, PROBLEM_BUSY, "", "out of memory");
+		call_problem(&p->poll.call, PROBLEM_BUSY, "", "out of memory");
 		return;
 	}
-	p->poll.look = look_page;
+	p->poll.query = query_page;
 	p->poll.answer = answer_page;
-	p->poll.waiter.user_id = p->poll.ask.who->user_id;
+	p->poll.waiter.user_id = p->poll.call.principal->user_id;
 	/* Without a cursor it is not known before the first read; a wake-up
 	 * too many does no harm. */
 	p->poll.waiter.after = p->after;
@@ -205,8 +208,8 @@ api_inbox_get(struct http_request *req, void *arg)
 
 /* ---- one event ---- */
 
-struct event_ask {
-	struct ask ask; /* first */
+struct event_call {
+	struct call call; /* first */
 	int64_t seq;
 };
 
@@ -216,7 +219,7 @@ struct one_event {
 };
 
 static enum rc
-take_event(void *arg, const struct event_view *e, struct err *err)
+on_row_event(void *arg, const struct event_view *e, struct err *err)
 {
 	struct one_event *one = arg;
 
@@ -227,20 +230,20 @@ take_event(void *arg, const struct event_view *e, struct err *err)
 }
 
 static enum rc
-read_event(struct ask *ask, struct db *db, struct err *err)
+read_event(struct call *call, struct db *db, struct err *err)
 {
-	struct event_ask *a = (struct event_ask *)(void *)ask;
+	struct event_call *a = CONTAINER_OF(call, struct event_call, call);
 	const struct store_range range = {a->seq - 1, a->seq, 1};
 	struct one_event one = {BUF_INIT, false};
 	enum rc rc;
 
 	rc = store_inbox_page(
-	    db, ask->who->user_id, &range, take_event, &one, err);
+	    db, call->principal->user_id, &range, on_row_event, &one, err);
 	if (rc == RC_OK && !one.found)
-		ask_problem(ask, PROBLEM_NOT_FOUND, "",
+		call_problem(call, PROBLEM_NOT_FOUND, "",
 		    "your inbox has no event of that number");
 	else if (rc == RC_OK)
-		ask_json(ask, 200, &one.b);
+		call_json(call, 200, &one.b);
 	buf_fini(&one.b);
 	return (rc);
 }
@@ -249,17 +252,18 @@ void
 api_event_get(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {NULL};
-	struct event_ask *a;
+	struct event_call *a;
 
-	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
-	    !ask_query_check(&a->ask, allowed))
+	if ((a = call_new(arg, req, sizeof(*a))) == NULL ||
+	    !call_query_check(&a->call, allowed))
 		return;
-	if (!number_parse(http_path_param(req, "seq"), &a->seq) || a->seq < 1) {
-		ask_problem(&a->ask, PROBLEM_NOT_FOUND, "",
+	if (!call_number_parse(http_path_param(req, "seq"), &a->seq) ||
+	    a->seq < 1) {
+		call_problem(&a->call, PROBLEM_NOT_FOUND, "",
 		    "your inbox has no event of that number");
 		return;
 	}
-	ask_read(&a->ask, read_event);
+	call_read(&a->call, read_event);
 }
 
 /* ---- unread ---- */
@@ -285,13 +289,14 @@ add_unread(
 }
 
 static enum rc
-read_unread(struct ask *ask, struct db *db, struct err *err)
+read_unread(struct call *call, struct db *db, struct err *err)
 {
 	struct unread_sum sum = {BUF_INIT, 0};
 	struct buf b = BUF_INIT;
 	enum rc rc;
 
-	rc = store_unread_list(db, ask->who->user_id, add_unread, &sum, err);
+	rc = store_unread_list(
+	    db, call->principal->user_id, add_unread, &sum, err);
 	if (rc == RC_OK) {
 		buf_addc(&b, '{');
 		jw_int(&b, "total", sum.total);
@@ -300,7 +305,7 @@ read_unread(struct ask *ask, struct db *db, struct err *err)
 		buf_add(&b, sum.b.data, sum.b.len);
 		buf_adds(&b, "]}");
 		b.failed |= !buf_ok(&sum.b);
-		ask_json(ask, 200, &b);
+		call_json(call, 200, &b);
 	}
 	buf_fini(&sum.b);
 	buf_fini(&b);
@@ -311,9 +316,9 @@ void
 api_unread_get(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {NULL};
-	struct ask *ask;
+	struct call *call;
 
-	if ((ask = ask_new(arg, req, sizeof(*ask))) != NULL &&
-	    ask_query_check(ask, allowed))
-		ask_read(ask, read_unread);
+	if ((call = call_new(arg, req, sizeof(*call))) != NULL &&
+	    call_query_check(call, allowed))
+		call_read(call, read_unread);
 }

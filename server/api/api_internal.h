@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the files of this module share beyond the kit (rest/): the api itself,
- * the argon2 pool, the counting of guesses, and the handlers.
+ * the argon2 pool, the login throttle, and the handlers.
  */
 #ifndef API_API_INTERNAL_H
 #define API_API_INTERNAL_H
@@ -12,39 +12,39 @@
 #include "base/owner.h"
 #include "base/uuid.h"
 #include "chat/entry.h"
-#include "rest/ask.h"
+#include "rest/call.h"
 #include "rest/limiter.h"
 #include "rest/poll.h"
 #include "wire/json.h"
 #include "wire/wire.h"
 
-struct guesses;
+struct login_throttle;
 struct pool;
 
 struct api {
 	struct api_options o;
 	bool stopped;
 	struct pool *pool;
-	struct limiter *newcomers; /* by network; NULL: off */
-	struct limiter *joining;   /* newcomers of all networks; NULL: off */
-	struct guesses *guesses;   /* log-ins that failed */
+	struct limiter *registrations_by_network; /* NULL: off */
+	struct limiter *registrations;   /* of all networks; NULL: off */
+	struct login_throttle *throttle; /* log-ins that failed */
 };
 
-/* The api whose route ${ask} is of. */
+/* The api whose route ${call} is of. */
 static inline struct api *
-api_of(const struct ask *ask)
+api_of(const struct call *call)
 {
 
-	return (ask->module);
+	return (call->module);
 }
 
-/* Whose outbox ${ask} is about: his who asks. */
+/* The owner of the outbox of ${call}: its user. */
 static inline struct entry_of
-api_outbox_of(const struct ask *ask)
+api_outbox_of(const struct call *call)
 {
 
-	return (
-	    (struct entry_of){ask->who->user_id, api_of(ask)->o.max_retries});
+	return ((struct entry_of){
+	    call->principal->user_id, api_of(call)->o.max_retries});
 }
 
 /* ---- rendering (render.c) ---- */
@@ -57,19 +57,20 @@ void render_history(struct buf *b, const struct store_history *m,
 
 /* ---- argon2 (pool.c) ---- */
 
-/* Whose password it is, the best first. */
+/* The class of a password job; the best class is first. */
 enum pool_class {
-	POOL_KNOWN,    /* of a user who has logged in from this network, or has
-			* a token */
-	POOL_STRANGER, /* of a log-in from another network */
-	POOL_NEWCOMER, /* of a registration */
+	/* a log-in from a network where the name has logged in, or a user with
+	 * a token */
+	POOL_KNOWN,
+	POOL_STRANGER, /* a log-in from another network */
+	POOL_REGISTRATION,
 	POOL_CLASSES
 };
 
 struct pool_job {
 	void (*run)(struct pool_job *job); /* thread: argon2 */
 	enum pool_class class;
-	uint64_t owner; /* whose share it is of: the network */
+	uint64_t owner; /* the network, whose share of the queue it takes */
 
 	struct pool_job *next; /* these two are the pool's */
 	uint64_t turn;
@@ -78,43 +79,45 @@ struct pool_job {
 /* Starts ${threads} threads. */
 enum rc pool_new(int threads, struct pool **ret, struct err *err) MUST_USE;
 
-/* Finishes what waits, ends the threads. */
+/* Finishes the jobs that wait, and ends the threads. */
 void pool_stop(struct pool *pool);
 void pool_free(struct pool *pool);
 
-/* Runs ${job} when its turn comes (pool.c).  RC_BUSY when too many of its class
- * wait, or its owner has its share: half as many, so that nobody keeps all
- * others from logging in; RC_CLOSED when stopping.  Thread: any. */
+/* Runs ${job} when its turn comes (pool.c).  RC_BUSY: the queue of its class is
+ * full, or its owner has half of it, so that one network cannot keep all others
+ * from logging in.  RC_CLOSED: the pool is stopping.  Thread: any. */
 enum rc pool_submit(struct pool *pool, struct pool_job *job) MUST_USE;
 
-/* ---- guesses (guesses.c) ---- */
+/* ---- the login throttle (login_throttle.c) ---- */
 
 /* One attempt to log in. */
-struct guess {
+struct login_attempt {
 	char name[LIMIT_NAME_LEN + 1];
 	char network[NETWORK_SIZE];
-	bool known; /* the name has logged in from there */
+	bool known; /* the name has logged in from this network */
 };
 
-/* Nobody has guessed yet; NULL: no memory. */
-struct guesses *guesses_new(void);
-void guesses_free(struct guesses *guesses);
+/* Makes a throttle that has seen no attempt; NULL: no memory. */
+struct login_throttle *login_throttle_new(void);
+void login_throttle_free(struct login_throttle *throttle);
 
-/* Counts an attempt at ${name} (${n} bytes) from ${peer} as wrong until
- * guess_end() says otherwise; false: there were too many, for ${ret_wait_s}.
- * Thread: any. */
-bool guess_begin(struct guesses *guesses, const struct span *name,
-    const char *peer, int64_t now_ms, struct guess *ret, int *ret_wait_s);
+/* Counts an attempt at ${name} from ${peer} as failed until
+ * login_throttle_end() says otherwise; false: there were too many, for another
+ * ${ret_wait_s}.  Thread: any. */
+bool login_throttle_begin(struct login_throttle *throttle,
+    const struct span *name, const char *peer, int64_t now_ms,
+    struct login_attempt *ret, int *ret_wait_s);
 
-/* It was no guess: ${right} the right password, or it was not looked at. */
-void guess_end(
-    struct guesses *guesses, const struct guess *g, bool right, int64_t now_ms);
+/* ${attempt} did not fail: the password was right (${right}), or was not
+ * verified. */
+void login_throttle_end(struct login_throttle *throttle,
+    const struct login_attempt *attempt, bool right, int64_t now_ms);
 
 /* ---- handlers ---- */
 
 /* One for each route of the table in api.c; the argument is the rest. */
 void api_root_get(struct http_request *req, void *arg);
-void api_later(struct http_request *req, void *arg);
+void api_not_implemented(struct http_request *req, void *arg);
 void api_users_post(struct http_request *req, void *arg);
 void api_tokens_post(struct http_request *req, void *arg);
 void api_tokens_get(struct http_request *req, void *arg);

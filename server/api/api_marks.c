@@ -5,7 +5,8 @@
 #include <stdio.h>
 
 #include "api/api_internal.h"
-#include "chat/mark.h"
+#include "chat/ack.h"
+#include "chat/read.h"
 #include "store/conversation.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -14,8 +15,8 @@
 
 /* ---- ack ---- */
 
-struct ack_ask {
-	struct ask ask; /* first */
+struct ack_call {
+	struct call call; /* first */
 	struct wire_doc doc;
 	struct ack_unit unit;
 };
@@ -25,23 +26,23 @@ static void
 ack_finish(struct unit *base)
 {
 	struct ack_unit *u = CONTAINER_OF(base, struct ack_unit, unit);
-	struct ack_ask *a = u->arg;
+	struct ack_call *a = u->arg;
 	struct buf b = BUF_INIT;
 
-	if (!ask_unit_ok(&a->ask, &u->unit, &u->refusal))
+	if (!call_unit_ok(&a->call, &u->unit, &u->refusal))
 		return;
 	buf_addc(&b, '{');
 	jw_int(&b, "acked", u->acked);
 	jw_int(&b, "head", u->head);
 	buf_addc(&b, '}');
-	ask_json(&a->ask, 200, &b);
+	call_json(&a->call, 200, &b);
 }
 
 void
 api_ack_post(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {NULL};
-	struct ack_ask *a;
+	struct ack_call *a;
 	int64_t upto = 0;
 	const struct wire_field fields[] = {{.name = "upto",
 	    .type = WIRE_I64,
@@ -50,23 +51,23 @@ api_ack_post(struct http_request *req, void *arg)
 	    .max = INT64_MAX,
 	    .ret = &upto}};
 
-	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
-	    !ask_query_check(&a->ask, allowed) ||
-	    !ask_body(&a->ask, &a->doc, fields, COUNT(fields)))
+	if ((a = call_new(arg, req, sizeof(*a))) == NULL ||
+	    !call_query_check(&a->call, allowed) ||
+	    !call_body(&a->call, &a->doc, fields, COUNT(fields)))
 		return;
 	ack_unit_init(&a->unit);
-	a->unit.user_id = a->ask.who->user_id;
-	a->unit.device_id = a->ask.who->device_id;
+	a->unit.user_id = a->call.principal->user_id;
+	a->unit.device_id = a->call.principal->device_id;
 	a->unit.upto = upto;
 	a->unit.unit.finish = ack_finish;
 	a->unit.arg = a;
-	(void)ask_submit(&a->ask, &a->unit.unit);
+	(void)call_submit(&a->call, &a->unit.unit);
 }
 
 /* ---- read ---- */
 
-struct read_ask {
-	struct ask ask; /* first */
+struct read_call {
+	struct call call; /* first */
 	struct wire_doc doc;
 	struct read_unit unit;
 	struct uuid ids[READ_IDS_MAX];
@@ -81,19 +82,19 @@ struct read_body {
 };
 
 static enum rc
-read_unread(struct ask *ask, struct db *db, struct err *err)
+read_unread(struct call *call, struct db *db, struct err *err)
 {
 	struct buf b = BUF_INIT;
 	int64_t unread;
 	enum rc rc;
 
-	rc = store_unread_total(db, ask->who->user_id, &unread, err);
+	rc = store_unread_total(db, call->principal->user_id, &unread, err);
 	if (rc != RC_OK)
 		return (rc);
 	buf_addc(&b, '{');
 	jw_int(&b, "unread", unread);
 	buf_addc(&b, '}');
-	ask_json(ask, 200, &b);
+	call_json(call, 200, &b);
 	return (RC_OK);
 }
 
@@ -102,15 +103,15 @@ static void
 read_finish(struct unit *base)
 {
 	struct read_unit *u = CONTAINER_OF(base, struct read_unit, unit);
-	struct read_ask *a = u->arg;
+	struct read_call *a = u->arg;
 
-	if (ask_unit_ok(&a->ask, &u->unit, &u->refusal))
-		ask_read(&a->ask, read_unread);
+	if (call_unit_ok(&a->call, &u->unit, &u->refusal))
+		call_read(&a->call, read_unread);
 }
 
 /* Reads the list of ids; false: answered. */
 static bool
-take_ids(struct read_ask *a, json_t *ids)
+parse_ids(struct read_call *a, json_t *ids)
 {
 	char place[32];
 	json_t *one;
@@ -118,7 +119,7 @@ take_ids(struct read_ask *a, json_t *ids)
 
 	if (!json_is_array(ids) || json_array_size(ids) < 1 ||
 	    json_array_size(ids) > READ_IDS_MAX) {
-		ask_problem(&a->ask, PROBLEM_BAD_REQUEST, "/ids",
+		call_problem(&a->call, PROBLEM_BAD_REQUEST, "/ids",
 		    "\"ids\" must be a list of 1 to %d message ids",
 		    READ_IDS_MAX);
 		return (false);
@@ -129,7 +130,7 @@ take_ids(struct read_ask *a, json_t *ids)
 			&a->ids[i]))
 			continue;
 		(void)snprintf(place, sizeof(place), "/ids/%zu", i);
-		ask_problem(&a->ask, PROBLEM_BAD_REQUEST, place,
+		call_problem(&a->call, PROBLEM_BAD_REQUEST, place,
 		    "this is no message id");
 		return (false);
 	}
@@ -141,26 +142,26 @@ take_ids(struct read_ask *a, json_t *ids)
 
 /* Decides which of the forms it is; false: answered. */
 static bool
-take_form(struct read_ask *a, const struct read_body *body)
+parse_form(struct read_call *a, const struct read_body *body)
 {
 	const bool by_conversation =
 	    body->has_conversation || body->has_upto_seq;
 
 	if (body->has_upto + by_conversation + (body->ids != NULL) != 1) {
-		ask_problem(&a->ask, PROBLEM_BAD_REQUEST, "",
+		call_problem(&a->call, PROBLEM_BAD_REQUEST, "",
 		    "give one of \"upto\", \"conversation\" with "
 		    "\"upto_conversation_seq\", or \"ids\"");
 		return (false);
 	}
 	if (body->ids != NULL)
-		return (take_ids(a, body->ids));
+		return (parse_ids(a, body->ids));
 	if (body->has_upto) {
 		a->unit.form = READ_UPTO;
 		a->unit.upto = body->upto;
 		return (true);
 	}
 	if (!body->has_conversation || !body->has_upto_seq) {
-		ask_problem(&a->ask, PROBLEM_BAD_REQUEST,
+		call_problem(&a->call, PROBLEM_BAD_REQUEST,
 		    body->has_conversation ? "/upto_conversation_seq"
 					   : "/conversation",
 		    "\"conversation\" and \"upto_conversation_seq\" go "
@@ -178,7 +179,7 @@ api_read_post(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {NULL};
 	struct read_body body = {.ids = NULL};
-	struct read_ask *a;
+	struct read_call *a;
 	const struct wire_field fields[] = {
 	    {.name = "upto",
 		.type = WIRE_I64,
@@ -198,17 +199,17 @@ api_read_post(struct http_request *req, void *arg)
 	    {.name = "private", .type = WIRE_BOOL, .ret = &body.is_private},
 	};
 
-	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
-	    !ask_query_check(&a->ask, allowed) ||
-	    !ask_body(&a->ask, &a->doc, fields, COUNT(fields)))
+	if ((a = call_new(arg, req, sizeof(*a))) == NULL ||
+	    !call_query_check(&a->call, allowed) ||
+	    !call_body(&a->call, &a->doc, fields, COUNT(fields)))
 		return;
 	read_unit_init(&a->unit);
-	if (!take_form(a, &body))
+	if (!parse_form(a, &body))
 		return;
-	a->unit.user_id = a->ask.who->user_id;
-	a->unit.device_id = a->ask.who->device_id;
+	a->unit.user_id = a->call.principal->user_id;
+	a->unit.device_id = a->call.principal->device_id;
 	a->unit.is_private = body.is_private;
 	a->unit.unit.finish = read_finish;
 	a->unit.arg = a;
-	(void)ask_submit(&a->ask, &a->unit.unit);
+	(void)call_submit(&a->call, &a->unit.unit);
 }

@@ -2,9 +2,9 @@
 /*
  * Sending: POST /v1/messages (one, or an array) and POST /v1/to/{address}.
  *
- * A message's units are made ready here, in the http thread: id, recipient,
- * fingerprint and the rendered part that push will show.  What the writer's
- * thread does after the commit is to render the entry from the unit.
+ * The http thread prepares the units of a message: id, recipient, fingerprint
+ * and the rendered part that push will show.  After the commit the entry is
+ * rendered from the unit.
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,8 +16,8 @@
 
 /* ---- one message ---- */
 
-struct send_ask {
-	struct ask ask; /* first */
+struct send_call {
+	struct call call; /* first */
 	struct wire_doc doc;
 	struct send_request send;
 	struct refusal no_room; /* of a new message, see send_unit.refuse_new */
@@ -25,30 +25,30 @@ struct send_ask {
 
 static void
 answer_entry(
-    struct ask *ask, const struct uuid *id, int status, struct buf *body)
+    struct call *call, const struct uuid *id, int status, struct buf *body)
 {
 	char location[12 + UUID_TEXT_LEN + 1] = "/v1/outbox/";
 
 	uuid_format(id, location + strlen(location));
-	http_answer_header(ask->req, "Location", location);
+	http_answer_header(call->req, "Location", location);
 	if (status == 200)
-		http_answer_header(ask->req, "Idempotency-Replayed", "true");
-	ask_json(ask, status, body);
+		http_answer_header(call->req, "Idempotency-Replayed", "true");
+	call_json(call, status, body);
 }
 
 static enum rc
-read_replayed(struct ask *ask, struct db *db, struct err *err)
+read_replayed(struct call *call, struct db *db, struct err *err)
 {
-	struct send_ask *s = (struct send_ask *)(void *)ask;
-	const struct entry_of of = api_outbox_of(ask);
+	struct send_call *s = CONTAINER_OF(call, struct send_call, call);
+	const struct entry_of owner = api_outbox_of(call);
 	struct buf b = BUF_INIT;
 	enum rc rc;
 
-	rc = entry_get(db, &of, &s->send.draft.id, entry_append, &b, err);
+	rc = entry_get(db, &owner, &s->send.draft.id, entry_append, &b, err);
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_INTERNAL, "a replayed entry is gone");
 	if (rc == RC_OK)
-		answer_entry(ask, &s->send.draft.id, 200, &b);
+		answer_entry(call, &s->send.draft.id, 200, &b);
 	buf_fini(&b);
 	return (rc);
 }
@@ -58,23 +58,23 @@ static void
 send_finish(struct unit *base)
 {
 	struct send_unit *u = CONTAINER_OF(base, struct send_unit, unit);
-	struct send_ask *s = u->arg;
+	struct send_call *s = u->arg;
 	struct buf b = BUF_INIT;
 
 	send_request_done(&s->send);
-	if (!ask_unit_ok(&s->ask, &u->unit, &u->refusal))
+	if (!call_unit_ok(&s->call, &u->unit, &u->refusal))
 		return;
 	if (u->replayed) {
-		ask_read(&s->ask, read_replayed);
+		call_read(&s->call, read_replayed);
 		return;
 	}
 	send_request_entry(&s->send, &b);
-	answer_entry(&s->ask, &s->send.draft.id, 201, &b);
+	answer_entry(&s->call, &s->send.draft.id, 201, &b);
 	buf_fini(&b);
 }
 
 static void
-submit_send(struct send_ask *s)
+submit_send(struct send_call *s)
 {
 	struct refusal r = REFUSAL_INIT;
 	struct unit *unit = &s->send.unit.unit;
@@ -82,27 +82,27 @@ submit_send(struct send_ask *s)
 
 	send_request_admit(&s->send, 1, &s->no_room);
 	/* A unit that was taken may be finished, and gone, by now. */
-	rc = writer_submit(api_of(&s->ask)->o.writer, unit);
+	rc = writer_submit(api_of(&s->call)->o.writer, unit);
 	if (rc == RC_OK)
 		return;
 	unit->rc = rc;
 	refusal_of_rc(&r, rc);
 	send_request_done(&s->send);
-	ask_refuse(&s->ask, &r);
+	call_refuse(&s->call, &r);
 }
 
 /* Sends the draft of ${s}->send. */
 static void
-send_start(struct send_ask *s, bool is_text)
+send_start(struct send_call *s, bool is_text)
 {
 	struct refusal r = REFUSAL_INIT;
 
 	s->no_room = (struct refusal)REFUSAL_INIT;
-	if (send_request_prepare(&s->send, api_of(&s->ask)->o.gate,
-		s->ask.who->user_id, &r) != RC_OK) {
+	if (send_request_prepare(&s->send, api_of(&s->call)->o.gate,
+		s->call.principal->user_id, &r) != RC_OK) {
 		if (is_text)
 			r.pointer[0] = '\0';
-		ask_refuse(&s->ask, &r);
+		call_refuse(&s->call, &r);
 		return;
 	}
 	s->send.unit.unit.finish = send_finish;
@@ -113,36 +113,36 @@ send_start(struct send_ask *s, bool is_text)
 /* The key of header Idempotency-Key or of ${key} makes the id.  False:
  * answered. */
 static bool
-take_key(struct ask *ask, const char *key, struct message_draft *d)
+parse_key(struct call *call, const char *key, struct message_draft *d)
 {
 	size_t n;
 
 	if (key == NULL)
-		key = http_header(ask->req, "Idempotency-Key");
+		key = http_header(call->req, "Idempotency-Key");
 	if (key == NULL)
 		return (true);
 	n = strlen(key);
 	if (n < 1 || n > LIMIT_IDEMPOTENCY_KEY_LEN) {
-		ask_problem(ask, PROBLEM_BAD_REQUEST, "",
+		call_problem(call, PROBLEM_BAD_REQUEST, "",
 		    "an idempotency key has 1 to %d bytes, this one has %zu",
 		    LIMIT_IDEMPOTENCY_KEY_LEN, n);
 		return (false);
 	}
 	if (d->has_id) {
-		ask_problem(ask, PROBLEM_BAD_REQUEST, "",
+		call_problem(call, PROBLEM_BAD_REQUEST, "",
 		    "give either an id or an idempotency key: the key is made "
 		    "into an id");
 		return (false);
 	}
-	d->id = send_id_of_key(ask->who->user_id, key, n);
+	d->id = send_id_of_key(call->principal->user_id, key, n);
 	d->has_id = true;
 	return (true);
 }
 
 /* ---- an array ---- */
 
-struct array_ask {
-	struct ask ask; /* first */
+struct array_call {
+	struct call call; /* first */
 	struct send_request *items;
 	size_t n;
 	atomic_size_t left;
@@ -150,7 +150,7 @@ struct array_ask {
 };
 
 static void
-add_result(struct buf *b, const struct ask *ask, struct send_request *item,
+add_result(struct buf *b, const struct call *call, struct send_request *item,
     const struct buf *entry)
 {
 	struct refusal *r = &item->unit.refusal;
@@ -161,7 +161,7 @@ add_result(struct buf *b, const struct ask *ask, struct send_request *item,
 		jw_int(b, "status", problem_status(r->problem));
 		jw_member(b, "problem");
 		wire_problem(
-		    b, r, http_path(ask->req), http_request_id(ask->req));
+		    b, r, http_path(call->req), http_request_id(call->req));
 	} else {
 		jw_int(b, "status", item->unit.replayed ? 200 : 201);
 		jw_bool(b, "replayed", item->unit.replayed);
@@ -176,9 +176,9 @@ add_result(struct buf *b, const struct ask *ask, struct send_request *item,
 
 /* The results, in order; ${db} NULL: none needs to be read. */
 static enum rc
-array_answer(struct array_ask *a, struct db *db, struct err *err)
+array_answer(struct array_call *a, struct db *db, struct err *err)
 {
-	const struct entry_of of = api_outbox_of(&a->ask);
+	const struct entry_of owner = api_outbox_of(&a->call);
 	struct buf b = BUF_INIT, entry = BUF_INIT;
 	struct send_request *item;
 	enum rc rc = RC_OK;
@@ -189,34 +189,35 @@ array_answer(struct array_ask *a, struct db *db, struct err *err)
 		item = &a->items[i];
 		buf_reset(&entry);
 		if (send_request_replayed(item))
-			rc = entry_get(db, &of, &item->draft.id, entry_append,
-			    &entry, err);
+			rc = entry_get(db, &owner, &item->draft.id,
+			    entry_append, &entry, err);
 		if (rc == RC_OK && !buf_ok(&entry))
 			rc = err_set(err, RC_NO_MEMORY, "results");
 		if (rc == RC_OK)
-			add_result(&b, &a->ask, item,
+			add_result(&b, &a->call, item,
 			    send_request_replayed(item) ? &entry : NULL);
 	}
 	buf_addc(&b, ']');
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_INTERNAL, "a replayed entry is gone");
 	if (rc == RC_OK)
-		ask_json(&a->ask, 200, &b);
+		call_json(&a->call, 200, &b);
 	buf_fini(&entry);
 	buf_fini(&b);
 	return (rc);
 }
 
 static enum rc
-array_read(struct ask *ask, struct db *db, struct err *err)
+array_read(struct call *call, struct db *db, struct err *err)
 {
 
-	return (array_answer((struct array_ask *)(void *)ask, db, err));
+	return (
+	    array_answer(CONTAINER_OF(call, struct array_call, call), db, err));
 }
 
 /* One is done with; the last one answers. */
 static void
-array_count(struct array_ask *a)
+array_count(struct array_call *a)
 {
 	struct err err = ERR_INIT;
 	bool replayed = false;
@@ -227,14 +228,14 @@ array_count(struct array_ask *a)
 	for (i = 0; i < a->n; i++)
 		replayed |= send_request_replayed(&a->items[i]);
 	if (replayed)
-		ask_read(&a->ask, array_read);
+		call_read(&a->call, array_read);
 	else if (array_answer(a, NULL, &err) != RC_OK)
-		ask_fail(&a->ask, &err);
+		call_fail(&a->call, &err);
 }
 
 /* The pointer of a refused item names it, too. */
 static void
-name_item(const struct array_ask *a, struct send_request *item)
+name_item(const struct array_call *a, struct send_request *item)
 {
 	char place[24];
 
@@ -247,11 +248,8 @@ static void
 array_finish(struct unit *base)
 {
 	struct send_unit *u = CONTAINER_OF(base, struct send_unit, unit);
-	struct array_ask *a = u->arg;
-	struct send_request *item =
-	    (struct send_request *)(void *)((char *)u -
-					    offsetof(
-						struct send_request, unit));
+	struct array_call *a = u->arg;
+	struct send_request *item = CONTAINER_OF(u, struct send_request, unit);
 
 	send_request_done(item);
 	if (u->unit.rc != RC_OK)
@@ -263,7 +261,7 @@ array_finish(struct unit *base)
 
 /* Reads all items of the array; a bad one refuses the whole. */
 static bool
-array_parse(struct array_ask *a, struct wire_doc *doc)
+array_parse(struct array_call *a, struct wire_doc *doc)
 {
 	char place[REFUSAL_POINTER_SIZE];
 	struct refusal r = REFUSAL_INIT;
@@ -281,7 +279,7 @@ array_parse(struct array_ask *a, struct wire_doc *doc)
 			    "each message of an array needs an id");
 		}
 		if (r.problem != PROBLEM_NONE) {
-			ask_refuse(&a->ask, &r);
+			call_refuse(&a->call, &r);
 			return (false);
 		}
 	}
@@ -290,12 +288,12 @@ array_parse(struct array_ask *a, struct wire_doc *doc)
 
 /* Makes the unit of an item; its refusal says if that was not possible. */
 static void
-array_prepare(struct array_ask *a, struct send_request *item)
+array_prepare(struct array_call *a, struct send_request *item)
 {
 	struct refusal r = REFUSAL_INIT;
 
-	if (send_request_prepare(item, api_of(&a->ask)->o.gate,
-		a->ask.who->user_id, &r) != RC_OK) {
+	if (send_request_prepare(item, api_of(&a->call)->o.gate,
+		a->call.principal->user_id, &r) != RC_OK) {
 		item->unit.refusal = r;
 		name_item(a, item);
 	}
@@ -304,13 +302,14 @@ array_prepare(struct array_ask *a, struct send_request *item)
 }
 
 static void
-array_submit(struct array_ask *a, struct send_request *item)
+array_submit(struct array_call *a, struct send_request *item)
 {
 	struct refusal *refusal = &item->unit.refusal;
 	enum rc rc;
 
 	if (refusal->problem == PROBLEM_NONE) {
-		rc = writer_submit(api_of(&a->ask)->o.writer, &item->unit.unit);
+		rc =
+		    writer_submit(api_of(&a->call)->o.writer, &item->unit.unit);
 		if (rc == RC_OK)
 			return;
 		refusal_of_rc(refusal, rc);
@@ -321,33 +320,34 @@ array_submit(struct array_ask *a, struct send_request *item)
 }
 
 static void
-array_start(struct send_ask *s)
+array_start(struct send_call *s)
 {
-	struct array_ask *a = (struct array_ask *)(void *)s;
+	struct array_call *a;
 	struct wire_doc *doc = &s->doc;
 	struct refusal r = REFUSAL_INIT;
 	size_t i, n = json_array_size(doc->root);
 
 	if (n < 1 || n > LIMIT_ARRAY_ITEMS) {
-		ask_problem(&s->ask, PROBLEM_BAD_REQUEST, "",
+		call_problem(&s->call, PROBLEM_BAD_REQUEST, "",
 		    "an array has 1 to %d messages, this one has %zu",
 		    LIMIT_ARRAY_ITEMS, n);
 		return;
 	}
-	if ((a = ask_new(s->ask.rest, s->ask.req, sizeof(*a))) == NULL)
+	if ((a = call_new(s->call.rest, s->call.req, sizeof(*a))) == NULL)
 		return;
 	a->n = n;
 	a->no_room = (struct refusal)REFUSAL_INIT;
-	a->items = http_alloc(a->ask.req, n * sizeof(*a->items));
+	a->items = http_alloc(a->call.req, n * sizeof(*a->items));
 	if (a->items == NULL) {
-		ask_problem(&a->ask, PROBLEM_BUSY, "", "out of memory");
+		call_problem(&a->call, PROBLEM_BUSY, "", "out of memory");
 		return;
 	}
 	if (!array_parse(a, doc))
 		return;
 	/* The request itself has paid for one. */
-	if (!rest_charge_items(a->ask.rest, a->ask.who->user_id, n - 1, &r)) {
-		ask_refuse(&a->ask, &r);
+	if (!rest_charge_items(
+		a->call.rest, a->call.principal->user_id, n - 1, &r)) {
+		call_refuse(&a->call, &r);
 		return;
 	}
 	for (i = 0; i < n; i++)
@@ -367,12 +367,12 @@ api_messages_post(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {NULL};
 	struct refusal r = REFUSAL_INIT;
-	struct send_ask *s;
+	struct send_call *s;
 	size_t len;
 
-	if ((s = ask_new(arg, req, sizeof(*s))) == NULL ||
-	    !ask_query_check(&s->ask, allowed) ||
-	    !ask_body(&s->ask, &s->doc, NULL, 0))
+	if ((s = call_new(arg, req, sizeof(*s))) == NULL ||
+	    !call_query_check(&s->call, allowed) ||
+	    !call_body(&s->call, &s->doc, NULL, 0))
 		return;
 	if (json_is_array(s->doc.root)) {
 		array_start(s);
@@ -380,17 +380,17 @@ api_messages_post(struct http_request *req, void *arg)
 	}
 	(void)http_body(req, &len);
 	if (len > LIMIT_REQUEST_LEN) {
-		ask_problem(&s->ask, PROBLEM_BODY_TOO_LARGE, "",
+		call_problem(&s->call, PROBLEM_BODY_TOO_LARGE, "",
 		    "one message is at most %d bytes of JSON",
 		    LIMIT_REQUEST_LEN);
 		return;
 	}
 	if (wire_message_read(&s->doc, s->doc.root, "", &s->send.draft, &r) !=
 	    RC_OK) {
-		ask_refuse(&s->ask, &r);
+		call_refuse(&s->call, &r);
 		return;
 	}
-	if (take_key(&s->ask, NULL, &s->send.draft))
+	if (parse_key(&s->call, NULL, &s->send.draft))
 		send_start(s, false);
 }
 
@@ -440,9 +440,9 @@ option_content_type(struct http_request *req)
 
 /* Times and ids; false: answered. */
 static bool
-text_numbers(struct send_ask *s)
+text_numbers(struct send_call *s)
 {
-	struct http_request *req = s->ask.req;
+	struct http_request *req = s->call.req;
 	struct message_draft *d = &s->send.draft;
 	struct span in = option(req, "in", "X-In");
 	struct span at = option(req, "deliver_at", "X-Deliver-At");
@@ -462,7 +462,7 @@ text_numbers(struct send_ask *s)
 		/* The same request means the same message, whenever it comes.
 		 */
 		d->deliver_in_ms = ms;
-		d->deliver_at_ms = clk_wall_ms(api_of(&s->ask)->o.clk) + ms;
+		d->deliver_at_ms = clk_wall_ms(api_of(&s->call)->o.clk) + ms;
 	} else if (at.p != NULL &&
 		   (clk_parse_rfc3339(at.p, &d->deliver_at_ms) != 0 ||
 		       d->deliver_at_ms <= 0)) {
@@ -478,7 +478,7 @@ text_numbers(struct send_ask *s)
 	    !(d->has_reply_to = uuid_parse(reply.p, reply.n, &d->reply_to)))
 		bad = "\"reply_to\" is no UUID";
 	if (bad != NULL)
-		ask_problem(&s->ask, PROBLEM_BAD_REQUEST, "", "%s", bad);
+		call_problem(&s->call, PROBLEM_BAD_REQUEST, "", "%s", bad);
 	return (bad == NULL);
 }
 
@@ -490,11 +490,11 @@ api_to_post(struct http_request *req, void *arg)
 	    "expires_in", NULL};
 	struct refusal r = REFUSAL_INIT;
 	struct message_draft *d;
-	struct send_ask *s;
+	struct send_call *s;
 	struct span priority;
 
-	if ((s = ask_new(arg, req, sizeof(*s))) == NULL ||
-	    !ask_query_check(&s->ask, allowed) || !text_numbers(s))
+	if ((s = call_new(arg, req, sizeof(*s))) == NULL ||
+	    !call_query_check(&s->call, allowed) || !text_numbers(s))
 		return;
 	d = &s->send.draft;
 	d->to.p = http_path_param(req, "address");
@@ -505,15 +505,15 @@ api_to_post(struct http_request *req, void *arg)
 	priority = option_priority(req);
 	if (priority.p != NULL &&
 	    !priority_parse(priority.p, priority.n, &d->priority)) {
-		ask_problem(&s->ask, PROBLEM_BAD_REQUEST, "",
+		call_problem(&s->call, PROBLEM_BAD_REQUEST, "",
 		    "\"priority\" must be low, normal or high");
 		return;
 	}
-	if (!take_key(&s->ask, http_query(req, "key"), d))
+	if (!parse_key(&s->call, http_query(req, "key"), d))
 		return;
 	if (model_draft_check(d, "", &r) != RC_OK) {
 		r.pointer[0] = '\0';
-		ask_refuse(&s->ask, &r);
+		call_refuse(&s->call, &r);
 		return;
 	}
 	send_start(s, true);

@@ -92,7 +92,8 @@ add_with_timeline(struct buf *b, const struct entry_view *e)
 }
 
 static enum rc
-take_entry(void *arg, const struct entry_view *e, int64_t mid, struct err *err)
+on_row_entry(
+    void *arg, const struct entry_view *e, int64_t mid, struct err *err)
 {
 
 	(void)mid;
@@ -106,36 +107,36 @@ struct entry_poll {
 	struct uuid id;
 	bool found;
 	struct buf body;
-	char was[ETAG_SIZE]; /* what the client has; "": not known yet */
+	char was[CALL_ETAG_SIZE]; /* what the client has; "": not known yet */
 };
 
 /* With `wait` the answer is due when the rendering is not the one that the
- * client has: that of If-None-Match, or else that of the first look. */
+ * client has: that of If-None-Match, or else that of the first query. */
 static enum rc
-look_entry(struct poll *poll, struct db *db, bool *ret_tell, struct err *err)
+query_entry(struct poll *poll, struct db *db, bool *ret_found, struct err *err)
 {
-	struct entry_poll *p = (struct entry_poll *)(void *)poll;
-	const struct entry_of of = api_outbox_of(&poll->ask);
-	char tag[ETAG_SIZE];
+	struct entry_poll *p = CONTAINER_OF(poll, struct entry_poll, poll);
+	const struct entry_of owner = api_outbox_of(&poll->call);
+	char tag[CALL_ETAG_SIZE];
 	enum rc rc;
 
 	buf_reset(&p->body);
-	rc = entry_get(db, &of, &p->id, take_entry, &p->body, err);
+	rc = entry_get(db, &owner, &p->id, on_row_entry, &p->body, err);
 	p->found = rc == RC_OK;
-	*ret_tell = true;
+	*ret_found = true;
 	if (rc == RC_NOT_FOUND || (rc == RC_OK && !buf_ok(&p->body)))
 		return (RC_OK);
 	if (rc != RC_OK)
 		return (rc);
-	etag_make(&p->body, tag);
+	call_etag_make(&p->body, tag);
 	if (p->was[0] == '\0') {
 		memcpy(p->was, tag, sizeof(p->was));
-		*ret_tell =
+		*ret_found =
 		    !http_etag_listed(
-			http_header(poll->ask.req, "If-None-Match"), tag) &&
-		    http_header(poll->ask.req, "If-None-Match") != NULL;
+			http_header(poll->call.req, "If-None-Match"), tag) &&
+		    http_header(poll->call.req, "If-None-Match") != NULL;
 	} else {
-		*ret_tell = strcmp(p->was, tag) != 0;
+		*ret_found = strcmp(p->was, tag) != 0;
 	}
 	return (RC_OK);
 }
@@ -143,12 +144,12 @@ look_entry(struct poll *poll, struct db *db, bool *ret_tell, struct err *err)
 static void
 answer_entry(struct poll *poll)
 {
-	struct entry_poll *p = (struct entry_poll *)(void *)poll;
+	struct entry_poll *p = CONTAINER_OF(poll, struct entry_poll, poll);
 
 	if (!p->found)
-		ask_problem(&poll->ask, PROBLEM_NOT_FOUND, "", NO_ENTRY);
+		call_problem(&poll->call, PROBLEM_NOT_FOUND, "", NO_ENTRY);
 	else
-		ask_json_tagged(&poll->ask, 200, &p->body);
+		call_json_tagged(&poll->call, 200, &p->body);
 }
 
 static void
@@ -166,42 +167,42 @@ api_entry_get(struct http_request *req, void *arg)
 	struct entry_poll *p;
 	int64_t wait_s = 0;
 
-	if ((p = ask_new(arg, req, sizeof(*p))) == NULL ||
-	    !ask_query_check(&p->poll.ask, allowed) ||
-	    !ask_query_i64(&p->poll.ask, "wait", 0, LIMIT_WAIT_S, &wait_s) ||
-	    !ask_path_uuid(&p->poll.ask, NO_ENTRY, &p->id))
+	if ((p = call_new(arg, req, sizeof(*p))) == NULL ||
+	    !call_query_check(&p->poll.call, allowed) ||
+	    !call_query_i64(&p->poll.call, "wait", 0, LIMIT_WAIT_S, &wait_s) ||
+	    !call_path_uuid(&p->poll.call, NO_ENTRY, &p->id))
 		return;
 	if (http_on_free(req, entry_fini, p) != RC_OK) {
-		ask_problem(&p->poll.ask, PROBLEM_BUSY, "", "out of memory");
+		call_problem(&p->poll.call, PROBLEM_BUSY, "", "out of memory");
 		return;
 	}
-	p->poll.look = look_entry;
+	p->poll.query = query_entry;
 	p->poll.answer = answer_entry;
-	p->poll.waiter.user_id = p->poll.ask.who->user_id;
+	p->poll.waiter.user_id = p->poll.call.principal->user_id;
 	p->poll.waiter.outbox = true;
 	poll_start(&p->poll, wait_s);
 }
 
 /* ---- cancelling ---- */
 
-struct cancel_ask {
-	struct ask ask; /* first */
+struct cancel_call {
+	struct call call; /* first */
 	struct cancel_unit unit;
 };
 
 static enum rc
-read_canceled(struct ask *ask, struct db *db, struct err *err)
+read_canceled(struct call *call, struct db *db, struct err *err)
 {
-	struct cancel_ask *a = (struct cancel_ask *)(void *)ask;
-	const struct entry_of of = api_outbox_of(ask);
+	struct cancel_call *a = CONTAINER_OF(call, struct cancel_call, call);
+	const struct entry_of owner = api_outbox_of(call);
 	struct buf b = BUF_INIT;
 	enum rc rc;
 
-	rc = entry_get(db, &of, &a->unit.id, take_entry, &b, err);
+	rc = entry_get(db, &owner, &a->unit.id, on_row_entry, &b, err);
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_INTERNAL, "a canceled entry is gone");
 	if (rc == RC_OK)
-		ask_json(ask, 200, &b);
+		call_json(call, 200, &b);
 	buf_fini(&b);
 	return (rc);
 }
@@ -211,52 +212,52 @@ static void
 canceled(struct unit *base)
 {
 	struct cancel_unit *u = CONTAINER_OF(base, struct cancel_unit, unit);
-	struct cancel_ask *a = u->arg;
+	struct cancel_call *a = u->arg;
 
-	if (ask_unit_ok(&a->ask, &u->unit, &u->refusal))
-		ask_read(&a->ask, read_canceled);
+	if (call_unit_ok(&a->call, &u->unit, &u->refusal))
+		call_read(&a->call, read_canceled);
 }
 
 void
 api_entry_delete(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {NULL};
-	struct cancel_ask *a;
+	struct cancel_call *a;
 	struct uuid id;
 
-	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
-	    !ask_query_check(&a->ask, allowed) ||
-	    !ask_path_uuid(&a->ask, NO_ENTRY, &id))
+	if ((a = call_new(arg, req, sizeof(*a))) == NULL ||
+	    !call_query_check(&a->call, allowed) ||
+	    !call_path_uuid(&a->call, NO_ENTRY, &id))
 		return;
 	cancel_unit_init(&a->unit);
-	a->unit.sender_id = a->ask.who->user_id;
+	a->unit.sender_id = a->call.principal->user_id;
 	a->unit.id = id;
 	a->unit.unit.finish = canceled;
 	a->unit.arg = a;
-	(void)ask_submit(&a->ask, &a->unit.unit);
+	(void)call_submit(&a->call, &a->unit.unit);
 }
 
 /* ---- retry ---- */
 
-struct retry_ask {
-	struct ask ask; /* first */
+struct retry_call {
+	struct call call; /* first */
 	struct wire_doc doc;
 	struct operator_unit unit;
 };
 
 static enum rc
-read_retried(struct ask *ask, struct db *db, struct err *err)
+read_retried(struct call *call, struct db *db, struct err *err)
 {
-	struct retry_ask *a = (struct retry_ask *)(void *)ask;
-	const struct entry_of of = api_outbox_of(ask);
+	struct retry_call *a = CONTAINER_OF(call, struct retry_call, call);
+	const struct entry_of owner = api_outbox_of(call);
 	struct buf b = BUF_INIT;
 	enum rc rc;
 
-	rc = entry_get(db, &of, &a->unit.message, take_entry, &b, err);
+	rc = entry_get(db, &owner, &a->unit.message, on_row_entry, &b, err);
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_INTERNAL, "a retried entry is gone");
 	if (rc == RC_OK)
-		ask_json(ask, 200, &b);
+		call_json(call, 200, &b);
 	buf_fini(&b);
 	return (rc);
 }
@@ -267,30 +268,31 @@ retried(struct unit *base)
 {
 	struct operator_unit *u =
 	    CONTAINER_OF(base, struct operator_unit, unit);
-	struct retry_ask *a = u->arg;
+	struct retry_call *a = u->arg;
 
-	if (ask_unit_ok(&a->ask, &u->unit, &u->refusal))
-		ask_read(&a->ask, read_retried);
+	if (call_unit_ok(&a->call, &u->unit, &u->refusal))
+		call_read(&a->call, read_retried);
 }
 
 void
 api_entry_retry_post(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {NULL};
-	struct retry_ask *a;
+	struct retry_call *a;
 	struct uuid id;
 
-	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
-	    !ask_query_check(&a->ask, allowed) ||
-	    !ask_path_uuid(&a->ask, NO_ENTRY, &id) ||
-	    !ask_body_if_any(&a->ask, &a->doc, NULL, 0))
+	if ((a = call_new(arg, req, sizeof(*a))) == NULL ||
+	    !call_query_check(&a->call, allowed) ||
+	    !call_path_uuid(&a->call, NO_ENTRY, &id) ||
+	    !call_body_if_any(&a->call, &a->doc, NULL, 0))
 		return;
-	operator_unit_init(&a->unit, OPERATOR_OWN_RETRY, a->ask.who->name);
-	a->unit.sender_id = a->ask.who->user_id;
+	operator_unit_init(
+	    &a->unit, OPERATOR_OWN_RETRY, a->call.principal->name);
+	a->unit.sender_id = a->call.principal->user_id;
 	a->unit.message = id;
 	a->unit.unit.finish = retried;
 	a->unit.arg = a;
-	(void)ask_submit(&a->ask, &a->unit.unit);
+	(void)call_submit(&a->call, &a->unit.unit);
 }
 
 /* ---- the list ---- */
@@ -302,8 +304,8 @@ api_entry_retry_post(struct http_request *req, void *arg)
 
 enum label { LABEL_NONE, LABEL_SCHEDULED, LABEL_RETRYING, LABEL_READ };
 
-struct list_ask {
-	struct ask ask; /* first */
+struct list_call {
+	struct call call; /* first */
 	bool has_before;
 	struct uuid before;
 	int64_t limit;
@@ -332,7 +334,7 @@ is_retrying(const struct entry_view *e)
 }
 
 static bool
-is_wanted(const struct list_ask *a, const struct entry_view *e)
+is_wanted(const struct list_call *a, const struct entry_view *e)
 {
 
 	switch (a->label) {
@@ -354,11 +356,11 @@ is_wanted(const struct list_ask *a, const struct entry_view *e)
 static enum rc
 list_entry(void *arg, const struct entry_view *e, int64_t mid, struct err *err)
 {
-	struct list_ask *a = arg;
+	struct list_call *a = arg;
 
 	(void)err;
 	if (is_wanted(a, e)) {
-		if (a->shown == a->limit || ask_page_full(&a->ask, a->out)) {
+		if (a->shown == a->limit || call_page_full(&a->call, a->out)) {
 			a->more = true;
 			return (RC_LIMIT);
 		}
@@ -374,7 +376,7 @@ list_entry(void *arg, const struct entry_view *e, int64_t mid, struct err *err)
 }
 
 static enum rc
-take_mid(void *arg, const struct entry_view *e, int64_t mid, struct err *err)
+on_row_mid(void *arg, const struct entry_view *e, int64_t mid, struct err *err)
 {
 
 	(void)e;
@@ -385,9 +387,9 @@ take_mid(void *arg, const struct entry_view *e, int64_t mid, struct err *err)
 
 /* Reads on until the page is full, there is no more, or it was enough. */
 static enum rc
-list_read(struct list_ask *a, struct db *db, struct err *err)
+list_read(struct list_call *a, struct db *db, struct err *err)
 {
-	const struct entry_of of = api_outbox_of(&a->ask);
+	const struct entry_of owner = api_outbox_of(&a->call);
 	int64_t chunk;
 	enum rc rc;
 
@@ -395,8 +397,8 @@ list_read(struct list_ask *a, struct db *db, struct err *err)
 	    a->state < 0 && a->label == LABEL_NONE ? a->limit + 1 : SCAN_CHUNK;
 	do {
 		a->in_chunk = 0;
-		rc =
-		    entry_list(db, &of, a->last_mid, chunk, list_entry, a, err);
+		rc = entry_list(
+		    db, &owner, a->last_mid, chunk, list_entry, a, err);
 	} while (rc == RC_OK && a->in_chunk == chunk && a->scanned < SCAN_MAX);
 	if (rc == RC_OK && a->in_chunk == chunk)
 		a->more = true;
@@ -404,41 +406,42 @@ list_read(struct list_ask *a, struct db *db, struct err *err)
 }
 
 static void
-list_answer(struct list_ask *a)
+list_answer(struct list_call *a)
 {
 	char next[UUID_TEXT_LEN + 1];
-	struct ask *ask = &a->ask;
+	struct call *call = &a->call;
 
 	buf_addc(a->out, ']');
 	if (a->more) {
 		uuid_format(&a->last, next);
 		jw_str(a->out, "next", next);
-		ask_link_next(ask, "/v1/outbox?before=%s&limit=%" PRId64 "%s%s",
-		    next, a->limit, a->filter != NULL ? "&state=" : "",
+		call_link_next(call,
+		    "/v1/outbox?before=%s&limit=%" PRId64 "%s%s", next,
+		    a->limit, a->filter != NULL ? "&state=" : "",
 		    a->filter != NULL ? a->filter : "");
 	} else {
 		jw_null(a->out, "next");
 	}
 	jw_bool(a->out, "has_more", a->more);
 	buf_addc(a->out, '}');
-	ask_json_tagged(ask, 200, a->out);
+	call_json_tagged(call, 200, a->out);
 }
 
 static enum rc
-read_list(struct ask *ask, struct db *db, struct err *err)
+read_list(struct call *call, struct db *db, struct err *err)
 {
-	struct list_ask *a = (struct list_ask *)(void *)ask;
-	const struct entry_of of = api_outbox_of(ask);
+	struct list_call *a = CONTAINER_OF(call, struct list_call, call);
+	const struct entry_of owner = api_outbox_of(call);
 	struct buf b = BUF_INIT;
 	enum rc rc = RC_OK;
 
 	a->out = &b;
 	a->last_mid = INT64_MAX;
 	if (a->has_before)
-		rc =
-		    entry_get(db, &of, &a->before, take_mid, &a->last_mid, err);
+		rc = entry_get(
+		    db, &owner, &a->before, on_row_mid, &a->last_mid, err);
 	if (rc == RC_NOT_FOUND) {
-		ask_problem(ask, PROBLEM_BAD_REQUEST, "",
+		call_problem(call, PROBLEM_BAD_REQUEST, "",
 		    "parameter \"before\" names no message of yours");
 		return (RC_OK);
 	}
@@ -453,9 +456,9 @@ read_list(struct ask *ask, struct db *db, struct err *err)
 
 /* The parameter state, which takes labels too; false: answered. */
 static bool
-take_state(struct list_ask *a)
+parse_state(struct list_call *a)
 {
-	const char *text = http_query(a->ask.req, "state");
+	const char *text = http_query(a->call.req, "state");
 
 	a->state = -1;
 	a->filter = text;
@@ -468,7 +471,7 @@ take_state(struct list_ask *a)
 	else if (strcmp(text, "read") == 0)
 		a->label = LABEL_READ;
 	else if ((a->state = outbox_state_parse(text)) < 0) {
-		ask_problem(&a->ask, PROBLEM_BAD_REQUEST, "",
+		call_problem(&a->call, PROBLEM_BAD_REQUEST, "",
 		    "parameter \"state\" must be pending, sending, sent, "
 		    "acked, failed, expired, canceled, scheduled, retrying or "
 		    "read");
@@ -481,12 +484,12 @@ void
 api_outbox_get(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {"state", "before", "limit", NULL};
-	struct list_ask *a;
+	struct list_call *a;
 
-	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
-	    !ask_query_check(&a->ask, allowed) || !take_state(a) ||
-	    !ask_query_uuid(&a->ask, "before", &a->has_before, &a->before) ||
-	    !ask_query_limit(&a->ask, &a->limit))
+	if ((a = call_new(arg, req, sizeof(*a))) == NULL ||
+	    !call_query_check(&a->call, allowed) || !parse_state(a) ||
+	    !call_query_uuid(&a->call, "before", &a->has_before, &a->before) ||
+	    !call_query_limit(&a->call, &a->limit))
 		return;
-	ask_read(&a->ask, read_list);
+	call_read(&a->call, read_list);
 }

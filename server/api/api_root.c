@@ -56,13 +56,13 @@ add_head(struct buf *b, const struct api *api)
 }
 
 static void
-answer_root(struct ask *ask, struct buf *b)
+answer_root(struct call *call, struct buf *b)
 {
 
 	add_limits(b);
 	add_links(b);
 	buf_addc(b, '}');
-	ask_json(ask, 200, b);
+	call_json(call, 200, b);
 	buf_fini(b);
 }
 
@@ -88,21 +88,22 @@ add_device(void *arg, const struct store_device *d)
 }
 
 static enum rc
-read_root(struct ask *ask, struct db *db, struct err *err)
+read_root(struct call *call, struct db *db, struct err *err)
 {
 	struct buf b = BUF_INIT;
-	struct finding f = {&b, ask->who->device_id};
+	struct finding f = {&b, call->principal->device_id};
 	enum rc rc;
 
-	add_head(&b, api_of(ask));
+	add_head(&b, api_of(call));
 	jw_member(&b, "user");
 	buf_addc(&b, '{');
-	jw_str(&b, "name", ask->who->name);
-	jw_bool(&b, "admin", ask->who->admin);
+	jw_str(&b, "name", call->principal->name);
+	jw_bool(&b, "admin", call->principal->admin);
 	buf_addc(&b, '}');
-	rc = store_device_list(db, ask->who->user_id, add_device, &f, err);
+	rc = store_device_list(
+	    db, call->principal->user_id, add_device, &f, err);
 	if (rc == RC_OK)
-		answer_root(ask, &b);
+		answer_root(call, &b);
 	else
 		buf_fini(&b);
 	return (rc);
@@ -113,7 +114,7 @@ api_root_get(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {NULL};
 	struct buf b = BUF_INIT;
-	struct ask *ask;
+	struct call *call;
 
 	/* The route is public: a token, when there is one, is looked at now,
 	 * and then we come here again. */
@@ -125,15 +126,15 @@ api_root_get(struct http_request *req, void *arg)
 		if (!rest_enter(arg, req))
 			return;
 	}
-	if ((ask = ask_new(arg, req, sizeof(*ask))) == NULL ||
-	    !ask_query_check(ask, allowed))
+	if ((call = call_new(arg, req, sizeof(*call))) == NULL ||
+	    !call_query_check(call, allowed))
 		return;
-	if (ask->who != NULL) {
-		ask_read(ask, read_root);
+	if (call->principal != NULL) {
+		call_read(call, read_root);
 		return;
 	}
-	add_head(&b, api_of(ask));
+	add_head(&b, api_of(call));
 	jw_null(&b, "user");
 	jw_null(&b, "device");
-	answer_root(ask, &b);
+	answer_root(call, &b);
 }

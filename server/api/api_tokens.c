@@ -10,8 +10,8 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define NO_DEVICE "you have no such device"
 
-struct token_ask {
-	struct ask ask; /* first */
+struct token_call {
+	struct call call; /* first */
 	struct wire_doc doc;
 	struct account_unit unit;
 };
@@ -42,16 +42,17 @@ add_device(void *arg, const struct store_device *d)
 }
 
 static enum rc
-read_devices(struct ask *ask, struct db *db, struct err *err)
+read_devices(struct call *call, struct db *db, struct err *err)
 {
-	struct listing l = {BUF_INIT, ask->who->device_id, NULL};
+	struct listing l = {BUF_INIT, call->principal->device_id, NULL};
 	enum rc rc;
 
 	buf_adds(&l.b, "{\"devices\":[");
-	rc = store_device_list(db, ask->who->user_id, add_device, &l, err);
+	rc = store_device_list(
+	    db, call->principal->user_id, add_device, &l, err);
 	buf_adds(&l.b, "]}");
 	if (rc == RC_OK)
-		ask_json(ask, 200, &l.b);
+		call_json(call, 200, &l.b);
 	buf_fini(&l.b);
 	return (rc);
 }
@@ -60,11 +61,11 @@ void
 api_tokens_get(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {NULL};
-	struct ask *ask;
+	struct call *call;
 
-	if ((ask = ask_new(arg, req, sizeof(*ask))) != NULL &&
-	    ask_query_check(ask, allowed))
-		ask_read(ask, read_devices);
+	if ((call = call_new(arg, req, sizeof(*call))) != NULL &&
+	    call_query_check(call, allowed))
+		call_read(call, read_devices);
 }
 
 /* ---- revoking ---- */
@@ -74,46 +75,47 @@ static void
 revoked(struct unit *base)
 {
 	struct account_unit *u = CONTAINER_OF(base, struct account_unit, unit);
-	struct token_ask *a = u->arg;
+	struct token_call *a = u->arg;
 
-	if (ask_unit_ok(&a->ask, &u->unit, &u->refusal))
-		ask_empty(&a->ask, 204);
+	if (call_unit_ok(&a->call, &u->unit, &u->refusal))
+		call_empty(&a->call, 204);
 }
 
 void
 api_token_delete(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {NULL};
-	struct token_ask *a;
+	struct token_call *a;
 	struct uuid id;
 
-	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
-	    !ask_query_check(&a->ask, allowed) ||
-	    !ask_path_uuid(&a->ask, NO_DEVICE, &id))
+	if ((a = call_new(arg, req, sizeof(*a))) == NULL ||
+	    !call_query_check(&a->call, allowed) ||
+	    !call_path_uuid(&a->call, NO_DEVICE, &id))
 		return;
 	account_unit_init(&a->unit, ACCOUNT_REVOKE);
-	a->unit.user.user_id = a->ask.who->user_id;
+	a->unit.user.user_id = a->call.principal->user_id;
 	a->unit.device.public_id = id;
 	a->unit.unit.finish = revoked;
 	a->unit.arg = a;
-	(void)ask_submit(&a->ask, &a->unit.unit);
+	(void)call_submit(&a->call, &a->unit.unit);
 }
 
 /* ---- renaming ---- */
 
 static enum rc
-read_renamed(struct ask *ask, struct db *db, struct err *err)
+read_renamed(struct call *call, struct db *db, struct err *err)
 {
-	struct token_ask *a = (struct token_ask *)(void *)ask;
+	struct token_call *a = CONTAINER_OF(call, struct token_call, call);
 	struct listing l = {
-	    BUF_INIT, ask->who->device_id, &a->unit.device.public_id};
+	    BUF_INIT, call->principal->device_id, &a->unit.device.public_id};
 	enum rc rc;
 
-	rc = store_device_list(db, ask->who->user_id, add_device, &l, err);
+	rc = store_device_list(
+	    db, call->principal->user_id, add_device, &l, err);
 	if (rc == RC_OK && l.b.len == 0 && buf_ok(&l.b))
-		ask_problem(ask, PROBLEM_NOT_FOUND, "", NO_DEVICE);
+		call_problem(call, PROBLEM_NOT_FOUND, "", NO_DEVICE);
 	else if (rc == RC_OK)
-		ask_json(ask, 200, &l.b);
+		call_json(call, 200, &l.b);
 	buf_fini(&l.b);
 	return (rc);
 }
@@ -123,17 +125,17 @@ static void
 renamed(struct unit *base)
 {
 	struct account_unit *u = CONTAINER_OF(base, struct account_unit, unit);
-	struct token_ask *a = u->arg;
+	struct token_call *a = u->arg;
 
-	if (ask_unit_ok(&a->ask, &u->unit, &u->refusal))
-		ask_read(&a->ask, read_renamed);
+	if (call_unit_ok(&a->call, &u->unit, &u->refusal))
+		call_read(&a->call, read_renamed);
 }
 
 void
 api_token_patch(struct http_request *req, void *arg)
 {
 	static const char *const allowed[] = {NULL};
-	struct token_ask *a;
+	struct token_call *a;
 	struct span name;
 	struct uuid id;
 	const struct wire_field fields[] = {{.name = "device",
@@ -143,17 +145,17 @@ api_token_patch(struct http_request *req, void *arg)
 	    .max_len = LIMIT_DEVICE_NAME_LEN,
 	    .ret = &name}};
 
-	if ((a = ask_new(arg, req, sizeof(*a))) == NULL ||
-	    !ask_query_check(&a->ask, allowed) ||
-	    !ask_path_uuid(&a->ask, NO_DEVICE, &id) ||
-	    !ask_body(&a->ask, &a->doc, fields, COUNT(fields)))
+	if ((a = call_new(arg, req, sizeof(*a))) == NULL ||
+	    !call_query_check(&a->call, allowed) ||
+	    !call_path_uuid(&a->call, NO_DEVICE, &id) ||
+	    !call_body(&a->call, &a->doc, fields, COUNT(fields)))
 		return;
 	account_unit_init(&a->unit, ACCOUNT_RENAME);
-	a->unit.user.user_id = a->ask.who->user_id;
+	a->unit.user.user_id = a->call.principal->user_id;
 	a->unit.device.public_id = id;
 	memcpy(a->unit.device.name, name.p, name.n);
 	a->unit.device.name[name.n] = '\0';
 	a->unit.unit.finish = renamed;
 	a->unit.arg = a;
-	(void)ask_submit(&a->ask, &a->unit.unit);
+	(void)call_submit(&a->call, &a->unit.unit);
 }

@@ -60,69 +60,71 @@ add_at(char *text, size_t size, size_t at, const char *fmt, ...)
 	return (at);
 }
 
-static void
-fill(struct err *err, enum rc rc, int sys, const char *text, size_t len)
+/* Stores what ${fmt} says and, unless it is NULL, ${why} after it. */
+static void __attribute__((format(printf, 3, 0)))
+set_text(struct err *err, const char *why, const char *fmt, va_list ap)
+{
+	char text[sizeof(err->text)];
+	int saved = errno;
+	size_t len;
+
+	len = print_at(text, sizeof(text), 0, fmt, ap);
+	if (why != NULL)
+		len = add_at(text, sizeof(text), len, ": %s", why);
+	memcpy(err->text, text, len + 1);
+	errno = saved;
+}
+
+static enum rc
+set_codes(struct err *err, enum rc rc, int sys)
 {
 
 	err->rc = rc;
 	err->sys = sys;
 	err->ext = 0;
-	memcpy(err->text, text, len + 1);
+	return (rc);
 }
 
 enum rc
 err_set(struct err *err, enum rc rc, const char *fmt, ...)
 {
-	char text[sizeof(err->text)];
-	int saved = errno;
 	va_list ap;
-	size_t len;
 
 	if (err == NULL)
 		return (rc);
 	va_start(ap, fmt);
-	len = print_at(text, sizeof(text), 0, fmt, ap);
+	set_text(err, NULL, fmt, ap);
 	va_end(ap);
-	fill(err, rc, 0, text, len);
-	errno = saved;
-	return (rc);
+	return (set_codes(err, rc, 0));
 }
 
 enum rc
 err_set_sys(struct err *err, enum rc rc, int sys, const char *fmt, ...)
 {
-	char text[sizeof(err->text)], why[64];
-	int saved = errno;
+	const int saved = errno;
+	const char *why;
+	char room[64];
 	va_list ap;
-	size_t len;
 
 	if (err == NULL)
 		return (rc);
-	va_start(ap, fmt);
-	len = print_at(text, sizeof(text), 0, fmt, ap);
-	va_end(ap);
-	len = add_at(
-	    text, sizeof(text), len, ": %s", strerror_r(sys, why, sizeof(why)));
-	fill(err, rc, sys, text, len);
+	why = strerror_r(sys, room, sizeof(room));
 	errno = saved;
-	return (rc);
+	va_start(ap, fmt);
+	set_text(err, why, fmt, ap);
+	va_end(ap);
+	return (set_codes(err, rc, sys));
 }
 
 enum rc
 err_wrap(struct err *err, const char *fmt, ...)
 {
-	char text[sizeof(err->text)];
-	int saved = errno;
 	va_list ap;
-	size_t len;
 
 	if (err == NULL)
 		return (RC_INTERNAL);
 	va_start(ap, fmt);
-	len = print_at(text, sizeof(text), 0, fmt, ap);
+	set_text(err, err->text, fmt, ap);
 	va_end(ap);
-	len = add_at(text, sizeof(text), len, ": %s", err->text);
-	memcpy(err->text, text, len + 1);
-	errno = saved;
 	return (err->rc);
 }

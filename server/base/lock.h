@@ -20,7 +20,7 @@
 #define LOCK_TABLE(X)                                                          \
 	X(LOCK_CONTROL)                                                        \
 	X(LOCK_UPKEEP)                                                         \
-	X(LOCK_WATCH)                                                          \
+	X(LOCK_ALERT_THREAD)                                                   \
 	X(LOCK_ALERTS)                                                         \
 	X(LOCK_ADMIN)                                                          \
 	X(LOCK_RELAY_TURN)                                                     \
@@ -31,7 +31,7 @@
 	X(LOCK_HTTP_TIMER)                                                     \
 	X(LOCK_HTTP)                                                           \
 	X(LOCK_POOL)                                                           \
-	X(LOCK_GUESSES)                                                        \
+	X(LOCK_LOGIN_THROTTLE)                                                 \
 	X(LOCK_USAGE)                                                          \
 	X(LOCK_SEND_GATE)                                                      \
 	X(LOCK_LIMITER)                                                        \

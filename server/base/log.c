@@ -254,6 +254,33 @@ log_last(enum log_event event, const struct err *err, const char *fmt, ...)
 	va_end(ap);
 }
 
+/* ---- without fields ---- */
+
+static const char no_fields[] = "";
+
+void
+log_event_bare(enum log_event event)
+{
+
+	log_event(event, "%s", no_fields);
+}
+
+void
+log_error_bare(enum log_event event, const struct err *err)
+{
+
+	log_error(event, err, "%s", no_fields);
+}
+
+void
+log_last_bare(enum log_event event)
+{
+
+	log_last(event, NULL, "%s", no_fields);
+}
+
+/* ---- the log thread ---- */
+
 /* Waits until a write takes PIPE_CHUNK bytes without blocking; false when the
  * log was told to stop and its time is over. */
 static bool

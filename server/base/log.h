@@ -62,11 +62,11 @@ enum log_format { LOG_FMT_TEXT, LOG_FMT_JSON };
 	X(SCRUB_FOUND, LVL_ERROR, "the scrubber found damage; run fsck")       \
 	X(SCRUB_ROUND, LVL_INFO, "the scrubber has read everything once")      \
 	X(CLUSTER_NODE, LVL_INFO, "another node of this database was seen")    \
-	X(CLUSTER_GONE, LVL_WARN, "another node is gone; its leases end")      \
-	X(CLUSTER_FULL, LVL_WARN, "more nodes than one looks after")           \
+	X(CLUSTER_DEAD, LVL_WARN, "another node is dead; its leases end")      \
+	X(CLUSTER_FULL, LVL_WARN, "there are more nodes than are checked")     \
 	X(CLUSTER_FIRST, LVL_INFO, "upkeep is this node's, for all")           \
-	X(CLUSTER_AWAY, LVL_WARN, "what other nodes tell cannot be heard")     \
-	X(CLUSTER_BACK, LVL_INFO, "what other nodes tell is heard again")      \
+	X(CLUSTER_AWAY, LVL_WARN, "notes of other nodes cannot be received")   \
+	X(CLUSTER_BACK, LVL_INFO, "notes of other nodes are received again")   \
 	X(CLUSTER_LINE, LVL_INFO,                                              \
 	    "another server leads, and lacks nothing: cursors stay good")      \
 	X(CLUSTER_EPOCH, LVL_WARN,                                             \
@@ -139,15 +139,24 @@ bool log_enabled(enum log_level level);
 void log_event(enum log_event event, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* As log_event(), without fields. */
+void log_event_bare(enum log_event event);
+
 /* As log_event() with the story of ${err} as the last field, "error"; none
- * when ${err} is NULL.  Use "%s", "" where there are no other fields. */
+ * when ${err} is NULL. */
 void log_error(enum log_event event, const struct err *err, const char *fmt,
     ...) __attribute__((format(printf, 3, 4)));
+
+/* As log_error(), without other fields. */
+void log_error_bare(enum log_event event, const struct err *err);
 
 /* As log_error(), for a program that ends: all later lines are dropped, until
  * log_start() is called.  Thread: any. */
 void log_last(enum log_event event, const struct err *err, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* As log_last(), without an error or fields. */
+void log_last_bare(enum log_event event);
 
 /* The number of lines dropped so far. */
 uint64_t log_dropped(void);

@@ -22,9 +22,9 @@
 	X(THR_READER, "reader")                                                \
 	X(THR_PUSH, "push")                                                    \
 	X(THR_RELAY, "relay")                                                  \
-	X(THR_JANITOR, "janitor")                                              \
+	X(THR_UPKEEP, "upkeep")                                                \
 	X(THR_CLUSTER, "cluster")                                              \
-	X(THR_WATCH, "watch")                                                  \
+	X(THR_ALERTS, "alerts")                                                \
 	X(THR_ARGON2, "argon2")                                                \
 	X(THR_LOG, "log")                                                      \
 	X(THR_CONTROL, "control")                                              \

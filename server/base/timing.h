@@ -36,9 +36,9 @@
 	    "in which the library's errors are one line")                      \
 	X(http_stop, 1000, "for answers that are on their way at a stop")      \
 	X(cluster_recheck, 5000, "between two questions for missed notes")     \
-	X(cluster_beat, 2000, "between two heartbeats of a node")              \
+	X(cluster_heartbeat, 2000, "between two heartbeats of a node")         \
 	X(cluster_dead, 10000, "without a heartbeat before a node is dead")    \
-	X(cluster_bury, 60000, "between two tries to clear a dead node")       \
+	X(cluster_mark_dead, 60000, "that a dead node's leases are tried")     \
 	X(cluster_tidy, 60000, "between two clean-ups of nodes' rows")         \
 	X(cluster_away, 250, "before the database is connected to again")      \
 	X(reader_retry, 1000,                                                  \

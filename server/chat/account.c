@@ -13,7 +13,6 @@
 #include "crypt/crypt.h"
 #include "store/audit.h"
 #include "txn/lockset.h"
-#include "txn/order.h"
 #include "txn/verb.h"
 
 static_assert(
@@ -43,17 +42,17 @@ add_user(struct tx *tx, struct account_unit *u, struct err *err)
 	return (rc);
 }
 
-/* Whether the password that was looked at is still his; he is held.  A look
- * takes argon2 its time, in which he may have changed it: because of who is
- * looking. */
+/* Whether the verified password is still the user's, whose row is locked then.
+ * The user may have changed it while argon2 computed: perhaps because it was
+ * stolen by the person who logs in now. */
 static enum rc
-hold_verified(
+lock_verified(
     struct tx *tx, const struct account_unit *u, bool *ret, struct err *err)
 {
 	struct store_user now;
 	enum rc rc;
 
-	rc = store_user_hold(tx->db, u->user.user_id, &now, err);
+	rc = store_user_lock(tx->db, u->user.user_id, &now, err);
 	*ret = rc == RC_OK && (u->verified[0] == '\0' ||
 				  strcmp(now.password_hash, u->verified) == 0);
 	return (rc == RC_NOT_FOUND ? RC_OK : rc);
@@ -64,15 +63,16 @@ add_device(struct tx *tx, struct account_unit *u, struct err *err)
 {
 	struct txn_env *env = txn_env_of(tx);
 	struct cached_user *user;
-	bool his;
+	bool verified;
 	int64_t n;
 	enum rc rc;
 
-	rc = hold_verified(tx, u, &his, err);
-	if (rc == RC_OK && his)
+	rc = lock_verified(tx, u, &verified, err);
+	if (rc == RC_OK && verified)
 		rc = cache_user_by_id(
 		    env->cache, tx, u->user.user_id, &user, err);
-	if (rc == RC_NOT_FOUND || (rc == RC_OK && (!his || user->disabled))) {
+	if (rc == RC_NOT_FOUND ||
+	    (rc == RC_OK && (!verified || user->disabled))) {
 		refusal_set(&u->refusal, PROBLEM_UNAUTHENTICATED, "",
 		    "wrong name or password");
 		return (RC_OK);
@@ -152,34 +152,34 @@ rename_device(struct tx *tx, struct account_unit *u, struct err *err)
 	return (rc);
 }
 
-/* Whether the device by which it is asked is still his: the person who revoked
- * it must not be revoked by it.  An operator has none. */
+/* Whether the requesting device has not been revoked, so that a revoked device
+ * cannot revoke others.  An operator has none. */
 static enum rc
-hold_device(
+lock_device(
     struct tx *tx, const struct account_unit *u, bool *ret, struct err *err)
 {
 
 	*ret = true;
 	return (u->device.device_id == 0
 		    ? RC_OK
-		    : store_device_hold(tx->db, u->device.device_id, ret, err));
+		    : store_device_lock(tx->db, u->device.device_id, ret, err));
 }
 
 static enum rc
 set_password(struct tx *tx, struct account_unit *u, struct err *err)
 {
-	bool his, here;
+	bool verified, valid;
 	enum rc rc;
 
-	rc = hold_verified(tx, u, &his, err);
+	rc = lock_verified(tx, u, &verified, err);
 	if (rc == RC_OK)
-		rc = hold_device(tx, u, &here, err);
-	if (rc == RC_OK && !here) {
+		rc = lock_device(tx, u, &valid, err);
+	if (rc == RC_OK && !valid) {
 		refusal_set(&u->refusal, PROBLEM_UNAUTHENTICATED, "",
 		    "this device has been revoked");
 		return (RC_OK);
 	}
-	if (rc == RC_OK && !his) {
+	if (rc == RC_OK && !verified) {
 		refusal_set(&u->refusal, PROBLEM_FORBIDDEN, "/password",
 		    "this is not your password");
 		return (RC_OK);

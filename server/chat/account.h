@@ -19,7 +19,7 @@ enum account_op {
 	ACCOUNT_RENAME,   /* device.public_id gets device.name */
 	ACCOUNT_PASSWORD, /* user.password_hash, by device.device_id (0: an
 			     operator); other devices are revoked; verified */
-	ACCOUNT_DISABLE   /* user.user_id and all his devices */
+	ACCOUNT_DISABLE   /* user.user_id and all devices */
 };
 
 struct account_unit {
@@ -30,10 +30,10 @@ struct account_unit {
 	struct store_user user;
 	struct store_device device;
 	uint8_t token_hash[STORE_HASH_LEN];
-	/* The stored hash that a password was held against.  Refused if he has
-	 * another by now; "": whoever asks needs none. */
+	/* The stored hash against which a password was verified.  Refused if
+	 * the user has another by now; "": the request needs no password. */
 	char verified[STORE_PASSWORD_SIZE];
-	const char *operator; /* who does it for others, NULL: nobody; kept */
+	const char *operator; /* that acts for others; NULL: none; kept */
 
 	struct refusal refusal;
 	void *arg;

@@ -151,7 +151,7 @@ auth_load(struct db *db, const uint8_t hash[STORE_HASH_LEN],
 }
 
 static void
-on_told(void *arg, const struct effects *effects)
+on_effects(void *arg, const struct effects *effects)
 {
 	size_t i;
 
@@ -163,5 +163,5 @@ struct subscriber
 auth_subscriber(struct auth *auth)
 {
 
-	return ((struct subscriber){.arg = auth, .told = on_told});
+	return ((struct subscriber){.arg = auth, .on_effects = on_effects});
 }

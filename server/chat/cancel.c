@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The batch verb `cancel`.  A canceled row leaves a gap in its lane, over which
- * the delivery goes on; a message that its sender has in his inbox already
- * gets a delete event there.
+ * the delivery goes on.  A message whose own copy is in its sender's inbox gets
+ * a delete event there.
  */
 #include <string.h>
 
@@ -11,7 +11,6 @@
 #include "txn/add.h"
 #include "txn/lane.h"
 #include "txn/lockset.h"
-#include "txn/order.h"
 #include "txn/verb.h"
 
 struct finding {
@@ -51,7 +50,7 @@ count_canceled(struct tx *tx, int64_t id, struct err *err)
 	rc = cache_lane_by_id(env->cache, tx, row.lane_id, &lane, err);
 	if (rc == RC_OK)
 		rc = txn_lane_row_gone(tx, lane, &row, err);
-	return (rc == RC_OK ? txn_wait_add(tx, lane, &row, -1, err) : rc);
+	return (rc == RC_OK ? txn_backlog_add(tx, lane, &row, -1, err) : rc);
 }
 
 static enum rc
@@ -67,7 +66,7 @@ found_destination(void *arg, const struct store_destination *d, struct err *err)
 	return (rc == RC_OK ? count_canceled(f->tx, d->id, err) : rc);
 }
 
-/* His inbox has shown him his own message: it must show that it is gone. */
+/* The sender's inbox has shown the own copy: it must show that it is gone. */
 static enum rc
 add_own_delete(struct tx *tx, struct cancel_unit *u, const struct finding *f,
     struct err *err)
@@ -127,9 +126,9 @@ cancel_one(struct tx *tx, struct cancel_unit *u, struct err *err)
 		    "it is no longer pending for any recipient");
 		return (RC_OK);
 	}
-	/* Its rows are ours now: a release at another node may have given it
-	 * its place and its sender his copy. */
-	if (f.entry.conversation_seq == 0 && db_shared(tx->db))
+	/* Its rows are locked now: a release at another node may have given it
+	 * its number, and its sender the own copy. */
+	if (f.entry.conversation_seq == 0 && db_multi_writer(tx->db))
 		rc = store_entry_get(
 		    tx->db, u->sender_id, &u->id, found_entry, &f, err);
 	if (rc == RC_OK && f.entry.conversation_seq != 0)
@@ -137,7 +136,7 @@ cancel_one(struct tx *tx, struct cancel_unit *u, struct err *err)
 	if (rc == RC_OK)
 		rc = txn_need_effects(env, err);
 	if (rc == RC_OK)
-		rc = txn_tell_change(
+		rc = txn_notify_change(
 		    tx, u->sender_id, f.entry.mid, CHANGE_OTHER, err);
 	return (rc);
 }

@@ -22,7 +22,8 @@ struct loading {
 };
 
 static enum rc
-take_destination(void *arg, const struct store_destination *d, struct err *err)
+on_row_destination(
+    void *arg, const struct store_destination *d, struct err *err)
 {
 	struct loading *l = arg;
 
@@ -62,10 +63,11 @@ view_entry(void *arg, const struct store_entry *e, struct err *err)
 	int i;
 
 	l->n = 0;
-	rc = store_destinations(l->db, &e->event_id, take_destination, l, err);
+	rc =
+	    store_destinations(l->db, &e->event_id, on_row_destination, l, err);
 	if (rc == RC_OK && l->n == 0)
 		rc = store_purged_destinations(
-		    l->db, e, l->of->sender_id, take_destination, l, err);
+		    l->db, e, l->of->sender_id, on_row_destination, l, err);
 	if (rc != RC_OK)
 		return (rc);
 	memset(&v, 0, sizeof(v));

@@ -20,12 +20,13 @@ struct entry_of {
 typedef enum rc (*entry_fn)(
     void *arg, const struct entry_view *entry, int64_t mid, struct err *err);
 
-/* The sender's entry for message ${id}; RC_NOT_FOUND if it is not his. */
+/* The sender's entry for message ${id}; RC_NOT_FOUND if another user sent
+ * it. */
 enum rc entry_get(struct db *db, const struct entry_of *of,
     const struct uuid *id, entry_fn each, void *arg, struct err *err) MUST_USE;
 
-/* His entries with internal id below ${before} (INT64_MAX: from the newest),
- * newest first; ${each} sees at most ${limit} of them. */
+/* The sender's entries with internal id below ${before} (INT64_MAX: from the
+ * newest), newest first; ${each} sees at most ${limit} of them. */
 enum rc entry_list(struct db *db, const struct entry_of *of, int64_t before,
     int64_t limit, entry_fn each, void *arg, struct err *err) MUST_USE;
 

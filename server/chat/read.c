@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The batch verb `read`.  Read marks stand in the participant, never beyond
- * what has been delivered to him: what arrives later must show as unread.
+ * The batch verb `read`.  The read watermark stands in the participant's row,
+ * never beyond what has been delivered to the participant: what arrives later
+ * must show as unread.
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "chat/mark.h"
-#include "chat/mark_internal.h"
+#include "chat/read.h"
+#include "chat/watermark.h"
 #include "store/inbox.h"
 #include "txn/add.h"
+#include "txn/env.h"
 #include "txn/lockset.h"
-#include "txn/order.h"
 
-/* The reader's own devices learn of it through his inbox.  The own copy is the
- * delivery: its outbox row is written as acked. */
+/* The reader's other devices learn of it through the reader's inbox.  The own
+ * copy is the delivery: its outbox row is written as acked. */
 static enum rc
 add_own_read(struct tx *tx, struct cached_user *user,
     struct cached_conversation *c, const struct store_inbox_message *last,
@@ -82,12 +83,12 @@ add_receipt(struct tx *tx, struct cached_user *user,
 	if (rc == RC_OK)
 		rc = txn_need_effects(env, err);
 	if (rc == RC_OK)
-		rc = txn_tell_change(
+		rc = txn_notify_change(
 		    tx, sender->user_id, last->mid, CHANGE_OTHER, err);
 	return (rc);
 }
 
-/* The others learn that he has seen it, and so that he has it. */
+/* Shows the others that the reader has seen it, and so that it is delivered. */
 static void
 show(struct cached_member *m, int64_t upto, int64_t now_ms)
 {
@@ -100,7 +101,7 @@ show(struct cached_member *m, int64_t upto, int64_t now_ms)
 	m->acked_at = now_ms;
 }
 
-/* Moves the read mark of ${user} in ${c} on to ${upto}. */
+/* Advances the read watermark of ${user} in ${c} to ${upto}. */
 static enum rc
 conversation_read(struct tx *tx, const struct read_unit *u,
     struct cached_user *user, struct cached_conversation *c, int64_t upto,
@@ -161,9 +162,9 @@ conversation_read_on(struct tx *tx, struct read_unit *u,
 		return (RC_OK);
 	if (upto > m->delivered_upto)
 		upto = m->delivered_upto;
-	end = mark_reach(txn_env_of(tx), m->read_upto, upto);
+	end = watermark_reach(txn_env_of(tx), m->read_upto, upto);
 	if (end < upto)
-		u->unit.again = true;
+		u->unit.requeue = true;
 	return (conversation_read(tx, u, user, c, end, err));
 }
 
@@ -174,7 +175,7 @@ read_upto(struct tx *tx, struct read_unit *u, struct cached_user *user,
     struct err *err)
 {
 	struct txn_env *env = txn_env_of(tx);
-	struct mark_walk walk = {tx, false, NULL};
+	struct watermark_walk walk = {tx, false, NULL};
 	struct cached_conversation *c;
 	int64_t acked, before, end;
 	enum rc rc;
@@ -186,18 +187,18 @@ read_upto(struct tx *tx, struct read_unit *u, struct cached_user *user,
 		return (RC_OK);
 	}
 	before = user->counter.read;
-	end = mark_reach(env,
+	end = watermark_reach(env,
 	    before < user->counter.acked ? before : user->counter.acked,
 	    u->upto);
-	u->unit.again = end < u->upto;
-	rc = mark_acked(tx, user, u->device_id, end, &acked, err);
+	u->unit.requeue = end < u->upto;
+	rc = watermark_ack(tx, user, u->device_id, end, &acked, err);
 	if (rc != RC_OK || end <= before)
 		return (rc);
 	user->counter.read = end;
 	cache_user_touch(env->cache, user);
-	rc = mark_range(&walk, user, before, end, err);
-	for (c = walk.first; c != NULL && rc == RC_OK; c = c->next_marked)
-		rc = conversation_read(tx, u, user, c, c->mark_seq, err);
+	rc = watermark_walk(&walk, user, before, end, err);
+	for (c = walk.first; c != NULL && rc == RC_OK; c = c->next_walked)
+		rc = conversation_read(tx, u, user, c, c->walk_seq, err);
 	return (rc);
 }
 
@@ -271,14 +272,11 @@ read_ids(struct tx *tx, struct read_unit *u, struct cached_user *user,
 static enum rc
 read_one(struct tx *tx, struct read_unit *u, struct err *err)
 {
-	struct txn_env *env = txn_env_of(tx);
 	struct cached_user *user;
 	enum rc rc;
 
 	u->refusal = (struct refusal)REFUSAL_INIT;
-	rc = cache_user_by_id(env->cache, tx, u->user_id, &user, err);
-	if (rc == RC_OK)
-		rc = cache_inbox(tx, user, err);
+	rc = watermark_user(tx, u->user_id, &user, err);
 	if (rc != RC_OK)
 		return (rc);
 	switch (u->form) {
@@ -321,9 +319,9 @@ read_locks(struct unit *unit, struct lockset *set, struct err *err)
 			rc = lockset_message(set, &u->ids[i], err);
 		break;
 	}
-	return (rc == RC_OK
-		    ? lockset_inbox_marks(set, u->user_id, u->device_id, err)
-		    : rc);
+	return (rc == RC_OK ? lockset_inbox_watermarks(
+				  set, u->user_id, u->device_id, err)
+			    : rc);
 }
 
 UNIT_KIND(read, read_locks, .queue = UNIT_DELIVERY, .order = ORDER_READ,

@@ -16,7 +16,6 @@
 #include "model/event.h"
 #include "txn/add.h"
 #include "txn/lockset.h"
-#include "txn/order.h"
 #include "txn/verb.h"
 
 /* ---- keys ---- */
@@ -422,7 +421,8 @@ accept_message(struct tx *tx, struct send_unit *u, struct cached_user *from,
 	if (rc == RC_OK && u->deliver_at == 0)
 		rc = add_own_copy(tx, u, from, c, s, err);
 	if (rc == RC_OK)
-		recent_put(&env->recent, u->mid, &u->draft->id, u->message);
+		message_cache_put(
+		    &env->message_cache, u->mid, &u->draft->id, u->message);
 	return (rc);
 }
 

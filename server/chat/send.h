@@ -65,7 +65,7 @@ struct addressing {
 /* Fills what ${u} asks from ${draft} (kept, with an id) by ${sender_id}: the
  * recipient's name and the fingerprint; the default content type is made the
  * same as none, so that saying it makes no other message.  An address that
- * nobody reaches is refused: then ${u}->refusal says so and the result is
+ * no carrier reaches is refused: then ${u}->refusal says so and the result is
  * false. */
 bool send_unit_ask(struct send_unit *u, int64_t sender_id,
     struct message_draft *draft, const struct addressing *where);

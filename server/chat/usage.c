@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 
+#include "base/container.h"
 #include "base/htab.h"
 #include "base/mem.h"
 #include "base/owner.h"
@@ -88,7 +89,7 @@ usage_free(struct usage *u)
 static void
 read_sent(struct read_job *job, struct db *db, struct err *err)
 {
-	struct reading *r = (struct reading *)(void *)job;
+	struct reading *r = CONTAINER_OF(job, struct reading, job);
 	struct usage *u = r->usage;
 	atomic_size_t *under_way = u->o.under_way;
 	struct store_sizes sizes = {0, 0};

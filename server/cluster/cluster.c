@@ -2,9 +2,9 @@
 /*
  * The thread.  See cluster.h for what it promises.
  *
- * Why nothing is missed for longer than a recheck: whoever connects reads the
- * store after he is known to push; whoever is known to push is in the list that
- * the recheck asks for; and the recheck reads what is committed.
+ * Why nothing is missed for longer than a recheck: a session reads the store
+ * after push knows it; each session that push knows is in the list that the
+ * recheck asks for; and the recheck reads what is committed.
  */
 #include <poll.h>
 #include <stdint.h>
@@ -28,35 +28,35 @@ wake(struct cluster *c)
 {
 	const uint64_t one = 1;
 
-	/* Full: it is awake anyway. */
+	/* A full counter: the thread is awake anyway. */
 	(void)!write(c->wake_fd, &one, sizeof(one));
 }
 
-/* ---- telling, from any thread ---- */
+/* ---- sending, from any thread ---- */
 
 void
-cluster_tell(struct cluster *c, const struct effects *effects)
+cluster_send_effects(struct cluster *c, const struct effects *effects)
 {
 	bool first;
 
 	if (atomic_load(&c->nnodes) < 2)
 		return;
 	lock_take(&c->lock);
-	first = outbound_empty(&c->out);
-	outbound_effects(&c->out, effects);
+	first = notes_out_empty(&c->out);
+	notes_out_effects(&c->out, effects);
 	lock_drop(&c->lock);
 	if (first)
 		wake(c);
 }
 
 void
-cluster_tell_destinations(struct cluster *c)
+cluster_send_destinations(struct cluster *c)
 {
 
 	if (atomic_load(&c->nnodes) < 2)
 		return;
 	lock_take(&c->lock);
-	outbound_word(&c->out, "D");
+	notes_out_word(&c->out, "D");
 	lock_drop(&c->lock);
 	wake(c);
 }
@@ -72,7 +72,7 @@ bool
 cluster_away(const struct cluster *c)
 {
 
-	return (c != NULL && atomic_load(&c->away));
+	return (c != NULL && atomic_load(&c->state) == NODE_AWAY);
 }
 
 bool
@@ -87,7 +87,7 @@ send_note(void *arg, const char *note, struct err *err)
 {
 	struct cluster *c = arg;
 
-	return (db_notify(c->db, CHANNEL, note, err));
+	return (db_notification_send(c->db, CHANNEL, note, err));
 }
 
 /* When the next note may go out (a leaky bucket). */
@@ -102,45 +102,46 @@ note_due(const struct cluster *c)
 static enum rc
 send_out(struct cluster *c, int64_t now, struct err *err)
 {
-	struct outbound swap;
+	struct notes_out swap;
 
 	if (now < note_due(c))
 		return (RC_OK);
 	lock_take(&c->lock);
-	if (outbound_empty(&c->out)) {
+	if (notes_out_empty(&c->out)) {
 		lock_drop(&c->lock);
 		return (RC_OK);
 	}
 	swap = c->out;
-	c->out = c->spare;
-	c->spare = swap;
+	c->out = c->sending;
+	c->sending = swap;
 	lock_drop(&c->lock);
 	c->paid_ms = (c->paid_ms > now ? c->paid_ms : now) + CLUSTER_GATHER_MS;
-	return (outbound_send(&c->spare, c->node.node_id, send_note, c, err));
+	return (
+	    notes_out_send(&c->sending, c->node.node_id, send_note, c, err));
 }
 
-/* ---- hearing ---- */
+/* ---- receiving ---- */
 
 static void
-hear(void *arg, const char *text)
+on_note(void *arg, const char *text)
 {
 	struct cluster *c = arg;
-	struct inbound in;
+	struct notes_in in;
 	size_t i;
 
 	if (FAULT_FAILS("cluster.note"))
 		return;
-	inbound_read(text, &in);
+	notes_in_read(text, &in);
 	if (in.node == c->node.node_id) {
 		effects_free(in.effects);
 		return;
 	}
 	c->missed = c->missed || in.missed;
 	if (in.epoch)
-		c->beat_ms = 0;
+		c->heartbeat_ms = 0;
 	if (in.began) {
-		atomic_store(&c->nnodes, 2); /* until the next beat counts */
-		c->beat_ms = 0;
+		atomic_store(&c->nnodes, 2); /* the next heartbeat counts */
+		c->heartbeat_ms = 0;
 	}
 	if (in.destinations_changed)
 		c->options.destinations_changed(c->options.arg);
@@ -151,7 +152,7 @@ hear(void *arg, const char *text)
 	push_effects(c->options.push, in.effects);
 }
 
-/* ---- looking for ourselves ---- */
+/* ---- the recheck: what notes may have missed ---- */
 
 /* Thread: push. */
 static void
@@ -196,15 +197,15 @@ add_device(void *arg, const struct store_device_now *now, struct err *err)
 	return (acked.seq > 0 ? effects_add_acked(arg, &acked, err) : RC_OK);
 }
 
-/* Asks the store about all who are here. */
+/* Reads the store for all connected users and devices. */
 static enum rc
-look(struct cluster *c, struct err *err)
+read_missed(struct cluster *c, struct err *err)
 {
 	struct effects *effects;
 	enum rc rc;
 
 	c->asking = false;
-	/* What is remembered of tokens may be what somebody was told of. */
+	/* A note about a revoked token may be lost. */
 	auth_forget_all(c->options.auth);
 	if ((effects = effects_new()) == NULL)
 		return (RC_OK);
@@ -226,12 +227,12 @@ recheck(struct cluster *c, int64_t now, struct err *err)
 {
 
 	if (c->asking && atomic_load(&c->answered))
-		return (look(c, err));
+		return (read_missed(c, err));
 	if (c->asking || (now < c->recheck_ms && !c->missed))
 		return (RC_OK);
 	c->recheck_ms = now + c->options.timing->cluster_recheck_ms;
-	/* Also alone: the answer to one of our own commits may be lost, and
-	 * with it all that the commit had to tell. */
+	/* Also with no other node: the answer to a commit of this node may be
+	 * lost, and its effects with it. */
 	ask_present(c);
 	c->missed = false;
 	return (RC_OK);
@@ -239,79 +240,93 @@ recheck(struct cluster *c, int64_t now, struct err *err)
 
 /* ---- the thread ---- */
 
-/* The connection is lost, or there again: what was told meanwhile nobody has
- * heard. */
+/* The connection is lost: notes of other nodes are lost with it, and another
+ * node will take itself for the first. */
 static void
-note_away(struct cluster *c, bool away, const struct err *err)
+note_lost(struct cluster *c, const struct err *err)
 {
 
-	const bool was = atomic_exchange(&c->away, away);
-
-	if (away && !was)
-		log_error(LOG_EV_CLUSTER_AWAY, err, "%s", "");
-	if (!away && was)
-		log_event(LOG_EV_CLUSTER_BACK, "node=%lld",
-		    (long long)c->node.node_id);
-	c->missed = c->missed || away;
-	/* Others will say that they are. */
-	if (away)
-		atomic_store(&c->first, false);
+	if (atomic_load(&c->state) != NODE_AWAY) {
+		node_state_move(&c->state, NODE_AWAY);
+		log_error_bare(LOG_EV_CLUSTER_AWAY, err);
+	}
+	c->missed = true;
+	atomic_store(&c->first, false);
 }
 
-/* Another epoch: what is served here is over, and the others are told. */
+static void
+note_alive(struct cluster *c)
+{
+	const int was = atomic_load(&c->state);
+
+	if (was == NODE_ALIVE)
+		return;
+	node_state_move(&c->state, NODE_ALIVE);
+	if (was == NODE_AWAY)
+		log_event(LOG_EV_CLUSTER_BACK, "node=%lld",
+		    (long long)c->node.node_id);
+}
+
+/* The epoch has changed: tells the other nodes and main. */
 static void
 end_epoch(struct cluster *c)
 {
 	struct err err = ERR_INIT;
 	char note[48];
 
-	c->over = true;
+	node_state_move(&c->state, NODE_STALE);
 	atomic_store(&c->first, false);
-	c->away = false; /* or it could not say that it leaves */
 	atomic_store(c->options.lineage, DB_LINEAGE_NOWHERE);
 	log_event(LOG_EV_CLUSTER_EPOCH, "node=%lld line=%s why=%s",
 	    (long long)c->node.node_id, c->node.lineage.name, c->node.reason);
 	(void)snprintf(
 	    note, sizeof(note), "N%lld E", (long long)c->node.node_id);
 	/* If that fails the others find out by themselves. */
-	(void)!db_notify(c->db, CHANNEL, note, &err);
-	c->options.over(c->options.arg);
+	(void)!db_notification_send(c->db, CHANNEL, note, &err);
+	c->options.epoch_changed(c->options.arg);
 }
 
-/* Beats, and sees whether the database is still what it was. */
+/* Writes a heartbeat, and checks lineage and epoch. */
 static enum rc
 check_lineage(struct cluster *c, struct err *err)
 {
-	enum lineage_verdict verdict;
+	enum lineage_decision decision;
 	enum rc rc;
 
 	rc = lineage_heartbeat(c->db, &c->node, clk_wall_ms(c->options.clk),
-	    c->reconnected, &verdict, err);
+	    c->reconnected, &decision, err);
 	if (rc != RC_OK)
 		return (rc);
 	c->reconnected = false;
-	if (verdict == LINEAGE_OTHER) {
+	if (decision == LINEAGE_EPOCH_CHANGED) {
 		end_epoch(c);
 		return (RC_OK);
 	}
-	if (verdict == LINEAGE_KEPT)
+	if (decision == LINEAGE_EPOCH_KEPT)
 		log_event(LOG_EV_CLUSTER_LINE, "node=%lld line=%s",
 		    (long long)c->node.node_id, c->node.lineage.name);
 	atomic_store(c->options.lineage, c->node.lineage.id);
 	return (RC_OK);
 }
 
+static bool
+is_stale(const struct cluster *c)
+{
+
+	return (atomic_load(&c->state) == NODE_STALE);
+}
+
 static enum rc
-beat(struct cluster *c, int64_t now, struct err *err)
+heartbeat(struct cluster *c, int64_t now, struct err *err)
 {
 	enum rc rc;
 	int n;
 
-	if (now < c->beat_ms)
+	if (now < c->heartbeat_ms)
 		return (RC_OK);
-	c->beat_ms = now + c->options.timing->cluster_beat_ms;
+	c->heartbeat_ms = now + c->options.timing->cluster_heartbeat_ms;
 	rc = check_lineage(c, err);
-	if (rc != RC_OK || c->over)
+	if (rc != RC_OK || is_stale(c))
 		return (rc);
 	rc = peers_check(c, &n, err);
 	if (rc == RC_OK)
@@ -319,14 +334,15 @@ beat(struct cluster *c, int64_t now, struct err *err)
 	return (rc);
 }
 
-/* Connects and listens again, and looks before anything else is done. */
+/* Connects and listens again.  A heartbeat is due at once, because the
+ * connection may lead to another lineage. */
 static enum rc
-come_back(struct cluster *c, struct err *err)
+reconnect(struct cluster *c, struct err *err)
 {
 
 	c->reconnected = true;
-	c->beat_ms = 0;
-	return (db_listen(c->db, CHANNEL, err));
+	c->heartbeat_ms = 0;
+	return (db_notification_listen(c->db, CHANNEL, err));
 }
 
 static void
@@ -337,40 +353,44 @@ turn(struct cluster *c)
 	enum rc rc = RC_OK;
 
 	thr_assert(THR_CLUSTER);
-	if (c->over)
+	if (is_stale(c))
 		return;
-	if (atomic_load(&c->away))
-		rc = come_back(c, &err);
+	if (atomic_load(&c->state) == NODE_AWAY)
+		rc = reconnect(c, &err);
 	if (rc == RC_OK)
-		rc = beat(c, now, &err);
-	if (c->over)
+		rc = heartbeat(c, now, &err);
+	if (is_stale(c))
 		return;
 	if (rc == RC_OK)
-		rc = db_notes(c->db, hear, c, &err);
+		rc = db_notification_poll(c->db, on_note, c, &err);
 	if (rc == RC_OK)
 		rc = send_out(c, now, &err);
 	if (rc == RC_OK)
 		rc = recheck(c, now, &err);
-	/* Answers to all that may have brought notes along. */
+	/* The answers to these statements may have brought notes along. */
 	if (rc == RC_OK)
-		rc = db_notes(c->db, hear, c, &err);
-	note_away(c, rc != RC_OK, &err);
+		rc = db_notification_poll(c->db, on_note, c, &err);
+	if (rc == RC_OK)
+		note_alive(c);
+	else
+		note_lost(c, &err);
 }
 
-/* Until when there is nothing to do. */
+/* How long there is nothing to do, in milliseconds; -1: for ever. */
 static int
-patience(struct cluster *c)
+poll_timeout(struct cluster *c)
 {
 	const int64_t now = clk_mono_ms(c->options.clk);
-	int64_t until = c->beat_ms < c->recheck_ms ? c->beat_ms : c->recheck_ms;
+	int64_t until =
+	    c->heartbeat_ms < c->recheck_ms ? c->heartbeat_ms : c->recheck_ms;
 
 	lock_take(&c->lock);
-	if (!outbound_empty(&c->out) && until > note_due(c))
+	if (!notes_out_empty(&c->out) && until > note_due(c))
 		until = note_due(c);
 	lock_drop(&c->lock);
-	if (atomic_load(&c->away))
+	if (atomic_load(&c->state) == NODE_AWAY)
 		until = now + c->options.timing->cluster_away_ms;
-	if (c->over)
+	if (is_stale(c))
 		return (-1);
 	return (until <= now ? 0 : (int)(until - now));
 }
@@ -383,7 +403,7 @@ stopping(struct cluster *c)
 	lock_take(&c->lock);
 	yes = c->stopping;
 	lock_drop(&c->lock);
-	/* Push may still have the list in its hands. */
+	/* Push may still have the list of connected users. */
 	return (yes && (!c->asking || atomic_load(&c->answered)));
 }
 
@@ -393,17 +413,20 @@ loop(void *arg)
 	struct cluster *c = arg;
 	struct err err = ERR_INIT;
 	uint64_t many;
+	int was;
 
 	while (!stopping(c)) {
-		struct pollfd fds[2] = {
-		    {c->wake_fd, POLLIN, 0}, {db_fd(c->db), POLLIN, 0}};
+		struct pollfd fds[2] = {{c->wake_fd, POLLIN, 0},
+		    {db_notification_fd(c->db), POLLIN, 0}};
 
-		(void)poll(fds, 2, patience(c));
+		(void)poll(fds, 2, poll_timeout(c));
 		(void)!read(c->wake_fd, &many, sizeof(many));
 		turn(c);
 	}
 	push_present_free(&c->ask);
-	if (atomic_load(&c->away))
+	was = atomic_load(&c->state);
+	node_state_move(&c->state, NODE_LEFT);
+	if (was == NODE_AWAY)
 		return;
 	/* If that fails the others find out by themselves. */
 	(void)!node_leave(
@@ -431,15 +454,15 @@ cluster_new(const struct cluster_options *options, struct cluster **ret,
 	db.mode = DB_WRITER;
 	db.lineage = NULL;
 	rc = (c->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) < 0 ||
-		     !outbound_init(&c->out) || !outbound_init(&c->spare)
+		     !notes_out_init(&c->out) || !notes_out_init(&c->sending)
 		 ? err_set(err, RC_NO_MEMORY, "cluster")
 		 : db_open(&db, &c->db, err);
 	if (rc == RC_OK)
-		rc = db_listen(c->db, CHANNEL, err);
+		rc = db_notification_listen(c->db, CHANNEL, err);
 	(void)snprintf(
 	    note, sizeof(note), "N%lld J", (long long)options->node.node_id);
 	if (rc == RC_OK)
-		rc = db_notify(c->db, CHANNEL, note, err);
+		rc = db_notification_send(c->db, CHANNEL, note, err);
 	if (rc != RC_OK) {
 		cluster_free(c);
 		return (rc);
@@ -477,31 +500,31 @@ cluster_free(struct cluster *c)
 	db_close(c->db);
 	if (c->wake_fd >= 0)
 		(void)close(c->wake_fd);
-	outbound_fini(&c->out);
-	outbound_fini(&c->spare);
+	notes_out_fini(&c->out);
+	notes_out_fini(&c->sending);
 	lock_fini(&c->lock);
 	mem_free(c);
 }
 
 static void
-on_told(void *arg, const struct effects *effects)
+on_effects(void *arg, const struct effects *effects)
 {
 
-	cluster_tell(arg, effects);
+	cluster_send_effects(arg, effects);
 }
 
 static void
-on_woken(void *arg, const struct wake *wake)
+on_wake(void *arg, const struct wake *wake)
 {
 
 	if (wake->destinations_changed)
-		cluster_tell_destinations(arg);
+		cluster_send_destinations(arg);
 }
 
 struct subscriber
 cluster_subscriber(struct cluster *c)
 {
 
-	return (
-	    (struct subscriber){.arg = c, .told = on_told, .woken = on_woken});
+	return ((struct subscriber){
+	    .arg = c, .on_effects = on_effects, .on_wake = on_wake});
 }

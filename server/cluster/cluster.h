@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The other nodes of a shared database: one thread with a connection of its
- * own that tells them what has happened here (NOTIFY, after the commit,
- * coalesced), hears what has happened there (LISTEN), keeps this node's beat,
- * and ends the leases of nodes whose beat has stopped.
+ * The other nodes of a multi-writer database.  One thread with a connection of
+ * its own sends them the effects of this node's commits (NOTIFY, coalesced),
+ * receives theirs (LISTEN), writes this node's heartbeat, and ends the leases
+ * of nodes whose heartbeat is silent.  cluster/node_state.h draws the life of a
+ * node, cluster/peer_state.h what another node sees of it.
  *
- * Promise: nothing depends on a note.  What they tell is where inboxes end,
- * which entries changed, which devices acked or lost their token; every
- * RECHECK_MS, and when the connection was away, the same is asked of the
- * database for everybody who is connected here.  That also finds what commits
- * of this node have done whose answer was lost (RC_UNCERTAIN).
+ * Promise: nothing depends on a note.  Notes say where inboxes end, which
+ * entries changed, which devices acked or lost their token.  Every
+ * cluster_recheck_ms, and after the connection was lost, the thread reads the
+ * same from the database for all users who are connected to this node.  That
+ * also finds the effects of this node's commits whose answer was lost
+ * (RC_UNCERTAIN).
  *
- * Each beat sees whether the database is still the one that is served
+ * Each heartbeat checks whether the database is still the one that is served
  * (cluster/lineage.h).  Connections of the node begin transactions on the
- * lineage that was looked at last and on no other, so that nothing of another
- * epoch is read or written by who does not know it.
+ * lineage that was checked last and on no other, so that a node that does not
+ * know of another epoch reads and writes nothing of it.
  */
 #ifndef CLUSTER_CLUSTER_H
 #define CLUSTER_CLUSTER_H
@@ -53,9 +55,10 @@ struct cluster_options {
 
 	/* An operator has changed destinations elsewhere.  Thread: cluster. */
 	void (*destinations_changed)(void *arg);
-	/* The database is of another epoch: nothing of what this process knows
-	 * of it is true.  No transaction begins any more.  Thread: cluster. */
-	void (*over)(void *arg);
+	/* The database has another epoch: nothing that this process holds in
+	 * memory is true of it.  No transaction begins any more.  Thread:
+	 * cluster. */
+	void (*epoch_changed)(void *arg);
 	void *arg;
 };
 
@@ -68,26 +71,27 @@ enum rc cluster_new(const struct cluster_options *options, struct cluster **ret,
 /* Starts its thread. */
 enum rc cluster_start(struct cluster *c, struct err *err) MUST_USE;
 
-/* Says that this node leaves, and ends the thread; push must still run or be
- * ended for good.  NULL is allowed. */
+/* Ends the thread, which writes that this node has left; push must still run or
+ * be ended for good.  NULL is allowed. */
 void cluster_stop(struct cluster *c);
 
 /* Frees what is stopped.  NULL is allowed. */
 void cluster_free(struct cluster *c);
 
-/* Tells the other nodes of commits: their effects, and that destinations were
+/* Sends the effects of commits to the other nodes, and that destinations were
  * changed. */
 struct subscriber cluster_subscriber(struct cluster *c);
 
-/* Tells the others what ${effects} say.  Thread: any. */
-void cluster_tell(struct cluster *c, const struct effects *effects);
+/* Sends ${effects} to the other nodes.  Thread: any. */
+void cluster_send_effects(struct cluster *c, const struct effects *effects);
 
-/* Tells the others that destinations were changed here.  Thread: any. */
-void cluster_tell_destinations(struct cluster *c);
+/* Notifies the other nodes that an operator changed destinations.  Thread: any.
+ */
+void cluster_send_destinations(struct cluster *c);
 
-/* Whether this node does what one of them is to do for all: it is the one that
- * has begun first of those who live.  For a beat or so there may be two of
- * them, where one was held up, or none.  Thread: any. */
+/* Whether this node does the upkeep for all: it started first of the nodes that
+ * are alive.  For about a heartbeat there may be two such nodes, if one was
+ * held up, or none.  Thread: any. */
 bool cluster_first(const struct cluster *c);
 
 /* How many nodes serve the database, this one included.  Thread: any. */

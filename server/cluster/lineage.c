@@ -15,12 +15,13 @@
 #define ROW "line"
 #define EPOCH "epoch"
 #define TEXT_SIZE (DB_LINEAGE_SIZE + 16)
-/* Standbys that are set are waited for by all that commits a moment later. */
+/* A setting of synchronous standbys takes a moment to reach all backends, so
+ * one heartbeat that waited for a standby proves nothing of other commits. */
 #define WAITED 2
 
-/* Where commits are that nodes published on the row's lineage: perhaps on the
- * leader alone; on a standby, too; on the leader alone, because a node is
- * configured so. */
+/* Where the commits are that nodes published on the row's lineage: perhaps on
+ * the leader alone (async); on a standby, too (sync); on the leader alone,
+ * because a node is configured so (local). */
 enum mode { MODE_ASYNC, MODE_SYNC, MODE_LOCAL, MODES };
 
 static const char *const modes[MODES] = {
@@ -119,7 +120,7 @@ read_rows(struct db *db, struct lineage_node *node, struct recorded *ret,
 
 enum rc
 lineage_begin(struct db *db, struct lineage_node *node,
-    enum lineage_start asked, enum lineage_verdict *ret, struct err *err)
+    enum lineage_start asked, enum lineage_decision *ret, struct err *err)
 {
 	struct recorded recorded;
 	enum rc rc;
@@ -129,7 +130,7 @@ lineage_begin(struct db *db, struct lineage_node *node,
 		rc = read_rows(db, node, &recorded, err);
 	if (rc != RC_OK)
 		return (rc);
-	node->beat_at = node->waited_beats = 0;
+	node->heartbeat_at = node->waited_heartbeats = 0;
 	node->replicated = false;
 	node->reason = "an operator says so";
 	if (same(recorded.name, node->lineage.name) &&
@@ -137,12 +138,12 @@ lineage_begin(struct db *db, struct lineage_node *node,
 		*ret = LINEAGE_SAME;
 		return (RC_OK);
 	}
-	if (asked == LINEAGE_START_ASK && recorded.mode == MODE_SYNC &&
+	if (asked == LINEAGE_START_WAIT && recorded.mode == MODE_SYNC &&
 	    same_database(recorded.name, node->lineage.name)) {
 		*ret = LINEAGE_WAIT;
 		return (RC_OK);
 	}
-	*ret = LINEAGE_OTHER;
+	*ret = LINEAGE_EPOCH_CHANGED;
 	if (asked != LINEAGE_START_ROLLBACK)
 		node->reason = recorded.mode == MODE_SYNC
 				   ? "no node that was there has come back"
@@ -156,139 +157,140 @@ lineage_begin(struct db *db, struct lineage_node *node,
 
 /* ---- heartbeats ---- */
 
-/* The mode that a node on ${here} has to record, if it is ${sure} that commits
- * wait for a standby.  False: the row has it already. */
+/* The mode that a node on ${current} has to record, if it is ${sure} that
+ * commits wait for a standby.  False: the row has it already. */
 static bool
-to_record(const struct recorded *recorded, const struct db_lineage *here,
+to_record(const struct recorded *recorded, const struct db_lineage *current,
     bool sure, enum mode *ret)
 {
-	const bool here_now = same(recorded->name, here->name);
+	const bool is_recorded = same(recorded->name, current->name);
 
-	if (!here_now)
+	if (!is_recorded)
 		*ret = MODE_ASYNC;
-	else if (here->waits)
+	else if (current->waits)
 		*ret = sure && recorded->mode != MODE_LOCAL ? MODE_SYNC
 							    : recorded->mode;
-	else if (here->standbys)
+	else if (current->standbys)
 		*ret = MODE_LOCAL;
 	else
 		*ret =
 		    recorded->mode == MODE_SYNC ? MODE_ASYNC : recorded->mode;
-	return (!here_now || *ret != recorded->mode);
+	return (!is_recorded || *ret != recorded->mode);
 }
 
 /* The lineage is the one that ${node} knows.  A loss of confidence takes effect
  * at once, a gain (in ${next}) when this transaction is committed. */
 static enum rc
-stay(struct db *db, struct lineage_node *node, const struct db_lineage *here,
-    struct lineage_node *next, struct err *err)
+check_same_lineage(struct db *db, struct lineage_node *node,
+    const struct db_lineage *current, struct lineage_node *next,
+    struct err *err)
 {
 	struct recorded recorded;
 	char text[TEXT_SIZE];
 	enum mode mode;
 	enum rc rc;
 
-	next->lineage = *here;
-	if (!here->waits) {
+	next->lineage = *current;
+	if (!current->waits) {
 		node->replicated = next->replicated = false;
-		node->waited_beats = next->waited_beats = 0;
+		node->waited_heartbeats = next->waited_heartbeats = 0;
 	}
 	if ((rc = store_meta_get(db, ROW, text, sizeof(text), err)) != RC_OK)
 		return (rc);
 	parse(text, &recorded);
-	if (here->waits && recorded.mode != MODE_LOCAL &&
-	    same(recorded.name, here->name)) {
-		next->waited_beats++;
-		next->replicated =
-		    recorded.mode == MODE_SYNC || next->waited_beats >= WAITED;
+	if (current->waits && recorded.mode != MODE_LOCAL &&
+	    same(recorded.name, current->name)) {
+		next->waited_heartbeats++;
+		next->replicated = recorded.mode == MODE_SYNC ||
+				   next->waited_heartbeats >= WAITED;
 	}
-	if (!to_record(&recorded, here, next->replicated, &mode))
+	if (!to_record(&recorded, current, next->replicated, &mode))
 		return (RC_OK);
 	/* Another may have recorded something since. */
 	rc = store_meta_lock(db, ROW, text, sizeof(text), err);
 	if (rc != RC_OK)
 		return (rc);
 	parse(text, &recorded);
-	if (recorded.mode == MODE_LOCAL || !same(recorded.name, here->name))
+	if (recorded.mode == MODE_LOCAL || !same(recorded.name, current->name))
 		next->replicated = node->replicated;
-	return (to_record(&recorded, here, next->replicated, &mode)
-		    ? record(db, here->name, mode, err)
+	return (to_record(&recorded, current, next->replicated, &mode)
+		    ? record(db, current->name, mode, err)
 		    : RC_OK);
 }
 
-/* The reason why ${node} cannot confirm that the database on lineage ${here} is
- * complete; NULL: it can. */
+/* Whether ${node} confirms that the database on lineage ${current} is complete.
+ * *ret_reason: why not; NULL: it does. */
 static enum rc
-doubt(struct db *db, const struct lineage_node *node,
-    const struct recorded *recorded, const struct db_lineage *here,
-    const char **ret, struct err *err)
+confirm(struct db *db, const struct lineage_node *node,
+    const struct recorded *recorded, const struct db_lineage *current,
+    const char **ret_reason, struct err *err)
 {
-	int64_t beat_at = 0;
+	int64_t heartbeat_at = 0;
 	enum rc rc;
 
-	rc = node_get(db, node->node_id, &beat_at, err);
+	rc = node_get(db, node->node_id, &heartbeat_at, err);
 	if (rc != RC_OK && rc != RC_NOT_FOUND)
 		return (rc);
-	if (!same_database(here->name, node->lineage.name))
-		*ret = "it is another database";
+	if (!same_database(current->name, node->lineage.name))
+		*ret_reason = "it is another database";
 	else if (!node->replicated)
-		*ret = "commits did not wait for a standby";
-	else if (beat_at < node->beat_at || node->beat_at == 0)
-		*ret = "what this node has written last is missing";
-	else if (!same(recorded->name, here->name) &&
+		*ret_reason = "commits did not wait for a standby";
+	else if (heartbeat_at < node->heartbeat_at || node->heartbeat_at == 0)
+		*ret_reason = "what this node has written last is missing";
+	else if (!same(recorded->name, current->name) &&
 		 (!same(recorded->name, node->lineage.name) ||
 		     recorded->mode != MODE_SYNC))
-		*ret = "others have served since, or did not wait";
+		*ret_reason = "others have served since, or did not wait";
 	else
-		*ret = NULL;
+		*ret_reason = NULL;
 	return (RC_OK);
 }
 
 /* The lineage is not the one that ${node} knows. */
 static enum rc
-move(struct db *db, const struct lineage_node *node,
-    const struct db_lineage *here, struct lineage_node *next,
-    enum lineage_verdict *ret, struct err *err)
+check_other_lineage(struct db *db, const struct lineage_node *node,
+    const struct db_lineage *current, struct lineage_node *next,
+    enum lineage_decision *ret, struct err *err)
 {
 	struct recorded recorded;
 	char text[TEXT_SIZE], epoch[LINEAGE_EPOCH_SIZE];
 	enum rc rc;
 
 	rc = store_meta_lock(db, ROW, text, sizeof(text), err);
-	/* Who held it may have made another. */
+	/* The node that had it locked may have made another epoch. */
 	if (rc == RC_OK)
 		rc = store_meta_get(db, EPOCH, epoch, sizeof(epoch), err);
 	if (rc != RC_OK)
 		return (rc);
-	*ret = LINEAGE_OTHER;
-	next->lineage = *here;
+	*ret = LINEAGE_EPOCH_CHANGED;
+	next->lineage = *current;
 	next->reason = "another node says so";
 	if (!same(epoch, node->epoch))
 		return (RC_OK);
 	parse(text, &recorded);
-	rc = doubt(db, node, &recorded, here, &next->reason, err);
+	rc = confirm(db, node, &recorded, current, &next->reason, err);
 	if (rc != RC_OK)
 		return (rc);
 	if (next->reason != NULL)
-		return (make_epoch(db, next, here, err));
-	*ret = LINEAGE_KEPT;
+		return (make_epoch(db, next, current, err));
+	*ret = LINEAGE_EPOCH_KEPT;
 	next->replicated = false;
-	next->waited_beats = 0;
-	return (same(recorded.name, here->name)
+	next->waited_heartbeats = 0;
+	return (same(recorded.name, current->name)
 		    ? RC_OK
-		    : record(db, here->name, MODE_ASYNC, err));
+		    : record(db, current->name, MODE_ASYNC, err));
 }
 
 /* In a transaction. */
 static enum rc
-look(struct db *db, struct lineage_node *node, bool reconnected,
-    struct lineage_node *next, enum lineage_verdict *ret, struct err *err)
+check(struct db *db, struct lineage_node *node, bool reconnected,
+    struct lineage_node *next, enum lineage_decision *ret, struct err *err)
 {
 	char epoch[LINEAGE_EPOCH_SIZE];
-	struct db_lineage here;
+	struct db_lineage current;
 	enum rc rc;
 
-	rc = db_lineage_get(db, &here, err);
+	rc = db_lineage_get(db, &current, err);
 	if (rc == RC_OK)
 		rc = store_meta_get(db, EPOCH, epoch, sizeof(epoch), err);
 	if (rc != RC_OK)
@@ -296,31 +298,33 @@ look(struct db *db, struct lineage_node *node, bool reconnected,
 	*ret = LINEAGE_SAME;
 	if (!same(epoch, node->epoch)) {
 		next->reason = "another node says so";
-		*ret = LINEAGE_OTHER;
+		*ret = LINEAGE_EPOCH_CHANGED;
 		return (RC_OK);
 	}
-	if (!same(here.name, node->lineage.name))
-		return (move(db, node, &here, next, ret, err));
-	/* A leader that was away may show what no standby has. */
+	if (!same(current.name, node->lineage.name))
+		return (
+		    check_other_lineage(db, node, &current, next, ret, err));
+	/* A leader that was away may show commits that no standby has. */
 	if (reconnected)
 		node->replicated = next->replicated = false;
-	return (stay(db, node, &here, next, err));
+	return (check_same_lineage(db, node, &current, next, err));
 }
 
 enum rc
 lineage_heartbeat(struct db *db, struct lineage_node *node, int64_t now_ms,
-    bool reconnected, enum lineage_verdict *ret, struct err *err)
+    bool reconnected, enum lineage_decision *ret, struct err *err)
 {
 	struct lineage_node next = *node;
 	enum rc rc;
 
-	next.beat_at = now_ms > node->beat_at ? now_ms : node->beat_at + 1;
+	next.heartbeat_at =
+	    now_ms > node->heartbeat_at ? now_ms : node->heartbeat_at + 1;
 	if ((rc = db_begin(db, err)) != RC_OK)
 		return (rc);
-	rc = look(db, node, reconnected, &next, ret, err);
-	if (rc == RC_OK && *ret != LINEAGE_OTHER)
+	rc = check(db, node, reconnected, &next, ret, err);
+	if (rc == RC_OK && *ret != LINEAGE_EPOCH_CHANGED)
 		rc = node_heartbeat(
-		    db, node->node_id, node->name, next.beat_at, err);
+		    db, node->node_id, node->name, next.heartbeat_at, err);
 	if (rc == RC_OK)
 		rc = db_commit(db, err);
 	if (rc != RC_OK)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lineage of a shared database (server, database, timeline), and whether
- * clients' cursors are still valid on it.  A server that was promoted, restored
- * or copied continues in another lineage, and may lack commits that clients
- * have seen.  The epoch changes then, and clients read anew.
+ * The lineage of a multi-writer database (server, database, timeline), and
+ * whether clients' cursors are still valid on it.  A server that was promoted,
+ * restored or copied continues in another lineage, and may lack commits that
+ * clients have seen.  The epoch changes then, and clients read anew.
  *
  * The rows `epoch` and `line` of the table meta hold the epoch, its lineage,
  * and whether all commits that nodes published on it are on a standby, too.
@@ -42,23 +42,23 @@ struct lineage_node {
 	struct db_lineage lineage; /* where it serves */
 	char epoch[LINEAGE_EPOCH_SIZE];
 	char fresh_epoch[LINEAGE_EPOCH_SIZE]; /* unused so far */
-	int64_t beat_at;    /* the last heartbeat that is committed; 0 */
-	int waited_beats;   /* heartbeats in a row whose commits waited */
-	bool replicated;    /* all that it published is on a standby, too */
-	const char *reason; /* why the epoch changed, for the log */
+	int64_t heartbeat_at;  /* the last that is committed; 0 */
+	int waited_heartbeats; /* in a row whose commits waited for a standby */
+	bool replicated;       /* all that it published is on a standby, too */
+	const char *reason;    /* why the epoch changed, for the log */
 };
 
-/* The result of a check. */
-enum lineage_verdict {
-	LINEAGE_SAME,  /* the lineage and the epoch are as before */
-	LINEAGE_KEPT,  /* the lineage changed, and the epoch stays */
-	LINEAGE_OTHER, /* the epoch changed */
-	LINEAGE_WAIT   /* another node may confirm the epoch */
+/* The failover decision: the result of a check. */
+enum lineage_decision {
+	LINEAGE_SAME,          /* the lineage and the epoch are as before */
+	LINEAGE_EPOCH_KEPT,    /* the lineage changed, and the epoch stays */
+	LINEAGE_EPOCH_CHANGED, /* the epoch changed */
+	LINEAGE_WAIT           /* another node may confirm the epoch */
 };
 
 /* How a node that starts treats a changed lineage. */
 enum lineage_start {
-	LINEAGE_START_ASK,     /* waits for a node that may confirm the epoch */
+	LINEAGE_START_WAIT,    /* waits for a node that may confirm the epoch */
 	LINEAGE_START_ALONE,   /* no node has confirmed it in time */
 	LINEAGE_START_ROLLBACK /* an operator says that commits are missing */
 };
@@ -67,15 +67,15 @@ enum lineage_start {
  * epoch the database's where it must.  In the caller's transaction, which is to
  * be rolled back on LINEAGE_WAIT. */
 enum rc lineage_begin(struct db *db, struct lineage_node *node,
-    enum lineage_start asked, enum lineage_verdict *ret,
+    enum lineage_start asked, enum lineage_decision *ret,
     struct err *err) MUST_USE;
 
 /* Writes a heartbeat, in a transaction of its own, and checks lineage and
  * epoch;
- * ${reconnected}: the connection is new.  After LINEAGE_OTHER the node must
- * serve nothing that it has in memory. */
+ * ${reconnected}: the connection is new.  After LINEAGE_EPOCH_CHANGED the node
+ * must serve nothing that it has in memory. */
 enum rc lineage_heartbeat(struct db *db, struct lineage_node *node,
-    int64_t now_ms, bool reconnected, enum lineage_verdict *ret,
+    int64_t now_ms, bool reconnected, enum lineage_decision *ret,
     struct err *err) MUST_USE;
 
 #endif

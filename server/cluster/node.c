@@ -30,15 +30,16 @@ node_heartbeat(struct db *db, int64_t node_id, const char *name, int64_t now_ms,
 }
 
 enum rc
-node_get(struct db *db, int64_t node_id, int64_t *ret_beat_at, struct err *err)
+node_get(
+    struct db *db, int64_t node_id, int64_t *ret_heartbeat_at, struct err *err)
 {
 	const struct sql_node_get v = {.node_id = db_v_i64(node_id)};
 	enum rc rc;
 
-	*ret_beat_at = -1;
-	rc = db_run(db, SQL_NODE_GET, DB_PARAMS(v), db_take_i64, ret_beat_at,
-	    NULL, err);
-	return (rc == RC_OK && *ret_beat_at < 0 ? RC_NOT_FOUND : rc);
+	*ret_heartbeat_at = -1;
+	rc = db_run(db, SQL_NODE_GET, DB_PARAMS(v), db_take_i64,
+	    ret_heartbeat_at, NULL, err);
+	return (rc == RC_OK && *ret_heartbeat_at < 0 ? RC_NOT_FOUND : rc);
 }
 
 enum rc
@@ -52,12 +53,12 @@ node_leave(struct db *db, int64_t node_id, int64_t now_ms, struct err *err)
 }
 
 enum rc
-node_mark_dead(struct db *db, int64_t node_id, int64_t beat_at, int64_t now_ms,
-    struct err *err)
+node_mark_dead(struct db *db, int64_t node_id, int64_t heartbeat_at,
+    int64_t now_ms, struct err *err)
 {
 	const struct sql_node_mark_dead v = {.node_id = db_v_i64(node_id),
 	    .now = db_v_i64(now_ms),
-	    .beat_at = db_v_i64(beat_at)};
+	    .beat_at = db_v_i64(heartbeat_at)};
 
 	return (db_run(
 	    db, SQL_NODE_MARK_DEAD, DB_PARAMS(v), NULL, NULL, NULL, err));
@@ -87,7 +88,7 @@ struct node_each {
 };
 
 static enum rc
-take_node(void *arg, const struct db_row *row, struct err *err)
+on_row_node(void *arg, const struct db_row *row, struct err *err)
 {
 	struct node_each *e = arg;
 	struct node_row node;
@@ -96,7 +97,7 @@ take_node(void *arg, const struct db_row *row, struct err *err)
 	node.node_id = db_row_i64(row, COL_NODES_ALIVE_NODE_ID);
 	db_row_copy_text(
 	    row, COL_NODES_ALIVE_NAME, node.name, sizeof(node.name));
-	node.beat_at = db_row_i64(row, COL_NODES_ALIVE_BEAT_AT);
+	node.heartbeat_at = db_row_i64(row, COL_NODES_ALIVE_BEAT_AT);
 	e->each(e->arg, &node);
 	return (RC_OK);
 }
@@ -108,26 +109,27 @@ node_each_alive(struct db *db,
 {
 	struct node_each e = {each, arg};
 
-	return (db_run(db, SQL_NODES_ALIVE, NULL, 0, take_node, &e, NULL, err));
+	return (
+	    db_run(db, SQL_NODES_ALIVE, NULL, 0, on_row_node, &e, NULL, err));
 }
 
-struct gone_nodes {
+struct left_nodes {
 	int64_t ids[NODE_FORGET_MAX];
 	size_t n;
 };
 
 static enum rc
-take_gone_node(void *arg, const struct db_row *row, struct err *err)
+on_row_left_node(void *arg, const struct db_row *row, struct err *err)
 {
-	struct gone_nodes *gone = arg;
+	struct left_nodes *left = arg;
 
 	(void)err;
-	gone->ids[gone->n++] = db_row_i64(row, COL_NODES_LEFT_NODE_ID);
+	left->ids[left->n++] = db_row_i64(row, COL_NODES_LEFT_NODE_ID);
 	return (RC_OK);
 }
 
-/* In a transaction.  A node that beats again meanwhile waits, and makes both of
- * its rows anew. */
+/* In a transaction.  The heartbeat of a node that was only held up waits for
+ * this transaction, and inserts both of its rows again. */
 static enum rc
 fold_one(struct db *db, int64_t node_id, int64_t before_ms, bool *ret_folded,
     struct err *err)
@@ -153,18 +155,18 @@ node_forget_left(
 {
 	const struct sql_nodes_left v = {
 	    .before = db_v_i64(before_ms), .limit = db_v_i64(NODE_FORGET_MAX)};
-	struct gone_nodes gone = {.n = 0};
+	struct left_nodes left = {.n = 0};
 	bool folded;
 	enum rc rc;
 	size_t i;
 
 	*ret_n = 0;
-	rc = db_run(
-	    db, SQL_NODES_LEFT, DB_PARAMS(v), take_gone_node, &gone, NULL, err);
-	for (i = 0; i < gone.n && rc == RC_OK; i++) {
+	rc = db_run(db, SQL_NODES_LEFT, DB_PARAMS(v), on_row_left_node, &left,
+	    NULL, err);
+	for (i = 0; i < left.n && rc == RC_OK; i++) {
 		if ((rc = db_begin(db, err)) != RC_OK)
 			break;
-		rc = fold_one(db, gone.ids[i], before_ms, &folded, err);
+		rc = fold_one(db, left.ids[i], before_ms, &folded, err);
 		if (rc == RC_OK)
 			rc = db_commit(db, err);
 		if (rc != RC_OK)

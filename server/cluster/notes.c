@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Notes, written and read.  Whoever reads one believes nothing but that
- * something has happened: the store says what.
+ * Notes, written and read.  A note is a hint that something has happened; the
+ * node that receives it reads the store.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ struct head {
 /* ---- writing ---- */
 
 bool
-outbound_init(struct outbound *o)
+notes_out_init(struct notes_out *o)
 {
 
 	memset(o, 0, sizeof(*o));
@@ -30,7 +30,7 @@ outbound_init(struct outbound *o)
 }
 
 static void
-forget_heads(struct outbound *o)
+forget_heads(struct notes_out *o)
 {
 	size_t pos = 0;
 	void *p;
@@ -41,7 +41,7 @@ forget_heads(struct outbound *o)
 }
 
 void
-outbound_fini(struct outbound *o)
+notes_out_fini(struct notes_out *o)
 {
 	size_t i;
 
@@ -53,7 +53,7 @@ outbound_fini(struct outbound *o)
 }
 
 void
-outbound_word(struct outbound *o, const char *word)
+notes_out_word(struct notes_out *o, const char *word)
 {
 	size_t n = strlen(word) + 1;
 
@@ -70,7 +70,7 @@ outbound_word(struct outbound *o, const char *word)
 }
 
 static void
-add_head(struct outbound *o, int64_t user_id, int64_t seq)
+add_head(struct notes_out *o, int64_t user_id, int64_t seq)
 {
 	struct head *head = htab_find(o->heads, &user_id);
 
@@ -91,7 +91,7 @@ add_head(struct outbound *o, int64_t user_id, int64_t seq)
 }
 
 static void
-add_revoked(struct outbound *o, const struct effect_revoked *r)
+add_revoked(struct notes_out *o, const struct effect_revoked *r)
 {
 	char word[32 + 2 * HASH_LEN + 1];
 	int i, n;
@@ -100,11 +100,11 @@ add_revoked(struct outbound *o, const struct effect_revoked *r)
 	for (i = 0; i < HASH_LEN; i++)
 		n += snprintf(word + n, sizeof(word) - (size_t)n, "%02x",
 		    r->token_hash[i]);
-	outbound_word(o, word);
+	notes_out_word(o, word);
 }
 
 void
-outbound_effects(struct outbound *o, const struct effects *effects)
+notes_out_effects(struct notes_out *o, const struct effects *effects)
 {
 	char word[80];
 	size_t i;
@@ -116,21 +116,21 @@ outbound_effects(struct outbound *o, const struct effects *effects)
 		    (long long)effects->changes[i].user_id,
 		    (long long)effects->changes[i].mid,
 		    (int)effects->changes[i].event);
-		outbound_word(o, word);
+		notes_out_word(o, word);
 	}
 	for (i = 0; i < effects->nacked; i++) {
 		(void)snprintf(word, sizeof(word), "A%lld:%lld:%lld",
 		    (long long)effects->acked[i].user_id,
 		    (long long)effects->acked[i].device_id,
 		    (long long)effects->acked[i].seq);
-		outbound_word(o, word);
+		notes_out_word(o, word);
 	}
 	for (i = 0; i < effects->nrevoked; i++)
 		add_revoked(o, &effects->revoked[i]);
 }
 
 bool
-outbound_empty(const struct outbound *o)
+notes_out_empty(const struct notes_out *o)
 {
 
 	return (o->n == 0 && !o->lost && htab_count(o->heads) == 0);
@@ -138,7 +138,7 @@ outbound_empty(const struct outbound *o)
 
 /* The heads of inboxes become words. */
 static void
-write_heads(struct outbound *o)
+write_heads(struct notes_out *o)
 {
 	const struct head *head;
 	char word[64];
@@ -147,13 +147,13 @@ write_heads(struct outbound *o)
 	while ((head = htab_next(o->heads, &pos)) != NULL) {
 		(void)snprintf(word, sizeof(word), "H%lld:%lld",
 		    (long long)head->user_id, (long long)head->seq);
-		outbound_word(o, word);
+		notes_out_word(o, word);
 	}
 	forget_heads(o);
 }
 
 enum rc
-outbound_send(struct outbound *o, int64_t node,
+notes_out_send(struct notes_out *o, int64_t node,
     enum rc (*each)(void *arg, const char *note, struct err *err), void *arg,
     struct err *err)
 {
@@ -181,7 +181,7 @@ outbound_send(struct outbound *o, int64_t node,
 
 /* ---- reading ---- */
 
-/* Up to three numbers behind the letter, ':' between; how many there were. */
+/* Parses up to three numbers with ':' between them, and returns how many. */
 static int
 numbers(const char *p, int64_t ret[3])
 {
@@ -200,8 +200,8 @@ numbers(const char *p, int64_t ret[3])
 	return (n);
 }
 
-/* An inbox has grown: an event of which only the number is known, so that
- * whoever waits for it reads the store. */
+/* An inbox has grown: an event of which only the number is known, so that the
+ * sessions that wait for it read the store. */
 static enum rc
 add_event(
     struct effects *effects, int64_t user_id, int64_t seq, struct err *err)
@@ -240,7 +240,7 @@ read_revoked(struct effects *effects, const char *word, struct err *err)
 }
 
 static enum rc
-read_word(const char *word, struct inbound *in, struct err *err)
+read_word(const char *word, struct notes_in *in, struct err *err)
 {
 	int64_t v[3];
 	int n = numbers(word + 1, v);
@@ -284,7 +284,7 @@ read_word(const char *word, struct inbound *in, struct err *err)
 }
 
 void
-inbound_read(const char *text, struct inbound *ret)
+notes_in_read(const char *text, struct notes_in *ret)
 {
 	struct err err = ERR_INIT;
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Beats.  Whether a node is dead is told by our own clock: its beat has not
- * moved for so long, whatever the time on it; so nodes need not agree on the
- * time.  A node that was only held up finds its leases' tokens changed (the
- * fence), and goes on beating.
+ * The heartbeats of the other nodes.  A peer is dead when its heartbeat has not
+ * moved for cluster_dead_ms by this node's clock, whatever time the heartbeat
+ * itself names; so nodes need not agree on the time.  A node that was only held
+ * up finds its leases' tokens changed (the fence), and is alive again with its
+ * next heartbeat.
  */
 #include <string.h>
 
@@ -21,16 +22,17 @@ find(struct peers *peers, int64_t node_id)
 	return (NULL);
 }
 
-/* Once a process.  Who is not looked after dies unseen: what it had leased is
- * free when the lease is over, not when its beat is silent. */
+/* Once a process.  A node beyond PEERS_MAX is not checked: if it dies, its
+ * leases run out by themselves, later than a silent heartbeat would end them.
+ */
 static void
-tell_crowded(void)
+log_too_many(void)
 {
-	static bool told; /* thread cluster's */
+	static bool logged; /* thread cluster's */
 
-	if (told)
+	if (logged)
 		return;
-	told = true;
+	logged = true;
 	log_event(LOG_EV_CLUSTER_FULL,
 	    "nodes_most=%d cure=stop some, or split people into cells "
 	    "(docs/scaling.md)",
@@ -38,7 +40,7 @@ tell_crowded(void)
 }
 
 static void
-see(void *arg, const struct node_row *node)
+on_row_node(void *arg, const struct node_row *node)
 {
 	struct cluster *c = arg;
 	struct peers *peers = &c->peers;
@@ -49,7 +51,7 @@ see(void *arg, const struct node_row *node)
 		return;
 	if (peer == NULL) {
 		if (peers->n == PEERS_MAX) {
-			tell_crowded();
+			log_too_many();
 			return;
 		}
 		peer = &peers->list[peers->n++];
@@ -57,65 +59,69 @@ see(void *arg, const struct node_row *node)
 		memcpy(peer->name, node->name, sizeof(peer->name));
 		log_event(LOG_EV_CLUSTER_NODE, "node=%lld name=%s",
 		    (long long)node->node_id, node->name);
-	} else if (peer->beat_at != node->beat_at) {
+	} else if (peer->heartbeat_at != node->heartbeat_at) {
 		peer->seen_ms = now;
-		peer->dead = false;
+		if (peer->state == PEER_DEAD)
+			peer_state_move(&peer->state, PEER_ALIVE);
 	}
-	peer->beat_at = node->beat_at;
-	peer->here = true;
+	peer->heartbeat_at = node->heartbeat_at;
+	peer->listed = true;
 }
 
-/* Its leases run out now; several nodes may say so.  *ret: whether that is all;
- * a lease whose conversation somebody holds at this moment is ended at a later
- * beat. */
+/* Ends the leases of a dead peer, and marks it dead when none is left; several
+ * nodes may do so at once.  A lease whose conversation a transaction has locked
+ * is left for the next heartbeat. */
 static enum rc
-bury(struct cluster *c, struct peer *peer, bool *ret, struct err *err)
+mark_dead(struct cluster *c, struct peer *peer, struct err *err)
 {
 	const int64_t now = clk_wall_ms(c->options.clk);
 	const int64_t mono = clk_mono_ms(c->options.clk);
 	int64_t left;
 	enum rc rc;
 
-	if (!peer->dead) {
-		log_event(LOG_EV_CLUSTER_GONE, "node=%lld name=%s",
+	if (peer->state == PEER_ALIVE) {
+		log_event(LOG_EV_CLUSTER_DEAD, "node=%lld name=%s",
 		    (long long)peer->node_id, peer->name);
-		peer->dead = true;
+		peer_state_move(&peer->state, PEER_DEAD);
 		peer->dead_ms = mono;
 	}
-	*ret = false;
 	rc = node_end_leases(c->db, peer->name, now, &left, err);
-	/* A lease that is left after that was given since, or has run out. */
+	/* A lease that is left after that time was given since, or has run out.
+	 */
 	if (rc != RC_OK ||
 	    (left != 0 &&
-		mono - peer->dead_ms < c->options.timing->cluster_bury_ms))
+		mono - peer->dead_ms < c->options.timing->cluster_mark_dead_ms))
 		return (rc);
-	*ret = true;
-	return (node_mark_dead(c->db, peer->node_id, peer->beat_at, now, err));
+	rc = node_mark_dead(c->db, peer->node_id, peer->heartbeat_at, now, err);
+	if (rc == RC_OK)
+		peer_state_move(&peer->state, PEER_LEFT);
+	return (rc);
 }
 
-/* While we were held up, or the database was away, nobody's beat could be seen
- * to move: that time is not theirs. */
+/* While this node was held up, or the database was away, no heartbeat could be
+ * seen to move: the silence of the peers does not include that time. */
 static void
-forgive(struct peers *peers, int64_t beat_ms, int64_t now)
+skip_blind_time(struct peers *peers, int64_t heartbeat_ms, int64_t now)
 {
-	const int64_t blind = now - peers->looked_ms - beat_ms;
+	const int64_t blind = now - peers->checked_ms - heartbeat_ms;
 	size_t i;
 
-	for (i = 0; i < peers->n && blind > beat_ms; i++)
+	for (i = 0; i < peers->n && blind > heartbeat_ms; i++)
 		if (peers->list[i].seen_ms < now)
 			peers->list[i].seen_ms += blind;
-	peers->looked_ms = now;
+	peers->checked_ms = now;
 }
 
-/* Ids ascend, so that who comes later never takes it away. */
+/* The first is the peer alive with the lowest id.  Ids ascend, so that a node
+ * that starts later never takes the part over. */
 static void
-see_first(struct cluster *c)
+elect_first(struct cluster *c)
 {
 	bool first = true;
 	size_t i;
 
 	for (i = 0; i < c->peers.n; i++)
-		if (!c->peers.list[i].dead &&
+		if (c->peers.list[i].state == PEER_ALIVE &&
 		    c->peers.list[i].node_id < c->node.node_id)
 			first = false;
 	if (first && !atomic_load(&c->first))
@@ -124,9 +130,9 @@ see_first(struct cluster *c)
 	atomic_store(&c->first, first);
 }
 
-/* Forgets who has left long ago. */
+/* Deletes the rows of nodes that left long ago. */
 static enum rc
-tidy(struct cluster *c, int64_t now, struct err *err)
+forget_left(struct cluster *c, int64_t now, struct err *err)
 {
 	const int64_t wall = clk_wall_ms(c->options.clk);
 	size_t n;
@@ -141,24 +147,24 @@ tidy(struct cluster *c, int64_t now, struct err *err)
 	return (rc);
 }
 
-/* Buries who is dead, and forgets who is gone. */
+/* Marks dead peers, and drops those that have left. */
 static enum rc
-part(struct cluster *c, int64_t now, struct err *err)
+update_states(struct cluster *c, int64_t now, struct err *err)
 {
 	struct peers *peers = &c->peers;
 	enum rc rc = RC_OK;
-	bool gone;
 	size_t i;
 
 	for (i = 0; i < peers->n && rc == RC_OK;) {
 		struct peer *peer = &peers->list[i];
 
-		/* Who left by himself has nothing to be taken over. */
-		gone = !peer->here;
-		if (peer->here &&
-		    now - peer->seen_ms >= c->options.timing->cluster_dead_ms)
-			rc = bury(c, peer, &gone, err);
-		if (rc == RC_OK && gone)
+		/* A node that left by itself has given its leases back. */
+		if (!peer->listed)
+			peer_state_move(&peer->state, PEER_LEFT);
+		else if (now - peer->seen_ms >=
+			 c->options.timing->cluster_dead_ms)
+			rc = mark_dead(c, peer, err);
+		if (peer->state == PEER_LEFT)
 			*peer = peers->list[--peers->n];
 		else
 			i++;
@@ -175,15 +181,15 @@ peers_check(struct cluster *c, int *ret_n, struct err *err)
 	size_t i;
 
 	for (i = 0; i < peers->n; i++)
-		peers->list[i].here = false;
-	rc = node_each_alive(c->db, see, c, err);
+		peers->list[i].listed = false;
+	rc = node_each_alive(c->db, on_row_node, c, err);
 	if (rc != RC_OK)
 		return (rc);
-	forgive(peers, c->options.timing->cluster_beat_ms, now);
-	rc = part(c, now, err);
+	skip_blind_time(peers, c->options.timing->cluster_heartbeat_ms, now);
+	rc = update_states(c, now, err);
 	*ret_n = (int)peers->n + 1;
 	if (rc != RC_OK)
 		return (rc);
-	see_first(c);
-	return (tidy(c, now, err));
+	elect_first(c);
+	return (forget_left(c, now, err));
 }

@@ -17,7 +17,7 @@ struct parsing {
 };
 
 static enum rc
-refuse_unknown(struct err *err, const char *place, const char *name)
+refuse_unknown(struct err *err, const char *location, const char *name)
 {
 	const char *nearest;
 
@@ -25,21 +25,21 @@ refuse_unknown(struct err *err, const char *place, const char *name)
 	if (nearest != NULL)
 		return (err_set(err, RC_INVALID,
 		    "%s there is no setting \"%.40s\"; did you mean \"%s\"?",
-		    place, name, nearest));
+		    location, name, nearest));
 	return (err_set(err, RC_INVALID,
-	    "%s there is no setting \"%.40s\"; --help lists them", place,
+	    "%s there is no setting \"%.40s\"; --help lists them", location,
 	    name));
 }
 
-/* Gives setting ${i} the value ${text}; ${place} says where it stands. */
+/* Gives setting ${i} the value ${text}; ${location} says where it stands. */
 static enum rc
 set_value(struct config *config, int i, const char *text,
-    enum config_source source, const char *place, struct err *err)
+    enum config_source source, const char *location, struct err *err)
 {
 	char why[CONFIG_WHY_SIZE];
 
 	if (!config_value_read(&config_rows[i], text, config, why))
-		return (err_set(err, RC_INVALID, "%s %s", place, why));
+		return (err_set(err, RC_INVALID, "%s %s", location, why));
 	config->source[i] = source;
 	return (RC_OK);
 }
@@ -171,20 +171,21 @@ set_from_line(
     void *arg, const char *name, const char *value, int line, struct err *err)
 {
 	struct config *config = arg;
-	char place[CONFIG_TEXT_SIZE + 64];
+	char location[CONFIG_TEXT_SIZE + 64];
 	enum rc rc;
 	int i;
 
-	(void)snprintf(place, sizeof(place), "%s:%d:", config->file, line);
+	(void)snprintf(
+	    location, sizeof(location), "%s:%d:", config->file, line);
 	if ((i = config_row_find(name)) < 0)
-		return (refuse_unknown(err, place, name));
+		return (refuse_unknown(err, location, name));
 	if (config->source[i] == CONFIG_FROM_FILE)
 		return (err_set(err, RC_INVALID,
 		    "%s %s stands on line %d already; leave one of them out",
-		    place, name, config->line[i]));
+		    location, name, config->line[i]));
 	(void)snprintf(
-	    place, sizeof(place), "%s:%d: %s:", config->file, line, name);
-	rc = set_value(config, i, value, CONFIG_FROM_FILE, place, err);
+	    location, sizeof(location), "%s:%d: %s:", config->file, line, name);
+	rc = set_value(config, i, value, CONFIG_FROM_FILE, location, err);
 	config->line[i] = line;
 	return (rc);
 }
@@ -205,7 +206,7 @@ set_from_file(struct config *config, const char *path, struct err *err)
 static enum rc
 set_from_environment(struct config *config, config_env_fn env, struct err *err)
 {
-	char place[CONFIG_VARIABLE_SIZE + 1], variable[CONFIG_VARIABLE_SIZE];
+	char location[CONFIG_VARIABLE_SIZE + 1], variable[CONFIG_VARIABLE_SIZE];
 	const char *value;
 	enum rc rc;
 	int i;
@@ -215,9 +216,9 @@ set_from_environment(struct config *config, config_env_fn env, struct err *err)
 		value = env(variable);
 		if (value == NULL || value[0] == '\0')
 			continue;
-		(void)snprintf(place, sizeof(place), "%s:", variable);
+		(void)snprintf(location, sizeof(location), "%s:", variable);
 		rc = set_value(
-		    config, i, value, CONFIG_FROM_ENVIRONMENT, place, err);
+		    config, i, value, CONFIG_FROM_ENVIRONMENT, location, err);
 		if (rc != RC_OK)
 			return (rc);
 	}
@@ -227,7 +228,7 @@ set_from_environment(struct config *config, config_env_fn env, struct err *err)
 static enum rc
 set_from_flags(const struct parsing *p, struct err *err)
 {
-	char place[64];
+	char location[64];
 	enum rc rc;
 	int i;
 
@@ -235,9 +236,9 @@ set_from_flags(const struct parsing *p, struct err *err)
 		if (p->flags[i] == NULL)
 			continue;
 		(void)snprintf(
-		    place, sizeof(place), "--%s:", config_rows[i].name);
+		    location, sizeof(location), "--%s:", config_rows[i].name);
 		rc = set_value(
-		    p->config, i, p->flags[i], CONFIG_FROM_FLAG, place, err);
+		    p->config, i, p->flags[i], CONFIG_FROM_FLAG, location, err);
 		if (rc != RC_OK)
 			return (rc);
 	}

@@ -99,7 +99,7 @@ open_settings(const char *path, FILE **ret, struct err *err)
 	enum rc rc;
 	int fd;
 
-	if ((rc = file_open_regular(path, &fd, err)) == RC_INVALID)
+	if ((rc = regular_file_open(path, &fd, err)) == RC_INVALID)
 		return (rc);
 	if (rc != RC_OK)
 		return (err_set_sys(err, RC_IO, err->sys,

@@ -31,7 +31,7 @@ fail(const char *path, struct err *err)
 }
 
 enum rc
-file_check_regular(const char *path, struct err *err)
+regular_file_check(const char *path, struct err *err)
 {
 	struct stat st;
 
@@ -41,14 +41,14 @@ file_check_regular(const char *path, struct err *err)
 }
 
 enum rc
-file_open_regular(const char *path, int *ret, struct err *err)
+regular_file_open(const char *path, int *ret, struct err *err)
 {
 	struct stat st;
 	enum rc rc;
 	int fd;
 
 	/* Before the open, because opening a device may do something. */
-	if ((rc = file_check_regular(path, err)) != RC_OK)
+	if ((rc = regular_file_check(path, err)) != RC_OK)
 		return (rc);
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) != 0)

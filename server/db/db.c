@@ -8,7 +8,7 @@
 #include "db/db_internal.h"
 
 bool
-db_url_shared(const char *url)
+db_url_multi_writer(const char *url)
 {
 
 	return (strncmp(url, "postgresql://", 13) == 0 ||
@@ -34,7 +34,7 @@ db_open(const struct db_options *options, struct db **ret, struct err *err)
 
 	if (strncmp(options->url, "sqlite:", 7) == 0)
 		return (db_sqlite_open(options, options->url + 7, ret, err));
-	if (db_url_shared(options->url))
+	if (db_url_multi_writer(options->url))
 		return (db_postgres_open(options, ret, err));
 	return (err_set(err, RC_INVALID,
 	    "db: \"%s\" is no database url; use sqlite:PATH or "
@@ -112,14 +112,15 @@ db_run_many(struct db *db, int stmt, const struct db_set *set, db_row_fn each,
 }
 
 enum rc
-db_write(struct db *db, int stmt, const struct db_set *set, struct err *err)
+db_pipeline_write(
+    struct db *db, int stmt, const struct db_set *set, struct err *err)
 {
 	int64_t changed;
 	enum rc rc;
 
-	if (set->n > 0 && db->driver->write != NULL) {
+	if (set->n > 0 && db->driver->pipeline_write != NULL) {
 		db->statements++;
-		return (db->driver->write(db, stmt, set, err));
+		return (db->driver->pipeline_write(db, stmt, set, err));
 	}
 	rc = db_exec_many(db, stmt, set->v, set->width, set->n, &changed, err);
 	if (rc == RC_OK && changed != (int64_t)set->n)
@@ -130,22 +131,23 @@ db_write(struct db *db, int stmt, const struct db_set *set, struct err *err)
 }
 
 enum rc
-db_ask(struct db *db, int stmt, const struct db_set *set, db_row_fn each,
-    void *arg, struct err *err)
+db_pipeline_query(struct db *db, int stmt, const struct db_set *set,
+    db_row_fn each, void *arg, struct err *err)
 {
 
-	if (set->n == 0 || db->driver->ask == NULL)
+	if (set->n == 0 || db->driver->pipeline_query == NULL)
 		return (db_run_many(db, stmt, set, each, arg, err));
 	db->statements++;
-	return (db->driver->ask(db, stmt, set, each, arg, err));
+	return (db->driver->pipeline_query(db, stmt, set, each, arg, err));
 }
 
 enum rc
-db_answers(struct db *db, struct err *err)
+db_pipeline_flush(struct db *db, struct err *err)
 {
 
-	return (
-	    db->driver->answers != NULL ? db->driver->answers(db, err) : RC_OK);
+	return (db->driver->pipeline_flush != NULL
+		    ? db->driver->pipeline_flush(db, err)
+		    : RC_OK);
 }
 
 enum rc
@@ -227,6 +229,22 @@ db_schema_number(struct db *db, int *ret_has, int *ret_newest, struct err *err)
 }
 
 enum rc
+db_schema_check(const struct db *db, int64_t number, int *ret_has,
+    int *ret_newest, struct err *err)
+{
+	const struct db_schema *schema = db->schema;
+
+	*ret_has = (int)number;
+	*ret_newest = schema->migrations[schema->nmigrations - 1].number;
+	if (number > *ret_newest)
+		return (err_set(err, RC_INVALID,
+		    "the database has schema %d, this program knows %d: use the "
+		    "newer program",
+		    (int)number, *ret_newest));
+	return (RC_OK);
+}
+
+enum rc
 db_migrate(
     struct db *db, int64_t now_ms, int *ret_from, int *ret_to, struct err *err)
 {
@@ -264,47 +282,48 @@ db_describe_column(struct db_description *ret, const char *name)
 }
 
 enum rc
-db_take_time(struct db *db, struct err *err)
+db_allow_long_statements(struct db *db, struct err *err)
 {
 
-	return (db->driver->take_time != NULL ? db->driver->take_time(db, err)
-					      : RC_OK);
+	return (db->driver->allow_long_statements != NULL
+		    ? db->driver->allow_long_statements(db, err)
+		    : RC_OK);
 }
 
 bool
-db_shared(const struct db *db)
+db_multi_writer(const struct db *db)
 {
 
-	return (db->driver->shared);
+	return (db->driver->multi_writer);
 }
 
 bool
-db_again(const struct db *db)
+db_retryable(const struct db *db)
 {
 
-	return (db->driver->again != NULL && db->driver->again(db));
+	return (db->driver->retryable != NULL && db->driver->retryable(db));
 }
 
 bool
-db_waited(const struct db *db)
+db_lock_timed_out(const struct db *db)
 {
 
-	return (db->waited);
+	return (db->lock_timed_out);
 }
 
 void
-db_wait_for_locks(struct db *db, int64_t ms)
+db_set_lock_timeout(struct db *db, int64_t ms)
 {
 
-	db->lock_ms = ms;
+	db->lock_timeout_ms = ms;
 }
 
 bool
 db_is_fatal(const struct db *db, enum rc rc)
 {
 
-	return (rc == RC_CORRUPT ||
-		(!db->driver->shared && (rc == RC_IO || rc == RC_UNCERTAIN)));
+	return (rc == RC_CORRUPT || (!db->driver->multi_writer &&
+					(rc == RC_IO || rc == RC_UNCERTAIN)));
 }
 
 static enum rc
@@ -315,15 +334,16 @@ nobody_else(struct err *err)
 }
 
 enum rc
-db_be_node(struct db *db, int64_t node, struct err *err)
+db_set_node(struct db *db, int64_t node, struct err *err)
 {
 
-	return (db->driver->be_node != NULL ? db->driver->be_node(db, node, err)
-					    : nobody_else(err));
+	return (db->driver->set_node != NULL
+		    ? db->driver->set_node(db, node, err)
+		    : nobody_else(err));
 }
 
 void
-db_follow(struct db *db, const atomic_int_fast64_t *lineage)
+db_follow_lineage(struct db *db, const atomic_int_fast64_t *lineage)
 {
 
 	db->lineage = lineage;
@@ -349,36 +369,40 @@ db_waits_for_standby(struct db *db, bool *ret, struct err *err)
 }
 
 enum rc
-db_listen(struct db *db, const char *channel, struct err *err)
+db_notification_listen(struct db *db, const char *channel, struct err *err)
 {
 
-	return (db->driver->listen != NULL
-		    ? db->driver->listen(db, channel, err)
+	return (db->driver->notification_listen != NULL
+		    ? db->driver->notification_listen(db, channel, err)
 		    : nobody_else(err));
 }
 
 enum rc
-db_notify(struct db *db, const char *channel, const char *text, struct err *err)
+db_notification_send(
+    struct db *db, const char *channel, const char *text, struct err *err)
 {
 
-	return (db->driver->notify != NULL
-		    ? db->driver->notify(db, channel, text, err)
+	return (db->driver->notification_send != NULL
+		    ? db->driver->notification_send(db, channel, text, err)
 		    : nobody_else(err));
 }
 
 int
-db_fd(const struct db *db)
+db_notification_fd(const struct db *db)
 {
 
-	return (db->driver->fd != NULL ? db->driver->fd(db) : -1);
+	return (db->driver->notification_fd != NULL
+		    ? db->driver->notification_fd(db)
+		    : -1);
 }
 
 enum rc
-db_notes(struct db *db, db_note_fn each, void *arg, struct err *err)
+db_notification_poll(
+    struct db *db, db_notification_fn each, void *arg, struct err *err)
 {
 
-	return (db->driver->notes != NULL
-		    ? db->driver->notes(db, each, arg, err)
+	return (db->driver->notification_poll != NULL
+		    ? db->driver->notification_poll(db, each, arg, err)
 		    : nobody_else(err));
 }
 

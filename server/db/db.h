@@ -55,14 +55,15 @@ enum db_sync { DB_SYNC_FULL, DB_SYNC_NORMAL };
 #define DB_LINEAGE_NOWHERE INT64_C(-1)
 
 /*
- * Where a shared database is in its history: one that was promoted, restored or
- * copied goes on from an earlier moment in a lineage of its own.  A server that
- * is not a standby stays on its lineage for as long as a connection to it
- * lives.
+ * Where a multi-writer database is in its history: one that was promoted,
+ * restored or copied goes on from an earlier moment in a lineage of its own.  A
+ * server that is not a standby stays on its lineage for as long as a connection
+ * to it lives.
  */
 #define DB_LINEAGE_SIZE 80
 
-/* How often a lock that another node holds is tried again, milliseconds. */
+/* The interval between two tries of a migration lock that another node holds,
+ * milliseconds. */
 #define DB_WAITS_MS 200
 
 struct db_lineage {
@@ -81,8 +82,8 @@ struct db_options {
 
 	const struct timing *timing; /* kept; NULL: timing_real() */
 
-	/* Called every DB_WAITS_MS while a migration waits for another node's:
-	 * ${what} it waits for.  NULL: nobody is told. */
+	/* Called every DB_WAITS_MS while a migration waits for another node's;
+	 * ${what}: a text that names it.  May be NULL. */
 	void (*waits)(void *arg, const char *what);
 	void *waits_arg;
 
@@ -157,13 +158,15 @@ struct db_row;
 typedef enum rc (*db_row_fn)(
     void *arg, const struct db_row *row, struct err *err);
 
-/* Whether the database of ${url} is one that others write to, too. */
-bool db_url_shared(const char *url);
+/* Whether the database of ${url} has several writers (PostgreSQL), or this
+ * program alone (a file). */
+bool db_url_multi_writer(const char *url);
 
 /* Opens a connection.  RC_CORRUPT/RC_IO when the file is damaged or cannot be
  * read, RC_INVALID for a bad url, a database that does not exist or is not
- * ours, a server or a pooler that will not do; RC_DENIED: the server does not
- * let us in; RC_AWAY: it cannot be reached, or takes nobody now. */
+ * ours, a server or a pooler that is not supported; RC_DENIED: the server
+ * refuses the user; RC_AWAY: it cannot be reached, or accepts no connection
+ * now. */
 enum rc db_open(const struct db_options *options, struct db **ret,
     struct err *err) MUST_USE;
 
@@ -199,28 +202,40 @@ struct db_set {
 	    .width = sizeof(*(rows)) / sizeof(struct db_val),                  \
 	    .n = (count)})
 
-/* As db_run() for each row of ${set} (a set-based driver asks once for all of
- * them, and gives the rows in an order of its own). */
+/* As db_run() for each row of ${set} (a set-based driver runs one statement for
+ * all of them, and gives the rows in an order of its own). */
 enum rc db_run_many(struct db *db, int stmt, const struct db_set *set,
     db_row_fn each, void *arg, struct err *err) MUST_USE;
 
-/* Runs ${stmt} for each row of ${set}, which must change exactly one row of a
- * table: else RC_CONFLICT (a fence: memory and disk disagree).  In a
- * transaction of a server that is a round trip away it is answered later: what
- * goes wrong is then told by whatever is asked next, the commit at the latest.
- * ${set} is not needed any more. */
-enum rc db_write(struct db *db, int stmt, const struct db_set *set,
+/*
+ * ---- the pipeline ----
+ *
+ * In a transaction of a server, which is a round trip away, these two put a
+ * statement into a queue.  It is sent with the next statement whose result is
+ * needed now; db_pipeline_flush(), db_run() and db_commit() are such.  Results
+ * come in the order of the statements.  An error of a queued statement is
+ * returned by the call that sends it, at the latest by db_commit(); its
+ * RC_EXISTS or RC_CONFLICT as another code, if that call waits for a statement
+ * of its own.  A driver without a pipeline runs each statement at once.
+ */
+
+/* Queues ${stmt} for each row of ${set}; each must change exactly one row of a
+ * table, else RC_CONFLICT (a fence: memory and disk disagree), which is checked
+ * when the result comes.  ${set} is borrowed for the call. */
+enum rc db_pipeline_write(struct db *db, int stmt, const struct db_set *set,
     struct err *err) MUST_USE;
 
-/* As db_run_many(), but the rows may come as late as db_answers(), which waits
- * for them: until then ${each} must stay callable with ${arg}.  Questions are
- * answered in their order. */
-enum rc db_ask(struct db *db, int stmt, const struct db_set *set,
+/* Queues ${stmt} for each row of ${set}, as db_run_many(); ${each} sees the
+ * rows by the end of db_pipeline_flush().  ${set} is borrowed for the call,
+ * ${arg} is kept until then. */
+enum rc db_pipeline_query(struct db *db, int stmt, const struct db_set *set,
     db_row_fn each, void *arg, struct err *err) MUST_USE;
-enum rc db_answers(struct db *db, struct err *err) MUST_USE;
+
+/* Sends what is queued and waits for all results. */
+enum rc db_pipeline_flush(struct db *db, struct err *err) MUST_USE;
 
 /* Begins a transaction: for writing (BEGIN IMMEDIATE), or a read snapshot,
- * which is taken now (by a server: with the first question). */
+ * which is taken now (by a server: with the first statement). */
 enum rc db_begin(struct db *db, struct err *err) MUST_USE;
 
 /* Commits.  RC_UNCERTAIN, RC_UNCONFIRMED (of a database with standbys) or
@@ -234,7 +249,7 @@ enum rc db_commit_early(
     struct db *db, bool *ret_owed, struct err *err) MUST_USE;
 
 /* Makes all durable that was committed early before this call.  After a
- * failure it fails for ever: what the system forgot to write is not known.
+ * failure it fails for ever: it is not known which writes the system lost.
  * Thread: any one, also while the owner works. */
 enum rc db_sync(struct db *db, struct err *err) MUST_USE;
 
@@ -256,14 +271,14 @@ struct db_checkpoint {
 enum rc db_checkpoint(struct db *db, bool truncate, struct db_checkpoint *ret,
     struct err *err) MUST_USE;
 
-/* As db_checkpoint() with truncate, but waits for nobody: RC_BUSY when a reader
- * is in the way (as much as may is moved even then).  Writer only. */
+/* As db_checkpoint() with truncate, but does not wait: RC_BUSY when a reader
+ * uses the log (what it does not need is moved even then).  Writer only. */
 enum rc db_log_cut(struct db *db, struct err *err) MUST_USE;
 
 /* Copies all that is committed now into ${path}, a new or an empty file, which
- * is not synced; writers go on meanwhile.  RC_BUSY: given up, because the log,
- * which cannot be emptied so long, grew beyond ${log_limit} bytes; RC_FULL: no
- * room. After an error there is no file.  DB_COPIER only. */
+ * is not synced; writers go on meanwhile.  RC_BUSY: the log, which cannot be
+ * emptied during the copy, grew beyond ${log_limit} bytes; RC_FULL: no room.
+ * After an error there is no file.  DB_COPIER only. */
 enum rc db_backup(struct db *db, const char *path, int64_t log_limit,
     struct err *err) MUST_USE;
 
@@ -298,25 +313,26 @@ struct db_description {
 enum rc db_describe(struct db *db, int stmt, struct db_description *ret,
     char *plan, size_t plan_size, struct err *err) MUST_USE;
 
-/* What follows reads (or, of a writer, writes) everything: each statement may
- * take an hour, and its rows come as they are found.  Before db_begin(). */
-enum rc db_take_time(struct db *db, struct err *err) MUST_USE;
+/* From the next transaction on each statement may take an hour, and a query
+ * gives its rows as the server finds them: for those that read or write the
+ * whole database.  Before db_begin(). */
+enum rc db_allow_long_statements(struct db *db, struct err *err) MUST_USE;
 
-/* Whether others write to this database, too: what one transaction has read may
- * be another's by the next. */
-bool db_shared(const struct db *db);
+/* Whether the database has several writers: then what one transaction has read
+ * may be different in the next. */
+bool db_multi_writer(const struct db *db);
 
-/* Whether the last failure was one between transactions (a deadlock, a row that
- * is not waited for, one that another has just made): the same transaction may
- * succeed if it is run again at once. */
-bool db_again(const struct db *db);
+/* Whether the last failure was a conflict between transactions (a deadlock, a
+ * lock that is not waited for, a row that another transaction has just made):
+ * the same transaction may succeed if it is run again at once. */
+bool db_retryable(const struct db *db);
 
-/* From the next transaction on a statement waits for another's lock for at most
- * ${ms}.  A file has no such waits. */
-void db_wait_for_locks(struct db *db, int64_t ms);
+/* From the next transaction on a statement waits for another transaction's lock
+ * for at most ${ms}.  A file has no such locks. */
+void db_set_lock_timeout(struct db *db, int64_t ms);
 
-/* Whether the last failure was such a wait that was given up. */
-bool db_waited(const struct db *db);
+/* Whether the last failure was that time-out. */
+bool db_lock_timed_out(const struct db *db);
 
 /* Whether after ${rc} this process can never trust the database again.  A lost
  * connection is mended, a lost disk is not. */
@@ -327,42 +343,46 @@ enum rc db_take_i64(
     void *arg, const struct db_row *row, struct err *err) MUST_USE;
 
 /* From now on transactions begin only where db_options.lineage says.  Kept. */
-void db_follow(struct db *db, const atomic_int_fast64_t *lineage);
+void db_follow_lineage(struct db *db, const atomic_int_fast64_t *lineage);
 
 /* On which lineage the server is.  RC_AWAY: it is a standby. */
 enum rc db_lineage_get(
     struct db *db, struct db_lineage *ret, struct err *err) MUST_USE;
 
 /* Whether a commit at the server of ${db} waits for a standby now (a file has
- * none).  Asks; not in a transaction. */
+ * none).  A query; not in a transaction. */
 enum rc db_waits_for_standby(
     struct db *db, bool *ret, struct err *err) MUST_USE;
 
-/* What this connection's rows are written as where each node has its own
- * (outbox_totals); 0 until it is called. */
-enum rc db_be_node(struct db *db, int64_t node, struct err *err) MUST_USE;
+/* Rows of which each node has its own (outbox_totals) are those of ${node} when
+ * this connection writes them; of node 0 until then. */
+enum rc db_set_node(struct db *db, int64_t node, struct err *err) MUST_USE;
 
-/* ---- notes between the nodes of a shared database ----
+/* ---- notifications between the nodes of a database (LISTEN, NOTIFY) ----
  *
- * They may be lost: whoever needs what they tell looks for himself now and
- * then.  After an error the connection must listen again. */
+ * They may be lost: a node that needs what they say also asks the database now
+ * and then.  After an error the connection must listen again. */
 
-/* From now on notes on ${channel} (a plain word) come in. */
-enum rc db_listen(struct db *db, const char *channel, struct err *err) MUST_USE;
+/* From now on this connection gets the notifications on ${channel} (a plain
+ * word). */
+enum rc db_notification_listen(
+    struct db *db, const char *channel, struct err *err) MUST_USE;
 
-/* Sends ${text} (below 8,000 bytes) to all who listen, ourselves too. */
-enum rc db_notify(struct db *db, const char *channel, const char *text,
+/* Sends ${text} (below 8,000 bytes) to all connections that listen, this one
+ * too. */
+enum rc db_notification_send(struct db *db, const char *channel,
+    const char *text, struct err *err) MUST_USE;
+
+/* The descriptor that is readable when a notification has come; -1: there is no
+ * connection. */
+int db_notification_fd(const struct db *db);
+
+/* Called for a notification; ${text} is borrowed. */
+typedef void (*db_notification_fn)(void *arg, const char *text);
+
+/* Calls ${each} for the notifications that have come; does not wait. */
+enum rc db_notification_poll(struct db *db, db_notification_fn each, void *arg,
     struct err *err) MUST_USE;
-
-/* The descriptor to wait on for notes; -1: there is no connection. */
-int db_fd(const struct db *db);
-
-/* A note has come; ${text} is borrowed. */
-typedef void (*db_note_fn)(void *arg, const char *text);
-
-/* Gives the notes that have come. */
-enum rc db_notes(
-    struct db *db, db_note_fn each, void *arg, struct err *err) MUST_USE;
 
 /* Statements run, for the tests that count. */
 uint64_t db_statements(const struct db *db);

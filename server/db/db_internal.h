@@ -8,8 +8,8 @@
 #include "db/db.h"
 
 struct db_driver {
-	bool shared;
-	bool (*again)(const struct db *db); /* NULL: never */
+	bool multi_writer;
+	bool (*retryable)(const struct db *db); /* NULL: never */
 	enum rc (*run)(struct db *db, int stmt, const struct db_val *params,
 	    size_t n, db_row_fn each, void *arg, int64_t *ret_changed,
 	    struct err *err);
@@ -18,25 +18,27 @@ struct db_driver {
 	    int64_t *ret_changed, struct err *err);
 	enum rc (*run_many)(struct db *db, int stmt, const struct db_set *set,
 	    db_row_fn each, void *arg, struct err *err); /* NULL: one by one */
-	/* NULL: everything is answered at once. */
-	enum rc (*write)(
+	/* NULL: there is no pipeline; each statement runs at once. */
+	enum rc (*pipeline_write)(
 	    struct db *db, int stmt, const struct db_set *set, struct err *err);
-	enum rc (*ask)(struct db *db, int stmt, const struct db_set *set,
-	    db_row_fn each, void *arg, struct err *err);
-	enum rc (*answers)(struct db *db, struct err *err);
-	enum rc (*take_time)(
-	    struct db *db, struct err *err); /* NULL: it does */
-	/* NULL where the database is nobody else's. */
-	enum rc (*be_node)(struct db *db, int64_t node, struct err *err);
+	enum rc (*pipeline_query)(struct db *db, int stmt,
+	    const struct db_set *set, db_row_fn each, void *arg,
+	    struct err *err);
+	enum rc (*pipeline_flush)(struct db *db, struct err *err);
+	enum rc (*allow_long_statements)(
+	    struct db *db, struct err *err); /* NULL: it always does */
+	/* NULL where the database has one writer. */
+	enum rc (*set_node)(struct db *db, int64_t node, struct err *err);
 	enum rc (*lineage_get)(
 	    struct db *db, struct db_lineage *ret, struct err *err);
 	enum rc (*waits_for_standby)(struct db *db, bool *ret, struct err *err);
-	enum rc (*listen)(struct db *db, const char *channel, struct err *err);
-	enum rc (*notify)(struct db *db, const char *channel, const char *text,
-	    struct err *err);
-	int (*fd)(const struct db *db);
-	enum rc (*notes)(
-	    struct db *db, db_note_fn each, void *arg, struct err *err);
+	enum rc (*notification_listen)(
+	    struct db *db, const char *channel, struct err *err);
+	enum rc (*notification_send)(struct db *db, const char *channel,
+	    const char *text, struct err *err);
+	int (*notification_fd)(const struct db *db);
+	enum rc (*notification_poll)(
+	    struct db *db, db_notification_fn each, void *arg, struct err *err);
 	enum rc (*begin)(struct db *db, struct err *err);
 	enum rc (*commit)(struct db *db, struct err *err);
 	enum rc (*commit_early)(struct db *db, bool *ret_owed, struct err *err);
@@ -71,8 +73,9 @@ struct db {
 	const struct db_schema *schema;
 	enum db_mode mode;
 	const atomic_int_fast64_t *lineage; /* may be NULL */
-	bool waited;                        /* db_waited() */
-	int64_t lock_ms; /* db_wait_for_locks(); 0: as it was opened */
+	bool lock_timed_out;                /* db_lock_timed_out() */
+	int64_t
+	    lock_timeout_ms; /* db_set_lock_timeout(); 0: as it was opened */
 	uint64_t statements;
 };
 
@@ -83,6 +86,10 @@ struct db_row {
 
 /* Appends ${name} to ${ret->columns} and counts it. */
 void db_describe_column(struct db_description *ret, const char *name);
+
+/* Gives what db_schema_number() does, of a database with schema ${number}. */
+enum rc db_schema_check(const struct db *db, int64_t number, int *ret_has,
+    int *ret_newest, struct err *err) MUST_USE;
 
 /* Opens SQLite file ${path}; as db_open(). */
 enum rc db_sqlite_open(const struct db_options *options, const char *path,

@@ -3,13 +3,12 @@
  * PostgreSQL behind the seam.
  *
  * Promises: whatever happens to the server or the network, a call ends within
- * db_answer of base/timing.h (a migration: DB_POSTGRES_MIGRATE_MS).  A commit
- * whose answer was lost is RC_UNCERTAIN, or RC_UNCONFIRMED where it waits for a
- * standby, and nothing else is.  A connection
- * that failed is never used again; the next transaction makes another.
+ * db_answer of base/timing.h (a migration: DB_POSTGRES_MIGRATE_MS).  A
+ * connection that failed is never used again; the next transaction makes
+ * another.
  *
  * Relies on: one thread a connection; statements whose names are the same in
- * both schemas; synchronous_commit, which db_postgres_open.c insists on.
+ * both schemas.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,16 +17,9 @@
 #include "base/mem.h"
 #include "db/db_postgres_internal.h"
 
-static struct db_postgres *
-of(struct db *db)
-{
-
-	return ((struct db_postgres *)(void *)db);
-}
-
 /* ---- statements ---- */
 
-/* Keeps what the server says of statement ${id}. */
+/* Stores the server's description of statement ${id}. */
 static enum rc
 take_description(
     struct db_postgres *p, int id, const PGresult *result, struct err *err)
@@ -63,8 +55,8 @@ take_description(
 	return (RC_OK);
 }
 
-/* The text of ${text} for the writer, who locks what it reads; NULL: no
- * memory.  The caller frees it. */
+/* The text of ${text} for the writer, which locks the rows that it reads; NULL:
+ * no memory.  The caller frees it. */
 static char *
 writers_text(const struct sql_text *text)
 {
@@ -85,14 +77,14 @@ prepare_text(struct db_postgres *p, int id, const char *sql, struct err *err)
 	enum rc rc = RC_OK;
 
 	if (!p->stmts[id].parsed) {
-		rc = db_postgres_answer(p,
+		rc = db_postgres_await_result(p,
 		    PQsendPrepare(p->conn, name, sql, 0, NULL) == 1, name,
 		    &result, err);
 		PQclear(result);
 		p->stmts[id].parsed = rc == RC_OK;
 	}
 	if (rc == RC_OK)
-		rc = db_postgres_answer(p,
+		rc = db_postgres_await_result(p,
 		    PQsendDescribePrepared(p->conn, name) == 1, name, &result,
 		    err);
 	if (rc != RC_OK)
@@ -111,11 +103,12 @@ db_postgres_prepare(struct db_postgres *p, int id,
 	enum rc rc;
 
 	*ret = &p->stmts[id];
-	if (p->taking)
+	if (p->flushing)
 		return (err_set(err, RC_INTERNAL,
-		    "%s is asked while answers are taken", text->name));
+		    "%s is run while results are taken", text->name));
 	if (p->conn == NULL) {
-		/* What a transaction has done before is lost with it. */
+		/* The beginning of an open transaction is lost with the
+		 * connection. */
 		rc = p->open ? err_set(err, RC_AWAY, "the database is away")
 			     : db_postgres_connect(p, err);
 		if (rc != RC_OK)
@@ -123,7 +116,7 @@ db_postgres_prepare(struct db_postgres *p, int id,
 	}
 	if (p->stmts[id].prepared)
 		return (RC_OK);
-	rc = db_postgres_settle(p, err);
+	rc = db_postgres_pipeline_flush(p, err);
 	if (rc != RC_OK)
 		return (rc);
 	if (text->writer != NULL && p->db.mode == DB_WRITER &&
@@ -141,21 +134,22 @@ execute(struct db_postgres *p, int id, const struct db_postgres_params *params,
     PGresult **ret, struct err *err)
 {
 	const char *name = p->db.schema->statements[id].name;
-	const struct db_postgres_later later = {.what = name, .id = id};
+	const struct db_postgres_pending pending = {.what = name, .id = id};
 	enum rc rc;
 	int sent;
 
-	if (p->nlater > 0) {
-		rc = db_postgres_later(p, params, &later, err);
-		return (
-		    rc == RC_OK ? db_postgres_settle_last(p, ret, err) : rc);
+	if (p->npipeline > 0) {
+		rc = db_postgres_pipeline_add(p, params, &pending, err);
+		return (rc == RC_OK
+			    ? db_postgres_pipeline_flush_last(p, ret, err)
+			    : rc);
 	}
 	sent = PQsendQueryPrepared(p->conn, name, params->n, params->values,
 	    params->lengths, params->formats, 1);
-	return (db_postgres_answer(p, sent == 1, name, ret, err));
+	return (db_postgres_await_result(p, sent == 1, name, ret, err));
 }
 
-/* Rows that ${result} says were changed. */
+/* How many rows the statement of ${result} has changed. */
 static int64_t
 changed_by(PGresult *result)
 {
@@ -203,15 +197,15 @@ static enum rc
 postgres_run(struct db *db, int id, const struct db_val *v, size_t n,
     db_row_fn each, void *arg, int64_t *ret_changed, struct err *err)
 {
-	struct db_postgres *p = of(db);
+	struct db_postgres *p = db_postgres_of(db);
 	struct db_postgres_params params;
 	PGresult *result;
 	enum rc rc;
 
-	p->again = false;
+	p->retryable = false;
 	rc = ready(p, id, v, n, 1, &params, err);
-	if (rc == RC_OK && p->slow && p->open && each != NULL)
-		return (db_postgres_run_slow(
+	if (rc == RC_OK && p->long_statements && p->open && each != NULL)
+		return (db_postgres_run_cursor(
 		    p, id, &params, &(struct db_each){each, arg}, err));
 	if (rc == RC_OK)
 		rc = execute(p, id, &params, &result, err);
@@ -225,15 +219,15 @@ postgres_run(struct db *db, int id, const struct db_val *v, size_t n,
 	return (rc);
 }
 
-/* Rows that go out in one array: more would be a large message for nothing. */
+/* Rows that are sent in one array: more would only make a large message. */
 #define SET_ROWS 512
 
-/* Asks for ${n} rows at ${v}, which is answered later. */
+/* Adds statement ${id} for the rows of ${set} to the pipeline. */
 static enum rc
-ask_rows(struct db_postgres *p, int id, const struct db_set *set, bool exact,
-    struct db_each each, struct err *err)
+pipeline_add_rows(struct db_postgres *p, int id, const struct db_set *set,
+    bool exact, struct db_each each, struct err *err)
 {
-	const struct db_postgres_later later = {
+	const struct db_postgres_pending pending = {
 	    .what = p->db.schema->statements[id].name,
 	    .id = id,
 	    .exact = exact,
@@ -245,62 +239,66 @@ ask_rows(struct db_postgres *p, int id, const struct db_set *set, bool exact,
 
 	rc = ready(p, id, set->v, set->width, set->n, &params, err);
 	if (rc == RC_OK)
-		rc = db_postgres_later(p, &params, &later, err);
-	/* Nothing that would ask for it may come for a long time. */
-	return (rc == RC_OK && !p->open ? db_postgres_settle(p, err) : rc);
+		rc = db_postgres_pipeline_add(p, &params, &pending, err);
+	/* Without a transaction the next statement, which would send it, may be
+	 * far away. */
+	return (
+	    rc == RC_OK && !p->open ? db_postgres_pipeline_flush(p, err) : rc);
 }
 
 static enum rc
-postgres_write(struct db *db, int id, const struct db_set *all, struct err *err)
+postgres_pipeline_write(
+    struct db *db, int id, const struct db_set *all, struct err *err)
 {
-	struct db_postgres *p = of(db);
+	struct db_postgres *p = db_postgres_of(db);
 	struct db_postgres_stmt *st;
 	struct db_set set = {all->v, all->width, 0};
 	size_t i, most;
 	enum rc rc;
 
-	p->again = false;
+	p->retryable = false;
 	rc = db_postgres_prepare(p, id, &st, err);
 	for (i = 0; i < all->n && rc == RC_OK; i += set.n) {
 		most = st->set ? SET_ROWS : 1;
 		set.v = all->v + i * all->width;
 		set.n = all->n - i < most ? all->n - i : most;
-		rc = ask_rows(
+		rc = pipeline_add_rows(
 		    p, id, &set, true, (struct db_each){NULL, NULL}, err);
 	}
 	return (rc);
 }
 
 static enum rc
-postgres_ask(struct db *db, int id, const struct db_set *set, db_row_fn each,
-    void *arg, struct err *err)
+postgres_pipeline_query(struct db *db, int id, const struct db_set *set,
+    db_row_fn each, void *arg, struct err *err)
 {
-	struct db_postgres *p = of(db);
+	struct db_postgres *p = db_postgres_of(db);
 
-	p->again = false;
-	return (ask_rows(p, id, set, false, (struct db_each){each, arg}, err));
+	p->retryable = false;
+	return (pipeline_add_rows(
+	    p, id, set, false, (struct db_each){each, arg}, err));
 }
 
 static enum rc
-postgres_answers(struct db *db, struct err *err)
+postgres_pipeline_flush(struct db *db, struct err *err)
 {
 
-	of(db)->again = false;
-	return (db_postgres_settle(of(db), err));
+	db_postgres_of(db)->retryable = false;
+	return (db_postgres_pipeline_flush(db_postgres_of(db), err));
 }
 
 static enum rc
 postgres_exec_many(struct db *db, int id, const struct db_val *v, size_t n,
     size_t nrows, int64_t *ret_changed, struct err *err)
 {
-	struct db_postgres *p = of(db);
+	struct db_postgres *p = db_postgres_of(db);
 	struct db_postgres_params params;
 	struct db_postgres_stmt *st;
 	PGresult *result;
 	size_t i, most;
 	enum rc rc;
 
-	p->again = false;
+	p->retryable = false;
 	rc = db_postgres_prepare(p, id, &st, err);
 	for (i = 0; i < nrows && rc == RC_OK; i += most) {
 		most = !st->set               ? 1
@@ -322,12 +320,12 @@ static enum rc
 postgres_run_many(struct db *db, int id, const struct db_set *set,
     db_row_fn each, void *arg, struct err *err)
 {
-	struct db_postgres *p = of(db);
+	struct db_postgres *p = db_postgres_of(db);
 	struct db_postgres_params params;
 	PGresult *result;
 	enum rc rc;
 
-	p->again = false;
+	p->retryable = false;
 	rc = ready(p, id, set->v, set->width, set->n, &params, err);
 	if (rc == RC_OK && !p->stmts[id].set)
 		rc = err_set(err, RC_INTERNAL, "%s is not for many rows",
@@ -372,167 +370,7 @@ postgres_col_bytes(const struct db_row *row, int col, bool text, size_t *ret_n)
 	return (null ? NULL : PQgetvalue(at->result, at->row, col));
 }
 
-/* ---- transactions ---- */
-
-/* Once for each connection, as a rule. */
-static enum rc
-set_lock_wait(struct db_postgres *p, struct err *err)
-{
-	const int64_t ms = p->db.lock_ms;
-	char sql[64];
-	enum rc rc;
-
-	if (ms == 0 || ms == p->lock_ms)
-		return (RC_OK);
-	(void)snprintf(
-	    sql, sizeof(sql), "SET lock_timeout TO %lld", (long long)ms);
-	rc = db_postgres_exec(p, sql, NULL, err);
-	if (rc == RC_OK)
-		p->lock_ms = ms;
-	return (rc);
-}
-
-/* It goes out with the first question, which takes a reader's snapshot. */
-static enum rc
-postgres_begin(struct db *db, struct err *err)
-{
-	struct db_postgres *p = of(db);
-	enum rc rc;
-
-	p->again = false;
-	rc = db_postgres_connect(p, err);
-	if (rc == RC_OK)
-		rc = set_lock_wait(p, err);
-	if (rc == RC_OK)
-		rc = db_postgres_later_text(p,
-		    db->mode == DB_WRITER ? "BEGIN"
-					  : "BEGIN ISOLATION LEVEL REPEATABLE "
-					    "READ READ ONLY",
-		    err);
-	p->open = rc == RC_OK;
-	return (rc);
-}
-
-static bool
-postgres_in_transaction(const struct db *db)
-{
-	const struct db_postgres *p =
-	    (const struct db_postgres *)(const void *)db;
-
-	return (
-	    p->conn != NULL && PQtransactionStatus(p->conn) != PQTRANS_IDLE);
-}
-
-/* Sends COMMIT with what was asked before, if nothing in that may turn out to
- * be wrong when it is too late; else after it. */
-static enum rc
-commit_all(struct db_postgres *p, PGresult **ret, struct err *err)
-{
-	enum rc rc = RC_OK;
-
-	if (!db_postgres_later_only_inserts(p))
-		rc = db_postgres_settle(p, err);
-	if (rc == RC_OK && p->conn == NULL)
-		rc = err_set(err, RC_AWAY, "the database is away");
-	if (rc != RC_OK)
-		return (rc);
-	p->committing = true;
-	p->warned = false;
-	rc = db_postgres_later_text(p, "COMMIT", err);
-	return (rc == RC_OK ? db_postgres_settle_last(p, ret, err) : rc);
-}
-
-/* COMMIT was sent and not answered.  A server that keeps its connection and
- * says nothing waits for a standby, if it has any: nothing else makes a commit
- * wait for long. */
-static enum rc
-lost_commit(const struct db_postgres *p, struct err *err)
-{
-
-	if (p->silent && p->standbys)
-		return (err_set(err, RC_UNCONFIRMED,
-		    "no standby has confirmed a commit in %lld ms",
-		    (long long)p->patience_ms));
-	return (
-	    err_set(err, RC_UNCERTAIN, "the connection was lost in a commit"));
-}
-
-static enum rc
-postgres_commit(struct db *db, struct err *err)
-{
-	struct db_postgres *p = of(db);
-	PGresult *result = NULL;
-	bool refused;
-	enum rc rc;
-
-	p->open = false;
-	p->again = false;
-	p->committing = p->silent = false;
-	rc = commit_all(p, &result, err);
-	/* What it said itself is certain; that nothing came is not. */
-	if (rc != RC_OK && p->conn == NULL && p->committing)
-		return (lost_commit(p, err));
-	if (rc != RC_OK)
-		return (rc);
-	refused = strcmp(PQcmdStatus(result), "COMMIT") != 0;
-	PQclear(result);
-	if (!refused && p->warned)
-		return (err_set(err, RC_UNCONFIRMED,
-		    "the server warned in a commit: a standby may lack it"));
-	return (refused ? err_set(err, RC_INTERNAL,
-			      "a transaction had failed and was committed")
-			: RC_OK);
-}
-
-/* The server's COMMIT is its sync, shared by all that commit meanwhile. */
-static enum rc
-postgres_commit_early(struct db *db, bool *ret_owed, struct err *err)
-{
-
-	*ret_owed = false;
-	return (postgres_commit(db, err));
-}
-
-static enum rc
-postgres_sync(struct db *db, struct err *err)
-{
-
-	(void)db;
-	(void)err;
-	return (RC_OK);
-}
-
-static void
-postgres_rollback(struct db *db)
-{
-	struct db_postgres *p = of(db);
-	bool again = p->again;
-	enum rc rc;
-	int i;
-
-	p->open = false;
-	/* Whatever the open questions come to is of no interest any more, and
-	 * who asked them may be gone. */
-	for (i = 0; i < p->nlater; i++) {
-		p->later[i].each = NULL;
-		p->later[i].exact = false;
-	}
-	rc = db_postgres_settle(p, NULL);
-	if (postgres_in_transaction(db))
-		rc = db_postgres_exec(p, "ROLLBACK", NULL, NULL);
-	if (rc != RC_OK && postgres_in_transaction(db))
-		db_postgres_drop(p);
-	p->again = again;
-}
-
-static bool
-postgres_again(const struct db *db)
-{
-
-	return (((const struct db_postgres *)(const void *)db)->again);
-}
-
-/* ---- what a file has and a server has not ---- */
+/* ---- a file has these, a server does not ---- */
 
 static enum rc
 postgres_checkpoint(
@@ -578,7 +416,7 @@ postgres_log_bytes(struct db *db)
 static void
 postgres_close(struct db *db)
 {
-	struct db_postgres *p = of(db);
+	struct db_postgres *p = db_postgres_of(db);
 
 	PQfinish(p->conn);
 	buf_fini(&p->arrays);
@@ -588,28 +426,28 @@ postgres_close(struct db *db)
 }
 
 const struct db_driver db_postgres_driver = {
-    .shared = true,
+    .multi_writer = true,
     .run = postgres_run,
     .exec_many = postgres_exec_many,
-    .take_time = db_postgres_take_time,
+    .allow_long_statements = db_postgres_allow_long_statements,
     .run_many = postgres_run_many,
-    .write = postgres_write,
-    .ask = postgres_ask,
-    .answers = postgres_answers,
-    .be_node = db_postgres_be_node,
+    .pipeline_write = postgres_pipeline_write,
+    .pipeline_query = postgres_pipeline_query,
+    .pipeline_flush = postgres_pipeline_flush,
+    .set_node = db_postgres_set_node,
     .lineage_get = db_postgres_lineage_get,
     .waits_for_standby = db_postgres_waits_for_standby,
-    .listen = db_postgres_listen,
-    .notify = db_postgres_notify,
-    .fd = db_postgres_fd,
-    .notes = db_postgres_notes,
-    .begin = postgres_begin,
-    .commit = postgres_commit,
-    .commit_early = postgres_commit_early,
-    .sync = postgres_sync,
-    .rollback = postgres_rollback,
-    .in_transaction = postgres_in_transaction,
-    .again = postgres_again,
+    .notification_listen = db_postgres_notification_listen,
+    .notification_send = db_postgres_notification_send,
+    .notification_fd = db_postgres_notification_fd,
+    .notification_poll = db_postgres_notification_poll,
+    .begin = db_postgres_begin,
+    .commit = db_postgres_commit,
+    .commit_early = db_postgres_commit_early,
+    .sync = db_postgres_sync,
+    .rollback = db_postgres_rollback,
+    .in_transaction = db_postgres_in_transaction,
+    .retryable = db_postgres_retryable,
     .checkpoint = postgres_checkpoint,
     .log_cut = postgres_log_cut,
     .backup = postgres_backup,

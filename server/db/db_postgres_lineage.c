@@ -6,7 +6,7 @@
  * number and the timeline.  The first two are another's in a copy that was
  * restored from a dump; the timeline is another after a promotion and after a
  * restore to a moment.  A server that leads keeps all three for as long as it
- * runs, so that to ask once for each connection is enough.
+ * runs, so one query for each connection is enough.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +14,8 @@
 #include "db/db_postgres_internal.h"
 
 /* pg_control_checkpoint() would tell the timeline of the last checkpoint; the
- * name of the log that is written now tells the one that is true. */
-static const char question[] =
+ * name of the log that is written now has the current one. */
+static const char lineage_sql[] =
     "SELECT name, hashtextextended(name, 0)::text, standbys, waits FROM "
     "(SELECT (SELECT system_identifier FROM pg_control_system()) || '/' || "
     "(SELECT oid FROM pg_database WHERE datname = current_database()) || '/' || "
@@ -36,11 +36,11 @@ is_true(const PGresult *result, int column)
 enum rc
 db_postgres_lineage_get(struct db *db, struct db_lineage *ret, struct err *err)
 {
-	struct db_postgres *p = (struct db_postgres *)(void *)db;
+	struct db_postgres *p = db_postgres_of(db);
 	PGresult *result;
 	enum rc rc;
 
-	rc = db_postgres_exec(p, question, &result, err);
+	rc = db_postgres_exec(p, lineage_sql, &result, err);
 	if (rc != RC_OK)
 		return (rc);
 	if (PQntuples(result) != 1 || PQgetisnull(result, 0, 0) != 0) {
@@ -82,7 +82,7 @@ db_postgres_lineage_check(struct db_postgres *p, struct err *err)
 	rc = db_postgres_lineage_get(&p->db, &lineage, err);
 	if (rc != RC_OK || db_postgres_lineage_kept(p))
 		return (rc);
-	/* Whoever decides what it means does so soon. */
+	/* The decision about the new lineage comes soon: no back-off. */
 	p->backoff_ms = 0;
 	return (err_set(err, RC_AWAY,
 	    "the database goes on in another lineage, which was not checked "
@@ -91,22 +91,22 @@ db_postgres_lineage_check(struct db_postgres *p, struct err *err)
 
 /* ---- standbys that do not confirm ---- */
 
-/* A commit that was given up here goes on waiting at the server, and what it
- * has locked makes others fail: their errors do not name it. */
-static const char standby_question[] =
+/* A commit that timed out here goes on waiting at the server, and its locks
+ * make others fail, whose errors do not name it. */
+static const char standby_sql[] =
     "SELECT EXISTS (SELECT 1 FROM pg_stat_activity "
     "WHERE datname = current_database() AND wait_event = 'SyncRep')";
 
 enum rc
 db_postgres_waits_for_standby(struct db *db, bool *ret, struct err *err)
 {
-	struct db_postgres *p = (struct db_postgres *)(void *)db;
+	struct db_postgres *p = db_postgres_of(db);
 	PGresult *result;
 	enum rc rc;
 
 	rc = db_postgres_connect(p, err);
 	if (rc == RC_OK)
-		rc = db_postgres_exec(p, standby_question, &result, err);
+		rc = db_postgres_exec(p, standby_sql, &result, err);
 	if (rc != RC_OK)
 		return (rc);
 	*ret = is_true(result, 0);

@@ -2,9 +2,9 @@
 /*
  * Connections to PostgreSQL: every setting of one is here.
  *
- * Promises: what a commit relies on (fsync, synchronous_commit) is read back;
- * a server that would not keep what it says it has is refused.  A password in
- * the url is never shown.
+ * Promises: the settings that make a commit durable (fsync, synchronous_commit)
+ * are read back; a server that does not sync is refused.  A password in the url
+ * is never shown.
  */
 #include <poll.h>
 #include <stdatomic.h>
@@ -19,8 +19,8 @@
 /* The oldest that the statements have been tried on. */
 #define SERVER_LEAST 150000
 
-/* What the url says nothing about.  A peer that is gone without a word is
- * noticed within about ten seconds. */
+/* Settings that the url does not name.  A peer that has disappeared is noticed
+ * within about ten seconds. */
 static const struct {
 	const char *name, *value;
 } defaults[] = {
@@ -44,7 +44,7 @@ mode_name(const struct db_postgres *p)
 	return (p->db.mode == DB_WRITER ? "twinbox writer" : "twinbox reader");
 }
 
-/* Lists what ${options} (of the url) says and what it does not. */
+/* Lists the settings of the url (${options}) and the defaults of the others. */
 static void
 list_settings(const struct db_postgres *p, const PQconninfoOption *options,
     const char *names[SETTINGS_MAX], const char *values[SETTINGS_MAX])
@@ -77,8 +77,8 @@ list_settings(const struct db_postgres *p, const PQconninfoOption *options,
 	names[n] = values[n] = NULL;
 }
 
-/* The server warns: nothing that it does so in may be believed to have gone
- * well (a commit that was told not to wait for its standbys). */
+/* The server warns: the statement may not have done all that it should (a
+ * commit that an administrator canceled while it waited for a standby). */
 static void
 note_warning(void *arg, const PGresult *result)
 {
@@ -88,12 +88,13 @@ note_warning(void *arg, const PGresult *result)
 	p->warned = true;
 }
 
-/* ---- why a connection is refused ---- */
+/* ---- the reason of a refused connection ---- */
 
 /* How long the second try may take, milliseconds. */
 #define REFUSAL_MS 5000
 
-/* Waits until ${conn} can go on as ${status} says; false: not in time. */
+/* Waits until ${conn} is ready for the step of ${status}; false: not in time.
+ */
 static bool
 wait_step(PGconn *conn, PostgresPollingStatusType status, int64_t until_ms)
 {
@@ -124,10 +125,10 @@ take_state(const char *text, char ret[SQLSTATE_SIZE])
 /*
  * The SQLSTATE with which the server refuses a connection.
  *
- * Why a second try: PQerrorMessage() is all that libpq tells of a connection
- * that was not made.  Its text is in the server's language, unless the
- * connection was told before to show the code instead, which a blocking
- * connect does not allow.
+ * Why a second try: of a connection that was not made, libpq has only
+ * PQerrorMessage().  Its text is in the server's language, unless the
+ * connection was set before to show the code instead, which a blocking connect
+ * does not allow.
  */
 static void
 ask_refusal(const char *const names[], const char *const values[],
@@ -150,8 +151,8 @@ ask_refusal(const char *const names[], const char *const values[],
 	PQfinish(conn);
 }
 
-/* Whether waiting helps.  A wrong password and a database that does not exist
- * are for the operator; what else refuses or does not answer may come up. */
+/* A wrong password and a database that does not exist are the operator's to
+ * mend; all else may pass (RC_AWAY). */
 static enum rc
 rc_of_refusal(const char *state)
 {
@@ -173,7 +174,7 @@ db_postgres_connect_bare(struct db_postgres *p, struct err *err)
 
 	options = PQconninfoParse(p->url, &what);
 	if (options == NULL) {
-		/* What was understood before is no wrong url. */
+		/* A url that was parsed before is not wrong now. */
 		rc = err_set(err,
 		    what == NULL || p->opened ? RC_NO_MEMORY : RC_INVALID,
 		    "db: %.*s", (int)strcspn(what != NULL ? what : "", "\n"),
@@ -217,7 +218,7 @@ show(struct db_postgres *p, const char *name, char ret[32], struct err *err)
 	return (RC_OK);
 }
 
-/* Whether what the server says is committed will be there. */
+/* Checks that the server keeps its commits. */
 static enum rc
 check_promises(struct db_postgres *p, struct err *err)
 {
@@ -266,7 +267,7 @@ configure(struct db_postgres *p, struct err *err)
 	char sql[512];
 	enum rc rc;
 
-	/* Without memory libpq loses what the server says of itself. */
+	/* Without memory libpq loses the parameters of the server. */
 	if (PQserverVersion(p->conn) == 0)
 		return (err_set(err, RC_NO_MEMORY, "db: the version is lost"));
 	if (PQserverVersion(p->conn) < SERVER_LEAST)
@@ -286,7 +287,7 @@ configure(struct db_postgres *p, struct err *err)
 	    (int)p->timing->db_statement_ms, (int)p->timing->db_lock_ms,
 	    (int)p->timing->db_idle_ms);
 	rc = db_postgres_exec(p, sql, NULL, err);
-	p->lock_ms = p->timing->db_lock_ms;
+	p->lock_timeout_ms = p->timing->db_lock_ms;
 	if (rc == RC_OK)
 		rc = db_postgres_exec(p, plans, NULL, err);
 	if (rc == RC_OK && p->db.mode != DB_WRITER)
@@ -297,36 +298,36 @@ configure(struct db_postgres *p, struct err *err)
 	if (rc == RC_OK)
 		rc = db_postgres_lineage_check(p, err);
 	return (rc == RC_OK && p->node != 0
-		    ? db_postgres_be_node(&p->db, p->node, err)
+		    ? db_postgres_set_node(&p->db, p->node, err)
 		    : rc);
 }
 
 /* ---- staying connected ---- */
 
-/* What a server says to a connection that asks nothing: that a setting has
- * changed, or that it leaves. */
+/* Messages of a server to an idle connection: a setting has changed, or it
+ * shuts down. */
 #define UNASKED_MAX 8
 
-/* Whether the server has not left while nothing was asked: whoever begins now
- * would be told that the database is away, which may be back long since. */
+/* Whether the idle connection is still alive.  Without this check the next
+ * transaction would fail although the server is back. */
 static bool
 is_there(struct db_postgres *p)
 {
 	struct pollfd fd = {PQsocket(p->conn), POLLIN, 0};
 	int i;
 
-	/* Who listens waits on the descriptor for what is said, and has to
-	 * know when that has an end. */
+	/* The owner of a listening connection waits on its descriptor, and must
+	 * see there that the connection has ended. */
 	p->warned = false;
 	for (i = 0; !p->listens && i < UNASKED_MAX && poll(&fd, 1, 0) > 0; i++)
 		if (PQconsumeInput(p->conn) == 0 || PQisBusy(p->conn) != 0)
 			return (false);
-	/* Its farewell may come before its end. */
+	/* The message that it shuts down may come before the end. */
 	return (PQstatus(p->conn) == CONNECTION_OK && !p->warned);
 }
 
 /* When any connection of this process was made last, monotonic: the database
- * is back, and nobody has to wait for the end of a pause. */
+ * is back, and no connection need wait for the end of its back-off. */
 static atomic_int_fast64_t reached_ms;
 
 /* Whether it was tried in vain a moment ago. */
@@ -362,8 +363,8 @@ db_postgres_connect(struct db_postgres *p, struct err *err)
 	}
 	if (p->conn != NULL)
 		db_postgres_drop(p);
-	/* It was well before.  What is wrong now is nothing that a client has
-	 * asked, who would be told so (400). */
+	/* The settings were valid before.  The cause is not in the request of a
+	 * client, to which RC_INVALID would be a 400. */
 	if (rc == RC_INVALID && p->opened)
 		rc = err->rc = RC_AWAY;
 	p->backoff_ms = p->backoff_ms == 0 ? p->timing->db_retry_first_ms

@@ -14,39 +14,26 @@
  * the same server process each time, and never the other one's.  An idle pool
  * in transaction mode gives both the same process at once.  In a busy one the
  * processes change: a transaction on the first connection keeps one process
- * away while the second asks, and gives it back before it asks again.
+ * away during the query of the second, and gives it back before the next round.
  */
-#include <stdlib.h>
-
 #include "db/db_postgres_internal.h"
 
-/* How often both are asked.  One round that sees nothing may be chance. */
+/* How many rounds are made.  One round that sees nothing may be chance. */
 #define ROUNDS 8
 
-/* The server process that serves ${p} now. */
-static enum rc
-ask_process(struct db_postgres *p, int64_t *ret, struct err *err)
-{
-	PGresult *result;
-	enum rc rc;
+/* The server process that serves the connection now. */
+static const char process_sql[] = "SELECT pg_backend_pid()";
 
-	rc = db_postgres_exec(p, "SELECT pg_backend_pid()", &result, err);
-	if (rc != RC_OK)
-		return (rc);
-	*ret = strtoll(PQgetvalue(result, 0, 0), NULL, 10);
-	PQclear(result);
-	return (RC_OK);
-}
-
-/* Asks ${p}, whose process was *was (0: not asked yet); *ret_moved is set when
- * it is another one now. */
+/* Finds the process of ${p}, which was *was (0: not known yet); *ret_moved is
+ * set when it is another one now. */
 static enum rc
-look(struct db_postgres *p, int64_t *was, bool *ret_moved, struct err *err)
+check_moved(
+    struct db_postgres *p, int64_t *was, bool *ret_moved, struct err *err)
 {
 	int64_t now;
 	enum rc rc;
 
-	rc = ask_process(p, &now, err);
+	rc = db_postgres_query_i64(p, process_sql, &now, err);
 	if (rc != RC_OK)
 		return (rc);
 	*ret_moved = *ret_moved || (*was != 0 && *was != now);
@@ -61,21 +48,21 @@ run_round(struct db_postgres *p, struct db_postgres *other, int64_t seen[2],
 {
 	enum rc rc;
 
-	if ((rc = look(p, &seen[0], ret_shared, err)) != RC_OK ||
-	    (rc = look(other, &seen[1], ret_shared, err)) != RC_OK)
+	if ((rc = check_moved(p, &seen[0], ret_shared, err)) != RC_OK ||
+	    (rc = check_moved(other, &seen[1], ret_shared, err)) != RC_OK)
 		return (rc);
 	*ret_shared = *ret_shared || seen[0] == seen[1];
 	if (*ret_shared)
 		return (RC_OK);
 	if ((rc = db_postgres_exec(p, "BEGIN", NULL, err)) == RC_OK &&
-	    (rc = look(p, &seen[0], ret_shared, err)) == RC_OK)
-		rc = look(other, &seen[1], ret_shared, err);
+	    (rc = check_moved(p, &seen[0], ret_shared, err)) == RC_OK)
+		rc = check_moved(other, &seen[1], ret_shared, err);
 	if (rc == RC_OK)
 		rc = db_postgres_exec(p, "ROLLBACK", NULL, err);
 	return (rc);
 }
 
-/* Asks on ${p} and on a connection beside it. */
+/* Makes the rounds on ${p} and on a second connection. */
 static enum rc
 are_shared(struct db_postgres *p, bool *ret, struct err *err)
 {
@@ -104,7 +91,7 @@ db_postgres_pooler_check(struct db_postgres *p, struct err *err)
 	int64_t process;
 	enum rc rc;
 
-	rc = ask_process(p, &process, err);
+	rc = db_postgres_query_i64(p, process_sql, &process, err);
 	if (rc != RC_OK || process == PQbackendPID(p->conn) ||
 	    p->session_pooler)
 		return (rc);

@@ -11,30 +11,8 @@
 #include "base/clk.h"
 #include "db/db_postgres_internal.h"
 
-/* Whoever migrates holds this advisory lock ("twinbox" in ASCII). */
+/* A node that migrates holds this advisory lock ("twinbox" in ASCII). */
 #define MIGRATE_LOCK "32779049022645112"
-
-static struct db_postgres *
-of(struct db *db)
-{
-
-	return ((struct db_postgres *)(void *)db);
-}
-
-/* The single number that ${sql} gives. */
-static enum rc
-ask(struct db_postgres *p, const char *sql, int64_t *ret, struct err *err)
-{
-	PGresult *result;
-	enum rc rc;
-
-	rc = db_postgres_exec(p, sql, &result, err);
-	if (rc != RC_OK)
-		return (rc);
-	*ret = strtoll(PQgetvalue(result, 0, 0), NULL, 10);
-	PQclear(result);
-	return (RC_OK);
-}
 
 /* The number of the schema; 0: an empty database.  One that holds something
  * else is left alone. */
@@ -46,14 +24,15 @@ schema_now(struct db_postgres *p, int64_t *ret, struct err *err)
 
 	*ret = 0;
 	/* One statement, one snapshot: another node may make the tables at this
-	 * moment, and a second look would see them without having seen ours. */
-	rc = ask(p,
+	 * moment, and a second query would see them without having seen ours.
+	 */
+	rc = db_postgres_query_i64(p,
 	    "SELECT CASE WHEN bool_or(tablename = 'schema_migrations') "
 	    "THEN -1 ELSE count(*) END FROM pg_tables "
 	    "WHERE schemaname = current_schema()",
 	    &n, err);
 	if (rc == RC_OK && n == -1)
-		return (ask(p,
+		return (db_postgres_query_i64(p,
 		    "SELECT coalesce(max(number), 0) FROM schema_migrations",
 		    ret, err));
 	if (rc == RC_OK && n != 0)
@@ -68,28 +47,20 @@ schema_now(struct db_postgres *p, int64_t *ret, struct err *err)
 static enum rc
 schema_number(struct db *db, int *ret_has, int *ret_newest, struct err *err)
 {
-	const struct db_schema *schema = db->schema;
 	int64_t version;
 	enum rc rc;
 
-	rc = schema_now(of(db), &version, err);
-	if (rc != RC_OK)
-		return (rc);
-	*ret_has = (int)version;
-	*ret_newest = schema->migrations[schema->nmigrations - 1].number;
-	if (version > *ret_newest)
-		return (err_set(err, RC_INVALID,
-		    "the database has schema %d, this program knows %d: use the "
-		    "newer program",
-		    (int)version, *ret_newest));
-	return (RC_OK);
+	rc = schema_now(db_postgres_of(db), &version, err);
+	return (rc == RC_OK
+		    ? db_schema_check(db, version, ret_has, ret_newest, err)
+		    : rc);
 }
 
 enum rc
 db_postgres_schema_number(
     struct db *db, int *ret_has, int *ret_newest, struct err *err)
 {
-	enum rc rc = db_postgres_connect(of(db), err);
+	enum rc rc = db_postgres_connect(db_postgres_of(db), err);
 
 	return (rc == RC_OK ? schema_number(db, ret_has, ret_newest, err) : rc);
 }
@@ -106,8 +77,8 @@ static const char begin_locked_sql[] =
     "SELECT CASE WHEN pg_try_advisory_xact_lock(" MIGRATE_LOCK
     ") THEN 1 ELSE 0 END";
 
-/* Who holds it: the session, where it comes from, and whether its commit waits
- * for a standby. */
+/* The holder: its session, its address, and whether its commit waits for a
+ * standby. */
 static const char holder_sql[] =
     "SELECT l.pid, coalesce(host(a.client_addr), 'this machine'), "
     "coalesce(a.wait_event = 'SyncRep', false) "
@@ -119,7 +90,7 @@ static const char holder_sql[] =
 
 #define WHAT_SIZE 192
 
-/* What is waited for, as ${ret}, in the transaction that did not get the lock.
+/* Describes the holder in ${ret}, in the transaction that did not get the lock.
  */
 static enum rc
 find_holder(struct db_postgres *p, char ret[WHAT_SIZE], struct err *err)
@@ -156,7 +127,7 @@ begin_locked(struct db_postgres *p, struct err *err)
 	enum rc rc;
 
 	for (;;) {
-		rc = ask(p, begin_locked_sql, &held, err);
+		rc = db_postgres_query_i64(p, begin_locked_sql, &held, err);
 		if (rc == RC_OK && held == 1)
 			return (RC_OK);
 		if (rc == RC_OK)
@@ -180,7 +151,7 @@ static enum rc
 apply_one(struct db_postgres *p, const struct sql_migration *m, int64_t now_ms,
     struct err *err)
 {
-	char note[192];
+	char insert[192];
 	enum rc rc;
 
 	rc = db_postgres_exec(p,
@@ -189,13 +160,13 @@ apply_one(struct db_postgres *p, const struct sql_migration *m, int64_t now_ms,
 	    NULL, err);
 	if (rc == RC_OK)
 		rc = db_postgres_exec(p, m->text, NULL, err);
-	(void)snprintf(note, sizeof(note),
+	(void)snprintf(insert, sizeof(insert),
 	    "INSERT INTO schema_migrations VALUES (%d, '%s', %lld)", m->number,
 	    m->name, (long long)now_ms);
 	if (rc == RC_OK)
-		rc = db_postgres_exec(p, note, NULL, err);
-	/* A commit that takes longer waits for a standby: whoever starts says
-	 * so, and looks again. */
+		rc = db_postgres_exec(p, insert, NULL, err);
+	/* A commit that takes longer waits for a standby: the caller logs that
+	 * and tries again. */
 	p->patience_ms = p->timing->db_answer_ms;
 	if (rc == RC_OK)
 		rc = db_commit(&p->db, err);
@@ -220,7 +191,7 @@ next_of(const struct db_schema *schema, int number)
 }
 
 /* One migration, if another node has not done it meanwhile.  ${ret_has}: the
- * schema that was found; *ret_done: what it is afterwards. */
+ * schema before; *ret_done: after. */
 static enum rc
 migrate_next(
     struct db *db, int64_t now_ms, int *ret_has, int *ret_done, struct err *err)
@@ -229,14 +200,14 @@ migrate_next(
 	int newest;
 	enum rc rc;
 
-	if ((rc = begin_locked(of(db), err)) != RC_OK)
+	if ((rc = begin_locked(db_postgres_of(db), err)) != RC_OK)
 		return (rc);
 	rc = schema_number(db, ret_has, &newest, err);
 	*ret_done = *ret_has;
 	if (rc == RC_OK && *ret_has < newest) {
 		m = next_of(db->schema, *ret_has);
 		*ret_done = m->number;
-		rc = apply_one(of(db), m, now_ms, err);
+		rc = apply_one(db_postgres_of(db), m, now_ms, err);
 	}
 	db_rollback(db);
 	return (rc);
@@ -263,7 +234,7 @@ enum rc
 db_postgres_migrate(
     struct db *db, int64_t now_ms, int *ret_from, int *ret_to, struct err *err)
 {
-	struct db_postgres *p = of(db);
+	struct db_postgres *p = db_postgres_of(db);
 	enum rc rc;
 
 	if ((rc = db_postgres_connect(p, err)) != RC_OK)
@@ -271,7 +242,7 @@ db_postgres_migrate(
 	p->patience_ms = DB_POSTGRES_MIGRATE_MS;
 	rc = migrate_all(db, now_ms, ret_from, ret_to, err);
 	p->patience_ms = p->timing->db_answer_ms;
-	/* What was prepared before may be of other tables. */
+	/* Statements that were prepared before may be of other tables. */
 	db_postgres_drop(p);
 	return (rc == RC_OK ? db_postgres_connect(p, err) : rc);
 }
@@ -314,7 +285,7 @@ db_postgres_describe(struct db *db, int id, struct db_description *ret,
     char *plan, size_t plan_size, struct err *err)
 {
 	const char *name = db->schema->statements[id].name;
-	struct db_postgres *p = of(db);
+	struct db_postgres *p = db_postgres_of(db);
 	struct db_postgres_stmt *st;
 	PGresult *result;
 	enum rc rc;
@@ -324,7 +295,7 @@ db_postgres_describe(struct db *db, int id, struct db_description *ret,
 	if (rc == RC_OK)
 		rc = db_postgres_prepare(p, id, &st, err);
 	if (rc == RC_OK)
-		rc = db_postgres_answer(p,
+		rc = db_postgres_await_result(p,
 		    PQsendDescribePrepared(p->conn, name) == 1, name, &result,
 		    err);
 	if (rc != RC_OK)

@@ -16,22 +16,10 @@
 
 #include "base/mem.h"
 #include "db/db_sqlite_internal.h"
+#include "wal_buffer/wal_buffer.h"
 
-/* A page of the write-ahead log with its header. */
-#define FRAME_BYTES (4096 + 24)
-
-static struct db_sqlite *
-of(struct db *db)
-{
-
-	return ((struct db_sqlite *)(void *)db);
-}
-
-/* What an operator reads where there is no room. */
-#define CURE "free room on the disk of the database"
-
-/* What the system said to ${code}, 0: nothing.  With other codes SQLite keeps
- * what it said before. */
+/* The system's error of ${code}, 0: none.  With other codes SQLite has an
+ * earlier one. */
 static int
 sys_of(const struct db_sqlite *s, int code)
 {
@@ -41,9 +29,9 @@ sys_of(const struct db_sqlite *s, int code)
 	return (s->handle != NULL ? sqlite3_system_errno(s->handle) : 0);
 }
 
-/* Whether there was no room for what ${code} and ${sys} speak of.  Only what
- * makes a file larger is asked about: after a sync that found no room, what it
- * was for is lost, and that is the disk's failure. */
+/* Whether ${code} with the system's ${sys} means that the disk is full.  Only
+ * for calls that make a file larger: a sync that finds no room has lost writes,
+ * which is a failure of the disk. */
 static bool
 is_full(int code, int sys)
 {
@@ -52,8 +40,7 @@ is_full(int code, int sys)
 		(code == SQLITE_IOERR_WRITE || code == SQLITE_IOERR_SHMSIZE));
 }
 
-/* What a caller can do about an SQLite result, to which the system said ${sys}.
- */
+/* The result code for SQLite's ${code} with the system's error ${sys}. */
 static enum rc
 rc_of(int code, int sys)
 {
@@ -112,12 +99,12 @@ db_sqlite_fail(struct db_sqlite *s, int code, const char *what, struct err *err)
 	/* An operator needs to read "No space left on device". */
 	if (sys != 0)
 		(void)err_set_sys(err, rc, sys, "%s: %s (SQLite %d)", what,
-		    full ? CURE : sqlite3_errmsg(s->handle), ext);
+		    full ? DB_SQLITE_CURE : sqlite3_errmsg(s->handle), ext);
 	else
 		(void)err_set(err, rc, "%s: %s (SQLite %d)%s", what,
 		    s->handle != NULL ? sqlite3_errmsg(s->handle)
 				      : sqlite3_errstr(code),
-		    ext, full ? ": " CURE : "");
+		    ext, full ? ": " DB_SQLITE_CURE : "");
 	if (err != NULL)
 		err->ext = ext;
 	return (rc);
@@ -136,8 +123,8 @@ db_sqlite_exec(struct db_sqlite *s, const char *sql, struct err *err)
 }
 
 enum rc
-db_sqlite_ask(struct db_sqlite *s, const char *sql, int64_t *ret, char *text,
-    size_t text_size, struct err *err)
+db_sqlite_query_value(struct db_sqlite *s, const char *sql, int64_t *ret,
+    char *text, size_t text_size, struct err *err)
 {
 	sqlite3_stmt *st;
 	const unsigned char *p;
@@ -155,7 +142,7 @@ db_sqlite_ask(struct db_sqlite *s, const char *sql, int64_t *ret, char *text,
 			snprintf(text, text_size, "%s",
 			    p == NULL ? "" : (const char *)p);
 	}
-	/* What a pragma changes is committed when it ends: its error comes
+	/* A pragma commits its change when it ends: the error of that comes
 	 * here. */
 	code = sqlite3_finalize(st);
 	if (code != SQLITE_OK)
@@ -286,7 +273,7 @@ static enum rc
 sqlite_run(struct db *db, int id, const struct db_val *params, size_t n,
     db_row_fn each, void *arg, int64_t *ret_changed, struct err *err)
 {
-	struct db_sqlite *s = of(db);
+	struct db_sqlite *s = db_sqlite_of(db);
 	struct db_sqlite_stmt *st;
 	enum rc rc;
 
@@ -304,7 +291,7 @@ static enum rc
 sqlite_exec_many(struct db *db, int id, const struct db_val *params, size_t n,
     size_t nrows, int64_t *ret_changed, struct err *err)
 {
-	struct db_sqlite *s = of(db);
+	struct db_sqlite *s = db_sqlite_of(db);
 	struct db_sqlite_stmt *st;
 	enum rc rc;
 	size_t i;
@@ -401,14 +388,15 @@ sqlite_rollback(struct db *db)
 	struct err ignored = ERR_INIT;
 
 	if (sqlite_in_transaction(db))
-		(void)!step_plain(of(db), DB_SQLITE_ROLLBACK, &ignored);
-	of(db)->rollback_owed = sqlite_in_transaction(db);
+		(void)!step_plain(
+		    db_sqlite_of(db), DB_SQLITE_ROLLBACK, &ignored);
+	db_sqlite_of(db)->rollback_owed = sqlite_in_transaction(db);
 }
 
 static enum rc
 sqlite_begin(struct db *db, struct err *err)
 {
-	struct db_sqlite *s = of(db);
+	struct db_sqlite *s = db_sqlite_of(db);
 	enum rc rc;
 
 	/* A rollback has failed for want of memory.  Its caller knows that the
@@ -419,8 +407,8 @@ sqlite_begin(struct db *db, struct err *err)
 			return (err_set(
 			    err, RC_NO_MEMORY, "BEGIN: a rollback fails"));
 	}
-	/* It is ended, so that the next BEGIN succeeds, but the caller is told:
-	 * what was written before must not go into another transaction. */
+	/* It is ended, so that the next BEGIN succeeds, but with an error: the
+	 * writes of before must not go into another transaction. */
 	if (sqlite_in_transaction(db)) {
 		sqlite_rollback(db);
 		return (err_set(err, RC_INTERNAL,
@@ -438,43 +426,18 @@ sqlite_begin(struct db *db, struct err *err)
 	return (rc);
 }
 
-/* Frames that one block of the log's index holds, and its size. */
-#define INDEX_FRAMES 4096
-#define INDEX_BYTES 32768
-
-/* Makes the log's index a block larger than it is needed now.  A COMMIT that
- * finds no room for it has its frames in the log already: it would be refused,
- * and be there after a restart. */
-static enum rc
-index_ahead(struct db_sqlite *s, struct err *err)
-{
-	void volatile *p;
-	sqlite3_file *file;
-	int code, block;
-
-	block = (int)(s->log_frames / INDEX_FRAMES) + 1;
-	code = sqlite3_file_control(
-	    s->handle, "main", SQLITE_FCNTL_FILE_POINTER, &file);
-	if (code == SQLITE_OK)
-		code = file->pMethods->xShmMap(file, block, INDEX_BYTES, 1, &p);
-	if (code == SQLITE_OK)
-		return (RC_OK);
-	return (err_set(err, code == SQLITE_IOERR_SHMSIZE ? RC_FULL : RC_IO,
-	    "no room for the index of the log (SQLite %d): " CURE, code));
-}
-
 static enum rc
 sqlite_commit(struct db *db, struct err *err)
 {
-	struct db_sqlite *s = of(db);
+	struct db_sqlite *s = db_sqlite_of(db);
 	enum rc rc;
 	int ext;
 
-	if ((rc = index_ahead(s, err)) != RC_OK)
+	if ((rc = db_sqlite_grow_index(s, err)) != RC_OK)
 		return (rc);
 	rc = step_plain(s, DB_SQLITE_COMMIT, err);
-	/* What SQLite has of the system's answer is an older one here, and
-	 * frames may be in the log already. */
+	/* SQLite's system error is an older one here, and frames may be in the
+	 * log already. */
 	ext = sqlite3_extended_errcode(s->handle);
 	if (rc == RC_FULL && (ext & 0xff) == SQLITE_IOERR)
 		return (err_set(err, RC_IO, "COMMIT: %s (SQLite %d)",
@@ -485,105 +448,17 @@ sqlite_commit(struct db *db, struct err *err)
 static enum rc
 sqlite_commit_early(struct db *db, bool *ret_owed, struct err *err)
 {
-	struct db_sqlite *s = of(db);
+	struct db_sqlite *s = db_sqlite_of(db);
 	uint64_t before;
 	enum rc rc;
 
 	*ret_owed = false;
 	if (s->log == NULL)
 		return (sqlite_commit(db, err));
-	before = db_sqlite_gather_defer(s->log, true);
+	before = wal_buffer_defer_syncs(s->log, true);
 	rc = sqlite_commit(db, err);
-	*ret_owed = db_sqlite_gather_defer(s->log, false) != before;
+	*ret_owed = wal_buffer_defer_syncs(s->log, false) != before;
 	return (rc);
-}
-
-/* The connection's own error is not looked at: its owner may be at work. */
-static enum rc
-sqlite_sync(struct db *db, struct err *err)
-{
-	struct db_sqlite *s = of(db);
-	int code;
-
-	code = s->log != NULL ? db_sqlite_gather_sync(s->log) : SQLITE_OK;
-	if (code == SQLITE_OK)
-		return (RC_OK);
-	return (err_set(err, RC_IO, "sync of the log: %s (SQLite %d)",
-	    sqlite3_errstr(code), code));
-}
-
-/* Moves the log into the file, and cuts it if ${truncate}.  A sync of the file
- * that a signal interrupted is made again: the whole checkpoint is, since
- * SQLite makes it anew from the log. */
-static int
-checkpoint(struct db_sqlite *s, bool truncate, int *ret_log, int *ret_done)
-{
-	int code, tries = 0;
-
-	do {
-		code = sqlite3_wal_checkpoint_v2(s->handle, NULL,
-		    truncate ? SQLITE_CHECKPOINT_TRUNCATE
-			     : SQLITE_CHECKPOINT_PASSIVE,
-		    ret_log, ret_done);
-	} while (code == SQLITE_IOERR_FSYNC &&
-		 sqlite3_system_errno(s->handle) == EINTR &&
-		 ++tries < DB_SQLITE_INTERRUPTS);
-	return (code);
-}
-
-static enum rc
-sqlite_checkpoint(
-    struct db *db, bool truncate, struct db_checkpoint *ret, struct err *err)
-{
-	struct db_sqlite *s = of(db);
-	int code, log, done;
-
-	if (db->mode != DB_WRITER)
-		return (err_set(err, RC_INTERNAL,
-		    "checkpoint: only the writer's connection may"));
-	code = checkpoint(s, truncate, &log, &done);
-	if (code != SQLITE_OK)
-		return (db_sqlite_fail(s, code, "checkpoint", err));
-	/* An error while it opens the log is not reported otherwise. */
-	if (log < 0)
-		return (err_set(
-		    err, RC_IO, "checkpoint: the log cannot be opened"));
-	s->log_frames = log;
-	if (ret != NULL) {
-		ret->log_frames = log;
-		ret->done_frames = done;
-	}
-	return (RC_OK);
-}
-
-static enum rc
-sqlite_log_cut(struct db *db, struct err *err)
-{
-	struct db_sqlite *s = of(db);
-	enum rc rc;
-
-	(void)sqlite3_busy_timeout(s->handle, 0);
-	rc = sqlite_checkpoint(db, true, NULL, err);
-	(void)sqlite3_busy_timeout(s->handle, DB_SQLITE_BUSY_MS);
-	return (rc);
-}
-
-int
-db_sqlite_on_commit(void *arg, sqlite3 *handle, const char *schema, int frames)
-{
-	struct db_sqlite *s = arg;
-
-	(void)handle;
-	(void)schema;
-	s->log_frames = frames;
-	return (SQLITE_OK);
-}
-
-static int64_t
-sqlite_log_bytes(struct db *db)
-{
-
-	return (of(db)->log_frames * FRAME_BYTES);
 }
 
 /* ---- opening and closing ---- */
@@ -591,7 +466,7 @@ sqlite_log_bytes(struct db *db)
 static void
 sqlite_close(struct db *db)
 {
-	struct db_sqlite *s = of(db);
+	struct db_sqlite *s = db_sqlite_of(db);
 	int i;
 
 	if (s->stmts != NULL)
@@ -610,13 +485,13 @@ const struct db_driver db_sqlite_driver = {
     .begin = sqlite_begin,
     .commit = sqlite_commit,
     .commit_early = sqlite_commit_early,
-    .sync = sqlite_sync,
+    .sync = db_sqlite_sync,
     .rollback = sqlite_rollback,
     .in_transaction = sqlite_in_transaction,
-    .checkpoint = sqlite_checkpoint,
-    .log_cut = sqlite_log_cut,
+    .checkpoint = db_sqlite_checkpoint,
+    .log_cut = db_sqlite_log_cut,
     .backup = db_sqlite_backup,
-    .log_bytes = sqlite_log_bytes,
+    .log_bytes = db_sqlite_log_bytes,
     .schema_number = db_sqlite_schema_number,
     .migrate = db_sqlite_migrate,
     .fresh = db_sqlite_fresh,

@@ -10,8 +10,8 @@
 
 #include "db/db_sqlite_internal.h"
 
-/* Steps of SQLite's machine between two looks at the log. */
-#define LOOK_STEPS 20000
+/* Steps of SQLite's machine between two checks of the log. */
+#define CHECK_STEPS 20000
 
 struct watch {
 	const char *log;
@@ -19,9 +19,9 @@ struct watch {
 	bool over;
 };
 
-/* SQLite asks whether to stop. */
+/* SQLite's progress handler: whether to stop. */
 static int
-look(void *arg)
+check_log(void *arg)
 {
 	struct watch *w = arg;
 	struct stat st;
@@ -59,7 +59,7 @@ enum rc
 db_sqlite_backup(
     struct db *db, const char *path, int64_t log_limit, struct err *err)
 {
-	struct db_sqlite *s = (struct db_sqlite *)(void *)db;
+	struct db_sqlite *s = db_sqlite_of(db);
 	struct watch w = {.limit = log_limit};
 	struct stat st;
 	enum rc rc;
@@ -67,7 +67,7 @@ db_sqlite_backup(
 	if (stat(path, &st) == 0 && st.st_size > 0)
 		return (err_set(err, RC_EXISTS, "%s is there already", path));
 	w.log = sqlite3_filename_wal(sqlite3_db_filename(s->handle, "main"));
-	sqlite3_progress_handler(s->handle, LOOK_STEPS, look, &w);
+	sqlite3_progress_handler(s->handle, CHECK_STEPS, check_log, &w);
 	rc = vacuum_into(s, path, &w, err);
 	sqlite3_progress_handler(s->handle, 0, NULL, NULL);
 	if (rc != RC_OK)

@@ -6,14 +6,16 @@
 #define DB_DB_SQLITE_INTERNAL_H
 
 #include <sqlite3.h>
+#include <stddef.h>
 
 #include "db/db_internal.h"
 
 #define DB_SQLITE_APPLICATION_ID 0x54774278 /* "TwBx" */
 #define DB_SQLITE_PARAMS_MAX 32
 #define DB_SQLITE_BUSY_MS 5000
-/* How often a sync that signals interrupt (EINTR) is tried. */
-#define DB_SQLITE_INTERRUPTS 100
+
+/* The cure in errors of a full disk. */
+#define DB_SQLITE_CURE "free room on the disk of the database"
 
 /* A prepared statement and where its $n are. */
 struct db_sqlite_stmt {
@@ -37,15 +39,25 @@ struct db_sqlite {
 	struct db db; /* first */
 	sqlite3 *handle;
 	int64_t log_frames; /* in the write-ahead log now */
-	sqlite3_file *log;  /* the writer's, when it is a gathering one */
+	sqlite3_file *log;  /* the writer's, when wal_buffer buffers it */
 	sqlite3_stmt *plain[DB_SQLITE_PLAIN];
 	bool rollback_owed; /* one has failed, and its transaction is open */
 	struct db_sqlite_stmt *stmts; /* schema->nstatements */
 };
 
+_Static_assert(offsetof(struct db_sqlite, db) == 0, "db is the first member");
+
+static inline struct db_sqlite *
+db_sqlite_of(struct db *db)
+{
+
+	return ((struct db_sqlite *)(void *)db);
+}
+
 extern const struct db_driver db_sqlite_driver;
 
-/* Says in ${err} what ${what} failed with, and gives what a caller can do. */
+/* Stores in ${err} that ${what} failed with SQLite's ${code}; returns the
+ * result code. */
 enum rc db_sqlite_fail(
     struct db_sqlite *s, int code, const char *what, struct err *err);
 
@@ -58,8 +70,8 @@ enum rc db_sqlite_exec(
 
 /* The single value that ${sql} gives, as a number or as text; either may be
  * NULL. */
-enum rc db_sqlite_ask(struct db_sqlite *s, const char *sql, int64_t *ret,
-    char *text, size_t text_size, struct err *err) MUST_USE;
+enum rc db_sqlite_query_value(struct db_sqlite *s, const char *sql,
+    int64_t *ret, char *text, size_t text_size, struct err *err) MUST_USE;
 
 /* The prepared statement ${id}; prepared when it is needed first. */
 enum rc db_sqlite_prepare(struct db_sqlite *s, int id,
@@ -85,23 +97,22 @@ enum rc db_sqlite_fresh(
 enum rc db_sqlite_migrate_one(struct db_sqlite *s,
     const struct sql_migration *m, struct err *err) MUST_USE;
 
-/* SQLite's hook after each commit: notes how long the log is now. */
+/* ---- db_sqlite_log.c: the write-ahead log ---- */
+
+/* Makes the log's index a block larger than it is needed now.  A COMMIT that
+ * finds no room for it has its frames in the log already: it would be refused,
+ * and be there after a restart. */
+enum rc db_sqlite_grow_index(struct db_sqlite *s, struct err *err) MUST_USE;
+
+/* As db_sync(), db_checkpoint(), db_log_cut() and db_log_bytes(). */
+enum rc db_sqlite_sync(struct db *db, struct err *err) MUST_USE;
+enum rc db_sqlite_checkpoint(struct db *db, bool truncate,
+    struct db_checkpoint *ret, struct err *err) MUST_USE;
+enum rc db_sqlite_log_cut(struct db *db, struct err *err) MUST_USE;
+int64_t db_sqlite_log_bytes(struct db *db);
+
+/* SQLite's hook after each commit: stores how long the log is now. */
 int db_sqlite_on_commit(
     void *arg, sqlite3 *handle, const char *schema, int frames);
-
-/* The name of the VFS that gathers log writes; NULL: the system's one must do.
- * Thread: any. */
-const char *db_sqlite_gather(void);
-
-/* The gathering log of ${handle}'s connection; NULL: it has none. */
-sqlite3_file *db_sqlite_gather_log(sqlite3 *handle);
-
-/* From ${defer} on, an xSync of ${log} that ends a commit is put off.  Gives
- * how many were put off since it was opened. */
-uint64_t db_sqlite_gather_defer(sqlite3_file *log, bool defer);
-
-/* Syncs ${log}: all that was put off.  An SQLite result; after a failure the
- * same for ever.  Thread: any, also while its owner works. */
-int db_sqlite_gather_sync(sqlite3_file *log);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * Opening an SQLite database: every setting of a connection is here.
  *
- * Promises: what the driver relies on (WAL, synchronous=FULL) is read back;
+ * Promises: the driver's preconditions (WAL, synchronous=FULL) are read back;
  * a file that is not ours is refused untouched.
  */
 #include <pthread.h>
@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "db/db_sqlite_internal.h"
+#include "wal_buffer/wal_buffer.h"
 
 #define IN_MEMORY ":memory:"
 
@@ -20,10 +21,11 @@ check_ours(struct db_sqlite *s, struct err *err)
 	int64_t id, tables;
 	enum rc rc;
 
-	rc = db_sqlite_ask(s, "PRAGMA application_id", &id, NULL, 0, err);
+	rc = db_sqlite_query_value(
+	    s, "PRAGMA application_id", &id, NULL, 0, err);
 	if (rc != RC_OK || id == DB_SQLITE_APPLICATION_ID)
 		return (rc);
-	rc = db_sqlite_ask(
+	rc = db_sqlite_query_value(
 	    s, "SELECT count(*) FROM sqlite_schema", &tables, NULL, 0, err);
 	if (rc != RC_OK)
 		return (rc);
@@ -43,8 +45,8 @@ configure_writer(struct db_sqlite *s, enum db_sync sync, struct err *err)
 	/* auto_vacuum must precede the first table. */
 	rc = db_sqlite_exec(s, "PRAGMA auto_vacuum=INCREMENTAL", err);
 	if (rc == RC_OK)
-		rc = db_sqlite_ask(s, "PRAGMA journal_mode=WAL", NULL, mode,
-		    sizeof(mode), err);
+		rc = db_sqlite_query_value(s, "PRAGMA journal_mode=WAL", NULL,
+		    mode, sizeof(mode), err);
 	if (rc == RC_OK && strcmp(mode, "wal") != 0)
 		rc = err_set(err, RC_INVALID,
 		    "the database cannot keep a write-ahead log here (mode %s): "
@@ -56,7 +58,7 @@ configure_writer(struct db_sqlite *s, enum db_sync sync, struct err *err)
 					 : "PRAGMA synchronous=NORMAL",
 		    err);
 	if (rc == RC_OK)
-		rc = db_sqlite_ask(
+		rc = db_sqlite_query_value(
 		    s, "PRAGMA synchronous", &level, NULL, 0, err);
 	if (rc == RC_OK && sync == DB_SYNC_FULL && level != 2)
 		rc = err_set(err, RC_INVALID,
@@ -66,7 +68,7 @@ configure_writer(struct db_sqlite *s, enum db_sync sync, struct err *err)
 		rc = db_sqlite_exec(s, "PRAGMA cache_size=-49152", err);
 	/* Of a new database the log is opened by the first read. */
 	if (rc == RC_OK)
-		rc = db_sqlite_ask(
+		rc = db_sqlite_query_value(
 		    s, "PRAGMA user_version", &level, NULL, 0, err);
 	return (rc);
 }
@@ -107,7 +109,7 @@ configure(
 	return (rc);
 }
 
-/* Before SQLite is used at all: without memory statistics, which nobody reads,
+/* Before SQLite is used at all: without memory statistics, which are not read,
  * an allocation takes no lock. */
 static void
 configure_library(void)
@@ -146,7 +148,7 @@ db_sqlite_open(const struct db_options *options, const char *path,
 	vfs = options->vfs;
 	if (vfs == NULL && options->mode == DB_WRITER &&
 	    options->sync == DB_SYNC_FULL)
-		vfs = db_sqlite_gather();
+		vfs = wal_buffer_vfs();
 	code = sqlite3_open_v2(path, &s->handle, flags, vfs);
 	if (code != SQLITE_OK) {
 		rc = db_sqlite_fail(s, code, path, err);
@@ -158,7 +160,7 @@ db_sqlite_open(const struct db_options *options, const char *path,
 		goto undo;
 	}
 	if (options->mode == DB_WRITER)
-		s->log = db_sqlite_gather_log(s->handle);
+		s->log = wal_buffer_find(s->handle);
 	*ret = &s->db;
 	return (RC_OK);
 
@@ -180,7 +182,7 @@ db_sqlite_fresh(struct db *db, int number, struct db **ret, struct err *err)
 
 	if ((rc = db_sqlite_open(&options, IN_MEMORY, &fresh, err)) != RC_OK)
 		return (rc);
-	s = (struct db_sqlite *)(void *)fresh;
+	s = db_sqlite_of(fresh);
 	rc = db_sqlite_exec(s, "PRAGMA query_only=OFF", err);
 	for (i = 0; i < schema->nmigrations && rc == RC_OK; i++)
 		if (schema->migrations[i].number <= number)

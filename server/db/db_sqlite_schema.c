@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The schema of an SQLite database: its number, the migrations, and what a
- * statement is (parameters, columns, query plan).
+ * The schema of an SQLite database: its number, the migrations, and the
+ * description of a statement (parameters, columns, query plan).
  */
 #include <stdio.h>
 #include <string.h>
@@ -37,29 +37,21 @@ enum rc
 db_sqlite_schema_number(
     struct db *db, int *ret_has, int *ret_newest, struct err *err)
 {
-	const struct db_schema *schema = db->schema;
 	int64_t version;
 	enum rc rc;
 
-	rc = db_sqlite_ask((struct db_sqlite *)(void *)db,
-	    "PRAGMA user_version", &version, NULL, 0, err);
-	if (rc != RC_OK)
-		return (rc);
-	*ret_has = (int)version;
-	*ret_newest = schema->migrations[schema->nmigrations - 1].number;
-	if (version > *ret_newest)
-		return (err_set(err, RC_INVALID,
-		    "the database has schema %d, this program knows %d: use the "
-		    "newer program",
-		    (int)version, *ret_newest));
-	return (RC_OK);
+	rc = db_sqlite_query_value(
+	    db_sqlite_of(db), "PRAGMA user_version", &version, NULL, 0, err);
+	return (rc == RC_OK
+		    ? db_schema_check(db, version, ret_has, ret_newest, err)
+		    : rc);
 }
 
 enum rc
 db_sqlite_migrate(
     struct db *db, int64_t now_ms, int *ret_from, int *ret_to, struct err *err)
 {
-	struct db_sqlite *s = (struct db_sqlite *)(void *)db;
+	struct db_sqlite *s = db_sqlite_of(db);
 	const struct db_schema *schema = db->schema;
 	int i, version, newest;
 	enum rc rc;
@@ -84,7 +76,7 @@ enum rc
 db_sqlite_describe(struct db *db, int id, struct db_description *ret,
     char *plan, size_t plan_size, struct err *err)
 {
-	struct db_sqlite *s = (struct db_sqlite *)(void *)db;
+	struct db_sqlite *s = db_sqlite_of(db);
 	struct db_sqlite_stmt *st;
 	sqlite3_stmt *ex;
 	char *sql;

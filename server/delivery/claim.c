@@ -18,7 +18,6 @@
 #include "delivery/claim.h"
 #include "delivery/dead_letter.h"
 #include "txn/lane.h"
-#include "txn/order.h"
 #include "txn/verb.h"
 
 /* One lane while it is claimed. */
@@ -44,7 +43,7 @@ add_text(struct buf *b, const char *s, size_t n)
 }
 
 static enum rc
-take_letter(void *arg, const struct store_letter *letter, struct err *err)
+on_row_message(void *arg, const struct store_letter *letter, struct err *err)
 {
 	struct taking *t = arg;
 	struct parcel *p = t->u->parcel;
@@ -75,7 +74,7 @@ put_item(
 	memset(item, 0, sizeof(*item));
 	item->row = *row;
 	item->replay = replay;
-	rc = store_letter_get(t->tx->db, row, take_letter, t, err);
+	rc = store_letter_get(t->tx->db, row, on_row_message, t, err);
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_CORRUPT, "outbox row %lld about nothing",
 		    (long long)row->id);
@@ -121,9 +120,9 @@ take_back(struct taking *t, struct store_row *row, struct err *err)
 	if (row->kind == EVENT_MESSAGE)
 		backlog_add(env->backlog, TOTAL_EVER_RETRIED, 1);
 	if (rc == RC_OK)
-		rc = txn_wait_add(t->tx, t->lane, row, 1, err);
+		rc = txn_backlog_add(t->tx, t->lane, row, 1, err);
 	if (rc == RC_OK && row->kind == EVENT_MESSAGE)
-		rc = txn_tell_change(
+		rc = txn_notify_change(
 		    t->tx, row->sender_id, row->mid, CHANGE_RETRY, err);
 	row->state = OUTBOX_PENDING;
 	row->retry_count++;
@@ -157,12 +156,13 @@ judge(struct taking *t, struct store_row *row, enum verdict *ret,
 	}
 	*ret = OUT;
 	if (row->retry_count > most)
-		return (dead_make(
+		return (dead_letter_make(
 		    t->tx, row, REASON_MAX_RETRIES, "no answer came", err));
 	if (txn_expired(t->tx, row->expires_at))
-		return (dead_make(t->tx, row, REASON_EXPIRED, NULL, err));
+		return (
+		    dead_letter_make(t->tx, row, REASON_EXPIRED, NULL, err));
 	if (row->rescue_count >= CLAIM_POISON_AFTER)
-		return (dead_make(t->tx, row, REASON_POISON, NULL, err));
+		return (dead_letter_make(t->tx, row, REASON_POISON, NULL, err));
 	*ret = STOP;
 	*ret_due = row->next_retry_at;
 	if (row->next_retry_at > now &&
@@ -209,8 +209,8 @@ take_replay(struct taking *t, struct err *err)
 	rc = store_remote_replay(t->tx->db, &ask, rows, room, &n, err);
 	for (i = 0; i < n && rc == RC_OK && !t->full; i++)
 		rc = put_item(t, &rows[i], true, err);
-	/* Where this parcel begins: its settling tells by it whether somebody
-	 * has rewound meanwhile. */
+	/* Where this parcel begins: from that its settling knows whether an
+	 * operator has rewound the lane meanwhile. */
 	if (rc == RC_OK)
 		l->replay_seq = n > 0 ? rows[0].lane_seq : 0;
 	return (rc);
@@ -374,12 +374,7 @@ claim_one(struct tx *tx, struct claim_unit *u, struct err *err)
 	if (p->n > 0)
 		metrics_observe_size(
 		    env->options.metrics, METRIC_CLAIM_ROWS, (int64_t)p->n);
-	if (rc == RC_OK)
-		rc = cache_flush_lanes(env->cache, tx, err);
-	if (rc == RC_OK)
-		rc = store_lanes_ready_next(
-		    tx->db, p->destination_id, &u->next_due, err);
-	return (rc);
+	return (rc == RC_OK ? parcel_next_due(tx, p, &u->next_due, err) : rc);
 }
 
 static enum rc

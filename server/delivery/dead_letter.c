@@ -75,8 +75,8 @@ add_bounce(struct tx *tx, const struct store_row *row, struct cached_lane *lane,
 /* ---- dying ---- */
 
 enum rc
-dead_make(struct tx *tx, const struct store_row *row, enum outbox_reason reason,
-    const char *error, struct err *err)
+dead_letter_make(struct tx *tx, const struct store_row *row,
+    enum outbox_reason reason, const char *error, struct err *err)
 {
 	struct txn_env *env = txn_env_of(tx);
 	struct cached_lane *lane;
@@ -97,14 +97,14 @@ dead_make(struct tx *tx, const struct store_row *row, enum outbox_reason reason,
 		return (rc);
 	backlog_move(env->backlog, row->kind, row->state, dead.state);
 	rc = txn_lane_row_gone(tx, lane, row, err);
-	/* A receipt that dies is counted by its state and no more: nobody
+	/* A receipt that fails is counted by its state and no more: no person
 	 * waits for it. */
 	if (rc != RC_OK || row->kind != EVENT_MESSAGE)
 		return (rc);
 	if (dead.state == OUTBOX_FAILED)
 		metrics_add_by(env->options.metrics, METRIC_BY_OUTBOX_FAILED,
 		    outbox_reason_word(reason), 1);
-	rc = txn_wait_add(tx, lane, row, -1, err);
+	rc = txn_backlog_add(tx, lane, row, -1, err);
 	if (rc == RC_OK)
 		rc = store_dead_letter_insert(tx->db, &dead,
 		    lane->lane.destination_id, error, tx->now_ms, err);
@@ -112,40 +112,48 @@ dead_make(struct tx *tx, const struct store_row *row, enum outbox_reason reason,
 	if (rc == RC_OK)
 		rc = add_bounce(tx, &dead, lane, err);
 	if (rc == RC_OK)
-		rc = txn_tell_change(
+		rc = txn_notify_change(
 		    tx, row->sender_id, row->mid, CHANGE_FAILED, err);
 	return (rc);
 }
 
 enum rc
-dead_by_id(struct tx *tx, int64_t outbox_id, enum outbox_reason reason,
-    const char *error, struct err *err)
+dead_letter_make_by_id(struct tx *tx, int64_t outbox_id,
+    enum outbox_reason reason, const char *error, struct err *err)
 {
 	struct store_row row;
 	enum rc rc;
 
 	rc = store_row_get(tx->db, outbox_id, &row, err);
-	return (rc == RC_OK ? dead_make(tx, &row, reason, error, err) : rc);
+	return (
+	    rc == RC_OK ? dead_letter_make(tx, &row, reason, error, err) : rc);
 }
 
 /* ---- coming back ---- */
 
-/* The row and its lane; *ret refuses when there is no such row.  Where there
- * are other nodes the row is read again when the lane is ours: it may be on its
- * way by then, or back. */
+/* A row that an operator or its sender wants to change. */
+struct found {
+	struct store_row row;
+	struct cached_lane *lane;
+	const char *by;
+};
+
+/* The row and its lane; *ret refuses when there is no such row.  On a database
+ * of several nodes the row is read again when its lane is locked: it may be
+ * under way by then, or back. */
 static enum rc
-find(struct tx *tx, int64_t outbox_id, struct store_row *ret_row,
-    struct cached_lane **ret_lane, struct refusal *ret, struct err *err)
+find(struct tx *tx, int64_t outbox_id, struct found *f, struct refusal *ret,
+    struct err *err)
 {
 	enum rc rc;
 
-	rc = store_row_get(tx->db, outbox_id, ret_row, err);
-	if (rc == RC_OK && ret_row->lane_id != 0) {
+	rc = store_row_get(tx->db, outbox_id, &f->row, err);
+	if (rc == RC_OK && f->row.lane_id != 0) {
 		rc = cache_lane_by_id(
-		    txn_env_of(tx)->cache, tx, ret_row->lane_id, ret_lane, err);
-		if (rc != RC_OK || !db_shared(tx->db))
+		    txn_env_of(tx)->cache, tx, f->row.lane_id, &f->lane, err);
+		if (rc != RC_OK || !db_multi_writer(tx->db))
 			return (rc);
-		rc = store_row_get(tx->db, outbox_id, ret_row, err);
+		rc = store_row_get(tx->db, outbox_id, &f->row, err);
 		if (rc == RC_OK)
 			return (rc);
 	}
@@ -153,7 +161,7 @@ find(struct tx *tx, int64_t outbox_id, struct store_row *ret_row,
 		/* To oneself: it never waits. */
 		refusal_set(ret, PROBLEM_CONFLICT, "",
 		    "it is %s, and was never on its way",
-		    outbox_state_name(ret_row->state));
+		    outbox_state_name(f->row.state));
 	} else if (rc == RC_NOT_FOUND) {
 		refusal_set(ret, PROBLEM_NOT_FOUND, "",
 		    "there is no such message on its way");
@@ -162,14 +170,29 @@ find(struct tx *tx, int64_t outbox_id, struct store_row *ret_row,
 	return (rc);
 }
 
+typedef enum rc (*found_fn)(
+    struct tx *tx, const struct found *f, struct refusal *ret, struct err *err);
+
+/* Finds the row of ${f->row.id}, and changes it by ${change}. */
+static enum rc
+find_and_change(struct tx *tx, struct found *f, found_fn change,
+    struct refusal *ret, struct err *err)
+{
+	enum rc rc;
+
+	rc = find(tx, f->row.id, f, ret, err);
+	if (rc != RC_OK || ret->problem != PROBLEM_NONE)
+		return (rc);
+	return (change(tx, f, ret, err));
+}
+
 enum rc
-dead_hold(struct tx *tx, int64_t outbox_id, struct err *err)
+dead_letter_lock(struct tx *tx, int64_t outbox_id, struct err *err)
 {
 	struct refusal none = REFUSAL_INIT;
-	struct cached_lane *lane;
-	struct store_row row;
+	struct found f;
 
-	return (find(tx, outbox_id, &row, &lane, &none, err));
+	return (find(tx, outbox_id, &f, &none, err));
 }
 
 static bool
@@ -184,11 +207,11 @@ requeue(struct tx *tx, const struct store_row *row, struct cached_lane *lane,
     const char *by, struct err *err)
 {
 	struct txn_env *env = txn_env_of(tx);
-	int64_t place;
+	int64_t lane_seq;
 	enum rc rc;
 
-	place = txn_lane_place(tx, lane, row->priority);
-	rc = store_row_requeue(tx->db, row->id, place,
+	lane_seq = txn_lane_append(tx, lane, row->priority);
+	rc = store_row_requeue(tx->db, row->id, lane_seq,
 	    tx->now_ms + env->options.expiry_ms, tx->now_ms, err);
 	if (rc == RC_OK)
 		rc = store_dead_letter_resolve(
@@ -200,41 +223,45 @@ requeue(struct tx *tx, const struct store_row *row, struct cached_lane *lane,
 	backlog_move(env->backlog, row->kind, row->state, OUTBOX_PENDING);
 	backlog_add(env->backlog, TOTAL_EVER_REQUEUED, 1);
 	if (rc == RC_OK)
-		rc = txn_wait_add(tx, lane, row, 1, err);
+		rc = txn_backlog_add(tx, lane, row, 1, err);
 	if (rc == RC_OK)
 		rc = txn_wake_lane(tx, lane, row->priority, err);
 	if (rc == RC_OK)
-		rc = txn_tell_change(
+		rc = txn_notify_change(
 		    tx, row->sender_id, row->mid, CHANGE_RETRY, err);
 	return (rc);
 }
 
-enum rc
-dead_requeue(struct tx *tx, int64_t outbox_id, const char *by,
-    struct refusal *ret, struct err *err)
+static enum rc
+requeue_found(
+    struct tx *tx, const struct found *f, struct refusal *ret, struct err *err)
 {
-	struct txn_env *env = txn_env_of(tx);
-	struct cached_lane *lane;
-	struct store_row row;
-	enum rc rc;
+	const struct txn_env *env = txn_env_of(tx);
 
-	rc = find(tx, outbox_id, &row, &lane, ret, err);
-	if (rc != RC_OK || ret->problem != PROBLEM_NONE)
-		return (rc);
-	if (!is_dead(&row)) {
+	if (!is_dead(&f->row)) {
 		refusal_set(ret, PROBLEM_CONFLICT, "",
 		    "it is %s: only what has failed or expired is requeued",
-		    outbox_state_name(row.state));
-	} else if (env->options.requeue_ms != 0 &&
-		   tx->now_ms - row.created_at > env->options.requeue_ms) {
+		    outbox_state_name(f->row.state));
+		return (RC_OK);
+	}
+	if (env->options.requeue_ms != 0 &&
+	    tx->now_ms - f->row.created_at > env->options.requeue_ms) {
 		/* Its destination may have forgotten that it has it. */
 		refusal_set(ret, PROBLEM_CONFLICT, "",
 		    "it is too old to be requeued (requeue-window): send it "
 		    "anew");
-	} else {
-		rc = requeue(tx, &row, lane, by, err);
+		return (RC_OK);
 	}
-	return (rc);
+	return (requeue(tx, &f->row, f->lane, f->by, err));
+}
+
+enum rc
+dead_letter_requeue(struct tx *tx, int64_t outbox_id, const char *by,
+    struct refusal *ret, struct err *err)
+{
+	struct found f = {.row.id = outbox_id, .by = by};
+
+	return (find_and_change(tx, &f, requeue_found, ret, err));
 }
 
 /* The state of ${row} in the words of a refusal. */
@@ -247,30 +274,26 @@ state_in_words(const struct store_row *row)
 		    : outbox_state_name(row->state));
 }
 
-enum rc
-dead_discard(struct tx *tx, int64_t outbox_id, const char *by,
-    struct refusal *ret, struct err *err)
+static enum rc
+discard_found(
+    struct tx *tx, const struct found *f, struct refusal *ret, struct err *err)
 {
-	struct cached_lane *lane;
-	struct store_row row;
+	const struct store_row *row = &f->row;
 	enum rc rc;
 
-	rc = find(tx, outbox_id, &row, &lane, ret, err);
-	if (rc != RC_OK || ret->problem != PROBLEM_NONE)
-		return (rc);
-	if (row.state == OUTBOX_PENDING && row.lane_seq != 0) {
-		rc = dead_make(tx, &row, REASON_DISCARDED, NULL, err);
-		if (rc != RC_OK || row.kind != EVENT_MESSAGE)
+	if (row->state == OUTBOX_PENDING && row->lane_seq != 0) {
+		rc = dead_letter_make(tx, row, REASON_DISCARDED, NULL, err);
+		if (rc != RC_OK || row->kind != EVENT_MESSAGE)
 			return (rc);
-	} else if (!is_dead(&row)) {
+	} else if (!is_dead(row)) {
 		refusal_set(ret, PROBLEM_CONFLICT, "",
 		    "it is %s: only what waits, has failed or has expired is "
 		    "discarded",
-		    state_in_words(&row));
+		    state_in_words(row));
 		return (RC_OK);
 	}
 	rc = store_dead_letter_resolve(
-	    tx->db, row.id, "discarded", by, tx->now_ms, err);
+	    tx->db, row->id, "discarded", f->by, tx->now_ms, err);
 	if (rc == RC_NOT_FOUND) {
 		refusal_set(ret, PROBLEM_CONFLICT, "",
 		    "it has been dealt with already");
@@ -280,34 +303,47 @@ dead_discard(struct tx *tx, int64_t outbox_id, const char *by,
 }
 
 enum rc
-outbox_retry_now(struct tx *tx, int64_t outbox_id, const char *by,
+dead_letter_discard(struct tx *tx, int64_t outbox_id, const char *by,
     struct refusal *ret, struct err *err)
 {
-	struct txn_env *env = txn_env_of(tx);
-	struct cached_lane *lane;
-	struct store_row row;
+	struct found f = {.row.id = outbox_id, .by = by};
+
+	return (find_and_change(tx, &f, discard_found, ret, err));
+}
+
+static enum rc
+retry_found(
+    struct tx *tx, const struct found *f, struct refusal *ret, struct err *err)
+{
+	const struct store_row *row = &f->row;
 	enum rc rc;
 
-	rc = find(tx, outbox_id, &row, &lane, ret, err);
-	if (rc != RC_OK || ret->problem != PROBLEM_NONE)
-		return (rc);
-	if (is_dead(&row))
-		return (dead_requeue(tx, outbox_id, by, ret, err));
-	if (row.state != OUTBOX_PENDING || row.lane_seq == 0) {
+	if (is_dead(row))
+		return (requeue_found(tx, f, ret, err));
+	if (row->state != OUTBOX_PENDING || row->lane_seq == 0) {
 		refusal_set(ret, PROBLEM_CONFLICT, "",
 		    "it is %s: there is nothing to try again",
-		    state_in_words(&row));
+		    state_in_words(row));
 		return (RC_OK);
 	}
-	rc = store_row_due_now(tx->db, row.id, tx->now_ms, err);
-	if (lane->lane.due_at != 0) {
-		lane->lane.due_at = 0;
-		cache_lane_touch(env->cache, lane);
+	rc = store_row_due_now(tx->db, row->id, tx->now_ms, err);
+	if (f->lane->lane.due_at != 0) {
+		f->lane->lane.due_at = 0;
+		cache_lane_touch(txn_env_of(tx)->cache, f->lane);
 	}
 	if (rc == RC_OK)
-		rc = txn_wake_lane(tx, lane, row.priority, err);
+		rc = txn_wake_lane(tx, f->lane, row->priority, err);
 	if (rc == RC_OK)
-		rc = txn_tell_change(
-		    tx, row.sender_id, row.mid, CHANGE_OTHER, err);
+		rc = txn_notify_change(
+		    tx, row->sender_id, row->mid, CHANGE_OTHER, err);
 	return (rc);
+}
+
+enum rc
+dead_letter_retry(struct tx *tx, int64_t outbox_id, const char *by,
+    struct refusal *ret, struct err *err)
+{
+	struct found f = {.row.id = outbox_id, .by = by};
+
+	return (find_and_change(tx, &f, retry_found, ret, err));
 }

@@ -15,18 +15,17 @@
 #include "model/outbox.h"
 #include "txn/add.h"
 #include "txn/lockset.h"
-#include "txn/order.h"
 #include "txn/verb.h"
 
 /* The message id of ${mid}: from memory, else from the store. */
 static enum rc
-message_id_of(struct tx *tx, const struct recent *recent, int64_t mid,
+message_id_of(struct tx *tx, const struct cached_message *cached, int64_t mid,
     struct uuid *ret, struct err *err)
 {
 	enum rc rc;
 
-	if (recent != NULL) {
-		*ret = recent->id;
+	if (cached != NULL) {
+		*ret = cached->id;
 		return (RC_OK);
 	}
 	rc = store_message_uuid(tx->db, mid, ret, err);
@@ -40,7 +39,7 @@ add_inbox_row(struct tx *tx, struct cached_lane *lane,
     const struct store_claimed *row, struct err *err)
 {
 	struct txn_env *env = txn_env_of(tx);
-	const struct recent *recent;
+	const struct cached_message *cached;
 	struct cached_user *actor;
 	struct inbox_new i;
 	struct uuid of;
@@ -52,10 +51,10 @@ add_inbox_row(struct tx *tx, struct cached_lane *lane,
 	if (rc != RC_OK)
 		return (rc);
 	memset(&i, 0, sizeof(i));
-	recent = recent_find(&env->recent, row->mid);
-	if (row->kind == EVENT_MESSAGE && recent != NULL)
-		i.message = recent->message;
-	rc = message_id_of(tx, recent, row->mid, &of, err);
+	cached = message_cache_find(&env->message_cache, row->mid);
+	if (row->kind == EVENT_MESSAGE && cached != NULL)
+		i.message = cached->message;
+	rc = message_id_of(tx, cached, row->mid, &of, err);
 	i.user = lane->dest;
 	i.kind = row->kind;
 	i.own = false;
@@ -109,7 +108,7 @@ settle(struct tx *tx, struct cached_lane *lane, const struct store_claimed *row,
 	rc = backlog_wait(env->backlog,
 	    &(struct backlog_key){row->sender_id, DESTINATION_LOCAL}, -1, err);
 	if (rc == RC_OK)
-		rc = txn_tell_change(
+		rc = txn_notify_change(
 		    tx, row->sender_id, row->mid, CHANGE_SENT, err);
 	return (rc);
 }
@@ -123,7 +122,8 @@ deliver_row(struct tx *tx, struct cached_lane *lane,
 
 	if (txn_expired(tx, row->expires_at)) {
 		lane->lane.next_seq = row->lane_seq + 1;
-		return (dead_by_id(tx, row->id, REASON_EXPIRED, NULL, err));
+		return (dead_letter_make_by_id(
+		    tx, row->id, REASON_EXPIRED, NULL, err));
 	}
 	rc = add_inbox_row(tx, lane, row, err);
 	if (rc == RC_OK)
@@ -131,24 +131,24 @@ deliver_row(struct tx *tx, struct cached_lane *lane,
 	return (rc);
 }
 
-/* ---- turns ---- */
+/* ---- sub-batches ---- */
 
 /* Lanes that are delivered together: read at once, written at once.  A lane is
- * in a turn once. */
-#define TURN_LANES STORE_CLAIMS
+ * in a sub-batch once. */
+#define SUB_BATCH_LANES STORE_CLAIMS
 
-struct turn {
+struct sub_batch {
 	struct tx *tx;
-	struct cached_lane *lanes[TURN_LANES];
-	struct deliver_unit *units[TURN_LANES]; /* whose lane it is */
-	size_t places[TURN_LANES];              /* where in the unit */
+	struct cached_lane *lanes[SUB_BATCH_LANES];
+	struct deliver_unit *units[SUB_BATCH_LANES]; /* whose lane it is */
+	size_t parts[SUB_BATCH_LANES];               /* where in the unit */
 	size_t n;
 };
 
-/* Rows of each lane of a turn: the room shared out, and never more than a lane
- * has in a turn of its own. */
+/* Rows of each lane of a sub-batch: the room shared out, and never more than a
+ * lane has in a sub-batch of its own. */
 static size_t
-rows_each(const struct turn *t)
+rows_each(const struct sub_batch *t)
 {
 	size_t most = CLAIMED_ROWS / t->n;
 
@@ -158,7 +158,7 @@ rows_each(const struct turn *t)
 /* Delivers what was read of lane ${i}: ${n} rows at ${rows}, of at most
  * ${most}. */
 static enum rc
-deliver_lane(struct turn *t, size_t i, const struct store_claimed *rows,
+deliver_lane(struct sub_batch *t, size_t i, const struct store_claimed *rows,
     size_t n, struct err *err)
 {
 	struct txn_env *env = txn_env_of(t->tx);
@@ -176,19 +176,20 @@ deliver_lane(struct turn *t, size_t i, const struct store_claimed *rows,
 	if (n < most)
 		lane->lane.next_seq = lane->lane.tail_seq + 1;
 	cache_lane_touch(env->cache, lane);
-	t->units[i]->more[t->places[i]] =
+	t->units[i]->more[t->parts[i]] =
 	    n == most && lane->lane.next_seq <= lane->lane.tail_seq;
 	t->units[i]->delivered += n;
 	return (RC_OK);
 }
 
 /* Reads the lanes' rows; event ids in the rows that are gathered point into
- * env->claimed, so that these are written before the next turn. */
+ * env->claimed, so that these are written before the next
+ * sub-batch. */
 static enum rc
-take_turn(struct turn *t, struct err *err)
+deliver_sub_batch(struct sub_batch *t, struct err *err)
 {
 	struct txn_env *env = txn_env_of(t->tx);
-	struct store_claim claims[TURN_LANES];
+	struct store_claim claims[SUB_BATCH_LANES];
 	size_t i, n, at = 0, end;
 	enum rc rc;
 
@@ -202,7 +203,7 @@ take_turn(struct turn *t, struct err *err)
 		     end++)
 			continue;
 		rc = deliver_lane(t, i, env->claimed + at, end - at, err);
-		t->lanes[i]->in_turn = false;
+		t->lanes[i]->in_sub_batch = false;
 		at = end;
 	}
 	FAULT("deliver.inbox.before");
@@ -216,19 +217,19 @@ take_turn(struct turn *t, struct err *err)
 	return (rc);
 }
 
-/* Lane ${place} of ${u} has its turn, with others. */
+/* Adds lane ${part} of ${u} to the sub-batch, which is delivered when full. */
 static enum rc
-join_turn(struct turn *t, struct cached_lane *lane, struct deliver_unit *u,
-    size_t place, struct err *err)
+join_sub_batch(struct sub_batch *t, struct cached_lane *lane,
+    struct deliver_unit *u, size_t part, struct err *err)
 {
 	enum rc rc = RC_OK;
 
-	if (t->n == TURN_LANES)
-		rc = take_turn(t, err);
-	lane->in_turn = true;
+	if (t->n == SUB_BATCH_LANES)
+		rc = deliver_sub_batch(t, err);
+	lane->in_sub_batch = true;
 	t->lanes[t->n] = lane;
 	t->units[t->n] = u;
-	t->places[t->n++] = place;
+	t->parts[t->n++] = part;
 	return (rc);
 }
 
@@ -247,11 +248,12 @@ take_poison(struct tx *tx, struct cached_lane *lane, struct err *err)
 		return (rc);
 	lane->lane.next_seq = env->claimed[0].lane_seq + 1;
 	cache_lane_touch(env->cache, lane);
-	return (dead_by_id(tx, env->claimed[0].id, REASON_POISON, NULL, err));
+	return (dead_letter_make_by_id(
+	    tx, env->claimed[0].id, REASON_POISON, NULL, err));
 }
 
 static enum rc
-deliver_unit_apply(struct turn *t, struct deliver_unit *u, struct err *err)
+deliver_unit_apply(struct sub_batch *t, struct deliver_unit *u, struct err *err)
 {
 	struct txn_env *env = txn_env_of(t->tx);
 	struct cached_lane *lane;
@@ -261,7 +263,7 @@ deliver_unit_apply(struct turn *t, struct deliver_unit *u, struct err *err)
 	u->delivered = 0;
 	for (i = 0; i < u->nlanes && rc == RC_OK; i++) {
 		u->more[i] = false;
-		if (u->held[i])
+		if (u->contended[i])
 			continue;
 		rc = cache_lane_by_id(
 		    env->cache, t->tx, u->lanes[i], &lane, err);
@@ -271,18 +273,19 @@ deliver_unit_apply(struct turn *t, struct deliver_unit *u, struct err *err)
 		}
 		if (rc != RC_OK)
 			return (rc);
-		/* Who is in a turn already is looked at after it. */
-		if (lane->in_turn)
-			rc = take_turn(t, err);
+		/* A lane that is in a sub-batch already is looked at after it.
+		 */
+		if (lane->in_sub_batch)
+			rc = deliver_sub_batch(t, err);
 		if (rc != RC_OK || lane->lane.next_seq > lane->lane.tail_seq ||
 		    lane->lane.due_at > t->tx->now_ms)
 			continue;
 		if (u->poison && t->n > 0)
-			rc = take_turn(t, err);
+			rc = deliver_sub_batch(t, err);
 		if (rc == RC_OK && u->poison)
 			rc = take_poison(t->tx, lane, err);
 		if (rc == RC_OK)
-			rc = join_turn(t, lane, u, i, err);
+			rc = join_sub_batch(t, lane, u, i, err);
 	}
 	return (rc);
 }
@@ -290,15 +293,15 @@ deliver_unit_apply(struct turn *t, struct deliver_unit *u, struct err *err)
 static enum rc
 deliver_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
 {
-	struct turn turn = {.tx = tx};
+	struct sub_batch batch = {.tx = tx};
 	enum rc rc = RC_OK;
 	size_t i;
 
 	for (i = 0; i < n && rc == RC_OK; i++)
-		rc = deliver_unit_apply(&turn,
+		rc = deliver_unit_apply(&batch,
 		    CONTAINER_OF(units[i], struct deliver_unit, unit), err);
-	if (rc == RC_OK && turn.n > 0)
-		rc = take_turn(&turn, err);
+	if (rc == RC_OK && batch.n > 0)
+		rc = deliver_sub_batch(&batch, err);
 	return (rc);
 }
 
@@ -312,7 +315,7 @@ deliver_locks(struct unit *unit, struct lockset *set, struct err *err)
 
 	for (i = 0; i < u->nlanes && rc == RC_OK; i++) {
 		lockset_part(set, i);
-		if (!u->held[i])
+		if (!u->contended[i])
 			rc = lockset_lane(set, u->lanes[i], err);
 	}
 	return (rc);
@@ -325,7 +328,7 @@ deliver_parts(struct unit *unit, size_t *ret_n)
 	struct deliver_unit *u = CONTAINER_OF(unit, struct deliver_unit, unit);
 
 	*ret_n = DELIVER_LANES;
-	return (u->held);
+	return (u->contended);
 }
 
 UNIT_KIND(deliver, deliver_locks, .queue = UNIT_DELIVERY,
@@ -347,5 +350,5 @@ void
 deliver_unit_free(struct deliver_unit *u)
 {
 
-	memset(u->held, 0, sizeof(u->held));
+	memset(u->contended, 0, sizeof(u->contended));
 }

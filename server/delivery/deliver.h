@@ -8,7 +8,7 @@
 
 #include "txn/env.h"
 
-/* Lanes that one unit serves, and rows of a lane that one turn takes. */
+/* Lanes that one unit serves, and rows of a lane in one sub-batch. */
 #define DELIVER_LANES 50
 #define DELIVER_ROWS 100
 
@@ -22,8 +22,9 @@ struct deliver_unit {
 
 	/* Answered, when unit.rc is RC_OK: which of them have more. */
 	bool more[DELIVER_LANES];
-	/* Somebody else holds what these need: nothing was done. */
-	bool held[DELIVER_LANES];
+	/* Another transaction has locked what these lanes need: nothing was
+	 * done. */
+	bool contended[DELIVER_LANES];
 	size_t delivered;
 	void *arg;
 };
@@ -31,7 +32,7 @@ struct deliver_unit {
 /* Makes ${u} a unit of work with no lanes yet. */
 void deliver_unit_init(struct deliver_unit *u);
 
-/* None of its lanes is held. */
+/* No lane of it is contended. */
 void deliver_unit_free(struct deliver_unit *u);
 
 #endif

@@ -8,7 +8,6 @@
 #include "delivery/destination.h"
 #include "store/audit.h"
 #include "txn/lane.h"
-#include "txn/order.h"
 #include "txn/verb.h"
 
 /* The destination called ${name}, or a refusal. */
@@ -101,8 +100,8 @@ destination_rate(struct tx *tx, const char *name, int64_t per_second,
 }
 
 enum rc
-lane_rewind(struct tx *tx, int64_t lane_id, int64_t seq, const char *by,
-    struct refusal *ret, struct err *err)
+destination_rewind_lane(struct tx *tx, int64_t lane_id, int64_t seq,
+    const char *by, struct refusal *ret, struct err *err)
 {
 	struct txn_env *env = txn_env_of(tx);
 	struct cached_lane *lane;

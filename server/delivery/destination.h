@@ -13,9 +13,9 @@
 /* The most that a destination may be allowed a second. */
 #define DESTINATION_RATE_MAX 1000000
 
-/* Nothing is sent to ${name} any more until it is resumed ("*": to nobody,
- * "local": into no inbox).  What waits expires meanwhile as it would.  ${ret}
- * refuses a name that is not known. */
+/* Nothing is sent to ${name} any more until it is resumed ("*": to no
+ * destination, "local": into no inbox).  What waits expires meanwhile as it
+ * would.  ${ret} refuses a name that is not known. */
 enum rc destination_pause(struct tx *tx, const char *name, const char *by,
     const char *reason, struct refusal *ret, struct err *err) MUST_USE;
 enum rc destination_resume(struct tx *tx, const char *name, const char *by,
@@ -25,12 +25,12 @@ enum rc destination_resume(struct tx *tx, const char *name, const char *by,
 enum rc destination_rate(struct tx *tx, const char *name, int64_t per_second,
     const char *by, struct refusal *ret, struct err *err) MUST_USE;
 
-/* The rows of a lane from place ${seq} on that are in its destination's hands
- * are offered again, as far as they are still kept; states do not change, and
- * receivers know what they have.  ${ret} refuses a lane into an inbox here,
- * which has what it was given. */
-enum rc lane_rewind(struct tx *tx, int64_t lane_id, int64_t seq, const char *by,
-    struct refusal *ret, struct err *err) MUST_USE;
+/* The rows of a lane from lane_seq ${seq} on that its destination has are
+ * offered again, as far as they are still kept; states do not change, and
+ * receivers know what they have.  ${ret} refuses a lane to a local
+ * inbox, which has what it was given. */
+enum rc destination_rewind_lane(struct tx *tx, int64_t lane_id, int64_t seq,
+    const char *by, struct refusal *ret, struct err *err) MUST_USE;
 
 /* The relay stores what it has learnt of a destination. */
 struct breaker_unit {

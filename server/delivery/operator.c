@@ -13,7 +13,6 @@
 #include "store/dead_letter.h"
 #include "store/message.h"
 #include "txn/lockset.h"
-#include "txn/order.h"
 #include "txn/verb.h"
 
 /* Rows of one message that are looked at. */
@@ -101,7 +100,8 @@ do_message(struct tx *tx, struct operator_unit *u, struct err *err)
 	bool discard = u->op == OPERATOR_DISCARD;
 	enum rc rc;
 
-	rc = each_row(tx, u, discard ? dead_discard : outbox_retry_now, err);
+	rc = each_row(
+	    tx, u, discard ? dead_letter_discard : dead_letter_retry, err);
 	if (rc != RC_OK || u->done == 0)
 		return (rc);
 	(void)snprintf(
@@ -124,7 +124,7 @@ retry_own(struct tx *tx, int64_t outbox_id, const char *by, struct refusal *ret,
 	    !txn_sender_has_room(txn_env_of(tx), row.sender_id, ret))
 		return (RC_OK);
 	return (rc == RC_OK || rc == RC_NOT_FOUND
-		    ? outbox_retry_now(tx, outbox_id, by, ret, err)
+		    ? dead_letter_retry(tx, outbox_id, by, ret, err)
 		    : rc);
 }
 
@@ -148,8 +148,8 @@ do_own_retry(struct tx *tx, struct operator_unit *u, struct err *err)
 
 /* ---- dead letters ---- */
 
-/* What letter ${dead_id} is about.  Where there are other nodes an open one is
- * looked at again when its message is ours: somebody may have dealt with it. */
+/* Reads dead letter ${dead_id}.  On a database of several nodes an open one is
+ * read again when its message is locked: an operator may have dealt with it. */
 static enum rc
 find_letter(struct tx *tx, int64_t dead_id, struct store_dead_letter *ret,
     struct err *err)
@@ -157,18 +157,18 @@ find_letter(struct tx *tx, int64_t dead_id, struct store_dead_letter *ret,
 	enum rc rc;
 
 	rc = store_dead_letter_get(tx->db, dead_id, ret, err);
-	if (rc != RC_OK || !ret->open || !db_shared(tx->db))
+	if (rc != RC_OK || !ret->open || !db_multi_writer(tx->db))
 		return (rc);
-	rc = dead_hold(tx, ret->outbox_id, err);
+	rc = dead_letter_lock(tx, ret->outbox_id, err);
 	return (rc == RC_OK ? store_dead_letter_get(tx->db, dead_id, ret, err)
 			    : rc);
 }
 
 static enum rc
-do_letter(struct tx *tx, struct operator_unit *u,
-    struct operator_letter *letter, struct err *err)
+do_dead_letter(struct tx *tx, struct operator_unit *u,
+    struct operator_dead_letter *letter, struct err *err)
 {
-	bool discard = u->op == OPERATOR_DISCARD_LETTERS;
+	bool discard = u->op == OPERATOR_DISCARD_DEAD_LETTERS;
 	char detail[DETAIL_SIZE];
 	struct store_dead_letter about;
 	struct refusal r = REFUSAL_INIT;
@@ -184,7 +184,7 @@ do_letter(struct tx *tx, struct operator_unit *u,
 		refusal_set(&r, PROBLEM_CONFLICT, "",
 		    "somebody has dealt with it already");
 	} else if (rc == RC_OK) {
-		rc = (discard ? dead_discard : dead_requeue)(
+		rc = (discard ? dead_letter_discard : dead_letter_requeue)(
 		    tx, about.outbox_id, u->by, &r, err);
 	}
 	if (rc != RC_OK)
@@ -207,8 +207,8 @@ do_letters(struct tx *tx, struct operator_unit *u, struct err *err)
 	size_t i;
 	enum rc rc = RC_OK;
 
-	for (i = 0; i < u->nletters && rc == RC_OK; i++)
-		rc = do_letter(tx, u, &u->letters[i], err);
+	for (i = 0; i < u->ndead_letters && rc == RC_OK; i++)
+		rc = do_dead_letter(tx, u, &u->dead_letters[i], err);
 	return (rc);
 }
 
@@ -226,8 +226,8 @@ operator_one(struct tx *tx, struct operator_unit *u, struct err *err)
 	case OPERATOR_RETRY:
 	case OPERATOR_DISCARD:
 		return (do_message(tx, u, err));
-	case OPERATOR_REQUEUE_LETTERS:
-	case OPERATOR_DISCARD_LETTERS:
+	case OPERATOR_REQUEUE_DEAD_LETTERS:
+	case OPERATOR_DISCARD_DEAD_LETTERS:
 		return (do_letters(tx, u, err));
 	/* These write down themselves who did it. */
 	case OPERATOR_PAUSE:
@@ -241,7 +241,7 @@ operator_one(struct tx *tx, struct operator_unit *u, struct err *err)
 		    tx, u->name, u->number, u->by, &u->refusal, err));
 	case OPERATOR_REWIND:
 	default:
-		return (lane_rewind(
+		return (destination_rewind_lane(
 		    tx, u->lane_id, u->number, u->by, &u->refusal, err));
 	}
 }
@@ -267,11 +267,11 @@ operator_locks(struct unit *unit, struct lockset *set, struct err *err)
 	case OPERATOR_RETRY:
 	case OPERATOR_DISCARD:
 		return (lockset_message(set, &u->message, err));
-	case OPERATOR_REQUEUE_LETTERS:
-	case OPERATOR_DISCARD_LETTERS:
-		for (i = 0; i < u->nletters && rc == RC_OK; i++)
+	case OPERATOR_REQUEUE_DEAD_LETTERS:
+	case OPERATOR_DISCARD_DEAD_LETTERS:
+		for (i = 0; i < u->ndead_letters && rc == RC_OK; i++)
 			rc = lockset_dead_letter(
-			    set, u->letters[i].dead_id, err);
+			    set, u->dead_letters[i].dead_id, err);
 		return (rc);
 	case OPERATOR_REWIND:
 		return (lockset_lane(set, u->lane_id, err));

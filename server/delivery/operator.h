@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an operator does, and the one thing that a sender may do
- * there, too: have his own message tried again.  Everything an operator does
+ * What an operator does, and the one thing that a sender may do, too: have an
+ * own message tried again.  Everything an operator does
  * leaves a row in the audit log, in the same transaction.
  */
 #ifndef DELIVERY_OPERATOR_H
@@ -11,9 +11,9 @@
 #include "model/refusal.h"
 #include "txn/env.h"
 
-/* Dead letters in one unit; a long list is many units, so that nobody's
+/* Dead letters in one unit; a long list is many units, so that no
  * commit waits for all of it. */
-#define OPERATOR_LETTERS 100
+#define OPERATOR_DEAD_LETTERS 100
 #define OPERATOR_REASON_LEN 512
 #define OPERATOR_NAME_LEN 253
 
@@ -21,8 +21,8 @@ enum operator_op {
 	OPERATOR_OWN_RETRY,
 	OPERATOR_RETRY,
 	OPERATOR_DISCARD,
-	OPERATOR_REQUEUE_LETTERS,
-	OPERATOR_DISCARD_LETTERS,
+	OPERATOR_REQUEUE_DEAD_LETTERS,
+	OPERATOR_DISCARD_DEAD_LETTERS,
 	OPERATOR_PAUSE,
 	OPERATOR_RESUME,
 	OPERATOR_RATE,
@@ -30,7 +30,7 @@ enum operator_op {
 };
 
 /* A dead letter of a list, and what became of it. */
-struct operator_letter {
+struct operator_dead_letter {
 	int64_t dead_id;
 	bool refused;
 	char detail[REFUSAL_DETAIL_SIZE];
@@ -48,12 +48,13 @@ struct operator_unit {
 	char reason[OPERATOR_REASON_LEN + 1]; /* OPERATOR_PAUSE; "": none */
 	int64_t number;                       /* a rate, a place */
 	int64_t lane_id;                      /* OPERATOR_REWIND */
-	struct operator_letter *letters; /* at most OPERATOR_LETTERS; kept */
-	size_t nletters;
+	/* At most OPERATOR_DEAD_LETTERS; kept. */
+	struct operator_dead_letter *dead_letters;
+	size_t ndead_letters;
 
 	/* Answered, when unit.rc is RC_OK. */
 	struct refusal refusal;
-	size_t done; /* rows or letters */
+	size_t done; /* rows or dead letters */
 	void *arg;
 };
 

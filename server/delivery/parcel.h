@@ -4,7 +4,7 @@
  * and travel together.  The claim fills it, a carrier answers it, the settling
  * reads the answers.
  *
- * It belongs to whoever works on it: the writer while it is claimed and
+ * It belongs to the thread that works on it: the writer while it is claimed and
  * settled, the carrier in between.
  */
 #ifndef DELIVERY_PARCEL_H
@@ -41,6 +41,8 @@ enum answer {
 };
 
 #define PARCEL_ERROR_SIZE 256
+
+struct tx;
 
 struct parcel_item {
 	struct store_row row; /* attempts: with this one */
@@ -80,7 +82,12 @@ struct parcel {
 };
 
 /* The word of ${answer} for the audit. */
-const char *answer_outcome(enum answer answer);
+const char *parcel_answer_outcome(enum answer answer);
+
+/* When the next lane to the destination of ${parcel} is due, with the lanes as
+ * this transaction has changed them; 0: none is ready.  Thread: writer. */
+enum rc parcel_next_due(struct tx *tx, const struct parcel *parcel,
+    int64_t *ret, struct err *err) MUST_USE;
 
 /* A NUL-terminated text of the parcel. */
 static inline const char *

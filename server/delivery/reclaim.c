@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The batch verb `rescue`: leases that ran out, and what has expired.
+ * The batch verb `reclaim`: leases that ran out, and what has expired.
  *
- * A lease that ran out charges its messages one rescue each (claim.h says what
- * that leads to); after a restart nobody is charged, because nobody knows whose
- * fault it was.  Whose lease it was finds the token changed (settle.h).
+ * A lease that ran out charges its messages one reclaim each (claim.h says what
+ * that leads to).  After a restart no message is charged, because it is unknown
+ * which one was the cause.  The owner of the lease finds the token changed
+ * (settle.h).
  */
 #include <string.h>
 
 #include "base/fault.h"
 #include "delivery/dead_letter.h"
-#include "delivery/settle.h"
+#include "delivery/parcel.h"
+#include "delivery/reclaim.h"
+#include "model/breaker.h"
 #include "txn/lane.h"
-#include "txn/order.h"
 #include "txn/verb.h"
 
 /* Messages taken out in one unit. */
 #define EXPIRE_ROWS 100
 
 static enum rc
-rescue_row(
+reclaim_row(
     struct tx *tx, const struct store_row *row, bool charge, struct err *err)
 {
 	struct txn_env *env = txn_env_of(tx);
@@ -45,7 +47,7 @@ is_stale(const struct tx *tx, const struct cached_lane *lane, bool charge)
 {
 	const struct store_lane *l = &lane->lane;
 
-	if (!db_shared(tx->db))
+	if (!db_multi_writer(tx->db))
 		return (true);
 	if (l->state != LANE_LEASED)
 		return (false);
@@ -54,7 +56,7 @@ is_stale(const struct tx *tx, const struct cached_lane *lane, bool charge)
 }
 
 static enum rc
-rescue_lane(struct tx *tx, int64_t lane_id, bool charge, struct err *err)
+reclaim_lane(struct tx *tx, int64_t lane_id, bool charge, struct err *err)
 {
 	struct txn_env *env = txn_env_of(tx);
 	struct store_row rows[PARCEL_LANE_ROWS];
@@ -74,10 +76,10 @@ rescue_lane(struct tx *tx, int64_t lane_id, bool charge, struct err *err)
 	if (rc != RC_OK)
 		return (rc);
 	for (i = 0; i < n && rc == RC_OK; i++) {
-		rc = rescue_row(tx, &rows[i], charge, err);
+		rc = reclaim_row(tx, &rows[i], charge, err);
 		back = rows[i].priority > back ? rows[i].priority : back;
 	}
-	FAULT("rescue.rows.after");
+	FAULT("reclaim.rows.after");
 	/* The cursor stands before all of them: it moves when they are
 	 * settled. */
 	lane->lane.lease_token++;
@@ -86,17 +88,18 @@ rescue_lane(struct tx *tx, int64_t lane_id, bool charge, struct err *err)
 	lane->lane.state = LANE_READY;
 	lane->lane.due_at = 0;
 	if (back < lane->lane.priority)
-		cache_lane_fell(env->cache, lane, lane->lane.priority);
+		cache_lane_recheck_priority(
+		    env->cache, lane, lane->lane.priority);
 	cache_lane_touch(env->cache, lane);
 	if (rc == RC_OK)
 		rc = txn_wake_lane(tx, lane, lane->lane.priority, err);
 	return (rc);
 }
 
-/* ${found} has expired, and still waits when its conversation is ours; if
- * somebody else is at work on that, the row will be found again. */
+/* ${found} has expired, if it still waits when its conversation is locked.  If
+ * another transaction has locked that, the row is found again later. */
 static enum rc
-expire_row(struct tx *tx, struct rescue_unit *u, const struct store_row *found,
+expire_row(struct tx *tx, struct reclaim_unit *u, const struct store_row *found,
     struct err *err)
 {
 	struct cached_conversation *c;
@@ -113,11 +116,11 @@ expire_row(struct tx *tx, struct rescue_unit *u, const struct store_row *found,
 	    !txn_expired(tx, row.expires_at))
 		return (rc);
 	u->expired++;
-	return (dead_make(tx, &row, REASON_EXPIRED, NULL, err));
+	return (dead_letter_make(tx, &row, REASON_EXPIRED, NULL, err));
 }
 
 static enum rc
-expire(struct tx *tx, struct rescue_unit *u, struct err *err)
+expire(struct tx *tx, struct reclaim_unit *u, struct err *err)
 {
 	const struct store_expired_local local = {
 	    u->local_after, u->local_upto, tx->now_ms};
@@ -138,7 +141,7 @@ expire(struct tx *tx, struct rescue_unit *u, struct err *err)
 }
 
 static enum rc
-rescue_one(struct tx *tx, struct rescue_unit *u, struct err *err)
+reclaim_one(struct tx *tx, struct reclaim_unit *u, struct err *err)
 {
 	struct txn_env *env = txn_env_of(tx);
 	struct store_lanes lanes;
@@ -153,14 +156,14 @@ rescue_one(struct tx *tx, struct rescue_unit *u, struct err *err)
 		    u->all ? INT64_MAX : tx->now_ms + LEASE_MAX_MS, &lanes,
 		    err);
 	for (i = 0; rc == RC_OK && i < lanes.n; i++)
-		rc = rescue_lane(tx, lanes.ids[i], !u->all, err);
-	u->rescued = rc == RC_OK ? lanes.n : 0;
+		rc = reclaim_lane(tx, lanes.ids[i], !u->all, err);
+	u->reclaimed = rc == RC_OK ? lanes.n : 0;
 	if (rc == RC_OK && u->expire)
 		rc = expire(tx, u, err);
 	if (rc == RC_OK)
 		rc = cache_flush_lanes(env->cache, tx, err);
 	if (rc == RC_OK)
-		rc = store_lanes_clamp(tx->db, tx->now_ms,
+		rc = store_lanes_cap_due(tx->db, tx->now_ms,
 		    tx->now_ms + BREAKER_SANE_MS, &clamped, err);
 	/* What the cache remembers of them is not so any more. */
 	if (rc == RC_OK && clamped > 0)
@@ -173,24 +176,24 @@ rescue_one(struct tx *tx, struct rescue_unit *u, struct err *err)
 }
 
 static enum rc
-rescue_apply(struct tx *tx, struct unit *unit, struct err *err)
+reclaim_apply(struct tx *tx, struct unit *unit, struct err *err)
 {
 
-	return (
-	    rescue_one(tx, CONTAINER_OF(unit, struct rescue_unit, unit), err));
+	return (reclaim_one(
+	    tx, CONTAINER_OF(unit, struct reclaim_unit, unit), err));
 }
 
-UNIT_KIND(rescue, unit_locks_nothing, .queue = UNIT_DELIVERY,
-    .order = ORDER_RESCUE, .apply_one = rescue_apply);
+UNIT_KIND(reclaim, unit_locks_nothing, .queue = UNIT_DELIVERY,
+    .order = ORDER_RECLAIM, .apply_one = reclaim_apply);
 
 void
-rescue_unit_init(struct rescue_unit *u)
+reclaim_unit_init(struct reclaim_unit *u)
 {
 
-	u->unit.kind = &rescue_kind;
+	u->unit.kind = &reclaim_kind;
 	u->unit.bytes = 4096;
 	u->all = u->expire = false;
 	u->local_after = u->local_upto = 0;
-	u->rescued = u->expired = 0;
+	u->reclaimed = u->expired = 0;
 	u->next_lease = u->next_expiry = 0;
 }

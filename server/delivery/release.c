@@ -11,7 +11,6 @@
 #include "txn/add.h"
 #include "txn/lane.h"
 #include "txn/lockset.h"
-#include "txn/order.h"
 #include "txn/verb.h"
 
 /* A due row with its body hashed, so that nothing borrowed is kept. */
@@ -26,7 +25,7 @@ struct due_list {
 };
 
 static enum rc
-take_due(void *arg, const struct store_due *row, struct err *err)
+on_row_due(void *arg, const struct store_due *row, struct err *err)
 {
 	struct due_list *dues = arg;
 	struct due *due = &dues->list[dues->n++];
@@ -44,7 +43,7 @@ add_own_copy(struct tx *tx, const struct due *due, struct cached_user *from,
     struct cached_conversation *c, struct err *err)
 {
 	struct txn_env *env = txn_env_of(tx);
-	const struct recent *recent;
+	const struct cached_message *cached;
 	struct inbox_new i;
 	enum rc rc;
 
@@ -60,8 +59,8 @@ add_own_copy(struct tx *tx, const struct due *due, struct cached_user *from,
 	i.event_time = due->row.event_time;
 	i.attempt = 1;
 	i.message_id = &due->row.message_id;
-	recent = recent_find(&env->recent, due->row.mid);
-	i.message = recent != NULL ? recent->message : NULL;
+	cached = message_cache_find(&env->message_cache, due->row.mid);
+	i.message = cached != NULL ? cached->message : NULL;
 	rc = txn_add_inbox(tx, &i, err);
 	if (rc == RC_OK)
 		rc = txn_write_inbox(tx, err);
@@ -111,16 +110,16 @@ begin_wait(struct tx *tx, const struct due *due, struct cached_lane *lane,
 	enum rc rc;
 
 	rc = backlog_wait(txn_env_of(tx)->backlog, &key, 1, err);
-	/* Who it is for has gone since it was accepted. */
+	/* The recipient has been disabled since it was accepted. */
 	if (rc == RC_OK && lane->dest->disabled)
-		return (dead_by_id(tx, due->row.id, REASON_REJECTED,
+		return (dead_letter_make_by_id(tx, due->row.id, REASON_REJECTED,
 		    "the recipient is here no more", err));
 	if (rc == RC_OK)
 		rc = txn_wake_lane(tx, lane, due->row.priority, err);
 	return (rc);
 }
 
-/* Who wrote it has gone since: nobody gets anything from him any more. */
+/* Its sender has been disabled since: it is canceled. */
 static enum rc
 drop(struct tx *tx, const struct due *due, struct err *err)
 {
@@ -157,7 +156,7 @@ release_one(struct tx *tx, const struct due *due, struct err *err)
 	c->last_seq++;
 	digest_next(c->digest, c->last_seq, &due->row.message_id,
 	    from->name->data, due->body);
-	(void)txn_lane_place(tx, lane, due->row.priority);
+	(void)txn_lane_append(tx, lane, due->row.priority);
 	backlog_add(env->backlog, TOTAL_SCHEDULED, -1);
 	backlog_add(env->backlog, TOTAL_PENDING, 1);
 	places = (struct store_release){due->row.id, lane->lane.tail_seq,
@@ -169,7 +168,7 @@ release_one(struct tx *tx, const struct due *due, struct err *err)
 		rc = lane->dest == from ? settle_note(tx, due, lane, err)
 					: begin_wait(tx, due, lane, err);
 	if (rc == RC_OK)
-		rc = txn_tell_change(tx, from->user_id, due->row.mid,
+		rc = txn_notify_change(tx, from->user_id, due->row.mid,
 		    lane->dest == from ? CHANGE_ACKED : CHANGE_OTHER, err);
 	return (rc);
 }
@@ -185,7 +184,7 @@ release_apply(struct tx *tx, struct unit *unit, struct err *err)
 
 	u->released = 0;
 	rc = store_outbox_due(
-	    tx->db, tx->now_ms, RELEASE_ROWS, take_due, &dues, err);
+	    tx->db, tx->now_ms, RELEASE_ROWS, on_row_due, &dues, err);
 	for (i = 0; i < dues.n && rc == RC_OK; i++) {
 		if (!cache_conversation_ours(
 			cache, dues.list[i].row.conversation_id))

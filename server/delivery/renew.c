@@ -6,7 +6,6 @@
  */
 #include "delivery/renew.h"
 #include "txn/lockset.h"
-#include "txn/order.h"
 #include "txn/verb.h"
 
 static enum rc

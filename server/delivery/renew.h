@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Leases that are held for longer: a request is still under way, or its answer
- * could not be written yet.  Fenced like the settling (settle.h): a lease that
- * somebody has ended is not brought back.
+ * Renews leases: a request is still under way, or its answer could not be
+ * written yet.  Fenced like the settling (settle.h): a lease that another node
+ * has ended is not brought back.
  */
 #ifndef DELIVERY_RENEW_H
 #define DELIVERY_RENEW_H
@@ -12,7 +12,7 @@
 struct renew_lease {
 	int64_t lane_id;
 	int64_t token;
-	bool lost; /* answered: somebody has ended it */
+	bool lost; /* answered: another node has ended it */
 };
 
 struct renew_unit {

@@ -13,7 +13,6 @@
 #include "delivery/settle.h"
 #include "txn/lane.h"
 #include "txn/lockset.h"
-#include "txn/order.h"
 #include "txn/verb.h"
 
 #define ACK_TIMEOUT_MS 60000
@@ -27,23 +26,10 @@ struct run {
 	size_t n;
 	uint32_t random;
 
-	int64_t held; /* the first place that is not settled; 0: none */
-	int64_t due;  /* when it is; 0: now */
-	int back;     /* the highest priority of what waits again */
+	int64_t stalled; /* the first lane_seq that is not settled; 0: none */
+	int64_t due;     /* when it is; 0: now */
+	int back;        /* the highest priority of what waits again */
 };
-
-static const char *const outcomes[ANSWERS] = {
-#define X(id, outcome) outcome,
-    ANSWER_TABLE(X)
-#undef X
-};
-
-const char *
-answer_outcome(enum answer answer)
-{
-
-	return (outcomes[answer]);
-}
 
 /* ---- one message ---- */
 
@@ -63,12 +49,12 @@ end_attempt(struct run *r, const struct parcel_item *item, const char *outcome,
 }
 
 static void
-hold(struct run *r, const struct parcel_item *item, int64_t due)
+stall(struct run *r, const struct parcel_item *item, int64_t due)
 {
 
-	if (r->held != 0)
+	if (r->stalled != 0)
 		return;
-	r->held = item->row.lane_seq;
+	r->stalled = item->row.lane_seq;
 	r->due = due;
 }
 
@@ -81,7 +67,7 @@ wait_again(struct run *r, const struct parcel_item *item, int64_t due)
 	    OUTBOX_PENDING);
 	if (r->back < item->row.priority)
 		r->back = item->row.priority;
-	hold(r, item, due);
+	stall(r, item, due);
 }
 
 /* Back to where it was, charged for nothing. */
@@ -127,17 +113,17 @@ accepted(struct run *r, const struct parcel_item *item, struct err *err)
 						   ? env->options.ack_timeout_ms
 						   : ACK_TIMEOUT_MS);
 	rc = end_attempt(r, item,
-	    item->duplicate ? "duplicate" : answer_outcome(item->answer), NULL,
-	    err);
+	    item->duplicate ? "duplicate" : parcel_answer_outcome(item->answer),
+	    NULL, err);
 	if (rc == RC_OK)
 		rc = store_remote_sent(
 		    r->tx->db, row->id, r->tx->now_ms, deadline, err);
 	FAULT("settle.row.after");
 	backlog_move(env->backlog, row->kind, OUTBOX_SENDING, OUTBOX_SENT);
 	if (rc == RC_OK)
-		rc = txn_wait_add(r->tx, r->lane, row, -1, err);
+		rc = txn_backlog_add(r->tx, r->lane, row, -1, err);
 	if (later)
-		hold(r, item, deadline);
+		stall(r, item, deadline);
 	else if (r->lane->lane.last_published_seq < row->lane_seq)
 		r->lane->lane.last_published_seq = row->lane_seq;
 	if (item->duplicate)
@@ -152,8 +138,8 @@ accepted(struct run *r, const struct parcel_item *item, struct err *err)
 	    (r->tx->now_ms - row->event_time) * 1000);
 	if (!later)
 		mark_delivered(r, row);
-	return (
-	    txn_tell_change(r->tx, row->sender_id, row->mid, CHANGE_SENT, err));
+	return (txn_notify_change(
+	    r->tx, row->sender_id, row->mid, CHANGE_SENT, err));
 }
 
 /* It would not take it now: charged, and offered again at its time; or out,
@@ -169,11 +155,12 @@ refused(struct run *r, const struct parcel_item *item, struct err *err)
 	    item->row.id, item->row.retry_count + 1, 0, error};
 	enum rc rc;
 
-	rc = end_attempt(r, item, answer_outcome(item->answer), error, err);
+	rc = end_attempt(
+	    r, item, parcel_answer_outcome(item->answer), error, err);
 	if (rc != RC_OK)
 		return (rc);
 	if (item->row.retry_count >= retry_most(profile))
-		return (dead_make(
+		return (dead_letter_make(
 		    r->tx, &item->row, REASON_MAX_RETRIES, error, err));
 	back.next_retry_at =
 	    r->tx->now_ms + retry_delay_ms(profile, item->row.retry_count,
@@ -184,7 +171,7 @@ refused(struct run *r, const struct parcel_item *item, struct err *err)
 	if (rc != RC_OK || item->row.kind != EVENT_MESSAGE)
 		return (rc);
 	backlog_add(env->backlog, TOTAL_EVER_RETRIED, 1);
-	return (txn_tell_change(
+	return (txn_notify_change(
 	    r->tx, item->row.sender_id, item->row.mid, CHANGE_RETRY, err));
 }
 
@@ -194,9 +181,10 @@ rejected(struct run *r, const struct parcel_item *item, struct err *err)
 	const char *error = item->error[0] != '\0' ? item->error : NULL;
 	enum rc rc;
 
-	rc = end_attempt(r, item, answer_outcome(item->answer), error, err);
+	rc = end_attempt(
+	    r, item, parcel_answer_outcome(item->answer), error, err);
 	if (rc == RC_OK)
-		rc = dead_make(r->tx, &item->row,
+		rc = dead_letter_make(r->tx, &item->row,
 		    item->answer == ANSWER_TOO_LARGE ? REASON_TOO_LARGE
 						     : REASON_REJECTED,
 		    error, err);
@@ -215,16 +203,16 @@ settle_item(struct run *r, const struct parcel_item *item, struct err *err)
 		return (accepted(r, item, err));
 	if (item->answer == ANSWER_REJECTED || item->answer == ANSWER_TOO_LARGE)
 		return (rejected(r, item, err));
-	/* Behind one that waits, nobody is charged. */
-	if (r->held != 0 || item->answer == ANSWER_PREDECESSOR)
+	/* No message is charged behind one that waits. */
+	if (r->stalled != 0 || item->answer == ANSWER_PREDECESSOR)
 		return (put_off(r, item, "predecessor", NULL, err));
 	return (refused(r, item, err));
 }
 
 /* ---- one lane ---- */
 
-/* Whoever has taken the lease over will settle: what we know is worth nothing
- * but a line in the audit. */
+/* The new owner of the lease will settle: these answers only give a line in the
+ * audit. */
 static enum rc
 fenced(struct run *r, struct err *err)
 {
@@ -248,13 +236,14 @@ move_on(struct run *r)
 	l->lease_until = 0;
 	l->lease_owner[0] = '\0';
 	if (last->replay) {
-		/* As far as it came: an outage offers it again, and whoever
-		 * has rewound meanwhile has said where to go on. */
+		/* As far as it came: after an outage it is offered again, and
+		 * an operator who has rewound has said where to go on. */
 		if (r->parcel->reached &&
 		    l->replay_seq == r->items[0].row.lane_seq)
 			l->replay_seq = last->row.lane_seq + 1;
 	} else {
-		l->next_seq = r->held != 0 ? r->held : last->row.lane_seq + 1;
+		l->next_seq =
+		    r->stalled != 0 ? r->stalled : last->row.lane_seq + 1;
 		l->due_at = r->due;
 	}
 	l->state = l->next_seq <= l->tail_seq || l->replay_seq != 0 ? LANE_READY
@@ -262,7 +251,8 @@ move_on(struct run *r)
 	if (l->state == LANE_IDLE)
 		l->due_at = 0;
 	else if (r->back < l->priority)
-		cache_lane_fell(txn_env_of(r->tx)->cache, r->lane, l->priority);
+		cache_lane_recheck_priority(
+		    txn_env_of(r->tx)->cache, r->lane, l->priority);
 }
 
 static enum rc
@@ -323,12 +313,7 @@ settle_one(struct tx *tx, struct settle_unit *u, struct err *err)
 		r.back = PRIORITY_LOW;
 		rc = settle_lane(&r, &u->fenced, err);
 	}
-	if (rc == RC_OK)
-		rc = cache_flush_lanes(env->cache, tx, err);
-	if (rc == RC_OK)
-		rc = store_lanes_ready_next(
-		    tx->db, p->destination_id, &u->next_due, err);
-	return (rc);
+	return (rc == RC_OK ? parcel_next_due(tx, p, &u->next_due, err) : rc);
 }
 
 static enum rc

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Settling what a carrier brought back, and leases that were lost.
+ * Settling what a carrier brought back.
  *
- * Only who still holds a lane's lease may settle its rows (the fence): a lease
+ * Only the owner of a lane's lease may settle its rows (the fence): a lease
  * that was taken over meanwhile makes the answers worthless, and the receiver's
  * memory makes the second sending harmless.
  */
@@ -22,38 +22,12 @@ struct settle_unit {
 
 	/* Answered, when unit.rc is RC_OK. */
 	int64_t next_due; /* as in claim_unit */
-	size_t fenced;    /* lanes that somebody else has */
+	size_t fenced;    /* lanes whose lease another node has */
 	void *arg;
 };
 
 /* Makes ${u} a unit of work. */
 void settle_unit_init(struct settle_unit *u);
-
-/* A lease is never longer than this. */
-#define LEASE_MAX_MS INT64_C(3600000)
-
-struct rescue_unit {
-	struct unit unit; /* first */
-
-	/* Asked: all leases, and nobody is charged for it (at the start, when
-	 * nobody else can hold one). */
-	bool all;
-
-	/* Answered, when unit.rc is RC_OK. */
-	size_t rescued;      /* lanes; STORE_LANES: there may be more */
-	int64_t next_lease;  /* when the next one runs out; 0: none */
-	int64_t next_expiry; /* when the next message expires; 0: none */
-	size_t expired;      /* messages that have expired now */
-
-	/* Asked: whether what has expired is to be taken out, too, and of
-	 * which local lanes (0, 0: none). */
-	bool expire;
-	int64_t local_after, local_upto;
-	void *arg;
-};
-
-/* Makes ${u} a unit of work. */
-void rescue_unit_init(struct rescue_unit *u);
 
 /* A peer that had said "later" has now taken message ${outbox_id} in. */
 enum rc settle_confirm(

@@ -88,7 +88,7 @@ finish(struct unit *units, enum rc rc)
 	}
 }
 
-/* Waits until whoever met the failure has called fatal. */
+/* Waits until the thread that met the failure has called fatal. */
 static void
 await_end(struct commits *c)
 {

@@ -8,9 +8,10 @@
  * the disk works while the next transaction is made, and a delivery often
  * shares the sync of the message that it delivers.
  *
- * Readers see an early commit before it is durable.  What they have read may
- * be told only after commits_wait(): else a loss of power could take back an
- * inbox number that somebody has seen, and give it to another event.
+ * Readers see an early commit before it is durable.  An answer made of what
+ * they have read leaves only after commits_wait(): else a loss of power could
+ * take back an inbox number that a client has seen, and give it to another
+ * event.
  */
 #ifndef ENGINE_COMMITS_H
 #define ENGINE_COMMITS_H
@@ -48,8 +49,8 @@ struct commits_hooks {
 	void (*lost)(void *arg, void *told);
 
 	/* The store has failed for good; called once, by the thread that met
-	 * the failure.  Where it ends the process, nobody is answered after
-	 * it. */
+	 * the failure.  Where it ends the process, no answer leaves after it.
+	 */
 	void (*fatal)(void *arg, const struct err *err);
 };
 

@@ -30,7 +30,7 @@ deferred_take(struct deferred *a, struct unit **ret, size_t most)
 	size_t n;
 
 	for (n = 0; n < most && a->head != NULL; n++) {
-		ret[n] = (struct unit *)(void *)a->head;
+		ret[n] = CONTAINER_OF(a->head, struct unit, node);
 		a->head = a->head->next;
 	}
 	if (a->head == NULL)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Units that were deferred because they need rows that somebody else holds,
+ * Units that were deferred because another transaction has locked their rows,
  * in the order in which they came.  Only writer.c uses this.
  */
 #ifndef ENGINE_DEFERRED_H

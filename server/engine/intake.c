@@ -27,7 +27,7 @@ static struct unit *
 unit_of(struct mbox_node *node)
 {
 
-	return ((struct unit *)(void *)node);
+	return (CONTAINER_OF(node, struct unit, node));
 }
 
 void
@@ -113,7 +113,7 @@ intake_put_again(struct intake *in, struct unit **units, size_t n,
 	*ret_n = 0;
 	lock_take(&in->lock);
 	for (i = 0; i < n; i++) {
-		if (units[i]->again) {
+		if (units[i]->requeue) {
 			put(in, units[i]);
 			continue;
 		}

@@ -29,9 +29,9 @@ struct intake {
 	size_t wanted; /* the writer waits for so many of clients; 0: not */
 	bool alone;    /* and for no delivery: they send nothing that has one */
 
-	/* The writer's: how many of clients the last batch has answered, how
-	 * long it took, how long who was answered is waited for at most, and
-	 * how many batches wait for nobody. */
+	/* The writer's: how many client units the last batch answered, how
+	 * long it took, how long the next batch waits at most for these clients
+	 * to send again, and how many batches do not wait. */
 	int64_t wake_ms; /* monotonic: how long it waits at most; 0: for ever */
 	size_t answered;
 	int64_t batch_us, patience_us;

@@ -8,6 +8,7 @@
 
 #include <stdatomic.h>
 
+#include "base/container.h"
 #include "base/fairq.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -82,11 +83,7 @@ loop(void *arg)
 		if (node == NULL)
 			try_begin(r);
 		else
-			run_job(
-			    r, (struct read_job *)(void *)((char *)node -
-							   offsetof(
-							       struct read_job,
-							       node)));
+			run_job(r, CONTAINER_OF(node, struct read_job, node));
 	}
 }
 

@@ -185,9 +185,9 @@ run_batch(struct writer *w)
 		atomic_fetch_add(&w->full, 1);
 		writer_refuse(w->batch, w->nbatch, rc);
 	} else if (rc_is_outage(rc)) {
-		/* Somebody else has the lock, or the database is away: units
-		 * run singly would wait for it one after another, each its
-		 * whole time.  What is uncertain its client asks again. */
+		/* Another process has the lock, or the database is away: units
+		 * run singly would wait one after another, each its whole time.
+		 * Clients repeat what is uncertain. */
 		rc = note_outage(w, rc, w->nbatch, &err);
 		writer_refuse(w->batch, w->nbatch, rc);
 	} else {
@@ -235,7 +235,7 @@ clients(const struct writer *w)
 {
 	size_t i, n = 0;
 
-	for (i = 0; i < w->nbatch && db_shared(w->db); i++)
+	for (i = 0; i < w->nbatch && db_multi_writer(w->db); i++)
 		if (w->batch[i]->kind->queue == UNIT_CLIENT)
 			n++;
 	return (n);
@@ -348,7 +348,7 @@ writer_new(
 	w->timing = timing_or_real(options->timing);
 	w->hooks = options->hooks;
 	deferred_init(&w->deferred);
-	db_wait_for_locks(w->db, w->timing->db_patience_ms);
+	db_set_lock_timeout(w->db, w->timing->db_patience_ms);
 	w->checkpoint_bytes = options->checkpoint_bytes;
 	w->checkpoint_at = options->checkpoint_bytes;
 	w->commits_hooks =

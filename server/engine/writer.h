@@ -13,8 +13,8 @@
  * each unit's refusal before its first write.  An error after a first write
  * abandons the whole transaction, and its units are run again one by one.
  *
- * On a shared database somebody else may hold a row for long.  The units that
- * need it are deferred (deferred.h), and the others go on.
+ * On a multi-writer database another transaction may lock a row for long.  The
+ * units that need it are deferred (deferred.h), and the others go on.
  *
  * "Accepted" (the promise that others cite): a unit's `finish` is called with
  * RC_OK only after the COMMIT of its transaction has succeeded and the fsync
@@ -50,7 +50,7 @@ struct unit_kind {
 	/* The work, by one of the two: for all units of the kind in the batch
 	 * together, or for one.  For each unit it either sets unit->rc (a
 	 * refusal, before any write) or does the work, or a part of it and
-	 * sets unit->again.  A result other than RC_OK abandons the
+	 * sets unit->requeue.  A result other than RC_OK abandons the
 	 * transaction. */
 	enum rc (*apply)(
 	    struct tx *tx, struct unit **units, size_t n, struct err *err);
@@ -93,8 +93,8 @@ struct unit {
 	struct mbox_node node; /* first */
 	const struct unit_kind *kind;
 	enum rc rc;
-	bool again;          /* not finished: it comes back in a later batch */
-	bool deferred;       /* it needs what somebody else holds */
+	bool requeue;        /* not finished: it comes back in a later batch */
+	bool deferred;       /* another transaction has locked its rows */
 	int64_t deferred_ms; /* monotonic: since when; -1: never yet */
 	size_t bytes;        /* what it holds, for the size of a batch */
 
@@ -109,7 +109,9 @@ static inline struct unit *
 unit_next(const struct unit *unit)
 {
 
-	return ((struct unit *)(void *)unit->node.next);
+	return (unit->node.next == NULL
+		    ? NULL
+		    : CONTAINER_OF(unit->node.next, struct unit, node));
 }
 
 /* What the layers above add to a transaction. */

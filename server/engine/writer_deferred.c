@@ -32,8 +32,8 @@ writer_defer(struct writer *w, struct unit **units, size_t n)
 			writer_refuse(&units[i], 1, reason(w));
 	atomic_store_explicit(
 	    &w->ndeferred, w->deferred.n, memory_order_relaxed);
-	if (n > 0 &&
-	    outage_failed(&w->held, now_ms, w->timing->log_outage_ms, n, &line))
+	if (n > 0 && outage_failed(&w->deferring, now_ms,
+			 w->timing->log_outage_ms, n, &line))
 		log_event(LOG_EV_STORE_HELD, "units=%llu ms=%lld",
 		    (unsigned long long)line.units, (long long)line.ms);
 }
@@ -92,10 +92,10 @@ writer_retry_deferred(struct writer *w, bool last)
 	bool all;
 
 	thr_assert(THR_WRITER);
-	if (!db_shared(w->db) ||
+	if (!db_multi_writer(w->db) ||
 	    (a->n == 0 && !w->hooks->contended(w->hooks->arg))) {
 		w->intake.wake_ms = 0;
-		if (outage_over(&w->held, now_ms, &line))
+		if (outage_over(&w->deferring, now_ms, &line))
 			log_event(LOG_EV_STORE_FREE, "units=%llu ms=%lld",
 			    (unsigned long long)line.units, (long long)line.ms);
 		return;

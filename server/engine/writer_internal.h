@@ -28,10 +28,10 @@ struct writer {
 	atomic_bool failed;   /* the store is gone: every unit is refused */
 	atomic_bool no_begin; /* the last transaction could not begin */
 	struct deferred deferred;
-	int64_t hold_us; /* how long a batch holds its rows, smoothed */
+	int64_t lock_us; /* how long a batch holds its rows, smoothed */
 	atomic_size_t ndeferred;
 	struct outage outage;
-	struct outage held; /* units are deferred */
+	struct outage deferring; /* units are deferred */
 	/* Why transactions fail now, if that is known: RC_AWAY,
 	 * RC_UNCONFIRMED; else RC_OK. */
 	_Atomic enum rc trouble;

@@ -145,15 +145,15 @@ lock(struct writer *w, struct tx *tx, struct unit **units, size_t n,
 /* A batch has held its rows for ${us}.  Changes the wait for locks seldom: it
  * costs a question. */
 static void
-note_hold(struct writer *w, int64_t us)
+note_lock_time(struct writer *w, int64_t us)
 {
 	int64_t ms = w->timing->db_patience_ms;
 
-	w->hold_us += (us - w->hold_us) / 8;
+	w->lock_us += (us - w->lock_us) / 8;
 	while (
-	    ms < PATIENCE_MOST_MS && ms * 1000 < PATIENCE_BATCHES * w->hold_us)
+	    ms < PATIENCE_MOST_MS && ms * 1000 < PATIENCE_BATCHES * w->lock_us)
 		ms *= 2;
-	db_wait_for_locks(w->db, ms);
+	db_set_lock_timeout(w->db, ms);
 }
 
 /* Runs ${n} units as one transaction, after ${tries} that came to nothing.  On
@@ -165,13 +165,13 @@ transact_once(struct writer *w, struct unit **units, size_t n,
 {
 	struct tx tx = {
 	    .db = w->db, .tries = how->tries, .search = how->search};
-	int64_t held_us;
+	int64_t locked_us;
 	enum rc rc;
 	size_t i;
 
 	for (i = 0; i < n; i++) {
 		units[i]->rc = RC_OK;
-		units[i]->again = units[i]->deferred = false;
+		units[i]->requeue = units[i]->deferred = false;
 	}
 	tx.now_ms = clk_wall_ms(w->clk);
 	FAULT("writer.begin.before");
@@ -179,12 +179,12 @@ transact_once(struct writer *w, struct unit **units, size_t n,
 	if (rc != RC_OK)
 		return (rc);
 	rc = w->hooks->begin(w->hooks->arg, &tx, err);
-	if (rc == RC_OK && db_shared(w->db))
+	if (rc == RC_OK && db_multi_writer(w->db))
 		rc = lock(w, &tx, units, n, err);
 	if (rc == RC_OK)
 		n = part_deferred(w, units, n);
 	*ret_ready = n;
-	held_us = clk_mono_us(w->clk);
+	locked_us = clk_mono_us(w->clk);
 	FAULT("writer.apply.before");
 	if (rc == RC_OK && n == 0) {
 		/* All are deferred. */
@@ -199,7 +199,7 @@ transact_once(struct writer *w, struct unit **units, size_t n,
 	if (rc == RC_OK)
 		rc = commit(w, &tx, units, n, err);
 	if (rc == RC_OK)
-		note_hold(w, clk_mono_us(w->clk) - held_us);
+		note_lock_time(w, clk_mono_us(w->clk) - locked_us);
 	if (rc != RC_OK) {
 		/* After SQLITE_FULL the database has rolled back by itself;
 		 * then this does nothing. */
@@ -214,12 +214,13 @@ static bool
 waited(const struct writer *w, enum rc rc)
 {
 
-	return (rc == RC_BUSY && db_waited(w->db));
+	return (rc == RC_BUSY && db_lock_timed_out(w->db));
 }
 
-/* The same, again when another writer was in the way: he had a row that we must
- * not wait for where we met it, or a deadlock was broken at our cost; and once
- * more, with what is free, when a row was waited for in vain. */
+/* The same, retried when another writer was in the way: it had locked a row
+ * that may not be waited for at that point, or a deadlock was broken at this
+ * transaction's cost; and once more, with the units whose rows are free, when
+ * the wait for a row ran out. */
 enum rc
 writer_transact(struct writer *w, struct unit **units, size_t n,
     size_t *ret_ready, struct err *err)
@@ -231,15 +232,16 @@ writer_transact(struct writer *w, struct unit **units, size_t n,
 		rc = transact_once(w, units, n, &how, ret_ready, err);
 		if (rc == RC_OK)
 			return (RC_OK);
-		if (!db_again(w->db) && (!waited(w, rc) || how.search))
+		if (!db_retryable(w->db) && (!waited(w, rc) || how.search))
 			break;
 		how.search = how.search || waited(w, rc);
 	} while (++how.tries < TRIES_MOST);
 	/* Alone each needs less. */
-	if (waited(w, rc) || (rc == RC_BUSY && db_again(w->db)))
+	if (waited(w, rc) || (rc == RC_BUSY && db_retryable(w->db)))
 		return (n > 1 ? RC_CONFLICT : RC_BUSY);
-	if (!db_again(w->db))
+	if (!db_retryable(w->db))
 		return (rc);
-	/* It is others who were in the way, and not what it holds. */
+	/* The failure is contention, not a bad unit: BUSY lets clients retry.
+	 */
 	return (rc == RC_CONFLICT || rc == RC_INTERNAL ? RC_BUSY : rc);
 }

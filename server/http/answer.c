@@ -13,10 +13,12 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "http/answer_internal.h"
 #include "http/http_internal.h"
+#include "http/loop_internal.h"
 #include "wire/wire.h"
 
-/* What libmicrohttpd asks for at once, of an answer in pieces. */
+/* Bytes that libmicrohttpd reads at once of an answer in pieces. */
 #define PIECE_BLOCK 16384
 
 #define PROBLEM_JSON "application/problem+json"
@@ -33,17 +35,17 @@ http_answer_header(
 	h = request_room(req, sizeof(*h));
 	text = request_room(req, name_size + value_size);
 	if (h == NULL || text == NULL) {
-		req->no_memory = true;
+		req->answer.no_memory = true;
 		return;
 	}
 	memcpy(text, name, name_size);
 	memcpy(text + name_size, value, value_size);
 	h->name = text;
 	h->value = text + name_size;
-	h->next = req->headers;
-	req->headers = h;
+	h->next = req->answer.headers;
+	req->answer.headers = h;
 	if (strcasecmp(name, "Cache-Control") == 0)
-		req->no_store_off = true;
+		req->answer.no_store_off = true;
 }
 
 void
@@ -73,8 +75,8 @@ answer_room(struct http_request *req, size_t n)
 
 	if (req->http->answers == NULL || n <= LIMIT_ANSWER_FREE)
 		return (true);
-	req->answer_hold.owner[0] = request_owner(req);
-	if (budget_take(req->http->answers, &req->answer_hold, n)) {
+	req->answer.hold.owner[0] = request_owner(req);
+	if (budget_take(req->http->answers, &req->answer.hold, n)) {
 		metrics_add(metrics, METRIC_HTTP_ANSWER_BYTES, (int64_t)n);
 		return (true);
 	}
@@ -83,13 +85,13 @@ answer_room(struct http_request *req, size_t n)
 }
 
 void
-request_answer_gone(struct http_request *req)
+answer_gone(struct http_request *req)
 {
-	const size_t n = req->answer_hold.bytes;
+	const size_t n = req->answer.hold.bytes;
 
 	if (n == 0)
 		return;
-	budget_give(req->http->answers, &req->answer_hold);
+	budget_give(req->http->answers, &req->answer.hold);
 	metrics_add(
 	    req->http->options.metrics, METRIC_HTTP_ANSWER_BYTES, -(int64_t)n);
 }
@@ -97,17 +99,17 @@ request_answer_gone(struct http_request *req)
 /* Moves the content of ${body} into ${req}.  A buffer is up to twice as large
  * as what it holds: of a large one the rest is given back. */
 static void
-take_out(struct http_request *req, struct buf *body)
+take_body(struct http_request *req, struct buf *body)
 {
 	char *fit;
 
 	if (!buf_ok(body))
-		req->no_memory = true;
-	req->out = body->data;
-	req->out_len = body->len;
+		req->answer.no_memory = true;
+	req->answer.out = body->data;
+	req->answer.out_len = body->len;
 	if (body->len > LIMIT_ANSWER_FREE &&
-	    (fit = mem_realloc(req->out, body->len)) != NULL)
-		req->out = fit;
+	    (fit = mem_realloc(req->answer.out, body->len)) != NULL)
+		req->answer.out = fit;
 	body->data = NULL;
 	body->len = body->cap = 0;
 }
@@ -118,9 +120,9 @@ refuse_unheld(struct http_request *req)
 {
 	struct refusal r = REFUSAL_INIT;
 
-	req->headers = NULL;
-	req->no_store_off = false;
-	req->more = NULL;
+	req->answer.headers = NULL;
+	req->answer.no_store_off = false;
+	req->answer.more = NULL;
 	refusal_set(&r, PROBLEM_BUSY, "",
 	    "too many large answers wait for their clients to read them; "
 	    "read yours, then repeat this request");
@@ -132,16 +134,16 @@ http_answer(struct http_request *req, int status, const char *content_type,
     struct buf *body)
 {
 
-	assert(req->magic == REQUEST_MAGIC && req->status == 0);
+	assert(req->magic == REQUEST_MAGIC && req->answer.status == 0);
 	if (body != NULL && !answer_room(req, body->len)) {
 		buf_fini(body);
 		refuse_unheld(req);
 		return;
 	}
-	req->status = status;
-	req->content_type = content_type;
+	req->answer.status = status;
+	req->answer.content_type = content_type;
 	if (body != NULL)
-		take_out(req, body);
+		take_body(req, body);
 	answer_deliver(req);
 }
 
@@ -150,11 +152,11 @@ http_answer_static(struct http_request *req, int status,
     const char *content_type, const void *data, size_t len)
 {
 
-	assert(req->magic == REQUEST_MAGIC && req->status == 0);
-	req->status = status;
-	req->content_type = content_type;
-	req->fixed = data;
-	req->out_len = len;
+	assert(req->magic == REQUEST_MAGIC && req->answer.status == 0);
+	req->answer.status = status;
+	req->answer.content_type = content_type;
+	req->answer.fixed = data;
+	req->answer.out_len = len;
 	answer_deliver(req);
 }
 
@@ -163,9 +165,9 @@ http_answer_pieces(struct http_request *req, const char *content_type,
     struct buf *first, http_more_fn more, void *arg)
 {
 
-	req->more = more;
-	req->more_arg = arg;
-	req->piece = HTTP_PIECE_MORE;
+	req->answer.more = more;
+	req->answer.more_arg = arg;
+	req->answer.piece = HTTP_PIECE_MORE;
 	http_answer(req, 200, content_type, first);
 }
 
@@ -174,14 +176,14 @@ http_answer_piece(
     struct http_request *req, enum http_piece kind, struct buf *piece)
 {
 
-	assert(req->magic == REQUEST_MAGIC && req->more != NULL &&
-	       req->out == NULL);
-	req->piece = buf_ok(piece) && answer_room(req, piece->len)
-			 ? kind
-			 : HTTP_PIECE_CUT;
-	req->out = piece->data;
-	req->out_len = piece->len;
-	req->out_at = 0;
+	assert(req->magic == REQUEST_MAGIC && req->answer.more != NULL &&
+	       req->answer.out == NULL);
+	req->answer.piece = buf_ok(piece) && answer_room(req, piece->len)
+				? kind
+				: HTTP_PIECE_CUT;
+	req->answer.out = piece->data;
+	req->answer.out_len = piece->len;
+	req->answer.out_at = 0;
 	piece->data = NULL;
 	piece->len = piece->cap = 0;
 	answer_deliver(req);
@@ -204,7 +206,7 @@ http_answer_refusal(struct http_request *req, const struct refusal *r)
 	}
 	if (status == 401)
 		http_answer_header(req, "WWW-Authenticate", "Bearer");
-	wire_problem(&body, &copy, req->path_raw, req->id);
+	wire_problem(&body, &copy, req->head.path_raw, req->head.id);
 	http_answer(req, status, PROBLEM_JSON, &body);
 	buf_fini(&body);
 }
@@ -217,8 +219,8 @@ http_answer_error(struct http_request *req, const struct err *err)
 
 	if (problem_status(problem) == 500)
 		log_error(LOG_EV_HTTP_FAIL, err, "request=%s method=%s path=%s",
-		    req->id, req->method_name,
-		    req->path_raw == NULL ? "" : req->path_raw);
+		    req->head.id, req->head.method_name,
+		    req->head.path_raw == NULL ? "" : req->head.path_raw);
 	refusal_set(&r, problem, "", "%s",
 	    problem_status(problem) == 500
 		? "the server failed; its log has the story"
@@ -232,15 +234,15 @@ answer_settle(struct http_request *req)
 {
 
 	if (atomic_load_explicit(&req->http->draining, memory_order_relaxed))
-		req->close = true;
-	if (!req->no_memory)
+		req->answer.close = true;
+	if (!req->answer.no_memory)
 		return;
-	mem_free(req->out);
-	req->out = NULL;
-	req->fixed = NULL;
-	req->out_len = 0;
-	req->headers = NULL;
-	req->status = 503;
+	mem_free(req->answer.out);
+	req->answer.out = NULL;
+	req->answer.fixed = NULL;
+	req->answer.out_len = 0;
+	req->answer.headers = NULL;
+	req->answer.status = 503;
 }
 
 static bool
@@ -250,15 +252,15 @@ response_headers(struct http_request *req, struct MHD_Response *response)
 	enum MHD_Result ok = MHD_YES;
 
 #define ADD(name, value) (ok &= MHD_add_response_header(response, name, value))
-	if (req->content_type != NULL)
-		ADD("Content-Type", req->content_type);
-	ADD("X-Request-Id", req->id);
+	if (req->answer.content_type != NULL)
+		ADD("Content-Type", req->answer.content_type);
+	ADD("X-Request-Id", req->head.id);
 	ADD("X-Content-Type-Options", "nosniff");
-	if (!req->no_store_off)
+	if (!req->answer.no_store_off)
 		ADD("Cache-Control", "no-store");
-	for (h = req->headers; h != NULL; h = h->next)
+	for (h = req->answer.headers; h != NULL; h = h->next)
 		ADD(h->name, h->value);
-	if (req->close)
+	if (req->answer.close)
 		ADD("Connection", "close");
 #undef ADD
 	return (ok == MHD_YES);
@@ -271,60 +273,61 @@ static ssize_t
 read_piece(void *arg, uint64_t pos, char *to, size_t size)
 {
 	struct http_request *req = arg;
-	size_t n = req->out_len - req->out_at;
+	size_t n = req->answer.out_len - req->answer.out_at;
 
 	(void)pos;
 	req->conn->phase = CONN_SENDING;
 	req->conn->deadline_ms =
 	    req->loop->now_ms + req->http->options.idle_deadline_ms;
-	if (req->piece == HTTP_PIECE_CUT)
+	if (req->answer.piece == HTTP_PIECE_CUT)
 		return (MHD_CONTENT_READER_END_WITH_ERROR);
 	if (n > 0) {
 		if (n > size)
 			n = size;
-		memcpy(to, req->out + req->out_at, n);
-		req->out_at += n;
+		memcpy(to, req->answer.out + req->answer.out_at, n);
+		req->answer.out_at += n;
 		return ((ssize_t)n);
 	}
-	mem_free(req->out);
-	req->out = NULL;
-	req->out_len = req->out_at = 0;
-	request_answer_gone(req);
-	if (req->piece == HTTP_PIECE_LAST)
+	mem_free(req->answer.out);
+	req->answer.out = NULL;
+	req->answer.out_len = req->answer.out_at = 0;
+	answer_gone(req);
+	if (req->answer.piece == HTTP_PIECE_LAST)
 		return (MHD_CONTENT_READER_END_OF_STREAM);
 	if (atomic_load(&req->http->loops_stop))
 		return (MHD_CONTENT_READER_END_WITH_ERROR);
 	req->conn->phase = CONN_HANDLING;
 	req->suspended = true;
 	MHD_suspend_connection(req->mhd);
-	req->more(req, req->more_arg);
+	req->answer.more(req, req->answer.more_arg);
 	return (0);
 }
 
-/* The response for ${req}; takes req->out.  NULL: no memory. */
+/* The response for ${req}; takes req->answer.out.  NULL: no memory. */
 static struct MHD_Response *
 response_new(struct http_request *req)
 {
 	static const char nothing[1];
-	const void *fixed = req->fixed != NULL ? req->fixed : nothing;
+	const void *fixed =
+	    req->answer.fixed != NULL ? req->answer.fixed : nothing;
 	struct MHD_Response *response;
 
-	if (req->more != NULL)
+	if (req->answer.more != NULL)
 		response = MHD_create_response_from_callback(
 		    MHD_SIZE_UNKNOWN, PIECE_BLOCK, read_piece, req, NULL);
-	else if (req->out != NULL)
+	else if (req->answer.out != NULL)
 		response = MHD_create_response_from_buffer_with_free_callback(
-		    req->out_len, req->out, mem_free);
+		    req->answer.out_len, req->answer.out, mem_free);
 	else
-		response = MHD_create_response_from_buffer(req->out_len,
+		response = MHD_create_response_from_buffer(req->answer.out_len,
 		    (void *)(uintptr_t)fixed, MHD_RESPMEM_PERSISTENT);
 	if (response == NULL)
 		return (NULL);
-	if (req->more == NULL)
-		req->out = NULL;
+	if (req->answer.more == NULL)
+		req->answer.out = NULL;
 	/* To HEAD the library would send the end of the chunks that it has not
 	 * sent: as if the client knew of none. */
-	else if (req->method == METHOD_HEAD)
+	else if (req->head.method == METHOD_HEAD)
 		(void)MHD_set_response_options(
 		    response, MHD_RF_HTTP_VERSION_1_0_ONLY, MHD_RO_END);
 	if (!response_headers(req, response)) {
@@ -341,18 +344,19 @@ answer_queue(struct http_request *req)
 	enum MHD_Result ok;
 
 	answer_settle(req);
-	if (!req->no_memory)
+	if (!req->answer.no_memory)
 		response = response_new(req);
 	req->phase = REQUEST_QUEUED;
 	req->conn->phase = CONN_SENDING;
 	req->conn->deadline_ms =
 	    req->loop->now_ms + req->http->options.idle_deadline_ms;
 	if (response == NULL) {
-		req->status = 503;
+		req->answer.status = 503;
 		return (
 		    MHD_queue_response(req->mhd, 503, req->loop->no_memory));
 	}
-	ok = MHD_queue_response(req->mhd, (unsigned)req->status, response);
+	ok = MHD_queue_response(
+	    req->mhd, (unsigned)req->answer.status, response);
 	MHD_destroy_response(response);
 	return (ok);
 }
@@ -381,16 +385,17 @@ send_raw_no_memory(struct http_request *req)
 	char body[320], text[800];
 	int n;
 
-	req->status = 503;
-	/* What was made beforehand, with the number in it. */
+	req->answer.status = 503;
+	/* The text made beforehand, with the request id in it. */
 	n = snprintf(body, sizeof(body), "%.*s,\"request_id\":\"%s\"}",
-	    (int)sizeof(NO_MEMORY_PROBLEM) - 2, NO_MEMORY_PROBLEM, req->id);
+	    (int)sizeof(NO_MEMORY_PROBLEM) - 2, NO_MEMORY_PROBLEM,
+	    req->head.id);
 	n = snprintf(text, sizeof(text),
 	    "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n"
 	    "Content-Length: %d\r\nX-Request-Id: %s\r\n"
 	    "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n"
 	    "Retry-After: 1\r\nContent-Type: " PROBLEM_JSON "\r\n\r\n%s",
-	    n, req->id, req->method == METHOD_HEAD ? "" : body);
+	    n, req->head.id, req->head.method == METHOD_HEAD ? "" : body);
 	send_raw(req, text, (size_t)n);
 }
 
@@ -403,32 +408,56 @@ answer_raw(struct http_request *req)
 	const void *body;
 
 	answer_settle(req);
-	body = req->out != NULL ? req->out : req->fixed;
+	body = req->answer.out != NULL ? req->answer.out : req->answer.fixed;
 	req->phase = REQUEST_QUEUED;
-	if (req->no_memory) {
+	if (req->answer.no_memory) {
 		send_raw_no_memory(req);
 		return;
 	}
-	if (req->more != NULL)
+	if (req->answer.more != NULL)
 		return; /* a piece would look like the whole */
-	reason = MHD_get_reason_phrase_for((unsigned)req->status);
-	buf_addf(
-	    &b, "HTTP/1.1 %d %s\r\nConnection: close\r\n", req->status, reason);
+	reason = MHD_get_reason_phrase_for((unsigned)req->answer.status);
+	buf_addf(&b, "HTTP/1.1 %d %s\r\nConnection: close\r\n",
+	    req->answer.status, reason);
 	buf_addf(&b, "Content-Length: %zu\r\nX-Request-Id: %s\r\n",
-	    req->out_len, req->id);
+	    req->answer.out_len, req->head.id);
 	buf_adds(&b, "X-Content-Type-Options: nosniff\r\n");
-	if (!req->no_store_off)
+	if (!req->answer.no_store_off)
 		buf_adds(&b, "Cache-Control: no-store\r\n");
-	if (body != NULL && req->content_type != NULL)
-		buf_addf(&b, "Content-Type: %s\r\n", req->content_type);
-	for (h = req->headers; h != NULL; h = h->next)
+	if (body != NULL && req->answer.content_type != NULL)
+		buf_addf(&b, "Content-Type: %s\r\n", req->answer.content_type);
+	for (h = req->answer.headers; h != NULL; h = h->next)
 		buf_addf(&b, "%s: %s\r\n", h->name, h->value);
 	buf_adds(&b, "\r\n");
-	if (body != NULL && req->method != METHOD_HEAD)
-		buf_add(&b, body, req->out_len);
+	if (body != NULL && req->head.method != METHOD_HEAD)
+		buf_add(&b, body, req->answer.out_len);
 	if (buf_ok(&b))
 		send_raw(req, b.data, b.len);
 	else
 		send_raw_no_memory(req);
 	buf_fini(&b);
+}
+
+/* ---- refusals of the loop ---- */
+
+enum MHD_Result
+answer_refuse_now(struct http_request *req)
+{
+
+	linger_start(req->loop, req->conn->fd);
+	req->dispatching = true;
+	http_answer_refusal(req, &req->answer.refusal);
+	req->dispatching = false;
+	return (answer_queue(req));
+}
+
+void
+answer_refuse_raw(struct http_request *req)
+{
+
+	linger_start(req->loop, req->conn->fd);
+	req->dispatching = true;
+	http_answer_refusal(req, &req->answer.refusal);
+	req->dispatching = false;
+	answer_raw(req);
 }

@@ -4,25 +4,18 @@
  * thread: request_line(), then access() with the headers, then access() for
  * each piece of the body, then access() at the end, where the handler is
  * called and the connection suspended; after the answer access() once more;
- * at last completed().
+ * at last request_completed().
  */
-#include <arpa/inet.h>
-
 #include <assert.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/limits.h"
 #include "base/log.h"
-#include "base/mem.h"
+#include "http/answer_internal.h"
+#include "http/head_internal.h"
 #include "http/http_internal.h"
-
-#define CONNECTION_MEMORY 32768
-#define HEADER_RECORD 64 /* of libmicrohttpd, for each header */
-#define LOG_LINES_MAX 5
+#include "http/loop_internal.h"
 
 /* ---- the beginning of a request ---- */
 
@@ -33,26 +26,6 @@ conn_of(struct MHD_Connection *mhd)
 
 	info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 	return (info == NULL ? NULL : info->socket_context);
-}
-
-/* Takes the client's request id if it is a harmless one, else makes one. */
-static void
-request_id_set(struct http_request *req)
-{
-	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
-				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				      "0123456789._-";
-	const char *given = req->head.request_id;
-	struct uuid id;
-	size_t n;
-
-	if (given != NULL && (n = strspn(given, allowed)) > 0 &&
-	    n <= REQUEST_ID_MAX && given[n] == '\0') {
-		memcpy(req->id, given, n + 1);
-		return;
-	}
-	id = uuid_gen_next(&req->loop->ids);
-	uuid_format(&id, req->id);
 }
 
 /* Versions 0.9.7x parse in place, and now take the query apart, a record for
@@ -95,11 +68,11 @@ is_stray_upgrade(const struct http_request *req)
 {
 	const char *path = req->http->options.upgrade_path;
 
-	if (req->method == METHOD_GET && path != NULL &&
-	    req->path_raw != NULL && strcmp(req->path_raw, path) == 0)
+	if (req->head.method == METHOD_GET && path != NULL &&
+	    req->head.path_raw != NULL && strcmp(req->head.path_raw, path) == 0)
 		return (true);
 	return (req->conn->requests > 1 &&
-		list_has(req->head.upgrade, "websocket"));
+		validator_list_has(req->head.known.upgrade, "websocket"));
 }
 
 /* Finds the route and its limits. */
@@ -107,37 +80,37 @@ static void
 request_route(struct http_request *req)
 {
 
-	if (req->segments >= 0)
-		req->pattern =
-		    router_find(req->http->router, req->segment, req->segments);
-	if (req->pattern == NULL) {
+	if (req->head.segments >= 0)
+		req->head.pattern = router_find(
+		    req->http->router, req->head.segment, req->head.segments);
+	if (req->head.pattern == NULL) {
 		request_refuse(req, PROBLEM_NOT_FOUND, "there is no %.150s",
-		    req->path_raw == NULL ? "" : req->path_raw);
+		    req->head.path_raw == NULL ? "" : req->head.path_raw);
 		return;
 	}
-	req->route = req->pattern->route[req->method];
-	if (req->route == NULL) {
-		if (req->method != METHOD_OPTIONS)
+	req->head.route = req->head.pattern->route[req->head.method];
+	if (req->head.route == NULL) {
+		if (req->head.method != METHOD_OPTIONS)
 			request_refuse(req, PROBLEM_METHOD_NOT_ALLOWED,
-			    "this path takes %s", req->pattern->allow);
+			    "this path takes %s", req->head.pattern->allow);
 		return;
 	}
-	req->body_limit = (req->route->flags & HTTP_PUBLIC) != 0
+	req->body.limit = (req->head.route->flags & HTTP_PUBLIC) != 0
 			      ? LIMIT_PUBLIC_REQUEST_LEN
-			  : (req->route->flags & HTTP_LARGE_BODY) != 0
+			  : (req->head.route->flags & HTTP_LARGE_BODY) != 0
 			      ? LIMIT_ARRAY_REQUEST_LEN
 			      : LIMIT_REQUEST_LEN;
-	if (!req->has_body)
+	if (!req->body.present)
 		return;
-	if ((req->route->flags & HTTP_NO_BODY) != 0)
+	if ((req->head.route->flags & HTTP_NO_BODY) != 0)
 		request_refuse(
 		    req, PROBLEM_BAD_REQUEST, "this route takes no body");
-	else if ((req->route->flags & HTTP_ANY_BODY) == 0 &&
-		 !media_ok(req->head.content_type,
-		     (req->route->flags & HTTP_TEXT_BODY) != 0))
+	else if ((req->head.route->flags & HTTP_ANY_BODY) == 0 &&
+		 !validator_media_ok(req->head.known.content_type,
+		     (req->head.route->flags & HTTP_TEXT_BODY) != 0))
 		request_refuse(req, PROBLEM_UNSUPPORTED_MEDIA,
 		    "the Content-Type must be %s",
-		    (req->route->flags & HTTP_TEXT_BODY) != 0
+		    (req->head.route->flags & HTTP_TEXT_BODY) != 0
 			? "text or JSON in UTF-8"
 			: "application/json");
 }
@@ -147,45 +120,22 @@ body_too_large(struct http_request *req)
 {
 
 	request_refuse(req, PROBLEM_BODY_TOO_LARGE,
-	    "this route takes at most %zu bytes", req->body_limit);
-	req->close = true;
-}
-
-/* Makes the refusal the answer and hands it to libmicrohttpd. */
-enum MHD_Result
-request_refuse_now(struct http_request *req)
-{
-
-	linger_start(req->loop, req->conn->fd);
-	req->dispatching = true;
-	http_answer_refusal(req, &req->refusal);
-	req->dispatching = false;
-	return (answer_queue(req));
-}
-
-void
-request_refuse_raw(struct http_request *req)
-{
-
-	linger_start(req->loop, req->conn->fd);
-	req->dispatching = true;
-	http_answer_refusal(req, &req->refusal);
-	req->dispatching = false;
-	answer_raw(req);
+	    "this route takes at most %zu bytes", req->body.limit);
+	req->answer.close = true;
 }
 
 /* Notes how long the body will be, and refuses one that is too long. */
 static void
 check_length(struct http_request *req)
 {
-	const char *text = req->head.content_length;
+	const char *text = req->head.known.content_length;
 
-	if (req->refused || !req->has_body || text == NULL)
+	if (req->answer.refused || !req->body.present || text == NULL)
 		return;
-	if (strlen(text) > 18 || strtoull(text, NULL, 10) > req->body_limit)
+	if (strlen(text) > 18 || strtoull(text, NULL, 10) > req->body.limit)
 		body_too_large(req);
 	else
-		req->body_announced = strtoull(text, NULL, 10);
+		req->body.announced = strtoull(text, NULL, 10);
 }
 
 /* The call with the headers.  Refusals of requests without a body wait for
@@ -196,33 +146,33 @@ access_head(struct http_request *req, const char *method, const char *version)
 	struct http *http = req->http;
 
 	req->phase = REQUEST_BODY;
-	req->counted = true;
+	req->account.counted = true;
 	atomic_fetch_add(&http->pending, 1);
-	atomic_fetch_add(&http->taken, 1);
-	guard_check(req, method, version);
+	atomic_fetch_add(&http->begun, 1);
+	validator_check(req, method, version);
 	request_id_set(req);
-	if (!req->close && is_stray_upgrade(req)) {
+	if (!req->answer.close && is_stray_upgrade(req)) {
 		req->stray = true;
 		return (MHD_NO);
 	}
-	if (req->refused) {
-		req->close = true; /* its target: no route, no trust */
+	if (req->answer.refused) {
+		req->answer.close = true; /* its target: no route, no trust */
 	} else if (atomic_load(&http->refusing)) {
 		request_refuse(
 		    req, PROBLEM_DRAINING, "this server takes no more");
-		req->close = true;
-	} else if (req->no_memory) {
+		req->answer.close = true;
+	} else if (req->answer.no_memory) {
 		request_refuse(req, PROBLEM_BUSY, "out of memory");
-		req->close = true;
+		req->answer.close = true;
 	} else {
 		request_route(req);
 	}
-	if (req->refusal.problem == PROBLEM_METHOD_NOT_ALLOWED)
-		http_answer_header(req, "Allow", req->pattern->allow);
+	if (req->answer.refusal.problem == PROBLEM_METHOD_NOT_ALLOWED)
+		http_answer_header(req, "Allow", req->head.pattern->allow);
 	check_length(req);
-	if (req->refused && (req->close || req->has_body)) {
-		req->close = true;
-		return (request_refuse_now(req));
+	if (req->answer.refused && (req->answer.close || req->body.present)) {
+		req->answer.close = true;
+		return (answer_refuse_now(req));
 	}
 	return (sender_check(req));
 }
@@ -233,7 +183,7 @@ access_body(struct http_request *req, const char *data, size_t *size)
 {
 	enum rc rc;
 
-	if (req->unsure) {
+	if (req->body.unsure) {
 		if ((rc = sender_look_up(req)) == RC_OK)
 			return (MHD_YES);
 	} else {
@@ -249,7 +199,7 @@ access_body(struct http_request *req, const char *data, size_t *size)
 		    rc == RC_BUSY ? "too many large requests are under way; "
 				    "repeat with the same id"
 				  : rc_text(rc));
-	request_refuse_raw(req);
+	answer_refuse_raw(req);
 	return (MHD_NO);
 }
 
@@ -260,16 +210,16 @@ dispatch(struct http_request *req)
 {
 	const struct http_options *options = &req->http->options;
 
-	if (req->refused) {
-		http_answer_refusal(req, &req->refusal);
-	} else if (req->route == NULL) {
-		http_answer_header(req, "Allow", req->pattern->allow);
+	if (req->answer.refused) {
+		http_answer_refusal(req, &req->answer.refusal);
+	} else if (req->head.route == NULL) {
+		http_answer_header(req, "Allow", req->head.pattern->allow);
 		http_answer(req, 204, NULL, NULL);
-	} else if ((req->route->flags & HTTP_PUBLIC) == 0 &&
+	} else if ((req->head.route->flags & HTTP_PUBLIC) == 0 &&
 		   options->authorize != NULL) {
 		options->authorize(req, options->route_arg);
 	} else {
-		req->route->handler(req, options->route_arg);
+		req->head.route->handler(req, options->route_arg);
 	}
 }
 
@@ -331,11 +281,13 @@ log_request(const struct http_request *req)
 
 	if (!log_enabled(LVL_DEBUG))
 		return;
-	log_event(req->refused ? LOG_EV_HTTP_REFUSED : LOG_EV_HTTP_REQUEST,
-	    "request=%s peer=%s method=%s path=%s status=%d ms=%lld", req->id,
-	    http_peer(req), req->method_name,
-	    req->path_raw == NULL ? "" : req->path_raw, req->status,
-	    (long long)(req->loop->now_ms - req->start_ms));
+	log_event(
+	    req->answer.refused ? LOG_EV_HTTP_REFUSED : LOG_EV_HTTP_REQUEST,
+	    "request=%s peer=%s method=%s path=%s status=%d ms=%lld",
+	    req->head.id, http_peer(req), req->head.method_name,
+	    req->head.path_raw == NULL ? "" : req->head.path_raw,
+	    req->answer.status,
+	    (long long)(req->loop->now_ms - req->account.start_ms));
 }
 
 /* Every answer of ours is counted and logged once, and nothing else is: what
@@ -346,7 +298,7 @@ count_answer(const struct http_request *req)
 	struct metrics *metrics = req->http->options.metrics;
 
 	metrics_add(metrics, METRIC_HTTP_REQUESTS, 1);
-	if (req->refused)
+	if (req->answer.refused)
 		metrics_add(metrics, METRIC_HTTP_REFUSED, 1);
 	log_request(req);
 }
@@ -362,13 +314,13 @@ request_over(struct http_request *req)
 	req->conn->deadline_ms =
 	    loop->now_ms + loop->http->options.idle_deadline_ms;
 	loop_timer_cancel(loop, req);
-	if (req->counted)
+	if (req->account.counted)
 		atomic_fetch_sub(&loop->http->pending, 1);
 	request_free(req);
 }
 
 static void
-completed(void *arg, struct MHD_Connection *mhd, void **context,
+request_completed(void *arg, struct MHD_Connection *mhd, void **context,
     enum MHD_RequestTerminationCode code)
 {
 	struct http_request *req = *context;
@@ -393,7 +345,8 @@ completed(void *arg, struct MHD_Connection *mhd, void **context,
 /* ---- connections ---- */
 
 /* When a second thing is wrong with a head, libmicrohttpd 0.9.75 closes without
- * a word: completed() is not called, and the request would stay behind. */
+ * a word: request_completed() is not called, and the request would stay
+ * behind. */
 static void
 drop_request_of(struct loop *loop, const struct conn *conn)
 {
@@ -428,138 +381,10 @@ notify_connection(void *arg, struct MHD_Connection *mhd, void **context,
 		drop_request_of(loop, conn);
 	conn_list_remove(&loop->conns, conn);
 	atomic_fetch_sub(&loop->connections, 1);
-	http_conn_free(conn);
+	conn_free(conn);
 }
 
 /* ---- starting ---- */
-
-static enum MHD_Result
-add_memory(void *arg, enum MHD_ValueKind kind, const char *name,
-    size_t name_len, const char *value, size_t value_len)
-{
-	size_t *sum = arg;
-
-	(void)name;
-	(void)value;
-	/* Its bytes, which a cookie shares with its header and a parameter with
-	 * the target, and a record. */
-	*sum += (kind == MHD_HEADER_KIND ? name_len + value_len + 4 : 0) +
-		HEADER_RECORD;
-	return (MHD_YES);
-}
-
-/* What has been read of the head so far takes of the connection's memory, at
- * least.  It has parameters when hide_query() did not see them: behind a NUL.
- */
-static size_t
-head_memory(const struct http_request *req)
-{
-	size_t sum = req->target_len;
-
-	(void)MHD_get_connection_values_n(req->mhd,
-	    MHD_HEADER_KIND | MHD_COOKIE_KIND | MHD_GET_ARGUMENT_KIND,
-	    add_memory, &sum);
-	return (sum);
-}
-
-static bool
-has_bad_length(const struct http_request *req)
-{
-	const char *length = MHD_lookup_connection_value(
-	    req->mhd, MHD_HEADER_KIND, "Content-Length");
-
-	return (length != NULL &&
-		(*length == '\0' || strlen(length) > 18 ||
-		    length[strspn(length, "0123456789")] != '\0'));
-}
-
-static bool
-has_large_head(const struct http_request *req)
-{
-
-	return (head_memory(req) > CONNECTION_MEMORY / 4);
-}
-
-/* A Content-Length that is no number, and cookies that are too large, are
- * answered by the library before any of our calls, with the head of that
- * answer sent twice.  Its message comes first but does not say whom it is
- * about, so all that ${culprit} may mean are answered here, past the library.
- * Whether there were any. */
-static bool
-refuse_past(struct loop *loop, bool (*culprit)(const struct http_request *req),
-    enum problem problem, const char *why)
-{
-	struct http_request *req;
-	bool any = false;
-
-	for (req = loop->requests; req != NULL; req = req->next) {
-		if (req->phase != REQUEST_NEW || !culprit(req))
-			continue;
-		request_refuse(req, problem, "%s", why);
-		req->close = true;
-		request_id_set(req);
-		request_refuse_raw(req);
-		(void)shutdown(req->conn->fd, SHUT_WR);
-		any = true;
-	}
-	return (any);
-}
-
-/* Counts the answers that the library makes by itself: to a first line or a
- * head that is too long, to a line without a colon, to broken chunks.  It says
- * so once before each of them, and there is no other way to know. */
-static void
-count_library(struct loop *loop, const char *fmt)
-{
-	struct metrics *metrics = loop->http->options.metrics;
-
-	if (strncmp(fmt, "Error processing request", 24) == 0) {
-		if (!loop->answered_past)
-			metrics_add(metrics, METRIC_HTTP_REFUSED_LIBRARY, 1);
-		loop->answered_past = false;
-	} else if (strncmp(fmt, "Too late to send an error", 25) == 0) {
-		metrics_add(metrics, METRIC_HTTP_REFUSED_LIBRARY, -1);
-	} else if (strstr(fmt, "'Content-Length'") != NULL ||
-		   strstr(fmt, "`Content-Length'") != NULL) {
-		loop->answered_past |=
-		    refuse_past(loop, has_bad_length, PROBLEM_BAD_REQUEST,
-			"Content-Length is not a number, or too large a one");
-	} else if (strncmp(fmt, "Not enough memory in pool", 25) == 0) {
-		loop->answered_past |= refuse_past(loop, has_large_head,
-		    PROBLEM_HEAD_TOO_LARGE, "the head is too large");
-	}
-}
-
-/* What the library has to say, a few lines in ten seconds: strangers cause
- * most of it. */
-static void __attribute__((format(printf, 2, 0)))
-library_log(void *arg, const char *fmt, va_list ap)
-{
-	struct loop *loop = arg;
-	char text[256];
-	size_t n;
-
-	count_library(loop, fmt);
-	if (loop->now_ms - loop->log_window_ms >=
-	    loop->http->options.timing->http_log_window_ms) {
-		if (loop->log_dropped > 0)
-			log_event(LOG_EV_HTTP_LIBRARY,
-			    "loop=%d dropped=%d text=more of the kind",
-			    loop->index, loop->log_dropped);
-		loop->log_window_ms = loop->now_ms;
-		loop->log_lines = loop->log_dropped = 0;
-	}
-	if (loop->log_lines == LOG_LINES_MAX) {
-		loop->log_dropped++;
-		return;
-	}
-	loop->log_lines++;
-	(void)vsnprintf(text, sizeof(text), fmt, ap);
-	n = strlen(text);
-	if (n > 0 && text[n - 1] == '\n')
-		text[n - 1] = '\0';
-	log_event(LOG_EV_HTTP_LIBRARY, "loop=%d text=%s", loop->index, text);
-}
 
 /* Leaves escapes alone: target.c decodes them itself. */
 static size_t
@@ -595,8 +420,8 @@ no_memory_response(void)
 	return (response);
 }
 
-/* Strictness is the guard's: the library's own (1) closes without an answer,
- * or sends the head of its answer twice. */
+/* Strictness is the request validator's: the library's own (1) closes without
+ * an answer, or sends the head of its answer twice. */
 enum rc
 daemon_start(struct loop *loop, struct err *err)
 {
@@ -611,7 +436,7 @@ daemon_start(struct loop *loop, struct err *err)
 	loop->daemon = MHD_start_daemon(flags, 0, NULL, NULL, access_handler,
 	    loop, MHD_OPTION_EXTERNAL_LOGGER, library_log, loop,
 	    MHD_OPTION_NOTIFY_CONNECTION, notify_connection, loop,
-	    MHD_OPTION_NOTIFY_COMPLETED, completed, loop,
+	    MHD_OPTION_NOTIFY_COMPLETED, request_completed, loop,
 	    MHD_OPTION_URI_LOG_CALLBACK, request_line, loop,
 	    MHD_OPTION_UNESCAPE_CALLBACK, unescape_nothing, loop,
 	    MHD_OPTION_STRICT_FOR_CLIENT, 0, MHD_OPTION_CONNECTION_LIMIT, limit,

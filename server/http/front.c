@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The front door: accepts, looks at the first bytes without taking them, and
- * gives the socket to its owner: the WebSocket side, the loop of those who
- * wait, or the loop with the fewest connections.
+ * The front: the thread that accepts connections.  It reads the first bytes
+ * without taking them, and gives the socket to its owner: the WebSocket side,
+ * the loop of the long-polls, or the loop with the fewest connections.
  *
- * A line that is not yet whole is looked at again only when more bytes come
+ * A line that is not yet whole is read again only when more bytes come
  * (edge-triggered), and for no longer than a request may take.  Without
  * descriptors a spare one is given up to take connections off the queue and
  * close them, then listening pauses: no spinning, one log line a second.
@@ -22,7 +22,10 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "http/front_internal.h"
+#include "http/head_internal.h"
 #include "http/http_internal.h"
+#include "http/loop_internal.h"
 #include "net/forwarded.h"
 
 #define EVENTS_MAX 64
@@ -58,7 +61,7 @@ front_classify(const char *p, size_t n, bool full, const char *upgrade_path)
 	size_t have = (n < 4) ? n : 4, path_len;
 
 	/* Empty lines before a request are allowed. */
-	if (n > 0 && !is_token_char((unsigned char)*p) && *p != '\r' &&
+	if (n > 0 && !validator_token_char((unsigned char)*p) && *p != '\r' &&
 	    *p != '\n')
 		return (*p == 0x16 ? FRONT_TLS : FRONT_BAD);
 	if (memcmp(p, get, have) != 0)
@@ -112,7 +115,7 @@ front_close(struct conn *conn)
 {
 
 	(void)close(conn->fd);
-	http_conn_free(conn);
+	conn_free(conn);
 }
 
 /* libmicrohttpd would close without an answer, or overlook what begins with a
@@ -122,7 +125,7 @@ front_refuse(struct front *front, struct conn *conn, enum front_kind kind)
 {
 	struct http *http = front->http;
 
-	if (door_refuse(&http->door, conn->fd, PROBLEM_BAD_REQUEST,
+	if (conn_limit_refuse(&http->conn_limit, conn->fd, PROBLEM_BAD_REQUEST,
 		kind == FRONT_TLS
 		    ? "this port speaks HTTP/1.1 without TLS; TLS is the "
 		      "proxy's"
@@ -131,9 +134,9 @@ front_refuse(struct front *front, struct conn *conn, enum front_kind kind)
 	front_close(conn);
 }
 
-/* Gives the connection to the WebSocket side and says who asks.  What a
- * believed proxy says stands in the head, of which front_peek() has waited for
- * the end. */
+/* Gives the connection and the client's address to the WebSocket side.  A
+ * believed proxy names the client in the head, of which front_peek() has waited
+ * for the end. */
 static void
 front_upgrade(struct front *front, struct conn *conn)
 {
@@ -150,7 +153,7 @@ front_upgrade(struct front *front, struct conn *conn)
 		if (n > 0 && forwarded_scan(text, (size_t)n, &lines))
 			forwarded_read(&lines, &options->believed, &from);
 	}
-	http_conn_free(conn);
+	conn_free(conn);
 	options->upgrade(fd, &from, options->upgrade_arg);
 }
 
@@ -269,7 +272,7 @@ front_turn_away(
 	struct http *http = front->http;
 
 	front_log(front, 0, why);
-	if (door_refuse(&http->door, fd, problem, why))
+	if (conn_limit_refuse(&http->conn_limit, fd, problem, why))
 		metrics_add(http->options.metrics, METRIC_HTTP_TURNED_AWAY, 1);
 	(void)close(fd);
 }
@@ -318,10 +321,10 @@ front_take(struct front *front, int fd, const struct sockaddr_storage *addr,
 	conn->addr_len = addr_len;
 	conn_set_peer(conn, &http->options.believed);
 	/* A proxy stands for many; it counts its clients itself. */
-	if (!conn->believed && !door_enter(&http->door, conn)) {
+	if (!conn->believed && !conn_limit_enter(&http->conn_limit, conn)) {
 		front_turn_away(front, fd, PROBLEM_RATE_LIMITED,
 		    "too many connections from this address");
-		http_conn_free(conn);
+		conn_free(conn);
 		return;
 	}
 	if (!front_peek(front, conn, false, &kind)) {
@@ -371,8 +374,9 @@ front_accept(struct front *front)
 	return (true);
 }
 
-/* No more connections.  Those that the kernel has made for us already are ours:
- * closing the socket would reset them under whoever has sent his request. */
+/* Stops accepting.  Connections that the kernel has already made are taken:
+ * closing the socket would reset them, though their clients may have sent a
+ * request. */
 static void
 front_drain(struct front *front)
 {

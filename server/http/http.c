@@ -14,6 +14,8 @@
 
 #include "base/mem.h"
 #include "http/http_internal.h"
+#include "http/loop_internal.h"
+#include "http/router_internal.h"
 
 #define BACKLOG 1024
 
@@ -133,7 +135,7 @@ http_free(struct http *http)
 	for (i = 0; i < http->loop_count; i++)
 		loop_fini(&http->loops[i]);
 	mem_free(http->loops);
-	door_fini(&http->door);
+	conn_limit_fini(&http->conn_limit);
 	router_free(http->router);
 	budget_free(http->bodies);
 	budget_free(http->answers);
@@ -179,7 +181,7 @@ http_new(const struct http_options *options, struct http **ret, struct err *err)
 	http->front.reserve_fd = -1;
 	http->layout_known =
 	    strncmp(MHD_get_version(), "0.9.7", strlen("0.9.7")) == 0;
-	if (door_init(&http->door, options) != RC_OK ||
+	if (conn_limit_init(&http->conn_limit, options) != RC_OK ||
 	    !budgets_init(http, options)) {
 		rc = err_set(err, RC_NO_MEMORY, "http");
 		goto free_http;
@@ -267,10 +269,10 @@ http_pending(const struct http *http)
 }
 
 uint64_t
-http_taken(const struct http *http)
+http_begun(const struct http *http)
 {
 
-	return (atomic_load(&http->taken));
+	return (atomic_load(&http->begun));
 }
 
 size_t
@@ -298,14 +300,4 @@ http_stop(struct http *http)
 		thr_join(&http->loops[i].thr);
 	}
 	http_free(http);
-}
-
-void
-http_conn_free(struct conn *conn)
-{
-
-	door_leave(&conn->http->door, conn);
-	atomic_fetch_sub(&conn->http->connections, 1);
-	metrics_add(conn->http->options.metrics, METRIC_HTTP_CONNECTIONS, -1);
-	mem_free(conn);
 }

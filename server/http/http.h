@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * HTTP for the layers above: a request, its answer, routes.  It knows no
- * resource.  Behind it: the front door (one port), libmicrohttpd loops, the
- * guard against ambiguous requests, bodies, limits and absolute deadlines.
+ * resource.  Behind it: the front (one port), libmicrohttpd loops, the
+ * validator of requests, bodies, limits and absolute deadlines.
  *
  * Life of a request: the loop that owns its connection parses it, finds the
  * route, collects the body, and calls the route's handler in the loop's
@@ -49,19 +49,19 @@ struct http_route {
 	unsigned flags;
 };
 
-/* The routes of a module, and what it knows: its handlers ask for it with
- * http_route_module(). */
+/* The routes of a module, and the module's own struct, which its handlers get
+ * from http_route_module(). */
 struct http_routes {
 	const struct http_route *list; /* kept; ends with method NULL */
 	void *module;
 };
 
-/* Called before the handler of every route that is not HTTP_PUBLIC: finds out
- * who asks and goes on with http_request_authorized() or answers (at once or
- * later, from any thread). */
+/* Called before the handler of every route that is not HTTP_PUBLIC: finds the
+ * user, and calls http_request_authorized() or answers (at once or later, from
+ * any thread). */
 typedef void (*http_authorize_fn)(struct http_request *req, void *arg);
 
-/* What the head of a request tells of its sender. */
+/* The sender of a request, by its head. */
 enum http_sender {
 	HTTP_SENDER_KNOWN,   /* http_set_owner() was called */
 	HTTP_SENDER_UNKNOWN, /* perhaps a user: a look-up tells */
@@ -131,19 +131,19 @@ int http_keep_listener(const struct http *http);
 
 /* Stops accepting (closes the listening socket).  Requests under way go on;
  * those that wait with a timer are woken at once; answers from now on say
- * "Connection: close".  What still comes on kept connections is served, each
- * one's last: a proxy has sent it before it could know, and repeats nothing
- * that is not idempotent.  Thread: any.  Blocks: never. */
+ * "Connection: close".  Each kept connection may send one more request,
+ * which is served: a proxy has sent it before it could know, and does not
+ * repeat a request that is not idempotent.  Thread: any.  Blocks: never. */
 void http_drain(struct http *http);
 
 /* Drains, and answers new requests on kept connections 503 draining.  Thread:
  * any.  Blocks: never. */
 void http_refuse(struct http *http);
 
-/* Requests whose head has been read and whose answer has not gone out; how many
- * have ever begun; connections that there are. */
+/* The number of requests whose head has been read and whose answer has not gone
+ * out, of all requests that have ever begun, and of connections. */
 size_t http_pending(const struct http *http);
-uint64_t http_taken(const struct http *http);
+uint64_t http_begun(const struct http *http);
 size_t http_connections(const struct http *http);
 
 /* Ends the threads: what is answered goes out (for at most a second), what is
@@ -200,12 +200,12 @@ void *http_alloc(struct http_request *req, size_t size);
 enum rc http_on_free(
     struct http_request *req, void (*fini)(void *arg), void *arg) MUST_USE;
 
-/* Room for what authorize() finds out: kept with the request, no owner. */
+/* The principal that authorize() finds: kept with the request, not owned. */
 void http_set_principal(struct http_request *req, void *principal);
 void *http_principal(const struct http_request *req);
 
-/* Whose the request is (base/owner.h), for what it makes the server hold;
- * until this is called, its client's network. */
+/* Sets the owner (base/owner.h) of the memory that the request makes the server
+ * hold; before, it is its client's network. */
 void http_set_owner(struct http_request *req, uint64_t owner);
 
 /* The end of the look-up: ${r} NULL if the sender is a user and the body may be
@@ -217,8 +217,8 @@ void http_sender_found(struct http_request *req, const struct refusal *r);
  * a system call.  Thread: the one that handles the request. */
 bool http_client_left(const struct http_request *req);
 
-/* authorize() is content: the route's handler is called (in the loop's thread
- * when called there, else in the calling thread). */
+/* Called by authorize() for a user that may use the route: calls its handler,
+ * in the calling thread. */
 void http_request_authorized(struct http_request *req);
 
 /* Adds a header to the answer (copied). */

@@ -14,6 +14,7 @@
 
 #include "base/mem.h"
 #include "http/http_internal.h"
+#include "http/loop_internal.h"
 
 #define LINGER_BYTES (4 * 1024 * 1024)
 #define LINGERS_MAX 128

@@ -16,15 +16,19 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/container.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/rnd.h"
+#include "http/answer_internal.h"
 #include "http/http_internal.h"
+#include "http/loop_internal.h"
 
 #define EVENTS_MAX 64
 /* The kernel counts in ticks of up to 10 ms. */
@@ -37,36 +41,6 @@ loop_self(void)
 {
 
 	return (self);
-}
-
-/* ---- lists of connections ---- */
-
-void
-conn_list_add(struct conn_list *list, struct conn *conn)
-{
-
-	conn->next = NULL;
-	conn->prev = list->tail;
-	if (list->tail != NULL)
-		list->tail->next = conn;
-	else
-		list->head = conn;
-	list->tail = conn;
-}
-
-void
-conn_list_remove(struct conn_list *list, struct conn *conn)
-{
-
-	if (conn->prev != NULL)
-		conn->prev->next = conn->next;
-	else
-		list->head = conn->next;
-	if (conn->next != NULL)
-		conn->next->prev = conn->prev;
-	else
-		list->tail = conn->prev;
-	conn->next = conn->prev = NULL;
 }
 
 /* ---- making and ending ---- */
@@ -133,7 +107,7 @@ loop_fini(struct loop *loop)
 	mbox_free(loop->mbox);
 	while ((req = loop->spare) != NULL) {
 		loop->spare = req->next;
-		mem_free(req->body);
+		mem_free(req->body.data);
 		mem_free(req);
 	}
 	lock_fini(&loop->timer_lock);
@@ -145,12 +119,12 @@ void
 loop_timer_cancel(struct loop *loop, struct http_request *req)
 {
 
-	if (req->due.queued) {
-		due_remove(&loop->due, &req->due);
+	if (req->timer.node.queued) {
+		timer_heap_remove(&loop->timers, &req->timer.node);
 		metrics_add(loop->http->options.metrics, METRIC_LONG_POLLS, -1);
 	}
-	if (req->watching) {
-		req->watching = false;
+	if (req->timer.watching) {
+		req->timer.watching = false;
 		(void)epoll_ctl(
 		    loop->epoll_fd, EPOLL_CTL_DEL, req->conn->fd, NULL);
 	}
@@ -162,9 +136,8 @@ loop_ready(struct loop *loop, struct http_request *req)
 
 	loop_timer_cancel(loop, req);
 	req->answer_msg.node.next = NULL;
-	*loop->ready_tail = req;
-	/* The list runs through the answer's link. */
-	loop->ready_tail = (struct http_request **)&req->answer_msg.node.next;
+	*loop->ready_tail = &req->answer_msg.node;
+	loop->ready_tail = &req->answer_msg.node.next;
 }
 
 void
@@ -176,15 +149,15 @@ loop_timer_set(struct loop *loop, struct http_request *req, int64_t at_ms,
 	loop_timer_cancel(loop, req);
 	if (at_ms == 0 || req->phase >= REQUEST_ANSWERED)
 		return;
-	req->wake = wake;
-	req->wake_arg = arg;
-	due_add(&loop->due, &req->due, at_ms);
+	req->timer.wake = wake;
+	req->timer.wake_arg = arg;
+	timer_heap_add(&loop->timers, &req->timer.node, at_ms);
 	metrics_add(loop->http->options.metrics, METRIC_LONG_POLLS, 1);
 	/* The next of this client begins afresh and finds the right loop. */
 	if (!loop->long_poll)
-		req->close = true;
-	ev.data.ptr = &req->gone;
-	req->watching =
+		req->answer.close = true;
+	ev.data.ptr = &req->timer.gone;
+	req->timer.watching =
 	    epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, req->conn->fd, &ev) == 0;
 }
 
@@ -201,14 +174,14 @@ http_set_timer(struct http_request *req, int64_t at_ms,
 		return;
 	}
 	lock_take(&loop->timer_lock);
-	req->want_at_ms = at_ms;
-	req->want_wake = wake;
-	req->want_arg = arg;
-	put = !req->timer_queued;
-	req->timer_queued = true;
+	req->timer.want_at_ms = at_ms;
+	req->timer.want_wake = wake;
+	req->timer.want_arg = arg;
+	put = !req->timer.queued;
+	req->timer.queued = true;
 	lock_drop(&loop->timer_lock);
 	if (put)
-		(void)!mbox_put_urgent(loop->mbox, &req->timer_msg.node);
+		(void)!mbox_put_urgent(loop->mbox, &req->timer.msg.node);
 }
 
 /* Its time has come, or its client has gone. */
@@ -218,13 +191,13 @@ loop_wake(struct loop *loop, struct http_request *req)
 
 	assert(req->magic == REQUEST_MAGIC);
 	loop_timer_cancel(loop, req);
-	req->wake(req, req->wake_arg);
+	req->timer.wake(req, req->timer.wake_arg);
 }
 
 /* ---- messages ---- */
 
 static void
-take_conn(struct loop *loop, struct conn *conn)
+adopt_conn(struct loop *loop, struct conn *conn)
 {
 	int64_t period = loop->http->options.request_deadline_ms / 8 + 1;
 
@@ -239,46 +212,45 @@ take_conn(struct loop *loop, struct conn *conn)
 	loop->adding = NULL;
 	conn_list_remove(&loop->conns, conn);
 	atomic_fetch_sub(&loop->connections, 1);
-	http_conn_free(conn);
+	conn_free(conn);
 }
 
 static void
-take_timer(struct loop *loop, struct http_request *req)
+apply_timer(struct loop *loop, struct http_request *req)
 {
 	void (*wake)(struct http_request *, void *);
 	int64_t at_ms;
 	void *arg;
 
 	lock_take(&loop->timer_lock);
-	req->timer_queued = false;
-	at_ms = req->want_at_ms;
-	wake = req->want_wake;
-	arg = req->want_arg;
+	req->timer.queued = false;
+	at_ms = req->timer.want_at_ms;
+	wake = req->timer.want_wake;
+	arg = req->timer.want_arg;
 	lock_drop(&loop->timer_lock);
 	loop_timer_set(loop, req, at_ms, wake, arg);
 }
 
 static void
-take_messages(struct loop *loop)
+handle_messages(struct loop *loop)
 {
 	struct mbox_node *node, *next;
 	struct loop_msg *msg;
-	char *base;
 
 	for (node = mbox_take_all(loop->mbox); node != NULL; node = next) {
 		next = node->next;
-		msg = (struct loop_msg *)(void *)node;
-		base = (char *)msg;
+		msg = CONTAINER_OF(node, struct loop_msg, node);
 		switch (msg->kind) {
 		case MSG_CONN:
-			take_conn(loop, (struct conn *)(void *)msg);
+			adopt_conn(loop, CONTAINER_OF(msg, struct conn, msg));
 			break;
 		case MSG_ANSWER:
-			loop_ready(loop, (struct http_request *)(void *)msg);
+			loop_ready(loop,
+			    CONTAINER_OF(msg, struct http_request, answer_msg));
 			break;
 		case MSG_TIMER:
-			base -= offsetof(struct http_request, timer_msg);
-			take_timer(loop, (struct http_request *)(void *)base);
+			apply_timer(loop,
+			    CONTAINER_OF(msg, struct http_request, timer.msg));
 			break;
 		case MSG_WAKE:
 			break;
@@ -292,10 +264,12 @@ take_messages(struct loop *loop)
 static void
 resume_ready(struct loop *loop)
 {
-	struct http_request *req, *next;
+	struct mbox_node *node, *next;
+	struct http_request *req;
 
-	for (req = loop->ready; req != NULL; req = next) {
-		next = (struct http_request *)(void *)req->answer_msg.node.next;
+	for (node = loop->ready; node != NULL; node = next) {
+		next = node->next;
+		req = CONTAINER_OF(node, struct http_request, answer_msg.node);
 		if (req->phase == REQUEST_CHECKING)
 			sender_go_on(req);
 		else if (req->phase < REQUEST_QUEUED)
@@ -407,17 +381,14 @@ check_conns(struct loop *loop)
 static void
 wake_due(struct loop *loop)
 {
-	struct due_node *node;
+	struct timer_node *node;
 	bool all = !loop->drain_seen && atomic_load(&loop->http->draining);
 
 	loop->drain_seen |= all;
-	while ((node = due_first(&loop->due)) != NULL &&
+	while ((node = timer_heap_first(&loop->timers)) != NULL &&
 	       (all || node->at_ms <= loop->now_ms))
-		loop_wake(loop,
-		    (struct http_request *)(void *)((char *)node -
-						    offsetof(
-							struct http_request,
-							due)));
+		loop_wake(
+		    loop, CONTAINER_OF(node, struct http_request, timer.node));
 }
 
 /* ---- the loop ---- */
@@ -425,15 +396,15 @@ wake_due(struct loop *loop)
 static int
 loop_timeout(const struct loop *loop)
 {
-	const struct due_node *due = due_first(&loop->due);
+	const struct timer_node *first = timer_heap_first(&loop->timers);
 	MHD_UNSIGNED_LONG_LONG mhd_ms;
 	int64_t at = INT64_MAX, now;
 
 	if (loop->ready != NULL ||
 	    (MHD_get_timeout(loop->daemon, &mhd_ms) == MHD_YES && mhd_ms == 0))
 		return (0);
-	if (due != NULL)
-		at = due->at_ms;
+	if (first != NULL)
+		at = first->at_ms;
 	if (loop->conns.head != NULL && loop->conns.head->check_ms < at)
 		at = loop->conns.head->check_ms;
 	if (loop->lingers != NULL && loop->now_ms + 500 < at)
@@ -449,22 +420,21 @@ static void
 handle_event(struct loop *loop, struct source *source)
 {
 	struct http_request *req;
-	char *base = (char *)source;
 
 	switch (source->kind) {
 	case SOURCE_MHD:
 		break;
 	case SOURCE_MBOX:
-		take_messages(loop);
+		handle_messages(loop);
 		break;
 	case SOURCE_GONE:
-		base -= offsetof(struct http_request, gone);
-		req = (struct http_request *)(void *)base;
-		if (req->watching)
+		req = CONTAINER_OF(source, struct http_request, timer.gone);
+		if (req->timer.watching)
 			loop_wake(loop, req);
 		break;
 	case SOURCE_LEFTOVER:
-		linger_read(loop, (struct leftover *)(void *)source);
+		linger_read(
+		    loop, CONTAINER_OF(source, struct leftover, source));
 		break;
 	default:
 		assert(!"source kind");
@@ -495,11 +465,11 @@ loop_stop(struct loop *loop)
 	    clk_mono_ms(http->options.clk) + http->options.timing->http_stop_ms;
 
 	refusal_set(&r, PROBLEM_DRAINING, "", "this server has stopped");
-	take_messages(loop);
+	handle_messages(loop);
 	wake_due(loop);
 	resume_ready(loop);
 	for (req = loop->requests; req != NULL; req = req->next)
-		if (req->suspended && req->status == 0)
+		if (req->suspended && req->answer.status == 0)
 			http_answer_refusal(req, &r);
 	resume_ready(loop);
 	do {

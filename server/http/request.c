@@ -13,7 +13,10 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/owner.h"
+#include "http/answer_internal.h"
 #include "http/http_internal.h"
+#include "http/loop_internal.h"
+#include "http/request_internal.h"
 #include "net/forwarded.h"
 
 #define SPARES_MAX 256
@@ -38,14 +41,14 @@ request_take(struct loop *loop)
 	if (req != NULL) {
 		loop->spare = req->next;
 		loop->spares--;
-		body = req->body;
-		cap = req->body_cap;
+		body = req->body.data;
+		cap = req->body.cap;
 	} else if ((req = mem_alloc(sizeof(*req))) == NULL) {
 		return (NULL);
 	}
-	memset(req, 0, offsetof(struct http_request, arena));
-	req->body = body;
-	req->body_cap = cap;
+	memset(req, 0, offsetof(struct http_request, arena.first));
+	req->body.data = body;
+	req->body.cap = cap;
 	return (req);
 }
 
@@ -58,15 +61,15 @@ request_new(struct loop *loop, struct conn *conn, struct MHD_Connection *mhd)
 		return (NULL);
 	req->magic = REQUEST_MAGIC;
 	req->answer_msg.kind = MSG_ANSWER;
-	req->timer_msg.kind = MSG_TIMER;
-	req->gone.kind = SOURCE_GONE;
+	req->timer.msg.kind = MSG_TIMER;
+	req->timer.gone.kind = SOURCE_GONE;
 	req->http = loop->http;
 	req->loop = loop;
 	req->conn = conn;
 	req->mhd = mhd;
-	req->start_ms = loop->now_ms;
-	req->method = METHOD_COUNT;
-	req->method_name = "";
+	req->account.start_ms = loop->now_ms;
+	req->head.method = METHOD_COUNT;
+	req->head.method_name = "";
 	req->next = loop->requests;
 	if (req->next != NULL)
 		req->next->prev = req;
@@ -82,12 +85,12 @@ request_free(struct http_request *req)
 	struct fini *fini;
 
 	request_check(req);
-	while ((fini = req->finis) != NULL) {
-		req->finis = fini->next;
+	while ((fini = req->arena.finis) != NULL) {
+		req->arena.finis = fini->next;
 		fini->fn(fini->arg);
 	}
-	while ((chunk = req->chunks) != NULL) {
-		req->chunks = chunk->next;
+	while ((chunk = req->arena.chunks) != NULL) {
+		req->arena.chunks = chunk->next;
 		mem_free(chunk);
 	}
 	if (req->prev != NULL)
@@ -96,15 +99,15 @@ request_free(struct http_request *req)
 		loop->requests = req->next;
 	if (req->next != NULL)
 		req->next->prev = req->prev;
-	mem_free(req->out);
-	request_answer_gone(req);
+	mem_free(req->answer.out);
+	answer_gone(req);
 	if (req->http->bodies != NULL)
-		budget_give(req->http->bodies, &req->body_hold);
+		budget_give(req->http->bodies, &req->body.hold);
 	req->magic = 0;
-	if (req->body_cap > BODY_KEEP || loop->spares == SPARES_MAX) {
-		mem_free(req->body);
-		req->body = NULL;
-		req->body_cap = 0;
+	if (req->body.cap > BODY_KEEP || loop->spares == SPARES_MAX) {
+		mem_free(req->body.data);
+		req->body.data = NULL;
+		req->body.cap = 0;
 	}
 	if (loop->spares == SPARES_MAX) {
 		mem_free(req);
@@ -118,16 +121,16 @@ request_free(struct http_request *req)
 void *
 request_room(struct http_request *req, size_t size)
 {
-	struct chunk *chunk = req->chunks;
+	struct chunk *chunk = req->arena.chunks;
 	const size_t head = (sizeof(*chunk) + 15) & ~(size_t)15;
 	void *p;
 
 	if (size > SIZE_MAX / 2)
 		return (NULL);
 	size = (size + 15) & ~(size_t)15;
-	if (size <= ARENA_INLINE - req->arena_used) {
-		p = req->arena + req->arena_used;
-		req->arena_used += size;
+	if (size <= ARENA_INLINE - req->arena.used) {
+		p = req->arena.first + req->arena.used;
+		req->arena.used += size;
 		return (p);
 	}
 	if (chunk == NULL || size > chunk->size - chunk->used) {
@@ -139,8 +142,8 @@ request_room(struct http_request *req, size_t size)
 			return (NULL);
 		chunk->size = n;
 		chunk->used = head;
-		chunk->next = req->chunks;
-		req->chunks = chunk;
+		chunk->next = req->arena.chunks;
+		req->arena.chunks = chunk;
 	}
 	p = (char *)chunk + chunk->used;
 	chunk->used += size;
@@ -154,21 +157,41 @@ request_refuse(
 	char detail[REFUSAL_DETAIL_SIZE];
 	va_list ap;
 
-	if (req->refused)
+	if (req->answer.refused)
 		return;
 	va_start(ap, fmt);
 	(void)vsnprintf(detail, sizeof(detail), fmt, ap);
 	va_end(ap);
-	req->refusal = (struct refusal)REFUSAL_INIT;
-	refusal_set(&req->refusal, problem, "", "%s", detail);
-	req->refused = true;
+	req->answer.refusal = (struct refusal)REFUSAL_INIT;
+	refusal_set(&req->answer.refusal, problem, "", "%s", detail);
+	req->answer.refused = true;
+}
+
+void
+request_id_set(struct http_request *req)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
+				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789._-";
+	const char *given = req->head.known.request_id;
+	struct uuid id;
+	size_t n;
+
+	if (given != NULL && (n = strspn(given, allowed)) > 0 &&
+	    n <= REQUEST_ID_MAX && given[n] == '\0') {
+		memcpy(req->head.id, given, n + 1);
+		return;
+	}
+	id = uuid_gen_next(&req->loop->ids);
+	uuid_format(&id, req->head.id);
 }
 
 uint64_t
 request_owner(const struct http_request *req)
 {
 
-	return (req->owner != 0 ? req->owner : owner_peer(http_peer(req)));
+	return (req->account.owner != 0 ? req->account.owner
+					: owner_peer(http_peer(req)));
 }
 
 /* Counts ${cap} bytes for the body.  The address counts beside the user, whom
@@ -176,14 +199,14 @@ request_owner(const struct http_request *req)
 static bool
 body_room(struct http_request *req, size_t cap)
 {
-	struct budget_hold *hold = &req->body_hold;
+	struct budget_hold *hold = &req->body.hold;
 	bool ok;
 
 	if (req->http->bodies == NULL || cap <= LIMIT_BODY_FREE)
 		return (true);
 	if (hold->bytes == 0) {
 		hold->owner[0] = owner_peer(http_peer(req));
-		hold->owner[1] = req->owner;
+		hold->owner[1] = req->account.owner;
 	}
 	ok = budget_take(req->http->bodies, hold, cap - hold->bytes);
 	if (!ok)
@@ -198,8 +221,8 @@ static size_t
 body_cap(const struct http_request *req, size_t n)
 {
 	const size_t most =
-	    req->body_announced != 0 ? req->body_announced : req->body_limit;
-	size_t cap = req->body_cap < 1024 ? 1024 : 2 * req->body_cap;
+	    req->body.announced != 0 ? req->body.announced : req->body.limit;
+	size_t cap = req->body.cap < 1024 ? 1024 : 2 * req->body.cap;
 
 	if (cap > most + 1)
 		cap = most + 1;
@@ -212,20 +235,20 @@ request_body_add(struct http_request *req, const char *p, size_t n)
 	size_t cap;
 	char *body;
 
-	if (n > req->body_limit - req->body_len)
+	if (n > req->body.limit - req->body.len)
 		return (RC_LIMIT);
-	if (req->body_len + n + 1 > req->body_cap) {
-		cap = body_cap(req, req->body_len + n);
+	if (req->body.len + n + 1 > req->body.cap) {
+		cap = body_cap(req, req->body.len + n);
 		if (!body_room(req, cap))
 			return (RC_BUSY);
-		if ((body = mem_realloc(req->body, cap)) == NULL)
+		if ((body = mem_realloc(req->body.data, cap)) == NULL)
 			return (RC_NO_MEMORY);
-		req->body = body;
-		req->body_cap = cap;
+		req->body.data = body;
+		req->body.cap = cap;
 	}
-	memcpy(req->body + req->body_len, p, n);
-	req->body_len += n;
-	req->body[req->body_len] = '\0';
+	memcpy(req->body.data + req->body.len, p, n);
+	req->body.len += n;
+	req->body.data[req->body.len] = '\0';
 	return (RC_OK);
 }
 
@@ -236,7 +259,7 @@ http_method(const struct http_request *req)
 {
 
 	request_check(req);
-	return (req->method_name);
+	return (req->head.method_name);
 }
 
 const char *
@@ -244,7 +267,7 @@ http_path(const struct http_request *req)
 {
 
 	request_check(req);
-	return (req->path == NULL ? "" : req->path);
+	return (req->head.path == NULL ? "" : req->head.path);
 }
 
 unsigned
@@ -252,7 +275,7 @@ http_route_flags(const struct http_request *req)
 {
 
 	request_check(req);
-	return (req->route == NULL ? 0 : req->route->flags);
+	return (req->head.route == NULL ? 0 : req->head.route->flags);
 }
 
 void *
@@ -260,19 +283,21 @@ http_route_module(const struct http_request *req)
 {
 
 	request_check(req);
-	return (req->route == NULL ? NULL : req->pattern->module[req->method]);
+	return (req->head.route == NULL
+		    ? NULL
+		    : req->head.pattern->module[req->head.method]);
 }
 
 const char *
 http_path_param(const struct http_request *req, const char *name)
 {
-	const struct pattern *p = req->pattern;
+	const struct pattern *p = req->head.pattern;
 	int i;
 
 	request_check(req);
 	for (i = 0; p != NULL && i < p->segments; i++)
 		if (p->is_param[i] && strcmp(p->segment[i].text, name) == 0)
-			return (req->segment[i].text);
+			return (req->head.segment[i].text);
 	return (NULL);
 }
 
@@ -282,9 +307,9 @@ http_query(const struct http_request *req, const char *name)
 	int i;
 
 	request_check(req);
-	for (i = 0; i < req->queries; i++)
-		if (strcmp(req->query[i].name, name) == 0)
-			return (req->query[i].value);
+	for (i = 0; i < req->head.queries; i++)
+		if (strcmp(req->head.query[i].name, name) == 0)
+			return (req->head.query[i].value);
 	return (NULL);
 }
 
@@ -295,8 +320,9 @@ http_query_each(const struct http_request *req,
 	int i;
 
 	request_check(req);
-	for (i = 0; i < req->queries; i++)
-		if (!each(arg, req->query[i].name, req->query[i].value))
+	for (i = 0; i < req->head.queries; i++)
+		if (!each(
+			arg, req->head.query[i].name, req->head.query[i].value))
 			return;
 }
 
@@ -334,8 +360,8 @@ http_body(const struct http_request *req, size_t *ret_len)
 {
 
 	request_check(req);
-	*ret_len = req->body_len;
-	return (req->body_len == 0 ? "" : req->body);
+	*ret_len = req->body.len;
+	return (req->body.len == 0 ? "" : req->body.data);
 }
 
 const char *
@@ -343,7 +369,8 @@ http_peer(const struct http_request *req)
 {
 
 	request_check(req);
-	return (req->client[0] != '\0' ? req->client : req->conn->peer);
+	return (
+	    req->head.client[0] != '\0' ? req->head.client : req->conn->peer);
 }
 
 bool
@@ -363,7 +390,7 @@ http_request_id(const struct http_request *req)
 {
 
 	request_check(req);
-	return (req->id);
+	return (req->head.id);
 }
 
 void *
@@ -386,8 +413,8 @@ http_on_free(struct http_request *req, void (*fini)(void *arg), void *arg)
 		return (RC_NO_MEMORY);
 	f->fn = fini;
 	f->arg = arg;
-	f->next = req->finis;
-	req->finis = f;
+	f->next = req->arena.finis;
+	req->arena.finis = f;
 	return (RC_OK);
 }
 
@@ -396,7 +423,7 @@ http_set_owner(struct http_request *req, uint64_t owner)
 {
 
 	request_check(req);
-	req->owner = owner;
+	req->account.owner = owner;
 }
 
 bool
@@ -429,5 +456,5 @@ http_request_authorized(struct http_request *req)
 {
 
 	request_check(req);
-	req->route->handler(req, req->http->options.route_arg);
+	req->head.route->handler(req, req->http->options.route_arg);
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "http/http_internal.h"
+#include "http/router_internal.h"
 
 struct router {
 	struct pattern *patterns;
@@ -21,7 +21,7 @@ static const char *const method_names[METHOD_COUNT] = {
     "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"};
 
 enum method
-method_find(const char *name)
+router_method_find(const char *name)
 {
 	int i;
 
@@ -32,7 +32,7 @@ method_find(const char *name)
 }
 
 const char *
-method_text(enum method method)
+router_method_text(enum method method)
 {
 
 	return (method == METHOD_COUNT ? "" : method_names[method]);
@@ -122,7 +122,7 @@ router_add(struct router *router, const struct http_route *route, void *module,
     struct err *err)
 {
 	struct pattern fresh, *p = NULL;
-	enum method method = method_find(route->method);
+	enum method method = router_method_find(route->method);
 	enum rc rc;
 	int i;
 
@@ -164,15 +164,15 @@ enum rc
 router_new(
     const struct http_routes *routes, struct router **ret, struct err *err)
 {
-	const struct http_routes *of;
+	const struct http_routes *table;
 	const struct http_route *route;
 	struct router *router;
 	enum rc rc = RC_OK;
 	size_t n = 0;
 	int i, depth;
 
-	for (of = routes; of->list != NULL; of++)
-		for (route = of->list; route->method != NULL; route++)
+	for (table = routes; table->list != NULL; table++)
+		for (route = table->list; route->method != NULL; route++)
 			n++;
 	if ((router = mem_zalloc(1, sizeof(*router))) == NULL ||
 	    (router->patterns = mem_zalloc(n + 1, sizeof(*router->patterns))) ==
@@ -180,10 +180,10 @@ router_new(
 		rc = err_set(err, RC_NO_MEMORY, "routes");
 		goto free_router;
 	}
-	for (of = routes; of->list != NULL; of++)
-		for (route = of->list; route->method != NULL; route++)
-			if ((rc = router_add(router, route, of->module, err)) !=
-			    RC_OK)
+	for (table = routes; table->list != NULL; table++)
+		for (route = table->list; route->method != NULL; route++)
+			if ((rc = router_add(
+				 router, route, table->module, err)) != RC_OK)
 				goto free_router;
 	for (i = 0, depth = 0; depth <= SEGMENTS_MAX + 1; depth++) {
 		while (

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whose body is read.  A body costs memory before anybody has seen the token of
- * its sender, so the head decides: a stranger's body is not read, a user's is,
- * and of a sender who may be a user only as much as every user may send; for
- * more the sender is looked up first.
+ * Decides whether a body is read.  A body costs memory before the token of its
+ * sender has been checked, so the head decides: a stranger's body is not read,
+ * a user's is.  Of a sender that may be a user only as much is read as every
+ * user may send; for more the sender is looked up first.
  */
 #include <assert.h>
 
 #include "base/limits.h"
+#include "http/answer_internal.h"
 #include "http/http_internal.h"
+#include "http/loop_internal.h"
+#include "http/request_internal.h"
 
 /* Refuses in the words of authorize(), which knows the scheme. */
 static enum MHD_Result
@@ -16,7 +19,7 @@ refuse_stranger(struct http_request *req)
 {
 	struct http *http = req->http;
 
-	req->close = true;
+	req->answer.close = true;
 	linger_start(req->loop, req->conn->fd);
 	req->dispatching = true;
 	http->options.authorize(req, http->options.route_arg);
@@ -32,8 +35,9 @@ sender_check(struct http_request *req)
 {
 	const struct http_options *o = &req->http->options;
 
-	if (req->refused || !req->has_body || req->route == NULL ||
-	    (req->route->flags & HTTP_PUBLIC) != 0 || o->head == NULL)
+	if (req->answer.refused || !req->body.present ||
+	    req->head.route == NULL ||
+	    (req->head.route->flags & HTTP_PUBLIC) != 0 || o->head == NULL)
 		return (MHD_YES);
 	switch (o->head(req, o->route_arg)) {
 	case HTTP_SENDER_KNOWN:
@@ -42,11 +46,11 @@ sender_check(struct http_request *req)
 		return (refuse_stranger(req));
 	case HTTP_SENDER_UNKNOWN:
 	default:
-		if (req->body_limit <= LIMIT_REQUEST_LEN ||
-		    (req->body_announced != 0 &&
-			req->body_announced <= LIMIT_REQUEST_LEN))
+		if (req->body.limit <= LIMIT_REQUEST_LEN ||
+		    (req->body.announced != 0 &&
+			req->body.announced <= LIMIT_REQUEST_LEN))
 			return (MHD_YES);
-		req->unsure = true;
+		req->body.unsure = true;
 		return (MHD_YES);
 	}
 }
@@ -60,12 +64,12 @@ sender_look_up(struct http_request *req)
 	struct http *http = req->http;
 	enum rc rc;
 
-	req->unsure = false;
+	req->body.unsure = false;
 	rc = http->options.lookup(req, http->options.route_arg);
 	if (rc != RC_OK)
 		return (rc);
 	req->phase = REQUEST_CHECKING;
-	req->checking_ms = req->loop->now_ms;
+	req->body.checking_ms = req->loop->now_ms;
 	req->conn->phase = CONN_HANDLING;
 	req->suspended = true;
 	MHD_suspend_connection(req->mhd);
@@ -78,8 +82,8 @@ http_sender_found(struct http_request *req, const struct refusal *r)
 
 	assert(req->magic == REQUEST_MAGIC);
 	if (r != NULL) {
-		req->refusal = *r;
-		req->refused = req->close = true;
+		req->answer.refusal = *r;
+		req->answer.refused = req->answer.close = true;
 	}
 	answer_deliver(req);
 }
@@ -92,8 +96,8 @@ sender_go_on(struct http_request *req)
 {
 	struct loop *loop = req->loop;
 
-	if (req->refused) {
-		request_refuse_raw(req);
+	if (req->answer.refused) {
+		answer_refuse_raw(req);
 		req->conn->phase = CONN_SENDING;
 		req->conn->deadline_ms = loop->now_ms;
 		return;
@@ -101,5 +105,5 @@ sender_go_on(struct http_request *req)
 	req->phase = REQUEST_BODY;
 	req->conn->phase = CONN_RECEIVING;
 	/* The time of the look-up is not the client's. */
-	req->conn->deadline_ms += loop->now_ms - req->checking_ms;
+	req->conn->deadline_ms += loop->now_ms - req->body.checking_ms;
 }

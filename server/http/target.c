@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "http/http_internal.h"
+#include "http/head_internal.h"
 
 static int
 hex_value(char c)
@@ -67,20 +67,20 @@ segment_ok(const char *s, size_t n)
 }
 
 /* Decodes the path (after its first slash) into segments.  More than
- * SEGMENTS_MAX of them belong to no route: req->segments is then -1. */
+ * SEGMENTS_MAX of them belong to no route: req->head.segments is then -1. */
 static bool
 path_read(struct http_request *req)
 {
-	const char *at = req->path_raw + 1, *slash;
+	const char *at = req->head.path_raw + 1, *slash;
 	char *to, *path;
 	long n;
 
-	if ((to = request_room(req, req->target_len + 2)) == NULL ||
-	    (path = request_room(req, req->target_len + 2)) == NULL) {
-		req->no_memory = true;
+	if ((to = request_room(req, req->head.target_len + 2)) == NULL ||
+	    (path = request_room(req, req->head.target_len + 2)) == NULL) {
+		req->answer.no_memory = true;
 		return (true);
 	}
-	req->path = path;
+	req->head.path = path;
 	if (*at == '\0')
 		*path++ = '/';
 	while (*at != '\0') {
@@ -91,18 +91,18 @@ path_read(struct http_request *req)
 		*path++ = '/';
 		memcpy(path, to, (size_t)n);
 		path += n;
-		if (req->segments == SEGMENTS_MAX)
-			req->segments = -1;
-		if (req->segments >= 0) {
-			req->segment[req->segments].text = to;
-			req->segment[req->segments++].len = (size_t)n;
+		if (req->head.segments == SEGMENTS_MAX)
+			req->head.segments = -1;
+		if (req->head.segments >= 0) {
+			req->head.segment[req->head.segments].text = to;
+			req->head.segment[req->head.segments++].len = (size_t)n;
 		}
 		to += n + 1;
 		at = slash;
 		if (*at == '/' && *++at == '\0') {
 			/* "/v1/" is not "/v1". */
 			*path++ = '/';
-			req->segments = -1;
+			req->head.segments = -1;
 		}
 	}
 	*path = '\0';
@@ -118,26 +118,26 @@ query_read(struct http_request *req, const char *at)
 	long n;
 
 	if ((to = request_room(req, 2 * strlen(at) + 2)) == NULL) {
-		req->no_memory = true;
+		req->answer.no_memory = true;
 		return (true);
 	}
 	for (; *at != '\0'; at = (*end == '&') ? end + 1 : end) {
 		end = strchrnul(at, '&');
 		if (end == at)
 			continue;
-		if (req->queries == QUERY_MAX)
+		if (req->head.queries == QUERY_MAX)
 			return (false);
 		if ((eq = memchr(at, '=', (size_t)(end - at))) == NULL)
 			eq = end;
 		if ((n = percent_decode(at, (size_t)(eq - at), true, to)) < 0)
 			return (false);
-		req->query[req->queries].name = to;
+		req->head.query[req->head.queries].name = to;
 		to += n + 1;
 		if (eq < end)
 			eq++;
 		if ((n = percent_decode(eq, (size_t)(end - eq), true, to)) < 0)
 			return (false);
-		req->query[req->queries++].value = to;
+		req->head.query[req->head.queries++].value = to;
 		to += n + 1;
 	}
 	return (true);
@@ -157,18 +157,18 @@ target_read(struct http_request *req, const char *raw)
 	path_len = strcspn(raw, "?");
 	if (path_len > n)
 		path_len = n;
-	if ((req->target = request_room(req, n + 1)) == NULL ||
-	    (req->path_raw = request_room(req, path_len + 1)) == NULL) {
-		req->target = req->path_raw = NULL;
-		req->no_memory = true;
+	if ((req->head.target = request_room(req, n + 1)) == NULL ||
+	    (req->head.path_raw = request_room(req, path_len + 1)) == NULL) {
+		req->head.target = req->head.path_raw = NULL;
+		req->answer.no_memory = true;
 		return;
 	}
-	memcpy(req->target, raw, n);
-	req->target[n] = '\0';
-	req->target_len = n;
-	memcpy(req->path_raw, raw, path_len);
-	req->path_raw[path_len] = '\0';
-	if (req->refused)
+	memcpy(req->head.target, raw, n);
+	req->head.target[n] = '\0';
+	req->head.target_len = n;
+	memcpy(req->head.path_raw, raw, path_len);
+	req->head.path_raw[path_len] = '\0';
+	if (req->answer.refused)
 		return;
 	if (raw[0] != '/') {
 		request_refuse(req, PROBLEM_BAD_REQUEST,
@@ -188,7 +188,7 @@ target_read(struct http_request *req, const char *raw)
 		    "the path has a broken escape, a dot segment, an encoded "
 		    "slash or control character, or is not UTF-8");
 	else if (raw[path_len] == '?' &&
-		 !query_read(req, req->target + path_len + 1))
+		 !query_read(req, req->head.target + path_len + 1))
 		request_refuse(req, PROBLEM_BAD_REQUEST,
 		    "the query has a broken escape, is not UTF-8, or has more "
 		    "than %d parameters",

@@ -25,7 +25,7 @@
 #include "store/account.h"
 #include "store/outbox.h"
 #include "upkeep/fsck.h"
-#include "upkeep/mark.h"
+#include "upkeep/position.h"
 
 #define COPY_SIZE 65536
 /* A log this long ends a back-up: 8 times what starts a checkpoint. */
@@ -142,17 +142,17 @@ backup(const struct config *config, const char *path,
 	if (lstat(path, &st) == 0)
 		return (err_set(err, RC_EXISTS,
 		    "%s is there already: a back-up replaces nothing", path));
-	if ((rc = make_part_of(path, part, sizeof(part), err)) != RC_OK)
+	if ((rc = files_make_part_of(path, part, sizeof(part), err)) != RC_OK)
 		return (rc);
 	interrupt_removes(part);
 	rc = make_copy(config, part, err);
 	FAULT("backup.copied");
 	if (rc == RC_OK)
-		rc = sync_path(part, O_RDONLY, err);
+		rc = files_sync(part, O_RDONLY, err);
 	if (rc == RC_OK)
 		rc = prove(part, path, report, err);
 	if (rc == RC_OK)
-		rc = rename_new_synced(part, path, err);
+		rc = files_rename_new_synced(part, path, err);
 	if (rc != RC_OK)
 		(void)unlink(part);
 	interrupt_keeps(part);
@@ -165,10 +165,11 @@ one_file(const struct config *config, const char *usage, const char **ret)
 {
 
 	if (config->noperands != 1)
-		return (complain(EX_USAGE, "usage: %s", usage));
+		return (main_complain(EX_USAGE, "usage: %s", usage));
 	*ret = config->operands[0];
 	if (strlen(*ret) > URL_SIZE - 64)
-		return (complain(EX_USAGE, "the name of the file is too long"));
+		return (main_complain(
+		    EX_USAGE, "the name of the file is too long"));
 	return (-1);
 }
 
@@ -181,14 +182,14 @@ backup_main(int argc, char **argv)
 	const char *path = "";
 	int code;
 
-	if ((code = settings(argc, argv, &config)) >= 0 ||
+	if ((code = main_settings(argc, argv, &config)) >= 0 ||
 	    (code = one_file(
 		 &config, "twinboxd backup FILE [SETTING...]", &path)) >= 0)
 		return (code);
 	log_set_level(LVL_WARN);
 	if (crypt_init(&err) != RC_OK ||
 	    backup(&config, path, &report, &err) != RC_OK)
-		return (complain(rc_exit_code(err.rc), "%s", err.text));
+		return (main_complain(rc_exit_code(err.rc), "%s", err.text));
 	return (report_done("backed up to", path, &report));
 }
 
@@ -228,7 +229,7 @@ check_backup(const char *path, const char *name, struct err *err)
 		    name);
 	/* Before a statement of ours runs a trigger of somebody else. */
 	if (rc == RC_OK)
-		rc = store_check_schema(db, FSCK_PLACES, count_found, &n, err);
+		rc = check_schema_run(db, FSCK_PLACES, count_found, &n, err);
 	db_close(db);
 	if (rc == RC_OK && n > 0)
 		rc = err_set(err, RC_INVALID,
@@ -241,7 +242,7 @@ check_backup(const char *path, const char *name, struct err *err)
 /* Makes ${path}, a copy of a back-up, a database of another epoch and of this
  * program's schema: what fsck looks at must be there.  ${ret}: its mark. */
 static enum rc
-renew(const char *path, struct mark *ret, struct err *err)
+renew(const char *path, struct position *ret, struct err *err)
 {
 	struct data data = DATA_INIT;
 	struct db *db;
@@ -312,7 +313,7 @@ keep_replaced(const struct data *data, const char *path, struct err *err)
 	if (rc == RC_OK && link(path, to) != 0)
 		rc = err_set_sys(
 		    err, RC_IO, errno, "cannot keep %s as %s", path, to);
-	return (rc == RC_OK ? sync_folder_of(path, err) : rc);
+	return (rc == RC_OK ? files_sync_folder_of(path, err) : rc);
 }
 
 /* Removes a database that is not to be. */
@@ -343,10 +344,10 @@ restore_into(const struct data *data, const struct source *from, bool replace,
 	const char *path = data_database(data);
 	struct err ignored = ERR_INIT;
 	char part[URL_SIZE];
-	struct mark mark;
+	struct position mark;
 	enum rc rc;
 
-	if (db_url_shared(data->url))
+	if (db_url_multi_writer(data->url))
 		return (err_set(err, RC_INVALID,
 		    "a PostgreSQL database is restored by its own tools"));
 	if (access(path, F_OK) == 0 && !replace)
@@ -362,16 +363,16 @@ restore_into(const struct data *data, const struct source *from, bool replace,
 	    (rc = check_backup(part, from->name, err)) == RC_OK &&
 	    (rc = renew(part, &mark, err)) == RC_OK &&
 	    (rc = prove(part, from->name, report, err)) == RC_OK &&
-	    (rc = sync_path(part, O_RDONLY, err)) == RC_OK &&
+	    (rc = files_sync(part, O_RDONLY, err)) == RC_OK &&
 	    (rc = keep_replaced(data, path, err)) == RC_OK &&
-	    (rc = mark_remove(data->dir_fd, err)) == RC_OK)
-		rc = rename_synced(part, path, err);
+	    (rc = position_remove(data->dir_fd, err)) == RC_OK)
+		rc = files_rename_synced(part, path, err);
 	/* Who has only read it leaves an empty log. */
 	remove_all(part);
 	interrupt_keeps(part);
 	/* Without it the next start makes one. */
 	if (rc == RC_OK)
-		(void)!mark_write(data->dir_fd, &mark, &ignored);
+		(void)!position_write(data->dir_fd, &mark, &ignored);
 	return (rc);
 }
 
@@ -387,8 +388,8 @@ restore_main(int argc, char **argv)
 	int code;
 	enum rc rc;
 
-	argc = take_flag(argc, argv, "--replace", &replace);
-	if ((code = settings(argc, argv, &config)) >= 0 ||
+	argc = main_take_flag(argc, argv, "--replace", &replace);
+	if ((code = main_settings(argc, argv, &config)) >= 0 ||
 	    (code = one_file(&config,
 		 "twinboxd restore FILE [--replace] [SETTING...]",
 		 &from.name)) >= 0)
@@ -396,7 +397,7 @@ restore_main(int argc, char **argv)
 	log_set_level(LVL_WARN);
 	rc = crypt_init(&err);
 	if (rc == RC_OK)
-		rc = file_open_regular(from.name, &from.fd, &err);
+		rc = regular_file_open(from.name, &from.fd, &err);
 	if (rc == RC_OK && (rc = data_open(&config, &data, &err)) == RC_OK) {
 		rc = restore_into(&data, &from, replace, &report, &err);
 		data_close(&data);
@@ -404,6 +405,6 @@ restore_main(int argc, char **argv)
 	if (from.fd >= 0)
 		(void)close(from.fd);
 	if (rc != RC_OK)
-		return (complain(rc_exit_code(rc), "%s", err.text));
+		return (main_complain(rc_exit_code(rc), "%s", err.text));
 	return (report_done("restored from", from.name, &report));
 }

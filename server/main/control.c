@@ -15,6 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/container.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -109,7 +110,7 @@ write_all(int fd, const struct buf *b)
 /* A call: read, then written, while the control thread waits. */
 struct call {
 	struct control *control;
-	struct user_command command;
+	struct users_command command;
 	struct read_job job;
 	struct account_unit unit;
 	struct lock lock;
@@ -136,7 +137,7 @@ call_finish(struct unit *base)
 	    CONTAINER_OF(base, struct account_unit, unit);
 	struct call *c = unit->arg;
 
-	(void)!user_command_result(unit, &c->err);
+	(void)!users_command_result(unit, &c->err);
 	call_done(c);
 }
 
@@ -144,8 +145,7 @@ call_finish(struct unit *base)
 static void
 call_read(struct read_job *job, struct db *db, struct err *err)
 {
-	struct call *c =
-	    (struct call *)(void *)((char *)job - offsetof(struct call, job));
+	struct call *c = CONTAINER_OF(job, struct call, job);
 	enum rc rc;
 
 	if (db == NULL) {
@@ -153,7 +153,7 @@ call_read(struct read_job *job, struct db *db, struct err *err)
 		call_done(c);
 		return;
 	}
-	rc = user_command_unit(&c->command, db, &c->unit, &c->err);
+	rc = users_command_unit(&c->command, db, &c->unit, &c->err);
 	if (rc == RC_OK) {
 		c->unit.unit.finish = call_finish;
 		c->unit.arg = c;
@@ -369,7 +369,7 @@ read_answer(const char *line, size_t n, struct err *err)
 }
 
 enum rc
-control_call(const struct data *data, const struct user_command *command,
+control_call(const struct data *data, const struct users_command *command,
     struct err *err)
 {
 	struct sockaddr_un addr = control_address(data->dir_fd);

@@ -4,7 +4,7 @@
  * PostgreSQL, back, or between two of a kind.
  *
  * Promises: the source is read in one snapshot on a connection that cannot
- * write, and nobody serves it meanwhile.  The target gets all in one
+ * write, and no server serves it meanwhile.  The target gets all in one
  * transaction, after the rows of every table have been counted on both sides:
  * a copy that is interrupted leaves an empty database, which can be copied into
  * again, and never half of one.  Then fsck proves it.
@@ -23,11 +23,11 @@
 #include "base/log.h"
 #include "cluster/node.h"
 #include "main/main_internal.h"
-#include "upkeep/before.h"
 #include "upkeep/copy.h"
+#include "upkeep/preflight.h"
 
-/* A node that has beaten within this time serves, whatever the difference of
- * the clocks; one that was killed has to be waited for. */
+/* A node whose last heartbeat is younger than this serves, whatever the
+ * difference of the clocks; one that was killed has to be waited for. */
 #define NODE_QUIET_MS 30000
 #define SQLITE "sqlite:"
 
@@ -65,7 +65,7 @@ side_init(struct side *side, const struct config *config, const char *url,
 	if (rc != RC_OK)
 		return (rc);
 	memcpy(side->config.db, url, strlen(url) + 1);
-	if (db_url_shared(url))
+	if (db_url_multi_writer(url))
 		return (RC_OK);
 	memcpy(path, url + strlen(SQLITE), strlen(url + strlen(SQLITE)) + 1);
 	folder = dirname(path);
@@ -73,13 +73,13 @@ side_init(struct side *side, const struct config *config, const char *url,
 	return (RC_OK);
 }
 
-/* Nobody else serves an SQLite database from here on. */
+/* No server serves an SQLite database from here on. */
 static enum rc
 side_lock(struct side *side, struct err *err)
 {
 	enum rc rc;
 
-	if (db_url_shared(side->config.db))
+	if (db_url_multi_writer(side->config.db))
 		return (RC_OK);
 	rc = data_open(&side->config, &side->data, err);
 	return (rc == RC_BUSY ? err_set(err, RC_BUSY,
@@ -97,32 +97,32 @@ side_close(struct side *side)
 	data_close(&side->data);
 }
 
-struct beats {
+struct serving {
 	int64_t now_ms;
 	struct node_row node; /* one that serves; "": none */
 };
 
 static void
-look_at_node(void *arg, const struct node_row *node)
+on_node(void *arg, const struct node_row *node)
 {
-	struct beats *b = arg;
+	struct serving *s = arg;
 
-	if (node->beat_at > b->now_ms - NODE_QUIET_MS)
-		b->node = *node;
+	if (node->heartbeat_at > s->now_ms - NODE_QUIET_MS)
+		s->node = *node;
 }
 
 static enum rc
 refuse_served(struct side *side, struct err *err)
 {
-	struct beats b = {.now_ms = clk_wall_ms(clk_system())};
+	struct serving serving = {.now_ms = clk_wall_ms(clk_system())};
 	enum rc rc;
 
-	rc = node_each_alive(side->db, look_at_node, &b, err);
-	if (rc == RC_OK && b.node.name[0] != '\0')
+	rc = node_each_alive(side->db, on_node, &serving, err);
+	if (rc == RC_OK && serving.node.name[0] != '\0')
 		rc = err_set(err, RC_BUSY,
 		    "the %s is being served by node %s: stop all nodes first, "
 		    "and wait %d s for one that was killed",
-		    side->word, b.node.name, NODE_QUIET_MS / 1000);
+		    side->word, serving.node.name, NODE_QUIET_MS / 1000);
 	return (rc);
 }
 
@@ -134,57 +134,57 @@ open_source(struct side *side, struct err *err)
 	enum rc rc;
 
 	/* Before a directory would be made for it. */
-	if (!db_url_shared(side->config.db) && access(path, F_OK) != 0)
+	if (!db_url_multi_writer(side->config.db) && access(path, F_OK) != 0)
 		return (err_set(
 		    err, RC_NOT_FOUND, "there is no database %s", path));
 	if ((rc = side_lock(side, err)) != RC_OK ||
 	    (rc = data_look(&side->config, DB_READER, &side->db, err)) !=
 		RC_OK ||
 	    (rc = refuse_served(side, err)) != RC_OK ||
-	    (rc = db_take_time(side->db, err)) != RC_OK ||
+	    (rc = db_allow_long_statements(side->db, err)) != RC_OK ||
 	    (rc = db_begin(side->db, err)) != RC_OK)
 		return (rc);
-	return (store_copy_counts(side->db, side->counts, err));
+	return (copy_counts(side->db, side->counts, err));
 }
 
 /* A database that has ever held something is none to copy into. */
 static enum rc
 refuse_content(const struct side *side, struct err *err)
 {
-	enum store_copy_table i;
+	enum copy_table i;
 
 	for (i = 0; i < STORE_COPY_TABLES; i++)
-		if (side->counts[i] > store_copy_born_with(i))
+		if (side->counts[i] > copy_born_with(i))
 			return (err_set(err, RC_EXISTS,
 			    "the target is not empty (%s: %" PRId64
 			    "): copy into a new database",
-			    store_copy_name(i), side->counts[i]));
+			    copy_name(i), side->counts[i]));
 	return (RC_OK);
 }
 
-/* Its transaction has begun, and nobody else begins to serve it. */
+/* Its transaction has begun, and no server begins to serve it. */
 static enum rc
 open_target(struct side *side, struct err *err)
 {
-	struct before before;
+	struct preflight before;
 	enum rc rc;
 
 	if ((rc = side_lock(side, err)) != RC_OK)
 		return (rc);
-	if (db_url_shared(side->config.db))
+	if (db_url_multi_writer(side->config.db))
 		data_name(&side->config, &side->data);
 	if ((rc = data_connect(&side->data, &side->db, err)) != RC_OK ||
-	    (rc = before_get(side->db, &before, err)) != RC_OK)
+	    (rc = preflight_get(side->db, &before, err)) != RC_OK)
 		return (rc);
 	/* It is not brought up to date for nothing, nor counted. */
 	if (before.content || before.epoch[0] != '\0')
 		return (err_set(err, RC_EXISTS,
 		    "the target is not empty: copy into a new database"));
-	if ((rc = data_migrate(&side->data, side->db, err)) != RC_OK ||
-	    (rc = db_take_time(side->db, err)) != RC_OK ||
+	if ((rc = migrate_data(&side->data, side->db, err)) != RC_OK ||
+	    (rc = db_allow_long_statements(side->db, err)) != RC_OK ||
 	    (rc = db_begin(side->db, err)) != RC_OK ||
-	    (rc = store_copy_alone(side->db, err)) != RC_OK ||
-	    (rc = store_copy_counts(side->db, side->counts, err)) != RC_OK)
+	    (rc = copy_alone(side->db, err)) != RC_OK ||
+	    (rc = copy_counts(side->db, side->counts, err)) != RC_OK)
 		return (rc);
 	return (refuse_content(side, err));
 }
@@ -195,7 +195,7 @@ open_target(struct side *side, struct err *err)
 static int
 show_counts(const struct side *from, const struct side *to)
 {
-	enum store_copy_table i;
+	enum copy_table i;
 	int differ = 0;
 	bool same;
 
@@ -203,7 +203,7 @@ show_counts(const struct side *from, const struct side *to)
 	for (i = 0; i < STORE_COPY_TABLES; i++) {
 		same = from->counts[i] == to->counts[i];
 		(void)printf("%-20s %12" PRId64 " %12" PRId64 "%s\n",
-		    store_copy_name(i), from->counts[i], to->counts[i],
+		    copy_name(i), from->counts[i], to->counts[i],
 		    same ? "" : "  differ");
 		differ += same ? 0 : 1;
 	}
@@ -221,7 +221,7 @@ refuse_changed(struct side *from, struct err *err)
 
 	db_rollback(from->db);
 	if ((rc = db_begin(from->db, err)) != RC_OK ||
-	    (rc = store_copy_counts(from->db, now, err)) != RC_OK)
+	    (rc = copy_counts(from->db, now, err)) != RC_OK)
 		return (rc);
 	if (memcmp(now, from->counts, sizeof(now)) != 0)
 		return (err_set(err, RC_CONFLICT,
@@ -256,10 +256,10 @@ copy(struct side *from, struct side *to, struct err *err)
 
 	if ((rc = open_source(from, err)) != RC_OK ||
 	    (rc = open_target(to, err)) != RC_OK ||
-	    (rc = store_copy_rows(from->db, to->db, err)) != RC_OK ||
-	    (rc = store_copy_rescue(to->db, clk_wall_ms(clk_system()), err)) !=
+	    (rc = copy_rows(from->db, to->db, err)) != RC_OK ||
+	    (rc = copy_rescue(to->db, clk_wall_ms(clk_system()), err)) !=
 		RC_OK ||
-	    (rc = store_copy_counts(to->db, to->counts, err)) != RC_OK)
+	    (rc = copy_counts(to->db, to->counts, err)) != RC_OK)
 		return (rc);
 	differ = show_counts(from, to);
 	if (differ > 0)
@@ -282,29 +282,30 @@ copy_main(int argc, char **argv)
 	int code;
 	enum rc rc;
 
-	argc = take_value(argc, argv, "--from", &from_url);
-	argc = take_value(argc, argv, "--to", &to_url);
-	if ((code = settings(argc, argv, &config)) >= 0 ||
-	    (code = no_operands(&config)) >= 0)
+	argc = main_take_value(argc, argv, "--from", &from_url);
+	argc = main_take_value(argc, argv, "--to", &to_url);
+	if ((code = main_settings(argc, argv, &config)) >= 0 ||
+	    (code = main_no_operands(&config)) >= 0)
 		return (code);
 	if (to_url == NULL)
-		return (complain(EX_USAGE,
+		return (main_complain(EX_USAGE,
 		    "usage: twinboxd copy [--from URL] --to URL "
 		    "[SETTING...]"));
 	log_set_level(LVL_WARN);
 	if (side_init(&from, &config, from_url, &err) != RC_OK ||
 	    side_init(&to, &config, to_url, &err) != RC_OK)
-		return (complain(EX_USAGE, "%s", err.text));
-	if (!db_url_shared(from.config.db) && !db_url_shared(to.config.db))
-		return (complain(
+		return (main_complain(EX_USAGE, "%s", err.text));
+	if (!db_url_multi_writer(from.config.db) &&
+	    !db_url_multi_writer(to.config.db))
+		return (main_complain(
 		    EX_USAGE, "from file to file is what backup is for"));
 	rc = copy(&from, &to, &err);
 	side_close(&from);
 	side_close(&to);
 	if (rc != RC_OK)
-		return (
-		    complain(rc == RC_NOT_FOUND ? EX_NOINPUT : rc_exit_code(rc),
-			"%s", err.text));
+		return (main_complain(
+		    rc == RC_NOT_FOUND ? EX_NOINPUT : rc_exit_code(rc), "%s",
+		    err.text));
 	(void)printf("copied; fsck of the target:\n");
 	(void)fflush(stdout);
 	return (fsck_show(&to.config));

@@ -130,12 +130,12 @@ check_files(const struct data *data, struct err *err)
 	enum rc rc = RC_OK;
 	size_t i;
 
-	if (db_url_shared(data->url))
+	if (db_url_multi_writer(data->url))
 		return (RC_OK);
 	for (i = 0; i < 3 && rc == RC_OK; i++) {
 		(void)snprintf(
 		    path, sizeof(path), "%s%s", data_database(data), tails[i]);
-		rc = file_check_regular(path, err);
+		rc = regular_file_check(path, err);
 		if (rc == RC_OK && stat(path, &st) == 0)
 			rc = check_mode(path, &st, err);
 	}
@@ -183,8 +183,8 @@ const char *
 data_database(const struct data *data)
 {
 
-	return (db_url_shared(data->url) ? "the PostgreSQL database"
-					 : strchr(data->url, ':') + 1);
+	return (db_url_multi_writer(data->url) ? "the PostgreSQL database"
+					       : strchr(data->url, ':') + 1);
 }
 
 void
@@ -242,8 +242,8 @@ data_db_options(const struct data *data)
 	    .timing = timing_process(),
 	    .mode = DB_READER,
 	    .sync = DB_SYNC_FULL,
-	    .schema = db_url_shared(data->url) ? &sql_postgres_schema
-					       : &sql_sqlite_schema});
+	    .schema = db_url_multi_writer(data->url) ? &sql_postgres_schema
+						     : &sql_sqlite_schema});
 }
 
 void
@@ -287,7 +287,7 @@ data_open_db(const struct data *data, struct db **ret, struct err *err)
 
 	if ((rc = data_connect(data, &db, err)) != RC_OK)
 		return (rc);
-	rc = data_migrate(data, db, err);
+	rc = migrate_data(data, db, err);
 	if (rc != RC_OK)
 		db_close(db);
 	else
@@ -309,10 +309,10 @@ data_look(const struct config *config, enum db_mode mode, struct db **ret,
 	data_name(config, &data);
 	path = data_database(&data);
 	/* SQLite would say less of a file that is not there. */
-	if (!db_url_shared(data.url) && access(path, R_OK) != 0)
+	if (!db_url_multi_writer(data.url) && access(path, R_OK) != 0)
 		return (err_set_sys(err, errno == ENOENT ? RC_NOT_FOUND : RC_IO,
 		    errno, "cannot read the database %s", path));
-	if (!db_url_shared(data.url) &&
+	if (!db_url_multi_writer(data.url) &&
 	    ((rc = check_directory(&data, err)) != RC_OK ||
 		(rc = check_files(&data, err)) != RC_OK))
 		return (rc);

@@ -14,7 +14,7 @@ static const char *const names[] = {"alice", "bob", "carol"};
 enum rc
 demo_users(struct server *s, struct err *err)
 {
-	struct user_command command = {.op = USER_ADD};
+	struct users_command command = {.op = USER_ADD};
 	enum rc rc;
 	size_t i;
 
@@ -22,9 +22,9 @@ demo_users(struct server *s, struct err *err)
 	    DEMO_PASSWORD, strlen(DEMO_PASSWORD), command.password_hash, err);
 	for (i = 0; i < sizeof(names) / sizeof(names[0]) && rc == RC_OK; i++) {
 		memcpy(command.name, names[i], strlen(names[i]) + 1);
-		rc = user_command_run(&command, s->db, s->writer, err);
+		rc = users_command_run(&command, s->db, s->writer, err);
 		/* Another node starts on the same database. */
-		if (rc == RC_EXISTS && db_shared(s->db))
+		if (rc == RC_EXISTS && db_multi_writer(s->db))
 			rc = RC_OK;
 	}
 	return (rc);

@@ -30,7 +30,7 @@ disk_look(void *arg, struct db *db)
 	bool low;
 
 	/* A server's disk is its own affair: it says when it is full. */
-	if (reserve == 0 || db_shared(db))
+	if (reserve == 0 || db_multi_writer(db))
 		return;
 	room = free_bytes(s->db_options.url + sizeof("sqlite:") - 1);
 	low = room >= 0 && room < reserve;

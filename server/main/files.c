@@ -12,7 +12,7 @@
 #include "main/main_internal.h"
 
 enum rc
-sync_path(const char *path, int flags, struct err *err)
+files_sync(const char *path, int flags, struct err *err)
 {
 	int fd, failed;
 
@@ -27,22 +27,22 @@ sync_path(const char *path, int flags, struct err *err)
 }
 
 enum rc
-sync_folder_of(const char *path, struct err *err)
+files_sync_folder_of(const char *path, struct err *err)
 {
 	char copy[URL_SIZE];
 
 	(void)snprintf(copy, sizeof(copy), "%s", path);
-	return (sync_path(dirname(copy), O_RDONLY | O_DIRECTORY, err));
+	return (files_sync(dirname(copy), O_RDONLY | O_DIRECTORY, err));
 }
 
 enum rc
-rename_synced(const char *from, const char *to, struct err *err)
+files_rename_synced(const char *from, const char *to, struct err *err)
 {
 
 	if (rename(from, to) != 0)
 		return (err_set_sys(
 		    err, RC_IO, errno, "cannot rename %s to %s", from, to));
-	return (sync_folder_of(to, err));
+	return (files_sync_folder_of(to, err));
 }
 
 /* Renames ${from} where there is no ${to}.  Not every file system can do that
@@ -59,11 +59,11 @@ rename_new(const char *from, const char *to)
 }
 
 enum rc
-rename_new_synced(const char *from, const char *to, struct err *err)
+files_rename_new_synced(const char *from, const char *to, struct err *err)
 {
 
 	if (rename_new(from, to) == 0)
-		return (sync_folder_of(to, err));
+		return (files_sync_folder_of(to, err));
 	if (errno == EEXIST)
 		return (err_set(err, RC_EXISTS,
 		    "%s is there already: a back-up replaces nothing", to));
@@ -72,7 +72,7 @@ rename_new_synced(const char *from, const char *to, struct err *err)
 }
 
 enum rc
-make_part_of(const char *path, char *ret, size_t size, struct err *err)
+files_make_part_of(const char *path, char *ret, size_t size, struct err *err)
 {
 	unsigned number;
 	int fd, tries;

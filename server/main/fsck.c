@@ -34,7 +34,7 @@ run(const struct config *config, struct fsck_report *report, struct err *err)
 
 	if ((rc = data_look(config, DB_READER, &db, err)) != RC_OK)
 		return (rc);
-	rc = db_take_time(db, err);
+	rc = db_allow_long_statements(db, err);
 	FAULT("fsck.opened");
 	if (rc == RC_OK)
 		rc = fsck_run(db, fsck_print_found, stdout, report, err);
@@ -61,7 +61,7 @@ fsck_show(const struct config *config)
 	struct err err = ERR_INIT;
 
 	if (crypt_init(&err) != RC_OK || run(config, &report, &err) != RC_OK)
-		return (complain(exit_code(err.rc),
+		return (main_complain(exit_code(err.rc),
 		    "fsck could not look at everything: %s", err.text));
 	(void)printf("%" PRId64 " users, %" PRId64 " messages, %" PRId64
 		     " outbox rows, %" PRId64 " inbox events, %" PRId64
@@ -86,8 +86,8 @@ fsck_main(int argc, char **argv)
 	struct config config;
 	int code;
 
-	if ((code = settings(argc, argv, &config)) >= 0 ||
-	    (code = no_operands(&config)) >= 0)
+	if ((code = main_settings(argc, argv, &config)) >= 0 ||
+	    (code = main_no_operands(&config)) >= 0)
 		return (code);
 	log_set_level(LVL_WARN);
 	return (fsck_show(&config));

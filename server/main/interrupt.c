@@ -61,7 +61,7 @@ block(int how)
 
 /* Blocks the signals; *ret: whether they were not blocked before. */
 static void
-hold(sigset_t *ret)
+block_signals(sigset_t *ret)
 {
 
 	(void)sigprocmask(SIG_BLOCK, NULL, ret);
@@ -104,7 +104,7 @@ interrupt_removes(const char *path)
 	for (i = 0; i < FILES_MAX && files[i][0][0] != '\0'; i++)
 		continue;
 	assert(i < FILES_MAX);
-	hold(&before);
+	block_signals(&before);
 	for (k = 0; k < NTAILS; k++)
 		(void)snprintf(files[i][k], sizeof(files[i][k]), "%.*s%s",
 		    URL_SIZE, path, tails[k]);
@@ -117,7 +117,7 @@ interrupt_keeps(const char *path)
 	sigset_t before;
 	size_t i;
 
-	hold(&before);
+	block_signals(&before);
 	for (i = 0; i < FILES_MAX; i++)
 		if (strcmp(files[i][0], path) == 0)
 			files[i][0][0] = '\0';
@@ -129,7 +129,7 @@ interrupt_resets_terminal(int fd, const struct termios *settings)
 {
 	sigset_t before;
 
-	hold(&before);
+	block_signals(&before);
 	terminal = fd;
 	if (settings != NULL)
 		settings_before = *settings;

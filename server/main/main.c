@@ -20,7 +20,7 @@
 #include "wire/wire.h"
 
 int
-complain(int code, const char *fmt, ...)
+main_complain(int code, const char *fmt, ...)
 {
 	char text[2 * URL_SIZE], shown[4 * URL_SIZE];
 	va_list ap;
@@ -41,7 +41,7 @@ print(struct buf *b)
 	bool written;
 
 	if (!buf_ok(b))
-		return (complain(EX_OSERR, "out of memory"));
+		return (main_complain(EX_OSERR, "out of memory"));
 	written = fwrite(b->data, 1, b->len, stdout) == b->len;
 	buf_fini(b);
 	return (fflush(stdout) == 0 && written ? EX_OK : EX_IOERR);
@@ -66,16 +66,16 @@ help_write(struct buf *out)
 }
 
 int
-settings(int argc, char **argv, struct config *ret)
+main_settings(int argc, char **argv, struct config *ret)
 {
 	struct err err = ERR_INIT;
 	enum rc rc;
 
 	rc = config_parse(argc, argv, getenv, ret, &err);
 	if (rc != RC_OK)
-		return (
-		    complain(rc == RC_INVALID ? EX_CONFIG : rc_exit_code(rc),
-			"%s", err.text));
+		return (main_complain(
+		    rc == RC_INVALID ? EX_CONFIG : rc_exit_code(rc), "%s",
+		    err.text));
 	if (ret->help)
 		return (show(help_write));
 	if (ret->version)
@@ -84,12 +84,12 @@ settings(int argc, char **argv, struct config *ret)
 }
 
 int
-no_operands(const struct config *config)
+main_no_operands(const struct config *config)
 {
 
 	if (config->noperands == 0)
 		return (-1);
-	return (complain(EX_USAGE, "\"%s\" is not expected; see --help",
+	return (main_complain(EX_USAGE, "\"%s\" is not expected; see --help",
 	    config->operands[0]));
 }
 
@@ -109,11 +109,11 @@ check_config_main(int argc, char **argv)
 	struct config config;
 	int code;
 
-	if ((code = settings(argc, argv, &config)) >= 0 ||
-	    (code = no_operands(&config)) >= 0)
+	if ((code = main_settings(argc, argv, &config)) >= 0 ||
+	    (code = main_no_operands(&config)) >= 0)
 		return (code);
 	if (config_warn(&config, print_warning, NULL) != RC_OK)
-		return (complain(EX_OSERR, "out of memory"));
+		return (main_complain(EX_OSERR, "out of memory"));
 	config_write(&config, &b);
 	return (print(&b));
 }
@@ -124,7 +124,7 @@ sample_config_main(int argc, char **argv)
 
 	(void)argv;
 	if (argc > 0)
-		return (complain(EX_USAGE, "sample-config takes nothing"));
+		return (main_complain(EX_USAGE, "sample-config takes nothing"));
 	return (show(config_write_sample));
 }
 
@@ -137,12 +137,12 @@ migrate_main(int argc, char **argv)
 	struct db *db;
 	int code;
 
-	if ((code = settings(argc, argv, &config)) >= 0 ||
-	    (code = no_operands(&config)) >= 0)
+	if ((code = main_settings(argc, argv, &config)) >= 0 ||
+	    (code = main_no_operands(&config)) >= 0)
 		return (code);
 	if (data_open(&config, &data, &err) != RC_OK ||
 	    data_open_db(&data, &db, &err) != RC_OK)
-		return (complain(rc_exit_code(err.rc), "%s", err.text));
+		return (main_complain(rc_exit_code(err.rc), "%s", err.text));
 	(void)printf("%s is up to date\n", data.url);
 	db_close(db);
 	data_close(&data);
@@ -170,7 +170,7 @@ routes_main(int argc, char **argv)
 
 	(void)argv;
 	if (argc > 0)
-		return (complain(EX_USAGE, "routes takes nothing"));
+		return (main_complain(EX_USAGE, "routes takes nothing"));
 	write_routes(&b, api_routes());
 	write_routes(&b, admin_routes());
 	buf_adds(&b, "GET /v1/ws public\n");
@@ -216,6 +216,6 @@ main(int argc, char **argv)
 			interrupt_allow();
 		return (commands[i].main(argc - 2, argv + 2));
 	}
-	return (complain(
+	return (main_complain(
 	    EX_USAGE, "there is no command \"%s\"; see --help", argv[1]));
 }

@@ -27,7 +27,7 @@ struct data {
 	const char *dir; /* kept */
 	int dir_fd;
 	int lock_fd; /* -1: not held */
-	/* Set when a migration waits for another node's.  NULL: nobody asks. */
+	/* Set when a migration waits for another node's.  NULL: not wanted. */
 	atomic_bool *waiting;
 	char url[URL_SIZE];
 };
@@ -45,8 +45,8 @@ void data_name(const struct config *config, struct data *ret);
 const char *data_database(const struct data *data);
 
 /* Opens the database that is there for looking at it (${mode}: DB_READER or
- * DB_COPIER), whoever serves it: without the lock, and without making any.
- * RC_INVALID: it is of another schema than this program's. */
+ * DB_COPIER), even if a server serves it: without the lock, and without making
+ * any. RC_INVALID: it is of another schema than this program's. */
 enum rc data_look(const struct config *config, enum db_mode mode,
     struct db **ret, struct err *err) MUST_USE;
 
@@ -69,17 +69,17 @@ enum rc data_open_db(
 
 /* Brings the schema up to date (migrate.c); a database with content is copied
  * before.  RC_FULL: there is no room for that. */
-enum rc data_migrate(
+enum rc migrate_data(
     const struct data *data, struct db *db, struct err *err) MUST_USE;
 
 /* Compares ${db} with DATA/mark (rollback.c).  RC_INVALID: it is not the one
  * that was served last, or not all of it; with ${accept} it is taken and
  * ${ret_rollback} says so: it must be given another epoch. */
-enum rc data_check_mark(const struct data *data, struct db *db, bool accept,
+enum rc rollback_check(const struct data *data, struct db *db, bool accept,
     bool *ret_rollback, struct err *err) MUST_USE;
 
 /* Writes the mark of ${db}, all of which is on disk. */
-enum rc data_set_mark(
+enum rc rollback_set_position(
     const struct data *data, struct db *db, struct err *err) MUST_USE;
 
 /* Logs what a start waits for, at most once each log_wait_ms.  ${err}: what
@@ -93,18 +93,18 @@ struct db_options data_db_options(const struct data *data);
 
 /* Waits until ${path} (opened with ${flags}) is on disk; until the entry of
  * ${path} in its folder is; renames for good. */
-enum rc sync_path(const char *path, int flags, struct err *err) MUST_USE;
-enum rc sync_folder_of(const char *path, struct err *err) MUST_USE;
-enum rc rename_synced(
+enum rc files_sync(const char *path, int flags, struct err *err) MUST_USE;
+enum rc files_sync_folder_of(const char *path, struct err *err) MUST_USE;
+enum rc files_rename_synced(
     const char *from, const char *to, struct err *err) MUST_USE;
 
 /* The same, but replaces nothing: RC_EXISTS when there is a ${to}. */
-enum rc rename_new_synced(
+enum rc files_rename_new_synced(
     const char *from, const char *to, struct err *err) MUST_USE;
 
 /* Makes ${ret} of ${size} bytes the name of a new empty file beside ${path}
  * (0600), which was nobody's before. */
-enum rc make_part_of(
+enum rc files_make_part_of(
     const char *path, char *ret, size_t size, struct err *err) MUST_USE;
 
 /* ---- signals that end a command (interrupt.c) ---- */
@@ -125,7 +125,7 @@ void interrupt_resets_terminal(int fd, const struct termios *settings);
 
 enum user_op { USER_ADD, USER_PASSWD, USER_DISABLE };
 
-struct user_command {
+struct users_command {
 	enum user_op op;
 	char name[LIMIT_NAME_LEN + 1];
 	char password_hash[CRYPT_PASSWORD_SIZE]; /* add and passwd */
@@ -134,24 +134,24 @@ struct user_command {
 
 /* Makes a unit of ${command}; RC_NOT_FOUND with a text when there is no such
  * user.  Thread: owner of ${db}. */
-enum rc user_command_unit(const struct user_command *command, struct db *db,
+enum rc users_command_unit(const struct users_command *command, struct db *db,
     struct account_unit *ret, struct err *err) MUST_USE;
 
 /* What came of it, once finished. */
-enum rc user_command_result(
+enum rc users_command_result(
     const struct account_unit *unit, struct err *err) MUST_USE;
 
 /* Runs ${command} in a writer that has no thread. */
-enum rc user_command_run(const struct user_command *command, struct db *db,
+enum rc users_command_run(const struct users_command *command, struct db *db,
     struct writer *writer, struct err *err) MUST_USE;
 
 /* Takes ${flag} out of the arguments: how many are left.  *ret: it was there.
  */
-int take_flag(int argc, char **argv, const char *flag, bool *ret);
+int main_take_flag(int argc, char **argv, const char *flag, bool *ret);
 
 /* The same of a flag with a value, "--flag VALUE" or "--flag=VALUE"; *ret is
  * untouched if it is not there, "" without a value. */
-int take_value(int argc, char **argv, const char *flag, const char **ret);
+int main_take_value(int argc, char **argv, const char *flag, const char **ret);
 
 /* `twinboxd user …`: the exit code. */
 int users_main(int argc, char **argv);
@@ -192,7 +192,7 @@ void control_stop(struct control *control);
 
 /* Has the running server do it. */
 enum rc control_call(const struct data *data,
-    const struct user_command *command, struct err *err) MUST_USE;
+    const struct users_command *command, struct err *err) MUST_USE;
 
 /* ---- the server (server.c, stop.c, start.c) ---- */
 
@@ -212,14 +212,14 @@ bool notify_manager(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void version_write(struct buf *out);
 
 /* Prints "twinboxd: text" to stderr; returns ${code}. */
-int complain(int code, const char *fmt, ...)
+int main_complain(int code, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Parses settings for a subcommand; -1: go on, else the exit code (also after
  * --help and --version). */
-int settings(int argc, char **argv, struct config *ret);
+int main_settings(int argc, char **argv, struct config *ret);
 
 /* Refuses operands; -1: there are none. */
-int no_operands(const struct config *config);
+int main_no_operands(const struct config *config);
 
 #endif

@@ -16,7 +16,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "main/main_internal.h"
-#include "upkeep/before.h"
+#include "upkeep/preflight.h"
 
 #define PREFIX "before-schema-"
 #define KEPT 2
@@ -39,7 +39,7 @@ number_of(const char *name)
 	return ((int)number);
 }
 
-/* Removes all copies but the newest; not being able to harms nobody. */
+/* Removes all copies but the newest; a failure does no harm. */
 static void
 remove_old(const struct data *data)
 {
@@ -98,10 +98,10 @@ make_copy(const struct data *data, const char *path, struct err *err)
 	options.mode = DB_COPIER;
 	if ((rc = db_open(&options, &db, err)) != RC_OK)
 		return (rc);
-	/* Nobody writes meanwhile: we hold the lock. */
+	/* No other process writes meanwhile: this one has the lock. */
 	rc = db_backup(db, path, INT64_MAX, err);
 	db_close(db);
-	return (rc == RC_OK ? sync_path(path, O_RDONLY, err) : rc);
+	return (rc == RC_OK ? files_sync(path, O_RDONLY, err) : rc);
 }
 
 static enum rc
@@ -120,7 +120,7 @@ copy_before(const struct data *data, int number, struct err *err)
 	rc = make_copy(data, part, err);
 	FAULT("migrate.copied");
 	if (rc == RC_OK)
-		rc = rename_synced(part, path, err);
+		rc = files_rename_synced(part, path, err);
 	interrupt_keeps(part);
 	if (rc != RC_OK) {
 		(void)unlink(part);
@@ -133,16 +133,16 @@ copy_before(const struct data *data, int number, struct err *err)
 }
 
 enum rc
-data_migrate(const struct data *data, struct db *db, struct err *err)
+migrate_data(const struct data *data, struct db *db, struct err *err)
 {
-	struct before before;
+	struct preflight before;
 	int from, to;
 	enum rc rc;
 
-	rc = before_get(db, &before, err);
+	rc = preflight_get(db, &before, err);
 	/* A copy that is being restored is one itself. */
 	if (rc == RC_OK && before.schema < before.newest && before.content &&
-	    data->dir_fd >= 0 && !db_shared(db))
+	    data->dir_fd >= 0 && !db_multi_writer(db))
 		rc = copy_before(data, before.newest, err);
 	if (rc == RC_OK)
 		rc = db_migrate(db, clk_wall_ms(clk_system()), &from, &to, err);

@@ -23,11 +23,11 @@
 #include "base/thr.h"
 #include "main/server.h"
 #include "store/account.h"
-#include "store/start.h"
+#include "store/recovery.h"
 
-/* How long nodes that have served before are waited for, and how often it is
- * looked whether they have said something. */
-#define VOUCH_LOOK_MS 250
+/* The epoch is read again after this time, while the start waits for a node
+ * that can confirm it. */
+#define CONFIRM_POLL_MS 250
 
 /* The epoch, as ${ret}: made once, and again where the database has gone back.
  */
@@ -48,14 +48,14 @@ make_epoch(struct server *s, char ret[EPOCH_LEN + 1], struct err *err)
 
 /* The same of a database of many nodes. */
 static enum rc
-find_epoch(struct server *s, enum lineage_start doubt,
-    enum lineage_verdict *ret, struct err *err)
+find_epoch(struct server *s, enum lineage_start how, enum lineage_decision *ret,
+    struct err *err)
 {
 	struct lineage_node *node = &s->node;
 	enum rc rc;
 
 	data_new_epoch(s->rnd, node->fresh_epoch);
-	rc = lineage_begin(s->db, node, doubt, ret, err);
+	rc = lineage_begin(s->db, node, how, ret, err);
 	(void)snprintf(
 	    s->epoch, sizeof(s->epoch), "%.*s", EPOCH_LEN, node->epoch);
 	/* That one may be in use now. */
@@ -63,13 +63,13 @@ find_epoch(struct server *s, enum lineage_start doubt,
 	return (rc);
 }
 
-/* ---- the start of the store (store/start.h) ---- */
+/* ---- the start of the store (store/recovery.h) ---- */
 
 struct starting {
 	struct server *s;
-	enum lineage_start doubt;
-	enum lineage_verdict verdict;
-	int64_t until_ms; /* monotonic: so long others are waited for */
+	enum lineage_start how;
+	enum lineage_decision decision;
+	int64_t until_ms; /* monotonic: the end of waiting for other nodes */
 	bool waited;
 };
 
@@ -78,11 +78,11 @@ migrate(void *arg, struct db *db, struct err *err)
 {
 	struct starting *g = arg;
 
-	return (data_migrate(&g->s->data, db, err));
+	return (migrate_data(&g->s->data, db, err));
 }
 
-/* The epoch.  Where another server leads than the one of the epoch, and lacks
- * nothing perhaps, nodes that have served there are given time to say so. */
+/* The epoch.  If the lineage changed and may be complete, nodes that served on
+ * the lineage before get time to confirm the epoch. */
 static enum rc
 enter(void *arg, struct db *db, bool *ret_wait, struct err *err)
 {
@@ -91,10 +91,10 @@ enter(void *arg, struct db *db, bool *ret_wait, struct err *err)
 	bool any;
 	enum rc rc;
 
-	g->verdict = LINEAGE_SAME;
-	rc = db_shared(db) ? find_epoch(s, g->doubt, &g->verdict, err)
-			   : make_epoch(s, s->epoch, err);
-	*ret_wait = g->verdict == LINEAGE_WAIT;
+	g->decision = LINEAGE_SAME;
+	rc = db_multi_writer(db) ? find_epoch(s, g->how, &g->decision, err)
+				 : make_epoch(s, s->epoch, err);
+	*ret_wait = g->decision == LINEAGE_WAIT;
 	if (rc != RC_OK || *ret_wait)
 		return (rc);
 	if ((rc = store_user_any(db, &any, err)) == RC_OK)
@@ -105,39 +105,39 @@ enter(void *arg, struct db *db, bool *ret_wait, struct err *err)
 static void
 rest(void *arg)
 {
-	const struct timespec pause = {.tv_nsec = VOUCH_LOOK_MS * 1000000L};
+	const struct timespec pause = {.tv_nsec = CONFIRM_POLL_MS * 1000000L};
 	struct starting *g = arg;
 	const struct timing *t = g->s->timing;
-	const int64_t vouch_ms = t->cluster_dead_ms + t->cluster_beat_ms;
+	const int64_t confirm_ms = t->cluster_dead_ms + t->cluster_heartbeat_ms;
 
 	if (!g->waited) {
 		log_event(LOG_EV_CLUSTER_WAIT, "line=%s ms=%lld",
-		    g->s->node.lineage.name, (long long)vouch_ms);
-		g->until_ms = clk_mono_ms(g->s->clk) + vouch_ms;
+		    g->s->node.lineage.name, (long long)confirm_ms);
+		g->until_ms = clk_mono_ms(g->s->clk) + confirm_ms;
 	}
 	g->waited = true;
 	(void)nanosleep(&pause, NULL);
 	if (clk_mono_ms(g->s->clk) >= g->until_ms)
-		g->doubt = LINEAGE_START_ALONE;
+		g->how = LINEAGE_START_ALONE;
 }
 
 static enum rc
 boot(struct server *s, struct err *err)
 {
-	struct starting g = {.s = s, .doubt = LINEAGE_START_ASK};
-	const struct store_start how = {s->clk, &g, migrate, enter, rest};
+	struct starting g = {.s = s, .how = LINEAGE_START_WAIT};
+	const struct store_recovery how = {s->clk, &g, migrate, enter, rest};
 	enum rc rc;
 
 	if (s->config.accept_rollback)
-		g.doubt = LINEAGE_START_ROLLBACK;
-	rc = store_start(s->db, &how, err);
-	if (rc != RC_OK || !db_shared(s->db))
+		g.how = LINEAGE_START_ROLLBACK;
+	rc = store_recover(s->db, &how, err);
+	if (rc != RC_OK || !db_multi_writer(s->db))
 		return (rc);
-	if (g.verdict == LINEAGE_OTHER)
+	if (g.decision == LINEAGE_EPOCH_CHANGED)
 		log_event(LOG_EV_CLUSTER_EPOCH, "line=%s why=%s",
 		    s->node.lineage.name, s->node.reason);
 	atomic_store(&s->lineage, s->node.lineage.id);
-	db_follow(s->db, &s->lineage);
+	db_follow_lineage(s->db, &s->lineage);
 	return (RC_OK);
 }
 
@@ -146,9 +146,9 @@ static enum rc
 check_mark(struct server *s, struct err *err)
 {
 
-	if (db_shared(s->db))
+	if (db_multi_writer(s->db))
 		return (RC_OK);
-	return (data_check_mark(
+	return (rollback_check(
 	    &s->data, s->db, s->config.accept_rollback, &s->rollback, err));
 }
 
@@ -163,10 +163,11 @@ open_once(struct server *s, struct err *err)
 	    (rc = check_mark(s, err)) != RC_OK || (rc = boot(s, err)) != RC_OK)
 		return (rc);
 	s->db_options = data_db_options(&s->data);
-	s->db_options.lineage = db_shared(s->db) ? &s->lineage : NULL;
+	s->db_options.lineage = db_multi_writer(s->db) ? &s->lineage : NULL;
 	/* After the new epoch: if it comes to a crash in between, the start is
 	 * refused once more. */
-	return (s->rollback ? data_set_mark(&s->data, s->db, err) : RC_OK);
+	return (
+	    s->rollback ? rollback_set_position(&s->data, s->db, err) : RC_OK);
 }
 
 /* ---- many tries: thread open ---- */
@@ -270,7 +271,7 @@ give_up(struct server *s, struct room *room, int sig)
 	    LOG_EV_SERVER_STOP, "signal=%s", sig == SIGINT ? "INT" : "TERM");
 	(void)notify_manager("STOPPING=1\nSTATUS=stopping");
 	room_close(s, room);
-	log_last(LOG_EV_SERVER_STOPPED, NULL, "%s", "");
+	log_last_bare(LOG_EV_SERVER_STOPPED);
 	log_stop();
 	_exit(EX_OK);
 }
@@ -298,7 +299,7 @@ watch(struct opening *o, struct room **ret_room)
 		/* If it cannot be had, nor can the socket later, and then the
 		 * start says so. */
 		if (!tried && room_open(o->s, ret_room, &err) != RC_OK)
-			log_error(LOG_EV_STORE_WAIT, &err, "%s", "");
+			log_error_bare(LOG_EV_STORE_WAIT, &err);
 		tried = true;
 	}
 }
@@ -330,6 +331,6 @@ server_open(struct server *s, struct err *err)
 
 	if ((rc = data_open(&s->config, &s->data, err)) != RC_OK)
 		return (rc);
-	return (db_url_shared(s->data.url) ? open_shared(s, err)
-					   : open_once(s, err));
+	return (db_url_multi_writer(s->data.url) ? open_shared(s, err)
+						 : open_once(s, err));
 }

@@ -9,8 +9,8 @@
 
 #include "base/log.h"
 #include "main/main_internal.h"
-#include "upkeep/before.h"
-#include "upkeep/mark.h"
+#include "upkeep/position.h"
+#include "upkeep/preflight.h"
 
 #define CURE                                                                   \
 	"put back the right one, or start once with --accept-rollback, which " \
@@ -18,22 +18,22 @@
 
 /* Where ${db} is; of an empty one the epoch is "". */
 static enum rc
-read_state(struct db *db, struct mark *ret, struct err *err)
+read_state(struct db *db, struct position *ret, struct err *err)
 {
-	struct before before;
+	struct preflight before;
 	enum rc rc;
 
-	rc = before_get(db, &before, err);
+	rc = preflight_get(db, &before, err);
 	if (rc != RC_OK)
 		return (rc);
-	(void)snprintf(ret->epoch, sizeof(ret->epoch), "%.*s", MARK_EPOCH_LEN,
-	    before.epoch);
+	(void)snprintf(ret->epoch, sizeof(ret->epoch), "%.*s",
+	    POSITION_EPOCH_LEN, before.epoch);
 	ret->number = before.last_id;
 	return (RC_OK);
 }
 
 static enum rc
-refuse(const struct mark *mark, const struct mark *db, struct err *err)
+refuse(const struct position *mark, const struct position *db, struct err *err)
 {
 
 	if (db->epoch[0] == '\0')
@@ -41,7 +41,7 @@ refuse(const struct mark *mark, const struct mark *db, struct err *err)
 		    "the database is empty, but DATA/mark knows one with outbox "
 		    "row %lld: " CURE,
 		    (long long)mark->number));
-	if (mark_compare(mark, db) == MARK_OTHER_EPOCH)
+	if (position_compare(mark, db) == POSITION_OTHER_EPOCH)
 		return (err_set(err, RC_INVALID,
 		    "the database is of epoch %.8s, but DATA/mark is of %.8s: it "
 		    "was put in place by hand; " CURE,
@@ -53,17 +53,17 @@ refuse(const struct mark *mark, const struct mark *db, struct err *err)
 }
 
 enum rc
-data_check_mark(const struct data *data, struct db *db, bool accept,
+rollback_check(const struct data *data, struct db *db, bool accept,
     bool *ret_rollback, struct err *err)
 {
 	struct err unread = ERR_INIT;
-	struct mark mark, state;
+	struct position mark, state;
 	enum rc rc;
 
 	*ret_rollback = false;
 	if ((rc = read_state(db, &state, err)) != RC_OK)
 		return (rc);
-	rc = mark_read(data->dir_fd, &mark, &unread);
+	rc = position_read(data->dir_fd, &mark, &unread);
 	if (rc != RC_OK) {
 		/* A database of before there were marks has none, too. */
 		if (rc != RC_NOT_FOUND)
@@ -73,23 +73,23 @@ data_check_mark(const struct data *data, struct db *db, bool accept,
 			log_event(LOG_EV_MARK_MADE, "dir=%s", data->dir);
 		return (RC_OK);
 	}
-	if (mark_compare(&mark, &state) == MARK_FITS)
+	if (position_compare(&mark, &state) == POSITION_FITS)
 		return (RC_OK);
 	rc = refuse(&mark, &state, err);
 	if (!accept)
 		return (rc);
-	log_error(LOG_EV_MARK_ROLLBACK, err, "%s", "");
+	log_error_bare(LOG_EV_MARK_ROLLBACK, err);
 	*err = (struct err)ERR_INIT;
 	*ret_rollback = true;
 	return (RC_OK);
 }
 
 enum rc
-data_set_mark(const struct data *data, struct db *db, struct err *err)
+rollback_set_position(const struct data *data, struct db *db, struct err *err)
 {
-	struct mark state;
+	struct position state;
 	enum rc rc;
 
 	rc = read_state(db, &state, err);
-	return (rc == RC_OK ? mark_write(data->dir_fd, &state, err) : rc);
+	return (rc == RC_OK ? position_write(data->dir_fd, &state, err) : rc);
 }

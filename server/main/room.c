@@ -40,7 +40,7 @@ alive(struct http_request *req, void *arg)
 	http_answer(req, 200, "text/plain; charset=utf-8", &b);
 }
 
-/* Nobody's token can be looked at: every route is open, and refused. */
+/* No token can be checked: every route is open, and refused. */
 static void
 add_routes(struct buf *all, const struct http_route *route)
 {

@@ -247,22 +247,22 @@ serve(struct server *s, int argc, char **argv)
 	if (!s->config.demo)
 		hide_memory();
 	if (log_start(&log, &err) != RC_OK)
-		return (complain(EX_OSERR, "%s", err.text));
+		return (main_complain(EX_OSERR, "%s", err.text));
 	log_event(LOG_EV_SERVER_START, "version=%s data=%s", PACKAGE_VERSION,
 	    s->config.data);
 	if (config_warn(&s->config, log_warning, NULL) != RC_OK)
 		log_event(LOG_EV_SERVER_SETTING, "warning=%s", "out of memory");
 	if (serve_on(s, argc, argv, &err) != RC_OK) {
-		log_error(LOG_EV_SERVER_FAIL, &err, "%s", "");
+		log_error_bare(LOG_EV_SERVER_FAIL, &err);
 		/* What is there is not what this start is for: no repetition
 		 * helps, and the service manager must know. */
 		code = err.rc == RC_INVALID ? EX_CONFIG : rc_exit_code(err.rc);
 	}
 	server_stop(s);
-	log_event(LOG_EV_SERVER_STOPPED, "%s", "");
+	log_event_bare(LOG_EV_SERVER_STOPPED);
 	log_stop();
 	if (code != EX_OK && s->config.log_format == LOG_FMT_TEXT)
-		(void)complain(code, "%s", err.text);
+		(void)main_complain(code, "%s", err.text);
 	return (code);
 }
 
@@ -272,12 +272,12 @@ serve_main(int argc, char **argv)
 	static struct server server = {.data = DATA_INIT};
 	int code;
 
-	if ((code = settings(argc, argv, &server.config)) >= 0)
+	if ((code = main_settings(argc, argv, &server.config)) >= 0)
 		return (code);
 	if (server.config.noperands > 0)
-		return (
-		    complain(EX_USAGE, "there is no command \"%s\"; see --help",
-			server.config.operands[0]));
+		return (main_complain(EX_USAGE,
+		    "there is no command \"%s\"; see --help",
+		    server.config.operands[0]));
 	server.clk = clk_system();
 	server.timing = timing_process();
 	server.rnd = rnd_system();

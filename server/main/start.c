@@ -21,7 +21,7 @@
 
 /*
  * The store has failed for good.  What is in memory may be ahead of the disk,
- * so nobody may be answered any more: the log gets its last line and the
+ * so no request may be answered any more: the log gets its last line and the
  * process ends with EX_IOERR (74).  What was called accepted before is on disk:
  * after a failed sync none succeeds (db_sync).
  */
@@ -64,7 +64,7 @@ at_most_files(int64_t wanted)
 	return (n < most ? n : most);
 }
 
-/* How often a message may be refused, as whoever shows one is told. */
+/* How often a message may be refused, for the views of entries. */
 static int
 most_retries(const struct server *s)
 {
@@ -104,10 +104,11 @@ make_env(struct server *s, struct err *err)
 	if (s->config.demo && s->was_empty &&
 	    (rc = demo_users(s, err)) != RC_OK)
 		return (rc);
-	/* What a shared database shows is on its disk. */
-	return (readers_start(&s->db_options, (int)s->config.readers,
-	    READS_LIMIT, db_shared(s->db) ? NULL : writer_commits(s->writer),
-	    &s->readers, err));
+	/* Rows that a multi-writer database returns are on its disk already. */
+	return (
+	    readers_start(&s->db_options, (int)s->config.readers, READS_LIMIT,
+		db_multi_writer(s->db) ? NULL : writer_commits(s->writer),
+		&s->readers, err));
 }
 
 /* A send over a WebSocket is a request like any other. */
@@ -149,7 +150,7 @@ make_gate(
 	    .metrics = s->metrics,
 	    .readers = s->readers,
 	    .addressing = {s->config.domain, remote->reaches, remote->arg},
-	    .shared = db_shared(s->db),
+	    .shared = db_multi_writer(s->db),
 	    .quota_messages = s->config.quota_messages,
 	    .quota_bytes = s->config.quota_bytes,
 	    .disk_low = &s->disk_low};
@@ -231,19 +232,19 @@ make_cluster(struct server *s, struct err *err)
 	    .push = s->push,
 	    .lineage = &s->lineage,
 	    .destinations_changed = on_destinations_changed,
-	    .over = serve_anew,
+	    .epoch_changed = serve_anew,
 	    .arg = s};
 	struct lineage_node *node = &s->node;
 	enum rc rc;
 
-	if (!db_shared(s->db))
+	if (!db_multi_writer(s->db))
 		return (RC_OK);
 	(void)snprintf(
 	    node->name, sizeof(node->name), "%s", relay_owner(s->relay));
 	rc = node_insert(
 	    s->db, node->name, clk_wall_ms(s->clk), &node->node_id, err);
 	if (rc == RC_OK)
-		rc = db_be_node(s->db, node->node_id, err);
+		rc = db_set_node(s->db, node->node_id, err);
 	options.node = *node;
 	return (rc == RC_OK ? cluster_new(&options, &s->cluster, err) : rc);
 }
@@ -344,7 +345,7 @@ make_api(struct server *s, struct err *err)
 	    .ready = is_ready,
 	    .ready_arg = s,
 	    .metrics_networks = networks_of(&s->config.metrics_networks),
-	    .watch_ms = s->config.alert_interval_ms};
+	    .alert_interval_ms = s->config.alert_interval_ms};
 	struct api_options api_options = {.clk = s->clk,
 	    .rnd = s->rnd,
 	    .metrics = s->metrics,

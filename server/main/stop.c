@@ -85,12 +85,12 @@ static void
 wait_requests(struct server *s)
 {
 	int64_t start = clk_mono_ms(s->clk), idle = start, quiet = start, now;
-	uint64_t taken = http_taken(s->http);
+	uint64_t begun = http_begun(s->http);
 
 	for (;;) {
 		now = clk_mono_ms(s->clk);
-		if (http_taken(s->http) != taken) {
-			taken = http_taken(s->http);
+		if (http_begun(s->http) != begun) {
+			begun = http_begun(s->http);
 			quiet = idle = now;
 		}
 		if (busy(s) > 0)
@@ -189,7 +189,7 @@ server_stop(struct server *s)
 	txn_env_free(s->env);
 	if (s->db != NULL &&
 	    db_checkpoint(s->db, true, &checkpoint, &err) != RC_OK)
-		log_error(LOG_EV_STORE_FAIL, &err, "%s", "");
+		log_error_bare(LOG_EV_STORE_FAIL, &err);
 	db_close(s->db);
 	auth_free(s->auth);
 	metrics_free(s->metrics);

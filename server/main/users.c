@@ -3,7 +3,6 @@
  * `twinboxd user add|passwd|disable NAME`.  The command makes the hash of the
  * password itself; the server, if one runs, gets only that.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,19 +12,15 @@
 
 #include "base/log.h"
 #include "base/rnd.h"
+#include "base/terminal.h"
 #include "main/commands.h"
 #include "main/main_internal.h"
 #include "model/message.h"
 
-#define KEY_INTERRUPT 3
-#define KEY_END 4
-#define KEY_KILL 21
-#define KEY_DELETE 127
-
 /* ---- units ---- */
 
 enum rc
-user_command_unit(const struct user_command *command, struct db *db,
+users_command_unit(const struct users_command *command, struct db *db,
     struct account_unit *ret, struct err *err)
 {
 	static const enum account_op ops[] = {
@@ -53,7 +48,7 @@ user_command_unit(const struct user_command *command, struct db *db,
 }
 
 enum rc
-user_command_result(const struct account_unit *unit, struct err *err)
+users_command_result(const struct account_unit *unit, struct err *err)
 {
 
 	if (unit->unit.rc != RC_OK)
@@ -79,14 +74,14 @@ finish(struct unit *base)
 }
 
 enum rc
-user_command_run(const struct user_command *command, struct db *db,
+users_command_run(const struct users_command *command, struct db *db,
     struct writer *writer, struct err *err)
 {
 	struct account_unit unit;
 	bool done = false;
 	enum rc rc;
 
-	rc = user_command_unit(command, db, &unit, err);
+	rc = users_command_unit(command, db, &unit, err);
 	if (rc != RC_OK)
 		return (rc);
 	unit.unit.finish = finish;
@@ -95,7 +90,7 @@ user_command_run(const struct user_command *command, struct db *db,
 		return (err_set(err, rc, "the writer takes nothing"));
 	while (!done)
 		(void)writer_run_once(writer);
-	return (user_command_result(&unit, err));
+	return (users_command_result(&unit, err));
 }
 
 /* ---- without a server ---- */
@@ -110,7 +105,7 @@ ignore_fatal(void *arg, const struct err *err)
 }
 
 static enum rc
-run_alone(const struct data *data, const struct user_command *command,
+run_alone(const struct data *data, const struct users_command *command,
     const struct config *config, struct err *err)
 {
 	struct txn_env_options txn_env_options = {.clk = clk_system(),
@@ -134,7 +129,7 @@ run_alone(const struct data *data, const struct user_command *command,
 		rc = writer_new(&writer_options, &writer, err);
 	}
 	if (rc == RC_OK)
-		rc = user_command_run(command, db, writer, err);
+		rc = users_command_run(command, db, writer, err);
 	writer_free(writer);
 	txn_env_free(env);
 	db_close(db);
@@ -164,42 +159,11 @@ read_line(int fd, char *line, size_t size)
 	return (n > 0);
 }
 
-/* Reads a line key by key: false if it does not fit, or was given up. */
-static bool
-read_keys(int fd, char *line, size_t size)
-{
-	size_t n = 0;
-	ssize_t got;
-	char c;
-
-	for (;;) {
-		got = read(fd, &c, 1);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0 || c == KEY_INTERRUPT || (c == KEY_END && n == 0))
-			return (false);
-		if (c == '\n' || c == '\r')
-			break;
-		if (c == KEY_KILL)
-			n = 0;
-		else if (c == KEY_DELETE || c == '\b') {
-			/* A whole character, also in UTF-8. */
-			while (n > 0 && (line[--n] & 0xc0) == 0x80)
-				;
-		} else if (n == size - 1)
-			return (false);
-		else
-			line[n++] = c;
-	}
-	line[n] = '\0';
-	return (true);
-}
-
-/* Asks on the terminal.  Echo is off before the prompt shows, so that nobody
+/* Prompts on the terminal.  Echo is off before the prompt shows, so that nobody
  * answers too early; keys that would send a signal are read as characters, so
  * that the terminal is always left as it was. */
 static bool
-ask_line(int fd, const char *prompt, char *line, size_t size)
+prompt_line(int fd, const char *prompt, char *line, size_t size)
 {
 	struct termios was, quiet;
 	bool ok;
@@ -214,7 +178,7 @@ ask_line(int fd, const char *prompt, char *line, size_t size)
 	if (tcsetattr(fd, TCSAFLUSH, &quiet) != 0)
 		return (false);
 	(void)!write(fd, prompt, strlen(prompt));
-	ok = read_keys(fd, line, size);
+	ok = terminal_read_line(fd, line, size);
 	(void)!write(fd, "\n", 1);
 	(void)tcsetattr(fd, TCSAFLUSH, &was);
 	interrupt_resets_terminal(-1, NULL);
@@ -222,7 +186,7 @@ ask_line(int fd, const char *prompt, char *line, size_t size)
 }
 
 static enum rc
-ask_password(char *password, size_t size, struct err *err)
+prompt_password(char *password, size_t size, struct err *err)
 {
 	char again[LIMIT_PASSWORD_LEN + 1];
 	bool ok, same;
@@ -232,8 +196,8 @@ ask_password(char *password, size_t size, struct err *err)
 		return (err_set(err, RC_INVALID,
 		    "there is no terminal to ask for the password: use "
 		    "--password-stdin"));
-	ok = ask_line(fd, "password: ", password, size) &&
-	     ask_line(fd, "again: ", again, sizeof(again));
+	ok = prompt_line(fd, "password: ", password, size) &&
+	     prompt_line(fd, "again: ", again, sizeof(again));
 	same = ok && strcmp(password, again) == 0;
 	crypt_wipe(again, sizeof(again));
 	(void)close(fd);
@@ -246,14 +210,14 @@ ask_password(char *password, size_t size, struct err *err)
 }
 
 static enum rc
-take_password(struct user_command *command, bool from_stdin, struct err *err)
+take_password(struct users_command *command, bool from_stdin, struct err *err)
 {
 	char password[LIMIT_PASSWORD_LEN + 2];
 	enum rc rc = RC_OK;
 	size_t n;
 
 	if (!from_stdin)
-		rc = ask_password(password, sizeof(password), err);
+		rc = prompt_password(password, sizeof(password), err);
 	else if (!read_line(STDIN_FILENO, password, sizeof(password)))
 		rc = err_set(err, RC_INVALID,
 		    "standard input holds no password, or too long a one");
@@ -291,7 +255,7 @@ show_usage(void)
 }
 
 int
-take_flag(int argc, char **argv, const char *flag, bool *ret)
+main_take_flag(int argc, char **argv, const char *flag, bool *ret)
 {
 	int i, n = 0;
 
@@ -305,7 +269,7 @@ take_flag(int argc, char **argv, const char *flag, bool *ret)
 }
 
 int
-take_value(int argc, char **argv, const char *flag, const char **ret)
+main_take_value(int argc, char **argv, const char *flag, const char **ret)
 {
 	size_t len = strlen(flag);
 	int i, n = 0;
@@ -324,7 +288,7 @@ take_value(int argc, char **argv, const char *flag, const char **ret)
 
 /* Fills ${ret} from the operands; false: they are none. */
 static bool
-read_command(const struct config *config, struct user_command *ret)
+read_command(const struct config *config, struct users_command *ret)
 {
 	static const char *const names[] = {"add", "passwd", "disable"};
 	int i;
@@ -345,7 +309,7 @@ read_command(const struct config *config, struct user_command *ret)
 /* Whether ${command} takes ${name}.  Users that exist may have names that a new
  * one may not. */
 static bool
-name_valid(const struct user_command *command, const char *name)
+name_valid(const struct users_command *command, const char *name)
 {
 
 	return (command->op == USER_ADD ? model_name_fits(name, strlen(name))
@@ -353,7 +317,7 @@ name_valid(const struct user_command *command, const char *name)
 }
 
 static enum rc
-run(const struct config *config, const struct user_command *command,
+run(const struct config *config, const struct users_command *command,
     struct err *err)
 {
 	struct data data;
@@ -375,27 +339,28 @@ users_main(int argc, char **argv)
 {
 	static const char *const done[] = {
 	    "added", "has a new password", "disabled"};
-	struct user_command command = {.admin = false};
+	struct users_command command = {.admin = false};
 	struct config config;
 	struct err err = ERR_INIT;
 	bool from_stdin = false;
 	int code;
 
-	argc = take_flag(argc, argv, "--admin", &command.admin);
-	argc = take_flag(argc, argv, "--password-stdin", &from_stdin);
-	if ((code = settings(argc, argv, &config)) >= 0)
+	argc = main_take_flag(argc, argv, "--admin", &command.admin);
+	argc = main_take_flag(argc, argv, "--password-stdin", &from_stdin);
+	if ((code = main_settings(argc, argv, &config)) >= 0)
 		return (code);
 	if (!read_command(&config, &command))
 		return (show_usage());
 	if (!name_valid(&command, config.operands[1]))
-		return (complain(EX_DATAERR, "\"%s\" is not a valid name: %s",
-		    config.operands[1], MODEL_NAME_RULE));
+		return (
+		    main_complain(EX_DATAERR, "\"%s\" is not a valid name: %s",
+			config.operands[1], MODEL_NAME_RULE));
 	log_set_level(LVL_WARN);
 	if (crypt_init(&err) != RC_OK ||
 	    (command.op != USER_DISABLE &&
 		take_password(&command, from_stdin, &err) != RC_OK) ||
 	    run(&config, &command, &err) != RC_OK)
-		return (complain(rc_exit_code(err.rc), "%s", err.text));
+		return (main_complain(rc_exit_code(err.rc), "%s", err.text));
 	(void)printf("user %s %s%s\n", command.name, done[command.op],
 	    command.admin && command.op == USER_ADD ? " as administrator" : "");
 	return (EX_OK);

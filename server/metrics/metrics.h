@@ -5,8 +5,8 @@
  * locks, no allocation.
  *
  * Labels: counters by a word from a list that is known beforehand are in the
- * second table.  What is known only when somebody looks (destinations) is not
- * kept here; who shows it uses metrics_family() and metrics_sample().
+ * second table.  Metrics whose labels are read from the store (destinations)
+ * are not kept here; their page uses metrics_family() and metrics_sample().
  */
 #ifndef METRICS_METRICS_H
 #define METRICS_METRICS_H
@@ -35,7 +35,7 @@ enum metric_type {
 	X(HTTP_REFUSED_LIBRARY, "http_refused_library_total", METRIC_COUNTER,  \
 	    "Answers of the HTTP library itself, to what is no request")       \
 	X(HTTP_TURNED_AWAY, "http_turned_away_total", METRIC_COUNTER,          \
-	    "Connections refused at the door: too many, or not of HTTP")       \
+	    "Connections refused unread: too many, or not HTTP")               \
 	X(HTTP_STRAY, "http_stray_upgrades_total", METRIC_COUNTER,             \
 	    "WebSocket upgrades on kept-alive connections, closed without an " \
 	    "answer so that the proxy repeats them on a fresh one")            \

@@ -13,7 +13,7 @@
 
 #include "net/forwarded.h"
 
-/* What one proxy noted.  Unknown: it ends the walk. */
+/* The entry of one proxy.  An unknown one ends the walk. */
 struct hop {
 	bool known;
 	uint8_t address[16];
@@ -27,7 +27,7 @@ struct chain {
 	struct hop hop[FORWARDED_HOPS_MAX];
 };
 
-/* What is still to be read of a line. */
+/* The rest of a line. */
 struct cursor {
 	const char *p, *end;
 };
@@ -172,7 +172,7 @@ token_len(const struct cursor *c)
 
 /* Takes a quoted string whose quote is next, without its escapes. */
 static bool
-take_quoted(struct cursor *c, char *ret, size_t size, size_t *ret_len)
+parse_quoted(struct cursor *c, char *ret, size_t size, size_t *ret_len)
 {
 	size_t n = 0;
 
@@ -191,12 +191,12 @@ take_quoted(struct cursor *c, char *ret, size_t size, size_t *ret_len)
 }
 
 static bool
-take_value(struct cursor *c, char *ret, size_t size, size_t *ret_len)
+parse_value(struct cursor *c, char *ret, size_t size, size_t *ret_len)
 {
 	size_t n;
 
 	if (c->p < c->end && *c->p == '"')
-		return (take_quoted(c, ret, size, ret_len));
+		return (parse_quoted(c, ret, size, ret_len));
 	n = token_len(c);
 	if (n == 0 || n > size)
 		return (false);
@@ -222,7 +222,7 @@ host_set(struct hop *hop, const char *p, size_t n)
 
 /* Takes "name=value"; ${seen} has a bit for each name that was there. */
 static bool
-take_pair(struct cursor *c, struct hop *hop, unsigned *seen)
+parse_pair(struct cursor *c, struct hop *hop, unsigned *seen)
 {
 	char value[NET_HOST_SIZE];
 	const char *name = c->p;
@@ -232,7 +232,7 @@ take_pair(struct cursor *c, struct hop *hop, unsigned *seen)
 	name_len = token_len(c);
 	c->p += name_len;
 	if (name_len == 0 || c->p == c->end || *c->p++ != '=' ||
-	    !take_value(c, value, sizeof(value), &n))
+	    !parse_value(c, value, sizeof(value), &n))
 		return (false);
 	if (is_word(name, name_len, "for")) {
 		bit = 1;
@@ -252,12 +252,12 @@ take_pair(struct cursor *c, struct hop *hop, unsigned *seen)
 
 /* Takes an element: pairs with semicolons between. */
 static bool
-take_element(struct cursor *c, struct hop *hop)
+parse_element(struct cursor *c, struct hop *hop)
 {
 	unsigned seen = 0;
 
 	for (;;) {
-		if (!take_pair(c, hop, &seen))
+		if (!parse_pair(c, hop, &seen))
 			return (false);
 		skip_blanks(c);
 		if (c->p == c->end || *c->p == ',')
@@ -268,8 +268,8 @@ take_element(struct cursor *c, struct hop *hop)
 	}
 }
 
-/* What is wrong anywhere in a line leaves nothing of it: a stranger's open
- * quote may have swallowed what the proxy put behind it. */
+/* A line with an error is ignored as a whole: a stranger's open quote may have
+ * swallowed the entry that the proxy put behind it. */
 static void
 read_standard(struct cursor c, struct chain *chain)
 {
@@ -280,7 +280,7 @@ read_standard(struct cursor c, struct chain *chain)
 			c.p++;
 		if (c.p == c.end)
 			return;
-		if (!take_element(&c, chain_add(chain)))
+		if (!parse_element(&c, chain_add(chain)))
 			break;
 	}
 	chain_add(chain)->known = false;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who asks, when a proxy stands between: reads Forwarded (RFC 7239),
- * X-Forwarded-For and X-Forwarded-Proto of requests that come from a believed
- * proxy.  What other peers put into these headers is never looked at.
+ * The client of a request that comes through a proxy: reads Forwarded
+ * (RFC 7239), X-Forwarded-For and X-Forwarded-Proto of requests from a believed
+ * proxy.  These headers are ignored when another peer sends them.
  *
  * The rule
  *  1. Each proxy notes, at the end of the list, whom it got the request from.
  *     The list is walked from its end; addresses of believed proxies are
- *     passed by, the first other one is the client's.  What is further to the
- *     left a stranger may have written.
- *  2. What cannot be read (malformed, "unknown", hidden) ends the walk: the
+ *     passed by, the first other one is the client's.  A stranger may have
+ *     written all that is further to the left.
+ *  2. An unreadable entry (malformed, "unknown", hidden) ends the walk: the
  *     client is the last proxy passed, or the peer itself.
  *  3. If both headers are there and do not name the same client, neither is
  *     believed: a proxy writes one of them and may let a stranger's other one
@@ -39,10 +39,10 @@ struct net_networks {
 
 enum net_scheme { NET_SCHEME_UNKNOWN, NET_SCHEME_HTTP, NET_SCHEME_HTTPS };
 
-/* Who asks, and how he called us, as far as a believed proxy tells. */
+/* The client, and the URL that it used, as far as a believed proxy tells. */
 struct net_from {
 	char client[NET_PEER_SIZE]; /* the address, as text */
-	enum net_scheme scheme;     /* of the URL that he has */
+	enum net_scheme scheme;     /* of that URL */
 	char host[NET_HOST_SIZE];   /* in it; "": as in the header Host */
 };
 

@@ -85,8 +85,8 @@ answer_file(struct http_request *req, const struct page_file *file)
 	http_answer_static(req, 200, file->type, file->data, file->len);
 }
 
-/* Answers with the document ${name}; false, without an answer, when there is
- * none.  What it varies by is ${vary}. */
+/* Answers with the document ${name}, with header Vary: ${vary}.  False, without
+ * an answer: there is no such document. */
 static bool
 answer_document(struct http_request *req, const char *name, const char *vary)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pages for people with a browser, the chat and the operators' page: files
+ * The pages for people with a browser, the chat page and the admin page: files
  * of web/ that the build has made part of the program, each in up to three
- * encodings.  Names are looked up in
- * a table; there is no file system behind them.
+ * encodings.  Names are looked up in a table; there is no file system behind
+ * them.
  */
 #ifndef PAGE_PAGE_H
 #define PAGE_PAGE_H
@@ -16,8 +16,8 @@
  * program was built without it.  Thread: any. */
 bool page_index(struct http_request *req);
 
-/* Handler of GET /admin: the operators' page, for whoever asks; what it shows
- * is behind /v1/admin. */
+/* Handler of GET /admin: the admin page, which needs no token; its data is
+ * behind /v1/admin, which does. */
 void page_admin(struct http_request *req, void *arg);
 
 /* Handler of GET /assets/{name}: what the pages load.  The names hold a hash

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* One file in one encoding.  Those of one file stand together, the best
- * encoding first, the plain one last. */
+/* One file in one encoding.  The encodings of a file stand together, the best
+ * first, the plain one last. */
 struct page_file {
 	const char *name; /* "index.html", or the last segment of its path */
 	const char *type;

@@ -76,7 +76,7 @@ read_opening(struct read_job *job, struct db *db, struct err *err)
 	struct opening_job *j = CONTAINER_OF(job, struct opening_job, job);
 
 	j->rc = db == NULL ? err->rc : RC_OK;
-	j->shared = db != NULL && db_shared(db);
+	j->shared = db != NULL && db_multi_writer(db);
 	if (j->rc == RC_OK && j->need_principal)
 		j->rc = auth_load(db, j->token_hash, &j->principal, err);
 	if (j->rc == RC_OK)

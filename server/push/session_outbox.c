@@ -38,7 +38,7 @@ read_entries(struct read_job *job, struct db *db, struct err *err)
 		start = r->frames.len;
 		buf_adds(&r->frames, "{\"type\":\"outbox\"");
 		jw_str(&r->frames, "event",
-		    outbox_event_name(r->changes[i].event));
+		    effects_outbox_event_name(r->changes[i].event));
 		buf_adds(&r->frames, ",\"entry\":");
 		if (entry_get(db, &r->of, &id, entry_append, &r->frames, err) !=
 		    RC_OK) {

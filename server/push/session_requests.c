@@ -9,7 +9,8 @@
 
 #include "base/container.h"
 #include "base/mem.h"
-#include "chat/mark.h"
+#include "chat/ack.h"
+#include "chat/read.h"
 #include "chat/send_request.h"
 #include "push/push_internal.h"
 #include "store/conversation.h"

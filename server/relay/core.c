@@ -67,7 +67,7 @@ rescue_later(struct core *c, int64_t lease, int64_t expiry)
 static void
 rescue_back(struct core *c, struct core_job *job)
 {
-	const struct rescue_unit *u = &c->rescue;
+	const struct reclaim_unit *u = &c->rescue;
 
 	(void)job;
 	c->rescuing = false;
@@ -76,12 +76,12 @@ rescue_back(struct core *c, struct core_job *job)
 		c->closed = true;
 	if (u->unit.rc != RC_OK)
 		return;
-	if (u->rescued > 0)
-		log_event(LOG_EV_RELAY_RESCUE, "lanes=%zu why=%s", u->rescued,
+	if (u->reclaimed > 0)
+		log_event(LOG_EV_RELAY_RESCUE, "lanes=%zu why=%s", u->reclaimed,
 		    u->all ? "restart" : "lease");
 	/* The start's is repeated until it finds no lease any more. */
-	c->rescue_all = c->rescue_all && u->rescued == STORE_LANES;
-	if (u->rescued == STORE_LANES || u->expired > 0) {
+	c->rescue_all = c->rescue_all && u->reclaimed == STORE_LANES;
+	if (u->reclaimed == STORE_LANES || u->expired > 0) {
 		c->next_rescue_ms = c->mono_ms;
 		return;
 	}
@@ -92,7 +92,7 @@ rescue_back(struct core *c, struct core_job *job)
 static void
 rescue_finished(struct unit *base)
 {
-	struct rescue_unit *u = CONTAINER_OF(base, struct rescue_unit, unit);
+	struct reclaim_unit *u = CONTAINER_OF(base, struct reclaim_unit, unit);
 	struct core *c = u->arg;
 
 	c->o.back(c->o.arg, &c->rescue_job);
@@ -112,7 +112,7 @@ rescue_needed(struct core *c)
 	if (rc == RC_OK)
 		rc = store_rows_expiry_next(c->o.db, &expiry, &err);
 	if (rc == RC_OK)
-		rc = store_lanes_far(
+		rc = store_lanes_due_beyond(
 		    c->o.db, c->wall_ms + BREAKER_SANE_MS, &far, &err);
 	if (rc != RC_OK) {
 		core_failed(c, &err);
@@ -137,7 +137,7 @@ rescue(struct core *c)
 	if (c->rescuing || c->closed || c->mono_ms < c->next_rescue_ms ||
 	    c->mono_ms < c->pause_until_ms || !rescue_needed(c))
 		return;
-	rescue_unit_init(&c->rescue);
+	reclaim_unit_init(&c->rescue);
 	c->rescue.all = c->rescue_all;
 	c->rescue.expire = true;
 	c->rescue.local_after = c->expire_after;
@@ -329,6 +329,6 @@ core_start(struct core *c, struct err *err)
 	c->mono_ms = clk_mono_ms(c->o.clk);
 	/* Where there are other nodes a lease may be one of theirs; those of
 	 * the dead are ended by the living. */
-	c->rescue_all = !db_shared(c->o.db);
+	c->rescue_all = !db_multi_writer(c->o.db);
 	return (core_read_destinations(c, err));
 }

@@ -10,6 +10,7 @@
 #include "base/htab.h"
 #include "delivery/claim.h"
 #include "delivery/destination.h"
+#include "delivery/reclaim.h"
 #include "delivery/release.h"
 #include "delivery/renew.h"
 #include "delivery/settle.h"
@@ -123,7 +124,7 @@ struct core {
 	bool releasing;
 
 	/* Leases and expiry. */
-	struct rescue_unit rescue;
+	struct reclaim_unit rescue;
 	struct core_job rescue_job;
 	bool rescuing;
 	bool rescue_all; /* the start: nobody holds a lease */

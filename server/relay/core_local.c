@@ -44,7 +44,7 @@ delivery_back(struct core *c, struct core_job *job)
 	for (i = 0; i < d->unit.nlanes; i++) {
 		schedule_done(
 		    c->schedule, d->unit.lanes[i], outcome_of(&d->unit, i));
-		held = held || d->unit.held[i];
+		held = held || d->unit.contended[i];
 	}
 	/* The poll finds them again. */
 	if (held && c->next_poll_ms > c->mono_ms + c->o.timing->relay_held_ms)
@@ -163,7 +163,7 @@ core_poll_local(struct core *c)
 	int64_t due, from = c->poll_after;
 	enum rc rc;
 
-	rc = store_lanes_owing(c->o.db, c->wall_ms, c->poll_after,
+	rc = store_lanes_pending(c->o.db, c->wall_ms, c->poll_after,
 	    CORE_POLL_LANES, found_lane, c, &c->poll_after, &err);
 	if (rc == RC_OK)
 		rc = store_outbox_next_due(c->o.db, c->wall_ms, &due, &err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who is asking: the token of a request, whether its body is read, and the
+ * Authorization: the token of a request, whether its body is read, and the
  * limit of its user's rate.
  */
 #include <string.h>
@@ -15,10 +15,10 @@
 	"/v1/tokens"
 
 struct caller {
-	struct ask ask; /* first */
+	struct call call; /* first */
 	uint8_t hash[CRYPT_HASH_SIZE];
 	uint64_t generation;
-	struct principal who;
+	struct principal principal;
 };
 
 /* The token of an Authorization header of the Bearer scheme. */
@@ -33,10 +33,10 @@ bearer_hash(const char *header, uint8_t ret[CRYPT_HASH_SIZE])
 }
 
 void
-ask_refuse_stranger(struct ask *ask)
+caller_refuse_stranger(struct call *call)
 {
 
-	ask_problem(ask, PROBLEM_UNAUTHENTICATED, "", STRANGER_TEXT);
+	call_problem(call, PROBLEM_UNAUTHENTICATED, "", STRANGER_TEXT);
 }
 
 bool
@@ -67,60 +67,61 @@ rest_charge_items(
 	return (false);
 }
 
-/* ${who} is known: may he? */
+/* ${principal} is known: may it do this? */
 static void
-admit(struct ask *ask, struct principal *who)
+admit(struct call *call, struct principal *principal)
 {
-	struct rest *rest = ask->rest;
+	struct rest *rest = call->rest;
 	struct refusal r = REFUSAL_INIT;
 	int wait_s;
 
-	if ((http_route_flags(ask->req) & HTTP_ADMIN) != 0 && !who->admin) {
-		ask_problem(
-		    ask, PROBLEM_FORBIDDEN, "", "this is for administrators");
+	if ((http_route_flags(call->req) & HTTP_ADMIN) != 0 &&
+	    !principal->admin) {
+		call_problem(
+		    call, PROBLEM_FORBIDDEN, "", "this is for administrators");
 		return;
 	}
-	if (!rest_admits(rest, who->user_id, &wait_s)) {
+	if (!rest_admits(rest, principal->user_id, &wait_s)) {
 		refusal_set(&r, PROBLEM_RATE_LIMITED, "",
 		    "at most %g requests a second", rest->o.rate_limit);
 		r.retry_after_s = wait_s;
-		ask_refuse(ask, &r);
+		call_refuse(call, &r);
 		return;
 	}
-	http_set_principal(ask->req, who);
-	http_request_authorized(ask->req);
+	http_set_principal(call->req, principal);
+	http_request_authorized(call->req);
 }
 
 enum rc
-rest_still_admitted(struct ask *ask, struct db *db, struct err *err)
+rest_still_admitted(struct call *call, struct db *db, struct err *err)
 {
 	uint8_t hash[CRYPT_HASH_SIZE];
-	struct principal who;
+	struct principal principal;
 	enum rc rc;
 
-	if (!bearer_hash(http_header(ask->req, "Authorization"), hash))
+	if (!bearer_hash(http_header(call->req, "Authorization"), hash))
 		return (RC_NOT_FOUND);
-	if (auth_find(ask->rest->o.auth, hash, &who))
+	if (auth_find(call->rest->o.auth, hash, &principal))
 		return (RC_OK);
-	rc = auth_load(db, hash, &who, err);
+	rc = auth_load(db, hash, &principal, err);
 	return (rc);
 }
 
 static enum rc
-load_caller(struct ask *ask, struct db *db, struct err *err)
+load_caller(struct call *call, struct db *db, struct err *err)
 {
-	struct caller *c = (struct caller *)(void *)ask;
+	struct caller *c = CONTAINER_OF(call, struct caller, call);
 	enum rc rc;
 
-	rc = auth_load(db, c->hash, &c->who, err);
+	rc = auth_load(db, c->hash, &c->principal, err);
 	if (rc == RC_NOT_FOUND) {
-		ask_refuse_stranger(ask);
+		caller_refuse_stranger(call);
 		return (RC_OK);
 	}
 	if (rc != RC_OK)
 		return (rc);
-	auth_put(ask->rest->o.auth, c->hash, &c->who, c->generation);
-	admit(ask, &c->who);
+	auth_put(call->rest->o.auth, c->hash, &c->principal, c->generation);
+	admit(call, &c->principal);
 	return (RC_OK);
 }
 
@@ -131,15 +132,15 @@ rest_authorize(struct http_request *req, void *arg)
 	struct caller *c;
 
 	if (!rest_enter(rest, req) ||
-	    (c = ask_new(rest, req, sizeof(*c))) == NULL)
+	    (c = call_new(rest, req, sizeof(*c))) == NULL)
 		return;
 	if (!bearer_hash(http_header(req, "Authorization"), c->hash)) {
-		ask_refuse_stranger(&c->ask);
-	} else if (auth_find(rest->o.auth, c->hash, &c->who)) {
-		admit(&c->ask, &c->who);
+		caller_refuse_stranger(&c->call);
+	} else if (auth_find(rest->o.auth, c->hash, &c->principal)) {
+		admit(&c->call, &c->principal);
 	} else {
 		c->generation = auth_generation(rest->o.auth);
-		ask_read(&c->ask, load_caller);
+		call_read(&c->call, load_caller);
 	}
 }
 
@@ -150,18 +151,18 @@ rest_head(struct http_request *req, void *arg)
 {
 	struct rest *rest = arg;
 	uint8_t hash[CRYPT_HASH_SIZE];
-	struct principal who;
+	struct principal principal;
 
 	if (!bearer_hash(http_header(req, "Authorization"), hash))
 		return (HTTP_SENDER_STRANGER);
-	if (!auth_find(rest->o.auth, hash, &who))
+	if (!auth_find(rest->o.auth, hash, &principal))
 		return (HTTP_SENDER_UNKNOWN);
-	http_set_owner(req, owner_user(who.user_id));
+	http_set_owner(req, owner_user(principal.user_id));
 	return (HTTP_SENDER_KNOWN);
 }
 
 /* A sender that is looked up before the body is read. */
-struct sender_ask {
+struct sender_call {
 	struct read_job job; /* first */
 	struct rest *rest;
 	struct http_request *req;
@@ -173,17 +174,17 @@ struct sender_ask {
 static void
 find_sender(struct read_job *job, struct db *db, struct err *err)
 {
-	struct sender_ask *a = (struct sender_ask *)(void *)job;
+	struct sender_call *a = CONTAINER_OF(job, struct sender_call, job);
 	struct rest *rest = a->rest;
 	struct refusal r = REFUSAL_INIT;
-	struct principal who;
+	struct principal principal;
 	enum rc rc = err->rc;
 
 	if (db != NULL)
-		rc = auth_load(db, a->hash, &who, err);
+		rc = auth_load(db, a->hash, &principal, err);
 	if (rc == RC_OK) {
-		auth_put(rest->o.auth, a->hash, &who, a->generation);
-		http_set_owner(a->req, owner_user(who.user_id));
+		auth_put(rest->o.auth, a->hash, &principal, a->generation);
+		http_set_owner(a->req, owner_user(principal.user_id));
 	} else if (rc == RC_NOT_FOUND) {
 		refusal_set(&r, PROBLEM_UNAUTHENTICATED, "", STRANGER_TEXT);
 	} else {
@@ -197,7 +198,7 @@ enum rc
 rest_lookup(struct http_request *req, void *arg)
 {
 	struct rest *rest = arg;
-	struct sender_ask *a;
+	struct sender_call *a;
 	enum rc rc;
 
 	if ((a = http_alloc(req, sizeof(*a))) == NULL)

@@ -2,8 +2,8 @@
 /*
  * Long-polls.  Three threads may touch one: a reader that reads for it, push
  * that gives the waiter back, and its http loop when the time is up or the
- * client has gone.  Whoever finds that nobody else has anything of it goes on;
- * the flags that say so are looked at under one lock.
+ * client has gone.  The last of them goes on; the flags that say which one that
+ * is are read and changed under one lock.
  */
 #include <stddef.h>
 
@@ -18,9 +18,9 @@ poll_answer(struct poll *p)
 {
 
 	if (p->revoked)
-		ask_refuse_stranger(&p->ask);
+		caller_refuse_stranger(&p->call);
 	else if (p->err.rc != RC_OK)
-		ask_fail(&p->ask, &p->err);
+		call_fail(&p->call, &p->err);
 	else
 		p->answer(p);
 }
@@ -29,32 +29,32 @@ poll_answer(struct poll *p)
 enum step { STEP_WAIT, STEP_ANSWER, STEP_AGAIN };
 
 static enum step
-read_ended(struct poll *p, bool tell)
+read_ended(struct poll *p, bool found)
 {
 
 	p->reading = false;
-	if (!tell && !p->expired && p->registered)
+	if (!found && !p->expired && p->registered)
 		return (STEP_WAIT);
-	if (!tell && !p->expired && p->woken)
+	if (!found && !p->expired && p->woken)
 		return (STEP_AGAIN);
 	if (!p->registered)
 		return (STEP_ANSWER);
 	p->ready = true;
 	if (!p->canceled) {
 		p->canceled = true;
-		push_wait_cancel(p->ask.rest->o.push, &p->waiter);
+		push_wait_cancel(p->call.rest->o.push, &p->waiter);
 	}
 	return (STEP_WAIT);
 }
 
 static void
-after_read(struct poll *p, bool tell)
+after_read(struct poll *p, bool found)
 {
-	struct lock *lock = &p->ask.rest->poll_lock;
+	struct lock *lock = &p->call.rest->poll_lock;
 	enum step step;
 
 	lock_take(lock);
-	step = read_ended(p, tell);
+	step = read_ended(p, found);
 	lock_drop(lock);
 	if (step == STEP_ANSWER)
 		poll_answer(p);
@@ -65,30 +65,28 @@ after_read(struct poll *p, bool tell)
 static void
 run_read(struct read_job *job, struct db *db, struct err *err)
 {
-	struct poll *p =
-	    (struct poll *)(void *)((char *)job -
-				    offsetof(struct poll, ask.job));
-	bool tell = false;
+	struct poll *p = CONTAINER_OF(job, struct poll, call.job);
+	bool found = false;
 	enum rc rc = RC_OK;
 
-	/* Who registers first and then asks misses no revocation. */
+	/* Registering before the check means that no revocation is missed. */
 	if (db != NULL && p->waits)
-		rc = rest_still_admitted(&p->ask, db, err);
+		rc = rest_still_admitted(&p->call, db, err);
 	if (rc == RC_NOT_FOUND) {
-		p->revoked = tell = true;
+		p->revoked = found = true;
 	} else if (db == NULL || rc != RC_OK ||
-		   p->look(p, db, &tell, err) != RC_OK) {
+		   p->query(p, db, &found, err) != RC_OK) {
 		p->err = *err;
-		tell = true;
+		found = true;
 	}
-	after_read(p, tell);
+	after_read(p, found);
 }
 
 /* Registers (if it may still wait), then reads. */
 static void
 round_start(struct poll *p, bool wait)
 {
-	struct rest *rest = p->ask.rest;
+	struct rest *rest = p->call.rest;
 	enum rc rc = RC_OK;
 
 	lock_take(&rest->poll_lock);
@@ -104,7 +102,7 @@ round_start(struct poll *p, bool wait)
 	if (!p->registered)
 		p->expired = true;
 	lock_drop(&rest->poll_lock);
-	rc = readers_submit(rest->o.readers, &p->ask.job);
+	rc = readers_submit(rest->o.readers, &p->call.job);
 	if (rc != RC_OK) {
 		(void)err_set(&p->err, rc, "reading");
 		after_read(p, true);
@@ -116,7 +114,7 @@ static void
 waiter_done(struct push_waiter *w, bool woken)
 {
 	struct poll *p = w->arg;
-	struct lock *lock = &p->ask.rest->poll_lock;
+	struct lock *lock = &p->call.rest->poll_lock;
 	bool ready, reading;
 
 	lock_take(lock);
@@ -139,7 +137,7 @@ static void
 wake(struct http_request *req, void *arg)
 {
 	struct poll *p = arg;
-	struct rest *rest = p->ask.rest;
+	struct rest *rest = p->call.rest;
 
 	(void)req;
 	lock_take(&rest->poll_lock);
@@ -154,16 +152,16 @@ wake(struct http_request *req, void *arg)
 void
 poll_start(struct poll *p, int64_t wait_s)
 {
-	struct rest *rest = p->ask.rest;
+	struct rest *rest = p->call.rest;
 
-	p->ask.job.run = run_read;
+	p->call.job.run = run_read;
 	p->waiter.done = waiter_done;
 	p->waiter.arg = p;
 	p->err = (struct err)ERR_INIT;
 	p->waits = wait_s > 0;
-	p->waiter.device_id = p->ask.who->device_id;
+	p->waiter.device_id = p->call.principal->device_id;
 	if (wait_s > 0)
-		http_set_timer(p->ask.req,
+		http_set_timer(p->call.req,
 		    clk_mono_ms(rest->o.clk) + wait_s * 1000, wake, p);
 	round_start(p, wait_s > 0);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kit of the REST routes: who is asking, how many requests are under way,
+ * The kit of the REST routes: authorization, the count of requests under way,
  * and what all handlers share.  A route's handler gets the struct rest as its
- * argument; what is its own module's is `module` of its struct ask
- * (rest/ask.h).
+ * argument; the struct of its own module is `module` of its struct call
+ * (rest/call.h).
  */
 #ifndef REST_REST_H
 #define REST_REST_H
@@ -44,25 +44,26 @@ size_t rest_busy(const struct rest *rest);
 /* Frees; no request may come any more.  NULL is allowed. */
 void rest_free(struct rest *rest);
 
-/* Begins a request (false: it is answered, the server is stopping), and ends it
- * after its answer.  Handlers of routes that are not HTTP_PUBLIC have begun,
- * and the functions of rest/ask.h that answer end it. */
+/* Begin a request (false: the server is stopping, and the request is answered)
+ * and end it after its answer.  Handlers call rest_enter() on HTTP_PUBLIC
+ * routes only; for others rest_authorize() has.  The functions of rest/call.h
+ * that answer call rest_leave(). */
 bool rest_enter(struct rest *rest, struct http_request *req);
 void rest_leave(struct rest *rest);
 
-/* ---- who is asking (caller.c) ---- */
+/* ---- authorization (caller.c) ---- */
 
 /* For http_options.authorize, head and lookup; the argument is the rest. */
 void rest_authorize(struct http_request *req, void *arg);
 enum http_sender rest_head(struct http_request *req, void *arg);
 enum rc rest_lookup(struct http_request *req, void *arg);
 
-/* Whether ${user_id} may make one more request now, by the limit that all his
- * requests share; if not, *ret_wait_s says when.  Thread: any. */
+/* Takes one request from the limit that all requests of ${user_id} share.
+ * False: none is left for another *ret_wait_s seconds.  Thread: any. */
 bool rest_admits(struct rest *rest, int64_t user_id, int *ret_wait_s);
 
 /* Charges ${n} more requests to ${user_id}: items of an array beyond the first.
- * False: ${r} says why, and none was charged. */
+ * False: none was charged, and ${r} is the refusal. */
 bool rest_charge_items(
     struct rest *rest, int64_t user_id, size_t n, struct refusal *r);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the kit knows.  Only rest/ includes this.
+ * The state of the kit.
  */
 #ifndef REST_REST_INTERNAL_H
 #define REST_REST_INTERNAL_H
@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 
 #include "base/lock.h"
-#include "rest/ask.h"
+#include "rest/call.h"
 #include "rest/limiter.h"
 
 struct rest {

@@ -6,8 +6,8 @@
 
 #include "schema/sql.h"
 #include "store/account.h"
-#include "store/read.h"
 #include "store/rows.h"
+#include "store/store_internal.h"
 
 /* ---- users ---- */
 
@@ -108,7 +108,7 @@ store_user_by_id(
 }
 
 enum rc
-store_user_hold(
+store_user_lock(
     struct db *db, int64_t user_id, struct store_user *ret, struct err *err)
 {
 
@@ -327,7 +327,7 @@ store_device_rename(struct db *db, int64_t user_id,
 }
 
 enum rc
-store_device_hold(struct db *db, int64_t device_id, bool *ret, struct err *err)
+store_device_lock(struct db *db, int64_t device_id, bool *ret, struct err *err)
 {
 	const struct sql_device_hold v = {.device_id = db_v_i64(device_id)};
 	int64_t id = 0;

@@ -59,7 +59,7 @@ enum rc store_user_by_id(struct db *db, int64_t user_id, struct store_user *ret,
 
 /* By id, in a transaction: until its end nobody changes his password, nor logs
  * in with it. */
-enum rc store_user_hold(struct db *db, int64_t user_id, struct store_user *ret,
+enum rc store_user_lock(struct db *db, int64_t user_id, struct store_user *ret,
     struct err *err) MUST_USE;
 
 /* Adds a person on another server, who has no inbox here. */
@@ -91,7 +91,7 @@ enum rc store_device_by_token(struct db *db,
 
 /* Whether a device is not revoked; until the end of the transaction it stays
  * so. */
-enum rc store_device_hold(
+enum rc store_device_lock(
     struct db *db, int64_t device_id, bool *ret, struct err *err) MUST_USE;
 
 /* How many devices ${user_id} has. */

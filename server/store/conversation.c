@@ -7,7 +7,7 @@
 
 #include "schema/sql.h"
 #include "store/conversation.h"
-#include "store/read.h"
+#include "store/store_internal.h"
 
 void
 store_direct_key(const char *a, const char *b, char ret[STORE_DIRECT_KEY_SIZE])

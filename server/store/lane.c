@@ -7,7 +7,7 @@
 #include "model/message.h"
 #include "schema/sql.h"
 #include "store/lane.h"
-#include "store/read.h"
+#include "store/store_internal.h"
 
 static const char *const names[LANE_STATES] = {
 #define X(id, name) name,
@@ -151,17 +151,17 @@ each_lane(void *arg, const struct db_row *row, struct err *err)
 }
 
 enum rc
-store_lanes_owing(struct db *db, int64_t now_ms, int64_t after, int64_t limit,
+store_lanes_pending(struct db *db, int64_t now_ms, int64_t after, int64_t limit,
     void (*each)(void *arg, int64_t lane_id), void *arg, int64_t *ret_last,
     struct err *err)
 {
 	struct lane_each e = {each, arg, now_ms, 0, 0};
-	const struct sql_lanes_owing v = {
+	const struct sql_lanes_pending v = {
 	    .after = db_v_i64(after), .limit = db_v_i64(limit)};
 	enum rc rc;
 
-	rc =
-	    db_run(db, SQL_LANES_OWING, DB_PARAMS(v), each_lane, &e, NULL, err);
+	rc = db_run(
+	    db, SQL_LANES_PENDING, DB_PARAMS(v), each_lane, &e, NULL, err);
 	*ret_last = e.count < limit ? 0 : e.last;
 	return (rc);
 }
@@ -259,35 +259,38 @@ store_lanes_lease_next(struct db *db, int64_t *ret, struct err *err)
 }
 
 enum rc
-store_lanes_far(struct db *db, int64_t beyond_ms, bool *ret, struct err *err)
+store_lanes_due_beyond(
+    struct db *db, int64_t beyond_ms, bool *ret, struct err *err)
 {
-	const struct sql_lanes_far v = {.beyond = db_v_i64(beyond_ms)};
+	const struct sql_lanes_due_beyond v = {.beyond = db_v_i64(beyond_ms)};
 	int64_t due;
 	enum rc rc;
 
-	rc = run_least(db, SQL_LANES_FAR, DB_PARAMS(v), &due, err);
+	rc = run_least(db, SQL_LANES_DUE_BEYOND, DB_PARAMS(v), &due, err);
 	*ret = due != 0;
 	return (rc);
 }
 
 static enum rc
-take_urgency(void *arg, const struct db_row *row, struct err *err)
+take_top_priority(void *arg, const struct db_row *row, struct err *err)
 {
 
 	(void)err;
-	*(int *)arg = db_row_null(row, COL_LANE_URGENCY_PRIORITY)
-			  ? PRIORITY_LOW
-			  : (int)db_row_i64(row, COL_LANE_URGENCY_PRIORITY);
+	*(int *)arg =
+	    db_row_null(row, COL_LANE_TOP_PRIORITY_PRIORITY)
+		? PRIORITY_LOW
+		: (int)db_row_i64(row, COL_LANE_TOP_PRIORITY_PRIORITY);
 	return (RC_OK);
 }
 
 enum rc
-store_lane_urgency(struct db *db, int64_t lane_id, int *ret, struct err *err)
+store_lane_top_priority(
+    struct db *db, int64_t lane_id, int *ret, struct err *err)
 {
-	const struct sql_lane_urgency v = {.lane_id = db_v_i64(lane_id)};
+	const struct sql_lane_top_priority v = {.lane_id = db_v_i64(lane_id)};
 
-	return (db_run(
-	    db, SQL_LANE_URGENCY, DB_PARAMS(v), take_urgency, ret, NULL, err));
+	return (db_run(db, SQL_LANE_TOP_PRIORITY, DB_PARAMS(v),
+	    take_top_priority, ret, NULL, err));
 }
 
 enum rc
@@ -372,12 +375,12 @@ store_lane_remote_row(const struct store_lane *lane, int64_t now_ms,
 }
 
 enum rc
-store_lanes_clamp(struct db *db, int64_t now_ms, int64_t beyond_ms,
+store_lanes_cap_due(struct db *db, int64_t now_ms, int64_t beyond_ms,
     int64_t *ret, struct err *err)
 {
-	const struct sql_lanes_clamp v = {
+	const struct sql_lanes_cap_due v = {
 	    .now = db_v_i64(now_ms), .beyond = db_v_i64(beyond_ms)};
 
 	return (
-	    db_run(db, SQL_LANES_CLAMP, DB_PARAMS(v), NULL, NULL, ret, err));
+	    db_run(db, SQL_LANES_CAP_DUE, DB_PARAMS(v), NULL, NULL, ret, err));
 }

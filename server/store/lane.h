@@ -91,7 +91,7 @@ enum rc store_lane_insert(struct db *db, struct store_lane *lane,
  * ${after} (ascending by id), and calls ${each} for those that are due at
  * ${now_ms}.  ${ret_last}: the last one looked at, 0 when the end was
  * reached: where to go on. */
-enum rc store_lanes_owing(struct db *db, int64_t now_ms, int64_t after,
+enum rc store_lanes_pending(struct db *db, int64_t now_ms, int64_t after,
     int64_t limit, void (*each)(void *arg, int64_t lane_id), void *arg,
     int64_t *ret_last, struct err *err) MUST_USE;
 
@@ -109,7 +109,7 @@ enum rc store_lanes_ready_next(struct db *db, int64_t destination_id,
 
 /* The highest priority of what waits in a lane to another server, PRIORITY_LOW
  * when nothing does. */
-enum rc store_lane_urgency(
+enum rc store_lane_top_priority(
     struct db *db, int64_t lane_id, int *ret, struct err *err) MUST_USE;
 
 /* The fence: ends the lease of a lane if ${token} is still its token.
@@ -149,11 +149,11 @@ void store_lane_remote_row(const struct store_lane *lane, int64_t now_ms,
 
 /* What is due after ${beyond_ms} is due at ${now_ms}: the clock was put back.
  * *ret: how many lanes. */
-enum rc store_lanes_clamp(struct db *db, int64_t now_ms, int64_t beyond_ms,
+enum rc store_lanes_cap_due(struct db *db, int64_t now_ms, int64_t beyond_ms,
     int64_t *ret, struct err *err) MUST_USE;
 
 /* Whether any lane is due after ${beyond_ms}. */
-enum rc store_lanes_far(
+enum rc store_lanes_due_beyond(
     struct db *db, int64_t beyond_ms, bool *ret, struct err *err) MUST_USE;
 
 #endif

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "schema/sql.h"
 #include "store/lock.h"
-#include "store/read.h"
+#include "store/store_internal.h"
 
 /* Rows of values on their way. */
 struct rows {
@@ -29,7 +29,7 @@ ask(struct db *db, int stmt, struct rows rows, db_row_fn each,
 
 	if (rows.v == NULL)
 		return (err_set(err, RC_NO_MEMORY, "hold"));
-	rc = db_ask(db, stmt, &set, each, (void *)(uintptr_t)h, err);
+	rc = db_pipeline_query(db, stmt, &set, each, (void *)(uintptr_t)h, err);
 	mem_free(rows.v);
 	return (rc);
 }
@@ -50,7 +50,7 @@ enum rc
 store_lock_answers(struct db *db, struct err *err)
 {
 
-	return (db_answers(db, err));
+	return (db_pipeline_flush(db, err));
 }
 
 /* ---- new names ---- */
@@ -233,8 +233,8 @@ store_lock_due(struct db *db, int64_t now_ms, int64_t limit,
 	const struct sql_lock_due v = {
 	    .now = db_v_i64(now_ms), .limit = db_v_i64(limit)};
 
-	return (db_ask(db, SQL_LOCK_DUE, &DB_SET(&v, 1), take_conversation,
-	    (void *)(uintptr_t)h, err));
+	return (db_pipeline_query(db, SQL_LOCK_DUE, &DB_SET(&v, 1),
+	    take_conversation, (void *)(uintptr_t)h, err));
 }
 
 static enum rc
@@ -431,9 +431,9 @@ ask_ids(struct db *db, int stmt, size_t n, db_row_fn each,
 	const struct sql_outbox_ids v = {.count = db_v_i64((int64_t)n)};
 	const struct db_set set = DB_SET(&v, 1);
 
-	return (n == 0
-		    ? RC_OK
-		    : db_ask(db, stmt, &set, each, (void *)(uintptr_t)h, err));
+	return (n == 0 ? RC_OK
+		       : db_pipeline_query(
+			     db, stmt, &set, each, (void *)(uintptr_t)h, err));
 }
 
 enum rc

@@ -141,8 +141,8 @@ enum rc store_lock_counters(struct db *db, const int64_t *users, size_t n,
     const struct store_lock_handler *h, struct err *err) MUST_USE;
 
 /* counter: of inboxes, which are locked, in the order of their users; when some
- * are held already (${more}), RC_BUSY and db_again() if another writer has one
- * of them. */
+ * are held already (${more}), RC_BUSY and db_retryable() if another writer has
+ * one of them. */
 enum rc store_lock_inboxes(struct db *db, const int64_t *users, size_t n,
     bool more, const struct store_lock_handler *h, struct err *err) MUST_USE;
 

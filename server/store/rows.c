@@ -59,7 +59,7 @@ store_rows_write(
 
 	rows->n = 0;
 	if (exact)
-		return (db_write(db, rows->stmt, &set, err));
+		return (db_pipeline_write(db, rows->stmt, &set, err));
 	rc = db_exec_many(
 	    db, rows->stmt, set.v, set.width, set.n, &changed, err);
 	rows->changed += changed;

@@ -81,7 +81,7 @@ STORE_ROWS_TABLE(X)
 enum rc store_rows_grow(struct store_rows *rows, struct err *err) MUST_USE;
 
 /* Writes what is gathered.  ${exact}: each row must change one row of the
- * table, as db_write(). */
+ * table, as db_pipeline_write(). */
 enum rc store_rows_write(struct db *db, struct store_rows *rows, bool exact,
     struct err *err) MUST_USE;
 

@@ -17,7 +17,7 @@ store_totals_add(
 #undef X
 	};
 
-	return (db_write(db, SQL_TOTALS_ADD, &DB_SET(&v, 1), err));
+	return (db_pipeline_write(db, SQL_TOTALS_ADD, &DB_SET(&v, 1), err));
 }
 
 static enum rc

@@ -2,10 +2,10 @@
 /*
  * Events go into inboxes, each with the next number of its inbox.
  *
- * Where nobody else writes, an event has its number at once.  Where others
- * write to the same inboxes, whoever numbers one holds it until he has
- * committed, and all others wait: there it is the last thing that a transaction
- * does, for all its events together, in the order of the inboxes' owners.
+ * With one writer an event gets its number at once.  On a database of several
+ * nodes a transaction that numbers an event locks the inbox until its commit,
+ * and all other nodes wait: there it is the last step of a transaction, for all
+ * its events together, in the order of the inboxes' owners.
  */
 #include <string.h>
 
@@ -14,15 +14,17 @@
 #include "txn/effects.h"
 #include "txn/verb.h"
 
-/* The number of the next event of ${user}; 0: it gets one later. */
+/* The number of the next event of ${user};
+ * 0: it is given when the inboxes are locked. */
 static enum rc
-place(struct tx *tx, struct cached_user *user, int64_t *ret, struct err *err)
+number_event(
+    struct tx *tx, struct cached_user *user, int64_t *ret, struct err *err)
 {
 	struct txn_env *env = txn_env_of(tx);
 	enum rc rc;
 
 	*ret = 0;
-	if (db_shared(tx->db)) {
+	if (db_multi_writer(tx->db)) {
 		cache_inbox_touch(env->cache, user);
 		return (env->inbox.n == env->inbox.cap
 			    ? store_rows_grow(&env->inbox, err)
@@ -48,7 +50,7 @@ txn_add_inbox(struct tx *tx, const struct inbox_new *i, struct err *err)
 	thr_assert(THR_WRITER);
 	rc = txn_need_effects(env, err);
 	if (rc == RC_OK)
-		rc = place(tx, i->user, &seq, err);
+		rc = number_event(tx, i->user, &seq, err);
 	if (rc == RC_OK)
 		rc = store_next_inbox_insert(tx->db, &env->inbox, &v, err);
 	if (rc != RC_OK)
@@ -91,9 +93,10 @@ enum rc
 txn_write_inbox(struct tx *tx, struct err *err)
 {
 
-	return (db_shared(tx->db) ? RC_OK
-				  : store_rows_write(tx->db,
-					&txn_env_of(tx)->inbox, true, err));
+	return (
+	    db_multi_writer(tx->db)
+		? RC_OK
+		: store_rows_write(tx->db, &txn_env_of(tx)->inbox, true, err));
 }
 
 /* Gives the rows that wait their numbers.  They are the last events of the
@@ -109,7 +112,7 @@ number(struct tx *tx, struct err *err)
 	enum rc rc;
 	size_t i;
 
-	rc = cache_hold_inboxes(env->cache, tx, err);
+	rc = cache_lock_inboxes(env->cache, tx, err);
 	for (i = 0; i < env->inbox.n && rc == RC_OK; i++, e++, v++) {
 		rc = cache_user_by_id(env->cache, tx, e->user_id, &user, err);
 		if (rc != RC_OK)

@@ -42,7 +42,7 @@ txn_add_outbox(struct tx *tx, const struct outbox_new *o,
 		return (rc);
 	lane_seq = 0;
 	if (o->lane != NULL && o->deliver_at == 0) {
-		lane_seq = txn_lane_place(tx, o->lane, o->priority);
+		lane_seq = txn_lane_append(tx, o->lane, o->priority);
 		rc = txn_wake_lane(tx, o->lane, o->priority, err);
 	}
 	if (o->kind == EVENT_MESSAGE)

@@ -188,7 +188,7 @@ backlog_waiting(const struct backlog *b)
 }
 
 static enum rc
-take_waiting(void *arg, int64_t sender_id, int64_t destination_id, int64_t n,
+on_row_waiting(void *arg, int64_t sender_id, int64_t destination_id, int64_t n,
     struct err *err)
 {
 	struct backlog_key key = {sender_id, destination_id};
@@ -268,14 +268,14 @@ backlog_begin(struct backlog *b, struct tx *tx, struct err *err)
 	b->lost = false;
 	/* Those for whom nothing waits any more are kept until they are many.
 	 */
-	if (db_shared(tx->db) && tx->now_ms >= b->recount_at)
+	if (db_multi_writer(tx->db) && tx->now_ms >= b->recount_at)
 		b->known = false;
 	if (b->known && htab_count(b->senders) < b->senders_most)
 		return (RC_OK);
 	forget(b->senders);
 	forget(b->destinations);
 	b->waiting = 0;
-	rc = store_waiting(tx->db, take_waiting, b, err);
+	rc = store_waiting(tx->db, on_row_waiting, b, err);
 	b->known = rc == RC_OK;
 	b->recount_at = tx->now_ms + RECOUNT_MS + b->waiting / RECOUNT_PER_MS;
 	b->senders_most = SENDERS_MAX + 2 * htab_count(b->senders);
@@ -287,7 +287,7 @@ backlog_flush(struct backlog *b, struct tx *tx, struct err *err)
 {
 	enum rc rc;
 
-	/* If the commit fails nobody knows what is true. */
+	/* If the commit fails the counts are unknown. */
 	b->lost = true;
 	if (!b->dirty)
 		return (RC_OK);

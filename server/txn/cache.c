@@ -14,7 +14,7 @@
 #include "txn/cache_internal.h"
 
 /* When it holds more objects than this, it starts anew: about 60 MB. */
-#define LEDGER_MAX 200000
+#define CACHE_OBJECTS_MAX 200000
 #define FLUSH_ROWS 128
 
 /* A name as a key. */
@@ -65,23 +65,25 @@ forget_all(struct cache *cache)
 	cache->filling = NULL;
 	cache->dirty_conversations = NULL;
 	cache->dirty_lanes = NULL;
-	cache->device_rows.n = cache->counter_rows.n = cache->mark_rows.n =
-	    cache->lane_rows.n = cache->remote_rows.n = 0;
+	cache->device_rows.n = cache->counter_rows.n =
+	    cache->participant_rows.n = cache->lane_rows.n =
+		cache->remote_rows.n = 0;
 	cache->mids.last = cache->outbox_ids.last = -1;
 	cache->mids.n = cache->mids.at = cache->outbox_ids.n =
 	    cache->outbox_ids.at = 0;
 	htab_clear(cache->taken);
-	cache->gathered = cache->holds_inboxes = false;
+	cache->gathered = cache->locks_inboxes = false;
 }
 
 void
-cache_meet(struct cache_met *met, int64_t id, const struct db *db, enum rc rc)
+cache_contended_add(
+    struct contended_ids *met, int64_t id, const struct db *db, enum rc rc)
 {
 
 	size_t cap = met->cap == 0 ? 16 : met->cap * 2;
 	int64_t *ids;
 
-	if (rc != RC_BUSY || !db_again(db))
+	if (rc != RC_BUSY || !db_retryable(db))
 		return;
 	if (met->n == met->cap) {
 		ids = mem_realloc(met->ids, cap * sizeof(*ids));
@@ -91,6 +93,48 @@ cache_meet(struct cache_met *met, int64_t id, const struct db *db, enum rc rc)
 		met->cap = cap;
 	}
 	met->ids[met->n++] = id;
+}
+
+/* The tables of a cache, with what their keys are.  X(table, key type) */
+#define CACHE_TABLES(X)                                                        \
+	X(taken, struct uuid)                                                  \
+	X(devices, int64_t)                                                    \
+	X(users_by_name, struct name_key)                                      \
+	X(users_by_address, uint64_t)                                          \
+	X(users_by_id, int64_t)                                                \
+	X(direct, struct pair_key)                                             \
+	X(conversations_by_public, struct uuid)                                \
+	X(conversations_by_id, int64_t)                                        \
+	X(lanes_by_key, struct lane_key)                                       \
+	X(lanes_by_id, int64_t)
+
+static bool
+make_tables(struct cache *cache)
+{
+	bool made = true;
+
+#define X(table, key)                                                          \
+	cache->table = htab_new(sizeof(key));                                  \
+	made = made && cache->table != NULL;
+	CACHE_TABLES(X)
+#undef X
+	return (made);
+}
+
+static bool
+make_rows(struct cache *cache)
+{
+
+	return (
+	    store_rows_init(
+		&cache->device_rows, STORE_DEVICE_ACKED_SET, FLUSH_ROWS) &&
+	    store_rows_init(
+		&cache->counter_rows, STORE_COUNTER_SET, FLUSH_ROWS) &&
+	    store_rows_init(
+		&cache->participant_rows, STORE_PARTICIPANT_SET, FLUSH_ROWS) &&
+	    store_rows_init(&cache->lane_rows, STORE_LANE_SET, FLUSH_ROWS) &&
+	    store_rows_init(
+		&cache->remote_rows, STORE_LANE_REMOTE_SET, FLUSH_ROWS));
 }
 
 struct cache *
@@ -103,31 +147,8 @@ cache_new(struct uuid_gen *ids)
 		return (NULL);
 	cache->ids = ids;
 	cache->mids.last = cache->outbox_ids.last = -1;
-	cache->taken = htab_new(sizeof(struct uuid));
-	cache->devices = htab_new(sizeof(int64_t));
-	cache->users_by_name = htab_new(sizeof(struct name_key));
-	cache->users_by_address = htab_new(sizeof(uint64_t));
-	cache->users_by_id = htab_new(sizeof(int64_t));
-	cache->direct = htab_new(sizeof(struct pair_key));
-	cache->conversations_by_public = htab_new(sizeof(struct uuid));
-	cache->conversations_by_id = htab_new(sizeof(int64_t));
-	cache->lanes_by_key = htab_new(sizeof(struct lane_key));
-	cache->lanes_by_id = htab_new(sizeof(int64_t));
-	if (cache->taken == NULL || cache->devices == NULL ||
-	    cache->users_by_name == NULL || cache->users_by_address == NULL ||
-	    cache->users_by_id == NULL || cache->direct == NULL ||
-	    cache->conversations_by_public == NULL ||
-	    cache->conversations_by_id == NULL || cache->lanes_by_key == NULL ||
-	    cache->lanes_by_id == NULL ||
-	    !store_rows_init(
-		&cache->device_rows, STORE_DEVICE_ACKED_SET, FLUSH_ROWS) ||
-	    !store_rows_init(
-		&cache->counter_rows, STORE_COUNTER_SET, FLUSH_ROWS) ||
-	    !store_rows_init(
-		&cache->mark_rows, STORE_PARTICIPANT_SET, FLUSH_ROWS) ||
-	    !store_rows_init(&cache->lane_rows, STORE_LANE_SET, FLUSH_ROWS) ||
-	    !store_rows_init(
-		&cache->remote_rows, STORE_LANE_REMOTE_SET, FLUSH_ROWS)) {
+	cache->complete = make_tables(cache);
+	if (!cache->complete || !make_rows(cache)) {
 		cache_free(cache);
 		return (NULL);
 	}
@@ -140,28 +161,16 @@ cache_free(struct cache *cache)
 
 	if (cache == NULL)
 		return;
-	if (cache->taken != NULL && cache->devices != NULL &&
-	    cache->users_by_name != NULL && cache->users_by_address != NULL &&
-	    cache->users_by_id != NULL && cache->direct != NULL &&
-	    cache->conversations_by_public != NULL &&
-	    cache->conversations_by_id != NULL && cache->lanes_by_key != NULL &&
-	    cache->lanes_by_id != NULL)
+	if (cache->complete)
 		forget_all(cache);
-	mem_free(cache->met_conversations.ids);
-	mem_free(cache->met_inboxes.ids);
-	htab_free(cache->taken);
-	htab_free(cache->devices);
-	htab_free(cache->users_by_name);
-	htab_free(cache->users_by_address);
-	htab_free(cache->users_by_id);
-	htab_free(cache->direct);
-	htab_free(cache->conversations_by_public);
-	htab_free(cache->conversations_by_id);
-	htab_free(cache->lanes_by_key);
-	htab_free(cache->lanes_by_id);
+	mem_free(cache->contended_conversations.ids);
+	mem_free(cache->contended_inboxes.ids);
+#define X(table, key) htab_free(cache->table);
+	CACHE_TABLES(X)
+#undef X
 	store_rows_fini(&cache->device_rows);
 	store_rows_fini(&cache->counter_rows);
-	store_rows_fini(&cache->mark_rows);
+	store_rows_fini(&cache->participant_rows);
 	store_rows_fini(&cache->lane_rows);
 	store_rows_fini(&cache->remote_rows);
 	mem_free(cache);
@@ -175,14 +184,15 @@ cache_begin(struct cache *cache, struct tx *tx)
 	assert(cache->dirty_devices == NULL && cache->dirty_users == NULL &&
 	       cache->dirty_conversations == NULL &&
 	       cache->dirty_lanes == NULL && cache->filling == NULL);
-	cache->shared = db_shared(tx->db);
+	cache->shared = db_multi_writer(tx->db);
 	if (tx->tries == 0)
-		cache->met_conversations.n = cache->met_inboxes.n = 0;
+		cache->contended_conversations.n = cache->contended_inboxes.n =
+		    0;
 	if (cache->shared || htab_count(cache->devices) +
 				     htab_count(cache->users_by_id) +
 				     htab_count(cache->conversations_by_id) +
 				     htab_count(cache->lanes_by_id) >
-				 LEDGER_MAX)
+				 CACHE_OBJECTS_MAX)
 		forget_all(cache);
 }
 
@@ -195,7 +205,7 @@ cache_abort(struct cache *cache)
 
 /* ---- users ---- */
 
-/* Where ${u} is found by his name. */
+/* Where ${u} is found by name. */
 static enum rc
 index_name(struct cache *cache, struct cached_user *u)
 {
@@ -388,7 +398,7 @@ cache_inbox_touch(struct cache *cache, struct cached_user *u)
 }
 
 static enum rc
-take_head(void *arg, int64_t user_id, const struct store_counter *counter,
+on_row_head(void *arg, int64_t user_id, const struct store_counter *counter,
     struct err *err)
 {
 	struct cache *cache = arg;
@@ -403,9 +413,9 @@ take_head(void *arg, int64_t user_id, const struct store_counter *counter,
 	return (RC_OK);
 }
 
-/* Whoever was listed and not found has no inbox. */
+/* A user that was listed and not found has no inbox. */
 static enum rc
-all_held(struct cache *cache, struct err *err)
+all_locked(struct cache *cache, struct err *err)
 {
 	const struct cached_user *u;
 
@@ -418,11 +428,11 @@ all_held(struct cache *cache, struct err *err)
 }
 
 enum rc
-cache_hold_inboxes(struct cache *cache, struct tx *tx, struct err *err)
+cache_lock_inboxes(struct cache *cache, struct tx *tx, struct err *err)
 {
 	const struct store_lock_handler holder = {
-	    .counter = take_head, .arg = cache};
-	const bool more = cache->holds_inboxes;
+	    .counter = on_row_head, .arg = cache};
+	const bool more = cache->locks_inboxes;
 	const struct cached_user *u;
 	int64_t *ids;
 	size_t n, k = 0;
@@ -430,7 +440,7 @@ cache_hold_inboxes(struct cache *cache, struct tx *tx, struct err *err)
 
 	if (cache->filling == NULL)
 		return (RC_OK);
-	n = more ? 0 : cache->met_inboxes.n;
+	n = more ? 0 : cache->contended_inboxes.n;
 	for (u = cache->filling; u != NULL; u = u->next_filling)
 		n++;
 	ids = mem_alloc(n * sizeof(*ids));
@@ -439,15 +449,17 @@ cache_hold_inboxes(struct cache *cache, struct tx *tx, struct err *err)
 	for (u = cache->filling; u != NULL; u = u->next_filling)
 		ids[k++] = u->user_id;
 	if (k < n)
-		memcpy(ids + k, cache->met_inboxes.ids, (n - k) * sizeof(*ids));
-	cache->holds_inboxes = true;
+		memcpy(ids + k, cache->contended_inboxes.ids,
+		    (n - k) * sizeof(*ids));
+	cache->locks_inboxes = true;
 	rc = store_lock_inboxes(tx->db, ids, n, more, &holder, err);
 	if (rc == RC_OK)
 		rc = store_lock_answers(tx->db, err);
 	for (k = 0; more && k < n; k++)
-		cache_meet(&cache->met_inboxes, ids[k], tx->db, rc);
+		cache_contended_add(
+		    &cache->contended_inboxes, ids[k], tx->db, rc);
 	mem_free(ids);
-	return (rc == RC_OK ? all_held(cache, err) : rc);
+	return (rc == RC_OK ? all_locked(cache, err) : rc);
 }
 
 void
@@ -514,26 +526,26 @@ cache_device_touch(struct cache *cache, struct cached_device *device)
 /* ---- ids ---- */
 
 /* Taken when what was reserved is not enough. */
-#define LEDGER_IDS_AGAIN 8
+#define CACHE_IDS_AGAIN 8
 
 size_t
 cache_ids_room(size_t n)
 {
 
-	return (n < LEDGER_IDS ? n : LEDGER_IDS);
+	return (n < CACHE_IDS ? n : CACHE_IDS);
 }
 
 enum rc
 cache_keep_id(struct cached_ids *ids, int64_t id, struct err *err)
 {
 
-	if (ids->n == LEDGER_IDS)
+	if (ids->n == CACHE_IDS)
 		return (err_set(err, RC_INTERNAL, "more ids than asked for"));
 	ids->list[ids->n++] = id;
 	return (RC_OK);
 }
 
-/* The next number of ${ids}.  Where nobody else writes it is the one after the
+/* The next number of ${ids}.  With one writer it is the one after the
  * last; else the store gives them out, a handful at a time. */
 static enum rc
 next_id(struct tx *tx, struct cached_ids *ids,
@@ -543,7 +555,7 @@ next_id(struct tx *tx, struct cached_ids *ids,
 {
 	enum rc rc = RC_OK;
 
-	if (!db_shared(tx->db)) {
+	if (!db_multi_writer(tx->db)) {
 		if (ids->last < 0)
 			rc = last(tx->db, &ids->last, err);
 		if (rc == RC_OK)
@@ -552,10 +564,10 @@ next_id(struct tx *tx, struct cached_ids *ids,
 	}
 	if (ids->at == ids->n) {
 		ids->n = ids->at = 0;
-		rc = take(tx->db, ids->list, LEDGER_IDS_AGAIN, err);
+		rc = take(tx->db, ids->list, CACHE_IDS_AGAIN, err);
 		if (rc != RC_OK)
 			return (rc);
-		ids->n = LEDGER_IDS_AGAIN;
+		ids->n = CACHE_IDS_AGAIN;
 	}
 	*ret = ids->list[ids->at++];
 	return (RC_OK);

@@ -33,12 +33,12 @@ struct cached_user {
 	int64_t user_id;
 	struct text *name;
 	bool disabled;
-	int64_t destination_id;       /* 0: he is here */
-	struct store_counter counter; /* of his inbox here, once counted */
+	int64_t destination_id;       /* 0: a user of this server */
+	struct store_counter counter; /* of the inbox, once counted */
 	bool counted;
 	bool dirty;
 	struct cached_user *next_dirty;
-	bool filling; /* his inbox gets events, or his marks in it move */
+	bool filling; /* the inbox gets events, or watermarks in it advance */
 	struct cached_user *next_filling;
 };
 
@@ -69,22 +69,22 @@ struct cached_conversation {
 	uint8_t digest[STORE_DIGEST_LEN];
 	struct cached_member *members; /* ascending by user id */
 	size_t nmembers;
-	bool listed; /* in the dirty list: some member's marks changed */
+	bool listed; /* in the dirty list: a member's watermarks changed */
 	struct cached_conversation *next_dirty;
 
-	/* While an inbox range is walked (ack, read): the last of the others'
-	 * messages met here. */
-	bool marked;
-	int64_t mark_seq, mark_mid, mark_sender;
-	struct cached_conversation *next_marked;
+	/* While an inbox range is walked (chat/watermark.h): the last of the
+	 * others' messages in this conversation. */
+	bool walked;
+	int64_t walk_seq, walk_mid, walk_sender;
+	struct cached_conversation *next_walked;
 };
 
 struct cached_lane {
 	struct store_lane lane;
 	struct cached_conversation *conversation;
 	struct cached_user *dest;
-	bool fell;    /* its priority may be too high */
-	bool in_turn; /* it is being delivered (deliver.c) */
+	bool recheck_priority; /* its priority may be too high */
+	bool in_sub_batch;     /* it is being delivered (deliver.c) */
 	bool dirty;
 	struct cached_lane *next_dirty;
 };
@@ -118,8 +118,8 @@ struct cached_user *cache_user_known_by_id(
     const struct cache *cache, int64_t user_id);
 struct cached_user *cache_user_known(const struct cache *cache, const char *to);
 
-/* The person with ${address} (name@domain) on another server; he and the
- * destination are made if there are none. */
+/* The person with ${address} (name@domain) on another server; the rows of the
+ * person and of the destination are made if there are none. */
 enum rc cache_user_remote(struct cache *cache, struct tx *tx,
     const char *address, struct cached_user **ret, struct err *err) MUST_USE;
 
@@ -134,11 +134,11 @@ void cache_inbox_touch(struct cache *cache, struct cached_user *user);
 /* Inboxes that will be written are ours from now on until the transaction ends,
  * and their heads are the last ones.  When some are ours already another
  * writer's are not waited for: RC_BUSY, and the next try holds them at once. */
-enum rc cache_hold_inboxes(
+enum rc cache_lock_inboxes(
     struct cache *cache, struct tx *tx, struct err *err) MUST_USE;
 
-/* The user's read mark has been changed (the others need no writing: the head
- * is the last row's seq, acked the highest of his devices'). */
+/* The user's read watermark has changed (the others need no writing: the head
+ * is the last row's seq, acked the highest of the devices'). */
 void cache_user_touch(struct cache *cache, struct cached_user *user);
 
 /* A device by its id; RC_NOT_FOUND if there is none. */
@@ -170,11 +170,11 @@ enum rc cache_conversation_by_id(struct cache *cache, struct tx *tx, int64_t id,
 enum rc cache_conversation_if_free(struct cache *cache, struct tx *tx,
     int64_t id, struct cached_conversation **ret, struct err *err) MUST_USE;
 
-/* Whether nobody else changes the conversation: there are no others, or we have
- * it, as what the batch has gathered or asked for. */
+/* Whether no other transaction changes the conversation: there is one writer,
+ * or the batch has locked it. */
 bool cache_conversation_ours(const struct cache *cache, int64_t id);
 
-/* The member of ${c} who is ${user_id}; NULL if he is none. */
+/* The member of ${c} who is ${user_id}; NULL if there is none. */
 struct cached_member *cache_member_find(
     struct cached_conversation *c, int64_t user_id);
 
@@ -206,7 +206,7 @@ cache_lane_remote(const struct cached_lane *lane)
 /* Something of ${priority} waits no more in ${lane}, which goes on: when
  * nothing else is as urgent its priority falls, as it is written.  A lane that
  * is leased is not looked at: who ends its lease says so again. */
-void cache_lane_fell(
+void cache_lane_recheck_priority(
     struct cache *cache, struct cached_lane *lane, int priority);
 
 /* Writes the lanes that are dirty, so that statements which look for lanes see
@@ -214,7 +214,8 @@ void cache_lane_fell(
 enum rc cache_flush_lanes(
     struct cache *cache, struct tx *tx, struct err *err) MUST_USE;
 
-/* Forgets all lanes, which somebody else has changed; none may be dirty. */
+/* Forgets all lanes, which another transaction has changed; none may be dirty.
+ */
 void cache_forget_lanes(struct cache *cache);
 
 /* The lane's cursor has moved (a local one's tail needs no writing). */

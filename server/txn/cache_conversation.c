@@ -121,13 +121,11 @@ cache_conversation_by_public(struct cache *cache, struct tx *tx,
 	struct store_conversation row;
 	enum rc rc;
 
-	*ret = htab_find(cache->conversations_by_public, id);
-	if (*ret != NULL)
+	if ((*ret = htab_find(cache->conversations_by_public, id)) != NULL)
 		return (RC_OK);
 	rc = store_conversation_by_public(tx->db, id, &row, err);
-	if (rc == RC_OK)
-		rc = keep_conversation(cache, tx, &row, ret, err);
-	return (rc);
+	return (
+	    rc == RC_OK ? keep_conversation(cache, tx, &row, ret, err) : rc);
 }
 
 enum rc
@@ -137,14 +135,12 @@ cache_conversation_by_id(struct cache *cache, struct tx *tx, int64_t id,
 	struct store_conversation row;
 	enum rc rc;
 
-	*ret = htab_find(cache->conversations_by_id, &id);
-	if (*ret != NULL)
+	if ((*ret = htab_find(cache->conversations_by_id, &id)) != NULL)
 		return (RC_OK);
 	rc = store_conversation_by_id(tx->db, id, &row, err);
-	cache_meet(&cache->met_conversations, id, tx->db, rc);
-	if (rc == RC_OK)
-		rc = keep_conversation(cache, tx, &row, ret, err);
-	return (rc);
+	cache_contended_add(&cache->contended_conversations, id, tx->db, rc);
+	return (
+	    rc == RC_OK ? keep_conversation(cache, tx, &row, ret, err) : rc);
 }
 
 enum rc
@@ -154,13 +150,11 @@ cache_conversation_if_free(struct cache *cache, struct tx *tx, int64_t id,
 	struct store_conversation row;
 	enum rc rc;
 
-	*ret = htab_find(cache->conversations_by_id, &id);
-	if (*ret != NULL)
+	if ((*ret = htab_find(cache->conversations_by_id, &id)) != NULL)
 		return (RC_OK);
 	rc = store_conversation_if_free(tx->db, id, &row, err);
-	if (rc == RC_OK)
-		rc = keep_conversation(cache, tx, &row, ret, err);
-	return (rc);
+	return (
+	    rc == RC_OK ? keep_conversation(cache, tx, &row, ret, err) : rc);
 }
 
 /* Writes a new direct conversation with its one or two members. */

@@ -56,7 +56,7 @@ flush_members(struct cached_conversation *c, struct tx *tx,
 }
 
 static enum rc
-flush_marks(
+flush_participants(
     struct cache *cache, struct tx *tx, struct store_rows *r, struct err *err)
 {
 	struct cached_conversation *c;
@@ -75,15 +75,15 @@ flush_marks(
 /* One look at an index, and only for a lane that others may see as more urgent
  * than it is. */
 static enum rc
-weigh(struct cached_lane *lane, struct tx *tx, struct err *err)
+recompute_priority(struct cached_lane *lane, struct tx *tx, struct err *err)
 {
 
-	if (!lane->fell)
+	if (!lane->recheck_priority)
 		return (RC_OK);
-	lane->fell = false;
+	lane->recheck_priority = false;
 	if (lane->lane.state != LANE_READY)
 		return (RC_OK);
-	return (store_lane_urgency(
+	return (store_lane_top_priority(
 	    tx->db, lane->lane.lane_id, &lane->lane.priority, err));
 }
 
@@ -95,7 +95,7 @@ flush_lane(struct cache *cache, struct cached_lane *lane, struct tx *tx,
 	struct sql_lane_set *local;
 	enum rc rc;
 
-	rc = weigh(lane, tx, err);
+	rc = recompute_priority(lane, tx, err);
 	if (rc == RC_OK && cache_lane_remote(lane)) {
 		rc = store_next_lane_remote_set(
 		    tx->db, &cache->remote_rows, &remote, err);
@@ -158,13 +158,13 @@ cache_flush(struct cache *cache, struct tx *tx, struct err *err)
 	enum rc rc;
 
 	thr_assert(THR_WRITER);
-	rc = flush_marks(cache, tx, &cache->mark_rows, err);
+	rc = flush_participants(cache, tx, &cache->participant_rows, err);
 	if (rc == RC_OK)
 		rc = cache_flush_lanes(cache, tx, err);
 	/* These move marks of inboxes. */
 	if (rc == RC_OK &&
 	    (cache->dirty_devices != NULL || cache->dirty_users != NULL))
-		rc = cache_hold_inboxes(cache, tx, err);
+		rc = cache_lock_inboxes(cache, tx, err);
 	if (rc == RC_OK)
 		rc = flush_devices(cache, tx, &cache->device_rows, err);
 	if (rc == RC_OK)

@@ -23,24 +23,25 @@ struct lane_key {
 };
 
 /* Internal ids to be given. */
-#define LEDGER_IDS 512
+#define CACHE_IDS 512
 struct cached_ids {
-	int64_t last; /* where only we give them; -1: not read yet */
-	int64_t list[LEDGER_IDS]; /* where others do, too: taken … */
-	size_t n, at;             /* … and given */
+	int64_t last;            /* where only we give them; -1: not read yet */
+	int64_t list[CACHE_IDS]; /* where others do, too: taken … */
+	size_t n, at;            /* … and given */
 };
 
 /* Ids of what a unit met that another writer had: the next try of the
  * transaction holds it from the beginning, or with the first of its kind.
  * Without memory it is met again. */
-struct cache_met {
+struct contended_ids {
 	int64_t *ids;
 	size_t n, cap;
 };
 
 struct cache {
 	struct uuid_gen *ids;
-	bool shared; /* others write as well */
+	bool complete; /* all tables are made */
+	bool shared;   /* others write as well */
 	struct htab *users_by_name, *users_by_id;
 	struct htab *users_by_address; /* of other servers, by its hash */
 	struct htab *direct, *conversations_by_public, *conversations_by_id;
@@ -54,9 +55,10 @@ struct cache {
 	struct cached_ids mids, outbox_ids;
 	struct htab *taken; /* of the batch's message ids, once gathered */
 	bool gathered;
-	bool holds_inboxes;
-	struct cache_met met_conversations, met_inboxes;
-	struct store_rows device_rows, counter_rows, mark_rows, lane_rows;
+	bool locks_inboxes;
+	struct contended_ids contended_conversations, contended_inboxes;
+	struct store_rows device_rows, counter_rows, participant_rows,
+	    lane_rows;
 	struct store_rows remote_rows;
 };
 
@@ -78,8 +80,8 @@ enum rc cache_keep_lane(struct cache *cache, struct tx *tx,
     struct err *err) MUST_USE;
 
 /* ${id} was met, if ${rc} and ${db} say so. */
-void cache_meet(
-    struct cache_met *met, int64_t id, const struct db *db, enum rc rc);
+void cache_contended_add(
+    struct contended_ids *met, int64_t id, const struct db *db, enum rc rc);
 
 /* Of ${n} ids that may be needed as many as there is room for. */
 size_t cache_ids_room(size_t n);

@@ -91,7 +91,7 @@ read_lane(struct cache *cache, struct tx *tx, int64_t lane_id,
 	enum rc rc;
 
 	rc = store_lane_get(tx->db, lane_id, ret, err);
-	if (rc != RC_OK || !db_shared(tx->db) ||
+	if (rc != RC_OK || !db_multi_writer(tx->db) ||
 	    htab_find(cache->conversations_by_id, &ret->conversation_id) !=
 		NULL)
 		return (rc);
@@ -130,13 +130,14 @@ cache_lane_touch(struct cache *cache, struct cached_lane *lane)
 }
 
 void
-cache_lane_fell(struct cache *cache, struct cached_lane *lane, int priority)
+cache_lane_recheck_priority(
+    struct cache *cache, struct cached_lane *lane, int priority)
 {
 
 	if (!cache_lane_remote(lane) || priority < lane->lane.priority ||
 	    lane->lane.priority == PRIORITY_LOW)
 		return;
-	lane->fell = true;
+	lane->recheck_priority = true;
 	cache_lane_touch(cache, lane);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The set of rows of a shared database that another transaction has held for
- * longer than a batch waits.  Units that need one of them are deferred.
+ * The set of rows of a multi-writer database that another transaction has held
+ * for longer than a batch waits.  Units that need one of them are deferred.
  * Thread: writer.
  */
 #ifndef TXN_CONTENDED_H

@@ -7,9 +7,8 @@
 #include "base/mem.h"
 #include "txn/effects.h"
 
-/* Room for one more item in ${*list}; false: no memory. */
-static bool
-grow(void **list, size_t n, size_t *cap, size_t size)
+bool
+effects_grow(void **list, size_t n, size_t *cap, size_t size)
 {
 	size_t want;
 	void *p;
@@ -93,7 +92,7 @@ effects_add_event(
 	void *list;
 
 	list = effects->events;
-	if (!grow(&list, effects->nevents, &effects->events_cap,
+	if (!effects_grow(&list, effects->nevents, &effects->events_cap,
 		sizeof(*event))) {
 		release(event);
 		return (err_set(err, RC_NO_MEMORY, "effects"));
@@ -110,7 +109,7 @@ static const char *const event_names[OUTBOX_EVENTS] = {
 };
 
 const char *
-outbox_event_name(enum outbox_event event)
+effects_outbox_event_name(enum outbox_event event)
 {
 
 	return (event_names[event]);
@@ -123,7 +122,7 @@ effects_add_change(struct effects *effects, const struct effect_change *change,
 	void *list;
 
 	list = effects->changes;
-	if (!grow(&list, effects->nchanges, &effects->changes_cap,
+	if (!effects_grow(&list, effects->nchanges, &effects->changes_cap,
 		sizeof(*change)))
 		return (err_set(err, RC_NO_MEMORY, "effects"));
 	effects->changes = list;
@@ -138,7 +137,8 @@ effects_add_acked(
 	void *list;
 
 	list = effects->acked;
-	if (!grow(&list, effects->nacked, &effects->acked_cap, sizeof(*acked)))
+	if (!effects_grow(
+		&list, effects->nacked, &effects->acked_cap, sizeof(*acked)))
 		return (err_set(err, RC_NO_MEMORY, "effects"));
 	effects->acked = list;
 	effects->acked[effects->nacked++] = *acked;
@@ -153,7 +153,7 @@ effects_add_revoked(struct effects *effects, int64_t device_id,
 	void *list;
 
 	list = effects->revoked;
-	if (!grow(&list, effects->nrevoked, &effects->revoked_cap,
+	if (!effects_grow(&list, effects->nrevoked, &effects->revoked_cap,
 		sizeof(struct effect_revoked)))
 		return (err_set(err, RC_NO_MEMORY, "effects"));
 	effects->revoked = list;
@@ -170,66 +170,4 @@ effects_empty(const struct effects *effects)
 	return (effects->nevents == 0 && effects->nchanges == 0 &&
 		effects->nacked == 0 && effects->nrevoked == 0 &&
 		effects->accepted == 0 && effects->replayed == 0);
-}
-
-struct wake *
-wake_new(void)
-{
-
-	return (mem_zalloc(1, sizeof(struct wake)));
-}
-
-void
-wake_free(struct wake *wake)
-{
-
-	if (wake == NULL)
-		return;
-	mem_free(wake->lanes);
-	mem_free(wake->destinations);
-	mem_free(wake);
-}
-
-enum rc
-wake_add(struct wake *wake, int64_t lane_id, int priority, struct err *err)
-{
-	struct wake_lane *last;
-	void *list;
-
-	last = wake->nlanes > 0 ? &wake->lanes[wake->nlanes - 1] : NULL;
-	if (last != NULL && last->lane_id == lane_id) {
-		if (last->priority < priority)
-			last->priority = priority;
-		return (RC_OK);
-	}
-	list = wake->lanes;
-	if (!grow(&list, wake->nlanes, &wake->cap, sizeof(*last)))
-		return (err_set(err, RC_NO_MEMORY, "wake"));
-	wake->lanes = list;
-	wake->lanes[wake->nlanes++] = (struct wake_lane){lane_id, priority};
-	return (RC_OK);
-}
-
-enum rc
-wake_add_destination(struct wake *wake, int64_t destination_id, struct err *err)
-{
-	void *list = wake->destinations;
-
-	if (wake->ndestinations > 0 &&
-	    wake->destinations[wake->ndestinations - 1] == destination_id)
-		return (RC_OK);
-	if (!grow(&list, wake->ndestinations, &wake->destinations_cap,
-		sizeof(int64_t)))
-		return (err_set(err, RC_NO_MEMORY, "wake"));
-	wake->destinations = list;
-	wake->destinations[wake->ndestinations++] = destination_id;
-	return (RC_OK);
-}
-
-bool
-wake_empty(const struct wake *wake)
-{
-
-	return (wake->nlanes == 0 && wake->ndestinations == 0 &&
-		!wake->destinations_changed);
 }

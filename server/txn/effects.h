@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a committed transaction has to tell: events that are now in inboxes,
- * outbox entries that changed, devices that lost their token (for push), and
- * lanes with work (for the relay).  Collected while the transaction runs, so
- * that a lack of memory abandons it, and handed over after the commit.
+ * The effects of a committed transaction, for push and other nodes: events that
+ * are now in inboxes, outbox entries that changed, devices that acked or lost
+ * their token.  Collected while the transaction runs, so that a lack of memory
+ * abandons it, and handed over after the commit.
  */
 #ifndef TXN_EFFECTS_H
 #define TXN_EFFECTS_H
@@ -59,7 +59,7 @@ struct effect_change {
 };
 
 /* "changed", "sent" … */
-const char *outbox_event_name(enum outbox_event event);
+const char *effects_outbox_event_name(enum outbox_event event);
 
 /* A device's ack mark has moved, however it was told. */
 struct effect_acked {
@@ -88,21 +88,6 @@ struct effects {
 	int64_t replayed; /* and those that were accepted before */
 };
 
-/* Lanes here and destinations elsewhere that have work now. */
-struct wake_lane {
-	int64_t lane_id;
-	int priority; /* enum priority, of what was added */
-};
-
-struct wake {
-	struct mbox_node node;
-	struct wake_lane *lanes;
-	size_t nlanes, cap;
-	int64_t *destinations;
-	size_t ndestinations, destinations_cap;
-	bool destinations_changed; /* by an operator: read them again */
-};
-
 /* Empty effects; NULL: no memory. */
 struct effects *effects_new(void);
 
@@ -129,18 +114,8 @@ size_t effects_size(const struct effects *effects);
  * are left. */
 void effects_shed(struct effects *effects);
 
-/* Empty wake-up; NULL: no memory. */
-struct wake *wake_new(void);
-void wake_free(struct wake *wake);
-
-/* Appends a lane or a destination (once or more often, that does not
- * matter). */
-enum rc wake_add(
-    struct wake *wake, int64_t lane_id, int priority, struct err *err) MUST_USE;
-enum rc wake_add_destination(
-    struct wake *wake, int64_t destination_id, struct err *err) MUST_USE;
-
-/* Whether there is nobody to wake. */
-bool wake_empty(const struct wake *wake);
+/* Makes room for one more in ${*list} of ${n} objects of ${size}, of which
+ * ${*cap} have room; false: no memory.  For wake.c as well. */
+bool effects_grow(void **list, size_t n, size_t *cap, size_t size);
 
 #endif

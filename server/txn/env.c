@@ -150,7 +150,7 @@ on_change(void *arg, const struct effect_change *change)
 	struct txn_env *env = arg;
 
 	metrics_add_by(env->options.metrics, METRIC_BY_OUTBOX_EVENTS,
-	    outbox_event_name(change->event), 1);
+	    effects_outbox_event_name(change->event), 1);
 }
 
 static void
@@ -173,7 +173,7 @@ on_aborted(void *arg, struct tx *tx)
 	drop_rows(env);
 	cache_abort(env->cache);
 	backlog_abort(env->backlog);
-	recent_clear(&env->recent);
+	message_cache_clear(&env->message_cache);
 	effects_free(env->effects);
 	wake_free(env->wake);
 	env->effects = NULL;
@@ -212,7 +212,7 @@ txn_env_new(const struct txn_env_options *options, struct txn_env **ret,
 	    .aborted = on_aborted,
 	    .fatal = on_fatal};
 	uuid_gen_init(&env->ids, options->clk, options->rnd);
-	recent_clear(&env->recent);
+	message_cache_clear(&env->message_cache);
 	env->cache = cache_new(&env->ids);
 	env->backlog = backlog_new();
 	env->contended = contended_new();
@@ -233,7 +233,7 @@ txn_env_new(const struct txn_env_options *options, struct txn_env **ret,
 	*ret = env;
 	return (txn_env_subscribe(env,
 	    &(struct subscriber){
-		.arg = env, .changed = on_change, .events = EVENTS_ALL},
+		.arg = env, .on_change = on_change, .events = EVENTS_ALL},
 	    err));
 }
 
@@ -261,7 +261,7 @@ txn_env_free(struct txn_env *env)
 
 	if (env == NULL)
 		return;
-	recent_clear(&env->recent);
+	message_cache_clear(&env->message_cache);
 	cache_free(env->cache);
 	backlog_free(env->backlog);
 	contended_free(env->contended);

@@ -22,7 +22,7 @@ txn_wake_lane(struct tx *tx, const struct cached_lane *lane, int priority,
 }
 
 enum rc
-txn_wait_add(struct tx *tx, const struct cached_lane *lane,
+txn_backlog_add(struct tx *tx, const struct cached_lane *lane,
     const struct store_row *row, int64_t n, struct err *err)
 {
 	struct backlog_key key = {row->sender_id, lane->lane.destination_id};
@@ -51,7 +51,7 @@ lane_grown(struct txn_env *env, struct cached_lane *lane, int priority)
 }
 
 int64_t
-txn_lane_place(struct tx *tx, struct cached_lane *lane, int priority)
+txn_lane_append(struct tx *tx, struct cached_lane *lane, int priority)
 {
 
 	lane_grown(txn_env_of(tx), lane, priority);
@@ -63,7 +63,7 @@ txn_lane_row_gone(struct tx *tx, struct cached_lane *lane,
     const struct store_row *row, struct err *err)
 {
 
-	cache_lane_fell(txn_env_of(tx)->cache, lane, row->priority);
+	cache_lane_recheck_priority(txn_env_of(tx)->cache, lane, row->priority);
 	if (!cache_lane_remote(lane) || lane->lane.state != LANE_READY ||
 	    lane->lane.next_seq != row->lane_seq ||
 	    lane->lane.due_at <= tx->now_ms)

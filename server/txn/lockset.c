@@ -442,7 +442,7 @@ lockset_lock(struct tx *tx, struct unit **units, size_t n, struct err *err)
 	if (rc == RC_OK)
 		rc = lock_all(&set, err);
 	/* The inboxes that the units need; another one is not waited for. */
-	env->cache->holds_inboxes = rc == RC_OK && tx->search;
+	env->cache->locks_inboxes = rc == RC_OK && tx->search;
 	env->cache->gathered = rc == RC_OK;
 	release(&set);
 	return (rc);

@@ -55,8 +55,8 @@ enum rc lockset_send_order(struct lockset *set, int64_t sender_id,
 enum rc lockset_inbox_events(
     struct lockset *set, int64_t user_id, struct err *err) MUST_USE;
 
-/* Marks in an inbox and of a device of its user. */
-enum rc lockset_inbox_marks(struct lockset *set, int64_t user_id,
+/* The watermarks in the rows of an inbox and of a device of its user. */
+enum rc lockset_inbox_watermarks(struct lockset *set, int64_t user_id,
     int64_t device_id, struct err *err) MUST_USE;
 
 /* The conversations of all messages in the inbox of ${user_id} up to seq

@@ -174,7 +174,7 @@ lockset_inbox_events(struct lockset *set, int64_t user_id, struct err *err)
 }
 
 enum rc
-lockset_inbox_marks(
+lockset_inbox_watermarks(
     struct lockset *set, int64_t user_id, int64_t device_id, struct err *err)
 {
 	enum rc rc;
@@ -227,8 +227,9 @@ lockset_name(struct lockset *set, const char *name, struct err *err)
 static enum rc
 add_unforeseen(struct lockset *set, struct err *err)
 {
-	const struct cache_met *conversations = &set->cache->met_conversations;
-	const struct cache_met *inboxes = &set->cache->met_inboxes;
+	const struct contended_ids *conversations =
+	    &set->cache->contended_conversations;
+	const struct contended_ids *inboxes = &set->cache->contended_inboxes;
 	struct store_conversation_key key = {.conversation_id = 0};
 	enum rc rc = RC_OK;
 	size_t i;

@@ -31,8 +31,8 @@ publisher_wake(const struct publisher *p, struct wake *wake)
 	size_t i;
 
 	for (i = 0; i < p->n; i++) {
-		if (p->list[i].woken != NULL)
-			p->list[i].woken(p->list[i].arg, wake);
+		if (p->list[i].on_wake != NULL)
+			p->list[i].on_wake(p->list[i].arg, wake);
 		if (p->list[i].take_wake != NULL)
 			taker = &p->list[i];
 	}
@@ -47,13 +47,13 @@ tell(const struct subscriber *to, const struct effects *effects)
 {
 	size_t i;
 
-	if (to->told != NULL)
-		to->told(to->arg, effects);
-	if (to->changed == NULL)
+	if (to->on_effects != NULL)
+		to->on_effects(to->arg, effects);
+	if (to->on_change == NULL)
 		return;
 	for (i = 0; i < effects->nchanges; i++)
 		if ((to->events & EVENT_BIT(effects->changes[i].event)) != 0)
-			to->changed(to->arg, &effects->changes[i]);
+			to->on_change(to->arg, &effects->changes[i]);
 }
 
 void

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The publisher: hands on what each commit has to tell.  Its subscribers are
+ * The publisher: hands the effects of each commit to its subscribers, which are
  * the modules that react to commits (the relay, sessions, other nodes, the
  * cache of tokens, counters).  They are few, are added at the start, and stay.
  *
- * A subscriber is told in the order of the commits, each commit once while the
- * server runs, and not again after a crash.  A subscriber that owes somebody
- * something for each event keeps a row of its own, and reads it at its start.
+ * Delivery is in the order of the commits and at most once: not again after a
+ * crash.  A subscriber that must miss no event keeps a row of its own, and
+ * reads it at its start.
  *
  * Subscribers are called in the order in which they were added.
  */
@@ -14,6 +14,7 @@
 #define TXN_PUBLISHER_H
 
 #include "txn/effects.h"
+#include "txn/wake.h"
 
 #define SUBSCRIBERS_MAX 8
 
@@ -36,18 +37,18 @@ struct subscriber {
 	/* A transaction is committed, and perhaps not on disk yet: these lanes
 	 * have work.  A transaction that follows from it is never on disk
 	 * without it.  Borrowed.  Thread: writer.  Blocks: never. */
-	void (*woken)(void *arg, const struct wake *wake);
+	void (*on_wake)(void *arg, const struct wake *wake);
 
 	/* It is on disk: this has happened.  Borrowed.  Thread: sync.
 	 * Blocks: never. */
-	void (*told)(void *arg, const struct effects *effects);
+	void (*on_effects)(void *arg, const struct effects *effects);
 
 	/* The same for each changed outbox entry whose event is in the mask. */
-	void (*changed)(void *arg, const struct effect_change *change);
+	void (*on_change)(void *arg, const struct effect_change *change);
 	unsigned events;
 
-	/* As woken and told, for the one subscriber that takes over the object.
-	 * They are called last. */
+	/* As on_wake and on_effects, for the one subscriber that takes over the
+	 * object.  They are called last. */
 	void (*take_wake)(void *arg, struct wake *wake);
 	void (*take_effects)(void *arg, struct effects *effects);
 };
@@ -64,7 +65,7 @@ struct publisher {
 enum rc publisher_add(struct publisher *p, const struct subscriber *subscriber,
     struct err *err) MUST_USE;
 
-/* Tells the subscribers; takes over the object.  Threads: as above. */
+/* Calls the subscribers; takes over the object.  Threads: as above. */
 void publisher_wake(const struct publisher *p, struct wake *wake);
 void publisher_effects(const struct publisher *p, struct effects *effects);
 

@@ -32,7 +32,7 @@ txn_count_accepted(struct tx *tx, bool replayed, struct err *err)
 }
 
 enum rc
-txn_tell_change(struct tx *tx, int64_t sender_id, int64_t mid,
+txn_notify_change(struct tx *tx, int64_t sender_id, int64_t mid,
     enum outbox_event event, struct err *err)
 {
 	struct effect_change change = {sender_id, mid, event};

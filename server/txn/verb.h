@@ -2,7 +2,7 @@
 /*
  * What verbs share: the state behind a transaction, and what each transaction
  * counts and tells.  A verb is the work of a kind of unit (engine/writer.h);
- * the modules chat and delivery have them, and nobody else includes this.
+ * only the modules chat and delivery, which have them, include this.
  *
  * Thread: writer.
  */
@@ -20,7 +20,7 @@
 #include "txn/cache.h"
 #include "txn/contended.h"
 #include "txn/env.h"
-#include "txn/recent.h"
+#include "txn/message_cache.h"
 
 /* Rows gathered for one statement before it is run. */
 #define BATCH_ROWS 512
@@ -29,7 +29,7 @@
  * as that. */
 #define CLOCK_JUMP_MS 60000
 
-/* Rows of lanes to inboxes here that are delivered together. */
+/* Rows of lanes to local inboxes that are delivered together. */
 #define CLAIMED_ROWS 2048
 
 /* Rows that acks and reads of one batch walk at most: a person who comes back
@@ -44,13 +44,13 @@ struct txn_env {
 	struct uuid_gen ids;
 	struct cache *cache;
 	struct backlog *backlog;
-	struct contended *contended;        /* rows that others hold for long */
+	struct contended *contended; /* rows that others locked for long */
 	int64_t seen_wall_ms, seen_mono_ms; /* when the last one began */
 	int64_t expiry_from_ms;  /* monotonic: nothing expires before */
 	struct effects *effects; /* of the running transaction */
 	struct wake *wake;
-	struct recent_messages recent;
-	int64_t walk_left; /* rows that marks may still walk in this batch */
+	struct message_cache message_cache;
+	int64_t walk_left; /* rows that acks and reads may walk in this batch */
 	struct store_rows messages, outbox, inbox, sent, acked;
 	/* Values that rows of the running statement point to. */
 	struct scratch {
@@ -79,7 +79,7 @@ enum rc txn_count_accepted(
     struct tx *tx, bool replayed, struct err *err) MUST_USE;
 
 /* Tells the sender of ${mid} what has happened to it. */
-enum rc txn_tell_change(struct tx *tx, int64_t sender_id, int64_t mid,
+enum rc txn_notify_change(struct tx *tx, int64_t sender_id, int64_t mid,
     enum outbox_event event, struct err *err) MUST_USE;
 
 /* Whether ${sender_id} may have one more waiting; if not, ${ret} says so. */

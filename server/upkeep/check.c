@@ -21,7 +21,7 @@ static const struct {
     {SQL_CHECK_ORDER, "out of order"},
     {SQL_CHECK_LANE, "its lane has passed it over, or is behind it"},
     {SQL_CHECK_FORGOTTEN, "waits, and nobody will look for it"},
-    {SQL_CHECK_URGENCY, "its lane is not as urgent as what waits in it"},
+    {SQL_CHECK_LANE_PRIORITY, "its lane is not as urgent as what waits in it"},
     {SQL_CHECK_DEAD, "a dead letter that nobody was told of, or that lives"},
     {SQL_CHECK_TOTALS, "the totals are wrong"},
     {SQL_CHECK_STATE, "a state that its times do not bear out"},
@@ -40,12 +40,12 @@ static const struct {
 
 struct finding {
 	const char *what;
-	store_found_fn found;
+	check_found_fn found;
 	void *arg;
 };
 
 static enum rc
-take_place(void *arg, const struct db_row *row, struct err *err)
+on_row_place(void *arg, const struct db_row *row, struct err *err)
 {
 	const struct finding *f = arg;
 	char place[256];
@@ -57,7 +57,7 @@ take_place(void *arg, const struct db_row *row, struct err *err)
 }
 
 enum rc
-store_check(struct db *db, int64_t limit, store_found_fn found, void *arg,
+check_run(struct db *db, int64_t limit, check_found_fn found, void *arg,
     int *ret_kinds, struct err *err)
 {
 	const struct db_val most = db_v_i64(limit);
@@ -68,7 +68,7 @@ store_check(struct db *db, int64_t limit, store_found_fn found, void *arg,
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		f.what = kinds[i].what;
 		rc = db_run(
-		    db, kinds[i].stmt, &most, 1, take_place, &f, NULL, err);
+		    db, kinds[i].stmt, &most, 1, on_row_place, &f, NULL, err);
 		if (rc != RC_OK)
 			return (rc);
 	}
@@ -77,15 +77,15 @@ store_check(struct db *db, int64_t limit, store_found_fn found, void *arg,
 }
 
 struct walk {
-	store_link_fn each;
+	check_link_fn each;
 	void *arg;
 };
 
 enum rc
-store_link_tell(
-    const struct db_row *row, store_link_fn each, void *arg, struct err *err)
+check_link_call(
+    const struct db_row *row, check_link_fn each, void *arg, struct err *err)
 {
-	struct store_link link;
+	struct check_link link;
 	char sender[512];
 
 	db_row_copy_text(row, COL_LINK_SENDER, sender, sizeof(sender));
@@ -100,25 +100,26 @@ store_link_tell(
 }
 
 static enum rc
-take_link(void *arg, const struct db_row *row, struct err *err)
+on_row_link(void *arg, const struct db_row *row, struct err *err)
 {
 	const struct walk *w = arg;
 
-	return (store_link_tell(row, w->each, w->arg, err));
+	return (check_link_call(row, w->each, w->arg, err));
 }
 
 enum rc
-store_links(struct db *db, store_link_fn each, void *arg, struct err *err)
+check_links(struct db *db, check_link_fn each, void *arg, struct err *err)
 {
 	struct walk w = {.each = each, .arg = arg};
 
-	return (db_run(db, SQL_CHECK_CHAIN, NULL, 0, take_link, &w, NULL, err));
+	return (
+	    db_run(db, SQL_CHECK_CHAIN, NULL, 0, on_row_link, &w, NULL, err));
 }
 
 static enum rc
-take_census(void *arg, const struct db_row *row, struct err *err)
+on_row_census(void *arg, const struct db_row *row, struct err *err)
 {
-	struct store_census *c = arg;
+	struct check_census *c = arg;
 
 	(void)err;
 	c->users = db_row_i64(row, COL_CHECK_CENSUS_USERS);
@@ -129,9 +130,9 @@ take_census(void *arg, const struct db_row *row, struct err *err)
 }
 
 enum rc
-store_census(struct db *db, struct store_census *ret, struct err *err)
+check_census(struct db *db, struct check_census *ret, struct err *err)
 {
 
-	return (
-	    db_run(db, SQL_CHECK_CENSUS, NULL, 0, take_census, ret, NULL, err));
+	return (db_run(
+	    db, SQL_CHECK_CENSUS, NULL, 0, on_row_census, ret, NULL, err));
 }

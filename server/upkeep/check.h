@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What must not be in the database, as statements that name the places where
- * it is; and the links of the digest chains, for whoever can compute them.
+ * The invariants of the database, as statements that name the violations; and
+ * the links of the digest chains, for callers that can compute them.
  * Thread: the owner of the connection.
  */
 #ifndef UPKEEP_CHECK_H
@@ -9,21 +9,21 @@
 
 #include "db/db.h"
 
-/* ${what} must not be, and is at ${place}. */
-typedef void (*store_found_fn)(void *arg, const char *what, const char *place);
+/* A violation of invariant ${what} at ${place}. */
+typedef void (*check_found_fn)(void *arg, const char *what, const char *place);
 
-/* Tells each violation, of each kind at most ${limit}.  ${ret_kinds}: how many
- * kinds were looked for. */
-enum rc store_check(struct db *db, int64_t limit, store_found_fn found,
-    void *arg, int *ret_kinds, struct err *err) MUST_USE;
+/* Calls ${found} for each violation, of each kind at most ${limit} times.
+ * ${ret_kinds}: how many kinds were checked. */
+enum rc check_run(struct db *db, int64_t limit, check_found_fn found, void *arg,
+    int *ret_kinds, struct err *err) MUST_USE;
 
-/* Tells how the schema of ${db} differs from that of a fresh database with the
- * same number: what is missing, is another, or is not one of ours. */
-enum rc store_check_schema(struct db *db, int64_t limit, store_found_fn found,
+/* Calls ${found} for each object of the schema of ${db} that is missing,
+ * differs or is unknown, compared with a fresh database of the same version. */
+enum rc check_schema_run(struct db *db, int64_t limit, check_found_fn found,
     void *arg, struct err *err) MUST_USE;
 
 /* A released message in its chain; borrowed. */
-struct store_link {
+struct check_link {
 	int64_t conversation_id;
 	int64_t conversation_seq;
 	struct uuid id;
@@ -36,25 +36,25 @@ struct store_link {
 	size_t digest_len;
 };
 
-typedef enum rc (*store_link_fn)(
-    void *arg, const struct store_link *link, struct err *err);
+typedef enum rc (*check_link_fn)(
+    void *arg, const struct check_link *link, struct err *err);
 
 /* Every link, conversation by conversation, in order. */
-enum rc store_links(
-    struct db *db, store_link_fn each, void *arg, struct err *err) MUST_USE;
+enum rc check_links(
+    struct db *db, check_link_fn each, void *arg, struct err *err) MUST_USE;
 
-/* Tells ${each} of the link in ${row}: conversation, number, id, sender, salt,
- * body and digest. */
-enum rc store_link_tell(const struct db_row *row, store_link_fn each, void *arg,
+/* Calls ${each} with the link in ${row}: conversation, number, id, sender,
+ * salt, body and digest. */
+enum rc check_link_call(const struct db_row *row, check_link_fn each, void *arg,
     struct err *err) MUST_USE;
 
 /* How many rows there are. */
-struct store_census {
+struct check_census {
 	int64_t users, messages, outbox_rows, events;
 };
 
 /* Counts. */
-enum rc store_census(
-    struct db *db, struct store_census *ret, struct err *err) MUST_USE;
+enum rc check_census(
+    struct db *db, struct check_census *ret, struct err *err) MUST_USE;
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The schema of a database against that of a fresh one: a trigger that somebody
- * has added runs with each statement of ours, and without its unique index an
- * inbox may have an event twice.
+ * The schema of a database against that of a fresh one: a trigger that an
+ * operator has added runs with each statement of ours, and without its unique
+ * index an inbox may have an event twice.
  */
 #include <stdio.h>
 #include <string.h>
@@ -78,7 +78,7 @@ add_plain(struct buf *out, const char *sql, size_t n)
 }
 
 static enum rc
-take_object(void *arg, const struct db_row *row, struct err *err)
+on_row_object(void *arg, const struct db_row *row, struct err *err)
 {
 	struct listing *l = arg;
 	const char *p;
@@ -104,14 +104,14 @@ read_listing(struct db *db, int stmt, struct listing *l, struct err *err)
 {
 	enum rc rc;
 
-	rc = db_run(db, stmt, NULL, 0, take_object, l, NULL, err);
+	rc = db_run(db, stmt, NULL, 0, on_row_object, l, NULL, err);
 	if (rc == RC_OK && !buf_ok(&l->text))
 		rc = err_set(err, RC_NO_MEMORY, "the schema");
 	return (rc);
 }
 
 static void
-tell(store_found_fn found, void *arg, const char *name, const char *how)
+tell(check_found_fn found, void *arg, const char *name, const char *how)
 {
 	char place[256];
 
@@ -121,7 +121,7 @@ tell(store_found_fn found, void *arg, const char *name, const char *how)
 
 static void
 compare(const struct listing *has, const struct listing *fresh, int64_t limit,
-    store_found_fn found, void *arg)
+    check_found_fn found, void *arg)
 {
 	const char *a, *b, *how;
 	size_t i = 0, k = 0;
@@ -147,8 +147,8 @@ compare(const struct listing *has, const struct listing *fresh, int64_t limit,
 }
 
 enum rc
-store_check_schema(struct db *db, int64_t limit, store_found_fn found,
-    void *arg, struct err *err)
+check_schema_run(struct db *db, int64_t limit, check_found_fn found, void *arg,
+    struct err *err)
 {
 	static const struct listing empty = {.text = BUF_INIT};
 	struct listing has = empty, fresh = empty;

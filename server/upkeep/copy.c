@@ -50,14 +50,14 @@ struct batch {
 };
 
 const char *
-store_copy_name(enum store_copy_table table)
+copy_name(enum copy_table table)
 {
 
 	return (tables[table].name);
 }
 
 int64_t
-store_copy_born_with(enum store_copy_table table)
+copy_born_with(enum copy_table table)
 {
 
 	/* All destinations, and here. */
@@ -65,7 +65,7 @@ store_copy_born_with(enum store_copy_table table)
 }
 
 static enum rc
-take_count(void *arg, const struct db_row *row, struct err *err)
+on_row_count(void *arg, const struct db_row *row, struct err *err)
 {
 	int64_t *counts = arg, table = db_row_i64(row, COL_COPY_COUNTS_NUMBER);
 
@@ -76,15 +76,14 @@ take_count(void *arg, const struct db_row *row, struct err *err)
 }
 
 enum rc
-store_copy_counts(
-    struct db *db, int64_t ret[STORE_COPY_TABLES], struct err *err)
+copy_counts(struct db *db, int64_t ret[STORE_COPY_TABLES], struct err *err)
 {
 	enum rc rc;
 	size_t i;
 
 	for (i = 0; i < STORE_COPY_TABLES; i++)
 		ret[i] = -1;
-	rc = db_run(db, SQL_COPY_COUNTS, NULL, 0, take_count, ret, NULL, err);
+	rc = db_run(db, SQL_COPY_COUNTS, NULL, 0, on_row_count, ret, NULL, err);
 	for (i = 0; i < STORE_COPY_TABLES && rc == RC_OK; i++)
 		if (ret[i] < 0)
 			rc = err_set(err, RC_INTERNAL, "%s was not counted",
@@ -93,7 +92,7 @@ store_copy_counts(
 }
 
 enum rc
-store_copy_alone(struct db *to, struct err *err)
+copy_alone(struct db *to, struct err *err)
 {
 
 	return (db_run(to, SQL_COPY_ALONE, NULL, 0, NULL, NULL, NULL, err));
@@ -138,7 +137,8 @@ keep(struct batch *b, const struct db_row *row, size_t col, struct db_val *ret,
 		 : db_row_blob(row, (int)col, &n);
 	if (n > BATCH_BYTES - b->used)
 		return (RC_LIMIT);
-	if (text && n > 0 && db_shared(b->to) && memchr(p, '\0', n) != NULL)
+	if (text && n > 0 && db_multi_writer(b->to) &&
+	    memchr(p, '\0', n) != NULL)
 		return (err_set(err, RC_INVALID,
 		    "%s, row %lld, column %zu: a text with a NUL, which "
 		    "PostgreSQL cannot hold",
@@ -168,7 +168,7 @@ keep_row(struct batch *b, const struct db_row *row, struct err *err)
 }
 
 static enum rc
-take_row(void *arg, const struct db_row *row, struct err *err)
+on_row(void *arg, const struct db_row *row, struct err *err)
 {
 	struct batch *b = arg;
 	enum rc rc;
@@ -193,14 +193,14 @@ copy_table(struct db *from, struct batch *b, struct err *err)
 	b->width = strlen(b->table->columns);
 	b->n = b->used = 0;
 	b->before = 0;
-	rc = db_run(from, b->table->get, NULL, 0, take_row, b, NULL, err);
+	rc = db_run(from, b->table->get, NULL, 0, on_row, b, NULL, err);
 	return (rc == RC_OK && b->n > 0 ? write_batch(b, err) : rc);
 }
 
 /* ---- the last numbers ---- */
 
 static enum rc
-take_number(void *arg, const struct db_row *row, struct err *err)
+on_row_number(void *arg, const struct db_row *row, struct err *err)
 {
 	struct db *to = arg;
 	struct sql_copy_numbers_put v;
@@ -215,7 +215,7 @@ take_number(void *arg, const struct db_row *row, struct err *err)
 	rc = db_run(
 	    to, SQL_COPY_NUMBERS_PUT, DB_PARAMS(v), NULL, NULL, &changed, err);
 	/* SQLite finds its last numbers by itself. */
-	if (rc == RC_OK && db_shared(to) && changed != 1)
+	if (rc == RC_OK && db_multi_writer(to) && changed != 1)
 		rc = err_set(err, RC_INTERNAL, "there is no sequence %.*s",
 		    (int)n, name);
 	return (rc);
@@ -234,7 +234,7 @@ widest(void)
 }
 
 enum rc
-store_copy_rows(struct db *from, struct db *to, struct err *err)
+copy_rows(struct db *from, struct db *to, struct err *err)
 {
 	struct batch b = {.to = to};
 	enum rc rc;
@@ -250,7 +250,7 @@ store_copy_rows(struct db *from, struct db *to, struct err *err)
 		rc = copy_table(from, &b, err);
 	}
 	if (rc == RC_OK)
-		rc = db_run(from, SQL_COPY_NUMBERS_GET, NULL, 0, take_number,
+		rc = db_run(from, SQL_COPY_NUMBERS_GET, NULL, 0, on_row_number,
 		    to, NULL, err);
 	mem_free(b.bytes);
 	mem_free(b.v);
@@ -258,7 +258,7 @@ store_copy_rows(struct db *from, struct db *to, struct err *err)
 }
 
 enum rc
-store_copy_rescue(struct db *db, int64_t now_ms, struct err *err)
+copy_rescue(struct db *db, int64_t now_ms, struct err *err)
 {
 	const struct db_val now = db_v_i64(now_ms);
 	const struct {

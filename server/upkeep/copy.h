@@ -32,7 +32,7 @@
 	X(OUTBOX_TOTALS, outbox_totals, "iiiiiiiiiiiiiiiiii")                  \
 	X(AUDIT_LOG, audit_log, "iitttt")
 
-enum store_copy_table {
+enum copy_table {
 #define X(id, name, columns) STORE_COPY_##id,
 	STORE_COPY_TABLE(X)
 #undef X
@@ -40,28 +40,26 @@ enum store_copy_table {
 };
 
 /* The name of ${table}. */
-const char *store_copy_name(enum store_copy_table table);
+const char *copy_name(enum copy_table table);
 
 /* How many rows each table of ${db} has; of the totals, which are one row here
  * and several there, 1 when anything was ever accepted. */
-enum rc store_copy_counts(
+enum rc copy_counts(
     struct db *db, int64_t ret[STORE_COPY_TABLES], struct err *err) MUST_USE;
 
 /* What an empty database has: rows that its migration made. */
-int64_t store_copy_born_with(enum store_copy_table table);
+int64_t copy_born_with(enum copy_table table);
 
-/* Makes sure that until the end of the transaction nobody else writes to ${to}
- * what a server writes first. */
-enum rc store_copy_alone(struct db *to, struct err *err) MUST_USE;
+/* Locks what a server writes first in ${to}, until the end of the transaction.
+ */
+enum rc copy_alone(struct db *to, struct err *err) MUST_USE;
 
 /* Copies all rows, and the last number that each table has given.  ${to} has
  * no more than what it was born with.  RC_INVALID: ${to} cannot hold a row. */
-enum rc store_copy_rows(
-    struct db *from, struct db *to, struct err *err) MUST_USE;
+enum rc copy_rows(struct db *from, struct db *to, struct err *err) MUST_USE;
 
-/* Takes back what was on its way in ${db}, as after a restart: whoever had
- * leased it is not here; nobody is charged. */
-enum rc store_copy_rescue(
-    struct db *db, int64_t now_ms, struct err *err) MUST_USE;
+/* Reclaims the leased rows of ${db}, as after a restart, and charges no message
+ * for it: the process that leased them is not there. */
+enum rc copy_rescue(struct db *db, int64_t now_ms, struct err *err) MUST_USE;
 
 #endif

@@ -12,7 +12,7 @@ static const char changed[] =
     "not what was accepted: its digest does not follow from the one before";
 
 struct walk {
-	store_found_fn found;
+	check_found_fn found;
 	void *arg;
 	struct fsck_report *report;
 	int64_t conversation;
@@ -30,7 +30,7 @@ count(void *arg, const char *what, const char *place)
 }
 
 bool
-fsck_link_holds(const struct store_link *link, const uint8_t before[DIGEST_LEN])
+fsck_link_holds(const struct check_link *link, const uint8_t before[DIGEST_LEN])
 {
 	uint8_t body[DIGEST_LEN], expected[DIGEST_LEN];
 
@@ -50,7 +50,7 @@ fsck_link_holds(const struct store_link *link, const uint8_t before[DIGEST_LEN])
 }
 
 static enum rc
-take_link(void *arg, const struct store_link *link, struct err *err)
+on_link(void *arg, const struct check_link *link, struct err *err)
 {
 	struct walk *w = arg;
 	char place[96];
@@ -78,12 +78,12 @@ look(struct db *db, struct walk *w, struct err *err)
 {
 	enum rc rc;
 
-	rc = store_check(db, FSCK_PLACES, count, w, &w->report->kinds, err);
+	rc = check_run(db, FSCK_PLACES, count, w, &w->report->kinds, err);
 	if (rc == RC_OK)
-		rc = store_links(db, take_link, w, err);
+		rc = check_links(db, on_link, w, err);
 	w->report->kinds++;
 	if (rc == RC_OK)
-		rc = store_census(db, &w->report->census, err);
+		rc = check_census(db, &w->report->census, err);
 	return (rc);
 }
 
@@ -92,7 +92,7 @@ look_at_schema(struct db *db, struct walk *w, struct err *err)
 {
 
 	w->report->kinds++;
-	return (store_check_schema(db, FSCK_PLACES, count, w, err));
+	return (check_schema_run(db, FSCK_PLACES, count, w, err));
 }
 
 /* In one snapshot; what cannot be read because it is damaged is a violation. */
@@ -115,7 +115,7 @@ run(struct db *db, enum rc (*what)(struct db *, struct walk *, struct err *),
 }
 
 enum rc
-fsck_run(struct db *db, store_found_fn found, void *arg,
+fsck_run(struct db *db, check_found_fn found, void *arg,
     struct fsck_report *ret, struct err *err)
 {
 	struct walk w = {.found = found, .arg = arg, .report = ret};
@@ -125,7 +125,7 @@ fsck_run(struct db *db, store_found_fn found, void *arg,
 }
 
 enum rc
-fsck_schema(struct db *db, store_found_fn found, void *arg,
+fsck_schema(struct db *db, check_found_fn found, void *arg,
     struct fsck_report *report, struct err *err)
 {
 	struct walk w = {.found = found, .arg = arg, .report = report};

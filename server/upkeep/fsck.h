@@ -17,7 +17,7 @@
 /* What was looked at, and what was found. */
 struct fsck_report {
 	int kinds; /* of violations that were looked for */
-	struct store_census census;
+	struct check_census census;
 	int64_t links;      /* of the chains */
 	int64_t violations; /* named */
 };
@@ -25,18 +25,18 @@ struct fsck_report {
 /* Looks at all of ${db}, which has no open transaction; ${found} is told each
  * violation.  RC_OK whether there are any or not (a damaged file is one, after
  * which no more is looked at); an error means that not all could be read. */
-enum rc fsck_run(struct db *db, store_found_fn found, void *arg,
+enum rc fsck_run(struct db *db, check_found_fn found, void *arg,
     struct fsck_report *ret, struct err *err) MUST_USE;
 
 /* Looks at the schema as well, and adds what it finds to ${report}; apart from
  * the rows, because a test that looks a thousand times at what a crash has left
  * has the same schema each time.  Results as of fsck_run(). */
-enum rc fsck_schema(struct db *db, store_found_fn found, void *arg,
+enum rc fsck_schema(struct db *db, check_found_fn found, void *arg,
     struct fsck_report *report, struct err *err) MUST_USE;
 
 /* Whether the digest of ${link} follows from ${before}, that of the message
  * before it (all zero before the first). */
 bool fsck_link_holds(
-    const struct store_link *link, const uint8_t before[DIGEST_LEN]);
+    const struct check_link *link, const uint8_t before[DIGEST_LEN]);
 
 #endif

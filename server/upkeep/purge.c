@@ -4,7 +4,7 @@
  */
 #include "upkeep/purge.h"
 #include "base/fault.h"
-#include "txn/order.h"
+#include "txn/env.h"
 
 static enum rc
 purge_apply(struct tx *tx, struct unit *unit, struct err *err)
@@ -12,11 +12,11 @@ purge_apply(struct tx *tx, struct unit *unit, struct err *err)
 	struct purge_unit *u = CONTAINER_OF(unit, struct purge_unit, unit);
 	enum rc rc;
 
-	rc = store_purge_delete(tx->db, &u->list, &u->deleted, err);
+	rc = purge_rows_delete(tx->db, &u->list, &u->deleted, err);
 	if (rc == RC_OK && FAULT_FAILS("purge.deleted"))
 		rc = err_set(err, RC_INTERNAL, "a fault");
 	if (rc == RC_OK && u->list.mid != 0)
-		rc = store_purge_mark_set(tx->db, u->list.mid, err);
+		rc = purge_rows_mark_set(tx->db, u->list.mid, err);
 	return (rc);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Purging: the unit that deletes what the janitor has listed as old enough
+ * Purging: the unit that deletes what the purger has listed as old enough
  * (upkeep/purge_rows.h).  It waits in the queue of upkeep, so that it never
  * takes more than a tenth of a batch from clients.  What a message's outbox row
  * said is then told from its people's marks (chat/entry.h), and the purge mark
@@ -16,7 +16,7 @@ struct purge_unit {
 	struct unit unit; /* first */
 
 	/* Asked. */
-	struct store_purge_list list;
+	struct purge_list list;
 
 	/* Answered, when unit.rc is RC_OK. */
 	int64_t deleted;

@@ -29,7 +29,7 @@ static const char *const names[] = {
 };
 
 const char *
-store_purge_name(enum store_purge table)
+purge_rows_name(enum purge_table table)
 {
 
 	assert(table < PURGE_TABLES);
@@ -40,14 +40,14 @@ store_purge_name(enum store_purge table)
 
 /* Whether a row made at ${at} ends the walk. */
 static bool
-too_young(const struct store_purge_list *l, int64_t at)
+too_young(const struct purge_list *l, int64_t at)
 {
 
 	return (at >= l->before_ms && at <= l->now_ms);
 }
 
 static void
-keep(struct store_purge_list *l, const struct store_purge_key *key)
+keep(struct purge_list *l, const struct purge_key *key)
 {
 
 	if (l->n < PURGE_ROWS)
@@ -57,7 +57,7 @@ keep(struct store_purge_list *l, const struct store_purge_key *key)
 /* Counts a row that was looked at.  RC_LIMIT, which ends the statement: the
  * list is full. */
 static enum rc
-seen(struct store_purge_list *l, const struct store_purge_key *key)
+seen(struct purge_list *l, const struct purge_key *key)
 {
 
 	l->last = *key;
@@ -77,7 +77,7 @@ is_state(const struct db_row *row, int col, const char *state)
  * was canceled, a message that was sent and whose person is away, and that one
  * was requeued, which is why it came out of order. */
 static bool
-outbox_may_go(const struct store_purge_list *l, const struct db_row *row)
+outbox_may_go(const struct purge_list *l, const struct db_row *row)
 {
 	int64_t kind = db_row_i64(row, COL_PURGE_OUTBOX_LOOK_KIND);
 
@@ -93,10 +93,10 @@ outbox_may_go(const struct store_purge_list *l, const struct db_row *row)
 }
 
 static enum rc
-look_outbox(void *arg, const struct db_row *row, struct err *err)
+on_row_outbox(void *arg, const struct db_row *row, struct err *err)
 {
-	struct store_purge_list *l = arg;
-	struct store_purge_key key = {
+	struct purge_list *l = arg;
+	struct purge_key key = {
 	    .id = db_row_i64(row, COL_PURGE_OUTBOX_LOOK_ID)};
 
 	(void)err;
@@ -116,9 +116,9 @@ look_outbox(void *arg, const struct db_row *row, struct err *err)
 
 /* A row ${id} of ${at}, which may go when it is old and ${over}. */
 static enum rc
-look(struct store_purge_list *l, int64_t id, int64_t at, bool over)
+look(struct purge_list *l, int64_t id, int64_t at, bool over)
 {
-	struct store_purge_key key = {.id = id};
+	struct purge_key key = {.id = id};
 
 	if (too_young(l, at)) {
 		l->end = true;
@@ -130,7 +130,7 @@ look(struct store_purge_list *l, int64_t id, int64_t at, bool over)
 }
 
 static enum rc
-look_attempt(void *arg, const struct db_row *row, struct err *err)
+on_row_attempt(void *arg, const struct db_row *row, struct err *err)
 {
 
 	(void)err;
@@ -140,7 +140,7 @@ look_attempt(void *arg, const struct db_row *row, struct err *err)
 }
 
 static enum rc
-look_by_id(void *arg, const struct db_row *row, struct err *err)
+on_row_by_id(void *arg, const struct db_row *row, struct err *err)
 {
 
 	(void)err;
@@ -150,10 +150,10 @@ look_by_id(void *arg, const struct db_row *row, struct err *err)
 
 /* Foreign ids are in no order of time: the walk goes to the table's end. */
 static enum rc
-look_processed(void *arg, const struct db_row *row, struct err *err)
+on_row_processed(void *arg, const struct db_row *row, struct err *err)
 {
-	struct store_purge_list *l = arg;
-	struct store_purge_key key = {
+	struct purge_list *l = arg;
+	struct purge_key key = {
 	    .id = db_row_i64(row, COL_PURGE_PROCESSED_LOOK_ORIGIN)};
 
 	(void)err;
@@ -171,21 +171,21 @@ static const struct {
 	int delete;
 	int archive; /* -1: nothing to tell */
 } tables[PURGE_TABLES] = {
-    [PURGE_OUTBOX] = {SQL_PURGE_OUTBOX_LOOK, look_outbox, SQL_PURGE_OUTBOX,
+    [PURGE_OUTBOX] = {SQL_PURGE_OUTBOX_LOOK, on_row_outbox, SQL_PURGE_OUTBOX,
 	SQL_ARCHIVE_OUTBOX},
-    [PURGE_ATTEMPTS] = {SQL_PURGE_ATTEMPT_LOOK, look_attempt, SQL_PURGE_ATTEMPT,
-	SQL_ARCHIVE_ATTEMPT},
-    [PURGE_PROCESSED] = {SQL_PURGE_PROCESSED_LOOK, look_processed,
+    [PURGE_ATTEMPTS] = {SQL_PURGE_ATTEMPT_LOOK, on_row_attempt,
+	SQL_PURGE_ATTEMPT, SQL_ARCHIVE_ATTEMPT},
+    [PURGE_PROCESSED] = {SQL_PURGE_PROCESSED_LOOK, on_row_processed,
 	SQL_PURGE_PROCESSED, -1},
-    [PURGE_DEAD] = {SQL_PURGE_DEAD_LOOK, look_by_id, SQL_PURGE_DEAD,
+    [PURGE_DEAD] = {SQL_PURGE_DEAD_LOOK, on_row_by_id, SQL_PURGE_DEAD,
 	SQL_ARCHIVE_DEAD},
-    [PURGE_AUDIT] = {SQL_PURGE_AUDIT_LOOK, look_by_id, SQL_PURGE_AUDIT,
+    [PURGE_AUDIT] = {SQL_PURGE_AUDIT_LOOK, on_row_by_id, SQL_PURGE_AUDIT,
 	SQL_ARCHIVE_AUDIT},
 };
 
 /* Runs the statement that looks behind the cursor of ${l}. */
 static enum rc
-run_look(struct db *db, struct store_purge_list *l, struct err *err)
+run_look(struct db *db, struct purge_list *l, struct err *err)
 {
 	const struct sql_purge_processed_look event = {
 	    .event_id = db_v_uuid(&l->after.event_id),
@@ -205,7 +205,7 @@ run_look(struct db *db, struct store_purge_list *l, struct err *err)
 }
 
 enum rc
-store_purge_look(struct db *db, struct store_purge_list *l, struct err *err)
+purge_rows_look(struct db *db, struct purge_list *l, struct err *err)
 {
 	enum rc rc;
 
@@ -225,8 +225,8 @@ store_purge_look(struct db *db, struct store_purge_list *l, struct err *err)
 /* ---- deleting ---- */
 
 static enum rc
-delete_events(struct db *db, const struct store_purge_list *l, size_t from,
-    size_t n, int64_t *ret_deleted, struct err *err)
+delete_events(struct db *db, const struct purge_list *l, size_t from, size_t n,
+    int64_t *ret_deleted, struct err *err)
 {
 	struct sql_purge_processed v[CHUNK];
 	const struct db_set set = DB_SET(v, n);
@@ -243,8 +243,8 @@ delete_events(struct db *db, const struct store_purge_list *l, size_t from,
 
 /* From any table but that of processed events. */
 static enum rc
-delete_rows(struct db *db, const struct store_purge_list *l, size_t from,
-    size_t n, int64_t *ret_deleted, struct err *err)
+delete_rows(struct db *db, const struct purge_list *l, size_t from, size_t n,
+    int64_t *ret_deleted, struct err *err)
 {
 	struct sql_purge_outbox v[CHUNK];
 	const struct db_set set = DB_SET(v, n);
@@ -259,8 +259,8 @@ delete_rows(struct db *db, const struct store_purge_list *l, size_t from,
 }
 
 static enum rc
-delete_chunk(struct db *db, const struct store_purge_list *l, size_t from,
-    size_t n, int64_t *ret, struct err *err)
+delete_chunk(struct db *db, const struct purge_list *l, size_t from, size_t n,
+    int64_t *ret, struct err *err)
 {
 	struct sql_purge_attempts_of v[CHUNK];
 	const struct db_set set = DB_SET(v, n);
@@ -283,8 +283,8 @@ delete_chunk(struct db *db, const struct store_purge_list *l, size_t from,
 }
 
 enum rc
-store_purge_delete(struct db *db, const struct store_purge_list *l,
-    int64_t *ret, struct err *err)
+purge_rows_delete(
+    struct db *db, const struct purge_list *l, int64_t *ret, struct err *err)
 {
 	size_t from, n;
 	enum rc rc = RC_OK;
@@ -300,7 +300,7 @@ store_purge_delete(struct db *db, const struct store_purge_list *l,
 /* ---- the mark ---- */
 
 enum rc
-store_purge_mark_get(struct db *db, int64_t *ret, struct err *err)
+purge_rows_mark_get(struct db *db, int64_t *ret, struct err *err)
 {
 	char text[24];
 	enum rc rc;
@@ -314,7 +314,7 @@ store_purge_mark_get(struct db *db, int64_t *ret, struct err *err)
 }
 
 enum rc
-store_purge_mark_set(struct db *db, int64_t mid, struct err *err)
+purge_rows_mark_set(struct db *db, int64_t mid, struct err *err)
 {
 	char text[24];
 	enum rc rc;
@@ -338,7 +338,7 @@ struct archiving {
 };
 
 static enum rc
-take_json(void *arg, const struct db_row *row, struct err *err)
+on_row_json(void *arg, const struct db_row *row, struct err *err)
 {
 	const struct archiving *a = arg;
 	const char *json;
@@ -351,7 +351,7 @@ take_json(void *arg, const struct db_row *row, struct err *err)
 }
 
 enum rc
-store_purge_archive(struct db *db, const struct store_purge_list *l,
+purge_rows_archive(struct db *db, const struct purge_list *l,
     store_archive_fn each, void *arg, struct err *err)
 {
 	struct archiving a = {each, arg};
@@ -363,8 +363,8 @@ store_purge_archive(struct db *db, const struct store_purge_list *l,
 		return (RC_OK);
 	for (i = 0; i < l->n && rc == RC_OK; i++) {
 		v = db_v_i64(l->rows[i].id);
-		rc = db_run(db, tables[l->table].archive, &v, 1, take_json, &a,
-		    NULL, err);
+		rc = db_run(db, tables[l->table].archive, &v, 1, on_row_json,
+		    &a, NULL, err);
 	}
 	return (rc);
 }

@@ -27,7 +27,7 @@
 	X(PURGE_DEAD, "dead_letter_queue")                                     \
 	X(PURGE_AUDIT, "audit_log")
 
-enum store_purge {
+enum purge_table {
 #define X(id, table) id,
 	STORE_PURGE_TABLE(X)
 #undef X
@@ -35,44 +35,44 @@ enum store_purge {
 };
 
 /* A row's key.  Of processed_messages the id is the origin. */
-struct store_purge_key {
+struct purge_key {
 	int64_t id;
 	struct uuid event_id;
 };
 
-struct store_purge_list {
+struct purge_list {
 	/* Asked. */
-	enum store_purge table;
-	struct store_purge_key after; /* all zero: from the beginning */
-	int64_t before_ms;            /* what is older may go */
+	enum purge_table table;
+	struct purge_key after; /* all zero: from the beginning */
+	int64_t before_ms;      /* what is older may go */
 	int64_t now_ms;
 
 	/* Answered. */
-	struct store_purge_key rows[PURGE_ROWS];
+	struct purge_key rows[PURGE_ROWS];
 	size_t n;
-	int64_t mid;                 /* of the newest message in it; 0: none */
-	struct store_purge_key last; /* where to go on */
+	int64_t mid;           /* of the newest message in it; 0: none */
+	struct purge_key last; /* where to go on */
 	int64_t examined;
 	bool end; /* what comes after is too young, or there is nothing */
 };
 
 /* The name of ${table}.  Static storage. */
-const char *store_purge_name(enum store_purge table);
+const char *purge_rows_name(enum purge_table table);
 
 /* Looks at rows behind ${list}->after and lists those that may go. */
-enum rc store_purge_look(
-    struct db *db, struct store_purge_list *list, struct err *err) MUST_USE;
+enum rc purge_rows_look(
+    struct db *db, struct purge_list *list, struct err *err) MUST_USE;
 
 /* Deletes what is listed, as far as it still may go, and what belongs to it.
  * ${ret}: rows deleted of the table. */
-enum rc store_purge_delete(struct db *db, const struct store_purge_list *list,
+enum rc purge_rows_delete(struct db *db, const struct purge_list *list,
     int64_t *ret, struct err *err) MUST_USE;
 
 /* Up to and with this mid a message may be without its outbox row; 0: none
  * may.  Setting it never moves it back. */
-enum rc store_purge_mark_get(
+enum rc purge_rows_mark_get(
     struct db *db, int64_t *ret, struct err *err) MUST_USE;
-enum rc store_purge_mark_set(
+enum rc purge_rows_mark_set(
     struct db *db, int64_t mid, struct err *err) MUST_USE;
 
 /* Calls ${each} with a JSON object for each listed row (borrowed), for the
@@ -80,7 +80,7 @@ enum rc store_purge_mark_set(
  * their key alone have none. */
 typedef enum rc (*store_archive_fn)(
     void *arg, const char *json, size_t n, struct err *err);
-enum rc store_purge_archive(struct db *db, const struct store_purge_list *list,
+enum rc purge_rows_archive(struct db *db, const struct purge_list *list,
     store_archive_fn each, void *arg, struct err *err) MUST_USE;
 
 #endif

@@ -23,7 +23,7 @@
 
 struct scrub {
 	struct scrub_options options;
-	struct store_scrub_at at;
+	struct scrub_at at;
 	int64_t next_ms;
 	int64_t rounds;
 
@@ -85,7 +85,7 @@ follows(struct scrub *s, int64_t owner, int64_t seq, int64_t first)
 }
 
 static enum rc
-take_link(void *arg, const struct store_link *link, struct err *err)
+on_link(void *arg, const struct check_link *link, struct err *err)
 {
 	struct scrub *s = arg;
 
@@ -102,7 +102,7 @@ take_link(void *arg, const struct store_link *link, struct err *err)
 }
 
 static void
-take_event(void *arg, int64_t user_id, int64_t seq, int64_t trimmed)
+on_event(void *arg, int64_t user_id, int64_t seq, int64_t trimmed)
 {
 	struct scrub *s = arg;
 
@@ -111,10 +111,10 @@ take_event(void *arg, int64_t user_id, int64_t seq, int64_t trimmed)
 }
 
 static void
-begin_table(struct scrub *s, enum store_scrub table)
+begin_table(struct scrub *s, enum scrub_table table)
 {
 
-	store_scrub_begin(&s->at, table);
+	scrub_rows_begin(&s->at, table);
 	s->failures = 0;
 	s->owner = 0;
 }
@@ -143,7 +143,7 @@ pass_over(struct scrub *s, int64_t now, const struct err *err)
 
 	(void)snprintf(place, sizeof(place),
 	    "%s behind %" PRId64 "/%" PRId64 ": %.150s",
-	    store_scrub_name(s->at.table), s->at.key[0], s->at.key[1],
+	    scrub_rows_name(s->at.table), s->at.key[0], s->at.key[1],
 	    err->text);
 	if (s->failures++ == 0)
 		find(s, unreadable, place);
@@ -160,7 +160,7 @@ pass_over(struct scrub *s, int64_t now, const struct err *err)
 static void
 piece(struct scrub *s, int64_t now)
 {
-	const struct store_scrub_each each = {s, take_link, take_event};
+	const struct scrub_each each = {s, on_link, on_event};
 	struct err err = ERR_INIT;
 	int64_t limit, n = 0;
 	enum rc rc;
@@ -168,7 +168,7 @@ piece(struct scrub *s, int64_t now)
 	limit = s->options.rate < SCRUB_ROWS ? s->options.rate : SCRUB_ROWS;
 	rc = db_begin(s->options.db, &err);
 	if (rc == RC_OK)
-		rc = store_scrub_read(
+		rc = scrub_rows_read(
 		    s->options.db, &s->at, limit, &each, &n, &err);
 	db_rollback(s->options.db);
 	s->rows += n;

@@ -27,7 +27,7 @@ struct scrub_options {
 	int64_t rest_ms; /* between two rounds */
 
 	/* Is told what it finds, besides the log; may be NULL. */
-	store_found_fn found;
+	check_found_fn found;
 	void *arg;
 };
 

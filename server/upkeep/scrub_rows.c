@@ -41,13 +41,13 @@ static const char *const names[SCRUB_TABLES] = {
 };
 
 struct reading {
-	struct store_scrub_at *at;
-	const struct store_scrub_each *each;
+	struct scrub_at *at;
+	const struct scrub_each *each;
 	int64_t n;
 };
 
 void
-store_scrub_begin(struct store_scrub_at *at, enum store_scrub table)
+scrub_rows_begin(struct scrub_at *at, enum scrub_table table)
 {
 
 	memset(at, 0, sizeof(*at));
@@ -56,7 +56,7 @@ store_scrub_begin(struct store_scrub_at *at, enum store_scrub table)
 }
 
 const char *
-store_scrub_name(enum store_scrub table)
+scrub_rows_name(enum scrub_table table)
 {
 
 	assert(table < SCRUB_TABLES);
@@ -64,13 +64,13 @@ store_scrub_name(enum store_scrub table)
 }
 
 static enum rc
-take_link(struct reading *r, const struct db_row *row, struct err *err)
+pass_link(struct reading *r, const struct db_row *row, struct err *err)
 {
 	enum rc rc;
 	size_t n;
 
 	(void)db_row_text(row, COL_SCRUB_CHAIN_METADATA, &n);
-	rc = store_link_tell(row, r->each->link, r->each->arg, err);
+	rc = check_link_call(row, r->each->link, r->each->arg, err);
 	if (rc != RC_OK)
 		return (rc);
 	r->at->key[0] = db_row_i64(row, COL_LINK_CONVERSATION_ID);
@@ -79,7 +79,7 @@ take_link(struct reading *r, const struct db_row *row, struct err *err)
 }
 
 static void
-take_event(struct reading *r, const struct db_row *row)
+pass_event(struct reading *r, const struct db_row *row)
 {
 	const int64_t user = db_row_i64(row, COL_SCRUB_INBOX_USER_ID),
 		      seq = db_row_i64(row, COL_SCRUB_INBOX_SEQ);
@@ -92,7 +92,7 @@ take_event(struct reading *r, const struct db_row *row)
 
 /* Reading a column reads the pages that it lies on. */
 static void
-take_other(struct store_scrub_at *at, const struct db_row *row)
+pass_other(struct scrub_at *at, const struct db_row *row)
 {
 
 	(void)db_row_text(row, COL_SCRUBBED_VALUE, NULL);
@@ -107,28 +107,28 @@ take_other(struct store_scrub_at *at, const struct db_row *row)
 }
 
 static enum rc
-take_row(void *arg, const struct db_row *row, struct err *err)
+on_row(void *arg, const struct db_row *row, struct err *err)
 {
 	struct reading *r = arg;
 	enum rc rc = RC_OK;
 
 	if (r->at->table == SCRUB_CHAIN)
-		rc = take_link(r, row, err);
+		rc = pass_link(r, row, err);
 	else if (r->at->table == SCRUB_INBOX)
-		take_event(r, row);
+		pass_event(r, row);
 	else
-		take_other(r->at, row);
+		pass_other(r->at, row);
 	if (rc == RC_OK)
 		r->n++;
 	return (rc);
 }
 
 enum rc
-store_scrub_read(struct db *db, struct store_scrub_at *at, int64_t limit,
-    const struct store_scrub_each *each, int64_t *ret, struct err *err)
+scrub_rows_read(struct db *db, struct scrub_at *at, int64_t limit,
+    const struct scrub_each *each, int64_t *ret, struct err *err)
 {
 	struct reading r = {at, each, 0};
-	struct store_scrub_at from = *at;
+	struct scrub_at from = *at;
 	/* Statements with one key have the parameters of scrub_messages, those
 	 * with two of scrub_chain. */
 	struct sql_scrub_messages one = {
@@ -155,7 +155,7 @@ store_scrub_read(struct db *db, struct store_scrub_at *at, int64_t limit,
 		break;
 	}
 	rc = db_run(
-	    db, tables[at->table].stmt, v.v, v.width, take_row, &r, NULL, err);
+	    db, tables[at->table].stmt, v.v, v.width, on_row, &r, NULL, err);
 	*ret = r.n;
 	return (rc);
 }

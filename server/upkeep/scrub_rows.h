@@ -30,7 +30,7 @@
 	X(SCRUB_PROCESSED, "processed_messages")                               \
 	X(SCRUB_META, "meta")
 
-enum store_scrub {
+enum scrub_table {
 #define X(id, table) id,
 	STORE_SCRUB_TABLE(X)
 #undef X
@@ -38,22 +38,22 @@ enum store_scrub {
 };
 
 /* Behind which row the next piece begins. */
-struct store_scrub_at {
-	enum store_scrub table;
+struct scrub_at {
+	enum scrub_table table;
 	int64_t key[2];
 	struct uuid event_id; /* of processed_messages */
 	char text[72];        /* of meta */
 };
 
 /* ${at} is the beginning of ${table}. */
-void store_scrub_begin(struct store_scrub_at *at, enum store_scrub table);
+void scrub_rows_begin(struct scrub_at *at, enum scrub_table table);
 
 /* The name of ${table}.  Static storage. */
-const char *store_scrub_name(enum store_scrub table);
+const char *scrub_rows_name(enum scrub_table table);
 
-struct store_scrub_each {
+struct scrub_each {
 	void *arg;
-	store_link_fn link; /* the rows of SCRUB_CHAIN */
+	check_link_fn link; /* the rows of SCRUB_CHAIN */
 	/* The rows of SCRUB_INBOX. */
 	void (*event)(void *arg, int64_t user_id, int64_t seq, int64_t trimmed);
 };
@@ -61,8 +61,7 @@ struct store_scrub_each {
 /* Reads at most ${limit} rows behind ${at}, which is moved on to the last of
  * them.  ${ret}: how many; fewer than asked for: the table's end.  RC_CORRUPT
  * and RC_IO: the row after ${at}, or one near it, cannot be read. */
-enum rc store_scrub_read(struct db *db, struct store_scrub_at *at,
-    int64_t limit, const struct store_scrub_each *each, int64_t *ret,
-    struct err *err) MUST_USE;
+enum rc scrub_rows_read(struct db *db, struct scrub_at *at, int64_t limit,
+    const struct scrub_each *each, int64_t *ret, struct err *err) MUST_USE;
 
 #endif

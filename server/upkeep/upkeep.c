@@ -15,12 +15,12 @@
 #include "engine/writer.h"
 #include "store/outbox.h"
 #include "upkeep/archive.h"
-#include "upkeep/janitor.h"
-#include "upkeep/mark.h"
+#include "upkeep/position.h"
+#include "upkeep/purger.h"
 #include "upkeep/scrub.h"
 #include "upkeep/upkeep.h"
 
-#define MARK_MS 1000
+#define POSITION_MS 1000
 /* A log of this size is cut when nothing was committed for so long. */
 #define IDLE_MS 10000
 #define IDLE_LOG_BYTES (256 * 1024)
@@ -32,12 +32,12 @@ struct upkeep {
 	struct db *db;       /* of all but the scrubber */
 	struct db *scrub_db; /* its page cache is not for others */
 	struct archive *archive;
-	struct janitor *janitor;
+	struct purger *purger;
 	struct scrub *scrub;
 
-	struct mark mark; /* as it was written last */
-	bool mark_failing;
-	int64_t mark_due_ms;
+	struct position position; /* as it was written last */
+	bool position_failing;
+	int64_t position_due_ms;
 	uint64_t batches; /* of the writer, at the last look */
 	int64_t idle_since_ms;
 	int64_t hook_due_ms[UPKEEP_HOOKS];
@@ -49,7 +49,7 @@ struct upkeep {
 	bool woken, stopping; /* lock */
 };
 
-/* ---- the mark ---- */
+/* ---- DATA/mark: the position ---- */
 
 /* The newest outbox row of which it is certain that it is on disk. */
 static enum rc
@@ -68,38 +68,38 @@ durable_number(struct upkeep *u, int64_t *ret, struct err *err)
 }
 
 static enum rc
-write_mark(struct upkeep *u, struct err *err)
+write_position(struct upkeep *u, struct err *err)
 {
-	struct mark mark = u->mark;
+	struct position position = u->position;
 	enum rc rc;
 
-	rc = durable_number(u, &mark.number, err);
-	if (rc != RC_OK || mark.number == u->mark.number)
+	rc = durable_number(u, &position.number, err);
+	if (rc != RC_OK || position.number == u->position.number)
 		return (rc);
-	rc = mark_write(u->options.dir_fd, &mark, err);
+	rc = position_write(u->options.dir_fd, &position, err);
 	if (rc == RC_OK)
-		u->mark = mark;
+		u->position = position;
 	return (rc);
 }
 
-/* An old mark is a true one: it fails without harm. */
+/* An old position is a true one: a failure does no harm. */
 static void
-mark_turn(struct upkeep *u, int64_t now)
+position_turn(struct upkeep *u, int64_t now)
 {
 	struct err err = ERR_INIT;
 	enum rc rc;
 
-	u->mark_due_ms = now + MARK_MS;
+	u->position_due_ms = now + POSITION_MS;
 	/* A database of many nodes is not ours to compare with. */
-	if (db_shared(u->db))
+	if (db_multi_writer(u->db))
 		return;
-	rc = write_mark(u, &err);
+	rc = write_position(u, &err);
 	if (rc != RC_OK) {
 		metrics_add(u->options.metrics, METRIC_MARK_FAILURES, 1);
-		if (!u->mark_failing)
-			log_error(LOG_EV_MARK_FAIL, &err, "%s", "");
+		if (!u->position_failing)
+			log_error_bare(LOG_EV_MARK_FAIL, &err);
 	}
-	u->mark_failing = rc != RC_OK;
+	u->position_failing = rc != RC_OK;
 }
 
 /* ---- the log ---- */
@@ -165,15 +165,15 @@ upkeep_turn(struct upkeep *u)
 {
 	int64_t now = clk_mono_ms(u->options.clk), next;
 
-	if (now >= u->mark_due_ms) {
-		mark_turn(u, now);
+	if (now >= u->position_due_ms) {
+		position_turn(u, now);
 		idle_turn(u, now);
 	}
-	next = sooner(u->mark_due_ms, hooks_turn(u, now));
-	/* Asked again at the next mark. */
+	next = sooner(u->position_due_ms, hooks_turn(u, now));
+	/* Asked again when the next position is due. */
 	if (!is_ours(u))
 		return (next);
-	next = sooner(next, janitor_turn(u->janitor));
+	next = sooner(next, purger_turn(u->purger));
 	if (u->scrub != NULL)
 		next = sooner(next, scrub_turn(u->scrub));
 	return (next);
@@ -245,7 +245,7 @@ open_connections(struct upkeep *u, struct err *err)
 static enum rc
 make_parts(struct upkeep *u, struct err *err)
 {
-	struct janitor_options janitor = {.clk = u->options.clk,
+	struct purger_options purger = {.clk = u->options.clk,
 	    .db = u->db,
 	    .commits = writer_commits(u->options.writer),
 	    .metrics = u->options.metrics,
@@ -262,11 +262,11 @@ make_parts(struct upkeep *u, struct err *err)
 
 	if (u->options.archive[0] != '\0')
 		rc = archive_open(u->options.archive, &u->archive, err);
-	janitor.archive = u->archive;
-	memcpy(janitor.retention_ms, u->options.retention_ms,
-	    sizeof(janitor.retention_ms));
+	purger.archive = u->archive;
+	memcpy(purger.retention_ms, u->options.retention_ms,
+	    sizeof(purger.retention_ms));
 	if (rc == RC_OK)
-		rc = janitor_new(&janitor, &u->janitor, err);
+		rc = purger_new(&purger, &u->purger, err);
 	if (rc == RC_OK && u->scrub_db != NULL)
 		rc = scrub_new(&scrub, &u->scrub, err);
 	return (rc);
@@ -282,9 +282,9 @@ upkeep_new(
 	if ((u = mem_zalloc(1, sizeof(*u))) == NULL)
 		return (err_set(err, RC_NO_MEMORY, "upkeep"));
 	u->options = *options;
-	u->mark.number = -1; /* none is written yet */
+	u->position.number = -1; /* none is written yet */
 	(void)snprintf(
-	    u->mark.epoch, sizeof(u->mark.epoch), "%s", options->epoch);
+	    u->position.epoch, sizeof(u->position.epoch), "%s", options->epoch);
 	u->idle_since_ms = clk_mono_ms(options->clk);
 	lock_init(&u->lock, LOCK_UPKEEP);
 	lock_cond_init(&u->cond);
@@ -303,7 +303,7 @@ upkeep_free(struct upkeep *u)
 
 	if (u == NULL)
 		return;
-	janitor_free(u->janitor);
+	purger_free(u->purger);
 	scrub_free(u->scrub);
 	archive_close(u->archive);
 	db_close(u->db);
@@ -317,7 +317,7 @@ enum rc
 upkeep_start(struct upkeep *u, struct err *err)
 {
 
-	return (thr_start(THR_JANITOR, 0, loop, u, &u->thread, err));
+	return (thr_start(THR_UPKEEP, 0, loop, u, &u->thread, err));
 }
 
 void
@@ -333,5 +333,5 @@ upkeep_stop(struct upkeep *u)
 	if (u->thread == NULL)
 		return;
 	thr_join(&u->thread);
-	mark_turn(u, clk_mono_ms(u->options.clk));
+	position_turn(u, clk_mono_ms(u->options.clk));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Upkeep: one thread that does, each at its time, what nobody asks for:
- * the janitor's purging, the scrubber's reading, DATA/mark, the order to cut a
+ * Upkeep: one thread that does, each at its time, what no request asks for:
+ * the purger's purging, the scrubber's reading, DATA/mark, the order to cut a
  * long log when nothing happens, and what others hang in.  It never writes to
  * the database: what is to be written it hands to the writer as units.
  */

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "wire/wire_internal.h"
 
-/* What is made while reading, in one list that dies with the document. */
+/* Memory made while reading, in one list that is freed with the document. */
 struct scratch {
 	struct scratch *next;
 	char data[];
@@ -32,7 +32,7 @@ static _Thread_local void *reserve;
 static _Thread_local size_t reserve_bytes;
 
 static void *
-take_memory(size_t n)
+parser_alloc(size_t n)
 {
 	void *p;
 
@@ -47,7 +47,7 @@ take_memory(size_t n)
 	return (p);
 }
 
-/* What jansson is still to read. */
+/* The text that jansson has not read yet. */
 struct feed {
 	const char *text;
 	size_t n;
@@ -90,7 +90,7 @@ void
 wire_init(void)
 {
 
-	json_set_alloc_funcs(take_memory, mem_free);
+	json_set_alloc_funcs(parser_alloc, mem_free);
 	json_object_seed(0);
 }
 

@@ -6,7 +6,7 @@
  *
  * Reading: jansson with JSON_REJECT_DUPLICATES; depth at most LIMIT_JSON_DEPTH
  * (checked before the tree is built); no NUL; valid UTF-8; integers within
- * int64.  What is read borrows from the struct wire_doc, until wire_doc_fini().
+ * int64.  Results borrow from the struct wire_doc, until wire_doc_fini().
  */
 #ifndef WIRE_WIRE_H
 #define WIRE_WIRE_H

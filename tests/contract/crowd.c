@@ -284,7 +284,7 @@ purge(struct crowd *c, int64_t before_ms)
 	u.list.table = PURGE_OUTBOX;
 	u.list.before_ms = before_ms;
 	u.list.now_ms = c->rig.clk.wall_ms;
-	assert_int_equal(store_purge_look(c->rig.db, &u.list, &err), RC_OK);
+	assert_int_equal(purge_rows_look(c->rig.db, &u.list, &err), RC_OK);
 	u.unit.finish = purge_finished;
 	run(c, &u.unit);
 }

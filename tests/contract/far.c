@@ -152,7 +152,7 @@ far_answer(struct rig *r, struct parcel *p, enum answer answer)
 static void
 rescue_finished(struct unit *base)
 {
-	struct rescue_unit *u = CONTAINER_OF(base, struct rescue_unit, unit);
+	struct reclaim_unit *u = CONTAINER_OF(base, struct reclaim_unit, unit);
 
 	(void)u;
 }
@@ -160,12 +160,12 @@ rescue_finished(struct unit *base)
 size_t
 far_rescue(struct rig *r, bool all)
 {
-	struct rescue_unit u;
+	struct reclaim_unit u;
 
-	rescue_unit_init(&u);
+	reclaim_unit_init(&u);
 	u.all = all;
 	u.expire = true;
 	u.unit.finish = rescue_finished;
 	run(r, &u.unit);
-	return (u.rescued);
+	return (u.reclaimed);
 }

@@ -8,6 +8,7 @@
 
 #include "contract/rig.h"
 #include "delivery/claim.h"
+#include "delivery/reclaim.h"
 #include "delivery/settle.h"
 
 /* How long far_claim() leases. */

@@ -15,7 +15,7 @@
 #include "contract/rig_internal.h"
 #include "crypt/crypt.h"
 #include "store/outbox.h"
-#include "store/start.h"
+#include "store/recovery.h"
 #include "unit/folder.h"
 
 /* ---- sinks ---- */
@@ -96,12 +96,12 @@ const struct addressing rig_addressing = {
 enum rc
 rig_boot(struct db *db, int64_t now_ms, struct err *err)
 {
-	struct store_start how = {0};
+	struct store_recovery how = {0};
 	struct clk_fake clk;
 
 	clk_fake_init(&clk, now_ms);
 	how.clk = &clk.clk;
-	return (store_start(db, &how, err));
+	return (store_recover(db, &how, err));
 }
 
 static enum rc
@@ -135,7 +135,7 @@ start(struct rig *r, struct err *err)
 	assert_int_equal(txn_env_new(&o, &r->env, err), RC_OK);
 	assert_int_equal(txn_env_subscribe(r->env,
 			     &(struct subscriber){.arg = r,
-				 .changed = on_change,
+				 .on_change = on_change,
 				 .events = EVENTS_ALL,
 				 .take_wake = on_wake,
 				 .take_effects = on_effects},
@@ -447,7 +447,7 @@ rig_deliver_unit(
 	int64_t last;
 	enum rc rc;
 
-	rc = store_lanes_owing(r->db, r->clk.wall_ms, 0, DELIVER_LANES,
+	rc = store_lanes_pending(r->db, r->clk.wall_ms, 0, DELIVER_LANES,
 	    take_lane, &ready, &last, err);
 	deliver_unit_init(ret);
 	memcpy(ret->lanes, ready.lanes, sizeof(ret->lanes));

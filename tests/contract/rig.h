@@ -13,8 +13,9 @@
 #include "base/clk.h"
 #include "base/rnd.h"
 #include "chat/account.h"
+#include "chat/ack.h"
 #include "chat/cancel.h"
-#include "chat/mark.h"
+#include "chat/read.h"
 #include "chat/send.h"
 #include "delivery/deliver.h"
 #include "delivery/release.h"
@@ -91,7 +92,7 @@ void rig_close(struct rig *r);
 /* Closes and opens the same database again, as a restart does. */
 void rig_restart(struct rig *r);
 
-/* What the server does on ${db} before it listens (store_start). */
+/* What the server does on ${db} before it listens (store_recover). */
 enum rc rig_boot(struct db *db, int64_t now_ms, struct err *err) MUST_USE;
 
 /* Runs the writer once, for the ${n} units that were submitted.  Held: they are

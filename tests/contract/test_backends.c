@@ -229,8 +229,8 @@ static bool
 may_walk(const char *name, const char *node)
 {
 	/* The first row ends it; or a table with a row for each node. */
-	static const char *const one[] = {
-	    "user_any", "before_content", "totals_get", "gauges_totals", NULL};
+	static const char *const one[] = {"user_any", "preflight_content",
+	    "totals_get", "gauges_totals", NULL};
 	/* All that waits, at the start. */
 	static const char *const start[] = {"outbox_pending_count",
 	    "outbox_waiting_local", "outbox_waiting_remote", NULL};
@@ -291,7 +291,7 @@ may_sort(const char *name, const char *node)
 {
 	/* The rows of one batch; the lanes of one walk. */
 	static const char *const few[] = {
-	    "message_insert", "lanes_owing", "lock_names", NULL};
+	    "message_insert", "lanes_pending", "lock_names", NULL};
 
 	return (begins(node, "Sort") && is_named(name, few));
 }

@@ -81,7 +81,7 @@ test_accounts(void **state)
 	check_user(
 	    store_user_by_id(rig.db, 2, &u, &error), &u, "2 bob '' '' 0 1 0 ");
 	memset(&u, 0x55, sizeof(u));
-	check_user(store_user_hold(rig.db, 3, &u, &error), &u,
+	check_user(store_user_lock(rig.db, 3, &u, &error), &u,
 	    "3 x@far.example '' '' 0 0 2 ");
 	assert_int_equal(
 	    store_user_by_name(rig.db, "anne", 4, &u, &error), RC_NOT_FOUND);
@@ -136,7 +136,7 @@ test_devices_change(void **state)
 
 	(void)state;
 	open_rows();
-	assert_int_equal(store_device_hold(rig.db, 12, &held, &error), RC_OK);
+	assert_int_equal(store_device_lock(rig.db, 12, &held, &error), RC_OK);
 	assert_true(held);
 	assert_int_equal(
 	    store_device_rename(rig.db, 1, &tablet, "pads", 3, &id, &error),
@@ -152,7 +152,7 @@ test_devices_change(void **state)
 	READ(store_device_revoke(
 		 rig.db, 1, &tablet, 1400, say_revoked, NULL, &err),
 	    "12 0 12 \n");
-	assert_int_equal(store_device_hold(rig.db, 12, &held, &error), RC_OK);
+	assert_int_equal(store_device_lock(rig.db, 12, &held, &error), RC_OK);
 	assert_false(held);
 	/* Revoked already; another's. */
 	assert_int_equal(store_device_revoke(rig.db, 1, &tablet, 1401,

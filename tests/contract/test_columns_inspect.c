@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The queries of the operators' desk return every column of their rows
+ * The queries for operators return every column of their rows
  * (columns.h).
  */
 #include <setjmp.h>

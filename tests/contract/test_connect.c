@@ -123,7 +123,7 @@ who(struct db *db, int64_t *ret)
 	return (rc);
 }
 
-/* As after a restart of PostgreSQL while nothing was asked. */
+/* As after a restart of PostgreSQL while the connection was idle. */
 static void
 test_left(void **state)
 {
@@ -148,7 +148,7 @@ test_left(void **state)
 	close_guest(&g);
 }
 
-/* Who asks without a transaction is told of the end once. */
+/* A statement without a transaction returns the end of the connection once. */
 static void
 test_left_alone(void **state)
 {
@@ -210,7 +210,7 @@ test_everything(void **state)
 	(void)state;
 	open_guest(&g);
 	db = connect_as(&g, DB_READER);
-	must(db_take_time(db, &err));
+	must(db_allow_long_statements(db, &err));
 	for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
 		must(read_rows(db, counts[i], -1, &r));
 		assert_int_equal(r.n, counts[i]);
@@ -298,12 +298,12 @@ test_listener_is_told(void **state)
 	(void)state;
 	open_guest(&g);
 	db = connect_as(&g, DB_WRITER);
-	must(db_listen(db, g.pg.schema, &err));
+	must(db_notification_listen(db, g.pg.schema, &err));
 	end_all(&g);
 	assert_int_equal(who(db, &pid), RC_AWAY);
-	must(db_listen(db, g.pg.schema, &err));
-	must(db_notify(db, g.pg.schema, "hello", &err));
-	must(db_notes(db, hear, heard, &err));
+	must(db_notification_listen(db, g.pg.schema, &err));
+	must(db_notification_send(db, g.pg.schema, "hello", &err));
+	must(db_notification_poll(db, hear, heard, &err));
 	assert_string_equal(heard, "hello");
 	db_close(db);
 	close_guest(&g);
@@ -401,7 +401,7 @@ test_idle(void **state)
 		(void)nanosleep(&moment, NULL);
 	assert_int_equal(
 	    db_run(db, WHO, NULL, 0, see, &pid, NULL, &err), RC_AWAY);
-	assert_false(db_again(db));
+	assert_false(db_retryable(db));
 	db_rollback(db);
 	must(who(db, &pid));
 	db_close(db);

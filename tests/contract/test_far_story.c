@@ -127,7 +127,7 @@ told(void)
 						"FROM dead_letter_queue ORDER BY dead_id"));
 	for (i = 0; i < rig.nchanges; i++)
 		say("change: %d %s\n", (int)rig.changes[i].mid,
-		    outbox_event_name(rig.changes[i].event));
+		    effects_outbox_event_name(rig.changes[i].event));
 	rig_forget(&rig);
 	clk_fake_advance(&rig.clk, 1000);
 	return (said);
@@ -209,7 +209,7 @@ answer(size_t i, enum answer answer, const char *error, int64_t retry_after_ms)
 static void
 rescue_finished(struct unit *base)
 {
-	struct rescue_unit *u = CONTAINER_OF(base, struct rescue_unit, unit);
+	struct reclaim_unit *u = CONTAINER_OF(base, struct reclaim_unit, unit);
 
 	(void)u;
 }
@@ -218,16 +218,16 @@ static const char *
 rescue(bool all)
 {
 	static char text[96];
-	struct rescue_unit u;
+	struct reclaim_unit u;
 
-	rescue_unit_init(&u);
+	reclaim_unit_init(&u);
 	u.all = all;
 	u.expire = true;
 	u.unit.finish = rescue_finished;
 	run(&u.unit);
 	(void)snprintf(text, sizeof(text),
 	    "rescued %zu, expired %zu, next lease %d, next expiry %d",
-	    u.rescued, u.expired, since(u.next_lease), since(u.next_expiry));
+	    u.reclaimed, u.expired, since(u.next_lease), since(u.next_expiry));
 	return (text);
 }
 

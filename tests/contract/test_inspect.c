@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the desk reads, against a naive reading of the same rows: every filter,
- * pages of every size, sets that are too large to be looked at whole, ages and
- * figures at their limits.  And what it writes: all or nothing, written down.
+ * The queries for operators, against a naive reading of the same rows: every
+ * filter, pages of every size, sets that are too large to be read whole, ages
+ * and figures at their limits.  The changes of operators: all or nothing, with
+ * an entry in the audit log.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -541,7 +542,7 @@ static void
 test_letters(void **state)
 {
 	struct err err = ERR_INIT;
-	int64_t ids[OPERATOR_LETTERS], last, left, next;
+	int64_t ids[OPERATOR_DEAD_LETTERS], last, left, next;
 	struct taking t;
 	struct rig r;
 	char sql[256];
@@ -619,7 +620,8 @@ apply(struct rig *r, struct operator_unit *u)
 static void
 test_writes(void **state)
 {
-	struct operator_letter letters[3] = {{.dead_id = 1}, {.dead_id = 77}};
+	struct operator_dead_letter letters[3] = {
+	    {.dead_id = 1}, {.dead_id = 77}};
 	struct operator_unit u;
 	struct uuid id;
 	struct rig r;
@@ -659,9 +661,9 @@ test_writes(void **state)
 	assert_int_equal(rig_number(&r, "SELECT count(*) FROM audit_log"), 1);
 
 	/* One that is dealt with and one that never was. */
-	operator_unit_init(&u, OPERATOR_REQUEUE_LETTERS, "root");
-	u.letters = letters;
-	u.nletters = 2;
+	operator_unit_init(&u, OPERATOR_REQUEUE_DEAD_LETTERS, "root");
+	u.dead_letters = letters;
+	u.ndead_letters = 2;
 	apply(&r, &u);
 	assert_int_equal(u.unit.rc, RC_OK);
 	assert_int_equal(u.done, 0);

@@ -556,7 +556,7 @@ act_and_look(int steps)
  * urgent of what waits in it; and fsck agrees at the end.  Several small worlds
  * take less time than one in which every look finds thousands of rows. */
 static void
-test_urgency(void **state)
+test_top_priority(void **state)
 {
 	uint64_t seed;
 
@@ -591,7 +591,7 @@ main(void)
 	    TEST(test_later),
 	    TEST(test_rewound),
 	    TEST(test_looks),
-	    TEST(test_urgency),
+	    TEST(test_top_priority),
 	};
 
 	if (rig_is_postgres())

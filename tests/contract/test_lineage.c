@@ -54,14 +54,14 @@ rig_close(struct rig *r)
 	pg_close(&r->pg);
 }
 
-static enum lineage_verdict
+static enum lineage_decision
 begin(struct rig *r, enum lineage_start asked)
 {
-	enum lineage_verdict verdict;
+	enum lineage_decision decision;
 
 	must(db_begin(r->db, &err));
-	must(lineage_begin(r->db, &r->node, asked, &verdict, &err));
-	if (verdict == LINEAGE_WAIT)
+	must(lineage_begin(r->db, &r->node, asked, &decision, &err));
+	if (decision == LINEAGE_WAIT)
 		db_rollback(r->db);
 	else
 		must(db_commit(r->db, &err));
@@ -71,22 +71,22 @@ begin(struct rig *r, enum lineage_start asked)
 		must(
 		    node_insert(r->db, "n", r->now_ms, &r->node.node_id, &err));
 	}
-	return (verdict);
+	return (decision);
 }
 
-static enum lineage_verdict
+static enum lineage_decision
 beat_as(struct rig *r, bool again)
 {
-	enum lineage_verdict verdict;
+	enum lineage_decision decision;
 
 	r->now_ms += 2000;
 	must(lineage_heartbeat(
-	    r->db, &r->node, r->now_ms, again, &verdict, &err));
-	return (verdict);
+	    r->db, &r->node, r->now_ms, again, &decision, &err));
+	return (decision);
 }
 
-static enum lineage_verdict
-beat(struct rig *r)
+static enum lineage_decision
+heartbeat(struct rig *r)
 {
 
 	return (beat_as(r, false));
@@ -126,33 +126,34 @@ test_start(void **state)
 
 	(void)state;
 	rig_open(&r, NULL);
-	assert_int_equal(begin(&r, LINEAGE_START_ASK), LINEAGE_SAME);
+	assert_int_equal(begin(&r, LINEAGE_START_WAIT), LINEAGE_SAME);
 	assert_string_equal(r.node.epoch, "epoch1");
 	check_row(&r, "line", " async");
-	assert_int_equal(begin(&r, LINEAGE_START_ASK), LINEAGE_SAME);
+	assert_int_equal(begin(&r, LINEAGE_START_WAIT), LINEAGE_SAME);
 	assert_string_equal(r.node.epoch, "epoch1");
 	/* On another lineage: nobody waited for a standby. */
 	was_on(&r, "77", "async");
-	assert_int_equal(begin(&r, LINEAGE_START_ASK), LINEAGE_OTHER);
+	assert_int_equal(begin(&r, LINEAGE_START_WAIT), LINEAGE_EPOCH_CHANGED);
 	assert_string_equal(r.node.epoch, "epoch3");
 	check_row(&r, "epoch", "epoch3");
 	check_row(&r, "line", " async");
-	assert_int_equal(begin(&r, LINEAGE_START_ASK), LINEAGE_SAME);
+	assert_int_equal(begin(&r, LINEAGE_START_WAIT), LINEAGE_SAME);
 	/* They did: who was there is asked, and nothing is changed. */
 	was_on(&r, "77", "sync");
-	assert_int_equal(begin(&r, LINEAGE_START_ASK), LINEAGE_WAIT);
+	assert_int_equal(begin(&r, LINEAGE_START_WAIT), LINEAGE_WAIT);
 	check_row(&r, "line", "/77 sync");
 	check_row(&r, "epoch", "epoch3");
-	assert_int_equal(begin(&r, LINEAGE_START_ALONE), LINEAGE_OTHER);
+	assert_int_equal(begin(&r, LINEAGE_START_ALONE), LINEAGE_EPOCH_CHANGED);
 	check_row(&r, "epoch", "epoch6");
 	/* Another database: nobody was there. */
 	must(store_meta_set(r.db, "line", "1/2/1 sync", &err));
-	assert_int_equal(begin(&r, LINEAGE_START_ASK), LINEAGE_OTHER);
+	assert_int_equal(begin(&r, LINEAGE_START_WAIT), LINEAGE_EPOCH_CHANGED);
 	check_row(&r, "epoch", "epoch7");
 	must(store_meta_set(r.db, "line", "nonsense", &err));
-	assert_int_equal(begin(&r, LINEAGE_START_ASK), LINEAGE_OTHER);
+	assert_int_equal(begin(&r, LINEAGE_START_WAIT), LINEAGE_EPOCH_CHANGED);
 	/* And an operator is believed. */
-	assert_int_equal(begin(&r, LINEAGE_START_ROLLBACK), LINEAGE_OTHER);
+	assert_int_equal(
+	    begin(&r, LINEAGE_START_ROLLBACK), LINEAGE_EPOCH_CHANGED);
 	check_row(&r, "epoch", "epoch9");
 	rig_close(&r);
 }
@@ -166,10 +167,10 @@ test_modes(void **state)
 
 	(void)state;
 	rig_open(&r, " -csynchronous_commit=local");
-	assert_int_equal(begin(&r, LINEAGE_START_ASK), LINEAGE_SAME);
-	assert_int_equal(beat(&r), LINEAGE_SAME);
-	assert_int_equal(beat(&r), LINEAGE_SAME);
-	assert_int_equal(beat(&r), LINEAGE_SAME);
+	assert_int_equal(begin(&r, LINEAGE_START_WAIT), LINEAGE_SAME);
+	assert_int_equal(heartbeat(&r), LINEAGE_SAME);
+	assert_int_equal(heartbeat(&r), LINEAGE_SAME);
+	assert_int_equal(heartbeat(&r), LINEAGE_SAME);
 	/* There are no standbys. */
 	check_row(&r, "line", " async");
 	assert_false(r.node.replicated);
@@ -177,11 +178,11 @@ test_modes(void **state)
 
 	/* Another node waited for them, and there are none any more. */
 	rig_open(&r, NULL);
-	assert_int_equal(begin(&r, LINEAGE_START_ASK), LINEAGE_SAME);
+	assert_int_equal(begin(&r, LINEAGE_START_WAIT), LINEAGE_SAME);
 	pg_exec(&r.pg, "UPDATE meta SET value = replace(value, 'async', "
 		       "'sync') WHERE key = 'line'");
 	r.node.replicated = true;
-	assert_int_equal(beat(&r), LINEAGE_SAME);
+	assert_int_equal(heartbeat(&r), LINEAGE_SAME);
 	check_row(&r, "line", " async");
 	assert_false(r.node.replicated);
 	rig_close(&r);
@@ -196,8 +197,8 @@ open_sure(struct rig *r, const char *mode)
 {
 
 	rig_open(r, NULL);
-	assert_int_equal(begin(r, LINEAGE_START_ASK), LINEAGE_SAME);
-	assert_int_equal(beat(r), LINEAGE_SAME);
+	assert_int_equal(begin(r, LINEAGE_START_WAIT), LINEAGE_SAME);
+	assert_int_equal(heartbeat(r), LINEAGE_SAME);
 	r->node.replicated = true;
 	was_on(r, "77", mode);
 }
@@ -211,19 +212,19 @@ test_kept(void **state)
 
 	(void)state;
 	open_sure(&r, "sync");
-	assert_int_equal(beat_as(&r, true), LINEAGE_KEPT);
+	assert_int_equal(beat_as(&r, true), LINEAGE_EPOCH_KEPT);
 	check_row(&r, "epoch", "epoch1");
 	check_row(&r, "line", " async");
 	/* Of the new line nothing is known yet. */
 	assert_false(r.node.replicated);
-	assert_int_equal(beat(&r), LINEAGE_SAME);
+	assert_int_equal(heartbeat(&r), LINEAGE_SAME);
 	rig_close(&r);
 	/* Another node was faster. */
 	open_sure(&r, "sync");
 	must(db_lineage_get(r.db, &here, &err));
 	(void)snprintf(text, sizeof(text), "%s async", here.name);
 	must(store_meta_set(r.db, "line", text, &err));
-	assert_int_equal(beat_as(&r, true), LINEAGE_KEPT);
+	assert_int_equal(beat_as(&r, true), LINEAGE_EPOCH_KEPT);
 	check_row(&r, "epoch", "epoch1");
 	check_row(&r, "line", text);
 	rig_close(&r);
@@ -238,49 +239,49 @@ test_other(void **state)
 	(void)state;
 	open_sure(&r, "sync");
 	r.node.replicated = false;
-	assert_int_equal(beat_as(&r, true), LINEAGE_OTHER);
+	assert_int_equal(beat_as(&r, true), LINEAGE_EPOCH_CHANGED);
 	check_row(&r, "epoch", "epoch2");
 	check_row(&r, "line", " async");
 	rig_close(&r);
 	open_sure(&r, "async");
-	assert_int_equal(beat_as(&r, true), LINEAGE_OTHER);
+	assert_int_equal(beat_as(&r, true), LINEAGE_EPOCH_CHANGED);
 	check_row(&r, "epoch", "epoch2");
 	rig_close(&r);
 	open_sure(&r, "local");
-	assert_int_equal(beat_as(&r, true), LINEAGE_OTHER);
+	assert_int_equal(beat_as(&r, true), LINEAGE_EPOCH_CHANGED);
 	rig_close(&r);
-	/* Its last beat is not there, or it is not there at all. */
+	/* Its last heartbeat is not there, or it is not there at all. */
 	open_sure(&r, "sync");
 	pg_exec(&r.pg, "UPDATE nodes SET beat_at = beat_at - 1");
-	assert_int_equal(beat_as(&r, true), LINEAGE_OTHER);
+	assert_int_equal(beat_as(&r, true), LINEAGE_EPOCH_CHANGED);
 	rig_close(&r);
 	open_sure(&r, "sync");
 	pg_exec(&r.pg, "DELETE FROM nodes");
-	assert_int_equal(beat_as(&r, true), LINEAGE_OTHER);
+	assert_int_equal(beat_as(&r, true), LINEAGE_EPOCH_CHANGED);
 	rig_close(&r);
 	/* Two failovers: of the first one another node knows. */
 	open_sure(&r, "sync");
 	pg_exec(&r.pg, "UPDATE meta SET value = replace(value, '/77', '/78') "
 		       "WHERE key = 'line'");
-	assert_int_equal(beat_as(&r, true), LINEAGE_OTHER);
+	assert_int_equal(beat_as(&r, true), LINEAGE_EPOCH_CHANGED);
 	rig_close(&r);
 	/* Another database. */
 	open_sure(&r, "sync");
 	must(store_meta_set(r.db, "line", "1/2/3 sync", &err));
 	(void)snprintf(
 	    r.node.lineage.name, sizeof(r.node.lineage.name), "1/2/3");
-	assert_int_equal(beat_as(&r, true), LINEAGE_OTHER);
+	assert_int_equal(beat_as(&r, true), LINEAGE_EPOCH_CHANGED);
 	rig_close(&r);
 	/* Another node has said so: nothing is written over it. */
 	open_sure(&r, "sync");
 	must(store_meta_set(r.db, "epoch", "theirs", &err));
-	assert_int_equal(beat_as(&r, true), LINEAGE_OTHER);
+	assert_int_equal(beat_as(&r, true), LINEAGE_EPOCH_CHANGED);
 	check_row(&r, "epoch", "theirs");
 	rig_close(&r);
 }
 
-/* A node that comes back to the same line is not sure until its next beat is
- * on a standby. */
+/* A node that comes back to the same line is not sure until its next heartbeat
+ * is on a standby. */
 static void
 test_back(void **state)
 {
@@ -288,14 +289,14 @@ test_back(void **state)
 
 	(void)state;
 	rig_open(&r, NULL);
-	assert_int_equal(begin(&r, LINEAGE_START_ASK), LINEAGE_SAME);
+	assert_int_equal(begin(&r, LINEAGE_START_WAIT), LINEAGE_SAME);
 	r.node.replicated = true;
 	assert_int_equal(beat_as(&r, true), LINEAGE_SAME);
 	assert_false(r.node.replicated);
-	/* A clock that was put back does not take a beat back. */
+	/* A clock that was put back does not take a heartbeat back. */
 	r.now_ms = 10;
-	assert_int_equal(beat(&r), LINEAGE_SAME);
-	assert_true(r.node.beat_at > 3000);
+	assert_int_equal(heartbeat(&r), LINEAGE_SAME);
+	assert_true(r.node.heartbeat_at > 3000);
 	rig_close(&r);
 }
 
@@ -310,7 +311,7 @@ test_follow(void **state)
 	(void)state;
 	rig_open(&r, NULL);
 	must(db_lineage_get(r.db, &here, &err));
-	db_follow(r.db, &line);
+	db_follow_lineage(r.db, &line);
 	must(db_begin(r.db, &err));
 	must(db_commit(r.db, &err));
 	atomic_store(&line, here.id);

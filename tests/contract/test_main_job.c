@@ -267,12 +267,12 @@ test_ack_and_receipts(void **state)
 {
 	struct ack_unit u;
 	struct rig r;
-	int64_t alice, bob, desk, phone, laptop;
+	int64_t alice, bob, desktop, phone, laptop;
 	int i;
 
 	(void)state;
 	rig_open(&r);
-	alice = rig_user(&r, "alice", &desk);
+	alice = rig_user(&r, "alice", &desktop);
 	bob = rig_user(&r, "bob", &phone);
 	laptop = phone;
 	for (i = 0; i < 5; i++)
@@ -303,7 +303,7 @@ test_ack_and_receipts(void **state)
 	assert_int_equal(r.events[0].user_id, alice);
 	assert_int_equal(r.events[0].conversation_seq, 5);
 	/* A receipt causes no receipt. */
-	(void)rig_ack(&r, alice, desk, 6);
+	(void)rig_ack(&r, alice, desktop, 6);
 	assert_int_equal(rig_deliver(&r), 0);
 	rig_check_promises(&r);
 	rig_close(&r);

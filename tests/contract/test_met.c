@@ -41,7 +41,7 @@ hold_inbox(struct tx *tx, int64_t user_id, struct err *e)
 	if (rc != RC_OK)
 		return (rc);
 	cache_inbox_touch(cache, user);
-	return (cache_hold_inboxes(cache, tx, e));
+	return (cache_lock_inboxes(cache, tx, e));
 }
 
 /* ${n} at once. */
@@ -58,7 +58,7 @@ hold_crowd(struct tx *tx, size_t n, struct err *e)
 		if (rc == RC_OK)
 			cache_inbox_touch(cache, user);
 	}
-	return (rc == RC_OK ? cache_hold_inboxes(cache, tx, e) : rc);
+	return (rc == RC_OK ? cache_lock_inboxes(cache, tx, e) : rc);
 }
 
 static enum rc

@@ -15,7 +15,7 @@
 #include "contract/old.h"
 #include "contract/rig.h"
 #include "schema/sql.h"
-#include "upkeep/before.h"
+#include "upkeep/preflight.h"
 
 struct people {
 	int64_t alice, bob, phone;
@@ -104,13 +104,13 @@ look_before(const char *path, int schema)
 	char url[128];
 	struct db_options options = {
 	    .url = url, .mode = DB_WRITER, .schema = &sql_sqlite_schema};
-	struct before before;
+	struct preflight before;
 	struct err err = ERR_INIT;
 	struct db *db;
 
 	(void)snprintf(url, sizeof(url), "sqlite:%s", path);
 	assert_int_equal(db_open(&options, &db, &err), RC_OK);
-	if (before_get(db, &before, &err) != RC_OK)
+	if (preflight_get(db, &before, &err) != RC_OK)
 		fail_msg("%s", err.text);
 	db_close(db);
 	assert_int_equal(before.schema, schema);

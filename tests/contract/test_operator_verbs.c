@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each operation of the desk, and each mark of a reader, in each state of its
- * message: the full text of its refusals, and its entries in the audit log.
+ * Each operation of an operator, and each mark of a reader, in each state of
+ * its message: the full text of its refusals, and its entries in the audit log.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -186,7 +186,7 @@ test_never_waiting(void **state)
 static void
 test_letters(void **state)
 {
-	struct operator_letter letters[3] = {
+	struct operator_dead_letter letters[3] = {
 	    {.dead_id = 1}, {.dead_id = 9}, {.dead_id = 1}};
 	struct uuid id = uuid_gen_next(&rig.ids);
 	struct operator_unit u;
@@ -196,9 +196,9 @@ test_letters(void **state)
 	(void)message(OPERATOR_DISCARD, &id);
 	(void)rig_exec(&rig, "UPDATE dead_letter_queue SET resolution = NULL, "
 			     "resolved_at = NULL, resolved_by = NULL");
-	operator_unit_init(&u, OPERATOR_REQUEUE_LETTERS, "root");
-	u.letters = letters;
-	u.nletters = 3;
+	operator_unit_init(&u, OPERATOR_REQUEUE_DEAD_LETTERS, "root");
+	u.dead_letters = letters;
+	u.ndead_letters = 3;
 	assert_string_equal(
 	    done(&u), "done 1 | 20/root/requeue/id/dead letter 1 to ben");
 	assert_false(letters[0].refused);
@@ -217,10 +217,10 @@ test_letters(void **state)
 	(void)rig_exec(&rig,
 	    "UPDATE dead_letter_queue SET resolution = NULL, "
 	    "resolved_at = NULL, resolved_by = NULL WHERE dead_id = 2");
-	operator_unit_init(&u, OPERATOR_DISCARD_LETTERS, "root");
+	operator_unit_init(&u, OPERATOR_DISCARD_DEAD_LETTERS, "root");
 	letters[0].dead_id = 2;
-	u.letters = letters;
-	u.nletters = 1;
+	u.dead_letters = letters;
+	u.ndead_letters = 1;
 	assert_string_equal(
 	    done(&u), "done 1 | 40/root/discard/id/dead letter 2 to ben");
 	assert_string_equal(states(), "failed/2/0/432000020/1");

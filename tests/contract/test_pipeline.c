@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Questions that nobody waits for: they are answered in their order with the
- * next that somebody does; what goes wrong with one is told, at the latest by
+ * The pipeline: statements are sent with the next one whose result is needed,
+ * and results come in their order; an error of one is returned at the latest by
  * the commit, and then nothing of the transaction is there.
  */
 #include <setjmp.h>
@@ -61,8 +61,8 @@ put(struct bench *k, int64_t a, int64_t b)
 {
 	const struct db_val v[] = {db_v_i64(a), db_v_i64(b)};
 
-	return (
-	    db_write(k->db, PUT, &(struct db_set){v, 1, b == 0 ? 1 : 2}, &err));
+	return (db_pipeline_write(
+	    k->db, PUT, &(struct db_set){v, 1, b == 0 ? 1 : 2}, &err));
 }
 
 static enum rc
@@ -70,7 +70,7 @@ set(struct bench *k, int64_t a, int64_t b)
 {
 	const struct db_val v[] = {db_v_i64(a), db_v_i64(b)};
 
-	return (db_write(k->db, SET, &(struct db_set){v, 2, 1}, &err));
+	return (db_pipeline_write(k->db, SET, &(struct db_set){v, 2, 1}, &err));
 }
 
 static enum rc
@@ -99,7 +99,8 @@ ask(struct bench *k, int64_t a, db_row_fn each)
 {
 	const struct db_val v = db_v_i64(a);
 
-	return (db_ask(k->db, LIST, &(struct db_set){&v, 1, 1}, each, k, &err));
+	return (db_pipeline_query(
+	    k->db, LIST, &(struct db_set){&v, 1, 1}, each, k, &err));
 }
 
 static int64_t
@@ -138,9 +139,9 @@ test_order(void **state)
 	must(ask(&k, 7, see));
 	must(ask(&k, 1, see));
 	assert_string_equal(k.seen, "");
-	must(db_answers(k.db, &err));
+	must(db_pipeline_flush(k.db, &err));
 	assert_string_equal(k.seen, "7 1 ");
-	/* A commit takes what is still open with it. */
+	/* A commit sends what is still in the pipeline. */
 	must(put(&k, 9, 0));
 	must(ask(&k, 9, see));
 	must(db_commit(k.db, &err));
@@ -149,7 +150,7 @@ test_order(void **state)
 	close_bench(&k);
 }
 
-/* More than may be open at a time. */
+/* More than the pipeline holds. */
 static void
 test_many(void **state)
 {
@@ -167,7 +168,7 @@ test_many(void **state)
 	close_bench(&k);
 }
 
-/* Outside of a transaction nobody would come for the answer. */
+/* Outside of a transaction no later statement would send it. */
 static void
 test_alone(void **state)
 {
@@ -184,7 +185,7 @@ test_alone(void **state)
 	close_bench(&k);
 }
 
-/* What fails goes with the commit, which does not happen then. */
+/* The commit returns the failure, and commits nothing. */
 static void
 test_commit_tells(void **state)
 {
@@ -199,7 +200,7 @@ test_commit_tells(void **state)
 	must(put(&k, 4, 0));
 	assert_int_equal(db_commit(k.db, &err), RC_INTERNAL);
 	assert_non_null(strstr(err.text, "put: "));
-	assert_true(db_again(k.db));
+	assert_true(db_retryable(k.db));
 	db_rollback(k.db);
 	assert_int_equal(things(&k), 2);
 	/* It goes on. */
@@ -236,8 +237,8 @@ test_fence(void **state)
 	close_bench(&k);
 }
 
-/* Whoever waits for an answer is not told that what he asked for exists when it
- * was another's question that failed so. */
+/* A statement does not return RC_EXISTS when it was an earlier one of the
+ * pipeline that failed so. */
 static void
 test_whose_failure(void **state)
 {
@@ -253,7 +254,7 @@ test_whose_failure(void **state)
 	assert_int_equal(
 	    db_run(k.db, PUT_ONE, &five, 1, NULL, NULL, NULL, &err),
 	    RC_INTERNAL);
-	assert_true(db_again(k.db));
+	assert_true(db_retryable(k.db));
 	db_rollback(k.db);
 	must(db_begin(k.db, &err));
 	must(put(&k, 6, 0));
@@ -264,7 +265,7 @@ test_whose_failure(void **state)
 	close_bench(&k);
 }
 
-/* A transaction that is given up with questions open. */
+/* A rollback with statements in the pipeline. */
 static void
 test_rollback(void **state)
 {

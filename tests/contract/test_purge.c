@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the janitor takes away, and what is the same after it: entries, unread
+ * What the purger takes away, and what is the same after it: entries, unread
  * counts, history, acks, receipts, ids, fsck.  And how little of it there is in
  * one unit.
  */
@@ -15,16 +15,16 @@
 #include "contract/rig.h"
 #include "schema/sql.h"
 #include "store/conversation.h"
-#include "upkeep/janitor.h"
+#include "upkeep/purger.h"
 
 #define SECOND INT64_C(1000)
 #define DAY (86400 * SECOND)
 
 struct upkept {
 	struct rig r;
-	struct db *eyes; /* the janitor's */
+	struct db *eyes; /* the purger's */
 	struct metrics *metrics;
-	struct janitor *janitor;
+	struct purger *purger;
 	int64_t alice, bob, carol, alice_phone, bob_phone;
 	int units;       /* handed over */
 	enum rc refused; /* what submitting gives instead, once */
@@ -42,9 +42,9 @@ submit(void *arg, struct unit *unit)
 }
 
 static void
-make_janitor(struct upkept *k)
+make_purger(struct upkept *k)
 {
-	struct janitor_options o = {.clk = &k->r.clk.clk,
+	struct purger_options o = {.clk = &k->r.clk.clk,
 	    .commits = writer_commits(k->r.writer),
 	    .metrics = k->metrics,
 	    .rate = 2000,
@@ -55,7 +55,7 @@ make_janitor(struct upkept *k)
 
 	k->eyes = rig_reader(&k->r);
 	o.db = k->eyes;
-	assert_int_equal(janitor_new(&o, &k->janitor, &err), RC_OK);
+	assert_int_equal(purger_new(&o, &k->purger, &err), RC_OK);
 }
 
 static void
@@ -68,27 +68,27 @@ open_upkept(struct upkept *k)
 	k->bob = rig_user(&k->r, "bob", &k->bob_phone);
 	k->carol = rig_user(&k->r, "carol", NULL);
 	k->metrics = metrics_new();
-	make_janitor(k);
+	make_purger(k);
 }
 
 static void
 close_upkept(struct upkept *k)
 {
 
-	janitor_free(k->janitor);
+	purger_free(k->purger);
 	db_close(k->eyes);
 	metrics_free(k->metrics);
 	rig_close(&k->r);
 }
 
-/* The janitor at work for ${ms}, its clock included. */
+/* The purger at work for ${ms}, its clock included. */
 static void
 tidy(struct upkept *k, int64_t ms)
 {
 	int64_t end = clk_mono_ms(&k->r.clk.clk) + ms, next, now;
 
 	while ((now = clk_mono_ms(&k->r.clk.clk)) < end) {
-		next = janitor_turn(k->janitor);
+		next = purger_turn(k->purger);
 		(void)writer_run_once(k->r.writer);
 		now = clk_mono_ms(&k->r.clk.clk);
 		clk_fake_advance(
@@ -306,7 +306,7 @@ test_late_ack(void **state)
 }
 
 /* R99: within a day of its retention a row is gone, at the worst: it came of
- * age behind the janitor's place when the janitor had just begun anew. */
+ * age behind the purger's place when the purger had just begun anew. */
 static void
 test_daily(void **state)
 {
@@ -353,10 +353,10 @@ test_ids(void **state)
 	clk_fake_advance(&k.r.clk, 8 * DAY);
 	tidy(&k, 60 * SECOND);
 	assert_int_equal(rows(&k, "true"), 1);
-	janitor_free(k.janitor);
+	purger_free(k.purger);
 	db_close(k.eyes);
 	rig_restart(&k.r);
-	make_janitor(&k);
+	make_purger(&k);
 	(void)rig_send(&k.r, k.alice, "bob", "two", NULL);
 	assert_int_equal(
 	    rig_number(&k.r, "SELECT max(id) FROM outbox"), last + 1);
@@ -501,8 +501,8 @@ test_small_pieces(void **state)
 	clk_fake_advance(&k.r.clk, 8 * DAY);
 	before = rows(&k, "true");
 	for (turns = 0; turns < 200; turns++) {
-		(void)janitor_turn(k.janitor);
-		(void)janitor_turn(k.janitor);
+		(void)purger_turn(k.purger);
+		(void)purger_turn(k.purger);
 		assert_true(writer_waiting(k.r.writer) <= 1);
 		(void)writer_run_once(k.r.writer);
 		after = rows(&k, "true");
@@ -552,7 +552,7 @@ test_beside_a_load(void **state)
 	draft.to = (struct span){"bob", 3};
 	draft.body = (struct span){"hello", 5};
 	for (i = 0; i < 200 && k.units == 0; i++) {
-		(void)janitor_turn(k.janitor);
+		(void)purger_turn(k.purger);
 		clk_fake_advance(&k.r.clk, 20);
 	}
 	assert_int_equal(k.units, 1);

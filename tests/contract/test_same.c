@@ -94,7 +94,7 @@ static bool
 is_any(int stmt)
 {
 
-	return (stmt == SQL_USER_ANY || stmt == SQL_BEFORE_CONTENT);
+	return (stmt == SQL_USER_ANY || stmt == SQL_PREFLIGHT_CONTENT);
 }
 
 /* Names some of the rows that are damaged, in any order. */

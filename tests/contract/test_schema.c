@@ -37,7 +37,7 @@ look(struct rig *r)
 	struct db *db = rig_reader(r);
 
 	found[0] = '\0';
-	if (store_check_schema(db, 100, keep, NULL, &err) != RC_OK)
+	if (check_schema_run(db, 100, keep, NULL, &err) != RC_OK)
 		fail_msg("%s", err.text);
 	db_close(db);
 	return (found);

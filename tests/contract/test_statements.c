@@ -29,8 +29,8 @@ is_bounded(const char *name)
 	return (false);
 }
 
-/* The desk looks at what is rare, or at the beginning of what waits: along a
- * partial index, and no further than its parameter says. */
+/* The queries for operators read what is rare, or the beginning of what waits:
+ * along a partial index, and no further than their parameter says. */
 static bool
 admin_may_scan(const char *name, const char *line)
 {
@@ -60,7 +60,7 @@ may_scan(const char *name, const char *line)
 		return (admin_may_scan(name, line));
 	/* Any user at all: the first row ends it. */
 	if (strcmp(name, "user_any") == 0 ||
-	    strcmp(name, "before_content") == 0)
+	    strcmp(name, "preflight_content") == 0)
 		return (true);
 	/* No table at all. */
 	if (strcmp(line, "SCAN CONSTANT ROW") == 0)
@@ -85,14 +85,14 @@ may_scan(const char *name, const char *line)
 	if (strcmp(name, "message_last_id") == 0 ||
 	    strcmp(name, "message_ids") == 0 ||
 	    strcmp(name, "outbox_ids") == 0 ||
-	    strcmp(name, "before_last_id") == 0 ||
+	    strcmp(name, "preflight_last_id") == 0 ||
 	    strcmp(name, "outbox_last_id") == 0)
 		return (true);
 	/* The rows of its two parts, each of which looks them up. */
 	if (strcmp(name, "lanes_ready") == 0)
 		return (strncmp(line, "SCAN (subquery-", 15) == 0);
 	/* The lanes that the recursion has found. */
-	if (strcmp(name, "lanes_owing") == 0)
+	if (strcmp(name, "lanes_pending") == 0)
 		return (strcmp(line, "SCAN w") == 0);
 	/* Each walk of the gauges has a bound (LIMIT), and the servers that
 	 * we know are as many rows as there are names. */

@@ -133,7 +133,7 @@ told(void)
 	for (i = 0; i < rig.nchanges; i++)
 		say("change: %d %d %s\n", (int)rig.changes[i].user_id,
 		    (int)rig.changes[i].mid,
-		    outbox_event_name(rig.changes[i].event));
+		    effects_outbox_event_name(rig.changes[i].event));
 	rig_forget(&rig);
 	clk_fake_advance(&rig.clk, 1);
 	return (said);

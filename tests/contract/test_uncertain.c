@@ -57,17 +57,18 @@ static void
 cut(const struct db *db)
 {
 
-	assert_int_equal(shutdown(real->fd(db), way->how), 0);
+	assert_int_equal(shutdown(real->notification_fd(db), way->how), 0);
 	way = NULL;
 }
 
 static enum rc
-cutting_write(struct db *db, int stmt, const struct db_set *set, struct err *e)
+cutting_pipeline_write(
+    struct db *db, int stmt, const struct db_set *set, struct err *e)
 {
 
 	if (way != NULL && way->early)
 		cut(db);
-	return (real->write(db, stmt, set, e));
+	return (real->pipeline_write(db, stmt, set, e));
 }
 
 static enum rc
@@ -76,8 +77,8 @@ cutting_commit(struct db *db, bool *ret_owed, struct err *e)
 	enum rc rc = RC_OK;
 
 	if (way != NULL && way->how >= 0) {
-		/* So that COMMIT goes out alone. */
-		rc = real->answers(db, e);
+		/* So that COMMIT is sent alone. */
+		rc = real->pipeline_flush(db, e);
 		cut(db);
 	}
 	return (rc == RC_OK ? real->commit_early(db, ret_owed, e) : rc);
@@ -116,7 +117,7 @@ check_way(const struct way *w)
 		set_trap(&r, w->does);
 	real = r.db->driver;
 	cutting = *real;
-	cutting.write = cutting_write;
+	cutting.pipeline_write = cutting_pipeline_write;
 	cutting.commit_early = cutting_commit;
 	r.db->driver = &cutting;
 	way = w;
@@ -171,7 +172,7 @@ say(struct db *db, int stmt, int64_t a)
 {
 	const struct db_val v = db_v_i64(a);
 
-	return (db_write(db, stmt, &(struct db_set){&v, 1, 1}, &err));
+	return (db_pipeline_write(db, stmt, &(struct db_set){&v, 1, 1}, &err));
 }
 
 static void
@@ -182,10 +183,10 @@ pause_briefly(void)
 	(void)nanosleep(&moment, NULL);
 }
 
-/* With questions that may yet turn out to be wrong COMMIT waits, and is not
+/* With checks in the pipeline that may still fail COMMIT waits, and is not
  * sent when they are not answered; what only inserts it is sent with. */
 static void
-test_questions(void **state)
+test_checks(void **state)
 {
 	struct pg pg;
 	struct db *db;
@@ -199,9 +200,9 @@ test_questions(void **state)
 	must(db_commit(db, &err));
 	must(db_begin(db, &err));
 	must(say(db, SET, 1));
-	assert_int_equal(shutdown(db_fd(db), SHUT_RD), 0);
+	assert_int_equal(shutdown(db_notification_fd(db), SHUT_RD), 0);
 	assert_int_equal(db_commit(db, &err), RC_AWAY);
-	assert_false(db_again(db));
+	assert_false(db_retryable(db));
 	db_rollback(db);
 	/* On another connection, of which the same is learnt again. */
 	must(db_begin(db, &err));
@@ -209,9 +210,9 @@ test_questions(void **state)
 	must(db_commit(db, &err));
 	must(db_begin(db, &err));
 	must(say(db, PUT, 3));
-	assert_int_equal(shutdown(db_fd(db), SHUT_RD), 0);
+	assert_int_equal(shutdown(db_notification_fd(db), SHUT_RD), 0);
 	assert_int_equal(db_commit(db, &err), RC_UNCERTAIN);
-	assert_false(db_again(db));
+	assert_false(db_retryable(db));
 	db_rollback(db);
 	while (pg_number(&pg, "SELECT count(*) FROM things WHERE a = 3") == 0)
 		pause_briefly();
@@ -250,7 +251,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_message),
-	    cmocka_unit_test(test_questions),
+	    cmocka_unit_test(test_checks),
 	    cmocka_unit_test(test_warned_before),
 	};
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts of upkeep besides the janitor: the archive, the mark, the scrubber,
+ * The parts of upkeep besides the purger: the archive, the mark, the scrubber,
  * the log that is cut, and the turns that hold them together.
  */
 #include <dirent.h>
@@ -22,7 +22,7 @@
 #include "contract/rig.h"
 #include "schema/sql.h"
 #include "upkeep/archive.h"
-#include "upkeep/mark.h"
+#include "upkeep/position.h"
 #include "upkeep/scrub.h"
 #include "upkeep/upkeep.h"
 
@@ -241,7 +241,7 @@ test_mark_file(void **state)
 	    "twinbox mark 1\nepoch " EPOCH "\nnumber -1\n",
 	    "twinbox mark 1\nepoch " EPOCH "\nnumber 99999999999999999999\n",
 	    "twinbox mark 1\nepoch " EPOCH "\nnumber 1\n more\n"};
-	struct mark mark = {EPOCH, 4711}, got;
+	struct position mark = {EPOCH, 4711}, got;
 	struct err err = ERR_INIT;
 	char dir[64];
 	size_t i;
@@ -250,32 +250,32 @@ test_mark_file(void **state)
 	(void)state;
 	make_folder(dir);
 	fd = open(dir, O_RDONLY | O_DIRECTORY);
-	assert_int_equal(mark_read(fd, &got, &err), RC_NOT_FOUND);
-	assert_int_equal(mark_write(fd, &mark, &err), RC_OK);
+	assert_int_equal(position_read(fd, &got, &err), RC_NOT_FOUND);
+	assert_int_equal(position_write(fd, &mark, &err), RC_OK);
 	assert_string_equal(text_of(dir, "mark"),
 	    "twinbox mark 1\nepoch " EPOCH "\nnumber 4711\n");
 	assert_string_equal(text_of(dir, "mark.new"), "");
-	assert_int_equal(mark_read(fd, &got, &err), RC_OK);
-	assert_int_equal(mark_compare(&got, &mark), MARK_FITS);
+	assert_int_equal(position_read(fd, &got, &err), RC_OK);
+	assert_int_equal(position_compare(&got, &mark), POSITION_FITS);
 	assert_int_equal(got.number, 4711);
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		put_text(dir, "mark", "w", bad[i]);
-		if (mark_read(fd, &got, &err) != RC_INVALID)
+		if (position_read(fd, &got, &err) != RC_INVALID)
 			fail_msg("taken: %s", bad[i]);
 	}
-	assert_int_equal(mark_remove(fd, &err), RC_OK);
-	assert_int_equal(mark_remove(fd, &err), RC_OK);
-	assert_int_equal(mark_read(fd, &got, &err), RC_NOT_FOUND);
+	assert_int_equal(position_remove(fd, &err), RC_OK);
+	assert_int_equal(position_remove(fd, &err), RC_OK);
+	assert_int_equal(position_read(fd, &got, &err), RC_NOT_FOUND);
 	(void)close(fd);
 	remove_folder(dir);
 
 	got = mark;
 	got.number--;
-	assert_int_equal(mark_compare(&mark, &got), MARK_BEHIND);
+	assert_int_equal(position_compare(&mark, &got), POSITION_BEHIND);
 	got.number += 2;
-	assert_int_equal(mark_compare(&mark, &got), MARK_FITS);
+	assert_int_equal(position_compare(&mark, &got), POSITION_FITS);
 	got.epoch[0] = 'f';
-	assert_int_equal(mark_compare(&mark, &got), MARK_OTHER_EPOCH);
+	assert_int_equal(position_compare(&mark, &got), POSITION_OTHER_EPOCH);
 }
 
 /* ---- the scrubber ---- */
@@ -596,9 +596,9 @@ static int64_t
 mark_number(struct kept *k)
 {
 	struct err err = ERR_INIT;
-	struct mark mark;
+	struct position mark;
 
-	assert_int_equal(mark_read(k->fd, &mark, &err), RC_OK);
+	assert_int_equal(position_read(k->fd, &mark, &err), RC_OK);
 	assert_string_equal(mark.epoch, EPOCH);
 	return (mark.number);
 }

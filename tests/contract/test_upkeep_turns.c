@@ -16,7 +16,7 @@
 
 #include "contract/rig.h"
 #include "schema/sql.h"
-#include "upkeep/mark.h"
+#include "upkeep/position.h"
 #include "upkeep/upkeep.h"
 
 #define SECOND INT64_C(1000)
@@ -206,23 +206,23 @@ static void
 test_marks(void **state)
 {
 	struct err err = ERR_INIT;
-	struct mark mark;
+	struct position mark;
 	struct kept k;
 	int i;
 
 	(void)state;
 	open_kept(&k, 200, false);
 	(void)turn_after(&k, 0);
-	assert_int_equal(mark_read(k.fd, &mark, &err), RC_OK);
+	assert_int_equal(position_read(k.fd, &mark, &err), RC_OK);
 	assert_int_equal(mark.number, 0);
 	assert_string_equal(mark.epoch, EPOCH);
-	assert_int_equal(mark_remove(k.fd, &err), RC_OK);
+	assert_int_equal(position_remove(k.fd, &err), RC_OK);
 	/* Nothing is new: it is not written again. */
 	(void)turn_after(&k, 1000);
-	assert_int_equal(mark_read(k.fd, &mark, &err), RC_NOT_FOUND);
+	assert_int_equal(position_read(k.fd, &mark, &err), RC_NOT_FOUND);
 	age_rows(&k);
 	(void)turn_after(&k, 1000);
-	assert_int_equal(mark_read(k.fd, &mark, &err), RC_OK);
+	assert_int_equal(position_read(k.fd, &mark, &err), RC_OK);
 	assert_int_equal(
 	    mark.number, rig_number(&k.r, "SELECT max(id) FROM outbox"));
 	assert_int_equal(metrics_get(k.metrics, METRIC_MARK_FAILURES), 0);

@@ -11,7 +11,7 @@ import path from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
 
 import { ask, onPostgres } from './backend.mjs';
-import { userCommand } from './desk.mjs';
+import { userCommand } from './operator.mjs';
 import { problem } from './expect.mjs';
 import {
 	PASSWORD, REAL_PASSWORDS, eventually, expectStatus, freshName, login, register,

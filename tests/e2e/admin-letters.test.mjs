@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // tags: store
 //
-// Dead letters at the desk, and the ways back: what expired or was discarded is
+// Dead letters and the ways back: a message that expired or was discarded is
 // listed, exported, requeued one by one or many at once, by the operator or by
 // its sender; and its people see what became of it.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 
-import { operator, sendMany, until, untilDead } from './desk.mjs';
+import { operator, sendMany, until, untilDead } from './operator.mjs';
 import { problem, time } from './expect.mjs';
 import { assertSound } from './fsck.mjs';
 import { eventually, expectStatus, serverForFile, users } from './harness.mjs';

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // tags: surface
 //
-// The operator's commands against the server itself: what waits is seen, what
+// The admin commands against the server itself: what waits is seen, what
 // died is requeued, exported and discarded, and who did it is written down.
 
 import assert from 'node:assert/strict';
@@ -10,7 +10,7 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 
 import { EX, Proxy, TWINBOX, people } from './cli-client.mjs';
-import { failed, operator } from './cli-desk.mjs';
+import { failed, operator } from './cli-admin-standin.mjs';
 import { Terminal } from './cli-terminal.mjs';
 import { eventually, startServer } from './harness.mjs';
 
@@ -38,7 +38,7 @@ const until = (person, id, state) => eventually(
 /** The dead letter of message ${id}. */
 const letterOf = (id) => eventually(async () => (await dlq()).find((one) => one.id === id), 'its dead letter');
 
-describe('the operator\'s commands at work', () => {
+describe('the admin commands at work', () => {
 	it('are for administrators', async () => {
 		const [ann] = await people(proxy.url, 'ann');
 

@@ -10,8 +10,8 @@ import { describe, it } from 'node:test';
 
 import { EX, TWINBOX } from './cli-client.mjs';
 import {
-	AGE_LIMITS, DESTINATIONS, HOSTILE, NOW, WIDE, dead, desk, destination, failed, lane, problem, stats,
-} from './cli-desk.mjs';
+	AGE_LIMITS, DESTINATIONS, HOSTILE, NOW, WIDE, dead, destination, failed, lane, problem, standIn, stats,
+} from './cli-admin-standin.mjs';
 import { Terminal } from './cli-terminal.mjs';
 import { eventually, run } from './harness.mjs';
 
@@ -46,7 +46,7 @@ const looks = (one) => one.requests.filter(({ path }) => path.endsWith('/stats')
 
 describe('the live view', () => {
 	it('a server without a limit of what may wait is not full', async (t) => {
-		const [, ann] = await desk(t, { '/v1/admin/stats': () => stats({ limits: { max_pending_total: 0 } }) });
+		const [, ann] = await standIn(t, { '/v1/admin/stats': () => stats({ limits: { max_pending_total: 0 } }) });
 		const screen = await top(t, ann);
 
 		await screen.shows(/^relay turned 210ms ago, 8 in flight; writer: 0 wait; log 3\.1 MiB$/m);
@@ -54,7 +54,7 @@ describe('the live view', () => {
 
 	it('overview: what waits, rates of successive totals, trouble first', async (t) => {
 		let n = 0;
-		const [, ann] = await desk(t, { '/v1/admin/stats': () => later(n++) });
+		const [, ann] = await standIn(t, { '/v1/admin/stats': () => later(n++) });
 		const screen = await top(t, ann);
 
 		await screen.shows(/^pending +12,345 +accepted +214 +214 /m);
@@ -75,7 +75,7 @@ describe('the live view', () => {
 
 	it('totals that have become smaller begin anew, and make no negative rates', async (t) => {
 		let n = 0;
-		const [, ann] = await desk(t, { '/v1/admin/stats': () => later(n === 3 ? (n = 0) : n++) });
+		const [, ann] = await standIn(t, { '/v1/admin/stats': () => later(n === 3 ? (n = 0) : n++) });
 		const screen = await top(t, ann);
 
 		await screen.shows(/^pending .* accepted +214 +214 /m);
@@ -86,7 +86,7 @@ describe('the live view', () => {
 
 	it('keys change views, scroll, and end it', async (t) => {
 		const letters = Array.from({ length: 40 }, (_, i) => dead(i + 1));
-		const [, ann] = await desk(t, { '/v1/admin/dead-letters': { dead_letters: letters, next: null } });
+		const [, ann] = await standIn(t, { '/v1/admin/dead-letters': { dead_letters: letters, next: null } });
 		const screen = await top(t, ann);
 
 		screen.type('\x1b[C');
@@ -124,7 +124,7 @@ describe('the live view', () => {
 	});
 
 	it('it fills the terminal, whatever its size', async (t) => {
-		const [, ann] = await desk(t);
+		const [, ann] = await standIn(t);
 		const screen = await top(t, ann);
 
 		await screen.shows(/^q quit/m);
@@ -147,7 +147,7 @@ describe('the live view', () => {
 
 	it('hostile and wide names stay in their lines', async (t) => {
 		const bad = { from: HOSTILE, to: WIDE, last_error: `\x1b]52;c;x\x07${'e'.repeat(500)}` };
-		const [, ann] = await desk(t, {
+		const [, ann] = await standIn(t, {
 			'/v1/admin/destinations': { destinations: [destination(HOSTILE), destination(WIDE),
 				destination('z'.repeat(253), { paused_at: new Date(NOW).toISOString(), paused_by: HOSTILE,
 					pause_reason: WIDE.repeat(4) })], age_limits_ms: AGE_LIMITS, next: null },
@@ -174,7 +174,7 @@ describe('the live view', () => {
 	it('lanes: what is being sent, what is ready, what is owed here', async (t) => {
 		const rows = { leased: [lane(3, { state: 'leased', lease_owner: 'r' })], ready: [lane(2)],
 			local: [lane(4, { state: 'local', pending: 0 }), lane(5, { state: 'local', pending: 6 })] };
-		const [one, ann] = await desk(t, { '/v1/admin/lanes': ({ state }) => ({ lanes: rows[state], next: null }) });
+		const [one, ann] = await standIn(t, { '/v1/admin/lanes': ({ state }) => ({ lanes: rows[state], next: null }) });
 		const screen = await top(t, ann, ['--view', 'lanes']);
 
 		await screen.shows(/^ +5 +bob@/m);
@@ -186,7 +186,7 @@ describe('the live view', () => {
 
 	it('SIGTERM, SIGINT, SIGHUP give the terminal back', async (t) => {
 		for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) {
-			const [, ann] = await desk(t);
+			const [, ann] = await standIn(t);
 			const screen = await top(t, ann);
 			assert.notEqual(screen.screen.other, null);
 			process.kill(screen.program(), signal);
@@ -196,7 +196,7 @@ describe('the live view', () => {
 	});
 
 	it('it ends when its terminal is taken away', async (t) => {
-		const [, ann] = await desk(t);
+		const [, ann] = await standIn(t);
 		const screen = await top(t, ann);
 		const pid = screen.program();
 
@@ -206,7 +206,7 @@ describe('the live view', () => {
 	});
 
 	it('Ctrl-Z stops it with the terminal given back; it goes on where it was', async (t) => {
-		const [, ann] = await desk(t);
+		const [, ann] = await standIn(t);
 		const screen = await top(t, ann, ['--view', 'lanes']);
 		const stopped = (pid) => / T /.test(fs.readFileSync(`/proc/${pid}/stat`, 'utf8'));
 
@@ -229,7 +229,7 @@ describe('the live view', () => {
 	});
 
 	it('the server goes away and comes back', async (t) => {
-		const [one, ann] = await desk(t);
+		const [one, ann] = await standIn(t);
 		const screen = await top(t, ann);
 
 		await screen.shows(/^q quit/m);
@@ -250,7 +250,7 @@ describe('the live view', () => {
 	});
 
 	it('a server that does not answer keeps nobody in it', async (t) => {
-		const [one, ann] = await desk(t);
+		const [one, ann] = await standIn(t);
 		const screen = await top(t, ann);
 
 		one.silent = true;
@@ -266,7 +266,7 @@ describe('the live view', () => {
 	});
 
 	it('a busy server is left alone as long as it asks for', async (t) => {
-		const [one, ann] = await desk(t);
+		const [one, ann] = await standIn(t);
 		const screen = await top(t, ann);
 
 		one.answers['/v1/admin/stats'] = [503, problem(503, 'busy'), { 'retry-after': '3600' }];
@@ -292,7 +292,7 @@ describe('the live view', () => {
 	});
 
 	it('whose token was revoked is told so, on a terminal as it was', async (t) => {
-		const [one, ann] = await desk(t);
+		const [one, ann] = await standIn(t);
 		const screen = await top(t, ann);
 
 		one.answers['/v1/admin/stats'] = [401, problem(401, 'unauthenticated')];
@@ -302,7 +302,7 @@ describe('the live view', () => {
 	});
 
 	it('colours: trouble is red; none with NO_COLOR', async (t) => {
-		const [, ann] = await desk(t);
+		const [, ann] = await standIn(t);
 		const coloured = await top(t, ann);
 
 		await coloured.shows(/^relay turned/m);
@@ -315,7 +315,7 @@ describe('the live view', () => {
 
 describe('without a terminal', () => {
 	it('it refuses, and says what to do', async (t) => {
-		const [one, ann] = await desk(t);
+		const [one, ann] = await standIn(t);
 
 		failed(await ann.try(['admin', 'top']), EX.USAGE,
 			/top needs a terminal; twinbox admin top --once prints one picture as text/);
@@ -333,7 +333,7 @@ describe('without a terminal', () => {
 	});
 
 	it('--once prints each view as text', async (t) => {
-		const [one, ann] = await desk(t);
+		const [one, ann] = await standIn(t);
 		const shows = { overview: /^pending +12,345 +accepted +- +- +132,760$/m, destinations: /^PENDING BY AGE/m,
 			dead: /^ +1 +max_retries/m, lanes: /^ +7 +bob@far/m };
 
@@ -357,7 +357,7 @@ describe('without a terminal', () => {
 	});
 
 	it('--once says what is wrong', async (t) => {
-		const [one, ann] = await desk(t, { '/v1/admin/destinations': { destinations: DESTINATIONS(),
+		const [one, ann] = await standIn(t, { '/v1/admin/destinations': { destinations: DESTINATIONS(),
 			age_limits_ms: AGE_LIMITS, next: null } });
 
 		one.answers['/v1/admin/stats'] = [403, problem(403, 'forbidden')];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tags: store
 //
-// The operator's commands against a desk that a test plays by hand: what is
-// asked, what is shown for people and for programs, and what is said when
-// something is wrong.
+// The admin commands against a stand-in for the server: their requests, their
+// output for people and for programs, and their messages when something is
+// wrong.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -12,9 +12,9 @@ import { describe, it } from 'node:test';
 
 import { EX, Person, TWINBOX } from './cli-client.mjs';
 import {
-	AGE_LIMITS, DESTINATIONS, HOSTILE, WIDE, ago, ahead, dead, desk, destination, entry, failed, id, lane,
-	problem, stats,
-} from './cli-desk.mjs';
+	AGE_LIMITS, DESTINATIONS, HOSTILE, WIDE, ago, ahead, dead, destination, entry, failed, id, lane,
+	problem, standIn, stats,
+} from './cli-admin-standin.mjs';
 import { Terminal } from './cli-terminal.mjs';
 
 const LISTS = ['stats', 'outbox', 'dlq', 'destinations', 'lanes', 'users', 'audit'];
@@ -36,7 +36,7 @@ const asked = (one) => one.requests.at(-1);
 
 describe('the operator\'s lists', () => {
 	it('stats tell what waits, what was done, and what is wrong', async (t) => {
-		const [, ann] = await desk(t, { '/v1/admin/stats': () => stats({
+		const [, ann] = await standIn(t, { '/v1/admin/stats': () => stats({
 			alerts: undefined,
 		}) });
 		const { out } = await ann.run('admin', 'stats');
@@ -53,7 +53,7 @@ describe('the operator\'s lists', () => {
 	});
 
 	it('alerts are shown with their age', async (t) => {
-		const [one, ann] = await desk(t);
+		const [one, ann] = await standIn(t);
 
 		one.answers['/v1/admin/stats'] = { ...stats(), alerts: [
 			{ name: 'breaker_open', severity: 'error', since: ago(190_500), text: `far\x1b[0m is down` }] };
@@ -69,7 +69,7 @@ describe('the operator\'s lists', () => {
 			'/v1/admin/audit': { entries: [{ audit_id: 1 }], next: null },
 			[`/v1/admin/outbox/${id(1)}`]: { id: id(1), rows: [] },
 		};
-		const [one, ann] = await desk(t, answers);
+		const [one, ann] = await standIn(t, answers);
 
 		for (const name of LISTS) {
 			const what = name === 'dlq' ? 'dead-letters' : name;
@@ -82,7 +82,7 @@ describe('the operator\'s lists', () => {
 	});
 
 	it('filters are passed on (R371 R373)', async (t) => {
-		const [one, ann] = await desk(t, { '/v1/admin/outbox': { entries: [], next: null } });
+		const [one, ann] = await standIn(t, { '/v1/admin/outbox': { entries: [], next: null } });
 
 		await ann.run('admin', 'outbox', '--state', 'pending', '--destination', 'far.fault.test', '--sender',
 			'b&b', '--stuck', '30m', '--near-failure', 3, '--limit', 7, '--before', 99);
@@ -101,7 +101,7 @@ describe('the operator\'s lists', () => {
 
 	it('a list goes on over pages, also over empty ones, to its limit', async (t) => {
 		const pages = { undefined: [[9, 8], 8], 8: [[], 5], 5: [[4, 3], 3], 3: [[2, 1], null] };
-		const [one, ann] = await desk(t, { '/v1/admin/outbox': ({ before, limit }) => {
+		const [one, ann] = await standIn(t, { '/v1/admin/outbox': ({ before, limit }) => {
 			const [rows, next] = pages[before];
 			return { entries: rows.slice(0, limit).map((n) => entry(n)), next };
 		} });
@@ -126,7 +126,7 @@ describe('the operator\'s lists', () => {
 		const timeline = [{ at: ago(200_400), event: 'accepted', detail: null },
 			{ at: ago(190_000), event: 'attempt', detail: 'attempt 1 by relay-1' },
 			{ at: ago(189_000), event: 'retry', detail: 'HTTP 503' }];
-		const [, ann] = await desk(t, {
+		const [, ann] = await standIn(t, {
 			'/v1/admin/outbox': { entries: [entry(1), entry(2, { state: 'failed', reason: 'rejected',
 				labels: [], next_retry_at: null })], next: null },
 			[`/v1/admin/outbox/${id(1)}`]: { id: id(1), from: 'ann', conversation: id(99),
@@ -152,7 +152,7 @@ describe('the operator\'s lists', () => {
 	});
 
 	it('a message whose rows are purged says so', async (t) => {
-		const [one, ann] = await desk(t);
+		const [one, ann] = await standIn(t);
 		const target = `/v1/admin/outbox/${id(1)}`;
 
 		one.answers[target] = { id: id(1), from: 'ann', conversation: id(9), conversation_seq: 3,
@@ -164,7 +164,7 @@ describe('the operator\'s lists', () => {
 	});
 
 	it('destinations: breakers, who paused, how old what waits is', async (t) => {
-		const [, ann] = await desk(t);
+		const [, ann] = await standIn(t);
 		const { out } = await ann.run('admin', 'destinations');
 
 		tame(out);
@@ -178,7 +178,7 @@ describe('the operator\'s lists', () => {
 	});
 
 	it('lanes: cursors, leases, replays', async (t) => {
-		const [, ann] = await desk(t, { '/v1/admin/lanes': { lanes: [lane(7),
+		const [, ann] = await standIn(t, { '/v1/admin/lanes': { lanes: [lane(7),
 			lane(8, { state: 'leased', lease_owner: 'relay-1', lease_until: ahead(30_500), due_at: null }),
 			lane(9, { replay_seq: 3 })], next: null } });
 		const { out } = await ann.run('admin', 'lanes');
@@ -190,7 +190,7 @@ describe('the operator\'s lists', () => {
 	});
 
 	it('users and audit', async (t) => {
-		const [, ann] = await desk(t, {
+		const [, ann] = await standIn(t, {
 			'/v1/admin/users': { users: [
 				{ name: 'ann', display_name: 'Ann Ångström', admin: true, disabled_at: null,
 					created_at: '2026-01-02T03:04:05.000Z', devices: 2, pending: 0 },
@@ -211,7 +211,7 @@ describe('the operator\'s lists', () => {
 
 describe('what an operator may meet', () => {
 	it('nothing at all', async (t) => {
-		const [, ann] = await desk(t, {
+		const [, ann] = await standIn(t, {
 			'/v1/admin/stats': {}, '/v1/admin/outbox': { entries: [], next: null },
 			'/v1/admin/dead-letters': { dead_letters: [], next: null },
 			'/v1/admin/destinations': { destinations: [], age_limits_ms: [], next: null },
@@ -231,7 +231,7 @@ describe('what an operator may meet', () => {
 		const odd = JSON.stringify(stats()).replace('12345', most).replace('"acked":119800', '"acked":-5')
 			.replace('200000', most).replace('0.042', '1e300').replace('"average_latency_ms":85', '"average_latency_ms":1e300')
 			.replace('"wal_bytes":3250585', '"wal_bytes":"many"');
-		const [, ann] = await desk(t, {
+		const [, ann] = await standIn(t, {
 			'/v1/admin/stats': [200, odd],
 			'/v1/admin/destinations': { destinations: [destination('x', { pending: 1e15, truncated: true,
 				window: null, oldest_pending_age_ms: 1e300, ages: [1e15, 123456, 99999, -1, null, 'x', 1] })],
@@ -244,13 +244,13 @@ describe('what an operator may meet', () => {
 		const ages = await ann.run('admin', 'destinations');
 		assert.match(ages.out, /^x +closed +0 +>1,000,000,000,000,000 /m);
 		assert.match(ages.out, /^x +>1\.0P +1\.0P +123k +99999 +-1 +- +- +1 +-$/m);
-		failed(await (await desk(t, { '/v1/admin/stats': [200, '{"states":{"pending":99999999999999999999}}'] }))[1]
-			.try(['admin', 'stats']), EX.PROTOCOL, /no JSON/);
+		failed(await (await standIn(t, { '/v1/admin/stats': [200, '{"states":{"pending":99999999999999999999}}'] }))[1]
+			.try(['admin', 'stats']), EX.PROTOCOL, /is not JSON/);
 	});
 
 	it('hostile and wide names', async (t) => {
 		const bad = { from: HOSTILE, to: WIDE, last_error: `\x1b]52;c;x\x07${'e'.repeat(500)}`, reason: '\x9b31m' };
-		const [, ann] = await desk(t, {
+		const [, ann] = await standIn(t, {
 			'/v1/admin/outbox': { entries: [entry(1, bad)], next: null },
 			'/v1/admin/dead-letters': { dead_letters: [dead(1, bad)], next: null },
 			'/v1/admin/destinations': { destinations: [destination(HOSTILE, { paused_at: ago(1),
@@ -272,7 +272,7 @@ describe('what an operator may meet', () => {
 	});
 
 	it('tables are as wide as COLUMNS says, or the terminal', async (t) => {
-		const [, ann] = await desk(t, { '/v1/admin/dead-letters': { dead_letters: [dead(1, { to: WIDE })], next: null } });
+		const [, ann] = await standIn(t, { '/v1/admin/dead-letters': { dead_letters: [dead(1, { to: WIDE })], next: null } });
 
 		assert.match((await ann.run('admin', 'dlq')).out, /…$/m);
 		const wide = await ann.try(['admin', 'dlq'], { env: { COLUMNS: '160' } });
@@ -292,7 +292,7 @@ describe('what an operator may meet', () => {
 	});
 
 	it('colours are for terminals, and not with NO_COLOR', async (t) => {
-		const [, ann] = await desk(t);
+		const [, ann] = await standIn(t);
 		const raw = async (env) => {
 			const screen = new Terminal(TWINBOX, ['admin', 'destinations'], { env: { ...ann.env, ...env } });
 			assert.equal(await screen.ended(), 0);
@@ -306,7 +306,7 @@ describe('what an operator may meet', () => {
 	});
 
 	it('ages are by the server\'s clock, not by this computer\'s', async (t) => {
-		const [, ann] = await desk(t, { '/v1/admin/outbox': () => [200,
+		const [, ann] = await standIn(t, { '/v1/admin/outbox': () => [200,
 			{ entries: [entry(1, { created_at: '2030-01-01T00:00:00.000Z' })], next: null },
 			{ date: 'Tue, 01 Jan 2030 00:03:20 GMT' }] });
 
@@ -314,7 +314,7 @@ describe('what an operator may meet', () => {
 	});
 
 	it('somebody who is no administrator', async (t) => {
-		const [, ann] = await desk(t, { '/v1/admin/stats': [403, problem(403, 'forbidden')] });
+		const [, ann] = await standIn(t, { '/v1/admin/stats': [403, problem(403, 'forbidden')] });
 
 		failed(await ann.try(['admin', 'stats']), EX.NOPERM, /it is forbidden; log in as an administrator/);
 		const told = await ann.try(['admin', 'stats', '--json']);
@@ -323,11 +323,11 @@ describe('what an operator may meet', () => {
 	});
 
 	it('nobody is logged in; the server is older, busy, gone', async (t) => {
-		const [one, ann] = await desk(t, { '/v1/admin/stats': [404, problem(404, 'not_found')] });
+		const [one, ann] = await standIn(t, { '/v1/admin/stats': [404, problem(404, 'not_found')] });
 		const nobody = new Person(ann.url);
 
 		failed(await nobody.try(['admin', 'stats']), EX.NOPERM, /nobody is logged in/);
-		failed(await ann.try(['admin', 'stats']), EX.PROTOCOL, /no operator's desk; use a newer server/);
+		failed(await ann.try(['admin', 'stats']), EX.PROTOCOL, /does not support admin commands; use a newer server/);
 		one.answers['/v1/admin/stats'] = [503, problem(503, 'draining'), { 'retry-after': '120' }];
 		failed(await ann.try(['admin', 'stats']), EX.TEMPFAIL, /asks for 120 s/);
 		let times = 0;
@@ -336,7 +336,7 @@ describe('what an operator may meet', () => {
 		await ann.run('admin', 'stats');
 		assert.equal(times, 2, 'a short wait is waited out');
 		one.answers['/v1/admin/stats'] = [200, '<html>'];
-		failed(await ann.try(['admin', 'stats']), EX.PROTOCOL, /no JSON/);
+		failed(await ann.try(['admin', 'stats']), EX.PROTOCOL, /is not JSON/);
 		one.answers['/v1/admin/outbox'] = { rows: [] };
 		failed(await ann.try(['admin', 'outbox']), EX.PROTOCOL, /has no entries/);
 		await one.close();
@@ -347,7 +347,7 @@ describe('what an operator may meet', () => {
 describe('what an operator does', () => {
 	it('retry and discard of a message', async (t) => {
 		const shown = { id: id(1), from: 'ann', rows: [] };
-		const [one, ann] = await desk(t, {
+		const [one, ann] = await standIn(t, {
 			[`POST /v1/admin/outbox/${id(1)}/retry`]: shown, [`POST /v1/admin/outbox/${id(1)}/discard`]: shown,
 			[`POST /v1/admin/outbox/${id(2)}/retry`]: [409, problem(409, 'conflict', { detail: 'too old' })],
 		});
@@ -358,12 +358,12 @@ describe('what an operator does', () => {
 		assert.deepEqual(await ann.json('admin', 'retry', id(1)), shown);
 		failed(await ann.try(['admin', 'retry', id(2)]), EX.DATAERR, /too old; see twinbox admin show ID/);
 		failed(await ann.try(['admin', 'retry', id(3)]), EX.DATAERR, /admin outbox and dlq list/);
-		failed(await ann.try(['admin', 'show', 'x']), EX.USAGE, /no UUID/);
+		failed(await ann.try(['admin', 'show', 'x']), EX.USAGE, /not a valid UUID/);
 	});
 
 	it('pause, resume, rate', async (t) => {
 		const far = destination('far.fault.test');
-		const [one, ann] = await desk(t, {
+		const [one, ann] = await standIn(t, {
 			'POST /v1/admin/destinations/far.fault.test/pause': far,
 			'POST /v1/admin/destinations/far.fault.test/resume': far,
 			'PATCH /v1/admin/destinations/far.fault.test': far,
@@ -388,7 +388,7 @@ describe('what an operator does', () => {
 	});
 
 	it('rewind (R385 R418)', async (t) => {
-		const [one, ann] = await desk(t, { 'POST /v1/admin/lanes/7/rewind': lane(7, { replay_seq: 3 }),
+		const [one, ann] = await standIn(t, { 'POST /v1/admin/lanes/7/rewind': lane(7, { replay_seq: 3 }),
 			'POST /v1/admin/lanes/8/rewind': [409, problem(409, 'conflict', { detail: 'purged' })] });
 
 		assert.equal((await ann.run('admin', 'rewind', 7, 3)).out, 'lane 7 is offered again from 3\n');
@@ -398,7 +398,7 @@ describe('what an operator does', () => {
 	});
 
 	it('requeue by number; what is refused is said (R83)', async (t) => {
-		const [one, ann] = await desk(t, { 'POST /v1/admin/dead-letters/requeue': (_, body) => ({
+		const [one, ann] = await standIn(t, { 'POST /v1/admin/dead-letters/requeue': (_, body) => ({
 			requeued: body.dead_ids.filter((n) => n !== 17).length,
 			refused: body.dead_ids.filter((n) => n === 17).map((n) => ({ dead_id: n, detail: 'too\x1b old' })),
 			remaining: 40, more: false,
@@ -411,7 +411,7 @@ describe('what an operator does', () => {
 		failed(some, EX.DATAERR, /1 refused; 17: too\\x1b old/);
 		failed(await ann.try(['admin', 'requeue']), EX.USAGE, /either DEAD_ID\.\.\. or --all/);
 		failed(await ann.try(['admin', 'requeue', '1', '--all']), EX.USAGE, /either DEAD_ID\.\.\. or --all/);
-		failed(await ann.try(['admin', 'requeue', id(1)]), EX.USAGE, /no number of a dead letter/);
+		failed(await ann.try(['admin', 'requeue', id(1)]), EX.USAGE, /not the number of a dead letter/);
 		const many = Array.from({ length: 1500 }, (_, i) => i + 100);
 		assert.equal((await ann.run('admin', 'requeue', ...many)).out, 'requeued 1500\n');
 		assert.deepEqual(one.requests.slice(-2).map(({ body }) => body.dead_ids.length), [1000, 500]);
@@ -419,7 +419,7 @@ describe('what an operator does', () => {
 
 	it('requeue --all goes in batches until all is done, or to its limit', async (t) => {
 		let left = 2300;
-		const [one, ann] = await desk(t, { 'POST /v1/admin/dead-letters/requeue': (_, body) => {
+		const [one, ann] = await standIn(t, { 'POST /v1/admin/dead-letters/requeue': (_, body) => {
 			const n = Math.min(left, body.limit);
 			left -= n;
 			return { requeued: n, refused: [], remaining: Math.min(left, 10_000), more: left > 0 };
@@ -448,7 +448,7 @@ describe('what an operator does', () => {
 
 	it('asks before many; without a terminal it wants --yes', async (t) => {
 		const letters = (n) => ({ dead_letters: Array.from({ length: n }, (_, i) => dead(i + 1)), next: null });
-		const [one, ann] = await desk(t, { '/v1/admin/dead-letters': letters(27),
+		const [one, ann] = await standIn(t, { '/v1/admin/dead-letters': letters(27),
 			'POST /v1/admin/dead-letters/requeue': { requeued: 27, refused: [], remaining: 0, more: false },
 			'POST /v1/admin/dead-letters/discard': { discarded: 3, refused: [], remaining: 0, more: false } });
 		const posts = () => one.requests.filter(({ method }) => method === 'POST').length;
@@ -475,7 +475,7 @@ describe('what an operator does', () => {
 
 	it('an export is a whole file, or none', async (t) => {
 		const lines = Array.from({ length: 3000 }, (_, n) => `${JSON.stringify(dead(n + 1))}\n`).join('');
-		const [one, ann] = await desk(t, { '/v1/admin/dead-letters/export': [200, lines,
+		const [one, ann] = await standIn(t, { '/v1/admin/dead-letters/export': [200, lines,
 			{ 'content-type': 'application/x-ndjson' }] });
 		const file = path.join(ann.home, 'dead.ndjson');
 		const done = await ann.run('admin', 'dlq', '--export', file, '--destination', 'far', '--resolved', 'any');
@@ -502,7 +502,7 @@ describe('what an operator does', () => {
 	});
 
 	it('its sender\'s own retry (R83)', async (t) => {
-		const [one, ann] = await desk(t, { [`POST /v1/outbox/${id(1)}/retry`]: { id: id(1), state: 'pending' },
+		const [one, ann] = await standIn(t, { [`POST /v1/outbox/${id(1)}/retry`]: { id: id(1), state: 'pending' },
 			[`POST /v1/outbox/${id(2)}/retry`]: [409, problem(409, 'conflict', { detail: 'it was sent' })] });
 
 		one.answers['POST /v1/messages'] = [500, problem(500, 'internal')];

@@ -70,7 +70,7 @@ describe('what a command begins with', () => {
 		assert.equal((await nobody.try(['whoami', '-p', 'work'])).err,
 			'twinbox: whoami: nobody is logged in with profile work; twinbox login NAME --profile work\n');
 		const bad = await nobody.withPassword(['login', 'ann', '--server', 'ftp://x']);
-		assert.equal(bad.err, 'twinbox: login: "ftp://x" is no server; write it as http://HOST:PORT\n');
+		assert.equal(bad.err, 'twinbox: login: "ftp://x" is not a valid server; write it as http://HOST:PORT\n');
 		assert.equal(bad.code, EX.USAGE);
 	});
 
@@ -155,7 +155,7 @@ describe('accounts', () => {
 		assert.equal((await ann.json('whoami')).user, ann.name);
 		const by_environment = await ann.try(['whoami'], { env: { TWINBOX_PROFILE: 'work' } });
 		assert.match(by_environment.out, new RegExp(`^${second} `));
-		failed(await ann.try(['whoami', '-p', '../x']), EX.USAGE, /no name for a profile/);
+		failed(await ann.try(['whoami', '-p', '../x']), EX.USAGE, /not a valid name for a profile/);
 	});
 
 	it('XDG folders are respected', async () => {
@@ -296,7 +296,7 @@ describe('send', () => {
 		failed(await ann.try(['send', nobody, '-'], { input: Buffer.from([0xff, 0xfe]) }), EX.DATAERR, /UTF-8/);
 		failed(await ann.try(['send', nobody, '-'], { input: 'a\0b' }), EX.DATAERR, /UTF-8/);
 		failed(await ann.try(['send', nobody, '-'], { input: 'x'.repeat(16385) }), EX.DATAERR, /longer than 16384/);
-		failed(await ann.try(['send', nobody, 'x', '--id', '7']), EX.USAGE, /no UUID/);
+		failed(await ann.try(['send', nobody, 'x', '--id', '7']), EX.USAGE, /not a valid UUID/);
 		failed(await ann.try(['send', nobody, 'x', '--wait', 'seen']), EX.USAGE, /delivered.*read/);
 		failed(await ann.try(['send', nobody, 'x', '--in', 'soon']), EX.USAGE, /--in takes a time/);
 		failed(await ann.try(['send', nobody, 'x', '--id', uuid7(), '--key', 'k']), EX.USAGE, /exclude/);
@@ -411,7 +411,7 @@ describe('outbox', () => {
 		assert.equal((await ann.json('outbox', later.id)).state, 'canceled');
 		failed(await ann.try(['outbox', 'cancel', now.id]), EX.DATAERR, /cannot be canceled/);
 		failed(await ann.try(['outbox', uuid7()]), EX.DATAERR, /check the id/);
-		failed(await ann.try(['outbox', 'x']), EX.USAGE, /no UUID/);
+		failed(await ann.try(['outbox', 'x']), EX.USAGE, /not a valid UUID/);
 		failed(await ann.try(['outbox', 'delete', now.id]), EX.USAGE, /cancel ID/);
 		failed(await ann.try(['outbox', '--state', 'lost']), EX.DATAERR, /state/);
 	});

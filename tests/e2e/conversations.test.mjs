@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 
-import { operator, sendMany, until } from './desk.mjs';
+import { operator, sendMany, until } from './operator.mjs';
 import { contiguous, problem } from './expect.mjs';
 import { expectStatus, once, serverForFile, users } from './harness.mjs';
 

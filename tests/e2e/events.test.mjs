@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 
-import { operator } from './desk.mjs';
+import { operator } from './operator.mjs';
 import { entryForm, problem } from './expect.mjs';
 import { expectStatus, serverForFile, users } from './harness.mjs';
 import { metric } from './upkeep.mjs';

@@ -83,43 +83,43 @@ describe('both together', () => {
 	it('R198 R199 R200 R201 R202 R203 R204 R205 R206 R207 R208 R209 R210 R227 R228 R230 its twelve ' +
 	   'steps', async () => {
 		const [alice, bob] = await users(server, 'alice', 'bob');
-		const desk = await alice.ws({ outbox: true });
+		const desktop = await alice.ws({ outbox: true });
 		const phone = await bob.ws();
 		const { id } = await alice.send(bob.name, 'both patterns');
-		await desk.wait((f) => f.type === 'outbox' && f.entry.id === id &&
+		await desktop.wait((f) => f.type === 'outbox' && f.entry.id === id &&
 			f.entry.state === 'sent', 'the entry as sent');
 		const { seq } = await phone.received(id);
 		phone.ack(seq);
-		await desk.wait((f) => f.type === 'outbox' && f.entry.id === id &&
+		await desktop.wait((f) => f.type === 'outbox' && f.entry.id === id &&
 			f.entry.state === 'acked', 'the entry as acked');
-		await desk.event((e) => e.kind === 'receipt' && e.state === 'delivered' && e.of === id,
+		await desktop.event((e) => e.kind === 'receipt' && e.state === 'delivered' && e.of === id,
 			'the delivered receipt');
 		phone.send({ type: 'read', upto: seq });
-		await desk.event((e) => e.kind === 'receipt' && e.state === 'read' && e.of === id,
+		await desktop.event((e) => e.kind === 'receipt' && e.state === 'read' && e.of === id,
 			'the read receipt');
-		const kinds = desk.events().map((e) => e.state ?? e.kind);
+		const kinds = desktop.events().map((e) => e.state ?? e.kind);
 		assert.deepEqual(kinds, ['message', 'delivered', 'read']);
-		contiguous(desk.events());
-		await desk.close();
+		contiguous(desktop.events());
+		await desktop.close();
 		await phone.close();
 	});
 
 	it('R220 R221 R222 R223 R224 R233 a chat, live on both sides', async () => {
 		const [alice, bob] = await users(server, 'alice', 'bob');
-		const desk = await alice.ws();
+		const desktop = await alice.ws();
 		const phone = await bob.ws();
 		const lines = ['Hi!', 'Hi Alice.', 'Coming tonight?', 'Yes, at eight.', 'See you!'];
 		for (const [i, body] of lines.entries()) {
-			const [ws, other, to] = i % 2 ? [phone, desk, alice.name] : [desk, phone, bob.name];
+			const [ws, other, to] = i % 2 ? [phone, desktop, alice.name] : [desktop, phone, bob.name];
 			const reply = await ws.request({ type: 'send', message: { id: uuid7(), to, body } });
 			const event = await other.received(reply.entry.id);
 			assert.equal(event.body, body);
 			other.ack(event.seq);
 			other.send({ type: 'read', upto: event.seq });
 		}
-		await desk.event((e) => e.kind === 'receipt' && e.state === 'read' && e.upto === 5,
+		await desktop.event((e) => e.kind === 'receipt' && e.state === 'read' && e.upto === 5,
 			'the last read receipt');
-		for (const ws of [desk, phone]) {
+		for (const ws of [desktop, phone]) {
 			assert.deepEqual(ws.events().filter((e) => e.kind === 'message').map((e) => e.body), lines);
 			contiguous(ws.events());
 			await ws.close();

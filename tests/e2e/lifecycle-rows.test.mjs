@@ -11,16 +11,16 @@ import path from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
 
 import { onPostgres } from './backend.mjs';
-import { operator } from './desk.mjs';
+import { operator } from './operator.mjs';
 import { time } from './expect.mjs';
 import { eventually, expectStatus, once, serverForFile, users, uuid7 } from './harness.mjs';
 
 const server = serverForFile({ before, after, afterEach });
-const desk = once(() => operator(server));
+const admin = once(() => operator(server));
 
 describe('the five steps of the outbox', () => {
 	it('R5 R7 R10 R30 R170 kept, offered, sent, waited for, acked', async () => {
-		const [root, [ann, bob]] = await Promise.all([desk(), users(server, 'ann', 'bob')]);
+		const [root, [ann, bob]] = await Promise.all([admin(), users(server, 'ann', 'bob')]);
 
 		await root.pause();
 		const entry = await ann.send(bob.name, 'five steps');       // 1
@@ -40,7 +40,7 @@ describe('the five steps of the outbox', () => {
 
 describe('sending', () => {
 	it('R112 R405 R406 R416 is accepted while nothing is delivered, in every way to send', async () => {
-		const [root, [ann, bob]] = await Promise.all([desk(), users(server, 'ann', 'bob')]);
+		const [root, [ann, bob]] = await Promise.all([admin(), users(server, 'ann', 'bob')]);
 		const message = (body) => ({ id: uuid7(), to: bob.name, body });
 		const ws = await ann.ws();
 
@@ -67,7 +67,7 @@ describe('sending', () => {
 describe('the cursor of a conversation', () => {
 	it('R37 R382 R404 R408 R411 R413 R429 R430 R432 R433 begins at 1 and 0, keeps the ' +
 	   'order and moves', async () => {
-		const [root, [ann, bob]] = await Promise.all([desk(), users(server, 'ann', 'bob')]);
+		const [root, [ann, bob]] = await Promise.all([admin(), users(server, 'ann', 'bob')]);
 		const lane = async () => (await root.all('lanes?destination=local&state=local', 'lanes'))
 			.find((one) => one.to === bob.name && one.class === 'messages');
 		const ids = [];

@@ -384,15 +384,15 @@ async function live(t, shell, server, dir)
 		assert.equal(one.screen.text().split('Hello Bob, once more').length, 2, 'it is there once');
 }
 
-/** The operator's desk in a terminal: ann's, who has written to ben. */
-async function desk(t, dir, url)
+/** The admin commands: ann's, who has written to ben. */
+async function adminCommands(t, dir, url)
 {
 	const shell = new Shell('sh', dir);
 	const admin = inline('build/twinbox admin dlq').replace(/ dlq$/, '');
 
 	await shell.works(`export TWINBOX_SERVER=${url}`);
 	await shell.works(`echo '${PASSWORD}' | build/twinbox login ann --password-stdin`);
-	const { out: sent } = await shell.works("build/twinbox send ben 'Not for the desk'");
+	const { out: sent } = await shell.works("build/twinbox send ben 'Not for the operator'");
 	const [id] = ID.exec(sent);
 
 	const top = terminal(t, dir, inline('build/twinbox admin top'), { TWINBOX_SERVER: url });
@@ -402,7 +402,7 @@ async function desk(t, dir, url)
 
 	// A dead letter: its time is over before anything goes out again.
 	await shell.works(`${admin} pause local`);
-	const { out: late } = await shell.works("build/twinbox send ben 'Not for the desk' --expires-in 1s");
+	const { out: late } = await shell.works("build/twinbox send ben 'Not for the operator' --expires-in 1s");
 	await sleep(1500);
 	await shell.works(`${admin} resume local`);
 	const [dead] = ID.exec(late);
@@ -421,7 +421,7 @@ async function desk(t, dir, url)
 			JSON.parse(line);
 		const { out } = await shell.works(`${admin} ${command}`);
 		assert.match(out, said, command);
-		assert.doesNotMatch(out + json, /Not for the desk/);
+		assert.doesNotMatch(out + json, /Not for the operator/);
 	}
 	await shell.tells((out) => out === '', `${admin} dlq`);
 	const unknown = await shell.type(`${admin} ${requeue}`);
@@ -491,7 +491,7 @@ describe('README.md, use it', () => {
 		assert.doesNotMatch(second, /administrator/);
 		await login({ url, rest: () => new Rest({ url }) }, 'ben');
 
-		await desk(t, dir, url);
+		await adminCommands(t, dir, url);
 
 		const closed = await new Rest({ url }).post('/v1/users',
 			{ name: 'eve', password: PASSWORD });

@@ -9,7 +9,7 @@ import { after, afterEach, before, describe, it } from 'node:test';
 
 import { UUID } from './contract.mjs';
 import { entryForm, messageEvent, problem, problemBody, time } from './expect.mjs';
-import { operator } from './desk.mjs';
+import { operator } from './operator.mjs';
 import { eventually, expectStatus, serverForFile, startServer, users, uuid7 } from './harness.mjs';
 
 let ann, bob, eve;

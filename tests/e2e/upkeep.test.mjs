@@ -11,7 +11,7 @@ import path from 'node:path';
 import { describe, it } from 'node:test';
 
 import { sqliteOnly } from './backend.mjs';
-import { operator } from './desk.mjs';
+import { operator } from './operator.mjs';
 import { problem } from './expect.mjs';
 import { assertSound, fsck } from './fsck.mjs';
 import {

@@ -183,22 +183,22 @@ describe('R216 two devices of one user', () => {
 	it('what one sends, acks and reads, the other sees', async () => {
 		const [ann, bob] = await users(server, 'ann', 'bob');
 		const phone = await ann.device('phone');
-		const [desk, pocket] = [await ann.ws(), await phone.ws()];
-		const mine = await ann.send(bob.name, 'from the desk');
-		for (const ws of [desk, pocket])
+		const [desktop, pocket] = [await ann.ws(), await phone.ws()];
+		const mine = await ann.send(bob.name, 'from the desktop');
+		for (const ws of [desktop, pocket])
 			assert.equal((await ws.received(mine.id)).own, true);
 		const theirs = await bob.send(ann.name, 'to both');
-		for (const ws of [desk, pocket])
+		for (const ws of [desktop, pocket])
 			assert.equal((await ws.received(theirs.id)).own, false);
-		await desk.request({ type: 'ack', upto: 2 });
+		await desktop.request({ type: 'ack', upto: 2 });
 		assert.equal((await phone.get('/v1/inbox')).body.acked, 0, 'the other device acked as well');
-		await desk.request({ type: 'read', upto: 2 });
+		await desktop.request({ type: 'read', upto: 2 });
 		const event = await pocket.event((e) => e.kind === 'read', 'the read event');
 		assert.equal(event.conversation, mine.conversation);
 		assert.equal(event.upto, 2);
 		assert.equal((await phone.unread()).total, 0);
 		assert.equal((await phone.get('/v1/inbox')).body.acked, 0);
-		await Promise.all([desk.close(), pocket.close()]);
+		await Promise.all([desktop.close(), pocket.close()]);
 	});
 
 	it('an inbox replayed from its first event gives a new device the whole truth', async () => {

@@ -9,7 +9,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
-import { sendMany } from '../e2e/desk.mjs';
+import { sendMany } from '../e2e/operator.mjs';
 import { eventually, expectStatus, users } from '../e2e/harness.mjs';
 import { parsePage } from '../watch/names.mjs';
 import { entryWhen, faultServer, Peer, skip } from './remote.mjs';

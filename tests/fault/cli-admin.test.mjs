@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The operator's commands where other servers are in trouble: what he sees of
-// it, and what he can do.
+// The admin commands where other servers are in trouble: what they show of
+// it, and what operators can do.
 //
 // Needs a build with --enable-faults, named by TWINBOXD_FAULTS; without it the
 // tests are skipped, with TWINBOX_FAULTS_REQUIRED=1 they fail.
@@ -10,7 +10,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
 import { TWINBOX, people } from '../e2e/cli-client.mjs';
-import { operator } from '../e2e/cli-desk.mjs';
+import { operator } from '../e2e/cli-admin-standin.mjs';
 import { Terminal } from '../e2e/cli-terminal.mjs';
 import { eventually } from '../e2e/harness.mjs';
 import { faultServer, Peer, skip } from './remote.mjs';

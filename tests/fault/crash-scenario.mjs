@@ -40,7 +40,7 @@ export function pointsInSources()
  * messages does not go. */
 export function isRemotePoint(name)
 {
-	return /^(claim|settle|dead|requeue|rescue)\./.test(name);
+	return /^(claim|settle|dead|requeue|reclaim)\./.test(name);
 }
 
 /** Copies the plain files of a data directory (no sockets, and not what goes

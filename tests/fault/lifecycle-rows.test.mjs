@@ -10,7 +10,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
-import { operator, sendMany } from '../e2e/desk.mjs';
+import { operator, sendMany } from '../e2e/operator.mjs';
 import { time } from '../e2e/expect.mjs';
 import { assertSound } from '../e2e/fsck.mjs';
 import { expectStatus, users } from '../e2e/harness.mjs';

@@ -14,7 +14,7 @@ import path from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-import { operator } from '../e2e/desk.mjs';
+import { operator } from '../e2e/operator.mjs';
 import { assertSound } from '../e2e/fsck.mjs';
 import { eventually, expectStatus, users, uuid7 } from '../e2e/harness.mjs';
 import { faultServer, Peer, skip } from './remote.mjs';

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Clients of a server without memory, beside those of crash-load.mjs: one sends
-// arrays, one walks through all other routes, an administrator reads the desk.
+// arrays, one walks through all other routes, an administrator reads /v1/admin.
 // The walk is a list of steps, so that the test can take each of them again
 // when there is memory, and then each must be answered as if nothing had been.
 
@@ -110,9 +110,9 @@ const STEPS = [
 	['the health', (user) => user.get('/healthz', { token: null }), 200],
 ];
 
-const DESK = ['stats', 'outbox?limit=20', 'dead-letters', 'destinations', 'lanes?limit=20',
+const ADMIN = ['stats', 'outbox?limit=20', 'dead-letters', 'destinations', 'lanes?limit=20',
 	'users?limit=20', 'audit?limit=20'].map((target) =>
-	[`the desk's ${target}`, (root) => root.get(`/v1/admin/${target}`), 200]);
+	[`/v1/admin/${target}`, (root) => root.get(`/v1/admin/${target}`), 200]);
 
 /** Steps that cost a password's hash. */
 const ACCOUNT = [
@@ -182,7 +182,7 @@ export function walkers(target, people, root)
 	const [eve, fox] = people;
 
 	return [walk(target, eve, fox, STEPS), walk(target, fox, eve, STEPS),
-		walk(target, eve, fox, ACCOUNT, 50), walk(target, root, root, DESK)];
+		walk(target, eve, fox, ACCOUNT, 50), walk(target, root, root, ADMIN)];
 }
 
 /** Takes each step once; throws at the first that is not answered as it should be. */
@@ -192,7 +192,7 @@ export async function tour(people, root)
 	const known = { n: 0 };
 	let taken = 0;
 
-	for (const [steps, user] of [[STEPS, eve], [ACCOUNT, eve], [DESK, root]]) {
+	for (const [steps, user] of [[STEPS, eve], [ACCOUNT, eve], [ADMIN, root]]) {
 		for (const [name, ask, wanted] of steps) {
 			const answer = await ask(user, fox, known);
 			if (answer.status !== wanted)

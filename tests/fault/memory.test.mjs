@@ -15,7 +15,7 @@ import { after, describe, it } from 'node:test';
 
 import { onPostgres } from '../e2e/backend.mjs';
 import { expectReadyMade } from '../e2e/contract.mjs';
-import { operator } from '../e2e/desk.mjs';
+import { operator } from '../e2e/operator.mjs';
 import { assertSound } from '../e2e/fsck.mjs';
 import {
 	Server, eventually, expectStatus, killAll, seedOf, sleep, users,

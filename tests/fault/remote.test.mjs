@@ -9,7 +9,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
-import { operator } from '../e2e/desk.mjs';
+import { operator } from '../e2e/operator.mjs';
 import { assertSound } from '../e2e/fsck.mjs';
 import { eventually, expectStatus, users } from '../e2e/harness.mjs';
 import { entryWhen, faultServer, Peer, skip } from './remote.mjs';

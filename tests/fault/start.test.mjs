@@ -2,7 +2,7 @@
 //
 // The real program's start on a database with a log: before it listens the log
 // is in the file, and behind the boot row of another time.  What each step is
-// for, and its order: server/store/start.h, tests/fault/test_start.c.
+// for, and its order: server/store/recovery.h, tests/fault/test_recovery.c.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';

@@ -87,7 +87,7 @@ struct story {
  * may fail. */
 void story_begin(struct story *s, struct plvfs *disk, enum db_sync sync);
 
-/* The same with a log that SQLite writes itself, not gathered. */
+/* The same with a log that SQLite writes itself, not buffered. */
 void story_begin_plain(struct story *s, struct plvfs *disk, enum db_sync sync);
 
 /* The same with commits as the product makes them (rig_options.held): syncs

@@ -16,6 +16,7 @@
 
 #include "contract/rig.h"
 #include "delivery/claim.h"
+#include "delivery/reclaim.h"
 #include "delivery/settle.h"
 
 #ifdef TWINBOX_FAULTS
@@ -76,7 +77,7 @@ settled(struct unit *base)
 static void
 rescued(struct unit *base)
 {
-	struct rescue_unit *u = CONTAINER_OF(base, struct rescue_unit, unit);
+	struct reclaim_unit *u = CONTAINER_OF(base, struct reclaim_unit, unit);
 
 	(void)u;
 }
@@ -125,13 +126,13 @@ settle(struct parcel *p, enum answer answer, bool duplicate)
 }
 
 /* Leases that ran out, and what has expired. */
-static struct rescue_unit
+static struct reclaim_unit
 rescue(bool expire)
 {
-	struct rescue_unit u;
+	struct reclaim_unit u;
 
 	memset(&u, 0, sizeof(u));
-	rescue_unit_init(&u);
+	reclaim_unit_init(&u);
 	u.expire = expire;
 	u.unit.finish = rescued;
 	run(&u.unit);
@@ -194,10 +195,10 @@ test_lease_runs_out(void **state)
 	(void)rig_send(&rig, ann, "bob@far.fault.test", "x", NULL);
 	assert_int_equal(claim(&first, "first"), 1);
 	clk_fake_advance(&rig.clk, LEASE_MS - 1);
-	assert_int_equal(rescue(false).rescued, 0);
+	assert_int_equal(rescue(false).reclaimed, 0);
 	assert_message("sending 1 0 0");
 	clk_fake_advance(&rig.clk, 1);
-	assert_int_equal(rescue(false).rescued, 1);
+	assert_int_equal(rescue(false).reclaimed, 1);
 	assert_message("pending 1 0 1");
 	late_settle(&first, &second);
 	assert_outcomes("lease_lost duplicate");
@@ -215,7 +216,7 @@ test_a_day_forward(void **state)
 	(void)rig_send(&rig, ann, "bob@far.fault.test", "x", NULL);
 	assert_int_equal(claim(&first, "first"), 1);
 	leap(DAY_MS);
-	assert_int_equal(rescue(true).rescued, 1);
+	assert_int_equal(rescue(true).reclaimed, 1);
 	late_settle(&first, &second);
 	assert_outcomes("lease_lost duplicate");
 }
@@ -256,11 +257,11 @@ test_a_day_back(void **state)
 	assert_message("pending 1 1 0");
 	assert_int_equal(claim(&first, "first"), 0); /* it waits */
 	leap(-DAY_MS);
-	assert_int_equal(rescue(false).rescued, 0);
+	assert_int_equal(rescue(false).reclaimed, 0);
 	assert_int_equal(claim(&first, "first"), 1);
 	assert_message("sending 2 1 0");
 	leap(-DAY_MS);
-	assert_int_equal(rescue(false).rescued, 1);
+	assert_int_equal(rescue(false).reclaimed, 1);
 	assert_int_equal(claim(&second, "second"), 1);
 	assert_int_equal(settle(&first, ANSWER_ACCEPTED, false), 1);
 	assert_int_equal(settle(&second, ANSWER_ACCEPTED, true), 0);

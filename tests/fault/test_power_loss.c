@@ -165,7 +165,7 @@ begin_full(struct story *s, struct plvfs *on)
 	story_begin(s, on, DB_SYNC_FULL);
 }
 
-/* What gathers the log's writes needs the syncs of FULL, and is off without
+/* The buffer of the log needs the syncs of FULL, and is off without
  * them: so that the pragma is the only difference, it is off in both. */
 static void
 begin_plain_full(struct story *s, struct plvfs *on)
@@ -207,12 +207,12 @@ test_normal_loses(void **state)
 	(void)state;
 	play(&s, begin_plain_full);
 	cut_everywhere(&s, control_stride(), false, &full);
-	report(&s, "synchronous=FULL, not gathered", &full);
+	report(&s, "synchronous=FULL, not buffered", &full);
 	if (full.bad > 0)
 		fail_msg("%zu of %zu: %s", full.bad, full.images, full.first);
 	play(&s, begin_plain_normal);
 	cut_everywhere(&s, control_stride(), false, &normal);
-	report(&s, "control, synchronous=NORMAL, not gathered", &normal);
+	report(&s, "control, synchronous=NORMAL, not buffered", &normal);
 	print_message("# first: %s\n", normal.first);
 	assert_true(normal.bad > 0);
 	assert_non_null(strstr(normal.first, "lost"));

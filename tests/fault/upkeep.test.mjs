@@ -71,7 +71,7 @@ async function allPurged({ server, ann, ids }, already = 0)
 		assert.equal((await ann.entry(id)).state, 'acked');
 }
 
-for (const point of ['janitor.archived', 'purge.deleted']) {
+for (const point of ['purger.archived', 'purge.deleted']) {
 	it(`a kill at ${point}: a line twice at most, none is lost`, { skip },
 		async () => {
 			const archive = path.join(tempDir(), 'archive');
@@ -140,7 +140,7 @@ it('the mark is taken from what is synced, not from what is committed', { skip }
 		let looks = 0;
 
 		await server.start({ env: { TWINBOX_FAULT: 'writer.sync.before:1:delay=4000' } });
-		// The janitor is at rest then, so that nothing but the mark waits for the disk.
+		// The purger is at rest then, so that nothing but the mark waits for the disk.
 		await sleep(1500);
 		const { number } = readMark(server);
 		const sent = ann.send(bob.name, 'not on disk yet').then(() => { answered = true; });

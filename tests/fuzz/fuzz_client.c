@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a server says to our client, line by line: frames of a session,
+ * What a server says to our client, line by line: frames of a stream,
  * documents that are shown, problem documents.  The cursor moves by one and
  * never back, and nothing reaches the terminal but printable text and line
  * ends.
@@ -13,7 +13,7 @@
 #include "fuzz/fuzz.h"
 #include "lib/rest.h"
 #include "lib/safe.h"
-#include "lib/session_internal.h"
+#include "lib/stream_internal.h"
 
 #define SERVER_SIZE 512
 
@@ -103,9 +103,9 @@ check_shown(const json_t *json)
 	buf_fini(&b);
 }
 
-/* ---- a session ---- */
+/* ---- a stream ---- */
 
-static struct session session;
+static struct stream stream;
 static int64_t last_seq;
 
 static void
@@ -115,7 +115,7 @@ on_event(void *arg, const json_t *event)
 
 	(void)arg;
 	MUST(seq == last_seq + 1);
-	MUST(session_seq(&session) == seq);
+	MUST(stream_seq(&stream) == seq);
 	last_seq = seq;
 }
 
@@ -134,8 +134,8 @@ on_welcome(void *arg, const json_t *frame)
 
 	(void)arg;
 	(void)frame;
-	last_seq = session.seq;
-	MUST(session.seq >= 0 && session.epoch[0] != '\0');
+	last_seq = stream.seq;
+	MUST(stream.seq >= 0 && stream.epoch[0] != '\0');
 }
 
 static void
@@ -151,11 +151,11 @@ on_refused(void *arg, int64_t re, const struct fail *why)
 {
 
 	(void)arg;
-	MUST(re > SESSION_HELLO_ID);
+	MUST(re > STREAM_HELLO_ID);
 	check_safe(why->what, strlen(why->what), false);
 }
 
-static const struct session_ops ops = {
+static const struct stream_ops ops = {
     .welcome = on_welcome,
     .event = on_event,
     .refused = on_refused,
@@ -164,20 +164,20 @@ static const struct session_ops ops = {
 };
 
 static void
-session_begin(bool known)
+stream_begin(bool known)
 {
 	static char server[] = "http://127.0.0.1:8080";
 
-	memset(&session, 0, sizeof(session));
-	session.magic = SESSION_MAGIC;
-	session.options.ops = &ops;
-	session.options.acks = !known;
-	session.server = server;
-	session.last = &session.first;
-	session.state = SESSION_GREETING;
-	session.seq = last_seq = known ? 5 : -1;
+	memset(&stream, 0, sizeof(stream));
+	stream.magic = STREAM_MAGIC;
+	stream.options.ops = &ops;
+	stream.options.acks = !known;
+	stream.server = server;
+	stream.last = &stream.first;
+	stream.state = STREAM_GREETING;
+	stream.seq = last_seq = known ? 5 : -1;
 	if (known)
-		memcpy(session.epoch, "e1", 3);
+		memcpy(stream.epoch, "e1", 3);
 }
 
 int
@@ -189,7 +189,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	json_t *json;
 	size_t n;
 
-	session_begin(size > 0 && data[size - 1] == '\n');
+	stream_begin(size > 0 && data[size - 1] == '\n');
 	while (size > 0) {
 		line = fuzz_line(&data, &size, &n);
 		copy = fuzz_copy(line, n);
@@ -198,13 +198,13 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (json_is_object(json))
 			check_shown(json);
 		json_decref(json);
-		buf_reset(&session.in);
-		buf_add(&session.in, copy, n);
-		if (n > 0 && !session_frame_read(&session)) {
-			MUST(session.fail.what[0] != '\0');
-			check_safe(session.fail.what, strlen(session.fail.what),
-			    false);
-			session.state = SESSION_GREETING; /* connects again */
+		buf_reset(&stream.in);
+		buf_add(&stream.in, copy, n);
+		if (n > 0 && !stream_frame_read(&stream)) {
+			MUST(stream.fail.what[0] != '\0');
+			check_safe(
+			    stream.fail.what, strlen(stream.fail.what), false);
+			stream.state = STREAM_GREETING; /* connects again */
 		}
 		if (rest_server_parse(copy, server, sizeof(server), &fail) ==
 		    RC_OK)
@@ -213,6 +213,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			check_safe(fail.what, strlen(fail.what), false);
 		free(copy);
 	}
-	buf_fini(&session.in);
+	buf_fini(&stream.in);
 	return (0);
 }

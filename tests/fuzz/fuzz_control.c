@@ -39,7 +39,7 @@ readers_submit(struct readers *readers, struct read_job *job)
 }
 
 enum rc
-user_command_unit(const struct user_command *command, struct db *db,
+users_command_unit(const struct users_command *command, struct db *db,
     struct account_unit *ret, struct err *err)
 {
 
@@ -66,7 +66,7 @@ writer_submit(struct writer *writer, struct unit *unit)
 }
 
 enum rc
-user_command_result(const struct account_unit *unit, struct err *err)
+users_command_result(const struct account_unit *unit, struct err *err)
 {
 
 	(void)unit;

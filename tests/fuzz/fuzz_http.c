@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A connection of any bytes to the real server: front, libmicrohttpd, guard,
- * routes.  The bytes are also read by a strict reader of RFC 9112, written
- * here.  What the server hands to a handler must be what that reader sees, in
- * the same order and nothing else: no request hides in another.  (Chunks that
- * only libmicrohttpd can tell end the comparison.)  The answers are whole, and
- * no more than there were requests.
+ * A connection of any bytes to the real server: front, libmicrohttpd,
+ * validator, routes.  The bytes are also read by a strict reader of RFC 9112,
+ * written here.  What the server hands to a handler must be what that reader
+ * sees, in the same order and nothing else: no request hides in another.
+ * (Chunks that only libmicrohttpd can tell end the comparison.)  The answers
+ * are whole, and no more than there were requests.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 #include "fuzz/fuzz.h"
 #include "fuzz/http_rig.h"
-#include "http/http_internal.h"
+#include "http/request_internal.h"
 
 #define REQUESTS_MAX 64
 /* A body whose chunks only a lenient reader can tell. */
@@ -78,9 +78,9 @@ handle(struct http_request *req, void *arg)
 	if (nhandled < REQUESTS_MAX) {
 		seen = &handled[nhandled];
 		note(seen, http_method(req), strlen(http_method(req)),
-		    req->target, req->target_len);
+		    req->head.target, req->head.target_len);
 		note_body(seen, body, n);
-		seen->chunked = req->head.transfer_encoding != NULL;
+		seen->chunked = req->head.known.transfer_encoding != NULL;
 	}
 	nhandled++;
 	buf_adds(&b, "{}");
@@ -115,7 +115,7 @@ struct reader {
 
 /* A line that ends with CR LF and has neither inside; false without one.  In a
  * head, NUL and LF or CR pass for CR LF: the layout shows no difference
- * (server/http/guard.c), and no proxy lets a NUL through. */
+ * (server/http/validator.c), and no proxy lets a NUL through. */
 static bool
 take_line(struct reader *r, const char **ret, size_t *ret_len)
 {

@@ -10,7 +10,7 @@
 
 #include "fuzz/fuzz.h"
 #include "fuzz/http_rig.h"
-#include "http/http_internal.h"
+#include "http/head_internal.h"
 #include "rest/rest_internal.h"
 
 static struct rest rest;
@@ -23,37 +23,37 @@ handle(struct http_request *req, void *arg)
 	struct buf b = BUF_INIT;
 	bool has_cursor;
 	struct uuid id;
-	struct ask *ask;
+	struct call *call;
 	char text[UUID_TEXT_LEN + 1] = "-";
 
 	(void)arg;
 	MUST(rest_enter(&rest, req));
-	ask = ask_new(&rest, req, sizeof(*ask));
-	MUST(ask != NULL);
-	if (!ask_query_check(ask, allowed) ||
-	    !ask_query_i64(ask, "after", 0, INT64_MAX, &after) ||
-	    !ask_query_limit(ask, &limit) ||
-	    !ask_query_uuid(ask, "cursor", &has_cursor, &id))
+	call = call_new(&rest, req, sizeof(*call));
+	MUST(call != NULL);
+	if (!call_query_check(call, allowed) ||
+	    !call_query_i64(call, "after", 0, INT64_MAX, &after) ||
+	    !call_query_limit(call, &limit) ||
+	    !call_query_uuid(call, "cursor", &has_cursor, &id))
 		return;
 	if (has_cursor)
 		uuid_format(&id, text);
 	buf_addf(&b, "%lld %lld %s", (long long)after, (long long)limit, text);
-	ask_page(ask, 200, "text/plain", &b);
+	call_page(call, 200, "text/plain", &b);
 	buf_fini(&b);
 }
 
 static void
 handle_path(struct http_request *req, void *arg)
 {
-	struct ask *ask;
+	struct call *call;
 	struct uuid id;
 
 	(void)arg;
 	MUST(rest_enter(&rest, req));
-	ask = ask_new(&rest, req, sizeof(*ask));
-	MUST(ask != NULL);
-	if (ask_path_uuid(ask, "there is no such thing", &id))
-		ask_empty(ask, 204);
+	call = call_new(&rest, req, sizeof(*call));
+	MUST(call != NULL);
+	if (call_path_uuid(call, "there is no such thing", &id))
+		call_empty(call, 204);
 }
 
 static const struct http_route routes[] = {{"GET", "/q", handle, HTTP_PUBLIC},

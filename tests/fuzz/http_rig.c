@@ -4,6 +4,7 @@
  */
 #include "fuzz/http_rig.h"
 
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <errno.h>
@@ -14,6 +15,7 @@
 #include "base/mem.h"
 #include "fuzz/fuzz.h"
 #include "http/http_internal.h"
+#include "http/loop_internal.h"
 
 #define DEADLINE_MS 15000
 /* Turns without rest; far more than any input needs. */

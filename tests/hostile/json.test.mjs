@@ -10,7 +10,7 @@ import fs from 'node:fs';
 import { after, afterEach, before, describe, it } from 'node:test';
 
 import { document } from '../e2e/contract.mjs';
-import { operator } from '../e2e/desk.mjs';
+import { operator } from '../e2e/operator.mjs';
 import { problem } from '../e2e/expect.mjs';
 import {
 	expectStatus, freshName, rawRequest, serverForFile, users, uuid7,

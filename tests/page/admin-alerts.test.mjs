@@ -14,19 +14,19 @@ const NOW = Date.UTC(2026, 4, 20, 12);
 const MIN = 60_000;
 const MIB = 1024 * 1024;
 
-let desk;
+let page;
 
 before(async () => {
-	desk = await import(bundle('web/src/admin', 'alerts.ts', 'history.ts'));
+	page = await import(bundle('web/src/admin', 'alerts.ts', 'history.ts'));
 });
 
 const at = (ms, more) => ({ ...stats(more), at: new Date(ms).toISOString() });
 const iso = (ms) => new Date(NOW + ms).toISOString();
 
 /** What is said about ${more} and ${destinations}. */
-function alerts(more = {}, destinations = [], { history = new desk.History(), here = NOW } = {})
+function alerts(more = {}, destinations = [], { history = new page.History(), here = NOW } = {})
 {
-	return desk.alertsOf(at(NOW, more), destinations, history, NOW, here);
+	return page.alertsOf(at(NOW, more), destinations, history, NOW, here);
 }
 
 /** The only alert about ${more}, or undefined. */
@@ -55,7 +55,7 @@ describe('the clock', () => {
 
 	it('is the server’s where nothing else is said', () => {
 		const away = destination('a.example', { breaker: 'open', failing_since: iso(-11 * MIN) });
-		assert.deepEqual(desk.alertsOf(at(NOW), [away], new desk.History()).map((one) => one.title),
+		assert.deepEqual(page.alertsOf(at(NOW), [away], new page.History()).map((one) => one.title),
 			['a.example is not reachable, for 11 min']);
 	});
 });
@@ -178,7 +178,7 @@ describe('dead letters', () => {
 	const cure = 'Find the reason they share; then requeue or discard them.';
 	/** What was known before: ${open} dead letters ${ms} ago. */
 	const before_ = (open, ms, to) => {
-		const history = new desk.History();
+		const history = new page.History();
 		history.add(at(NOW - ms, { dead_letters_open: open }), MIN);
 		history.add(at(NOW, { dead_letters_open: to }), MIN);
 		return { history };
@@ -206,7 +206,7 @@ describe('how the relay does', () => {
 		assert.deepEqual(alert({ retry_rate: 0.125 }), { id: 'retries', bad: false, href: '#destinations',
 			title: '12.5 % of attempts had to be repeated', cure: 'See which destination refuses, and with which words.' });
 		// What is known of the last minute counts, not what the server says of the last hour.
-		const history = new desk.History();
+		const history = new page.History();
 		for (let i = 0; i <= 30; i++)
 			history.add(at(NOW + (i - 30) * 2000, { totals: { sent: i * 10 } }), 2000);
 		assert.equal(alert({ retry_rate: 0.5 }, [], { history }), undefined);

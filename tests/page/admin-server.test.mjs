@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// The operator's desk on a real server, from end to end: the way there, a
+// The admin page on a real server, from end to end: the way there, a
 // pause and what waits behind it, dead letters and the way back, the picture of
 // a message that was read, a server that dies; and no text of a message in
-// anything that reaches the desk.  That the stand-in of the other tests answers
+// anything that reaches the admin page.  That the stand-in of the other tests answers
 // as the contract says is shown here, too.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 
 import { checkAnswer } from '../e2e/contract.mjs';
-import { operator, sendMany, until, untilDead } from '../e2e/desk.mjs';
+import { operator, sendMany, until, untilDead } from '../e2e/operator.mjs';
 import { eventually, users } from '../e2e/harness.mjs';
 import { badDay, busy, empty } from './admin-scenes.mjs';
 import { Operator, uuid } from './admin-standin.mjs';
@@ -30,8 +30,8 @@ afterEach((t) => {
 		t.diagnostic(server.output());
 });
 
-/** ${rest} with a browser, logged in, at the desk; all that it is told is kept. */
-async function atDesk(t, rest = root, hash = '', options = {})
+/** ${rest} with a browser, logged in, on the admin page; all that it is told is kept. */
+async function atAdminPage(t, rest = root, hash = '', options = {})
 {
 	const person = await Operator.make(holder, server, rest.name, { start: `admin${hash}`, ...options });
 
@@ -56,12 +56,12 @@ const tile = (person, name) => person.page.locator('.tile').filter({ has: person
 const says = (locator, words) => eventually(async () => words.test(await locator.textContent()),
 	`${locator}: ${words}`, PATIENCE);
 
-describe('the way to the desk', () => {
+describe('the way to the admin page', () => {
 	it('an administrator finds it in the chat; others find no link and a clear sentence', async (t) => {
 		const person = await Person.make(holder, server, root.name);
 		t.after(() => person.close());
 		await person.logIn();
-		await person.page.getByRole('link', { name: 'Operator’s desk' }).click();
+		await person.page.getByRole('link', { name: 'Admin page' }).click();
 		await person.page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
 		await person.link('live');
 		await person.page.getByRole('link', { name: root.name }).click();
@@ -73,14 +73,14 @@ describe('the way to the desk', () => {
 		const [info] = await Promise.all([other.page.waitForResponse((one) => one.url() === `${server.url}/v1` &&
 			one.request().headers().authorization !== undefined), other.logIn()]);
 		assert.equal((await info.json()).user.admin, false);
-		assert.equal(await other.page.getByRole('link', { name: 'Operator’s desk' }).count(), 0);
+		assert.equal(await other.page.getByRole('link', { name: 'Admin page' }).count(), 0);
 		await other.page.goto(`${server.url}/admin`);
-		await other.page.getByText(`${ann.name} is logged in here and is none.`).waitFor();
+		await other.page.getByText(`${ann.name} is not an administrator.`).waitFor();
 		await other.unharmed();
 	});
 
-	it('who logs in at the desk is where he wanted to be', async (t) => {
-		const person = await atDesk(t, root, '#audit');
+	it('a log-in on the admin page ends at the route that was asked for', async (t) => {
+		const person = await atAdminPage(t, root, '#audit');
 		await person.page.getByRole('heading', { level: 1, name: 'Audit' }).waitFor();
 		await person.link('live');
 		await person.unharmed();
@@ -90,7 +90,7 @@ describe('the way to the desk', () => {
 describe('an operator', () => {
 	it('pauses, sees what waits and what dies, brings it back, and sees it read', async (t) => {
 		const secret = 'The treasure is under the third oak';
-		const person = await atDesk(t);
+		const person = await atAdminPage(t);
 		const { page, dialog } = person;
 		const line = rows(person, 'Destinations').filter({ hasText: 'inboxes here' });
 
@@ -172,14 +172,14 @@ describe('an operator', () => {
 
 		const told = (await Promise.all(person.told)).join('\n');
 		assert.ok(person.told.length > 20 && told.includes(waiting[2]), 'something was told');
-		assert.ok(!told.includes(secret), 'no text of a message came to the desk');
+		assert.ok(!told.includes(secret), 'no text of a message came to the page');
 		await person.unharmed();
 	});
 
 	it('gives up what waits; its sender is told', async (t) => {
 		await root.pause();
 		const [id] = await sendMany(ann, bob.name, 1);
-		const person = await atDesk(t, root, `#message/${id}`);
+		const person = await atAdminPage(t, root, `#message/${id}`);
 		await person.button('Discard').click();
 		await person.dialog.getByRole('button', { name: 'Discard' }).click();
 		await person.page.getByText('It is discarded; its sender is told.').waitFor();
@@ -192,7 +192,7 @@ describe('an operator', () => {
 
 	it('filters find what they say', async (t) => {
 		const [id] = await sendMany(ann, bob.name, 1, { deliver_at: new Date(Date.now() + 3_600_000).toISOString() });
-		const person = await atDesk(t, root, `#outbox?state=scheduled&sender=${ann.name}`);
+		const person = await atAdminPage(t, root, `#outbox?state=scheduled&sender=${ann.name}`);
 		const { page } = person;
 		await eventually(async () => await rows(person, 'Messages').count() === 1, 'the scheduled one');
 		await rows(person, 'Messages').getByRole('link').click();
@@ -213,7 +213,7 @@ describe('an operator', () => {
 	});
 
 	it('is told when the server dies, and is back when it is', async (t) => {
-		const person = await atDesk(t, root, '', { prepare: (context) => context.clock.install() });
+		const person = await atAdminPage(t, root, '', { prepare: (context) => context.clock.install() });
 		const { page } = person;
 		const open = new Set();
 		page.on('request', (request) => open.add(request));
@@ -239,7 +239,7 @@ describe('an operator', () => {
 	});
 
 	it('whose token is revoked must log in again, and is back where he was', async (t) => {
-		const person = await atDesk(t, root, '#lanes');
+		const person = await atAdminPage(t, root, '#lanes');
 		await person.page.getByRole('heading', { level: 1, name: 'Lanes' }).waitFor();
 		const token = await person.page.evaluate(() => JSON.parse(localStorage.getItem('twinbox.login')));
 		await root.delete(`/v1/tokens/${token.device.id}`);

@@ -275,7 +275,7 @@ export function problem(status, code, detail, more = {})
 }
 
 export class Operator extends Person {
-	/** An operator at the desk of ${standin}; see Person.make for the options. */
+	/** An operator on the admin page of ${standin}; see Person.make for the options. */
 	static async at(holder, server, standin, { start = 'admin', ...options } = {})
 	{
 		const operator = await this.make(holder, server, 'root', { ...options, start,

@@ -13,10 +13,10 @@ import { bundle } from './modules.mjs';
 
 const C = Date.UTC(2026, 4, 20, 12); // when the message was accepted
 
-let desk;
+let page;
 
 before(async () => {
-	desk = await import(bundle('web/src/admin', 'story.ts'));
+	page = await import(bundle('web/src/admin', 'story.ts'));
 });
 
 const iso = (ms) => (ms === null ? null : new Date(C + ms).toISOString());
@@ -36,7 +36,7 @@ const since = (at) => (at === null ? '-' : at - C);
 /** All of the story of ${given} at ${now}, a line each. */
 function told(given, now)
 {
-	const { points, stretches, from, to, ended } = desk.storyOf(given, C + now);
+	const { points, stretches, from, to, ended } = page.storyOf(given, C + now);
 
 	return [
 		...points.map((one) => `${since(one.at)}${one.till === undefined ? '' : `..${since(one.till)}`} ${one.kind} ` +
@@ -60,13 +60,13 @@ describe('a message that is under way', () => {
 		assert.deepEqual(told(row('pending'), -5000), ['0 good Accepted: on the server’s disk > queue',
 			SENT, DELIVERED, READ, '0..0']);
 		assert.deepEqual(told(row('sending', { attempts: [[10, null, null]] }), -5000), [
-			'0 good Accepted: on the server’s disk > queue', '10..- note Attempt 1: under way > retry',
+			'0 good Accepted: on the server’s disk > queue', '10..- neutral Attempt 1: under way > retry',
 			SENT, DELIVERED, READ, 'queue 0..10', 'try 10..10 and on', '0..10']);
 	});
 
 	it('is tried just now', () => {
 		assert.deepEqual(told(row('sending', { attempts: [[10, null, null]] }), 3000), [
-			'0 good Accepted: on the server’s disk > queue', '10..- note Attempt 1: under way > retry',
+			'0 good Accepted: on the server’s disk > queue', '10..- neutral Attempt 1: under way > retry',
 			SENT, DELIVERED, READ, 'queue 0..10', 'try 10..3000 and on', '0..3000']);
 	});
 
@@ -81,15 +81,15 @@ describe('a message that is under way', () => {
 	it('had to wait for an earlier one', () => {
 		assert.deepEqual(told(row('pending', { next: 9000, attempts: [[0, 20, 'predecessor']] }), 3000), [
 			'0 good Accepted: on the server’s disk > queue',
-			'0..20 note Attempt 1: had to wait for an earlier one, took 20 ms > queue',
+			'0..20 neutral Attempt 1: had to wait for an earlier one, took 20 ms > queue',
 			'9000 coming Next try', SENT, DELIVERED, READ, 'try 0..20', 'queue 20..3000 and on', '0..3000']);
 	});
 
 	it('an attempt that was never finished ends where the next one begins', () => {
 		assert.deepEqual(told(row('sending', { attempts: [[10, null, 'restart'], [500, 900, 'lease_lost'], [700, null, null]] }), 1000), [
-			'0 good Accepted: on the server’s disk > queue', '10..- note Attempt 1: the server was restarted > retry',
-			'500..900 note Attempt 2: the relay lost its lease, took 400 ms > retry',
-			'700..- note Attempt 3: under way > retry', SENT, DELIVERED, READ,
+			'0 good Accepted: on the server’s disk > queue', '10..- neutral Attempt 1: the server was restarted > retry',
+			'500..900 neutral Attempt 2: the relay lost its lease, took 400 ms > retry',
+			'700..- neutral Attempt 3: under way > retry', SENT, DELIVERED, READ,
 			'queue 0..10', 'try 10..500', 'try 500..700', 'try 700..1000 and on', '0..1000']);
 	});
 });
@@ -126,7 +126,7 @@ describe('a message for later', () => {
 	it('that was canceled never fell due', () => {
 		assert.deepEqual(told(row('canceled', { due: 60_000, last: 500, timeline: [[0, 'accepted'], [400, 'due'],
 			[500, 'canceled', 'by ann']] }), 1000), [
-			'0 good Accepted: on the server’s disk > scheduled', '500 note Canceled: by ann', 'scheduled 0..500', '0..500 ended']);
+			'0 good Accepted: on the server’s disk > scheduled', '500 neutral Canceled: by ann', 'scheduled 0..500', '0..500 ended']);
 	});
 });
 
@@ -155,7 +155,7 @@ describe('a message that arrived', () => {
 });
 
 describe('a message that did not arrive', () => {
-	for (const [state, name, kind] of [['failed', 'Failed', 'bad'], ['expired', 'Expired', 'bad'], ['canceled', 'Canceled', 'note']])
+	for (const [state, name, kind] of [['failed', 'Failed', 'bad'], ['expired', 'Expired', 'bad'], ['canceled', 'Canceled', 'neutral']])
 		it(`${state}: also where only its state says so`, () => {
 			assert.deepEqual(told(row(state, { last: 700, next: 9000 }), 1000), [
 				'0 good Accepted: on the server’s disk > queue', `700 ${kind} ${name}${kind === 'bad' ? ' > dead' : ''}`,
@@ -168,15 +168,15 @@ describe('a message that did not arrive', () => {
 		assert.deepEqual(told(row('expired', { last: 1200, attempts: [[600, 700, 'rejected', 410, 'gone']], timeline }), 5000), [
 			'0 good Accepted: on the server’s disk > queue',
 			'600..700 bad Attempt 1: refused for good (410), took 100 ms, gone > retry',
-			'700 bad Failed: every retry used up > dead', '900 note Requeued: by root > queue',
-			'1200 bad Expired: too old > dead', '1500 note Discarded: by ada',
+			'700 bad Failed: every retry used up > dead', '900 neutral Requeued: by root > queue',
+			'1200 bad Expired: too old > dead', '1500 neutral Discarded: by ada',
 			'queue 0..600', 'try 600..700', 'dead 700..900', 'queue 900..1200', 'dead 1200..1500', '0..1500 ended']);
 	});
 
 	it('that ended while it was tried', () => {
 		assert.deepEqual(told(row('canceled', { last: 40, attempts: [[50, null, null]] }), 5000), [
-			'0 good Accepted: on the server’s disk > queue', '40 note Canceled',
-			'50..- note Attempt 1: under way > retry', 'queue 0..40', 'try 50..50 and on', '0..50 ended']);
+			'0 good Accepted: on the server’s disk > queue', '40 neutral Canceled',
+			'50..- neutral Attempt 1: under way > retry', 'queue 0..40', 'try 50..50 and on', '0..50 ended']);
 		assert.deepEqual(told(row('failed', { last: 40, attempts: [[50, 80, 'later']] }), 5000), [
 			'0 good Accepted: on the server’s disk > queue', '40 bad Failed > dead',
 			'50..80 good Attempt 1: taken, its answer comes later, took 30 ms > retry', 'queue 0..40', 'dead 40..50',
@@ -185,7 +185,7 @@ describe('a message that did not arrive', () => {
 
 	it('steps that are not known here stand between, without a time they do not stand', () => {
 		const given = row('pending', { timeline: [[0, 'accepted'], [300, 'moved_house', 'to b'], [null, 'lost']] });
-		assert.deepEqual(told(given, 1000), ['0 good Accepted: on the server’s disk > queue', '300 note Moved house: to b > queue',
+		assert.deepEqual(told(given, 1000), ['0 good Accepted: on the server’s disk > queue', '300 neutral Moved house: to b > queue',
 			SENT, DELIVERED, READ, 'queue 0..300', 'queue 300..1000 and on', '0..1000']);
 	});
 });
@@ -193,21 +193,21 @@ describe('a message that did not arrive', () => {
 describe('in words', () => {
 	it('each point, with what it came after', () => {
 		const given = row('pending', { next: 90_000, attempts: [[10, 1510, 'retryable', 503], [4010, 4110, 'no_answer', null, 'timeout']] });
-		assert.deepEqual(desk.inWords(desk.storyOf(given, C + 5000), (at) => `+${at - C}`), [
+		assert.deepEqual(page.inWords(page.storyOf(given, C + 5000), (at) => `+${at - C}`), [
 			'Accepted at +0 (on the server’s disk)',
 			'Attempt 1 at +10, 10 ms later (refused for now (503), took 1.5 s)',
 			'Attempt 2 at +4010, 2.5 s later (no answer, took 100 ms, timeout)',
 			'Next try: expected at +90000', 'Sent: not yet', 'Delivered: not yet', 'Read: not yet']);
-		assert.deepEqual(desk.inWords(desk.storyOf(row('canceled', { last: 60_000 }), C), (at) => `+${at - C}`),
+		assert.deepEqual(page.inWords(page.storyOf(row('canceled', { last: 60_000 }), C), (at) => `+${at - C}`),
 			['Accepted at +0 (on the server’s disk)', 'Canceled at +60000, 1 min later']);
 	});
 
 	it('how long each phase lasted in all', () => {
 		const given = row('pending', { next: 9000, attempts: [[10, 20, 'retryable'], [120, 140, 'retryable']] });
-		assert.deepEqual(desk.spent(desk.storyOf(given, C + 200)), [{ phase: 'queue', ms: 10, open: false },
+		assert.deepEqual(page.spent(page.storyOf(given, C + 200)), [{ phase: 'queue', ms: 10, open: false },
 			{ phase: 'try', ms: 30, open: false }, { phase: 'retry', ms: 160, open: true }]);
 		const done = row('sent', { sent: 200, attempts: [[10, null, 'restart'], [120, 140, 'accepted']] });
-		assert.deepEqual(desk.spent(desk.storyOf(done, C + 200)), [{ phase: 'queue', ms: 10, open: false },
+		assert.deepEqual(page.spent(page.storyOf(done, C + 200)), [{ phase: 'queue', ms: 10, open: false },
 			{ phase: 'try', ms: 130, open: false }, { phase: 'retry', ms: 60, open: false }]);
 	});
 });

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Each view of the operator's desk, in light and dark, on a desk and on a
+// Each view of the admin page, in light and dark, on a desktop and on a
 // phone: kept as a picture in the build's screenshots/, and looked at by axe,
-// which may find nothing serious.  And the desk without a mouse.
+// which may find nothing serious.  And the admin page without a mouse.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -47,7 +47,7 @@ for (const scheme of ['light', 'dark']) {
 		it(`every view, ${scheme}${form && ', on a phone'}`, async (t) => {
 			const options = { scheme, viewport: view, ...more };
 			const report = [];
-			const shot = (operator, name) => look(operator, `${scheme}-${form}desk-${name}`, report);
+			const shot = (operator, name) => look(operator, `${scheme}-${form}admin-${name}`, report);
 			const operator = await at(t, badDay(), options);
 			const { page, dialog } = operator;
 			const fits = async (name) => assert.deepEqual(await sizes(page), { wide: 0, small: [] }, name);
@@ -183,13 +183,13 @@ describe('without a mouse', () => {
 });
 
 describe('pictures', () => {
-	it('of each view of the desk are kept', (t) => {
-		const found = fs.readdirSync(SHOTS).filter((name) => name.includes('desk-'));
+	it('of each view of the admin page are kept', (t) => {
+		const found = fs.readdirSync(SHOTS).filter((name) => name.includes('admin-'));
 		for (const scheme of ['light', 'dark'])
 			for (const form of ['', 'phone-'])
 				for (const view of ['overview', 'calm', 'destinations', 'pause', 'dead', 'batch', 'outbox', 'message-read',
 					'message-failed', 'message-waiting', 'lanes', 'audit', 'away', 'empty', 'denied', 'login'])
-					assert.ok(fs.statSync(path.join(SHOTS, `${scheme}-${form}desk-${view}.png`)).size > 5_000);
-		t.diagnostic(`${found.length} screenshots of the desk in ${SHOTS}`);
+					assert.ok(fs.statSync(path.join(SHOTS, `${scheme}-${form}admin-${view}.png`)).size > 5_000);
+		t.diagnostic(`${found.length} screenshots of the admin page in ${SHOTS}`);
 	});
 });

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The operator's desk before a stand-in for /v1/admin: what it shows in each
-// state of a house, what its buttons ask for, and how it asks: every two
-// seconds while it is seen, seldom when nothing answers, never out of turn.
+// The admin page before a stand-in for /v1/admin: what it shows in each state of
+// a server, the requests of its buttons, and its polling: every two seconds
+// while the page is visible, seldom when nothing answers, never out of turn.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -400,7 +400,7 @@ describe('who may not', () => {
 	it('without a log-in: the form; then back to where one wanted to be', async (t) => {
 		const operator = await Operator.make(holder, server, 'root', { start: 'admin#dead' });
 		t.after(() => operator.close());
-		await operator.page.getByRole('heading', { name: 'twinbox desk' }).waitFor();
+		await operator.page.getByRole('heading', { name: 'twinbox admin' }).waitFor();
 		await operator.page.getByLabel('Password').waitFor();
 		assert.equal(await operator.page.getByRole('button', { name: 'Register' }).count(), 0);
 		assert.equal(new URL(operator.page.url()).hash, '#dead');
@@ -417,7 +417,7 @@ describe('who may not', () => {
 
 	it('not an administrator: a clear sentence, and nothing is asked for', async (t) => {
 		const operator = await at(t, new StandIn({ admin: false }));
-		await operator.page.getByText('This page is for administrators. root is logged in here and is none.').waitFor();
+		await operator.page.getByText('This page is for administrators. root is not an administrator.').waitFor();
 		assert.deepEqual(operator.standin.asked.map((ask) => ask.path), ['/v1']);
 		await operator.page.getByRole('link', { name: 'To the messages' }).click();
 		await operator.page.waitForURL(`${server.url}/`);
@@ -431,8 +431,8 @@ describe('who may not', () => {
 	});
 });
 
-describe('the desk asks', () => {
-	/** The desk with a clock that only the test moves. */
+describe('the admin page polls', () => {
+	/** The admin page with a clock that only the test moves. */
 	async function timed(t, standin, options)
 	{
 		const operator = await at(t, standin, { ...options, start: 'admin' });
@@ -585,7 +585,7 @@ describe('the desk asks', () => {
 
 	it('nothing about a message but its way: no text is asked for or shown', async (t) => {
 		const operator = await at(t, badDay(), { start: `admin#message/${uuid(2)}` });
-		await operator.page.getByText('Its text is not shown at this desk.').waitFor();
+		await operator.page.getByText('Its text is not shown on this page.').waitFor();
 		for (const view of ['Overview', 'Destinations', 'Dead letters', 'Outbox', 'Lanes', 'Audit'])
 			await operator.view(view);
 		const paths = [...new Set(operator.standin.asked.map((ask) => ask.path))];
@@ -649,6 +649,6 @@ describe('figures', () => {
 		await eventually(() => standin.count('/v1/admin/dead-letters') >= asked + 2, 'two more answers');
 		assert.equal(await rows(operator, 'Attempts').count(), 10);
 		assert.equal(await button.evaluate((one) => one === document.activeElement), true);
-		assert.equal(await page.title(), 'Dead letters – twinbox desk');
+		assert.equal(await page.title(), 'Dead letters – twinbox admin');
 	});
 });

@@ -25,7 +25,7 @@ export const BUILD = process.env.TWINBOX_BUILD ?? path.dirname(TWINBOXD);
 export const SOURCE = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 export const SHOTS = path.join(BUILD, 'screenshots');
 export const PATIENCE = 20_000 * Number(process.env.TWINBOX_SLOW ?? 1);
-export const DESK = { width: 1100, height: 760 };
+export const DESKTOP = { width: 1100, height: 760 };
 export const PHONE = { width: 390, height: 780 };
 
 /** What Chromium says on the console although nothing is wrong: the server is
@@ -73,7 +73,7 @@ export class Person {
 	/** Options: viewport, scheme, bypassCSP (for axe, which is script), touch,
 	 * start (where to begin, without the first /), prepare (is given the
 	 * browser context before anything is loaded). */
-	static async make(holder, server, name, { viewport = DESK, scheme = 'light', bypassCSP = false,
+	static async make(holder, server, name, { viewport = DESKTOP, scheme = 'light', bypassCSP = false,
 		touch = false, start = '', prepare } = {})
 	{
 		const person = new this();

@@ -3,7 +3,7 @@
 //
 // The little things that outlive the page (web/src/data.ts) in node: who is
 // logged in, drafts, texts on their way to the disk; and what the address bar
-// stands for (web/src/place.ts).
+// stands for (web/src/route.ts).
 
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
@@ -18,7 +18,7 @@ const LOGIN = { token: 'secret', user: 'ann', device: { id: 'd1', name: 'Firefox
 let page;
 
 before(async () => {
-	page = await modules('data.ts', 'place.ts');
+	page = await modules('data.ts', 'route.ts');
 });
 
 const unsent = (id) => ({ id, target: { to: 'bob' }, body: `text ${id}`, at: 1 });
@@ -142,9 +142,9 @@ describe('the address bar', () => {
 	const people = (...names) => names.map((address) => ({ address, delivered: 0, read: 0 }));
 	const bob = { id: CHAT, kind: 'direct', members: people('ann', 'bob') };
 	const group = { id: GROUP, kind: 'group', members: people('ann', 'bob', 'carol') };
-	const session = { conversations: new Map([[CHAT, bob], [GROUP, group]]),
+	const client = { conversations: new Map([[CHAT, bob], [GROUP, group]]),
 		withPerson: (name) => (name === 'bob' ? bob : undefined) };
-	const placeOf = (hash) => page.placeOf(hash, session);
+	const routeOf = (hash) => page.routeOf(hash, client);
 
 	it('has a person’s name, or a group’s id', () => {
 		assert.equal(page.hashOf(bob, 'ann'), 'to/bob');
@@ -154,18 +154,18 @@ describe('the address bar', () => {
 	});
 
 	it('stands for a conversation, or for somebody to write to', () => {
-		assert.deepEqual(placeOf('to/bob'), { conversation: bob });
-		assert.deepEqual(placeOf(`c/${GROUP}`), { conversation: group });
-		assert.deepEqual(placeOf('to/carol'), { to: 'carol' });
+		assert.deepEqual(routeOf('to/bob'), { conversation: bob });
+		assert.deepEqual(routeOf(`c/${GROUP}`), { conversation: group });
+		assert.deepEqual(routeOf('to/carol'), { to: 'carol' });
 		for (const at of ['@', '%40'])
-			assert.deepEqual(placeOf(`to/bob${at}far.example`), { to: 'bob@far.example' });
+			assert.deepEqual(routeOf(`to/bob${at}far.example`), { to: 'bob@far.example' });
 		const [long, longer] = ['x'.repeat(32), 'x'.repeat(33)];
-		assert.deepEqual([placeOf(`to/${long}`), placeOf(`to/${longer}`)], [{ to: long }, null]);
+		assert.deepEqual([routeOf(`to/${long}`), routeOf(`to/${longer}`)], [{ to: long }, null]);
 	});
 
 	it('else for the list', () => {
 		for (const hash of ['', 'x', 'to/', 'to/Bob', 'to/<b>', 'to/a/b', 'to/bob@', `c/${CHAT.replace('c', 'e')}`,
 			'c/', `c/${CHAT}x`, `x/c/${CHAT}`, 'c/../../v1'])
-			assert.equal(placeOf(hash), null, hash);
+			assert.equal(routeOf(hash), null, hash);
 	});
 });

@@ -22,7 +22,7 @@ let page;
 
 before(async () => {
 	globalThis.IDBKeyRange = IDBKeyRange;
-	page = await modules('disk.ts', 'core.ts');
+	page = await modules('disk.ts', 'client.ts');
 });
 
 beforeEach(() => {
@@ -189,7 +189,7 @@ describe('a disk that fails', () => {
 		await assert.rejects(disk.messages(CHAT, 5), { message: 'broken' });
 	});
 
-	it('a session goes on with its acks, and the next page asks for what was not written', async (t) => {
+	it('a client goes on with its acks, and the next page asks for what was not written', async (t) => {
 		const browser = new Browser(t);
 		Object.assign(browser.answers, {
 			'GET /v1': () => [200, { limits: { text: 1000 }, user: null }],
@@ -199,15 +199,15 @@ describe('a disk that fails', () => {
 		/** A page that is live. */
 		const begin = async () => {
 			const count = browser.sockets.length;
-			const session = new page.Session({ token: 'secret', user: 'ann', device: { id: 'd', name: 'x' } },
+			const client = new page.ChatClient({ token: 'secret', user: 'ann', device: { id: 'd', name: 'x' } },
 				{ changed: () => undefined, loggedOut: () => undefined, say: () => undefined });
-			browser.atEnd(() => session.end());
-			void session.start();
+			browser.atEnd(() => client.end());
+			void client.start();
 			await until(() => browser.sockets.length > count);
 			browser.socket.opened();
 			browser.socket.say({ type: 'welcome', re: 1, epoch: 'e1', head: 0, oldest: 1, acked: 0, recovered: true });
 			await turn();
-			return session;
+			return client;
 		};
 		const come = async (seq) => {
 			browser.socket.say({ type: 'event', kind: 'message', seq, id: `m${seq}`, conversation: CHAT, conversation_seq: seq,
@@ -215,15 +215,15 @@ describe('a disk that fails', () => {
 			await browser.clock.pass(0);
 			await until(() => browser.socket.sent('ack').some((one) => one.upto === seq));
 		};
-		const session = await begin();
+		const client = await begin();
 		await come(1);
-		assert.equal(session.lasting, true);
+		assert.equal(client.lasting, true);
 		full(t);
 		await come(2);
-		assert.equal(session.lasting, false);
+		assert.equal(client.lasting, false);
 		await come(3);
-		assert.equal(session.unread, 3);
-		session.end();
+		assert.equal(client.unread, 3);
+		client.end();
 		await begin();
 		assert.equal(browser.socket.sent('hello')[0].after, 'e1:1');
 	});

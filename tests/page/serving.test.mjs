@@ -89,17 +89,17 @@ describe('/', () => {
 });
 
 describe('/admin', () => {
-	it('is the desk for whoever asks, and shares no file with the chat', async () => {
+	it('is the admin page for everybody, and shares no file with the chat', async () => {
 		for (const accept of [undefined, '*/*', 'text/html', 'application/json']) {
 			const page = await bytes('/admin', accept ? { accept } : {});
 			assert.equal(page.status, 200);
 			assert.equal(page.headers['content-type'], 'text/html; charset=utf-8');
 			assert.equal(page.headers.vary, 'Accept-Encoding');
-			assert.match(page.body.toString(), /<title>twinbox desk<\/title>/);
+			assert.match(page.body.toString(), /<title>twinbox admin<\/title>/);
 		}
-		const [chat, desk] = [await assets('/'), await assets('/admin')];
-		assert.deepEqual([chat.length, desk.length], [2, 2], 'one script and one style sheet each');
-		assert.deepEqual(chat.filter((name) => desk.includes(name)), []);
+		const [chat, admin] = [await assets('/'), await assets('/admin')];
+		assert.deepEqual([chat.length, admin.length], [2, 2], 'one script and one style sheet each');
+		assert.deepEqual(chat.filter((name) => admin.includes(name)), []);
 	});
 });
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Each view, in light and dark, on a desk and on a phone: kept as a picture in
+// Each view, in light and dark, on a desktop and on a phone: kept as a picture in
 // the build's screenshots/, and looked at by axe, which may find nothing
 // serious.  And the page without a mouse.
 
@@ -59,7 +59,7 @@ async function look(person, name, report)
 
 for (const scheme of ['light', 'dark']) {
 	describe(`every view, ${scheme}`, () => {
-		it('on a desk: axe finds nothing serious', async (t) => {
+		it('on a desktop: axe finds nothing serious', async (t) => {
 			const { bob } = await scene();
 			const person = await guest(t, { scheme, bypassCSP: true });
 			const { page } = person;

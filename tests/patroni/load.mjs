@@ -58,15 +58,15 @@ export class PatroniWorld extends World {
 	 *  (server/cluster/lineage.h). */
 	async proven()
 	{
-		const beats = async () => (await this.cluster.sql('SELECT string_agg(beat_at::text, ' +
+		const heartbeats = async () => (await this.cluster.sql('SELECT string_agg(beat_at::text, ' +
 			"' ' ORDER BY node_id) FROM nodes WHERE left_at IS NULL")).split(' ').map(Number);
 		const mode = () => this.cluster.sql("SELECT value FROM meta WHERE key = 'line'");
-		let last = await beats();
+		let last = await heartbeats();
 
 		for (let seen = 0; seen < 3; seen++)
 			await eventually(async () => {
-				const now = await beats();
-				if (now.length !== 3 || !now.every((beat, i) => beat > last[i]))
+				const now = await heartbeats();
+				if (now.length !== 3 || !now.every((at, i) => at > last[i]))
 					return false;
 				last = now;
 				return true;

@@ -10,7 +10,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 
-import { Operator, userCommand } from '../e2e/desk.mjs';
+import { Operator, userCommand } from '../e2e/operator.mjs';
 import { contiguous } from '../e2e/expect.mjs';
 import {
 	Server, TWINBOXD, User, eventually, expectStatus, killAll, login, run, tempDir,
@@ -278,7 +278,7 @@ describe('a server that has seen a good deal', { skip: skipFaults }, () => {
 			.start();
 		t.after(() => node.running && node.stop());
 		const [a, b, c] = [ann, bob, cid].map((user) => at(user, node));
-		const desk = new Operator(node, 'root', root.token, 'first');
+		const operator = new Operator(node, 'root', root.token, 'first');
 		const now = await Promise.all([a, b, c].map(seen));
 
 		/* What was on its way is taken back, whether it has left again or not. */
@@ -291,13 +291,13 @@ describe('a server that has seen a good deal', { skip: skipFaults }, () => {
 		assert.equal((await a.entry(canceled)).state, 'canceled');
 		assert.ok((await a.entry(scheduled)).labels.includes('scheduled'));
 		assert.equal((await a.entry(failed)).state, 'failed');
-		assert.equal((await desk.all('dead-letters', 'dead_letters')).length, 1);
+		assert.equal((await operator.all('dead-letters', 'dead_letters')).length, 1);
 
 		/* What waited goes on. */
 		for (const name of ['mute', 'away', 'full', 'no'])
 			new Peer(node, name).does({});
 		await Promise.all(['local', 'full.fault.test', 'away.fault.test']
-			.map((name) => desk.resume(name)));
+			.map((name) => operator.resume(name)));
 		for (const id of waiting)
 			await b.received(id);
 		for (const id of [mute, away, full])

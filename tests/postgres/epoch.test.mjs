@@ -155,14 +155,14 @@ describe('the epoch', () => {
 		const epoch = await epochOf(bob, a);
 
 		await mode(leader, 'sync');
-		/* Each node finds that out by its next beat. */
+		/* Each node finds that out by its next heartbeat. */
 		const seen = () => leader.sql('SELECT sum(beat_at) FROM nodes', { database: 'chat' });
-		const beats = [await seen()];
+		const heartbeats = [await seen()];
 		for (let i = 0; i < 4; i++)
-			beats.push(await eventually(async () => {
+			heartbeats.push(await eventually(async () => {
 				const now = await seen();
-				return now !== beats.at(-1) && now;
-			}, 'beats'));
+				return now !== heartbeats.at(-1) && now;
+			}, 'heartbeats'));
 		await leader.kill();
 		await replica.promote();
 		const second = { id: uuid7(), to: bob.name, body: 'second' };

@@ -212,7 +212,7 @@ describe('a row that somebody else holds', () => {
 		t.after(() => holder.child.kill('SIGKILL'));
 		await node.kill();
 		await eventually(() => heir.output().includes(`:${pid}:`) &&
-			/cluster\.gone/.test(heir.output()), 'it is held dead', TAKEN_MS);
+			/cluster\.dead/.test(heir.output()), 'it is held dead', TAKEN_MS);
 		/* Several looks of the heir, which would have done it. */
 		await sleep(3000);
 		assert.equal((await lease()).pid, pid, 'nobody takes over what somebody else holds');

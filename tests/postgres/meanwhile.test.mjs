@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 
-import { Operator, until } from '../e2e/desk.mjs';
+import { Operator, until } from '../e2e/operator.mjs';
 import { problem } from '../e2e/expect.mjs';
 import {
 	Server, TWINBOXD, User, eventually, expectStatus, killAll, login, longerTimes, run, sleep,

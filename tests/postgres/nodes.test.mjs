@@ -163,7 +163,7 @@ describe('three nodes', () => {
 		const [node] = list;
 		const lines = (pattern) => node.output().split('\n').filter((line) => pattern.test(line));
 
-		/* Rows that never beat: 64 others are as many as are looked after. */
+		/* Rows without a heartbeat: a node checks 64 others at most. */
 		const join = (name, n) => cluster.sql(`INSERT INTO nodes (name, started_at, beat_at)
 			SELECT '${name}' || i, 1, 1 FROM generate_series(1, ${n}) i`, { url: list.url });
 		await join('early', 64);
@@ -172,7 +172,7 @@ describe('three nodes', () => {
 		assert.deepEqual(lines(/cluster\.full/), []);
 		await join('late', 2);
 		await eventually(() => lines(/cluster\.full/).length > 0, 'the warning', 30_000);
-		/* Several beats later the dead make room. */
+		/* Several heartbeats later the dead make room. */
 		await eventually(() => lines(/ cluster\.node .* name=late/).length === 2,
 			'those that were too many', 60_000);
 		assert.equal(lines(/cluster\.full/).length, 1);

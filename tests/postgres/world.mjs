@@ -72,7 +72,7 @@ export class World {
 	 *  process ${pid}; whoever says it spares the rest. */
 	heldDead(node, pid = node.pid)
 	{
-		const name = new RegExp(`cluster\\.gone .*name=[^:\\s]+:${pid}:`, 'g');
+		const name = new RegExp(`cluster\\.dead .*name=[^:\\s]+:${pid}:`, 'g');
 
 		return this.nodes.filter((one) => one !== node).reduce((sum, one) =>
 			sum + (one.output().match(name)?.length ?? 0), 0);

@@ -281,15 +281,15 @@ export class Site2 extends Site {
 	{
 		const { ca, localAddress } = this.tls;
 
-		this.session = http2.connect(this.url, { ca, createConnection: (url) => tls.connect({
+		this.client = http2.connect(this.url, { ca, createConnection: (url) => tls.connect({
 			host: '127.0.0.1', port: url.port, servername: 'localhost', ca, localAddress,
 			ALPNProtocols: ['h2'],
 		}) });
 		await within(new Promise((resolve, reject) => {
-			this.session.on('connect', resolve);
-			this.session.on('error', reject);
+			this.client.on('connect', resolve);
+			this.client.on('error', reject);
 		}), WAIT_MS, 'HTTP/2');
-		assert.equal(this.session.alpnProtocol, 'h2');
+		assert.equal(this.client.alpnProtocol, 'h2');
 		return this;
 	}
 
@@ -297,7 +297,7 @@ export class Site2 extends Site {
 	raw(headers, body)
 	{
 		return within(new Promise((resolve) => {
-			const stream = this.session.request(headers, { endStream: body === undefined });
+			const stream = this.client.request(headers, { endStream: body === undefined });
 			const pieces = [];
 			let answer;
 			stream.on('response', (got) => {
@@ -328,7 +328,7 @@ export class Site2 extends Site {
 	close()
 	{
 		super.close();
-		this.session.close();
+		this.client.close();
 	}
 }
 

@@ -27,7 +27,7 @@ cd "$root" || exit 99
 changed=
 if [ -n "${GATE_BASE:-}" ]; then
 	changed=$({
-		git diff --name-only "$GATE_BASE" -- &&
+		git diff --diff-filter=d --name-only "$GATE_BASE" -- &&
 		    git ls-files --others --exclude-standard
 	}) || exit 99
 fi

@@ -12,7 +12,7 @@
 #include "delivery/settle.h"
 #include "sim/admin.h"
 #include "sim/server.h"
-#include "txn/order.h"
+#include "txn/env.h"
 
 #define NAMES 4
 #define NAME_HERE 2
@@ -67,11 +67,11 @@ apply_one(struct tx *tx, struct operator_unit *u, struct err *err)
 	*ret = (struct refusal)REFUSAL_INIT;
 	switch (u->kind) {
 	case ADMIN_REQUEUE:
-		return (dead_requeue(tx, u->id, "op", ret, err));
+		return (dead_letter_requeue(tx, u->id, "op", ret, err));
 	case OPERATOR_DISCARD:
-		return (dead_discard(tx, u->id, "op", ret, err));
+		return (dead_letter_discard(tx, u->id, "op", ret, err));
 	case OPERATOR_RETRY:
-		return (outbox_retry_now(tx, u->id, "op", ret, err));
+		return (dead_letter_retry(tx, u->id, "op", ret, err));
 	case OPERATOR_PAUSE:
 		return (
 		    destination_pause(tx, u->name, "op", "because", ret, err));
@@ -80,7 +80,8 @@ apply_one(struct tx *tx, struct operator_unit *u, struct err *err)
 	case OPERATOR_RATE:
 		return (destination_rate(tx, u->name, u->n, "op", ret, err));
 	case OPERATOR_REWIND:
-		return (lane_rewind(tx, u->id, u->n, "op", ret, err));
+		return (
+		    destination_rewind_lane(tx, u->id, u->n, "op", ret, err));
 	case ADMIN_CONFIRM:
 	default:
 		return (confirm(tx, u, err));
@@ -97,7 +98,7 @@ operator_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
 		rc = apply_one(
 		    tx, (struct operator_unit *)(void *)units[i], err);
 		if (rc != RC_OK)
-			return (err_wrap(err, "desk"));
+			return (err_wrap(err, "operator"));
 	}
 	return (RC_OK);
 }
@@ -164,8 +165,8 @@ unit_new(struct sim *s, enum operator_kind kind)
 	u->unit.finish = admin_done;
 	u->s = s;
 	u->kind = kind;
-	u->next = s->desk;
-	s->desk = u;
+	u->next = s->operator_units;
+	s->operator_units = u;
 	return (u);
 }
 
@@ -183,8 +184,8 @@ admin_free(struct sim *s)
 {
 	struct operator_unit *u;
 
-	while ((u = s->desk) != NULL) {
-		s->desk = u->next;
+	while ((u = s->operator_units) != NULL) {
+		s->operator_units = u->next;
 		free(u);
 	}
 }

@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "chat/ack.h"
 #include "chat/cancel.h"
-#include "chat/mark.h"
+#include "chat/read.h"
 #include "chat/send.h"
 #include "contract/rig.h"
 #include "sim/client.h"

@@ -10,6 +10,7 @@
 #include "sim/peer.h"
 #include "sim/sim.h"
 #include "txn/effects.h"
+#include "txn/wake.h"
 
 /* Made with a connection of its own; it takes up what is pending. */
 enum rc heart_new(struct sim *s, const char *url, struct err *err) MUST_USE;

@@ -6,7 +6,8 @@
 #ifndef SIM_MARKS_H
 #define SIM_MARKS_H
 
-#include "chat/mark.h"
+#include "chat/ack.h"
+#include "chat/read.h"
 
 struct client;
 struct seen;

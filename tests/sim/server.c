@@ -19,7 +19,7 @@
 #include "sim/heart.h"
 #include "sim/rows.h"
 #include "sim/server.h"
-#include "store/start.h"
+#include "store/recovery.h"
 
 static const char *const names[SIM_CLIENTS] = {"ann", "ben", "cyd", "dot"};
 
@@ -293,8 +293,8 @@ start(struct sim *s, struct err *err)
 	o.schema = sim_schema(s);
 	rc = db_open(&o, &v->db, err);
 	if (rc == RC_OK)
-		rc = store_start(
-		    v->db, &(struct store_start){.clk = &s->clk.clk}, err);
+		rc = store_recover(
+		    v->db, &(struct store_recovery){.clk = &s->clk.clk}, err);
 	if (rc == RC_OK)
 		rc = make(s, err);
 	if (rc == RC_OK && sqlite3_open_v2(plvfs_path(server_disk(s)), &v->look,

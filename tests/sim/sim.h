@@ -148,11 +148,11 @@ struct weather {
 	unsigned later;      /* of a message: its peer says "later" */
 	unsigned peer_crash; /* of a parcel: its peer dies of it */
 	unsigned twice;      /* of a parcel: it comes twice */
-	unsigned desk;       /* of an action: the operator does something */
-	unsigned remote;     /* of a message: it goes to a peer */
-	bool paced;          /* peers have rates from the start */
-	bool piled;          /* one lane here is long; nothing else is */
-	int64_t gap_ms;      /* between actions, about */
+	unsigned operator_acts; /* of an action: the operator does something */
+	unsigned remote;        /* of a message: it goes to a peer */
+	bool paced;             /* peers have rates from the start */
+	bool piled;             /* one lane here is long; nothing else is */
+	int64_t gap_ms;         /* between actions, about */
 	int actions;
 };
 
@@ -186,8 +186,9 @@ struct sim {
 	struct peer *peers;
 	struct message messages[SIM_MESSAGES];
 	size_t nmessages;
-	struct op *ops;             /* all that clients have under way */
-	struct operator_unit *desk; /* all that the operator has asked for */
+	struct op *ops; /* all that clients have under way */
+	struct operator_unit
+	    *operator_units; /* all that the operator has asked for */
 
 	/* Wall time: nothing has been in the way of messages since. */
 	int64_t quiet_from;

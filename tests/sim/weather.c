@@ -41,7 +41,7 @@ weather_draw(struct sim *s)
 	w->poison = sim_chance(s, 300) ? 30 : 0;
 	w->peer_crash = some(s, 200);
 	w->twice = some(s, 300);
-	w->desk = some(s, 200);
+	w->operator_acts = some(s, 200);
 	w->remote = sim_chance(s, 200) ? 0 : (unsigned)sim_dice(s, 1000);
 	w->paced = sim_chance(s, 250);
 	/* Lanes meet where few may leave at a time and some are put off. */
@@ -171,7 +171,7 @@ act(struct sim *s, void *arg, int64_t n)
 		outage(s);
 	else if (w->paced && n % 8 == 0)
 		admin_paces(s);
-	else if (sim_chance(s, w->desk))
+	else if (sim_chance(s, w->operator_acts))
 		admin_acts(s);
 	else
 		client_acts(s, (size_t)sim_dice(s, SIM_CLIENTS));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The played server, loop and session of a command.
+ * The played server, loop and stream of a command.
  */
 #include "unit/cli_fixture.h"
 
@@ -35,17 +35,17 @@ struct loop_timer {
 	void *arg;
 };
 
-struct session {
+struct stream {
 	char epoch[LOCAL_EPOCH_SIZE];
 	int64_t seq;
 	int64_t sent;
-	enum session_state state;
+	enum stream_state state;
 };
 
 static struct rest the_rest;
 static struct loop the_loop;
 static struct loop_timer the_timer;
-static struct session the_session;
+static struct stream the_stream;
 static struct stage *stage;
 static int64_t passed_ms;
 
@@ -242,7 +242,7 @@ rest_call(struct rest *rest, const struct rest_request *request,
 		return (fail_set(fail, FAIL_UNREACHABLE, "given up"));
 	if (answer->status == 0)
 		return (fail_set(
-		    fail, FAIL_UNREACHABLE, "cannot reach http://desk"));
+		    fail, FAIL_UNREACHABLE, "cannot reach http://home"));
 	if (answer->json != NULL)
 		json = stage_json(answer->json);
 	if (answer->status >= 400) {
@@ -302,7 +302,7 @@ rest_server(const struct rest *rest)
 {
 
 	(void)rest;
-	return ("http://desk");
+	return ("http://home");
 }
 
 bool
@@ -336,7 +336,7 @@ loop_new(const char *server, struct loop **ret, struct fail *fail)
 {
 
 	(void)fail;
-	assert_string_equal(server, "http://desk");
+	assert_string_equal(server, "http://home");
 	the_loop.stopped = false;
 	*ret = &the_loop;
 	return (RC_OK);
@@ -464,89 +464,89 @@ stage_timer(struct stage *s)
 	the_timer.fn(the_timer.arg);
 }
 
-/* ---- in the place of lib/session.c ---- */
+/* ---- in the place of lib/stream.c ---- */
 
 enum rc
-session_new(const struct session_options *options, struct session **ret,
+stream_new(const struct stream_options *options, struct stream **ret,
     struct fail *fail)
 {
 
 	(void)fail;
-	memset(&the_session, 0, sizeof(the_session));
-	the_session.seq = options->seq;
-	the_session.state = SESSION_CONNECTING;
+	memset(&the_stream, 0, sizeof(the_stream));
+	the_stream.seq = options->seq;
+	the_stream.state = STREAM_CONNECTING;
 	stage->ops = options->ops;
 	stage->arg = options->arg;
 	stage->connected = false;
-	stage_note("> session of %s after \"%s\" %lld%s", options->token,
+	stage_note("> stream of %s after \"%s\" %lld%s", options->token,
 	    options->epoch, (long long)options->seq,
 	    options->acks ? ", acks" : "");
-	*ret = &the_session;
+	*ret = &the_stream;
 	return (RC_OK);
 }
 
 void
-session_free(struct session *session)
+stream_free(struct stream *stream)
 {
 
-	(void)session;
+	(void)stream;
 }
 
 void
-session_ack(struct session *session, int64_t upto)
+stream_ack(struct stream *stream, int64_t upto)
 {
 
-	(void)session;
+	(void)stream;
 	stage_note("> ack %lld", (long long)upto);
 }
 
 void
-session_read(struct session *session, const char *conversation, int64_t upto)
+stream_read(struct stream *stream, const char *conversation, int64_t upto)
 {
 
-	(void)session;
+	(void)stream;
 	stage_note("> read %.8s %lld", conversation, (long long)upto);
 }
 
 int64_t
-session_send(struct session *session, const json_t *message)
+stream_send(struct stream *stream, const json_t *message)
 {
 	char *text = json_dumps(message, JSON_COMPACT);
 
 	stage_note("> send %s%s", text, stage->connected ? "" : " (not now)");
 	free(text); /* jansson's own memory */
-	return (stage->connected ? ++session->sent : 0);
+	return (stage->connected ? ++stream->sent : 0);
 }
 
 void
-session_finish(struct session *session)
+stream_finish(struct stream *stream)
 {
 
 	stage_note("> finish");
-	session->state = SESSION_ENDED;
+	stream->state = STREAM_ENDED;
 	if (stage->ops->ended != NULL)
 		stage->ops->ended(stage->arg, NULL);
 }
 
-enum session_state
-session_state(const struct session *session)
+enum stream_state
+stream_state(const struct stream *stream)
 {
 
-	return (session->state);
+	return (stream->state);
 }
 
 const char *
-session_epoch(const struct session *session)
+stream_epoch(const struct stream *stream)
 {
 
-	return (session->epoch);
+	return (stream->epoch);
 }
 
 int64_t
-session_seq(const struct session *session)
+stream_seq(const struct stream *stream)
 {
 
-	return (session->seq);
+	return (stream->seq);
 }
 
 void
@@ -554,10 +554,9 @@ stage_welcome(struct stage *s, const char *epoch, int64_t seq)
 {
 	json_t *frame = json_pack("{ss}", "epoch", epoch);
 
-	(void)snprintf(
-	    the_session.epoch, sizeof(the_session.epoch), "%s", epoch);
-	the_session.seq = seq;
-	the_session.state = SESSION_LIVE;
+	(void)snprintf(the_stream.epoch, sizeof(the_stream.epoch), "%s", epoch);
+	the_stream.seq = seq;
+	the_stream.state = STREAM_LIVE;
 	s->connected = true;
 	s->ops->welcome(s->arg, frame);
 	json_decref(frame);
@@ -568,7 +567,7 @@ stage_event(struct stage *s, const char *json)
 {
 	json_t *event = stage_json(json);
 
-	the_session.seq = json_integer_value(json_object_get(event, "seq"));
+	the_stream.seq = json_integer_value(json_object_get(event, "seq"));
 	s->ops->event(s->arg, event);
 	json_decref(event);
 }
@@ -580,7 +579,7 @@ stage_lost(struct stage *s, const char *why)
 
 	(void)fail_set(&fail, FAIL_UNREACHABLE, "%s", why);
 	s->connected = false;
-	the_session.state = SESSION_WAITING;
+	the_stream.state = STREAM_WAITING;
 	s->ops->lost(s->arg, &fail, 1000);
 }
 
@@ -589,7 +588,7 @@ stage_ended(struct stage *s, const struct fail *why)
 {
 
 	s->connected = false;
-	the_session.state = SESSION_ENDED;
+	the_stream.state = STREAM_ENDED;
 	s->ops->ended(s->arg, why);
 }
 

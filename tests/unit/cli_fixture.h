@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A command of the client without a network, a loop or waiting.  The fixture
- * stands in the place of lib/rest.c, lib/loop.c and lib/session.c: the test
- * gives the server's answers, and plays what comes while the loop runs.  What
- * the command prints, asks for and tells the session becomes one text: lines
- * as they are printed, and "> " before what goes to the server.
+ * stands in the place of lib/rest.c, lib/rest_url.c, lib/loop.c and
+ * lib/stream.c: the test gives the server's answers, and plays what comes while
+ * the loop runs.  What the command prints, asks for and tells the stream
+ * becomes one text: lines as they are printed, and "> " before what goes to the
+ * server.
  *
  * A program that links this wraps clk_system(), rnd_system() and rnd_below()
  * (ld --wrap): the clock stands still unless somebody sleeps or an answer
@@ -20,7 +21,7 @@
 
 #include "cli/cli.h"
 #include "lib/loop.h"
-#include "lib/session.h"
+#include "lib/stream.h"
 #include "unit/scratch.h"
 
 /* What the wall clock says at first: 21 Nov 2026 12:00 UTC. */
@@ -49,8 +50,8 @@ struct stage {
 	/* Plays what comes while the loop runs; NULL: nothing does. */
 	void (*play)(struct stage *s);
 
-	/* Of the session and the loop, while there are some. */
-	const struct session_ops *ops;
+	/* Of the stream and the loop, while there are some. */
+	const struct stream_ops *ops;
 	void *arg;
 	bool connected; /* what is sent goes out */
 	struct {
@@ -89,7 +90,7 @@ void stage_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 const char *stage_run(struct stage *s, const char *name, ...)
     __attribute__((sentinel));
 
-/* The session: a welcome with ${epoch}, at event ${seq}; an event; a loss, or
+/* The stream: a welcome with ${epoch}, at event ${seq}; an event; a loss, or
  * the end, because of ${why}. */
 void stage_welcome(struct stage *s, const char *epoch, int64_t seq);
 void stage_event(struct stage *s, const char *json);

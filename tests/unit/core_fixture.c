@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "contract/watched.h"
+#include "delivery/reclaim.h"
 #include "delivery/settle.h"
 #include "schema/sql.h"
 #include "unit/core_fixture.h"
@@ -48,7 +49,7 @@ tell(const char *format, ...)
 /* A rescue that leaves the lease as it is, because somebody else is at work on
  * its conversation. */
 static void
-pass_over(struct rescue_unit *u)
+pass_over(struct reclaim_unit *u)
 {
 
 	u->unit.rc = RC_OK;
@@ -80,8 +81,8 @@ submit(void *arg, struct unit *unit)
 	(void)arg;
 	tell("%s", unit->kind->name);
 	if (is_kind(unit, scene.passes_over)) {
-		if (strcmp(scene.passes_over, "rescue") == 0)
-			pass_over((struct rescue_unit *)(void *)unit);
+		if (strcmp(scene.passes_over, "reclaim") == 0)
+			pass_over((struct reclaim_unit *)(void *)unit);
 		else
 			pass_over_due((struct release_unit *)(void *)unit);
 		scene.passes_over = NULL;

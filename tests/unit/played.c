@@ -104,10 +104,10 @@ __wrap_writer_submit(struct writer *w, struct unit *unit)
 }
 
 enum rc
-__wrap_rest_still_admitted(struct ask *ask, struct db *db, struct err *err)
+__wrap_rest_still_admitted(struct call *call, struct db *db, struct err *err)
 {
 
-	(void)ask;
+	(void)call;
 	assert_non_null(db);
 	if (played.revoked)
 		return (RC_NOT_FOUND);

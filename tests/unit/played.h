@@ -85,14 +85,15 @@ void played_expect(
  * lines:
  *
  *	# a remark
- *	set SWITCH NUMBER		calls ${set}; false: it has none such
- *	ask METHOD PATH?QUERY		of ${routes}; "{id}" is "{id=VALUE}"
- *here header NAME: VALUE		of the next question body TEXT
- *the same > TEXT				its answer, line by line
+ *	set SWITCH NUMBER	calls ${set}; false: there is no such switch
+ *	ask METHOD PATH?QUERY	of ${routes}; "{id}" is "{id=VALUE}" here
+ *	header NAME: VALUE	of the next question
+ *	body TEXT		the same
+ *	> TEXT			its answer, line by line
  *
  * With TWINBOX_WRITE_TRANSCRIPTS=DIR in the environment the file with the
- *answers of now is written there as ${name}.new: read the difference before you
- *take it.
+ * answers of now is written there as ${name}.new: read the difference before
+ * you take it.
  */
 void played_transcript(const char *name, const struct http_route *routes,
     bool (*set)(const char *name, int64_t value));

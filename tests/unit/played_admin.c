@@ -10,7 +10,7 @@
 #include "store/account.h"
 #include "store/lane.h"
 
-struct played_admin desk;
+struct played_admin admin_store;
 
 static struct uuid
 id_of(const char *text)
@@ -100,7 +100,7 @@ __wrap_inspect_destinations(struct db *db, const char *after, int64_t limit,
 	(void)db;
 	played_note(
 	    "destinations after=%s limit=%lld", after, (long long)limit);
-	if ((rc = played_store(err)) != RC_OK || desk.empty)
+	if ((rc = played_store(err)) != RC_OK || admin_store.empty)
 		return (rc);
 	if ((rc = each(arg, &far, err)) == RC_OK)
 		rc = each(arg, &near, err);
@@ -118,8 +118,8 @@ __wrap_inspect_backlog(struct db *db, int64_t destination_id, int64_t now_ms,
 	*ret = (struct inspect_backlog){.pending = 0};
 	if (destination_id == 9)
 		*ret = (struct inspect_backlog){11, 12,
-		    now_ms - 13 + desk.shift_ms, {1, 2, 3, 4, 5, 6, 7, 8},
-		    true};
+		    now_ms - 13 + admin_store.shift_ms,
+		    {1, 2, 3, 4, 5, 6, 7, 8}, true};
 	return (played_store(err));
 }
 
@@ -174,7 +174,7 @@ note_page(int64_t before, int64_t limit, int64_t *ret_next)
 
 	played_note(
 	    "before=%lld limit=%lld", (long long)before, (long long)limit);
-	*ret_next = desk.more ? 2 : 0;
+	*ret_next = admin_store.more ? 2 : 0;
 }
 
 enum rc
@@ -199,7 +199,7 @@ __wrap_inspect_outbox(struct db *db, const struct inspect_outbox_filter *f,
 	rows[2].lane_seq = 1;
 	rows[3].retry_count = 1;
 	rc = played_store(err);
-	for (i = 0; i < 4 && rc == RC_OK && !desk.empty; i++)
+	for (i = 0; i < 4 && rc == RC_OK && !admin_store.empty; i++)
 		rc = each(arg, &rows[i], err);
 	return (rc);
 }
@@ -215,7 +215,7 @@ __wrap_inspect_outbox_row(struct db *db, int64_t id, inspect_outbox_row_fn each,
 	bare.last_status_at = NOW + 20;
 	if ((rc = played_store(err)) != RC_OK)
 		return (rc);
-	return (each(arg, id == 1 ? &desk.shown : &bare, err));
+	return (each(arg, id == 1 ? &admin_store.shown : &bare, err));
 }
 
 enum rc
@@ -225,13 +225,13 @@ __wrap_inspect_message(struct db *db, const struct uuid *id,
     void *arg, struct err *err)
 {
 	const struct inspect_message m = {*id, id_of(UUID_B), "ann",
-	    desk.conversation_seq == 0 ? NULL : "c1", desk.conversation_seq,
-	    NOW + 1, NOW + 2};
+	    admin_store.conversation_seq == 0 ? NULL : "c1",
+	    admin_store.conversation_seq, NOW + 1, NOW + 2};
 	enum rc rc;
 
 	(void)db;
-	if (desk.message_rc != RC_OK)
-		return (desk.message_rc);
+	if (admin_store.message_rc != RC_OK)
+		return (admin_store.message_rc);
 	if ((rc = played_store(err)) != RC_OK)
 		return (rc);
 	return (each(arg, &m, err));
@@ -247,7 +247,7 @@ __wrap_store_message_rows(struct db *db, const struct uuid *id, int64_t *ret,
 	assert_int_equal(max, 256);
 	ret[0] = 1;
 	ret[1] = 2;
-	*ret_n = desk.bare ? 0 : 2;
+	*ret_n = admin_store.bare ? 0 : 2;
 	return (played_store(err));
 }
 
@@ -302,9 +302,9 @@ __wrap_inspect_dead_letters(struct db *db,
 	    (int)f->resolved, f->reason, (long long)f->destination_id,
 	    (long long)f->sender_id);
 	note_page(before, limit, ret_next);
-	if (desk.dead_pages > 0)
-		*ret_next = 100 + --desk.dead_pages;
-	if (rc != RC_OK || desk.empty)
+	if (admin_store.dead_pages > 0)
+		*ret_next = 100 + --admin_store.dead_pages;
+	if (rc != RC_OK || admin_store.empty)
 		return (rc);
 	rc = each(arg, &full, err);
 	return (rc == RC_OK ? each(arg, &bare_dead, err) : rc);
@@ -330,7 +330,7 @@ __wrap_inspect_dead_letters_of(struct db *db, int64_t outbox_id, int64_t limit,
 
 	(void)db;
 	assert_int_equal(limit, 50);
-	if (rc != RC_OK || !desk.died || outbox_id != 1)
+	if (rc != RC_OK || !admin_store.died || outbox_id != 1)
 		return (rc);
 	if ((rc = each(arg, &second, err)) == RC_OK)
 		rc = each(arg, &first, err);
@@ -348,13 +348,13 @@ __wrap_inspect_stats(struct db *db, int64_t stuck_before, int64_t retry_count,
 	    (long long)(stuck_before - NOW), (long long)retry_count,
 	    (long long)(since - NOW));
 	memset(ret, 0, sizeof(*ret));
-	for (i = 0; i < (int)STORE_TOTALS && desk.counted; i++)
+	for (i = 0; i < (int)STORE_TOTALS && admin_store.counted; i++)
 		ret->totals.n[i] = 100 + i;
 	ret->dead_open = 5;
-	ret->oldest_at = desk.old ? NOW + desk.shift_ms : 0;
+	ret->oldest_at = admin_store.old ? NOW + admin_store.shift_ms : 0;
 	ret->stuck_sending = 6;
 	ret->near_failure = 7;
-	ret->latency_count = desk.counted ? 4 : 0;
+	ret->latency_count = admin_store.counted ? 4 : 0;
 	ret->latency_ms = 4010;
 	return (played_store(err));
 }
@@ -380,7 +380,7 @@ __wrap_inspect_lanes(struct db *db, const struct inspect_lane_filter *f,
 	played_note("lanes destination=%lld state=%s",
 	    (long long)f->destination_id, f->state == NULL ? "-" : f->state);
 	note_page(after, limit, ret_next);
-	if (rc != RC_OK || desk.empty)
+	if (rc != RC_OK || admin_store.empty)
 		return (rc);
 	rc = each(arg, &lanes[0], err);
 	return (rc == RC_OK ? each(arg, &lanes[1], err) : rc);
@@ -402,7 +402,7 @@ __wrap_inspect_users(struct db *db, const char *after, int64_t limit,
 
 	(void)db;
 	played_note("users after=%s limit=%lld", after, (long long)limit);
-	for (i = 0; i < 4 && rc == RC_OK && !desk.empty; i++)
+	for (i = 0; i < 4 && rc == RC_OK && !admin_store.empty; i++)
 		rc = each(arg, &users[i], err);
 	return (rc);
 }
@@ -418,7 +418,7 @@ __wrap_inspect_senders(struct db *db,
 	(void)db;
 	for (i = 0; i < sizeof(senders) / sizeof(senders[0]); i++)
 		each(arg, senders[i]);
-	*ret_all = !desk.more;
+	*ret_all = !admin_store.more;
 	return (played_store(err));
 }
 
@@ -435,7 +435,7 @@ __wrap_inspect_audit(struct db *db, int64_t before, int64_t limit,
 	(void)db;
 	played_note("audit before=%lld limit=%lld", (long long)before,
 	    (long long)limit);
-	if (rc != RC_OK || desk.empty)
+	if (rc != RC_OK || admin_store.empty)
 		return (rc);
 	rc = each(arg, &rows[0], err);
 	return (rc == RC_OK ? each(arg, &rows[1], err) : rc);
@@ -491,7 +491,8 @@ __wrap_inspect_lane(struct db *db, int64_t lane_id, inspect_lane_fn each,
 	return (each(arg, &lane, err));
 }
 
-/* Letters 1 to desk.letters, of which one call looks at desk.looked. */
+/* Letters 1 to admin_store.letters, of which one call looks at
+ * admin_store.looked. */
 enum rc
 __wrap_inspect_dead_letter_ids(struct db *db,
     const struct inspect_dead_letter_filter *f, int64_t after, int64_t *ret,
@@ -505,12 +506,12 @@ __wrap_inspect_dead_letter_ids(struct db *db,
 	    (long long)after, max, (int)f->resolved, f->reason,
 	    (long long)f->destination_id, (long long)f->sender_id);
 	*ret_n = 0;
-	for (id = after + 1; id <= desk.letters && *ret_n < max; id++) {
-		if (desk.looked != 0 && id > after + desk.looked)
+	for (id = after + 1; id <= admin_store.letters && *ret_n < max; id++) {
+		if (admin_store.looked != 0 && id > after + admin_store.looked)
 			break;
 		ret[(*ret_n)++] = id;
 	}
-	*ret_last = id <= desk.letters ? id - 1 : 0;
+	*ret_last = id <= admin_store.letters ? id - 1 : 0;
 	return (played_store(err));
 }
 
@@ -522,8 +523,8 @@ __wrap_inspect_dead_letters_left(struct db *db,
 
 	(void)db;
 	played_note("left after %lld, reason=%s", (long long)after, f->reason);
-	*ret = desk.letters - after;
-	*ret_all = !desk.more;
+	*ret = admin_store.letters - after;
+	*ret_all = !admin_store.more;
 	return (played_store(err));
 }
 
@@ -532,7 +533,7 @@ void
 operator_apply(struct unit *unit)
 {
 	struct operator_unit *u = (struct operator_unit *)(void *)unit;
-	struct operator_letter *l;
+	struct operator_dead_letter *l;
 	char id[UUID_TEXT_LEN + 1];
 	size_t i;
 
@@ -540,14 +541,14 @@ operator_apply(struct unit *unit)
 	played_note("unit %d by %s: sender=%lld message=%s name=%s reason=%s "
 		    "number=%lld lane=%lld letters=%zu",
 	    (int)u->op, u->by, (long long)u->sender_id, id, u->name, u->reason,
-	    (long long)u->number, (long long)u->lane_id, u->nletters);
-	if (desk.refused) {
+	    (long long)u->number, (long long)u->lane_id, u->ndead_letters);
+	if (admin_store.refused) {
 		refusal_set(&u->refusal, PROBLEM_NOT_FOUND, "/p", "not here");
 		return;
 	}
-	for (i = 0; i < u->nletters; i++) {
-		l = &u->letters[i];
-		if (i == 0 || i + 1 == u->nletters)
+	for (i = 0; i < u->ndead_letters; i++) {
+		l = &u->dead_letters[i];
+		if (i == 0 || i + 1 == u->ndead_letters)
 			played_note("letter %lld", (long long)l->dead_id);
 		l->refused = l->dead_id % 10 == 3;
 		if (l->refused)
@@ -561,8 +562,8 @@ int
 admin_setup(void **state)
 {
 
-	desk = (struct played_admin){.conversation_seq = 12};
-	desk.shown = admin_row_full();
+	admin_store = (struct played_admin){.conversation_seq = 12};
+	admin_store.shown = admin_row_full();
 	if (played_setup(state) != 0)
 		return (-1);
 	played.apply = operator_apply;

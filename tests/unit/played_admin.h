@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The store as the desk sees it: each list has a row with everything and one
- * with nothing.  What it is asked is noted (played.h).
+ * The store as the admin routes see it: each list has a row with everything and
+ * one with nothing.  What it is asked is noted (played.h).
  */
 #ifndef TESTS_PLAYED_ADMIN_H
 #define TESTS_PLAYED_ADMIN_H
@@ -26,12 +26,12 @@ struct played_admin {
 	struct inspect_outbox_row shown; /* the first row of a message */
 };
 
-extern struct played_admin desk;
+extern struct played_admin admin_store;
 
 /* A row with everything. */
 struct inspect_outbox_row admin_row_full(void);
 
-/* Notes what a unit of the desk's asks, and answers it. */
+/* Notes the command of an operator's unit, and answers it. */
 void operator_apply(struct unit *unit);
 
 /* played_setup(), and the above. */

@@ -7,9 +7,10 @@
 #include <string.h>
 
 #include "chat/account.h"
+#include "chat/ack.h"
 #include "chat/cancel.h"
 #include "chat/entry.h"
-#include "chat/mark.h"
+#include "chat/read.h"
 #include "chat/send.h"
 #include "crypt/crypt.h"
 #include "delivery/operator.h"
@@ -20,7 +21,7 @@
 
 struct played_api world;
 
-__typeof__(db_shared) __wrap_db_shared;
+__typeof__(db_multi_writer) __wrap_db_multi_writer;
 __typeof__(entry_get) __wrap_entry_get;
 __typeof__(entry_list) __wrap_entry_list;
 __typeof__(store_counter_get) __wrap_store_counter_get;
@@ -112,7 +113,7 @@ __wrap_entry_list(struct db *db, const struct entry_of *of, int64_t before,
 /* ---- the inbox ---- */
 
 bool
-__wrap_db_shared(const struct db *db)
+__wrap_db_multi_writer(const struct db *db)
 {
 
 	(void)db;
@@ -508,7 +509,7 @@ world_apply(struct unit *unit)
 	struct refusal *refusal = NULL;
 	struct read_unit *read = (void *)unit;
 	struct ack_unit *ack = (void *)unit;
-	struct operator_unit *desk = (void *)unit;
+	struct operator_unit *command = (void *)unit;
 	struct cancel_unit *cancel = (void *)unit;
 
 	if (strcmp(kind, "send") == 0) {
@@ -535,9 +536,10 @@ world_apply(struct unit *unit)
 		played_note("cancel ..%02x by %lld", cancel->id.b[15],
 		    (long long)cancel->sender_id);
 	} else {
-		refusal = &desk->refusal;
-		played_note("desk %d ..%02x of %lld by %s", (int)desk->op,
-		    desk->message.b[15], (long long)desk->sender_id, desk->by);
+		refusal = &command->refusal;
+		played_note("operator %d ..%02x of %lld by %s",
+		    (int)command->op, command->message.b[15],
+		    (long long)command->sender_id, command->by);
 	}
 	if (world.refused)
 		refusal_set(refusal, PROBLEM_CONFLICT, "/p", "not so");
@@ -553,8 +555,8 @@ world_setup(void **state)
 		return (-1);
 	played.apply = world_apply;
 	played.module = &played.api;
-	played.api.guesses = guesses_new();
-	assert_non_null(played.api.guesses);
+	played.api.throttle = login_throttle_new();
+	assert_non_null(played.api.throttle);
 	return (0);
 }
 
@@ -562,6 +564,6 @@ int
 world_teardown(void **state)
 {
 
-	guesses_free(played.api.guesses);
+	login_throttle_free(played.api.throttle);
 	return (played_teardown(state));
 }

@@ -10,7 +10,8 @@
 #ifndef TESTS_PUSH_FIXTURE_H
 #define TESTS_PUSH_FIXTURE_H
 
-#include "chat/mark.h"
+#include "chat/ack.h"
+#include "chat/read.h"
 #include "chat/send.h"
 #include "push/push_internal.h"
 #include "unit/push_library.h"

@@ -59,7 +59,7 @@ jobs_run(void)
 /* ---- reads ---- */
 
 bool
-db_shared(const struct db *db)
+db_multi_writer(const struct db *db)
 {
 
 	(void)db;

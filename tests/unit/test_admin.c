@@ -100,9 +100,9 @@ add_destination(struct gauges *f, int64_t id, const char *name)
 /* R68: what was seen, on the page of metrics; names are text, whatever they
  * hold. */
 static void
-test_sight(void **state)
+test_stats_snapshot(void **state)
 {
-	static struct sight s;
+	static struct stats_snapshot s;
 	static const char *const lines[] = {
 	    "\ntwinbox_ready 1\n",
 	    "\ntwinbox_time_seconds 1700000000\n",
@@ -154,7 +154,7 @@ test_sight(void **state)
 	s.relay.destinations[0].destination_id = 7;
 	s.relay.destinations[0].window = 4;
 	s.relay.destinations[0].in_flight = 2;
-	sight_metrics_write(admin, &s, &b);
+	stats_snapshot_metrics_write(admin, &s, &b);
 	buf_addc(&b, '\0');
 	assert_true(buf_ok(&b));
 	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
@@ -207,7 +207,7 @@ test_totals(void **state)
 			memcpy(
 			    (char *)&t + rows[i].offset, &value, sizeof(value));
 		}
-		sight_totals(m, &t);
+		stats_snapshot_totals(m, &t);
 		for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 			assert_int_equal(metrics_get(m, rows[i].metric),
 			    100 * round + (int64_t)i);
@@ -238,7 +238,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_documents),
 	    cmocka_unit_test(test_process),
-	    cmocka_unit_test(test_sight),
+	    cmocka_unit_test(test_stats_snapshot),
 	    cmocka_unit_test(test_totals),
 	    cmocka_unit_test(test_routes),
 	};

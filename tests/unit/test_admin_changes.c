@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What operators have done at the desk, to the letter (admin_changes.txt), and
- * what the desk says when something goes wrong.
+ * The answers of the admin routes to changes, to the letter
+ * (admin_changes.txt), and their answers when something goes wrong.
  */
 #include "played_admin.h"
 
@@ -13,17 +13,17 @@ set(const char *name, int64_t value)
 {
 
 	if (strcmp(name, "bare") == 0)
-		desk.bare = value != 0;
+		admin_store.bare = value != 0;
 	else if (strcmp(name, "letters") == 0)
-		desk.letters = value;
+		admin_store.letters = value;
 	else if (strcmp(name, "looked") == 0)
-		desk.looked = value;
+		admin_store.looked = value;
 	else if (strcmp(name, "more") == 0)
-		desk.more = value != 0;
+		admin_store.more = value != 0;
 	else if (strcmp(name, "refused") == 0)
-		desk.refused = value != 0;
+		admin_store.refused = value != 0;
 	else if (strcmp(name, "missing") == 0)
-		desk.message_rc = value != 0 ? RC_NOT_FOUND : RC_OK;
+		admin_store.message_rc = value != 0 ? RC_NOT_FOUND : RC_OK;
 	else if (strcmp(name, "unit_rc") == 0)
 		played.unit_rc = (enum rc)value;
 	else if (strcmp(name, "revoked") == 0)
@@ -69,7 +69,7 @@ test_failures(void **state)
 {
 
 	(void)state;
-	desk.letters = 2;
+	admin_store.letters = 2;
 	played_failures(admin_routes(), changing, NULL);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the desk shows, to the letter (admin_pages.txt), and what it says when
- * something goes wrong.
+ * The answers of the admin routes to queries, to the letter (admin_pages.txt),
+ * and their answers when something goes wrong.
  */
 #include "played_admin.h"
 
@@ -12,31 +12,31 @@ set(const char *name, int64_t value)
 {
 
 	if (strcmp(name, "empty") == 0)
-		desk.empty = value != 0;
+		admin_store.empty = value != 0;
 	else if (strcmp(name, "more") == 0)
-		desk.more = value != 0;
+		admin_store.more = value != 0;
 	else if (strcmp(name, "old") == 0)
-		desk.old = value != 0;
+		admin_store.old = value != 0;
 	else if (strcmp(name, "counted") == 0)
-		desk.counted = value != 0;
+		admin_store.counted = value != 0;
 	else if (strcmp(name, "shift") == 0)
-		desk.shift_ms = value;
+		admin_store.shift_ms = value;
 	else if (strcmp(name, "relay") == 0)
 		played.admin->o.relay =
-		    value != 0 ? (struct relay *)(void *)&desk : NULL;
+		    value != 0 ? (struct relay *)(void *)&admin_store : NULL;
 	else if (strcmp(name, "dead_pages") == 0)
-		desk.dead_pages = (int)value;
+		admin_store.dead_pages = (int)value;
 	else if (strcmp(name, "died") == 0)
-		desk.died = value != 0;
+		admin_store.died = value != 0;
 	else if (strcmp(name, "failed") == 0)
-		desk.shown.state = "failed";
+		admin_store.shown.state = "failed";
 	else if (strcmp(name, "expired") == 0) {
-		desk.shown.state = "expired";
-		desk.shown.deliver_at = 0;
+		admin_store.shown.state = "expired";
+		admin_store.shown.deliver_at = 0;
 	} else if (strcmp(name, "seq") == 0)
-		desk.conversation_seq = value;
+		admin_store.conversation_seq = value;
 	else if (strcmp(name, "message_rc") == 0)
-		desk.message_rc = RC_NOT_FOUND;
+		admin_store.message_rc = RC_NOT_FOUND;
 	else
 		return (false);
 	return (true);
@@ -85,13 +85,13 @@ test_export_is_cut(void **state)
 
 	(void)state;
 	played.revoked = true;
-	desk.dead_pages = 1;
+	admin_store.dead_pages = 1;
 	text = played_ask(get, &q);
 	assert_string_equal(text + strlen(text) - 12, "\npiece: cut\n");
 	played.revoked = false;
 	for (k = 2; k <= 3; k++) {
 		played.store_fails = k;
-		desk.dead_pages = 1;
+		admin_store.dead_pages = 1;
 		text = played_ask(get, &q);
 		assert_string_equal(text + strlen(text) - 12, "\npiece: cut\n");
 	}

@@ -28,7 +28,7 @@ struct rig {
 	struct clk_fake clk;
 	struct metrics *metrics;
 	struct alerts *alerts;
-	struct alerts_look look;
+	struct alerts_input input;
 };
 
 static void
@@ -41,8 +41,8 @@ rig_open(struct rig *r)
 	r->metrics = metrics_new();
 	r->alerts = alerts_new(&r->clk.clk, r->metrics);
 	assert_non_null(r->alerts);
-	r->look.gauges = &gauges;
-	r->look.relay_age_ms = -1;
+	r->input.gauges = &gauges;
+	r->input.relay_age_ms = -1;
 	logged_start(&r->clk.clk);
 }
 
@@ -61,7 +61,7 @@ static void
 turn(struct rig *r)
 {
 
-	alerts_turn(r->alerts, &r->look);
+	alerts_evaluate(r->alerts, &r->input);
 }
 
 /* What is shown; static storage. */
@@ -131,7 +131,7 @@ test_depth(void **state)
 	    "[{\"name\":\"outbox_depth_high\",\"severity\":\"warning\","
 	    "\"since\":\"2023-11-14T22:14:20.000Z\","
 	    "\"text\":\"101 messages wait for delivery\"}]");
-	/* It goes on: logged once, with the text of the last look. */
+	/* It goes on: logged once, with the text of the last evaluation. */
 	clk_fake_advance(&r.clk, MINUTE);
 	gauges.totals.pending = 200;
 	turn(&r);
@@ -255,15 +255,15 @@ test_slow(void **state)
 	rig_open(&r);
 	alerts_rates(r.alerts, &rates);
 	assert_int_equal(rates.latency_ms, -1);
-	r.look.delivered = 7; /* before the first look */
-	r.look.delivered_us = INT64_C(7000000000000);
+	r.input.delivered = 7; /* before the first evaluation */
+	r.input.delivered_us = INT64_C(7000000000000);
 	turn(&r);
 	alerts_rates(r.alerts, &rates);
 	assert_int_equal(rates.latency_ms, -1);
 	assert_int_equal(rates.delivered, 0);
 	clk_fake_advance(&r.clk, MINUTE);
-	r.look.delivered += 2; /* 5 minutes each */
-	r.look.delivered_us += INT64_C(600000000);
+	r.input.delivered += 2; /* 5 minutes each */
+	r.input.delivered_us += INT64_C(600000000);
 	turn(&r);
 	alerts_rates(r.alerts, &rates);
 	assert_int_equal(rates.window_ms, MINUTE);
@@ -271,7 +271,7 @@ test_slow(void **state)
 	assert_int_equal(rates.latency_ms, 300000);
 	assert_false(raised(&r, "delivery_slow"));
 	clk_fake_advance(&r.clk, MINUTE);
-	r.look.delivered_us += 2000; /* one ms more, each */
+	r.input.delivered_us += 2000; /* one ms more, each */
 	turn(&r);
 	assert_true(raised(&r, "delivery_slow"));
 	assert_non_null(strstr(shown(&r),
@@ -403,15 +403,15 @@ test_relay_and_log(void **state)
 
 	(void)state;
 	rig_open(&r);
-	r.look.relay_age_ms = 10000;
-	r.look.log_bytes = 64 << 20;
+	r.input.relay_age_ms = 10000;
+	r.input.log_bytes = 64 << 20;
 	turn(&r);
 	assert_string_equal(shown(&r), "[]");
-	r.look.relay_age_ms = 10001;
+	r.input.relay_age_ms = 10001;
 	turn(&r);
 	assert_true(raised(&r, "relay_silent"));
-	r.look.relay_age_ms = 3;
-	r.look.log_bytes++;
+	r.input.relay_age_ms = 3;
+	r.input.log_bytes++;
 	turn(&r);
 	assert_string_equal(shown(&r), "[]");
 	clk_fake_advance(&r.clk, 5 * MINUTE - 1);

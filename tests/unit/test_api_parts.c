@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts of the api that need no server: limiters, guesses, ETags, numbers,
- * and a message's way from draft to unit to entry.
+ * The parts of the api that need no server: limiters, the login throttle,
+ * ETags, numbers, and a message's way from draft to unit to entry.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -195,7 +195,7 @@ test_limiter_threads(void **state)
 	(void)pthread_barrier_destroy(&c.together);
 }
 
-/* ---- guesses ---- */
+/* ---- the login throttle ---- */
 
 static void
 test_networks(void **state)
@@ -228,15 +228,17 @@ test_networks(void **state)
 
 /* How many of ${n} wrong passwords for ${name} from ${peer} are looked at. */
 static int
-wrong(struct guesses *g, const char *name, const char *peer, int n, int64_t now)
+wrong(struct login_throttle *g, const char *name, const char *peer, int n,
+    int64_t now)
 {
 	const struct span span = {name, strlen(name)};
-	struct guess guess;
+	struct login_attempt attempt;
 	int taken = 0, wait_s;
 
 	for (; n > 0; n--) {
 		wait_s = 0;
-		if (guess_begin(g, &span, peer, now, &guess, &wait_s))
+		if (login_throttle_begin(
+			g, &span, peer, now, &attempt, &wait_s))
 			taken++;
 		else
 			assert_in_range(wait_s, 1, 60);
@@ -245,23 +247,24 @@ wrong(struct guesses *g, const char *name, const char *peer, int n, int64_t now)
 }
 
 static bool
-log_in(struct guesses *g, const char *name, const char *peer, int64_t now)
+log_in(
+    struct login_throttle *g, const char *name, const char *peer, int64_t now)
 {
 	const struct span span = {name, strlen(name)};
-	struct guess guess;
+	struct login_attempt attempt;
 	int wait_s;
 
-	if (!guess_begin(g, &span, peer, now, &guess, &wait_s))
+	if (!login_throttle_begin(g, &span, peer, now, &attempt, &wait_s))
 		return (false);
-	guess_end(g, &guess, true, now);
+	login_throttle_end(g, &attempt, true, now);
 	return (true);
 }
 
 /* One network hammers at a name for ever, and its owner notices nothing. */
 static void
-test_guesses_one_network(void **state)
+test_login_throttle_one_network(void **state)
 {
-	struct guesses *g = guesses_new();
+	struct login_throttle *g = login_throttle_new();
 	int64_t now;
 	int taken = 0;
 
@@ -283,15 +286,15 @@ test_guesses_one_network(void **state)
 			taken += wrong(g, name, "198.51.100.1", 1, now);
 		}
 	assert_in_range(taken, 100, 105);
-	guesses_free(g);
+	login_throttle_free(g);
 }
 
 /* A crowd of networks empties the name's own bucket: strange networks wait,
  * those from which the owner has logged in do not. */
 static void
-test_guesses_crowd(void **state)
+test_login_throttle_crowd(void **state)
 {
-	struct guesses *g = guesses_new();
+	struct login_throttle *g = login_throttle_new();
 	char peer[32];
 	int i, taken = 0;
 
@@ -308,28 +311,28 @@ test_guesses_crowd(void **state)
 	assert_true(log_in(g, "bob", "192.0.2.2", 0));
 	/* Not for ever. */
 	assert_true(log_in(g, "alice", "192.0.2.2", 2000));
-	guesses_free(g);
+	login_throttle_free(g);
 }
 
-/* What was not looked at is no guess. */
+/* What was not looked at is no attempt. */
 static void
-test_guesses_busy(void **state)
+test_login_throttle_busy(void **state)
 {
 	const struct span alice = {"alice", 5};
-	struct guesses *g = guesses_new();
-	struct guess guess;
+	struct login_throttle *g = login_throttle_new();
+	struct login_attempt attempt;
 	int i, wait_s;
 
 	(void)state;
 	assert_non_null(g);
 	for (i = 0; i < 1000; i++) {
-		assert_true(
-		    guess_begin(g, &alice, "192.0.2.1", 0, &guess, &wait_s));
-		assert_false(guess.known);
-		guess_end(g, &guess, false, 0);
+		assert_true(login_throttle_begin(
+		    g, &alice, "192.0.2.1", 0, &attempt, &wait_s));
+		assert_false(attempt.known);
+		login_throttle_end(g, &attempt, false, 0);
 	}
 	assert_int_equal(20, wrong(g, "alice", "192.0.2.1", 100, 0));
-	guesses_free(g);
+	login_throttle_free(g);
 }
 
 /* ---- ETags, numbers ---- */
@@ -338,13 +341,13 @@ static void
 test_etag(void **state)
 {
 	struct buf a = BUF_INIT, b = BUF_INIT;
-	char one[ETAG_SIZE], two[ETAG_SIZE], list[100];
+	char one[CALL_ETAG_SIZE], two[CALL_ETAG_SIZE], list[100];
 
 	(void)state;
 	buf_adds(&a, "{}");
 	buf_adds(&b, "{ }");
-	etag_make(&a, one);
-	etag_make(&b, two);
+	call_etag_make(&a, one);
+	call_etag_make(&b, two);
 	assert_int_equal('"', one[0]);
 	assert_int_equal('"', one[strlen(one) - 1]);
 	assert_string_not_equal(one, two);
@@ -372,11 +375,11 @@ test_numbers(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		assert_false(number_parse(bad[i], &v));
+		assert_false(call_number_parse(bad[i], &v));
 	assert_int_equal(7, v);
-	assert_true(number_parse("0", &v));
+	assert_true(call_number_parse("0", &v));
 	assert_int_equal(0, v);
-	assert_true(number_parse("9223372036854775807", &v));
+	assert_true(call_number_parse("9223372036854775807", &v));
 	assert_true(v == INT64_MAX);
 }
 
@@ -581,9 +584,9 @@ main(void)
 	    cmocka_unit_test(test_limiter_bounded),
 	    cmocka_unit_test(test_limiter_threads),
 	    cmocka_unit_test(test_networks),
-	    cmocka_unit_test(test_guesses_one_network),
-	    cmocka_unit_test(test_guesses_crowd),
-	    cmocka_unit_test(test_guesses_busy),
+	    cmocka_unit_test(test_login_throttle_one_network),
+	    cmocka_unit_test(test_login_throttle_crowd),
+	    cmocka_unit_test(test_login_throttle_busy),
 	    cmocka_unit_test(test_etag),
 	    cmocka_unit_test(test_numbers),
 	    cmocka_unit_test(test_refusals),

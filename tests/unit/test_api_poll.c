@@ -23,10 +23,10 @@ static struct {
 	void (*wake)(struct http_request *req, void *arg);
 	void *wake_arg;
 	enum rc wait_rc, submit_rc;
-	bool tell;       /* what look() finds */
-	enum rc look_rc; /* or fails with */
-	bool revoked;    /* the token */
-	int looks, answers, failures, waits, refusals;
+	bool found;       /* what query() finds */
+	enum rc query_rc; /* or fails with */
+	bool revoked;     /* the token */
+	int queries, answers, failures, waits, refusals;
 } world;
 
 static struct rest rest;
@@ -79,42 +79,42 @@ http_set_timer(struct http_request *req, int64_t at_ms,
 }
 
 void
-ask_fail(struct ask *ask, const struct err *err)
+call_fail(struct call *call, const struct err *err)
 {
 
-	(void)ask;
+	(void)call;
 	assert_int_not_equal(RC_OK, err->rc);
 	world.failures++;
 }
 
 enum rc
-rest_still_admitted(struct ask *ask, struct db *db, struct err *err)
+rest_still_admitted(struct call *call, struct db *db, struct err *err)
 {
 
-	(void)ask;
+	(void)call;
 	(void)err;
 	assert_non_null(db);
 	return (world.revoked ? RC_NOT_FOUND : RC_OK);
 }
 
 void
-ask_refuse_stranger(struct ask *ask)
+caller_refuse_stranger(struct call *call)
 {
 
-	(void)ask;
+	(void)call;
 	world.refusals++;
 }
 
 static enum rc
-look(struct poll *p, struct db *db, bool *ret_tell, struct err *err)
+query(struct poll *p, struct db *db, bool *ret_found, struct err *err)
 {
 
 	(void)p;
 	assert_non_null(db);
-	world.looks++;
-	*ret_tell = world.tell;
-	if (world.look_rc != RC_OK)
-		return (err_set(err, world.look_rc, "look"));
+	world.queries++;
+	*ret_found = world.found;
+	if (world.query_rc != RC_OK)
+		return (err_set(err, world.query_rc, "query"));
 	return (RC_OK);
 }
 
@@ -131,7 +131,8 @@ answer(struct poll *p)
 static void
 begin(int64_t wait_s)
 {
-	static const struct principal who = {.user_id = 3, .device_id = 7};
+	static const struct principal principal = {
+	    .user_id = 3, .device_id = 7};
 	static struct clk_fake clk;
 
 	memset(&world, 0, sizeof(world));
@@ -140,16 +141,16 @@ begin(int64_t wait_s)
 	clk_fake_init(&clk, 0);
 	rest.o.clk = &clk.clk;
 	lock_init(&rest.poll_lock, LOCK_POLL);
-	poll.ask.rest = &rest;
-	poll.ask.who = &who;
-	poll.look = look;
+	poll.call.rest = &rest;
+	poll.call.principal = &principal;
+	poll.query = query;
 	poll.answer = answer;
 	poll_start(&poll, wait_s);
 }
 
 /* A reader runs the job. */
 static void
-read_now(bool tell)
+read_now(bool found)
 {
 	struct read_job *job = world.job;
 	struct err err = ERR_INIT;
@@ -157,7 +158,7 @@ read_now(bool tell)
 
 	assert_non_null(job);
 	world.job = NULL;
-	world.tell = tell;
+	world.found = found;
 	job->run(job, (struct db *)(void *)&db, &err);
 }
 
@@ -226,7 +227,7 @@ test_something_at_once(void **state)
 	assert_true(world.canceled);
 	give_back(false);
 	assert_over();
-	assert_int_equal(1, world.looks);
+	assert_int_equal(1, world.queries);
 }
 
 static void
@@ -238,7 +239,7 @@ test_something_at_once_and_woken(void **state)
 	read_now(true);
 	give_back(true);
 	assert_over();
-	assert_int_equal(1, world.looks);
+	assert_int_equal(1, world.queries);
 }
 
 static void
@@ -273,7 +274,7 @@ test_woken_while_reading(void **state)
 	read_now(true);
 	give_back(true);
 	assert_over();
-	assert_int_equal(2, world.looks);
+	assert_int_equal(2, world.queries);
 }
 
 static void
@@ -305,11 +306,11 @@ test_time_is_up(void **state)
 	time_up();
 	assert_true(world.canceled);
 	give_back(false);
-	/* A last look, which is told whatever it finds. */
+	/* A last query, which is answered whatever it finds. */
 	assert_null(world.waiter);
 	read_now(false);
 	assert_over();
-	assert_int_equal(2, world.looks);
+	assert_int_equal(2, world.queries);
 }
 
 /* Both ask for the waiter: it is canceled once. */
@@ -340,7 +341,7 @@ test_time_is_up_while_reading(void **state)
 	assert_int_equal(0, world.answers);
 	give_back(false);
 	assert_over();
-	assert_int_equal(1, world.looks);
+	assert_int_equal(1, world.queries);
 
 	/* The other way round. */
 	begin(20);
@@ -349,7 +350,7 @@ test_time_is_up_while_reading(void **state)
 	assert_int_equal(0, world.answers);
 	read_now(false);
 	assert_over();
-	assert_int_equal(1, world.looks);
+	assert_int_equal(1, world.queries);
 }
 
 static void
@@ -392,7 +393,7 @@ test_errors(void **state)
 
 	(void)state;
 	begin(20);
-	world.look_rc = RC_IO;
+	world.query_rc = RC_IO;
 	read_now(false);
 	give_back(false);
 	assert_over();
@@ -427,7 +428,7 @@ test_revoked_while_waiting(void **state)
 	give_back(false);
 	assert_over();
 	assert_int_equal(1, world.refusals);
-	assert_int_equal(1, world.looks);
+	assert_int_equal(1, world.queries);
 }
 
 /* Before it was registered, or just as the time is up. */
@@ -450,7 +451,7 @@ test_revoked_at_the_edges(void **state)
 	read_now(true);
 	assert_over();
 	assert_int_equal(1, world.refusals);
-	assert_int_equal(1, world.looks);
+	assert_int_equal(1, world.queries);
 }
 
 int

@@ -50,7 +50,7 @@ test_pool(void **state)
 	(void)pthread_mutex_lock(&counts.gate);
 	for (i = 0; i < 100; i++) {
 		jobs[i].job.run = run_count;
-		jobs[i].job.class = POOL_NEWCOMER;
+		jobs[i].job.class = POOL_REGISTRATION;
 		jobs[i].job.owner = (uint64_t)i % 8;
 		jobs[i].counts = &counts;
 		rc = pool_submit(pool, &jobs[i].job);
@@ -62,7 +62,7 @@ test_pool(void **state)
 	/* Bounded: 2 are under way, and 64 wait. */
 	assert_int_equal(RC_BUSY, rc);
 	assert_int_equal(66, taken);
-	/* Newcomers take no place of those who log in. */
+	/* Registrations take no place of log-ins. */
 	jobs[97].job.class = POOL_STRANGER;
 	jobs[97].job.owner = 10;
 	assert_int_equal(RC_OK, pool_submit(pool, &jobs[97].job));

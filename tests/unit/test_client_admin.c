@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The operator's commands: what each asks the server for, what it prints for
+ * The admin commands: what each asks the server for, what it prints for
  * people and for programs, and what it says when it is refused.  How tables
- * look is in test_client_views.c.
+ * look is in test_client_admin_view.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -250,7 +250,7 @@ test_show(void **state)
 	    "it is not there; twinbox admin outbox and dlq list the ids",
 	    "admin", "show", ID);
 	REFUSES(s, "", EX_USAGE,
-	    "the id \"x\" is no UUID; copy it whole: 8-4-4-4-12 hex digits",
+	    "the id \"x\" is not a valid UUID; copy it whole: 8-4-4-4-12 hex digits",
 	    "admin", "show", "x");
 }
 
@@ -282,7 +282,7 @@ test_retry_and_discard(void **state)
 	    "oh; repeat with the same id, which is safe; tell the operator",
 	    "admin", "retry", ID);
 	REFUSES(s, "", EX_USAGE,
-	    "the id \"7\" is no UUID; copy it whole: 8-4-4-4-12 hex digits",
+	    "the id \"7\" is not a valid UUID; copy it whole: 8-4-4-4-12 hex digits",
 	    "admin", "retry", "7");
 }
 

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "lib/desk.h"
+#include "lib/admin.h"
 #include "lib/rest.h"
 #include "unit/rest_fixture.h"
 
@@ -124,7 +124,7 @@ test_statuses(void **state)
 		assert_string_equal(f->fail.code, table[i].code);
 		if (table[i].status == 200) {
 			(void)snprintf(what, sizeof(what),
-			    "%s answers with something that is no JSON",
+			    "%s answers with something that is not JSON",
 			    played_url(f->played));
 			assert_string_equal(f->fail.what, what);
 		}
@@ -145,7 +145,7 @@ test_objects(void **state)
 	assert_string_equal(played_asked(f->played), "GET /o\n");
 	json_decref(json);
 	(void)snprintf(what, sizeof(what),
-	    "%s answers with something that is no object",
+	    "%s answers with something that is not a JSON object",
 	    played_url(f->played));
 	for (i = 0; i < 2; i++) {
 		played_say(f->played, 200, none[i]);
@@ -231,7 +231,7 @@ test_servers(void **state)
 	assert_int_equal(
 	    rest_server_parse("x\033y", server, sizeof(server), &f->fail),
 	    RC_INVALID);
-	assert_string_equal(f->fail.what, "\"x\\x1by\" is no server");
+	assert_string_equal(f->fail.what, "\"x\\x1by\" is not a valid server");
 	/* 12 bytes and the end. */
 	assert_int_equal(
 	    rest_server_parse("http://a.b:1", server, 13, &f->fail), RC_OK);
@@ -255,7 +255,7 @@ test_servers(void **state)
 	mem_free(path);
 }
 
-/* ---- the desk ---- */
+/* ---- admin requests ---- */
 
 /* What a refusal means to an operator. */
 static void
@@ -268,54 +268,55 @@ test_admin_call(void **state)
 	char what[200];
 
 	played_say(f->played, 200, "{'a': 1}");
-	assert_int_equal(desk_call(f->rest, &request, desk_path("stats", NULL),
-			     &reply, &f->fail),
+	assert_int_equal(admin_call(f->rest, &request,
+			     admin_path("stats", NULL), &reply, &f->fail),
 	    RC_OK);
 	assert_null(request.path);
 	assert_non_null(json_object_get(reply.json, "a"));
 	rest_reply_fini(&reply);
 	assert_string_equal(played_asked(f->played), "GET /v1/admin/stats\n");
 	played_say(f->played, 200, "[1]");
-	assert_int_equal(desk_call(f->rest, &request, desk_path("stats", NULL),
-			     &reply, &f->fail),
+	assert_int_equal(admin_call(f->rest, &request,
+			     admin_path("stats", NULL), &reply, &f->fail),
 	    RC_PEER);
 	(void)snprintf(what, sizeof(what),
-	    "%s answers with something that is no object",
+	    "%s answers with something that is not a JSON object",
 	    played_url(f->played));
 	assert_string_equal(f->fail.what, what);
 	played_say(f->played, 403, "{'code': 'forbidden', 'detail': 'no'}");
-	assert_int_equal(desk_call(f->rest, &request, desk_path("stats", NULL),
-			     &reply, &f->fail),
+	assert_int_equal(admin_call(f->rest, &request,
+			     admin_path("stats", NULL), &reply, &f->fail),
 	    RC_DENIED);
 	assert_string_equal(f->fail.what, "no");
 	assert_string_equal(f->fail.cure,
 	    "log in as an administrator (the operator makes one: twinboxd "
 	    "user add NAME --admin)");
 	played_say(f->played, 404, "{'code': 'not_found', 'detail': 'no'}");
-	assert_int_equal(desk_call(f->rest, &request, desk_path("stats", NULL),
-			     &reply, &f->fail),
+	assert_int_equal(admin_call(f->rest, &request,
+			     admin_path("stats", NULL), &reply, &f->fail),
 	    RC_PEER);
-	assert_string_equal(f->fail.what, "this server has no operator's desk");
+	assert_string_equal(
+	    f->fail.what, "this server does not support admin commands");
 	assert_string_equal(f->fail.cure, "use a newer server");
 	assert_int_equal(f->fail.status, 404);
 	played_say(f->played, 404, "{'code': 'not_found', 'detail': 'no'}");
-	assert_int_equal(desk_call(f->rest, &request,
-			     desk_path_of("lanes", "7", ""), &reply, &f->fail),
+	assert_int_equal(admin_call(f->rest, &request,
+			     admin_path_of("lanes", "7", ""), &reply, &f->fail),
 	    RC_NOT_FOUND);
 	assert_string_equal(f->fail.what, "no");
 	played_say(f->played, 409, "{'code': 'conflict', 'detail': 'no'}");
-	assert_int_equal(desk_call(f->rest, &request, desk_path("stats", NULL),
-			     &reply, &f->fail),
+	assert_int_equal(admin_call(f->rest, &request,
+			     admin_path("stats", NULL), &reply, &f->fail),
 	    RC_EXISTS);
 	assert_string_equal(f->fail.cure, "choose another name or id");
-	assert_int_equal(
-	    desk_call(f->rest, &request, NULL, &reply, &f->fail), RC_NO_MEMORY);
+	assert_int_equal(admin_call(f->rest, &request, NULL, &reply, &f->fail),
+	    RC_NO_MEMORY);
 	/* What is taken in pieces is no object. */
 	request.sink = take_all;
 	request.sink_arg = &taken;
 	played_say(f->played, 200, "[1]");
-	assert_int_equal(desk_call(f->rest, &request, desk_path("stats", NULL),
-			     &reply, &f->fail),
+	assert_int_equal(admin_call(f->rest, &request,
+			     admin_path("stats", NULL), &reply, &f->fail),
 	    RC_OK);
 	assert_int_equal(taken.len, 3);
 	buf_fini(&taken);
@@ -324,7 +325,7 @@ test_admin_call(void **state)
 static void
 test_admin_paths(void **state)
 {
-	struct desk_filter filter = DESK_FILTER_INIT;
+	struct admin_filter filter = ADMIN_FILTER_INIT;
 	char *path;
 
 	(void)state;
@@ -338,7 +339,7 @@ test_admin_paths(void **state)
 	filter.before = "b";
 	filter.after = "a";
 	filter.limit = 0;
-	path = desk_path("x", &filter);
+	path = admin_path("x", &filter);
 	assert_string_equal(path,
 	    "/v1/admin/x?state=s&reason=r&destination=d&sender=u&stuck=0s"
 	    "&near_failure=0&resolved=any&before=b&after=a&limit=0");

@@ -100,7 +100,7 @@ test_mistakes(void **state)
 	assert_mistake(few, "missing");
 	assert_mistake(many, "too many words");
 	assert_mistake(early, "no option --wait");
-	assert_mistake(group, "something is missing: twinbox admin COMMAND");
+	assert_mistake(group, "missing argument: twinbox admin COMMAND");
 	assert_mistake(member, "no command \"admin stat\"");
 	assert_mistake(alien, "no command \"stats\"");
 	assert_mistake(operands, "twinbox admin show ID");
@@ -331,14 +331,13 @@ test_small_mistakes(void **state)
 	    {"group --help", ""},
 	    {"--json", "no command was given; see twinbox --help"},
 	    {"first",
-		"something is missing: twinbox first A [B]; see twinbox first "
+		"missing argument: twinbox first A [B]; see twinbox first "
 		"--help"},
 	    {"first x y z",
 		"too many words: twinbox first A [B]; see twinbox first "
 		"--help"},
-	    {"group",
-		"something is missing: twinbox group COMMAND; see twinbox "
-		"group --help"},
+	    {"group", "missing argument: twinbox group COMMAND; see twinbox "
+		      "group --help"},
 	    {"groupie x",
 		"too many words: twinbox groupie ; see twinbox groupie "
 		"--help"},

@@ -54,7 +54,7 @@ test_history(void **state)
 	    "-      you           two  ✓✓ read\n"
 	    "-      you           three  ✓✓\n"
 	    "-      you           four  ✓\n"
-	    "> session of tb_ann after \"\" -1, acks\n"
+	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "| (open) > \n"
 	    "> read c0000000 4\n"
 	    "| -      bob           five\n"
@@ -67,7 +67,7 @@ test_history(void **state)
 	stage_answer(s, 200, BOB_DELIVERED_3_READ_2);
 	assert_string_equal(stage_run(s, "chat", "bob", "--history", "0", NULL),
 	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
-	    "> session of tb_ann after \"\" -1, acks\n"
+	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "| (open) > \n"
 	    "| -      you           four  ✓\n"
 	    "> read c0000000 4\n"
@@ -91,7 +91,7 @@ test_history(void **state)
 	stage_answer(s, 0, NULL);
 	assert_string_equal(stage_run(s, "chat", "bob", NULL),
 	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
-	    "= 69 cannot reach http://desk; start the server, or name another "
+	    "= 69 cannot reach http://home; start the server, or name another "
 	    "with --server URL\n");
 	/* What is not its own stays open. */
 	assert_int_not_equal(fcntl(STDIN_FILENO, F_GETFD), -1);
@@ -165,7 +165,7 @@ test_others(void **state)
 	s->play = play_others;
 	assert_string_equal(stage_run(s, "chat", "bob", NULL),
 	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
-	    "> session of tb_ann after \"\" -1, acks\n"
+	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "| (open) > \n"
 	    "| -      bob           hi\n"
 	    "| · 2 messages from eve: twinbox history eve\n"
@@ -183,7 +183,7 @@ test_others(void **state)
 	s->play = play_group;
 	assert_string_equal(stage_run(s, "chat", "bob", NULL),
 	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
-	    "> session of tb_ann after \"\" -1, acks\n"
+	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "| (open) > \n"
 	    "| · bob writes: all\n"
 	    "| · bob writes: odd\n"
@@ -230,7 +230,7 @@ test_unsettled(void **state)
 	s->play = play_unsettled;
 	assert_string_equal(stage_run(s, "chat", "bob", NULL),
 	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
-	    "> session of tb_ann after \"\" -1, acks\n"
+	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "| (open) > \n"
 	    "| 12:00  you           one  …\n"
 	    "> send {\"to\":\"bob\",\"body\":\"one\",\"id\":\"01a1fdfa-4600-700"
@@ -252,7 +252,7 @@ test_unrefused(void **state)
 	s->play = play_unrefused;
 	assert_string_equal(stage_run(s, "chat", "bob", NULL),
 	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
-	    "> session of tb_ann after \"\" -1, acks\n"
+	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "| (open) > \n"
 	    "| 12:00  you           one  …\n"
 	    "> send {\"to\":\"bob\",\"body\":\"one\",\"id\":\"01a1fdfa-4600-700"
@@ -295,7 +295,7 @@ test_key(void **state)
 	    "timeout=0 patience=0\n"
 	    "twinbox: chat: messages still wait here: The server is busy\n"
 	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
-	    "> session of tb_ann after \"\" -1, acks\n"
+	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "| (open) > \n"
 	    "> finish\n"
 	    "> stop\n"
@@ -336,7 +336,7 @@ test_away(void **state)
 	s->play = play_away;
 	assert_string_equal(stage_run(s, "chat", "bob", NULL),
 	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
-	    "> session of tb_ann after \"\" -1, acks\n"
+	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "| (open) > \n"
 	    "| -      bob           one\n"
 	    "> read c0000000 1\n"
@@ -390,7 +390,7 @@ test_ended(void **state)
 	s->play = play_ended;
 	assert_string_equal(stage_run(s, "chat", "bob", NULL),
 	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
-	    "> session of tb_ann after \"\" -1, acks\n"
+	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "| (open) > \n"
 	    "| -      bob           one\n"
 	    "> read c0000000 1\n"
@@ -426,7 +426,7 @@ test_signals(void **state)
 	s->play = play_signals;
 	assert_string_equal(stage_run(s, "chat", "bob", NULL),
 	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
-	    "> session of tb_ann after \"\" -1, acks\n"
+	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "| (open) > \n"
 	    "| (resized)\n"
 	    "- it goes on\n"
@@ -439,7 +439,7 @@ test_signals(void **state)
 	s->play = play_hung_up;
 	assert_string_equal(stage_run(s, "chat", "bob", NULL),
 	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
-	    "> session of tb_ann after \"\" -1, acks\n"
+	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "| (open) > \n"
 	    "> finish\n"
 	    "> stop\n"

@@ -51,7 +51,7 @@ test_own_message(void **state)
 	s->play = play_own;
 	assert_string_equal(stage_run(s, "chat", "bob", NULL),
 	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
-	    "> session of tb_ann after \"\" -1, acks\n"
+	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "| (open) > \n"
 	    "| 12:00  you           hello  …\n"
 	    "> send {\"to\":\"bob\",\"body\":\"hello\",\"id\":\"01a1fdfa-4600-7"
@@ -126,7 +126,7 @@ test_signs(void **state)
 	s->play = play_signs;
 	assert_string_equal(stage_run(s, "chat", "bob", NULL),
 	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
-	    "> session of tb_ann after \"\" -1, acks\n"
+	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "| (open) > \n"
 	    "| -      you           one  ✓\n"
 	    "> read c0000000 1\n"
@@ -164,7 +164,7 @@ test_signs(void **state)
 	s->play = play_sign_of_many;
 	assert_string_equal(stage_run(s, "chat", "bob", NULL),
 	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
-	    "> session of tb_ann after \"\" -1, acks\n"
+	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "| (open) > \n"
 	    "| -      you           one  ✓\n"
 	    "> read c0000000 1\n"
@@ -210,7 +210,7 @@ test_refused(void **state)
 	s->play = play_refused;
 	assert_string_equal(stage_run(s, "chat", "bob", NULL),
 	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
-	    "> session of tb_ann after \"\" -1, acks\n"
+	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "| (open) > \n"
 	    "| 12:00  you           one  …\n"
 	    "> send {\"to\":\"bob\",\"body\":\"one\",\"id\":\"01a1fdfa-4600-700"
@@ -269,7 +269,7 @@ test_commands(void **state)
 	s->play = play_commands;
 	assert_string_equal(stage_run(s, "chat", "bob", NULL),
 	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
-	    "> session of tb_ann after \"\" -1, acks\n"
+	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "| (open) > \n"
 	    "| · what you type goes to bob\n"
 	    "| · /history [N]  show the last N messages\n"
@@ -337,7 +337,7 @@ test_too_long(void **state)
 	s->play = play_long;
 	assert_string_equal(stage_run(s, "chat", "bob", NULL),
 	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
-	    "> session of tb_ann after \"\" -1, acks\n"
+	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "| (open) > \n"
 	    "| · not sent: that is longer than 16384 bytes, or no UTF-8\n"
 	    "| · not sent: that is longer than 16384 bytes, or no UTF-8\n"

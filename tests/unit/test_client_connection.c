@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A session's connection: how long it waits before it connects again, what it
+ * A stream's connection: how long it waits before it connects again, what it
  * writes and acks over several connections, how it ends.
  */
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "unit/fake_time.h"
-#include "unit/session_fixture.h"
+#include "unit/stream_fixture.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -31,14 +31,14 @@ events(struct scene *s, int first, int last)
 		scene_say(s, "{'type':'event','seq':%d}", first);
 }
 
-/* Sends a message with ${body}; returns what session_send() did. */
+/* Sends a message with ${body}; returns what stream_send() did. */
 static int64_t
 send_body(struct scene *s, const char *body)
 {
 	json_t *message = json_pack("{ss}", "body", body);
-	int64_t id = session_send(s->session, message);
+	int64_t id = stream_send(s->stream, message);
 
-	/* The session has a copy of its own. */
+	/* The stream has a copy of its own. */
 	(void)json_object_clear(message);
 	json_decref(message);
 	return (id);
@@ -88,12 +88,12 @@ wait_after(struct scene *s, int64_t lived_ms)
 }
 
 static void
-test_backoff_after_a_stable_session(void **state)
+test_backoff_after_a_stable_connection(void **state)
 {
 	struct scene *s = *state;
 
 	assert_int_equal(wait_after(s, 5000), 500);
-	/* From there it grows as it did: one session is counted once. */
+	/* From there it grows as it did: one stream is counted once. */
 	scene_timer(s);
 	fake_time_move(60000);
 	scene_refuse(s, 0, NULL);
@@ -104,7 +104,7 @@ test_backoff_after_a_stable_session(void **state)
 }
 
 static void
-test_backoff_after_an_unstable_session(void **state)
+test_backoff_after_an_unstable_connection(void **state)
 {
 	struct scene *s = *state;
 
@@ -364,7 +364,7 @@ test_queue(void **state)
 	assert_int_equal(send_body(s, "too soon"), 0);
 	(void)scene_hello(s);
 	assert_int_equal(send_body(s, "too soon"), 0);
-	session_read(s->session, "c", 3);
+	stream_read(s->stream, "c", 3);
 	scene_say(s, "{'type':'welcome','epoch':'E','acked':0}");
 	assert_string_equal(scene_written(s), "");
 	assert_int_equal(send_body(s, "a"), 2);
@@ -374,7 +374,7 @@ test_queue(void **state)
 	scene_settle(s);
 	assert_string_equal(scene_written(s), SEND(3, "b"));
 	assert_int_equal(send_body(s, "c"), 4);
-	session_read(s->session, "talk", 9);
+	stream_read(s->stream, "talk", 9);
 	assert_int_equal(send_body(s, "d"), 5);
 	scene_settle(s);
 	assert_string_equal(scene_written(s),
@@ -426,21 +426,21 @@ test_acks(void **state)
 	struct scene *s = *state;
 
 	scene_open(s, "E", 5, true);
-	session_ack(s->session, 3);
+	stream_ack(s->stream, 3);
 	(void)scene_hello(s);
-	session_ack(s->session, 4);
+	stream_ack(s->stream, 4);
 	scene_settle(s);
 	assert_string_equal(scene_written(s), "");
 	scene_say(s, "{'type':'welcome','epoch':'E','acked':0}");
 	assert_string_equal(scene_written(s), ACK(4));
 	events(s, 6, 9);
-	session_ack(s->session, 6);
-	session_ack(s->session, 8);
-	session_ack(s->session, 7);
+	stream_ack(s->stream, 6);
+	stream_ack(s->stream, 8);
+	stream_ack(s->stream, 7);
 	scene_settle(s);
 	assert_string_equal(scene_written(s), ACK(8));
-	session_ack(s->session, 8);
-	session_ack(s->session, 2);
+	stream_ack(s->stream, 8);
+	stream_ack(s->stream, 2);
 	scene_settle(s);
 	assert_string_equal(scene_written(s), "");
 }
@@ -455,7 +455,7 @@ test_acks_after_a_break(void **state)
 	scene_welcome(s, "E", 0);
 	(void)scene_written(s);
 	events(s, 1, 3);
-	session_ack(s->session, 3);
+	stream_ack(s->stream, 3);
 	scene_settle(s);
 	assert_string_equal(scene_written(s), ACK(3));
 	scene_cut(s);
@@ -466,7 +466,7 @@ test_acks_after_a_break(void **state)
 	assert_string_equal(scene_written(s), "");
 }
 
-/* A server that was restored while the session ran: acks begin anew, as the
+/* A server that was restored while the stream ran: acks begin anew, as the
  * cursor does. */
 static void
 test_acks_in_a_new_epoch(void **state)
@@ -484,7 +484,7 @@ test_acks_in_a_new_epoch(void **state)
 		scene_again(s, "", -1, true);
 		scene_welcome(s, "E", 0);
 		events(s, 1, 5);
-		session_ack(s->session, 5);
+		stream_ack(s->stream, 5);
 		scene_settle(s);
 		scene_cut(s);
 		(void)scene_told(s);
@@ -494,16 +494,16 @@ test_acks_in_a_new_epoch(void **state)
 		else
 			scene_end(s, 4410);
 		assert_string_equal(scene_told(s), "new epoch; ");
-		assert_int_equal(session_seq(s->session), 0);
-		assert_string_equal(session_epoch(s->session), "");
+		assert_int_equal(stream_seq(s->stream), 0);
+		assert_string_equal(stream_epoch(s->stream), "");
 		scene_welcome(s, "F", 0);
 		/* The acks of the old epoch say nothing about this one. */
 		assert_string_equal(scene_written(s), "");
 		events(s, 1, 2);
-		session_ack(s->session, 1);
+		stream_ack(s->stream, 1);
 		scene_settle(s);
 		assert_string_equal(scene_written(s), ACK(1));
-		session_ack(s->session, 2);
+		stream_ack(s->stream, 2);
 		scene_settle(s);
 		assert_string_equal(scene_written(s), ACK(2));
 		assert_string_equal(
@@ -523,9 +523,9 @@ test_finish(void **state)
 	(void)scene_told(s);
 	(void)scene_written(s);
 	assert_int_equal(send_body(s, "last"), 2);
-	session_ack(s->session, 4);
-	session_finish(s->session);
-	session_finish(s->session);
+	stream_ack(s->stream, 4);
+	stream_finish(s->stream);
+	stream_finish(s->stream);
 	assert_int_equal(send_body(s, "too late"), 0);
 	assert_string_equal(scene_told(s), "");
 	scene_settle(s);
@@ -533,7 +533,7 @@ test_finish(void **state)
 	assert_int_equal(s->closed_with, 1000);
 	assert_string_equal(scene_told(s), "ended well; ");
 	assert_int_equal(scene_timer_ms(s), -1);
-	session_finish(s->session);
+	stream_finish(s->stream);
 	assert_string_equal(scene_told(s), "");
 }
 
@@ -543,12 +543,12 @@ test_finish_without_connection(void **state)
 	struct scene *s = *state;
 
 	scene_open(s, "", -1, true);
-	session_finish(s->session);
+	stream_finish(s->stream);
 	assert_string_equal(scene_told(s), "ended well; ");
 	assert_int_equal(scene_timer_ms(s), -1);
 	scene_again(s, "", -1, true);
 	scene_timer(s);
-	session_finish(s->session);
+	stream_finish(s->stream);
 	assert_string_equal(scene_told(s), "ended well; ");
 }
 
@@ -563,7 +563,7 @@ test_finish_blocked(void **state)
 	(void)scene_told(s);
 	s->blocked = true;
 	assert_int_equal(send_body(s, "last"), 2);
-	session_finish(s->session);
+	stream_finish(s->stream);
 	assert_int_equal(scene_timer_ms(s), 1000);
 	scene_timer(s);
 	assert_string_equal(scene_told(s), "ended well; ");
@@ -579,7 +579,7 @@ test_finish_blocked_while_events_come(void **state)
 	scene_welcome(s, "E", 0);
 	s->blocked = true;
 	assert_int_equal(send_body(s, "last"), 2);
-	session_finish(s->session);
+	stream_finish(s->stream);
 	events(s, 1, 1);
 	(void)scene_told(s);
 	assert_int_equal(scene_timer_ms(s), 1000);
@@ -587,7 +587,7 @@ test_finish_blocked_while_events_come(void **state)
 	assert_string_equal(scene_told(s), "ended well; ");
 }
 
-/* The session is ended while it connects, and the server's answer is there
+/* The stream is ended while it connects, and the server's answer is there
  * before the program has left its loop. */
 static void
 test_finish_before_the_answer(void **state)
@@ -596,10 +596,10 @@ test_finish_before_the_answer(void **state)
 
 	scene_open(s, "", -1, true);
 	scene_timer(s);
-	session_finish(s->session);
+	stream_finish(s->stream);
 	assert_string_equal(scene_told(s), "ended well; ");
 	scene_accept(s);
-	assert_int_equal(session_state(s->session), SESSION_ENDED);
+	assert_int_equal(stream_state(s->stream), STREAM_ENDED);
 	assert_string_equal(scene_told(s), "");
 	assert_string_equal(scene_written(s), "");
 }
@@ -612,8 +612,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    TEST(test_backoff_grows),
-	    TEST(test_backoff_after_a_stable_session),
-	    TEST(test_backoff_after_an_unstable_session),
+	    TEST(test_backoff_after_a_stable_connection),
+	    TEST(test_backoff_after_an_unstable_connection),
 	    TEST(test_backoff_without_welcome),
 	    TEST(test_retry_after),
 	    TEST(test_at_once_is_no_failure),

@@ -18,7 +18,7 @@
 #include "lib/backoff.h"
 #include "lib/fail.h"
 #include "lib/sender.h"
-#include "lib/session.h"
+#include "lib/stream.h"
 #include "model/refusal.h"
 
 /* What each problem of the contract means for a sender and a script. */
@@ -170,10 +170,10 @@ test_close_codes(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(again) / sizeof(again[0]); i++)
-		assert_int_equal(session_verdict(again[i]), SESSION_AGAIN);
+		assert_int_equal(stream_verdict(again[i]), STREAM_AGAIN);
 	for (i = 0; i < sizeof(person) / sizeof(person[0]); i++)
-		assert_int_equal(session_verdict(person[i]), SESSION_PERSON);
-	assert_int_equal(session_verdict(4410), SESSION_NEW_EPOCH);
+		assert_int_equal(stream_verdict(person[i]), STREAM_PERSON);
+	assert_int_equal(stream_verdict(4410), STREAM_NEW_EPOCH);
 }
 
 /* Full jitter: anything up to 0.5 s x 2^n, at most 20 s, and all of it. */

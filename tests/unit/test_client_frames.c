@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a session makes of each frame that a server can say: the known kinds,
+ * What a stream makes of each frame that a server can say: the known kinds,
  * the unknown ones, and the malformed ones.
  */
 #include <setjmp.h>
@@ -12,14 +12,14 @@
 
 #include <cmocka.h>
 
-#include "unit/session_fixture.h"
+#include "unit/stream_fixture.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* An epoch of 39 characters, the longest that is taken. */
 #define LONGEST "epoch-that-is-39-characters-long-and-ok"
 
-/* A session that is live, at event ${seq} of epoch E. */
+/* A stream that is live, at event ${seq} of epoch E. */
 static void
 live(struct scene *s, int seq)
 {
@@ -27,7 +27,7 @@ live(struct scene *s, int seq)
 	scene_again(s, "E", seq, true);
 	scene_welcome(s, "E", seq);
 	scene_say(s, "{'type':'caught_up','seq':%d}", seq);
-	assert_int_equal(session_state(s->session), SESSION_LIVE);
+	assert_int_equal(stream_state(s->stream), STREAM_LIVE);
 	(void)scene_told(s);
 	(void)scene_written(s);
 }
@@ -51,12 +51,12 @@ test_welcome_starts_at_acked(void **state)
 	assert_string_equal(scene_hello(s),
 	    "{\"type\":\"hello\",\"id\":1,\"token\":\"tb_secret\",\"instance\":"
 	    "\"01b8dac5-b400-7000-8000-000000000000\",\"window\":256}\n");
-	assert_string_equal(session_epoch(s->session), "");
+	assert_string_equal(stream_epoch(s->stream), "");
 	scene_say(s, "{'type':'welcome','epoch':'" LONGEST "','acked':4}");
 	assert_string_equal(scene_told(s), "welcome; ");
-	assert_int_equal(session_state(s->session), SESSION_CATCHING_UP);
-	assert_string_equal(session_epoch(s->session), LONGEST);
-	assert_int_equal(session_seq(s->session), 4);
+	assert_int_equal(stream_state(s->stream), STREAM_CATCHING_UP);
+	assert_string_equal(stream_epoch(s->stream), LONGEST);
+	assert_int_equal(stream_seq(s->stream), 4);
 	event(s, 4);
 	event(s, 5);
 	assert_string_equal(scene_told(s), "event 5; ");
@@ -70,7 +70,7 @@ test_welcome_keeps_the_cursor(void **state)
 	scene_open(s, "E", 7, true);
 	assert_non_null(strstr(scene_hello(s), ",\"after\":\"E:7\"}\n"));
 	scene_say(s, "{'type':'welcome','epoch':'E','acked':4,'head':7}");
-	assert_int_equal(session_seq(s->session), 7);
+	assert_int_equal(stream_seq(s->stream), 7);
 	event(s, 7);
 	event(s, 8);
 	assert_string_equal(scene_told(s), "welcome; event 8; ");
@@ -86,14 +86,14 @@ test_welcome_names_the_epoch(void **state)
 	assert_non_null(strstr(scene_hello(s), ",\"after\":\"3\"}\n"));
 	scene_say(s, "{'type':'welcome','epoch':'E','acked':9,'head':9}");
 	assert_string_equal(scene_told(s), "welcome; ");
-	assert_string_equal(session_epoch(s->session), "E");
-	assert_int_equal(session_seq(s->session), 3);
+	assert_string_equal(stream_epoch(s->stream), "E");
+	assert_int_equal(stream_seq(s->stream), 3);
 	/* Its first place is one, too. */
 	scene_again(s, "", 0, true);
 	assert_non_null(strstr(scene_hello(s), ",\"after\":\"0\"}\n"));
 	scene_say(s, "{'type':'welcome','epoch':'E','acked':9,'head':9}");
 	assert_string_equal(scene_told(s), "welcome; ");
-	assert_int_equal(session_seq(s->session), 0);
+	assert_int_equal(stream_seq(s->stream), 0);
 }
 
 static void
@@ -118,7 +118,7 @@ test_welcome_malformed(void **state)
 		(void)scene_hello(s);
 		scene_say(s, "%s", frames[i]);
 		assert_string_equal(scene_told(s), "ended protocol; ");
-		assert_int_equal(session_state(s->session), SESSION_ENDED);
+		assert_int_equal(stream_state(s->stream), STREAM_ENDED);
 	}
 }
 
@@ -158,12 +158,12 @@ test_welcome_gap(void **state)
 		    "'recovered':%s,'oldest':%d}",
 		    cases[i].recovered, cases[i].oldest);
 		assert_string_equal(scene_told(s), cases[i].told);
-		assert_int_equal(session_seq(s->session), cases[i].seq);
+		assert_int_equal(stream_seq(s->stream), cases[i].seq);
 	}
 }
 
 /* Another epoch, or a head behind the cursor: the server was restored.  The
- * session comes again at once, and asks for everything. */
+ * stream comes again at once, and asks for everything. */
 static void
 test_welcome_restored(void **state)
 {
@@ -220,7 +220,7 @@ test_event_order(void **state)
 	event(s, 1);
 	event(s, 3);
 	assert_string_equal(scene_told(s), "event 1; event 2; event 3; ");
-	assert_int_equal(session_seq(s->session), 3);
+	assert_int_equal(stream_seq(s->stream), 3);
 }
 
 static void
@@ -231,7 +231,7 @@ test_event_gap(void **state)
 	live(s, 3);
 	event(s, 5);
 	assert_string_equal(scene_told(s), "lost uncertain, 500 ms; ");
-	assert_int_equal(session_seq(s->session), 3);
+	assert_int_equal(stream_seq(s->stream), 3);
 	assert_non_null(strstr(scene_hello(s), ",\"after\":\"E:3\"}\n"));
 }
 
@@ -252,7 +252,7 @@ test_event_malformed(void **state)
 		live(s, 3);
 		scene_say(s, "%s", frames[i]);
 		assert_string_equal(scene_told(s), "ended protocol; ");
-		assert_int_equal(session_seq(s->session), 3);
+		assert_int_equal(stream_seq(s->stream), 3);
 	}
 	/* Before the welcome nobody knows what follows it. */
 	scene_again(s, "E", 3, true);
@@ -285,7 +285,7 @@ test_event_window(void **state)
 		assert_string_equal(scene_told(s),
 		    acked == 2 ? "event 2; event 3; event 4; event 5; "
 			       : "event 2; event 3; event 4; ");
-		assert_int_equal(session_state(s->session), SESSION_WAITING);
+		assert_int_equal(stream_state(s->stream), STREAM_WAITING);
 		assert_int_equal(scene_timer_ms(s), 0);
 	}
 	/* Who acks has no need of that. */
@@ -306,12 +306,12 @@ test_caught_up(void **state)
 
 	scene_open(s, "", -1, true);
 	scene_welcome(s, "E", 0);
-	assert_int_equal(session_state(s->session), SESSION_CATCHING_UP);
+	assert_int_equal(stream_state(s->stream), STREAM_CATCHING_UP);
 	scene_say(s, "{'type':'caught_up','seq':0}");
-	assert_int_equal(session_state(s->session), SESSION_LIVE);
+	assert_int_equal(stream_state(s->stream), STREAM_LIVE);
 	/* After a burst it is said again. */
 	scene_say(s, "{'type':'caught_up','seq':0}");
-	assert_int_equal(session_state(s->session), SESSION_LIVE);
+	assert_int_equal(stream_state(s->stream), STREAM_LIVE);
 	assert_string_equal(scene_told(s), "welcome; caught up; caught up; ");
 }
 
@@ -336,7 +336,7 @@ test_stalled(void **state)
 	scene_say(s, "{'type':'stalled'}");
 	assert_string_equal(scene_written(s), "");
 	event(s, 1);
-	session_ack(s->session, 1);
+	stream_ack(s->stream, 1);
 	scene_settle(s);
 	assert_string_equal(
 	    scene_written(s), "{\"type\":\"ack\",\"upto\":1}\n");
@@ -358,15 +358,15 @@ test_error_about_a_request(void **state)
 	scene_say(s, "{'type':'error','re':3}");
 	assert_string_equal(
 	    scene_told(s), "refused 2 inbox_full; refused 3 protocol; ");
-	assert_int_equal(session_state(s->session), SESSION_LIVE);
-	/* It says nothing about the session: the next wait is the usual. */
+	assert_int_equal(stream_state(s->stream), STREAM_LIVE);
+	/* It says nothing about the stream: the next wait is the usual. */
 	scene_cut(s);
 	assert_string_equal(scene_told(s), "lost unreachable, 500 ms; ");
 }
 
 /* An error that answers no request says why the close that follows comes. */
 static void
-test_error_about_the_session(void **state)
+test_error_about_the_stream(void **state)
 {
 	struct scene *s = *state;
 
@@ -567,7 +567,7 @@ test_malformed_frames(void **state)
 static void
 test_deaf_owner(void **state)
 {
-	static const struct session_ops nothing = {.event = NULL};
+	static const struct stream_ops nothing = {.event = NULL};
 	struct scene *s = *state;
 
 	s->ops = &nothing;
@@ -584,7 +584,7 @@ test_deaf_owner(void **state)
 	scene_say(s, "{'type':'welcome','epoch':'F','acked':0}");
 	(void)scene_hello(s);
 	scene_say(s, "17");
-	assert_int_equal(session_state(s->session), SESSION_ENDED);
+	assert_int_equal(stream_state(s->stream), STREAM_ENDED);
 }
 
 #define TEST(name)                                                             \
@@ -610,7 +610,7 @@ main(void)
 	    TEST(test_sent),
 	    TEST(test_stalled),
 	    TEST(test_error_about_a_request),
-	    TEST(test_error_about_the_session),
+	    TEST(test_error_about_the_stream),
 	    TEST(test_error_for_hello),
 	    TEST(test_error_cursor),
 	    TEST(test_error_cursor_again),

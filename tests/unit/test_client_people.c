@@ -22,7 +22,7 @@
 #define BIG_ID "01987A1C-0000-7000-8000-0000000000AB"
 #define NOT_FOUND "{'code': 'not_found', 'detail': 'it is not there'}"
 #define CONFLICT "{'code': 'conflict', 'detail': 'it was sent'}"
-#define NO_UUID "is no UUID; copy it whole: 8-4-4-4-12 hex digits"
+#define NO_UUID "is not a valid UUID; copy it whole: 8-4-4-4-12 hex digits"
 
 /* ---- inbox ---- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Why a session is lost or over, in the words that people read.
+ * Why a stream is lost or over, in the words that people read.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "unit/session_fixture.h"
+#include "unit/stream_fixture.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -38,9 +38,9 @@ on_ended(void *arg, const struct fail *why)
 		    told, sizeof(told), "over: %s; %s", why->what, why->cure);
 }
 
-static const struct session_ops ops = {.lost = on_lost, .ended = on_ended};
+static const struct stream_ops ops = {.lost = on_lost, .ended = on_ended};
 
-/* Begins a session whose owner only hears of its ends. */
+/* Begins a stream whose owner only hears of its ends. */
 static void
 begin(struct scene *s)
 {
@@ -90,7 +90,7 @@ test_refused(void **state)
 		scene_refuse(s, cases[i].status, cases[i].why);
 		assert_string_equal(told, cases[i].told);
 	}
-	/* What the session knows itself says more than the library. */
+	/* What the stream knows itself says more than the library. */
 	begin(s);
 	scene_timer(s);
 	scene_timer(s);
@@ -111,10 +111,12 @@ test_closed(void **state)
 		   "may"},
 	    {4409, "over: another connection took this one's place; start it "
 		   "again"},
-	    {1008, "over: " SERVER " closed the session with code 1008" NAMES},
-	    {2999, "lost: " SERVER " closed the session (2999)" START},
-	    {3000, "over: " SERVER " closed the session with code 3000" NAMES},
-	    {1011, "lost: " SERVER " closed the session (1011)" START},
+	    {1008,
+		"over: " SERVER " closed the connection with code 1008" NAMES},
+	    {2999, "lost: " SERVER " closed the connection (2999)" START},
+	    {3000,
+		"over: " SERVER " closed the connection with code 3000" NAMES},
+	    {1011, "lost: " SERVER " closed the connection (1011)" START},
 	};
 	struct scene *s = *state;
 	size_t i;
@@ -140,11 +142,12 @@ test_said(void **state)
 		const char *frame;
 		const char *told;
 	} cases[] = {
-	    {"[]",
-		"over: " SERVER " broke the protocol: a frame that is no JSON "
-		"object" NAMES},
+	    {"[]", "over: " SERVER
+		   " broke the protocol: a frame that is not a JSON "
+		   "object" NAMES},
 	    {"{'type':'event'",
-		"over: " SERVER " broke the protocol: a frame that is no JSON "
+		"over: " SERVER
+		" broke the protocol: a frame that is not a JSON "
 		"object" NAMES},
 	    {"{}", "over: " SERVER
 		   " broke the protocol: a frame without type" NAMES},
@@ -169,7 +172,7 @@ test_said(void **state)
 	}
 }
 
-/* How long "reconnect" may make a session wait: up to an hour. */
+/* How long "reconnect" may make a stream wait: up to an hour. */
 static void
 test_reconnect(void **state)
 {

@@ -184,10 +184,10 @@ test_mistakes(void **state)
 	REFUSES(s, "", EX_USAGE, USAGE("--id and --key exclude each other"),
 	    "send", "bob", "a", "--id", ID, "--key", "k");
 	REFUSES(s, "", EX_USAGE,
-	    "--id \"x\" is no UUID; copy it whole: 8-4-4-4-12 hex digits",
+	    "--id \"x\" is not a valid UUID; copy it whole: 8-4-4-4-12 hex digits",
 	    "send", "bob", "a", "--id", "x");
 	REFUSES(s, "", EX_USAGE,
-	    "--conversation \"x\" is no UUID; copy it whole: 8-4-4-4-12 hex "
+	    "--conversation \"x\" is not a valid UUID; copy it whole: 8-4-4-4-12 hex "
 	    "digits",
 	    "send", "a", "--conversation", "x");
 	REFUSES(s, "", EX_USAGE,

@@ -75,7 +75,7 @@ test_shown_and_acked(void **state)
 
 	s->play = play_two;
 	assert_string_equal(stage_run(s, "tail", NULL),
-	    "> session of tb_ann after \"\" -1, acks\n"
+	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "#1     -      bob           one\n"
 	    "- timer 20\n"
 	    "#2     -      bob           two\n"
@@ -89,19 +89,19 @@ test_shown_and_acked(void **state)
 	/* It goes on there, and acks that again. */
 	s->play = play_nothing;
 	assert_string_equal(stage_run(s, "tail", NULL),
-	    "> session of tb_ann after \"E\" 3, acks\n"
+	    "> stream of tb_ann after \"E\" 3, acks\n"
 	    "> ack 3\n"
 	    "> finish\n"
 	    "> stop\n"
 	    "= 0\n");
 	assert_string_equal(stage_run(s, "tail", "--no-ack", "--json", NULL),
-	    "> session of tb_ann after \"E\" 3\n"
+	    "> stream of tb_ann after \"E\" 3\n"
 	    "> finish\n"
 	    "> stop\n"
 	    "= 0\n");
 	s->play = play_two;
 	assert_string_equal(stage_run(s, "tail", "--no-ack", "--json", NULL),
-	    "> session of tb_ann after \"E\" 3\n"
+	    "> stream of tb_ann after \"E\" 3\n"
 	    "{\"seq\":1,\"event_id\":\"eone\",\"kind\":\"message\",\"from\":\"b"
 	    "ob\",\"to\":\"ann\",\"body\":\"one\"}\n"
 	    "- timer 20\n"
@@ -152,7 +152,7 @@ test_batches(void **state)
 		p += n;
 	}
 	*q = '\0';
-	assert_string_equal(text, "> session of tb_ann after \"\" -1, acks\n"
+	assert_string_equal(text, "> stream of tb_ann after \"\" -1, acks\n"
 				  "- timer 20\n"
 				  "> ack 64\n"
 				  "- timer -1\n"
@@ -191,7 +191,7 @@ test_once(void **state)
 
 	s->play = play_caught_up;
 	assert_string_equal(stage_run(s, "tail", "--once", NULL),
-	    "> session of tb_ann after \"\" -1, acks\n"
+	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "#1     -      bob           one\n"
 	    "> ack 1\n"
 	    "> finish\n"
@@ -199,7 +199,7 @@ test_once(void **state)
 	    "= 0\n");
 	s->play = play_not_once;
 	assert_string_equal(stage_run(s, "tail", NULL),
-	    "> session of tb_ann after \"E\" 1, acks\n"
+	    "> stream of tb_ann after \"E\" 1, acks\n"
 	    "#1     -      bob           one\n"
 	    "- it goes on\n"
 	    "> ack 1\n"
@@ -249,7 +249,7 @@ test_lost(void **state)
 
 	s->play = play_losses;
 	assert_string_equal(stage_run(s, "tail", NULL),
-	    "> session of tb_ann after \"\" -1, acks\n"
+	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "twinbox: tail: cannot reach it; trying again\n"
 	    "twinbox: tail: connected again\n"
 	    "#1     -      bob           one\n"
@@ -263,14 +263,14 @@ test_lost(void **state)
 	    "= 0\n");
 	s->play = play_lost_once;
 	assert_string_equal(stage_run(s, "tail", "--once", NULL),
-	    "> session of tb_ann after \"E\" 1, acks\n"
+	    "> stream of tb_ann after \"E\" 1, acks\n"
 	    "> finish\n"
 	    "> stop\n"
 	    "= 69 cannot reach it; start the server, or name another with "
 	    "--server URL\n");
 	s->play = play_busy_once;
 	assert_string_equal(stage_run(s, "tail", "--once", NULL),
-	    "> session of tb_ann after \"E\" 1, acks\n"
+	    "> stream of tb_ann after \"E\" 1, acks\n"
 	    "twinbox: tail: it is busy; trying again\n"
 	    "- it goes on\n"
 	    "> finish\n"
@@ -316,7 +316,7 @@ test_restored(void **state)
 
 	s->play = play_restored;
 	assert_string_equal(stage_run(s, "tail", NULL),
-	    "> session of tb_ann after \"\" -1, acks\n"
+	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "#1     -      bob           one\n"
 	    "#2     -      bob           two\n"
 	    "> ack 2\n"
@@ -331,7 +331,7 @@ test_restored(void **state)
 	/* The welcome names another epoch than the one that is stored. */
 	s->play = play_other_epoch;
 	assert_string_equal(stage_run(s, "tail", NULL),
-	    "> session of tb_ann after \"F\" 2, acks\n"
+	    "> stream of tb_ann after \"F\" 2, acks\n"
 	    "#2     -      bob           new\n"
 	    "twinbox: tail: events 3 to 5 are no longer kept\n"
 	    "> ack 2\n"
@@ -360,7 +360,7 @@ test_ended(void **state)
 
 	s->play = play_revoked;
 	assert_string_equal(stage_run(s, "tail", NULL),
-	    "> session of tb_ann after \"\" -1, acks\n"
+	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "#1     -      bob           one\n"
 	    "> ack 1\n"
 	    "> stop\n"
@@ -385,7 +385,7 @@ test_not_stored(void **state)
 
 	s->play = play_spoilt;
 	assert_string_equal(stage_run(s, "tail", NULL),
-	    "> session of tb_ann after \"\" -1, acks\n"
+	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "#1     -      bob           one\n"
 	    "> finish\n"
 	    "> stop\n"
@@ -411,7 +411,7 @@ test_not_stored_at_end(void **state)
 
 	s->play = play_spoilt_end;
 	assert_string_equal(stage_run(s, "tail", NULL),
-	    "> session of tb_ann after \"\" -1, acks\n"
+	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "#1     -      bob           one\n"
 	    "> stop\n"
 	    "= 77 the token was revoked; twinbox login NAME\n");
@@ -440,13 +440,13 @@ test_not_printed(void **state)
 
 	s->play = play_unprinted;
 	assert_string_equal(stage_run(s, "tail", NULL),
-	    "> session of tb_ann after \"\" -1, acks\n"
+	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "#1     -      bob           one\n"
 	    "= 74 cannot write the output: No space left on device; check "
 	    "where it goes\n");
 	s->play = play_nothing;
 	assert_string_equal(stage_run(s, "tail", NULL),
-	    "> session of tb_ann after \"E\" 1, acks\n"
+	    "> stream of tb_ann after \"E\" 1, acks\n"
 	    "> ack 3\n"
 	    "> finish\n"
 	    "> stop\n"
@@ -464,7 +464,7 @@ test_after(void **state)
 	stage_answer(s, 200, "{'events':[]}");
 	assert_string_equal(stage_run(s, "tail", "--after", "0", NULL),
 	    "> GET /v1/inbox?limit=1&after=0 timeout=0 patience=0\n"
-	    "> session of tb_ann after \"\" 0, acks\n"
+	    "> stream of tb_ann after \"\" 0, acks\n"
 	    "> ack 3\n"
 	    "> finish\n"
 	    "> stop\n"
@@ -477,7 +477,7 @@ test_after(void **state)
 	stage_answer(s, 503, "{'status':503,'code':'busy'}");
 	assert_string_equal(stage_run(s, "tail", "--after", "7", NULL),
 	    "> GET /v1/inbox?limit=1&after=7 timeout=0 patience=0\n"
-	    "> session of tb_ann after \"\" 7, acks\n"
+	    "> stream of tb_ann after \"\" 7, acks\n"
 	    "> ack 3\n"
 	    "> finish\n"
 	    "> stop\n"

@@ -109,7 +109,7 @@ test_overview(void **state)
 	(void)state;
 	full_view(&view);
 	assert_drawn(&view, 80, 24,
-	    "twinbox top  http://desk                                      12"
+	    "twinbox top  http://home                                      12"
 	    ":00:00  every 2s\n"
 	    "[1 overview]  2 destinations   3 dead letters   4 lanes  \n"
 	    "\n"
@@ -151,7 +151,7 @@ test_printed(void **state)
 	view.page = TOP_LANES;
 	top_view_print(&view, &b, &plain);
 	assert_text(&b,
-	    "twinbox top  http://desk                                        "
+	    "twinbox top  http://home                                        "
 	    "        12:00:00\n"
 	    "\n"
 	    "LANE  TO   CLASS     STATE  PENDING  NEXT  SENT  TAIL  DUE\n"
@@ -169,7 +169,7 @@ test_colours(void **state)
 	full_view(&view);
 	top_view_draw(&view, &b, &coloured, 24);
 	assert_coloured(&b,
-	    "twinbox top  http://desk                                    {2}  "
+	    "twinbox top  http://home                                    {2}  "
 	    "12:00:00  every 2s{0}\n"
 	    "{1}[1 overview]{0} {2} 2 destinations {0} {2} 3 dead letters {0} "
 	    "{2} 4 lanes {0} \n"
@@ -221,7 +221,7 @@ test_other_pages(void **state)
 	full_view(&view);
 	view.page = TOP_DESTINATIONS;
 	assert_drawn(&view, 80, 13,
-	    "twinbox top  http://desk                                      12"
+	    "twinbox top  http://home                                      12"
 	    ":00:00  every 2s\n"
 	    " 1 overview  [2 destinations]  3 dead letters   4 lanes  \n"
 	    "\n"
@@ -237,7 +237,7 @@ test_other_pages(void **state)
 	    "q quit   ← → 1-4 views");
 	view.page = TOP_DEAD;
 	assert_drawn(&view, 80, 8,
-	    "twinbox top  http://desk                                      12"
+	    "twinbox top  http://home                                      12"
 	    ":00:00  every 2s\n"
 	    " 1 overview   2 destinations  [3 dead letters]  4 lanes  \n"
 	    "\n"
@@ -248,7 +248,7 @@ test_other_pages(void **state)
 	    "q quit   ← → 1-4 views");
 	view.page = TOP_LANES;
 	assert_drawn(&view, 80, 7,
-	    "twinbox top  http://desk                                      12"
+	    "twinbox top  http://home                                      12"
 	    ":00:00  every 2s\n"
 	    " 1 overview   2 destinations   3 dead letters  [4 lanes] \n"
 	    "\n"
@@ -265,7 +265,7 @@ static void
 test_empty_pages(void **state)
 {
 	static const char *const asking =
-	    "twinbox top  http://desk                                        "
+	    "twinbox top  http://home                                        "
 	    "        12:00:00\n"
 	    "\n"
 	    "asking the server …\n";
@@ -288,7 +288,7 @@ test_empty_pages(void **state)
 	view.lanes = top_parse("{'lanes':[]}");
 	view.page = TOP_DEAD;
 	assert_drawn(&view, 80, 6,
-	    "twinbox top  http://desk                                      12"
+	    "twinbox top  http://home                                      12"
 	    ":00:00  every 2s\n"
 	    " 1 overview   2 destinations  [3 dead letters]  4 lanes  \n"
 	    "\n"
@@ -297,7 +297,7 @@ test_empty_pages(void **state)
 	    "q quit   ← → 1-4 views");
 	view.page = TOP_LANES;
 	assert_drawn(&view, 80, 6,
-	    "twinbox top  http://desk                                      12"
+	    "twinbox top  http://home                                      12"
 	    ":00:00  every 2s\n"
 	    " 1 overview   2 destinations   3 dead letters  [4 lanes] \n"
 	    "\n"
@@ -318,18 +318,18 @@ test_title(void **state)
 	top_begin(&view);
 	view.interval_ms = 90 * SECOND + 999;
 	assert_drawn(&view, 0, 4,
-	    "twinbox top  http://desk                                     12:"
+	    "twinbox top  http://home                                     12:"
 	    "00:00  every 90s\n"
 	    "[1 overview]  2 destinations   3 dead letters   4 lanes  \n"
 	    "\n"
 	    "q quit   ← → 1-4 views");
 	assert_drawn(&view, 49, 4,
-	    "twinbox top  http://desk      12:00:00  every 90s\n"
+	    "twinbox top  http://home      12:00:00  every 90s\n"
 	    "[1 overview]  2 destinations   3 dead letters   4 lanes  \n"
 	    "\n"
 	    "q quit   ← → 1-4 views");
 	assert_drawn(&view, 20, 4,
-	    "twinbox top  http://desk  12:00:00  every 90s\n"
+	    "twinbox top  http://home  12:00:00  every 90s\n"
 	    "[1 overview]  2 destinations   3 dead letters   4 lanes  \n"
 	    "\n"
 	    "q quit   ← → 1-4 views");
@@ -357,7 +357,7 @@ test_foot(void **state)
 	(void)fail_set(&view.why, FAIL_UNREACHABLE, "cannot reach it");
 	top_view_draw(&view, &b, &coloured, 4);
 	assert_coloured(&b,
-	    "twinbox top  http://desk                                    {2}  "
+	    "twinbox top  http://home                                    {2}  "
 	    "12:00:00  every 2s{0}\n"
 	    "{1}[1 overview]{0} {2} 2 destinations {0} {2} 3 dead letters {0} "
 	    "{2} 4 lanes {0} \n"

@@ -414,10 +414,11 @@ test_page_names(void **state)
 {
 
 	(void)state;
-	assert_string_equal(top_page_name(TOP_OVERVIEW), "overview");
-	assert_string_equal(top_page_name(TOP_DESTINATIONS), "destinations");
-	assert_string_equal(top_page_name(TOP_DEAD), "dead");
-	assert_string_equal(top_page_name(TOP_LANES), "lanes");
+	assert_string_equal(top_view_page_name(TOP_OVERVIEW), "overview");
+	assert_string_equal(
+	    top_view_page_name(TOP_DESTINATIONS), "destinations");
+	assert_string_equal(top_view_page_name(TOP_DEAD), "dead");
+	assert_string_equal(top_view_page_name(TOP_LANES), "lanes");
 }
 
 int

@@ -100,7 +100,7 @@ fullscreen_draw(struct fullscreen *f, const struct buf *frame)
 		while (foot < end && *foot != '(')
 			foot++;
 	}
-	p += strlen("twinbox top  http://desk");
+	p += strlen("twinbox top  http://home");
 	while (*p == ' ')
 		p++;
 	page = (const char *)memchr(p, '[', (size_t)(end - p)) + 1;
@@ -552,13 +552,13 @@ test_away(void **state)
 	    "| 12:00:02  every 2s, 1 overview: (0 above, 9 below)\n"
 	    "> GET /v1/admin/stats timeout=10000 patience=0 beside\n"
 	    "| 12:00:02  every 2s, 1 overview: last answer 2s ago, trying "
-	    "again: cannot reach http://desk\n"
+	    "again: cannot reach http://home\n"
 	    "> poll 1000\n"
 	    "| 12:00:03  every 2s, 1 overview: last answer 3s ago, trying "
-	    "again: cannot reach http://desk\n"
+	    "again: cannot reach http://home\n"
 	    "> poll 1000\n"
 	    "| 12:00:04  every 2s, 1 overview: last answer 4s ago, trying "
-	    "again: cannot reach http://desk\n"
+	    "again: cannot reach http://home\n"
 	    "> GET /v1/admin/stats timeout=10000 patience=0 beside\n"
 	    "| 12:00:04  every 2s, 1 overview: last answer 4s ago, trying "
 	    "again: The server is busy\n"
@@ -606,7 +606,7 @@ test_refused(void **state)
 		"= 77 Not allowed; log in as an administrator (the operator makes "
 		"one: twinboxd user add NAME --admin)"},
 	    {404, "{'status':404,'code':'not_found'}",
-		"= 76 this server has no operator's desk; use a newer server"},
+		"= 76 this server does not support admin commands; use a newer server"},
 	};
 	static const int typed[] = {DRAW, 'r', DRAW, DRAW, DRAW, -1};
 	struct stage *s = *state;

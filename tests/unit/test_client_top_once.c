@@ -47,7 +47,7 @@ test_once(void **state)
 	    "patience=0\n"
 	    "> GET /v1/admin/lanes?state=local&limit=200 timeout=10000 "
 	    "patience=0\n"
-	    "twinbox top  http://desk                                          "
+	    "twinbox top  http://home                                          "
 	    "      12:00:00\n"
 	    "\n"
 	    "LANE  TO  CLASS  STATE  PENDING  NEXT  SENT  TAIL  DUE\n"

@@ -233,7 +233,7 @@ test_failures(void **state)
 	    "> GET /v1/outbox/m1?wait=0 timeout=30000 patience=60000\n"
 	    "> GET /v1/outbox/m1?wait=10 if-none-match=\"a\" timeout=30000 "
 	    "patience=60000\n"
-	    "= 69 cannot reach http://desk; start the server, or name another "
+	    "= 69 cannot reach http://home; start the server, or name another "
 	    "with --server URL\n");
 }
 

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "delivery/reclaim.h"
 #include "delivery/settle.h"
 #include "store/lane.h"
 #include "unit/core_fixture.h"
@@ -105,7 +106,7 @@ test_settled(void **state)
 static void
 rescue_finished(struct unit *base)
 {
-	struct rescue_unit *u = CONTAINER_OF(base, struct rescue_unit, unit);
+	struct reclaim_unit *u = CONTAINER_OF(base, struct reclaim_unit, unit);
 
 	(void)u;
 }
@@ -115,19 +116,19 @@ rescue_finished(struct unit *base)
 static void
 test_lost(void **state)
 {
-	struct rescue_unit u;
+	struct reclaim_unit u;
 
 	(void)state;
 	scene_send("bob@a.example");
 	scene_pass(SECOND);
 	assert_int_equal(scene.ncarried, 1);
 	scene.refused = "claim";
-	rescue_unit_init(&u);
+	reclaim_unit_init(&u);
 	u.all = true;
 	u.unit.finish = rescue_finished;
 	assert_int_equal(writer_submit(scene.rig.writer, &u.unit), RC_OK);
 	assert_int_equal(writer_run_once(scene.rig.writer), 1);
-	assert_int_equal(u.rescued, 1);
+	assert_int_equal(u.reclaimed, 1);
 	scene_pass_slowly(LEASE);
 	assert_int_equal(scene.renewals, 1);
 	assert_int_equal(
@@ -154,7 +155,7 @@ test_passed_over(void **state)
 	scene_pass(SECOND);
 	assert_int_equal(scene.ncarried, 1);
 	scene.refused = "renew";
-	scene.passes_over = "rescue";
+	scene.passes_over = "reclaim";
 	scene_pass(scene_lease_left());
 	assert_null(scene.passes_over);
 	assert_int_equal(scene_count("outbox WHERE rescue_count > 0"), 0);
@@ -284,7 +285,7 @@ test_leases_at_the_start(void **state)
 	scene_run(SECOND);
 	assert_non_null(
 	    strstr(logged_stop(), "relay.rescue lanes=1 why=restart\n"));
-	scene_expect("0 rescue\n0 claim\n0 carry a.example 1\n");
+	scene_expect("0 reclaim\n0 claim\n0 carry a.example 1\n");
 	scene_run(18 * SECOND);
 	scene_expect("");
 	assert_int_equal(scene_count("outbox WHERE state = 'sending'"), 1);
@@ -302,13 +303,13 @@ test_lease_runs_out(void **state)
 	scene_run(21 * SECOND);
 	scene_forget();
 	scene_run(39 * SECOND - 1);
-	assert_null(strstr(scene.told, "rescue"));
+	assert_null(strstr(scene.told, "reclaim"));
 	scene_forget();
 	logged_start(&scene.rig.clk.clk);
 	scene_run(1);
 	assert_non_null(
 	    strstr(logged_stop(), "relay.rescue lanes=1 why=lease\n"));
-	assert_non_null(strstr(scene.told, "1 rescue\n"));
+	assert_non_null(strstr(scene.told, "1 reclaim\n"));
 	assert_int_equal(scene_count("outbox WHERE rescue_count = 1"), 1);
 }
 
@@ -320,16 +321,16 @@ test_rescue_put_off(void **state)
 	scene_send_expiring("dan@b.example", SECOND);
 	(void)rig_exec(&scene.rig,
 	    "UPDATE destinations SET paused_at = 1 WHERE name = 'b.example'");
-	scene.refused = "rescue";
+	scene.refused = "reclaim";
 	scene_run(1399);
-	scene_expect("1000 rescue\n1200 rescue\n");
+	scene_expect("1000 reclaim\n1200 reclaim\n");
 	scene.refused = NULL;
-	scene.fails = "rescue";
+	scene.fails = "reclaim";
 	scene_run(201);
-	scene_expect("1 rescue\n201 rescue\n");
+	scene_expect("1 reclaim\n201 reclaim\n");
 	scene.fails_with = RC_CLOSED;
 	scene_run(10 * SECOND);
-	scene_expect("200 rescue\n");
+	scene_expect("200 reclaim\n");
 }
 
 /* Two parcels that left at different times are renewed at theirs, without a

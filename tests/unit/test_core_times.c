@@ -451,13 +451,13 @@ test_expiry(void **state)
 	(void)rig_exec(&scene.rig,
 	    "UPDATE destinations SET paused_at = 1 WHERE name = 'b.example'");
 	scene_run(3 * SECOND);
-	scene_expect("0 claim\n0 carry a.example 1\n2000 rescue\n");
+	scene_expect("0 claim\n0 carry a.example 1\n2000 reclaim\n");
 	assert_int_equal(scene_count("outbox WHERE state = 'expired'"), 1);
 	scene_send_expiring("dan@b.example", SECOND);
 	scene_send_expiring("dan@b.example", 12 * SECOND);
 	scene_run(12 * SECOND);
 	/* The looks come 10 s after each other. */
-	scene_expect("9000 rescue\n12000 rescue\n");
+	scene_expect("9000 reclaim\n12000 reclaim\n");
 	assert_int_equal(scene_count("outbox WHERE state = 'expired'"), 3);
 	rig_check_promises(&scene.rig);
 }

@@ -2,7 +2,7 @@
 /*
  * The database seam over drivers that this file plays: one that has only what
  * each has, as SQLite's, and one that has all, as PostgreSQL's.  Each call goes
- * where it belongs, is counted once for each question, and what a driver has
+ * where it belongs, is counted once for each statement, and what a driver has
  * not is refused or done one by one.
  */
 #include <setjmp.h>
@@ -20,7 +20,8 @@ static char did[300];
 static enum rc answer;
 static int64_t changed;
 
-static enum rc __attribute__((format(printf, 1, 2))) note(const char *fmt, ...)
+static enum rc __attribute__((format(printf, 1, 2)))
+record(const char *fmt, ...)
 {
 	size_t n = strlen(did);
 	va_list ap;
@@ -41,7 +42,7 @@ fake_run(struct db *db, int stmt, const struct db_val *params, size_t n,
 	(void)arg;
 	(void)err;
 	assert_null(ret_changed);
-	return (note("run %d of %zu at %d;", stmt, n, (int)params->u.i64));
+	return (record("run %d of %zu at %d;", stmt, n, (int)params->u.i64));
 }
 
 static enum rc
@@ -53,7 +54,7 @@ fake_exec_many(struct db *db, int stmt, const struct db_val *params, size_t n,
 	(void)params;
 	(void)err;
 	*ret_changed += changed;
-	return (note("exec %d of %zu, %zu rows;", stmt, n, nrows));
+	return (record("exec %d of %zu, %zu rows;", stmt, n, nrows));
 }
 
 static enum rc
@@ -65,41 +66,42 @@ fake_run_many(struct db *db, int stmt, const struct db_set *set, db_row_fn each,
 	(void)each;
 	(void)arg;
 	(void)err;
-	return (note("run many %d, %zu rows;", stmt, set->n));
+	return (record("run many %d, %zu rows;", stmt, set->n));
 }
 
 static enum rc
-fake_write(struct db *db, int stmt, const struct db_set *set, struct err *err)
+fake_pipeline_write(
+    struct db *db, int stmt, const struct db_set *set, struct err *err)
 {
 
 	(void)db;
 	(void)err;
-	return (note("write %d, %zu rows;", stmt, set->n));
+	return (record("write %d, %zu rows;", stmt, set->n));
 }
 
 static enum rc
-fake_ask(struct db *db, int stmt, const struct db_set *set, db_row_fn each,
-    void *arg, struct err *err)
+fake_pipeline_query(struct db *db, int stmt, const struct db_set *set,
+    db_row_fn each, void *arg, struct err *err)
 {
 
 	(void)db;
 	(void)each;
 	(void)arg;
 	(void)err;
-	return (note("ask %d, %zu rows;", stmt, set->n));
+	return (record("query %d, %zu rows;", stmt, set->n));
 }
 
 static enum rc
-fake_answers(struct db *db, struct err *err)
+fake_pipeline_flush(struct db *db, struct err *err)
 {
 
 	(void)db;
 	(void)err;
-	return (note("answers;"));
+	return (record("flush;"));
 }
 
 static bool
-fake_again(const struct db *db)
+fake_retryable(const struct db *db)
 {
 
 	(void)db;
@@ -107,21 +109,21 @@ fake_again(const struct db *db)
 }
 
 static enum rc
-fake_take_time(struct db *db, struct err *err)
+fake_allow_long_statements(struct db *db, struct err *err)
 {
 
 	(void)db;
 	(void)err;
-	return (note("take time;"));
+	return (record("long;"));
 }
 
 static enum rc
-fake_be_node(struct db *db, int64_t node, struct err *err)
+fake_set_node(struct db *db, int64_t node, struct err *err)
 {
 
 	(void)db;
 	(void)err;
-	return (note("node %d;", (int)node));
+	return (record("node %d;", (int)node));
 }
 
 static enum rc
@@ -131,30 +133,30 @@ fake_lineage_get(struct db *db, struct db_lineage *ret, struct err *err)
 	(void)db;
 	(void)err;
 	ret->id = 7;
-	return (note("line;"));
+	return (record("lineage;"));
 }
 
 static enum rc
-fake_listen(struct db *db, const char *channel, struct err *err)
+fake_notification_listen(struct db *db, const char *channel, struct err *err)
 {
 
 	(void)db;
 	(void)err;
-	return (note("listen %s;", channel));
+	return (record("listen %s;", channel));
 }
 
 static enum rc
-fake_notify(
+fake_notification_send(
     struct db *db, const char *channel, const char *text, struct err *err)
 {
 
 	(void)db;
 	(void)err;
-	return (note("notify %s %s;", channel, text));
+	return (record("send %s %s;", channel, text));
 }
 
 static int
-fake_fd(const struct db *db)
+fake_notification_fd(const struct db *db)
 {
 
 	(void)db;
@@ -162,14 +164,15 @@ fake_fd(const struct db *db)
 }
 
 static enum rc
-fake_notes(struct db *db, db_note_fn each, void *arg, struct err *err)
+fake_notification_poll(
+    struct db *db, db_notification_fn each, void *arg, struct err *err)
 {
 
 	(void)db;
 	(void)each;
 	(void)arg;
 	(void)err;
-	return (note("notes;"));
+	return (record("poll;"));
 }
 
 static const char bytes[] = "0123456789abcdef";
@@ -187,21 +190,21 @@ fake_bytes(const struct db_row *row, int col, bool text, size_t *ret_n)
 
 static const struct db_driver bare_driver = {
     .run = fake_run, .exec_many = fake_exec_many, .col_bytes = fake_bytes};
-static const struct db_driver full_driver = {.shared = true,
+static const struct db_driver full_driver = {.multi_writer = true,
     .run = fake_run,
     .exec_many = fake_exec_many,
-    .again = fake_again,
+    .retryable = fake_retryable,
     .run_many = fake_run_many,
-    .write = fake_write,
-    .ask = fake_ask,
-    .answers = fake_answers,
-    .take_time = fake_take_time,
-    .be_node = fake_be_node,
+    .pipeline_write = fake_pipeline_write,
+    .pipeline_query = fake_pipeline_query,
+    .pipeline_flush = fake_pipeline_flush,
+    .allow_long_statements = fake_allow_long_statements,
+    .set_node = fake_set_node,
     .lineage_get = fake_lineage_get,
-    .listen = fake_listen,
-    .notify = fake_notify,
-    .fd = fake_fd,
-    .notes = fake_notes};
+    .notification_listen = fake_notification_listen,
+    .notification_send = fake_notification_send,
+    .notification_fd = fake_notification_fd,
+    .notification_poll = fake_notification_poll};
 
 static const struct sql_text statements[] = {
     {"first", "", NULL}, {"second", "", NULL}};
@@ -247,15 +250,19 @@ test_many(void **state)
 	check(&bare, "run 1 of 2 at 0;run 1 of 2 at 2;run 1 of 2 at 4;", 3);
 	assert_int_equal(RC_OK, db_run_many(&full, 1, &set, NULL, NULL, &err));
 	check(&full, "run many 1, 3 rows;", 1);
-	assert_int_equal(RC_OK, db_ask(&bare, 1, &set, NULL, NULL, &err));
+	assert_int_equal(
+	    RC_OK, db_pipeline_query(&bare, 1, &set, NULL, NULL, &err));
 	check(&bare, "run 1 of 2 at 0;run 1 of 2 at 2;run 1 of 2 at 4;", 3);
-	assert_int_equal(RC_OK, db_ask(&full, 1, &set, NULL, NULL, &err));
-	check(&full, "ask 1, 3 rows;", 1);
-	/* For no rows nobody is asked. */
+	assert_int_equal(
+	    RC_OK, db_pipeline_query(&full, 1, &set, NULL, NULL, &err));
+	check(&full, "query 1, 3 rows;", 1);
+	/* For no rows nothing is sent. */
 	assert_int_equal(RC_OK, db_run_many(&bare, 1, &none, NULL, NULL, &err));
 	assert_int_equal(RC_OK, db_run_many(&full, 1, &none, NULL, NULL, &err));
-	assert_int_equal(RC_OK, db_ask(&bare, 1, &none, NULL, NULL, &err));
-	assert_int_equal(RC_OK, db_ask(&full, 1, &none, NULL, NULL, &err));
+	assert_int_equal(
+	    RC_OK, db_pipeline_query(&bare, 1, &none, NULL, NULL, &err));
+	assert_int_equal(
+	    RC_OK, db_pipeline_query(&full, 1, &none, NULL, NULL, &err));
 	check(&bare, "", 0);
 	check(&full, "", 0);
 	/* The first that fails is the last. */
@@ -265,8 +272,9 @@ test_many(void **state)
 	check(&bare, "run 1 of 2 at 0;", 1);
 	assert_int_equal(
 	    RC_BUSY, db_run_many(&full, 1, &set, NULL, NULL, &err));
-	assert_int_equal(RC_BUSY, db_ask(&full, 1, &set, NULL, NULL, &err));
-	check(&full, "run many 1, 3 rows;ask 1, 3 rows;", 2);
+	assert_int_equal(
+	    RC_BUSY, db_pipeline_query(&full, 1, &set, NULL, NULL, &err));
+	check(&full, "run many 1, 3 rows;query 1, 3 rows;", 2);
 }
 
 static void
@@ -278,23 +286,24 @@ test_write(void **state)
 
 	(void)state;
 	changed = 3;
-	assert_int_equal(RC_OK, db_write(&bare, 1, &set, &err));
+	assert_int_equal(RC_OK, db_pipeline_write(&bare, 1, &set, &err));
 	check(&bare, "exec 1 of 2, 3 rows;", 3);
-	assert_int_equal(RC_OK, db_write(&full, 1, &set, &err));
+	assert_int_equal(RC_OK, db_pipeline_write(&full, 1, &set, &err));
 	check(&full, "write 1, 3 rows;", 1);
-	assert_int_equal(RC_OK, db_write(&bare, 1, &none, &err));
-	assert_int_equal(RC_OK, db_write(&full, 1, &none, &err));
+	assert_int_equal(RC_OK, db_pipeline_write(&bare, 1, &none, &err));
+	assert_int_equal(RC_OK, db_pipeline_write(&full, 1, &none, &err));
 	check(&bare, "", 0);
 	check(&full, "", 0);
 	for (changed = 2; changed <= 4; changed += 2) {
 		err = (struct err)ERR_INIT;
-		assert_int_equal(RC_CONFLICT, db_write(&bare, 1, &set, &err));
+		assert_int_equal(
+		    RC_CONFLICT, db_pipeline_write(&bare, 1, &set, &err));
 		assert_string_equal(err.text,
 		    "second: a row is not in the state it should be in");
 	}
 	/* A failure is told as it is. */
 	answer = RC_IO;
-	assert_int_equal(RC_IO, db_write(&bare, 1, &set, &err));
+	assert_int_equal(RC_IO, db_pipeline_write(&bare, 1, &set, &err));
 	did[0] = '\0';
 	bare.statements = 0;
 	/* Counted from nothing, also for no rows. */
@@ -314,43 +323,44 @@ test_others(void **state)
 {
 	static const char alone[] = "db: it has no other nodes";
 	struct err err = ERR_INIT;
-	struct db_lineage line = {.id = 0};
+	struct db_lineage lineage = {.id = 0};
 
 	(void)state;
-	assert_int_equal(RC_OK, db_answers(&bare, &err));
-	assert_int_equal(RC_OK, db_take_time(&bare, &err));
-	assert_false(db_again(&bare));
-	assert_false(db_shared(&bare));
-	assert_int_equal(-1, db_fd(&bare));
-	assert_int_equal(RC_INTERNAL, db_be_node(&bare, 3, &err));
+	assert_int_equal(RC_OK, db_pipeline_flush(&bare, &err));
+	assert_int_equal(RC_OK, db_allow_long_statements(&bare, &err));
+	assert_false(db_retryable(&bare));
+	assert_false(db_multi_writer(&bare));
+	assert_int_equal(-1, db_notification_fd(&bare));
+	assert_int_equal(RC_INTERNAL, db_set_node(&bare, 3, &err));
 	assert_string_equal(err.text, alone);
-	assert_int_equal(RC_INTERNAL, db_lineage_get(&bare, &line, &err));
-	assert_int_equal(RC_INTERNAL, db_listen(&bare, "c", &err));
-	assert_int_equal(RC_INTERNAL, db_notify(&bare, "c", "t", &err));
-	assert_int_equal(RC_INTERNAL, db_notes(&bare, NULL, NULL, &err));
+	assert_int_equal(RC_INTERNAL, db_lineage_get(&bare, &lineage, &err));
+	assert_int_equal(RC_INTERNAL, db_notification_listen(&bare, "c", &err));
+	assert_int_equal(
+	    RC_INTERNAL, db_notification_send(&bare, "c", "t", &err));
+	assert_int_equal(
+	    RC_INTERNAL, db_notification_poll(&bare, NULL, NULL, &err));
 	assert_string_equal(err.text, alone);
 	check(&bare, "", 0);
 
-	assert_int_equal(RC_OK, db_answers(&full, &err));
-	assert_int_equal(RC_OK, db_take_time(&full, &err));
-	assert_false(db_again(&full));
-	assert_true(db_shared(&full));
-	assert_int_equal(7, db_fd(&full));
-	assert_int_equal(RC_OK, db_be_node(&full, 3, &err));
-	assert_int_equal(RC_OK, db_lineage_get(&full, &line, &err));
-	assert_int_equal(7, line.id);
-	assert_int_equal(RC_OK, db_listen(&full, "c", &err));
-	assert_int_equal(RC_OK, db_notify(&full, "c", "t", &err));
-	assert_int_equal(RC_OK, db_notes(&full, NULL, NULL, &err));
-	check(&full, "answers;take time;node 3;line;listen c;notify c t;notes;",
-	    0);
+	assert_int_equal(RC_OK, db_pipeline_flush(&full, &err));
+	assert_int_equal(RC_OK, db_allow_long_statements(&full, &err));
+	assert_false(db_retryable(&full));
+	assert_true(db_multi_writer(&full));
+	assert_int_equal(7, db_notification_fd(&full));
+	assert_int_equal(RC_OK, db_set_node(&full, 3, &err));
+	assert_int_equal(RC_OK, db_lineage_get(&full, &lineage, &err));
+	assert_int_equal(7, lineage.id);
+	assert_int_equal(RC_OK, db_notification_listen(&full, "c", &err));
+	assert_int_equal(RC_OK, db_notification_send(&full, "c", "t", &err));
+	assert_int_equal(RC_OK, db_notification_poll(&full, NULL, NULL, &err));
+	check(&full, "flush;long;node 3;lineage;listen c;send c t;poll;", 0);
 	answer = RC_BUSY;
-	assert_true(db_again(&full));
-	assert_int_equal(RC_BUSY, db_answers(&full, &err));
+	assert_true(db_retryable(&full));
+	assert_int_equal(RC_BUSY, db_pipeline_flush(&full, &err));
 }
 
-/* After a failure of the disk nothing can be promised; a server that others
- * share may be back. */
+/* After a failure of the disk nothing can be promised; a server with
+ * several writers may be back. */
 static void
 test_fatal(void **state)
 {

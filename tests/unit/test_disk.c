@@ -28,7 +28,7 @@ static struct {
 /* ---- the others (main.am) ---- */
 
 int __wrap_statvfs(const char *path, struct statvfs *ret);
-bool __wrap_db_shared(const struct db *db);
+bool __wrap_db_multi_writer(const struct db *db);
 
 int
 __wrap_statvfs(const char *path, struct statvfs *ret)
@@ -47,7 +47,7 @@ __wrap_statvfs(const char *path, struct statvfs *ret)
 }
 
 bool
-__wrap_db_shared(const struct db *db)
+__wrap_db_multi_writer(const struct db *db)
 {
 
 	(void)db;

@@ -13,6 +13,7 @@
 
 #include "base/mem.h"
 #include "txn/effects.h"
+#include "txn/wake.h"
 
 static unsigned
 refs(struct text *t)

@@ -22,11 +22,11 @@ refused(const char *path, const char *text)
 	int fd = -1;
 
 	(void)snprintf(expected, sizeof(expected), "%s %s", path, text);
-	assert_int_equal(file_open_regular(path, &fd, &err), RC_INVALID);
+	assert_int_equal(regular_file_open(path, &fd, &err), RC_INVALID);
 	assert_string_equal(err.text, expected);
 	assert_int_equal(fd, -1);
 	err = (struct err)ERR_INIT;
-	assert_int_equal(file_check_regular(path, &err), RC_INVALID);
+	assert_int_equal(regular_file_check(path, &err), RC_INVALID);
 }
 
 static void
@@ -41,8 +41,8 @@ test_files(void **state)
 	assert_true(folder_make("file", folder, sizeof(folder)));
 	(void)snprintf(path, sizeof(path), "%s/f", folder);
 	(void)snprintf(link, sizeof(link), "%s/l", folder);
-	assert_int_equal(file_open_regular(path, &fd, &err), RC_NOT_FOUND);
-	assert_int_equal(file_check_regular(path, &err), RC_OK);
+	assert_int_equal(regular_file_open(path, &fd, &err), RC_NOT_FOUND);
+	assert_int_equal(regular_file_check(path, &err), RC_OK);
 	assert_int_equal(mkfifo(path, 0600), 0);
 	refused(path, "is a FIFO: name a regular file");
 	assert_int_equal(symlink(path, link), 0);
@@ -53,7 +53,7 @@ test_files(void **state)
 	f = fopen(path, "w");
 	assert_non_null(f);
 	assert_int_equal(fclose(f), 0);
-	assert_int_equal(file_open_regular(link, &fd, &err), RC_OK);
+	assert_int_equal(regular_file_open(link, &fd, &err), RC_OK);
 	assert_int_equal(close(fd), 0);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(unlink(link), 0);

@@ -318,15 +318,15 @@ test_limits(void **state)
 
 /* Requests are counted when they begin; a stop waits by that. */
 static void
-test_taken(void **state)
+test_begun(void **state)
 {
-	uint64_t taken = http_taken(f.http);
+	uint64_t begun = http_begun(f.http);
 
 	(void)state;
 	assert_int_equal(ask(&f, GET("/hello"), &r, NULL), 200);
-	assert_int_equal(http_taken(f.http), taken + 1);
+	assert_int_equal(http_begun(f.http), begun + 1);
 	assert_int_equal(ask(&f, GET("/none"), &r, NULL), 404);
-	assert_int_equal(http_taken(f.http), taken + 2);
+	assert_int_equal(http_begun(f.http), begun + 2);
 }
 
 /* ---- before a request ---- */
@@ -501,7 +501,7 @@ main(void)
 	    cmocka_unit_test(test_reasons),
 	    cmocka_unit_test(test_borders),
 	    cmocka_unit_test(test_limits),
-	    cmocka_unit_test(test_taken),
+	    cmocka_unit_test(test_begun),
 	    cmocka_unit_test(test_turned_away),
 	    cmocka_unit_test(test_fewest),
 	    cmocka_unit_test(test_no_memory_for_target),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts of server/http that need no server: what is due, telling first
+ * The parts of server/http that need no server: the timer heap, telling first
  * lines apart, connections of an address, content types, the router.
  */
 #include <setjmp.h>
@@ -16,18 +16,22 @@
 
 #include "base/htab.h"
 #include "base/rnd.h"
-#include "http/http_internal.h"
+#include "http/conn_limit_internal.h"
+#include "http/front_internal.h"
+#include "http/head_internal.h"
+#include "http/router_internal.h"
+#include "http/timer_heap.h"
 
 #define NODES 500
 
 /* Random adding and removing against a plain search for the least. */
 static void
-test_due(void **state)
+test_timer_heap(void **state)
 {
-	static struct due_node nodes[NODES];
+	static struct timer_node nodes[NODES];
 	struct rnd_seeded rnd;
-	struct due due = {.root = NULL};
-	struct due_node *first;
+	struct timer_heap heap = {.root = NULL};
+	struct timer_node *first;
 	int64_t least, last = -1;
 	int i, round, left = 0;
 
@@ -36,16 +40,16 @@ test_due(void **state)
 	for (round = 0; round < 20000; round++) {
 		i = (int)rnd_below(&rnd.rnd, NODES);
 		if (nodes[i].queued)
-			due_remove(&due, &nodes[i]);
+			timer_heap_remove(&heap, &nodes[i]);
 		else
-			due_add(&due, &nodes[i],
+			timer_heap_add(&heap, &nodes[i],
 			    (int64_t)rnd_below(&rnd.rnd, 1000));
 		if (round % 10 != 0)
 			continue;
 		for (i = 0, least = INT64_MAX; i < NODES; i++)
 			if (nodes[i].queued && nodes[i].at_ms < least)
 				least = nodes[i].at_ms;
-		first = due_first(&due);
+		first = timer_heap_first(&heap);
 		if (least == INT64_MAX)
 			assert_null(first);
 		else
@@ -53,11 +57,11 @@ test_due(void **state)
 	}
 	for (i = 0; i < NODES; i++)
 		left += nodes[i].queued;
-	while ((first = due_first(&due)) != NULL) {
+	while ((first = timer_heap_first(&heap)) != NULL) {
 		assert_true(first->at_ms >= last);
 		last = first->at_ms;
-		due_remove(&due, first);
-		due_remove(&due, first); /* nothing */
+		timer_heap_remove(&heap, first);
+		timer_heap_remove(&heap, first); /* nothing */
 		left--;
 	}
 	assert_int_equal(left, 0);
@@ -132,7 +136,7 @@ from(struct conn *conn, const char *text)
 }
 
 static void
-test_door(void **state)
+test_conn_limit(void **state)
 {
 	/* In groups that count as one address. */
 	static const char *const texts[][3] = {
@@ -144,36 +148,37 @@ test_door(void **state)
 	const struct http_options options = {
 	    .clk = clk_system(), .address_limit = 2};
 	struct conn conns[5][3];
-	struct door door = {0};
+	struct conn_limit limit = {0};
 	int i, round;
 
 	(void)state;
-	assert_int_equal(door_init(&door, &options), RC_OK);
+	assert_int_equal(conn_limit_init(&limit, &options), RC_OK);
 	for (round = 0; round < 3; round++) {
 		for (i = 0; i < 5; i++) {
 			from(&conns[i][0], texts[i][0]);
 			from(&conns[i][1], texts[i][1]);
 			from(&conns[i][2], texts[i][2]);
-			assert_true(door_enter(&door, &conns[i][0]));
-			assert_true(door_enter(&door, &conns[i][1]));
-			assert_false(door_enter(&door, &conns[i][2]));
+			assert_true(conn_limit_enter(&limit, &conns[i][0]));
+			assert_true(conn_limit_enter(&limit, &conns[i][1]));
+			assert_false(conn_limit_enter(&limit, &conns[i][2]));
 		}
 		for (i = 0; i < 5; i++) {
-			door_leave(&door, &conns[i][2]); /* was never in */
-			assert_false(door_enter(&door, &conns[i][2]));
-			door_leave(&door, &conns[i][0]);
-			door_leave(&door, &conns[i][0]); /* is gone */
-			assert_true(door_enter(&door, &conns[i][2]));
-			door_leave(&door, &conns[i][1]);
-			door_leave(&door, &conns[i][2]);
+			conn_limit_leave(
+			    &limit, &conns[i][2]); /* was never in */
+			assert_false(conn_limit_enter(&limit, &conns[i][2]));
+			conn_limit_leave(&limit, &conns[i][0]);
+			conn_limit_leave(&limit, &conns[i][0]); /* is gone */
+			assert_true(conn_limit_enter(&limit, &conns[i][2]));
+			conn_limit_leave(&limit, &conns[i][1]);
+			conn_limit_leave(&limit, &conns[i][2]);
 		}
-		assert_int_equal(htab_count(door.counts), 0);
+		assert_int_equal(htab_count(limit.counts), 0);
 	}
-	door.limit = 0;
+	limit.per_address = 0;
 	for (i = 0; i < 5; i++)
-		assert_true(door_enter(&door, &conns[0][0]));
-	assert_int_equal(htab_count(door.counts), 0);
-	door_fini(&door);
+		assert_true(conn_limit_enter(&limit, &conns[0][0]));
+	assert_int_equal(htab_count(limit.counts), 0);
+	conn_limit_fini(&limit);
 }
 
 static void
@@ -181,21 +186,25 @@ test_media(void **state)
 {
 
 	(void)state;
-	assert_true(media_ok("application/json", false));
-	assert_true(media_ok("Application/JSON; charset=UTF-8", false));
-	assert_true(media_ok("application/json;charset=\"utf-8\"", false));
-	assert_false(media_ok("application/json; charset=latin1", false));
-	assert_false(media_ok("application/jsonx", false));
-	assert_false(media_ok("text/plain", false));
-	assert_false(media_ok(NULL, false));
-	assert_false(media_ok("", false));
-	assert_true(media_ok(NULL, true));
-	assert_true(media_ok("text/plain", true));
-	assert_true(media_ok("text/markdown; charset=utf-8", true));
-	assert_true(media_ok("application/json", true));
-	assert_false(media_ok("text/", true));
-	assert_false(media_ok("text/plain; charset=utf-16", true));
-	assert_false(media_ok("multipart/form-data; boundary=x", true));
+	assert_true(validator_media_ok("application/json", false));
+	assert_true(
+	    validator_media_ok("Application/JSON; charset=UTF-8", false));
+	assert_true(
+	    validator_media_ok("application/json;charset=\"utf-8\"", false));
+	assert_false(
+	    validator_media_ok("application/json; charset=latin1", false));
+	assert_false(validator_media_ok("application/jsonx", false));
+	assert_false(validator_media_ok("text/plain", false));
+	assert_false(validator_media_ok(NULL, false));
+	assert_false(validator_media_ok("", false));
+	assert_true(validator_media_ok(NULL, true));
+	assert_true(validator_media_ok("text/plain", true));
+	assert_true(validator_media_ok("text/markdown; charset=utf-8", true));
+	assert_true(validator_media_ok("application/json", true));
+	assert_false(validator_media_ok("text/", true));
+	assert_false(validator_media_ok("text/plain; charset=utf-16", true));
+	assert_false(
+	    validator_media_ok("multipart/form-data; boundary=x", true));
 }
 
 static void
@@ -203,11 +212,11 @@ test_list(void **state)
 {
 
 	(void)state;
-	assert_true(list_has("websocket", "websocket"));
-	assert_true(list_has("h2c , WebSocket", "websocket"));
-	assert_false(list_has("websockets, web socket", "websocket"));
-	assert_false(list_has("", "websocket"));
-	assert_false(list_has(NULL, "websocket"));
+	assert_true(validator_list_has("websocket", "websocket"));
+	assert_true(validator_list_has("h2c , WebSocket", "websocket"));
+	assert_false(validator_list_has("websockets, web socket", "websocket"));
+	assert_false(validator_list_has("", "websocket"));
+	assert_false(validator_list_has(NULL, "websocket"));
 }
 
 static void
@@ -331,9 +340,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_due),
+	    cmocka_unit_test(test_timer_heap),
 	    cmocka_unit_test(test_classify),
-	    cmocka_unit_test(test_door),
+	    cmocka_unit_test(test_conn_limit),
 	    cmocka_unit_test(test_media),
 	    cmocka_unit_test(test_list),
 	    cmocka_unit_test(test_etags),

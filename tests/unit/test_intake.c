@@ -127,7 +127,7 @@ test_again(void **state)
 	assert_true(intake_take(&k->in, k->batch, &k->n, false));
 	put(k, 2, &client);
 	put(k, 3, &client);
-	k->units[0].again = true;
+	k->units[0].requeue = true;
 	intake_put_again(&k->in, k->batch, k->n, &done, &n);
 	assert_int_equal(n, 1);
 	assert_ptr_equal(done, &k->units[1]);

@@ -93,13 +93,13 @@ test_text_lines(void **state)
 	begin(LOG_FMT_TEXT, LVL_DEBUG);
 	log_event(LOG_EV_SERVER_READY, "url=%s port=%d", "http://a b", 80);
 	log_event(LOG_EV_PUSH_OPEN, "%s user=%s", "0192-ab", "eve");
-	log_event(LOG_EV_SERVER_STOP, "%s", "");
+	log_event_bare(LOG_EV_SERVER_STOP);
 	err_set(&err, RC_IO, "disk: it broke");
 	log_error(LOG_EV_STORE_FAIL, &err, "batch=%d", 3);
-	log_error(LOG_EV_STORE_FAIL, &err, "%s", "");
+	log_error_bare(LOG_EV_STORE_FAIL, &err);
 	log_error(LOG_EV_STORE_FAIL, NULL, "n=%d", 1);
 	err_set(&err, RC_BUSY, "%s", "");
-	log_error(LOG_EV_STORE_FAIL, &err, "%s", "");
+	log_error_bare(LOG_EV_STORE_FAIL, &err);
 	assert_string_equal(finish(), PREFIX
 	    "info server.ready url=http://a b port=80\n" PREFIX
 	    "debug push.open 0192-ab user=eve\n" PREFIX
@@ -114,7 +114,7 @@ log_late(void *arg)
 {
 
 	(void)arg;
-	log_event(LOG_EV_SERVER_START, "%s", "");
+	log_event_bare(LOG_EV_SERVER_START);
 }
 
 /* A program that ends says why in its last line, whatever its other threads
@@ -128,7 +128,7 @@ test_last_line(void **state)
 
 	(void)state;
 	begin(LOG_FMT_TEXT, LVL_INFO);
-	log_event(LOG_EV_SERVER_READY, "%s", "");
+	log_event_bare(LOG_EV_SERVER_READY);
 	log_last(LOG_EV_STORE_FAIL, NULL, "exit=%d", 74);
 	assert_int_equal(
 	    thr_start(THR_OTHER, 0, log_late, NULL, &thr, NULL), RC_OK);
@@ -152,8 +152,8 @@ test_last_line(void **state)
 
 	/* A level that is not logged closes the log, too. */
 	begin(LOG_FMT_TEXT, LVL_ERROR);
-	log_last(LOG_EV_SERVER_STOPPED, NULL, "%s", "");
-	log_error(LOG_EV_STORE_FAIL, NULL, "%s", "");
+	log_last_bare(LOG_EV_SERVER_STOPPED);
+	log_error_bare(LOG_EV_STORE_FAIL, NULL);
 	assert_string_equal(finish(), "");
 }
 

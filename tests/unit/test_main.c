@@ -30,7 +30,7 @@
 
 /* Of main.c, which is not linked here. */
 int
-complain(int code, const char *fmt, ...)
+main_complain(int code, const char *fmt, ...)
 {
 
 	(void)fmt;
@@ -38,7 +38,7 @@ complain(int code, const char *fmt, ...)
 }
 
 int
-settings(int argc, char **argv, struct config *ret)
+main_settings(int argc, char **argv, struct config *ret)
 {
 
 	(void)argc;
@@ -143,10 +143,10 @@ user_of(struct world *w, const char *name)
 	return (user);
 }
 
-static struct user_command
+static struct users_command
 command_of(enum user_op op, const char *name, const char *hash)
 {
-	struct user_command c = {.op = op};
+	struct users_command c = {.op = op};
 
 	(void)snprintf(c.name, sizeof(c.name), "%s", name);
 	(void)snprintf(c.password_hash, sizeof(c.password_hash), "%s", hash);
@@ -239,30 +239,30 @@ static void
 test_commands(void **state)
 {
 	struct world *w = *state;
-	struct user_command c = command_of(USER_ADD, "ann", HASH);
+	struct users_command c = command_of(USER_ADD, "ann", HASH);
 	struct err err = ERR_INIT;
 
 	c.admin = true;
-	assert_int_equal(RC_OK, user_command_run(&c, w->db, w->writer, &err));
+	assert_int_equal(RC_OK, users_command_run(&c, w->db, w->writer, &err));
 	assert_true(user_of(w, "ann").admin);
 	assert_string_equal(HASH, user_of(w, "ann").password_hash);
 	assert_int_equal(
-	    RC_EXISTS, user_command_run(&c, w->db, w->writer, &err));
+	    RC_EXISTS, users_command_run(&c, w->db, w->writer, &err));
 
 	c = command_of(USER_PASSWD, "ann", HASH "x");
-	assert_int_equal(RC_OK, user_command_run(&c, w->db, w->writer, &err));
+	assert_int_equal(RC_OK, users_command_run(&c, w->db, w->writer, &err));
 	assert_string_equal(HASH "x", user_of(w, "ann").password_hash);
 	assert_true(user_of(w, "ann").admin);
 
 	c = command_of(USER_DISABLE, "ann", "");
-	assert_int_equal(RC_OK, user_command_run(&c, w->db, w->writer, &err));
+	assert_int_equal(RC_OK, users_command_run(&c, w->db, w->writer, &err));
 	assert_true(user_of(w, "ann").disabled);
 	assert_int_equal(
-	    RC_NOT_FOUND, user_command_run(&c, w->db, w->writer, &err));
+	    RC_NOT_FOUND, users_command_run(&c, w->db, w->writer, &err));
 
 	c = command_of(USER_DISABLE, "bob", "");
 	assert_int_equal(
-	    RC_NOT_FOUND, user_command_run(&c, w->db, w->writer, &err));
+	    RC_NOT_FOUND, users_command_run(&c, w->db, w->writer, &err));
 	assert_non_null(strstr(err.text, "bob"));
 }
 
@@ -271,23 +271,23 @@ static void
 test_results(void **state)
 {
 	struct world *w = *state;
-	struct user_command c = command_of(USER_ADD, "ann", HASH);
+	struct users_command c = command_of(USER_ADD, "ann", HASH);
 	struct account_unit unit;
 	struct err err = ERR_INIT;
 
 	c.admin = true;
-	assert_int_equal(RC_OK, user_command_unit(&c, w->db, &unit, &err));
+	assert_int_equal(RC_OK, users_command_unit(&c, w->db, &unit, &err));
 	assert_string_equal("operator", unit.operator);
 	assert_string_equal("ann", unit.user.name);
 	assert_string_equal(HASH, unit.user.password_hash);
 	assert_true(unit.user.admin);
 	unit.unit.rc = RC_OK;
-	assert_int_equal(RC_OK, user_command_result(&unit, &err));
+	assert_int_equal(RC_OK, users_command_result(&unit, &err));
 	unit.unit.rc = RC_BUSY;
-	assert_int_equal(RC_BUSY, user_command_result(&unit, &err));
+	assert_int_equal(RC_BUSY, users_command_result(&unit, &err));
 	assert_string_equal("the database: busy", err.text);
 	unit.unit.rc = RC_FULL;
-	assert_int_equal(RC_FULL, user_command_result(&unit, &err));
+	assert_int_equal(RC_FULL, users_command_result(&unit, &err));
 	assert_memory_equal("the database: ", err.text, 14);
 	assert_non_null(
 	    strstr(err.text, "; free room on the disk of the database"));
@@ -297,7 +297,7 @@ static void
 test_control(void **state)
 {
 	struct world *w = *state;
-	struct user_command c = command_of(USER_ADD, "ann", HASH);
+	struct users_command c = command_of(USER_ADD, "ann", HASH);
 	struct err err = ERR_INIT;
 	struct stat st;
 	char path[200];
@@ -362,7 +362,7 @@ lie(void *arg)
 
 /* What a command makes of ${answer}, and what it has asked. */
 static void
-check_answer(struct world *w, const struct user_command *c, const char *asked,
+check_answer(struct world *w, const struct users_command *c, const char *asked,
     const char *answer, enum rc rc, const char *text)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
@@ -391,7 +391,7 @@ static void
 test_control_answers(void **state)
 {
 	struct world *w = *state;
-	struct user_command c = command_of(USER_ADD, "ann", HASH);
+	struct users_command c = command_of(USER_ADD, "ann", HASH);
 	const char *const add =
 	    "{\"command\":\"user.add\",\"name\":\"ann\","
 	    "\"password_hash\":\"" HASH "\",\"admin\":true}\n";
@@ -427,7 +427,7 @@ test_control_no_answers(void **state)
 	static const char *const bad[] = {
 	    "\n", "x\n", "{}\n", "[]\n", "{\"ok\":true}\n", "{\"rc\":0}\n"};
 	struct world *w = *state;
-	struct user_command c = command_of(USER_DISABLE, "ann", "");
+	struct users_command c = command_of(USER_DISABLE, "ann", "");
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
 	struct err err;
 	struct thr *thr;
@@ -480,7 +480,7 @@ static void
 test_control_nonsense(void **state)
 {
 	struct world *w = *state;
-	struct user_command c = command_of(USER_ADD, "ann", HASH);
+	struct users_command c = command_of(USER_ADD, "ann", HASH);
 	struct err err = ERR_INIT;
 	static const char *const bad[] = {"\n", "x\n", "{}\n", "[]\n",
 	    "{\"command\":\"user.add\"}\n",

@@ -73,7 +73,7 @@ head(struct effects *effects, int64_t user_id, int64_t seq)
 
 /* Tells ${n} changes of user 7, mids from 1 on. */
 static void
-tell_changes(struct outbound *o, int n)
+tell_changes(struct notes_out *o, int n)
 {
 	struct effects *effects = effects_new();
 	int i;
@@ -81,7 +81,7 @@ tell_changes(struct outbound *o, int n)
 	assert_non_null(effects);
 	for (i = 1; i <= n; i++)
 		change(effects, 7, i);
-	outbound_effects(o, effects);
+	notes_out_effects(o, effects);
 	effects_free(effects);
 }
 
@@ -91,8 +91,8 @@ test_all_is_heard(void **state)
 	const struct effect_acked acked = {7, 3, 30};
 	struct channel ch = {.n = 0};
 	struct err err = ERR_INIT;
-	struct outbound o;
-	struct inbound in;
+	struct notes_out o;
+	struct notes_in in;
 	struct effects *effects = effects_new();
 	uint8_t hash[32];
 	size_t i;
@@ -108,16 +108,16 @@ test_all_is_heard(void **state)
 	change(effects, 9, 90);
 	assert_int_equal(effects_add_acked(effects, &acked, &err), RC_OK);
 	assert_int_equal(effects_add_revoked(effects, 5, hash, &err), RC_OK);
-	assert_true(outbound_init(&o));
-	assert_true(outbound_empty(&o));
-	outbound_effects(&o, effects);
+	assert_true(notes_out_init(&o));
+	assert_true(notes_out_empty(&o));
+	notes_out_effects(&o, effects);
 	effects_free(effects);
-	assert_false(outbound_empty(&o));
-	assert_int_equal(outbound_send(&o, NODE, put, &ch, &err), RC_OK);
-	assert_true(outbound_empty(&o));
+	assert_false(notes_out_empty(&o));
+	assert_int_equal(notes_out_send(&o, NODE, put, &ch, &err), RC_OK);
+	assert_true(notes_out_empty(&o));
 	assert_int_equal(ch.n, 1);
 
-	inbound_read(ch.notes[0], &in);
+	notes_in_read(ch.notes[0], &in);
 	assert_int_equal(in.node, NODE);
 	assert_false(
 	    in.missed || in.destinations_changed || in.began || in.epoch);
@@ -141,16 +141,16 @@ test_all_is_heard(void **state)
 	    in.effects->revoked[0].token_hash, hash, sizeof(hash));
 	effects_free(in.effects);
 	clear(&ch);
-	outbound_fini(&o);
+	notes_out_fini(&o);
 }
 
 /* What waits is ${n} notes, the last of them ${last}. */
 static void
-check_sends(struct outbound *o, struct channel *ch, size_t n, const char *last)
+check_sends(struct notes_out *o, struct channel *ch, size_t n, const char *last)
 {
 	struct err err = ERR_INIT;
 
-	assert_int_equal(outbound_send(o, NODE, put, ch, &err), RC_OK);
+	assert_int_equal(notes_out_send(o, NODE, put, ch, &err), RC_OK);
 	assert_int_equal(ch->n, n);
 	assert_string_equal(ch->notes[n - 1], last);
 }
@@ -159,21 +159,21 @@ static void
 test_words(void **state)
 {
 	struct channel ch = {.n = 0};
-	struct outbound o;
-	struct inbound in;
+	struct notes_out o;
+	struct notes_in in;
 
 	(void)state;
-	assert_true(outbound_init(&o));
-	outbound_word(&o, "D");
-	outbound_word(&o, "J");
-	outbound_word(&o, "E");
+	assert_true(notes_out_init(&o));
+	notes_out_word(&o, "D");
+	notes_out_word(&o, "J");
+	notes_out_word(&o, "E");
 	check_sends(&o, &ch, 1, "N12 D J E");
-	inbound_read(ch.notes[0], &in);
+	notes_in_read(ch.notes[0], &in);
 	assert_true(
 	    in.destinations_changed && in.began && in.epoch && !in.missed);
 	assert_null(in.effects);
 	clear(&ch);
-	outbound_fini(&o);
+	notes_out_fini(&o);
 }
 
 /* More than one note holds: all of it in the next ones, in order. */
@@ -182,18 +182,18 @@ test_splits(void **state)
 {
 	struct channel ch = {.n = 0};
 	struct err err = ERR_INIT;
-	struct outbound o;
-	struct inbound in;
+	struct notes_out o;
+	struct notes_in in;
 	int64_t next = 1;
 	size_t i, k;
 
 	(void)state;
-	assert_true(outbound_init(&o));
+	assert_true(notes_out_init(&o));
 	tell_changes(&o, 3000);
-	assert_int_equal(outbound_send(&o, INT64_MAX, put, &ch, &err), RC_OK);
+	assert_int_equal(notes_out_send(&o, INT64_MAX, put, &ch, &err), RC_OK);
 	assert_true(ch.n > 1 && ch.n <= NOTES_MAX);
 	for (i = 0; i < ch.n; i++) {
-		inbound_read(ch.notes[i], &in);
+		notes_in_read(ch.notes[i], &in);
 		assert_true(in.node == INT64_MAX);
 		assert_false(in.missed);
 		assert_non_null(in.effects);
@@ -203,7 +203,7 @@ test_splits(void **state)
 	}
 	assert_int_equal(next, 3001);
 	clear(&ch);
-	outbound_fini(&o);
+	notes_out_fini(&o);
 }
 
 /* More than may wait: what fits, and that there was more; the next time it is
@@ -212,23 +212,23 @@ static void
 test_too_much(void **state)
 {
 	struct channel ch = {.n = 0};
-	struct outbound o;
-	struct inbound in;
+	struct notes_out o;
+	struct notes_in in;
 
 	(void)state;
-	assert_true(outbound_init(&o));
+	assert_true(notes_out_init(&o));
 	tell_changes(&o, 60000);
 	check_sends(&o, &ch, NOTES_MAX + 1, "N12 *");
-	inbound_read(ch.notes[NOTES_MAX], &in);
+	notes_in_read(ch.notes[NOTES_MAX], &in);
 	assert_true(in.missed);
 	assert_null(in.effects);
 	clear(&ch);
 
-	assert_true(outbound_empty(&o));
+	assert_true(notes_out_empty(&o));
 	tell_changes(&o, 1);
 	check_sends(&o, &ch, 1, "N12 C7:1:2");
 	clear(&ch);
-	outbound_fini(&o);
+	notes_out_fini(&o);
 }
 
 /* What cannot be sent is not sent later: the others look for themselves. */
@@ -237,16 +237,16 @@ test_not_sent(void **state)
 {
 	struct channel ch = {.n = 0, .fails_at = 2};
 	struct err err = ERR_INIT;
-	struct outbound o;
+	struct notes_out o;
 
 	(void)state;
-	assert_true(outbound_init(&o));
+	assert_true(notes_out_init(&o));
 	tell_changes(&o, 3000);
-	assert_int_equal(outbound_send(&o, NODE, put, &ch, &err), RC_BUSY);
+	assert_int_equal(notes_out_send(&o, NODE, put, &ch, &err), RC_BUSY);
 	assert_int_equal(ch.n, 1);
-	assert_true(outbound_empty(&o));
+	assert_true(notes_out_empty(&o));
 	clear(&ch);
-	outbound_fini(&o);
+	notes_out_fini(&o);
 }
 
 /* A note that is just full is one; a byte more is two. */
@@ -256,24 +256,24 @@ test_full_note(void **state)
 	struct channel ch = {.n = 0};
 	struct err err = ERR_INIT;
 	char word[NOTE_BYTES];
-	struct outbound o;
+	struct notes_out o;
 	size_t more;
 
 	(void)state;
 	for (more = 0; more < 2; more++) {
-		assert_true(outbound_init(&o));
-		outbound_word(&o, "D");
+		assert_true(notes_out_init(&o));
+		notes_out_word(&o, "D");
 		memset(word, 'x', sizeof(word));
 		/* " D", a blank, and what there is room for. */
 		word[NOTE_BYTES - 32 - 3 + more] = '\0';
-		outbound_word(&o, word);
+		notes_out_word(&o, word);
 		assert_int_equal(
-		    outbound_send(&o, NODE, put, &ch, &err), RC_OK);
+		    notes_out_send(&o, NODE, put, &ch, &err), RC_OK);
 		assert_int_equal(ch.n, 1 + more);
 		assert_int_equal(
 		    strlen(ch.notes[0]), more == 0 ? NOTE_BYTES - 32 + 3 : 5);
 		clear(&ch);
-		outbound_fini(&o);
+		notes_out_fini(&o);
 	}
 }
 
@@ -283,26 +283,26 @@ test_no_memory(void **state)
 {
 	struct channel ch = {.n = 0};
 	struct err err = ERR_INIT;
-	struct outbound o;
+	struct notes_out o;
 	struct effects *effects;
 	bool pending;
 	int k, lost = 0;
 
 	(void)state;
 	mem_fail_at(1);
-	assert_false(outbound_init(&o));
-	outbound_fini(&o);
+	assert_false(notes_out_init(&o));
+	notes_out_fini(&o);
 	for (k = 1;; k++) {
 		assert_true(k < 50);
-		assert_true(outbound_init(&o));
+		assert_true(notes_out_init(&o));
 		effects = effects_new();
 		assert_non_null(effects);
 		head(effects, 7, 31);
 		change(effects, 9, 90);
 		mem_fail_at(k);
-		outbound_effects(&o, effects);
+		notes_out_effects(&o, effects);
 		assert_int_equal(
-		    outbound_send(&o, NODE, put, &ch, &err), RC_OK);
+		    notes_out_send(&o, NODE, put, &ch, &err), RC_OK);
 		pending = mem_fail_pending();
 		mem_fail_at(0);
 		if (strcmp(ch.notes[ch.n - 1], "N12 *") == 0)
@@ -311,18 +311,18 @@ test_no_memory(void **state)
 			assert_string_equal(ch.notes[0], "N12 C9:90:2 H7:31");
 		/* The next time it is forgotten. */
 		clear(&ch);
-		outbound_effects(&o, effects);
+		notes_out_effects(&o, effects);
 		check_sends(&o, &ch, 1, "N12 C9:90:2 H7:31");
 		clear(&ch);
 		effects_free(effects);
-		outbound_fini(&o);
+		notes_out_fini(&o);
 		if (pending)
 			break;
 	}
 	assert_int_equal(lost, k - 1);
 	assert_true(lost > 2);
 	mem_fail_at(1);
-	inbound_read("N12 H7:31", &(struct inbound){.node = 0});
+	notes_in_read("N12 H7:31", &(struct notes_in){.node = 0});
 	assert_false(mem_fail_pending());
 }
 
@@ -330,14 +330,14 @@ test_no_memory(void **state)
 static void
 test_events(void **state)
 {
-	struct inbound in;
+	struct notes_in in;
 	char note[40];
 	int event;
 
 	(void)state;
 	for (event = 0; event <= OUTBOX_EVENTS; event++) {
 		(void)snprintf(note, sizeof(note), "N12 C7:90:%d", event);
-		inbound_read(note, &in);
+		notes_in_read(note, &in);
 		assert_int_equal(in.effects != NULL, event < OUTBOX_EVENTS);
 		if (in.effects == NULL)
 			continue;
@@ -388,12 +388,12 @@ test_strange(void **state)
 		0, 0, 0, 1},
 	    {"H99999999999999999999:99999999999999999999", 1, 0, 0, 0},
 	};
-	struct inbound in;
+	struct notes_in in;
 	size_t i;
 
 	(void)state;
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		inbound_read(rows[i].note, &in);
+		notes_in_read(rows[i].note, &in);
 		assert_false(in.missed);
 		assert_int_equal(in.effects != NULL,
 		    rows[i].events + rows[i].changes + rows[i].acked +

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who else there is, told by beats that move: a node is dead when its beat has
- * stood still for so long by our clock, and not before; its leases are ended
- * until none is left; the first who lives does the upkeep.  The store is played
- * by this file, the clock stands still until it is moved.
+ * The other nodes: a peer is dead when its heartbeat has not moved for ten
+ * seconds by this node's clock, and not before; its leases are ended until none
+ * is left; the first node alive does the upkeep.  This file plays the store,
+ * and the clock stands still until it is moved.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -67,14 +67,14 @@ node_end_leases(struct db *db, const char *owner, int64_t now_ms,
 }
 
 enum rc
-node_mark_dead(struct db *db, int64_t node_id, int64_t beat_at, int64_t now_ms,
-    struct err *err)
+node_mark_dead(struct db *db, int64_t node_id, int64_t heartbeat_at,
+    int64_t now_ms, struct err *err)
 {
 
 	(void)db;
 	(void)err;
-	note("bury %lld beat %lld at %lld;", (long long)node_id,
-	    (long long)beat_at, (long long)(now_ms - WALL));
+	note("mark %lld dead, heartbeat %lld, at %lld;", (long long)node_id,
+	    (long long)heartbeat_at, (long long)(now_ms - WALL));
 	return (RC_OK);
 }
 
@@ -123,7 +123,7 @@ row(int64_t node_id)
 	struct node_row *r = &rows[nrows++];
 
 	r->node_id = node_id;
-	r->beat_at = 1;
+	r->heartbeat_at = 1;
 	(void)snprintf(
 	    r->name, sizeof(r->name), "node%lld", (long long)node_id);
 	return (r);
@@ -189,8 +189,8 @@ test_first(void **state)
 	assert_true(first());
 }
 
-/* Beats that move keep a node alive; one that stands still for ten seconds is
- * buried, with the beat that was seen. */
+/* A heartbeat that moves keeps a node alive; a node whose heartbeat stands
+ * still for ten seconds is marked dead, with the heartbeat that was seen. */
 static void
 test_dies(void **state)
 {
@@ -202,35 +202,35 @@ test_dies(void **state)
 	b = row(8);
 	turn(0, 3, "");
 	for (i = 0; i < 4; i++) {
-		a->beat_at++;
+		a->heartbeat_at++;
 		turn(2000, 3, "");
 	}
-	a->beat_at++;
+	a->heartbeat_at++;
 	turn(1999, 3, "");
 	assert_false(first());
 	/* Ten seconds to the millisecond. */
-	turn(1, 2, "end node8 at 10000;bury 8 beat 1 at 10000;");
+	turn(1, 2, "end node8 at 10000;mark 8 dead, heartbeat 1, at 10000;");
 	/* The store shows it no longer. */
 	nrows--;
 	b->node_id = 0;
-	a->beat_at++;
+	a->heartbeat_at++;
 	turn(2000, 2, "");
 	/* Now the other one: then this is the first. */
 	for (i = 0; i < 4; i++)
 		turn(2000, 2, "");
 	assert_false(first());
 	turn(2000, 1,
-	    "end node7 at 22000;bury 7 beat 7 at 22000;fold -3578000;");
+	    "end node7 at 22000;mark 7 dead, heartbeat 7, at 22000;fold -3578000;");
 	assert_true(first());
 	assert_int_equal(c.peers.n, 0);
 	/* It was only held up, and counts again. */
-	a->beat_at++;
+	a->heartbeat_at++;
 	turn(2000, 2, "");
 	assert_int_equal(c.peers.n, 1);
 	assert_false(first());
 }
 
-/* Leases that somebody holds are asked about at each beat, for a minute; who
+/* Leases on locked rows are tried at each heartbeat, for a minute; a node that
  * is dead meanwhile is not the first. */
 static void
 test_leases_left(void **state)
@@ -254,10 +254,10 @@ test_leases_left(void **state)
 		turn(2000, 2, what);
 	}
 	turn(2000, 1,
-	    "end node7 at 70000;bury 7 beat 1 at 70000;fold -3530000;");
+	    "end node7 at 70000;mark 7 dead, heartbeat 1, at 70000;fold -3530000;");
 }
 
-/* None is left: it is buried at once. */
+/* None is left: it is marked dead at once. */
 static void
 test_leases_ended(void **state)
 {
@@ -271,10 +271,10 @@ test_leases_ended(void **state)
 	leases = 1;
 	turn(2000, 2, "end node7 at 10000;fold -3590000;");
 	leases = 0;
-	turn(2000, 1, "end node7 at 12000;bury 7 beat 1 at 12000;");
+	turn(2000, 1, "end node7 at 12000;mark 7 dead, heartbeat 1, at 12000;");
 }
 
-/* A beat that moves after all: it lives, and is the first again. */
+/* A heartbeat that moves after all: the node is alive, and the first again. */
 static void
 test_comes_back(void **state)
 {
@@ -289,7 +289,7 @@ test_comes_back(void **state)
 	leases = 1;
 	turn(2000, 2, "end node7 at 10000;fold -3590000;");
 	assert_true(first());
-	a->beat_at = 0; /* its clock has gone back */
+	a->heartbeat_at = 0; /* its clock has gone back */
 	turn(2000, 2, "");
 	assert_false(first());
 	for (i = 0; i < 4; i++)
@@ -297,7 +297,7 @@ test_comes_back(void **state)
 	turn(2000, 2, "end node7 at 22000;");
 }
 
-/* While this node was held up, no beat could be seen to move. */
+/* While this node was held up, no heartbeat could be seen to move. */
 static void
 test_held_up(void **state)
 {
@@ -308,9 +308,9 @@ test_held_up(void **state)
 	turn(0, 2, "");
 	for (i = 0; i < 3; i++)
 		turn(2000, 2, "");
-	/* Twice the time between two beats is no pause yet. */
+	/* Twice the time between two heartbeats is no pause yet. */
 	turn(4000, 1,
-	    "end node7 at 10000;bury 7 beat 1 at 10000;"
+	    "end node7 at 10000;mark 7 dead, heartbeat 1, at 10000;"
 	    "fold -3590000;");
 	(void)begin(state);
 	row(7);
@@ -321,7 +321,7 @@ test_held_up(void **state)
 	turn(4001, 2, "");
 	turn(1999, 2, "");
 	turn(1, 1,
-	    "end node7 at 12001;bury 7 beat 1 at 12001;"
+	    "end node7 at 12001;mark 7 dead, heartbeat 1, at 12001;"
 	    "fold -3587999;");
 	(void)begin(state);
 	row(7);

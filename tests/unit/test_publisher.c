@@ -35,7 +35,7 @@ hear(void *arg, const struct effect_change *change)
 
 #define HEARS(heard_, events_)                                                 \
 	{                                                                      \
-		.arg = (heard_), .changed = hear, .events = (events_)          \
+		.arg = (heard_), .on_change = hear, .events = (events_)        \
 	}
 
 /* The effects of these tests are not on the heap. */
@@ -168,7 +168,7 @@ test_taken_over(void **state)
 	    .take_wake = take_wake,
 	    .take_effects = take_effects};
 	const struct subscriber seer = {
-	    .arg = (char[]){"s"}, .woken = woken, .told = told};
+	    .arg = (char[]){"s"}, .on_wake = woken, .on_effects = told};
 	const struct subscriber second = {
 	    .arg = (char[]){"x"}, .take_effects = take_effects};
 	const struct subscriber third = {
@@ -199,7 +199,7 @@ assert_told(struct rig *r, int64_t sender, const char *want)
 	for (i = 0; i < r->nchanges; i++) {
 		assert_int_equal(r->changes[i].user_id, sender);
 		(void)snprintf(have + strlen(have), sizeof(have) - strlen(have),
-		    "%s ", outbox_event_name(r->changes[i].event));
+		    "%s ", effects_outbox_event_name(r->changes[i].event));
 	}
 	rig_forget(r);
 	assert_string_equal(have, want);

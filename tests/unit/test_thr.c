@@ -65,8 +65,8 @@ test_names_and_roles(void **state)
 	seen = look_in(THR_HTTP, 1);
 	assert_int_equal(seen.role, THR_HTTP);
 	assert_string_equal(seen.name, "http1");
-	seen = look_in(THR_JANITOR, 123456789);
-	assert_string_equal(seen.name, "janitor456789");
+	seen = look_in(THR_UPKEEP, 123456789);
+	assert_string_equal(seen.name, "upkeep456789");
 }
 
 static void

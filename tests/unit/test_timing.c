@@ -40,9 +40,9 @@ static const struct {
     {"http_log_window", 10000, offsetof(struct timing, http_log_window_ms)},
     {"http_stop", 1000, offsetof(struct timing, http_stop_ms)},
     {"cluster_recheck", 5000, offsetof(struct timing, cluster_recheck_ms)},
-    {"cluster_beat", 2000, offsetof(struct timing, cluster_beat_ms)},
+    {"cluster_heartbeat", 2000, offsetof(struct timing, cluster_heartbeat_ms)},
     {"cluster_dead", 10000, offsetof(struct timing, cluster_dead_ms)},
-    {"cluster_bury", 60000, offsetof(struct timing, cluster_bury_ms)},
+    {"cluster_mark_dead", 60000, offsetof(struct timing, cluster_mark_dead_ms)},
     {"cluster_tidy", 60000, offsetof(struct timing, cluster_tidy_ms)},
     {"cluster_away", 250, offsetof(struct timing, cluster_away_ms)},
     {"reader_retry", 1000, offsetof(struct timing, reader_retry_ms)},
@@ -113,7 +113,7 @@ test_relations(void **state)
 	 * to answer. */
 	assert_int_equal(t->push_silence_ms - t->push_ping_ms, 10000);
 	/* Four heartbeats may be lost. */
-	assert_true(t->cluster_dead_ms >= 5 * t->cluster_beat_ms);
+	assert_true(t->cluster_dead_ms >= 5 * t->cluster_heartbeat_ms);
 	/* The server says no before the node gives up. */
 	assert_true(t->db_answer_ms > t->db_statement_ms);
 	assert_true(t->db_statement_ms > t->db_lock_ms);
@@ -188,10 +188,11 @@ test_names(void **state)
 	(void)state;
 	if ((pid = fork()) == 0) {
 		(void)setenv("TWINBOX_TIME_SCALE",
-		    "cluster=4,push_stalled=20,cluster_beat=2,relay=1/3", 1);
+		    "cluster=4,push_stalled=20,cluster_heartbeat=2,relay=1/3",
+		    1);
 		t = timing_process();
 		_exit(t->cluster_dead_ms != 2500 ||
-		      t->cluster_beat_ms != 1000 ||
+		      t->cluster_heartbeat_ms != 1000 ||
 		      t->push_stalled_ms != 3000 || t->push_stuck_ms != 60000 ||
 		      t->relay_pause_ms != 600);
 	}

@@ -19,7 +19,7 @@
 #include "contract/rig.h"
 #include "model/event.h"
 #include "model/outbox.h"
-#include "txn/order.h"
+#include "txn/env.h"
 
 #define HOUR_MS 3600000
 

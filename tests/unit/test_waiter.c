@@ -115,7 +115,7 @@ tell_event(struct push *push, int64_t user, int64_t seq)
 }
 
 static void
-txn_tell_change(struct push *push, int64_t user)
+txn_notify_change(struct push *push, int64_t user)
 {
 	struct err err = ERR_INIT;
 	struct effects *effects;
@@ -168,8 +168,8 @@ test_beyond_after_only(void **state)
 	assert_told(&none, 1);
 	assert_told(&five, 1);
 	assert_waits(&box);
-	txn_tell_change(push, 2);
-	txn_tell_change(push, 1);
+	txn_notify_change(push, 2);
+	txn_notify_change(push, 1);
 	assert_told(&box, 1);
 	assert_waits(&other);
 	tell_event(push, 2, 1);
@@ -402,7 +402,7 @@ test_nothing_falls_between(void **state)
 	for (i = 0; i < ROUNDS; i++) {
 		wait_for(&p, shared, 1, 0, i % 2 == 1);
 		if (i % 2 == 1)
-			txn_tell_change(shared, 1);
+			txn_notify_change(shared, 1);
 		else
 			tell_event(shared, 1, 1);
 		assert_told(&p, 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The writer on a shared database when somebody else holds a row: who needs it
- * is deferred, the others go on, and when it is free those come first that
- * were first.
+ * The writer on a multi-writer database when another transaction holds a row:
+ * the units that need the row are deferred, others go on, and when it is free
+ * the deferred ones run first, in their order.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -248,23 +248,25 @@ test_patience(void **state)
 	int i;
 
 	(void)state;
-	assert_int_equal(world->db.lock_ms, timing_real()->db_patience_ms);
+	assert_int_equal(
+	    world->db.lock_timeout_ms, timing_real()->db_patience_ms);
 	world->commit_ms = 40;
 	for (i = 0; i < 30; i++) {
 		assert_int_equal(submit('a', 0), RC_OK);
 		(void)writer_run_once(world->writer);
 	}
-	assert_int_equal(world->db.lock_ms, 200);
+	assert_int_equal(world->db.lock_timeout_ms, 200);
 	world->commit_ms = 5000;
 	assert_int_equal(submit('a', 0), RC_OK);
 	(void)writer_run_once(world->writer);
-	assert_int_equal(world->db.lock_ms, 800);
+	assert_int_equal(world->db.lock_timeout_ms, 800);
 	world->commit_ms = 0;
 	for (i = 0; i < 60; i++) {
 		assert_int_equal(submit('a', 0), RC_OK);
 		(void)writer_run_once(world->writer);
 	}
-	assert_int_equal(world->db.lock_ms, timing_real()->db_patience_ms);
+	assert_int_equal(
+	    world->db.lock_timeout_ms, timing_real()->db_patience_ms);
 }
 
 /* A stop without a thread tries what its last batch has deferred. */
@@ -283,7 +285,7 @@ test_stop_at_once(void **state)
 
 #define T(test)                                                                \
 	cmocka_unit_test_setup_teardown(                                       \
-	    test, world_set_up_shared, world_tear_down)
+	    test, world_set_up_multi_writer, world_tear_down)
 
 int
 main(void)

@@ -50,7 +50,7 @@ top_begin(struct top_view *view)
 {
 
 	memset(view, 0, sizeof(*view));
-	view->server = "http://desk";
+	view->server = "http://home";
 	view->interval_ms = 2000;
 }
 

@@ -22,7 +22,7 @@ int top_set_up(void **state);
 /* ${text} with ' for each ", as JSON; the caller's. */
 json_t *top_parse(const char *text);
 
-/* A view of http://desk, asked every 2 seconds, that was told nothing yet. */
+/* A view of http://home, asked every 2 seconds, that was told nothing yet. */
 void top_begin(struct top_view *view);
 
 /* Tells statistics of ${at_ms}: ${n} accepted, ${pending} pending. */

@@ -72,7 +72,7 @@ fake_begin(struct db *db, struct err *err)
 
 	(void)db;
 	assert_false(world->open);
-	world->again = false;
+	world->retryable = false;
 	tell("BEGIN");
 	world->open = world->begin_rc == RC_OK;
 	return (take_rc(&world->begin_rc, err));
@@ -87,7 +87,7 @@ fake_commit(struct db *db, struct err *err)
 	let_pass(world->commit_ms);
 	if (world->deadlocks > 0) {
 		world->deadlocks--;
-		world->again = true;
+		world->retryable = true;
 		tell("deadlock");
 		return (err_set(err, world->deadlock_rc, "on purpose"));
 	}
@@ -133,11 +133,11 @@ fake_rollback(struct db *db)
 }
 
 static bool
-fake_again(const struct db *db)
+fake_retryable(const struct db *db)
 {
 
 	(void)db;
-	return (world->again);
+	return (world->retryable);
 }
 
 static enum rc
@@ -180,7 +180,7 @@ static struct db_driver fake_driver = {
     .commit_early = fake_commit_early,
     .sync = fake_sync,
     .rollback = fake_rollback,
-    .again = fake_again,
+    .retryable = fake_retryable,
     .checkpoint = fake_checkpoint,
     .log_cut = fake_log_cut,
     .log_bytes = fake_log_bytes,
@@ -228,7 +228,7 @@ on_lock(
 			units[i]->deferred = true;
 			world->known[known++] = w->needs;
 		} else if (is_in(world->others, w->needs)) {
-			world->db.waited = true;
+			world->db.lock_timed_out = true;
 			return (err_set(err, RC_BUSY, "row %c", w->needs));
 		}
 	}
@@ -340,7 +340,7 @@ apply_work(struct tx *tx, struct unit **units, size_t n, struct err *err)
 		if (is_in(world->others, w->needs))
 			tell("not ours");
 		if (world->unforeseen && w->fails == RC_BUSY)
-			world->db.waited = true;
+			world->db.lock_timed_out = true;
 		if (w->fails != RC_OK)
 			return (err_set(err, w->fails, "on purpose"));
 		(void)snprintf(text, sizeof(text), "%c", w->name);
@@ -400,7 +400,7 @@ world_set_up_limited(void **state, size_t limit)
 	world = mem_zalloc(1, sizeof(*world));
 	assert_non_null(world);
 	world->db.driver = &fake_driver;
-	fake_driver.shared = false;
+	fake_driver.multi_writer = false;
 	clk_fake_init(&world->clk, 1700000000000);
 	world->hooks = (struct writer_hooks){world, on_begin, on_lock, on_probe,
 	    on_contended, on_flush, on_committed, on_published, on_lost,
@@ -421,11 +421,11 @@ world_set_up(void **state)
 }
 
 int
-world_set_up_shared(void **state)
+world_set_up_multi_writer(void **state)
 {
 	const int rc = world_set_up_limited(state, 5);
 
-	fake_driver.shared = true;
+	fake_driver.multi_writer = true;
 	return (rc);
 }
 

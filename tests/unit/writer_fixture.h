@@ -23,9 +23,9 @@ struct world {
 	int commit_after; /* commits that still succeed before commit_rc */
 	int deadlocks; /* commits before that that others are in the way of */
 	enum rc deadlock_rc;
-	bool again; /* the last failure was one of those */
+	bool retryable; /* the last failure: db_retryable() */
 
-	/* Where the database is shared: rows that others hold, a letter each,
+	/* In a multi-writer database: rows that others hold, a letter each,
 	 * and those that the hooks know to be held; whether what the units need
 	 * beyond is held, too. */
 	char others[8], known[8];
@@ -64,7 +64,7 @@ extern const struct unit_kind world_upkeep;
 /* For cmocka: makes the world, with queues of so many units; ends it. */
 int world_set_up_limited(void **state, size_t limit);
 int world_set_up(void **state);
-int world_set_up_shared(void **state);
+int world_set_up_multi_writer(void **state);
 int world_tear_down(void **state);
 
 /* Empties the story. */

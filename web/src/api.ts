@@ -36,20 +36,20 @@ export class Api {
 
 	get<T>(path: string): Promise<T>
 	{
-		return this.ask<T>('GET', path);
+		return this.request<T>('GET', path);
 	}
 
 	post<T>(path: string, json: unknown): Promise<T>
 	{
-		return this.ask<T>('POST', path, json);
+		return this.request<T>('POST', path, json);
 	}
 
 	async delete(path: string): Promise<void>
 	{
-		await this.ask<unknown>('DELETE', path);
+		await this.request<unknown>('DELETE', path);
 	}
 
-	protected async ask<T>(method: string, path: string, json?: unknown): Promise<T>
+	protected async request<T>(method: string, path: string, json?: unknown): Promise<T>
 	{
 		const headers: Record<string, string> = { Accept: 'application/json' };
 		const init: RequestInit = { method, headers, cache: 'no-store', credentials: 'omit' };

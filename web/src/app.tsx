@@ -6,10 +6,10 @@ import { Fragment, type JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 import { Unreachable } from './api.ts';
-import { Session } from './core.ts';
+import { ChatClient } from './client.ts';
 import { eraseDrafts, loadLogin, onLogin, saveLogin } from './data.ts';
 import { Disk } from './disk.ts';
-import { placeOf } from './place.ts';
+import { routeOf } from './route.ts';
 import type { Login } from './types.ts';
 import { ChatView } from './view-chat.tsx';
 import { ListView } from './view-list.tsx';
@@ -32,7 +32,7 @@ function usePhone(): boolean
 	return phone;
 }
 
-/** The place in the address bar, without the #. */
+/** The route in the address bar, without the #. */
 function useHash(): string
 {
 	const [hash, setHash] = useState(location.hash.slice(1));
@@ -60,9 +60,9 @@ function Countdown({ until }: { until: number }): JSX.Element
 
 /** Says how well the page is connected, while it is not; screen readers hear
  * each change, but not the seconds. */
-function Connection({ session }: { session: Session }): JSX.Element
+function Connection({ client }: { client: ChatClient }): JSX.Element
 {
-	const { link } = session;
+	const { link } = client;
 	const words = {
 		connecting: 'Connecting …',
 		live: 'Live',
@@ -76,8 +76,8 @@ function Connection({ session }: { session: Session }): JSX.Element
 			<p role="status" data-link={link.state}>{words}{link.state === 'stopped' && link.why}</p>
 			{link.state === 'waiting' && <span aria-hidden="true">in <Countdown until={link.until} /></span>}
 			{(link.state === 'waiting' || link.state === 'offline' || link.state === 'stopped') &&
-				<button class="link" onClick={() => session.retryNow()}>Try now</button>}
-			{!session.lasting && link.state === 'live' && <p class="warning">This browser keeps
+				<button class="link" onClick={() => client.retryNow()}>Try now</button>}
+			{!client.lasting && link.state === 'live' && <p class="warning">This browser keeps
 				nothing: what is unsent is lost with the page.</p>}
 		</div>
 	);
@@ -85,13 +85,13 @@ function Connection({ session }: { session: Session }): JSX.Element
 
 // ---- leaving ---------------------------------------------------------------
 
-function LogOut(props: { session: Session; done: (left: boolean) => void }): JSX.Element
+function LogOut(props: { client: ChatClient; done: (left: boolean) => void }): JSX.Element
 {
-	const { session } = props;
+	const { client } = props;
 	const dialog = useRef<HTMLDialogElement>(null);
 	const [wrong, setWrong] = useState('');
 	const [busy, setBusy] = useState(false);
-	const unsent = session.unsent.length;
+	const unsent = client.unsent.length;
 
 	// Before it is seen: the next key is for it already.
 	useLayoutEffect(() => dialog.current?.showModal(), []);
@@ -100,7 +100,7 @@ function LogOut(props: { session: Session; done: (left: boolean) => void }): JSX
 	{
 		setBusy(true);
 		try {
-			await (anyway ? session.forget() : session.logOut());
+			await (anyway ? client.forget() : client.logOut());
 			props.done(true);
 		} catch (error) {
 			setBusy(false);
@@ -115,8 +115,8 @@ function LogOut(props: { session: Session; done: (left: boolean) => void }): JSX
 			onClose={() => props.done(false)}>
 			<div class="inside">
 				<h2 id="logout-title">Log out?</h2>
-				<p>This device, {session.login.device.name}, is taken from your list, and what this
-					browser keeps of {session.me} is erased. Messages stay on the server.</p>
+				<p>This device, {client.login.device.name}, is taken from your list, and what this
+					browser keeps of {client.me} is erased. Messages stay on the server.</p>
 				{unsent > 0 && <p class="wrong">{unsent === 1 ? 'One message is' :
 					`${unsent} messages are`} not sent yet and would be lost.</p>}
 				{wrong && <p class="wrong" role="alert">{wrong}</p>}
@@ -139,14 +139,14 @@ function Home(props: { login: Login; left: (notice: string, kept: boolean) => vo
 	const [said, say] = useState('');
 	const [shown, show] = useState<string | null>(null);
 	const [leaving, setLeaving] = useState(false);
-	const [session, setSession] = useState<Session | null>(null);
+	const [client, setClient] = useState<ChatClient | null>(null);
 	const hash = useHash();
 	const was = useRef(hash);
 	const phone = usePhone();
 
 	useEffect(() => {
 		let waiting = false;
-		const made = new Session(props.login, {
+		const made = new ChatClient(props.login, {
 			// However much comes at once, it is drawn once.
 			changed: () => {
 				if (waiting)
@@ -161,7 +161,7 @@ function Home(props: { login: Login; left: (notice: string, kept: boolean) => vo
 				'to the server.', true),
 			say,
 		});
-		setSession(made);
+		setClient(made);
 		void made.start();
 		return () => made.end();
 	}, [props.login.token]);
@@ -183,27 +183,27 @@ function Home(props: { login: Login; left: (notice: string, kept: boolean) => vo
 		was.current = hash;
 	}, [hash]);
 
-	const unread = session?.unread ?? 0;
+	const unread = client?.unread ?? 0;
 	useEffect(() => {
 		document.title = unread > 0 ? `(${unread}) twinbox` : 'twinbox';
 	}, [unread]);
 
-	if (!session)
+	if (!client)
 		return <Fragment />;
-	const place = placeOf(hash, session);
+	const route = routeOf(hash, client);
 	// On a phone one pane at a time; the other is really away.
 	return (
-		<div class={`home ${place ? 'open' : ''}`}>
-			<Connection session={session} />
+		<div class={`home ${route ? 'open' : ''}`}>
+			<Connection client={client} />
 			<div class="panes">
-				{!(phone && place) && <ListView session={session} alone={phone}
+				{!(phone && route) && <ListView client={client} alone={phone}
 					open={hash} logOut={() => setLeaving(true)} />}
-				{place ? <ChatView key={hash} session={session} place={place} hash={hash} show={show} /> :
+				{route ? <ChatView key={hash} client={client} route={route} hash={hash} show={show} /> :
 					!phone && <main class="chat nothing"><p>Choose a conversation, or press + to
 						write to somebody.</p></main>}
 			</div>
-			{shown && <TimelineView session={session} id={shown} done={() => show(null)} />}
-			{leaving && <LogOut session={session} done={(left) => {
+			{shown && <TimelineView client={client} id={shown} done={() => show(null)} />}
+			{leaving && <LogOut client={client} done={(left) => {
 				setLeaving(false);
 				if (left)
 					props.left('You are logged out.', false);

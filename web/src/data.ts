@@ -44,17 +44,17 @@ export function onLogin(changed: (login: Login | null) => void): void
 	});
 }
 
-const draftKey = (user: string, place: string) => `${DRAFT}${user}.${place}`;
+const draftKey = (user: string, hash: string) => `${DRAFT}${user}.${hash}`;
 
-export function loadDraft(user: string, place: string): string
+export function loadDraft(user: string, hash: string): string
 {
-	return guarded(() => localStorage.getItem(draftKey(user, place)) ?? '', '');
+	return guarded(() => localStorage.getItem(draftKey(user, hash)) ?? '', '');
 }
 
-export function saveDraft(user: string, place: string, text: string): void
+export function saveDraft(user: string, hash: string, text: string): void
 {
-	guarded(() => text === '' ? localStorage.removeItem(draftKey(user, place)) :
-		localStorage.setItem(draftKey(user, place), text), undefined);
+	guarded(() => text === '' ? localStorage.removeItem(draftKey(user, hash)) :
+		localStorage.setItem(draftKey(user, hash), text), undefined);
 }
 
 // ---- messages on their way to the disk ----

@@ -24,7 +24,7 @@ export interface Kept {
 const VERSION = 1;
 const STORES = ['messages', 'conversations', 'unsent', 'meta'];
 
-function asked<T>(request: IDBRequest<T>): Promise<T>
+function resultOf<T>(request: IDBRequest<T>): Promise<T>
 {
 	return new Promise((resolve, reject) => {
 		request.onsuccess = () => resolve(request.result);
@@ -66,7 +66,7 @@ export class Disk {
 		try {
 			const request = indexedDB.open(disk.name, VERSION);
 			request.onupgradeneeded = () => upgrade(request.result);
-			disk.db = await asked(request);
+			disk.db = await resultOf(request);
 			// Another tab logs out, or is of a newer version.
 			disk.db.onversionchange = () => disk.close();
 		} catch {
@@ -94,9 +94,9 @@ export class Disk {
 			return { conversations: [], unsent: [], cursor: null };
 		const tx = this.db.transaction(STORES);
 		const [conversations, unsent, cursor] = await Promise.all([
-			asked<Conversation[]>(tx.objectStore('conversations').getAll()),
-			asked<Unsent[]>(tx.objectStore('unsent').getAll()),
-			asked<Cursor | undefined>(tx.objectStore('meta').get('cursor')),
+			resultOf<Conversation[]>(tx.objectStore('conversations').getAll()),
+			resultOf<Unsent[]>(tx.objectStore('unsent').getAll()),
+			resultOf<Cursor | undefined>(tx.objectStore('meta').get('cursor')),
 		]);
 		return { conversations, unsent, cursor: cursor ?? null };
 	}
@@ -130,14 +130,14 @@ export class Disk {
 			return [];
 		const store = this.db.transaction('messages').objectStore('messages');
 		const all = await Promise.all(ids.map((id) =>
-			asked<Message | undefined>(store.get(id))));
+			resultOf<Message | undefined>(store.get(id))));
 		return all.filter((one): one is Message => one !== undefined);
 	}
 
 	/** Every message, for the rare case that all must be marked. */
 	async everything(): Promise<Message[]>
 	{
-		return this.db ? asked<Message[]>(
+		return this.db ? resultOf<Message[]>(
 			this.db.transaction('messages').objectStore('messages').getAll()) : [];
 	}
 

@@ -21,7 +21,7 @@ export const Plus = () => <Icon><path d="M8 3v10M3 8h10" /></Icon>;
 export const Close = () => <Icon><path d="m4 4 8 8M12 4l-8 8" /></Icon>;
 export const SendArrow = () => <Icon><path d="M8 13V3M3.5 7.5 8 3l4.5 4.5" /></Icon>;
 export const Leave = () => <Icon><path d="M6.5 2.5h-3v11h3M7 8h7m-2.5-2.5L14 8l-2.5 2.5" /></Icon>;
-export const Desk = () => <Icon><path d="M2 12a6 6 0 1 1 12 0M8 12l3-4.5M2.5 14h11" /></Icon>;
+export const Gauge = () => <Icon><path d="M2 12a6 6 0 1 1 12 0M8 12l3-4.5M2.5 14h11" /></Icon>;
 export const Brand = () => (
 	<svg class="brand" viewBox="0 0 32 32" width="30" height="30" aria-hidden="true">
 		<rect width="32" height="32" rx="9" />

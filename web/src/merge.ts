@@ -67,8 +67,8 @@ export function chain(messages: Iterable<Message>): { shown: Message[]; before: 
 	shown.reverse();
 	const from = before === 0 ? -Infinity : shown[0]?.at ?? -Infinity;
 	for (const m of stale.filter((one) => one.at >= from).sort((a, b) => a.at - b.at)) {
-		const place = shown.findIndex((one) => one.at > m.at);
-		shown.splice(place < 0 ? shown.length : place, 0, m);
+		const index = shown.findIndex((one) => one.at > m.at);
+		shown.splice(index < 0 ? shown.length : index, 0, m);
 	}
 	shown.push(...fresh.sort((a, b) => (a.id < b.id ? -1 : 1)));
 	return { shown, before };

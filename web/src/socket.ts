@@ -125,10 +125,10 @@ export class Socket {
 	 */
 	request(type: string, members: object): Promise<Frame>
 	{
-		return this.live ? this.ask(type, members) : Promise.reject(new SocketClosed());
+		return this.live ? this.exchange(type, members) : Promise.reject(new SocketClosed());
 	}
 
-	private ask(type: string, members: object): Promise<Frame>
+	private exchange(type: string, members: object): Promise<Frame>
 	{
 		const ws = this.ws;
 		const id = ++this.lastId;
@@ -165,7 +165,7 @@ export class Socket {
 		this.expect(HELLO_MS);
 		ws.onopen = () => {
 			const { token, after } = hello!;
-			this.ask('hello', {
+			this.exchange('hello', {
 				token, instance: this.instance, outbox: true,
 				after: `${after.epoch}:${after.seq}`,
 			}).catch(() => undefined);

@@ -4,7 +4,7 @@
 import { Component, type ComponentChild, type JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
-import type { Place, Session } from './core.ts';
+import type { ChatClient, Route } from './client.ts';
 import { loadDraft, saveDraft } from './data.ts';
 import { Back, SendArrow, TickIcon, tickWords } from './icons.tsx';
 import { nameOf, others, targetOf } from './merge.ts';
@@ -63,7 +63,7 @@ class Row extends Component<RowProps> {
 	}
 }
 
-function UnsentRow({ one, session }: { one: Unsent; session: Session }): JSX.Element
+function UnsentRow({ one, client }: { one: Unsent; client: ChatClient }): JSX.Element
 {
 	const tick: Tick = one.refused === undefined ? 'unsent' : 'refused';
 
@@ -79,8 +79,8 @@ function UnsentRow({ one, session }: { one: Unsent; session: Session }): JSX.Ele
 				</span>
 			</div>
 			{one.refused !== undefined && <span class="under bad">{one.refused}{' '}
-				<button class="link" onClick={() => void session.again(one)}>Try again</button>{' '}
-				<button class="link" onClick={() => void session.discard(one)}>Discard</button>
+				<button class="link" onClick={() => void client.again(one)}>Try again</button>{' '}
+				<button class="link" onClick={() => void client.discard(one)}>Discard</button>
 			</span>}
 		</li>
 	);
@@ -89,22 +89,22 @@ function UnsentRow({ one, session }: { one: Unsent; session: Session }): JSX.Ele
 // ---- the messages ----------------------------------------------------------
 
 interface MessagesProps {
-	session: Session;
-	place: Place;
+	client: ChatClient;
+	route: Route;
 	show: (id: string) => void;
 }
 
 /** The rows: messages with the days and the line of what is new between them. */
-function rowsOf({ session, place, show }: MessagesProps, shown: Message[], mark: number): JSX.Element[]
+function rowsOf({ client, route, show }: MessagesProps, shown: Message[], readUpto: number): JSX.Element[]
 {
 	const rows: JSX.Element[] = [];
-	const named = 'conversation' in place && place.conversation.kind === 'group';
+	const named = 'conversation' in route && route.conversation.kind === 'group';
 	const mine = shown.filter((m) => m.own);
 	let above: Message | undefined;
 	let marked = false;
 
 	for (const m of shown) {
-		const fresh = !marked && !m.own && m.seq !== null && m.seq > mark;
+		const fresh = !marked && !m.own && m.seq !== null && m.seq > readUpto;
 		const day = !above || dayOf(above.at) !== dayOf(m.at);
 		if (day)
 			rows.push(<li key={`day ${m.id}`} class="day">{dayName(m.at)}</li>);
@@ -112,7 +112,7 @@ function rowsOf({ session, place, show }: MessagesProps, shown: Message[], mark:
 			marked = true;
 			rows.push(<li key="new" class="fresh">New</li>);
 		}
-		rows.push(<Row key={m.id} m={m} tick={m.own ? session.tick(m) : null} named={named}
+		rows.push(<Row key={m.id} m={m} tick={m.own ? client.tick(m) : null} named={named}
 			follows={!day && !fresh && above!.from === m.from && m.at - above!.at < TOGETHER_MS}
 			last={m === mine[mine.length - 1]} show={show} />);
 		above = m;
@@ -122,19 +122,19 @@ function rowsOf({ session, place, show }: MessagesProps, shown: Message[], mark:
 
 function Messages(props: MessagesProps): JSX.Element
 {
-	const { session, place } = props;
+	const { client, route } = props;
 	const box = useRef<HTMLDivElement>(null);
 	const was = useRef({ first: '', height: 0, top: 0, stick: true });
 	const [loading, setLoading] = useState(false);
-	const c = 'conversation' in place ? place.conversation : null;
+	const c = 'conversation' in route ? route.conversation : null;
 	const id = c?.id;
-	const { shown, before } = id ? session.shown(id) : { shown: [], before: 0 };
-	const unsent = session.unsentFor(place).filter((one) => !shown.some((m) => m.id === one.id));
-	const myRead = c?.members.find((one) => one.address === session.me)?.read ?? 0;
+	const { shown, before } = id ? client.shown(id) : { shown: [], before: 0 };
+	const unsent = client.unsentFor(route).filter((one) => !shown.some((m) => m.id === one.id));
+	const myRead = c?.members.find((one) => one.address === client.me)?.read ?? 0;
 	// What was unread when this was opened, or when it was last looked away from.
-	const mark = useRef<number | null>(null);
-	if (mark.current === null && c)
-		mark.current = c.unread > 0 ? myRead : Infinity;
+	const readUpto = useRef<number | null>(null);
+	if (readUpto.current === null && c)
+		readUpto.current = c.unread > 0 ? myRead : Infinity;
 
 	/** Where a person has seen messages up to, if one is looking. */
 	const look = () => {
@@ -147,14 +147,14 @@ function Messages(props: MessagesProps): JSX.Element
 		const seen = rows.reverse().find((row) =>
 			row.getBoundingClientRect().bottom <= bottom + 4);
 		if (seen)
-			session.read(id, Number(seen.dataset['seq']));
+			client.read(id, Number(seen.dataset['seq']));
 	};
 
 	const older = async () => {
 		if (loading || !id || before === 0)
 			return;
 		setLoading(true);
-		await session.older(id, before).catch(() => undefined);
+		await client.older(id, before).catch(() => undefined);
 		setLoading(false);
 	};
 
@@ -172,12 +172,12 @@ function Messages(props: MessagesProps): JSX.Element
 
 	useEffect(() => {
 		if (id)
-			void session.open(id).catch(() => undefined);
-	}, [id, session.link.state === 'live']);
+			void client.open(id).catch(() => undefined);
+	}, [id, client.link.state === 'live']);
 
 	useEffect(() => {
 		const away = () => {
-			mark.current = (id && session.conversations.get(id)?.last) || null;
+			readUpto.current = (id && client.conversations.get(id)?.last) || null;
 		};
 		const seen = () => look();
 		addEventListener('focus', seen);
@@ -216,7 +216,7 @@ function Messages(props: MessagesProps): JSX.Element
 		return () => watcher.disconnect();
 	}, []);
 
-	const rows = rowsOf(props, shown, mark.current ?? Infinity);
+	const rows = rowsOf(props, shown, readUpto.current ?? Infinity);
 	return (
 		<div class="messages" ref={box} onScroll={scrolled} tabIndex={0} role="region"
 			aria-label="Messages">
@@ -225,19 +225,19 @@ function Messages(props: MessagesProps): JSX.Element
 			{shown.length + unsent.length === 0 ?
 				<p class="empty">{c && c.last > 0 ? 'Loading …' : 'Write the first message.'}</p> :
 				<ol>{rows}{unsent.map((one) =>
-					<UnsentRow key={one.id} one={one} session={session} />)}</ol>}
+					<UnsentRow key={one.id} one={one} client={client} />)}</ol>}
 		</div>
 	);
 }
 
 // ---- writing ---------------------------------------------------------------
 
-function Composer({ session, place, hash, name }: { session: Session; place: Place; hash: string;
+function Composer({ client, route, hash, name }: { client: ChatClient; route: Route; hash: string;
 	name: string }): JSX.Element
 {
-	const [text, setText] = useState(() => loadDraft(session.me, hash));
+	const [text, setText] = useState(() => loadDraft(client.me, hash));
 	const field = useRef<HTMLTextAreaElement>(null);
-	const over = new TextEncoder().encode(text).length - session.limit;
+	const over = new TextEncoder().encode(text).length - client.limit;
 
 	// Grows with the text, up to what the style sheet allows.
 	useLayoutEffect(() => {
@@ -253,13 +253,13 @@ function Composer({ session, place, hash, name }: { session: Session; place: Pla
 
 	const change = (value: string) => {
 		setText(value);
-		saveDraft(session.me, hash, value);
+		saveDraft(client.me, hash, value);
 	};
 	const send = () => {
 		if (text.trim() === '' || over > 0)
 			return;
-		void session.send('to' in place ? { to: place.to } :
-			targetOf(place.conversation, session.me), text);
+		void client.send('to' in route ? { to: route.to } :
+			targetOf(route.conversation, client.me), text);
 		change('');
 	};
 
@@ -274,8 +274,8 @@ function Composer({ session, place, hash, name }: { session: Session; place: Pla
 				placeholder="Message" aria-describedby={over > 0 ? 'over' : undefined}
 				onInput={(event) => {
 					change(event.currentTarget.value);
-					if ('conversation' in place)
-						session.type(place.conversation.id);
+					if ('conversation' in route)
+						client.type(route.conversation.id);
 				}}
 				onKeyDown={(event) => {
 					if (event.key !== 'Enter' || event.shiftKey || event.isComposing)
@@ -292,15 +292,15 @@ function Composer({ session, place, hash, name }: { session: Session; place: Pla
 
 // ---- all of it -------------------------------------------------------------
 
-export function ChatView(props: { session: Session; place: Place; hash: string;
+export function ChatView(props: { client: ChatClient; route: Route; hash: string;
 	show: (id: string) => void }): JSX.Element
 {
-	const { session, place, hash } = props;
-	const c = 'conversation' in place ? place.conversation : null;
-	const name = c ? nameOf(c, session.me) : 'to' in place ? place.to : '';
+	const { client, route, hash } = props;
+	const c = 'conversation' in route ? route.conversation : null;
+	const name = c ? nameOf(c, client.me) : 'to' in route ? route.to : '';
 	const heading = useRef<HTMLHeadingElement>(null);
-	const typing = c && session.typingIn(c.id);
-	const people = c ? others(c, session.me).length : 1;
+	const typing = c && client.typingIn(c.id);
+	const people = c ? others(c, client.me).length : 1;
 
 	// Where the field is not given the focus, a screen reader begins here.
 	useLayoutEffect(() => {
@@ -318,8 +318,8 @@ export function ChatView(props: { session: Session; place: Place; hash: string;
 						`${people + 1} people` : c ? '' : 'New conversation'}</p>
 				</div>
 			</header>
-			<Messages key={`m ${hash}`} session={session} place={place} show={props.show} />
-			<Composer key={hash} session={session} place={place} hash={hash} name={name} />
+			<Messages key={`m ${hash}`} client={client} route={route} show={props.show} />
+			<Composer key={hash} client={client} route={route} hash={hash} name={name} />
 		</main>
 	);
 }

@@ -4,11 +4,11 @@
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
-import type { Session } from './core.ts';
+import type { ChatClient } from './client.ts';
 import { loadDraft } from './data.ts';
-import { Brand, Desk, Leave, Plus } from './icons.tsx';
+import { Brand, Gauge, Leave, Plus } from './icons.tsx';
 import { nameOf, others } from './merge.ts';
-import { hashOf } from './place.ts';
+import { hashOf } from './route.ts';
 import { whenOf } from './time.ts';
 import type { Conversation, Unsent } from './types.ts';
 
@@ -31,21 +31,21 @@ function Waiting({ one }: { one: Unsent }): JSX.Element
 		<bdi>{one.body}</bdi></>;
 }
 
-function lineOf(session: Session, c: Conversation, open: boolean): JSX.Element
+function lineOf(client: ChatClient, c: Conversation, open: boolean): JSX.Element
 {
-	const typing = session.typingIn(c.id);
-	const draft = open ? '' : loadDraft(session.me, hashOf(c, session.me));
+	const typing = client.typingIn(c.id);
+	const draft = open ? '' : loadDraft(client.me, hashOf(c, client.me));
 
 	if (typing)
 		return <span class="typing">typing …</span>;
 	if (draft)
 		return <><span class="draft">Draft:</span> <bdi>{draft}</bdi></>;
-	const unsent = session.unsentFor({ conversation: c }).pop();
+	const unsent = client.unsentFor({ conversation: c }).pop();
 	if (unsent)
 		return <Waiting one={unsent} />;
 	if (!c.preview)
 		return <>{c.last > 0 ? '…' : 'No messages yet'}</>;
-	const own = c.preview.from === session.me && others(c, session.me).length > 0;
+	const own = c.preview.from === client.me && others(c, client.me).length > 0;
 	return <>{own && 'You: '}{c.kind === 'group' && !own && `${c.preview.from}: `}
 		<bdi>{c.preview.body || 'Deleted message'}</bdi></>;
 }
@@ -63,7 +63,7 @@ function move(event: JSX.TargetedKeyboardEvent<HTMLElement>): void
 	items[Math.max(0, Math.min(items.length - 1, to))]?.focus();
 }
 
-function NewForm({ session, done }: { session: Session; done: () => void }): JSX.Element
+function NewForm({ client, done }: { client: ChatClient; done: () => void }): JSX.Element
 {
 	const [name, setName] = useState('');
 	const field = useRef<HTMLInputElement>(null);
@@ -89,19 +89,19 @@ function NewForm({ session, done }: { session: Session; done: () => void }): JSX
 					onInput={(event) => setName(event.currentTarget.value.trim().toLowerCase())} />
 				<button class="primary small">Open</button>
 			</div>
-			<p class="hint">Your own name, {session.me}, opens notes to yourself.</p>
+			<p class="hint">Your own name, {client.me}, opens notes to yourself.</p>
 		</form>
 	);
 }
 
-export function ListView(props: { session: Session; open: string; alone: boolean;
+export function ListView(props: { client: ChatClient; open: string; alone: boolean;
 	logOut: () => void }): JSX.Element
 {
-	const { session } = props;
+	const { client } = props;
 	const [adding, setAdding] = useState(false);
 	const button = useRef<HTMLButtonElement>(null);
-	const list = session.list();
-	const names = session.newNames();
+	const list = client.list();
+	const names = client.newNames();
 
 	return (
 		<div class="list" role={props.alone ? 'main' : undefined}>
@@ -109,16 +109,16 @@ export function ListView(props: { session: Session; open: string; alone: boolean
 				<Brand />
 				<div class="who">
 					<h1>twinbox</h1>
-					<p>{session.me}<span class={`dot ${session.link.state}`} aria-hidden="true" /></p>
+					<p>{client.me}<span class={`dot ${client.link.state}`} aria-hidden="true" /></p>
 				</div>
-				{session.admin && <a class="round" href="/admin" aria-label="Operator’s desk"
-					title="Operator’s desk"><Desk /></a>}
+				{client.admin && <a class="round" href="/admin" aria-label="Admin page"
+					title="Admin page"><Gauge /></a>}
 				<button ref={button} class="round" aria-label="New conversation" title="New conversation"
 					aria-expanded={adding} onClick={() => setAdding(!adding)}><Plus /></button>
 				<button class="round" aria-label="Log out" title="Log out"
 					onClick={props.logOut}><Leave /></button>
 			</header>
-			{adding && <NewForm session={session} done={() => {
+			{adding && <NewForm client={client} done={() => {
 				setAdding(false);
 				button.current?.focus();
 			}} />}
@@ -130,24 +130,24 @@ export function ListView(props: { session: Session; open: string; alone: boolean
 							<Avatar name={name} />
 							<span class="name">{name}</span>
 							<span class="line">
-								<Waiting one={session.unsentFor({ to: name }).pop()!} /></span>
+								<Waiting one={client.unsentFor({ to: name }).pop()!} /></span>
 						</a></li>))}
 					{list.map((c) => {
-						const hash = hashOf(c, session.me);
-						const name = nameOf(c, session.me);
+						const hash = hashOf(c, client.me);
+						const name = nameOf(c, client.me);
 						const open = hash === props.open;
 						return (
 							<li key={c.id}><a href={`#${hash}`} aria-current={open ? 'page' : undefined}>
 								<Avatar name={name} />
 								<span class="name"><bdi>{name}</bdi></span>
 								{c.at > 0 && <time class="when">{whenOf(c.at)}</time>}
-								<span class="line">{lineOf(session, c, open)}</span>
+								<span class="line">{lineOf(client, c, open)}</span>
 								{c.unread > 0 && <span class="badge">{c.unread > 999 ? '999+' : c.unread}
 									<span class="sr"> unread</span></span>}
 							</a></li>);
 					})}
 				</ul>
-				{session.loaded && list.length + names.length === 0 && <p class="empty">
+				{client.loaded && list.length + names.length === 0 && <p class="empty">
 					No conversations yet. Press + and enter the name of somebody on this server.</p>}
 			</nav>
 		</div>

@@ -67,9 +67,9 @@ function Field(props: { label: string; name: string; hint?: string; value: strin
 	);
 }
 
-/** ${desk}: for operators, who do not register here. */
+/** ${admin}: on the admin page, where nobody registers. */
 export function LoginView(props: { notice: string; forgotten: string | null;
-	forget: () => void; done: (login: Login) => void; desk?: boolean; }): JSX.Element
+	forget: () => void; done: (login: Login) => void; admin?: boolean; }): JSX.Element
 {
 	const [info, setInfo] = useState<ServerInfo | null>(null);
 	const [registering, setRegistering] = useState(false);
@@ -110,11 +110,11 @@ export function LoginView(props: { notice: string; forgotten: string | null;
 		}
 	}
 
-	const open = info?.registration === 'open' && !props.desk;
+	const open = info?.registration === 'open' && !props.admin;
 	return (
 		<main class="login">
 			<div class="card">
-				<h1><Brand />{props.desk ? 'twinbox desk' : 'twinbox'}</h1>
+				<h1><Brand />{props.admin ? 'twinbox admin' : 'twinbox'}</h1>
 				{props.notice && <p class="notice" role="status">
 					{props.notice}
 					{props.forgotten && <> Messages of {props.forgotten} are still kept in this
@@ -145,7 +145,7 @@ export function LoginView(props: { notice: string; forgotten: string | null;
 						{busy ? 'One moment …' : registering ? 'Register' : 'Log in'}
 					</button>
 				</form>
-				{info && !open && !props.desk && <p class="hint center">Registration is closed here; ask whoever
+				{info && !open && !props.admin && <p class="hint center">Registration is closed here; ask whoever
 					runs {info.domain}.</p>}
 			</div>
 			<p class="foot"><a href="/v1">API</a> · <a href="/openapi.yaml">OpenAPI</a>

@@ -4,7 +4,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
-import type { Session } from './core.ts';
+import type { ChatClient } from './client.ts';
 import { Close } from './icons.tsx';
 import { exactly, span } from './time.ts';
 import type { Destination, Entry } from './types.ts';
@@ -70,21 +70,21 @@ function Steps({ steps }: { steps: Step[] }): JSX.Element
 	);
 }
 
-export function TimelineView(props: { session: Session; id: string; done: () => void }): JSX.Element
+export function TimelineView(props: { client: ChatClient; id: string; done: () => void }): JSX.Element
 {
-	const { session, id } = props;
+	const { client, id } = props;
 	const dialog = useRef<HTMLDialogElement>(null);
 	const [entry, setEntry] = useState<Entry | null>(null);
 	const [wrong, setWrong] = useState('');
-	const version = `${session.entries.get(id) ?? 0}.${session.entries.get('') ?? 0}.${
-		session.link.state}`;
+	const version = `${client.entries.get(id) ?? 0}.${client.entries.get('') ?? 0}.${
+		client.link.state}`;
 
 	useLayoutEffect(() => {
 		dialog.current?.showModal();
 	}, []);
 	useEffect(() => {
 		let here = true;
-		session.entry(id).then((found) => {
+		client.entry(id).then((found) => {
 			if (!here)
 				return;
 			setEntry(found);

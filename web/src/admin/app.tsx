@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The desk as a whole: who is at it, the way between its views, and how well
-// it is connected.
+// The admin page as a whole: log-in, the way between its views, and the state of
+// its connection.
 
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
@@ -8,10 +8,10 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import { loadLogin, onLogin, saveLogin } from '../data.ts';
 import { Brand, Close } from '../icons.tsx';
 import { LoginView } from '../view-login.tsx';
-import { Desk, type Link } from './desk.ts';
-import { Mark, type Tone } from './parts.tsx';
-import { placeOf, type Place } from './place.ts';
-import { DeskContext } from './use.ts';
+import { AdminClient, type Link } from './client.ts';
+import { StatusIcon, type Tone } from './parts.tsx';
+import { routeOf, type Route } from './route.ts';
+import { AdminContext } from './use.ts';
 import { AuditView } from './view-audit.tsx';
 import { DeadView } from './view-dead.tsx';
 import { DestinationsView } from './view-destinations.tsx';
@@ -39,9 +39,9 @@ function Seconds({ at, ahead }: { at: number; ahead: boolean }): JSX.Element
 
 /** Says whether what is shown is live; screen readers hear each change, but not
  * the seconds. */
-function Connection({ desk }: { desk: Desk }): JSX.Element
+function Connection({ client }: { client: AdminClient }): JSX.Element
 {
-	const { link } = desk;
+	const { link } = client;
 	const words: Record<Link['state'], string> = { connecting: 'Connecting …', live: 'Live',
 		slow: 'The server is slow to answer', waiting: 'No answer', hidden: 'Not looked at' };
 	const tones: Record<Link['state'], Tone> = { connecting: 'wait', live: 'good', slow: 'wait',
@@ -49,24 +49,24 @@ function Connection({ desk }: { desk: Desk }): JSX.Element
 
 	return (
 		<div class={`link-state ${link.state}`}>
-			<Mark tone={tones[link.state]} />
+			<StatusIcon tone={tones[link.state]} />
 			<p role="status" data-link={link.state}>{words[link.state]}</p>
 			{link.state === 'slow' && <span aria-hidden="true"><Seconds at={link.since} ahead={false} /></span>}
 		</div>
 	);
 }
 
-function Away({ desk }: { desk: Desk }): JSX.Element | null
+function Away({ client }: { client: AdminClient }): JSX.Element | null
 {
-	const { link } = desk;
+	const { link } = client;
 
 	if (link.state !== 'waiting')
 		return null;
 	return (
 		<div class="connection stopped away">
-			<p>{link.why} {desk.stats && 'What is shown is what was known before.'}</p>
+			<p>{link.why} {client.stats && 'What is shown is what was known before.'}</p>
 			<span aria-hidden="true">Next try in <Seconds at={link.until} ahead /></span>
-			<button class="link" onClick={() => desk.retryNow()}>Try now</button>
+			<button class="link" onClick={() => client.retryNow()}>Try now</button>
 		</div>
 	);
 }
@@ -85,37 +85,37 @@ function useHash(): string
 	return hash;
 }
 
-function View({ place }: { place: Place }): JSX.Element
+function View({ route }: { route: Route }): JSX.Element
 {
-	switch (place.view) {
+	switch (route.view) {
 	case 'destinations':
 		return <DestinationsView />;
 	case 'dead':
-		return <DeadView params={place.params} />;
+		return <DeadView params={route.params} />;
 	case 'outbox':
-		return <OutboxView params={place.params} />;
+		return <OutboxView params={route.params} />;
 	case 'message':
-		return <MessageView key={place.id} id={place.id} />;
+		return <MessageView key={route.id} id={route.id} />;
 	case 'lanes':
-		return <LanesView params={place.params} />;
+		return <LanesView params={route.params} />;
 	case 'audit':
-		return <AuditView params={place.params} />;
+		return <AuditView params={route.params} />;
 	default:
 		return <OverviewView />;
 	}
 }
 
 /** The name of the view, for the title of the window. */
-function titleOf(place: Place): string
+function titleOf(route: Route): string
 {
-	return place.view === 'message' ? 'A message' :
-		VIEWS.find(([view]) => view === place.view)?.[1] ?? 'Overview';
+	return route.view === 'message' ? 'A message' :
+		VIEWS.find(([view]) => view === route.view)?.[1] ?? 'Overview';
 }
 
-function Nav({ desk, place }: { desk: Desk; place: Place }): JSX.Element
+function Nav({ client, route }: { client: AdminClient; route: Route }): JSX.Element
 {
-	const current = place.view === 'message' ? 'outbox' : place.view;
-	const dead = desk.stats?.dead_letters_open ?? 0;
+	const current = route.view === 'message' ? 'outbox' : route.view;
+	const dead = client.stats?.dead_letters_open ?? 0;
 
 	return (
 		<nav class="views" aria-label="Views">
@@ -127,64 +127,63 @@ function Nav({ desk, place }: { desk: Desk; place: Place }): JSX.Element
 	);
 }
 
-function DeskView({ desk }: { desk: Desk }): JSX.Element
+function AdminView({ client }: { client: AdminClient }): JSX.Element
 {
 	const hash = useHash();
-	const place = useMemo(() => placeOf(hash), [hash]);
-	const was = useRef(place.view);
+	const route = useMemo(() => routeOf(hash), [hash]);
+	const was = useRef(route.view);
 	const [said, setSaid] = useState<{ words: string; bad: boolean } | null>(null);
-	const user = useMemo(() => ({ desk,
-		say: (words: string, bad = false) => setSaid({ words, bad }) }), [desk]);
+	const user = useMemo(() => ({ client,
+		say: (words: string, bad = false) => setSaid({ words, bad }) }), [client]);
 
 	// With the view, not after it has been seen: the focus would be taken from
 	// who types there already.
 	useLayoutEffect(() => {
-		document.title = `${titleOf(place)} – twinbox desk`;
+		document.title = `${titleOf(route)} – twinbox admin`;
 		// Who goes to another view begins at its top, also by ear.
-		if (was.current !== place.view) {
+		if (was.current !== route.view) {
 			document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true });
 			scrollTo(0, 0);
 			setSaid(null);
 		}
-		was.current = place.view;
-	}, [place]);
+		was.current = route.view;
+	}, [route]);
 
 	return (
-		<DeskContext.Provider value={user}>
-			<div class="desk">
+		<AdminContext.Provider value={user}>
+			<div class="admin">
 				<header class="top">
 					<div class="brand-row">
 						<Brand />
-						<p class="who"><strong>twinbox desk</strong><span class="soft">{desk.domain}</span></p>
-						<Connection desk={desk} />
-						<a class="to-chat" href="/">{desk.who}</a>
+						<p class="who"><strong>twinbox admin</strong><span class="soft">{client.domain}</span></p>
+						<Connection client={client} />
+						<a class="to-chat" href="/">{client.who}</a>
 					</div>
-					<Nav desk={desk} place={place} />
+					<Nav client={client} route={route} />
 				</header>
-				<Away desk={desk} />
+				<Away client={client} />
 				<main>
 					<div role="status" class={`said ${said?.bad ? 'bad' : ''}`}>
 						{said && <><p>{said.words}</p><button class="round" aria-label="Hide this"
 							onClick={() => setSaid(null)}><Close /></button></>}
 					</div>
-					<View place={place} />
+					<View route={route} />
 				</main>
 			</div>
-		</DeskContext.Provider>
+		</AdminContext.Provider>
 	);
 }
 
 // ---- who is there ----------------------------------------------------------
 
-function Denied({ desk }: { desk: Desk }): JSX.Element
+function Denied({ client }: { client: AdminClient }): JSX.Element
 {
 	return (
 		<main class="login">
 			<div class="card">
-				<h1><Brand /> twinbox desk</h1>
-				<p>This page is for administrators. {desk.who ? `${desk.who} is logged in here and is none.` :
-					'Who is logged in here is none.'}</p>
-				<p class="hint">Whoever runs {desk.domain || 'this server'} makes somebody one with{' '}
+				<h1><Brand /> twinbox admin</h1>
+				<p>This page is for administrators. {client.who || 'This user'} is not an administrator.</p>
+				<p class="hint">The operator of {client.domain || 'this server'} adds an administrator with{' '}
 					<code>twinboxd user add NAME --admin</code>.</p>
 				<p><a href="/">To the messages</a></p>
 			</div>
@@ -196,29 +195,29 @@ export function App(): JSX.Element
 {
 	const [login, setLogin] = useState(loadLogin);
 	const [, draw] = useState(0);
-	const [desk, setDesk] = useState<Desk | null>(null);
+	const [client, setClient] = useState<AdminClient | null>(null);
 	const token = login?.token;
 
 	useEffect(() => onLogin(setLogin), []);
 	useEffect(() => {
 		if (!token)
 			return undefined;
-		const made = new Desk(token, () => draw((n) => n + 1));
-		setDesk(made);
+		const made = new AdminClient(token, () => draw((n) => n + 1));
+		setClient(made);
 		return () => {
 			made.end();
-			setDesk(null);
+			setClient(null);
 		};
 	}, [token]);
 
-	if (!token || desk?.stage === 'login')
-		return <LoginView desk forgotten={null} forget={() => undefined}
+	if (!token || client?.stage === 'login')
+		return <LoginView admin forgotten={null} forget={() => undefined}
 			notice={token ? 'You were logged out: this device is no longer known to the server.' : ''}
 			done={(made) => {
 				saveLogin(made);
 				setLogin(made);
 			}} />;
-	if (!desk)
+	if (!client)
 		return <></>;
-	return desk.stage === 'denied' ? <Denied desk={desk} /> : <DeskView desk={desk} />;
+	return client.stage === 'denied' ? <Denied client={client} /> : <AdminView client={client} />;
 }

@@ -5,15 +5,15 @@ import type { JSX } from 'preact';
 
 import { Table, Tag, type Column, type Tone } from './parts.tsx';
 import type { Attempt } from './types.ts';
-import { useDesk } from './use.ts';
+import { useAdmin } from './use.ts';
 import { duration, moment, ms, outcomeKind, outcomeWords } from './words.ts';
 
 const tones: Record<ReturnType<typeof outcomeKind>, Tone> = { good: 'good', bad: 'bad', open: 'wait' };
 
 export function AttemptsTable({ attempts }: { attempts: Attempt[] }): JSX.Element
 {
-	const { desk } = useDesk();
-	const now = desk.now();
+	const { client } = useAdmin();
+	const now = client.now();
 	const columns: Column<Attempt>[] = [
 		{ head: 'Attempt', num: true, cell: (one) => one.attempt },
 		{ head: 'Begun', cell: (one) => moment(ms(one.started_at)!, now) },

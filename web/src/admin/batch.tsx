@@ -6,11 +6,11 @@
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
-import type { Desk } from './desk.ts';
-import { why } from './desk.ts';
-import { queryOf } from './place.ts';
+import type { AdminClient } from './client.ts';
+import { why } from './client.ts';
+import { queryOf } from './route.ts';
 import type { DeadFilter, DeadLetters, Done } from './types.ts';
-import { useDesk } from './use.ts';
+import { useAdmin } from './use.ts';
 import { count, many } from './words.ts';
 
 const STEP = 100;
@@ -25,13 +25,13 @@ export const verbWords = { requeue: { do: 'Requeue', done: 'Requeued' },
 	discard: { do: 'Discard', done: 'Discarded' } };
 
 /** How many open dead letters match, up to MOST; more: there are others. */
-export async function countDead(desk: Desk, filter: DeadFilter): Promise<{ n: number; more: boolean }>
+export async function countDead(client: AdminClient, filter: DeadFilter): Promise<{ n: number; more: boolean }>
 {
 	let n = 0;
 	let before = '';
 
 	for (;;) {
-		const page = await desk.api.get<DeadLetters>(`/v1/admin/dead-letters${
+		const page = await client.api.get<DeadLetters>(`/v1/admin/dead-letters${
 			queryOf({ ...filter, before, limit: String(PAGE) })}`);
 		n += page.dead_letters.length;
 		if (page.next === null || n >= MOST)
@@ -47,7 +47,7 @@ interface Progress {
 
 /** Does ${verb} to ${n} of ${which}; ${went} is told of each step, and stops
  * it by returning false. */
-export async function handle(desk: Desk, verb: Verb, which: Which, n: number,
+export async function handle(client: AdminClient, verb: Verb, which: Which, n: number,
 	went: (progress: Progress) => boolean): Promise<Progress>
 {
 	const progress: Progress = { done: 0, refused: [] };
@@ -55,7 +55,7 @@ export async function handle(desk: Desk, verb: Verb, which: Which, n: number,
 
 	for (let left = n; left > 0;) {
 		const size = Math.min(STEP, left);
-		const answer = await desk.api.post<Done>(`/v1/admin/dead-letters/${verb}`,
+		const answer = await client.api.post<Done>(`/v1/admin/dead-letters/${verb}`,
 			ids ? { dead_ids: ids.splice(0, size) } : { ...which, limit: size });
 		const moved = answer.requeued ?? answer.discarded ?? 0;
 		progress.done += moved;
@@ -71,7 +71,7 @@ export async function handle(desk: Desk, verb: Verb, which: Which, n: number,
 
 export function Batch(props: { verb: Verb; which: Which; words: string; done: () => void }): JSX.Element
 {
-	const { desk, say } = useDesk();
+	const { client, say } = useAdmin();
 	const { verb, which } = props;
 	const dialog = useRef<HTMLDialogElement>(null);
 	const going = useRef(true);
@@ -85,7 +85,7 @@ export function Batch(props: { verb: Verb; which: Which; words: string; done: ()
 	useLayoutEffect(() => {
 		dialog.current?.showModal();
 		if ('filter' in which)
-			countDead(desk, which.filter).then(setFound, (error) => setWrong(why(error)));
+			countDead(client, which.filter).then(setFound, (error) => setWrong(why(error)));
 		return () => { going.current = false; };
 	}, []);
 
@@ -96,7 +96,7 @@ export function Batch(props: { verb: Verb; which: Which; words: string; done: ()
 		setProgress(last);
 		setWrong('');
 		try {
-			last = await handle(desk, verb, which, found!.n, (now) => {
+			last = await handle(client, verb, which, found!.n, (now) => {
 				setProgress(last = now);
 				return going.current;
 			});
@@ -104,7 +104,7 @@ export function Batch(props: { verb: Verb; which: Which; words: string; done: ()
 			setWrong(why(error));
 		}
 		setEnded(true);
-		desk.refresh();
+		client.refresh();
 		say(`${words.done} ${many(last.done, 'dead letter')}${
 			last.refused.length > 0 ? `; ${count(last.refused.length)} refused` : ''}.`,
 		last.refused.length > 0);

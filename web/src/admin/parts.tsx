@@ -5,9 +5,9 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
-import { hashOf, messageHash, type Params } from './place.ts';
+import { hashOf, messageHash, type Params } from './route.ts';
 import type { Next } from './types.ts';
-import { useDesk, type Watched } from './use.ts';
+import { useAdmin, type Watched } from './use.ts';
 import { distance, moment, ms, shortId } from './words.ts';
 
 // ---- states ----------------------------------------------------------------
@@ -15,10 +15,10 @@ import { distance, moment, ms, shortId } from './words.ts';
 export type Tone = 'good' | 'wait' | 'bad' | 'off' | 'plain';
 
 /** Each tone has a shape of its own: a disc, a half disc, a square, two bars. */
-export function Mark({ tone }: { tone: Tone }): JSX.Element
+export function StatusIcon({ tone }: { tone: Tone }): JSX.Element
 {
 	return (
-		<svg class={`mark ${tone}`} viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
+		<svg class={`status-icon ${tone}`} viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
 			{tone === 'good' && <circle cx="6" cy="6" r="5" />}
 			{tone === 'wait' && <><circle cx="6" cy="6" r="4.5" class="ring" />
 				<path d="M6 1.5a4.5 4.5 0 0 1 0 9z" /></>}
@@ -31,7 +31,7 @@ export function Mark({ tone }: { tone: Tone }): JSX.Element
 
 export function Tag({ tone, children }: { tone: Tone; children: ComponentChildren }): JSX.Element
 {
-	return <span class={`tag ${tone}`}><Mark tone={tone} />{children}</span>;
+	return <span class={`tag ${tone}`}><StatusIcon tone={tone} />{children}</span>;
 }
 
 export function stateTone(state: string): Tone
@@ -57,12 +57,12 @@ export const when = (at: string | null | undefined): JSX.Element | null =>
 /** A time: how far away it is, and exactly when told more. */
 export function When({ at, none = '–' }: { at: string | null | undefined; none?: string }): JSX.Element
 {
-	const { desk } = useDesk();
+	const { client } = useAdmin();
 	const found = ms(at);
 
 	if (found === null)
 		return <span class="soft">{none}</span>;
-	return <time dateTime={at!} title={moment(found, 0)}>{distance(found, desk.now())}</time>;
+	return <time dateTime={at!} title={moment(found, 0)}>{distance(found, client.now())}</time>;
 }
 
 export function MessageLink({ id }: { id: string }): JSX.Element

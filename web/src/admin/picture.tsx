@@ -70,8 +70,8 @@ function Dot({ point, x, y }: { point: Point; x: number; y: number }): JSX.Eleme
 	switch (point.kind) {
 	case 'bad':
 		return <rect class="p-bad" x={x - 6} y={y - 6} width="12" height="12" />;
-	case 'note':
-		return <path class="p-note" d={`M${x} ${y - 7}l7 7-7 7-7-7z`} />;
+	case 'neutral':
+		return <path class="p-neutral" d={`M${x} ${y - 7}l7 7-7 7-7-7z`} />;
 	default:
 		return <circle class={`p-${point.kind}`} cx={x} cy={y} r="6" />;
 	}

@@ -13,7 +13,7 @@ export interface Point {
 	till?: number | null; // of an attempt; null: under way
 	name: string;
 	detail: string;
-	kind: 'good' | 'bad' | 'note' | 'coming';
+	kind: 'good' | 'bad' | 'neutral' | 'coming';
 	then: Phase | null;   // what lasts from here (or from till) to the next
 }
 
@@ -51,9 +51,9 @@ const events: Record<string, { name: string; kind: Point['kind']; then: Phase | 
 	read: { name: 'Read', kind: 'good', then: null },
 	failed: { name: 'Failed', kind: 'bad', then: 'dead' },
 	expired: { name: 'Expired', kind: 'bad', then: 'dead' },
-	canceled: { name: 'Canceled', kind: 'note', then: null },
-	discarded: { name: 'Discarded', kind: 'note', then: null },
-	requeued: { name: 'Requeued', kind: 'note', then: 'queue' },
+	canceled: { name: 'Canceled', kind: 'neutral', then: null },
+	discarded: { name: 'Discarded', kind: 'neutral', then: null },
+	requeued: { name: 'Requeued', kind: 'neutral', then: 'queue' },
 };
 
 /** Told by the attempts and by deliver_at. */
@@ -65,7 +65,7 @@ function attemptPoint(one: Attempt): Point
 	const status = one.status === null ? '' : ` (${one.status})`;
 	const parts = [`${outcomeWords(one.outcome)}${status}`,
 		till === null ? '' : `took ${duration(till - ms(one.started_at)!)}`, one.error ?? ''];
-	const kind = { good: 'good', bad: 'bad', open: 'note' } as const;
+	const kind = { good: 'good', bad: 'bad', open: 'neutral' } as const;
 
 	return { at: ms(one.started_at), till, name: `Attempt ${one.attempt}`,
 		detail: parts.filter((part) => part !== '').join(', '), kind: kind[outcomeKind(one.outcome)],
@@ -121,7 +121,7 @@ function happened(row: FullRow): Point[]
 	}
 	for (const [name, times] of known) {
 		const how = events[name] ?? { name: name.charAt(0).toUpperCase() + name.slice(1).replace(/_/g, ' '),
-			kind: 'note' as const, then: 'queue' as const };
+			kind: 'neutral' as const, then: 'queue' as const };
 		for (const { at, detail } of times)
 			points.push({ ...how, at, detail: detailOf(name, detail, row) });
 	}

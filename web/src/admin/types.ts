@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the server says at /v1/admin, as far as the desk shows it.  Times are
+// The answers of /v1/admin, as far as the admin page shows them.  Times are
 // RFC 3339 or null.  There is no text of a message in any of it.
 
 import type { State } from '../types.ts';

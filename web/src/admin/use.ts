@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
-// What views need to live at the desk.
+// What the views of the admin page share: the client, and the line for outcomes.
 
 import { createContext } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
 
-import { Desk, type Watch } from './desk.ts';
+import { AdminClient, type Watch } from './client.ts';
 
-export interface DeskUser {
-	desk: Desk;
+export interface Admin {
+	client: AdminClient;
 	/** Shows ${words} as the outcome of what was done, and reads them out. */
 	say(words: string, bad?: boolean): void;
 }
 
-export const DeskContext = createContext<DeskUser | null>(null);
+export const AdminContext = createContext<Admin | null>(null);
 
-export function useDesk(): DeskUser
+export function useAdmin(): Admin
 {
-	return useContext(DeskContext)!;
+	return useContext(AdminContext)!;
 }
 
 export interface Watched<T> {
@@ -24,19 +24,19 @@ export interface Watched<T> {
 	error: string;
 }
 
-/** What the server says at ${path}, asked again and again; '' asks nothing. */
+/** The answer at ${path}, polled; '' polls nothing. */
 export function useWatch<T>(path: string): Watched<T>
 {
-	const { desk } = useDesk();
+	const { client } = useAdmin();
 	const [watch, setWatch] = useState<Watch | null>(null);
 
 	useEffect(() => {
 		if (path === '')
 			return undefined;
-		const one = desk.watch(path);
+		const one = client.watch(path);
 		setWatch(one);
-		return () => desk.unwatch(one);
-	}, [desk, path]);
+		return () => client.unwatch(one);
+	}, [client, path]);
 	return watch?.path === path ? { data: watch.data as T | null, error: watch.error } :
 		{ data: null, error: '' };
 }

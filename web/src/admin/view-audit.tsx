@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Who did what at the desk, newest first.
+// The audit log: what operators did, newest first.
 
 import type { JSX } from 'preact';
 
 import { Missing, Pages, Table, type Column } from './parts.tsx';
-import { messageHash, queryOf, type Params } from './place.ts';
+import { messageHash, queryOf, type Params } from './route.ts';
 import type { Audit } from './types.ts';
-import { useDesk, useWatch } from './use.ts';
+import { useAdmin, useWatch } from './use.ts';
 import { moment, ms } from './words.ts';
 
 const PAGE = 50;
@@ -14,11 +14,11 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export function AuditView({ params }: { params: Params }): JSX.Element
 {
-	const { desk } = useDesk();
+	const { client } = useAdmin();
 	const found = useWatch<Audit>(`/v1/admin/audit${queryOf({ ...params, limit: String(PAGE) })}`);
 	const rows = found.data?.entries ?? [];
 	const columns: Column<Audit['entries'][0]>[] = [
-		{ head: 'When', cell: (one) => <time dateTime={one.at}>{moment(ms(one.at)!, desk.now())}</time> },
+		{ head: 'When', cell: (one) => <time dateTime={one.at}>{moment(ms(one.at)!, client.now())}</time> },
 		{ head: 'Who', cell: (one) => <strong><bdi>{one.actor}</bdi></strong> },
 		{ head: 'Did', cell: (one) => one.action },
 		{ head: 'To', cell: (one) => (UUID.test(one.object) ?
@@ -29,7 +29,7 @@ export function AuditView({ params }: { params: Params }): JSX.Element
 	return (
 		<>
 			<h1 tabIndex={-1}>Audit</h1>
-			<p class="hint">What was done at this desk, by whom.</p>
+			<p class="hint">What operators did, newest first.</p>
 			<Missing watched={found} what="entries" />
 			{found.data && <>
 				{rows.length > 0 && <Table label="Audit" columns={columns} rows={rows} id={(one) => one.audit_id} />}

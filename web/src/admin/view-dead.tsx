@@ -6,11 +6,11 @@ import { useLayoutEffect, useState } from 'preact/hooks';
 
 import { AttemptsTable } from './attempts.tsx';
 import { Batch, verbWords, type Verb, type Which } from './batch.tsx';
-import { why } from './desk.ts';
+import { why } from './client.ts';
 import { Filters, MessageLink, Missing, Pages, Table, Tag, When, type Column } from './parts.tsx';
-import { queryOf, type Params } from './place.ts';
+import { queryOf, type Params } from './route.ts';
 import type { Dead, DeadFilter, DeadLetters, Destinations, FullMessage } from './types.ts';
-import { useDesk, useWatch } from './use.ts';
+import { useAdmin, useWatch } from './use.ts';
 import { count, many, reasonWords, REASONS } from './words.ts';
 
 const PAGE = 50;
@@ -59,17 +59,17 @@ function Opened({ dead }: { dead: Dead }): JSX.Element
 /** Fetches all that match as JSON lines and gives it to the browser to keep. */
 function Export({ query }: { query: string }): JSX.Element
 {
-	const { desk, say } = useDesk();
+	const { client, say } = useAdmin();
 	const [busy, setBusy] = useState(false);
 
 	async function save(): Promise<void>
 	{
 		setBusy(true);
 		try {
-			const url = URL.createObjectURL(await desk.api.file(`/v1/admin/dead-letters/export${query}`));
+			const url = URL.createObjectURL(await client.api.file(`/v1/admin/dead-letters/export${query}`));
 			const link = document.createElement('a');
 			link.href = url;
-			link.download = `dead-letters-${new Date(desk.now()).toISOString().slice(0, 10)}.ndjson`;
+			link.download = `dead-letters-${new Date(client.now()).toISOString().slice(0, 10)}.ndjson`;
 			link.click();
 			setTimeout(() => URL.revokeObjectURL(url), 60_000);
 		} catch (error) {
@@ -83,7 +83,7 @@ function Export({ query }: { query: string }): JSX.Element
 
 export function DeadView({ params }: { params: Params }): JSX.Element
 {
-	const { desk } = useDesk();
+	const { client } = useAdmin();
 	const asked: Params = { ...params, limit: String(PAGE) };
 	const found = useWatch<DeadLetters>(`/v1/admin/dead-letters${queryOf(asked)}`);
 	const places = useWatch<Destinations>('/v1/admin/destinations');
@@ -167,7 +167,7 @@ export function DeadView({ params }: { params: Params }): JSX.Element
 			{question && <Batch {...question} done={() => {
 				setQuestion(null);
 				setChosen(new Set());
-				desk.refresh();
+				client.refresh();
 			}} />}
 		</>
 	);

@@ -5,11 +5,11 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 
-import { Ask } from './ask.tsx';
+import { Confirm } from './confirm.tsx';
 import { Missing, Table, Tag, when, When, type Column, type Tone } from './parts.tsx';
-import { hashOf } from './place.ts';
+import { hashOf } from './route.ts';
 import type { Destination, Destinations } from './types.ts';
-import { useDesk, useWatch } from './use.ts';
+import { useAdmin, useWatch } from './use.ts';
 import { ageHeads, breakerWords, byNeed, count, destinationName, duration, many, ms, shade } from './words.ts';
 
 const tones: Record<Destination['breaker'], Tone> = { closed: 'good', half_open: 'wait', open: 'bad' };
@@ -24,12 +24,12 @@ const waits = (d: Destination) => `${many(d.pending, 'message waits', 'messages 
 
 function PauseAsk({ d, done }: { d: Destination; done: () => void }): JSX.Element
 {
-	const { desk } = useDesk();
+	const { client } = useAdmin();
 	const [reason, setReason] = useState('');
 
 	return (
-		<Ask title={`Pause ${destinationName(d.name)}?`} yes="Pause" danger done={done} run={async () => {
-			await desk.api.post(pathOf(d, 'pause'), reason.trim() ? { reason: reason.trim() } : {});
+		<Confirm title={`Pause ${destinationName(d.name)}?`} yes="Pause" danger done={done} run={async () => {
+			await client.api.post(pathOf(d, 'pause'), reason.trim() ? { reason: reason.trim() } : {});
 			return `Paused: ${destinationName(d.name)}.`;
 		}}>
 			<p>{d.name === '*' ? 'Nothing is delivered to anybody' : d.name === 'local' ?
@@ -38,40 +38,40 @@ function PauseAsk({ d, done }: { d: Destination; done: () => void }): JSX.Elemen
 			<label for="pause-reason">Reason, for colleagues</label>
 			<input id="pause-reason" value={reason} maxLength={120} autocomplete="off"
 				onInput={(event) => setReason(event.currentTarget.value)} />
-		</Ask>
+		</Confirm>
 	);
 }
 
 function RateAsk({ d, done }: { d: Destination; done: () => void }): JSX.Element
 {
-	const { desk } = useDesk();
+	const { client } = useAdmin();
 	const [value, setValue] = useState(String(d.per_second ?? ''));
 
 	return (
-		<Ask title={`Limit ${destinationName(d.name)}`} yes="Limit" done={done} run={async () => {
-			await desk.api.patch(pathOf(d), { per_second: value === '' ? null : Number(value) });
+		<Confirm title={`Limit ${destinationName(d.name)}`} yes="Limit" done={done} run={async () => {
+			await client.api.patch(pathOf(d), { per_second: value === '' ? null : Number(value) });
 			return value === '' ? `No limit any more: ${destinationName(d.name)}.` :
 				`At most ${value} a second: ${destinationName(d.name)}.`;
 		}}>
 			<label for="rate">Messages a second; empty is no limit</label>
 			<input id="rate" type="number" min="1" max="1000000" step="1" value={value}
 				onInput={(event) => setValue(event.currentTarget.value)} />
-		</Ask>
+		</Confirm>
 	);
 }
 
 function ResumeAsk({ d, done }: { d: Destination; done: () => void }): JSX.Element
 {
-	const { desk } = useDesk();
+	const { client } = useAdmin();
 
 	return (
-		<Ask title={`Resume ${destinationName(d.name)}?`} yes="Resume" done={done} run={async () => {
-			await desk.api.post(pathOf(d, 'resume'), {});
+		<Confirm title={`Resume ${destinationName(d.name)}?`} yes="Resume" done={done} run={async () => {
+			await client.api.post(pathOf(d, 'resume'), {});
 			return `Resumed: ${destinationName(d.name)}.`;
 		}}>
 			<p>Paused by {d.paused_by ?? 'somebody'}{d.pause_reason && <>: “<bdi>{d.pause_reason}</bdi>”</>}.
 				Now {waits(d)}.</p>
-		</Ask>
+		</Confirm>
 	);
 }
 
@@ -127,11 +127,11 @@ function Ages({ all, limits }: { all: Destination[]; limits: number[] }): JSX.El
 
 export function DestinationsView(): JSX.Element
 {
-	const { desk } = useDesk();
+	const { client } = useAdmin();
 	const found = useWatch<Destinations>('/v1/admin/destinations');
 	const [question, setQuestion] = useState<Question | null>(null);
 	const done = () => setQuestion(null);
-	const now = desk.now();
+	const now = client.now();
 	const button = (what: Question['what'], d: Destination, words: string) =>
 		<button class="small" aria-label={`${words} ${destinationName(d.name)}`}
 			onClick={() => setQuestion({ what, d })}>{words}</button>;

@@ -4,11 +4,11 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 
-import { Ask } from './ask.tsx';
+import { Confirm } from './confirm.tsx';
 import { Filters, Missing, Pages, Table, Tag, when, When, type Column, type Tone } from './parts.tsx';
-import { queryOf, type Params } from './place.ts';
+import { queryOf, type Params } from './route.ts';
 import type { Lane, Lanes } from './types.ts';
-import { useDesk, useWatch } from './use.ts';
+import { useAdmin, useWatch } from './use.ts';
 import { count, destinationName, shortId } from './words.ts';
 
 const PAGE = 50;
@@ -17,19 +17,19 @@ const states: Record<string, string> = { local: 'here', idle: 'idle', ready: 're
 
 function RewindAsk({ lane, done }: { lane: Lane; done: () => void }): JSX.Element
 {
-	const { desk } = useDesk();
+	const { client } = useAdmin();
 	const [seq, setSeq] = useState('');
 
 	return (
-		<Ask title={`Rewind lane ${lane.lane_id}?`} yes="Rewind" danger done={done} run={async () => {
-			await desk.api.post(`/v1/admin/lanes/${lane.lane_id}/rewind`, { seq: Number(seq) });
+		<Confirm title={`Rewind lane ${lane.lane_id}?`} yes="Rewind" danger done={done} run={async () => {
+			await client.api.post(`/v1/admin/lanes/${lane.lane_id}/rewind`, { seq: Number(seq) });
 			return `Lane ${lane.lane_id} offers everything from ${seq} again.`;
 		}}>
 			<p>Everything from this place on that was not purged is offered to <bdi>{lane.to}</bdi> again. States do not change, and whoever has a message already keeps one of it.</p>
 			<label for="rewind-seq">From place (the next is {count(lane.next_seq)})</label>
 			<input id="rewind-seq" type="number" min="1" max={lane.next_seq} step="1" required value={seq}
 				onInput={(event) => setSeq(event.currentTarget.value)} />
-		</Ask>
+		</Confirm>
 	);
 }
 

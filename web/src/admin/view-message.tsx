@@ -5,13 +5,13 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 
-import { Ask } from './ask.tsx';
+import { Confirm } from './confirm.tsx';
 import { AttemptsTable } from './attempts.tsx';
 import { Missing, stateTone, Tag } from './parts.tsx';
 import { Picture } from './picture.tsx';
 import { storyOf } from './story.ts';
 import type { FullMessage, FullRow } from './types.ts';
-import { useDesk, useWatch } from './use.ts';
+import { useAdmin, useWatch } from './use.ts';
 import { destinationName, many, moment, ms } from './words.ts';
 import { stateWords } from './view-outbox.tsx';
 
@@ -52,12 +52,12 @@ function Facts({ message, row, now }: { message: FullMessage; row: FullRow; now:
 
 export function MessageView({ id }: { id: string }): JSX.Element
 {
-	const { desk } = useDesk();
+	const { client } = useAdmin();
 	const path = `/v1/admin/outbox/${encodeURIComponent(id)}`;
 	const found = useWatch<FullMessage>(path);
 	const [question, setQuestion] = useState<'retry' | 'discard' | null>(null);
 	const message = found.data;
-	const now = desk.now();
+	const now = client.now();
 	const rows = message?.rows ?? [];
 	const tried = rows.some(canBeTried);
 	const given = rows.some(canBeGivenUp);
@@ -69,7 +69,7 @@ export function MessageView({ id }: { id: string }): JSX.Element
 				<h1 tabIndex={-1}>The way of a message</h1>
 				<p><code><bdi>{id}</bdi></code></p>
 				{message && <p class="hint">Written by <bdi>{message.from}</bdi> at{' '}
-					{moment(ms(message.event_time)!, now)}. Its text is not shown at this desk.</p>}
+					{moment(ms(message.event_time)!, now)}. Its text is not shown on this page.</p>}
 			</div>
 			<Missing watched={found} what="message with this id" />
 			{message && <>
@@ -92,21 +92,21 @@ export function MessageView({ id }: { id: string }): JSX.Element
 						</details>}
 					</section>))}
 			</>}
-			{question === 'retry' && <Ask title="Try this message now?" yes="Try now"
+			{question === 'retry' && <Confirm title="Try this message now?" yes="Try now"
 				done={() => setQuestion(null)} run={async () => {
-					await desk.api.post(`${path}/retry`, {});
+					await client.api.post(`${path}/retry`, {});
 					return 'It is tried again.';
 				}}>
 				<p>What waits for a retry is tried at once. What has failed or expired gets a new place at the end
 					of its lane, with all its tries and time again.</p>
-			</Ask>}
-			{question === 'discard' && <Ask title="Discard this message?" yes="Discard" danger
+			</Confirm>}
+			{question === 'discard' && <Confirm title="Discard this message?" yes="Discard" danger
 				done={() => setQuestion(null)} run={async () => {
-					await desk.api.post(`${path}/discard`, {});
+					await client.api.post(`${path}/discard`, {});
 					return 'It is discarded; its sender is told.';
 				}}>
 				<p>Nobody who does not have it yet will get it. This cannot be undone.</p>
-			</Ask>}
+			</Confirm>}
 		</>
 	);
 }

@@ -5,7 +5,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 
 import { Filters, MessageLink, Missing, Pages, stateTone, Table, Tag, when, When, type Column } from './parts.tsx';
-import { messageHash, queryOf, type Params } from './place.ts';
+import { messageHash, queryOf, type Params } from './route.ts';
 import type { Destinations, Row, Rows } from './types.ts';
 import { useWatch } from './use.ts';
 import { count, destinationName, reasonWords } from './words.ts';

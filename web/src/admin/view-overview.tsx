@@ -6,10 +6,10 @@ import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 
 import { alertsOf, type Alert } from './alerts.ts';
-import { Mark } from './parts.tsx';
+import { StatusIcon } from './parts.tsx';
 import { Plot } from './plot.tsx';
 import type { Destinations, Stats } from './types.ts';
-import { useDesk, useWatch } from './use.ts';
+import { useAdmin, useWatch } from './use.ts';
 import { brief, bytes, count, duration, many, percent, rate } from './words.ts';
 
 const FIRST = 4; // alerts that are shown at once, and all that are urgent
@@ -18,7 +18,7 @@ function AlertLine({ one }: { one: Alert }): JSX.Element
 {
 	return (
 		<li class={one.bad ? 'bad' : 'wait'}>
-			<Mark tone={one.bad ? 'bad' : 'wait'} />
+			<StatusIcon tone={one.bad ? 'bad' : 'wait'} />
 			<div>
 				<p class="title"><span class="sr">{one.bad ? 'Urgent: ' : 'Look soon: '}</span>
 					{one.href ? <a href={one.href}>{one.title}</a> : one.title}</p>
@@ -32,7 +32,7 @@ function Alerts({ alerts }: { alerts: Alert[] }): JSX.Element
 {
 	if (alerts.length === 0)
 		return <section class="alerts calm" aria-label="What needs you">
-			<p class="title"><Mark tone="good" />Nothing needs you.</p>
+			<p class="title"><StatusIcon tone="good" />Nothing needs you.</p>
 			<p class="soft">Messages flow, nothing is paused, and no dead letter waits for a decision.</p>
 		</section>;
 	const first = alerts.filter((one, i) => one.bad || i < FIRST);
@@ -61,7 +61,7 @@ function Tile(props: { name: string; value: string; note?: string; href?: string
 
 function Tiles({ stats }: { stats: Stats }): JSX.Element
 {
-	const { history } = useDesk().desk;
+	const { history } = useAdmin().client;
 	const { states, totals, relay } = stats;
 	const last = (column: (number | null)[]) => column[column.length - 1] ?? null;
 	const perSecond = (n: number | null) => (n === null ? '' : rate(n));
@@ -102,7 +102,7 @@ function Tiles({ stats }: { stats: Stats }): JSX.Element
 
 function Plots({ stats }: { stats: Stats }): JSX.Element
 {
-	const { history } = useDesk().desk;
+	const { history } = useAdmin().client;
 	// Computed once for each answer, whatever else is drawn again.
 	const made = useMemo(() => ({
 		times: history.times(),
@@ -140,17 +140,17 @@ function Plots({ stats }: { stats: Stats }): JSX.Element
 
 export function OverviewView(): JSX.Element
 {
-	const { desk } = useDesk();
+	const { client } = useAdmin();
 	const found = useWatch<Destinations>('/v1/admin/destinations');
-	const { stats } = desk;
+	const { stats } = client;
 
 	if (!stats)
 		return <p class="hint" role="status">Asking the server …</p>;
 	return (
 		<>
 			<h1 tabIndex={-1}>Overview</h1>
-			<Alerts alerts={alertsOf(stats, found.data?.destinations ?? [], desk.history, Date.parse(stats.at),
-				desk.statsAt)} />
+			<Alerts alerts={alertsOf(stats, found.data?.destinations ?? [], client.history, Date.parse(stats.at),
+				client.statsAt)} />
 			<Tiles stats={stats} />
 			<Plots stats={stats} />
 		</>

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The common part of the admin commands: requests to /v1/admin, their filters,
+ * and lists that span several pages.
+ */
+#ifndef CLI_ADMIN_COMMAND_H
+#define CLI_ADMIN_COMMAND_H
+
+#include "cli/cli.h"
+#include "lib/admin.h"
+
+/* GET ${path} (of admin_path(), taken); ages are reckoned by the server's clock
+ * from now on.  The answer is the caller's. */
+enum rc admin_command_get(
+    struct cli *cli, char *path, json_t **ret, struct fail *fail) MUST_USE;
+
+/* ${method} ${path} (taken) with ${body} (taken, may be NULL); the answer is
+ * the caller's. */
+enum rc admin_command_change(struct cli *cli, const char *method, char *path,
+    json_t *body, json_t **ret, struct fail *fail) MUST_USE;
+
+/* Reads the filters that the arguments give into ${ret}; what is in it borrows
+ * from them. */
+enum rc admin_command_filter(
+    struct cli *cli, struct admin_filter *ret, struct fail *fail) MUST_USE;
+
+/* A list of /v1/admin. */
+struct admin_command_list {
+	const char *what;  /* "dead-letters": behind /v1/admin/ */
+	const char *array; /* the member with its rows */
+	bool forward;      /* pages go on by after=, not by before= */
+	void (*view)(
+	    struct buf *b, const struct look *look, const json_t *rows);
+};
+
+/* Gathers ${filter}->limit rows of ${list} (fewer if there are no more) from as
+ * many pages as that takes; the object is the caller's, its "next" is that of
+ * the last page. */
+enum rc admin_command_rows(struct cli *cli,
+    const struct admin_command_list *list, struct admin_filter *filter,
+    json_t **ret, struct fail *fail) MUST_USE;
+
+/* Shows what the arguments ask for of ${list}. */
+enum rc admin_command_show_list(struct cli *cli,
+    const struct admin_command_list *list, struct fail *fail) MUST_USE;
+
+/* Discards the message that the first operand names. */
+enum rc cmd_admin_discard_message(struct cli *cli, struct fail *fail) MUST_USE;
+
+/* The commands. */
+enum rc cmd_admin_stats(struct cli *cli, struct fail *fail);
+enum rc cmd_admin_outbox(struct cli *cli, struct fail *fail);
+enum rc cmd_admin_show(struct cli *cli, struct fail *fail);
+enum rc cmd_admin_retry(struct cli *cli, struct fail *fail);
+enum rc cmd_admin_discard(struct cli *cli, struct fail *fail);
+enum rc cmd_admin_dlq(struct cli *cli, struct fail *fail);
+enum rc cmd_admin_requeue(struct cli *cli, struct fail *fail);
+enum rc cmd_admin_destinations(struct cli *cli, struct fail *fail);
+enum rc cmd_admin_pause(struct cli *cli, struct fail *fail);
+enum rc cmd_admin_resume(struct cli *cli, struct fail *fail);
+enum rc cmd_admin_rate(struct cli *cli, struct fail *fail);
+enum rc cmd_admin_lanes(struct cli *cli, struct fail *fail);
+enum rc cmd_admin_rewind(struct cli *cli, struct fail *fail);
+enum rc cmd_admin_users(struct cli *cli, struct fail *fail);
+enum rc cmd_admin_audit(struct cli *cli, struct fail *fail);
+enum rc cmd_admin_top(struct cli *cli, struct fail *fail);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Requests to /v1/admin.  Owns the spelling of their queries, and the advice
+ * that goes with a refusal: an account that is not an administrator's, a server
+ * without these routes.
+ */
+#include "lib/admin.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define ROOT "/v1/admin/"
+
+/* A query that is being written. */
+struct query {
+	struct buf b;
+	char separator;
+};
+
+/* Appends "name=", as the first parameter or a further one. */
+static void
+add_name(struct query *q, const char *name)
+{
+
+	buf_addc(&q->b, q->separator);
+	buf_adds(&q->b, name);
+	buf_addc(&q->b, '=');
+	q->separator = '&';
+}
+
+static void
+add_text(struct query *q, const char *name, const char *value)
+{
+
+	if (value == NULL)
+		return;
+	add_name(q, name);
+	rest_path_add(&q->b, value);
+}
+
+static void
+add_number(struct query *q, const char *name, int64_t value)
+{
+
+	if (value < 0)
+		return;
+	add_name(q, name);
+	buf_addi(&q->b, value);
+}
+
+char *
+admin_path(const char *what, const struct admin_filter *filter)
+{
+	struct query q = {.b = BUF_INIT, .separator = '?'};
+
+	buf_adds(&q.b, ROOT);
+	buf_adds(&q.b, what);
+	if (filter == NULL)
+		return (buf_take(&q.b, NULL));
+	add_text(&q, "state", filter->state);
+	add_text(&q, "reason", filter->reason);
+	add_text(&q, "destination", filter->destination);
+	add_text(&q, "sender", filter->sender);
+	if (filter->stuck_ms >= 0) {
+		add_name(&q, "stuck");
+		buf_addf(&q.b, "%" PRId64 "s", filter->stuck_ms / 1000);
+	}
+	add_number(&q, "near_failure", filter->near_failure);
+	add_text(&q, "resolved", filter->resolved);
+	add_text(&q, "before", filter->before);
+	add_text(&q, "after", filter->after);
+	add_number(&q, "limit", filter->limit);
+	return (buf_take(&q.b, NULL));
+}
+
+char *
+admin_path_of(const char *what, const char *name, const char *verb)
+{
+	struct buf b = BUF_INIT;
+
+	buf_adds(&b, ROOT);
+	buf_adds(&b, what);
+	buf_addc(&b, '/');
+	rest_path_add(&b, name);
+	buf_adds(&b, verb);
+	return (buf_take(&b, NULL));
+}
+
+/* Sets member ${name} of ${object} to ${value} unless that is NULL. */
+static void
+set_text(json_t *object, const char *name, const char *value)
+{
+
+	if (value != NULL)
+		(void)json_object_set_new(object, name, json_string(value));
+}
+
+json_t *
+admin_batch(const json_t *ids, const struct admin_filter *filter, int64_t limit)
+{
+	json_t *which;
+
+	if (ids != NULL)
+		return (json_pack("{so}", "dead_ids", json_deep_copy(ids)));
+	which = json_object();
+	set_text(which, "reason", filter->reason);
+	set_text(which, "destination", filter->destination);
+	set_text(which, "sender", filter->sender);
+	return (
+	    json_pack("{so sI}", "filter", which, "limit", (json_int_t)limit));
+}
+
+/* Adds to a refusal what an operator can do about it. */
+static void
+advise(const char *path, struct fail *fail)
+{
+
+	if (fail->status == 403)
+		(void)fail_cure(fail,
+		    "log in as an administrator (the operator makes one: "
+		    "twinboxd user add NAME --admin)");
+	/* A list is there unless the server is older. */
+	else if (fail->status == 404 &&
+		 strchr(path + strlen(ROOT), '/') == NULL) {
+		(void)fail_set(fail, FAIL_PROTOCOL,
+		    "this server does not support admin commands");
+		(void)fail_cure(fail, "use a newer server");
+		fail->status = 404;
+	}
+}
+
+enum rc
+admin_call(struct rest *rest, struct rest_request *request, char *path,
+    struct rest_reply *ret, struct fail *fail)
+{
+	enum rc rc;
+
+	request->path = path;
+	rc = rest_call(rest, request, ret, fail);
+	if (rc == RC_OK && request->sink == NULL &&
+	    !json_is_object(ret->json)) {
+		rest_reply_fini(ret);
+		rc = fail_set(fail, FAIL_PROTOCOL,
+		    "%.80s answers with something that is not a JSON object",
+		    rest_server(rest));
+	} else if (rc != RC_OK && path != NULL) {
+		advise(path, fail);
+		rc = fail->rc;
+	}
+	request->path = NULL;
+	mem_free(path);
+	return (rc);
+}

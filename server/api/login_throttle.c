@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The login throttle: how often a wrong password may be tried.  Three buckets,
+ * and an attempt needs a token of each: of the name from that network, of the
+ * network, of the name.
+ *
+ * A stranger cannot lock a user out.  One network can take less from the bucket
+ * of a name than flows in, so only many networks together empty it; networks
+ * from which the name has logged in before do not need that bucket.  Requests
+ * with a token are not throttled here.  A name that does not exist is counted
+ * like any other.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "api/api_internal.h"
+#include "base/htab.h"
+#include "base/lock.h"
+#include "base/mem.h"
+
+/* Of one name from one network. */
+#define PAIR_RATE (1.0 / 6)
+#define PAIR_BURST 20
+/* Of one network in all. */
+#define NETWORK_RATE 1.0
+#define NETWORK_BURST 100
+/* Of one name from strange networks. */
+#define NAME_RATE (1.0 / 2)
+#define NAME_BURST 200
+
+/* Pairs of name and network that have logged in, each in the one place that
+ * its hash gives it: the later of two takes the other's. */
+#define KNOWN_MAX 16384
+
+struct login_throttle {
+	struct limiter *pairs;
+	struct limiter *networks;
+	struct limiter *names;
+	struct lock lock; /* of what follows */
+	uint64_t known[KNOWN_MAX];
+};
+
+struct login_throttle *
+login_throttle_new(void)
+{
+	struct login_throttle *throttle;
+
+	if ((throttle = mem_zalloc(1, sizeof(*throttle))) == NULL)
+		return (NULL);
+	lock_init(&throttle->lock, LOCK_LOGIN_THROTTLE);
+	throttle->pairs = limiter_new(PAIR_RATE, PAIR_BURST);
+	throttle->networks = limiter_new(NETWORK_RATE, NETWORK_BURST);
+	throttle->names = limiter_new(NAME_RATE, NAME_BURST);
+	if (throttle->pairs != NULL && throttle->networks != NULL &&
+	    throttle->names != NULL)
+		return (throttle);
+	login_throttle_free(throttle);
+	return (NULL);
+}
+
+void
+login_throttle_free(struct login_throttle *throttle)
+{
+
+	if (throttle == NULL)
+		return;
+	limiter_free(throttle->pairs);
+	limiter_free(throttle->networks);
+	limiter_free(throttle->names);
+	lock_fini(&throttle->lock);
+	mem_free(throttle);
+}
+
+/* The key of the pair; a name has no space. */
+static size_t
+pair_key(const struct login_attempt *attempt,
+    char ret[LIMIT_NAME_LEN + 1 + NETWORK_SIZE])
+{
+
+	return ((size_t)snprintf(ret, LIMIT_NAME_LEN + 1 + NETWORK_SIZE,
+	    "%s %s", attempt->name, attempt->network));
+}
+
+static bool
+known_find(struct login_throttle *throttle, uint64_t pair)
+{
+	bool found;
+
+	lock_take(&throttle->lock);
+	found = throttle->known[pair % KNOWN_MAX] == pair;
+	lock_drop(&throttle->lock);
+	return (found);
+}
+
+bool
+login_throttle_begin(struct login_throttle *throttle, const struct span *name,
+    const char *peer, int64_t now_ms, struct login_attempt *ret,
+    int *ret_wait_s)
+{
+	char pair[LIMIT_NAME_LEN + 1 + NETWORK_SIZE];
+	size_t n;
+
+	(void)snprintf(ret->name, sizeof(ret->name), "%.*s",
+	    (int)(name->n > LIMIT_NAME_LEN ? LIMIT_NAME_LEN : name->n),
+	    name->p);
+	network_of(peer, ret->network);
+	n = pair_key(ret, pair);
+	ret->known = known_find(throttle, htab_hash(pair, n));
+	if (!limiter_take(throttle->pairs, pair, n, now_ms, ret_wait_s))
+		return (false);
+	if (!limiter_take(throttle->networks, ret->network,
+		strlen(ret->network), now_ms, ret_wait_s))
+		goto return_pair;
+	if (!ret->known && !limiter_take(throttle->names, ret->name,
+			       strlen(ret->name), now_ms, ret_wait_s))
+		goto return_network;
+	return (true);
+
+return_network:
+	limiter_return(
+	    throttle->networks, ret->network, strlen(ret->network), now_ms);
+return_pair:
+	limiter_return(throttle->pairs, pair, n, now_ms);
+	return (false);
+}
+
+void
+login_throttle_end(struct login_throttle *throttle,
+    const struct login_attempt *attempt, bool right, int64_t now_ms)
+{
+	char pair[LIMIT_NAME_LEN + 1 + NETWORK_SIZE];
+	size_t n = pair_key(attempt, pair);
+	uint64_t hash = htab_hash(pair, n);
+
+	limiter_return(throttle->pairs, pair, n, now_ms);
+	limiter_return(throttle->networks, attempt->network,
+	    strlen(attempt->network), now_ms);
+	if (!attempt->known)
+		limiter_return(throttle->names, attempt->name,
+		    strlen(attempt->name), now_ms);
+	if (!right)
+		return;
+	lock_take(&throttle->lock);
+	throttle->known[hash % KNOWN_MAX] = hash;
+	lock_drop(&throttle->lock);
+}

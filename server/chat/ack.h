@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Ack: a *device* has its inbox up to a number (cumulative, per device).  The
+ * first device's ack moves rows from sent to acked and gives the sender a
+ * delivered receipt.
+ */
+#ifndef CHAT_ACK_H
+#define CHAT_ACK_H
+
+#include "model/refusal.h"
+#include "txn/env.h"
+
+struct ack_unit {
+	struct unit unit; /* first */
+
+	/* Asked. */
+	int64_t user_id;
+	int64_t device_id;
+	int64_t upto; /* inbox seq */
+
+	/* Answered, when unit.rc is RC_OK. */
+	struct refusal refusal;
+	int64_t acked; /* of this device */
+	int64_t head;
+	void *arg;
+};
+
+/* Makes ${u} a unit of work. */
+void ack_unit_init(struct ack_unit *u);
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The pipeline: statements whose result is not needed at once are sent together
+ * with the next one whose result is, in one round trip (pipeline mode of libpq,
+ * documentation 34.5).
+ *
+ * Promises: results are taken in the order of the statements.  When one fails,
+ * the server skips all after it, and the flush returns that failure.  A
+ * connection either has an empty pipeline, or is in pipeline mode.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clk.h"
+#include "db/db_postgres_internal.h"
+
+/* Makes room for one more statement. */
+static enum rc
+make_room(struct db_postgres *p, struct err *err)
+{
+	enum rc rc = RC_OK;
+
+	if (p->npipeline == DB_POSTGRES_PIPELINE_MAX)
+		rc = db_postgres_pipeline_flush(p, err);
+	if (rc == RC_OK && p->conn == NULL)
+		rc = err_set(err, RC_AWAY, "the database is away");
+	if (rc == RC_OK && p->npipeline == 0 &&
+	    PQenterPipelineMode(p->conn) != 1)
+		rc = err_set(
+		    err, RC_INTERNAL, "pipeline: %s", PQerrorMessage(p->conn));
+	return (rc);
+}
+
+/* Remembers ${pending}, which libpq took (${sent}) or not. */
+static enum rc
+add(struct db_postgres *p, bool sent, const struct db_postgres_pending *pending,
+    struct err *err)
+{
+
+	if (!sent) {
+		(void)err_set(err, RC_AWAY, "%s: %.*s", pending->what,
+		    (int)strcspn(PQerrorMessage(p->conn), "\n"),
+		    PQerrorMessage(p->conn));
+		db_postgres_drop(p);
+		return (RC_AWAY);
+	}
+	p->pipeline[p->npipeline++] = *pending;
+	return (RC_OK);
+}
+
+enum rc
+db_postgres_pipeline_add_text(
+    struct db_postgres *p, const char *sql, struct err *err)
+{
+	const struct db_postgres_pending pending = {.what = sql, .id = -1};
+	enum rc rc;
+	int sent;
+
+	rc = make_room(p, err);
+	if (rc != RC_OK)
+		return (rc);
+	sent = PQsendQueryParams(p->conn, sql, 0, NULL, NULL, NULL, NULL, 1);
+	return (add(p, sent == 1, &pending, err));
+}
+
+enum rc
+db_postgres_pipeline_add(struct db_postgres *p,
+    const struct db_postgres_params *params,
+    const struct db_postgres_pending *pending, struct err *err)
+{
+	enum rc rc;
+	int sent;
+
+	rc = make_room(p, err);
+	if (rc != RC_OK)
+		return (rc);
+	sent = PQsendQueryPrepared(p->conn, pending->what, params->n,
+	    params->values, params->lengths, params->formats, 1);
+	return (add(p, sent == 1, pending, err));
+}
+
+/* Checks ${result} of ${pending} and gives its rows to the callback. */
+static enum rc
+take(struct db_postgres *p, const struct db_postgres_pending *pending,
+    PGresult *result, struct err *err)
+{
+
+	if (pending->id >= 0 &&
+	    strncmp(PQcmdStatus(result), "INSERT", strlen("INSERT")) == 0)
+		p->stmts[pending->id].inserts = true;
+	if (pending->exact &&
+	    strtoll(PQcmdTuples(result), NULL, 10) != pending->rows)
+		return (err_set(err, RC_CONFLICT,
+		    "%s: a row is not in the state it should be in",
+		    pending->what));
+	if (pending->each != NULL)
+		return (db_postgres_each_row(
+		    p, result, pending->each, pending->arg, err));
+	return (RC_OK);
+}
+
+/* The failure ${rc} of a statement that is not the last.  The caller, who waits
+ * for the last one (${ret}), might take it for a failure of its own statement:
+ * that what it makes exists, that its lease is lost. */
+static enum rc
+failure_of_earlier(enum rc rc, PGresult *const *ret)
+{
+
+	if (rc == RC_EXISTS || rc == RC_CONFLICT)
+		return (ret != NULL ? RC_INTERNAL : RC_CONFLICT);
+	return (rc);
+}
+
+/* Takes the results of all statements; *ret (NULL: not wanted): the last one.
+ */
+static enum rc
+take_all(
+    struct db_postgres *p, int64_t until_ms, PGresult **ret, struct err *err)
+{
+	const int n = p->npipeline;
+	PGresult *result;
+	enum rc rc = RC_OK, one;
+	int i;
+
+	p->flushing = true;
+	for (i = 0; i < n && p->conn != NULL; i++) {
+		/* The server has skipped all after a failure. */
+		one = db_postgres_pipeline_result(p, until_ms,
+		    p->pipeline[i].what, &result, rc == RC_OK ? err : NULL);
+		if (one == RC_OK && rc == RC_OK)
+			one = take(p, &p->pipeline[i], result, err);
+		if (rc == RC_OK)
+			rc = ret != NULL && i == n - 1
+				 ? one
+				 : failure_of_earlier(one, ret);
+		if (ret != NULL && i == n - 1 && rc == RC_OK)
+			*ret = result;
+		else
+			PQclear(result);
+	}
+	p->flushing = false;
+	return (rc);
+}
+
+static enum rc
+flush(struct db_postgres *p, PGresult **ret, struct err *err)
+{
+	const int64_t until = clk_mono_ms(clk_system()) + p->patience_ms;
+	enum rc rc;
+
+	if (PQpipelineSync(p->conn) != 1) {
+		rc = err_set(
+		    err, RC_AWAY, "pipeline: %s", PQerrorMessage(p->conn));
+		db_postgres_drop(p);
+		return (rc);
+	}
+	rc = take_all(p, until, ret, err);
+	p->npipeline = 0;
+	if (p->conn != NULL && !db_postgres_pipeline_end(p, until)) {
+		/* It is not known which statement the next result is
+		 * of. */
+		db_postgres_drop(p);
+		if (rc == RC_OK)
+			rc = err_set(
+			    err, RC_AWAY, "the database does not answer");
+	}
+	if (rc != RC_OK && ret != NULL) {
+		PQclear(*ret);
+		*ret = NULL;
+	}
+	return (rc);
+}
+
+enum rc
+db_postgres_pipeline_flush(struct db_postgres *p, struct err *err)
+{
+
+	return (
+	    p->npipeline == 0 || p->conn == NULL ? RC_OK : flush(p, NULL, err));
+}
+
+enum rc
+db_postgres_pipeline_flush_last(
+    struct db_postgres *p, PGresult **ret, struct err *err)
+{
+
+	*ret = NULL;
+	return (flush(p, ret, err));
+}
+
+bool
+db_postgres_pipeline_only_inserts(const struct db_postgres *p)
+{
+	int i;
+
+	for (i = 0; i < p->npipeline; i++)
+		if (p->pipeline[i].each != NULL ||
+		    (p->pipeline[i].exact &&
+			!p->stmts[p->pipeline[i].id].inserts))
+			return (false);
+	return (true);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * SQLite's write-ahead log: its syncs, its checkpoints, its index and its size.
+ *
+ * Promises: only the writer's connection makes checkpoints, because SQLite
+ * before 3.51.3 loses commits when one connection makes one while another
+ * commits.
+ */
+#include <errno.h>
+
+#include "db/db_sqlite_internal.h"
+#include "wal_buffer/wal_buffer.h"
+
+/* A page of the write-ahead log with its header. */
+#define FRAME_BYTES (4096 + 24)
+
+/* Frames that one block of the log's index holds, and its size. */
+#define INDEX_FRAMES 4096
+#define INDEX_BYTES 32768
+
+enum rc
+db_sqlite_grow_index(struct db_sqlite *s, struct err *err)
+{
+	void volatile *p;
+	sqlite3_file *file;
+	int code, block;
+
+	block = (int)(s->log_frames / INDEX_FRAMES) + 1;
+	code = sqlite3_file_control(
+	    s->handle, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+	if (code == SQLITE_OK)
+		code = file->pMethods->xShmMap(file, block, INDEX_BYTES, 1, &p);
+	if (code == SQLITE_OK)
+		return (RC_OK);
+	return (err_set(err, code == SQLITE_IOERR_SHMSIZE ? RC_FULL : RC_IO,
+	    "no room for the index of the log (SQLite %d): " DB_SQLITE_CURE,
+	    code));
+}
+
+/* The connection's own error is not read: its owner may be at work. */
+enum rc
+db_sqlite_sync(struct db *db, struct err *err)
+{
+	struct db_sqlite *s = db_sqlite_of(db);
+	int code;
+
+	code = s->log != NULL ? wal_buffer_sync(s->log) : SQLITE_OK;
+	if (code == SQLITE_OK)
+		return (RC_OK);
+	return (err_set(err, RC_IO, "sync of the log: %s (SQLite %d)",
+	    sqlite3_errstr(code), code));
+}
+
+/* Moves the log into the file, and cuts it if ${truncate}.  A sync of the file
+ * that a signal interrupted is repeated: with the whole checkpoint, which
+ * SQLite makes anew from the log. */
+static int
+checkpoint(struct db_sqlite *s, bool truncate, int *ret_log, int *ret_done)
+{
+	int code, tries = 0;
+
+	do {
+		code = sqlite3_wal_checkpoint_v2(s->handle, NULL,
+		    truncate ? SQLITE_CHECKPOINT_TRUNCATE
+			     : SQLITE_CHECKPOINT_PASSIVE,
+		    ret_log, ret_done);
+	} while (code == SQLITE_IOERR_FSYNC &&
+		 sqlite3_system_errno(s->handle) == EINTR &&
+		 ++tries < WAL_BUFFER_INTERRUPTS);
+	return (code);
+}
+
+enum rc
+db_sqlite_checkpoint(
+    struct db *db, bool truncate, struct db_checkpoint *ret, struct err *err)
+{
+	struct db_sqlite *s = db_sqlite_of(db);
+	int code, log, done;
+
+	if (db->mode != DB_WRITER)
+		return (err_set(err, RC_INTERNAL,
+		    "checkpoint: only the writer's connection may"));
+	code = checkpoint(s, truncate, &log, &done);
+	if (code != SQLITE_OK)
+		return (db_sqlite_fail(s, code, "checkpoint", err));
+	/* An error while it opens the log is not reported otherwise. */
+	if (log < 0)
+		return (err_set(
+		    err, RC_IO, "checkpoint: the log cannot be opened"));
+	s->log_frames = log;
+	if (ret != NULL) {
+		ret->log_frames = log;
+		ret->done_frames = done;
+	}
+	return (RC_OK);
+}
+
+enum rc
+db_sqlite_log_cut(struct db *db, struct err *err)
+{
+	struct db_sqlite *s = db_sqlite_of(db);
+	enum rc rc;
+
+	(void)sqlite3_busy_timeout(s->handle, 0);
+	rc = db_sqlite_checkpoint(db, true, NULL, err);
+	(void)sqlite3_busy_timeout(s->handle, DB_SQLITE_BUSY_MS);
+	return (rc);
+}
+
+int
+db_sqlite_on_commit(void *arg, sqlite3 *handle, const char *schema, int frames)
+{
+	struct db_sqlite *s = arg;
+
+	(void)handle;
+	(void)schema;
+	s->log_frames = frames;
+	return (SQLITE_OK);
+}
+
+int64_t
+db_sqlite_log_bytes(struct db *db)
+{
+
+	return (db_sqlite_of(db)->log_frames * FRAME_BYTES);
+}

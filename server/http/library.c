@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The answers that libmicrohttpd makes by itself.  Its log messages are the
+ * only sign of them: they are counted by those messages, and answers that it
+ * would send twice are made here before it does.
+ */
+#include <sys/socket.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "http/answer_internal.h"
+#include "http/http_internal.h"
+#include "http/loop_internal.h"
+
+#define HEADER_RECORD 64 /* of libmicrohttpd, for each header */
+#define LOG_LINES_MAX 5
+
+static enum MHD_Result
+add_memory(void *arg, enum MHD_ValueKind kind, const char *name,
+    size_t name_len, const char *value, size_t value_len)
+{
+	size_t *sum = arg;
+
+	(void)name;
+	(void)value;
+	/* Its bytes, which a cookie shares with its header and a parameter with
+	 * the target, and a record. */
+	*sum += (kind == MHD_HEADER_KIND ? name_len + value_len + 4 : 0) +
+		HEADER_RECORD;
+	return (MHD_YES);
+}
+
+/* The connection's memory that the head has taken so far, at least.  It has
+ * parameters when hide_query() did not see them: behind a NUL. */
+static size_t
+head_memory(const struct http_request *req)
+{
+	size_t sum = req->head.target_len;
+
+	(void)MHD_get_connection_values_n(req->mhd,
+	    MHD_HEADER_KIND | MHD_COOKIE_KIND | MHD_GET_ARGUMENT_KIND,
+	    add_memory, &sum);
+	return (sum);
+}
+
+static bool
+has_bad_length(const struct http_request *req)
+{
+	const char *length = MHD_lookup_connection_value(
+	    req->mhd, MHD_HEADER_KIND, "Content-Length");
+
+	return (length != NULL &&
+		(*length == '\0' || strlen(length) > 18 ||
+		    length[strspn(length, "0123456789")] != '\0'));
+}
+
+static bool
+has_large_head(const struct http_request *req)
+{
+
+	return (head_memory(req) > CONNECTION_MEMORY / 4);
+}
+
+/* The library answers a Content-Length that is not a number, and cookies that
+ * are too large, before it calls us, and sends the head of that answer twice.
+ * Its log message comes first but does not name the request, so all requests
+ * that
+ * ${culprit} matches are answered here, past the library.  Returns whether
+ * there were any. */
+static bool
+refuse_past(struct loop *loop, bool (*culprit)(const struct http_request *req),
+    enum problem problem, const char *why)
+{
+	struct http_request *req;
+	bool any = false;
+
+	for (req = loop->requests; req != NULL; req = req->next) {
+		if (req->phase != REQUEST_NEW || !culprit(req))
+			continue;
+		request_refuse(req, problem, "%s", why);
+		req->answer.close = true;
+		request_id_set(req);
+		answer_refuse_raw(req);
+		(void)shutdown(req->conn->fd, SHUT_WR);
+		any = true;
+	}
+	return (any);
+}
+
+/* Counts the answers that the library makes by itself: to a first line or a
+ * head that is too long, to a line without a colon, to broken chunks.  It says
+ * so once before each of them, and there is no other way to know. */
+static void
+count_library(struct loop *loop, const char *fmt)
+{
+	struct metrics *metrics = loop->http->options.metrics;
+
+	if (strncmp(fmt, "Error processing request", 24) == 0) {
+		if (!loop->answered_past)
+			metrics_add(metrics, METRIC_HTTP_REFUSED_LIBRARY, 1);
+		loop->answered_past = false;
+	} else if (strncmp(fmt, "Too late to send an error", 25) == 0) {
+		metrics_add(metrics, METRIC_HTTP_REFUSED_LIBRARY, -1);
+	} else if (strstr(fmt, "'Content-Length'") != NULL ||
+		   strstr(fmt, "`Content-Length'") != NULL) {
+		loop->answered_past |=
+		    refuse_past(loop, has_bad_length, PROBLEM_BAD_REQUEST,
+			"Content-Length is not a number, or too large a one");
+	} else if (strncmp(fmt, "Not enough memory in pool", 25) == 0) {
+		loop->answered_past |= refuse_past(loop, has_large_head,
+		    PROBLEM_HEAD_TOO_LARGE, "the head is too large");
+	}
+}
+
+/* Logs a few of the library's messages in ten seconds: strangers cause most of
+ * them. */
+void
+library_log(void *arg, const char *fmt, va_list ap)
+{
+	struct loop *loop = arg;
+	char text[256];
+	size_t n;
+
+	count_library(loop, fmt);
+	if (loop->now_ms - loop->log_window_ms >=
+	    loop->http->options.timing->http_log_window_ms) {
+		if (loop->log_dropped > 0)
+			log_event(LOG_EV_HTTP_LIBRARY,
+			    "loop=%d dropped=%d text=more of the kind",
+			    loop->index, loop->log_dropped);
+		loop->log_window_ms = loop->now_ms;
+		loop->log_lines = loop->log_dropped = 0;
+	}
+	if (loop->log_lines == LOG_LINES_MAX) {
+		loop->log_dropped++;
+		return;
+	}
+	loop->log_lines++;
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	n = strlen(text);
+	if (n > 0 && text[n - 1] == '\n')
+		text[n - 1] = '\0';
+	log_event(LOG_EV_HTTP_LIBRARY, "loop=%d text=%s", loop->index, text);
+}

@@ -1,0 +1,3 @@
+#define THR_TABLE(X) \
+	X(THR_MAIN, "main") \
+	X(THR_PUSH, "push")

@@ -1,0 +1,2 @@
+#define THR_TABLE(X) \
+	X(THR_MAIN, "main")

@@ -1,0 +1,3 @@
+#include "base/a.h"
+
+void *q = mbox_new(1, false);
